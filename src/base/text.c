@@ -11,11 +11,11 @@ static const char UNKNOWN[] = "–";
 
 /* The bytes that a sequence beginning with `lead` has, and the least code point that needs so many; 0 where nothing
  * begins so. */
-static size_t sequence_length(unsigned char lead, uint32_t *least)
+static size_t sequence_length(unsigned char lead, uint32_t *min)
 {
 	static const struct {
 		unsigned char mask, bits;
-		uint32_t least;
+		uint32_t min;
 	} forms[] = {
 		{ 0x80, 0x00, 0 },
 		{ 0xe0, 0xc0, 0x80 },
@@ -24,7 +24,7 @@ static size_t sequence_length(unsigned char lead, uint32_t *least)
 	};
 	for (size_t i = 0; i < 4; i++)
 		if ((lead & forms[i].mask) == forms[i].bits) {
-			*least = forms[i].least;
+			*min = forms[i].min;
 			return i + 1;
 		}
 	return 0;
@@ -33,8 +33,8 @@ static size_t sequence_length(unsigned char lead, uint32_t *least)
 size_t utf8_decode(const char *text, size_t length, uint32_t *code)
 {
 	const unsigned char *bytes = (const unsigned char *)text;
-	uint32_t least = 0;
-	size_t used = sequence_length(bytes[0], &least);
+	uint32_t min = 0;
+	size_t used = sequence_length(bytes[0], &min);
 	*code = REPLACEMENT;
 	if (used == 0 || used > length)
 		return 1;
@@ -44,7 +44,7 @@ size_t utf8_decode(const char *text, size_t length, uint32_t *code)
 			return 1;
 		value = value << 6 | (bytes[i] & 0x3f);
 	}
-	if (value < least || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+	if (value < min || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
 		return 1;
 	*code = value;
 	return used;

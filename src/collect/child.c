@@ -21,19 +21,19 @@
 /* A reading takes so much at most: what is more waits in the pipe, and its sender with it. */
 enum {
 	READ_AT_ONCE = 64 * 1024,
-	READ_MOST = 256 * 1024,
+	READ_MAX = 256 * 1024,
 	PIPE_BYTES = 256 * 1024,
-	NONSENSE_MOST = 64 * 1024,
+	NONSENSE_MAX = 64 * 1024,
 	NAME_SIZE = 48,
 	DRAIN_MS = 20
 };
-#define SILENCE_USUAL_NS (10 * NS_PER_S)
+#define SILENCE_DEFAULT_NS (10 * NS_PER_S)
 /* Between the end of its stream and its own. */
-#define END_MOST_NS NS_PER_S
+#define END_MAX_NS NS_PER_S
 /* Its first word is late: until then nobody wonders. */
 #define LATE_NS (3 * NS_PER_S)
 /* After the target has ended. */
-#define DRAIN_MOST_NS (2 * NS_PER_S)
+#define DRAIN_MAX_NS (2 * NS_PER_S)
 
 struct child {
 	char name[NAME_SIZE];
@@ -41,9 +41,9 @@ struct child {
 	pid_t pid;                                                    /* 0: it has ended, and this was taken note of */
 	int fd, status;                                               /* status: as waitpid gives it */
 	int64_t silence_ns, start_ns, heard_ns, ended_ns, drained_ns; /* 0 = not yet */
-	bool has_told;                                                /* its first dictionary has been passed on */
+	bool has_emitted;                                             /* its first dictionary has been passed on */
 	const char *figure;                                           /* NULL: none */
-	bool is_late_told;
+	bool is_late_emitted;
 	struct stream_reader *reader;
 	struct sample_set set; /* may hold a part of one between two readings */
 	struct reason why;
@@ -61,7 +61,7 @@ enum status child_open(
 	int ends[2] = { -1, -1 };
 	if (target && target->has_ended)
 		return reason_set(why_not, STATUS_END, NULL, "%s is not started again: the target has ended", command->name);
-	if (atomic_load(&held) >= CHILDREN_HELD_MOST)
+	if (atomic_load(&held) >= CHILDREN_HELD_MAX)
 		return reason_set(why_not, STATUS_IO, "see dmesg: a driver may hold them",
 			"%s is not started again: %u before it were killed and have not ended", command->name, atomic_load(&held));
 	struct child *child = calloc(1, sizeof *child);
@@ -69,7 +69,7 @@ enum status child_open(
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	snprintf(child->name, sizeof child->name, "%s", command->name);
 	child->target = target;
-	child->silence_ns = command->silence_ns ? command->silence_ns : SILENCE_USUAL_NS;
+	child->silence_ns = command->silence_ns ? command->silence_ns : SILENCE_DEFAULT_NS;
 	child->figure = command->figure;
 	child->start_ns = command->start_ns ? command->start_ns : child->silence_ns;
 	child->fd = -1;
@@ -185,9 +185,9 @@ static enum status take_sets(struct child *child, struct sample_set *out)
 		bool has_gap = false;
 		switch (stream_reader_next(child->reader, &child->set, &has_gap)) {
 		case STREAM_DICTIONARY:
-			if (child->has_told && !has_gap)
+			if (child->has_emitted && !has_gap)
 				break;
-			child->has_told = true;
+			child->has_emitted = true;
 			/* fall through */
 		case STREAM_TICK:
 			if (!sample_set_move(out, &child->set))
@@ -200,7 +200,7 @@ static enum status take_sets(struct child *child, struct sample_set *out)
 		case STREAM_INDEXED: break;
 		case STREAM_WAIT:
 		case STREAM_END:
-			if (!stream_reader_header(child->reader) && stream_reader_losses(child->reader)->bytes > NONSENSE_MOST)
+			if (!stream_reader_header(child->reader) && stream_reader_losses(child->reader)->bytes > NONSENSE_MAX)
 				return reason_set(&child->why, STATUS_DAMAGED, NULL, "what %s says is no stream of pmtop", child->name);
 			return STATUS_OK;
 		}
@@ -208,7 +208,7 @@ static enum status take_sets(struct child *child, struct sample_set *out)
 }
 
 /* Its output is at its end, it says nothing, or the target is over. */
-static enum status look_after(struct child *child, int64_t now_ns, bool is_over, enum status status)
+static enum status supervise(struct child *child, int64_t now_ns, bool is_over, enum status status)
 {
 	char silence[NUMBER_SIZE];
 	if (is_over) {
@@ -219,24 +219,24 @@ static enum status look_after(struct child *child, int64_t now_ns, bool is_over,
 			say_end(child);
 			return STATUS_IO;
 		}
-		if (now_ns - child->ended_ns > END_MOST_NS)
+		if (now_ns - child->ended_ns > END_MAX_NS)
 			return reason_set(&child->why, STATUS_IO, NULL, "%s closed its output and goes on", child->name);
 		return status;
 	}
-	if (now_ns - child->heard_ns > (child->has_told ? child->silence_ns : child->start_ns))
+	if (now_ns - child->heard_ns > (child->has_emitted ? child->silence_ns : child->start_ns))
 		return reason_set(&child->why, STATUS_IO, NULL, "%s said nothing for %s and was killed", child->name,
 			format_seconds(silence, seconds_between(child->heard_ns, now_ns)));
 	return status;
 }
 
 /* So that a driver that hangs at the start is not taken for one that is not there. */
-static void tell_late(struct child *child, int64_t now_ns, struct sample_set *out)
+static void emit_late(struct child *child, int64_t now_ns, struct sample_set *out)
 {
 	char text[128];
-	bool is_late = !child->has_told && now_ns - child->heard_ns > LATE_NS;
-	if (!child->figure || is_late == child->is_late_told)
+	bool is_late = !child->has_emitted && now_ns - child->heard_ns > LATE_NS;
+	if (!child->figure || is_late == child->is_late_emitted)
 		return;
-	child->is_late_told = is_late;
+	child->is_late_emitted = is_late;
 	snprintf(text, sizeof text, "%s has not answered yet: a driver may be starting, or hang", child->name);
 	sample_set_missing(
 		out, now_ns, child->figure, is_late ? text : NULL, is_late ? "wait; or dmesg tells of the driver" : NULL);
@@ -250,7 +250,7 @@ static bool is_drained(struct child *child, int64_t now_ns)
 		return false;
 	child->drained_ns = child->drained_ns ? child->drained_ns : now_ns;
 	poll(child->ended_ns ? NULL : &ready, child->ended_ns ? 0 : 1, DRAIN_MS);
-	return now_ns - child->drained_ns > DRAIN_MOST_NS;
+	return now_ns - child->drained_ns > DRAIN_MAX_NS;
 }
 
 enum status child_read(void *state, int64_t now_ns, struct sample_set *out)
@@ -260,7 +260,7 @@ enum status child_read(void *state, int64_t now_ns, struct sample_set *out)
 	bool is_over = child->ended_ns != 0, is_late = is_drained(child, now_ns);
 	enum status status = STATUS_OK;
 	child->heard_ns = child->heard_ns ? child->heard_ns : now_ns;
-	for (size_t taken = 0; taken < READ_MOST && !is_over && status == STATUS_OK;) {
+	for (size_t taken = 0; taken < READ_MAX && !is_over && status == STATUS_OK;) {
 		ssize_t length = feed(child);
 		is_over = length < 0;
 		if (is_over)
@@ -274,8 +274,8 @@ enum status child_read(void *state, int64_t now_ns, struct sample_set *out)
 	/* Until it has told something the source is not known to work. */
 	if (status == STATUS_OK)
 		status =
-			look_after(child, now_ns, is_over, out->count == before && !child->has_told ? STATUS_AGAIN : STATUS_OK);
+			supervise(child, now_ns, is_over, out->count == before && !child->has_emitted ? STATUS_AGAIN : STATUS_OK);
 	if (status == STATUS_OK || status == STATUS_AGAIN)
-		tell_late(child, now_ns, out);
+		emit_late(child, now_ns, out);
 	return is_late && (status == STATUS_OK || status == STATUS_AGAIN) ? STATUS_END : status;
 }

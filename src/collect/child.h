@@ -32,7 +32,7 @@ struct child_command {
 };
 
 /* Several children that were killed and have not gone (a driver holds them) are enough: then another one is refused. */
-enum { CHILDREN_HELD_MOST = 4 };
+enum { CHILDREN_HELD_MAX = 4 };
 
 enum status child_open(
 	const struct child_command *command, const struct target *target, void **state, struct reason *why_not);

@@ -108,11 +108,11 @@ static void feed_read(
 }
 
 /* Into the set at hand, so that what the model is given is still one set a refresh. */
-static void feed_look(struct feed *feed, struct sample_set *out)
+static void feed_sample(struct feed *feed, struct sample_set *out)
 {
-	feed->look_ns = INT64_MAX;
-	if (feed->state && !feed->is_over && feed->source->look)
-		feed->look_ns = feed->source->look(feed->state, clock_monotonic_ns(), out);
+	feed->sample_ns = INT64_MAX;
+	if (feed->state && !feed->is_over && feed->source->sample)
+		feed->sample_ns = feed->source->sample(feed->state, clock_monotonic_ns(), out);
 }
 
 /* Everything that may read comes between this and the next call of it, so that the watcher knows what a read belongs
@@ -146,7 +146,7 @@ static bool read_sources(struct collector *collector, bool *is_starting)
 	for (unsigned i = 0; i < collector->feed_count; i++) {
 		struct feed *feed = begin_reading(collector, (int)i);
 		feed_read(feed, collector->target, set, now_ns, early_ns);
-		feed_look(feed, set);
+		feed_sample(feed, set);
 		is_more |= !feed->is_over;
 		*is_starting |= feed->is_starting;
 	}
@@ -164,11 +164,11 @@ static void take_snapshot(struct collector *collector)
 	set->time_ns = now_ns;
 	set->source = "collector";
 	set->is_snapshot = true;
-	ledger_tell(collector->ledger, now_ns, set);
+	ledger_emit(collector->ledger, now_ns, set);
 	for (unsigned i = 0; i < collector->feed_count; i++) {
 		const struct feed *feed = begin_reading(collector, (int)i);
-		if (feed->state && feed->source->tell_all)
-			feed->source->tell_all(feed->state, now_ns, set);
+		if (feed->state && feed->source->emit_all)
+			feed->source->emit_all(feed->state, now_ns, set);
 	}
 }
 
@@ -191,19 +191,19 @@ static void deliver_snapshot(struct collector *collector)
 	atomic_store(&collector->wants_snapshot, true);
 }
 
-static int64_t next_look_ns(const struct collector *collector)
+static int64_t next_sample_ns(const struct collector *collector)
 {
 	int64_t next_ns = INT64_MAX;
 	for (unsigned i = 0; i < collector->feed_count && collector->set.count < RECORDS_WAITING_MAX; i++)
-		next_ns = collector->feeds[i].look_ns < next_ns ? collector->feeds[i].look_ns : next_ns;
+		next_ns = collector->feeds[i].sample_ns < next_ns ? collector->feeds[i].sample_ns : next_ns;
 	return next_ns;
 }
 
-static void look_at_sources(struct collector *collector, int64_t now_ns)
+static void sample_sources(struct collector *collector, int64_t now_ns)
 {
 	for (unsigned i = 0; i < collector->feed_count; i++)
-		if (collector->feeds[i].look_ns <= now_ns)
-			feed_look(begin_reading(collector, (int)i), &collector->set);
+		if (collector->feeds[i].sample_ns <= now_ns)
+			feed_sample(begin_reading(collector, (int)i), &collector->set);
 }
 
 /* Waits until `period` after *last_ns, on an absolute pace, and looks at sources meanwhile; a turn that was missed is
@@ -221,12 +221,12 @@ static bool wait_for_turn(struct collector *collector, int64_t *last_ns, int64_t
 		}
 		if (collector->set.count >= RECORDS_A_SET && !collector->is_queue_full)
 			return true;
-		int64_t look_ns = next_look_ns(collector);
-		if (look_ns <= now_ns) {
-			look_at_sources(collector, now_ns);
+		int64_t sample_ns = next_sample_ns(collector);
+		if (sample_ns <= now_ns) {
+			sample_sources(collector, now_ns);
 			continue;
 		}
-		left_ns = look_ns - now_ns < left_ns ? look_ns - now_ns : left_ns;
+		left_ns = sample_ns - now_ns < left_ns ? sample_ns - now_ns : left_ns;
 		/* One call a turn; a condition variable with a time-out would be two. */
 		struct timespec left = { .tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S };
 		eventfd_t times;
@@ -301,7 +301,7 @@ enum status collector_start_with(const struct source *const *sources, unsigned c
 	atomic_init(&collector->period_ns, period_ns);
 	for (; collector->feed_count < count && collector->feed_count < SOURCES_MAX; collector->feed_count++)
 		collector->feeds[collector->feed_count] =
-			(struct feed){ .source = sources[collector->feed_count], .next_ns = INT64_MIN, .look_ns = INT64_MAX };
+			(struct feed){ .source = sources[collector->feed_count], .next_ns = INT64_MIN, .sample_ns = INT64_MAX };
 	collector->queue = queue_new(QUEUE_CAPACITY);
 	collector->ledger = ledger_new();
 	bool is_ready = collector->queue && collector->wake_fd >= 0 && collector->watcher_fd >= 0;

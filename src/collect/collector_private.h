@@ -13,9 +13,9 @@ enum { SOURCES_MAX = 16, LEFT_BEHIND_MAX = 32, TREE = -1 };
 /* A source as it runs. */
 struct feed {
 	const struct source *source;
-	void *state;     /* NULL: not open */
-	int64_t next_ns; /* when it is read, or tried, again */
-	int64_t look_ns; /* when it is looked at before that; INT64_MAX = not */
+	void *state;       /* NULL: not open */
+	int64_t next_ns;   /* when it is read, or tried, again */
+	int64_t sample_ns; /* when it is looked at before that; INT64_MAX = not */
 	int64_t backoff_ns;
 	bool is_missed; /* its reason stands in the sets */
 	bool is_over;

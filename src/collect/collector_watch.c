@@ -62,7 +62,7 @@ static void leave_behind(struct collector *collector)
 	feed->state = NULL;
 	feed->is_starting = false;
 	feed->next_ns = INT64_MIN;
-	feed->look_ns = INT64_MAX;
+	feed->sample_ns = INT64_MAX;
 }
 
 void collector_watch(void *argument)

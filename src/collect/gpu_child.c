@@ -13,7 +13,7 @@
 #define START_NS (60 * NS_PER_S)
 #define SILENCE_NS (10 * NS_PER_S)
 
-enum { WORDS_MOST = 12, PID_SIZE = 16 };
+enum { WORDS_MAX = 12, PID_SIZE = 16 };
 
 /* The state of a source for a run that has ended: nothing is started, and nothing missed. */
 static char nothing;
@@ -22,7 +22,7 @@ static enum status open_gpu(struct target *target, void **state, struct reason *
 {
 	const struct source_choices *choices = source_choices(target);
 	char pid[PID_SIZE];
-	const char *words[WORDS_MOST] = { choices->program, "collect", "--only=gpu", "-d", "0.25", "-p", pid };
+	const char *words[WORDS_MAX] = { choices->program, "collect", "--only=gpu", "-d", "0.25", "-p", pid };
 	size_t count = 7;
 	if (target->pid == 0 || target->has_ended) {
 		*state = &nothing;

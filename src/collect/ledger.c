@@ -8,11 +8,11 @@
 
 /* Each kind: what makes two records be about one thing, and which record ends it. Entries are few (a tree's processes,
  * some devices). */
-enum { ENTRIES_MOST = 1024, TEXTS_MOST = 3 };
+enum { ENTRIES_MAX = 1024, TEXTS_MAX = 3 };
 
 struct entry {
 	struct record record; /* its texts are the entry's */
-	char *texts[TEXTS_MOST];
+	char *texts[TEXTS_MAX];
 	/* a record with rows: the whole of it, by the codec; of `record` no pointer holds then */
 	struct buffer bytes;
 	int32_t gpu; /* whose rows they are */
@@ -21,7 +21,7 @@ struct entry {
 struct ledger {
 	size_t count;
 	struct codec_numbers numbers;
-	struct entry entries[ENTRIES_MOST];
+	struct entry entries[ENTRIES_MAX];
 };
 
 struct ledger *ledger_new(void)
@@ -34,7 +34,7 @@ struct ledger *ledger_new(void)
 
 static void release(struct entry *entry)
 {
-	for (size_t i = 0; i < TEXTS_MOST; i++)
+	for (size_t i = 0; i < TEXTS_MAX; i++)
 		free(entry->texts[i]);
 	buffer_release(&entry->bytes);
 }
@@ -102,9 +102,9 @@ static void strike(struct ledger *ledger, const struct record *record)
 static bool keep_text(struct entry *entry, size_t i, const char **text)
 {
 	entry->texts[i] = *text ? strdup(*text) : NULL;
-	bool is_kept = !*text || entry->texts[i];
+	bool is_retained = !*text || entry->texts[i];
 	*text = entry->texts[i];
-	return is_kept;
+	return is_retained;
 }
 
 static bool keep_texts(struct entry *entry)
@@ -126,7 +126,7 @@ static bool keep_texts(struct entry *entry)
 static void enter(struct ledger *ledger, const struct record *record)
 {
 	struct entry entry = { .record = *record }, *before = find(ledger, record);
-	if ((!before && ledger->count == ENTRIES_MOST) || !keep_texts(&entry)) {
+	if ((!before && ledger->count == ENTRIES_MAX) || !keep_texts(&entry)) {
 		release(&entry);
 		strike(ledger, record);
 		return;
@@ -142,7 +142,7 @@ static void enter_rows(struct ledger *ledger, const struct record *record)
 	struct record own = *record;
 	struct sample_set set = { .time_ns = own.time_ns, .records = &own, .count = 1 };
 	strike(ledger, record);
-	if (ledger->count < ENTRIES_MOST && codec_write(&set, 0, SIZE_MAX, &entry.bytes) == 1 && !entry.bytes.failed)
+	if (ledger->count < ENTRIES_MAX && codec_write(&set, 0, SIZE_MAX, &entry.bytes) == 1 && !entry.bytes.failed)
 		ledger->entries[ledger->count++] = entry;
 	else
 		release(&entry);
@@ -192,7 +192,7 @@ static void copy_text(struct sample_set *out, const char **text)
 	*text = *text ? sample_set_text(out, *text, strlen(*text)) : NULL;
 }
 
-void ledger_tell(const struct ledger *ledger, int64_t now_ns, struct sample_set *out)
+void ledger_emit(const struct ledger *ledger, int64_t now_ns, struct sample_set *out)
 {
 	for (size_t i = 0; ledger && i < ledger->count; i++) {
 		const struct record *from = &ledger->entries[i].record;

@@ -11,6 +11,6 @@ struct ledger *ledger_new(void); /* NULL when out of memory, which all calls acc
 void ledger_free(struct ledger *ledger);
 /* Looks through the records of a set from `from` on. */
 void ledger_note(struct ledger *ledger, const struct sample_set *set, size_t from);
-void ledger_tell(const struct ledger *ledger, int64_t now_ns, struct sample_set *out);
+void ledger_emit(const struct ledger *ledger, int64_t now_ns, struct sample_set *out);
 
 #endif

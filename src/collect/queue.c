@@ -48,9 +48,9 @@ void queue_free(struct queue *queue)
 
 static void swap(struct sample_set *a, struct sample_set *b)
 {
-	struct sample_set kept = *a;
+	struct sample_set retained = *a;
 	*a = *b;
-	*b = kept;
+	*b = retained;
 }
 
 bool queue_push(struct queue *queue, struct sample_set *set)

@@ -16,7 +16,7 @@
 #define CLOCK_MOVED_NS (100 * NS_PER_MS)
 /* What a disk loses at once. */
 enum { DAMAGED_PAGE = 4096 };
-enum { QUEUE_BYTES = 16 * 1024 * 1024, CLOSE_MOST_MS = 5000 };
+enum { QUEUE_BYTES = 16 * 1024 * 1024, CLOSE_MAX_MS = 5000 };
 
 struct recorder {
 	struct stream_header header;
@@ -61,7 +61,7 @@ static void free_chunk(struct chunk *chunk)
 	free(chunk);
 }
 
-static void tell_state(struct recorder *recorder, bool is_done)
+static void emit_state(struct recorder *recorder, bool is_done)
 {
 	pthread_mutex_lock(&recorder->lock);
 	uint64_t dropped = recorder->state.dropped;
@@ -80,10 +80,10 @@ static void *record(void *argument)
 	while ((chunk = next_chunk(recorder))) {
 		disk_write(&recorder->disk, chunk);
 		free_chunk(chunk);
-		tell_state(recorder, false);
+		emit_state(recorder, false);
 	}
 	disk_end(&recorder->disk);
-	tell_state(recorder, true);
+	emit_state(recorder, true);
 	return NULL;
 }
 
@@ -156,7 +156,7 @@ enum status recorder_open(const char *path, const struct stream_header *header, 
 	struct recorder *recorder = recorder_new(header, options);
 	if (!recorder)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
-	status = disk_open(&recorder->disk, path, options->most_bytes, why_not);
+	status = disk_open(&recorder->disk, path, options->max_bytes, why_not);
 	if (status != STATUS_OK) {
 		recorder_free(recorder);
 		return status;
@@ -278,7 +278,7 @@ size_t recorder_add(struct recorder *recorder, enum block_kind kind, const struc
 	return 0;
 }
 
-void recorder_look(struct recorder *recorder, struct recorder_state *out)
+void recorder_read(struct recorder *recorder, struct recorder_state *out)
 {
 	pthread_mutex_lock(&recorder->lock);
 	*out = recorder->state;
@@ -310,7 +310,7 @@ bool recorder_wait(struct recorder *recorder, int timeout_ms)
 void recorder_close(struct recorder *recorder, struct recorder_state *out)
 {
 	recorder_finish(recorder);
-	bool is_done = recorder_wait(recorder, recorder->options.close_ms ? recorder->options.close_ms : CLOSE_MOST_MS);
+	bool is_done = recorder_wait(recorder, recorder->options.close_ms ? recorder->options.close_ms : CLOSE_MAX_MS);
 	pthread_mutex_lock(&recorder->lock);
 	if (!is_done && !recorder->state.stopped_ns) {
 		recorder->state.stopped_ns = clock_realtime_ns();

@@ -22,7 +22,7 @@ enum { RECORDER_WHY_SIZE = 256 };
 struct recorder_options {
 	/* go on in another file (run.1.pmtop, run.2.pmtop, …) from so many bytes on; 0 = never */
 	uint64_t file_bytes;
-	uint64_t most_bytes;  /* all files together have at most so many; 0 = no limit */
+	uint64_t max_bytes;   /* all files together have at most so many; 0 = no limit */
 	uint64_t queue_bytes; /* of what waits to be written; 0 = 16 MiB */
 	int close_ms;         /* for how long recorder_close waits; 0 = 5 s */
 };
@@ -48,7 +48,7 @@ enum status recorder_open_fd(int fd, const struct stream_header *header, const s
 enum status recorder_check(const char *path, const struct recorder_options *options, struct reason *why_not);
 /* Main thread; never blocks. `kind` as stream_write_set. Its bytes; 0: it was dropped. */
 size_t recorder_add(struct recorder *recorder, enum block_kind kind, const struct sample_set *set);
-void recorder_look(struct recorder *recorder, struct recorder_state *out);
+void recorder_read(struct recorder *recorder, struct recorder_state *out);
 /* The file has the size after which another is begun: with the next dictionary. */
 bool recorder_wants_dictionary(const struct recorder *recorder);
 /* Nothing more will be added; what waits is written meanwhile, then the index. */

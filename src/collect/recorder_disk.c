@@ -169,7 +169,7 @@ static bool has_room(const struct disk *disk, const struct chunk *chunk)
 {
 	uint64_t index_bytes =
 		STREAM_BLOCK_HEAD + 2 * sizeof(uint64_t) + (disk->place_count + 1) * sizeof(struct stream_place);
-	return !disk->most_bytes || disk->state.bytes + chunk->bytes.length + index_bytes <= disk->most_bytes;
+	return !disk->max_bytes || disk->state.bytes + chunk->bytes.length + index_bytes <= disk->max_bytes;
 }
 
 /* A pipe cannot be synchronised, and need not. */
@@ -205,9 +205,9 @@ void disk_write(struct disk *disk, const struct chunk *chunk)
 
 /* -- opening -- */
 
-enum status disk_open(struct disk *disk, const char *path, uint64_t most_bytes, struct reason *why_not)
+enum status disk_open(struct disk *disk, const char *path, uint64_t max_bytes, struct reason *why_not)
 {
-	*disk = (struct disk){ .fd = open_new(path), .is_file = true, .most_bytes = most_bytes, .state = { .files = 1 } };
+	*disk = (struct disk){ .fd = open_new(path), .is_file = true, .max_bytes = max_bytes, .state = { .files = 1 } };
 	snprintf(disk->path, sizeof disk->path, "%s", path);
 	if (disk->fd >= 0)
 		return STATUS_OK;

@@ -27,7 +27,7 @@ struct disk {
 	bool is_file;              /* of a name of its own: it can be cut, followed by another and closed by an index */
 	char path[DISK_PATH_SIZE]; /* of the first */
 	unsigned file;             /* number in the name of the one being written */
-	uint64_t most_bytes;
+	uint64_t max_bytes;
 	struct recorder_state state; /* but for `dropped` */
 	uint64_t offset;             /* whole blocks in the file */
 	int64_t synced_ns;
@@ -38,7 +38,7 @@ struct disk {
 };
 
 /* On failure nothing is open. */
-enum status disk_open(struct disk *disk, const char *path, uint64_t most_bytes, struct reason *why_not);
+enum status disk_open(struct disk *disk, const char *path, uint64_t max_bytes, struct reason *why_not);
 /* Takes `fd`. */
 void disk_open_fd(struct disk *disk, int fd);
 /* Once it has stopped it writes nothing more: state says why, and whoever follows the file learns by its lock that

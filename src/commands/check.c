@@ -84,14 +84,14 @@ static enum exit_code save(struct check *check)
 	const struct summary *now = &check->now;
 	struct reason reason = { 0 };
 	char step[NUMBER_SIZE];
-	if (now->step_count < CONTRAST_LEAST) {
+	if (now->step_count < CONTRAST_MIN) {
 		if (now->origin == ORIGIN_REPORT)
 			fprintf(stderr,
 				"pmtop: %s is a saved report, which has no steps: make a baseline of a recording or a run\n",
 				now->label);
 		else
 			fprintf(stderr, "pmtop: %s has %zu batches after its warm-up, a baseline takes %d: look longer\n",
-				now->label, now->step_count, CONTRAST_LEAST);
+				now->label, now->step_count, CONTRAST_MIN);
 		return EXIT_RUNTIME;
 	}
 	enum status status = is_same_file(check->options->save, check->options->replay)
@@ -149,7 +149,7 @@ static enum exit_code judge_now(struct check *check)
 	return code;
 }
 
-static enum exit_code look_and_judge(struct check *check)
+static enum exit_code update_and_judge(struct check *check)
 {
 	const struct options *options = check->options;
 	char pid[32];
@@ -176,7 +176,7 @@ static enum exit_code run_check(const struct options *options, const struct sett
 	};
 	enum exit_code code = prepare(check);
 	if (code == EXIT_OK)
-		code = look_and_judge(check);
+		code = update_and_judge(check);
 	if (options->format != FORMAT_JSON)
 		output_fit_locale(&check->out);
 	output_flush(&check->out, &output_code);

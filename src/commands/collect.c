@@ -42,10 +42,10 @@ static bool collect_next(struct collect *collect)
 /* A reader that is slow gets what waits for it, for as long as it is there. */
 static void drain(struct collect *collect)
 {
-	enum { LOOK_MS = 100 };
+	enum { READ_MS = 100 };
 	struct recorder *recorder = collect->session.recording.recorder;
 	recorder_finish(recorder);
-	while (!recorder_wait(recorder, LOOK_MS) && !collect->is_interrupted)
+	while (!recorder_wait(recorder, READ_MS) && !collect->is_interrupted)
 		collect->is_interrupted = signals_have_ended(collect->signal_fd, 0);
 }
 

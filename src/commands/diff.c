@@ -17,7 +17,8 @@ static enum exit_code summarize_word(
 	return options_target(word, &one) ? summarize(&how, &one, settings, out) : EXIT_USAGE;
 }
 
-static void tell_two(struct buffer *out, const struct summary *const *of, bool is_json, const struct settings *settings)
+static void print_two(
+	struct buffer *out, const struct summary *const *of, bool is_json, const struct settings *settings)
 {
 	struct comparison *comparison = malloc(sizeof *comparison);
 	out->failed |= !comparison;
@@ -31,7 +32,7 @@ static void tell_two(struct buffer *out, const struct summary *const *of, bool i
 	free(comparison);
 }
 
-static void tell_many(
+static void print_many(
 	struct buffer *out, const struct summary *const *of, size_t count, bool is_json, const struct settings *settings)
 {
 	struct ranking *ranking = malloc(sizeof *ranking);
@@ -50,16 +51,16 @@ static enum exit_code run_diff(const struct options *options, const struct setti
 {
 	bool is_json = options->format == FORMAT_JSON;
 	size_t count = (size_t)options->word_count, done = 0;
-	if (count < 2 || count > RANKING_MOST || options->pid || options->run_name || options->replay || options->demo ||
+	if (count < 2 || count > RANKING_MAX || options->pid || options->run_name || options->replay || options->demo ||
 		options->child) {
 		fprintf(stderr,
 			"pmtop: diff takes two to %d runs as words: pmtop diff A B, each a pid, a run's name, a recording or a "
 			"saved summary\n",
-			RANKING_MOST);
+			RANKING_MAX);
 		return EXIT_USAGE;
 	}
 	struct summary *summaries = calloc(count, sizeof *summaries);
-	const struct summary *of[RANKING_MOST];
+	const struct summary *of[RANKING_MAX];
 	struct buffer out = BUFFER_INIT;
 	enum exit_code code = EXIT_OK;
 	int output_code = 0;
@@ -69,9 +70,9 @@ static enum exit_code run_diff(const struct options *options, const struct setti
 	}
 	out.failed = !summaries;
 	if (code == EXIT_OK && summaries && count == 2)
-		tell_two(&out, of, is_json, settings);
+		print_two(&out, of, is_json, settings);
 	else if (code == EXIT_OK && summaries)
-		tell_many(&out, of, count, is_json, settings);
+		print_many(&out, of, count, is_json, settings);
 	if (!is_json)
 		output_fit_locale(&out);
 	if (code == EXIT_OK)

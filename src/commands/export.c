@@ -19,7 +19,7 @@
 #include "src/session/session.h"
 #include "src/session/window.h"
 
-enum { FILES_MOST = 80, NAME_SIZE = 200 };
+enum { FILES_MAX = 80, NAME_SIZE = 200 };
 
 static volatile sig_atomic_t is_interrupted;
 
@@ -39,9 +39,9 @@ struct work {
 	struct export_scene scene;
 	char host[80];
 	size_t file_count;
-	struct output_file files[FILES_MOST];
-	char names[FILES_MOST][NAME_SIZE]; /* in the folder */
-	bool is_open;                      /* somebody takes what is written */
+	struct output_file files[FILES_MAX];
+	char names[FILES_MAX][NAME_SIZE]; /* in the folder */
+	bool is_open;                     /* somebody takes what is written */
 	int code;
 };
 
@@ -76,7 +76,7 @@ static struct buffer *file_in_folder(const struct export_scene *scene, const cha
 		if (strcmp(work->names[i], name) == 0)
 			return &work->files[i].out;
 	struct output_file *file = &work->files[work->file_count];
-	if (!work->is_open || work->file_count == FILES_MOST)
+	if (!work->is_open || work->file_count == FILES_MAX)
 		return NULL;
 	snprintf(path, sizeof path, "%s/%s", work->options->write, name);
 	enum status status = make_folders(path)

@@ -15,7 +15,7 @@
 #include "src/commands/options_rows.h"
 #include "src/sources/synthetic/synthetic.h"
 
-enum { ROWS_MOST = 64, LONG_ONLY = 256 };
+enum { ROWS_MAX = 64, LONG_ONLY = 256 };
 
 static enum exit_code usage(const char *what, const char *value)
 {
@@ -279,7 +279,7 @@ static enum exit_code print_help(const char *word, struct options *options)
 static int make_tables(struct option *longs, char *letters)
 {
 	int count = 0;
-	for (const struct option_row *row = option_rows; row->name && count < ROWS_MOST; row++, count++) {
+	for (const struct option_row *row = option_rows; row->name && count < ROWS_MAX; row++, count++) {
 		int takes = !row->value ? no_argument : row->value[0] == '[' ? optional_argument : required_argument;
 		longs[count] = (struct option){ row->name, takes, NULL, LONG_ONLY + count };
 		if (row->letter) {
@@ -305,9 +305,9 @@ static int row_of(int option, int count)
 
 enum exit_code options_parse(int argc, char **argv, struct options *options, struct settings *settings)
 {
-	struct option longs[ROWS_MOST + 1];
-	char letters[2 * ROWS_MOST + 1];
-	bool is_given[ROWS_MOST] = { false }, is_help = false, is_synopses = false;
+	struct option longs[ROWS_MAX + 1];
+	char letters[2 * ROWS_MAX + 1];
+	bool is_given[ROWS_MAX] = { false }, is_help = false, is_synopses = false;
 	int count = make_tables(longs, letters), option;
 	*options = (struct options){ .color = -1 };
 	/* What comes after -- is a command to start, and nothing of ours. */

@@ -122,7 +122,7 @@ bool option_take(const struct option_row *row, const char *value, struct options
 	case OPTION_NUMBER:
 		number = strtod(value, &end);
 		*(double *)member = number;
-		return end != value && !*end && number >= row->least && number <= row->most;
+		return end != value && !*end && number >= row->min && number <= row->max;
 	case OPTION_TIME:
 		/* A century: in nanoseconds more has no room in an int64_t. */
 		return read_scaled(value, "smhd", times, member) && *(double *)member <= TIME_MAX_S;

@@ -28,7 +28,7 @@ struct option_row {
 	char letter;      /* 0 = none */
 	enum option_kind kind;
 	size_t offset; /* in struct options */
-	double least, most;
+	double min, max;
 	const struct option_word *words; /* ends with a text of NULL */
 	/* "seconds from 0.05 to 60", for the error about a wrong value; NULL = the kind says it */
 	const char *takes;

@@ -16,12 +16,12 @@
 #include "src/session/session.h"
 #include "src/session/signals.h"
 
-enum { WAITING_MOST = 64 * 1024 };
+enum { WAITING_MAX = 64 * 1024 };
 
 /* Warnings that stand and were told. */
-struct told {
+struct printed {
 	size_t count;
-	struct told_row {
+	struct printed_row {
 		const char *rule;
 		unsigned run;
 		uint32_t subject;
@@ -38,7 +38,7 @@ struct unattended {
 	bool is_unheard;   /* nobody reads it any more */
 	bool is_over;      /* the recording; a command of ours may go on */
 	size_t warnings;   /* raised so far */
-	struct told told;
+	struct printed printed;
 };
 
 /* -- what is said -- */
@@ -55,7 +55,7 @@ static void say(struct unattended *unattended, int timeout_ms)
 		unattended->is_unheard = written < 0 && errno != EINTR && errno != EAGAIN;
 		done += written > 0 ? (size_t)written : 0;
 	}
-	if (unattended->is_unheard || unattended->out.length - done > WAITING_MOST)
+	if (unattended->is_unheard || unattended->out.length - done > WAITING_MAX)
 		done = unattended->out.length;
 	if (done) {
 		memmove(unattended->out.data, unattended->out.data + done, unattended->out.length - done);
@@ -80,10 +80,10 @@ static void say_begin(struct unattended *unattended)
 	buffer_puts(&unattended->out, "; ^C or SIGTERM ends it before\n");
 }
 
-static bool was_told(const struct told *told, const struct alert *alert)
+static bool was_printed(const struct printed *printed, const struct alert *alert)
 {
-	for (size_t i = 0; i < told->count; i++) {
-		const struct told_row *row = &told->rows[i];
+	for (size_t i = 0; i < printed->count; i++) {
+		const struct printed_row *row = &printed->rows[i];
 		if (row->rule == alert->rule && row->run == alert->run && row->subject == alert->subject &&
 			row->since_ns == alert->since_ns)
 			return true;
@@ -109,17 +109,18 @@ static void say_warning(struct unattended *unattended, const struct alert *alert
 /* Those that were raised since; that the recording itself has stopped is said at its end. */
 static void say_warnings(struct unattended *unattended)
 {
-	const struct told before = unattended->told;
+	const struct printed before = unattended->printed;
 	const struct alerts *alerts = &unattended->session.alerts;
-	struct told *told = &unattended->told;
-	told->count = 0;
+	struct printed *printed = &unattended->printed;
+	printed->count = 0;
 	for (size_t i = 0; i < alerts->count; i++) {
 		const struct alert *alert = &alerts->list[i];
 		if (!alert->is_raised || strcmp(alert->rule, "recording") == 0)
 			continue;
-		if (!was_told(&before, alert))
+		if (!was_printed(&before, alert))
 			say_warning(unattended, alert);
-		told->rows[told->count++] = (struct told_row){ alert->rule, alert->run, alert->subject, alert->since_ns };
+		printed->rows[printed->count++] =
+			(struct printed_row){ alert->rule, alert->run, alert->subject, alert->since_ns };
 	}
 }
 
@@ -145,7 +146,7 @@ static enum exit_code end_recording(struct unattended *unattended)
 		return EXIT_OK;
 	unattended->is_over = true;
 	recording_end(recording);
-	recording->is_told = false;
+	recording->is_emitted = false;
 	bool has_stopped = recording_has_stopped(recording, &why);
 	if (has_stopped && !recording->state.error)
 		buffer_printf(&unattended->out, "pmtop: %s\n", why.text);

@@ -178,7 +178,7 @@ static bool write_index(struct writing *writing, const struct survey *survey)
 /* A recording begins with a header: where its first is lost, any other says the same. */
 static bool write_pieces(struct writing *writing, const struct survey *survey)
 {
-	char *room = malloc(STREAM_BLOCK_HEAD + STREAM_PAYLOAD_MOST);
+	char *room = malloc(STREAM_BLOCK_HEAD + STREAM_PAYLOAD_MAX);
 	writing->places = calloc(survey->count, sizeof *writing->places);
 	bool is_good = room && writing->places;
 	size_t header = 0;

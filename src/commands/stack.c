@@ -17,7 +17,7 @@
 #include "src/sources/target/access.h"
 #include "src/sources/target/target.h"
 
-enum { FUNCTION_WIDTH_MOST = 40, READ_MAX_S = 4 };
+enum { FUNCTION_WIDTH_MAX = 40, READ_MAX_S = 4 };
 
 /* Once the memory of one process could not be read in READ_MAX_S. */
 #define READ_NEXT_NS (200 * NS_PER_MS)
@@ -58,7 +58,7 @@ static void print_frames(struct buffer *out, const struct py_frame *frames, size
 	size_t width = 0;
 	for (size_t i = 0; i < count; i++) {
 		size_t cells = text_cells(frames[i].function);
-		width = cells > width && cells <= FUNCTION_WIDTH_MOST ? cells : width;
+		width = cells > width && cells <= FUNCTION_WIDTH_MAX ? cells : width;
 	}
 	for (size_t i = 0; i < count; i++) {
 		size_t cells = text_cells(frames[i].function);
@@ -86,7 +86,7 @@ static void print_thread(
 		buffer_puts(out, "    … (what it called last changed while it was read)\n");
 	print_frames(out, stacks->frames + thread->first, thread->count);
 	if (thread->is_cut)
-		buffer_printf(out, "    … (the outer frames of more than %d are left out)\n", PY_FRAMES_MOST);
+		buffer_printf(out, "    … (the outer frames of more than %d are left out)\n", PY_FRAMES_MAX);
 	else if (thread->is_whole && thread->count == 0)
 		buffer_puts(out, "    (no Python code)\n");
 }
@@ -144,7 +144,7 @@ static void print_json(struct stack_out *out, const struct target_member *member
 
 /* -- the tree -- */
 
-static enum status look_at(
+static enum status rule_context_init(
 	const struct target *target, const struct target_member *member, struct stack_out *out, struct reason *why_not)
 {
 	struct py_process *process;
@@ -154,7 +154,7 @@ static enum status look_at(
 		access_explain_memory(member->directory_fd, member->pid, target->uid, remote_test_self(), why_not);
 	if (status != STATUS_OK)
 		return status;
-	status = py_look(process, &stacks, why_not);
+	status = py_reading(process, &stacks, why_not);
 	if (status == STATUS_OK) {
 		(out->is_json ? print_json : print_text)(out, member, py_version(process), &stacks);
 		out->processes++;
@@ -177,7 +177,7 @@ static void note_stuck(struct stack_out *out, pid_t pid)
 }
 
 /* What is wrong with the target itself is what is said where nothing of it can be shown. */
-static enum status look_at_tree(struct target *target, struct stack_out *out, struct reason *why_not)
+static enum status sample_tree(struct target *target, struct stack_out *out, struct reason *why_not)
 {
 	enum status status = target_refresh(target);
 	if (status != STATUS_OK || target->member_count == 0)
@@ -188,7 +188,7 @@ static enum status look_at_tree(struct target *target, struct stack_out *out, st
 	}
 	for (size_t i = 0; i < target->member_count; i++) {
 		struct reason other;
-		enum status found = look_at(target, &target->members[i], out, i ? &other : why_not);
+		enum status found = rule_context_init(target, &target->members[i], out, i ? &other : why_not);
 		note_stuck(out, target->members[i].pid);
 		/* It is there, and no Python. */
 		found = found == STATUS_NOT_FOUND ? STATUS_UNSUPPORTED : found;
@@ -240,7 +240,7 @@ static enum exit_code run_stack(const struct options *options, const struct sett
 		return command_fail(status, &reason);
 	}
 	remote_reader_use(out.reader);
-	status = look_at_tree(&target, &out, &reason);
+	status = sample_tree(&target, &out, &reason);
 	remote_reader_use(NULL);
 	remote_reader_free(out.reader);
 	target_close(&target);

@@ -117,7 +117,7 @@ static enum exit_code run_stream(const struct options *options, const struct set
 	/* What -w asked for is not whole. */
 	struct reason why;
 	recording_end(&stream.session.recording);
-	stream.session.recording.is_told = false;
+	stream.session.recording.is_emitted = false;
 	if (recording_has_stopped(&stream.session.recording, &why) && stream.session.recording.state.error &&
 		command_fail(STATUS_IO, &why) != EXIT_OK && !stream.session.child)
 		output_code = EXIT_RUNTIME;

@@ -35,10 +35,10 @@ static bool is_enough(const struct summarize_how *how, const struct session *ses
 static void watch(const struct summarize_how *how, struct session *session, struct keeper *keeper)
 {
 	int64_t begun_ns = clock_monotonic_ns();
-	keeper_look(keeper, session->model, session_run(session));
+	keeper_read(keeper, session->model, session_run(session));
 	while (!is_interrupted && !is_over(how, session, begun_ns)) {
 		if (session_step(session))
-			keeper_look(keeper, session->model, session_run(session));
+			keeper_read(keeper, session->model, session_run(session));
 		else if (is_enough(how, session))
 			return;
 		else
@@ -69,9 +69,9 @@ static enum exit_code status_of_short(pid_t child, const char *label, enum exit_
 	int status;
 	if (waitpid(child, &status, 0) < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
 		return code;
-	int told = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-	fprintf(stderr, "pmtop: %s ended with status %d, so nothing was judged\n", label, told);
-	return (enum exit_code)told;
+	int printed = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	fprintf(stderr, "pmtop: %s ended with status %d, so nothing was judged\n", label, printed);
+	return (enum exit_code)printed;
 }
 
 static enum exit_code summarize_session(const struct summarize_how *how, const struct options *options,

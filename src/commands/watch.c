@@ -164,7 +164,7 @@ static void answer_key(struct watch *watch, struct key_event event)
 		write_view(watch);
 	else if (wish == WISH_RECORD)
 		watch_record_toggle(&watch->session, watch->screen);
-	watch_record_tell(&watch->session, watch->screen);
+	watch_record_report(&watch->session, watch->screen);
 	if (strcmp(screen_view_name(watch->screen), "Counters") == 0)
 		watch->session.choices.wants_counters = true;
 	watch->session.choices.wants_stacks = strcmp(screen_view_name(watch->screen), "Code") == 0;
@@ -182,7 +182,7 @@ static void draw(struct watch *watch)
 	int64_t period_ns = watch->replay ? 0 : (int64_t)(watch->settings->refresh_s * (double)NS_PER_S);
 	if (watch->replay)
 		replay_show(watch->replay, watch->canvas.width);
-	watch_record_tell(&watch->session, watch->screen);
+	watch_record_report(&watch->session, watch->screen);
 	screen_draw(watch->screen, &watch->canvas, session_realtime_ns(&watch->session), period_ns);
 	terminal_show(watch->terminal, &watch->canvas);
 	watch->is_dirty = false;
@@ -226,7 +226,7 @@ static void watch_until_quit(struct watch *watch)
 		if (ready[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			watch->has_quit = true;
 		take_sets(watch);
-		watch->is_dirty |= overlay_look(watch->overlay);
+		watch->is_dirty |= overlay_read(watch->overlay);
 		if (is_followed && !is_file && session_has_ended(&watch->session)) {
 			is_followed = false;
 			watch->is_dirty = true;
@@ -255,7 +255,7 @@ static void print_summary(struct watch *watch)
 		summary_run(&out, &model->runs[index], alerts_raised(&session->alerts));
 	summary_recording(&out, &session->recording, model);
 	struct reason why;
-	session->recording.is_told = false;
+	session->recording.is_emitted = false;
 	if (recording_has_stopped(&session->recording, &why))
 		buffer_printf(&out, "pmtop: %s\n", why.text);
 	if (session->child_log[0])

@@ -93,8 +93,8 @@ enum status budget_parse(const char *text, struct budget_list *out, struct reaso
 		char one[160];
 		size_t length = strcspn(part, ",");
 		snprintf(one, sizeof one, "%.*s", (int)(length < sizeof one ? length : sizeof one - 1), part);
-		if (out->count == BUDGETS_MOST)
-			return reason_set(why_not, STATUS_INVALID, NULL, "--budget takes at most %d limits", BUDGETS_MOST);
+		if (out->count == BUDGETS_MAX)
+			return reason_set(why_not, STATUS_INVALID, NULL, "--budget takes at most %d limits", BUDGETS_MAX);
 		enum status status = parse_one(one, &out->budgets[out->count], why_not);
 		if (status != STATUS_OK)
 			return status;

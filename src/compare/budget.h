@@ -7,7 +7,7 @@
 #include "src/base/status.h"
 #include "src/compare/summary.h"
 
-enum { BUDGETS_MOST = 32 };
+enum { BUDGETS_MAX = 32 };
 
 /* BUDGET(NAME, "word", unit): what has a limit of its own; every other word is a phase's name, with a share or a
  * time. */
@@ -35,7 +35,7 @@ struct budget {
 
 struct budget_list {
 	size_t count;
-	struct budget budgets[BUDGETS_MOST];
+	struct budget budgets[BUDGETS_MAX];
 };
 
 /* NULL is an empty list. STATUS_INVALID: the part that is not understood, and what it takes. */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* Memory is read now and then, and pages come and go. */
-static const double same_memory = 0.05, explains_least = 0.1, negligible_share = 0.01, told_share = 0.0005;
+static const double same_memory = 0.05, explains_min = 0.1, negligible_share = 0.01, printed_share = 0.0005;
 
 const char *verdict_word(enum verdict verdict)
 {
@@ -32,7 +32,7 @@ enum verdict verdict_of_ratio(double ratio, double low, double high, bool more_i
 static void note(struct comparison *comparison, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void note(struct comparison *comparison, const char *format, ...)
 {
-	if (comparison->note_count == COMPARISON_NOTES_MOST)
+	if (comparison->note_count == COMPARISON_NOTES_MAX)
 		return;
 	va_list arguments;
 	va_start(arguments, format);
@@ -44,7 +44,7 @@ static void note(struct comparison *comparison, const char *format, ...)
 static struct comparison_row *add_row(
 	struct comparison *comparison, enum row_group group, enum row_unit unit, const char *what, double a, double b)
 {
-	size_t place = comparison->row_count < COMPARISON_ROWS_MOST ? comparison->row_count++ : COMPARISON_ROWS_MOST - 1;
+	size_t place = comparison->row_count < COMPARISON_ROWS_MAX ? comparison->row_count++ : COMPARISON_ROWS_MAX - 1;
 	struct comparison_row *row = &comparison->rows[place];
 	*row = (struct comparison_row){ .group = group,
 		.unit = unit,
@@ -134,7 +134,7 @@ static bool open_middle(struct middle *middle, const struct summary *summary)
 		.places = calloc(summary->step_count + 1, sizeof(size_t)) };
 	if (middle->values && middle->places && summary_has_steps(summary))
 		middle->count = summary_middle(summary, middle->places);
-	return middle->count >= CONTRAST_LEAST;
+	return middle->count >= CONTRAST_MIN;
 }
 
 static void fill_middle(struct middle *middle, const struct summary_phase *phase)
@@ -162,7 +162,7 @@ static void compare_phase(
 	double mean_a = phase_mean(comparison->a, a), mean_b = phase_mean(comparison->b, b),
 		   whole = fmax(comparison->a->middle_s, comparison->b->middle_s);
 	struct interval difference;
-	if (mean_a < told_share * whole && mean_b < told_share * whole)
+	if (mean_a < printed_share * whole && mean_b < printed_share * whole)
 		return;
 	struct comparison_row *row = add_row(comparison, ROW_PHASE, ROW_SECONDS, name, mean_a, mean_b);
 	row->change = row->b - row->a;
@@ -215,18 +215,18 @@ static void find_explanation(struct comparison *comparison)
 	if (!isfinite(whole) || fabs(whole) < (SAME_RATIO - 1) * comparison->a->middle_s)
 		return;
 	for (unsigned found = 0; found < 3; found++) {
-		const struct comparison_row *most = NULL;
+		const struct comparison_row *max = NULL;
 		for (size_t i = 0; i < comparison->row_count; i++) {
 			const struct comparison_row *row = &comparison->rows[i];
 			bool is_taken =
 				(found > 0 && row == comparison->explains[0]) || (found > 1 && row == comparison->explains[1]);
 			bool is_sure = !row->has_interval || row->low > 0 || row->high < 0;
-			if (row->group == ROW_PHASE && !is_taken && is_sure && row->change / whole >= explains_least &&
-				(!most || row->change / whole > most->change / whole))
-				most = row;
+			if (row->group == ROW_PHASE && !is_taken && is_sure && row->change / whole >= explains_min &&
+				(!max || row->change / whole > max->change / whole))
+				max = row;
 		}
-		comparison->explains[found] = most;
-		if (!most)
+		comparison->explains[found] = max;
+		if (!max)
 			break;
 	}
 }
@@ -286,7 +286,7 @@ static void compare_metas(struct comparison *comparison)
 			for (size_t k = 0; k < sizeof own / sizeof *own; k++)
 				is_own |= strcmp(key, own[k]) == 0;
 			if (is_own || (other && (side || strcmp(value, other) == 0)) ||
-				comparison->meta_count == SUMMARY_META_MOST || !of[!side]->meta_count)
+				comparison->meta_count == SUMMARY_META_MAX || !of[!side]->meta_count)
 				continue;
 			size_t place = comparison->meta_count++;
 			comparison->meta[place].key = key;
@@ -306,9 +306,9 @@ static void add_notes(struct comparison *comparison)
 				"%c is a saved report: it has quantiles and no steps, so intervals are rough; pmtop check --save keeps "
 				"the steps",
 				letter);
-		else if (of[side]->step_count < CONTRAST_LEAST)
+		else if (of[side]->step_count < CONTRAST_MIN)
 			note(comparison, "%c has %zu steps after its warm-up: an interval takes %d", letter, of[side]->step_count,
-				CONTRAST_LEAST);
+				CONTRAST_MIN);
 		if (of[side]->lost_events)
 			note(comparison, "of %c %llu events were lost: its counts are whole, some of its steps are missing", letter,
 				(unsigned long long)of[side]->lost_events);

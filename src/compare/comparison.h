@@ -45,12 +45,12 @@ struct comparison_row {
 	enum verdict verdict;
 };
 
-enum { COMPARISON_ROWS_MOST = 128, COMPARISON_NOTES_MOST = 8 };
+enum { COMPARISON_ROWS_MAX = 128, COMPARISON_NOTES_MAX = 8 };
 
 struct comparison {
 	const struct summary *a, *b;
 	size_t row_count;
-	struct comparison_row rows[COMPARISON_ROWS_MOST];
+	struct comparison_row rows[COMPARISON_ROWS_MAX];
 	bool is_rough;       /* its intervals are, for one is a saved report */
 	double difference_s; /* of a step of the middle, B − A: what the phases' changes sum up to; NAN */
 	/* phases that have the most of it, in its direction, each a tenth at least; NULL behind the last */
@@ -58,11 +58,11 @@ struct comparison {
 	size_t meta_count; /* what both published, and is not the same; or one alone (NULL) */
 	struct {
 		const char *key, *a, *b;
-	} meta[SUMMARY_META_MOST];
+	} meta[SUMMARY_META_MAX];
 	bool is_by_samples;                  /* batch sizes differ, so samples a second judge */
 	const struct comparison_row *judged; /* what the verdict is of; NULL: nothing could be compared */
 	size_t note_count;
-	char notes[COMPARISON_NOTES_MOST][200];
+	char notes[COMPARISON_NOTES_MAX][200];
 };
 
 void compare(const struct summary *a, const struct summary *b, struct comparison *out);

@@ -7,12 +7,19 @@
 #include "src/base/text.h"
 #include "src/compare/page.h"
 
-enum { VALUE_CELLS = 9, CHANGE_CELLS = 10, INTERVAL_CELLS = 13, EFFECT_CELLS = 7, VERDICT_CELLS = 10, NAME_MOST = 48 };
+enum {
+	VALUE_CELLS = 9,
+	CHANGE_CELLS = 10,
+	INTERVAL_CELLS = 13,
+	EFFECT_CELLS = 7,
+	VERDICT_CELLS = 10,
+	NAME_CELLS_MAX = 48
+};
 
 static int name_cells(int width)
 {
 	int room = width - 2 * VALUE_CELLS - CHANGE_CELLS - INTERVAL_CELLS - EFFECT_CELLS - VERDICT_CELLS;
-	return room < 22 ? 22 : room > NAME_MOST ? NAME_MOST : room;
+	return room < 22 ? 22 : room > NAME_CELLS_MAX ? NAME_CELLS_MAX : room;
 }
 
 /* "1.17×", and of large ones no more digits than are known. */

@@ -6,7 +6,7 @@
 
 #include "src/model/statistics/statistics.h"
 
-enum { BLOCKS_LEAST = 5, BLOCKS_MOST = 32, HALVINGS = 60, ALIKE_IN_A_ROW = 10 };
+enum { BLOCKS_MIN = 5, BLOCKS_MAX = 32, HALVINGS = 60, ALIKE_IN_A_ROW = 10 };
 static const double normal_95 = 1.959964, normal_p95 = 1.644854;
 
 /* Student's quantile for two-sided 95 %: Fisher's expansion about the normal one (Abramowitz and Stegun 26.7.5). */
@@ -26,13 +26,13 @@ struct mean {
 static size_t block_count(size_t n)
 {
 	size_t root = (size_t)sqrt((double)n);
-	return root < BLOCKS_LEAST ? BLOCKS_LEAST : root > BLOCKS_MOST ? BLOCKS_MOST : root;
+	return root < BLOCKS_MIN ? BLOCKS_MIN : root > BLOCKS_MAX ? BLOCKS_MAX : root;
 }
 
 static struct mean mean_of_blocks(const double *values, size_t n)
 {
 	size_t blocks = block_count(n);
-	double of_block[BLOCKS_MOST], sum = 0, squares = 0;
+	double of_block[BLOCKS_MAX], sum = 0, squares = 0;
 	for (size_t block = 0; block < blocks; block++) {
 		size_t from = block * n / blocks, to = (block + 1) * n / blocks;
 		double within = 0;
@@ -58,7 +58,7 @@ static double joint_degrees(struct mean a, struct mean b)
 
 bool contrast_means(const double *a, size_t n, const double *b, size_t m, struct interval *out)
 {
-	if (n < CONTRAST_LEAST || m < CONTRAST_LEAST)
+	if (n < CONTRAST_MIN || m < CONTRAST_MIN)
 		return false;
 	struct mean of_a = mean_of_blocks(a, n), of_b = mean_of_blocks(b, m);
 	double half = student_95(joint_degrees(of_a, of_b)) * sqrt(of_a.variance + of_b.variance),
@@ -69,7 +69,7 @@ bool contrast_means(const double *a, size_t n, const double *b, size_t m, struct
 
 bool contrast_mean_ratio(const double *a, size_t n, const double *b, size_t m, struct interval *out)
 {
-	if (n < CONTRAST_LEAST || m < CONTRAST_LEAST)
+	if (n < CONTRAST_MIN || m < CONTRAST_MIN)
 		return false;
 	struct mean of_a = mean_of_blocks(a, n), of_b = mean_of_blocks(b, m);
 	of_a.variance /= of_a.value * of_a.value;
@@ -82,7 +82,7 @@ bool contrast_mean_ratio(const double *a, size_t n, const double *b, size_t m, s
 
 bool contrast_mean(const double *values, size_t n, struct interval *out)
 {
-	if (n < CONTRAST_LEAST)
+	if (n < CONTRAST_MIN)
 		return false;
 	struct mean mean = mean_of_blocks(values, n);
 	double half = student_95(mean.degrees) * sqrt(mean.variance);
@@ -109,12 +109,12 @@ static double *sorted_copy(const double *values, size_t n)
 }
 
 /* Pairs whose difference b − a is at most `most`. */
-static double pairs_up_to(const double *a, size_t n, const double *b, size_t m, double most)
+static double pairs_up_to(const double *a, size_t n, const double *b, size_t m, double max)
 {
 	double pairs = 0;
 	size_t j = 0;
 	for (size_t i = 0; i < n; i++) {
-		while (j < m && b[j] - a[i] <= most)
+		while (j < m && b[j] - a[i] <= max)
 			j++;
 		pairs += (double)j;
 	}
@@ -158,7 +158,7 @@ static void place_among(const double *values, size_t n, const double *others, si
 
 bool contrast_ratio(const double *a, size_t n, const double *b, size_t m, struct contrast *out)
 {
-	if (n < CONTRAST_LEAST || m < CONTRAST_LEAST)
+	if (n < CONTRAST_MIN || m < CONTRAST_MIN)
 		return false;
 	double *logs = malloc(2 * (n + m) * sizeof *logs), *places = logs ? logs + n + m : NULL, *sorted_a = NULL,
 		   *sorted_b = NULL;
@@ -191,7 +191,7 @@ bool contrast_ratio(const double *a, size_t n, const double *b, size_t m, struct
 /* How sure a quantile is: the share that lies below it is the mean of marks, and those have a variance. */
 bool contrast_quantile(const double *values, size_t n, double q, struct interval *out)
 {
-	if (n < CONTRAST_LEAST)
+	if (n < CONTRAST_MIN)
 		return false;
 	double *sorted = sorted_copy(values, n), *marks = malloc(n * sizeof *marks);
 	if (sorted && marks) {
@@ -220,7 +220,7 @@ bool contrast_known(const struct known_quantiles *a, const struct known_quantile
 		variance += 1.5707963 * spread * spread / fmax(alone, 1);
 	}
 	double value = log(b->p50 / a->p50), half = normal_95 * sqrt(variance);
-	if (!isfinite(value) || !isfinite(half) || a->count < CONTRAST_LEAST || b->count < CONTRAST_LEAST)
+	if (!isfinite(value) || !isfinite(half) || a->count < CONTRAST_MIN || b->count < CONTRAST_MIN)
 		return false;
 	*out = (struct interval){ exp(value), exp(value - half), exp(value + half) };
 	return true;

@@ -14,7 +14,7 @@
 #include <stddef.h>
 
 /* Fewer values than this on a side give no interval. */
-enum { CONTRAST_LEAST = 20 };
+enum { CONTRAST_MIN = 20 };
 
 struct interval {
 	double value, low, high;

@@ -44,10 +44,10 @@ static double steps_needed(const struct judgement *judgement, const struct inter
 
 static bool has_few(struct judged_figure *figure, const struct summary *of, const char *whose)
 {
-	if (of->seen >= CONTRAST_LEAST)
+	if (of->seen >= CONTRAST_MIN)
 		return false;
 	settle(figure, OUTCOME_UNTOLD, "too few batches: %s has %llu after %llu of warm-up, %d are needed", whose,
-		(unsigned long long)of->seen, (unsigned long long)of->warmup, CONTRAST_LEAST);
+		(unsigned long long)of->seen, (unsigned long long)of->warmup, CONTRAST_MIN);
 	return true;
 }
 
@@ -169,7 +169,7 @@ static void judge_budget(struct judgement *judgement, const struct budget *budge
 static void warn(struct judgement *judgement, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void warn(struct judgement *judgement, const char *format, ...)
 {
-	if (judgement->warning_count == WARNINGS_MOST)
+	if (judgement->warning_count == WARNINGS_MAX)
 		return;
 	va_list arguments;
 	va_start(arguments, format);
@@ -216,7 +216,7 @@ void judge(const struct summary *now, const struct summary *baseline, double thr
 	const struct budget_list *budgets, struct judgement *out)
 {
 	*out = (struct judgement){
-		.now = now, .baseline = baseline, .threshold = threshold > 0 ? threshold : THRESHOLD_USUAL
+		.now = now, .baseline = baseline, .threshold = threshold > 0 ? threshold : THRESHOLD_DEFAULT
 	};
 	if (baseline) {
 		compare(baseline, now, &out->comparison);

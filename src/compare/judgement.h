@@ -14,7 +14,7 @@
 #include "src/compare/budget.h"
 #include "src/compare/comparison.h"
 
-#define THRESHOLD_USUAL 0.2
+#define THRESHOLD_DEFAULT 0.2
 
 enum outcome { OUTCOME_PASSED, OUTCOME_FAILED, OUTCOME_UNTOLD };
 
@@ -28,17 +28,17 @@ struct judged_figure {
 	char text[320];              /* the figures in a sentence */
 };
 
-enum { JUDGED_MOST = BUDGETS_MOST + 1, WARNINGS_MOST = 12 };
+enum { JUDGED_MAX = BUDGETS_MAX + 1, WARNINGS_MAX = 12 };
 
 struct judgement {
 	const struct summary *now, *baseline; /* baseline NULL: only budgets */
 	double threshold;
 	enum outcome outcome; /* failed where any has; else untold where any is */
 	size_t count;
-	struct judged_figure figures[JUDGED_MOST];
+	struct judged_figure figures[JUDGED_MAX];
 	size_t warning_count;
-	char warnings[WARNINGS_MOST][256]; /* what makes the baseline another one: machine, batch size, model … */
-	struct comparison comparison;      /* only with a baseline */
+	char warnings[WARNINGS_MAX][256]; /* what makes the baseline another one: machine, batch size, model … */
+	struct comparison comparison;     /* only with a baseline */
 };
 
 /* Budgets name phases that the run has (budget_check_names). */

@@ -17,12 +17,12 @@ void keeper_init(struct keeper *keeper, struct summary *summary)
 }
 
 /* xorshift64 (Marsaglia 2003): below `most`. */
-static unsigned draw(struct keeper *keeper, unsigned most)
+static unsigned draw(struct keeper *keeper, unsigned max)
 {
 	keeper->chance ^= keeper->chance << 13;
 	keeper->chance ^= keeper->chance >> 7;
 	keeper->chance ^= keeper->chance << 17;
-	return (unsigned)(keeper->chance >> 33) % most;
+	return (unsigned)(keeper->chance >> 33) % max;
 }
 
 /* -- phases -- */
@@ -35,7 +35,7 @@ static struct summary_phase *phase_of(struct keeper *keeper, const char *name)
 	for (unsigned i = 0; i < summary->phase_count; i++)
 		if (strcmp(summary->phases[i].name, clean) == 0)
 			return &summary->phases[i];
-	double *seconds = summary->phase_count < SUMMARY_PHASES_MOST ? calloc(SUMMARY_STEPS_MOST, sizeof *seconds) : NULL;
+	double *seconds = summary->phase_count < SUMMARY_PHASES_MAX ? calloc(SUMMARY_STEPS_MAX, sizeof *seconds) : NULL;
 	if (!seconds)
 		return NULL;
 	struct summary_phase *phase = &summary->phases[summary->phase_count++];
@@ -44,10 +44,11 @@ static struct summary_phase *phase_of(struct keeper *keeper, const char *name)
 	return phase;
 }
 
-static void keep_at(struct keeper *keeper, size_t place, const struct run *run, const struct batch *batch, bool is_kept)
+static void keep_at(
+	struct keeper *keeper, size_t place, const struct run *run, const struct batch *batch, bool is_retained)
 {
 	struct summary *summary = keeper->summary;
-	if (is_kept) {
+	if (is_retained) {
 		summary->steps[place] = batch->step_s;
 		for (unsigned i = 0; i < summary->phase_count; i++)
 			summary->phases[i].seconds[place] = 0;
@@ -59,7 +60,7 @@ static void keep_at(struct keeper *keeper, size_t place, const struct run *run, 
 		if (!phase)
 			continue;
 		phase->total_s += (double)time->seconds;
-		if (is_kept)
+		if (is_retained)
 			phase->seconds[place] += (double)time->seconds;
 	}
 }
@@ -70,24 +71,24 @@ static void keep_at(struct keeper *keeper, size_t place, const struct run *run, 
 static void halve(struct keeper *keeper)
 {
 	struct summary *summary = keeper->summary;
-	for (size_t i = 0; i < SUMMARY_STEPS_MOST / 2; i++) {
+	for (size_t i = 0; i < SUMMARY_STEPS_MAX / 2; i++) {
 		size_t from = 2 * i + draw(keeper, 2);
 		summary->steps[i] = summary->steps[from];
 		for (unsigned k = 0; k < summary->phase_count; k++)
 			summary->phases[k].seconds[i] = summary->phases[k].seconds[from];
 	}
-	summary->step_count = SUMMARY_STEPS_MOST / 2;
+	summary->step_count = SUMMARY_STEPS_MAX / 2;
 	summary->stride *= 2;
 }
 
 static void take_step(struct keeper *keeper, const struct run *run, const struct batch *batch)
 {
 	struct summary *summary = keeper->summary;
-	if (keeper->in_stride == 0 && summary->step_count == SUMMARY_STEPS_MOST)
+	if (keeper->in_stride == 0 && summary->step_count == SUMMARY_STEPS_MAX)
 		halve(keeper);
 	/* Each of a stride has the same chance to be the one that is kept. */
-	bool is_first = keeper->in_stride == 0, is_kept = is_first || draw(keeper, keeper->in_stride + 1) == 0;
-	keep_at(keeper, summary->step_count - !is_first, run, batch, is_kept);
+	bool is_first = keeper->in_stride == 0, is_retained = is_first || draw(keeper, keeper->in_stride + 1) == 0;
+	keep_at(keeper, summary->step_count - !is_first, run, batch, is_retained);
 	summary->step_count += is_first;
 	keeper->in_stride = (keeper->in_stride + 1) % summary->stride;
 	summary->seen++;
@@ -112,7 +113,7 @@ static void begin(struct keeper *keeper, const struct run *run, const struct tra
 	summary->total_s = 0;
 	summary->samples = summary->least_s = summary->most_s = NAN;
 	summary->stride = 1;
-	summary->steps = calloc(SUMMARY_STEPS_MOST, sizeof *summary->steps);
+	summary->steps = calloc(SUMMARY_STEPS_MAX, sizeof *summary->steps);
 	*keeper = (struct keeper){ .summary = summary,
 		.chance = SEED,
 		.is_begun = true,
@@ -122,7 +123,7 @@ static void begin(struct keeper *keeper, const struct run *run, const struct tra
 		.is_failed = !summary->steps };
 }
 
-static void look_until(struct keeper *keeper, const struct run *run, const struct track *track, uint64_t end)
+static void read_until(struct keeper *keeper, const struct run *run, const struct track *track, uint64_t end)
 {
 	if (keeper->next < track->first)
 		keeper->next = track->first;
@@ -151,12 +152,12 @@ static const struct track *follow(struct keeper *keeper, const struct run *run)
 	return track;
 }
 
-void keeper_look(struct keeper *keeper, const struct model *model, int index)
+void keeper_read(struct keeper *keeper, const struct model *model, int index)
 {
 	const struct run *run = run_at(model, index);
 	const struct track *track = run ? follow(keeper, run) : NULL;
 	if (track && track->end > keeper->next + BEHIND)
-		look_until(keeper, run, track, track->end - BEHIND);
+		read_until(keeper, run, track, track->end - BEHIND);
 }
 
 /* -- what the model knows -- */
@@ -166,20 +167,20 @@ static void copy_clean(char *out, size_t size, const char *text) { text_clean(ou
 static void take_meta(struct summary *summary, const struct run *run)
 {
 	char *end;
-	for (size_t i = 0; i < run->meta_count && summary->meta_count < SUMMARY_META_MOST; i++) {
+	for (size_t i = 0; i < run->meta_count && summary->meta_count < SUMMARY_META_MAX; i++) {
 		size_t place = summary->meta_count++;
 		copy_clean(summary->meta[place].key, sizeof summary->meta->key, run->meta[i].key);
 		copy_clean(summary->meta[place].value, sizeof summary->meta->value, run->meta[i].value);
 	}
-	const char *told = run_meta(run, "batch_size");
-	double size = told ? strtod(told, &end) : NAN;
-	if (told && end != told && !*end && size > 0)
+	const char *printed = run_meta(run, "batch_size");
+	double size = printed ? strtod(printed, &end) : NAN;
+	if (printed && end != printed && !*end && size > 0)
 		summary->batch_size = size;
 }
 
 static void take_operations(struct summary *summary, const struct run *run)
 {
-	for (size_t i = 0; i < run->operation_count && summary->operation_count < SUMMARY_OPERATIONS_MOST; i++) {
+	for (size_t i = 0; i < run->operation_count && summary->operation_count < SUMMARY_OPERATIONS_MAX; i++) {
 		const struct operation *from = &run->operations[i];
 		if (from->mode != run_main(run)->mode || from->count == 0 || from->name == NAME_UNATTRIBUTED ||
 			from->name == NAME_BETWEEN)
@@ -232,7 +233,7 @@ bool keeper_end(struct keeper *keeper, const struct model *model, int index)
 		snprintf(summary->verdict, sizeof summary->verdict, "%s", model->memory.verdict);
 	if (run) {
 		const struct track *track = follow(keeper, run);
-		look_until(keeper, run, track, track->end);
+		read_until(keeper, run, track, track->end);
 		take_run(keeper, run, track);
 	}
 	return !keeper->is_failed && summary_finish(summary);

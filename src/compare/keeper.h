@@ -21,7 +21,7 @@ struct keeper {
 
 void keeper_init(struct keeper *keeper, struct summary *summary);
 /* After each set, once it was applied; `run` is an index into model->runs, −1 = none yet. */
-void keeper_look(struct keeper *keeper, const struct model *model, int run);
+void keeper_read(struct keeper *keeper, const struct model *model, int run);
 /* All has been applied: takes the last, and what the model knows of the run. False: out of memory. */
 bool keeper_end(struct keeper *keeper, const struct model *model, int run);
 

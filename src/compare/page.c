@@ -25,8 +25,8 @@ void page_left(struct buffer *out, int cells, const char *text)
 {
 	size_t room = cells > 0 ? (size_t)cells : 0, wide = text_cells(text);
 	if (wide > room) {
-		size_t kept = fitting(text, room ? room - 1 : 0);
-		buffer_add(out, text, kept);
+		size_t retained = fitting(text, room ? room - 1 : 0);
+		buffer_add(out, text, retained);
 		buffer_puts(out, room ? "…" : "");
 		return;
 	}

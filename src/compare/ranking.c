@@ -73,7 +73,7 @@ static int by_steps(const void *a, const void *b)
 
 void ranking_make(struct ranking *ranking, const struct summary *const *summaries, size_t count)
 {
-	*ranking = (struct ranking){ .is_by_samples = true, .count = count < RANKING_MOST ? count : RANKING_MOST };
+	*ranking = (struct ranking){ .is_by_samples = true, .count = count < RANKING_MAX ? count : RANKING_MAX };
 	for (size_t i = 0; i < ranking->count; i++) {
 		ranking->rows[i] = (struct ranking_row){ .of = summaries[i], .against_best = { NAN, NAN, NAN } };
 		/* A run without steps has no rate of any kind. */
@@ -121,7 +121,7 @@ void ranking_sentence(const struct ranking *ranking, char *out, size_t size)
 			ranking->name[1], next->against_best.value, next->against_best.low, next->against_best.high);
 }
 
-enum { LABEL_LEAST = 18, LABEL_MOST = 48 };
+enum { LABEL_MIN = 18, LABEL_MAX = 48 };
 
 static void write_cells(struct buffer *out, int label_cells, const char *label, const char *const cells[6],
 	enum verdict verdict, bool has_color)
@@ -142,7 +142,7 @@ static void write_cells(struct buffer *out, int label_cells, const char *label, 
 
 void ranking_as_text(struct buffer *out, const struct ranking *ranking, int width, bool has_color)
 {
-	int label_cells = width - 60 < LABEL_LEAST ? LABEL_LEAST : width - 60 > LABEL_MOST ? LABEL_MOST : width - 60;
+	int label_cells = width - 60 < LABEL_MIN ? LABEL_MIN : width - 60 > LABEL_MAX ? LABEL_MAX : width - 60;
 	const char *const heads[6] = { "batch", "step", ranking->is_by_samples ? "samples/s" : "steps/s", "of best",
 		"peak mem." };
 	char sentence[700], size[16], step[PAGE_VALUE], rate[NUMBER_SIZE], share[16], peak[NUMBER_SIZE], label[400];

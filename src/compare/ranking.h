@@ -7,7 +7,7 @@
 #include "src/base/buffer.h"
 #include "src/compare/comparison.h"
 
-enum { RANKING_MOST = 64 };
+enum { RANKING_MAX = 64 };
 
 struct ranking_row {
 	const struct summary *of;
@@ -19,8 +19,8 @@ struct ranking_row {
 struct ranking {
 	bool is_by_samples; /* else by steps a second: one does not say how many samples a batch has */
 	size_t count;
-	struct ranking_row rows[RANKING_MOST]; /* best first; those without a rate last */
-	char name[RANKING_MOST][256]; /* what tells each from the others: "batch size 64", a model, a run, a file */
+	struct ranking_row rows[RANKING_MAX]; /* best first; those without a rate last */
+	char name[RANKING_MAX][256];          /* what tells each from the others: "batch size 64", a model, a run, a file */
 };
 
 void ranking_make(struct ranking *ranking, const struct summary *const *summaries, size_t count);

@@ -13,10 +13,10 @@
 #include "src/compare/contrast.h"
 
 enum {
-	SUMMARY_STEPS_MOST = 2048,
-	SUMMARY_PHASES_MOST = 18,
-	SUMMARY_OPERATIONS_MOST = 64,
-	SUMMARY_META_MOST = 64,
+	SUMMARY_STEPS_MAX = 2048,
+	SUMMARY_PHASES_MAX = 18,
+	SUMMARY_OPERATIONS_MAX = 64,
+	SUMMARY_META_MAX = 64,
 	SUMMARY_NAME = 64
 };
 
@@ -45,7 +45,7 @@ struct summary {
 	size_t meta_count;
 	struct {
 		char key[SUMMARY_NAME], value[200];
-	} meta[SUMMARY_META_MOST];
+	} meta[SUMMARY_META_MAX];
 	double batch_size; /* samples a batch */
 
 	uint64_t batches;      /* finished in the whole run */
@@ -62,9 +62,9 @@ struct summary {
 	double samples_per_s, steps_per_s, loss;
 
 	unsigned phase_count;
-	struct summary_phase phases[SUMMARY_PHASES_MOST];
+	struct summary_phase phases[SUMMARY_PHASES_MAX];
 	size_t operation_count;
-	struct summary_operation operations[SUMMARY_OPERATIONS_MOST];
+	struct summary_operation operations[SUMMARY_OPERATIONS_MAX];
 	/* of the tree; judged since the warm-up; of the framework's allocator */
 	double peak_bytes, growth_bytes, gpu_peak_bytes;
 	char verdict[24]; /* of the memory */

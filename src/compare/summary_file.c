@@ -16,7 +16,7 @@
 #include "src/base/text.h"
 
 static const char format_name[] = "pmtop summary";
-enum { FILE_MOST = 64 << 20 };
+enum { FILE_MAX = 64 << 20 };
 
 /* Figures that are a key and a number in the object of that name; "" is the whole. */
 #define FIGURES(X) \
@@ -235,7 +235,7 @@ static double *read_series(const struct json_value *array, size_t count)
 static bool read_phases(const struct json_value *array, struct summary *out)
 {
 	for (const struct json_value *value = array ? array->first : NULL; value; value = value->next) {
-		if (out->phase_count == SUMMARY_PHASES_MOST)
+		if (out->phase_count == SUMMARY_PHASES_MAX)
 			return false;
 		struct summary_phase *phase = &out->phases[out->phase_count];
 		*phase = (struct summary_phase){ .total_s = json_member_number(value, "total_s"),
@@ -253,7 +253,7 @@ static bool read_phases(const struct json_value *array, struct summary *out)
 static void read_operations(const struct json_value *array, struct summary *out)
 {
 	for (const struct json_value *value = array ? array->first : NULL;
-		 value && out->operation_count < SUMMARY_OPERATIONS_MOST; value = value->next) {
+		 value && out->operation_count < SUMMARY_OPERATIONS_MAX; value = value->next) {
 		struct summary_operation *operation = &out->operations[out->operation_count++];
 		*operation = (struct summary_operation){ .depth = (unsigned)count_of(value, "depth"),
 			.count = count_of(value, "count"),
@@ -289,14 +289,14 @@ static enum status read_summary(const struct json_value *root, struct summary *o
 	out->made_ns = made_ns > 0 && made_ns < 9e18 ? (int64_t)made_ns : 0;
 	uint64_t stride = count_of(json_member(root, "step", JSON_OBJECT), "stride");
 	out->stride = stride ? (unsigned)stride : 1;
-	for (const struct json_value *value = meta ? meta->first : NULL; value && out->meta_count < SUMMARY_META_MOST;
+	for (const struct json_value *value = meta ? meta->first : NULL; value && out->meta_count < SUMMARY_META_MAX;
 		 value = value->next) {
 		text_clean(out->meta[out->meta_count].key, sizeof out->meta->key, value->key, strlen(value->key));
 		take_text(out->meta[out->meta_count++].value, sizeof out->meta->value, meta, value->key);
 	}
 	read_operations(json_member(root, "operations", JSON_ARRAY), out);
 	out->origin = ORIGIN_SAVED;
-	if (!steps || steps->count > SUMMARY_STEPS_MOST || !(out->steps = read_series(steps, steps->count)))
+	if (!steps || steps->count > SUMMARY_STEPS_MAX || !(out->steps = read_series(steps, steps->count)))
 		return reason_set(
 			why_not, STATUS_DAMAGED, "make it anew with pmtop check --save", "its steps are not a list of times");
 	out->step_count = steps->count;
@@ -331,11 +331,11 @@ static enum status read_file(const char *path, struct buffer *out, struct reason
 	FILE *file = fopen(path, "re");
 	if (!file)
 		return reason_set(why_not, status_of_errno(errno), NULL, "%s", strerror(errno));
-	while ((length = fread(part, 1, sizeof part, file)) > 0 && out->length <= FILE_MOST)
+	while ((length = fread(part, 1, sizeof part, file)) > 0 && out->length <= FILE_MAX)
 		buffer_add(out, part, length);
 	bool is_whole = !ferror(file);
 	fclose(file);
-	if (out->length > FILE_MOST)
+	if (out->length > FILE_MAX)
 		return reason_set(why_not, STATUS_INVALID, NULL, "too large for a summary");
 	return !is_whole  ? reason_set(why_not, STATUS_IO, NULL, "it cannot be read")
 		: out->failed ? reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory")

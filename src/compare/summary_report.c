@@ -22,7 +22,7 @@ static double first_known(double a, double b) { return isfinite(a) ? a : b; }
 static void take_operations(const struct json_value *operations, struct summary *out)
 {
 	for (const struct json_value *value = operations ? operations->first : NULL;
-		 value && out->operation_count < SUMMARY_OPERATIONS_MOST; value = value->next) {
+		 value && out->operation_count < SUMMARY_OPERATIONS_MAX; value = value->next) {
 		struct summary_operation *operation = &out->operations[out->operation_count++];
 		*operation = (struct summary_operation){ .depth = (unsigned)as_count(json_member_number(value, "depth")),
 			.count = as_count(json_member_number(value, "count")),
@@ -32,7 +32,7 @@ static void take_operations(const struct json_value *operations, struct summary 
 			.share_ratio = json_member_number(value, "share_ratio") };
 		take_text(operation->name, sizeof operation->name, value, "name");
 		/* Where a step goes, as well as whole-run totals tell it. */
-		if (operation->depth || out->phase_count == SUMMARY_PHASES_MOST || !isfinite(operation->share_ratio) ||
+		if (operation->depth || out->phase_count == SUMMARY_PHASES_MAX || !isfinite(operation->share_ratio) ||
 			!isfinite(out->mean_s))
 			continue;
 		struct summary_phase *phase = &out->phases[out->phase_count++];
@@ -76,7 +76,7 @@ enum status summary_of_report(const struct json_value *report, struct summary *o
 	/* The tree's peak is not told: the process's own, or what the tree has now. */
 	out->peak_bytes = fmax(json_member_number(memory, "peak_rss_bytes"), json_member_number(memory, "tree_rss_bytes"));
 	out->growth_bytes = json_member_number(memory, "growth_bytes");
-	for (const struct json_value *value = meta ? meta->first : NULL; value && out->meta_count < SUMMARY_META_MOST;
+	for (const struct json_value *value = meta ? meta->first : NULL; value && out->meta_count < SUMMARY_META_MAX;
 		 value = value->next) {
 		text_clean(out->meta[out->meta_count].key, sizeof out->meta->key, value->key, strlen(value->key));
 		take_text(out->meta[out->meta_count++].value, sizeof out->meta->value, meta, value->key);

@@ -29,7 +29,7 @@ static const struct {
 
 struct finding *doctor_row(struct doctor *doctor, const char *name, bool is_essential)
 {
-	if (doctor->count < FINDINGS_MOST)
+	if (doctor->count < FINDINGS_MAX)
 		doctor->count++;
 	struct finding *row = &doctor->findings[doctor->count - 1];
 	*row = (struct finding){ .group = doctor->group, .is_essential = is_essential };
@@ -134,7 +134,7 @@ void doctor_run(struct doctor *doctor, void (*check)(struct doctor *doctor))
 		doctor_say(doctor, FINDING_MISSING, NULL, "the check crashed (%s)", strsignal(WTERMSIG(status)));
 }
 
-static enum exit_code look_at_target(struct doctor *doctor)
+static enum exit_code inspect_target(struct doctor *doctor)
 {
 	struct session session;
 	enum exit_code code = session_open(&session, doctor->options, doctor->settings);
@@ -160,7 +160,7 @@ static enum exit_code run_doctor(const struct options *options, const struct set
 	doctor->settings = settings;
 	doctor->nvml_path = getenv("PMTOP_NVML");
 	doctor_check_machine(doctor);
-	enum exit_code code = options->pid || options->run_name ? look_at_target(doctor) : EXIT_OK;
+	enum exit_code code = options->pid || options->run_name ? inspect_target(doctor) : EXIT_OK;
 	if (code == EXIT_OK) {
 		if (options->format == FORMAT_JSON)
 			print_json(&out, doctor);

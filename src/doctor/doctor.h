@@ -16,7 +16,7 @@ struct model;
 /* off: there, but not in use; because of how things are set, or because there is nothing to do with it. */
 enum finding_state { FINDING_OK, FINDING_MISSING, FINDING_OFF };
 
-enum { FINDINGS_MOST = 96 };
+enum { FINDINGS_MAX = 96 };
 
 struct finding {
 	const char *group;
@@ -40,7 +40,7 @@ struct doctor {
 	char process[200];                                   /* what the target's group is called */
 	bool has_gpus;                                       /* of any maker */
 	size_t count;
-	struct finding findings[FINDINGS_MOST];
+	struct finding findings[FINDINGS_MAX];
 };
 
 /* Fills the newest row's reason and state. */
@@ -56,7 +56,7 @@ void doctor_run(struct doctor *doctor, void (*check)(struct doctor *doctor));
 /* What would let us look at a process that may not be looked at. */
 const char *doctor_access_remedy(void);
 
-/* -- what lies beneath `root` (doctor_look.c) -- */
+/* -- what lies beneath `root` (doctor_inspect.c) -- */
 
 /* The first line of a file. */
 bool doctor_read(const struct doctor *doctor, char *out, size_t size, const char *format, ...)
@@ -65,9 +65,9 @@ bool doctor_read(const struct doctor *doctor, char *out, size_t size, const char
 int doctor_access(const struct doctor *doctor, int mode, const char *format, ...) __attribute__((format(printf, 3, 4)));
 /* How many entries of a folder begin so, the first `most` of them in `names`, sorted; numbers within them by their
  * value. */
-enum { DOCTOR_NAMES_MOST = 32, DOCTOR_NAME_SIZE = 64 };
+enum { DOCTOR_NAMES_MAX = 32, DOCTOR_NAME_SIZE = 64 };
 size_t doctor_names(
-	const struct doctor *doctor, const char *folder, const char *begin, char names[][DOCTOR_NAME_SIZE], size_t most);
+	const struct doctor *doctor, const char *folder, const char *begin, char names[][DOCTOR_NAME_SIZE], size_t max);
 /* The name that a link ends with. */
 bool doctor_link(const struct doctor *doctor, char *out, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -49,7 +49,7 @@ static void check_level(struct doctor *doctor)
 {
 	/* Up to this level, without a right of its own; the last is what Debian's and Ubuntu's kernels add. */
 	static const struct {
-		int most;
+		int max;
 		enum finding_state state;
 		const char *what, *remedy;
 	} levels[] = {
@@ -76,7 +76,7 @@ static void check_level(struct doctor *doctor)
 		return;
 	}
 	size_t at = 0;
-	while (level > levels[at].most && at + 1 < sizeof levels / sizeof *levels)
+	while (level > levels[at].max && at + 1 < sizeof levels / sizeof *levels)
 		at++;
 	doctor_say(doctor, levels[at].state, levels[at].remedy, "perf_event_paranoid is %d: %s", level, levels[at].what);
 }
@@ -153,11 +153,11 @@ static void check_traffic(struct doctor *doctor)
 {
 	/* Intel's memory controllers, AMD's, and Arm's mesh. */
 	static const char *const units[] = { "uncore_imc", "amd_umc", "amd_df", "arm_cmn" };
-	char names[DOCTOR_NAMES_MOST][DOCTOR_NAME_SIZE];
+	char names[DOCTOR_NAMES_MAX][DOCTOR_NAME_SIZE];
 	const char *unit = NULL;
 	int level = 4;
 	for (size_t i = 0; i < sizeof units / sizeof *units && !unit; i++)
-		if (doctor_names(doctor, "/sys/bus/event_source/devices", units[i], names, DOCTOR_NAMES_MOST))
+		if (doctor_names(doctor, "/sys/bus/event_source/devices", units[i], names, DOCTOR_NAMES_MAX))
 			unit = units[i];
 	doctor_row(doctor, "memory traffic", false);
 	if (!unit)
@@ -173,8 +173,8 @@ static void check_traffic(struct doctor *doctor)
 
 static void check_energy(struct doctor *doctor)
 {
-	char names[DOCTOR_NAMES_MOST][DOCTOR_NAME_SIZE], name[64];
-	size_t zones = doctor_names(doctor, "/sys/class/powercap", "intel-rapl:", names, DOCTOR_NAMES_MOST);
+	char names[DOCTOR_NAMES_MAX][DOCTOR_NAME_SIZE], name[64];
+	size_t zones = doctor_names(doctor, "/sys/class/powercap", "intel-rapl:", names, DOCTOR_NAMES_MAX);
 	int level = 4, why_not = zones ? doctor_access(doctor, R_OK, "/sys/class/powercap/%s/energy_uj", names[0]) : ENOENT;
 	bool has_perf = doctor_access(doctor, F_OK, "/sys/bus/event_source/devices/power") == 0;
 	doctor_row(doctor, "CPU energy", false);
@@ -198,13 +198,13 @@ static void check_energy(struct doctor *doctor)
 
 static void check_heat(struct doctor *doctor)
 {
-	char monitors[DOCTOR_NAMES_MOST][DOCTOR_NAME_SIZE], inputs[DOCTOR_NAMES_MOST][DOCTOR_NAME_SIZE], name[64],
+	char monitors[DOCTOR_NAMES_MAX][DOCTOR_NAME_SIZE], inputs[DOCTOR_NAMES_MAX][DOCTOR_NAME_SIZE], name[64],
 		folder[160], list[120] = "";
-	size_t count = doctor_names(doctor, "/sys/class/hwmon", "hwmon", monitors, DOCTOR_NAMES_MOST), sensors = 0;
-	for (size_t i = 0; i < count && i < DOCTOR_NAMES_MOST; i++) {
+	size_t count = doctor_names(doctor, "/sys/class/hwmon", "hwmon", monitors, DOCTOR_NAMES_MAX), sensors = 0;
+	for (size_t i = 0; i < count && i < DOCTOR_NAMES_MAX; i++) {
 		snprintf(folder, sizeof folder, "/sys/class/hwmon/%s", monitors[i]);
-		size_t its = doctor_names(doctor, folder, "temp", inputs, DOCTOR_NAMES_MOST), used = strlen(list), have = 0;
-		for (size_t k = 0; k < its && k < DOCTOR_NAMES_MOST; k++)
+		size_t its = doctor_names(doctor, folder, "temp", inputs, DOCTOR_NAMES_MAX), used = strlen(list), have = 0;
+		for (size_t k = 0; k < its && k < DOCTOR_NAMES_MAX; k++)
 			have += strstr(inputs[k], "_input") != NULL;
 		if (have && used + 24 < sizeof list && doctor_read(doctor, name, sizeof name, "%s/name", folder))
 			snprintf(list + used, sizeof list - used, "%s%.20s", used ? ", " : "", name);

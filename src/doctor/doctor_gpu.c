@@ -20,12 +20,12 @@ enum { CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38, VERSION_SIZE = 48 };
 /* Display controllers of one vendor on PCI. The first one's place. */
 static unsigned count_cards(const struct doctor *doctor, const char *vendor, char first[DOCTOR_NAME_SIZE])
 {
-	enum { DEVICES_MOST = 512 };
-	char(*names)[DOCTOR_NAME_SIZE] = calloc(DEVICES_MOST, sizeof *names), text[64];
-	size_t count = names ? doctor_names(doctor, "/sys/bus/pci/devices", "", names, DEVICES_MOST) : 0;
+	enum { DEVICES_MAX = 512 };
+	char(*names)[DOCTOR_NAME_SIZE] = calloc(DEVICES_MAX, sizeof *names), text[64];
+	size_t count = names ? doctor_names(doctor, "/sys/bus/pci/devices", "", names, DEVICES_MAX) : 0;
 	unsigned cards = 0;
 	first[0] = '\0';
-	for (size_t i = 0; i < count && i < DEVICES_MOST; i++) {
+	for (size_t i = 0; i < count && i < DEVICES_MAX; i++) {
 		bool is_display = doctor_read(doctor, text, sizeof text, "/sys/bus/pci/devices/%s/class", names[i]) &&
 			strncmp(text, "0x03", 4) == 0;
 		if (!is_display || !doctor_read(doctor, text, sizeof text, "/sys/bus/pci/devices/%s/vendor", names[i]) ||
@@ -83,11 +83,11 @@ static bool check_nvidia_driver(struct doctor *doctor, char version[VERSION_SIZE
 
 static void check_nvidia_devices(struct doctor *doctor)
 {
-	char names[DOCTOR_NAMES_MOST][DOCTOR_NAME_SIZE];
+	char names[DOCTOR_NAMES_MAX][DOCTOR_NAME_SIZE];
 	unsigned devices = 0;
-	size_t count = doctor_names(doctor, "/dev", "nvidia", names, DOCTOR_NAMES_MOST);
+	size_t count = doctor_names(doctor, "/dev", "nvidia", names, DOCTOR_NAMES_MAX);
 	int why_not = doctor_access(doctor, R_OK | W_OK, "/dev/nvidiactl");
-	for (size_t i = 0; i < count && i < DOCTOR_NAMES_MOST; i++) {
+	for (size_t i = 0; i < count && i < DOCTOR_NAMES_MAX; i++) {
 		if (strspn(names[i] + strlen("nvidia"), "0123456789") == 0)
 			continue;
 		devices++;
@@ -188,11 +188,11 @@ static void check_nvml(struct doctor *doctor, bool has_driver, const char *drive
 /* A user who was given one part of a GPU sees no others', and of his own only with the monitor's right. */
 static void check_parts(struct doctor *doctor)
 {
-	char text[256], names[DOCTOR_NAMES_MOST][DOCTOR_NAME_SIZE], folder[64];
+	char text[256], names[DOCTOR_NAMES_MAX][DOCTOR_NAME_SIZE], folder[64];
 	unsigned minor = 0, parts = 0;
 	for (unsigned gpu = 0; gpu < 16; gpu++) {
 		snprintf(folder, sizeof folder, "/proc/driver/nvidia/capabilities/gpu%u/mig", gpu);
-		parts += (unsigned)doctor_names(doctor, folder, "gi", names, DOCTOR_NAMES_MOST);
+		parts += (unsigned)doctor_names(doctor, folder, "gi", names, DOCTOR_NAMES_MAX);
 	}
 	if (parts == 0)
 		return;
@@ -287,10 +287,10 @@ static void check_intel(struct doctor *doctor, const char *driver)
 
 static bool check_drm(struct doctor *doctor)
 {
-	char nodes[DOCTOR_NAMES_MOST][DOCTOR_NAME_SIZE], driver[64], intel[64] = "";
+	char nodes[DOCTOR_NAMES_MAX][DOCTOR_NAME_SIZE], driver[64], intel[64] = "";
 	bool has_amd = false, has_any = false;
-	size_t count = doctor_names(doctor, "/sys/class/drm", "renderD", nodes, DOCTOR_NAMES_MOST);
-	for (size_t i = 0; i < count && i < DOCTOR_NAMES_MOST; i++) {
+	size_t count = doctor_names(doctor, "/sys/class/drm", "renderD", nodes, DOCTOR_NAMES_MAX);
+	for (size_t i = 0; i < count && i < DOCTOR_NAMES_MAX; i++) {
 		if (!doctor_link(doctor, driver, sizeof driver, "/sys/class/drm/%s/device/driver", nodes[i]) ||
 			strncmp(driver, "nvidia", 6) == 0)
 			continue;

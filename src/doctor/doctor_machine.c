@@ -18,8 +18,8 @@
 #include "src/session/output.h"
 #include "src/sources/python/remote.h"
 
-enum { TEXT_SIZE = 16 * 1024, COLUMNS_LEAST = 40, ROWS_LEAST = 10 };
-#define SHM_LEAST_BYTES 16e6
+enum { TEXT_SIZE = 16 * 1024, COLUMNS_MIN = 40, ROWS_MIN = 10 };
+#define SHM_MIN_BYTES 16e6
 
 typedef void check_function(struct doctor *doctor);
 
@@ -143,7 +143,7 @@ static void check_terminal(struct doctor *doctor)
 		doctor_say(doctor, FINDING_MISSING, "install ncurses-term, or export TERM=xterm-256color",
 			"no terminal is known by the name of %s", name);
 	else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 &&
-		(window.ws_col < COLUMNS_LEAST || window.ws_row < ROWS_LEAST))
+		(window.ws_col < COLUMNS_MIN || window.ws_row < ROWS_MIN))
 		doctor_say(doctor, FINDING_MISSING, "make the window larger", "%s, %dx%d: too small for more than a line", name,
 			window.ws_col, window.ws_row);
 	else
@@ -218,7 +218,7 @@ static void check_shm(struct doctor *doctor)
 		   room_bytes = (double)space.f_bavail * (double)space.f_frsize;
 	format_bytes(size, whole_bytes);
 	format_bytes(room, room_bytes);
-	if (room_bytes < SHM_LEAST_BYTES)
+	if (room_bytes < SHM_MIN_BYTES)
 		doctor_say(doctor, FINDING_MISSING,
 			"ls -lS /dev/shm, and remove what nobody uses; in a container: --shm-size=8g",
 			"%s of %s left: too little to publish", room, size);

@@ -164,8 +164,8 @@ static void check_code(struct doctor *doctor, const struct model *model)
 
 static void check_workers(struct doctor *doctor, const struct model *model)
 {
-	struct crew_now workers;
-	model_crew_now(model, model->run_count ? 0 : -1, &workers);
+	struct worker_group_now workers;
+	model_worker_group_now(model, model->run_count ? 0 : -1, &workers);
 	doctor_row(doctor, "loader workers", false);
 	if (workers.count > 0 && model->run_count == 0 && workers.published == 0)
 		doctor_say(doctor, FINDING_OK, NULL, "%u child processes", workers.count);
@@ -327,7 +327,7 @@ static void check_python(struct doctor *doctor, const struct model *model, pid_t
 /* What the screen says that is missing and no row has told. */
 static void add_the_rest(struct doctor *doctor, const struct model *model)
 {
-	static const char *const told[] = {
+	static const char *const printed[] = {
 		"region",
 		"cgroup",
 		"GPU processes",
@@ -341,12 +341,12 @@ static void add_the_rest(struct doctor *doctor, const struct model *model)
 	};
 	for (size_t i = 0; i < model->missing_count; i++) {
 		const struct missing *missing = &model->missing[i];
-		bool is_told = false;
-		for (size_t k = 0; k < sizeof told / sizeof *told; k++)
-			is_told |= strcmp(missing->figure, told[k]) == 0;
+		bool is_printed = false;
+		for (size_t k = 0; k < sizeof printed / sizeof *printed; k++)
+			is_printed |= strcmp(missing->figure, printed[k]) == 0;
 		for (size_t k = 0; k < sizeof figure_rows / sizeof *figure_rows; k++)
-			is_told |= strcmp(missing->figure, figure_rows[k].figure) == 0;
-		if (is_told)
+			is_printed |= strcmp(missing->figure, figure_rows[k].figure) == 0;
+		if (is_printed)
 			continue;
 		doctor_row(doctor, missing->figure, false);
 		doctor_say(doctor, FINDING_MISSING, missing->remedy, "%s", missing->text);

@@ -7,30 +7,30 @@
 #include <string.h>
 
 /* Less of the excess than this is left to "unknown": it would be a line without a message. */
-#define CAUSE_LEAST_RATIO 0.05
+#define CAUSE_MIN_RATIO 0.05
 /* A share that would print as 0 %. */
 #define NOTHING_RATIO 0.005
 /* Of a cause: a phase with less of it is not named. */
-#define PLACE_LEAST_RATIO 0.2
+#define PLACE_MIN_RATIO 0.2
 
 /* Keeps the causes sorted, largest first. When the room is used up the smallest is dropped, and so becomes part of the
  * unknown. */
-static void insert_cause(struct explanation *out, const struct cause *cause, size_t most)
+static void insert_cause(struct explanation *out, const struct cause *cause, size_t max)
 {
 	size_t at = out->cause_count;
 	while (at > 0 && out->causes[at - 1].share_ratio < cause->share_ratio)
 		at--;
-	if (at >= most)
+	if (at >= max)
 		return;
-	size_t kept = out->cause_count < most ? out->cause_count : most - 1;
-	memmove(&out->causes[at + 1], &out->causes[at], (kept - at) * sizeof *cause);
+	size_t retained = out->cause_count < max ? out->cause_count : max - 1;
+	memmove(&out->causes[at + 1], &out->causes[at], (retained - at) * sizeof *cause);
 	out->causes[at] = *cause;
-	out->cause_count = kept + 1;
+	out->cause_count = retained + 1;
 }
 
 void causes_add(struct case_file *file, const struct explain_row *row, const struct claim *claim)
 {
-	if (!(claim->seconds > 0) || file->claim_count == CLAIMS_MOST)
+	if (!(claim->seconds > 0) || file->claim_count == CLAIMS_MAX)
 		return;
 	file->claims[file->claim_count] = *claim;
 	file->claims[file->claim_count++].row = row;
@@ -43,8 +43,9 @@ bool causes_has_workers(const struct case_file *file, const struct explain_row *
 		return false;
 	if (loader_count(file->run, "num_workers", &workers))
 		return workers > 0;
-	for (size_t i = 0; file->around && i < file->around->event_count; i++)
-		if (file->around->events[i].kind == AROUND_WORKER_FETCHED || file->around->events[i].kind == AROUND_WORKER_WENT)
+	for (size_t i = 0; file->batch_window && i < file->batch_window->event_count; i++)
+		if (file->batch_window->events[i].kind == WINDOW_WORKER_FETCHED ||
+			file->batch_window->events[i].kind == WINDOW_WORKER_WENT)
 			return true;
 	return false;
 }
@@ -87,9 +88,9 @@ static bool are_one(const struct claim *a, const struct claim *b)
 /* Phases that have a good part of it, the one with the most first. */
 static void add_place(struct places *places, const struct claim *claim, double whole_s)
 {
-	if (claim->seconds < PLACE_LEAST_RATIO * whole_s)
+	if (claim->seconds < PLACE_MIN_RATIO * whole_s)
 		return;
-	if (places->count < PLACES_MOST)
+	if (places->count < PLACES_MAX)
 		places->rows[places->count++] = claim->row;
 	else
 		places->are_more = true;
@@ -103,7 +104,7 @@ static void add_cause(struct case_file *file, const struct claim *main_claim)
 	for (size_t i = 0; i < file->claim_count; i++)
 		if (&file->claims[i] == main_claim || are_one(&file->claims[i], main_claim))
 			seconds += file->claims[i].seconds;
-	if (!(seconds >= CAUSE_LEAST_RATIO * file->whole_s))
+	if (!(seconds >= CAUSE_MIN_RATIO * file->whole_s))
 		return;
 	for (size_t i = 0; i < file->claim_count; i++)
 		if (&file->claims[i] != main_claim && are_one(&file->claims[i], main_claim))
@@ -116,7 +117,7 @@ static void add_cause(struct case_file *file, const struct claim *main_claim)
 	for (size_t i = 0; i < main_claim->evidence_count; i++) {
 		cause.evidence[i].key = main_claim->evidence[i].key;
 		cause.evidence[i].this_value = main_claim->evidence[i].this_value;
-		cause.evidence[i].usual_value = main_claim->evidence[i].usual_value;
+		cause.evidence[i].baseline_value = main_claim->evidence[i].baseline_value;
 	}
 	cause_say(file, main_claim, &places, &cause);
 	insert_cause(file->out, &cause, EXPLAIN_CAUSES_MAX - 1);

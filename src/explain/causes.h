@@ -25,32 +25,32 @@ struct claim {
 	enum cause_kind kind;
 	const struct explain_row *row;
 	double seconds;
-	char who[AROUND_TEXT_SIZE]; /* "worker 3", "cc1plus"; empty = nobody in particular */
+	char who[WINDOW_TEXT_SIZE]; /* "worker 3", "cc1plus"; empty = nobody in particular */
 	size_t evidence_count;
 	struct {
 		const char *key;
-		double this_value, usual_value;
+		double this_value, baseline_value;
 	} evidence[CAUSE_EVIDENCE_MAX];
 };
 
-enum { CLAIMS_MOST = 64 };
+enum { CLAIMS_MAX = 64 };
 
 /* One batch being explained. */
 struct case_file {
 	const struct run *run;
 	const struct batch *batch;
-	const struct usual *usual;
-	const struct around *around; /* NULL where no sampler saw the window */
+	const struct baseline *baseline;
+	const struct batch_window *batch_window; /* NULL where no sampler saw the window */
 	struct explanation *out;
 	double whole_s; /* what shares are of */
 	/* already explained by the names of spans: of the batch, of what lies behind it */
 	double named_s[2];
 	size_t claim_count;
-	struct claim claims[CLAIMS_MOST];
+	struct claim claims[CLAIMS_MAX];
 };
 
 /* not where the figure is NAN */
-void claim_evidence(struct claim *claim, const char *key, double this_value, double usual_value);
+void claim_evidence(struct claim *claim, const char *key, double this_value, double baseline_value);
 
 /* -- causes_account.c: pools -- */
 
@@ -59,7 +59,7 @@ void account_share_out(struct case_file *file, struct pool *pools, size_t count)
 /* The record that tells of that row: the batch's, or of what lies behind its end the next one's. NULL = none. */
 const struct evidence *account_evidence(const struct case_file *file, const struct explain_row *row);
 /* By how much this is over the usual; 0 where it is not, NAN where either is not known. */
-double over(double this_value, double usual_value);
+double over(double this_value, double baseline_value);
 /* Takes at most so many seconds out of a pool; returns how many. NAN takes none. */
 double pool_take(double *from_s, double most_s);
 /* So many seconds on the CPU, with the waiting that they brought. */
@@ -75,13 +75,13 @@ double seen_over(const struct case_file *file, enum metric metric, int32_t insta
  * the record tells of, and is never a second of its own. */
 double seen_about(const struct case_file *file, enum metric metric);
 /* The largest such event; `pid` 0: of any process. NULL = none. */
-const struct around_event *seen_event(const struct case_file *file, enum around_event_kind kind, int32_t pid);
+const struct window_event *seen_event(const struct case_file *file, enum window_event_kind kind, int32_t pid);
 /* Its seconds; 0 where there is none. */
-double seen_seconds(const struct case_file *file, enum around_event_kind kind);
+double seen_seconds(const struct case_file *file, enum window_event_kind kind);
 
 /* came: it was seen inside the window, not before it; alive_s: how long it was surely there inside it. */
 struct child {
-	const struct around_event *event;
+	const struct window_event *event;
 	bool is_compiler, came, went;
 	double alive_s, cpu_s;
 };
@@ -115,13 +115,13 @@ void explain_context(struct case_file *file);
 /* -- causes_words.c -- */
 
 /* "worker 3", "worker process 4711"; empty where nothing is known. */
-void call_worker(const struct around_event *event, char who[AROUND_TEXT_SIZE]);
+void call_worker(const struct window_event *event, char who[WINDOW_TEXT_SIZE]);
 
 /* Of several phases with one cause these are named: "forward, backward: waiting for a CPU". */
-enum { PLACES_MOST = 3 };
+enum { PLACES_MAX = 3 };
 struct places {
 	size_t count;
-	const struct explain_row *rows[PLACES_MOST];
+	const struct explain_row *rows[PLACES_MAX];
 	bool are_more;
 };
 /* "data › decode: reading from disk", and what to try. */

@@ -2,9 +2,9 @@
 
 #include <math.h>
 
-double over(double this_value, double usual_value)
+double over(double this_value, double baseline_value)
 {
-	double excess = this_value - usual_value;
+	double excess = this_value - baseline_value;
 	return isfinite(excess) ? fmax(excess, 0) : NAN;
 }
 
@@ -57,10 +57,10 @@ static double spilt_s(const struct case_file *file, bool behind)
 	const struct batch *other = neighbour(file, behind ? 1 : -1);
 	double spilt = 0;
 	if (other && behind)
-		spilt = over(other->batch_s, file->usual->batch_s);
+		spilt = over(other->batch_s, file->baseline->batch_s);
 	else if (other)
 		spilt = over(outermost_s(other->phases, other->phase_count, NAME_BETWEEN),
-			outermost_s(file->usual->phases, file->usual->phase_count, NAME_BETWEEN));
+			outermost_s(file->baseline->phases, file->baseline->phase_count, NAME_BETWEEN));
 	return isnan(spilt) ? 0 : spilt;
 }
 
@@ -68,14 +68,14 @@ static double spilt_s(const struct case_file *file, bool behind)
 
 static double own_cpu_s(const struct case_file *file, const struct explain_row *row)
 {
-	const struct phase_time *this = NULL, *usual = NULL;
+	const struct phase_time *this = NULL, *baseline = NULL;
 	for (unsigned i = 0; i < file->batch->phase_count; i++)
 		if (file->batch->phases[i].name == row->name && file->batch->phases[i].parent == row->parent)
 			this = &file->batch->phases[i];
-	for (unsigned i = 0; i < file->usual->phase_count; i++)
-		if (file->usual->phases[i].name == row->name && file->usual->phases[i].parent == row->parent)
-			usual = &file->usual->phases[i];
-	return this ? over((double)this->cpu_s, usual ? (double)usual->cpu_s : 0) : NAN;
+	for (unsigned i = 0; i < file->baseline->phase_count; i++)
+		if (file->baseline->phases[i].name == row->name && file->baseline->phases[i].parent == row->parent)
+			baseline = &file->baseline->phases[i];
+	return this ? over((double)this->cpu_s, baseline ? (double)baseline->cpu_s : 0) : NAN;
 }
 
 /* The time of phases that publish their own is theirs; what the record has beyond them is shared out among the
@@ -110,7 +110,7 @@ static double left_of(const struct pool *pools, size_t count, bool behind)
 
 /* Where CPUs are contended, each second of work usually brings so many of waiting: those of more work are part of
  * it. */
-static void share_rest(struct pool *pools, size_t count, bool behind, double queue_s, double usual_wait_ratio)
+static void share_rest(struct pool *pools, size_t count, bool behind, double queue_s, double baseline_wait_ratio)
 {
 	double left_s = left_of(pools, count, behind);
 	double ratio = left_s > 0 && !isnan(queue_s) ? fmin(queue_s / left_s, 1) : 0;
@@ -118,7 +118,7 @@ static void share_rest(struct pool *pools, size_t count, bool behind, double que
 		if (is_behind(pools[i].row) != behind)
 			continue;
 		pools[i].queue_s = pool_take(&pools[i].left_s, ratio * pools[i].left_s);
-		double carried_s = pool_take(&pools[i].queue_s, pools[i].cpu_s * usual_wait_ratio);
+		double carried_s = pool_take(&pools[i].queue_s, pools[i].cpu_s * baseline_wait_ratio);
 		pools[i].wait_ratio = pools[i].cpu_s > 0 ? 1 + carried_s / pools[i].cpu_s : 1;
 		pools[i].cpu_s += carried_s;
 		pools[i].away_s = pool_take(&pools[i].left_s, INFINITY);
@@ -128,17 +128,17 @@ static void share_rest(struct pool *pools, size_t count, bool behind, double que
 
 void account_share_out(struct case_file *file, struct pool *pools, size_t count)
 {
-	double usual_wait_ratio = file->usual->evidence.run_queue_wait_s / file->usual->evidence.cpu_s;
+	double baseline_wait_ratio = file->baseline->evidence.run_queue_wait_s / file->baseline->evidence.cpu_s;
 	for (int behind = 0; behind < 2; behind++) {
 		const struct explain_row place = { .name = behind ? NAME_BETWEEN : NAME_NONE };
 		const struct evidence *record = account_evidence(file, &place);
 		double spilt = spilt_s(file, behind), cpu_s = NAN, queue_s = NAN;
 		if (record) {
-			cpu_s = fmax(over(record->cpu_s, file->usual->evidence.cpu_s) - file->named_s[behind] - spilt, 0);
-			queue_s = fmax(over(record->run_queue_wait_s, file->usual->evidence.run_queue_wait_s) - spilt, 0);
+			cpu_s = fmax(over(record->cpu_s, file->baseline->evidence.cpu_s) - file->named_s[behind] - spilt, 0);
+			queue_s = fmax(over(record->run_queue_wait_s, file->baseline->evidence.run_queue_wait_s) - spilt, 0);
 		}
-		bool is_known = record && isfinite(record->cpu_s) && isfinite(file->usual->evidence.cpu_s);
-		queue_s = record && isfinite(record->run_queue_wait_s) && isfinite(file->usual->evidence.run_queue_wait_s)
+		bool is_known = record && isfinite(record->cpu_s) && isfinite(file->baseline->evidence.cpu_s);
+		queue_s = record && isfinite(record->run_queue_wait_s) && isfinite(file->baseline->evidence.run_queue_wait_s)
 			? queue_s
 			: NAN;
 		double fits = left_of(pools, count, behind) / (cpu_s + queue_s);
@@ -148,6 +148,6 @@ void account_share_out(struct case_file *file, struct pool *pools, size_t count)
 		}
 		share_cpu(file, pools, count, behind, is_known ? cpu_s : NAN);
 		if (is_known)
-			share_rest(pools, count, behind, queue_s, usual_wait_ratio);
+			share_rest(pools, count, behind, queue_s, baseline_wait_ratio);
 	}
 }

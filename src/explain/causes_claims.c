@@ -11,12 +11,12 @@
 #define BYTES_PER_BLOCK 512
 
 /* What reading can have taken at most: a disk that is slow to answer, and slow to deliver. */
-#define READ_MOST_S 0.03
-#define READ_LEAST_BYTES_PER_S 10e6
-#define BLOCKS_PER_READ_LEAST 8
+#define READ_MAX_S 0.03
+#define READ_MIN_BYTES_PER_S 10e6
+#define BLOCKS_PER_READ_MIN 8
 /* A window is enclosed by readings that are at most so much further apart. */
 #define READINGS_APART_S 1
-#define WRITTEN_LEAST_BYTES 65536
+#define WRITTEN_MIN_BYTES 65536
 /* The CPU's part in reading and writing a file: finding pages for it, copying; and for each time that it waits, going
  * to sleep and waking up. */
 #define COPY_S_PER_BYTE 0.7e-9
@@ -32,15 +32,15 @@
 #define THROTTLED_RATIO 0.5
 /* Over the samples' own ratio: steps seldom grow by more. */
 #define BIGGER_TOLERANCE 1.25
-#define FORCED_LEAST 5
+#define FORCED_MIN 5
 
-void claim_evidence(struct claim *claim, const char *key, double this_value, double usual_value)
+void claim_evidence(struct claim *claim, const char *key, double this_value, double baseline_value)
 {
 	if (isnan(this_value) || claim->evidence_count == CAUSE_EVIDENCE_MAX)
 		return;
 	claim->evidence[claim->evidence_count].key = key;
 	claim->evidence[claim->evidence_count].this_value = this_value;
-	claim->evidence[claim->evidence_count++].usual_value = usual_value;
+	claim->evidence[claim->evidence_count++].baseline_value = baseline_value;
 }
 
 static void rest_on(
@@ -49,7 +49,7 @@ static void rest_on(
 	const struct evidence *this = account_evidence(file, pool->row);
 	if (this)
 		claim_evidence(claim, key, *(const double *)(const void *)((const char *)this + offset),
-			*(const double *)(const void *)((const char *)&file->usual->evidence + offset));
+			*(const double *)(const void *)((const char *)&file->baseline->evidence + offset));
 }
 #define REST_ON(claim, figure) rest_on(file, pool, claim, #figure, offsetof(struct evidence, figure))
 
@@ -57,7 +57,8 @@ static double excess_of(const struct case_file *file, const struct pool *pool, s
 {
 	struct claim figure = { .seconds = 0 };
 	rest_on(file, pool, &figure, "", offset);
-	double excess = figure.evidence_count ? over(figure.evidence[0].this_value, figure.evidence[0].usual_value) : NAN;
+	double excess =
+		figure.evidence_count ? over(figure.evidence[0].this_value, figure.evidence[0].baseline_value) : NAN;
 	return isnan(excess) ? 0 : excess;
 }
 #define EXCESS_OF(figure) excess_of(file, pool, offsetof(struct evidence, figure))
@@ -105,7 +106,10 @@ static enum cause_kind kind_of_span(const char *name)
 }
 
 /* A span that is there all the time does not explain by its name alone why it took longer today. */
-static bool is_rare(const struct explain_row *row) { return isnan(row->usual_s) || row->usual_s < row->this_s / 4; }
+static bool is_rare(const struct explain_row *row)
+{
+	return isnan(row->baseline_s) || row->baseline_s < row->this_s / 4;
+}
 
 void claim_by_name(struct case_file *file, struct pool *pool)
 {
@@ -117,7 +121,7 @@ void claim_by_name(struct case_file *file, struct pool *pool)
 		if (kind != CAUSE_PHASE) {
 			struct claim claim = { .kind = kind, .seconds = pool_take(&pool->left_s, row->excess_s) };
 			file->named_s[pool->row->name == NAME_BETWEEN] += claim.seconds;
-			claim_evidence(&claim, "span_s", row->this_s, row->usual_s);
+			claim_evidence(&claim, "span_s", row->this_s, row->baseline_s);
 			causes_add(file, pool->row, &claim);
 			while (next < end && next->depth > row->depth)
 				next++;
@@ -132,15 +136,15 @@ void claim_by_name(struct case_file *file, struct pool *pool)
  * them or waited for a device that did. */
 void claim_bigger(struct case_file *file, struct pool *pool)
 {
-	double ratio = file->out->samples / file->out->usual_samples;
-	if (!file->out->is_bigger || !(pool->row->usual_s > 0))
+	double ratio = file->out->samples / file->out->baseline_samples;
+	if (!file->out->is_bigger || !(pool->row->baseline_s > 0))
 		return;
-	double most_s = file->usual->step_s * (ratio - 1) * BIGGER_TOLERANCE * pool->row->excess_s / file->whole_s,
+	double most_s = file->baseline->step_s * (ratio - 1) * BIGGER_TOLERANCE * pool->row->excess_s / file->whole_s,
 		   taken_s = pool_take(&pool->cpu_s, most_s);
 	taken_s += pool_take(&pool->away_s, most_s - taken_s);
 	taken_s += pool_take(&pool->left_s, most_s - taken_s);
 	struct claim claim = { .kind = CAUSE_BIGGER, .seconds = taken_s };
-	claim_evidence(&claim, "samples", file->out->samples, file->out->usual_samples);
+	claim_evidence(&claim, "samples", file->out->samples, file->out->baseline_samples);
 	REST_ON(&claim, cpu_s);
 	causes_add(file, pool->row, &claim);
 }
@@ -150,12 +154,12 @@ void claim_bigger(struct case_file *file, struct pool *pool)
 static void claim_reading(struct case_file *file, struct pool *pool)
 {
 	double blocks = EXCESS_OF(blocks_read), bytes = blocks * BYTES_PER_BLOCK,
-		   reads = fmin(EXCESS_OF(voluntary_switches), blocks / BLOCKS_PER_READ_LEAST);
+		   reads = fmin(EXCESS_OF(voluntary_switches), blocks / BLOCKS_PER_READ_MIN);
 	if (!(blocks > 0))
 		return;
 	bool is_swap = seen_about(file, METRIC_SYSTEM_SWAP_IN) >= bytes / 2 && EXCESS_OF(major_faults) > 0;
 	struct claim claim = { .kind = is_swap ? CAUSE_SWAPPED : CAUSE_DISK_READ,
-		.seconds = pool_take(&pool->away_s, fmax(reads * READ_MOST_S, bytes / READ_LEAST_BYTES_PER_S)) +
+		.seconds = pool_take(&pool->away_s, fmax(reads * READ_MAX_S, bytes / READ_MIN_BYTES_PER_S)) +
 			pool_take_cpu(pool, reads * READ_CPU_S + bytes * COPY_S_PER_BYTE) };
 	if (is_swap)
 		REST_ON(&claim, major_faults);
@@ -170,10 +174,12 @@ static void claim_reading(struct case_file *file, struct pool *pool)
  * lines. */
 static bool may_have_waited_for_writes(const struct case_file *file)
 {
-	const struct around_figure *figure =
-		file->around ? around_find(file->around, METRIC_PROCESS_WRITTEN, file->run->pid) : NULL;
-	double usual = figure && !isnan(figure->usual) ? figure->usual * (1 + READINGS_APART_S / file->around->seconds) : 0;
-	return figure && figure->most > 2 * usual + WRITTEN_LEAST_BYTES;
+	const struct window_figure *figure =
+		file->batch_window ? batch_window_find(file->batch_window, METRIC_PROCESS_WRITTEN, file->run->pid) : NULL;
+	double baseline = figure && !isnan(figure->baseline)
+		? figure->baseline * (1 + READINGS_APART_S / file->batch_window->seconds)
+		: 0;
+	return figure && figure->max > 2 * baseline + WRITTEN_MIN_BYTES;
 }
 
 /* Where it was seen to wait for the disk and did not read, it wrote; where it was not seen so, by what it wrote. */
@@ -181,15 +187,16 @@ static void claim_writing(struct case_file *file, struct pool *pool)
 {
 	int32_t pid = file->run->pid;
 	double written = seen_over(file, METRIC_PROCESS_WRITTEN, pid),
-		   on_disk_s = fmin(seen_seconds(file, AROUND_TARGET_ON_DISK), pool->away_s);
-	const struct around_figure *figure = file->around ? around_find(file->around, METRIC_PROCESS_WRITTEN, pid) : NULL;
-	bool can_have_written = figure && figure->most > (isnan(figure->usual) ? 0 : figure->usual);
-	double blocked_s = can_have_written ? fmax(on_disk_s, fmin(written / READ_LEAST_BYTES_PER_S, pool->away_s)) : 0;
+		   on_disk_s = fmin(seen_seconds(file, WINDOW_TARGET_ON_DISK), pool->away_s);
+	const struct window_figure *figure =
+		file->batch_window ? batch_window_find(file->batch_window, METRIC_PROCESS_WRITTEN, pid) : NULL;
+	bool can_have_written = figure && figure->max > (isnan(figure->baseline) ? 0 : figure->baseline);
+	double blocked_s = can_have_written ? fmax(on_disk_s, fmin(written / READ_MIN_BYTES_PER_S, pool->away_s)) : 0;
 	if (blocked_s <= 0)
 		return;
 	struct claim claim = { .kind = CAUSE_DISK_WRITE,
 		.seconds = pool_take(&pool->away_s, blocked_s) + pool_take_cpu(pool, written * COPY_S_PER_BYTE) };
-	claim_evidence(&claim, "written_bytes", figure->least, figure->usual);
+	claim_evidence(&claim, "written_bytes", figure->min, figure->baseline);
 	claim_evidence(&claim, "on_disk_s", on_disk_s > 0 ? on_disk_s : NAN, NAN);
 	causes_add(file, pool->row, &claim);
 }
@@ -212,12 +219,12 @@ static void claim_checkpoint(struct case_file *file, struct pool *pool)
 	struct claim claim = { .kind = CAUSE_CHECKPOINT };
 	if (!has_checkpoint(file) || !may_have_waited_for_writes(file))
 		return;
-	const struct around_figure *figure = around_find(file->around, METRIC_PROCESS_WRITTEN, file->run->pid);
+	const struct window_figure *figure = batch_window_find(file->batch_window, METRIC_PROCESS_WRITTEN, file->run->pid);
 	claim.seconds = pool_take(&pool->away_s, INFINITY);
 	/* Behind the batch, until the next one has ended, no record says how much of the time was spent on the CPU. */
 	if (pool->row->name == NAME_BETWEEN)
 		claim.seconds += pool_take(&pool->left_s, INFINITY);
-	claim_evidence(&claim, "written_bytes", figure->most, figure->usual);
+	claim_evidence(&claim, "written_bytes", figure->max, figure->baseline);
 	causes_add(file, pool->row, &claim);
 }
 
@@ -236,7 +243,7 @@ static void claim_forced(struct case_file *file, struct pool *pool)
 {
 	double forced = EXCESS_OF(involuntary_switches);
 	struct claim claim = { .kind = CAUSE_PREEMPTED };
-	if (pool->is_queue_known || forced < FORCED_LEAST || forced < EXCESS_OF(voluntary_switches))
+	if (pool->is_queue_known || forced < FORCED_MIN || forced < EXCESS_OF(voluntary_switches))
 		return;
 	claim.seconds = pool_take(&pool->away_s, INFINITY);
 	REST_ON(&claim, involuntary_switches);
@@ -250,7 +257,7 @@ static void claim_forced(struct case_file *file, struct pool *pool)
 static void claim_sleep(struct case_file *file, struct pool *pool)
 {
 	struct claim claim = { .kind = CAUSE_SLEPT };
-	if (!pool->is_queue_known || causes_has_workers(file, pool->row) || seen_seconds(file, AROUND_TARGET_ON_DISK) > 0 ||
+	if (!pool->is_queue_known || causes_has_workers(file, pool->row) || seen_seconds(file, WINDOW_TARGET_ON_DISK) > 0 ||
 		may_have_waited_for_writes(file))
 		return;
 	claim.seconds = pool_take(&pool->away_s, INFINITY);
@@ -264,8 +271,8 @@ static void claim_sleep(struct case_file *file, struct pool *pool)
 void claim_away(struct case_file *file, struct pool *pool)
 {
 	struct child child = find_child(file);
-	claim_simply(file, pool, &pool->away_s, CAUSE_SUSPENDED, "suspended_s", seen_seconds(file, AROUND_SUSPENDED));
-	claim_simply(file, pool, &pool->away_s, CAUSE_STOPPED, "stopped_s", seen_seconds(file, AROUND_TARGET_STOPPED));
+	claim_simply(file, pool, &pool->away_s, CAUSE_SUSPENDED, "suspended_s", seen_seconds(file, WINDOW_SUSPENDED));
+	claim_simply(file, pool, &pool->away_s, CAUSE_STOPPED, "stopped_s", seen_seconds(file, WINDOW_TARGET_STOPPED));
 	claim_simply(file, pool, &pool->away_s, CAUSE_THROTTLED, "throttled_s",
 		seen_over(file, METRIC_CGROUP_THROTTLED, 0) * S_PER_NS);
 	claim_reading(file, pool);
@@ -279,7 +286,7 @@ void claim_away(struct case_file *file, struct pool *pool)
 	claim_gpu(file, pool);
 	claim_rank(file, pool);
 	claim_checkpoint(file, pool);
-	claim_simply(file, pool, &pool->away_s, CAUSE_CLOCK, "clock_step_s", seen_seconds(file, AROUND_CLOCK_STEPPED));
+	claim_simply(file, pool, &pool->away_s, CAUSE_CLOCK, "clock_step_s", seen_seconds(file, WINDOW_CLOCK_STEPPED));
 	claim_forced(file, pool);
 	claim_sleep(file, pool);
 }
@@ -290,11 +297,12 @@ void claim_queue(struct case_file *file, struct pool *pool)
 {
 	struct child child = find_child(file);
 	double throttled_s = seen_about(file, METRIC_CGROUP_THROTTLED) * S_PER_NS;
-	const struct around_figure *figure = throttled_s > 0 ? around_find(file->around, METRIC_CGROUP_THROTTLED, 0) : NULL;
+	const struct window_figure *figure =
+		throttled_s > 0 ? batch_window_find(file->batch_window, METRIC_CGROUP_THROTTLED, 0) : NULL;
 	struct claim throttled = { .kind = CAUSE_THROTTLED }, waited = { .kind = CAUSE_CPU_WAIT };
 	if (figure && throttled_s >= THROTTLED_RATIO * EXCESS_OF(run_queue_wait_s)) {
 		throttled.seconds = pool_take(&pool->queue_s, INFINITY);
-		claim_evidence(&throttled, "throttled_s", figure->least * S_PER_NS, figure->usual * S_PER_NS);
+		claim_evidence(&throttled, "throttled_s", figure->min * S_PER_NS, figure->baseline * S_PER_NS);
 		REST_ON(&throttled, run_queue_wait_s);
 		causes_add(file, pool->row, &throttled);
 	}
@@ -320,11 +328,11 @@ static double growth_of(const struct case_file *file, const struct explain_row *
 /* Faults beyond those that so much more work of the same sort would have brought. */
 static void claim_allocation(struct case_file *file, struct pool *pool)
 {
-	const struct evidence *this = account_evidence(file, pool->row), *usual = &file->usual->evidence;
+	const struct evidence *this = account_evidence(file, pool->row), *baseline = &file->baseline->evidence;
 	double growth = growth_of(file, pool->row), faults = 0;
-	if (this && this->minor_faults > FAULTS_RATIO * usual->minor_faults) {
-		double work_ratio = usual->cpu_s > 0 && this->cpu_s > usual->cpu_s ? this->cpu_s / usual->cpu_s : 1;
-		faults = over(this->minor_faults, usual->minor_faults * work_ratio);
+	if (this && this->minor_faults > FAULTS_RATIO * baseline->minor_faults) {
+		double work_ratio = baseline->cpu_s > 0 && this->cpu_s > baseline->cpu_s ? this->cpu_s / baseline->cpu_s : 1;
+		faults = over(this->minor_faults, baseline->minor_faults * work_ratio);
 	}
 	struct claim claim = { .kind = CAUSE_ALLOCATION,
 		.seconds = pool_take_cpu(pool, fmax(isnan(faults) ? 0 : faults * FAULT_S, growth * GROWTH_S_PER_BYTE)) };

@@ -12,16 +12,16 @@
 #define SEEN_TOLERANCE 1.25
 #define HZ_PER_MHZ 1e6
 
-/* Seconds by which work that took `usual_s` became longer: no more than the clock's ratio makes of it, nor than was
+/* Seconds by which work that took `baseline_s` became longer: no more than the clock's ratio makes of it, nor than was
  * lost while it was low. */
-static double lost_s(const struct case_file *file, const struct around_event *event, double usual_s)
+static double lost_s(const struct case_file *file, const struct window_event *event, double baseline_s)
 {
-	bool is_sound = event->value > 0 && event->usual > event->value && isfinite(event->usual) && usual_s > 0;
+	bool is_sound = event->value > 0 && event->baseline > event->value && isfinite(event->baseline) && baseline_s > 0;
 	if (!is_sound)
 		return 0;
-	double by_work_s = usual_s * (event->usual / event->value - 1),
+	double by_work_s = baseline_s * (event->baseline / event->value - 1),
 		   part = event->part_ratio >= 0 && event->part_ratio <= 1 ? event->part_ratio : 1;
-	double by_time_s = file->around->seconds * part * (1 - event->value / event->usual);
+	double by_time_s = file->batch_window->seconds * part * (1 - event->value / event->baseline);
 	return SEEN_TOLERANCE * fmin(by_work_s, by_time_s);
 }
 
@@ -30,19 +30,19 @@ static unsigned megahertz(double hz)
 	return hz > 0 && hz < UINT_MAX * HZ_PER_MHZ ? (unsigned)(hz / HZ_PER_MHZ + 0.5) : 0;
 }
 
-static void say_fall(const struct around_event *event, const char *whose, char who[AROUND_TEXT_SIZE])
+static void say_fall(const struct window_event *event, const char *whose, char who[WINDOW_TEXT_SIZE])
 {
-	char words[AROUND_GPU_SIZE + 2 * AROUND_TEXT_SIZE];
-	snprintf(words, sizeof words, "%s clock fell from %u to %u MHz%s%s", whose, megahertz(event->usual),
+	char words[WINDOW_GPU_SIZE + 2 * WINDOW_TEXT_SIZE];
+	snprintf(words, sizeof words, "%s clock fell from %u to %u MHz%s%s", whose, megahertz(event->baseline),
 		megahertz(event->value), *event->text ? ", " : "", event->text);
-	text_clean(who, AROUND_TEXT_SIZE, words, strlen(words));
+	text_clean(who, WINDOW_TEXT_SIZE, words, strlen(words));
 }
 
-static enum cause_kind kind_of_fall(const struct around_event *event)
+static enum cause_kind kind_of_fall(const struct window_event *event)
 {
-	return event->held & GPU_HELD_BY_HEAT ? CAUSE_GPU_HEAT
-		: event->held & GPU_HELD_BY_POWER ? CAUSE_GPU_POWER
-										  : CAUSE_GPU_CLOCK;
+	return event->throttled & GPU_THROTTLED_BY_HEAT ? CAUSE_GPU_HEAT
+		: event->throttled & GPU_THROTTLED_BY_POWER ? CAUSE_GPU_POWER
+													: CAUSE_GPU_CLOCK;
 }
 
 /* Loading is no work of the GPU's; a thread may wait for it anywhere else. */
@@ -70,14 +70,14 @@ static double take_wait(struct pool *pool, double most_s)
 
 static void claim_slower(struct case_file *file, struct pool *pool)
 {
-	const struct around_event *event = seen_event(file, AROUND_GPU_SLOWED, 0);
+	const struct window_event *event = seen_event(file, WINDOW_GPU_SLOWED, 0);
 	if (!event)
 		return;
 	double busy = event->busy_ratio >= 0 && event->busy_ratio <= 1 ? event->busy_ratio : 1;
 	struct claim claim = { .kind = kind_of_fall(event),
-		.seconds = take_wait(pool, lost_s(file, event, file->usual->step_s * busy) * part_of(file, pool)) };
+		.seconds = take_wait(pool, lost_s(file, event, file->baseline->step_s * busy) * part_of(file, pool)) };
 	say_fall(event, *event->gpu ? event->gpu : "GPU", claim.who);
-	claim_evidence(&claim, "gpu_clock_hz", event->value, event->usual);
+	claim_evidence(&claim, "gpu_clock_hz", event->value, event->baseline);
 	claim_evidence(&claim, "gpu_slowed_ratio", event->part_ratio, NAN);
 	causes_add(file, pool->row, &claim);
 }
@@ -85,10 +85,10 @@ static void claim_slower(struct case_file *file, struct pool *pool)
 /* Two programs take turns. Only where it was surely there, and it is known how busy it kept the GPU. */
 static void claim_shared(struct case_file *file, struct pool *pool)
 {
-	const struct around_event *event = seen_event(file, AROUND_GPU_SHARED, 0);
-	if (!event || event->time_ns > file->around->to_ns || !(event->value > 0 && event->value < 1))
+	const struct window_event *event = seen_event(file, WINDOW_GPU_SHARED, 0);
+	if (!event || event->time_ns > file->batch_window->to_ns || !(event->value > 0 && event->value < 1))
 		return;
-	double most_s = file->usual->step_s * event->value / (1 - event->value);
+	double most_s = file->baseline->step_s * event->value / (1 - event->value);
 	struct claim claim = { .kind = CAUSE_GPU_SHARED, .seconds = take_wait(pool, most_s * part_of(file, pool)) };
 	snprintf(claim.who, sizeof claim.who, "%.*s", (int)strcspn(event->text, " "), event->text);
 	claim_evidence(&claim, "gpu_newcomers", 1, 0);
@@ -127,18 +127,18 @@ void claim_device(struct case_file *file, struct pool *pool)
 	claim_slower(file, pool);
 	claim_shared(file, pool);
 	struct claim claim = { .kind = CAUSE_GPU_WORK, .seconds = pool_take(&pool->away_s, INFINITY) };
-	claim_evidence(&claim, "gpu_s", pool->row->this_s, pool->row->usual_s);
+	claim_evidence(&claim, "gpu_s", pool->row->this_s, pool->row->baseline_s);
 	causes_add(file, pool->row, &claim);
 }
 
 void claim_cpu_heat(struct case_file *file, struct pool *pool)
 {
-	const struct around_event *event = seen_event(file, AROUND_CPU_SLOWED, 0);
+	const struct window_event *event = seen_event(file, WINDOW_CPU_SLOWED, 0);
 	if (!event)
 		return;
-	double most_s = lost_s(file, event, file->usual->evidence.cpu_s) * pool->row->excess_s / file->whole_s;
+	double most_s = lost_s(file, event, file->baseline->evidence.cpu_s) * pool->row->excess_s / file->whole_s;
 	struct claim claim = { .kind = CAUSE_CPU_HEAT, .seconds = pool_take(&pool->cpu_s, most_s) };
 	say_fall(event, "CPU", claim.who);
-	claim_evidence(&claim, "cpu_clock_hz", event->value, event->usual);
+	claim_evidence(&claim, "cpu_clock_hz", event->value, event->baseline);
 	causes_add(file, pool->row, &claim);
 }

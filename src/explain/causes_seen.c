@@ -16,25 +16,27 @@
 /* Growth of a counter that was surely seen inside the window, over the usual; 0 where nothing was. */
 double seen_over(const struct case_file *file, enum metric metric, int32_t instance)
 {
-	const struct around_figure *figure =
-		file->around && file->around->readings ? around_find(file->around, metric, instance) : NULL;
-	double excess = figure ? figure->least - (isnan(figure->usual) ? 0 : figure->usual) : 0;
+	const struct window_figure *figure = file->batch_window && file->batch_window->readings
+		? batch_window_find(file->batch_window, metric, instance)
+		: NULL;
+	double excess = figure ? figure->min - (isnan(figure->baseline) ? 0 : figure->baseline) : 0;
 	return excess > 0 && isfinite(excess) ? excess : 0;
 }
 
 double seen_about(const struct case_file *file, enum metric metric)
 {
-	const struct around_figure *figure = file->around ? around_find(file->around, metric, 0) : NULL;
-	double most = figure && isfinite(figure->most) ? figure->most : 0;
-	return figure ? fmax(most, fmax(isnan(figure->least) ? 0 : figure->least, isnan(figure->usual) ? 0 : figure->usual))
-				  : 0;
+	const struct window_figure *figure = file->batch_window ? batch_window_find(file->batch_window, metric, 0) : NULL;
+	double max = figure && isfinite(figure->max) ? figure->max : 0;
+	return figure
+		? fmax(max, fmax(isnan(figure->min) ? 0 : figure->min, isnan(figure->baseline) ? 0 : figure->baseline))
+		: 0;
 }
 
-const struct around_event *seen_event(const struct case_file *file, enum around_event_kind kind, int32_t pid)
+const struct window_event *seen_event(const struct case_file *file, enum window_event_kind kind, int32_t pid)
 {
-	const struct around_event *found = NULL;
-	for (size_t i = 0; file->around && i < file->around->event_count; i++) {
-		const struct around_event *event = &file->around->events[i];
+	const struct window_event *found = NULL;
+	for (size_t i = 0; file->batch_window && i < file->batch_window->event_count; i++) {
+		const struct window_event *event = &file->batch_window->events[i];
 		if (event->kind == kind && (!pid || event->pid == pid) && (!found || !(event->value <= found->value)))
 			found = event;
 	}
@@ -42,85 +44,87 @@ const struct around_event *seen_event(const struct case_file *file, enum around_
 }
 
 /* Seconds of the largest such event; 0 where there is none, or readings cannot have seen it. */
-double seen_seconds(const struct case_file *file, enum around_event_kind kind)
+double seen_seconds(const struct case_file *file, enum window_event_kind kind)
 {
-	const struct around_event *event = file->around && file->around->readings ? seen_event(file, kind, 0) : NULL;
+	const struct window_event *event =
+		file->batch_window && file->batch_window->readings ? seen_event(file, kind, 0) : NULL;
 	return event && isfinite(event->value) ? fabs(event->value) : 0;
 }
 
 /* -- loader workers: what the training waits for in its data phase -- */
 
 /* What a fetch took beyond the worker's median. */
-static double fetch_over(const struct around_event *fetch)
+static double fetch_over(const struct window_event *fetch)
 {
-	return fetch && fetch->value > FETCH_SLOW * fetch->usual ? over(fetch->value, fetch->usual) : 0;
+	return fetch && fetch->value > FETCH_SLOW * fetch->baseline ? over(fetch->value, fetch->baseline) : 0;
 }
 
 /* Of all workers' fetches the one that took the longest beyond its median. */
-static const struct around_event *slowest_fetch(const struct case_file *file)
+static const struct window_event *slowest_fetch(const struct case_file *file)
 {
-	const struct around_event *found = NULL;
-	for (size_t i = 0; i < file->around->event_count; i++)
-		if (file->around->events[i].kind == AROUND_WORKER_FETCHED &&
-			fetch_over(&file->around->events[i]) > fetch_over(found))
-			found = &file->around->events[i];
+	const struct window_event *found = NULL;
+	for (size_t i = 0; i < file->batch_window->event_count; i++)
+		if (file->batch_window->events[i].kind == WINDOW_WORKER_FETCHED &&
+			fetch_over(&file->batch_window->events[i]) > fetch_over(found))
+			found = &file->batch_window->events[i];
 	return found;
 }
 
 /* Stopped, or on disk: readings see it now and then. Where they saw it for a good part of what it would explain (the
  * worker's long fetch; else the wait), it explains that; where for less, only what they saw. */
 static void claim_worker_state(
-	struct case_file *file, struct pool *pool, enum around_event_kind seen, enum cause_kind kind, const char *key)
+	struct case_file *file, struct pool *pool, enum window_event_kind seen, enum cause_kind kind, const char *key)
 {
-	const struct around_event *event = file->around->readings ? seen_event(file, seen, 0) : NULL;
+	const struct window_event *event = file->batch_window->readings ? seen_event(file, seen, 0) : NULL;
 	if (!event || !(event->value > 0))
 		return;
-	const struct around_event *fetch = seen_event(file, AROUND_WORKER_FETCHED, event->pid);
+	const struct window_event *fetch = seen_event(file, WINDOW_WORKER_FETCHED, event->pid);
 	double whole_s = fetch_over(fetch) > 0 ? fetch_over(fetch) : pool->left_s;
 	struct claim claim = { .kind = kind,
 		.seconds = pool_take(
 			&pool->left_s, event->value >= SEEN_RATIO * whole_s ? fmax(event->value, whole_s) : event->value) };
 	call_worker(event, claim.who);
-	claim_evidence(&claim, key, event->value, event->usual);
+	claim_evidence(&claim, key, event->value, event->baseline);
 	if (fetch)
-		claim_evidence(&claim, "fetch_s", fetch->value, fetch->usual);
+		claim_evidence(&claim, "fetch_s", fetch->value, fetch->baseline);
 	causes_add(file, pool->row, &claim);
 }
 
 static void claim_starved(struct case_file *file, struct pool *pool)
 {
-	double longest_ns = 0, usual_ns = NAN, seen_ns = 0;
-	for (size_t i = 0; i < file->around->event_count; i++) {
-		const struct around_event *event = &file->around->events[i];
+	double longest_ns = 0, baseline_ns = NAN, seen_ns = 0;
+	for (size_t i = 0; i < file->batch_window->event_count; i++) {
+		const struct window_event *event = &file->batch_window->events[i];
 		double over_ns =
-			event->kind == AROUND_WORKER_FETCHED ? seen_over(file, METRIC_PROCESS_RUN_QUEUE_WAIT, event->pid) : 0;
-		const struct around_figure *figure =
-			over_ns > longest_ns ? around_find(file->around, METRIC_PROCESS_RUN_QUEUE_WAIT, event->pid) : NULL;
+			event->kind == WINDOW_WORKER_FETCHED ? seen_over(file, METRIC_PROCESS_RUN_QUEUE_WAIT, event->pid) : 0;
+		const struct window_figure *figure = over_ns > longest_ns
+			? batch_window_find(file->batch_window, METRIC_PROCESS_RUN_QUEUE_WAIT, event->pid)
+			: NULL;
 		if (!figure)
 			continue;
 		longest_ns = over_ns;
-		seen_ns = figure->least;
-		usual_ns = figure->usual;
+		seen_ns = figure->min;
+		baseline_ns = figure->baseline;
 	}
 	struct claim claim = { .kind = CAUSE_WORKER_STARVED, .seconds = pool_take(&pool->left_s, longest_ns * S_PER_NS) };
-	claim_evidence(&claim, "worker_run_queue_wait_s", seen_ns * S_PER_NS, usual_ns * S_PER_NS);
+	claim_evidence(&claim, "worker_run_queue_wait_s", seen_ns * S_PER_NS, baseline_ns * S_PER_NS);
 	causes_add(file, pool->row, &claim);
 }
 
 static void claim_slow_fetch(struct case_file *file, struct pool *pool)
 {
-	const struct around_event *fetch = slowest_fetch(file);
+	const struct window_event *fetch = slowest_fetch(file);
 	if (!fetch)
 		return;
 	struct claim claim = { .kind = CAUSE_WORKER_SLOW, .seconds = pool_take(&pool->left_s, fetch_over(fetch)) };
 	call_worker(fetch, claim.who);
-	claim_evidence(&claim, "fetch_s", fetch->value, fetch->usual);
+	claim_evidence(&claim, "fetch_s", fetch->value, fetch->baseline);
 	causes_add(file, pool->row, &claim);
 }
 
 static void claim_gone(struct case_file *file, struct pool *pool)
 {
-	const struct around_event *event = seen_event(file, AROUND_WORKER_WENT, 0);
+	const struct window_event *event = seen_event(file, WINDOW_WORKER_WENT, 0);
 	if (!event)
 		return;
 	struct claim claim = { .kind = CAUSE_WORKER_GONE, .seconds = pool_take(&pool->left_s, INFINITY) };
@@ -131,10 +135,10 @@ static void claim_gone(struct case_file *file, struct pool *pool)
 
 void claim_workers(struct case_file *file, struct pool *pool)
 {
-	if (!file->around || !causes_has_workers(file, pool->row))
+	if (!file->batch_window || !causes_has_workers(file, pool->row))
 		return;
-	claim_worker_state(file, pool, AROUND_WORKER_STOPPED, CAUSE_WORKER_STOPPED, "worker_stopped_s");
-	claim_worker_state(file, pool, AROUND_WORKER_ON_DISK, CAUSE_WORKER_DISK, "worker_on_disk_s");
+	claim_worker_state(file, pool, WINDOW_WORKER_STOPPED, CAUSE_WORKER_STOPPED, "worker_stopped_s");
+	claim_worker_state(file, pool, WINDOW_WORKER_ON_DISK, CAUSE_WORKER_DISK, "worker_on_disk_s");
 	claim_starved(file, pool);
 	claim_slow_fetch(file, pool);
 	claim_gone(file, pool);
@@ -173,7 +177,7 @@ static const char *const compiling_words[] = { "inductor", "compile_worker", "tr
 /* "/usr/bin/x86_64-linux-gnu-gcc-12 -c …", "cc1plus", "python -m torch._inductor.compile_worker". */
 static bool is_compiler(const char *command)
 {
-	char name[AROUND_TEXT_SIZE];
+	char name[WINDOW_TEXT_SIZE];
 	size_t length = strcspn(command, " ");
 	for (size_t i = 0; i < sizeof compiling_words / sizeof *compiling_words; i++)
 		if (strstr(command, compiling_words[i]))
@@ -192,13 +196,13 @@ static bool is_compiler(const char *command)
 }
 
 /* For how long it was there inside the window. */
-static double alive_s(const struct case_file *file, const struct around_event *event)
+static double alive_s(const struct case_file *file, const struct window_event *event)
 {
-	const struct around_event *went = seen_event(file, AROUND_CHILD_WENT, event->pid);
-	int64_t from_ns = event->kind == AROUND_CHILD_CAME && event->time_ns > file->around->from_ns
+	const struct window_event *went = seen_event(file, WINDOW_CHILD_WENT, event->pid);
+	int64_t from_ns = event->kind == WINDOW_CHILD_CAME && event->time_ns > file->batch_window->from_ns
 		? event->time_ns
-		: file->around->from_ns;
-	int64_t to_ns = went && went->time_ns < file->around->to_ns ? went->time_ns : file->around->to_ns;
+		: file->batch_window->from_ns;
+	int64_t to_ns = went && went->time_ns < file->batch_window->to_ns ? went->time_ns : file->batch_window->to_ns;
 	return to_ns > from_ns ? (double)(to_ns - from_ns) * S_PER_NS : 0;
 }
 
@@ -206,18 +210,18 @@ static double alive_s(const struct case_file *file, const struct around_event *e
 struct child find_child(const struct case_file *file)
 {
 	struct child best = { .event = NULL };
-	for (size_t i = 0; file->around && file->around->readings && i < file->around->event_count; i++) {
-		const struct around_event *event = &file->around->events[i];
-		if (event->kind != AROUND_CHILD_CAME && event->kind != AROUND_CHILD_RAN)
+	for (size_t i = 0; file->batch_window && file->batch_window->readings && i < file->batch_window->event_count; i++) {
+		const struct window_event *event = &file->batch_window->events[i];
+		if (event->kind != WINDOW_CHILD_CAME && event->kind != WINDOW_CHILD_RAN)
 			continue;
-		const struct around_event *ran =
-			event->kind == AROUND_CHILD_RAN ? event : seen_event(file, AROUND_CHILD_RAN, event->pid);
+		const struct window_event *ran =
+			event->kind == WINDOW_CHILD_RAN ? event : seen_event(file, WINDOW_CHILD_RAN, event->pid);
 		struct child child = { .event = event,
 			.is_compiler = is_compiler(event->text),
-			.came = event->kind == AROUND_CHILD_CAME && event->time_ns <= file->around->to_ns,
-			.went = seen_event(file, AROUND_CHILD_WENT, event->pid),
+			.came = event->kind == WINDOW_CHILD_CAME && event->time_ns <= file->batch_window->to_ns,
+			.went = seen_event(file, WINDOW_CHILD_WENT, event->pid),
 			.alive_s = alive_s(file, event),
-			.cpu_s = ran ? over(ran->value, isnan(ran->usual) ? 0 : ran->usual) : 0 };
+			.cpu_s = ran ? over(ran->value, isnan(ran->baseline) ? 0 : ran->baseline) : 0 };
 		child.cpu_s = isnan(child.cpu_s) ? 0 : child.cpu_s;
 		if (!best.event || child.is_compiler > best.is_compiler ||
 			(child.is_compiler == best.is_compiler && child.alive_s > best.alive_s))

@@ -56,7 +56,7 @@ static const struct {
 
 const char *cause_kind_id(enum cause_kind kind) { return kinds[kind].id; }
 
-bool cause_tells_clock(enum cause_kind kind)
+bool cause_is_about_clock(enum cause_kind kind)
 {
 	return kind == CAUSE_GPU_HEAT || kind == CAUSE_GPU_POWER || kind == CAUSE_GPU_CLOCK || kind == CAUSE_CPU_HEAT;
 }
@@ -71,12 +71,12 @@ const char *cause_brief(const struct run *run, const struct cause *cause, char o
 	return out;
 }
 
-void call_worker(const struct around_event *event, char who[AROUND_TEXT_SIZE])
+void call_worker(const struct window_event *event, char who[WINDOW_TEXT_SIZE])
 {
 	if (event->worker != UINT32_MAX)
-		snprintf(who, AROUND_TEXT_SIZE, "worker %u", (unsigned)event->worker);
+		snprintf(who, WINDOW_TEXT_SIZE, "worker %u", (unsigned)event->worker);
 	else if (event->pid)
-		snprintf(who, AROUND_TEXT_SIZE, "worker process %d", (int)event->pid);
+		snprintf(who, WINDOW_TEXT_SIZE, "worker process %d", (int)event->pid);
 }
 
 /* -- what -- */

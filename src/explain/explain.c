@@ -30,23 +30,23 @@ static bool has_row(const struct explanation *out, uint32_t name, uint32_t paren
 }
 
 static void add_row(
-	struct explanation *out, const struct phase_time *this, const struct phase_time *usual, unsigned depth)
+	struct explanation *out, const struct phase_time *this, const struct phase_time *baseline, unsigned depth)
 {
-	const struct phase_time *phase = this ? this : usual;
-	double this_s = this ? (double)this->seconds : NAN, usual_s = usual ? (double)usual->seconds : NAN;
+	const struct phase_time *phase = this ? this : baseline;
+	double this_s = this ? (double)this->seconds : NAN, baseline_s = baseline ? (double)baseline->seconds : NAN;
 	out->rows[out->row_count++] = (struct explain_row){
 		.name = phase->name,
 		.parent = phase->parent,
 		.depth = depth,
 		.this_s = this_s,
-		.usual_s = usual_s,
-		.excess_s = out->usual_batches ? (this ? this_s : 0) - (usual ? usual_s : 0) : NAN,
+		.baseline_s = baseline_s,
+		.excess_s = out->baseline_batches ? (this ? this_s : 0) - (baseline ? baseline_s : 0) : NAN,
 	};
 }
 
 struct pair {
 	const struct batch *batch;
-	const struct usual *usual;
+	const struct baseline *baseline;
 };
 
 /* The phases below `parent`: first those of this batch, then those that it lacks. A name that turns up again below
@@ -55,14 +55,14 @@ struct pair {
 static void add_below(struct explanation *out, const struct pair *pair, uint32_t parent, unsigned depth)
 {
 	const struct batch *batch = pair->batch;
-	const struct usual *usual = pair->usual;
-	unsigned usual_count = out->usual_batches ? usual->phase_count : 0;
-	for (unsigned i = 0; i < batch->phase_count + usual_count && out->row_count < EXPLAIN_ROWS_MAX; i++) {
+	const struct baseline *baseline = pair->baseline;
+	unsigned baseline_count = out->baseline_batches ? baseline->phase_count : 0;
+	for (unsigned i = 0; i < batch->phase_count + baseline_count && out->row_count < EXPLAIN_ROWS_MAX; i++) {
 		bool is_here = i < batch->phase_count;
-		const struct phase_time *phase = is_here ? &batch->phases[i] : &usual->phases[i - batch->phase_count];
+		const struct phase_time *phase = is_here ? &batch->phases[i] : &baseline->phases[i - batch->phase_count];
 		if (phase->parent != parent || has_row(out, phase->name, parent))
 			continue;
-		add_row(out, is_here ? phase : NULL, find_phase(usual->phases, usual_count, phase->name, parent), depth);
+		add_row(out, is_here ? phase : NULL, find_phase(baseline->phases, baseline_count, phase->name, parent), depth);
 		if (phase->name != parent && depth < RUN_PHASES_MAX)
 			add_below(out, pair, phase->name, depth + 1);
 	}
@@ -85,50 +85,50 @@ static uint32_t phase_of_figure(const struct run *run, const struct batch *batch
 
 /* What the device took for each phase; the rest of its time is unattributed. */
 static void add_device_rows(
-	const struct run *run, const struct batch *batch, const struct usual *usual, struct explanation *out)
+	const struct run *run, const struct batch *batch, const struct baseline *baseline, struct explanation *out)
 {
 	struct phase_time this_rest = { .name = NAME_UNATTRIBUTED, .seconds = (float)batch->paced_s },
-					  usual_rest = { .name = NAME_UNATTRIBUTED, .seconds = (float)usual->step_s };
-	for (unsigned i = 0; i < batch->figure_count && i < usual->figure_count; i++) {
+					  baseline_rest = { .name = NAME_UNATTRIBUTED, .seconds = (float)baseline->step_s };
+	for (unsigned i = 0; i < batch->figure_count && i < baseline->figure_count; i++) {
 		struct phase_time this = { .name = phase_of_figure(run, batch, batch->figures[i].name),
 			.seconds = batch->figures[i].value };
-		struct phase_time usual_one = { .name = this.name, .seconds = usual->figures[i].value };
-		if (this.name == NAME_NONE || isnan(usual_one.seconds))
+		struct phase_time baseline_one = { .name = this.name, .seconds = baseline->figures[i].value };
+		if (this.name == NAME_NONE || isnan(baseline_one.seconds))
 			continue;
 		this_rest.seconds -= this.seconds;
-		usual_rest.seconds -= usual_one.seconds;
-		add_row(out, &this, &usual_one, 0);
+		baseline_rest.seconds -= baseline_one.seconds;
+		add_row(out, &this, &baseline_one, 0);
 	}
-	add_row(out, &this_rest, &usual_rest, 0);
+	add_row(out, &this_rest, &baseline_rest, 0);
 }
 
-void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual,
-	const struct around *around, struct explanation *out)
+void explain_batch(const struct run *run, const struct batch *batch, const struct baseline *baseline,
+	const struct batch_window *batch_window, struct explanation *out)
 {
 	*out = (struct explanation){ .step_s = batch_pace_s(batch),
-		.usual_s = NAN,
+		.baseline_s = NAN,
 		.excess_s = NAN,
 		.ratio = NAN,
 		.samples = batch->samples,
-		.usual_samples = NAN,
-		.usual_batches = usual->batches };
-	if (usual->batches) {
-		out->usual_samples = usual->evidence.samples;
-		out->is_bigger = out->usual_samples > 0 && batch->samples >= BIGGER_RATIO * out->usual_samples;
-		out->usual_s = usual->step_s;
-		out->excess_s = out->step_s - usual->step_s;
-		out->ratio = out->step_s / usual->step_s;
+		.baseline_samples = NAN,
+		.baseline_batches = baseline->batches };
+	if (baseline->batches) {
+		out->baseline_samples = baseline->evidence.samples;
+		out->is_bigger = out->baseline_samples > 0 && batch->samples >= BIGGER_RATIO * out->baseline_samples;
+		out->baseline_s = baseline->step_s;
+		out->excess_s = out->step_s - baseline->step_s;
+		out->ratio = out->step_s / baseline->step_s;
 	}
-	out->is_by_device = batch->is_by_device && usual->batches > 0;
+	out->is_by_device = batch->is_by_device && baseline->batches > 0;
 	if (out->is_by_device)
-		add_device_rows(run, batch, usual, out);
+		add_device_rows(run, batch, baseline, out);
 	else
-		add_below(out, &(struct pair){ batch, usual }, NAME_NONE, 0);
+		add_below(out, &(struct pair){ batch, baseline }, NAME_NONE, 0);
 	struct case_file file; /* its claims are not cleared: lists call this for every row that they draw */
 	file.run = run;
 	file.batch = batch;
-	file.usual = usual;
-	file.around = around;
+	file.baseline = baseline;
+	file.batch_window = batch_window;
 	file.out = out;
 	file.whole_s = NAN;
 	file.named_s[0] = file.named_s[1] = 0;

@@ -19,7 +19,7 @@ enum {
 struct explain_row { /* a phase, depth first; parents before their children */
 	uint32_t name, parent;
 	unsigned depth;
-	double this_s, usual_s, excess_s; /* NAN where it was not in this batch, or is not usual */
+	double this_s, baseline_s, excess_s; /* NAN where it was not in this batch, or is not usual */
 };
 
 /* a happening: 1, usually 0 */
@@ -29,8 +29,8 @@ struct explain_context {          /* what else happened in the window: evidence,
 	char what[EXPLAIN_WHAT_SIZE]; /* "CPU time of the training thread", "major faults", "worker 3: fetch", … */
 	const char *key;              /* "cpu_s", "major_faults", …: as in JSON */
 	enum explain_unit unit;
-	double this_value, usual_value; /* NAN = not known */
-	double explains_ratio;          /* of the excess: the causes that rest on it first; 0 = none */
+	double this_value, baseline_value; /* NAN = not known */
+	double explains_ratio;             /* of the excess: the causes that rest on it first; 0 = none */
 };
 
 /* Why a phase took longer. CAUSE_PHASE: only where it lies is known; then `what` has no second part. */
@@ -89,18 +89,18 @@ struct cause {
 	/* unit in the key: "blocks_read", "run_queue_wait_s" */
 	struct {
 		const char *key;
-		double this_value, usual_value;
+		double this_value, baseline_value;
 	} evidence[CAUSE_EVIDENCE_MAX];
 	/* what to try, made concrete with what the run published; empty = nothing better than the phase's advice */
 	char next[CAUSE_NEXT_SIZE];
 };
 
 struct explanation {
-	double step_s, usual_s, excess_s, ratio;
-	double samples, usual_samples; /* NAN = not known */
-	bool is_by_device;             /* the rows are of the device's clock */
-	bool is_bigger;                /* it had noticeably more samples than usual */
-	size_t usual_batches;          /* what "usual" is made of; 0 = nothing to compare with, no causes */
+	double step_s, baseline_s, excess_s, ratio;
+	double samples, baseline_samples; /* NAN = not known */
+	bool is_by_device;                /* the rows are of the device's clock */
+	bool is_bigger;                   /* it had noticeably more samples than usual */
+	size_t baseline_batches;          /* what "usual" is made of; 0 = nothing to compare with, no causes */
 	size_t row_count, context_count, cause_count;
 	struct explain_row rows[EXPLAIN_ROWS_MAX];
 	struct explain_context context[EXPLAIN_CONTEXT_MAX];
@@ -112,11 +112,11 @@ enum { CAUSE_BRIEF_SIZE = 96 };
 const char *cause_kind_name(enum cause_kind kind); /* as in CAUSES */
 const char *cause_kind_id(enum cause_kind kind);   /* "disk_read": for programs */
 /* its words have figures in them, which differ from batch to batch */
-bool cause_tells_clock(enum cause_kind kind);
+bool cause_is_about_clock(enum cause_kind kind);
 /* For a column: "data: reads disk", "data › decode", "unknown". */
 const char *cause_brief(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE]);
 /* `around` is NULL where no sampler saw the window. */
-void explain_batch(const struct run *run, const struct batch *batch, const struct usual *usual,
-	const struct around *around, struct explanation *out);
+void explain_batch(const struct run *run, const struct batch *batch, const struct baseline *baseline,
+	const struct batch_window *batch_window, struct explanation *out);
 
 #endif

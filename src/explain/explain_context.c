@@ -6,7 +6,7 @@
 #include "src/base/text.h"
 #include "src/explain/causes.h"
 
-static struct explain_context *add(struct explanation *out, const char *key, double this_value, double usual_value)
+static struct explain_context *add(struct explanation *out, const char *key, double this_value, double baseline_value)
 {
 	if (isnan(this_value) || out->context_count == EXPLAIN_CONTEXT_MAX)
 		return NULL;
@@ -14,7 +14,7 @@ static struct explain_context *add(struct explanation *out, const char *key, dou
 	struct explain_context *row = &out->context[out->context_count++];
 	*row = (struct explain_context){ .key = key,
 		.this_value = this_value,
-		.usual_value = out->usual_batches ? usual_value : NAN,
+		.baseline_value = out->baseline_batches ? baseline_value : NAN,
 		.unit = EXPLAIN_COUNT };
 	if (length > 2 && strcmp(key + length - 2, "_s") == 0)
 		row->unit = EXPLAIN_SECONDS;
@@ -69,7 +69,7 @@ static void add_record(struct case_file *file)
 	const struct evidence *record = main_record(file);
 	for (size_t i = 0; record && i < sizeof evidence_rows / sizeof *evidence_rows; i++)
 		name(add(file->out, evidence_rows[i].key, figure_of(record, evidence_rows[i].offset),
-				 figure_of(&file->usual->evidence, evidence_rows[i].offset)),
+				 figure_of(&file->baseline->evidence, evidence_rows[i].offset)),
 			evidence_rows[i].what);
 }
 
@@ -94,45 +94,45 @@ static const struct {
 static void add_figures(struct case_file *file)
 {
 	for (size_t i = 0; i < sizeof figure_rows / sizeof *figure_rows; i++) {
-		const struct around_figure *figure =
-			around_find(file->around, figure_rows[i].metric, figure_rows[i].is_targets ? file->run->pid : 0);
-		if (figure && figure->least > 0)
-			name(add(file->out, figure_rows[i].key, figure->least * figure_rows[i].scale,
-					 figure->usual * figure_rows[i].scale),
+		const struct window_figure *figure = batch_window_find(
+			file->batch_window, figure_rows[i].metric, figure_rows[i].is_targets ? file->run->pid : 0);
+		if (figure && figure->min > 0)
+			name(add(file->out, figure_rows[i].key, figure->min * figure_rows[i].scale,
+					 figure->baseline * figure_rows[i].scale),
 				figure_rows[i].what);
 	}
 }
 
 /* Whose it is stands between the two; only of children and workers that is said. */
 static const struct {
-	enum around_event_kind kind;
+	enum window_event_kind kind;
 	const char *key;
 	bool has_who;
 	const char *before, *after;
 } event_rows[] = {
-	{ AROUND_CHILD_RAN, "child_cpu_s", true, "CPU time of ", "" },
-	{ AROUND_WORKER_ON_DISK, "worker_on_disk_s", true, "", ": waits for the disk" },
-	{ AROUND_WORKER_STOPPED, "worker_stopped_s", true, "", ": stopped" },
-	{ AROUND_WORKER_FETCHED, "fetch_s", true, "", ": fetch" },
-	{ AROUND_TARGET_STOPPED, "stopped_s", false, "stopped", "" },
-	{ AROUND_TARGET_ON_DISK, "on_disk_s", false, "seen waiting for the disk", "" },
-	{ AROUND_CLOCK_STEPPED, "clock_step_s", false, "the clock was set", "" },
-	{ AROUND_SUSPENDED, "suspended_s", false, "the machine was suspended", "" },
+	{ WINDOW_CHILD_RAN, "child_cpu_s", true, "CPU time of ", "" },
+	{ WINDOW_WORKER_ON_DISK, "worker_on_disk_s", true, "", ": waits for the disk" },
+	{ WINDOW_WORKER_STOPPED, "worker_stopped_s", true, "", ": stopped" },
+	{ WINDOW_WORKER_FETCHED, "fetch_s", true, "", ": fetch" },
+	{ WINDOW_TARGET_STOPPED, "stopped_s", false, "stopped", "" },
+	{ WINDOW_TARGET_ON_DISK, "on_disk_s", false, "seen waiting for the disk", "" },
+	{ WINDOW_CLOCK_STEPPED, "clock_step_s", false, "the clock was set", "" },
+	{ WINDOW_SUSPENDED, "suspended_s", false, "the machine was suspended", "" },
 };
 
-static void add_event(struct case_file *file, const struct around_event *event)
+static void add_event(struct case_file *file, const struct window_event *event)
 {
 	for (size_t i = 0; i < sizeof event_rows / sizeof *event_rows; i++) {
 		if (event_rows[i].kind != event->kind)
 			continue;
-		char who[AROUND_TEXT_SIZE] = "", what[2 * AROUND_TEXT_SIZE];
-		if (event->kind == AROUND_CHILD_RAN)
+		char who[WINDOW_TEXT_SIZE] = "", what[2 * WINDOW_TEXT_SIZE];
+		if (event->kind == WINDOW_CHILD_RAN)
 			snprintf(who, sizeof who, "%.*s", (int)strcspn(event->text, " "), event->text);
 		else if (event_rows[i].has_who)
 			call_worker(event, who);
 		snprintf(what, sizeof what, "%s%s%s", event_rows[i].before, event_rows[i].has_who && !*who ? "worker" : who,
 			event_rows[i].after);
-		struct explain_context *row = add(file->out, event_rows[i].key, event->value, event->usual);
+		struct explain_context *row = add(file->out, event_rows[i].key, event->value, event->baseline);
 		if (row)
 			text_clean(row->what, sizeof row->what, what, strlen(what));
 	}
@@ -140,27 +140,27 @@ static void add_event(struct case_file *file, const struct around_event *event)
 
 /* "GPU 1: clock (thermal slowdown)"; what only happened, or did not, has no figure but that. */
 static const struct {
-	enum around_event_kind kind;
+	enum window_event_kind kind;
 	const char *key;
 	bool is_happening;
 	const char *before, *after;
 } hardware_rows[] = {
-	{ AROUND_GPU_SLOWED, "gpu_clock_hz", false, " clock (", ")" },
-	{ AROUND_CPU_SLOWED, "cpu_clock_hz", false, "clock of the CPUs (heat", ")" },
-	{ AROUND_GPU_SHARED, "gpu_newcomers", true, ": ", " came on it" },
-	{ AROUND_GPU_REPORTED, "gpu_reports", true, ": ", "" },
-	{ AROUND_GPU_LOST, "gpu_lost", true, ": ", "" },
+	{ WINDOW_GPU_SLOWED, "gpu_clock_hz", false, " clock (", ")" },
+	{ WINDOW_CPU_SLOWED, "cpu_clock_hz", false, "clock of the CPUs (heat", ")" },
+	{ WINDOW_GPU_SHARED, "gpu_newcomers", true, ": ", " came on it" },
+	{ WINDOW_GPU_REPORTED, "gpu_reports", true, ": ", "" },
+	{ WINDOW_GPU_LOST, "gpu_lost", true, ": ", "" },
 };
 
-static void add_hardware(struct case_file *file, const struct around_event *event)
+static void add_hardware(struct case_file *file, const struct window_event *event)
 {
 	for (size_t i = 0; i < sizeof hardware_rows / sizeof *hardware_rows; i++) {
 		if (hardware_rows[i].kind != event->kind)
 			continue;
 		bool is_happening = hardware_rows[i].is_happening;
-		char what[3 * AROUND_TEXT_SIZE];
+		char what[3 * WINDOW_TEXT_SIZE];
 		struct explain_context *row =
-			add(file->out, hardware_rows[i].key, is_happening ? 1 : event->value, is_happening ? 0 : event->usual);
+			add(file->out, hardware_rows[i].key, is_happening ? 1 : event->value, is_happening ? 0 : event->baseline);
 		if (!row)
 			return;
 		snprintf(
@@ -191,7 +191,7 @@ static void share_out(struct explanation *out)
 		const struct cause *cause = &out->causes[i];
 		struct explain_context *found = row_of(out, cause);
 		if (!found && cause->evidence_count > 0) {
-			found = add(out, cause->evidence[0].key, cause->evidence[0].this_value, cause->evidence[0].usual_value);
+			found = add(out, cause->evidence[0].key, cause->evidence[0].this_value, cause->evidence[0].baseline_value);
 			name(found, cause->kind == CAUSE_SLEPT ? "asleep" : cause_kind_name(cause->kind));
 		}
 		if (found)
@@ -202,11 +202,11 @@ static void share_out(struct explanation *out)
 void explain_context(struct case_file *file)
 {
 	add_record(file);
-	if (file->around) {
+	if (file->batch_window) {
 		add_figures(file);
-		for (size_t i = 0; i < file->around->event_count; i++) {
-			add_event(file, &file->around->events[i]);
-			add_hardware(file, &file->around->events[i]);
+		for (size_t i = 0; i < file->batch_window->event_count; i++) {
+			add_event(file, &file->batch_window->events[i]);
+			add_hardware(file, &file->batch_window->events[i]);
 		}
 	}
 	share_out(file->out);

@@ -9,14 +9,14 @@
 #include "src/model/ranks/ranks.h"
 #include "src/model/statistics/statistics.h"
 
-enum { STEPS_LOOKED_AT = 512, STEPS_LEAST = 5 };
+enum { STEPS_LOOKED_AT = 512, STEPS_MIN = 5 };
 /* A run stands still after so many times the longest usual step, or what a step in a hundred takes; and after so many
  * seconds. */
 static const double longest_ratio = 3, hundredth_ratio = 10, least_s = 5;
 /* What is stopped moves no more, whatever is usual. */
-static const double stopped_least_s = 2;
+static const double stopped_min_s = 2;
 /* An epoch's first batch waits for workers that start, a span that never ended before may be anything. */
-static const double unknown_least_s = 60;
+static const double unknown_min_s = 60;
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
@@ -59,7 +59,7 @@ static const struct open_span *outermost(const struct run *run, const struct ope
 	return last;
 }
 
-static void tell_stack(const struct run *run, const struct open_span *last, char out[STALL_STACK_SIZE])
+static void describe_stack(const struct run *run, const struct open_span *last, char out[STALL_STACK_SIZE])
 {
 	char whole[4 * STALL_STACK_SIZE] = "";
 	size_t used = 0;
@@ -72,7 +72,7 @@ static void tell_stack(const struct run *run, const struct open_span *last, char
 
 /* -- what is usual -- */
 
-static double usual_of(const struct track *track)
+static double baseline_of(const struct track *track)
 {
 	double steps[STEPS_LOOKED_AT], longest_s = 0;
 	size_t count = 0;
@@ -84,8 +84,7 @@ static double usual_of(const struct track *track)
 		longest_s = fmax(longest_s, batch->step_s);
 		steps[count++] = batch->step_s;
 	}
-	return count < STEPS_LEAST ? NAN
-							   : fmin(longest_s, quantile_of(steps, count, 0.99) * hundredth_ratio / longest_ratio);
+	return count < STEPS_MIN ? NAN : fmin(longest_s, quantile_of(steps, count, 0.99) * hundredth_ratio / longest_ratio);
 }
 
 /* The longest that ended; NAN: none did. */
@@ -98,24 +97,24 @@ static double longest_of_span(const struct run *run, uint32_t name)
 	return longest_s;
 }
 
-static double usual_step(const struct run *run)
+static double baseline_step(const struct run *run)
 {
 	const struct track *track = run_track_of(run, run->state.mode);
-	double usual_s = track ? usual_of(track) : NAN;
-	return isnan(usual_s) ? usual_of(run_main(run)) : usual_s;
+	double baseline_s = track ? baseline_of(track) : NAN;
+	return isnan(baseline_s) ? baseline_of(run_main(run)) : baseline_s;
 }
 
 /* From when on it is no longer usual. */
-static double patience_s(const struct run *run, const struct open_span *span, double usual_s)
+static double patience_s(const struct run *run, const struct open_span *span, double baseline_s)
 {
-	double patience = fmax(longest_ratio * usual_s, least_s);
+	double patience = fmax(longest_ratio * baseline_s, least_s);
 	if (run->state.epochs_begun > 0 && run->state.batches_in_epoch == 0)
-		patience = fmax(patience, unknown_least_s);
+		patience = fmax(patience, unknown_min_s);
 	if (!span)
 		return patience;
 	double longest_s = longest_of_span(run, span->name);
-	return fmax(patience,
-		isnan(longest_s) ? unknown_least_s : fmin(longest_ratio * longest_s, hundredth_ratio * unknown_least_s));
+	return fmax(
+		patience, isnan(longest_s) ? unknown_min_s : fmin(longest_ratio * longest_s, hundredth_ratio * unknown_min_s));
 }
 
 /* -- why -- */
@@ -134,7 +133,7 @@ static bool is_stopped(const struct process *process)
 	return state == 'T' || state == 't';
 }
 
-static bool tell_rank(const struct model *model, const struct run *run, char out[STALL_STACK_SIZE])
+static bool describe_rank(const struct model *model, const struct run *run, char out[STALL_STACK_SIZE])
 {
 	struct ranks ranks;
 	if (run < model->runs || run >= model->runs + model->run_count || rank_number(run) < 0)
@@ -147,7 +146,7 @@ static bool tell_rank(const struct model *model, const struct run *run, char out
 	return true;
 }
 
-static void tell_process(const struct process *process, char out[STALL_STACK_SIZE])
+static void describe_process(const struct process *process, char out[STALL_STACK_SIZE])
 {
 	double state = process->now[METRIC_PROCESS_STATE];
 	bool is_waiting = process->wait[0] != '\0';
@@ -176,20 +175,20 @@ bool stall_find(const struct model *model, const struct run *run, struct stall *
 		return false;
 	double seconds = seconds_between(moved_ns, model->now_ns);
 	/* Whatever is usual: nothing stands still so soon. */
-	if (!(seconds >= (is_stopped(process) ? stopped_least_s : least_s)))
+	if (!(seconds >= (is_stopped(process) ? stopped_min_s : least_s)))
 		return false;
-	double usual_s = usual_step(run);
-	if (isnan(usual_s))
+	double baseline_s = baseline_step(run);
+	if (isnan(baseline_s))
 		return false;
-	double patience = is_stopped(process) ? fmin(fmax(longest_ratio * usual_s, stopped_least_s), least_s)
-										  : patience_s(run, outermost(run, span), usual_s);
+	double patience = is_stopped(process) ? fmin(fmax(longest_ratio * baseline_s, stopped_min_s), least_s)
+										  : patience_s(run, outermost(run, span), baseline_s);
 	if (!(seconds >= patience))
 		return false;
-	*out = (struct stall){ .seconds = seconds, .usual_s = usual_s, .is_between = !state->in_batch };
-	tell_stack(run, span, out->stack);
-	if (!is_stopped(process) && tell_rank(model, run, out->why))
+	*out = (struct stall){ .seconds = seconds, .baseline_s = baseline_s, .is_between = !state->in_batch };
+	describe_stack(run, span, out->stack);
+	if (!is_stopped(process) && describe_rank(model, run, out->why))
 		return true;
 	if (process)
-		tell_process(process, out->why);
+		describe_process(process, out->why);
 	return true;
 }

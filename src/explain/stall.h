@@ -11,9 +11,9 @@
 enum { STALL_STACK_SIZE = 128 };
 
 struct stall {
-	double seconds;  /* since anything began or ended */
-	double usual_s;  /* the longest that is usual between two such moments; NAN = not known */
-	bool is_between; /* no batch is open: it waits for the next one */
+	double seconds;    /* since anything began or ended */
+	double baseline_s; /* the longest that is usual between two such moments; NAN = not known */
+	bool is_between;   /* no batch is open: it waits for the next one */
 	/* "backward › all_reduce": open spans of the lane that runs the batches, outermost first; empty = none */
 	char stack[STALL_STACK_SIZE];
 	/* "stopped (SIGSTOP, a debugger)", "waits for the disk (D, nfs_wait)": what is known of its process; empty */

@@ -38,7 +38,7 @@ struct lines {
 	const char *memory_verdict;     /* the last that was told; NULL = none */
 	uint64_t gpu_happenings;        /* told */
 	size_t gpu_count;
-	struct gpu_line gpus[GPUS_MOST];
+	struct gpu_line gpus[GPUS_MAX];
 	size_t warned_count; /* warnings that stand and were printed */
 	struct {
 		const char *rule;

@@ -12,14 +12,14 @@
 enum { BEHIND = 4096, WARMUP_BEHIND = 10 };
 #define SETTLED_NS (5 * NS_PER_S)
 
-struct told {
+struct written {
 	char uuid[33];
 	uint64_t next[RUN_TRACKS_MAX]; /* ordinal of the next to be told */
 	uint64_t epoch;                /* ordinals up to here are told */
 };
 
 struct finished {
-	struct told runs[MODEL_RUNS_MAX];
+	struct written runs[MODEL_RUNS_MAX];
 };
 
 struct finished *finished_new(void) { return calloc(1, sizeof(struct finished)); }
@@ -37,14 +37,14 @@ int64_t scene_realtime_ns(const struct export_scene *scene, int64_t time_ns)
 }
 
 /* A place in the model may be given to another run. */
-static struct told *told_of(struct finished *finished, const struct run *run, unsigned rank)
+static struct written *written_of(struct finished *finished, const struct run *run, unsigned rank)
 {
-	struct told *told = &finished->runs[rank];
-	if (strncmp(told->uuid, run->uuid, sizeof told->uuid) != 0) {
-		*told = (struct told){ .epoch = 0 };
-		snprintf(told->uuid, sizeof told->uuid, "%s", run->uuid);
+	struct written *written = &finished->runs[rank];
+	if (strncmp(written->uuid, run->uuid, sizeof written->uuid) != 0) {
+		*written = (struct written){ .epoch = 0 };
+		snprintf(written->uuid, sizeof written->uuid, "%s", run->uuid);
 	}
-	return told;
+	return written;
 }
 
 static uint64_t newest_number(const struct run *run)
@@ -67,27 +67,27 @@ static bool is_settled(const struct export_scene *scene, const struct finished_b
 		return true;
 	if (!scene->is_awaited || model->now_ns - batch->end_ns < SETTLED_NS)
 		return false;
-	uint64_t warmup_until = model->options.warmup_most + WARMUP_BEHIND;
+	uint64_t warmup_until = model->options.warmup_max + WARMUP_BEHIND;
 	return (!isnan(batch->step_s) || head->track->end > batch->ordinal + 1) &&
 		(batch->ordinal >= warmup_until || head->track->end > warmup_until);
 }
 
 /* The oldest that is not told of any of a run's tracks. */
-static bool find_head(struct told *told, const struct run *run, struct finished_batch *out)
+static bool find_head(struct written *written, const struct run *run, struct finished_batch *out)
 {
 	out->batch = NULL;
 	for (unsigned i = 0; i < run->track_count; i++) {
 		const struct track *track = &run->tracks[i];
-		if (told->next[i] < track->first)
-			told->next[i] = track->first;
-		for (; told->next[i] < track->end; told->next[i]++) {
-			const struct batch *batch = track_batch(track, told->next[i]);
+		if (written->next[i] < track->first)
+			written->next[i] = track->first;
+		for (; written->next[i] < track->end; written->next[i]++) {
+			const struct batch *batch = track_batch(track, written->next[i]);
 			if (batch && batch->end_ns && (!out->batch || batch->begin_ns < out->batch->begin_ns)) {
 				out->track = track;
 				out->batch = batch;
 			}
 			/* The last may still be running. */
-			if (batch && (batch->end_ns || told->next[i] + 1 == track->end))
+			if (batch && (batch->end_ns || written->next[i] + 1 == track->end))
 				break;
 		}
 	}
@@ -101,7 +101,7 @@ static bool find_oldest(
 	for (unsigned rank = 0; rank < scene->model->run_count; rank++) {
 		const struct run *run = &scene->model->runs[rank];
 		struct finished_batch head = { .rank = rank, .run = run };
-		if (!run->is_used || !find_head(told_of(finished, run, rank), run, &head) ||
+		if (!run->is_used || !find_head(written_of(finished, run, rank), run, &head) ||
 			!(is_end || is_settled(scene, &head)))
 			continue;
 		if (!out->batch || head.batch->begin_ns < out->batch->begin_ns)
@@ -129,14 +129,14 @@ bool finished_explain(const struct finished_batch *finished, struct explanation 
 	for (size_t i = run->flagged_count; i-- > 0;) {
 		const struct flagged *flagged = &run->flagged[i];
 		if (flagged->mode == finished->track->mode && flagged->batch.ordinal == batch->ordinal) {
-			explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, out);
+			explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, out);
 			return true;
 		}
 	}
 	/* Too many came after it. */
-	struct usual usual;
-	track_usual(finished->track, batch->ordinal, &usual);
-	explain_batch(run, batch, &usual, NULL, out);
+	struct baseline baseline;
+	track_baseline(finished->track, batch->ordinal, &baseline);
+	explain_batch(run, batch, &baseline, NULL, out);
 	return true;
 }
 
@@ -144,22 +144,22 @@ bool finished_explain(const struct finished_batch *finished, struct explanation 
 static bool has_older(struct finished *finished, const struct run *run, unsigned rank, int64_t end_ns)
 {
 	struct finished_batch head;
-	return find_head(told_of(finished, run, rank), run, &head) && head.batch->begin_ns < end_ns;
+	return find_head(written_of(finished, run, rank), run, &head) && head.batch->begin_ns < end_ns;
 }
 
 const struct epoch *finished_epoch(struct finished *finished, const struct export_scene *scene, unsigned *rank)
 {
 	for (unsigned i = 0; i < scene->model->run_count; i++) {
 		const struct run *run = &scene->model->runs[i];
-		struct told *told = told_of(finished, run, i);
+		struct written *written = written_of(finished, run, i);
 		size_t first = run->is_used ? run->epoch_count : 0;
-		while (first > 0 && run->epochs[first - 1].ordinal > told->epoch)
+		while (first > 0 && run->epochs[first - 1].ordinal > written->epoch)
 			first--;
 		for (size_t k = first; run->is_used && k < run->epoch_count; k++) {
 			const struct epoch *epoch = &run->epochs[k];
 			if (!epoch->end_ns || has_older(finished, run, i, epoch->end_ns))
 				break;
-			told->epoch = epoch->ordinal;
+			written->epoch = epoch->ordinal;
 			if (!scene_covers(scene, epoch->end_ns))
 				continue;
 			*rank = i;

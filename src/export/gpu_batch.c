@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum joining { JOIN_MEAN, JOIN_SUM, JOIN_MOST };
+enum joining { JOIN_MEAN, JOIN_SUM, JOIN_MAX };
 
 const char *const gpu_batch_names[GPU_BATCH_COUNT] = {
 #define NAME(name, series, joining) [GPU_BATCH_##name] = #name,
@@ -42,15 +42,16 @@ static double join(enum joining joining, double all, double value)
 {
 	if (isnan(all) || isnan(value))
 		return isnan(all) ? value : all;
-	return joining == JOIN_MOST ? fmax(all, value) : all + value;
+	return joining == JOIN_MAX ? fmax(all, value) : all + value;
 }
 
-bool gpu_batch_figures(const struct export_scene *scene, const struct finished_batch *told, double out[GPU_BATCH_COUNT])
+bool gpu_batch_figures(
+	const struct export_scene *scene, const struct finished_batch *written, double out[GPU_BATCH_COUNT])
 {
-	const struct gpu *gpus[GPUS_MOST];
-	size_t count = scene->model->gpus.count ? run_gpus(scene->model, told->run, gpus) : 0, known_figures = 0;
-	double step_s = isnan(told->batch->step_s) ? told->batch->batch_s : told->batch->step_s;
-	int64_t from_ns = told->batch->begin_ns,
+	const struct gpu *gpus[GPUS_MAX];
+	size_t count = scene->model->gpus.count ? run_gpus(scene->model, written->run, gpus) : 0, known_figures = 0;
+	double step_s = isnan(written->batch->step_s) ? written->batch->batch_s : written->batch->step_s;
+	int64_t from_ns = written->batch->begin_ns,
 			to_ns = isnan(step_s) ? from_ns : from_ns + (int64_t)(fmin(step_s, 1e8) * 1e9);
 	for (size_t figure = 0; figure < GPU_BATCH_COUNT; figure++) {
 		size_t known = 0;

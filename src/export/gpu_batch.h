@@ -10,7 +10,7 @@
 	X(sm_active_ratio, sm_active_ratio, MEAN) \
 	X(process_memory_bytes, run_memory_bytes, SUM) \
 	X(power_w, power_w, SUM) \
-	X(temperature_c, temperature_c, MOST) \
+	X(temperature_c, temperature_c, MAX) \
 	X(clock_hz, clock_hz, MEAN) \
 	X(throttled_ratio, throttled, MEAN) \
 	X(pcie_bytes_per_s, pcie_bytes_per_s, SUM)
@@ -25,6 +25,6 @@ enum gpu_batch_figure {
 extern const char *const gpu_batch_names[GPU_BATCH_COUNT]; /* "utilisation_ratio" */
 /* Means over its step; NAN where no reading stands there. False: none is known. */
 bool gpu_batch_figures(
-	const struct export_scene *scene, const struct finished_batch *told, double out[GPU_BATCH_COUNT]);
+	const struct export_scene *scene, const struct finished_batch *written, double out[GPU_BATCH_COUNT]);
 
 #endif

@@ -27,9 +27,9 @@
 	X(memory_temperature_c, GPU_NOW(TEMPERATURE_MEMORY)) \
 	X(temperature_limit_c, GPU_NOW(TEMPERATURE_LIMIT)) \
 	X(clock_hz, GPU_NOW(CLOCK)) \
-	X(clock_max_hz, GPU_NOW(CLOCK_MOST)) \
+	X(clock_max_hz, GPU_NOW(CLOCK_MAX)) \
 	X(memory_clock_hz, GPU_NOW(CLOCK_MEMORY)) \
-	X(memory_clock_max_hz, GPU_NOW(CLOCK_MEMORY_MOST)) \
+	X(memory_clock_max_hz, GPU_NOW(CLOCK_MEMORY_MAX)) \
 	X(throttled_power_ratio, gpu->throttled_power_ratio) \
 	X(throttled_thermal_ratio, gpu->throttled_thermal_ratio)
 #define GPU_PCIE_FIGURES(X) \
@@ -37,9 +37,9 @@
 	X(sent_bytes_per_s, GPU_RATE(PCIE_SENT)) \
 	X(replays, GPU_NOW(PCIE_REPLAYS)) \
 	X(generation, GPU_NOW(PCIE_GENERATION)) \
-	X(generation_max, GPU_NOW(PCIE_GENERATION_MOST)) \
+	X(generation_max, GPU_NOW(PCIE_GENERATION_MAX)) \
 	X(width, GPU_NOW(PCIE_WIDTH)) \
-	X(width_max, GPU_NOW(PCIE_WIDTH_MOST))
+	X(width_max, GPU_NOW(PCIE_WIDTH_MAX))
 #define GPU_NVLINK_FIGURES(X) \
 	X(received_bytes_per_s, GPU_RATE(NVLINK_RECEIVED)) \
 	X(sent_bytes_per_s, GPU_RATE(NVLINK_SENT))

@@ -61,7 +61,7 @@ void patterns_as_table(struct buffer *out, const struct alerts *alerts, const st
 	buffer_puts(out, "\n");
 }
 
-static bool was_told(const struct lines *lines, int run, const struct pattern *pattern)
+static bool was_written(const struct lines *lines, int run, const struct pattern *pattern)
 {
 	for (size_t i = 0; i < lines->pattern_count; i++)
 		if (lines->patterns[i].run == run && lines->patterns[i].kind == pattern->kind &&
@@ -80,7 +80,7 @@ void patterns_as_lines(
 	lines->pattern_count = 0;
 	for (size_t i = 0; patterns && i < patterns->count; i++) {
 		const struct pattern *pattern = &patterns->list[i];
-		if (!was_told(&before, run, pattern)) {
+		if (!was_written(&before, run, pattern)) {
 			buffer_printf(out, "  Pattern: %s", pattern_words(pattern, &model->runs[run], words, sizeof words));
 			buffer_printf(out, pattern->candidate[0] ? "; matches %s\n" : "\n", pattern->candidate);
 		}

@@ -56,7 +56,7 @@ static bool make_room(struct wide *wide)
 	if (wide->count < wide->room)
 		return true;
 	unsigned room = wide->room ? wide->room * 2 : 64;
-	void *columns = room <= WIDE_COLUMNS_MOST ? realloc(wide->columns, room * sizeof *wide->columns) : NULL;
+	void *columns = room <= WIDE_COLUMNS_MAX ? realloc(wide->columns, room * sizeof *wide->columns) : NULL;
 	if (!columns)
 		return false;
 	wide->columns = columns;
@@ -73,7 +73,7 @@ unsigned wide_column(struct wide *wide, const char *name)
 	}
 	char *own = make_room(wide) ? strdup(name) : NULL;
 	if (!own)
-		return WIDE_COLUMNS_MOST;
+		return WIDE_COLUMNS_MAX;
 	wide->columns[wide->count].name = own;
 	wide->columns[wide->count].cell = (struct buffer)BUFFER_INIT;
 	return wide->count++;

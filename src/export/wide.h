@@ -5,7 +5,7 @@
 
 #include "src/export/exporter.h"
 
-enum { WIDE_COLUMNS_MOST = 2048 };
+enum { WIDE_COLUMNS_MAX = 2048 };
 
 struct wide;
 struct wide *wide_new(void); /* NULL: out of memory, or no temporary file can be made */

@@ -11,7 +11,7 @@ void model_options_default(struct model_options *options)
 		.flag_ratio = 1.5,
 		.flag_after = 20,
 		.flag_window = 200,
-		.warmup_most = 10,
+		.warmup_max = 10,
 		.sla_s = 2,
 		.grid_g_per_kwh = NAN,
 		.batch_capacity = 8192 };
@@ -38,7 +38,7 @@ struct model *model_new(const struct model_options *options)
 	model_init_perf(model);
 	model_init_code(model);
 	model_init_energy(model);
-	model_init_around(model);
+	model_init_batch_windows(model);
 #define NEW_SERIES(name) model->series.name = series_new();
 	PROCESS_SERIES(NEW_SERIES)
 	TREE_SERIES(NEW_SERIES)
@@ -63,7 +63,7 @@ void model_free(struct model *model)
 	model_free_perf(model);
 	model_free_code(model);
 	model_free_energy(model);
-	model_free_around(model);
+	model_free_batch_windows(model);
 	free(model->private->pasts);
 	free(model->private);
 	free(model->processes);
@@ -130,7 +130,7 @@ static void open_run(struct model *model, const struct record *record)
 		model->run_count++;
 	model->private->run_by_id[record->run] = (int16_t)index;
 	model->private->tree_version++;
-	model_tell_resident(model, index);
+	model_add_resident(model, index);
 }
 
 static void note_missing(struct model *model, const struct record *record)
@@ -250,13 +250,13 @@ void model_apply(struct model *model, const struct sample_set *set)
 	model_refresh_perf(model);
 	model_refresh_code(model);
 	model_refresh_energy(model);
-	model_refresh_around(model, false);
+	model_refresh_batch_windows(model, false);
 }
 
 bool model_flag(struct model *model, unsigned run, unsigned track, uint64_t ordinal, bool flagged)
 {
 	if (run >= model->run_count || !run_flag(&model->runs[run], track, ordinal, flagged))
 		return false;
-	model_refresh_around(model, true);
+	model_refresh_batch_windows(model, true);
 	return true;
 }

@@ -24,7 +24,7 @@ enum { MODEL_RUNS_MAX = 64, MODEL_MISSING_MAX = 32 };
 
 struct model_options { /* from settings; model_options_default(): their defaults, for tests */
 	double flag_mad, flag_ratio;
-	unsigned flag_after, flag_window, warmup_most;
+	unsigned flag_after, flag_window, warmup_max;
 	double sla_s;          /* a request that takes longer is late; default 2 */
 	double grid_g_per_kwh; /* grams of CO₂ a kWh of electricity; NAN = not known */
 	size_t batch_capacity; /* batches kept per track with their phases; default 8192 */

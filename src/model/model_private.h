@@ -6,7 +6,7 @@
 #include "src/model/model.h"
 #include "src/model/run/run_private.h"
 
-enum { PROCESSES_MOST = 512, RUN_IDS = 256 };
+enum { PROCESSES_MAX = 512, RUN_IDS = 256 };
 
 /* The last reading of each counter, and what it grew by since the one before. */
 struct process_past {
@@ -17,7 +17,7 @@ struct process_past {
 	struct process_growth growth;
 	/* it came after this reading, with all counters at 0; 0 = it was there when pmtop came */
 	int64_t came_after_ns;
-	struct watched *watched; /* around.c's; NULL = not watched so closely */
+	struct watched *watched; /* batch_window.c's; NULL = not watched so closely */
 };
 
 /* pmtop itself, and those that it starts. */
@@ -52,7 +52,7 @@ void model_replace_process(struct model *model, const struct record *record);
 void model_take_figure(struct model *model, const struct record *record);
 void model_take_wait(struct model *model, const struct record *record);
 void model_take_place(struct model *model, const struct record *record);
-void model_tell_resident(struct model *model, int index);
+void model_add_resident(struct model *model, int index);
 /* After a set: rates of what was read in it, series, states. */
 void model_refresh_processes(struct model *model);
 
@@ -117,9 +117,9 @@ bool model_take_energy_figure(struct model *model, const struct record *record);
 /* After model_refresh_gpus. */
 void model_refresh_energy(struct model *model);
 
-/* -- around.c: what lies about the newest batches is noted -- */
-void model_init_around(struct model *model);
-void model_free_around(struct model *model);
+/* -- batch_window.c: what lies about the newest batches is noted -- */
+void model_init_batch_windows(struct model *model);
+void model_free_batch_windows(struct model *model);
 /* A counter of the machine grew; NAN = nobody knows by how much. */
 void model_note_growth(struct model *model, enum metric metric, int32_t instance, int64_t time_ns, double growth);
 /* The same of a process, and its state, and that it came (`is_new`: since the last reading) or went. */
@@ -131,13 +131,13 @@ void model_forget_watched(struct model *model, struct process_past *past);
 /* Before model_take_worker, and before model_lose_worker. */
 void model_note_worker(struct model *model, const struct record *record);
 /* Something that happened between two readings. */
-void model_note_moment(struct model *model, enum around_event_kind kind, int64_t from_ns, int64_t to_ns, int32_t pid,
+void model_note_moment(struct model *model, enum window_event_kind kind, int64_t from_ns, int64_t to_ns, int32_t pid,
 	double value, const char *text);
 /* Clocks of GPUs and CPUs, and what held them back; before these figures, lists and events are taken. */
 void model_note_clock(struct model *model, const struct record *figure);
 void model_note_gpu(struct model *model, const struct record *record);
 /* After a set, last of all: what is known of flagged batches is laid beside them. `all`: of any of them, else of the
  * newest. */
-void model_refresh_around(struct model *model, bool all);
+void model_refresh_batch_windows(struct model *model, bool all);
 
 #endif

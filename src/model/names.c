@@ -3,20 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t cut_length(const char *text, size_t most)
+static size_t cut_length(const char *text, size_t max)
 {
-	size_t length = strnlen(text, most + 1);
-	if (length <= most)
+	size_t length = strnlen(text, max + 1);
+	if (length <= max)
 		return length;
-	length = most;
+	length = max;
 	while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
 		length--;
 	return length;
 }
 
-char *copy_text(const char *text, size_t most)
+char *copy_text(const char *text, size_t max)
 {
-	size_t length = cut_length(text ? text : "", most);
+	size_t length = cut_length(text ? text : "", max);
 	char *copy = malloc(length + 1);
 	if (!copy)
 		return NULL;
@@ -42,7 +42,7 @@ void names_release(struct names *names)
 
 void names_set(struct names *names, uint32_t id, const char *text)
 {
-	if (id == 0 || id > NAMES_MOST || !text)
+	if (id == 0 || id > NAMES_MAX || !text)
 		return;
 	if (id >= names->room) {
 		size_t room = names->room ? names->room : 32;
@@ -55,7 +55,7 @@ void names_set(struct names *names, uint32_t id, const char *text)
 		names->texts = texts;
 		names->room = room;
 	}
-	char *copy = copy_text(text, NAME_LENGTH_MOST);
+	char *copy = copy_text(text, NAME_LENGTH_MAX);
 	if (!copy)
 		return;
 	free(names->texts[id]);

@@ -12,7 +12,7 @@
 const char moment_takes[] = "a time such as 90s, 5m, 1h30m, -5m, 0:01:30, 14:02:30, 2026-11-20T14:02, 50%, #624 (a "
 							"batch), @7 (an epoch), begin or end";
 
-enum { DAY_S = 86400, TEXT_MOST = 40 };
+enum { DAY_S = 86400, TEXT_MAX = 40 };
 
 /* A number as %f writes it, whatever the locale: digits, and a point with digits. */
 static bool read_number(const char **text, double *out)
@@ -122,9 +122,9 @@ static bool read_date(const char *text, struct moment *out)
 	return true;
 }
 
-static bool read_whole(const char *text, double least, double *out)
+static bool read_whole(const char *text, double min, double *out)
 {
-	return read_number(&text, out) && !*text && *out == floor(*out) && *out >= least && *out < 1e15;
+	return read_number(&text, out) && !*text && *out == floor(*out) && *out >= min && *out < 1e15;
 }
 
 static bool read_share(const char *text, double *out)
@@ -145,7 +145,7 @@ bool moment_parse(const char *text, struct moment *out)
 		{ "start", MOMENT_BEGIN },
 		{ "end", MOMENT_END },
 	};
-	char clean[TEXT_MOST];
+	char clean[TEXT_MAX];
 	while (*text == ' ')
 		text++;
 	size_t length = strlen(text);

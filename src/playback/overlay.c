@@ -15,7 +15,7 @@
 #include "src/playback/player.h"
 
 /* 16 MB: of longer runs the first so many batches are drawn. */
-enum { STEPS_MOST = 1 << 22, LOOK_MS = 150, LOOKS_MOST = 3 };
+enum { STEPS_MAX = 1 << 22, READ_MS = 150, SAMPLES_MAX = 3 };
 
 struct steps {
 	size_t count, room;
@@ -49,7 +49,7 @@ struct overlay {
 
 static bool steps_put(struct steps *steps, uint64_t ordinal, float step_s)
 {
-	if (ordinal >= STEPS_MOST)
+	if (ordinal >= STEPS_MAX)
 		return false;
 	if (ordinal >= steps->room) {
 		size_t room = steps->room ? steps->room : 1024;
@@ -105,7 +105,7 @@ static void note_steps(struct overlay *overlay)
 	pthread_mutex_unlock(&overlay->lock);
 }
 
-static void tell_done(struct overlay *overlay, int64_t at_ns)
+static void emit_done(struct overlay *overlay, int64_t at_ns)
 {
 	double length_ns = (double)(overlay->end_ns - overlay->begin_ns);
 	pthread_mutex_lock(&overlay->lock);
@@ -119,20 +119,20 @@ static void *read_all(void *argument)
 	struct sample_set set = SAMPLE_SET_INIT;
 	int64_t next_ns;
 	/* Of a recording that is still being written, what there is now. */
-	for (int looks = 0; !atomic_load(&overlay->is_stopping) && looks < LOOKS_MOST;) {
+	for (int refreshes = 0; !atomic_load(&overlay->is_stopping) && refreshes < SAMPLES_MAX;) {
 		if (!player_next_ns(overlay->player, &next_ns)) {
 			if (player_has_ended(overlay->player))
 				break;
 			nanosleep(&(struct timespec){ .tv_nsec = 50 * NS_PER_MS }, NULL);
-			looks++;
+			refreshes++;
 			continue;
 		}
 		if (!player_take(overlay->player, &set))
 			continue;
-		looks = 0;
+		refreshes = 0;
 		model_apply(overlay->model, &set);
 		note_steps(overlay);
-		tell_done(overlay, set.time_ns);
+		emit_done(overlay, set.time_ns);
 	}
 	sample_set_release(&set);
 	pthread_mutex_lock(&overlay->lock);
@@ -230,7 +230,7 @@ enum status overlay_open(struct overlay *overlay, const char *path, struct reaso
 	return STATUS_OK;
 }
 
-bool overlay_look(struct overlay *overlay)
+bool overlay_read(struct overlay *overlay)
 {
 	struct earlier *earlier = &overlay->earlier;
 	if (!earlier->is_reading)
@@ -254,7 +254,7 @@ bool overlay_look(struct overlay *overlay)
 
 const struct earlier *overlay_earlier(const struct overlay *overlay) { return &overlay->earlier; }
 
-int overlay_wait_ms(const struct overlay *overlay) { return overlay->earlier.is_reading ? LOOK_MS : -1; }
+int overlay_wait_ms(const struct overlay *overlay) { return overlay->earlier.is_reading ? READ_MS : -1; }
 
 void overlay_finish(struct overlay *overlay)
 {
@@ -262,7 +262,7 @@ void overlay_finish(struct overlay *overlay)
 		return;
 	pthread_join(overlay->thread, NULL);
 	overlay->has_thread = false;
-	overlay_look(overlay);
+	overlay_read(overlay);
 }
 
 /* -- keys -- */

@@ -19,7 +19,7 @@ void overlay_free(struct overlay *overlay);
 /* Begins to read a recording. */
 enum status overlay_open(struct overlay *overlay, const char *path, struct reason *why_not);
 /* Takes over what was read. True: the picture has changed. */
-bool overlay_look(struct overlay *overlay);
+bool overlay_read(struct overlay *overlay);
 /* For how long a wait may last until it is to be looked at again, in milliseconds; −1 = for ever. */
 int overlay_wait_ms(const struct overlay *overlay);
 /* As it is drawn. */

@@ -19,7 +19,7 @@ enum {
 	RUNS = 256,
 	LANES = 256,
 	UUID_SIZE = 40,
-	NONSENSE_MAX = 4 * STREAM_PAYLOAD_MOST
+	NONSENSE_MAX = 4 * STREAM_PAYLOAD_MAX
 };
 #define HEADER_WAIT_NS (30 * NS_PER_S)
 
@@ -137,7 +137,7 @@ static void note_events(struct player *player, const struct sample_set *set)
 }
 
 /* After a gap: the numbers of the events that come tell how many did not. */
-static void tell_lost(struct player *player, struct sample_set *set)
+static void emit_lost(struct player *player, struct sample_set *set)
 {
 	size_t count = set->count;
 	for (size_t i = 0; i < count; i++) {
@@ -213,7 +213,7 @@ static bool take_event(struct player *player, enum stream_event event, bool has_
 		return true;
 	}
 	if (event == STREAM_TICK && player->has_gap)
-		tell_lost(player, &player->ahead);
+		emit_lost(player, &player->ahead);
 	return event == STREAM_TICK;
 }
 
@@ -251,9 +251,9 @@ bool player_take(struct player *player, struct sample_set *set)
 		player->first_ns = player->ahead.time_ns;
 		player->begun_ns = clock_monotonic_ns();
 	}
-	struct sample_set kept = *set;
+	struct sample_set retained = *set;
 	*set = player->ahead;
-	player->ahead = kept;
+	player->ahead = retained;
 	player->has_ahead = player->is_ahead_lost = false;
 	return true;
 }

@@ -12,7 +12,7 @@
 
 /* A header is a block of names; the newest block is looked for in a tail of the file, and in a longer one where that
  * holds none that is whole. */
-enum { HEAD = 64 * 1024, TAIL_FIRST = 64 * 1024, TAIL_MOST = 4 * STREAM_PAYLOAD_MOST };
+enum { HEAD = 64 * 1024, TAIL_FIRST = 64 * 1024, TAIL_MAX = 4 * STREAM_PAYLOAD_MAX };
 
 static bool is_of(int fd, const unsigned char uuid[16])
 {
@@ -51,9 +51,9 @@ bool files_is_locked(int fd)
 bool files_end_ns(int fd, int64_t *end_ns)
 {
 	struct stat file;
-	unsigned char *bytes = fstat(fd, &file) == 0 ? malloc(TAIL_MOST) : NULL;
+	unsigned char *bytes = fstat(fd, &file) == 0 ? malloc(TAIL_MAX) : NULL;
 	bool found = false;
-	for (off_t tail = TAIL_FIRST, from = 1; bytes && from > 0 && tail <= TAIL_MOST && !found; tail *= 8) {
+	for (off_t tail = TAIL_FIRST, from = 1; bytes && from > 0 && tail <= TAIL_MAX && !found; tail *= 8) {
 		from = file.st_size > tail ? file.st_size - tail : 0;
 		ssize_t length = pread(fd, bytes, (size_t)(file.st_size - from), from);
 		found = length > 0 && stream_tail_ns(bytes, (size_t)length, end_ns);

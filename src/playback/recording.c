@@ -11,10 +11,10 @@
 #include "src/base/clock.h"
 #include "src/playback/recording_late.h"
 
-#define PACE_LEAST_NS NS_PER_S
-#define PACE_MOST_NS (60 * NS_PER_S)
+#define PACE_MIN_NS NS_PER_S
+#define PACE_MAX_NS (60 * NS_PER_S)
 /* Of what lies between two dictionaries, as a multiple of theirs. */
-#define OTHERS_LEAST 4
+#define OTHERS_MIN 4
 
 static void read_boot_id(char out[40])
 {
@@ -105,10 +105,10 @@ bool recording_goes_on(const struct recording *recording)
  * What was lost, and another file, make it due at once. */
 static bool is_due(const struct recording *recording, int64_t now_ns)
 {
-	int64_t since_ns = now_ns - recording->told_ns;
+	int64_t since_ns = now_ns - recording->emitted_ns;
 	bool is_needed = recording->has_dropped || recorder_wants_dictionary(recording->recorder) ||
-		recording->bytes >= OTHERS_LEAST * recording->told_bytes;
-	return !recording->is_begun || since_ns >= PACE_MOST_NS || (since_ns >= PACE_LEAST_NS && is_needed);
+		recording->bytes >= OTHERS_MIN * recording->emitted_bytes;
+	return !recording->is_begun || since_ns >= PACE_MAX_NS || (since_ns >= PACE_MIN_NS && is_needed);
 }
 
 static size_t add_dictionary(struct recording *recording, const struct sample_set *set, bool is_first)
@@ -120,35 +120,35 @@ static size_t add_dictionary(struct recording *recording, const struct sample_se
 	return bytes;
 }
 
-static void add(struct recording *recording, const struct sample_set *set, bool tells_all)
+static void add(struct recording *recording, const struct sample_set *set, bool emits_all)
 {
 	bool is_first = !recording->is_begun || recorder_wants_dictionary(recording->recorder);
 	size_t bytes =
-		tells_all ? add_dictionary(recording, set, is_first) : recorder_add(recording->recorder, BLOCK_TICK, set);
+		emits_all ? add_dictionary(recording, set, is_first) : recorder_add(recording->recorder, BLOCK_TICK, set);
 	recording->begun_ns = recording->begun_ns ? recording->begun_ns : set->time_ns;
 	recording->last_ns = set->time_ns;
 	recording->bytes += bytes;
 	recording->has_dropped |= bytes == 0;
-	if (!tells_all)
+	if (!emits_all)
 		return;
 	recording->is_asked = false;
 	if (bytes == 0)
 		return;
 	recording->is_begun = true;
 	recording->has_dropped = false;
-	recording->told_ns = set->time_ns;
+	recording->emitted_ns = set->time_ns;
 	/* What a file begins with says nothing of what later ones cost. */
-	recording->told_bytes = is_first ? 0 : bytes;
+	recording->emitted_bytes = is_first ? 0 : bytes;
 	recording->bytes = 0;
 }
 
 void recording_note(
-	struct recording *recording, struct collector *collector, const struct sample_set *set, bool tells_all)
+	struct recording *recording, struct collector *collector, const struct sample_set *set, bool emits_all)
 {
 	if (!recording_goes_on(recording))
 		return;
-	if (recording->is_begun || tells_all)
-		add(recording, set, tells_all);
+	if (recording->is_begun || emits_all)
+		add(recording, set, emits_all);
 	if (!recording->is_asked && is_due(recording, set->time_ns)) {
 		recording->is_asked = true;
 		collector_want_snapshot(collector);
@@ -171,11 +171,11 @@ void recording_flag(struct recording *recording, unsigned run, uint32_t mode, ui
 	sample_set_release(&set);
 }
 
-void recording_look(struct recording *recording)
+void recording_read(struct recording *recording)
 {
 	if (!recording->recorder)
 		return;
-	recorder_look(recording->recorder, &recording->state);
+	recorder_read(recording->recorder, &recording->state);
 	if (recording->is_finishing && recorder_wait(recording->recorder, 0))
 		recording_end(recording);
 }
@@ -185,9 +185,9 @@ bool recording_has_stopped(struct recording *recording, struct reason *why)
 	char when[16] = "";
 	struct tm parts;
 	time_t seconds = (time_t)(recording->state.stopped_ns / NS_PER_S);
-	if (!recording->state.stopped_ns || recording->is_told)
+	if (!recording->state.stopped_ns || recording->is_emitted)
 		return false;
-	recording->is_told = true;
+	recording->is_emitted = true;
 	if (localtime_r(&seconds, &parts))
 		strftime(when, sizeof when, "%H:%M", &parts);
 	reason_set(why, STATUS_OK, NULL, "recording stopped %s: %s", when, recording->state.why);
@@ -201,7 +201,7 @@ void recording_finish(struct recording *recording)
 		return;
 	recording->is_finishing = true;
 	recorder_finish(recording->recorder);
-	recording_look(recording);
+	recording_read(recording);
 }
 
 void recording_end(struct recording *recording)

@@ -31,9 +31,9 @@ struct recording {
 	bool is_begun, is_asked;        /* its first dictionary has been added; a snapshot has been asked for */
 	bool has_dropped;               /* something, since the last dictionary */
 	/* it was ended, and is being written to its end; that it stopped by itself has been said */
-	bool is_finishing, is_told;
-	int64_t told_ns; /* time, and bytes, of the last dictionary */
-	size_t told_bytes;
+	bool is_finishing, is_emitted;
+	int64_t emitted_ns; /* time, and bytes, of the last dictionary */
+	size_t emitted_bytes;
 	size_t bytes; /* since */
 };
 
@@ -48,14 +48,14 @@ enum status recording_begin_fd(
 	struct recording *recording, int fd, const struct recording_subject *subject, struct reason *why_not);
 /* Something is being recorded now. */
 bool recording_goes_on(const struct recording *recording);
-/* The next set as the collector gave it, which is asked for a snapshot when one is due. tells_all: a snapshot, or the
+/* The next set as the collector gave it, which is asked for a snapshot when one is due. emits_all: a snapshot, or the
  * very first reading. */
 void recording_note(
-	struct recording *recording, struct collector *collector, const struct sample_set *set, bool tells_all);
+	struct recording *recording, struct collector *collector, const struct sample_set *set, bool emits_all);
 /* A batch of the region `run` that a person flagged, or unflagged; the ordinal among those of its mode. */
 void recording_flag(struct recording *recording, unsigned run, uint32_t mode, uint64_t ordinal, bool is_flagged);
 /* Looks how it goes: to be called now and then. */
-void recording_look(struct recording *recording);
+void recording_read(struct recording *recording);
 /* True once, when it has stopped by itself: "recording stopped 14:02: no space left on device: whole up to then". */
 bool recording_has_stopped(struct recording *recording, struct reason *why);
 /* Ends it; what waits is written meanwhile. */

@@ -15,7 +15,7 @@ static bool merge_history(struct record *record, struct sample_set *out)
 {
 	const struct history_row *rows = record->history.rows;
 	size_t count = record->history.count, step = 1, merged = 1;
-	while (count / step >= 2 * LATE_BINS_LEAST)
+	while (count / step >= 2 * LATE_BINS_MIN)
 		step *= 2;
 	struct history_row *fewer = sample_set_allocate(out, (count / step + 2) * sizeof *fewer);
 	if (!fewer)
@@ -43,7 +43,7 @@ bool recording_late(const struct sample_set *snapshot, struct sample_set *out)
 		if (!record)
 			return false;
 		*record = *from;
-		if (from->kind == RECORD_HISTORY && from->history.count > LATE_BINS_LEAST && !merge_history(record, out))
+		if (from->kind == RECORD_HISTORY && from->history.count > LATE_BINS_MIN && !merge_history(record, out))
 			return false;
 	}
 	out->failed |= snapshot->failed;

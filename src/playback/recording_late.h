@@ -6,7 +6,7 @@
 #include "src/samples/sample_set.h"
 
 /* Of a run's bins so many, and up to twice as many. */
-enum { LATE_BINS_LEAST = 64 };
+enum { LATE_BINS_MIN = 64 };
 
 /* Fills *out, which is empty; its texts are those of the snapshot. False: out of memory. */
 bool recording_late(const struct sample_set *snapshot, struct sample_set *out);

@@ -7,7 +7,7 @@
 
 #include "src/samples/codec.h"
 
-enum { BLOCK_MOST = STREAM_BLOCK_HEAD + STREAM_PAYLOAD_MOST, WINDOW = 4 * BLOCK_MOST };
+enum { BLOCK_MAX = STREAM_BLOCK_HEAD + STREAM_PAYLOAD_MAX, WINDOW = 4 * BLOCK_MAX };
 
 /* The file as it is read: some of its bytes. */
 struct window {
@@ -70,7 +70,7 @@ static bool add_loss(struct survey *survey, uint64_t blocks, int64_t from_ns, in
 }
 
 /* False: another recording begins here. */
-static bool look_at_header(struct survey *survey, const struct stream_block *block, struct reason *why_not)
+static bool read_header(struct survey *survey, const struct stream_block *block, struct reason *why_not)
 {
 	struct stream_header header;
 	struct codec_numbers numbers;
@@ -100,7 +100,7 @@ static enum status take_block(struct survey *survey, struct window *window, cons
 	bool is_index = block->kind == BLOCK_INDEX && block->length >= 16;
 	survey->has_index = is_index && little(block->payload + block->length - 8) == piece.offset;
 	survey->is_index_off = is_index && !survey->has_index;
-	if (block->kind == BLOCK_HEADER && !look_at_header(survey, block, why_not)) {
+	if (block->kind == BLOCK_HEADER && !read_header(survey, block, why_not)) {
 		survey->other_at = piece.offset;
 		return STATUS_END;
 	}
@@ -123,7 +123,7 @@ static enum status scan(
 		struct stream_block block;
 		const unsigned char *at = window->bytes + window->at;
 		size_t left = window->length - window->at;
-		if (left < BLOCK_MOST && !window->is_last) {
+		if (left < BLOCK_MAX && !window->is_last) {
 			status = fill(window, name, why_not);
 			continue;
 		}
@@ -149,16 +149,16 @@ static int by_number(const void *a, const void *b)
 
 static void order(struct survey *survey)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	if (survey->moved)
 		qsort(survey->pieces, survey->count, sizeof *survey->pieces, by_number);
 	for (size_t i = 0; i < survey->count; i++) {
-		if (kept && survey->pieces[kept - 1].number == survey->pieces[i].number)
+		if (retained && survey->pieces[retained - 1].number == survey->pieces[i].number)
 			survey->doubled++;
 		else
-			survey->pieces[kept++] = survey->pieces[i];
+			survey->pieces[retained++] = survey->pieces[i];
 	}
-	survey->count = kept;
+	survey->count = retained;
 	survey->moved = survey->moved > survey->doubled ? survey->moved - survey->doubled : 0;
 }
 

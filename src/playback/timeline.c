@@ -9,7 +9,7 @@
 
 #include "src/base/clock.h"
 
-enum { BINS = 2048, GAPS_MAX = 1024, LOOK_AGAIN_MS = 200 };
+enum { BINS = 2048, GAPS_MAX = 1024, READ_AGAIN_MS = 200 };
 #define BIN_FIRST_NS (100 * NS_PER_MS)
 /* Longer without a set, and by so much than is usual, nothing was recorded. */
 #define SILENT_NS (5 * NS_PER_S)
@@ -33,7 +33,7 @@ struct timeline {
 	/* by run: the first ordinal of its main track whose step is not known; flags counted */
 	uint64_t next[MODEL_RUNS_MAX], flags_known[MODEL_RUNS_MAX];
 	unsigned main_track[MODEL_RUNS_MAX];
-	double usual_ns; /* between two sets */
+	double baseline_ns; /* between two sets */
 	/* shared */
 	pthread_mutex_t lock;
 	pthread_cond_t stopped;
@@ -93,8 +93,8 @@ static void note_steps(struct timeline *timeline, unsigned index)
 
 static bool is_known(const struct timeline *timeline, unsigned run, const struct flagged *flagged)
 {
-	size_t kept = timeline->state.flag_count < TIMELINE_FLAGS_MAX ? timeline->state.flag_count : TIMELINE_FLAGS_MAX;
-	for (size_t i = 1; i <= kept; i++) {
+	size_t retained = timeline->state.flag_count < TIMELINE_FLAGS_MAX ? timeline->state.flag_count : TIMELINE_FLAGS_MAX;
+	for (size_t i = 1; i <= retained; i++) {
 		const struct timeline_flag *flag = &timeline->flags[(timeline->state.flag_count - i) % TIMELINE_FLAGS_MAX];
 		if (flag->seen_ns < flagged->batch.end_ns - NS_PER_S)
 			return false;
@@ -132,11 +132,11 @@ static void note_flags(struct timeline *timeline, unsigned index)
 static void note_gap(struct timeline *timeline, int64_t from_ns, int64_t to_ns, bool is_lost)
 {
 	double between_ns = (double)(to_ns - from_ns);
-	bool is_silent = between_ns > (double)SILENT_NS && between_ns > SILENT_TIMES * timeline->usual_ns;
+	bool is_silent = between_ns > (double)SILENT_NS && between_ns > SILENT_TIMES * timeline->baseline_ns;
 	if ((is_lost || is_silent) && timeline->gap_count < GAPS_MAX)
 		timeline->gaps[timeline->gap_count++] = (struct gap){ from_ns, to_ns, is_lost };
 	if (!is_silent)
-		timeline->usual_ns += (between_ns - timeline->usual_ns) / 32;
+		timeline->baseline_ns += (between_ns - timeline->baseline_ns) / 32;
 	timeline->state.lost_blocks = player_losses(timeline->player)->blocks;
 }
 
@@ -161,7 +161,7 @@ static void note_set(struct timeline *timeline, bool is_lost)
 /* True: it is to stop. */
 static bool wait_for_more(struct timeline *timeline)
 {
-	int64_t until_ns = clock_monotonic_ns() + LOOK_AGAIN_MS * NS_PER_MS;
+	int64_t until_ns = clock_monotonic_ns() + READ_AGAIN_MS * NS_PER_MS;
 	struct timespec until = { .tv_sec = until_ns / NS_PER_S, .tv_nsec = until_ns % NS_PER_S };
 	pthread_mutex_lock(&timeline->lock);
 	if (!timeline->is_stopping)
@@ -259,7 +259,7 @@ void timeline_stop(struct timeline *timeline)
 	free_timeline(timeline);
 }
 
-void timeline_look(struct timeline *timeline, struct timeline_state *out)
+void timeline_read(struct timeline *timeline, struct timeline_state *out)
 {
 	*out = (struct timeline_state){ 0 };
 	if (!timeline)
@@ -274,11 +274,11 @@ size_t timeline_flags(struct timeline *timeline, struct timeline_flag out[TIMELI
 	if (!timeline)
 		return 0;
 	pthread_mutex_lock(&timeline->lock);
-	uint64_t count = timeline->state.flag_count, kept = count < TIMELINE_FLAGS_MAX ? count : TIMELINE_FLAGS_MAX;
-	for (uint64_t i = 0; i < kept; i++)
-		out[i] = timeline->flags[(count - kept + i) % TIMELINE_FLAGS_MAX];
+	uint64_t count = timeline->state.flag_count, retained = count < TIMELINE_FLAGS_MAX ? count : TIMELINE_FLAGS_MAX;
+	for (uint64_t i = 0; i < retained; i++)
+		out[i] = timeline->flags[(count - retained + i) % TIMELINE_FLAGS_MAX];
 	pthread_mutex_unlock(&timeline->lock);
-	return (size_t)kept;
+	return (size_t)retained;
 }
 
 /* -- columns */
@@ -337,8 +337,8 @@ void timeline_columns(
 	for (size_t i = 0; i < count && timeline->state.begin_ns; i++)
 		out[i].step_s = mean_between(
 			timeline, begin_ns + (int64_t)((double)i * column_ns), begin_ns + (int64_t)((double)(i + 1) * column_ns));
-	uint64_t flags = timeline->state.flag_count, kept = flags < TIMELINE_FLAGS_MAX ? flags : TIMELINE_FLAGS_MAX;
-	for (uint64_t i = flags - kept; i < flags; i++)
+	uint64_t flags = timeline->state.flag_count, retained = flags < TIMELINE_FLAGS_MAX ? flags : TIMELINE_FLAGS_MAX;
+	for (uint64_t i = flags - retained; i < flags; i++)
 		out[column_of(&columns, timeline->flags[i % TIMELINE_FLAGS_MAX].end_ns)].is_flagged = true;
 	mark_gaps(timeline, &columns);
 	pthread_mutex_unlock(&timeline->lock);

@@ -34,7 +34,7 @@ struct timeline *timeline_start(const struct player *player, const struct model_
 void timeline_stop(struct timeline *timeline);
 
 /* From here on main thread; `timeline` NULL: nothing was found. */
-void timeline_look(struct timeline *timeline, struct timeline_state *out);
+void timeline_read(struct timeline *timeline, struct timeline_state *out);
 /* `count` columns of equal time from begin to end. */
 void timeline_columns(
 	struct timeline *timeline, int64_t begin_ns, int64_t end_ns, struct replay_column *out, size_t count);

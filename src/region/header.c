@@ -6,8 +6,8 @@
 
 static const struct rule {
 	const char *name;
-	size_t entry_size;    /* as of version 1.0; a later one may be longer */
-	uint64_t least, most; /* entries */
+	size_t entry_size; /* as of version 1.0; a later one may be longer */
+	uint64_t min, max; /* entries */
 } rules[PMTOP_SECTION_TYPES] = {
 	[PMTOP_SECTION_LANES] = { "lanes", sizeof(struct pmtop_lane), 1, REGION_LANES_MAX },
 	[PMTOP_SECTION_SLOTS] = { "slots", sizeof(struct pmtop_slot), 1, 1u << 26 },
@@ -42,8 +42,8 @@ static bool fits(const struct pmtop_section *section, const struct rule *rule, u
 {
 	return section->offset >= PMTOP_HEADER_SIZE && section->offset % 8 == 0 && section->offset <= size &&
 		section->size <= size - section->offset && section->entry_size >= rule->entry_size &&
-		(rule->entry_size == 1 || section->entry_size % 8 == 0) && section->count >= rule->least &&
-		section->count <= rule->most && section->count <= section->size / section->entry_size;
+		(rule->entry_size == 1 || section->entry_size % 8 == 0) && section->count >= rule->min &&
+		section->count <= rule->max && section->count <= section->size / section->entry_size;
 }
 
 static bool is_power_of_two(uint64_t n) { return n && !(n & (n - 1)); }

@@ -181,8 +181,8 @@ uint32_t region_load(const void *from) { return __atomic_load_n((const uint32_t 
 uint32_t region_count(const struct region *region, size_t offset_in_state, enum pmtop_section_type type)
 {
 	uint32_t count = region_load(region_entry(region, PMTOP_SECTION_STATE, 0) + offset_in_state);
-	uint64_t most = region->sections[type].count;
-	return count <= most ? count : (uint32_t)most;
+	uint64_t max = region->sections[type].count;
+	return count <= max ? count : (uint32_t)max;
 }
 
 void region_copy_raw(void *to, const void *from, size_t size)
@@ -209,13 +209,13 @@ static int64_t clock_ns(void)
 
 bool region_wait(struct region *region)
 {
-	enum { SECOND_NS = 1000000000, MOST_NS = 20000000 };
+	enum { SECOND_NS = 1000000000, MAX_NS = 20000000 };
 	int64_t now_ns = clock_ns();
 	if (now_ns - region->waits_since_ns > SECOND_NS) {
 		region->waits_since_ns = now_ns;
 		region->waited_ns = 0;
 	}
-	if (region->waited_ns > MOST_NS)
+	if (region->waited_ns > MAX_NS)
 		return false;
 	sched_yield();
 	region->waited_ns += clock_ns() - now_ns;

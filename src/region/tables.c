@@ -313,15 +313,15 @@ enum region_status region_read_epochs(
 	enum { TRIES = 200 };
 	const unsigned char *sequence =
 		region_entry(region, PMTOP_SECTION_STATE, 0) + offsetof(struct pmtop_state, sequence);
-	uint64_t kept = region->sections[PMTOP_SECTION_EPOCHS].count;
-	kept = kept < max ? kept : max;
+	uint64_t retained = region->sections[PMTOP_SECTION_EPOCHS].count;
+	retained = retained < max ? retained : max;
 	for (int i = 0; i < TRIES; i++) {
 		struct region_state state;
 		uint32_t before = region_load(sequence);
 		enum region_status status = region_read_state(region, &state);
 		if (status != REGION_OK)
 			return status;
-		*dropped = state.epochs_begun > kept ? state.epochs_begun - kept : 0;
+		*dropped = state.epochs_begun > retained ? state.epochs_begun - retained : 0;
 		*upto = region->state.batches;
 		*count = copy_epochs(region, *dropped, state.epochs_begun, out);
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);

@@ -35,17 +35,17 @@ bool rule_is_near(const struct rule *rule, double value)
 /* -- raising and clearing -- */
 
 static struct alert *raise_alert(
-	struct alerts *alerts, struct alert *alert, const struct look *look, const struct rule *rule)
+	struct alerts *alerts, struct alert *alert, const struct context *context, const struct rule *rule)
 {
 	if (!alert && !(alert = alerts_claim(alerts, rule->severity)))
 		return NULL;
 	*alert = (struct alert){
 		.rule = rule->name,
-		.run = look->index,
-		.subject = look->phase ? look->phase->name : NAME_NONE,
+		.run = context->index,
+		.subject = context->phase ? context->phase->name : NAME_NONE,
 		.severity = rule->severity,
 		.is_raised = true,
-		.since_ns = look->model->now_ns,
+		.since_ns = context->model->now_ns,
 		.unit = figure_form_unit(rule->figure.row->form),
 	};
 	return alert;
@@ -60,23 +60,23 @@ static void calm_alert(struct alert *alert, double clear_s, int64_t now_ns)
 		alert_clear(alert, now_ns);
 }
 
-static void tell(struct alert *alert, const struct alerts *alerts, const struct look *look, const struct rule *rule,
-	double value, const struct watch *watch)
+static void report(struct alert *alert, const struct alerts *alerts, const struct context *context,
+	const struct rule *rule, double value, const struct watch *watch)
 {
 	alert->value = value;
 	alert->level = rule->level;
 	alert->history = watch ? watch->history : NULL;
-	alert_tell(alert, alerts->private->book, rule, look);
+	alert_report(alert, alerts->private->book, rule, context);
 }
 
-static enum truth holds(const struct rule *rule, const struct look *look, double *value)
+static enum truth holds(const struct rule *rule, const struct context *context, double *value)
 {
-	if (look->run && (double)look->steps < rule->least)
+	if (context->run && (double)context->steps < rule->min)
 		return TRUTH_UNKNOWN;
-	enum truth condition = rule_terms_hold(&rule->terms, look, NULL);
+	enum truth condition = rule_terms_hold(&rule->terms, context, NULL);
 	if (condition != TRUTH_YES)
 		return condition;
-	*value = figure_number(&rule->figure, look);
+	*value = figure_number(&rule->figure, context);
 	return isnan(*value) ? TRUTH_UNKNOWN : TRUTH_YES;
 }
 
@@ -94,18 +94,19 @@ static bool has_lasted(const struct rule *rule, struct watch *watch, double valu
 }
 
 /* Holds one figure against its rule. Returns whether the warning stands. */
-static bool judge(struct alerts *alerts, const struct look *look, const struct rule *rule)
+static bool judge(struct alerts *alerts, const struct context *context, const struct rule *rule)
 {
-	int64_t now_ns = look->model->now_ns;
-	struct alert *alert = alerts_find(alerts, rule->name, look->index, look->phase ? look->phase->name : NAME_NONE);
+	int64_t now_ns = context->model->now_ns;
+	struct alert *alert =
+		alerts_find(alerts, rule->name, context->index, context->phase ? context->phase->name : NAME_NONE);
 	bool is_raised = alert && alert->is_raised;
 	double value = NAN;
-	enum truth truth = holds(rule, look, &value);
+	enum truth truth = holds(rule, context, &value);
 	if (truth == TRUTH_UNKNOWN)
 		return is_raised;
 	struct watch *watch = truth == TRUTH_YES
-		? watch_figure(alerts, rule, look, value)
-		: watch_find(alerts->private, rule, look->index, look->phase ? look->phase->name : NAME_NONE);
+		? watch_figure(alerts, rule, context, value)
+		: watch_find(alerts->private, rule, context->index, context->phase ? context->phase->name : NAME_NONE);
 	if (truth == TRUTH_NO && watch)
 		watch->over_since_ns = 0;
 	if (!is_raised && (truth == TRUTH_NO || !has_lasted(rule, watch, value, now_ns)))
@@ -114,21 +115,21 @@ static bool judge(struct alerts *alerts, const struct look *look, const struct r
 		calm_alert(alert, rule->clear_s, now_ns);
 		return alert->is_raised;
 	}
-	if (!is_raised && !(alert = raise_alert(alerts, alert, look, rule)))
+	if (!is_raised && !(alert = raise_alert(alerts, alert, context, rule)))
 		return false;
 	alert->calm_since_ns = 0;
-	tell(alert, alerts, look, rule, value, watch);
+	report(alert, alerts, context, rule, value, watch);
 	return true;
 }
 
 /* One that another keeps quiet is gone at once, and begins anew afterwards. */
-static void quieten(struct alerts *alerts, const struct look *look, const struct rule *rule)
+static void quieten(struct alerts *alerts, const struct context *context, const struct rule *rule)
 {
-	uint32_t subject = look->phase ? look->phase->name : NAME_NONE;
-	struct watch *watch = watch_find(alerts->private, rule, look->index, subject);
+	uint32_t subject = context->phase ? context->phase->name : NAME_NONE;
+	struct watch *watch = watch_find(alerts->private, rule, context->index, subject);
 	if (watch)
 		watch->over_since_ns = 0;
-	alert_clear(alerts_find(alerts, rule->name, look->index, subject), look->model->now_ns);
+	alert_clear(alerts_find(alerts, rule->name, context->index, subject), context->model->now_ns);
 }
 
 static bool is_quieted(const struct rule *rule, const struct rule *const *standing, size_t count)
@@ -141,7 +142,7 @@ static bool is_quieted(const struct rule *rule, const struct rule *const *standi
 }
 
 /* Those that quiet others come first in the book. */
-static void judge_scope(struct alerts *alerts, const struct look *look, enum rule_scope scope)
+static void judge_scope(struct alerts *alerts, const struct context *context, enum rule_scope scope)
 {
 	const struct rule_book *book = alerts->private->book;
 	const struct rule *standing[RULES_MAX];
@@ -151,18 +152,18 @@ static void judge_scope(struct alerts *alerts, const struct look *look, enum rul
 		if (rule->of != scope || !rule_judges(rule))
 			continue;
 		if (is_quieted(rule, standing, standing_count))
-			quieten(alerts, look, rule);
-		else if (judge(alerts, look, rule) && rule->quiets_count)
+			quieten(alerts, context, rule);
+		else if (judge(alerts, context, rule) && rule->quiets_count)
 			standing[standing_count++] = rule;
 	}
 }
 
 /* -- a run -- */
 
-static bool has_phase(const struct look *look, uint32_t name)
+static bool has_phase(const struct context *context, uint32_t name)
 {
-	for (size_t i = 0; i < look->phase_count; i++)
-		if (look->phases[i].name == name)
+	for (size_t i = 0; i < context->phase_count; i++)
+		if (context->phases[i].name == name)
 			return true;
 	return false;
 }
@@ -174,13 +175,13 @@ static double clear_time(const struct alerts *alerts, const struct alert *alert)
 }
 
 /* An operation that no recent step has any more takes no time. */
-static void calm_absent_phases(struct alerts *alerts, const struct look *look)
+static void calm_absent_phases(struct alerts *alerts, const struct context *context)
 {
 	for (size_t i = 0; i < alerts->count; i++) {
 		struct alert *alert = &alerts->list[i];
-		if (alert->is_raised && alert->run == look->index && alert->subject != NAME_NONE &&
-			!has_phase(look, alert->subject))
-			calm_alert(alert, clear_time(alerts, alert), look->model->now_ns);
+		if (alert->is_raised && alert->run == context->index && alert->subject != NAME_NONE &&
+			!has_phase(context, alert->subject))
+			calm_alert(alert, clear_time(alerts, alert), context->model->now_ns);
 	}
 }
 
@@ -192,16 +193,16 @@ static bool is_of_run(const struct alerts *alerts, const struct alert *alert)
 
 static void judge_run(struct alerts *alerts, const struct model *model, unsigned index)
 {
-	struct look *look = &alerts->private->look;
-	look_at(look, &alerts->private->cache, model, (int)index, alerts_patterns(alerts, index));
-	judge_scope(alerts, look, RULE_OF_RUN);
-	for (size_t i = 0; i < look->phase_count; i++) {
-		look->phase = &look->phases[i];
-		judge_scope(alerts, look, RULE_OF_PHASE);
+	struct context *context = &alerts->private->context;
+	rule_context_init(context, &alerts->private->cache, model, (int)index, alerts_patterns(alerts, index));
+	judge_scope(alerts, context, RULE_OF_RUN);
+	for (size_t i = 0; i < context->phase_count; i++) {
+		context->phase = &context->phases[i];
+		judge_scope(alerts, context, RULE_OF_PHASE);
 	}
-	look->phase = NULL;
-	if (look->steps)
-		calm_absent_phases(alerts, look);
+	context->phase = NULL;
+	if (context->steps)
+		calm_absent_phases(alerts, context);
 }
 
 /* The ranks of a run do the same: the one that is shown first and the slowest speak for all. */
@@ -272,8 +273,8 @@ void alerts_update(struct alerts *alerts, const struct model *model, const struc
 		return;
 	update_patterns(alerts, model);
 	struct alerts_private *private = alerts->private;
-	look_at(&private->look, &private->cache, model, -1, NULL);
-	judge_scope(alerts, &private->look, RULE_OF_MODEL);
+	rule_context_init(&private->context, &private->cache, model, -1, NULL);
+	judge_scope(alerts, &private->context, RULE_OF_MODEL);
 
 	struct ranks *ranks = &private->cache.ranks;
 	bool speaks[MODEL_RUNS_MAX];

@@ -95,62 +95,65 @@ void alerts_note(
 /* -- what a warning says -- */
 
 /* Where several ranks are watched a message begins with its rank. */
-static size_t name_rank(struct alert *alert, const struct look *look)
+static size_t name_rank(struct alert *alert, const struct context *context)
 {
-	if (!look->run || look->model->run_count < 2)
+	if (!context->run || context->model->run_count < 2)
 		return 0;
 	char whose[10];
-	const char *rank = look->run->rank[0] ? look->run->rank : look->run->name;
+	const char *rank = context->run->rank[0] ? context->run->rank : context->run->name;
 	text_clean(whose, sizeof whose, rank, strlen(rank));
-	return (size_t)snprintf(alert->message, sizeof alert->message, "%s%s: ", look->run->rank[0] ? "rank " : "", whose);
+	return (size_t)snprintf(
+		alert->message, sizeof alert->message, "%s%s: ", context->run->rank[0] ? "rank " : "", whose);
 }
 
-static void advise(struct alert *alert, const struct rule_book *book, const struct rule *rule, const struct look *look,
-	unsigned depth);
+static void advise(struct alert *alert, const struct rule_book *book, const struct rule *rule,
+	const struct context *context, unsigned depth);
 
 /* False: it does not apply, or a figure in it is unknown. */
 static bool say_choice(struct alert *alert, const struct rule_book *book, const struct rule_choice *choice,
-	const struct look *look, unsigned depth)
+	const struct context *context, unsigned depth)
 {
-	if (rule_terms_hold(&choice->terms, look, NULL) != TRUTH_YES)
+	if (rule_terms_hold(&choice->terms, context, NULL) != TRUTH_YES)
 		return false;
 	if (choice->as_name) {
 		const struct rule *other = rule_find(book, choice->as_name);
 		if (other && depth < RULE_ADVICE_DEPTH)
-			advise(alert, book, other, look, depth + 1);
+			advise(alert, book, other, context, depth + 1);
 		return true;
 	}
-	if (!rule_text_fill(&choice->say, look, alert->advice[alert->advice_count], sizeof alert->advice[0]))
+	if (!rule_text_fill(&choice->say, context, alert->advice[alert->advice_count], sizeof alert->advice[0]))
 		return false;
 	alert->advice_count++;
 	return true;
 }
 
-static void advise(
-	struct alert *alert, const struct rule_book *book, const struct rule *rule, const struct look *look, unsigned depth)
+static void advise(struct alert *alert, const struct rule_book *book, const struct rule *rule,
+	const struct context *context, unsigned depth)
 {
 	for (size_t i = 0; i < rule->advice_count; i++)
 		for (size_t k = 0; k < rule->advice[i].count && alert->advice_count < ALERT_ADVICE_MAX; k++)
-			if (say_choice(alert, book, &rule->advice[i].list[k], look, depth))
+			if (say_choice(alert, book, &rule->advice[i].list[k], context, depth))
 				break;
 }
 
-void alert_tell(struct alert *alert, const struct rule_book *book, const struct rule *rule, const struct look *look)
+void alert_report(
+	struct alert *alert, const struct rule_book *book, const struct rule *rule, const struct context *context)
 {
-	size_t used = name_rank(alert, look);
-	const struct rule_choice *message = rule_choose(&rule->message, look), *meaning = rule_choose(&rule->meaning, look);
+	size_t used = name_rank(alert, context);
+	const struct rule_choice *message = rule_choose(&rule->message, context),
+							 *meaning = rule_choose(&rule->meaning, context);
 	if (message)
-		rule_text_fill(&message->say, look, alert->message + used, sizeof alert->message - used);
+		rule_text_fill(&message->say, context, alert->message + used, sizeof alert->message - used);
 	alert->meaning[0] = '\0';
 	if (meaning)
-		rule_text_fill(&meaning->say, look, alert->meaning, sizeof alert->meaning);
+		rule_text_fill(&meaning->say, context, alert->meaning, sizeof alert->meaning);
 	alert->evidence_count = alert->advice_count = 0;
 	for (size_t i = 0; i < rule->evidence_count; i++) {
-		double value = figure_number(&rule->evidence[i].figure, look);
+		double value = figure_number(&rule->evidence[i].figure, context);
 		if (isfinite(value))
 			alert->evidence[alert->evidence_count++] = (struct alert_evidence){ rule->evidence[i].key, value };
 	}
-	advise(alert, book, rule, look, 0);
+	advise(alert, book, rule, context, 0);
 	snprintf(alert->guide, sizeof alert->guide, "%s", rule->guide);
 }
 
@@ -198,14 +201,14 @@ static struct watch *claim_watch(struct alerts *alerts, int64_t now_ns)
 	return oldest;
 }
 
-struct watch *watch_figure(struct alerts *alerts, const struct rule *rule, const struct look *look, double value)
+struct watch *watch_figure(struct alerts *alerts, const struct rule *rule, const struct context *context, double value)
 {
-	uint32_t subject = look->phase ? look->phase->name : NAME_NONE;
-	int64_t now_ns = look->model->now_ns;
+	uint32_t subject = context->phase ? context->phase->name : NAME_NONE;
+	int64_t now_ns = context->model->now_ns;
 	bool is_near = rule_is_near(rule, value);
-	struct watch *watch = watch_find(alerts->private, rule, look->index, subject);
+	struct watch *watch = watch_find(alerts->private, rule, context->index, subject);
 	if (!watch && is_near && (watch = claim_watch(alerts, now_ns)))
-		*watch = (struct watch){ .rule = rule, .run = look->index, .subject = subject, .history = series_new() };
+		*watch = (struct watch){ .rule = rule, .run = context->index, .subject = subject, .history = series_new() };
 	if (!watch)
 		return NULL;
 	if (is_near)

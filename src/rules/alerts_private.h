@@ -21,8 +21,8 @@ struct alerts_private {
 	const struct rule_book *book; /* by which was last judged */
 	size_t watch_count;
 	struct watch watches[WATCHES_MAX];
-	struct look look;
-	struct look_cache cache;
+	struct context context;
+	struct rule_cache cache;
 };
 
 /* The list: raised first, most severe first, then newest. */
@@ -34,12 +34,13 @@ struct alert *alerts_find(struct alerts *alerts, const char *rule, unsigned run,
 struct alert *alerts_claim(struct alerts *alerts, enum severity severity);
 void alert_clear(struct alert *alert, int64_t now_ns);
 /* Fills message, meaning, evidence and advice of a warning that stands. */
-void alert_tell(struct alert *alert, const struct rule_book *book, const struct rule *rule, const struct look *look);
+void alert_report(
+	struct alert *alert, const struct rule_book *book, const struct rule *rule, const struct context *context);
 
 /* NULL: it has never been near, or there is no room. */
 struct watch *watch_find(struct alerts_private *private, const struct rule *rule, unsigned run, uint32_t subject);
 /* Notes the figure, and begins to watch where that is near its level. */
-struct watch *watch_figure(struct alerts *alerts, const struct rule *rule, const struct look *look, double value);
+struct watch *watch_figure(struct alerts *alerts, const struct rule *rule, const struct context *context, double value);
 void watches_release(struct alerts *alerts);
 
 #endif

@@ -16,7 +16,7 @@ enum {
 	RULE_CHOICES_MAX = 12,
 	RULE_QUIETS_MAX = 8,
 	RULE_PARTS_MAX = 48,
-	RULE_TEXT_MOST = 600,
+	RULE_TEXT_MAX = 600,
 	RULE_FAULTS_MAX = 8,
 	RULE_ADVICE_DEPTH = 4,
 };
@@ -38,7 +38,8 @@ struct rule_terms {
 
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_UNKNOWN };
 /* `unknown`: the first figure that is not known is put there, where it makes the answer; may be NULL. */
-enum truth rule_terms_hold(const struct rule_terms *terms, const struct look *look, const struct figure_ref **unknown);
+enum truth rule_terms_hold(
+	const struct rule_terms *terms, const struct context *context, const struct figure_ref **unknown);
 
 /* -- a text with figures in it -- */
 
@@ -55,7 +56,7 @@ struct rule_text {
 	const struct text_part *parts;
 };
 /* One line; false: a figure outside of brackets was unknown, and stands as "–". */
-bool rule_text_fill(const struct rule_text *text, const struct look *look, char *out, size_t size);
+bool rule_text_fill(const struct rule_text *text, const struct context *context, char *out, size_t size);
 
 /* One of several texts: the first whose condition holds. Of advice it may be all that another rule or list advises. */
 struct rule_choice {
@@ -68,7 +69,7 @@ struct rule_choices {
 	const struct rule_choice *list;
 };
 /* NULL: none applies. */
-const struct rule_choice *rule_choose(const struct rule_choices *choices, const struct look *look);
+const struct rule_choice *rule_choose(const struct rule_choices *choices, const struct context *context);
 
 /* -- the rule -- */
 
@@ -90,7 +91,7 @@ struct rule {
 	double level;             /* NAN = none was given */
 	double clear_level;       /* beyond this it calms down; NAN = nine tenths of the way */
 	double for_s, clear_s;
-	double least; /* steps; nothing is judged before */
+	double min; /* steps; nothing is judged before */
 	struct rule_choices message, meaning;
 	size_t evidence_count, advice_count, quiets_count;
 	struct rule_evidence evidence[ALERT_EVIDENCE_MAX];

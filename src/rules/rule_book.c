@@ -11,7 +11,7 @@
 #include "src/settings/config_reader.h"
 #include "src/settings/settings.h"
 
-enum { FILES_MOST = 64, ARENA_BLOCK = 16384 };
+enum { FILES_MAX = 64, ARENA_BLOCK = 16384 };
 
 struct arena_block {
 	struct arena_block *before;
@@ -40,18 +40,18 @@ void *rule_book_take(struct rule_book *book, size_t size)
 const char *rule_book_keep(struct rule_book *book, const char *text)
 {
 	size_t size = strlen(text) + 1;
-	char *kept = rule_book_take(book, size);
-	return kept ? memcpy(kept, text, size) : NULL;
+	char *retained = rule_book_take(book, size);
+	return retained ? memcpy(retained, text, size) : NULL;
 }
 
 struct rule_book *rule_book_new(void)
 {
 	struct rule_book *book = calloc(1, sizeof *book);
-	struct rule_source sources[FILES_MOST];
+	struct rule_source sources[FILES_MAX];
 	size_t count = 0;
 	if (!book)
 		return NULL;
-	for (const struct rule_builtin *source = rule_builtin; source->name && count < FILES_MOST; source++)
+	for (const struct rule_builtin *source = rule_builtin; source->name && count < FILES_MAX; source++)
 		sources[count++] = (struct rule_source){ source->name, source->text, strlen(source->text) };
 	if (rule_files_read(book, sources, count, &book->faults[0]) != STATUS_OK)
 		book->fault_count = 1;
@@ -104,12 +104,12 @@ static bool is_rule_file(const char *name)
 
 void rule_book_load_folder(struct rule_book *book, const char *folder)
 {
-	char *names[FILES_MOST], path[4200];
+	char *names[FILES_MAX], path[4200];
 	size_t count = 0;
 	DIR *directory = opendir(folder);
 	if (!directory)
 		return;
-	for (struct dirent *entry; count < FILES_MOST && (entry = readdir(directory));)
+	for (struct dirent *entry; count < FILES_MAX && (entry = readdir(directory));)
 		if (is_rule_file(entry->d_name) && (names[count] = strdup(entry->d_name)))
 			count++;
 	closedir(directory);

@@ -44,25 +44,25 @@ const struct figure *figure_find(const char *name, const char **argument)
 	return NULL;
 }
 
-double figure_number(const struct figure_ref *ref, const struct look *look)
+double figure_number(const struct figure_ref *ref, const struct context *context)
 {
 	const struct figure *row = ref->row;
 	if (row->number)
-		return row->number(look, ref->argument);
+		return row->number(context, ref->argument);
 	if (row->text || row->offset == 0)
 		return NAN;
-	return *(const double *)(const void *)((const char *)look->model + row->offset);
+	return *(const double *)(const void *)((const char *)context->model + row->offset);
 }
 
-bool figure_text(const struct figure_ref *ref, const struct look *look, char out[FIGURE_TEXT_SIZE])
+bool figure_text(const struct figure_ref *ref, const struct context *context, char out[FIGURE_TEXT_SIZE])
 {
 	out[0] = '\0';
 	if (ref->row->text) {
 		char raw[FIGURE_TEXT_SIZE] = "";
-		ref->row->text(look, ref->argument, raw);
+		ref->row->text(context, ref->argument, raw);
 		return text_clean(out, FIGURE_TEXT_SIZE, raw, strlen(raw)) > 0;
 	}
-	double value = figure_number(ref, look);
+	double value = figure_number(ref, context);
 	figure_write(ref->row->form, value, out);
 	return !isnan(value);
 }

@@ -32,7 +32,7 @@ enum figure_form {
 	FORMS
 };
 
-enum { LOOK_PHASES_MAX = RUN_PHASES_MAX * 2, FIGURE_TEXT_SIZE = 160 };
+enum { READ_PHASES_MAX = RUN_PHASES_MAX * 2, FIGURE_TEXT_SIZE = 160 };
 
 /* Of the newest flagged batches together: shares and ratios are means. */
 struct common_cause {
@@ -53,20 +53,20 @@ struct explained {
 enum { FLAGGED_EXPLAINED = 8 };
 
 /* What costs something to find out: asked for at most once a look. */
-struct look_cache {
+struct rule_cache {
 	struct explained explained[FLAGGED_EXPLAINED]; /* kept from look to look */
 	unsigned explained_next;
-	bool has_ranks, has_cause, has_stall, is_stalled, has_crew, has_load;
+	bool has_ranks, has_cause, has_stall, is_stalled, has_worker_group, has_load;
 	struct ranks ranks;
 	struct common_cause cause;
 	struct stall stall;
-	struct crew_now crew;
-	struct crew_load load;
+	struct worker_group_now worker_group;
+	struct worker_group_load load;
 };
 
 /* What is judged, gathered once for each run and update. Of the whole model: run and track are NULL and the rest is
  * empty. */
-struct look {
+struct context {
 	const struct model *model;
 	unsigned index; /* of the run */
 	const struct run *run;
@@ -81,30 +81,30 @@ struct look {
 	uint64_t oldest;     /* ordinal of the first of them */
 	double mean_s, median_s;
 	/* the median of the kind that the run's first step is of, the largest where that is gone */
-	double first_usual_s;
+	double first_baseline_s;
 	double fastest_s, slowest_s; /* of the kind in which they lie farthest apart */
 	size_t slow_count;           /* steps of more than twice the fastest of their kind */
 	uint32_t spread_kind;        /* that kind */
 	size_t phase_count;          /* outermost ones */
-	struct phase_row phases[LOOK_PHASES_MAX];
+	struct phase_row phases[READ_PHASES_MAX];
 	const struct phase_row *phase; /* the subject of a rule of phases */
-	struct look_cache *cache;
+	struct rule_cache *cache;
 };
 
 /* A look at the whole model (index < 0) or a run. The cache is emptied. */
-void look_at(
-	struct look *look, struct look_cache *cache, const struct model *model, int index, const struct patterns *patterns);
-const struct ranks *look_ranks(const struct look *look);
-const struct common_cause *look_cause(const struct look *look);
+void rule_context_init(struct context *context, struct rule_cache *cache, const struct model *model, int index,
+	const struct patterns *patterns);
+const struct ranks *context_ranks(const struct context *context);
+const struct common_cause *context_cause(const struct context *context);
 /* The run itself; of the whole model the slowest rank, or where none is the first run. NULL: nothing publishes. */
-const struct run *look_run(const struct look *look);
+const struct run *context_run(const struct context *context);
 
 struct figure {
 	const char *name; /* "phase.share_ratio"; one that ends in a dot takes an argument */
 	enum figure_form form;
 	enum rule_scope of; /* known in rules of this and of what it is part of */
-	double (*number)(const struct look *look, const char *argument);
-	void (*text)(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE]);
+	double (*number)(const struct context *context, const char *argument);
+	void (*text)(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE]);
 	size_t offset;     /* of a double in struct model, where neither function is there */
 	const char *what;  /* for a person */
 	const char *lacks; /* why it is not known where it is not; NULL: no general reason */
@@ -118,9 +118,9 @@ struct figure_ref {
 const struct figure *figure_at(size_t index); /* NULL at the end */
 /* By its name; `argument` is where in `name` the run's own word begins. NULL: no such figure. */
 const struct figure *figure_find(const char *name, const char **argument);
-double figure_number(const struct figure_ref *ref, const struct look *look);
+double figure_number(const struct figure_ref *ref, const struct context *context);
 /* False: unknown. Numbers as their form has them. */
-bool figure_text(const struct figure_ref *ref, const struct look *look, char out[FIGURE_TEXT_SIZE]);
+bool figure_text(const struct figure_ref *ref, const struct context *context, char out[FIGURE_TEXT_SIZE]);
 void figure_write(enum figure_form form, double value, char out[FIGURE_TEXT_SIZE]);
 /* A part and its whole in one unit, so that they can be compared at sight: "0.068 s of 0.201 s". Nothing of NAN. */
 void figure_write_part(double part_s, double whole_s, char out[FIGURE_TEXT_SIZE]);

@@ -7,7 +7,7 @@
 
 #include "src/rules/rule_reading.h"
 
-enum { NAME_MOST = 32 };
+enum { NAME_CELLS_MAX = 32 };
 
 static const char *next_key(const void *argument, size_t *at)
 {
@@ -146,7 +146,7 @@ static bool is_rule_name(const char *name)
 	for (size_t i = 0; i < length; i++)
 		if (!islower((unsigned char)name[i]) && name[i] != '_' && (i == 0 || !isdigit((unsigned char)name[i])))
 			return false;
-	return length > 0 && length <= NAME_MOST;
+	return length > 0 && length <= NAME_CELLS_MAX;
 }
 
 /* A copy of the rule with this name to be changed in its place, or a new one at the end. */
@@ -160,8 +160,8 @@ static enum status open_rule(struct rule_reading *reading, const char *name)
 		return REFUSE("remove some", "more than %d rules", RULES_MAX);
 	struct rule *rule = rule_book_take(book, sizeof *rule);
 	const char *file = rule ? rule_book_keep(book, reading->reader->name) : NULL,
-			   *kept = file ? rule_book_keep(book, name) : NULL;
-	if (!kept)
+			   *retained = file ? rule_book_keep(book, name) : NULL;
+	if (!retained)
 		return rule_no_memory(reading);
 	if (at < book->count)
 		*rule = *book->list[at];
@@ -172,7 +172,7 @@ static enum status open_rule(struct rule_reading *reading, const char *name)
 			.clear_level = NAN,
 			.clear_s = 10,
 			.guide = "" };
-	rule->name = kept;
+	rule->name = retained;
 	rule->file = file;
 	rule->line = config_line(reading->reader);
 	reading->rule = rule;

@@ -152,7 +152,7 @@ static enum status read_clear_for(struct rule_reading *reading, const char *key)
 	return read_duration(reading, key, &reading->rule->clear_s);
 }
 
-static enum status read_least(struct rule_reading *reading, const char *key)
+static enum status read_min(struct rule_reading *reading, const char *key)
 {
 	enum status status = need_word(reading, key, "write a whole number from 0 to 200");
 	double value = NAN;
@@ -160,7 +160,7 @@ static enum status read_least(struct rule_reading *reading, const char *key)
 		(!config_whole_number(config_scalar(reading->reader), &value) || value < 0 || value > RUN_RECENT))
 		status = refuse_word(reading, key, "write a whole number from 0 to 200");
 	if (status == STATUS_OK)
-		reading->rule->least = value;
+		reading->rule->min = value;
 	return status;
 }
 
@@ -242,11 +242,11 @@ static enum status read_choice(struct rule_reading *reading, const char *key, st
 static enum status keep_choices(
 	struct rule_reading *reading, const struct rule_choice *choices, size_t count, struct rule_choices *out)
 {
-	struct rule_choice *kept = rule_book_take(reading->book, (count + 1) * sizeof *kept);
-	if (!kept)
+	struct rule_choice *retained = rule_book_take(reading->book, (count + 1) * sizeof *retained);
+	if (!retained)
 		return rule_no_memory(reading);
-	memcpy(kept, choices, count * sizeof *kept);
-	*out = (struct rule_choices){ count, kept };
+	memcpy(retained, choices, count * sizeof *retained);
+	*out = (struct rule_choices){ count, retained };
 	return STATUS_OK;
 }
 
@@ -294,11 +294,12 @@ static enum status read_advice(struct rule_reading *reading, const char *key)
 		if ((status = read_choices(reading, key, &items[count++])) != STATUS_OK)
 			return status;
 	}
-	struct rule_choices *kept = status == STATUS_OK ? rule_book_take(reading->book, (count + 1) * sizeof *kept) : NULL;
-	if (!kept)
+	struct rule_choices *retained =
+		status == STATUS_OK ? rule_book_take(reading->book, (count + 1) * sizeof *retained) : NULL;
+	if (!retained)
 		return status == STATUS_OK ? rule_no_memory(reading) : status;
-	memcpy(kept, items, count * sizeof *kept);
-	reading->rule->advice = kept;
+	memcpy(retained, items, count * sizeof *retained);
+	reading->rule->advice = retained;
 	reading->rule->advice_count = count;
 	return STATUS_OK;
 }
@@ -362,7 +363,7 @@ const struct rule_key rule_keys[] = {
 	{ "for", read_for },
 	{ "clear_at", read_clear_at },
 	{ "clear_for", read_clear_for },
-	{ "least", read_least },
+	{ "least", read_min },
 	{ "severity", read_severity },
 	{ "message", read_message },
 	{ "meaning", read_meaning },

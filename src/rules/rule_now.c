@@ -14,15 +14,15 @@ const char *rule_state_name(enum rule_state state)
 }
 
 /* Why a figure is unknown. */
-static void say_lack(const struct figure_ref *ref, const struct look *look, char out[FIGURE_TEXT_SIZE])
+static void say_lack(const struct figure_ref *ref, const struct context *context, char out[FIGURE_TEXT_SIZE])
 {
 	char name[FIGURE_TEXT_SIZE / 2];
 	const char *why = ref->row->lacks;
 	figure_name(ref, name, sizeof name);
 	if (!why)
-		why = ref->row->of != RULE_OF_MODEL && !look->run       ? "nothing publishes a run"
-			: ref->row->of != RULE_OF_MODEL && look->steps == 0 ? "no finished step yet"
-																: "not known yet";
+		why = ref->row->of != RULE_OF_MODEL && !context->run       ? "nothing publishes a run"
+			: ref->row->of != RULE_OF_MODEL && context->steps == 0 ? "no finished step yet"
+																   : "not known yet";
 	snprintf(out, FIGURE_TEXT_SIZE, "%s: %s", name, why);
 }
 
@@ -33,14 +33,14 @@ static int weight_of(enum rule_state state, double value)
 }
 
 /* What weighs more is kept: what is beyond, then what is not, then what is not known. */
-static void weigh(const struct rule *rule, const struct look *look, struct rule_now *out)
+static void weigh(const struct rule *rule, const struct context *context, struct rule_now *out)
 {
 	const struct figure_ref *unknown = NULL;
 	double value = NAN;
-	enum truth truth = rule_terms_hold(&rule->terms, look, &unknown);
-	bool is_early = look->run && (double)look->steps < rule->least;
+	enum truth truth = rule_terms_hold(&rule->terms, context, &unknown);
+	bool is_early = context->run && (double)context->steps < rule->min;
 	if (!is_early && truth == TRUTH_YES)
-		value = figure_number(&rule->figure, look);
+		value = figure_number(&rule->figure, context);
 	enum rule_state state = is_early || truth == TRUTH_UNKNOWN ? RULE_LACKS
 		: truth == TRUTH_NO                                    ? RULE_CALM
 		: isnan(value)                                         ? RULE_LACKS
@@ -52,25 +52,25 @@ static void weigh(const struct rule *rule, const struct look *look, struct rule_
 	if (weight < before || (weight == before && !is_farther))
 		return;
 	*out = (struct rule_now){ .state = state, .value = value };
-	if (look->phase)
-		figure_shorten(out->subject, run_name(look->run, look->phase->name));
+	if (context->phase)
+		figure_shorten(out->subject, run_name(context->run, context->phase->name));
 	if (is_early)
-		snprintf(out->lacks, sizeof out->lacks, "%.0f steps: there are %zu", rule->least, look->steps);
+		snprintf(out->lacks, sizeof out->lacks, "%.0f steps: there are %zu", rule->min, context->steps);
 	else if (state == RULE_LACKS)
-		say_lack(unknown ? unknown : &rule->figure, look, out->lacks);
+		say_lack(unknown ? unknown : &rule->figure, context, out->lacks);
 }
 
-static void weigh_run(const struct rule *rule, struct look *look, struct rule_now *out)
+static void weigh_run(const struct rule *rule, struct context *context, struct rule_now *out)
 {
 	if (rule->of == RULE_OF_RUN)
-		weigh(rule, look, out);
-	for (size_t i = 0; rule->of == RULE_OF_PHASE && i < look->phase_count; i++) {
-		look->phase = &look->phases[i];
-		weigh(rule, look, out);
+		weigh(rule, context, out);
+	for (size_t i = 0; rule->of == RULE_OF_PHASE && i < context->phase_count; i++) {
+		context->phase = &context->phases[i];
+		weigh(rule, context, out);
 	}
-	if (rule->of == RULE_OF_PHASE && look->phase_count == 0 && out->state < RULE_LACKS) {
+	if (rule->of == RULE_OF_PHASE && context->phase_count == 0 && out->state < RULE_LACKS) {
 		out->state = RULE_LACKS;
-		say_lack(&rule->figure, look, out->lacks);
+		say_lack(&rule->figure, context, out->lacks);
 	}
 }
 
@@ -90,16 +90,16 @@ static void find_standing(
 
 void rule_now(const struct alerts *alerts, const struct model *model, const struct rule *rule, struct rule_now *out)
 {
-	struct look *look = malloc(sizeof *look);
-	struct look_cache *cache = malloc(sizeof *cache);
+	struct context *context = malloc(sizeof *context);
+	struct rule_cache *cache = malloc(sizeof *cache);
 	*out = (struct rule_now){ .state = RULE_OFF, .value = NAN };
-	if (look && cache && rule_judges(rule)) {
-		look_at(look, cache, model, -1, NULL);
+	if (context && cache && rule_judges(rule)) {
+		rule_context_init(context, cache, model, -1, NULL);
 		if (rule->of == RULE_OF_MODEL)
-			weigh(rule, look, out);
+			weigh(rule, context, out);
 		for (unsigned i = 0; rule->of != RULE_OF_MODEL && i < model->run_count; i++) {
-			look_at(look, cache, model, (int)i, alerts_patterns(alerts, i));
-			weigh_run(rule, look, out);
+			rule_context_init(context, cache, model, (int)i, alerts_patterns(alerts, i));
+			weigh_run(rule, context, out);
 		}
 		if (rule->of != RULE_OF_MODEL && model->run_count == 0) {
 			out->state = RULE_LACKS;
@@ -107,27 +107,27 @@ void rule_now(const struct alerts *alerts, const struct model *model, const stru
 		}
 		find_standing(alerts, model, rule, out);
 	}
-	free(look);
+	free(context);
 	free(cache);
 }
 
 bool figure_now(
 	const struct alerts *alerts, const struct model *model, const struct figure *row, char out[FIGURE_TEXT_SIZE])
 {
-	struct look *look = malloc(sizeof *look);
-	struct look_cache *cache = malloc(sizeof *cache);
+	struct context *context = malloc(sizeof *context);
+	struct rule_cache *cache = malloc(sizeof *cache);
 	struct figure_ref ref = { row, NULL };
 	bool is_known = false;
 	out[0] = '\0';
-	if (look && cache) {
+	if (context && cache) {
 		int run = row->of != RULE_OF_MODEL && model->run_count > 0 ? 0 : -1;
-		look_at(look, cache, model, run, run < 0 ? NULL : alerts_patterns(alerts, 0));
-		look->phase = row->of == RULE_OF_PHASE && look->phase_count ? &look->phases[0] : NULL;
-		is_known = figure_text(&ref, look, out);
+		rule_context_init(context, cache, model, run, run < 0 ? NULL : alerts_patterns(alerts, 0));
+		context->phase = row->of == RULE_OF_PHASE && context->phase_count ? &context->phases[0] : NULL;
+		is_known = figure_text(&ref, context, out);
 		if (!is_known)
-			say_lack(&ref, look, out);
+			say_lack(&ref, context, out);
 	}
-	free(look);
+	free(context);
 	free(cache);
 	return is_known;
 }

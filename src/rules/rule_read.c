@@ -221,12 +221,12 @@ bool rule_read_terms(struct rule_book *book, const char *text, struct rule_terms
 			return false;
 		count++;
 	} while (*rest);
-	struct rule_term *kept = rule_book_take(book, count * sizeof *kept);
-	const char *kept_text = rule_book_keep(book, text);
-	if (!kept || !kept_text)
+	struct rule_term *retained = rule_book_take(book, count * sizeof *retained);
+	const char *retained_text = rule_book_keep(book, text);
+	if (!retained || !retained_text)
 		return fault_is(fault, "close some programs", "out of memory");
-	memcpy(kept, terms, count * sizeof *kept);
-	*out = (struct rule_terms){ count, kept, kept_text };
+	memcpy(retained, terms, count * sizeof *retained);
+	*out = (struct rule_terms){ count, retained, retained_text };
 	return true;
 }
 
@@ -278,7 +278,7 @@ struct text_reading {
 	struct rule_book *book;
 	struct text_part parts[RULE_PARTS_MAX];
 	size_t count;
-	char literal[RULE_TEXT_MOST + 1];
+	char literal[RULE_TEXT_MAX + 1];
 	size_t literal_length;
 	bool is_open;
 };
@@ -297,10 +297,10 @@ static bool end_literal(struct text_reading *reading, struct rule_fault *fault)
 		return true;
 	reading->literal[reading->literal_length] = '\0';
 	reading->literal_length = 0;
-	const char *kept = rule_book_keep(reading->book, reading->literal);
-	if (!kept)
+	const char *retained = rule_book_keep(reading->book, reading->literal);
+	if (!retained)
 		return fault_is(fault, "close some programs", "out of memory");
-	return add_part(reading, (struct text_part){ .kind = PART_LITERAL, .literal = kept }, fault);
+	return add_part(reading, (struct text_part){ .kind = PART_LITERAL, .literal = retained }, fault);
 }
 
 static bool take_place(struct text_reading *reading, const char **text, struct rule_fault *fault)
@@ -334,7 +334,7 @@ static bool take_bracket(struct text_reading *reading, const char **text, struct
 bool rule_read_text(struct rule_book *book, const char *text, struct rule_text *out, struct rule_fault *fault)
 {
 	struct text_reading reading = { .book = book };
-	if (strlen(text) > RULE_TEXT_MOST)
+	if (strlen(text) > RULE_TEXT_MAX)
 		return fault_is(fault, "at most 600 bytes are taken", "the text is too long");
 	for (const char *at = text; *at;) {
 		bool is_doubled = strchr("{}[]", *at) && at[1] == *at;
@@ -353,10 +353,10 @@ bool rule_read_text(struct rule_book *book, const char *text, struct rule_text *
 		return fault_is(fault, "close it with ]; a bracket of the text itself is [[", "a bracket is not closed");
 	if (!end_literal(&reading, fault))
 		return false;
-	struct text_part *kept = rule_book_take(book, (reading.count + 1) * sizeof *kept);
-	if (!kept)
+	struct text_part *retained = rule_book_take(book, (reading.count + 1) * sizeof *retained);
+	if (!retained)
 		return fault_is(fault, "close some programs", "out of memory");
-	memcpy(kept, reading.parts, reading.count * sizeof *kept);
-	*out = (struct rule_text){ reading.count, kept };
+	memcpy(retained, reading.parts, reading.count * sizeof *retained);
+	*out = (struct rule_text){ reading.count, retained };
 	return true;
 }

@@ -20,24 +20,25 @@ static enum truth compare(enum rule_op op, double value, double with)
 	return isnan(value) ? TRUTH_UNKNOWN : holds ? TRUTH_YES : TRUTH_NO;
 }
 
-static enum truth term_holds(const struct rule_term *term, const struct look *look)
+static enum truth term_holds(const struct rule_term *term, const struct context *context)
 {
 	char text[FIGURE_TEXT_SIZE];
 	if (term->op == RULE_KNOWN || term->op == RULE_UNKNOWN)
-		return figure_text(&term->figure, look, text) == (term->op == RULE_KNOWN) ? TRUTH_YES : TRUTH_NO;
+		return figure_text(&term->figure, context, text) == (term->op == RULE_KNOWN) ? TRUTH_YES : TRUTH_NO;
 	if (!term->word)
-		return compare(term->op, figure_number(&term->figure, look), term->number);
-	if (!figure_text(&term->figure, look, text))
+		return compare(term->op, figure_number(&term->figure, context), term->number);
+	if (!figure_text(&term->figure, context, text))
 		return TRUTH_UNKNOWN;
 	return (strcmp(text, term->word) == 0) == (term->op == RULE_IS) ? TRUTH_YES : TRUTH_NO;
 }
 
 /* One that does not hold settles it, whatever is unknown. */
-enum truth rule_terms_hold(const struct rule_terms *terms, const struct look *look, const struct figure_ref **unknown)
+enum truth rule_terms_hold(
+	const struct rule_terms *terms, const struct context *context, const struct figure_ref **unknown)
 {
 	enum truth all = TRUTH_YES;
 	for (size_t i = 0; i < terms->count; i++) {
-		enum truth one = term_holds(&terms->list[i], look);
+		enum truth one = term_holds(&terms->list[i], context);
 		if (one == TRUTH_NO)
 			return TRUTH_NO;
 		if (one == TRUTH_UNKNOWN && all == TRUTH_YES) {
@@ -49,10 +50,10 @@ enum truth rule_terms_hold(const struct rule_terms *terms, const struct look *lo
 	return all;
 }
 
-const struct rule_choice *rule_choose(const struct rule_choices *choices, const struct look *look)
+const struct rule_choice *rule_choose(const struct rule_choices *choices, const struct context *context)
 {
 	for (size_t i = 0; i < choices->count; i++)
-		if (rule_terms_hold(&choices->list[i].terms, look, NULL) == TRUTH_YES)
+		if (rule_terms_hold(&choices->list[i].terms, context, NULL) == TRUTH_YES)
 			return &choices->list[i];
 	return NULL;
 }
@@ -71,17 +72,17 @@ static size_t add(char *out, size_t size, size_t used, const char *text)
 	return used + length;
 }
 
-static bool write_part(const struct text_part *part, const struct look *look, char out[FIGURE_TEXT_SIZE])
+static bool write_part(const struct text_part *part, const struct context *context, char out[FIGURE_TEXT_SIZE])
 {
 	bool is_as_it_is = part->factor == 1.0 && part->form == part->figure.row->form;
 	if (is_as_it_is || !part->figure.row->number)
-		return figure_text(&part->figure, look, out);
-	double value = figure_number(&part->figure, look) * part->factor;
+		return figure_text(&part->figure, context, out);
+	double value = figure_number(&part->figure, context) * part->factor;
 	figure_write(part->form == FORM_TEXT ? FORM_COUNT : part->form, value, out);
 	return !isnan(value);
 }
 
-bool rule_text_fill(const struct rule_text *text, const struct look *look, char *out, size_t size)
+bool rule_text_fill(const struct rule_text *text, const struct context *context, char *out, size_t size)
 {
 	char figure[FIGURE_TEXT_SIZE];
 	bool is_whole = true, is_open = false, is_left_out = false;
@@ -103,7 +104,7 @@ bool rule_text_fill(const struct rule_text *text, const struct look *look, char 
 			break;
 		case PART_LITERAL: used = add(out, size, used, part->literal); break;
 		case PART_FIGURE:
-			if (write_part(part, look, figure)) {
+			if (write_part(part, context, figure)) {
 				used = add(out, size, used, figure);
 			} else if (is_open) {
 				is_left_out = true;

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-enum { VARINT_MOST = 10 };
+enum { VARINT_MAX = 10 };
 
 static inline unsigned char *put_varint(unsigned char *at, uint64_t value)
 {

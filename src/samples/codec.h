@@ -14,13 +14,13 @@
 #include "src/base/buffer.h"
 #include "src/samples/sample_set.h"
 
-#define CODEC_TIME_MOST (INT64_C(1) << 61)
+#define CODEC_TIME_MAX (INT64_C(1) << 61)
 /* A set of more bytes is cut: its last records are left out, and it has failed. */
-enum { CODEC_NUMBERS_MOST = 512, CODEC_SET_MOST = 256 << 20 };
+enum { CODEC_NUMBERS_MAX = 512, CODEC_SET_MAX = 256 << 20 };
 
 /* What the numbers of a stream mean here; −1 = not known. */
 struct codec_numbers {
-	int16_t kinds[CODEC_NUMBERS_MOST], metrics[CODEC_NUMBERS_MOST];
+	int16_t kinds[CODEC_NUMBERS_MAX], metrics[CODEC_NUMBERS_MAX];
 };
 
 /* The names of all kinds and metrics, in the order of their numbers. */
@@ -32,7 +32,7 @@ void codec_own_numbers(struct codec_numbers *out);
 
 /* Appends records from `from` on, until the payload has `most` bytes or all are written. Returns the first that is not
  * written. */
-size_t codec_write(const struct sample_set *set, size_t from, size_t most, struct buffer *out);
+size_t codec_write(const struct sample_set *set, size_t from, size_t max, struct buffer *out);
 /* Appends what `bytes` holds to the set. False: the bytes end in the middle of something, or make no sense; what stood
  * before that is in the set. *unknown: records that were stepped over are added to it. */
 bool codec_read(const unsigned char *bytes, size_t length, const struct codec_numbers *numbers, int64_t time_ns,

@@ -32,7 +32,7 @@ static void put_unsigned(enum field_type type, void *place, uint64_t value)
 /* Times and durations are within 73 years of 0, so that no difference of two overflows. */
 static int64_t checked_ns(struct bytes *bytes, int64_t value)
 {
-	bytes->failed |= value > CODEC_TIME_MOST || value < -CODEC_TIME_MOST;
+	bytes->failed |= value > CODEC_TIME_MAX || value < -CODEC_TIME_MAX;
 	return bytes->failed ? 0 : value;
 }
 
@@ -97,7 +97,7 @@ static bool has_room(struct reader *reader, size_t size)
 {
 	const struct sample_set *set = reader->set;
 	size_t used = set->allocated + set->count * sizeof *set->records;
-	if (used <= CODEC_SET_MOST && size <= CODEC_SET_MOST - used)
+	if (used <= CODEC_SET_MAX && size <= CODEC_SET_MAX - used)
 		return true;
 	reader->set->failed = reader->bytes.failed = true;
 	return false;
@@ -253,7 +253,7 @@ static bool is_whole(const struct record *record)
 static bool take_metric(const struct codec_numbers *numbers, enum metric *metric)
 {
 	unsigned number = (unsigned)*metric;
-	if (number >= CODEC_NUMBERS_MOST || numbers->metrics[number] < 0)
+	if (number >= CODEC_NUMBERS_MAX || numbers->metrics[number] < 0)
 		return false;
 	*metric = (enum metric)numbers->metrics[number];
 	return true;
@@ -268,7 +268,7 @@ static bool take_metrics(const struct codec_numbers *numbers, struct record *rec
 
 static void get_record(struct reader *reader, uint64_t number, uint64_t *unknown)
 {
-	int kind = number < CODEC_NUMBERS_MOST ? reader->numbers->kinds[number] : -1;
+	int kind = number < CODEC_NUMBERS_MAX ? reader->numbers->kinds[number] : -1;
 	size_t count = reader->set->count;
 	uint64_t sequence = get_place(reader);
 	if (reader->bytes.failed || kind < 0) {
@@ -324,7 +324,7 @@ static void get_names(struct bytes *bytes, name_of own, size_t own_count, int16_
 	for (uint64_t i = 0; i < count && !bytes->failed; i++) {
 		uint64_t length = get_varint(bytes);
 		const char *text = (const char *)get_bytes(bytes, length);
-		for (size_t k = 0; text && i < CODEC_NUMBERS_MOST && k < own_count; k++)
+		for (size_t k = 0; text && i < CODEC_NUMBERS_MAX && k < own_count; k++)
 			if (strlen(own(k)) == length && memcmp(own(k), text, length) == 0)
 				out[i] = (int16_t)k;
 	}
@@ -342,7 +342,7 @@ bool codec_read_numbers(const unsigned char *bytes, size_t length, struct codec_
 void codec_own_numbers(struct codec_numbers *out)
 {
 	_Static_assert(
-		(int)RECORD_KIND_COUNT <= CODEC_NUMBERS_MOST && (int)METRIC_COUNT <= CODEC_NUMBERS_MOST, "a number for each");
+		(int)RECORD_KIND_COUNT <= CODEC_NUMBERS_MAX && (int)METRIC_COUNT <= CODEC_NUMBERS_MAX, "a number for each");
 	memset(out, 0xff, sizeof *out);
 	for (size_t i = 0; i < RECORD_KIND_COUNT; i++)
 		out->kinds[i] = (int16_t)i;

@@ -16,7 +16,7 @@ struct writer {
 
 /* Of a struct all fields but texts, rows and counts, and what stands before a record's; whoever writes more asks for
  * more. */
-enum { STRUCT_ROOM = (LAYOUT_FIELDS_MOST + 8) * VARINT_MOST };
+enum { STRUCT_ROOM = (LAYOUT_FIELDS_MAX + 8) * VARINT_MAX };
 
 static bool has_room(struct buffer *out, size_t more)
 {
@@ -259,7 +259,7 @@ static void add_place(struct writer *writer, const struct record *record)
 static void add_record(struct writer *writer, const struct record *record)
 {
 	struct buffer *out = writer->out;
-	unsigned char length[VARINT_MOST];
+	unsigned char length[VARINT_MAX];
 	if (!has_room(out, STRUCT_ROOM))
 		return;
 	add_varint(out, record->kind);
@@ -275,11 +275,11 @@ static void add_record(struct writer *writer, const struct record *record)
 	out->length += more;
 }
 
-size_t codec_write(const struct sample_set *set, size_t from, size_t most, struct buffer *out)
+size_t codec_write(const struct sample_set *set, size_t from, size_t max, struct buffer *out)
 {
 	struct writer writer = { .out = out, .time_ns = set->time_ns };
 	size_t begin = out->length;
-	for (; from < set->count && out->length - begin < most && !out->failed; from++)
+	for (; from < set->count && out->length - begin < max && !out->failed; from++)
 		add_record(&writer, &set->records[from]);
 	if (out->data)
 		out->data[out->length] = '\0';

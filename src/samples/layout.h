@@ -49,12 +49,12 @@ struct field {
 	const struct layout *part; /* PART, ROWS */
 };
 
-enum { LAYOUT_FIELDS_MOST = 24 };
+enum { LAYOUT_FIELDS_MAX = 24 };
 
 struct layout {
 	size_t size; /* of the struct */
 	size_t count;
-	struct field fields[LAYOUT_FIELDS_MOST];
+	struct field fields[LAYOUT_FIELDS_MAX];
 };
 
 static inline float layout_self(const struct field *field, const char *base)

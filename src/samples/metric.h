@@ -119,9 +119,9 @@ enum metric_kind { KIND_GAUGE, KIND_COUNTER };
 	X(GPU_TEMPERATURE_MEMORY, "gpu.temperature_memory", CELSIUS, GAUGE) \
 	X(GPU_TEMPERATURE_LIMIT, "gpu.temperature_limit", CELSIUS, GAUGE) /* from where it slows down */ \
 	X(GPU_CLOCK, "gpu.clock", HERTZ, GAUGE)                           /* of its multiprocessors (graphics engine) */ \
-	X(GPU_CLOCK_MOST, "gpu.clock_max", HERTZ, GAUGE) \
+	X(GPU_CLOCK_MAX, "gpu.clock_max", HERTZ, GAUGE) \
 	X(GPU_CLOCK_MEMORY, "gpu.clock_memory", HERTZ, GAUGE) \
-	X(GPU_CLOCK_MEMORY_MOST, "gpu.clock_memory_max", HERTZ, GAUGE) \
+	X(GPU_CLOCK_MEMORY_MAX, "gpu.clock_memory_max", HERTZ, GAUGE) \
 	X(GPU_THROTTLE, "gpu.throttle", CODE, \
 		GAUGE) /* why it runs slower than it could, now: bits 1 << enum gpu_throttle; 0 = nothing holds it back */ \
 	X(GPU_THROTTLED_POWER, "gpu.throttled_power", NANOSECONDS, \
@@ -131,9 +131,9 @@ enum metric_kind { KIND_GAUGE, KIND_COUNTER };
 	X(GPU_PCIE_SENT, "gpu.pcie_sent_bytes", BYTES, COUNTER) \
 	X(GPU_PCIE_REPLAYS, "gpu.pcie_replays", EVENTS, COUNTER) \
 	X(GPU_PCIE_GENERATION, "gpu.pcie_generation", ITEMS, GAUGE) /* of the link now; it falls while it is idle */ \
-	X(GPU_PCIE_GENERATION_MOST, "gpu.pcie_generation_max", ITEMS, GAUGE) /* that GPU and slot can */ \
-	X(GPU_PCIE_WIDTH, "gpu.pcie_width", ITEMS, GAUGE)                    /* lanes */ \
-	X(GPU_PCIE_WIDTH_MOST, "gpu.pcie_width_max", ITEMS, GAUGE) \
+	X(GPU_PCIE_GENERATION_MAX, "gpu.pcie_generation_max", ITEMS, GAUGE) /* that GPU and slot can */ \
+	X(GPU_PCIE_WIDTH, "gpu.pcie_width", ITEMS, GAUGE)                   /* lanes */ \
+	X(GPU_PCIE_WIDTH_MAX, "gpu.pcie_width_max", ITEMS, GAUGE) \
 	X(GPU_NVLINK_RECEIVED, "gpu.nvlink_received_bytes", BYTES, COUNTER) /* all links */ \
 	X(GPU_NVLINK_SENT, "gpu.nvlink_sent_bytes", BYTES, COUNTER) \
 	X(GPU_ECC_CORRECTED, "gpu.ecc_corrected", EVENTS, COUNTER) /* since its driver was loaded */ \

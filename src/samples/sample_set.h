@@ -163,7 +163,7 @@ enum perf_role {
 		PERF_ROLE_COUNT
 };
 
-enum { PERF_EVENTS_MOST = 32 };
+enum { PERF_EVENTS_MAX = 32 };
 
 #define RECORD_KINDS(X) \
 	/* figures and what is known about them */ \
@@ -204,7 +204,7 @@ enum { PERF_EVENTS_MOST = 32 };
 	X(PROCESS_PLACE) /* place: where a process of the tree was told to run, by its environment */ \
 	X(PERF_EVENT)    /* perf_event: what is counted under this number, before its first count */ \
 	X(PERF_COUNT)    /* perf_count: all since pmtop began to count */ \
-	/* where the time of Python code goes, by looks at its stacks */ \
+	/* where the time of Python code goes, by samples at its stacks */ \
 	X(CODE_GROUP) /* code_group: whose stacks: a process, or the loader workers of one together; before the first, and \
 					 as it has been looked at since */ \
 	X(CODE)       /* code: a function, before its first node */ \
@@ -360,7 +360,7 @@ struct record {
 			int32_t pid, local_rank;
 			const char *visible_devices;
 		} place;
-		/* event < PERF_EVENTS_MOST; name: as libpfm4 or perf has it */
+		/* event < PERF_EVENTS_MAX; name: as libpfm4 or perf has it */
 		struct {
 			uint32_t event, role;
 			const char *name;
@@ -369,10 +369,10 @@ struct record {
 			uint32_t id; /* from 1 on, as the numbers of codes and nodes */
 			int32_t pid; /* of workers: of the process that they work for */
 			bool is_workers;
-			const char *python;      /* "3.11", with the patch level where it says so */
-			uint64_t looks, partial; /* in all; of which the innermost frames could not be read */
-			double hz;               /* looks a second at present, each at one thread */
-			uint64_t total_ns;       /* that the looks stand for */
+			const char *python;        /* "3.11", with the patch level where it says so */
+			uint64_t samples, partial; /* in all; of which the innermost frames could not be read */
+			double hz;                 /* samples a second at present, each at one thread */
+			uint64_t total_ns;         /* that the samples stand for */
 		} code_group;
 		/* is_own: neither installed nor of Python itself, by its path */
 		struct {

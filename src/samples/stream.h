@@ -18,7 +18,7 @@
 #include "src/base/status.h"
 #include "src/samples/sample_set.h"
 
-enum { STREAM_MAJOR = 1, STREAM_MINOR = 0, STREAM_BLOCK_HEAD = 40, STREAM_PAYLOAD_MOST = 1 << 20 };
+enum { STREAM_MAJOR = 1, STREAM_MINOR = 0, STREAM_BLOCK_HEAD = 40, STREAM_PAYLOAD_MAX = 1 << 20 };
 
 enum block_kind { BLOCK_HEADER = 1, BLOCK_DICTIONARY, BLOCK_TICK, BLOCK_INDEX };
 /* Flags: the set goes on in the next block; it was short of memory; it began in the block before. */

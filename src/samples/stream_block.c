@@ -23,7 +23,7 @@ enum stream_found stream_block_at(const unsigned char *at, size_t left, struct s
 	uint32_t length = (uint32_t)get_little(&head, 4);
 	block->crc = (uint32_t)get_little(&head, 4);
 	block->payload = at + STREAM_BLOCK_HEAD;
-	if (length > STREAM_PAYLOAD_MOST)
+	if (length > STREAM_PAYLOAD_MAX)
 		return STREAM_FOUND_NONE;
 	if (left - STREAM_BLOCK_HEAD < length)
 		return STREAM_FOUND_PART;

@@ -5,9 +5,9 @@
 #include "src/samples/codec.h"
 #include "src/samples/stream.h"
 
-/* What looks like blocks and is none costs a checksum each; a stream that is made of such is given up. Damage never
+/* What samples like blocks and is none costs a checksum each; a stream that is made of such is given up. Damage never
  * comes near. */
-enum { WASTE_FREE = 64 << 20, WASTE_FACTOR = 16, AHEAD_MOST = 32 };
+enum { WASTE_FREE = 64 << 20, WASTE_FACTOR = 16, AHEAD_MAX = 32 };
 
 struct stream_reader {
 	struct buffer bytes;
@@ -40,15 +40,15 @@ void stream_reader_free(struct stream_reader *reader)
 
 enum status stream_reader_feed(struct stream_reader *reader, const void *bytes, size_t length)
 {
-	struct buffer *kept = &reader->bytes;
+	struct buffer *retained = &reader->bytes;
 	if (reader->at > 0) {
-		memmove(kept->data, kept->data + reader->at, kept->length - reader->at);
-		kept->length -= reader->at;
+		memmove(retained->data, retained->data + reader->at, retained->length - reader->at);
+		retained->length -= reader->at;
 		reader->at = 0;
 	}
-	buffer_add(kept, bytes, length);
+	buffer_add(retained, bytes, length);
 	reader->fed += length;
-	return kept->failed ? STATUS_NO_MEMORY : STATUS_OK;
+	return retained->failed ? STATUS_NO_MEMORY : STATUS_OK;
 }
 
 void stream_reader_finish(struct stream_reader *reader) { reader->is_finished = true; }
@@ -81,14 +81,14 @@ enum place { IN_PLACE, MISPLACED, NOT_KNOWN_YET };
 
 /* A number that is ahead: blocks were lost before it, or it was moved here from behind, or stands here a second time.
  * Of what comes next so much as is there is looked at: with it, or without it, more blocks come in order. */
-static enum place look_ahead(struct stream_reader *reader, const struct stream_block *block)
+static enum place read_ahead(struct stream_reader *reader, const struct stream_block *block)
 {
 	struct stream_block after;
-	uint64_t numbers[AHEAD_MOST] = { block->number };
-	size_t count = 1, at = reader->at, longest[AHEAD_MOST], without = 0;
+	uint64_t numbers[AHEAD_MAX] = { block->number };
+	size_t count = 1, at = reader->at, longest[AHEAD_MAX], without = 0;
 	const struct stream_losses losses = reader->losses;
 	bool is_alone = true;
-	while (count < AHEAD_MOST && next_block(reader, &after)) {
+	while (count < AHEAD_MAX && next_block(reader, &after)) {
 		is_alone = false;
 		if (after.number >= reader->next)
 			numbers[count++] = after.number;
@@ -119,7 +119,7 @@ static bool next_in_order(struct stream_reader *reader, struct stream_block *blo
 			reader->losses.blocks += !reader->has_header && !is_late;
 			continue;
 		}
-		enum place place = block->number > reader->next ? look_ahead(reader, block) : IN_PLACE;
+		enum place place = block->number > reader->next ? read_ahead(reader, block) : IN_PLACE;
 		if (place == IN_PLACE)
 			return true;
 		if (place == NOT_KNOWN_YET) {
@@ -199,7 +199,7 @@ static enum taken take_set(struct stream_reader *reader, const struct stream_blo
 	}
 	if (!continues)
 		sample_set_clear(set);
-	set->time_ns = block->time_ns > CODEC_TIME_MOST || block->time_ns < -CODEC_TIME_MOST ? 0 : block->time_ns;
+	set->time_ns = block->time_ns > CODEC_TIME_MAX || block->time_ns < -CODEC_TIME_MAX ? 0 : block->time_ns;
 	set->source = "stream";
 	set->failed |= block->flags & BLOCK_SET_FAILED;
 	if (!codec_read(block->payload, block->length, &reader->numbers, block->time_ns, set, &reader->losses.records))

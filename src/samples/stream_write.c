@@ -73,11 +73,11 @@ void stream_write_set(
 void stream_write_index(struct stream_writer *writer, const struct stream_place *places, size_t count, uint64_t offset,
 	int64_t time_ns, struct buffer *out)
 {
-	enum { PLACE_SIZE = 24, PLACES_MOST = (STREAM_PAYLOAD_MOST - 16) / PLACE_SIZE };
+	enum { PLACE_SIZE = 24, PLACES_MAX = (STREAM_PAYLOAD_MAX - 16) / PLACE_SIZE };
 	struct buffer *payload = &writer->payload;
 	/* Of a recording of more than half a day every other dictionary is told, of a longer one fewer. */
-	size_t step = count / PLACES_MOST + 1, told = (count + step - 1) / step;
-	add_little(payload, told, 8);
+	size_t step = count / PLACES_MAX + 1, emitted = (count + step - 1) / step;
+	add_little(payload, emitted, 8);
 	for (size_t i = 0; i < count; i += step) {
 		add_little(payload, places[i].offset, 8);
 		add_little(payload, places[i].number, 8);

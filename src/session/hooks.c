@@ -16,11 +16,11 @@
 #include "src/base/text.h"
 #include "src/session/spawn.h"
 
-enum { RUNNING_MAX = 64, TOLD_MAX = 2 * ALERTS_MAX, LIMITS_MAX = 256, RULE_SIZE = 48 };
+enum { RUNNING_MAX = 64, REPORTED_MAX = 2 * ALERTS_MAX, LIMITS_MAX = 256, RULE_SIZE = 48 };
 
 #define CLOSE_AFTER_NS (2 * NS_PER_S)
 
-struct told {
+struct reported {
 	char rule[RULE_SIZE];
 	unsigned run;
 	uint32_t subject;
@@ -39,8 +39,8 @@ struct running {
 
 struct hooks {
 	const struct settings *settings;
-	size_t told_count, limit_count, running_count;
-	struct told told[TOLD_MAX];
+	size_t reported_count, limit_count, running_count;
+	struct reported reported[REPORTED_MAX];
 	struct limit limits[LIMITS_MAX];
 	struct running running[RUNNING_MAX];
 	bool is_waiting;                       /* something is to be started later */
@@ -162,36 +162,37 @@ static int start(const struct setting_command *command, const struct event *even
 
 /* -- what was told -- */
 
-static struct told *find_told(struct hooks *hooks, const struct alert *alert)
+static struct reported *find_reported(struct hooks *hooks, const struct alert *alert)
 {
-	for (size_t i = 0; i < hooks->told_count; i++) {
-		struct told *told = &hooks->told[i];
-		if (told->run == alert->run && told->subject == alert->subject && strcmp(told->rule, alert->rule) == 0)
-			return told;
+	for (size_t i = 0; i < hooks->reported_count; i++) {
+		struct reported *reported = &hooks->reported[i];
+		if (reported->run == alert->run && reported->subject == alert->subject &&
+			strcmp(reported->rule, alert->rule) == 0)
+			return reported;
 	}
 	return NULL;
 }
 
 /* The room of one that is over is used again. NULL: all stand. */
-static struct told *note_told(struct hooks *hooks, const struct alert *alert)
+static struct reported *note_reported(struct hooks *hooks, const struct alert *alert)
 {
-	struct told *told = find_told(hooks, alert);
-	for (size_t i = 0; i < hooks->told_count && !told; i++)
-		told = hooks->told[i].is_raised ? NULL : &hooks->told[i];
-	if (!told && hooks->told_count < TOLD_MAX)
-		told = &hooks->told[hooks->told_count++];
-	if (told) {
-		*told = (struct told){ .run = alert->run, .subject = alert->subject };
-		snprintf(told->rule, sizeof told->rule, "%s", alert->rule);
+	struct reported *reported = find_reported(hooks, alert);
+	for (size_t i = 0; i < hooks->reported_count && !reported; i++)
+		reported = hooks->reported[i].is_raised ? NULL : &hooks->reported[i];
+	if (!reported && hooks->reported_count < REPORTED_MAX)
+		reported = &hooks->reported[hooks->reported_count++];
+	if (reported) {
+		*reported = (struct reported){ .run = alert->run, .subject = alert->subject };
+		snprintf(reported->rule, sizeof reported->rule, "%s", alert->rule);
 	}
-	return told;
+	return reported;
 }
 
 static bool is_too_soon(struct hooks *hooks, const char *rule, int64_t now_ns)
 {
 	for (size_t i = 0; i < hooks->limit_count; i++)
 		if (strcmp(hooks->limits[i].rule, rule) == 0)
-			return seconds_between(hooks->limits[i].started_ns, now_ns) < hooks->settings->hook_least_s;
+			return seconds_between(hooks->limits[i].started_ns, now_ns) < hooks->settings->hook_min_s;
 	return false;
 }
 
@@ -225,19 +226,19 @@ static void say_failed(
 /* What one warning's hook is to be told now: "raised", "cleared" or NULL. */
 static const char *news_of(struct hooks *hooks, const struct alert *alert)
 {
-	const struct told *told = find_told(hooks, alert);
-	bool was_raised = told && told->is_raised;
+	const struct reported *reported = find_reported(hooks, alert);
+	bool was_raised = reported && reported->is_raised;
 	if (!command_of(hooks->settings, alert->severity)->count || hooks->is_failed[alert->severity] ||
 		strcmp(alert->rule, "hook") == 0)
 		return NULL;
 	/* One that was cleared and raised again in between is raised news. */
 	if (alert->is_raised)
-		return was_raised && told->since_ns == alert->since_ns ? NULL : "raised";
+		return was_raised && reported->since_ns == alert->since_ns ? NULL : "raised";
 	return was_raised ? "cleared" : NULL;
 }
 
 /* False: not now. */
-static bool tell(struct hooks *hooks, const struct alert *alert, const struct model *model, const char *news,
+static bool report(struct hooks *hooks, const struct alert *alert, const struct model *model, const char *news,
 	int64_t now_ns, int *error)
 {
 	struct event event;
@@ -245,14 +246,14 @@ static bool tell(struct hooks *hooks, const struct alert *alert, const struct mo
 	if (hooks->running_count >= (size_t)hooks->settings->hooks_at_most || hooks->running_count == RUNNING_MAX ||
 		(alert->is_raised && is_too_soon(hooks, alert->rule, now_ns)))
 		return false;
-	struct told *told = note_told(hooks, alert);
-	if (!told)
+	struct reported *reported = note_reported(hooks, alert);
+	if (!reported)
 		return false;
 	describe(alert, model, news, &event);
 	*error = start(command_of(hooks->settings, alert->severity), &event, &pid);
 	buffer_release(&event.evidence);
-	told->is_raised = alert->is_raised;
-	told->since_ns = alert->since_ns;
+	reported->is_raised = alert->is_raised;
+	reported->since_ns = alert->since_ns;
 	if (alert->is_raised)
 		note_start(hooks, alert->rule, now_ns);
 	if (*error == 0)
@@ -261,27 +262,27 @@ static bool tell(struct hooks *hooks, const struct alert *alert, const struct mo
 }
 
 /* Each has a process group of its own, so what it has started ends with it. */
-static void reap(struct hooks *hooks, int64_t most_ns, int64_t now_ns)
+static void reap(struct hooks *hooks, int64_t max_ns, int64_t now_ns)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < hooks->running_count; i++) {
 		struct running *running = &hooks->running[i];
-		if (!running->is_killed && now_ns - running->since_ns > most_ns) {
+		if (!running->is_killed && now_ns - running->since_ns > max_ns) {
 			kill(-running->pid, SIGKILL);
 			running->is_killed = true;
 		}
 		pid_t ended = waitpid(running->pid, NULL, WNOHANG);
 		if (ended == 0 || (ended < 0 && errno == EINTR))
-			hooks->running[kept++] = *running;
+			hooks->running[retained++] = *running;
 	}
-	hooks->running_count = kept;
+	hooks->running_count = retained;
 }
 
 void hooks_update(struct hooks *hooks, struct alerts *alerts, const struct model *model, int64_t now_ns)
 {
 	if (!hooks)
 		return;
-	reap(hooks, (int64_t)(hooks->settings->hook_most_s * 1e9), now_ns);
+	reap(hooks, (int64_t)(hooks->settings->hook_max_s * 1e9), now_ns);
 	hooks->is_waiting = false;
 	for (size_t i = 0; i < alerts->count; i++) {
 		const struct alert *alert = &alerts->list[i];
@@ -290,7 +291,7 @@ void hooks_update(struct hooks *hooks, struct alerts *alerts, const struct model
 		int error = 0;
 		if (!news)
 			continue;
-		if (!tell(hooks, alert, model, news, now_ns, &error))
+		if (!report(hooks, alert, model, news, now_ns, &error))
 			hooks->is_waiting = true;
 		/* The list changes with what is said, so the rest waits for the next time. */
 		if (error) {
@@ -312,7 +313,7 @@ void hooks_close(struct hooks *hooks)
 		if (now_ns - begun_ns > CLOSE_AFTER_NS)
 			reap(hooks, -1, now_ns);
 		else
-			reap(hooks, (int64_t)(hooks->settings->hook_most_s * 1e9), now_ns);
+			reap(hooks, (int64_t)(hooks->settings->hook_max_s * 1e9), now_ns);
 		if (hooks->running_count > 0)
 			nanosleep(&(struct timespec){ .tv_nsec = 10 * NS_PER_MS }, NULL);
 	}

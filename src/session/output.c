@@ -28,26 +28,26 @@ bool output_has_color(const struct settings *settings)
 
 int output_width(void)
 {
-	enum { WIDTH_LEAST = 80, WIDTH_MAX = 1000 };
+	enum { WIDTH_MIN = 80, WIDTH_MAX = 1000 };
 	struct winsize window;
 	bool is_terminal = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0;
-	return !is_terminal || window.ws_col < WIDTH_LEAST ? WIDTH_LEAST
-		: window.ws_col > WIDTH_MAX                    ? WIDTH_MAX
-													   : window.ws_col;
+	return !is_terminal || window.ws_col < WIDTH_MIN ? WIDTH_MIN
+		: window.ws_col > WIDTH_MAX                  ? WIDTH_MAX
+													 : window.ws_col;
 }
 
 void output_fit_locale(struct buffer *buffer)
 {
 	if (output_is_utf8() || !buffer->data)
 		return;
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t at = 0; at < buffer->length;) {
 		uint32_t code;
 		at += utf8_decode(buffer->data + at, buffer->length - at, &code);
-		buffer->data[kept++] = (char)canvas_ascii_like(code);
+		buffer->data[retained++] = (char)canvas_ascii_like(code);
 	}
-	buffer->data[kept] = '\0';
-	buffer->length = kept;
+	buffer->data[retained] = '\0';
+	buffer->length = retained;
 }
 
 /* A descriptor of our own that never waits, whoever else has the same terminal or pipe open; standard output itself
@@ -85,7 +85,7 @@ static ssize_t write_some(int fd, bool is_socket, const char *data, size_t lengt
 static bool write_all(
 	const struct buffer *buffer, int fd, bool is_socket, int *code, bool (*goes_on)(void *context), void *context)
 {
-	enum { LOOK_MS = 100 };
+	enum { READ_MS = 100 };
 	for (size_t done = 0; done < buffer->length;) {
 		ssize_t written = write_some(fd, is_socket, buffer->data + done, buffer->length - done);
 		if (written >= 0) {
@@ -93,7 +93,7 @@ static bool write_all(
 			continue;
 		}
 		struct pollfd ready = { .fd = fd, .events = POLLOUT };
-		if (errno == EAGAIN && poll(&ready, 1, LOOK_MS) <= 0 && !goes_on(context))
+		if (errno == EAGAIN && poll(&ready, 1, READ_MS) <= 0 && !goes_on(context))
 			return false;
 		if (errno == EAGAIN || errno == EINTR)
 			continue;

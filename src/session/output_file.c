@@ -12,7 +12,7 @@
 
 enum status output_file_open(struct output_file *file, const char *path, const char *not_this, struct reason *why_not)
 {
-	struct stat there, kept;
+	struct stat there, retained;
 	*file = (struct output_file){ .file = { .fd = STDOUT_FILENO }, .out = BUFFER_INIT };
 	if (!path || !strcmp(path, "-"))
 		return STATUS_OK;
@@ -20,8 +20,8 @@ enum status output_file_open(struct output_file *file, const char *path, const c
 	bool is_there = stat(path, &there) == 0;
 	if (is_there && S_ISDIR(there.st_mode))
 		return reason_set(why_not, STATUS_INVALID, "name a file in it", "%s is a folder", path);
-	if (is_there && not_this && stat(not_this, &kept) == 0 && kept.st_dev == there.st_dev &&
-		kept.st_ino == there.st_ino)
+	if (is_there && not_this && stat(not_this, &retained) == 0 && retained.st_dev == there.st_dev &&
+		retained.st_ino == there.st_ino)
 		return reason_set(why_not, STATUS_INVALID, "name another file with -o", "%s is the recording itself", path);
 	int error = new_file_open(&file->file, path, NEW_FILE_PRIVATE);
 	if (error == ENAMETOOLONG)
@@ -48,12 +48,12 @@ static bool goes_on(void *context)
 /* −1 and EINTR: nobody took any for a while. A pipe that is ready takes PIPE_BUF bytes without waiting. */
 static ssize_t write_some(const struct output_file *file, const char *data, size_t length)
 {
-	enum { LOOK_MS = 100 };
+	enum { READ_MS = 100 };
 	struct pollfd ready = { .fd = file->file.fd, .events = POLLOUT };
 	if (file->file.beside[0])
 		return write(file->file.fd, data, length);
 	errno = EINTR;
-	return poll(&ready, 1, LOOK_MS) <= 0 ? -1 : write(file->file.fd, data, length < PIPE_BUF ? length : PIPE_BUF);
+	return poll(&ready, 1, READ_MS) <= 0 ? -1 : write(file->file.fd, data, length < PIPE_BUF ? length : PIPE_BUF);
 }
 
 bool output_file_drain(struct output_file *file, int *code)

@@ -27,8 +27,8 @@
 #define JUDGE_EVERY_NS (450 * NS_PER_MS)
 #define JUDGE_SELDOM_NS (60 * NS_PER_S)
 /* How long a first picture waits for a source that has begun, and how often it is looked at meanwhile. */
-#define START_MOST_NS (2 * NS_PER_S)
-#define START_LOOK_NS (50 * NS_PER_MS)
+#define START_MAX_NS (2 * NS_PER_S)
+#define START_READ_NS (50 * NS_PER_MS)
 
 /* -s: a live run is watched through its process, an ended one through what it left. */
 static enum status find_run(struct session *session, const char *name, pid_t *pid, struct reason *why_not)
@@ -152,10 +152,10 @@ static void read_rules(struct session *session)
 
 /* An invented run (--demo): whether there is one of that name is said here, not by a source that would be tried
  * again. */
-static enum status check_synthetic(const char *told, struct reason *why_not)
+static enum status check_synthetic(const char *reported, struct reason *why_not)
 {
 	struct synthetic *synthetic = NULL;
-	enum status status = synthetic_new(told, 0, &synthetic, why_not);
+	enum status status = synthetic_new(reported, 0, &synthetic, why_not);
 	synthetic_free(synthetic);
 	return status;
 }
@@ -192,7 +192,7 @@ static void set_choices(struct session *session, const struct options *options)
 	choices->config = options->config;
 	choices->wants_counters = settings->counters_always;
 	choices->stacks_hz = settings->stacks_hz;
-	for (unsigned i = 0; i < settings->counter_events.count && i < CHOSEN_EVENTS_MOST; i++, word += strlen(word) + 1)
+	for (unsigned i = 0; i < settings->counter_events.count && i < CHOSEN_EVENTS_MAX; i++, word += strlen(word) + 1)
 		choices->events[choices->event_count++] = word;
 	session->target.choices = choices;
 }
@@ -204,19 +204,19 @@ static void set_model_options(struct model_options *out, const struct settings *
 	out->flag_ratio = settings->flag_ratio;
 	out->flag_after = (unsigned)settings->flag_after;
 	out->flag_window = (unsigned)settings->flag_window;
-	out->warmup_most = (unsigned)settings->warmup_most;
+	out->warmup_max = (unsigned)settings->warmup_max;
 	out->grid_g_per_kwh = settings->grid_g_per_kwh > 0 ? settings->grid_g_per_kwh : NAN;
 }
 
 /* Who shows one picture and no second wants it whole; a screen fills as things come. */
 static void wait_for_starting(struct session *session)
 {
-	int64_t now_ns = clock_monotonic_ns(), until_ns = now_ns + START_MOST_NS,
+	int64_t now_ns = clock_monotonic_ns(), until_ns = now_ns + START_MAX_NS,
 			period_ns = (int64_t)(session->settings.refresh_s * (double)NS_PER_S);
 	if (session->player || !collector_is_starting(session->collector))
 		return;
 	/* Else it would be seen at the next refresh, which may be long after. */
-	collector_set_period(session->collector, period_ns < START_LOOK_NS ? period_ns : START_LOOK_NS);
+	collector_set_period(session->collector, period_ns < START_READ_NS ? period_ns : START_READ_NS);
 	for (; now_ns < until_ns && !session_has_ended(session); now_ns = clock_monotonic_ns()) {
 		bool is_starting = collector_is_starting(session->collector);
 		while (session_step(session))
@@ -278,7 +278,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 {
 	*session = (struct session){ .settings = *settings, .set = SAMPLE_SET_INIT, .target = { .pidfd = -1 } };
 	session->recorder_options = (struct recorder_options){ .file_bytes = (uint64_t)options->file_bytes,
-		.most_bytes = (uint64_t)options->record_bytes };
+		.max_bytes = (uint64_t)options->record_bytes };
 	struct reason reason = { 0 };
 	enum status status = session_check_recording(session, options, &reason);
 	if (status != STATUS_OK)
@@ -367,7 +367,7 @@ bool session_take(struct session *session, struct sample_set *set)
 	while (collector_take(session->collector, set)) {
 		recording_note(&session->recording, session->collector, set, set->is_snapshot || !session->has_read);
 		session->has_read = true;
-		session_look_at_recording(session);
+		session_check_recording_file(session);
 		if (!set->is_snapshot)
 			return true;
 	}
@@ -448,9 +448,9 @@ bool session_again(const struct session *session, struct session *out)
 
 #define SWAP(type, a, b) \
 	do { \
-		type swap_kept = (a); \
+		type swap_retained = (a); \
 		(a) = (b); \
-		(b) = swap_kept; \
+		(b) = swap_retained; \
 	} while (0)
 
 void session_swap(struct session *a, struct session *b)

@@ -10,6 +10,6 @@ enum status session_check_recording(
 /* Before there is a collector, so that its first reading is in it; where the options ask for none, nothing. */
 enum status session_begin_recording(struct session *session, const struct options *options, struct reason *why_not);
 /* How it goes; that it has stopped by itself becomes a warning. */
-void session_look_at_recording(struct session *session);
+void session_check_recording_file(struct session *session);
 
 #endif

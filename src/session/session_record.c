@@ -73,10 +73,10 @@ enum status session_check_recording(
 	return is_recording ? recorder_check(options->write, &session->recorder_options, why_not) : STATUS_OK;
 }
 
-void session_look_at_recording(struct session *session)
+void session_check_recording_file(struct session *session)
 {
 	struct reason why;
-	recording_look(&session->recording);
+	recording_read(&session->recording);
 	if (!recording_has_stopped(&session->recording, &why) || !session->recording.path[0])
 		return;
 	enum severity severity = session->recording.state.error ? SEVERITY_WARNING : SEVERITY_INFO;

@@ -22,7 +22,7 @@ void watch_record_toggle(struct session *session, struct screen *screen)
 	screen_message(screen, message);
 }
 
-void watch_record_tell(struct session *session, struct screen *screen)
+void watch_record_report(struct session *session, struct screen *screen)
 {
 	struct hand_flag flag;
 	if (screen_take_flag(screen, &flag))

@@ -8,6 +8,6 @@
 /* r: begins a recording from now on, or ends the one that goes on; the screen says which. */
 void watch_record_toggle(struct session *session, struct screen *screen);
 /* Before each frame and after each key: what the header says, and what a person flagged. */
-void watch_record_tell(struct session *session, struct screen *screen);
+void watch_record_report(struct session *session, struct screen *screen);
 
 #endif

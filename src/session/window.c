@@ -31,7 +31,7 @@ static bool find_epoch(const struct run *run, uint64_t number, struct span *out)
 }
 
 /* Where time alone does not tell: played on to its end, beside `session`. */
-static enum status look_up(
+static enum status find_entry(
 	const struct session *session, const struct moment *moment, struct span *out, struct reason *why_not)
 {
 	bool is_batch = moment->kind == MOMENT_BATCH, is_there = false;
@@ -69,7 +69,7 @@ static enum status find(
 	if (!session->player || player_is_pipe(session->player) || !player_span(session->player, &begin_ns, &end_ns))
 		return reason_set(why_not, STATUS_INVALID, "record the run first (-w FILE)", "%s is for recordings", option);
 	if (!moment_is_time(&moment))
-		return look_up(session, &moment, out, why_not);
+		return find_entry(session, &moment, out, why_not);
 	enum status status = goal_of(&moment, session, begin_ns, end_ns, &goal, why_not);
 	if (status == STATUS_OK)
 		*out = (struct span){ goal.time_ns, goal.time_ns };

@@ -14,9 +14,9 @@
 
 void config_show_path(char out[CONFIG_NAME_SIZE], const char *path)
 {
-	const size_t most = CONFIG_NAME_SIZE - 8;
+	const size_t max = CONFIG_NAME_SIZE - 8;
 	size_t length = strlen(path);
-	const char *from = length > most ? path + length - most : path;
+	const char *from = length > max ? path + length - max : path;
 	if (from > path) {
 		const char *slash = strchr(from, '/');
 		from = slash ? slash : from;
@@ -47,7 +47,7 @@ static enum status check_kind(int fd, const char *name, struct reason *why_not)
 			"%s: this is a directory, not a file", name);
 	if (!S_ISREG(st.st_mode))
 		return reason_set(why_not, STATUS_INVALID, "put an ordinary file there", "%s: not a regular file", name);
-	if (st.st_size > CONFIG_FILE_MOST)
+	if (st.st_size > CONFIG_FILE_MAX)
 		return reason_set(why_not, STATUS_INVALID,
 			"start again from the file that comes with pmtop (in its folder config)",
 			"%s: larger than 1 MiB (%lld bytes)", name, (long long)st.st_size);
@@ -64,12 +64,12 @@ enum status config_load(const char *path, const char *name, char **content, size
 	enum status status = check_kind(fd, name, why_not);
 	if (status != STATUS_OK)
 		goto out;
-	text = malloc(CONFIG_FILE_MOST + 1);
+	text = malloc(CONFIG_FILE_MAX + 1);
 	if (!text) {
 		status = reason_set(why_not, STATUS_NO_MEMORY, NULL, "%s: out of memory", name);
 		goto out;
 	}
-	status = file_reread(fd, text, CONFIG_FILE_MOST + 1, length);
+	status = file_reread(fd, text, CONFIG_FILE_MAX + 1, length);
 	if (status != STATUS_OK) {
 		status = reason_set(why_not, status, "read it with cat to see why", "%s: could not be read", name);
 		goto out;

@@ -13,7 +13,7 @@
 #include "src/base/buffer.h"
 #include "src/base/status.h"
 
-enum { CONFIG_WORD_SIZE = 40, CONFIG_NAME_SIZE = 96, CONFIG_FILE_MOST = 1 << 20 };
+enum { CONFIG_WORD_SIZE = 40, CONFIG_NAME_SIZE = 96, CONFIG_FILE_MAX = 1 << 20 };
 
 struct config_reader {
 	yaml_parser_t parser;
@@ -45,7 +45,7 @@ enum status config_note_line(struct config_reader *reader, size_t *line, const c
 
 /* `path` as it stands in messages: made harmless, a long one without its beginning ("…/pmtop/pmtop.yaml"). */
 void config_show_path(char out[CONFIG_NAME_SIZE], const char *path);
-/* A regular file of at most CONFIG_FILE_MOST bytes, read whole; never blocks. *content is the caller's to free. `name`
+/* A regular file of at most CONFIG_FILE_MAX bytes, read whole; never blocks. *content is the caller's to free. `name`
  * as config_show_path gave it. */
 enum status config_load(const char *path, const char *name, char **content, size_t *length, struct reason *why_not);
 

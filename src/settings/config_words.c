@@ -51,10 +51,10 @@ bool config_whole_number(const char *text, double *value) { return is_integer(te
 
 /* -- advice on a word that is none -- */
 
-static size_t least_of(size_t a, size_t b, size_t c)
+static size_t min_of(size_t a, size_t b, size_t c)
 {
-	size_t least = a < b ? a : b;
-	return least < c ? least : c;
+	size_t min = a < b ? a : b;
+	return min < c ? min : c;
 }
 
 /* Levenshtein's distance; words longer than any of ours are as far as they are long. */
@@ -70,7 +70,7 @@ static size_t distance(const char *a, const char *b)
 		row[0] = i;
 		for (size_t j = 1; j <= b_length; j++) {
 			size_t above = row[j];
-			row[j] = least_of(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
+			row[j] = min_of(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
 			diagonal = above;
 		}
 	}
@@ -80,11 +80,11 @@ static size_t distance(const char *a, const char *b)
 const char *config_closest(const char *word, config_names *next, const void *argument)
 {
 	const char *name, *closest = NULL;
-	size_t least = strlen(word) / 3 + 2; /* farther than this is another word */
+	size_t min = strlen(word) / 3 + 2; /* farther than this is another word */
 	for (size_t at = 0; (name = next(argument, &at));) {
 		size_t far = distance(word, name);
-		if (far < least) {
-			least = far;
+		if (far < min) {
+			min = far;
 			closest = name;
 		}
 	}

@@ -5,8 +5,8 @@
 
 #include "src/settings/config_reader.h"
 
-#define SETTING_ROW(section, key, member, kind, value, least, most) \
-	{ #section, #key, SETTING_##kind, offsetof(struct settings, member), least, most },
+#define SETTING_ROW(section, key, member, kind, value, min, max) \
+	{ #section, #key, SETTING_##kind, offsetof(struct settings, member), min, max },
 
 const struct setting_row setting_rows[SETTING_ROWS] = {
 	{ "screen", "color", SETTING_COLOR, offsetof(struct settings, color), COLOR_AUTO, COLOR_NEVER },
@@ -77,7 +77,7 @@ enum setting_fault setting_take(const struct setting_row *row, const char *text,
 	double value;
 	if (!kinds[row->kind].read(text, &value))
 		return SETTING_WRONG_TYPE;
-	if (!(value >= row->least && value <= row->most))
+	if (!(value >= row->min && value <= row->max))
 		return SETTING_OUT_OF_RANGE;
 	store(row, value, settings);
 	return SETTING_TAKEN;
@@ -93,7 +93,7 @@ void setting_wanted(const struct setting_row *row, struct buffer *out)
 {
 	buffer_puts(out, kinds[row->kind].wanted);
 	if (kinds[row->kind].has_range)
-		buffer_printf(out, " from %.10g to %.10g", row->least, row->most);
+		buffer_printf(out, " from %.10g to %.10g", row->min, row->max);
 }
 
 /* -- advice on a word that is none -- */

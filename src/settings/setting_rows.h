@@ -14,10 +14,10 @@ struct setting_row {
 	const char *section, *key;
 	enum setting_kind kind;
 	size_t offset; /* in struct settings */
-	double least, most;
+	double min, max;
 };
 
-#define SETTING_ONE(section, key, member, kind, value, least, most) +1
+#define SETTING_ONE(section, key, member, kind, value, min, max) +1
 enum { SETTING_ROWS = 1 SETTINGS(SETTING_ONE) + SETTING_COMMANDS };
 #undef SETTING_ONE
 

@@ -10,7 +10,7 @@
 void settings_default(struct settings *settings)
 {
 	*settings = (struct settings){ .color = COLOR_AUTO };
-#define SETTING_DEFAULT(section, key, member, kind, value, least, most) settings->member = value;
+#define SETTING_DEFAULT(section, key, member, kind, value, min, max) settings->member = value;
 	SETTINGS(SETTING_DEFAULT)
 #undef SETTING_DEFAULT
 }

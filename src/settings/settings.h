@@ -21,14 +21,14 @@ enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 	X(flags, ratio, flag_ratio, NUMBER, 1.5, 1.01, 1000) \
 	X(flags, after_batches, flag_after, INTEGER, 20, 5, 1000000) \
 	X(flags, window_batches, flag_window, INTEGER, 200, 20, 4096) \
-	X(flags, warmup_batches, warmup_most, INTEGER, 10, 0, 10) \
+	X(flags, warmup_batches, warmup_max, INTEGER, 10, 0, 10) \
 	X(gpu, nvml, nvml, FLAG, 1, 0, 1) \
 	X(counters, always, counters_always, FLAG, 0, 0, 1) \
 	X(stacks, looks_per_second, stacks_hz, NUMBER, 10, 0, 1000)    /* 0 = none */ \
 	X(energy, grid_g_per_kwh, grid_g_per_kwh, NUMBER, 0, 0, 10000) /* 0 = not known */ \
-	X(hooks, least_seconds, hook_least_s, NUMBER, 60, 0, 86400)    /* between two of the same rule */ \
+	X(hooks, min_seconds, hook_min_s, NUMBER, 60, 0, 86400)        /* between two of the same rule */ \
 	X(hooks, at_most, hooks_at_most, INTEGER, 4, 1, 64)            /* running at a time */ \
-	X(hooks, seconds_most, hook_most_s, NUMBER, 30, 0.1, 3600)     /* then it is killed */
+	X(hooks, seconds_max, hook_max_s, NUMBER, 30, 0.1, 3600)       /* then it is killed */
 
 /* hooks: on_info, on_warning, on_critical: the program and its arguments, one after the other, each with its NUL. */
 enum { SETTING_WORDS_MAX = 16, SETTING_COMMAND_SIZE = 1024, SETTING_COMMANDS = 4 };
@@ -44,7 +44,7 @@ struct settings {
 #define SETTING_MEMBER_NUMBER double
 #define SETTING_MEMBER_INTEGER int64_t
 #define SETTING_MEMBER_FLAG bool
-#define SETTING_MEMBER(section, key, member, kind, value, least, most) SETTING_MEMBER_##kind member;
+#define SETTING_MEMBER(section, key, member, kind, value, min, max) SETTING_MEMBER_##kind member;
 	SETTINGS(SETTING_MEMBER)
 #undef SETTING_MEMBER
 #undef SETTING_MEMBER_NUMBER

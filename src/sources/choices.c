@@ -4,6 +4,6 @@
 
 const struct source_choices *source_choices(const struct target *target)
 {
-	static const struct source_choices usual;
-	return target && target->choices ? target->choices : &usual;
+	static const struct source_choices standard;
+	return target && target->choices ? target->choices : &standard;
 }

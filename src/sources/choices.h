@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CHOSEN_EVENTS_MOST = 16, STACKS_HZ_LOOKED_AT = 100 };
+enum { CHOSEN_EVENTS_MAX = 16, STACKS_HZ_LOOKED_AT = 100 };
 
 struct source_choices {
 	bool no_nvml;          /* gpu: nvml: false, or --no-nvml */
@@ -19,7 +19,7 @@ struct source_choices {
 	const char *sys_root;   /* NULL: /sys */
 	const char *dev_root;   /* NULL: /dev */
 	unsigned event_count;   /* counters: events: as libpfm4 names them; 0 = the usual ones */
-	const char *events[CHOSEN_EVENTS_MOST];
+	const char *events[CHOSEN_EVENTS_MAX];
 	double stacks_hz;            /* looks a second at the Python stacks of each process; 0 = none */
 	_Atomic bool wants_stacks;   /* somebody looks at them (view 7): then more often */
 	_Atomic bool wants_counters; /* somebody looks at the CPU counters (view 9, --counters): before that none is opened,

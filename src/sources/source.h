@@ -27,12 +27,12 @@ struct source {
 	/* Between two readings, and right after each: appends what would be lost before the next one, and nothing else (it
 	 * comes into the same set). Returns when it is to be called again; INT64_MAX: not before the next reading. NULL:
 	 * nothing of it gets lost. */
-	int64_t (*look)(void *state, int64_t now_ns, struct sample_set *out);
+	int64_t (*sample)(void *state, int64_t now_ns, struct sample_set *out);
 	/* Why the last read failed; NULL: its status says it. */
 	void (*explain)(const void *state, struct reason *out);
 	/* Appends all that was told before and still stands, but for figures, processes, instances and what is missing: of
 	 * these the collector keeps account. NULL: there is nothing else. */
-	enum status (*tell_all)(void *state, int64_t now_ns, struct sample_set *out);
+	enum status (*emit_all)(void *state, int64_t now_ns, struct sample_set *out);
 	void (*close)(void *state);
 };
 

@@ -19,7 +19,7 @@
 #include "ui/core/plot.h"
 #include "ui/terminal/terminal.h"
 
-enum { WIDTH = 200, HEIGHT = 50, POINTS = 2 * WIDTH, WARM_UP = 5, ROUNDS_MOST = 16 };
+enum { WIDTH = 200, HEIGHT = 50, POINTS = 2 * WIDTH, WARM_UP = 5, ROUNDS_MAX = 16 };
 
 enum scene { EVERY_CELL, MOVING_LINE, UNCHANGED };
 enum drawer { OURS, NCURSES, NCURSES_PIPED };
@@ -188,7 +188,7 @@ static void print_row(
 
 static bool compare_scene(enum scene scene, const char *name, int rounds, int frames, struct result *shared)
 {
-	double ratios[ROUNDS_MOST], ours[ROUNDS_MOST], theirs[ROUNDS_MOST], piped[ROUNDS_MOST];
+	double ratios[ROUNDS_MAX], ours[ROUNDS_MAX], theirs[ROUNDS_MAX], piped[ROUNDS_MAX];
 	char claim[96], anchor[96];
 	for (int i = 0; i < rounds; i++) {
 		for (int drawer = OURS; drawer <= NCURSES_PIPED; drawer++)

@@ -90,7 +90,7 @@ static void time_threads(const struct perf_plan *plan, const struct perf_opener 
 	unsigned groups = plan->group_count, counters = plan->counter_count;
 	size_t counted = 0;
 	for (unsigned round = 0; round < rounds; round++) {
-		struct perf_threads *threads = perf_threads_new(plan, opener, PERF_DESCRIPTORS_MOST);
+		struct perf_threads *threads = perf_threads_new(plan, opener, PERF_DESCRIPTORS_MAX);
 		if (!threads)
 			return;
 		int64_t begin_ns = clock_thread_cpu_ns();

@@ -74,7 +74,7 @@ int main(int argc, char **argv)
 	struct timeline_state seen;
 	do {
 		usleep(2000);
-		timeline_look(timeline, &seen);
+		timeline_read(timeline, &seen);
 	} while (!seen.is_whole);
 	report("outline of the whole, no rules", seconds_since(from_ns), hours);
 	timeline_stop(timeline);

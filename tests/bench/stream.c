@@ -23,7 +23,7 @@
 #include "src/samples/stream.h"
 #include "src/sources/synthetic/synthetic.h"
 
-enum { READINGS_A_SECOND = 5, SETS_MOST = 256, REPEATS = 16, MOMENTS = 20 };
+enum { READINGS_A_SECOND = 5, SETS_MAX = 256, REPEATS = 16, MOMENTS = 20 };
 #define START_NS (INT64_C(100000) * NS_PER_S)
 
 static void die(const char *what)
@@ -38,8 +38,8 @@ struct making {
 	FILE *file;
 	struct stream_writer writer;
 	struct buffer out;
-	uint64_t offset, told_bytes, bytes;
-	int64_t told_ns;
+	uint64_t offset, emitted_bytes, bytes;
+	int64_t emitted_ns;
 	struct stream_place *places;
 	size_t place_count;
 };
@@ -60,7 +60,7 @@ static void put_dictionary(
 	struct sample_set set = SAMPLE_SET_INIT;
 	set.time_ns = now_ns;
 	if (ledger)
-		ledger_tell(ledger, now_ns, &set);
+		ledger_emit(ledger, now_ns, &set);
 	for (size_t i = 0; i < first->count; i++) {
 		struct record *record =
 			first->records[i].kind < RECORD_RUN_OPENED && ledger ? NULL : sample_set_add(&set, RECORD_MARK, 0, now_ns);
@@ -69,10 +69,10 @@ static void put_dictionary(
 	}
 	making->places[making->place_count++] = (struct stream_place){ making->offset, making->writer.number, now_ns };
 	stream_write_set(&making->writer, BLOCK_DICTIONARY, &set, &making->out);
-	making->told_bytes = making->out.length;
+	making->emitted_bytes = making->out.length;
 	put(making);
 	making->bytes = 0;
-	making->told_ns = now_ns;
+	making->emitted_ns = now_ns;
 	sample_set_release(&set);
 }
 
@@ -94,19 +94,19 @@ static int make(const char *path, double seconds)
 	stream_write_header(&making.writer, &header, &making.out);
 	put(&making);
 	first.time_ns = START_NS;
-	synthetic_tell(run, START_NS, &first);
+	synthetic_emit(run, START_NS, &first);
 	ledger_note(ledger, &first, 0);
 	put_dictionary(&making, &first, NULL, START_NS);
 	for (int64_t i = 1; i <= (int64_t)(seconds * READINGS_A_SECOND); i++) {
 		sample_set_clear(&set);
 		set.time_ns = START_NS + i * NS_PER_S / READINGS_A_SECOND;
-		synthetic_tell(run, set.time_ns, &set);
+		synthetic_emit(run, set.time_ns, &set);
 		ledger_note(ledger, &set, 0);
 		records += set.count;
 		stream_write_set(&making.writer, BLOCK_TICK, &set, &making.out);
 		put(&making);
-		int64_t since_ns = set.time_ns - making.told_ns;
-		if (since_ns >= 60 * NS_PER_S || (since_ns >= NS_PER_S && making.bytes >= 4 * making.told_bytes))
+		int64_t since_ns = set.time_ns - making.emitted_ns;
+		if (since_ns >= 60 * NS_PER_S || (since_ns >= NS_PER_S && making.bytes >= 4 * making.emitted_bytes))
 			put_dictionary(&making, &first, ledger, set.time_ns);
 	}
 	stream_write_index(&making.writer, making.places, making.place_count, making.offset, set.time_ns, &making.out);
@@ -231,11 +231,11 @@ static int json(const char *path)
 
 static int codec(const char *path, int rounds)
 {
-	static struct sample_set sets[SETS_MOST];
+	static struct sample_set sets[SETS_MAX];
 	size_t length, count = 0, records = 0;
 	char *bytes = read_file(path, &length);
 	struct stream_reader *reader = open_reader(bytes, length);
-	while (count < SETS_MOST && next_tick(reader, &sets[count]))
+	while (count < SETS_MAX && next_tick(reader, &sets[count]))
 		records += sets[count++].count;
 	stream_reader_free(reader);
 	struct stream_writer writer = { 0 };
@@ -358,7 +358,7 @@ static bool read_to(int fd, uint64_t offset, const unsigned char *head, size_t h
 
 static int find(const char *path)
 {
-	static unsigned char head[65536], index[STREAM_PAYLOAD_MOST + STREAM_BLOCK_HEAD];
+	static unsigned char head[65536], index[STREAM_PAYLOAD_MAX + STREAM_BLOCK_HEAD];
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stream_block block;
 	ssize_t got = pread(fd, head, sizeof head, 0);

@@ -270,7 +270,7 @@ EXPORT int nvmlDeviceGetTemperature(struct nvml_device *device, unsigned sensor,
 EXPORT int nvmlDeviceGetTemperatureThreshold(struct nvml_device *device, unsigned which, unsigned *out)
 {
 	BEGIN(device);
-	return which == NVML_THRESHOLD_GPU_MOST ? fake_give32(device, FAKE_temperature_limit, 1, out) : NVML_NOT_SUPPORTED;
+	return which == NVML_THRESHOLD_GPU_MAX ? fake_give32(device, FAKE_temperature_limit, 1, out) : NVML_NOT_SUPPORTED;
 }
 
 EXPORT int nvmlDeviceGetClockInfo(struct nvml_device *device, unsigned clock, unsigned *out)

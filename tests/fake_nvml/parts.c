@@ -114,7 +114,7 @@ EXPORT int nvmlGpmMetricsGet(struct nvml_gpm *ask)
 		{ 61, FAKE_gpm_nvlink_sent },
 	};
 	BEGIN(NULL);
-	if (ask->version != 1 || ask->count > NVML_GPM_METRICS_MOST ||
+	if (ask->version != 1 || ask->count > NVML_GPM_METRICS_MAX ||
 		(script.time_s < 0 && ask->to->taken_s - ask->from->taken_s < 0.1))
 		return NVML_INVALID;
 	for (unsigned i = 0; i < ask->count; i++) {
@@ -124,7 +124,7 @@ EXPORT int nvmlGpmMetricsGet(struct nvml_gpm *ask)
 				ask->values[i].code = fake_figure(sampled, table[n].which, &ask->values[i].value);
 	}
 	/* Drivers write to the end of the array that their version has. */
-	ask->values[NVML_GPM_METRICS_MOST - 1].code = NVML_NOT_SUPPORTED;
+	ask->values[NVML_GPM_METRICS_MAX - 1].code = NVML_NOT_SUPPORTED;
 	return 0;
 }
 #endif

@@ -99,7 +99,7 @@ static bool take(void)
 }
 
 /* A thread of a busy machine may wait long; a hanging driver would make it far longer than this. */
-#define PAUSE_MOST_NS (SILENCE_NS / 2)
+#define PAUSE_MAX_NS (SILENCE_NS / 2)
 
 static const struct record *ck_missing(void)
 {
@@ -132,7 +132,7 @@ START_TEST(a_driver_that_hangs_at_the_start_delays_nothing_and_is_tried_again)
 	ck_words(ck_missing(), "the GPU reader said nothing for");
 	fake_gpus_say(&gpus, "");
 	ck_figures();
-	ck_assert_msg(longest_ns < PAUSE_MOST_NS, "%g ms", (double)longest_ns / 1e6);
+	ck_assert_msg(longest_ns < PAUSE_MAX_NS, "%g ms", (double)longest_ns / 1e6);
 }
 END_TEST
 
@@ -144,7 +144,7 @@ START_TEST(a_driver_that_hangs_while_it_is_read_is_killed_and_tried_again)
 	ck_words(ck_missing(), "the GPU reader said nothing for");
 	fake_gpus_say(&gpus, "");
 	ck_figures();
-	ck_assert_msg(longest_ns < PAUSE_MOST_NS, "%g ms", (double)longest_ns / 1e6);
+	ck_assert_msg(longest_ns < PAUSE_MAX_NS, "%g ms", (double)longest_ns / 1e6);
 }
 END_TEST
 
@@ -194,7 +194,7 @@ START_TEST(a_driver_that_lies_gives_no_figure)
 		"99\nwidth 1000\n"
 		"process 0 compute none 900\nprocess 4294967295 compute none 101\nsample 4294967295 4000000000 -1000\n");
 	ck_start();
-	bool is_told = false;
+	bool is_emitted = false;
 	for (int i = 0; i < 100; i++) {
 		if (!take())
 			continue;
@@ -207,13 +207,13 @@ START_TEST(a_driver_that_lies_gives_no_figure)
 			ck_assert(record->kind != RECORD_GPU_PROCESSES || record->gpu_processes.count == 0);
 			if (record->kind != RECORD_GPU)
 				continue;
-			is_told = true;
+			is_emitted = true;
 			ck_assert(!strchr(record->gpu->name, '\033') && !strchr(record->gpu->driver, '\033') &&
 				!strchr(record->gpu->uuid, '\302'));
 			ck_assert_str_eq(record->gpu->pci, "");
 		}
 	}
-	ck_assert(is_told);
+	ck_assert(is_emitted);
 }
 END_TEST
 

@@ -124,13 +124,13 @@ static void reuse_a_number(void *argument)
 	ck_assert_int_eq(target_refresh(&target), STATUS_END);
 	ck_assert_uint_eq(target.member_count, 0);
 	struct sample_set set = SAMPLE_SET_INIT;
-	struct target kept = target;
+	struct target retained = target;
 	target = early;
 	read_once(&set);
 	ck_assert(isnan(set_figure(&set, METRIC_PROCESS_RESIDENT, pid)));
 	sample_set_release(&set);
 	target_close(&target);
-	target_close(&kept);
+	target_close(&retained);
 	kill(stranger, SIGKILL);
 }
 

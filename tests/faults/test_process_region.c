@@ -269,7 +269,7 @@ START_TEST(hostile_bytes_hurt_nobody)
 	int fd = open(path, O_RDWR);
 	ck_assert_int_eq(fstat(fd, &file), 0);
 	uint64_t *words = mmap(NULL, (size_t)file.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	size_t count = (size_t)file.st_size / sizeof *words, told = 0;
+	size_t count = (size_t)file.st_size / sizeof *words, emitted = 0;
 	open_source(child.pid);
 	for (int i = 0; i < 40; i++) {
 		for (int k = 0; k < 200; k++) {
@@ -289,9 +289,9 @@ START_TEST(hostile_bytes_hurt_nobody)
 			if (record->kind == RECORD_BATCH_END)
 				ck_assert(record->batch.begin_ns <= record->time_ns);
 		}
-		told += set.count;
+		emitted += set.count;
 	}
-	ck_assert_uint_gt(told, 1000);
+	ck_assert_uint_gt(emitted, 1000);
 	munmap(words, (size_t)file.st_size);
 	close(fd);
 	child_kill(&child);

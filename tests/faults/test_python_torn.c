@@ -16,7 +16,7 @@
 #include "src/sources/python/counters/py_counter.h"
 #include "tests/support/suite.h"
 
-enum { OPENINGS = 4, LOOKS = 1500, EVERYTHING_EACH = 10, POLL_EACH = 5 };
+enum { OPENINGS = 4, SAMPLES = 1500, EVERYTHING_EACH = 10, POLL_EACH = 5 };
 
 static unsigned torn_per_mille;
 static uint64_t seed;
@@ -107,7 +107,7 @@ struct seen {
 	size_t looks, lines, counted, stacks;
 };
 
-static void look_at_all(int fd, unsigned per_mille, struct seen *seen)
+static void sample_all(int fd, unsigned per_mille, struct seen *seen)
 {
 	struct py_process *process;
 	struct py_stacks stacks = { 0 };
@@ -119,7 +119,7 @@ static void look_at_all(int fd, unsigned per_mille, struct seen *seen)
 		torn_per_mille = per_mille;
 		if (status != STATUS_OK)
 			continue;
-		seen->stacks += py_look(process, &stacks, &why_not) == STATUS_OK && stacks.frame_count > 0;
+		seen->stacks += py_reading(process, &stacks, &why_not) == STATUS_OK && stacks.frame_count > 0;
 		py_close(process);
 	}
 	py_stacks_release(&stacks);
@@ -131,7 +131,7 @@ static void look(struct py_sampler *sampler, struct py_counter *counter, size_t 
 	const struct py_counted *counted;
 	size_t count;
 	int64_t now_ns = clock_monotonic_ns();
-	if (py_sampler_look(sampler, now_ns, &sample) == STATUS_OK) {
+	if (py_sampler_sample(sampler, now_ns, &sample) == STATUS_OK) {
 		seen->looks++;
 		for (size_t i = 0; i < sample.count; i++)
 			seen->lines += sample.sites[i].line > 0 && strlen(sample.sites[i].known->code.file) > 0;
@@ -142,7 +142,7 @@ static void look(struct py_sampler *sampler, struct py_counter *counter, size_t 
 			seen->counted += strlen(counted[i].file) > 0 && counted[i].yielded > 0;
 }
 
-static struct seen look_long(unsigned per_mille)
+static struct seen sample_long(unsigned per_mille)
 {
 	struct seen seen = { 0 };
 	int fd = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -154,10 +154,10 @@ static struct seen look_long(unsigned per_mille)
 		ck_assert_int_eq(py_sampler_open(python, fd, &sampler, &why_not), STATUS_OK);
 		ck_assert_int_eq(py_counter_open(py_sampler_process(sampler), &counter, &why_not), STATUS_OK);
 		torn_per_mille = per_mille;
-		for (size_t i = 0; i < LOOKS; i++) {
+		for (size_t i = 0; i < SAMPLES; i++) {
 			look(sampler, counter, i, &seen);
 			if (i % EVERYTHING_EACH == 0)
-				look_at_all(fd, per_mille, &seen);
+				sample_all(fd, per_mille, &seen);
 		}
 		py_counter_close(counter);
 		py_sampler_close(sampler);
@@ -168,8 +168,8 @@ static struct seen look_long(unsigned per_mille)
 
 START_TEST(a_whole_one_is_seen)
 {
-	struct seen seen = look_long(0);
-	ck_assert_uint_gt(seen.looks, OPENINGS * LOOKS / 2);
+	struct seen seen = sample_long(0);
+	ck_assert_uint_gt(seen.looks, OPENINGS * SAMPLES / 2);
 	ck_assert_uint_ge(seen.lines, seen.looks);
 	ck_assert_uint_gt(seen.counted, OPENINGS);
 	ck_assert_uint_gt(seen.stacks, OPENINGS);
@@ -179,10 +179,10 @@ END_TEST
 START_TEST(a_torn_one_leads_nowhere)
 {
 	static const unsigned per_mille[] = { 1, 5, 20, 100, 300 };
-	struct seen seen = look_long(per_mille[_i]);
+	struct seen seen = sample_long(per_mille[_i]);
 	/* With few torn words most is still seen. */
 	if (per_mille[_i] <= 5)
-		ck_assert_uint_gt(seen.looks, LOOKS);
+		ck_assert_uint_gt(seen.looks, SAMPLES);
 }
 END_TEST
 

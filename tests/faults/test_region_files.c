@@ -116,7 +116,7 @@ END_TEST
 
 START_TEST(a_replaced_file_is_noticed)
 {
-	char kept[256];
+	char retained[256];
 	struct region_location location = { .is_memfd = false };
 	struct stat file;
 	struct region *other;
@@ -125,8 +125,8 @@ START_TEST(a_replaced_file_is_noticed)
 	ck_assert_int_eq(stat(pm->path, &file), 0);
 	location.device = file.st_dev;
 	location.inode = file.st_ino;
-	snprintf(kept, sizeof kept, "%s.kept", pm->path);
-	ck_assert_int_eq(rename(pm->path, kept), 0);
+	snprintf(retained, sizeof retained, "%s.kept", pm->path);
+	ck_assert_int_eq(rename(pm->path, retained), 0);
 	int fd = open(pm->path, O_RDWR | O_CREAT | O_EXCL, 0600);
 	ck_assert_int_eq(ftruncate(fd, 1 << 20), 0);
 	close(fd);

@@ -105,11 +105,11 @@ static void forbid_memfd(void)
 /* What pmtop_open says on standard error. */
 static size_t said(const struct pmtop_options *options, char *out, size_t size)
 {
-	int ends[2], kept = dup(STDERR_FILENO);
+	int ends[2], retained = dup(STDERR_FILENO);
 	ck_assert_int_eq(pipe(ends), 0);
 	dup2(ends[1], STDERR_FILENO);
 	ck_assert_ptr_null(pmtop_open("nothing", options));
-	dup2(kept, STDERR_FILENO);
+	dup2(retained, STDERR_FILENO);
 	close(ends[1]);
 	ssize_t length = read(ends[0], out, size - 1);
 	close(ends[0]);

@@ -160,7 +160,7 @@ START_TEST(damaged_file_gives_settings_or_a_line_never_a_crash)
 	size_t length = fread(text, 1, sizeof text, file), refused = 0;
 	fclose(file);
 	for (size_t at = 0; at < length * 9; at++) {
-		size_t kept = at < length ? at : length; /* every length, then every bit */
+		size_t retained = at < length ? at : length; /* every length, then every bit */
 		memcpy(damaged, text, length);
 		if (at >= length)
 			damaged[(at - length) / 8] ^= (char)(1 << (at - length) % 8);
@@ -169,7 +169,7 @@ START_TEST(damaged_file_gives_settings_or_a_line_never_a_crash)
 		settings.flag_mad = 7;
 		untouched = settings;
 		reason = (struct reason){ 0 };
-		enum status status = settings_parse(&settings, "c.yaml", damaged, kept, &reason);
+		enum status status = settings_parse(&settings, "c.yaml", damaged, retained, &reason);
 		if (status == STATUS_OK)
 			continue;
 		unsigned line = 0;

@@ -32,11 +32,11 @@ static void read_fdinfo(const char *text, size_t size)
 	check_memory(fdinfo_own_memory(&old));
 	check_memory(fdinfo_machine_memory(&old));
 	for (unsigned i = 0; is_both && i < old.engine_count && i < now.engine_count; i++) {
-		struct fdinfo_engine kept = old.engines[i];
-		double busy = fdinfo_busy(&kept, &now.engines[i], 1e9);
+		struct fdinfo_engine retained = old.engines[i];
+		double busy = fdinfo_busy(&retained, &now.engines[i], 1e9);
 		must(isnan(busy) || (busy >= 0 && busy <= 1));
-		fdinfo_keep_larger(&kept, &now.engines[i]);
-		must(kept.busy_ns >= old.engines[i].busy_ns && kept.capacity > 0);
+		fdinfo_keep_larger(&retained, &now.engines[i]);
+		must(retained.busy_ns >= old.engines[i].busy_ns && retained.capacity > 0);
 	}
 }
 

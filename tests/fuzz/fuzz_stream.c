@@ -53,9 +53,9 @@ static void make_recording(void)
 		sample_set_clear(&set);
 		set.time_ns = START_NS + i * NS_PER_S / 2;
 		if (i % 4 == 3)
-			ledger_tell(ledger, set.time_ns, &set);
+			ledger_emit(ledger, set.time_ns, &set);
 		else
-			synthetic_tell(run, set.time_ns, &set);
+			synthetic_emit(run, set.time_ns, &set);
 		ledger_note(ledger, &set, 0);
 		stream_write_set(&writer, i % 4 == 3 || !i ? BLOCK_DICTIONARY : BLOCK_TICK, &set, &recording);
 	}

@@ -18,15 +18,15 @@
 
 #include "src/samples/stream.h"
 
-enum { WORDS_MOST = 12, NAMES_MOST = 64 };
+enum { WORDS_MAX = 12, NAMES_MAX = 64 };
 
 static struct stream_writer writer;
 static struct sample_set set;
 static struct buffer out;
 static bool is_begun;
-static char names[NAMES_MOST][64];
+static char names[NAMES_MAX][64];
 static unsigned name_count;
-static char *words[WORDS_MOST];
+static char *words[WORDS_MAX];
 
 static int64_t number(unsigned i)
 {
@@ -57,7 +57,7 @@ static uint32_t name(unsigned i)
 	unsigned id = 0;
 	while (id < name_count && strcmp(names[id], words[i]) != 0)
 		id++;
-	if (id == NAMES_MOST)
+	if (id == NAMES_MAX)
 		abort();
 	if (id == name_count)
 		snprintf(names[name_count++], sizeof names[0], "%s", words[i]);
@@ -207,7 +207,7 @@ static void take_line(char *line)
 {
 	unsigned count = 0;
 	memset(words, 0, sizeof words);
-	for (char *word = strtok(line, " \n"); word && count < WORDS_MOST - 1; word = strtok(NULL, " \n"))
+	for (char *word = strtok(line, " \n"); word && count < WORDS_MAX - 1; word = strtok(NULL, " \n"))
 		words[count++] = word;
 	for (size_t i = 0; count && i < sizeof kinds / sizeof *kinds; i++)
 		if (strcmp(kinds[i].word, words[0]) == 0) {

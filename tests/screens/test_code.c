@@ -56,20 +56,20 @@ static const struct {
 	{ WORKERS, 19, 14, 982, NULL, 910 },
 };
 
-static void tell_group(struct sample_set *set, uint32_t id, int64_t time_ns, double seconds, double hz)
+static void emit_group(struct sample_set *set, uint32_t id, int64_t time_ns, double seconds, double hz)
 {
 	struct record *record = sample_set_add(set, RECORD_CODE_GROUP, 0, time_ns);
 	record->code_group.id = id;
 	record->code_group.pid = TRAINER;
 	record->code_group.is_workers = id == WORKERS;
 	record->code_group.python = "3.11.7";
-	record->code_group.looks = (uint64_t)(seconds * hz);
+	record->code_group.samples = (uint64_t)(seconds * hz);
 	record->code_group.partial = 0;
 	record->code_group.hz = hz;
 	record->code_group.total_ns = (uint64_t)(seconds * 1e9);
 }
 
-static void tell_nodes(struct sample_set *set, int64_t time_ns)
+static void emit_nodes(struct sample_set *set, int64_t time_ns)
 {
 	for (uint32_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
 		struct record *record = sample_set_add(set, RECORD_CODE, 0, time_ns);
@@ -105,10 +105,10 @@ static void play(struct stage *stage, double until_s, int width, int height)
 		sample_set_clear(&set);
 		set.time_ns = stage->begin_ns + (int64_t)(at_s * (double)NS_PER_S);
 		set.source = "stacks";
-		tell_group(&set, MAIN, set.time_ns, at_s, 100);
-		tell_group(&set, WORKERS, set.time_ns, at_s, 100);
+		emit_group(&set, MAIN, set.time_ns, at_s, 100);
+		emit_group(&set, WORKERS, set.time_ns, at_s, 100);
 		if (at_s < 1)
-			tell_nodes(&set, set.time_ns);
+			emit_nodes(&set, set.time_ns);
 		for (uint32_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
 			struct record *record = sample_set_add(&set, RECORD_CODE_TIME, 0, set.time_ns);
 

@@ -29,20 +29,23 @@ static void expect_picture(
 	stage_close(&stage);
 }
 
-static const struct counts usual = { .counted_ratio = 0.62 };
+static const struct counts baseline = { .counted_ratio = 0.62 };
 
-START_TEST(counters_at_120_columns) { expect_picture(&usual, 120, 40, CHARSET_BRAILLE, "9jjjjjj", "counters_120x40"); }
+START_TEST(counters_at_120_columns)
+{
+	expect_picture(&baseline, 120, 40, CHARSET_BRAILLE, "9jjjjjj", "counters_120x40");
+}
 END_TEST
-START_TEST(counters_at_80_columns) { expect_picture(&usual, 80, 24, CHARSET_BRAILLE, "9", "counters_80x24"); }
+START_TEST(counters_at_80_columns) { expect_picture(&baseline, 80, 24, CHARSET_BRAILLE, "9", "counters_80x24"); }
 END_TEST
-START_TEST(counters_at_200_columns) { expect_picture(&usual, 200, 60, CHARSET_BRAILLE, "9j", "counters_200x60"); }
+START_TEST(counters_at_200_columns) { expect_picture(&baseline, 200, 60, CHARSET_BRAILLE, "9j", "counters_200x60"); }
 END_TEST
 START_TEST(counters_where_there_is_hardly_room)
 {
-	expect_picture(&usual, 40, 10, CHARSET_BRAILLE, "9", "counters_40x10");
+	expect_picture(&baseline, 40, 10, CHARSET_BRAILLE, "9", "counters_40x10");
 }
 END_TEST
-START_TEST(counters_in_ascii) { expect_picture(&usual, 80, 24, CHARSET_ASCII, "9", "counters_80x24_ascii"); }
+START_TEST(counters_in_ascii) { expect_picture(&baseline, 80, 24, CHARSET_ASCII, "9", "counters_80x24_ascii"); }
 END_TEST
 
 START_TEST(without_the_cpus_own_the_kernels_are_shown_and_why)
@@ -78,7 +81,7 @@ START_TEST(the_chosen_event_is_plotted)
 {
 	struct stage stage;
 	int x, y;
-	play(&stage, &usual, 120, 40);
+	play(&stage, &baseline, 120, 40);
 	stage_type(&stage, "9");
 	ck_assert(stage_shows(&stage, "CPU time"));
 	stage_type(&stage, "jj");
@@ -95,7 +98,7 @@ START_TEST(what_is_written_is_each_event_of_all_and_of_each_process)
 {
 	struct buffer csv = BUFFER_INIT;
 	struct stage stage;
-	play(&stage, &usual, 80, 24);
+	play(&stage, &baseline, 80, 24);
 	stage_type(&stage, "9");
 	ck_assert(screen_write(stage.screen, &csv));
 	ck_assert_ptr_eq(
@@ -113,7 +116,7 @@ START_TEST(no_size_does_harm)
 	struct stage stage;
 	story_options_default(&options);
 	stage_open(&stage, &options, 80, 24);
-	counts_play(&usual, &stage, 20);
+	counts_play(&baseline, &stage, 20);
 	stage_type(&stage, "9");
 	for (int width = 1; width <= 210; width += width < 45 ? 4 : 11)
 		for (int height = 1; height <= 62; height += height < 24 ? 3 : 9) {

@@ -399,14 +399,14 @@ static bool is_same_picture(const struct canvas *a, const struct canvas *b, int 
 START_TEST(panels_stand_for_half_a_second_and_the_plot_moves)
 {
 	struct story_options options = long_run();
-	struct canvas kept = { 0 };
+	struct canvas retained = { 0 };
 	struct stage stage;
 	struct screen *screen;
 	bool stood = false;
 	options.period_ns = NS_PER_S / 10;
 	stage_open(&stage, &options, 200, 60);
 	screen = screen_new(stage.model, &stage.alerts, &stage.settings);
-	ck_assert(canvas_resize(&kept, 200, 60));
+	ck_assert(canvas_resize(&retained, 200, 60));
 	for (int frame = 0; frame <= 50; frame++) {
 		int64_t realtime_ns;
 
@@ -414,23 +414,23 @@ START_TEST(panels_stand_for_half_a_second_and_the_plot_moves)
 		stage.model->processes[0].cpu_ratio = frame / 100.0;
 		stage_draw(&stage);
 		realtime_ns = INT64_C(1795183200) * NS_PER_S + stage.model->now_ns - stage.begin_ns;
-		screen_draw(screen, &kept, realtime_ns, NS_PER_S / 2);
+		screen_draw(screen, &retained, realtime_ns, NS_PER_S / 2);
 		/* The progress, and the plot below its title. */
-		ck_assert_msg(
-			is_same_picture(&kept, &stage.canvas, 2, 6, 100) && is_same_picture(&kept, &stage.canvas, 7, 18, 100),
+		ck_assert_msg(is_same_picture(&retained, &stage.canvas, 2, 6, 100) &&
+				is_same_picture(&retained, &stage.canvas, 7, 18, 100),
 			"frame %d: the plot stands", frame);
 		if (frame % 5 == 0)
-			ck_assert_msg(is_same_picture(&kept, &stage.canvas, 0, 60, 200), "frame %d is not whole", frame);
+			ck_assert_msg(is_same_picture(&retained, &stage.canvas, 0, 60, 200), "frame %d is not whole", frame);
 		else
-			stood |= !is_same_picture(&kept, &stage.canvas, 0, 60, 200);
+			stood |= !is_same_picture(&retained, &stage.canvas, 0, 60, 200);
 	}
 	ck_assert(stood);
 	stage_play(&stage, 25.2);
-	screen_key(screen, (struct key_event){ .key = 'j' }, &kept);
-	screen_draw(screen, &kept, INT64_C(1795183200) * NS_PER_S + stage.model->now_ns - stage.begin_ns, NS_PER_S / 2);
-	ck_assert_msg(is_same_picture(&kept, &stage.canvas, 0, 60, 200), "after a key");
+	screen_key(screen, (struct key_event){ .key = 'j' }, &retained);
+	screen_draw(screen, &retained, INT64_C(1795183200) * NS_PER_S + stage.model->now_ns - stage.begin_ns, NS_PER_S / 2);
+	ck_assert_msg(is_same_picture(&retained, &stage.canvas, 0, 60, 200), "after a key");
 	screen_free(screen);
-	canvas_release(&kept);
+	canvas_release(&retained);
 	stage_close(&stage);
 }
 END_TEST

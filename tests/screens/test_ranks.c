@@ -2,12 +2,12 @@
 #include <stdlib.h>
 
 #include "src/base/clock.h"
-#include "tests/support/band.h"
+#include "tests/support/rank_group.h"
 #include "tests/support/stage.h"
 #include "tests/support/suite.h"
 
 static struct stage stage;
-static struct band band;
+static struct rank_group rank_group;
 
 static void setup(void)
 {
@@ -17,18 +17,18 @@ static void setup(void)
 	options.workers = 0;
 	stage_open(&stage, &options, 120, 40);
 	stage_play(&stage, 0.1);
-	band_open(&band, stage.model, stage.begin_ns);
+	rank_group_open(&rank_group, stage.model, stage.begin_ns);
 }
 
 static void teardown(void)
 {
-	band_close(&band);
+	rank_group_close(&rank_group);
 	stage_close(&stage);
 }
 
 static void show(double at_s)
 {
-	band_apply(&band, at_s);
+	rank_group_apply(&rank_group, at_s);
 	alerts_update(&stage.alerts, stage.model, &stage.settings);
 	stage_draw(&stage);
 }
@@ -37,13 +37,13 @@ static void show(double at_s)
 static void train(unsigned count, unsigned slow, size_t steps)
 {
 	for (unsigned i = 0; i < count; i++) {
-		unsigned rank = band_add(&band, i, count, "a", 48213 + (int)i);
+		unsigned rank = rank_group_add(&rank_group, i, count, "a", 48213 + (int)i);
 
 		for (size_t k = 0; k < steps; k++)
-			band_step(&band, rank,
-				i == slow ? (struct band_step){ 0.081, 0.06, 0.05, 0, 0.009 }
-						  : (struct band_step){ 0.02, 0.06, 0.111, 0, 0.009 });
-		band_figure(&band, 1, METRIC_PROCESS_RESIDENT, 48213 + (int)i, 1.2e9 + 1e7 * i);
+			rank_group_step(&rank_group, rank,
+				i == slow ? (struct rank_group_step){ 0.081, 0.06, 0.05, 0, 0.009 }
+						  : (struct rank_group_step){ 0.02, 0.06, 0.111, 0, 0.009 });
+		rank_group_figure(&rank_group, 1, METRIC_PROCESS_RESIDENT, 48213 + (int)i, 1.2e9 + 1e7 * i);
 	}
 }
 
@@ -72,8 +72,8 @@ START_TEST(of_64_the_slowest_and_the_stopped_one_are_always_shown)
 {
 	train(64, 37, 40);
 	for (unsigned i = 0; i < 64; i++)
-		band_hang(&band, i, BAND_BACKWARD);
-	band_figure(&band, 9, METRIC_PROCESS_STATE, 48213 + 50, 'T');
+		rank_group_hang(&rank_group, i, RANK_GROUP_BACKWARD);
+	rank_group_figure(&rank_group, 9, METRIC_PROCESS_STATE, 48213 + 50, 'T');
 	show(25);
 	stage_expect(&stage, "ranks_of_64_120x40");
 	stage_resize(&stage, 200, 60);
@@ -87,8 +87,8 @@ END_TEST
 START_TEST(a_killed_rank_is_named_with_its_time)
 {
 	train(2, 1, 60);
-	band_hang(&band, 0, BAND_BACKWARD);
-	band_end(&band, 1, 12.3, true);
+	rank_group_hang(&rank_group, 0, RANK_GROUP_BACKWARD);
+	rank_group_end(&rank_group, 1, 12.3, true);
 	show(40);
 	ck_assert(stage_shows(&stage, "⚠ rank 1 killed"));
 	ck_assert(stage_shows(&stage, "ended 14:00:12 (killed)"));
@@ -101,9 +101,9 @@ END_TEST
 
 START_TEST(brackets_choose_ranks_in_their_order)
 {
-	band_add(&band, 1, 3, "a", 48214);
-	band_add(&band, 2, 3, "a", 48215);
-	band_add(&band, 0, 3, "a", 48216);
+	rank_group_add(&rank_group, 1, 3, "a", 48214);
+	rank_group_add(&rank_group, 2, 3, "a", 48215);
+	rank_group_add(&rank_group, 0, 3, "a", 48216);
 	show(1);
 	ck_assert(stage_shows(&stage, "rank 0/3"));
 	stage_type(&stage, "]");
@@ -119,13 +119,13 @@ END_TEST
 
 START_TEST(the_rank_of_the_process_that_was_asked_for_is_shown_first)
 {
-	band_add(&band, 0, 2, "a", 999);
-	band_add(&band, 1, 2, "a", 48213); /* the target of the story */
+	rank_group_add(&rank_group, 0, 2, "a", 999);
+	rank_group_add(&rank_group, 1, 2, "a", 48213); /* the target of the story */
 	show(1);
 	ck_assert(stage_shows(&stage, "rank 1/2"));
 	ck_assert(stage_shows(&stage, "too few steps to compare the ranks"));
 	/* It ends, and with it what is watched: the picture stays with it. */
-	band_end(&band, 1, 2, true);
+	rank_group_end(&rank_group, 1, 2, true);
 	stage.model->target_ended = true;
 	show(2);
 	ck_assert(stage_shows(&stage, "rank 1/2"));
@@ -136,7 +136,7 @@ START_TEST(ranks_on_other_machines_are_counted)
 {
 	train(2, 5, 60);
 	for (unsigned i = 0; i < 2; i++) {
-		struct record *meta = sample_set_add(&band.set, RECORD_META, i, stage.begin_ns);
+		struct record *meta = sample_set_add(&rank_group.set, RECORD_META, i, stage.begin_ns);
 		meta->meta.key = "WORLD_SIZE";
 		meta->meta.value = "16";
 	}
@@ -148,9 +148,9 @@ END_TEST
 
 START_TEST(a_single_process_has_no_panel)
 {
-	unsigned rank = band_add(&band, 0, 1, "a", 48213);
+	unsigned rank = rank_group_add(&rank_group, 0, 1, "a", 48213);
 	for (int i = 0; i < 40; i++)
-		band_step(&band, rank, (struct band_step){ 0.02, 0.06, 0.1, 0, 0 });
+		rank_group_step(&rank_group, rank, (struct rank_group_step){ 0.02, 0.06, 0.1, 0, 0 });
 	show(8);
 	ck_assert(!stage_shows(&stage, "Ranks"));
 	ck_assert(!stage_shows(&stage, "slowest"));

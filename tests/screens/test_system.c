@@ -324,7 +324,7 @@ END_TEST
 
 static void make_hostile(struct model *model)
 {
-	for (int i = 0; i < DEVICES_MOST + 2 && model->system.disk_count < DEVICES_MOST; i++) {
+	for (int i = 0; i < DEVICES_MAX + 2 && model->system.disk_count < DEVICES_MAX; i++) {
 		struct device *disk = machine_add_disk(&model->system, "0123456789012345678901234567890123456789");
 
 		disk->busy_ratio = i % 3 == 0 ? 1e9 : i % 3 == 1 ? -1 : 0.5;

@@ -107,25 +107,25 @@ END_TEST
 /* -- warnings told by hand -- */
 
 /* Histories told by hand; no alert owns its own. */
-static struct series *told[ALERTS_MAX + 4];
-static size_t told_count;
+static struct series *emitted[ALERTS_MAX + 4];
+static size_t emitted_count;
 
 /* A figure that crossed its level, and by the end of `seconds` came down again. */
-static struct series *history_of(int64_t now_ns, double seconds, double least, double most)
+static struct series *history_of(int64_t now_ns, double seconds, double min, double max)
 {
 	struct series *series = series_new();
 	ck_assert_ptr_nonnull(series);
-	ck_assert_uint_lt(told_count, sizeof told / sizeof told[0]);
-	told[told_count++] = series;
+	ck_assert_uint_lt(emitted_count, sizeof emitted / sizeof emitted[0]);
+	emitted[emitted_count++] = series;
 	for (int i = 0; i <= 2 * (int)seconds; i++) {
 		double part = (double)i / (2 * seconds);
 
-		series_push(series, now_ns - (int64_t)((seconds - i / 2.0) * 1e9), part < 0.2 || part > 0.8 ? least : most);
+		series_push(series, now_ns - (int64_t)((seconds - i / 2.0) * 1e9), part < 0.2 || part > 0.8 ? min : max);
 	}
 	return series;
 }
 
-static struct alert *tell(
+static struct alert *emit(
 	struct stage *stage, const char *rule, enum severity severity, double raised_s, double cleared_s)
 {
 	struct alert *alert = &stage->alerts.list[stage->alerts.count++];
@@ -144,11 +144,11 @@ static struct alert *tell(
 }
 
 /* A busy disk that stands, and memory that was nearly used up for a while. */
-static void tell_two(struct stage *stage)
+static void emit_two(struct stage *stage)
 {
 	struct alert *disk, *memory;
 	alerts_release(&stage->alerts);
-	disk = tell(stage, "busy_disk", SEVERITY_CRITICAL, 240, -1);
+	disk = emit(stage, "busy_disk", SEVERITY_CRITICAL, 240, -1);
 	snprintf(disk->message, sizeof disk->message,
 		"disk nvme0n1 is busy 92 %% of the time, a read takes 14.1 ms (last 30 s)");
 	snprintf(disk->meaning, sizeof disk->meaning,
@@ -167,7 +167,7 @@ static void tell_two(struct stage *stage)
 		disk->advice[0], sizeof disk->advice[0], "num_workers is 4: try 8, for the disk answers many readers at once");
 	snprintf(disk->advice[1], sizeof disk->advice[1], "keep decoded items in memory, or the data set on a faster disk");
 	disk->advice_count = 2;
-	memory = tell(stage, "machine_memory", SEVERITY_WARNING, 200, 90);
+	memory = emit(stage, "machine_memory", SEVERITY_WARNING, 200, 90);
 	snprintf(memory->message, sizeof memory->message, "the machine's memory was used up to 91 %%");
 	memory->value = 0.62;
 	memory->level = 0.85;
@@ -175,42 +175,45 @@ static void tell_two(struct stage *stage)
 	memory->history = history_of(stage->model->now_ns, 240, 0.6, 0.91);
 }
 
-static void close_told(struct stage *stage)
+static void close_emitted(struct stage *stage)
 {
 	stage_close(stage);
-	while (told_count > 0)
-		series_free(told[--told_count]);
+	while (emitted_count > 0)
+		series_free(emitted[--emitted_count]);
 }
 
-static void expect_told(int width, int height, enum charset charset, const char *keys, const char *name)
+static void expect_emitted(int width, int height, enum charset charset, const char *keys, const char *name)
 {
 	struct stage stage;
 	play(&stage, width, height);
-	tell_two(&stage);
+	emit_two(&stage);
 	stage.canvas.charset = charset;
 	stage_type(&stage, keys);
 	stage_draw(&stage);
 	stage_expect(&stage, name);
-	close_told(&stage);
+	close_emitted(&stage);
 }
 
 START_TEST(the_evidence_stands_beside_the_list_where_there_is_room)
 {
-	expect_told(200, 60, CHARSET_BRAILLE, "8", "warnings_history_200x60");
+	expect_emitted(200, 60, CHARSET_BRAILLE, "8", "warnings_history_200x60");
 }
 END_TEST
 START_TEST(the_evidence_stands_below_the_words)
 {
-	expect_told(120, 40, CHARSET_BRAILLE, "8", "warnings_history_120x40");
+	expect_emitted(120, 40, CHARSET_BRAILLE, "8", "warnings_history_120x40");
 }
 END_TEST
-START_TEST(enter_shows_the_evidence_large) { expect_told(80, 24, CHARSET_BRAILLE, "8\r", "warnings_evidence_80x24"); }
+START_TEST(enter_shows_the_evidence_large)
+{
+	expect_emitted(80, 24, CHARSET_BRAILLE, "8\r", "warnings_evidence_80x24");
+}
 END_TEST
-START_TEST(the_evidence_in_ascii) { expect_told(80, 24, CHARSET_ASCII, "8\r", "warnings_evidence_80x24_ascii"); }
+START_TEST(the_evidence_in_ascii) { expect_emitted(80, 24, CHARSET_ASCII, "8\r", "warnings_evidence_80x24_ascii"); }
 END_TEST
 START_TEST(what_has_cleared_keeps_its_times)
 {
-	expect_told(120, 40, CHARSET_BRAILLE, "8j\r", "warnings_cleared_120x40");
+	expect_emitted(120, 40, CHARSET_BRAILLE, "8j\r", "warnings_cleared_120x40");
 }
 END_TEST
 
@@ -218,7 +221,7 @@ START_TEST(esc_leads_back_from_the_evidence)
 {
 	struct stage stage;
 	play(&stage, 80, 24);
-	tell_two(&stage);
+	emit_two(&stage);
 	stage_type(&stage, "8\r");
 	ck_assert(stage_shows(&stage, "─ Evidence ─"));
 	ck_assert(!stage_shows(&stage, "1 raised"));
@@ -227,7 +230,7 @@ START_TEST(esc_leads_back_from_the_evidence)
 	ck_assert_str_eq(screen_view_name(stage.screen), "Warnings");
 	stage_type(&stage, "\033");
 	ck_assert_str_eq(screen_view_name(stage.screen), "Overview");
-	close_told(&stage);
+	close_emitted(&stage);
 }
 END_TEST
 
@@ -236,7 +239,7 @@ START_TEST(the_selection_stays_with_its_warning)
 	struct stage stage;
 	struct alert first;
 	play(&stage, 80, 24);
-	tell_two(&stage);
+	emit_two(&stage);
 	stage_type(&stage, "8j\r");
 	ck_assert(stage_shows(&stage, "─ machine_memory ─"));
 	first = stage.alerts.list[0];
@@ -249,7 +252,7 @@ START_TEST(the_selection_stays_with_its_warning)
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "─ busy_disk ─"));
 	ck_assert(stage_shows(&stage, "1 raised"));
-	close_told(&stage);
+	close_emitted(&stage);
 }
 END_TEST
 
@@ -257,14 +260,14 @@ START_TEST(the_evidence_can_be_zoomed_to_all_that_is_kept)
 {
 	struct stage stage;
 	play(&stage, 80, 24);
-	tell_two(&stage);
+	emit_two(&stage);
 	stage_type(&stage, "8\r");
 	ck_assert(stage_shows(&stage, "▲ raised"));
 	stage_type(&stage, "+++++++++++");
 	ck_assert(stage_shows(&stage, "14:00:50"));
 	stage_type(&stage, "---------------");
 	ck_assert(stage_shows(&stage, "13:56:00"));
-	close_told(&stage);
+	close_emitted(&stage);
 }
 END_TEST
 
@@ -285,13 +288,13 @@ START_TEST(n_opens_the_batch_that_is_meant)
 	stage_type(&stage, "n");
 	ck_assert_str_eq(screen_view_name(stage.screen), "Batches");
 	ck_assert(stage_shows(&stage, "3/39 was slow"));
-	tell_two(&stage);
+	emit_two(&stage);
 	stage_type(&stage, "8");
 	stage_press(&stage, KEY_TO_HOME);
 	stage_type(&stage, "n");
 	ck_assert_str_eq(screen_view_name(stage.screen), "Warnings");
 	ck_assert(stage_shows(&stage, "this is about no batch of its own"));
-	close_told(&stage);
+	close_emitted(&stage);
 }
 END_TEST
 
@@ -340,7 +343,7 @@ START_TEST(each_kind_of_warning_has_its_plot)
 		ck_assert_msg(stage_shows(&stage, kinds[i].shows), "%s", kinds[i].search);
 		stage_type(&stage, "\033");
 	}
-	tell(&stage, "hand_made", SEVERITY_INFO, 5, -1);
+	emit(&stage, "hand_made", SEVERITY_INFO, 5, -1);
 	stage_press(&stage, KEY_TO_END);
 	stage_type(&stage, "\r");
 	ck_assert(stage_shows(&stage, "no plot belongs to this warning"));
@@ -354,7 +357,7 @@ static void make_hostile(struct stage *stage)
 {
 	for (int i = 0; i < 70 && stage->alerts.count < ALERTS_MAX; i++) {
 		struct alert *alert =
-			tell(stage, "a_rule_whose_name_is_so_long_that_no_title_has_room_for_it_and_then_some_more_of_it_ratio",
+			emit(stage, "a_rule_whose_name_is_so_long_that_no_title_has_room_for_it_and_then_some_more_of_it_ratio",
 				SEVERITY_CRITICAL, 1e9, i % 2 ? -1 : 5);
 
 		alert->run = (unsigned)i;
@@ -381,7 +384,7 @@ START_TEST(no_size_and_no_text_does_harm)
 {
 	struct stage stage;
 	play(&stage, 80, 24);
-	tell_two(&stage);
+	emit_two(&stage);
 	stage_type(&stage, "8");
 	for (int round = 0; round < 2; round++) {
 		for (int width = 1; width <= 210; width += width < 45 ? 4 : 11)
@@ -395,7 +398,7 @@ START_TEST(no_size_and_no_text_does_harm)
 			}
 		make_hostile(&stage);
 	}
-	close_told(&stage);
+	close_emitted(&stage);
 }
 END_TEST
 

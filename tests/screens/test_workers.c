@@ -12,7 +12,7 @@ static void play(struct stage *stage, double until_s, int width, int height)
 	story_options_default(&options);
 	options.epochs = 5;
 	options.batches = 1000;
-	options.has_told_workers = true;
+	options.has_emitted_workers = true;
 	stage_open(stage, &options, width, height);
 	stage_play(stage, until_s);
 }

@@ -26,7 +26,7 @@ static const struct {
 
 static struct fake_counter *counter_of(struct fake_perf *perf, int fd)
 {
-	return fd >= FIRST_FD && fd < FIRST_FD + FAKE_PERF_MOST && perf->counters[fd - FIRST_FD].is_open
+	return fd >= FIRST_FD && fd < FIRST_FD + FAKE_PERF_MAX && perf->counters[fd - FIRST_FD].is_open
 		? &perf->counters[fd - FIRST_FD]
 		: NULL;
 }
@@ -40,7 +40,7 @@ static int refusal(const struct fake_perf *perf, const struct perf_code *code, i
 		if (fits)
 			return perf->refusals[i].error;
 	}
-	return perf->is_user_only && !code->no_kernel ? EACCES : perf->open >= perf->open_most ? EMFILE : 0;
+	return perf->is_user_only && !code->no_kernel ? EACCES : perf->open >= perf->open_max ? EMFILE : 0;
 }
 
 static int open_counter(void *context, const struct perf_code *code, pid_t tid, int cpu, int group)
@@ -51,10 +51,10 @@ static int open_counter(void *context, const struct perf_code *code, pid_t tid, 
 	if (error)
 		return -error;
 	if (group >= 0 &&
-		(!leader || leader->tid != tid || (code->type != PERF_TYPE_SOFTWARE && leader->members >= perf->group_most)))
+		(!leader || leader->tid != tid || (code->type != PERF_TYPE_SOFTWARE && leader->members >= perf->group_max)))
 		return -EINVAL;
-	for (int tried = 0; tried < FAKE_PERF_MOST; tried++) {
-		int i = perf->next++ % FAKE_PERF_MOST;
+	for (int tried = 0; tried < FAKE_PERF_MAX; tried++) {
+		int i = perf->next++ % FAKE_PERF_MAX;
 		if (perf->counters[i].is_open)
 			continue;
 		perf->counters[i] = (struct fake_counter){
@@ -75,9 +75,9 @@ static ssize_t read_counter(void *context, int fd, void *out, size_t size)
 	struct perf_reading reading = { 0 };
 	if (!leader || leader->leader != fd)
 		return -EBADF;
-	for (int at = fd - FIRST_FD, tried = 0; tried < FAKE_PERF_MOST && reading.count < (uint64_t)leader->members;
-		 tried++, at = (at + 1) % FAKE_PERF_MOST)
-		if (perf->counters[at].is_open && perf->counters[at].leader == fd && reading.count < PERF_GROUP_MOST)
+	for (int at = fd - FIRST_FD, tried = 0; tried < FAKE_PERF_MAX && reading.count < (uint64_t)leader->members;
+		 tried++, at = (at + 1) % FAKE_PERF_MAX)
+		if (perf->counters[at].is_open && perf->counters[at].leader == fd && reading.count < PERF_GROUP_MAX)
 			reading.values[reading.count++] = (uint64_t)perf->counters[at].value;
 	reading.enabled_ns = leader->enabled_ns;
 	reading.running_ns = leader->running_ns;
@@ -114,8 +114,8 @@ void fake_perf_init(struct fake_perf *perf)
 {
 	memset(perf, 0, sizeof *perf);
 	perf->opener = (struct perf_opener){ open_counter, read_counter, close_counter, encode, perf };
-	perf->open_most = FAKE_PERF_MOST;
-	perf->group_most = 4;
+	perf->open_max = FAKE_PERF_MAX;
+	perf->group_max = 4;
 	perf->share = 1;
 }
 
@@ -139,7 +139,7 @@ double fake_perf_rate(const struct perf_code *code)
 
 void fake_perf_run(struct fake_perf *perf, int tid, double seconds)
 {
-	for (int i = 0; i < FAKE_PERF_MOST; i++) {
+	for (int i = 0; i < FAKE_PERF_MAX; i++) {
 		struct fake_counter *counter = &perf->counters[i];
 		double share = counter->code.type == PERF_TYPE_SOFTWARE ? 1 : perf->share;
 		if (!counter->is_open || counter->tid != tid)

@@ -8,7 +8,7 @@
 
 #include "src/sources/perf/perf_opener.h"
 
-enum { FAKE_PERF_MOST = 8192, FAKE_PERF_REFUSALS = 8, FAKE_PERF_ANY = -1000 };
+enum { FAKE_PERF_MAX = 8192, FAKE_PERF_REFUSALS = 8, FAKE_PERF_ANY = -1000 };
 
 struct fake_counter {
 	bool is_open;
@@ -21,9 +21,9 @@ struct fake_counter {
 struct fake_perf {
 	struct perf_opener opener;
 	unsigned open, opened, encoded; /* now; ever; names asked for */
-	unsigned open_most;             /* then EMFILE */
+	unsigned open_max;              /* then EMFILE */
 	int next;                       /* place, round about */
-	int group_most;                 /* hardware counters in a group: then EINVAL */
+	int group_max;                  /* hardware counters in a group: then EINVAL */
 	bool is_user_only;              /* EACCES for the kernel's part */
 	bool reads_short;
 	double share; /* of the time in which hardware is counted */
@@ -32,7 +32,7 @@ struct fake_perf {
 		int64_t type, config, tid;
 		int error;
 	} refusals[FAKE_PERF_REFUSALS];
-	struct fake_counter counters[FAKE_PERF_MOST]; /* by descriptor − FAKE_PERF_FIRST */
+	struct fake_counter counters[FAKE_PERF_MAX]; /* by descriptor − FAKE_PERF_FIRST */
 };
 
 /* All is opened and counted: each event so many times a nanosecond as its code's lowest bits say, plus one; the clock,

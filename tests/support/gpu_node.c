@@ -12,7 +12,7 @@ void gpu_node_default(struct gpu_node *node) { *node = (struct gpu_node){ .count
 
 static const char *keep(struct sample_set *set, const char *text) { return sample_set_text(set, text, strlen(text)); }
 
-static void tell_gpu(
+static void emit_gpu(
 	const struct gpu_node *node, struct sample_set *set, int32_t instance, int32_t parent, unsigned index, bool is_lost)
 {
 	struct gpu_row *row = sample_set_allocate(set, sizeof *row);
@@ -65,7 +65,7 @@ static unsigned throttle_of(const struct gpu_node *node, unsigned index, double 
 		(place >= 30 && place < 30 + node->heat_s ? 1u << GPU_THROTTLE_HEAT : 0u);
 }
 
-static void tell_activity(struct sample_set *set, int32_t instance, unsigned index, double at_s)
+static void emit_activity(struct sample_set *set, int32_t instance, unsigned index, double at_s)
 {
 	figure(set, METRIC_GPU_SM_ACTIVE, instance, 0.38 + 0.05 * wave(at_s, index, 19));
 	figure(set, METRIC_GPU_SM_OCCUPANCY, instance, 0.21);
@@ -73,15 +73,15 @@ static void tell_activity(struct sample_set *set, int32_t instance, unsigned ind
 	figure(set, METRIC_GPU_DRAM_ACTIVE, instance, 0.27);
 }
 
-static void tell_links(
+static void emit_links(
 	const struct gpu_node *node, struct sample_set *set, int32_t instance, unsigned index, double at_s)
 {
 	figure(set, METRIC_GPU_PCIE_RECEIVED, instance, 1.21e9 * at_s);
 	figure(set, METRIC_GPU_PCIE_SENT, instance, 0.31e9 * at_s);
 	figure(set, METRIC_GPU_PCIE_GENERATION, instance, 5);
-	figure(set, METRIC_GPU_PCIE_GENERATION_MOST, instance, 5);
+	figure(set, METRIC_GPU_PCIE_GENERATION_MAX, instance, 5);
 	figure(set, METRIC_GPU_PCIE_WIDTH, instance, node->is_narrow && index == 0 ? 8 : 16);
-	figure(set, METRIC_GPU_PCIE_WIDTH_MOST, instance, 16);
+	figure(set, METRIC_GPU_PCIE_WIDTH_MAX, instance, 16);
 	figure(set, METRIC_GPU_PCIE_REPLAYS, instance, 0);
 	figure(set, METRIC_GPU_ECC_CORRECTED, instance, 3);
 	figure(set, METRIC_GPU_ECC_UNCORRECTED, instance, 0);
@@ -91,7 +91,7 @@ static void tell_links(
 	}
 }
 
-static void tell_figures(const struct gpu_node *node, struct sample_set *set, unsigned index, double at_s)
+static void emit_figures(const struct gpu_node *node, struct sample_set *set, unsigned index, double at_s)
 {
 	int32_t instance = (int32_t)index;
 	unsigned held = throttle_of(node, index, at_s);
@@ -107,7 +107,7 @@ static void tell_figures(const struct gpu_node *node, struct sample_set *set, un
 		62 + 4 * wave(at_s, index, 60) + (held >> GPU_THROTTLE_HEAT & 1 ? 21 : 0));
 	figure(set, METRIC_GPU_TEMPERATURE_LIMIT, instance, 87);
 	figure(set, METRIC_GPU_CLOCK, instance, held >> GPU_THROTTLE_HEAT & 1 ? 1215e6 : held ? 1755e6 : 1980e6);
-	figure(set, METRIC_GPU_CLOCK_MOST, instance, 1980e6);
+	figure(set, METRIC_GPU_CLOCK_MAX, instance, 1980e6);
 	figure(set, METRIC_GPU_CLOCK_MEMORY, instance, 3201e6);
 	figure(set, METRIC_GPU_THROTTLE, instance, held);
 	figure(set, METRIC_GPU_READING, instance, 2.1e6 * at_s);
@@ -115,11 +115,11 @@ static void tell_figures(const struct gpu_node *node, struct sample_set *set, un
 		figure(set, METRIC_GPU_THROTTLED_POWER, instance, node->counted_ratio * 1e9 * at_s);
 	if (node->is_old)
 		return;
-	tell_activity(set, instance, index, at_s);
-	tell_links(node, set, instance, index, at_s);
+	emit_activity(set, instance, index, at_s);
+	emit_links(node, set, instance, index, at_s);
 }
 
-static void tell_processes_of_part(struct sample_set *set, unsigned part)
+static void emit_processes_of_part(struct sample_set *set, unsigned part)
 {
 	struct gpu_process_row *row = sample_set_allocate(set, sizeof *row);
 	struct record *record = sample_set_add(set, RECORD_GPU_PROCESSES, 0, set->time_ns);
@@ -130,7 +130,7 @@ static void tell_processes_of_part(struct sample_set *set, unsigned part)
 	record->gpu_processes.count = part == 1 ? 1 : 0;
 }
 
-static void tell_processes(const struct gpu_node *node, struct sample_set *set, unsigned index, double at_s)
+static void emit_processes(const struct gpu_node *node, struct sample_set *set, unsigned index, double at_s)
 {
 	struct gpu_process_row *rows = sample_set_allocate(set, 2 * sizeof *rows);
 	struct record *record = sample_set_add(set, RECORD_GPU_PROCESSES, 0, set->time_ns);
@@ -143,33 +143,33 @@ static void tell_processes(const struct gpu_node *node, struct sample_set *set, 
 	record->gpu_processes.count = 2;
 }
 
-static void tell_part(struct sample_set *set, unsigned part, double at_s)
+static void emit_part(struct sample_set *set, unsigned part, double at_s)
 {
 	int32_t instance = PART_FIRST + (int32_t)part;
 
-	tell_activity(set, instance, part, at_s);
+	emit_activity(set, instance, part, at_s);
 	figure(set, METRIC_GPU_MEMORY, instance, 18.1e9);
 	figure(set, METRIC_GPU_MEMORY_USED, instance, 4.1e9 + 2e9 * part);
 }
 
-static void tell(const struct gpu_node *node, struct sample_set *set, double at_s, double before_s)
+static void emit(const struct gpu_node *node, struct sample_set *set, double at_s, double before_s)
 {
 	for (unsigned i = 0; i < node->count; i++) {
 		bool is_last = i + 1 == node->count, is_lost = is_last && node->lost_s > 0 && at_s >= node->lost_s;
 
 		if (before_s <= 0 || (is_lost && before_s < node->lost_s))
-			tell_gpu(node, set, (int32_t)i, -1, i, is_lost);
+			emit_gpu(node, set, (int32_t)i, -1, i, is_lost);
 		for (unsigned part = 0; i == 0 && part < node->parts && before_s <= 0; part++)
-			tell_gpu(node, set, PART_FIRST + (int32_t)part, 0, part, false);
+			emit_gpu(node, set, PART_FIRST + (int32_t)part, 0, part, false);
 		if (is_lost)
 			continue;
-		tell_figures(node, set, i, at_s);
+		emit_figures(node, set, i, at_s);
 		if (!node->hides_processes)
-			tell_processes(node, set, i, at_s);
+			emit_processes(node, set, i, at_s);
 	}
 	for (unsigned part = 0; part < node->parts; part++) {
-		tell_part(set, part, at_s);
-		tell_processes_of_part(set, part);
+		emit_part(set, part, at_s);
+		emit_processes_of_part(set, part);
 	}
 	if (node->hides_processes && before_s <= 0)
 		sample_set_missing(set, set->time_ns, "GPU processes", "GPU 0: 3 hidden: they run outside this container",
@@ -186,7 +186,7 @@ void gpu_node_play(const struct gpu_node *node, struct stage *stage, double unti
 		sample_set_clear(&set);
 		set.time_ns = stage->begin_ns + (int64_t)(at_s * (double)NS_PER_S);
 		set.source = "gpu";
-		tell(node, &set, at_s, before_s);
+		emit(node, &set, at_s, before_s);
 		model_apply(stage->model, &set);
 		before_s = at_s;
 	}

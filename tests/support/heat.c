@@ -6,14 +6,14 @@
 
 #include "src/base/clock.h"
 
-static struct series *history(int64_t now_ns, double least, double most, double turns)
+static struct series *history(int64_t now_ns, double min, double max, double turns)
 {
 	enum { POINTS = 300 };
 	struct series *series = series_new();
 
 	for (int i = 0; i <= POINTS; i++)
 		series_push(series, now_ns - (POINTS - i) * NS_PER_S,
-			least + (most - least) * (0.5 + 0.5 * sin(i * turns * 6.283 / POINTS)));
+			min + (max - min) * (0.5 + 0.5 * sin(i * turns * 6.283 / POINTS)));
 	return series;
 }
 

@@ -38,7 +38,7 @@ void machine_forget(struct system *system)
 	system->owns_cgroup = false;
 }
 
-static void fill_history(struct series **series, int64_t now_ns, double least, double most, double turns)
+static void fill_history(struct series **series, int64_t now_ns, double min, double max, double turns)
 {
 	enum { POINTS = 600 };
 	const int64_t step_ns = NS_PER_S / 2;
@@ -48,7 +48,7 @@ static void fill_history(struct series **series, int64_t now_ns, double least, d
 	for (int i = 0; i <= POINTS; i++) {
 		double at = (double)i / POINTS, wave = 0.5 + 0.5 * sin(at * turns * 6.283);
 
-		series_push(*series, now_ns - (POINTS - i) * step_ns, least + (most - least) * wave);
+		series_push(*series, now_ns - (POINTS - i) * step_ns, min + (max - min) * wave);
 	}
 }
 
@@ -119,7 +119,7 @@ void machine_release(struct model *model)
 	model->system.series.name = NULL;
 	SYSTEM_SERIES(FREE_SERIES)
 #undef FREE_SERIES
-	for (size_t i = 0; i < DEVICES_MOST; i++) {
+	for (size_t i = 0; i < DEVICES_MAX; i++) {
 		series_free(model->system.disks[i].series);
 		series_free(model->system.networks[i].series);
 		model->system.disks[i].series = model->system.networks[i].series = NULL;

@@ -60,7 +60,7 @@ void recorded_write(const char *path, const struct recorded_options *options,
 		fail(file ? why.text : "no file");
 	recorded_header(&header);
 	stream_write_header(&writer, &header, &out);
-	synthetic_tell(again, RECORDED_BEGIN_NS, &first);
+	synthetic_emit(again, RECORDED_BEGIN_NS, &first);
 	uint64_t sets = (uint64_t)(options->seconds * (double)NS_PER_S / (double)period_ns);
 	for (uint64_t i = 0; i <= sets; i++) {
 		sample_set_clear(&set);
@@ -68,7 +68,7 @@ void recorded_write(const char *path, const struct recorded_options *options,
 		set.source = "synthetic";
 		if (is_between(set.time_ns, options->silent_from_s, options->silent_to_s))
 			continue;
-		synthetic_tell(synthetic, set.time_ns, &set);
+		synthetic_emit(synthetic, set.time_ns, &set);
 		struct buffer *to = is_between(set.time_ns, options->lost_from_s, options->lost_to_s) ? &lost : &out;
 		if (i && i % (options->dictionary_every ? options->dictionary_every : 50) == 0) {
 			first.time_ns = set.time_ns;

@@ -52,7 +52,7 @@ static void apply_total(struct run_account *account, const struct record *record
 static void check_event(struct run_account *account, const struct record *record)
 {
 	uint64_t *next = &account->next_sequence[record->lane % ACCOUNT_LANES];
-	/* A mode may be told again before the batch that is of it, under that event's own number: see region_teller.h. */
+	/* A mode may be told again before the batch that is of it, under that event's own number: see region_emitter.h. */
 	bool was_its_mode = account->last_was_mode && record->sequence + 1 == *next;
 	account->last_was_mode = record->kind == RECORD_MODE;
 	if (record->sequence < *next && !was_its_mode)
@@ -87,12 +87,12 @@ static void apply_standing(struct run_account *account, const struct record *rec
 		break;
 	case RECORD_TOTAL: apply_total(account, record); break;
 	case RECORD_HISTORY:
-		account->histories_told++;
+		account->histories_emitted++;
 		account->history_batches = 0;
 		for (size_t i = 0; i < record->history.count; i++)
 			account->history_batches += record->history.rows[i].count;
 		break;
-	case RECORD_EPOCHS: account->epochs_told++; break;
+	case RECORD_EPOCHS: account->epochs_emitted++; break;
 	case RECORD_COUNTER:
 		use_name(account, record, record->counter.name);
 		account->last_counter = record->counter.total;

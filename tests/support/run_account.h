@@ -33,7 +33,7 @@ struct run_account {
 	uint64_t batch_ends, evidences, gauges;
 	int64_t last_time_ns;
 	bool last_was_mode;
-	unsigned epochs_told, histories_told, open_spans;
+	unsigned epochs_emitted, histories_emitted, open_spans;
 	uint64_t history_batches;
 	char last_mark[256], last_meta[256];
 	double last_gauge, last_counter;

@@ -10,7 +10,7 @@
 #include "tests/support/story_region.h"
 #include "tests/support/story_workers.h"
 
-enum { EVENTS_KEPT = 1024 };
+enum { EVENTS_RETAINED = 1024 };
 
 struct story {
 	struct story_options options;
@@ -93,7 +93,7 @@ static void remember(struct story *story, const struct record *event, uint32_t m
 		truth->decode_total_s += (double)event->span.duration_ns * 1e-9;
 }
 
-static void tell_event(struct sample_set *out, const struct event *event)
+static void emit_event(struct sample_set *out, const struct event *event)
 {
 	struct record *record = sample_set_add(out, (enum record_kind)event->record.kind, STORY_RUN, event->record.time_ns);
 	*record = event->record;
@@ -111,7 +111,7 @@ static void happen_next(struct story *story, struct sample_set *out)
 	story_region_account(&story->region, &event->record);
 	remember(story, &event->record, mode);
 	if (out)
-		tell_event(out, event);
+		emit_event(out, event);
 }
 
 /* Lets everything happen up to `now_ns`; tells it where `out` is given. It is written ahead of now, so that what is
@@ -123,7 +123,7 @@ static void happen(struct story *story, int64_t now_ns, struct sample_set *out)
 		while (story->happened < story->plot.written &&
 			story->plot.events[story->happened % PLOT_EVENTS].record.time_ns <= now_ns)
 			happen_next(story, out);
-		if (story->plot.told_ns > now_ns || story->plot.chapter == CHAPTER_END)
+		if (story->plot.emitted_ns > now_ns || story->plot.chapter == CHAPTER_END)
 			break;
 		plot_write_on(&story->plot);
 	}
@@ -131,7 +131,7 @@ static void happen(struct story *story, int64_t now_ns, struct sample_set *out)
 		story->options.resident_bytes + story->options.leak_bytes * (double)story->truth.batches;
 }
 
-static void tell_processes(struct story *story, struct sample_set *out)
+static void emit_processes(struct story *story, struct sample_set *out)
 {
 	const struct story_options *options = &story->options;
 	for (unsigned i = 0; i <= options->workers; i++) {
@@ -145,7 +145,7 @@ static void tell_processes(struct story *story, struct sample_set *out)
 	}
 }
 
-static void tell_meta(struct sample_set *out, int64_t time_ns, const char *key, const char *value)
+static void emit_meta(struct sample_set *out, int64_t time_ns, const char *key, const char *value)
 {
 	struct record *meta = sample_set_add(out, RECORD_META, STORY_RUN, time_ns);
 	meta->meta.key = key;
@@ -154,13 +154,13 @@ static void tell_meta(struct sample_set *out, int64_t time_ns, const char *key, 
 
 /* The ring's. The modes of its oldest batches may differ from the state that was told before, and their change may be
  * gone. */
-static void tell_past_events(struct story *story, struct sample_set *out)
+static void emit_past_events(struct story *story, struct sample_set *out)
 {
-	uint64_t kept = story->happened < EVENTS_KEPT ? story->happened : EVENTS_KEPT;
+	uint64_t retained = story->happened < EVENTS_RETAINED ? story->happened : EVENTS_RETAINED;
 	uint32_t mode = story->region.state.mode;
-	if (story->happened > kept)
-		sample_set_add(out, RECORD_BEFORE_ATTACH, STORY_RUN, story->now_ns)->lost.count = story->happened - kept;
-	for (uint64_t i = story->happened - kept; i < story->happened; i++) {
+	if (story->happened > retained)
+		sample_set_add(out, RECORD_BEFORE_ATTACH, STORY_RUN, story->now_ns)->lost.count = story->happened - retained;
+	for (uint64_t i = story->happened - retained; i < story->happened; i++) {
 		const struct event *event = &story->plot.events[i % PLOT_EVENTS];
 		bool is_of_batch = event->record.kind == RECORD_BATCH_BEGIN || event->record.kind == RECORD_BATCH_END;
 		if (is_of_batch && event->mode != mode) {
@@ -170,11 +170,11 @@ static void tell_past_events(struct story *story, struct sample_set *out)
 		}
 		if (event->record.kind == RECORD_MODE)
 			mode = event->record.mode.name;
-		tell_event(out, event);
+		emit_event(out, event);
 	}
 }
 
-static void tell_run(struct story *story, struct sample_set *out)
+static void emit_run(struct story *story, struct sample_set *out)
 {
 	static const char *const names[STORY_NAME_COUNT] = { [STORY_NO_NAME] = "",
 #define STORY_NAME_TEXT(id, text) [STORY_##id] = text,
@@ -193,21 +193,21 @@ static void tell_run(struct story *story, struct sample_set *out)
 		name->name.id = id;
 		name->name.text = names[id];
 	}
-	tell_meta(out, story->now_ns, "RANK", "0");
-	tell_meta(out, story->now_ns, "WORLD_SIZE", "1");
+	emit_meta(out, story->now_ns, "RANK", "0");
+	emit_meta(out, story->now_ns, "WORLD_SIZE", "1");
 	if (story->options.loads_between)
-		tell_meta(out, story->now_ns, "between", "data");
+		emit_meta(out, story->now_ns, "between", "data");
 	if (story->options.accumulate) {
 		char text[16];
 		snprintf(text, sizeof text, "%u", story->options.accumulate);
-		tell_meta(out, story->now_ns, "accumulation", sample_set_text(out, text, strlen(text)));
+		emit_meta(out, story->now_ns, "accumulation", sample_set_text(out, text, strlen(text)));
 	}
-	story_region_tell(&story->region, out, STORY_RUN, story->now_ns);
-	tell_past_events(story, out);
+	story_region_emit(&story->region, out, STORY_RUN, story->now_ns);
+	emit_past_events(story, out);
 }
 
 /* Spans that have begun but not ended: they are written, but have not happened. Outermost first. */
-static void tell_open_spans(struct story *story, struct sample_set *out)
+static void emit_open_spans(struct story *story, struct sample_set *out)
 {
 	bool has_any = false;
 	for (uint64_t i = story->plot.written; i-- > story->happened;) {
@@ -224,7 +224,7 @@ static void tell_open_spans(struct story *story, struct sample_set *out)
 		sample_set_add(out, RECORD_OPEN_SPANS_NONE, STORY_RUN, story->now_ns)->lane = STORY_LANE;
 }
 
-static void tell_figures(struct story *story, struct sample_set *out)
+static void emit_figures(struct story *story, struct sample_set *out)
 {
 	const struct story_options *options = &story->options;
 	int64_t now_ns = story->now_ns;
@@ -262,12 +262,12 @@ static void tell_figures(struct story *story, struct sample_set *out)
 	sample_set_figure(out, now_ns, METRIC_SELF_RESIDENT, 0, 5e6);
 }
 
-static void tell_end(struct story *story, struct sample_set *out)
+static void emit_end(struct story *story, struct sample_set *out)
 {
 	bool is_killed = story->options.killed_s > 0 && story->plot.chapter != CHAPTER_END;
 	if (story->options.is_published && !is_killed) {
 		story->region.state.is_ended = true;
-		story_region_tell_state(&story->region, out, STORY_RUN, story->now_ns);
+		story_region_emit_state(&story->region, out, STORY_RUN, story->now_ns);
 	}
 	if (story->options.is_published)
 		sample_set_add(out, RECORD_RUN_CLOSED, STORY_RUN, story->now_ns)->text =
@@ -286,7 +286,7 @@ struct story *story_new(const struct story_options *options)
 	story->plot.options = *options;
 	story->plot.random = options->seed;
 	story->figures_random = ~options->seed;
-	story->plot.told_ns = options->start_ns;
+	story->plot.emitted_ns = options->start_ns;
 	story_region_init(&story->region);
 	if (options->has_plan) {
 		story->region.state.epochs_planned = options->epochs;
@@ -318,19 +318,19 @@ bool story_next(struct story *story, struct sample_set *out)
 	happen(story, is_killed ? killed_ns : now_ns, story->is_attached && options->is_published ? out : NULL);
 	story->now_ns = now_ns;
 	if (!story->is_attached) {
-		tell_processes(story, out);
+		emit_processes(story, out);
 		if (options->is_published)
-			tell_run(story, out);
+			emit_run(story, out);
 	} else if (options->is_published) {
-		story_region_tell_state(&story->region, out, STORY_RUN, now_ns);
+		story_region_emit_state(&story->region, out, STORY_RUN, now_ns);
 	}
 	story->is_attached = true;
 	if (is_killed || (story->plot.chapter == CHAPTER_END && story->happened == story->plot.written)) {
-		tell_end(story, out);
+		emit_end(story, out);
 		return true;
 	}
 	if (options->is_published) {
-		tell_open_spans(story, out);
+		emit_open_spans(story, out);
 		struct record *counter = sample_set_add(out, RECORD_COUNTER, STORY_RUN, now_ns);
 		counter->counter.name = STORY_SAMPLES;
 		counter->counter.total = (double)(story->truth.batches * STORY_SAMPLES_PER_BATCH);
@@ -340,9 +340,9 @@ bool story_next(struct story *story, struct sample_set *out)
 			counter->counter.total = (double)(story->truth.batches / options->accumulate);
 		}
 	}
-	tell_figures(story, out);
-	if (options->has_told_workers)
-		story_tell_workers(options, now_ns, out);
+	emit_figures(story, out);
+	if (options->has_emitted_workers)
+		story_emit_workers(options, now_ns, out);
 	return true;
 }
 

@@ -48,7 +48,7 @@ struct story_options {
 	double resident_bytes;        /* of the trainer at the start */
 	double leak_bytes;            /* growth a batch */
 	unsigned workers;             /* processes of 200 MB each */
-	bool has_told_workers;        /* they publish (story_workers.h) */
+	bool has_emitted_workers;     /* they publish (story_workers.h) */
 	/* k: the optimizer steps with every k-th batch, eight times as long; the others are of kind "accumulate"; 0 = no
 	 * kinds */
 	unsigned accumulate;

@@ -23,11 +23,11 @@ static struct event *write_event(struct plot *plot, enum record_kind kind)
 	event->record.run = STORY_RUN;
 	event->record.lane = STORY_LANE;
 	event->record.sequence = plot->written++;
-	event->record.time_ns = plot->told_ns;
+	event->record.time_ns = plot->emitted_ns;
 	return event;
 }
 
-static void pass(struct plot *plot, double seconds) { plot->told_ns += llround(seconds * 1e9); }
+static void pass(struct plot *plot, double seconds) { plot->emitted_ns += llround(seconds * 1e9); }
 
 /* Time that varies a little; it never stands still, so that no two events have the same time. */
 static double vary(struct plot *plot, double seconds)
@@ -39,7 +39,7 @@ static void write_span(
 	struct plot *plot, enum story_name name, enum story_name parent, int64_t begin_ns, double inside_s)
 {
 	struct event *event = write_event(plot, RECORD_SPAN);
-	int64_t duration_ns = plot->told_ns - begin_ns;
+	int64_t duration_ns = plot->emitted_ns - begin_ns;
 	event->record.span.name = name;
 	event->record.span.parent = parent;
 	event->record.span.depth = parent != STORY_NO_NAME;
@@ -51,14 +51,14 @@ static void write_span(
 
 static void phase(struct plot *plot, enum story_name name, enum story_name parent, double seconds)
 {
-	int64_t begin_ns = plot->told_ns;
+	int64_t begin_ns = plot->emitted_ns;
 	pass(plot, seconds);
 	write_span(plot, name, parent, begin_ns, 0);
 }
 
 static void load_data(struct plot *plot, double step_s, double slow_s)
 {
-	int64_t begin_ns = plot->told_ns;
+	int64_t begin_ns = plot->emitted_ns;
 	double decode_s = vary(plot, 0.2 * step_s) + slow_s, collate_s = vary(plot, 0.1 * step_s);
 	phase(plot, STORY_DECODE, STORY_DATA, decode_s);
 	phase(plot, STORY_COLLATE, STORY_DATA, collate_s);
@@ -76,7 +76,7 @@ static void begin_batch(struct plot *plot)
 static void write_batch_end(struct plot *plot, int64_t begin_ns, double loss, double slow_s, enum story_name kind)
 {
 	struct event *end = write_event(plot, RECORD_BATCH_END);
-	double batch_s = seconds_between(begin_ns, plot->told_ns);
+	double batch_s = seconds_between(begin_ns, plot->emitted_ns);
 	end->record.batch.index = plot->batch;
 	end->record.batch.number = plot->number++;
 	end->record.batch.loss = plot->options.has_device ? (double)NAN : loss;
@@ -140,7 +140,7 @@ static void train(struct plot *plot)
 	double step_s = options->step_s, slow_s = 0;
 	if (options->slow_every && (plot->trained + 1) % options->slow_every == 0)
 		slow_s = options->slow_s;
-	int64_t begin_ns = plot->told_ns;
+	int64_t begin_ns = plot->emitted_ns;
 	bool steps = !options->accumulate || (plot->batch + 1) % options->accumulate == 0;
 	begin_batch(plot);
 	if (!options->loads_between)
@@ -171,7 +171,7 @@ static void train(struct plot *plot)
 static void validate(struct plot *plot)
 {
 	double step_s = 0.5 * plot->options.step_s;
-	int64_t begin_ns = plot->told_ns;
+	int64_t begin_ns = plot->emitted_ns;
 	begin_batch(plot);
 	phase(plot, STORY_DATA, STORY_NO_NAME, vary(plot, 0.5 * step_s));
 	phase(plot, STORY_FORWARD, STORY_NO_NAME, vary(plot, 0.4 * step_s));

@@ -23,7 +23,7 @@ struct plot {
 	uint64_t batch, trained; /* in its epoch and mode; of mode train since the start */
 	uint64_t number;         /* of the next batch in the run */
 	double losses[2];        /* of the last two, which become known later */
-	int64_t told_ns;         /* how far it is written */
+	int64_t emitted_ns;      /* how far it is written */
 	uint64_t written;        /* events, the newest PLOT_EVENTS of them kept: number i in i % PLOT_EVENTS */
 	struct event events[PLOT_EVENTS];
 };

@@ -161,14 +161,14 @@ static void *copy_rows(struct sample_set *out, const void *rows, size_t size)
 	return copy;
 }
 
-void story_region_tell_state(const struct story_region *region, struct sample_set *out, unsigned run, int64_t time_ns)
+void story_region_emit_state(const struct story_region *region, struct sample_set *out, unsigned run, int64_t time_ns)
 {
 	sample_set_add(out, RECORD_STATE, run, time_ns)->state = copy_rows(out, &region->state, sizeof region->state);
 }
 
-void story_region_tell(const struct story_region *region, struct sample_set *out, unsigned run, int64_t time_ns)
+void story_region_emit(const struct story_region *region, struct sample_set *out, unsigned run, int64_t time_ns)
 {
-	story_region_tell_state(region, out, run, time_ns);
+	story_region_emit_state(region, out, run, time_ns);
 	for (size_t i = 0; i < region->total_count; i++)
 		sample_set_add(out, RECORD_TOTAL, run, time_ns)->total =
 			copy_rows(out, &region->totals[i], sizeof region->totals[i]);

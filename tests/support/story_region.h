@@ -28,7 +28,7 @@ void story_region_init(struct story_region *region);
 /* Counts one event of the (only) lane; `sequence` follows on the one before. */
 void story_region_account(struct story_region *region, const struct record *event);
 /* STATE, TOTAL, HISTORY and EPOCHS, as at attach. */
-void story_region_tell(const struct story_region *region, struct sample_set *out, unsigned run, int64_t time_ns);
-void story_region_tell_state(const struct story_region *region, struct sample_set *out, unsigned run, int64_t time_ns);
+void story_region_emit(const struct story_region *region, struct sample_set *out, unsigned run, int64_t time_ns);
+void story_region_emit_state(const struct story_region *region, struct sample_set *out, unsigned run, int64_t time_ns);
 
 #endif

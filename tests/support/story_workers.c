@@ -23,7 +23,7 @@ static void *allocate(struct sample_set *out, size_t size)
 	return storage;
 }
 
-static void tell_worker(const struct story_options *options, unsigned worker, int64_t now_ns, struct sample_set *out)
+static void emit_worker(const struct story_options *options, unsigned worker, int64_t now_ns, struct sample_set *out)
 {
 	struct worker_row *row = allocate(out, sizeof *row);
 	uint32_t *histogram = allocate(out, HISTOGRAM_BUCKETS * sizeof *histogram);
@@ -62,8 +62,8 @@ static void tell_worker(const struct story_options *options, unsigned worker, in
 	record->worker = row;
 }
 
-void story_tell_workers(const struct story_options *options, int64_t now_ns, struct sample_set *out)
+void story_emit_workers(const struct story_options *options, int64_t now_ns, struct sample_set *out)
 {
 	for (unsigned worker = 0; worker < options->workers; worker++)
-		tell_worker(options, worker, now_ns, out);
+		emit_worker(options, worker, now_ns, out);
 }

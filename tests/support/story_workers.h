@@ -8,6 +8,6 @@
 enum { STORY_WORKER_ITEMS = 32 };
 
 /* A row of each worker as of `now_ns`. */
-void story_tell_workers(const struct story_options *options, int64_t now_ns, struct sample_set *out);
+void story_emit_workers(const struct story_options *options, int64_t now_ns, struct sample_set *out);
 
 #endif

@@ -15,7 +15,7 @@
 #include "src/base/clock.h"
 #include "src/base/text.h"
 
-enum { TAIL = 65536, LEAST_WIDTH = 8, LEAST_HEIGHT = 2 };
+enum { TAIL = 65536, WIDTH_MIN = 8, HEIGHT_MIN = 2 };
 
 struct vt {
 	VTerm *terminal;
@@ -44,8 +44,8 @@ static void set_environment(const char *const environment[])
 static void make_screen(struct vt *vt)
 {
 	/* libvterm 0.1 writes outside of screens of one column */
-	vt->terminal = vterm_new(
-		vt->height < LEAST_HEIGHT ? LEAST_HEIGHT : vt->height, vt->width < LEAST_WIDTH ? LEAST_WIDTH : vt->width);
+	vt->terminal =
+		vterm_new(vt->height < HEIGHT_MIN ? HEIGHT_MIN : vt->height, vt->width < WIDTH_MIN ? WIDTH_MIN : vt->width);
 	vterm_set_utf8(vt->terminal, 1);
 	vt->screen = vterm_obtain_screen(vt->terminal);
 	vterm_screen_enable_altscreen(vt->screen, 1);

@@ -35,7 +35,7 @@ static struct cost looks, notes, polls, met;
 static void look(struct py_sampler *sampler, struct py_counter *counter)
 {
 	int64_t begin = now_of(CLOCK_THREAD_CPUTIME_ID);
-	enum status status = py_sampler_look(sampler, now_of(CLOCK_MONOTONIC), &sample);
+	enum status status = py_sampler_sample(sampler, now_of(CLOCK_MONOTONIC), &sample);
 	int64_t looked = now_of(CLOCK_THREAD_CPUTIME_ID);
 	looks.ns += looked - begin;
 	looks.count++;
@@ -50,7 +50,7 @@ static void look(struct py_sampler *sampler, struct py_counter *counter)
 /* Who asked reads it when all is over: a pipe would be full long before. */
 static FILE *lines;
 
-static bool tell(struct py_counter *counter)
+static bool emit(struct py_counter *counter)
 {
 	const struct py_counted *counted;
 	size_t count;
@@ -78,7 +78,7 @@ int main(int argc, char **argv)
 	if (argc < 4)
 		return 2;
 	pid_t pid = (pid_t)atoi(argv[1]);
-	int64_t look_ns = atoll(argv[2]) * 1000, poll_ns = atoll(argv[3]) * 1000, looked_ns = 0, polled_ns = 0;
+	int64_t sample_ns = atoll(argv[2]) * 1000, poll_ns = atoll(argv[3]) * 1000, looked_ns = 0, polled_ns = 0;
 	snprintf(path, sizeof path, "/proc/%d", (int)pid);
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (py_sampler_open(pid, fd, &sampler, &why_not) != STATUS_OK ||
@@ -99,19 +99,19 @@ int main(int argc, char **argv)
 	struct pollfd input = { .fd = STDIN_FILENO, .events = POLLIN };
 	while (poll(&input, 1, 0) == 0 && kill(pid, 0) == 0) {
 		int64_t now = now_of(CLOCK_MONOTONIC);
-		if (now - looked_ns >= look_ns) {
+		if (now - looked_ns >= sample_ns) {
 			looked_ns = now;
 			look(sampler, counter);
 		}
 		if (now - polled_ns >= poll_ns) {
 			polled_ns = now;
-			if (!tell(counter))
+			if (!emit(counter))
 				break;
 		}
-		struct timespec pause = { 0, (long)(look_ns < poll_ns ? look_ns : poll_ns) / 2 };
+		struct timespec pause = { 0, (long)(sample_ns < poll_ns ? sample_ns : poll_ns) / 2 };
 		nanosleep(&pause, NULL);
 	}
-	tell(counter);
+	emit(counter);
 	fclose(lines);
 	fwrite(text, 1, size, stdout);
 	free(text);

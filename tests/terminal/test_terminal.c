@@ -162,12 +162,12 @@ static struct vt *start_with(int width, int height, struct terminal_options opti
 	return vt_fork(width, height, run, &program, environment);
 }
 
-static const char *const usual[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", "NO_COLOR", "LINES=3", "COLUMNS=9",
+static const char *const baseline[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", "NO_COLOR", "LINES=3", "COLUMNS=9",
 	NULL };
 
 static struct vt *start(int width, int height)
 {
-	struct vt *vt = start_with(width, height, (struct terminal_options){ .mouse = true }, usual);
+	struct vt *vt = start_with(width, height, (struct terminal_options){ .mouse = true }, baseline);
 	ck_assert(vt_wait_text(vt, "wide 数据 end", 5000));
 	return vt;
 }
@@ -377,7 +377,7 @@ END_TEST
 
 START_TEST(ascii_can_be_asked_for)
 {
-	struct vt *vt = start_with(20, 5, (struct terminal_options){ .ascii = true }, usual);
+	struct vt *vt = start_with(20, 5, (struct terminal_options){ .ascii = true }, baseline);
 	ck_assert(vt_wait_text(vt, "! key 0", 5000));
 	vt_free(vt);
 }
@@ -639,7 +639,7 @@ END_TEST
 
 START_TEST(no_mouse_is_asked_for_unless_wanted)
 {
-	struct vt *vt = start_with(40, 8, (struct terminal_options){ .mouse = false }, usual);
+	struct vt *vt = start_with(40, 8, (struct terminal_options){ .mouse = false }, baseline);
 	ck_assert(vt_wait_text(vt, "wide", 5000));
 	ck_assert(!vt_saw(vt, "1000h"));
 	vt_free(vt);
@@ -683,7 +683,7 @@ static int without_terminal(void *context)
 
 START_TEST(no_terminal_is_refused_with_the_next_step)
 {
-	struct vt *vt = vt_fork(40, 8, without_terminal, NULL, usual);
+	struct vt *vt = vt_fork(40, 8, without_terminal, NULL, baseline);
 	expect_exit(vt, 5);
 	vt_free(vt);
 }
@@ -702,7 +702,7 @@ START_TEST(keys_come_from_the_terminal_when_standard_input_is_a_pipe)
 {
 	struct program program = { .options = { 0 } };
 	*shared = (struct shared){ 0 };
-	struct vt *vt = vt_fork(40, 8, at_the_end_of_a_pipe, &program, usual);
+	struct vt *vt = vt_fork(40, 8, at_the_end_of_a_pipe, &program, baseline);
 	ck_assert(vt_wait_text(vt, "wide", 5000));
 	vt_press(vt, "q");
 	expect_exit(vt, 0);

@@ -242,10 +242,10 @@ START_TEST(flag_by_hand_is_in_the_recording)
 	ASSERT_SHOWS(vt, "flagged ");
 	ASSERT_SHOWS(vt, "by hand");
 	vt_screen(vt, &screen);
-	const char *told = strstr(screen.data, " by hand");
-	while (told > screen.data && told[-1] != ' ')
-		told--;
-	ck_assert_int_eq(sscanf(told, "%u/%u", &epoch, &batch), 2);
+	const char *emitted = strstr(screen.data, " by hand");
+	while (emitted > screen.data && emitted[-1] != ' ')
+		emitted--;
+	ck_assert_int_eq(sscanf(emitted, "%u/%u", &epoch, &batch), 2);
 	ck_assert_int_eq(quit(vt), 0);
 	vt_free(vt);
 	replay("run.pmtop", &json);

@@ -31,10 +31,10 @@ static struct {
 
 static inline void hand_run_init(struct run *run)
 {
-	static const char *const usual_names[] = { NULL, "data", "decode", "collate", "forward", "backward", "optimizer",
+	static const char *const baseline_names[] = { NULL, "data", "decode", "collate", "forward", "backward", "optimizer",
 		"checkpoint", "gc" };
 	memset(&hand, 0, sizeof hand);
-	memcpy(hand.names, usual_names, sizeof usual_names);
+	memcpy(hand.names, baseline_names, sizeof baseline_names);
 	hand.private.names = (struct names){ .room = NAMES, .texts = (char **)(uintptr_t)hand.names };
 	*run = (struct run){ .is_used = true, .track_count = 1, .private = &hand.private, .meta = hand.meta };
 	run->tracks[0] = (struct track){ .ring = hand.batches, .capacity = BATCHES, .slow_first_s = NAN };

@@ -105,9 +105,9 @@ static void flag_newest(size_t count, double data_s, double unattributed_s)
 		add_phase(batch->phases, &batch->phase_count, DATA, 0, 0.1 + data_s);
 		add_phase(batch->phases, &batch->phase_count, DECODE, DATA, 0.1 + data_s);
 		add_phase(batch->phases, &batch->phase_count, NAME_UNATTRIBUTED, 0, unattributed_s);
-		flagged[i] = (struct flagged){ .batch = *batch, .usual = { .batches = 50, .step_s = 0.1 } };
-		add_phase(flagged[i].usual.phases, &flagged[i].usual.phase_count, DATA, 0, 0.1);
-		add_phase(flagged[i].usual.phases, &flagged[i].usual.phase_count, DECODE, DATA, 0.1);
+		flagged[i] = (struct flagged){ .batch = *batch, .baseline = { .batches = 50, .step_s = 0.1 } };
+		add_phase(flagged[i].baseline.phases, &flagged[i].baseline.phase_count, DATA, 0, 0.1);
+		add_phase(flagged[i].baseline.phases, &flagged[i].baseline.phase_count, DECODE, DATA, 0.1);
 	}
 	runs[0].flagged_count = count;
 }
@@ -372,7 +372,7 @@ START_TEST(causes_are_taken_from_recent_flags_of_the_main_mode)
 		struct flagged *other = &flagged[5 + i];
 		*other = (struct flagged){ .mode = i < 5 ? 0 : 77,
 			.batch = { .ordinal = i < 5 ? i : 240, .step_s = 0.5 },
-			.usual = { .batches = 50, .step_s = 0.1 } };
+			.baseline = { .batches = 50, .step_s = 0.1 } };
 	}
 	runs[0].flagged_count = 15;
 	update();
@@ -774,10 +774,10 @@ START_TEST(every_message_is_one_line_that_fits_whatever_the_names)
 		"Größenänderung der Bilddaten und ihre Übertragung auf die Grafikkarte" };
 	static const char *const counts[] = { NULL, "0", "3", "99999", "999999999999999999999" };
 	/* The others need what a run by hand does not have: test_rules.c, test_model_ranks.c. */
-	static const char *const told[] = { "memory_growth", "slow_first_batch", "flagged_batches", "variance",
+	static const char *const emitted[] = { "memory_growth", "slow_first_batch", "flagged_batches", "variance",
 		"data_loading", "bottleneck", "consider_optimizing", "slow_forward", "slow_backward" };
-	enum { TOLD = sizeof told / sizeof *told };
-	bool seen[TOLD] = { false };
+	enum { EMITTED = sizeof emitted / sizeof *emitted };
+	bool seen[EMITTED] = { false };
 	for (size_t i = 0; i < sizeof names / sizeof *names * 5; i++) {
 		start();
 		model.run_count = 2;
@@ -795,12 +795,12 @@ START_TEST(every_message_is_one_line_that_fits_whatever_the_names)
 		update();
 		for (size_t k = 0; k < alerts.count; k++) {
 			ck_fits(&alerts.list[k]);
-			for (size_t r = 0; r < TOLD; r++)
-				seen[r] |= strcmp(told[r], alerts.list[k].rule) == 0;
+			for (size_t r = 0; r < EMITTED; r++)
+				seen[r] |= strcmp(emitted[r], alerts.list[k].rule) == 0;
 		}
 	}
-	for (size_t r = 0; r < TOLD; r++)
-		ck_assert_msg(seen[r], "%s was never told", told[r]);
+	for (size_t r = 0; r < EMITTED; r++)
+		ck_assert_msg(seen[r], "%s was never told", emitted[r]);
 }
 END_TEST
 

@@ -10,28 +10,28 @@
 
 static struct run run;
 static struct batch batch;
-static struct usual usual;
-static struct around around;
+static struct baseline baseline;
+static struct batch_window batch_window;
 static struct explanation why;
 
 static void phase_cpu(
-	uint32_t name, uint32_t parent, double this_s, double usual_s, double this_cpu_s, double usual_cpu_s)
+	uint32_t name, uint32_t parent, double this_s, double baseline_s, double this_cpu_s, double baseline_cpu_s)
 {
 	add_phase(batch.phases, &batch.phase_count, name, parent, this_s);
 	batch.phases[batch.phase_count - 1].cpu_s = (float)this_cpu_s;
-	if (!isnan(usual_s)) {
-		add_phase(usual.phases, &usual.phase_count, name, parent, usual_s);
-		usual.phases[usual.phase_count - 1].cpu_s = (float)usual_cpu_s;
+	if (!isnan(baseline_s)) {
+		add_phase(baseline.phases, &baseline.phase_count, name, parent, baseline_s);
+		baseline.phases[baseline.phase_count - 1].cpu_s = (float)baseline_cpu_s;
 	}
 	if (parent == NAME_NONE) {
 		batch.step_s = batch.batch_s += this_s;
-		usual.step_s = usual.batch_s += isnan(usual_s) ? 0 : usual_s;
+		baseline.step_s = baseline.batch_s += isnan(baseline_s) ? 0 : baseline_s;
 	}
 }
 
-static void phase(uint32_t name, uint32_t parent, double this_s, double usual_s)
+static void phase(uint32_t name, uint32_t parent, double this_s, double baseline_s)
 {
-	phase_cpu(name, parent, this_s, usual_s, NAN, NAN);
+	phase_cpu(name, parent, this_s, baseline_s, NAN, NAN);
 }
 
 /* Usually 0.1 s of which the CPU has 0.08; the samplers read twice in this one. */
@@ -41,25 +41,26 @@ static void start(void)
 	run.pid = 100;
 	batch = (struct batch){ .step_s = 0, .has_evidence = true, .samples = 32 };
 	batch.evidence = (struct evidence){ 0.08, 0.001, 50, 0, 10, 5, 0, 32 };
-	usual = (struct usual){ .batches = 100 };
-	usual.evidence = batch.evidence;
-	around = (struct around){ .from_ns = 0, .to_ns = 600000000, .seconds = 0.6, .readings = 2 };
+	baseline = (struct baseline){ .batches = 100 };
+	baseline.evidence = batch.evidence;
+	batch_window = (struct batch_window){ .from_ns = 0, .to_ns = 600000000, .seconds = 0.6, .readings = 2 };
 }
 
-static void explain(void) { explain_batch(&run, &batch, &usual, &around, &why); }
+static void explain(void) { explain_batch(&run, &batch, &baseline, &batch_window, &why); }
 
-static struct around_figure *saw(enum metric metric, int32_t instance, double least, double most, double usual_value)
+static struct window_figure *saw(enum metric metric, int32_t instance, double min, double max, double baseline_value)
 {
-	around.figures[around.figure_count] = (struct around_figure){ metric, instance, least, most, usual_value };
-	return &around.figures[around.figure_count++];
+	batch_window.figures[batch_window.figure_count] =
+		(struct window_figure){ metric, instance, min, max, baseline_value };
+	return &batch_window.figures[batch_window.figure_count++];
 }
 
 static void happened(
-	enum around_event_kind kind, int32_t pid, uint32_t worker, double value, double usual_value, const char *text)
+	enum window_event_kind kind, int32_t pid, uint32_t worker, double value, double baseline_value, const char *text)
 {
-	struct around_event *event = &around.events[around.event_count++];
-	*event = (struct around_event){
-		.kind = kind, .pid = pid, .worker = worker, .time_ns = 100000000, .value = value, .usual = usual_value
+	struct window_event *event = &batch_window.events[batch_window.event_count++];
+	*event = (struct window_event){
+		.kind = kind, .pid = pid, .worker = worker, .time_ns = 100000000, .value = value, .baseline = baseline_value
 	};
 	event->part_ratio = event->busy_ratio = NAN;
 	snprintf(event->text, sizeof event->text, "%s", text);
@@ -133,7 +134,7 @@ START_TEST(without_a_record_only_the_place_is_known)
 	ck_first("data › decode", 1);
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_PHASE);
 	batch.has_evidence = true;
-	usual.evidence = (struct evidence){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
+	baseline.evidence = (struct evidence){ NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
 	explain();
 	ck_first("data › decode", 1);
 }
@@ -184,7 +185,7 @@ END_TEST
 START_TEST(work_on_contended_CPUs_brings_its_waiting)
 {
 	phase(FORWARD, 0, 0.5, 0.2);
-	usual.evidence.run_queue_wait_s = 0.04;
+	baseline.evidence.run_queue_wait_s = 0.04;
 	batch.evidence.cpu_s = 0.08 + 0.2;
 	batch.evidence.run_queue_wait_s = 0.04 + 0.1;
 	explain();
@@ -197,7 +198,7 @@ START_TEST(what_the_record_has_of_before_the_batch_is_not_claimed)
 {
 	hand.batches[0] = (struct batch){ .number = 0, .ordinal = 0, .step_s = 0.9, .batch_s = 0.1 };
 	add_phase(hand.batches[0].phases, &hand.batches[0].phase_count, NAME_BETWEEN, 0, 0.4);
-	add_phase(usual.phases, &usual.phase_count, NAME_BETWEEN, 0, 0.0);
+	add_phase(baseline.phases, &baseline.phase_count, NAME_BETWEEN, 0, 0.0);
 	phase(FORWARD, 0, 0.5, 0.1);
 	batch.number = batch.ordinal = 1;
 	batch.evidence.run_queue_wait_s = 0.401;
@@ -213,11 +214,12 @@ START_TEST(time_between_batches_has_the_next_ones_record)
 {
 	phase(FORWARD, 0, 0.1, 0.1);
 	phase(NAME_BETWEEN, 0, 0.5, 0.1);
-	batch.batch_s = usual.batch_s = 0.1;
+	batch.batch_s = baseline.batch_s = 0.1;
 	batch.evidence.cpu_s = 0.9;
 	hand.batches[0] = batch;
-	hand.batches[1] =
-		(struct batch){ .number = 1, .ordinal = 1, .has_evidence = true, .batch_s = 0.1, .evidence = usual.evidence };
+	hand.batches[1] = (struct batch){
+		.number = 1, .ordinal = 1, .has_evidence = true, .batch_s = 0.1, .evidence = baseline.evidence
+	};
 	hand.batches[1].evidence.run_queue_wait_s = 0.401;
 	run.tracks[0].end = 1;
 	explain();
@@ -259,7 +261,7 @@ START_TEST(major_faults_while_the_machine_swaps_in_are_swapping)
 	saw(METRIC_SYSTEM_SWAP_IN, 0, 5200 * 512, 5200 * 512, 0);
 	explain();
 	ck_first("forward: swapping", 1);
-	around.figures[0].least = around.figures[0].most = 4096; /* most of it was read from elsewhere */
+	batch_window.figures[0].min = batch_window.figures[0].max = 4096; /* most of it was read from elsewhere */
 	explain();
 	ck_first("forward: reading from disk", 1);
 }
@@ -272,15 +274,15 @@ START_TEST(writing_is_claimed_where_it_was_seen)
 	explain();
 	ck_first("optimizer: writing to disk", 1);
 	/* may have been before or after: then it is not said to have waited for nothing of the disk's */
-	around.figures[0].least = 0;
+	batch_window.figures[0].min = 0;
 	explain();
 	ck_first("optimizer", 1);
 	ck_assert_double_eq(share_of(CAUSE_SLEPT), 0);
-	happened(AROUND_TARGET_ON_DISK, 100, UINT32_MAX, 0.3, 0, "");
+	happened(WINDOW_TARGET_ON_DISK, 100, UINT32_MAX, 0.3, 0, "");
 	explain();
 	ck_first("optimizer: writing to disk", 0.75);
 	ck_assert_double_eq(share_of(CAUSE_SLEPT), 0);
-	around.figures[0].most = 0; /* on disk, but nothing was written: not known for what */
+	batch_window.figures[0].max = 0; /* on disk, but nothing was written: not known for what */
 	explain();
 	ck_first("optimizer", 1);
 }
@@ -298,7 +300,7 @@ START_TEST(many_pages_asked_of_the_kernel_are_allocation)
 	batch.evidence.minor_faults = 300;
 	explain();
 	ck_first("forward: more work on the CPU", 1);
-	usual.evidence.minor_faults = 20000; /* as many more as there was more work */
+	baseline.evidence.minor_faults = 20000; /* as many more as there was more work */
 	batch.evidence.minor_faults = 95000;
 	explain();
 	ck_first("forward: more work on the CPU", 1);
@@ -309,7 +311,7 @@ START_TEST(more_samples_explain_as_much_as_they_cost)
 {
 	phase(FORWARD, 0, 0.4, 0.2);
 	phase(BACKWARD, 0, 0.4, 0.2);
-	usual.evidence.samples = 32;
+	baseline.evidence.samples = 32;
 	batch.samples = 64;
 	batch.evidence.cpu_s = 0.48;
 	explain();
@@ -365,7 +367,7 @@ START_TEST(what_a_step_with_a_checkpoint_waits_besides_is_its_writing)
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_CHECKPOINT);
 	ck_assert_double_eq_tol(share_of(CAUSE_CHECKPOINT), 1, 1e-3);
 	/* nothing to speak of was written: what it waited for is not known to be the checkpoint */
-	around.figures[0].most = 2e5;
+	batch_window.figures[0].max = 2e5;
 	explain();
 	ck_assert_double_le(share_of(CAUSE_CHECKPOINT), 0.25);
 }
@@ -395,8 +397,8 @@ static void load_with(const char *workers)
 START_TEST(a_worker_whose_fetch_took_long_held_up_the_batch)
 {
 	load_with("4");
-	happened(AROUND_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
-	happened(AROUND_WORKER_FETCHED, 201, 1, 0.06, 0.05, "");
+	happened(WINDOW_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
+	happened(WINDOW_WORKER_FETCHED, 201, 1, 0.06, 0.05, "");
 	explain();
 	ck_first("data: worker 3's fetch took long", 1);
 	ck_assert_double_eq(evidence("fetch_s"), 0.45);
@@ -410,7 +412,7 @@ START_TEST(where_nothing_is_known_of_the_workers_the_place_is_told)
 	explain();
 	ck_first("data", 1);
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_PHASE);
-	happened(AROUND_WORKER_FETCHED, 203, 3, 0.06, 0.05, "");
+	happened(WINDOW_WORKER_FETCHED, 203, 3, 0.06, 0.05, "");
 	explain();
 	ck_first("data", 1);
 }
@@ -419,14 +421,14 @@ END_TEST
 START_TEST(a_stopped_worker_and_one_on_disk_are_named_before_their_fetch)
 {
 	load_with("4");
-	happened(AROUND_WORKER_STOPPED, 203, 3, 0.3, 0, "");
-	happened(AROUND_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
+	happened(WINDOW_WORKER_STOPPED, 203, 3, 0.3, 0, "");
+	happened(WINDOW_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
 	explain();
 	ck_first("data: worker 3 is stopped", 1);
-	around.events[0].kind = AROUND_WORKER_ON_DISK;
+	batch_window.events[0].kind = WINDOW_WORKER_ON_DISK;
 	explain();
 	ck_first("data: worker 3 waits for the disk", 1);
-	around.events[0].value = 0.08; /* a small part of the fetch */
+	batch_window.events[0].value = 0.08; /* a small part of the fetch */
 	explain();
 	ck_first("data: worker 3's fetch took long", 0.8);
 	ck_assert_double_eq_tol(share_of(CAUSE_WORKER_DISK), 0.2, 1e-3);
@@ -436,7 +438,7 @@ END_TEST
 START_TEST(workers_that_wait_for_a_CPU_starve)
 {
 	load_with("4");
-	happened(AROUND_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
+	happened(WINDOW_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
 	saw(METRIC_PROCESS_RUN_QUEUE_WAIT, 203, 0.35e9, 0.5e9, 0.01e9);
 	explain();
 	ck_first("data: the workers wait for a CPU", 0.85);
@@ -446,10 +448,10 @@ END_TEST
 START_TEST(a_worker_that_is_gone_explains_what_is_left)
 {
 	load_with("4");
-	happened(AROUND_WORKER_WENT, 203, 3, NAN, NAN, "killed");
+	happened(WINDOW_WORKER_WENT, 203, 3, NAN, NAN, "killed");
 	explain();
 	ck_first("data: worker 3 is gone", 1);
-	around.events[0].worker = UINT32_MAX;
+	batch_window.events[0].worker = UINT32_MAX;
 	explain();
 	ck_first("data: worker process 203 is gone", 1);
 }
@@ -459,8 +461,8 @@ START_TEST(workers_explain_nothing_but_their_data)
 {
 	hand_meta(&run, "loader.num_workers", "4");
 	phase(FORWARD, 0, 0.5, 0.1);
-	happened(AROUND_WORKER_STOPPED, 203, 3, 0.4, 0, "");
-	happened(AROUND_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
+	happened(WINDOW_WORKER_STOPPED, 203, 3, 0.4, 0, "");
+	happened(WINDOW_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
 	explain();
 	ck_first("forward: waiting, neither on the CPU nor for the disk", 1);
 }
@@ -498,12 +500,12 @@ START_TEST(a_compiler_that_came_explains_the_wait_for_it)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		start();
 		phase(FORWARD, 0, 0.6, 0.1);
-		happened(AROUND_CHILD_CAME, 300, UINT32_MAX, 0.4, NAN, cases[i].command);
+		happened(WINDOW_CHILD_CAME, 300, UINT32_MAX, 0.4, NAN, cases[i].command);
 		explain();
 		ck_assert_msg(why.causes[0].kind == (cases[i].is_compiler ? CAUSE_COMPILER : CAUSE_SLEPT), "%s: %s",
 			cases[i].command, why.causes[0].what);
 	}
-	happened(AROUND_CHILD_WENT, 300, UINT32_MAX, NAN, NAN, "tail");
+	happened(WINDOW_CHILD_WENT, 300, UINT32_MAX, NAN, NAN, "tail");
 	explain();
 	ck_first("forward: waiting for tail, which it started", 1);
 }
@@ -513,10 +515,10 @@ START_TEST(a_child_that_takes_the_CPU_is_named)
 {
 	phase(FORWARD, 0, 0.5, 0.1);
 	batch.evidence.run_queue_wait_s = 0.401;
-	happened(AROUND_CHILD_RAN, 300, UINT32_MAX, 0.5, 0.01, "ffmpeg -i x");
+	happened(WINDOW_CHILD_RAN, 300, UINT32_MAX, 0.5, 0.01, "ffmpeg -i x");
 	explain();
 	ck_first("forward: ffmpeg, of this run, takes the CPU", 1);
-	around.events[0].usual = 0.48; /* as it always does */
+	batch_window.events[0].baseline = 0.48; /* as it always does */
 	explain();
 	ck_first("forward: waiting for a CPU", 1);
 }
@@ -530,15 +532,15 @@ START_TEST(the_quota_is_named_where_throttling_was_seen_or_is_usual)
 	explain();
 	ck_first("forward: the CPU quota is used up", 1);
 	ck_assert_double_eq_tol(evidence("throttled_s"), 0.3, 1e-9);
-	around.figures[0].least = 0;
+	batch_window.figures[0].min = 0;
 	/* the wait is in the record; readings on both sides of it saw throttling of that size */
-	around.readings = 0;
+	batch_window.readings = 0;
 	explain();
 	ck_first("forward: the CPU quota is used up", 1);
-	around.figures[0].most = 0.05e9; /* of another size */
+	batch_window.figures[0].max = 0.05e9; /* of another size */
 	explain();
 	ck_first("forward: waiting for a CPU", 1);
-	around.figures[0].usual = 0.25e9;
+	batch_window.figures[0].baseline = 0.25e9;
 	explain();
 	ck_first("forward: the CPU quota is used up", 1);
 }
@@ -547,17 +549,17 @@ END_TEST
 START_TEST(stops_suspends_and_stolen_time_take_what_was_seen)
 {
 	phase(FORWARD, 0, 0.5, 0.1);
-	happened(AROUND_TARGET_STOPPED, 100, UINT32_MAX, 0.38, 0, "");
+	happened(WINDOW_TARGET_STOPPED, 100, UINT32_MAX, 0.38, 0, "");
 	explain();
 	ck_first("forward: the process was stopped", 0.95);
-	around.events[0].kind = AROUND_SUSPENDED;
+	batch_window.events[0].kind = WINDOW_SUSPENDED;
 	explain();
 	ck_first("forward: the machine was suspended", 0.95);
-	around.events[0].kind = AROUND_CLOCK_STEPPED;
-	around.events[0].value = -3600;
+	batch_window.events[0].kind = WINDOW_CLOCK_STEPPED;
+	batch_window.events[0].value = -3600;
 	explain();
 	ck_first("forward: the clock was set", 1);
-	around.event_count = 0;
+	batch_window.event_count = 0;
 	saw(METRIC_SYSTEM_CPU_STOLEN, 0, 0.3e9, 0.4e9, 0);
 	explain();
 	ck_first("forward: descheduled", 0.75);
@@ -587,10 +589,10 @@ START_TEST(samplers_that_read_nothing_inside_claim_nothing)
 	phase(FORWARD, 0, 0.5, 0.1);
 	batch.evidence.run_queue_wait_s = 0.1;
 	saw(METRIC_SYSTEM_CPU_STOLEN, 0, 0.3e9, 0.5e9, 0);
-	happened(AROUND_TARGET_STOPPED, 100, UINT32_MAX, 0.4, 0, "");
-	happened(AROUND_SUSPENDED, 0, UINT32_MAX, 0.4, 0, "");
-	happened(AROUND_CHILD_CAME, 300, UINT32_MAX, 0.4, 0, "cc1plus");
-	around.readings = 0;
+	happened(WINDOW_TARGET_STOPPED, 100, UINT32_MAX, 0.4, 0, "");
+	happened(WINDOW_SUSPENDED, 0, UINT32_MAX, 0.4, 0, "");
+	happened(WINDOW_CHILD_CAME, 300, UINT32_MAX, 0.4, 0, "cc1plus");
+	batch_window.readings = 0;
 	explain();
 	ck_assert_double_eq_tol(share_of(CAUSE_SLEPT) + share_of(CAUSE_CPU_WAIT), 1, 1e-6);
 	saw(METRIC_PROCESS_WRITTEN, 100, 30e6, 40e6, 0);
@@ -605,10 +607,10 @@ START_TEST(claims_that_contradict_each_other_share_the_excess_once)
 	load_with("4");
 	batch.evidence = (struct evidence){ 9, 9, 9e6, 9e4, 9e4, 9e4, 9e6, 320 };
 	batch.samples = 320;
-	happened(AROUND_WORKER_STOPPED, 203, 3, 9, 0, "");
-	happened(AROUND_WORKER_FETCHED, 203, 3, 9, 0.05, "");
-	happened(AROUND_WORKER_WENT, 204, 4, NAN, NAN, "");
-	happened(AROUND_TARGET_STOPPED, 100, UINT32_MAX, 9, 0, "");
+	happened(WINDOW_WORKER_STOPPED, 203, 3, 9, 0, "");
+	happened(WINDOW_WORKER_FETCHED, 203, 3, 9, 0.05, "");
+	happened(WINDOW_WORKER_WENT, 204, 4, NAN, NAN, "");
+	happened(WINDOW_TARGET_STOPPED, 100, UINT32_MAX, 9, 0, "");
 	saw(METRIC_CGROUP_THROTTLED, 0, 9e9, 9e9, 0);
 	explain();
 	ck_first("data: worker 3 is stopped", 1);
@@ -616,10 +618,10 @@ START_TEST(claims_that_contradict_each_other_share_the_excess_once)
 }
 END_TEST
 
-static double dice(double most)
+static double dice(double max)
 {
 	static const double odd[] = { NAN, INFINITY, -INFINITY, -1, 0, 1e300, -1e300 };
-	return rand() % 12 ? most * (double)(rand() % 1000) / 1000 : odd[(size_t)rand() % (sizeof odd / sizeof *odd)];
+	return rand() % 12 ? max * (double)(rand() % 1000) / 1000 : odd[(size_t)rand() % (sizeof odd / sizeof *odd)];
 }
 
 static void roll_evidence(struct evidence *out)
@@ -627,21 +629,22 @@ static void roll_evidence(struct evidence *out)
 	*out = (struct evidence){ dice(1), dice(1), dice(1e5), dice(1e3), dice(1e3), dice(1e3), dice(1e5), dice(100) };
 }
 
-static void roll_around(void)
+static void roll_window(void)
 {
-	around = (struct around){ .to_ns = 1000000000, .seconds = 1, .readings = (size_t)rand() % 3 };
+	batch_window = (struct batch_window){ .to_ns = 1000000000, .seconds = 1, .readings = (size_t)rand() % 3 };
 	for (int i = rand() % 20; i > 0; i--)
 		saw((enum metric)(rand() % METRIC_COUNT), rand() % 2 ? 0 : 100 + rand() % 4, dice(1e9), dice(2e9), dice(1e9));
-	for (int i = rand() % AROUND_EVENTS_MOST; i > 0; i--)
-		happened((enum around_event_kind)(rand() % (AROUND_MARKED + 1)), 100 + rand() % 4,
+	for (int i = rand() % WINDOW_EVENTS_MAX; i > 0; i--)
+		happened((enum window_event_kind)(rand() % (WINDOW_MARKED + 1)), 100 + rand() % 4,
 			rand() % 2 ? UINT32_MAX : (uint32_t)rand() % 4, dice(1), dice(0.1),
 			rand() % 2 ? "cc1" : "a child with a long command line that goes on and on");
-	for (size_t i = 0; i < around.event_count; i++) {
-		around.events[i].part_ratio = dice(1);
-		around.events[i].busy_ratio = dice(1);
-		around.events[i].held = (uint32_t)rand() % 256;
+	for (size_t i = 0; i < batch_window.event_count; i++) {
+		batch_window.events[i].part_ratio = dice(1);
+		batch_window.events[i].busy_ratio = dice(1);
+		batch_window.events[i].throttled = (uint32_t)rand() % 256;
 	}
-	around.event_count = around.event_count > AROUND_EVENTS_MOST ? AROUND_EVENTS_MOST : around.event_count;
+	batch_window.event_count =
+		batch_window.event_count > WINDOW_EVENTS_MAX ? WINDOW_EVENTS_MAX : batch_window.event_count;
 }
 
 static void ck_sound(bool samplers_read)
@@ -684,12 +687,12 @@ START_TEST(shares_stay_shares_whatever_the_figures_are)
 		if (rand() % 2)
 			hand_meta(&run, "num_workers", "2");
 		roll_evidence(&batch.evidence);
-		roll_evidence(&usual.evidence);
+		roll_evidence(&baseline.evidence);
 		batch.samples = dice(100);
-		roll_around();
-		explain_batch(&run, &batch, &usual, rand() % 4 ? &around : NULL, &why);
+		roll_window();
+		explain_batch(&run, &batch, &baseline, rand() % 4 ? &batch_window : NULL, &why);
 		slow += why.cause_count > 0;
-		ck_sound(around.readings > 0);
+		ck_sound(batch_window.readings > 0);
 	}
 	ck_assert_uint_gt(slow, 15000);
 }
@@ -726,19 +729,19 @@ START_TEST(each_figure_has_what_it_explains)
 	load_with("4");
 	phase(FORWARD, 0, 0.5, 0.1);
 	batch.evidence.run_queue_wait_s = 0.401;
-	happened(AROUND_WORKER_FETCHED, 201, 1, 0.2, 0.05, "");
-	happened(AROUND_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
+	happened(WINDOW_WORKER_FETCHED, 201, 1, 0.2, 0.05, "");
+	happened(WINDOW_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
 	explain();
-	double told = 0;
+	double emitted = 0;
 	for (size_t i = 0; i < why.context_count; i++) {
 		const struct explain_context *row = &why.context[i];
-		told += row->explains_ratio;
+		emitted += row->explains_ratio;
 		if (strcmp(row->what, "worker 3: fetch") == 0 || strcmp(row->what, "run-queue wait") == 0)
 			ck_assert_double_eq_tol(row->explains_ratio, 0.5, 1e-3);
 		else
 			ck_assert_msg(row->explains_ratio == 0, "%s", row->what);
 	}
-	ck_assert_double_eq_tol(told, 1, 1e-3);
+	ck_assert_double_eq_tol(emitted, 1, 1e-3);
 }
 END_TEST
 
@@ -754,8 +757,8 @@ START_TEST(explaining_is_cheap)
 	batch.evidence = (struct evidence){ 0.5, 0.5, 1e5, 10, 100, 50, 1e4, 32 };
 	for (int i = 0; i < 60; i++)
 		saw(METRIC_SYSTEM_LOAD, i, 1, 2, 1);
-	for (uint32_t i = 0; i < AROUND_EVENTS_MOST; i++)
-		happened(AROUND_WORKER_FETCHED, 200 + (int)i, i, 0.1 * i, 0.05, "");
+	for (uint32_t i = 0; i < WINDOW_EVENTS_MAX; i++)
+		happened(WINDOW_WORKER_FETCHED, 200 + (int)i, i, 0.1 * i, 0.05, "");
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
 	for (int i = 0; i < 1000; i++)
 		explain();

@@ -8,18 +8,18 @@
 
 static struct run run;
 static struct batch batch;
-static struct usual usual;
-static struct around around;
+static struct baseline baseline;
+static struct batch_window batch_window;
 static struct explanation why;
 
-static void phase(uint32_t name, double this_s, double usual_s)
+static void phase(uint32_t name, double this_s, double baseline_s)
 {
 	add_phase(batch.phases, &batch.phase_count, name, 0, this_s);
-	add_phase(usual.phases, &usual.phase_count, name, 0, usual_s);
+	add_phase(baseline.phases, &baseline.phase_count, name, 0, baseline_s);
 	batch.step_s = batch.batch_s += this_s;
-	usual.step_s = usual.batch_s += usual_s;
-	around.seconds = batch.step_s;
-	around.to_ns = (int64_t)(batch.step_s * 1e9);
+	baseline.step_s = baseline.batch_s += baseline_s;
+	batch_window.seconds = batch.step_s;
+	batch_window.to_ns = (int64_t)(batch.step_s * 1e9);
 }
 
 static void start(void)
@@ -28,18 +28,18 @@ static void start(void)
 	run.pid = 100;
 	batch = (struct batch){ .step_s = 0, .has_evidence = true, .samples = 32 };
 	batch.evidence = (struct evidence){ 0.08, 0.001, 50, 0, 10, 5, 0, 32 };
-	usual = (struct usual){ .batches = 100 };
-	usual.evidence = batch.evidence;
-	around = (struct around){ .readings = 2 };
+	baseline = (struct baseline){ .batches = 100 };
+	baseline.evidence = batch.evidence;
+	batch_window = (struct batch_window){ .readings = 2 };
 }
 
-static struct around_event *happened(enum around_event_kind kind, double value, double usual_value, const char *text)
+static struct window_event *happened(enum window_event_kind kind, double value, double baseline_value, const char *text)
 {
-	struct around_event *event = &around.events[around.event_count++];
-	*event = (struct around_event){ .kind = kind,
+	struct window_event *event = &batch_window.events[batch_window.event_count++];
+	*event = (struct window_event){ .kind = kind,
 		.worker = UINT32_MAX,
 		.value = value,
-		.usual = usual_value,
+		.baseline = baseline_value,
 		.gpu = "GPU",
 		.part_ratio = 1,
 		.busy_ratio = NAN };
@@ -47,14 +47,14 @@ static struct around_event *happened(enum around_event_kind kind, double value, 
 	return event;
 }
 
-static struct around_event *slowed(double mhz, double usual_mhz, enum gpu_throttle reason, const char *text)
+static struct window_event *slowed(double mhz, double baseline_mhz, enum gpu_throttle reason, const char *text)
 {
-	struct around_event *event = happened(AROUND_GPU_SLOWED, mhz * 1e6, usual_mhz * 1e6, text);
-	event->held = 1u << reason;
+	struct window_event *event = happened(WINDOW_GPU_SLOWED, mhz * 1e6, baseline_mhz * 1e6, text);
+	event->throttled = 1u << reason;
 	return event;
 }
 
-static void explain(void) { explain_batch(&run, &batch, &usual, &around, &why); }
+static void explain(void) { explain_batch(&run, &batch, &baseline, &batch_window, &why); }
 
 static double share_of(enum cause_kind kind)
 {
@@ -85,7 +85,7 @@ START_TEST(heat_explains_what_so_much_slower_a_clock_costs)
 	ck_assert_str_eq(cause_kind_id(CAUSE_GPU_HEAT), "gpu_heat");
 	ck_assert_str_eq(why.causes[0].evidence[0].key, "gpu_clock_hz");
 	ck_assert_double_eq(why.causes[0].evidence[0].this_value, 1215e6);
-	ck_assert_double_eq(why.causes[0].evidence[0].usual_value, 1980e6);
+	ck_assert_double_eq(why.causes[0].evidence[0].baseline_value, 1980e6);
 	ck_assert_ptr_nonnull(strstr(why.causes[0].next, "nvidia-smi -pl"));
 }
 END_TEST
@@ -110,7 +110,7 @@ START_TEST(what_the_clock_cannot_have_cost_stays_unexplained_by_it)
 	explain();
 	ck_assert_int_ne(why.causes[0].kind, CAUSE_GPU_POWER);
 	ck_assert_double_eq_tol(share_of(CAUSE_GPU_POWER), 0, 1e-9); /* 1.4 % would be a line without a message */
-	around.event_count = 0;
+	batch_window.event_count = 0;
 	slowed(990, 1980, GPU_THROTTLE_POWER_BRAKE, "power brake");
 	explain();
 	ck_assert_double_eq_tol(share_of(CAUSE_GPU_POWER), 1.25 * 0.1, 1e-3);
@@ -122,7 +122,7 @@ END_TEST
 START_TEST(only_the_time_in_which_it_was_slow_and_busy_counts)
 {
 	phase(FORWARD, 1.2, 0.8);
-	struct around_event *event = slowed(990, 1980, GPU_THROTTLE_HEAT, "thermal slowdown");
+	struct window_event *event = slowed(990, 1980, GPU_THROTTLE_HEAT, "thermal slowdown");
 	event->part_ratio = 0.2;
 	explain();
 	ck_assert_double_eq_tol(share_of(CAUSE_GPU_HEAT), 1.25 * 1.2 * 0.2 * 0.5 / 0.4, 1e-3);
@@ -158,7 +158,7 @@ END_TEST
 START_TEST(an_unknown_reason_and_one_of_several_GPUs_are_told)
 {
 	phase(FORWARD, 0.2, 0.1);
-	snprintf(slowed(990, 1980, GPU_THROTTLE_HARDWARE, "hardware slowdown")->gpu, AROUND_GPU_SIZE, "GPU 1");
+	snprintf(slowed(990, 1980, GPU_THROTTLE_HARDWARE, "hardware slowdown")->gpu, WINDOW_GPU_SIZE, "GPU 1");
 	explain();
 	ck_first("forward: GPU 1 clock fell from 1980 to 990 MHz, hardware slowdown", 1);
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_GPU_CLOCK);
@@ -171,7 +171,7 @@ START_TEST(a_clock_that_rose_or_is_no_clock_explains_nothing)
 		{ 1980, INFINITY } };
 	phase(FORWARD, 0.2, 0.1);
 	for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-		around.event_count = 0;
+		batch_window.event_count = 0;
 		slowed(odd[i][0], odd[i][1], GPU_THROTTLE_HEAT, "thermal slowdown");
 		explain();
 		ck_assert_double_eq(share_of(CAUSE_GPU_HEAT), 0);
@@ -184,14 +184,14 @@ END_TEST
 START_TEST(another_program_on_the_GPU_explains_its_turns)
 {
 	phase(FORWARD, 0.2, 0.1);
-	struct around_event *event = happened(AROUND_GPU_SHARED, 0.4, NAN, "blender -b scene.blend");
+	struct window_event *event = happened(WINDOW_GPU_SHARED, 0.4, NAN, "blender -b scene.blend");
 	explain();
 	ck_first("forward: another program came on the GPU (blender)", 0.1 * 0.4 / 0.6 / 0.1);
 	event->value = NAN; /* how busy it kept the GPU is not known */
 	explain();
 	ck_assert_double_eq(share_of(CAUSE_GPU_SHARED), 0);
 	event->value = 0.4;
-	event->time_ns = around.to_ns + 1; /* it may have come after the batch */
+	event->time_ns = batch_window.to_ns + 1; /* it may have come after the batch */
 	explain();
 	ck_assert_double_eq(share_of(CAUSE_GPU_SHARED), 0);
 }
@@ -201,7 +201,7 @@ START_TEST(hot_CPUs_explain_the_work_that_took_longer)
 {
 	phase(FORWARD, 0.2, 0.1);
 	batch.evidence.cpu_s = 0.18;
-	*happened(AROUND_CPU_SLOWED, 1.5e9, 3e9, "")->gpu = '\0';
+	*happened(WINDOW_CPU_SLOWED, 1.5e9, 3e9, "")->gpu = '\0';
 	explain();
 	ck_first("forward: CPU clock fell from 3000 to 1500 MHz", 1);
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_CPU_HEAT);
@@ -215,9 +215,9 @@ START_TEST(what_else_happened_to_it_stands_among_the_evidence)
 {
 	phase(FORWARD, 0.163, 0.1);
 	slowed(1215, 1980, GPU_THROTTLE_HEAT, "thermal slowdown");
-	happened(AROUND_GPU_REPORTED, 94, NAN, "XID 94: contained memory error");
-	happened(AROUND_GPU_LOST, NAN, NAN, "it has fallen off the bus");
-	happened(AROUND_GPU_SHARED, NAN, NAN, "blender");
+	happened(WINDOW_GPU_REPORTED, 94, NAN, "XID 94: contained memory error");
+	happened(WINDOW_GPU_LOST, NAN, NAN, "it has fallen off the bus");
+	happened(WINDOW_GPU_SHARED, NAN, NAN, "blender");
 	explain();
 	static const struct {
 		const char *what;

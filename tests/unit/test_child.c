@@ -17,7 +17,7 @@
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
 
-enum { SETS = 30, LARGE_SETS = 20000, FIGURES = 8, BEATS_LEAST = 15 };
+enum { SETS = 30, LARGE_SETS = 20000, FIGURES = 8, BEATS_MIN = 15 };
 #define SHORT_NS (300 * NS_PER_MS)
 
 static char folder[64], path[96], script[512];
@@ -275,16 +275,16 @@ START_TEST(a_flood_waits_in_its_pipe)
 {
 	write_recording(LARGE_SETS, STREAM_MAJOR);
 	ck_start("cat $f; sleep 100");
-	size_t most = 0;
+	size_t max = 0;
 	for (size_t figures = 0; figures < (size_t)LARGE_SETS * FIGURES - LARGE_SETS / 10 * FIGURES; poll(NULL, 0, 1)) {
 		sample_set_clear(&set);
 		enum status status = read_once();
 		ck_assert(status == STATUS_OK || status == STATUS_AGAIN);
 		figures += set_count(&set, RECORD_FIGURE);
-		most = set.count > most ? set.count : most;
+		max = set.count > max ? set.count : max;
 	}
 	/* 256 KiB at a reading; a figure takes 6 bytes and more. */
-	ck_assert_uint_le(most, 50000);
+	ck_assert_uint_le(max, 50000);
 	ck_assert_msg(longest_ns < 100 * NS_PER_MS, "%lld ns", (long long)longest_ns);
 }
 END_TEST
@@ -368,8 +368,7 @@ static size_t collect(const char *what, int64_t period_ns, int64_t for_ns, char 
 	ck_assert_int_eq(target_open(&target, getpid(), "/proc", &why), STATUS_OK);
 	ck_assert_int_eq(collector_start_with(both, 2, &target, period_ns, &collector, &why), STATUS_OK);
 	int64_t from_ns = clock_monotonic_ns(), passed_ns;
-	while (
-		(passed_ns = clock_monotonic_ns() - from_ns) < for_ns || (beats < BEATS_LEAST && passed_ns < 20 * NS_PER_S)) {
+	while ((passed_ns = clock_monotonic_ns() - from_ns) < for_ns || (beats < BEATS_MIN && passed_ns < 20 * NS_PER_S)) {
 		struct pollfd ready = { .fd = collector_fd(collector), .events = POLLIN };
 		if (poll(&ready, 1, 20) != 1 || !collector_take(collector, &set))
 			continue;
@@ -408,7 +407,7 @@ START_TEST(the_other_source_keeps_its_pace_beside_one_that_hangs_or_floods)
 		if (getenv("CHILD_SAY"))
 			fprintf(stderr, "%-36s %6zu figures, %2d beats, the longest between two %.2f ms of CPU\n", cases[i],
 				figures, (int)beats, (double)longest_beat_ns * 1e-6);
-		ck_assert_int_ge(beats, BEATS_LEAST);
+		ck_assert_int_ge(beats, BEATS_MIN);
 		ck_assert_int_lt(longest_beat_ns, 20 * NS_PER_MS);
 	}
 }

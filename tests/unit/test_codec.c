@@ -251,7 +251,7 @@ static void fill(struct sample_set *set, struct record *record)
 		record->code_group.id = number32(), record->code_group.pid = (int32_t)number(),
 		record->code_group.is_workers = flag();
 		record->code_group.python = text(set);
-		record->code_group.looks = number(), record->code_group.partial = number(),
+		record->code_group.samples = number(), record->code_group.partial = number(),
 		record->code_group.total_ns = number();
 		record->code_group.hz = real();
 		break;

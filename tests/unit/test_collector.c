@@ -61,21 +61,21 @@ static void own_close(void *state)
 	atomic_fetch_add(&closes, 1);
 }
 
-/* Asks to be looked at again after `look_every_ns`; 0: not at all. */
-static _Atomic int looks, records_a_look = 1;
-static _Atomic int64_t look_every_ns;
+/* Asks to be looked at again after `sample_every_ns`; 0: not at all. */
+static _Atomic int samples, records_a_sample = 1;
+static _Atomic int64_t sample_every_ns;
 
-static int64_t own_look(void *state, int64_t now_ns, struct sample_set *out)
+static int64_t own_sample(void *state, int64_t now_ns, struct sample_set *out)
 {
 	(void)state;
-	atomic_fetch_add(&looks, 1);
-	for (int i = 0; look_every_ns && i < records_a_look; i++)
+	atomic_fetch_add(&samples, 1);
+	for (int i = 0; sample_every_ns && i < records_a_sample; i++)
 		sample_set_add(out, RECORD_GAUGE, 0, now_ns);
-	return look_every_ns ? now_ns + look_every_ns : INT64_MAX;
+	return sample_every_ns ? now_ns + sample_every_ns : INT64_MAX;
 }
 
 static const struct source own_source = {
-	.name = "own", .open = own_open, .read = own_read, .look = own_look, .close = own_close
+	.name = "own", .open = own_open, .read = own_read, .sample = own_sample, .close = own_close
 };
 static const struct source *const own_sources[] = { &own_source };
 
@@ -190,7 +190,7 @@ END_TEST
 /* The first set is delivered as soon as it is read; what looks add is in the next. */
 START_TEST(looks_between_two_readings_come_into_one_set)
 {
-	look_every_ns = 10 * NS_PER_MS;
+	sample_every_ns = 10 * NS_PER_MS;
 	start_own(200 * NS_PER_MS);
 	ck_assert(take(1000));
 	for (int i = 0; i < 3; i++) {
@@ -209,25 +209,25 @@ START_TEST(who_asks_for_no_look_is_read_at_the_refresh_and_no_sooner)
 	for (int i = 0; i < 5; i++)
 		ck_assert(take(1000));
 	stop();
-	ck_assert_int_eq(looks, reads);
+	ck_assert_int_eq(samples, reads);
 }
 END_TEST
 
 START_TEST(a_look_that_is_later_than_the_refresh_does_not_come)
 {
-	look_every_ns = 60 * NS_PER_MS;
+	sample_every_ns = 60 * NS_PER_MS;
 	start_own(50 * NS_PER_MS);
 	for (int i = 0; i < 5; i++)
 		ck_assert(take(1000));
 	stop();
-	ck_assert_int_eq(looks, reads);
+	ck_assert_int_eq(samples, reads);
 }
 END_TEST
 
 START_TEST(a_set_that_looks_have_filled_does_not_wait_for_the_refresh)
 {
-	look_every_ns = 1 * NS_PER_MS;
-	records_a_look = 10000;
+	sample_every_ns = 1 * NS_PER_MS;
+	records_a_sample = 10000;
 	start_own(3600 * NS_PER_S);
 	ck_assert(take(1000));
 	ck_assert(take(10000));

@@ -31,7 +31,7 @@ static void teardown(void) { unlink(path); }
 /* -- runs -- */
 
 /* A run of `count` batches with the phases data and forward; the rest of a step is nobody's. */
-static void summarize_told(
+static void summarize_counts(
 	struct summary *out, size_t count, double data_s, double forward_s, const char *batch_size, const char *workers)
 {
 	struct script script;
@@ -55,7 +55,7 @@ static void summarize_told(
 		at_s = end_s + 0.001;
 		if (i % 50 == 49) {
 			script_apply(&script, at_s);
-			keeper_look(&keeper, script.model, 0);
+			keeper_read(&keeper, script.model, 0);
 		}
 	}
 	script_apply(&script, at_s);
@@ -73,7 +73,7 @@ static void summarize_steps(struct summary *out, const double *steps, size_t cou
 	keeper_init(&keeper, out);
 	for (size_t from = 0; from < count; from += 100) {
 		at_s = script_steps(&script, at_s, steps + from, count - from < 100 ? count - from : 100);
-		keeper_look(&keeper, script.model, 0);
+		keeper_read(&keeper, script.model, 0);
 	}
 	ck_assert(keeper_end(&keeper, script.model, 0));
 	script_close(&script);
@@ -108,8 +108,8 @@ START_TEST(summary_of_a_long_run_is_bounded_and_true_to_its_periods)
 	for (size_t i = 0; i < LONG; i++)
 		total_s += steps[i] = i % 4 ? 0.01 : 0.02;
 	summarize_steps(&summary, steps, LONG);
-	ck_assert_uint_le(summary.step_count, SUMMARY_STEPS_MOST);
-	ck_assert_uint_ge(summary.step_count, SUMMARY_STEPS_MOST / 2);
+	ck_assert_uint_le(summary.step_count, SUMMARY_STEPS_MAX);
+	ck_assert_uint_ge(summary.step_count, SUMMARY_STEPS_MAX / 2);
 	ck_assert_uint_eq(summary.stride, 16);
 	ck_assert_uint_ge(summary.seen, LONG - 2);
 	ck_assert_double_eq_tol(summary.total_s, total_s, 0.05);
@@ -125,7 +125,7 @@ END_TEST
 START_TEST(phases_sum_up_to_the_step)
 {
 	struct summary summary;
-	summarize_told(&summary, 200, 0.012, 0.1, "32", NULL);
+	summarize_counts(&summary, 200, 0.012, 0.1, "32", NULL);
 	double means = 0, shares = 0;
 	for (unsigned i = 0; i < summary.phase_count; i++) {
 		means += summary.phases[i].mean_s;
@@ -144,7 +144,7 @@ END_TEST
 START_TEST(saved_summary_comes_back_as_it_was)
 {
 	struct summary was, is;
-	summarize_told(&was, 120, 0.012, 0.1, "64", "4");
+	summarize_counts(&was, 120, 0.012, 0.1, "64", "4");
 	snprintf(was.host, sizeof was.host, "node-7");
 	was.cpus = 16;
 	was.made_ns = INT64_C(1763632140123456789);
@@ -188,7 +188,7 @@ START_TEST(cut_summary_is_refused_wherever_it_is_cut)
 {
 	struct summary summary;
 	struct buffer text = BUFFER_INIT;
-	summarize_told(&summary, 40, 0.012, 0.1, "64", "4");
+	summarize_counts(&summary, 40, 0.012, 0.1, "64", "4");
 	summary_write(&text, &summary);
 	ck_assert_int_eq(load_text(text.data, text.length), STATUS_OK);
 	/* The last two are the end of the whole and of its line. */
@@ -203,7 +203,7 @@ START_TEST(summary_with_any_byte_changed_is_read_or_refused)
 {
 	struct summary summary;
 	struct buffer text = BUFFER_INIT;
-	summarize_told(&summary, 24, 0.012, 0.1, "64", "4");
+	summarize_counts(&summary, 24, 0.012, 0.1, "64", "4");
 	summary_write(&text, &summary);
 	for (size_t i = 0; i < 3000; i++) {
 		size_t at = (size_t)((double)text.length * chance_even(&chance));
@@ -272,7 +272,7 @@ START_TEST(saved_report_is_read_with_what_it_has)
 	/* Against one with steps: an interval, and it says that it is rough. */
 	struct summary other;
 	static struct comparison comparison;
-	summarize_told(&other, 100, 0.05, 0.25, "64", NULL);
+	summarize_counts(&other, 100, 0.05, 0.25, "64", NULL);
 	compare(&summary, &other, &comparison);
 	ck_assert(comparison.is_rough && comparison.rows[0].has_interval);
 	ck_assert_int_eq(comparison.rows[0].verdict, VERDICT_SLOWER);
@@ -289,8 +289,8 @@ START_TEST(slower_run_is_explained_by_its_phase_and_its_meta)
 	struct summary a, b;
 	static struct comparison comparison;
 	char sentence[600];
-	summarize_told(&a, 200, 0.012, 0.1, "32", "4");
-	summarize_told(&b, 200, 0.043, 0.1, "32", "0");
+	summarize_counts(&a, 200, 0.012, 0.1, "32", "4");
+	summarize_counts(&b, 200, 0.043, 0.1, "32", "0");
 	compare(&a, &b, &comparison);
 	ck_assert_int_eq(comparison.rows[0].verdict, VERDICT_SLOWER);
 	ck_assert_double_eq_tol(comparison.rows[0].change, 1.27, 0.02);
@@ -315,8 +315,8 @@ START_TEST(two_of_the_same_are_the_same)
 {
 	struct summary a, b;
 	static struct comparison comparison;
-	summarize_told(&a, 200, 0.012, 0.1, "32", "4");
-	summarize_told(&b, 150, 0.012, 0.1, "32", "4");
+	summarize_counts(&a, 200, 0.012, 0.1, "32", "4");
+	summarize_counts(&b, 150, 0.012, 0.1, "32", "4");
 	compare(&a, &b, &comparison);
 	ck_assert_int_eq(comparison.rows[0].verdict, VERDICT_SAME);
 	ck_assert_ptr_null(comparison.explains[0]);
@@ -331,8 +331,8 @@ START_TEST(text_fits_its_width)
 	struct summary a, b;
 	static struct comparison comparison;
 	static const int widths[] = { 80, 120, 200 };
-	summarize_told(&a, 200, 0.012, 0.1, "32", "4");
-	summarize_told(&b, 200, 0.043, 0.1, "64", "0");
+	summarize_counts(&a, 200, 0.012, 0.1, "32", "4");
+	summarize_counts(&b, 200, 0.043, 0.1, "64", "0");
 	snprintf(a.label, sizeof a.label,
 		"/var/lib/runs/a-very-long-name-of-a-recording-that-nobody-would-choose-but-somebody-has.pmtop");
 	compare(&a, &b, &comparison);
@@ -363,7 +363,7 @@ START_TEST(several_are_ordered_by_samples_a_second)
 	char sentence[700];
 	struct buffer out = BUFFER_INIT;
 	for (size_t i = 0; i < 3; i++) {
-		summarize_told(&summaries[i], 100, 0.01, runs[i].forward_s, runs[i].size, NULL);
+		summarize_counts(&summaries[i], 100, 0.01, runs[i].forward_s, runs[i].size, NULL);
 		of[i] = &summaries[i];
 	}
 	ranking_make(&ranking, of, 3);
@@ -405,7 +405,7 @@ START_TEST(budget_of_an_unknown_phase_lists_those_there_are)
 {
 	struct summary summary;
 	struct budget_list list;
-	summarize_told(&summary, 40, 0.012, 0.1, NULL, NULL);
+	summarize_counts(&summary, 40, 0.012, 0.1, NULL, NULL);
 	ck_assert_int_eq(budget_parse("dat:20%", &list, &reason), STATUS_OK);
 	ck_assert_int_eq(budget_check_names(&list, &summary, &reason), STATUS_INVALID);
 	ck_assert_ptr_nonnull(strstr(reason.text, "dat"));
@@ -441,7 +441,7 @@ START_TEST(broken_budgets_fail_and_kept_ones_pass)
 	};
 	struct summary summary;
 	static struct judgement judgement;
-	summarize_told(&summary, 100, 0.043, 0.1, NULL, NULL);
+	summarize_counts(&summary, 100, 0.043, 0.1, NULL, NULL);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		judge_with(&summary, NULL, cases[i].budget, &judgement);
 		ck_assert_msg(judgement.outcome == cases[i].outcome, "%s: %s", cases[i].budget, judgement.figures[0].text);
@@ -454,8 +454,8 @@ START_TEST(too_few_batches_cannot_be_told_and_say_how_many_it_takes)
 {
 	struct summary now, baseline;
 	static struct judgement judgement;
-	summarize_told(&baseline, 100, 0.012, 0.1, NULL, NULL);
-	summarize_told(&now, 15, 0.5, 0.1, NULL, NULL);
+	summarize_counts(&baseline, 100, 0.012, 0.1, NULL, NULL);
+	summarize_counts(&now, 15, 0.5, 0.1, NULL, NULL);
 	judge_with(&now, &baseline, NULL, &judgement);
 	ck_assert_int_eq(judgement.outcome, OUTCOME_UNTOLD);
 	ck_assert_ptr_nonnull(strstr(judgement.figures[0].text, "20 are needed"));
@@ -486,8 +486,8 @@ START_TEST(baseline_of_another_machine_or_batch_size_is_warned_of)
 	struct summary now, baseline;
 	static struct judgement judgement;
 	struct buffer out = BUFFER_INIT;
-	summarize_told(&baseline, 100, 0.012, 0.1, "32", "4");
-	summarize_told(&now, 100, 0.012, 0.1, "64", "2");
+	summarize_counts(&baseline, 100, 0.012, 0.1, "32", "4");
+	summarize_counts(&now, 100, 0.012, 0.1, "64", "2");
 	snprintf(baseline.host, sizeof baseline.host, "old");
 	snprintf(now.host, sizeof now.host, "new");
 	baseline.cpus = 16;

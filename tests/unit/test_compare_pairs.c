@@ -10,7 +10,7 @@
 #include "src/compare/summary_file.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
-#include "tests/unit/wild_steps.h"
+#include "tests/unit/random_steps.h"
 
 enum { PAIRS = 100 };
 
@@ -32,7 +32,7 @@ static void summarize(const double *steps, size_t count, struct summary *out)
 		for (to = from; to < count && (to == from || end_s < until_s); to++)
 			end_s += steps[to];
 		at_s = script_steps(&script, at_s, steps + from, to - from);
-		keeper_look(&keeper, script.model, 0);
+		keeper_read(&keeper, script.model, 0);
 	}
 	ck_assert(keeper_end(&keeper, script.model, 0));
 	script_close(&script);
@@ -54,16 +54,16 @@ static void save_and_load(struct summary *summary)
 
 static enum outcome check_pair(uint64_t seed, double ratio)
 {
-	static double steps[WILD_STEPS_MOST];
+	static double steps[RANDOM_STEPS_MAX];
 	static struct judgement judgement;
 	struct chance chance = { seed * UINT64_C(2654435761) + 17 };
 	struct summary baseline, now;
 	struct budget_list none = { 0 };
-	struct wild_program program = wild_program(&chance);
-	summarize(steps, wild_run(&program, &chance, 1, steps), &baseline);
-	summarize(steps, wild_run(&program, &chance, ratio, steps), &now);
+	struct random_program program = random_program(&chance);
+	summarize(steps, random_run(&program, &chance, 1, steps), &baseline);
+	summarize(steps, random_run(&program, &chance, ratio, steps), &now);
 	save_and_load(&baseline);
-	judge(&now, &baseline, THRESHOLD_USUAL, &none, &judgement);
+	judge(&now, &baseline, THRESHOLD_DEFAULT, &none, &judgement);
 	summary_release(&baseline);
 	summary_release(&now);
 	return judgement.outcome;

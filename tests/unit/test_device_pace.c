@@ -9,7 +9,7 @@
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 
-enum { SYNC = STORY_NAME_COUNT, GPU_BATCH, GPU_BACKWARD, BATCHES_MOST = 1024 };
+enum { SYNC = STORY_NAME_COUNT, GPU_BATCH, GPU_BACKWARD, BATCHES_MAX = 1024 };
 
 /* What happens: seconds by the host to launch a batch, by the device to do it; the host waits in every k-th for all (0:
  * never); so many batches wait in the queue before a launch waits. */
@@ -25,7 +25,7 @@ static struct course {
 } course;
 
 static struct script script;
-static double begins[BATCHES_MOST], done[BATCHES_MOST], works[BATCHES_MOST];
+static double begins[BATCHES_MAX], done[BATCHES_MAX], works[BATCHES_MAX];
 
 static void setup(void)
 {
@@ -41,7 +41,7 @@ static void setup(void)
 
 static void teardown(void) { script_close(&script); }
 
-static void tell(uint64_t number, uint32_t name, double at_s, double value)
+static void emit(uint64_t number, uint32_t name, double at_s, double value)
 {
 	struct record *record = script_event(&script, RECORD_BATCH_FIGURE, 0, at_s);
 	record->batch_figure.number = number;
@@ -64,7 +64,7 @@ static double work_of(uint64_t number)
 static double run(uint64_t count)
 {
 	double at_s = 1, free_s = 0;
-	uint64_t told = 0;
+	uint64_t emitted = 0;
 	for (uint64_t i = 0; i < count; i++) {
 		double data_s = i == course.odd ? course.odd_data_s : 0, launch_s = at_s + data_s + course.launch_s * uneven(i);
 		begins[i] = at_s;
@@ -81,9 +81,9 @@ static double run(uint64_t count)
 			script_span(&script, 0, launch_s, fmax(launch_s, free_s), SYNC, NAME_NONE);
 			launch_s = fmax(launch_s, free_s);
 		}
-		for (; told < i && done[told] <= launch_s && !course.is_silent; told++) {
-			tell(told, GPU_BACKWARD, launch_s, works[told] * 0.9);
-			tell(told, GPU_BATCH, launch_s, works[told]);
+		for (; emitted < i && done[emitted] <= launch_s && !course.is_silent; emitted++) {
+			emit(emitted, GPU_BACKWARD, launch_s, works[emitted] * 0.9);
+			emit(emitted, GPU_BATCH, launch_s, works[emitted]);
 		}
 		script_batch_end(&script, 0, launch_s, at_s, NAN);
 		script_apply(&script, launch_s);
@@ -146,7 +146,7 @@ START_TEST(without_times_of_the_device_the_hosts_are_all_there_is)
 	/* And why it was slow is known all the same. */
 	struct explanation why;
 	const struct flagged *flagged = &script_run(&script)->flagged[0];
-	explain_batch(script_run(&script), &flagged->batch, &flagged->usual, NULL, &why);
+	explain_batch(script_run(&script), &flagged->batch, &flagged->baseline, NULL, &why);
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_GPU_WAIT);
 	ck_assert_str_eq(why.causes[0].what, "sync: waiting for the GPU");
 	ck_assert_double_gt(why.causes[0].share_ratio, 0.9);
@@ -174,7 +174,7 @@ START_TEST(data_that_the_device_waits_for_is_a_slow_batch)
 	run(400);
 	const struct flagged *flagged = only_flagged(course.odd);
 	ck_assert(!flagged->batch.is_by_device);
-	explain_batch(script_run(&script), &flagged->batch, &flagged->usual, NULL, &why);
+	explain_batch(script_run(&script), &flagged->batch, &flagged->baseline, NULL, &why);
 	ck_assert_int_eq(why.causes[0].phase, STORY_DATA);
 	ck_assert_double_gt(why.causes[0].share_ratio, 0.9);
 	/* No batch after it is told slow for what it caught up with. */
@@ -194,9 +194,9 @@ START_TEST(a_batch_that_takes_the_device_longer_is_the_slow_one)
 	ck_assert_double_lt(track_batch(track(), 205)->step_s, 0.03);
 	const struct flagged *flagged = only_flagged(205);
 	ck_assert(flagged->batch.is_by_device);
-	explain_batch(script_run(&script), &flagged->batch, &flagged->usual, NULL, &why);
+	explain_batch(script_run(&script), &flagged->batch, &flagged->baseline, NULL, &why);
 	ck_assert_double_eq_tol(why.step_s, works[205], 1e-6);
-	ck_assert_double_eq_tol(why.usual_s, 0.1, 0.003);
+	ck_assert_double_eq_tol(why.baseline_s, 0.1, 0.003);
 	ck_assert_double_eq_tol(why.excess_s, 0.3, 0.004);
 	ck_assert(why.is_by_device);
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_GPU_WORK);
@@ -215,7 +215,7 @@ START_TEST(a_person_who_says_that_it_is_not_slow_is_heard)
 	run(206);
 	struct record *by_hand = script_add(&script, RECORD_FLAG, done[204]);
 	by_hand->flag.ordinal = 205;
-	tell(205, GPU_BATCH, done[205], works[205]);
+	emit(205, GPU_BATCH, done[205], works[205]);
 	script_apply(&script, done[205]);
 	ck_assert(!track_batch(track(), 205)->is_flagged);
 }

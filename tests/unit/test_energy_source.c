@@ -19,7 +19,7 @@
 #define CPU "sysfs/devices/system/cpu/"
 #define NEAR 1e-6
 
-enum { TARGET = 100, EVENTS_MOST = 8, NOBODY = 65534 };
+enum { TARGET = 100, EVENTS_MAX = 8, NOBODY = 65534 };
 
 static struct target target;
 static struct source_choices choices;
@@ -36,7 +36,7 @@ static struct {
 	uint32_t type;
 	uint64_t config;
 	int cpu, into;
-} events[EVENTS_MOST];
+} events[EVENTS_MAX];
 static size_t event_count;
 static int event_refusal;
 static bool counts_at_once; /* those that are opened from now on: 0 */
@@ -46,7 +46,7 @@ static int fake_open(uint32_t type, uint64_t config, int cpu)
 	int ends[2];
 	if (event_refusal)
 		return -event_refusal;
-	if (event_count == EVENTS_MOST || pipe(ends) != 0)
+	if (event_count == EVENTS_MAX || pipe(ends) != 0)
 		return -EMFILE;
 	events[event_count].type = type;
 	events[event_count].config = config;
@@ -258,7 +258,7 @@ START_TEST(hostile_zones_do_no_harm)
 	put_zone("intel-rapl:", "dram\n", "1\n", "x\n");
 	put_zone("intel-rapl:90", "\n", "1\n", "0\n");
 	read_at(1);
-	ck_assert_uint_le(set_count(&set, RECORD_INSTANCE), RAPL_METERS_MOST);
+	ck_assert_uint_le(set_count(&set, RECORD_INSTANCE), RAPL_METERS_MAX);
 	for (size_t i = 0; i < set_count(&set, RECORD_INSTANCE); i++)
 		ck_assert_ptr_null(strchr(name_of(i), '\x1b'));
 	read_at(2);
@@ -579,7 +579,7 @@ START_TEST(unknown_chips_are_left_alone_and_many_are_bounded)
 				"a label that is very long, longer than any that there is, and then some\n", "40000\n", NULL);
 		}
 	read_at(60);
-	ck_assert_uint_eq(set_count(&set, RECORD_INSTANCE), HEAT_READ_MOST);
+	ck_assert_uint_eq(set_count(&set, RECORD_INSTANCE), HEAT_READ_MAX);
 	ck_assert_ptr_null(set_missing(&set, "temperatures")->missing.text);
 }
 END_TEST

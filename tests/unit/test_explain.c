@@ -8,30 +8,30 @@
 
 static struct run run;
 static struct batch batch;
-static struct usual usual;
+static struct baseline baseline;
 static struct explanation why;
 
 static void start(void)
 {
 	hand_run_init(&run);
 	batch = (struct batch){ .step_s = 0 };
-	usual = (struct usual){ .batches = 100 };
+	baseline = (struct baseline){ .batches = 100 };
 }
 
 /* A phase in this batch and usually; NAN = not there. Outermost ones make the steps. */
-static void phase(uint32_t name, uint32_t parent, double this_s, double usual_s)
+static void phase(uint32_t name, uint32_t parent, double this_s, double baseline_s)
 {
 	if (!isnan(this_s))
 		add_phase(batch.phases, &batch.phase_count, name, parent, this_s);
-	if (!isnan(usual_s))
-		add_phase(usual.phases, &usual.phase_count, name, parent, usual_s);
+	if (!isnan(baseline_s))
+		add_phase(baseline.phases, &baseline.phase_count, name, parent, baseline_s);
 	if (parent == NAME_NONE) {
 		batch.step_s += isnan(this_s) ? 0 : this_s;
-		usual.step_s += isnan(usual_s) ? 0 : usual_s;
+		baseline.step_s += isnan(baseline_s) ? 0 : baseline_s;
 	}
 }
 
-static void explain(void) { explain_batch(&run, &batch, &usual, NULL, &why); }
+static void explain(void) { explain_batch(&run, &batch, &baseline, NULL, &why); }
 
 static void ck_cause(size_t i, const char *what, uint32_t name, double share_ratio)
 {
@@ -97,7 +97,7 @@ START_TEST(rows_stand_depth_first_whatever_the_order_of_the_spans)
 	}
 	ck_assert_double_nan(why.rows[4].this_s);
 	ck_assert_double_eq_tol(why.rows[4].excess_s, -0.1, 1e-6);
-	ck_assert_double_nan(why.rows[5].usual_s);
+	ck_assert_double_nan(why.rows[5].baseline_s);
 	ck_assert_double_eq_tol(why.rows[5].excess_s, 0.5, 1e-6);
 }
 END_TEST
@@ -136,7 +136,7 @@ END_TEST
 START_TEST(excess_without_any_phase_is_unknown)
 {
 	batch.step_s = 0.3;
-	usual.step_s = 0.1;
+	baseline.step_s = 0.1;
 	explain();
 	ck_assert_uint_eq(why.cause_count, 1);
 	ck_cause(0, "unknown", NAME_NONE, 1);
@@ -200,20 +200,20 @@ END_TEST
 START_TEST(nothing_is_claimed_where_nothing_is_usual)
 {
 	phase(DATA, 0, 0.5, 0.1);
-	usual.batches = 0;
+	baseline.batches = 0;
 	batch.has_evidence = true;
 	batch.evidence = (struct evidence){ .cpu_s = 0.2 };
 	explain();
 	ck_assert_uint_eq(why.cause_count, 0);
-	ck_assert_uint_eq(why.usual_batches, 0);
-	ck_assert_double_nan(why.usual_s);
+	ck_assert_uint_eq(why.baseline_batches, 0);
+	ck_assert_double_nan(why.baseline_s);
 	ck_assert_double_nan(why.excess_s);
 	ck_assert_double_nan(why.ratio);
 	ck_assert_uint_eq(why.row_count, 1);
 	ck_assert_double_eq_tol(why.rows[0].this_s, 0.5, 1e-6);
-	ck_assert_double_nan(why.rows[0].usual_s);
+	ck_assert_double_nan(why.rows[0].baseline_s);
 	ck_assert_double_nan(why.rows[0].excess_s);
-	ck_assert_double_nan(why.context[0].usual_value);
+	ck_assert_double_nan(why.context[0].baseline_value);
 }
 END_TEST
 
@@ -271,11 +271,11 @@ START_TEST(evidence_stands_against_the_usual_and_unknown_is_left_out)
 	phase(DATA, 0, 0.5, 0.1);
 	batch.has_evidence = true;
 	batch.evidence = (struct evidence){ 0.2, NAN, 40, 1204, 7, 3, 9000, 32 };
-	usual.evidence = (struct evidence){ 0.1, 0.01, NAN, 3, 8, 1, 0, 32 };
+	baseline.evidence = (struct evidence){ 0.1, 0.01, NAN, 3, 8, 1, 0, 32 };
 	explain();
 	static const struct {
 		const char *key;
-		double this_value, usual_value;
+		double this_value, baseline_value;
 	} wanted[] = {
 		{ "cpu_s", 0.2, 0.1 },
 		{ "major_faults", 1204, 3 },
@@ -289,10 +289,10 @@ START_TEST(evidence_stands_against_the_usual_and_unknown_is_left_out)
 	for (size_t i = 0; i < 7; i++) {
 		ck_assert_str_eq(why.context[i].key, wanted[i].key);
 		ck_assert_double_eq(why.context[i].this_value, wanted[i].this_value);
-		if (isnan(wanted[i].usual_value))
-			ck_assert_double_nan(why.context[i].usual_value);
+		if (isnan(wanted[i].baseline_value))
+			ck_assert_double_nan(why.context[i].baseline_value);
 		else
-			ck_assert_double_eq(why.context[i].usual_value, wanted[i].usual_value);
+			ck_assert_double_eq(why.context[i].baseline_value, wanted[i].baseline_value);
 	}
 	batch.has_evidence = false;
 	explain();
@@ -300,7 +300,7 @@ START_TEST(evidence_stands_against_the_usual_and_unknown_is_left_out)
 }
 END_TEST
 
-static double dice(double most) { return most * (double)(rand() % 1000) / 1000; }
+static double dice(double max) { return max * (double)(rand() % 1000) / 1000; }
 
 START_TEST(shares_are_sorted_and_sum_to_one_for_any_slow_batch)
 {
@@ -348,7 +348,7 @@ END_TEST
 START_TEST(a_bigger_batch_is_noted)
 {
 	static const struct {
-		double samples, usual;
+		double samples, baseline;
 		bool is_bigger;
 	} cases[] = {
 		{ 64, 32, true },
@@ -364,9 +364,9 @@ START_TEST(a_bigger_batch_is_noted)
 		start();
 		phase(FORWARD, 0, 0.5, 0.1);
 		batch.samples = cases[i].samples;
-		usual.evidence.samples = cases[i].usual;
+		baseline.evidence.samples = cases[i].baseline;
 		explain();
-		ck_assert_msg(why.is_bigger == cases[i].is_bigger, "%g against %g", cases[i].samples, cases[i].usual);
+		ck_assert_msg(why.is_bigger == cases[i].is_bigger, "%g against %g", cases[i].samples, cases[i].baseline);
 	}
 }
 END_TEST

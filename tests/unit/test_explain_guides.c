@@ -11,16 +11,16 @@
  * 0.085, most 0.425: "outlier!" */
 enum { FORWARDS = 150, OUTLIER = 90 };
 #define FORWARDS_S 15.234
-#define LEAST_S 0.085
-#define MOST_S 0.425
+#define MIN_S 0.085
+#define MAX_S 0.425
 
 static double forward_s(int i)
 {
 	const int odd = FORWARDS / 2, even = FORWARDS - odd - 1;
-	return i == OUTLIER ? MOST_S : i % 2 ? LEAST_S : (FORWARDS_S - MOST_S - odd * LEAST_S) / even;
+	return i == OUTLIER ? MAX_S : i % 2 ? MIN_S : (FORWARDS_S - MAX_S - odd * MIN_S) / even;
 }
 
-static void tell(struct script *script, const struct evidence *usual, const struct evidence *outlier)
+static void emit(struct script *script, const struct evidence *baseline, const struct evidence *outlier)
 {
 	double at_s = 1;
 	for (int i = 0; i <= FORWARDS; i++) {
@@ -28,10 +28,10 @@ static void tell(struct script *script, const struct evidence *usual, const stru
 		script_batch_begin(script, 0, begin_s, (uint64_t)i);
 		script_span(script, 0, begin_s, end_s, STORY_FORWARD, 0);
 		script_batch_end(script, 0, end_s, begin_s, NAN);
-		if (usual) {
+		if (baseline) {
 			struct record *record = script_event(script, RECORD_EVIDENCE, 0, end_s);
 			struct evidence *evidence = sample_set_allocate(&script->set, sizeof *evidence);
-			*evidence = i == OUTLIER ? *outlier : *usual;
+			*evidence = i == OUTLIER ? *outlier : *baseline;
 			record->evidence = evidence;
 		}
 		at_s = end_s;
@@ -52,15 +52,15 @@ START_TEST(the_forward_of_0_425_s_among_150_is_the_outlier)
 	struct script script;
 	struct explanation why;
 	script_open(&script, NULL);
-	tell(&script, NULL, NULL);
+	emit(&script, NULL, NULL);
 	const struct flagged *flagged = the_outlier(&script);
-	ck_assert_double_eq_tol(flagged->batch.step_s, MOST_S, 1e-6);
-	explain_batch(script_run(&script), &flagged->batch, &flagged->usual, flagged->around, &why);
+	ck_assert_double_eq_tol(flagged->batch.step_s, MAX_S, 1e-6);
+	explain_batch(script_run(&script), &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
 	ck_assert_str_eq(why.causes[0].what, "forward");
 	ck_assert_double_gt(why.causes[0].share_ratio, 0.99);
 	ck_assert_double_gt(why.ratio, 3.5);
 	const struct track *track = run_main(script_run(&script));
-	ck_assert_double_eq_tol(track->batch.max_s, MOST_S, 1e-6);
+	ck_assert_double_eq_tol(track->batch.max_s, MAX_S, 1e-6);
 	ck_assert_double_eq_tol(track->batch.mean_s, FORWARDS_S / FORWARDS, 1e-6);
 	script_close(&script);
 }
@@ -68,14 +68,14 @@ END_TEST
 
 START_TEST(and_its_record_says_why)
 {
-	static const struct evidence usual = { 0.09, 0.001, 20, 0, 5, 2, 0, NAN },
+	static const struct evidence baseline = { 0.09, 0.001, 20, 0, 5, 2, 0, NAN },
 								 waited = { 0.09, 0.32, 20, 0, 5, 70, 0, NAN };
 	struct script script;
 	struct explanation why;
 	script_open(&script, NULL);
-	tell(&script, &usual, &waited);
+	emit(&script, &baseline, &waited);
 	const struct flagged *flagged = the_outlier(&script);
-	explain_batch(script_run(&script), &flagged->batch, &flagged->usual, flagged->around, &why);
+	explain_batch(script_run(&script), &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
 	ck_assert_str_eq(why.causes[0].what, "forward: waiting for a CPU");
 	ck_assert_double_gt(why.causes[0].share_ratio, 0.9);
 	script_close(&script);

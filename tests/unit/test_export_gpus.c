@@ -39,7 +39,7 @@ static void teardown(void)
 	buffer_release(&out);
 }
 
-static void tell_second(double at_s)
+static void emit_second(double at_s)
 {
 	const struct gpu_process_row row = { TRAINER, GPU_PROCESS_COMPUTE, "", 50e9, 0.9 };
 	for (int32_t gpu = 0; gpu < 2; gpu++) {
@@ -75,7 +75,7 @@ static const char *export_run(const char *name)
 	script_gpu(&script, 0, 1, -1, 1);
 	for (int at_s = 0; at_s <= 10; at_s++) {
 		if (at_s)
-			tell_second(at_s);
+			emit_second(at_s);
 		script.set.time_ns = script_ns(at_s + 0.01);
 		model_apply(script.model, &script.set);
 		if (exporter->add)

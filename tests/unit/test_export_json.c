@@ -4,19 +4,19 @@
 
 #include "src/export/export.h"
 #include "tests/support/suite.h"
-#include "tests/support/told.h"
+#include "tests/support/fixture.h"
 
 #define REALTIME_NS INT64_C(1763632140000000000)
 
-static struct told told;
+static struct fixture fixture;
 static struct track *train;
 static struct buffer out;
 static bool is_cut; /* the object is one of many: its lists are cut */
 
 static void setup(void)
 {
-	told_init(&told);
-	train = &told.run.tracks[0];
+	fixture_init(&fixture);
+	train = &fixture.run.tracks[0];
 	out = (struct buffer)BUFFER_INIT;
 	is_cut = false;
 }
@@ -24,13 +24,13 @@ static void setup(void)
 static void teardown(void)
 {
 	buffer_release(&out);
-	told_release(&told);
+	fixture_release(&fixture);
 }
 
 static const char *object_of(int run)
 {
 	buffer_clear(&out);
-	(is_cut ? export_json_newest : export_json)(&out, &told.model, &told.alerts, run, REALTIME_NS);
+	(is_cut ? export_json_newest : export_json)(&out, &fixture.model, &fixture.alerts, run, REALTIME_NS);
 	return out.data;
 }
 
@@ -48,19 +48,19 @@ static void assert_holds(int run, const char *expressions)
 
 static void fill_run(void)
 {
-	told.run.state =
-		(struct run_state){ .mode = TOLD_TRAIN, .epochs_planned = 50, .epochs_begun = 7, .epoch_index = 6 };
-	told.run.epoch_done_ratio = 0.43;
-	told.run.epoch_eta_s = 183;
-	told.run.run_eta_s = 14580;
-	told.run.loss = 0.3184;
-	told.run.lost_events = 3;
-	told.run.refused_events = 7;
-	told.run.refused_for[REFUSAL_DEEP] = 5;
-	told.run.before_attach_events = 4;
-	snprintf(told.run.rank, sizeof told.run.rank, "1");
-	told_add_batch(&told, train, 641, 0.2);
-	told_add_batch(&told, train, 642, 0.3)->end_ns = 0;
+	fixture.run.state =
+		(struct run_state){ .mode = FIXTURE_TRAIN, .epochs_planned = 50, .epochs_begun = 7, .epoch_index = 6 };
+	fixture.run.epoch_done_ratio = 0.43;
+	fixture.run.epoch_eta_s = 183;
+	fixture.run.run_eta_s = 14580;
+	fixture.run.loss = 0.3184;
+	fixture.run.lost_events = 3;
+	fixture.run.refused_events = 7;
+	fixture.run.refused_for[REFUSAL_DEEP] = 5;
+	fixture.run.before_attach_events = 4;
+	snprintf(fixture.run.rank, sizeof fixture.run.rank, "1");
+	fixture_add_batch(&fixture, train, 641, 0.2);
+	fixture_add_batch(&fixture, train, 642, 0.3)->end_ns = 0;
 	train->count = 642;
 	train->batch = (struct figures){ 642, 128.4, 0.2, 0.082, 0.538, 0.201, 0.199, 0.248 };
 	train->step = (struct figures){ 642, 134.8, 0.21, 0.09, 0.54, 0.211, 0.209, 0.258 };
@@ -71,22 +71,22 @@ static void fill_run(void)
 
 static void fill_operations(void)
 {
-	struct operation *data = told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 642, 43.6);
+	struct operation *data = fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DATA, FIXTURE_NO_NAME, 642, 43.6);
 	data->share_ratio = 0.34;
 	data->cpu_s = 1.5;
 	data->p95_s = 0.1;
-	told_add_operation(&told, TOLD_TRAIN, TOLD_DECODE, TOLD_DATA, 642, 20);
-	told_add_operation(&told, TOLD_TRAIN, NAME_UNATTRIBUTED, TOLD_NO_NAME, 642, 6.5);
-	struct track *validation = told_add_track(&told, TOLD_VALIDATION);
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DECODE, FIXTURE_DATA, 642, 20);
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, NAME_UNATTRIBUTED, FIXTURE_NO_NAME, 642, 6.5);
+	struct track *validation = fixture_add_track(&fixture, FIXTURE_VALIDATION);
 	validation->count = 30;
 	validation->batch = (struct figures){ 30, 3, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1 };
-	told_add_operation(&told, TOLD_VALIDATION, TOLD_FORWARD, TOLD_NO_NAME, 30, 2.5);
-	train = &told.run.tracks[0];
+	fixture_add_operation(&fixture, FIXTURE_VALIDATION, FIXTURE_FORWARD, FIXTURE_NO_NAME, 30, 2.5);
+	train = &fixture.run.tracks[0];
 }
 
 static void fill_process(void)
 {
-	struct memory *memory = &told.model.memory;
+	struct memory *memory = &fixture.model.memory;
 	memory->rss_bytes = 2.61e9;
 	memory->peak_rss_bytes = 2.7e9;
 	memory->tree_rss_bytes = 3.42e9;
@@ -95,17 +95,17 @@ static void fill_process(void)
 	memory->slope_per_batch_low = 0.7e6;
 	memory->slope_per_batch_high = 0.9e6;
 	memory->verdict = "growing";
-	told.process.cpu_ratio = 0.98;
-	told.process.now[METRIC_PROCESS_STATE] = 'R';
-	told.process.now[METRIC_PROCESS_CPU_USER] = 12.5e9;
-	told.model.self.cpu_ratio = 0.002;
-	told.model.self.memory_bytes = 9e6;
+	fixture.process.cpu_ratio = 0.98;
+	fixture.process.now[METRIC_PROCESS_STATE] = 'R';
+	fixture.process.now[METRIC_PROCESS_CPU_USER] = 12.5e9;
+	fixture.model.self.cpu_ratio = 0.002;
+	fixture.model.self.memory_bytes = 9e6;
 }
 
 START_TEST(nothing_known_gives_no_keys_and_no_zeroes)
 {
-	told.model.has_target = false;
-	told.model.process_count = 0;
+	fixture.model.has_target = false;
+	fixture.model.process_count = 0;
 	ck_assert_str_eq(object_of(-1),
 		"{\"time_ns\":1763632140000000000,\"memory\":{\"verdict\":\"unknown\"},\"warnings\":[],\"self\":{\"missing\":[]"
 		"}}\n");
@@ -160,12 +160,12 @@ END_TEST
 
 START_TEST(epochs_give_the_published_index_and_leave_out_times_without_batches)
 {
-	struct epoch *epoch = told_begin_epoch(&told, 5);
-	told_add_batch(&told, train, 0, 0.5);
-	told_end_epoch(&told, epoch);
+	struct epoch *epoch = fixture_begin_epoch(&fixture, 5);
+	fixture_add_batch(&fixture, train, 0, 0.5);
+	fixture_end_epoch(&fixture, epoch);
 	epoch->batches = 1;
 	epoch->mean_s = epoch->min_s = epoch->max_s = 0.5;
-	told_begin_epoch(&told, 6)->total_s = 0.25;
+	fixture_begin_epoch(&fixture, 6)->total_s = 0.25;
 	assert_holds(0,
 		"'o[\"epochs\"] == [{\"index\": 5, \"batches\": 1, \"total_s\": 0.5, \"mean_s\": 0.5, \"min_s\": 0.5, "
 		"\"max_s\": 0.5}, "
@@ -175,7 +175,7 @@ END_TEST
 
 START_TEST(flagged_batch_has_its_ratio_and_causes_that_add_up)
 {
-	told_add_flagged(&told, 6, 624, 0.5, 0.2);
+	fixture_add_flagged(&fixture, 6, 624, 0.5, 0.2);
 	assert_holds(0,
 		"'[(f[\"epoch\"], f[\"batch\"], f[\"seconds\"], f[\"ratio\"]) for f in o[\"flagged\"]] == [(6, 624, 0.5, "
 		"2.5)]' "
@@ -202,29 +202,30 @@ END_TEST
 
 START_TEST(tree_cpu_counts_living_processes)
 {
-	struct process tree[3] = { told.process, told.process, told.process };
+	struct process tree[3] = { fixture.process, fixture.process, fixture.process };
 	tree[0].cpu_ratio = 0.5;
 	tree[1].cpu_ratio = 0.25;
 	tree[1].is_target = tree[2].is_target = false;
 	tree[2].cpu_ratio = 4;
 	tree[2].is_gone = true;
-	told.model.processes = tree;
-	told.model.process_count = 3;
+	fixture.model.processes = tree;
+	fixture.model.process_count = 3;
 	assert_holds(-1, "'o[\"cpu\"] == {\"ratio\": 0.5, \"tree_ratio\": 0.75}'");
 }
 END_TEST
 
 START_TEST(warning_carries_evidence_advice_and_when_by_the_wall_clock)
 {
-	struct alert *alert = told_add_alert(&told, "data_loading", SEVERITY_WARNING, "data takes 34 % of each batch");
+	struct alert *alert =
+		fixture_add_alert(&fixture, "data_loading", SEVERITY_WARNING, "data takes 34 % of each batch");
 	alert->evidence_count = 1;
 	alert->evidence[0] = (struct alert_evidence){ "share_ratio", 0.34 };
 	alert->advice_count = 2;
 	snprintf(alert->advice[0], sizeof alert->advice[0], "more workers");
 	snprintf(alert->advice[1], sizeof alert->advice[1], "prefetch");
-	told_add_alert(&told, "variance", SEVERITY_INFO, "cleared")->is_raised = false;
-	told_add_alert(&told, "variance", SEVERITY_INFO, "of another rank")->run = 1;
-	told.model.now_ns += 1500000000;
+	fixture_add_alert(&fixture, "variance", SEVERITY_INFO, "cleared")->is_raised = false;
+	fixture_add_alert(&fixture, "variance", SEVERITY_INFO, "of another rank")->run = 1;
+	fixture.model.now_ns += 1500000000;
 	assert_holds(0,
 		"'o[\"warnings\"] == [{\"rule\": \"data_loading\", \"severity\": \"warning\", \"message\": \"data takes 34 % "
 		"of each batch\", "
@@ -235,9 +236,9 @@ END_TEST
 
 START_TEST(missing_figure_says_why_and_the_remedy_where_there_is_one)
 {
-	told.model.missing_count = 2;
-	told.model.missing[0] = (struct missing){ "io", "not readable", "run as root" };
-	told.model.missing[1] = (struct missing){ "swap", "no swap here", "" };
+	fixture.model.missing_count = 2;
+	fixture.model.missing[0] = (struct missing){ "io", "not readable", "run as root" };
+	fixture.model.missing[1] = (struct missing){ "swap", "no swap here", "" };
 	assert_holds(-1,
 		"'o[\"self\"][\"missing\"] == [{\"figure\": \"io\", \"reason\": \"not readable\", \"remedy\": \"run as "
 		"root\"}, "
@@ -247,8 +248,8 @@ END_TEST
 
 START_TEST(region_read_by_itself_gives_its_writers_pid)
 {
-	told.model.has_target = false;
-	told.run.pid = 40112;
+	fixture.model.has_target = false;
+	fixture.run.pid = 40112;
 	assert_holds(0, "'o[\"pid\"] == 40112'");
 }
 END_TEST
@@ -257,28 +258,28 @@ static const char *const no_ranks[] = { "", "first", "3x", "1.5" };
 
 START_TEST(rank_that_is_no_number_is_left_out)
 {
-	snprintf(told.run.rank, sizeof told.run.rank, "%.15s", no_ranks[_i]);
+	snprintf(fixture.run.rank, sizeof fixture.run.rank, "%.15s", no_ranks[_i]);
 	assert_holds(0, "'\"rank\" not in o'");
 }
 END_TEST
 
 START_TEST(names_with_quotes_and_controls_stay_json)
 {
-	snprintf(told.run.name, sizeof told.run.name, "a\"b\\c\n\x1b[31m\xc2\x9b");
+	snprintf(fixture.run.name, sizeof fixture.run.name, "a\"b\\c\n\x1b[31m\xc2\x9b");
 	assert_holds(0, "'o[\"run\"] == \"a\\\"b\\\\c\\n\\x1b[31m\\x9b\"'");
 }
 END_TEST
 
 START_TEST(kinds_stand_with_their_figures_and_flagged_batches_say_theirs)
 {
-	told_accumulate(&told);
+	fixture_accumulate(&fixture);
 	train->step = (struct figures){ 100, 12, 0.12, 0.1, 0.2, 0.1, 0.1, 0.2 };
-	told_add_flagged(&told, 0, 3, 0.5, 0.18);
-	struct flagged *flagged = told_add_flagged(&told, 0, 5, 0.5, 0.1);
-	flagged->batch.kind = TOLD_ACCUMULATE;
+	fixture_add_flagged(&fixture, 0, 3, 0.5, 0.18);
+	struct flagged *flagged = fixture_add_flagged(&fixture, 0, 5, 0.5, 0.1);
+	flagged->batch.kind = FIXTURE_ACCUMULATE;
 	flagged->batch.samples = 64;
-	flagged->usual.evidence.samples = 32;
-	told_add_flagged(&told, 0, 9, 0.5, 0.1)->mode = TOLD_VALIDATION;
+	flagged->baseline.evidence.samples = 32;
+	fixture_add_flagged(&fixture, 0, 9, 0.5, 0.1)->mode = FIXTURE_VALIDATION;
 	assert_holds(0,
 		"'o[\"kinds\"] == [{\"kind\": \"step\", \"count\": 25, \"median_s\": 0.18, \"p95_s\": 0.2}, "
 		"{\"kind\": \"accumulate\", \"count\": 75, \"median_s\": 0.1, \"p95_s\": 0.11}]' "
@@ -292,9 +293,9 @@ END_TEST
 
 START_TEST(figures_told_later_stand_by_name_and_mode)
 {
-	told_add_track(&told, TOLD_VALIDATION);
-	told_add_late_figure(&told, TOLD_TRAIN, TOLD_GPU_FORWARD, 0.05);
-	told_add_late_figure(&told, TOLD_VALIDATION, TOLD_GPU_FORWARD, 0.02);
+	fixture_add_track(&fixture, FIXTURE_VALIDATION);
+	fixture_add_late_figure(&fixture, FIXTURE_TRAIN, FIXTURE_GPU_FORWARD, 0.05);
+	fixture_add_late_figure(&fixture, FIXTURE_VALIDATION, FIXTURE_GPU_FORWARD, 0.02);
 	assert_holds(0,
 		"'o[\"figures\"] == {\"gpu.forward_s\": {\"count\": 150, \"last\": 0.05, \"median\": 0.045, \"mean\": 0.055}}' "
 		"'o[\"modes\"][\"validation\"][\"figures\"][\"gpu.forward_s\"][\"last\"] == 0.02' '\"figures\" not in "
@@ -305,8 +306,8 @@ END_TEST
 START_TEST(the_allocator_stands_under_memory_where_it_is_published)
 {
 	assert_holds(0, "'\"gpu_allocator\" not in o[\"memory\"] and \"figures\" not in o and \"kinds\" not in o'");
-	told_add_gauge(&told, TOLD_ALLOCATED, 14.4e6);
-	told_add_gauge(&told, TOLD_PEAK, 2880e6);
+	fixture_add_gauge(&fixture, FIXTURE_ALLOCATED, 14.4e6);
+	fixture_add_gauge(&fixture, FIXTURE_PEAK, 2880e6);
 	assert_holds(
 		0, "'o[\"memory\"][\"gpu_allocator\"] == {\"allocated_bytes\": 14400000, \"peak_bytes\": 2880000000}'");
 }
@@ -323,25 +324,25 @@ static struct operation many_operations[MANY_OPERATIONS];
 static void fill_long_run(void)
 {
 	for (unsigned i = 0; i < MANY_FLAGGED; i++) {
-		told.run.flagged_count = 0;
-		many_flagged[i] = *told_add_flagged(&told, i / 10, i, 0.5, 0.2);
+		fixture.run.flagged_count = 0;
+		many_flagged[i] = *fixture_add_flagged(&fixture, i / 10, i, 0.5, 0.2);
 	}
 	for (unsigned i = 0; i < MANY_EPOCHS; i++)
 		many_epochs[i] =
-			(struct epoch){ .index = i, .ordinal = i + 1, .mode = TOLD_TRAIN, .begin_ns = 1 + i, .end_ns = 2 + i };
+			(struct epoch){ .index = i, .ordinal = i + 1, .mode = FIXTURE_TRAIN, .begin_ns = 1 + i, .end_ns = 2 + i };
 	for (unsigned i = 0; i < MANY_OPERATIONS; i++) {
-		told.run.operation_count = 0;
-		many_operations[i] =
-			*told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 1 + i, i % 3 == 0 ? 1000 + i : 1);
+		fixture.run.operation_count = 0;
+		many_operations[i] = *fixture_add_operation(
+			&fixture, FIXTURE_TRAIN, FIXTURE_DATA, FIXTURE_NO_NAME, 1 + i, i % 3 == 0 ? 1000 + i : 1);
 	}
-	told.run.flagged = many_flagged;
-	told.run.flagged_count = MANY_FLAGGED;
+	fixture.run.flagged = many_flagged;
+	fixture.run.flagged_count = MANY_FLAGGED;
 	train->flagged_count = MANY_FLAGGED + 234;
-	told.run.epochs = many_epochs;
-	told.run.epoch_count = MANY_EPOCHS;
-	told.run.epochs_dropped = 76;
-	told.run.operations = many_operations;
-	told.run.operation_count = MANY_OPERATIONS;
+	fixture.run.epochs = many_epochs;
+	fixture.run.epoch_count = MANY_EPOCHS;
+	fixture.run.epochs_dropped = 76;
+	fixture.run.operations = many_operations;
+	fixture.run.operation_count = MANY_OPERATIONS;
 }
 
 START_TEST(lists_that_grow_are_cut_to_their_newest_and_say_how_many_are_missing)
@@ -372,7 +373,7 @@ END_TEST
 START_TEST(short_lists_are_the_same_in_both)
 {
 	fill_run();
-	told_add_flagged(&told, 6, 624, 0.5, 0.2);
+	fixture_add_flagged(&fixture, 6, 624, 0.5, 0.2);
 	struct buffer whole = BUFFER_INIT;
 	buffer_puts(&whole, object_of(0));
 	is_cut = true;

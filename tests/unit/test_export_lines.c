@@ -5,17 +5,17 @@
 #include "src/base/clock.h"
 #include "src/export/export.h"
 #include "tests/support/suite.h"
-#include "tests/support/told.h"
+#include "tests/support/fixture.h"
 
-static struct told told;
+static struct fixture fixture;
 static struct track *train;
 static struct lines lines;
 static struct buffer out;
 
 static void setup(void)
 {
-	told_init(&told);
-	train = &told.run.tracks[0];
+	fixture_init(&fixture);
+	train = &fixture.run.tracks[0];
 	lines_init(&lines, 5);
 	out = (struct buffer)BUFFER_INIT;
 }
@@ -23,14 +23,14 @@ static void setup(void)
 static void teardown(void)
 {
 	buffer_release(&out);
-	told_release(&told);
+	fixture_release(&fixture);
 }
 
 /* What one refresh prints. */
 static const char *refresh_of(int run)
 {
 	buffer_clear(&out);
-	export_lines(&out, &lines, &told.model, &told.alerts, run);
+	export_lines(&out, &lines, &fixture.model, &fixture.alerts, run);
 	return out.data ? out.data : "";
 }
 
@@ -39,19 +39,19 @@ static const char *refresh(void) { return refresh_of(0); }
 static void add_batches(uint64_t first, uint64_t count, double seconds)
 {
 	for (uint64_t i = first; i < first + count; i++)
-		told_add_batch(&told, train, i, seconds);
+		fixture_add_batch(&fixture, train, i, seconds);
 }
 
 START_TEST(batches_and_epochs_are_told_in_the_guides_words)
 {
-	struct epoch *epoch = told_begin_epoch(&told, 0);
-	struct batch *batch = told_add_batch(&told, train, 0, 0.538);
+	struct epoch *epoch = fixture_begin_epoch(&fixture, 0);
+	struct batch *batch = fixture_add_batch(&fixture, train, 0, 0.538);
 	batch->resident_bytes = 1648.9e6;
 	batch->loss = 0.009458;
-	batch = told_add_batch(&told, train, 1, 0.185);
+	batch = fixture_add_batch(&fixture, train, 1, 0.185);
 	batch->resident_bytes = 1659.6e6;
 	batch->loss = 0.016763;
-	told_end_epoch(&told, epoch);
+	fixture_end_epoch(&fixture, epoch);
 	epoch->total_s = 4.774;
 	epoch->batches = 2;
 	epoch->mean_s = 0.201;
@@ -68,11 +68,11 @@ END_TEST
 
 START_TEST(what_is_unknown_is_left_out_of_a_line)
 {
-	struct epoch *epoch = told_begin_epoch(&told, 0);
-	told_add_batch(&told, train, 0, 0.5)->loss = 1;
-	told_add_batch(&told, train, 1, 0.5)->resident_bytes = 1e6;
-	told_add_batch(&told, train, 2, 0.5);
-	told_end_epoch(&told, epoch);
+	struct epoch *epoch = fixture_begin_epoch(&fixture, 0);
+	fixture_add_batch(&fixture, train, 0, 0.5)->loss = 1;
+	fixture_add_batch(&fixture, train, 1, 0.5)->resident_bytes = 1e6;
+	fixture_add_batch(&fixture, train, 2, 0.5);
+	fixture_end_epoch(&fixture, epoch);
 	ck_assert_str_eq(refresh(),
 		"  Batch 0: 0.500s, loss=1.000000\n"
 		"  Batch 1: 0.500s, CPU 1.0MB\n"
@@ -96,9 +96,9 @@ END_TEST
 START_TEST(two_epochs_between_two_refreshes_stand_among_their_batches)
 {
 	for (uint32_t i = 0; i < 2; i++) {
-		struct epoch *epoch = told_begin_epoch(&told, i);
+		struct epoch *epoch = fixture_begin_epoch(&fixture, i);
 		add_batches(0, 2, 0.25);
-		told_end_epoch(&told, epoch);
+		fixture_end_epoch(&fixture, epoch);
 	}
 	ck_assert_str_eq(refresh(),
 		"  Batch 0: 0.250s\n  Batch 1: 0.250s\n  Epoch end: 0.500s total\n"
@@ -109,32 +109,32 @@ END_TEST
 START_TEST(no_batch_lines_leaves_the_epochs)
 {
 	lines_init(&lines, 0);
-	struct epoch *epoch = told_begin_epoch(&told, 0);
+	struct epoch *epoch = fixture_begin_epoch(&fixture, 0);
 	add_batches(0, 2, 0.25);
 	ck_assert_str_eq(refresh(), "");
-	told_end_epoch(&told, epoch);
+	fixture_end_epoch(&fixture, epoch);
 	ck_assert_str_eq(refresh(), "  Epoch end: 0.500s total\n");
 }
 END_TEST
 
 START_TEST(running_batch_and_epoch_wait_for_their_end)
 {
-	struct epoch *epoch = told_begin_epoch(&told, 0);
-	struct batch *batch = told_add_batch(&told, train, 0, 0.5);
+	struct epoch *epoch = fixture_begin_epoch(&fixture, 0);
+	struct batch *batch = fixture_add_batch(&fixture, train, 0, 0.5);
 	int64_t end_ns = batch->end_ns;
 	batch->end_ns = 0;
 	ck_assert_str_eq(refresh(), "");
 	batch->end_ns = end_ns;
 	ck_assert_str_eq(refresh(), "  Batch 0: 0.500s\n");
-	told_end_epoch(&told, epoch);
+	fixture_end_epoch(&fixture, epoch);
 	ck_assert_str_eq(refresh(), "  Epoch end: 0.500s total\n");
 }
 END_TEST
 
 START_TEST(batch_whose_end_was_lost_does_not_hold_up_the_next)
 {
-	told_add_batch(&told, train, 0, 0.5)->end_ns = 0;
-	told_add_batch(&told, train, 1, 0.5);
+	fixture_add_batch(&fixture, train, 0, 0.5)->end_ns = 0;
+	fixture_add_batch(&fixture, train, 1, 0.5);
 	ck_assert_str_eq(refresh(), "  Batch 1: 0.500s\n");
 }
 END_TEST
@@ -142,9 +142,9 @@ END_TEST
 START_TEST(run_that_is_over_begins_with_the_oldest_kept_batch)
 {
 	for (uint32_t i = 0; i < 2; i++) {
-		struct epoch *epoch = told_begin_epoch(&told, i);
-		add_batches(0, TOLD_BATCHES, 0.25);
-		told_end_epoch(&told, epoch);
+		struct epoch *epoch = fixture_begin_epoch(&fixture, i);
+		add_batches(0, FIXTURE_BATCHES, 0.25);
+		fixture_end_epoch(&fixture, epoch);
 	}
 	train->first += 10;
 	lines_init(&lines, 1);
@@ -156,30 +156,30 @@ START_TEST(batches_overwritten_between_two_refreshes_are_not_made_up)
 {
 	add_batches(0, 1, 0.5);
 	refresh();
-	add_batches(1, TOLD_BATCHES + 2, 0.5);
+	add_batches(1, FIXTURE_BATCHES + 2, 0.5);
 	ck_assert_str_eq(refresh(), "  Batch 3: 0.500s\n  Batch 4: 0.500s\n  Batch 5: 0.500s\n  Batch 6: 0.500s\n");
 }
 END_TEST
 
 START_TEST(validation_before_the_first_training_batch_is_told_once)
 {
-	train->mode = TOLD_VALIDATION;
+	train->mode = FIXTURE_VALIDATION;
 	add_batches(0, 2, 0.125);
 	ck_assert_str_eq(refresh(), "  Batch 0: 0.125s\n  Batch 1: 0.125s\n");
-	struct track *later = told_add_track(&told, TOLD_TRAIN);
-	told.run.main_track = 1;
-	told_add_batch(&told, later, 0, 0.5);
+	struct track *later = fixture_add_track(&fixture, FIXTURE_TRAIN);
+	fixture.run.main_track = 1;
+	fixture_add_batch(&fixture, later, 0, 0.5);
 	ck_assert_str_eq(refresh(), "  Batch 0: 0.500s\n");
-	told.run.main_track = 0;
+	fixture.run.main_track = 0;
 	ck_assert_str_eq(refresh(), "");
 }
 END_TEST
 
 START_TEST(warning_is_told_when_it_is_raised_and_again_after_it_was_cleared)
 {
-	struct alert *data = told_add_alert(&told, "data_loading", SEVERITY_WARNING, "data takes 34 % of each batch");
+	struct alert *data = fixture_add_alert(&fixture, "data_loading", SEVERITY_WARNING, "data takes 34 % of each batch");
 	ck_assert_str_eq(refresh(), "  Warning: data takes 34 % of each batch\n");
-	told_add_alert(&told, "slow_first_batch", SEVERITY_INFO, "the first batch took 0.538 s");
+	fixture_add_alert(&fixture, "slow_first_batch", SEVERITY_INFO, "the first batch took 0.538 s");
 	ck_assert_str_eq(refresh(), "  Note: the first batch took 0.538 s\n");
 	data->is_raised = false;
 	ck_assert_str_eq(refresh(), "");
@@ -191,23 +191,23 @@ END_TEST
 
 START_TEST(warnings_of_one_rule_about_two_operations_are_two)
 {
-	told_add_alert(&told, "bottleneck", SEVERITY_WARNING, "forward takes 61 %")->subject = TOLD_FORWARD;
-	told_add_alert(&told, "bottleneck", SEVERITY_WARNING, "data takes 55 %")->subject = TOLD_DATA;
+	fixture_add_alert(&fixture, "bottleneck", SEVERITY_WARNING, "forward takes 61 %")->subject = FIXTURE_FORWARD;
+	fixture_add_alert(&fixture, "bottleneck", SEVERITY_WARNING, "data takes 55 %")->subject = FIXTURE_DATA;
 	ck_assert_str_eq(refresh(), "  Warning: forward takes 61 %\n  Warning: data takes 55 %\n");
 }
 END_TEST
 
 START_TEST(warnings_of_another_run_are_not_told)
 {
-	told_add_alert(&told, "data_loading", SEVERITY_WARNING, "of rank 1")->run = 1;
-	told_add_alert(&told, "memory_growth", SEVERITY_CRITICAL, "of the process")->run = 1;
+	fixture_add_alert(&fixture, "data_loading", SEVERITY_WARNING, "of rank 1")->run = 1;
+	fixture_add_alert(&fixture, "memory_growth", SEVERITY_CRITICAL, "of the process")->run = 1;
 	ck_assert_str_eq(refresh(), "  Critical: of the process\n");
 }
 END_TEST
 
 START_TEST(memory_is_told_when_it_begins_to_grow_when_it_is_a_leak_and_when_it_rests)
 {
-	struct memory *memory = &told.model.memory;
+	struct memory *memory = &fixture.model.memory;
 	memory->verdict = "plateau";
 	ck_assert_str_eq(refresh(), "");
 	memory->verdict = "growing";
@@ -232,13 +232,13 @@ END_TEST
 
 START_TEST(unpublished_process_gets_a_line_each_refresh)
 {
-	told.process.now[METRIC_PROCESS_RESIDENT] = 1648.9e6;
-	told.process.now[METRIC_PROCESS_THREADS] = 12;
-	told.process.now[METRIC_PROCESS_STATE] = 'D';
+	fixture.process.now[METRIC_PROCESS_RESIDENT] = 1648.9e6;
+	fixture.process.now[METRIC_PROCESS_THREADS] = 12;
+	fixture.process.now[METRIC_PROCESS_STATE] = 'D';
 	ck_assert_str_eq(refresh_of(-1), "  Process 48213: resident 1648.9MB, threads 12, waiting for disk\n");
-	told.process.cpu_ratio = 0.984;
+	fixture.process.cpu_ratio = 0.984;
 	ck_assert_str_eq(refresh_of(-1), "  Process 48213: resident 1648.9MB, CPU 98.4%, threads 12, waiting for disk\n");
-	told.process.is_gone = true;
+	fixture.process.is_gone = true;
 	ck_assert_str_eq(refresh_of(-1), "  Process 48213: resident 1648.9MB, CPU 98.4%, threads 12, ended\n");
 }
 END_TEST
@@ -246,19 +246,19 @@ END_TEST
 START_TEST(process_of_which_nothing_is_known_is_not_given_figures)
 {
 	ck_assert_str_eq(refresh_of(-1), "  Process 48213: state unknown\n");
-	told.model.process_count = 0;
+	fixture.model.process_count = 0;
 	ck_assert_str_eq(refresh_of(-1), "");
 }
 END_TEST
 
 START_TEST(the_allocators_memory_is_told_in_the_guides_words)
 {
-	struct epoch *epoch = told_begin_epoch(&told, 0);
-	struct batch *batch = told_add_batch(&told, train, 0, 0.538);
+	struct epoch *epoch = fixture_begin_epoch(&fixture, 0);
+	struct batch *batch = fixture_add_batch(&fixture, train, 0, 0.538);
 	batch->allocated_bytes = 23.1e6;
 	batch->resident_bytes = 1648.9e6;
 	batch->loss = 0.009458;
-	told_end_epoch(&told, epoch);
+	fixture_end_epoch(&fixture, epoch);
 	epoch->total_s = 4.774;
 	epoch->allocator = (struct allocator){ 14.4e6, 3236e6, 2880e6 };
 	ck_assert_str_eq(refresh(),
@@ -269,24 +269,24 @@ END_TEST
 
 static void add_mark(const char *text, double after_s)
 {
-	told.run.marks[told.run.mark_count].time_ns = told.model.now_ns + (int64_t)(after_s * 1e9);
-	snprintf(told.run.marks[told.run.mark_count++].text, sizeof told.run.marks[0].text, "%s", text);
+	fixture.run.marks[fixture.run.mark_count].time_ns = fixture.model.now_ns + (int64_t)(after_s * 1e9);
+	snprintf(fixture.run.marks[fixture.run.mark_count++].text, sizeof fixture.run.marks[0].text, "%s", text);
 }
 
 START_TEST(marks_stand_among_batches_and_epochs_in_the_order_of_time)
 {
-	struct epoch *epoch = told_begin_epoch(&told, 0);
+	struct epoch *epoch = fixture_begin_epoch(&fixture, 0);
 	add_batches(0, 1, 0.1);
 	add_mark("learning rate lowered", 0.05);
 	add_batches(1, 1, 0.1);
-	told_end_epoch(&told, epoch);
+	fixture_end_epoch(&fixture, epoch);
 	add_mark("checkpoint saved", 0.01);
 	ck_assert_str_eq(refresh(),
 		"  Batch 0: 0.100s\n  Mark: learning rate lowered\n  Batch 1: 0.100s\n  Epoch end: 0.200s total\n  Mark: "
 		"checkpoint saved\n");
 	ck_assert_str_eq(refresh(), "");
 	/* More than are kept came between two refreshes: those that are kept are told. */
-	told.run.marks_dropped = 10;
+	fixture.run.marks_dropped = 10;
 	ck_assert_str_eq(refresh(), "  Mark: learning rate lowered\n  Mark: checkpoint saved\n");
 }
 END_TEST
@@ -294,10 +294,10 @@ END_TEST
 START_TEST(marks_from_before_are_not_told)
 {
 	add_mark("long ago", 1);
-	told.model.now_ns += 100 * NS_PER_S;
-	told.model.first_ns = told.model.now_ns;
+	fixture.model.now_ns += 100 * NS_PER_S;
+	fixture.model.first_ns = fixture.model.now_ns;
 	add_mark("now", 1);
-	told.run.is_live = true;
+	fixture.run.is_live = true;
 	ck_assert_str_eq(refresh(), "  Mark: now\n");
 }
 END_TEST

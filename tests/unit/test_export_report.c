@@ -6,33 +6,33 @@
 
 #include "src/export/export.h"
 #include "tests/support/suite.h"
-#include "tests/support/told.h"
+#include "tests/support/fixture.h"
 
 #define DOUBLE_RULE "==========================================================================================\n"
 #define SINGLE_RULE "------------------------------------------------------------------------------------------\n"
 #define TITLE(text) DOUBLE_RULE text "\n" DOUBLE_RULE
 
-static struct told told;
+static struct fixture fixture;
 static struct track *train;
 static struct buffer out;
 
 static void setup(void)
 {
-	told_init(&told);
-	train = &told.run.tracks[0];
+	fixture_init(&fixture);
+	train = &fixture.run.tracks[0];
 	out = (struct buffer)BUFFER_INIT;
 }
 
 static void teardown(void)
 {
 	buffer_release(&out);
-	told_release(&told);
+	fixture_release(&fixture);
 }
 
 static const char *report_of(int run)
 {
 	buffer_clear(&out);
-	export_report(&out, &told.model, &told.alerts, run);
+	export_report(&out, &fixture.model, &fixture.alerts, run);
 	return out.data;
 }
 
@@ -48,40 +48,43 @@ static void set_times(struct operation *operation, double mean_s, double min_s, 
 /* The figures of the guides' two examples, and the rest of a report. */
 static void fill(void)
 {
-	snprintf(told.run.rank, sizeof told.run.rank, "0");
-	snprintf(told.run.world, sizeof told.run.world, "2");
-	struct epoch *epoch = told_begin_epoch(&told, 0);
-	struct batch *batch = told_add_batch(&told, train, 0, 0.538);
+	snprintf(fixture.run.rank, sizeof fixture.run.rank, "0");
+	snprintf(fixture.run.world, sizeof fixture.run.world, "2");
+	struct epoch *epoch = fixture_begin_epoch(&fixture, 0);
+	struct batch *batch = fixture_add_batch(&fixture, train, 0, 0.538);
 	batch->phase_count = 2;
-	batch->phases[0] = (struct phase_time){ TOLD_DATA, NAME_NONE, 0.4f, NAN, 70.4e6f };
-	batch->phases[1] = (struct phase_time){ TOLD_FORWARD, NAME_NONE, 0.1f, NAN, NAN };
-	batch = told_add_batch(&told, train, 1, 0.185);
+	batch->phases[0] = (struct phase_time){ FIXTURE_DATA, NAME_NONE, 0.4f, NAN, 70.4e6f };
+	batch->phases[1] = (struct phase_time){ FIXTURE_FORWARD, NAME_NONE, 0.1f, NAN, NAN };
+	batch = fixture_add_batch(&fixture, train, 1, 0.185);
 	batch->phase_count = 1;
-	batch->phases[0] = (struct phase_time){ TOLD_DATA, NAME_NONE, 0.1f, NAN, 6.5e6f };
-	told_end_epoch(&told, epoch);
+	batch->phases[0] = (struct phase_time){ FIXTURE_DATA, NAME_NONE, 0.1f, NAN, 6.5e6f };
+	fixture_end_epoch(&fixture, epoch);
 	epoch->batches = 2;
 	epoch->mean_s = 0.3615;
 	epoch->min_s = 0.185;
 	epoch->max_s = 0.538;
-	told_begin_epoch(&told, 1)->total_s = 0.25;
+	fixture_begin_epoch(&fixture, 1)->total_s = 0.25;
 
-	struct operation *operation = told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 150, 15.234);
+	struct operation *operation =
+		fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DATA, FIXTURE_NO_NAME, 150, 15.234);
 	set_times(operation, 0.102, 0.085, 0.425);
 	operation->share_ratio = 0.6;
 	operation->memory_bytes = 76.9e6;
-	set_times(told_add_operation(&told, TOLD_TRAIN, TOLD_DECODE, TOLD_DATA, 150, 8.451), 0.056, 0.048, 0.112);
-	operation = told_add_operation(&told, TOLD_TRAIN, TOLD_FORWARD, TOLD_NO_NAME, 150, 2.361);
+	set_times(
+		fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DECODE, FIXTURE_DATA, 150, 8.451), 0.056, 0.048, 0.112);
+	operation = fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_FORWARD, FIXTURE_NO_NAME, 150, 2.361);
 	operation->share_ratio = 0.3;
-	operation = told_add_operation(&told, TOLD_TRAIN, NAME_UNATTRIBUTED, TOLD_NO_NAME, 150, 0.5);
+	operation = fixture_add_operation(&fixture, FIXTURE_TRAIN, NAME_UNATTRIBUTED, FIXTURE_NO_NAME, 150, 0.5);
 	operation->share_ratio = 0.1;
 
-	struct alert *alert = told_add_alert(&told, "data_loading", SEVERITY_WARNING, "data takes 34 % of each batch");
+	struct alert *alert =
+		fixture_add_alert(&fixture, "data_loading", SEVERITY_WARNING, "data takes 34 % of each batch");
 	alert->advice_count = 2;
 	snprintf(alert->advice[0], sizeof alert->advice[0], "more workers");
 	snprintf(alert->advice[1], sizeof alert->advice[1], "prefetch");
-	told_add_flagged(&told, 0, 624, 0.512, 0.201);
+	fixture_add_flagged(&fixture, 0, 624, 0.512, 0.201);
 
-	struct memory *memory = &told.model.memory;
+	struct memory *memory = &fixture.model.memory;
 	memory->rss_bytes = 1.6489e9;
 	memory->peak_rss_bytes = 1.7e9;
 	memory->swap_bytes = 0;
@@ -170,7 +173,7 @@ END_TEST
 
 START_TEST(leak_says_who_when_it_is_full_and_what_to_try)
 {
-	struct memory *memory = &told.model.memory;
+	struct memory *memory = &fixture.model.memory;
 	fill();
 	memory->verdict = "leak";
 	memory->growth_per_epoch = 47.5e6;
@@ -181,9 +184,9 @@ START_TEST(leak_says_who_when_it_is_full_and_what_to_try)
 	memory->limit_bytes = 24e9;
 	memory->limit_room_bytes = 20.7e9;
 	memory->limit_in_s = 5460;
-	const char *told_memory = strstr(report_of(0), "Tree's growth a second");
-	ck_assert_ptr_nonnull(told_memory);
-	ck_assert_str_eq(told_memory,
+	const char *fixture_memory = strstr(report_of(0), "Tree's growth a second");
+	ck_assert_ptr_nonnull(fixture_memory);
+	ck_assert_str_eq(fixture_memory,
 		"Tree's growth a second            3.80 MB   (95 % sure: 3.10 MB to 4.40 MB)\n"
 		"Tree's growth an epoch            47.5 MB\n"
 		"Grows the most                       97 %   of the growth: worker 4711, anonymous\n"
@@ -218,9 +221,9 @@ END_TEST
 
 START_TEST(long_and_wide_names_are_cut_visibly_and_keep_the_columns)
 {
-	told_add_operation(&told, TOLD_TRAIN, TOLD_LONG, TOLD_NO_NAME, 1, 1);
-	told_add_operation(&told, TOLD_TRAIN, TOLD_LONG, TOLD_DATA, 1, 1);
-	told_add_operation(&told, TOLD_TRAIN, TOLD_WIDE, TOLD_NO_NAME, 1, 1);
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_LONG, FIXTURE_NO_NAME, 1, 1);
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_LONG, FIXTURE_DATA, 1, 1);
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_WIDE, FIXTURE_NO_NAME, 1, 1);
 	ck_assert(has("\nan operation whose name is to…      1.000              –"));
 	ck_assert(has("\n  an operation whose name is …      1.000              –"));
 	ck_assert(has("\n学習データの読み込みと前処理…       1.000              –"));
@@ -229,7 +232,8 @@ END_TEST
 
 START_TEST(figures_too_large_for_their_column_lose_places_not_their_alignment)
 {
-	struct operation *operation = told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 12345678, 1234567.891);
+	struct operation *operation =
+		fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DATA, FIXTURE_NO_NAME, 12345678, 1234567.891);
 	set_times(operation, 12345.678, 0.001, 99999.5);
 	ck_assert(has("\ndata                           1234567.89              –"));
 	ck_assert(has("\ndata                           12.3M   1234568   12345.678        0.001    99999.500\n"));
@@ -238,17 +242,17 @@ END_TEST
 
 START_TEST(total_sums_the_outermost_operations)
 {
-	told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 10, 2);
-	told_add_operation(&told, TOLD_TRAIN, TOLD_DECODE, TOLD_DATA, 10, 1);
-	told_add_operation(&told, TOLD_TRAIN, TOLD_FORWARD, TOLD_NO_NAME, 10, 30);
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DATA, FIXTURE_NO_NAME, 10, 2);
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DECODE, FIXTURE_DATA, 10, 1);
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_FORWARD, FIXTURE_NO_NAME, 10, 30);
 	ck_assert(has("\nTOTAL                              32.000s\n"));
 }
 END_TEST
 
 START_TEST(operation_that_has_not_finished_yet_is_left_out)
 {
-	told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 10, 2);
-	told_add_operation(&told, TOLD_TRAIN, NAME_UNATTRIBUTED, TOLD_NO_NAME, 0, 0);
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DATA, FIXTURE_NO_NAME, 10, 2);
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, NAME_UNATTRIBUTED, FIXTURE_NO_NAME, 0, 0);
 	ck_assert(has("\ndata "));
 	ck_assert(!has("unattributed"));
 }
@@ -259,7 +263,7 @@ END_TEST
 
 START_TEST(memory_growth_of_an_operation_is_shown_where_it_was_published)
 {
-	struct operation *data = told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 1, 0.1);
+	struct operation *data = fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DATA, FIXTURE_NO_NAME, 1, 0.1);
 	ck_assert(has("\ndata                                0.100              – "));
 	data->memory_bytes = 1e6;
 	ck_assert(has("\ndata                                0.100           +1.0 "));
@@ -268,9 +272,9 @@ END_TEST
 
 START_TEST(another_mode_gets_tables_of_its_own)
 {
-	told_add_track(&told, TOLD_VALIDATION);
-	told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 10, 2);
-	told_add_operation(&told, TOLD_VALIDATION, TOLD_FORWARD, TOLD_NO_NAME, 10, 3);
+	fixture_add_track(&fixture, FIXTURE_VALIDATION);
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DATA, FIXTURE_NO_NAME, 10, 2);
+	fixture_add_operation(&fixture, FIXTURE_VALIDATION, FIXTURE_FORWARD, FIXTURE_NO_NAME, 10, 3);
 	ck_assert(has("TOTAL                               2.000s\n"));
 	ck_assert(has("PERFORMANCE SUMMARY, mode validation\n"));
 	ck_assert(has("AGGREGATE STATISTICS (for repeated operations), mode validation\n"));
@@ -281,7 +285,7 @@ END_TEST
 START_TEST(only_the_newest_ten_flagged_batches_are_told)
 {
 	for (uint64_t i = 0; i < 12; i++)
-		told_add_flagged(&told, 3, 100 + i, 0.5, 0.2);
+		fixture_add_flagged(&fixture, 3, 100 + i, 0.5, 0.2);
 	ck_assert(has("FLAGGED BATCHES (the newest 10 of 12)\n"));
 	ck_assert(!has("\n3/101 "));
 	ck_assert(has("\n3/102 "));
@@ -291,28 +295,28 @@ END_TEST
 
 START_TEST(dropped_epochs_are_named)
 {
-	told.run.epochs_dropped = 12;
+	fixture.run.epochs_dropped = 12;
 	ck_assert(has("\n(12 earlier ones are no longer kept)\n"));
 }
 END_TEST
 
 START_TEST(ended_run_says_how_it_ended)
 {
-	told.run.is_live = false;
-	snprintf(told.run.ended, sizeof told.run.ended, "killed by signal 9");
+	fixture.run.is_live = false;
+	snprintf(fixture.run.ended, sizeof fixture.run.ended, "killed by signal 9");
 	ck_assert(has("train.py, process 48213, run resnet50: killed by signal 9\n"));
 }
 END_TEST
 
 START_TEST(csv_leaves_unknown_figures_empty_and_writes_its_header_once)
 {
-	snprintf(told.run.name, sizeof told.run.name, "a,\"b\"");
-	told.run.state = (struct run_state){ .mode = TOLD_VALIDATION, .epochs_begun = 1, .epoch_index = 4 };
-	told_add_batch(&told, train, 17, 0.5);
+	snprintf(fixture.run.name, sizeof fixture.run.name, "a,\"b\"");
+	fixture.run.state = (struct run_state){ .mode = FIXTURE_VALIDATION, .epochs_begun = 1, .epoch_index = 4 };
+	fixture_add_batch(&fixture, train, 17, 0.5);
 	train->step = (struct figures){ .count = 1, .last_s = 0.5, .mean_s = 0.25 };
-	told.model.memory.rss_bytes = 1.5e9;
-	export_csv(&out, &told.model, 0, INT64_C(1763632140123000000), 1);
-	export_csv(&out, &told.model, -1, INT64_C(1763632140123000000), 0);
+	fixture.model.memory.rss_bytes = 1.5e9;
+	export_csv(&out, &fixture.model, 0, INT64_C(1763632140123000000), 1);
+	export_csv(&out, &fixture.model, -1, INT64_C(1763632140123000000), 0);
 	ck_assert_str_eq(out.data,
 		"time_ns,time,pid,run,mode,epoch,batch,batches,step_last_s,step_mean_s,rate_per_s,batch_last_s,batch_mean_s,"
 		"loss,samples_per_s,"
@@ -329,11 +333,11 @@ END_TEST
 
 START_TEST(kinds_and_figures_told_later_have_tables)
 {
-	told_accumulate(&told);
-	told_add_flagged(&told, 0, 5, 0.5, 0.1)->batch.kind = TOLD_ACCUMULATE;
-	told_add_late_figure(&told, TOLD_TRAIN, TOLD_GPU_FORWARD, 0.05);
-	told_add_late_figure(&told, TOLD_VALIDATION, TOLD_ACCURACY, 0.9);
-	told_add_gauge(&told, TOLD_ALLOCATED, 14.4e6);
+	fixture_accumulate(&fixture);
+	fixture_add_flagged(&fixture, 0, 5, 0.5, 0.1)->batch.kind = FIXTURE_ACCUMULATE;
+	fixture_add_late_figure(&fixture, FIXTURE_TRAIN, FIXTURE_GPU_FORWARD, 0.05);
+	fixture_add_late_figure(&fixture, FIXTURE_VALIDATION, FIXTURE_ACCURACY, 0.9);
+	fixture_add_gauge(&fixture, FIXTURE_ALLOCATED, 14.4e6);
 	const char *report = report_of(0);
 	ck_assert_ptr_nonnull(strstr(report,
 		TITLE("KINDS OF BATCHES") "Gradients are accumulated over 4 batches\n"

@@ -12,7 +12,7 @@
 
 #define REALTIME_NS INT64_C(1763632140000000000)
 
-struct telling {
+struct emiting {
 	struct story *story;
 	struct model *model;
 	struct settings settings;
@@ -21,43 +21,43 @@ struct telling {
 	struct buffer out;
 };
 
-static struct telling telling;
+static struct emiting emiting;
 static struct story_options options;
 
 static void setup(void)
 {
 	struct model_options model_options;
-	memset(&telling, 0, sizeof telling);
+	memset(&emiting, 0, sizeof emiting);
 	story_options_default(&options);
 	model_options_default(&model_options);
-	settings_default(&telling.settings);
-	telling.model = model_new(&model_options);
+	settings_default(&emiting.settings);
+	emiting.model = model_new(&model_options);
 }
 
 static void teardown(void)
 {
-	alerts_release(&telling.alerts);
-	model_free(telling.model);
-	story_free(telling.story);
-	sample_set_release(&telling.set);
-	buffer_release(&telling.out);
+	alerts_release(&emiting.alerts);
+	model_free(emiting.model);
+	story_free(emiting.story);
+	sample_set_release(&emiting.set);
+	buffer_release(&emiting.out);
 }
 
 /* Tells one more period; false at the run's end. */
-static bool tell_on(void)
+static bool emit_on(void)
 {
-	if (!telling.story)
-		telling.story = story_new(&options);
-	if (!story_next(telling.story, &telling.set))
+	if (!emiting.story)
+		emiting.story = story_new(&options);
+	if (!story_next(emiting.story, &emiting.set))
 		return false;
-	model_apply(telling.model, &telling.set);
-	alerts_update(&telling.alerts, telling.model, &telling.settings);
+	model_apply(emiting.model, &emiting.set);
+	alerts_update(&emiting.alerts, emiting.model, &emiting.settings);
 	return true;
 }
 
-static void tell_all(void)
+static void emit_all(void)
 {
-	while (tell_on())
+	while (emit_on())
 		continue;
 }
 
@@ -68,15 +68,15 @@ static void assert_holds(const char *expressions)
 	snprintf(command, sizeof command, "python3 tests/support/json_object.py %s", expressions);
 	FILE *python = popen(command, "w");
 	ck_assert_ptr_nonnull(python);
-	buffer_clear(&telling.out);
-	export_json(&telling.out, telling.model, &telling.alerts, 0, REALTIME_NS);
-	fputs(telling.out.data, python);
-	ck_assert_msg(pclose(python) == 0, "%.2000s", telling.out.data);
+	buffer_clear(&emiting.out);
+	export_json(&emiting.out, emiting.model, &emiting.alerts, 0, REALTIME_NS);
+	fputs(emiting.out.data, python);
+	ck_assert_msg(pclose(python) == 0, "%.2000s", emiting.out.data);
 }
 
 static void assert_object_is_true(void)
 {
-	struct story_truth truth = story_truth(telling.story);
+	struct story_truth truth = story_truth(emiting.story);
 	char expressions[2048];
 	snprintf(expressions, sizeof expressions,
 		"'o[\"batch\"][\"count\"] == %llu' "
@@ -94,8 +94,8 @@ static void assert_object_is_true(void)
 
 START_TEST(json_holds_at_every_stage_of_a_run)
 {
-	for (unsigned told = 0; tell_on(); told++)
-		if (told % 100 == 0)
+	for (unsigned emitted = 0; emit_on(); emitted++)
+		if (emitted % 100 == 0)
 			assert_holds("'o[\"run\"] == \"resnet50\"'");
 	assert_object_is_true();
 	assert_holds("'[e[\"batches\"] for e in o[\"epochs\"]] == [100, 100, 100]' "
@@ -110,7 +110,7 @@ END_TEST
 START_TEST(json_of_a_late_attach_has_the_whole_runs_figures)
 {
 	options.attach_s = 40;
-	tell_all();
+	emit_all();
 	assert_object_is_true();
 }
 END_TEST
@@ -118,12 +118,12 @@ END_TEST
 START_TEST(json_of_an_unpublished_process_has_its_memory)
 {
 	options.is_published = false;
-	for (int i = 0; i < 20 && tell_on(); i++)
+	for (int i = 0; i < 20 && emit_on(); i++)
 		continue;
-	buffer_clear(&telling.out);
-	export_json(&telling.out, telling.model, &telling.alerts, -1, REALTIME_NS);
-	ck_assert_ptr_nonnull(strstr(telling.out.data, "\"memory\":{\"rss_bytes\":"));
-	ck_assert_ptr_null(strstr(telling.out.data, "\"batch\":"));
+	buffer_clear(&emiting.out);
+	export_json(&emiting.out, emiting.model, &emiting.alerts, -1, REALTIME_NS);
+	ck_assert_ptr_nonnull(strstr(emiting.out.data, "\"memory\":{\"rss_bytes\":"));
+	ck_assert_ptr_null(strstr(emiting.out.data, "\"batch\":"));
 }
 END_TEST
 
@@ -139,20 +139,20 @@ START_TEST(lines_tell_the_first_batches_each_epoch_and_each_warning_once)
 {
 	struct lines lines;
 	lines_init(&lines, 5);
-	while (tell_on())
-		export_lines(&telling.out, &lines, telling.model, &telling.alerts, 0);
-	const char *told = telling.out.data;
-	const char *at = told;
-	ck_assert_uint_eq(count_of(told, "  Batch "), 5 + 3);
+	while (emit_on())
+		export_lines(&emiting.out, &lines, emiting.model, &emiting.alerts, 0);
+	const char *emitted = emiting.out.data;
+	const char *at = emitted;
+	ck_assert_uint_eq(count_of(emitted, "  Batch "), 5 + 3);
 	for (int i = 0; i < 5; i++) {
 		char expected[32];
 		snprintf(expected, sizeof expected, "  Batch %d: ", i);
 		at = strstr(at, expected);
-		ck_assert_msg(at != NULL, "%s", told);
+		ck_assert_msg(at != NULL, "%s", emitted);
 	}
-	ck_assert_uint_eq(count_of(told, "  Epoch end: "), 3);
-	ck_assert_uint_eq(count_of(told, "  Batch timing: avg="), 3);
-	ck_assert_uint_eq(count_of(told, "Note: first batch took"), 1);
+	ck_assert_uint_eq(count_of(emitted, "  Epoch end: "), 3);
+	ck_assert_uint_eq(count_of(emitted, "  Batch timing: avg="), 3);
+	ck_assert_uint_eq(count_of(emitted, "Note: first batch took"), 1);
 }
 END_TEST
 
@@ -174,16 +174,16 @@ START_TEST(lines_of_one_late_refresh_are_those_of_many)
 	lines_init(&often, 1000);
 	lines_init(&once, 1000);
 	options.epochs = 2;
-	while (tell_on())
-		export_lines(&telling.out, &often, telling.model, &(struct alerts){ .count = 0 }, 0);
-	export_lines(&whole, &once, telling.model, &(struct alerts){ .count = 0 }, 0);
+	while (emit_on())
+		export_lines(&emiting.out, &often, emiting.model, &(struct alerts){ .count = 0 }, 0);
+	export_lines(&whole, &once, emiting.model, &(struct alerts){ .count = 0 }, 0);
 	take_lines(&whole, "  ⚠", &flagged_once);
-	take_lines(&telling.out, "  ⚠", &flagged_often);
+	take_lines(&emiting.out, "  ⚠", &flagged_often);
 	ck_assert_str_eq(flagged_once.data, flagged_often.data);
 	ck_assert_uint_ge(count_of(flagged_once.data, "× the usual, data › decode: reading from disk ("), 5);
 	ck_assert_uint_eq(count_of(whole.data, "\n"), 2 * 100 + 2 * 2);
-	ck_assert_uint_eq(count_of(telling.out.data, "\n"), 2 * 100 + 2 * 2);
-	for (const char *a = telling.out.data, *b = whole.data; a && b && *a;
+	ck_assert_uint_eq(count_of(emiting.out.data, "\n"), 2 * 100 + 2 * 2);
+	for (const char *a = emiting.out.data, *b = whole.data; a && b && *a;
 		 a = strchr(a, '\n') + 1, b = strchr(b, '\n') + 1)
 		ck_assert_msg(strncmp(a, b, strcspn(a, ",\n")) == 0, "%.40s / %.40s", a, b);
 	buffer_release(&whole);
@@ -194,9 +194,9 @@ END_TEST
 
 START_TEST(report_of_a_run_has_its_operations_and_epochs)
 {
-	tell_all();
-	export_report(&telling.out, telling.model, &telling.alerts, 0);
-	const char *report = telling.out.data;
+	emit_all();
+	export_report(&emiting.out, emiting.model, &emiting.alerts, 0);
+	const char *report = emiting.out.data;
 	static const char *const parts[] = {
 		"train.py, process 48213, run resnet50",
 		"\nPERFORMANCE SUMMARY\n",

@@ -8,10 +8,10 @@
 #include "src/base/formats/crc32c.h"
 #include "src/export/exporter.h"
 #include "tests/support/suite.h"
-#include "tests/support/told.h"
+#include "tests/support/fixture.h"
 
 /* Export of a model that the test fills: figures of real runs are compared in tests/python/test_export_tables.py. */
-static struct told told;
+static struct fixture fixture;
 static struct track *train;
 static struct buffer out, file;
 static struct export_scene scene;
@@ -28,11 +28,11 @@ static struct buffer *make_file(const struct export_scene *one, const char *name
 
 static void setup(void)
 {
-	told_init(&told);
-	train = &told.run.tracks[0];
+	fixture_init(&fixture);
+	train = &fixture.run.tracks[0];
 	out = file = (struct buffer)BUFFER_INIT;
-	scene = (struct export_scene){ .model = &told.model,
-		.alerts = &told.alerts,
+	scene = (struct export_scene){ .model = &fixture.model,
+		.alerts = &fixture.alerts,
 		.realtime_offset_ns = 1700000000 * NS_PER_S,
 		.since_ns = INT64_MIN,
 		.until_ns = INT64_MAX,
@@ -46,7 +46,7 @@ static void teardown(void)
 {
 	buffer_release(&out);
 	buffer_release(&file);
-	told_release(&told);
+	fixture_release(&fixture);
 }
 
 /* The whole of it at once. */
@@ -107,7 +107,7 @@ END_TEST
 
 START_TEST(what_is_not_known_is_an_empty_cell)
 {
-	told_add_batch(&told, train, 7, 0.25)->step_s = NAN;
+	fixture_add_batch(&fixture, train, 7, 0.25)->step_s = NAN;
 	const char *row = line_at(export_all("csv"), 1);
 	ck_assert_msg(
 		strncmp(row, "resnet50,,48213,train,,7,0,1700000001000000000,2023-11-14T22:13:21.000000000Z,0.25,,,,,,", 85) ==
@@ -118,11 +118,11 @@ END_TEST
 
 START_TEST(every_row_has_every_column_also_those_before_a_phase_was_known)
 {
-	told_add_batch(&told, train, 0, 0.25);
-	struct batch *batch = told_add_batch(&told, train, 1, 0.25);
-	add_phase(batch, TOLD_DECODE, TOLD_DATA, 0.05f);
-	add_phase(batch, TOLD_DATA, NAME_NONE, 0.1f);
-	told_add_batch(&told, train, 2, 0.25);
+	fixture_add_batch(&fixture, train, 0, 0.25);
+	struct batch *batch = fixture_add_batch(&fixture, train, 1, 0.25);
+	add_phase(batch, FIXTURE_DECODE, FIXTURE_DATA, 0.05f);
+	add_phase(batch, FIXTURE_DATA, NAME_NONE, 0.1f);
+	fixture_add_batch(&fixture, train, 2, 0.25);
 	const char *text = export_all("csv");
 	ck_assert_ptr_nonnull(strstr(text, "phase.data_s,phase.data/decode_s\n"));
 	ck_assert_ptr_nonnull(strstr(text, ",0.1,0.05\n"));
@@ -133,9 +133,9 @@ END_TEST
 
 START_TEST(names_with_commas_quotes_and_newlines_are_quoted)
 {
-	snprintf(told.run.name, sizeof told.run.name, "a, \"b\"\nü");
-	told_add_batch(&told, train, 0, 0.25);
-	told_add_operation(&told, TOLD_TRAIN, TOLD_WIDE, TOLD_NO_NAME, 1, 1);
+	snprintf(fixture.run.name, sizeof fixture.run.name, "a, \"b\"\nü");
+	fixture_add_batch(&fixture, train, 0, 0.25);
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_WIDE, FIXTURE_NO_NAME, 1, 1);
 	ck_assert(has("csv", "\n\"a, \"\"b\"\"\nü\",,48213,"));
 	ck_assert(has("csv-operations", "\n\"a, \"\"b\"\"\nü\",,48213,train,学習データの読み込みと前処理の全体,"));
 	ck_assert(has("jsonl", "\"run\":\"a, \\\"b\\\"\\u000aü\""));
@@ -145,9 +145,9 @@ END_TEST
 
 START_TEST(operations_have_their_path)
 {
-	told_add_operation(&told, TOLD_TRAIN, TOLD_DATA, TOLD_NO_NAME, 10, 1);
-	told_add_operation(&told, TOLD_TRAIN, TOLD_DECODE, TOLD_DATA, 10, 0.5)->depth = 1;
-	told_add_operation(&told, TOLD_TRAIN, TOLD_FORWARD, TOLD_NO_NAME, 10, 2);
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DATA, FIXTURE_NO_NAME, 10, 1);
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DECODE, FIXTURE_DATA, 10, 0.5)->depth = 1;
+	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_FORWARD, FIXTURE_NO_NAME, 10, 2);
 	const char *text = export_all("csv-operations");
 	ck_assert_ptr_nonnull(strstr(text, ",decode,data/decode,1,10,0.5,"));
 	ck_assert_ptr_nonnull(strstr(text, ",forward,forward,0,10,2,"));
@@ -159,7 +159,7 @@ END_TEST
 START_TEST(batches_outside_of_since_and_until_are_left_out)
 {
 	for (uint64_t i = 0; i < 4; i++)
-		told_add_batch(&told, train, i, 1);
+		fixture_add_batch(&fixture, train, i, 1);
 	scene.since_ns = 2 * NS_PER_S;
 	scene.until_ns = 4 * NS_PER_S;
 	const char *text = export_all("csv");
@@ -171,8 +171,8 @@ END_TEST
 
 START_TEST(the_batch_that_runs_is_not_told)
 {
-	told_add_batch(&told, train, 0, 1);
-	struct batch *running = told_add_batch(&told, train, 1, 1);
+	fixture_add_batch(&fixture, train, 0, 1);
+	struct batch *running = fixture_add_batch(&fixture, train, 1, 1);
 	running->end_ns = 0;
 	running->batch_s = running->step_s = NAN;
 	ck_assert_uint_eq(lines_of(export_all("csv")), 2);
@@ -181,10 +181,10 @@ END_TEST
 
 START_TEST(modes_are_told_in_the_order_of_their_batches)
 {
-	struct track *validation = told_add_track(&told, TOLD_VALIDATION);
-	told_add_batch(&told, train, 0, 1);
-	told_add_batch(&told, validation, 0, 1);
-	told_add_batch(&told, train, 1, 1);
+	struct track *validation = fixture_add_track(&fixture, FIXTURE_VALIDATION);
+	fixture_add_batch(&fixture, train, 0, 1);
+	fixture_add_batch(&fixture, validation, 0, 1);
+	fixture_add_batch(&fixture, train, 1, 1);
 	const char *text = export_all("csv");
 	ck_assert_ptr_nonnull(strstr(line_at(text, 1), ",train,,0,0,"));
 	ck_assert(strncmp(line_at(text, 2), "resnet50,,48213,validation,,0,0,", 32) == 0);
@@ -201,10 +201,10 @@ START_TEST(somebody_who_waits_gets_a_batch_once_it_is_settled)
 	void *state = exporter->open(&scene);
 	/* Before the warm-up is decided nothing is. */
 	for (uint64_t i = 0; i < 10; i++)
-		told_add_batch(&told, train, i, 1);
+		fixture_add_batch(&fixture, train, i, 1);
 	exporter->add(state, &scene, &none);
 	ck_assert_ptr_null(strstr(out.data, "\"type\":\"batch\""));
-	told_add_batch(&told, train, 10, 1);
+	fixture_add_batch(&fixture, train, 10, 1);
 	exporter->add(state, &scene, &none);
 	ck_assert_ptr_nonnull(strstr(out.data, "\"ordinal\":5,"));
 	ck_assert_ptr_null(strstr(out.data, "\"ordinal\":6,"));
@@ -219,9 +219,9 @@ END_TEST
 START_TEST(an_epoch_stands_behind_its_batches_and_before_the_next)
 {
 	for (uint32_t i = 0; i < 2; i++) {
-		struct epoch *epoch = told_begin_epoch(&told, i);
-		told_add_batch(&told, train, i, 1)->epoch_ordinal = i + 1;
-		told_end_epoch(&told, epoch);
+		struct epoch *epoch = fixture_begin_epoch(&fixture, i);
+		fixture_add_batch(&fixture, train, i, 1)->epoch_ordinal = i + 1;
+		fixture_end_epoch(&fixture, epoch);
 	}
 	const char *text = export_all("jsonl");
 	static const char *const order[] = { "run", "batch", "epoch", "batch", "epoch", "end" };
@@ -239,7 +239,7 @@ START_TEST(warnings_are_told_when_raised_and_when_cleared)
 	const struct exporter *exporter = exporter_find("jsonl");
 	struct sample_set none = SAMPLE_SET_INIT;
 	void *state = exporter->open(&scene);
-	struct alert *alert = told_add_alert(&told, "data_loading", SEVERITY_WARNING, "data takes 40 %");
+	struct alert *alert = fixture_add_alert(&fixture, "data_loading", SEVERITY_WARNING, "data takes 40 %");
 	alert->since_ns = 5 * NS_PER_S;
 	for (int i = 0; i < 2; i++)
 		exporter->add(state, &scene, &none);
@@ -262,8 +262,8 @@ END_TEST
 
 START_TEST(a_flagged_batch_has_its_cause)
 {
-	struct batch *batch = told_add_batch(&told, train, 0, 1);
-	struct flagged *flagged = told_add_flagged(&told, 0, 0, 1, 0.25);
+	struct batch *batch = fixture_add_batch(&fixture, train, 0, 1);
+	struct flagged *flagged = fixture_add_flagged(&fixture, 0, 0, 1, 0.25);
 	batch->is_flagged = true;
 	flagged->mode = train->mode;
 	flagged->batch.ordinal = 0;
@@ -278,7 +278,7 @@ END_TEST
 /* Figures of the format's description: length, masked CRC32C, "brain.Event:2" as field 3. */
 START_TEST(an_event_file_is_records_with_masked_crcs)
 {
-	struct batch *batch = told_add_batch(&told, train, 0, 0.5);
+	struct batch *batch = fixture_add_batch(&fixture, train, 0, 0.5);
 	batch->loss = 2;
 	scene.out = NULL;
 	const struct exporter *exporter = exporter_find("tensorboard");
@@ -287,12 +287,12 @@ START_TEST(an_event_file_is_records_with_masked_crcs)
 	exporter->close(state);
 	ck_assert_str_eq(file_name, "events.out.tfevents.1700000001.a-host-example.48213.pmtop");
 	uint64_t length = 0;
-	uint32_t crc, told_crc;
+	uint32_t crc, fixture_crc;
 	memcpy(&length, file.data, 8);
 	ck_assert_uint_eq(length, 24);
-	memcpy(&told_crc, file.data + 8, 4);
+	memcpy(&fixture_crc, file.data + 8, 4);
 	crc = crc32c(0, file.data, 8);
-	ck_assert_uint_eq(told_crc, ((crc >> 15) | (crc << 17)) + 0xa282ead8u);
+	ck_assert_uint_eq(fixture_crc, ((crc >> 15) | (crc << 17)) + 0xa282ead8u);
 	ck_assert_mem_eq(file.data + 12 + 9,
 		"\x1a\x0d"
 		"brain.Event:2",
@@ -305,9 +305,9 @@ END_TEST
 
 START_TEST(ranks_have_folders_of_their_own)
 {
-	snprintf(told.run.rank, sizeof told.run.rank, "3");
-	snprintf(told.run.world, sizeof told.run.world, "8");
-	told_add_batch(&told, train, 0, 0.5);
+	snprintf(fixture.run.rank, sizeof fixture.run.rank, "3");
+	snprintf(fixture.run.world, sizeof fixture.run.world, "8");
+	fixture_add_batch(&fixture, train, 0, 0.5);
 	scene.out = NULL;
 	const struct exporter *exporter = exporter_find("tensorboard");
 	void *state = exporter->open(&scene);
@@ -335,8 +335,8 @@ START_TEST(a_reading_tells_only_what_it_read)
 {
 	const struct exporter *exporter = exporter_find("csv-series");
 	struct sample_set set = SAMPLE_SET_INIT;
-	told.model.memory.rss_bytes = 1000;
-	told.model.system.cpu_ratio = 0.5;
+	fixture.model.memory.rss_bytes = 1000;
+	fixture.model.system.cpu_ratio = 0.5;
 	void *state = exporter->open(&scene);
 	exporter->add(state, &scene, &set);
 	set.time_ns = 2 * NS_PER_S;

@@ -134,13 +134,13 @@ START_TEST(every_figure_of_an_amd_gpu)
 		{ METRIC_GPU_TEMPERATURE_MEMORY, 74 },
 		{ METRIC_GPU_TEMPERATURE_LIMIT, 100 },
 		{ METRIC_GPU_CLOCK, 2.21e9 },
-		{ METRIC_GPU_CLOCK_MOST, 2.495e9 },
+		{ METRIC_GPU_CLOCK_MAX, 2.495e9 },
 		{ METRIC_GPU_CLOCK_MEMORY, 1.124e9 },
-		{ METRIC_GPU_CLOCK_MEMORY_MOST, 1.124e9 },
+		{ METRIC_GPU_CLOCK_MEMORY_MAX, 1.124e9 },
 		{ METRIC_GPU_PCIE_GENERATION, 4 },
-		{ METRIC_GPU_PCIE_GENERATION_MOST, 4 },
+		{ METRIC_GPU_PCIE_GENERATION_MAX, 4 },
 		{ METRIC_GPU_PCIE_WIDTH, 8 },
-		{ METRIC_GPU_PCIE_WIDTH_MOST, 16 },
+		{ METRIC_GPU_PCIE_WIDTH_MAX, 16 },
 		{ METRIC_GPU_PCIE_REPLAYS, 7 },
 		{ METRIC_GPU_ECC_CORRECTED, 3 },
 		{ METRIC_GPU_ECC_UNCORRECTED, 1 },
@@ -391,7 +391,7 @@ START_TEST(who_comes_late_is_told_all)
 	open_vendor(&amd_gpus);
 	read_at(1);
 	sample_set_clear(&set);
-	vendor->tell_all(state, 5, &set);
+	vendor->emit_all(state, 5, &set);
 	ck_assert_str_eq(gpu_row(0)->name, "Radeon PRO W7900");
 	ck_assert_int_eq(process_row(0)->pid, TARGET);
 	ck_assert_double_eq(process_row(0)->memory_bytes, 64 * MIB);
@@ -404,14 +404,14 @@ END_TEST
 #define SWITCH ROOT_PORT "/0000:01:00.0"
 #define CHIP SWITCH "/0000:02:00.0/0000:03:00.0"
 
-static void put_link(const char *folder, const char *class, const char *vendor_id, const char *speed, const char *lanes,
-	const char *most)
+static void put_link(
+	const char *folder, const char *class, const char *vendor_id, const char *speed, const char *lanes, const char *max)
 {
 	fake_gpu_put(&sys, folder, "class", class);
 	fake_gpu_put(&sys, folder, "vendor", vendor_id);
 	fake_gpu_put(&sys, folder, "current_link_speed", speed);
 	fake_gpu_put(&sys, folder, "current_link_width", lanes);
-	fake_gpu_put(&sys, folder, "max_link_speed", most);
+	fake_gpu_put(&sys, folder, "max_link_speed", max);
 	fake_gpu_put(&sys, folder, "max_link_width", "16\n");
 }
 
@@ -425,9 +425,9 @@ START_TEST(behind_a_cards_own_switch_its_link_to_the_machine_counts)
 	open_vendor(&amd_gpus);
 	read_at(1);
 	ck_figure(METRIC_GPU_PCIE_GENERATION, FIRST, 3);
-	ck_figure(METRIC_GPU_PCIE_GENERATION_MOST, FIRST, 3);
+	ck_figure(METRIC_GPU_PCIE_GENERATION_MAX, FIRST, 3);
 	ck_figure(METRIC_GPU_PCIE_WIDTH, FIRST, 4);
-	ck_figure(METRIC_GPU_PCIE_WIDTH_MOST, FIRST, 16);
+	ck_figure(METRIC_GPU_PCIE_WIDTH_MAX, FIRST, 16);
 }
 END_TEST
 
@@ -459,7 +459,7 @@ START_TEST(every_figure_of_a_card_with_i915)
 	read_at(1);
 	ck_assert_str_eq(gpu_row(0)->vendor, "Intel");
 	ck_figure(METRIC_GPU_CLOCK, FIRST, 2.05e9);
-	ck_figure(METRIC_GPU_CLOCK_MOST, FIRST, 2.4e9);
+	ck_figure(METRIC_GPU_CLOCK_MAX, FIRST, 2.4e9);
 	ck_figure(METRIC_GPU_THROTTLE, FIRST, 0);
 	ck_figure(METRIC_GPU_ENERGY, FIRST, 5000);
 	ck_figure(METRIC_GPU_POWER_LIMIT, FIRST, 190);
@@ -500,7 +500,7 @@ START_TEST(every_figure_of_a_card_with_xe)
 	open_vendor(&intel_gpus);
 	read_at(1);
 	ck_figure(METRIC_GPU_CLOCK, FIRST, 2.85e9);
-	ck_figure(METRIC_GPU_CLOCK_MOST, FIRST, 2.9e9);
+	ck_figure(METRIC_GPU_CLOCK_MAX, FIRST, 2.9e9);
 	ck_throttle(GPU_THROTTLE_POWER_CAP, GPU_THROTTLE_HEAT_SOFTWARE);
 	ck_figure(METRIC_GPU_MEMORY, FIRST, 12884901888.0);
 	ck_figure(METRIC_GPU_MEMORY_USED, FIRST, NAN);
@@ -546,7 +546,7 @@ START_TEST(an_integrated_gpu_has_the_machines_memory_and_power)
 	open_vendor(&intel_gpus);
 	read_at(1);
 	ck_figure(METRIC_GPU_CLOCK, FIRST, 0);
-	ck_figure(METRIC_GPU_CLOCK_MOST, FIRST, 1.35e9);
+	ck_figure(METRIC_GPU_CLOCK_MAX, FIRST, 1.35e9);
 	ck_missing("GPU memory", "integrated");
 	ck_missing("GPU power", "integrated");
 	ck_assert_double_eq(process_row(0)->memory_bytes, 64 * MIB);
@@ -591,7 +591,7 @@ START_TEST(panfrost_by_devfreq_and_fdinfo)
 	ck_assert_str_eq(gpu_row(0)->name, "arm,mali-t860");
 	ck_assert_str_eq(gpu_row(0)->pci, "");
 	ck_figure(METRIC_GPU_CLOCK, FIRST, 4e8);
-	ck_figure(METRIC_GPU_CLOCK_MOST, FIRST, 8e8);
+	ck_figure(METRIC_GPU_CLOCK_MAX, FIRST, 8e8);
 	ck_missing("GPU utilisation", "profiling is off");
 	ck_assert_double_eq(process_row(0)->memory_bytes, 265 * MIB);
 	ck_assert_uint_eq(process_row(0)->kind, GPU_PROCESS_GRAPHICS);
@@ -615,7 +615,7 @@ START_TEST(an_npu_on_an_accel_node)
 	ck_assert_double_eq(process_row(0)->memory_bytes, 2 * MIB);
 	ck_assert_double_eq_tol(process_row(0)->busy_ratio, 0.25, 1e-9);
 	sample_set_clear(&set);
-	vendor->tell_all(state, 1, &set);
+	vendor->emit_all(state, 1, &set);
 	ck_assert_str_eq(gpu_row(0)->name, "RyzenAI-npu4");
 }
 END_TEST
@@ -727,7 +727,7 @@ static void read_with(const void *bytes, size_t length, bool is_early)
 	for (size_t i = 0; i < sizeof garbled / sizeof *garbled; i++)
 		ck_figure(garbled[i], FIRST, NAN);
 	if (is_early)
-		ck_figure(METRIC_GPU_PCIE_GENERATION_MOST, FIRST, NAN);
+		ck_figure(METRIC_GPU_PCIE_GENERATION_MAX, FIRST, NAN);
 }
 
 static const struct {

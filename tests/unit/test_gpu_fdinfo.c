@@ -71,9 +71,9 @@ START_TEST(units_are_what_the_document_says)
 	ck_assert_double_eq(fdinfo_machine_memory(&info), 12345);
 	ck_assert_uint_eq(info.engine_count, 1);
 	ck_assert_uint_eq(info.engines[0].busy_ns, 77);
-	ck_assert_uint_eq(info.engines[0].most_hz, 800000000);
+	ck_assert_uint_eq(info.engines[0].max_hz, 800000000);
 	ck_assert_uint_eq(info.engines[0].capacity, 2);
-	ck_assert_uint_eq(info.engines[0].told, ENGINE_BUSY | ENGINE_CYCLES | ENGINE_MOST_HZ);
+	ck_assert_uint_eq(info.engines[0].emitted, ENGINE_BUSY | ENGINE_CYCLES | ENGINE_MAX_HZ);
 }
 END_TEST
 
@@ -136,21 +136,21 @@ START_TEST(more_engines_and_regions_than_there_is_room_for_are_left_out)
 	for (int i = 0; i < 700; i++)
 		used += (size_t)sprintf(text + used, "drm-engine-e%d: 1 ns\ndrm-total-r%d: 1 KiB\n", i, i);
 	ck_assert(fdinfo_parse(text, used, &info));
-	ck_assert_uint_eq(info.engine_count, FDINFO_ENGINES_MOST);
-	ck_assert_uint_eq(info.region_count, FDINFO_REGIONS_MOST);
-	ck_assert_double_eq(fdinfo_machine_memory(&info), FDINFO_REGIONS_MOST * 1024);
+	ck_assert_uint_eq(info.engine_count, FDINFO_ENGINES_MAX);
+	ck_assert_uint_eq(info.region_count, FDINFO_REGIONS_MAX);
+	ck_assert_double_eq(fdinfo_machine_memory(&info), FDINFO_REGIONS_MAX * 1024);
 }
 END_TEST
 
 /* -- busy -- */
 
-static struct fdinfo_engine engine(unsigned told, uint64_t busy_ns, uint64_t cycles, uint64_t total_cycles)
+static struct fdinfo_engine engine(unsigned emitted, uint64_t busy_ns, uint64_t cycles, uint64_t total_cycles)
 {
-	return (struct fdinfo_engine){ .told = told,
+	return (struct fdinfo_engine){ .emitted = emitted,
 		.busy_ns = busy_ns,
 		.cycles = cycles,
 		.total_cycles = total_cycles,
-		.most_hz = 1000000000,
+		.max_hz = 1000000000,
 		.capacity = 1 };
 }
 
@@ -171,8 +171,8 @@ END_TEST
 
 START_TEST(cycles_are_held_against_all_cycles_never_against_time)
 {
-	unsigned told = ENGINE_CYCLES | ENGINE_TOTAL_CYCLES;
-	struct fdinfo_engine old = engine(told, 0, 100, 1000), now = engine(told, 0, 350, 2000);
+	unsigned emitted = ENGINE_CYCLES | ENGINE_TOTAL_CYCLES;
+	struct fdinfo_engine old = engine(emitted, 0, 100, 1000), now = engine(emitted, 0, 350, 2000);
 	ck_assert_double_eq(fdinfo_busy(&old, &now, 1), 0.25);
 	now.capacity = 2;
 	ck_assert_double_eq(fdinfo_busy(&old, &now, 1e18), 0.125);
@@ -185,24 +185,24 @@ END_TEST
 
 START_TEST(cycles_and_the_highest_clock_do_where_there_is_no_time)
 {
-	unsigned told = ENGINE_CYCLES | ENGINE_MOST_HZ;
-	struct fdinfo_engine old = engine(told, 0, 0, 0), now = engine(told, 0, 500000000, 0);
+	unsigned emitted = ENGINE_CYCLES | ENGINE_MAX_HZ;
+	struct fdinfo_engine old = engine(emitted, 0, 0, 0), now = engine(emitted, 0, 500000000, 0);
 	ck_assert_double_eq_tol(fdinfo_busy(&old, &now, 1e9), 0.5, 1e-9);
 	/* panfrost with its time counter off: the cycles move all the same. */
-	old.told = now.told = told | ENGINE_BUSY;
+	old.emitted = now.emitted = emitted | ENGINE_BUSY;
 	ck_assert_double_eq_tol(fdinfo_busy(&old, &now, 1e9), 0.5, 1e-9);
-	now.most_hz = 0;
+	now.max_hz = 0;
 	ck_assert_double_eq(fdinfo_busy(&old, &now, 1e9), 0);
 }
 END_TEST
 
 START_TEST(a_counter_that_steps_back_keeps_the_larger)
 {
-	struct fdinfo_engine kept = engine(ENGINE_BUSY, 900, 90, 1000), back = engine(ENGINE_BUSY, 100, 10, 2000);
-	fdinfo_keep_larger(&kept, &back);
-	ck_assert_uint_eq(kept.busy_ns, 900);
-	ck_assert_uint_eq(kept.cycles, 90);
-	ck_assert_uint_eq(kept.total_cycles, 2000);
+	struct fdinfo_engine retained = engine(ENGINE_BUSY, 900, 90, 1000), back = engine(ENGINE_BUSY, 100, 10, 2000);
+	fdinfo_keep_larger(&retained, &back);
+	ck_assert_uint_eq(retained.busy_ns, 900);
+	ck_assert_uint_eq(retained.cycles, 90);
+	ck_assert_uint_eq(retained.total_cycles, 2000);
 }
 END_TEST
 
@@ -369,10 +369,10 @@ END_TEST
 START_TEST(more_clients_than_there_is_room_for_are_said)
 {
 	struct reason why;
-	for (int i = 0; i < FDINFO_CLIENTS_MOST + 20; i++)
+	for (int i = 0; i < FDINFO_CLIENTS_MAX + 20; i++)
 		fake_gpu_open(&proc, TARGET, 10 + i, RENDER, client((unsigned)i, 1, 1));
 	ck_assert_uint_eq(read_at(1, 0), 1);
-	ck_assert_double_eq(uses[0].own_bytes, FDINFO_CLIENTS_MOST * MIB);
+	ck_assert_double_eq(uses[0].own_bytes, FDINFO_CLIENTS_MAX * MIB);
 	ck_assert(fdinfo_tree_why(tree, &why));
 }
 END_TEST
@@ -392,7 +392,7 @@ START_TEST(garbage_instead_of_fdinfo_gives_a_user_without_figures)
 }
 END_TEST
 
-static void look_as_nobody(void *argument)
+static void read_as_nobody(void *argument)
 {
 	struct reason why;
 	(void)argument;
@@ -409,7 +409,7 @@ START_TEST(a_process_that_may_not_be_looked_into_is_said)
 	snprintf(path, sizeof path, "%s/%d/fd", proc.root, TARGET);
 	chmod(path, 0);
 	if (geteuid() == 0)
-		ck_assert_int_eq(in_child(look_as_nobody, NULL), 0);
+		ck_assert_int_eq(in_child(read_as_nobody, NULL), 0);
 	chmod(path, 0755);
 }
 END_TEST

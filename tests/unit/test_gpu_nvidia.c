@@ -127,8 +127,8 @@ START_TEST(figures_have_their_units)
 		{ METRIC_GPU_MEMORY_RESERVED, 0x1p30 },
 		{ METRIC_GPU_CLOCK, 1500e6 },
 		{ METRIC_GPU_CLOCK_MEMORY, 2619e6 },
-		{ METRIC_GPU_CLOCK_MOST, 1980e6 },
-		{ METRIC_GPU_CLOCK_MEMORY_MOST, 2619e6 },
+		{ METRIC_GPU_CLOCK_MAX, 1980e6 },
+		{ METRIC_GPU_CLOCK_MEMORY_MAX, 2619e6 },
 		{ METRIC_GPU_TEMPERATURE, 60 },
 		{ METRIC_GPU_TEMPERATURE_MEMORY, 70 },
 		{ METRIC_GPU_TEMPERATURE_LIMIT, 87 },
@@ -143,9 +143,9 @@ START_TEST(figures_have_their_units)
 		{ METRIC_GPU_ECC_CORRECTED, 6 },
 		{ METRIC_GPU_ECC_UNCORRECTED, 7 },
 		{ METRIC_GPU_PCIE_GENERATION, 4 },
-		{ METRIC_GPU_PCIE_GENERATION_MOST, 5 },
+		{ METRIC_GPU_PCIE_GENERATION_MAX, 5 },
 		{ METRIC_GPU_PCIE_WIDTH, 8 },
-		{ METRIC_GPU_PCIE_WIDTH_MOST, 16 },
+		{ METRIC_GPU_PCIE_WIDTH_MAX, 16 },
 		{ METRIC_GPU_SM_ACTIVE, 0.5 },
 		{ METRIC_GPU_SM_OCCUPANCY, 0.25 },
 		{ METRIC_GPU_TENSOR_ACTIVE, 0.125 },
@@ -747,8 +747,8 @@ START_TEST(a_part_that_is_removed_says_so_and_a_new_one_is_found)
 	fake_gpus_say(&gpus,
 		"mig 1\nbusy !3\npart NVIDIA H100 80GB HBM3 MIG 7g.80gb\nuuid MIG-new\ninstance 0\nmemory 80Gi\nused 0\n");
 	ck_read(11);
-	const struct record *told = set_record(&set, RECORD_GPU, 0);
-	ck_assert_str_eq(told->gpu->lost, "this part was removed");
+	const struct record *emitted = set_record(&set, RECORD_GPU, 0);
+	ck_assert_str_eq(emitted->gpu->lost, "this part was removed");
 	ck_assert_str_eq(row_of(116)->name, "7g.80gb");
 	ck_assert_ptr_null(row_of(116)->lost);
 	ck_assert_str_eq(row_of(117)->lost, "this part was removed");

@@ -22,14 +22,14 @@ static void set_up(void)
 
 static void tear_down(void) { sample_set_release(&set); }
 
-static void tell_gpu(int32_t instance, int32_t parent, uint32_t index, const char *vendor)
+static void emit_gpu(int32_t instance, int32_t parent, uint32_t index, const char *vendor)
 {
 	struct gpu_row *row = sample_set_allocate(&set, sizeof *row);
 	*row = (struct gpu_row){ instance, parent, index, vendor, "a card", "", "", "", NULL };
 	sample_set_add(&set, RECORD_GPU, 0, 1)->gpu = row;
 }
 
-static void tell_processes(int32_t gpu, size_t count, const int32_t *pids, const double *bytes)
+static void emit_processes(int32_t gpu, size_t count, const int32_t *pids, const double *bytes)
 {
 	struct gpu_process_row *rows = sample_set_allocate(&set, (count + 1) * sizeof *rows);
 	for (size_t i = 0; i < count; i++)
@@ -49,7 +49,7 @@ static void take(void)
 static const char *words_of(int32_t pid)
 {
 	static char text[GPU_WORDS_SIZE];
-	struct gpu_use uses[GPU_USES_MOST];
+	struct gpu_use uses[GPU_USES_MAX];
 	size_t count = 0;
 	for (size_t i = 0; i < users.count; i++)
 		if (users.users[i].pid == pid)
@@ -59,10 +59,10 @@ static const char *words_of(int32_t pid)
 
 START_TEST(memory_is_summed_over_gpus)
 {
-	tell_gpu(0, -1, 0, "NVIDIA");
-	tell_gpu(1, -1, 1, "NVIDIA");
-	tell_processes(0, 2, (int32_t[]){ 10, 11 }, (double[]){ 38.9e9, 2e9 });
-	tell_processes(1, 1, (int32_t[]){ 10 }, (double[]){ 38.9e9 });
+	emit_gpu(0, -1, 0, "NVIDIA");
+	emit_gpu(1, -1, 1, "NVIDIA");
+	emit_processes(0, 2, (int32_t[]){ 10, 11 }, (double[]){ 38.9e9, 2e9 });
+	emit_processes(1, 1, (int32_t[]){ 10 }, (double[]){ 38.9e9 });
 	take();
 	ck_assert_str_eq(words_of(10), "0, 1: 77.8 GB");
 	ck_assert_str_eq(words_of(11), "0: 2.00 GB");
@@ -72,12 +72,12 @@ END_TEST
 
 START_TEST(a_later_list_replaces_that_of_its_gpu_alone)
 {
-	tell_gpu(0, -1, 0, "NVIDIA");
-	tell_gpu(1, -1, 1, "NVIDIA");
-	tell_processes(0, 1, (int32_t[]){ 10 }, (double[]){ 1e9 });
-	tell_processes(1, 1, (int32_t[]){ 10 }, (double[]){ 1e9 });
+	emit_gpu(0, -1, 0, "NVIDIA");
+	emit_gpu(1, -1, 1, "NVIDIA");
+	emit_processes(0, 1, (int32_t[]){ 10 }, (double[]){ 1e9 });
+	emit_processes(1, 1, (int32_t[]){ 10 }, (double[]){ 1e9 });
 	take();
-	tell_processes(0, 0, NULL, NULL);
+	emit_processes(0, 0, NULL, NULL);
 	take();
 	ck_assert_str_eq(words_of(10), "1: 1.00 GB");
 }
@@ -85,8 +85,8 @@ END_TEST
 
 START_TEST(memory_that_is_not_told_is_left_out)
 {
-	tell_gpu(0, -1, 0, "NVIDIA");
-	tell_processes(0, 1, (int32_t[]){ 10 }, (double[]){ NAN });
+	emit_gpu(0, -1, 0, "NVIDIA");
+	emit_processes(0, 1, (int32_t[]){ 10 }, (double[]){ NAN });
 	take();
 	ck_assert_str_eq(words_of(10), "0");
 }
@@ -94,11 +94,11 @@ END_TEST
 
 START_TEST(parts_and_other_makers_have_labels_of_their_own)
 {
-	tell_gpu(0, -1, 0, "NVIDIA");
-	tell_gpu(103, 0, 3, "NVIDIA");
-	tell_gpu(10000, -1, 0, "AMD");
-	tell_processes(103, 1, (int32_t[]){ 10 }, (double[]){ 5e9 });
-	tell_processes(10000, 1, (int32_t[]){ 11 }, (double[]){ 6e9 });
+	emit_gpu(0, -1, 0, "NVIDIA");
+	emit_gpu(103, 0, 3, "NVIDIA");
+	emit_gpu(10000, -1, 0, "AMD");
+	emit_processes(103, 1, (int32_t[]){ 10 }, (double[]){ 5e9 });
+	emit_processes(10000, 1, (int32_t[]){ 11 }, (double[]){ 6e9 });
 	take();
 	ck_assert_str_eq(words_of(10), "0.3: 5.00 GB");
 	ck_assert_str_eq(words_of(11), "AMD 0: 6.00 GB");
@@ -107,20 +107,20 @@ END_TEST
 
 START_TEST(nonsense_is_bounded)
 {
-	tell_processes(7, 1, (int32_t[]){ 10 }, (double[]){ 1e9 });
+	emit_processes(7, 1, (int32_t[]){ 10 }, (double[]){ 1e9 });
 	for (int32_t gpu = 0; gpu < 200; gpu++) {
-		tell_gpu(gpu, gpu - 1, UINT32_MAX, "a maker with a very long name indeed");
+		emit_gpu(gpu, gpu - 1, UINT32_MAX, "a maker with a very long name indeed");
 		int32_t pids[40];
 		double bytes[40];
 		for (int i = 0; i < 40; i++) {
 			pids[i] = i;
 			bytes[i] = 1e300;
 		}
-		tell_processes(gpu, 40, pids, bytes);
+		emit_processes(gpu, 40, pids, bytes);
 	}
 	take();
 	ck_assert_uint_eq(users.device_count, 64);
-	ck_assert_uint_le(users.count, GPU_USERS_MOST);
+	ck_assert_uint_le(users.count, GPU_USERS_MAX);
 	ck_assert_ptr_nonnull(strstr(words_of(3), " GPUs: "));
 	ck_assert_uint_lt(strlen(words_of(3)), GPU_WORDS_SIZE);
 }
@@ -150,8 +150,8 @@ START_TEST(a_gpu_user_has_a_row)
 	size_t count = runs_find(NULL, &rows);
 	ck_assert_ptr_null(row_of(rows, count, pid));
 	free(rows);
-	tell_gpu(0, -1, 0, "NVIDIA");
-	tell_processes(0, 3, (int32_t[]){ (int32_t)pid, 2000000000, 0 }, (double[]){ 3e9, 4e9, 5e9 });
+	emit_gpu(0, -1, 0, "NVIDIA");
+	emit_processes(0, 3, (int32_t[]){ (int32_t)pid, 2000000000, 0 }, (double[]){ 3e9, 4e9, 5e9 });
 	take();
 	count = runs_find(&users, &rows);
 	const struct run_row *row = row_of(rows, count, pid);

@@ -17,9 +17,9 @@ static double off_by(double value, double exact) { return fabs(value - exact) / 
 START_TEST(each_bucket_holds_its_lower_bound_and_not_its_upper)
 {
 	for (size_t i = 1; i < HISTOGRAM_BUCKETS; i++) {
-		uint64_t least = (uint64_t)ceil(histogram_lower_ns(i));
-		ck_assert_uint_eq(histogram_bucket(least), i);
-		ck_assert_uint_eq(histogram_bucket(least - 1), i - 1);
+		uint64_t min = (uint64_t)ceil(histogram_lower_ns(i));
+		ck_assert_uint_eq(histogram_bucket(min), i);
+		ck_assert_uint_eq(histogram_bucket(min - 1), i - 1);
 	}
 }
 END_TEST

@@ -7,7 +7,7 @@
 #include "src/export/export.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
-#include "tests/support/told.h"
+#include "tests/support/fixture.h"
 
 static struct script script;
 static struct alerts alerts;
@@ -27,7 +27,7 @@ static void teardown(void)
 	script_close(&script);
 }
 
-static void tell_event(double at_s, unsigned number, enum perf_role role, const char *name)
+static void emit_event(double at_s, unsigned number, enum perf_role role, const char *name)
 {
 	struct record *record = script_add(&script, RECORD_PERF_EVENT, at_s);
 	record->perf_event.event = number;
@@ -35,7 +35,7 @@ static void tell_event(double at_s, unsigned number, enum perf_role role, const 
 	record->perf_event.name = name;
 }
 
-static void tell(double at_s, unsigned event, double value, double counted_ratio)
+static void emit(double at_s, unsigned event, double value, double counted_ratio)
 {
 	struct record *record = script_add(&script, RECORD_PERF_COUNT, at_s);
 	record->perf_count.pid = 100;
@@ -58,16 +58,16 @@ static void assert_holds(const char *expressions)
 
 START_TEST(what_was_counted_is_told)
 {
-	tell_event(1, 0, PERF_ROLE_TASK_CLOCK, "task-clock");
-	tell_event(1, 1, PERF_ROLE_CYCLES, "cycles");
-	tell_event(1, 2, PERF_ROLE_INSTRUCTIONS, "instructions");
-	tell_event(1, 3, PERF_ROLE_STALLED_BACK, "CYCLE_ACTIVITY:STALLS_TOTAL");
-	tell_event(1, 4, PERF_ROLE_FLOPS, "FP_ARITH_INST_RETIRED");
+	emit_event(1, 0, PERF_ROLE_TASK_CLOCK, "task-clock");
+	emit_event(1, 1, PERF_ROLE_CYCLES, "cycles");
+	emit_event(1, 2, PERF_ROLE_INSTRUCTIONS, "instructions");
+	emit_event(1, 3, PERF_ROLE_STALLED_BACK, "CYCLE_ACTIVITY:STALLS_TOTAL");
+	emit_event(1, 4, PERF_ROLE_FLOPS, "FP_ARITH_INST_RETIRED");
 	for (int at = 1; at <= 2; at++) {
-		tell(at, 0, at * 2e9, 1);
-		tell(at, 1, at * 5e9, 0.5);
-		tell(at, 2, at * 10e9, 0.5);
-		tell(at, 3, at * 1e9, 0.5);
+		emit(at, 0, at * 2e9, 1);
+		emit(at, 1, at * 5e9, 0.5);
+		emit(at, 2, at * 10e9, 0.5);
+		emit(at, 3, at * 1e9, 0.5);
 		script_apply(&script, at);
 	}
 	assert_holds(
@@ -85,7 +85,7 @@ END_TEST
 
 START_TEST(where_nothing_was_counted_nothing_is_told)
 {
-	tell_event(1, 0, PERF_ROLE_TASK_CLOCK, "task-clock");
+	emit_event(1, 0, PERF_ROLE_TASK_CLOCK, "task-clock");
 	script_apply(&script, 1);
 	assert_holds("'\"counters\" not in o'");
 }

@@ -8,36 +8,36 @@
 #include "src/export/export.h"
 #include "tests/support/heat.h"
 #include "tests/support/suite.h"
-#include "tests/support/told.h"
+#include "tests/support/fixture.h"
 
-static struct told told;
+static struct fixture fixture;
 static struct buffer out;
 
 static void setup(void)
 {
-	told_init(&told);
-	heat_forget(&told.model.energy);
+	fixture_init(&fixture);
+	heat_forget(&fixture.model.energy);
 	out = (struct buffer)BUFFER_INIT;
 	for (uint32_t i = 0; i < 2; i++) {
-		struct epoch *epoch = told_begin_epoch(&told, 7 + i);
-		told_add_batch(&told, &told.run.tracks[0], 0, 0.5);
-		told_end_epoch(&told, epoch);
+		struct epoch *epoch = fixture_begin_epoch(&fixture, 7 + i);
+		fixture_add_batch(&fixture, &fixture.run.tracks[0], 0, 0.5);
+		fixture_end_epoch(&fixture, epoch);
 		epoch->batches = 100;
 	}
 }
 
 static void teardown(void)
 {
-	heat_release(&told.model);
+	heat_release(&fixture.model);
 	buffer_release(&out);
-	told_release(&told);
+	fixture_release(&fixture);
 }
 
 static void assert_holds(int run, const char *expressions)
 {
 	char command[4096];
 	buffer_clear(&out);
-	export_json(&out, &told.model, &told.alerts, run, INT64_C(1763632140000000000));
+	export_json(&out, &fixture.model, &fixture.alerts, run, INT64_C(1763632140000000000));
 	snprintf(command, sizeof command, "python3 tests/support/json_object.py %s", expressions);
 	FILE *python = popen(command, "w");
 	ck_assert_ptr_nonnull(python);
@@ -48,7 +48,7 @@ static void assert_holds(int run, const char *expressions)
 static const char *report(int run)
 {
 	buffer_clear(&out);
-	export_report(&out, &told.model, &told.alerts, run);
+	export_report(&out, &fixture.model, &fixture.alerts, run);
 	return out.data;
 }
 
@@ -59,7 +59,7 @@ static void ck_has(const char *text, const char *part)
 
 START_TEST(watts_joules_batches_and_grams_are_told)
 {
-	heat_fill(&told.model);
+	heat_fill(&fixture.model);
 	assert_holds(0,
 		"'o[\"energy\"][\"power_w\"] == 754 and o[\"energy\"][\"cpu_power_w\"] == 142 and "
 		"o[\"energy\"][\"gpu_power_w\"] == 612' "
@@ -75,7 +75,7 @@ END_TEST
 
 START_TEST(each_epoch_says_whether_it_was_metered_whole)
 {
-	heat_fill(&told.model);
+	heat_fill(&fixture.model);
 	assert_holds(0,
 		"'[(e[\"index\"], e[\"ordinal\"], e[\"is_whole\"]) for e in o[\"energy\"][\"epochs\"]] == [(7, 1, False), (8, "
 		"2, True)]' "
@@ -87,7 +87,7 @@ END_TEST
 
 START_TEST(temperatures_are_told_with_their_limits)
 {
-	heat_fill(&told.model);
+	heat_fill(&fixture.model);
 	assert_holds(0,
 		"'o[\"energy\"][\"cpu_temperature_c\"] == 71 and o[\"energy\"][\"cpu_clock_hz\"] == 3.21e9 and "
 		"o[\"energy\"][\"cpu_throttles_per_s\"] == 0' "
@@ -101,14 +101,14 @@ START_TEST(what_is_not_known_is_not_there)
 {
 	assert_holds(0, "'\"energy\" not in o'");
 	ck_assert_ptr_null(strstr(report(0), "ENERGY"));
-	heat_fill(&told.model);
-	told.model.energy.since_ns = 0;
+	heat_fill(&fixture.model);
+	fixture.model.energy.since_ns = 0;
 	assert_holds(0,
 		"'set(o[\"energy\"]) == {\"cpu_temperature_c\", \"cpu_clock_hz\", \"cpu_throttles_per_s\", \"temperatures\"}'");
 	ck_has(report(0), "TEMPERATURES\n");
-	heat_fill(&told.model);
-	told.model.energy.gpu_watts = told.model.energy.gpu_joules = told.model.energy.grid_g_per_kwh =
-		told.model.energy.co2_g = NAN;
+	heat_fill(&fixture.model);
+	fixture.model.energy.gpu_watts = fixture.model.energy.gpu_joules = fixture.model.energy.grid_g_per_kwh =
+		fixture.model.energy.co2_g = NAN;
 	assert_holds(0,
 		"'o[\"energy\"][\"power_w\"] == 142 and \"gpu_power_w\" not in o[\"energy\"] and \"co2_g\" not in "
 		"o[\"energy\"]' "
@@ -118,7 +118,7 @@ END_TEST
 
 START_TEST(the_report_has_a_table_of_it)
 {
-	heat_fill(&told.model);
+	heat_fill(&fixture.model);
 	const char *text = strstr(report(0), "ENERGY\n");
 	ck_assert_ptr_nonnull(text);
 	ck_has(text,
@@ -145,8 +145,8 @@ START_TEST(the_report_has_a_table_of_it)
 		"CPU clock                        3.21 GHz\n"
 		"==========================================================================================\n");
 	ck_assert_ptr_null(strstr(text, "Slowed down"));
-	told.model.energy.throttles_per_s = 0.5;
-	told.model.energy.gpu_joules = told.model.energy.gpu_watts = NAN;
+	fixture.model.energy.throttles_per_s = 0.5;
+	fixture.model.energy.gpu_joules = fixture.model.energy.gpu_watts = NAN;
 	text = report(0);
 	ck_has(text, "Slowed down by heat                  0.50   times a second\n");
 	ck_assert_ptr_null(strstr(text, "GPUs of the run"));
@@ -156,9 +156,9 @@ END_TEST
 
 START_TEST(the_csv_has_columns_of_it)
 {
-	heat_fill(&told.model);
+	heat_fill(&fixture.model);
 	buffer_clear(&out);
-	export_csv(&out, &told.model, 0, 1, 1);
+	export_csv(&out, &fixture.model, 0, 1, 1);
 	ck_has(out.data, ",cpu_power_w,energy_j,energy_per_batch_j\n");
 	ck_has(out.data, ",142,90480,150.8\n");
 }
@@ -170,7 +170,7 @@ static const char *lines(struct lines *state)
 {
 	buffer_clear(&out);
 	buffer_puts(&out, "");
-	export_lines(&out, state, &told.model, &told.alerts, 0);
+	export_lines(&out, state, &fixture.model, &fixture.alerts, 0);
 	return out.data ? out.data : "";
 }
 
@@ -178,15 +178,15 @@ START_TEST(an_epochs_end_says_what_it_used_once_it_is_known)
 {
 	struct lines state;
 	lines_init(&state, 0);
-	told.run.is_live = false;
-	heat_fill(&told.model);
-	told.model.energy.epochs[1].is_settled = false;
-	told.model.energy.epochs[1].is_whole = false;
-	told.model.now_ns = told.epochs[1].end_ns + NS_PER_S / 2;
+	fixture.run.is_live = false;
+	heat_fill(&fixture.model);
+	fixture.model.energy.epochs[1].is_settled = false;
+	fixture.model.energy.epochs[1].is_whole = false;
+	fixture.model.now_ns = fixture.epochs[1].end_ns + NS_PER_S / 2;
 	const char *text = lines(&state);
 	ck_has(text, "  Energy of epoch 7: CPUs 900J, GPUs 4.00kJ, 0.49g CO2 (metered in part)\n");
 	ck_assert_ptr_null(strstr(text, "Energy of epoch 8"));
-	told.model.energy.epochs[1].is_settled = told.model.energy.epochs[1].is_whole = true;
+	fixture.model.energy.epochs[1].is_settled = fixture.model.energy.epochs[1].is_whole = true;
 	ck_assert_str_eq(lines(&state), "  Energy of epoch 8: CPUs 2.84kJ, GPUs 12.2kJ, 151J a batch, 1.51g CO2\n");
 	ck_assert_str_eq(lines(&state), "");
 }
@@ -196,7 +196,7 @@ START_TEST(where_nothing_is_metered_there_is_no_line)
 {
 	struct lines state;
 	lines_init(&state, 0);
-	told.run.is_live = false;
+	fixture.run.is_live = false;
 	const char *text = lines(&state);
 	ck_has(text, "Epoch end");
 	ck_assert_ptr_null(strstr(text, "Energy"));

@@ -57,7 +57,7 @@ START_TEST(what_is_not_known_of_a_gpu_is_not_there)
 }
 END_TEST
 
-static void tell_figures(double at_s)
+static void emit_figures(double at_s)
 {
 	const struct {
 		enum metric metric;
@@ -71,11 +71,11 @@ static void tell_figures(double at_s)
 		{ METRIC_GPU_POWER_LIMIT, 700 },
 		{ METRIC_GPU_TEMPERATURE, 71 },
 		{ METRIC_GPU_CLOCK, 1.98e9 },
-		{ METRIC_GPU_CLOCK_MOST, 1.98e9 },
+		{ METRIC_GPU_CLOCK_MAX, 1.98e9 },
 		{ METRIC_GPU_THROTTLE, 1 << GPU_THROTTLE_POWER_CAP | 1 << GPU_THROTTLE_HEAT_SOFTWARE },
 		{ METRIC_GPU_PCIE_RECEIVED, 1e9 * at_s },
 		{ METRIC_GPU_PCIE_GENERATION, 4 },
-		{ METRIC_GPU_PCIE_GENERATION_MOST, 5 },
+		{ METRIC_GPU_PCIE_GENERATION_MAX, 5 },
 		{ METRIC_GPU_NVLINK_SENT, 2e9 * at_s },
 		{ METRIC_GPU_ECC_CORRECTED, 2 },
 		{ METRIC_GPU_READING, 2e6 * at_s },
@@ -90,8 +90,8 @@ START_TEST(figures_processes_and_the_runs_own_are_told)
 	const struct gpu_process_row rows[] = { { 7, GPU_PROCESS_COMPUTE | GPU_PROCESS_GRAPHICS, "other", 9e9, NAN },
 		{ TRAINER, GPU_PROCESS_COMPUTE, "", 50e9, 0.9 } };
 	script_gpu(&script, 0, 0, -1, 0);
-	tell_figures(1);
-	tell_figures(2);
+	emit_figures(1);
+	emit_figures(2);
 	script_gpu_processes(&script, 2, 0, rows, 2);
 	script_gauge(&script, 2, 0, STORY_ALLOCATED, 40e9);
 	struct record *record = script_add(&script, RECORD_GPU_EVENT, 1.5);

@@ -7,29 +7,29 @@
 #include "src/export/export.h"
 #include "tests/support/machine.h"
 #include "tests/support/suite.h"
-#include "tests/support/told.h"
+#include "tests/support/fixture.h"
 
-static struct told told;
+static struct fixture fixture;
 static struct buffer out;
 
 static void setup(void)
 {
-	told_init(&told);
-	machine_forget(&told.model.system);
+	fixture_init(&fixture);
+	machine_forget(&fixture.model.system);
 	out = (struct buffer)BUFFER_INIT;
 }
 
 static void teardown(void)
 {
-	machine_release(&told.model);
+	machine_release(&fixture.model);
 	buffer_release(&out);
-	told_release(&told);
+	fixture_release(&fixture);
 }
 
 static const char *object(void)
 {
 	buffer_clear(&out);
-	export_json(&out, &told.model, &told.alerts, -1, INT64_C(1763632140000000000));
+	export_json(&out, &fixture.model, &fixture.alerts, -1, INT64_C(1763632140000000000));
 	return out.data;
 }
 
@@ -45,7 +45,7 @@ static void assert_holds(const char *expressions)
 
 START_TEST(the_machine_and_the_cgroup_are_told)
 {
-	machine_fill(&told.model);
+	machine_fill(&fixture.model);
 	assert_holds(
 		"'o[\"system\"][\"cpu\"] == {\"count\": 4, \"busy_ratio\": 0.92, \"io_wait_ratio\": 0.03, \"stolen_ratio\": 0, "
 		"\"running\": 5, \"blocked\": 1, \"load\": 2.31}' "
@@ -65,16 +65,16 @@ END_TEST
 START_TEST(what_is_not_known_is_not_there)
 {
 	assert_holds("'\"system\" not in o'");
-	told.model.system.now[METRIC_SYSTEM_CPUS] = 4;
+	fixture.model.system.now[METRIC_SYSTEM_CPUS] = 4;
 	assert_holds("'o[\"system\"] == {\"cpu\": {\"count\": 4}, \"disks\": [], \"networks\": []}'");
 }
 END_TEST
 
 START_TEST(a_set_clock_and_a_suspend_are_told)
 {
-	told.model.system.now[METRIC_SYSTEM_CPUS] = 4;
-	told.model.system.clock_step_s = -3.5;
-	told.model.system.suspend_s = 60;
+	fixture.model.system.now[METRIC_SYSTEM_CPUS] = 4;
+	fixture.model.system.clock_step_s = -3.5;
+	fixture.model.system.suspend_s = 60;
 	assert_holds("'o[\"system\"][\"clock_step_s\"] == -3.5 and o[\"system\"][\"suspend_s\"] == 60'");
 }
 END_TEST

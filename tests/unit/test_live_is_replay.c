@@ -20,12 +20,12 @@
 /* Last, for it has a macro of the name of one of our functions. */
 #include <check.h>
 
-enum { SIZES = 3, VIEWS_MOST = 12, SHOTS = 4 };
+enum { SIZES = 3, VIEWS_MAX = 12, SHOTS = 4 };
 static const int sizes[SIZES][2] = { { 80, 24 }, { 120, 40 }, { 200, 60 } };
 static const unsigned shots_at[SHOTS] = { 3, 8, 15, 25 }; /* sets */
 
 struct gallery {
-	struct canvas plain[SHOTS + 1][VIEWS_MOST][SIZES], lined[SHOTS + 1][VIEWS_MOST][SIZES];
+	struct canvas plain[SHOTS + 1][VIEWS_MAX][SIZES], lined[SHOTS + 1][VIEWS_MAX][SIZES];
 };
 
 static char folder[] = "/tmp/pmtop-live-XXXXXX", path[64];
@@ -51,7 +51,7 @@ static pid_t start_trainer(void)
 	return pid;
 }
 
-static void draw(struct session *session, struct screen *screen, struct canvas out[VIEWS_MOST][SIZES],
+static void draw(struct session *session, struct screen *screen, struct canvas out[VIEWS_MAX][SIZES],
 	const struct replay_line *replay)
 {
 	for (int view = 0; view < view_count; view++) {

@@ -33,18 +33,18 @@ static void begin_set(double at_s)
 	set.time_ns = begin_ns + (int64_t)(at_s * (double)NS_PER_S);
 }
 
-static void tell_group(uint32_t id, int32_t pid, uint64_t looks, double seconds)
+static void emit_group(uint32_t id, int32_t pid, uint64_t samples, double seconds)
 {
 	struct record *record = sample_set_add(&set, RECORD_CODE_GROUP, 0, set.time_ns);
 	record->code_group.id = id;
 	record->code_group.pid = pid;
 	record->code_group.python = "3.11.7";
-	record->code_group.looks = looks;
+	record->code_group.samples = samples;
 	record->code_group.hz = 10;
 	record->code_group.total_ns = (uint64_t)(seconds * 1e9);
 }
 
-static void tell_code(uint32_t id, const char *function, const char *file, bool is_own)
+static void emit_code(uint32_t id, const char *function, const char *file, bool is_own)
 {
 	struct record *record = sample_set_add(&set, RECORD_CODE, 0, set.time_ns);
 	record->code.id = id;
@@ -53,7 +53,7 @@ static void tell_code(uint32_t id, const char *function, const char *file, bool 
 	record->code.is_own = is_own;
 }
 
-static void tell_node(uint32_t id, uint32_t parent, uint32_t group, uint32_t code, uint32_t line)
+static void emit_node(uint32_t id, uint32_t parent, uint32_t group, uint32_t code, uint32_t line)
 {
 	struct record *record = sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns);
 	record->code_node.id = id;
@@ -63,7 +63,7 @@ static void tell_node(uint32_t id, uint32_t parent, uint32_t group, uint32_t cod
 	record->code_node.line = line;
 }
 
-static void tell_time(uint32_t id, double seconds)
+static void emit_time(uint32_t id, double seconds)
 {
 	struct record *record = sample_set_add(&set, RECORD_CODE_TIME, 0, set.time_ns);
 	record->code_time.id = id;
@@ -89,27 +89,27 @@ static const struct code_function *function_named(uint32_t code)
 }
 
 /* train:10 calls Tensor.backward (a library), and fit:20, that calls train:10 again. */
-static void tell_run(void)
+static void emit_run(void)
 {
 	begin_set(1);
-	tell_group(1, TRAINER, 10, 1);
-	tell_code(1, "train", "/home/me/train.py", true);
-	tell_code(2, "Tensor.backward", "/venv/lib/python3.11/site-packages/torch/_tensor.py", false);
-	tell_code(3, "fit", "/home/me/fit.py", true);
-	tell_node(1, 0, 1, 1, 10);
-	tell_node(2, 1, 1, 2, 625);
-	tell_node(3, 1, 1, 3, 20);
-	tell_node(4, 3, 1, 1, 10);
-	tell_time(1, 0.1);
-	tell_time(2, 0.5);
-	tell_time(3, 0.1);
-	tell_time(4, 0.3);
+	emit_group(1, TRAINER, 10, 1);
+	emit_code(1, "train", "/home/me/train.py", true);
+	emit_code(2, "Tensor.backward", "/venv/lib/python3.11/site-packages/torch/_tensor.py", false);
+	emit_code(3, "fit", "/home/me/fit.py", true);
+	emit_node(1, 0, 1, 1, 10);
+	emit_node(2, 1, 1, 2, 625);
+	emit_node(3, 1, 1, 3, 20);
+	emit_node(4, 3, 1, 1, 10);
+	emit_time(1, 0.1);
+	emit_time(2, 0.5);
+	emit_time(3, 0.1);
+	emit_time(4, 0.3);
 	model_apply(model, &set);
 }
 
 START_TEST(calls_into_libraries_count_for_the_line_that_makes_them)
 {
-	tell_run();
+	emit_run();
 	const struct code_line *train = line_at(10), *fit = line_at(20);
 	ck_assert_double_eq_tol(train->self.total_s, 0.9, 1e-9);
 	ck_assert_double_eq_tol(fit->self.total_s, 0.1, 1e-9);
@@ -121,7 +121,7 @@ END_TEST
 
 START_TEST(what_is_called_again_counts_once)
 {
-	tell_run();
+	emit_run();
 	ck_assert_double_eq_tol(line_at(10)->all.total_s, 1, 1e-9);
 	ck_assert_double_eq_tol(line_at(20)->all.total_s, 0.4, 1e-9);
 	ck_assert_double_eq_tol(function_named(1)->all.total_s, 1, 1e-9);
@@ -133,19 +133,19 @@ END_TEST
 START_TEST(a_line_with_a_comprehension_is_one)
 {
 	begin_set(1);
-	tell_group(1, TRAINER, 10, 1);
-	tell_code(2, "<listcomp>", "/home/me/train.py", true);
-	tell_code(1, "train", "/home/me/train.py", true);
-	tell_code(3, "other", "/home/me/other.py", true);
-	tell_code(4, "<genexpr>", "/home/me/train.py", true);
-	tell_node(1, 0, 1, 1, 10);
-	tell_node(2, 1, 1, 2, 10);
-	tell_node(3, 1, 1, 4, 10);
-	tell_node(4, 1, 1, 3, 10);
-	tell_time(1, 0.1);
-	tell_time(2, 0.2);
-	tell_time(3, 0.3);
-	tell_time(4, 0.4);
+	emit_group(1, TRAINER, 10, 1);
+	emit_code(2, "<listcomp>", "/home/me/train.py", true);
+	emit_code(1, "train", "/home/me/train.py", true);
+	emit_code(3, "other", "/home/me/other.py", true);
+	emit_code(4, "<genexpr>", "/home/me/train.py", true);
+	emit_node(1, 0, 1, 1, 10);
+	emit_node(2, 1, 1, 2, 10);
+	emit_node(3, 1, 1, 4, 10);
+	emit_node(4, 1, 1, 3, 10);
+	emit_time(1, 0.1);
+	emit_time(2, 0.2);
+	emit_time(3, 0.3);
+	emit_time(4, 0.4);
 	model_apply(model, &set);
 	ck_assert_uint_eq(model->code.line_count, 2);
 	ck_assert_uint_eq(line_at(10)->code + 1, 1);
@@ -157,17 +157,17 @@ END_TEST
 
 START_TEST(the_last_minute_is_what_was_told_in_it)
 {
-	tell_run();
+	emit_run();
 	for (int second = 2; second <= 200; second++) {
 		begin_set(second);
-		tell_group(1, TRAINER, 10 * (uint64_t)second, second);
-		tell_time(second < 150 ? 2 : 3, second < 150 ? second - 0.5 : second - 149.0);
+		emit_group(1, TRAINER, 10 * (uint64_t)second, second);
+		emit_time(second < 150 ? 2 : 3, second < 150 ? second - 0.5 : second - 149.0);
 		model_apply(model, &set);
 	}
 	const struct code_group *group = &model->code.groups[0];
 	ck_assert_double_ge(group->time.recent_s, 55);
 	ck_assert_double_le(group->time.recent_s, 60);
-	ck_assert_double_eq_tol(group->recent_looks, 10 * group->time.recent_s, 10.5);
+	ck_assert_double_eq_tol(group->recent_samples, 10 * group->time.recent_s, 10.5);
 	ck_assert_double_ge(line_at(20)->self.recent_s, 49);
 	ck_assert_double_le(line_at(10)->self.recent_s, 11);
 	ck_assert_double_gt(line_at(10)->self.total_s, 148);
@@ -184,20 +184,20 @@ START_TEST(what_a_latecomer_is_told_is_not_of_the_last_minute)
 {
 	begin_set(1);
 	set.is_snapshot = true;
-	tell_group(1, TRAINER, 100, 10);
-	tell_code(1, "train", "/home/me/train.py", true);
-	tell_node(1, 0, 1, 1, 10);
-	tell_time(1, 10);
+	emit_group(1, TRAINER, 100, 10);
+	emit_code(1, "train", "/home/me/train.py", true);
+	emit_node(1, 0, 1, 1, 10);
+	emit_time(1, 10);
 	model_apply(model, &set);
 	set.is_snapshot = false;
 	ck_assert_double_eq(model->code.groups[0].time.recent_s, 0);
 	ck_assert_double_eq_tol(line_at(10)->self.total_s, 10, 1e-9);
 	begin_set(2);
-	tell_group(1, TRAINER, 110, 11);
-	tell_time(1, 11);
+	emit_group(1, TRAINER, 110, 11);
+	emit_time(1, 11);
 	model_apply(model, &set);
 	ck_assert_double_eq_tol(line_at(10)->self.recent_s, 1, 1e-6);
-	ck_assert_double_eq(model->code.groups[0].recent_looks, 10);
+	ck_assert_double_eq(model->code.groups[0].recent_samples, 10);
 }
 END_TEST
 
@@ -224,18 +224,18 @@ END_TEST
 START_TEST(an_outer_phase_stays_but_for_an_optimizers)
 {
 	begin_set(1);
-	tell_group(1, TRAINER, 10, 1);
-	tell_code(1, "wrapper", "/x/torch/optim/optimizer.py", false);
-	tell_code(2, "Module._call_impl", "/x/torch/nn/modules/module.py", false);
-	tell_code(3, "__next__", "/x/torch/utils/data/dataloader.py", false);
-	tell_node(1, 0, 1, 1, 1);
-	tell_node(2, 1, 1, 2, 1);
-	tell_node(3, 0, 1, 3, 1);
-	tell_node(4, 3, 1, 2, 1);
-	tell_time(1, 0.1);
-	tell_time(2, 0.2);
-	tell_time(3, 0.3);
-	tell_time(4, 0.4);
+	emit_group(1, TRAINER, 10, 1);
+	emit_code(1, "wrapper", "/x/torch/optim/optimizer.py", false);
+	emit_code(2, "Module._call_impl", "/x/torch/nn/modules/module.py", false);
+	emit_code(3, "__next__", "/x/torch/utils/data/dataloader.py", false);
+	emit_node(1, 0, 1, 1, 1);
+	emit_node(2, 1, 1, 2, 1);
+	emit_node(3, 0, 1, 3, 1);
+	emit_node(4, 3, 1, 2, 1);
+	emit_time(1, 0.1);
+	emit_time(2, 0.2);
+	emit_time(3, 0.3);
+	emit_time(4, 0.4);
 	model_apply(model, &set);
 	const struct code_group *group = &model->code.groups[0];
 	ck_assert_double_eq_tol(group->phases[CODE_PHASE_OPTIMIZER].total_s, 0.1, 1e-9);
@@ -247,24 +247,24 @@ END_TEST
 START_TEST(records_that_make_no_sense_are_left_out)
 {
 	begin_set(1);
-	tell_node(1, 0, 1, 1, 10); /* no group, no code */
-	tell_group(0, TRAINER, 1, 1);
-	tell_group(65, TRAINER, 1, 1);
-	tell_group(1, TRAINER, 10, 1);
-	tell_code(0, "none", "none.py", true);
-	tell_code(CODE_CODES_MOST + 1, "many", "many.py", true);
-	tell_code(1, "train", "/home/me/train.py", true);
-	tell_node(1, 1, 1, 1, 10); /* its own parent */
-	tell_node(2, 9, 1, 1, 10); /* a parent that comes later */
-	tell_node(2, 1, 1, 1, 10); /* one that is not there */
-	tell_node(CODE_NODES_MOST + 1, 0, 1, 1, 10);
-	tell_node(3, 0, 1, 7, 10); /* a code that was not told */
-	tell_time(1, 5);
-	tell_time(0, 5);
+	emit_node(1, 0, 1, 1, 10); /* no group, no code */
+	emit_group(0, TRAINER, 1, 1);
+	emit_group(65, TRAINER, 1, 1);
+	emit_group(1, TRAINER, 10, 1);
+	emit_code(0, "none", "none.py", true);
+	emit_code(CODE_CODES_MAX + 1, "many", "many.py", true);
+	emit_code(1, "train", "/home/me/train.py", true);
+	emit_node(1, 1, 1, 1, 10); /* its own parent */
+	emit_node(2, 9, 1, 1, 10); /* a parent that comes later */
+	emit_node(2, 1, 1, 1, 10); /* one that is not there */
+	emit_node(CODE_NODES_MAX + 1, 0, 1, 1, 10);
+	emit_node(3, 0, 1, 7, 10); /* a code that was not told */
+	emit_time(1, 5);
+	emit_time(0, 5);
 	ck_assert_uint_eq(model->code.node_count, 0);
-	tell_node(5, 0, 1, 1, 10);
-	tell_time(5, 1e10);
-	tell_time(5, 1); /* it went back */
+	emit_node(5, 0, 1, 1, 10);
+	emit_time(5, 1e10);
+	emit_time(5, 1); /* it went back */
 	model_apply(model, &set);
 	ck_assert_uint_eq(model->code.line_count, 1);
 	ck_assert_double_eq_tol(line_at(10)->self.total_s, 1e10, 1);

@@ -65,7 +65,7 @@ static double meter_evenly(double from_s, double to_s, double joules, double wat
 	return joules;
 }
 
-static void tell_steps(double at_s, double step_s, size_t count)
+static void emit_steps(double at_s, double step_s, size_t count)
 {
 	for (size_t i = 0; i < count; i++, at_s += step_s) {
 		script_batch_begin(&script, 0, at_s, i);
@@ -177,8 +177,8 @@ START_TEST(nonsense_is_no_energy)
 		name(METRIC_ENERGY_USED, i, "package");
 	}
 	script_apply(&script, 6);
-	ck_assert_uint_eq(energy->meter_count, ENERGY_METERS_MOST);
-	ck_assert_uint_eq(energy->sensor_count, HEAT_SENSORS_MOST);
+	ck_assert_uint_eq(energy->meter_count, ENERGY_METERS_MAX);
+	ck_assert_uint_eq(energy->sensor_count, HEAT_SENSORS_MAX);
 }
 END_TEST
 
@@ -191,7 +191,7 @@ START_TEST(batches_get_their_share_of_the_readings)
 	 * of the other. */
 	double joules = meter_evenly(0, 9, 0, 100);
 	joules = meter_evenly(10, 22, joules, 300);
-	tell_steps(0.25, 1, 20);
+	emit_steps(0.25, 1, 20);
 	script_apply(&script, 22.5);
 	meter(23, PACKAGE, joules);
 	script_apply(&script, 23.6);
@@ -209,7 +209,7 @@ START_TEST(short_batches_share_a_reading_and_samples_share_a_batch)
 	script_state(&script, &state);
 	name_meters();
 	meter_evenly(0, 8, 0, 80);
-	tell_steps(1.1, 0.05, 100);
+	emit_steps(1.1, 0.05, 100);
 	script_apply(&script, 8.5);
 	meter(9, PACKAGE, 9 * 80);
 	script_apply(&script, 9.6);
@@ -223,7 +223,7 @@ START_TEST(only_the_last_200_steps_count)
 	name_meters();
 	double joules = meter_evenly(0, 99, 0, 1000);
 	meter_evenly(100, 310, joules, 10);
-	tell_steps(1, 1, 305);
+	emit_steps(1, 1, 305);
 	script_apply(&script, 310.5);
 	script_apply(&script, 312);
 	ck_near(energy->joules_per_batch, 10);
@@ -236,7 +236,7 @@ START_TEST(a_gap_is_not_shared_out)
 	meter_evenly(0, 10, 0, 100);
 	/* Nothing for half a minute, in which it counted far more: no batch gets of it, but it was used. */
 	meter_evenly(40, 50, 50000, 100);
-	tell_steps(1, 1, 45);
+	emit_steps(1, 1, 45);
 	script_apply(&script, 50.5);
 	script_apply(&script, 52);
 	ck_near(energy->joules_per_batch, 100);
@@ -251,7 +251,7 @@ START_TEST(slow_readings_are_no_gap_where_all_are_slow)
 		meter(at_s, PACKAGE, at_s * 70);
 		script_apply(&script, at_s);
 	}
-	tell_steps(30, 1, 160);
+	emit_steps(30, 1, 160);
 	script_apply(&script, 201);
 	script_apply(&script, 203);
 	ck_near(energy->joules_per_batch, 70);
@@ -262,7 +262,7 @@ START_TEST(too_little_says_nothing)
 {
 	name_meters();
 	meter_evenly(0, 3, 0, 100);
-	tell_steps(1, 0.1, 12);
+	emit_steps(1, 0.1, 12);
 	script_apply(&script, 3.5);
 	script_apply(&script, 5);
 	ck_near(energy->joules_per_batch, NAN);
@@ -307,7 +307,7 @@ START_TEST(a_gpus_counter_is_believed_before_its_power)
 		meter(at_s, PACKAGE, 100 * at_s);
 		script_apply(&script, at_s);
 	}
-	tell_steps(1, 0.5, 50);
+	emit_steps(1, 0.5, 50);
 	script_apply(&script, 30);
 	script_apply(&script, 31.5);
 	ck_near(energy->gpu_watts, 999);
@@ -363,7 +363,7 @@ END_TEST
 
 /* -- epochs -- */
 
-static void tell_epoch(double begin_s, double end_s, uint32_t index)
+static void emit_epoch(double begin_s, double end_s, uint32_t index)
 {
 	script_epoch(&script, RECORD_EPOCH_BEGIN, begin_s, index);
 	if (end_s > 0)
@@ -411,9 +411,9 @@ START_TEST(epochs_are_summed_and_told_in_grams)
 	open_with(360);
 	name_meters();
 	double joules = meter_evenly(10, 30, 0, 100);
-	tell_epoch(5, 12.5, 0);
-	tell_epoch(12.5, 22.5, 1);
-	tell_epoch(23, 0, 2);
+	emit_epoch(5, 12.5, 0);
+	emit_epoch(12.5, 22.5, 1);
+	emit_epoch(23, 0, 2);
 	script_apply(&script, 30.5);
 	meter_evenly(31, 40, joules, 200);
 	ck_assert_uint_eq(energy->epoch_count, 3);
@@ -441,8 +441,8 @@ START_TEST(an_epoch_with_a_gap_in_it_is_not_whole)
 	meter(11, PACKAGE, 0);
 	script_apply(&script, 11);
 	meter_evenly(12, 30, 100, 100);
-	tell_epoch(2, 9, 0);
-	tell_epoch(9, 20, 1);
+	emit_epoch(2, 9, 0);
+	emit_epoch(9, 20, 1);
 	script_apply(&script, 30.5);
 	script_apply(&script, 31.7);
 	ck_assert(energy_of_epoch(energy, 0, 1)->is_whole);
@@ -456,15 +456,15 @@ START_TEST(the_oldest_epochs_make_room)
 	name_meters();
 	double joules = 0;
 	for (uint32_t i = 0; i < 100; i++) {
-		tell_epoch(i * 4 + 1, i * 4 + 4, i);
+		emit_epoch(i * 4 + 1, i * 4 + 4, i);
 		joules = meter_evenly(i * 4, i * 4 + 3, joules, i + 1);
 	}
 	script_apply(&script, 500);
-	ck_assert_uint_eq(energy->epoch_count, ENERGY_EPOCHS_MOST);
+	ck_assert_uint_eq(energy->epoch_count, ENERGY_EPOCHS_MAX);
 	ck_assert_ptr_null(energy_of_epoch(energy, 0, 36));
 	ck_assert_ptr_nonnull(energy_of_epoch(energy, 0, 37));
 	ck_assert_uint_eq(energy->epochs[0].ordinal, 37);
-	ck_assert_uint_eq(energy->epochs[ENERGY_EPOCHS_MOST - 1].ordinal, 100);
+	ck_assert_uint_eq(energy->epochs[ENERGY_EPOCHS_MAX - 1].ordinal, 100);
 	ck_assert(energy_of_epoch(energy, 0, 90)->is_whole);
 	/* The reading at its end is the first of the next. */
 	ck_near(energy_of_epoch(energy, 0, 90)->cpu_joules, 3 * 90);
@@ -475,7 +475,7 @@ START_TEST(the_last_epoch_is_told_with_the_end_of_its_target)
 {
 	name_meters();
 	meter_evenly(0, 10, 0, 100);
-	tell_epoch(1, 10, 0);
+	emit_epoch(1, 10, 0);
 	script_add(&script, RECORD_PROCESS_GONE, 10.1)->process.pid = 100;
 	script_apply(&script, 10.2);
 	ck_assert(energy_of_epoch(energy, 0, 1)->is_whole);
@@ -533,7 +533,7 @@ START_TEST(a_long_curve_is_bounded_and_hardly_blurred)
 	bool is_whole;
 	for (int i = 0; i <= 20000; i++)
 		energy_curve_push(&curve, (i + 1) * NS_PER_S, i % 2 ? 150 : 50);
-	ck_assert_uint_le(curve.count, CURVE_POINTS_MOST);
+	ck_assert_uint_le(curve.count, CURVE_POINTS_MAX);
 	ck_near(energy_curve_between(&curve, 19001 * NS_PER_S, 20001 * NS_PER_S, &is_whole), 100000);
 	ck_assert(is_whole);
 	double old = energy_curve_between(&curve, 500 * NS_PER_S, 5500 * NS_PER_S, &is_whole);

@@ -152,10 +152,10 @@ START_TEST(planted_batches_are_flagged_and_nothing_else)
 			ck_assert_uint_eq(flagged->mode, NAME_NONE);
 			ck_assert_uint_eq((flagged->batch.ordinal + 1) % 40, 0);
 			ck_assert_double_eq_tol(flagged->batch.median_s, 0.2, 0.005);
-			ck_assert_double_eq_tol(flagged->usual.step_s, 0.2, 0.005);
-			ck_assert_uint_ge(flagged->usual.batches, 38);
+			ck_assert_double_eq_tol(flagged->baseline.step_s, 0.2, 0.005);
+			ck_assert_uint_ge(flagged->baseline.batches, 38);
 			ck_assert(flagged->batch.has_evidence);
-			ck_assert_double_eq(flagged->usual.evidence.major_faults, 0);
+			ck_assert_double_eq(flagged->baseline.evidence.major_faults, 0);
 			ck_assert_double_gt(flagged->batch.evidence.major_faults, 1000);
 		}
 		sample_set_release(&set);
@@ -229,7 +229,7 @@ START_TEST(each_mode_is_judged_by_its_own_kind)
 END_TEST
 
 /* Of a recording: what was flagged in the run that it shows. */
-static void tell_flag(struct script *script, uint32_t mode, uint64_t ordinal, bool is_flagged)
+static void emit_flag(struct script *script, uint32_t mode, uint64_t ordinal, bool is_flagged)
 {
 	struct record *record = script_add(script, RECORD_FLAG, at_s);
 	record->flag.mode = mode;
@@ -248,15 +248,15 @@ START_TEST(recorded_flag_is_one_by_hand)
 	struct run *run = script_run(&script);
 	uint32_t mode = run_main(run)->mode;
 	uint64_t count = run_main(run)->count;
-	tell_flag(&script, mode, 40, true);
+	emit_flag(&script, mode, 40, true);
 	ck_assert_uint_eq(run->flagged_count, 2);
 	ck_assert(track_batch(run_main(run), 40)->is_by_hand);
-	tell_flag(&script, mode, 30, false);
+	emit_flag(&script, mode, 30, false);
 	ck_assert_uint_eq(run->flagged_count, 1);
 	ck_assert_uint_eq(run_main(run)->count, count);
 	/* What is not kept, or was never there, is let alone. */
-	tell_flag(&script, mode, 100000, true);
-	tell_flag(&script, mode + 77, 40, false);
+	emit_flag(&script, mode, 100000, true);
+	emit_flag(&script, mode + 77, 40, false);
 	struct record *record = script_add(&script, RECORD_FLAG, at_s);
 	record->run = 200;
 	script_apply(&script, at_s);
@@ -280,7 +280,7 @@ START_TEST(person_flags_and_unflags_and_that_stays)
 	ck_assert_uint_eq(run->flagged_count, 3);
 	ck_assert_uint_eq(run->flagged[1].batch.ordinal, 40); /* in the order of time */
 	ck_assert(run->flagged[1].batch.is_by_hand);
-	ck_assert_uint_ge(run->flagged[1].usual.batches, 38);
+	ck_assert_uint_ge(run->flagged[1].baseline.batches, 38);
 	ck_assert(model_flag(model, 0, 0, 30, false));
 	ck_assert_uint_eq(run->flagged_count, 2);
 	ck_assert_uint_eq(run_main(run)->flagged_count, 2);

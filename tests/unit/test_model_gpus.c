@@ -20,7 +20,7 @@ static void setup(void)
 
 static void teardown(void) { script_close(&script); }
 
-static void tell(double at_s, enum metric metric, int32_t gpu, double value)
+static void emit(double at_s, enum metric metric, int32_t gpu, double value)
 {
 	script_figure(&script, at_s, metric, gpu, value);
 }
@@ -57,18 +57,18 @@ END_TEST
 START_TEST(a_counter_has_a_rate_and_one_that_wraps_has_none_for_one_reading)
 {
 	two_gpus();
-	tell(1, METRIC_GPU_PCIE_RECEIVED, FIRST, 4e9);
-	tell(1, METRIC_GPU_PCIE_SENT, FIRST, 1e9);
+	emit(1, METRIC_GPU_PCIE_RECEIVED, FIRST, 4e9);
+	emit(1, METRIC_GPU_PCIE_SENT, FIRST, 1e9);
 	script_apply(&script, 1);
 	ck_assert_double_nan(gpu_rate(first(), METRIC_GPU_PCIE_RECEIVED));
-	tell(1.5, METRIC_GPU_PCIE_RECEIVED, FIRST, 4.2e9);
-	tell(1.5, METRIC_GPU_PCIE_SENT, FIRST, 1e9);
+	emit(1.5, METRIC_GPU_PCIE_RECEIVED, FIRST, 4.2e9);
+	emit(1.5, METRIC_GPU_PCIE_SENT, FIRST, 1e9);
 	script_apply(&script, 1.5);
 	ck_assert_double_eq_tol(gpu_rate(first(), METRIC_GPU_PCIE_RECEIVED), 4e8, 1);
-	tell(2, METRIC_GPU_PCIE_RECEIVED, FIRST, 1e5);
+	emit(2, METRIC_GPU_PCIE_RECEIVED, FIRST, 1e5);
 	script_apply(&script, 2);
 	ck_assert_double_nan(gpu_rate(first(), METRIC_GPU_PCIE_RECEIVED));
-	tell(3, METRIC_GPU_PCIE_RECEIVED, FIRST, 1e5 + 3e8);
+	emit(3, METRIC_GPU_PCIE_RECEIVED, FIRST, 1e5 + 3e8);
 	script_apply(&script, 3);
 	ck_assert_double_eq_tol(gpu_rate(first(), METRIC_GPU_PCIE_RECEIVED), 3e8, 1);
 	ck_assert_double_eq_tol(first()->totals.received_bytes, 5e8, 1);
@@ -86,13 +86,13 @@ START_TEST(what_reading_takes_is_told_over_half_a_minute)
 	two_gpus();
 	for (int i = 4; i < 400; i++) {
 		taken_ns += i % 8 ? 1e5 : 3e6;
-		tell(i / 4.0, METRIC_GPU_READING, FIRST, taken_ns);
+		emit(i / 4.0, METRIC_GPU_READING, FIRST, taken_ns);
 		script_apply(&script, i / 4.0);
 		if (i > 24)
 			ck_assert_double_eq_tol(gpu_rate(first(), METRIC_GPU_READING), 1.85e6, 0.3e6);
 	}
 	/* A reader that was started again. */
-	tell(101, METRIC_GPU_READING, FIRST, 5);
+	emit(101, METRIC_GPU_READING, FIRST, 5);
 	ck_assert_double_eq_tol(gpu_rate(first(), METRIC_GPU_READING), 1.85e6, 0.3e6);
 	script_apply(&script, 101);
 	ck_assert_double_nan(gpu_rate(first(), METRIC_GPU_READING));
@@ -102,9 +102,9 @@ END_TEST
 START_TEST(power_is_that_of_its_energy_counter_where_it_is_not_told)
 {
 	two_gpus();
-	tell(1, METRIC_GPU_ENERGY, FIRST, 1000);
-	tell(3, METRIC_GPU_ENERGY, FIRST, 1600);
-	tell(3, METRIC_GPU_POWER, SECOND, 77);
+	emit(1, METRIC_GPU_ENERGY, FIRST, 1000);
+	emit(3, METRIC_GPU_ENERGY, FIRST, 1600);
+	emit(3, METRIC_GPU_POWER, SECOND, 77);
 	script_apply(&script, 3);
 	ck_assert_double_eq_tol(first()->power_w, 300, 1e-6);
 	ck_assert_double_eq_tol(first()->totals.energy_joules, 600, 1e-6);
@@ -115,13 +115,13 @@ END_TEST
 START_TEST(what_is_no_longer_told_is_forgotten)
 {
 	two_gpus();
-	tell(1, METRIC_GPU_BUSY, FIRST, 0.9);
-	tell(1, METRIC_GPU_POWER_LIMIT, FIRST, 700);
-	tell(1, METRIC_GPU_BUSY, SECOND, 0.8);
+	emit(1, METRIC_GPU_BUSY, FIRST, 0.9);
+	emit(1, METRIC_GPU_POWER_LIMIT, FIRST, 700);
+	emit(1, METRIC_GPU_BUSY, SECOND, 0.8);
 	script_gpu_process(&script, 1, FIRST, TRAINER, 2e9);
 	script_apply(&script, 1);
 	for (int at_s = 2; at_s <= 17; at_s++) {
-		tell(at_s, METRIC_GPU_TEMPERATURE, FIRST, 60);
+		emit(at_s, METRIC_GPU_TEMPERATURE, FIRST, 60);
 		script_apply(&script, at_s);
 	}
 	ck_assert_double_nan(gpu_now(script_gpu_of(&script, SECOND), METRIC_GPU_BUSY));
@@ -137,7 +137,7 @@ START_TEST(what_is_no_longer_told_is_forgotten)
 	ck_assert_double_nan(gpu_now(first(), METRIC_GPU_TEMPERATURE));
 	ck_assert_int_eq(first()->seen_ns, 0);
 	/* Its child came again: the counter's first reading has no rate. */
-	tell(40, METRIC_GPU_ENERGY, FIRST, 5);
+	emit(40, METRIC_GPU_ENERGY, FIRST, 5);
 	script_apply(&script, 40);
 	ck_assert_double_nan(first()->power_w);
 }
@@ -147,9 +147,9 @@ START_TEST(what_is_told_rarely_stands_for_four_of_its_intervals)
 {
 	two_gpus();
 	for (int at_s = 0; at_s <= 60; at_s++) {
-		tell(at_s, METRIC_GPU_TEMPERATURE, FIRST, 60);
+		emit(at_s, METRIC_GPU_TEMPERATURE, FIRST, 60);
 		if (at_s % 10 == 0 && at_s <= 20)
-			tell(at_s, METRIC_GPU_SM_ACTIVE, FIRST, 0.4);
+			emit(at_s, METRIC_GPU_SM_ACTIVE, FIRST, 0.4);
 		script_apply(&script, at_s);
 		if (at_s == 58)
 			ck_assert_double_eq(gpu_now(first(), METRIC_GPU_SM_ACTIVE), 0.4);
@@ -165,7 +165,7 @@ START_TEST(a_gpu_that_is_read_every_half_minute_keeps_its_figures)
 	two_gpus();
 	for (int at_s = 0; at_s <= 150; at_s += 5) {
 		if (at_s % 30 == 0) {
-			tell(at_s, METRIC_GPU_BUSY, FIRST, 0.9);
+			emit(at_s, METRIC_GPU_BUSY, FIRST, 0.9);
 			script_gpu_process(&script, at_s, FIRST, TRAINER, 2e9);
 		}
 		script_apply(&script, at_s);
@@ -179,7 +179,7 @@ END_TEST
 START_TEST(a_lost_gpu_says_why_and_has_no_figures)
 {
 	two_gpus();
-	tell(1, METRIC_GPU_BUSY, FIRST, 0.9);
+	emit(1, METRIC_GPU_BUSY, FIRST, 0.9);
 	script_gpu_process(&script, 1, FIRST, TRAINER, 2e9);
 	script_apply(&script, 1);
 	ck_assert(first()->is_ours);
@@ -189,7 +189,7 @@ START_TEST(a_lost_gpu_says_why_and_has_no_figures)
 	ck_assert_double_nan(gpu_now(first(), METRIC_GPU_BUSY));
 	ck_assert_uint_eq(first()->process_count, 0);
 	script_gpu(&script, 3, FIRST, -1, 0);
-	tell(3, METRIC_GPU_BUSY, FIRST, 0.1);
+	emit(3, METRIC_GPU_BUSY, FIRST, 0.1);
 	script_apply(&script, 3);
 	ck_assert_str_eq(first()->lost, "");
 	ck_assert_double_eq(gpu_now(first(), METRIC_GPU_BUSY), 0.1);
@@ -200,23 +200,23 @@ START_TEST(another_part_under_the_same_number_begins_anew)
 {
 	script_gpu(&script, 0, FIRST, -1, 0);
 	script_gpu(&script, 0, PART, FIRST, 0);
-	tell(1, METRIC_GPU_MEMORY, PART, 10e9);
-	tell(1, METRIC_GPU_BUSY, PART, 1);
+	emit(1, METRIC_GPU_MEMORY, PART, 10e9);
+	emit(1, METRIC_GPU_BUSY, PART, 1);
 	script_apply(&script, 1);
 	script_gpu(&script, 2, PART, FIRST, 0)->uuid = "MIG-another";
 	script_apply(&script, 2);
 	ck_assert_double_nan(gpu_now(script_gpu_of(&script, PART), METRIC_GPU_MEMORY));
-	ck_assert_double_nan(script_gpu_of(&script, PART)->totals.busy_ratio.most);
+	ck_assert_double_nan(script_gpu_of(&script, PART)->totals.busy_ratio.max);
 }
 END_TEST
 
 START_TEST(junk_is_not_taken)
 {
 	two_gpus();
-	tell(1, METRIC_GPU_BUSY, FIRST, 0.5);
-	tell(2, METRIC_GPU_BUSY, FIRST, 42);
-	tell(2, METRIC_GPU_BUSY, 77, 0.5);
-	tell(2, METRIC_GPU_THROTTLE, FIRST, 1e30);
+	emit(1, METRIC_GPU_BUSY, FIRST, 0.5);
+	emit(2, METRIC_GPU_BUSY, FIRST, 42);
+	emit(2, METRIC_GPU_BUSY, 77, 0.5);
+	emit(2, METRIC_GPU_THROTTLE, FIRST, 1e30);
 	script_apply(&script, 2);
 	ck_assert_double_eq(gpu_now(first(), METRIC_GPU_BUSY), 0.5);
 	ck_assert_uint_eq(first()->throttle, 0);
@@ -235,7 +235,7 @@ START_TEST(reasons_have_words_and_only_power_and_heat_hold_back)
 	ck_assert(gpu_is_throttled(1u << GPU_THROTTLE_HARDWARE));
 	ck_assert(!gpu_is_throttled(1u << GPU_THROTTLE_SYNC_BOOST | 1u << GPU_THROTTLE_CLOCKS_SET));
 	two_gpus();
-	tell(1, METRIC_GPU_THROTTLE, FIRST, 1u << GPU_THROTTLE_HEAT);
+	emit(1, METRIC_GPU_THROTTLE, FIRST, 1u << GPU_THROTTLE_HEAT);
 	script_apply(&script, 1);
 	ck_assert_uint_eq(first()->throttle, 1u << GPU_THROTTLE_HEAT);
 }
@@ -245,17 +245,17 @@ START_TEST(the_whole_run_is_summed_up_over_time)
 {
 	two_gpus();
 	for (int i = 0; i <= 10; i++) {
-		tell(i, METRIC_GPU_BUSY, FIRST, i <= 5 ? 1 : 0.5);
-		tell(i, METRIC_GPU_THROTTLE, FIRST, i > 8 ? 1u << GPU_THROTTLE_POWER_CAP : 0);
-		tell(i, METRIC_GPU_THROTTLED_POWER, FIRST, 1e9 * i);
+		emit(i, METRIC_GPU_BUSY, FIRST, i <= 5 ? 1 : 0.5);
+		emit(i, METRIC_GPU_THROTTLE, FIRST, i > 8 ? 1u << GPU_THROTTLE_POWER_CAP : 0);
+		emit(i, METRIC_GPU_THROTTLED_POWER, FIRST, 1e9 * i);
 		script_apply(&script, i);
 	}
 	/* Nothing was read for a minute: that counts for ten seconds. */
-	tell(71, METRIC_GPU_BUSY, FIRST, 0);
+	emit(71, METRIC_GPU_BUSY, FIRST, 0);
 	script_apply(&script, 71);
 	const struct gpu_totals *totals = &first()->totals;
 	ck_assert_double_eq_tol(totals->busy_ratio.mean, 7.5 / 20, 1e-9);
-	ck_assert_double_eq(totals->busy_ratio.most, 1);
+	ck_assert_double_eq(totals->busy_ratio.max, 1);
 	ck_assert_double_eq_tol(totals->throttled_ratio, 0.2, 1e-9);
 	ck_assert_double_eq_tol(totals->reason_ratio[GPU_THROTTLE_POWER_CAP], 0.2, 1e-9);
 	ck_assert_double_eq(totals->reason_ratio[GPU_THROTTLE_HEAT], 0);
@@ -278,8 +278,8 @@ START_TEST(the_newest_happenings_are_kept)
 	script_apply(&script, 20);
 	const struct gpus *gpus = &script.model->gpus;
 	ck_assert_uint_eq(gpus->happening_count, 20);
-	ck_assert_uint_eq(gpus->happenings[19 % GPU_EVENTS_KEPT].code, 19);
-	ck_assert_uint_eq(gpus->happenings[4 % GPU_EVENTS_KEPT].code, 4);
+	ck_assert_uint_eq(gpus->happenings[19 % GPU_EVENTS_RETAINED].code, 19);
+	ck_assert_uint_eq(gpus->happenings[4 % GPU_EVENTS_RETAINED].code, 4);
 }
 END_TEST
 
@@ -324,7 +324,7 @@ START_TEST(of_too_many_processes_the_runs_are_kept)
 		rows[i] = (struct gpu_process_row){ i == 150 ? TRAINER : 1000 + i, GPU_PROCESS_COMPUTE, "", 1e6 * i, NAN };
 	script_gpu_processes(&script, 1, FIRST, rows, 200);
 	script_apply(&script, 1);
-	ck_assert_uint_eq(first()->process_count, GPU_PROCESSES_MOST);
+	ck_assert_uint_eq(first()->process_count, GPU_PROCESSES_MAX);
 	ck_assert_int_eq(first()->processes[0].pid, TRAINER);
 	ck_assert_int_eq(first()->processes[1].pid, 1199);
 	ck_assert_int_eq(first()->processes[63].pid, 1199 - 63);
@@ -349,7 +349,7 @@ END_TEST
 
 /* -- ranks -- */
 
-static size_t gpus_of(unsigned run, const struct gpu *gpus[GPUS_MOST])
+static size_t gpus_of(unsigned run, const struct gpu *gpus[GPUS_MAX])
 {
 	return run_gpus(script.model, &script.model->runs[run], gpus);
 }
@@ -367,19 +367,19 @@ static void two_ranks(void)
 
 START_TEST(a_rank_is_on_the_gpus_of_its_processes)
 {
-	const struct gpu *gpus[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
 	two_gpus();
 	two_ranks();
 	script_gpu_process(&script, 1, FIRST, TRAINER, 2e9);
 	script_gpu_process(&script, 1, SECOND, 201, 3e9);
-	tell(1, METRIC_GPU_POWER, FIRST, 300);
-	tell(1, METRIC_GPU_POWER, SECOND, 400);
-	tell(1, METRIC_GPU_BUSY, FIRST, 0.5);
-	tell(1, METRIC_GPU_BUSY, SECOND, 1);
-	tell(1, METRIC_GPU_TEMPERATURE, FIRST, 80);
-	tell(1, METRIC_GPU_TEMPERATURE, SECOND, 70);
-	tell(1, METRIC_GPU_THROTTLE, FIRST, 1);
-	tell(1, METRIC_GPU_THROTTLE, SECOND, 4);
+	emit(1, METRIC_GPU_POWER, FIRST, 300);
+	emit(1, METRIC_GPU_POWER, SECOND, 400);
+	emit(1, METRIC_GPU_BUSY, FIRST, 0.5);
+	emit(1, METRIC_GPU_BUSY, SECOND, 1);
+	emit(1, METRIC_GPU_TEMPERATURE, FIRST, 80);
+	emit(1, METRIC_GPU_TEMPERATURE, SECOND, 70);
+	emit(1, METRIC_GPU_THROTTLE, FIRST, 1);
+	emit(1, METRIC_GPU_THROTTLE, SECOND, 4);
 	script_apply(&script, 1);
 	ck_assert_uint_eq(gpus_of(0, gpus), 1);
 	ck_assert_ptr_eq(gpus[0], first());
@@ -450,7 +450,7 @@ static const struct place_case {
 START_TEST(where_processes_are_hidden_the_environment_says_where_a_run_is)
 {
 	const struct place_case *one = &place_cases[_i];
-	const struct gpu *gpus[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
 	unsigned found = 0, of_run = 0;
 	for (int32_t i = 0; i < 4; i++) {
 		script_gpu(&script, 0, i, -1, (uint32_t)i);
@@ -495,7 +495,7 @@ END_TEST
 
 START_TEST(ranks_whose_processes_are_hidden_are_told_apart_by_their_local_ranks)
 {
-	const struct gpu *gpus[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
 	two_gpus();
 	two_ranks();
 	script_place(&script, 0, TRAINER, 0, NULL);
@@ -521,7 +521,7 @@ START_TEST(the_uuid_that_a_run_publishes_goes_before_its_environment)
 		{ "deadbeef", 0 },
 		{ "", 0 },
 	};
-	const struct gpu *gpus[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
 	script_gpu(&script, 0, FIRST, -1, 0);
 	script_gpu(&script, 0, SECOND, -1, 1);
 	script_place(&script, 0, TRAINER, 0, NULL);
@@ -542,12 +542,12 @@ START_TEST(a_part_is_used_in_place_of_its_gpu)
 		{ "0", 100 },
 		{ "MIG-GPU-00000000/1/0", 0 },
 	};
-	const struct gpu *gpus[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
 	script_gpu(&script, 0, FIRST, -1, 0);
 	script_gpu(&script, 0, 100, FIRST, 0);
 	script_gpu(&script, 0, 101, FIRST, 1);
-	tell(1, METRIC_GPU_POWER, FIRST, 300);
-	tell(1, METRIC_GPU_MEMORY_USED, 101, 4e9);
+	emit(1, METRIC_GPU_POWER, FIRST, 300);
+	emit(1, METRIC_GPU_MEMORY_USED, 101, 4e9);
 	script_place(&script, 0, TRAINER, -1, cases[_i].visible);
 	script_apply(&script, 1);
 	ck_assert_uint_eq(run_gpus(script.model, NULL, gpus), 1);

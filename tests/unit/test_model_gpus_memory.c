@@ -36,7 +36,7 @@ static void publish(double time_s, uint32_t name, double bytes)
 		script_gauge(&script, time_s, 0, name, bytes);
 }
 
-static void tell_batches(double until_s)
+static void emit_batches(double until_s)
 {
 	for (int i = 0; i < 10; i++) {
 		double begin_s = until_s - 1 + i * 0.1;
@@ -51,7 +51,7 @@ static const struct gpu *play(double until_s, bool has_batches, struct held (*he
 	for (; at_s < until_s; at_s++) {
 		struct held now = held(at_s + 1);
 		if (has_batches)
-			tell_batches(at_s + 1);
+			emit_batches(at_s + 1);
 		publish(at_s + 1, STORY_ALLOCATED, now.allocated);
 		publish(at_s + 1, STORY_RESERVED, now.reserved);
 		publish(at_s + 1, STORY_PEAK, now.peak);

@@ -5,7 +5,7 @@
 
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
-#include "tests/support/wild.h"
+#include "tests/support/random_records.h"
 
 /* Whatever records come, in whatever order and with whatever in them: nothing breaks (the sanitizers watch), nothing
  * grows without bound, and what the model says of itself holds. */
@@ -20,7 +20,7 @@
 static void check_series(const struct series *series)
 {
 	struct series_column columns[8];
-	series_columns(series, WILD_BASE_NS, WILD_BASE_NS + 10 * NS_PER_S, columns, 8);
+	series_columns(series, RANDOM_BASE_NS, RANDOM_BASE_NS + 10 * NS_PER_S, columns, 8);
 	series_columns(series, INT64_MIN, INT64_MAX, columns, 8);
 	for (int i = 0; i < 8; i++)
 		HOLDS(!columns[i].has || columns[i].min <= columns[i].max);
@@ -44,7 +44,7 @@ static void check_batch(const struct track *track, const struct batch *batch)
 
 static void check_track(const struct run *run, const struct track *track)
 {
-	struct usual usual;
+	struct baseline baseline;
 	struct phase_row rows[RUN_PHASES_MAX];
 	size_t batches;
 	HOLDS(track->first <= track->end);
@@ -52,9 +52,9 @@ static void check_track(const struct run *run, const struct track *track)
 	for (uint64_t ordinal = track->first; ordinal < track->end; ordinal++)
 		if (track_batch(track, ordinal))
 			check_batch(track, track_batch(track, ordinal));
-	track_usual(track, track->end, &usual);
-	track_usual(track, UINT64_MAX, &usual);
-	HOLDS(usual.phase_count <= RUN_PHASES_MAX);
+	track_baseline(track, track->end, &baseline);
+	track_baseline(track, UINT64_MAX, &baseline);
+	HOLDS(baseline.phase_count <= RUN_PHASES_MAX);
 	HOLDS(track_phases(track, 200, rows, RUN_PHASES_MAX, &batches) <= RUN_PHASES_MAX);
 	HOLDS(track->recent.count <= RUN_RECENT);
 	HOLDS(track->kind_count >= 1 && track->kind_count <= RUN_KINDS_MAX);
@@ -89,7 +89,7 @@ static void check_run(const struct run *run)
 static void check_gpu(const struct model *model, const struct gpu *gpu)
 {
 	char label[8], words[8];
-	HOLDS(gpu->process_count <= GPU_PROCESSES_MOST);
+	HOLDS(gpu->process_count <= GPU_PROCESSES_MAX);
 	HOLDS(!(gpu->run_memory_bytes < 0) && !(gpu->run_memory_bytes > INFINITY));
 	HOLDS(
 		!(gpu->totals.busy_ratio.mean < 0) && !(gpu->totals.busy_ratio.mean > 1) && !(gpu->totals.throttled_ratio > 1));
@@ -104,13 +104,13 @@ static void check_gpu(const struct model *model, const struct gpu *gpu)
 
 static void check_gpus(const struct model *model)
 {
-	const struct gpu *gpus[GPUS_MOST];
-	HOLDS(model->gpus.count <= GPUS_MOST);
+	const struct gpu *gpus[GPUS_MAX];
+	HOLDS(model->gpus.count <= GPUS_MAX);
 	for (size_t i = 0; i < model->gpus.count; i++)
 		check_gpu(model, &model->gpus.gpus[i]);
 	for (unsigned i = 0; i <= model->run_count; i++) {
 		const struct run *run = i < model->run_count ? &model->runs[i] : NULL;
-		HOLDS(run_gpus(model, run, gpus) <= GPUS_MOST);
+		HOLDS(run_gpus(model, run, gpus) <= GPUS_MAX);
 		HOLDS(!(run_gpu_figure(model, run, METRIC_GPU_BUSY) > 1));
 		run_gpu_memory(model, run);
 	}
@@ -134,7 +134,7 @@ static void check_model(const struct model *model)
 #undef CHECK_SERIES
 }
 
-static uint64_t feed(uint64_t seed, bool is_wild, unsigned sets, uint64_t most)
+static uint64_t feed(uint64_t seed, bool is_random, unsigned sets, uint64_t largest)
 {
 	struct model_options options;
 	model_options_default(&options);
@@ -142,42 +142,42 @@ static uint64_t feed(uint64_t seed, bool is_wild, unsigned sets, uint64_t most)
 	options.flag_after = 5;
 	struct model *model = model_new(&options);
 	struct sample_set set = SAMPLE_SET_INIT;
-	uint64_t told = 0, sequence = 0;
-	int64_t now_ns = WILD_BASE_NS;
-	wild_seed(seed);
+	uint64_t emitted = 0, sequence = 0;
+	int64_t now_ns = RANDOM_BASE_NS;
+	random_seed(seed);
 	for (unsigned id = 0; id < 3; id++)
 		sample_set_add(&set, RECORD_RUN_OPENED, id, now_ns)->opened.is_live = true;
 	for (unsigned i = 0; i < sets; i++) {
 		now_ns += 100 * NS_PER_MS;
-		set.time_ns = wild_time(now_ns, is_wild);
-		told += wild_add(&set, 1 + wild_below(most), now_ns, is_wild, &sequence);
+		set.time_ns = random_time(now_ns, is_random);
+		emitted += random_add(&set, 1 + random_below(largest), now_ns, is_random, &sequence);
 		model_apply(model, &set);
 		sample_set_clear(&set);
-		model_flag(model, (unsigned)wild_below(4), (unsigned)wild_below(9), wild_below(500), wild_below(2));
+		model_flag(model, (unsigned)random_below(4), (unsigned)random_below(9), random_below(500), random_below(2));
 		if (i % 16 == 0)
 			check_model(model);
 	}
 	check_model(model);
 	sample_set_release(&set);
 	model_free(model);
-	return told;
+	return emitted;
 }
 
 START_TEST(disorderly_events_break_nothing)
 {
-	uint64_t told = 0;
+	uint64_t emitted = 0;
 	for (uint64_t seed = 1; seed <= 20; seed++)
-		told += feed(seed, false, 200, 200);
-	ck_assert_uint_gt(told, 300000);
+		emitted += feed(seed, false, 200, 200);
+	ck_assert_uint_gt(emitted, 300000);
 }
 END_TEST
 
 START_TEST(wild_records_of_all_kinds_break_nothing)
 {
-	uint64_t told = 0;
+	uint64_t emitted = 0;
 	for (uint64_t seed = 1001; seed <= 1020; seed++)
-		told += feed(seed, true, 120, 150);
-	ck_assert_uint_gt(told, 150000);
+		emitted += feed(seed, true, 120, 150);
+	ck_assert_uint_gt(emitted, 150000);
 }
 END_TEST
 
@@ -253,8 +253,8 @@ START_TEST(same_sets_make_the_same_model)
 		ck_assert_int_eq(memcmp(one->operations, two->operations, one->operation_count * sizeof *one->operations), 0);
 		ck_assert_uint_eq(one->flagged_count, two->flagged_count);
 		for (size_t i = 0; i < one->flagged_count; i++)
-			ck_assert_int_eq(
-				memcmp(one->flagged[i].usual.phases, two->flagged[i].usual.phases, sizeof one->flagged[i].usual.phases),
+			ck_assert_int_eq(memcmp(one->flagged[i].baseline.phases, two->flagged[i].baseline.phases,
+								 sizeof one->flagged[i].baseline.phases),
 				0);
 		ck_assert_int_eq(memcmp(&run_main(one)->recent, &run_main(two)->recent, sizeof run_main(one)->recent), 0);
 		sample_set_release(&set);

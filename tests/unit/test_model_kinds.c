@@ -112,11 +112,11 @@ START_TEST(a_slow_step_is_flagged_against_steps)
 	const struct flagged *flagged = &run->flagged[0];
 	ck_assert_uint_eq(flagged->batch.ordinal, 359);
 	ck_assert_double_eq_tol(flagged->batch.median_s, 0.18, NEAR);
-	ck_assert_double_eq_tol(flagged->usual.step_s, 0.18, NEAR);
+	ck_assert_double_eq_tol(flagged->baseline.step_s, 0.18, NEAR);
 	ck_assert_uint_eq(flagged->batch.place, 4);
 	ck_assert_str_eq(track_kind_name(run, run_main(run), flagged->batch.kind), "step");
 	struct explanation why;
-	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+	explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
 	ck_assert_str_eq(why.causes[0].what, "optimizer");
 	ck_assert_double_eq_tol(why.excess_s, 0.15, NEAR);
 }

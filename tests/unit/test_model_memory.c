@@ -7,7 +7,7 @@
 
 #define NEAR 1e-6
 
-static struct model *tell(const struct story_options *options, double until_s)
+static struct model *emit(const struct story_options *options, double until_s)
 {
 	struct model_options model_options;
 	model_options_default(&model_options);
@@ -29,7 +29,7 @@ START_TEST(planted_leak_is_found_with_its_slope)
 	struct story_options options;
 	story_options_default(&options);
 	options.leak_bytes = 2e6;
-	struct model *model = tell(&options, 45);
+	struct model *model = emit(&options, 45);
 	const struct memory *memory = &model->memory;
 	/* 5.07 batches a second while it trains, 2.6 s in 22 of validation and checkpoint. */
 	ck_assert_str_eq(memory->verdict, "leak");
@@ -51,10 +51,10 @@ START_TEST(memory_that_stays_is_a_plateau_and_a_short_look_is_unknown)
 {
 	struct story_options options;
 	story_options_default(&options);
-	struct model *model = tell(&options, 5);
+	struct model *model = emit(&options, 5);
 	ck_assert_str_eq(model->memory.verdict, "unknown");
 	model_free(model);
-	model = tell(&options, 30);
+	model = emit(&options, 30);
 	ck_assert_str_eq(model->memory.verdict, "plateau");
 	ck_assert_double_eq_tol(model->memory.growth_bytes, 0, 4e6);
 	model_free(model);
@@ -329,7 +329,7 @@ START_TEST(own_cost_and_residents_of_batches_are_known)
 	struct story_options options;
 	story_options_default(&options);
 	options.leak_bytes = 1e6;
-	struct model *model = tell(&options, 20);
+	struct model *model = emit(&options, 20);
 	ck_assert_double_eq_tol(model->self.cpu_ratio, 0.002, NEAR);
 	ck_assert_double_eq(model->self.memory_bytes, 5e6);
 	const struct track *track = run_main(&model->runs[0]);

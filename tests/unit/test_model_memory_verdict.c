@@ -26,7 +26,7 @@ struct play {
 	void (*change)(struct play *play);
 };
 
-static void tell_tree(struct play *play, bool with_workers)
+static void emit_tree(struct play *play, bool with_workers)
 {
 	for (int32_t i = 0; i <= WORKERS; i++) {
 		const struct tree *tree = &play->trees[i];
@@ -62,7 +62,7 @@ static void open_play(struct play *play, void (*change)(struct play *play))
 
 static double place_in_epoch(double at_s) { return fmod(at_s, EPOCH_S); }
 
-static void tell_batches(struct play *play)
+static void emit_batches(struct play *play)
 {
 	double from_s = play->at_s - 0.2;
 	for (int i = 0; i < 2; i++) {
@@ -86,10 +86,10 @@ static const struct memory *play_until(struct play *play, double until_s)
 		long reading = lround(play->at_s * 5) + 1;
 		play->at_s = (double)reading / 5;
 		if (play->has_batches)
-			tell_batches(play);
+			emit_batches(play);
 		if (play->change)
 			play->change(play);
-		tell_tree(play, reading % 5 == 1);
+		emit_tree(play, reading % 5 == 1);
 	}
 	return &play->script.model->memory;
 }
@@ -214,15 +214,15 @@ START_TEST(workers_that_leak_alike_are_named_together)
 }
 END_TEST
 
-static void tell_system(struct play *play, enum metric metric, double value)
+static void emit_system(struct play *play, enum metric metric, double value)
 {
 	script_figure(&play->script, play->at_s, metric, 0, value);
 }
 
 static void set_shm(struct play *play, double used)
 {
-	tell_system(play, METRIC_SYSTEM_SHM, 2e9);
-	tell_system(play, METRIC_SYSTEM_SHM_USED, used);
+	emit_system(play, METRIC_SYSTEM_SHM, 2e9);
+	emit_system(play, METRIC_SYSTEM_SHM_USED, used);
 }
 
 /* Trainer and worker see the same pages. */
@@ -300,7 +300,7 @@ END_TEST
 static void write_files_to_shm(struct play *play)
 {
 	set_shm(play, 300e6 + LEAK_A_BATCH * (double)play->batches);
-	tell_system(play, METRIC_SYSTEM_SHM_OWN, 20e6 + LEAK_A_BATCH * (double)play->batches);
+	emit_system(play, METRIC_SYSTEM_SHM_OWN, 20e6 + LEAK_A_BATCH * (double)play->batches);
 }
 
 START_TEST(files_in_shm_that_the_run_has_open_count_though_nobody_maps_them)
@@ -321,7 +321,7 @@ END_TEST
 static void another_fills_shm_at_the_runs_pace(struct play *play)
 {
 	set_shm(play, 300e6 + LEAK_A_BATCH * (double)play->batches);
-	tell_system(play, METRIC_SYSTEM_SHM_OWN, 20e6);
+	emit_system(play, METRIC_SYSTEM_SHM_OWN, 20e6);
 }
 
 START_TEST(another_programs_files_in_shm_are_the_machines)
@@ -356,9 +356,9 @@ END_TEST
 static void write_files_in_a_cgroup(struct play *play)
 {
 	set_shm(play, 300e6 + 50e6 * play->at_s + LEAK_A_BATCH * (double)play->batches);
-	tell_system(play, METRIC_CGROUP_MEMBERS_OUTSIDE, 3);
-	tell_system(play, METRIC_CGROUP_MEMORY, 2e9);
-	tell_system(play, METRIC_CGROUP_MEMORY_SHARED, 10e6 + LEAK_A_BATCH * (double)play->batches);
+	emit_system(play, METRIC_CGROUP_MEMBERS_OUTSIDE, 3);
+	emit_system(play, METRIC_CGROUP_MEMORY, 2e9);
+	emit_system(play, METRIC_CGROUP_MEMORY_SHARED, 10e6 + LEAK_A_BATCH * (double)play->batches);
 }
 
 START_TEST(cgroup_tells_the_runs_files_in_shm_from_those_of_others)
@@ -560,12 +560,12 @@ END_TEST
 /* The cgroup sees what the processes' own figures cannot: pages copied when a worker writes to them. */
 static void copy_on_write(struct play *play)
 {
-	tell_system(play, METRIC_CGROUP_MEMBERS_OUTSIDE, 0);
-	tell_system(play, METRIC_CGROUP_MEMORY, 2e9);
-	tell_system(play, METRIC_CGROUP_MEMORY_LIMIT, 4e9);
-	tell_system(play, METRIC_CGROUP_MEMORY_ANONYMOUS, 900e6 + LEAK_A_BATCH * (double)play->batches);
-	tell_system(play, METRIC_CGROUP_MEMORY_FILE, 500e6);
-	tell_system(play, METRIC_CGROUP_MEMORY_SHARED, 40e6);
+	emit_system(play, METRIC_CGROUP_MEMBERS_OUTSIDE, 0);
+	emit_system(play, METRIC_CGROUP_MEMORY, 2e9);
+	emit_system(play, METRIC_CGROUP_MEMORY_LIMIT, 4e9);
+	emit_system(play, METRIC_CGROUP_MEMORY_ANONYMOUS, 900e6 + LEAK_A_BATCH * (double)play->batches);
+	emit_system(play, METRIC_CGROUP_MEMORY_FILE, 500e6);
+	emit_system(play, METRIC_CGROUP_MEMORY_SHARED, 40e6);
 }
 
 START_TEST(an_own_cgroup_tells_of_copies_on_write_and_is_the_limit)
@@ -585,8 +585,8 @@ END_TEST
 static void small_machine(struct play *play)
 {
 	leak_in_the_trainer(play);
-	tell_system(play, METRIC_SYSTEM_MEMORY, 8e9);
-	tell_system(play, METRIC_SYSTEM_MEMORY_AVAILABLE, 3e9);
+	emit_system(play, METRIC_SYSTEM_MEMORY, 8e9);
+	emit_system(play, METRIC_SYSTEM_MEMORY_AVAILABLE, 3e9);
 }
 
 START_TEST(the_machine_is_full_when_its_room_is_used_up)

@@ -32,7 +32,7 @@ void *realloc(void *memory, size_t size) { return fails() ? NULL : __libc_reallo
 
 static void use(struct model *model)
 {
-	struct usual usual;
+	struct baseline baseline;
 	struct phase_row rows[RUN_PHASES_MAX];
 	struct series_column columns[20];
 	series_columns(model->series.resident, 0, INT64_MAX, columns, 20);
@@ -43,7 +43,7 @@ static void use(struct model *model)
 			const struct batch *batch = track_batch(track, ordinal);
 			ck_assert(!batch || batch->ordinal == ordinal);
 		}
-		track_usual(track, track->end, &usual);
+		track_baseline(track, track->end, &baseline);
 		size_t batches;
 		track_phases(track, 200, rows, RUN_PHASES_MAX, &batches);
 		for (size_t k = 0; k < run->operation_count; k++)
@@ -55,13 +55,13 @@ static void use(struct model *model)
 }
 
 #ifdef IS_SANITIZED
-enum { ALLOCATIONS_LEAST = 0 };
+enum { ALLOCATIONS_MIN = 0 };
 #else
-enum { ALLOCATIONS_LEAST = 100 };
+enum { ALLOCATIONS_MIN = 100 };
 #endif
 
 /* How many allocations the story took; 0 where the model itself had no memory. */
-static uint64_t tell(uint64_t from, uint64_t to, double attach_s, bool is_checked)
+static uint64_t emit(uint64_t from, uint64_t to, double attach_s, bool is_checked)
 {
 	struct story_options story_options;
 	story_options_default(&story_options);
@@ -98,28 +98,28 @@ static uint64_t tell(uint64_t from, uint64_t to, double attach_s, bool is_checke
 
 START_TEST(any_one_allocation_may_fail)
 {
-	uint64_t count = tell(UINT64_MAX, UINT64_MAX, 0, true);
-	ck_assert_uint_ge(count, ALLOCATIONS_LEAST);
+	uint64_t count = emit(UINT64_MAX, UINT64_MAX, 0, true);
+	ck_assert_uint_ge(count, ALLOCATIONS_MIN);
 	for (uint64_t n = 1; n <= count; n++)
-		tell(n, n, n % 2 ? 0 : 5, false);
+		emit(n, n, n % 2 ? 0 : 5, false);
 }
 END_TEST
 
 START_TEST(memory_may_run_out_for_good)
 {
-	uint64_t count = tell(UINT64_MAX, UINT64_MAX, 5, true);
-	ck_assert_uint_ge(count, ALLOCATIONS_LEAST);
+	uint64_t count = emit(UINT64_MAX, UINT64_MAX, 5, true);
+	ck_assert_uint_ge(count, ALLOCATIONS_MIN);
 	for (uint64_t n = 1; n <= count; n++)
-		tell(n, UINT64_MAX, n % 2 ? 0 : 5, false);
+		emit(n, UINT64_MAX, n % 2 ? 0 : 5, false);
 }
 END_TEST
 
 START_TEST(memory_may_come_back)
 {
-	uint64_t count = tell(UINT64_MAX, UINT64_MAX, 0, true);
-	ck_assert_uint_ge(count, ALLOCATIONS_LEAST);
+	uint64_t count = emit(UINT64_MAX, UINT64_MAX, 0, true);
+	ck_assert_uint_ge(count, ALLOCATIONS_MIN);
 	for (uint64_t n = 1; n <= count; n += 3)
-		tell(n, n + 20, 0, false);
+		emit(n, n + 20, 0, false);
 }
 END_TEST
 

@@ -16,7 +16,7 @@ static struct model *new_model(void)
 	return model;
 }
 
-static void tell(struct story *story, struct model *model)
+static void emit(struct story *story, struct model *model)
 {
 	struct sample_set set = SAMPLE_SET_INIT;
 	while (story_next(story, &set))
@@ -151,7 +151,7 @@ START_TEST(unattributed_time_of_the_whole_run_is_known_to_a_late_monitor)
 		options.attach_s = late * 45;
 		struct story *story = story_new(&options);
 		struct model *model = new_model();
-		tell(story, model);
+		emit(story, model);
 		const struct run *run = &model->runs[0];
 		const struct operation *unattributed = operation_of(run, NAME_NONE, NAME_UNATTRIBUTED),
 							   *between = operation_of(run, NAME_NONE, NAME_BETWEEN);
@@ -176,7 +176,7 @@ START_TEST(span_outside_of_steps_has_no_share_in_them)
 	story_options_default(&options);
 	struct story *story = story_new(&options);
 	struct model *model = new_model();
-	tell(story, model);
+	emit(story, model);
 	double sum = 0;
 	const struct run *run = &model->runs[0];
 	for (size_t i = 0; i < run->operation_count; i++)

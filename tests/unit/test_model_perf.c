@@ -13,7 +13,7 @@ enum { CLOCK, CYCLES, INSTRUCTIONS, FLOPS, BYTES, FAULTS };
 static struct script script;
 static const struct perf *perf;
 
-static void tell_event_as(double at_s, unsigned number, unsigned role, const char *name)
+static void emit_event_as(double at_s, unsigned number, unsigned role, const char *name)
 {
 	struct record *record = script_add(&script, RECORD_PERF_EVENT, at_s);
 	record->perf_event.event = number;
@@ -25,18 +25,18 @@ static void setup(void)
 {
 	script_open(&script, NULL);
 	script_process(&script, 0, 100, 1, "train.py", true);
-	tell_event_as(0, CLOCK, PERF_ROLE_TASK_CLOCK, "task-clock");
-	tell_event_as(0, CYCLES, PERF_ROLE_CYCLES, "cycles");
-	tell_event_as(0, INSTRUCTIONS, PERF_ROLE_INSTRUCTIONS, "instructions");
-	tell_event_as(0, FLOPS, PERF_ROLE_FLOPS, "FLOPS");
-	tell_event_as(0, BYTES, PERF_ROLE_MEMORY_BYTES, "memory traffic");
+	emit_event_as(0, CLOCK, PERF_ROLE_TASK_CLOCK, "task-clock");
+	emit_event_as(0, CYCLES, PERF_ROLE_CYCLES, "cycles");
+	emit_event_as(0, INSTRUCTIONS, PERF_ROLE_INSTRUCTIONS, "instructions");
+	emit_event_as(0, FLOPS, PERF_ROLE_FLOPS, "FLOPS");
+	emit_event_as(0, BYTES, PERF_ROLE_MEMORY_BYTES, "memory traffic");
 	script_apply(&script, 0);
 	perf = &script.model->perf;
 }
 
 static void teardown(void) { script_close(&script); }
 
-static void tell(double at_s, int32_t pid, unsigned event, double value, double counted_ratio)
+static void emit(double at_s, int32_t pid, unsigned event, double value, double counted_ratio)
 {
 	struct record *record = script_add(&script, RECORD_PERF_COUNT, at_s);
 	record->perf_count.pid = pid;
@@ -45,9 +45,9 @@ static void tell(double at_s, int32_t pid, unsigned event, double value, double 
 	record->perf_count.counted_ratio = counted_ratio;
 }
 
-static void tell_one(double at_s, int32_t pid, unsigned event, double value)
+static void emit_one(double at_s, int32_t pid, unsigned event, double value)
 {
-	tell(at_s, pid, event, value, 1);
+	emit(at_s, pid, event, value, 1);
 	script_apply(&script, at_s);
 }
 
@@ -59,7 +59,7 @@ START_TEST(nothing_is_known_before_it_was_counted_twice)
 	ck_assert_uint_eq(perf->event_count, 5);
 	ck_assert(
 		isnan(perf->cpus) && isnan(perf->ipc) && isnan(perf->events[CLOCK].total) && isnan(perf->flops_per_batch));
-	tell_one(1, 100, CLOCK, 3e9);
+	emit_one(1, 100, CLOCK, 3e9);
 	ck_assert(isnan(perf->cpus) && isnan(perf->events[CLOCK].per_s));
 	ck_assert_double_eq(perf->events[CLOCK].total, 3e9);
 	ck_assert_int_eq(perf->since_ns, script_ns(1));
@@ -72,12 +72,12 @@ START_TEST(rates_are_summed_over_the_tree)
 	double value;
 	int64_t time_ns;
 	for (int i = 1; i <= 2; i++) {
-		tell(i, 100, CLOCK, i * 2e9, 1);
-		tell(i, 200, CLOCK, i * 0.5e9, 1);
-		tell(i, 100, CYCLES, i * 4e9, 0.75);
-		tell(i, 200, CYCLES, i * 1e9, 0.5);
-		tell(i, 100, INSTRUCTIONS, i * 9e9, 1);
-		tell(i, 200, INSTRUCTIONS, i * 1e9, 1);
+		emit(i, 100, CLOCK, i * 2e9, 1);
+		emit(i, 200, CLOCK, i * 0.5e9, 1);
+		emit(i, 100, CYCLES, i * 4e9, 0.75);
+		emit(i, 200, CYCLES, i * 1e9, 0.5);
+		emit(i, 100, INSTRUCTIONS, i * 9e9, 1);
+		emit(i, 200, INSTRUCTIONS, i * 1e9, 1);
 		script_apply(&script, i);
 	}
 	NEAR(perf->cpus, 2.5);
@@ -102,7 +102,7 @@ START_TEST(misses_and_stalls_are_shares)
 	static const struct {
 		enum perf_role role;
 		double per_s;
-	} told[] = {
+	} emitted[] = {
 		{ PERF_ROLE_CACHE_REFERENCES, 400 },
 		{ PERF_ROLE_CACHE_MISSES, 100 },
 		{ PERF_ROLE_BRANCHES, 1000 },
@@ -111,11 +111,11 @@ START_TEST(misses_and_stalls_are_shares)
 		{ PERF_ROLE_STALLED_BACK, 500 },
 	};
 	for (unsigned i = 0; i < 6; i++)
-		tell_event_as(1, 10 + i, told[i].role, "event");
+		emit_event_as(1, 10 + i, emitted[i].role, "event");
 	for (int at = 1; at <= 2; at++) {
 		for (unsigned i = 0; i < 6; i++)
-			tell(at, 100, 10 + i, told[i].per_s * at, 1);
-		tell(at, 100, CYCLES, 1000 * at, 1);
+			emit(at, 100, 10 + i, emitted[i].per_s * at, 1);
+		emit(at, 100, CYCLES, 1000 * at, 1);
 		script_apply(&script, at);
 	}
 	NEAR(perf->cache_miss_ratio, 0.25);
@@ -128,10 +128,10 @@ END_TEST
 
 START_TEST(cycles_of_user_space_alone_make_no_clock)
 {
-	tell_event_as(1, CYCLES, PERF_ROLE_CYCLES, "cycles:u");
+	emit_event_as(1, CYCLES, PERF_ROLE_CYCLES, "cycles:u");
 	for (int i = 1; i <= 2; i++) {
-		tell(i, 100, CLOCK, i * 1e9, 1);
-		tell_one(i, 100, CYCLES, i * 2e9);
+		emit(i, 100, CLOCK, i * 1e9, 1);
+		emit_one(i, 100, CYCLES, i * 2e9);
 	}
 	NEAR(perf->events[CYCLES].per_s, 2e9);
 	ck_assert(isnan(perf->clock_hz));
@@ -141,18 +141,18 @@ END_TEST
 START_TEST(what_an_ended_process_counted_stays_in_the_sum)
 {
 	for (int i = 1; i <= 2; i++) {
-		tell(i, 200, CLOCK, i * 1e9, 1);
-		tell_one(i, 100, CLOCK, i * 1e9);
+		emit(i, 200, CLOCK, i * 1e9, 1);
+		emit_one(i, 100, CLOCK, i * 1e9);
 	}
 	NEAR(perf->cpus, 2);
 	for (int i = 3; i <= 6; i++)
-		tell_one(i, 100, CLOCK, i * 1e9);
+		emit_one(i, 100, CLOCK, i * 1e9);
 	ck_assert_uint_eq(perf->process_count, 1);
 	NEAR(perf->cpus, 1);
 	NEAR(perf->events[CLOCK].total, 8e9);
 	/* Its pid comes back as another process. */
-	tell(7, 200, CLOCK, 0.5e9, 1);
-	tell_one(7, 100, CLOCK, 7e9);
+	emit(7, 200, CLOCK, 0.5e9, 1);
+	emit_one(7, 100, CLOCK, 7e9);
 	NEAR(perf->events[CLOCK].total, 9.5e9);
 	NEAR(perf->cpus, 1);
 }
@@ -160,13 +160,13 @@ END_TEST
 
 START_TEST(counting_that_begins_anew_is_no_fall)
 {
-	tell_one(1, 100, CLOCK, 5e9);
-	tell_one(2, 100, CLOCK, 6e9);
-	tell_one(3, 100, CLOCK, 1e9);
+	emit_one(1, 100, CLOCK, 5e9);
+	emit_one(2, 100, CLOCK, 6e9);
+	emit_one(3, 100, CLOCK, 1e9);
 	ck_assert(isnan(perf->cpus));
 	NEAR(perf->events[CLOCK].total, 7e9);
 	NEAR(perf->processes[0].total[CLOCK], 7e9);
-	tell_one(4, 100, CLOCK, 1.5e9);
+	emit_one(4, 100, CLOCK, 1.5e9);
 	NEAR(perf->cpus, 0.5);
 	NEAR(perf->events[CLOCK].total, 7.5e9);
 }
@@ -175,11 +175,11 @@ END_TEST
 START_TEST(an_event_that_is_not_told_has_no_rate)
 {
 	for (int i = 1; i <= 2; i++) {
-		tell(i, 100, CYCLES, i * 1e9, 1);
-		tell_one(i, 100, CLOCK, i * 1e9);
+		emit(i, 100, CYCLES, i * 1e9, 1);
+		emit_one(i, 100, CLOCK, i * 1e9);
 	}
 	NEAR(perf->events[CYCLES].per_s, 1e9);
-	tell_one(3, 100, CLOCK, 3e9);
+	emit_one(3, 100, CLOCK, 3e9);
 	ck_assert(isnan(perf->events[CYCLES].per_s) && isnan(perf->processes[0].per_s[CYCLES]));
 	NEAR(perf->events[CYCLES].total, 2e9);
 	NEAR(perf->cpus, 1);
@@ -188,33 +188,33 @@ END_TEST
 
 START_TEST(counts_that_come_no_more_are_forgotten_and_a_pause_is_no_rate)
 {
-	tell_one(1, 100, CLOCK, 1e9);
-	tell_one(2, 100, CLOCK, 2e9);
+	emit_one(1, 100, CLOCK, 1e9);
+	emit_one(2, 100, CLOCK, 2e9);
 	script_apply(&script, 6);
 	NEAR(perf->cpus, 1);
 	script_apply(&script, 8);
 	ck_assert(isnan(perf->cpus) && isnan(perf->events[CLOCK].per_s) && isnan(perf->processes[0].per_s[CLOCK]));
 	NEAR(perf->events[CLOCK].total, 2e9);
-	tell_one(20, 100, CLOCK, 3e9);
+	emit_one(20, 100, CLOCK, 3e9);
 	ck_assert(isnan(perf->cpus));
-	tell_one(21, 100, CLOCK, 4e9);
+	emit_one(21, 100, CLOCK, 4e9);
 	NEAR(perf->cpus, 1);
 }
 END_TEST
 
 START_TEST(another_event_under_the_same_number_begins_anew)
 {
-	tell_one(1, 100, CYCLES, 1e9);
-	tell_one(2, 100, CYCLES, 2e9);
-	tell_event_as(2.5, CYCLES, PERF_ROLE_CYCLES, "cycles");
+	emit_one(1, 100, CYCLES, 1e9);
+	emit_one(2, 100, CYCLES, 2e9);
+	emit_event_as(2.5, CYCLES, PERF_ROLE_CYCLES, "cycles");
 	script_apply(&script, 2.5);
 	NEAR(perf->events[CYCLES].total, 2e9);
-	tell_event_as(3, CYCLES, PERF_ROLE_OTHER, "UOPS");
+	emit_event_as(3, CYCLES, PERF_ROLE_OTHER, "UOPS");
 	script_apply(&script, 3);
 	ck_assert(isnan(perf->events[CYCLES].total) && isnan(perf->processes[0].total[CYCLES]));
 	ck_assert_str_eq(perf->events[CYCLES].name, "UOPS");
 	ck_assert_ptr_null(perf_find(perf, PERF_ROLE_CYCLES));
-	tell_one(4, 100, CYCLES, 5);
+	emit_one(4, 100, CYCLES, 5);
 	NEAR(perf->events[CYCLES].total, 5);
 }
 END_TEST
@@ -222,24 +222,24 @@ END_TEST
 /* -- memory traffic -- */
 
 /* A second of a machine with 4 CPUs, of which so many are busy; the tree uses three. */
-static void tell_second(int at, double busy)
+static void emit_second(int at, double busy)
 {
 	script_figure(&script, at, METRIC_SYSTEM_CPUS, 0, 4);
 	script_figure(&script, at, METRIC_SYSTEM_CPU_BUSY, 0, at * busy * 1e9);
 	script_figure(&script, at, METRIC_SYSTEM_CPU_IDLE, 0, at * (4 - busy) * 1e9);
 	script_figure(&script, at, METRIC_SYSTEM_CPU_IO_WAIT, 0, 0);
 	script_figure(&script, at, METRIC_SYSTEM_CPU_STOLEN, 0, 0);
-	tell(at, 100, CLOCK, at * 3e9, 1);
-	tell(at, 100, FLOPS, at * 40e9, 1);
-	tell(at, 0, BYTES, at * 6e9, 1);
-	tell(at, 1, BYTES, at * 4e9, 1);
+	emit(at, 100, CLOCK, at * 3e9, 1);
+	emit(at, 100, FLOPS, at * 40e9, 1);
+	emit(at, 0, BYTES, at * 6e9, 1);
+	emit(at, 1, BYTES, at * 4e9, 1);
 	script_apply(&script, at);
 }
 
 START_TEST(sockets_are_summed_and_are_no_processes)
 {
-	tell_second(1, 3);
-	tell_second(2, 3);
+	emit_second(1, 3);
+	emit_second(2, 3);
 	NEAR(perf->bytes_per_s, 10e9);
 	ck_assert_uint_eq(perf->process_count, 1);
 	NEAR(perf->intensity, 4);
@@ -248,8 +248,8 @@ END_TEST
 
 START_TEST(intensity_is_told_only_where_hardly_anybody_else_computes)
 {
-	tell_second(1, 3.6);
-	tell_second(2, 3.6);
+	emit_second(1, 3.6);
+	emit_second(2, 3.6);
 	NEAR(perf->bytes_per_s, 10e9);
 	ck_assert(isnan(perf->intensity));
 }
@@ -266,7 +266,7 @@ static void run_steps(unsigned count, double flops_a_step, double from_s)
 		double begin_s = from_s + i * step_s;
 		script_batch_begin(&script, 0, begin_s, i);
 		while (reading_s < begin_s + step_s) {
-			tell(reading_s, 100, FLOPS, (reading_s - from_s) / step_s * flops_a_step, 1);
+			emit(reading_s, 100, FLOPS, (reading_s - from_s) / step_s * flops_a_step, 1);
 			reading_s += 0.26;
 		}
 		script_batch_end(&script, 0, begin_s + 0.2, begin_s, NAN);
@@ -334,21 +334,21 @@ END_TEST
 
 START_TEST(junk_changes_nothing)
 {
-	tell_one(1, 100, CLOCK, 1e9);
-	tell_event_as(1.1, 4000000000u, PERF_ROLE_CYCLES, "far");
-	tell_event_as(1.1, 20, 9999, NULL);
-	tell(1.2, 100, 31, 5, 1);
-	tell(1.2, 100, 4000000000u, 5, 1);
-	tell(1.3, 100, CLOCK, NAN, 1);
-	tell(1.3, 100, CLOCK, -1, 1);
-	tell(0.5, 100, CLOCK, 9e9, 1);
-	tell(1.4, 100, CYCLES, 1, 77);
+	emit_one(1, 100, CLOCK, 1e9);
+	emit_event_as(1.1, 4000000000u, PERF_ROLE_CYCLES, "far");
+	emit_event_as(1.1, 20, 9999, NULL);
+	emit(1.2, 100, 31, 5, 1);
+	emit(1.2, 100, 4000000000u, 5, 1);
+	emit(1.3, 100, CLOCK, NAN, 1);
+	emit(1.3, 100, CLOCK, -1, 1);
+	emit(0.5, 100, CLOCK, 9e9, 1);
+	emit(1.4, 100, CYCLES, 1, 77);
 	script_apply(&script, 1.5);
 	ck_assert_uint_eq(perf->event_count, 21);
 	ck_assert_int_eq(perf->events[20].role, PERF_ROLE_OTHER);
 	ck_assert_double_eq(perf->events[CLOCK].total, 1e9);
 	ck_assert(isnan(perf->events[CYCLES].counted_ratio));
-	tell_one(2, 100, CLOCK, 2e9);
+	emit_one(2, 100, CLOCK, 2e9);
 	NEAR(perf->cpus, 1);
 }
 END_TEST
@@ -357,13 +357,13 @@ START_TEST(there_is_a_bound_for_processes_and_sockets)
 {
 	for (int at = 1; at <= 2; at++) {
 		for (int32_t pid = 0; pid < 500; pid++) {
-			tell(at, pid, CLOCK, at * 1e9, 1);
-			tell(at, pid, BYTES, at * 1e9, 1);
+			emit(at, pid, CLOCK, at * 1e9, 1);
+			emit(at, pid, BYTES, at * 1e9, 1);
 		}
 		script_apply(&script, at);
 	}
-	ck_assert_uint_eq(perf->process_count, PERF_PROCESSES_MOST);
-	NEAR(perf->cpus, PERF_PROCESSES_MOST);
+	ck_assert_uint_eq(perf->process_count, PERF_PROCESSES_MAX);
+	NEAR(perf->cpus, PERF_PROCESSES_MAX);
 	NEAR(perf->bytes_per_s, 16e9);
 }
 END_TEST

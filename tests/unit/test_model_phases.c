@@ -178,18 +178,18 @@ START_TEST(usual_is_the_median_of_the_batches_before)
 		at_s += step_s;
 	}
 	script_apply(&script, at_s);
-	struct usual usual;
-	track_usual(run_main(script_run(&script)), 25, &usual);
-	ck_assert_uint_eq(usual.batches, 5); /* 20 … 24 */
-	ck_assert_double_eq_tol(usual.step_s, 0.122, NEAR);
-	ck_assert_double_eq_tol(usual.batch_s, 0.8 * 0.122, NEAR);
-	ck_assert_uint_eq(usual.phase_count, 3); /* the checkpoint is not usual */
-	ck_assert_uint_eq(usual.phases[0].name, STORY_FORWARD);
-	ck_assert_double_eq_tol((double)usual.phases[0].seconds, 0.061, NEAR);
-	ck_assert_double_nan(usual.evidence.cpu_s);
-	track_usual(run_main(script_run(&script)), 0, &usual);
-	ck_assert_uint_eq(usual.batches, 0);
-	ck_assert_double_nan(usual.step_s);
+	struct baseline baseline;
+	track_baseline(run_main(script_run(&script)), 25, &baseline);
+	ck_assert_uint_eq(baseline.batches, 5); /* 20 … 24 */
+	ck_assert_double_eq_tol(baseline.step_s, 0.122, NEAR);
+	ck_assert_double_eq_tol(baseline.batch_s, 0.8 * 0.122, NEAR);
+	ck_assert_uint_eq(baseline.phase_count, 3); /* the checkpoint is not usual */
+	ck_assert_uint_eq(baseline.phases[0].name, STORY_FORWARD);
+	ck_assert_double_eq_tol((double)baseline.phases[0].seconds, 0.061, NEAR);
+	ck_assert_double_nan(baseline.evidence.cpu_s);
+	track_baseline(run_main(script_run(&script)), 0, &baseline);
+	ck_assert_uint_eq(baseline.batches, 0);
+	ck_assert_double_nan(baseline.step_s);
 	script_close(&script);
 }
 END_TEST

@@ -7,13 +7,13 @@
 #include "src/explain/rank_words.h"
 #include "src/model/ranks/ranks.h"
 #include "src/rules/alerts.h"
-#include "tests/support/band.h"
+#include "tests/support/rank_group.h"
 #include "tests/support/suite.h"
 
 #define BASE_NS (INT64_C(5000) * NS_PER_S)
 #define NEAR 1e-6
 
-static struct band band;
+static struct rank_group rank_group;
 static struct ranks ranks;
 static char words[RANK_WORDS_SIZE];
 
@@ -23,70 +23,70 @@ static void setup(void)
 	model_options_default(&options);
 	struct model *model = model_new(&options);
 	ck_assert_ptr_nonnull(model);
-	band_open(&band, model, BASE_NS);
+	rank_group_open(&rank_group, model, BASE_NS);
 }
 
 static void teardown(void)
 {
-	model_free(band.model);
-	band_close(&band);
+	model_free(rank_group.model);
+	rank_group_close(&rank_group);
 }
 
 static double newest_s(void)
 {
 	double newest = 0;
-	for (unsigned i = 0; i < band.count; i++)
-		newest = fmax(newest, band.ranks[i].at_s);
+	for (unsigned i = 0; i < rank_group.count; i++)
+		newest = fmax(newest, rank_group.ranks[i].at_s);
 	return newest;
 }
 
 /* As seen so long after the newest end of a batch. */
 static void compare_after(double seconds)
 {
-	band_apply(&band, newest_s() + seconds);
-	ranks_compare(band.model, 0, &ranks);
+	rank_group_apply(&rank_group, newest_s() + seconds);
+	ranks_compare(rank_group.model, 0, &ranks);
 }
 
-static void take_steps(unsigned rank, size_t count, struct band_step step)
+static void take_steps(unsigned rank, size_t count, struct rank_group_step step)
 {
 	for (size_t i = 0; i < count; i++)
-		band_step(&band, rank, step);
+		rank_group_step(&rank_group, rank, step);
 }
 
 /* Two ranks that synchronise in backward: what one loads longer, the other waits. */
 static void train_pair(size_t steps)
 {
-	band_add(&band, 0, 2, "a", 100);
-	band_add(&band, 1, 2, "a", 101);
-	take_steps(0, steps, (struct band_step){ 0.02, 0.04, 0.10, 0, 0.01 });
-	take_steps(1, steps, (struct band_step){ 0.08, 0.04, 0.04, 0, 0.01 });
+	rank_group_add(&rank_group, 0, 2, "a", 100);
+	rank_group_add(&rank_group, 1, 2, "a", 101);
+	take_steps(0, steps, (struct rank_group_step){ 0.02, 0.04, 0.10, 0, 0.01 });
+	take_steps(1, steps, (struct rank_group_step){ 0.08, 0.04, 0.04, 0, 0.01 });
 }
 
 /* -- which runs are ranks of one -- */
 
 START_TEST(ranks_of_one_run_have_one_run_id)
 {
-	band_add(&band, 1, 2, "a", 100);
-	band_add(&band, 0, 2, "b", 101);
-	band_add(&band, 0, 2, "a", 102);
-	band_add(&band, 0, 0, NULL, 103);
-	band_add(&band, 1, 2, NULL, 104);
-	band_add(&band, 0, 2, NULL, 105);
-	band_add(&band, 0, 1, "a", 106);
+	rank_group_add(&rank_group, 1, 2, "a", 100);
+	rank_group_add(&rank_group, 0, 2, "b", 101);
+	rank_group_add(&rank_group, 0, 2, "a", 102);
+	rank_group_add(&rank_group, 0, 0, NULL, 103);
+	rank_group_add(&rank_group, 1, 2, NULL, 104);
+	rank_group_add(&rank_group, 0, 2, NULL, 105);
+	rank_group_add(&rank_group, 0, 1, "a", 106);
 	compare_after(0);
 	ck_assert_uint_eq(ranks.count, 2);
 	ck_assert_int_eq(ranks.list[0].pid, 102);
 	ck_assert_int_eq(ranks.list[1].pid, 100);
 	ck_assert_int_eq(ranks.world_size, 2);
-	ranks_compare(band.model, 1, &ranks);
+	ranks_compare(rank_group.model, 1, &ranks);
 	ck_assert_uint_eq(ranks.count, 1);
-	ranks_compare(band.model, 3, &ranks);
+	ranks_compare(rank_group.model, 3, &ranks);
 	ck_assert_uint_eq(ranks.count, 0);
-	ranks_compare(band.model, 5, &ranks); /* without an id: the same name and size */
+	ranks_compare(rank_group.model, 5, &ranks); /* without an id: the same name and size */
 	ck_assert_uint_eq(ranks.count, 2);
-	ranks_compare(band.model, 6, &ranks);
+	ranks_compare(rank_group.model, 6, &ranks);
 	ck_assert_uint_eq(ranks.count, 0);
-	ck_assert_int_eq(ranks_any(band.model), 0);
+	ck_assert_int_eq(ranks_any(rank_group.model), 0);
 }
 END_TEST
 
@@ -94,12 +94,12 @@ START_TEST(brackets_walk_ranks_by_number_within_their_run)
 {
 	static const unsigned expected[] = { 2, 0, 1, 3 };
 	unsigned order[MODEL_RUNS_MAX];
-	band_add(&band, 11, 20, "a", 100);
-	band_add(&band, 0, 2, "b", 101);
-	band_add(&band, 9, 20, "a", 102);
-	band_add(&band, 1, 2, "b", 103);
-	band_apply(&band, 0);
-	ck_assert_uint_eq(ranks_order(band.model, order), 4);
+	rank_group_add(&rank_group, 11, 20, "a", 100);
+	rank_group_add(&rank_group, 0, 2, "b", 101);
+	rank_group_add(&rank_group, 9, 20, "a", 102);
+	rank_group_add(&rank_group, 1, 2, "b", 103);
+	rank_group_apply(&rank_group, 0);
+	ck_assert_uint_eq(ranks_order(rank_group.model, order), 4);
 	for (size_t i = 0; i < 4; i++)
 		ck_assert_uint_eq(order[i], expected[i]);
 }
@@ -107,29 +107,29 @@ END_TEST
 
 START_TEST(the_rank_that_was_asked_for_comes_first_then_the_lowest)
 {
-	band_add(&band, 1, 2, "a", 101);
-	band_add(&band, 0, 2, "a", 100);
-	band_apply(&band, 0);
-	ck_assert_int_eq(ranks_first(band.model, NULL, NULL), 1);
-	band.model->has_target = true;
-	band.model->target_pid = 101;
-	ck_assert_int_eq(ranks_first(band.model, NULL, NULL), 0);
-	band_end(&band, 0, 1, true);
-	band_apply(&band, 1);
-	ck_assert_int_eq(ranks_first(band.model, NULL, NULL), 1);
+	rank_group_add(&rank_group, 1, 2, "a", 101);
+	rank_group_add(&rank_group, 0, 2, "a", 100);
+	rank_group_apply(&rank_group, 0);
+	ck_assert_int_eq(ranks_first(rank_group.model, NULL, NULL), 1);
+	rank_group.model->has_target = true;
+	rank_group.model->target_pid = 101;
+	ck_assert_int_eq(ranks_first(rank_group.model, NULL, NULL), 0);
+	rank_group_end(&rank_group, 0, 1, true);
+	rank_group_apply(&rank_group, 1);
+	ck_assert_int_eq(ranks_first(rank_group.model, NULL, NULL), 1);
 	/* The whole target is over: what it was stays on the screen. */
-	band.model->target_ended = true;
-	ck_assert_int_eq(ranks_first(band.model, NULL, NULL), 0);
+	rank_group.model->target_ended = true;
+	ck_assert_int_eq(ranks_first(rank_group.model, NULL, NULL), 0);
 }
 END_TEST
 
 START_TEST(a_restarted_rank_replaces_the_one_that_ended_and_a_child_does_not_replace_its_parent)
 {
-	band_add(&band, 0, 2, "a", 100);
-	band_add(&band, 1, 2, "a", 101);
-	band_end(&band, 1, 0.5, true);
-	band_add(&band, 1, 2, "a", 201);
-	band_add(&band, 1, 2, "a", 202);
+	rank_group_add(&rank_group, 0, 2, "a", 100);
+	rank_group_add(&rank_group, 1, 2, "a", 101);
+	rank_group_end(&rank_group, 1, 0.5, true);
+	rank_group_add(&rank_group, 1, 2, "a", 201);
+	rank_group_add(&rank_group, 1, 2, "a", 202);
 	compare_after(0);
 	ck_assert_uint_eq(ranks.count, 2);
 	ck_assert_int_eq(ranks.list[1].pid, 201);
@@ -164,12 +164,12 @@ END_TEST
 
 START_TEST(spans_named_allreduce_are_waits_too)
 {
-	band_add(&band, 0, 3, "a", 100);
-	band_add(&band, 1, 3, "a", 101);
-	band_add(&band, 2, 3, "a", 102);
-	take_steps(0, 20, (struct band_step){ 0.1, 0.2, 0.3, 0.4, 0 });
-	take_steps(1, 20, (struct band_step){ 0.1, 0.2, 0.3, 0.4, 0 });
-	take_steps(2, 20, (struct band_step){ 0.1, 0.5, 0.3, 0.1, 0 });
+	rank_group_add(&rank_group, 0, 3, "a", 100);
+	rank_group_add(&rank_group, 1, 3, "a", 101);
+	rank_group_add(&rank_group, 2, 3, "a", 102);
+	take_steps(0, 20, (struct rank_group_step){ 0.1, 0.2, 0.3, 0.4, 0 });
+	take_steps(1, 20, (struct rank_group_step){ 0.1, 0.2, 0.3, 0.4, 0 });
+	take_steps(2, 20, (struct rank_group_step){ 0.1, 0.5, 0.3, 0.1, 0 });
 	compare_after(0);
 	ck_assert_int_eq(ranks.slowest, 2);
 	ck_assert_str_eq(ranks.wait, "allreduce");
@@ -180,10 +180,10 @@ END_TEST
 
 START_TEST(of_ranks_with_a_pace_each_the_longest_step_is_slowest)
 {
-	band_add(&band, 0, 2, "a", 100);
-	band_add(&band, 1, 2, "a", 101);
-	take_steps(0, 20, (struct band_step){ 0.02, 0.04, 0.05, 0, 0 });
-	take_steps(1, 20, (struct band_step){ 0.02, 0.04, 0.09, 0, 0 });
+	rank_group_add(&rank_group, 0, 2, "a", 100);
+	rank_group_add(&rank_group, 1, 2, "a", 101);
+	take_steps(0, 20, (struct rank_group_step){ 0.02, 0.04, 0.05, 0, 0 });
+	take_steps(1, 20, (struct rank_group_step){ 0.02, 0.04, 0.09, 0, 0 });
 	compare_after(0);
 	ck_assert(!ranks.is_synchronous);
 	ck_assert_int_eq(ranks.slowest, 1);
@@ -194,10 +194,10 @@ END_TEST
 
 START_TEST(equal_ranks_do_not_stand_out)
 {
-	band_add(&band, 0, 2, "a", 100);
-	band_add(&band, 1, 2, "a", 101);
-	take_steps(0, 20, (struct band_step){ 0.020, 0.04, 0.05, 0, 0 });
-	take_steps(1, 20, (struct band_step){ 0.022, 0.04, 0.05, 0, 0 });
+	rank_group_add(&rank_group, 0, 2, "a", 100);
+	rank_group_add(&rank_group, 1, 2, "a", 101);
+	take_steps(0, 20, (struct rank_group_step){ 0.020, 0.04, 0.05, 0, 0 });
+	take_steps(1, 20, (struct rank_group_step){ 0.022, 0.04, 0.05, 0, 0 });
 	compare_after(0);
 	ck_assert(ranks.is_compared);
 	ck_assert_int_eq(ranks.slowest, -1);
@@ -214,8 +214,8 @@ START_TEST(fewer_than_ten_steps_say_nothing)
 	ck_assert_int_eq(ranks.slowest, -1);
 	ck_assert(isnan(ranks.list[0].step_s) && isnan(ranks.list[0].own_s));
 	ck_assert_str_eq(rank_words(&ranks, words), "");
-	take_steps(0, 2, (struct band_step){ 0.02, 0.04, 0.10, 0, 0.01 });
-	take_steps(1, 2, (struct band_step){ 0.08, 0.04, 0.04, 0, 0.01 });
+	take_steps(0, 2, (struct rank_group_step){ 0.02, 0.04, 0.10, 0, 0.01 });
+	take_steps(1, 2, (struct rank_group_step){ 0.08, 0.04, 0.04, 0, 0.01 });
 	compare_after(1);
 	ck_assert_int_eq(ranks.slowest, 1);
 }
@@ -223,12 +223,12 @@ END_TEST
 
 START_TEST(a_difference_within_the_noise_is_none)
 {
-	band_add(&band, 0, 2, "a", 100);
-	band_add(&band, 1, 2, "a", 101);
+	rank_group_add(&rank_group, 0, 2, "a", 100);
+	rank_group_add(&rank_group, 1, 2, "a", 101);
 	for (int i = 0; i < 30; i++) {
 		double spread_s = 0.04 * (i % 5) / 4;
-		band_step(&band, 0, (struct band_step){ 0.02 + spread_s, 0.04, 0.1 - spread_s, 0, 0 });
-		band_step(&band, 1, (struct band_step){ 0.026 + spread_s, 0.04, 0.094 - spread_s, 0, 0 });
+		rank_group_step(&rank_group, 0, (struct rank_group_step){ 0.02 + spread_s, 0.04, 0.1 - spread_s, 0, 0 });
+		rank_group_step(&rank_group, 1, (struct rank_group_step){ 0.026 + spread_s, 0.04, 0.094 - spread_s, 0, 0 });
 	}
 	compare_after(0);
 	ck_assert_double_gt(ranks.list[1].own_s, 1.05 * ranks.list[0].own_s);
@@ -238,10 +238,10 @@ END_TEST
 
 START_TEST(a_difference_that_costs_next_to_nothing_is_none)
 {
-	band_add(&band, 0, 2, "a", 100);
-	band_add(&band, 1, 2, "a", 101);
-	take_steps(0, 20, (struct band_step){ 0.010, 0, 0.5, 0, 0 });
-	take_steps(1, 20, (struct band_step){ 0.015, 0, 0.495, 0, 0 });
+	rank_group_add(&rank_group, 0, 2, "a", 100);
+	rank_group_add(&rank_group, 1, 2, "a", 101);
+	take_steps(0, 20, (struct rank_group_step){ 0.010, 0, 0.5, 0, 0 });
+	take_steps(1, 20, (struct rank_group_step){ 0.015, 0, 0.495, 0, 0 });
 	compare_after(0);
 	ck_assert_int_eq(ranks.slowest, -1);
 }
@@ -250,9 +250,9 @@ END_TEST
 START_TEST(sixty_four_ranks_are_compared)
 {
 	for (int i = 63; i >= 0; i--) {
-		unsigned run = band_add(&band, i, 64, "a", 100 + i);
+		unsigned run = rank_group_add(&rank_group, i, 64, "a", 100 + i);
 		bool is_slow = i == 37;
-		take_steps(run, 30, (struct band_step){ is_slow ? 0.08 : 0.02, 0.04, is_slow ? 0.04 : 0.10, 0, 0.01 });
+		take_steps(run, 30, (struct rank_group_step){ is_slow ? 0.08 : 0.02, 0.04, is_slow ? 0.04 : 0.10, 0, 0.01 });
 	}
 	compare_after(0);
 	ck_assert_uint_eq(ranks.count, 64);
@@ -269,8 +269,8 @@ END_TEST
 START_TEST(the_rank_whose_loader_hangs_is_stuck_and_the_other_waits_in_backward)
 {
 	train_pair(20);
-	band_hang(&band, 0, BAND_BACKWARD);
-	band_load(&band, 1);
+	rank_group_hang(&rank_group, 0, RANK_GROUP_BACKWARD);
+	rank_group_load(&rank_group, 1);
 	compare_after(1);
 	ck_assert_int_eq(ranks.still, -1); /* not yet */
 	compare_after(41);
@@ -284,9 +284,9 @@ END_TEST
 START_TEST(of_ranks_that_all_wait_the_one_with_fewer_batches_is_stuck)
 {
 	train_pair(20);
-	take_steps(0, 1, (struct band_step){ 0.02, 0.04, 0.10, 0, 0.01 });
-	band_hang(&band, 0, BAND_BACKWARD);
-	band_hang(&band, 1, BAND_BACKWARD);
+	take_steps(0, 1, (struct rank_group_step){ 0.02, 0.04, 0.10, 0, 0.01 });
+	rank_group_hang(&rank_group, 0, RANK_GROUP_BACKWARD);
+	rank_group_hang(&rank_group, 1, RANK_GROUP_BACKWARD);
 	compare_after(30);
 	ck_assert_int_eq(ranks.still, 1);
 	ck_assert_int_eq(ranks.list[0].state, RANK_WAITING);
@@ -298,8 +298,8 @@ END_TEST
 START_TEST(a_rank_that_hangs_alone_is_stuck_also_in_backward)
 {
 	train_pair(20);
-	band_hang(&band, 1, BAND_BACKWARD);
-	take_steps(0, 200, (struct band_step){ 0.02, 0.04, 0.10, 0, 0.01 });
+	rank_group_hang(&rank_group, 1, RANK_GROUP_BACKWARD);
+	take_steps(0, 200, (struct rank_group_step){ 0.02, 0.04, 0.10, 0, 0.01 });
 	compare_after(0.1);
 	ck_assert_int_eq(ranks.still, 1);
 	ck_assert_int_eq(ranks.list[0].state, RANK_RUNNING);
@@ -310,18 +310,18 @@ END_TEST
 START_TEST(a_stopped_process_is_named_though_all_stand_in_backward)
 {
 	train_pair(20);
-	band_hang(&band, 0, BAND_BACKWARD);
-	band_hang(&band, 1, BAND_BACKWARD);
-	band_figure(&band, 4, METRIC_PROCESS_STATE, 101, 'T');
-	band_figure(&band, 4, METRIC_PROCESS_STATE, 100, 'S');
+	rank_group_hang(&rank_group, 0, RANK_GROUP_BACKWARD);
+	rank_group_hang(&rank_group, 1, RANK_GROUP_BACKWARD);
+	rank_group_figure(&rank_group, 4, METRIC_PROCESS_STATE, 101, 'T');
+	rank_group_figure(&rank_group, 4, METRIC_PROCESS_STATE, 100, 'S');
 	compare_after(12.9);
 	ck_assert_int_eq(ranks.still, 1);
 	ck_assert_int_eq(ranks.list[0].state, RANK_WAITING);
 	ck_assert_str_eq(rank_words(&ranks, words), "rank 1 is stopped, for 12 s; rank 0 waits in backward");
-	band_figure(&band, 30, METRIC_PROCESS_STATE, 101, 'R');
-	band.ranks[0].at_s = band.ranks[1].at_s = 30;
-	take_steps(0, 1, (struct band_step){ 0.02, 0.04, 0.10, 0, 0.01 });
-	take_steps(1, 1, (struct band_step){ 0.08, 0.04, 0.04, 0, 0.01 });
+	rank_group_figure(&rank_group, 30, METRIC_PROCESS_STATE, 101, 'R');
+	rank_group.ranks[0].at_s = rank_group.ranks[1].at_s = 30;
+	take_steps(0, 1, (struct rank_group_step){ 0.02, 0.04, 0.10, 0, 0.01 });
+	take_steps(1, 1, (struct rank_group_step){ 0.08, 0.04, 0.04, 0, 0.01 });
 	compare_after(0.1);
 	ck_assert_int_eq(ranks.still, -1);
 }
@@ -330,25 +330,25 @@ END_TEST
 START_TEST(a_killed_rank_is_named_and_one_that_ended_is_not)
 {
 	train_pair(20);
-	band_hang(&band, 0, BAND_BACKWARD);
-	band_end(&band, 1, band.ranks[1].at_s + 0.5, true);
+	rank_group_hang(&rank_group, 0, RANK_GROUP_BACKWARD);
+	rank_group_end(&rank_group, 1, rank_group.ranks[1].at_s + 0.5, true);
 	compare_after(20);
 	ck_assert_int_eq(ranks.still, 1);
 	ck_assert_int_eq(ranks.list[1].state, RANK_KILLED);
-	ck_assert_int_eq(ranks.list[1].ended_ns, BASE_NS + llround(band.ranks[1].at_s * 1e9));
+	ck_assert_int_eq(ranks.list[1].ended_ns, BASE_NS + llround(rank_group.ranks[1].at_s * 1e9));
 	ck_assert_int_eq(ranks.list[0].state, RANK_WAITING);
 	ck_assert_int_eq(ranks.slowest, -1);
 	ck_assert_str_eq(rank_words(&ranks, words), "rank 1 was killed or crashed; rank 0 waits in backward");
 	teardown();
 	setup();
 	train_pair(20);
-	band_end(&band, 1, band.ranks[1].at_s, false);
+	rank_group_end(&rank_group, 1, rank_group.ranks[1].at_s, false);
 	compare_after(1);
 	ck_assert_int_eq(ranks.list[1].state, RANK_ENDED);
 	ck_assert_int_eq(ranks.still, -1);
 	ck_assert(!ranks.is_compared);
 	/* All are over: what set them apart remains. */
-	band_end(&band, 0, band.ranks[1].at_s + 1, true);
+	rank_group_end(&rank_group, 0, rank_group.ranks[1].at_s + 1, true);
 	compare_after(3);
 	ck_assert_int_eq(ranks.still, -1);
 	ck_assert_str_eq(
@@ -361,18 +361,18 @@ END_TEST
 START_TEST(memory_of_a_rank_elsewhere_is_its_own_and_not_the_trees)
 {
 	train_pair(12);
-	struct record *seen = sample_set_add(&band.set, RECORD_PROCESS_SEEN, 0, BASE_NS);
+	struct record *seen = sample_set_add(&rank_group.set, RECORD_PROCESS_SEEN, 0, BASE_NS);
 	seen->process.pid = 100;
 	seen->process.start_ticks = 1;
 	seen->process.command = "train.py";
 	seen->process.is_target = true;
-	band_figure(&band, 1, METRIC_PROCESS_RESIDENT, 100, 3e8);
-	band_figure(&band, 1, METRIC_PROCESS_RESIDENT, 101, 5e8);
+	rank_group_figure(&rank_group, 1, METRIC_PROCESS_RESIDENT, 100, 3e8);
+	rank_group_figure(&rank_group, 1, METRIC_PROCESS_RESIDENT, 101, 5e8);
 	compare_after(0);
 	ck_assert_double_eq(ranks.list[0].resident_bytes, 3e8);
 	ck_assert_double_eq(ranks.list[1].resident_bytes, 5e8);
-	ck_assert_double_eq(band.model->memory.tree_rss_bytes, 3e8);
-	ck_assert_uint_eq(band.model->process_count, 1);
+	ck_assert_double_eq(rank_group.model->memory.tree_rss_bytes, 3e8);
+	ck_assert_uint_eq(rank_group.model->process_count, 1);
 }
 END_TEST
 
@@ -391,7 +391,7 @@ START_TEST(the_slowest_and_the_one_that_stands_still_are_warned_of)
 	settings_default(&settings);
 	train_pair(30);
 	compare_after(0.1);
-	alerts_update(&alerts, band.model, &settings);
+	alerts_update(&alerts, rank_group.model, &settings);
 	const struct alert *slowest = find_alert(&alerts, "slowest_rank");
 	ck_assert_ptr_nonnull(slowest);
 	ck_assert_int_eq(slowest->severity, SEVERITY_WARNING);
@@ -403,13 +403,13 @@ START_TEST(the_slowest_and_the_one_that_stands_still_are_warned_of)
 	ck_assert_uint_ge(slowest->advice_count, 2);
 	ck_assert_ptr_null(find_alert(&alerts, "still_rank"));
 
-	band_hang(&band, 0, BAND_BACKWARD);
-	band_load(&band, 1);
+	rank_group_hang(&rank_group, 0, RANK_GROUP_BACKWARD);
+	rank_group_load(&rank_group, 1);
 	compare_after(5);
-	alerts_update(&alerts, band.model, &settings);
+	alerts_update(&alerts, rank_group.model, &settings);
 	ck_assert_ptr_null(find_alert(&alerts, "still_rank"));
 	compare_after(11);
-	alerts_update(&alerts, band.model, &settings);
+	alerts_update(&alerts, rank_group.model, &settings);
 	const struct alert *still = find_alert(&alerts, "still_rank");
 	ck_assert_ptr_nonnull(still);
 	ck_assert_int_eq(still->severity, SEVERITY_CRITICAL);
@@ -421,20 +421,23 @@ END_TEST
 
 START_TEST(words_fit_on_a_line_whatever_the_names)
 {
-	band_add(&band, 999999, 1000000, "a", 100);
-	band_add(&band, 999998, 1000000, "a", 101);
-	band_add(&band, 999997, 1000000, "a", 102);
-	band_rename(&band, BAND_DATA, "Größenänderung der Bilddaten und ihre Übertragung auf die Grafikkarte");
-	band_rename(&band, BAND_BACKWARD, "communication of what everybody has to know of the others' gradients");
+	rank_group_add(&rank_group, 999999, 1000000, "a", 100);
+	rank_group_add(&rank_group, 999998, 1000000, "a", 101);
+	rank_group_add(&rank_group, 999997, 1000000, "a", 102);
+	rank_group_rename(
+		&rank_group, RANK_GROUP_DATA, "Größenänderung der Bilddaten und ihre Übertragung auf die Grafikkarte");
+	rank_group_rename(
+		&rank_group, RANK_GROUP_BACKWARD, "communication of what everybody has to know of the others' gradients");
 	for (unsigned i = 0; i < 3; i++)
-		take_steps(
-			i, 20, i ? (struct band_step){ 80.123, 0, 120.345, 0, 0 } : (struct band_step){ 180.123, 0, 20.345, 0, 0 });
+		take_steps(i, 20,
+			i ? (struct rank_group_step){ 80.123, 0, 120.345, 0, 0 }
+			  : (struct rank_group_step){ 180.123, 0, 20.345, 0, 0 });
 	compare_after(0);
 	ck_assert_str_eq(rank_words(&ranks, words),
 		"rank 999999 is slowest: Größenänderun… 180.123 s against 80.123; the others wait 100.000 s in communication "
 		"of…");
 	for (unsigned i = 0; i < 3; i++)
-		band_hang(&band, i, i ? BAND_BACKWARD : BAND_DATA);
+		rank_group_hang(&rank_group, i, i ? RANK_GROUP_BACKWARD : RANK_GROUP_DATA);
 	compare_after(9e6);
 	ck_assert_str_eq(rank_words(&ranks, words),
 		"rank 999999 stands still in Größenänderun…, for 104 d 04 h; the others wait in communication of…");

@@ -22,15 +22,15 @@ static void setup(void)
 
 static void teardown(void) { script_close(&script); }
 
-static void tell(double at_s, enum metric metric, double value) { script_figure(&script, at_s, metric, 0, value); }
+static void emit(double at_s, enum metric metric, double value) { script_figure(&script, at_s, metric, 0, value); }
 
 /* Seconds of all CPUs. */
-static void tell_cpu(double at_s, double busy, double io_wait, double stolen, double idle)
+static void emit_cpu(double at_s, double busy, double io_wait, double stolen, double idle)
 {
-	tell(at_s, METRIC_SYSTEM_CPU_BUSY, busy * 1e9);
-	tell(at_s, METRIC_SYSTEM_CPU_IO_WAIT, io_wait * 1e9);
-	tell(at_s, METRIC_SYSTEM_CPU_STOLEN, stolen * 1e9);
-	tell(at_s, METRIC_SYSTEM_CPU_IDLE, idle * 1e9);
+	emit(at_s, METRIC_SYSTEM_CPU_BUSY, busy * 1e9);
+	emit(at_s, METRIC_SYSTEM_CPU_IO_WAIT, io_wait * 1e9);
+	emit(at_s, METRIC_SYSTEM_CPU_STOLEN, stolen * 1e9);
+	emit(at_s, METRIC_SYSTEM_CPU_IDLE, idle * 1e9);
 }
 
 static void name_device(double at_s, enum metric family, int32_t instance, const char *name)
@@ -46,7 +46,7 @@ START_TEST(nothing_is_known_before_it_was_read_twice)
 	ck_assert(isnan(machine->cpu_ratio) && isnan(machine->memory_ratio) && isnan(machine->throttled_ratio) &&
 		isnan(machine->clock_step_s));
 	ck_assert(!machine->owns_cgroup);
-	tell_cpu(1, 100, 10, 0, 200);
+	emit_cpu(1, 100, 10, 0, 200);
 	script_apply(&script, 1);
 	ck_assert(isnan(machine->cpu_ratio) && isnan(machine->io_wait_ratio));
 	ck_assert_double_eq(machine->now[METRIC_SYSTEM_CPU_BUSY], 100e9);
@@ -56,9 +56,9 @@ END_TEST
 
 START_TEST(shares_of_the_cpus_are_those_between_the_last_two_readings)
 {
-	tell_cpu(1, 100, 10, 5, 200);
+	emit_cpu(1, 100, 10, 5, 200);
 	script_apply(&script, 1);
-	tell_cpu(2, 101.2, 10.4, 5.1, 200.3);
+	emit_cpu(2, 101.2, 10.4, 5.1, 200.3);
 	script_apply(&script, 2);
 	ck_assert_double_eq_tol(machine->cpu_ratio, 0.6, NEAR);
 	ck_assert_double_eq_tol(machine->io_wait_ratio, 0.2, NEAR);
@@ -73,12 +73,12 @@ END_TEST
 
 START_TEST(a_counter_that_goes_back_gives_no_rate)
 {
-	tell_cpu(1, 100, 10, 5, 200);
+	emit_cpu(1, 100, 10, 5, 200);
 	script_apply(&script, 1);
-	tell_cpu(2, 101, 9.9, 5, 201); /* the kernel's own iowait does that */
+	emit_cpu(2, 101, 9.9, 5, 201); /* the kernel's own iowait does that */
 	script_apply(&script, 2);
 	ck_assert(isnan(machine->cpu_ratio) && isnan(machine->io_wait_ratio));
-	tell_cpu(3, 102, 9.9, 5, 202);
+	emit_cpu(3, 102, 9.9, 5, 202);
 	script_apply(&script, 3);
 	ck_assert_double_eq_tol(machine->cpu_ratio, 0.5, NEAR);
 }
@@ -87,18 +87,18 @@ END_TEST
 START_TEST(memory_swap_space_and_pressure_are_ratios_and_rates)
 {
 	for (int i = 0; i < 2; i++) {
-		tell(1 + i, METRIC_SYSTEM_MEMORY, 100);
-		tell(1 + i, METRIC_SYSTEM_MEMORY_AVAILABLE, 15);
-		tell(1 + i, METRIC_SYSTEM_SWAP, 50);
-		tell(1 + i, METRIC_SYSTEM_SWAP_FREE, 20);
-		tell(1 + i, METRIC_SYSTEM_SWAP_IN, 4096 * i);
-		tell(1 + i, METRIC_SYSTEM_SWAP_OUT, 8192 * i);
-		tell(1 + i, METRIC_SYSTEM_PRESSURE_IO, 0.25e9 * i);
-		tell(1 + i, METRIC_SYSTEM_PRESSURE_CPU, 1.5e9 * i);
-		tell(1 + i, METRIC_SYSTEM_SHM, 64);
-		tell(1 + i, METRIC_SYSTEM_SHM_USED, 16);
-		tell(1 + i, METRIC_SYSTEM_SPACE, 1000);
-		tell(1 + i, METRIC_SYSTEM_SPACE_FREE, 100);
+		emit(1 + i, METRIC_SYSTEM_MEMORY, 100);
+		emit(1 + i, METRIC_SYSTEM_MEMORY_AVAILABLE, 15);
+		emit(1 + i, METRIC_SYSTEM_SWAP, 50);
+		emit(1 + i, METRIC_SYSTEM_SWAP_FREE, 20);
+		emit(1 + i, METRIC_SYSTEM_SWAP_IN, 4096 * i);
+		emit(1 + i, METRIC_SYSTEM_SWAP_OUT, 8192 * i);
+		emit(1 + i, METRIC_SYSTEM_PRESSURE_IO, 0.25e9 * i);
+		emit(1 + i, METRIC_SYSTEM_PRESSURE_CPU, 1.5e9 * i);
+		emit(1 + i, METRIC_SYSTEM_SHM, 64);
+		emit(1 + i, METRIC_SYSTEM_SHM_USED, 16);
+		emit(1 + i, METRIC_SYSTEM_SPACE, 1000);
+		emit(1 + i, METRIC_SYSTEM_SPACE_FREE, 100);
 		script_apply(&script, 1 + i);
 	}
 	ck_assert_double_eq_tol(machine->memory_ratio, 0.85, NEAR);
@@ -117,12 +117,12 @@ END_TEST
 START_TEST(the_cgroup_is_held_against_its_limits)
 {
 	for (int i = 0; i < 2; i++) {
-		tell(1 + i, METRIC_CGROUP_CPU_LIMIT, 4);
-		tell(1 + i, METRIC_CGROUP_THROTTLED, 2e9 * i);
-		tell(1 + i, METRIC_CGROUP_CPU, 3.5e9 * i);
-		tell(1 + i, METRIC_CGROUP_MEMORY, 30);
-		tell(1 + i, METRIC_CGROUP_MEMORY_LIMIT, 40);
-		tell(1 + i, METRIC_CGROUP_MEMBERS_OUTSIDE, i ? 0 : 2);
+		emit(1 + i, METRIC_CGROUP_CPU_LIMIT, 4);
+		emit(1 + i, METRIC_CGROUP_THROTTLED, 2e9 * i);
+		emit(1 + i, METRIC_CGROUP_CPU, 3.5e9 * i);
+		emit(1 + i, METRIC_CGROUP_MEMORY, 30);
+		emit(1 + i, METRIC_CGROUP_MEMORY_LIMIT, 40);
+		emit(1 + i, METRIC_CGROUP_MEMBERS_OUTSIDE, i ? 0 : 2);
 		script_apply(&script, 1 + i);
 		ck_assert_int_eq(machine->owns_cgroup, i);
 	}
@@ -135,8 +135,8 @@ END_TEST
 START_TEST(with_less_than_a_cpu_one_thread_waits)
 {
 	for (int i = 0; i < 2; i++) {
-		tell(1 + i, METRIC_CGROUP_CPU_LIMIT, 0.5);
-		tell(1 + i, METRIC_CGROUP_THROTTLED, 0.5e9 * i);
+		emit(1 + i, METRIC_CGROUP_CPU_LIMIT, 0.5);
+		emit(1 + i, METRIC_CGROUP_THROTTLED, 0.5e9 * i);
 		script_apply(&script, 1 + i);
 	}
 	ck_assert_double_eq_tol(machine->throttled_ratio, 0.5, NEAR);
@@ -145,11 +145,11 @@ END_TEST
 
 START_TEST(a_limit_that_was_taken_away_is_forgotten)
 {
-	tell(1, METRIC_CGROUP_MEMORY, 30);
-	tell(1, METRIC_CGROUP_MEMORY_LIMIT, 40);
+	emit(1, METRIC_CGROUP_MEMORY, 30);
+	emit(1, METRIC_CGROUP_MEMORY_LIMIT, 40);
 	script_apply(&script, 1);
 	for (int at_s = 2; at_s < 40; at_s++) {
-		tell(at_s, METRIC_CGROUP_MEMORY, 30);
+		emit(at_s, METRIC_CGROUP_MEMORY, 30);
 		script_apply(&script, at_s);
 	}
 	ck_assert(isnan(machine->cgroup_memory_ratio));
@@ -158,7 +158,7 @@ START_TEST(a_limit_that_was_taken_away_is_forgotten)
 }
 END_TEST
 
-static void tell_disk(double at_s, int32_t instance, double i)
+static void emit_disk(double at_s, int32_t instance, double i)
 {
 	script_figure(&script, at_s, METRIC_DISK_READ, instance, 4096 * 100 * i);
 	script_figure(&script, at_s, METRIC_DISK_WRITTEN, instance, 8192 * i);
@@ -172,11 +172,11 @@ static void tell_disk(double at_s, int32_t instance, double i)
 START_TEST(disks_have_rates_latency_and_a_busy_share)
 {
 	name_device(1, METRIC_DISK_READ, 7, "nvme0n1");
-	tell_disk(1, 7, 1);
+	emit_disk(1, 7, 1);
 	script_apply(&script, 1);
 	ck_assert_uint_eq(machine->disk_count, 1);
 	ck_assert(isnan(machine->disks[0].busy_ratio));
-	tell_disk(3, 7, 3);
+	emit_disk(3, 7, 3);
 	script_apply(&script, 3);
 	const struct device *disk = &machine->disks[0];
 	ck_assert_str_eq(disk->name, "nvme0n1");
@@ -200,8 +200,8 @@ START_TEST(a_device_that_is_gone_fades_out_and_the_others_stay_themselves)
 	name_device(0, METRIC_DISK_READ, 1, "sdb");
 	for (int at_s = 1; at_s < 100; at_s++) {
 		if (at_s < 10)
-			tell_disk(at_s, 0, at_s);
-		tell_disk(at_s, 1, at_s);
+			emit_disk(at_s, 0, at_s);
+		emit_disk(at_s, 1, at_s);
 		script_apply(&script, at_s);
 		if (at_s == 20) {
 			ck_assert_uint_eq(machine->disk_count, 2);
@@ -218,13 +218,13 @@ END_TEST
 START_TEST(networks_have_both_directions_and_more_than_there_is_room_for_are_left_out)
 {
 	for (int i = 0; i < 2; i++) {
-		for (int32_t n = 0; n < DEVICES_MOST + 10; n++) {
+		for (int32_t n = 0; n < DEVICES_MAX + 10; n++) {
 			script_figure(&script, 1 + i, METRIC_NETWORK_RECEIVED, n, 1000.0 * i);
 			script_figure(&script, 1 + i, METRIC_NETWORK_SENT, n, 500.0 * i);
 		}
 		script_apply(&script, 1 + i);
 	}
-	ck_assert_uint_eq(machine->network_count, DEVICES_MOST);
+	ck_assert_uint_eq(machine->network_count, DEVICES_MAX);
 	ck_assert_double_eq_tol(machine->networks[5].read_bytes_per_s, 1000, NEAR);
 	ck_assert_double_eq_tol(machine->networks[5].write_bytes_per_s, 500, NEAR);
 	ck_assert(isnan(machine->networks[5].busy_ratio));
@@ -232,10 +232,10 @@ START_TEST(networks_have_both_directions_and_more_than_there_is_room_for_are_lef
 }
 END_TEST
 
-static void tell_clocks(double at_s, double offset_s, double suspended_s)
+static void emit_clocks(double at_s, double offset_s, double suspended_s)
 {
-	tell(at_s, METRIC_SYSTEM_CLOCK_OFFSET, offset_s * 1e9);
-	tell(at_s, METRIC_SYSTEM_SUSPENDED, suspended_s * 1e9);
+	emit(at_s, METRIC_SYSTEM_CLOCK_OFFSET, offset_s * 1e9);
+	emit(at_s, METRIC_SYSTEM_SUSPENDED, suspended_s * 1e9);
 	script_apply(&script, at_s);
 }
 
@@ -244,13 +244,13 @@ START_TEST(a_clock_that_is_set_steps_and_one_that_is_slewed_does_not)
 	double offset_s = 1.7e9;
 	for (int i = 1; i < 600; i++) {
 		offset_s += 0.0005; /* as fast as NTP slews */
-		tell_clocks(i, offset_s, 3);
+		emit_clocks(i, offset_s, 3);
 	}
 	ck_assert(isnan(machine->clock_step_s));
 	/* pmtop was stopped for an hour meanwhile. */
-	tell_clocks(4200, offset_s + 1.8, 3);
+	emit_clocks(4200, offset_s + 1.8, 3);
 	ck_assert(isnan(machine->clock_step_s));
-	tell_clocks(4201, offset_s + 1.8 - 0.25, 3);
+	emit_clocks(4201, offset_s + 1.8 - 0.25, 3);
 	ck_assert_double_eq_tol(machine->clock_step_s, -0.25, 1e-4);
 	ck_assert_int_eq(machine->clock_step_ns, script_ns(4201));
 	ck_assert(isnan(machine->suspend_s));
@@ -259,8 +259,8 @@ END_TEST
 
 START_TEST(a_suspend_is_no_step_though_both_offsets_jump)
 {
-	tell_clocks(1, 1.7e9, 3);
-	tell_clocks(2, 1.7e9 + 600.02, 603);
+	emit_clocks(1, 1.7e9, 3);
+	emit_clocks(2, 1.7e9 + 600.02, 603);
 	ck_assert_double_eq_tol(machine->suspend_s, 600, NEAR);
 	ck_assert_int_eq(machine->suspend_ns, script_ns(2));
 	ck_assert(isnan(machine->clock_step_s));
@@ -269,8 +269,8 @@ END_TEST
 
 START_TEST(what_stood_when_the_target_ended_stays)
 {
-	tell(1, METRIC_CGROUP_MEMORY, 30);
-	tell(1, METRIC_CGROUP_MEMORY_LIMIT, 40);
+	emit(1, METRIC_CGROUP_MEMORY, 30);
+	emit(1, METRIC_CGROUP_MEMORY_LIMIT, 40);
 	script_apply(&script, 1);
 	script_add(&script, RECORD_PROCESS_GONE, 2)->process.pid = 100;
 	script_apply(&script, 2);

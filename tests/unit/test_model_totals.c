@@ -23,7 +23,7 @@ static struct model *new_model(void)
 	return model;
 }
 
-static void tell(struct story *story, struct model *model)
+static void emit(struct story *story, struct model *model)
 {
 	struct sample_set set = SAMPLE_SET_INIT;
 	while (story_next(story, &set))
@@ -95,7 +95,7 @@ START_TEST(figures_cover_the_whole_run_whenever_pmtop_came)
 		options.attach_s = moments[i];
 		struct story *story = story_new(&options);
 		struct model *model = new_model();
-		tell(story, model);
+		emit(story, model);
 		struct run *run = &model->runs[0];
 		check_against_truth(run, story);
 		ck_assert_uint_eq(run->tracks[1].count, 30);
@@ -116,12 +116,12 @@ START_TEST(late_monitor_numbers_batches_and_epochs_as_an_early_one)
 	story_options_default(&options);
 	struct story *early_story = story_new(&options);
 	struct model *early = new_model();
-	tell(early_story, early);
+	emit(early_story, early);
 	for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
 		options.attach_s = moments[i];
 		struct story *story = story_new(&options);
 		struct model *late = new_model();
-		tell(story, late);
+		emit(story, late);
 		ck_assert_uint_eq(late->runs[0].track_count, 2);
 		for (unsigned t = 0; t < 2; t++) {
 			const struct track *track = NULL, *known = NULL;
@@ -162,7 +162,7 @@ START_TEST(history_and_events_make_one_line_without_double_steps)
 		options.attach_s = moments[i];
 		struct story *story = story_new(&options);
 		struct model *model = new_model();
-		tell(story, model);
+		emit(story, model);
 		const struct run *run = &model->runs[0];
 		uint64_t next = 0;
 		double sum_s = 0;
@@ -192,20 +192,20 @@ START_TEST(history_of_any_length_stays_within_its_bins)
 		options.attach_s = late * 15;
 		struct story *story = story_new(&options);
 		struct model *model = new_model();
-		tell(story, model);
+		emit(story, model);
 		const struct run *run = &model->runs[0];
 		uint64_t next = 0;
-		double least = INFINITY, most = 0;
+		double min = INFINITY, max = 0;
 		ck_assert_uint_le(run->bin_count, 4096);
 		for (size_t b = 0; b < run->bin_count; b++) {
 			ck_assert_uint_eq(run->bins[b].first, next);
 			next += run->bins[b].count;
-			least = fmin(least, run->bins[b].min_s);
-			most = fmax(most, run->bins[b].max_s);
+			min = fmin(min, run->bins[b].min_s);
+			max = fmax(max, run->bins[b].max_s);
 		}
 		ck_assert_uint_eq(next, 20010);
-		ck_assert_double_eq_tol(most, story_truth(story).step_max_s, 1e-9);
-		ck_assert_double_le(least, story_truth(story).step_min_s);
+		ck_assert_double_eq_tol(max, story_truth(story).step_max_s, 1e-9);
+		ck_assert_double_le(min, story_truth(story).step_min_s);
 		model_free(model);
 		story_free(story);
 	}

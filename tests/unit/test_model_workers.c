@@ -29,7 +29,7 @@ static void add_process(double at_s, int32_t pid, int32_t parent, const char *co
 }
 
 /* `fetches` of 8 items and `each_s` so far; `begin_s` of the one that runs, 0 = none. */
-static struct worker_row *tell(
+static struct worker_row *emit(
 	double at_s, unsigned place, uint32_t id, int32_t pid, uint64_t fetches, double each_s, double begin_s)
 {
 	static struct worker_span spans[2];
@@ -70,7 +70,7 @@ START_TEST(a_worker_has_what_it_did_since_it_started_and_is_no_run)
 {
 	size_t count;
 	add_process(1, 101, TRAINER, "pt_data_worker");
-	tell(3, 0, 0, 101, 10, 0.16, 0);
+	emit(3, 0, 0, 101, 10, 0.16, 0);
 	script_apply(&script, 3);
 	const struct worker_shown *shown = shown_of(0, &count);
 	ck_assert_uint_eq(count, 1);
@@ -98,7 +98,7 @@ START_TEST(nothing_fetched_yet_is_unknown_and_not_zero)
 {
 	size_t count;
 	add_process(1, 101, TRAINER, "pt_data_worker");
-	struct worker_row *row = tell(2, 0, 0, 101, 0, 0, 1.5);
+	struct worker_row *row = emit(2, 0, 0, 101, 0, 0, 1.5);
 	row->items = NAN;
 	script_apply(&script, 2);
 	const struct worker_shown *shown = shown_of(0, &count);
@@ -117,22 +117,22 @@ START_TEST(totals_outlive_workers_so_that_an_epoch_with_new_ones_goes_on)
 		double at_s = 2 + epoch;
 		for (unsigned id = 0; id < 2; id++) {
 			add_process(at_s, (int32_t)(101 + 2 * epoch + id), TRAINER, "pt_data_worker");
-			tell(at_s, id, id, (int32_t)(101 + 2 * epoch + id), 5, 0.01, 0);
-			tell(at_s + 0.5, id, id, (int32_t)(101 + 2 * epoch + id), 20, 0.01, 0);
+			emit(at_s, id, id, (int32_t)(101 + 2 * epoch + id), 5, 0.01, 0);
+			emit(at_s + 0.5, id, id, (int32_t)(101 + 2 * epoch + id), 20, 0.01, 0);
 			lose(at_s + 0.9, id, "ended");
 			script_add(&script, RECORD_PROCESS_GONE, at_s + 0.9)->process.pid = (int32_t)(101 + 2 * epoch + id);
 		}
 		script_apply(&script, at_s + 0.9);
 	}
-	const struct crew *crew = model_crew(script.model, 0);
+	const struct worker_group *worker_group = model_worker_group(script.model, 0);
 	shown_of(0, &count);
 	ck_assert_uint_eq(count, 0);
-	ck_assert_uint_eq(crew->seen, 6);
-	ck_assert_uint_eq(crew->died, 0);
-	ck_assert_uint_eq(crew->work.fetches, 120);
-	ck_assert_double_eq(crew->work.items, 960);
-	ck_assert_double_eq_tol(crew->work.fetch.mean_s, 0.01, NEAR);
-	ck_assert_uint_eq(crew->work.spans[0].count, 960);
+	ck_assert_uint_eq(worker_group->seen, 6);
+	ck_assert_uint_eq(worker_group->died, 0);
+	ck_assert_uint_eq(worker_group->work.fetches, 120);
+	ck_assert_double_eq(worker_group->work.items, 960);
+	ck_assert_double_eq_tol(worker_group->work.fetch.mean_s, 0.01, NEAR);
+	ck_assert_uint_eq(worker_group->work.spans[0].count, 960);
 }
 END_TEST
 
@@ -141,7 +141,7 @@ START_TEST(busy_is_of_the_last_seconds_and_not_of_a_whole_life)
 	size_t count;
 	add_process(1, 101, TRAINER, "pt_data_worker");
 	for (unsigned i = 1; i <= 50; i++) {
-		tell(1 + 0.2 * i, 0, 0, 101, i, 0.2, 0);
+		emit(1 + 0.2 * i, 0, 0, 101, i, 0.2, 0);
 		script_apply(&script, 1 + 0.2 * i);
 	}
 	ck_assert_double_eq_tol(shown_of(0, &count)->worker->busy_ratio, 1, NEAR);
@@ -157,7 +157,7 @@ START_TEST(a_long_fetch_counts_as_busy_while_it_runs)
 {
 	size_t count;
 	add_process(1, 101, TRAINER, "pt_data_worker");
-	tell(1.1, 0, 0, 101, 0, 0, 1.05);
+	emit(1.1, 0, 0, 101, 0, 0, 1.05);
 	for (unsigned i = 0; i < 80; i++)
 		script_apply(&script, 1.1 + 0.1 * i);
 	ck_assert_double_eq_tol(shown_of(0, &count)->worker->busy_ratio, 1, 0.001);
@@ -167,11 +167,11 @@ END_TEST
 START_TEST(one_that_died_stays_until_another_has_its_number)
 {
 	size_t count;
-	struct crew_now now;
+	struct worker_group_now now;
 	add_process(1, 101, TRAINER, "pt_data_worker");
 	add_process(1, 102, TRAINER, "pt_data_worker");
-	tell(2, 0, 0, 101, 1, 0.1, 0);
-	tell(2, 1, 1, 102, 1, 0.1, 1.9);
+	emit(2, 0, 0, 101, 1, 0.1, 0);
+	emit(2, 1, 1, 102, 1, 0.1, 1.9);
 	script_add(&script, RECORD_PROCESS_GONE, 2)->process.pid = 102;
 	lose(2, 1, "killed or crashed");
 	script_apply(&script, 2);
@@ -180,12 +180,12 @@ START_TEST(one_that_died_stays_until_another_has_its_number)
 	ck_assert_int_eq(shown[1].state, WORKER_GONE);
 	ck_assert_ptr_null(shown[1].process);
 	ck_assert_str_eq(shown[1].worker->ended, "killed or crashed");
-	model_crew_now(script.model, 0, &now);
+	model_worker_group_now(script.model, 0, &now);
 	ck_assert_uint_eq(now.count, 1);
 	ck_assert_uint_eq(now.states[WORKER_GONE], 1);
-	ck_assert_uint_eq(model_crew(script.model, 0)->died, 1);
+	ck_assert_uint_eq(model_worker_group(script.model, 0)->died, 1);
 	add_process(3, 103, TRAINER, "pt_data_worker");
-	tell(3, 1, 1, 103, 0, 0, 0);
+	emit(3, 1, 1, 103, 0, 0, 0);
 	script_apply(&script, 3);
 	shown = shown_of(0, &count);
 	ck_assert_uint_eq(count, 2);
@@ -196,7 +196,7 @@ END_TEST
 START_TEST(children_of_a_run_that_publish_nothing_are_workers_by_their_processes)
 {
 	size_t count;
-	struct crew_now now;
+	struct worker_group_now now;
 	add_process(1, 101, TRAINER, "trainer");
 	add_process(1, 102, TRAINER, "trainer");
 	script_figure(&script, 1, METRIC_PROCESS_STATE, 101, 'R');
@@ -207,8 +207,8 @@ START_TEST(children_of_a_run_that_publish_nothing_are_workers_by_their_processes
 	ck_assert_int_eq(shown[0].state, WORKER_BUSY);
 	ck_assert_int_eq(shown[1].state, WORKER_SLEEPING);
 	ck_assert_ptr_null(shown[0].worker);
-	ck_assert_ptr_null(model_crew(script.model, 0));
-	model_crew_now(script.model, 0, &now);
+	ck_assert_ptr_null(model_worker_group(script.model, 0));
+	model_worker_group_now(script.model, 0, &now);
 	ck_assert_uint_eq(now.count, 2);
 	ck_assert(isnan(now.busy_ratio));
 }
@@ -242,8 +242,8 @@ START_TEST(a_worker_belongs_to_its_nearest_ancestor_with_a_run)
 	add_process(1, 201, 200, "python3.11");
 	add_process(1, 202, 201, "pt_data_worker");
 	add_process(1, 101, TRAINER, "pt_data_worker");
-	tell(2, 0, 0, 101, 3, 0.1, 0);
-	tell(2, 1, 0, 202, 4, 0.1, 0);
+	emit(2, 0, 0, 101, 3, 0.1, 0);
+	emit(2, 1, 0, 202, 4, 0.1, 0);
 	script_apply(&script, 2);
 	ck_assert_int_eq(shown_of(0, &count)->worker->pid, 101);
 	ck_assert_uint_eq(count, 1);
@@ -251,24 +251,24 @@ START_TEST(a_worker_belongs_to_its_nearest_ancestor_with_a_run)
 	ck_assert_uint_eq(count, 1);
 	shown_of(-1, &count);
 	ck_assert_uint_eq(count, 2);
-	ck_assert_uint_eq(model_crew(script.model, 0)->work.fetches, 3);
-	ck_assert_uint_eq(model_crew(script.model, 1)->work.fetches, 4);
+	ck_assert_uint_eq(model_worker_group(script.model, 0)->work.fetches, 3);
+	ck_assert_uint_eq(model_worker_group(script.model, 1)->work.fetches, 4);
 }
 END_TEST
 
 START_TEST(the_one_that_waits_for_the_disk_the_longest_is_named)
 {
-	struct crew_now now;
+	struct worker_group_now now;
 	for (unsigned id = 0; id < 2; id++) {
 		add_process(1, (int32_t)(101 + id), TRAINER, "pt_data_worker");
 		script_figure(&script, 1, METRIC_PROCESS_STATE, (int32_t)(101 + id), 'S');
-		tell(1, id, id, (int32_t)(101 + id), 1, 0.1, 0.95);
+		emit(1, id, id, (int32_t)(101 + id), 1, 0.1, 0.95);
 	}
 	script_figure(&script, 2, METRIC_PROCESS_STATE, 102, 'D');
 	script_apply(&script, 2);
 	script_figure(&script, 3, METRIC_PROCESS_STATE, 101, 'D');
 	script_apply(&script, 4);
-	model_crew_now(script.model, 0, &now);
+	model_worker_group_now(script.model, 0, &now);
 	ck_assert_uint_eq(now.states[WORKER_DISK], 2);
 	ck_assert_uint_eq(now.on_disk->worker->id, 1);
 	ck_assert_double_eq_tol(now.on_disk_s, 2, NEAR);
@@ -279,18 +279,18 @@ START_TEST(what_makes_no_sense_is_not_believed)
 {
 	size_t count;
 	add_process(1, 101, TRAINER, "pt_data_worker");
-	tell(2, 0, 0, 101, 10, 0.1, 0);
+	emit(2, 0, 0, 101, 10, 0.1, 0);
 	script_apply(&script, 2);
-	tell(3, 0, 0, 101, 9, 0.1, 0);
+	emit(3, 0, 0, 101, 9, 0.1, 0);
 	script_apply(&script, 3);
-	tell(4, 0, 0, 101, 12, 0.01, 0);
+	emit(4, 0, 0, 101, 12, 0.01, 0);
 	script_apply(&script, 4);
-	tell(5, 0, 0, 101, 13, 0.1, 0)->histogram = NULL;
+	emit(5, 0, 0, 101, 13, 0.1, 0)->histogram = NULL;
 	lose(5, 7, "nobody");
 	lose(5, 9, NULL);
 	script_apply(&script, 5);
 	ck_assert_uint_eq(shown_of(0, &count)->worker->work.fetches, 10);
-	ck_assert_uint_eq(model_crew(script.model, 0)->work.fetches, 10);
+	ck_assert_uint_eq(model_worker_group(script.model, 0)->work.fetches, 10);
 }
 END_TEST
 
@@ -298,18 +298,18 @@ START_TEST(more_workers_than_there_is_room_for_are_left_out)
 {
 	size_t count;
 	for (unsigned i = 0; i < 250; i++)
-		tell(2, i, i, (int32_t)(1000 + i), 1, 0.1, 0);
+		emit(2, i, i, (int32_t)(1000 + i), 1, 0.1, 0);
 	script_apply(&script, 2);
 	shown_of(-1, &count);
-	ck_assert_uint_eq(count, WORKERS_MOST);
+	ck_assert_uint_eq(count, WORKERS_MAX);
 	for (unsigned i = 0; i < 250; i++)
 		lose(3, i, i % 2 ? "ended" : "killed or crashed");
 	script_apply(&script, 3);
 	for (unsigned i = 0; i < 250; i++)
-		tell(4, i, 300 + i, (int32_t)(2000 + i), 1, 0.1, 0);
+		emit(4, i, 300 + i, (int32_t)(2000 + i), 1, 0.1, 0);
 	script_apply(&script, 4);
 	shown_of(-1, &count);
-	ck_assert_uint_eq(count, WORKERS_MOST);
+	ck_assert_uint_eq(count, WORKERS_MAX);
 }
 END_TEST
 

@@ -86,7 +86,7 @@ START_TEST(the_steps_are_those_of_the_recorded_run)
 	const struct track *track = run_main(&truth.model->runs[0]);
 	ck_assert_uint_gt(track->end, 100);
 	ck_assert_int_eq(overlay_wait_ms(overlay), -1);
-	ck_assert(!overlay_look(overlay));
+	ck_assert(!overlay_read(overlay));
 	const struct earlier *shown = overlay_earlier(overlay);
 	ck_assert(!shown->is_reading);
 	ck_assert_uint_ge(shown->count, track->end - 1);
@@ -106,7 +106,7 @@ START_TEST(it_is_read_on_the_side)
 	ck_assert_int_eq(overlay_open(overlay, path, &why), STATUS_OK);
 	ck_assert_int_gt(overlay_wait_ms(overlay), 0);
 	char words[128];
-	ck_assert(overlay_look(overlay));
+	ck_assert(overlay_read(overlay));
 	earlier_words(overlay_earlier(overlay), 0, 10, 0.2, words, sizeof words);
 	ck_assert_msg(strncmp(words, "reading pmtop-overlay-", 22) == 0, "%s", words);
 	/* Taken away in the middle of it, and put there again. */

@@ -351,7 +351,7 @@ END_TEST
 
 /* -- chance: PMTOP_SERIES=2000 for the whole measurement -- */
 
-enum { SERIES_USUAL = 25, SERIES_STEPS = 2000, STEPS_A_LOOK = 50 };
+enum { SERIES_DEFAULT = 25, SERIES_STEPS = 2000, STEPS_A_READ = 50 };
 
 static double clean_step(unsigned shape, double *wavering)
 {
@@ -370,7 +370,7 @@ START_TEST(steps_without_a_pattern_have_none)
 	static const char *const shapes[] = { "noise of 5 %", "a heavy tail", "3 % outliers", "noise of 40 %",
 		"steps that waver together" };
 	const char *text = getenv("PMTOP_SERIES");
-	unsigned series = text ? (unsigned)atoi(text) : SERIES_USUAL, most = series / 1000;
+	unsigned series = text ? (unsigned)atoi(text) : SERIES_DEFAULT, max = series / 1000;
 	unsigned falsely = 0;
 	double wavering = 0;
 	for (unsigned k = 0; k < series; k++) {
@@ -379,13 +379,13 @@ START_TEST(steps_without_a_pattern_have_none)
 		chance.state = (uint64_t)k * 7919 + (uint64_t)_i * 131 + 1;
 		for (unsigned i = 0; i < SERIES_STEPS; i++) {
 			steps_add(&steps, clean_step((unsigned)_i, &wavering));
-			is_false |= i % STEPS_A_LOOK == STEPS_A_LOOK - 1 && steps_look(&steps)->count > 0;
+			is_false |= i % STEPS_A_READ == STEPS_A_READ - 1 && steps_look(&steps)->count > 0;
 		}
 		falsely += is_false;
 		close_run();
 	}
 	printf("%s: patterns in %u of %u runs of %u steps\n", shapes[_i], falsely, series, (unsigned)SERIES_STEPS);
-	ck_assert_uint_le(falsely, most);
+	ck_assert_uint_le(falsely, max);
 }
 END_TEST
 
@@ -398,7 +398,7 @@ START_TEST(planted_periods_are_found_exactly)
 		unsigned place = (unsigned)(chance_even(&chance) * periods[p]);
 		for (unsigned i = 0; i < SERIES_STEPS; i++) {
 			steps_add(&steps, clean_step(2, NULL) * (i % periods[p] == place ? 1.6 : 1));
-			if (i % STEPS_A_LOOK == STEPS_A_LOOK - 1)
+			if (i % STEPS_A_READ == STEPS_A_READ - 1)
 				steps_look(&steps);
 		}
 		ck_assert_double_eq(only_pattern()->period, periods[p]);

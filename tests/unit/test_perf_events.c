@@ -25,12 +25,12 @@ static struct perf_cpu cpu_of(const char *text)
 }
 
 /* The n-th row of FLOPs that fits. */
-static const struct perf_usual *flops_of(const struct perf_cpu *cpu, unsigned n)
+static const struct perf_default *flops_of(const struct perf_cpu *cpu, unsigned n)
 {
 	size_t count;
-	const struct perf_usual *events = perf_usual_events(&count);
+	const struct perf_default *events = perf_default_events(&count);
 	for (size_t i = 0; i < count; i++)
-		if (events[i].role == PERF_ROLE_FLOPS && perf_usual_fits(&events[i], cpu) && n-- == 0)
+		if (events[i].role == PERF_ROLE_FLOPS && perf_default_fits(&events[i], cpu) && n-- == 0)
 			return &events[i];
 	return NULL;
 }
@@ -65,7 +65,7 @@ START_TEST(flops_have_the_weights_of_their_formula)
 	struct perf_cpu intel = cpu_of(INTEL("143")), zen4 = cpu_of(AMD("25", "17")), zen5 = cpu_of(AMD("26", "2")),
 					v1 = cpu_of(ARM("0x41", "0xd40")), v2 = cpu_of(ARM("0x41", "0xd4f")),
 					n1 = cpu_of(ARM("0x41", "0xd0c")), a64fx = cpu_of(ARM("0x46", "0x001"));
-	const struct perf_usual *flops = flops_of(&intel, 0);
+	const struct perf_default *flops = flops_of(&intel, 0);
 	static const double weights[] = { 1, 2, 4, 8, 16 };
 	ck_assert_uint_eq(flops->part_count, 5);
 	for (size_t i = 0; i < 5; i++)
@@ -121,14 +121,14 @@ static uint64_t encoded(const char *pmu, const char *name)
 }
 
 /* Of each part the first of its names that is known. */
-static void assert_parts(const char *pmu, const struct perf_usual *usual, const uint64_t *configs)
+static void assert_parts(const char *pmu, const struct perf_default *baseline, const uint64_t *configs)
 {
-	for (unsigned i = 0; i < usual->part_count; i++) {
+	for (unsigned i = 0; i < baseline->part_count; i++) {
 		uint64_t config = 0;
-		for (size_t k = 0; k < PERF_PART_NAMES && usual->parts[i].names[k] && !config; k++)
-			config = encoded(pmu, usual->parts[i].names[k]);
+		for (size_t k = 0; k < PERF_PART_NAMES && baseline->parts[i].names[k] && !config; k++)
+			config = encoded(pmu, baseline->parts[i].names[k]);
 		ck_assert_msg(
-			config == configs[i], "%s part %u of %s is %#llx", pmu, i, usual->name, (unsigned long long)config);
+			config == configs[i], "%s part %u of %s is %#llx", pmu, i, baseline->name, (unsigned long long)config);
 	}
 }
 
@@ -165,7 +165,7 @@ END_TEST
 START_TEST(neoverse_has_the_architectures_codes)
 {
 	struct perf_cpu cpu = cpu_of(ARM("0x41", "0xd40"));
-	const struct perf_usual *flops = flops_of(&cpu, 0);
+	const struct perf_default *flops = flops_of(&cpu, 0);
 	ck_assert_uint_eq(flops->parts[0].code.config, 0x80c0);
 	ck_assert_uint_eq(flops->parts[1].code.config, 0x80c1);
 	ck_assert_uint_eq(flops->parts[0].code.type, PERF_TYPE_RAW);

@@ -351,7 +351,7 @@ END_TEST
 
 START_TEST(a_group_that_is_full_is_followed_by_another)
 {
-	perf.group_most = 2;
+	perf.group_max = 2;
 	begin_counting();
 	fake_perf_run(&perf, TARGET, 0.1);
 	read_at(10.3);
@@ -383,7 +383,7 @@ START_TEST(counters_that_go_back_add_nothing)
 	fake_perf_run(&perf, TARGET, 0.1);
 	read_at(10.3);
 	double before = value_of(TARGET, PERF_ROLE_CYCLES);
-	for (int i = 0; i < FAKE_PERF_MOST; i++) {
+	for (int i = 0; i < FAKE_PERF_MAX; i++) {
 		perf.counters[i].enabled_ns = perf.counters[i].running_ns = 0;
 		perf.counters[i].value = 0;
 	}
@@ -516,12 +516,12 @@ START_TEST(threads_without_a_descriptor_are_left_out_and_said)
 	perf_reader_free(reader);
 	ck_assert_uint_eq(perf.open, 0);
 	reader = perf_reader_new(&target, &perf.opener);
-	perf.open_most = each * 4 + 2;
+	perf.open_max = each * 4 + 2;
 	begin_counting();
 	ck_assert_uint_eq(perf.open, each * 4);
 	assert_says(missing("counters of some threads"), "6 threads are not counted (no file descriptor left)");
 	assert_says(remedy("counters of some threads"), "ulimit -Hn");
-	perf.open_most = FAKE_PERF_MOST;
+	perf.open_max = FAKE_PERF_MAX;
 	read_at(11);
 	ck_assert_uint_eq(perf.open, each * 10);
 	ck_assert_ptr_null(missing("counters of some threads"));
@@ -576,11 +576,11 @@ END_TEST
 START_TEST(all_that_stands_can_be_told_again)
 {
 	begin_counting();
-	size_t told = set_count(&set, RECORD_PERF_EVENT);
+	size_t emitted = set_count(&set, RECORD_PERF_EVENT);
 	sample_set_clear(&set);
-	perf_reader_tell_all(reader, 1, &set);
-	ck_assert_uint_eq(set_count(&set, RECORD_PERF_EVENT), told);
-	ck_assert_uint_eq(set.count, told);
+	perf_reader_emit_all(reader, 1, &set);
+	ck_assert_uint_eq(set_count(&set, RECORD_PERF_EVENT), emitted);
+	ck_assert_uint_eq(set.count, emitted);
 }
 END_TEST
 
@@ -619,7 +619,7 @@ START_TEST(memory_traffic_is_told_by_socket)
 	begin_counting();
 	ck_assert_int_ge(event_numbers[PERF_ROLE_MEMORY_BYTES], 0);
 	unsigned meters = 0, whole = 0;
-	for (int i = 0; i < FAKE_PERF_MOST; i++) {
+	for (int i = 0; i < FAKE_PERF_MAX; i++) {
 		meters += perf.counters[i].is_open && perf.counters[i].code.type == 18;
 		whole += perf.counters[i].is_open && perf.counters[i].code.config == (0x04 | 0x03 << 8 | UINT64_C(3) << 32) &&
 			perf.counters[i].cpu >= 0;
@@ -647,7 +647,7 @@ START_TEST(amds_memory_controllers_have_no_names_but_codes)
 	}
 	begin_counting();
 	unsigned reads = 0, writes = 0;
-	for (int i = 0; i < FAKE_PERF_MOST; i++) {
+	for (int i = 0; i < FAKE_PERF_MAX; i++) {
 		reads += perf.counters[i].is_open && perf.counters[i].code.type == 30 && perf.counters[i].code.config == 0x10a;
 		writes += perf.counters[i].is_open && perf.counters[i].code.type == 30 && perf.counters[i].code.config == 0x20a;
 	}

@@ -188,13 +188,13 @@ START_TEST(axis_labels_are_round_and_carry_the_unit_once)
 }
 END_TEST
 
-static void expect_top_label(enum plot_unit unit, double least, double most, bool from_zero, const char *label)
+static void expect_top_label(enum plot_unit unit, double min, double max, bool from_zero, const char *label)
 {
 	struct canvas canvas = picture_canvas(20, 2, CHARSET_BRAILLE);
 	struct scale scale = { 0 };
 	char seen[16] = "";
 	size_t length = 0;
-	scale_update(&scale, least, most, from_zero);
+	scale_update(&scale, min, max, from_zero);
 	plot_axis(&canvas, (struct rect){ 0, 0, 20, 2 }, &scale, unit);
 	for (int x = 0; x < 10 && canvas.cells[x].code != 0x2524; x++)
 		if (canvas.cells[x].code != ' ' || length > 0)
@@ -223,12 +223,12 @@ START_TEST(a_scale_grows_at_once)
 {
 	struct scale scale = { 0 };
 	scale_update(&scale, 0, 0.3, true);
-	ck_assert_double_eq_tol(scale.most, 0.3, 1e-9);
+	ck_assert_double_eq_tol(scale.max, 0.3, 1e-9);
 	scale_update(&scale, 0, 0.301, true);
-	ck_assert_double_gt(scale.most, 0.301);
+	ck_assert_double_gt(scale.max, 0.301);
 	scale_update(&scale, 0, 7, true);
-	ck_assert_double_eq_tol(scale.most, 8, 1e-9);
-	ck_assert_double_eq_tol(scale.least, 0, 1e-9);
+	ck_assert_double_eq_tol(scale.max, 8, 1e-9);
+	ck_assert_double_eq_tol(scale.min, 0, 1e-9);
 }
 END_TEST
 
@@ -238,13 +238,13 @@ START_TEST(a_scale_shrinks_only_after_forty_calm_updates)
 	scale_update(&scale, 0, 7, true);
 	for (int i = 0; i < 39; i++)
 		scale_update(&scale, 0, 1, true);
-	ck_assert_double_eq_tol(scale.most, 8, 1e-9);
+	ck_assert_double_eq_tol(scale.max, 8, 1e-9);
 	scale_update(&scale, 0, 5, true);
 	for (int i = 0; i < 39; i++)
 		scale_update(&scale, 0, 1, true);
-	ck_assert_double_eq_tol(scale.most, 8, 1e-9);
+	ck_assert_double_eq_tol(scale.max, 8, 1e-9);
 	scale_update(&scale, 0, 1, true);
-	ck_assert_double_eq_tol(scale.most, 1, 1e-9);
+	ck_assert_double_eq_tol(scale.max, 1, 1e-9);
 }
 END_TEST
 
@@ -253,10 +253,10 @@ START_TEST(a_scale_ignores_what_is_not_known)
 	struct scale scale = { 0 };
 	scale_update(&scale, NAN, NAN, true);
 	scale_update(&scale, 0, INFINITY, true);
-	ck_assert_double_eq(scale.most, 0);
+	ck_assert_double_eq(scale.max, 0);
 	scale_update(&scale, 5, 5, false);
-	ck_assert_double_lt(scale.least, 5.01);
-	ck_assert_double_gt(scale.most, 5);
+	ck_assert_double_lt(scale.min, 5.01);
+	ck_assert_double_gt(scale.max, 5);
 	struct canvas canvas = room(CHARSET_BRAILLE);
 	struct scale none = { 0 };
 	struct plot_point point = { 1, 1, ROLE_PLOT, true };
@@ -276,9 +276,9 @@ START_TEST(scales_hold_whatever_comes)
 			if (values[k] < values[i])
 				continue;
 			scale_update(&scale, values[i], values[k], false);
-			ck_assert(scale.most > scale.least);
-			double slack = (scale.most - scale.least) * 1e-6;
-			ck_assert(scale.least - slack <= values[i] && scale.most + slack >= values[k]);
+			ck_assert(scale.max > scale.min);
+			double slack = (scale.max - scale.min) * 1e-6;
+			ck_assert(scale.min - slack <= values[i] && scale.max + slack >= values[k]);
 			struct canvas canvas = picture_canvas(40, 5, CHARSET_BRAILLE);
 			for (int unit = PLOT_SECONDS; unit <= PLOT_COUNT; unit++)
 				plot_axis(&canvas, (struct rect){ 0, 0, 40, 5 }, &scale, (enum plot_unit)unit);

@@ -110,19 +110,19 @@ static void read_source(int64_t now_ns)
 	process_source.read(state, now_ns, &set);
 }
 
-static const struct record *told(void) { return set_record(&set, RECORD_PROCESS_PLACE, 0); }
+static const struct record *emitted(void) { return set_record(&set, RECORD_PROCESS_PLACE, 0); }
 
 START_TEST(a_member_is_told_where_it_runs_once)
 {
 	fake_proc_write(&proc, 100, "environ", "LOCAL_RANK=1\0CUDA_VISIBLE_DEVICES=2\x1b[2J\0", 40);
 	open_source(100, proc.root);
 	read_source(1);
-	ck_assert_ptr_nonnull(told());
-	ck_assert_int_eq(told()->place.pid, 100);
-	ck_assert_int_eq(told()->place.local_rank, 1);
-	ck_assert_str_eq(told()->place.visible_devices, "2^[[2J");
+	ck_assert_ptr_nonnull(emitted());
+	ck_assert_int_eq(emitted()->place.pid, 100);
+	ck_assert_int_eq(emitted()->place.local_rank, 1);
+	ck_assert_str_eq(emitted()->place.visible_devices, "2^[[2J");
 	read_source(2);
-	ck_assert_ptr_null(told());
+	ck_assert_ptr_null(emitted());
 }
 END_TEST
 
@@ -131,7 +131,7 @@ START_TEST(one_that_was_told_nothing_is_not_spoken_of)
 	fake_proc_write(&proc, 100, "environ", "HOME=/\0", 7);
 	open_source(100, proc.root);
 	read_source(1);
-	ck_assert_ptr_null(told());
+	ck_assert_ptr_null(emitted());
 }
 END_TEST
 
@@ -144,11 +144,11 @@ static void become_another(void *argument, int in, int out)
 	execve("/bin/sleep", words, names);
 }
 
-static bool is_told_anew(void *argument)
+static bool is_emitted_anew(void *argument)
 {
 	(void)argument;
 	read_source(5);
-	return told() != NULL;
+	return emitted() != NULL;
 }
 
 START_TEST(after_an_exec_it_is_looked_at_anew)
@@ -160,9 +160,9 @@ START_TEST(after_an_exec_it_is_looked_at_anew)
 	open_source(child.pid, "/proc");
 	read_source(1);
 	child_release(&child);
-	ck_assert(wait_until(is_told_anew, NULL, 10));
-	ck_assert_int_eq(told()->place.local_rank, -1);
-	ck_assert_str_eq(told()->place.visible_devices, "0");
+	ck_assert(wait_until(is_emitted_anew, NULL, 10));
+	ck_assert_int_eq(emitted()->place.local_rank, -1);
+	ck_assert_str_eq(emitted()->place.visible_devices, "0");
 	child_kill(&child);
 }
 END_TEST
@@ -188,7 +188,7 @@ START_TEST(the_ledger_keeps_places_and_counted_events)
 	note(ledger,
 		(struct record){ .kind = RECORD_PERF_EVENT, .perf_event = { .event = 3, .role = 2, .name = "instructions" } });
 	note(ledger, (struct record){ .kind = RECORD_PROCESS_SEEN, .process = { .pid = 7, .command = "b" } });
-	ledger_tell(ledger, 9, &set);
+	ledger_emit(ledger, 9, &set);
 	ck_assert_uint_eq(set.count, 4);
 	/* The process before its place, whatever was told of it later. */
 	ck_assert_int_eq(set.records[0].kind, RECORD_PROCESS_SEEN);
@@ -199,7 +199,7 @@ START_TEST(the_ledger_keeps_places_and_counted_events)
 	ck_assert_str_eq(set.records[3].perf_event.name, "instructions");
 	note(ledger, (struct record){ .kind = RECORD_PROCESS_GONE, .process = { .pid = 7 } });
 	sample_set_clear(&set);
-	ledger_tell(ledger, 9, &set);
+	ledger_emit(ledger, 9, &set);
 	ck_assert_uint_eq(set.count, 2);
 	ledger_free(ledger);
 	sample_set_release(&set);

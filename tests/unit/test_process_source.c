@@ -218,7 +218,7 @@ START_TEST(descriptors_are_counted_every_five_seconds)
 }
 END_TEST
 
-static const char *told_wait(int pid)
+static const char *emitted_wait(int pid)
 {
 	const char *text = NULL;
 	for (size_t i = 0; i < set.count; i++)
@@ -236,28 +236,28 @@ START_TEST(where_a_process_waits_is_told_when_it_changes)
 	put_stat(101, 'R', 10, 0);
 	open_source(100, proc.root);
 	read_source(0);
-	ck_assert_str_eq(told_wait(100), "do_poll");
-	ck_assert_ptr_null(told_wait(101));
+	ck_assert_str_eq(emitted_wait(100), "do_poll");
+	ck_assert_ptr_null(emitted_wait(101));
 	read_source(NS_PER_S);
-	ck_assert_ptr_null(told_wait(100));
+	ck_assert_ptr_null(emitted_wait(100));
 	/* In D it is told at once, and that it is over, too. */
 	put_stat(101, 'D', 10, 0);
 	read_source(NS_PER_S + NS_PER_S / 10);
-	ck_assert_str_eq(told_wait(101), "folio_wait_bit_common");
+	ck_assert_str_eq(emitted_wait(101), "folio_wait_bit_common");
 	put_stat(101, 'R', 10, 0);
 	read_source(NS_PER_S + NS_PER_S / 5);
-	ck_assert_str_eq(told_wait(101), "");
+	ck_assert_str_eq(emitted_wait(101), "");
 	/* Asleep and never run since: at the next turn of the others. */
 	fake_proc_puts(&proc, 101, "wchan", "pipe_read");
 	put_stat(101, 'S', 11, 0);
 	read_source(2 * NS_PER_S);
-	ck_assert_ptr_null(told_wait(101));
+	ck_assert_ptr_null(emitted_wait(101));
 	read_source(3 * NS_PER_S);
-	ck_assert_str_eq(told_wait(101), "pipe_read");
+	ck_assert_str_eq(emitted_wait(101), "pipe_read");
 	/* "0": the kernel does not say. */
 	fake_proc_puts(&proc, 100, "wchan", "0");
 	read_source(4 * NS_PER_S);
-	ck_assert_str_eq(told_wait(100), "");
+	ck_assert_str_eq(emitted_wait(100), "");
 }
 END_TEST
 

@@ -101,7 +101,7 @@ static void ck_refused(const uint64_t words[PY_DEBUG_WORDS], enum status expecte
 {
 	struct py_layout layout = { .minor = 99 };
 	struct reason why = { "", "" };
-	ck_assert_int_eq(py_layout_told(words, &layout, &why), expected);
+	ck_assert_int_eq(py_layout_emitted(words, &layout, &why), expected);
 	ck_assert_msg(strstr(why.text, what) != NULL, "%s", why.text);
 	ck_assert_uint_eq(layout.minor, 99);
 }

@@ -20,7 +20,7 @@ static struct {
 static struct py_walk walk;
 
 /* As a plain CPython of 3.10 has them. */
-static bool look(enum py_care care)
+static bool sample(enum py_care care)
 {
 	struct py_process process = { .pid = getpid(), .process_fd = -1 };
 	process.place.layout = (struct py_layout){ .minor = 10,
@@ -49,7 +49,7 @@ static void setup(void)
 
 START_TEST(a_stack_is_walked_to_its_end)
 {
-	ck_assert(look(_i ? PY_QUICK : PY_CAREFUL));
+	ck_assert(sample(_i ? PY_QUICK : PY_CAREFUL));
 	ck_assert_uint_eq(walk.count, FRAMES);
 	ck_assert_uint_eq(walk.frames[FRAMES - 1].code, 4096 + FRAMES - 1);
 	ck_assert(!walk.is_cut);
@@ -60,9 +60,9 @@ END_TEST
 START_TEST(a_circle_is_no_stack)
 {
 	frames[FRAMES - 1].previous = (uintptr_t)&frames[_i];
-	ck_assert(!look(PY_CAREFUL));
+	ck_assert(!sample(PY_CAREFUL));
 	ck_assert_uint_eq(walk.count, 0);
-	ck_assert(!look(PY_QUICK));
+	ck_assert(!sample(PY_QUICK));
 	ck_assert_uint_eq(walk.count, 0);
 }
 END_TEST

@@ -193,7 +193,7 @@ START_TEST(a_stalled_disk_costs_sets_that_are_counted_and_no_time)
 	atomic_store(&is_stalled, 1);
 	for (uint64_t i = 0; i < 500; i++)
 		add(recorder, i, 10);
-	recorder_look(recorder, &state);
+	recorder_read(recorder, &state);
 	ck_assert_uint_gt(state.dropped, 100);
 	while (!atomic_load(&has_stalled))
 		usleep(1000);
@@ -202,7 +202,7 @@ START_TEST(a_stalled_disk_costs_sets_that_are_counted_and_no_time)
 	for (; dropped == state.dropped && added < 100000; added++) {
 		add(recorder, added, 10);
 		usleep(100);
-		recorder_look(recorder, &state);
+		recorder_read(recorder, &state);
 		if (state.dropped > dropped) {
 			dropped = state.dropped;
 			continue;
@@ -274,7 +274,7 @@ START_TEST(the_size_asked_for_bounds_all_files_together)
 {
 	struct recorder_state state;
 	char name[160];
-	options.most_bytes = 50000;
+	options.max_bytes = 50000;
 	options.file_bytes = 15000;
 	struct recorder *recorder = open_recorder();
 	for (uint64_t i = 0; i < 5000; i++)
@@ -297,7 +297,7 @@ END_TEST
 START_TEST(a_size_that_holds_nothing_says_so)
 {
 	struct recorder_state state;
-	options.most_bytes = 100;
+	options.max_bytes = 100;
 	struct recorder *recorder = open_recorder();
 	add(recorder, 0, 10);
 	recorder_close(recorder, &state);
@@ -389,7 +389,7 @@ START_TEST(a_reader_that_stalls_costs_sets_that_are_counted)
 	ck_assert_int_eq(recorder_open_fd(ends[1], &header, &options, &recorder, &why), STATUS_OK);
 	for (uint64_t i = 0; i < 3000; i++)
 		add(recorder, i, 10);
-	recorder_look(recorder, &state);
+	recorder_read(recorder, &state);
 	ck_assert_uint_gt(state.dropped, 100);
 	ck_assert(!recorder_wait(recorder, 0));
 	recorder_finish(recorder);
@@ -423,7 +423,7 @@ START_TEST(a_reader_that_is_gone_ends_it)
 	for (uint64_t i = 0; i < 10000 && !state.stopped_ns; i++) {
 		add(recorder, i, 10);
 		usleep(1000);
-		recorder_look(recorder, &state);
+		recorder_read(recorder, &state);
 	}
 	ck_assert_int_eq(state.error, EPIPE);
 	recorder_close(recorder, NULL);

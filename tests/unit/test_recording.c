@@ -13,13 +13,13 @@
 
 /* -- a run whose snapshots and readings have the size that a test asks for -- */
 
-static unsigned told_records, read_records;
+static unsigned emitted_records, read_records;
 
 static enum status open_nothing(struct target *target, void **state, struct reason *why_not)
 {
 	(void)target;
 	(void)why_not;
-	*state = &told_records;
+	*state = &emitted_records;
 	return STATUS_OK;
 }
 
@@ -36,17 +36,17 @@ static enum status read_some(void *state, int64_t now_ns, struct sample_set *out
 	return STATUS_OK;
 }
 
-static enum status tell_some(void *state, int64_t now_ns, struct sample_set *out)
+static enum status emit_some(void *state, int64_t now_ns, struct sample_set *out)
 {
 	(void)state;
-	add_figures(out, now_ns, told_records);
+	add_figures(out, now_ns, emitted_records);
 	return STATUS_OK;
 }
 
 static void close_nothing(void *state) { (void)state; }
 
 static const struct source source = {
-	.name = "some", .open = open_nothing, .read = read_some, .tell_all = tell_some, .close = close_nothing
+	.name = "some", .open = open_nothing, .read = read_some, .emit_all = emit_some, .close = close_nothing
 };
 
 /* -- */
@@ -69,7 +69,7 @@ static void teardown(void)
 
 struct account {
 	unsigned dictionaries;
-	uint64_t dictionary_bytes, all_bytes, most_apart_ns;
+	uint64_t dictionary_bytes, all_bytes, max_apart_ns;
 };
 
 /* A collector's sets, each put half a second after the one before; a snapshot is given as soon as it is asked for, as
@@ -87,23 +87,23 @@ static struct account record_sets(unsigned sets, unsigned records, unsigned snap
 	ck_assert_int_eq(recording_begin(&recording, path, &subject, &options, &why), STATUS_OK);
 	struct account account = { 0 };
 	struct sample_set set = SAMPLE_SET_INIT;
-	int64_t told_ns = 0;
+	int64_t emitted_ns = 0;
 	for (unsigned i = 0; i < sets; i++) {
 		bool was_asked = recording.is_asked;
 		for (int turn = i > 0 && was_asked ? 0 : 1; turn < 2; turn++) {
-			bool tells_all = i == 0 || turn == 0;
+			bool emits_all = i == 0 || turn == 0;
 			sample_set_clear(&set);
 			set.time_ns = NS_PER_S + (int64_t)i * NS_PER_S / 2;
-			add_figures(&set, set.time_ns, tells_all ? snapshot_records : records);
-			recording_note(&recording, collector, &set, tells_all);
-			if (!tells_all || i == 0)
+			add_figures(&set, set.time_ns, emits_all ? snapshot_records : records);
+			recording_note(&recording, collector, &set, emits_all);
+			if (!emits_all || i == 0)
 				continue;
 			account.dictionaries++;
-			account.dictionary_bytes += recording.told_bytes;
-			account.most_apart_ns = told_ns && (uint64_t)(set.time_ns - told_ns) > account.most_apart_ns
-				? (uint64_t)(set.time_ns - told_ns)
-				: account.most_apart_ns;
-			told_ns = set.time_ns;
+			account.dictionary_bytes += recording.emitted_bytes;
+			account.max_apart_ns = emitted_ns && (uint64_t)(set.time_ns - emitted_ns) > account.max_apart_ns
+				? (uint64_t)(set.time_ns - emitted_ns)
+				: account.max_apart_ns;
+			emitted_ns = set.time_ns;
 		}
 	}
 	recording_end(&recording);
@@ -127,7 +127,7 @@ START_TEST(dictionaries_stay_a_fifth_where_little_is_written)
 	struct account account = record_sets(600, 20, 500);
 	ck_assert_uint_ge(account.dictionaries, 5);
 	ck_assert_uint_lt(account.dictionary_bytes * 4, account.all_bytes);
-	ck_assert_uint_le(account.most_apart_ns, (uint64_t)(61 * NS_PER_S));
+	ck_assert_uint_le(account.max_apart_ns, (uint64_t)(61 * NS_PER_S));
 }
 END_TEST
 
@@ -135,7 +135,7 @@ START_TEST(dictionaries_come_each_minute_at_least)
 {
 	struct account account = record_sets(600, 1, 2000);
 	ck_assert_uint_ge(account.dictionaries, 4);
-	ck_assert_uint_le(account.most_apart_ns, (uint64_t)(61 * NS_PER_S));
+	ck_assert_uint_le(account.max_apart_ns, (uint64_t)(61 * NS_PER_S));
 }
 END_TEST
 
@@ -155,8 +155,8 @@ START_TEST(late_history_is_coarser_and_tells_the_same_sums)
 	ck_assert_uint_eq(late.count, all.count);
 	const struct record *history = &late.records[0];
 	ck_assert_uint_eq(history->run, 3);
-	ck_assert_uint_ge(history->history.count, LATE_BINS_LEAST);
-	ck_assert_uint_le(history->history.count, 2 * LATE_BINS_LEAST + 1);
+	ck_assert_uint_ge(history->history.count, LATE_BINS_MIN);
+	ck_assert_uint_le(history->history.count, 2 * LATE_BINS_MIN + 1);
 	uint64_t count = 0;
 	double sum_s = 0, least_s = INFINITY, most_s = 0;
 	for (size_t i = 0; i < history->history.count; i++) {

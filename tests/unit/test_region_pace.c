@@ -35,7 +35,7 @@ static size_t look(int64_t after_ns, int64_t *next_after_ns)
 	static int64_t at_ns;
 	at_ns = (at_ns ? at_ns : clock_monotonic_ns()) + after_ns;
 	sample_set_clear(&set);
-	*next_after_ns = region_source.look(state, at_ns, &set) - at_ns;
+	*next_after_ns = region_source.sample(state, at_ns, &set) - at_ns;
 	run_account_apply(&account, &set);
 	ck_assert_msg(!account.wrong[0], "%s", account.wrong);
 	return set.count;

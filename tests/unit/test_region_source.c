@@ -165,8 +165,8 @@ START_TEST(run_is_told_whole_from_its_start)
 	ck_assert_uint_eq(account.state.batches_in_epoch, 10);
 	ck_assert_double_eq(account.state.loss, 0.1);
 	ck_assert_uint_eq(account.batch_ends, 10);
-	ck_assert_uint_eq(account.histories_told, 1);
-	ck_assert_uint_eq(account.epochs_told, 1);
+	ck_assert_uint_eq(account.histories_emitted, 1);
+	ck_assert_uint_eq(account.epochs_emitted, 1);
 	ck_counts(10);
 	for (int i = 1; i <= 4; i++) {
 		go_on(&child);
@@ -175,7 +175,7 @@ START_TEST(run_is_told_whole_from_its_start)
 		ck_assert_uint_eq(account.batch_ends, 10 + (uint64_t)i * 25);
 	}
 	ck_assert_uint_eq(account.lost + account.before, 0);
-	ck_assert_uint_eq(account.histories_told, 1);
+	ck_assert_uint_eq(account.histories_emitted, 1);
 	/* Nothing new: nothing told. */
 	read_source();
 	ck_assert_uint_eq(set.count, 0);
@@ -271,7 +271,7 @@ START_TEST(lapped_reader_counts_what_it_lost_and_keeps_exact_totals)
 		ck_counts(20 + i * 20000);
 		ck_assert_uint_gt(account.lost, lost);
 		ck_assert_uint_eq(account.events + account.lost, account.next_sequence[0]);
-		ck_assert_uint_eq(account.histories_told, 1 + (unsigned)i);
+		ck_assert_uint_eq(account.histories_emitted, 1 + (unsigned)i);
 	}
 	/* What follows without a loss is added to the totals of then. */
 	ck_assert_uint_eq(account.before, 0);
@@ -280,7 +280,7 @@ START_TEST(lapped_reader_counts_what_it_lost_and_keeps_exact_totals)
 }
 END_TEST
 
-enum { BEHIND_MOST = 50 };
+enum { BEHIND_MAX = 50 };
 
 static void fast_body(void *argument, int in, int out)
 {
@@ -311,7 +311,7 @@ START_TEST(counts_are_exact_under_a_writer_at_full_speed)
 		uint64_t before = *published;
 		read_source();
 		behind = run_account_count(&account, TOTAL_BATCH, NULL) + 1 < before ? behind + 1 : 0;
-		ck_assert_int_lt(behind, BEHIND_MOST);
+		ck_assert_int_lt(behind, BEHIND_MAX);
 	}
 	child_release(&child);
 	child_await(&child);

@@ -104,7 +104,7 @@ static void go_on(void)
 	child_await(&worker);
 }
 
-static const struct worker_row *told(void)
+static const struct worker_row *emitted(void)
 {
 	const struct record *record = set_record(&set, RECORD_WORKER, 0);
 	ck_assert_ptr_nonnull(record);
@@ -116,7 +116,7 @@ START_TEST(a_worker_is_told_as_a_row_and_never_as_a_run)
 {
 	go_on();
 	read_later(0);
-	const struct worker_row *row = told();
+	const struct worker_row *row = emitted();
 	ck_assert_int_eq(row->pid, worker.pid);
 	ck_assert_uint_eq(row->id, 3);
 	ck_assert_uint_eq(row->count, 4);
@@ -125,7 +125,7 @@ START_TEST(a_worker_is_told_as_a_row_and_never_as_a_run)
 	ck_assert_int_eq(row->fetch_begin_ns, 0);
 	go_on();
 	read_later(1);
-	row = told();
+	row = emitted();
 	ck_assert_uint_eq(row->fetches, 300);
 	ck_assert_uint_eq(row->failed, 1);
 	ck_assert_double_eq(row->items, 2400);
@@ -145,7 +145,7 @@ START_TEST(what_has_not_said_yet_what_it_is_is_looked_at_again)
 	ck_assert_uint_eq(set_count(&set, RECORD_WORKER), 0);
 	go_on();
 	read_later(0.1);
-	ck_assert_uint_eq(told()->id, 3);
+	ck_assert_uint_eq(emitted()->id, 3);
 }
 END_TEST
 
@@ -153,7 +153,7 @@ START_TEST(nothing_is_told_while_nothing_happens)
 {
 	go_on();
 	read_later(0);
-	told();
+	emitted();
 	for (unsigned i = 0; i < 5; i++) {
 		read_later(1);
 		ck_assert_uint_eq(set_count(&set, RECORD_WORKER), 0);
@@ -168,7 +168,7 @@ START_TEST(one_that_closes_is_told_to_its_last_fetch)
 	go_on();
 	go_on();
 	read_later(0.2);
-	ck_assert_uint_eq(told()->fetches, 301);
+	ck_assert_uint_eq(emitted()->fetches, 301);
 	ck_assert_str_eq(set_record(&set, RECORD_WORKER_GONE, 0)->text, "ended");
 	read_later(1);
 	ck_assert_uint_eq(set_count(&set, RECORD_WORKER) + set_count(&set, RECORD_WORKER_GONE), 0);
@@ -183,7 +183,7 @@ START_TEST(one_that_is_killed_is_told_to_its_last_fetch)
 	child_kill(&worker);
 	worker.pid = 0;
 	read_later(0.01);
-	ck_assert_uint_eq(told()->fetches, 300);
+	ck_assert_uint_eq(emitted()->fetches, 300);
 	ck_assert_str_eq(set_record(&set, RECORD_WORKER_GONE, 0)->text, "killed or crashed");
 }
 END_TEST

@@ -10,7 +10,7 @@
 
 #include "src/rules/rule.h"
 #include "tests/support/suite.h"
-#include "tests/support/thin.h"
+#include "tests/support/stride.h"
 
 static struct rule_book *book;
 static struct reason reason;
@@ -374,7 +374,7 @@ START_TEST(damaged_rules_are_refused_with_a_line_and_never_crash)
 	char text[16384], damaged[16384];
 	size_t length = fread(text, 1, sizeof text, file), refused = 0;
 	fclose(file);
-	for (size_t at = 0; at < length; at += 3 * THIN) {
+	for (size_t at = 0; at < length; at += 3 * STRIDE) {
 		memcpy(damaged, text, length);
 		damaged[at] ^= (char)(1 << at % 8);
 		struct rule_book *other = rule_book_new();
@@ -389,7 +389,7 @@ START_TEST(damaged_rules_are_refused_with_a_line_and_never_crash)
 		}
 		rule_book_free(other);
 	}
-	ck_assert_uint_gt(refused, 100 / THIN);
+	ck_assert_uint_gt(refused, 100 / STRIDE);
 }
 END_TEST
 

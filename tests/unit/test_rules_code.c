@@ -14,7 +14,7 @@ static struct script script;
 static struct settings settings;
 static struct alerts alerts;
 static struct rule_book *book;
-static double at_s, item_s, backward_s, looks;
+static double at_s, item_s, backward_s, samples;
 
 static void setup(void)
 {
@@ -22,7 +22,7 @@ static void setup(void)
 	settings_default(&settings);
 	settings.rules = book;
 	script_open(&script, NULL);
-	at_s = item_s = backward_s = looks = 0;
+	at_s = item_s = backward_s = samples = 0;
 }
 
 static void teardown(void)
@@ -32,7 +32,7 @@ static void teardown(void)
 	rule_book_free(book);
 }
 
-static void tell_node(uint32_t id, uint32_t parent, uint32_t code, uint32_t line, const char *text)
+static void emit_node(uint32_t id, uint32_t parent, uint32_t code, uint32_t line, const char *text)
 {
 	struct record *record = script_add(&script, RECORD_CODE_NODE, at_s);
 	record->code_node.id = id;
@@ -43,7 +43,7 @@ static void tell_node(uint32_t id, uint32_t parent, uint32_t code, uint32_t line
 	record->code_node.text = text;
 }
 
-static void tell_code(uint32_t id, const char *function, const char *file, bool is_own)
+static void emit_code(uint32_t id, const char *function, const char *file, bool is_own)
 {
 	struct record *record = script_add(&script, RECORD_CODE, at_s);
 	record->code.id = id;
@@ -52,7 +52,7 @@ static void tell_code(uint32_t id, const char *function, const char *file, bool 
 	record->code.is_own = is_own;
 }
 
-static void tell_time(uint32_t id, double seconds)
+static void emit_time(uint32_t id, double seconds)
 {
 	struct record *record = script_add(&script, RECORD_CODE_TIME, at_s);
 	record->code_time.id = id;
@@ -64,25 +64,25 @@ static void go_on(double until_s, double share)
 {
 	while (at_s + 0.5 <= until_s + 1e-9) {
 		at_s += 0.5;
-		looks += 5;
+		samples += 5;
 		item_s += 0.5 * share;
 		backward_s += 0.5 * (1 - share);
 		struct record *record = script_add(&script, RECORD_CODE_GROUP, at_s);
 		record->code_group.id = 1;
 		record->code_group.pid = TRAINER;
 		record->code_group.python = "3.11.7";
-		record->code_group.looks = (uint64_t)looks;
+		record->code_group.samples = (uint64_t)samples;
 		record->code_group.hz = 10;
 		record->code_group.total_ns = (uint64_t)(at_s * 1e9);
 		if (at_s < 1) {
-			tell_code(1, "train", "/home/me/train.py", true);
-			tell_code(2, "Tensor.backward", "/x/site-packages/torch/_tensor.py", false);
-			tell_node(TRAIN, 0, 1, 65, "loss.backward()");
-			tell_node(ITEM, 0, 1, 68, "running += loss.item()");
-			tell_node(BACKWARD, TRAIN, 2, 625, NULL);
+			emit_code(1, "train", "/home/me/train.py", true);
+			emit_code(2, "Tensor.backward", "/x/site-packages/torch/_tensor.py", false);
+			emit_node(TRAIN, 0, 1, 65, "loss.backward()");
+			emit_node(ITEM, 0, 1, 68, "running += loss.item()");
+			emit_node(BACKWARD, TRAIN, 2, 625, NULL);
 		}
-		tell_time(ITEM, item_s);
-		tell_time(BACKWARD, backward_s);
+		emit_time(ITEM, item_s);
+		emit_time(BACKWARD, backward_s);
 		script_apply(&script, at_s);
 		alerts_update(&alerts, script.model, &settings);
 	}

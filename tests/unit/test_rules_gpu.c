@@ -168,7 +168,7 @@ static void tensors(void) { now(0, METRIC_GPU_TENSOR_ACTIVE, 0.5); }
 static void clocked(double mhz)
 {
 	now(0, METRIC_GPU_CLOCK, mhz * 1e6);
-	now(0, METRIC_GPU_CLOCK_MOST, 1980e6);
+	now(0, METRIC_GPU_CLOCK_MAX, 1980e6);
 }
 
 static void hot(void)
@@ -195,9 +195,9 @@ static void link_is(double generation, double width)
 {
 	busy();
 	now(0, METRIC_GPU_PCIE_GENERATION, generation);
-	now(0, METRIC_GPU_PCIE_GENERATION_MOST, 4);
+	now(0, METRIC_GPU_PCIE_GENERATION_MAX, 4);
 	now(0, METRIC_GPU_PCIE_WIDTH, width);
-	now(0, METRIC_GPU_PCIE_WIDTH_MOST, 16);
+	now(0, METRIC_GPU_PCIE_WIDTH_MAX, 16);
 }
 
 static void narrow(void) { link_is(3, 8); }
@@ -519,12 +519,12 @@ END_TEST
 
 static double own_wait(void)
 {
-	static struct look_cache cache;
-	struct look look;
+	static struct rule_cache cache;
+	struct context context;
 	const char *none;
 	const struct figure_ref ref = { figure_find("gpu.own_wait_ratio", &none), NULL };
-	look_at(&look, &cache, &model, 0, NULL);
-	return figure_number(&ref, &look);
+	rule_context_init(&context, &cache, &model, 0, NULL);
+	return figure_number(&ref, &context);
 }
 
 START_TEST(its_own_wait_counts_each_pass_once)
@@ -639,9 +639,9 @@ START_TEST(workers_that_begin_anew_are_to_be_kept_not_doubled)
 {
 	static const char *const line =
 		"persistent_workers is off: True keeps the workers from epoch to epoch, else each starts 2 anew";
-	static struct look_cache cache;
+	static struct rule_cache cache;
 	static struct alert alert;
-	struct look look;
+	struct context context;
 	struct patterns patterns = { .count = 1 };
 	patterns.list[0] = (struct pattern){ .kind = PATTERN_PERIOD,
 		.period = 32,
@@ -655,17 +655,17 @@ START_TEST(workers_that_begin_anew_are_to_be_kept_not_doubled)
 	hand_meta(&runs[0], "loader.num_workers", "2");
 	hand_meta(&runs[0], "loader.persistent_workers", "False");
 	batches(0.08, 0.12);
-	look_at(&look, &cache, &model, 0, &patterns);
-	look.phase = &look.phases[0];
+	rule_context_init(&context, &cache, &model, 0, &patterns);
+	context.phase = &context.phases[0];
 	static const char *const rules[] = { "slow_period", "data_loading", "gpu_idle_while_loading" };
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
 		alert = (struct alert){ .rule = rules[i] };
-		alert_tell(&alert, book, rule_find(book, rules[i]), &look);
+		alert_report(&alert, book, rule_find(book, rules[i]), &context);
 		ck_assert_msg(strcmp(alert.advice[0], line) == 0, "%s: %s", rules[i], alert.advice[0]);
 		ck_assert(i == 0 || strstr(alert.meaning, "in each epoch's first batch"));
 	}
 	patterns.list[0].is_epoch_first = false;
-	alert_tell(&alert, book, rule_find(book, "data_loading"), &look);
+	alert_report(&alert, book, rule_find(book, "data_loading"), &context);
 	ck_assert_str_eq(alert.advice[0], "num_workers is 2: try 4");
 }
 END_TEST
@@ -688,24 +688,24 @@ START_TEST(precisions_have_many_names)
 	const char *argument;
 	char text[FIGURE_TEXT_SIZE];
 	const struct figure_ref ref = { figure_find("run.precision", &argument), NULL };
-	static struct look look;
-	static struct look_cache cache;
+	static struct context context;
+	static struct rule_cache cache;
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		runs[0].meta_count = 0;
 		hand_meta(&runs[0], "precision", cases[i].published);
-		look_at(&look, &cache, &model, 0, NULL);
-		ck_assert(figure_text(&ref, &look, text) == (cases[i].name[0] != '\0'));
+		rule_context_init(&context, &cache, &model, 0, NULL);
+		ck_assert(figure_text(&ref, &context, text) == (cases[i].name[0] != '\0'));
 		ck_assert_str_eq(text, cases[i].name);
 	}
 	/* What somebody declares goes before what was seen. */
 	runs[0].meta_count = 0;
 	hand_meta(&runs[0], "torch.precision", "32-true");
-	look_at(&look, &cache, &model, 0, NULL);
-	ck_assert(figure_text(&ref, &look, text));
+	rule_context_init(&context, &cache, &model, 0, NULL);
+	ck_assert(figure_text(&ref, &context, text));
 	ck_assert_str_eq(text, "fp32");
 	hand_meta(&runs[0], "precision", "bf16");
-	look_at(&look, &cache, &model, 0, NULL);
-	ck_assert(figure_text(&ref, &look, text));
+	rule_context_init(&context, &cache, &model, 0, NULL);
+	ck_assert(figure_text(&ref, &context, text));
 	ck_assert_str_eq(text, "bf16");
 }
 END_TEST

@@ -22,7 +22,7 @@ static int disk_of_ten; /* of ten readings, those in state D */
 static unsigned held;
 static int ticks;
 
-static void tell_gpu(double time_s)
+static void emit_gpu(double time_s)
 {
 	struct gpu_row *row = sample_set_allocate(&script.set, sizeof *row);
 	*row = (struct gpu_row){
@@ -31,7 +31,7 @@ static void tell_gpu(double time_s)
 	script_add(&script, RECORD_GPU, time_s)->gpu = row;
 }
 
-static void tell_processes(double time_s)
+static void emit_processes(double time_s)
 {
 	struct gpu_process_row *row = sample_set_allocate(&script.set, sizeof *row);
 	*row = (struct gpu_process_row){ TRAINER, GPU_PROCESS_COMPUTE, "", 1e9, NAN };
@@ -53,7 +53,7 @@ static void setup(void)
 		script.set.records[script.set.count - 1].process.parent = TRAINER;
 	}
 	script_meta(&script, "loader.num_workers", "4");
-	tell_gpu(0);
+	emit_gpu(0);
 	at_s = step_at_s = cpu_s = read_bytes = cpu_per_s = read_per_s = 0;
 	disk_of_ten = ticks = 0;
 	held = 0;
@@ -66,7 +66,7 @@ static void teardown(void)
 	rule_book_free(book);
 }
 
-static void tell_workers(void)
+static void emit_workers(void)
 {
 	cpu_s += cpu_per_s * TICK;
 	read_bytes += read_per_s * TICK;
@@ -80,7 +80,7 @@ static void tell_workers(void)
 }
 
 /* Half of each step is data. */
-static void tell_steps(void)
+static void emit_steps(void)
 {
 	for (; step_at_s + 0.1 <= at_s; step_at_s += 0.1) {
 		script_batch_begin(&script, 0, step_at_s, script.batches);
@@ -95,11 +95,11 @@ static void go_on(double until_s)
 	while (at_s + TICK <= until_s + 1e-9) {
 		at_s += TICK;
 		ticks++;
-		tell_workers();
-		tell_steps();
+		emit_workers();
+		emit_steps();
 		script_figure(&script, at_s, METRIC_GPU_THROTTLE, GPU, held);
 		if (ticks % 10 == 0)
-			tell_processes(at_s);
+			emit_processes(at_s);
 		script_apply(&script, at_s);
 		alerts_update(&alerts, script.model, &settings);
 	}

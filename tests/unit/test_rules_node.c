@@ -12,7 +12,7 @@
 #include "src/rules/alerts.h"
 #include "src/sources/synthetic/synthetic.h"
 #include "tests/support/suite.h"
-#include "tests/support/thin.h"
+#include "tests/support/stride.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)
 #define READING_NS (200 * NS_PER_MS)
@@ -58,7 +58,7 @@ static void go_on(double seconds, const char *until)
 		sample_set_clear(&set);
 		set.time_ns = now_ns;
 		set.source = "synthetic";
-		synthetic_tell(synthetic, now_ns, &set);
+		synthetic_emit(synthetic, now_ns, &set);
 		model_apply(model, &set);
 		alerts_update(&alerts, model, &settings);
 	}
@@ -179,7 +179,7 @@ static size_t explained_by(enum cause_kind kind, const char *words)
 	size_t found = 0;
 	for (size_t i = 0; i < run->flagged_count; i++) {
 		struct explanation why;
-		explain_batch(run, &run->flagged[i].batch, &run->flagged[i].usual, run->flagged[i].around, &why);
+		explain_batch(run, &run->flagged[i].batch, &run->flagged[i].baseline, run->flagged[i].batch_window, &why);
 		bool is_so = why.cause_count && why.causes[0].kind == kind && strstr(why.causes[0].what, words);
 		found += is_so;
 	}
@@ -232,7 +232,7 @@ int main(void)
 	tcase_add_test(tests, a_lost_gpu_is_told_once);
 	tcase_add_loop_test(tests, a_fault_of_the_hardware_is_warned_of, 0, sizeof cases / sizeof *cases);
 	tcase_add_test(tests, where_nothing_is_wrong_with_it_nothing_is_said);
-	for (int i = 0; i < scenarios; i += THIN)
+	for (int i = 0; i < scenarios; i += STRIDE)
 		tcase_add_loop_test(tests, only_its_own_scenario_blames_the_host_or_copies, i, i + 1);
 	tcase_add_loop_test(
 		tests, slow_batches_are_explained_by_the_clock_that_fell, 0, sizeof explained / sizeof *explained);

@@ -31,7 +31,7 @@ static void stop(void)
 	model_free(model);
 }
 
-static void tell(void)
+static void emit(void)
 {
 	struct story *story = story_new(&options);
 	struct sample_set set = SAMPLE_SET_INIT;
@@ -66,7 +66,7 @@ static void ck_explained_by(const char *what)
 	ck_assert_uint_ge(run->flagged_count, 2);
 	for (size_t i = 0; i < run->flagged_count; i++) {
 		struct explanation why;
-		explain_batch(run, &run->flagged[i].batch, &run->flagged[i].usual, run->flagged[i].around, &why);
+		explain_batch(run, &run->flagged[i].batch, &run->flagged[i].baseline, run->flagged[i].batch_window, &why);
 		ck_assert_uint_ge(why.cause_count, 1);
 		ck_assert_str_eq(why.causes[0].what, what);
 		ck_assert_double_gt(why.causes[0].share_ratio, 0.85);
@@ -76,7 +76,7 @@ static void ck_explained_by(const char *what)
 
 START_TEST(planted_slow_batches_are_explained_and_warned_of)
 {
-	tell();
+	emit();
 	ck_explained_by("data › decode: reading from disk");
 	const struct alert *alert = raised("flagged_batches", NAME_NONE);
 	ck_assert_ptr_nonnull(alert);
@@ -90,7 +90,7 @@ END_TEST
 START_TEST(a_planted_slow_start_is_a_slow_first_batch)
 {
 	options.slow_every = 0;
-	tell();
+	emit();
 	const struct alert *alert = raised("slow_first_batch", NAME_NONE);
 	ck_assert_ptr_nonnull(alert);
 	ck_assert_double_eq_tol(evidence(alert, "first_s"), options.step_s + options.first_s, 0.05);
@@ -103,7 +103,7 @@ START_TEST(a_quiet_run_has_its_shares_alone)
 {
 	options.slow_every = 0;
 	options.first_s = 0;
-	tell();
+	emit();
 	ck_assert_uint_eq(alerts_raised(&alerts), 3);
 	ck_assert_double_eq_tol(evidence(raised("data_loading", STORY_DATA), "share_ratio"), 0.34, 0.02);
 	ck_assert_double_eq_tol(evidence(raised("consider_optimizing", STORY_BACKWARD), "share_ratio"), 0.31, 0.02);
@@ -114,7 +114,7 @@ END_TEST
 START_TEST(data_loaded_between_the_batches_is_data)
 {
 	options.loads_between = true;
-	tell();
+	emit();
 	ck_explained_by("data: reading from disk");
 	unsigned named = 0;
 	for (size_t i = 0; i < alerts.count; i++)
@@ -127,7 +127,7 @@ END_TEST
 START_TEST(a_planted_leak_is_memory_growth_of_that_size_a_batch)
 {
 	options.leak_bytes = 2e6;
-	tell();
+	emit();
 	const struct alert *alert = raised("memory_growth", NAME_NONE);
 	ck_assert_ptr_nonnull(alert);
 	ck_assert_double_eq_tol(evidence(alert, "slope_bytes_per_batch"), 2e6, 0.4e6);
@@ -139,7 +139,7 @@ START_TEST(a_late_look_says_the_same_of_the_shares)
 {
 	options.slow_every = 0;
 	options.attach_s = 40;
-	tell();
+	emit();
 	ck_assert_double_eq_tol(evidence(raised("data_loading", STORY_DATA), "share_ratio"), 0.34, 0.02);
 	ck_assert_ptr_nonnull(raised("consider_optimizing", STORY_BACKWARD));
 }

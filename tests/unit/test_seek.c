@@ -43,7 +43,7 @@ static enum seek_state seek(struct session *of, const struct goal *goal)
 }
 
 /* All that is told of it, as text. */
-static char *told(struct session *of)
+static char *emitted(struct session *of)
 {
 	struct buffer out = BUFFER_INIT;
 	export_json(&out, of->model, &of->alerts, session_run(of), session_realtime_ns(of));
@@ -65,7 +65,7 @@ static void assert_like_played(struct session *sought, int64_t time_ns)
 	ck_assert(session_again(&session, &played));
 	play_to(&played, time_ns);
 	ck_assert_int_eq(sought->model->now_ns, played.model->now_ns);
-	char *a = told(sought), *b = told(&played);
+	char *a = emitted(sought), *b = emitted(&played);
 	ck_assert_str_eq(a, b);
 	free(a);
 	free(b);
@@ -192,7 +192,7 @@ static struct timeline *whole_timeline(struct timeline_state *seen)
 	ck_assert_ptr_nonnull(timeline);
 	do {
 		usleep(1000);
-		timeline_look(timeline, seen);
+		timeline_read(timeline, seen);
 	} while (!seen->is_whole);
 	return timeline;
 }

@@ -39,8 +39,7 @@ static void settings_other(struct settings *settings)
 {
 	memset(settings, 0, sizeof *settings);
 	settings->color = COLOR_NEVER;
-#define SET_OTHER(section, key, member, kind, value, least, most) \
-	settings->member = (value) == (most) ? (least) : (most);
+#define SET_OTHER(section, key, member, kind, value, min, max) settings->member = (value) == (max) ? (min) : (max);
 	SETTINGS(SET_OTHER)
 #undef SET_OTHER
 }
@@ -50,7 +49,7 @@ static void ck_all_default(const struct settings *settings)
 	struct settings wanted;
 	settings_default(&wanted);
 	ck_assert_int_eq(settings->color, wanted.color);
-#define CK_EQUAL(section, key, member, kind, value, least, most) \
+#define CK_EQUAL(section, key, member, kind, value, min, max) \
 	ck_assert_msg(!(settings->member < wanted.member) && !(settings->member > wanted.member), \
 		"%s: %s is not its default", #section, #key);
 	SETTINGS(CK_EQUAL)
@@ -101,7 +100,7 @@ START_TEST(manual_names_every_section_key_and_default)
 		snprintf(wanted, sizeof wanted, ".Ss Section %s", setting_rows[i].section);
 		ck_assert_msg(strstr(manual, wanted) != NULL, "%s is not in %s", setting_rows[i].section, MANUAL);
 	}
-#define CK_DEFAULT(section, key, member, kind, value, least, most) \
+#define CK_DEFAULT(section, key, member, kind, value, min, max) \
 	if (SETTING_##kind != SETTING_FLAG) { \
 		snprintf(wanted, sizeof wanted, ".It Ic %s Pq default %.10g", #key, (double)(value)); \
 		ck_assert_msg(strstr(manual, wanted) != NULL, "%s: want the line %s", MANUAL, wanted); \
@@ -215,10 +214,10 @@ START_TEST(limits_belong_to_the_range)
 			double value;
 			enum status status;
 		} cases[] = {
-			{ row->least, STATUS_OK },
-			{ row->most, STATUS_OK },
-			{ row->least - 1, STATUS_INVALID },
-			{ row->most + 1, STATUS_INVALID },
+			{ row->min, STATUS_OK },
+			{ row->max, STATUS_OK },
+			{ row->min - 1, STATUS_INVALID },
+			{ row->max + 1, STATUS_INVALID },
 		};
 		for (size_t k = 0; k < 4; k++) {
 			struct settings settings;

@@ -61,32 +61,32 @@ static void go_on(uint64_t from, uint64_t until, double step_s, const char *func
 	}
 }
 
-static void tell(void) { stacks_steps_tell(steps, false, now_ns, &set); }
+static void emit(void) { stacks_steps_emit(steps, false, now_ns, &set); }
 
-static double longest(enum record_kind kind, double *least)
+static double longest(enum record_kind kind, double *min)
 {
-	double most = 0;
+	double max = 0;
 	int64_t before_ns = 0;
-	*least = 1e9;
+	*min = 1e9;
 	for (size_t i = 0; i < set_count(&set, kind); i++) {
 		const struct record *record = set_record(&set, kind, i);
 		double seconds = (double)(record->time_ns - before_ns) * 1e-9;
 		if (i > 0) {
-			most = seconds > most ? seconds : most;
-			*least = seconds < *least ? seconds : *least;
+			max = seconds > max ? seconds : max;
+			*min = seconds < *min ? seconds : *min;
 		}
 		before_ns = record->time_ns;
 	}
-	return most;
+	return max;
 }
 
 START_TEST(a_pass_is_an_epoch_and_each_batch_ends_where_the_next_begins)
 {
-	double least;
+	double min;
 	go_on(0, LENGTH, 0.25, "train");
 	now_ns += NS_PER_S / 4;
 	see(LENGTH, true, "train");
-	tell();
+	emit();
 	ck_assert_uint_eq(set_count(&set, RECORD_RUN_OPENED), 1);
 	ck_assert_str_eq(set_record(&set, RECORD_RUN_OPENED, 0)->opened.abi, STEPS_ABI);
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 1);
@@ -96,8 +96,8 @@ START_TEST(a_pass_is_an_epoch_and_each_batch_ends_where_the_next_begins)
 	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_BEGIN, 0)->batch.index, 0);
 	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_END, LENGTH - 1)->batch.index, LENGTH - 1);
 	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_END, LENGTH - 1)->batch.number, LENGTH - 1);
-	ck_assert_double_le(longest(RECORD_BATCH_BEGIN, &least), 0.29);
-	ck_assert_double_ge(least, 0.21);
+	ck_assert_double_le(longest(RECORD_BATCH_BEGIN, &min), 0.29);
+	ck_assert_double_ge(min, 0.21);
 	const struct record *state = set_record(&set, RECORD_STATE, set_count(&set, RECORD_STATE) - 1);
 	ck_assert_uint_eq(state->state->batches_per_epoch, LENGTH);
 	ck_assert_uint_eq(state->state->samples_per_batch, 32);
@@ -110,12 +110,12 @@ END_TEST
 
 START_TEST(short_batches_are_told_with_their_mean)
 {
-	double least;
+	double min;
 	go_on(0, 4000, 0.007, "train");
-	tell();
+	emit();
 	ck_assert_uint_gt(set_count(&set, RECORD_BATCH_BEGIN), 3900);
-	ck_assert_double_le(longest(RECORD_BATCH_BEGIN, &least), 0.010);
-	ck_assert_double_ge(least, 0.004);
+	ck_assert_double_le(longest(RECORD_BATCH_BEGIN, &min), 0.010);
+	ck_assert_double_ge(min, 0.004);
 }
 END_TEST
 
@@ -123,7 +123,7 @@ START_TEST(what_was_handed_out_before_is_counted_and_not_told)
 {
 	see(12, false, "train");
 	go_on(12, 20, 0.25, "train");
-	tell();
+	emit();
 	ck_assert_uint_eq(set_count(&set, RECORD_TOTAL), 2);
 	ck_assert_uint_eq(set_record(&set, RECORD_TOTAL, 0)->total->count, 12);
 	ck_assert(isnan(set_record(&set, RECORD_TOTAL, 0)->total->total_s));
@@ -138,14 +138,14 @@ START_TEST(the_last_ones_that_no_poll_saw_are_told_where_that_can_be)
 	go_on(0, LENGTH - 1, 0.03, "train");
 	now_ns += NS_PER_S / 20;
 	see(LENGTH - 1, true, "train");
-	tell();
+	emit();
 	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), LENGTH);
 	sample_set_clear(&set);
 	serial++;
 	go_on(0, LENGTH / 2, 0.03, "train"); /* it broke out of its loop */
 	now_ns += NS_PER_S / 20;
 	see(LENGTH / 2, true, "train");
-	tell();
+	emit();
 	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), LENGTH / 2);
 	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, 0)->epoch.index, 1);
 }
@@ -163,7 +163,7 @@ START_TEST(a_pass_that_never_began_is_none)
 	see(0, true, "train");
 	serial++;
 	go_on(0, LENGTH, 0.03, "train");
-	tell();
+	emit();
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 2);
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_END), 1);
 	ck_assert_uint_le(set_count(&set, RECORD_BATCH_BEGIN), 2 * LENGTH);
@@ -179,7 +179,7 @@ START_TEST(a_loop_that_validates_is_no_epoch)
 	see(10, true, "evaluate");
 	serial++;
 	go_on(0, 10, 0.2, "train");
-	tell();
+	emit();
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 2);
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_END), 1);
 	ck_assert_uint_ge(set_count(&set, RECORD_MODE), 2);
@@ -210,7 +210,7 @@ START_TEST(words_are_looked_at_whole)
 		setup();
 		go_on(0, 5, 0.2, rows[i].function);
 		sample_set_clear(&set);
-		tell();
+		emit();
 		ck_assert_msg((set_count(&set, RECORD_EPOCH_BEGIN) == 0) == rows[i].validates, "%s", rows[i].function);
 	}
 }
@@ -219,16 +219,16 @@ END_TEST
 START_TEST(a_latecomer_is_told_what_was_told)
 {
 	go_on(0, 20, 0.2, "train");
-	tell();
+	emit();
 	size_t ended = set_count(&set, RECORD_BATCH_END);
 	sample_set_clear(&set);
-	stacks_steps_tell(steps, true, now_ns, &set);
+	stacks_steps_emit(steps, true, now_ns, &set);
 	ck_assert_uint_eq(set_count(&set, RECORD_RUN_OPENED), 1);
 	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), 0);
 	ck_assert_uint_eq(set_record(&set, RECORD_TOTAL, 0)->total->count, ended);
 	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].batches, ended);
 	sample_set_clear(&set);
-	tell();
+	emit();
 	ck_assert_uint_eq(set.count, 0);
 }
 END_TEST
@@ -239,12 +239,12 @@ START_TEST(the_end_of_the_process_ends_all)
 	stacks_steps_end(steps, now_ns + NS_PER_S / 5);
 	stacks_steps_end(steps, now_ns + NS_PER_S);
 	see(30, false, "train");
-	tell();
+	emit();
 	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), 20);
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_END), 1);
 	ck_assert_uint_eq(set_count(&set, RECORD_RUN_CLOSED), 1);
 	sample_set_clear(&set);
-	tell();
+	emit();
 	ck_assert_uint_eq(set.count, 0);
 }
 END_TEST

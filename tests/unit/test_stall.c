@@ -13,7 +13,7 @@ static struct stall stall;
 static struct run_state state;
 static double at_s;
 
-static void tell_state(bool in_epoch, bool in_batch, uint64_t done, double batch_begin_s)
+static void emit_state(bool in_epoch, bool in_batch, uint64_t done, double batch_begin_s)
 {
 	state.in_epoch = in_epoch;
 	state.in_batch = in_batch;
@@ -38,14 +38,14 @@ static void begin(void)
 		if (epoch == 0)
 			script_epoch(&script, RECORD_EPOCH_END, at_s - 0.01, epoch);
 	}
-	tell_state(true, false, BATCHES / 2, at_s - STEP_S);
+	emit_state(true, false, BATCHES / 2, at_s - STEP_S);
 	script_apply(&script, at_s);
 }
 
 static void open_batch(void)
 {
 	script_batch_begin(&script, 0, at_s, BATCHES / 2);
-	tell_state(true, true, BATCHES / 2, at_s);
+	emit_state(true, true, BATCHES / 2, at_s);
 }
 
 static void open_span(double now_s, unsigned lane, uint32_t name, unsigned depth, double begin_s)
@@ -57,7 +57,7 @@ static void open_span(double now_s, unsigned lane, uint32_t name, unsigned depth
 	record->span.duration_ns = script_ns(now_s) - script_ns(begin_s);
 }
 
-static void tell_process(double now_s, char code, const char *wait)
+static void emit_process(double now_s, char code, const char *wait)
 {
 	script_process(&script, now_s, PID, 7, "train.py", true);
 	script_figure(&script, now_s, METRIC_PROCESS_STATE, PID, code);
@@ -81,7 +81,7 @@ START_TEST(an_open_batch_says_for_how_long_and_in_what)
 	ck_assert(!stalls_after(4));
 	ck_assert(stalls_after(41.2));
 	ck_assert_double_eq_tol(stall.seconds, 41, 0.01);
-	ck_assert_double_eq_tol(stall.usual_s, STEP_S, 0.01);
+	ck_assert_double_eq_tol(stall.baseline_s, STEP_S, 0.01);
 	ck_assert_str_eq(stall.stack, "backward › loss");
 	ck_assert(!stall.is_between);
 	ck_assert_str_eq(stall.why, "");
@@ -124,7 +124,7 @@ START_TEST(the_process_says_why)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		begin();
 		open_batch();
-		tell_process(at_s + 6, cases[i].code, cases[i].wait);
+		emit_process(at_s + 6, cases[i].code, cases[i].wait);
 		ck_assert(stalls_after(6));
 		ck_assert_str_eq(stall.why, cases[i].why);
 		script_close(&script);
@@ -136,7 +136,7 @@ START_TEST(a_stopped_process_is_told_sooner)
 {
 	begin();
 	open_batch();
-	tell_process(at_s + 2.5, 'T', "");
+	emit_process(at_s + 2.5, 'T', "");
 	ck_assert(stalls_after(2.5));
 	script_close(&script);
 }
@@ -145,14 +145,14 @@ END_TEST
 START_TEST(epochs_that_end_or_begin_are_waited_for)
 {
 	begin();
-	tell_state(false, false, BATCHES, at_s);
+	emit_state(false, false, BATCHES, at_s);
 	ck_assert(!stalls_after(50));
 	script_close(&script);
 	begin();
 	script_epoch(&script, RECORD_EPOCH_END, at_s, 1);
 	script_epoch(&script, RECORD_EPOCH_BEGIN, at_s, 2);
 	state.epochs_begun++;
-	tell_state(true, false, 0, at_s - STEP_S);
+	emit_state(true, false, 0, at_s - STEP_S);
 	ck_assert(!stalls_after(50));
 	ck_assert(stalls_after(70));
 	script_close(&script);

@@ -83,10 +83,10 @@ START_TEST(the_scale_of_the_first_step_does_not_linger)
 	struct scale scale = { 0, 0, 0 };
 	step_height_add(&height, 2.3, false);
 	ck_assert(step_height_scale(&scale, &height, NULL));
-	ck_assert_double_ge(scale.most, 2.3);
+	ck_assert_double_ge(scale.max, 2.3);
 	step_height_add(&height, 0.1, false);
 	ck_assert(step_height_scale(&scale, &height, NULL));
-	ck_assert_double_lt(scale.most, 0.2);
+	ck_assert_double_lt(scale.max, 0.2);
 	ck_assert(step_is_cut(&scale, 2.3));
 	ck_assert(!step_is_cut(&scale, 0.1));
 }
@@ -100,8 +100,8 @@ START_TEST(an_earlier_run_beside_it_is_held_but_for_its_own_lone_steps)
 	add_many(&earlier, 0.35, 50);
 	step_height_add(&earlier, 9, false);
 	ck_assert(step_height_scale(&scale, &height, &earlier));
-	ck_assert_double_ge(scale.most, 0.35);
-	ck_assert_double_lt(scale.most, 1);
+	ck_assert_double_ge(scale.max, 0.35);
+	ck_assert_double_lt(scale.max, 1);
 }
 END_TEST
 

@@ -7,13 +7,13 @@
 #include "src/samples/stream.h"
 #include "tests/support/suite.h"
 
-enum { SETS = 12, BLOCKS_MOST = 64 };
+enum { SETS = 12, BLOCKS_MAX = 64 };
 
 /* A small recording, and where its blocks lie in it. */
 static struct buffer recording;
 static struct {
 	size_t from, to;
-} blocks[BLOCKS_MOST];
+} blocks[BLOCKS_MAX];
 static size_t block_count;
 static struct sample_set set;
 static uint64_t seed;
@@ -439,7 +439,7 @@ START_TEST(some_bytes_cannot_ask_for_any_amount_of_memory)
 	ck_assert_int_eq(stream_reader_next(reader, &in, &has_gap), STREAM_DICTIONARY);
 	ck_assert(in.failed);
 	ck_assert_uint_lt(in.count, 100000);
-	ck_assert_uint_le(in.allocated + in.count * sizeof *in.records, CODEC_SET_MOST);
+	ck_assert_uint_le(in.allocated + in.count * sizeof *in.records, CODEC_SET_MAX);
 	stream_reader_free(reader);
 	sample_set_release(&in);
 	buffer_release(&out);
@@ -450,7 +450,7 @@ END_TEST
 /* Each looks like a block of a megabyte. */
 START_TEST(what_imitates_blocks_is_given_up)
 {
-	enum { SIZE = STREAM_PAYLOAD_MOST + 65536 };
+	enum { SIZE = STREAM_PAYLOAD_MAX + 65536 };
 	unsigned char *bytes = calloc(1, SIZE);
 	for (size_t at = 0; at + STREAM_BLOCK_HEAD < SIZE; at += STREAM_BLOCK_HEAD) {
 		memcpy(bytes + at, "pmtB", 4);

@@ -13,9 +13,9 @@
 #include "src/samples/codec.h"
 #include "src/sources/synthetic/synthetic.h"
 #include "tests/support/suite.h"
-#include "tests/support/thin.h"
+#include "tests/support/stride.h"
 
-enum { BLOCKS_MOST = 400, SMALL_SETS = 10, LARGE_SETS = 150 };
+enum { BLOCKS_MAX = 400, SMALL_SETS = 10, LARGE_SETS = 150 };
 #define START_NS (INT64_C(1000) * NS_PER_S)
 
 struct block {
@@ -27,7 +27,7 @@ struct block {
 	bool is_copy;
 };
 
-static struct block blocks[BLOCKS_MOST];
+static struct block blocks[BLOCKS_MAX];
 static size_t block_count, copy_at;
 static char *recording, *damaged;
 static size_t length;
@@ -98,10 +98,10 @@ static void read_file(const char *path)
 /* So that every bit of the small one can be tried. */
 static void thin_out(struct sample_set *set, size_t share)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < set->count; i += share)
-		set->records[kept++] = set->records[i];
-	set->count = kept;
+		set->records[retained++] = set->records[i];
+	set->count = retained;
 }
 
 /* Five readings a second, of which one record in `share` is kept, and a dictionary of what stands each `every` of
@@ -109,7 +109,7 @@ static void thin_out(struct sample_set *set, size_t share)
 static void make_recording(size_t sets, size_t every, size_t share)
 {
 	char folder[] = "/tmp/pmtop-damage-XXXXXX", path[64];
-	uint32_t contents[BLOCKS_MOST];
+	uint32_t contents[BLOCKS_MAX];
 	struct reason why = { "", "" };
 	struct synthetic *run;
 	struct recorder *recorder;
@@ -129,9 +129,9 @@ static void make_recording(size_t sets, size_t every, size_t share)
 		set.time_ns = START_NS + (int64_t)i * NS_PER_S / 5;
 		bool is_dictionary = i % every == 0;
 		if (is_dictionary && i)
-			ledger_tell(ledger, set.time_ns, &set);
+			ledger_emit(ledger, set.time_ns, &set);
 		else
-			synthetic_tell(run, set.time_ns, &set);
+			synthetic_emit(run, set.time_ns, &set);
 		ledger_note(ledger, &set, 0);
 		thin_out(&set, share);
 		contents[i] = content_of(&set);
@@ -167,7 +167,7 @@ static void teardown(void)
 /* -- what comes of it -- */
 
 struct account {
-	bool has[BLOCKS_MOST];
+	bool has[BLOCKS_MAX];
 	size_t count;
 	bool is_indexed;
 	struct stream_losses losses;
@@ -269,7 +269,7 @@ END_TEST
 
 START_TEST(every_length)
 {
-	for (size_t size = 0; size < length; size += THIN) {
+	for (size_t size = 0; size < length; size += STRIDE) {
 		struct account account = read_all(recording, size);
 		size_t whole = 0;
 		while (blocks[whole].to <= size)
@@ -294,7 +294,7 @@ static void flip(size_t bit)
 
 START_TEST(every_flipped_bit)
 {
-	for (size_t bit = 0; bit < length * 8; bit += THIN)
+	for (size_t bit = 0; bit < length * 8; bit += STRIDE)
 		flip(bit);
 }
 END_TEST
@@ -302,7 +302,7 @@ END_TEST
 /* Of the first dictionary, and of the headers about it: no set is lost. */
 START_TEST(every_damaged_byte_of_what_a_file_begins_with)
 {
-	for (size_t bit = 0; bit < blocks[copy_at].to * 8; bit += 1 + below(16 * THIN)) {
+	for (size_t bit = 0; bit < blocks[copy_at].to * 8; bit += 1 + below(16 * STRIDE)) {
 		recording[bit / 8] ^= (char)(1 << bit % 8);
 		struct account account = read_all(recording, length);
 		recording[bit / 8] ^= (char)(1 << bit % 8);
@@ -317,7 +317,7 @@ END_TEST
 START_TEST(every_zeroed_page)
 {
 	enum { PAGE = 4096 };
-	for (size_t from = 0; from < length; from += 512 * THIN / 2) {
+	for (size_t from = 0; from < length; from += 512 * STRIDE / 2) {
 		size_t size = from + PAGE < length ? PAGE : length - from, first, end;
 		memcpy(damaged, recording, length);
 		memset(damaged + from, 0, size);
@@ -340,7 +340,7 @@ END_TEST
 /* Zeros, or noise, or what stands elsewhere. */
 START_TEST(ranges_with_something_else_in_them)
 {
-	for (int round = 0; round < 450 / THIN; round++) {
+	for (int round = 0; round < 450 / STRIDE; round++) {
 		size_t from = below(length), size = 1 + below(round % 10 ? 600 : 8192), other = below(length), first, end;
 		size = size < length - from ? size : length - from;
 		other = other < length - size ? other : length - size;
@@ -362,7 +362,7 @@ END_TEST
 
 START_TEST(ranges_cut_out)
 {
-	for (int round = 0; round < 300 / THIN; round++) {
+	for (int round = 0; round < 300 / STRIDE; round++) {
 		size_t from = 1 + below(length - 1), size = 1 + below(round % 10 ? 600 : 8192), first, end;
 		size = size < length - from ? size : length - from;
 		memcpy(damaged, recording, from);
@@ -381,7 +381,7 @@ END_TEST
 /* Noise, or whole blocks from elsewhere, of which none may come a second time or too early. */
 START_TEST(ranges_put_in)
 {
-	for (int round = 0; round < 300 / THIN; round++) {
+	for (int round = 0; round < 300 / STRIDE; round++) {
 		size_t at = 1 + below(length - 1), size = 1 + below(600), other = below(block_count), first, end;
 		if (round % 2)
 			size = blocks[other].to - blocks[other].from;
@@ -409,7 +409,7 @@ static size_t put(size_t at, size_t i)
 /* The two that were moved may be lost, and then are counted; nothing else is. */
 START_TEST(blocks_that_changed_places)
 {
-	for (int round = 0; round < 300 / THIN; round++) {
+	for (int round = 0; round < 300 / STRIDE; round++) {
 		size_t first = copy_at + 1, a = first + below(block_count - first - 1),
 			   b = round % 2 ? a + 1 : first + below(block_count - first - 1), size = 0, missing = 0;
 		/* Of three that stand in reverse one alone can come. */
@@ -430,7 +430,7 @@ END_TEST
 
 START_TEST(blocks_that_stand_there_twice)
 {
-	for (int round = 0; round < 300 / THIN; round++) {
+	for (int round = 0; round < 300 / STRIDE; round++) {
 		size_t a = below(block_count), after = round % 2 ? a : 1 + below(block_count - 1), size = 0;
 		for (size_t i = 0; i < block_count; i++) {
 			size = put(size, i);

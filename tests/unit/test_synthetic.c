@@ -10,7 +10,7 @@
 #include "src/rules/alerts.h"
 #include "src/sources/synthetic/synthetic.h"
 #include "tests/support/suite.h"
-#include "tests/support/thin.h"
+#include "tests/support/stride.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)
 #define READING_NS (200 * NS_PER_MS)
@@ -18,7 +18,7 @@
 
 /* -- a run, told to a model -- */
 
-struct told {
+struct emitted {
 	struct synthetic *synthetic;
 	struct sample_set set;
 	struct model *model;
@@ -27,60 +27,60 @@ struct told {
 	int64_t now_ns;
 };
 
-static void begin(struct told *told, const char *which)
+static void begin(struct emitted *emitted, const char *which)
 {
 	struct model_options options;
 	struct reason reason;
-	*told = (struct told){ .now_ns = START_NS };
-	ck_assert_int_eq(synthetic_new(which, START_NS, &told->synthetic, &reason), STATUS_OK);
-	settings_default(&told->settings);
+	*emitted = (struct emitted){ .now_ns = START_NS };
+	ck_assert_int_eq(synthetic_new(which, START_NS, &emitted->synthetic, &reason), STATUS_OK);
+	settings_default(&emitted->settings);
 	model_options_default(&options);
-	ck_assert_ptr_nonnull(told->model = model_new(&options));
+	ck_assert_ptr_nonnull(emitted->model = model_new(&options));
 }
 
-static void read_once(struct told *told)
+static void read_once(struct emitted *emitted)
 {
-	sample_set_clear(&told->set);
-	told->set.time_ns = told->now_ns;
-	told->set.source = "synthetic";
-	synthetic_tell(told->synthetic, told->now_ns, &told->set);
-	told->now_ns += READING_NS;
+	sample_set_clear(&emitted->set);
+	emitted->set.time_ns = emitted->now_ns;
+	emitted->set.source = "synthetic";
+	synthetic_emit(emitted->synthetic, emitted->now_ns, &emitted->set);
+	emitted->now_ns += READING_NS;
 }
 
-static bool stands(const struct told *told, const char *rule)
+static bool stands(const struct emitted *emitted, const char *rule)
 {
-	for (size_t i = 0; i < told->alerts.count; i++)
-		if (told->alerts.list[i].is_raised && strcmp(told->alerts.list[i].rule, rule) == 0)
+	for (size_t i = 0; i < emitted->alerts.count; i++)
+		if (emitted->alerts.list[i].is_raised && strcmp(emitted->alerts.list[i].rule, rule) == 0)
 			return true;
 	return false;
 }
 
 /* True as soon as the rule is raised. */
-static bool goes_on_until(struct told *told, double seconds, const char *rule)
+static bool goes_on_until(struct emitted *emitted, double seconds, const char *rule)
 {
-	for (int64_t end_ns = told->now_ns + llround(seconds * 1e9); told->now_ns < end_ns;) {
-		read_once(told);
-		model_apply(told->model, &told->set);
-		alerts_update(&told->alerts, told->model, &told->settings);
-		if (rule && stands(told, rule))
+	for (int64_t end_ns = emitted->now_ns + llround(seconds * 1e9); emitted->now_ns < end_ns;) {
+		read_once(emitted);
+		model_apply(emitted->model, &emitted->set);
+		alerts_update(&emitted->alerts, emitted->model, &emitted->settings);
+		if (rule && stands(emitted, rule))
 			return true;
 	}
 	return false;
 }
 
-static void end(struct told *told)
+static void end(struct emitted *emitted)
 {
-	alerts_release(&told->alerts);
-	model_free(told->model);
-	sample_set_release(&told->set);
-	synthetic_free(told->synthetic);
+	alerts_release(&emitted->alerts);
+	model_free(emitted->model);
+	sample_set_release(&emitted->set);
+	synthetic_free(emitted->synthetic);
 }
 
 /* -- what is told -- */
 
 START_TEST(same_seed_tells_the_same)
 {
-	struct told one, other;
+	struct emitted one, other;
 	begin(&one, "cold-read:7");
 	begin(&other, "cold-read:7");
 	for (int i = 0; i < 200; i++) {
@@ -101,7 +101,7 @@ END_TEST
 
 START_TEST(another_seed_is_another_run)
 {
-	struct told one, other;
+	struct emitted one, other;
 	begin(&one, "cold-read:7");
 	begin(&other, "cold-read:8");
 	for (int i = 0; i < 200; i++) {
@@ -144,16 +144,16 @@ START_TEST(nothing_in_it_could_not_be)
 	const char *help, *name = synthetic_scenario((unsigned)_i, &help);
 	static struct last_value counters[512];
 	size_t count = 0;
-	struct told told;
+	struct emitted emitted;
 	int64_t last_ns = 0;
 	uint64_t next = 0;
-	begin(&told, name);
+	begin(&emitted, name);
 	for (int reading = 0; reading < 250; reading++) {
-		read_once(&told);
-		ck_assert(!told.set.failed);
-		for (size_t i = 0; i < told.set.count; i++) {
-			const struct record *record = &told.set.records[i];
-			ck_assert_int_le(record->time_ns, told.now_ns);
+		read_once(&emitted);
+		ck_assert(!emitted.set.failed);
+		for (size_t i = 0; i < emitted.set.count; i++) {
+			const struct record *record = &emitted.set.records[i];
+			ck_assert_int_le(record->time_ns, emitted.now_ns);
 			if (record->kind == RECORD_FIGURE)
 				check_counter(counters, &count, record);
 			if (record->kind == RECORD_PROCESS_SEEN)
@@ -165,18 +165,18 @@ START_TEST(nothing_in_it_could_not_be)
 			last_ns = record->time_ns;
 		}
 	}
-	end(&told);
+	end(&emitted);
 }
 END_TEST
 
 START_TEST(it_says_what_it_is)
 {
-	struct told told;
-	begin(&told, "");
-	goes_on_until(&told, 1, NULL);
-	ck_assert_ptr_nonnull(strstr(told.model->command, "synthetic"));
-	ck_assert_ptr_nonnull(strstr(told.model->runs[0].name, "synthetic"));
-	end(&told);
+	struct emitted emitted;
+	begin(&emitted, "");
+	goes_on_until(&emitted, 1, NULL);
+	ck_assert_ptr_nonnull(strstr(emitted.model->command, "synthetic"));
+	ck_assert_ptr_nonnull(strstr(emitted.model->runs[0].name, "synthetic"));
+	end(&emitted);
 }
 END_TEST
 
@@ -195,16 +195,16 @@ END_TEST
 START_TEST(no_warning_where_nothing_is_wrong)
 {
 	static const char *const sound[] = { "clean", "accumulation", "bare", "no-counters", "gpu-hidden", "gpu-cache" };
-	struct told told;
-	begin(&told, sound[_i]);
+	struct emitted emitted;
+	begin(&emitted, sound[_i]);
 	for (int second = 0; second < 60; second++) {
-		goes_on_until(&told, 1, NULL);
-		for (size_t i = 0; i < told.alerts.count; i++)
+		goes_on_until(&emitted, 1, NULL);
+		for (size_t i = 0; i < emitted.alerts.count; i++)
 			ck_assert_msg(
-				told.alerts.list[i].severity == SEVERITY_INFO, "%s: %s", sound[_i], told.alerts.list[i].message);
+				emitted.alerts.list[i].severity == SEVERITY_INFO, "%s: %s", sound[_i], emitted.alerts.list[i].message);
 	}
-	ck_assert_uint_eq(told.model->runs[0].flagged_count, 0);
-	end(&told);
+	ck_assert_uint_eq(emitted.model->runs[0].flagged_count, 0);
+	end(&emitted);
 }
 END_TEST
 
@@ -261,30 +261,30 @@ static const struct {
 
 START_TEST(every_warning_can_be_raised)
 {
-	struct told told;
-	begin(&told, raised[_i].scenario);
+	struct emitted emitted;
+	begin(&emitted, raised[_i].scenario);
 	ck_assert_msg(
-		goes_on_until(&told, 180, raised[_i].rule), "%s does not raise %s", raised[_i].scenario, raised[_i].rule);
-	end(&told);
+		goes_on_until(&emitted, 180, raised[_i].rule), "%s does not raise %s", raised[_i].scenario, raised[_i].rule);
+	end(&emitted);
 }
 END_TEST
 
 /* The slow batches are those that it says, and no others. */
 START_TEST(planted_batches_are_slow)
 {
-	struct told told;
+	struct emitted emitted;
 	size_t found = 0;
-	begin(&told, "sleep:3");
-	goes_on_until(&told, 60, NULL);
-	struct synthetic_truth truth = synthetic_truth(told.synthetic);
+	begin(&emitted, "sleep:3");
+	goes_on_until(&emitted, 60, NULL);
+	struct synthetic_truth truth = synthetic_truth(emitted.synthetic);
 	for (uint64_t i = 0; i < truth.planted_count; i++)
-		for (size_t k = 0; k < told.model->runs[0].flagged_count; k++)
-			found += told.model->runs[0].flagged[k].batch.index +
-					told.model->runs[0].flagged[k].batch.epoch * synthetic_epoch_batches() ==
+		for (size_t k = 0; k < emitted.model->runs[0].flagged_count; k++)
+			found += emitted.model->runs[0].flagged[k].batch.index +
+					emitted.model->runs[0].flagged[k].batch.epoch * synthetic_epoch_batches() ==
 				truth.planted[i];
 	ck_assert_uint_ge(found, truth.planted_count - 3);
-	ck_assert_uint_eq(found, told.model->runs[0].flagged_count);
-	end(&told);
+	ck_assert_uint_eq(found, emitted.model->runs[0].flagged_count);
+	end(&emitted);
 }
 END_TEST
 
@@ -299,12 +299,12 @@ static Suite *synthetic_suite(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, same_seed_tells_the_same);
 	tcase_add_test(tests, another_seed_is_another_run);
-	for (int i = 0; i < scenarios; i += THIN)
+	for (int i = 0; i < scenarios; i += STRIDE)
 		tcase_add_loop_test(tests, nothing_in_it_could_not_be, i, i + 1);
 	tcase_add_test(tests, it_says_what_it_is);
 	tcase_add_test(tests, what_is_not_known_is_refused);
 	tcase_add_loop_test(tests, no_warning_where_nothing_is_wrong, 0, 6);
-	for (int i = 0; i < (int)(sizeof raised / sizeof *raised); i += THIN)
+	for (int i = 0; i < (int)(sizeof raised / sizeof *raised); i += STRIDE)
 		tcase_add_loop_test(tests, every_warning_can_be_raised, i, i + 1);
 	tcase_add_test(tests, planted_batches_are_slow);
 	suite_add_tcase(suite, tests);

@@ -9,7 +9,7 @@
 #include "src/sources/synthetic/synthetic.h"
 #include "src/sources/target/target.h"
 #include "tests/support/suite.h"
-#include "tests/support/thin.h"
+#include "tests/support/stride.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)
 #define READING_NS (200 * NS_PER_MS)
@@ -23,15 +23,15 @@ struct seen {
 	int64_t now_ns;
 	struct gpu_row gpus[GPUS];
 	bool has_gpu[GPUS];
-	double now[GPUS][METRIC_COUNT], sum[GPUS][METRIC_COUNT], least[GPUS][METRIC_COUNT], most[GPUS][METRIC_COUNT];
+	double now[GPUS][METRIC_COUNT], sum[GPUS][METRIC_COUNT], min[GPUS][METRIC_COUNT], max[GPUS][METRIC_COUNT];
 	unsigned readings[GPUS][METRIC_COUNT];
 	unsigned process_count[GPUS];
 	struct gpu_process_row processes[GPUS][4];
 	unsigned event_code;
 	char missing[64];
-	enum perf_role roles[PERF_EVENTS_MOST];
-	bool has_event[PERF_EVENTS_MOST];
-	double counts[PERF_EVENTS_MOST], counted[PERF_EVENTS_MOST]; /* of the trainer */
+	enum perf_role roles[PERF_EVENTS_MAX];
+	bool has_event[PERF_EVENTS_MAX];
+	double counts[PERF_EVENTS_MAX], counted[PERF_EVENTS_MAX]; /* of the trainer */
 	double allocated, reserved;
 	uint32_t allocated_name, reserved_name;
 	double meters[METRIC_COUNT];
@@ -44,7 +44,7 @@ static void begin(struct seen *seen, const char *which)
 	*seen = (struct seen){ .now_ns = START_NS };
 	for (int gpu = 0; gpu < GPUS; gpu++)
 		for (int metric = 0; metric < METRIC_COUNT; metric++)
-			seen->now[gpu][metric] = seen->least[gpu][metric] = seen->most[gpu][metric] = NAN;
+			seen->now[gpu][metric] = seen->min[gpu][metric] = seen->max[gpu][metric] = NAN;
 	ck_assert_int_eq(synthetic_new(which, START_NS, &seen->synthetic, &reason), STATUS_OK);
 }
 
@@ -66,8 +66,8 @@ static void take_figure(struct seen *seen, const struct record *record)
 	ck_assert(gpu >= 0 && gpu < GPUS && seen->has_gpu[gpu] && !seen->gpus[gpu].lost);
 	seen->now[gpu][metric] = value;
 	seen->sum[gpu][metric] += value;
-	seen->least[gpu][metric] = fmin(seen->least[gpu][metric], value);
-	seen->most[gpu][metric] = fmax(seen->most[gpu][metric], value);
+	seen->min[gpu][metric] = fmin(seen->min[gpu][metric], value);
+	seen->max[gpu][metric] = fmax(seen->max[gpu][metric], value);
 	seen->readings[gpu][metric]++;
 }
 
@@ -85,7 +85,7 @@ static void take_processes(struct seen *seen, const struct record *record)
 static void take_perf(struct seen *seen, const struct record *record)
 {
 	uint32_t event = record->perf_count.event;
-	ck_assert(event < PERF_EVENTS_MOST && seen->has_event[event]);
+	ck_assert(event < PERF_EVENTS_MAX && seen->has_event[event]);
 	if (record->perf_count.pid != SYNTHETIC_PID)
 		return;
 	ck_assert(record->perf_count.value >= seen->counts[event]);
@@ -135,7 +135,7 @@ static void take(struct seen *seen, const struct record *record)
 static void read_once(struct seen *seen)
 {
 	sample_set_clear(&seen->set);
-	synthetic_tell(seen->synthetic, seen->now_ns, &seen->set);
+	synthetic_emit(seen->synthetic, seen->now_ns, &seen->set);
 	ck_assert(!seen->set.failed);
 	for (size_t i = 0; i < seen->set.count; i++)
 		take(seen, &seen->set.records[i]);
@@ -155,7 +155,7 @@ static double mean(const struct seen *seen, int gpu, enum metric metric)
 
 static double count(const struct seen *seen, enum perf_role role)
 {
-	for (int event = 0; event < PERF_EVENTS_MOST; event++)
+	for (int event = 0; event < PERF_EVENTS_MAX; event++)
 		if (seen->has_event[event] && seen->roles[event] == role)
 			return seen->counts[event];
 	return NAN;
@@ -174,16 +174,16 @@ START_TEST(every_figure_is_possible)
 			if (!seen.readings[gpu][metric])
 				continue;
 			ck_assert_msg(
-				seen.least[gpu][metric] >= 0, "%s: %s is %g", name, metric_table[metric].name, seen.least[gpu][metric]);
+				seen.min[gpu][metric] >= 0, "%s: %s is %g", name, metric_table[metric].name, seen.min[gpu][metric]);
 			if (metric_table[metric].unit == UNIT_RATIO)
-				ck_assert_msg(seen.most[gpu][metric] <= 1, "%s: %s is %g", name, metric_table[metric].name,
-					seen.most[gpu][metric]);
+				ck_assert_msg(
+					seen.max[gpu][metric] <= 1, "%s: %s is %g", name, metric_table[metric].name, seen.max[gpu][metric]);
 		}
-		ck_assert(!(seen.most[gpu][METRIC_GPU_MEMORY_USED] + seen.most[gpu][METRIC_GPU_MEMORY_RESERVED] >
+		ck_assert(!(seen.max[gpu][METRIC_GPU_MEMORY_USED] + seen.max[gpu][METRIC_GPU_MEMORY_RESERVED] >
 			seen.now[gpu][METRIC_GPU_MEMORY]));
-		ck_assert(!(seen.most[gpu][METRIC_GPU_POWER] > 700) && !(seen.least[gpu][METRIC_GPU_POWER] < 60));
-		ck_assert(!(seen.most[gpu][METRIC_GPU_TEMPERATURE] > 95) && !(seen.least[gpu][METRIC_GPU_TEMPERATURE] < 30));
-		ck_assert(!(seen.most[gpu][METRIC_GPU_CLOCK] > seen.now[gpu][METRIC_GPU_CLOCK_MOST]));
+		ck_assert(!(seen.max[gpu][METRIC_GPU_POWER] > 700) && !(seen.min[gpu][METRIC_GPU_POWER] < 60));
+		ck_assert(!(seen.max[gpu][METRIC_GPU_TEMPERATURE] > 95) && !(seen.min[gpu][METRIC_GPU_TEMPERATURE] < 30));
+		ck_assert(!(seen.max[gpu][METRIC_GPU_CLOCK] > seen.now[gpu][METRIC_GPU_CLOCK_MAX]));
 	}
 	end(&seen);
 }
@@ -200,7 +200,7 @@ START_TEST(a_usual_run_keeps_both_busy)
 			mean(&seen, gpu, METRIC_GPU_SM_ACTIVE) < mean(&seen, gpu, METRIC_GPU_BUSY));
 		ck_assert(mean(&seen, gpu, METRIC_GPU_TENSOR_ACTIVE) > 0.2);
 		ck_assert(mean(&seen, gpu, METRIC_GPU_POWER) > 400);
-		ck_assert_double_eq(seen.most[gpu][METRIC_GPU_THROTTLE], 0);
+		ck_assert_double_eq(seen.max[gpu][METRIC_GPU_THROTTLE], 0);
 		ck_assert_double_eq(seen.now[gpu][METRIC_GPU_ECC_UNCORRECTED], 0);
 		ck_assert_int_eq(seen.processes[gpu][0].pid, SYNTHETIC_PID);
 	}
@@ -237,7 +237,7 @@ START_TEST(a_run_that_stands_still_leaves_them_idle)
 	for (int gpu = 0; gpu < GPUS; gpu++) {
 		ck_assert_double_eq(seen.now[gpu][METRIC_GPU_BUSY], 0);
 		ck_assert(seen.now[gpu][METRIC_GPU_POWER] < 130);
-		ck_assert(seen.now[gpu][METRIC_GPU_TEMPERATURE] < seen.most[gpu][METRIC_GPU_TEMPERATURE] - 5);
+		ck_assert(seen.now[gpu][METRIC_GPU_TEMPERATURE] < seen.max[gpu][METRIC_GPU_TEMPERATURE] - 5);
 	}
 	end(&seen);
 }
@@ -249,9 +249,9 @@ START_TEST(they_idle_while_a_batch_waits)
 	struct seen seen;
 	begin(&seen, "worker-disk");
 	go_on(&seen, 60);
-	ck_assert(seen.least[0][METRIC_GPU_BUSY] < 0.1);
-	ck_assert(seen.least[0][METRIC_GPU_POWER] < 300);
-	ck_assert(seen.most[0][METRIC_GPU_POWER] > 450);
+	ck_assert(seen.min[0][METRIC_GPU_BUSY] < 0.1);
+	ck_assert(seen.min[0][METRIC_GPU_POWER] < 300);
+	ck_assert(seen.max[0][METRIC_GPU_POWER] > 450);
 	end(&seen);
 }
 END_TEST
@@ -267,7 +267,7 @@ START_TEST(counters_agree_with_cpu_time)
 	ck_assert_double_eq_tol(count(&seen, PERF_ROLE_CYCLES) / count(&seen, PERF_ROLE_TASK_CLOCK), 3.1, 0.01);
 	ck_assert(count(&seen, PERF_ROLE_CACHE_MISSES) < count(&seen, PERF_ROLE_CACHE_REFERENCES));
 	unsigned multiplexed = 0;
-	for (int event = 0; event < PERF_EVENTS_MOST; event++)
+	for (int event = 0; event < PERF_EVENTS_MAX; event++)
 		multiplexed += seen.has_event[event] && seen.counted[event] == 0.62;
 	ck_assert_uint_eq(multiplexed, 1);
 	end(&seen);
@@ -281,12 +281,12 @@ START_TEST(heat_halves_the_clock_of_one)
 	struct seen seen;
 	begin(&seen, "gpu-heat");
 	go_on(&seen, 60);
-	ck_assert(seen.least[1][METRIC_GPU_CLOCK] < 0.5 * seen.most[1][METRIC_GPU_CLOCK]);
-	ck_assert_double_eq(seen.least[0][METRIC_GPU_CLOCK], seen.most[0][METRIC_GPU_CLOCK]);
-	ck_assert_double_eq(seen.most[1][METRIC_GPU_THROTTLE], 1 << GPU_THROTTLE_HEAT);
+	ck_assert(seen.min[1][METRIC_GPU_CLOCK] < 0.5 * seen.max[1][METRIC_GPU_CLOCK]);
+	ck_assert_double_eq(seen.min[0][METRIC_GPU_CLOCK], seen.max[0][METRIC_GPU_CLOCK]);
+	ck_assert_double_eq(seen.max[1][METRIC_GPU_THROTTLE], 1 << GPU_THROTTLE_HEAT);
 	ck_assert(seen.now[1][METRIC_GPU_THROTTLED_THERMAL] > 5e9 && seen.now[1][METRIC_GPU_THROTTLED_POWER] == 0);
 	ck_assert(seen.now[0][METRIC_GPU_THROTTLED_THERMAL] == 0);
-	ck_assert(seen.most[1][METRIC_GPU_TEMPERATURE] > 80 && seen.most[0][METRIC_GPU_TEMPERATURE] < 75);
+	ck_assert(seen.max[1][METRIC_GPU_TEMPERATURE] > 80 && seen.max[0][METRIC_GPU_TEMPERATURE] < 75);
 	ck_assert_uint_gt(synthetic_truth(seen.synthetic).planted_count, 20);
 	end(&seen);
 }
@@ -298,8 +298,8 @@ START_TEST(a_lower_power_limit_is_kept)
 	begin(&seen, "gpu-power-cap");
 	go_on(&seen, 60);
 	for (int gpu = 0; gpu < GPUS; gpu++) {
-		ck_assert_double_eq(seen.least[gpu][METRIC_GPU_POWER_LIMIT], 350);
-		ck_assert_double_eq(seen.most[gpu][METRIC_GPU_THROTTLE], 1 << GPU_THROTTLE_POWER_CAP);
+		ck_assert_double_eq(seen.min[gpu][METRIC_GPU_POWER_LIMIT], 350);
+		ck_assert_double_eq(seen.max[gpu][METRIC_GPU_THROTTLE], 1 << GPU_THROTTLE_POWER_CAP);
 		ck_assert(seen.now[gpu][METRIC_GPU_THROTTLED_POWER] > 5e9 && seen.now[gpu][METRIC_GPU_THROTTLED_THERMAL] == 0);
 	}
 	end(&seen);
@@ -430,7 +430,7 @@ START_TEST(all_is_told_to_one_who_comes_late)
 	int64_t now_ns = clock_monotonic_ns() + NS_PER_S;
 	ck_assert_int_eq(synthetic_source.read(state, now_ns, &seen.set), STATUS_OK);
 	sample_set_clear(&seen.set);
-	ck_assert_int_eq(synthetic_source.tell_all(state, now_ns, &seen.set), STATUS_OK);
+	ck_assert_int_eq(synthetic_source.emit_all(state, now_ns, &seen.set), STATUS_OK);
 	for (size_t i = 0; i < seen.set.count; i++)
 		take(&seen, &seen.set.records[i]);
 	ck_assert(
@@ -449,7 +449,7 @@ static Suite *node_suite(void)
 	while (synthetic_scenario((unsigned)scenarios, &help))
 		scenarios++;
 	tcase_set_timeout(tests, 60);
-	for (int i = 0; i < scenarios; i += THIN)
+	for (int i = 0; i < scenarios; i += STRIDE)
 		tcase_add_loop_test(tests, every_figure_is_possible, i, i + 1);
 	tcase_add_test(tests, a_usual_run_keeps_both_busy);
 	tcase_add_test(tests, power_and_energy_agree);

@@ -13,17 +13,17 @@ static const struct cell BLANK = { ' ', ROLE_NORMAL, 0 };
 /* Larger than any terminal; keeps width × height far from overflow. */
 enum { SIZE_LIMIT = 1 << 14 };
 
-static int clamp(int value, int least, int most) { return value < least ? least : value > most ? most : value; }
+static int clamp(int value, int min, int max) { return value < min ? min : value > max ? max : value; }
 
 /* The part of `rect` inside `bounds`, whatever the numbers in `rect`. */
 static struct rect intersect(struct rect rect, struct rect bounds)
 {
 	int64_t right = (int64_t)rect.x + (rect.width > 0 ? rect.width : 0),
 			below = (int64_t)rect.y + (rect.height > 0 ? rect.height : 0);
-	int right_most = bounds.x + bounds.width, below_most = bounds.y + bounds.height;
-	int x = clamp(rect.x, bounds.x, right_most), y = clamp(rect.y, bounds.y, below_most);
-	int x_end = right < x ? x : right > right_most ? right_most : (int)right;
-	int y_end = below < y ? y : below > below_most ? below_most : (int)below;
+	int right_max = bounds.x + bounds.width, below_max = bounds.y + bounds.height;
+	int x = clamp(rect.x, bounds.x, right_max), y = clamp(rect.y, bounds.y, below_max);
+	int x_end = right < x ? x : right > right_max ? right_max : (int)right;
+	int y_end = below < y ? y : below > below_max ? below_max : (int)below;
 	return (struct rect){ x, y, x_end - x, y_end - y };
 }
 
@@ -295,10 +295,10 @@ static struct cut cut_text(const char *text, int width)
 }
 
 /* A text's plain beginning; returns how much of it there was. */
-static int draw_plain(struct canvas *canvas, int64_t x, int y, int most, enum role role, const char *text)
+static int draw_plain(struct canvas *canvas, int64_t x, int y, int max, enum role role, const char *text)
 {
 	int count = 0;
-	while (count < most && is_plain(text[count]))
+	while (count < max && is_plain(text[count]))
 		count++;
 	struct rect part = intersect((struct rect){ (int)x, y, count, 1 }, canvas->clip);
 	if (x != (int)x || part.width == 0 || part.height == 0)
@@ -383,16 +383,16 @@ void canvas_reverse(struct canvas *canvas, struct rect rect)
 static void draw_edge(
 	struct canvas *canvas, int x, int y, int width, const char *title, const char *right, enum role title_role)
 {
-	enum { AROUND = 4 }; /* a line and a blank on either side */
+	enum { BATCH_WINDOW = 4 }; /* a line and a blank on either side */
 	int used = 0;
 	canvas_fill(canvas, (struct rect){ x, y, width, 1 }, 0x2500, ROLE_BORDER);
-	if (title && width > AROUND) {
-		used = canvas_text(canvas, x + 2, y, width - AROUND, title_role, title);
+	if (title && width > BATCH_WINDOW) {
+		used = canvas_text(canvas, x + 2, y, width - BATCH_WINDOW, title_role, title);
 		canvas_put(canvas, x + 1, y, ' ', title_role);
 		canvas_put(canvas, x + 2 + used, y, ' ', title_role);
 		used += 3;
 	}
-	int room = width - used - AROUND;
+	int room = width - used - BATCH_WINDOW;
 	if (right && room > 0) {
 		int cells = canvas_text_right(canvas, x + width - 2 - room, y, room, ROLE_DIM, right);
 		if (cells > 0) {

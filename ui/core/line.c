@@ -35,20 +35,20 @@ static int line_cells(const struct line *line)
 	return cells;
 }
 
-static void leave_out_least(struct line *line)
+static void leave_out_min(struct line *line)
 {
-	unsigned least = 0;
+	unsigned min = 0;
 	for (unsigned i = 1; i < line->count; i++)
-		if (line->pieces[i].rank >= line->pieces[least].rank)
-			least = i;
+		if (line->pieces[i].rank >= line->pieces[min].rank)
+			min = i;
 	line->count--;
-	memmove(&line->pieces[least], &line->pieces[least + 1], (line->count - least) * sizeof line->pieces[0]);
+	memmove(&line->pieces[min], &line->pieces[min + 1], (line->count - min) * sizeof line->pieces[0]);
 }
 
 int line_fit(struct line *line, int width)
 {
 	while (line->count > 0 && line_cells(line) > width)
-		leave_out_least(line);
+		leave_out_min(line);
 	return line_cells(line);
 }
 

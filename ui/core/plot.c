@@ -75,7 +75,7 @@ static void add_bits(struct canvas *canvas, int x, int y, unsigned bits, enum ro
 /* The row of dots of a value, counted from the bottom. */
 static int dot_of(const struct scale *scale, double value, int dots)
 {
-	double ratio = (value - scale->least) / (scale->most - scale->least);
+	double ratio = (value - scale->min) / (scale->max - scale->min);
 	if (!(ratio > 0))
 		return 0;
 	return ratio >= 1 ? dots - 1 : (int)lrint(ratio * (dots - 1));
@@ -88,7 +88,7 @@ int plot_row(const struct canvas *canvas, struct rect rect, const struct scale *
 }
 
 /* Wider than any terminal in dots; a plot beyond that shows its newest points. */
-enum { COLUMNS_MOST = 4096 };
+enum { COLUMNS_MAX = 4096 };
 
 struct span {
 	int low, high;
@@ -99,7 +99,7 @@ static const struct span NO_SPAN = { 1, 0 };
 /* What can be drawn at all: a room and a scale. */
 static bool is_drawable(struct rect rect, const struct scale *scale)
 {
-	return rect.width > 0 && rect.height > 0 && scale->most > scale->least;
+	return rect.width > 0 && rect.height > 0 && scale->max > scale->min;
 }
 
 static struct span span_of(const struct scale *scale, const struct plot_point *point, int dots)
@@ -183,12 +183,12 @@ static void draw_flag(struct canvas *canvas, struct rect rect, size_t column, co
 void plot_points(struct canvas *canvas, struct rect rect, const struct scale *scale, const struct plot_point *points,
 	size_t count, bool is_line)
 {
-	struct span spans[COLUMNS_MOST];
+	struct span spans[COLUMNS_MAX];
 	size_t columns = plot_resolution(canvas, rect);
 	int dots = rect.height * raster_of(canvas).down;
 	if (!is_drawable(rect, scale))
 		return;
-	columns = columns < COLUMNS_MOST ? columns : COLUMNS_MOST;
+	columns = columns < COLUMNS_MAX ? columns : COLUMNS_MAX;
 	if (count > columns) {
 		points += count - columns;
 		count = columns;
@@ -211,7 +211,7 @@ static bool is_blank(const struct canvas *canvas, int x, int y)
 void plot_level(struct canvas *canvas, struct rect rect, const struct scale *scale, double value, enum role role)
 {
 	struct raster raster = raster_of(canvas);
-	if (!is_drawable(rect, scale) || !(value >= scale->least && value <= scale->most))
+	if (!is_drawable(rect, scale) || !(value >= scale->min && value <= scale->max))
 		return;
 	int dot = dot_of(scale, value, rect.height * raster.down);
 	int y = rect.y + rect.height - 1 - dot / raster.down;
@@ -242,7 +242,7 @@ void plot_band(
 {
 	struct raster raster = raster_of(canvas);
 	int dots = rect.height * raster.down;
-	if (!is_drawable(rect, scale) || !(low <= high) || high < scale->least || low > scale->most)
+	if (!is_drawable(rect, scale) || !(low <= high) || high < scale->min || low > scale->max)
 		return;
 	int first = dot_of(scale, low, dots), last = dot_of(scale, high, dots);
 	for (int row = first / raster.down; row <= last / raster.down; row++) {
@@ -300,15 +300,15 @@ static void draw_cursor(struct canvas *canvas, struct rect column)
 static const struct stack_part *main_part(const struct stack_part *parts, size_t count, double low, double high)
 {
 	const struct stack_part *main = NULL;
-	double sum = 0, most = 0;
+	double sum = 0, max = 0;
 	for (size_t i = 0; i < count; i++) {
 		double from = sum;
 		if (!(parts[i].value > 0))
 			continue;
 		sum += parts[i].value;
 		double covered = fmin(sum, high) - fmax(from, low);
-		if (covered > most) {
-			most = covered;
+		if (covered > max) {
+			max = covered;
 			main = &parts[i];
 		}
 	}
@@ -324,11 +324,11 @@ void plot_stack(struct canvas *canvas, struct rect rect, int x, const struct sca
 		return;
 	for (size_t i = 0; i < count; i++)
 		sum += parts[i].value > 0 ? parts[i].value : 0;
-	double per_row = (scale->most - scale->least) / rect.height, filled = (sum - scale->least) / per_row;
+	double per_row = (scale->max - scale->min) / rect.height, filled = (sum - scale->min) / per_row;
 	int height = filled >= rect.height ? rect.height : (int)fmax(round(fmax(filled, 0)), sum > 0 ? 1 : 0);
 	for (; rows < height; rows++) {
-		double low = rows ? scale->least + rows * per_row : 0;
-		const struct stack_part *part = main_part(parts, count, low, scale->least + (rows + 1) * per_row);
+		double low = rows ? scale->min + rows * per_row : 0;
+		const struct stack_part *part = main_part(parts, count, low, scale->min + (rows + 1) * per_row);
 		if (part)
 			canvas_put(canvas, x, bottom - rows, plot_sign(canvas, part->role), part->role);
 	}

@@ -10,11 +10,11 @@
 /* A vertical scale that stands still: it grows at once and shrinks slowly (only after `most` was under half of it for
  * 40 updates). */
 struct scale {
-	double least, most;
+	double min, max;
 	unsigned calm;
 };
 /* `least`/`most` of what is shown; from_zero keeps least at 0. Ends on round numbers (1, 2, 2.5, 5 × 10^k steps). */
-void scale_update(struct scale *scale, double least, double most, bool from_zero);
+void scale_update(struct scale *scale, double min, double max, bool from_zero);
 
 /* One sample column: NAN in `high` = a gap. low == high draws a point; else a vertical stroke (min to max). */
 struct plot_point {

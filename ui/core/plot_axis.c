@@ -17,45 +17,45 @@ static double round_step(double value)
 	return rounds[i] * power;
 }
 
-static double step_of(double least, double most) { return round_step((most - least) / STEPS); }
+static double step_of(double min, double max) { return round_step((max - min) / STEPS); }
 
-static struct scale round_scale(double least, double most, bool from_zero)
+static struct scale round_scale(double min, double max, bool from_zero)
 {
 	if (from_zero)
-		least = 0;
-	double size = fmax(fabs(least), fabs(most)), room = size > 1e-290 ? size * 0.02 : 1;
-	if (most - least < room)
-		most = least + room;
-	double step = step_of(least, most);
-	return (struct scale){ floor(least / step + 1e-9) * step, ceil(most / step - 1e-9) * step, 0 };
+		min = 0;
+	double size = fmax(fabs(min), fabs(max)), room = size > 1e-290 ? size * 0.02 : 1;
+	if (max - min < room)
+		max = min + room;
+	double step = step_of(min, max);
+	return (struct scale){ floor(min / step + 1e-9) * step, ceil(max / step - 1e-9) * step, 0 };
 }
 
-void scale_update(struct scale *scale, double least, double most, bool from_zero)
+void scale_update(struct scale *scale, double min, double max, bool from_zero)
 {
-	if (!isfinite(least) || !isfinite(most) || !isfinite(most - least) || most < least)
+	if (!isfinite(min) || !isfinite(max) || !isfinite(max - min) || max < min)
 		return;
-	struct scale wanted = round_scale(least, most, from_zero);
-	if (!(scale->most > scale->least)) {
+	struct scale wanted = round_scale(min, max, from_zero);
+	if (!(scale->max > scale->min)) {
 		*scale = wanted;
 		return;
 	}
-	if (most > scale->most || wanted.least < scale->least) {
-		*scale = round_scale(fmin(least, scale->least), fmax(most, scale->most), from_zero);
+	if (max > scale->max || wanted.min < scale->min) {
+		*scale = round_scale(fmin(min, scale->min), fmax(max, scale->max), from_zero);
 		return;
 	}
-	bool is_small = most - (from_zero ? 0 : least) < (scale->most - scale->least) / 2;
+	bool is_small = max - (from_zero ? 0 : min) < (scale->max - scale->min) / 2;
 	scale->calm = is_small ? scale->calm + 1 : 0;
 	if (scale->calm >= CALM_UPDATES)
 		*scale = wanted;
 }
 
 struct axis_unit {
-	double least, scale;
+	double min, scale;
 	const char *name;
 };
 
 /* The unit of a whole axis: the largest that its upper end fills. */
-static const struct axis_unit *unit_of(enum plot_unit unit, double most)
+static const struct axis_unit *unit_of(enum plot_unit unit, double max)
 {
 	static const struct axis_unit units[][7] = {
 		[PLOT_SECONDS] = { { 0.1, 1, " s" }, { 1e-4, 1e-3, " ms" }, { 1e-7, 1e-6, " µs" }, { 0, 1e-9, " ns" } },
@@ -69,7 +69,7 @@ static const struct axis_unit *unit_of(enum plot_unit unit, double most)
 		[PLOT_CPUS] = { { 0, 1e9, " CPUs" } },
 	};
 	const struct axis_unit *chosen = units[unit];
-	while (chosen->least > 0 && most < chosen->least * (1 - 1e-9))
+	while (chosen->min > 0 && max < chosen->min * (1 - 1e-9))
 		chosen++;
 	return chosen;
 }
@@ -93,12 +93,12 @@ struct ticks {
 
 static struct ticks ticks_of(const struct scale *scale, int height)
 {
-	struct ticks ticks = { .step = step_of(scale->least, scale->most), .every = 1 };
-	ticks.first = (long)ceil(scale->least / ticks.step - 1e-6);
-	ticks.last = (long)floor(scale->most / ticks.step + 1e-6);
-	long spaces = ticks.last - ticks.first, most = (height - 1) / 2;
-	if (spaces > most)
-		ticks.every = spaces % 2 == 0 && spaces / 2 <= most ? 2 : spaces;
+	struct ticks ticks = { .step = step_of(scale->min, scale->max), .every = 1 };
+	ticks.first = (long)ceil(scale->min / ticks.step - 1e-6);
+	ticks.last = (long)floor(scale->max / ticks.step + 1e-6);
+	long spaces = ticks.last - ticks.first, max = (height - 1) / 2;
+	if (spaces > max)
+		ticks.every = spaces % 2 == 0 && spaces / 2 <= max ? 2 : spaces;
 	return ticks;
 }
 
@@ -113,13 +113,13 @@ static void write_label(char out[NUMBER_SIZE], const struct ticks *ticks, long t
 
 struct rect plot_axis(struct canvas *canvas, struct rect rect, const struct scale *scale, enum plot_unit unit)
 {
-	enum { LEAST_WIDTH = 20, LEAST_LABEL = 6 };
-	if (rect.width < LEAST_WIDTH || rect.height < 2 || !(scale->most > scale->least))
+	enum { WIDTH_MIN = 20, LABEL_MIN = 6 };
+	if (rect.width < WIDTH_MIN || rect.height < 2 || !(scale->max > scale->min))
 		return rect;
 	struct ticks ticks = ticks_of(scale, rect.height);
-	const struct axis_unit *of = unit_of(unit, fmax(fabs(scale->least), fabs(scale->most)));
+	const struct axis_unit *of = unit_of(unit, fmax(fabs(scale->min), fabs(scale->max)));
 	char label[NUMBER_SIZE];
-	int width = LEAST_LABEL;
+	int width = LABEL_MIN;
 	for (long tick = ticks.first; tick <= ticks.last; tick += ticks.every) {
 		write_label(label, &ticks, tick, of);
 		width = text_cells(label) > (size_t)width ? (int)text_cells(label) : width;

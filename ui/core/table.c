@@ -11,27 +11,27 @@ static int total_width(const struct table *table)
 }
 
 /* The shown column of the highest rank, the rightmost among equals; −1 where only columns of rank 0 are left. */
-static int least_important(const struct table *table)
+static int min_important(const struct table *table)
 {
-	int least = -1, rank = 1;
+	int min = -1, rank = 1;
 	for (int i = 0; i < table->count; i++) {
 		if (table->width[i] == 0 || table->columns[i].rank < rank)
 			continue;
 		rank = table->columns[i].rank;
-		least = i;
+		min = i;
 	}
-	return least;
+	return min;
 }
 
 void table_fit(struct table *table, const struct table_column *columns, int count, struct rect rect)
 {
-	int least, x = rect.x;
+	int min, x = rect.x;
 	table->columns = columns;
 	table->count = count < TABLE_COLUMNS_MAX ? count : TABLE_COLUMNS_MAX;
 	for (int i = 0; i < table->count; i++)
 		table->width[i] = columns[i].width;
-	while (total_width(table) > rect.width && (least = least_important(table)) >= 0)
-		table->width[least] = 0;
+	while (total_width(table) > rect.width && (min = min_important(table)) >= 0)
+		table->width[min] = 0;
 	int rest = rect.width - total_width(table);
 
 	for (int i = 0; i < table->count; i++) {

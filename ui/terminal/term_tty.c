@@ -47,7 +47,7 @@ void tty_set_raw(const struct tty *tty)
 
 void tty_set_saved(const struct tty *tty) { tcsetattr(tty->fd, TCSANOW, &tty->saved); }
 
-static int sane(int size, int otherwise, int most) { return size == 0 ? otherwise : size > most ? most : size; }
+static int sane(int size, int otherwise, int max) { return size == 0 ? otherwise : size > max ? max : size; }
 
 void tty_size(const struct tty *tty, int *width, int *height)
 {
@@ -89,9 +89,9 @@ size_t tty_typed(const struct tty *tty)
 
 bool tty_skip_to(const struct tty *tty, const char *text, size_t *matched)
 {
-	enum { BYTES_MOST = 1 << 18, CHUNK = 16 };
+	enum { BYTES_MAX = 1 << 18, CHUNK = 16 };
 	size_t wanted = strlen(text);
-	for (size_t skipped = 0; *matched < wanted && skipped < BYTES_MOST;) {
+	for (size_t skipped = 0; *matched < wanted && skipped < BYTES_MAX;) {
 		char bytes[CHUNK];
 		size_t missing = wanted - *matched; /* so many bytes cannot reach beyond the text */
 		ssize_t count = read(tty->fd, bytes, missing < CHUNK ? missing : CHUNK);

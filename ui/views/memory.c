@@ -17,7 +17,7 @@ struct kind {
 	const struct series *series;
 	enum role role;
 };
-enum { KINDS_MOST = 4 };
+enum { KINDS_MAX = 4 };
 
 static bool has_children(const struct model *model)
 {
@@ -28,7 +28,7 @@ static bool has_children(const struct model *model)
 }
 
 /* Of the tree, where there is one; else of the target. */
-static int kinds_of(const struct model *model, struct kind out[KINDS_MOST])
+static int kinds_of(const struct model *model, struct kind out[KINDS_MAX])
 {
 	const struct memory *memory = &model->memory;
 	if (has_children(model) && !isnan(memory->tree_anonymous_bytes)) {
@@ -64,26 +64,26 @@ static void draw_kind(struct canvas *canvas, struct rect row, const struct kind 
 static void draw_stacked(
 	struct scene *scene, const struct kind *kinds, int count, struct canvas *canvas, struct rect rect)
 {
-	struct plot_point points[KINDS_MOST][TRACE_POINTS_MAX / 4];
+	struct plot_point points[KINDS_MAX][TRACE_POINTS_MAX / 4];
 	struct scale *scale = &scene->state->scales[SCALE_STEPS];
 	int64_t from_ns = trace_since(scene, scene->state->zoom);
-	double most = 0;
+	double max = 0;
 	for (int kind = 0; kind < count; kind++) {
 		double low = NAN, high = NAN;
 
 		trace_extremes(scene, kinds[kind].series, from_ns, &low, &high);
-		most += isnan(high) ? 0 : high;
+		max += isnan(high) ? 0 : high;
 	}
-	if (most <= 0)
+	if (max <= 0)
 		return;
-	scale_update(scale, 0, most, true);
+	scale_update(scale, 0, max, true);
 	struct rect plot = plot_axis(canvas, rect, scale, PLOT_BYTES);
 	size_t columns = plot.width < TRACE_POINTS_MAX / 4 ? (size_t)plot.width : TRACE_POINTS_MAX / 4;
 
 	for (int kind = 0; kind < count; kind++)
 		trace_series(scene, kinds[kind].series, from_ns, kinds[kind].role, points[kind], columns);
 	for (size_t column = 0; column < columns; column++) {
-		struct stack_part parts[KINDS_MOST];
+		struct stack_part parts[KINDS_MAX];
 		size_t known = 0;
 
 		for (int kind = 0; kind < count; kind++)
@@ -105,7 +105,7 @@ static double whole_of(const struct kind *kinds, int count)
 static void panel_kinds(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	const struct memory *memory = &scene->model->memory;
-	struct kind kinds[KINDS_MOST];
+	struct kind kinds[KINDS_MAX];
 	int count = kinds_of(scene->model, kinds);
 	char text[NUMBER_SIZE];
 	struct line line;
@@ -125,7 +125,7 @@ static void panel_kinds(struct scene *scene, struct canvas *canvas, struct rect 
 /* Where there is no room for the panel. */
 static void kinds_line(const struct model *model, struct canvas *canvas, struct rect row)
 {
-	struct kind kinds[KINDS_MOST];
+	struct kind kinds[KINDS_MAX];
 	int count = kinds_of(model, kinds);
 	char text[NUMBER_SIZE];
 	struct line line;
@@ -218,8 +218,8 @@ static void draw_kinds_and_allocator(struct scene *scene, struct canvas *canvas,
 
 static struct rect take_processes(struct rect *rect, int frame, int rows)
 {
-	int least = rect->height / 4 > 3 ? rect->height / 4 : 3, most = rect->height / 2;
-	int table = rows < least ? least : rows > most ? most : rows;
+	int min = rect->height / 4 > 3 ? rect->height / 4 : 3, max = rect->height / 2;
+	int table = rows < min ? min : rows > max ? max : rows;
 	return rect_take_bottom(rect, rect->height < 8 ? 0 : frame + 1 + table);
 }
 

@@ -74,7 +74,7 @@ static bool comes_before(const struct run *run, size_t left, size_t right, const
 	return state->sort_ascending ? x < y : x > y;
 }
 
-enum { DEPTH_MOST = 48 };
+enum { DEPTH_MAX = 48 };
 
 struct order {
 	size_t count;
@@ -107,9 +107,9 @@ static void add_sorted(
 		size_t end = past_children(run, siblings[i], to);
 
 		order->rows[order->count++] = siblings[i];
-		if (depth < DEPTH_MOST)
+		if (depth < DEPTH_MAX)
 			add_sorted(run, state, siblings[i] + 1u, end, depth + 1, order);
-		for (size_t row = siblings[i] + 1u; depth == DEPTH_MOST && row < end; row++)
+		for (size_t row = siblings[i] + 1u; depth == DEPTH_MAX && row < end; row++)
 			order->rows[order->count++] = (uint16_t)row;
 	}
 }
@@ -256,12 +256,11 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		return;
 	}
 	struct rect figures = rect_take_bottom(&rect, panel_figures_height(run, canvas, rect.height));
-	int frame = parts_panel_rows(canvas), least = frame + 3,
-		room = rect.height - (frame + 1 + (int)run->operation_count);
+	int frame = parts_panel_rows(canvas), min = frame + 3, room = rect.height - (frame + 1 + (int)run->operation_count);
 	struct rect epochs = rect_take_bottom(&rect,
-		run->epoch_count == 0 || room < least ? 0
-			: room > rect.height / 2          ? rect.height / 2
-											  : room);
+		run->epoch_count == 0 || room < min ? 0
+			: room > rect.height / 2        ? rect.height / 2
+											: room);
 
 	if (epochs.height > 0)
 		panel_epochs(scene, run, canvas, epochs);

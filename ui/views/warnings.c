@@ -202,15 +202,15 @@ static void detail_title(const struct scene *scene, const struct alert *alert, s
 }
 
 /* From so many rows on the plot stands below the words. */
-enum { PLOT_LEAST = 8, PLOT_MOST = 30 };
+enum { PLOT_MIN = 8, PLOT_MAX = 30 };
 
 static void draw_detail(struct scene *scene, const struct alert *alert, struct canvas *canvas, struct rect rect)
 {
 	struct line right;
 	int words = words_height(alert, false, rect.width), frame = parts_panel_rows(canvas),
 		room = rect.height - frame - words;
-	bool has_plot = room >= PLOT_LEAST && evidence_kind(scene, alert) != EVIDENCE_NONE;
-	struct rect plot = rect_take_bottom(&rect, !has_plot ? 0 : room < PLOT_MOST ? room : PLOT_MOST);
+	bool has_plot = room >= PLOT_MIN && evidence_kind(scene, alert) != EVIDENCE_NONE;
+	struct rect plot = rect_take_bottom(&rect, !has_plot ? 0 : room < PLOT_MAX ? room : PLOT_MAX);
 	detail_title(scene, alert, &right);
 	struct rect inside = parts_panel(canvas, rect, alert->rule, &right, ROLE_TITLE);
 
@@ -232,11 +232,11 @@ static void draw_missing(const struct missing *missing, struct canvas *canvas, s
 /* The evidence over all of the view, the words as far as there is room. */
 static void draw_open(struct scene *scene, const struct alert *alert, struct canvas *canvas, struct rect rect)
 {
-	int frame = parts_panel_rows(canvas), most = rect.height * 2 / 5,
+	int frame = parts_panel_rows(canvas), max = rect.height * 2 / 5,
 		words = frame + words_height(alert, false, rect.width);
-	bool is_short = words > most;
+	bool is_short = words > max;
 	words = is_short ? frame + words_height(alert, true, rect.width) : words;
-	struct rect below = rect_take_bottom(&rect, words < most ? words : most);
+	struct rect below = rect_take_bottom(&rect, words < max ? words : max);
 	struct line right;
 
 	evidence_draw(scene, alert, canvas, rect);

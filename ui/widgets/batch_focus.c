@@ -28,30 +28,31 @@ static const struct flagged *find_flagged(const struct run *run, const struct tr
 	return NULL;
 }
 
-const struct batch *batch_find(const struct run *run, const struct track *track, uint64_t ordinal, struct usual *usual)
+const struct batch *batch_find(
+	const struct run *run, const struct track *track, uint64_t ordinal, struct baseline *baseline)
 {
 	const struct batch *batch = track_batch(track, ordinal);
 	const struct flagged *flagged = find_flagged(run, track, ordinal);
-	if (usual && flagged)
-		*usual = flagged->usual;
-	else if (usual && batch)
-		track_usual(track, ordinal, usual);
+	if (baseline && flagged)
+		*baseline = flagged->baseline;
+	else if (baseline && batch)
+		track_baseline(track, ordinal, baseline);
 	return batch ? batch : flagged ? &flagged->batch : NULL;
 }
 
 bool batch_explain(const struct scene *scene, const struct run *run, const struct track *track, uint64_t ordinal,
 	struct explanation *out)
 {
-	struct usual usual;
-	struct around around;
-	const struct batch *batch = batch_find(run, track, ordinal, &usual);
+	struct baseline baseline;
+	struct batch_window batch_window;
+	const struct batch *batch = batch_find(run, track, ordinal, &baseline);
 	const struct flagged *flagged = find_flagged(run, track, ordinal);
-	const struct around *seen = flagged ? flagged->around : NULL;
+	const struct batch_window *seen = flagged ? flagged->batch_window : NULL;
 	if (!batch)
 		return false;
-	if (!seen && model_around(scene->model, run, batch, &around))
-		seen = &around;
-	explain_batch(run, batch, &usual, seen, out);
+	if (!seen && model_batch_window(scene->model, run, batch, &batch_window))
+		seen = &batch_window;
+	explain_batch(run, batch, &baseline, seen, out);
 	return true;
 }
 
@@ -160,7 +161,7 @@ static bool is_named(const struct run *run, const struct batch *batch, const cha
 static bool has_cause(const struct run *run, const struct flagged *flagged, const char *search)
 {
 	struct explanation why;
-	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+	explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
 	for (size_t i = 0; i < why.cause_count; i++)
 		if (parts_matches(why.causes[i].what, search))
 			return true;

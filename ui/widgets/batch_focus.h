@@ -17,7 +17,8 @@ enum { BATCH_KIND_SIZE = 64 };
 void batch_range(const struct track *track, uint64_t *first, uint64_t *end);
 /* From the ring, or from the flagged ones that are kept beyond it; NULL where it is gone. Fills *usual unless it is
  * NULL. */
-const struct batch *batch_find(const struct run *run, const struct track *track, uint64_t ordinal, struct usual *usual);
+const struct batch *batch_find(
+	const struct run *run, const struct track *track, uint64_t ordinal, struct baseline *baseline);
 /* Why it took as long as it did, with all that the samplers saw; false where it is gone. */
 bool batch_explain(const struct scene *scene, const struct run *run, const struct track *track, uint64_t ordinal,
 	struct explanation *out);

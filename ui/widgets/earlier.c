@@ -7,7 +7,7 @@
 #include "ui/core/layout.h"
 #include "ui/widgets/parts.h"
 
-enum { RING = 0x2218, CUT = 0x2191, SAMPLES_MOST = 4096 };
+enum { RING = 0x2218, CUT = 0x2191, SAMPLES_MAX = 4096 };
 
 /* -- figures -- */
 
@@ -30,19 +30,19 @@ double earlier_mean(const struct earlier *earlier, uint64_t first, uint64_t end)
 
 double earlier_longest(const struct earlier *earlier, uint64_t first, uint64_t end)
 {
-	double most = NAN;
+	double max = NAN;
 	for (uint64_t i = first; i < end_of(earlier, end); i++)
-		if (!isnan(earlier->steps_s[i]) && !((double)earlier->steps_s[i] <= most))
-			most = (double)earlier->steps_s[i];
-	return most;
+		if (!isnan(earlier->steps_s[i]) && !((double)earlier->steps_s[i] <= max))
+			max = (double)earlier->steps_s[i];
+	return max;
 }
 
 double earlier_median(const struct earlier *earlier, uint64_t first, uint64_t end)
 {
-	double values[SAMPLES_MOST];
+	double values[SAMPLES_MAX];
 	size_t count = 0;
 	end = end_of(earlier, end);
-	uint64_t stride = end > first ? (end - first + SAMPLES_MOST - 1) / SAMPLES_MOST : 1;
+	uint64_t stride = end > first ? (end - first + SAMPLES_MAX - 1) / SAMPLES_MAX : 1;
 
 	for (uint64_t i = first; i < end; i += stride)
 		if (!isnan(earlier->steps_s[i]))
@@ -83,15 +83,12 @@ static const struct cell *cell_of(const struct canvas *canvas, int x, int y)
 	return is_inside ? &canvas->cells[y * canvas->width + x] : NULL;
 }
 
-static bool is_on(const struct scale *scale, double value)
-{
-	return scale->most > scale->least && value >= scale->least;
-}
+static bool is_on(const struct scale *scale, double value) { return scale->max > scale->min && value >= scale->min; }
 
 /* What lies above the scale stands at its top, as what is cut off there. */
 static uint32_t sign(const struct canvas *canvas, const struct scale *scale, double value)
 {
-	return value <= scale->most ? ring(canvas) : canvas->charset == CHARSET_ASCII ? '+' : CUT;
+	return value <= scale->max ? ring(canvas) : canvas->charset == CHARSET_ASCII ? '+' : CUT;
 }
 
 /* Where nothing stands; and now and then over our own line where that runs level, so that both are seen. */

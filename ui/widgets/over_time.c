@@ -17,26 +17,26 @@ void over_time_points(struct scene *scene, struct canvas *canvas, struct rect re
 struct rect over_time_draw(
 	struct scene *scene, struct canvas *canvas, struct rect rect, struct scale *scale, const struct over_time *what)
 {
-	double least = NAN, most = NAN;
+	double min = NAN, max = NAN;
 	for (size_t i = 0; i < what->count; i++)
-		trace_extremes(scene, what->lines[i].series, what->from_ns, &least, &most);
-	if (isnan(most)) {
+		trace_extremes(scene, what->lines[i].series, what->from_ns, &min, &max);
+	if (isnan(max)) {
 		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, ROLE_DIM, rect.height > 0 ? "no figures yet" : "");
 		return (struct rect){ rect.x, rect.y, 0, 0 };
 	}
-	least = what->level < least ? what->level : least;
-	most = what->level > most ? what->level : most;
+	min = what->level < min ? what->level : min;
+	max = what->level > max ? what->level : max;
 	/* what hardly moves is drawn as what hardly moves */
-	if (most - least < fabs(most) / 20)
-		least = most - fabs(most) / 20;
+	if (max - min < fabs(max) / 20)
+		min = max - fabs(max) / 20;
 	/* nothing at all: as much as one would look for, not one byte */
 	static const double looked_for[] = {
 		[PLOT_BYTES] = 1e6, [PLOT_HERTZ] = 1e9, [PLOT_CPUS] = 1e9, [PLOT_WATTS] = 10, [PLOT_COUNT] = 1
 	};
 
-	if (most <= 0 && least >= 0 && what->unit < sizeof looked_for / sizeof looked_for[0])
-		most = looked_for[what->unit];
-	scale_update(scale, least, most, what->from_zero);
+	if (max <= 0 && min >= 0 && what->unit < sizeof looked_for / sizeof looked_for[0])
+		max = looked_for[what->unit];
+	scale_update(scale, min, max, what->from_zero);
 	struct rect plot = plot_axis(canvas, rect, scale, what->unit);
 
 	for (size_t i = what->count; i-- > 0;)

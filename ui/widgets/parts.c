@@ -56,10 +56,10 @@ int parts_wrap(struct canvas *canvas, struct rect rect, enum role role, const ch
 	char row[1024];
 	int rows = 0;
 	while (*text != '\0' && rect.width > 0) {
-		size_t length = fitting(text, rect.width), kept = length < sizeof row ? length : sizeof row - 1;
+		size_t length = fitting(text, rect.width), retained = length < sizeof row ? length : sizeof row - 1;
 
-		memcpy(row, text, kept);
-		row[kept] = '\0';
+		memcpy(row, text, retained);
+		row[retained] = '\0';
 		if (rows < rect.height)
 			canvas_text(canvas, rect.x, rect.y + rows, rect.width, role, row);
 		rows++;

@@ -26,7 +26,7 @@ static const struct batch *last_batch(const struct run *run)
 }
 
 /* Of the current mode, where it has any; else of the main one. */
-static double usual_step(const struct run *run)
+static double baseline_step(const struct run *run)
 {
 	const struct track *track = run_track_of(run, run->state.mode);
 	return track && track->recent.count > 0 ? track->recent.p50_s : run_main(run)->recent.p50_s;
@@ -194,7 +194,7 @@ static double epoch_ratio(const struct run *run)
 static void draw_second_line(
 	const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect row, int after_bar)
 {
-	char hang[160], usual[NUMBER_SIZE];
+	char hang[160], baseline[NUMBER_SIZE];
 	int64_t when_ns;
 	struct line line;
 	if (progress_ended(scene, run, &when_ns)) {
@@ -203,12 +203,12 @@ static void draw_second_line(
 		summary_pieces(scene, run, when_ns, &line);
 		line_draw(&line, canvas, row.x, row.y, row.width);
 	} else if (progress_hang(scene, run, hang, sizeof hang)) {
-		double usual_s = usual_step(run);
+		double baseline_s = baseline_step(run);
 		rect_take_left(&row, after_bar);
 		canvas_fill(canvas, row, ' ', ROLE_NORMAL);
 		line_start(&line, " · ");
 		line_add(&line, 0, ROLE_CRITICAL, "⚠ %s", hang);
-		line_add(&line, 1, ROLE_NORMAL, "usual step %s", parts_time(usual, usual_s, usual_s));
+		line_add(&line, 1, ROLE_NORMAL, "usual step %s", parts_time(baseline, baseline_s, baseline_s));
 		line_draw(&line, canvas, row.x, row.y, row.width);
 	}
 }
@@ -226,15 +226,15 @@ void progress_draw(const struct scene *scene, const struct run *run, struct canv
 			run->state.epochs_planned);
 	else
 		snprintf(label, sizeof label, "Epoch %u ", run_epoch_number(run, run->state.epochs_begun));
-	int label_width = (int)text_cells(label), least = label_width + 12 + 6;
+	int label_width = (int)text_cells(label), min = label_width + 12 + 6;
 
 	for (int column = 0; column < columns; column++)
 		used += column_width(&cells, column) + gap;
-	while (columns > 0 && least + used > rect.width)
+	while (columns > 0 && min + used > rect.width)
 		used -= column_width(&cells, --columns) + gap;
-	int bar = rect.width - label_width - 6 - used, most = rect.width * 9 / 20;
+	int bar = rect.width - label_width - 6 - used, max = rect.width * 9 / 20;
 
-	bar = bar > most ? most : bar;
+	bar = bar > max ? max : bar;
 	canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_STRONG, label);
 	draw_bar(canvas, rect.x + label_width, rect.y, bar, epoch_ratio(run), run->state.batches_per_epoch > 0);
 	if (rect.height > 1) {

@@ -10,7 +10,7 @@
 #include "ui/core/layout.h"
 #include "ui/core/line.h"
 
-enum { CLOCK_CELLS = 8, CLOCK_LEAST = 60, WIDE = 100, RIGHT_WIDE = 34, RIGHT = 15, RIGHT_NARROW = 10, EIGHTHS = 8 };
+enum { CLOCK_CELLS = 8, CLOCK_MIN = 60, WIDE = 100, RIGHT_WIDE = 34, RIGHT = 15, RIGHT_NARROW = 10, EIGHTHS = 8 };
 
 /* -- how much room -- */
 
@@ -33,11 +33,11 @@ static int format_elapsed(char out[NUMBER_SIZE], int64_t ns)
 static int left_cells(const struct replay_line *line, int width)
 {
 	char total[NUMBER_SIZE];
-	return 1 + (width >= CLOCK_LEAST ? CLOCK_CELLS + 2 : 0) + 2 * format_elapsed(total, line->end_ns - line->begin_ns) +
+	return 1 + (width >= CLOCK_MIN ? CLOCK_CELLS + 2 : 0) + 2 * format_elapsed(total, line->end_ns - line->begin_ns) +
 		3 + 2;
 }
 
-static int right_cells(int width) { return width >= WIDE ? RIGHT_WIDE : width >= CLOCK_LEAST ? RIGHT : RIGHT_NARROW; }
+static int right_cells(int width) { return width >= WIDE ? RIGHT_WIDE : width >= CLOCK_MIN ? RIGHT : RIGHT_NARROW; }
 
 int replay_line_bar(const struct replay_line *line, int width)
 {
@@ -96,7 +96,7 @@ static void draw_left(const struct replay_line *line, struct canvas *canvas, str
 	char text[NUMBER_SIZE], total[NUMBER_SIZE];
 	struct tm parts;
 	int digits;
-	if (canvas->width >= CLOCK_LEAST) {
+	if (canvas->width >= CLOCK_MIN) {
 		if (localtime_r(&seconds, &parts) != NULL && strftime(text, sizeof text, "%H:%M:%S", &parts) > 0)
 			canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_NORMAL, text);
 		rect_take_left(&rect, CLOCK_CELLS + 2);
@@ -126,13 +126,13 @@ static const struct {
 
 static size_t sign_of(const struct replay_line *line, int column, int place)
 {
-	const struct replay_column *told = (size_t)column < line->column_count ? &line->columns[column] : NULL;
+	const struct replay_column *shown = (size_t)column < line->column_count ? &line->columns[column] : NULL;
 	if (column == place)
 		return 0;
-	if (told && told->is_lost)
+	if (shown && shown->is_lost)
 		return 1;
-	if (told && (told->is_flagged || told->is_silent))
-		return told->is_flagged ? 2 : 3;
+	if (shown && (shown->is_flagged || shown->is_silent))
+		return shown->is_flagged ? 2 : 3;
 	return column < place ? 4 : 5;
 }
 
@@ -157,16 +157,16 @@ static void draw_bar(const struct replay_line *line, struct canvas *canvas)
 
 static void draw_outline(const struct replay_line *line, struct canvas *canvas, struct rect rect)
 {
-	double most = 0;
+	double max = 0;
 	char text[NUMBER_SIZE];
 	for (size_t i = 0; i < line->column_count; i++)
-		most = fmax(most, line->columns[i].step_s);
-	if (most <= 0 || rect.height <= 0)
+		max = fmax(max, line->columns[i].step_s);
+	if (max <= 0 || rect.height <= 0)
 		return;
-	canvas_printf(canvas, 1, rect.y, rect.x - 2, ROLE_DIM, canvas->width >= CLOCK_LEAST ? "step time, to %s" : "to %s",
-		format_seconds(text, most));
+	canvas_printf(canvas, 1, rect.y, rect.x - 2, ROLE_DIM, canvas->width >= CLOCK_MIN ? "step time, to %s" : "to %s",
+		format_seconds(text, max));
 	for (size_t i = 0; i < line->column_count && (int)i < rect.width; i++) {
-		double height = line->columns[i].step_s / most * (double)(rect.height * EIGHTHS);
+		double height = line->columns[i].step_s / max * (double)(rect.height * EIGHTHS);
 
 		if (isnan(height))
 			continue;

@@ -14,23 +14,23 @@ void step_height_add(struct step_height *height, double step_s, bool is_warmup)
 		height->warmup_s = height->warmups++ == 0 || step_s > height->warmup_s ? step_s : height->warmup_s;
 		return;
 	}
-	size_t kept = height->count < STEPS_LONE_MOST + 1 ? height->count : STEPS_LONE_MOST + 1, at = kept;
+	size_t retained = height->count < STEPS_LONE_MAX + 1 ? height->count : STEPS_LONE_MAX + 1, at = retained;
 
 	for (; at > 0 && step_s > height->longest_s[at - 1]; at--)
-		if (at <= STEPS_LONE_MOST)
+		if (at <= STEPS_LONE_MAX)
 			height->longest_s[at] = height->longest_s[at - 1];
-	if (at <= STEPS_LONE_MOST)
+	if (at <= STEPS_LONE_MAX)
 		height->longest_s[at] = step_s;
 	height->count++;
 }
 
 double step_height_reach(const struct step_height *height)
 {
-	size_t most = height->count / STEPS_A_LONE;
+	size_t max = height->count / STEPS_A_LONE;
 	if (height->count == 0)
 		return height->warmups > 0 ? height->warmup_s : NAN;
-	most = most < 1 ? 1 : most > STEPS_LONE_MOST ? STEPS_LONE_MOST : most;
-	for (size_t lone = most < height->count ? most : height->count - 1; lone > 0; lone--)
+	max = max < 1 ? 1 : max > STEPS_LONE_MAX ? STEPS_LONE_MAX : max;
+	for (size_t lone = max < height->count ? max : height->count - 1; lone > 0; lone--)
 		if (height->longest_s[lone - 1] > LONE_RATIO * height->longest_s[lone] && height->longest_s[lone] > 0)
 			return height->longest_s[lone];
 	return height->longest_s[0];
@@ -43,16 +43,13 @@ bool step_height_scale(struct scale *scale, const struct step_height *height, co
 		return false;
 	reach_s = earlier_s > reach_s ? earlier_s : reach_s;
 	/* a run's first steps: the scale that its first one made alone does not linger */
-	if (height->count < STEPS_FEW && scale->most > LONE_RATIO * reach_s)
+	if (height->count < STEPS_FEW && scale->max > LONE_RATIO * reach_s)
 		*scale = (struct scale){ 0, 0, 0 };
 	scale_update(scale, 0, reach_s, true);
 	return true;
 }
 
-bool step_is_cut(const struct scale *scale, double step_s)
-{
-	return scale->most > scale->least && step_s > scale->most;
-}
+bool step_is_cut(const struct scale *scale, double step_s) { return scale->max > scale->min && step_s > scale->max; }
 
 /* -- the mark -- */
 

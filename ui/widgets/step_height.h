@@ -11,13 +11,13 @@
 
 #include "ui/core/plot.h"
 
-enum { STEPS_LONE_MOST = 3 };
+enum { STEPS_LONE_MAX = 3 };
 
 /* Starts as { .count = 0 }. */
 struct step_height {
-	size_t count, warmups;                 /* steps beside the warm-up; of the warm-up */
-	double longest_s[STEPS_LONE_MOST + 1]; /* of the former, longest first */
-	double warmup_s;                       /* the longest of the latter */
+	size_t count, warmups;                /* steps beside the warm-up; of the warm-up */
+	double longest_s[STEPS_LONE_MAX + 1]; /* of the former, longest first */
+	double warmup_s;                      /* the longest of the latter */
 };
 /* NAN is not counted. */
 void step_height_add(struct step_height *height, double step_s, bool is_warmup);

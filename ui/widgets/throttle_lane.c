@@ -12,46 +12,46 @@ void lane_of_run(const struct scene *scene, const struct run *run, struct lane *
 	lane->count = run_gpus(scene->model, run, lane->gpus);
 }
 
-static bool is_held(const struct series_column *column) { return column->has && column->max > 0; }
+static bool is_throttled(const struct series_column *column) { return column->has && column->max > 0; }
 
 /* Whether it ever was: most never are, and that is known at once. */
-static bool was_held(const struct series *series)
+static bool was_throttled(const struct series *series)
 {
-	double least, most;
-	return series_extremes(series, &least, &most) && most > 0;
+	double smallest, largest;
+	return series_extremes(series, &smallest, &largest) && largest > 0;
 }
 
-static void find_of(const struct gpu *gpu, int64_t from_ns, int64_t to_ns, unsigned char held[FINE])
+static void find_of(const struct gpu *gpu, int64_t from_ns, int64_t to_ns, unsigned char throttle_bits[FINE])
 {
 	struct series_column all[FINE], heat[FINE];
-	bool has_heat = was_held(gpu->series.throttled_heat);
+	bool has_heat = was_throttled(gpu->series.throttled_heat);
 	series_columns(gpu->series.throttled, from_ns, to_ns, all, FINE);
 	if (has_heat)
 		series_columns(gpu->series.throttled_heat, from_ns, to_ns, heat, FINE);
 	for (size_t i = 0; i < FINE; i++) {
-		held[i] |= all[i].has ? KNOWN : 0;
-		if (is_held(&all[i]))
-			held[i] |= has_heat && is_held(&heat[i]) ? HEAT : POWER;
+		throttle_bits[i] |= all[i].has ? KNOWN : 0;
+		if (is_throttled(&all[i]))
+			throttle_bits[i] |= has_heat && is_throttled(&heat[i]) ? HEAT : POWER;
 	}
 }
 
 /* What held any of them back, in even columns of the time. */
-static void find(const struct lane *lane, int64_t from_ns, int64_t to_ns, unsigned char held[FINE])
+static void find(const struct lane *lane, int64_t from_ns, int64_t to_ns, unsigned char throttle_bits[FINE])
 {
-	memset(held, 0, FINE);
+	memset(throttle_bits, 0, FINE);
 	for (size_t i = 0; i < lane->count && from_ns < to_ns; i++)
-		if (was_held(lane->gpus[i]->series.throttled))
-			find_of(lane->gpus[i], from_ns, to_ns, held);
+		if (was_throttled(lane->gpus[i]->series.throttled))
+			find_of(lane->gpus[i], from_ns, to_ns, throttle_bits);
 }
 
 double lane_share(const struct lane *lane, int64_t from_ns, int64_t to_ns)
 {
-	unsigned char held[FINE];
+	unsigned char throttle_bits[FINE];
 	size_t count = 0, known = 0;
-	find(lane, from_ns, to_ns, held);
+	find(lane, from_ns, to_ns, throttle_bits);
 	for (size_t i = 0; i < FINE; i++) {
-		known += (held[i] & KNOWN) != 0;
-		count += (held[i] & (POWER | HEAT)) != 0;
+		known += (throttle_bits[i] & KNOWN) != 0;
+		count += (throttle_bits[i] & (POWER | HEAT)) != 0;
 	}
 	return known > 0 ? (double)count / (double)known : 0;
 }
@@ -62,13 +62,14 @@ static size_t place_of(int64_t time_ns, int64_t from_ns, int64_t to_ns)
 	return at <= 0 ? 0 : at >= FINE - 1 ? FINE - 1 : (size_t)at;
 }
 
-static unsigned held_in(const unsigned char held[FINE], const struct lane_cell *cell, int64_t from_ns, int64_t to_ns)
+static unsigned throttled_in(
+	const unsigned char throttle_bits[FINE], const struct lane_cell *cell, int64_t from_ns, int64_t to_ns)
 {
 	unsigned found = 0;
 	if (cell->from_ns >= cell->to_ns)
 		return 0;
 	for (size_t i = place_of(cell->from_ns, from_ns, to_ns); i <= place_of(cell->to_ns - 1, from_ns, to_ns); i++)
-		found |= held[i] & (POWER | HEAT);
+		found |= throttle_bits[i] & (POWER | HEAT);
 	return found;
 }
 
@@ -109,7 +110,7 @@ void lane_draw(
 	const struct lane *lane, struct canvas *canvas, struct rect row, const struct lane_cell *cells, size_t count)
 {
 	int64_t from_ns = INT64_MAX, to_ns = INT64_MIN;
-	unsigned char held[FINE];
+	unsigned char throttle_bits[FINE];
 	unsigned all = 0;
 	size_t first = 0, last = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -120,9 +121,9 @@ void lane_draw(
 	}
 	if (row.height < 1 || to_ns <= from_ns)
 		return;
-	find(lane, from_ns, to_ns, held);
+	find(lane, from_ns, to_ns, throttle_bits);
 	for (size_t i = 0; i < count && (int)i < row.width; i++) {
-		unsigned found = held_in(held, &cells[i], from_ns, to_ns);
+		unsigned found = throttled_in(throttle_bits, &cells[i], from_ns, to_ns);
 
 		draw_mark(canvas, row.x + (int)i, row.y, found);
 		if (found != 0)

@@ -10,7 +10,7 @@
 #include "src/model/gpus/gpus.h"
 #include "ui/widgets/view.h"
 
-enum { LANE_CELLS_MOST = 2048 };
+enum { LANE_CELLS_MAX = 2048 };
 
 /* What one cell of the plot above covers; from ≥ to: nothing. */
 struct lane_cell {
@@ -19,7 +19,7 @@ struct lane_cell {
 
 struct lane {
 	size_t count;
-	const struct gpu *gpus[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
 };
 
 /* Those that this run is on. */

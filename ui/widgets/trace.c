@@ -37,7 +37,7 @@ static void stretch_times(const struct track *track, struct stretch *out)
 void trace_stretch(const struct scene *scene, const struct run *run, struct stretch *out)
 {
 	const struct track *track = run_main(run);
-	uint64_t length, kept, end;
+	uint64_t length, retained, end;
 	*out = (struct stretch){ .is_whole = level_is_whole(track, scene->state->zoom) };
 	out->is_binned = out->is_whole && track->first > 0 && run->bin_count > 0;
 	if (out->is_binned) {
@@ -46,14 +46,14 @@ void trace_stretch(const struct scene *scene, const struct run *run, struct stre
 		out->to_ns = scene->now_ns;
 		return;
 	}
-	batch_range(track, &kept, &end);
-	length = out->is_whole ? end - kept : step_levels[STEP_DEFAULT - scene->state->zoom];
-	if (length > end - kept)
-		length = end - kept;
+	batch_range(track, &retained, &end);
+	length = out->is_whole ? end - retained : step_levels[STEP_DEFAULT - scene->state->zoom];
+	if (length > end - retained)
+		length = end - retained;
 	out->first = end - length;
 	if (scene_has_focus(scene, run, track) && scene->focus.batch < out->first) {
 		uint64_t before = length / 2;
-		out->first = scene->focus.batch > kept + before ? scene->focus.batch - before : kept;
+		out->first = scene->focus.batch > retained + before ? scene->focus.batch - before : retained;
 	}
 	out->end = out->first + length;
 	out->count = (size_t)length;
@@ -299,7 +299,7 @@ bool trace_can_zoom_time(const struct scene *scene, int zoom, int step)
 }
 
 void trace_extremes(
-	const struct scene *scene, const struct series *series, int64_t from_ns, double *least, double *most)
+	const struct scene *scene, const struct series *series, int64_t from_ns, double *smallest, double *largest)
 {
 	struct series_column found[256];
 	size_t count = sizeof found / sizeof found[0];
@@ -309,8 +309,8 @@ void trace_extremes(
 	for (size_t i = 0; i < count; i++) {
 		if (!found[i].has)
 			continue;
-		*least = found[i].min >= *least ? *least : found[i].min;
-		*most = found[i].max <= *most ? *most : found[i].max;
+		*smallest = found[i].min >= *smallest ? *smallest : found[i].min;
+		*largest = found[i].max <= *largest ? *largest : found[i].max;
 	}
 }
 

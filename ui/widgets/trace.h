@@ -49,8 +49,7 @@ uint64_t trace_flagged(const struct run *run, const struct stretch *stretch);
 int64_t trace_since(const struct scene *scene, int zoom);
 bool trace_can_zoom_time(const struct scene *scene, int zoom, int step);
 /* Widens *least and *most (NAN at first) to what the series was since then. */
-void trace_extremes(
-	const struct scene *scene, const struct series *series, int64_t from_ns, double *least, double *most);
+void trace_extremes(const struct scene *scene, const struct series *series, int64_t from_ns, double *min, double *max);
 /* One point a column over [from_ns, now]. Columns between two samples that are not far apart are joined; a longer
  * silence stays a gap. */
 void trace_series(const struct scene *scene, const struct series *series, int64_t from_ns, enum role role,

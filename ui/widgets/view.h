@@ -47,8 +47,8 @@ struct focus {
 /* What is said of the steps' plot; the plot itself moves with each frame. */
 struct step_words {
 	int64_t made_ns;
-	struct line title, told;
-	bool is_told;
+	struct line title, shown;
+	bool is_shown;
 };
 /* A batch that a person flagged or unflagged: of a run by its index, among those of its mode. */
 struct hand_flag {

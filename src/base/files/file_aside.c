@@ -16,7 +16,7 @@
 #include "src/base/files/remote_reader.h"
 
 enum { POINTS_MAX = 64, CONTENT_MAX = 1 << 20 };
-#define LOOK_NS NS_PER_S
+#define READ_NS NS_PER_S
 #define AGAIN_NS (30 * NS_PER_S)
 
 /* -- which files -- */
@@ -46,13 +46,13 @@ static void read_mounts(void)
 	free(line);
 }
 
-static void look_at_mounts(void)
+static void check_mounts(void)
 {
 	int64_t now_ns = clock_monotonic_ns();
 	if (now_ns < atomic_load_explicit(&mounted.next_ns, memory_order_relaxed))
 		return;
 	pthread_mutex_lock(&mounted.lock);
-	mounted.next_ns = now_ns + LOOK_NS;
+	mounted.next_ns = now_ns + READ_NS;
 	bool is_first = !mounted.mountinfo;
 	if (is_first)
 		mounted.mountinfo = fopen("/proc/self/mountinfo", "re");
@@ -74,7 +74,7 @@ static bool is_mounted(const char *whole)
 
 bool file_is_aside(int directory_fd, const char *path, char whole[HANG_PATH_SIZE])
 {
-	look_at_mounts();
+	check_mounts();
 	if (mounted.count == 0)
 		return false;
 	hang_write_path(directory_fd, path, whole);
@@ -99,13 +99,13 @@ static struct {
 /* A file whose reader has ended has answered after all; or the thread that asked has ended, and the reader with it. */
 static void forget_answered(void)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < aside.left_count; i++)
 		if (clock_monotonic_ns() < aside.left[i].next_ns || remote_reader_is_left(aside.reader, aside.left[i].child))
-			aside.left[kept++] = aside.left[i];
+			aside.left[retained++] = aside.left[i];
 		else
 			hang_accept(aside.left[i].path);
-	aside.left_count = kept;
+	aside.left_count = retained;
 }
 
 static void leave_behind(const char *whole)

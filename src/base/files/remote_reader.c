@@ -179,11 +179,11 @@ static _Noreturn void serve(struct channel *channel, pid_t parent)
 /* What is left behind is collected once it has ended. */
 static void collect(struct remote_reader *reader)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < reader->left_count; i++)
 		if (waitpid(reader->left[i], NULL, WNOHANG) == 0)
-			reader->left[kept++] = reader->left[i];
-	reader->left_count = kept;
+			reader->left[retained++] = reader->left[i];
+	reader->left_count = retained;
 }
 
 static bool start(struct remote_reader *reader)

@@ -8,7 +8,7 @@
 
 #include "src/base/text.h"
 
-enum { DEPTH_MOST = 64, CHUNK_BYTES = 64 * 1024, NUMBER_LENGTH_MOST = 63 };
+enum { DEPTH_MAX = 64, CHUNK_BYTES = 64 * 1024, NUMBER_LENGTH_MAX = 63 };
 
 struct chunk {
 	struct chunk *next;
@@ -175,12 +175,12 @@ static void read_word(struct reading *reading, struct json_value *value)
 		enum json_kind kind;
 		double number;
 	} words[] = { { "null", JSON_NULL, 0 }, { "true", JSON_BOOL, 1 }, { "false", JSON_BOOL, 0 } };
-	char word[NUMBER_LENGTH_MOST + 1];
+	char word[NUMBER_LENGTH_MAX + 1];
 	size_t length = 0;
 	while (reading->at + length < reading->end && reading->at[length] &&
 		strchr("+-.0123456789abcdefghijklmnopqrstuvwxyzE", reading->at[length]))
 		length++;
-	if (length == 0 || length > NUMBER_LENGTH_MOST) {
+	if (length == 0 || length > NUMBER_LENGTH_MAX) {
 		refuse(reading, "a value is wanted here");
 		return;
 	}
@@ -205,7 +205,7 @@ static struct json_value *read_value(struct reading *reading);
 static void read_members(struct reading *reading, struct json_value *value, bool has_keys, char end)
 {
 	const struct json_value **last = &value->first;
-	if (++reading->depth > DEPTH_MOST)
+	if (++reading->depth > DEPTH_MAX)
 		refuse(reading, "nested too deep");
 	bool is_empty = accept(reading, end);
 	while (!is_empty && !reading->fault) {

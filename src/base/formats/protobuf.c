@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, VARINT_MOST = 10 };
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, VARINT_MAX = 10 };
 
-static size_t encode(char out[VARINT_MOST], uint64_t value)
+static size_t encode(char out[VARINT_MAX], uint64_t value)
 {
 	size_t length = 0;
 	for (; value >= 0x80; value >>= 7)
@@ -15,7 +15,7 @@ static size_t encode(char out[VARINT_MOST], uint64_t value)
 
 static void add_varint(struct buffer *out, uint64_t value)
 {
-	char bytes[VARINT_MOST];
+	char bytes[VARINT_MAX];
 	buffer_add(out, bytes, encode(bytes, value));
 }
 
@@ -62,7 +62,7 @@ size_t protobuf_begin(struct buffer *out, unsigned field)
 /* The length stands before the message and is known only now. */
 void protobuf_end(struct buffer *out, size_t begin)
 {
-	char bytes[VARINT_MOST];
+	char bytes[VARINT_MAX];
 	if (out->failed || begin > out->length)
 		return;
 	size_t size = out->length - begin, length = encode(bytes, size);

@@ -9,10 +9,10 @@
 #include "src/base/text.h"
 #include "src/explain/patterns/patterns_private.h"
 
-enum { ROUNDS_MOST = 6 };
+enum { ROUNDS_MAX = 6 };
 /* Of many steps a few new ones change little, and a look costs more: it is for the part that is new, and for so many
  * once a second. */
-enum { STEPS_A_LOOK = 512, STEPS_A_SECOND = 512 };
+enum { STEPS_A_READ = 512, STEPS_A_SECOND = 512 };
 
 const char *pattern_kind_name(enum pattern_kind kind)
 {
@@ -49,14 +49,14 @@ static void add_pattern(struct patterns *patterns, const struct pattern *pattern
 		at--;
 	if (at == PATTERNS_MAX)
 		return;
-	size_t kept = patterns->count < PATTERNS_MAX ? patterns->count : PATTERNS_MAX - 1;
-	memmove(&patterns->list[at + 1], &patterns->list[at], (kept - at) * sizeof *pattern);
+	size_t retained = patterns->count < PATTERNS_MAX ? patterns->count : PATTERNS_MAX - 1;
+	memmove(&patterns->list[at + 1], &patterns->list[at], (retained - at) * sizeof *pattern);
 	patterns->list[at] = *pattern;
-	patterns->count = kept + 1;
+	patterns->count = retained + 1;
 }
 
 /* A longer look at the same batches, or what follows each of them. */
-static bool is_told(const struct patterns *patterns, const struct pattern *pattern)
+static bool is_described(const struct patterns *patterns, const struct pattern *pattern)
 {
 	for (size_t i = 0; i < patterns->count; i++) {
 		const struct pattern *other = &patterns->list[i];
@@ -78,7 +78,7 @@ static bool is_meant(const struct steps *steps, const struct pattern *pattern)
 struct found_period {
 	bool is_found;
 	struct pattern pattern;
-	bool members[STEPS_MOST];
+	bool members[STEPS_MAX];
 };
 
 static void try_period(
@@ -152,9 +152,9 @@ static void find_periods(struct steps *steps, struct patterns *found, double ste
 {
 	struct pattern pattern;
 	bool has_epoch_first = false;
-	for (unsigned round = 0; round < ROUNDS_MOST && find_period(steps, has_epoch_first, &pattern); round++) {
+	for (unsigned round = 0; round < ROUNDS_MAX && find_period(steps, has_epoch_first, &pattern); round++) {
 		has_epoch_first |= pattern.is_epoch_first;
-		if (!is_meant(steps, &pattern) && !is_told(found, &pattern)) {
+		if (!is_meant(steps, &pattern) && !is_described(found, &pattern)) {
 			leave_out_epoch_first(found, steps, &pattern);
 			describe_period(steps, &pattern);
 			add_pattern(found, &pattern, step_s);
@@ -208,13 +208,13 @@ static void look(struct patterns *patterns, const struct model *model, const str
 void patterns_update(struct patterns *patterns, const struct model *model, const struct run *run)
 {
 	const struct track *track = run_main(run);
-	uint64_t kept = track->end - track->first < STEPS_MOST ? track->end - track->first : STEPS_MOST,
-			 least = 1 + kept / STEPS_A_LOOK;
-	int64_t pause_ns = (int64_t)(1 + kept / STEPS_A_SECOND) * NS_PER_S;
+	uint64_t retained = track->end - track->first < STEPS_MAX ? track->end - track->first : STEPS_MAX,
+			 min = 1 + retained / STEPS_A_READ;
+	int64_t pause_ns = (int64_t)(1 + retained / STEPS_A_SECOND) * NS_PER_S;
 	if (patterns->renewed_ns && model->now_ns - patterns->renewed_ns < pause_ns && run->is_live)
 		return;
 	if (track->end == patterns->seen ||
-		(track->end > patterns->seen && track->end - patterns->seen < least && run->is_live))
+		(track->end > patterns->seen && track->end - patterns->seen < min && run->is_live))
 		return;
 	patterns->renewed_ns = model->now_ns;
 	patterns->seen = track->end;

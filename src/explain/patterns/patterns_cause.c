@@ -14,12 +14,12 @@
 #include "src/model/statistics/statistics.h"
 
 enum {
-	PHASES_COMPARED_MOST = 48,
+	PHASES_COMPARED_MAX = 48,
 	FLAGGED_EXPLAINED = 4,
-	ACCUMULATION_MOST = 64,
-	ROUND_LEAST = 10,
-	MARKED_LEAST = 3,
-	REFRESHES_MOST = 4
+	ACCUMULATION_MAX = 64,
+	ROUND_MIN = 10,
+	MARKED_MIN = 3,
+	REFRESHES_MAX = 4
 };
 /* Of the members, and at most so many of the others, where something goes with them. */
 #define MEMBERS_RATIO 0.8
@@ -42,7 +42,7 @@ struct comparison {
 	double excess_s;       /* of the whole step */
 	enum cause_kind cause; /* so say the explanations */
 	size_t count;
-	struct phase_excess phases[PHASES_COMPARED_MOST];
+	struct phase_excess phases[PHASES_COMPARED_MAX];
 };
 
 static const struct phase_time *find_phase(const struct batch *batch, uint32_t name, uint32_t parent)
@@ -55,7 +55,7 @@ static const struct phase_time *find_phase(const struct batch *batch, uint32_t n
 
 static double median_of_phase(const struct steps *steps, const struct compared *rows, uint32_t name, uint32_t parent)
 {
-	double values[COMPARED_MOST];
+	double values[COMPARED_MAX];
 	for (size_t i = 0; i < rows->count; i++) {
 		const struct phase_time *phase = find_phase(steps->batches[rows->rows[i]], name, parent);
 		values[i] = phase ? (double)phase->seconds : 0;
@@ -65,7 +65,7 @@ static double median_of_phase(const struct steps *steps, const struct compared *
 
 static double median_of_steps(const struct steps *steps, const struct compared *rows)
 {
-	double values[COMPARED_MOST];
+	double values[COMPARED_MAX];
 	for (size_t i = 0; i < rows->count; i++)
 		values[i] = steps->step_s[rows->rows[i]];
 	return median_of(values, rows->count);
@@ -86,7 +86,7 @@ static void compare(
 	out->excess_s = median_of_steps(steps, these) - median_of_steps(steps, others);
 	for (size_t i = 0; i < these->count; i++) {
 		const struct batch *batch = steps->batches[these->rows[i]];
-		for (unsigned k = 0; k < batch->phase_count && out->count < PHASES_COMPARED_MOST; k++) {
+		for (unsigned k = 0; k < batch->phase_count && out->count < PHASES_COMPARED_MAX; k++) {
 			const struct phase_time *phase = &batch->phases[k];
 			if (has_row(out, phase))
 				continue;
@@ -100,12 +100,12 @@ static void compare(
 /* The part in which most of it lies; NULL: in no one. */
 static const struct phase_excess *main_part(const struct comparison *comparison, uint32_t parent, double excess_s)
 {
-	const struct phase_excess *most = NULL;
+	const struct phase_excess *max = NULL;
 	for (size_t i = 0; i < comparison->count; i++)
 		if (comparison->phases[i].parent == parent && comparison->phases[i].name != parent &&
-			(!most || comparison->phases[i].excess_s > most->excess_s))
-			most = &comparison->phases[i];
-	return most && most->excess_s > MAIN_RATIO * excess_s ? most : NULL;
+			(!max || comparison->phases[i].excess_s > max->excess_s))
+			max = &comparison->phases[i];
+	return max && max->excess_s > MAIN_RATIO * excess_s ? max : NULL;
 }
 
 static void name_phase(const struct comparison *comparison, struct pattern *pattern)
@@ -158,28 +158,28 @@ static enum cause_kind take_explanations(const struct steps *steps, struct patte
 		struct explanation why;
 		if (row == steps->count || !steps->is_member[row])
 			continue;
-		explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+		explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
 		explained += why.cause_count > 0;
 		for (size_t k = 0; k < why.cause_count; k++)
 			add_said(list, &count, &why.causes[k]);
 	}
-	const struct said *most = NULL;
+	const struct said *max = NULL;
 	for (size_t i = 0; i < count; i++)
-		if (!most || list[i].share > most->share)
-			most = &list[i];
-	if (!most || most->cause.phase == NAME_NONE || most->share < MAIN_RATIO / 2 * (double)explained)
+		if (!max || list[i].share > max->share)
+			max = &list[i];
+	if (!max || max->cause.phase == NAME_NONE || max->share < MAIN_RATIO / 2 * (double)explained)
 		return CAUSE_UNKNOWN;
-	pattern->phase = most->cause.phase;
-	const char *words = cause_kind_name(most->cause.kind);
-	if (most->differs && words[0])
-		snprintf(pattern->what, sizeof pattern->what, "%.40s: %s", run_name(run, most->cause.phase), words);
-	else if (!most->differs)
-		snprintf(pattern->what, sizeof pattern->what, "%.*s", (int)sizeof pattern->what - 1, most->cause.what);
+	pattern->phase = max->cause.phase;
+	const char *words = cause_kind_name(max->cause.kind);
+	if (max->differs && words[0])
+		snprintf(pattern->what, sizeof pattern->what, "%.40s: %s", run_name(run, max->cause.phase), words);
+	else if (!max->differs)
+		snprintf(pattern->what, sizeof pattern->what, "%.*s", (int)sizeof pattern->what - 1, max->cause.what);
 	/* Cut where it is too long, a letter could be cut in two. */
 	char whole[sizeof pattern->what];
 	memcpy(whole, pattern->what, sizeof whole);
 	text_clean(pattern->what, sizeof pattern->what, whole, strlen(whole));
-	return most->cause.kind;
+	return max->cause.kind;
 }
 
 /* -- candidates -- */
@@ -305,20 +305,20 @@ static bool is_mark(const struct comparison *comparison, struct pattern *pattern
 {
 	const struct run *run = comparison->steps->run;
 	struct compared newest = { .count = 0 };
-	if (run->mark_count < MARKED_LEAST)
+	if (run->mark_count < MARKED_MIN)
 		return false;
 	for (size_t i = 0; i < comparison->these->count; i++)
 		if (comparison->steps->batches[comparison->these->rows[i]]->begin_ns >=
 			run->marks[0].time_ns - (int64_t)(comparison->excess_s * 2e9))
 			newest.rows[newest.count++] = comparison->these->rows[i];
 	struct comparison shorter = { .steps = comparison->steps, .these = &newest, .others = comparison->others };
-	return newest.count >= MARKED_LEAST && goes_with(&shorter, has_mark, NULL) &&
+	return newest.count >= MARKED_MIN && goes_with(&shorter, has_mark, NULL) &&
 		say(pattern, "each has a mark: “%.60s”", run->marks[run->mark_count - 1].text);
 }
 
 static double median_samples(const struct steps *steps, const struct compared *rows)
 {
-	double values[COMPARED_MOST];
+	double values[COMPARED_MAX];
 	size_t count = 0;
 	for (size_t i = 0; i < rows->count; i++)
 		if (isfinite(steps->batches[rows->rows[i]]->samples))
@@ -339,7 +339,7 @@ static bool is_accumulation(const struct comparison *comparison, struct pattern 
 {
 	const struct run *run = comparison->steps->run;
 	bool is_known = run_accumulation(run) || comparison->steps->track->kind_count > 1;
-	return !is_known && pattern->period <= ACCUMULATION_MOST && pattern->phase != NAME_NONE &&
+	return !is_known && pattern->period <= ACCUMULATION_MAX && pattern->phase != NAME_NONE &&
 		phase_kind(run, pattern->phase) == PHASE_OPTIMIZER &&
 		say(pattern, "gradient accumulation over %.0f batches, as it seems", pattern->period);
 }
@@ -368,7 +368,7 @@ static bool is_loader(const struct comparison *comparison, struct pattern *patte
 static bool is_round(const struct comparison *comparison, struct pattern *pattern)
 {
 	bool is_in_loader = pattern->phase != NAME_NONE && phase_kind(comparison->steps->run, pattern->phase) == PHASE_DATA;
-	return !is_in_loader && comparison->cause != CAUSE_GPU_WORK && fmod(pattern->period, ROUND_LEAST) == 0 &&
+	return !is_in_loader && comparison->cause != CAUSE_GPU_WORK && fmod(pattern->period, ROUND_MIN) == 0 &&
 		say(pattern, "a round number: logging or saving every %.0f?", pattern->period);
 }
 
@@ -385,7 +385,7 @@ static bool is_own_refresh(const struct comparison *comparison, struct pattern *
 {
 	double times = round(pattern->period / comparison->steps->model->refresh_s);
 	char refresh[NUMBER_SIZE];
-	return comparison->cause == CAUSE_CPU_WAIT && times >= 1 && times <= REFRESHES_MOST &&
+	return comparison->cause == CAUSE_CPU_WAIT && times >= 1 && times <= REFRESHES_MAX &&
 		fabs(pattern->period - times * comparison->steps->model->refresh_s) <= ROUND_SECONDS_RATIO * pattern->period &&
 		say(pattern, "pmtop's own refresh, every %s: -d 2 takes less",
 			format_seconds(refresh, comparison->steps->model->refresh_s));
@@ -405,12 +405,12 @@ static candidate_test *const of_seconds[] = { is_own_refresh, is_span, is_other_
 static void choose_rows(const struct steps *steps, struct compared *others, struct compared *these)
 {
 	others->count = these->count = 0;
-	for (size_t row = steps->count; row-- > 0 && these->count < COMPARED_MOST;) {
+	for (size_t row = steps->count; row-- > 0 && these->count < COMPARED_MAX;) {
 		if (!steps->is_member[row])
 			continue;
 		these->rows[these->count++] = row;
 		const size_t beside[] = { row + 1, row - 1 };
-		for (size_t i = 0; i < 2 && others->count < COMPARED_MOST; i++)
+		for (size_t i = 0; i < 2 && others->count < COMPARED_MAX; i++)
 			if (beside[i] < steps->count && !steps->is_member[beside[i]] && steps->kind[beside[i]] == steps->kind[row])
 				others->rows[others->count++] = beside[i];
 	}

@@ -7,27 +7,27 @@
 #include "src/model/statistics/statistics.h"
 
 enum {
-	SIDE_LEAST = 50,
-	WINDOW_LEAST = 2 * SIDE_LEAST,
-	BLOCKS_MOST = 256,
+	SIDE_MIN = 50,
+	WINDOW_MIN = 2 * SIDE_MIN,
+	BLOCKS_MAX = 256,
 	CALM_BLOCK = 10,
 	SIZES = 8,
-	CLASS_LEAST = 8,
-	CREEP_LEAST = 400,
+	CLASS_MIN = 8,
+	CREEP_MIN = 400,
 	CREEP_POINTS = 64,
-	SAME_PLACE_LEAST = 20,
+	SAME_PLACE_MIN = 20,
 	HISTORY_BLOCKS = 64,
 	CALM_BLOCKS = 16,
 	REFINEMENTS = 3,
-	AFTER_LEAST_OF = 8,
-	AFTER_LEAST_MOST = 150
+	AFTER_MIN_OF = 8,
+	AFTER_MIN_MAX = 150
 };
 #define DRIFT_RATIO 0.1
 #define DRIFT_DEVIATIONS 3
 /* Before and after have to last so long; where they are shorter the growth has to be larger by as much: a machine
  * wavers within a second. */
-#define DRIFT_LEAST_S 2.0
-#define DRIFT_P_MOST 1e-7
+#define DRIFT_MIN_S 2.0
+#define DRIFT_P_MAX 1e-7
 #define SIZES_DIFFER 1.05
 /* What was so slow before, for a while, is no news: this quantile of what was, and how much of the growth has to lie
  * above it. */
@@ -41,22 +41,22 @@ enum {
 /* Rows, with their step as a share of what is usual for their kind and size. */
 struct relative {
 	size_t count;
-	uint16_t rows[STEPS_MOST];
-	double values[STEPS_MOST];
+	uint16_t rows[STEPS_MAX];
+	double values[STEPS_MAX];
 };
 
 /* -- leaving out what kinds and sizes explain -- */
 
 struct sizes {
-	double least, most;
+	double min, max;
 };
 
 static struct sizes sizes_of(const struct steps *steps)
 {
 	struct sizes sizes = { INFINITY, -INFINITY };
 	for (size_t row = 0; row < steps->count; row++) {
-		sizes.least = fmin(sizes.least, steps->batches[row]->samples);
-		sizes.most = fmax(sizes.most, steps->batches[row]->samples);
+		sizes.min = fmin(sizes.min, steps->batches[row]->samples);
+		sizes.max = fmax(sizes.max, steps->batches[row]->samples);
 	}
 	return sizes;
 }
@@ -65,15 +65,15 @@ static unsigned class_of(const struct steps *steps, const struct sizes *sizes, s
 {
 	double samples = steps->batches[row]->samples;
 	unsigned size = 0;
-	if (isfinite(samples) && sizes->most > SIZES_DIFFER * sizes->least)
-		size = (unsigned)((samples - sizes->least) / (sizes->most - sizes->least) * (SIZES - 1) + 0.5);
+	if (isfinite(samples) && sizes->max > SIZES_DIFFER * sizes->min)
+		size = (unsigned)((samples - sizes->min) / (sizes->max - sizes->min) * (SIZES - 1) + 0.5);
 	return steps->kind[row] * SIZES + size;
 }
 
 static void make_relative(const struct steps *steps, struct relative *out)
 {
-	uint8_t classes[STEPS_MOST];
-	double values[STEPS_MOST], usual[RUN_KINDS_MAX * SIZES];
+	uint8_t classes[STEPS_MAX];
+	double values[STEPS_MAX], baseline[RUN_KINDS_MAX * SIZES];
 	struct sizes sizes = sizes_of(steps);
 	size_t counts[RUN_KINDS_MAX * SIZES] = { 0 };
 	for (size_t row = 0; row < steps->count; row++) {
@@ -82,20 +82,20 @@ static void make_relative(const struct steps *steps, struct relative *out)
 	}
 	for (unsigned class = 0; class < RUN_KINDS_MAX * SIZES; class ++) {
 		size_t count = 0;
-		usual[class] = NAN;
-		if (counts[class] < CLASS_LEAST)
+		baseline[class] = NAN;
+		if (counts[class] < CLASS_MIN)
 			continue;
 		for (size_t row = 0; row < steps->count; row++)
 			if (classes[row] == class && !steps->is_taken[row])
 				values[count++] = steps->step_s[row];
-		usual[class] = median_of(values, count);
+		baseline[class] = median_of(values, count);
 	}
 	out->count = 0;
 	for (size_t row = 0; row < steps->count; row++) {
-		if (steps->is_taken[row] || isnan(usual[classes[row]]))
+		if (steps->is_taken[row] || isnan(baseline[classes[row]]))
 			continue;
 		out->rows[out->count] = (uint16_t)row;
-		out->values[out->count++] = steps->step_s[row] / usual[classes[row]];
+		out->values[out->count++] = steps->step_s[row] / baseline[classes[row]];
 	}
 }
 
@@ -103,7 +103,7 @@ static void make_relative(const struct steps *steps, struct relative *out)
 
 static double median_between(const struct relative *all, size_t from, size_t to)
 {
-	double values[STEPS_MOST];
+	double values[STEPS_MAX];
 	for (size_t i = from; i < to; i++)
 		values[i - from] = all->values[i];
 	return median_of(values, to - from);
@@ -111,10 +111,10 @@ static double median_between(const struct relative *all, size_t from, size_t to)
 
 /* At most `most` of them. */
 static size_t medians_of_blocks(
-	const struct relative *all, size_t from, size_t to, size_t block, double *out, size_t most)
+	const struct relative *all, size_t from, size_t to, size_t block, double *out, size_t max)
 {
 	size_t count = 0;
-	for (; count < most && block > 0 && from + block <= to; from += block)
+	for (; count < max && block > 0 && from + block <= to; from += block)
 		out[count++] = median_between(all, from, from + block);
 	return count;
 }
@@ -122,7 +122,7 @@ static size_t medians_of_blocks(
 /* How much the medians of ten steps, or more, waver there: what comes and goes slowly makes that wide, as it should. */
 static double wavering(const struct relative *all, size_t from, size_t to, double median)
 {
-	double blocks[STEPS_MOST / CALM_BLOCK + 1];
+	double blocks[STEPS_MAX / CALM_BLOCK + 1];
 	size_t block = (to - from) / CALM_BLOCKS > CALM_BLOCK ? (to - from) / CALM_BLOCKS : CALM_BLOCK;
 	size_t count = medians_of_blocks(all, from, to, block, blocks, sizeof blocks / sizeof *blocks);
 	return MAD_TO_DEVIATION * mad_of(blocks, count, median);
@@ -134,30 +134,30 @@ static double wavering(const struct relative *all, size_t from, size_t to, doubl
  * makes it. */
 static bool is_by_place(const struct steps *steps, const struct relative *all, size_t at, double halfway)
 {
-	double values[STEPS_MOST];
+	double values[STEPS_MAX];
 	size_t count = 0;
-	uint64_t least = UINT64_MAX, most = 0;
+	uint64_t min = UINT64_MAX, max = 0;
 	uint32_t epoch = steps->batches[all->rows[all->count - 1]]->epoch_ordinal;
 	for (size_t i = at; i < all->count; i++) {
 		const struct batch *batch = steps->batches[all->rows[i]];
 		if (batch->epoch_ordinal != epoch)
 			return false;
-		least = batch->index < least ? batch->index : least;
-		most = batch->index > most ? batch->index : most;
+		min = batch->index < min ? batch->index : min;
+		max = batch->index > max ? batch->index : max;
 	}
 	for (size_t i = 0; i < at; i++) {
 		const struct batch *batch = steps->batches[all->rows[i]];
-		if (batch->epoch_ordinal != epoch && batch->index >= least && batch->index <= most)
+		if (batch->epoch_ordinal != epoch && batch->index >= min && batch->index <= max)
 			values[count++] = all->values[i];
 	}
-	return count >= SAME_PLACE_LEAST && median_of(values, count) > halfway;
+	return count >= SAME_PLACE_MIN && median_of(values, count) > halfway;
 }
 
 /* -- what was before -- */
 
 static bool was_so_before(const struct relative *all, size_t at, double after, double grown)
 {
-	double blocks[STEPS_MOST / CALM_BLOCK + 1];
+	double blocks[STEPS_MAX / CALM_BLOCK + 1];
 	size_t block = at / HISTORY_BLOCKS > CALM_BLOCK ? at / HISTORY_BLOCKS : CALM_BLOCK;
 	size_t count = medians_of_blocks(all, 0, at, block, blocks, sizeof blocks / sizeof *blocks);
 	return after - quantile_of(blocks, count, HISTORY_QUANTILE) < HISTORY_RATIO * grown;
@@ -165,10 +165,10 @@ static bool was_so_before(const struct relative *all, size_t at, double after, d
 
 /* The longer it went well the longer it takes to say that it no longer does: there were more chances of a passing
  * burst. */
-static size_t after_least(size_t before)
+static size_t after_min(size_t before)
 {
-	size_t least = before / AFTER_LEAST_OF;
-	return least < SIDE_LEAST ? SIDE_LEAST : least > AFTER_LEAST_MOST ? AFTER_LEAST_MOST : least;
+	size_t min = before / AFTER_MIN_OF;
+	return min < SIDE_MIN ? SIDE_MIN : min > AFTER_MIN_MAX ? AFTER_MIN_MAX : min;
 }
 
 /* -- the change -- */
@@ -176,7 +176,7 @@ static size_t after_least(size_t before)
 /* Nearly all of its stretches are slower: not some bursts that came close together. */
 static bool is_slower_throughout(const struct relative *all, size_t from, double halfway)
 {
-	double blocks[STEPS_MOST / CALM_BLOCK + 1];
+	double blocks[STEPS_MAX / CALM_BLOCK + 1];
 	size_t length = all->count - from, block = length / CALM_BLOCKS > CALM_BLOCK ? length / CALM_BLOCKS : CALM_BLOCK,
 		   slower = 0;
 	size_t count = medians_of_blocks(all, from, all->count, block, blocks, sizeof blocks / sizeof *blocks);
@@ -201,10 +201,10 @@ static void set_medians(const struct relative *all, struct drift *drift)
 static void refine(const struct relative *all, struct drift *drift)
 {
 	for (unsigned round = 0; round < REFINEMENTS; round++) {
-		double sum = 0, least = INFINITY;
-		for (size_t i = drift->from; i + SIDE_LEAST <= all->count; i++) {
-			if (i >= drift->from + SIDE_LEAST && sum < least) {
-				least = sum;
+		double sum = 0, min = INFINITY;
+		for (size_t i = drift->from; i + SIDE_MIN <= all->count; i++) {
+			if (i >= drift->from + SIDE_MIN && sum < min) {
+				min = sum;
 				drift->at = drift->to = i;
 			}
 			sum += fabs(all->values[i] - drift->before) - fabs(all->values[i] - drift->after);
@@ -221,43 +221,43 @@ static double lasted_s(const struct steps *steps, const struct relative *all, si
 	return sum;
 }
 
-static double growth_least(const struct steps *steps, const struct relative *all, const struct drift *drift)
+static double growth_min(const struct steps *steps, const struct relative *all, const struct drift *drift)
 {
 	double shorter_s = fmin(lasted_s(steps, all, drift->from, drift->to), lasted_s(steps, all, drift->at, all->count));
-	return DRIFT_RATIO * fmax(1, DRIFT_LEAST_S / shorter_s);
+	return DRIFT_RATIO * fmax(1, DRIFT_MIN_S / shorter_s);
 }
 
-static bool is_worth_telling(const struct steps *steps, const struct relative *all, const struct drift *drift)
+static bool is_worth_reporting(const struct steps *steps, const struct relative *all, const struct drift *drift)
 {
 	double grown = drift->after - drift->before, halfway = (drift->after + drift->before) / 2;
 	double waver =
 		fmax(wavering(all, drift->from, drift->to, drift->before), wavering(all, drift->at, all->count, drift->after));
-	if (grown < growth_least(steps, all, drift) * drift->before || grown < DRIFT_DEVIATIONS * waver)
+	if (grown < growth_min(steps, all, drift) * drift->before || grown < DRIFT_DEVIATIONS * waver)
 		return false;
 	/* It is still so. */
-	if (median_between(all, all->count - SIDE_LEAST / 2, all->count) < halfway)
+	if (median_between(all, all->count - SIDE_MIN / 2, all->count) < halfway)
 		return false;
 	return is_slower_throughout(all, drift->at, halfway) && !is_by_place(steps, all, drift->at, halfway);
 }
 
 static bool find_change(const struct steps *steps, const struct relative *all, size_t from, struct drift *out)
 {
-	double blocks[BLOCKS_MOST + 1], ranks[BLOCKS_MOST + 1];
-	uint32_t order[BLOCKS_MOST + 1];
-	size_t length = all->count - from, block = (length + BLOCKS_MOST - 1) / BLOCKS_MOST;
+	double blocks[BLOCKS_MAX + 1], ranks[BLOCKS_MAX + 1];
+	uint32_t order[BLOCKS_MAX + 1];
+	size_t length = all->count - from, block = (length + BLOCKS_MAX - 1) / BLOCKS_MAX;
 	struct change change;
 	size_t count = medians_of_blocks(all, from, all->count, block, blocks, sizeof blocks / sizeof *blocks);
-	if (!change_point(blocks, count, ranks, order, &change) || change.k <= 0 || change.p_value > DRIFT_P_MOST)
+	if (!change_point(blocks, count, ranks, order, &change) || change.k <= 0 || change.p_value > DRIFT_P_MAX)
 		return false;
 	size_t at = from + change.at * block;
-	if (at < from + SIDE_LEAST || at + SIDE_LEAST > all->count)
+	if (at < from + SIDE_MIN || at + SIDE_MIN > all->count)
 		return false;
 	*out = (struct drift){ .from = from, .to = at, .at = at };
 	set_medians(all, out);
 	refine(all, out);
-	if (all->count - out->at < after_least(out->at))
+	if (all->count - out->at < after_min(out->at))
 		return false;
-	return is_worth_telling(steps, all, out) && !was_so_before(all, out->at, out->after, out->after - out->before);
+	return is_worth_reporting(steps, all, out) && !was_so_before(all, out->at, out->after, out->after - out->before);
 }
 
 /* -- slower and slower -- */
@@ -279,7 +279,7 @@ static bool find_creep(const struct steps *steps, const struct relative *all, st
 {
 	double blocks[CREEP_POINTS + 1], at[CREEP_POINTS + 1];
 	struct slope slope;
-	if (all->count < CREEP_LEAST)
+	if (all->count < CREEP_MIN)
 		return false;
 	*out = (struct drift){ .to = all->count / 4, .at = all->count * 3 / 4, .is_creeping = true };
 	if (!grows_in_each_quarter(all, &out->before, &out->after))
@@ -288,7 +288,7 @@ static bool find_creep(const struct steps *steps, const struct relative *all, st
 		   count = medians_of_blocks(all, 0, all->count, block, blocks, CREEP_POINTS);
 	for (size_t i = 0; i < count; i++)
 		at[i] = (double)i;
-	if (!theil_sen(at, blocks, count, &slope) || !(slope.low_per_s > 0) || !is_worth_telling(steps, all, out))
+	if (!theil_sen(at, blocks, count, &slope) || !(slope.low_per_s > 0) || !is_worth_reporting(steps, all, out))
 		return false;
 	/* From one end to the other, not from one quarter's middle to another's. */
 	double grown = slope.per_s * (double)count, middle = median_between(all, 0, all->count);
@@ -301,15 +301,15 @@ static bool find_creep(const struct steps *steps, const struct relative *all, st
 
 static void spread_rows(const struct relative *all, size_t from, size_t to, struct compared *out)
 {
-	size_t count = to - from < COMPARED_MOST ? to - from : COMPARED_MOST;
+	size_t count = to - from < COMPARED_MAX ? to - from : COMPARED_MAX;
 	out->count = count;
 	for (size_t i = 0; i < count; i++)
 		out->rows[i] = all->rows[from + i * (to - from) / count];
 }
 
-static double usual_step(const struct steps *steps, const struct relative *all)
+static double baseline_step(const struct steps *steps, const struct relative *all)
 {
-	double values[STEPS_MOST];
+	double values[STEPS_MAX];
 	for (size_t i = 0; i < all->count; i++)
 		values[i] = steps->step_s[all->rows[i]] / all->values[i];
 	return median_of(values, all->count);
@@ -318,7 +318,7 @@ static double usual_step(const struct steps *steps, const struct relative *all)
 static void make_pattern(
 	const struct steps *steps, const struct relative *all, const struct drift *drift, struct pattern *out)
 {
-	double usual_s = usual_step(steps, all);
+	double baseline_s = baseline_step(steps, all);
 	size_t slower = drift->is_creeping ? 0 : drift->at;
 	struct compared before, after;
 	*out = (struct pattern){ .kind = PATTERN_DRIFT,
@@ -329,8 +329,8 @@ static void make_pattern(
 		.of = all->count - slower,
 		.first = steps->batches[all->rows[slower]]->ordinal,
 		.last = steps->batches[all->rows[all->count - 1]]->ordinal,
-		.before_s = drift->before * usual_s,
-		.after_s = drift->after * usual_s };
+		.before_s = drift->before * baseline_s,
+		.after_s = drift->after * baseline_s };
 	spread_rows(all, drift->from, drift->to, &before);
 	spread_rows(all, drift->at, all->count, &after);
 	describe_drift(steps, &before, &after, out);
@@ -342,9 +342,8 @@ bool find_drift(struct steps *steps, struct pattern *out)
 	struct relative all;
 	struct drift drift;
 	make_relative(steps, &all);
-	bool is_found =
-		all.count >= WINDOW_LEAST && (find_creep(steps, &all, &drift) || find_change(steps, &all, 0, &drift));
-	for (size_t window = all.count / 2; !is_found && window >= WINDOW_LEAST; window /= 2)
+	bool is_found = all.count >= WINDOW_MIN && (find_creep(steps, &all, &drift) || find_change(steps, &all, 0, &drift));
+	for (size_t window = all.count / 2; !is_found && window >= WINDOW_MIN; window /= 2)
 		is_found = find_change(steps, &all, all.count - window, &drift);
 	if (is_found)
 		make_pattern(steps, &all, &drift, out);

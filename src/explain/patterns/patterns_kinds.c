@@ -6,23 +6,23 @@
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"
 
-enum { MIXED_MOST = 1024, MIXED_LEAST = 100, EACH_LEAST = 20 };
+enum { MIXED_MAX = 1024, MIXED_MIN = 100, EACH_MIN = 20 };
 #define EACH_SHARE 0.1
 #define HEAPS_RATIO 1.15
 #define HEAPS_DEVIATIONS 5
-#define DEVIATION_LEAST 0.002
+#define DEVIATION_MIN 0.002
 #define MAD_TO_DEVIATION 1.4826
 /* Between the heaps: this part of the way, with at most so many for each in the smaller heap. */
 #define VALLEY_FROM 0.35
 #define VALLEY_TO 0.65
-#define VALLEY_MOST 0.2
+#define VALLEY_MAX 0.2
 /* In stretches: then something changes with time, and not from batch to batch. */
 #define STRETCHES_Z (-4)
 
 struct mixed {
 	size_t count;
-	uint16_t rows[MIXED_MOST];
-	double logs[MIXED_MOST];
+	uint16_t rows[MIXED_MAX];
+	double logs[MIXED_MAX];
 };
 
 struct heaps {
@@ -46,7 +46,7 @@ static void gather(const struct steps *steps, struct mixed *out)
 {
 	unsigned kind = commonest_kind(steps);
 	out->count = 0;
-	for (size_t row = steps->count; row-- > 0 && out->count < MIXED_MOST;) {
+	for (size_t row = steps->count; row-- > 0 && out->count < MIXED_MAX;) {
 		if (steps->is_taken[row] || steps->kind[row] != kind)
 			continue;
 		out->rows[out->count] = (uint16_t)row;
@@ -62,15 +62,15 @@ static int ascending(const void *left, const void *right)
 
 static double deviation_of(const double *sorted, size_t count, double median)
 {
-	double values[MIXED_MOST];
+	double values[MIXED_MAX];
 	for (size_t i = 0; i < count; i++)
 		values[i] = sorted[i];
-	return fmax(MAD_TO_DEVIATION * mad_of(values, count, median), DEVIATION_LEAST);
+	return fmax(MAD_TO_DEVIATION * mad_of(values, count, median), DEVIATION_MIN);
 }
 
 static bool find_heaps(const struct mixed *mixed, struct heaps *out)
 {
-	double sorted[MIXED_MOST];
+	double sorted[MIXED_MAX];
 	struct two_groups groups;
 	for (size_t i = 0; i < mixed->count; i++)
 		sorted[i] = mixed->logs[i];
@@ -83,15 +83,15 @@ static bool find_heaps(const struct mixed *mixed, struct heaps *out)
 	double apart = out->high - out->low;
 	for (size_t i = 0; i < mixed->count; i++)
 		between += sorted[i] > out->low + VALLEY_FROM * apart && sorted[i] < out->low + VALLEY_TO * apart;
-	return smaller >= EACH_LEAST && (double)smaller >= EACH_SHARE * (double)mixed->count && exp(apart) >= HEAPS_RATIO &&
+	return smaller >= EACH_MIN && (double)smaller >= EACH_SHARE * (double)mixed->count && exp(apart) >= HEAPS_RATIO &&
 		apart >= HEAPS_DEVIATIONS * deviation_of(sorted, low, out->low) &&
 		apart >= HEAPS_DEVIATIONS * deviation_of(sorted + low, high, out->high) &&
-		(double)between <= VALLEY_MOST * (double)smaller;
+		(double)between <= VALLEY_MAX * (double)smaller;
 }
 
 static bool are_mixed(const struct mixed *mixed, const struct heaps *heaps)
 {
-	bool marks[MIXED_MOST];
+	bool marks[MIXED_MAX];
 	for (size_t i = 0; i < mixed->count; i++)
 		marks[i] = mixed->logs[i] >= heaps->border;
 	return runs_z(marks, mixed->count) > STRETCHES_Z;
@@ -103,11 +103,11 @@ bool find_kinds(struct steps *steps, struct pattern *out)
 	struct heaps heaps;
 	struct compared fast = { .count = 0 }, slow = { .count = 0 };
 	gather(steps, &mixed);
-	if (mixed.count < MIXED_LEAST || !find_heaps(&mixed, &heaps) || !are_mixed(&mixed, &heaps))
+	if (mixed.count < MIXED_MIN || !find_heaps(&mixed, &heaps) || !are_mixed(&mixed, &heaps))
 		return false;
 	for (size_t i = 0; i < mixed.count; i++) {
 		struct compared *heap = mixed.logs[i] >= heaps.border ? &slow : &fast;
-		if (heap->count < COMPARED_MOST)
+		if (heap->count < COMPARED_MAX)
 			heap->rows[heap->count++] = mixed.rows[i];
 	}
 	*out = (struct pattern){ .kind = PATTERN_KINDS,

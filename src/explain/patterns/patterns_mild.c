@@ -7,11 +7,11 @@
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"
 
-enum { MILD_PERIOD_MOST = 1024, ALWAYS_MOST = 16, TURNS = 16, FOLDED_MOST = 64, MEMBERS_LEAST = 8 };
+enum { MILD_PERIOD_MAX = 1024, ALWAYS_MAX = 16, TURNS = 16, FOLDED_MAX = 64, MEMBERS_MIN = 8 };
 /* Standard deviations of a sum of members; half a million sums are tried. */
-#define FOLD_Z_LEAST 7.0
+#define FOLD_Z_MIN 7.0
 /* Against the steps next to each: what wavers slowly lifts those as well. */
-#define PAIRS_Z_LEAST 4.0
+#define PAIRS_Z_MIN 4.0
 #define PAIRS_RATIO 0.75
 #define MILD_RATIO 0.05
 
@@ -21,7 +21,7 @@ struct fold {
 	double z;
 };
 
-#define KNOWN_Z_LEAST 5.0
+#define KNOWN_Z_MIN 5.0
 
 static void fold_clock(
 	const struct steps *steps, const float *scores, enum clock_kind clock, uint32_t from, uint32_t period, float *sums)
@@ -42,18 +42,18 @@ static void fold_clock(
 static void try_period(
 	const struct steps *steps, const float *scores, enum clock_kind clock, uint32_t period, struct fold *best)
 {
-	float sums[MILD_PERIOD_MOST];
-	uint32_t most = period * FOLDED_MOST, from = steps->places > most ? steps->places - most : 0;
+	float sums[MILD_PERIOD_MAX];
+	uint32_t max = period * FOLDED_MAX, from = steps->places > max ? steps->places - max : 0;
 	double members = (double)(steps->places - from) / period;
 	/* In epochs of few periods some remainders come more often than others. */
-	if (members < MEMBERS_LEAST || (clock == CLOCK_EPOCH && 2 * period > steps->places / steps->epoch_count))
+	if (members < MEMBERS_MIN || (clock == CLOCK_EPOCH && 2 * period > steps->places / steps->epoch_count))
 		return;
 	memset(sums, 0, period * sizeof *sums);
 	fold_clock(steps, scores, clock, from, period, sums);
 	uint32_t top = 0;
 	for (uint32_t i = 1; i < period; i++)
 		top = sums[i] > sums[top] ? i : top;
-	double z = (double)sums[top] / sqrt(members) + (steps_knew(steps, period) ? FOLD_Z_LEAST - KNOWN_Z_LEAST : 0);
+	double z = (double)sums[top] / sqrt(members) + (steps_knew(steps, period) ? FOLD_Z_MIN - KNOWN_Z_MIN : 0);
 	if (z > best->z)
 		*best = (struct fold){ clock, period, top, from, z };
 }
@@ -68,19 +68,19 @@ static void mark_members(struct steps *steps, const struct fold *fold)
 /* Whether those that are marked are slower than those next to them. */
 static bool measure(const struct steps *steps, const struct fold *fold, struct pattern *out)
 {
-	double these[STEPS_MOST], others[STEPS_MOST], excess[STEPS_MOST];
+	double these[STEPS_MAX], others[STEPS_MAX], excess[STEPS_MAX];
 	size_t count = 0, above = 0;
 	*out = (struct pattern){ .kind = PATTERN_PERIOD,
 		.unit = PATTERN_BATCHES,
 		.period = fold->period,
 		.is_by_index = fold->clock == CLOCK_EPOCH };
 	for (size_t row = 0; row < steps->count; row++) {
-		double around = steps->is_member[row] ? steps_around(steps, row) : NAN;
-		if (isnan(around))
+		double batch_window = steps->is_member[row] ? steps_near(steps, row) : NAN;
+		if (isnan(batch_window))
 			continue;
 		these[count] = steps->step_s[row];
-		others[count] = around;
-		excess[count] = steps->step_s[row] / around - 1;
+		others[count] = batch_window;
+		excess[count] = steps->step_s[row] / batch_window - 1;
 		above += excess[count] > 0;
 		out->last = steps->batches[row]->ordinal;
 		out->first = count == 0 ? out->last : out->first;
@@ -89,8 +89,8 @@ static bool measure(const struct steps *steps, const struct fold *fold, struct p
 	out->count = above;
 	out->of = count;
 	double members = (double)count;
-	if (count < MEMBERS_LEAST || (double)above < PAIRS_RATIO * members ||
-		(2 * (double)above - members) / sqrt(members) < fmin(PAIRS_Z_LEAST, sqrt(members)))
+	if (count < MEMBERS_MIN || (double)above < PAIRS_RATIO * members ||
+		(2 * (double)above - members) / sqrt(members) < fmin(PAIRS_Z_MIN, sqrt(members)))
 		return false;
 	out->after_s = median_of(these, count);
 	out->before_s = median_of(others, count);
@@ -101,11 +101,11 @@ static bool measure(const struct steps *steps, const struct fold *fold, struct p
 static bool goes_on(const struct steps *steps)
 {
 	size_t seen = 0, above = 0;
-	for (size_t row = steps->count; row-- > 0 && seen < MEMBERS_LEAST;) {
+	for (size_t row = steps->count; row-- > 0 && seen < MEMBERS_MIN;) {
 		if (!steps->is_member[row])
 			continue;
 		seen++;
-		above += steps->step_s[row] > steps_around(steps, row);
+		above += steps->step_s[row] > steps_near(steps, row);
 	}
 	return above * 2 > seen;
 }
@@ -120,18 +120,18 @@ static void spread_scores(const struct steps *steps, float *scores)
 bool find_mild(struct steps *steps, struct pattern *out)
 {
 	const struct patterns *before = steps->before;
-	float scores[STEPS_MOST];
-	struct fold best = { .z = FOLD_Z_LEAST };
-	uint32_t most = steps->places / MEMBERS_LEAST < MILD_PERIOD_MOST ? steps->places / MEMBERS_LEAST : MILD_PERIOD_MOST;
+	float scores[STEPS_MAX];
+	struct fold best = { .z = FOLD_Z_MIN };
+	uint32_t max = steps->places / MEMBERS_MIN < MILD_PERIOD_MAX ? steps->places / MEMBERS_MIN : MILD_PERIOD_MAX;
 	spread_scores(steps, scores);
 	for (unsigned clock = CLOCK_RUN; clock < (steps->restarts ? CLOCKS : CLOCK_EPOCH); clock++) {
-		for (uint32_t period = 2; period <= most; period = period < ALWAYS_MOST ? period + 1
-				 : period == ALWAYS_MOST                                        ? period + 1 + before->looks % TURNS
-																				: period + TURNS)
+		for (uint32_t period = 2; period <= max; period = period < ALWAYS_MAX ? period + 1
+				 : period == ALWAYS_MAX                                       ? period + 1 + before->looks % TURNS
+																			  : period + TURNS)
 			try_period(steps, scores, clock, period, &best);
 		for (size_t i = 0; i < before->count; i++)
 			if (before->list[i].kind == PATTERN_PERIOD && before->list[i].unit == PATTERN_BATCHES &&
-				before->list[i].period >= 2 && before->list[i].period <= most)
+				before->list[i].period >= 2 && before->list[i].period <= max)
 				try_period(steps, scores, clock, (uint32_t)before->list[i].period, &best);
 	}
 	if (best.period == 0)

@@ -6,13 +6,13 @@
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"
 
-enum { PERIOD_MOST = 2048, ANCHORS_MOST = 32, MISSES_MOST = 3, EPOCHS_LEAST = 3 };
-#define HITS_LEAST_RATIO 0.8
+enum { PERIOD_MAX = 2048, ANCHORS_MAX = 32, MISSES_MAX = 3, EPOCHS_MIN = 3 };
+#define HITS_MIN_RATIO 0.8
 /* A walk that has met so few is not going to get there. */
 #define HOPELESS_RATIO 0.6
 /* ln 5e-4: of the chance that steps without any period look like this one, all periods and begins that were tried taken
  * together. */
-#define CHANCE_MOST (-7.6)
+#define CHANCE_MAX (-7.6)
 /* What is known already is not given up at once: ln of how much likelier chance may be, and how many of the batches may
  * fail. */
 #define KNOWN_BONUS 6
@@ -36,8 +36,8 @@ struct cursor {
 };
 
 struct ground {
-	uint8_t marks[STEPS_MOST];            /* by place */
-	uint16_t slow_before[STEPS_MOST + 1]; /* by row */
+	uint8_t marks[STEPS_MAX];            /* by place */
+	uint16_t slow_before[STEPS_MAX + 1]; /* by row */
 };
 
 static size_t epoch_of(const struct steps *steps, uint32_t place)
@@ -95,7 +95,7 @@ static size_t due_since(const struct steps *steps, enum clock_kind clock, uint32
 		return (steps->places - 1 - place) / period;
 	size_t at = epoch_of(steps, place), due = 0;
 	uint32_t remainder = index_at(&steps->epochs[at], place) % period;
-	for (size_t i = at; i < steps->epoch_count && due < MISSES_MOST; i++) {
+	for (size_t i = at; i < steps->epoch_count && due < MISSES_MAX; i++) {
 		const struct span_of_epoch *epoch = &steps->epochs[i];
 		uint32_t from = i == at ? index_at(epoch, place) + 1 : epoch->first_index;
 		due += counted(index_at(epoch, epoch->last_place), period, remainder) -
@@ -126,26 +126,26 @@ static bool walk_back(const struct steps *steps, const struct ground *ground, st
 {
 	uint32_t anchor = cursor.place;
 	size_t expected = 1, hits = 1, misses = 0, due = SIZE_MAX;
-	double least = out->is_known ? KNOWN_HITS_RATIO : HITS_LEAST_RATIO;
+	double min = out->is_known ? KNOWN_HITS_RATIO : HITS_MIN_RATIO;
 	bool is_found = false;
-	while (misses < MISSES_MOST && step_back(steps, out->clock, out->period, &cursor)) {
+	while (misses < MISSES_MAX && step_back(steps, out->clock, out->period, &cursor)) {
 		enum mark mark = (enum mark)ground->marks[cursor.place];
 		if (mark == MARK_NONE)
 			continue;
 		expected++;
 		if (mark == MARK_FAST) {
 			misses++;
-			if (expected > OCCURRENCES_LEAST && (double)hits < HOPELESS_RATIO * (double)expected)
+			if (expected > OCCURRENCES_MIN && (double)hits < HOPELESS_RATIO * (double)expected)
 				break;
 			continue;
 		}
 		misses = 0;
-		if (++hits < OCCURRENCES_LEAST)
+		if (++hits < OCCURRENCES_MIN)
 			continue;
 		due = due == SIZE_MAX ? due_since(steps, out->clock, out->period, anchor) : due;
 		if (due > (out->is_known ? 2 : 1))
 			return false;
-		if ((double)hits >= least * (double)(expected + due)) {
+		if ((double)hits >= min * (double)(expected + due)) {
 			is_found = true;
 			out->first_place = cursor.place;
 			out->hits = hits;
@@ -163,15 +163,15 @@ static bool walk_back(const struct steps *steps, const struct ground *ground, st
 /* Members are marked already. */
 static void measure_members(const struct steps *steps, struct pattern *out)
 {
-	double these[STEPS_MOST], others[STEPS_MOST];
+	double these[STEPS_MAX], others[STEPS_MAX];
 	size_t count = 0, known = 0;
 	for (size_t row = 0; row < steps->count; row++) {
 		if (!steps->is_member[row])
 			continue;
-		double around = steps_around(steps, row);
+		double batch_window = steps_near(steps, row);
 		these[count++] = steps->step_s[row];
-		if (isfinite(around))
-			others[known++] = around;
+		if (isfinite(batch_window))
+			others[known++] = batch_window;
 		out->last = steps->batches[row]->ordinal;
 		out->first = count == 1 ? out->last : out->first;
 	}
@@ -184,9 +184,9 @@ static void count_members(const struct steps *steps, struct pattern *out)
 {
 	out->count = out->of = 0;
 	for (size_t row = 0; row < steps->count; row++) {
-		double around = steps->is_member[row] ? steps_around(steps, row) : NAN;
-		out->of += isfinite(around) ? 1 : 0;
-		out->count += steps->step_s[row] - around >= (out->after_s - out->before_s) / 2 ? 1 : 0;
+		double batch_window = steps->is_member[row] ? steps_near(steps, row) : NAN;
+		out->of += isfinite(batch_window) ? 1 : 0;
+		out->count += steps->step_s[row] - batch_window >= (out->after_s - out->before_s) / 2 ? 1 : 0;
 	}
 }
 
@@ -219,18 +219,18 @@ static void lay_ground(const struct steps *steps, struct ground *ground)
 	}
 }
 
-static bool is_over_at_once(const uint8_t marks[STEPS_MOST], uint32_t from, uint32_t anchor, uint32_t period)
+static bool is_over_at_once(const uint8_t marks[STEPS_MAX], uint32_t from, uint32_t anchor, uint32_t period)
 {
-	_Static_assert(MISSES_MOST == 3 && MARK_FAST == 0, "all that are looked at are misses");
+	_Static_assert(MISSES_MAX == 3 && MARK_FAST == 0, "all that are looked at are misses");
 	if (anchor < from + 3 * period)
 		return from == 0;
 	return (marks[anchor - period] | marks[anchor - 2 * period] | marks[anchor - 3 * period]) == 0;
 }
 
-static size_t newest_slow(const struct steps *steps, uint32_t places[ANCHORS_MOST])
+static size_t newest_slow(const struct steps *steps, uint32_t places[ANCHORS_MAX])
 {
 	size_t count = 0;
-	for (size_t row = steps->count; row-- > 0 && count < ANCHORS_MOST;)
+	for (size_t row = steps->count; row-- > 0 && count < ANCHORS_MAX;)
 		if (steps->is_slow[row])
 			places[count++] = steps->place[row];
 	return count;
@@ -238,32 +238,32 @@ static size_t newest_slow(const struct steps *steps, uint32_t places[ANCHORS_MOS
 
 static uint32_t longest_period(const struct steps *steps, enum clock_kind clock)
 {
-	uint32_t most = steps->places / (OCCURRENCES_LEAST - 1), longest = 0;
+	uint32_t max = steps->places / (OCCURRENCES_MIN - 1), longest = 0;
 	for (size_t i = 0; clock == CLOCK_EPOCH && i < steps->epoch_count; i++) {
 		uint32_t length = steps->epochs[i].last_place - steps->epochs[i].first_place;
 		longest = length > longest ? length : longest;
 	}
-	most = clock == CLOCK_EPOCH && longest < most ? longest : most;
-	return most < PERIOD_MOST ? most : PERIOD_MOST;
+	max = clock == CLOCK_EPOCH && longest < max ? longest : max;
+	return max < PERIOD_MAX ? max : PERIOD_MAX;
 }
 
 bool find_comb(struct steps *steps, struct pattern *out)
 {
 	struct ground ground;
-	uint32_t anchors[ANCHORS_MOST];
-	struct walk best = { .chance = CHANCE_MOST };
-	if (steps->slow_count < OCCURRENCES_LEAST)
+	uint32_t anchors[ANCHORS_MAX];
+	struct walk best = { .chance = CHANCE_MAX };
+	if (steps->slow_count < OCCURRENCES_MIN)
 		return false;
 	size_t anchor_count = newest_slow(steps, anchors);
 	lay_ground(steps, &ground);
 	for (unsigned clock = CLOCK_RUN; clock < (steps->restarts ? CLOCKS : CLOCK_EPOCH); clock++) {
-		uint32_t most = longest_period(steps, clock), from[ANCHORS_MOST];
-		struct cursor cursors[ANCHORS_MOST];
+		uint32_t max = longest_period(steps, clock), from[ANCHORS_MAX];
+		struct cursor cursors[ANCHORS_MAX];
 		for (size_t i = 0; i < anchor_count; i++) {
 			cursors[i] = (struct cursor){ anchors[i], clock == CLOCK_RUN ? 0 : epoch_of(steps, anchors[i]) };
 			from[i] = clock == CLOCK_RUN ? 0 : steps->epochs[cursors[i].epoch].first_place;
 		}
-		for (uint32_t period = 2; period <= most; period++) {
+		for (uint32_t period = 2; period <= max; period++) {
 			bool is_known = steps_knew(steps, period);
 			for (size_t i = 0; i < anchor_count; i++) {
 				if (is_over_at_once(ground.marks, from[i], anchors[i], period))
@@ -297,7 +297,7 @@ static bool is_epoch_first(const struct steps *steps, size_t i)
 
 static double epoch_length(const struct steps *steps)
 {
-	double lengths[EPOCHS_SEEN_MOST];
+	double lengths[EPOCHS_SEEN_MAX];
 	size_t count = 0;
 	if (steps->run->state.batches_per_epoch)
 		return (double)steps->run->state.batches_per_epoch;
@@ -309,25 +309,25 @@ static double epoch_length(const struct steps *steps)
 bool find_epoch_first(struct steps *steps, struct pattern *out)
 {
 	size_t expected = 0, hits = 0, first = 0, best_expected = 0, best_hits = 0, misses = 0;
-	for (size_t i = steps->epoch_count; i-- > 0 && misses < MISSES_MOST;) {
+	for (size_t i = steps->epoch_count; i-- > 0 && misses < MISSES_MAX;) {
 		if (!is_epoch_first(steps, i))
 			continue;
 		bool is_slow = steps->is_slow[steps->row_at[steps->epochs[i].first_place] - 1];
 		expected++;
 		hits += is_slow;
 		misses = is_slow ? 0 : misses + 1;
-		if (is_slow && (double)hits >= HITS_LEAST_RATIO * (double)expected) {
+		if (is_slow && (double)hits >= HITS_MIN_RATIO * (double)expected) {
 			first = i;
 			best_expected = expected;
 			best_hits = hits;
 		}
 	}
-	if (best_hits < EPOCHS_LEAST)
+	if (best_hits < EPOCHS_MIN)
 		return false;
 	size_t from = (size_t)steps->row_at[steps->epochs[first].first_place] - 1, slow = 0;
 	for (size_t row = from; row < steps->count; row++)
 		slow += steps->is_slow[row];
-	if (chance_of_hits(steps->count - from, slow, best_expected, best_hits) + log((double)best_expected) > CHANCE_MOST)
+	if (chance_of_hits(steps->count - from, slow, best_expected, best_hits) + log((double)best_expected) > CHANCE_MAX)
 		return false;
 	*out = (struct pattern){ .kind = PATTERN_PERIOD,
 		.unit = PATTERN_BATCHES,

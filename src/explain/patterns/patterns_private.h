@@ -5,7 +5,7 @@
 
 #include "src/explain/patterns/patterns.h"
 
-enum { STEPS_MOST = 8192, EPOCHS_SEEN_MOST = 512, COMPARED_MOST = 32, OCCURRENCES_LEAST = 4 };
+enum { STEPS_MAX = 8192, EPOCHS_SEEN_MAX = 512, COMPARED_MAX = 32, OCCURRENCES_MIN = 4 };
 
 /* By what batches are counted: through the run, or anew in each epoch. */
 enum clock_kind { CLOCK_RUN, CLOCK_EPOCH, CLOCKS };
@@ -28,22 +28,22 @@ struct steps {
 	size_t epoch_count; /* those that the rows are in; 0 = not counted by epochs */
 	/* its epochs are not all of one length, or the count begins anew elsewhere: both clocks differ */
 	bool restarts;
-	struct span_of_epoch epochs[EPOCHS_SEEN_MOST];
-	const struct batch *batches[STEPS_MOST];
-	double step_s[STEPS_MOST], base_s[STEPS_MOST]; /* base: of those of its kind around it */
-	float scores[STEPS_MOST]; /* how far above its base, in deviations, cut off at ±3; mean 0, variance 1 */
-	uint32_t place[STEPS_MOST];
-	uint8_t kind[STEPS_MOST];
-	bool is_slow[STEPS_MOST];    /* noticeably, and not explained by a period that was found already */
-	bool is_member[STEPS_MOST];  /* of the pattern that is being made */
-	bool is_taken[STEPS_MOST];   /* explained */
-	uint16_t row_at[STEPS_MOST]; /* by place; the row + 1, 0 = none */
+	struct span_of_epoch epochs[EPOCHS_SEEN_MAX];
+	const struct batch *batches[STEPS_MAX];
+	double step_s[STEPS_MAX], base_s[STEPS_MAX]; /* base: of those of its kind around it */
+	float scores[STEPS_MAX]; /* how far above its base, in deviations, cut off at ±3; mean 0, variance 1 */
+	uint32_t place[STEPS_MAX];
+	uint8_t kind[STEPS_MAX];
+	bool is_slow[STEPS_MAX];    /* noticeably, and not explained by a period that was found already */
+	bool is_member[STEPS_MAX];  /* of the pattern that is being made */
+	bool is_taken[STEPS_MAX];   /* explained */
+	uint16_t row_at[STEPS_MAX]; /* by place; the row + 1, 0 = none */
 };
 
 /* Rows of a pattern and others to hold them against. */
 struct compared {
 	size_t count;
-	size_t rows[COMPARED_MOST];
+	size_t rows[COMPARED_MAX];
 };
 
 /* -- patterns_steps.c -- */
@@ -52,7 +52,7 @@ bool steps_gather(struct steps *steps, const struct model *model, const struct r
 /* Marks the members as explained, and rates what is left. */
 void steps_take_members(struct steps *steps);
 /* The median of the nearest steps of its kind that are no members; NAN. */
-double steps_around(const struct steps *steps, size_t row);
+double steps_near(const struct steps *steps, size_t row);
 /* Where the row stands in a period. */
 uint32_t steps_remainder(const struct steps *steps, enum clock_kind clock, uint32_t period, size_t row);
 /* Every 80th, because some of every 40th are not slow: where those that a part of the period adds are as slow, that

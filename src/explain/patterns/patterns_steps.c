@@ -5,13 +5,13 @@
 #include "src/explain/patterns/patterns_private.h"
 #include "src/model/statistics/statistics.h"
 
-enum { STEPS_LEAST = 12, BLOCK = 64, SIDE = 4, ADDED_LEAST = 3 };
+enum { STEPS_MIN = 12, BLOCK = 64, SIDE = 4, ADDED_MIN = 3 };
 /* A step stands out where it is so many deviations and such a share above the others; a deviation is at least so much
  * of the step. */
 #define SLOW_DEVIATIONS 4
 #define SLOW_RATIO 0.1
-#define DEVIATION_LEAST 0.002
-#define SCORE_MOST 3
+#define DEVIATION_MIN 0.002
+#define SCORE_MAX 3
 /* As slow as the others: of their excess, and of the batches. */
 #define PART_RATIO 0.6
 #define PART_HITS_RATIO 0.7
@@ -37,7 +37,7 @@ static void gather_rows(struct steps *steps)
 {
 	const struct track *track = steps->track;
 	uint64_t ordinal =
-		track->end > STEPS_MOST && track->end - STEPS_MOST > track->first ? track->end - STEPS_MOST : track->first;
+		track->end > STEPS_MAX && track->end - STEPS_MAX > track->first ? track->end - STEPS_MAX : track->first;
 	memset(steps->row_at, 0, sizeof steps->row_at);
 	for (; ordinal < track->end; ordinal++) {
 		const struct batch *batch = track_batch(track, ordinal);
@@ -90,7 +90,7 @@ static void gather_epochs(struct steps *steps)
 			steps->epochs[steps->epoch_count - 1].last_place = steps->place[row];
 			continue;
 		}
-		if (steps->epoch_count == EPOCHS_SEEN_MOST) {
+		if (steps->epoch_count == EPOCHS_SEEN_MAX) {
 			steps->epoch_count = 0;
 			return;
 		}
@@ -107,7 +107,7 @@ static void gather_epochs(struct steps *steps)
 
 static void set_bases(struct steps *steps, const uint16_t *rows, size_t count)
 {
-	double values[2 * BLOCK], centers[STEPS_MOST / BLOCK + 1], medians[STEPS_MOST / BLOCK + 1];
+	double values[2 * BLOCK], centers[STEPS_MAX / BLOCK + 1], medians[STEPS_MAX / BLOCK + 1];
 	size_t blocks = count < BLOCK ? 1 : count / BLOCK;
 	for (size_t b = 0; b < blocks; b++) {
 		size_t from = b * BLOCK, to = b + 1 == blocks ? count : from + BLOCK;
@@ -129,7 +129,7 @@ static double deviation_of(const struct steps *steps, const uint16_t *rows, size
 {
 	for (size_t i = 0; i < count; i++)
 		values[i] = fabs(steps->step_s[rows[i]] / steps->base_s[rows[i]] - 1);
-	return fmax(MAD_TO_DEVIATION * median_of(values, count), DEVIATION_LEAST);
+	return fmax(MAD_TO_DEVIATION * median_of(values, count), DEVIATION_MIN);
 }
 
 static void rate_kind(struct steps *steps, unsigned kind, uint16_t *rows, double *values)
@@ -146,7 +146,7 @@ static void rate_kind(struct steps *steps, unsigned kind, uint16_t *rows, double
 		size_t row = rows[i];
 		double excess = steps->step_s[row] / steps->base_s[row] - 1;
 		steps->is_slow[row] = excess > SLOW_RATIO && excess > SLOW_DEVIATIONS * deviation;
-		steps->scores[row] = (float)fmax(fmin(excess / deviation, SCORE_MOST), -SCORE_MOST);
+		steps->scores[row] = (float)fmax(fmin(excess / deviation, SCORE_MAX), -SCORE_MAX);
 	}
 }
 
@@ -172,8 +172,8 @@ static void center_scores(struct steps *steps)
 
 bool steps_gather(struct steps *steps, const struct model *model, const struct run *run, const struct patterns *before)
 {
-	uint16_t rows[STEPS_MOST];
-	double values[STEPS_MOST];
+	uint16_t rows[STEPS_MAX];
+	double values[STEPS_MAX];
 	steps->model = model;
 	steps->run = run;
 	steps->before = before;
@@ -182,7 +182,7 @@ bool steps_gather(struct steps *steps, const struct model *model, const struct r
 	steps->restarts = false;
 	steps->places = 0;
 	gather_rows(steps);
-	if (steps->count < STEPS_LEAST)
+	if (steps->count < STEPS_MIN)
 		return false;
 	memset(steps->is_slow, 0, steps->count * sizeof *steps->is_slow);
 	memset(steps->is_member, 0, steps->count * sizeof *steps->is_member);
@@ -204,7 +204,7 @@ void steps_take_members(struct steps *steps)
 	center_scores(steps);
 }
 
-double steps_around(const struct steps *steps, size_t row)
+double steps_near(const struct steps *steps, size_t row)
 {
 	double values[2 * SIDE];
 	size_t count = 0;
@@ -236,16 +236,16 @@ static bool is_in(const struct steps *steps, enum clock_kind clock, uint32_t per
 static double excess_of(const struct steps *steps, enum clock_kind clock, uint32_t period, uint32_t remainder,
 	bool is_of_period, double above, size_t counts[2])
 {
-	double excess[STEPS_MOST];
+	double excess[STEPS_MAX];
 	size_t count = 0;
 	counts[1] = 0;
 	for (size_t row = 0; row < steps->count; row++) {
 		if (!steps->is_member[row] || is_in(steps, clock, period, remainder, row) != is_of_period)
 			continue;
-		double around = steps_around(steps, row);
-		if (isnan(around))
+		double batch_window = steps_near(steps, row);
+		if (isnan(batch_window))
 			continue;
-		excess[count] = steps->step_s[row] / around - 1;
+		excess[count] = steps->step_s[row] / batch_window - 1;
 		counts[1] += excess[count++] >= above;
 	}
 	counts[0] = count;
@@ -261,9 +261,9 @@ uint32_t steps_part(struct steps *steps, enum clock_kind clock, uint32_t period,
 			continue;
 		for (size_t row = 0; row < steps->count; row++)
 			steps->is_member[row] = steps->place[row] >= from && is_in(steps, clock, part, remainder % part, row);
-		double usual = excess_of(steps, clock, period, remainder, true, 0, counts);
-		double added = excess_of(steps, clock, period, remainder, false, usual / 2, counts);
-		if (counts[0] >= ADDED_LEAST && added >= PART_RATIO * usual &&
+		double baseline = excess_of(steps, clock, period, remainder, true, 0, counts);
+		double added = excess_of(steps, clock, period, remainder, false, baseline / 2, counts);
+		if (counts[0] >= ADDED_MIN && added >= PART_RATIO * baseline &&
 			(double)counts[1] >= PART_HITS_RATIO * (double)counts[0])
 			found = part;
 	}

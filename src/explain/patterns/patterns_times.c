@@ -7,12 +7,12 @@
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"
 
-enum { BEATS_MOST = 64, PARTNERS_MOST = 8, ANCHORS = 8, BEATS_LEAST = 5, SLIPS_MOST = 3, HOPELESS_AFTER = 6 };
+enum { BEATS_MAX = 64, PARTNERS_MAX = 8, ANCHORS = 8, BEATS_MIN = 5, SLIPS_MAX = 3, HOPELESS_AFTER = 6 };
 #define BEAT_HITS_RATIO 0.8
-#define BEAT_CHANCE_MOST (-9.2) /* ln 1e-4 */
+#define BEAT_CHANCE_MAX (-9.2) /* ln 1e-4 */
 /* Of the distance, beside one step: of timers, and of what keeps time less well. */
 static const double beat_slacks[] = { 0.005, 0.03 };
-#define STEPS_BETWEEN_LEAST 4
+#define STEPS_BETWEEN_MIN 4
 /* What is known already is not given up at once. */
 #define KNOWN_BONUS 6
 #define KNOWN_HITS_RATIO 0.7
@@ -29,13 +29,13 @@ struct axis {
 	double step, now;
 	const struct patterns *before;
 	size_t count;
-	struct beat_event events[BEATS_MOST];
+	struct beat_event events[BEATS_MAX];
 };
 
 struct beat {
 	double period, chance, spread;
 	size_t hits, expected;
-	size_t matched[BEATS_MOST];
+	size_t matched[BEATS_MAX];
 };
 
 /* Newest first. */
@@ -55,7 +55,7 @@ static void gather_events(const struct steps *steps, enum pattern_unit unit, str
 			newest->at = at;
 			continue;
 		}
-		if (axis->count == BEATS_MOST)
+		if (axis->count == BEATS_MAX)
 			break;
 		axis->events[axis->count++] = (struct beat_event){ row, row, at };
 	}
@@ -88,7 +88,7 @@ static void rate_beat(const struct axis *axis, double slack, struct beat *beat)
 	for (size_t i = 0; i < axis->count && axis->events[i].at >= axis->events[last].at; i++)
 		before++;
 	double by_chance = fmin((double)before / length * 2 * slack, 0.95),
-		   tried = 2 * (double)axis->count * PARTNERS_MOST * (double)beat->expected;
+		   tried = 2 * (double)axis->count * PARTNERS_MAX * (double)beat->expected;
 	double free_hits = (double)beat->hits - 2, free_expected = (double)beat->expected - 2;
 	beat->chance = ln_choose(free_expected, free_hits) + free_hits * log(by_chance) + log(tried);
 }
@@ -126,14 +126,14 @@ static bool knew(const struct axis *axis, double period)
 
 static bool follow(const struct axis *axis, size_t anchor, size_t partner, double slack_ratio, struct beat *beat)
 {
-	double turns[BEATS_MOST] = { 0, 1 }, from = axis->events[anchor].at, period = from - axis->events[partner].at;
+	double turns[BEATS_MAX] = { 0, 1 }, from = axis->events[anchor].at, period = from - axis->events[partner].at;
 	double slack = axis->step + slack_ratio * period, last = axis->events[partner].at, since = 0, turn = 1;
 	size_t next = partner + 1, slips = 0, expected = 2;
 	*beat = (struct beat){ .hits = 2, .expected = 2, .matched = { anchor, partner } };
-	if (period < STEPS_BETWEEN_LEAST * axis->step || axis->now - from > 2 * period + slack)
+	if (period < STEPS_BETWEEN_MIN * axis->step || axis->now - from > 2 * period + slack)
 		return false;
 	size_t due = axis->now - from > period + slack;
-	while (next < axis->count && slips < SLIPS_MOST) {
+	while (next < axis->count && slips < SLIPS_MAX) {
 		since++;
 		turn++;
 		expected++;
@@ -156,13 +156,13 @@ static bool follow(const struct axis *axis, size_t anchor, size_t partner, doubl
 	}
 	beat->expected += due;
 	bool is_known = knew(axis, period);
-	if (beat->hits < BEATS_LEAST ||
+	if (beat->hits < BEATS_MIN ||
 		(double)beat->hits < (is_known ? KNOWN_HITS_RATIO : BEAT_HITS_RATIO) * (double)beat->expected)
 		return false;
 	fit(axis, turns, beat);
 	rate_beat(axis, slack, beat);
 	beat->chance -= is_known ? KNOWN_BONUS : 0;
-	return beat->chance < BEAT_CHANCE_MOST;
+	return beat->chance < BEAT_CHANCE_MAX;
 }
 
 static bool best_beat(const struct axis *axis, struct beat *best)
@@ -170,7 +170,7 @@ static bool best_beat(const struct axis *axis, struct beat *best)
 	enum { SLACKS = sizeof beat_slacks / sizeof *beat_slacks };
 	bool is_found = false;
 	for (size_t anchor = 0; anchor < ANCHORS && anchor < axis->count; anchor++) {
-		for (size_t i = SLACKS; i < (PARTNERS_MOST + 1) * SLACKS && anchor + i / SLACKS < axis->count; i++) {
+		for (size_t i = SLACKS; i < (PARTNERS_MAX + 1) * SLACKS && anchor + i / SLACKS < axis->count; i++) {
 			struct beat beat;
 			if (!follow(axis, anchor, anchor + i / SLACKS, beat_slacks[i % SLACKS], &beat) ||
 				(is_found && beat.chance >= best->chance))
@@ -184,7 +184,7 @@ static bool best_beat(const struct axis *axis, struct beat *best)
 
 static void make_pattern(struct steps *steps, const struct axis *axis, const struct beat *beat, struct pattern *out)
 {
-	double these[BEATS_MOST], others[BEATS_MOST];
+	double these[BEATS_MAX], others[BEATS_MAX];
 	size_t known = 0;
 	*out = (struct pattern){ .kind = PATTERN_PERIOD, .unit = axis->unit, .count = beat->hits, .of = beat->expected };
 	out->period = axis->unit == PATTERN_BATCHES ? round(beat->period) : beat->period;
@@ -195,9 +195,9 @@ static void make_pattern(struct steps *steps, const struct axis *axis, const str
 		these[i] = steps->step_s[event->first_row];
 	}
 	for (size_t i = 0; i < beat->hits; i++) {
-		double around = steps_around(steps, axis->events[beat->matched[i]].first_row);
-		if (isfinite(around))
-			others[known++] = around;
+		double batch_window = steps_near(steps, axis->events[beat->matched[i]].first_row);
+		if (isfinite(batch_window))
+			others[known++] = batch_window;
 	}
 	out->first = steps->batches[axis->events[beat->matched[beat->hits - 1]].first_row]->ordinal;
 	out->last = steps->batches[axis->events[beat->matched[0]].last_row]->ordinal;
@@ -209,7 +209,7 @@ bool find_beat(struct steps *steps, struct pattern *out)
 {
 	struct axis axes[2];
 	struct beat beats[2];
-	if (steps->slow_count < BEATS_LEAST)
+	if (steps->slow_count < BEATS_MIN)
 		return false;
 	gather_events(steps, PATTERN_SECONDS, &axes[0]);
 	gather_events(steps, PATTERN_BATCHES, &axes[1]);

@@ -11,7 +11,7 @@
 #include "src/export/scope.h"
 #include "src/export/wide.h"
 
-enum { KNOWN_MOST = 512 };
+enum { KNOWN_MAX = 512 };
 
 /* The column of a name of a rank's: asked for by text only once. */
 struct known {
@@ -24,7 +24,7 @@ struct table {
 	struct wide *wide;
 	struct finished *finished;
 	size_t known_count;
-	struct known known[KNOWN_MOST];
+	struct known known[KNOWN_MAX];
 };
 
 /* What a row is made of. */
@@ -120,47 +120,47 @@ static void *open_table(const struct export_scene *scene)
 }
 
 static unsigned column_of(
-	struct table *table, const struct finished_batch *told, uint32_t name, uint32_t parent, const char *text)
+	struct table *table, const struct finished_batch *written, uint32_t name, uint32_t parent, const char *text)
 {
 	for (size_t i = 0; i < table->known_count; i++) {
 		const struct known *known = &table->known[i];
-		if (known->rank == told->rank && known->name == name && known->parent == parent)
+		if (known->rank == written->rank && known->name == name && known->parent == parent)
 			return known->column;
 	}
 	unsigned column = wide_column(table->wide, text);
-	if (table->known_count < KNOWN_MOST)
-		table->known[table->known_count++] = (struct known){ told->rank, name, parent, column };
+	if (table->known_count < KNOWN_MAX)
+		table->known[table->known_count++] = (struct known){ written->rank, name, parent, column };
 	return column;
 }
 
-static void add_phases(struct table *table, const struct finished_batch *told, bool is_outermost)
+static void add_phases(struct table *table, const struct finished_batch *written, bool is_outermost)
 {
 	char path[PHASE_PATH_SIZE], name[PHASE_PATH_SIZE + 16];
-	for (unsigned i = 0; i < told->batch->phase_count; i++) {
-		const struct phase_time *phase = &told->batch->phases[i];
+	for (unsigned i = 0; i < written->batch->phase_count; i++) {
+		const struct phase_time *phase = &written->batch->phases[i];
 		if ((phase->parent == NAME_NONE) != is_outermost)
 			continue;
-		snprintf(name, sizeof name, "phase.%s_s", phase_path(told->run, phase, path));
-		cell_float(wide_cell(table->wide, column_of(table, told, phase->name, phase->parent, name)), phase->seconds);
+		snprintf(name, sizeof name, "phase.%s_s", phase_path(written->run, phase, path));
+		cell_float(wide_cell(table->wide, column_of(table, written, phase->name, phase->parent, name)), phase->seconds);
 	}
 }
 
-static void add_figures(struct table *table, const struct finished_batch *told)
+static void add_figures(struct table *table, const struct finished_batch *written)
 {
-	const struct batch *batch = told->batch;
+	const struct batch *batch = written->batch;
 	char name[300];
 	for (unsigned i = 0; i < batch->figure_count; i++) {
-		snprintf(name, sizeof name, "figure.%s", run_name(told->run, batch->figures[i].name));
-		cell_float(wide_cell(table->wide, column_of(table, told, batch->figures[i].name, UINT32_MAX, name)),
+		snprintf(name, sizeof name, "figure.%s", run_name(written->run, batch->figures[i].name));
+		cell_float(wide_cell(table->wide, column_of(table, written, batch->figures[i].name, UINT32_MAX, name)),
 			batch->figures[i].value);
 	}
 }
 
-static void add_gpus(struct table *table, const struct export_scene *scene, const struct finished_batch *told)
+static void add_gpus(struct table *table, const struct export_scene *scene, const struct finished_batch *written)
 {
 	double values[GPU_BATCH_COUNT];
 	char name[64];
-	if (!gpu_batch_figures(scene, told, values))
+	if (!gpu_batch_figures(scene, written, values))
 		return;
 	for (size_t i = 0; i < GPU_BATCH_COUNT; i++) {
 		if (isnan(values[i]))
@@ -170,12 +170,13 @@ static void add_gpus(struct table *table, const struct export_scene *scene, cons
 	}
 }
 
-static void add_row(struct table *table, const struct export_scene *scene, const struct finished_batch *told)
+static void add_row(struct table *table, const struct export_scene *scene, const struct finished_batch *written)
 {
 	static const struct evidence none = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
 	struct explanation why;
-	const struct row whole = { scene, told->run, told->track, told->batch,
-		told->batch->has_evidence ? &told->batch->evidence : &none, finished_explain(told, &why) ? &why : NULL },
+	const struct row whole = { scene, written->run, written->track, written->batch,
+		written->batch->has_evidence ? &written->batch->evidence : &none,
+		finished_explain(written, &why) ? &why : NULL },
 					 *row = &whole;
 #define CELL(name) wide_cell(table->wide, COLUMN_##name)
 #define ADD_TEXT(name, value) cell_text(CELL(name), value);
@@ -189,30 +190,30 @@ static void add_row(struct table *table, const struct export_scene *scene, const
 #undef ADD_TIME
 #undef ADD_NUMBER
 	/* Names of their own, so that no phase can be taken for a figure; those within others stand behind them. */
-	add_phases(table, told, true);
-	add_phases(table, told, false);
-	add_figures(table, told);
-	add_gpus(table, scene, told);
+	add_phases(table, written, true);
+	add_phases(table, written, false);
+	add_figures(table, written);
+	add_gpus(table, scene, written);
 	wide_end_row(table->wide);
 }
 
-static void tell(struct table *table, const struct export_scene *scene, bool is_end)
+static void write_one(struct table *table, const struct export_scene *scene, bool is_end)
 {
-	struct finished_batch told;
-	while (finished_next(table->finished, scene, is_end, &told))
-		add_row(table, scene, &told);
+	struct finished_batch written;
+	while (finished_next(table->finished, scene, is_end, &written))
+		add_row(table, scene, &written);
 }
 
 static void add_set(void *state, const struct export_scene *scene, const struct sample_set *set)
 {
 	(void)set;
-	tell(state, scene, false);
+	write_one(state, scene, false);
 }
 
 static void end_table(void *state, const struct export_scene *scene)
 {
 	struct table *table = state;
-	tell(table, scene, true);
+	write_one(table, scene, true);
 	wide_write(table->wide, scene);
 }
 

@@ -17,16 +17,16 @@ static void *open_table(const struct export_scene *scene)
 static void close_table(void *state) { (void)state; }
 
 /* "data/decode/read": rows stand depth first, under their parents. */
-enum { DEPTHS_MOST = 16, PATH_SIZE = 1024 };
+enum { DEPTHS_MAX = 16, PATH_SIZE = 1024 };
 struct path {
-	const struct operation *above[DEPTHS_MOST];
+	const struct operation *above[DEPTHS_MAX];
 };
 
 static const char *path_of(
 	struct path *path, const struct run *run, const struct operation *operation, char out[PATH_SIZE])
 {
 	size_t used = 0;
-	unsigned depth = operation->depth < DEPTHS_MOST ? operation->depth : DEPTHS_MOST - 1;
+	unsigned depth = operation->depth < DEPTHS_MAX ? operation->depth : DEPTHS_MAX - 1;
 	path->above[depth] = operation;
 	out[0] = '\0';
 	for (unsigned i = 0; i <= depth && used < PATH_SIZE; i++)

@@ -124,9 +124,9 @@ static int by_total(const void *a, const void *b)
 }
 
 /* The total that an operation needs to be among the largest, where some are left out; else −1. */
-static double least_total(const struct json *json, const struct run *run, const struct track *track, size_t *cut)
+static double min_total(const struct json *json, const struct run *run, const struct track *track, size_t *cut)
 {
-	double *totals = malloc((run->operation_count + 1) * sizeof *totals), least = -1;
+	double *totals = malloc((run->operation_count + 1) * sizeof *totals), min = -1;
 	size_t count = 0;
 	for (size_t i = 0; totals && i < run->operation_count; i++)
 		if (scope_is_of_track(run, track, &run->operations[i]))
@@ -134,22 +134,22 @@ static double least_total(const struct json *json, const struct run *run, const 
 	*cut = json_cut(json, count);
 	if (*cut) {
 		qsort(totals, count, sizeof *totals, by_total);
-		least = totals[count - *cut - 1];
+		min = totals[count - *cut - 1];
 	}
 	free(totals);
-	return least;
+	return min;
 }
 
 static void write_operations(struct json *json, const struct run *run, const struct track *track)
 {
 	size_t cut, left_out = 0, written = 0;
-	double least = least_total(json, run, track, &cut);
+	double min = min_total(json, run, track, &cut);
 	json_open_array(json, "operations");
 	for (size_t i = 0; i < run->operation_count; i++) {
 		const struct operation *operation = &run->operations[i];
 		if (!scope_is_of_track(run, track, operation))
 			continue;
-		if (cut && (!(operation->total_s >= least) || written == json->rows_max)) {
+		if (cut && (!(operation->total_s >= min) || written == json->rows_max)) {
 			left_out++;
 			continue;
 		}
@@ -250,7 +250,7 @@ static void write_what_it_was(
 		json_text(json, "kind", track_kind_name(run, track, flagged->batch.kind));
 	if (why->is_bigger) {
 		json_number(json, "samples", why->samples);
-		json_number(json, "usual_samples", why->usual_samples);
+		json_number(json, "usual_samples", why->baseline_samples);
 	}
 }
 
@@ -266,7 +266,7 @@ static void write_flagged(struct json *json, const struct run *run)
 	for (size_t i = cut; i < run->flagged_count; i++) {
 		const struct flagged *flagged = &run->flagged[i];
 		struct explanation why;
-		explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+		explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
 		json_open_object(json, NULL);
 		json_unsigned(json, "epoch", flagged->batch.epoch);
 		json_unsigned(json, "batch", flagged->batch.index);

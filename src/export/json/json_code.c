@@ -3,7 +3,7 @@
 #include <math.h>
 
 /* Of groups, in an object whose lists are cut: the target's is the first. */
-enum { ROWS_MOST = 20, GROUPS_MAX = 16 };
+enum { ROWS_MAX = 20, GROUPS_MAX = 16 };
 
 static void write_time(struct json *json, const struct code_group *group, const struct code_time *time)
 {
@@ -28,8 +28,8 @@ static void write_phases(struct json *json, const struct code_group *group)
 static void write_lines(struct json *json, const struct code *code, size_t at)
 {
 	const struct code_group *group = &code->groups[at];
-	const struct code_line *lines[ROWS_MOST];
-	size_t count = code_top_lines(code, at, lines, ROWS_MOST);
+	const struct code_line *lines[ROWS_MAX];
+	size_t count = code_top_lines(code, at, lines, ROWS_MAX);
 	json_open_array(json, "lines");
 	for (size_t i = 0; i < count; i++) {
 		json_open_object(json, NULL);
@@ -48,8 +48,8 @@ static void write_lines(struct json *json, const struct code *code, size_t at)
 
 static void write_functions(struct json *json, const struct code *code, size_t at)
 {
-	const struct code_function *functions[ROWS_MOST];
-	size_t count = code_top_functions(code, at, functions, ROWS_MOST);
+	const struct code_function *functions[ROWS_MAX];
+	size_t count = code_top_functions(code, at, functions, ROWS_MAX);
 	json_open_array(json, "functions");
 	for (size_t i = 0; i < count; i++) {
 		json_open_object(json, NULL);
@@ -83,7 +83,7 @@ void json_code(struct json *json, const struct model *model)
 		json_integer(json, "pid", group->pid);
 		json_bool(json, "is_workers", group->is_workers);
 		json_text(json, "python", group->python);
-		json_number(json, "looks", (double)group->looks);
+		json_number(json, "looks", (double)group->samples);
 		json_number(json, "partial_looks", (double)group->partial);
 		json_number(json, "looks_per_s", group->hz);
 		json_number(json, "seconds", group->seen.total_s);

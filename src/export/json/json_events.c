@@ -18,13 +18,13 @@ static void write_cause(
 	for (size_t i = 0; i < why->row_count; i++)
 		if (cause->phase != NAME_NONE && why->rows[i].name == cause->phase && why->rows[i].depth == 0) {
 			json_number(json, "this_s", why->rows[i].this_s);
-			json_number(json, "usual_s", why->rows[i].usual_s);
+			json_number(json, "usual_s", why->rows[i].baseline_s);
 		}
 	for (size_t i = 0; i < cause->evidence_count; i++) {
 		char key[64];
 		snprintf(key, sizeof key, "usual_%s", cause->evidence[i].key);
 		json_number(json, cause->evidence[i].key, cause->evidence[i].this_value);
-		json_number(json, key, cause->evidence[i].usual_value);
+		json_number(json, key, cause->evidence[i].baseline_value);
 	}
 	json_close_object(json);
 	json_close_object(json);

@@ -88,7 +88,7 @@ static void write_processes(struct json *json, const struct gpu *gpu)
 
 static bool is_on(const struct model *model, const struct run *run, const struct gpu *gpu)
 {
-	const struct gpu *gpus[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
 	size_t count = run_gpus(model, run, gpus);
 	for (size_t i = 0; i < count; i++)
 		if (gpus[i] == gpu)
@@ -140,7 +140,7 @@ static void write_whole(struct json *json, const char *key, const struct gpu_who
 		return;
 	json_open_object(json, key);
 	json_number(json, "mean", whole->mean);
-	json_number(json, "max", whole->most);
+	json_number(json, "max", whole->max);
 	json_close_object(json);
 }
 
@@ -172,10 +172,10 @@ static void write_totals(struct json *json, const struct gpu_totals *totals)
 
 static void write_events(struct json *json, const struct gpus *gpus, const struct gpu *gpu, int64_t realtime_offset_ns)
 {
-	uint64_t first = gpus->happening_count > GPU_EVENTS_KEPT ? gpus->happening_count - GPU_EVENTS_KEPT : 0;
+	uint64_t first = gpus->happening_count > GPU_EVENTS_RETAINED ? gpus->happening_count - GPU_EVENTS_RETAINED : 0;
 	json_open_array(json, "events");
 	for (uint64_t i = first; i < gpus->happening_count; i++) {
-		const struct gpu_happening *happening = &gpus->happenings[i % GPU_EVENTS_KEPT];
+		const struct gpu_happening *happening = &gpus->happenings[i % GPU_EVENTS_RETAINED];
 		if (happening->instance != gpu->instance)
 			continue;
 		json_open_object(json, NULL);

@@ -74,7 +74,7 @@ void json_workers(struct json *json, const struct model *model, int run)
 {
 	size_t count;
 	const struct worker_shown *shown = model_workers(model, run, &count);
-	const struct crew *crew = model_crew(model, run);
+	const struct worker_group *worker_group = model_worker_group(model, run);
 	/* Of a region that is read by itself nobody knows the processes. */
 	if (!model_target(model))
 		return;
@@ -84,11 +84,11 @@ void json_workers(struct json *json, const struct model *model, int run)
 		write_worker(json, &shown[i]);
 	json_close_array(json);
 	json_left_out(json, "workers_left_out", cut);
-	if (!crew)
+	if (!worker_group)
 		return;
 	json_open_object(json, "workers_total");
-	json_unsigned(json, "seen", crew->seen);
-	json_unsigned(json, "died", crew->died);
-	write_work(json, &crew->work);
+	json_unsigned(json, "seen", worker_group->seen);
+	json_unsigned(json, "died", worker_group->died);
+	write_work(json, &worker_group->work);
 	json_close_object(json);
 }

@@ -14,14 +14,14 @@
 #include "src/export/patterns.h"
 #include "src/export/scope.h"
 
-struct told_alert {
+struct written_alert {
 	const char *rule;
 	unsigned run;
 	uint32_t subject;
 	int64_t since_ns;
 	bool is_raised;
 };
-struct told_run {
+struct written_run {
 	char uuid[33];
 	uint64_t marks; /* told, those included that were gone before */
 	size_t pattern_count;
@@ -31,36 +31,36 @@ struct told_run {
 	} patterns[PATTERNS_MAX];
 };
 
-struct told {
+struct written {
 	struct finished *finished;
 	size_t alert_count;
-	struct told_alert alerts[ALERTS_MAX * 4];
-	struct told_run runs[MODEL_RUNS_MAX];
+	struct written_alert alerts[ALERTS_MAX * 4];
+	struct written_run runs[MODEL_RUNS_MAX];
 	uint64_t happenings; /* of GPUs */
 	size_t gpu_count;
 	struct {
 		int32_t instance;
 		bool is_lost;
-	} gpus[GPUS_MOST];
+	} gpus[GPUS_MAX];
 };
 
 static void close_lines(void *state)
 {
-	struct told *told = state;
-	if (told)
-		finished_free(told->finished);
-	free(told);
+	struct written *written = state;
+	if (written)
+		finished_free(written->finished);
+	free(written);
 }
 
 static void *open_lines(const struct export_scene *scene)
 {
-	struct told *told = calloc(1, sizeof *told);
+	struct written *written = calloc(1, sizeof *written);
 	(void)scene;
-	if (told)
-		told->finished = finished_new();
-	if (told && told->finished)
-		return told;
-	close_lines(told);
+	if (written)
+		written->finished = finished_new();
+	if (written && written->finished)
+		return written;
+	close_lines(written);
 	return NULL;
 }
 
@@ -142,10 +142,10 @@ static void write_figures(struct json *json, const struct run *run, const struct
 	json_close_object(json);
 }
 
-static void write_gpus(struct json *json, const struct export_scene *scene, const struct finished_batch *told)
+static void write_gpus(struct json *json, const struct export_scene *scene, const struct finished_batch *written)
 {
 	double values[GPU_BATCH_COUNT];
-	if (!gpu_batch_figures(scene, told, values))
+	if (!gpu_batch_figures(scene, written, values))
 		return;
 	json_open_object(json, "gpu");
 	for (size_t i = 0; i < GPU_BATCH_COUNT; i++)
@@ -153,38 +153,38 @@ static void write_gpus(struct json *json, const struct export_scene *scene, cons
 	json_close_object(json);
 }
 
-static void tell_batch(const struct export_scene *scene, const struct finished_batch *told)
+static void write_batch(const struct export_scene *scene, const struct finished_batch *written)
 {
-	const struct batch *batch = told->batch;
+	const struct batch *batch = written->batch;
 	struct explanation why;
 	struct json json;
-	begin_line(&json, scene, "batch", batch->begin_ns, told->run);
+	begin_line(&json, scene, "batch", batch->begin_ns, written->run);
 	write_time(&json, "end", "end_ns", scene_realtime_ns(scene, batch->end_ns));
-	json_text(&json, "mode", scope_mode_name(told->run, told->track->mode));
+	json_text(&json, "mode", scope_mode_name(written->run, written->track->mode));
 	if (batch->epoch_ordinal)
 		json_unsigned(&json, "epoch", batch->epoch);
 	json_unsigned(&json, "index", batch->index);
 	json_unsigned(&json, "ordinal", batch->ordinal);
-	json_text(&json, "kind", track_kind_name(told->run, told->track, batch->kind));
+	json_text(&json, "kind", track_kind_name(written->run, written->track, batch->kind));
 	json_number(&json, "batch_s", batch->batch_s);
 	json_number(&json, "step_s", batch->step_s);
 	json_number(&json, "samples", batch->samples);
 	json_number(&json, "loss", batch->loss);
 	json_number(&json, "resident_bytes", batch->resident_bytes);
 	json_number(&json, "allocated_bytes", batch->allocated_bytes);
-	write_phases(&json, told->run, batch);
+	write_phases(&json, written->run, batch);
 	write_evidence(&json, batch);
-	write_figures(&json, told->run, batch);
-	write_gpus(&json, scene, told);
+	write_figures(&json, written->run, batch);
+	write_gpus(&json, scene, written);
 	json_bool(&json, "warmup", batch->is_warmup);
 	json_bool(&json, "flagged", batch->is_flagged);
 	json_number(&json, "usual_s", batch->median_s);
-	if (finished_explain(told, &why))
-		json_causes(&json, told->run, &why);
+	if (finished_explain(written, &why))
+		json_causes(&json, written->run, &why);
 	end_line(&json);
 }
 
-static void tell_epoch(const struct export_scene *scene, const struct run *run, const struct epoch *epoch)
+static void write_epoch(const struct export_scene *scene, const struct run *run, const struct epoch *epoch)
 {
 	struct json json;
 	begin_line(&json, scene, "epoch", epoch->begin_ns, run);
@@ -197,37 +197,37 @@ static void tell_epoch(const struct export_scene *scene, const struct run *run, 
 }
 
 /* An epoch stands behind its batches and before the next one's. */
-static void tell_finished(struct told *told, const struct export_scene *scene, bool is_end)
+static void write_finished(struct written *written, const struct export_scene *scene, bool is_end)
 {
 	struct finished_batch batch;
 	do {
 		const struct epoch *epoch;
 		unsigned rank;
-		while ((epoch = finished_epoch(told->finished, scene, &rank)))
-			tell_epoch(scene, &scene->model->runs[rank], epoch);
-		if (!finished_next(told->finished, scene, is_end, &batch))
+		while ((epoch = finished_epoch(written->finished, scene, &rank)))
+			write_epoch(scene, &scene->model->runs[rank], epoch);
+		if (!finished_next(written->finished, scene, is_end, &batch))
 			return;
-		tell_batch(scene, &batch);
+		write_batch(scene, &batch);
 	} while (true);
 }
 
 /* -- warnings, patterns, marks, runs -- */
 
-static struct told_alert *find_alert(struct told *told, const struct alert *alert)
+static struct written_alert *find_alert(struct written *written, const struct alert *alert)
 {
-	for (size_t i = 0; i < told->alert_count; i++) {
-		struct told_alert *one = &told->alerts[i];
+	for (size_t i = 0; i < written->alert_count; i++) {
+		struct written_alert *one = &written->alerts[i];
 		if (one->run == alert->run && one->subject == alert->subject && strcmp(one->rule, alert->rule) == 0)
 			return one;
 	}
-	if (told->alert_count == sizeof told->alerts / sizeof *told->alerts)
+	if (written->alert_count == sizeof written->alerts / sizeof *written->alerts)
 		return NULL;
-	told->alerts[told->alert_count] =
-		(struct told_alert){ .rule = alert->rule, .run = alert->run, .subject = alert->subject };
-	return &told->alerts[told->alert_count++];
+	written->alerts[written->alert_count] =
+		(struct written_alert){ .rule = alert->rule, .run = alert->run, .subject = alert->subject };
+	return &written->alerts[written->alert_count++];
 }
 
-static void tell_alert(const struct export_scene *scene, const struct alert *alert, bool is_raised)
+static void write_alert(const struct export_scene *scene, const struct alert *alert, bool is_raised)
 {
 	const struct run *run = alert->run < scene->model->run_count ? &scene->model->runs[alert->run] : NULL;
 	int64_t time_ns = is_raised ? alert->since_ns : alert->cleared_ns;
@@ -241,62 +241,62 @@ static void tell_alert(const struct export_scene *scene, const struct alert *ale
 	end_line(&json);
 }
 
-static void tell_alerts(struct told *told, const struct export_scene *scene)
+static void write_alerts(struct written *written, const struct export_scene *scene)
 {
 	for (size_t i = 0; i < scene->alerts->count; i++) {
 		const struct alert *alert = &scene->alerts->list[i];
-		struct told_alert *before = find_alert(told, alert);
+		struct written_alert *before = find_alert(written, alert);
 		if (!before)
 			continue;
 		bool is_new = before->since_ns != alert->since_ns;
 		if (is_new)
-			tell_alert(scene, alert, true);
+			write_alert(scene, alert, true);
 		if (!alert->is_raised && (is_new || before->is_raised))
-			tell_alert(scene, alert, false);
+			write_alert(scene, alert, false);
 		before->since_ns = alert->since_ns;
 		before->is_raised = alert->is_raised;
 	}
 }
 
-static void tell_patterns(struct told_run *told, const struct export_scene *scene, unsigned rank)
+static void write_patterns(struct written_run *written, const struct export_scene *scene, unsigned rank)
 {
 	const struct patterns *patterns = alerts_patterns(scene->alerts, rank);
 	const struct run *run = &scene->model->runs[rank];
-	const struct told_run before = *told;
+	const struct written_run before = *written;
 	struct json json;
-	told->pattern_count = 0;
+	written->pattern_count = 0;
 	for (size_t i = 0; patterns && i < patterns->count; i++) {
 		const struct pattern *pattern = &patterns->list[i];
-		bool is_told = false;
+		bool is_written = false;
 		for (size_t k = 0; k < before.pattern_count; k++)
-			is_told |= before.patterns[k].kind == pattern->kind && before.patterns[k].since_ns == pattern->since_ns;
-		if (!is_told && scene_covers(scene, pattern->since_ns)) {
+			is_written |= before.patterns[k].kind == pattern->kind && before.patterns[k].since_ns == pattern->since_ns;
+		if (!is_written && scene_covers(scene, pattern->since_ns)) {
 			char words[PATTERN_WORDS_SIZE];
 			begin_line(&json, scene, "pattern", pattern->since_ns, run);
 			json_text(&json, "message", pattern_words(pattern, run, words, sizeof words));
 			pattern_as_json(&json, run, pattern, scene->realtime_offset_ns);
 			end_line(&json);
 		}
-		told->patterns[told->pattern_count].kind = pattern->kind;
-		told->patterns[told->pattern_count++].since_ns = pattern->since_ns;
+		written->patterns[written->pattern_count].kind = pattern->kind;
+		written->patterns[written->pattern_count++].since_ns = pattern->since_ns;
 	}
 }
 
-static void tell_marks(struct told_run *told, const struct export_scene *scene, const struct run *run)
+static void write_marks(struct written_run *written, const struct export_scene *scene, const struct run *run)
 {
 	struct json json;
 	for (size_t i = 0; i < run->mark_count; i++) {
-		if (run->marks_dropped + i < told->marks || !scene_covers(scene, run->marks[i].time_ns))
+		if (run->marks_dropped + i < written->marks || !scene_covers(scene, run->marks[i].time_ns))
 			continue;
 		begin_line(&json, scene, "mark", run->marks[i].time_ns, run);
 		json_text(&json, "text", run->marks[i].text);
 		end_line(&json);
 	}
-	told->marks = run->marks_dropped + run->mark_count;
+	written->marks = run->marks_dropped + run->mark_count;
 }
 
 /* When it is first seen: whatever --since says, for it says whose lines follow. */
-static void tell_run(const struct export_scene *scene, const struct run *run)
+static void write_run(const struct export_scene *scene, const struct run *run)
 {
 	struct json json;
 	begin_line(&json, scene, "run", run->start_ns, run);
@@ -313,29 +313,29 @@ static void tell_run(const struct export_scene *scene, const struct run *run)
 /* -- GPUs -- */
 
 /* One that is new, or was lost, or is back. */
-static bool is_news(struct told *told, const struct gpu *gpu)
+static bool is_news(struct written *written, const struct gpu *gpu)
 {
 	bool is_lost = gpu->lost[0] != '\0', was_lost;
 	size_t at = 0;
-	while (at < told->gpu_count && told->gpus[at].instance != gpu->instance)
+	while (at < written->gpu_count && written->gpus[at].instance != gpu->instance)
 		at++;
-	if (at == GPUS_MOST)
+	if (at == GPUS_MAX)
 		return false;
-	was_lost = at < told->gpu_count && told->gpus[at].is_lost;
-	bool is_new = at == told->gpu_count;
-	told->gpu_count += is_new;
-	told->gpus[at].instance = gpu->instance;
-	told->gpus[at].is_lost = is_lost;
+	was_lost = at < written->gpu_count && written->gpus[at].is_lost;
+	bool is_new = at == written->gpu_count;
+	written->gpu_count += is_new;
+	written->gpus[at].instance = gpu->instance;
+	written->gpus[at].is_lost = is_lost;
 	return is_new || was_lost != is_lost;
 }
 
-static void tell_gpus(struct told *told, const struct export_scene *scene)
+static void write_gpu_events(struct written *written, const struct export_scene *scene)
 {
 	const struct gpus *gpus = &scene->model->gpus;
 	struct json json;
 	for (size_t i = 0; i < gpus->count; i++) {
 		const struct gpu *gpu = &gpus->gpus[i];
-		if (!is_news(told, gpu))
+		if (!is_news(written, gpu))
 			continue;
 		begin_line(&json, scene, "gpu", scene->model->now_ns, NULL);
 		json_gpu_identity(&json, scene->model, gpu);
@@ -343,9 +343,9 @@ static void tell_gpus(struct told *told, const struct export_scene *scene)
 		json_text(&json, "lost", gpu->lost[0] ? gpu->lost : NULL);
 		end_line(&json);
 	}
-	uint64_t first = gpus->happening_count > GPU_EVENTS_KEPT ? gpus->happening_count - GPU_EVENTS_KEPT : 0;
-	for (uint64_t i = told->happenings > first ? told->happenings : first; i < gpus->happening_count; i++) {
-		const struct gpu_happening *happening = &gpus->happenings[i % GPU_EVENTS_KEPT];
+	uint64_t first = gpus->happening_count > GPU_EVENTS_RETAINED ? gpus->happening_count - GPU_EVENTS_RETAINED : 0;
+	for (uint64_t i = written->happenings > first ? written->happenings : first; i < gpus->happening_count; i++) {
+		const struct gpu_happening *happening = &gpus->happenings[i % GPU_EVENTS_RETAINED];
 		const struct gpu *gpu = model_gpu(scene->model, happening->instance);
 		if (!scene_covers(scene, happening->time_ns))
 			continue;
@@ -357,39 +357,39 @@ static void tell_gpus(struct told *told, const struct export_scene *scene)
 		json_text(&json, "text", happening->text);
 		end_line(&json);
 	}
-	told->happenings = gpus->happening_count;
+	written->happenings = gpus->happening_count;
 }
 
-static void tell_all(struct told *told, const struct export_scene *scene, bool is_end)
+static void write_all(struct written *written, const struct export_scene *scene, bool is_end)
 {
 	for (unsigned rank = 0; rank < scene->model->run_count; rank++) {
 		const struct run *run = &scene->model->runs[rank];
-		struct told_run *before = &told->runs[rank];
+		struct written_run *before = &written->runs[rank];
 		if (!run->is_used)
 			continue;
 		if (strncmp(before->uuid, run->uuid, sizeof before->uuid) != 0) {
-			*before = (struct told_run){ .marks = 0 };
+			*before = (struct written_run){ .marks = 0 };
 			snprintf(before->uuid, sizeof before->uuid, "%s", run->uuid);
-			tell_run(scene, run);
+			write_run(scene, run);
 		}
-		tell_marks(before, scene, run);
-		tell_patterns(before, scene, rank);
+		write_marks(before, scene, run);
+		write_patterns(before, scene, rank);
 	}
-	tell_gpus(told, scene);
-	tell_finished(told, scene, is_end);
-	tell_alerts(told, scene);
+	write_gpu_events(written, scene);
+	write_finished(written, scene, is_end);
+	write_alerts(written, scene);
 }
 
 static void add_set(void *state, const struct export_scene *scene, const struct sample_set *set)
 {
 	(void)set;
-	tell_all(state, scene, false);
+	write_all(state, scene, false);
 }
 
 static void end_lines(void *state, const struct export_scene *scene)
 {
 	struct json json;
-	tell_all(state, scene, true);
+	write_all(state, scene, true);
 	for (unsigned rank = 0; rank < scene->model->run_count; rank++) {
 		const struct run *run = &scene->model->runs[rank];
 		if (!run->is_used)

@@ -10,13 +10,13 @@ void openmetrics_begin(struct openmetrics *text, const char *name, const char *t
 
 static void announce(struct openmetrics *text)
 {
-	if (text->family.is_told)
+	if (text->family.is_written)
 		return;
 	buffer_printf(text->out, "# TYPE pmtop_%s %s\n", text->family.name, text->family.type);
 	if (text->family.unit[0])
 		buffer_printf(text->out, "# UNIT pmtop_%s %s\n", text->family.name, text->family.unit);
 	buffer_printf(text->out, "# HELP pmtop_%s %s\n", text->family.name, text->family.help);
-	text->family.is_told = true;
+	text->family.is_written = true;
 }
 
 void openmetrics_label(struct openmetrics *text, const char *name, const char *value)

@@ -16,7 +16,7 @@
 /* Announced with its first sample: one without any is left out. Unit "": none. */
 struct openmetrics_family {
 	const char *name, *type, *unit, *help;
-	bool is_told;
+	bool is_written;
 };
 
 struct openmetrics {

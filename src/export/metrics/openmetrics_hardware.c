@@ -56,9 +56,9 @@ static void label_gpu(struct openmetrics *text, const struct gpu *gpu)
 	X(gpu_memory_temperature_celsius, "gauge", "celsius", "Of its memory.", GPU_NOW(TEMPERATURE_MEMORY)) \
 	X(gpu_temperature_limit_celsius, "gauge", "celsius", "From where it slows down.", GPU_NOW(TEMPERATURE_LIMIT)) \
 	X(gpu_clock_hertz, "gauge", "hertz", "Of its multiprocessors.", GPU_NOW(CLOCK)) \
-	X(gpu_clock_max_hertz, "gauge", "hertz", "The most that it could be.", GPU_NOW(CLOCK_MOST)) \
+	X(gpu_clock_max_hertz, "gauge", "hertz", "The most that it could be.", GPU_NOW(CLOCK_MAX)) \
 	X(gpu_memory_clock_hertz, "gauge", "hertz", "Of its memory.", GPU_NOW(CLOCK_MEMORY)) \
-	X(gpu_memory_clock_max_hertz, "gauge", "hertz", "The most that it could be.", GPU_NOW(CLOCK_MEMORY_MOST)) \
+	X(gpu_memory_clock_max_hertz, "gauge", "hertz", "The most that it could be.", GPU_NOW(CLOCK_MEMORY_MAX)) \
 	X(gpu_throttled_power_seconds, "counter", "seconds", "Time in which its power limit held it back.", \
 		GPU_NOW(THROTTLED_POWER) * 1e-9) \
 	X(gpu_throttled_thermal_seconds, "counter", "seconds", "Time in which heat held it back.", \
@@ -67,9 +67,9 @@ static void label_gpu(struct openmetrics *text, const struct gpu *gpu)
 	X(gpu_pcie_sent_bytes, "counter", "bytes", "To the host.", GPU_NOW(PCIE_SENT)) \
 	X(gpu_pcie_replays, "counter", "", "Packets that were sent again.", GPU_NOW(PCIE_REPLAYS)) \
 	X(gpu_pcie_generation, "gauge", "", "Of its link now; it falls while it is idle.", GPU_NOW(PCIE_GENERATION)) \
-	X(gpu_pcie_generation_max, "gauge", "", "That GPU and slot can.", GPU_NOW(PCIE_GENERATION_MOST)) \
+	X(gpu_pcie_generation_max, "gauge", "", "That GPU and slot can.", GPU_NOW(PCIE_GENERATION_MAX)) \
 	X(gpu_pcie_width, "gauge", "", "Lanes of its link.", GPU_NOW(PCIE_WIDTH)) \
-	X(gpu_pcie_width_max, "gauge", "", "That GPU and slot have.", GPU_NOW(PCIE_WIDTH_MOST)) \
+	X(gpu_pcie_width_max, "gauge", "", "That GPU and slot have.", GPU_NOW(PCIE_WIDTH_MAX)) \
 	X(gpu_nvlink_received_bytes, "counter", "bytes", "All links.", GPU_NOW(NVLINK_RECEIVED)) \
 	X(gpu_nvlink_sent_bytes, "counter", "bytes", "All links.", GPU_NOW(NVLINK_SENT)) \
 	X(gpu_ecc_corrected, "counter", "", "Memory errors that were corrected.", GPU_NOW(ECC_CORRECTED)) \
@@ -77,7 +77,7 @@ static void label_gpu(struct openmetrics *text, const struct gpu *gpu)
 	X(gpu_reading_seconds, "counter", "seconds", "What asking its driver took: pmtop's own cost.", \
 		GPU_NOW(READING) * 1e-9)
 
-static void tell_reasons(struct openmetrics *text)
+static void write_reasons(struct openmetrics *text)
 {
 	openmetrics_begin(text, "gpu_throttled", "gauge", "", "1 for each reason that holds it back now.");
 	EACH_GPU(text, gpu)
@@ -90,7 +90,7 @@ static void tell_reasons(struct openmetrics *text)
 	}
 }
 
-static void tell_gpus(struct openmetrics *text)
+static void write_gpus(struct openmetrics *text)
 {
 	openmetrics_begin(text, "gpu", "info", "", "A GPU and its driver.");
 	EACH_GPU(text, gpu)
@@ -109,7 +109,7 @@ static void tell_gpus(struct openmetrics *text)
 	}
 	GPU_FAMILIES(TELL)
 #undef TELL
-	tell_reasons(text);
+	write_reasons(text);
 }
 
 /* -- energy, heat, CPU counters -- */
@@ -120,7 +120,7 @@ static void label_one(struct openmetrics *text, const char *name, const char *va
 	openmetrics_label(text, name, value);
 }
 
-static void tell_energy(struct openmetrics *text)
+static void write_energy(struct openmetrics *text)
 {
 	const struct energy *energy = &text->scene->model->energy;
 	openmetrics_begin(
@@ -154,18 +154,18 @@ static void tell_energy(struct openmetrics *text)
 	X(flops_per_second, "", "Floating-point operations of its CPUs.", perf->flops_per_s) \
 	X(memory_traffic_bytes_per_second, "", "Of the machine's sockets, all programs.", perf->bytes_per_s)
 
-static void tell_counters(struct openmetrics *text)
+static void write_counters(struct openmetrics *text)
 {
 	const struct perf *perf = &text->scene->model->perf;
 	openmetrics_begin(text, "cpu_counter", "counter", "",
 		"A CPU counter of the watched tree since pmtop counts, scaled to the whole time.");
-	for (unsigned i = 0; i < perf->event_count && i < PERF_EVENTS_MOST; i++) {
+	for (unsigned i = 0; i < perf->event_count && i < PERF_EVENTS_MAX; i++) {
 		label_one(text, "event", perf->events[i].name);
 		openmetrics_sample(text, "_total", NULL, perf->events[i].is_used ? perf->events[i].total : NAN);
 	}
 	openmetrics_begin(
 		text, "cpu_counter_counted_ratio", "gauge", "ratio", "Share of the time in which it was really counted.");
-	for (unsigned i = 0; i < perf->event_count && i < PERF_EVENTS_MOST; i++) {
+	for (unsigned i = 0; i < perf->event_count && i < PERF_EVENTS_MAX; i++) {
 		label_one(text, "event", perf->events[i].name);
 		openmetrics_sample(text, "", NULL, perf->events[i].is_used ? perf->events[i].counted_ratio : NAN);
 	}
@@ -176,9 +176,9 @@ void openmetrics_hardware(struct openmetrics *text)
 	const struct energy *energy = &text->scene->model->energy;
 	const struct perf *perf = &text->scene->model->perf;
 	bool is_metered = energy->meter_count || energy->sensor_count, is_counted = perf->seen_ns != 0;
-	tell_gpus(text);
-	tell_energy(text);
-	tell_counters(text);
+	write_gpus(text);
+	write_energy(text);
+	write_counters(text);
 	buffer_clear(&text->labels);
 #define TELL(name, unit, help, value) \
 	openmetrics_begin(text, #name, "gauge", unit, help); \

@@ -55,7 +55,7 @@ static void add_energy(struct wide *wide, const struct energy *energy)
 static void add_counters(struct wide *wide, const struct perf *perf)
 {
 	char of[96];
-	for (unsigned i = 0; i < perf->event_count && i < PERF_EVENTS_MOST; i++) {
+	for (unsigned i = 0; i < perf->event_count && i < PERF_EVENTS_MAX; i++) {
 		snprintf(of, sizeof of, "counter.%s", perf->events[i].name);
 		add(wide, of, "per_s", perf->events[i].is_used ? perf->events[i].per_s : NAN);
 	}
@@ -65,12 +65,12 @@ static void add_counters(struct wide *wide, const struct perf *perf)
 
 /* What a set tells of. */
 struct seen {
-	bool energy, counters, gpus[GPUS_MOST];
+	bool energy, counters, gpus[GPUS_MAX];
 };
 
 static void note_gpu(struct seen *seen, const struct model *model, int32_t instance)
 {
-	for (size_t i = 0; i < model->gpus.count && i < GPUS_MOST; i++)
+	for (size_t i = 0; i < model->gpus.count && i < GPUS_MAX; i++)
 		seen->gpus[i] |= model->gpus.gpus[i].instance == instance;
 }
 
@@ -87,7 +87,7 @@ void series_hardware(struct wide *wide, const struct model *model, const struct 
 		else if (record->kind == RECORD_GPU_PROCESSES)
 			note_gpu(&seen, model, record->gpu_processes.gpu);
 	}
-	for (size_t i = 0; i < model->gpus.count && i < GPUS_MOST; i++)
+	for (size_t i = 0; i < model->gpus.count && i < GPUS_MAX; i++)
 		if (seen.gpus[i])
 			add_gpu(wide, model, &model->gpus.gpus[i]);
 	if (seen.energy)

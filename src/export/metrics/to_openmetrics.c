@@ -69,7 +69,7 @@ static void summary(struct openmetrics *text, double p50, double p95, double sum
 	X(samples_per_second, "", "Rate over the last 200 steps.", track->samples_per_s) \
 	X(loss, "", "Loss of the newest batch that has one.", track->loss)
 
-static void tell_runs(struct openmetrics *text)
+static void write_runs(struct openmetrics *text)
 {
 	openmetrics_begin(text, "run", "info", "", "The run and where it runs.");
 	EACH_RUN(text, run)
@@ -100,7 +100,7 @@ static void tell_runs(struct openmetrics *text)
 #undef TELL
 }
 
-static void tell_totals(struct openmetrics *text)
+static void write_totals(struct openmetrics *text)
 {
 	openmetrics_begin(text, "batch_seconds", "summary", "seconds",
 		"Batches of the whole run, each from its begin to its end; quantiles within 2 %.");
@@ -143,15 +143,15 @@ static void tell_totals(struct openmetrics *text)
 
 /* -- phases: operations, by their path -- */
 
-enum { DEPTHS_MOST = 16 };
+enum { DEPTHS_MAX = 16 };
 
 static void labels_of_operation(struct openmetrics *text, const struct run *run, size_t index)
 {
-	const char *names[DEPTHS_MOST];
+	const char *names[DEPTHS_MAX];
 	struct buffer path = BUFFER_INIT;
 	unsigned count = 0;
 	/* Rows stand depth first: the nearest row above that is less deep is the parent. */
-	for (size_t i = index + 1, depth = SIZE_MAX; i-- > 0 && count < DEPTHS_MOST && depth != 0;) {
+	for (size_t i = index + 1, depth = SIZE_MAX; i-- > 0 && count < DEPTHS_MAX && depth != 0;) {
 		if (run->operations[i].depth < depth) {
 			depth = run->operations[i].depth;
 			names[count++] = run_name(run, run->operations[i].name);
@@ -171,7 +171,7 @@ static void labels_of_operation(struct openmetrics *text, const struct run *run,
 	for (size_t index = 0; index < run->operation_count; index++) \
 		if (run->operations[index].count)
 
-static void tell_phases(struct openmetrics *text)
+static void write_phases(struct openmetrics *text)
 {
 	openmetrics_begin(text, "phase_seconds", "summary", "seconds",
 		"Operations of the whole run, by their path; quantiles within 2 %.");
@@ -197,7 +197,7 @@ static void tell_phases(struct openmetrics *text)
 
 /* -- what a run publishes -- */
 
-static void tell_published(struct openmetrics *text)
+static void write_published(struct openmetrics *text)
 {
 	openmetrics_begin(text, "published", "gauge", "", "A gauge that the run publishes, by its name.");
 	EACH_RUN(text, run)
@@ -270,7 +270,7 @@ static void tell_published(struct openmetrics *text)
 	X(self_resident_bytes, "bytes", "pmtop's own resident set.", model->self.memory_bytes)
 
 /* A target that has ended is told as it was last seen, as everywhere. */
-static void tell_machine(struct openmetrics *text)
+static void write_machine(struct openmetrics *text)
 {
 	const struct model *model = text->scene->model;
 #define TELL(name, type, suffix, unit, help, value) \
@@ -310,11 +310,11 @@ static void *open_text(const struct export_scene *scene) { return scene->out; }
 static void end_text(void *state, const struct export_scene *scene)
 {
 	struct openmetrics text = { .out = state, .scene = scene, .labels = BUFFER_INIT };
-	tell_runs(&text);
-	tell_totals(&text);
-	tell_phases(&text);
-	tell_published(&text);
-	tell_machine(&text);
+	write_runs(&text);
+	write_totals(&text);
+	write_phases(&text);
+	write_published(&text);
+	write_machine(&text);
 	openmetrics_hardware(&text);
 	buffer_puts(text.out, "# EOF\n");
 	text.out->failed |= text.labels.failed;

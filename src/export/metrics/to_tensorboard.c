@@ -175,10 +175,10 @@ static void end_event(struct board *board, const struct export_scene *scene, uns
 	add_record(out, &board->event);
 }
 
-static void tell_batch(struct board *board, const struct export_scene *scene, const struct finished_batch *told)
+static void write_batch(struct board *board, const struct export_scene *scene, const struct finished_batch *written)
 {
-	const struct batch *batch = told->batch;
-	const char *mode = scope_mode_name(told->run, told->track->mode);
+	const struct batch *batch = written->batch;
+	const char *mode = scope_mode_name(written->run, written->track->mode);
 	char path[PHASE_PATH_SIZE], name[PHASE_PATH_SIZE + 16];
 	begin_event(&board->event, scene_realtime_ns(scene, batch->end_ns));
 	buffer_clear(&board->summary);
@@ -189,16 +189,16 @@ static void tell_batch(struct board *board, const struct export_scene *scene, co
 	add_scalar(board, mode, "", "resident_bytes", batch->resident_bytes);
 	add_scalar(board, mode, "", "allocated_bytes", batch->allocated_bytes);
 	for (unsigned i = 0; i < batch->phase_count; i++) {
-		snprintf(name, sizeof name, "%s_s", phase_path(told->run, &batch->phases[i], path));
+		snprintf(name, sizeof name, "%s_s", phase_path(written->run, &batch->phases[i], path));
 		add_scalar(board, mode, "_phases", name, (double)batch->phases[i].seconds);
 	}
 	for (unsigned i = 0; i < batch->figure_count; i++)
 		add_scalar(
-			board, mode, "_figures", run_name(told->run, batch->figures[i].name), (double)batch->figures[i].value);
-	end_event(board, scene, told->rank, batch->ordinal);
+			board, mode, "_figures", run_name(written->run, batch->figures[i].name), (double)batch->figures[i].value);
+	end_event(board, scene, written->rank, batch->ordinal);
 }
 
-static void tell_epoch(struct board *board, const struct export_scene *scene, unsigned rank, const struct epoch *epoch)
+static void write_epoch(struct board *board, const struct export_scene *scene, unsigned rank, const struct epoch *epoch)
 {
 	const char *mode = scope_mode_name(&scene->model->runs[rank], epoch->mode);
 	begin_event(&board->event, scene_realtime_ns(scene, epoch->end_ns));
@@ -210,30 +210,30 @@ static void tell_epoch(struct board *board, const struct export_scene *scene, un
 	end_event(board, scene, rank, epoch->ordinal);
 }
 
-static void tell(struct board *board, const struct export_scene *scene, bool is_end)
+static void write_one(struct board *board, const struct export_scene *scene, bool is_end)
 {
 	struct finished_batch batch;
 	do {
 		const struct epoch *epoch;
 		unsigned rank;
 		while ((epoch = finished_epoch(board->finished, scene, &rank)))
-			tell_epoch(board, scene, rank, epoch);
+			write_epoch(board, scene, rank, epoch);
 		if (!finished_next(board->finished, scene, is_end, &batch))
 			return;
-		tell_batch(board, scene, &batch);
+		write_batch(board, scene, &batch);
 	} while (true);
 }
 
 static void add_set(void *state, const struct export_scene *scene, const struct sample_set *set)
 {
 	(void)set;
-	tell(state, scene, false);
+	write_one(state, scene, false);
 }
 
 /* A run without batches has its file too: that it is empty is an answer. */
 static void end_board(void *state, const struct export_scene *scene)
 {
-	tell(state, scene, true);
+	write_one(state, scene, true);
 	for (unsigned rank = 0; rank < scene->model->run_count; rank++)
 		if (scene->model->runs[rank].is_used)
 			file_of(state, scene, rank);

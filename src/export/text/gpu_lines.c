@@ -12,9 +12,9 @@ static void add_happenings(struct buffer *out, struct lines *lines, const struct
 {
 	const struct gpus *gpus = &model->gpus;
 	char label[48];
-	uint64_t first = gpus->happening_count > GPU_EVENTS_KEPT ? gpus->happening_count - GPU_EVENTS_KEPT : 0;
+	uint64_t first = gpus->happening_count > GPU_EVENTS_RETAINED ? gpus->happening_count - GPU_EVENTS_RETAINED : 0;
 	for (uint64_t i = lines->gpu_happenings > first ? lines->gpu_happenings : first; i < gpus->happening_count; i++) {
-		const struct gpu_happening *happening = &gpus->happenings[i % GPU_EVENTS_KEPT];
+		const struct gpu_happening *happening = &gpus->happenings[i % GPU_EVENTS_RETAINED];
 		const struct gpu *gpu = model_gpu(model, happening->instance);
 		buffer_printf(out, "  %s: %s\n", gpu ? gpu_label(model, gpu, label, sizeof label) : "GPU", happening->text);
 	}
@@ -26,7 +26,7 @@ static struct gpu_line *line_of(struct lines *lines, int32_t instance)
 	size_t at = 0;
 	while (at < lines->gpu_count && lines->gpus[at].instance != instance)
 		at++;
-	if (at == GPUS_MOST)
+	if (at == GPUS_MAX)
 		return NULL;
 	if (at == lines->gpu_count)
 		lines->gpus[lines->gpu_count++] = (struct gpu_line){ .instance = instance };

@@ -129,14 +129,15 @@ static void add_batch(struct buffer *out, struct lines *lines, const struct batc
 static bool is_due(const struct model *model, const struct run *run, const struct flagged *flagged)
 {
 	int64_t end_ns = flagged->batch.begin_ns + (int64_t)(flagged->batch.step_s * 1e9);
-	return flagged->around || !run->is_live || model->target_ended || model->now_ns - end_ns > FLAGGED_PATIENCE_NS;
+	return flagged->batch_window || !run->is_live || model->target_ended ||
+		model->now_ns - end_ns > FLAGGED_PATIENCE_NS;
 }
 
 static void add_flagged_line(struct buffer *out, const struct run *run, const struct flagged *flagged)
 {
 	struct explanation why;
 	char percent[NUMBER_SIZE], step_s[NUMBER_SIZE];
-	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+	explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
 	buffer_printf(out, "  ⚠ Batch %" PRIu64 ": %s%s", flagged->batch.index, format_brief_seconds(step_s, why.step_s),
 		why.is_by_device ? " (GPU clock)" : "");
 	if (!isnan(why.ratio))

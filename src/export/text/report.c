@@ -19,7 +19,7 @@
 #include "src/export/text/report_workers.h"
 #include "src/model/run/refusals.h"
 
-enum { REPORT_FLAGGED = 10, REPORT_CAUSES = 3, INDENT = 2, STATISTICS_COUNT_MOST = 9999999 };
+enum { REPORT_FLAGGED = 10, REPORT_CAUSES = 3, INDENT = 2, STATISTICS_COUNT_MAX = 9999999 };
 
 #define BYTES_PER_MB 1e6
 
@@ -102,7 +102,7 @@ static void add_statistics(
 {
 	char text[NUMBER_SIZE];
 	snprintf(text, sizeof text, "%" PRIu64, count);
-	buffer_printf(out, " %-7s", count > STATISTICS_COUNT_MOST ? format_count(text, (double)count) : text);
+	buffer_printf(out, " %-7s", count > STATISTICS_COUNT_MAX ? format_count(text, (double)count) : text);
 	table_seconds(out, 8, total_s);
 	table_seconds(out, 12, mean_s);
 	table_seconds(out, 13, min_s);
@@ -255,7 +255,7 @@ static void add_epochs(struct buffer *out, const struct run *run)
 
 static void add_warnings(struct buffer *out, const struct alerts *alerts, int run)
 {
-	size_t told = 0;
+	size_t written = 0;
 	table_title(out, "WARNINGS");
 	for (size_t i = 0; i < alerts->count; i++) {
 		const struct alert *alert = &alerts->list[i];
@@ -264,9 +264,9 @@ static void add_warnings(struct buffer *out, const struct alerts *alerts, int ru
 		buffer_printf(out, "%s: %s\n", severity_name(alert->severity), alert->message);
 		for (size_t k = 0; k < alert->advice_count; k++)
 			buffer_printf(out, "    try: %s\n", alert->advice[k]);
-		told++;
+		written++;
 	}
-	if (!told)
+	if (!written)
 		buffer_puts(out, "none\n");
 	table_rule(out, '=');
 }
@@ -277,11 +277,11 @@ static void add_flagged_batch(struct buffer *out, const struct run *run, const s
 	char text[NUMBER_SIZE * 2];
 	const struct track *track = run_track_of(run, flagged->mode);
 	const char *kind = track ? track_kind_name(run, track, flagged->batch.kind) : NULL;
-	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+	explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
 	snprintf(text, sizeof text, "%" PRIu32 "/%" PRIu64, flagged->batch.epoch, flagged->batch.index);
 	buffer_printf(out, "%-16s", text);
 	table_seconds(out, 9, why.step_s);
-	table_seconds(out, 12, why.usual_s);
+	table_seconds(out, 12, why.baseline_s);
 	snprintf(text, sizeof text, "%.1f×", why.ratio);
 	table_right(out, 8, isnan(why.ratio) ? "–" : text);
 	if (kind)
@@ -303,7 +303,7 @@ static void add_next_steps(struct buffer *out, const struct run *run, size_t fir
 	for (size_t i = run->flagged_count; i-- > first;) {
 		const struct flagged *flagged = &run->flagged[i];
 		struct explanation why;
-		explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+		explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
 		if (!why.cause_count || !why.causes[0].next[0])
 			continue;
 		for (at = 0; at < step_count && strcmp(steps[at].next, why.causes[0].next) != 0;)

@@ -7,8 +7,8 @@
 #include "src/export/table.h"
 
 /* Fewer looks say nothing about a line. */
-enum { ROWS_MOST = 15, LOOKS_LEAST = 20, SHARE_CELLS = 8 };
-#define LEAST_SHARE 0.005
+enum { ROWS_MAX = 15, SAMPLES_MIN = 20, SHARE_CELLS = 8 };
+#define SHARE_MIN 0.005
 
 static void add_line(struct buffer *out, const struct code *code, const struct code_line *line, double whole_s)
 {
@@ -26,21 +26,21 @@ static void add_group(struct buffer *out, const struct model *model, size_t at)
 {
 	const struct code *code = &model->code;
 	const struct code_group *group = &code->groups[at];
-	const struct code_line *lines[ROWS_MOST];
-	size_t count = code_top_lines(code, at, lines, ROWS_MOST);
-	char title[160], looks[NUMBER_SIZE];
-	if (!group->is_used || group->looks < LOOKS_LEAST || count == 0)
+	const struct code_line *lines[ROWS_MAX];
+	size_t count = code_top_lines(code, at, lines, ROWS_MAX);
+	char title[160], samples[NUMBER_SIZE];
+	if (!group->is_used || group->samples < SAMPLES_MIN || count == 0)
 		return;
 	buffer_puts(out, "\n");
 	snprintf(title, sizeof title, "YOUR LINES: %sprocess %d (%s looks at its stack)",
-		group->is_workers ? "loader workers of " : "", (int)group->pid, format_count(looks, (double)group->looks));
+		group->is_workers ? "loader workers of " : "", (int)group->pid, format_count(samples, (double)group->samples));
 	table_title(out, title);
 	table_name(out, 0, "");
 	table_right(out, SHARE_CELLS, "Time");
 	table_right(out, SHARE_CELLS, "All");
 	buffer_puts(out, "\n");
 	table_rule(out, '-');
-	for (size_t i = 0; i < count && lines[i]->self.total_s >= LEAST_SHARE * group->seen.total_s; i++)
+	for (size_t i = 0; i < count && lines[i]->self.total_s >= SHARE_MIN * group->seen.total_s; i++)
 		add_line(out, code, lines[i], group->seen.total_s);
 	table_rule(out, '-');
 }

@@ -56,9 +56,9 @@ static void add_memory(struct buffer *out, const struct gpu *gpu)
 	const struct gpu_totals *totals = &gpu->totals;
 	char text[3][NUMBER_SIZE];
 	double size = gpu_now(gpu, METRIC_GPU_MEMORY);
-	if (!isnan(totals->run_memory_bytes.most)) {
+	if (!isnan(totals->run_memory_bytes.max)) {
 		buffer_printf(
-			out, "    the run had up to %s of its memory", format_bytes(text[0], totals->run_memory_bytes.most));
+			out, "    the run had up to %s of its memory", format_bytes(text[0], totals->run_memory_bytes.max));
 		if (!isnan(size))
 			buffer_printf(out, " of %s", format_bytes(text[1], size));
 		buffer_puts(out, "\n");
@@ -76,22 +76,22 @@ static void add_memory(struct buffer *out, const struct gpu *gpu)
 static void add_reasons(struct buffer *out, const struct gpu_totals *totals)
 {
 	char words[64], text[NUMBER_SIZE];
-	size_t told = 0;
+	size_t written = 0;
 	for (unsigned i = 0; i < GPU_THROTTLE_COUNT; i++)
 		if (totals->reason_ratio[i] > 0)
 			buffer_printf(out, "%s%s %s of the time",
-				told++ ? ", " : "    held back: ", gpu_throttle_words(1u << i, words, sizeof words),
+				written++ ? ", " : "    held back: ", gpu_throttle_words(1u << i, words, sizeof words),
 				format_percent(text, totals->reason_ratio[i]));
-	if (told)
+	if (written)
 		buffer_puts(out, "\n");
 }
 
 static void add_happenings(struct buffer *out, const struct gpus *gpus, const struct gpu *gpu)
 {
-	uint64_t first = gpus->happening_count > GPU_EVENTS_KEPT ? gpus->happening_count - GPU_EVENTS_KEPT : 0;
+	uint64_t first = gpus->happening_count > GPU_EVENTS_RETAINED ? gpus->happening_count - GPU_EVENTS_RETAINED : 0;
 	for (uint64_t i = first; i < gpus->happening_count; i++)
-		if (gpus->happenings[i % GPU_EVENTS_KEPT].instance == gpu->instance)
-			buffer_printf(out, "    %s\n", gpus->happenings[i % GPU_EVENTS_KEPT].text);
+		if (gpus->happenings[i % GPU_EVENTS_RETAINED].instance == gpu->instance)
+			buffer_printf(out, "    %s\n", gpus->happenings[i % GPU_EVENTS_RETAINED].text);
 	if (gpu->lost[0])
 		buffer_printf(out, "    lost: %s\n", gpu->lost);
 }
@@ -104,10 +104,10 @@ static void add_gpu(struct buffer *out, const struct model *model, const struct 
 	table_name(out, 0, name);
 	table_right(out, 8, format_percent(text, totals->busy_ratio.mean));
 	table_right(out, 8, format_percent(text, totals->sm_active_ratio.mean));
-	table_right(out, 11, format_bytes(text, totals->memory_used_bytes.most));
+	table_right(out, 11, format_bytes(text, totals->memory_used_bytes.max));
 	table_right(out, 8, number(text, totals->power_w.mean, "W"));
 	table_right(out, 9, joules(text, totals->energy_joules));
-	table_right(out, 7, number(text, totals->temperature_c.most, "°C"));
+	table_right(out, 7, number(text, totals->temperature_c.max, "°C"));
 	table_right(out, 9, format_percent(text, totals->throttled_ratio));
 	buffer_puts(out, "\n");
 	add_memory(out, gpu);

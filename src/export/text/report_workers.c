@@ -7,12 +7,12 @@
 
 void report_workers(struct buffer *out, const struct model *model, int run)
 {
-	const struct crew *crew = model_crew(model, run);
+	const struct worker_group *worker_group = model_worker_group(model, run);
 	char mean[NUMBER_SIZE], low[NUMBER_SIZE], high[NUMBER_SIZE];
-	if (!crew)
+	if (!worker_group)
 		return;
-	const struct worker_work *work = &crew->work;
-	buffer_printf(out, "Workers: %" PRIu64 " seen, %" PRIu64 " batches fetched", crew->seen, work->fetches);
+	const struct worker_work *work = &worker_group->work;
+	buffer_printf(out, "Workers: %" PRIu64 " seen, %" PRIu64 " batches fetched", worker_group->seen, work->fetches);
 	if (!isnan(work->item.mean_s))
 		buffer_printf(out, ", %.0f items, %s an item (most %s to %s)", work->items,
 			format_seconds(mean, work->item.mean_s), format_seconds(low, work->item_p5_s),
@@ -22,7 +22,7 @@ void report_workers(struct buffer *out, const struct model *model, int run)
 			buffer_printf(out, ", %s %s", work->spans[i].name, format_percent(low, work->spans[i].share_ratio));
 	if (work->failed)
 		buffer_printf(out, ", %" PRIu64 " failed", work->failed);
-	if (crew->died)
-		buffer_printf(out, ", %" PRIu64 " died", crew->died);
+	if (worker_group->died)
+		buffer_printf(out, ", %" PRIu64 " died", worker_group->died);
 	buffer_puts(out, "\n\n");
 }

@@ -68,7 +68,7 @@ static void start(void *writer, const struct export_scene *scene)
 	buffer_printf(scene->out, ",\"baseTimeNanoseconds\":%" PRId64 ",\"traceEvents\":[", scene->realtime_offset_ns);
 }
 
-static void tell_name(struct chrome *chrome, struct buffer *out, const struct trace_track *track, const char *what)
+static void write_name(struct chrome *chrome, struct buffer *out, const struct trace_track *track, const char *what)
 {
 	bool is_process = track->kind == TRACE_PROCESS;
 	struct json json = begin_event(chrome, out, "M", what);
@@ -88,8 +88,8 @@ static void write_track(void *writer, struct buffer *out, const struct trace_tra
 	if (track->kind == TRACE_COUNTER)
 		return;
 	bool is_process = track->kind == TRACE_PROCESS;
-	tell_name(writer, out, track, is_process ? "process_name" : "thread_name");
-	tell_name(writer, out, track, is_process ? "process_sort_index" : "thread_sort_index");
+	write_name(writer, out, track, is_process ? "process_name" : "thread_name");
+	write_name(writer, out, track, is_process ? "process_sort_index" : "thread_sort_index");
 }
 
 static void write_flow(struct chrome *chrome, struct buffer *out, const struct trace_slice *slice, uint64_t flow)

@@ -58,7 +58,7 @@ struct perfetto {
 
 /* -- texts by number -- */
 
-enum { WORDS_MOST = 1 << 16, SLOTS = 1 << 18 };
+enum { WORDS_MAX = 1 << 16, SLOTS = 1 << 18 };
 
 static uint32_t hash_of(const char *text)
 {
@@ -80,7 +80,7 @@ static bool make_room(struct words *words)
 		words->list = list;
 		words->capacity = capacity;
 	}
-	return words->slots && words->count < WORDS_MOST;
+	return words->slots && words->count < WORDS_MAX;
 }
 
 /* 0: no more are kept. */

@@ -7,7 +7,7 @@
 
 #include "src/export/trace/trace_private.h"
 
-enum { NAMES_MOST = 70000, LANES_MOST = 1024, RUNS_MOST = 4096 };
+enum { NAMES_MAX = 70000, LANES_MAX = 1024, RUNS_MAX = 4096 };
 
 /* -- runs -- */
 
@@ -37,7 +37,7 @@ static void open_run(struct trace *trace, const struct record *record)
 	if (!of && record->opened.abi && strcmp(record->opened.abi, "counted") == 0)
 		return;
 	struct trace_run **runs =
-		trace->run_count < RUNS_MOST ? realloc(trace->runs, (trace->run_count + 1) * sizeof(struct trace_run *)) : NULL;
+		trace->run_count < RUNS_MAX ? realloc(trace->runs, (trace->run_count + 1) * sizeof(struct trace_run *)) : NULL;
 	trace->runs = runs ? runs : trace->runs;
 	run = runs ? calloc(1, sizeof *run) : NULL;
 	if (!run) {
@@ -55,7 +55,7 @@ static void open_run(struct trace *trace, const struct record *record)
 
 static void learn_name(struct trace *trace, struct trace_run *run, uint32_t id, const char *text)
 {
-	if (id >= run->name_count && id < NAMES_MOST) {
+	if (id >= run->name_count && id < NAMES_MAX) {
 		size_t count = (size_t)id * 2 + 16;
 		struct trace_name *names = realloc(run->names, count * sizeof *names);
 		if (names) {
@@ -76,7 +76,7 @@ static struct trace_run_lane *lane_of(struct trace *trace, struct trace_run *run
 	for (size_t i = 0; i < run->lane_count; i++)
 		if (run->lanes[i]->number == number)
 			return run->lanes[i];
-	struct trace_run_lane **lanes = run->lane_count < LANES_MOST
+	struct trace_run_lane **lanes = run->lane_count < LANES_MAX
 		? realloc(run->lanes, (run->lane_count + 1) * sizeof(struct trace_run_lane *))
 		: NULL;
 	run->lanes = lanes ? lanes : run->lanes;
@@ -204,17 +204,17 @@ static void take(struct trace *trace, const struct record *record)
 
 /* -- the whole -- */
 
-static void tell_finished(struct trace *trace, bool is_end)
+static void write_finished(struct trace *trace, bool is_end)
 {
-	struct finished_batch told;
+	struct finished_batch written;
 	do {
 		const struct epoch *epoch;
 		unsigned rank;
 		while ((epoch = finished_epoch(trace->finished, &trace->all, &rank)))
 			trace_epoch(trace, &trace->all.model->runs[rank], epoch, epoch->end_ns);
-		if (!finished_next(trace->finished, &trace->all, is_end, &told))
+		if (!finished_next(trace->finished, &trace->all, is_end, &written))
 			return;
-		trace_finished(trace, &told);
+		trace_finished(trace, &written);
 	} while (true);
 }
 
@@ -234,8 +234,8 @@ void trace_add(struct trace *trace, const struct export_scene *scene, const stru
 		take(trace, &set->records[i]);
 	trace_readings(trace, set);
 	trace_alerts(trace, false);
-	tell_finished(trace, false);
-	trace->held = 0;
+	write_finished(trace, false);
+	trace->throttle_bits = 0;
 	for (size_t i = 0; i < trace->run_count; i++)
 		trace_release_ready(trace, trace->runs[i]);
 }
@@ -278,7 +278,7 @@ void trace_end(struct trace *trace, const struct export_scene *scene)
 {
 	look(trace, scene);
 	/* So that what the lanes still build is there when its batch is told. */
-	tell_finished(trace, true);
+	write_finished(trace, true);
 	for (unsigned i = 0; i < 256; i++)
 		if (trace->current[i])
 			finish_run(trace, trace->current[i]);

@@ -42,7 +42,7 @@ struct trace_note {
 		uint64_t count;
 	};
 };
-enum { TRACE_NOTES_MOST = 32, TRACE_FLOWS_MOST = 4 };
+enum { TRACE_NOTES_MAX = 32, TRACE_FLOWS_MAX = 4 };
 
 /* What is told of one slice; texts live for the call. */
 struct trace_slice {
@@ -53,10 +53,10 @@ struct trace_slice {
 	bool is_batch;
 	uint64_t number; /* the batch's */
 	size_t note_count, flow_count;
-	struct trace_note notes[TRACE_NOTES_MOST];
-	uint64_t flows[TRACE_FLOWS_MOST]; /* what belongs together has one in common */
-	bool is_flow_target;              /* a warning's; else where flows begin */
-	int64_t flow_ns;                  /* of a warning: when what it is about began */
+	struct trace_note notes[TRACE_NOTES_MAX];
+	uint64_t flows[TRACE_FLOWS_MAX]; /* what belongs together has one in common */
+	bool is_flow_target;             /* a warning's; else where flows begin */
+	int64_t flow_ns;                 /* of a warning: when what it is about began */
 };
 
 struct trace_format {

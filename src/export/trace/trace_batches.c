@@ -27,16 +27,16 @@ static const struct trace_track *track_of(
 
 /* -- a batch and what lies in it -- */
 
-static void tell_figures(struct trace_slice *slice, const struct finished_batch *told)
+static void write_figures(struct trace_slice *slice, const struct finished_batch *written)
 {
-	const struct batch *batch = told->batch;
+	const struct batch *batch = written->batch;
 	note_number(slice, "samples", batch->samples);
 	note_number(slice, "step_s", batch->step_s);
 	note_true(slice, "warmup", batch->is_warmup);
 	if (batch->epoch_ordinal)
 		note_count(slice, "epoch", batch->epoch);
 	for (unsigned i = 0; i < batch->figure_count; i++)
-		note_number(slice, run_name(told->run, batch->figures[i].name), (double)batch->figures[i].value);
+		note_number(slice, run_name(written->run, batch->figures[i].name), (double)batch->figures[i].value);
 	if (!batch->has_evidence)
 		return;
 	note_number(slice, "cpu_s", batch->evidence.cpu_s);
@@ -50,24 +50,24 @@ struct texts {
 };
 
 static void fill_batch(struct trace *trace, const struct trace_run *run, const struct lane_slice *from,
-	const struct finished_batch *told, struct trace_slice *slice, struct texts *texts)
+	const struct finished_batch *written, struct trace_slice *slice, struct texts *texts)
 {
 	struct explanation why;
-	const char *mode = told ? scope_mode_name(told->run, told->track->mode) : "train";
-	snprintf(texts->name, sizeof texts->name, "%s%sbatch", told && told->track->mode != NAME_NONE ? mode : "",
-		told && told->track->mode != NAME_NONE ? " " : "");
+	const char *mode = written ? scope_mode_name(written->run, written->track->mode) : "train";
+	snprintf(texts->name, sizeof texts->name, "%s%sbatch", written && written->track->mode != NAME_NONE ? mode : "",
+		written && written->track->mode != NAME_NONE ? " " : "");
 	slice->name = texts->name;
 	slice->category = "batch";
 	slice->is_batch = true;
 	slice->number = from->batch.number;
 	note_count(slice, "number", from->batch.number);
 	note_count(slice, "index", from->batch.index);
-	note_number(slice, "loss", told ? told->batch->loss : from->batch.loss);
-	if (told)
-		tell_figures(slice, told);
-	if (told && finished_explain(told, &why)) {
+	note_number(slice, "loss", written ? written->batch->loss : from->batch.loss);
+	if (written)
+		write_figures(slice, written);
+	if (written && finished_explain(written, &why)) {
 		note_true(slice, "flagged", true);
-		note_number(slice, "usual_s", why.usual_s);
+		note_number(slice, "usual_s", why.baseline_s);
 		snprintf(texts->cause, sizeof texts->cause, "%s", why.cause_count ? why.causes[0].what : "");
 		note_text(slice, "cause", texts->cause);
 	}
@@ -84,7 +84,7 @@ static void fill_span(const struct trace_run *run, const struct lane_slice *from
 }
 
 static void write_unit(struct trace *trace, struct trace_run *run, struct trace_run_lane *lane,
-	const struct lane_slice *unit, size_t count, const struct finished_batch *told)
+	const struct lane_slice *unit, size_t count, const struct finished_batch *written)
 {
 	const struct trace_track *track = track_of(trace, run, lane, unit->place);
 	struct {
@@ -103,7 +103,7 @@ static void write_unit(struct trace *trace, struct trace_run *run, struct trace_
 		while (depth && open[depth - 1].level >= unit[i].level)
 			trace_close(trace, track, open[--depth].end_ns);
 		if (unit[i].is_batch)
-			fill_batch(trace, run, &unit[i], told, &slice, &texts);
+			fill_batch(trace, run, &unit[i], written, &slice, &texts);
 		else
 			fill_span(run, &unit[i], &slice);
 		note_text(&slice, "end", unit[i].is_unfinished ? "not known: it ran at least until here" : NULL);
@@ -119,36 +119,36 @@ static void write_unit(struct trace *trace, struct trace_run *run, struct trace_
 /* -- when -- */
 
 static void release_lane(struct trace *trace, struct trace_run *run, struct trace_run_lane *lane,
-	const struct finished_batch *told, bool is_all)
+	const struct finished_batch *written, bool is_all)
 {
 	const struct lane_slice *unit;
 	for (size_t count; (count = trace_lane_unit(&lane->lane, &unit));) {
-		bool is_told = told && unit->is_batch && unit->batch.number == told->batch->number;
-		if (unit->is_batch && !is_all && (!told || unit->batch.number > told->batch->number))
+		bool is_written = written && unit->is_batch && unit->batch.number == written->batch->number;
+		if (unit->is_batch && !is_all && (!written || unit->batch.number > written->batch->number))
 			return;
-		write_unit(trace, run, lane, unit, count, is_told ? told : NULL);
+		write_unit(trace, run, lane, unit, count, is_written ? written : NULL);
 		trace_lane_drop_unit(&lane->lane);
 	}
 }
 
-void trace_release(struct trace *trace, struct trace_run *run, const struct finished_batch *told)
+void trace_release(struct trace *trace, struct trace_run *run, const struct finished_batch *written)
 {
 	for (size_t i = 0; i < run->lane_count; i++)
-		release_lane(trace, run, run->lanes[i], told, !told);
+		release_lane(trace, run, run->lanes[i], written, !written);
 }
 
 void trace_release_ready(struct trace *trace, struct trace_run *run)
 {
-	enum { HELD_MOST = 1 << 20 };
-	size_t held = 0;
+	enum { THROTTLED_MAX = 1 << 20 };
+	size_t throttled = 0;
 	for (size_t i = 0; i < run->lane_count; i++) {
 		release_lane(trace, run, run->lanes[i], NULL, false);
-		held += run->lanes[i]->lane.ready.count;
+		throttled += run->lanes[i]->lane.ready.count;
 		trace->failed |= run->lanes[i]->lane.failed;
 	}
-	trace->held += held;
+	trace->throttle_bits += throttled;
 	/* Rather without flags than without end. */
-	if (trace->held > HELD_MOST && held)
+	if (trace->throttle_bits > THROTTLED_MAX && throttled)
 		trace_release(trace, run, NULL);
 }
 
@@ -160,12 +160,12 @@ static struct trace_run *run_of(struct trace *trace, const struct run *run)
 	return current && strncmp(current->uuid, run->uuid, sizeof current->uuid) == 0 ? current : NULL;
 }
 
-static void tell_flag(struct trace *trace, struct trace_run *run, const struct finished_batch *told)
+static void write_flag(struct trace *trace, struct trace_run *run, const struct finished_batch *written)
 {
 	struct explanation why;
 	char brief[CAUSE_BRIEF_SIZE];
-	const struct batch *batch = told->batch;
-	if (!finished_explain(told, &why) || !run->process)
+	const struct batch *batch = written->batch;
+	if (!finished_explain(written, &why) || !run->process)
 		return;
 	if (!run->flags)
 		run->flags = trace_track(trace, TRACE_TRACK, TRACE_NUMBER, run->process, "flagged batches", 2);
@@ -173,10 +173,10 @@ static void tell_flag(struct trace *trace, struct trace_run *run, const struct f
 		.begin_ns = batch->begin_ns,
 		.end_ns = batch->begin_ns,
 		.category = "flag",
-		.name = why.cause_count ? cause_brief(told->run, &why.causes[0], brief) : "slow, cause unknown" };
+		.name = why.cause_count ? cause_brief(written->run, &why.causes[0], brief) : "slow, cause unknown" };
 	note_count(&slice, "number", batch->number);
 	note_number(&slice, "step_s", batch->step_s);
-	note_number(&slice, "usual_s", why.usual_s);
+	note_number(&slice, "usual_s", why.baseline_s);
 	if (why.cause_count) {
 		note_text(&slice, "cause", why.causes[0].what);
 		note_number(&slice, "share_ratio", why.causes[0].share_ratio);
@@ -187,14 +187,14 @@ static void tell_flag(struct trace *trace, struct trace_run *run, const struct f
 }
 
 /* Series of a mode other than training say so. */
-static void tell_rates(struct trace *trace, struct trace_run *run, const struct finished_batch *told)
+static void write_rates(struct trace *trace, struct trace_run *run, const struct finished_batch *written)
 {
-	const struct batch *batch = told->batch;
-	uint32_t mode = told->track->mode;
+	const struct batch *batch = written->batch;
+	uint32_t mode = written->track->mode;
 	char name[160];
 	if (mode >= run->name_count || !run->process)
 		return;
-	const char *before = mode ? scope_mode_name(told->run, mode) : "", *gap = mode ? " " : "";
+	const char *before = mode ? scope_mode_name(written->run, mode) : "", *gap = mode ? " " : "";
 	snprintf(name, sizeof name, "%s%sloss", before, gap);
 	trace_counter(trace, &run->names[mode].loss, run->process, name, TRACE_NUMBER, batch->end_ns, batch->loss);
 	snprintf(name, sizeof name, "%s%ssamples/s", before, gap);
@@ -202,15 +202,15 @@ static void tell_rates(struct trace *trace, struct trace_run *run, const struct 
 		batch->step_s > 0 ? batch->samples / batch->step_s : (double)NAN);
 }
 
-void trace_finished(struct trace *trace, const struct finished_batch *told)
+void trace_finished(struct trace *trace, const struct finished_batch *written)
 {
-	struct trace_run *run = run_of(trace, told->run);
+	struct trace_run *run = run_of(trace, written->run);
 	if (!run)
 		return;
-	trace_release(trace, run, told);
-	if (told->batch->is_flagged)
-		tell_flag(trace, run, told);
-	tell_rates(trace, run, told);
+	trace_release(trace, run, written);
+	if (written->batch->is_flagged)
+		write_flag(trace, run, written);
+	write_rates(trace, run, written);
 }
 
 void trace_epoch(struct trace *trace, const struct run *of, const struct epoch *epoch, int64_t end_ns)

@@ -32,7 +32,7 @@ static struct trace_gpu *gpu_of(struct trace *trace, int32_t instance)
 	size_t at = 0;
 	while (at < trace->gpu_count && trace->gpus[at].instance != instance)
 		at++;
-	if (at == GPUS_MOST || !model_gpu(trace->scene->model, instance))
+	if (at == GPUS_MAX || !model_gpu(trace->scene->model, instance))
 		return NULL;
 	if (at == trace->gpu_count)
 		trace->gpus[trace->gpu_count++] = (struct trace_gpu){ .instance = instance };

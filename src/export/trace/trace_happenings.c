@@ -14,7 +14,7 @@ static struct trace_alert *find_alert(struct trace *trace, const struct alert *a
 			strncmp(one->rule, alert->rule, sizeof one->rule - 1) == 0)
 			return one;
 	}
-	if (trace->alert_count == TRACE_ALERTS_MOST)
+	if (trace->alert_count == TRACE_ALERTS_MAX)
 		return NULL;
 	struct trace_alert *one = &trace->alerts[trace->alert_count++];
 	*one = (struct trace_alert){ .run = alert->run, .subject = alert->subject };
@@ -75,7 +75,7 @@ void trace_alerts(struct trace *trace, bool is_end)
 void trace_join_alerts(struct trace *trace, const struct trace_run *run, struct trace_slice *batch)
 {
 	const struct model *model = trace->scene->model;
-	for (size_t i = 0; i < trace->alert_count && batch->flow_count < TRACE_FLOWS_MOST; i++) {
+	for (size_t i = 0; i < trace->alert_count && batch->flow_count < TRACE_FLOWS_MAX; i++) {
 		struct trace_alert *alert = &trace->alerts[i];
 		bool is_of_run =
 			alert->run < model->run_count && strncmp(model->runs[alert->run].uuid, run->uuid, sizeof run->uuid) == 0;
@@ -173,6 +173,6 @@ void trace_worker(struct trace *trace, const struct record *record)
 
 void trace_workers_end(struct trace *trace, int64_t end_ns)
 {
-	for (size_t i = 0; i < TRACE_WORKERS_MOST; i++)
+	for (size_t i = 0; i < TRACE_WORKERS_MAX; i++)
 		write_worker(trace, &trace->workers[i], NULL, end_ns);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Of a batch or an outermost span that goes on for ever: what came in it so far then stands for itself. */
-enum { BUILDING_MOST = 65536, UNCERTAIN_MOST = 1024 };
+enum { BUILDING_MAX = 65536, UNCERTAIN_MAX = 1024 };
 
 static bool reserve(struct lane_slices *slices, size_t more)
 {
@@ -175,8 +175,8 @@ void trace_lane_span(struct trace_lane *lane, const struct lane_slice *span)
 	if (lane->gap_at > at)
 		lane->gap_at = at;
 	enclose(lane, at, &own);
-	lane->is_certain |= building->count >= UNCERTAIN_MOST;
-	if ((own.depth == 0 && !lane->has_batch && lane->is_certain) || building->count >= BUILDING_MOST)
+	lane->is_certain |= building->count >= UNCERTAIN_MAX;
+	if ((own.depth == 0 && !lane->has_batch && lane->is_certain) || building->count >= BUILDING_MAX)
 		commit(lane);
 }
 
@@ -189,7 +189,7 @@ static size_t part(struct trace_lane *lane, size_t at, const struct lane_slice *
 	struct lane_slices *building = &lane->building, own = { NULL, 0, 0, 0 };
 	struct lane_slice *list = first_of(building);
 	bool is_own = true;
-	size_t kept = at;
+	size_t retained = at;
 	size_t i = at;
 	while (i < building->count && list[i].begin_ns >= batch->begin_ns)
 		i++;
@@ -199,15 +199,15 @@ static size_t part(struct trace_lane *lane, size_t at, const struct lane_slice *
 		if (list[i].level == 0)
 			is_own = list[i].begin_ns >= batch->begin_ns;
 		if (!is_own)
-			list[kept++] = list[i];
+			list[retained++] = list[i];
 		else
 			lane->failed |= !push(&own, &list[i]);
 	}
-	building->count = kept;
+	building->count = retained;
 	for (i = 0; i < own.count; i++)
 		lane->failed |= !push(building, &own.list[i]);
 	free(own.list);
-	return kept;
+	return retained;
 }
 
 static void close_batch(struct trace_lane *lane, const struct lane_slice *batch)
@@ -233,10 +233,10 @@ static void cut_batch(struct trace_lane *lane, int64_t time_ns)
 		batch.end_ns = batch.begin_ns;
 	/* What came after the gap is not its own. */
 	struct lane_slices *building = &lane->building, later = { NULL, 0, 0, 0 };
-	size_t kept = is_in_gap && lane->gap_at >= lane->batch.at ? lane->gap_at : building->count;
-	for (size_t i = kept; i < building->count; i++)
+	size_t retained = is_in_gap && lane->gap_at >= lane->batch.at ? lane->gap_at : building->count;
+	for (size_t i = retained; i < building->count; i++)
 		lane->failed |= !push(&later, &building->list[building->first + i]);
-	building->count = kept;
+	building->count = retained;
 	close_batch(lane, &batch);
 	for (size_t i = 0; i < later.count; i++)
 		lane->failed |= !push(building, &later.list[i]);

@@ -53,7 +53,7 @@ struct trace_run {
 	struct trace_places epochs, gaps;
 };
 
-enum { TRACE_ALERTS_MOST = 256, TRACE_WORKERS_MOST = 256 };
+enum { TRACE_ALERTS_MAX = 256, TRACE_WORKERS_MAX = 256 };
 
 struct trace_alert {
 	char rule[64], message[160], advice[120];
@@ -91,18 +91,18 @@ struct trace {
 	struct export_scene all;          /* the scene without its limits */
 	const struct export_scene *scene; /* of the call */
 	bool failed;
-	size_t held; /* slices in all lanes that wait */
+	size_t throttle_bits; /* slices in all lanes that wait */
 	size_t track_count, process_count, run_count, alert_count;
 	struct trace_track **tracks;
 	struct trace_process **processes;
 	struct trace_run **runs;
 	struct trace_run *current[256]; /* by the records' id */
 	uint64_t flow_count;
-	struct trace_alert alerts[TRACE_ALERTS_MOST];
+	struct trace_alert alerts[TRACE_ALERTS_MAX];
 	struct trace_places alert_places, worker_places;
-	struct trace_worker workers[TRACE_WORKERS_MOST];
+	struct trace_worker workers[TRACE_WORKERS_MAX];
 	size_t gpu_count;
-	struct trace_gpu gpus[GPUS_MOST];
+	struct trace_gpu gpus[GPUS_MAX];
 };
 
 /* -- trace_tracks.c -- */
@@ -130,9 +130,9 @@ void note_true(struct trace_slice *slice, const char *key, bool is_true);
 
 /* -- trace_batches.c -- */
 /* Units that wait for no batch, and those of batches up to this one. `told` NULL: all. */
-void trace_release(struct trace *trace, struct trace_run *run, const struct finished_batch *told);
+void trace_release(struct trace *trace, struct trace_run *run, const struct finished_batch *written);
 void trace_release_ready(struct trace *trace, struct trace_run *run);
-void trace_finished(struct trace *trace, const struct finished_batch *told);
+void trace_finished(struct trace *trace, const struct finished_batch *written);
 void trace_epoch(struct trace *trace, const struct run *of, const struct epoch *epoch, int64_t end_ns);
 const char *trace_name_text(const struct trace_run *run, uint32_t id);
 

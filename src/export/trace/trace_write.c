@@ -7,7 +7,7 @@
 
 static struct trace_note *add_note(struct trace_slice *slice, const char *key, enum trace_note_kind kind)
 {
-	if (slice->note_count == TRACE_NOTES_MOST)
+	if (slice->note_count == TRACE_NOTES_MAX)
 		return NULL;
 	slice->notes[slice->note_count] = (struct trace_note){ .key = key, .kind = kind };
 	return &slice->notes[slice->note_count++];

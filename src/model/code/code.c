@@ -7,7 +7,7 @@
 #include "src/base/clock.h"
 #include "src/model/model_private.h"
 
-enum { NONE = 0, LINES_MOST = CODE_NODES_MOST, US_PER_S = 1000000 };
+enum { NONE = 0, LINES_MAX = CODE_NODES_MAX, US_PER_S = 1000000 };
 
 /* What a node (or a group) was given in the slots of the last minute, in microseconds. */
 struct slots {
@@ -16,7 +16,7 @@ struct slots {
 };
 
 struct node_past {
-	uint64_t told_ns;
+	uint64_t emitted_ns;
 	struct slots recent;
 	uint32_t line_row; /* of the innermost own line on the way, and one more; 0 = none */
 	uint32_t function_row;
@@ -24,10 +24,10 @@ struct node_past {
 };
 
 struct group_past {
-	uint64_t told_ns;
-	uint64_t told_looks;
+	uint64_t emitted_ns;
+	uint64_t emitted_samples;
 	struct slots recent;
-	uint32_t looks[CODE_SLOTS];
+	uint32_t samples[CODE_SLOTS];
 };
 
 struct code_past {
@@ -35,7 +35,7 @@ struct code_past {
 	bool has_new;
 	size_t node_room, code_room, line_room, function_room;
 	struct node_past *nodes;
-	struct group_past groups[CODE_GROUPS_MOST];
+	struct group_past groups[CODE_GROUPS_MAX];
 };
 
 void model_init_code(struct model *model) { model->private->code = calloc(1, sizeof *model->private->code); }
@@ -79,8 +79,8 @@ static bool grow(void **list, size_t *room, size_t count, size_t each)
 static void add_recent(struct slots *slots, const struct code_past *past, uint64_t ns)
 {
 	uint32_t *now_us = &slots->us[past->slot % CODE_SLOTS];
-	uint64_t us = ns / 1000, most = (uint64_t)CODE_RECENT_S * US_PER_S - *now_us;
-	us = us < most ? us : most;
+	uint64_t us = ns / 1000, max = (uint64_t)CODE_RECENT_S * US_PER_S - *now_us;
+	us = us < max ? us : max;
 	*now_us += (uint32_t)us;
 	slots->sum_us += us;
 }
@@ -102,7 +102,7 @@ static void turn_slots(struct model *model)
 		for (size_t i = 0; i < model->code.group_count; i++) {
 			past->groups[i].recent.sum_us -= past->groups[i].recent.us[at];
 			past->groups[i].recent.us[at] = 0;
-			past->groups[i].looks[at] = 0;
+			past->groups[i].samples[at] = 0;
 		}
 	}
 	past->slot = slot;
@@ -114,7 +114,7 @@ void model_take_code_group(struct model *model, const struct record *record, boo
 	struct code *code = &model->code;
 	struct code_past *past = model->private->code;
 	size_t at = record->code_group.id - 1u;
-	if (!past || at >= CODE_GROUPS_MOST)
+	if (!past || at >= CODE_GROUPS_MAX)
 		return;
 	turn_slots(model);
 	struct code_group *group = &code->groups[at];
@@ -124,12 +124,12 @@ void model_take_code_group(struct model *model, const struct record *record, boo
 	group->is_workers = record->code_group.is_workers;
 	put_text(group->python, sizeof group->python, record->code_group.python);
 	group->hz = record->code_group.hz;
-	if (!is_snapshot && record->code_group.total_ns > before->told_ns)
-		add_recent(&before->recent, past, record->code_group.total_ns - before->told_ns);
-	if (!is_snapshot && record->code_group.looks > before->told_looks)
-		before->looks[past->slot % CODE_SLOTS] += (uint32_t)(record->code_group.looks - before->told_looks);
-	before->told_ns = record->code_group.total_ns;
-	before->told_looks = group->looks = record->code_group.looks;
+	if (!is_snapshot && record->code_group.total_ns > before->emitted_ns)
+		add_recent(&before->recent, past, record->code_group.total_ns - before->emitted_ns);
+	if (!is_snapshot && record->code_group.samples > before->emitted_samples)
+		before->samples[past->slot % CODE_SLOTS] += (uint32_t)(record->code_group.samples - before->emitted_samples);
+	before->emitted_ns = record->code_group.total_ns;
+	before->emitted_samples = group->samples = record->code_group.samples;
 	group->partial = record->code_group.partial;
 	code->group_count = at >= code->group_count ? at + 1 : code->group_count;
 	code->seen_ns = bounded_time(record->time_ns);
@@ -141,9 +141,9 @@ void model_take_code(struct model *model, const struct record *record)
 	struct code *code = &model->code;
 	struct code_past *past = model->private->code;
 	size_t at = record->code.id - 1u;
-	if (!past || at >= CODE_CODES_MOST || (at < code->code_count && code->codes[at].function))
+	if (!past || at >= CODE_CODES_MAX || (at < code->code_count && code->codes[at].function))
 		return;
-	char *function = copy_text(record->code.function, NAME_LENGTH_MOST), *file = copy_text(record->code.file, 1023);
+	char *function = copy_text(record->code.function, NAME_LENGTH_MAX), *file = copy_text(record->code.file, 1023);
 	if (!function || !file || !grow((void **)&code->codes, &past->code_room, at + 1, sizeof *code->codes)) {
 		free(function);
 		free(file);
@@ -179,7 +179,7 @@ static uint32_t row_of_line(struct code *code, struct code_past *past, const str
 		if (code->lines[i].group == node->group &&
 			code_is_in_line(code, node, code->lines[i].code, code->lines[i].line))
 			return (uint32_t)i + 1;
-	if (code->line_count == LINES_MOST ||
+	if (code->line_count == LINES_MAX ||
 		!grow((void **)&code->lines, &past->line_room, code->line_count + 1, sizeof *code->lines))
 		return NONE;
 	code->lines[code->line_count] =
@@ -241,8 +241,8 @@ void model_take_code_node(struct model *model, const struct record *record)
 	struct code_past *past = model->private->code;
 	size_t at = record->code_node.id - 1u, parent = record->code_node.parent, name = record->code_node.code - 1u,
 		   group = record->code_node.group - 1u;
-	if (!past || at >= CODE_NODES_MOST || (at < code->node_count && code->nodes[at].is_used) ||
-		group >= CODE_GROUPS_MOST || !code->groups[group].is_used)
+	if (!past || at >= CODE_NODES_MAX || (at < code->node_count && code->nodes[at].is_used) ||
+		group >= CODE_GROUPS_MAX || !code->groups[group].is_used)
 		return;
 	if (name >= code->code_count || !code->codes[name].function || parent > at ||
 		(parent != NONE && (parent > code->node_count || !code->nodes[parent - 1].is_used)))
@@ -258,7 +258,7 @@ void model_take_code_node(struct model *model, const struct record *record)
 		.code = (uint32_t)name,
 		.line = record->code_node.line,
 		.parent = (uint32_t)parent,
-		.text = record->code_node.text ? copy_text(record->code_node.text, NAME_LENGTH_MOST) : NULL };
+		.text = record->code_node.text ? copy_text(record->code_node.text, NAME_LENGTH_MAX) : NULL };
 	place_node(code, past, at);
 	past->has_new = true;
 }
@@ -269,12 +269,12 @@ void model_take_code_time(struct model *model, const struct record *record, bool
 	struct code_past *past = model->private->code;
 	size_t at = record->code_time.id - 1u;
 	if (!past || at >= code->node_count || !code->nodes[at].is_used ||
-		record->code_time.total_ns <= past->nodes[at].told_ns)
+		record->code_time.total_ns <= past->nodes[at].emitted_ns)
 		return;
 	turn_slots(model);
 	if (!is_snapshot)
-		add_recent(&past->nodes[at].recent, past, record->code_time.total_ns - past->nodes[at].told_ns);
-	past->nodes[at].told_ns = record->code_time.total_ns;
+		add_recent(&past->nodes[at].recent, past, record->code_time.total_ns - past->nodes[at].emitted_ns);
+	past->nodes[at].emitted_ns = record->code_time.total_ns;
 	past->has_new = true;
 }
 
@@ -286,20 +286,20 @@ static void add(struct code_time *to, const struct code_time *time)
 	to->recent_s += time->recent_s;
 }
 
-static struct code_time time_of(uint64_t told_ns, const struct slots *recent)
+static struct code_time time_of(uint64_t emitted_ns, const struct slots *recent)
 {
-	return (struct code_time){ .total_s = (double)told_ns * 1e-9, .recent_s = (double)recent->sum_us * 1e-6 };
+	return (struct code_time){ .total_s = (double)emitted_ns * 1e-9, .recent_s = (double)recent->sum_us * 1e-6 };
 }
 
 static void sum_groups(struct code *code, const struct code_past *past)
 {
 	for (size_t i = 0; i < code->group_count; i++) {
 		struct code_group *group = &code->groups[i];
-		group->time = time_of(past->groups[i].told_ns, &past->groups[i].recent);
+		group->time = time_of(past->groups[i].emitted_ns, &past->groups[i].recent);
 		group->seen = (struct code_time){ 0, 0 };
-		group->recent_looks = 0;
+		group->recent_samples = 0;
 		for (size_t k = 0; k < CODE_SLOTS; k++)
-			group->recent_looks += past->groups[i].looks[k];
+			group->recent_samples += past->groups[i].samples[k];
 		memset(group->phases, 0, sizeof group->phases);
 	}
 }
@@ -308,7 +308,7 @@ static void sum_groups(struct code *code, const struct code_past *past)
 static void sum_nodes(struct code *code, const struct code_past *past)
 {
 	for (size_t i = 0; i < code->node_count; i++)
-		code->nodes[i].all = code->nodes[i].self = time_of(past->nodes[i].told_ns, &past->nodes[i].recent);
+		code->nodes[i].all = code->nodes[i].self = time_of(past->nodes[i].emitted_ns, &past->nodes[i].recent);
 	for (size_t i = code->node_count; i > 0; i--)
 		if (code->nodes[i - 1].parent != NONE)
 			add(&code->nodes[code->nodes[i - 1].parent - 1].all, &code->nodes[i - 1].all);
@@ -378,12 +378,12 @@ int code_group_of(const struct code *code, int32_t pid)
 int code_main_group(const struct model *model)
 {
 	const struct code *code = &model->code;
-	int most = code_group_of(code, model->target_pid);
-	for (size_t i = 0; most < 0 && i < code->group_count; i++)
+	int max = code_group_of(code, model->target_pid);
+	for (size_t i = 0; max < 0 && i < code->group_count; i++)
 		if (code->groups[i].is_used && !code->groups[i].is_workers &&
-			(most < 0 || code->groups[i].looks > code->groups[most].looks))
-			most = (int)i;
-	return most;
+			(max < 0 || code->groups[i].samples > code->groups[max].samples))
+			max = (int)i;
+	return max;
 }
 
 bool code_is_in_line(const struct code *code, const struct code_node *node, uint32_t function, uint32_t line)
@@ -392,10 +392,10 @@ bool code_is_in_line(const struct code *code, const struct code_node *node, uint
 		(node->code == function || (line && code->codes[node->code].file_of == code->codes[function].file_of));
 }
 
-double code_error_ratio(double share_ratio, double looks)
+double code_error_ratio(double share_ratio, double samples)
 {
-	return looks > 0 && share_ratio >= 0 && share_ratio <= 1 ? sqrt(share_ratio * (1 - share_ratio) / looks)
-															 : (double)NAN;
+	return samples > 0 && share_ratio >= 0 && share_ratio <= 1 ? sqrt(share_ratio * (1 - share_ratio) / samples)
+															   : (double)NAN;
 }
 
 static bool comes_before(const struct code_line *a, const struct code_line *b)
@@ -403,7 +403,7 @@ static bool comes_before(const struct code_line *a, const struct code_line *b)
 	return a->self.total_s != b->self.total_s ? a->self.total_s > b->self.total_s : a->all.total_s > b->all.total_s;
 }
 
-size_t code_top_lines(const struct code *code, size_t group, const struct code_line **out, size_t most)
+size_t code_top_lines(const struct code *code, size_t group, const struct code_line **out, size_t max)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < code->line_count; i++) {
@@ -413,16 +413,16 @@ size_t code_top_lines(const struct code *code, size_t group, const struct code_l
 			continue;
 		while (at > 0 && comes_before(line, out[at - 1]))
 			at--;
-		if (at == most)
+		if (at == max)
 			continue;
-		count += count < most;
+		count += count < max;
 		memmove(&out[at + 1], &out[at], (count - 1 - at) * sizeof *out);
 		out[at] = line;
 	}
 	return count;
 }
 
-size_t code_top_functions(const struct code *code, size_t group, const struct code_function **out, size_t most)
+size_t code_top_functions(const struct code *code, size_t group, const struct code_function **out, size_t max)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < code->function_count; i++) {
@@ -432,9 +432,9 @@ size_t code_top_functions(const struct code *code, size_t group, const struct co
 			continue;
 		while (at > 0 && function->self.total_s > out[at - 1]->self.total_s)
 			at--;
-		if (at == most)
+		if (at == max)
 			continue;
-		count += count < most;
+		count += count < max;
 		memmove(&out[at + 1], &out[at], (count - 1 - at) * sizeof *out);
 		out[at] = function;
 	}

@@ -15,9 +15,9 @@
 #include "src/samples/sample_set.h"
 
 enum {
-	CODE_GROUPS_MOST = 64,
-	CODE_NODES_MOST = 16384,
-	CODE_CODES_MOST = 8192,
+	CODE_GROUPS_MAX = 64,
+	CODE_NODES_MAX = 16384,
+	CODE_CODES_MAX = 8192,
 	CODE_SLOTS = 12,
 	CODE_SLOT_S = 5,
 	CODE_RECENT_S = CODE_SLOTS * CODE_SLOT_S
@@ -55,8 +55,8 @@ struct code_group {
 	bool is_workers;
 	char python[24]; /* "3.11.7" */
 	/* in all; of which the innermost frames could not be read: their time counts for what called them */
-	uint64_t looks, partial;
-	double recent_looks;
+	uint64_t samples, partial;
+	double recent_samples;
 	double hz;             /* NAN */
 	struct code_time time; /* that the looks stand for */
 	struct code_time seen; /* of which is known where it went */
@@ -101,7 +101,7 @@ struct code {
 	uint64_t version; /* changes with what follows */
 	int64_t seen_ns;  /* of the newest look; 0 = there was none */
 	size_t group_count, node_count, code_count, line_count, function_count;
-	struct code_group groups[CODE_GROUPS_MOST];
+	struct code_group groups[CODE_GROUPS_MAX];
 	struct code_node *nodes;
 	struct code_name *codes;
 	struct code_line *lines; /* in no order */
@@ -123,9 +123,9 @@ int code_group_of(const struct code *code, int32_t pid);
  * none. */
 int code_main_group(const struct model *model);
 /* Of one group (by its index), by the time since pmtop came, the most first; how many. */
-size_t code_top_lines(const struct code *code, size_t group, const struct code_line **out, size_t most);
-size_t code_top_functions(const struct code *code, size_t group, const struct code_function **out, size_t most);
+size_t code_top_lines(const struct code *code, size_t group, const struct code_line **out, size_t max);
+size_t code_top_functions(const struct code *code, size_t group, const struct code_function **out, size_t max);
 /* How far off a share may be, one standard deviation; NAN where there were no looks. */
-double code_error_ratio(double share_ratio, double looks);
+double code_error_ratio(double share_ratio, double samples);
 
 #endif

@@ -40,7 +40,7 @@ void model_free_energy(struct model *model)
 	series_free(energy->gpu_watts_series);
 	series_free(energy->temperature_series);
 	series_free(energy->cpu_clock_series);
-	for (size_t i = 0; past && i < ENERGY_METERS_MOST; i++)
+	for (size_t i = 0; past && i < ENERGY_METERS_MAX; i++)
 		energy_curve_release(&past->meters[i].curve);
 	for (size_t i = 0; past && i < past->gpu_count; i++)
 		energy_curve_release(&past->gpus[i].counter.curve);
@@ -76,7 +76,7 @@ static struct energy_meter *find_meter(struct energy *energy, int32_t instance)
 	for (size_t i = 0; i < energy->meter_count; i++)
 		if (energy->meters[i].instance == instance)
 			return &energy->meters[i];
-	if (energy->meter_count == ENERGY_METERS_MOST)
+	if (energy->meter_count == ENERGY_METERS_MAX)
 		return NULL;
 	struct energy_meter *meter = &energy->meters[energy->meter_count++];
 	*meter = (struct energy_meter){ .instance = instance, .watts = NAN, .joules = NAN };
@@ -88,7 +88,7 @@ static struct heat_sensor *find_sensor(struct energy *energy, int32_t instance)
 	for (size_t i = 0; i < energy->sensor_count; i++)
 		if (energy->sensors[i].instance == instance)
 			return &energy->sensors[i];
-	if (energy->sensor_count == HEAT_SENSORS_MOST)
+	if (energy->sensor_count == HEAT_SENSORS_MAX)
 		return NULL;
 	struct heat_sensor *sensor = &energy->sensors[energy->sensor_count++];
 	*sensor = (struct heat_sensor){ .instance = instance, .celsius = NAN, .limit_celsius = NAN };
@@ -120,7 +120,7 @@ double energy_take_counter(struct meter_past *past, int64_t time_ns, double valu
 	double growth = past->has_value && value >= past->value ? value - past->value : NAN;
 	past->has_value = true;
 	past->value = value;
-	return growth <= ENERGY_WATTS_MOST * elapsed_s ? growth : NAN;
+	return growth <= ENERGY_WATTS_MAX * elapsed_s ? growth : NAN;
 }
 
 static void take_meter(struct model *model, const struct record *record)

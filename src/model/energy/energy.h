@@ -19,7 +19,7 @@
 
 #include "src/model/statistics/series.h"
 
-enum { ENERGY_METERS_MOST = 32, HEAT_SENSORS_MOST = 64, ENERGY_EPOCHS_MOST = 64, ENERGY_NAME_SIZE = 48 };
+enum { ENERGY_METERS_MAX = 32, HEAT_SENSORS_MAX = 64, ENERGY_EPOCHS_MAX = 64, ENERGY_NAME_SIZE = 48 };
 
 struct energy_meter {
 	int32_t instance;
@@ -48,12 +48,12 @@ struct epoch_energy {
 
 struct energy {
 	size_t meter_count, sensor_count, epoch_count;
-	struct energy_meter meters[ENERGY_METERS_MOST];
-	struct heat_sensor sensors[HEAT_SENSORS_MOST];
-	struct epoch_energy epochs[ENERGY_EPOCHS_MOST]; /* the newest, oldest first */
-	double cpu_watts;                               /* packages (dram with them where it is a meter of its own); NAN */
-	double gpu_watts;                               /* of the run's GPUs */
-	double cpu_joules, gpu_joules;                  /* since pmtop attached */
+	struct energy_meter meters[ENERGY_METERS_MAX];
+	struct heat_sensor sensors[HEAT_SENSORS_MAX];
+	struct epoch_energy epochs[ENERGY_EPOCHS_MAX]; /* the newest, oldest first */
+	double cpu_watts;                              /* packages (dram with them where it is a meter of its own); NAN */
+	double gpu_watts;                              /* of the run's GPUs */
+	double cpu_joules, gpu_joules;                 /* since pmtop attached */
 	int64_t since_ns;
 	/* CPU and GPU, over the last 200 steps (or those since it was metered) of the main run */
 	double joules_per_batch, joules_per_sample;

@@ -23,11 +23,11 @@ void energy_curve_release(struct energy_curve *curve)
 /* Every other of the older half goes; the first stays. */
 static void thin(struct energy_curve *curve)
 {
-	size_t half = curve->count / 2, kept = 0;
+	size_t half = curve->count / 2, retained = 0;
 	for (size_t i = 0; i < curve->count; i++)
 		if (i >= half || i % 2 == 0)
-			curve->points[kept++] = curve->points[i];
-	curve->count = kept;
+			curve->points[retained++] = curve->points[i];
+	curve->count = retained;
 }
 
 static bool make_room(struct energy_curve *curve)
@@ -35,7 +35,7 @@ static bool make_room(struct energy_curve *curve)
 	if (curve->count < curve->room)
 		return true;
 	size_t room = curve->room ? curve->room * 2 : ROOM_FIRST;
-	struct curve_point *points = room <= CURVE_POINTS_MOST ? realloc(curve->points, room * sizeof *points) : NULL;
+	struct curve_point *points = room <= CURVE_POINTS_MAX ? realloc(curve->points, room * sizeof *points) : NULL;
 	if (points) {
 		curve->points = points;
 		curve->room = room;

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CURVE_POINTS_MOST = 1024 };
+enum { CURVE_POINTS_MAX = 1024 };
 
 struct curve_point;
 

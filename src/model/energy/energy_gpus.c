@@ -20,10 +20,10 @@ struct gpu_meter *energy_gpu_meter(struct energy_past *past, int32_t instance)
 static struct gpu_meter *find_gpu(struct energy_past *past, int32_t instance)
 {
 	struct gpu_meter *gpu = energy_gpu_meter(past, instance);
-	if (gpu || past->gpu_count == GPUS_MOST)
+	if (gpu || past->gpu_count == GPUS_MAX)
 		return gpu;
 	if (!past->gpus)
-		past->gpus = calloc(GPUS_MOST, sizeof *past->gpus);
+		past->gpus = calloc(GPUS_MAX, sizeof *past->gpus);
 	if (!past->gpus)
 		return NULL;
 	gpu = &past->gpus[past->gpu_count++];
@@ -36,12 +36,12 @@ static struct gpu_meter *find_gpu(struct energy_past *past, int32_t instance)
 /* Two by two, so that they reach as far with half as many. */
 static void merge_pieces(struct gpu_meter *gpu)
 {
-	unsigned kept = 0;
+	unsigned retained = 0;
 	for (unsigned i = 0; i + 1 < gpu->piece_count; i += 2) {
 		const struct power_piece *first = &gpu->pieces[i], *second = first + 1;
-		gpu->pieces[kept++] = (struct power_piece){ first->from_ns, second->to_ns, first->joules + second->joules };
+		gpu->pieces[retained++] = (struct power_piece){ first->from_ns, second->to_ns, first->joules + second->joules };
 	}
-	gpu->piece_count = kept;
+	gpu->piece_count = retained;
 }
 
 static void add_piece(struct gpu_meter *gpu, int64_t from_ns, int64_t to_ns, double joules)
@@ -51,7 +51,7 @@ static void add_piece(struct gpu_meter *gpu, int64_t from_ns, int64_t to_ns, dou
 		gpu->piece_count = 0;
 	if (!from_ns || !(joules >= 0) || to_ns <= gpu->counter_ns)
 		return;
-	if (gpu->piece_count == POWER_PIECES_MOST)
+	if (gpu->piece_count == POWER_PIECES_MAX)
 		merge_pieces(gpu);
 	gpu->pieces[gpu->piece_count++] = (struct power_piece){ from_ns, to_ns, joules };
 }
@@ -122,7 +122,7 @@ static void take_power(struct gpu_meter *gpu, int64_t time_ns, double watts)
 	double joules = (gpu->watts + watts) / 2 * seconds_between(before_ns, time_ns);
 	if (time_ns <= before_ns)
 		return;
-	bool is_known = before_ns && watts <= ENERGY_WATTS_MOST;
+	bool is_known = before_ns && watts <= ENERGY_WATTS_MAX;
 	gpu->power_ns = time_ns;
 	gpu->watts = watts;
 	if (gpu->counter_ns && time_ns - gpu->counter_ns <= COUNTER_STALE_NS) {

@@ -13,14 +13,14 @@ struct meter_past {
 };
 
 /* No machine's power is as high: what would be is no energy. */
-#define ENERGY_WATTS_MOST 1e7
+#define ENERGY_WATTS_MAX 1e7
 
 /* What a GPU's power sums up to from one reading to the next. */
 struct power_piece {
 	int64_t from_ns, to_ns;
 	double joules;
 };
-enum { POWER_PIECES_MOST = 64 };
+enum { POWER_PIECES_MAX = 64 };
 
 /* A GPU's: of its energy counter, else of its power. */
 struct gpu_meter {
@@ -29,16 +29,16 @@ struct gpu_meter {
 	int64_t counter_ns, power_ns; /* of the newest readings; 0 = none */
 	double watts;
 	unsigned piece_count;
-	struct power_piece pieces[POWER_PIECES_MOST]; /* since the counter was read, without a gap */
-	bool was_ours;                                /* the tree was on it */
-	uint64_t runs;                                /* which runs were, a bit each */
+	struct power_piece pieces[POWER_PIECES_MAX]; /* since the counter was read, without a gap */
+	bool was_ours;                               /* the tree was on it */
+	uint64_t runs;                               /* which runs were, a bit each */
 };
 
 struct energy_past {
-	struct meter_past meters[ENERGY_METERS_MOST];
+	struct meter_past meters[ENERGY_METERS_MAX];
 	size_t gpu_count;
-	struct gpu_meter *gpus;                      /* room for GPUS_MOST, once there is one */
-	int64_t epoch_begins_ns[ENERGY_EPOCHS_MOST]; /* as energy->epochs */
+	struct gpu_meter *gpus;                     /* room for GPUS_MAX, once there is one */
+	int64_t epoch_begins_ns[ENERGY_EPOCHS_MAX]; /* as energy->epochs */
 	double throttles;
 	int64_t throttles_ns, clock_ns;                                        /* when they were read */
 	int64_t cpu_pushed_ns, gpu_pushed_ns, heat_pushed_ns, clock_pushed_ns; /* to their series */

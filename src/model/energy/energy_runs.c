@@ -5,11 +5,11 @@
 #include "src/model/ranks/ranks.h"
 
 /* Of less, a reading more or less would make the figure. */
-#define WINDOWS_LEAST_S 2.0
+#define WINDOWS_MIN_S 2.0
 /* A meter that has not told by then will not. */
 #define SETTLED_NS (60 * NS_PER_S)
 
-enum { STEPS_LOOKED_AT_MOST = 4 * RUN_RECENT };
+enum { STEPS_READ_MAX = 4 * RUN_RECENT };
 
 /* -- whose GPUs -- */
 
@@ -22,7 +22,7 @@ static struct gpu_meter *meter_of(struct energy_past *past, const struct gpu *gp
 
 static void note_gpus(struct model *model, const struct run *run, uint64_t bit)
 {
-	const struct gpu *gpus[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
 	size_t count = run_gpus(model, run, gpus);
 	for (size_t i = 0; i < count; i++) {
 		struct gpu_meter *meter = meter_of(model->private->energy, gpus[i]);
@@ -36,8 +36,8 @@ static void note_gpus(struct model *model, const struct run *run, uint64_t bit)
 /* The sum over the GPUs that the tree is on now; NAN where one of them is not known. */
 static double watts_now(struct model *model)
 {
-	const struct gpu *gpus[GPUS_MOST];
-	int32_t counted[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
+	int32_t counted[GPUS_MAX];
 	size_t count = run_gpus(model, NULL, gpus), counted_count = 0;
 	double watts = 0;
 	for (size_t i = 0; i < count; i++) {
@@ -115,12 +115,12 @@ static void add_step(struct steps *steps, struct share share, const struct batch
 
 static double a_step(const struct steps *steps)
 {
-	return steps->seconds >= WINDOWS_LEAST_S ? steps->joules / (double)steps->count : NAN;
+	return steps->seconds >= WINDOWS_MIN_S ? steps->joules / (double)steps->count : NAN;
 }
 
 static double a_sample(const struct steps *steps)
 {
-	return steps->seconds >= WINDOWS_LEAST_S && steps->samples > 0 ? steps->joules / steps->samples : NAN;
+	return steps->seconds >= WINDOWS_MIN_S && steps->samples > 0 ? steps->joules / steps->samples : NAN;
 }
 
 /* How many samples the ranks of the run take in while it takes in one: what is metered is all of theirs. */
@@ -144,7 +144,7 @@ static void refresh_batches(struct model *model)
 	struct steps cpus = { 0 }, gpus = { 0 };
 	size_t left = RUN_RECENT, looked_at = 0;
 	for (uint64_t ordinal = track ? track->end : 0;
-		 track && ordinal > track->first && left > 0 && looked_at < STEPS_LOOKED_AT_MOST; ordinal--, looked_at++) {
+		 track && ordinal > track->first && left > 0 && looked_at < STEPS_READ_MAX; ordinal--, looked_at++) {
 		const struct batch *batch = track_batch(track, ordinal - 1);
 		if (!batch || !batch->end_ns || isnan(batch->step_s))
 			continue;
@@ -190,7 +190,7 @@ static size_t add_row(struct model *model, unsigned run, const struct epoch *epo
 {
 	struct energy *energy = &model->energy;
 	int64_t *begins_ns = model->private->energy->epoch_begins_ns;
-	if (energy->epoch_count == ENERGY_EPOCHS_MOST) {
+	if (energy->epoch_count == ENERGY_EPOCHS_MAX) {
 		energy->epoch_count--;
 		memmove(energy->epochs, energy->epochs + 1, energy->epoch_count * sizeof energy->epochs[0]);
 		memmove(begins_ns, begins_ns + 1, energy->epoch_count * sizeof begins_ns[0]);
@@ -233,7 +233,7 @@ static void refresh_epoch(struct model *model, unsigned run, const struct epoch 
 }
 
 /* Those that are settled need no second look, nor do those before them. */
-static bool needs_look(const struct model *model, unsigned run, const struct epoch *epoch)
+static bool needs_refresh(const struct model *model, unsigned run, const struct epoch *epoch)
 {
 	size_t at = find_row(model, run, epoch);
 	if (at != NO_ROW)
@@ -248,8 +248,8 @@ static void refresh_epochs(struct model *model)
 	for (unsigned i = 0; i < model->run_count; i++) {
 		const struct run *run = &model->runs[i];
 		size_t first = run->epoch_count;
-		while (
-			first > 0 && run->epoch_count - first < ENERGY_EPOCHS_MOST && needs_look(model, i, &run->epochs[first - 1]))
+		while (first > 0 && run->epoch_count - first < ENERGY_EPOCHS_MAX &&
+			needs_refresh(model, i, &run->epochs[first - 1]))
 			first--;
 		for (size_t k = first; k < run->epoch_count; k++)
 			refresh_epoch(model, i, &run->epochs[k], until_ns);

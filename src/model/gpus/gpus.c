@@ -38,7 +38,7 @@ static bool make_room(struct model *model)
 	if (model->private->gpus)
 		return true;
 	struct gpus_past *past = calloc(1, sizeof *past);
-	struct gpu *gpus = calloc(GPUS_MOST, sizeof *gpus);
+	struct gpu *gpus = calloc(GPUS_MAX, sizeof *gpus);
 	if (!past || !gpus) {
 		free(past);
 		free(gpus);
@@ -95,10 +95,10 @@ static bool is_fixed(enum metric metric)
 	case METRIC_GPU_MEMORY_RESERVED:
 	case METRIC_GPU_POWER_LIMIT:
 	case METRIC_GPU_TEMPERATURE_LIMIT:
-	case METRIC_GPU_CLOCK_MOST:
-	case METRIC_GPU_CLOCK_MEMORY_MOST:
-	case METRIC_GPU_PCIE_GENERATION_MOST:
-	case METRIC_GPU_PCIE_WIDTH_MOST: return true;
+	case METRIC_GPU_CLOCK_MAX:
+	case METRIC_GPU_CLOCK_MEMORY_MAX:
+	case METRIC_GPU_PCIE_GENERATION_MAX:
+	case METRIC_GPU_PCIE_WIDTH_MAX: return true;
 	default: return false;
 	}
 }
@@ -172,7 +172,7 @@ static bool is_before(const struct gpu_row *row, const struct gpu *gpu)
 static int add_gpu(struct model *model, const struct gpu_row *row)
 {
 	struct gpus *gpus = &model->gpus;
-	if (!make_room(model) || gpus->count == GPUS_MOST)
+	if (!make_room(model) || gpus->count == GPUS_MAX)
 		return -1;
 	struct gpu_past *pasts = model->private->gpus->pasts;
 	size_t at = 0, after;
@@ -366,9 +366,9 @@ static void add_process(struct gpu *gpu, const struct gpu_process *process)
 	size_t at = 0;
 	while (at < gpu->process_count && !is_more(process, &gpu->processes[at]))
 		at++;
-	if (at == GPU_PROCESSES_MOST)
+	if (at == GPU_PROCESSES_MAX)
 		return;
-	gpu->process_count += gpu->process_count < GPU_PROCESSES_MOST;
+	gpu->process_count += gpu->process_count < GPU_PROCESSES_MAX;
 	memmove(&gpu->processes[at + 1], &gpu->processes[at], (gpu->process_count - at - 1) * sizeof *gpu->processes);
 	gpu->processes[at] = *process;
 }
@@ -404,7 +404,7 @@ void model_take_gpu_processes(struct model *model, const struct record *record)
 void model_take_gpu_event(struct model *model, const struct record *record)
 {
 	struct gpus *gpus = &model->gpus;
-	struct gpu_happening *happening = &gpus->happenings[gpus->happening_count++ % GPU_EVENTS_KEPT];
+	struct gpu_happening *happening = &gpus->happenings[gpus->happening_count++ % GPU_EVENTS_RETAINED];
 	*happening =
 		(struct gpu_happening){ bounded_time(record->time_ns), record->gpu_event.gpu, record->gpu_event.code, "" };
 	put(happening->text, sizeof happening->text, record->gpu_event.text);

@@ -32,9 +32,9 @@
 #include "src/samples/sample_set.h"
 
 enum {
-	GPUS_MOST = 64,
-	GPU_PROCESSES_MOST = 64,
-	GPU_EVENTS_KEPT = 16,
+	GPUS_MAX = 64,
+	GPU_PROCESSES_MAX = 64,
+	GPU_EVENTS_RETAINED = 16,
 	GPU_METRICS = METRIC_GPU_LAST - METRIC_GPU_FIRST + 1
 };
 
@@ -61,7 +61,7 @@ struct gpu_process {
 /* Since pmtop first read it; a reading stands for the time since the one before, 10 s at most. NAN where it was never
  * told. */
 struct gpu_whole {
-	double mean, most;
+	double mean, max;
 };
 struct gpu_totals {
 	bool was_ours;  /* the run is on it, or was */
@@ -88,7 +88,7 @@ struct gpu {
 	double power_w;                /* as told, or by its energy counter where it is not */
 	double throttled_power_ratio, throttled_thermal_ratio; /* shares of the time between the last two readings */
 	size_t process_count;
-	struct gpu_process processes[GPU_PROCESSES_MOST]; /* the run's first, then by memory */
+	struct gpu_process processes[GPU_PROCESSES_MAX]; /* the run's first, then by memory */
 	/* the run's use of it */
 	/* a process of the run is on it; where processes are hidden: it is the one that their environment names */
 	bool is_ours;
@@ -119,8 +119,8 @@ struct gpu_happening {
 struct gpus {
 	size_t count;
 	struct gpu *gpus;         /* in the order of vendors and their numbers, parts after their GPU */
-	uint64_t happening_count; /* all; the newest GPU_EVENTS_KEPT are kept, at [number % GPU_EVENTS_KEPT] */
-	struct gpu_happening happenings[GPU_EVENTS_KEPT];
+	uint64_t happening_count; /* all; the newest GPU_EVENTS_RETAINED are kept, at [number % GPU_EVENTS_RETAINED] */
+	struct gpu_happening happenings[GPU_EVENTS_RETAINED];
 };
 
 struct model;
@@ -136,7 +136,7 @@ const struct gpu *model_gpu(const struct model *model, int32_t instance); /* NUL
 /* Those that this run (a rank) is on: by its processes, else by LOCAL_RANK and CUDA_VISIBLE_DEVICES of its environment
  * or its meta; of one that is over, those that it was on. Of a part its GPU is not among them. Returns how many; run
  * NULL: the whole tree's. */
-size_t run_gpus(const struct model *model, const struct run *run, const struct gpu *out[GPUS_MOST]);
+size_t run_gpus(const struct model *model, const struct run *run, const struct gpu *out[GPUS_MAX]);
 /* What the run's processes have there: its share of run_memory_bytes. NAN. */
 double gpu_memory_of_run(const struct model *model, const struct run *run, const struct gpu *gpu);
 /* The same of all GPUs that it is on; run NULL: of the tree. */

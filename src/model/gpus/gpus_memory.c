@@ -3,19 +3,19 @@
 
 #include "src/model/gpus/gpus_private.h"
 
-enum { BLOCKS = 48, LAST_BLOCKS_LEAST = 8, SAMPLES_LEAST = 4, LEAK_BATCHES_LEAST = 50 };
+enum { BLOCKS = 48, LAST_BLOCKS_MIN = 8, SAMPLES_MIN = 4, LEAK_BATCHES_MIN = 50 };
 #define WINDOW_NS (600 * NS_PER_S)
-#define INTERVAL_MOST_NS (2 * NS_PER_S)
+#define INTERVAL_MAX_NS (2 * NS_PER_S)
 #define NOTICEABLE_RATIO 0.01
-#define NOTICEABLE_LEAST_BYTES 8e6
-#define GROWING_LEAST_S 4.0
-#define PLATEAU_LEAST_S 10.0
-#define FLAT_LEAST_S 30.0
-#define LEAK_LEAST_S 15.0
+#define NOTICEABLE_MIN_BYTES 8e6
+#define GROWING_MIN_S 4.0
+#define PLATEAU_MIN_S 10.0
+#define FLAT_MIN_S 30.0
+#define LEAK_MIN_S 15.0
 #define LEAK_RATIO 0.01
-#define LEAK_LEAST_BYTES 16e6
+#define LEAK_MIN_BYTES 16e6
 #define FRAGMENT_RATIO 0.3
-#define FRAGMENT_LEAST_BYTES 512e6
+#define FRAGMENT_MIN_BYTES 512e6
 /* Whose an allocator is: that much of its run's memory; or what it has taken, read seconds apart, and a context and
  * libraries more. */
 #define ALONE_RATIO 0.67
@@ -29,10 +29,10 @@ struct line {
 	size_t blocks;
 	double time_s[BLOCKS], bytes[BLOCKS];
 	struct slope whole, last; /* last: of the last third */
-	double grown, least, most;
+	double grown, min, max;
 };
 
-struct look {
+struct curve {
 	const struct gpu_trend *trend;
 	size_t from;
 	double window_s, batches, noticeable;
@@ -62,7 +62,7 @@ static double gauge_of(const struct run *run, const char *name)
 static bool has_its_allocator(
 	const struct model *model, const struct run *run, const struct gpu *gpu, const struct allocator *allocator)
 {
-	const struct gpu *gpus[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
 	size_t count = run_gpus(model, run, gpus);
 	double here = NAN, all = 0, taken = allocator->reserved_bytes;
 	for (size_t i = 0; i < count; i++) {
@@ -96,10 +96,10 @@ static bool add_runs(const struct model *model, const struct gpu *gpu, struct gp
 
 static void thin(struct gpu_trend *trend)
 {
-	size_t kept = 0, step = trend->interval_ns < INTERVAL_MOST_NS ? 2 : 1, from = step == 2 ? 0 : GPU_TREND_MOST / 4;
+	size_t retained = 0, step = trend->interval_ns < INTERVAL_MAX_NS ? 2 : 1, from = step == 2 ? 0 : GPU_TREND_MAX / 4;
 	for (size_t i = from; i < trend->count; i += step)
-		trend->samples[kept++] = trend->samples[i];
-	trend->count = kept;
+		trend->samples[retained++] = trend->samples[i];
+	trend->count = retained;
 	trend->interval_ns *= (int64_t)step;
 }
 
@@ -108,7 +108,7 @@ static bool add_sample(struct gpu_trend *trend, const struct gpu_sample *sample)
 {
 	if (trend->count && sample->time_ns < trend->samples[trend->count - 1].time_ns + trend->interval_ns)
 		return false;
-	if (trend->count == GPU_TREND_MOST)
+	if (trend->count == GPU_TREND_MAX)
 		thin(trend);
 	trend->samples[trend->count++] = *sample;
 	return true;
@@ -131,18 +131,19 @@ GPU_TREND_PARTS(PART_OF_SAMPLE)
 #undef PART_OF_SAMPLE
 
 /* Blocks in which nothing is known are left out. */
-static void fill_blocks(const struct look *look, part_of_sample *part, struct line *line)
+static void fill_blocks(const struct curve *curve, part_of_sample *part, struct line *line)
 {
-	const struct gpu_trend *trend = look->trend;
-	size_t count = trend->count - look->from, blocks = count < BLOCKS ? count : BLOCKS;
+	const struct gpu_trend *trend = curve->trend;
+	size_t count = trend->count - curve->from, blocks = count < BLOCKS ? count : BLOCKS;
 	for (size_t block = 0; block < blocks; block++) {
-		size_t first = look->from + block * count / blocks, end = look->from + (block + 1) * count / blocks, known = 0;
+		size_t first = curve->from + block * count / blocks, end = curve->from + (block + 1) * count / blocks,
+			   known = 0;
 		double time_s = 0, bytes = 0;
 		for (size_t i = first; i < end; i++) {
 			double value = part(&trend->samples[i]);
 			if (isnan(value))
 				continue;
-			time_s += seconds_between(trend->samples[look->from].time_ns, trend->samples[i].time_ns);
+			time_s += seconds_between(trend->samples[curve->from].time_ns, trend->samples[i].time_ns);
 			bytes += value;
 			known++;
 		}
@@ -153,129 +154,129 @@ static void fill_blocks(const struct look *look, part_of_sample *part, struct li
 	}
 }
 
-static void draw(const struct look *look, part_of_sample *part, struct line *line)
+static void draw(const struct curve *curve, part_of_sample *part, struct line *line)
 {
-	fill_blocks(look, part, line);
+	fill_blocks(curve, part, line);
 	line->is_known = theil_sen(line->time_s, line->bytes, line->blocks, &line->whole);
 	if (!line->is_known)
 		return;
-	size_t last = line->blocks / 3 > LAST_BLOCKS_LEAST ? line->blocks / 3 : LAST_BLOCKS_LEAST,
-		   first = line->blocks - last;
+	size_t last = line->blocks / 3 > LAST_BLOCKS_MIN ? line->blocks / 3 : LAST_BLOCKS_MIN, first = line->blocks - last;
 	if (2 * last > line->blocks || !theil_sen(line->time_s + first, line->bytes + first, last, &line->last))
 		line->last.points = 0;
 	line->grown = line->bytes[line->blocks - 1] - line->bytes[0];
-	line->least = line->most = line->bytes[0];
+	line->min = line->max = line->bytes[0];
 	for (size_t i = 1; i < line->blocks; i++) {
-		line->least = fmin(line->least, line->bytes[i]);
-		line->most = fmax(line->most, line->bytes[i]);
+		line->min = fmin(line->min, line->bytes[i]);
+		line->max = fmax(line->max, line->bytes[i]);
 	}
 }
 
-static bool has_come_to_rest(const struct look *look, const struct line *line)
+static bool has_come_to_rest(const struct curve *curve, const struct line *line)
 {
-	return look->window_s >= FLAT_LEAST_S && line->last.points &&
-		line->last.high_per_s * look->window_s / 3 < look->noticeable &&
+	return curve->window_s >= FLAT_MIN_S && line->last.points &&
+		line->last.high_per_s * curve->window_s / 3 < curve->noticeable &&
 		line->last.per_s <= 0.25 * fmax(line->whole.per_s, 0);
 }
 
-static bool grows(const struct look *look, const struct line *line)
+static bool grows(const struct curve *curve, const struct line *line)
 {
-	return line->is_known && look->window_s >= GROWING_LEAST_S &&
-		line->whole.low_per_s * look->window_s > look->noticeable && !has_come_to_rest(look, line);
+	return line->is_known && curve->window_s >= GROWING_MIN_S &&
+		line->whole.low_per_s * curve->window_s > curve->noticeable && !has_come_to_rest(curve, line);
 }
 
 /* What is not known does not move. */
-static bool rests(const struct look *look, const struct line *line)
+static bool rests(const struct curve *curve, const struct line *line)
 {
-	return !line->is_known || line->whole.high_per_s * look->window_s < look->noticeable ||
-		has_come_to_rest(look, line);
+	return !line->is_known || line->whole.high_per_s * curve->window_s < curve->noticeable ||
+		has_come_to_rest(curve, line);
 }
 
 /* -- the verdict -- */
 
-static bool is_leak(const struct look *look)
+static bool is_leak(const struct curve *curve)
 {
-	const struct line *line = &look->allocated;
+	const struct line *line = &curve->allocated;
 	bool is_steady = line->last.points && line->last.per_s >= 0.5 * line->whole.per_s;
-	bool falls_back = line->most - line->bytes[line->blocks - 1] > line->grown / 3;
-	return look->window_s >= LEAK_LEAST_S && look->batches >= LEAK_BATCHES_LEAST &&
-		line->grown >= fmax(LEAK_RATIO * line->most, LEAK_LEAST_BYTES) && is_steady && !falls_back;
+	bool falls_back = line->max - line->bytes[line->blocks - 1] > line->grown / 3;
+	return curve->window_s >= LEAK_MIN_S && curve->batches >= LEAK_BATCHES_MIN &&
+		line->grown >= fmax(LEAK_RATIO * line->max, LEAK_MIN_BYTES) && is_steady && !falls_back;
 }
 
 static double newest(const struct line *line) { return line->bytes[line->blocks - 1]; }
 
 /* The allocator asks for more only where no piece that it has is large enough. Without a peak, what a batch needs in
  * between is not known. */
-static bool is_fragmentation(const struct look *look)
+static bool is_fragmentation(const struct curve *curve)
 {
-	if (!look->reserved.is_known)
+	if (!curve->reserved.is_known)
 		return false;
-	double taken = newest(&look->reserved), split = look->split.is_known ? newest(&look->split) : NAN;
-	if (grows(look, &look->split) && split > FRAGMENT_LEAST_BYTES && split > 0.5 * (taken - newest(&look->allocated)))
+	double taken = newest(&curve->reserved), split = curve->split.is_known ? newest(&curve->split) : NAN;
+	if (grows(curve, &curve->split) && split > FRAGMENT_MIN_BYTES && split > 0.5 * (taken - newest(&curve->allocated)))
 		return true;
-	if (!look->peak.is_known || grows(look, &look->peak))
+	if (!curve->peak.is_known || grows(curve, &curve->peak))
 		return false;
-	double held = fmax(look->peak.most, look->allocated.most);
-	return taken - held > fmax(FRAGMENT_LEAST_BYTES, FRAGMENT_RATIO * held);
+	double throttled = fmax(curve->peak.max, curve->allocated.max);
+	return taken - throttled > fmax(FRAGMENT_MIN_BYTES, FRAGMENT_RATIO * throttled);
 }
 
-static const char *verdict_of(const struct look *look)
+static const char *verdict_of(const struct curve *curve)
 {
-	bool is_taken_more = grows(look, &look->taken) || grows(look, &look->reserved);
-	if (grows(look, &look->allocated))
-		return is_leak(look) ? "leak" : "growing";
-	if (is_taken_more && look->allocated.is_known && rests(look, &look->allocated))
-		return is_fragmentation(look) ? "fragmentation" : "cache";
+	bool is_taken_more = grows(curve, &curve->taken) || grows(curve, &curve->reserved);
+	if (grows(curve, &curve->allocated))
+		return is_leak(curve) ? "leak" : "growing";
+	if (is_taken_more && curve->allocated.is_known && rests(curve, &curve->allocated))
+		return is_fragmentation(curve) ? "fragmentation" : "cache";
 	if (is_taken_more)
 		return "growing";
-	if (look->window_s >= PLATEAU_LEAST_S && rests(look, &look->taken) && rests(look, &look->reserved) &&
-		rests(look, &look->allocated))
+	if (curve->window_s >= PLATEAU_MIN_S && rests(curve, &curve->taken) && rests(curve, &curve->reserved) &&
+		rests(curve, &curve->allocated))
 		return "plateau";
 	return "unknown";
 }
 
 /* Blocks that are kept are used before more is taken. */
-static double room_of(const struct gpu *gpu, const struct look *look)
+static double room_of(const struct gpu *gpu, const struct curve *curve)
 {
-	double kept = gpu_now(gpu, METRIC_GPU_MEMORY_RESERVED);
-	double room = gpu_now(gpu, METRIC_GPU_MEMORY) - gpu_now(gpu, METRIC_GPU_MEMORY_USED) - (isnan(kept) ? 0 : kept);
-	if (strcmp(gpu->verdict, "leak") == 0 && look->reserved.is_known)
-		room += fmax(newest(&look->reserved) - newest(&look->allocated), 0);
+	double retained = gpu_now(gpu, METRIC_GPU_MEMORY_RESERVED);
+	double room =
+		gpu_now(gpu, METRIC_GPU_MEMORY) - gpu_now(gpu, METRIC_GPU_MEMORY_USED) - (isnan(retained) ? 0 : retained);
+	if (strcmp(gpu->verdict, "leak") == 0 && curve->reserved.is_known)
+		room += fmax(newest(&curve->reserved) - newest(&curve->allocated), 0);
 	return fmax(room, 0);
 }
 
-static void conclude(struct gpu *gpu, const struct look *look)
+static void conclude(struct gpu *gpu, const struct curve *curve)
 {
-	gpu->verdict = verdict_of(look);
+	gpu->verdict = verdict_of(curve);
 	const struct line *line =
-		strcmp(gpu->verdict, "leak") == 0 || !look->taken.is_known ? &look->allocated : &look->taken;
+		strcmp(gpu->verdict, "leak") == 0 || !curve->taken.is_known ? &curve->allocated : &curve->taken;
 	gpu->slope = line->whole;
-	if (look->batches > 0)
-		gpu->slope_per_batch = line->whole.per_s * look->window_s / look->batches;
+	if (curve->batches > 0)
+		gpu->slope_per_batch = line->whole.per_s * curve->window_s / curve->batches;
 	if (gpu_memory_is_growing(gpu) && line->whole.per_s > 0 && !isnan(gpu_now(gpu, METRIC_GPU_MEMORY_USED)) &&
 		!isnan(gpu_now(gpu, METRIC_GPU_MEMORY)))
-		gpu->full_in_s = room_of(gpu, look) / line->whole.per_s;
+		gpu->full_in_s = room_of(gpu, curve) / line->whole.per_s;
 }
 
 static void judge(struct gpu *gpu, const struct gpu_trend *trend, size_t from)
 {
-	struct look look = { .trend = trend, .from = from };
+	struct curve curve = { .trend = trend, .from = from };
 	gpu_forget_memory(gpu);
-	if (trend->count < from + SAMPLES_LEAST)
+	if (trend->count < from + SAMPLES_MIN)
 		return;
 	const struct gpu_sample *first = &trend->samples[from], *last = &trend->samples[trend->count - 1];
-	look.window_s = seconds_between(first->time_ns, last->time_ns);
-	look.batches = last->batches - first->batches;
-	draw(&look, isnan(last->run_bytes) ? reserved_bytes_of : run_bytes_of, &look.taken);
-	draw(&look, allocated_bytes_of, &look.allocated);
-	if (!look.taken.is_known && !look.allocated.is_known)
+	curve.window_s = seconds_between(first->time_ns, last->time_ns);
+	curve.batches = last->batches - first->batches;
+	draw(&curve, isnan(last->run_bytes) ? reserved_bytes_of : run_bytes_of, &curve.taken);
+	draw(&curve, allocated_bytes_of, &curve.allocated);
+	if (!curve.taken.is_known && !curve.allocated.is_known)
 		return;
-	draw(&look, reserved_bytes_of, &look.reserved);
-	draw(&look, peak_bytes_of, &look.peak);
-	draw(&look, split_bytes_of, &look.split);
-	look.noticeable =
-		fmax(NOTICEABLE_RATIO * newest(look.taken.is_known ? &look.taken : &look.allocated), NOTICEABLE_LEAST_BYTES);
-	conclude(gpu, &look);
+	draw(&curve, reserved_bytes_of, &curve.reserved);
+	draw(&curve, peak_bytes_of, &curve.peak);
+	draw(&curve, split_bytes_of, &curve.split);
+	curve.noticeable =
+		fmax(NOTICEABLE_RATIO * newest(curve.taken.is_known ? &curve.taken : &curve.allocated), NOTICEABLE_MIN_BYTES);
+	conclude(gpu, &curve);
 }
 
 static struct gpu_trend *trend_of(struct gpu_past *past)

@@ -68,7 +68,7 @@ struct place {
 
 struct choice {
 	size_t count;
-	int gpus[GPUS_MOST];
+	int gpus[GPUS_MAX];
 };
 
 static void choose(struct choice *choice, int gpu)
@@ -76,7 +76,7 @@ static void choose(struct choice *choice, int gpu)
 	for (size_t i = 0; i < choice->count; i++)
 		if (choice->gpus[i] == gpu)
 			return;
-	if (choice->count < GPUS_MOST)
+	if (choice->count < GPUS_MAX)
 		choice->gpus[choice->count++] = gpu;
 }
 

@@ -6,7 +6,7 @@
 
 #include "src/model/model_private.h"
 
-enum { GPU_TREND_MOST = 300, GPU_WHOLES = 6 };
+enum { GPU_TREND_MAX = 300, GPU_WHOLES = 6 };
 
 /* Newest reading of a metric, and how long it took from the one before. */
 struct gpu_figure_past {
@@ -32,7 +32,7 @@ struct gpu_sample {
 struct gpu_trend {
 	size_t count;
 	int64_t interval_ns;
-	struct gpu_sample samples[GPU_TREND_MOST];
+	struct gpu_sample samples[GPU_TREND_MAX];
 };
 
 struct gpu_past {
@@ -49,7 +49,7 @@ struct gpus_past {
 	bool has_new_processes;
 	uint64_t tree_version;
 	int64_t renewed_ns;
-	struct gpu_past pasts[GPUS_MOST]; /* as gpus */
+	struct gpu_past pasts[GPUS_MAX]; /* as gpus */
 };
 
 /* -- gpus_runs.c -- */
@@ -61,7 +61,7 @@ const struct process *gpus_find_process(const struct model *model, int32_t pid);
 const struct run *gpus_run_of_pid(const struct model *model, int32_t pid);       /* NULL: of no living run */
 bool run_is_on_gpu(const struct run *run);                                       /* its allocator holds memory of one */
 
-/* -- gpus_places.c: by environments and metas. A bit for each of the model's GPUs (GPUS_MOST is 64) -- */
+/* -- gpus_places.c: by environments and metas. A bit for each of the model's GPUs (GPUS_MAX is 64) -- */
 static inline uint64_t gpu_bit(int gpu) { return UINT64_C(1) << gpu; }
 uint64_t gpus_by_run_place(const struct model *model, const struct run *run);
 uint64_t gpus_by_all_places(const struct model *model);

@@ -5,7 +5,7 @@
 
 /* A driver's list is read every few seconds: who ended shortly before it was may still stand there. */
 #define ENDED_NS (5 * NS_PER_S)
-enum { DEPTH_MOST = 64 };
+enum { DEPTH_MAX = 64 };
 
 /* -- processes -- */
 
@@ -37,7 +37,7 @@ bool gpu_process_is_ours(const struct model *model, int32_t pid, int64_t seen_ns
 /* It, or one that it started and that is no other run. */
 static bool belongs_to(const struct model *model, int32_t pid, const struct run *run)
 {
-	for (unsigned depth = 0; depth < DEPTH_MOST && pid > 0; depth++) {
+	for (unsigned depth = 0; depth < DEPTH_MAX && pid > 0; depth++) {
 		if (pid == run->pid)
 			return true;
 		const struct process *process = gpus_run_of_pid(model, pid) ? NULL : gpus_find_process(model, pid);
@@ -86,11 +86,11 @@ static void sum_processes(const struct model *model, struct gpu *gpu)
 		run_busy = add_known(run_busy, process->is_ours ? process->busy_ratio : NAN);
 		others = add_known(others, process->is_ours ? NAN : process->memory_bytes);
 	}
-	bool is_told = gpu->processes_ns != 0;
+	bool is_emitted = gpu->processes_ns != 0;
 	gpu->is_ours = ours > 0;
-	gpu->run_memory_bytes = is_told && !ours ? 0 : run_bytes;
-	gpu->run_busy_ratio = is_told && !ours ? 0 : run_busy;
-	gpu->others_memory_bytes = is_told && ours == gpu->process_count ? 0 : others;
+	gpu->run_memory_bytes = is_emitted && !ours ? 0 : run_bytes;
+	gpu->run_busy_ratio = is_emitted && !ours ? 0 : run_busy;
+	gpu->others_memory_bytes = is_emitted && ours == gpu->process_count ? 0 : others;
 	qsort(gpu->processes, gpu->process_count, sizeof *gpu->processes, compare_processes);
 }
 
@@ -162,7 +162,7 @@ static void push_run_memory(struct gpu *gpu, struct gpu_past *past)
 static uint64_t gpus_of_tree(const struct model *model)
 {
 	uint64_t bits = 0;
-	for (size_t i = 0; i < model->gpus.count && i < GPUS_MOST; i++)
+	for (size_t i = 0; i < model->gpus.count && i < GPUS_MAX; i++)
 		bits |= model->gpus.gpus[i].is_ours ? gpu_bit((int)i) : 0;
 	return bits;
 }
@@ -170,7 +170,7 @@ static uint64_t gpus_of_tree(const struct model *model)
 static uint64_t gpus_of_processes(const struct model *model, const struct run *run)
 {
 	uint64_t bits = 0;
-	for (size_t i = 0; i < model->gpus.count && i < GPUS_MOST; i++)
+	for (size_t i = 0; i < model->gpus.count && i < GPUS_MAX; i++)
 		for (size_t k = 0; k < model->gpus.gpus[i].process_count; k++)
 			if (model->gpus.gpus[i].processes[k].is_ours &&
 				belongs_to(model, model->gpus.gpus[i].processes[k].pid, run))
@@ -190,12 +190,12 @@ static unsigned count_runs(const struct model *model)
 static uint64_t without_parents(const struct model *model, uint64_t bits)
 {
 	const struct gpus *gpus = &model->gpus;
-	uint64_t kept = bits;
-	for (size_t i = 0; i < gpus->count && i < GPUS_MOST; i++)
-		for (size_t k = 0; (bits >> i & 1) && gpus->gpus[i].parent >= 0 && k < gpus->count && k < GPUS_MOST; k++)
+	uint64_t retained = bits;
+	for (size_t i = 0; i < gpus->count && i < GPUS_MAX; i++)
+		for (size_t k = 0; (bits >> i & 1) && gpus->gpus[i].parent >= 0 && k < gpus->count && k < GPUS_MAX; k++)
 			if (gpus->gpus[k].instance == gpus->gpus[i].parent)
-				kept &= ~gpu_bit((int)k);
-	return kept;
+				retained &= ~gpu_bit((int)k);
+	return retained;
 }
 
 static uint64_t gpus_now(const struct model *model, const struct run *run)
@@ -204,7 +204,7 @@ static uint64_t gpus_now(const struct model *model, const struct run *run)
 	if (bits || !run || count_runs(model) <= 1)
 		return bits ? bits : gpus_of_tree(model);
 	bits = gpus_by_run_place(model, run);
-	for (size_t i = 0; i < model->gpus.count && i < GPUS_MOST; i++)
+	for (size_t i = 0; i < model->gpus.count && i < GPUS_MAX; i++)
 		bits &= model->gpus.gpus[i].is_ours_by_place ? UINT64_MAX : ~gpu_bit((int)i);
 	return bits;
 }
@@ -212,7 +212,7 @@ static uint64_t gpus_now(const struct model *model, const struct run *run)
 static uint64_t gpus_before(const struct model *model, const struct run *run)
 {
 	uint64_t bits = 0;
-	for (size_t i = 0; i < model->gpus.count && i < GPUS_MOST; i++) {
+	for (size_t i = 0; i < model->gpus.count && i < GPUS_MAX; i++) {
 		const struct gpu_totals *totals = &model->gpus.gpus[i].totals;
 		if (run ? totals->runs >> (run - model->runs) & 1 : totals->was_ours)
 			bits |= gpu_bit((int)i);
@@ -220,7 +220,7 @@ static uint64_t gpus_before(const struct model *model, const struct run *run)
 	return bits;
 }
 
-size_t run_gpus(const struct model *model, const struct run *run, const struct gpu *out[GPUS_MOST])
+size_t run_gpus(const struct model *model, const struct run *run, const struct gpu *out[GPUS_MAX])
 {
 	size_t count = 0;
 	if (model->gpus.count == 0)
@@ -229,7 +229,7 @@ size_t run_gpus(const struct model *model, const struct run *run, const struct g
 	if (!bits && (run ? !run->is_live : model->target_ended))
 		bits = gpus_before(model, run);
 	bits = without_parents(model, bits);
-	for (size_t i = 0; i < model->gpus.count && i < GPUS_MOST; i++)
+	for (size_t i = 0; i < model->gpus.count && i < GPUS_MAX; i++)
 		if (bits >> i & 1)
 			out[count++] = &model->gpus.gpus[i];
 	return count;
@@ -247,7 +247,7 @@ double gpu_memory_of_run(const struct model *model, const struct run *run, const
 /* Where all of the tree's GPUs count as its own, so does their memory. */
 double run_gpu_memory(const struct model *model, const struct run *run)
 {
-	const struct gpu *gpus[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
 	size_t count = run_gpus(model, run, gpus);
 	bool is_alone = !run || count_runs(model) == 1;
 	double bytes = NAN;
@@ -279,7 +279,7 @@ void gpus_find_ours(struct model *model)
 
 /* -- figures of several together -- */
 
-enum joining { JOIN_SUM, JOIN_MEAN, JOIN_MOST, JOIN_BITS };
+enum joining { JOIN_SUM, JOIN_MEAN, JOIN_MAX, JOIN_BITS };
 
 static enum joining joining_of(enum metric metric)
 {
@@ -287,7 +287,7 @@ static enum joining joining_of(enum metric metric)
 	case UNIT_RATIO:
 	case UNIT_HERTZ: return JOIN_MEAN;
 	case UNIT_CELSIUS:
-	case UNIT_ITEMS: return JOIN_MOST;
+	case UNIT_ITEMS: return JOIN_MAX;
 	case UNIT_CODE: return JOIN_BITS;
 	default: return JOIN_SUM;
 	}
@@ -306,12 +306,12 @@ static double join(enum joining joining, double all, double value)
 		return value;
 	if (joining == JOIN_BITS)
 		return (double)((unsigned)all | (unsigned)fmin(value, UINT32_MAX));
-	return joining == JOIN_MOST ? fmax(all, value) : all + value;
+	return joining == JOIN_MAX ? fmax(all, value) : all + value;
 }
 
 double run_gpu_figure(const struct model *model, const struct run *run, enum metric metric)
 {
-	const struct gpu *gpus[GPUS_MOST], *counted[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX], *counted[GPUS_MAX];
 	size_t count = run_gpus(model, run, gpus), known = 0;
 	enum joining joining = joining_of(metric);
 	double all = NAN;

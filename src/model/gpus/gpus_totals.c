@@ -1,6 +1,6 @@
 #include "src/model/gpus/gpus_private.h"
 
-#define STANDS_MOST_S 10.0
+#define STANDS_MAX_S 10.0
 
 enum whole_id { WHOLE_BUSY, WHOLE_SM_ACTIVE, WHOLE_MEMORY, WHOLE_POWER, WHOLE_TEMPERATURE, WHOLE_RUN_MEMORY };
 
@@ -41,7 +41,7 @@ void gpu_forget_totals(struct gpu *gpu, struct gpu_past *past)
 	past->throttled_s = past->throttle_weight_s = 0;
 }
 
-static double stands_for(double seconds) { return isnan(seconds) || seconds < 0 ? 0 : fmin(seconds, STANDS_MOST_S); }
+static double stands_for(double seconds) { return isnan(seconds) || seconds < 0 ? 0 : fmin(seconds, STANDS_MAX_S); }
 
 /* The first reading stands for no time: it is the mean only until there is another. */
 static void count_whole(struct gpu *gpu, struct gpu_past *past, size_t id, double value, double seconds)
@@ -51,7 +51,7 @@ static void count_whole(struct gpu *gpu, struct gpu_past *past, size_t id, doubl
 	past->sums[id] += value * weight_s;
 	past->weights_s[id] += weight_s;
 	whole->mean = past->weights_s[id] > 0 ? past->sums[id] / past->weights_s[id] : value;
-	whole->most = fmax(whole->most, value);
+	whole->max = fmax(whole->max, value);
 	gpu->totals.seconds = fmax(gpu->totals.seconds, past->weights_s[id]);
 }
 

@@ -4,7 +4,7 @@
 #include "src/model/model.h"
 
 enum {
-	HELD_BACK = 1 << GPU_THROTTLE_POWER_CAP | 1 << GPU_THROTTLE_POWER_BRAKE | 1 << GPU_THROTTLE_CURRENT |
+	THROTTLED = 1 << GPU_THROTTLE_POWER_CAP | 1 << GPU_THROTTLE_POWER_BRAKE | 1 << GPU_THROTTLE_CURRENT |
 		1 << GPU_THROTTLE_HARDWARE | 1 << GPU_THROTTLE_HEAT | 1 << GPU_THROTTLE_HEAT_SOFTWARE
 };
 
@@ -24,7 +24,7 @@ const char *gpu_throttle_words(unsigned throttle, char *out, size_t size)
 	return out;
 }
 
-bool gpu_is_throttled(unsigned throttle) { return throttle & HELD_BACK; }
+bool gpu_is_throttled(unsigned throttle) { return throttle & THROTTLED; }
 
 const char *gpu_label(const struct model *model, const struct gpu *gpu, char *out, size_t size)
 {

@@ -13,9 +13,9 @@
  * was used. */
 #define NEARLY_ALL_RATIO 0.9
 /* FLOPs a batch: over recent steps, but for a time in which the readings' spacing no longer matters. */
-#define WINDOW_LEAST_S 1.0
+#define WINDOW_MIN_S 1.0
 
-enum { SOCKETS_MOST = 16, POINTS_MOST = 512, POINTS_A_WINDOW = 256 };
+enum { SOCKETS_MAX = 16, POINTS_MAX = 512, POINTS_A_WINDOW = 256 };
 
 /* One event of one process (or socket). */
 struct count_past {
@@ -26,25 +26,25 @@ struct count_past {
 };
 
 struct process_counts {
-	struct count_past events[PERF_EVENTS_MOST];
+	struct count_past events[PERF_EVENTS_MAX];
 };
 
 struct perf_past {
 	uint64_t set; /* counts the sets */
 	bool has_new; /* counts in this set */
-	bool is_user_only[PERF_EVENTS_MOST];
-	double ended_total[PERF_EVENTS_MOST];
+	bool is_user_only[PERF_EVENTS_MAX];
+	double ended_total[PERF_EVENTS_MAX];
 	size_t room, socket_count;
 	struct process_counts *processes; /* as perf->processes */
 	struct {
 		int32_t socket;
 		struct count_past past;
-	} sockets[SOCKETS_MOST];
+	} sockets[SOCKETS_MAX];
 	size_t point_count; /* FLOPs of the tree by time */
 	struct {
 		int64_t time_ns;
 		double flops;
-	} points[POINTS_MOST];
+	} points[POINTS_MAX];
 	double window_s; /* that the recent steps took */
 };
 
@@ -111,7 +111,7 @@ void model_take_perf_event(struct model *model, const struct record *record)
 	enum perf_role role =
 		record->perf_event.role < PERF_ROLE_COUNT ? (enum perf_role)record->perf_event.role : PERF_ROLE_OTHER;
 	const char *name = record->perf_event.name ? record->perf_event.name : "";
-	if (!past || at >= PERF_EVENTS_MOST)
+	if (!past || at >= PERF_EVENTS_MAX)
 		return;
 	struct perf_event_now *event = &perf->events[at];
 	char cleaned[sizeof event->name];
@@ -134,7 +134,7 @@ void model_take_perf_event(struct model *model, const struct record *record)
 static bool grow(struct perf *perf, struct perf_past *past)
 {
 	size_t room = past->room ? past->room * 2 : 8;
-	if (room > PERF_PROCESSES_MOST)
+	if (room > PERF_PROCESSES_MAX)
 		return false;
 	struct perf_process *processes = realloc(perf->processes, room * sizeof *processes);
 	if (!processes)
@@ -148,17 +148,17 @@ static bool grow(struct perf *perf, struct perf_past *past)
 	return true;
 }
 
-/* PERF_PROCESSES_MOST where there is no room. */
+/* PERF_PROCESSES_MAX where there is no room. */
 static size_t find_or_add_process(struct perf *perf, struct perf_past *past, int32_t pid)
 {
 	for (size_t i = 0; i < perf->process_count; i++)
 		if (perf->processes[i].pid == pid)
 			return i;
 	if (perf->process_count == past->room && !grow(perf, past))
-		return PERF_PROCESSES_MOST;
+		return PERF_PROCESSES_MAX;
 	size_t at = perf->process_count++;
 	perf->processes[at].pid = pid;
-	for (size_t i = 0; i < PERF_EVENTS_MOST; i++) {
+	for (size_t i = 0; i < PERF_EVENTS_MAX; i++) {
 		perf->processes[at].per_s[i] = perf->processes[at].total[i] = NAN;
 		past->processes[at].events[i] = (struct count_past){ .per_s = NAN };
 	}
@@ -191,7 +191,7 @@ static struct count_past *find_socket(struct perf_past *past, int32_t socket)
 	size_t at = 0;
 	while (at < past->socket_count && past->sockets[at].socket != socket)
 		at++;
-	if (at == SOCKETS_MOST)
+	if (at == SOCKETS_MAX)
 		return NULL;
 	if (at == past->socket_count) {
 		past->sockets[at].socket = socket;
@@ -213,7 +213,7 @@ void model_take_perf_count(struct model *model, const struct record *record)
 		count = find_socket(past, record->perf_count.pid);
 	} else {
 		size_t at = find_or_add_process(perf, past, record->perf_count.pid);
-		count = at < PERF_PROCESSES_MOST ? &past->processes[at].events[event] : NULL;
+		count = at < PERF_PROCESSES_MAX ? &past->processes[at].events[event] : NULL;
 	}
 	if (!count || !take_count(count, record, past->set))
 		return;
@@ -239,14 +239,14 @@ static int64_t newest_count_ns(const struct process_counts *counts, unsigned eve
 /* What ended processes counted stays in the sums. */
 static void drop_ended(struct perf *perf, struct perf_past *past)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < perf->process_count; i++) {
 		if (perf->seen_ns - newest_count_ns(&past->processes[i], perf->event_count) < PROCESS_GONE_NS) {
-			if (kept != i) {
-				perf->processes[kept] = perf->processes[i];
-				past->processes[kept] = past->processes[i];
+			if (retained != i) {
+				perf->processes[retained] = perf->processes[i];
+				past->processes[retained] = past->processes[i];
 			}
-			kept++;
+			retained++;
 			continue;
 		}
 		for (unsigned event = 0; event < perf->event_count; event++)
@@ -254,7 +254,7 @@ static void drop_ended(struct perf *perf, struct perf_past *past)
 				past->ended_total[event] +=
 					past->processes[i].events[event].base + past->processes[i].events[event].value;
 	}
-	perf->process_count = kept;
+	perf->process_count = retained;
 }
 
 struct tally {
@@ -352,7 +352,7 @@ static void note_flops(struct perf *perf, struct perf_past *past)
 		return;
 	int64_t apart_ns = (int64_t)(past->window_s / POINTS_A_WINDOW * (double)NS_PER_S);
 	bool replaces = past->point_count > 1 && perf->seen_ns - past->points[past->point_count - 2].time_ns < apart_ns;
-	if (!replaces && past->point_count == POINTS_MOST)
+	if (!replaces && past->point_count == POINTS_MAX)
 		memmove(&past->points[0], &past->points[1], --past->point_count * sizeof past->points[0]);
 	size_t at = replaces ? past->point_count - 1 : past->point_count++;
 	past->points[at].time_ns = perf->seen_ns;
@@ -448,7 +448,7 @@ static void refresh_batches(struct model *model)
 	struct recent recent = recent_steps(past, run_main(run));
 	const struct figures *steps = &run_main(run)->recent;
 	past->window_s = steps->count ? steps->total_s : 0;
-	if (recent.steps == 0 || recent.seconds < WINDOW_LEAST_S)
+	if (recent.steps == 0 || recent.seconds < WINDOW_MIN_S)
 		return;
 	perf->flops_per_batch = recent.flops / (double)recent.steps;
 	perf->flops_per_sample = ratio(recent.flops, samples_between(model, recent.from_ns, recent.to_ns));

@@ -13,7 +13,7 @@
 #include "src/model/statistics/series.h"
 #include "src/samples/sample_set.h"
 
-enum { PERF_PROCESSES_MOST = 128 };
+enum { PERF_PROCESSES_MAX = 128 };
 
 struct perf_event_now {
 	bool is_used;
@@ -27,13 +27,13 @@ struct perf_event_now {
 
 struct perf_process {
 	int32_t pid;
-	double per_s[PERF_EVENTS_MOST], total[PERF_EVENTS_MOST];
+	double per_s[PERF_EVENTS_MAX], total[PERF_EVENTS_MAX];
 };
 
 struct perf {
 	int64_t since_ns, seen_ns; /* first and newest count; 0 = nothing was counted */
 	unsigned event_count;      /* events[0 … event_count − 1], some may be unused */
-	struct perf_event_now events[PERF_EVENTS_MOST];
+	struct perf_event_now events[PERF_EVENTS_MAX];
 	size_t process_count;
 	struct perf_process *processes;
 	/* what follows from them */

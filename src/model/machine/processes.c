@@ -6,7 +6,7 @@
 
 enum { PROCESSES_FIRST = 8 };
 /* What explains a slow batch, or names a GPU's user, looks back less far. */
-#define GONE_KEPT_NS (120 * NS_PER_S)
+#define GONE_RETAINED_NS (120 * NS_PER_S)
 
 static struct process *find_process(struct model *model, int32_t pid)
 {
@@ -29,7 +29,7 @@ static bool grow(struct model *model)
 {
 	struct model_private *private = model->private;
 	size_t room = private->process_room ? private->process_room * 2 : PROCESSES_FIRST;
-	if (room > PROCESSES_MOST)
+	if (room > PROCESSES_MAX)
 		return false;
 	struct process *processes = realloc(model->processes, room * sizeof *processes);
 	if (!processes)
@@ -67,7 +67,7 @@ static bool drop_gone(struct model *model, int64_t before_ns)
 static struct process *add_process(struct model *model)
 {
 	struct model_private *private = model->private;
-	while (drop_gone(model, model->now_ns - GONE_KEPT_NS))
+	while (drop_gone(model, model->now_ns - GONE_RETAINED_NS))
 		continue;
 	if (model->process_count == private->process_room && !grow(model) && !drop_gone(model, INT64_MAX))
 		return NULL;
@@ -178,7 +178,7 @@ void model_take_place(struct model *model, const struct record *record)
 }
 
 /* How long what one of our own processes said last is taken for what it is. */
-#define SELF_KEPT_NS (5 * NS_PER_S)
+#define SELF_RETAINED_NS (5 * NS_PER_S)
 
 static void sum_selves(struct model *model, int64_t now_ns)
 {
@@ -186,7 +186,7 @@ static void sum_selves(struct model *model, int64_t now_ns)
 	for (size_t i = 0; i < MODEL_SELVES; i++) {
 		__typeof__(model->private->selves[i]) *own = &model->private->selves[i];
 		/* One that was ended says nothing more. */
-		if (own->seen_ns == 0 || (i > 0 && now_ns - own->seen_ns > SELF_KEPT_NS))
+		if (own->seen_ns == 0 || (i > 0 && now_ns - own->seen_ns > SELF_RETAINED_NS))
 			continue;
 		model->self.cpu_ratio += i == 0 || isfinite(own->cpu_ratio) ? own->cpu_ratio : 0;
 		model->self.memory_bytes += i == 0 || isfinite(own->memory_bytes) ? own->memory_bytes : 0;
@@ -243,7 +243,7 @@ static void push_gauge(struct model *model, enum metric metric, const struct rec
 }
 
 /* Also of a process that is not in the tree: another rank's. */
-static void tell_runs(struct model *model, const struct record *record)
+static void emit_runs(struct model *model, const struct record *record)
 {
 	for (unsigned i = 0; i < model->run_count; i++) {
 		struct run_private *run = model->runs[i].private;
@@ -259,7 +259,7 @@ static void tell_runs(struct model *model, const struct record *record)
 }
 
 /* A run that was found after its process was read. */
-void model_tell_resident(struct model *model, int index)
+void model_add_resident(struct model *model, int index)
 {
 	struct run *run = &model->runs[index];
 	for (size_t i = 0; i < model->process_count; i++) {
@@ -297,7 +297,7 @@ void model_take_figure(struct model *model, const struct record *record)
 	}
 	struct process *process = find_process(model, record->figure.instance);
 	if (!process) {
-		tell_runs(model, record);
+		emit_runs(model, record);
 		return;
 	}
 	size_t at = (size_t)(process - model->processes);
@@ -318,7 +318,7 @@ void model_take_figure(struct model *model, const struct record *record)
 	if (process->is_target)
 		push_gauge(model, metric, record);
 	model->private->is_tree_changed |= metric == METRIC_PROCESS_RESIDENT;
-	tell_runs(model, record);
+	emit_runs(model, record);
 }
 
 static void push_rates(struct model *model, const struct process *process, const struct process_past *past)

@@ -7,9 +7,9 @@
 #include "src/base/clock.h"
 
 enum { ROOM_FIRST = 16, NS_PER_US = 1000 };
-#define KEPT_US ((uint32_t)READINGS_KEPT_S * 1000000)
-#define USUAL_NS (60 * NS_PER_S)
-#define USUAL_LEAST_S 2.0
+#define RETAINED_US ((uint32_t)READINGS_RETAINED_S * 1000000)
+#define BASELINE_NS (60 * NS_PER_S)
+#define BASELINE_MIN_S 2.0
 
 /* Microseconds that wrap: only their distance from the newest is used, which is never far. */
 struct reading {
@@ -47,7 +47,7 @@ static bool make_room(struct readings *readings)
 	if (readings->count < readings->room)
 		return true;
 	size_t room = readings->room ? readings->room * 2u : ROOM_FIRST;
-	struct reading *rows = room <= READINGS_MOST ? malloc(room * sizeof *rows) : NULL;
+	struct reading *rows = room <= READINGS_MAX ? malloc(room * sizeof *rows) : NULL;
 	if (rows) {
 		for (size_t i = 0; i < readings->count; i++)
 			rows[i] = *row(readings, i);
@@ -66,9 +66,9 @@ static bool make_room(struct readings *readings)
 /* The oldest row is where the next begins: where that one stands still, its begin may be put off. */
 static void drop_old(struct readings *readings, uint32_t now_us)
 {
-	while (readings->count > 1 && now_us - row(readings, 0)->time_us > KEPT_US) {
-		if (row(readings, 1)->growth == 0 && now_us - row(readings, 1)->time_us <= KEPT_US) {
-			*row(readings, 0) = (struct reading){ now_us - KEPT_US, NAN };
+	while (readings->count > 1 && now_us - row(readings, 0)->time_us > RETAINED_US) {
+		if (row(readings, 1)->growth == 0 && now_us - row(readings, 1)->time_us <= RETAINED_US) {
+			*row(readings, 0) = (struct reading){ now_us - RETAINED_US, NAN };
 			readings->is_whole = false;
 			return;
 		}
@@ -87,7 +87,7 @@ void readings_push(struct readings *readings, int64_t time_ns, double growth)
 	uint32_t now_us = (uint32_t)((uint64_t)time_ns / NS_PER_US);
 	if (readings->count && time_ns <= readings->last_ns)
 		return;
-	if (readings->count && time_ns - readings->last_ns > READINGS_KEPT_S * NS_PER_S) {
+	if (readings->count && time_ns - readings->last_ns > READINGS_RETAINED_S * NS_PER_S) {
 		readings->count = 0;
 		readings->is_whole = false;
 		growth = NAN;
@@ -118,23 +118,23 @@ static size_t rows_until(const struct readings *readings, int64_t time_ns, bool 
 	return low;
 }
 
-void readings_bounds(const struct readings *readings, int64_t from_ns, int64_t to_ns, double *least, double *most)
+void readings_bounds(const struct readings *readings, int64_t from_ns, int64_t to_ns, double *min, double *max)
 {
 	/* Places: the last at or before each end, counted from 1; the first at or after, from 0. */
 	size_t before = rows_until(readings, from_ns, true), first = rows_until(readings, from_ns, false);
 	size_t last = rows_until(readings, to_ns, true), after = rows_until(readings, to_ns, false);
-	*least = 0;
+	*min = 0;
 	for (size_t i = first + 1; i < last; i++)
 		if (!isnan(row(readings, i)->growth))
-			*least += (double)row(readings, i)->growth;
-	*most = NAN;
+			*min += (double)row(readings, i)->growth;
+	*max = NAN;
 	if (before == 0 && readings->is_whole)
 		before = 1;
 	if (before == 0 || after == readings->count)
 		return;
-	*most = 0;
+	*max = 0;
 	for (size_t i = before; i <= after; i++)
-		*most += (double)row(readings, i)->growth;
+		*max += (double)row(readings, i)->growth;
 }
 
 double readings_estimate(const struct readings *readings, int64_t from_ns, int64_t to_ns)
@@ -204,9 +204,9 @@ static double weighted_median(struct weighted *rows, size_t count, double half_s
 	return NAN;
 }
 
-double readings_usual(const struct readings *readings, int64_t before_ns)
+double readings_baseline(const struct readings *readings, int64_t before_ns)
 {
-	struct weighted rows[READINGS_MOST];
+	struct weighted rows[READINGS_MAX];
 	size_t count = 0, last = rows_until(readings, before_ns, true),
 		   end = last < readings->count ? last + 1 : readings->count;
 	int64_t begin_ns = end > 0 ? time_of(readings, end - 1) : 0;
@@ -215,9 +215,9 @@ double readings_usual(const struct readings *readings, int64_t before_ns)
 		int64_t end_ns = begin_ns;
 		begin_ns = time_of(readings, i - 1);
 		double whole_s = seconds_between(begin_ns, end_ns);
-		if (end_ns <= before_ns - USUAL_NS)
+		if (end_ns <= before_ns - BASELINE_NS)
 			break;
-		int64_t from_ns = begin_ns > before_ns - USUAL_NS ? begin_ns : before_ns - USUAL_NS,
+		int64_t from_ns = begin_ns > before_ns - BASELINE_NS ? begin_ns : before_ns - BASELINE_NS,
 				to_ns = end_ns < before_ns ? end_ns : before_ns;
 		double growth = (double)row(readings, i)->growth, weight_s = seconds_between(from_ns, to_ns);
 		/* The row that reaches into the window tells of the time before only where nothing grew. */
@@ -227,7 +227,7 @@ double readings_usual(const struct readings *readings, int64_t before_ns)
 		rows[count++] = (struct weighted){ growth / whole_s, weight_s };
 		total_s += weight_s;
 	}
-	return total_s < USUAL_LEAST_S ? NAN : weighted_median(rows, count, total_s / 2);
+	return total_s < BASELINE_MIN_S ? NAN : weighted_median(rows, count, total_s / 2);
 }
 
 int64_t readings_first_ns(const struct readings *readings) { return readings->count ? time_of(readings, 0) : 0; }

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { READINGS_MOST = 512, READINGS_KEPT_S = 120 };
+enum { READINGS_MAX = 512, READINGS_RETAINED_S = 120 };
 
 struct reading;
 
@@ -24,15 +24,15 @@ void readings_release(struct readings *readings);
 void readings_begin(struct readings *readings, int64_t time_ns);
 /* NAN: the first reading, or nobody knows. Times do not go back. */
 void readings_push(struct readings *readings, int64_t time_ns, double growth);
-/* The bounds of around.h. */
-void readings_bounds(const struct readings *readings, int64_t from_ns, int64_t to_ns, double *least, double *most);
+/* The bounds of batch_window.h. */
+void readings_bounds(const struct readings *readings, int64_t from_ns, int64_t to_ns, double *min, double *max);
 /* As if it had grown evenly between two readings; what is not known counts as 0. */
 double readings_estimate(const struct readings *readings, int64_t from_ns, int64_t to_ns);
 /* A reading within the window (its ends included) after which it grew until the next. */
 bool readings_grew_after(const struct readings *readings, int64_t from_ns, int64_t to_ns);
 size_t readings_within(const struct readings *readings, int64_t from_ns, int64_t to_ns);
 /* The median growth a second over the minute before; NAN where less than 2 s of it are known. */
-double readings_usual(const struct readings *readings, int64_t before_ns);
+double readings_baseline(const struct readings *readings, int64_t before_ns);
 int64_t readings_first_ns(const struct readings *readings); /* 0 = none */
 
 #endif

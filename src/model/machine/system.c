@@ -6,7 +6,7 @@
 #include "src/model/model_private.h"
 
 /* A step of the clock, or a suspend, is at least so long; what the clock is slewed by meanwhile is less. */
-#define STEP_LEAST_S 0.1
+#define STEP_MIN_S 0.1
 #define SLEWED_RATIO 0.002
 /* A figure that is no longer told is no longer known: so long after it was read; a device's rates, and its row. */
 #define FIGURE_STALE_NS (30 * NS_PER_S)
@@ -31,7 +31,7 @@ struct device_past {
 
 struct system_past {
 	struct counter_past metrics[METRIC_COUNT];
-	struct device_past disks[DEVICES_MOST], networks[DEVICES_MOST];
+	struct device_past disks[DEVICES_MAX], networks[DEVICES_MAX];
 	double clock_offset_ns, suspended_ns; /* as they were before this set; NAN */
 	int64_t clock_read_ns;
 	int64_t swept_ns;
@@ -127,7 +127,7 @@ static size_t find_device(const struct family *family, int32_t instance)
 static size_t find_or_add_device(const struct family *family, int32_t instance)
 {
 	size_t at = find_device(family, instance);
-	if (at < *family->count || at == DEVICES_MOST)
+	if (at < *family->count || at == DEVICES_MAX)
 		return at;
 	family->devices[at] = (struct device){ .instance = instance };
 	forget_rates(&family->devices[at]);
@@ -153,7 +153,7 @@ void model_name_instance(struct model *model, const struct record *record)
 	if (!model->private->system || !record->instance.name || !find_family(model, record->instance.metric, &family))
 		return;
 	size_t at = find_or_add_device(&family, record->instance.instance);
-	if (at == DEVICES_MOST)
+	if (at == DEVICES_MAX)
 		return;
 	family.devices[at].seen_ns = record->time_ns;
 	put_text(family.devices[at].name, sizeof family.devices[at].name, record->instance.name);
@@ -177,7 +177,7 @@ static void take_device_figure(struct model *model, const struct family *family,
 {
 	size_t at = find_or_add_device(family, record->figure.instance);
 	double growth;
-	if (at == DEVICES_MOST ||
+	if (at == DEVICES_MAX ||
 		!take_counter(&family->pasts[at].counters[record->figure.metric - family->first], record, &growth))
 		return;
 	family->pasts[at].is_new_in_set = true;
@@ -284,15 +284,15 @@ static void refresh_clock(struct model *model)
 	double stepped_s = (offset_ns - past->clock_offset_ns) * 1e-9 - suspended_s;
 	double slewed_s = (double)(time_ns - past->clock_read_ns) * 1e-9 * SLEWED_RATIO;
 	bool has_before = past->clock_read_ns > 0;
-	if (has_before && suspended_s > STEP_LEAST_S) {
+	if (has_before && suspended_s > STEP_MIN_S) {
 		system->suspend_s = suspended_s;
 		system->suspend_ns = time_ns;
-		model_note_moment(model, AROUND_SUSPENDED, past->clock_read_ns, time_ns, 0, suspended_s, "");
+		model_note_moment(model, WINDOW_SUSPENDED, past->clock_read_ns, time_ns, 0, suspended_s, "");
 	}
-	if (has_before && fabs(stepped_s) > STEP_LEAST_S + slewed_s) {
+	if (has_before && fabs(stepped_s) > STEP_MIN_S + slewed_s) {
 		system->clock_step_s = stepped_s;
 		system->clock_step_ns = time_ns;
-		model_note_moment(model, AROUND_CLOCK_STEPPED, past->clock_read_ns, time_ns, 0, stepped_s, "");
+		model_note_moment(model, WINDOW_CLOCK_STEPPED, past->clock_read_ns, time_ns, 0, stepped_s, "");
 	}
 	past->clock_offset_ns = offset_ns;
 	past->suspended_ns = suspended_ns;

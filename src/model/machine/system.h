@@ -11,7 +11,7 @@
 #include "src/model/statistics/series.h"
 #include "src/samples/metric.h"
 
-enum { DEVICES_MOST = 32, DEVICE_NAME_SIZE = 32 };
+enum { DEVICES_MAX = 32, DEVICE_NAME_SIZE = 32 };
 
 struct device { /* a disk, or a network interface */
 	char name[DEVICE_NAME_SIZE];
@@ -55,7 +55,7 @@ struct system {
 	double cgroup_memory_ratio; /* of its limit */
 	bool owns_cgroup;           /* nobody else is in it: its memory is the run's */
 	size_t disk_count, network_count;
-	struct device disks[DEVICES_MOST], networks[DEVICES_MOST];
+	struct device disks[DEVICES_MAX], networks[DEVICES_MAX];
 #define SYSTEM_SERIES_MEMBER(name) struct series *name;
 	struct {
 		SYSTEM_SERIES(SYSTEM_SERIES_MEMBER)

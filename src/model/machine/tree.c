@@ -7,7 +7,7 @@ struct walk {
 	size_t n, placed;
 	size_t *order;
 	unsigned *depth;
-	bool is_placed[TREE_ROWS_MOST];
+	bool is_placed[TREE_ROWS_MAX];
 };
 
 /* As deep as names nest: at most n. */
@@ -45,7 +45,7 @@ static void visit_group(struct walk *walk, uint32_t group)
 
 void tree_order(const struct tree_row *rows, size_t n, size_t *order, unsigned *depth)
 {
-	struct walk walk = { .rows = rows, .n = n < TREE_ROWS_MOST ? n : TREE_ROWS_MOST, .order = order, .depth = depth };
+	struct walk walk = { .rows = rows, .n = n < TREE_ROWS_MAX ? n : TREE_ROWS_MAX, .order = order, .depth = depth };
 	for (size_t i = 0; i < walk.n; i++)
 		if (!walk.is_placed[i])
 			visit_group(&walk, rows[i].group);

@@ -1,7 +1,7 @@
 #include "src/model/model_private.h"
 
 #define INTERVAL_FIRST_NS (NS_PER_S / 8)
-#define INTERVAL_MOST_NS NS_PER_S
+#define INTERVAL_MAX_NS NS_PER_S
 #define WINDOW_NS (600 * NS_PER_S)
 
 static void forget_growth(struct model *model)
@@ -32,11 +32,11 @@ void model_init_memory(struct model *model)
 		.limit_in_s = NAN,
 		.spike_bytes = NAN,
 	};
-	model->private->spikes.usual = rolling_new(USUAL_POINTS);
+	model->private->spikes.baseline = rolling_new(BASELINE_POINTS);
 	model_restart_memory(model);
 }
 
-void model_free_memory(struct model *model) { rolling_free(model->private->spikes.usual); }
+void model_free_memory(struct model *model) { rolling_free(model->private->spikes.baseline); }
 
 void model_restart_memory(struct model *model)
 {
@@ -46,7 +46,7 @@ void model_restart_memory(struct model *model)
 	private->trend.basis = (struct memory_basis){ PART_ANONYMOUS, PART_SHARED, PART_FILE };
 	for (size_t i = 0; i < model->process_count; i++)
 	private->pasts[i].growth = (struct process_growth){ 0 };
-	rolling_clear(private->spikes.usual);
+	rolling_clear(private->spikes.baseline);
 	private->spikes.since_ns = 0;
 	memory_forget_slope(model);
 	forget_growth(model);
@@ -54,11 +54,11 @@ void model_restart_memory(struct model *model)
 
 static void thin(struct memory_trend *trend)
 {
-	size_t kept = 0, step = trend->interval_ns < INTERVAL_MOST_NS ? 2 : 1,
-		   from = step == 2 ? 0 : TREND_SAMPLES_MOST / 4;
+	size_t retained = 0, step = trend->interval_ns < INTERVAL_MAX_NS ? 2 : 1,
+		   from = step == 2 ? 0 : TREND_SAMPLES_MAX / 4;
 	for (size_t i = from; i < trend->count; i += step)
-		trend->samples[kept++] = trend->samples[i];
-	trend->count = kept;
+		trend->samples[retained++] = trend->samples[i];
+	trend->count = retained;
 	if (step == 2)
 		trend->interval_ns *= 2;
 }
@@ -67,7 +67,7 @@ static void add_sample(struct memory_trend *trend)
 {
 	if (trend->count && trend->now.time_ns < trend->samples[trend->count - 1].time_ns + trend->interval_ns)
 		return;
-	if (trend->count == TREND_SAMPLES_MOST)
+	if (trend->count == TREND_SAMPLES_MAX)
 		thin(trend);
 	trend->samples[trend->count++] = trend->now;
 }
@@ -105,7 +105,8 @@ static void refresh_growth(struct model *model, int64_t since_ns)
 		model->memory.growth_since_ns = trend->samples[at].time_ns;
 	}
 	if (trend->base_for_ns >= 0)
-		model->memory.growth_bytes = memory_kept(&trend->now, trend->basis) - memory_kept(&trend->base, trend->basis);
+		model->memory.growth_bytes =
+			memory_retained(&trend->now, trend->basis) - memory_retained(&trend->base, trend->basis);
 }
 
 static void refresh_target(struct model *model)

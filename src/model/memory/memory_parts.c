@@ -4,14 +4,14 @@
 #include "src/model/model_private.h"
 
 #define POINTS_FIRST_NS NS_PER_S
-#define POINTS_MOST_NS (32 * NS_PER_S)
+#define POINTS_MAX_NS (32 * NS_PER_S)
 /* A worker that has less than this share of its crew's growth is not alone in it. */
 #define ALONE_RATIO 0.6
 /* How far views of the same memory may differ, for they are not read at the same moment. */
 #define ALIKE_RATIO 0.15
 #define EIGHTH 8
 #define NOTICEABLE_RATIO 0.005
-#define NOTICEABLE_LEAST_BYTES 4e6
+#define NOTICEABLE_MIN_BYTES 4e6
 /* What grows batch by batch lies so close to a line over batches, or closer to that than to one over time. */
 #define BATCHES_OFF 0.5
 #define CLOSER_RATIO 1.05
@@ -66,7 +66,7 @@ void memory_take_parts(struct model *model, struct memory_sample *out)
 {
 	struct memory *memory = &model->memory;
 	double *part = out->part, swap_bytes = NAN;
-	bool is_told = has_kinds(model);
+	bool is_emitted = has_kinds(model);
 	out->time_ns = model->now_ns;
 	out->batches = model->run_count ? (double)run_main(&model->runs[0])->count : NAN;
 	for (size_t i = 0; i < PART_COUNT; i++)
@@ -77,13 +77,13 @@ void memory_take_parts(struct model *model, struct memory_sample *out)
 		struct process_growth *growth = &model->private->pasts[i].growth;
 		if (!has_memory(process))
 			continue;
-		double anonymous = anonymous_of(process, is_told);
+		double anonymous = anonymous_of(process, is_emitted);
 		if (!growth->has_born && !isnan(anonymous)) {
 			growth->has_born = true;
 			growth->born_bytes = process->is_target ? 0 : anonymous;
 		}
 		memory->tree_rss_bytes = add_known(memory->tree_rss_bytes, process->now[METRIC_PROCESS_RESIDENT]);
-		memory->tree_anonymous_bytes = add_known(memory->tree_anonymous_bytes, is_told ? anonymous : NAN);
+		memory->tree_anonymous_bytes = add_known(memory->tree_anonymous_bytes, is_emitted ? anonymous : NAN);
 		swap_bytes = add_known(swap_bytes, process->now[METRIC_PROCESS_SWAP]);
 		part[PART_ANONYMOUS] = add_known(part[PART_ANONYMOUS], anonymous - growth->born_bytes);
 		part[PART_SHARED_SUM] = add_known(part[PART_SHARED_SUM], process->now[METRIC_PROCESS_SHARED]);
@@ -99,7 +99,7 @@ void memory_take_parts(struct model *model, struct memory_sample *out)
 	take_group(model, swap_bytes, out);
 }
 
-double memory_kept(const struct memory_sample *sample, struct memory_basis basis)
+double memory_retained(const struct memory_sample *sample, struct memory_basis basis)
 {
 	double shared = sample->part[basis.shared];
 	return sample->part[basis.anonymous] + (isnan(shared) ? 0 : shared);
@@ -135,7 +135,7 @@ static bool is_known_throughout(const struct memory_trend *trend, size_t from, e
 
 double memory_noticeable(const struct memory *memory)
 {
-	return fmax(NOTICEABLE_RATIO * memory->tree_rss_bytes, NOTICEABLE_LEAST_BYTES);
+	return fmax(NOTICEABLE_RATIO * memory->tree_rss_bytes, NOTICEABLE_MIN_BYTES);
 }
 
 /* Least squares: how far the part lies from a line over batches, or over time; *slope is that line's. */
@@ -211,12 +211,12 @@ static void note_point(struct process_growth *growth, int64_t now_ns, double byt
 		return;
 	if (growth->count == 0)
 		growth->interval_ns = POINTS_FIRST_NS;
-	if (growth->count == GROWTH_POINTS_MOST) {
-		bool is_finest = growth->interval_ns >= POINTS_MOST_NS;
-		unsigned kept = 0;
+	if (growth->count == GROWTH_POINTS_MAX) {
+		bool is_finest = growth->interval_ns >= POINTS_MAX_NS;
+		unsigned retained = 0;
 		for (unsigned i = is_finest ? 1 : 0; i < growth->count; i += is_finest ? 1 : 2)
-			growth->points[kept++] = growth->points[i];
-		growth->count = kept;
+			growth->points[retained++] = growth->points[i];
+		growth->count = retained;
 		growth->interval_ns *= is_finest ? 1 : 2;
 	}
 	growth->points[growth->count].time_ns = now_ns;
@@ -225,10 +225,10 @@ static void note_point(struct process_growth *growth, int64_t now_ns, double byt
 
 void memory_note_processes(struct model *model)
 {
-	bool is_told = has_kinds(model);
+	bool is_emitted = has_kinds(model);
 	for (size_t i = 0; i < model->process_count; i++) {
 		const struct process *process = &model->processes[i];
-		double anonymous = anonymous_of(process, is_told);
+		double anonymous = anonymous_of(process, is_emitted);
 		if (has_memory(process) && !isnan(anonymous))
 			note_point(&model->private->pasts[i].growth, model->now_ns, anonymous);
 	}
@@ -261,7 +261,7 @@ static bool is_worker(const struct model *model, const struct process *process)
 }
 
 static void name_process(
-	const struct model *model, const struct process *process, bool is_of_crew, char *out, size_t size)
+	const struct model *model, const struct process *process, bool is_of_worker_group, char *out, size_t size)
 {
 	for (unsigned i = 0; i < model->run_count; i++) {
 		const struct run *run = &model->runs[i];
@@ -275,7 +275,7 @@ static void name_process(
 	}
 	if (process->is_target)
 		snprintf(out, size, "trainer");
-	else if (is_of_crew)
+	else if (is_of_worker_group)
 		snprintf(out, size, "worker %d", (int)process->pid);
 	else
 		snprintf(out, size, "%.30s %d", process->command, (int)process->pid);
@@ -283,8 +283,8 @@ static void name_process(
 
 /* What may have grown, and by how much. */
 struct growers {
-	double all, best, crew, crew_best;
-	unsigned crew_count; /* workers that grew */
+	double all, best, worker_group, worker_group_best;
+	unsigned worker_group_count; /* workers that grew */
 	struct memory *memory;
 };
 
@@ -312,29 +312,31 @@ static void forget_grower(struct memory *memory)
 static void take_processes(struct model *model, int64_t since_ns, struct growers *growers)
 {
 	struct memory *memory = &model->memory;
-	bool is_told = has_kinds(model);
+	bool is_emitted = has_kinds(model);
 	for (size_t i = 0; i < model->process_count; i++) {
 		struct process *process = &model->processes[i];
 		double bytes = has_memory(process)
-			? process_growth_since(&model->private->pasts[i].growth, since_ns, anonymous_of(process, is_told))
+			? process_growth_since(&model->private->pasts[i].growth, since_ns, anonymous_of(process, is_emitted))
 			: NAN;
 		process->grown_bytes = bytes;
 		if (!(bytes > 0))
 			continue;
-		bool is_of_crew = !process->is_target && is_worker(model, process);
-		growers->crew += is_of_crew ? bytes : 0;
-		growers->crew_best = is_of_crew ? fmax(growers->crew_best, bytes) : growers->crew_best;
-		growers->crew_count += is_of_crew;
+		bool is_of_worker_group = !process->is_target && is_worker(model, process);
+		growers->worker_group += is_of_worker_group ? bytes : 0;
+		growers->worker_group_best =
+			is_of_worker_group ? fmax(growers->worker_group_best, bytes) : growers->worker_group_best;
+		growers->worker_group_count += is_of_worker_group;
 		if (!take_grower(growers, bytes, "anonymous"))
 			continue;
 		memory->grower_pid = process->pid;
-		name_process(model, process, is_of_crew, memory->grower, sizeof memory->grower);
+		name_process(model, process, is_of_worker_group, memory->grower, sizeof memory->grower);
 	}
-	if (growers->crew_count < 2 || growers->crew < growers->best || growers->crew_best > ALONE_RATIO * growers->crew)
+	if (growers->worker_group_count < 2 || growers->worker_group < growers->best ||
+		growers->worker_group_best > ALONE_RATIO * growers->worker_group)
 		return;
-	growers->best = growers->crew;
+	growers->best = growers->worker_group;
 	memory->grower_pid = 0;
-	snprintf(memory->grower, sizeof memory->grower, "%u workers", growers->crew_count);
+	snprintf(memory->grower, sizeof memory->grower, "%u workers", growers->worker_group_count);
 }
 
 static void take_kinds(const struct model *model, size_t from, double noticeable_bytes, struct growers *growers)

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TREND_SAMPLES_MOST = 600, GROWTH_POINTS_MOST = 24, USUAL_POINTS = 32 };
+enum { TREND_SAMPLES_MAX = 600, GROWTH_POINTS_MAX = 24, BASELINE_POINTS = 32 };
 
 struct memory;
 struct model;
@@ -52,7 +52,7 @@ struct memory_trend {
 	int64_t base_for_ns; /* the end of the warm-up that growth_since_ns was found for; −1 = none */
 	struct memory_sample base, now;
 	struct memory_basis basis;
-	struct memory_sample samples[TREND_SAMPLES_MOST];
+	struct memory_sample samples[TREND_SAMPLES_MAX];
 };
 
 /* What one process has had: thinned to a point every 32 s at most, and then the newest ones. */
@@ -64,14 +64,14 @@ struct process_growth {
 	struct {
 		int64_t time_ns;
 		double bytes;
-	} points[GROWTH_POINTS_MOST];
+	} points[GROWTH_POINTS_MAX];
 };
 
 /* The median of the last readings is what is usual. */
 struct memory_spikes {
-	struct rolling *usual;
+	struct rolling *baseline;
 	int64_t since_ns; /* 0 = not in one */
-	double usual_bytes, high_bytes, peak_bytes;
+	double baseline_bytes, high_bytes, peak_bytes;
 	int64_t times_ns[16]; /* of the newest, a ring */
 	uint64_t count;
 };
@@ -84,7 +84,7 @@ void memory_choose_basis(struct model *model, size_t from);
 /* What growth has to exceed. */
 double memory_noticeable(const struct memory *memory);
 /* What cannot be taken back by the kernel: anonymous and shared. NAN where a part is not known. */
-double memory_kept(const struct memory_sample *sample, struct memory_basis basis);
+double memory_retained(const struct memory_sample *sample, struct memory_basis basis);
 double memory_cached(const struct memory_sample *sample, struct memory_basis basis);
 /* Between the means of the first and of the last eighth of the samples from there on. */
 double memory_part_growth(const struct memory_trend *trend, size_t from, enum memory_part part);

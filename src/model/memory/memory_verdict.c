@@ -4,29 +4,29 @@
 
 enum {
 	BLOCKS = 48,
-	LAST_BLOCKS_LEAST = 8,
-	SAMPLES_LEAST = 8,
-	TEETH_MOST = 64,
-	TEETH_LEAST = 3,
-	TOOTH_SAMPLES_LEAST = 6,
-	LEAK_BATCHES_LEAST = 200
+	LAST_BLOCKS_MIN = 8,
+	SAMPLES_MIN = 8,
+	TEETH_MAX = 64,
+	TEETH_MIN = 3,
+	TOOTH_SAMPLES_MIN = 6,
+	LEAK_BATCHES_MIN = 200
 };
-#define GROWING_LEAST_S 4.0
+#define GROWING_MIN_S 4.0
 /* Growth within fewer batches is a part of one; where batches are not known time has to stand for them. */
-#define GROWING_LEAST_BATCHES 10
+#define GROWING_MIN_BATCHES 10
 #define GROWING_UNBATCHED_S 60.0
-#define PLATEAU_LEAST_S 10.0
-#define LEAK_LEAST_S 15.0
-#define FLAT_LEAST_S 30.0
+#define PLATEAU_MIN_S 10.0
+#define LEAK_MIN_S 15.0
+#define FLAT_MIN_S 30.0
 #define LEAK_UNCOUNTED_S 60.0
 #define LEAK_UNBATCHED_S 300.0
 #define LEAK_FIRST_EPOCH_S 1800.0
-#define TOOTH_LEAST_S 3.0
+#define TOOTH_MIN_S 3.0
 #define LEAK_RATIO 0.01
-#define LEAK_LEAST_BYTES 16e6
+#define LEAK_MIN_BYTES 16e6
 #define CACHE_RATIO 0.02
-#define CACHE_LEAST_BYTES 32e6
-#define FRAGMENT_LEAST_BYTES 256e6
+#define CACHE_MIN_BYTES 32e6
+#define FRAGMENT_MIN_BYTES 256e6
 
 /* The window: means of blocks of samples, and what was made of them. */
 struct look {
@@ -41,7 +41,7 @@ struct look {
 /* Falls by more than the noticeable, each after such a rise. */
 struct teeth {
 	size_t falls, lows;
-	double low_s[TEETH_MOST], low_bytes[TEETH_MOST]; /* the first is where the window begins */
+	double low_s[TEETH_MAX], low_bytes[TEETH_MAX]; /* the first is where the window begins */
 	double up_s, down_s, height;
 	double fallen; /* below the newest high */
 };
@@ -86,8 +86,7 @@ static bool measure(struct look *look)
 	if (!theil_sen(look->time_s, look->bytes, look->blocks, &look->whole))
 		return false;
 	/* Of few samples a third is too little to tell. */
-	size_t last = look->blocks / 3 > LAST_BLOCKS_LEAST ? look->blocks / 3 : LAST_BLOCKS_LEAST,
-		   first = look->blocks - last;
+	size_t last = look->blocks / 3 > LAST_BLOCKS_MIN ? look->blocks / 3 : LAST_BLOCKS_MIN, first = look->blocks - last;
 	if (2 * last <= look->blocks && !theil_sen(look->time_s + first, look->bytes + first, last, &look->last))
 		look->last.points = 0;
 	return true;
@@ -101,7 +100,7 @@ struct turn {
 
 static void note_low(struct teeth *teeth, struct turn low)
 {
-	if (teeth->lows == TEETH_MOST)
+	if (teeth->lows == TEETH_MAX)
 		return;
 	teeth->low_s[teeth->lows] = low.s;
 	teeth->low_bytes[teeth->lows++] = low.bytes;
@@ -110,13 +109,13 @@ static void note_low(struct teeth *teeth, struct turn low)
 static void find_teeth(const struct look *look, struct teeth *teeth)
 {
 	const struct memory_trend *trend = look->trend;
-	struct turn low = { 0, memory_kept(&trend->samples[look->from], trend->basis) }, high = low;
+	struct turn low = { 0, memory_retained(&trend->samples[look->from], trend->basis) }, high = low;
 	bool is_rising = true;
 	*teeth = (struct teeth){ 0 };
 	note_low(teeth, low);
 	for (size_t i = look->from; i < trend->count; i++) {
 		struct turn now = { seconds_between(trend->samples[look->from].time_ns, trend->samples[i].time_ns),
-			memory_kept(&trend->samples[i], trend->basis) };
+			memory_retained(&trend->samples[i], trend->basis) };
 		if (is_rising && now.bytes >= high.bytes) {
 			high = now;
 		} else if (is_rising && high.bytes - now.bytes > look->noticeable &&
@@ -141,26 +140,26 @@ static void find_teeth(const struct look *look, struct teeth *teeth)
 static bool has_rising_lows(const struct look *look, const struct teeth *teeth)
 {
 	return teeth->lows >= 2 &&
-		teeth->low_bytes[teeth->lows - 1] - teeth->low_bytes[teeth->lows >= TEETH_LEAST + 1 ? 1 : 0] > look->noticeable;
+		teeth->low_bytes[teeth->lows - 1] - teeth->low_bytes[teeth->lows >= TEETH_MIN + 1 ? 1 : 0] > look->noticeable;
 }
 
 static bool has_alike_turns(const struct look *look, const struct teeth *teeth)
 {
-	double turns_s[TEETH_MOST], least = INFINITY, most = 0;
+	double turns_s[TEETH_MAX], min = INFINITY, max = 0;
 	size_t count = 0;
 	for (size_t i = 2; i < teeth->lows; i++) {
 		turns_s[count] = teeth->low_s[i] - teeth->low_s[i - 1];
-		least = fmin(least, turns_s[count]);
-		most = fmax(most, turns_s[count++]);
+		min = fmin(min, turns_s[count]);
+		max = fmax(max, turns_s[count++]);
 	}
 	double median = median_of(turns_s, count), sample_s = look->window_s / (double)(look->trend->count - look->from);
-	return count >= 1 && median >= TOOTH_LEAST_S && median >= TOOTH_SAMPLES_LEAST * sample_s && least > 0.4 * median &&
-		most < 2.5 * median;
+	return count >= 1 && median >= TOOTH_MIN_S && median >= TOOTH_SAMPLES_MIN * sample_s && min > 0.4 * median &&
+		max < 2.5 * median;
 }
 
 static bool is_sawtooth(const struct look *look, const struct teeth *teeth)
 {
-	return teeth->falls >= TEETH_LEAST && teeth->lows >= TEETH_LEAST && !has_rising_lows(look, teeth) &&
+	return teeth->falls >= TEETH_MIN && teeth->lows >= TEETH_MIN && !has_rising_lows(look, teeth) &&
 		teeth->up_s > teeth->down_s && has_alike_turns(look, teeth);
 }
 
@@ -170,8 +169,8 @@ static bool is_growth(const struct look *look, const struct slope *slope)
 {
 	const struct memory_trend *trend = look->trend;
 	double batches = trend->samples[trend->count - 1].batches - trend->samples[look->from].batches;
-	bool is_long = batches >= GROWING_LEAST_BATCHES ? look->window_s >= GROWING_LEAST_S
-													: !(batches > 0) && look->window_s >= GROWING_UNBATCHED_S;
+	bool is_long = batches >= GROWING_MIN_BATCHES ? look->window_s >= GROWING_MIN_S
+												  : !(batches > 0) && look->window_s >= GROWING_UNBATCHED_S;
 	return is_long && slope->low_per_s * look->window_s > look->noticeable;
 }
 
@@ -204,17 +203,16 @@ static bool is_long_enough(const struct look *look)
 			return true;
 		return begin_ns <= newest_ns - (int64_t)(look->window_s / 3 * 1e9);
 	}
-	return batches >= LEAK_BATCHES_LEAST ? look->window_s >= LEAK_UNCOUNTED_S : look->window_s >= LEAK_UNBATCHED_S;
+	return batches >= LEAK_BATCHES_MIN ? look->window_s >= LEAK_UNCOUNTED_S : look->window_s >= LEAK_UNBATCHED_S;
 }
 
 static bool is_leak(const struct look *look, const struct teeth *teeth)
 {
 	const struct memory *memory = &look->model->memory;
-	double least = fmax(LEAK_RATIO * memory->tree_rss_bytes, LEAK_LEAST_BYTES),
-		   grown = look->whole.per_s * look->window_s;
+	double min = fmax(LEAK_RATIO * memory->tree_rss_bytes, LEAK_MIN_BYTES), grown = look->whole.per_s * look->window_s;
 	bool is_steady = look->last.points && look->last.per_s >= 0.5 * look->whole.per_s;
 	bool falls_back = teeth->fallen > 0.3 * grown || (teeth->falls > 0 && !has_rising_lows(look, teeth));
-	return look->window_s >= LEAK_LEAST_S && memory->growth_bytes >= least && is_steady && !falls_back &&
+	return look->window_s >= LEAK_MIN_S && memory->growth_bytes >= min && is_steady && !falls_back &&
 		is_long_enough(look);
 }
 
@@ -223,16 +221,16 @@ static bool is_leak(const struct look *look, const struct teeth *teeth)
 static bool is_flat_now(const struct look *look)
 {
 	double third_s = look->window_s / 3;
-	return look->window_s >= FLAT_LEAST_S && look->last.points && look->last.high_per_s * third_s < look->noticeable &&
+	return look->window_s >= FLAT_MIN_S && look->last.points && look->last.high_per_s * third_s < look->noticeable &&
 		look->last.per_s < 0.25 * fmax(look->whole.per_s, 0) &&
 		look->bytes[look->blocks - 1] - look->bytes[0] > look->noticeable;
 }
 
-static double kept_at(const struct memory_trend *trend, int64_t time_ns)
+static double retained_at(const struct memory_trend *trend, int64_t time_ns)
 {
 	for (size_t i = 0; i < trend->count; i++)
 		if (trend->samples[i].time_ns >= time_ns)
-			return memory_kept(&trend->samples[i], trend->basis);
+			return memory_retained(&trend->samples[i], trend->basis);
 	return NAN;
 }
 
@@ -248,22 +246,22 @@ static bool filled_in_first_epoch(const struct look *look)
 	int64_t length_ns = first->end_ns - first->begin_ns;
 	if (trend->samples[0].time_ns > first->begin_ns + length_ns / 8)
 		return false;
-	double begin = kept_at(trend, first->begin_ns), middle = kept_at(trend, first->begin_ns + length_ns / 2),
-		   end = kept_at(trend, first->end_ns);
+	double begin = retained_at(trend, first->begin_ns), middle = retained_at(trend, first->begin_ns + length_ns / 2),
+		   end = retained_at(trend, first->end_ns);
 	double grown = end - begin, since = look->bytes[look->blocks - 1] - end;
-	return grown > fmax(CACHE_RATIO * look->model->memory.tree_rss_bytes, CACHE_LEAST_BYTES) &&
+	return grown > fmax(CACHE_RATIO * look->model->memory.tree_rss_bytes, CACHE_MIN_BYTES) &&
 		middle - begin > 0.25 * grown && middle - begin < 0.75 * grown && fabs(since) < 0.1 * grown;
 }
 
 static bool is_fragmented(const struct look *look)
 {
 	const struct series *series = NULL;
-	double held, least, most, anonymous = look->model->memory.anonymous_bytes;
+	double held, min, max, anonymous = look->model->memory.anonymous_bytes;
 	for (unsigned i = 0; i < look->model->run_count; i++)
 		if (look->model->runs[i].pid == look->model->target_pid &&
 			run_gauge(&look->model->runs[i], "heap.allocated_bytes", &held, &series))
-			return series_extremes(series, &least, &most) && anonymous > 2 * held &&
-				anonymous - held > FRAGMENT_LEAST_BYTES && most > 1.5 * held;
+			return series_extremes(series, &min, &max) && anonymous > 2 * held &&
+				anonymous - held > FRAGMENT_MIN_BYTES && max > 1.5 * held;
 	return false;
 }
 
@@ -279,7 +277,7 @@ static const char *verdict_of(const struct look *look)
 		return filled_in_first_epoch(look) ? "cache" : is_fragmented(look) ? "fragmentation" : "plateau";
 	if (is_growth(look, &look->whole))
 		return is_leak(look, &teeth) ? "leak" : "growing";
-	if (look->window_s < PLATEAU_LEAST_S || look->whole.high_per_s * look->window_s >= look->noticeable)
+	if (look->window_s < PLATEAU_MIN_S || look->whole.high_per_s * look->window_s >= look->noticeable)
 		return "unknown";
 	return filled_in_first_epoch(look) ? "cache" : is_fragmented(look) ? "fragmentation" : "plateau";
 }
@@ -355,14 +353,14 @@ void memory_judge(struct model *model, size_t from)
 	struct look look = { .model = model, .trend = &model->private->trend, .from = from };
 	int64_t growing_since_ns = memory->growing_since_ns;
 	memory_forget_slope(model);
-	if (look.trend->count < from + SAMPLES_LEAST)
+	if (look.trend->count < from + SAMPLES_MIN)
 		return;
 	memory->growing_since_ns = growing_since_ns;
 	look.noticeable = memory_noticeable(memory);
 	look.window_s =
 		seconds_between(look.trend->samples[from].time_ns, look.trend->samples[look.trend->count - 1].time_ns);
 	judge_others_in_shm(model, &look);
-	fill_blocks(&look, memory_kept);
+	fill_blocks(&look, memory_retained);
 	if (!measure(&look))
 		return;
 	set_slope(model, &look);

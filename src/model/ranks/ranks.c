@@ -9,7 +9,7 @@
 
 static const double slowest_step_ratio = 0.02, errors = 3;
 /* How many usual steps long, and at least how many seconds, nothing ends in a rank that stands still. */
-static const double still_ratio = 8, still_least_s = 2, stopped_least_s = 1;
+static const double still_ratio = 8, still_min_s = 2, stopped_min_s = 1;
 
 /* -- one rank -- */
 
@@ -81,8 +81,8 @@ static double waited_s(struct known_names *known, const struct batch *batch)
 
 static void measure_phases(const struct track *track, struct pace *pace)
 {
-	struct phase_row rows[PHASES_SEEN_MOST];
-	size_t count = track_phases(track, RUN_RECENT, rows, PHASES_SEEN_MOST, NULL);
+	struct phase_row rows[PHASES_SEEN_MAX];
+	size_t count = track_phases(track, RUN_RECENT, rows, PHASES_SEEN_MAX, NULL);
 	for (size_t i = 0; i < count && pace->phase_count < RUN_PHASES_MAX; i++) {
 		if (rows[i].depth > 0)
 			continue;
@@ -108,7 +108,7 @@ static void measure_pace(const struct run *run, const struct track *track, struc
 	pace->step_mad_s = mad_of(steps_s, count, pace->step_s);
 	pace->alone_s = median_of(alone_s, count);
 	pace->alone_mad_s = mad_of(alone_s, count, pace->alone_s);
-	if (count >= RANK_STEPS_LEAST)
+	if (count >= RANK_STEPS_MIN)
 		measure_phases(track, pace);
 }
 
@@ -177,12 +177,12 @@ static enum rank_state first_state(const struct run *run, const struct rank *ran
 	const struct run_state *state = &run->state;
 	if (!run->is_live || state->is_ended)
 		return state->is_ended ? RANK_ENDED : RANK_KILLED;
-	if ((process == 'T' || process == 't') && rank->still_s >= stopped_least_s)
+	if ((process == 'T' || process == 't') && rank->still_s >= stopped_min_s)
 		return RANK_STOPPED;
 	if (rank->batches == 0)
 		return RANK_STARTING;
 	bool is_training = state->in_epoch || state->epochs_begun == 0;
-	return is_training && rank->still_s >= fmax(still_least_s, still_ratio * rank->step_s) ? RANK_STUCK : RANK_RUNNING;
+	return is_training && rank->still_s >= fmax(still_min_s, still_ratio * rank->step_s) ? RANK_STUCK : RANK_RUNNING;
 }
 
 static void fill_rank(const struct model *model, unsigned index, struct rank *rank)
@@ -211,7 +211,7 @@ static void fill_rank(const struct model *model, unsigned index, struct rank *ra
 		rank->last_batch_age_s = fmax(seconds_between(batch_ns, now_ns), 0);
 	if (moved_ns)
 		rank->still_s = fmax(seconds_between(moved_ns, now_ns), 0);
-	if (pace->steps >= RANK_STEPS_LEAST) {
+	if (pace->steps >= RANK_STEPS_MIN) {
 		rank->step_s = pace->step_s;
 		fill_phases(run, pace, rank);
 	}

@@ -14,7 +14,7 @@
 
 #include "src/model/model.h"
 
-enum { RANK_STEPS_LEAST = 10 }; /* nothing is compared before */
+enum { RANK_STEPS_MIN = 10 }; /* nothing is compared before */
 #define RANK_SYNCHRONOUS_RATIO 1.10
 #define RANK_SLOWEST_RATIO 0.05
 
@@ -49,7 +49,7 @@ struct rank {
 	bool is_compared;        /* with the others: it has enough steps, and lives or all are over */
 	uint64_t batches;        /* finished, of the main mode */
 	size_t steps;            /* of the last 200, that the medians are made of */
-	double step_s, own_s;    /* medians; NAN with fewer than RANK_STEPS_LEAST */
+	double step_s, own_s;    /* medians; NAN with fewer than RANK_STEPS_MIN */
 	double own_error_s;      /* standard error of the median */
 	double last_batch_age_s; /* since its newest batch ended; until its end where it has ended */
 	double still_s;          /* since anything began or ended */

@@ -205,11 +205,11 @@ int64_t requests_hour(const struct requests *requests, size_t place, struct requ
 	return requests->first_ns + (hour->index - 1) * HOUR_S * NS_PER_S;
 }
 
-size_t requests_late(const struct requests *requests, struct request_late *out, size_t most)
+size_t requests_late(const struct requests *requests, struct request_late *out, size_t max)
 {
-	uint64_t kept = requests->late_count < REQUEST_LATE_MAX ? requests->late_count : REQUEST_LATE_MAX;
+	uint64_t retained = requests->late_count < REQUEST_LATE_MAX ? requests->late_count : REQUEST_LATE_MAX;
 	size_t count = 0;
-	for (uint64_t i = 0; i < kept && count < most; i++) {
+	for (uint64_t i = 0; i < retained && count < max; i++) {
 		const struct late *late = &requests->late[(requests->late_count - 1 - i) % REQUEST_LATE_MAX];
 		out[count++] = (struct request_late){ late->time_ns, late->seconds, requests->patterns[late->pattern].name };
 	}

@@ -56,6 +56,6 @@ const char *requests_pattern(
 size_t requests_hours(const struct requests *requests);
 int64_t requests_hour(const struct requests *requests, size_t place, struct request_figures *out);
 /* The newest first; pattern's text lives as long as the requests. */
-size_t requests_late(const struct requests *requests, struct request_late *out, size_t most);
+size_t requests_late(const struct requests *requests, struct request_late *out, size_t max);
 
 #endif

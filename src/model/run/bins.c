@@ -46,7 +46,7 @@ void run_add_bin(struct run *run, uint64_t ordinal, int64_t begin_ns, double ste
 	if (last && ordinal < last->first + last->count)
 		return;
 	if (!last || last->count >= private->bin_width) {
-		if (run->bin_count == BINS_MOST)
+		if (run->bin_count == BINS_MAX)
 			merge_neighbours(run);
 		if (!make_room(run, run->bin_count + 1))
 			return;
@@ -68,7 +68,7 @@ static bool makes_sense(const struct history_row *row)
 void run_replace_bins(struct run *run, const struct history_row *rows, size_t count)
 {
 	struct run_private *private = run->private;
-	if (!rows || count > BINS_MOST || !make_room(run, count))
+	if (!rows || count > BINS_MAX || !make_room(run, count))
 		return;
 	run->bin_count = 0;
 	private->bin_width = 1;

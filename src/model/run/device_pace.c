@@ -11,7 +11,7 @@
 
 /* A queue of launches is not endless (1024 of them in CUDA): where a host never waits, the backlog is not more than so
  * many batches. */
-enum { BACKLOG_BATCHES_MOST = 16, DEVICE_FIGURES_LEAST = 3 };
+enum { BACKLOG_BATCHES_MAX = 16, DEVICE_FIGURES_MIN = 3 };
 
 static void begin_stretch(struct track_private *private)
 {
@@ -27,12 +27,12 @@ static double waited_s(const struct run *run, const struct batch *batch)
 }
 
 /* What is known of this very batch already, when the warm-up is gone through again; else what is usual. */
-static double work_of(const struct run *run, const struct batch *batch, double usual_s)
+static double work_of(const struct run *run, const struct batch *batch, double baseline_s)
 {
 	for (unsigned i = 0; i < batch->figure_count; i++)
 		if (batch->figures[i].name == run->private->device_batch)
 			return (double)batch->figures[i].value;
-	return usual_s;
+	return baseline_s;
 }
 
 void device_pace_restart(struct track *track)
@@ -48,7 +48,7 @@ void device_pace_take(const struct run *run, struct track *track, struct batch *
 	pace->next_ordinal = batch->ordinal + 1;
 	if (!follows)
 		begin_stretch(track->private);
-	if (!work || work->count < DEVICE_FIGURES_LEAST || !(work->median > 0))
+	if (!work || work->count < DEVICE_FIGURES_MIN || !(work->median > 0))
 		return;
 	double own_s = waited_s(run, batch), host_s = batch->step_s - own_s;
 	double stall_s = fmax(host_s - pace->backlog_s - work->median, 0);
@@ -61,7 +61,7 @@ void device_pace_take(const struct run *run, struct track *track, struct batch *
 	if (own_s > 0)
 		begin_stretch(track->private);
 	else
-		pace->backlog_s = fmin(fmax(pace->backlog_s + work->median - host_s, 0), BACKLOG_BATCHES_MOST * work->median);
+		pace->backlog_s = fmin(fmax(pace->backlog_s + work->median - host_s, 0), BACKLOG_BATCHES_MAX * work->median);
 }
 
 /* Longer than the device takes for others, and by so much that a step is out of line with it. */

@@ -73,8 +73,8 @@ void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns)
 	struct epoch *last = newest(run);
 	if (last && (time_ns <= last->begin_ns || (last->index == index && is_near(time_ns, last->begin_ns))))
 		return;
-	if (run->epoch_count >= EPOCHS_ROOM_MOST)
-		drop_oldest(run, run->epoch_count - EPOCHS_MOST);
+	if (run->epoch_count >= EPOCHS_ROOM_MAX)
+		drop_oldest(run, run->epoch_count - EPOCHS_MAX);
 	if (!make_room(run, run->epoch_count + 1))
 		return;
 	last = newest(run);
@@ -125,7 +125,7 @@ static struct epoch epoch_of(const struct run *run, const struct epoch_row *row,
 
 void run_replace_epochs(struct run *run, const struct epoch_row *rows, size_t count, uint64_t dropped)
 {
-	if (!rows || count > EPOCHS_MOST || !make_room(run, count))
+	if (!rows || count > EPOCHS_MAX || !make_room(run, count))
 		return;
 	run->epoch_count = 0;
 	run->epochs_dropped = dropped;

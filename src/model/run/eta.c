@@ -47,7 +47,7 @@ static void add_past_epoch(
 	past->pause_s += between_times(epoch->end_ns, next->begin_ns);
 }
 
-static struct past look_back(const struct run *run, uint32_t mode)
+static struct past read_back(const struct run *run, uint32_t mode)
 {
 	struct past past = { 0 };
 	const struct epoch *next = NULL;
@@ -77,7 +77,7 @@ static const struct epoch *running_epoch(const struct run *run, uint32_t mode)
 }
 
 /* The mean of the last 200 steps; while the warm-up is among them, without it. */
-static double usual_step(const struct run *run)
+static double baseline_step(const struct run *run)
 {
 	const struct track *track = run_main(run);
 	return track->judged.count > 0 && track->judged.count < RUN_RECENT ? track->judged.mean_s : track->recent.mean_s;
@@ -89,7 +89,7 @@ static void refresh_epoch(struct run *run, const struct epoch *epoch, const stru
 	if (planned == 0 || epoch->batches > planned)
 		return;
 	run->epoch_done_ratio = (double)epoch->batches / (double)planned;
-	double step_s = usual_step(run);
+	double step_s = baseline_step(run);
 	if (isnan(step_s) || run->private->closed_ns)
 		return;
 	double beyond_s = fmax(past->beyond_steps_s - beyond_steps(run, epoch), 0);
@@ -106,7 +106,7 @@ static void refresh_without_epochs(struct run *run)
 		return;
 	run->run_done_ratio = (double)track->count / planned;
 	if (!run->private->closed_ns)
-		run->run_eta_s = (planned - (double)track->count) * usual_step(run);
+		run->run_eta_s = (planned - (double)track->count) * baseline_step(run);
 }
 
 void run_refresh_eta(struct run *run, int64_t now_ns)
@@ -117,7 +117,7 @@ void run_refresh_eta(struct run *run, int64_t now_ns)
 		return;
 	}
 	uint32_t mode = run_main(run)->mode;
-	struct past past = look_back(run, mode);
+	struct past past = read_back(run, mode);
 	const struct epoch *last = &run->epochs[run->epoch_count - 1], *epoch = running_epoch(run, mode);
 	if (epoch)
 		refresh_epoch(run, epoch, &past);

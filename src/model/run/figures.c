@@ -5,12 +5,12 @@
 
 void run_note_number(struct run *run, unsigned track, uint64_t ordinal, uint64_t number)
 {
-	run->private->numbered[number % NUMBERED_MOST] = (struct numbered){ true, track, number, ordinal };
+	run->private->numbered[number % NUMBERED_MAX] = (struct numbered){ true, track, number, ordinal };
 }
 
 static struct batch *find_numbered(struct run *run, uint64_t number, struct track **track)
 {
-	const struct numbered *at = &run->private->numbered[number % NUMBERED_MOST];
+	const struct numbered *at = &run->private->numbered[number % NUMBERED_MAX];
 	if (!at->is_used || at->number != number)
 		return NULL;
 	*track = &run->tracks[at->track];

@@ -4,11 +4,11 @@
 #include "src/model/run/run_private.h"
 
 /* The list slides through its storage, so that dropping the oldest moves the rest only once in so many times. */
-enum { FLAGGED_FIRST = 8, FLAGGED_ROOM_MOST = RUN_FLAGGED_MAX + RUN_FLAGGED_MAX / 4 };
+enum { FLAGGED_FIRST = 8, FLAGGED_ROOM_MAX = RUN_FLAGGED_MAX + RUN_FLAGGED_MAX / 4 };
 
 static void drop_oldest(struct run *run)
 {
-	free(run->flagged->around);
+	free(run->flagged->batch_window);
 	run->flagged++;
 	run->flagged_count--;
 }
@@ -16,7 +16,7 @@ static void drop_oldest(struct run *run)
 void run_release_flagged(struct run *run)
 {
 	for (size_t i = 0; i < run->flagged_count; i++)
-		free(run->flagged[i].around);
+		free(run->flagged[i].batch_window);
 	free(run->private->flagged_storage);
 }
 
@@ -30,9 +30,9 @@ static bool make_room(struct run *run)
 	}
 	if (offset + run->flagged_count < private->flagged_room)
 		return true;
-	if (private->flagged_room < FLAGGED_ROOM_MOST) {
+	if (private->flagged_room < FLAGGED_ROOM_MAX) {
 		size_t room = private->flagged_room ? private->flagged_room * 2 : FLAGGED_FIRST;
-		room = room < FLAGGED_ROOM_MOST ? room : FLAGGED_ROOM_MOST;
+		room = room < FLAGGED_ROOM_MAX ? room : FLAGGED_ROOM_MAX;
 		struct flagged *storage = realloc(private->flagged_storage, room * sizeof *storage);
 		if (storage) {
 			private->flagged_storage = storage;
@@ -68,7 +68,7 @@ void run_add_flagged(struct run *run, const struct track *track, const struct ba
 	run->flagged_count++;
 	struct flagged *flagged = &run->flagged[place];
 	*flagged = (struct flagged){ .mode = track->mode, .batch = *batch };
-	track_usual(track, batch->ordinal, &flagged->usual);
+	track_baseline(track, batch->ordinal, &flagged->baseline);
 }
 
 static struct flagged *find_flagged(struct run *run, uint32_t mode, uint64_t ordinal)
@@ -85,7 +85,7 @@ static bool remove_flagged(struct run *run, uint32_t mode, uint64_t ordinal)
 	if (!flagged)
 		return false;
 	size_t after = run->flagged_count - (size_t)(flagged - run->flagged) - 1;
-	free(flagged->around);
+	free(flagged->batch_window);
 	memmove(flagged, flagged + 1, after * sizeof *flagged);
 	run->flagged_count--;
 	return true;
@@ -104,9 +104,9 @@ bool run_flag(struct run *run, unsigned index, uint64_t ordinal, bool flagged)
 		return false;
 	struct track *track = &run->tracks[index];
 	struct batch *batch = track_slot(track, ordinal);
-	bool is_kept = batch || find_flagged(run, track->mode, ordinal);
-	if (!is_kept || (!batch && flagged))
-		return is_kept;
+	bool is_retained = batch || find_flagged(run, track->mode, ordinal);
+	if (!is_retained || (!batch && flagged))
+		return is_retained;
 	bool was_flagged = batch ? batch->is_flagged : true;
 	if (batch) {
 		batch->is_flagged = flagged;

@@ -4,7 +4,7 @@
 
 #include "src/model/run/run_private.h"
 
-enum { WARMUP_FOLLOWERS = 10, WARMUP_FOLLOWERS_LEAST = 3 };
+enum { WARMUP_FOLLOWERS = 10, WARMUP_FOLLOWERS_MIN = 3 };
 
 const struct figures no_figures = { 0, 0, NAN, NAN, NAN, NAN, NAN, NAN };
 
@@ -29,7 +29,7 @@ void track_release_judgement(struct track *track)
 
 static uint32_t add_kind(struct track *track, uint32_t kind)
 {
-	if (kind == NAME_NONE || kind > NAMES_MOST)
+	if (kind == NAME_NONE || kind > NAMES_MAX)
 		return NAME_NONE;
 	if (track_kind(track, kind))
 		return kind;
@@ -91,7 +91,7 @@ static double median_from(struct track *track, uint64_t ordinal, uint32_t kind)
 		if (batch && batch->kind == kind && isfinite(batch->step_s))
 			steps[count++] = batch_pace_s(batch);
 	}
-	return count >= WARMUP_FOLLOWERS_LEAST ? median_of(steps, count) : NAN;
+	return count >= WARMUP_FOLLOWERS_MIN ? median_of(steps, count) : NAN;
 }
 
 static bool is_run_first(const struct track_private *private, uint64_t ordinal)
@@ -141,7 +141,7 @@ static void settle_warmup(struct run *run, struct track *track)
 		private->warmup_end_ns = batch->begin_ns + (int64_t)fmin(batch->step_s * 1e9, 0x1p60);
 		else add_judged(track, batch);
 	}
-	private->is_decided = private->steps >= (uint64_t)options->warmup_most + WARMUP_FOLLOWERS;
+	private->is_decided = private->steps >= (uint64_t)options->warmup_max + WARMUP_FOLLOWERS;
 }
 
 /* -- flags -- */

@@ -46,7 +46,7 @@ static void note_candidate(struct run *run, struct track *track, struct batch *b
 {
 	struct track_private *private = track->private;
 	uint64_t number = number_in_run(run) - 1;
-	if (number >= run->private->options.warmup_most)
+	if (number >= run->private->options.warmup_max)
 		return;
 	if (private->candidates_end == 0) {
 		private->candidates_first = batch->ordinal;
@@ -116,10 +116,10 @@ static void move_batch(struct run *run, struct lane *lane, struct track *to, con
 {
 	unsigned from = lane->track;
 	struct batch *batch = lane_batch(run, lane), moved;
-	bool is_kept = batch != NULL, is_flagged = is_kept && batch->is_flagged;
+	bool is_retained = batch != NULL, is_flagged = is_retained && batch->is_flagged;
 	if (is_flagged)
 		run_flag(run, from, lane->ordinal, false);
-	if (is_kept)
+	if (is_retained)
 		moved = *batch;
 	track_take_back(&run->tracks[from], lane->ordinal);
 	run->tracks[from].private->covered_elsewhere_s -= lane->covered_in_s;
@@ -131,7 +131,7 @@ static void move_batch(struct run *run, struct lane *lane, struct track *to, con
 	lane->track = (unsigned)(to - run->tracks);
 	lane->ordinal = to->end;
 	batch = track_append(to, lane->ordinal);
-	if (!batch || !is_kept)
+	if (!batch || !is_retained)
 		return;
 	*batch = moved;
 	batch->ordinal = lane->ordinal;

@@ -11,7 +11,7 @@ struct operation_source {
 
 static bool lane_runs_batches(const struct run *run, uint16_t lane)
 {
-	return lane < LANES_MOST && (run->private->batch_lanes[lane / 64] >> lane % 64 & 1) != 0;
+	return lane < LANES_MAX && (run->private->batch_lanes[lane / 64] >> lane % 64 & 1) != 0;
 }
 
 static void note_batch_lanes(struct run *run)
@@ -19,7 +19,7 @@ static void note_batch_lanes(struct run *run)
 	const struct totals *totals = &run->private->totals;
 	memset(run->private->batch_lanes, 0, sizeof run->private->batch_lanes);
 	for (size_t i = 0; i < totals->count; i++)
-		if (totals->list[i].key.kind == TOTAL_BATCH && totals->list[i].key.lane < LANES_MOST)
+		if (totals->list[i].key.kind == TOTAL_BATCH && totals->list[i].key.lane < LANES_MAX)
 			run->private->batch_lanes[totals->list[i].key.lane / 64] |= UINT64_C(1) << totals->list[i].key.lane % 64;
 }
 
@@ -27,13 +27,13 @@ static void note_batch_lanes(struct run *run)
 
 struct draft {
 	size_t count;
-	struct tree_row rows[TREE_ROWS_MOST];
-	uint32_t first[TREE_ROWS_MOST];
+	struct tree_row rows[TREE_ROWS_MAX];
+	uint32_t first[TREE_ROWS_MAX];
 };
 
 static void draft_row(struct draft *draft, uint32_t mode, uint32_t name, uint32_t parent, uint32_t first)
 {
-	if (draft->count == OPERATIONS_MOST)
+	if (draft->count == OPERATIONS_MAX)
 		return;
 	draft->rows[draft->count] = (struct tree_row){ mode, name, parent };
 	draft->first[draft->count++] = first;
@@ -53,7 +53,7 @@ static void draft_total(struct draft *draft, struct totals *totals, size_t at)
 		first->next = (uint32_t)at + 1;
 		return;
 	}
-	if (draft->count < OPERATIONS_MOST - 2 * RUN_TRACKS_MAX)
+	if (draft->count < OPERATIONS_MAX - 2 * RUN_TRACKS_MAX)
 		draft_row(draft, total->key.mode, total->key.name, total->key.parent, (uint32_t)at + 1);
 }
 
@@ -85,8 +85,8 @@ static bool make_room(struct run *run, size_t count)
 static void lay_out(struct run *run, struct draft *draft)
 {
 	struct run_private *private = run->private;
-	size_t order[TREE_ROWS_MOST];
-	unsigned depth[TREE_ROWS_MOST];
+	size_t order[TREE_ROWS_MAX];
+	unsigned depth[TREE_ROWS_MAX];
 	if (!make_room(run, draft->count))
 		return;
 	tree_order(draft->rows, draft->count, order, depth);

@@ -3,11 +3,11 @@
 
 #include "src/model/run/run_private.h"
 
-enum { META_LENGTH_MOST = 1024, ROWS_FIRST = 4 };
+enum { META_LENGTH_MAX = 1024, ROWS_FIRST = 4 };
 
 void run_set_name(struct run *run, uint32_t id, const char *text)
 {
-	if (id == 0 || id > NAMES_MOST || !text)
+	if (id == 0 || id > NAMES_MAX || !text)
 		return;
 	struct run_private *private = run->private;
 	const struct {
@@ -41,9 +41,9 @@ static void note_phase_between(struct run *run)
 }
 
 /* Room for one more row of an array that only grows; NULL when it is full or out of memory. */
-static void *add_row(void *rows, size_t count, size_t most, size_t size)
+static void *add_row(void *rows, size_t count, size_t max, size_t size)
 {
-	if (count >= most)
+	if (count >= max)
 		return NULL;
 	/* A power of two: it is full and has to double. */
 	bool is_full = (count & (count - 1)) == 0 && (count == 0 || count >= ROWS_FIRST);
@@ -55,11 +55,11 @@ void run_set_meta(struct run *run, const char *key, const char *value)
 	if (!key || !value)
 		return;
 	size_t at = 0;
-	while (at < run->meta_count && strncmp(run->meta[at].key, key, META_LENGTH_MOST) != 0)
+	while (at < run->meta_count && strncmp(run->meta[at].key, key, META_LENGTH_MAX) != 0)
 		at++;
-	char *copy = copy_text(value, META_LENGTH_MOST);
-	char *new_key = at == run->meta_count ? copy_text(key, META_LENGTH_MOST) : NULL;
-	void *rows = copy && new_key ? add_row(run->meta, run->meta_count, METAS_MOST, sizeof *run->meta) : NULL;
+	char *copy = copy_text(value, META_LENGTH_MAX);
+	char *new_key = at == run->meta_count ? copy_text(key, META_LENGTH_MAX) : NULL;
+	void *rows = copy && new_key ? add_row(run->meta, run->meta_count, METAS_MAX, sizeof *run->meta) : NULL;
 	if (!copy || (at == run->meta_count && !rows)) {
 		free(copy);
 		free(new_key);
@@ -137,7 +137,7 @@ void run_set_gauge(struct run *run, uint32_t name, int64_t time_ns, double value
 		at++;
 	if (at == run->gauge_count) {
 		struct series *series = series_new();
-		void *rows = series ? add_row(run->gauges, run->gauge_count, GAUGES_MOST, sizeof *run->gauges) : NULL;
+		void *rows = series ? add_row(run->gauges, run->gauge_count, GAUGES_MAX, sizeof *run->gauges) : NULL;
 		if (!rows) {
 			series_free(series);
 			return;
@@ -186,7 +186,7 @@ void run_set_counter(struct run *run, uint32_t name, int64_t time_ns, double tot
 	while (at < run->counter_count && run->counters[at].name != name)
 		at++;
 	if (at == run->counter_count) {
-		void *rows = add_row(run->counters, run->counter_count, COUNTERS_MOST, sizeof *run->counters);
+		void *rows = add_row(run->counters, run->counter_count, COUNTERS_MAX, sizeof *run->counters);
 		if (!rows)
 			return;
 		run->counters = rows;
@@ -211,11 +211,11 @@ void run_add_mark(struct run *run, int64_t time_ns, const char *text)
 
 void run_clear_open_spans(struct run *run, uint16_t lane)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < run->open_span_count; i++)
 		if (run->open_spans[i].lane != lane)
-			run->open_spans[kept++] = run->open_spans[i];
-	run->open_span_count = kept;
+			run->open_spans[retained++] = run->open_spans[i];
+	run->open_span_count = retained;
 }
 
 void run_set_open_span(struct run *run, const struct record *record)
@@ -223,7 +223,7 @@ void run_set_open_span(struct run *run, const struct record *record)
 	if (record->span.depth == 0)
 		run_clear_open_spans(run, record->lane);
 	int64_t begin_ns;
-	if (run->open_span_count == OPEN_SPANS_MOST || record->span.duration_ns < 0 ||
+	if (run->open_span_count == OPEN_SPANS_MAX || record->span.duration_ns < 0 ||
 		__builtin_sub_overflow(record->time_ns, record->span.duration_ns, &begin_ns))
 		return;
 	run->open_spans[run->open_span_count++] =

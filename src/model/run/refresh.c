@@ -3,7 +3,7 @@
 
 #include "src/model/run/run_private.h"
 
-enum { TREND_BATCHES_LEAST = 20, TREND_POINTS_MOST = 64 };
+enum { TREND_BATCHES_MIN = 20, TREND_POINTS_MAX = 64 };
 #define RENEW_NS NS_PER_S
 /* Nobody reads shares faster, and finding them goes through 200 batches. */
 #define PHASES_NS (450 * NS_PER_MS)
@@ -90,7 +90,7 @@ static void refresh_slow_first(struct run *run)
 
 static double loss_trend(const struct track *track)
 {
-	double x[RUN_RECENT], y[RUN_RECENT], few_x[TREND_POINTS_MOST], few_y[TREND_POINTS_MOST];
+	double x[RUN_RECENT], y[RUN_RECENT], few_x[TREND_POINTS_MAX], few_y[TREND_POINTS_MAX];
 	size_t count = 0, few = 0, seen = 0;
 	for (uint64_t ordinal = track->end; ordinal-- > track->first && seen < RUN_RECENT;) {
 		const struct batch *batch = track_batch(track, ordinal);
@@ -103,13 +103,13 @@ static double loss_trend(const struct track *track)
 		y[count++] = batch->loss;
 	}
 	for (size_t i = 0; i < count; i++) {
-		if (count > TREND_POINTS_MOST && i * TREND_POINTS_MOST / count != few)
+		if (count > TREND_POINTS_MAX && i * TREND_POINTS_MAX / count != few)
 			continue;
 		few_x[few] = x[i];
 		few_y[few++] = y[i];
 	}
 	struct slope slope;
-	if (count < TREND_BATCHES_LEAST || !theil_sen(few_x, few_y, few, &slope))
+	if (count < TREND_BATCHES_MIN || !theil_sen(few_x, few_y, few, &slope))
 		return NAN;
 	return slope.low_per_s > 0 ? 1 : slope.high_per_s < 0 ? -1 : 0;
 }

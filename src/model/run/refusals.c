@@ -41,11 +41,11 @@ uint64_t run_refused_gaps(const struct run *run)
 /* REFUSAL_COUNT: not known. */
 static unsigned main_reason(const struct run *run)
 {
-	unsigned most = REFUSAL_COUNT;
+	unsigned max = REFUSAL_COUNT;
 	for (unsigned i = 0; i < REFUSAL_COUNT; i++)
-		if (i != REFUSAL_ORDER && run->refused_for[i] > (most < REFUSAL_COUNT ? run->refused_for[most] : 0))
-			most = i;
-	return most;
+		if (i != REFUSAL_ORDER && run->refused_for[i] > (max < REFUSAL_COUNT ? run->refused_for[max] : 0))
+			max = i;
+	return max;
 }
 
 const char *run_refused_why(const struct run *run)

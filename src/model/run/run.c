@@ -6,7 +6,7 @@
 
 #include "src/model/run/run_private.h"
 
-enum { COUNT_MOST_BITS = 62 };
+enum { COUNT_MAX_BITS = 62 };
 
 /* -- reading -- */
 
@@ -88,7 +88,7 @@ uint32_t run_mode_of(const struct run *run, uint32_t id)
 {
 	if (id == run->private->train)
 		return NAME_NONE;
-	return id > NAMES_MOST ? MODE_UNKNOWN : id;
+	return id > NAMES_MAX ? MODE_UNKNOWN : id;
 }
 
 static void set_mode(struct run *run, const struct record *record)
@@ -109,7 +109,7 @@ static struct lane *find_lane(struct run *run, uint16_t id)
 	struct run_private *private = run->private;
 	if (id < private->lane_count)
 		return &private->lanes[id];
-	if (id >= LANES_MOST)
+	if (id >= LANES_MAX)
 		return NULL;
 	struct lane *lanes = realloc(private->lanes, ((size_t)id + 1) * sizeof *lanes);
 	if (!lanes)
@@ -124,7 +124,7 @@ static struct lane *find_lane(struct run *run, uint16_t id)
 
 static uint64_t bounded(uint64_t count)
 {
-	return count < UINT64_C(1) << COUNT_MOST_BITS ? count : UINT64_C(1) << COUNT_MOST_BITS;
+	return count < UINT64_C(1) << COUNT_MAX_BITS ? count : UINT64_C(1) << COUNT_MAX_BITS;
 }
 
 static void replace_total(struct run *run, const struct record *record)

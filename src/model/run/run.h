@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "src/model/batch_window/around.h"
+#include "src/model/batch_window/batch_window.h"
 #include "src/model/requests/requests.h"
 #include "src/model/statistics/series.h"
 #include "src/model/statistics/statistics.h"
@@ -99,7 +99,7 @@ struct batch_kind {
 /* What is usual for a batch: medians over the window before it (`flag_window` finished steps of its kind, without it
  * and without the warm-up). A phase that a batch does not have counts as 0 there; phases that fewer than half of them
  * have are not usual and have no row. */
-struct usual {
+struct baseline {
 	size_t batches;         /* how many it is made of; 0 = nothing is known */
 	double step_s, batch_s; /* step: the pace (batch_pace_s) */
 	unsigned phase_count, figure_count;
@@ -116,9 +116,9 @@ struct usual {
 struct flagged {
 	uint32_t mode;
 	struct batch batch;
-	struct usual usual;
-	struct around *around;  /* NULL: not known yet, or no sampler saw its window */
-	bool is_around_settled; /* no more will become known */
+	struct baseline baseline;
+	struct batch_window *batch_window; /* NULL: not known yet, or no sampler saw its window */
+	bool is_batch_window_settled;      /* no more will become known */
 };
 
 struct figures { /* count and mean 0/NAN while nothing is there */
@@ -179,9 +179,9 @@ struct epoch {
 
 /* All batches of one mode.
  *
- * Warm-up: the run's first batch, and each of its first `warmup_most` that follows without a break among those of its
+ * Warm-up: the run's first batch, and each of its first `warmup_max` that follows without a break among those of its
  * kind and whose step is more than `flag_ratio` times the median of the ten steps of its kind after those. It is
- * decided with the track's step number `warmup_most` + 10. Until then is_warmup and `judged` are provisional (where
+ * decided with the track's step number `warmup_max` + 10. Until then is_warmup and `judged` are provisional (where
  * there are not three steps after those yet, a step is held against the ones after itself), and nothing is flagged.
  * Flagged: see src/README.md; of an inferred run, none where the median step is shorter than RUN_COUNTED_SINGLY_S. */
 struct track {
@@ -310,7 +310,7 @@ const struct batch *track_batch(const struct track *track, uint64_t ordinal);
 /* As published with the batch, later; NAN. */
 double batch_figure(const struct run *run, const struct batch *batch, const char *name);
 /* What was usual for the batch with this ordinal. */
-void track_usual(const struct track *track, uint64_t ordinal, struct usual *out);
+void track_baseline(const struct track *track, uint64_t ordinal, struct baseline *out);
 
 /* Where a step goes, over the newest `last` finished steps (without the warm-up, if there are others), depth first. */
 struct phase_row {

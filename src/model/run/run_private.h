@@ -11,19 +11,19 @@
 #include "src/model/run/totals.h"
 
 enum {
-	LANES_MOST = 256,
-	BINS_MOST = 4096,
-	EPOCHS_MOST = 1024,
-	EPOCHS_ROOM_MOST = 1280,
-	METAS_MOST = 256,
-	GAUGES_MOST = 256,
-	COUNTERS_MOST = 256,
-	OPERATIONS_MOST = 512,
-	OPEN_SPANS_MOST = 32,
+	LANES_MAX = 256,
+	BINS_MAX = 4096,
+	EPOCHS_MAX = 1024,
+	EPOCHS_ROOM_MAX = 1280,
+	METAS_MAX = 256,
+	GAUGES_MAX = 256,
+	COUNTERS_MAX = 256,
+	OPERATIONS_MAX = 512,
+	OPEN_SPANS_MAX = 32,
 	/* batches that a late figure is attached to are among the newest so many of the run */
-	NUMBERED_MOST = 1024,
-	USUAL_BATCHES_MOST = 4096, /* flag_window is at most this */
-	MODE_UNKNOWN = 0xffff,     /* beyond all name ids: a batch of which the mode cannot be known */
+	NUMBERED_MAX = 1024,
+	BASELINE_BATCHES_MAX = 4096, /* flag_window is at most this */
+	MODE_UNKNOWN = 0xffff,       /* beyond all name ids: a batch of which the mode cannot be known */
 };
 
 /* Foreign times may be anything; this leaves room to add and subtract. Never 0, which means none. */
@@ -61,9 +61,9 @@ struct run_private {
 	struct names names;
 	/* ids of names that mean something; 0 = none */
 	uint32_t train, accumulate, loss, allocated, inference, error, gc, sync, device_batch;
-	bool has_request_batches;     /* then outermost spans are not requests */
-	int64_t error_ns[LANES_MOST]; /* when the last span "error" ended there */
-	struct numbered numbered[NUMBERED_MOST];
+	bool has_request_batches;    /* then outermost spans are not requests */
+	int64_t error_ns[LANES_MAX]; /* when the last span "error" ended there */
+	struct numbered numbered[NUMBERED_MAX];
 	struct rolling *late_windows[RUN_LATE_FIGURES_MAX];
 	uint32_t between; /* id of the phase between the batches; NAME_BETWEEN where it has none */
 	struct totals totals;
@@ -84,9 +84,9 @@ struct run_private {
 	size_t operation_room, operation_totals, operation_tracks; /* the latter: what the rows were made of */
 	uint32_t operation_between;
 	struct operation_source *operation_sources;
-	uint64_t batch_lanes[LANES_MOST / 64]; /* which lanes ever ended a batch, a bit each */
-	int64_t renewed_ns;                    /* when what is renewed once a second was; 0 = never */
-	int64_t phases_ns;                     /* when track_phases was last told to look again; 0 = never */
+	uint64_t batch_lanes[LANES_MAX / 64]; /* which lanes ever ended a batch, a bit each */
+	int64_t renewed_ns;                   /* when what is renewed once a second was; 0 = never */
+	int64_t phases_ns;                    /* when track_phases was last told to look again; 0 = never */
 	bool has_new_phases;
 	bool is_changed; /* by an event, since the last refresh */
 	struct flagged *flagged_storage;
@@ -98,13 +98,13 @@ struct run_private {
 	double process_state; /* its code, as METRIC_PROCESS_STATE; NAN */
 };
 
-enum { PHASES_SEEN_MOST = 64 };
+enum { PHASES_SEEN_MAX = 64 };
 
 /* What track_phases found last; holds until a set changes the run, and nearly half a second at least. */
 struct phase_cache {
 	bool is_valid;
 	size_t last, count, batches;
-	struct phase_row rows[PHASES_SEEN_MOST];
+	struct phase_row rows[PHASES_SEEN_MAX];
 };
 
 /* What ranks.c measured last; renewed once a second. */
@@ -132,7 +132,7 @@ struct track_private {
 	struct rolling *recent;                 /* steps, the newest RUN_RECENT */
 	uint32_t *judged_counts;
 	struct figures judged;
-	size_t most; /* batches kept */
+	size_t max; /* batches kept */
 	unsigned flag_window;
 	uint64_t steps;                            /* finished, known */
 	uint64_t counted;                          /* finished since the start of the run, all lanes */
@@ -213,7 +213,7 @@ bool batch_add_phase(
 void batch_set_unattributed(struct batch *batch, double seconds);
 void batch_add_between(struct batch *batch, uint32_t name, double seconds);
 
-/* -- usual.c: track_usual and track_phases of run.h -- */
+/* -- baseline.c: track_baseline and track_phases of run.h -- */
 
 /* -- flagged.c -- */
 void run_add_flagged(struct run *run, const struct track *track, const struct batch *batch);

@@ -7,9 +7,9 @@ static void add(struct run *run, const char *name, uint16_t lane, int64_t begin_
 		run->requests = requests_new();
 	if (!run->requests || end_ns < begin_ns)
 		return;
-	int64_t error_ns = lane < LANES_MOST ? private->error_ns[lane] : 0;
+	int64_t error_ns = lane < LANES_MAX ? private->error_ns[lane] : 0;
 	/* An error is of the one request that ends next: those of other tasks in this thread began before it, too. */
-	if (lane < LANES_MOST)
+	if (lane < LANES_MAX)
 	private->error_ns[lane] = 0;
 	requests_add(run->requests, name, end_ns, (double)((uint64_t)end_ns - (uint64_t)begin_ns) * 1e-9,
 		error_ns > 0 && error_ns >= begin_ns, private->options.sla_s);

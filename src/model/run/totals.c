@@ -42,7 +42,7 @@ static bool make_room(struct totals *totals)
 {
 	if (totals->count < totals->room)
 		return true;
-	if (totals->count >= TOTALS_MOST)
+	if (totals->count >= TOTALS_MAX)
 		return false;
 	size_t room = totals->room ? totals->room * 2 : TABLE_FIRST / 2;
 	uint32_t *table = calloc(room * 2, sizeof *table);
@@ -89,7 +89,7 @@ struct total *totals_find(struct totals *totals, const struct total_key *key, bo
 
 static bool make_histogram(struct totals *totals, struct total *total)
 {
-	if (!total->histogram && totals->histograms < TOTALS_HISTOGRAMS_MOST) {
+	if (!total->histogram && totals->histograms < TOTALS_HISTOGRAMS_MAX) {
 		total->histogram = calloc(HISTOGRAM_BUCKETS, sizeof *total->histogram);
 		totals->histograms += total->histogram != NULL;
 	}

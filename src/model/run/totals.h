@@ -11,7 +11,7 @@
 #include "src/model/run/run.h"
 #include "src/samples/sample_set.h"
 
-enum { TOTALS_MOST = 4096, TOTALS_HISTOGRAMS_MOST = 1024 };
+enum { TOTALS_MAX = 4096, TOTALS_HISTOGRAMS_MAX = 1024 };
 
 struct total_key {
 	enum total_kind kind;

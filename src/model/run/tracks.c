@@ -3,7 +3,7 @@
 
 #include "src/model/run/run_private.h"
 
-enum { RING_FIRST = 64, RING_LEAST = 256, RING_MOST = 1 << 20 };
+enum { RING_FIRST = 64, RING_MIN = 256, RING_MAX = 1 << 20 };
 static const uint64_t NO_ORDINAL = UINT64_MAX;
 
 void track_init_empty(struct track *track)
@@ -31,12 +31,12 @@ struct track *run_track(struct run *run, uint32_t mode, bool create)
 	struct track_private *private = calloc(1, sizeof *private);
 	if (!private)
 		return NULL;
-	private->most = options->batch_capacity < RING_LEAST ? RING_LEAST
-		: options->batch_capacity < RING_MOST            ? options->batch_capacity
-														 : RING_MOST;
-	private->flag_window = options->flag_window < 2 ? 2
-		: options->flag_window < USUAL_BATCHES_MOST ? options->flag_window
-													: USUAL_BATCHES_MOST;
+	private->max = options->batch_capacity < RING_MIN ? RING_MIN
+		: options->batch_capacity < RING_MAX          ? options->batch_capacity
+													  : RING_MAX;
+	private->flag_window = options->flag_window < 2   ? 2
+		: options->flag_window < BASELINE_BATCHES_MAX ? options->flag_window
+													  : BASELINE_BATCHES_MAX;
 	private->recent = rolling_new(RUN_RECENT);
 	struct track *track = &run->tracks[run->track_count++];
 	track_init_empty(track);
@@ -81,11 +81,11 @@ const struct batch *track_batch(const struct track *track, uint64_t ordinal)
 /* Makes the ring hold `count` batches, or as many as it may; on failure it stays as it is and drops its oldest. */
 static void grow(struct track *track, uint64_t count)
 {
-	size_t most = track->private->most, capacity = track->capacity ? track->capacity * 2 : RING_FIRST;
-	while (capacity < count && capacity < most)
+	size_t max = track->private->max, capacity = track->capacity ? track->capacity * 2 : RING_FIRST;
+	while (capacity < count && capacity < max)
 		capacity *= 2;
-	if (capacity > most)
-		capacity = most;
+	if (capacity > max)
+		capacity = max;
 	struct batch *ring = capacity > track->capacity ? malloc(capacity * sizeof *ring) : NULL;
 	if (!ring)
 		return;
@@ -107,7 +107,7 @@ void track_skip_to(struct track *track, uint64_t ordinal)
 		return;
 	if (track->first == track->end)
 		track->first = ordinal;
-	if (ordinal - track->first > track->capacity && ordinal - track->first <= track->private->most)
+	if (ordinal - track->first > track->capacity && ordinal - track->first <= track->private->max)
 		grow(track, ordinal - track->first);
 	track->end = ordinal;
 	if (ordinal - track->first > track->capacity)
@@ -119,8 +119,8 @@ struct batch *track_append(struct track *track, uint64_t ordinal)
 {
 	if (track->first == track->end)
 		track->first = ordinal;
-	if (ordinal - track->first >= track->capacity && track->capacity < track->private->most &&
-		ordinal - track->first < track->private->most)
+	if (ordinal - track->first >= track->capacity && track->capacity < track->private->max &&
+		ordinal - track->first < track->private->max)
 		grow(track, ordinal - track->first + 1);
 	track->end = ordinal + 1;
 	track->private->is_changed = true;

@@ -6,7 +6,7 @@
 
 #include "src/base/clock.h"
 
-enum { POINTS_MOST = 1024, BINS_MOST = 512, LEVELS = 8, ROOM_FIRST = 16 };
+enum { POINTS_MAX = 1024, BINS_MAX = 512, LEVELS = 8, ROOM_FIRST = 16 };
 #define FINEST_BIN_NS (NS_PER_S / 2)
 #define HOLD_NS (2 * NS_PER_S)
 
@@ -47,9 +47,9 @@ static size_t ring_index(const struct ring *ring, size_t i)
 }
 
 /* Makes room for one more and returns its place, or room (no place) when out of memory at the very first. */
-static size_t ring_append(struct ring *ring, size_t most, size_t row_size)
+static size_t ring_append(struct ring *ring, size_t largest, size_t row_size)
 {
-	if (ring->count == ring->room && ring->room < most) {
+	if (ring->count == ring->room && ring->room < largest) {
 		size_t room = ring->room ? ring->room * 2 : ROOM_FIRST;
 		void *rows = ring->has_dropped ? NULL : realloc(ring->rows, room * row_size);
 		if (rows) {
@@ -86,7 +86,7 @@ static void push_to_level(struct ring *ring, int64_t width_ns, int64_t time_ns, 
 	int64_t begin_ns = time_ns - time_ns % width_ns;
 	struct bin_of_time *bin = ring->count ? &ring->bins[ring_index(ring, ring->count - 1)] : NULL;
 	if (!bin || bin->begin_ns != begin_ns) {
-		size_t place = ring_append(ring, BINS_MOST, sizeof *bin);
+		size_t place = ring_append(ring, BINS_MAX, sizeof *bin);
 		if (ring->room == 0)
 			return;
 		bin = &ring->bins[place];
@@ -107,7 +107,7 @@ void series_push(struct series *series, int64_t time_ns, double value)
 		series->first_ns = time_ns;
 	series->has_any = true;
 	series->last_ns = time_ns;
-	size_t place = ring_append(&series->points, POINTS_MOST, sizeof *series->points.points);
+	size_t place = ring_append(&series->points, POINTS_MAX, sizeof *series->points.points);
 	if (series->points.room > 0)
 		series->points.points[place] = (struct point){ time_ns, isfinite(value) ? value : NAN };
 	if (!isfinite(value))
@@ -156,8 +156,8 @@ static struct bin_of_time row_of(const struct series *series, size_t level, size
 	if (i + 1 < points->count) {
 		int64_t next_ns = points->points[ring_index(points, i + 1)].time_ns;
 		int64_t before_ns = i > 0 ? points->points[ring_index(points, i - 1)].time_ns : point->time_ns;
-		int64_t usual_ns = point->time_ns - before_ns;
-		if (next_ns - point->time_ns <= HOLD_NS || (next_ns - point->time_ns) / 2 <= usual_ns)
+		int64_t baseline_ns = point->time_ns - before_ns;
+		if (next_ns - point->time_ns <= HOLD_NS || (next_ns - point->time_ns) / 2 <= baseline_ns)
 			*until_ns = next_ns;
 	}
 	double value = point->value;

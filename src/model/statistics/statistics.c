@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOPE_POINTS_LEAST = 8, SLOPE_POINTS_MOST = 300 };
+enum { SLOPE_POINTS_MIN = 8, SLOPE_POINTS_MAX = 300 };
 
 double quantile_of_sorted(const double *sorted, size_t n, double q)
 {
@@ -104,31 +104,31 @@ double mad_of(double *values, size_t n, double median)
 	return median_of(values, n);
 }
 
-/* Fills at most SLOPE_POINTS_MOST finite points, evenly thinned; returns how many. */
+/* Fills at most SLOPE_POINTS_MAX finite points, evenly thinned; returns how many. */
 static size_t thin(const double *time_s, const double *value, size_t n, double *x, double *y)
 {
-	size_t finite = 0, kept = 0, seen = 0;
+	size_t finite = 0, retained = 0, seen = 0;
 	for (size_t i = 0; i < n; i++)
 		finite += isfinite(time_s[i]) && isfinite(value[i]);
 	for (size_t i = 0; i < n; i++) {
 		if (!isfinite(time_s[i]) || !isfinite(value[i]))
 			continue;
-		if (finite <= SLOPE_POINTS_MOST || seen * SLOPE_POINTS_MOST / finite == kept) {
-			x[kept] = time_s[i];
-			y[kept++] = value[i];
+		if (finite <= SLOPE_POINTS_MAX || seen * SLOPE_POINTS_MAX / finite == retained) {
+			x[retained] = time_s[i];
+			y[retained++] = value[i];
 		}
 		seen++;
-		if (kept == SLOPE_POINTS_MOST)
+		if (retained == SLOPE_POINTS_MAX)
 			break;
 	}
-	return kept;
+	return retained;
 }
 
 bool theil_sen(const double *time_s, const double *value, size_t n, struct slope *out)
 {
-	double x[SLOPE_POINTS_MOST], y[SLOPE_POINTS_MOST];
+	double x[SLOPE_POINTS_MAX], y[SLOPE_POINTS_MAX];
 	size_t points = thin(time_s, value, n, x, y), pairs = 0;
-	if (points < SLOPE_POINTS_LEAST)
+	if (points < SLOPE_POINTS_MIN)
 		return false;
 	double *slopes = malloc(points * (points - 1) / 2 * sizeof *slopes);
 	if (!slopes)

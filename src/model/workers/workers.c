@@ -14,7 +14,7 @@
 #define QUIET_NS (500 * NS_PER_MS)
 #define TAKEN_ALONG_NS (2 * NS_PER_S)
 /* For a rate of its own, the window must hold so many. */
-enum { FETCHES_LEAST = 3 };
+enum { FETCHES_MIN = 3 };
 
 /* -- what was done -- */
 
@@ -35,7 +35,7 @@ static struct worker_time *find_span(struct worker_work *work, const char *name)
 	for (size_t i = 0; i < work->span_count; i++)
 		if (strcmp(work->spans[i].name, text) == 0)
 			return &work->spans[i];
-	if (work->span_count == WORKER_SPANS_MOST || !text[0])
+	if (work->span_count == WORKER_SPANS_MAX || !text[0])
 		return NULL;
 	struct worker_time *span = &work->spans[work->span_count++];
 	*span = (struct worker_time){ .count = 0 };
@@ -71,24 +71,26 @@ static void derive(struct worker_work *work, const uint32_t histogram[HISTOGRAM_
 
 /* -- crews: what survives a worker's end -- */
 
-static struct crew_kept *find_crew(struct workers *workers, int32_t owner)
+static struct worker_group_retained *find_worker_group(struct workers *workers, int32_t owner)
 {
-	for (size_t i = 0; i < workers->crew_count; i++)
-		if (workers->crews[i]->crew.owner == owner)
-			return workers->crews[i];
-	struct crew_kept *kept = workers->crew_count < CREWS_MOST ? calloc(1, sizeof *kept) : NULL;
-	if (!kept)
+	for (size_t i = 0; i < workers->worker_group_count; i++)
+		if (workers->worker_groups[i]->worker_group.owner == owner)
+			return workers->worker_groups[i];
+	struct worker_group_retained *retained =
+		workers->worker_group_count < CREWS_MAX ? calloc(1, sizeof *retained) : NULL;
+	if (!retained)
 		return NULL;
-	kept->crew.owner = owner;
-	work_init(&kept->crew.work);
-	workers->crews[workers->crew_count++] = kept;
-	return kept;
+	retained->worker_group.owner = owner;
+	work_init(&retained->worker_group.work);
+	workers->worker_groups[workers->worker_group_count++] = retained;
+	return retained;
 }
 
-static void add_to_crew(struct crew_kept *crew, const struct worker_kept *before, const struct worker_row *row)
+static void add_to_worker_group(
+	struct worker_group_retained *worker_group, const struct worker_retained *before, const struct worker_row *row)
 {
 	const struct worker_work *old = &before->worker.work;
-	struct worker_work *sum = &crew->crew.work;
+	struct worker_work *sum = &worker_group->worker_group.work;
 	sum->fetches += row->fetches - old->fetches;
 	sum->failed += row->failed - old->failed;
 	sum->items = sum_of_known(sum->items, row->items - (isnan(old->items) ? 0 : old->items));
@@ -98,7 +100,7 @@ static void add_to_crew(struct crew_kept *crew, const struct worker_kept *before
 		sum->fetch.max_s = fmax(sum->fetch.max_s, row->max_s);
 	}
 	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		crew->histogram[i] += row->histogram[i] - before->histogram[i];
+		worker_group->histogram[i] += row->histogram[i] - before->histogram[i];
 	for (size_t i = 0; i < row->span_count; i++) {
 		struct worker_time *span = find_span(sum, row->spans[i].name);
 		for (size_t k = 0; span && k < old->span_count; k++) {
@@ -112,23 +114,24 @@ static void add_to_crew(struct crew_kept *crew, const struct worker_kept *before
 			span->total_s += row->spans[i].total_s;
 		}
 	}
-	derive(sum, crew->histogram);
+	derive(sum, worker_group->histogram);
 }
 
 /* -- workers -- */
 
-static struct worker_kept *find_kept(const struct workers *workers, unsigned source_id)
+static struct worker_retained *find_retained(const struct workers *workers, unsigned source_id)
 {
 	for (size_t i = 0; i < workers->count; i++)
-		if (workers->kept[i]->source_id == source_id && !workers->kept[i]->is_told_gone)
-			return workers->kept[i];
+		if (workers->retained[i]->source_id == source_id && !workers->retained[i]->is_emitted_gone)
+			return workers->retained[i];
 	return NULL;
 }
 
 static void drop(struct workers *workers, size_t at)
 {
-	free(workers->kept[at]);
-	memmove(&workers->kept[at], &workers->kept[at + 1], (workers->count - at - 1) * sizeof workers->kept[0]);
+	free(workers->retained[at]);
+	memmove(
+		&workers->retained[at], &workers->retained[at + 1], (workers->count - at - 1) * sizeof workers->retained[0]);
 	workers->count--;
 	workers->is_changed = true;
 }
@@ -136,9 +139,9 @@ static void drop(struct workers *workers, size_t at)
 /* One that died is shown until another does its work; or its room is needed. */
 static void drop_predecessor(struct workers *workers, int32_t owner, uint32_t id)
 {
-	bool is_full = workers->count == WORKERS_MOST;
+	bool is_full = workers->count == WORKERS_MAX;
 	for (size_t i = 0; i < workers->count; i++) {
-		const struct worker *worker = &workers->kept[i]->worker;
+		const struct worker *worker = &workers->retained[i]->worker;
 		if (worker->is_gone && (is_full || (worker->owner == owner && worker->id == id))) {
 			drop(workers, i);
 			return;
@@ -146,17 +149,17 @@ static void drop_predecessor(struct workers *workers, int32_t owner, uint32_t id
 	}
 }
 
-static struct worker_kept *add_kept(struct model *model, const struct record *record)
+static struct worker_retained *add_retained(struct model *model, const struct record *record)
 {
 	struct workers *workers = model->private->workers;
 	const struct worker_row *row = record->worker;
 	int32_t owner = model_owner(model, row->pid);
 	drop_predecessor(workers, owner, row->id);
-	struct worker_kept *kept = workers->count < WORKERS_MOST ? calloc(1, sizeof *kept) : NULL;
-	if (!kept)
+	struct worker_retained *retained = workers->count < WORKERS_MAX ? calloc(1, sizeof *retained) : NULL;
+	if (!retained)
 		return NULL;
-	kept->source_id = record->run;
-	kept->worker = (struct worker){ .pid = row->pid,
+	retained->source_id = record->run;
+	retained->worker = (struct worker){ .pid = row->pid,
 		.owner = owner,
 		.id = row->id,
 		.count = row->count,
@@ -164,37 +167,37 @@ static struct worker_kept *add_kept(struct model *model, const struct record *re
 		.busy_ratio = NAN,
 		.fetches_per_s = NAN,
 		.items_per_s = NAN };
-	work_init(&kept->worker.work);
-	kept->moments[0] = (struct worker_moment){ .time_ns = row->start_ns };
-	kept->moment_count = 1;
-	workers->kept[workers->count++] = kept;
+	work_init(&retained->worker.work);
+	retained->moments[0] = (struct worker_moment){ .time_ns = row->start_ns };
+	retained->moment_count = 1;
+	workers->retained[workers->count++] = retained;
 	workers->is_changed = true;
-	struct crew_kept *crew = find_crew(workers, owner);
-	if (crew)
-		crew->crew.seen++;
-	return kept;
+	struct worker_group_retained *worker_group = find_worker_group(workers, owner);
+	if (worker_group)
+		worker_group->worker_group.seen++;
+	return retained;
 }
 
 /* The newest and one from the window's begin, or as old as there is. */
-static const struct worker_moment *moment_before(const struct worker_kept *kept, int64_t from_ns)
+static const struct worker_moment *moment_before(const struct worker_retained *retained, int64_t from_ns)
 {
-	const struct worker_moment *oldest = &kept->moments[kept->newest];
-	for (size_t i = 1; i < kept->moment_count && oldest->time_ns > from_ns; i++)
-		oldest = &kept->moments[(kept->newest + WORKER_MOMENTS - i) % WORKER_MOMENTS];
+	const struct worker_moment *oldest = &retained->moments[retained->newest];
+	for (size_t i = 1; i < retained->moment_count && oldest->time_ns > from_ns; i++)
+		oldest = &retained->moments[(retained->newest + WORKER_MOMENTS - i) % WORKER_MOMENTS];
 	return oldest;
 }
 
-static void refresh_rates(struct worker_kept *kept)
+static void refresh_rates(struct worker_retained *retained)
 {
-	struct worker *worker = &kept->worker;
-	const struct worker_moment *now = &kept->moments[kept->newest],
-							   *then = moment_before(kept, now->time_ns - WINDOW_NS);
+	struct worker *worker = &retained->worker;
+	const struct worker_moment *now = &retained->moments[retained->newest],
+							   *then = moment_before(retained, now->time_ns - WINDOW_NS);
 	double elapsed_s = (double)(now->time_ns - then->time_ns) * 1e-9;
 	if (elapsed_s <= 0)
 		return;
 	worker->busy_ratio = fmin(fmax((now->busy_s - then->busy_s) / elapsed_s, 0), 1);
 	double fetches = (double)(now->fetches - then->fetches), items = now->items - then->items;
-	if (fetches < FETCHES_LEAST) {
+	if (fetches < FETCHES_MIN) {
 		elapsed_s = (double)(now->time_ns - worker->start_ns) * 1e-9;
 		fetches = (double)now->fetches;
 		items = now->items;
@@ -203,47 +206,47 @@ static void refresh_rates(struct worker_kept *kept)
 	worker->items_per_s = isnan(worker->work.items) ? NAN : items / elapsed_s;
 }
 
-static void note_moment(struct worker_kept *kept, int64_t time_ns)
+static void note_moment(struct worker_retained *retained, int64_t time_ns)
 {
-	const struct worker *worker = &kept->worker;
+	const struct worker *worker = &retained->worker;
 	struct worker_moment moment = { .time_ns = time_ns,
-		.busy_s = kept->total_s,
+		.busy_s = retained->total_s,
 		.fetches = worker->work.fetches,
 		.items = isnan(worker->work.items) ? 0 : worker->work.items };
-	if (time_ns <= kept->moments[kept->newest].time_ns)
+	if (time_ns <= retained->moments[retained->newest].time_ns)
 		return;
 	if (worker->fetch_begin_ns && !worker->is_gone)
 		moment.busy_s += fmax((double)(time_ns - worker->fetch_begin_ns) * 1e-9, 0);
-	kept->newest = (kept->newest + 1) % WORKER_MOMENTS;
-	kept->moments[kept->newest] = moment;
-	kept->moment_count += kept->moment_count < WORKER_MOMENTS;
-	refresh_rates(kept);
+	retained->newest = (retained->newest + 1) % WORKER_MOMENTS;
+	retained->moments[retained->newest] = moment;
+	retained->moment_count += retained->moment_count < WORKER_MOMENTS;
+	refresh_rates(retained);
 }
 
 /* What is told is foreign: it only ever grows, or it is not believed. */
-static bool is_plausible(const struct worker_kept *kept, const struct worker_row *row)
+static bool is_plausible(const struct worker_retained *retained, const struct worker_row *row)
 {
-	const struct worker_work *old = &kept->worker.work;
+	const struct worker_work *old = &retained->worker.work;
 	if (row->fetches < old->fetches || row->failed < old->failed || row->items < old->items ||
-		row->total_s < kept->total_s)
+		row->total_s < retained->total_s)
 		return false;
 	for (size_t i = 0; i < HISTOGRAM_BUCKETS; i++)
-		if (row->histogram[i] < kept->histogram[i])
+		if (row->histogram[i] < retained->histogram[i])
 			return false;
 	return true;
 }
 
-static void take_row(struct worker_kept *kept, const struct worker_row *row)
+static void take_row(struct worker_retained *retained, const struct worker_row *row)
 {
-	struct worker_work *work = &kept->worker.work;
+	struct worker_work *work = &retained->worker.work;
 	work->fetches = row->fetches;
 	work->failed = row->failed;
 	work->items = row->items;
 	work->fetch.total_s = row->total_s;
 	work->fetch.min_s = row->min_s;
 	work->fetch.max_s = row->max_s;
-	kept->total_s = isnan(row->total_s) ? 0 : row->total_s;
-	memcpy(kept->histogram, row->histogram, sizeof kept->histogram);
+	retained->total_s = isnan(row->total_s) ? 0 : row->total_s;
+	memcpy(retained->histogram, row->histogram, sizeof retained->histogram);
 	for (size_t i = 0; i < row->span_count; i++) {
 		struct worker_time *span = find_span(work, row->spans[i].name);
 		if (!span)
@@ -251,50 +254,50 @@ static void take_row(struct worker_kept *kept, const struct worker_row *row)
 		span->count = row->spans[i].count;
 		span->total_s = row->spans[i].total_s;
 	}
-	derive(work, kept->histogram);
+	derive(work, retained->histogram);
 }
 
 void model_take_worker(struct model *model, const struct record *record)
 {
 	struct workers *workers = model->private->workers;
 	const struct worker_row *row = record->worker;
-	struct worker_kept *kept = workers && row && row->histogram ? find_kept(workers, record->run) : NULL;
-	if (kept && (kept->worker.pid != row->pid || kept->worker.start_ns != row->start_ns)) {
-		kept->is_told_gone = kept->worker.is_gone = true;
-		kept = NULL;
+	struct worker_retained *retained = workers && row && row->histogram ? find_retained(workers, record->run) : NULL;
+	if (retained && (retained->worker.pid != row->pid || retained->worker.start_ns != row->start_ns)) {
+		retained->is_emitted_gone = retained->worker.is_gone = true;
+		retained = NULL;
 	}
-	if (!kept && workers && row && row->histogram)
-		kept = add_kept(model, record);
-	if (!kept || !is_plausible(kept, row))
+	if (!retained && workers && row && row->histogram)
+		retained = add_retained(model, record);
+	if (!retained || !is_plausible(retained, row))
 		return;
-	struct crew_kept *crew = find_crew(workers, kept->worker.owner);
-	if (crew)
-		add_to_crew(crew, kept, row);
-	kept->worker.fetch_begin_ns = row->fetch_begin_ns;
-	take_row(kept, row);
-	note_moment(kept, record->time_ns);
+	struct worker_group_retained *worker_group = find_worker_group(workers, retained->worker.owner);
+	if (worker_group)
+		add_to_worker_group(worker_group, retained, row);
+	retained->worker.fetch_begin_ns = row->fetch_begin_ns;
+	take_row(retained, row);
+	note_moment(retained, record->time_ns);
 }
 
 void model_lose_worker(struct model *model, const struct record *record)
 {
 	struct workers *workers = model->private->workers;
 	for (size_t i = 0; workers && i < workers->count; i++) {
-		struct worker_kept *kept = workers->kept[i];
-		if (kept->source_id != record->run || kept->is_told_gone)
+		struct worker_retained *retained = workers->retained[i];
+		if (retained->source_id != record->run || retained->is_emitted_gone)
 			continue;
 		if (record->text && strcmp(record->text, "ended") == 0) {
 			drop(workers, i);
 			return;
 		}
-		kept->gone_ns = record->time_ns;
-		kept->was_fetching = kept->worker.fetch_begin_ns != 0;
-		kept->is_told_gone = kept->worker.is_gone = workers->is_changed = true;
-		kept->worker.fetch_begin_ns = 0;
-		kept->worker.busy_ratio = kept->worker.fetches_per_s = kept->worker.items_per_s = NAN;
-		put_text(kept->worker.ended, sizeof kept->worker.ended, record->text);
-		struct crew_kept *crew = find_crew(workers, kept->worker.owner);
-		if (crew)
-			crew->crew.died++;
+		retained->gone_ns = record->time_ns;
+		retained->was_fetching = retained->worker.fetch_begin_ns != 0;
+		retained->is_emitted_gone = retained->worker.is_gone = workers->is_changed = true;
+		retained->worker.fetch_begin_ns = 0;
+		retained->worker.busy_ratio = retained->worker.fetches_per_s = retained->worker.items_per_s = NAN;
+		put_text(retained->worker.ended, sizeof retained->worker.ended, record->text);
+		struct worker_group_retained *worker_group = find_worker_group(workers, retained->worker.owner);
+		if (worker_group)
+			worker_group->worker_group.died++;
 		return;
 	}
 }
@@ -308,15 +311,15 @@ static bool has_failed(const struct run *run)
 	return false;
 }
 
-static bool was_taken_along(const struct model *model, const struct worker_kept *kept)
+static bool was_taken_along(const struct model *model, const struct worker_retained *retained)
 {
 	bool is_over = model->target_ended, failed = false;
 	for (unsigned i = 0; i < model->run_count; i++) {
 		const struct run *run = &model->runs[i];
-		is_over |= run->pid == kept->worker.owner && !run->is_live;
-		failed |= run->pid == kept->worker.owner && has_failed(run);
+		is_over |= run->pid == retained->worker.owner && !run->is_live;
+		failed |= run->pid == retained->worker.owner && has_failed(run);
 	}
-	return is_over && !(failed && kept->was_fetching);
+	return is_over && !(failed && retained->was_fetching);
 }
 
 /* A trainer that ends takes those along that wait for work, and those whose fetch nobody waits for any more. */
@@ -324,12 +327,13 @@ static void forget_taken_along(struct model *model)
 {
 	struct workers *workers = model->private->workers;
 	for (size_t i = workers->count; i-- > 0;) {
-		const struct worker_kept *kept = workers->kept[i];
-		if (!kept->worker.is_gone || model->now_ns - kept->gone_ns > TAKEN_ALONG_NS || !was_taken_along(model, kept))
+		const struct worker_retained *retained = workers->retained[i];
+		if (!retained->worker.is_gone || model->now_ns - retained->gone_ns > TAKEN_ALONG_NS ||
+			!was_taken_along(model, retained))
 			continue;
-		struct crew_kept *crew = find_crew(workers, kept->worker.owner);
-		if (crew && crew->crew.died)
-			crew->crew.died--;
+		struct worker_group_retained *worker_group = find_worker_group(workers, retained->worker.owner);
+		if (worker_group && worker_group->worker_group.died)
+			worker_group->worker_group.died--;
 		drop(workers, i);
 	}
 }
@@ -340,21 +344,21 @@ void model_refresh_workers(struct model *model)
 	if (!workers)
 		return;
 	for (size_t i = 0; i < workers->count; i++) {
-		struct worker_kept *kept = workers->kept[i];
-		if (!kept->worker.is_gone && model->now_ns - kept->moments[kept->newest].time_ns >= QUIET_NS)
-			note_moment(kept, model->now_ns);
+		struct worker_retained *retained = workers->retained[i];
+		if (!retained->worker.is_gone && model->now_ns - retained->moments[retained->newest].time_ns >= QUIET_NS)
+			note_moment(retained, model->now_ns);
 	}
 	forget_taken_along(model);
 	model_show_workers(model);
 }
 
-const struct crew *model_crew(const struct model *model, int run)
+const struct worker_group *model_worker_group(const struct model *model, int run)
 {
 	const struct workers *workers = workers_of(model);
 	int32_t owner = run >= 0 && (unsigned)run < model->run_count ? model->runs[run].pid : model->target_pid;
-	for (size_t i = 0; workers && i < workers->crew_count; i++)
-		if (workers->crews[i]->crew.owner == owner)
-			return &workers->crews[i]->crew;
+	for (size_t i = 0; workers && i < workers->worker_group_count; i++)
+		if (workers->worker_groups[i]->worker_group.owner == owner)
+			return &workers->worker_groups[i]->worker_group;
 	return NULL;
 }
 
@@ -368,8 +372,8 @@ void model_free_workers(struct model *model)
 {
 	struct workers *workers = model->private->workers;
 	for (size_t i = 0; workers && i < workers->count; i++)
-		free(workers->kept[i]);
-	for (size_t i = 0; workers && i < workers->crew_count; i++)
-		free(workers->crews[i]);
+		free(workers->retained[i]);
+	for (size_t i = 0; workers && i < workers->worker_group_count; i++)
+		free(workers->worker_groups[i]);
 	free(workers);
 }

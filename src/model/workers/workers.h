@@ -15,7 +15,7 @@
 struct model;
 struct process;
 
-enum { WORKERS_MOST = 160, WORKER_SPANS_MOST = 8, WORKER_NAME_SIZE = 64 };
+enum { WORKERS_MAX = 160, WORKER_SPANS_MAX = 8, WORKER_NAME_SIZE = 64 };
 
 /* Busy shares and rates are those of the last so many seconds. */
 #define WORKER_WINDOW_S 5
@@ -33,7 +33,7 @@ struct worker_work {
 	struct figures fetch, item; /* seconds; of an item no last, and no count beyond 2^53 */
 	double item_p5_s;
 	size_t span_count;
-	struct worker_time spans[WORKER_SPANS_MOST];
+	struct worker_time spans[WORKER_SPANS_MAX];
 };
 
 /* A worker that publishes. */
@@ -48,7 +48,7 @@ struct worker {
 };
 
 /* All workers that one process had while pmtop watched, those that ended included. */
-struct crew {
+struct worker_group {
 	int32_t owner;
 	uint64_t seen, died; /* died: before they were done */
 	struct worker_work work;
@@ -64,14 +64,14 @@ struct worker_shown {
 	enum worker_state state;
 };
 
-/* Those of a run (−1: of the whole tree), by id, then by pid; *count of them, at most WORKERS_MOST. Valid until the
+/* Those of a run (−1: of the whole tree), by id, then by pid; *count of them, at most WORKERS_MAX. Valid until the
  * next model_apply. */
 const struct worker_shown *model_workers(const struct model *model, int run, size_t *count);
 /* NULL: none of its workers ever published. */
-const struct crew *model_crew(const struct model *model, int run);
+const struct worker_group *model_worker_group(const struct model *model, int run);
 
 /* How it goes now. */
-struct crew_now {
+struct worker_group_now {
 	unsigned count, published, states[WORKER_GONE + 1]; /* count: without the gone */
 	double busy_ratio;                                  /* mean of those that publish; NAN */
 	double resident_bytes;                              /* of those whose process is known */
@@ -79,17 +79,17 @@ struct crew_now {
 	const struct worker_shown *on_disk;
 	double on_disk_s;
 };
-void model_crew_now(const struct model *model, int run, struct crew_now *out);
+void model_worker_group_now(const struct model *model, int run, struct worker_group_now *out);
 /* What they did in the last 10 s, as far as their processes were read: means over them; bytes of all. NAN = not
  * known. */
-struct crew_load {
+struct worker_group_load {
 	unsigned known;
 	double cpu_ratio; /* 1 = a CPU each */
 	/* shares of their time in which they waited for the disk (state D), and for a CPU */
 	double disk_ratio, queue_ratio;
 	double read_bytes_per_s;
 };
-void model_crew_load(const struct model *model, int run, struct crew_load *out);
+void model_worker_group_load(const struct model *model, int run, struct worker_group_load *out);
 /* "busy", "idle", "disk", "stopped", "sleeping", "gone". */
 const char *worker_state_name(enum worker_state state);
 

@@ -1,11 +1,11 @@
-/* What loader workers spend their time on: the CPU, or waiting for the disk. From what around.c notes of each
+/* What loader workers spend their time on: the CPU, or waiting for the disk. From what batch_window.c notes of each
  * process. */
 #include <math.h>
 
-#include "src/model/batch_window/around_private.h"
+#include "src/model/batch_window/batch_window_private.h"
 
 #define WINDOW_NS (10 * NS_PER_S)
-#define KNOWN_LEAST_S 2.0
+#define KNOWN_MIN_S 2.0
 
 struct sums {
 	double cpu_s, disk_s, queue_s, read_bytes, seconds;
@@ -21,7 +21,7 @@ static void add_worker(const struct model *model, const struct process *process,
 			first_ns = readings_first_ns(&watched->on_disk);
 	from_ns = from_ns > first_ns ? from_ns : first_ns;
 	double seconds = seconds_between(from_ns, to_ns);
-	if (seconds < KNOWN_LEAST_S || model->now_ns - to_ns > WINDOW_NS)
+	if (seconds < KNOWN_MIN_S || model->now_ns - to_ns > WINDOW_NS)
 		return;
 	sums->known++;
 	sums->seconds += seconds;
@@ -33,12 +33,13 @@ static void add_worker(const struct model *model, const struct process *process,
 	sums->read_bytes += readings_estimate(&watched->slots[SLOT_PROCESS_READ], from_ns, to_ns);
 }
 
-void model_crew_load(const struct model *model, int run, struct crew_load *out)
+void model_worker_group_load(const struct model *model, int run, struct worker_group_load *out)
 {
 	size_t count;
 	struct sums sums = { .known = 0 };
 	const struct worker_shown *shown = model->private ? model_workers(model, run, &count) : NULL;
-	*out = (struct crew_load){ .cpu_ratio = NAN, .disk_ratio = NAN, .queue_ratio = NAN, .read_bytes_per_s = NAN };
+	*out =
+		(struct worker_group_load){ .cpu_ratio = NAN, .disk_ratio = NAN, .queue_ratio = NAN, .read_bytes_per_s = NAN };
 	for (size_t i = 0; shown && i < count; i++)
 		if (shown[i].process)
 			add_worker(model, shown[i].process, &sums);

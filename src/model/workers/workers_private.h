@@ -6,7 +6,7 @@
 #include "src/model/model_private.h"
 #include "src/model/workers/workers.h"
 
-enum { CREWS_MOST = 64, WORKER_MOMENTS = 32, WORKER_IDS = 256 };
+enum { CREWS_MAX = 64, WORKER_MOMENTS = 32, WORKER_IDS = 256 };
 
 /* What it had done by then; what runs counts up to then. */
 struct worker_moment {
@@ -15,10 +15,10 @@ struct worker_moment {
 	uint64_t fetches;
 };
 
-struct worker_kept {
+struct worker_retained {
 	struct worker worker;
 	unsigned source_id; /* as in the records */
-	bool is_told_gone;
+	bool is_emitted_gone;
 	int64_t gone_ns;
 	bool was_fetching; /* when it died */
 	double total_s;    /* of finished fetches */
@@ -27,26 +27,26 @@ struct worker_kept {
 	uint32_t histogram[HISTOGRAM_BUCKETS];
 };
 
-struct crew_kept {
-	struct crew crew;
+struct worker_group_retained {
+	struct worker_group worker_group;
 	uint32_t histogram[HISTOGRAM_BUCKETS];
 };
 
 struct workers {
-	size_t count, crew_count;
-	struct worker_kept *kept[WORKERS_MOST]; /* in the order in which they came */
-	struct crew_kept *crews[CREWS_MOST];
+	size_t count, worker_group_count;
+	struct worker_retained *retained[WORKERS_MAX]; /* in the order in which they came */
+	struct worker_group_retained *worker_groups[CREWS_MAX];
 	bool is_changed;                       /* who there is */
 	uint64_t tree_version, living_version; /* what they were found for */
 	size_t shown_count;
-	struct worker_shown shown[WORKERS_MOST]; /* by owner */
-	int32_t owners[WORKERS_MOST];
+	struct worker_shown shown[WORKERS_MAX]; /* by owner */
+	int32_t owners[WORKERS_MAX];
 	size_t living_count;
 	struct living {
 		int32_t pid;
 		uint32_t at;
-	} living[PROCESSES_MOST];               /* the model's processes, by pid */
-	int32_t process_owners[PROCESSES_MOST]; /* as the model's processes */
+	} living[PROCESSES_MAX];               /* the model's processes, by pid */
+	int32_t process_owners[PROCESSES_MAX]; /* as the model's processes */
 };
 
 /* NULL: out of memory, or the model was made by hand. */

@@ -7,7 +7,7 @@
 /* How torch calls the processes of its loaders. */
 #define TORCH_WORKER "pt_data_worker"
 
-enum { ANCESTORS_MOST = 16 };
+enum { ANCESTORS_MAX = 16 };
 
 /* -- the tree -- */
 
@@ -50,7 +50,7 @@ static bool publishes_run(const struct model *model, int32_t pid)
 
 static int32_t owner_of(const struct model *model, const struct process *process)
 {
-	for (unsigned i = 0; process && i < ANCESTORS_MOST; i++) {
+	for (unsigned i = 0; process && i < ANCESTORS_MAX; i++) {
 		if (publishes_run(model, process->parent))
 			return process->parent;
 		process = find_process(model, process->parent);
@@ -70,17 +70,17 @@ struct torch_answer {
 static const struct worker *published_by(const struct workers *workers, int32_t pid)
 {
 	for (size_t i = 0; i < workers->count; i++)
-		if (workers->kept[i]->worker.pid == pid && !workers->kept[i]->worker.is_gone)
-			return &workers->kept[i]->worker;
+		if (workers->retained[i]->worker.pid == pid && !workers->retained[i]->worker.is_gone)
+			return &workers->retained[i]->worker;
 	return NULL;
 }
 
 /* Of a run of torch the workers are known by name; its other children are something else. */
-static bool look_for_torch_workers(const struct model *model, int32_t owner)
+static bool find_torch_workers(const struct model *model, int32_t owner)
 {
 	const struct workers *workers = model->private->workers;
-	for (size_t i = 0; i < workers->crew_count; i++)
-		if (workers->crews[i]->crew.owner == owner)
+	for (size_t i = 0; i < workers->worker_group_count; i++)
+		if (workers->worker_groups[i]->worker_group.owner == owner)
 			return true;
 	for (size_t i = 0; i < model->process_count; i++)
 		if (workers->process_owners[i] == owner && strcmp(model->processes[i].command, TORCH_WORKER) == 0)
@@ -95,13 +95,13 @@ static bool look_for_torch_workers(const struct model *model, int32_t owner)
 static bool has_torch_workers(const struct model *model, int32_t owner, struct torch_answer *last)
 {
 	if (!last->is_known || last->owner != owner)
-		*last = (struct torch_answer){ true, look_for_torch_workers(model, owner), owner };
+		*last = (struct torch_answer){ true, find_torch_workers(model, owner), owner };
 	return last->has_workers;
 }
 
 static void show(struct workers *workers, const struct worker *worker, const struct process *process, int32_t owner)
 {
-	if (workers->shown_count == WORKERS_MOST)
+	if (workers->shown_count == WORKERS_MAX)
 		return;
 	workers->owners[workers->shown_count] = owner;
 	workers->shown[workers->shown_count++] = (struct worker_shown){ .worker = worker, .process = process };
@@ -153,7 +153,7 @@ static void find_shown(struct model *model)
 	struct torch_answer last = { .is_known = false };
 	workers->shown_count = 0;
 	for (size_t i = 0; i < workers->count; i++) {
-		struct worker *worker = &workers->kept[i]->worker;
+		struct worker *worker = &workers->retained[i]->worker;
 		if (!worker->is_gone)
 			worker->owner = model_owner(model, worker->pid);
 		show(workers, worker, worker->is_gone ? NULL : find_process(model, worker->pid), worker->owner);
@@ -210,13 +210,13 @@ const struct worker_shown *model_workers(const struct model *model, int run, siz
 	return workers ? workers->shown + first : NULL;
 }
 
-void model_crew_now(const struct model *model, int run, struct crew_now *out)
+void model_worker_group_now(const struct model *model, int run, struct worker_group_now *out)
 {
 	size_t count;
 	const struct worker_shown *shown = model_workers(model, run, &count);
 	double busy = 0;
 	unsigned known = 0;
-	*out = (struct crew_now){ .busy_ratio = NAN, .resident_bytes = NAN, .on_disk_s = NAN };
+	*out = (struct worker_group_now){ .busy_ratio = NAN, .resident_bytes = NAN, .on_disk_s = NAN };
 	for (size_t i = 0; i < count; i++) {
 		const struct process *process = shown[i].process;
 		out->states[shown[i].state]++;

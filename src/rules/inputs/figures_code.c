@@ -7,70 +7,70 @@
 #include "src/base/text.h"
 #include "src/rules/rule_figures.h"
 
-#define NUMBER(name) static double name(const struct look *look, const char *argument)
-#define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])
+#define NUMBER(name) static double name(const struct context *context, const char *argument)
+#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
 /* Of fewer looks a share says little. */
-enum { LOOKS_LEAST = 100 };
+enum { SAMPLES_MIN = 100 };
 
 /* Two standard deviations: so far off are 5 of 100. */
 #define SURE 2
 
-static const struct code_group *group_of(const struct look *look)
+static const struct code_group *group_of(const struct context *context)
 {
-	const struct code *code = &look->model->code;
-	const struct run *run = look_run(look);
-	int group = run ? code_group_of(code, run->pid) : code_main_group(look->model);
-	return group >= 0 && code->groups[group].recent_looks >= LOOKS_LEAST && code->groups[group].seen.recent_s > 0
+	const struct code *code = &context->model->code;
+	const struct run *run = context_run(context);
+	int group = run ? code_group_of(code, run->pid) : code_main_group(context->model);
+	return group >= 0 && code->groups[group].recent_samples >= SAMPLES_MIN && code->groups[group].seen.recent_s > 0
 		? &code->groups[group]
 		: NULL;
 }
 
 /* Loading, forward, backward and the like have rules of their own. */
-static const struct code_line *line_of(const struct look *look)
+static const struct code_line *line_of(const struct context *context)
 {
-	const struct code *code = &look->model->code;
-	const struct code_group *group = group_of(look);
-	const struct code_line *most = NULL;
+	const struct code *code = &context->model->code;
+	const struct code_group *group = group_of(context);
+	const struct code_line *max = NULL;
 	for (size_t i = 0; group && i < code->line_count; i++) {
 		const struct code_line *line = &code->lines[i];
 		if (&code->groups[line->group] == group && line->phase == CODE_PHASE_OTHER &&
-			(!most || line->self.recent_s > most->self.recent_s))
-			most = line;
+			(!max || line->self.recent_s > max->self.recent_s))
+			max = line;
 	}
-	return most;
+	return max;
 }
 
 NUMBER(line_share)
 {
 	UNUSED;
-	const struct code_line *line = line_of(look);
-	return line ? line->self.recent_s / group_of(look)->seen.recent_s : NAN;
+	const struct code_line *line = line_of(context);
+	return line ? line->self.recent_s / group_of(context)->seen.recent_s : NAN;
 }
 
-NUMBER(line_least)
+NUMBER(line_min)
 {
-	double share = line_share(look, argument);
-	return isnan(share) ? NAN : share - SURE * code_error_ratio(share, group_of(look)->recent_looks);
+	double share = line_share(context, argument);
+	return isnan(share) ? NAN : share - SURE * code_error_ratio(share, group_of(context)->recent_samples);
 }
 
 TEXT(line_name)
 {
 	UNUSED;
-	const struct code_line *line = line_of(look);
+	const struct code_line *line = line_of(context);
 	if (!line)
 		return;
-	const char *file = code_short_file(look->model->code.codes[line->code].file), *slash = strrchr(file, '/');
+	const char *file = code_short_file(context->model->code.codes[line->code].file), *slash = strrchr(file, '/');
 	snprintf(out, FIGURE_TEXT_SIZE, "%.60s:%u", slash ? slash + 1 : file, line->line);
 }
 
 TEXT(line_text)
 {
 	UNUSED;
-	const struct code_line *line = line_of(look);
+	const struct code_line *line = line_of(context);
 	if (line)
-		figure_shorten(out, line->text ? line->text : look->model->code.codes[line->code].function);
+		figure_shorten(out, line->text ? line->text : context->model->code.codes[line->code].function);
 }
 
 #define LACKS "no Python, or fewer than 100 looks at it in the last minute"
@@ -80,7 +80,7 @@ static const struct figure rows[] = {
 		"share of the last minute in the line of Python that takes the most, but for those of loading, forward, "
 		"backward, optimizer and the like",
 		LACKS },
-	{ "line.least_ratio", FORM_PERCENT, RULE_OF_MODEL, line_least, NULL, 0,
+	{ "line.least_ratio", FORM_PERCENT, RULE_OF_MODEL, line_min, NULL, 0,
 		"that share, less two standard deviations: so much it is at the least", LACKS },
 	{ "line.name", FORM_TEXT, RULE_OF_MODEL, NULL, line_name, 0, "where that line is: \"train.py:42\"", LACKS },
 	{ "line.text", FORM_TEXT, RULE_OF_MODEL, NULL, line_text, 0, "what stands there, or the function that it is in",

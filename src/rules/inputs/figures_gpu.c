@@ -6,10 +6,10 @@
 
 #include "src/rules/inputs/figures_gpu.h"
 #include "src/base/clock.h"
-#include "src/model/batch_window/around.h"
+#include "src/model/batch_window/batch_window.h"
 
-#define NUMBER(name) static double name(const struct look *look, const char *argument)
-#define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])
+#define NUMBER(name) static double name(const struct context *context, const char *argument)
+#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
 /* Figures that flicker are means over so long a time. */
@@ -19,44 +19,44 @@
 /* A link that has nothing to carry slows down to save power. */
 #define LINK_BUSY_RATIO 0.2
 
-static size_t gpus_of(const struct look *look, const struct gpu *out[GPUS_MOST])
+static size_t gpus_of(const struct context *context, const struct gpu *out[GPUS_MAX])
 {
-	return run_gpus(look->model, look->run, out);
+	return run_gpus(context->model, context->run, out);
 }
 
-const struct gpu *gpu_foremost(const struct look *look, of_gpu *of)
+const struct gpu *gpu_foremost(const struct context *context, of_gpu *of)
 {
-	const struct gpu *gpus[GPUS_MOST], *found = NULL;
-	double most = NAN;
-	size_t count = gpus_of(look, gpus);
+	const struct gpu *gpus[GPUS_MAX], *found = NULL;
+	double max = NAN;
+	size_t count = gpus_of(context, gpus);
 	for (size_t i = 0; i < count; i++) {
-		double value = of(look, gpus[i]);
-		if (isnan(value) || value <= most)
+		double value = of(context, gpus[i]);
+		if (isnan(value) || value <= max)
 			continue;
-		most = value;
+		max = value;
 		found = gpus[i];
 	}
 	return found;
 }
 
-double gpu_most(const struct look *look, of_gpu *of)
+double gpu_max(const struct context *context, of_gpu *of)
 {
-	const struct gpu *gpu = gpu_foremost(look, of);
-	return gpu ? of(look, gpu) : NAN;
+	const struct gpu *gpu = gpu_foremost(context, of);
+	return gpu ? of(context, gpu) : NAN;
 }
 
-void gpu_write_name(const struct look *look, const struct gpu *gpu, char out[FIGURE_TEXT_SIZE])
+void gpu_write_name(const struct context *context, const struct gpu *gpu, char out[FIGURE_TEXT_SIZE])
 {
-	if (gpu && look->model->gpus.count == 1)
+	if (gpu && context->model->gpus.count == 1)
 		snprintf(out, FIGURE_TEXT_SIZE, "the GPU");
 	else if (gpu)
-		gpu_label(look->model, gpu, out, FIGURE_TEXT_SIZE);
+		gpu_label(context->model, gpu, out, FIGURE_TEXT_SIZE);
 }
 
 /* What a part of a GPU does not tell is its GPU's. */
-static double told(const struct look *look, const struct gpu *gpu, enum metric metric)
+static double reported(const struct context *context, const struct gpu *gpu, enum metric metric)
 {
-	const struct gpu *whole = gpu->parent >= 0 ? model_gpu(look->model, gpu->parent) : NULL;
+	const struct gpu *whole = gpu->parent >= 0 ? model_gpu(context->model, gpu->parent) : NULL;
 	double value = gpu_now(gpu, metric);
 	return isnan(value) && whole ? gpu_now(whole, metric) : value;
 }
@@ -66,15 +66,15 @@ static double told(const struct look *look, const struct gpu *gpu, enum metric m
 NUMBER(count)
 {
 	UNUSED;
-	const struct gpu *gpus[GPUS_MOST];
-	return (double)gpus_of(look, gpus);
+	const struct gpu *gpus[GPUS_MAX];
+	return (double)gpus_of(context, gpus);
 }
 
 TEXT(indexes)
 {
 	UNUSED;
-	const struct gpu *gpus[GPUS_MOST];
-	size_t all = gpus_of(look, gpus), used = 0;
+	const struct gpu *gpus[GPUS_MAX];
+	size_t all = gpus_of(context, gpus), used = 0;
 	for (size_t i = 0; i < all && used < FIGURE_TEXT_SIZE; i++)
 		used += (size_t)snprintf(out + used, FIGURE_TEXT_SIZE - used, "%s%u", i ? ", " : "", gpus[i]->index);
 }
@@ -82,38 +82,38 @@ TEXT(indexes)
 TEXT(names)
 {
 	UNUSED;
-	const struct gpu *gpus[GPUS_MOST];
-	size_t all = gpus_of(look, gpus);
+	const struct gpu *gpus[GPUS_MAX];
+	size_t all = gpus_of(context, gpus);
 	if (all > 1)
 		snprintf(out, FIGURE_TEXT_SIZE, "%zu × %s", all, gpus[0]->name);
 	else if (all)
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", gpus[0]->name);
 }
 
-double gpu_recent(const struct look *look, const struct series *series, double now)
+double gpu_recent(const struct context *context, const struct series *series, double now)
 {
 	double mean = NAN;
-	series_mean(series, look->model->now_ns - RECENT_S * NS_PER_S, look->model->now_ns + 1, &mean);
+	series_mean(series, context->model->now_ns - RECENT_S * NS_PER_S, context->model->now_ns + 1, &mean);
 	return isnan(mean) ? now : mean;
 }
 
-static double busy_of(const struct look *look, const struct gpu *gpu)
+static double busy_of(const struct context *context, const struct gpu *gpu)
 {
-	return gpu_recent(look, gpu->series.busy_ratio, told(look, gpu, METRIC_GPU_BUSY));
+	return gpu_recent(context, gpu->series.busy_ratio, reported(context, gpu, METRIC_GPU_BUSY));
 }
 
-static double sm_of(const struct look *look, const struct gpu *gpu)
+static double sm_of(const struct context *context, const struct gpu *gpu)
 {
-	return gpu_recent(look, gpu->series.sm_active_ratio, told(look, gpu, METRIC_GPU_SM_ACTIVE));
+	return gpu_recent(context, gpu->series.sm_active_ratio, reported(context, gpu, METRIC_GPU_SM_ACTIVE));
 }
 
-static double mean_of(const struct look *look, of_gpu *of)
+static double mean_of(const struct context *context, of_gpu *of)
 {
-	const struct gpu *gpus[GPUS_MOST];
-	size_t all = gpus_of(look, gpus), known = 0;
+	const struct gpu *gpus[GPUS_MAX];
+	size_t all = gpus_of(context, gpus), known = 0;
 	double sum = 0;
 	for (size_t i = 0; i < all; i++) {
-		double value = of(look, gpus[i]);
+		double value = of(context, gpus[i]);
 		if (isnan(value))
 			continue;
 		sum += value;
@@ -125,198 +125,201 @@ static double mean_of(const struct look *look, of_gpu *of)
 NUMBER(busy)
 {
 	UNUSED;
-	return mean_of(look, busy_of);
+	return mean_of(context, busy_of);
 }
 NUMBER(sm_active)
 {
 	UNUSED;
-	return mean_of(look, sm_of);
+	return mean_of(context, sm_of);
 }
 NUMBER(occupancy)
 {
 	UNUSED;
-	return run_gpu_figure(look->model, look->run, METRIC_GPU_SM_OCCUPANCY);
+	return run_gpu_figure(context->model, context->run, METRIC_GPU_SM_OCCUPANCY);
 }
 NUMBER(tensor_active)
 {
 	UNUSED;
-	return run_gpu_figure(look->model, look->run, METRIC_GPU_TENSOR_ACTIVE);
+	return run_gpu_figure(context->model, context->run, METRIC_GPU_TENSOR_ACTIVE);
 }
 NUMBER(dram_active)
 {
 	UNUSED;
-	return run_gpu_figure(look->model, look->run, METRIC_GPU_DRAM_ACTIVE);
+	return run_gpu_figure(context->model, context->run, METRIC_GPU_DRAM_ACTIVE);
 }
 NUMBER(power)
 {
 	UNUSED;
-	return run_gpu_figure(look->model, look->run, METRIC_GPU_POWER);
+	return run_gpu_figure(context->model, context->run, METRIC_GPU_POWER);
 }
 NUMBER(received)
 {
 	UNUSED;
-	return run_gpu_figure(look->model, look->run, METRIC_GPU_PCIE_RECEIVED);
+	return run_gpu_figure(context->model, context->run, METRIC_GPU_PCIE_RECEIVED);
 }
 NUMBER(sent)
 {
 	UNUSED;
-	return run_gpu_figure(look->model, look->run, METRIC_GPU_PCIE_SENT);
+	return run_gpu_figure(context->model, context->run, METRIC_GPU_PCIE_SENT);
 }
 
 /* -- clock, power, heat -- */
 
-static double power_of(const struct look *look, const struct gpu *gpu)
+static double power_of(const struct context *context, const struct gpu *gpu)
 {
-	const struct gpu *whole = isnan(gpu->power_w) && gpu->parent >= 0 ? model_gpu(look->model, gpu->parent) : gpu;
-	double limit_w = told(look, gpu, METRIC_GPU_POWER_LIMIT);
+	const struct gpu *whole = isnan(gpu->power_w) && gpu->parent >= 0 ? model_gpu(context->model, gpu->parent) : gpu;
+	double limit_w = reported(context, gpu, METRIC_GPU_POWER_LIMIT);
 	return whole && limit_w > 0 ? whole->power_w / limit_w : NAN;
 }
 
 /* By how much its clock is below the highest. */
-static double slowness_of(const struct look *look, const struct gpu *gpu)
+static double slowness_of(const struct context *context, const struct gpu *gpu)
 {
-	double most_hz = told(look, gpu, METRIC_GPU_CLOCK_MOST);
-	return most_hz > 0 ? 1 - told(look, gpu, METRIC_GPU_CLOCK) / most_hz : NAN;
+	double max_hz = reported(context, gpu, METRIC_GPU_CLOCK_MAX);
+	return max_hz > 0 ? 1 - reported(context, gpu, METRIC_GPU_CLOCK) / max_hz : NAN;
 }
 
-static double temperature_of(const struct look *look, const struct gpu *gpu)
+static double temperature_of(const struct context *context, const struct gpu *gpu)
 {
-	return told(look, gpu, METRIC_GPU_TEMPERATURE);
+	return reported(context, gpu, METRIC_GPU_TEMPERATURE);
 }
 
 /* Of the last seconds; where only its driver counted, between its last two readings. */
-static double held_by(const struct look *look, const struct gpu *gpu, uint32_t bits, double counted_ratio)
+static double throttled_by(const struct context *context, const struct gpu *gpu, uint32_t bits, double counted_ratio)
 {
-	double ratio = gpu_held_ratio(look->model, gpu->instance, bits, RECENT_S, NULL);
+	double ratio = gpu_throttled_ratio(context->model, gpu->instance, bits, RECENT_S, NULL);
 	return isnan(ratio) ? counted_ratio : ratio;
 }
 
-static double heat_of(const struct look *look, const struct gpu *gpu)
+static double heat_of(const struct context *context, const struct gpu *gpu)
 {
-	return held_by(look, gpu, GPU_HELD_BY_HEAT, gpu->throttled_thermal_ratio);
+	return throttled_by(context, gpu, GPU_THROTTLED_BY_HEAT, gpu->throttled_thermal_ratio);
 }
-static double cap_of(const struct look *look, const struct gpu *gpu)
+static double cap_of(const struct context *context, const struct gpu *gpu)
 {
-	return held_by(look, gpu, GPU_HELD_BY_POWER, gpu->throttled_power_ratio);
+	return throttled_by(context, gpu, GPU_THROTTLED_BY_POWER, gpu->throttled_power_ratio);
 }
 /* Where the driver says which of the two it is, that is told instead. */
-static double hardware_of(const struct look *look, const struct gpu *gpu)
+static double hardware_of(const struct context *context, const struct gpu *gpu)
 {
-	double ratio = held_by(look, gpu, GPU_HELD_BY_HARDWARE, NAN), both = fmax(heat_of(look, gpu), cap_of(look, gpu));
+	double ratio = throttled_by(context, gpu, GPU_THROTTLED_BY_HARDWARE, NAN),
+		   both = fmax(heat_of(context, gpu), cap_of(context, gpu));
 	return both > 0 && ratio <= both ? 0 : ratio;
 }
 
 /* While these bits held it back; where that is not known, or bits are 0, its clock now. */
-static void write_clock(const struct look *look, const struct gpu *gpu, uint32_t bits, char out[FIGURE_TEXT_SIZE])
+static void write_clock(const struct context *context, const struct gpu *gpu, uint32_t bits, char out[FIGURE_TEXT_SIZE])
 {
 	double clock_hz = NAN;
-	if (!gpu || isnan(slowness_of(look, gpu)))
+	if (!gpu || isnan(slowness_of(context, gpu)))
 		return;
-	gpu_held_ratio(look->model, gpu->instance, bits, RECENT_S, &clock_hz);
-	clock_hz = isnan(clock_hz) ? told(look, gpu, METRIC_GPU_CLOCK) : clock_hz;
-	snprintf(out, FIGURE_TEXT_SIZE, "%.0f of %.0f MHz", clock_hz * 1e-6, told(look, gpu, METRIC_GPU_CLOCK_MOST) * 1e-6);
+	gpu_throttled_ratio(context->model, gpu->instance, bits, RECENT_S, &clock_hz);
+	clock_hz = isnan(clock_hz) ? reported(context, gpu, METRIC_GPU_CLOCK) : clock_hz;
+	snprintf(out, FIGURE_TEXT_SIZE, "%.0f of %.0f MHz", clock_hz * 1e-6,
+		reported(context, gpu, METRIC_GPU_CLOCK_MAX) * 1e-6);
 }
 
-static void write_power(const struct look *look, const struct gpu *gpu, char out[FIGURE_TEXT_SIZE])
+static void write_power(const struct context *context, const struct gpu *gpu, char out[FIGURE_TEXT_SIZE])
 {
-	if (gpu && power_of(look, gpu) >= 0)
-		snprintf(out, FIGURE_TEXT_SIZE, "%.0f of %.0f W", power_of(look, gpu) * told(look, gpu, METRIC_GPU_POWER_LIMIT),
-			told(look, gpu, METRIC_GPU_POWER_LIMIT));
+	if (gpu && power_of(context, gpu) >= 0)
+		snprintf(out, FIGURE_TEXT_SIZE, "%.0f of %.0f W",
+			power_of(context, gpu) * reported(context, gpu, METRIC_GPU_POWER_LIMIT),
+			reported(context, gpu, METRIC_GPU_POWER_LIMIT));
 }
 
 NUMBER(power_ratio)
 {
 	UNUSED;
-	return gpu_most(look, power_of);
+	return gpu_max(context, power_of);
 }
 NUMBER(clock_ratio)
 {
 	UNUSED;
-	return 1 - gpu_most(look, slowness_of);
+	return 1 - gpu_max(context, slowness_of);
 }
 NUMBER(temperature)
 {
 	UNUSED;
-	return gpu_most(look, temperature_of);
+	return gpu_max(context, temperature_of);
 }
 TEXT(clock_words)
 {
 	UNUSED;
-	write_clock(look, gpu_foremost(look, slowness_of), 0, out);
+	write_clock(context, gpu_foremost(context, slowness_of), 0, out);
 }
 NUMBER(heat)
 {
 	UNUSED;
-	return gpu_most(look, heat_of);
+	return gpu_max(context, heat_of);
 }
 TEXT(heat_who)
 {
 	UNUSED;
-	gpu_write_name(look, gpu_foremost(look, heat_of), out);
+	gpu_write_name(context, gpu_foremost(context, heat_of), out);
 }
 TEXT(heat_clock)
 {
 	UNUSED;
-	write_clock(look, gpu_foremost(look, heat_of), GPU_HELD_BY_HEAT, out);
+	write_clock(context, gpu_foremost(context, heat_of), GPU_THROTTLED_BY_HEAT, out);
 }
 NUMBER(heat_celsius)
 {
 	UNUSED;
-	return gpu_foremost(look, heat_of) ? temperature_of(look, gpu_foremost(look, heat_of)) : NAN;
+	return gpu_foremost(context, heat_of) ? temperature_of(context, gpu_foremost(context, heat_of)) : NAN;
 }
 NUMBER(cap)
 {
 	UNUSED;
-	return gpu_most(look, cap_of);
+	return gpu_max(context, cap_of);
 }
 TEXT(cap_who)
 {
 	UNUSED;
-	gpu_write_name(look, gpu_foremost(look, cap_of), out);
+	gpu_write_name(context, gpu_foremost(context, cap_of), out);
 }
 TEXT(cap_clock)
 {
 	UNUSED;
-	write_clock(look, gpu_foremost(look, cap_of), GPU_HELD_BY_POWER, out);
+	write_clock(context, gpu_foremost(context, cap_of), GPU_THROTTLED_BY_POWER, out);
 }
 TEXT(cap_power)
 {
 	UNUSED;
-	write_power(look, gpu_foremost(look, cap_of), out);
+	write_power(context, gpu_foremost(context, cap_of), out);
 }
 /* What is left of its highest clock meanwhile. */
 NUMBER(cap_clock_ratio)
 {
 	UNUSED;
-	const struct gpu *gpu = gpu_foremost(look, cap_of);
+	const struct gpu *gpu = gpu_foremost(context, cap_of);
 	double clock_hz = NAN;
 	if (gpu)
-		gpu_held_ratio(look->model, gpu->instance, GPU_HELD_BY_POWER, RECENT_S, &clock_hz);
+		gpu_throttled_ratio(context->model, gpu->instance, GPU_THROTTLED_BY_POWER, RECENT_S, &clock_hz);
 	return !gpu           ? NAN
-		: isnan(clock_hz) ? 1 - slowness_of(look, gpu)
-						  : clock_hz / told(look, gpu, METRIC_GPU_CLOCK_MOST);
+		: isnan(clock_hz) ? 1 - slowness_of(context, gpu)
+						  : clock_hz / reported(context, gpu, METRIC_GPU_CLOCK_MAX);
 }
 
 NUMBER(hardware)
 {
 	UNUSED;
-	return gpu_most(look, hardware_of);
+	return gpu_max(context, hardware_of);
 }
 TEXT(hardware_who)
 {
 	UNUSED;
-	gpu_write_name(look, gpu_foremost(look, hardware_of), out);
+	gpu_write_name(context, gpu_foremost(context, hardware_of), out);
 }
 TEXT(hardware_clock)
 {
 	UNUSED;
-	write_clock(look, gpu_foremost(look, hardware_of), GPU_HELD_BY_HARDWARE, out);
+	write_clock(context, gpu_foremost(context, hardware_of), GPU_THROTTLED_BY_HARDWARE, out);
 }
 
 TEXT(throttle)
 {
 	UNUSED;
-	double bits = run_gpu_figure(look->model, look->run, METRIC_GPU_THROTTLE);
+	double bits = run_gpu_figure(context->model, context->run, METRIC_GPU_THROTTLE);
 	if (bits >= 0)
 		gpu_throttle_words((unsigned)bits, out, FIGURE_TEXT_SIZE);
 }
@@ -331,67 +334,72 @@ static double lane_speed(double generation)
 }
 
 /* How much of what its link could carry it cannot. */
-static double narrowness_of(const struct look *look, const struct gpu *gpu)
+static double narrowness_of(const struct context *context, const struct gpu *gpu)
 {
-	double now = lane_speed(told(look, gpu, METRIC_GPU_PCIE_GENERATION)) * told(look, gpu, METRIC_GPU_PCIE_WIDTH);
-	double most =
-		lane_speed(told(look, gpu, METRIC_GPU_PCIE_GENERATION_MOST)) * told(look, gpu, METRIC_GPU_PCIE_WIDTH_MOST);
-	return busy_of(look, gpu) >= LINK_BUSY_RATIO && most > 0 ? 1 - now / most : NAN;
+	double now =
+		lane_speed(reported(context, gpu, METRIC_GPU_PCIE_GENERATION)) * reported(context, gpu, METRIC_GPU_PCIE_WIDTH);
+	double max = lane_speed(reported(context, gpu, METRIC_GPU_PCIE_GENERATION_MAX)) *
+		reported(context, gpu, METRIC_GPU_PCIE_WIDTH_MAX);
+	return busy_of(context, gpu) >= LINK_BUSY_RATIO && max > 0 ? 1 - now / max : NAN;
 }
 
-static void write_link(const struct look *look, enum metric generation, enum metric width, char out[FIGURE_TEXT_SIZE])
+static void write_link(
+	const struct context *context, enum metric generation, enum metric width, char out[FIGURE_TEXT_SIZE])
 {
-	const struct gpu *gpu = gpu_foremost(look, narrowness_of);
+	const struct gpu *gpu = gpu_foremost(context, narrowness_of);
 	if (gpu)
-		snprintf(out, FIGURE_TEXT_SIZE, "gen %.0f ×%.0f", told(look, gpu, generation), told(look, gpu, width));
+		snprintf(
+			out, FIGURE_TEXT_SIZE, "gen %.0f ×%.0f", reported(context, gpu, generation), reported(context, gpu, width));
 }
 
 NUMBER(link_ratio)
 {
 	UNUSED;
-	return 1 - gpu_most(look, narrowness_of);
+	return 1 - gpu_max(context, narrowness_of);
 }
 TEXT(link_who)
 {
 	UNUSED;
-	gpu_write_name(look, gpu_foremost(look, narrowness_of), out);
+	gpu_write_name(context, gpu_foremost(context, narrowness_of), out);
 }
 TEXT(link_now)
 {
 	UNUSED;
-	write_link(look, METRIC_GPU_PCIE_GENERATION, METRIC_GPU_PCIE_WIDTH, out);
+	write_link(context, METRIC_GPU_PCIE_GENERATION, METRIC_GPU_PCIE_WIDTH, out);
 }
-TEXT(link_most)
+TEXT(link_max)
 {
 	UNUSED;
-	write_link(look, METRIC_GPU_PCIE_GENERATION_MOST, METRIC_GPU_PCIE_WIDTH_MOST, out);
+	write_link(context, METRIC_GPU_PCIE_GENERATION_MAX, METRIC_GPU_PCIE_WIDTH_MAX, out);
 }
 
 /* -- what is wrong with it -- */
 
-static const struct gpu *lost_of(const struct look *look)
+static const struct gpu *lost_of(const struct context *context)
 {
-	for (size_t i = 0; i < look->model->gpus.count; i++)
-		if (look->model->gpus.gpus[i].lost[0] && look->model->gpus.gpus[i].totals.was_ours)
-			return &look->model->gpus.gpus[i];
+	for (size_t i = 0; i < context->model->gpus.count; i++)
+		if (context->model->gpus.gpus[i].lost[0] && context->model->gpus.gpus[i].totals.was_ours)
+			return &context->model->gpus.gpus[i];
 	return NULL;
 }
 
-static bool was_ours(const struct look *look, int32_t instance)
+static bool was_ours(const struct context *context, int32_t instance)
 {
-	const struct gpu *gpu = model_gpu(look->model, instance);
+	const struct gpu *gpu = model_gpu(context->model, instance);
 	return gpu && (gpu->is_ours || gpu->totals.was_ours);
 }
 
 /* The newest report of one of the run's GPUs; how many there were is put in *reports. */
-static const struct gpu_happening *report_of(const struct look *look, size_t *reports)
+static const struct gpu_happening *report_of(const struct context *context, size_t *reports)
 {
-	const struct gpus *gpus = &look->model->gpus;
+	const struct gpus *gpus = &context->model->gpus;
 	const struct gpu_happening *newest = NULL;
 	*reports = 0;
-	for (uint64_t i = 0; i < gpus->happening_count && i < GPU_EVENTS_KEPT; i++) {
-		const struct gpu_happening *happening = &gpus->happenings[(gpus->happening_count - 1 - i) % GPU_EVENTS_KEPT];
-		if (happening->time_ns < look->model->now_ns - REPORT_S * NS_PER_S || !was_ours(look, happening->instance))
+	for (uint64_t i = 0; i < gpus->happening_count && i < GPU_EVENTS_RETAINED; i++) {
+		const struct gpu_happening *happening =
+			&gpus->happenings[(gpus->happening_count - 1 - i) % GPU_EVENTS_RETAINED];
+		if (happening->time_ns < context->model->now_ns - REPORT_S * NS_PER_S ||
+			!was_ours(context, happening->instance))
 			continue;
 		newest = newest ? newest : happening;
 		++*reports;
@@ -399,56 +407,56 @@ static const struct gpu_happening *report_of(const struct look *look, size_t *re
 	return newest;
 }
 
-static double ecc_of(const struct look *look, const struct gpu *gpu)
+static double ecc_of(const struct context *context, const struct gpu *gpu)
 {
-	return told(look, gpu, METRIC_GPU_ECC_UNCORRECTED);
+	return reported(context, gpu, METRIC_GPU_ECC_UNCORRECTED);
 }
 
 NUMBER(lost)
 {
 	UNUSED;
-	return look->model->gpus.count ? lost_of(look) != NULL : NAN;
+	return context->model->gpus.count ? lost_of(context) != NULL : NAN;
 }
 TEXT(lost_who)
 {
 	UNUSED;
-	gpu_write_name(look, lost_of(look), out);
+	gpu_write_name(context, lost_of(context), out);
 }
 TEXT(lost_why)
 {
 	UNUSED;
-	if (lost_of(look))
-		snprintf(out, FIGURE_TEXT_SIZE, "%s", lost_of(look)->lost);
+	if (lost_of(context))
+		snprintf(out, FIGURE_TEXT_SIZE, "%s", lost_of(context)->lost);
 }
 
 NUMBER(reports)
 {
 	UNUSED;
 	size_t reports;
-	report_of(look, &reports);
-	return look->model->gpus.count ? (double)reports : NAN;
+	report_of(context, &reports);
+	return context->model->gpus.count ? (double)reports : NAN;
 }
 
 NUMBER(report_code)
 {
 	UNUSED;
 	size_t reports;
-	const struct gpu_happening *report = report_of(look, &reports);
+	const struct gpu_happening *report = report_of(context, &reports);
 	return report ? (double)report->code : NAN;
 }
 TEXT(report_who)
 {
 	UNUSED;
 	size_t reports;
-	const struct gpu_happening *report = report_of(look, &reports);
+	const struct gpu_happening *report = report_of(context, &reports);
 	if (report)
-		gpu_write_name(look, model_gpu(look->model, report->instance), out);
+		gpu_write_name(context, model_gpu(context->model, report->instance), out);
 }
 TEXT(report_words)
 {
 	UNUSED;
 	size_t reports;
-	const struct gpu_happening *report = report_of(look, &reports);
+	const struct gpu_happening *report = report_of(context, &reports);
 	if (report && report->code && !strstr(report->text, "XID"))
 		snprintf(out, FIGURE_TEXT_SIZE, "XID %u: %s", report->code, report->text);
 	else if (report)
@@ -458,12 +466,12 @@ TEXT(report_words)
 NUMBER(ecc)
 {
 	UNUSED;
-	return gpu_most(look, ecc_of);
+	return gpu_max(context, ecc_of);
 }
 TEXT(ecc_who)
 {
 	UNUSED;
-	gpu_write_name(look, gpu_foremost(look, ecc_of), out);
+	gpu_write_name(context, gpu_foremost(context, ecc_of), out);
 }
 
 #define NUMBER_OF(name, form, function, what, lacks) \
@@ -476,11 +484,11 @@ TEXT(ecc_who)
 	}
 
 static const char no_gpu[] = "no GPU that the run uses is known (pmtop doctor says why)";
-static const char not_told[] = "no GPU of the run, or its driver does not tell";
+static const char not_reported[] = "no GPU of the run, or its driver does not tell";
 static const char no_sm[] = "its driver does not tell (NVIDIA tells from Hopper on)";
 static const char no_link[] = "no GPU of the run, its driver does not tell, or it is idle";
 static const char no_report[] = "none was reported";
-static const char not_held[] = "no GPU of the run, or its driver does not say what holds it back";
+static const char not_throttled[] = "no GPU of the run, or its driver does not say what holds it back";
 
 static const struct figure rows[] = {
 	NUMBER_OF("gpu.count", COUNT, count, "GPUs that the run uses", NULL),
@@ -492,38 +500,38 @@ static const struct figure rows[] = {
 	NUMBER_OF("gpu.occupancy_ratio", PERCENT, occupancy, "warps on them, of the most that there could be", no_sm),
 	NUMBER_OF("gpu.tensor_active_ratio", PERCENT, tensor_active, "how busy its tensor cores are", no_sm),
 	NUMBER_OF("gpu.dram_active_ratio", PERCENT, dram_active, "how much of its memory's bandwidth is used", no_sm),
-	NUMBER_OF("gpu.power_w", NUMBER, power, "watts of all", not_told),
+	NUMBER_OF("gpu.power_w", NUMBER, power, "watts of all", not_reported),
 	NUMBER_OF(
-		"gpu.power_ratio", PERCENT, power_ratio, "of its power limit, of the GPU that is nearest to it", not_told),
-	NUMBER_OF("gpu.temperature_c", NUMBER, temperature, "°C of the hottest", not_told),
+		"gpu.power_ratio", PERCENT, power_ratio, "of its power limit, of the GPU that is nearest to it", not_reported),
+	NUMBER_OF("gpu.temperature_c", NUMBER, temperature, "°C of the hottest", not_reported),
 	NUMBER_OF(
-		"gpu.clock_ratio", PERCENT, clock_ratio, "clock ÷ the highest that it can have, of the slowest", not_told),
-	TEXT_OF("gpu.clock", clock_words, "the same: \"1215 of 1980 MHz\"", not_told),
+		"gpu.clock_ratio", PERCENT, clock_ratio, "clock ÷ the highest that it can have, of the slowest", not_reported),
+	TEXT_OF("gpu.clock", clock_words, "the same: \"1215 of 1980 MHz\"", not_reported),
 	TEXT_OF("gpu.throttle", throttle, "what holds them back now: \"power cap, thermal limit\"",
 		"nothing does, or its driver does not say"),
-	NUMBER_OF(
-		"gpu.throttled_thermal_ratio", PERCENT, heat, "share of the last 10 s in which heat held one back", not_held),
-	TEXT_OF("gpu.throttled_thermal_who", heat_who, "that one: \"GPU 1\"", not_held),
-	TEXT_OF("gpu.throttled_thermal_clock", heat_clock, "its clock meanwhile", not_told),
-	NUMBER_OF("gpu.throttled_thermal_c", NUMBER, heat_celsius, "its temperature", not_told),
+	NUMBER_OF("gpu.throttled_thermal_ratio", PERCENT, heat, "share of the last 10 s in which heat held one back",
+		not_throttled),
+	TEXT_OF("gpu.throttled_thermal_who", heat_who, "that one: \"GPU 1\"", not_throttled),
+	TEXT_OF("gpu.throttled_thermal_clock", heat_clock, "its clock meanwhile", not_reported),
+	NUMBER_OF("gpu.throttled_thermal_c", NUMBER, heat_celsius, "its temperature", not_reported),
 	NUMBER_OF("gpu.throttled_power_ratio", PERCENT, cap,
-		"share of the last 10 s in which its power limit held one back", not_held),
-	TEXT_OF("gpu.throttled_power_who", cap_who, "that one", not_held),
-	TEXT_OF("gpu.throttled_power_clock", cap_clock, "its clock meanwhile", not_told),
+		"share of the last 10 s in which its power limit held one back", not_throttled),
+	TEXT_OF("gpu.throttled_power_who", cap_who, "that one", not_throttled),
+	TEXT_OF("gpu.throttled_power_clock", cap_clock, "its clock meanwhile", not_reported),
 	NUMBER_OF("gpu.throttled_power_clock_ratio", PERCENT, cap_clock_ratio, "the same ÷ the highest that it can have",
-		not_told),
-	TEXT_OF("gpu.throttled_power_w", cap_power, "its power: \"298 of 300 W\"", not_told),
+		not_reported),
+	TEXT_OF("gpu.throttled_power_w", cap_power, "its power: \"298 of 300 W\"", not_reported),
 	NUMBER_OF("gpu.throttled_hardware_ratio", PERCENT, hardware,
-		"share of the last 10 s in which one slowed itself down, heat or power", not_held),
-	TEXT_OF("gpu.throttled_hardware_who", hardware_who, "that one", not_held),
-	TEXT_OF("gpu.throttled_hardware_clock", hardware_clock, "its clock meanwhile", not_told),
+		"share of the last 10 s in which one slowed itself down, heat or power", not_throttled),
+	TEXT_OF("gpu.throttled_hardware_who", hardware_who, "that one", not_throttled),
+	TEXT_OF("gpu.throttled_hardware_clock", hardware_clock, "its clock meanwhile", not_reported),
 	NUMBER_OF("gpu.pcie_ratio", PERCENT, link_ratio,
 		"speed of its PCIe link ÷ the most that GPU and slot can, while it works; of the slowest", no_link),
 	TEXT_OF("gpu.pcie_who", link_who, "that one", no_link),
 	TEXT_OF("gpu.pcie_link", link_now, "its link: \"gen 3 ×8\"", no_link),
-	TEXT_OF("gpu.pcie_link_max", link_most, "the most that it could be", no_link),
-	NUMBER_OF("gpu.pcie_received_bytes_per_s", BYTES_PER_S, received, "from the host", not_told),
-	NUMBER_OF("gpu.pcie_sent_bytes_per_s", BYTES_PER_S, sent, "to the host", not_told),
+	TEXT_OF("gpu.pcie_link_max", link_max, "the most that it could be", no_link),
+	NUMBER_OF("gpu.pcie_received_bytes_per_s", BYTES_PER_S, received, "from the host", not_reported),
+	NUMBER_OF("gpu.pcie_sent_bytes_per_s", BYTES_PER_S, sent, "to the host", not_reported),
 	NUMBER_OF("gpu.lost", COUNT, lost, "1 where a GPU of the run no longer answers", no_gpu),
 	TEXT_OF("gpu.lost_who", lost_who, "that one", no_report),
 	TEXT_OF("gpu.lost_why", lost_why, "and why", no_report),
@@ -532,8 +540,8 @@ static const struct figure rows[] = {
 	TEXT_OF("gpu.report_who", report_who, "of which GPU", no_report),
 	TEXT_OF("gpu.report", report_words, "in words", no_report),
 	NUMBER_OF("gpu.ecc_uncorrected", COUNT, ecc,
-		"memory errors that could not be corrected, since the driver was loaded; of the worst", not_told),
-	TEXT_OF("gpu.ecc_who", ecc_who, "that one", not_told),
+		"memory errors that could not be corrected, since the driver was loaded; of the worst", not_reported),
+	TEXT_OF("gpu.ecc_who", ecc_who, "that one", not_reported),
 };
 
 const struct figure_part gpu_figures = { rows, sizeof rows / sizeof *rows };

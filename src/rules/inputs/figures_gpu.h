@@ -4,16 +4,16 @@
 
 #include "src/rules/rule_figures.h"
 
-typedef double of_gpu(const struct look *look, const struct gpu *gpu);
+typedef double of_gpu(const struct context *context, const struct gpu *gpu);
 
 /* Of the run's (of a rule of the model: the whole tree's) the one where a figure is largest; of equal ones the first.
  * NULL: nobody knows it. */
-const struct gpu *gpu_foremost(const struct look *look, of_gpu *of);
+const struct gpu *gpu_foremost(const struct context *context, of_gpu *of);
 /* The figure there; NAN. */
-double gpu_most(const struct look *look, of_gpu *of);
+double gpu_max(const struct context *context, of_gpu *of);
 /* Mean of the last 10 s; `now` where none was kept. */
-double gpu_recent(const struct look *look, const struct series *series, double now);
+double gpu_recent(const struct context *context, const struct series *series, double now);
 /* "the GPU"; "GPU 1" where there are several; nothing of NULL. */
-void gpu_write_name(const struct look *look, const struct gpu *gpu, char out[FIGURE_TEXT_SIZE]);
+void gpu_write_name(const struct context *context, const struct gpu *gpu, char out[FIGURE_TEXT_SIZE]);
 
 #endif

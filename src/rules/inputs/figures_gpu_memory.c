@@ -7,48 +7,48 @@
 
 #include "src/rules/inputs/figures_gpu.h"
 
-#define NUMBER(name) static double name(const struct look *look, const char *argument)
-#define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])
+#define NUMBER(name) static double name(const struct context *context, const char *argument)
+#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
 /* -- memory: of the fullest GPU -- */
 
-static double fullness_of(const struct look *look, const struct gpu *gpu)
+static double fullness_of(const struct context *context, const struct gpu *gpu)
 {
-	(void)look;
+	(void)context;
 	double all = gpu_now(gpu, METRIC_GPU_MEMORY);
 	return all > 0 ? gpu_now(gpu, METRIC_GPU_MEMORY_USED) / all : NAN;
 }
 
-static double others_of(const struct look *look, const struct gpu *gpu)
+static double others_of(const struct context *context, const struct gpu *gpu)
 {
-	(void)look;
+	(void)context;
 	double all = gpu_now(gpu, METRIC_GPU_MEMORY);
 	return all > 0 ? gpu->others_memory_bytes / all : NAN;
 }
 
 static bool is_judged(const struct gpu *gpu) { return gpu->verdict && strcmp(gpu->verdict, "unknown") != 0; }
 
-static double growth_of(const struct look *look, const struct gpu *gpu)
+static double growth_of(const struct context *context, const struct gpu *gpu)
 {
-	(void)look;
+	(void)context;
 	return !is_judged(gpu) ? NAN : gpu_memory_is_growing(gpu) && gpu->slope.points ? gpu->slope.per_s : 0;
 }
 
-static double haste_of(const struct look *look, const struct gpu *gpu)
+static double haste_of(const struct context *context, const struct gpu *gpu)
 {
-	(void)look;
+	(void)context;
 	return gpu_memory_is_growing(gpu) ? -gpu->full_in_s : NAN;
 }
 
 #define FULLEST(value) \
-	const struct gpu *gpu = gpu_foremost(look, fullness_of); \
+	const struct gpu *gpu = gpu_foremost(context, fullness_of); \
 	UNUSED; \
 	return gpu ? (value) : NAN
 NUMBER(memory_ratio)
 {
 	UNUSED;
-	return gpu_most(look, fullness_of);
+	return gpu_max(context, fullness_of);
 }
 NUMBER(memory_bytes) { FULLEST(gpu_now(gpu, METRIC_GPU_MEMORY)); }
 NUMBER(memory_used) { FULLEST(gpu_now(gpu, METRIC_GPU_MEMORY_USED)); }
@@ -58,7 +58,7 @@ NUMBER(others_memory) { FULLEST(gpu->others_memory_bytes); }
 TEXT(memory_who)
 {
 	UNUSED;
-	gpu_write_name(look, gpu_foremost(look, fullness_of), out);
+	gpu_write_name(context, gpu_foremost(context, fullness_of), out);
 }
 
 /* -- who else is on it -- */
@@ -66,18 +66,18 @@ TEXT(memory_who)
 NUMBER(others_ratio)
 {
 	UNUSED;
-	return gpu_most(look, others_of);
+	return gpu_max(context, others_of);
 }
 NUMBER(others_bytes)
 {
 	UNUSED;
-	const struct gpu *gpu = gpu_foremost(look, others_of);
+	const struct gpu *gpu = gpu_foremost(context, others_of);
 	return gpu ? gpu->others_memory_bytes : NAN;
 }
 TEXT(others_who)
 {
 	UNUSED;
-	gpu_write_name(look, gpu_foremost(look, others_of), out);
+	gpu_write_name(context, gpu_foremost(context, others_of), out);
 }
 
 /* "blender 4711, python 4712 and 3 more"; those with the most memory first. */
@@ -85,7 +85,7 @@ TEXT(others_names)
 {
 	UNUSED;
 	enum { NAMED = 2 };
-	const struct gpu *gpu = gpu_foremost(look, others_of);
+	const struct gpu *gpu = gpu_foremost(context, others_of);
 	size_t named = 0, used = 0, more = 0;
 	for (size_t i = 0; gpu && i < gpu->process_count; i++) {
 		const struct gpu_process *process = &gpu->processes[i];
@@ -101,54 +101,54 @@ TEXT(others_names)
 
 /* -- growth -- */
 
-static const struct gpu *grower(const struct look *look)
+static const struct gpu *grower(const struct context *context)
 {
-	const struct gpu *gpu = gpu_foremost(look, growth_of);
+	const struct gpu *gpu = gpu_foremost(context, growth_of);
 	return gpu && gpu_memory_is_growing(gpu) ? gpu : NULL;
 }
 
 NUMBER(grows)
 {
 	UNUSED;
-	return gpu_foremost(look, growth_of) ? grower(look) != NULL : NAN;
+	return gpu_foremost(context, growth_of) ? grower(context) != NULL : NAN;
 }
 NUMBER(slope)
 {
 	UNUSED;
-	return gpu_most(look, growth_of);
+	return gpu_max(context, growth_of);
 }
 NUMBER(slope_per_batch)
 {
 	UNUSED;
-	return grower(look) ? grower(look)->slope_per_batch : NAN;
+	return grower(context) ? grower(context)->slope_per_batch : NAN;
 }
 TEXT(grows_who)
 {
 	UNUSED;
-	gpu_write_name(look, grower(look), out);
+	gpu_write_name(context, grower(context), out);
 }
 TEXT(verdict)
 {
 	UNUSED;
-	const struct gpu *gpu = gpu_foremost(look, growth_of);
+	const struct gpu *gpu = gpu_foremost(context, growth_of);
 	snprintf(out, FIGURE_TEXT_SIZE, "%s", gpu ? gpu->verdict : "");
 }
 NUMBER(full_in)
 {
 	UNUSED;
-	return -gpu_most(look, haste_of);
+	return -gpu_max(context, haste_of);
 }
 TEXT(full_who)
 {
 	UNUSED;
-	gpu_write_name(look, gpu_foremost(look, haste_of), out);
+	gpu_write_name(context, gpu_foremost(context, haste_of), out);
 }
 
 /* -- by the framework's allocator, as published -- */
 
 static bool is_on(const struct model *model, const struct run *run, const struct gpu *gpu)
 {
-	const struct gpu *gpus[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
 	size_t count = run_gpus(model, run, gpus);
 	for (size_t i = 0; i < count; i++)
 		if (gpus[i] == gpu)
@@ -157,30 +157,30 @@ static bool is_on(const struct model *model, const struct run *run, const struct
 }
 
 /* Of a rule of the model: of the run that is on the fullest GPU. */
-static struct allocator allocator_of(const struct look *look)
+static struct allocator allocator_of(const struct context *context)
 {
-	const struct gpu *gpu = look->run ? NULL : gpu_foremost(look, fullness_of);
-	const struct run *run = look->run ? look->run : !gpu ? look_run(look) : NULL;
-	for (unsigned i = 0; gpu && !run && i < look->model->run_count; i++)
-		if (look->model->runs[i].is_used && is_on(look->model, &look->model->runs[i], gpu))
-			run = &look->model->runs[i];
+	const struct gpu *gpu = context->run ? NULL : gpu_foremost(context, fullness_of);
+	const struct run *run = context->run ? context->run : !gpu ? context_run(context) : NULL;
+	for (unsigned i = 0; gpu && !run && i < context->model->run_count; i++)
+		if (context->model->runs[i].is_used && is_on(context->model, &context->model->runs[i], gpu))
+			run = &context->model->runs[i];
 	return run ? run_allocator(run) : (struct allocator){ NAN, NAN, NAN };
 }
 
 NUMBER(allocated)
 {
 	UNUSED;
-	return allocator_of(look).allocated_bytes;
+	return allocator_of(context).allocated_bytes;
 }
 NUMBER(reserved)
 {
 	UNUSED;
-	return allocator_of(look).reserved_bytes;
+	return allocator_of(context).reserved_bytes;
 }
 NUMBER(peak)
 {
 	UNUSED;
-	return allocator_of(look).peak_bytes;
+	return allocator_of(context).peak_bytes;
 }
 
 /* -- precision: what is published under one of these keys, in few words -- */
@@ -224,7 +224,7 @@ static const char *precision_in(const char *value)
 TEXT(precision)
 {
 	UNUSED;
-	const struct run *run = look_run(look);
+	const struct run *run = context_run(context);
 	for (size_t i = 0; run && !*out && i < sizeof precision_keys / sizeof *precision_keys; i++) {
 		const char *value = run_meta(run, precision_keys[i]);
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", value ? precision_in(value) : "");

@@ -7,8 +7,8 @@
 #include "src/base/text.h"
 #include "src/rules/inputs/figures_gpu.h"
 
-#define NUMBER(name) static double name(const struct look *look, const char *argument)
-#define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])
+#define NUMBER(name) static double name(const struct context *context, const char *argument)
+#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
 /* As in the rules gpu_waits_for_host and gpu_waits_for_copies. */
@@ -19,97 +19,101 @@
 
 /* -- by the clock of the GPU: figures "gpu.NAME_s" of batches, medians of the last 200 -- */
 
-static double clock_of(const struct look *look, const char *phase)
+static double clock_of(const struct context *context, const char *phase)
 {
 	char wanted[NUMBER_SIZE + 64];
 	snprintf(wanted, sizeof wanted, "gpu.%.60s_s", phase);
-	for (size_t i = 0; look->run && i < look->run->late_figure_count; i++) {
-		const struct late_figure *figure = &look->run->late_figures[i];
-		if (figure->mode == look->track->mode && figure->median >= 0 &&
-			strcmp(run_name(look->run, figure->name), wanted) == 0)
+	for (size_t i = 0; context->run && i < context->run->late_figure_count; i++) {
+		const struct late_figure *figure = &context->run->late_figures[i];
+		if (figure->mode == context->track->mode && figure->median >= 0 &&
+			strcmp(run_name(context->run, figure->name), wanted) == 0)
 			return figure->median;
 	}
 	return NAN;
 }
 
 /* Where the host runs ahead, most of its steps are shorter than the GPU's. */
-static double clocked_step_s(const struct look *look)
+static double clocked_step_s(const struct context *context)
 {
-	return look->steps ? fmax(look->mean_s, clock_of(look, "batch")) : NAN;
+	return context->steps ? fmax(context->mean_s, clock_of(context, "batch")) : NAN;
 }
 
-static double clocked_s(const struct look *look)
+static double clocked_s(const struct context *context)
 {
-	return look->phase && look->phase->name != NAME_UNATTRIBUTED
-		? clock_of(look, run_name(look->run, look->phase->name))
+	return context->phase && context->phase->name != NAME_UNATTRIBUTED
+		? clock_of(context, run_name(context->run, context->phase->name))
 		: NAN;
 }
 
 NUMBER(phase_gpu)
 {
 	UNUSED;
-	return clocked_s(look);
+	return clocked_s(context);
 }
 
 NUMBER(phase_gpu_share)
 {
 	UNUSED;
-	double share = clocked_s(look) / clocked_step_s(look);
+	double share = clocked_s(context) / clocked_step_s(context);
 	return share > 1 ? 1 : share;
 }
 
-static double host_share(const struct look *look)
+static double host_share(const struct context *context)
 {
-	return look->phase && look->phase->name != NAME_UNATTRIBUTED ? look->phase->share_ratio : NAN;
+	return context->phase && context->phase->name != NAME_UNATTRIBUTED ? context->phase->share_ratio : NAN;
 }
 
-NUMBER(phase_work_share) { return isnan(clocked_s(look)) ? host_share(look) : phase_gpu_share(look, argument); }
+NUMBER(phase_work_share)
+{
+	return isnan(clocked_s(context)) ? host_share(context) : phase_gpu_share(context, argument);
+}
 NUMBER(phase_work)
 {
 	UNUSED;
-	return isnan(clocked_s(look)) ? host_share(look) * look->mean_s : clocked_s(look);
+	return isnan(clocked_s(context)) ? host_share(context) * context->mean_s : clocked_s(context);
 }
 TEXT(phase_clock)
 {
 	UNUSED;
-	snprintf(out, FIGURE_TEXT_SIZE, "%s", isnan(clocked_s(look)) ? "" : "GPU clock");
+	snprintf(out, FIGURE_TEXT_SIZE, "%s", isnan(clocked_s(context)) ? "" : "GPU clock");
 }
 
 TEXT(phase_work_part)
 {
-	figure_write_part(phase_work(look, argument), isnan(clocked_s(look)) ? look->mean_s : clocked_step_s(look), out);
+	figure_write_part(
+		phase_work(context, argument), isnan(clocked_s(context)) ? context->mean_s : clocked_step_s(context), out);
 }
 
 NUMBER(backward_ratio)
 {
 	UNUSED;
-	return clock_of(look, "backward") / clock_of(look, "forward");
+	return clock_of(context, "backward") / clock_of(context, "forward");
 }
 
 /* -- waiting -- */
 
 /* Whether each pass that the host knows is known by the GPU's clock too: what is not would count as waiting. */
-static bool is_clock_whole(const struct look *look)
+static bool is_clock_whole(const struct context *context)
 {
-	for (size_t i = 0; i < look->phase_count; i++) {
-		const struct phase_row *phase = &look->phases[i];
-		enum phase_kind kind = phase->name == NAME_UNATTRIBUTED ? PHASE_OTHER : phase_kind(look->run, phase->name);
+	for (size_t i = 0; i < context->phase_count; i++) {
+		const struct phase_row *phase = &context->phases[i];
+		enum phase_kind kind = phase->name == NAME_UNATTRIBUTED ? PHASE_OTHER : phase_kind(context->run, phase->name);
 		if ((kind == PHASE_FORWARD || kind == PHASE_BACKWARD) && phase->share_ratio > 0.02 &&
-			isnan(clock_of(look, run_name(look->run, phase->name))))
+			isnan(clock_of(context, run_name(context->run, phase->name))))
 			return false;
 	}
 	return true;
 }
 
 /* All but "gpu.batch_s", which is the whole of a batch. */
-static double sum_clock(const struct look *look)
+static double sum_clock(const struct context *context)
 {
 	double sum_s = NAN;
-	for (size_t i = 0; look->run && i < look->run->late_figure_count; i++) {
-		const struct late_figure *figure = &look->run->late_figures[i];
-		const char *name = run_name(look->run, figure->name);
+	for (size_t i = 0; context->run && i < context->run->late_figure_count; i++) {
+		const struct late_figure *figure = &context->run->late_figures[i];
+		const char *name = run_name(context->run, figure->name);
 		size_t length = strlen(name);
-		bool is_time = figure->mode == look->track->mode && strncmp(name, "gpu.", 4) == 0 && length > 6 &&
+		bool is_time = figure->mode == context->track->mode && strncmp(name, "gpu.", 4) == 0 && length > 6 &&
 			strcmp(name + length - 2, "_s") == 0;
 		if (is_time && strcmp(name, "gpu.batch_s") != 0 && figure->median >= 0)
 			sum_s = (isnan(sum_s) ? 0 : sum_s) + figure->median;
@@ -120,48 +124,50 @@ static double sum_clock(const struct look *look)
 NUMBER(own_wait)
 {
 	UNUSED;
-	double busy_s = look->run && is_clock_whole(look) ? sum_clock(look) : NAN, step_s = clocked_step_s(look);
+	double busy_s = context->run && is_clock_whole(context) ? sum_clock(context) : NAN,
+		   step_s = clocked_step_s(context);
 	return isnan(busy_s) || isnan(step_s) ? NAN : fmax(0, 1 - busy_s / step_s);
 }
 
-static double by_name(const struct look *look, const char *name)
+static double by_name(const struct context *context, const char *name)
 {
 	const char *none;
 	const struct figure_ref ref = { figure_find(name, &none), NULL };
-	return figure_number(&ref, look);
+	return figure_number(&ref, context);
 }
 
 NUMBER(idle)
 {
 	UNUSED;
-	return 1 - by_name(look, "gpu.busy_ratio");
+	return 1 - by_name(context, "gpu.busy_ratio");
 }
 
 NUMBER(wait)
 {
-	double own = own_wait(look, argument);
-	return !isnan(own) ? own : look->steps ? idle(look, argument) : NAN;
+	double own = own_wait(context, argument);
+	return !isnan(own) ? own : context->steps ? idle(context, argument) : NAN;
 }
 
 NUMBER(loading)
 {
 	UNUSED;
 	double share = 0;
-	for (size_t i = 0; i < look->phase_count; i++)
-		if (look->phases[i].name != NAME_UNATTRIBUTED && phase_kind(look->run, look->phases[i].name) == PHASE_DATA)
-			share += look->phases[i].share_ratio;
-	return look->steps ? share : NAN;
+	for (size_t i = 0; i < context->phase_count; i++)
+		if (context->phases[i].name != NAME_UNATTRIBUTED &&
+			phase_kind(context->run, context->phases[i].name) == PHASE_DATA)
+			share += context->phases[i].share_ratio;
+	return context->steps ? share : NAN;
 }
 
 /* -- for the host -- */
 
 /* A single run is the target, whatever namespace its pid is of. */
-static const struct process *process_of(const struct look *look)
+static const struct process *process_of(const struct context *context)
 {
-	for (size_t i = 0; look->run && i < look->model->process_count; i++) {
-		const struct process *process = &look->model->processes[i];
+	for (size_t i = 0; context->run && i < context->model->process_count; i++) {
+		const struct process *process = &context->model->processes[i];
 		if (!process->is_gone &&
-			(process->pid == look->run->pid || (process->is_target && look->model->run_count == 1)))
+			(process->pid == context->run->pid || (process->is_target && context->model->run_count == 1)))
 			return process;
 	}
 	return NULL;
@@ -170,9 +176,9 @@ static const struct process *process_of(const struct look *look)
 NUMBER(host_cpu)
 {
 	UNUSED;
-	const struct process *process = process_of(look);
+	const struct process *process = process_of(context);
 	return !process          ? NAN
-		: process->is_target ? gpu_recent(look, look->model->series.cpu_ratio, process->cpu_ratio)
+		: process->is_target ? gpu_recent(context, context->model->series.cpu_ratio, process->cpu_ratio)
 							 : process->cpu_ratio;
 }
 
@@ -180,38 +186,39 @@ NUMBER(host_cpu)
 NUMBER(forward_calls)
 {
 	UNUSED;
-	double most = 0;
-	for (size_t i = 0; look->run && i < look->run->operation_count; i++) {
-		const struct operation *operation = &look->run->operations[i];
-		if (operation->depth == 0 && operation->mode == look->track->mode && operation->name != NAME_UNATTRIBUTED &&
-			phase_kind(look->run, operation->name) == PHASE_FORWARD)
-			most = fmax(most, (double)operation->count);
+	double max = 0;
+	for (size_t i = 0; context->run && i < context->run->operation_count; i++) {
+		const struct operation *operation = &context->run->operations[i];
+		if (operation->depth == 0 && operation->mode == context->track->mode && operation->name != NAME_UNATTRIBUTED &&
+			phase_kind(context->run, operation->name) == PHASE_FORWARD)
+			max = fmax(max, (double)operation->count);
 	}
-	return most > 0 && look->track->count ? round(most / (double)look->track->count) : NAN;
+	return max > 0 && context->track->count ? round(max / (double)context->track->count) : NAN;
 }
 
 /* -- for copies -- */
 
 /* Kept over time is the sum of both directions. */
-static double copied_to(const struct look *look, const struct gpu *gpu)
+static double copied_to(const struct context *context, const struct gpu *gpu)
 {
 	double in = gpu_rate(gpu, METRIC_GPU_PCIE_RECEIVED), both = in + gpu_rate(gpu, METRIC_GPU_PCIE_SENT);
-	return both > 0 ? in / both * gpu_recent(look, gpu->series.pcie_bytes_per_s, both) : both;
+	return both > 0 ? in / both * gpu_recent(context, gpu->series.pcie_bytes_per_s, both) : both;
 }
 
 NUMBER(copied)
 {
 	UNUSED;
-	return gpu_most(look, copied_to);
+	return gpu_max(context, copied_to);
 }
 
 NUMBER(waits_for_host)
 {
-	bool has_other_reason = loading(look, argument) > LOADING_RATIO || copied(look, argument) > MUCH_BYTES_PER_S;
-	return idle(look, argument) > GPU_IDLE_RATIO && host_cpu(look, argument) > HOST_BUSY_RATIO && !has_other_reason;
+	bool has_other_reason = loading(context, argument) > LOADING_RATIO || copied(context, argument) > MUCH_BYTES_PER_S;
+	return idle(context, argument) > GPU_IDLE_RATIO && host_cpu(context, argument) > HOST_BUSY_RATIO &&
+		!has_other_reason;
 }
 
-NUMBER(copied_a_step) { return look->steps ? copied(look, argument) * look->mean_s : NAN; }
+NUMBER(copied_a_step) { return context->steps ? copied(context, argument) * context->mean_s : NAN; }
 
 #define RUN_NUMBER(name, form, function, what, lacks) \
 	{ \

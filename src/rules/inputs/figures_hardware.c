@@ -4,19 +4,19 @@
 
 #include "src/rules/rule_figures.h"
 
-#define NUMBER(name) static double name(const struct look *look, const char *argument)
+#define NUMBER(name) static double name(const struct context *context, const char *argument)
 #define UNUSED (void)argument
 
 NUMBER(mfu)
 {
 	UNUSED;
-	return look_run(look) ? run_mfu(look->model, look_run(look)) : NAN;
+	return context_run(context) ? run_mfu(context->model, context_run(context)) : NAN;
 }
 /* Hertz are told in MHz. */
 NUMBER(cpu_mhz)
 {
 	UNUSED;
-	return look->model->energy.cpu_clock_hz * 1e-6;
+	return context->model->energy.cpu_clock_hz * 1e-6;
 }
 
 #define PERF(name, form, member, what) \

@@ -5,23 +5,23 @@
 
 #include "src/rules/rule_figures.h"
 
-#define NUMBER(name) static double name(const struct look *look, const char *argument)
-#define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])
+#define NUMBER(name) static double name(const struct context *context, const char *argument)
+#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
 /* -- who uses the CPUs and the disks -- */
 
-static double cpus_of(const struct look *look)
+static double cpus_of(const struct context *context)
 {
-	double cpus = look->model->system.now[METRIC_SYSTEM_CPUS];
+	double cpus = context->model->system.now[METRIC_SYSTEM_CPUS];
 	return cpus >= 1 ? cpus : NAN;
 }
 
-static double sum_tree(const struct look *look, double (*of)(const struct process *process))
+static double sum_tree(const struct context *context, double (*of)(const struct process *process))
 {
 	double sum = NAN;
-	for (size_t i = 0; i < look->model->process_count; i++) {
-		const struct process *process = &look->model->processes[i];
+	for (size_t i = 0; i < context->model->process_count; i++) {
+		const struct process *process = &context->model->processes[i];
 		double value = process->is_gone ? NAN : of(process);
 		if (!isnan(value))
 			sum = (isnan(sum) ? 0 : sum) + value;
@@ -35,66 +35,66 @@ static double disk_of(const struct process *process) { return process->read_byte
 NUMBER(tree_cpu)
 {
 	UNUSED;
-	double share = sum_tree(look, cpu_of) / cpus_of(look);
+	double share = sum_tree(context, cpu_of) / cpus_of(context);
 	return share > 1 ? 1 : share;
 }
 
 NUMBER(tree_cpus)
 {
 	UNUSED;
-	return sum_tree(look, cpu_of);
+	return sum_tree(context, cpu_of);
 }
 NUMBER(others_cpu)
 {
-	double own = tree_cpu(look, argument), all = look->model->system.cpu_ratio;
+	double own = tree_cpu(context, argument), all = context->model->system.cpu_ratio;
 	return isnan(own) || isnan(all) ? NAN : fmax(0, all - own);
 }
 
 NUMBER(tree_disk)
 {
 	UNUSED;
-	return sum_tree(look, disk_of);
+	return sum_tree(context, disk_of);
 }
 
-static const struct device *busiest(const struct look *look)
+static const struct device *busiest(const struct context *context)
 {
-	const struct system *system = &look->model->system;
-	const struct device *most = NULL;
+	const struct system *system = &context->model->system;
+	const struct device *max = NULL;
 	for (size_t i = 0; i < system->disk_count; i++)
-		if (!isnan(system->disks[i].busy_ratio) && (!most || system->disks[i].busy_ratio > most->busy_ratio))
-			most = &system->disks[i];
-	return most;
+		if (!isnan(system->disks[i].busy_ratio) && (!max || system->disks[i].busy_ratio > max->busy_ratio))
+			max = &system->disks[i];
+	return max;
 }
 
 NUMBER(disk_busy)
 {
 	UNUSED;
-	return busiest(look) ? busiest(look)->busy_ratio : NAN;
+	return busiest(context) ? busiest(context)->busy_ratio : NAN;
 }
 NUMBER(disk_read)
 {
 	UNUSED;
-	return busiest(look) ? busiest(look)->read_bytes_per_s : NAN;
+	return busiest(context) ? busiest(context)->read_bytes_per_s : NAN;
 }
 NUMBER(disk_written)
 {
 	UNUSED;
-	return busiest(look) ? busiest(look)->write_bytes_per_s : NAN;
+	return busiest(context) ? busiest(context)->write_bytes_per_s : NAN;
 }
 NUMBER(disk_read_latency)
 {
 	UNUSED;
-	return busiest(look) ? busiest(look)->read_latency_s : NAN;
+	return busiest(context) ? busiest(context)->read_latency_s : NAN;
 }
 NUMBER(disk_write_latency)
 {
 	UNUSED;
-	return busiest(look) ? busiest(look)->write_latency_s : NAN;
+	return busiest(context) ? busiest(context)->write_latency_s : NAN;
 }
 TEXT(disk_name)
 {
 	UNUSED;
-	figure_shorten(out, busiest(look) ? busiest(look)->name : "");
+	figure_shorten(out, busiest(context) ? busiest(context)->name : "");
 }
 
 /* -- the cgroup: what it could give back at once (clean pages of files) is no use of it -- */
@@ -102,15 +102,15 @@ TEXT(disk_name)
 NUMBER(cgroup_held)
 {
 	UNUSED;
-	const double *now = look->model->system.now;
+	const double *now = context->model->system.now;
 	double shared = now[METRIC_CGROUP_MEMORY_SHARED];
 	return now[METRIC_CGROUP_MEMORY] - now[METRIC_CGROUP_MEMORY_FILE] + (isnan(shared) ? 0 : shared);
 }
 
 NUMBER(cgroup_held_share)
 {
-	double limit = look->model->system.now[METRIC_CGROUP_MEMORY_LIMIT];
-	return limit > 0 ? cgroup_held(look, argument) / limit : NAN;
+	double limit = context->model->system.now[METRIC_CGROUP_MEMORY_LIMIT];
+	return limit > 0 ? cgroup_held(context, argument) / limit : NAN;
 }
 
 #define MACHINE(name, form, member, what, lacks) \

@@ -7,76 +7,79 @@
 #include "src/base/clock.h"
 #include "src/rules/rule_figures.h"
 
-#define NUMBER(name) static double name(const struct look *look, const char *argument)
-#define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])
+#define NUMBER(name) static double name(const struct context *context, const char *argument)
+#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
-static double of_slope(const struct look *look, double value) { return look->model->memory.slope.points ? value : NAN; }
+static double of_slope(const struct context *context, double value)
+{
+	return context->model->memory.slope.points ? value : NAN;
+}
 
 NUMBER(slope)
 {
 	UNUSED;
-	return of_slope(look, look->model->memory.slope.per_s);
+	return of_slope(context, context->model->memory.slope.per_s);
 }
 NUMBER(slope_low)
 {
 	UNUSED;
-	return of_slope(look, look->model->memory.slope.low_per_s);
+	return of_slope(context, context->model->memory.slope.low_per_s);
 }
 NUMBER(slope_high)
 {
 	UNUSED;
-	return of_slope(look, look->model->memory.slope.high_per_s);
+	return of_slope(context, context->model->memory.slope.high_per_s);
 }
 
 NUMBER(growth_seconds)
 {
 	UNUSED;
-	int64_t since_ns = look->model->memory.growth_since_ns;
-	return since_ns ? seconds_between(since_ns, look->model->now_ns) : NAN;
+	int64_t since_ns = context->model->memory.growth_since_ns;
+	return since_ns ? seconds_between(since_ns, context->model->now_ns) : NAN;
 }
 
 NUMBER(limit_in)
 {
 	UNUSED;
-	return look->model->memory.limit ? look->model->memory.limit_in_s : NAN;
+	return context->model->memory.limit ? context->model->memory.limit_in_s : NAN;
 }
 NUMBER(limit_room)
 {
 	UNUSED;
-	return look->model->memory.limit ? look->model->memory.limit_room_bytes : NAN;
+	return context->model->memory.limit ? context->model->memory.limit_room_bytes : NAN;
 }
 TEXT(limit)
 {
 	UNUSED;
-	snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.limit ? look->model->memory.limit : "");
+	snprintf(out, FIGURE_TEXT_SIZE, "%s", context->model->memory.limit ? context->model->memory.limit : "");
 }
 TEXT(verdict)
 {
 	UNUSED;
-	snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.verdict ? look->model->memory.verdict : "");
+	snprintf(out, FIGURE_TEXT_SIZE, "%s", context->model->memory.verdict ? context->model->memory.verdict : "");
 }
 TEXT(grower)
 {
 	UNUSED;
-	snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.grower);
+	snprintf(out, FIGURE_TEXT_SIZE, "%s", context->model->memory.grower);
 }
 TEXT(grower_kind)
 {
 	UNUSED;
-	snprintf(out, FIGURE_TEXT_SIZE, "%s", look->model->memory.grower_kind ? look->model->memory.grower_kind : "");
+	snprintf(out, FIGURE_TEXT_SIZE, "%s", context->model->memory.grower_kind ? context->model->memory.grower_kind : "");
 }
 
-static double machine_bytes(const struct look *look)
+static double machine_bytes(const struct context *context)
 {
-	double bytes = look->model->system.now[METRIC_SYSTEM_MEMORY];
+	double bytes = context->model->system.now[METRIC_SYSTEM_MEMORY];
 	return bytes > 0 ? bytes : NAN;
 }
 
 NUMBER(tree_share)
 {
 	UNUSED;
-	return look->model->memory.tree_rss_bytes / machine_bytes(look);
+	return context->model->memory.tree_rss_bytes / machine_bytes(context);
 }
 
 /* The verdict: a slope may be positive long after growth has come to rest. Where the verdict goes, so does the
@@ -84,7 +87,7 @@ NUMBER(tree_share)
 NUMBER(grows)
 {
 	UNUSED;
-	return memory_is_growing(&look->model->memory);
+	return memory_is_growing(&context->model->memory);
 }
 
 #define SPIKE_RECENT_NS (60 * NS_PER_S)
@@ -92,13 +95,13 @@ NUMBER(grows)
 NUMBER(spike)
 {
 	UNUSED;
-	const struct memory *memory = &look->model->memory;
+	const struct memory *memory = &context->model->memory;
 	if (isnan(memory->tree_rss_bytes))
 		return NAN;
-	return memory->spike_ns && look->model->now_ns - memory->spike_ns < SPIKE_RECENT_NS ? memory->spike_bytes : 0;
+	return memory->spike_ns && context->model->now_ns - memory->spike_ns < SPIKE_RECENT_NS ? memory->spike_bytes : 0;
 }
 
-NUMBER(spike_share) { return spike(look, argument) / look->model->memory.tree_rss_bytes; }
+NUMBER(spike_share) { return spike(context, argument) / context->model->memory.tree_rss_bytes; }
 
 #define MEMORY(name, form, member, what) \
 	{ \

@@ -5,113 +5,113 @@
 #include "src/explain/rank_words.h"
 #include "src/rules/rule_figures.h"
 
-#define NUMBER(name) static double name(const struct look *look, const char *argument)
-#define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])
+#define NUMBER(name) static double name(const struct context *context, const char *argument)
+#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
-static const struct rank *slowest_of(const struct look *look)
+static const struct rank *slowest_of(const struct context *context)
 {
-	const struct ranks *ranks = look_ranks(look);
+	const struct ranks *ranks = context_ranks(context);
 	return ranks->slowest < 0 ? NULL : &ranks->list[ranks->slowest];
 }
 
-static const struct rank *still_of(const struct look *look)
+static const struct rank *still_of(const struct context *context)
 {
-	const struct ranks *ranks = look_ranks(look);
+	const struct ranks *ranks = context_ranks(context);
 	return ranks->still < 0 ? NULL : &ranks->list[ranks->still];
 }
 
 NUMBER(excess)
 {
 	UNUSED;
-	return !look_ranks(look)->is_compared ? NAN : slowest_of(look) ? look_ranks(look)->excess_ratio : 0;
+	return !context_ranks(context)->is_compared ? NAN : slowest_of(context) ? context_ranks(context)->excess_ratio : 0;
 }
 NUMBER(excess_seconds)
 {
 	UNUSED;
-	return slowest_of(look) ? look_ranks(look)->excess_s : NAN;
+	return slowest_of(context) ? context_ranks(context)->excess_s : NAN;
 }
 NUMBER(slowest_number)
 {
 	UNUSED;
-	return slowest_of(look) ? (double)slowest_of(look)->number : NAN;
+	return slowest_of(context) ? (double)slowest_of(context)->number : NAN;
 }
 NUMBER(slowest_own)
 {
 	UNUSED;
-	return slowest_of(look) ? slowest_of(look)->own_s : NAN;
+	return slowest_of(context) ? slowest_of(context)->own_s : NAN;
 }
 NUMBER(others_own)
 {
 	UNUSED;
-	return slowest_of(look) ? look_ranks(look)->others_own_s : NAN;
+	return slowest_of(context) ? context_ranks(context)->others_own_s : NAN;
 }
 NUMBER(slowest_phase)
 {
 	UNUSED;
-	return slowest_of(look) ? look_ranks(look)->phase_s : NAN;
+	return slowest_of(context) ? context_ranks(context)->phase_s : NAN;
 }
 NUMBER(others_phase)
 {
 	UNUSED;
-	return slowest_of(look) ? look_ranks(look)->phase_others_s : NAN;
+	return slowest_of(context) ? context_ranks(context)->phase_others_s : NAN;
 }
 NUMBER(synchronous)
 {
 	UNUSED;
-	return look_ranks(look)->is_compared ? look_ranks(look)->is_synchronous : NAN;
+	return context_ranks(context)->is_compared ? context_ranks(context)->is_synchronous : NAN;
 }
 TEXT(slowest_words)
 {
 	UNUSED;
-	if (slowest_of(look))
-		rank_words_slowest(look_ranks(look), out);
+	if (slowest_of(context))
+		rank_words_slowest(context_ranks(context), out);
 }
 
 /* One that was killed is worth its warning as long as others wait for it. */
 NUMBER(still_seconds)
 {
 	UNUSED;
-	const struct rank *rank = still_of(look);
-	return look_ranks(look)->count < 2 ? NAN : !rank ? 0 : rank->state == RANK_KILLED ? INFINITY : rank->still_s;
+	const struct rank *rank = still_of(context);
+	return context_ranks(context)->count < 2 ? NAN : !rank ? 0 : rank->state == RANK_KILLED ? INFINITY : rank->still_s;
 }
 
 NUMBER(hangs)
 {
 	UNUSED;
-	return still_of(look) != NULL;
+	return still_of(context) != NULL;
 }
 NUMBER(still_age)
 {
 	UNUSED;
-	return still_of(look) ? still_of(look)->still_s : NAN;
+	return still_of(context) ? still_of(context)->still_s : NAN;
 }
 NUMBER(still_number)
 {
 	UNUSED;
-	return still_of(look) ? (double)still_of(look)->number : NAN;
+	return still_of(context) ? (double)still_of(context)->number : NAN;
 }
 NUMBER(still_pid)
 {
 	UNUSED;
-	return still_of(look) ? (double)still_of(look)->pid : NAN;
+	return still_of(context) ? (double)still_of(context)->pid : NAN;
 }
 NUMBER(still_batches)
 {
 	UNUSED;
-	return still_of(look) ? (double)still_of(look)->batches : NAN;
+	return still_of(context) ? (double)still_of(context)->batches : NAN;
 }
 TEXT(still_words)
 {
 	UNUSED;
-	if (still_of(look))
-		rank_words_still(look_ranks(look), out);
+	if (still_of(context))
+		rank_words_still(context_ranks(context), out);
 }
 TEXT(still_state)
 {
 	UNUSED;
-	if (still_of(look))
-		snprintf(out, FIGURE_TEXT_SIZE, "%s", rank_state_name(still_of(look)->state));
+	if (still_of(context))
+		snprintf(out, FIGURE_TEXT_SIZE, "%s", rank_state_name(still_of(context)->state));
 }
 
 #define RANK_NUMBER(name, form, function, what) \

@@ -11,115 +11,115 @@
 #include "src/model/run/refusals.h"
 #include "src/rules/rule_figures.h"
 
-#define NUMBER(name) static double name(const struct look *look, const char *argument)
-#define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])
+#define NUMBER(name) static double name(const struct context *context, const char *argument)
+#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
 static void copy(char out[FIGURE_TEXT_SIZE], const char *text) { snprintf(out, FIGURE_TEXT_SIZE, "%s", text); }
 
 /* -- steps: the last 200 finished ones, the warm-up left out -- */
 
-static double of_steps(const struct look *look, double value) { return look->steps ? value : NAN; }
+static double of_steps(const struct context *context, double value) { return context->steps ? value : NAN; }
 
 NUMBER(steps)
 {
 	UNUSED;
-	return look->run ? (double)look->steps : NAN;
+	return context->run ? (double)context->steps : NAN;
 }
 NUMBER(batches)
 {
 	UNUSED;
-	return look->run ? (double)look->track->count : NAN;
+	return context->run ? (double)context->track->count : NAN;
 }
 NUMBER(step_mean)
 {
 	UNUSED;
-	return of_steps(look, look->mean_s);
+	return of_steps(context, context->mean_s);
 }
 NUMBER(step_median)
 {
 	UNUSED;
-	return of_steps(look, look->median_s);
+	return of_steps(context, context->median_s);
 }
 NUMBER(step_p95)
 {
 	UNUSED;
-	return look->run && look->track->recent.count ? look->track->recent.p95_s : NAN;
+	return context->run && context->track->recent.count ? context->track->recent.p95_s : NAN;
 }
 NUMBER(rate)
 {
 	UNUSED;
-	return look->run ? look->track->rate_per_s : NAN;
+	return context->run ? context->track->rate_per_s : NAN;
 }
 NUMBER(samples_rate)
 {
 	UNUSED;
-	return look->run ? look->track->samples_per_s : NAN;
+	return context->run ? context->track->samples_per_s : NAN;
 }
 NUMBER(loss)
 {
 	UNUSED;
-	return look->run ? look->run->loss : NAN;
+	return context->run ? context->run->loss : NAN;
 }
 NUMBER(loss_trend)
 {
 	UNUSED;
-	return look->run ? look->run->loss_trend : NAN;
+	return context->run ? context->run->loss_trend : NAN;
 }
 TEXT(run_title)
 {
 	UNUSED;
-	figure_shorten(out, look->run ? look->run->name : "");
+	figure_shorten(out, context->run ? context->run->name : "");
 }
 TEXT(run_mode)
 {
 	UNUSED;
-	figure_shorten(out, look->run && look->track->count ? run_name(look->run, look->track->mode) : "");
+	figure_shorten(out, context->run && context->track->count ? run_name(context->run, context->track->mode) : "");
 }
 
 NUMBER(first_step)
 {
 	UNUSED;
-	return look->run ? look->track->slow_first_s : NAN;
+	return context->run ? context->track->slow_first_s : NAN;
 }
-NUMBER(first_usual)
+NUMBER(first_baseline)
 {
 	UNUSED;
-	return of_steps(look, look->first_usual_s);
+	return of_steps(context, context->first_baseline_s);
 }
-NUMBER(first_ratio) { return first_step(look, argument) / first_usual(look, argument); }
+NUMBER(first_ratio) { return first_step(context, argument) / first_baseline(context, argument); }
 
 /* Of steps that were counted from outside single times are known to a poll only. */
-static double of_published(const struct look *look, double value)
+static double of_published(const struct context *context, double value)
 {
-	return look->run && look->run->is_counted ? NAN : of_steps(look, value);
+	return context->run && context->run->is_counted ? NAN : of_steps(context, value);
 }
 
 NUMBER(spread_max)
 {
 	UNUSED;
-	return of_published(look, look->slowest_s);
+	return of_published(context, context->slowest_s);
 }
 NUMBER(spread_min)
 {
 	UNUSED;
-	return of_published(look, look->fastest_s);
+	return of_published(context, context->fastest_s);
 }
 NUMBER(spread_ratio)
 {
 	UNUSED;
-	return of_published(look, look->slowest_s / look->fastest_s);
+	return of_published(context, context->slowest_s / context->fastest_s);
 }
 NUMBER(spread_slow)
 {
 	UNUSED;
-	return of_steps(look, (double)look->slow_count);
+	return of_steps(context, (double)context->slow_count);
 }
 
 TEXT(spread_kind)
 {
 	UNUSED;
-	const char *kind = look->run ? track_kind_name(look->run, look->track, look->spread_kind) : NULL;
+	const char *kind = context->run ? track_kind_name(context->run, context->track, context->spread_kind) : NULL;
 	if (kind)
 		figure_shorten(out, kind);
 }
@@ -129,68 +129,69 @@ TEXT(spread_kind)
 NUMBER(flagged_count)
 {
 	UNUSED;
-	return of_steps(look, (double)look->flagged);
+	return of_steps(context, (double)context->flagged);
 }
 NUMBER(flagged_share)
 {
 	UNUSED;
-	return of_steps(look, (double)look->flagged / (double)look->steps);
+	return of_steps(context, (double)context->flagged / (double)context->steps);
 }
 NUMBER(flagged_lost)
 {
 	UNUSED;
-	return of_steps(look, look->lost_s / (look->mean_s * (double)look->steps));
+	return of_steps(context, context->lost_s / (context->mean_s * (double)context->steps));
 }
 NUMBER(flagged_apart)
 {
 	UNUSED;
-	return of_steps(look, (double)look->apart);
+	return of_steps(context, (double)context->apart);
 }
 NUMBER(flagged_lost_apart)
 {
 	UNUSED;
-	return of_steps(look, look->lost_apart_s / (look->mean_s * (double)look->steps * 3 / 4));
+	return of_steps(context, context->lost_apart_s / (context->mean_s * (double)context->steps * 3 / 4));
 }
 NUMBER(flagged_explained)
 {
 	UNUSED;
-	return of_steps(look, (double)look_cause(look)->explained);
+	return of_steps(context, (double)context_cause(context)->explained);
 }
 NUMBER(flagged_slow)
 {
 	UNUSED;
-	return look_cause(look)->explained ? look_cause(look)->slow_ratio : NAN;
+	return context_cause(context)->explained ? context_cause(context)->slow_ratio : NAN;
 }
 NUMBER(flagged_cause_share)
 {
 	UNUSED;
-	return look_cause(look)->explained ? look_cause(look)->cause.share_ratio : NAN;
+	return context_cause(context)->explained ? context_cause(context)->cause.share_ratio : NAN;
 }
 
-static bool has_cause(const struct look *look)
+static bool has_cause(const struct context *context)
 {
-	return look_cause(look)->explained && look_cause(look)->cause.phase != NAME_NONE;
+	return context_cause(context)->explained && context_cause(context)->cause.phase != NAME_NONE;
 }
 
 TEXT(flagged_cause)
 {
 	UNUSED;
 	char brief[CAUSE_BRIEF_SIZE];
-	if (has_cause(look))
+	if (has_cause(context))
 		figure_shorten(out,
-			cause_tells_clock(look_cause(look)->cause.kind) ? cause_brief(look->run, &look_cause(look)->cause, brief)
-															: look_cause(look)->cause.what);
+			cause_is_about_clock(context_cause(context)->cause.kind)
+				? cause_brief(context->run, &context_cause(context)->cause, brief)
+				: context_cause(context)->cause.what);
 }
 
 TEXT(flagged_cause_kind)
 {
 	UNUSED;
-	copy(out, has_cause(look) ? cause_kind_id(look_cause(look)->cause.kind) : "");
+	copy(out, has_cause(context) ? cause_kind_id(context_cause(context)->cause.kind) : "");
 }
 TEXT(flagged_next)
 {
 	UNUSED;
-	copy(out, has_cause(look) ? look_cause(look)->cause.next : "");
+	copy(out, has_cause(context) ? context_cause(context)->cause.next : "");
 }
 
 /* -- phases -- */
@@ -199,46 +200,46 @@ TEXT(flagged_next)
 NUMBER(phase_share)
 {
 	UNUSED;
-	return look->phase && look->phase->name != NAME_UNATTRIBUTED ? look->phase->share_ratio : NAN;
+	return context->phase && context->phase->name != NAME_UNATTRIBUTED ? context->phase->share_ratio : NAN;
 }
 /* Means, so that the parts make the share; a median of each would not, where a phase is slow now and then. */
-NUMBER(phase_mean) { return phase_share(look, argument) * look->mean_s; }
+NUMBER(phase_mean) { return phase_share(context, argument) * context->mean_s; }
 NUMBER(phase_median)
 {
 	UNUSED;
-	return look->phase ? look->phase->median_s : NAN;
+	return context->phase ? context->phase->median_s : NAN;
 }
 NUMBER(phase_cpu)
 {
 	UNUSED;
-	return look->phase && look->phase->median_s > 0 ? look->phase->cpu_s / look->phase->median_s : NAN;
+	return context->phase && context->phase->median_s > 0 ? context->phase->cpu_s / context->phase->median_s : NAN;
 }
 TEXT(phase_title)
 {
 	UNUSED;
-	copy(out, look->phase ? phase_kind_name(phase_kind(look->run, look->phase->name)) : "");
+	copy(out, context->phase ? phase_kind_name(phase_kind(context->run, context->phase->name)) : "");
 }
 
 TEXT(phase_name)
 {
 	UNUSED;
-	if (look->phase && phase_kind(look->run, look->phase->name) == PHASE_BETWEEN)
+	if (context->phase && phase_kind(context->run, context->phase->name) == PHASE_BETWEEN)
 		copy(out, "what runs between batches");
-	else if (look->phase)
-		figure_shorten(out, run_name(look->run, look->phase->name));
+	else if (context->phase)
+		figure_shorten(out, run_name(context->run, context->phase->name));
 }
 
 TEXT(phase_loading)
 {
 	char name[FIGURE_TEXT_SIZE] = "";
-	phase_name(look, argument, name);
+	phase_name(context, argument, name);
 	if (strcmp(name, "data") == 0)
 		copy(out, "data loading");
 	else if (*name)
 		snprintf(out, FIGURE_TEXT_SIZE, "data loading (%.60s)", name);
 }
 
-TEXT(phase_part) { figure_write_part(phase_mean(look, argument), look->mean_s, out); }
+TEXT(phase_part) { figure_write_part(phase_mean(context, argument), context->mean_s, out); }
 
 /* Of a run that publishes phases at all. */
 NUMBER(unattributed)
@@ -246,43 +247,44 @@ NUMBER(unattributed)
 	UNUSED;
 	double share = 0;
 	bool has_phases = false;
-	for (size_t i = 0; i < look->phase_count; i++)
-		if (look->phases[i].name == NAME_UNATTRIBUTED)
-			share = look->phases[i].share_ratio;
+	for (size_t i = 0; i < context->phase_count; i++)
+		if (context->phases[i].name == NAME_UNATTRIBUTED)
+			share = context->phases[i].share_ratio;
 		else
-			has_phases = has_phases || look->phases[i].name != NAME_BETWEEN;
+			has_phases = has_phases || context->phases[i].name != NAME_BETWEEN;
 	return has_phases ? share : NAN;
 }
 
-TEXT(unattributed_part) { figure_write_part(unattributed(look, argument) * look->mean_s, look->mean_s, out); }
+TEXT(unattributed_part) { figure_write_part(unattributed(context, argument) * context->mean_s, context->mean_s, out); }
 
 /* What waits for a slower rank, or until the GPU is done, is not made faster here. */
 NUMBER(phase_only_waits)
 {
 	UNUSED;
-	if (look->phase && strcmp(run_name(look->run, look->phase->name), "sync") == 0)
+	if (context->phase && strcmp(run_name(context->run, context->phase->name), "sync") == 0)
 		return 1;
-	if (!look->phase || look->model->run_count < 2)
-		return look->phase ? 0 : NAN;
-	const struct ranks *ranks = look_ranks(look);
-	return ranks->slowest >= 0 && ranks->wait && ranks->list[ranks->slowest].run != look->index &&
-		strcmp(ranks->wait, run_name(look->run, look->phase->name)) == 0;
+	if (!context->phase || context->model->run_count < 2)
+		return context->phase ? 0 : NAN;
+	const struct ranks *ranks = context_ranks(context);
+	return ranks->slowest >= 0 && ranks->wait && ranks->list[ranks->slowest].run != context->index &&
+		strcmp(ranks->wait, run_name(context->run, context->phase->name)) == 0;
 }
 
 /* Of the phase that the warning is about: of a rule of the model, the slowest rank's; of a run, the cause of its
  * flagged batches. */
 TEXT(cause_kind)
 {
-	if (look->phase) {
-		phase_title(look, argument, out);
-	} else if (look->run) {
-		copy(out, has_cause(look) ? phase_kind_name(phase_kind(look->run, look_cause(look)->cause.phase)) : "");
+	if (context->phase) {
+		phase_title(context, argument, out);
+	} else if (context->run) {
+		copy(out,
+			has_cause(context) ? phase_kind_name(phase_kind(context->run, context_cause(context)->cause.phase)) : "");
 	} else {
-		const struct ranks *ranks = look_ranks(look);
+		const struct ranks *ranks = context_ranks(context);
 		const struct rank *rank = ranks->slowest < 0 ? NULL : &ranks->list[ranks->slowest];
 		for (size_t i = 0; rank && i < rank->phase_count; i++)
 			if (rank->phases[i].name == ranks->phase)
-				copy(out, phase_kind_name(phase_kind(&look->model->runs[rank->run], rank->phases[i].id)));
+				copy(out, phase_kind_name(phase_kind(&context->model->runs[rank->run], rank->phases[i].id)));
 	}
 }
 
@@ -293,39 +295,39 @@ TEXT(cause_kind)
 NUMBER(events_refused)
 {
 	UNUSED;
-	return look->run ? (double)run_refused_gaps(look->run) : NAN;
+	return context->run ? (double)run_refused_gaps(context->run) : NAN;
 }
 TEXT(events_refused_why)
 {
 	UNUSED;
-	copy(out, look->run ? run_refused_why(look->run) : "");
+	copy(out, context->run ? run_refused_why(context->run) : "");
 }
 TEXT(events_refused_remedy)
 {
 	UNUSED;
-	copy(out, look->run ? run_refused_remedy(look->run) : "");
+	copy(out, context->run ? run_refused_remedy(context->run) : "");
 }
 
 NUMBER(latency_p95)
 {
 	UNUSED;
-	for (unsigned i = 0; look->run && i < look->run->track_count; i++) {
-		const struct track *track = &look->run->tracks[i];
+	for (unsigned i = 0; context->run && i < context->run->track_count; i++) {
+		const struct track *track = &context->run->tracks[i];
 		if (track->mode != NAME_NONE && track->recent.count >= 20 &&
-			strcmp(run_name(look->run, track->mode), "inference") == 0)
+			strcmp(run_name(context->run, track->mode), "inference") == 0)
 			return track->recent.p95_s;
 	}
 	struct request_figures recent = { .count = 0 };
-	if (look->run && look->run->requests)
-		requests_window(look->run->requests, REQUESTS_S, look->model->now_ns, &recent);
+	if (context->run && context->run->requests)
+		requests_window(context->run->requests, REQUESTS_S, context->model->now_ns, &recent);
 	return recent.count >= 20 ? recent.p95_s : NAN;
 }
 
 /* -- what the run has published by names of its own -- */
 
-static const char *published(const struct look *look, const char *key)
+static const char *published(const struct context *context, const char *key)
 {
-	const struct run *run = look_run(look);
+	const struct run *run = context_run(context);
 	return run ? run_meta(run, key) : NULL;
 }
 
@@ -340,26 +342,26 @@ static double count_of(const char *value)
 
 TEXT(meta_text)
 {
-	const char *value = published(look, argument);
+	const char *value = published(context, argument);
 	figure_shorten(out, value ? value : "");
 }
-NUMBER(meta_number) { return count_of(published(look, argument)); }
+NUMBER(meta_number) { return count_of(published(context, argument)); }
 
 NUMBER(gauge)
 {
 	double value;
-	return look->run && run_gauge(look->run, argument, &value, NULL) ? value : NAN;
+	return context->run && run_gauge(context->run, argument, &value, NULL) ? value : NAN;
 }
 
 NUMBER(counter)
 {
-	const struct counter *row = look->run ? run_counter(look->run, argument) : NULL;
+	const struct counter *row = context->run ? run_counter(context->run, argument) : NULL;
 	return row ? row->rate_per_s : NAN;
 }
 
-static double loader_number(const struct look *look, const char *key)
+static double loader_number(const struct context *context, const char *key)
 {
-	const struct run *run = look_run(look);
+	const struct run *run = context_run(context);
 	long count;
 	return run && loader_count(run, key, &count) ? (double)count : NAN;
 }
@@ -367,17 +369,17 @@ static double loader_number(const struct look *look, const char *key)
 NUMBER(loader_workers)
 {
 	UNUSED;
-	return loader_number(look, "num_workers");
+	return loader_number(context, "num_workers");
 }
 NUMBER(loader_prefetch)
 {
 	UNUSED;
-	return loader_number(look, "prefetch_factor");
+	return loader_number(context, "prefetch_factor");
 }
 
-static void write_switch(const struct look *look, const char *key, char out[FIGURE_TEXT_SIZE])
+static void write_switch(const struct context *context, const char *key, char out[FIGURE_TEXT_SIZE])
 {
-	const char *value = look_run(look) ? loader_setting(look_run(look), key) : NULL;
+	const char *value = context_run(context) ? loader_setting(context_run(context), key) : NULL;
 	if (value)
 		copy(out, !strcasecmp(value, "false") || !strcmp(value, "0") ? "off" : "on");
 }
@@ -385,12 +387,12 @@ static void write_switch(const struct look *look, const char *key, char out[FIGU
 TEXT(loader_pinning)
 {
 	UNUSED;
-	write_switch(look, "pin_memory", out);
+	write_switch(context, "pin_memory", out);
 }
 TEXT(loader_persistent)
 {
 	UNUSED;
-	write_switch(look, "persistent_workers", out);
+	write_switch(context, "persistent_workers", out);
 }
 
 #define RUN_NUMBER(name, form, function, what) \
@@ -426,7 +428,7 @@ static const struct figure rows[] = {
 	RUN_TEXT("run.name", run_title, "as published"),
 	RUN_TEXT("run.mode", run_mode, "of its judged batches: train, inference, …"),
 	RUN_NUMBER("first_batch.step_s", SECONDS, first_step, "the run's first batch"),
-	RUN_NUMBER("first_batch.usual_s", SECONDS, first_usual, "median of the steps of its kind"),
+	RUN_NUMBER("first_batch.usual_s", SECONDS, first_baseline, "median of the steps of its kind"),
 	RUN_NUMBER("first_batch.ratio", FACTOR, first_ratio, "the first batch ÷ the usual one"),
 	RUN_NUMBER("spread.max_s", SECONDS, spread_max, "the slowest judged step, of the kind that differs most"),
 	RUN_NUMBER("spread.min_s", SECONDS, spread_min, "the fastest"),

@@ -6,120 +6,120 @@
 #include "src/base/text.h"
 #include "src/rules/rule_figures.h"
 
-#define NUMBER(name) static double name(const struct look *look, const char *argument)
-#define TEXT(name) static void name(const struct look *look, const char *argument, char out[FIGURE_TEXT_SIZE])
+#define NUMBER(name) static double name(const struct context *context, const char *argument)
+#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
-/* -- workers; of a rule of the model those of the run that look_run() gives -- */
+/* -- workers; of a rule of the model those of the run that context_run() gives -- */
 
-static int run_index(const struct look *look)
+static int run_index(const struct context *context)
 {
-	const struct run *run = look_run(look);
-	return run ? (int)(run - look->model->runs) : -1;
+	const struct run *run = context_run(context);
+	return run ? (int)(run - context->model->runs) : -1;
 }
 
-static const struct crew_now *crew_of(const struct look *look)
+static const struct worker_group_now *worker_group_of(const struct context *context)
 {
-	if (!look->cache->has_crew) {
-		model_crew_now(look->model, run_index(look), &look->cache->crew);
-		look->cache->has_crew = true;
+	if (!context->cache->has_worker_group) {
+		model_worker_group_now(context->model, run_index(context), &context->cache->worker_group);
+		context->cache->has_worker_group = true;
 	}
-	return &look->cache->crew;
+	return &context->cache->worker_group;
 }
 
-static const struct figures *fetches_of(const struct look *look)
+static const struct figures *fetches_of(const struct context *context)
 {
-	const struct crew *crew = model_crew(look->model, run_index(look));
-	return crew && crew->work.fetch.count ? &crew->work.fetch : NULL;
+	const struct worker_group *worker_group = model_worker_group(context->model, run_index(context));
+	return worker_group && worker_group->work.fetch.count ? &worker_group->work.fetch : NULL;
 }
 
 NUMBER(worker_count)
 {
 	UNUSED;
-	return crew_of(look)->count;
+	return worker_group_of(context)->count;
 }
 NUMBER(worker_busy)
 {
 	UNUSED;
-	return crew_of(look)->count ? crew_of(look)->busy_ratio : NAN;
+	return worker_group_of(context)->count ? worker_group_of(context)->busy_ratio : NAN;
 }
-NUMBER(worker_idle) { return 1 - worker_busy(look, argument); }
+NUMBER(worker_idle) { return 1 - worker_busy(context, argument); }
 NUMBER(worker_gone)
 {
 	UNUSED;
-	return crew_of(look)->states[WORKER_GONE];
+	return worker_group_of(context)->states[WORKER_GONE];
 }
 NUMBER(worker_stopped)
 {
 	UNUSED;
-	return crew_of(look)->states[WORKER_STOPPED];
+	return worker_group_of(context)->states[WORKER_STOPPED];
 }
 NUMBER(worker_disk)
 {
 	UNUSED;
-	return crew_of(look)->on_disk ? crew_of(look)->on_disk_s : 0;
+	return worker_group_of(context)->on_disk ? worker_group_of(context)->on_disk_s : 0;
 }
 NUMBER(worker_memory)
 {
 	UNUSED;
-	return crew_of(look)->count ? crew_of(look)->resident_bytes : NAN;
+	return worker_group_of(context)->count ? worker_group_of(context)->resident_bytes : NAN;
 }
 NUMBER(fetch_longest)
 {
 	UNUSED;
-	return fetches_of(look) ? fetches_of(look)->max_s : NAN;
+	return fetches_of(context) ? fetches_of(context)->max_s : NAN;
 }
-NUMBER(fetch_usual)
+NUMBER(fetch_baseline)
 {
 	UNUSED;
-	return fetches_of(look) ? fetches_of(look)->p50_s : NAN;
+	return fetches_of(context) ? fetches_of(context)->p50_s : NAN;
 }
-NUMBER(fetch_ratio) { return fetch_longest(look, argument) / fetch_usual(look, argument); }
+NUMBER(fetch_ratio) { return fetch_longest(context, argument) / fetch_baseline(context, argument); }
 
-static const struct crew_load *load_of(const struct look *look)
+static const struct worker_group_load *load_of(const struct context *context)
 {
-	if (!look->cache->has_load) {
-		model_crew_load(look->model, run_index(look), &look->cache->load);
-		look->cache->has_load = true;
+	if (!context->cache->has_load) {
+		model_worker_group_load(context->model, run_index(context), &context->cache->load);
+		context->cache->has_load = true;
 	}
-	return &look->cache->load;
+	return &context->cache->load;
 }
 
 NUMBER(worker_cpu)
 {
 	UNUSED;
-	return load_of(look)->cpu_ratio;
+	return load_of(context)->cpu_ratio;
 }
 NUMBER(worker_on_disk)
 {
 	UNUSED;
-	return load_of(look)->disk_ratio;
+	return load_of(context)->disk_ratio;
 }
 NUMBER(worker_queue)
 {
 	UNUSED;
-	return load_of(look)->queue_ratio;
+	return load_of(context)->queue_ratio;
 }
 NUMBER(worker_read)
 {
 	UNUSED;
-	return load_of(look)->read_bytes_per_s;
+	return load_of(context)->read_bytes_per_s;
 }
 
 /* Twice as many, but no more than there are CPUs for. */
 NUMBER(worker_next)
 {
 	UNUSED;
-	const double *now = look->model->system.now;
-	double count = crew_of(look)->count, cpus = fmin(now[METRIC_SYSTEM_CPUS], now[METRIC_CGROUP_CPU_LIMIT]);
+	const double *now = context->model->system.now;
+	double count = worker_group_of(context)->count, cpus = fmin(now[METRIC_SYSTEM_CPUS], now[METRIC_CGROUP_CPU_LIMIT]);
 	double next = fmin(2 * count, floor(cpus));
 	return count > 0 && cpus >= 1 && next > count ? next : NAN;
 }
 
-static const struct worker_shown *find_worker(const struct look *look, enum worker_state state)
+static const struct worker_shown *find_worker(const struct context *context, enum worker_state state)
 {
 	size_t count;
-	const struct worker_shown *workers = model_workers(look->model, run_index(look), &count);
+	const struct worker_shown *workers = model_workers(context->model, run_index(context), &count);
 	for (size_t i = 0; i < count; i++)
 		if (workers[i].state == state)
 			return &workers[i];
@@ -138,7 +138,7 @@ static void name_worker(const struct worker_shown *worker, char *out, size_t siz
 TEXT(gone_worker)
 {
 	UNUSED;
-	const struct worker_shown *worker = find_worker(look, WORKER_GONE);
+	const struct worker_shown *worker = find_worker(context, WORKER_GONE);
 	if (!worker)
 		return;
 	name_worker(worker, out, FIGURE_TEXT_SIZE);
@@ -153,7 +153,7 @@ TEXT(gone_worker)
 TEXT(stopped_worker)
 {
 	UNUSED;
-	const struct worker_shown *worker = find_worker(look, WORKER_STOPPED);
+	const struct worker_shown *worker = find_worker(context, WORKER_STOPPED);
 	if (worker)
 		name_worker(worker, out, FIGURE_TEXT_SIZE);
 }
@@ -161,7 +161,7 @@ TEXT(stopped_worker)
 TEXT(stopped_pid)
 {
 	UNUSED;
-	const struct worker_shown *worker = find_worker(look, WORKER_STOPPED);
+	const struct worker_shown *worker = find_worker(context, WORKER_STOPPED);
 	if (worker)
 		snprintf(out, FIGURE_TEXT_SIZE, "%d", (int)(worker->worker ? worker->worker->pid : worker->process->pid));
 }
@@ -169,49 +169,49 @@ TEXT(stopped_pid)
 TEXT(disk_worker)
 {
 	UNUSED;
-	if (crew_of(look)->on_disk)
-		name_worker(crew_of(look)->on_disk, out, FIGURE_TEXT_SIZE);
+	if (worker_group_of(context)->on_disk)
+		name_worker(worker_group_of(context)->on_disk, out, FIGURE_TEXT_SIZE);
 }
 
 /* -- patterns: of each kind the one that matters most; where none is, slow batches have nothing in common -- */
 
-static const struct pattern *pattern_of(const struct look *look, enum pattern_kind kind)
+static const struct pattern *pattern_of(const struct context *context, enum pattern_kind kind)
 {
-	for (size_t i = 0; look->patterns && i < look->patterns->count; i++)
-		if (look->patterns->list[i].kind == kind)
-			return &look->patterns->list[i];
+	for (size_t i = 0; context->patterns && i < context->patterns->count; i++)
+		if (context->patterns->list[i].kind == kind)
+			return &context->patterns->list[i];
 	return NULL;
 }
 
-static double pattern_ratio(const struct look *look, enum pattern_kind kind)
+static double pattern_ratio(const struct context *context, enum pattern_kind kind)
 {
-	const struct pattern *pattern = pattern_of(look, kind);
-	if (!look->patterns || look->patterns->renewed_ns == 0)
+	const struct pattern *pattern = pattern_of(context, kind);
+	if (!context->patterns || context->patterns->renewed_ns == 0)
 		return NAN;
 	return !pattern ? 0 : pattern->before_s > 0 ? pattern->after_s / pattern->before_s : NAN;
 }
 
-static void pattern_text(const struct look *look, enum pattern_kind kind, char out[FIGURE_TEXT_SIZE])
+static void pattern_text(const struct context *context, enum pattern_kind kind, char out[FIGURE_TEXT_SIZE])
 {
-	const struct pattern *pattern = pattern_of(look, kind);
+	const struct pattern *pattern = pattern_of(context, kind);
 	if (pattern)
-		pattern_words(pattern, look->run, out, 112);
+		pattern_words(pattern, context->run, out, 112);
 }
 
-#define OF_PATTERN(kind, member) (pattern_of(look, kind) ? (double)pattern_of(look, kind)->member : NAN)
+#define OF_PATTERN(kind, member) (pattern_of(context, kind) ? (double)pattern_of(context, kind)->member : NAN)
 
 NUMBER(period_ratio)
 {
 	UNUSED;
-	return pattern_ratio(look, PATTERN_PERIOD);
+	return pattern_ratio(context, PATTERN_PERIOD);
 }
 /* Of all time what these batches take more than the others do. */
 NUMBER(period_lost)
 {
 	UNUSED;
-	const struct pattern *pattern = pattern_of(look, PATTERN_PERIOD);
+	const struct pattern *pattern = pattern_of(context, PATTERN_PERIOD);
 	if (!pattern)
-		return pattern_ratio(look, PATTERN_PERIOD);
+		return pattern_ratio(context, PATTERN_PERIOD);
 	double excess_s = pattern->after_s - pattern->before_s;
 	return pattern->unit == PATTERN_SECONDS ? excess_s / pattern->period
 											: excess_s / (pattern->period * pattern->before_s + excess_s);
@@ -232,7 +232,7 @@ NUMBER(period_of)
 	UNUSED;
 	return OF_PATTERN(PATTERN_PERIOD, of);
 }
-NUMBER(period_usual)
+NUMBER(period_baseline)
 {
 	UNUSED;
 	return OF_PATTERN(PATTERN_PERIOD, before_s);
@@ -245,37 +245,37 @@ NUMBER(period_slow)
 TEXT(period_words)
 {
 	UNUSED;
-	pattern_text(look, PATTERN_PERIOD, out);
+	pattern_text(context, PATTERN_PERIOD, out);
 }
 TEXT(period_unit)
 {
 	UNUSED;
-	if (pattern_of(look, PATTERN_PERIOD))
-		snprintf(out, FIGURE_TEXT_SIZE, "%s", pattern_unit_name(pattern_of(look, PATTERN_PERIOD)->unit));
+	if (pattern_of(context, PATTERN_PERIOD))
+		snprintf(out, FIGURE_TEXT_SIZE, "%s", pattern_unit_name(pattern_of(context, PATTERN_PERIOD)->unit));
 }
 NUMBER(period_at_epoch)
 {
 	UNUSED;
-	const struct pattern *pattern = pattern_of(look, PATTERN_PERIOD);
+	const struct pattern *pattern = pattern_of(context, PATTERN_PERIOD);
 	return pattern ? pattern->is_epoch_first : NAN;
 }
 TEXT(period_kind)
 {
 	UNUSED;
-	const struct pattern *pattern = pattern_of(look, PATTERN_PERIOD);
+	const struct pattern *pattern = pattern_of(context, PATTERN_PERIOD);
 	if (pattern && pattern->phase != NAME_NONE)
-		snprintf(out, FIGURE_TEXT_SIZE, "%s", phase_kind_name(phase_kind(look->run, pattern->phase)));
+		snprintf(out, FIGURE_TEXT_SIZE, "%s", phase_kind_name(phase_kind(context->run, pattern->phase)));
 }
 TEXT(period_candidate)
 {
 	UNUSED;
-	if (pattern_of(look, PATTERN_PERIOD))
-		snprintf(out, FIGURE_TEXT_SIZE, "%s", pattern_of(look, PATTERN_PERIOD)->candidate);
+	if (pattern_of(context, PATTERN_PERIOD))
+		snprintf(out, FIGURE_TEXT_SIZE, "%s", pattern_of(context, PATTERN_PERIOD)->candidate);
 }
 NUMBER(drift_ratio)
 {
 	UNUSED;
-	return pattern_ratio(look, PATTERN_DRIFT);
+	return pattern_ratio(context, PATTERN_DRIFT);
 }
 NUMBER(drift_before)
 {
@@ -295,12 +295,12 @@ NUMBER(drift_first)
 TEXT(drift_words)
 {
 	UNUSED;
-	pattern_text(look, PATTERN_DRIFT, out);
+	pattern_text(context, PATTERN_DRIFT, out);
 }
 NUMBER(kinds_ratio)
 {
 	UNUSED;
-	return pattern_ratio(look, PATTERN_KINDS);
+	return pattern_ratio(context, PATTERN_KINDS);
 }
 NUMBER(kinds_fast)
 {
@@ -315,17 +315,17 @@ NUMBER(kinds_slow)
 TEXT(kinds_words)
 {
 	UNUSED;
-	pattern_text(look, PATTERN_KINDS, out);
+	pattern_text(context, PATTERN_KINDS, out);
 }
 
 /* -- a standstill -- */
 
-static const struct stall *stall_of(const struct look *look)
+static const struct stall *stall_of(const struct context *context)
 {
-	struct look_cache *cache = look->cache;
+	struct rule_cache *cache = context->cache;
 	if (!cache->has_stall) {
 		cache->stall = (struct stall){ 0 };
-		cache->is_stalled = look->run && stall_find(look->model, look->run, &cache->stall);
+		cache->is_stalled = context->run && stall_find(context->model, context->run, &cache->stall);
 		cache->has_stall = true;
 	}
 	return cache->is_stalled ? &cache->stall : NULL;
@@ -334,30 +334,30 @@ static const struct stall *stall_of(const struct look *look)
 NUMBER(stall_seconds)
 {
 	UNUSED;
-	return !look->run ? NAN : stall_of(look) ? stall_of(look)->seconds : 0;
+	return !context->run ? NAN : stall_of(context) ? stall_of(context)->seconds : 0;
 }
-NUMBER(stall_usual)
+NUMBER(stall_baseline)
 {
 	UNUSED;
-	return stall_of(look) ? stall_of(look)->usual_s : NAN;
+	return stall_of(context) ? stall_of(context)->baseline_s : NAN;
 }
 TEXT(stall_stack)
 {
 	UNUSED;
-	if (stall_of(look))
-		snprintf(out, FIGURE_TEXT_SIZE, "%s", stall_of(look)->stack);
+	if (stall_of(context))
+		snprintf(out, FIGURE_TEXT_SIZE, "%s", stall_of(context)->stack);
 }
 TEXT(stall_why)
 {
 	UNUSED;
-	if (stall_of(look))
-		snprintf(out, FIGURE_TEXT_SIZE, "%s", stall_of(look)->why);
+	if (stall_of(context))
+		snprintf(out, FIGURE_TEXT_SIZE, "%s", stall_of(context)->why);
 }
 
 TEXT(stall_where)
 {
 	UNUSED;
-	const struct stall *stall = stall_of(look);
+	const struct stall *stall = stall_of(context);
 	if (!stall)
 		return;
 	if (stall->stack[0])
@@ -370,7 +370,7 @@ TEXT(stall_where)
 NUMBER(stall_pid)
 {
 	UNUSED;
-	return look->run ? (double)(look->run->pid ? look->run->pid : look->run->inner_pid) : NAN;
+	return context->run ? (double)(context->run->pid ? context->run->pid : context->run->inner_pid) : NAN;
 }
 
 #define RUN_NUMBER(name, form, function, what) \
@@ -407,7 +407,7 @@ static const struct figure rows[] = {
 	{ "workers.next_count", FORM_COUNT, RULE_OF_RUN, worker_next, NULL, 0,
 		"twice as many workers, as far as there are CPUs for them", "there are no workers, or as many as CPUs" },
 	RUN_NUMBER("workers.fetch_longest_s", SECONDS, fetch_longest, "the longest fetch of a worker"),
-	RUN_NUMBER("workers.fetch_usual_s", SECONDS, fetch_usual, "the median fetch"),
+	RUN_NUMBER("workers.fetch_usual_s", SECONDS, fetch_baseline, "the median fetch"),
 	RUN_NUMBER("workers.fetch_ratio", FACTOR, fetch_ratio, "the longest ÷ the median"),
 	RUN_NUMBER(
 		"period.ratio", FACTOR, period_ratio, "batches that are slow in a rhythm ÷ the others; 0 = there is none"),
@@ -417,7 +417,7 @@ static const struct figure rows[] = {
 	RUN_TEXT("period.unit", period_unit, "batches or seconds"),
 	RUN_NUMBER("period.count", COUNT, period_count, "how many have kept to it"),
 	RUN_NUMBER("period.of", COUNT, period_of, "how many would have"),
-	RUN_NUMBER("period.usual_s", SECONDS, period_usual, "median of the others"),
+	RUN_NUMBER("period.usual_s", SECONDS, period_baseline, "median of the others"),
 	RUN_NUMBER("period.slow_s", SECONDS, period_slow, "median of these"),
 	RUN_TEXT("period.words", period_words, "all of that in one line"),
 	RUN_NUMBER("period.at_epoch", NUMBER, period_at_epoch, "1: they are the first of each epoch"),
@@ -434,7 +434,7 @@ static const struct figure rows[] = {
 	RUN_TEXT("kinds.words", kinds_words, "all of that in one line"),
 	RUN_NUMBER("stall.seconds", SECONDS, stall_seconds,
 		"for how long nothing has begun or ended, where that is far more than usual; else 0"),
-	RUN_NUMBER("stall.usual_s", SECONDS, stall_usual, "the longest that is usual"),
+	RUN_NUMBER("stall.usual_s", SECONDS, stall_baseline, "the longest that is usual"),
 	RUN_TEXT("stall.where", stall_where, "\"in backward › all_reduce\", \"between two batches\""),
 	RUN_TEXT("stall.stack", stall_stack, "the open spans, outermost first"),
 	RUN_TEXT("stall.why", stall_why, "what is known of its process"),

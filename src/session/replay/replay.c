@@ -41,7 +41,7 @@ void replay_put(struct replay *replay, int64_t at_ns)
 static void note_end(struct replay *replay)
 {
 	struct timeline_state seen;
-	timeline_look(replay->timeline, &seen);
+	timeline_read(replay->timeline, &seen);
 	int64_t now_ns = replay->session->model->now_ns;
 	replay->end_ns = seen.upto_ns > replay->end_ns ? seen.upto_ns : replay->end_ns;
 	replay->end_ns = now_ns > replay->end_ns ? now_ns : replay->end_ns;
@@ -115,7 +115,7 @@ void replay_stop_seek(struct replay *replay)
 	replay->session->judge_from_ns = 0;
 }
 
-static void tell_missing(struct replay *replay)
+static void report_missing(struct replay *replay)
 {
 	char text[96];
 	snprintf(text, sizeof text, "the recording has no %s %llu: this is its end",
@@ -143,7 +143,7 @@ static void arrive(struct replay *replay, enum seek_state state)
 	replay->has_ended = state == SEEK_NO_MORE && player_has_ended(session->player);
 	replay->is_following = state == SEEK_NO_MORE && !replay->has_ended && !replay->is_paused;
 	if (state == SEEK_NO_MORE && replay->goal.kind != GOAL_TIME)
-		tell_missing(replay);
+		report_missing(replay);
 	if (replay->focus.is_wanted)
 		screen_focus(replay->screen, (int)replay->focus.flag.run, replay->focus.flag.ordinal);
 	replay->focus.is_wanted = false;
@@ -204,7 +204,7 @@ bool replay_step(struct replay *replay)
 	else if (!replay->is_paused && !replay->has_ended)
 		did = play(replay);
 	struct timeline_state seen;
-	timeline_look(replay->timeline, &seen);
+	timeline_read(replay->timeline, &seen);
 	if (seen.is_whole && !replay->has_stations) {
 		replay->stations = stations_start(replay->session, replay->begin_ns, replay->end_ns);
 		replay->has_stations = true;
@@ -218,7 +218,7 @@ int replay_wait_ms(const struct replay *replay)
 {
 	struct timeline_state seen;
 	int64_t since_ms = (clock_monotonic_ns() - replay->shown_ns) / NS_PER_MS, next_ns;
-	timeline_look(replay->timeline, &seen);
+	timeline_read(replay->timeline, &seen);
 	int frame_ms = since_ms < FRAME_MS ? FRAME_MS - (int)since_ms : 0,
 		move_ms = since_ms < MOVE_MS ? MOVE_MS - (int)since_ms : 0;
 	if (replay->is_seeking)
@@ -265,7 +265,7 @@ void replay_show(struct replay *replay, int width)
 {
 	struct replay_line *line = &replay->line;
 	struct timeline_state seen;
-	timeline_look(replay->timeline, &seen);
+	timeline_read(replay->timeline, &seen);
 	note_end(replay);
 	replay->shown_ns = clock_monotonic_ns();
 	line->state = state_of(replay);

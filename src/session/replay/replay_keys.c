@@ -8,8 +8,8 @@
 #include "src/session/replay/replay_private.h"
 
 #define STEP_NS (10 * NS_PER_S)
-#define SPEED_LEAST 0.25
-#define SPEED_MOST 1000.0
+#define SPEED_MIN 0.25
+#define SPEED_MAX 1000.0
 enum { SHARES = 20 };
 
 /* -- moving -- */
@@ -49,9 +49,9 @@ static void change_speed(struct replay *replay, bool is_faster)
 {
 	double speed = replay->speed;
 	if (is_faster)
-		speed = speed >= SPEED_MOST ? HUGE_VAL : fmin(speed * 2, SPEED_MOST);
+		speed = speed >= SPEED_MAX ? HUGE_VAL : fmin(speed * 2, SPEED_MAX);
 	else
-		speed = isinf(speed) ? SPEED_MOST : fmax(speed / 2, SPEED_LEAST);
+		speed = isinf(speed) ? SPEED_MAX : fmax(speed / 2, SPEED_MIN);
 	replay_put(replay, replay_place_ns(replay));
 	replay->speed = speed;
 	if (replay->is_following)
@@ -75,11 +75,11 @@ static void pause_or_go_on(struct replay *replay)
 /* Those of the run and the mode that are shown. */
 static size_t shown_flags(struct replay *replay, struct timeline_flag *flags)
 {
-	size_t count = timeline_flags(replay->timeline, flags), kept = 0;
+	size_t count = timeline_flags(replay->timeline, flags), retained = 0;
 	for (size_t i = 0; i < count; i++)
 		if (screen_shows_batches_of(replay->screen, flags[i].run, flags[i].mode))
-			flags[kept++] = flags[i];
-	return kept;
+			flags[retained++] = flags[i];
+	return retained;
 }
 
 /* From the one that is looked at, else from where the clock is. */
@@ -115,7 +115,7 @@ static void go_to_flag(struct replay *replay, bool is_later)
 	struct timeline_flag *flags = malloc(TIMELINE_FLAGS_MAX * sizeof *flags);
 	size_t count = flags ? shown_flags(replay, flags) : 0;
 	const struct timeline_flag *flag = next_flag(replay, flags, count, is_later);
-	timeline_look(replay->timeline, &seen);
+	timeline_read(replay->timeline, &seen);
 	if (!seen.is_whole && seen.upto_ns < wished_ns(replay) && !player_is_growing(replay->session->player)) {
 		char text[96];
 		snprintf(text, sizeof text, "the flags are still being looked for: %.0f %% of the recording",

@@ -12,7 +12,7 @@
 /* A gap of so long is gone through in a moment. */
 #define GAP_NS (240 * NS_PER_S)
 #define SLICE_NS (20 * NS_PER_MS)
-enum { STATIONS_MOST = 6, NICENESS = 15 };
+enum { STATIONS_MAX = 6, NICENESS = 15 };
 
 struct stations {
 	pthread_t thread;
@@ -23,7 +23,7 @@ struct stations {
 	pthread_cond_t changed;
 	bool is_stopping;
 	size_t count;
-	struct session *list[STATIONS_MOST]; /* in the order of their time */
+	struct session *list[STATIONS_MAX]; /* in the order of their time */
 };
 
 static void close_session(struct session *session)
@@ -44,7 +44,7 @@ static int64_t time_at(const struct stations *stations, size_t place)
 static int64_t wanted_ns(const struct stations *stations)
 {
 	int64_t widest_ns = GAP_NS, found_ns = 0;
-	for (size_t i = 0; i <= stations->count && stations->count < STATIONS_MOST; i++) {
+	for (size_t i = 0; i <= stations->count && stations->count < STATIONS_MAX; i++) {
 		int64_t from_ns = time_at(stations, i), to_ns = time_at(stations, i + 1);
 		if (to_ns - from_ns <= widest_ns)
 			continue;
@@ -64,13 +64,13 @@ static struct session *remove_at(struct stations *stations, size_t at)
 }
 
 /* The one that stands closest behind the one before it. Under the lock. */
-static size_t least_useful(const struct stations *stations)
+static size_t min_useful(const struct stations *stations)
 {
-	size_t least = 0;
+	size_t min = 0;
 	for (size_t i = 1; i < stations->count; i++)
-		if (time_at(stations, i + 1) - time_at(stations, i) < time_at(stations, least + 1) - time_at(stations, least))
-			least = i;
-	return least;
+		if (time_at(stations, i + 1) - time_at(stations, i) < time_at(stations, min + 1) - time_at(stations, min))
+			min = i;
+	return min;
 }
 
 void stations_give(struct stations *stations, struct session *session)
@@ -84,10 +84,10 @@ void stations_give(struct stations *stations, struct session *session)
 	size_t at = 0;
 	while (at < stations->count && stations->list[at]->model->now_ns <= session->model->now_ns)
 		at++;
-	if (stations->count == STATIONS_MOST) {
-		size_t least = least_useful(stations);
-		dropped = remove_at(stations, least);
-		at -= at > least;
+	if (stations->count == STATIONS_MAX) {
+		size_t min = min_useful(stations);
+		dropped = remove_at(stations, min);
+		at -= at > min;
 	}
 	memmove(&stations->list[at + 1], &stations->list[at], (stations->count - at) * sizeof *stations->list);
 	stations->list[at] = session;

@@ -13,9 +13,9 @@
 #include "src/sources/source.h"
 #include "src/sources/target/target.h"
 
-#define LOOK_NS (20 * NS_PER_MS)
+#define READ_NS (20 * NS_PER_MS)
 
-enum { LABELS_MOST = 2, DEVICES_MOST = sizeof((struct gpu_users *)0)->devices / sizeof(struct gpu_device) };
+enum { LABELS_MAX = 2, DEVICES_MAX = sizeof((struct gpu_users *)0)->devices / sizeof(struct gpu_device) };
 
 /* -- what is told -- */
 
@@ -31,8 +31,8 @@ static size_t device_of(const struct gpu_users *users, int32_t instance)
 static void take_device(struct gpu_users *users, const struct gpu_row *row)
 {
 	size_t at = device_of(users, row->instance),
-		   parent = row->parent >= 0 ? device_of(users, row->parent) : DEVICES_MOST;
-	if (at == DEVICES_MOST)
+		   parent = row->parent >= 0 ? device_of(users, row->parent) : DEVICES_MAX;
+	if (at == DEVICES_MAX)
 		return;
 	struct gpu_device *device = &users->devices[at];
 	char whole[sizeof device->label];
@@ -54,15 +54,15 @@ static void take_device(struct gpu_users *users, const struct gpu_row *row)
 
 static void take_processes(struct gpu_users *users, const struct record *record)
 {
-	size_t device = device_of(users, record->gpu_processes.gpu), kept = 0;
+	size_t device = device_of(users, record->gpu_processes.gpu), retained = 0;
 	if (device >= users->device_count)
 		return;
 	for (size_t i = 0; i < users->count; i++)
 		if (users->users[i].use.device != device)
-			users->users[kept++] = users->users[i];
-	users->count = kept;
+			users->users[retained++] = users->users[i];
+	users->count = retained;
 	users->devices[device].is_listed = true;
-	for (size_t i = 0; i < record->gpu_processes.count && users->count < GPU_USERS_MOST; i++) {
+	for (size_t i = 0; i < record->gpu_processes.count && users->count < GPU_USERS_MAX; i++) {
 		const struct gpu_process_row *row = &record->gpu_processes.rows[i];
 		users->users[users->count++] = (struct gpu_user){ row->pid, { (unsigned)device, row->memory_bytes } };
 	}
@@ -92,7 +92,7 @@ size_t gpu_use_add(struct gpu_use *uses, size_t count, const struct gpu_use *mor
 			uses[i].memory_bytes += more->memory_bytes;
 		return count;
 	}
-	if (count < GPU_USES_MOST)
+	if (count < GPU_USES_MAX)
 		uses[count++] = *more;
 	return count;
 }
@@ -108,10 +108,10 @@ const char *gpu_use_words(
 		const char *label = uses[i].device < users->device_count ? users->devices[uses[i].device].label : "?";
 		if (!isnan(uses[i].memory_bytes))
 			bytes = (isnan(bytes) ? 0 : bytes) + uses[i].memory_bytes;
-		if (count <= LABELS_MOST)
+		if (count <= LABELS_MAX)
 			used += (size_t)snprintf(out + used, GPU_WORDS_SIZE - used, "%s%s", used ? ", " : "", label);
 	}
-	if (count > LABELS_MOST)
+	if (count > LABELS_MAX)
 		used = (size_t)snprintf(out, GPU_WORDS_SIZE, "%zu GPUs", count);
 	if (count && !isnan(bytes))
 		snprintf(out + used, GPU_WORDS_SIZE - used, ": %s", format_bytes(text, bytes));
@@ -165,7 +165,7 @@ void gpu_users_read(struct gpu_users *users, double wait_s)
 		}
 		if (has_all(users) || clock_monotonic_ns() >= until_ns)
 			return;
-		nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = READ_NS }, NULL);
 	}
 }
 

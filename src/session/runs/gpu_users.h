@@ -10,7 +10,7 @@
 #include "src/samples/sample_set.h"
 #include "src/session/command.h"
 
-enum { GPU_USERS_MOST = 256, GPU_USES_MOST = 16, GPU_WORDS_SIZE = 64 };
+enum { GPU_USERS_MAX = 256, GPU_USES_MAX = 16, GPU_WORDS_SIZE = 64 };
 
 /* What one process, or several together, use of one GPU. `device` numbers those of struct gpu_users. */
 struct gpu_use {
@@ -32,7 +32,7 @@ struct gpu_device {
 struct gpu_users {
 	size_t device_count, count;
 	struct gpu_device devices[64];
-	struct gpu_user users[GPU_USERS_MOST];
+	struct gpu_user users[GPU_USERS_MAX];
 	bool is_hidden;  /* a driver does not say who uses it */
 	char vendor[16]; /* of the first; labels of others have theirs before them */
 	void *child;     /* private, as what follows; NULL: there is no driver to ask */

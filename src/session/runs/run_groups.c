@@ -47,7 +47,7 @@ void run_groups_read(struct region *region, struct run_row *row)
 		}
 	}
 	free(total);
-	if (count < RANK_STEPS_LEAST)
+	if (count < RANK_STEPS_MIN)
 		return;
 	row->step_s = steps_s / count;
 	row->own_s = fmax(steps_s - waits_s, 0) / count;

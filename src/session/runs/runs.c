@@ -20,7 +20,7 @@
 #include "src/sources/region/region_worker.h"
 #include "src/sources/target/command.h"
 
-enum { RUNS_MAX = 512, RUNS_PER_PROCESS = 8, TREE_DEPTH_MOST = 64, TRIES_MAX = 16, PROCESS_TRIES_MAX = 8 };
+enum { RUNS_MAX = 512, RUNS_PER_PROCESS = 8, TREE_DEPTH_MAX = 64, TRIES_MAX = 16, PROCESS_TRIES_MAX = 8 };
 
 struct found {
 	struct run_row *rows;
@@ -244,7 +244,7 @@ static bool has_pid(const struct found *found, pid_t pid)
 	return false;
 }
 
-static void look_at_process(struct found *found, pid_t pid)
+static void read_process(struct found *found, pid_t pid)
 {
 	char name[32], path[32];
 	pid_t parent;
@@ -277,7 +277,7 @@ static struct run_row *row_above(const struct found *found, pid_t pid)
 {
 	char name[32];
 	uid_t uid;
-	for (int steps = 0; pid > 1 && steps < TREE_DEPTH_MOST; steps++) {
+	for (int steps = 0; pid > 1 && steps < TREE_DEPTH_MAX; steps++) {
 		for (size_t i = 0; i < found->count; i++)
 			if (is_process(&found->rows[i], pid))
 				return &found->rows[i];
@@ -361,7 +361,7 @@ static void search(void *context)
 	for (struct dirent *entry; proc && (entry = file_next(proc));) {
 		int pid = atoi(entry->d_name);
 		if (pid > 0)
-			look_at_process(found, pid);
+			read_process(found, pid);
 	}
 	if (proc)
 		closedir(proc);

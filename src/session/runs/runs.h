@@ -33,7 +33,7 @@ struct run_row {
 	double step_s, own_s;  /* of a rank: means over the whole run; NAN */
 	bool is_slowest;       /* of the ranks of its run that live */
 	size_t gpu_use_count;  /* of it and the processes below it that have no row of their own */
-	struct gpu_use gpu_uses[GPU_USES_MOST];
+	struct gpu_use gpu_uses[GPU_USES_MAX];
 };
 
 /* All of them, the published and live ones first, the ranks of one run together and in their order. `users` says who

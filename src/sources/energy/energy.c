@@ -18,9 +18,9 @@
 #define PROBE_NS (30 * NS_PER_S)
 /* What costs more than a hundredth of its period is read less often. */
 enum { COST_TIMES = 100 };
-#define PERIOD_MOST_NS (20 * NS_PER_S)
+#define PERIOD_MAX_NS (20 * NS_PER_S)
 
-enum { PATH_SIZE = 320, FOLDER_ENTRIES_MOST = 4096 };
+enum { PATH_SIZE = 320, FOLDER_ENTRIES_MAX = 4096 };
 
 /* -- small files -- */
 
@@ -75,17 +75,17 @@ static int by_number(const void *left, const void *right)
 }
 
 size_t energy_names(const struct energy_reader *reader, const char *folder, const char *prefix,
-	char names[ENERGY_NAMES_MOST][ENERGY_NAME_MOST])
+	char names[ENERGY_NAMES_MAX][ENERGY_NAME_MAX])
 {
 	DIR *directory = file_open_folder(reader->root_fd, folder);
 	size_t count = 0, prefix_length = strlen(prefix);
 	if (!directory)
 		return 0;
 	const struct dirent *entry;
-	for (int seen = 0; seen < FOLDER_ENTRIES_MOST && count < ENERGY_NAMES_MOST && (entry = file_next(directory));
+	for (int seen = 0; seen < FOLDER_ENTRIES_MAX && count < ENERGY_NAMES_MAX && (entry = file_next(directory));
 		 seen++) {
 		size_t length = strlen(entry->d_name);
-		if (strncmp(entry->d_name, prefix, prefix_length) == 0 && length < ENERGY_NAME_MOST)
+		if (strncmp(entry->d_name, prefix, prefix_length) == 0 && length < ENERGY_NAME_MAX)
 			memcpy(names[count++], entry->d_name, length + 1);
 	}
 	closedir(directory);
@@ -121,7 +121,7 @@ void energy_name(struct sample_set *out, int64_t now_ns, enum metric family, int
 
 void energy_paced(struct energy_pace *pace, int64_t now_ns, int64_t cost_ns)
 {
-	int64_t period_ns = cost_ns > PERIOD_MOST_NS / COST_TIMES ? PERIOD_MOST_NS : cost_ns * COST_TIMES;
+	int64_t period_ns = cost_ns > PERIOD_MAX_NS / COST_TIMES ? PERIOD_MAX_NS : cost_ns * COST_TIMES;
 	pace->next_ns = now_ns + (period_ns > pace->period_ns ? period_ns : pace->period_ns);
 }
 
@@ -138,12 +138,12 @@ static const struct part {
 	[ENERGY_CLOCK] = { "CPU clock", energy_find_clocks, energy_read_clocks },
 };
 
-static void tell_missing(
+static void emit_missing(
 	struct energy_reader *reader, size_t part, const struct reason *why, struct sample_set *out, int64_t now_ns)
 {
-	if (reader->is_told_missing[part] == (why != NULL))
+	if (reader->is_emitted_missing[part] == (why != NULL))
 		return;
-	reader->is_told_missing[part] = why != NULL;
+	reader->is_emitted_missing[part] = why != NULL;
 	sample_set_missing(out, now_ns, parts[part].figure, why ? why->text : NULL, why ? why->remedy : NULL);
 }
 
@@ -154,15 +154,15 @@ static void read_part(struct energy_reader *reader, size_t part, int64_t now_ns,
 		return;
 	if (parts[part].find(reader, &why) != STATUS_OK) {
 		reader->probe_ns[part] = now_ns + PROBE_NS;
-		tell_missing(reader, part, &why, out, now_ns);
+		emit_missing(reader, part, &why, out, now_ns);
 		return;
 	}
 	if (parts[part].read(reader, now_ns, out)) {
-		tell_missing(reader, part, NULL, out, now_ns);
+		emit_missing(reader, part, NULL, out, now_ns);
 		return;
 	}
 	reason_set(&why, STATUS_NOT_FOUND, "", "it was there, and no longer is");
-	tell_missing(reader, part, &why, out, now_ns);
+	emit_missing(reader, part, &why, out, now_ns);
 }
 
 static enum status energy_read(void *state, int64_t now_ns, struct sample_set *out)

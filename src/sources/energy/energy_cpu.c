@@ -66,7 +66,7 @@ enum status energy_find_throttles(struct energy_reader *reader, struct reason *w
 	if (reader->package_count)
 		return STATUS_OK;
 	read_online(reader, &set);
-	for (int cpu = 0; cpu < CPUS_COUNTED && set.count > 0 && reader->package_count < CPU_PACKAGES_MOST; cpu++) {
+	for (int cpu = 0; cpu < CPUS_COUNTED && set.count > 0 && reader->package_count < CPU_PACKAGES_MAX; cpu++) {
 		if (!set.has[cpu])
 			continue;
 		strike_package(reader, &set, cpu);
@@ -111,8 +111,8 @@ enum status energy_find_clocks(struct energy_reader *reader, struct reason *why_
 	if (reader->clock_count)
 		return STATUS_OK;
 	read_online(reader, &set);
-	int step = set.count > CPU_CLOCKS_MOST ? set.count / CPU_CLOCKS_MOST : 1, at = 0;
-	for (int cpu = 0; cpu < CPUS_COUNTED && reader->clock_count < CPU_CLOCKS_MOST; cpu++)
+	int step = set.count > CPU_CLOCKS_MAX ? set.count / CPU_CLOCKS_MAX : 1, at = 0;
+	for (int cpu = 0; cpu < CPUS_COUNTED && reader->clock_count < CPU_CLOCKS_MAX; cpu++)
 		if (set.has[cpu] && at++ % step == 0)
 			reader->clock_cpus[reader->clock_count++] = cpu;
 	if (reader->clock_count && read_clock(reader, reader->clock_cpus[0], &khz) == STATUS_OK) {

@@ -10,10 +10,10 @@
 
 #define HWMON "class/hwmon"
 #define EACH_READING_NS (900 * NS_PER_MS)
-#define CELSIUS_LEAST (-50.0)
-#define CELSIUS_MOST 200.0
+#define CELSIUS_MIN (-50.0)
+#define CELSIUS_MAX 200.0
 
-enum { CHIP_FILES_MOST = 32 };
+enum { CHIP_FILES_MAX = 32 };
 
 /* In the order in which they are told. `labels`: where a chip has one that begins so, only those are read, for its
  * other sensors are parts of it. Not read are GPUs (their drivers tell it better), drivetemp (asking may keep a disk
@@ -21,7 +21,7 @@ enum { CHIP_FILES_MOST = 32 };
 static const struct chip {
 	const char *name;
 	const char *labels[2];
-	size_t most;
+	size_t max;
 	int64_t period_ns;
 } chips[] = {
 	{ "coretemp", { "Package id" }, 16, EACH_READING_NS },
@@ -63,7 +63,7 @@ static double read_limit(const struct energy_reader *reader, const char *path)
 	uint64_t limit;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
 		if (energy_number(reader, &limit, "%s_%s", path, kinds[i]) == STATUS_OK && limit > 0 &&
-			(double)limit < CELSIUS_MOST * 1000)
+			(double)limit < CELSIUS_MAX * 1000)
 			return (double)limit / 1000;
 	return NAN;
 }
@@ -71,7 +71,7 @@ static double read_limit(const struct energy_reader *reader, const char *path)
 static void add_sensor(
 	struct energy_reader *reader, const struct chip *chip, const char *folder, unsigned number, const char *label)
 {
-	if (reader->sensor_count == HEAT_READ_MOST)
+	if (reader->sensor_count == HEAT_READ_MAX)
 		return;
 	struct heat_file *sensor = &reader->sensors[reader->sensor_count];
 	*sensor = (struct heat_file){ .pace = { chip->period_ns, 0 } };
@@ -86,14 +86,13 @@ struct chip_file {
 	char label[32];
 };
 
-static size_t list_files(
-	const struct energy_reader *reader, const char *folder, struct chip_file files[CHIP_FILES_MOST])
+static size_t list_files(const struct energy_reader *reader, const char *folder, struct chip_file files[CHIP_FILES_MAX])
 {
-	char names[ENERGY_NAMES_MOST][ENERGY_NAME_MOST], path[METER_PATH_SIZE];
+	char names[ENERGY_NAMES_MAX][ENERGY_NAME_MAX], path[METER_PATH_SIZE];
 	size_t count = 0;
 	snprintf(path, sizeof path, HWMON "/%s", folder);
 	size_t name_count = energy_names(reader, path, "temp", names);
-	for (size_t i = 0; i < name_count && count < CHIP_FILES_MOST; i++) {
+	for (size_t i = 0; i < name_count && count < CHIP_FILES_MAX; i++) {
 		char *end;
 		unsigned long number = strtoul(names[i] + 4, &end, 10);
 		if (strcmp(end, "_input") != 0 || number > 999)
@@ -114,13 +113,13 @@ static bool begins_so(const struct chip_file *file, const char *label)
 
 static void add_chip(struct energy_reader *reader, const struct chip *chip, const char *folder)
 {
-	struct chip_file files[CHIP_FILES_MOST];
+	struct chip_file files[CHIP_FILES_MAX];
 	const char *label = NULL;
 	size_t count = list_files(reader, folder, files), added = 0;
 	for (size_t k = 0; k < sizeof chip->labels / sizeof *chip->labels && !label; k++)
 		for (size_t i = 0; chip->labels[k] && i < count && !label; i++)
 			label = begins_so(&files[i], chip->labels[k]) ? chip->labels[k] : NULL;
-	for (size_t i = 0; i < count && added < chip->most; i++) {
+	for (size_t i = 0; i < count && added < chip->max; i++) {
 		if (!begins_so(&files[i], label))
 			continue;
 		add_sensor(reader, chip, folder, files[i].number, files[i].label);
@@ -130,7 +129,7 @@ static void add_chip(struct energy_reader *reader, const struct chip *chip, cons
 
 enum status energy_find_sensors(struct energy_reader *reader, struct reason *why_not)
 {
-	char folders[ENERGY_NAMES_MOST][ENERGY_NAME_MOST], names[ENERGY_NAMES_MOST][16];
+	char folders[ENERGY_NAMES_MAX][ENERGY_NAME_MAX], names[ENERGY_NAMES_MAX][16];
 	if (reader->sensor_count)
 		return STATUS_OK;
 	size_t count = energy_names(reader, HWMON, "hwmon", folders);
@@ -162,7 +161,7 @@ static bool read_celsius(const struct energy_reader *reader, const struct heat_f
 	if (end == text || *end)
 		return false;
 	*out = (double)millidegrees / 1000;
-	return *out > CELSIUS_LEAST && *out < CELSIUS_MOST;
+	return *out > CELSIUS_MIN && *out < CELSIUS_MAX;
 }
 
 bool energy_read_sensors(struct energy_reader *reader, int64_t now_ns, struct sample_set *out)
@@ -172,7 +171,7 @@ bool energy_read_sensors(struct energy_reader *reader, int64_t now_ns, struct sa
 		struct heat_file *sensor = &reader->sensors[i];
 		double celsius;
 		if (now_ns < sensor->pace.next_ns) {
-			has_any |= sensor->is_told;
+			has_any |= sensor->is_emitted;
 			continue;
 		}
 		int64_t begin_ns = reader->calls->clock_ns();
@@ -181,9 +180,9 @@ bool energy_read_sensors(struct energy_reader *reader, int64_t now_ns, struct sa
 		if (!is_read)
 			continue;
 		has_any = true;
-		if (!sensor->is_told)
+		if (!sensor->is_emitted)
 			energy_name(out, now_ns, METRIC_HEAT_TEMPERATURE, (int32_t)i, sensor->name);
-		sensor->is_told = true;
+		sensor->is_emitted = true;
 		sample_set_figure(out, now_ns, METRIC_HEAT_TEMPERATURE, (int32_t)i, celsius);
 		if (!isnan(sensor->limit_celsius))
 			sample_set_figure(out, now_ns, METRIC_HEAT_LIMIT, (int32_t)i, sensor->limit_celsius);

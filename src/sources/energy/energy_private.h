@@ -10,10 +10,10 @@
 #include "src/sources/target/target.h"
 
 enum {
-	RAPL_METERS_MOST = 32,
-	HEAT_READ_MOST = 64,
-	CPU_PACKAGES_MOST = 16,
-	CPU_CLOCKS_MOST = 8,
+	RAPL_METERS_MAX = 32,
+	HEAT_READ_MAX = 64,
+	CPU_PACKAGES_MAX = 16,
+	CPU_CLOCKS_MAX = 8,
 	CPUS_COUNTED = 8192,
 	METER_NAME_SIZE = 48,
 	METER_PATH_SIZE = 96,
@@ -39,7 +39,7 @@ struct rapl_meter {
 	int cpu;
 	double joules_per_count;
 	uint64_t range; /* counts after which it begins again; 0 = it does not */
-	bool has_raw, is_told;
+	bool has_raw, is_emitted;
 	uint64_t raw;
 	int64_t read_ns, reopen_ns;
 	double joules; /* since it was first read */
@@ -49,7 +49,7 @@ struct heat_file {
 	char name[METER_NAME_SIZE];
 	char path[METER_PATH_SIZE]; /* "class/hwmon/hwmon3/temp1" */
 	double limit_celsius;       /* NAN */
-	bool is_told;
+	bool is_emitted;
 	struct energy_pace pace;
 };
 
@@ -59,12 +59,12 @@ struct energy_reader {
 	struct target *target;
 	const struct energy_calls *calls;
 	int root_fd;
-	bool is_told_missing[ENERGY_PARTS];
+	bool is_emitted_missing[ENERGY_PARTS];
 	int64_t probe_ns[ENERGY_PARTS]; /* when it is looked for again, where it was not there */
 	size_t meter_count, sensor_count, package_count, clock_count;
-	struct rapl_meter meters[RAPL_METERS_MOST];
-	struct heat_file sensors[HEAT_READ_MOST];
-	int package_cpus[CPU_PACKAGES_MOST], clock_cpus[CPU_CLOCKS_MOST];
+	struct rapl_meter meters[RAPL_METERS_MAX];
+	struct heat_file sensors[HEAT_READ_MAX];
+	int package_cpus[CPU_PACKAGES_MAX], clock_cpus[CPU_CLOCKS_MAX];
 	struct energy_pace clock_pace;
 };
 
@@ -76,9 +76,9 @@ enum status energy_number(const struct energy_reader *reader, uint64_t *out, con
 	__attribute__((format(printf, 3, 4)));
 /* Names of a folder that begin with `prefix`, those with smaller numbers first. Returns how many; 0 where there is no
  * such folder. */
-enum { ENERGY_NAMES_MOST = 128, ENERGY_NAME_MOST = 32 };
+enum { ENERGY_NAMES_MAX = 128, ENERGY_NAME_MAX = 32 };
 size_t energy_names(const struct energy_reader *reader, const char *folder, const char *prefix,
-	char names[ENERGY_NAMES_MOST][ENERGY_NAME_MOST]);
+	char names[ENERGY_NAMES_MAX][ENERGY_NAME_MAX]);
 /* "0-3,8": calls for each; stops at the first false. */
 void energy_cpu_list(const char *text, bool (*each)(void *context, int cpu), void *context);
 void energy_name(struct sample_set *out, int64_t now_ns, enum metric family, int32_t instance, const char *name);

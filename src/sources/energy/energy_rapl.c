@@ -17,7 +17,7 @@
 /* No meter's power is as high: what would be is a counter that has begun anew. And none of one package, so that a
  * counter that stood unread for longer than its range lasts at that power may have begun again more than once. */
 #define WATTS_IMPLAUSIBLE 20000.0
-#define WATTS_OF_METER_MOST 600.0
+#define WATTS_OF_METER_MAX 600.0
 #define REOPEN_NS (30 * NS_PER_S)
 
 #define POWERCAP "class/powercap"
@@ -30,7 +30,7 @@ struct found {
 
 static struct rapl_meter *add_meter(struct energy_reader *reader)
 {
-	if (reader->meter_count == RAPL_METERS_MOST)
+	if (reader->meter_count == RAPL_METERS_MAX)
 		return NULL;
 	struct rapl_meter *meter = &reader->meters[reader->meter_count++];
 	*meter = (struct rapl_meter){ .fd = -1 };
@@ -52,7 +52,7 @@ static void spell(char *out, size_t size, const char *text)
 static bool name_zone(
 	const struct energy_reader *reader, const char *zone, struct found *found, char out[METER_NAME_SIZE])
 {
-	char kind[32], parent[32], above[ENERGY_NAME_MOST];
+	char kind[32], parent[32], above[ENERGY_NAME_MAX];
 	if (energy_text(reader, kind, sizeof kind, POWERCAP "/%s/name", zone) != STATUS_OK) {
 		found->has_nameless = true;
 		return false;
@@ -97,7 +97,7 @@ static bool add_zone(struct energy_reader *reader, const char *zone, const char 
 /* Whether any package can be read. */
 static bool find_zones(struct energy_reader *reader, struct found *found)
 {
-	char zones[ENERGY_NAMES_MOST][ENERGY_NAME_MOST], name[METER_NAME_SIZE];
+	char zones[ENERGY_NAMES_MAX][ENERGY_NAME_MAX], name[METER_NAME_SIZE];
 	bool has_package = false;
 	size_t count = energy_names(reader, POWERCAP, "intel-rapl:", zones);
 	for (size_t i = 0; i < count; i++)
@@ -285,8 +285,8 @@ static double growth(const struct rapl_meter *meter, uint64_t raw, double elapse
 									  : -1;
 	if (elapsed_s <= 0 || counts * meter->joules_per_count > WATTS_IMPLAUSIBLE * elapsed_s)
 		return -1;
-	return meter->range && (double)meter->range * meter->joules_per_count < WATTS_OF_METER_MOST * elapsed_s ? -1
-																											: counts;
+	return meter->range && (double)meter->range * meter->joules_per_count < WATTS_OF_METER_MAX * elapsed_s ? -1
+																										   : counts;
 }
 
 static void take(struct rapl_meter *meter, uint64_t raw, int64_t now_ns)
@@ -311,9 +311,9 @@ bool energy_read_meters(struct energy_reader *reader, int64_t now_ns, struct sam
 			continue;
 		has_any = true;
 		take(meter, raw, now_ns);
-		if (!meter->is_told)
+		if (!meter->is_emitted)
 			energy_name(out, now_ns, METRIC_ENERGY_USED, (int32_t)i, meter->name);
-		meter->is_told = true;
+		meter->is_emitted = true;
 		sample_set_figure(out, now_ns, METRIC_ENERGY_USED, (int32_t)i, meter->joules);
 	}
 	return has_any;

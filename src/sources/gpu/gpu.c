@@ -11,7 +11,7 @@
 #include "src/sources/gpu/vendor.h"
 
 #define RETRY_FIRST_NS (2 * NS_PER_S)
-#define RETRY_MOST_NS (30 * NS_PER_S)
+#define RETRY_MAX_NS (30 * NS_PER_S)
 #define SELF_NS (900 * NS_PER_MS)
 
 static const struct gpu_vendor *const vendor_table[] = {
@@ -115,7 +115,7 @@ static enum status open_gpus(struct target *target, void **state, struct reason 
 
 /* -- reading -- */
 
-static void tell_missing(
+static void emit_missing(
 	const struct gpu_vendor *vendor, const struct reason *why, int64_t now_ns, struct sample_set *out)
 {
 	char figure[64];
@@ -126,7 +126,7 @@ static void tell_missing(
 static void put_off(struct maker *maker, int64_t now_ns)
 {
 	maker->retry_ns = maker->retry_ns ? maker->retry_ns * 2 : RETRY_FIRST_NS;
-	maker->retry_ns = maker->retry_ns > RETRY_MOST_NS ? RETRY_MOST_NS : maker->retry_ns;
+	maker->retry_ns = maker->retry_ns > RETRY_MAX_NS ? RETRY_MAX_NS : maker->retry_ns;
 	maker->next_ns = now_ns + maker->retry_ns;
 }
 
@@ -146,7 +146,7 @@ static void open_again(struct gpus *gpus, size_t i, int64_t now_ns, struct sampl
 	maker->state = NULL;
 	maker->is_missed |= status != STATUS_NOT_FOUND;
 	if (maker->is_missed)
-		tell_missing(vendor_table[i], &why, now_ns, out);
+		emit_missing(vendor_table[i], &why, now_ns, out);
 }
 
 static void read_maker(struct gpus *gpus, size_t i, int64_t now_ns, struct sample_set *out)
@@ -156,7 +156,7 @@ static void read_maker(struct gpus *gpus, size_t i, int64_t now_ns, struct sampl
 	enum status status = vendor->read(maker->state, now_ns, out);
 	if (status == STATUS_OK || status == STATUS_AGAIN) {
 		if (maker->is_missed)
-			tell_missing(vendor, NULL, now_ns, out);
+			emit_missing(vendor, NULL, now_ns, out);
 		maker->is_missed = false;
 		maker->retry_ns = 0;
 		return;
@@ -168,11 +168,11 @@ static void read_maker(struct gpus *gpus, size_t i, int64_t now_ns, struct sampl
 	maker->state = NULL;
 	maker->is_missed = true;
 	put_off(maker, now_ns);
-	tell_missing(vendor, &gpus->why, now_ns, out);
+	emit_missing(vendor, &gpus->why, now_ns, out);
 }
 
 /* Of the process that reads GPUs: pmtop's own cost too. */
-static void tell_self(struct gpus *gpus, int64_t now_ns, struct sample_set *out)
+static void emit_self(struct gpus *gpus, int64_t now_ns, struct sample_set *out)
 {
 	enum { READER = 1 };
 	char text[128];
@@ -199,24 +199,24 @@ static enum status read_gpus(void *state, int64_t now_ns, struct sample_set *out
 		is_any |= gpus->makers[i].state != NULL;
 	}
 	if (is_any) {
-		tell_self(gpus, now_ns, out);
+		emit_self(gpus, now_ns, out);
 		return STATUS_OK;
 	}
 	/* The reason stands for all of them from here on: that of a single one would outlive it. */
 	for (size_t i = 0; i < VENDOR_COUNT; i++)
 		if (gpus->makers[i].is_missed)
-			tell_missing(vendor_table[i], NULL, now_ns, out);
+			emit_missing(vendor_table[i], NULL, now_ns, out);
 	return STATUS_IO;
 }
 
 static void explain_gpus(const void *state, struct reason *out) { *out = ((const struct gpus *)state)->why; }
 
-static enum status tell_all(void *state, int64_t now_ns, struct sample_set *out)
+static enum status emit_all(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct gpus *gpus = state;
 	for (size_t i = 0; i < VENDOR_COUNT; i++)
-		if (gpus->makers[i].state && vendor_table[i]->tell_all)
-			vendor_table[i]->tell_all(gpus->makers[i].state, now_ns, out);
+		if (gpus->makers[i].state && vendor_table[i]->emit_all)
+			vendor_table[i]->emit_all(gpus->makers[i].state, now_ns, out);
 	return STATUS_OK;
 }
 
@@ -225,6 +225,6 @@ const struct source gpu_direct_source = {
 	.open = open_gpus,
 	.read = read_gpus,
 	.explain = explain_gpus,
-	.tell_all = tell_all,
+	.emit_all = emit_all,
 	.close = close_gpus,
 };

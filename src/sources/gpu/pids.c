@@ -18,7 +18,7 @@
 #define INITIAL_NAMESPACE "pid:[4026531836]"
 
 enum { PATH_SIZE = 512, LINK_SIZE = 128, STATUS_SIZE = 4096, CMDLINE_SIZE = 4096, FILES_LOOKED_AT = 4096 };
-enum { SEEN_MOST = 256, COMMAND_SIZE = 96, NUMBERS_MOST = 8 };
+enum { SEEN_MAX = 256, COMMAND_SIZE = 96, NUMBERS_MAX = 8 };
 /* A driver names a process that has its device open: one that has it keeps it, and one that has it not is another one
  * of the same number. */
 #define DEVICE_STANDS_NS (20 * NS_PER_S)
@@ -38,7 +38,7 @@ struct pid_numbers {
 	pid_t pid;
 	uint64_t start_ticks;
 	unsigned count;
-	int32_t numbers[NUMBERS_MOST];
+	int32_t numbers[NUMBERS_MAX];
 };
 
 void pids_init(struct pids *pids, const struct target *target, const char *device)
@@ -71,7 +71,7 @@ static const struct target_member *member_of(const struct target *target, int32_
 
 /* -- one process -- */
 
-static bool look_for_device(const struct pids *pids, int32_t pid)
+static bool find_device(const struct pids *pids, int32_t pid)
 {
 	char path[PATH_SIZE], file[LINK_SIZE];
 	size_t length = strlen(pids->device);
@@ -111,13 +111,13 @@ static struct pid_seen *place_of(struct pids *pids, int32_t pid)
 			return &pids->seen[i];
 		oldest = pids->seen[i].used_ns < oldest->used_ns ? &pids->seen[i] : oldest;
 	}
-	return pids->seen_count < SEEN_MOST ? &pids->seen[pids->seen_count++] : oldest;
+	return pids->seen_count < SEEN_MAX ? &pids->seen[pids->seen_count++] : oldest;
 }
 
 /* NULL: out of memory. */
 static struct pid_seen *see(struct pids *pids, int32_t pid, ino_t folder, int64_t now_ns)
 {
-	if (!pids->seen && !(pids->seen = calloc(SEEN_MOST, sizeof *pids->seen)))
+	if (!pids->seen && !(pids->seen = calloc(SEEN_MAX, sizeof *pids->seen)))
 		return NULL;
 	struct pid_seen *seen = place_of(pids, pid);
 	if (seen->pid != pid || seen->folder != folder)
@@ -126,18 +126,18 @@ static struct pid_seen *see(struct pids *pids, int32_t pid, ino_t folder, int64_
 	return seen;
 }
 
-static bool stands(int64_t looked_ns, int64_t now_ns, int64_t stands_ns)
+static bool stands(int64_t refreshed_ns, int64_t now_ns, int64_t stands_ns)
 {
-	return looked_ns && now_ns - looked_ns < stands_ns;
+	return refreshed_ns && now_ns - refreshed_ns < stands_ns;
 }
 
 static bool has_device_open(struct pids *pids, int32_t pid, ino_t folder, int64_t now_ns)
 {
 	struct pid_seen *seen = see(pids, pid, folder, now_ns);
 	if (!seen)
-		return look_for_device(pids, pid);
+		return find_device(pids, pid);
 	if (!stands(seen->device_ns, now_ns, DEVICE_STANDS_NS)) {
-		seen->has_device = look_for_device(pids, pid);
+		seen->has_device = find_device(pids, pid);
 		seen->device_ns = now_ns;
 	}
 	return seen->has_device;
@@ -155,7 +155,7 @@ static void read_numbers(const struct target_member *member, struct pid_numbers 
 		: NULL;
 	if (!at)
 		return;
-	for (at += strlen("\nNSpid:"); (*at == '\t' || *at == ' ') && out->count < NUMBERS_MOST;) {
+	for (at += strlen("\nNSpid:"); (*at == '\t' || *at == ' ') && out->count < NUMBERS_MAX;) {
 		char *end;
 		long number = strtol(at, &end, 10);
 		if (end == at)
@@ -197,22 +197,22 @@ static bool renew_numbers(struct pids *pids)
 	return true;
 }
 
-static bool has_number(const struct pid_numbers *numbers, int32_t told)
+static bool has_number(const struct pid_numbers *numbers, int32_t emitted)
 {
 	for (unsigned i = 0; i < numbers->count; i++)
-		if (numbers->numbers[i] == told)
+		if (numbers->numbers[i] == emitted)
 			return true;
 	return false;
 }
 
 /* NULL where none or several have it. */
-static const struct target_member *only_one_with(struct pids *pids, int32_t told)
+static const struct target_member *only_one_with(struct pids *pids, int32_t emitted)
 {
 	const struct target_member *found = NULL;
 	if (!renew_numbers(pids))
 		return NULL;
 	for (size_t i = 0; i < pids->number_count; i++) {
-		if (!has_number(&pids->numbers[i], told))
+		if (!has_number(&pids->numbers[i], emitted))
 			continue;
 		if (found)
 			return NULL;
@@ -229,11 +229,11 @@ static bool is_its_user(struct pids *pids, int32_t pid, int64_t now_ns)
 	return is_there(pids, pid, &folder) && (!pids->is_inside || has_device_open(pids, pid, folder, now_ns));
 }
 
-enum pid_place pids_find(struct pids *pids, uint32_t told, int64_t now_ns, int32_t *out)
+enum pid_place pids_find(struct pids *pids, uint32_t emitted, int64_t now_ns, int32_t *out)
 {
-	if (told == 0 || told > INT32_MAX)
+	if (emitted == 0 || emitted > INT32_MAX)
 		return pids->is_inside ? PID_HIDDEN : PID_GONE;
-	int32_t pid = (int32_t)told;
+	int32_t pid = (int32_t)emitted;
 	if (is_its_user(pids, pid, now_ns)) {
 		*out = pid;
 		return PID_KNOWN;

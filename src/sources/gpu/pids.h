@@ -33,7 +33,7 @@ void pids_init(struct pids *pids, const struct target *target, const char *devic
 void pids_release(struct pids *pids);
 /* *out: its pid as pmtop sees it, where it is known. Inside a container an equal number proves nothing: the process
  * must have a device of the driver open too, or be known by that number elsewhere (NSpid). */
-enum pid_place pids_find(struct pids *pids, uint32_t told, int64_t now_ns, int32_t *out);
+enum pid_place pids_find(struct pids *pids, uint32_t emitted, int64_t now_ns, int32_t *out);
 /* What it runs, short and clean; "" of the target's own, and where we may not know. Known for ten seconds. */
 void pids_command(struct pids *pids, int32_t pid, int64_t now_ns, char *out, size_t size);
 

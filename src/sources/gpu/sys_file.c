@@ -82,24 +82,24 @@ bool sys_word(const char *text, const char *key, char separator, char *out, size
 	return false;
 }
 
-bool sys_tell(
+bool sys_emit(
 	const char *folder, const struct sys_figure *figure, int32_t instance, int64_t now_ns, struct sample_set *out)
 {
 	double value;
 	if (!sys_number(folder, figure->file, &value))
 		return false;
 	value *= figure->scale;
-	if (value < figure->least || value > figure->most)
+	if (value < figure->min || value > figure->max)
 		return false;
 	sample_set_figure(out, now_ns, figure->metric, instance, value);
 	return true;
 }
 
-void sys_tell_all(
+void sys_emit_all(
 	const char *folder, const struct sys_figure *figures, int32_t instance, int64_t now_ns, struct sample_set *out)
 {
 	for (const struct sys_figure *figure = figures; figure->file; figure++)
-		if (sys_tell(folder, figure, instance, now_ns, out))
+		if (sys_emit(folder, figure, instance, now_ns, out))
 			while (figure[1].file && figure[1].metric == figure->metric)
 				figure++;
 }

@@ -27,14 +27,14 @@ bool sys_join(char out[SYS_PATH_SIZE], const char *folder, const char *name);
 struct sys_figure {
 	const char *file;
 	enum metric metric;
-	double scale, least, most;
+	double scale, min, max;
 };
 /* Whether it could be told. */
-bool sys_tell(
+bool sys_emit(
 	const char *folder, const struct sys_figure *figure, int32_t instance, int64_t now_ns, struct sample_set *out);
 /* Each that there is; a row whose file is NULL ends the table. A metric's later rows are for when its earlier ones are
  * not there. */
-void sys_tell_all(
+void sys_emit_all(
 	const char *folder, const struct sys_figure *figures, int32_t instance, int64_t now_ns, struct sample_set *out);
 
 #endif

@@ -32,7 +32,7 @@ struct gpu_vendor {
 	void (*explain)(const void *state, struct reason *out); /* why the last read failed; may be NULL */
 	/* All else that was told and still stands. NULL: nothing; of records GPU and GPU_PROCESSES the collector keeps
 	 * account. */
-	void (*tell_all)(void *state, int64_t now_ns, struct sample_set *out);
+	void (*emit_all)(void *state, int64_t now_ns, struct sample_set *out);
 	void (*close)(void *state);
 };
 

@@ -4,7 +4,7 @@
  * and memory is read by a child process of that thread's (remote_reader.h): where a read does not return, that child is
  * left behind, and its process is tried again ever more seldom.
  *
- *   read (sampler thread)  ── who there is ──▶  ┌ looking thread ┐  py_sampler_look → stacks_tree_add
+ *   read (sampler thread)  ── who there is ──▶  ┌ looking thread ┐  py_sampler_sample → stacks_tree_add
  *                          ◀── CODE… records ── └ tree, groups ──┘  (the tree and the groups are under `lock`) */
 #include <errno.h>
 #include <poll.h>
@@ -32,17 +32,17 @@
 #include "src/sources/target/access.h"
 #include "src/sources/target/target.h"
 
-enum { PROCESSES_MOST = STACKS_PROCESSES_MAX, NO_GROUP = STACKS_GROUPS_MOST, STACK_READER = 2 };
+enum { PROCESSES_MAX = STACKS_PROCESSES_MAX, NO_GROUP = STACKS_GROUPS_MAX, STACK_READER = 2 };
 
 /* Where looks cost more of a CPU than this, they become fewer. */
 #define BUDGET_RATIO 0.005
 #define BUDGET_LOOKED_AT_RATIO 0.01
 #define TRY_FIRST_NS (100 * NS_PER_MS)
-#define TRY_MOST_NS (30 * NS_PER_S)
+#define TRY_MAX_NS (30 * NS_PER_S)
 #define END_WAIT_NS (2 * NS_PER_S)
 
 /* A process, as the looking thread knows it. */
-struct looked {
+struct sampled {
 	struct stacks_who who;
 	struct py_sampler *sampler;   /* NULL: not opened (yet) */
 	int64_t try_ns, try_after_ns; /* when it is tried (again); INT64_MAX = never */
@@ -68,13 +68,13 @@ struct stacks_state {
 	int64_t reader_cpu_ns;
 	/* the looking thread's */
 	struct remote_reader *reader;
-	size_t looked_count;
-	struct looked looked[PROCESSES_MOST];
+	size_t sampled_count;
+	struct sampled sampled[PROCESSES_MAX];
 	struct stacks_lines *lines;
 	struct py_sample sample;
-	const char *texts[PY_FRAMES_MOST];
+	const char *texts[PY_FRAMES_MAX];
 	struct stacks_polled polled;
-	double look_cost_ns; /* of a CPU; mean of the last */
+	double sample_cost_ns; /* of a CPU; mean of the last */
 	struct stacks_search search;
 	uint64_t random;
 	/* the sampler thread's */
@@ -85,31 +85,31 @@ struct stacks_state {
 /* -- who there is -- */
 
 /* Under the lock. */
-static void forget(struct looked *looked)
+static void forget(struct sampled *sampled)
 {
-	stacks_loaders_end(&looked->loaders, clock_monotonic_ns());
-	if (looked->sampler)
-		py_sampler_close(looked->sampler);
-	close(looked->who.fd);
+	stacks_loaders_end(&sampled->loaders, clock_monotonic_ns());
+	if (sampled->sampler)
+		py_sampler_close(sampled->sampler);
+	close(sampled->who.fd);
 }
 
 /* Under the lock. */
 static void take_over(struct stacks_state *stacks)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	stacks->present.has_changed = false;
-	for (size_t i = 0; i < stacks->looked_count; i++) {
-		const struct stacks_who *who = &stacks->looked[i].who;
+	for (size_t i = 0; i < stacks->sampled_count; i++) {
+		const struct stacks_who *who = &stacks->sampled[i].who;
 		if (stacks_present_find(&stacks->present, who->pid, who->start_ticks, who->generation) < stacks->present.count)
-			stacks->looked[kept++] = stacks->looked[i];
+			stacks->sampled[retained++] = stacks->sampled[i];
 		else
-			forget(&stacks->looked[i]);
+			forget(&stacks->sampled[i]);
 	}
-	stacks->looked_count = kept;
-	for (size_t i = 0; i < stacks->present.count && stacks->looked_count < PROCESSES_MOST; i++) {
+	stacks->sampled_count = retained;
+	for (size_t i = 0; i < stacks->present.count && stacks->sampled_count < PROCESSES_MAX; i++) {
 		if (stacks->present.list[i].fd < 0)
 			continue;
-		stacks->looked[stacks->looked_count++] = (struct looked){ .who = stacks->present.list[i],
+		stacks->sampled[stacks->sampled_count++] = (struct sampled){ .who = stacks->present.list[i],
 			.try_after_ns = TRY_FIRST_NS,
 			.group = NO_GROUP,
 			.loaders = STACKS_LOADERS_INIT,
@@ -159,96 +159,96 @@ static double period_ns(const struct stacks_state *stacks, bool is_hunting)
 	double hz = (is_hunting || choices->wants_stacks) && choices->stacks_hz < STACKS_HZ_LOOKED_AT ? STACKS_HZ_LOOKED_AT
 																								  : choices->stacks_hz;
 	double budget = choices->wants_stacks ? BUDGET_LOOKED_AT_RATIO : BUDGET_RATIO;
-	double least = stacks->look_cost_ns * (double)stacks->groups.count / budget;
-	return (double)NS_PER_S / hz > least ? (double)NS_PER_S / hz : least;
+	double min = stacks->sample_cost_ns * (double)stacks->groups.count / budget;
+	return (double)NS_PER_S / hz > min ? (double)NS_PER_S / hz : min;
 }
 
 /* Under the lock. */
-static void account(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
+static void account(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
 {
-	bool is_new = looked->group == NO_GROUP && stacks->sample.is_whole && stacks->sample.count > 0;
+	bool is_new = sampled->group == NO_GROUP && stacks->sample.is_whole && stacks->sample.count > 0;
 	bool is_workers = is_new && is_worker(&stacks->sample);
 	if (is_new)
-		looked->group = stacks_groups_find(&stacks->groups, is_workers ? looked->who.parent : looked->who.pid,
-			is_workers, py_sampler_version(looked->sampler));
-	if (looked->group == NO_GROUP)
+		sampled->group = stacks_groups_find(&stacks->groups, is_workers ? sampled->who.parent : sampled->who.pid,
+			is_workers, py_sampler_version(sampled->sampler));
+	if (sampled->group == NO_GROUP)
 		return;
-	struct stacks_group *group = &stacks->groups.list[looked->group];
+	struct stacks_group *group = &stacks->groups.list[sampled->group];
 	uint64_t stands_for_ns = stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks, false), now_ns);
 	stacks_tree_add(stacks->tree, group->id, &stacks->sample, stacks->texts, stands_for_ns);
 }
 
-static void end_looked(struct looked *looked)
+static void end_sampled(struct sampled *sampled)
 {
-	stacks_loaders_close(&looked->loaders);
-	py_sampler_close(looked->sampler);
-	looked->sampler = NULL;
-	looked->try_ns = clock_monotonic_ns() + looked->try_after_ns;
+	stacks_loaders_close(&sampled->loaders);
+	py_sampler_close(sampled->sampler);
+	sampled->sampler = NULL;
+	sampled->try_ns = clock_monotonic_ns() + sampled->try_after_ns;
 }
 
-static void poll_loaders(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
+static void poll_loaders(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
 {
 	struct stacks_polled *polled = &stacks->polled;
-	stacks_loaders_poll(&looked->loaders, stacks->lines, &looked->owner, now_ns, polled);
+	stacks_loaders_poll(&sampled->loaders, stacks->lines, &sampled->owner, now_ns, polled);
 	pthread_mutex_lock(&stacks->lock);
-	stacks_loaders_take(
-		&looked->loaders, &stacks->runs, polled, looked->who.pid, looked->who.start_ticks, looked->who.command, now_ns);
+	stacks_loaders_take(&sampled->loaders, &stacks->runs, polled, sampled->who.pid, sampled->who.start_ticks,
+		sampled->who.command, now_ns);
 	pthread_mutex_unlock(&stacks->lock);
 }
 
-static void look_at(struct stacks_state *stacks, struct looked *looked)
+static void rule_context_init(struct stacks_state *stacks, struct sampled *sampled)
 {
 	int64_t now_ns = clock_monotonic_ns(), before_ns = cost_so_far_ns(stacks);
-	stacks_owner_note_user(&looked->owner);
-	enum status status = py_sampler_look(looked->sampler, now_ns, &stacks->sample);
+	stacks_owner_note_user(&sampled->owner);
+	enum status status = py_sampler_sample(sampled->sampler, now_ns, &stacks->sample);
 	if (status == STATUS_OK) {
 		for (size_t i = 0; i < stacks->sample.count; i++) {
 			const struct py_site *site = &stacks->sample.sites[i];
 			stacks->texts[i] = stacks_tree_is_own(stacks->tree, site->known)
-				? stacks_lines_text(stacks->lines, &looked->owner, site->known->code.file, site->line)
+				? stacks_lines_text(stacks->lines, &sampled->owner, site->known->code.file, site->line)
 				: NULL;
 		}
 		pthread_mutex_lock(&stacks->lock);
-		account(stacks, looked, now_ns);
+		account(stacks, sampled, now_ns);
 		pthread_mutex_unlock(&stacks->lock);
 		/* A worker's loaders are not the run's. */
-		if (looked->group != NO_GROUP && !stacks->groups.list[looked->group].is_workers)
-			stacks_loaders_note(&looked->loaders, looked->sampler, &stacks->sample, now_ns);
+		if (sampled->group != NO_GROUP && !stacks->groups.list[sampled->group].is_workers)
+			stacks_loaders_note(&sampled->loaders, sampled->sampler, &stacks->sample, now_ns);
 	} else if (status != STATUS_AGAIN) {
-		end_looked(looked);
+		end_sampled(sampled);
 	}
 	double cost_ns = (double)(cost_so_far_ns(stacks) - before_ns);
-	stacks->look_cost_ns += (cost_ns - stacks->look_cost_ns) / 16;
+	stacks->sample_cost_ns += (cost_ns - stacks->sample_cost_ns) / 16;
 }
 
 /* A process that begins has no Python yet. One in which the search exceeded its budget seldom gets another. */
-static void note_search(struct looked *looked, enum status status, int64_t now_ns)
+static void note_search(struct sampled *sampled, enum status status, int64_t now_ns)
 {
 	bool is_final = status == STATUS_OK || status == STATUS_UNSUPPORTED;
 	if (status == STATUS_DAMAGED)
-		looked->try_after_ns = TRY_MOST_NS;
-	looked->try_ns = is_final ? INT64_MAX : now_ns + looked->try_after_ns;
-	looked->try_after_ns = looked->try_after_ns < TRY_MOST_NS / 2 ? 2 * looked->try_after_ns : TRY_MOST_NS;
+		sampled->try_after_ns = TRY_MAX_NS;
+	sampled->try_ns = is_final ? INT64_MAX : now_ns + sampled->try_after_ns;
+	sampled->try_after_ns = sampled->try_after_ns < TRY_MAX_NS / 2 ? 2 * sampled->try_after_ns : TRY_MAX_NS;
 }
 
-static void try_to_open(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
+static void try_to_open(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
 {
 	struct reason why = { "", "" };
 	int64_t before_ns = cost_so_far_ns(stacks);
 	if (!stacks_search_may(&stacks->search, now_ns)) {
-		looked->try_ns = now_ns + TRY_FIRST_NS;
+		sampled->try_ns = now_ns + TRY_FIRST_NS;
 		return;
 	}
-	looked->owner.has_user = looked->owner.is_mixed = false;
-	stacks_owner_note_user(&looked->owner);
-	enum status status = py_sampler_open(looked->who.pid, looked->who.fd, &looked->sampler, &why);
-	stacks_owner_note_user(&looked->owner);
+	sampled->owner.has_user = sampled->owner.is_mixed = false;
+	stacks_owner_note_user(&sampled->owner);
+	enum status status = py_sampler_open(sampled->who.pid, sampled->who.fd, &sampled->sampler, &why);
+	stacks_owner_note_user(&sampled->owner);
 	stacks_search_pay(&stacks->search, cost_so_far_ns(stacks) - before_ns);
-	note_search(looked, status, now_ns);
-	if (looked->who.pid != stacks->target->pid || remote_reader_stuck_ns(stacks->reader))
+	note_search(sampled, status, now_ns);
+	if (sampled->who.pid != stacks->target->pid || remote_reader_stuck_ns(stacks->reader))
 		return;
 	if (status == STATUS_DENIED)
-		access_explain_memory(looked->who.fd, looked->who.pid, stacks->target->uid, remote_test_self(), &why);
+		access_explain_memory(sampled->who.fd, sampled->who.pid, stacks->target->uid, remote_test_self(), &why);
 	pthread_mutex_lock(&stacks->lock);
 	stacks->missing.status = status;
 	stacks->missing.why = why;
@@ -261,38 +261,38 @@ static void try_to_open(struct stacks_state *stacks, struct looked *looked, int6
 static void publish_stuck(struct stacks_state *stacks)
 {
 	stacks->missing.stuck_since_ns = 0;
-	for (size_t i = 0; i < stacks->looked_count; i++) {
-		const struct looked *looked = &stacks->looked[i];
-		if (!looked->stuck.since_ns ||
-			(stacks->missing.stuck_since_ns && stacks->missing.stuck_since_ns <= looked->stuck.since_ns))
+	for (size_t i = 0; i < stacks->sampled_count; i++) {
+		const struct sampled *sampled = &stacks->sampled[i];
+		if (!sampled->stuck.since_ns ||
+			(stacks->missing.stuck_since_ns && stacks->missing.stuck_since_ns <= sampled->stuck.since_ns))
 			continue;
-		stacks->missing.stuck_since_ns = looked->stuck.since_ns;
-		stacks->missing.stuck_pid = looked->who.pid;
+		stacks->missing.stuck_since_ns = sampled->stuck.since_ns;
+		stacks->missing.stuck_pid = sampled->who.pid;
 	}
 }
 
 /* All that is read of it is tried at once: only when all of it returns is the process not stuck any more. */
-static void retry_stuck(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
+static void retry_stuck(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
 {
-	if (!looked->sampler)
-		try_to_open(stacks, looked, now_ns);
-	if (looked->sampler && !remote_reader_stuck_ns(stacks->reader))
-		look_at(stacks, looked);
-	if (looked->loaders.poll_ns != INT64_MAX && !remote_reader_stuck_ns(stacks->reader))
-		poll_loaders(stacks, looked, now_ns);
-	if (!stacks_stuck_note(&looked->stuck, stacks->reader, clock_monotonic_ns()))
-		stacks_stuck_end(&looked->stuck, now_ns);
+	if (!sampled->sampler)
+		try_to_open(stacks, sampled, now_ns);
+	if (sampled->sampler && !remote_reader_stuck_ns(stacks->reader))
+		rule_context_init(stacks, sampled);
+	if (sampled->loaders.poll_ns != INT64_MAX && !remote_reader_stuck_ns(stacks->reader))
+		poll_loaders(stacks, sampled, now_ns);
+	if (!stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns()))
+		stacks_stuck_end(&sampled->stuck, now_ns);
 }
 
 /* -- whose turn it is -- */
 
 /* The next of a group's processes in turn. NULL: it has none. */
-static struct looked *next_of(struct stacks_state *stacks, size_t group, size_t turn)
+static struct sampled *next_of(struct stacks_state *stacks, size_t group, size_t turn)
 {
-	for (size_t i = 1; i <= stacks->looked_count; i++) {
-		struct looked *looked = &stacks->looked[(turn + i) % stacks->looked_count];
-		if (looked->sampler && looked->group == group && !looked->stuck.since_ns)
-			return looked;
+	for (size_t i = 1; i <= stacks->sampled_count; i++) {
+		struct sampled *sampled = &stacks->sampled[(turn + i) % stacks->sampled_count];
+		if (sampled->sampler && sampled->group == group && !sampled->stuck.since_ns)
+			return sampled;
 	}
 	return NULL;
 }
@@ -301,54 +301,54 @@ static int64_t earlier(int64_t a_ns, int64_t b_ns) { return a_ns < b_ns ? a_ns :
 
 /* Opens it, looks at one that has no group yet, and polls its loaders, as far as these are due; returns when the next
  * of it is. */
-static int64_t attend(struct stacks_state *stacks, struct looked *looked, int64_t now_ns)
+static int64_t attend(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
 {
 	int64_t next_ns = INT64_MAX;
-	if (looked->stuck.since_ns) {
-		if (stacks_stuck_is_due(&looked->stuck, stacks->reader, now_ns))
-			retry_stuck(stacks, looked, now_ns);
-		return looked->stuck.since_ns ? looked->stuck.try_ns : now_ns;
+	if (sampled->stuck.since_ns) {
+		if (stacks_stuck_is_due(&sampled->stuck, stacks->reader, now_ns))
+			retry_stuck(stacks, sampled, now_ns);
+		return sampled->stuck.since_ns ? sampled->stuck.try_ns : now_ns;
 	}
-	if (!looked->sampler && looked->try_ns <= now_ns)
-		try_to_open(stacks, looked, now_ns);
-	bool is_new = looked->sampler && looked->group == NO_GROUP && stacks->groups.count < STACKS_GROUPS_MOST;
+	if (!sampled->sampler && sampled->try_ns <= now_ns)
+		try_to_open(stacks, sampled, now_ns);
+	bool is_new = sampled->sampler && sampled->group == NO_GROUP && stacks->groups.count < STACKS_GROUPS_MAX;
 	if (is_new) {
-		look_at(stacks, looked);
+		rule_context_init(stacks, sampled);
 		next_ns = now_ns + TRY_FIRST_NS;
 	}
-	if (!looked->sampler)
-		next_ns = earlier(next_ns, looked->try_ns);
-	if (looked->loaders.poll_ns <= now_ns && !remote_reader_stuck_ns(stacks->reader))
-		poll_loaders(stacks, looked, now_ns);
-	next_ns = earlier(next_ns, looked->loaders.poll_ns);
-	return stacks_stuck_note(&looked->stuck, stacks->reader, clock_monotonic_ns()) ? looked->stuck.try_ns : next_ns;
+	if (!sampled->sampler)
+		next_ns = earlier(next_ns, sampled->try_ns);
+	if (sampled->loaders.poll_ns <= now_ns && !remote_reader_stuck_ns(stacks->reader))
+		poll_loaders(stacks, sampled, now_ns);
+	next_ns = earlier(next_ns, sampled->loaders.poll_ns);
+	return stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns()) ? sampled->stuck.try_ns : next_ns;
 }
 
 /* Looks at the next process of a group, if it is time to; returns when it is. */
-static int64_t look_at_group(struct stacks_state *stacks, size_t index, int64_t now_ns)
+static int64_t sample_group(struct stacks_state *stacks, size_t index, int64_t now_ns)
 {
 	struct stacks_group *group = &stacks->groups.list[index];
-	struct looked *looked = next_of(stacks, index, group->turn);
-	if (!looked)
+	struct sampled *sampled = next_of(stacks, index, group->turn);
+	if (!sampled)
 		return INT64_MAX;
 	if (group->next_ns <= now_ns) {
-		group->turn = (size_t)(looked - stacks->looked);
-		look_at(stacks, looked);
-		stacks_stuck_note(&looked->stuck, stacks->reader, clock_monotonic_ns());
-		double each_ns = period_ns(stacks, now_ns < looked->loaders.hunt_until_ns);
+		group->turn = (size_t)(sampled - stacks->sampled);
+		rule_context_init(stacks, sampled);
+		stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns());
+		double each_ns = period_ns(stacks, now_ns < sampled->loaders.hunt_until_ns);
 		group->next_ns = now_ns + (int64_t)(each_ns * (0.5 + random_ratio(stacks)));
 	}
 	return group->next_ns;
 }
 
 /* Looks at whom it is time to look at; returns when the next one is due. */
-static int64_t look_round(struct stacks_state *stacks)
+static int64_t sample_all(struct stacks_state *stacks)
 {
 	int64_t now_ns = clock_monotonic_ns(), next_ns = INT64_MAX;
-	for (size_t i = 0; i < stacks->looked_count && !atomic_load(&stacks->is_stopping); i++)
-		next_ns = earlier(next_ns, attend(stacks, &stacks->looked[i], now_ns));
+	for (size_t i = 0; i < stacks->sampled_count && !atomic_load(&stacks->is_stopping); i++)
+		next_ns = earlier(next_ns, attend(stacks, &stacks->sampled[i], now_ns));
 	for (size_t i = 0; i < stacks->groups.count && !atomic_load(&stacks->is_stopping); i++)
-		next_ns = earlier(next_ns, look_at_group(stacks, i, now_ns));
+		next_ns = earlier(next_ns, sample_group(stacks, i, now_ns));
 	pthread_mutex_lock(&stacks->lock);
 	publish_stuck(stacks);
 	stacks->reader_cpu_ns = remote_reader_cpu_ns(stacks->reader);
@@ -356,7 +356,7 @@ static int64_t look_round(struct stacks_state *stacks)
 	return next_ns;
 }
 
-static void look_again_and_again(void *argument)
+static void sample_until_due(void *argument)
 {
 	struct stacks_state *stacks = argument;
 	struct pollfd woken = { .fd = stacks->wake_fd, .events = POLLIN };
@@ -366,7 +366,7 @@ static void look_again_and_again(void *argument)
 		if (stacks->present.has_changed)
 			take_over(stacks);
 		pthread_mutex_unlock(&stacks->lock);
-		int64_t left_ns = look_round(stacks) - clock_monotonic_ns();
+		int64_t left_ns = sample_all(stacks) - clock_monotonic_ns();
 		left_ns = left_ns > 0 ? left_ns : 0;
 		eventfd_t times;
 		struct timespec left = { .tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S };
@@ -380,8 +380,8 @@ static void look_again_and_again(void *argument)
 
 static void release(struct stacks_state *stacks)
 {
-	for (size_t i = 0; i < stacks->looked_count; i++)
-		forget(&stacks->looked[i]);
+	for (size_t i = 0; i < stacks->sampled_count; i++)
+		forget(&stacks->sampled[i]);
 	stacks_present_release(&stacks->present);
 	remote_reader_free(stacks->reader);
 	stacks_runs_release(&stacks->runs);
@@ -406,7 +406,7 @@ static void stacks_close(void *state)
 }
 
 /* Stacks are those of real processes, whatever else a fixture may invent. */
-static bool has_what_to_look_at(const struct target *target)
+static bool has_anything_to_sample(const struct target *target)
 {
 	return target->pid != 0 && strcmp(target->proc_root, "/proc") == 0 && source_choices(target)->stacks_hz > 0;
 }
@@ -426,11 +426,11 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	stacks_search_init(&stacks->search, stacks->opened_ns);
 	stacks->random = (uint64_t)stacks->opened_ns | 1;
 	*state = stacks;
-	if (!has_what_to_look_at(target))
+	if (!has_anything_to_sample(target))
 		return STATUS_OK;
 	stacks_present_take(&stacks->present, stacks->target);
 	int error = stacks->tree && stacks->lines && stacks->reader && stacks->wake_fd >= 0
-		? hang_thread_start(&stacks->thread, look_again_and_again, stacks)
+		? hang_thread_start(&stacks->thread, sample_until_due, stacks)
 		: ENOMEM;
 	stacks->has_thread = error == 0;
 	if (error == 0)
@@ -452,11 +452,11 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	pthread_mutex_lock(&stacks->lock);
 	stacks_present_take(&stacks->present, stacks->target);
 	bool has_changed = stacks->present.has_changed;
-	stacks_groups_tell(&stacks->groups, false, now_ns, out);
-	stacks_tree_tell(stacks->tree, now_ns, false, out);
-	stacks_runs_tell(&stacks->runs, false, stacks->target->has_ended, now_ns, out);
-	stacks_lines_tell_missing(stacks->lines, &stacks->has_emitted_no_text, now_ns, out);
-	stacks_missing_tell(&stacks->missing, now_ns - stacks->opened_ns, stacks->groups.count > 0, now_ns, out);
+	stacks_groups_emit(&stacks->groups, false, now_ns, out);
+	stacks_tree_emit(stacks->tree, now_ns, false, out);
+	stacks_runs_emit(&stacks->runs, false, stacks->target->has_ended, now_ns, out);
+	stacks_lines_emit_missing(stacks->lines, &stacks->has_emitted_no_text, now_ns, out);
+	stacks_missing_emit(&stacks->missing, now_ns - stacks->opened_ns, stacks->groups.count > 0, now_ns, out);
 	if (stacks->reader_cpu_ns > 0)
 		sample_set_figure(out, now_ns, METRIC_SELF_CPU, STACK_READER, (double)stacks->reader_cpu_ns);
 	pthread_mutex_unlock(&stacks->lock);
@@ -465,15 +465,15 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	return stacks->target->has_ended ? STATUS_END : STATUS_OK;
 }
 
-static enum status stacks_tell_all(void *state, int64_t now_ns, struct sample_set *out)
+static enum status stacks_emit_all(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct stacks_state *stacks = state;
 	if (!stacks->has_thread)
 		return STATUS_OK;
 	pthread_mutex_lock(&stacks->lock);
-	stacks_groups_tell(&stacks->groups, true, now_ns, out);
-	stacks_tree_tell(stacks->tree, now_ns, true, out);
-	stacks_runs_tell(&stacks->runs, true, false, now_ns, out);
+	stacks_groups_emit(&stacks->groups, true, now_ns, out);
+	stacks_tree_emit(stacks->tree, now_ns, true, out);
+	stacks_runs_emit(&stacks->runs, true, false, now_ns, out);
 	pthread_mutex_unlock(&stacks->lock);
 	return STATUS_OK;
 }
@@ -483,6 +483,6 @@ const struct source stacks_source = {
 	.period_ns = SOURCE_SLOW_NS,
 	.open = stacks_open,
 	.read = stacks_read,
-	.tell_all = stacks_tell_all,
+	.emit_all = stacks_emit_all,
 	.close = stacks_close,
 };

@@ -6,14 +6,14 @@
 #include "src/base/clock.h"
 
 /* A look stands for the time since the one before, but not for a pause: so many usual ones at the most. */
-#define STANDS_FOR_MOST 4
+#define STANDS_FOR_MAX 4
 
 size_t stacks_groups_find(struct stacks_groups *groups, int32_t pid, bool is_workers, const struct py_layout *python)
 {
 	size_t at = 0;
 	while (at < groups->count && !(groups->list[at].pid == pid && groups->list[at].is_workers == is_workers))
 		at++;
-	if (at == groups->count && at < STACKS_GROUPS_MOST) {
+	if (at == groups->count && at < STACKS_GROUPS_MAX) {
 		groups->list[groups->count++] =
 			(struct stacks_group){ .id = (uint32_t)at + 1, .pid = pid, .is_workers = is_workers, .hz = (double)NAN };
 		py_layout_version(python, groups->list[at].python);
@@ -24,8 +24,8 @@ size_t stacks_groups_find(struct stacks_groups *groups, int32_t pid, bool is_wor
 uint64_t stacks_group_count(struct stacks_group *group, bool is_whole, double period_ns, int64_t now_ns)
 {
 	double stands_for = group->last_ns ? (double)(now_ns - group->last_ns) : period_ns;
-	stands_for = stands_for < STANDS_FOR_MOST * period_ns ? stands_for : STANDS_FOR_MOST * period_ns;
-	group->looks++;
+	stands_for = stands_for < STANDS_FOR_MAX * period_ns ? stands_for : STANDS_FOR_MAX * period_ns;
+	group->samples++;
 	group->partial += !is_whole;
 	group->total_ns += (uint64_t)stands_for;
 	group->hz = (double)NS_PER_S / period_ns;
@@ -33,7 +33,7 @@ uint64_t stacks_group_count(struct stacks_group *group, bool is_whole, double pe
 	return (uint64_t)stands_for;
 }
 
-static void tell_group(struct stacks_group *group, int64_t now_ns, struct sample_set *out)
+static void emit_group(struct stacks_group *group, int64_t now_ns, struct sample_set *out)
 {
 	struct record *record = sample_set_add(out, RECORD_CODE_GROUP, 0, now_ns);
 	if (!record)
@@ -42,16 +42,16 @@ static void tell_group(struct stacks_group *group, int64_t now_ns, struct sample
 	record->code_group.pid = group->pid;
 	record->code_group.is_workers = group->is_workers;
 	record->code_group.python = sample_set_text(out, group->python, strlen(group->python));
-	record->code_group.looks = group->looks;
+	record->code_group.samples = group->samples;
 	record->code_group.partial = group->partial;
 	record->code_group.hz = group->hz;
 	record->code_group.total_ns = group->total_ns;
-	group->told_looks = group->looks;
+	group->emitted_samples = group->samples;
 }
 
-void stacks_groups_tell(struct stacks_groups *groups, bool again, int64_t now_ns, struct sample_set *out)
+void stacks_groups_emit(struct stacks_groups *groups, bool again, int64_t now_ns, struct sample_set *out)
 {
 	for (size_t i = 0; i < groups->count; i++)
-		if (again ? groups->list[i].told_looks > 0 : groups->list[i].told_looks != groups->list[i].looks)
-			tell_group(&groups->list[i], now_ns, out);
+		if (again ? groups->list[i].emitted_samples > 0 : groups->list[i].emitted_samples != groups->list[i].samples)
+			emit_group(&groups->list[i], now_ns, out);
 }

@@ -6,14 +6,14 @@
 #include "src/samples/sample_set.h"
 #include "src/sources/python/py_layout.h"
 
-enum { STACKS_GROUPS_MOST = 64 };
+enum { STACKS_GROUPS_MAX = 64 };
 
 struct stacks_group {
 	uint32_t id;
 	int32_t pid; /* of workers: of the process that they work for */
 	bool is_workers;
 	char python[PY_VERSION_SIZE];
-	uint64_t looks, partial, total_ns, told_looks;
+	uint64_t samples, partial, total_ns, emitted_samples;
 	double hz;
 	size_t turn;              /* which of its processes was looked at last */
 	int64_t last_ns, next_ns; /* 0 = not looked at yet */
@@ -21,14 +21,14 @@ struct stacks_group {
 
 struct stacks_groups {
 	size_t count;
-	struct stacks_group list[STACKS_GROUPS_MOST];
+	struct stacks_group list[STACKS_GROUPS_MAX];
 };
 
-/* Its index, a new one where there is none; STACKS_GROUPS_MOST: there is no room. */
+/* Its index, a new one where there is none; STACKS_GROUPS_MAX: there is no room. */
 size_t stacks_groups_find(struct stacks_groups *groups, int32_t pid, bool is_workers, const struct py_layout *python);
 /* Counts a look, of those that come every period_ns; returns the time that it stands for. */
 uint64_t stacks_group_count(struct stacks_group *group, bool is_whole, double period_ns, int64_t now_ns);
 /* Appends CODE_GROUP of those that were looked at since the last call; with `again` of all that were told before. */
-void stacks_groups_tell(struct stacks_groups *groups, bool again, int64_t now_ns, struct sample_set *out);
+void stacks_groups_emit(struct stacks_groups *groups, bool again, int64_t now_ns, struct sample_set *out);
 
 #endif

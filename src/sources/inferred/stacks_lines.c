@@ -14,8 +14,8 @@
 
 enum {
 	TEXT_SIZE = 160,
-	FILES_MOST = 256,
-	LINES_MOST = 4096,
+	FILES_MAX = 256,
+	LINES_MAX = 4096,
 	VIEWS_MAX = 32,
 	LINK_SIZE = 256,
 	SOURCES_BYTES_MAX = 8 << 20
@@ -48,7 +48,7 @@ struct stacks_lines {
 	unsigned view_count;
 	struct view views[VIEWS_MAX]; /* numbered from 1 */
 	size_t count;
-	struct file_lines files[FILES_MOST];
+	struct file_lines files[FILES_MAX];
 	size_t source_bytes, next_to_drop; /* the texts of all files that are kept */
 };
 
@@ -73,12 +73,13 @@ static const struct reason *why_none(const struct stacks_lines *lines)
 	return lines && atomic_load(&lines->reader.has_given_up) ? &lines->reader.why : NULL;
 }
 
-void stacks_lines_tell_missing(const struct stacks_lines *lines, bool *was_told, int64_t now_ns, struct sample_set *out)
+void stacks_lines_emit_missing(
+	const struct stacks_lines *lines, bool *was_emitted, int64_t now_ns, struct sample_set *out)
 {
 	const struct reason *why = why_none(lines);
-	if (why && !*was_told)
+	if (why && !*was_emitted)
 		sample_set_missing(out, now_ns, "source lines", why->text, why->remedy);
-	*was_told = why != NULL;
+	*was_emitted = why != NULL;
 }
 
 /* -- whose they are -- */
@@ -203,7 +204,7 @@ static struct file_lines *add_file(struct stacks_lines *lines, unsigned view, co
 	size_t at = find_file(lines, view, file);
 	if (at < lines->count)
 		return &lines->files[at];
-	char *name = at < FILES_MOST ? strdup(file) : NULL;
+	char *name = at < FILES_MAX ? strdup(file) : NULL;
 	if (!name)
 		return NULL;
 	lines->files[lines->count++] = (struct file_lines){ .name = name, .view = view };
@@ -215,7 +216,7 @@ static bool has_room(struct file_lines *file)
 	if (file->count < file->room)
 		return true;
 	size_t room = file->room ? 2 * file->room : 16;
-	void *longer = room <= LINES_MOST ? realloc(file->lines, room * sizeof *file->lines) : NULL;
+	void *longer = room <= LINES_MAX ? realloc(file->lines, room * sizeof *file->lines) : NULL;
 	if (!longer)
 		return false;
 	file->lines = longer;

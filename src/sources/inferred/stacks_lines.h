@@ -30,7 +30,7 @@ void stacks_owner_note_user(struct stacks_owner *owner);
  * second. Valid until stacks_lines_free. */
 const char *stacks_lines_text(struct stacks_lines *lines, struct stacks_owner *owner, const char *file, int line);
 /* Appends once why no more texts come, where that is so. From any thread. */
-void stacks_lines_tell_missing(
-	const struct stacks_lines *lines, bool *was_told, int64_t now_ns, struct sample_set *out);
+void stacks_lines_emit_missing(
+	const struct stacks_lines *lines, bool *was_emitted, int64_t now_ns, struct sample_set *out);
 
 #endif

@@ -12,12 +12,12 @@ void stacks_runs_release(struct stacks_runs *runs)
 	runs->count = 0;
 }
 
-void stacks_runs_tell(struct stacks_runs *runs, bool again, bool has_ended, int64_t now_ns, struct sample_set *out)
+void stacks_runs_emit(struct stacks_runs *runs, bool again, bool has_ended, int64_t now_ns, struct sample_set *out)
 {
 	for (unsigned i = 0; i < runs->count; i++) {
 		if (has_ended)
 			stacks_steps_end(runs->list[i], now_ns);
-		stacks_steps_tell(runs->list[i], again, now_ns, out);
+		stacks_steps_emit(runs->list[i], again, now_ns, out);
 	}
 }
 
@@ -57,7 +57,7 @@ void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *li
 void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled,
 	pid_t pid, uint64_t start_ticks, const char *name, int64_t now_ns)
 {
-	if (!loaders->steps && polled->count > 0 && runs->count < STACKS_RUNS_MOST) {
+	if (!loaders->steps && polled->count > 0 && runs->count < STACKS_RUNS_MAX) {
 		loaders->steps = stacks_steps_new(runs->count, pid, start_ticks, name);
 		if (loaders->steps)
 			runs->list[runs->count++] = loaders->steps;

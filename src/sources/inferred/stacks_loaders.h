@@ -7,17 +7,17 @@
 #include "src/sources/inferred/stacks_steps.h"
 #include "src/sources/python/counters/py_counter.h"
 
-enum { STACKS_RUNS_MOST = 64 };
+enum { STACKS_RUNS_MAX = 64 };
 
 /* All runs that were counted. Under a lock where another thread tells. */
 struct stacks_runs {
 	unsigned count;
-	struct stacks_steps *list[STACKS_RUNS_MOST];
+	struct stacks_steps *list[STACKS_RUNS_MAX];
 };
 
 void stacks_runs_release(struct stacks_runs *runs);
 /* `has_ended`: the target has, and nothing of any run comes any more. */
-void stacks_runs_tell(struct stacks_runs *runs, bool again, bool has_ended, int64_t now_ns, struct sample_set *out);
+void stacks_runs_emit(struct stacks_runs *runs, bool again, bool has_ended, int64_t now_ns, struct sample_set *out);
 
 /* Those of one process. */
 struct stacks_loaders {
@@ -37,7 +37,7 @@ struct stacks_loaders {
 struct stacks_polled {
 	const struct py_counted *counted;
 	size_t count;
-	const char *texts[PY_COUNTED_MOST];
+	const char *texts[PY_COUNTED_MAX];
 };
 
 /* Right after a look at this process. */

@@ -21,7 +21,7 @@ static bool find_reason(const struct stacks_missing *missing, int64_t open_ns, b
 	return !has_any && missing->status != STATUS_OK && open_ns > SETTLED_NS;
 }
 
-void stacks_missing_tell(
+void stacks_missing_emit(
 	struct stacks_missing *missing, int64_t open_ns, bool has_any, int64_t now_ns, struct sample_set *out)
 {
 	struct reason why;

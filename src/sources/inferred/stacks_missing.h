@@ -20,7 +20,7 @@ struct stacks_missing {
 
 /* Appends what has changed. `open_ns`: how long the source is open; `has_any`: something of the target's processes was
  * seen. */
-void stacks_missing_tell(
+void stacks_missing_emit(
 	struct stacks_missing *missing, int64_t open_ns, bool has_any, int64_t now_ns, struct sample_set *out);
 
 #endif

@@ -19,23 +19,23 @@ size_t stacks_present_find(const struct stacks_present *present, pid_t pid, uint
 
 static void drop_others(struct stacks_present *present)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < present->count; i++) {
-		if (present->list[i].is_kept) {
-			present->list[kept++] = present->list[i];
+		if (present->list[i].is_retained) {
+			present->list[retained++] = present->list[i];
 			continue;
 		}
 		if (present->list[i].fd >= 0)
 			close(present->list[i].fd);
 		present->has_changed = true;
 	}
-	present->count = kept;
+	present->count = retained;
 }
 
 void stacks_present_take(struct stacks_present *present, const struct target *target)
 {
 	for (size_t i = 0; i < present->count; i++)
-		present->list[i].is_kept = false;
+		present->list[i].is_retained = false;
 	for (size_t i = 0; i < target->member_count; i++) {
 		const struct target_member *member = &target->members[i];
 		size_t at = stacks_present_find(present, member->pid, member->start_ticks, member->generation);
@@ -49,7 +49,7 @@ void stacks_present_take(struct stacks_present *present, const struct target *ta
 			snprintf(new->command, sizeof new->command, "%.63s", member->command);
 			present->has_changed = true;
 		}
-		present->list[at].is_kept = true;
+		present->list[at].is_retained = true;
 	}
 	drop_others(present);
 }

@@ -13,7 +13,7 @@ struct stacks_who {
 	uint64_t start_ticks;
 	unsigned generation;
 	int fd;
-	bool is_kept;
+	bool is_retained;
 	char command[64];
 };
 

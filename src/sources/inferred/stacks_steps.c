@@ -13,27 +13,27 @@ enum {
 	POLLS_A_STEP = 5,
 	POLLS_WANTED = 16,
 	POLLS_SINGLE = 5,
-	PASSES_MOST = 16,
-	LOADERS_MOST = 16,
+	PASSES_MAX = 16,
+	LOADERS_MAX = 16,
 	FIRST_RUN = 255,
-	RUNS_MOST = 64
+	RUNS_MAX = 64
 };
-#define POLL_LEAST_NS (20 * NS_PER_MS)
-#define POLL_MOST_NS (50 * NS_PER_MS)
+#define POLL_MIN_NS (20 * NS_PER_MS)
+#define POLL_MAX_NS (50 * NS_PER_MS)
 #define PLACE_NS (2 * NS_PER_S)
-#define LATE_MOST_NS (1 * NS_PER_S)
+#define LATE_MAX_NS (1 * NS_PER_S)
 
 enum mode { MODE_TRAIN = 1, MODE_VALIDATION = 2 }; /* ids of names */
 
 struct pass {
 	uint64_t serial;
 	enum mode mode;
-	uint64_t told;            /* batches of it whose begin was told */
-	uint64_t yielded;         /* as seen last */
-	int64_t since_ns;         /* when it was met */
-	int64_t told_ns, seen_ns; /* when the last of these began; the last that was seen */
-	bool is_begun;            /* its epoch was */
-	uint64_t length;          /* batches in it, and samples in one; 0 = not known */
+	uint64_t emitted;            /* batches of it whose begin was told */
+	uint64_t yielded;            /* as seen last */
+	int64_t since_ns;            /* when it was met */
+	int64_t emitted_ns, seen_ns; /* when the last of these began; the last that was seen */
+	bool is_begun;               /* its epoch was */
+	uint64_t length;             /* batches in it, and samples in one; 0 = not known */
 	uint32_t batch_size;
 };
 
@@ -55,11 +55,11 @@ struct stacks_steps {
 	uint8_t run;
 	pid_t pid;
 	char name[128], uuid[33];
-	bool is_told, is_ended, has_ended_told;
+	bool is_emitted, is_ended, has_ended_emitted;
 	size_t pass_count;
-	struct pass passes[PASSES_MOST];
+	struct pass passes[PASSES_MAX];
 	size_t loader_count;
-	struct loader loaders[LOADERS_MOST];
+	struct loader loaders[LOADERS_MAX];
 	uint64_t current; /* serial of the pass whose batch is open; 0 = none is */
 	enum mode mode;
 	uint64_t sequence, number; /* of the next event; of the next batch */
@@ -73,7 +73,7 @@ struct stacks_steps {
 
 struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start_ticks, const char *name)
 {
-	struct stacks_steps *steps = number < RUNS_MOST ? calloc(1, sizeof *steps) : NULL;
+	struct stacks_steps *steps = number < RUNS_MAX ? calloc(1, sizeof *steps) : NULL;
 	if (!steps)
 		return NULL;
 	steps->run = (uint8_t)(FIRST_RUN - number);
@@ -141,7 +141,7 @@ static void remember_loader(struct stacks_steps *steps, uint64_t sampler, enum m
 {
 	struct loader *loader = find_loader(steps, sampler);
 	if (!loader)
-		loader = &steps->loaders[steps->loader_count < LOADERS_MOST ? steps->loader_count++ : LOADERS_MOST - 1];
+		loader = &steps->loaders[steps->loader_count < LOADERS_MAX ? steps->loader_count++ : LOADERS_MAX - 1];
 	*loader = (struct loader){ sampler, mode };
 }
 
@@ -223,12 +223,12 @@ static void begin_batch(struct stacks_steps *steps, struct pass *pass, uint64_t 
 /* A pass is met when it is on its way: what was handed out before took as long as usual, where that can be. */
 static int64_t begun_ns(const struct stacks_steps *steps, uint64_t yielded, int64_t now_ns)
 {
-	double usual_ns = (double)yielded * steps->step_s * (double)NS_PER_S;
+	double baseline_ns = (double)yielded * steps->step_s * (double)NS_PER_S;
 	int64_t since_event_ns = now_ns - steps->event_ns;
-	bool is_close = steps->event_ns > 0 && since_event_ns < LATE_MOST_NS;
+	bool is_close = steps->event_ns > 0 && since_event_ns < LATE_MAX_NS;
 	if (isnan(steps->step_s))
-		return is_close ? steps->event_ns : now_ns - POLL_LEAST_NS;
-	return usual_ns < (double)since_event_ns ? now_ns - (int64_t)usual_ns : steps->event_ns;
+		return is_close ? steps->event_ns : now_ns - POLL_MIN_NS;
+	return baseline_ns < (double)since_event_ns ? now_ns - (int64_t)baseline_ns : steps->event_ns;
 }
 
 static struct pass *find_pass(
@@ -237,18 +237,18 @@ static struct pass *find_pass(
 	for (size_t i = 0; i < steps->pass_count; i++)
 		if (steps->passes[i].serial == counted->serial)
 			return &steps->passes[i];
-	if (steps->pass_count == PASSES_MOST)
+	if (steps->pass_count == PASSES_MAX)
 		return NULL;
 	struct pass *pass = &steps->passes[steps->pass_count++];
 	*pass = (struct pass){ .serial = counted->serial,
 		.since_ns = now_ns,
-		.told_ns = begun_ns(steps, counted->yielded, now_ns),
+		.emitted_ns = begun_ns(steps, counted->yielded, now_ns),
 		.seen_ns = now_ns };
 	find_mode(steps, counted, text, now_ns, now_ns, &pass->mode);
 	/* pmtop came when it was on its way: what was handed out before is counted, and when is not known. */
-	if (counted->yielded > 1 && !steps->is_told && steps->event_count == 0) {
-		pass->told = pass->yielded = counted->yielded;
-		pass->told_ns = pass->seen_ns = now_ns;
+	if (counted->yielded > 1 && !steps->is_emitted && steps->event_count == 0) {
+		pass->emitted = pass->yielded = counted->yielded;
+		pass->emitted_ns = pass->seen_ns = now_ns;
 		begin_epoch(steps, pass, now_ns);
 		/* The one that runs is among them: how long it takes cannot be told. */
 		steps->counted[pass->mode] += counted->yielded;
@@ -263,16 +263,16 @@ static struct pass *find_pass(
  * then what was slow in the very last one. */
 static int64_t over_ns(const struct stacks_steps *steps, const struct pass *pass, int64_t now_ns)
 {
-	double usual_ns = (double)(pass->yielded - pass->told + 1) * steps->step_s * (double)NS_PER_S;
-	bool can_be = steps->current == pass->serial && usual_ns < (double)(now_ns - pass->told_ns);
-	return can_be ? pass->told_ns + (int64_t)usual_ns : now_ns;
+	double baseline_ns = (double)(pass->yielded - pass->emitted + 1) * steps->step_s * (double)NS_PER_S;
+	bool can_be = steps->current == pass->serial && baseline_ns < (double)(now_ns - pass->emitted_ns);
+	return can_be ? pass->emitted_ns + (int64_t)baseline_ns : now_ns;
 }
 
 /* As many as fit between the last poll that saw any and now. */
 static bool could_be_missed(const struct stacks_steps *steps, const struct pass *pass, uint64_t count, int64_t now_ns)
 {
-	double most = isnan(steps->step_s) ? 0 : (double)(now_ns - pass->seen_ns) * 1e-9 / steps->step_s;
-	return (double)count <= most + 1;
+	double max = isnan(steps->step_s) ? 0 : (double)(now_ns - pass->seen_ns) * 1e-9 / steps->step_s;
+	return (double)count <= max + 1;
 }
 
 static void drop_pass(struct stacks_steps *steps, struct pass *pass, int64_t end_ns)
@@ -286,7 +286,7 @@ static void drop_pass(struct stacks_steps *steps, struct pass *pass, int64_t end
 
 static bool is_fast(const struct stacks_steps *steps)
 {
-	return steps->step_s * (double)NS_PER_S < POLLS_SINGLE * (double)POLL_LEAST_NS;
+	return steps->step_s * (double)NS_PER_S < POLLS_SINGLE * (double)POLL_MIN_NS;
 }
 
 /* Steps that are shorter than some polls are known by their means only, for which few polls do. */
@@ -294,28 +294,28 @@ static int64_t poll_ns(const struct stacks_steps *steps)
 {
 	double wanted_ns = steps->step_s / POLLS_WANTED * (double)NS_PER_S;
 	if (isnan(steps->step_s))
-		return POLL_LEAST_NS;
-	if (is_fast(steps) || wanted_ns > (double)POLL_MOST_NS)
-		return POLL_MOST_NS;
-	return wanted_ns > (double)POLL_LEAST_NS ? (int64_t)wanted_ns : POLL_LEAST_NS;
+		return POLL_MIN_NS;
+	if (is_fast(steps) || wanted_ns > (double)POLL_MAX_NS)
+		return POLL_MAX_NS;
+	return wanted_ns > (double)POLL_MIN_NS ? (int64_t)wanted_ns : POLL_MIN_NS;
 }
 
 /* Evenly since what was told last. Of a pass that is over the last of them ended at until_ns, else it begins then. */
-static void tell_batches(struct stacks_steps *steps, struct pass *pass, bool is_over, int64_t until_ns)
+static void emit_batches(struct stacks_steps *steps, struct pass *pass, bool is_over, int64_t until_ns)
 {
-	uint64_t count = pass->yielded - pass->told;
-	bool is_alone = pass->told_ns >= steps->event_ns;
-	int64_t from_ns = is_alone ? pass->told_ns : steps->event_ns;
+	uint64_t count = pass->yielded - pass->emitted;
+	bool is_alone = pass->emitted_ns >= steps->event_ns;
+	int64_t from_ns = is_alone ? pass->emitted_ns : steps->event_ns;
 	from_ns = from_ns < until_ns ? from_ns : until_ns;
 	double each_ns = (double)(until_ns - from_ns) / (double)(count + is_over);
 	begin_epoch(steps, pass, from_ns);
 	for (uint64_t i = 0; i < count; i++)
-		begin_batch(steps, pass, pass->told++, from_ns + (int64_t)(each_ns * (double)(i + 1)));
-	if (is_alone && pass->told > count) {
+		begin_batch(steps, pass, pass->emitted++, from_ns + (int64_t)(each_ns * (double)(i + 1)));
+	if (is_alone && pass->emitted > count) {
 		double step_s = each_ns * 1e-9;
 		steps->step_s = isnan(steps->step_s) ? step_s : steps->step_s + (step_s - steps->step_s) / 8;
 	}
-	pass->told_ns = until_ns;
+	pass->emitted_ns = until_ns;
 }
 
 /* What its last polls may have missed is told too. */
@@ -324,8 +324,8 @@ static void finish_pass(struct stacks_steps *steps, struct pass *pass, int64_t n
 	if (pass->yielded < pass->length && could_be_missed(steps, pass, pass->length - pass->yielded, now_ns))
 		pass->yielded = pass->length;
 	int64_t end_ns = over_ns(steps, pass, now_ns);
-	if (pass->yielded > pass->told)
-		tell_batches(steps, pass, true, end_ns);
+	if (pass->yielded > pass->emitted)
+		emit_batches(steps, pass, true, end_ns);
 	drop_pass(steps, pass, end_ns);
 }
 
@@ -336,17 +336,17 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 		return;
 	pass->length = counted->length;
 	pass->batch_size = counted->batch_size;
-	bool is_known = pass->told > 0 || find_mode(steps, counted, text, pass->since_ns, now_ns, &pass->mode);
+	bool is_known = pass->emitted > 0 || find_mode(steps, counted, text, pass->since_ns, now_ns, &pass->mode);
 	if (counted->yielded > pass->yielded) {
 		pass->yielded = counted->yielded;
 		pass->seen_ns = now_ns;
 	}
-	bool is_first = !is_fast(steps) && (pass->told == 0 || steps->current != pass->serial),
-		 is_long = pass->seen_ns - pass->told_ns >= POLLS_A_STEP * poll_ns(steps);
+	bool is_first = !is_fast(steps) && (pass->emitted == 0 || steps->current != pass->serial),
+		 is_long = pass->seen_ns - pass->emitted_ns >= POLLS_A_STEP * poll_ns(steps);
 	if (counted->is_over)
 		finish_pass(steps, pass, now_ns);
-	else if (is_known && pass->yielded > pass->told && (is_first || is_long))
-		tell_batches(steps, pass, false, pass->seen_ns);
+	else if (is_known && pass->yielded > pass->emitted && (is_first || is_long))
+		emit_batches(steps, pass, false, pass->seen_ns);
 }
 
 void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *counted, size_t count,
@@ -372,7 +372,7 @@ void stacks_steps_end(struct stacks_steps *steps, int64_t now_ns)
 
 /* -- telling -- */
 
-static void tell_name(
+static void emit_name(
 	const struct stacks_steps *steps, enum mode mode, const char *text, int64_t now_ns, struct sample_set *out)
 {
 	struct record *record = sample_set_add(out, RECORD_NAME, steps->run, now_ns);
@@ -382,7 +382,7 @@ static void tell_name(
 	record->name.text = text;
 }
 
-static void tell_opened(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+static void emit_opened(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
 {
 	struct record *record = sample_set_add(out, RECORD_RUN_OPENED, steps->run, now_ns);
 	if (!record)
@@ -394,8 +394,8 @@ static void tell_opened(const struct stacks_steps *steps, int64_t now_ns, struct
 	record->opened.abi = STEPS_ABI;
 	record->opened.start_ns = now_ns;
 	record->opened.is_live = true;
-	tell_name(steps, MODE_TRAIN, "train", now_ns, out);
-	tell_name(steps, MODE_VALIDATION, "validation", now_ns, out);
+	emit_name(steps, MODE_TRAIN, "train", now_ns, out);
+	emit_name(steps, MODE_VALIDATION, "validation", now_ns, out);
 	record = sample_set_add(out, RECORD_META, steps->run, now_ns);
 	if (record) {
 		record->meta.key = "counted_by";
@@ -404,7 +404,7 @@ static void tell_opened(const struct stacks_steps *steps, int64_t now_ns, struct
 }
 
 /* What was counted without having been told as events. */
-static void tell_total(
+static void emit_total(
 	const struct stacks_steps *steps, enum mode mode, uint64_t count, int64_t now_ns, struct sample_set *out)
 {
 	const double unknown = (double)NAN;
@@ -429,7 +429,7 @@ static void tell_total(
 	}
 }
 
-static void tell_state(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+static void emit_state(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
 {
 	struct run_state *state = sample_set_allocate(out, sizeof *state);
 	struct record *record = state ? sample_set_add(out, RECORD_STATE, steps->run, now_ns) : NULL;
@@ -439,7 +439,7 @@ static void tell_state(const struct stacks_steps *steps, int64_t now_ns, struct 
 	record->state = state;
 }
 
-static void tell_event(struct stacks_steps *steps, const struct event *event, struct sample_set *out)
+static void emit_event(struct stacks_steps *steps, const struct event *event, struct sample_set *out)
 {
 	struct record *record = sample_set_add(out, event->kind, steps->run, event->time_ns);
 	uint64_t sequence = steps->sequence++;
@@ -467,7 +467,7 @@ static uint64_t count_waiting(const struct stacks_steps *steps, enum mode mode)
 }
 
 /* The epoch that runs, with those of its batches that were told. */
-static void tell_epoch(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+static void emit_epoch(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
 {
 	uint64_t waiting = count_waiting(steps, MODE_TRAIN);
 	struct epoch_row *row = steps->state.in_epoch ? sample_set_allocate(out, sizeof *row) : NULL;
@@ -488,39 +488,40 @@ static void tell_epoch(const struct stacks_steps *steps, int64_t now_ns, struct 
 }
 
 /* What one must be told who comes now: what follows are the events that wait. */
-static void tell_all(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+static void emit_all(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
 {
-	tell_opened(steps, now_ns, out);
+	emit_opened(steps, now_ns, out);
 	for (enum mode mode = MODE_TRAIN; mode <= MODE_VALIDATION; mode++)
-		tell_total(steps, mode, steps->counted[mode] - count_waiting(steps, mode), now_ns, out);
-	tell_epoch(steps, now_ns, out);
-	tell_state(steps, now_ns, out);
+		emit_total(steps, mode, steps->counted[mode] - count_waiting(steps, mode), now_ns, out);
+	emit_epoch(steps, now_ns, out);
+	emit_state(steps, now_ns, out);
 }
 
-static void tell_new(struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+static void emit_new(struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
 {
-	if (!steps->is_told && steps->event_count == 0)
+	if (!steps->is_emitted && steps->event_count == 0)
 		return;
-	if (!steps->is_told)
-		tell_all(steps, now_ns, out);
-	steps->is_told = true;
+	if (!steps->is_emitted)
+		emit_all(steps, now_ns, out);
+	steps->is_emitted = true;
 	for (size_t i = 0; i < steps->event_count; i++)
-		tell_event(steps, &steps->events[i], out);
+		emit_event(steps, &steps->events[i], out);
 	if (steps->event_count > 0)
-		tell_state(steps, now_ns, out);
+		emit_state(steps, now_ns, out);
 	steps->event_count = 0;
-	struct record *record =
-		steps->is_ended && !steps->has_ended_told ? sample_set_add(out, RECORD_RUN_CLOSED, steps->run, now_ns) : NULL;
+	struct record *record = steps->is_ended && !steps->has_ended_emitted
+		? sample_set_add(out, RECORD_RUN_CLOSED, steps->run, now_ns)
+		: NULL;
 	if (record) {
 		record->text = "ended";
-		steps->has_ended_told = true;
+		steps->has_ended_emitted = true;
 	}
 }
 
-void stacks_steps_tell(struct stacks_steps *steps, bool again, int64_t now_ns, struct sample_set *out)
+void stacks_steps_emit(struct stacks_steps *steps, bool again, int64_t now_ns, struct sample_set *out)
 {
 	if (!again)
-		tell_new(steps, now_ns, out);
-	else if (steps->is_told && !steps->has_ended_told)
-		tell_all(steps, now_ns, out);
+		emit_new(steps, now_ns, out);
+	else if (steps->is_emitted && !steps->has_ended_emitted)
+		emit_all(steps, now_ns, out);
 }

@@ -27,6 +27,6 @@ int64_t stacks_steps_next_ns(const struct stacks_steps *steps, int64_t now_ns);
 /* The process has ended: so have its passes. Nothing is taken any more. */
 void stacks_steps_end(struct stacks_steps *steps, int64_t now_ns);
 /* Appends what is new; with `again` what one must be told who comes now. */
-void stacks_steps_tell(struct stacks_steps *steps, bool again, int64_t now_ns, struct sample_set *out);
+void stacks_steps_emit(struct stacks_steps *steps, bool again, int64_t now_ns, struct sample_set *out);
 
 #endif

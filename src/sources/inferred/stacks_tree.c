@@ -7,7 +7,7 @@ enum { TABLE_FIRST = 1024, OUTERMOST = 0 };
 
 struct known_code {
 	char *function, *file;
-	bool is_own, is_told;
+	bool is_own, is_emitted;
 };
 
 struct node {
@@ -16,8 +16,8 @@ struct node {
 	uint32_t group;
 	int line;
 	const char *text; /* what stands there; NULL = not known */
-	uint64_t time_ns, told_ns;
-	bool is_told;
+	uint64_t time_ns, emitted_ns;
+	bool is_emitted;
 };
 
 /* A number is an index and one more. */
@@ -71,12 +71,12 @@ static bool is_own_file(const char *file)
 	return true;
 }
 
-static bool grow(void **list, size_t *room, size_t count, size_t each, size_t most)
+static bool grow(void **list, size_t *room, size_t count, size_t each, size_t max)
 {
 	if (count < *room)
 		return true;
 	size_t more = *room ? 2 * *room : 64;
-	void *longer = count < most ? realloc(*list, more * each) : NULL;
+	void *longer = count < max ? realloc(*list, more * each) : NULL;
 	if (!longer)
 		return false;
 	*list = longer;
@@ -100,7 +100,7 @@ static uint32_t number_of_code(struct stacks_tree *tree, struct py_known *known)
 			strcmp(tree->codes[at].file, known->code.file) != 0))
 		at++;
 	if (at == tree->code_count) {
-		if (!grow((void **)&tree->codes, &tree->code_room, tree->code_count, sizeof *tree->codes, STACKS_CODES_MOST))
+		if (!grow((void **)&tree->codes, &tree->code_room, tree->code_count, sizeof *tree->codes, STACKS_CODES_MAX))
 			return 0;
 		struct known_code code = { .function = strdup(known->code.function),
 			.file = strdup(known->code.file),
@@ -158,7 +158,7 @@ static uint32_t child_of(
 	size_t at = place_of(tree, group, parent, number - 1, site->line);
 	if (tree->table[at])
 		return tree->table[at];
-	if (!grow((void **)&tree->nodes, &tree->node_room, tree->node_count, sizeof *tree->nodes, STACKS_NODES_MOST))
+	if (!grow((void **)&tree->nodes, &tree->node_room, tree->node_count, sizeof *tree->nodes, STACKS_NODES_MAX))
 		return 0;
 	tree->nodes[tree->node_count] =
 		(struct node){ .parent = parent, .code = number - 1, .group = group, .line = site->line, .text = text };
@@ -183,7 +183,7 @@ void stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_s
 
 /* -- telling -- */
 
-static void tell_code(const struct stacks_tree *tree, size_t i, int64_t now_ns, struct sample_set *out)
+static void emit_code(const struct stacks_tree *tree, size_t i, int64_t now_ns, struct sample_set *out)
 {
 	const struct known_code *code = &tree->codes[i];
 	struct record *record = sample_set_add(out, RECORD_CODE, 0, now_ns);
@@ -195,7 +195,7 @@ static void tell_code(const struct stacks_tree *tree, size_t i, int64_t now_ns, 
 	record->code.file = sample_set_text(out, code->file, strlen(code->file));
 }
 
-static void tell_node(const struct stacks_tree *tree, size_t i, int64_t now_ns, struct sample_set *out)
+static void emit_node(const struct stacks_tree *tree, size_t i, int64_t now_ns, struct sample_set *out)
 {
 	const struct node *node = &tree->nodes[i];
 	struct record *record = sample_set_add(out, RECORD_CODE_NODE, 0, now_ns);
@@ -209,31 +209,31 @@ static void tell_node(const struct stacks_tree *tree, size_t i, int64_t now_ns, 
 	record->code_node.text = node->text ? sample_set_text(out, node->text, strlen(node->text)) : NULL;
 }
 
-static void tell_time(const struct node *node, size_t i, int64_t now_ns, struct sample_set *out)
+static void emit_time(const struct node *node, size_t i, int64_t now_ns, struct sample_set *out)
 {
 	struct record *record = sample_set_add(out, RECORD_CODE_TIME, 0, now_ns);
 	if (!record)
 		return;
 	record->code_time.id = (uint32_t)i + 1;
-	record->code_time.total_ns = node->told_ns;
+	record->code_time.total_ns = node->emitted_ns;
 }
 
-void stacks_tree_tell(struct stacks_tree *tree, int64_t now_ns, bool again, struct sample_set *out)
+void stacks_tree_emit(struct stacks_tree *tree, int64_t now_ns, bool again, struct sample_set *out)
 {
 	for (size_t i = 0; i < tree->code_count; i++) {
-		if (tree->codes[i].is_told == again)
-			tell_code(tree, i, now_ns, out);
-		tree->codes[i].is_told |= !again;
+		if (tree->codes[i].is_emitted == again)
+			emit_code(tree, i, now_ns, out);
+		tree->codes[i].is_emitted |= !again;
 	}
 	for (size_t i = 0; i < tree->node_count; i++) {
 		struct node *node = &tree->nodes[i];
-		if (node->is_told == again)
-			tell_node(tree, i, now_ns, out);
-		node->is_told |= !again;
-		bool has_grown = node->time_ns != node->told_ns;
+		if (node->is_emitted == again)
+			emit_node(tree, i, now_ns, out);
+		node->is_emitted |= !again;
+		bool has_grown = node->time_ns != node->emitted_ns;
 		if (!again)
-			node->told_ns = node->time_ns;
-		if (again ? node->told_ns > 0 : has_grown)
-			tell_time(node, i, now_ns, out);
+			node->emitted_ns = node->time_ns;
+		if (again ? node->emitted_ns > 0 : has_grown)
+			emit_time(node, i, now_ns, out);
 	}
 }

@@ -1,7 +1,7 @@
 /* stacks_tree.h: what was seen of stacks, as a tree: a node is a line of Python that was called from its parent's, and
  * holds the time in which it was the innermost.
  *
- * One thread adds; another may tell meanwhile where a lock lies around stacks_tree_add and stacks_tree_tell. */
+ * One thread adds; another may tell meanwhile where a lock lies around stacks_tree_add and stacks_tree_emit. */
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_TREE_H
 #define PMTOP_SOURCES_INFERRED_STACKS_TREE_H
 
@@ -9,7 +9,7 @@
 #include "src/sources/python/py_sampler.h"
 
 /* Beyond so many, time goes to the innermost line that has a place. */
-enum { STACKS_NODES_MOST = 16384, STACKS_CODES_MOST = 8192 };
+enum { STACKS_NODES_MAX = 16384, STACKS_CODES_MAX = 8192 };
 
 struct stacks_tree;
 
@@ -25,6 +25,6 @@ void stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_s
 bool stacks_tree_is_full(const struct stacks_tree *tree);
 /* Appends what is new since the last call (CODE, CODE_NODE, CODE_TIME); with `again` all that was told before, as it
  * was told. */
-void stacks_tree_tell(struct stacks_tree *tree, int64_t now_ns, bool again, struct sample_set *out);
+void stacks_tree_emit(struct stacks_tree *tree, int64_t now_ns, bool again, struct sample_set *out);
 
 #endif

@@ -160,39 +160,39 @@ static const struct system_file {
 	{ "pressure/io", 0, parse_pressure_io, NULL, NO_PRESSURE },
 };
 
-void system_tell_missing(
-	struct kept_file *file, const char *figure, const struct reason *why, struct sample_set *out, int64_t now_ns)
+void system_emit_missing(
+	struct retained_file *file, const char *figure, const struct reason *why, struct sample_set *out, int64_t now_ns)
 {
-	if (!figure || file->is_told_missing == (why != NULL))
+	if (!figure || file->is_emitted_missing == (why != NULL))
 		return;
-	file->is_told_missing = why != NULL;
+	file->is_emitted_missing = why != NULL;
 	sample_set_missing(out, now_ns, figure, why ? why->text : NULL, why ? why->remedy : NULL);
 }
 
 static void read_file(struct system_reader *reader, size_t index, struct sample_set *out, int64_t now_ns)
 {
 	const struct system_file *file = &system_files[index];
-	struct kept_file *kept = &reader->kept[index];
+	struct retained_file *retained = &reader->retained[index];
 	size_t length;
-	if (now_ns < kept->next_ns)
+	if (now_ns < retained->next_ns)
 		return;
 	enum status status =
-		proc_file_read(reader->root_fd, &kept->fd, true, file->name, reader->text, sizeof reader->text, &length);
+		proc_file_read(reader->root_fd, &retained->fd, true, file->name, reader->text, sizeof reader->text, &length);
 	if (status == STATUS_OK && file->parse(reader, out, now_ns)) {
 		bool is_dear = file->parse == parse_stat && reader->cpus > CPUS_CHEAP;
-		kept->next_ns = now_ns + (is_dear ? SECOND_NS : file->period_ns);
-		system_tell_missing(kept, file->figure, NULL, out, now_ns);
+		retained->next_ns = now_ns + (is_dear ? SECOND_NS : file->period_ns);
+		system_emit_missing(retained, file->figure, NULL, out, now_ns);
 		return;
 	}
 	struct reason why;
-	kept->next_ns = now_ns + RETRY_NS;
+	retained->next_ns = now_ns + RETRY_NS;
 	if (status == STATUS_DENIED)
 		reason_set(&why, status, "run pmtop as root", "/proc/%s may not be read", file->name);
 	else if (status == STATUS_AGAIN)
 		reason_set(&why, status, "raise the limit (ulimit -n)", "no file descriptor left");
 	else
 		reason_set(&why, status, file->remedy, "%s", file->not_there);
-	system_tell_missing(kept, file->figure, &why, out, now_ns);
+	system_emit_missing(retained, file->figure, &why, out, now_ns);
 }
 
 /* -- the clocks -- */
@@ -236,18 +236,18 @@ static enum status system_open(struct target *target, void **state, struct reaso
 	reader->shm = system_shm_new();
 	reader->ns_per_tick = 1e9 / (double)sysconf(_SC_CLK_TCK);
 	reader->page_bytes = (double)sysconf(_SC_PAGESIZE);
-	for (size_t i = 0; i < SYSTEM_KEPT; i++)
-		reader->kept[i] = (struct kept_file){ .fd = -1, .next_ns = INT64_MIN };
+	for (size_t i = 0; i < SYSTEM_RETAINED; i++)
+		reader->retained[i] = (struct retained_file){ .fd = -1, .next_ns = INT64_MIN };
 	*state = reader;
 	return STATUS_OK;
 }
 
 static void close_files(struct system_reader *reader)
 {
-	for (size_t i = 0; i < SYSTEM_KEPT; i++) {
-		if (reader->kept[i].fd >= 0)
-			close(reader->kept[i].fd);
-		reader->kept[i].fd = -1;
+	for (size_t i = 0; i < SYSTEM_RETAINED; i++) {
+		if (reader->retained[i].fd >= 0)
+			close(reader->retained[i].fd);
+		reader->retained[i].fd = -1;
 	}
 	if (reader->root_fd >= 0)
 		close(reader->root_fd);

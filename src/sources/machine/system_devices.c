@@ -17,18 +17,18 @@ enum { SECTOR_BYTES = 512 }; /* whatever the device's own: Documentation/admin-g
 /* -- names -- */
 
 /* Its number, said with its name the first time. False: there are too many. */
-static bool tell_device(struct told_devices *told, const char *name, enum metric family, int32_t *instance,
+static bool emit_device(struct emitted_devices *emitted, const char *name, enum metric family, int32_t *instance,
 	struct sample_set *out, int64_t now_ns)
 {
 	size_t at = 0;
-	while (at < told->count && strcmp(told->names[at], name) != 0)
+	while (at < emitted->count && strcmp(emitted->names[at], name) != 0)
 		at++;
 	*instance = (int32_t)at;
-	if (at < told->count)
+	if (at < emitted->count)
 		return true;
-	if (at == SYSTEM_DEVICES_TOLD)
+	if (at == SYSTEM_DEVICES_EMITTED)
 		return false;
-	snprintf(told->names[told->count++], SYSTEM_DEVICE_NAME, "%s", name);
+	snprintf(emitted->names[emitted->count++], SYSTEM_DEVICE_NAME, "%s", name);
 	struct record *record = sample_set_add(out, RECORD_INSTANCE, 0, now_ns);
 	if (!record)
 		return true;
@@ -134,7 +134,7 @@ out:
 	return next ? next + 1 : NULL;
 }
 
-static void tell_disk(
+static void emit_disk(
 	struct system_reader *reader, const struct disk_line *line, struct sample_set *out, int64_t now_ns)
 {
 	const uint64_t *columns = line->columns;
@@ -151,7 +151,7 @@ static void tell_disk(
 		{ METRIC_DISK_BUSY, (double)columns[BUSY_MS] * 1e6 },
 	};
 	int32_t instance;
-	if (!tell_device(&reader->told_disks, line->name, METRIC_DISK_READ, &instance, out, now_ns))
+	if (!emit_device(&reader->emitted_disks, line->name, METRIC_DISK_READ, &instance, out, now_ns))
 		return;
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
 		sample_set_figure(out, now_ns, figures[i].metric, instance, figures[i].value);
@@ -160,7 +160,7 @@ static void tell_disk(
 /* Which rank is shown; DISK_PART: there is no whole device that was ever used. */
 static enum disk_rank find_rank(struct system_reader *reader)
 {
-	enum disk_rank least = DISK_PART;
+	enum disk_rank min = DISK_PART;
 	size_t count = 0;
 	bool is_good;
 	struct disk_line line;
@@ -172,29 +172,29 @@ static enum disk_rank find_rank(struct system_reader *reader)
 		if (count == reader->disk_count)
 			reader->disk_count++;
 		count++;
-		least = known->rank < least ? (enum disk_rank)known->rank : least;
+		min = known->rank < min ? (enum disk_rank)known->rank : min;
 	}
 	reader->disk_count = count;
-	return least;
+	return min;
 }
 
 void system_read_disks(struct system_reader *reader, struct sample_set *out, int64_t now_ns)
 {
-	struct kept_file *kept = &reader->kept[KEPT_DISKS];
+	struct retained_file *retained = &reader->retained[RETAINED_DISKS];
 	size_t length;
-	if (now_ns < kept->next_ns)
+	if (now_ns < retained->next_ns)
 		return;
 	enum status status =
-		proc_file_read(reader->root_fd, &kept->fd, true, "diskstats", reader->text, sizeof reader->text, &length);
-	kept->next_ns = now_ns + (status == STATUS_OK ? DISKS_NS : RETRY_NS);
+		proc_file_read(reader->root_fd, &retained->fd, true, "diskstats", reader->text, sizeof reader->text, &length);
+	retained->next_ns = now_ns + (status == STATUS_OK ? DISKS_NS : RETRY_NS);
 	if (status != STATUS_OK) {
 		struct reason why;
 		reason_set(&why, status, status == STATUS_DENIED ? "run pmtop as root" : "", "%s",
 			status == STATUS_DENIED ? "/proc/diskstats may not be read" : "the kernel tells nothing about its disks");
-		system_tell_missing(kept, "disks", &why, out, now_ns);
+		system_emit_missing(retained, "disks", &why, out, now_ns);
 		return;
 	}
-	system_tell_missing(kept, "disks", NULL, out, now_ns);
+	system_emit_missing(retained, "disks", NULL, out, now_ns);
 	enum disk_rank rank = find_rank(reader);
 	size_t count = 0;
 	struct disk_line line;
@@ -204,14 +204,14 @@ void system_read_disks(struct system_reader *reader, struct sample_set *out, int
 		if (!is_good || (line.columns[READS] == 0 && line.columns[WRITES] == 0))
 			continue;
 		if (reader->disks[count++].rank == rank)
-			tell_disk(reader, &line, out, now_ns);
+			emit_disk(reader, &line, out, now_ns);
 	}
 }
 
 /* -- network interfaces -- */
 
 /* "  eth0: 1 2 3 4 5 6 7 8  9 …": bytes received are the 1st column, bytes sent the 9th. */
-static void tell_network(
+static void emit_network(
 	struct system_reader *reader, const char *line, const char *colon, struct sample_set *out, int64_t now_ns)
 {
 	enum { SENT = 8, COLUMNS };
@@ -234,7 +234,7 @@ static void tell_network(
 	}
 	bool is_used = columns[0] || columns[SENT];
 	if (!is_used || strcmp(name, "lo") == 0 ||
-		!tell_device(&reader->told_networks, name, METRIC_NETWORK_RECEIVED, &instance, out, now_ns))
+		!emit_device(&reader->emitted_networks, name, METRIC_NETWORK_RECEIVED, &instance, out, now_ns))
 		return;
 	sample_set_figure(out, now_ns, METRIC_NETWORK_RECEIVED, instance, (double)columns[0]);
 	sample_set_figure(out, now_ns, METRIC_NETWORK_SENT, instance, (double)columns[SENT]);
@@ -242,27 +242,27 @@ static void tell_network(
 
 void system_read_networks(struct system_reader *reader, struct sample_set *out, int64_t now_ns)
 {
-	struct kept_file *kept = &reader->kept[KEPT_NETWORKS];
+	struct retained_file *retained = &reader->retained[RETAINED_NETWORKS];
 	const struct target_member *member = reader->target->members;
 	size_t length;
-	if (now_ns < kept->next_ns || reader->target->member_count == 0)
+	if (now_ns < retained->next_ns || reader->target->member_count == 0)
 		return;
-	enum status status =
-		proc_file_read(member->directory_fd, &kept->fd, true, "net/dev", reader->text, sizeof reader->text, &length);
-	kept->next_ns = now_ns + (status == STATUS_OK ? NETWORKS_NS : RETRY_NS);
+	enum status status = proc_file_read(
+		member->directory_fd, &retained->fd, true, "net/dev", reader->text, sizeof reader->text, &length);
+	retained->next_ns = now_ns + (status == STATUS_OK ? NETWORKS_NS : RETRY_NS);
 	if (status != STATUS_OK) {
 		struct reason why;
 		reason_set(&why, status, "", "the kernel tells nothing about the network of process %d", (int)member->pid);
 		if (status == STATUS_DENIED)
 			target_explain_denied(reader->target, member, &why);
-		system_tell_missing(kept, "network", &why, out, now_ns);
+		system_emit_missing(retained, "network", &why, out, now_ns);
 		return;
 	}
-	system_tell_missing(kept, "network", NULL, out, now_ns);
+	system_emit_missing(retained, "network", NULL, out, now_ns);
 	for (const char *line = reader->text; line && *line;) {
 		const char *end = strchrnul(line, '\n'), *colon = memchr(line, ':', (size_t)(end - line));
 		if (colon)
-			tell_network(reader, line, colon, out, now_ns);
+			emit_network(reader, line, colon, out, now_ns);
 		line = *end ? end + 1 : NULL;
 	}
 }

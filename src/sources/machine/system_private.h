@@ -15,13 +15,13 @@
 enum {
 	SYSTEM_TEXT_SIZE = 64 * 1024,
 	SYSTEM_FILES = 7,
-	KEPT_DISKS = SYSTEM_FILES,
-	KEPT_NETWORKS,
-	KEPT_SPACE,
-	KEPT_SHM,
-	SYSTEM_KEPT,
+	RETAINED_DISKS = SYSTEM_FILES,
+	RETAINED_NETWORKS,
+	RETAINED_SPACE,
+	RETAINED_SHM,
+	SYSTEM_RETAINED,
 	SYSTEM_DISKS_KNOWN = 256,
-	SYSTEM_DEVICES_TOLD = 32,
+	SYSTEM_DEVICES_EMITTED = 32,
 	SYSTEM_DEVICE_NAME = 32
 };
 
@@ -33,15 +33,15 @@ struct known_disk {
 };
 
 /* Names have numbers from 0, which stay while pmtop runs. */
-struct told_devices {
+struct emitted_devices {
 	size_t count;
-	char names[SYSTEM_DEVICES_TOLD][SYSTEM_DEVICE_NAME];
+	char names[SYSTEM_DEVICES_EMITTED][SYSTEM_DEVICE_NAME];
 };
 
-struct kept_file {
+struct retained_file {
 	int fd;          /* −1 = not open */
 	int64_t next_ns; /* read, or tried, again */
-	bool is_told_missing;
+	bool is_emitted_missing;
 };
 
 struct system_reader {
@@ -49,17 +49,17 @@ struct system_reader {
 	int root_fd; /* proc_root */
 	double ns_per_tick, page_bytes;
 	size_t cpus;
-	struct kept_file kept[SYSTEM_KEPT]; /* system_files, then those of devices and space */
+	struct retained_file retained[SYSTEM_RETAINED]; /* system_files, then those of devices and space */
 	size_t disk_count;
 	struct known_disk disks[SYSTEM_DISKS_KNOWN];
-	struct told_devices told_disks, told_networks;
+	struct emitted_devices emitted_disks, emitted_networks;
 	struct system_shm *shm;
 	char text[SYSTEM_TEXT_SIZE];
 };
 
 /* Says that a figure is missing, or no longer is (`why` NULL), where that has changed. */
-void system_tell_missing(
-	struct kept_file *file, const char *figure, const struct reason *why, struct sample_set *out, int64_t now_ns);
+void system_emit_missing(
+	struct retained_file *file, const char *figure, const struct reason *why, struct sample_set *out, int64_t now_ns);
 
 /* -- system_devices.c -- */
 void system_read_disks(struct system_reader *reader, struct sample_set *out, int64_t now_ns);

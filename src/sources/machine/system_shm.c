@@ -64,7 +64,7 @@ static void note(struct system_shm *shm, uint64_t inode, double bytes)
 }
 
 /* False: they may not be looked at. */
-static bool look_at_descriptors(struct system_shm *shm, const struct target_member *member)
+static bool check_descriptors(struct system_shm *shm, const struct target_member *member)
 {
 	DIR *folder = file_open_folder(member->directory_fd, "fd");
 	const struct dirent *entry;
@@ -82,7 +82,7 @@ static bool look_at_descriptors(struct system_shm *shm, const struct target_memb
 	return folder != NULL;
 }
 
-static void look_at_mapping(struct system_shm *shm, const char *line)
+static void check_mapping(struct system_shm *shm, const char *line)
 {
 	unsigned long long low, high, inode;
 	if (strstr(line, FOLDER) && sscanf(line, "%llx-%llx %*s %*x %*x:%*x %llu", &low, &high, &inode) == 3 && inode &&
@@ -92,29 +92,29 @@ static void look_at_mapping(struct system_shm *shm, const char *line)
 		find(shm, inode)->is_seen = true;
 }
 
-static void look_at_maps(struct system_shm *shm, const struct target_member *member)
+static void check_maps(struct system_shm *shm, const struct target_member *member)
 {
 	char text[16 * 1024];
-	size_t kept = 0;
+	size_t retained = 0;
 	ssize_t length;
 	int fd = file_open(member->directory_fd, "maps", O_RDONLY);
-	while (fd >= 0 && (length = file_read_some(fd, text + kept, sizeof text - 1 - kept)) > 0) {
+	while (fd >= 0 && (length = file_read_some(fd, text + retained, sizeof text - 1 - retained)) > 0) {
 		char *line = text, *end;
-		text[kept + (size_t)length] = '\0';
+		text[retained + (size_t)length] = '\0';
 		for (; (end = strchr(line, '\n')); line = end + 1) {
 			*end = '\0';
-			look_at_mapping(shm, line);
+			check_mapping(shm, line);
 		}
-		kept = strlen(line);
-		kept = kept < sizeof text - 1 ? kept : 0;
-		memmove(text, line, kept);
+		retained = strlen(line);
+		retained = retained < sizeof text - 1 ? retained : 0;
+		memmove(text, line, retained);
 	}
 	if (fd >= 0)
 		close(fd);
 }
 
 /* What has a name keeps its memory though nobody has it open any more. */
-static void look_at_folder(struct system_shm *shm, const struct target *target)
+static void check_folder(struct system_shm *shm, const struct target *target)
 {
 	DIR *folder = file_open_folder(target->members[0].directory_fd, "root" FOLDER);
 	const struct dirent *entry;
@@ -130,14 +130,14 @@ static void look_at_folder(struct system_shm *shm, const struct target *target)
 static double forget_the_gone(struct system_shm *shm)
 {
 	double sum = 0;
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < shm->count; i++) {
 		if (!shm->files[i].is_seen)
 			continue;
 		sum += shm->files[i].bytes;
-		shm->files[kept++] = shm->files[i];
+		shm->files[retained++] = shm->files[i];
 	}
-	shm->count = kept;
+	shm->count = retained;
 	return sum;
 }
 
@@ -147,18 +147,18 @@ void system_shm_read(
 	if (!shm || target->member_count == 0 || now_ns < shm->next_ns || fabs(used_bytes - shm->used_bytes) < CHANGE_BYTES)
 		return;
 	int64_t began_ns = clock_thread_cpu_ns();
-	bool may_look = true;
+	bool may_read = true;
 	for (size_t i = 0; i < shm->count; i++)
 		shm->files[i].is_seen = false;
-	for (size_t i = 0; i < target->member_count && may_look; i++) {
-		may_look = look_at_descriptors(shm, &target->members[i]) || i > 0;
-		look_at_maps(shm, &target->members[i]);
+	for (size_t i = 0; i < target->member_count && may_read; i++) {
+		may_read = check_descriptors(shm, &target->members[i]) || i > 0;
+		check_maps(shm, &target->members[i]);
 	}
-	look_at_folder(shm, target);
+	check_folder(shm, target);
 	double own_bytes = forget_the_gone(shm);
 	int64_t cost_ns = (clock_thread_cpu_ns() - began_ns) * COST_MAX;
 	shm->next_ns = now_ns + (cost_ns > PERIOD_NS ? cost_ns : PERIOD_NS);
 	shm->used_bytes = used_bytes;
-	if (may_look)
+	if (may_read)
 		sample_set_figure(out, now_ns, METRIC_SYSTEM_SHM_OWN, 0, fmin(own_bytes, used_bytes));
 }

@@ -16,15 +16,16 @@
 #define SHM_PATH "/dev/shm"
 
 struct place {
-	size_t kept;
+	size_t retained;
 	const char *figure, *path; /* below /proc/PID */
 	enum metric size, room;
 };
 
-static const struct place space = { KEPT_SPACE, "free space", "cwd", METRIC_SYSTEM_SPACE, METRIC_SYSTEM_SPACE_FREE };
-static const struct place shm = { KEPT_SHM, SHM_PATH, "root" SHM_PATH, METRIC_SYSTEM_SHM, METRIC_SYSTEM_SHM_USED };
+static const struct place space = { RETAINED_SPACE, "free space", "cwd", METRIC_SYSTEM_SPACE,
+	METRIC_SYSTEM_SPACE_FREE };
+static const struct place shm = { RETAINED_SHM, SHM_PATH, "root" SHM_PATH, METRIC_SYSTEM_SHM, METRIC_SYSTEM_SHM_USED };
 
-static void tell_denied(
+static void emit_denied(
 	struct system_reader *reader, const struct place *place, enum status status, struct sample_set *out, int64_t now_ns)
 {
 	const struct target_member *member = &reader->target->members[0];
@@ -32,7 +33,7 @@ static void tell_denied(
 	reason_set(&why, status, "", "/proc/%d/%s could not be read", (int)member->pid, place->path);
 	if (status == STATUS_DENIED)
 		target_explain_denied(reader->target, member, &why);
-	system_tell_missing(&reader->kept[place->kept], place->figure, &why, out, now_ns);
+	system_emit_missing(&reader->retained[place->retained], place->figure, &why, out, now_ns);
 }
 
 static void ask(struct system_reader *reader, const struct place *place, struct sample_set *out, int64_t now_ns)
@@ -44,7 +45,7 @@ static void ask(struct system_reader *reader, const struct place *place, struct 
 	if (written < 0 || (size_t)written >= sizeof path)
 		return;
 	if (file_space(path, &status) != 0) {
-		tell_denied(reader, place, status_of_errno(errno), out, now_ns);
+		emit_denied(reader, place, status_of_errno(errno), out, now_ns);
 		return;
 	}
 	if (status.f_blocks == 0)
@@ -55,7 +56,7 @@ static void ask(struct system_reader *reader, const struct place *place, struct 
 	sample_set_figure(out, now_ns, place->room, 0, (place == &shm ? used : room) * block);
 	if (place == &shm)
 		system_shm_read(reader->shm, reader->target, used * block, now_ns, out);
-	system_tell_missing(&reader->kept[place->kept], place->figure, NULL, out, now_ns);
+	system_emit_missing(&reader->retained[place->retained], place->figure, NULL, out, now_ns);
 }
 
 /* The way there must not lead over what may hang either. */
@@ -80,22 +81,22 @@ static bool may_hang(const char *mountinfo, const char *path)
 static void read_space_of_folder(struct system_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	const struct target_member *member = &reader->target->members[0];
-	struct kept_file *kept = &reader->kept[KEPT_SPACE];
+	struct retained_file *retained = &reader->retained[RETAINED_SPACE];
 	char folder[MOUNTS_PATH_SIZE];
 	struct mount mount;
 	struct reason why;
 	ssize_t length = file_link(member->directory_fd, "cwd", folder, sizeof folder);
 	if (length < 0) {
-		tell_denied(reader, &space, status_of_errno(errno), out, now_ns);
+		emit_denied(reader, &space, status_of_errno(errno), out, now_ns);
 		return;
 	}
 	if (!mounts_find(reader->text, folder, &mount)) {
 		reason_set(&why, STATUS_NOT_FOUND, "", "where the working directory lies cannot be told");
-		system_tell_missing(kept, space.figure, &why, out, now_ns);
+		system_emit_missing(retained, space.figure, &why, out, now_ns);
 	} else if (mount_may_hang(&mount)) {
 		reason_set(&why, STATUS_UNSUPPORTED, "",
 			"the working directory is on %s, which is not asked: it could make pmtop wait", mount.type);
-		system_tell_missing(kept, space.figure, &why, out, now_ns);
+		system_emit_missing(retained, space.figure, &why, out, now_ns);
 	} else {
 		ask(reader, &space, out, now_ns);
 	}
@@ -108,35 +109,35 @@ static void read_shm(struct system_reader *reader, struct sample_set *out, int64
 	if (mounts_find(reader->text, SHM_PATH, &mount) && strcmp(mount.type, "tmpfs") == 0 &&
 		!may_hang(reader->text, SHM_PATH)) {
 		ask(reader, &shm, out, now_ns);
-		reader->kept[KEPT_SHM].next_ns = now_ns + SHM_NS;
+		reader->retained[RETAINED_SHM].next_ns = now_ns + SHM_NS;
 		return;
 	}
 	reason_set(&why, STATUS_NOT_FOUND, "mount one: mount -t tmpfs tmpfs " SHM_PATH,
 		"the target has no " SHM_PATH " of its own");
-	system_tell_missing(&reader->kept[KEPT_SHM], shm.figure, &why, out, now_ns);
+	system_emit_missing(&reader->retained[RETAINED_SHM], shm.figure, &why, out, now_ns);
 }
 
 void system_read_space(struct system_reader *reader, struct sample_set *out, int64_t now_ns)
 {
-	struct kept_file *kept = &reader->kept[KEPT_SPACE];
+	struct retained_file *retained = &reader->retained[RETAINED_SPACE];
 	const struct target *target = reader->target;
 	size_t length;
 	if (target->member_count == 0)
 		return;
-	if (now_ns < kept->next_ns) {
-		if (now_ns >= reader->kept[KEPT_SHM].next_ns) {
+	if (now_ns < retained->next_ns) {
+		if (now_ns >= reader->retained[RETAINED_SHM].next_ns) {
 			ask(reader, &shm, out, now_ns);
-			reader->kept[KEPT_SHM].next_ns = now_ns + SHM_NS;
+			reader->retained[RETAINED_SHM].next_ns = now_ns + SHM_NS;
 		}
 		return;
 	}
-	kept->next_ns = now_ns + SPACE_NS;
-	reader->kept[KEPT_SHM].next_ns = INT64_MAX;
+	retained->next_ns = now_ns + SPACE_NS;
+	reader->retained[RETAINED_SHM].next_ns = INT64_MAX;
 	enum status status =
 		file_read(target->members[0].directory_fd, "mountinfo", reader->text, sizeof reader->text, &length);
 	if (status != STATUS_OK) {
-		tell_denied(reader, &space, status, out, now_ns);
-		tell_denied(reader, &shm, status, out, now_ns);
+		emit_denied(reader, &space, status, out, now_ns);
+		emit_denied(reader, &shm, status, out, now_ns);
 		return;
 	}
 	read_space_of_folder(reader, out, now_ns);

@@ -161,10 +161,10 @@ static enum status perf_read(void *state, int64_t now_ns, struct sample_set *out
 	return perf_reader_read(perf->reader, now_ns, out);
 }
 
-static enum status perf_tell_all(void *state, int64_t now_ns, struct sample_set *out)
+static enum status perf_emit_all(void *state, int64_t now_ns, struct sample_set *out)
 {
 	const struct perf_state *perf = state;
-	perf_reader_tell_all(perf->reader, now_ns, out);
+	perf_reader_emit_all(perf->reader, now_ns, out);
 	return STATUS_OK;
 }
 
@@ -173,6 +173,6 @@ const struct source perf_source = {
 	.period_ns = SOURCE_SLOW_NS,
 	.open = perf_open,
 	.read = perf_read,
-	.tell_all = perf_tell_all,
+	.emit_all = perf_emit_all,
 	.close = perf_close,
 };

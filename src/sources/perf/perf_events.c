@@ -42,7 +42,7 @@ enum { GROUP_SOFTWARE, GROUP_PIPELINE, GROUP_MISSES, GROUP_FLOPS };
 	}
 #define FP_ARITH "FP_ARITH_INST_RETIRED:"
 
-static const struct perf_usual usual_events[] = {
+static const struct perf_default default_events[] = {
 	{ PERF_ROLE_TASK_CLOCK, "task-clock", GROUP_SOFTWARE, SOFTWARE(PERF_COUNT_SW_TASK_CLOCK) },
 	{ PERF_ROLE_MINOR_FAULTS, "minor-faults", GROUP_SOFTWARE, SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS_MIN) },
 	{ PERF_ROLE_MAJOR_FAULTS, "major-faults", GROUP_SOFTWARE, SOFTWARE(PERF_COUNT_SW_PAGE_FAULTS_MAJ) },
@@ -91,17 +91,18 @@ static const struct perf_usual usual_events[] = {
 		.part_count = 2, .parts = { { RAW(SCALE_OPS), .weight = 4 }, { RAW(FIXED_OPS), .weight = 1 } } },
 };
 
-const struct perf_usual *perf_usual_events(size_t *count)
+const struct perf_default *perf_default_events(size_t *count)
 {
-	*count = sizeof usual_events / sizeof *usual_events;
-	return usual_events;
+	*count = sizeof default_events / sizeof *default_events;
+	return default_events;
 }
 
-bool perf_usual_fits(const struct perf_usual *usual, const struct perf_cpu *cpu)
+bool perf_default_fits(const struct perf_default *standard, const struct perf_cpu *cpu)
 {
-	return (usual->maker == MAKER_ANY || usual->maker == cpu->maker) &&
-		(usual->family_first == 0 || (cpu->family >= usual->family_first && cpu->family <= usual->family_last)) &&
-		(usual->model == 0 || usual->model == cpu->model);
+	return (standard->maker == MAKER_ANY || standard->maker == cpu->maker) &&
+		(standard->family_first == 0 ||
+			(cpu->family >= standard->family_first && cpu->family <= standard->family_last)) &&
+		(standard->model == 0 || standard->model == cpu->model);
 }
 
 /* -- roles -- */
@@ -117,10 +118,10 @@ static const struct {
 
 enum perf_role perf_code_role(const struct perf_code *code)
 {
-	for (size_t i = 0; i < sizeof usual_events / sizeof *usual_events; i++) {
-		const struct perf_part *part = &usual_events[i].parts[0];
-		if (usual_events[i].maker == MAKER_ANY && part->code.type == code->type && part->code.config == code->config)
-			return usual_events[i].role;
+	for (size_t i = 0; i < sizeof default_events / sizeof *default_events; i++) {
+		const struct perf_part *part = &default_events[i].parts[0];
+		if (default_events[i].maker == MAKER_ANY && part->code.type == code->type && part->code.config == code->config)
+			return default_events[i].role;
 	}
 	return PERF_ROLE_OTHER;
 }

@@ -23,7 +23,7 @@ struct perf_cpu {
 
 void perf_cpu_read(const char *proc_root, struct perf_cpu *out);
 
-enum { PERF_PARTS_MOST = 5, PERF_PART_NAMES = 2 };
+enum { PERF_PARTS_MAX = 5, PERF_PART_NAMES = 2 };
 
 struct perf_part {
 	const char *names[PERF_PART_NAMES]; /* as libpfm4 has it, alternatives in order; NULL: `code` */
@@ -31,7 +31,7 @@ struct perf_part {
 	double weight;
 };
 
-struct perf_usual {
+struct perf_default {
 	enum perf_role role;
 	const char *name;  /* as perf has it, or libpfm4 */
 	unsigned group;    /* those of one are counted at the same time, as far as the CPU can */
@@ -39,11 +39,11 @@ struct perf_usual {
 	enum perf_maker maker;
 	unsigned family_first, family_last, model; /* 0 = any */
 	unsigned part_count;
-	struct perf_part parts[PERF_PARTS_MOST];
+	struct perf_part parts[PERF_PARTS_MAX];
 };
 
-const struct perf_usual *perf_usual_events(size_t *count);
-bool perf_usual_fits(const struct perf_usual *usual, const struct perf_cpu *cpu);
+const struct perf_default *perf_default_events(size_t *count);
+bool perf_default_fits(const struct perf_default *standard, const struct perf_cpu *cpu);
 /* What the kernel's own events mean, however they were named; PERF_ROLE_OTHER for all else. */
 enum perf_role perf_code_role(const struct perf_code *code);
 const char *perf_role_words(enum perf_role role);

@@ -31,12 +31,12 @@ struct perf_opener {
 	void *context;
 };
 
-enum { PERF_GROUP_MOST = 8 };
+enum { PERF_GROUP_MAX = 8 };
 
 struct perf_reading {
 	uint64_t count;                  /* of values */
 	uint64_t enabled_ns, running_ns; /* while the thread ran; while its group was really counted */
-	uint64_t values[PERF_GROUP_MOST];
+	uint64_t values[PERF_GROUP_MAX];
 };
 
 /* False where what was read is no reading of a group of so many. */

@@ -54,9 +54,9 @@ struct draft {
 	struct perf_plan *plan;
 	const struct perf_opener *opener;
 	const struct plan_place *place;
-	int fds[PLAN_COUNTERS_MOST]; /* kept open, so that the kernel says when a group is full */
+	int fds[PLAN_COUNTERS_MAX]; /* kept open, so that the kernel says when a group is full */
 	/* which usual_events' group the last of ours is of; GROUP_NONE: takes no more */
-	int usual_group;
+	int default_group;
 	unsigned group_size;
 	int error;                   /* of the last that failed */
 	int errors[PERF_ROLE_COUNT]; /* why there is none of a role; 0 = there is, or it was not asked for */
@@ -65,7 +65,7 @@ struct draft {
 
 void perf_plan_lack(struct perf_plan *plan, const char *figure, const struct reason *reason)
 {
-	if (plan->lack_count == PLAN_LACKS_MOST)
+	if (plan->lack_count == PLAN_LACKS_MAX)
 		return;
 	struct plan_lack *lack = &plan->lacks[plan->lack_count++];
 	snprintf(lack->figure, sizeof lack->figure, "%s", figure);
@@ -74,7 +74,7 @@ void perf_plan_lack(struct perf_plan *plan, const char *figure, const struct rea
 
 bool perf_plan_add_event(struct perf_plan *plan, enum perf_role role, const char *name)
 {
-	if (plan->event_count == PERF_EVENTS_MOST)
+	if (plan->event_count == PERF_EVENTS_MAX)
 		return false;
 	struct plan_event *event = &plan->events[plan->event_count++];
 	event->role = role;
@@ -85,7 +85,7 @@ bool perf_plan_add_event(struct perf_plan *plan, enum perf_role role, const char
 static void draft_begin(struct draft *draft)
 {
 	*draft->plan = (struct perf_plan){ .is_user_only = draft->plan->is_user_only };
-	draft->usual_group = GROUP_NONE;
+	draft->default_group = GROUP_NONE;
 	draft->group_size = 0;
 	memset(draft->errors, 0, sizeof draft->errors);
 }
@@ -105,12 +105,13 @@ static void draft_close(const struct draft *draft)
 }
 
 /* Into the newest group where that is of this kind and the CPU has room, else into one of its own. 0 or the error. */
-static int draft_open(struct draft *draft, const struct perf_code *code, int usual_group)
+static int draft_open(struct draft *draft, const struct perf_code *code, int default_group)
 {
 	struct perf_plan *plan = draft->plan;
 	const struct perf_opener *opener = draft->opener;
-	bool joins = usual_group != GROUP_NONE && usual_group == draft->usual_group && draft->group_size < PERF_GROUP_MOST;
-	if (plan->counter_count == PLAN_COUNTERS_MOST)
+	bool joins =
+		default_group != GROUP_NONE && default_group == draft->default_group && draft->group_size < PERF_GROUP_MAX;
+	if (plan->counter_count == PLAN_COUNTERS_MAX)
 		return E2BIG;
 	int fd = joins ? opener->open(opener->context, code, 0, -1, draft->fds[plan->counter_count - draft->group_size])
 				   : -EINVAL;
@@ -123,18 +124,18 @@ static int draft_open(struct draft *draft, const struct perf_code *code, int usu
 	if (!joins) {
 		plan->group_count++;
 		draft->group_size = 0;
-		draft->usual_group = usual_group;
+		draft->default_group = default_group;
 	}
 	draft->group_size++;
 	draft->fds[plan->counter_count] = fd;
 	return 0;
 }
 
-static int draft_add_counter(struct draft *draft, struct perf_code code, double weight, int usual_group)
+static int draft_add_counter(struct draft *draft, struct perf_code code, double weight, int default_group)
 {
 	struct perf_plan *plan = draft->plan;
 	code.no_kernel |= plan->is_user_only;
-	int error = draft_open(draft, &code, usual_group);
+	int error = draft_open(draft, &code, default_group);
 	if (error == 0)
 		plan->counters[plan->counter_count++] =
 			(struct plan_counter){ code, plan->event_count, weight, plan->group_count - 1 };
@@ -164,45 +165,45 @@ static int encode_part(struct draft *draft, const struct perf_part *part, struct
 	return ENOENT;
 }
 
-static int try_usual(struct draft *draft, const struct perf_usual *usual, struct reason *why_not)
+static int try_default(struct draft *draft, const struct perf_default *standard, struct reason *why_not)
 {
 	struct perf_plan *plan = draft->plan;
 	unsigned counters = plan->counter_count, groups = plan->group_count, size = draft->group_size;
-	int group = draft->usual_group, error = plan->event_count < PERF_EVENTS_MOST ? 0 : E2BIG;
-	struct perf_code codes[PERF_PARTS_MOST];
+	int group = draft->default_group, error = plan->event_count < PERF_EVENTS_MAX ? 0 : E2BIG;
+	struct perf_code codes[PERF_PARTS_MAX];
 	*why_not = (struct reason){ "", "" };
-	for (unsigned i = 0; i < usual->part_count && error == 0; i++)
-		error = encode_part(draft, &usual->parts[i], &codes[i], why_not);
-	for (unsigned i = 0; i < usual->part_count && error == 0; i++)
-		error = draft_add_counter(draft, codes[i], usual->parts[i].weight, (int)usual->group);
+	for (unsigned i = 0; i < standard->part_count && error == 0; i++)
+		error = encode_part(draft, &standard->parts[i], &codes[i], why_not);
+	for (unsigned i = 0; i < standard->part_count && error == 0; i++)
+		error = draft_add_counter(draft, codes[i], standard->parts[i].weight, (int)standard->group);
 	if (error == 0) {
-		add_event(draft, usual->role, usual->name, plan->is_user_only && usual->role != PERF_ROLE_TASK_CLOCK);
+		add_event(draft, standard->role, standard->name, plan->is_user_only && standard->role != PERF_ROLE_TASK_CLOCK);
 		return 0;
 	}
 	draft_cut(draft, counters);
 	plan->group_count = groups;
-	draft->usual_group = group;
+	draft->default_group = group;
 	draft->group_size = size;
 	return error;
 }
 
-static void add_usual(struct draft *draft, bool is_software_only)
+static void add_default(struct draft *draft, bool is_software_only)
 {
 	size_t count;
-	const struct perf_usual *events = perf_usual_events(&count);
+	const struct perf_default *events = perf_default_events(&count);
 	bool has[PERF_ROLE_COUNT] = { false };
 	for (size_t i = 0; i < count; i++) {
-		const struct perf_usual *usual = &events[i];
+		const struct perf_default *standard = &events[i];
 		struct reason why_not;
-		if (has[usual->role] || !perf_usual_fits(usual, &draft->place->cpu) ||
-			(is_software_only && !perf_role_is_software(usual->role)))
+		if (has[standard->role] || !perf_default_fits(standard, &draft->place->cpu) ||
+			(is_software_only && !perf_role_is_software(standard->role)))
 			continue;
-		if (usual->is_in_kernel && draft->plan->is_user_only)
+		if (standard->is_in_kernel && draft->plan->is_user_only)
 			continue;
-		int error = try_usual(draft, usual, &why_not);
-		has[usual->role] = error == 0;
-		draft->errors[usual->role] = error;
-		draft->reasons[usual->role] = why_not;
+		int error = try_default(draft, standard, &why_not);
+		has[standard->role] = error == 0;
+		draft->errors[standard->role] = error;
+		draft->reasons[standard->role] = why_not;
 	}
 }
 
@@ -230,7 +231,7 @@ static void add_chosen(struct draft *draft, const char *name)
 {
 	struct perf_code code = { 0 };
 	struct reason why_not = { "", "" };
-	if (draft->plan->event_count == PERF_EVENTS_MOST)
+	if (draft->plan->event_count == PERF_EVENTS_MAX)
 		return;
 	if (draft->opener->encode(draft->opener->context, name, &code, &why_not) != STATUS_OK) {
 		perf_plan_lack(draft->plan, name, &why_not);
@@ -348,12 +349,12 @@ void perf_plan_make(struct perf_plan *plan, const struct perf_opener *opener, co
 	struct draft draft = { .plan = plan, .opener = opener, .place = place };
 	plan->is_user_only = false;
 	draft_begin(&draft);
-	add_usual(&draft, true);
+	add_default(&draft, true);
 	/* The first refusal may be of the kernel's part alone. */
 	if (plan->event_count == 0 && is_denied(draft.errors[PERF_ROLE_TASK_CLOCK])) {
 		plan->is_user_only = true;
 		draft_begin(&draft);
-		add_usual(&draft, true);
+		add_default(&draft, true);
 	}
 	draft_close(&draft);
 	if (plan->event_count == 0) {
@@ -361,7 +362,7 @@ void perf_plan_make(struct perf_plan *plan, const struct perf_opener *opener, co
 		return;
 	}
 	draft_begin(&draft);
-	add_usual(&draft, choices->event_count > 0);
+	add_default(&draft, choices->event_count > 0);
 	for (unsigned i = 0; i < choices->event_count; i++)
 		add_chosen(&draft, choices->events[i]);
 	draft_close(&draft);

@@ -11,7 +11,7 @@
 #include "src/sources/choices.h"
 #include "src/sources/perf/perf_events.h"
 
-enum { PLAN_COUNTERS_MOST = 48, PLAN_LACKS_MOST = 24, PLAN_NAME_SIZE = 64 };
+enum { PLAN_COUNTERS_MAX = 48, PLAN_LACKS_MAX = 24, PLAN_NAME_SIZE = 64 };
 
 struct plan_counter {
 	struct perf_code code;
@@ -32,9 +32,9 @@ struct plan_lack {
 
 struct perf_plan {
 	unsigned event_count, counter_count, group_count, lack_count;
-	struct plan_event events[PERF_EVENTS_MOST];
-	struct plan_counter counters[PLAN_COUNTERS_MOST]; /* of one group side by side; the first leads it */
-	struct plan_lack lacks[PLAN_LACKS_MOST];
+	struct plan_event events[PERF_EVENTS_MAX];
+	struct plan_counter counters[PLAN_COUNTERS_MAX]; /* of one group side by side; the first leads it */
+	struct plan_lack lacks[PLAN_LACKS_MAX];
 	bool is_user_only; /* the kernel's part is not counted: names end in ":u" */
 	bool is_refused;   /* nothing may be counted; lacks[0] says why */
 };

@@ -16,7 +16,7 @@
  * seldom. */
 #define SCAN_NS (900 * NS_PER_MS)
 #define RETRY_NS (30 * NS_PER_S)
-enum { THREADS_OFTEN_MOST = 256 };
+enum { THREADS_OFTEN_MAX = 256 };
 /* Descriptors that counters leave to the tree's files and the rest of the program. */
 enum { DESCRIPTORS_WANTED = 65536, DESCRIPTORS_SPARED = 2048 };
 
@@ -31,10 +31,10 @@ struct perf_reader {
 	struct perf_threads *threads; /* NULL: nothing is counted */
 	struct perf_traffic *traffic; /* NULL: … */
 	unsigned traffic_event;
-	bool has_told_unwanted;
+	bool has_emitted_unwanted;
 	int64_t scan_next_ns, retry_next_ns, read_next_ns;
-	struct perf_left_out told;
-	bool has_told_no_turn[PERF_EVENTS_MOST];
+	struct perf_left_out emitted;
+	bool has_emitted_no_turn[PERF_EVENTS_MAX];
 };
 
 struct perf_reader *perf_reader_new(struct target *target, const struct perf_opener *opener)
@@ -65,7 +65,7 @@ void perf_reader_free(struct perf_reader *reader)
 
 /* -- what is told -- */
 
-void perf_reader_tell_all(const struct perf_reader *reader, int64_t now_ns, struct sample_set *out)
+void perf_reader_emit_all(const struct perf_reader *reader, int64_t now_ns, struct sample_set *out)
 {
 	for (unsigned i = 0; reader->threads && i < reader->plan.event_count; i++) {
 		const struct plan_event *event = &reader->plan.events[i];
@@ -78,7 +78,7 @@ void perf_reader_tell_all(const struct perf_reader *reader, int64_t now_ns, stru
 	}
 }
 
-static void tell_lacks(const struct perf_reader *reader, bool are_withdrawn, struct sample_set *out, int64_t now_ns)
+static void emit_lacks(const struct perf_reader *reader, bool are_withdrawn, struct sample_set *out, int64_t now_ns)
 {
 	for (unsigned i = 0; i < reader->plan.lack_count; i++) {
 		const struct plan_lack *lack = &reader->plan.lacks[i];
@@ -87,7 +87,7 @@ static void tell_lacks(const struct perf_reader *reader, bool are_withdrawn, str
 	}
 }
 
-static void tell_count(
+static void emit_count(
 	struct sample_set *out, int64_t now_ns, int32_t instance, unsigned event, double value, double counted_ratio)
 {
 	struct record *record = sample_set_add(out, RECORD_PERF_COUNT, 0, now_ns);
@@ -99,25 +99,25 @@ static void tell_count(
 	record->perf_count.counted_ratio = counted_ratio;
 }
 
-static void tell_counts(const struct perf_reader *reader, struct sample_set *out, int64_t now_ns)
+static void emit_counts(const struct perf_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	double value, ratio;
 	int socket;
 	for (size_t process = 0; process < perf_threads_processes(reader->threads); process++)
 		for (unsigned event = 0; event < reader->plan.event_count; event++)
 			if (perf_threads_sum(reader->threads, process, event, &value, &ratio))
-				tell_count(out, now_ns, perf_threads_pid(reader->threads, process), event, value, ratio);
+				emit_count(out, now_ns, perf_threads_pid(reader->threads, process), event, value, ratio);
 	for (size_t i = 0; reader->traffic && i < perf_traffic_sockets(reader->traffic); i++)
 		if (perf_traffic_sum(reader->traffic, i, &socket, &value, &ratio))
-			tell_count(out, now_ns, socket, reader->traffic_event, value, ratio);
+			emit_count(out, now_ns, socket, reader->traffic_event, value, ratio);
 }
 
-static void tell_left_out(struct perf_reader *reader, struct sample_set *out, int64_t now_ns)
+static void emit_left_out(struct perf_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	struct perf_left_out left = reader->threads ? perf_threads_left_out(reader->threads) : (struct perf_left_out){ 0 };
 	char text[160];
 	unsigned threads = left.threads_too_many + left.threads_no_descriptor;
-	if (threads != reader->told.threads_too_many + reader->told.threads_no_descriptor) {
+	if (threads != reader->emitted.threads_too_many + reader->emitted.threads_no_descriptor) {
 		snprintf(text, sizeof text, "%u threads are not counted (%s): sums lack them", threads,
 			left.threads_no_descriptor ? "no file descriptor left" : "there are too many");
 		sample_set_missing(out, now_ns, LEFT_OUT, threads ? text : NULL,
@@ -126,24 +126,24 @@ static void tell_left_out(struct perf_reader *reader, struct sample_set *out, in
 				? "raise the hard limit (ulimit -Hn), or choose fewer events (counters: events:)"
 				: "");
 	}
-	if (left.processes_denied != reader->told.processes_denied) {
+	if (left.processes_denied != reader->emitted.processes_denied) {
 		snprintf(text, sizeof text, "%u processes of the tree may not be counted (%s), such as %d",
 			left.processes_denied, perf_errno_name(left.denied_error), (int)left.denied_pid);
 		sample_set_missing(out, now_ns, DENIED, left.processes_denied ? text : NULL,
 			left.processes_denied ? "run pmtop as their user or as root, or sudo setcap cap_perfmon=ep on pmtop"
 								  : NULL);
 	}
-	reader->told = left;
+	reader->emitted = left;
 }
 
 /* Whoever holds a counter for good (the kernel's watchdog does) can leave too few for a group. */
-static void tell_no_turn(struct perf_reader *reader, struct sample_set *out, int64_t now_ns)
+static void emit_no_turn(struct perf_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	for (unsigned i = 0; i < reader->plan.event_count; i++) {
 		bool is_so = reader->threads && perf_threads_never_had_turn(reader->threads, i);
-		if (is_so == reader->has_told_no_turn[i])
+		if (is_so == reader->has_emitted_no_turn[i])
 			continue;
-		reader->has_told_no_turn[i] = is_so;
+		reader->has_emitted_no_turn[i] = is_so;
 		sample_set_missing(out, now_ns, reader->plan.events[i].name,
 			is_so ? "not counted: the CPU's counters were never free for it" : NULL,
 			is_so ? "sudo sysctl kernel.nmi_watchdog=0, end other profilers, or choose fewer events (counters: events:)"
@@ -166,10 +166,10 @@ static unsigned make_room(struct target *target)
 		setrlimit(RLIMIT_NOFILE, &limit);
 		getrlimit(RLIMIT_NOFILE, &limit);
 	}
-	unsigned most = limit.rlim_cur < INT_MAX ? (unsigned)limit.rlim_cur : INT_MAX;
-	if (target->descriptors < (int)most)
-		target->descriptors = (int)most;
-	return most > 2 * DESCRIPTORS_SPARED ? most - DESCRIPTORS_SPARED : most / 2;
+	unsigned max = limit.rlim_cur < INT_MAX ? (unsigned)limit.rlim_cur : INT_MAX;
+	if (target->descriptors < (int)max)
+		target->descriptors = (int)max;
+	return max > 2 * DESCRIPTORS_SPARED ? max - DESCRIPTORS_SPARED : max / 2;
 }
 
 static void begin_traffic(struct perf_reader *reader, const struct plan_place *place)
@@ -189,7 +189,7 @@ static void begin_traffic(struct perf_reader *reader, const struct plan_place *p
 static void begin(struct perf_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	struct plan_place place;
-	tell_lacks(reader, true, out, now_ns);
+	emit_lacks(reader, true, out, now_ns);
 	plan_place_read(reader->target->proc_root, &place);
 	perf_plan_make(&reader->plan, reader->opener, &place, source_choices(reader->target));
 	reader->retry_next_ns = now_ns + RETRY_NS;
@@ -197,14 +197,14 @@ static void begin(struct perf_reader *reader, struct sample_set *out, int64_t no
 		begin_traffic(reader, &place);
 		reader->threads = perf_threads_new(&reader->plan, reader->opener, make_room(reader->target));
 	}
-	tell_lacks(reader, false, out, now_ns);
+	emit_lacks(reader, false, out, now_ns);
 	if (!reader->threads) {
 		perf_traffic_close(reader->traffic);
 		reader->traffic = NULL;
 		return;
 	}
 	reader->scan_next_ns = reader->read_next_ns = INT64_MIN;
-	perf_reader_tell_all(reader, now_ns, out);
+	perf_reader_emit_all(reader, now_ns, out);
 }
 
 /* -- the source -- */
@@ -221,24 +221,24 @@ static void read_all(struct perf_reader *reader, struct sample_set *out, int64_t
 	perf_threads_read(reader->threads);
 	if (reader->traffic)
 		perf_traffic_read(reader->traffic);
-	tell_counts(reader, out, now_ns);
+	emit_counts(reader, out, now_ns);
 	perf_threads_forget_gone(reader->threads);
-	tell_left_out(reader, out, now_ns);
-	tell_no_turn(reader, out, now_ns);
-	reader->read_next_ns = perf_threads_count(reader->threads) > THREADS_OFTEN_MOST ? reader->scan_next_ns : INT64_MIN;
+	emit_left_out(reader, out, now_ns);
+	emit_no_turn(reader, out, now_ns);
+	reader->read_next_ns = perf_threads_count(reader->threads) > THREADS_OFTEN_MAX ? reader->scan_next_ns : INT64_MIN;
 }
 
 static void be_unwanted(struct perf_reader *reader, struct sample_set *out, int64_t now_ns)
 {
-	if (reader->has_told_unwanted)
+	if (reader->has_emitted_unwanted)
 		return;
 	stop(reader);
-	tell_left_out(reader, out, now_ns);
-	tell_no_turn(reader, out, now_ns);
-	tell_lacks(reader, true, out, now_ns);
+	emit_left_out(reader, out, now_ns);
+	emit_no_turn(reader, out, now_ns);
+	emit_lacks(reader, true, out, now_ns);
 	reader->plan.lack_count = 0;
 	sample_set_missing(out, now_ns, "counters", "not counted until somebody looks", "view 9, or --counters");
-	reader->has_told_unwanted = true;
+	reader->has_emitted_unwanted = true;
 	reader->retry_next_ns = INT64_MIN;
 }
 
@@ -251,9 +251,9 @@ enum status perf_reader_read(struct perf_reader *reader, int64_t now_ns, struct 
 		be_unwanted(reader, out, now_ns);
 		return target->has_ended ? STATUS_END : STATUS_OK;
 	}
-	if (reader->has_told_unwanted)
+	if (reader->has_emitted_unwanted)
 		sample_set_missing(out, now_ns, "counters", NULL, NULL);
-	reader->has_told_unwanted = false;
+	reader->has_emitted_unwanted = false;
 	if (!reader->threads && now_ns >= reader->retry_next_ns)
 		begin(reader, out, now_ns);
 	if (reader->threads)

@@ -15,6 +15,6 @@ struct perf_reader;
 struct perf_reader *perf_reader_new(struct target *target, const struct perf_opener *opener);
 void perf_reader_free(struct perf_reader *reader);
 enum status perf_reader_read(struct perf_reader *reader, int64_t now_ns, struct sample_set *out);
-void perf_reader_tell_all(const struct perf_reader *reader, int64_t now_ns, struct sample_set *out);
+void perf_reader_emit_all(const struct perf_reader *reader, int64_t now_ns, struct sample_set *out);
 
 #endif

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TIDS_MOST = 4096 };
-#define TURN_LEAST_NS 2e9
+enum { TIDS_MAX = 4096 };
+#define TURN_MIN_NS 2e9
 
 /* Of one counter, over all threads of a process. */
 struct sum {
@@ -23,7 +23,7 @@ struct counted_process {
 	bool is_seen, is_gone;
 	size_t thread_count, thread_room;
 	struct counted_thread **threads; /* in the order of their folder */
-	struct sum sums[PLAN_COUNTERS_MOST];
+	struct sum sums[PLAN_COUNTERS_MAX];
 };
 
 struct group_past {
@@ -34,19 +34,19 @@ struct group_past {
 struct counted_thread {
 	pid_t tid;
 	bool is_seen;
-	struct group_past groups[PLAN_COUNTERS_MOST];
+	struct group_past groups[PLAN_COUNTERS_MAX];
 	/* fd −1 = not open; only as many as the plan has */
 	struct {
 		int fd;
 		uint64_t value;
-	} counters[PLAN_COUNTERS_MOST];
+	} counters[PLAN_COUNTERS_MAX];
 };
 
 struct perf_threads {
 	const struct perf_plan *plan;
 	const struct perf_opener *opener;
-	unsigned first[PLAN_COUNTERS_MOST], size[PLAN_COUNTERS_MOST]; /* of each group */
-	size_t descriptors, descriptors_most, thread_count;
+	unsigned first[PLAN_COUNTERS_MAX], size[PLAN_COUNTERS_MAX]; /* of each group */
+	size_t descriptors, descriptors_max, thread_count;
 	bool is_short; /* the kernel gave no more descriptors at this scan */
 	struct perf_left_out left_out;
 	size_t process_count;
@@ -61,7 +61,7 @@ struct perf_threads *perf_threads_new(
 		return NULL;
 	threads->plan = plan;
 	threads->opener = opener;
-	threads->descriptors_most = descriptors < PERF_DESCRIPTORS_MOST ? descriptors : PERF_DESCRIPTORS_MOST;
+	threads->descriptors_max = descriptors < PERF_DESCRIPTORS_MAX ? descriptors : PERF_DESCRIPTORS_MAX;
 	for (unsigned i = plan->counter_count; i-- > 0;) {
 		threads->first[plan->counters[i].group] = i;
 		threads->size[plan->counters[i].group]++;
@@ -199,7 +199,7 @@ static struct counted_thread *add_thread(struct perf_threads *threads, struct co
 		return NULL;
 	thread->tid = tid;
 	thread->is_seen = true;
-	for (unsigned i = 0; i < PLAN_COUNTERS_MOST; i++)
+	for (unsigned i = 0; i < PLAN_COUNTERS_MAX; i++)
 		thread->counters[i].fd = -1;
 	process->threads[process->thread_count++] = thread;
 	threads->thread_count++;
@@ -209,11 +209,11 @@ static struct counted_thread *add_thread(struct perf_threads *threads, struct co
 /* False: no more threads of this process need be tried. */
 static bool try_thread(struct perf_threads *threads, struct counted_process *process, pid_t tid)
 {
-	if (threads->thread_count >= PERF_THREADS_MOST) {
+	if (threads->thread_count >= PERF_THREADS_MAX) {
 		threads->left_out.threads_too_many++;
 		return true;
 	}
-	if (threads->is_short || threads->descriptors + threads->plan->counter_count > threads->descriptors_most) {
+	if (threads->is_short || threads->descriptors + threads->plan->counter_count > threads->descriptors_max) {
 		threads->left_out.threads_no_descriptor++;
 		return true;
 	}
@@ -253,23 +253,23 @@ static struct counted_thread *find_thread(const struct counted_process *process,
 
 static void drop_ended_threads(struct perf_threads *threads, struct counted_process *process)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < process->thread_count; i++) {
 		struct counted_thread *thread = process->threads[i];
 		if (thread->is_seen) {
-			process->threads[kept++] = thread;
+			process->threads[retained++] = thread;
 			continue;
 		}
 		thread_read(threads, process, thread);
 		thread_free(threads, thread);
 	}
-	process->thread_count = kept;
+	process->thread_count = retained;
 }
 
 static void scan_process(
 	struct perf_threads *threads, struct counted_process *process, const struct target_member *member)
 {
-	pid_t fresh[TIDS_MOST];
+	pid_t fresh[TIDS_MAX];
 	size_t fresh_count = 0, hint = 0;
 	DIR *task = file_open_folder(member->directory_fd, "task");
 	if (!task)
@@ -284,7 +284,7 @@ static void scan_process(
 		struct counted_thread *thread = find_thread(process, (pid_t)tid, &hint);
 		if (thread)
 			thread->is_seen = true;
-		else if (fresh_count < TIDS_MOST)
+		else if (fresh_count < TIDS_MAX)
 			fresh[fresh_count++] = (pid_t)tid;
 		else
 			threads->left_out.threads_too_many++;
@@ -351,14 +351,14 @@ void perf_threads_read(struct perf_threads *threads)
 
 void perf_threads_forget_gone(struct perf_threads *threads)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < threads->process_count; i++) {
 		if (threads->processes[i]->is_gone)
 			process_free(threads, threads->processes[i]);
 		else
-			threads->processes[kept++] = threads->processes[i];
+			threads->processes[retained++] = threads->processes[i];
 	}
-	threads->process_count = kept;
+	threads->process_count = retained;
 }
 
 void perf_threads_free(struct perf_threads *threads)
@@ -419,7 +419,7 @@ bool perf_threads_never_had_turn(const struct perf_threads *threads, unsigned ev
 			enabled_ns += threads->processes[k]->sums[i].enabled_ns;
 			running_ns += threads->processes[k]->sums[i].running_ns;
 		}
-		if (enabled_ns > TURN_LEAST_NS && running_ns <= 0)
+		if (enabled_ns > TURN_MIN_NS && running_ns <= 0)
 			return true;
 	}
 	return false;

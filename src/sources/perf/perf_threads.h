@@ -16,7 +16,7 @@
 #include "src/sources/perf/perf_plan.h"
 #include "src/sources/target/target.h"
 
-enum { PERF_THREADS_MOST = 1024, PERF_DESCRIPTORS_MOST = 16384 };
+enum { PERF_THREADS_MAX = 1024, PERF_DESCRIPTORS_MAX = 16384 };
 
 struct perf_threads;
 
@@ -41,7 +41,7 @@ bool perf_threads_sum(
 bool perf_threads_never_had_turn(const struct perf_threads *threads, unsigned event);
 
 struct perf_left_out {
-	unsigned threads_too_many;      /* beyond PERF_THREADS_MOST */
+	unsigned threads_too_many;      /* beyond PERF_THREADS_MAX */
 	unsigned threads_no_descriptor; /* beyond the descriptors that there are */
 	unsigned processes_denied;      /* not one thread of them may be counted */
 	int denied_error;

@@ -10,7 +10,7 @@
 
 #include "src/base/files/file.h"
 
-enum { METERS_MOST = 256, SOCKETS_MOST = 16, CPUS_A_PMU_MOST = 16, TEXT_SIZE = 256, BYTES_A_LINE = 64 };
+enum { METERS_MAX = 256, SOCKETS_MAX = 16, CPUS_A_PMU_MAX = 16, TEXT_SIZE = 256, BYTES_A_LINE = 64 };
 
 /* Of several kinds the first that is there: they count the same bytes. */
 static const struct kind {
@@ -34,8 +34,8 @@ struct meter {
 struct perf_traffic {
 	const struct perf_opener *opener;
 	size_t count, socket_count;
-	int sockets[SOCKETS_MOST];
-	struct meter meters[METERS_MOST];
+	int sockets[SOCKETS_MAX];
+	struct meter meters[METERS_MAX];
 };
 
 /* -- the kernel's words for a counter -- */
@@ -140,7 +140,7 @@ static int socket_of(const char *sys_root, int cpu)
 }
 
 /* "0,56" or "0-1": one CPU a socket. */
-static size_t read_cpus(int pmu_fd, int out[CPUS_A_PMU_MOST])
+static size_t read_cpus(int pmu_fd, int out[CPUS_A_PMU_MAX])
 {
 	char text[TEXT_SIZE];
 	size_t count = 0;
@@ -155,7 +155,7 @@ static size_t read_cpus(int pmu_fd, int out[CPUS_A_PMU_MOST])
 			at = end + 1;
 			last = strtol(at, &end, 10);
 		}
-		for (long cpu = first; cpu <= last && count < CPUS_A_PMU_MOST; cpu++)
+		for (long cpu = first; cpu <= last && count < CPUS_A_PMU_MAX; cpu++)
 			out[count++] = (int)cpu;
 		at = *end == ',' ? end + 1 : "";
 	}
@@ -167,14 +167,14 @@ static void note_socket(struct perf_traffic *traffic, int socket)
 	for (size_t i = 0; i < traffic->socket_count; i++)
 		if (traffic->sockets[i] == socket)
 			return;
-	if (traffic->socket_count < SOCKETS_MOST)
+	if (traffic->socket_count < SOCKETS_MAX)
 		traffic->sockets[traffic->socket_count++] = socket;
 }
 
 static void open_meter(struct search *search, const struct perf_code *code, int cpu, double bytes_each)
 {
 	struct perf_traffic *traffic = search->traffic;
-	if (traffic->count == METERS_MOST)
+	if (traffic->count == METERS_MAX)
 		return;
 	int fd = traffic->opener->open(traffic->opener->context, code, -1, cpu, -1);
 	if (fd < 0) {
@@ -189,7 +189,7 @@ static void open_meter(struct search *search, const struct perf_code *code, int 
 static void open_pmu(struct search *search, const struct kind *kind, int pmu_fd)
 {
 	char text[TEXT_SIZE];
-	int cpus[CPUS_A_PMU_MOST];
+	int cpus[CPUS_A_PMU_MAX];
 	size_t cpu_count = read_cpus(pmu_fd, cpus);
 	if (!read_text(pmu_fd, "", "type", text))
 		return;

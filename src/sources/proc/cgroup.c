@@ -14,14 +14,14 @@
 
 /* Where it is, and its limits; who else is in it; its memory; what is not there is tried again. CPU figures are read
  * each time. */
-#define LOOK_NS (3 * NS_PER_S)
+#define READ_NS (3 * NS_PER_S)
 #define MEMBERS_NS (10 * NS_PER_S)
 #define MEMORY_NS (900 * NS_PER_MS)
 #define RETRY_NS (5 * NS_PER_S)
 /* "No limit" of version 1 is the largest number of whole pages. */
 #define NO_LIMIT 0x1p60
 
-enum { CGROUPS_SIZE = 4096, LEVELS_MOST = 64 };
+enum { CGROUPS_SIZE = 4096, LEVELS_MAX = 64 };
 enum { PART_MEMORY, PART_CPU, PART_CPUACCT, PART_COUNT };
 enum { FILE_MEMORY, FILE_MEMORY_STAT, FILE_OOM, FILE_CPU_STAT, FILE_CPU_USAGE, FILE_COUNT };
 
@@ -89,8 +89,8 @@ static const struct cgroup_file cgroup_files[2][FILE_COUNT] = {
 
 struct cgroup_reader {
 	struct target *target;
-	int64_t look_ns, members_ns;
-	bool is_told_missing, has_looked;
+	int64_t sample_ns, members_ns;
+	bool is_emitted_missing, has_refreshed;
 	struct cgroup_place places[PART_COUNT];
 	int folders[PART_COUNT]; /* −1 = not open */
 	/* of the cgroup whose quota is the least: that one makes its members wait; −1 = the innermost has it */
@@ -127,14 +127,14 @@ static void forget_places(struct cgroup_reader *reader)
 
 /* -- where it is -- */
 
-static void tell_missing(struct cgroup_reader *reader, struct sample_set *out, int64_t now_ns)
+static void emit_missing(struct cgroup_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	bool is_there = reader->cgroups[0] == '\0';
 	for (size_t i = 0; i < PART_COUNT; i++)
 		is_there |= reader->places[i].version != 0;
-	if (is_there != reader->is_told_missing)
+	if (is_there != reader->is_emitted_missing)
 		return;
-	reader->is_told_missing = !is_there;
+	reader->is_emitted_missing = !is_there;
 	sample_set_missing(out, now_ns, "cgroup",
 		is_there ? NULL : "the target's cgroup is not mounted where pmtop could read it",
 		is_there ? NULL : "mount it (mount -t cgroup2 none /sys/fs/cgroup), or run pmtop on the host");
@@ -188,29 +188,29 @@ static double cpu_limit_of(struct cgroup_reader *reader, const struct cgroup_pla
 	return quota > 0 && period > 0 ? quota / period : NAN;
 }
 
-static double least_limit(struct cgroup_reader *reader, unsigned part,
+static double min_limit(struct cgroup_reader *reader, unsigned part,
 	double (*limit_of)(struct cgroup_reader *, const struct cgroup_place *), struct cgroup_place *where)
 {
 	struct cgroup_place at = reader->places[part];
-	double least = NAN;
+	double min = NAN;
 	*where = at;
-	for (size_t level = 0; at.version && level < LEVELS_MOST; level++) {
+	for (size_t level = 0; at.version && level < LEVELS_MAX; level++) {
 		double limit = limit_of(reader, &at);
-		if (limit < least || (isnan(least) && !isnan(limit))) {
-			least = limit;
+		if (limit < min || (isnan(min) && !isnan(limit))) {
+			min = limit;
 			*where = at;
 		}
 		if (!cgroup_go_up(&at))
 			break;
 	}
-	return least;
+	return min;
 }
 
 static void find_limits(struct cgroup_reader *reader)
 {
 	struct cgroup_place where;
-	reader->memory_limit = least_limit(reader, PART_MEMORY, memory_limit_of, &where);
-	reader->cpu_limit = least_limit(reader, PART_CPU, cpu_limit_of, &where);
+	reader->memory_limit = min_limit(reader, PART_MEMORY, memory_limit_of, &where);
+	reader->cpu_limit = min_limit(reader, PART_CPU, cpu_limit_of, &where);
 	bool is_above = strcmp(where.path, reader->places[PART_CPU].path) != 0;
 	int folder = where.version && is_above ? file_open(AT_FDCWD, where.path, O_RDONLY | O_DIRECTORY) : -1;
 	struct stat old, new;
@@ -226,23 +226,23 @@ static void find_limits(struct cgroup_reader *reader)
 	reader->throttling_folder = folder;
 }
 
-static void look(struct cgroup_reader *reader, struct sample_set *out, int64_t now_ns)
+static void refresh(struct cgroup_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	char text[CGROUPS_SIZE];
 	size_t length;
-	if (now_ns < reader->look_ns)
+	if (now_ns < reader->sample_ns)
 		return;
-	reader->look_ns = now_ns + LOOK_NS;
+	reader->sample_ns = now_ns + READ_NS;
 	if (file_read(reader->target->members[0].directory_fd, "cgroup", text, sizeof text, &length) != STATUS_OK)
 		text[0] = '\0';
 	bool is_gone =
 		reader->folders[PART_MEMORY] >= 0 && faccessat(reader->folders[PART_MEMORY], "cgroup.procs", F_OK, 0) != 0;
-	if (!reader->has_looked || is_gone || strcmp(text, reader->cgroups) != 0 || reader->is_told_missing) {
-		reader->has_looked = true;
+	if (!reader->has_refreshed || is_gone || strcmp(text, reader->cgroups) != 0 || reader->is_emitted_missing) {
+		reader->has_refreshed = true;
 		reader->members_ns = INT64_MIN;
 		memcpy(reader->cgroups, text, sizeof text);
 		find_places(reader);
-		tell_missing(reader, out, now_ns);
+		emit_missing(reader, out, now_ns);
 	}
 	find_limits(reader);
 	if (!isnan(reader->memory_limit))
@@ -278,7 +278,7 @@ static size_t count_strangers(const struct target *target, const char *text)
 }
 
 /* With cgroups below it, whose members count into its memory, that nobody is in it itself says nothing. */
-static void tell_members(struct cgroup_reader *reader, struct sample_set *out, int64_t now_ns)
+static void emit_members(struct cgroup_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	int folder = reader->folders[PART_MEMORY] >= 0 ? reader->folders[PART_MEMORY] : reader->folders[PART_CPU];
 	struct stat status;
@@ -296,7 +296,7 @@ static void tell_members(struct cgroup_reader *reader, struct sample_set *out, i
 /* -- figures -- */
 
 /* "word number", a line each. */
-static void tell_words(const char *text, const struct word_field *fields, struct sample_set *out, int64_t now_ns)
+static void emit_words(const char *text, const struct word_field *fields, struct sample_set *out, int64_t now_ns)
 {
 	for (const char *line = text; *line;) {
 		const char *end = strchrnul(line, '\n');
@@ -327,7 +327,7 @@ static void read_file(struct cgroup_reader *reader, size_t index, struct sample_
 	}
 	reader->files[index].next_ns = now_ns + file->period_ns;
 	if (file->fields)
-		tell_words(reader->text, file->fields, out, now_ns);
+		emit_words(reader->text, file->fields, out, now_ns);
 	else if (reader->text[0] >= '0' && reader->text[0] <= '9')
 		sample_set_figure(out, now_ns, file->metric, 0, (double)strtoull(reader->text, NULL, 10));
 }
@@ -340,7 +340,7 @@ static enum status cgroup_open(struct target *target, void **state, struct reaso
 	if (!reader)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	reader->target = target;
-	reader->look_ns = reader->members_ns = INT64_MIN;
+	reader->sample_ns = reader->members_ns = INT64_MIN;
 	reader->throttling_folder = -1;
 	for (size_t i = 0; i < PART_COUNT; i++)
 		reader->folders[i] = -1;
@@ -359,10 +359,10 @@ static enum status cgroup_read(void *state, int64_t now_ns, struct sample_set *o
 		forget_places(reader);
 		return STATUS_END;
 	}
-	look(reader, out, now_ns);
+	refresh(reader, out, now_ns);
 	for (size_t i = 0; i < FILE_COUNT; i++)
 		read_file(reader, i, out, now_ns);
-	tell_members(reader, out, now_ns);
+	emit_members(reader, out, now_ns);
 	return STATUS_OK;
 }
 

@@ -55,7 +55,7 @@ static const struct optional_file {
 
 /* -- who is there -- */
 
-static void tell_process(struct sample_set *out, enum record_kind kind, const struct target *target,
+static void emit_process(struct sample_set *out, enum record_kind kind, const struct target *target,
 	const struct target_member *member, int64_t now_ns)
 {
 	struct record *record = sample_set_add(out, kind, 0, now_ns);
@@ -87,21 +87,21 @@ static bool is_same(const struct known_process *known, const struct target_membe
 static void forget_those_gone(struct process_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	const struct target *target = reader->target;
-	size_t kept = 0, next = 0;
+	size_t retained = 0, next = 0;
 	for (size_t i = 0; i < reader->count; i++) {
 		if (next < target->member_count && is_same(&reader->known[i], &target->members[next])) {
-			if (kept != i)
-				reader->known[kept] = reader->known[i];
-			kept++;
+			if (retained != i)
+				reader->known[retained] = reader->known[i];
+			retained++;
 			next++;
 		} else {
 			forget(&reader->known[i], out, now_ns);
 		}
 	}
-	reader->count = kept;
+	reader->count = retained;
 }
 
-static void tell_members(struct process_reader *reader, struct sample_set *out, int64_t now_ns)
+static void emit_members(struct process_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	const struct target *target = reader->target;
 	forget_those_gone(reader, out, now_ns);
@@ -120,11 +120,11 @@ static void tell_members(struct process_reader *reader, struct sample_set *out, 
 		}
 		bool was_replaced = known->generation != member->generation;
 		if (was_replaced)
-			tell_process(out, RECORD_PROCESS_REPLACED, target, member, now_ns);
+			emit_process(out, RECORD_PROCESS_REPLACED, target, member, now_ns);
 		else if (is_new || strcmp(known->command, member->command) != 0)
-			tell_process(out, RECORD_PROCESS_SEEN, target, member, now_ns);
+			emit_process(out, RECORD_PROCESS_SEEN, target, member, now_ns);
 		if (is_new || was_replaced)
-			known->has_place = process_tell_place(member->directory_fd, member->pid, known->has_place, now_ns, out);
+			known->has_place = process_emit_place(member->directory_fd, member->pid, known->has_place, now_ns, out);
 		known->generation = member->generation;
 		memcpy(known->command, member->command, sizeof known->command);
 	}
@@ -132,7 +132,7 @@ static void tell_members(struct process_reader *reader, struct sample_set *out, 
 
 /* -- figures -- */
 
-static void tell_stat(
+static void emit_stat(
 	const struct process_reader *reader, const struct target_member *member, struct sample_set *out, int64_t now_ns)
 {
 	const struct proc_stat *stat = &member->stat;
@@ -156,7 +156,7 @@ static void tell_stat(
 			out, now_ns, METRIC_PROCESS_RESIDENT, member->pid, (double)stat->resident_pages * reader->page_bytes);
 }
 
-static bool tell_schedstat(const char *text, pid_t pid, struct sample_set *out, int64_t now_ns)
+static bool emit_schedstat(const char *text, pid_t pid, struct sample_set *out, int64_t now_ns)
 {
 	char *end, *end_of_wait;
 	unsigned long long ran = strtoull(text, &end, 10), waited = strtoull(end, &end_of_wait, 10);
@@ -167,7 +167,7 @@ static bool tell_schedstat(const char *text, pid_t pid, struct sample_set *out, 
 	return true;
 }
 
-static enum status tell_file(struct process_reader *reader, const struct target_member *member, int *fd,
+static enum status emit_file(struct process_reader *reader, const struct target_member *member, int *fd,
 	const struct optional_file *file, struct sample_set *out, int64_t now_ns)
 {
 	size_t length;
@@ -176,7 +176,7 @@ static enum status tell_file(struct process_reader *reader, const struct target_
 	if (status != STATUS_OK)
 		return status;
 	if (!file->fields)
-		return tell_schedstat(reader->text, member->pid, out, now_ns) ? STATUS_OK : STATUS_NOT_FOUND;
+		return emit_schedstat(reader->text, member->pid, out, now_ns) ? STATUS_OK : STATUS_NOT_FOUND;
 	const char *at = reader->text;
 	for (const struct figure_field *field = file->fields; field->key; field++) {
 		uint64_t value;
@@ -191,17 +191,17 @@ static enum status tell_file(struct process_reader *reader, const struct target_
 
 /* -- what is missing: said when it changes, of the target only -- */
 
-static void tell_missing_file(
+static void emit_missing_file(
 	struct process_reader *reader, int index, enum status status, struct sample_set *out, int64_t now_ns)
 {
 	const struct target_member *member = &reader->target->members[0];
 	const struct optional_file *file = &optional_files[index];
-	if (status == reader->told[index])
+	if (status == reader->emitted[index])
 		return;
 	/* A process that ends takes its files along: that is said otherwise. */
 	if (status == STATUS_NOT_FOUND && !file_is_there(member->directory_fd, "stat"))
 		return;
-	reader->told[index] = status;
+	reader->emitted[index] = status;
 	struct reason reason = { "", "" };
 	switch (status) {
 	case STATUS_OK: sample_set_missing(out, now_ns, file->figure, NULL, NULL); return;
@@ -213,19 +213,19 @@ static void tell_missing_file(
 	sample_set_missing(out, now_ns, file->figure, reason.text, reason.remedy);
 }
 
-static void tell_missing_members(struct process_reader *reader, struct sample_set *out, int64_t now_ns)
+static void emit_missing_members(struct process_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	const struct target *target = reader->target;
-	if (target->members_left_out != reader->told_left_out) {
+	if (target->members_left_out != reader->emitted_left_out) {
 		char text[128];
 		snprintf(text, sizeof text, "%u child processes are not watched (%s)", target->members_left_out,
 			target->is_short_of_files ? "no file descriptor left" : "there are too many");
-		reader->told_left_out = target->members_left_out;
+		reader->emitted_left_out = target->members_left_out;
 		sample_set_missing(out, now_ns, "workers", target->members_left_out ? text : NULL,
 			target->is_short_of_files ? "raise the limit (ulimit -n)" : NULL);
 	}
-	if (target->has_no_children_files && !reader->told_no_children) {
-		reader->told_no_children = true;
+	if (target->has_no_children_files && !reader->emitted_no_children) {
+		reader->emitted_no_children = true;
 		sample_set_missing(out, now_ns, "children", "the kernel does not tell which processes are children of which",
 			"boot a kernel with CONFIG_PROC_CHILDREN");
 	}
@@ -233,7 +233,7 @@ static void tell_missing_members(struct process_reader *reader, struct sample_se
 
 /* -- the source -- */
 
-static void tell_self(struct process_reader *reader, struct sample_set *out, int64_t now_ns)
+static void emit_self(struct process_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	char text[128];
 	size_t length;
@@ -264,8 +264,8 @@ static enum status process_read(void *state, int64_t now_ns, struct sample_set *
 {
 	struct process_reader *reader = state;
 	const struct target *target = reader->target;
-	tell_members(reader, out, now_ns);
-	tell_self(reader, out, now_ns);
+	emit_members(reader, out, now_ns);
+	emit_self(reader, out, now_ns);
 	if (target->has_ended || target->pid == 0)
 		return STATUS_END;
 
@@ -276,17 +276,17 @@ static enum status process_read(void *state, int64_t now_ns, struct sample_set *
 	for (size_t i = 0; i < target->member_count; i++) {
 		const struct target_member *member = &target->members[i];
 		if (member->has_stat) {
-			tell_stat(reader, member, out, now_ns);
-			process_tell_more(reader, i, with_others, out, now_ns);
+			emit_stat(reader, member, out, now_ns);
+			process_emit_more(reader, i, with_others, out, now_ns);
 		}
 		for (int file = 0; file < FILE_COUNT && (i == 0 || with_others); file++) {
 			enum status status =
-				tell_file(reader, member, &reader->known[i].fds[file], &optional_files[file], out, now_ns);
+				emit_file(reader, member, &reader->known[i].fds[file], &optional_files[file], out, now_ns);
 			if (i == 0)
-				tell_missing_file(reader, file, status, out, now_ns);
+				emit_missing_file(reader, file, status, out, now_ns);
 		}
 	}
-	tell_missing_members(reader, out, now_ns);
+	emit_missing_members(reader, out, now_ns);
 	return STATUS_OK;
 }
 

@@ -12,7 +12,7 @@
 #define ACCOUNTING_NS (5 * NS_PER_S)
 #define DESCRIPTORS_NS (5 * NS_PER_S)
 
-enum { DESCRIPTORS_COUNTED_MOST = 4096, WAITS_A_READING = 16 };
+enum { DESCRIPTORS_COUNTED_MAX = 4096, WAITS_A_READING = 16 };
 
 /* -- the wait for the disk -- */
 
@@ -57,12 +57,12 @@ void process_begin_more(struct process_reader *reader, struct sample_set *out, i
 		reader->known[i].is_never_counted = true;
 	reader->has_asked_accounting = true;
 	const char *remedy, *why = why_no_disk_wait(reader, &remedy);
-	if (why != reader->told_no_disk_wait)
+	if (why != reader->emitted_no_disk_wait)
 		sample_set_missing(out, now_ns, "disk wait", why, why ? remedy : NULL);
-	reader->told_no_disk_wait = why;
+	reader->emitted_no_disk_wait = why;
 }
 
-static void tell_disk_wait(const struct process_reader *reader, size_t index, struct sample_set *out, int64_t now_ns)
+static void emit_disk_wait(const struct process_reader *reader, size_t index, struct sample_set *out, int64_t now_ns)
 {
 	const struct target_member *member = &reader->target->members[index];
 	uint64_t ticks = member->stat.disk_wait_ticks;
@@ -86,13 +86,13 @@ static bool count_descriptors(int directory_fd, size_t *count)
 	if (!folder)
 		return false;
 	struct dirent *entry;
-	while ((entry = file_next(folder)) && *count < DESCRIPTORS_COUNTED_MOST)
+	while ((entry = file_next(folder)) && *count < DESCRIPTORS_COUNTED_MAX)
 		*count += entry->d_name[0] != '.';
 	closedir(folder);
-	return *count < DESCRIPTORS_COUNTED_MOST;
+	return *count < DESCRIPTORS_COUNTED_MAX;
 }
 
-static void tell_descriptors(struct process_reader *reader, size_t index, struct sample_set *out, int64_t now_ns)
+static void emit_descriptors(struct process_reader *reader, size_t index, struct sample_set *out, int64_t now_ns)
 {
 	const struct target_member *member = &reader->target->members[index];
 	struct known_process *known = &reader->known[index];
@@ -121,7 +121,7 @@ static bool is_worth_asking(struct process_reader *reader, size_t index, bool wi
 	return member->stat.state == 'S' && with_others && (index == 0 || (!has_run && member->keeps_files));
 }
 
-static void tell_wait(
+static void emit_wait(
 	struct process_reader *reader, size_t index, bool with_others, struct sample_set *out, int64_t now_ns)
 {
 	const struct target_member *member = &reader->target->members[index];
@@ -148,10 +148,10 @@ static void tell_wait(
 	record->wait.text = sample_set_text(out, text, strlen(text));
 }
 
-void process_tell_more(
+void process_emit_more(
 	struct process_reader *reader, size_t index, bool with_others, struct sample_set *out, int64_t now_ns)
 {
-	tell_disk_wait(reader, index, out, now_ns);
-	tell_descriptors(reader, index, out, now_ns);
-	tell_wait(reader, index, with_others, out, now_ns);
+	emit_disk_wait(reader, index, out, now_ns);
+	emit_descriptors(reader, index, out, now_ns);
+	emit_wait(reader, index, with_others, out, now_ns);
 }

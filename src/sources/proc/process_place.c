@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ENTRY_SIZE = PLACE_DEVICES_SIZE + 64, CHUNK_SIZE = 4096, RANK_MOST = 65535 };
+enum { ENTRY_SIZE = PLACE_DEVICES_SIZE + 64, CHUNK_SIZE = 4096, RANK_MAX = 65535 };
 
 /* The first of a list that is set holds: torchrun sets LOCAL_RANK inside of what Slurm or Open MPI started; ROCm looks
  * at its own names below CUDA's. */
@@ -47,7 +47,7 @@ static void take_entry(struct reading *reading)
 		char *end;
 		errno = 0;
 		long rank = strtol(value, &end, 10);
-		if (!*end && !errno && rank <= RANK_MOST) {
+		if (!*end && !errno && rank <= RANK_MAX) {
 			reading->place->local_rank = (int32_t)rank;
 			reading->best_rank = which;
 		}
@@ -98,7 +98,7 @@ static void read_environment(int directory_fd, struct process_place *out)
 	struct reading reading;
 	begin(&reading, out);
 	int fd = file_open(directory_fd, "environ", O_RDONLY | O_NOCTTY | O_NONBLOCK);
-	for (size_t all = 0; fd >= 0 && all < PLACE_READ_MOST;) {
+	for (size_t all = 0; fd >= 0 && all < PLACE_READ_MAX;) {
 		ssize_t length = file_read_some(fd, chunk, sizeof chunk);
 		if (length < 0 && errno == EINTR)
 			continue;
@@ -111,7 +111,7 @@ static void read_environment(int directory_fd, struct process_place *out)
 		close(fd);
 }
 
-bool process_tell_place(int directory_fd, int32_t pid, bool had_place, int64_t now_ns, struct sample_set *out)
+bool process_emit_place(int directory_fd, int32_t pid, bool had_place, int64_t now_ns, struct sample_set *out)
 {
 	struct process_place place;
 	read_environment(directory_fd, &place);

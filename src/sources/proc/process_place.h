@@ -8,7 +8,7 @@
 
 #include "src/samples/sample_set.h"
 
-enum { PLACE_DEVICES_SIZE = 256, PLACE_READ_MOST = 256 * 1024 };
+enum { PLACE_DEVICES_SIZE = 256, PLACE_READ_MAX = 256 * 1024 };
 
 struct process_place {
 	int32_t local_rank;               /* −1 = none told */
@@ -20,6 +20,6 @@ struct process_place {
 void process_place_read(const char *text, size_t length, struct process_place *out);
 /* RECORD_PROCESS_PLACE of the process whose folder in /proc is open as `directory_fd`. Where it was told nothing, that
  * is only said if `had_place`. Returns whether it has a place. */
-bool process_tell_place(int directory_fd, int32_t pid, bool had_place, int64_t now_ns, struct sample_set *out);
+bool process_emit_place(int directory_fd, int32_t pid, bool had_place, int64_t now_ns, struct sample_set *out);
 
 #endif

@@ -36,14 +36,14 @@ struct process_reader {
 	int self_fd; /* pmtop's own statm; −1 = not there */
 	double ns_per_tick, page_bytes;
 	int64_t others_next_ns;
-	enum status told[FILE_COUNT]; /* of the target's files, as said last */
-	unsigned told_left_out;
-	bool told_no_children;
+	enum status emitted[FILE_COUNT]; /* of the target's files, as said last */
+	unsigned emitted_left_out;
+	bool emitted_no_children;
 	enum accounting accounting;
 	bool has_asked_accounting;
 	int64_t accounting_next_ns;
-	const char *told_no_disk_wait; /* why, as said last; NULL = nothing was */
-	unsigned waits_left;           /* to be read at this reading */
+	const char *emitted_no_disk_wait; /* why, as said last; NULL = nothing was */
+	unsigned waits_left;              /* to be read at this reading */
 	size_t count;
 	struct known_process known[TARGET_MEMBERS_MAX]; /* in the order of the target's members */
 	char text[PROCESS_TEXT_SIZE];
@@ -53,7 +53,7 @@ struct process_reader {
 /* Before the members. */
 void process_begin_more(struct process_reader *reader, struct sample_set *out, int64_t now_ns);
 /* Of a member whose stat was read. `with_others`: the turn, about once a second, of what is not read each time. */
-void process_tell_more(
+void process_emit_more(
 	struct process_reader *reader, size_t index, bool with_others, struct sample_set *out, int64_t now_ns);
 
 #endif

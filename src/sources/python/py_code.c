@@ -7,8 +7,8 @@
 #include "src/base/text.h"
 #include "src/sources/python/remote.h"
 
-/* TEXT_MOST: of the longest that is kept four bytes a character fit. */
-enum { TEXT_MOST = 4 * PY_FILE_SIZE, CHARACTERS_MOST = 1 << 16, CODE_MOST = 1024, NO_LINE = -128 };
+/* TEXT_MAX: of the longest that is kept four bytes a character fit. */
+enum { TEXT_MAX = 4 * PY_FILE_SIZE, CHARACTERS_MAX = 1 << 16, CODE_MAX = 1024, NO_LINE = -128 };
 
 static uint64_t word_at(const unsigned char *bytes, uint32_t offset)
 {
@@ -51,8 +51,8 @@ static uint32_t character(const unsigned char *bytes, unsigned width)
 /* Of one that is too long its end. */
 static bool read_text(pid_t pid, const struct py_layout *layout, uint64_t address, char *out, size_t size)
 {
-	unsigned char head[64], bytes[TEXT_MOST];
-	char text[TEXT_MOST];
+	unsigned char head[64], bytes[TEXT_MAX];
+	char text[TEXT_MAX];
 	size_t length = 0;
 	if (!remote_read(pid, address, head, sizeof head))
 		return false;
@@ -60,7 +60,7 @@ static bool read_text(pid_t pid, const struct py_layout *layout, uint64_t addres
 	uint32_t bits;
 	memcpy(&bits, head + layout->object_size + 16, sizeof bits);
 	struct text_state state = state_of(layout, bits);
-	if (!state.is_compact || count == 0 || count > CHARACTERS_MOST ||
+	if (!state.is_compact || count == 0 || count > CHARACTERS_MAX ||
 		(state.width != 1 && state.width != 2 && state.width != 4))
 		return false;
 	uint64_t skipped = count >= size ? count - size + 1 : 0;
@@ -76,7 +76,7 @@ static bool read_text(pid_t pid, const struct py_layout *layout, uint64_t addres
 
 /* -- lines -- */
 
-/* Lines are added up in 64 bits: a table may say anything, and PY_LINES_MOST bytes of it cannot overflow that. */
+/* Lines are added up in 64 bits: a table may say anything, and PY_LINES_MAX bytes of it cannot overflow that. */
 static int64_t line_in_pairs(const unsigned char *table, size_t size, int64_t line, int64_t offset)
 {
 	int64_t at = 0;
@@ -131,14 +131,14 @@ static void skip(struct cursor *cursor, size_t bytes)
 
 static int64_t line_in_locations(const unsigned char *table, size_t size, int64_t line, int64_t offset)
 {
-	enum { SHORT_MOST = 9, ONE_LINE_FIRST = 10, ONE_LINE_LAST = 12, NO_COLUMNS = 13, LONG = 14 };
+	enum { SHORT_MAX = 9, ONE_LINE_FIRST = 10, ONE_LINE_LAST = 12, NO_COLUMNS = 13, LONG = 14 };
 	struct cursor cursor = { table, table + size };
 	int64_t at = 0;
 	while (cursor.at < cursor.end) {
 		unsigned char head = *cursor.at++;
 		unsigned kind = head >> 3 & 15;
 		bool has_line = true;
-		if (kind <= SHORT_MOST) {
+		if (kind <= SHORT_MAX) {
 			skip(&cursor, 1);
 		} else if (kind <= ONE_LINE_LAST) {
 			line += (int)(kind - ONE_LINE_FIRST);
@@ -173,7 +173,7 @@ int py_line_at(enum py_line_table format, const unsigned char *table, size_t siz
 static bool read_table(pid_t pid, const struct py_layout *layout, uint64_t address, struct py_code *code)
 {
 	uint64_t size;
-	if (!remote_word(pid, address + layout->object_size, &size) || size > PY_LINES_MOST)
+	if (!remote_word(pid, address + layout->object_size, &size) || size > PY_LINES_MAX)
 		return false;
 	unsigned char *table = malloc(size + 1);
 	if (!table || !remote_read(pid, address + layout->object_size + 16, table, size)) {
@@ -194,7 +194,7 @@ static bool find_bytes(
 	code->byte_count = 2 * word_at(object, layout->object_size);
 	uint64_t copies = layout->code_copies != PY_NOWHERE ? word_at(object, layout->code_copies) : 0, count = 0;
 	if (copies && remote_word(pid, copies, &count)) {
-		code->copy_count = count < PY_COPIES_MOST ? count : PY_COPIES_MOST;
+		code->copy_count = count < PY_COPIES_MAX ? count : PY_COPIES_MAX;
 		if (!remote_read(pid, copies + 8, code->copies, code->copy_count * sizeof *code->copies))
 			code->copy_count = 0;
 	}
@@ -204,7 +204,7 @@ static bool find_bytes(
 bool py_code_read(pid_t pid, const struct py_place *place, uint64_t address, struct py_code *out)
 {
 	const struct py_layout *layout = &place->layout;
-	unsigned char object[CODE_MOST];
+	unsigned char object[CODE_MAX];
 	uint32_t name = layout->code_qualname != PY_NOWHERE ? layout->code_qualname : layout->code_name;
 	*out = (struct py_code){ .table = NULL };
 	if (layout->code_size > sizeof object || !remote_read(pid, address, object, layout->code_size) ||

@@ -6,7 +6,7 @@
 
 #include "src/sources/python/py_locate.h"
 
-enum { PY_FILE_SIZE = 512, PY_FUNCTION_SIZE = 160, PY_LINES_MOST = 1 << 20, PY_COPIES_MOST = 64 };
+enum { PY_FILE_SIZE = 512, PY_FUNCTION_SIZE = 160, PY_LINES_MAX = 1 << 20, PY_COPIES_MAX = 64 };
 
 struct py_code {
 	char function[PY_FUNCTION_SIZE]; /* with its class, from 3.11 on; both clean UTF-8 */
@@ -15,7 +15,7 @@ struct py_code {
 	uint64_t bytes; /* address of its instructions; 0 where offsets are told */
 	uint64_t byte_count;
 	size_t copy_count; /* of them, in a free-threaded build */
-	uint64_t copies[PY_COPIES_MOST];
+	uint64_t copies[PY_COPIES_MAX];
 	unsigned char *table; /* its lines */
 	size_t table_size;
 };

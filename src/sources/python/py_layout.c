@@ -4,7 +4,7 @@
 #include <string.h>
 
 /* Offsets that are told have to lie within what such a struct can be. */
-enum { INTERPRETER_MOST = 1 << 20, THREAD_MOST = 4096, FRAME_MOST = 512, CODE_MOST = 1024 };
+enum { INTERPRETER_MAX = 1 << 20, THREAD_MAX = 4096, FRAME_MAX = 512, CODE_MAX = 1024 };
 
 /* Frames to 3.10 are objects of their own. */
 #define OBJECT_FRAMES \
@@ -122,37 +122,37 @@ enum status py_layout_known(unsigned minor, struct py_layout *out, struct reason
 }
 
 /* Which word tells what, by minor version; and how much it may be. */
-#define TOLD(member, most, in_13, in_14, in_15) \
+#define EMITTED(member, max, in_13, in_14, in_15) \
 	{ \
-		offsetof(struct py_layout, member), most, { in_13, in_14, in_15 } \
+		offsetof(struct py_layout, member), max, { in_13, in_14, in_15 } \
 	}
 static const struct {
 	size_t member;
-	uint32_t most;
+	uint32_t max;
 	unsigned char word[3];
-} told[] = {
-	TOLD(runtime_interpreters, INTERPRETER_MOST, 5, 5, 5),
-	TOLD(interpreter_next, INTERPRETER_MOST, 8, 8, 8),
-	TOLD(interpreter_threads, INTERPRETER_MOST, 9, 9, 9),
-	TOLD(interpreter_gil, INTERPRETER_MOST, 14, 15, 15),
-	TOLD(thread_size, THREAD_MOST, 19, 22, 22),
-	TOLD(thread_next, THREAD_MOST, 21, 24, 24),
-	TOLD(thread_interpreter, THREAD_MOST, 22, 25, 25),
-	TOLD(thread_frame, THREAD_MOST, 23, 26, 26),
-	TOLD(thread_pthread, THREAD_MOST, 24, 27, 30),
-	TOLD(thread_native, THREAD_MOST, 25, 28, 31),
-	TOLD(frame_size, FRAME_MOST, 28, 31, 39),
-	TOLD(frame_previous, FRAME_MOST, 29, 32, 40),
-	TOLD(frame_code, FRAME_MOST, 30, 33, 41),
-	TOLD(frame_ip, FRAME_MOST, 31, 34, 42),
-	TOLD(frame_owner, FRAME_MOST, 33, 36, 44),
-	TOLD(code_size, CODE_MOST, 34, 39, 47),
-	TOLD(code_file, CODE_MOST, 35, 40, 48),
-	TOLD(code_name, CODE_MOST, 36, 41, 49),
-	TOLD(code_qualname, CODE_MOST, 37, 42, 50),
-	TOLD(code_lines, CODE_MOST, 38, 43, 51),
-	TOLD(code_first_line, CODE_MOST, 39, 44, 52),
-	TOLD(code_bytes, CODE_MOST, 43, 48, 56),
+} emitted[] = {
+	EMITTED(runtime_interpreters, INTERPRETER_MAX, 5, 5, 5),
+	EMITTED(interpreter_next, INTERPRETER_MAX, 8, 8, 8),
+	EMITTED(interpreter_threads, INTERPRETER_MAX, 9, 9, 9),
+	EMITTED(interpreter_gil, INTERPRETER_MAX, 14, 15, 15),
+	EMITTED(thread_size, THREAD_MAX, 19, 22, 22),
+	EMITTED(thread_next, THREAD_MAX, 21, 24, 24),
+	EMITTED(thread_interpreter, THREAD_MAX, 22, 25, 25),
+	EMITTED(thread_frame, THREAD_MAX, 23, 26, 26),
+	EMITTED(thread_pthread, THREAD_MAX, 24, 27, 30),
+	EMITTED(thread_native, THREAD_MAX, 25, 28, 31),
+	EMITTED(frame_size, FRAME_MAX, 28, 31, 39),
+	EMITTED(frame_previous, FRAME_MAX, 29, 32, 40),
+	EMITTED(frame_code, FRAME_MAX, 30, 33, 41),
+	EMITTED(frame_ip, FRAME_MAX, 31, 34, 42),
+	EMITTED(frame_owner, FRAME_MAX, 33, 36, 44),
+	EMITTED(code_size, CODE_MAX, 34, 39, 47),
+	EMITTED(code_file, CODE_MAX, 35, 40, 48),
+	EMITTED(code_name, CODE_MAX, 36, 41, 49),
+	EMITTED(code_qualname, CODE_MAX, 37, 42, 50),
+	EMITTED(code_lines, CODE_MAX, 38, 43, 51),
+	EMITTED(code_first_line, CODE_MAX, 39, 44, 52),
+	EMITTED(code_bytes, CODE_MAX, 43, 48, 56),
 };
 
 static bool lies_within(uint32_t offset, uint32_t size) { return size >= 8 && offset <= size - 8; }
@@ -172,7 +172,7 @@ static bool makes_sense(const struct py_layout *layout)
 		lies_within(layout->code_lines, layout->code_size) && layout->code_first_line <= layout->code_size - 4;
 }
 
-enum status py_layout_told(const uint64_t words[PY_DEBUG_WORDS], struct py_layout *out, struct reason *why_not)
+enum status py_layout_emitted(const uint64_t words[PY_DEBUG_WORDS], struct py_layout *out, struct reason *why_not)
 {
 	if (memcmp(words, "xdebugpy", 8) != 0)
 		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "it tells no offsets");
@@ -187,11 +187,11 @@ enum status py_layout_told(const uint64_t words[PY_DEBUG_WORDS], struct py_layou
 		.runtime_gil = PY_NOWHERE,
 		.thread_cframe = PY_NOWHERE,
 		.code_copies = PY_NOWHERE };
-	for (size_t i = 0; i < sizeof told / sizeof *told; i++) {
-		uint64_t value = words[told[i].word[minor - 13]];
-		if (value > told[i].most)
+	for (size_t i = 0; i < sizeof emitted / sizeof *emitted; i++) {
+		uint64_t value = words[emitted[i].word[minor - 13]];
+		if (value > emitted[i].max)
 			return reason_set(why_not, STATUS_DAMAGED, NULL, "the offsets that Python 3.%u tells make no sense", minor);
-		*(uint32_t *)(void *)((char *)&layout + told[i].member) = (uint32_t)value;
+		*(uint32_t *)(void *)((char *)&layout + emitted[i].member) = (uint32_t)value;
 	}
 	if (!makes_sense(&layout))
 		return reason_set(why_not, STATUS_DAMAGED, NULL, "the offsets that Python 3.%u tells make no sense", minor);

@@ -58,6 +58,6 @@ void py_layout_version(const struct py_layout *layout, char out[PY_VERSION_SIZE]
 enum status py_layout_known(unsigned minor, struct py_layout *out, struct reason *why_not);
 /* From the words at the begin of _PyRuntime. NOT_FOUND: they are no debug offsets; DAMAGED: they do not make sense;
  * UNSUPPORTED. */
-enum status py_layout_told(const uint64_t words[PY_DEBUG_WORDS], struct py_layout *out, struct reason *why_not);
+enum status py_layout_emitted(const uint64_t words[PY_DEBUG_WORDS], struct py_layout *out, struct reason *why_not);
 
 #endif

@@ -14,9 +14,9 @@
  * lead. A CPython takes one image, some hundred symbols, and as much of maps as stands before it. MAPS_MAX: of as many
  * mappings as a kernel allows by default. */
 enum {
-	HEADERS_MOST = 64,
-	DYNAMIC_MOST = 512,
-	SYMBOL_MOST = 32,
+	HEADERS_MAX = 64,
+	DYNAMIC_MAX = 512,
+	SYMBOL_MAX = 32,
 	IMAGES_MAX = 128,
 	SYMBOLS_MAX = 16384,
 	MAPS_MAX = 16 << 20
@@ -39,8 +39,8 @@ static uint64_t relocated(uint64_t bias, uint64_t value) { return value < bias ?
 
 static bool read_dynamic(struct image *image, uint64_t address, size_t size)
 {
-	Elf64_Dyn entries[DYNAMIC_MOST];
-	size_t count = size / sizeof *entries < DYNAMIC_MOST ? size / sizeof *entries : DYNAMIC_MOST;
+	Elf64_Dyn entries[DYNAMIC_MAX];
+	size_t count = size / sizeof *entries < DYNAMIC_MAX ? size / sizeof *entries : DYNAMIC_MAX;
 	if (!remote_read(image->pid, address, entries, count * sizeof *entries))
 		return false;
 	for (size_t i = 0; i < count && entries[i].d_tag != DT_NULL; i++) {
@@ -59,12 +59,12 @@ static bool read_dynamic(struct image *image, uint64_t address, size_t size)
 static bool image_open(struct image *image, pid_t pid, uint64_t base, struct budget *budget)
 {
 	Elf64_Ehdr header;
-	Elf64_Phdr headers[HEADERS_MOST];
+	Elf64_Phdr headers[HEADERS_MAX];
 	*image = (struct image){ .pid = pid, .bias = base, .budget = budget };
 	if (!remote_read(pid, base, &header, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
 		header.e_ident[EI_CLASS] != ELFCLASS64)
 		return false;
-	if (header.e_phnum == 0 || header.e_phnum > HEADERS_MOST || header.e_phentsize != sizeof *headers ||
+	if (header.e_phnum == 0 || header.e_phnum > HEADERS_MAX || header.e_phentsize != sizeof *headers ||
 		!remote_read(pid, base + header.e_phoff, headers, header.e_phnum * sizeof *headers))
 		return false;
 	const Elf64_Phdr *dynamic = NULL;
@@ -87,7 +87,7 @@ static uint32_t gnu_hash(const char *name)
 
 static bool is_named(const struct image *image, const Elf64_Sym *symbol, const char *name)
 {
-	char found[SYMBOL_MOST] = "";
+	char found[SYMBOL_MAX] = "";
 	size_t size = strlen(name) + 1;
 	return size <= sizeof found && remote_read(image->pid, image->names + symbol->st_name, found, size) &&
 		memcmp(found, name, size) == 0;
@@ -139,7 +139,7 @@ static enum status choose_layout(const struct image *image, uint64_t size, struc
 {
 	uint64_t words[PY_DEBUG_WORDS], at, unused;
 	if (remote_read(image->pid, out->runtime, words, sizeof words)) {
-		enum status status = py_layout_told(words, &out->layout, why_not);
+		enum status status = py_layout_emitted(words, &out->layout, why_not);
 		if (status != STATUS_NOT_FOUND)
 			return status;
 	}
@@ -189,7 +189,7 @@ static void find_types(const struct image *image, struct py_place *place)
 			place->types[i] = 0;
 }
 
-static enum status look_into(
+static enum status read_header(
 	pid_t pid, uint64_t base, struct budget *budget, struct py_place *out, struct reason *why_not)
 {
 	struct image image;
@@ -212,7 +212,7 @@ static enum status look_into(
 /* -- where to look -- */
 
 /* A line of /proc/PID/maps: whether it is the first page of the program or of a libpython, and where that is. */
-static bool is_worth_a_look(char *line, const char *program, uint64_t *base)
+static bool is_worth_a_read(char *line, const char *program, uint64_t *base)
 {
 	unsigned long long begin, offset;
 	int path_at = 0;
@@ -251,7 +251,7 @@ static enum status try_image(
 	char first;
 	if (!remote_read(pid, base, &first, 1))
 		return is_refusal(errno) ? STATUS_DENIED : STATUS_NOT_FOUND;
-	return look_into(pid, base, budget, out, refused);
+	return read_header(pid, base, budget, out, refused);
 }
 
 enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct reason *why_not)
@@ -270,7 +270,7 @@ enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct re
 			why_not, status_of_errno(errno), NULL, "process %d cannot be looked into: %s", (int)pid, strerror(errno));
 	while (status != STATUS_OK && status != STATUS_DENIED && !is_spent && (line = remote_maps_line(&maps))) {
 		enum status found =
-			is_worth_a_look(line, program, &base) ? try_image(pid, base, &budget, out, &refused) : STATUS_NOT_FOUND;
+			is_worth_a_read(line, program, &base) ? try_image(pid, base, &budget, out, &refused) : STATUS_NOT_FOUND;
 		status = found == STATUS_NOT_FOUND ? status : found;
 		is_spent = budget.images == 0 || budget.symbols == 0 || maps.total > MAPS_MAX;
 	}

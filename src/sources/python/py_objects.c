@@ -55,11 +55,11 @@ enum {
 	HAS_MANAGED_DICT = 1 << 4, /* Py_TPFLAGS_INLINE_VALUES, Py_TPFLAGS_MANAGED_DICT */
 };
 enum {
-	BASES_MOST = 16,
-	NAME_MOST = 64,
-	KEYS_MOST = 512,
-	KEYS_SIZE_MOST = 1 << 16,
-	DICT_OFFSET_MOST = 4096,
+	BASES_MAX = 16,
+	NAME_CELLS_MAX = 64,
+	KEYS_MAX = 512,
+	KEYS_SIZE_MAX = 1 << 16,
+	DICT_OFFSET_MAX = 4096,
 	DIGIT_BITS = 30
 };
 
@@ -105,7 +105,7 @@ bool py_is_text(const struct py_process *process, uint64_t object, const char *t
 {
 	const struct py_layout *layout = &process->place.layout;
 	unsigned char head[STR_STATE + 4];
-	char found[NAME_MOST];
+	char found[NAME_CELLS_MAX];
 	size_t length = strlen(text);
 	uint32_t state;
 	if (length > sizeof found || !object || !remote_read(process->pid, object, head, sizeof head))
@@ -168,12 +168,12 @@ bool py_size_read(const struct py_process *process, uint64_t object, uint64_t *o
 	return true;
 }
 
-size_t py_items_read(const struct py_process *process, uint64_t tuple, uint64_t *out, size_t most)
+size_t py_items_read(const struct py_process *process, uint64_t tuple, uint64_t *out, size_t max)
 {
 	uint64_t size;
 	if (!py_is(process, tuple, PY_TUPLE) || !py_size_read(process, tuple, &size))
 		return 0;
-	size_t count = size < most ? size : most;
+	size_t count = size < max ? size : max;
 	return remote_read(process->pid, tuple + TUPLE_ITEMS, out, count * sizeof *out) ? count : 0;
 }
 
@@ -217,19 +217,19 @@ static bool read_keys(const struct py_process *process, uint64_t address, struct
 		out->entry_size = head[10] > 0 ? 16 : 24;
 	} else {
 		uint64_t size = word_at(head, 8);
-		if (size == 0 || size > KEYS_SIZE_MOST || (size & (size - 1)))
+		if (size == 0 || size > KEYS_SIZE_MAX || (size & (size - 1)))
 			return false;
 		indices = size * (size <= 0xff ? 1 : size <= 0xffff ? 2 : 4);
 	}
 	out->entries = address + objects->keys_indices + indices;
-	out->count = count < KEYS_MOST ? count : KEYS_MOST;
+	out->count = count < KEYS_MAX ? count : KEYS_MAX;
 	return true;
 }
 
 static bool find_key(
 	const struct py_process *process, const struct keys *keys, const char *name, size_t *index, struct py_guard *guard)
 {
-	unsigned char entries[KEYS_MOST * 24];
+	unsigned char entries[KEYS_MAX * 24];
 	uint32_t key_at = keys->entry_size == 24 ? 8 : 0;
 	if (!remote_read(process->pid, keys->entries, entries, keys->count * keys->entry_size))
 		return false;
@@ -246,7 +246,7 @@ static bool find_key(
 
 static void add_guard(struct py_attribute *attribute, uint64_t address, uint64_t word)
 {
-	if (attribute->guard_count < PY_GUARDS_MOST)
+	if (attribute->guard_count < PY_GUARDS_MAX)
 		attribute->guards[attribute->guard_count++] = (struct py_guard){ address, word };
 }
 
@@ -292,7 +292,7 @@ static bool find_at_offset(
 {
 	uint64_t offset, dict;
 	/* Below 0: from the end of an object of variable size. */
-	if (!remote_word(process->pid, type + TYPE_DICT_OFFSET, &offset) || offset < HEADER || offset > DICT_OFFSET_MOST ||
+	if (!remote_word(process->pid, type + TYPE_DICT_OFFSET, &offset) || offset < HEADER || offset > DICT_OFFSET_MAX ||
 		!remote_word(process->pid, object + offset, &dict))
 		return false;
 	add_guard(out, object + offset, dict);
@@ -359,7 +359,7 @@ bool py_attribute_get(const struct py_process *process, uint64_t object, const c
 static bool is_called(const struct py_process *process, uint64_t type, const char *name)
 {
 	uint64_t at;
-	char found[NAME_MOST];
+	char found[NAME_CELLS_MAX];
 	size_t size = strlen(name) + 1;
 	return size <= sizeof found && remote_word(process->pid, type + TYPE_NAME, &at) &&
 		remote_read(process->pid, at, found, size) && memcmp(found, name, size) == 0;
@@ -367,11 +367,11 @@ static bool is_called(const struct py_process *process, uint64_t type, const cha
 
 bool py_is_derived(const struct py_process *process, uint64_t object, const char *name)
 {
-	uint64_t type, order, classes[BASES_MOST];
+	uint64_t type, order, classes[BASES_MAX];
 	if (!object || !remote_word(process->pid, object + TYPE, &type) || !type ||
 		!remote_word(process->pid, type + TYPE_MRO, &order))
 		return false;
-	size_t count = py_items_read(process, order, classes, BASES_MOST);
+	size_t count = py_items_read(process, order, classes, BASES_MAX);
 	for (size_t i = 0; i < count; i++)
 		if (is_called(process, classes[i], name))
 			return true;

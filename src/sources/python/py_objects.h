@@ -9,7 +9,7 @@
 #include "src/sources/python/py_walk.h"
 
 /* Ints below 2^60: their type, how many digits, and two of these. Each of them has as many bytes. */
-enum { PY_INT_SIZE = 32, PY_GUARDS_MOST = 6 };
+enum { PY_INT_SIZE = 32, PY_GUARDS_MAX = 6 };
 
 /* A word that has to be what it was. */
 struct py_guard {
@@ -21,7 +21,7 @@ struct py_guard {
 struct py_attribute {
 	uint64_t slot;
 	size_t guard_count;
-	struct py_guard guards[PY_GUARDS_MOST];
+	struct py_guard guards[PY_GUARDS_MAX];
 };
 
 /* Whether objects of this CPython can be read. UNSUPPORTED says why not. */
@@ -41,7 +41,7 @@ bool py_int_decode(const struct py_place *place, const unsigned char bytes[PY_IN
 bool py_int_read(const struct py_process *process, uint64_t object, uint64_t *out);
 bool py_bool_read(const struct py_process *process, uint64_t object, bool *out);
 /* Of a tuple, as many as there are or fit. */
-size_t py_items_read(const struct py_process *process, uint64_t tuple, uint64_t *out, size_t most);
+size_t py_items_read(const struct py_process *process, uint64_t tuple, uint64_t *out, size_t max);
 /* Of a list, a tuple or a range. */
 bool py_size_read(const struct py_process *process, uint64_t object, uint64_t *out);
 /* What iter(range(size)) began with. */

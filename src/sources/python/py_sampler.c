@@ -12,7 +12,7 @@
 /* Where a code object was another may be. Where there are too many (text that is compiled again and again) all are
  * forgotten. */
 #define CHECK_NS (1 * NS_PER_S)
-enum { PLACES_FIRST = 256, PLACES_MOST = 8192, LINES_KEPT = 8, TAGS = 5 };
+enum { PLACES_FIRST = 256, PLACES_MAX = 8192, LINES_RETAINED = 8, TAGS = 5 };
 
 struct entry {
 	struct py_known known; /* first: a known is its entry */
@@ -23,7 +23,7 @@ struct entry {
 		uint64_t ip;
 		int line;
 		bool is_used;
-	} lines[LINES_KEPT];
+	} lines[LINES_RETAINED];
 };
 
 struct py_sampler {
@@ -123,7 +123,7 @@ static struct entry *find(struct py_sampler *sampler, uint64_t address, int64_t 
 
 static bool find_line(struct entry *entry, const struct py_layout *layout, uint64_t ip, int *line)
 {
-	size_t at = (size_t)(ip >> 1) % LINES_KEPT;
+	size_t at = (size_t)(ip >> 1) % LINES_RETAINED;
 	if (!entry->lines[at].is_used || entry->lines[at].ip != ip) {
 		if (!py_code_line(&entry->known.code, layout, ip, &entry->lines[at].line))
 			return false;
@@ -166,11 +166,11 @@ static bool find_thread(struct py_sampler *sampler, int64_t now_ns)
 	return sampler->thread != 0;
 }
 
-enum status py_sampler_look(struct py_sampler *sampler, int64_t now_ns, struct py_sample *out)
+enum status py_sampler_sample(struct py_sampler *sampler, int64_t now_ns, struct py_sample *out)
 {
 	out->is_whole = out->is_cut = false;
 	out->count = 0;
-	if (sampler->count >= PLACES_MOST)
+	if (sampler->count >= PLACES_MAX)
 		forget_all(sampler);
 	errno = 0;
 	if (!find_thread(sampler, now_ns))

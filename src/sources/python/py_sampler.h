@@ -21,9 +21,9 @@ struct py_site {
 
 struct py_sample {
 	bool is_whole; /* else: its innermost frames changed while they were read, and are left out */
-	bool is_cut;   /* it has more than PY_FRAMES_MOST: the outermost are missing */
+	bool is_cut;   /* it has more than PY_FRAMES_MAX: the outermost are missing */
 	size_t count;
-	struct py_site sites[PY_FRAMES_MOST]; /* the newest first; valid until the next look */
+	struct py_site sites[PY_FRAMES_MAX]; /* the newest first; valid until the next look */
 };
 
 struct py_sampler;
@@ -35,6 +35,6 @@ const struct py_layout *py_sampler_version(const struct py_sampler *sampler);
 /* Valid until it is closed. */
 const struct py_process *py_sampler_process(const struct py_sampler *sampler);
 /* AGAIN: its main thread is not there now, or nothing of it could be read; END: the process has ended; NO_MEMORY. */
-enum status py_sampler_look(struct py_sampler *sampler, int64_t now_ns, struct py_sample *out);
+enum status py_sampler_sample(struct py_sampler *sampler, int64_t now_ns, struct py_sample *out);
 
 #endif

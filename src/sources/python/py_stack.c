@@ -125,7 +125,7 @@ static enum status gone(const struct py_process *process, struct reason *why_not
 	return reason_set(why_not, STATUS_END, NULL, "process %d has ended", (int)process->pid);
 }
 
-enum status py_look(struct py_process *process, struct py_stacks *out, struct reason *why_not)
+enum status py_reading(struct py_process *process, struct py_stacks *out, struct reason *why_not)
 {
 	const struct py_layout *layout = &process->place.layout;
 	uint64_t interpreter = 0, thread = 0;
@@ -139,11 +139,11 @@ enum status py_look(struct py_process *process, struct py_stacks *out, struct re
 	if (status == STATUS_OK &&
 		!remote_word(process->pid, process->place.runtime + layout->runtime_interpreters, &interpreter))
 		status = gone(process, why_not);
-	for (; status == STATUS_OK && interpreter && interpreters < PY_THREADS_MOST; interpreters++) {
+	for (; status == STATUS_OK && interpreter && interpreters < PY_THREADS_MAX; interpreters++) {
 		uint64_t holder = gil_holder(process, interpreter);
 		bool is_there = remote_word(process->pid, interpreter + layout->interpreter_threads, &thread);
-		while (is_there && thread && out->thread_count < PY_THREADS_MOST &&
-			add_thread(process, thread, holder, rooms, out))
+		while (
+			is_there && thread && out->thread_count < PY_THREADS_MAX && add_thread(process, thread, holder, rooms, out))
 			is_there = remote_word(process->pid, thread + layout->thread_next, &thread);
 		if (!is_there || !remote_word(process->pid, interpreter + layout->interpreter_next, &interpreter))
 			status = errno == ESRCH ? gone(process, why_not) : STATUS_OK;

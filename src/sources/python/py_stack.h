@@ -11,7 +11,7 @@
 
 #include "src/sources/python/py_code.h"
 
-enum { PY_FRAMES_MOST = 256, PY_THREADS_MOST = 512 };
+enum { PY_FRAMES_MAX = 256, PY_THREADS_MAX = 512 };
 
 struct py_frame {
 	char function[PY_FUNCTION_SIZE];
@@ -25,7 +25,7 @@ struct py_thread {
 	char state;    /* of /proc/PID/task/TID/stat; 0 = not known */
 	bool has_gil;
 	bool is_whole;       /* else: its innermost frames changed while they were read */
-	bool is_cut;         /* it has more than PY_FRAMES_MOST: the outermost are missing */
+	bool is_cut;         /* it has more than PY_FRAMES_MAX: the outermost are missing */
 	size_t first, count; /* its frames, the newest first */
 };
 
@@ -44,7 +44,7 @@ void py_close(struct py_process *process);
 const struct py_layout *py_version(const struct py_process *process);
 /* All threads anew. END: it has ended or replaced itself; DAMAGED: what is there makes no sense (it may be starting, or
  * ending). */
-enum status py_look(struct py_process *process, struct py_stacks *out, struct reason *why_not);
+enum status py_reading(struct py_process *process, struct py_stacks *out, struct reason *why_not);
 void py_stacks_release(struct py_stacks *stacks);
 
 #endif

@@ -52,7 +52,7 @@ static pid_t number_here(int process_fd, pid_t inside)
 
 /* To 3.10 Python knows a thread by its pthread_t only, in which glibc (2.31 to 2.36 were looked at) keeps the number.
  * What is not there is no thread's. */
-static pid_t told_number(pid_t pid, const struct py_layout *layout, uint64_t address)
+static pid_t emitted_number(pid_t pid, const struct py_layout *layout, uint64_t address)
 {
 	uint64_t word;
 	int32_t tid;
@@ -74,14 +74,14 @@ bool py_find_main(const struct py_process *process, uint64_t *thread)
 	snprintf(name, sizeof name, "%d", (int)process->pid);
 	pid_t inside = number_inside(process->process_fd, name);
 	bool is_read = remote_word(process->pid, process->place.runtime + layout->runtime_interpreters, &interpreter);
-	for (unsigned i = 0; is_read && interpreter && i < PY_THREADS_MOST; i++) {
+	for (unsigned i = 0; is_read && interpreter && i < PY_THREADS_MAX; i++) {
 		last = interpreter;
 		is_read = remote_word(process->pid, interpreter + layout->interpreter_next, &interpreter);
 	}
 	is_read = is_read && last && remote_word(process->pid, last + layout->interpreter_threads, &address);
-	for (unsigned i = 0; is_read && address && i < PY_THREADS_MOST; i++) {
+	for (unsigned i = 0; is_read && address && i < PY_THREADS_MAX; i++) {
 		*thread = address;
-		if (inside && told_number(process->pid, layout, address) == inside)
+		if (inside && emitted_number(process->pid, layout, address) == inside)
 			return true;
 		is_read = remote_word(process->pid, address + layout->thread_next, &address);
 	}
@@ -94,7 +94,7 @@ void py_thread_identify(
 	char path[64], text[STAT_SIZE];
 	size_t length;
 	struct proc_stat stat;
-	pid_t inside = told_number(pid, layout, address);
+	pid_t inside = emitted_number(pid, layout, address);
 	out->tid = inside ? number_here(process_fd, inside) : 0;
 	snprintf(path, sizeof path, "task/%d/stat", (int)out->tid);
 	if (!out->tid || file_read(process_fd, path, text, sizeof text, &length) != STATUS_OK ||

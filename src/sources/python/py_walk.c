@@ -11,13 +11,13 @@ enum {
 	TRIES = 16,
 	QUICK_TRIES = 4,
 	COPIES = 4,
-	FRAME_MOST = 512,
+	FRAME_MAX = 512,
 	PAGE = 4096,
-	WINDOW = 2 * PAGE + FRAME_MOST,
+	WINDOW = 2 * PAGE + FRAME_MAX,
 	OWNED_BY_C = 3,
-	APART_MOST = 1024,
+	APART_MAX = 1024,
 	AHEAD = 1024,
-	STRETCH_MOST = 1 << 16,
+	STRETCH_MAX = 1 << 16,
 	NEWEST = 1 + COPIES * (COPIES + 1) / 2
 };
 
@@ -107,7 +107,7 @@ static bool walk_down(const struct py_process *process, uint64_t newest, struct 
 	for (uint64_t address = newest; address && !walk->is_cut; address = walk->frames[walk->count - 1].previous) {
 		if (!read_frame(process, address, &window, &walk->frames[walk->count++]) || goes_round(walk))
 			return false;
-		walk->is_cut = walk->count == PY_FRAMES_MOST;
+		walk->is_cut = walk->count == PY_FRAMES_MAX;
 	}
 	return true;
 }
@@ -121,7 +121,7 @@ struct stretch {
 };
 struct copies {
 	size_t count, size;
-	struct stretch stretches[PY_FRAMES_MOST];
+	struct stretch stretches[PY_FRAMES_MAX];
 	struct newest newest[NEWEST]; /* before, between and after the copies */
 	size_t room;
 	unsigned char *bytes; /* of all copies, `size` each */
@@ -130,7 +130,7 @@ struct copies {
 /* Frames that were met by the walks so far: a generator's comes and goes. */
 struct met {
 	size_t count;
-	uint64_t addresses[PY_FRAMES_MOST];
+	uint64_t addresses[PY_FRAMES_MAX];
 };
 
 static void meet(struct met *met, const struct py_walk *walk)
@@ -139,7 +139,7 @@ static void meet(struct met *met, const struct py_walk *walk)
 		size_t at = 0;
 		while (at < met->count && met->addresses[at] != walk->frames[i].address)
 			at++;
-		if (at == met->count && met->count < PY_FRAMES_MOST)
+		if (at == met->count && met->count < PY_FRAMES_MAX)
 			met->addresses[met->count++] = walk->frames[i].address;
 	}
 }
@@ -150,8 +150,8 @@ static void choose_stretches(const struct met *met, uint32_t frame_size, uint64_
 	for (size_t i = 0; i < met->count; i++) {
 		uint64_t begin = met->addresses[i], end = begin + frame_size;
 		struct stretch *last = out->count ? &out->stretches[out->count - 1] : NULL;
-		if (last && begin + APART_MOST >= last->begin && begin <= last->end + APART_MOST &&
-			last->end - last->begin < STRETCH_MOST) {
+		if (last && begin + APART_MAX >= last->begin && begin <= last->end + APART_MAX &&
+			last->end - last->begin < STRETCH_MAX) {
 			last->begin = begin < last->begin ? begin : last->begin;
 			last->end = end > last->end ? end : last->end;
 		} else {
@@ -178,7 +178,7 @@ struct py_walker {
 	struct met met;
 	struct newest newest;
 	struct copies copies;
-	struct remote_piece pieces[COPIES * PY_FRAMES_MOST + 2 * NEWEST];
+	struct remote_piece pieces[COPIES * PY_FRAMES_MAX + 2 * NEWEST];
 	struct py_walk now, before, walks[COPIES];
 };
 
@@ -234,7 +234,7 @@ static bool walk_copy(
 		decode(layout, address, bytes + copy * copies->size, &walk->frames[walk->count++]);
 		if (goes_round(walk))
 			return false;
-		walk->is_cut = walk->count == PY_FRAMES_MOST;
+		walk->is_cut = walk->count == PY_FRAMES_MAX;
 	}
 	return true;
 }
@@ -242,8 +242,8 @@ static bool walk_copy(
 /* Frames that two walks have in common, from the outermost. Of the newest of both the instruction may have moved on. */
 static size_t count_common(const struct py_walk *a, const struct py_walk *b)
 {
-	size_t most = a->count < b->count ? a->count : b->count, common = 0;
-	for (; common < most; common++) {
+	size_t max = a->count < b->count ? a->count : b->count, common = 0;
+	for (; common < max; common++) {
 		const struct py_seen *one = &a->frames[a->count - 1 - common], *other = &b->frames[b->count - 1 - common];
 		bool is_newest = common + 1 == a->count && common + 1 == b->count;
 		if (one->address != other->address || one->previous != other->previous || one->code != other->code ||

@@ -24,7 +24,7 @@ struct py_seen {
 struct py_walk {
 	size_t count; /* the newest first */
 	bool is_cut;  /* there were more: the outermost are missing */
-	struct py_seen frames[PY_FRAMES_MOST];
+	struct py_seen frames[PY_FRAMES_MAX];
 };
 
 /* How sure to be. Careful: two tries in a row must agree (no mixture in thousands of looks at programs made to provoke

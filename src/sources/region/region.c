@@ -21,7 +21,7 @@
 /* Looking for regions reads a member's maps, which may be long: more and more seldom while there is none. */
 enum { RUNS_MAX = 64, FOUND_MAX = 8, GIVEN_UP_MAX = 64, STAT_SIZE = 2048 };
 /* The publisher's own bound, and by how much larger a ring is proposed. */
-enum { RING_SLOTS_MOST = 65536, RING_MORE = 4 };
+enum { RING_SLOTS_MAX = 65536, RING_MORE = 4 };
 #define SEARCH_FIRST_NS (NS_PER_S / 20)
 #define SEARCH_TARGET_MAX_NS (2 * NS_PER_S)
 #define SEARCH_MEMBER_MAX_NS (16 * NS_PER_S)
@@ -64,8 +64,8 @@ struct region_reader {
 	} given_up[GIVEN_UP_MAX];
 	int64_t ranks_ns; /* when to look for other ranks again */
 	struct region_ranks ranks;
-	struct reason missing, told; /* why there is no run: now, and as said last; empty = there is one */
-	uint64_t lost_slots;         /* of a ring that was lapped, as said last; 0 = none was */
+	struct reason missing, emitted; /* why there is no run: now, and as said last; empty = there is one */
+	uint64_t lost_slots;            /* of a ring that was lapped, as said last; 0 = none was */
 };
 
 /* -- runs come and go -- */
@@ -194,18 +194,18 @@ static void search_member(struct region_reader *reader, size_t index)
 static void follow_members(struct region_reader *reader)
 {
 	const struct target *target = reader->target;
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0, next = 0; i < reader->search_count && next < target->member_count; i++) {
 		const struct target_member *member = &target->members[next];
 		const struct search *search = &reader->searches[i];
 		if (search->pid != member->pid || search->start_ticks != member->start_ticks)
 			continue;
 		next++;
-		reader->searches[kept++] = *search;
+		reader->searches[retained++] = *search;
 	}
 	for (size_t i = 0; i < target->member_count; i++) {
 		const struct target_member *member = &target->members[i];
-		if (i < kept && reader->searches[i].generation == member->generation)
+		if (i < retained && reader->searches[i].generation == member->generation)
 			continue;
 		reader->searches[i] =
 			(struct search){ member->pid, member->start_ticks, member->generation, INT64_MIN, SEARCH_FIRST_NS };
@@ -218,12 +218,12 @@ static void search(struct region_reader *reader, int64_t now_ns)
 	follow_members(reader);
 	for (size_t i = 0; i < reader->search_count; i++) {
 		struct search *one = &reader->searches[i];
-		int64_t most_ns = i == 0 ? SEARCH_TARGET_MAX_NS : SEARCH_MEMBER_MAX_NS;
+		int64_t max_ns = i == 0 ? SEARCH_TARGET_MAX_NS : SEARCH_MEMBER_MAX_NS;
 		if (now_ns < one->next_ns || region_workers_has(reader->workers, &reader->target->members[i]))
 			continue;
 		search_member(reader, i);
 		one->next_ns = now_ns + one->interval_ns;
-		one->interval_ns = one->interval_ns * 5 / 4 < most_ns ? one->interval_ns * 5 / 4 : most_ns;
+		one->interval_ns = one->interval_ns * 5 / 4 < max_ns ? one->interval_ns * 5 / 4 : max_ns;
 	}
 }
 
@@ -323,7 +323,7 @@ static void adopt(struct slot *slot, const struct target_member *writer)
 }
 
 /* No other source reads what is not in the tree: the rank's memory, and whether it is stopped. */
-static void tell_process(struct slot *slot, struct sample_set *out, int64_t now_ns)
+static void emit_process(struct slot *slot, struct sample_set *out, int64_t now_ns)
 {
 	char text[STAT_SIZE];
 	size_t length;
@@ -390,7 +390,7 @@ static void read_slot(struct region_reader *reader, struct slot *slot, struct sa
 		end_run(reader, slot, over, out, now_ns);
 }
 
-static void tell_missing(struct region_reader *reader, bool has_runs, struct sample_set *out, int64_t now_ns)
+static void emit_missing(struct region_reader *reader, bool has_runs, struct sample_set *out, int64_t now_ns)
 {
 	static const struct reason none = { "", "" };
 	if (has_runs)
@@ -399,15 +399,15 @@ static void tell_missing(struct region_reader *reader, bool has_runs, struct sam
 		reason_set(&reader->missing, STATUS_NOT_FOUND,
 			"in Python, import pmtop.torch and call pmtop.torch.instrument(); in C, include pmtop.h (man pmtop.h)",
 			"nothing is published");
-	if (strcmp(reader->missing.text, reader->told.text) == 0)
+	if (strcmp(reader->missing.text, reader->emitted.text) == 0)
 		return;
-	reader->told = reader->missing;
+	reader->emitted = reader->missing;
 	sample_set_missing(
 		out, now_ns, "region", has_runs ? NULL : reader->missing.text, has_runs ? NULL : reader->missing.remedy);
 }
 
 /* In spite of the pace: what a larger ring would keep. Of runs that are over nothing is taken back. */
-static void tell_lapped(struct region_reader *reader, struct sample_set *out, int64_t now_ns)
+static void emit_lapped(struct region_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	char text[128], remedy[128];
 	uint64_t slots = 0;
@@ -423,13 +423,13 @@ static void tell_lapped(struct region_reader *reader, struct sample_set *out, in
 	reader->lost_slots = slots;
 	snprintf(
 		text, sizeof text, "some came faster than they were read: a thread's ring holds %" PRIu64 " events", slots);
-	uint64_t more = slots < RING_SLOTS_MOST / RING_MORE ? slots * RING_MORE : RING_SLOTS_MOST;
+	uint64_t more = slots < RING_SLOTS_MAX / RING_MORE ? slots * RING_MORE : RING_SLOTS_MAX;
 	snprintf(remedy, sizeof remedy,
 		"pmtop.init(slots=%" PRIu64 ") in Python, or as much in pmtop_options in C (man pmtop.h)", more);
 	sample_set_missing(out, now_ns, "lost events", slots ? text : NULL,
-		!slots                        ? NULL
-			: slots < RING_SLOTS_MOST ? remedy
-									  : "publish fewer spans");
+		!slots                       ? NULL
+			: slots < RING_SLOTS_MAX ? remedy
+									 : "publish fewer spans");
 }
 
 static enum status region_read(void *state, int64_t now_ns, struct sample_set *out)
@@ -448,37 +448,37 @@ static enum status region_read(void *state, int64_t now_ns, struct sample_set *o
 			continue;
 		had_runs = true;
 		read_slot(reader, slot, out, now_ns);
-		tell_process(slot, out, now_ns);
+		emit_process(slot, out, now_ns);
 		/* Others may go on when the target is over. */
 		has_runs |= slot->run != NULL && (!slot->is_elsewhere || (target->pid == 0 && i == 0));
 	}
-	tell_lapped(reader, out, now_ns);
+	emit_lapped(reader, out, now_ns);
 	region_workers_read(reader->workers, target, now_ns, out);
 	bool is_over = target->pid == 0 || target->has_ended;
 	if (!is_over || !had_runs)
-		tell_missing(reader, has_runs, out, now_ns);
+		emit_missing(reader, has_runs, out, now_ns);
 	return is_over && !has_runs ? STATUS_END : STATUS_OK;
 }
 
-static int64_t region_look(void *state, int64_t now_ns, struct sample_set *out)
+static int64_t region_refresh(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct region_reader *reader = state;
 	int64_t next_ns = INT64_MAX;
 	for (size_t i = 0; i < reader->slot_end; i++) {
 		struct slot *slot = &reader->slots[i];
-		int64_t at_ns = slot->run ? region_run_look(slot->run, now_ns, out) : INT64_MAX;
+		int64_t at_ns = slot->run ? region_run_refresh(slot->run, now_ns, out) : INT64_MAX;
 		next_ns = at_ns < next_ns ? at_ns : next_ns;
 	}
 	return next_ns;
 }
 
-static enum status region_tell_all(void *state, int64_t now_ns, struct sample_set *out)
+static enum status region_emit_all(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct region_reader *reader = state;
 	for (size_t i = 0; i < reader->slot_end; i++)
 		if (reader->slots[i].run)
-			region_run_tell_all(reader->slots[i].run, now_ns, out);
-	region_workers_tell_all(reader->workers, now_ns, out);
+			region_run_emit_all(reader->slots[i].run, now_ns, out);
+	region_workers_emit_all(reader->workers, now_ns, out);
 	return STATUS_OK;
 }
 
@@ -507,7 +507,7 @@ const struct source region_source = {
 	.name = "region",
 	.open = region_source_open,
 	.read = region_read,
-	.look = region_look,
-	.tell_all = region_tell_all,
+	.sample = region_refresh,
+	.emit_all = region_emit_all,
 	.close = region_source_close,
 };

@@ -8,8 +8,8 @@
 enum { LANE_BUFFER = 64, FILLING_PART = 4, FULL_PART = 3, SLOWER_PART = 8 };
 
 /* The longest is what a sudden start may take: some thousand events a second do not lap a ring of 1,024 within it. */
-#define LOOK_LEAST_NS (10 * NS_PER_MS)
-#define LOOK_MOST_NS (125 * NS_PER_MS)
+#define READ_MIN_NS (10 * NS_PER_MS)
+#define READ_MAX_NS (125 * NS_PER_MS)
 
 struct lane {
 	uint64_t until;  /* this reading goes up to here */
@@ -24,7 +24,7 @@ struct lane {
 struct region_lanes {
 	struct region *region;
 	uint32_t count;
-	int64_t looked_ns, interval_ns;
+	int64_t refreshed_ns, interval_ns;
 	struct lane lanes[];
 };
 
@@ -36,7 +36,7 @@ struct region_lanes *region_lanes_new(struct region *region)
 		return NULL;
 	lanes->region = region;
 	lanes->count = count;
-	lanes->interval_ns = LOOK_LEAST_NS;
+	lanes->interval_ns = READ_MIN_NS;
 	return lanes;
 }
 
@@ -118,18 +118,18 @@ static double left_alone_ns(
 }
 
 /* Sooner at once, later by and by: spans come in bursts. */
-int64_t region_lanes_look(struct region_lanes *lanes, int64_t now_ns, bool *is_filling)
+int64_t region_lanes_refresh(struct region_lanes *lanes, int64_t now_ns, bool *is_filling)
 {
-	double elapsed_ns = lanes->looked_ns ? (double)(now_ns - lanes->looked_ns) : 0;
-	double most_ns = (double)(lanes->interval_ns + lanes->interval_ns / SLOWER_PART);
-	double next_ns = fmin(most_ns, (double)LOOK_MOST_NS);
+	double elapsed_ns = lanes->refreshed_ns ? (double)(now_ns - lanes->refreshed_ns) : 0;
+	double max_ns = (double)(lanes->interval_ns + lanes->interval_ns / SLOWER_PART);
+	double next_ns = fmin(max_ns, (double)READ_MAX_NS);
 	*is_filling = false;
 	/* Too short for a rate. */
-	if (lanes->looked_ns && elapsed_ns < (double)LOOK_LEAST_NS / 2)
+	if (lanes->refreshed_ns && elapsed_ns < (double)READ_MIN_NS / 2)
 		return lanes->interval_ns;
 	for (uint32_t i = 0; i < lanes->count; i++)
 		next_ns = fmin(next_ns, left_alone_ns(lanes, &lanes->lanes[i], i, elapsed_ns, is_filling));
-	lanes->looked_ns = now_ns;
-	lanes->interval_ns = next_ns > (double)LOOK_LEAST_NS ? (int64_t)next_ns : LOOK_LEAST_NS;
+	lanes->refreshed_ns = now_ns;
+	lanes->interval_ns = next_ns > (double)READ_MIN_NS ? (int64_t)next_ns : READ_MIN_NS;
 	return lanes->interval_ns;
 }

@@ -19,7 +19,7 @@ enum region_status region_lanes_next(struct region_lanes *lanes, const struct re
 /* Between readings, and right after each. How long until it is to be called again, by how fast events came since the
  * last call: so that no lane is much more than a third full then. *is_filling: one is so full that it must be read
  * now. */
-int64_t region_lanes_look(struct region_lanes *lanes, int64_t now_ns, bool *is_filling);
+int64_t region_lanes_refresh(struct region_lanes *lanes, int64_t now_ns, bool *is_filling);
 /* How many events of the lane were lost since the last call for it. */
 enum region_status region_lanes_lost(struct region_lanes *lanes, uint32_t lane, uint64_t *count);
 

@@ -112,7 +112,7 @@ static void find_process(const char *proc_root, pid_t pid, struct region_other *
 }
 
 /* Whether the region is of the run; if not, or if so, it need not be looked at again: *is_settled. */
-static bool look_at(const struct region_location *location, const struct region_rank *rank, uid_t owner,
+static bool rule_context_init(const struct region_location *location, const struct region_rank *rank, uid_t owner,
 	const char *proc_root, int64_t now_ns, struct region_other *out, bool *is_settled)
 {
 	char message[REGION_MESSAGE_SIZE];
@@ -171,7 +171,7 @@ size_t region_ranks_find(struct region_ranks *ranks, const struct region_locatio
 		if ((locations[i].device == own->device && locations[i].inode == own->inode) ||
 			was_passed(ranks, &locations[i]))
 			continue;
-		found += look_at(&locations[i], rank, owner, proc_root, now_ns, &out[found], &is_settled);
+		found += rule_context_init(&locations[i], rank, owner, proc_root, now_ns, &out[found], &is_settled);
 		if (is_settled)
 			pass(ranks, &locations[i]);
 	}

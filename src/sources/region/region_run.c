@@ -7,7 +7,7 @@
 
 #include "src/sources/region/region_calls.h"
 #include "src/sources/region/region_lanes.h"
-#include "src/sources/region/region_teller.h"
+#include "src/sources/region/region_emitter.h"
 
 enum {
 	EVENTS_A_READING = 64 * 1024,
@@ -21,11 +21,11 @@ enum {
 
 struct region_run {
 	struct region *region;
-	struct region_teller teller;
+	struct region_emitter emitter;
 	pid_t pid;
 	bool is_live;    /* when it was opened */
 	uint64_t before; /* events that were gone when it was opened, or went while it was first read */
-	bool is_told, has_ended, has_lost;
+	bool is_emitted, has_ended, has_lost;
 	bool has_state;    /* false: some of it was being written when it was to be told */
 	size_t busy_count; /* totals of which the same is true: one a lane at most */
 	uint32_t busy[REGION_LANES_MAX];
@@ -72,9 +72,9 @@ static uint64_t hash(uint64_t seed, const char *text, size_t length)
 	return seed;
 }
 
-static enum region_status tell_metas(struct region_run *run, uint32_t count)
+static enum region_status emit_metas(struct region_run *run, uint32_t count)
 {
-	struct sample_set *out = run->teller.out;
+	struct sample_set *out = run->emitter.out;
 	for (uint32_t i = 0; i < count && i < METAS_MAX; i++) {
 		const char *key, *value;
 		size_t key_length, value_length;
@@ -89,7 +89,7 @@ static enum region_status tell_metas(struct region_run *run, uint32_t count)
 		if (now == run->metas[i])
 			continue;
 		run->metas[i] = now;
-		struct record *record = teller_add(&run->teller, RECORD_META, run->teller.now_ns);
+		struct record *record = emitter_add(&run->emitter, RECORD_META, run->emitter.now_ns);
 		if (!record)
 			continue;
 		record->meta.key = sample_set_text(out, key, key_length);
@@ -98,7 +98,7 @@ static enum region_status tell_metas(struct region_run *run, uint32_t count)
 	return REGION_OK;
 }
 
-static enum region_status tell_counters(struct region_run *run, uint32_t count)
+static enum region_status emit_counters(struct region_run *run, uint32_t count)
 {
 	for (uint32_t i = 0; i < count && i < VALUES_MAX; i++) {
 		uint32_t name;
@@ -109,8 +109,8 @@ static enum region_status tell_counters(struct region_run *run, uint32_t count)
 		if (status != REGION_OK || total == run->counters[i])
 			continue;
 		run->counters[i] = total;
-		teller_name(&run->teller, name);
-		struct record *record = teller_add(&run->teller, RECORD_COUNTER, run->teller.now_ns);
+		emitter_name(&run->emitter, name);
+		struct record *record = emitter_add(&run->emitter, RECORD_COUNTER, run->emitter.now_ns);
 		if (!record)
 			continue;
 		record->counter.name = name;
@@ -120,7 +120,7 @@ static enum region_status tell_counters(struct region_run *run, uint32_t count)
 }
 
 /* Their last values, where the events with them are gone. */
-static enum region_status tell_gauges(struct region_run *run, uint32_t count)
+static enum region_status emit_gauges(struct region_run *run, uint32_t count)
 {
 	for (uint32_t i = 0; i < count && i < VALUES_MAX; i++) {
 		uint32_t name;
@@ -130,8 +130,8 @@ static enum region_status tell_gauges(struct region_run *run, uint32_t count)
 			return status;
 		if (status != REGION_OK)
 			continue;
-		teller_name(&run->teller, name);
-		struct record *record = teller_add(&run->teller, RECORD_GAUGE, run->teller.now_ns);
+		emitter_name(&run->emitter, name);
+		struct record *record = emitter_add(&run->emitter, RECORD_GAUGE, run->emitter.now_ns);
 		if (!record)
 			continue;
 		record->gauge.name = name;
@@ -140,7 +140,7 @@ static enum region_status tell_gauges(struct region_run *run, uint32_t count)
 	return REGION_OK;
 }
 
-static enum region_status tell_state(struct region_run *run, struct region_state *state)
+static enum region_status emit_state(struct region_run *run, struct region_state *state)
 {
 	enum region_status status = region_read_state(run->region, state);
 	if (status != REGION_OK) {
@@ -152,16 +152,16 @@ static enum region_status tell_state(struct region_run *run, struct region_state
 	run->has_state = true;
 	run->state_version = state->version;
 	run->has_ended = state->is_ended;
-	status = tell_metas(run, state->meta_count);
-	teller_state(&run->teller, state);
+	status = emit_metas(run, state->meta_count);
+	emitter_state(&run->emitter, state);
 	if (state->refused != run->refused) {
 		run->refused = state->refused;
 		_Static_assert(sizeof state->refused_for / sizeof state->refused_for[0] == REFUSAL_COUNT, "one each");
 		for (uint32_t i = 0; i < REFUSAL_COUNT; i++)
 			if (state->refused_for[i])
-				teller_count(&run->teller, RECORD_REFUSED, i + 1, state->refused_for[i]);
+				emitter_count(&run->emitter, RECORD_REFUSED, i + 1, state->refused_for[i]);
 		/* Last, for pmtop 0.1.0 takes the last for the total. */
-		teller_count(&run->teller, RECORD_REFUSED, 0, state->refused);
+		emitter_count(&run->emitter, RECORD_REFUSED, 0, state->refused);
 	}
 	return status;
 }
@@ -169,22 +169,22 @@ static enum region_status tell_state(struct region_run *run, struct region_state
 /* The set says that something is not in it; the run goes on. */
 static enum region_status out_of_memory(struct region_run *run)
 {
-	run->teller.out->failed = true;
+	run->emitter.out->failed = true;
 	return REGION_OK;
 }
 
 /* `lanes`: whose, by lane; NULL = all. */
-static enum region_status tell_total(struct region_run *run, uint32_t i, const bool *lanes, struct region_total *room)
+static enum region_status emit_total(struct region_run *run, uint32_t i, const bool *lanes, struct region_total *room)
 {
 	enum region_status status = region_read_total(run->region, i, room);
 	if (status == REGION_BUSY && run->busy_count < REGION_LANES_MAX)
 		run->busy[run->busy_count++] = i;
 	if (status == REGION_OK && (!lanes || (room->lane < run->lane_count && lanes[room->lane])))
-		teller_total(&run->teller, room);
+		emitter_total(&run->emitter, room);
 	return is_fatal(status) ? status : REGION_OK;
 }
 
-static enum region_status tell_totals(struct region_run *run, const bool *lanes)
+static enum region_status emit_totals(struct region_run *run, const bool *lanes)
 {
 	uint32_t count = region_total_count(run->region);
 	struct region_total *room = malloc(sizeof *room);
@@ -192,12 +192,12 @@ static enum region_status tell_totals(struct region_run *run, const bool *lanes)
 		return out_of_memory(run);
 	enum region_status status = REGION_OK;
 	for (uint32_t i = 0; i < count && i < TOTALS_MAX && status == REGION_OK; i++)
-		status = tell_total(run, i, lanes, room);
+		status = emit_total(run, i, lanes, room);
 	free(room);
 	return status;
 }
 
-static enum region_status tell_busy_totals(struct region_run *run)
+static enum region_status emit_busy_totals(struct region_run *run)
 {
 	struct region_total *room = run->busy_count > 0 ? malloc(sizeof *room) : NULL;
 	if (!room)
@@ -206,12 +206,12 @@ static enum region_status tell_busy_totals(struct region_run *run)
 	size_t count = run->busy_count;
 	run->busy_count = 0;
 	for (size_t i = 0; i < count && status == REGION_OK; i++)
-		status = tell_total(run, run->busy[i], NULL, room);
+		status = emit_total(run, run->busy[i], NULL, room);
 	free(room);
 	return status;
 }
 
-static enum region_status tell_history(struct region_run *run)
+static enum region_status emit_history(struct region_run *run)
 {
 	size_t count;
 	struct region_bin *bins = malloc(BINS_MAX * sizeof *bins);
@@ -219,12 +219,12 @@ static enum region_status tell_history(struct region_run *run)
 		return out_of_memory(run);
 	enum region_status status = region_read_history(run->region, bins, BINS_MAX, &count);
 	if (status == REGION_OK)
-		teller_history(&run->teller, bins, count);
+		emitter_history(&run->emitter, bins, count);
 	free(bins);
 	return is_fatal(status) ? status : REGION_OK;
 }
 
-static enum region_status tell_epochs(struct region_run *run)
+static enum region_status emit_epochs(struct region_run *run)
 {
 	size_t count;
 	uint64_t dropped, upto;
@@ -233,64 +233,64 @@ static enum region_status tell_epochs(struct region_run *run)
 		return out_of_memory(run);
 	enum region_status status = region_read_epochs(run->region, epochs, EPOCHS_MAX, &count, &dropped, &upto);
 	if (status == REGION_OK)
-		teller_epochs(&run->teller, epochs, count, dropped, upto);
+		emitter_epochs(&run->emitter, epochs, count, dropped, upto);
 	free(epochs);
 	return is_fatal(status) ? status : REGION_OK;
 }
 
 /* Everything that one could not know who comes late. */
-static enum region_status tell_kept(struct region_run *run, struct region_state *state)
+static enum region_status emit_retained(struct region_run *run, struct region_state *state)
 {
 	struct region_identity identity;
 	enum region_status status = region_identify(run->region, &identity);
 	if (status != REGION_OK)
 		return status;
-	teller_opened(&run->teller, &identity, run->pid, run->is_live);
-	teller_names(&run->teller);
-	status = tell_state(run, state);
+	emitter_opened(&run->emitter, &identity, run->pid, run->is_live);
+	emitter_names(&run->emitter);
+	status = emit_state(run, state);
 	if (status == REGION_OK)
-		status = tell_totals(run, NULL);
+		status = emit_totals(run, NULL);
 	if (status == REGION_OK)
-		status = tell_history(run);
+		status = emit_history(run);
 	if (status == REGION_OK)
-		status = tell_epochs(run);
+		status = emit_epochs(run);
 	return status;
 }
 
-static enum region_status tell_all(struct region_run *run)
+static enum region_status emit_all(struct region_run *run)
 {
 	struct region_state state;
-	enum region_status status = tell_kept(run, &state);
+	enum region_status status = emit_retained(run, &state);
 	for (uint32_t i = 0; i < run->lane_count && status == REGION_OK; i++) {
 		struct region_lane_status lane = { 0 };
 		status = region_lane_status(run->region, i, &lane);
 		run->before += lane.before;
 	}
 	if (run->before > 0)
-		teller_count(&run->teller, RECORD_BEFORE_ATTACH, 0, run->before);
+		emitter_count(&run->emitter, RECORD_BEFORE_ATTACH, 0, run->before);
 	return status;
 }
 
 /* -- the events -- */
 
-static enum region_status tell_events(struct region_run *run, bool *has_more)
+static enum region_status emit_events(struct region_run *run, bool *has_more)
 {
 	const struct region_event *event = NULL;
 	enum region_status status = region_lanes_begin(run->lanes);
-	for (size_t told = 0; status == REGION_OK; told++) {
-		*has_more = told == EVENTS_A_READING;
+	for (size_t emitted = 0; status == REGION_OK; emitted++) {
+		*has_more = emitted == EVENTS_A_READING;
 		if (*has_more)
 			break;
 		status = region_lanes_next(run->lanes, &event);
 		if (status != REGION_OK || !event)
 			break;
-		teller_event(&run->teller, event);
+		emitter_event(&run->emitter, event);
 	}
 	return status;
 }
 
 /* What is overwritten while the ring is read for the first time was as good as gone when pmtop came. */
-static enum region_status tell_losses(struct region_run *run, bool is_first, bool *had_any)
+static enum region_status emit_losses(struct region_run *run, bool is_first, bool *had_any)
 {
 	enum region_status status = REGION_OK;
 	bool had[REGION_LANES_MAX] = { false };
@@ -301,19 +301,19 @@ static enum region_status tell_losses(struct region_run *run, bool is_first, boo
 			continue;
 		*had_any = had[i] = true;
 		run->has_lost |= !is_first;
-		teller_count(
-			&run->teller, is_first ? RECORD_BEFORE_ATTACH : RECORD_LOST, i, is_first ? run->before += lost : lost);
+		emitter_count(
+			&run->emitter, is_first ? RECORD_BEFORE_ATTACH : RECORD_LOST, i, is_first ? run->before += lost : lost);
 	}
 	if (*had_any && status == REGION_OK)
-		status = tell_totals(run, had);
+		status = emit_totals(run, had);
 	if (*had_any && status == REGION_OK)
-		status = tell_history(run);
+		status = emit_history(run);
 	if (*had_any && status == REGION_OK)
-		status = tell_epochs(run);
+		status = emit_epochs(run);
 	return status;
 }
 
-static enum region_status tell_open_spans(struct region_run *run)
+static enum region_status emit_open_spans(struct region_run *run)
 {
 	for (uint32_t i = 0; i < run->lane_count; i++) {
 		struct region_open_span spans[OPEN_SPANS_MAX];
@@ -324,9 +324,9 @@ static enum region_status tell_open_spans(struct region_run *run)
 		if (status != REGION_OK)
 			continue;
 		for (size_t depth = 0; depth < count; depth++)
-			teller_open_span(&run->teller, i, spans, depth);
+			emitter_open_span(&run->emitter, i, spans, depth);
 		if (count == 0 && run->had_open_spans[i])
-			teller_count(&run->teller, RECORD_OPEN_SPANS_NONE, i, 0);
+			emitter_count(&run->emitter, RECORD_OPEN_SPANS_NONE, i, 0);
 		run->had_open_spans[i] = count > 0;
 	}
 	return REGION_OK;
@@ -334,7 +334,7 @@ static enum region_status tell_open_spans(struct region_run *run)
 
 /* A record that is still being written at the next reading: its writer has stopped in the middle. Nobody waits for
  * it. */
-static enum region_status tell_stuck(struct region_run *run, struct sample_set *out)
+static enum region_status emit_stuck(struct region_run *run, struct sample_set *out)
 {
 	unsigned stuck = 0;
 	for (uint32_t i = 0; i < run->lane_count; i++) {
@@ -353,7 +353,7 @@ static enum region_status tell_stuck(struct region_run *run, struct sample_set *
 	snprintf(text, sizeof text, "%u record%s in progress: the writer has stopped in the middle", stuck,
 		stuck == 1 ? "" : "s");
 	sample_set_missing(
-		out, run->teller.now_ns, "events", stuck ? text : NULL, "see whether the process is stopped (state T)");
+		out, run->emitter.now_ns, "events", stuck ? text : NULL, "see whether the process is stopped (state T)");
 	return REGION_OK;
 }
 
@@ -363,73 +363,73 @@ enum status region_run_read(struct region_run *run, int64_t now_ns, struct sampl
 {
 	struct region_state state;
 	bool has_more = false, had_losses = false;
-	run->teller.out = out;
-	run->teller.now_ns = now_ns;
-	bool is_first = !run->is_told;
-	enum region_status status = is_first ? tell_all(run) : tell_busy_totals(run);
-	run->is_told = true;
+	run->emitter.out = out;
+	run->emitter.now_ns = now_ns;
+	bool is_first = !run->is_emitted;
+	enum region_status status = is_first ? emit_all(run) : emit_busy_totals(run);
+	run->is_emitted = true;
 	if (status == REGION_OK)
-		status = tell_events(run, &has_more);
+		status = emit_events(run, &has_more);
 	if (status == REGION_OK)
-		status = tell_losses(run, is_first, &had_losses);
+		status = emit_losses(run, is_first, &had_losses);
 	if (status == REGION_OK)
-		status = tell_state(run, &state);
+		status = emit_state(run, &state);
 	if (status == REGION_OK && (is_first || had_losses))
-		status = tell_gauges(run, state.gauge_count);
+		status = emit_gauges(run, state.gauge_count);
 	if (status == REGION_OK)
-		status = tell_counters(run, state.counter_count);
+		status = emit_counters(run, state.counter_count);
 	if (status == REGION_OK)
-		status = tell_open_spans(run);
+		status = emit_open_spans(run);
 	if (status == REGION_OK)
-		status = tell_stuck(run, out);
+		status = emit_stuck(run, out);
 	if (status != REGION_OK)
 		return fail(run, status);
 	return has_more ? STATUS_AGAIN : STATUS_OK;
 }
 
 /* Where that fails, the next reading meets the same and says so. */
-int64_t region_run_look(struct region_run *run, int64_t now_ns, struct sample_set *out)
+int64_t region_run_refresh(struct region_run *run, int64_t now_ns, struct sample_set *out)
 {
 	bool is_filling, has_more;
-	int64_t interval_ns = run->is_told ? region_lanes_look(run->lanes, now_ns, &is_filling) : INT64_MAX - now_ns;
-	run->teller.out = out;
-	run->teller.now_ns = now_ns;
-	if (run->is_told && is_filling && tell_busy_totals(run) == REGION_OK)
-		tell_events(run, &has_more);
+	int64_t interval_ns = run->is_emitted ? region_lanes_refresh(run->lanes, now_ns, &is_filling) : INT64_MAX - now_ns;
+	run->emitter.out = out;
+	run->emitter.now_ns = now_ns;
+	if (run->is_emitted && is_filling && emit_busy_totals(run) == REGION_OK)
+		emit_events(run, &has_more);
 	return now_ns + interval_ns;
 }
 
-static void forget_told(struct region_run *run)
+static void forget_emitted(struct region_run *run)
 {
 	for (size_t i = 0; i < VALUES_MAX; i++)
 		run->counters[i] = (double)NAN;
 	memset(run->metas, 0, sizeof run->metas);
-	run->teller.names_told = run->teller.mode = 0;
+	run->emitter.names_emitted = run->emitter.mode = 0;
 	run->has_state = false;
 	run->refused = 0;
 }
 
-enum status region_run_tell_all(struct region_run *run, int64_t now_ns, struct sample_set *out)
+enum status region_run_emit_all(struct region_run *run, int64_t now_ns, struct sample_set *out)
 {
 	struct region_state state = { 0 };
-	struct region_run *kept = malloc(sizeof *kept);
-	if (!kept)
+	struct region_run *retained = malloc(sizeof *retained);
+	if (!retained)
 		return STATUS_NO_MEMORY;
-	*kept = *run;
-	forget_told(run);
-	run->teller.out = out;
-	run->teller.now_ns = now_ns;
-	enum region_status status = tell_kept(run, &state);
+	*retained = *run;
+	forget_emitted(run);
+	run->emitter.out = out;
+	run->emitter.now_ns = now_ns;
+	enum region_status status = emit_retained(run, &state);
 	if (status == REGION_OK && run->before > 0)
-		teller_count(&run->teller, RECORD_BEFORE_ATTACH, 0, run->before);
+		emitter_count(&run->emitter, RECORD_BEFORE_ATTACH, 0, run->before);
 	if (status == REGION_OK)
-		status = tell_gauges(run, state.gauge_count);
+		status = emit_gauges(run, state.gauge_count);
 	if (status == REGION_OK)
-		status = tell_counters(run, state.counter_count);
+		status = emit_counters(run, state.counter_count);
 	if (status == REGION_OK)
-		status = tell_open_spans(run);
-	*run = *kept;
-	free(kept);
+		status = emit_open_spans(run);
+	*run = *retained;
+	free(retained);
 	return status == REGION_OK ? STATUS_OK : STATUS_DAMAGED;
 }
 
@@ -447,10 +447,10 @@ enum status region_run_open(struct region *region, unsigned id, pid_t pid, int d
 	run->lanes = region_lanes_new(region);
 	run->had_open_spans = calloc(run->lane_count + 1, sizeof *run->had_open_spans);
 	run->begun = calloc(run->lane_count + 1, sizeof *run->begun);
-	run->teller = (struct region_teller){
+	run->emitter = (struct region_emitter){
 		.region = region, .run = id, .offset_ns = region_calls_clock_offset_ns(region, directory_fd)
 	};
-	forget_told(run);
+	forget_emitted(run);
 	if (!run->lanes || !run->had_open_spans || !run->begun) {
 		region_run_close(run);
 		return STATUS_NO_MEMORY;

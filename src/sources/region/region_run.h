@@ -26,11 +26,11 @@ void region_run_close(struct region_run *run);
 enum status region_run_read(struct region_run *run, int64_t now_ns, struct sample_set *out);
 /* Between readings, and right after each: tells events that might be overwritten before the next one, and nothing else.
  * When it is to be called again. */
-int64_t region_run_look(struct region_run *run, int64_t now_ns, struct sample_set *out);
+int64_t region_run_refresh(struct region_run *run, int64_t now_ns, struct sample_set *out);
 /* Events were overwritten before they were read. */
 bool region_run_has_lost(const struct region_run *run);
 /* The first part again, for one who comes now: all that the region keeps, without events. */
-enum status region_run_tell_all(struct region_run *run, int64_t now_ns, struct sample_set *out);
+enum status region_run_emit_all(struct region_run *run, int64_t now_ns, struct sample_set *out);
 const char *region_run_failure(const struct region_run *run);
 /* Its writer has closed it, as of the last reading. */
 bool region_run_has_ended(const struct region_run *run);

@@ -19,7 +19,7 @@ struct region_worker {
 	int64_t offset_ns;      /* to be added to the writer's times */
 	uint32_t worker, count; /* as published */
 	int64_t start_ns, next_ns;
-	bool is_told, has_ended;
+	bool is_emitted, has_ended;
 	uint32_t sequence; /* of the state, as told */
 };
 
@@ -198,7 +198,7 @@ static enum region_status fill_row(
 /* -- the worker -- */
 
 /* Read again where a fetch began or ended meanwhile, so that none is both running and counted. */
-static enum region_status tell_row(struct region_worker *worker, int64_t now_ns, struct sample_set *out)
+static enum region_status emit_row(struct region_worker *worker, int64_t now_ns, struct sample_set *out)
 {
 	struct sums sums = { .row = sample_set_allocate(out, sizeof *sums.row) };
 	sums.histogram = sample_set_allocate(out, HISTOGRAM_BUCKETS * sizeof *sums.histogram);
@@ -215,25 +215,25 @@ static enum region_status tell_row(struct region_worker *worker, int64_t now_ns,
 	struct record *record = status == REGION_OK ? sample_set_add(out, RECORD_WORKER, worker->id, now_ns) : NULL;
 	if (record)
 		record->worker = sums.row;
-	worker->is_told = record != NULL;
+	worker->is_emitted = record != NULL;
 	return status;
 }
 
 enum status region_worker_read(struct region_worker *worker, int64_t now_ns, bool is_last, struct sample_set *out)
 {
-	bool is_same = worker->is_told && region_state_sequence(worker->region) == worker->sequence;
+	bool is_same = worker->is_emitted && region_state_sequence(worker->region) == worker->sequence;
 	if (!is_last && (is_same || now_ns < worker->next_ns))
 		return STATUS_OK;
 	worker->next_ns = now_ns + ROW_NS;
-	enum region_status status = tell_row(worker, now_ns, out);
+	enum region_status status = emit_row(worker, now_ns, out);
 	return status == REGION_OK || status == REGION_BUSY ? STATUS_OK
 		: status == REGION_NO_MEMORY                    ? STATUS_NO_MEMORY
 														: STATUS_DAMAGED;
 }
 
-enum status region_worker_tell(struct region_worker *worker, int64_t now_ns, struct sample_set *out)
+enum status region_worker_emit(struct region_worker *worker, int64_t now_ns, struct sample_set *out)
 {
-	enum region_status status = tell_row(worker, now_ns, out);
+	enum region_status status = emit_row(worker, now_ns, out);
 	return status == REGION_OK || status == REGION_BUSY ? STATUS_OK : STATUS_DAMAGED;
 }
 

@@ -28,7 +28,7 @@ void region_worker_close(struct region_worker *worker);
  * further. */
 enum status region_worker_read(struct region_worker *worker, int64_t now_ns, bool is_last, struct sample_set *out);
 /* the row as it stands */
-enum status region_worker_tell(struct region_worker *worker, int64_t now_ns, struct sample_set *out);
+enum status region_worker_emit(struct region_worker *worker, int64_t now_ns, struct sample_set *out);
 /* Its writer has closed it, as of the last reading. */
 bool region_worker_has_ended(const struct region_worker *worker);
 

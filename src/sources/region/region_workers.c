@@ -99,9 +99,9 @@ void region_workers_read(
 		workers->used = used;
 }
 
-void region_workers_tell_all(struct region_workers *workers, int64_t now_ns, struct sample_set *out)
+void region_workers_emit_all(struct region_workers *workers, int64_t now_ns, struct sample_set *out)
 {
 	for (size_t i = 0; workers && i < workers->used; i++)
 		if (workers->places[i].worker)
-			region_worker_tell(workers->places[i].worker, now_ns, out);
+			region_worker_emit(workers->places[i].worker, now_ns, out);
 }

@@ -24,6 +24,6 @@ void region_workers_read(
 	struct region_workers *workers, const struct target *target, int64_t now_ns, struct sample_set *out);
 
 /* All rows as they stand. */
-void region_workers_tell_all(struct region_workers *workers, int64_t now_ns, struct sample_set *out);
+void region_workers_emit_all(struct region_workers *workers, int64_t now_ns, struct sample_set *out);
 
 #endif

@@ -46,7 +46,7 @@ static const char *const names[NAME_COUNT] = {
 	"cuda.reserved_bytes",
 	"cuda.peak_bytes",
 };
-static const double usual_shares[SYNTHETIC_PHASES] = { 0.12, 0.32, 0.38, 0.14, 0.04 };
+static const double baseline_shares[SYNTHETIC_PHASES] = { 0.12, 0.32, 0.38, 0.14, 0.04 };
 
 #define JITTER 0.04
 
@@ -158,10 +158,10 @@ static void write_work(struct synthetic *synthetic, enum synthetic_phase phase, 
 }
 
 /* How much longer its work on the GPUs takes in a batch in which they are held back. */
-static double held_s(const struct synthetic *synthetic, enum synthetic_phase phase, double seconds)
+static double throttled_s(const struct synthetic *synthetic, enum synthetic_phase phase, double seconds)
 {
 	bool is_work = phase >= SYNTHETIC_FORWARD && phase <= SYNTHETIC_OPTIMIZER;
-	return is_work && synthetic->node.is_held ? seconds * (1 / synthetic->scenario->node.clock_ratio - 1) : 0;
+	return is_work && synthetic->node.is_throttled ? seconds * (1 / synthetic->scenario->node.clock_ratio - 1) : 0;
 }
 
 /* Returns the seconds of slowness in it. */
@@ -170,7 +170,7 @@ static double write_phase(struct synthetic *synthetic, enum synthetic_phase phas
 	static const enum name phase_names[] = { NAME_DATA, NAME_FORWARD, NAME_BACKWARD, NAME_OPTIMIZER, NAME_NONE_GIVEN };
 	enum name name = phase_names[phase];
 	int64_t begin_ns = synthetic->written_ns;
-	double inside_s = 0, slow_s = held_s(synthetic, phase, seconds);
+	double inside_s = 0, slow_s = throttled_s(synthetic, phase, seconds);
 	pass(synthetic, seconds * (1 + JITTER * synthetic_chance(synthetic)) + slow_s);
 	write_work(synthetic, phase, begin_ns, synthetic->written_ns);
 	if (is_slow && phase == synthetic->scenario->phase) {
@@ -221,9 +221,9 @@ static void write_fetch(struct synthetic *synthetic, double step_s, double slow_
 {
 	bool is_late = slow_s > 0 && synthetic->scenario->in_worker;
 	double ratio = synthetic->scenario->fetch_ratio > 0 ? synthetic->scenario->fetch_ratio : 0.5;
-	double usual_s = ratio * SYNTHETIC_WORKERS * step_s * (1 + 0.15 * synthetic_chance(synthetic));
+	double baseline_s = ratio * SYNTHETIC_WORKERS * step_s * (1 + 0.15 * synthetic_chance(synthetic));
 	int64_t end_ns = is_late ? data_end_ns : synthetic->state.batch_begin_ns - llround(0.3 * step_s * 1e9);
-	account_fetch(synthetic, end_ns - llround((usual_s + (is_late ? slow_s : 0)) * 1e9), end_ns);
+	account_fetch(synthetic, end_ns - llround((baseline_s + (is_late ? slow_s : 0)) * 1e9), end_ns);
 }
 
 static double ratio_of(struct synthetic *synthetic)
@@ -285,16 +285,16 @@ static void write_batch(struct synthetic *synthetic)
 {
 	const struct scenario *scenario = synthetic->scenario;
 	double step_s = scenario->step_s > 0 ? scenario->step_s : 0.1;
-	const double *shares = scenario->shares[SYNTHETIC_FORWARD] > 0 ? scenario->shares : usual_shares;
+	const double *shares = scenario->shares[SYNTHETIC_FORWARD] > 0 ? scenario->shares : baseline_shares;
 	bool is_slow = is_due(synthetic, synthetic->batch),
 		 steps = !scenario->accumulate || (synthetic->batch + 1) % scenario->accumulate == 0;
 	bool is_bigger = is_slow && scenario->samples_ratio > 0,
-		 is_held = scenario->node.clock_ratio > 0 && (is_slow || scenario->node.is_always_held);
+		 is_throttled = scenario->node.clock_ratio > 0 && (is_slow || scenario->node.is_always_throttled);
 	double ratio = ratio_of(synthetic) * (is_bigger ? scenario->samples_ratio : 1), slow_s = 0;
-	if (is_bigger || (is_held && is_slow))
+	if (is_bigger || (is_throttled && is_slow))
 		remember_planted(synthetic, synthetic->batch);
 	synthetic->event_count = synthetic->next_event = 0;
-	synthetic_gpu_begin_batch(synthetic, is_held);
+	synthetic_gpu_begin_batch(synthetic, is_throttled);
 	write_batch_begin(synthetic);
 	for (enum synthetic_phase phase = 0; phase <= SYNTHETIC_OPTIMIZER; phase++) {
 		double seconds = shares[phase] * step_s * ratio;
@@ -304,7 +304,7 @@ static void write_batch(struct synthetic *synthetic)
 			continue;
 		slow_s +=
 			write_phase(synthetic, phase, phase == SYNTHETIC_OPTIMIZER && scenario->accumulate ? 4 * seconds : seconds,
-				is_slow && !is_bigger && !is_held);
+				is_slow && !is_bigger && !is_throttled);
 		if (phase == SYNTHETIC_DATA)
 			write_fetch(synthetic, step_s, slow_s, synthetic->written_ns);
 		if (phase == SYNTHETIC_BACKWARD && scenario->hang_at == synthetic->batch && scenario->hang_at)
@@ -315,7 +315,8 @@ static void write_batch(struct synthetic *synthetic)
 		is_bigger ? scenario->samples_ratio : 1);
 	if (!scenario->node.is_bare && synthetic->batch % GAUGES_EVERY == 0)
 		write_gauges(synthetic);
-	write_phase(synthetic, SYNTHETIC_BETWEEN, shares[SYNTHETIC_BETWEEN] * step_s, is_slow && !is_bigger && !is_held);
+	write_phase(
+		synthetic, SYNTHETIC_BETWEEN, shares[SYNTHETIC_BETWEEN] * step_s, is_slow && !is_bigger && !is_throttled);
 	synthetic->batch++;
 }
 
@@ -353,7 +354,7 @@ static void account(struct run_state *state, const struct record *record)
 	}
 }
 
-static void tell_event(struct synthetic *synthetic, const struct synthetic_event *event, struct sample_set *out)
+static void emit_event(struct synthetic *synthetic, const struct synthetic_event *event, struct sample_set *out)
 {
 	struct record *record =
 		sample_set_add(out, (enum record_kind)event->record.kind, SYNTHETIC_RUN, event->record.time_ns);
@@ -366,7 +367,7 @@ static void tell_event(struct synthetic *synthetic, const struct synthetic_event
 		record->evidence = copy(out, &event->evidence, sizeof event->evidence);
 }
 
-static void tell_open_spans(const struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
+static void emit_open_spans(const struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
 	bool has_any = false;
 	/* Outermost first: written last. */
@@ -386,7 +387,7 @@ static void tell_open_spans(const struct synthetic *synthetic, int64_t now_ns, s
 		sample_set_add(out, RECORD_OPEN_SPANS_NONE, SYNTHETIC_RUN, now_ns);
 }
 
-static void tell_meta(struct sample_set *out, int64_t now_ns, const char *key, const char *value)
+static void emit_meta(struct sample_set *out, int64_t now_ns, const char *key, const char *value)
 {
 	struct record *meta = sample_set_add(out, RECORD_META, SYNTHETIC_RUN, now_ns);
 	if (!meta)
@@ -424,16 +425,16 @@ static void introduce(struct synthetic *synthetic, int64_t now_ns, struct sample
 		name->name.text = names[id];
 	}
 	for (size_t i = 0; i < sizeof metas / sizeof *metas; i++)
-		tell_meta(out, now_ns, metas[i].key, metas[i].value);
-	tell_meta(out, now_ns, "precision", synthetic->scenario->node.lacks_tensors ? "fp32" : "bf16-mixed");
+		emit_meta(out, now_ns, metas[i].key, metas[i].value);
+	emit_meta(out, now_ns, "precision", synthetic->scenario->node.lacks_tensors ? "fp32" : "bf16-mixed");
 	if (synthetic->scenario->accumulate) {
 		char text[16];
 		int length = snprintf(text, sizeof text, "%u", synthetic->scenario->accumulate);
-		tell_meta(out, now_ns, "accumulation", sample_set_text(out, text, (size_t)length));
+		emit_meta(out, now_ns, "accumulation", sample_set_text(out, text, (size_t)length));
 	}
 }
 
-void synthetic_tell(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
+void synthetic_emit(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
 	bool is_first = !synthetic->is_introduced;
 	if (is_first)
@@ -444,17 +445,17 @@ void synthetic_tell(struct synthetic *synthetic, int64_t now_ns, struct sample_s
 	for (;;) {
 		while (synthetic->next_event < synthetic->event_count &&
 			synthetic->events[synthetic->next_event].record.time_ns <= now_ns)
-			tell_event(synthetic, &synthetic->events[synthetic->next_event++], out);
+			emit_event(synthetic, &synthetic->events[synthetic->next_event++], out);
 		if (synthetic->written_ns > now_ns || synthetic->next_event < synthetic->event_count)
 			break;
 		write_batch(synthetic);
 	}
-	synthetic->told_ns = now_ns;
+	synthetic->emitted_ns = now_ns;
 	struct record *state = sample_set_add(out, RECORD_STATE, SYNTHETIC_RUN, now_ns);
 	if (state)
 		state->state = copy(out, &synthetic->state, sizeof synthetic->state);
-	tell_open_spans(synthetic, now_ns, out);
-	synthetic_tell_figures(synthetic, now_ns, out);
+	emit_open_spans(synthetic, now_ns, out);
+	synthetic_emit_figures(synthetic, now_ns, out);
 	synthetic->is_introduced = true;
 }
 
@@ -467,24 +468,24 @@ static bool parse_seed(const char *text, uint64_t *seed)
 	return end != text && !*end && *text >= '0' && *text <= '9';
 }
 
-enum status synthetic_new(const char *told, int64_t start_ns, struct synthetic **out, struct reason *why_not)
+enum status synthetic_new(const char *emitted, int64_t start_ns, struct synthetic **out, struct reason *why_not)
 {
-	size_t length = strcspn(told, ":");
-	const struct scenario *scenario = length ? scenario_find(told, length) : scenario_find("clean", 5);
+	size_t length = strcspn(emitted, ":");
+	const struct scenario *scenario = length ? scenario_find(emitted, length) : scenario_find("clean", 5);
 	uint64_t seed = 1;
 	if (!scenario)
 		return reason_set(why_not, STATUS_INVALID, "pmtop --demo=list names them", "no synthetic run is named %.*s",
-			(int)(length < 60 ? length : 60), told);
-	if (told[length] && !parse_seed(told + length + 1, &seed))
+			(int)(length < 60 ? length : 60), emitted);
+	if (emitted[length] && !parse_seed(emitted + length + 1, &seed))
 		return reason_set(why_not, STATUS_INVALID, "a seed is a whole number: --demo=slow-worker:7", "%.60s is no seed",
-			told + length + 1);
+			emitted + length + 1);
 	struct synthetic *synthetic = calloc(1, sizeof *synthetic);
 	if (!synthetic)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	synthetic->scenario = scenario;
 	synthetic->seed = synthetic->noise = seed;
 	synthetic->offset = scenario->every > 1 ? seed * 7 % scenario->every : 0;
-	synthetic->start_ns = synthetic->written_ns = synthetic->told_ns = synthetic->node.before.time_ns = start_ns;
+	synthetic->start_ns = synthetic->written_ns = synthetic->emitted_ns = synthetic->node.before.time_ns = start_ns;
 	synthetic->state = (struct run_state){ .mode = scenario->is_inference ? NAME_INFERENCE : NAME_TRAIN,
 		.epochs_planned = 20,
 		.batches_per_epoch = SYNTHETIC_EPOCH,
@@ -505,7 +506,7 @@ void synthetic_free(struct synthetic *synthetic)
 struct synthetic_truth synthetic_truth(const struct synthetic *synthetic)
 {
 	return (struct synthetic_truth){ synthetic->batch, synthetic->planted_count, synthetic->planted,
-		synthetic_kept_bytes(synthetic) };
+		synthetic_retained_bytes(synthetic) };
 }
 
 unsigned synthetic_epoch_batches(void) { return SYNTHETIC_EPOCH; }
@@ -531,11 +532,11 @@ static enum status open_synthetic(struct target *target, void **state, struct re
 
 static enum status read_synthetic(void *state, int64_t now_ns, struct sample_set *out)
 {
-	synthetic_tell(state, now_ns, out);
+	synthetic_emit(state, now_ns, out);
 	return STATUS_OK;
 }
 
-static enum status tell_all_synthetic(void *state, int64_t now_ns, struct sample_set *out)
+static enum status emit_all_synthetic(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct synthetic *synthetic = state;
 	introduce(synthetic, now_ns, out);
@@ -552,5 +553,5 @@ static void close_synthetic(void *state) { synthetic_free(state); }
 const struct source synthetic_source = { .name = "synthetic",
 	.open = open_synthetic,
 	.read = read_synthetic,
-	.tell_all = tell_all_synthetic,
+	.emit_all = emit_all_synthetic,
 	.close = close_synthetic };

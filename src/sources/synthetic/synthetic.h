@@ -19,18 +19,18 @@ enum { SYNTHETIC_PID = 5000000, SYNTHETIC_WORKERS = 4 };
 struct synthetic;
 
 /* "slow-worker:7": a scenario and a seed; either may be missing ("" = clean, seed 1). It begins at `start_ns`. */
-enum status synthetic_new(const char *told, int64_t start_ns, struct synthetic **out, struct reason *why_not);
+enum status synthetic_new(const char *emitted, int64_t start_ns, struct synthetic **out, struct reason *why_not);
 void synthetic_free(struct synthetic *synthetic);
 /* Appends all that happened up to `now_ns`, as one reading of every source. The first also tells what there is to know
  * of the run. */
-void synthetic_tell(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out);
+void synthetic_emit(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out);
 
 /* What was planted, for tests to hold pmtop against: ordinals of slow batches, oldest first; those before `batches`
  * have ended. */
 struct synthetic_truth {
 	uint64_t batches, planted_count;
 	const uint64_t *planted;
-	double kept_bytes;
+	double retained_bytes;
 };
 struct synthetic_truth synthetic_truth(const struct synthetic *synthetic);
 unsigned synthetic_epoch_batches(void);

@@ -101,7 +101,7 @@ double synthetic_slow_s(const struct synthetic *synthetic, int64_t now_ns)
 static double effect_of(const struct synthetic *synthetic, enum metric metric, enum synthetic_who who, int64_t now_ns)
 {
 	double sum = 0;
-	for (size_t i = 0; i < EFFECTS_MOST; i++) {
+	for (size_t i = 0; i < EFFECTS_MAX; i++) {
 		const struct synthetic_effect *effect = &synthetic->scenario->effects[i];
 		if (effect->per_s > 0 && effect->metric == metric && effect->who == who)
 			sum += effect->per_s * synthetic_slow_s(synthetic, now_ns);
@@ -111,7 +111,7 @@ static double effect_of(const struct synthetic *synthetic, enum metric metric, e
 
 static double level_of(const struct synthetic *synthetic, enum metric metric, enum synthetic_who who, double otherwise)
 {
-	for (size_t i = 0; i < LEVELS_MOST; i++) {
+	for (size_t i = 0; i < LEVELS_MAX; i++) {
 		const struct synthetic_level *level = &synthetic->scenario->levels[i];
 		if (level->value > 0 && level->metric == metric && level->who == who)
 			return level->value;
@@ -119,7 +119,7 @@ static double level_of(const struct synthetic *synthetic, enum metric metric, en
 	return otherwise;
 }
 
-double synthetic_kept_bytes(const struct synthetic *synthetic)
+double synthetic_retained_bytes(const struct synthetic *synthetic)
 {
 	const struct scenario *scenario = synthetic->scenario;
 	uint64_t batches = scenario->sawtooth ? synthetic->batch % scenario->sawtooth : synthetic->batch;
@@ -128,22 +128,22 @@ double synthetic_kept_bytes(const struct synthetic *synthetic)
 
 /* -- memory -- */
 
-static double kept_by(const struct synthetic *synthetic, enum metric metric, enum synthetic_who who)
+static double retained_by(const struct synthetic *synthetic, enum metric metric, enum synthetic_who who)
 {
 	const struct scenario *scenario = synthetic->scenario;
 	bool is_spike = scenario->spike_every && synthetic->batch % scenario->spike_every < 8 &&
 		metric == METRIC_PROCESS_ANONYMOUS && who == OF_TRAINER && synthetic->batch >= 8;
-	return (scenario->leaks == metric && scenario->leaker == who ? synthetic_kept_bytes(synthetic) : 0) +
+	return (scenario->leaks == metric && scenario->leaker == who ? synthetic_retained_bytes(synthetic) : 0) +
 		(is_spike ? scenario->spike_bytes : 0);
 }
 
-static void tell_memory(const struct synthetic *synthetic, int64_t now_ns, int32_t pid, enum synthetic_who who,
+static void emit_memory(const struct synthetic *synthetic, int64_t now_ns, int32_t pid, enum synthetic_who who,
 	bool is_leaker, struct sample_set *out)
 {
 	double base = who == OF_TRAINER ? level_of(synthetic, METRIC_PROCESS_RESIDENT, OF_TRAINER, 2.6e9) : 2.1e8;
-	double anonymous = 0.88 * base + (is_leaker ? kept_by(synthetic, METRIC_PROCESS_ANONYMOUS, who) : 0);
-	double file = 0.1 * base + (is_leaker ? kept_by(synthetic, METRIC_PROCESS_FILE, who) : 0),
-		   shared = 0.02 * base + (is_leaker ? kept_by(synthetic, METRIC_PROCESS_SHARED, who) : 0);
+	double anonymous = 0.88 * base + (is_leaker ? retained_by(synthetic, METRIC_PROCESS_ANONYMOUS, who) : 0);
+	double file = 0.1 * base + (is_leaker ? retained_by(synthetic, METRIC_PROCESS_FILE, who) : 0),
+		   shared = 0.02 * base + (is_leaker ? retained_by(synthetic, METRIC_PROCESS_SHARED, who) : 0);
 	sample_set_figure(out, now_ns, METRIC_PROCESS_RESIDENT, pid, anonymous + file + shared);
 	sample_set_figure(out, now_ns, METRIC_PROCESS_RESIDENT_PEAK, pid, anonymous + file + shared + 2e6);
 	sample_set_figure(out, now_ns, METRIC_PROCESS_ANONYMOUS, pid, anonymous);
@@ -160,7 +160,7 @@ bool synthetic_worker_is_gone(const struct synthetic *synthetic, unsigned worker
 
 /* -- processes -- */
 
-static void tell_seen(struct sample_set *out, int64_t now_ns, int32_t pid, const char *command)
+static void emit_seen(struct sample_set *out, int64_t now_ns, int32_t pid, const char *command)
 {
 	struct record *seen = sample_set_add(out, RECORD_PROCESS_SEEN, 0, now_ns);
 	if (!seen)
@@ -179,10 +179,10 @@ static int32_t pid_of_child(const struct synthetic *synthetic)
 	return SYNTHETIC_PID + 1 + SYNTHETIC_WORKERS + (int32_t)(synthetic->planted_count % 1000000);
 }
 
-static void tell_state(
-	const struct synthetic *synthetic, int64_t now_ns, int32_t pid, char usual, char while_slow, struct sample_set *out)
+static void emit_state(const struct synthetic *synthetic, int64_t now_ns, int32_t pid, char baseline, char while_slow,
+	struct sample_set *out)
 {
-	char state = while_slow && synthetic_is_slow(synthetic, now_ns) ? while_slow : usual;
+	char state = while_slow && synthetic_is_slow(synthetic, now_ns) ? while_slow : baseline;
 	sample_set_figure(out, now_ns, METRIC_PROCESS_STATE, pid, state);
 	struct record *wait = sample_set_add(out, RECORD_PROCESS_WAIT, 0, now_ns);
 	if (!wait)
@@ -191,14 +191,14 @@ static void tell_state(
 	wait->wait.text = state == 'D' ? "io_schedule" : state == 'T' ? "do_signal_stop" : state == 'S' ? "pipe_read" : "";
 }
 
-static void tell_child(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
+static void emit_child(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
 	int32_t pid = pid_of_child(synthetic);
 	bool is_here = synthetic->scenario->child && synthetic_is_slow(synthetic, now_ns);
 	if (!is_here && synthetic->child_is_here)
 		sample_set_add(out, RECORD_PROCESS_GONE, 0, now_ns)->process.pid = pid;
 	if (is_here && !synthetic->child_is_here)
-		tell_seen(out, now_ns, pid, synthetic->scenario->child);
+		emit_seen(out, now_ns, pid, synthetic->scenario->child);
 	synthetic->child_is_here = is_here;
 	if (!is_here)
 		return;
@@ -209,12 +209,12 @@ static void tell_child(struct synthetic *synthetic, int64_t now_ns, struct sampl
 	sample_set_figure(out, now_ns, METRIC_PROCESS_STATE, pid, 'R');
 }
 
-static void tell_processes(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
+static void emit_processes(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
 	if (!synthetic->is_introduced) {
-		tell_seen(out, now_ns, SYNTHETIC_PID, "synthetic (no process runs)");
+		emit_seen(out, now_ns, SYNTHETIC_PID, "synthetic (no process runs)");
 		for (unsigned worker = 0; worker < SYNTHETIC_WORKERS; worker++)
-			tell_seen(out, now_ns, synthetic_worker_pid(worker), "synthetic worker");
+			emit_seen(out, now_ns, synthetic_worker_pid(worker), "synthetic worker");
 	}
 	if (!synthetic->worker_is_gone && synthetic_worker_is_gone(synthetic, SYNTHETIC_WORKERS - 1)) {
 		struct record *gone = sample_set_add(out, RECORD_WORKER_GONE, SYNTHETIC_WORKERS - 1, now_ns);
@@ -225,22 +225,22 @@ static void tell_processes(struct synthetic *synthetic, int64_t now_ns, struct s
 			process->process.pid = synthetic_worker_pid(SYNTHETIC_WORKERS - 1);
 		synthetic->worker_is_gone = true;
 	}
-	tell_memory(synthetic, now_ns, SYNTHETIC_PID, OF_TRAINER, synthetic->scenario->leaker == OF_TRAINER, out);
-	tell_state(synthetic, now_ns, SYNTHETIC_PID, 'R', synthetic->scenario->trainer_state, out);
+	emit_memory(synthetic, now_ns, SYNTHETIC_PID, OF_TRAINER, synthetic->scenario->leaker == OF_TRAINER, out);
+	emit_state(synthetic, now_ns, SYNTHETIC_PID, 'R', synthetic->scenario->trainer_state, out);
 	for (unsigned worker = 0; worker < SYNTHETIC_WORKERS; worker++) {
 		bool is_it = worker == synthetic->slow_worker;
 		if (synthetic_worker_is_gone(synthetic, worker))
 			continue;
-		tell_memory(synthetic, now_ns, synthetic_worker_pid(worker), OF_ONE_WORKER,
+		emit_memory(synthetic, now_ns, synthetic_worker_pid(worker), OF_ONE_WORKER,
 			synthetic->scenario->leaker == OF_ONE_WORKER && worker == 2, out);
-		tell_state(synthetic, now_ns, synthetic_worker_pid(worker),
+		emit_state(synthetic, now_ns, synthetic_worker_pid(worker),
 			synthetic->scenario->worker_usually ? synthetic->scenario->worker_usually : 'S',
 			is_it ? synthetic->scenario->worker_state : 0, out);
 	}
-	tell_child(synthetic, now_ns, out);
+	emit_child(synthetic, now_ns, out);
 }
 
-static void tell_workers(const struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
+static void emit_workers(const struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
 	for (unsigned worker = 0; worker < SYNTHETIC_WORKERS; worker++) {
 		const struct synthetic_fetches *fetches = &synthetic->fetches[worker];
@@ -290,7 +290,7 @@ static double value_of(const struct synthetic *synthetic, const struct figure *f
 		value += synthetic->scenario->suspend_s * 1e9;
 	if ((figure->metric == METRIC_SYSTEM_SHM_USED || figure->metric == METRIC_SYSTEM_SHM_OWN) &&
 		synthetic->scenario->leaks == METRIC_PROCESS_SHARED)
-		value += synthetic_kept_bytes(synthetic);
+		value += synthetic_retained_bytes(synthetic);
 	return value;
 }
 
@@ -302,7 +302,7 @@ double synthetic_grown(const struct synthetic *synthetic, enum metric metric, en
 	return NAN;
 }
 
-static void tell_figure(
+static void emit_figure(
 	const struct synthetic *synthetic, const struct figure *figure, int64_t now_ns, struct sample_set *out)
 {
 	double value = value_of(synthetic, figure, now_ns);
@@ -329,7 +329,7 @@ static double idle_ns(const struct synthetic *synthetic, int64_t now_ns)
 	return 1e14 + fmax(all_ns, 0);
 }
 
-void synthetic_tell_figures(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
+void synthetic_emit_figures(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
 	static const enum metric limits[] = {
 		METRIC_CGROUP_CPU_LIMIT,
@@ -347,18 +347,18 @@ void synthetic_tell_figures(struct synthetic *synthetic, int64_t now_ns, struct 
 			disk->instance.name = "nvme0n1";
 		}
 	}
-	tell_processes(synthetic, now_ns, out);
+	emit_processes(synthetic, now_ns, out);
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
-		tell_figure(synthetic, &figures[i], now_ns, out);
+		emit_figure(synthetic, &figures[i], now_ns, out);
 	sample_set_figure(out, now_ns, METRIC_SYSTEM_CPU_IDLE, 0, idle_ns(synthetic, now_ns));
 	for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
 		double limit = level_of(synthetic, limits[i], OF_MACHINE, 0);
 		if (limit > 0)
 			sample_set_figure(out, now_ns, limits[i], 0, limit);
 	}
-	tell_workers(synthetic, now_ns, out);
-	synthetic_tell_gpus(synthetic, now_ns, out);
-	synthetic_tell_meters(synthetic, now_ns, out);
+	emit_workers(synthetic, now_ns, out);
+	synthetic_emit_gpus(synthetic, now_ns, out);
+	synthetic_emit_meters(synthetic, now_ns, out);
 	struct record *counter = sample_set_add(out, RECORD_COUNTER, SYNTHETIC_RUN, now_ns);
 	if (counter) {
 		counter->counter.name = 8;

@@ -60,15 +60,15 @@ static bool is_meant(const struct synthetic *synthetic, int gpu)
 
 /* -- what they have worked -- */
 
-static double watts_of(const struct synthetic *synthetic, int gpu, double usual_w, bool is_held)
+static double watts_of(const struct synthetic *synthetic, int gpu, double baseline_w, bool is_throttled)
 {
 	const struct scenario_node *node = &synthetic->scenario->node;
-	double watts = usual_w, idle_w = cheap_rates[WATTS_ROW].idle;
+	double watts = baseline_w, idle_w = cheap_rates[WATTS_ROW].idle;
 	if (node->fill_ratio > 0)
 		watts = idle_w + (watts - idle_w) * (0.2 + 0.8 * node->fill_ratio);
-	if (is_held && is_meant(synthetic, gpu))
+	if (is_throttled && is_meant(synthetic, gpu))
 		watts = idle_w + (watts - idle_w) * node->clock_ratio;
-	return is_held && node->limit_w > 0 ? fmin(watts, 0.99 * node->limit_w) : watts;
+	return is_throttled && node->limit_w > 0 ? fmin(watts, 0.99 * node->limit_w) : watts;
 }
 
 static bool has_neighbour(const struct synthetic *synthetic)
@@ -85,7 +85,7 @@ static void add_batch(const struct synthetic *synthetic, int64_t now_ns, struct 
 	double idle_s = seconds_between(sums->time_ns, now_ns),
 		   busy_ratio = scenario->busy_ratio > 0 ? scenario->busy_ratio : 1;
 	const struct work_rate *watts = &cheap_rates[WATTS_ROW];
-	sums->held_s += node->is_held ? idle_s : 0;
+	sums->throttled_s += node->is_throttled ? idle_s : 0;
 	for (unsigned i = 0; i < node->work_count; i++) {
 		int64_t end_ns = node->works[i].end_ns < now_ns ? node->works[i].end_ns : now_ns;
 		double seconds =
@@ -93,7 +93,8 @@ static void add_batch(const struct synthetic *synthetic, int64_t now_ns, struct 
 		sums->worked_s[node->works[i].work] += seconds;
 		idle_s -= seconds;
 		for (int gpu = 0; gpu < SYNTHETIC_GPUS; gpu++)
-			sums->joules[gpu] += seconds * watts_of(synthetic, gpu, watts->by_work[node->works[i].work], node->is_held);
+			sums->joules[gpu] +=
+				seconds * watts_of(synthetic, gpu, watts->by_work[node->works[i].work], node->is_throttled);
 	}
 	for (int gpu = 0; gpu < SYNTHETIC_GPUS; gpu++)
 		sums->joules[gpu] += fmax(idle_s, 0) *
@@ -101,17 +102,17 @@ static void add_batch(const struct synthetic *synthetic, int64_t now_ns, struct 
 	sums->time_ns = now_ns;
 }
 
-void synthetic_gpu_begin_batch(struct synthetic *synthetic, bool is_held)
+void synthetic_gpu_begin_batch(struct synthetic *synthetic, bool is_throttled)
 {
 	add_batch(synthetic, synthetic->written_ns, &synthetic->node.before);
-	synthetic->node.is_held = is_held;
+	synthetic->node.is_throttled = is_throttled;
 	synthetic->node.work_count = 0;
 }
 
 void synthetic_gpu_work(struct synthetic *synthetic, enum synthetic_work work, int64_t begin_ns, int64_t end_ns)
 {
 	struct synthetic_node *node = &synthetic->node;
-	if (node->work_count == SYNTHETIC_WORK_MOST || end_ns <= begin_ns)
+	if (node->work_count == SYNTHETIC_WORK_MAX || end_ns <= begin_ns)
 		return;
 	node->works[node->work_count].work = work;
 	node->works[node->work_count].begin_ns = begin_ns;
@@ -157,7 +158,7 @@ static double base_bytes(const struct synthetic *synthetic)
 {
 	const struct scenario_node *node = &synthetic->scenario->node;
 	return (node->reserved_bytes > 0 ? node->reserved_bytes : RESERVED_BYTES) +
-		node->kept_bytes * (double)synthetic->batch;
+		node->retained_bytes * (double)synthetic->batch;
 }
 
 double synthetic_gpu_reserved(const struct synthetic *synthetic)
@@ -183,7 +184,7 @@ static double process_bytes(const struct synthetic *synthetic, int gpu)
 
 static bool is_lost(const struct synthetic *synthetic, int gpu) { return synthetic->node.is_lost && gpu == THE_LAST; }
 
-static void tell_gpu(const struct synthetic *synthetic, int64_t now_ns, int gpu, struct sample_set *out)
+static void emit_gpu(const struct synthetic *synthetic, int64_t now_ns, int gpu, struct sample_set *out)
 {
 	static const char *const uuids[SYNTHETIC_GPUS] = { "GPU-00000000-0000-0000-0000-000000000000",
 		"GPU-00000000-0000-0000-0000-000000000001" };
@@ -206,7 +207,7 @@ static void tell_gpu(const struct synthetic *synthetic, int64_t now_ns, int gpu,
 	record->gpu = row;
 }
 
-static void tell_processes(
+static void emit_processes(
 	const struct synthetic *synthetic, int64_t now_ns, int gpu, double busy_ratio, struct sample_set *out)
 {
 	bool has_company = gpu == THE_FIRST || has_neighbour(synthetic);
@@ -224,13 +225,13 @@ static void tell_processes(
 	record->gpu_processes.count = has_company ? 2 : 1;
 }
 
-static void tell_all_processes(
+static void emit_all_processes(
 	const struct synthetic *synthetic, int64_t now_ns, const struct synthetic_sums *sums, struct sample_set *out)
 {
 	const struct synthetic_sums *from = &synthetic->node.processes;
 	for (int gpu = 0; gpu < SYNTHETIC_GPUS && !synthetic->scenario->node.hides_processes; gpu++)
 		if (!is_lost(synthetic, gpu))
-			tell_processes(synthetic, now_ns, gpu,
+			emit_processes(synthetic, now_ns, gpu,
 				from->time_ns && from->time_ns < now_ns ? of_gpu(gpu, share_of(&cheap_rates[BUSY_ROW], from, sums))
 														: NAN,
 				out);
@@ -246,7 +247,7 @@ void synthetic_describe_gpus(const struct synthetic *synthetic, int64_t now_ns, 
 	place->place.local_rank = -1;
 	place->place.visible_devices = "0,1";
 	for (int gpu = 0; gpu < SYNTHETIC_GPUS && !synthetic->scenario->node.is_bare; gpu++)
-		tell_gpu(synthetic, now_ns, gpu, out);
+		emit_gpu(synthetic, now_ns, gpu, out);
 	if (synthetic->scenario->node.is_bare)
 		sample_set_missing(out, now_ns, "gpu", "the invented machine has none", NULL);
 	else if (synthetic->scenario->node.hides_processes)
@@ -254,12 +255,12 @@ void synthetic_describe_gpus(const struct synthetic *synthetic, int64_t now_ns, 
 			"the driver names pids of another namespace: who uses the GPUs is taken from the processes' environment",
 			"run the container with --pid=host");
 	else
-		tell_all_processes(synthetic, now_ns, &now, out);
+		emit_all_processes(synthetic, now_ns, &now, out);
 }
 
 /* -- telling figures -- */
 
-static void tell_event(struct sample_set *out, int64_t now_ns, int gpu, uint32_t code, const char *text)
+static void emit_event(struct sample_set *out, int64_t now_ns, int gpu, uint32_t code, const char *text)
 {
 	struct record *record = sample_set_add(out, RECORD_GPU_EVENT, 0, now_ns);
 	if (!record)
@@ -269,28 +270,28 @@ static void tell_event(struct sample_set *out, int64_t now_ns, int gpu, uint32_t
 	record->gpu_event.text = text;
 }
 
-static void tell_happenings(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
+static void emit_happenings(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
 	const struct scenario_node *scenario = &synthetic->scenario->node;
 	struct synthetic_node *node = &synthetic->node;
 	if (scenario->lost_at && synthetic->batch > scenario->lost_at && !node->is_lost) {
 		node->is_lost = true;
-		tell_event(out, now_ns, THE_LAST, XID_FALLEN, "it has fallen off the bus (XID 79)");
-		tell_gpu(synthetic, now_ns, THE_LAST, out);
+		emit_event(out, now_ns, THE_LAST, XID_FALLEN, "it has fallen off the bus (XID 79)");
+		emit_gpu(synthetic, now_ns, THE_LAST, out);
 	}
 	if (scenario->faulty_at && synthetic->batch > scenario->faulty_at && !node->has_faulted) {
 		node->has_faulted = true;
-		tell_event(out, now_ns, THE_FIRST, XID_CONTAINED, "a memory error that hit one program (XID 94)");
+		emit_event(out, now_ns, THE_FIRST, XID_CONTAINED, "a memory error that hit one program (XID 94)");
 	}
 }
 
-static void tell_counters(const struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums,
+static void emit_counters(const struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums,
 	struct sample_set *out)
 {
 	struct synthetic_sums none = { .time_ns = synthetic->start_ns };
 	const struct scenario_node *scenario = &synthetic->scenario->node;
 	double copied_bytes = scenario->copied_bytes_per_s * seconds_between(synthetic->start_ns, now_ns);
-	double held_ns = is_meant(synthetic, gpu) ? floor(1e9 * sums->held_s) : 0;
+	double throttled_ns = is_meant(synthetic, gpu) ? floor(1e9 * sums->throttled_s) : 0;
 	bool is_heat = scenario->throttle & (1u << GPU_THROTTLE_HEAT | 1u << GPU_THROTTLE_HEAT_SOFTWARE),
 		 is_power = scenario->throttle & 1u << GPU_THROTTLE_POWER_CAP;
 	for (size_t i = 0; i < sizeof counter_rates / sizeof *counter_rates; i++)
@@ -298,8 +299,8 @@ static void tell_counters(const struct synthetic *synthetic, int64_t now_ns, int
 			floor(total_of(&counter_rates[i], &none, sums) +
 				(counter_rates[i].metric == METRIC_GPU_PCIE_RECEIVED ? copied_bytes : 0)));
 	sample_set_figure(out, now_ns, METRIC_GPU_ENERGY, gpu, 2.41e6 + of_gpu(gpu, sums->joules[gpu]));
-	sample_set_figure(out, now_ns, METRIC_GPU_THROTTLED_THERMAL, gpu, is_heat ? held_ns : 0);
-	sample_set_figure(out, now_ns, METRIC_GPU_THROTTLED_POWER, gpu, is_power ? held_ns : 0);
+	sample_set_figure(out, now_ns, METRIC_GPU_THROTTLED_THERMAL, gpu, is_heat ? throttled_ns : 0);
+	sample_set_figure(out, now_ns, METRIC_GPU_THROTTLED_POWER, gpu, is_power ? throttled_ns : 0);
 	sample_set_figure(out, now_ns, METRIC_GPU_PCIE_REPLAYS, gpu, 0);
 	sample_set_figure(out, now_ns, METRIC_GPU_ECC_CORRECTED, gpu, 3);
 	sample_set_figure(
@@ -307,10 +308,10 @@ static void tell_counters(const struct synthetic *synthetic, int64_t now_ns, int
 	sample_set_figure(out, now_ns, METRIC_GPU_READING, gpu, 6e5 * synthetic->node.readings);
 }
 
-static void tell_levels(const struct synthetic *synthetic, int64_t now_ns, int gpu, struct sample_set *out)
+static void emit_levels(const struct synthetic *synthetic, int64_t now_ns, int gpu, struct sample_set *out)
 {
 	const struct scenario_node *scenario = &synthetic->scenario->node;
-	bool is_held = synthetic->node.is_held && is_meant(synthetic, gpu);
+	bool is_throttled = synthetic->node.is_throttled && is_meant(synthetic, gpu);
 	double others = gpu == THE_FIRST ? NOTEBOOK_BYTES : has_neighbour(synthetic) ? NEIGHBOUR_BYTES : 0;
 	const struct {
 		enum metric metric;
@@ -319,17 +320,17 @@ static void tell_levels(const struct synthetic *synthetic, int64_t now_ns, int g
 		{ METRIC_GPU_MEMORY, MEMORY_BYTES },
 		{ METRIC_GPU_MEMORY_RESERVED, DRIVER_BYTES },
 		{ METRIC_GPU_MEMORY_USED, fmin(process_bytes(synthetic, gpu) + others, MEMORY_BYTES - DRIVER_BYTES) },
-		{ METRIC_GPU_POWER_LIMIT, is_held && scenario->limit_w > 0 ? scenario->limit_w : LIMIT_W },
+		{ METRIC_GPU_POWER_LIMIT, is_throttled && scenario->limit_w > 0 ? scenario->limit_w : LIMIT_W },
 		{ METRIC_GPU_TEMPERATURE_LIMIT, 87 },
-		{ METRIC_GPU_CLOCK, is_held ? CLOCK_HZ * scenario->clock_ratio : CLOCK_HZ },
-		{ METRIC_GPU_CLOCK_MOST, CLOCK_HZ },
+		{ METRIC_GPU_CLOCK, is_throttled ? CLOCK_HZ * scenario->clock_ratio : CLOCK_HZ },
+		{ METRIC_GPU_CLOCK_MAX, CLOCK_HZ },
 		{ METRIC_GPU_CLOCK_MEMORY, 2619e6 },
-		{ METRIC_GPU_CLOCK_MEMORY_MOST, 2619e6 },
-		{ METRIC_GPU_THROTTLE, is_held ? scenario->throttle : 0 },
+		{ METRIC_GPU_CLOCK_MEMORY_MAX, 2619e6 },
+		{ METRIC_GPU_THROTTLE, is_throttled ? scenario->throttle : 0 },
 		{ METRIC_GPU_PCIE_GENERATION, 5 },
-		{ METRIC_GPU_PCIE_GENERATION_MOST, 5 },
+		{ METRIC_GPU_PCIE_GENERATION_MAX, 5 },
 		{ METRIC_GPU_PCIE_WIDTH, scenario->pcie_width && is_meant(synthetic, gpu) ? scenario->pcie_width : 16 },
-		{ METRIC_GPU_PCIE_WIDTH_MOST, 16 },
+		{ METRIC_GPU_PCIE_WIDTH_MAX, 16 },
 	};
 	for (size_t i = 0; i < sizeof levels / sizeof *levels; i++)
 		sample_set_figure(out, now_ns, levels[i].metric, gpu, levels[i].value);
@@ -341,7 +342,7 @@ static double degrees_for(const struct synthetic *synthetic, int gpu, double wat
 }
 
 /* What follows its work slowly. */
-static void tell_heat(
+static void emit_heat(
 	struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums, struct sample_set *out)
 {
 	struct synthetic_node *node = &synthetic->node;
@@ -358,7 +359,7 @@ static void tell_heat(
 	sample_set_figure(out, now_ns, METRIC_GPU_TEMPERATURE_MEMORY, gpu, round(node->celsius[gpu]) + 8);
 }
 
-static void tell_busy(const struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums,
+static void emit_busy(const struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums,
 	struct sample_set *out)
 {
 	bool is_full = synthetic->scenario->node.fill_ratio > 0 || (gpu == THE_LAST && has_neighbour(synthetic));
@@ -368,7 +369,7 @@ static void tell_busy(const struct synthetic *synthetic, int64_t now_ns, int gpu
 				i == BUSY_ROW && is_full ? 1 : of_gpu(gpu, share_of(&cheap_rates[i], &synthetic->node.cheap, sums)));
 }
 
-static void tell_activity(const struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums,
+static void emit_activity(const struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums,
 	struct sample_set *out)
 {
 	double fill_ratio = synthetic->scenario->node.fill_ratio > 0 ? synthetic->scenario->node.fill_ratio : 1;
@@ -385,7 +386,7 @@ static bool is_due(const struct synthetic_sums *last, int64_t now_ns, int64_t pa
 	return now_ns - last->time_ns >= pace_ns;
 }
 
-void synthetic_tell_gpus(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
+void synthetic_emit_gpus(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
 	struct synthetic_node *node = &synthetic->node;
 	struct synthetic_sums sums = sums_at(synthetic, now_ns);
@@ -397,23 +398,23 @@ void synthetic_tell_gpus(struct synthetic *synthetic, int64_t now_ns, struct sam
 	if (synthetic->scenario->node.is_bare || (!is_first && !is_due(&node->cheap, now_ns, CHEAP_NS)))
 		return;
 	node->readings++;
-	tell_happenings(synthetic, now_ns, out);
+	emit_happenings(synthetic, now_ns, out);
 	bool has_activity = is_due(&node->activity, now_ns, ACTIVITY_NS),
 		 has_processes = is_due(&node->processes, now_ns, PROCESSES_NS);
 	for (int gpu = 0; gpu < SYNTHETIC_GPUS; gpu++) {
 		if (is_lost(synthetic, gpu))
 			continue;
-		tell_levels(synthetic, now_ns, gpu, out);
-		tell_counters(synthetic, now_ns, gpu, &sums, out);
+		emit_levels(synthetic, now_ns, gpu, out);
+		emit_counters(synthetic, now_ns, gpu, &sums, out);
 		if (is_first)
 			continue;
-		tell_busy(synthetic, now_ns, gpu, &sums, out);
-		tell_heat(synthetic, now_ns, gpu, &sums, out);
+		emit_busy(synthetic, now_ns, gpu, &sums, out);
+		emit_heat(synthetic, now_ns, gpu, &sums, out);
 		if (has_activity)
-			tell_activity(synthetic, now_ns, gpu, &sums, out);
+			emit_activity(synthetic, now_ns, gpu, &sums, out);
 	}
 	if (has_processes)
-		tell_all_processes(synthetic, now_ns, &sums, out);
+		emit_all_processes(synthetic, now_ns, &sums, out);
 	node->cheap = sums;
 	if (has_activity)
 		node->activity = sums;

@@ -98,7 +98,7 @@ static double count_of(const struct synthetic *synthetic, size_t event, enum syn
 	}
 }
 
-static void tell_counts(
+static void emit_counts(
 	const struct synthetic *synthetic, int64_t now_ns, int32_t pid, enum synthetic_who who, struct sample_set *out)
 {
 	for (uint32_t event = 0; event < COUNTERS; event++) {
@@ -112,7 +112,7 @@ static void tell_counts(
 	}
 }
 
-static void tell_energy(const struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
+static void emit_energy(const struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
 	double seconds = seconds_between(synthetic->start_ns, now_ns),
 		   busy_s = synthetic_grown(synthetic, METRIC_SYSTEM_CPU_BUSY, OF_MACHINE, now_ns) / 1e9;
@@ -130,7 +130,7 @@ static void tell_energy(const struct synthetic *synthetic, int64_t now_ns, struc
 		out, now_ns, METRIC_HEAT_CPU_CLOCK, 0, (throttles_per_s > 0 ? 0.6 : 1) * CYCLES_PER_S + 2e7 * wave);
 }
 
-void synthetic_tell_meters(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
+void synthetic_emit_meters(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
 	if (!synthetic->is_introduced)
 		synthetic_describe_meters(synthetic, now_ns, out);
@@ -138,9 +138,9 @@ void synthetic_tell_meters(struct synthetic *synthetic, int64_t now_ns, struct s
 		(synthetic->is_introduced && now_ns - synthetic->node.metered_ns < METERS_NS))
 		return;
 	synthetic->node.metered_ns = now_ns;
-	tell_energy(synthetic, now_ns, out);
-	tell_counts(synthetic, now_ns, SYNTHETIC_PID, OF_TRAINER, out);
+	emit_energy(synthetic, now_ns, out);
+	emit_counts(synthetic, now_ns, SYNTHETIC_PID, OF_TRAINER, out);
 	for (unsigned worker = 0; worker < SYNTHETIC_WORKERS; worker++)
 		if (!synthetic_worker_is_gone(synthetic, worker))
-			tell_counts(synthetic, now_ns, synthetic_worker_pid(worker), OF_ONE_WORKER, out);
+			emit_counts(synthetic, now_ns, synthetic_worker_pid(worker), OF_ONE_WORKER, out);
 }

@@ -19,7 +19,7 @@ enum synthetic_phase {
 /* Whose a figure is: ONE_WORKER is the one that loads the slow batch. */
 enum synthetic_who { OF_TRAINER, OF_ONE_WORKER, OF_MACHINE, OF_DISK, OF_CHILD };
 
-enum { EFFECTS_MOST = 8, LEVELS_MOST = 6 };
+enum { EFFECTS_MAX = 8, LEVELS_MAX = 6 };
 
 /* A counter's growth while a slow batch is slow, in the metric's unit for each second that it takes longer. */
 struct synthetic_effect {
@@ -42,7 +42,7 @@ struct scenario_node {
 	unsigned which;       /* GPUs that are held back or change, as bits; 0 = all */
 	/* of the usual clock in slow batches, whose work takes so much longer; 0 = as usual */
 	double clock_ratio;
-	bool is_always_held;       /* … in every batch */
+	bool is_always_throttled;  /* … in every batch */
 	unsigned throttle;         /* bits 1 << enum gpu_throttle, meanwhile */
 	double limit_w;            /* power limit meanwhile; 0 = as usual */
 	double hotter_celsius;     /* all the time */
@@ -52,7 +52,7 @@ struct scenario_node {
 	double fill_ratio;
 	bool lacks_tensors;    /* the program computes with 32 bits: its tensor cores stand still */
 	double reserved_bytes; /* of the first; 0 = as usual */
-	double kept_bytes;     /* a batch, of the first */
+	double retained_bytes; /* a batch, of the first */
 	double cached_bytes;   /* what the allocator reserves in the end without using it */
 	unsigned pcie_width;   /* 0 = 16 */
 	/* batch from which on the last falls off the bus; the first has uncorrected memory errors; 0 = never */
@@ -76,9 +76,9 @@ struct scenario {
 	char worker_usually;              /* state of the workers; 0 = S */
 	const char *child;                /* a process that comes for as long as they are slow */
 	bool in_worker;                   /* a loader worker's fetch takes so long */
-	struct synthetic_effect effects[EFFECTS_MOST];
+	struct synthetic_effect effects[EFFECTS_MAX];
 	/* the whole run */
-	struct synthetic_level levels[LEVELS_MOST];
+	struct synthetic_level levels[LEVELS_MAX];
 	double step_s;                   /* 0 = 0.1 */
 	double shares[SYNTHETIC_PHASES]; /* of a step; all 0 = as usual */
 	double fetch_ratio;              /* of the workers' time that fetches take; 0 = 0.5 */

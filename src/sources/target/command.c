@@ -27,12 +27,12 @@ static const struct interpreter {
 };
 
 /* Names that a process gives itself and that say more than its command line, which is its parent's. */
-static const char *const telling_names[] = { "pt_data_worker" };
+static const char *const printing_names[] = { "pt_data_worker" };
 
-static bool is_telling(const char *comm)
+static bool is_printing(const char *comm)
 {
-	for (size_t i = 0; i < sizeof telling_names / sizeof *telling_names; i++)
-		if (strcmp(comm, telling_names[i]) == 0)
+	for (size_t i = 0; i < sizeof printing_names / sizeof *printing_names; i++)
+		if (strcmp(comm, printing_names[i]) == 0)
 			return true;
 	return false;
 }
@@ -113,7 +113,7 @@ void command_shorten(char *out, size_t size, const char *cmdline, size_t length,
 	struct argument arguments[ARGUMENTS_MAX];
 	size_t count = split(cmdline, length, arguments);
 	struct argument name = { comm, strlen(comm) };
-	if (count > 0 && arguments[0].length > 0 && !is_telling(comm)) {
+	if (count > 0 && arguments[0].length > 0 && !is_printing(comm)) {
 		name = arguments[0];
 		/* A title set by the program ("ray::train /tmp/x") is one argument with spaces: only its first word can be a
 		 * path. */

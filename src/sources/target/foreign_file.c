@@ -94,14 +94,14 @@ static bool is_user(uid_t uid)
 }
 
 /* Of ours those that are among `kept`: 64 bits in two words. */
-static bool drop_capabilities(uint64_t kept)
+static bool drop_capabilities(uint64_t retained)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
 	if (syscall(SYS_capget, &head, data) < 0)
 		return false;
 	for (unsigned i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
-		data[i].permitted &= (uint32_t)(kept >> 32 * i);
+		data[i].permitted &= (uint32_t)(retained >> 32 * i);
 		data[i].effective = data[i].permitted;
 		data[i].inheritable = 0;
 	}
@@ -218,11 +218,11 @@ static void run_errand(const struct errand *errand)
 
 static void reap(struct foreign_reader *reader)
 {
-	unsigned kept = 0;
+	unsigned retained = 0;
 	for (unsigned i = 0; i < reader->child_count; i++)
 		if (waitpid(reader->children[i], NULL, WNOHANG) == 0)
-			reader->children[kept++] = reader->children[i];
-	reader->child_count = kept;
+			reader->children[retained++] = reader->children[i];
+	reader->child_count = retained;
 }
 
 /* Only one that has not been waited for yet: its number is nobody else's. */

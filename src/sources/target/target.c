@@ -153,7 +153,7 @@ static enum status add_member(struct target *target, pid_t pid, int directory_fd
 		.directory_fd = directory_fd,
 		.stat_fd = -1,
 		.children_fd = -1,
-		.keeps_files = target->member_count < TARGET_MEMBERS_KEPT,
+		.keeps_files = target->member_count < TARGET_MEMBERS_RETAINED,
 	};
 	enum status status = member_read_stat(member, &member->stat);
 	if (status != STATUS_OK) {
@@ -246,7 +246,7 @@ static void read_children_of_threads(struct target *target, size_t index)
 	closedir(task);
 }
 
-static void look_for_children(struct target *target, size_t index)
+static void find_children(struct target *target, size_t index)
 {
 	struct target_member *member = &target->members[index];
 	if (!member->has_stat || member->stat.state == 'Z')
@@ -269,7 +269,7 @@ static void look_for_children(struct target *target, size_t index)
  * and then the next refresh must find the list whole. */
 static void refresh_members(struct target *target)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < target->member_count; i++)
 		target->members[i].next_status = member_read_stat(&target->members[i], &target->members[i].next_stat);
 	for (size_t i = 0; i < target->member_count; i++) {
@@ -285,11 +285,11 @@ static void refresh_members(struct target *target)
 			member_update(member, &member->next_stat);
 		else
 			member->has_stat = false;
-		if (kept != i)
-			target->members[kept] = *member;
-		kept++;
+		if (retained != i)
+			target->members[retained] = *member;
+		retained++;
 	}
-	target->member_count = kept;
+	target->member_count = retained;
 	for (size_t i = 0; i < target->member_count; i++)
 		if (target->members[i].needs_command)
 			member_refresh_command(&target->members[i]);
@@ -329,7 +329,7 @@ enum status target_refresh(struct target *target)
 	target->members_left_out = 0;
 	target->is_short_of_files = false;
 	for (size_t i = 0; i < target->member_count; i++)
-		look_for_children(target, i);
+		find_children(target, i);
 	return STATUS_OK;
 }
 
@@ -381,7 +381,7 @@ static enum status open_process(struct target *target, struct reason *why_not)
 		return reason_set(why_not, STATUS_NOT_FOUND, NULL,
 			"no process %d (it has ended; its parent has yet to collect it)", (int)target->pid);
 	for (size_t i = 0; i < target->member_count; i++)
-		look_for_children(target, i);
+		find_children(target, i);
 	return STATUS_OK;
 }
 

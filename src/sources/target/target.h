@@ -18,7 +18,7 @@ enum {
 	TARGET_COMMAND_SIZE = 256,
 	TARGET_MEMBERS_MAX = 512,
 	/* members whose files are kept open; those of further ones are opened at each reading */
-	TARGET_MEMBERS_KEPT = 64,
+	TARGET_MEMBERS_RETAINED = 64,
 };
 
 struct target_member {
@@ -28,7 +28,7 @@ struct target_member {
 	unsigned generation;  /* changes when the process replaces itself (exec) */
 	/* short and clean: the script or program, as a person would call it ("train.py") */
 	char command[TARGET_COMMAND_SIZE];
-	bool keeps_files; /* one of the first TARGET_MEMBERS_KEPT */
+	bool keeps_files; /* one of the first TARGET_MEMBERS_RETAINED */
 	bool has_stat;    /* `stat` was read at the last refresh */
 	struct proc_stat stat;
 	struct proc_stat next_stat; /* of the refresh that is under way, as the next */

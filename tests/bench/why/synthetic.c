@@ -28,7 +28,7 @@ static bool write_truth(const char *path, const struct synthetic *synthetic, dou
 	fprintf(file,
 		"{\"pid\":%d,\"ended\":\"synthetic\",\"batches\":%llu,\"batches_per_epoch\":%u,\"total_s\":%g,\"median_s\":0.1,"
 		"\"faults\":[{\"name\":\"synthetic\",\"from\":150,\"kept_bytes\":%.0f",
-		SYNTHETIC_PID, (unsigned long long)truth.batches, synthetic_epoch_batches(), seconds, truth.kept_bytes);
+		SYNTHETIC_PID, (unsigned long long)truth.batches, synthetic_epoch_batches(), seconds, truth.retained_bytes);
 	static const char *const columns[] = { "batches", "took_s", "batch_s" };
 	for (size_t column = 0; column < sizeof columns / sizeof *columns; column++) {
 		fprintf(file, ",\"%s\":[", columns[column]);
@@ -64,7 +64,7 @@ int main(int argc, char **argv)
 	for (int reading = 0; reading <= (int)(seconds * READINGS_A_SECOND); reading++) {
 		set.time_ns = START_NS + reading * NS_PER_S / READINGS_A_SECOND;
 		set.source = "synthetic";
-		synthetic_tell(synthetic, set.time_ns, &set);
+		synthetic_emit(synthetic, set.time_ns, &set);
 		model_apply(model, &set);
 		sample_set_clear(&set);
 		alerts_update(&alerts, model, &settings);

@@ -50,9 +50,9 @@ struct bars {
 static struct bars choose_bars(const struct scene *scene, const struct run *run, int width)
 {
 	struct bars bars = { .level = bar_level(scene->state) };
-	uint64_t kept, end, group = bars.level->batches;
+	uint64_t retained, end, group = bars.level->batches;
 	bars.columns = width / bars.level->cells;
-	batch_range(scene_track(scene, run), &kept, &end);
+	batch_range(scene_track(scene, run), &retained, &end);
 	uint64_t shown = (uint64_t)(bars.columns > 0 ? bars.columns : 1) * group, last = (end + group - 1) / group * group;
 
 	bars.first = last > shown ? last - shown : 0;
@@ -60,8 +60,8 @@ static struct bars choose_bars(const struct scene *scene, const struct run *run,
 		uint64_t middle = scene->focus.batch / group * group, half = shown / 2 / group * group;
 		bars.first = middle > half ? middle - half : 0;
 	}
-	if (bars.first < kept)
-		bars.first = kept / group * group;
+	if (bars.first < retained)
+		bars.first = retained / group * group;
 	bars.end = bars.first + shown < end ? bars.first + shown : end;
 	return bars;
 }
@@ -279,9 +279,9 @@ static bool has_lane(const struct track *track, const struct bars *bars, const s
 static void draw_lane(const struct scene *scene, const struct run *run, const struct bars *bars,
 	const struct lane *lane, struct canvas *canvas, struct rect row)
 {
-	struct lane_cell cells[LANE_CELLS_MOST];
+	struct lane_cell cells[LANE_CELLS_MAX];
 	size_t count = (size_t)bars->columns * (size_t)bars->level->cells;
-	count = count < LANE_CELLS_MOST ? count : LANE_CELLS_MOST;
+	count = count < LANE_CELLS_MAX ? count : LANE_CELLS_MAX;
 	bar_times(scene_track(scene, run), bars, cells, count);
 	row.x = scene->state->plot.x;
 	row.width = scene->state->plot.width;
@@ -364,7 +364,7 @@ static void panel_bars(struct scene *scene, const struct run *run, struct canvas
 
 /* -- the whole -- */
 
-enum { LIST_WIDTH = 50, WHY_LEAST = 62 };
+enum { LIST_WIDTH = 50, WHY_MIN = 62 };
 
 static void draw_lower(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
@@ -373,7 +373,7 @@ static void draw_lower(struct scene *scene, const struct run *run, struct canvas
 		flag_list_draw(scene, run, canvas, rect);
 		return;
 	}
-	if (rect.width >= LIST_WIDTH + WHY_LEAST)
+	if (rect.width >= LIST_WIDTH + WHY_MIN)
 		flag_list_draw(scene, run, canvas, rect_take_left(&rect, rect.width >= 160 ? rect.width * 2 / 5 : LIST_WIDTH));
 	panel_why(scene, run, focused->ordinal, canvas, rect);
 }

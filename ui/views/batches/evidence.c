@@ -158,7 +158,7 @@ const char *evidence_level(const struct alert *alert, char *out, size_t size)
 /* -- the figure over time -- */
 
 enum { SCALE_HISTORY = 3 };
-static const int64_t least_span_ns = 10 * NS_PER_S;
+static const int64_t min_span_ns = 10 * NS_PER_S;
 
 static int64_t first_of(const struct scene *scene, const struct alert *alert)
 {
@@ -171,7 +171,7 @@ static int64_t history_since(const struct scene *scene, const struct alert *aler
 {
 	int64_t held_ns = scene->now_ns - alert->since_ns, first_ns = first_of(scene, alert);
 	int64_t span_ns = held_ns + (held_ns / 3 > 30 * NS_PER_S ? held_ns / 3 : 30 * NS_PER_S);
-	for (int i = scene->state->zoom; i > 0 && span_ns > least_span_ns; i--)
+	for (int i = scene->state->zoom; i > 0 && span_ns > min_span_ns; i--)
 		span_ns /= 2;
 	for (int i = scene->state->zoom; i < 0 && span_ns < scene->now_ns - first_ns; i++)
 		span_ns *= 2;
@@ -185,7 +185,7 @@ bool evidence_can_zoom(const struct scene *scene, const struct alert *alert, int
 	case EVIDENCE_STEPS: return trace_can_zoom(scene, run, step);
 	case EVIDENCE_MEMORY: return trace_can_zoom_time(scene, scene->state->zoom, step);
 	case EVIDENCE_HISTORY:
-		return step > 0 ? scene->now_ns - history_since(scene, alert) > least_span_ns
+		return step > 0 ? scene->now_ns - history_since(scene, alert) > min_span_ns
 						: history_since(scene, alert) > first_of(scene, alert);
 	default: return false;
 	}
@@ -194,13 +194,13 @@ bool evidence_can_zoom(const struct scene *scene, const struct alert *alert, int
 static void history_title(const struct scene *scene, const struct alert *alert, struct line *line)
 {
 	char text[NUMBER_SIZE];
-	double least, most;
+	double min, max;
 	line_start(line, " · ");
 	line_add(line, 0, ROLE_STRONG, "now %s", figure(text, alert->unit, alert->value));
 	if (has_level(alert))
 		line_add(line, 1, ROLE_WARNING, "┄ level %s", figure(text, alert->unit, alert->level));
-	if (series_extremes(alert->history, &least, &most))
-		line_add(line, 3, ROLE_NORMAL, "most %s", figure(text, alert->unit, most));
+	if (series_extremes(alert->history, &min, &max))
+		line_add(line, 3, ROLE_NORMAL, "most %s", figure(text, alert->unit, max));
 	line_add(line, 2, ROLE_NORMAL, "▲ raised %s", parts_clock(text, scene, alert->since_ns));
 	if (!alert->is_raised)
 		line_add(line, 2, ROLE_GOOD, "✓ cleared %s", parts_clock(text, scene, alert->cleared_ns));

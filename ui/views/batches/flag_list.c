@@ -20,7 +20,7 @@ struct listed {
 
 static double ratio_of(const struct flagged *flagged)
 {
-	return flagged->usual.step_s > 0 ? batch_pace_s(&flagged->batch) / flagged->usual.step_s : NAN;
+	return flagged->baseline.step_s > 0 ? batch_pace_s(&flagged->batch) / flagged->baseline.step_s : NAN;
 }
 
 /* Largest first in every column: causes by the phase that explains most, then by how much. */
@@ -31,7 +31,7 @@ static double sort_key(const struct run *run, const struct flagged *flagged, int
 	case SORT_TIME: return batch_pace_s(&flagged->batch);
 	case SORT_RATIO: return ratio_of(flagged);
 	case SORT_CAUSE:
-		explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+		explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
 		return why.cause_count > 0 ? why.causes[0].share_ratio / 2 - (double)why.causes[0].phase : -INFINITY;
 	default: return (double)flagged->batch.ordinal;
 	}
@@ -75,7 +75,7 @@ static void cause_text(const struct run *run, const struct flagged *flagged, str
 {
 	struct explanation why;
 	char text[NUMBER_SIZE], brief[CAUSE_BRIEF_SIZE];
-	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+	explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
 	line_start(line, " ");
 	for (int i = 0; i < (int)why.cause_count; i++) {
 		enum role role = i == 0 ? ROLE_NORMAL : ROLE_DIM;

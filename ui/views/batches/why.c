@@ -12,7 +12,7 @@
 #include "ui/widgets/parts.h"
 
 /* Widths of the three columns of figures; the name takes what is left of `name`, the bar the rest. */
-enum { FIGURE_WIDTH = 10, NAME_MOST = 34 };
+enum { FIGURE_WIDTH = 10, NAME_CELLS_MAX = 34 };
 
 /* -- phases -- */
 
@@ -29,24 +29,27 @@ static void draw_heading(
 }
 
 /* What the table's times are like: a unit finer than the whole asks for, since phases are shorter. */
-static double unit_of(const struct explanation *why) { return (isnan(why->usual_s) ? why->step_s : why->usual_s) / 4; }
+static double unit_of(const struct explanation *why)
+{
+	return (isnan(why->baseline_s) ? why->step_s : why->baseline_s) / 4;
+}
 
 /* Of the usual step: under it, shares of the excess would be shares of chance. */
-static const double least_excess = 0.1;
+static const double min_excess = 0.1;
 
 static void draw_phase(const struct run *run, const struct explanation *why, const struct explain_row *phase,
 	struct canvas *canvas, struct rect row, int name, enum role role)
 {
 	int indent = 2 * (int)phase->depth, x = row.x + name, bar = row.width - name - 3 * FIGURE_WIDTH - 8;
 	double like = unit_of(why),
-		   share = why->excess_s >= why->usual_s * least_excess ? phase->excess_s / why->excess_s : NAN;
+		   share = why->excess_s >= why->baseline_s * min_excess ? phase->excess_s / why->excess_s : NAN;
 	bool is_much = share >= 0.2;
 	char text[NUMBER_SIZE];
 	canvas_text(canvas, row.x + indent, row.y, name - indent, phase->depth == 0 ? ROLE_NORMAL : ROLE_DIM,
 		run_name(run, phase->name));
 	canvas_text_right(canvas, x, row.y, FIGURE_WIDTH, ROLE_NORMAL, parts_time_bare(text, phase->this_s, like, false));
 	canvas_text_right(
-		canvas, x + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_DIM, parts_time_bare(text, phase->usual_s, like, false));
+		canvas, x + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_DIM, parts_time_bare(text, phase->baseline_s, like, false));
 	canvas_text_right(canvas, x + 2 * FIGURE_WIDTH, row.y, FIGURE_WIDTH, is_much ? ROLE_FLAG : ROLE_NORMAL,
 		parts_time_bare(text, phase->excess_s, like, true));
 	if (bar < 4 || !(share > 0.005))
@@ -68,13 +71,13 @@ static int name_width(const struct run *run, const struct explanation *why, int 
 }
 
 /* Of the excess: where there is little room, phases with less of it give way to the figures that explain. */
-static const double least_shown = 0.05;
-enum { HAPPENINGS_LEAST = 6 };
+static const double min_shown = 0.05;
+enum { HAPPENINGS_MIN = 6 };
 
 static int draw_phases(const struct run *run, const struct explanation *why, struct canvas *canvas, struct rect rect)
 {
 	int name = name_width(run, why, rect.width), used = 1;
-	bool is_tight = why->cause_count > 0 && rect.height < (int)why->row_count + HAPPENINGS_LEAST;
+	bool is_tight = why->cause_count > 0 && rect.height < (int)why->row_count + HAPPENINGS_MIN;
 	enum role role = ROLE_PHASE_0;
 	draw_heading(canvas, rect_row(rect, 0), name, "phase", parts_time_unit(unit_of(why)), "excess");
 	for (size_t i = 0; i < why->row_count; i++) {
@@ -82,7 +85,7 @@ static int draw_phases(const struct run *run, const struct explanation *why, str
 
 		if (why->rows[i].depth == 0)
 			role = phase_role(run, why->rows[i].name);
-		if (row.height == 0 || (is_tight && !(why->rows[i].excess_s >= least_shown * why->excess_s)))
+		if (row.height == 0 || (is_tight && !(why->rows[i].excess_s >= min_shown * why->excess_s)))
 			continue;
 		draw_phase(run, why, &why->rows[i], canvas, row, name, role);
 		used++;
@@ -105,27 +108,27 @@ static const char *context_value(char out[NUMBER_SIZE], enum explain_unit unit, 
 /* One thing that can be compared with what is usual. */
 struct happening {
 	const char *what;
-	char now[NUMBER_SIZE], usual[NUMBER_SIZE];
+	char now[NUMBER_SIZE], baseline[NUMBER_SIZE];
 	double explains_ratio;
 	bool is_unusual, is_known, is_fact;
 };
 enum { MARKS_MAX = 3, HAPPENINGS_MAX = EXPLAIN_CONTEXT_MAX + RUN_BATCH_FIGURES_MAX + MARKS_MAX + 9 };
 
 /* Twice what is usual, and not of a size that means nothing. */
-static bool is_unusual(double now, double usual, double least)
+static bool is_unusual(double now, double baseline, double min)
 {
-	return now >= least && (isnan(usual) || now >= 2 * usual);
+	return now >= min && (isnan(baseline) || now >= 2 * baseline);
 }
 
 /* A clock is that has fallen; a happening, that it happened at all. */
 static bool is_context_unusual(const struct explanation *why, const struct explain_context *context)
 {
 	switch (context->unit) {
-	case EXPLAIN_SECONDS: return is_unusual(context->this_value, context->usual_value, why->step_s / 20);
-	case EXPLAIN_BYTES: return is_unusual(context->this_value, context->usual_value, 1e6);
-	case EXPLAIN_HERTZ: return context->this_value < context->usual_value;
-	case EXPLAIN_HAPPENING: return is_unusual(context->this_value, context->usual_value, 1);
-	default: return is_unusual(context->this_value, context->usual_value, 10);
+	case EXPLAIN_SECONDS: return is_unusual(context->this_value, context->baseline_value, why->step_s / 20);
+	case EXPLAIN_BYTES: return is_unusual(context->this_value, context->baseline_value, 1e6);
+	case EXPLAIN_HERTZ: return context->this_value < context->baseline_value;
+	case EXPLAIN_HAPPENING: return is_unusual(context->this_value, context->baseline_value, 1);
+	default: return is_unusual(context->this_value, context->baseline_value, 10);
 	}
 }
 
@@ -136,7 +139,7 @@ static size_t add_evidence(const struct explanation *why, struct happening *out)
 
 		out[i].what = context->what;
 		context_value(out[i].now, context->unit, context->this_value);
-		context_value(out[i].usual, context->unit, context->usual_value);
+		context_value(out[i].baseline, context->unit, context->baseline_value);
 		out[i].explains_ratio = context->explains_ratio;
 		out[i].is_known = !isnan(context->this_value);
 		out[i].is_unusual = is_context_unusual(why, context);
@@ -147,13 +150,13 @@ static size_t add_evidence(const struct explanation *why, struct happening *out)
 /* What the process source saw of the whole process: means over the window, against the time that the usual batches
  * took. */
 static size_t add_process(
-	const struct model *model, const struct batch *batch, int64_t usual_from_ns, struct happening *out)
+	const struct model *model, const struct batch *batch, int64_t baseline_from_ns, struct happening *out)
 {
 	const struct {
 		const char *what;
 		const struct series *series;
 		const char *(*format)(char[NUMBER_SIZE], double);
-		double least;
+		double min;
 	} rows[] = {
 		{ "process: CPU", model->series.cpu_ratio, format_percent, 0.2 },
 		{ "process: waits for CPU", model->series.run_queue_wait_ratio, format_percent, 0.05 },
@@ -165,26 +168,26 @@ static size_t add_process(
 	int64_t to_ns = batch->begin_ns + (int64_t)(batch->step_s * 1e9);
 	size_t count = sizeof rows / sizeof rows[0];
 	for (size_t i = 0; i < count; i++) {
-		double now = NAN, usual = NAN;
+		double now = NAN, baseline = NAN;
 
 		series_mean(rows[i].series, batch->begin_ns, to_ns, &now);
-		series_mean(rows[i].series, usual_from_ns, batch->begin_ns, &usual);
+		series_mean(rows[i].series, baseline_from_ns, batch->begin_ns, &baseline);
 		out[i].what = rows[i].what;
 		rows[i].format(out[i].now, now);
-		rows[i].format(out[i].usual, usual);
+		rows[i].format(out[i].baseline, baseline);
 		out[i].is_known = !isnan(now);
-		out[i].is_unusual = is_unusual(now, usual, rows[i].least);
+		out[i].is_unusual = is_unusual(now, baseline, rows[i].min);
 	}
 	return count;
 }
 
 /* Room for what is put into words here. */
-struct told_texts {
+struct shown_texts {
 	char marks[MARKS_MAX][128], figures[RUN_BATCH_FIGURES_MAX][160];
 };
 
 static size_t add_marks(
-	const struct run *run, const struct batch *batch, struct happening *out, struct told_texts *texts)
+	const struct run *run, const struct batch *batch, struct happening *out, struct shown_texts *texts)
 {
 	int64_t end_ns = batch->begin_ns + (int64_t)(batch->step_s * 1e9);
 	size_t count = 0;
@@ -217,26 +220,26 @@ static const char *figure_value(char out[NUMBER_SIZE], enum figure_unit unit, do
 
 /* What was told of the batch later, by clocks of their own. */
 static size_t add_figures(const struct run *run, const struct track *track, const struct batch *batch,
-	const struct explanation *why, struct happening *out, struct told_texts *texts)
+	const struct explanation *why, struct happening *out, struct shown_texts *texts)
 {
 	for (unsigned i = 0; i < batch->figure_count; i++) {
 		enum figure_unit unit =
 			late_figure_label(texts->figures[i], sizeof texts->figures[0], run_name(run, batch->figures[i].name));
-		double now = (double)batch->figures[i].value, usual = NAN;
+		double now = (double)batch->figures[i].value, baseline = NAN;
 
 		for (size_t k = 0; k < run->late_figure_count; k++)
 			if (run->late_figures[k].name == batch->figures[i].name && run->late_figures[k].mode == track->mode)
-				usual = run->late_figures[k].median;
+				baseline = run->late_figures[k].median;
 		out[i].what = texts->figures[i];
 		figure_value(out[i].now, unit, now);
-		figure_value(out[i].usual, unit, usual);
+		figure_value(out[i].baseline, unit, baseline);
 		out[i].is_known = true;
-		out[i].is_unusual = unit == FIGURE_SECONDS && is_unusual(now, usual, why->step_s / 20);
+		out[i].is_unusual = unit == FIGURE_SECONDS && is_unusual(now, baseline, why->step_s / 20);
 	}
 	return batch->figure_count;
 }
 
-static int64_t usual_begin(const struct track *track, const struct batch *batch, size_t batches)
+static int64_t baseline_begin(const struct track *track, const struct batch *batch, size_t batches)
 {
 	uint64_t first = batch->ordinal > batches ? batch->ordinal - batches : 0;
 	const struct batch *from = track_batch(track, first > track->first ? first : track->first);
@@ -252,7 +255,7 @@ static void draw_happening(struct canvas *canvas, struct rect row, int name, con
 										   : ROLE_DIM;
 	canvas_text(canvas, row.x, row.y, name, role, happening->what);
 	canvas_text_right(canvas, row.x + name, row.y, FIGURE_WIDTH, role, happening->now);
-	canvas_text_right(canvas, row.x + name + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_DIM, happening->usual);
+	canvas_text_right(canvas, row.x + name + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_DIM, happening->baseline);
 	if (happening->explains_ratio > 0)
 		canvas_text_right(canvas, row.x + name + 2 * FIGURE_WIDTH, row.y, FIGURE_WIDTH,
 			happening->explains_ratio >= 0.2 ? ROLE_STRONG : ROLE_NORMAL,
@@ -297,16 +300,17 @@ static void draw_happenings(const struct model *model, const struct run *run, co
 	const struct batch *batch, const struct explanation *why, struct canvas *canvas, struct rect rect)
 {
 	struct happening list[HAPPENINGS_MAX] = { 0 };
-	struct told_texts texts;
+	struct shown_texts texts;
 	size_t count = add_marks(run, batch, list, &texts);
 	count += add_evidence(why, list + count);
 	count += add_figures(run, track, batch, why, list + count, &texts);
-	int name = rect.width - 3 * FIGURE_WIDTH < NAME_MOST ? rect.width - 3 * FIGURE_WIDTH : NAME_MOST, used = 1;
+	int name = rect.width - 3 * FIGURE_WIDTH < NAME_CELLS_MAX ? rect.width - 3 * FIGURE_WIDTH : NAME_CELLS_MAX,
+		used = 1;
 	char title[NUMBER_SIZE + 16], text[NUMBER_SIZE];
 
-	count += add_process(model, batch, usual_begin(track, batch, why->usual_batches), list + count);
+	count += add_process(model, batch, baseline_begin(track, batch, why->baseline_batches), list + count);
 	count += add_unknown(why, list + count);
-	snprintf(title, sizeof title, "in these %.20s", parts_time(text, why->step_s, why->usual_s));
+	snprintf(title, sizeof title, "in these %.20s", parts_time(text, why->step_s, why->baseline_s));
 	draw_heading(canvas, rect_row(rect, 0), name, title, "", "explains");
 	stable_sort(list, count);
 	for (int pass = 0; pass < 4; pass++)
@@ -349,8 +353,9 @@ static int draw_cause_rows(const struct explanation *why, struct canvas *canvas,
 		line_add(&line, (int)i, i == 0 ? ROLE_STRONG : ROLE_NORMAL, "%s %s", why->causes[i].what,
 			format_percent(text, why->causes[i].share_ratio));
 	if (why->is_bigger)
-		line_add(&line, 1, ROLE_NORMAL, "a bigger batch: %.0f samples against %.0f", why->samples, why->usual_samples);
-	if (why->usual_batches == 0)
+		line_add(
+			&line, 1, ROLE_NORMAL, "a bigger batch: %.0f samples against %.0f", why->samples, why->baseline_samples);
+	if (why->baseline_batches == 0)
 		line_add(&line, 0, ROLE_DIM, "nothing to compare with yet: too few batches before it");
 	else if (why->cause_count == 0)
 		line_add(&line, 0, ROLE_GOOD, "nothing out of line");
@@ -376,14 +381,14 @@ static void why_title(const struct run *run, const struct track *track, const st
 	const struct explanation *why, char *title, size_t size, struct line *right)
 {
 	char kind[BATCH_KIND_SIZE];
-	char name[NUMBER_SIZE], step[NUMBER_SIZE], usual[NUMBER_SIZE], excess[NUMBER_SIZE], ratio[NUMBER_SIZE] = "";
+	char name[NUMBER_SIZE], step[NUMBER_SIZE], baseline[NUMBER_SIZE], excess[NUMBER_SIZE], ratio[NUMBER_SIZE] = "";
 	snprintf(title, size, batch->is_flagged ? "Why %s was slow" : "Batch %s", parts_batch_name(name, run, batch));
 	if (!isnan(why->ratio))
 		snprintf(ratio, sizeof ratio, "%.1f×", why->ratio);
 	line_start(right, " · ");
-	line_add(right, 0, ROLE_NORMAL, "%s = median %s %s", parts_time(step, why->step_s, why->usual_s),
-		parts_time_bare(usual, why->usual_s, why->usual_s, false),
-		parts_time_bare(excess, why->excess_s, why->usual_s, true));
+	line_add(right, 0, ROLE_NORMAL, "%s = median %s %s", parts_time(step, why->step_s, why->baseline_s),
+		parts_time_bare(baseline, why->baseline_s, why->baseline_s, false),
+		parts_time_bare(excess, why->excess_s, why->baseline_s, true));
 	if (ratio[0] != '\0')
 		line_add(right, 1, ROLE_NORMAL, "%s", ratio);
 	if (why->is_by_device)

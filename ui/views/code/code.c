@@ -12,12 +12,12 @@
 #include "ui/views/code/code_parts.h"
 #include "ui/widgets/parts.h"
 
-enum { FUNCTIONS_FROM_WIDTH = 110, LEAST_LINES = 4, LEAST_BELOW = 4 };
+enum { FUNCTIONS_FROM_WIDTH = 110, LINES_MIN = 4, BELOW_MIN = 4 };
 
 /* chosen_for: the group that was chosen by hand, and one more. */
-static bool look_at(const struct scene *scene, struct code_look *look)
+static bool rule_context_init(const struct scene *scene, struct code_sampled *sample)
 {
-	return code_look_at(scene, scene->state->chosen_for - 1, scene->state->zoom < 0, look);
+	return code_sampled_init(scene, scene->state->chosen_for - 1, scene->state->zoom < 0, sample);
 }
 
 /* -- lines -- */
@@ -31,24 +31,24 @@ static void settle(struct view_state *state, const struct code_rows *rows, int h
 	parts_list_settle(state, (int)rows->count, height);
 }
 
-static void lines_panel(struct scene *scene, const struct code_look *look, const struct code_rows *rows,
+static void lines_panel(struct scene *scene, const struct code_sampled *sample, const struct code_rows *rows,
 	struct canvas *canvas, struct rect rect)
 {
 	struct view_state *state = scene->state;
 	struct table_column fitted[CODE_CELLS];
 	struct table table;
 	struct line title;
-	code_title(scene, look, &title);
+	code_title(scene, sample, &title);
 	struct rect inside = parts_panel(canvas, rect, "Your lines", &title, ROLE_TITLE),
 				header = rect_take_top(&inside, inside.height > 1 ? 1 : 0);
 
 	if (rows->count == 0) {
 		parts_wrap(canvas, inside, ROLE_DIM,
-			look->seconds > 0 ? "None of what it runs is your own, by its path: all is installed or Python's."
-							  : "Nothing was seen in this time.");
+			sample->seconds > 0 ? "None of what it runs is your own, by its path: all is installed or Python's."
+								: "Nothing was seen in this time.");
 		return;
 	}
-	code_rows_fit(look, rows, inside, &table, fitted);
+	code_rows_fit(sample, rows, inside, &table, fitted);
 	if (header.height > 0)
 		table_header(&table, canvas, header.y, state->sort, state->sort_ascending);
 	settle(state, rows, inside.height);
@@ -56,7 +56,8 @@ static void lines_panel(struct scene *scene, const struct code_look *look, const
 	for (int i = 0; i < inside.height && state->scroll + i < (int)rows->count; i++) {
 		struct rect row = rect_row(inside, i);
 
-		code_line_draw(look, &look->code->lines[rows->places[state->scroll + i]], &table, canvas, row.y, state->search);
+		code_line_draw(
+			sample, &sample->code->lines[rows->places[state->scroll + i]], &table, canvas, row.y, state->search);
 		if (state->scroll + i == state->row)
 			parts_select(canvas, row);
 	}
@@ -84,23 +85,23 @@ static void draw_absent(const struct scene *scene, struct canvas *canvas, struct
 static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	struct view_state *state = scene->state;
-	struct code_look look;
+	struct code_sampled sample;
 	struct code_rows rows;
 	state->list = (struct rect){ 0, 0, 0, 0 };
-	if (!look_at(scene, &look)) {
+	if (!rule_context_init(scene, &sample)) {
 		draw_absent(scene, canvas, rect);
 		return;
 	}
-	code_rows_collect(&look, state->sort, state->sort_ascending, &rows);
-	struct rect phases = rect_take_top(&rect, rect.height > LEAST_LINES ? 1 : 0);
+	code_rows_collect(&sample, state->sort, state->sort_ascending, &rows);
+	struct rect phases = rect_take_top(&rect, rect.height > LINES_MIN ? 1 : 0);
 	int frame = parts_panel_rows(canvas), wanted = (int)rows.count + 1 + frame, half = rect.height * 55 / 100;
-	int height = wanted < half ? (wanted > LEAST_LINES + frame ? wanted : LEAST_LINES + frame) : half;
+	int height = wanted < half ? (wanted > LINES_MIN + frame ? wanted : LINES_MIN + frame) : half;
 
 	if (phases.height > 0)
-		code_phases_row(&look, canvas, phases);
-	struct rect top = rect_take_top(&rect, rect.height - height < LEAST_BELOW + frame ? rect.height : height);
+		code_phases_row(&sample, canvas, phases);
+	struct rect top = rect_take_top(&rect, rect.height - height < BELOW_MIN + frame ? rect.height : height);
 
-	lines_panel(scene, &look, &rows, canvas, top);
+	lines_panel(scene, &sample, &rows, canvas, top);
 	if (rect.height <= 0)
 		return;
 	struct rect right = rect_take_right(&rect,
@@ -109,18 +110,18 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 										   : rect.width);
 
 	if (rect.width > 0)
-		code_tree_panel(&look, rows.count > 0 ? &look.code->lines[rows.places[state->row]] : NULL, canvas, rect);
+		code_tree_panel(&sample, rows.count > 0 ? &sample.code->lines[rows.places[state->row]] : NULL, canvas, rect);
 	if (right.width > 0)
-		code_functions_panel(&look, canvas, right);
+		code_functions_panel(&sample, canvas, right);
 }
 
 /* -- keys -- */
 
-static void choose_group(struct scene *scene, const struct code_look *look, int step)
+static void choose_group(struct scene *scene, const struct code_sampled *sample, int step)
 {
-	const struct code *code = look->code;
+	const struct code *code = sample->code;
 	for (size_t i = 1; i <= code->group_count; i++) {
-		size_t at = (look->index + (step > 0 ? i : code->group_count - i)) % code->group_count;
+		size_t at = (sample->index + (step > 0 ? i : code->group_count - i)) % code->group_count;
 
 		if (!code->groups[at].is_used)
 			continue;
@@ -131,7 +132,7 @@ static void choose_group(struct scene *scene, const struct code_look *look, int 
 	}
 }
 
-static bool walk_matches(struct scene *scene, const struct code_look *look, const struct code_rows *rows, int step)
+static bool walk_matches(struct scene *scene, const struct code_sampled *sample, const struct code_rows *rows, int step)
 {
 	struct view_state *state = scene->state;
 	if (state->search[0] == '\0')
@@ -139,7 +140,7 @@ static bool walk_matches(struct scene *scene, const struct code_look *look, cons
 	for (size_t i = 1; i <= rows->count; i++) {
 		size_t at = ((size_t)state->row + (step > 0 ? i : rows->count - i)) % rows->count;
 
-		if (!code_line_matches(look, &look->code->lines[rows->places[at]], state->search))
+		if (!code_line_matches(sample, &sample->code->lines[rows->places[at]], state->search))
 			continue;
 		state->row = (int)at;
 		state->chosen = rows->places[at] + 1u;
@@ -160,13 +161,13 @@ static int next_sort(int sort, int step)
 }
 
 static bool click_header(
-	const struct code_look *look, const struct code_rows *rows, struct view_state *state, struct key_event event)
+	const struct code_sampled *sample, const struct code_rows *rows, struct view_state *state, struct key_event event)
 {
 	struct table_column fitted[CODE_CELLS];
 	struct table table;
 	if (event.y != state->list.y - 1 || state->list.height == 0)
 		return false;
-	code_rows_fit(look, rows, state->list, &table, fitted);
+	code_rows_fit(sample, rows, state->list, &table, fitted);
 	int column = table_column_at(&table, event.x);
 
 	if (column == CODE_CELL_SHARE || column == CODE_CELL_ALL || column == CODE_CELL_PLACE) {
@@ -179,24 +180,24 @@ static bool click_header(
 static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
 	struct view_state *state = scene->state;
-	struct code_look look;
+	struct code_sampled sample;
 	struct code_rows rows;
 	(void)rect;
-	if (!look_at(scene, &look))
+	if (!rule_context_init(scene, &sample))
 		return false;
-	code_rows_collect(&look, state->sort, state->sort_ascending, &rows);
+	code_rows_collect(&sample, state->sort, state->sort_ascending, &rows);
 	switch (event.key) {
 	case '<': state->sort = next_sort(state->sort, -1); return true;
 	case '>': state->sort = next_sort(state->sort, 1); return true;
 	case 'I': state->sort_ascending = !state->sort_ascending; return true;
 	case '-': state->zoom = -1; return true;
 	case '+': state->zoom = 0; return true;
-	case KEY_ARROW_LEFT: choose_group(scene, &look, -1); return true;
-	case KEY_ARROW_RIGHT: choose_group(scene, &look, 1); return true;
-	case 'n': return walk_matches(scene, &look, &rows, 1);
-	case 'N': return walk_matches(scene, &look, &rows, -1);
+	case KEY_ARROW_LEFT: choose_group(scene, &sample, -1); return true;
+	case KEY_ARROW_RIGHT: choose_group(scene, &sample, 1); return true;
+	case 'n': return walk_matches(scene, &sample, &rows, 1);
+	case 'N': return walk_matches(scene, &sample, &rows, -1);
 	case KEY_CLICK:
-		if (click_header(&look, &rows, state, event))
+		if (click_header(&sample, &rows, state, event))
 			return true;
 		break;
 	default: break;
@@ -210,27 +211,27 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 
 static void write(const struct scene *scene, struct buffer *out)
 {
-	struct code_look look;
+	struct code_sampled sample;
 	struct code_rows rows;
-	if (!look_at(scene, &look))
+	if (!rule_context_init(scene, &sample))
 		return;
-	code_rows_collect(&look, scene->state->sort, scene->state->sort_ascending, &rows);
+	code_rows_collect(&sample, scene->state->sort, scene->state->sort_ascending, &rows);
 	buffer_puts(
 		out, "pid,is_workers,file,line,function,works_at,seconds,share_ratio,all_seconds,all_share_ratio,text\n");
 	for (size_t i = 0; i < rows.count; i++) {
-		const struct code_line *line = &look.code->lines[rows.places[i]];
-		const struct code_name *name = &look.code->codes[line->code];
+		const struct code_line *line = &sample.code->lines[rows.places[i]];
+		const struct code_name *name = &sample.code->codes[line->code];
 
-		parts_csv_integer(out, true, look.group->pid);
-		parts_csv_integer(out, false, look.group->is_workers);
+		parts_csv_integer(out, true, sample.group->pid);
+		parts_csv_integer(out, false, sample.group->is_workers);
 		parts_csv_text(out, false, name->file);
 		parts_csv_integer(out, false, line->line);
 		parts_csv_text(out, false, name->function);
 		parts_csv_text(out, false, code_phase_name(line->phase));
-		parts_csv_number(out, false, code_seconds(&look, &line->self));
-		parts_csv_number(out, false, code_share(&look, &line->self));
-		parts_csv_number(out, false, code_seconds(&look, &line->all));
-		parts_csv_number(out, false, code_share(&look, &line->all));
+		parts_csv_number(out, false, code_seconds(&sample, &line->self));
+		parts_csv_number(out, false, code_share(&sample, &line->self));
+		parts_csv_number(out, false, code_seconds(&sample, &line->all));
+		parts_csv_number(out, false, code_share(&sample, &line->all));
 		parts_csv_text(out, false, line->text ? line->text : "");
 		buffer_puts(out, "\n");
 	}

@@ -17,7 +17,7 @@ static const struct table_column columns[CODE_CELLS] = {
 	[CODE_CELL_PHASE] = { "WORKS AT", 13, 2, true, false },
 };
 
-enum { PLACE_WIDTH_MOST = 28 };
+enum { PLACE_WIDTH_MAX = 28 };
 
 /* -- what is shown -- */
 
@@ -33,27 +33,27 @@ static int group_of(const struct scene *scene, int chosen)
 	return group >= 0 ? group : code_main_group(scene->model);
 }
 
-bool code_look_at(const struct scene *scene, int chosen, bool is_whole, struct code_look *look)
+bool code_sampled_init(const struct scene *scene, int chosen, bool is_whole, struct code_sampled *sample)
 {
 	int group = group_of(scene, chosen);
 	if (group < 0)
 		return false;
-	look->code = &scene->model->code;
-	look->index = (uint32_t)group;
-	look->group = &look->code->groups[group];
-	look->is_whole = is_whole;
-	look->seconds = is_whole ? look->group->seen.total_s : look->group->seen.recent_s;
+	sample->code = &scene->model->code;
+	sample->index = (uint32_t)group;
+	sample->group = &sample->code->groups[group];
+	sample->is_whole = is_whole;
+	sample->seconds = is_whole ? sample->group->seen.total_s : sample->group->seen.recent_s;
 	return true;
 }
 
-double code_seconds(const struct code_look *look, const struct code_time *time)
+double code_seconds(const struct code_sampled *sample, const struct code_time *time)
 {
-	return look->is_whole ? time->total_s : time->recent_s;
+	return sample->is_whole ? time->total_s : time->recent_s;
 }
 
-double code_share(const struct code_look *look, const struct code_time *time)
+double code_share(const struct code_sampled *sample, const struct code_time *time)
 {
-	return look->seconds > 0 ? code_seconds(look, time) / look->seconds : NAN;
+	return sample->seconds > 0 ? code_seconds(sample, time) / sample->seconds : NAN;
 }
 
 const char *code_place(const struct code_name *name, uint32_t line, char *out, size_t size)
@@ -84,54 +84,54 @@ enum role code_phase_role(enum code_phase phase)
 	return roles[phase];
 }
 
-static const char *whose(const struct scene *scene, const struct code_look *look, char *out, size_t size)
+static const char *whose(const struct scene *scene, const struct code_sampled *sample, char *out, size_t size)
 {
 	const struct model *model = scene->model;
 	const char *command = "";
 	for (size_t i = 0; i < model->process_count; i++)
-		if (model->processes[i].pid == look->group->pid)
+		if (model->processes[i].pid == sample->group->pid)
 			command = model->processes[i].command;
-	snprintf(
-		out, size, look->group->is_workers ? "loader workers of %.60s %d" : "%.60s %d", command, (int)look->group->pid);
+	snprintf(out, size, sample->group->is_workers ? "loader workers of %.60s %d" : "%.60s %d", command,
+		(int)sample->group->pid);
 	return out;
 }
 
-void code_title(const struct scene *scene, const struct code_look *look, struct line *line)
+void code_title(const struct scene *scene, const struct code_sampled *sample, struct line *line)
 {
-	double looks = look->is_whole ? (double)look->group->looks : look->group->recent_looks;
+	double samples = sample->is_whole ? (double)sample->group->samples : sample->group->recent_samples;
 	char text[NUMBER_SIZE], name[96];
 	line_start(line, " · ");
-	line_add(line, 0, ROLE_STRONG, "%s", whose(scene, look, name, sizeof name));
-	line_add(line, 4, ROLE_NORMAL, "Python %s", look->group->python);
-	if (look->is_whole)
-		line_add(line, 1, ROLE_NORMAL, "since pmtop came, %s", parts_waiting(text, look->group->time.total_s));
+	line_add(line, 0, ROLE_STRONG, "%s", whose(scene, sample, name, sizeof name));
+	line_add(line, 4, ROLE_NORMAL, "Python %s", sample->group->python);
+	if (sample->is_whole)
+		line_add(line, 1, ROLE_NORMAL, "since pmtop came, %s", parts_waiting(text, sample->group->time.total_s));
 	else
-		line_add(line, 1, ROLE_NORMAL, "last %s", parts_waiting(text, rint(look->group->time.recent_s)));
-	line_add(line, 3, ROLE_NORMAL, "%s looks", parts_thousands(text, looks));
-	if (looks > 0)
-		line_add(line, 2, ROLE_NORMAL, "± %s", format_percent(text, 2 * code_error_ratio(0.5, looks)));
-	if (look->group->looks > 0 && look->group->partial * 50 > look->group->looks)
+		line_add(line, 1, ROLE_NORMAL, "last %s", parts_waiting(text, rint(sample->group->time.recent_s)));
+	line_add(line, 3, ROLE_NORMAL, "%s looks", parts_thousands(text, samples));
+	if (samples > 0)
+		line_add(line, 2, ROLE_NORMAL, "± %s", format_percent(text, 2 * code_error_ratio(0.5, samples)));
+	if (sample->group->samples > 0 && sample->group->partial * 50 > sample->group->samples)
 		line_add(line, 5, ROLE_DIM, "%s read in part",
-			format_percent(text, (double)look->group->partial / (double)look->group->looks));
+			format_percent(text, (double)sample->group->partial / (double)sample->group->samples));
 }
 
 /* -- lines -- */
 
-bool code_line_matches(const struct code_look *look, const struct code_line *line, const char *search)
+bool code_line_matches(const struct code_sampled *sample, const struct code_line *line, const char *search)
 {
-	const struct code_name *name = &look->code->codes[line->code];
+	const struct code_name *name = &sample->code->codes[line->code];
 	return parts_matches(name->file, search) || parts_matches(name->function, search) ||
 		(line->text && parts_matches(line->text, search));
 }
 
-static int compare(const struct code_look *look, int sort, size_t a, size_t b)
+static int compare(const struct code_sampled *sample, int sort, size_t a, size_t b)
 {
-	const struct code_line *left = &look->code->lines[a], *right = &look->code->lines[b];
+	const struct code_line *left = &sample->code->lines[a], *right = &sample->code->lines[b];
 	const struct code_time *x = sort == CODE_CELL_ALL ? &left->all : &left->self,
 						   *y = sort == CODE_CELL_ALL ? &right->all : &right->self;
-	double difference = code_seconds(look, y) - code_seconds(look, x);
+	double difference = code_seconds(sample, y) - code_seconds(sample, x);
 	if (sort == CODE_CELL_PLACE) {
-		int files = strcmp(look->code->codes[left->code].file, look->code->codes[right->code].file);
+		int files = strcmp(sample->code->codes[left->code].file, sample->code->codes[right->code].file);
 
 		return files != 0 ? files : left->line < right->line ? -1 : left->line > right->line;
 	}
@@ -139,34 +139,34 @@ static int compare(const struct code_look *look, int sort, size_t a, size_t b)
 }
 
 /* By insertion: they are few, and nearly sorted. */
-void code_rows_collect(const struct code_look *look, int sort, bool is_ascending, struct code_rows *rows)
+void code_rows_collect(const struct code_sampled *sample, int sort, bool is_ascending, struct code_rows *rows)
 {
 	rows->count = 0;
-	for (size_t i = 0; i < look->code->line_count && i < UINT16_MAX && rows->count < CODE_ROWS_MOST; i++) {
-		const struct code_line *line = &look->code->lines[i];
+	for (size_t i = 0; i < sample->code->line_count && i < UINT16_MAX && rows->count < CODE_ROWS_MAX; i++) {
+		const struct code_line *line = &sample->code->lines[i];
 		size_t at = rows->count;
 
-		if (line->group != look->index || code_seconds(look, &line->all) <= 0)
+		if (line->group != sample->index || code_seconds(sample, &line->all) <= 0)
 			continue;
 		rows->count++;
-		for (; at > 0 && compare(look, sort, i, rows->places[at - 1]) * (is_ascending ? -1 : 1) < 0; at--)
+		for (; at > 0 && compare(sample, sort, i, rows->places[at - 1]) * (is_ascending ? -1 : 1) < 0; at--)
 			rows->places[at] = rows->places[at - 1];
 		rows->places[at] = (uint16_t)i;
 	}
 }
 
 /* The column of places is as wide as they are. */
-void code_rows_fit(const struct code_look *look, const struct code_rows *rows, struct rect rect, struct table *table,
-	struct table_column fitted[CODE_CELLS])
+void code_rows_fit(const struct code_sampled *sample, const struct code_rows *rows, struct rect rect,
+	struct table *table, struct table_column fitted[CODE_CELLS])
 {
 	char text[300];
 	memcpy(fitted, columns, sizeof columns);
 	for (size_t i = 0; i < rows->count; i++) {
-		const struct code_line *line = &look->code->lines[rows->places[i]];
-		int cells = (int)text_cells(code_place(&look->code->codes[line->code], line->line, text, sizeof text));
+		const struct code_line *line = &sample->code->lines[rows->places[i]];
+		int cells = (int)text_cells(code_place(&sample->code->codes[line->code], line->line, text, sizeof text));
 
 		if (cells > fitted[CODE_CELL_PLACE].width)
-			fitted[CODE_CELL_PLACE].width = cells < PLACE_WIDTH_MOST ? cells : PLACE_WIDTH_MOST;
+			fitted[CODE_CELL_PLACE].width = cells < PLACE_WIDTH_MAX ? cells : PLACE_WIDTH_MAX;
 	}
 	table_fit(table, fitted, CODE_CELLS, rect);
 }
@@ -189,18 +189,18 @@ static void cut_code(char *text, int width)
 	memcpy(text + at, "…", sizeof "…");
 }
 
-void code_line_draw(const struct code_look *look, const struct code_line *line, const struct table *table,
+void code_line_draw(const struct code_sampled *sample, const struct code_line *line, const struct table *table,
 	struct canvas *canvas, int y, const char *search)
 {
-	const struct code_name *name = &look->code->codes[line->code];
-	double share = code_share(look, &line->self);
-	bool is_match = search[0] != '\0' && code_line_matches(look, line, search);
+	const struct code_name *name = &sample->code->codes[line->code];
+	double share = code_share(sample, &line->self);
+	bool is_match = search[0] != '\0' && code_line_matches(sample, line, search);
 	char text[300];
 	table_cell(table, canvas, y, CODE_CELL_SHARE, ROLE_STRONG, format_percent(text, share));
 	if (table->width[CODE_CELL_BAR] > 0 && share > 0)
 		canvas_bar(
 			canvas, table->x[CODE_CELL_BAR], y, table->width[CODE_CELL_BAR], share, code_phase_role(line->phase));
-	table_cell(table, canvas, y, CODE_CELL_ALL, ROLE_DIM, format_percent(text, code_share(look, &line->all)));
+	table_cell(table, canvas, y, CODE_CELL_ALL, ROLE_DIM, format_percent(text, code_share(sample, &line->all)));
 	table_cell(table, canvas, y, CODE_CELL_PLACE, is_match ? ROLE_KEY : ROLE_NORMAL,
 		code_place(name, line->line, text, sizeof text));
 	/* Where the file cannot be read, or was changed since, the function says where it is. */
@@ -211,24 +211,25 @@ void code_line_draw(const struct code_look *look, const struct code_line *line, 
 		line->phase == CODE_PHASE_OTHER ? "" : code_phase_name(line->phase));
 }
 
-void code_phases_row(const struct code_look *look, struct canvas *canvas, struct rect row)
+void code_phases_row(const struct code_sampled *sample, struct canvas *canvas, struct rect row)
 {
 	struct line line;
 	char text[NUMBER_SIZE];
 	bool is_shown[CODE_PHASE_COUNT] = { false };
 	line_start(&line, "   ");
 	for (int n = 0; n < CODE_PHASE_COUNT; n++) {
-		int most = -1;
+		int max = -1;
 
 		for (int i = 0; i < CODE_PHASE_COUNT; i++)
 			if (!is_shown[i] &&
-				(most < 0 ||
-					code_seconds(look, &look->group->phases[i]) > code_seconds(look, &look->group->phases[most])))
-				most = i;
-		is_shown[most] = true;
-		if (code_share(look, &look->group->phases[most]) >= 0.005)
-			line_add(&line, n, code_phase_role((enum code_phase)most), "%s %s", code_phase_name((enum code_phase)most),
-				format_percent(text, code_share(look, &look->group->phases[most])));
+				(max < 0 ||
+					code_seconds(sample, &sample->group->phases[i]) >
+						code_seconds(sample, &sample->group->phases[max])))
+				max = i;
+		is_shown[max] = true;
+		if (code_share(sample, &sample->group->phases[max]) >= 0.005)
+			line_add(&line, n, code_phase_role((enum code_phase)max), "%s %s", code_phase_name((enum code_phase)max),
+				format_percent(text, code_share(sample, &sample->group->phases[max])));
 	}
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 }

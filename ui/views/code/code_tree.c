@@ -9,16 +9,16 @@
 #include "ui/widgets/parts.h"
 
 /* What makes less of the line's time is left out. */
-#define LEAST_SHARE 0.01
+#define SHARE_MIN 0.01
 
-enum { SET_MOST = 512, DEPTH_MOST = 40, CALLS_MOST = 64, FUNCTIONS_SHOWN_MOST = 256 };
+enum { SET_MAX = 512, DEPTH_MAX = 40, CALLS_MAX = 64, FUNCTIONS_SHOWN_MAX = 256 };
 
 /* -- the tree -- */
 
 /* Nodes of one function, called from the same place of the tree. */
 struct set {
 	size_t count;
-	uint16_t nodes[SET_MOST];
+	uint16_t nodes[SET_MAX];
 };
 
 struct call {
@@ -27,7 +27,7 @@ struct call {
 };
 
 struct tree {
-	const struct code_look *look;
+	const struct code_sampled *sample;
 	double whole_s; /* of the line */
 	struct canvas *canvas;
 	struct rect rect;
@@ -42,31 +42,31 @@ static bool is_wrapper(const struct code_name *name)
 }
 
 /* What the nodes of `from` call; wrappers are looked through. */
-static void add_children(const struct code_look *look, uint32_t node, struct set *out, int depth)
+static void add_children(const struct code_sampled *sample, uint32_t node, struct set *out, int depth)
 {
-	const struct code *code = look->code;
+	const struct code *code = sample->code;
 	for (uint32_t at = code->nodes[node].child; at != 0; at = code->nodes[at - 1].sibling)
-		if (is_wrapper(&code->codes[code->nodes[at - 1].code]) && depth < DEPTH_MOST)
-			add_children(look, at - 1, out, depth + 1);
-		else if (out->count < SET_MOST && code_seconds(look, &code->nodes[at - 1].all) > 0)
+		if (is_wrapper(&code->codes[code->nodes[at - 1].code]) && depth < DEPTH_MAX)
+			add_children(sample, at - 1, out, depth + 1);
+		else if (out->count < SET_MAX && code_seconds(sample, &code->nodes[at - 1].all) > 0)
 			out->nodes[out->count++] = (uint16_t)(at - 1);
 }
 
-static size_t group_calls(const struct code_look *look, const struct set *children, struct call calls[CALLS_MOST])
+static size_t group_calls(const struct code_sampled *sample, const struct set *children, struct call calls[CALLS_MAX])
 {
 	size_t count = 0;
 	for (size_t i = 0; i < children->count; i++) {
-		const struct code_node *node = &look->code->nodes[children->nodes[i]];
+		const struct code_node *node = &sample->code->nodes[children->nodes[i]];
 		size_t at = 0;
 
 		while (at < count && calls[at].code != node->code)
 			at++;
-		if (at == CALLS_MOST)
+		if (at == CALLS_MAX)
 			continue;
 		if (at == count)
 			calls[count++] = (struct call){ .code = node->code };
-		calls[at].seconds += code_seconds(look, &node->all);
-		calls[at].self_s += code_seconds(look, &node->self);
+		calls[at].seconds += code_seconds(sample, &node->all);
+		calls[at].self_s += code_seconds(sample, &node->self);
 	}
 	for (size_t i = 1; i < count; i++)
 		for (size_t at = i; at > 0 && calls[at].seconds > calls[at - 1].seconds; at--) {
@@ -80,9 +80,9 @@ static size_t group_calls(const struct code_look *look, const struct set *childr
 
 static void draw_call(struct tree *tree, const struct call *call, int depth)
 {
-	const struct code_name *name = &tree->look->code->codes[call->code];
+	const struct code_name *name = &tree->sample->code->codes[call->code];
 	struct rect row = rect_row(tree->rect, tree->row++);
-	double share = tree->look->seconds > 0 ? call->seconds / tree->look->seconds : NAN;
+	double share = tree->sample->seconds > 0 ? call->seconds / tree->sample->seconds : NAN;
 	char text[400], place[300];
 	int used = 6, indent = 2 * (depth < 16 ? depth : 16), width = row.width - used - indent;
 	canvas_text_right(tree->canvas, row.x, row.y, 5, ROLE_STRONG, format_percent(text, share));
@@ -98,31 +98,31 @@ static void draw_call(struct tree *tree, const struct call *call, int depth)
 
 static void draw_calls(struct tree *tree, const struct set *from, int depth)
 {
-	struct call calls[CALLS_MOST];
+	struct call calls[CALLS_MAX];
 	struct set children = { .count = 0 };
 	for (size_t i = 0; i < from->count; i++)
-		add_children(tree->look, from->nodes[i], &children, 0);
-	size_t count = group_calls(tree->look, &children, calls);
+		add_children(tree->sample, from->nodes[i], &children, 0);
+	size_t count = group_calls(tree->sample, &children, calls);
 
-	for (size_t i = 0; i < count && tree->row < tree->rect.height && calls[i].seconds >= LEAST_SHARE * tree->whole_s;
+	for (size_t i = 0; i < count && tree->row < tree->rect.height && calls[i].seconds >= SHARE_MIN * tree->whole_s;
 		 i++) {
 		struct set next = { .count = 0 };
 
 		draw_call(tree, &calls[i], depth);
 		for (size_t k = 0; k < children.count; k++)
-			if (tree->look->code->nodes[children.nodes[k]].code == calls[i].code)
+			if (tree->sample->code->nodes[children.nodes[k]].code == calls[i].code)
 				next.nodes[next.count++] = children.nodes[k];
-		if (depth < DEPTH_MOST)
+		if (depth < DEPTH_MAX)
 			draw_calls(tree, &next, depth + 1);
 	}
 }
 
 /* Where the line was come by for the first time: what it calls again lies below. */
-static void find_line(const struct code_look *look, const struct code_line *line, struct set *out)
+static void find_line(const struct code_sampled *sample, const struct code_line *line, struct set *out)
 {
-	const struct code *code = look->code;
+	const struct code *code = sample->code;
 	out->count = 0;
-	for (size_t i = 0; i < code->node_count && out->count < SET_MOST && i < UINT16_MAX; i++) {
+	for (size_t i = 0; i < code->node_count && out->count < SET_MAX && i < UINT16_MAX; i++) {
 		const struct code_node *node = &code->nodes[i];
 		bool is_again = false;
 
@@ -136,7 +136,7 @@ static void find_line(const struct code_look *look, const struct code_line *line
 }
 
 void code_tree_panel(
-	const struct code_look *look, const struct code_line *line, struct canvas *canvas, struct rect rect)
+	const struct code_sampled *sample, const struct code_line *line, struct canvas *canvas, struct rect rect)
 {
 	struct line right;
 	struct set from;
@@ -144,20 +144,20 @@ void code_tree_panel(
 	if (!line)
 		return;
 	line_start(&right, " · ");
-	line_add(&right, 1, ROLE_NORMAL, "in %.120s", look->code->codes[line->code].function);
+	line_add(&right, 1, ROLE_NORMAL, "in %.120s", sample->code->codes[line->code].function);
 	snprintf(title, sizeof title, "What %s calls",
-		code_place(&look->code->codes[line->code], line->line, place, sizeof place));
-	struct tree tree = { .look = look,
-		.whole_s = code_seconds(look, &line->all),
+		code_place(&sample->code->codes[line->code], line->line, place, sizeof place));
+	struct tree tree = { .sample = sample,
+		.whole_s = code_seconds(sample, &line->all),
 		.canvas = canvas,
 		.rect = parts_panel(canvas, rect, title, &right, ROLE_TITLE) };
 
-	find_line(look, line, &from);
+	find_line(sample, line, &from);
 	draw_calls(&tree, &from, 0);
 	if (tree.row == 0 && tree.rect.height > 0)
 		canvas_printf(canvas, tree.rect.x, tree.rect.y, tree.rect.width, ROLE_DIM,
 			"no Python: its %s are spent in the line itself, or in C that it calls",
-			format_percent(text, code_share(look, &line->all)));
+			format_percent(text, code_share(sample, &line->all)));
 }
 
 /* Of a path that is too long the first folders are left out. */
@@ -179,10 +179,10 @@ static const struct table_column columns[FUNCTION_CELLS] = {
 	[CELL_FILE] = { "FILE", 20, 2, true, false },
 };
 
-void code_functions_panel(const struct code_look *look, struct canvas *canvas, struct rect rect)
+void code_functions_panel(const struct code_sampled *sample, struct canvas *canvas, struct rect rect)
 {
-	const struct code *code = look->code;
-	uint32_t places[FUNCTIONS_SHOWN_MOST];
+	const struct code *code = sample->code;
+	uint32_t places[FUNCTIONS_SHOWN_MAX];
 	size_t count = 0;
 	struct table table;
 	struct line right;
@@ -196,14 +196,14 @@ void code_functions_panel(const struct code_look *look, struct canvas *canvas, s
 		const struct code_function *function = &code->functions[i];
 		size_t at = count;
 
-		if (function->group != look->index || code_seconds(look, &function->self) <= 0)
+		if (function->group != sample->index || code_seconds(sample, &function->self) <= 0)
 			continue;
-		while (
-			at > 0 && code_seconds(look, &function->self) > code_seconds(look, &code->functions[places[at - 1]].self))
+		while (at > 0 &&
+			code_seconds(sample, &function->self) > code_seconds(sample, &code->functions[places[at - 1]].self))
 			at--;
-		if (at == FUNCTIONS_SHOWN_MOST)
+		if (at == FUNCTIONS_SHOWN_MAX)
 			continue;
-		count += count < FUNCTIONS_SHOWN_MOST;
+		count += count < FUNCTIONS_SHOWN_MAX;
 		memmove(&places[at + 1], &places[at], (count - 1 - at) * sizeof places[0]);
 		places[at] = (uint32_t)i;
 	}
@@ -215,8 +215,9 @@ void code_functions_panel(const struct code_look *look, struct canvas *canvas, s
 		const struct code_name *name = &code->codes[function->code];
 		int y = rect_row(inside, i).y;
 
-		table_cell(&table, canvas, y, CELL_SELF, ROLE_STRONG, format_percent(text, code_share(look, &function->self)));
-		table_cell(&table, canvas, y, CELL_ALL, ROLE_DIM, format_percent(text, code_share(look, &function->all)));
+		table_cell(
+			&table, canvas, y, CELL_SELF, ROLE_STRONG, format_percent(text, code_share(sample, &function->self)));
+		table_cell(&table, canvas, y, CELL_ALL, ROLE_DIM, format_percent(text, code_share(sample, &function->all)));
 		table_cell(&table, canvas, y, CELL_FUNCTION, name->is_own ? ROLE_ACCENT : ROLE_NORMAL, name->function);
 		table_cell(&table, canvas, y, CELL_FILE, ROLE_DIM,
 			fit_path(code_place(name, 0, text, sizeof text), table.width[CELL_FILE]));

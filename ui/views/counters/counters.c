@@ -13,7 +13,7 @@
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
-static int clamp(int value, int least, int most) { return value < least ? least : value > most ? most : value; }
+static int clamp(int value, int min, int max) { return value < min ? min : value > max ? max : value; }
 
 /* -- words and numbers -- */
 
@@ -85,10 +85,10 @@ static const struct table_column event_columns[EVENT_CELLS] = {
 };
 
 /* Places in perf->events of those that are used. */
-static int used_events(const struct perf *perf, int places[PERF_EVENTS_MOST])
+static int used_events(const struct perf *perf, int places[PERF_EVENTS_MAX])
 {
 	int count = 0;
-	for (unsigned i = 0; i < perf->event_count && i < PERF_EVENTS_MOST; i++)
+	for (unsigned i = 0; i < perf->event_count && i < PERF_EVENTS_MAX; i++)
 		if (perf->events[i].is_used)
 			places[count++] = (int)i;
 	return count;
@@ -122,7 +122,7 @@ static void panel_events(struct scene *scene, struct canvas *canvas, struct rect
 {
 	const struct perf *perf = &scene->model->perf;
 	struct view_state *state = scene->state;
-	int places[PERF_EVENTS_MOST], count = used_events(perf, places);
+	int places[PERF_EVENTS_MAX], count = used_events(perf, places);
 	struct table table;
 	struct line line;
 	char text[NUMBER_SIZE];
@@ -154,7 +154,7 @@ static void panel_events(struct scene *scene, struct canvas *canvas, struct rect
 
 static const struct perf_event_now *chosen_event(const struct scene *scene)
 {
-	int places[PERF_EVENTS_MOST], count = used_events(&scene->model->perf, places);
+	int places[PERF_EVENTS_MAX], count = used_events(&scene->model->perf, places);
 	int row = clamp(scene->state->row, 0, count - 1);
 	return count > 0 ? &scene->model->perf.events[places[row]] : NULL;
 }
@@ -228,7 +228,7 @@ static void panel_of_processes(const struct scene *scene, struct canvas *canvas,
 
 static void draw_wide(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	int frame = parts_panel_rows(canvas), places[PERF_EVENTS_MOST],
+	int frame = parts_panel_rows(canvas), places[PERF_EVENTS_MAX],
 		events = used_events(&scene->model->perf, places) + 1, figures = counter_figures_rows(scene->model);
 	int wanted = frame + (events > figures ? events : figures);
 	struct rect top = rect_take_top(&rect, clamp(wanted, 0, rect.height * 3 / 5)),
@@ -273,7 +273,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
 	struct view_state *state = scene->state;
-	int places[PERF_EVENTS_MOST], count = used_events(&scene->model->perf, places), row = state->row;
+	int places[PERF_EVENTS_MAX], count = used_events(&scene->model->perf, places), row = state->row;
 	(void)rect;
 	switch (event.key) {
 	case '+':
@@ -306,7 +306,7 @@ static void write_row(const struct scene *scene, const struct perf_event_now *ev
 static void write(const struct scene *scene, struct buffer *out)
 {
 	const struct perf *perf = &scene->model->perf;
-	int places[PERF_EVENTS_MOST], count = used_events(perf, places);
+	int places[PERF_EVENTS_MAX], count = used_events(perf, places);
 	if (perf->since_ns == 0)
 		return;
 	buffer_puts(out, "pid,event,role,per_s,per_batch,total,counted_ratio\n");

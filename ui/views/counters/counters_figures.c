@@ -33,7 +33,7 @@ static void set_number(struct figure *figure, double value)
 	snprintf(figure->value, sizeof figure->value, "%s", format_rate(text, value));
 }
 
-static void tell_cpus(const struct scene *scene, struct figure *figure)
+static void show_cpus(const struct scene *scene, struct figure *figure)
 {
 	double all = scene->model->system.now[METRIC_SYSTEM_CPUS];
 	set_number(figure, scene->model->perf.cpus);
@@ -42,7 +42,7 @@ static void tell_cpus(const struct scene *scene, struct figure *figure)
 		snprintf(figure->what, sizeof figure->what, "of %.0f cores' CPU time", all);
 }
 
-static void tell_ipc(const struct scene *scene, struct figure *figure)
+static void show_ipc(const struct scene *scene, struct figure *figure)
 {
 	double ipc = scene->model->perf.ipc;
 	set_number(figure, ipc);
@@ -53,7 +53,7 @@ static void tell_ipc(const struct scene *scene, struct figure *figure)
 						 : "");
 }
 
-static void tell_clock(const struct scene *scene, struct figure *figure)
+static void show_clock(const struct scene *scene, struct figure *figure)
 {
 	double hertz = scene->model->perf.clock_hz;
 	figure->is_known = !isnan(hertz);
@@ -63,40 +63,40 @@ static void tell_clock(const struct scene *scene, struct figure *figure)
 	say(figure, "while its threads ran", false, "");
 }
 
-static void tell_cache(const struct scene *scene, struct figure *figure)
+static void show_cache(const struct scene *scene, struct figure *figure)
 {
 	double ratio = scene->model->perf.cache_miss_ratio;
 	set_ratio(figure, ratio);
 	say(figure, "of look-ups went to memory", ratio > 0.3, ratio > 0.3 ? "data outgrows the caches" : "");
 }
 
-static void tell_branches(const struct scene *scene, struct figure *figure)
+static void show_branches(const struct scene *scene, struct figure *figure)
 {
 	double ratio = scene->model->perf.branch_miss_ratio;
 	set_ratio(figure, ratio);
 	say(figure, "of branches guessed wrong", ratio > 0.05, ratio > 0.05 ? "many: they hang on data" : "");
 }
 
-static void tell_front(const struct scene *scene, struct figure *figure)
+static void show_front(const struct scene *scene, struct figure *figure)
 {
 	set_ratio(figure, scene->model->perf.stalled_front_ratio);
 	say(figure, "of cycles had no instructions", false, "");
 }
 
-static void tell_back(const struct scene *scene, struct figure *figure)
+static void show_back(const struct scene *scene, struct figure *figure)
 {
 	double ratio = scene->model->perf.stalled_back_ratio;
 	set_ratio(figure, ratio);
 	say(figure, "of cycles waited for data", ratio > 0.5, ratio > 0.5 ? "much: it waits for data" : "");
 }
 
-static void tell_flops(const struct scene *scene, struct figure *figure)
+static void show_flops(const struct scene *scene, struct figure *figure)
 {
 	set_number(figure, scene->model->perf.flops_per_s);
 	say(figure, "floating point, on the CPUs", false, "");
 }
 
-static void tell_per_batch(const struct scene *scene, struct figure *figure)
+static void show_per_batch(const struct scene *scene, struct figure *figure)
 {
 	char text[NUMBER_SIZE];
 	set_number(figure, scene->model->perf.flops_per_batch);
@@ -116,7 +116,7 @@ static const char *published(const struct run *run, const char *key, char out[NU
 	return format_rate(out, value);
 }
 
-static void tell_mfu(const struct scene *scene, struct figure *figure)
+static void show_mfu(const struct scene *scene, struct figure *figure)
 {
 	const struct run *run = scene_run(scene);
 	char text[NUMBER_SIZE];
@@ -129,7 +129,7 @@ static void tell_mfu(const struct scene *scene, struct figure *figure)
 		figure->judged, sizeof figure->judged, "%s a sample, as published", published(run, "flops_per_sample", text));
 }
 
-static void tell_traffic(const struct scene *scene, struct figure *figure)
+static void show_traffic(const struct scene *scene, struct figure *figure)
 {
 	double bytes_per_s = scene->model->perf.bytes_per_s;
 	char text[NUMBER_SIZE];
@@ -138,7 +138,7 @@ static void tell_traffic(const struct scene *scene, struct figure *figure)
 	say(figure, "memory, of all programs", false, "");
 }
 
-static void tell_intensity(const struct scene *scene, struct figure *figure)
+static void show_intensity(const struct scene *scene, struct figure *figure)
 {
 	double intensity = scene->model->perf.intensity;
 	set_number(figure, intensity);
@@ -151,33 +151,33 @@ static void tell_intensity(const struct scene *scene, struct figure *figure)
 static const struct {
 	const char *name;
 	int rank;
-	void (*tell)(const struct scene *, struct figure *);
+	void (*show)(const struct scene *, struct figure *);
 } figures[] = {
-	{ "CPUs", 1, tell_cpus },
-	{ "IPC", 0, tell_ipc },
-	{ "clock", 2, tell_clock },
-	{ "cache misses", 1, tell_cache },
-	{ "branch misses", 4, tell_branches },
-	{ "stalled, front", 6, tell_front },
-	{ "stalled, back", 3, tell_back },
-	{ "FLOP/s", 1, tell_flops },
-	{ "FLOPs a batch", 2, tell_per_batch },
-	{ "MFU", 1, tell_mfu },
-	{ "traffic", 5, tell_traffic },
-	{ "intensity", 5, tell_intensity },
+	{ "CPUs", 1, show_cpus },
+	{ "IPC", 0, show_ipc },
+	{ "clock", 2, show_clock },
+	{ "cache misses", 1, show_cache },
+	{ "branch misses", 4, show_branches },
+	{ "stalled, front", 6, show_front },
+	{ "stalled, back", 3, show_back },
+	{ "FLOP/s", 1, show_flops },
+	{ "FLOPs a batch", 2, show_per_batch },
+	{ "MFU", 1, show_mfu },
+	{ "traffic", 5, show_traffic },
+	{ "intensity", 5, show_intensity },
 };
 enum {
 	FIGURES = sizeof figures / sizeof figures[0],
 	NAME_WIDTH = 15,
 	VALUE_WIDTH = 9,
 	UNKNOWN_RANK = 10,
-	LACKS_MOST = 3
+	LACKS_MAX = 3
 };
 
-static void tell(const struct scene *scene, int place, struct figure *out)
+static void show(const struct scene *scene, int place, struct figure *out)
 {
 	memset(out, 0, sizeof *out);
-	figures[place].tell(scene, out);
+	figures[place].show(scene, out);
 }
 
 /* -- why some are missing -- */
@@ -226,7 +226,7 @@ static void draw_lacks(const struct model *model, struct canvas *canvas, struct 
 int counter_figures_rows(const struct model *model)
 {
 	int lacks = count_lacks(model);
-	return FIGURES + (lacks > 0 ? 1 + 2 * (lacks < LACKS_MOST ? lacks : LACKS_MOST) : 0);
+	return FIGURES + (lacks > 0 ? 1 + 2 * (lacks < LACKS_MAX ? lacks : LACKS_MAX) : 0);
 }
 
 static void choose(const struct scene *scene, int height, bool chosen[FIGURES])
@@ -234,16 +234,16 @@ static void choose(const struct scene *scene, int height, bool chosen[FIGURES])
 	int count = FIGURES, ranks[FIGURES];
 	struct figure figure;
 	for (int i = 0; i < FIGURES; i++) {
-		tell(scene, i, &figure);
+		show(scene, i, &figure);
 		chosen[i] = true;
 		ranks[i] = figures[i].rank + (figure.is_known ? 0 : UNKNOWN_RANK);
 	}
 	while (count > height && count > 0) {
-		int least = -1;
+		int min = -1;
 		for (int i = 0; i < FIGURES; i++)
-			if (chosen[i] && (least < 0 || ranks[i] >= ranks[least]))
-				least = i;
-		chosen[least] = false;
+			if (chosen[i] && (min < 0 || ranks[i] >= ranks[min]))
+				min = i;
+		chosen[min] = false;
 		count--;
 	}
 }
@@ -271,7 +271,7 @@ void counter_figures(const struct scene *scene, struct canvas *canvas, struct re
 			continue;
 		struct rect row = rect_take_top(&rect, 1);
 
-		tell(scene, i, &figure);
+		show(scene, i, &figure);
 		canvas_text(canvas, row.x, row.y, NAME_WIDTH - 1, figure.is_known ? ROLE_NORMAL : ROLE_DIM, figures[i].name);
 		canvas_text_right(canvas, row.x + NAME_WIDTH, row.y, VALUE_WIDTH,
 			figure.is_complaint   ? ROLE_WARNING

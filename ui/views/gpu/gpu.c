@@ -10,7 +10,7 @@
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
-static int clamp(int value, int least, int most) { return value < least ? least : value > most ? most : value; }
+static int clamp(int value, int min, int max) { return value < min ? min : value > max ? max : value; }
 
 /* -- which one -- */
 
@@ -21,7 +21,7 @@ static int place_of(const struct model *model, const struct gpu *gpu) { return (
 static int chosen_gpu(const struct scene *scene)
 {
 	const struct view_state *state = scene->state;
-	const struct gpu *of_run[GPUS_MOST];
+	const struct gpu *of_run[GPUS_MAX];
 	for (size_t i = 0; i < scene->model->gpus.count && state->chosen_for == scene->run; i++)
 		if (state->chosen == (uint64_t)scene->model->gpus.gpus[i].instance + 1)
 			return (int)i;
@@ -105,10 +105,10 @@ static void draw_wide(struct scene *scene, const struct gpu *gpu, struct canvas 
 	bool has_grid = rect.width >= 160 && rect.height >= 16;
 	struct rect facts = rect_take_right(&rect, has_grid ? rect.width * 2 / 5 : rect.width / 2);
 	int frame = parts_panel_rows(canvas), wanted = frame + gpu_facts_rows(scene, gpu) + 3;
-	int least = frame + 1 + clamp((int)gpu->process_count, 1, 3), room = facts.height - wanted;
+	int min = frame + 1 + clamp((int)gpu->process_count, 1, 3), room = facts.height - wanted;
 	if (!parts_is_roomy(canvas))
 		rect_take_right(&rect, 1);
-	struct rect processes = rect_take_bottom(&facts, facts.height >= 14 ? (room > least ? room : least) : 0);
+	struct rect processes = rect_take_bottom(&facts, facts.height >= 14 ? (room > min ? room : min) : 0);
 
 	gpu_plots(scene, gpu, canvas, rect, has_grid ? 2 : 1);
 	draw_facts(scene, gpu, canvas, facts, true);
@@ -149,11 +149,11 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	}
 	const struct gpu *gpu = &gpus->gpus[chosen];
 	bool is_tight = rect.height < 12;
-	int most = is_tight          ? rect.height - 2
+	int max = is_tight           ? rect.height - 2
 		: parts_is_roomy(canvas) ? rect.height * 9 / 20
 								 : (rect.height + 1) / 2,
 		wanted = frame + 1 + count;
-	struct rect table = rect_take_top(&rect, count < 2 ? 0 : wanted < most ? wanted : most);
+	struct rect table = rect_take_top(&rect, count < 2 ? 0 : wanted < max ? wanted : max);
 
 	if (table.height > 0) {
 		table_title(scene->model, &line);

@@ -57,7 +57,7 @@ static void add_bytes(struct line *line, int rank, enum role role, const char *n
 
 /* -- what it does -- */
 
-static bool tell_lost(const struct shown *shown, struct fact_row *row)
+static bool show_lost(const struct shown *shown, struct fact_row *row)
 {
 	if (shown->gpu->lost[0] == '\0')
 		return false;
@@ -66,7 +66,7 @@ static bool tell_lost(const struct shown *shown, struct fact_row *row)
 	return true;
 }
 
-static bool tell_busy(const struct shown *shown, struct fact_row *row)
+static bool show_busy(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
 	double busy = gpu_now(gpu, METRIC_GPU_BUSY), sm = gpu_now(gpu, METRIC_GPU_SM_ACTIVE);
@@ -84,7 +84,7 @@ static bool tell_busy(const struct shown *shown, struct fact_row *row)
 	return true;
 }
 
-static bool tell_units(const struct shown *shown, struct fact_row *row)
+static bool show_units(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
 	char text[NUMBER_SIZE];
@@ -100,7 +100,7 @@ static bool tell_units(const struct shown *shown, struct fact_row *row)
 
 /* -- memory -- */
 
-static bool tell_memory(const struct shown *shown, struct fact_row *row)
+static bool show_memory(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
 	double used = gpu_now(gpu, METRIC_GPU_MEMORY_USED), whole = gpu_now(gpu, METRIC_GPU_MEMORY);
@@ -117,7 +117,7 @@ static bool tell_memory(const struct shown *shown, struct fact_row *row)
 	return true;
 }
 
-static bool tell_shares(const struct shown *shown, struct fact_row *row)
+static bool show_shares(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
 	double whole = gpu_now(gpu, METRIC_GPU_MEMORY), used = gpu_now(gpu, METRIC_GPU_MEMORY_USED);
@@ -140,7 +140,7 @@ static bool tell_shares(const struct shown *shown, struct fact_row *row)
 	return true;
 }
 
-static bool tell_allocator(const struct shown *shown, struct fact_row *row)
+static bool show_allocator(const struct shown *shown, struct fact_row *row)
 {
 	const struct run *run = gpu_run(shown->scene, shown->gpu);
 	char text[NUMBER_SIZE];
@@ -154,7 +154,7 @@ static bool tell_allocator(const struct shown *shown, struct fact_row *row)
 	return true;
 }
 
-static bool tell_growth(const struct shown *shown, struct fact_row *row)
+static bool show_growth(const struct shown *shown, struct fact_row *row)
 {
 	struct piece *first = &row->more.pieces[0];
 	if (!shown->gpu->is_ours || isnan(shown->gpu->run_memory_bytes))
@@ -171,7 +171,7 @@ static bool tell_growth(const struct shown *shown, struct fact_row *row)
 
 /* -- power, heat, clock -- */
 
-static bool tell_power(const struct shown *shown, struct fact_row *row)
+static bool show_power(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
 	double limit = gpu_now(gpu, METRIC_GPU_POWER_LIMIT);
@@ -188,7 +188,7 @@ static bool tell_power(const struct shown *shown, struct fact_row *row)
 	return true;
 }
 
-static bool tell_heat(const struct shown *shown, struct fact_row *row)
+static bool show_heat(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
 	double celsius = gpu_now(gpu, METRIC_GPU_TEMPERATURE), limit = gpu_now(gpu, METRIC_GPU_TEMPERATURE_LIMIT),
@@ -204,17 +204,17 @@ static bool tell_heat(const struct shown *shown, struct fact_row *row)
 	return !isnan(celsius) || gpu->parent < 0;
 }
 
-static bool tell_clock(const struct shown *shown, struct fact_row *row)
+static bool show_clock(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
-	double now = gpu_now(gpu, METRIC_GPU_CLOCK), most = gpu_now(gpu, METRIC_GPU_CLOCK_MOST),
+	double now = gpu_now(gpu, METRIC_GPU_CLOCK), max = gpu_now(gpu, METRIC_GPU_CLOCK_MAX),
 		   memory = gpu_now(gpu, METRIC_GPU_CLOCK_MEMORY);
 	char text[NUMBER_SIZE];
 	set_value(row, ROLE_STRONG, gpu_hertz(text, now));
 	if (isnan(now))
 		add_reason(shown, "GPU clock", &row->more);
-	if (!isnan(most))
-		line_add(&row->more, 0, ROLE_NORMAL, "of %s", gpu_hertz(text, most));
+	if (!isnan(max))
+		line_add(&row->more, 0, ROLE_NORMAL, "of %s", gpu_hertz(text, max));
 	if (!isnan(memory))
 		line_add(&row->more, 1, ROLE_DIM, "memory %s", gpu_hertz(text, memory));
 	return !isnan(now) || gpu->parent < 0;
@@ -226,21 +226,21 @@ static void add_counted(struct line *line, const char *what, double ratio)
 	add_percent(line, 2, ROLE_NORMAL, what, ratio > 0 ? ratio : NAN);
 }
 
-static bool tell_held(const struct shown *shown, struct fact_row *row)
+static bool show_throttled(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
 	const struct lane lane = { 1, { gpu } };
 	int64_t from_ns = trace_since(shown->scene, shown->scene->state->zoom);
 	double share = lane_share(&lane, from_ns, shown->scene->now_ns),
 		   window_s = seconds_between(from_ns, shown->scene->now_ns);
-	bool is_held = gpu_is_throttled(gpu->throttle), is_known = !isnan(gpu_now(gpu, METRIC_GPU_THROTTLE));
+	bool is_throttled = gpu_is_throttled(gpu->throttle), is_known = !isnan(gpu_now(gpu, METRIC_GPU_THROTTLE));
 	char words[120], text[NUMBER_SIZE], time[NUMBER_SIZE];
 	if (!is_known) {
 		set_value(row, ROLE_DIM, "–");
 		add_reason(shown, "GPU throttl", &row->more);
 		return row->more.count > 0;
 	}
-	set_value(row, is_held ? ROLE_WARNING : ROLE_NORMAL,
+	set_value(row, is_throttled ? ROLE_WARNING : ROLE_NORMAL,
 		gpu->throttle == 0 ? (share > 0 ? "not now" : "by nothing")
 						   : gpu_throttle_words(gpu->throttle, words, sizeof words));
 	if (share > 0 && window_s >= 1)
@@ -248,7 +248,7 @@ static bool tell_held(const struct shown *shown, struct fact_row *row)
 			format_percent(text, share), parts_waiting(time, window_s));
 	add_counted(&row->more, "counted just now: power", gpu->throttled_power_ratio);
 	add_counted(&row->more, "counted just now: heat", gpu->throttled_thermal_ratio);
-	row->is_urgent = is_held;
+	row->is_urgent = is_throttled;
 	return true;
 }
 
@@ -263,11 +263,11 @@ static void add_directions(struct line *line, int rank, double in, double out)
 		line_add(line, rank, ROLE_NORMAL, "out %s/s", format_bytes(text, out));
 }
 
-static bool tell_pcie(const struct shown *shown, struct fact_row *row)
+static bool show_pcie(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpu *gpu = shown->gpu;
 	double generation = gpu_now(gpu, METRIC_GPU_PCIE_GENERATION), width = gpu_now(gpu, METRIC_GPU_PCIE_WIDTH),
-		   most = gpu_now(gpu, METRIC_GPU_PCIE_GENERATION_MOST);
+		   max = gpu_now(gpu, METRIC_GPU_PCIE_GENERATION_MAX);
 	double in = gpu_rate(gpu, METRIC_GPU_PCIE_RECEIVED), out = gpu_rate(gpu, METRIC_GPU_PCIE_SENT);
 	bool is_bad = gpu_link_is_narrow(gpu) || gpu_link_is_slow(gpu);
 	if (isnan(generation) && isnan(width) && isnan(in) && isnan(out))
@@ -278,16 +278,16 @@ static bool tell_pcie(const struct shown *shown, struct fact_row *row)
 	else if (!isnan(width))
 		snprintf(row->value, sizeof row->value, "×%.0f%s", width, is_bad ? " ⚠" : "");
 	if (gpu_link_is_narrow(gpu))
-		line_add(&row->more, 0, ROLE_WARNING, "of ×%.0f", gpu_now(gpu, METRIC_GPU_PCIE_WIDTH_MOST));
-	if (generation < most)
+		line_add(&row->more, 0, ROLE_WARNING, "of ×%.0f", gpu_now(gpu, METRIC_GPU_PCIE_WIDTH_MAX));
+	if (generation < max)
 		line_add(&row->more, gpu_link_is_slow(gpu) ? 0 : 3, gpu_link_is_slow(gpu) ? ROLE_WARNING : ROLE_DIM,
-			gpu_link_is_slow(gpu) ? "of %.0f.0" : "up to %.0f.0 when busy", most);
+			gpu_link_is_slow(gpu) ? "of %.0f.0" : "up to %.0f.0 when busy", max);
 	add_directions(&row->more, 1, in, out);
 	row->is_urgent = is_bad;
 	return true;
 }
 
-static bool tell_nvlink(const struct shown *shown, struct fact_row *row)
+static bool show_nvlink(const struct shown *shown, struct fact_row *row)
 {
 	double in = gpu_rate(shown->gpu, METRIC_GPU_NVLINK_RECEIVED), out = gpu_rate(shown->gpu, METRIC_GPU_NVLINK_SENT);
 	char text[NUMBER_SIZE];
@@ -300,7 +300,7 @@ static bool tell_nvlink(const struct shown *shown, struct fact_row *row)
 
 /* -- errors, and the cost -- */
 
-static bool tell_ecc(const struct shown *shown, struct fact_row *row)
+static bool show_ecc(const struct shown *shown, struct fact_row *row)
 {
 	double corrected = gpu_now(shown->gpu, METRIC_GPU_ECC_CORRECTED),
 		   uncorrected = gpu_now(shown->gpu, METRIC_GPU_ECC_UNCORRECTED);
@@ -318,12 +318,12 @@ static bool tell_ecc(const struct shown *shown, struct fact_row *row)
 	return true;
 }
 
-static bool tell_happening(const struct shown *shown, struct fact_row *row)
+static bool show_happening(const struct shown *shown, struct fact_row *row)
 {
 	const struct gpus *gpus = &shown->scene->model->gpus;
 	char text[NUMBER_SIZE];
-	for (uint64_t i = gpus->happening_count; i-- > 0 && i + GPU_EVENTS_KEPT >= gpus->happening_count;) {
-		const struct gpu_happening *happening = &gpus->happenings[i % GPU_EVENTS_KEPT];
+	for (uint64_t i = gpus->happening_count; i-- > 0 && i + GPU_EVENTS_RETAINED >= gpus->happening_count;) {
+		const struct gpu_happening *happening = &gpus->happenings[i % GPU_EVENTS_RETAINED];
 
 		if (happening->instance != shown->gpu->instance)
 			continue;
@@ -340,7 +340,7 @@ static bool tell_happening(const struct shown *shown, struct fact_row *row)
 	return false;
 }
 
-static bool tell_cost(const struct shown *shown, struct fact_row *row)
+static bool show_cost(const struct shown *shown, struct fact_row *row)
 {
 	double ns_per_s = gpu_rate(shown->gpu, METRIC_GPU_READING);
 	char text[NUMBER_SIZE];
@@ -357,42 +357,42 @@ static bool tell_cost(const struct shown *shown, struct fact_row *row)
 static const struct fact {
 	const char *label;
 	int rank;
-	bool (*tell)(const struct shown *, struct fact_row *);
+	bool (*show)(const struct shown *, struct fact_row *);
 } facts[] = {
-	{ "lost", 0, tell_lost },
-	{ "busy", 0, tell_busy },
-	{ "inside", 4, tell_units },
-	{ "memory", 0, tell_memory },
-	{ "", 3, tell_shares },
-	{ "allocator", 6, tell_allocator },
-	{ "growth", 5, tell_growth },
-	{ "power", 1, tell_power },
-	{ "heat", 2, tell_heat },
-	{ "clock", 2, tell_clock },
-	{ "held back", 1, tell_held },
-	{ "PCIe", 7, tell_pcie },
-	{ "NVLink", 8, tell_nvlink },
-	{ "ECC", 9, tell_ecc },
-	{ "event", 3, tell_happening },
-	{ "reading it", 10, tell_cost },
+	{ "lost", 0, show_lost },
+	{ "busy", 0, show_busy },
+	{ "inside", 4, show_units },
+	{ "memory", 0, show_memory },
+	{ "", 3, show_shares },
+	{ "allocator", 6, show_allocator },
+	{ "growth", 5, show_growth },
+	{ "power", 1, show_power },
+	{ "heat", 2, show_heat },
+	{ "clock", 2, show_clock },
+	{ "held back", 1, show_throttled },
+	{ "PCIe", 7, show_pcie },
+	{ "NVLink", 8, show_nvlink },
+	{ "ECC", 9, show_ecc },
+	{ "event", 3, show_happening },
+	{ "reading it", 10, show_cost },
 };
 enum {
 	FACTS = sizeof facts / sizeof facts[0],
 	LABEL_WIDTH = 11,
 	VALUE_WIDTH = 15,
-	BAR_MOST = 24,
-	BAR_LEAST = 8,
+	BAR_MAX = 24,
+	BAR_MIN = 8,
 	MORE_WIDTH = 7
 };
 
-static bool tell(const struct shown *shown, int fact, struct fact_row *row)
+static bool show(const struct shown *shown, int fact, struct fact_row *row)
 {
 	row->value[0] = '\0';
 	row->role = ROLE_NORMAL;
 	row->has_bar = row->is_urgent = false;
 	row->first = row->second = 0;
 	line_start(&row->more, " · ");
-	return facts[fact].tell(shown, row);
+	return facts[fact].show(shown, row);
 }
 
 static int draw_shares(struct canvas *canvas, struct rect rect, const struct fact_row *row)
@@ -416,10 +416,10 @@ static void draw_fact(struct canvas *canvas, struct rect row, const char *label,
 	rect_take_left(&row, LABEL_WIDTH);
 	int used = canvas_text(canvas, row.x, row.y, row.width, fact->role, fact->value);
 
-	if (fact->has_bar && bar >= BAR_LEAST) {
+	if (fact->has_bar && bar >= BAR_MIN) {
 		rect_take_left(&row, VALUE_WIDTH);
 		rect_take_left(
-			&row, draw_shares(canvas, (struct rect){ row.x, row.y, bar < BAR_MOST ? bar : BAR_MOST, 1 }, fact) + 1);
+			&row, draw_shares(canvas, (struct rect){ row.x, row.y, bar < BAR_MAX ? bar : BAR_MAX, 1 }, fact) + 1);
 	} else if (line_fit(&fact->more, row.width - used - 3) > 0) {
 		rect_take_left(&row, used);
 		rect_take_left(&row, canvas_text(canvas, row.x, row.y, row.width, ROLE_DIM, " · "));
@@ -434,7 +434,7 @@ int gpu_facts_rows(struct scene *scene, const struct gpu *gpu)
 	struct fact_row row;
 	int rows = 0;
 	for (int i = 0; i < FACTS; i++)
-		rows += tell(&shown, i, &row);
+		rows += show(&shown, i, &row);
 	gpu_meaning(scene, gpu, meaning);
 	return rows + (meaning[0] != '\0' ? 1 : 0);
 }
@@ -445,16 +445,16 @@ static void choose(const struct shown *shown, int height, bool chosen[FACTS])
 	int ranks[FACTS], count = 0;
 	struct fact_row row;
 	for (int i = 0; i < FACTS; i++) {
-		chosen[i] = tell(shown, i, &row);
+		chosen[i] = show(shown, i, &row);
 		ranks[i] = row.is_urgent ? 0 : facts[i].rank;
 		count += chosen[i];
 	}
 	while (count > height) {
-		int least = -1;
+		int min = -1;
 		for (int i = 0; i < FACTS; i++)
-			if (chosen[i] && (least < 0 || ranks[i] >= ranks[least]))
-				least = i;
-		chosen[least] = false;
+			if (chosen[i] && (min < 0 || ranks[i] >= ranks[min]))
+				min = i;
+		chosen[min] = false;
 		count--;
 	}
 }
@@ -473,7 +473,7 @@ void gpu_facts(struct scene *scene, const struct gpu *gpu, struct canvas *canvas
 
 	choose(&shown, rect.height, chosen);
 	for (int i = 0; i < FACTS; i++)
-		if (chosen[i] && tell(&shown, i, &row))
+		if (chosen[i] && show(&shown, i, &row))
 			draw_fact(canvas, rect_take_top(&rect, 1), facts[i].label, &row);
 	/* a row apart where there is one */
 	if (rect.height > 0 && below.height > 0)

@@ -20,7 +20,7 @@ enum {
 };
 
 struct lately {
-	double busy, sm, heat, held; /* means of the last minute, else as they are now; NAN */
+	double busy, sm, heat, throttle_bits; /* means of the last minute, else as they are now; NAN */
 	const struct gpu *gpu;
 	const struct scene *scene;
 };
@@ -71,10 +71,10 @@ static bool says_lost(const struct lately *at, char out[GPU_WORDS_SIZE])
 /* ": 1215 of 1980 MHz" while its clock is down. */
 static const char *clock_words(const struct gpu *gpu, char out[NUMBER_SIZE])
 {
-	double now = gpu_now(gpu, METRIC_GPU_CLOCK), most = gpu_now(gpu, METRIC_GPU_CLOCK_MOST);
+	double now = gpu_now(gpu, METRIC_GPU_CLOCK), max = gpu_now(gpu, METRIC_GPU_CLOCK_MAX);
 	out[0] = '\0';
-	if (now < 0.97 * most && most < 1e12 && now >= 0)
-		snprintf(out, NUMBER_SIZE, ": %.0f of %.0f MHz", now / 1e6, most / 1e6);
+	if (now < 0.97 * max && max < 1e12 && now >= 0)
+		snprintf(out, NUMBER_SIZE, ": %.0f of %.0f MHz", now / 1e6, max / 1e6);
 	return out;
 }
 
@@ -115,7 +115,7 @@ static bool says_narrow(const struct lately *at, char out[GPU_WORDS_SIZE])
 	if (!gpu_link_is_narrow(at->gpu))
 		return false;
 	snprintf(out, GPU_WORDS_SIZE, "its PCIe link has %.0f of %.0f lanes: another slot, or a bad contact",
-		gpu_now(at->gpu, METRIC_GPU_PCIE_WIDTH), gpu_now(at->gpu, METRIC_GPU_PCIE_WIDTH_MOST));
+		gpu_now(at->gpu, METRIC_GPU_PCIE_WIDTH), gpu_now(at->gpu, METRIC_GPU_PCIE_WIDTH_MAX));
 	return true;
 }
 
@@ -131,11 +131,11 @@ static bool says_empty(const struct lately *at, char out[GPU_WORDS_SIZE])
 static bool says_power(const struct lately *at, char out[GPU_WORDS_SIZE])
 {
 	char limit[NUMBER_SIZE], share[NUMBER_SIZE], clock[NUMBER_SIZE];
-	double held = at->held - (isnan(at->heat) ? 0 : at->heat);
-	if (!(at->gpu->throttle & POWER_BITS) && !(held > 0.05))
+	double throttle_bits = at->throttle_bits - (isnan(at->heat) ? 0 : at->heat);
+	if (!(at->gpu->throttle & POWER_BITS) && !(throttle_bits > 0.05))
 		return false;
 	snprintf(out, GPU_WORDS_SIZE, "its power limit (%s) holds it back %s of the time%s",
-		gpu_watts(limit, gpu_now(at->gpu, METRIC_GPU_POWER_LIMIT)), format_percent(share, held),
+		gpu_watts(limit, gpu_now(at->gpu, METRIC_GPU_POWER_LIMIT)), format_percent(share, throttle_bits),
 		clock_words(at->gpu, clock));
 	return true;
 }
@@ -164,7 +164,7 @@ bool gpu_meaning(const struct scene *scene, const struct gpu *gpu, char out[GPU_
 		.busy = mean_of(scene, gpu->series.busy_ratio, gpu_now(gpu, METRIC_GPU_BUSY)),
 		.sm = mean_of(scene, gpu->series.sm_active_ratio, gpu_now(gpu, METRIC_GPU_SM_ACTIVE)),
 		.heat = mean_of(scene, gpu->series.throttled_heat, NAN),
-		.held = mean_of(scene, gpu->series.throttled, NAN),
+		.throttle_bits = mean_of(scene, gpu->series.throttled, NAN),
 		.gpu = gpu,
 		.scene = scene,
 	};

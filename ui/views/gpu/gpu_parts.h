@@ -34,7 +34,7 @@ const char *gpu_ranks(char out[NUMBER_SIZE], const struct model *model, const st
 const struct run *gpu_run(const struct scene *scene, const struct gpu *gpu);
 /* The GPUs to show of a run (NULL: of the tree): those that it is on, and those that are lost; where that is not known,
  * all that are no parts. Returns how many. */
-size_t gpus_to_show(const struct model *model, const struct run *run, const struct gpu *out[GPUS_MOST]);
+size_t gpus_to_show(const struct model *model, const struct run *run, const struct gpu *out[GPUS_MAX]);
 /* Its link is narrower, or (while it has work) slower, than GPU and slot can do. */
 bool gpu_link_is_narrow(const struct gpu *gpu);
 bool gpu_link_is_slow(const struct gpu *gpu);

@@ -14,8 +14,8 @@
 static void draw_lane(
 	const struct lane *lane, int64_t from_ns, int64_t now_ns, struct canvas *canvas, struct rect plot, struct rect row)
 {
-	struct lane_cell cells[LANE_CELLS_MOST];
-	size_t count = plot.width < LANE_CELLS_MOST ? (size_t)plot.width : LANE_CELLS_MOST;
+	struct lane_cell cells[LANE_CELLS_MAX];
+	size_t count = plot.width < LANE_CELLS_MAX ? (size_t)plot.width : LANE_CELLS_MAX;
 	for (size_t i = 0; i < count; i++) {
 		cells[i].from_ns = from_ns + (now_ns - from_ns) * (int64_t)i / (int64_t)count;
 		cells[i].to_ns = from_ns + (now_ns - from_ns) * (int64_t)(i + 1) / (int64_t)count;
@@ -30,10 +30,10 @@ void gpu_plot_busy(struct scene *scene, const struct gpu *gpu, struct canvas *ca
 	static const struct scale full = { 0, 1, 0 };
 	const struct lane lane = { 1, { gpu } };
 	int64_t from_ns = trace_since(scene, zoom);
-	double least = NAN, most = NAN;
-	trace_extremes(scene, gpu->series.busy_ratio, from_ns, &least, &most);
-	trace_extremes(scene, gpu->series.sm_active_ratio, from_ns, &least, &most);
-	if (isnan(most)) {
+	double min = NAN, max = NAN;
+	trace_extremes(scene, gpu->series.busy_ratio, from_ns, &min, &max);
+	trace_extremes(scene, gpu->series.sm_active_ratio, from_ns, &min, &max);
+	if (isnan(max)) {
 		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, ROLE_DIM, rect.height > 0 ? "no figures yet" : "");
 		return;
 	}
@@ -118,7 +118,7 @@ static void panel_power(struct scene *scene, const struct gpu *gpu, struct canva
 
 static void panel_clock(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect)
 {
-	const struct plotted what = { "Clock", PLOT_HERTZ, GPU_SCALE_CLOCK, gpu_now(gpu, METRIC_GPU_CLOCK_MOST), false,
+	const struct plotted what = { "Clock", PLOT_HERTZ, GPU_SCALE_CLOCK, gpu_now(gpu, METRIC_GPU_CLOCK_MAX), false,
 		true };
 	struct over_time lines = { .count = 1, .lines = { { gpu->series.clock_hz, ROLE_PLOT } } };
 	char text[NUMBER_SIZE];

@@ -22,7 +22,7 @@ enum gpu_cell {
 	CELL_POWER,
 	CELL_HEAT,
 	CELL_CLOCK,
-	CELL_HELD,
+	CELL_THROTTLED,
 	GPU_CELLS,
 };
 
@@ -38,19 +38,19 @@ static const struct table_column gpu_columns[GPU_CELLS] = {
 	[CELL_POWER] = { "POWER", 9, 1, false, false },
 	[CELL_HEAT] = { "HEAT", 5, 3, false, false },
 	[CELL_CLOCK] = { "CLOCK", 8, 5, false, false },
-	[CELL_HELD] = { "HELD BACK BY", 12, 2, true, true },
+	[CELL_THROTTLED] = { "HELD BACK BY", 12, 2, true, true },
 };
 
 /* For what share of the time that is shown. */
-static double held_share(const struct scene *scene, const struct gpu *gpu)
+static double throttled_share(const struct scene *scene, const struct gpu *gpu)
 {
 	const struct lane lane = { 1, { gpu } };
 	return lane_share(&lane, trace_since(scene, scene->state->zoom), scene->now_ns);
 }
 
-static const char *held_words(const struct scene *scene, const struct gpu *gpu, char *out, size_t size)
+static const char *throttled_words(const struct scene *scene, const struct gpu *gpu, char *out, size_t size)
 {
-	double share = held_share(scene, gpu);
+	double share = throttled_share(scene, gpu);
 	char text[NUMBER_SIZE];
 	if (gpu->lost[0] != '\0')
 		return "lost";
@@ -105,18 +105,18 @@ static const char *cell_text(
 	case CELL_POWER: return gpu_watts_of(out, gpu->power_w, gpu_now(gpu, METRIC_GPU_POWER_LIMIT));
 	case CELL_HEAT: return gpu_degrees(out, gpu_now(gpu, METRIC_GPU_TEMPERATURE));
 	case CELL_CLOCK: return gpu_hertz(out, gpu_now(gpu, METRIC_GPU_CLOCK));
-	case CELL_HELD: return held_words(scene, gpu, out, size);
+	case CELL_THROTTLED: return throttled_words(scene, gpu, out, size);
 	default: return "";
 	}
 }
 
 static enum role cell_role(const struct scene *scene, const struct gpu *gpu, enum gpu_cell cell)
 {
-	bool is_held = gpu_is_throttled(gpu->throttle);
+	bool is_throttled = gpu_is_throttled(gpu->throttle);
 	if (gpu->lost[0] != '\0')
-		return cell == CELL_HELD ? ROLE_CRITICAL : ROLE_DIM;
-	if (cell == CELL_HELD)
-		return is_held || held_share(scene, gpu) > 0.05 ? ROLE_WARNING : ROLE_DIM;
+		return cell == CELL_THROTTLED ? ROLE_CRITICAL : ROLE_DIM;
+	if (cell == CELL_THROTTLED)
+		return is_throttled || throttled_share(scene, gpu) > 0.05 ? ROLE_WARNING : ROLE_DIM;
 	if (cell == CELL_SM && gpu_now(gpu, METRIC_GPU_BUSY) >= 0.7 && gpu_now(gpu, METRIC_GPU_SM_ACTIVE) < 0.5)
 		return ROLE_WARNING;
 	if (!gpu->is_ours)
@@ -124,35 +124,35 @@ static enum role cell_role(const struct scene *scene, const struct gpu *gpu, enu
 	return cell == CELL_NUMBER || cell == CELL_BUSY ? ROLE_STRONG : cell == CELL_RUN ? ROLE_MEMORY : ROLE_NORMAL;
 }
 
-enum { NAME_MOST = 30, NAME_MOST_NARROW = 14, HELD_MOST = 32, HELD_MOST_NARROW = 16 };
+enum { NAME_CELLS_MAX = 30, NAME_CELLS_MAX_NARROW = 14, THROTTLED_MAX = 32, THROTTLED_MAX_NARROW = 16 };
 
-static void widen(struct table_column *column, int cells, int most)
+static void widen(struct table_column *column, int cells, int max)
 {
-	column->width = cells > most ? most : cells > column->width ? cells : column->width;
+	column->width = cells > max ? max : cells > column->width ? cells : column->width;
 }
 
 /* Columns that no GPU has a figure for are left out; those with words are as wide as these. */
 static void fit_columns(const struct scene *scene, int width, struct table_column columns[GPU_CELLS])
 {
 	const struct model *model = scene->model;
-	bool is_narrow = width < NARROW, has_sm = false, has_rank = false, has_held = false;
+	bool is_narrow = width < NARROW, has_sm = false, has_rank = false, has_throttled = false;
 	char text[160];
 	memcpy(columns, gpu_columns, sizeof gpu_columns);
 	for (size_t i = 0; i < model->gpus.count; i++) {
 		const struct gpu *gpu = &model->gpus.gpus[i];
 
-		widen(&columns[CELL_HELD], (int)text_cells(held_words(scene, gpu, text, sizeof text)),
-			is_narrow ? HELD_MOST_NARROW : HELD_MOST);
+		widen(&columns[CELL_THROTTLED], (int)text_cells(throttled_words(scene, gpu, text, sizeof text)),
+			is_narrow ? THROTTLED_MAX_NARROW : THROTTLED_MAX);
 		widen(&columns[CELL_NAME],
 			(int)text_cells(name_text(text, sizeof text, gpu, is_narrow)) + (gpu->parent >= 0 ? 2 : 0),
-			is_narrow ? NAME_MOST_NARROW : NAME_MOST);
+			is_narrow ? NAME_CELLS_MAX_NARROW : NAME_CELLS_MAX);
 		has_sm |= !isnan(gpu_now(gpu, METRIC_GPU_SM_ACTIVE));
 		has_rank |= gpu_ranks(text, model, gpu)[0] != '\0';
-		has_held |= !isnan(gpu_now(gpu, METRIC_GPU_THROTTLE)) || gpu->lost[0] != '\0';
+		has_throttled |= !isnan(gpu_now(gpu, METRIC_GPU_THROTTLE)) || gpu->lost[0] != '\0';
 	}
 	columns[CELL_SM].width *= has_sm;
 	columns[CELL_RANK].width *= has_rank;
-	columns[CELL_HELD].width *= has_held;
+	columns[CELL_THROTTLED].width *= has_throttled;
 }
 
 void gpu_table(struct scene *scene, struct canvas *canvas, struct rect rect, int chosen)

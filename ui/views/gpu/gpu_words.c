@@ -107,7 +107,7 @@ static bool is_among(const struct gpu *const gpus[], size_t count, const struct 
 
 static bool uses(const struct model *model, const struct run *run, const struct gpu *gpu)
 {
-	const struct gpu *on[GPUS_MOST];
+	const struct gpu *on[GPUS_MAX];
 	return is_among(on, run_gpus(model, run, on), gpu);
 }
 
@@ -125,7 +125,7 @@ const struct run *gpu_run(const struct scene *scene, const struct gpu *gpu)
 
 const char *gpu_ranks(char out[NUMBER_SIZE], const struct model *model, const struct gpu *gpu)
 {
-	long least = -1, most = -1, count = 0;
+	long min = -1, max = -1, count = 0;
 	const char *doubt = gpu->is_ours_by_place ? "?" : "";
 	for (unsigned i = 0; i < model->run_count; i++) {
 		const struct run *run = &model->runs[i];
@@ -133,20 +133,20 @@ const char *gpu_ranks(char out[NUMBER_SIZE], const struct model *model, const st
 
 		if (!run->is_used || number < 0 || !uses(model, run, gpu))
 			continue;
-		least = least < 0 || number < least ? number : least;
-		most = number > most ? number : most;
+		min = min < 0 || number < min ? number : min;
+		max = number > max ? number : max;
 		count++;
 	}
 	if (count == 0)
 		snprintf(out, NUMBER_SIZE, "%s%s", gpu->is_ours ? "run" : "", gpu->is_ours ? doubt : "");
-	else if (least == most)
-		snprintf(out, NUMBER_SIZE, "%ld%s", least, doubt);
+	else if (min == max)
+		snprintf(out, NUMBER_SIZE, "%ld%s", min, doubt);
 	else
-		snprintf(out, NUMBER_SIZE, count == most - least + 1 ? "%ld-%ld%s" : "%ld…%ld%s", least, most, doubt);
+		snprintf(out, NUMBER_SIZE, count == max - min + 1 ? "%ld-%ld%s" : "%ld…%ld%s", min, max, doubt);
 	return out;
 }
 
-size_t gpus_to_show(const struct model *model, const struct run *run, const struct gpu *out[GPUS_MOST])
+size_t gpus_to_show(const struct model *model, const struct run *run, const struct gpu *out[GPUS_MAX])
 {
 	size_t count = run ? run_gpus(model, run, out) : 0;
 	if (count == 0)
@@ -155,7 +155,7 @@ size_t gpus_to_show(const struct model *model, const struct run *run, const stru
 	size_t known = count;
 
 	/* who used what is lost is lost too */
-	for (size_t i = 0; i < model->gpus.count && count < GPUS_MOST; i++) {
+	for (size_t i = 0; i < model->gpus.count && count < GPUS_MAX; i++) {
 		const struct gpu *gpu = &model->gpus.gpus[i];
 
 		if (gpu->parent < 0 && (!has_some || gpu->lost[0] != '\0') && !is_among(out, known, gpu))
@@ -168,12 +168,12 @@ size_t gpus_to_show(const struct model *model, const struct run *run, const stru
 
 bool gpu_link_is_narrow(const struct gpu *gpu)
 {
-	return gpu_now(gpu, METRIC_GPU_PCIE_WIDTH) < gpu_now(gpu, METRIC_GPU_PCIE_WIDTH_MOST);
+	return gpu_now(gpu, METRIC_GPU_PCIE_WIDTH) < gpu_now(gpu, METRIC_GPU_PCIE_WIDTH_MAX);
 }
 
 bool gpu_link_is_slow(const struct gpu *gpu)
 {
-	return gpu_now(gpu, METRIC_GPU_PCIE_GENERATION) < gpu_now(gpu, METRIC_GPU_PCIE_GENERATION_MOST) &&
+	return gpu_now(gpu, METRIC_GPU_PCIE_GENERATION) < gpu_now(gpu, METRIC_GPU_PCIE_GENERATION_MAX) &&
 		gpu_now(gpu, METRIC_GPU_BUSY) > 0.2;
 }
 

@@ -13,7 +13,7 @@
 #include "ui/widgets/progress.h"
 #include "ui/widgets/trace.h"
 
-static int clamp(int value, int least, int most) { return value < least ? least : value > most ? most : value; }
+static int clamp(int value, int min, int max) { return value < min ? min : value > max ? max : value; }
 
 static int raised_count(const struct scene *scene) { return (int)alerts_raised(scene->alerts); }
 

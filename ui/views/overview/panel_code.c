@@ -8,41 +8,41 @@
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/parts.h"
 
-enum { ROWS_USUAL = 5, ROWS_LEAST = 2 };
+enum { ROWS_DEFAULT = 5, ROWS_MIN = 2 };
 
 /* Of so many rows a third is for lines. */
 int panel_code_height(const struct scene *scene, const struct canvas *canvas, int height)
 {
-	struct code_look look;
+	struct code_sampled sample;
 	struct code_rows rows;
 	int frame = parts_panel_rows(canvas), room = height / 3 - frame - 1;
-	if (!code_look_at(scene, -1, false, &look) || look.seconds <= 0)
+	if (!code_sampled_init(scene, -1, false, &sample) || sample.seconds <= 0)
 		return 0;
-	code_rows_collect(&look, CODE_CELL_SHARE, false, &rows);
-	int wanted = (int)rows.count < ROWS_USUAL ? (int)rows.count : ROWS_USUAL;
+	code_rows_collect(&sample, CODE_CELL_SHARE, false, &rows);
+	int wanted = (int)rows.count < ROWS_DEFAULT ? (int)rows.count : ROWS_DEFAULT;
 
-	return room < ROWS_LEAST || wanted == 0 ? 0 : frame + 1 + (wanted < room ? wanted : room);
+	return room < ROWS_MIN || wanted == 0 ? 0 : frame + 1 + (wanted < room ? wanted : room);
 }
 
 void panel_code(const struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	struct table_column fitted[CODE_CELLS];
-	struct code_look look;
+	struct code_sampled sample;
 	struct code_rows rows;
 	struct table table;
 	struct line title;
-	if (!code_look_at(scene, -1, false, &look))
+	if (!code_sampled_init(scene, -1, false, &sample))
 		return;
-	code_rows_collect(&look, CODE_CELL_SHARE, false, &rows);
-	code_title(scene, &look, &title);
+	code_rows_collect(&sample, CODE_CELL_SHARE, false, &rows);
+	code_title(scene, &sample, &title);
 	line_add(&title, 1, ROLE_KEY, "7 for more");
 	struct rect inside = parts_panel(canvas, rect, "Your lines", &title, ROLE_TITLE),
 				phases = rect_take_top(&inside, 1);
 
-	code_phases_row(&look, canvas, phases);
-	code_rows_fit(&look, &rows, inside, &table, fitted);
+	code_phases_row(&sample, canvas, phases);
+	code_rows_fit(&sample, &rows, inside, &table, fitted);
 	for (int i = 0; i < inside.height && i < (int)rows.count; i++)
-		code_line_draw(&look, &look.code->lines[rows.places[i]], &table, canvas, rect_row(inside, i).y, "");
+		code_line_draw(&sample, &sample.code->lines[rows.places[i]], &table, canvas, rect_row(inside, i).y, "");
 }
 
 /* -- where a step goes -- */
@@ -50,9 +50,9 @@ void panel_code(const struct scene *scene, struct canvas *canvas, struct rect re
 enum { NAME_CELLS = 13, SHARE_CELLS = 6, SECONDS_CELLS = 10 };
 
 static void draw_phase(
-	const struct code_look *look, enum code_phase phase, double step_s, struct canvas *canvas, struct rect row)
+	const struct code_sampled *sample, enum code_phase phase, double step_s, struct canvas *canvas, struct rect row)
 {
-	double share = code_share(look, &look->group->phases[phase]);
+	double share = code_share(sample, &sample->group->phases[phase]);
 	int bar = row.width - NAME_CELLS - 1 - SHARE_CELLS - SECONDS_CELLS - 2, x = row.x + NAME_CELLS + 1;
 	char text[NUMBER_SIZE];
 	canvas_text(canvas, row.x, row.y, NAME_CELLS, ROLE_NORMAL, code_phase_name(phase));
@@ -67,15 +67,16 @@ static void draw_phase(
 
 void panel_where_seen(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
-	struct code_look look;
+	struct code_sampled sample;
 	struct line title;
 	char text[NUMBER_SIZE];
-	bool is_shown[CODE_PHASE_COUNT] = { false }, is_seen = code_look_at(scene, -1, false, &look) && look.seconds > 0;
+	bool is_shown[CODE_PHASE_COUNT] = { false },
+		 is_seen = code_sampled_init(scene, -1, false, &sample) && sample.seconds > 0;
 	line_start(&title, " · ");
 	if (is_seen) {
-		line_add(&title, 0, ROLE_NORMAL, "by %s looks", parts_thousands(text, look.group->recent_looks));
-		line_add(
-			&title, 1, ROLE_NORMAL, "± %s", format_percent(text, 2 * code_error_ratio(0.5, look.group->recent_looks)));
+		line_add(&title, 0, ROLE_NORMAL, "by %s looks", parts_thousands(text, sample.group->recent_samples));
+		line_add(&title, 1, ROLE_NORMAL, "± %s",
+			format_percent(text, 2 * code_error_ratio(0.5, sample.group->recent_samples)));
 		line_add(&title, 2, ROLE_NORMAL, "host clock");
 	}
 	struct rect inside = parts_panel(canvas, rect, "Where the time goes", &title, ROLE_TITLE);
@@ -87,16 +88,17 @@ void panel_where_seen(const struct scene *scene, const struct run *run, struct c
 		return;
 	}
 	for (int i = 0; i < inside.height && i < CODE_PHASE_COUNT; i++) {
-		int most = -1;
+		int max = -1;
 
 		for (int phase = 0; phase < CODE_PHASE_COUNT; phase++)
 			if (!is_shown[phase] &&
-				(most < 0 ||
-					code_seconds(&look, &look.group->phases[phase]) > code_seconds(&look, &look.group->phases[most])))
-				most = phase;
-		is_shown[most] = true;
-		if (code_seconds(&look, &look.group->phases[most]) <= 0)
+				(max < 0 ||
+					code_seconds(&sample, &sample.group->phases[phase]) >
+						code_seconds(&sample, &sample.group->phases[max])))
+				max = phase;
+		is_shown[max] = true;
+		if (code_seconds(&sample, &sample.group->phases[max]) <= 0)
 			break;
-		draw_phase(&look, (enum code_phase)most, run_main(run)->recent.mean_s, canvas, rect_row(inside, i));
+		draw_phase(&sample, (enum code_phase)max, run_main(run)->recent.mean_s, canvas, rect_row(inside, i));
 	}
 }

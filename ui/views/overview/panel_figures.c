@@ -18,10 +18,10 @@ static const struct table_column columns[CELLS] = {
 
 int panel_figures_height(const struct run *run, const struct canvas *canvas, int height)
 {
-	int wanted = parts_panel_rows(canvas) + 1 + (int)run->late_figure_count, most = height / 3;
-	if (run->late_figure_count == 0 || most < parts_panel_rows(canvas) + 2)
+	int wanted = parts_panel_rows(canvas) + 1 + (int)run->late_figure_count, max = height / 3;
+	if (run->late_figure_count == 0 || max < parts_panel_rows(canvas) + 2)
 		return 0;
-	return wanted < most ? wanted : most;
+	return wanted < max ? wanted : max;
 }
 
 static const char *value_text(char out[NUMBER_SIZE], enum figure_unit unit, double value, double like)

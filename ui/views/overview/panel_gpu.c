@@ -13,14 +13,14 @@
 #include "ui/widgets/throttle_lane.h"
 #include "ui/widgets/trace.h"
 
-enum { ONE_ROWS = 4, LINES_MOST = 4, HALF_LEAST = 54 };
+enum { ONE_ROWS = 4, LINES_MAX = 4, HALF_MIN = 54 };
 
 /* Of several: two side by side where both have room. */
-static int columns_of(int width, size_t count) { return count > 1 && width >= 2 * HALF_LEAST ? 2 : 1; }
+static int columns_of(int width, size_t count) { return count > 1 && width >= 2 * HALF_MIN ? 2 : 1; }
 
 int panel_gpu_height(const struct scene *scene, const struct canvas *canvas, int height)
 {
-	const struct gpu *gpus[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
 	size_t count = gpus_to_show(scene->model, scene_run(scene), gpus);
 	int columns = columns_of(canvas->width - 4, count);
 	if (count == 0)
@@ -30,7 +30,7 @@ int panel_gpu_height(const struct scene *scene, const struct canvas *canvas, int
 		return height >= 14 ? 1 : 0;
 	int lines = ((int)count + columns - 1) / columns;
 
-	return 2 + (count == 1 ? ONE_ROWS : lines < LINES_MOST ? lines + 1 : LINES_MOST);
+	return 2 + (count == 1 ? ONE_ROWS : lines < LINES_MAX ? lines + 1 : LINES_MAX);
 }
 
 /* -- one -- */
@@ -66,7 +66,7 @@ static void power_line(const struct scene *scene, const struct gpu *gpu, struct 
 			line, 3, is_bad ? ROLE_WARNING : ROLE_NORMAL, "PCIe %.0f.0×%.0f%s", generation, width, is_bad ? " ⚠" : "");
 }
 
-static void held_line(const struct scene *scene, const struct gpu *gpu, struct line *line)
+static void throttled_line(const struct scene *scene, const struct gpu *gpu, struct line *line)
 {
 	const struct lane lane = { 1, { gpu } };
 	int64_t from_ns = trace_since(scene, scene->state->zoom);
@@ -99,15 +99,15 @@ static void draw_meaning(struct scene *scene, const struct gpu *gpu, struct canv
 
 static void draw_one(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect inside)
 {
-	static void (*const tell[])(
-		const struct scene *, const struct gpu *, struct line *) = { use_line, power_line, held_line };
+	static void (*const show[])(
+		const struct scene *, const struct gpu *, struct line *) = { use_line, power_line, throttled_line };
 	struct rect meaning = rect_take_bottom(&inside, inside.height >= 3 ? 1 : 0);
 	struct rect plot = rect_take_left(&inside, inside.width >= 76 ? inside.width * 9 / 20 : 0);
 	struct line line;
 	if (plot.width > 0)
 		gpu_plot_busy(scene, gpu, canvas, plot, scene->state->zoom);
 	for (int i = 0; i < 3 && i < inside.height; i++) {
-		tell[i](scene, gpu, &line);
+		show[i](scene, gpu, &line);
 		line_draw(&line, canvas, inside.x + 2, inside.y + i, inside.width - 2);
 	}
 	if (meaning.height > 0)
@@ -218,7 +218,7 @@ static void draw_folded(
 
 void panel_gpu(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	const struct gpu *gpus[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
 	size_t count = gpus_to_show(scene->model, scene_run(scene), gpus);
 	struct line line;
 	if (rect.height == 1 || count == 0) {

@@ -5,7 +5,7 @@
 #include "ui/widgets/parts.h"
 
 /* So many lines of the list stay. */
-enum { LIST_LEAST = 3, GAP = 1 };
+enum { LIST_MIN = 3, GAP = 1 };
 
 /* "Pattern: every 40th batch (12 of 12, from 7/144)  matches prefetch_factor 10 × 4 workers": on one line, or on
  * two. */
@@ -33,14 +33,14 @@ static int draw_pattern(
 void panel_patterns_draw(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect *inside)
 {
 	const struct patterns *patterns = scene->run < 0 ? NULL : alerts_patterns(scene->alerts, (unsigned)scene->run);
-	int spare = inside->height - LIST_LEAST - GAP, rows = 0;
+	int spare = inside->height - LIST_MIN - GAP, rows = 0;
 	if (!patterns || patterns->count == 0 || spare < 1 || scene_track(scene, run) != run_main(run))
 		return;
-	int most = 2 * (int)patterns->count < spare ? 2 * (int)patterns->count : spare;
-	struct rect foot = { inside->x, inside->y + inside->height - most, inside->width, 1 };
+	int max = 2 * (int)patterns->count < spare ? 2 * (int)patterns->count : spare;
+	struct rect foot = { inside->x, inside->y + inside->height - max, inside->width, 1 };
 
-	for (size_t i = 0; i < patterns->count && rows < most; i++)
+	for (size_t i = 0; i < patterns->count && rows < max; i++)
 		rows += draw_pattern(
-			run, &patterns->list[i], canvas, (struct rect){ foot.x, foot.y + rows, foot.width, 1 }, most - rows);
-	inside->height -= most + GAP;
+			run, &patterns->list[i], canvas, (struct rect){ foot.x, foot.y + rows, foot.width, 1 }, max - rows);
+	inside->height -= max + GAP;
 }

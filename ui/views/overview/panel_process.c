@@ -62,10 +62,10 @@ static void memory_title(const struct memory *memory, struct line *line)
 static void memory_parts_line(const struct model *model, struct canvas *canvas, struct rect row)
 {
 	const struct memory *memory = &model->memory;
-	struct crew_now workers;
+	struct worker_group_now workers;
 	char text[NUMBER_SIZE];
 	struct line line;
-	model_crew_now(model, -1, &workers);
+	model_worker_group_now(model, -1, &workers);
 	line_start(&line, "  ");
 	line_add(&line, 0, ROLE_MEMORY, "target %s", format_bytes(text, memory->rss_bytes));
 	if (workers.count > 0)
@@ -85,8 +85,8 @@ static void memory_parts_line(const struct model *model, struct canvas *canvas, 
 static void draw_tree(struct scene *scene, struct canvas *canvas, struct rect inside, int zoom)
 {
 	const struct model *model = scene->model;
-	struct crew_now workers;
-	model_crew_now(model, -1, &workers);
+	struct worker_group_now workers;
+	model_worker_group_now(model, -1, &workers);
 	struct over_time what = {
 		.from_ns = trace_since(scene, zoom),
 		.unit = PLOT_BYTES,

@@ -7,7 +7,7 @@
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/parts.h"
 
-enum { ROWS_MOST = 8 };
+enum { ROWS_MAX = 8 };
 
 enum rank_cell {
 	CELL_MARK,
@@ -168,10 +168,10 @@ int panel_ranks_height(const struct scene *scene, const struct canvas *canvas, i
 		return 0;
 	if (!parts_is_roomy(canvas))
 		return 1;
-	int rows = ranks.count > ROWS_MOST ? ROWS_MOST + 1 : (int)ranks.count, frame = parts_panel_rows(canvas) + 2,
-		most = height * 2 / 5;
+	int rows = ranks.count > ROWS_MAX ? ROWS_MAX + 1 : (int)ranks.count, frame = parts_panel_rows(canvas) + 2,
+		max = height * 2 / 5;
 
-	return frame + rows < most ? frame + rows : most;
+	return frame + rows < max ? frame + rows : max;
 }
 
 void panel_ranks(const struct scene *scene, struct canvas *canvas, struct rect rect)

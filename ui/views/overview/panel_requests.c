@@ -15,7 +15,7 @@ enum request_cell {
 	CELL_P50,
 	CELL_P95,
 	CELL_P99,
-	CELL_MOST,
+	CELL_MAX,
 	CELL_OVER,
 	CELL_FAILED,
 	CELLS
@@ -28,7 +28,7 @@ static const struct table_column columns[CELLS] = {
 	[CELL_P50] = { "P50", 9, 0, false, false },
 	[CELL_P95] = { "P95", 9, 0, false, false },
 	[CELL_P99] = { "P99", 9, 0, false, false },
-	[CELL_MOST] = { "MAX", 9, 1, false, false },
+	[CELL_MAX] = { "MAX", 9, 1, false, false },
 	[CELL_OVER] = { "OVER SLA", 9, 1, false, false },
 	[CELL_FAILED] = { "FAILED", 8, 2, false, false },
 };
@@ -78,7 +78,7 @@ static void draw_row(
 	table_cell(table, canvas, y, CELL_P50, ROLE_NORMAL, format_seconds(text, figures->p50_s));
 	table_cell(table, canvas, y, CELL_P95, ROLE_NORMAL, format_seconds(text, figures->p95_s));
 	table_cell(table, canvas, y, CELL_P99, ROLE_NORMAL, format_seconds(text, figures->p99_s));
-	table_cell(table, canvas, y, CELL_MOST, ROLE_NORMAL, format_seconds(text, figures->max_s));
+	table_cell(table, canvas, y, CELL_MAX, ROLE_NORMAL, format_seconds(text, figures->max_s));
 	table_cell(table, canvas, y, CELL_OVER, over, share(text, figures->over_sla, figures->count));
 	table_cell(table, canvas, y, CELL_FAILED, failed, parts_thousands(text, (double)figures->failed));
 }

@@ -180,8 +180,8 @@ static void draw_lane(const struct scene *scene, const struct run *run, const st
 	const struct lane *lane, struct canvas *canvas, struct rect row)
 {
 	size_t points = scene->state->plot_columns, count = (size_t)scene->state->plot.width;
-	struct lane_cell cells[LANE_CELLS_MOST];
-	count = count < LANE_CELLS_MOST ? count : LANE_CELLS_MOST;
+	struct lane_cell cells[LANE_CELLS_MAX];
+	count = count < LANE_CELLS_MAX ? count : LANE_CELLS_MAX;
 	for (size_t i = 0; i < count; i++) {
 		struct lane_cell part;
 
@@ -201,7 +201,7 @@ static void draw_lane(const struct scene *scene, const struct run *run, const st
 /* -- what slow batches have in common, below the plot -- */
 
 /* The one that a person looks at, else the newest. */
-static const struct flagged *flagged_to_tell(const struct scene *scene, const struct run *run)
+static const struct flagged *flagged_to_show(const struct scene *scene, const struct run *run)
 {
 	bool has_focus = scene_has_focus(scene, run, run_main(run));
 	const struct flagged *newest = NULL;
@@ -217,13 +217,13 @@ static const struct flagged *flagged_to_tell(const struct scene *scene, const st
 	return newest;
 }
 
-static void tell_batch(const struct run *run, const struct flagged *flagged, struct line *line)
+static void show_batch(const struct run *run, const struct flagged *flagged, struct line *line)
 {
 	const struct batch *batch = &flagged->batch;
 	double like = run_main(run)->step.p50_s;
 	struct explanation why;
 	char name[NUMBER_SIZE], text[NUMBER_SIZE];
-	explain_batch(run, batch, &flagged->usual, flagged->around, &why);
+	explain_batch(run, batch, &flagged->baseline, flagged->batch_window, &why);
 	line_add(line, 0, ROLE_FLAG, "▲ %s", parts_batch_name(name, run, batch));
 	if (isnan(why.ratio))
 		line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch_pace_s(batch), like));
@@ -239,11 +239,11 @@ static void tell_batch(const struct run *run, const struct flagged *flagged, str
 }
 
 /* The strongest pattern, or the newest slow batch with its cause. False: there is neither. */
-static bool tell_slow(const struct scene *scene, const struct run *run, struct line *line)
+static bool show_slow(const struct scene *scene, const struct run *run, struct line *line)
 {
 	const struct patterns *patterns = alerts_patterns(scene->alerts, (unsigned)(run - scene->model->runs));
 	const struct pattern *pattern = patterns && patterns->count > 0 ? &patterns->list[0] : NULL;
-	const struct flagged *flagged = flagged_to_tell(scene, run);
+	const struct flagged *flagged = flagged_to_show(scene, run);
 	char words[LINE_PIECE_SIZE];
 	line_start(line, " · ");
 	if (pattern && pattern_words(pattern, run, words, sizeof words)[0] != '\0') {
@@ -251,22 +251,22 @@ static bool tell_slow(const struct scene *scene, const struct run *run, struct l
 		if (pattern->candidate[0] != '\0')
 			line_add(line, 1, ROLE_NORMAL, "matches %s", pattern->candidate);
 	} else if (flagged) {
-		tell_batch(run, flagged, line);
+		show_batch(run, flagged, line);
 	}
 	return line->count > 0;
 }
 
 /* From so many rows on it has one of its own; with fewer it stands on the plot's lowest, where nothing else does. */
-enum { TOLD_BELOW = 8, TOLD_WITHIN = 5 };
+enum { SHOWN_BELOW = 8, SHOWN_WITHIN = 5 };
 
-static void draw_told(struct line *told, struct canvas *canvas, struct rect row)
+static void draw_shown(struct line *shown, struct canvas *canvas, struct rect row)
 {
-	int cells = line_fit(told, row.width);
+	int cells = line_fit(shown, row.width);
 	for (int x = row.x; x < row.x + cells; x++)
 		if (!rect_has((struct rect){ 0, 0, canvas->width, canvas->height }, x, row.y) ||
 			canvas->cells[row.y * canvas->width + x].code != ' ')
 			return;
-	line_draw(told, canvas, row.x, row.y, row.width);
+	line_draw(shown, canvas, row.x, row.y, row.width);
 }
 
 static struct step_words *step_words(struct scene *scene, const struct run *run, const struct stretch *stretch)
@@ -281,7 +281,7 @@ static struct step_words *step_words(struct scene *scene, const struct run *run,
 		focus_title(scene, run, focused, &words->title);
 	else
 		stretch_title(scene, run, stretch, &words->title);
-	words->is_told = stretch->count > 0 && tell_slow(scene, run, &words->told);
+	words->is_shown = stretch->count > 0 && show_slow(scene, run, &words->shown);
 	return words;
 }
 
@@ -293,8 +293,8 @@ void panel_steps(struct scene *scene, const struct run *run, struct canvas *canv
 	struct rect inside = parts_panel(canvas, rect, "Step time", &words->title, ROLE_TITLE);
 
 	scene->state->plot = (struct rect){ 0, 0, 0, 0 };
-	bool is_told = inside.height >= TOLD_WITHIN && words->is_told;
-	struct rect below = rect_take_bottom(&inside, is_told && inside.height >= TOLD_BELOW ? 1 : 0);
+	bool is_shown = inside.height >= SHOWN_WITHIN && words->is_shown;
+	struct rect below = rect_take_bottom(&inside, is_shown && inside.height >= SHOWN_BELOW ? 1 : 0);
 	struct lane lane;
 
 	lane_of_run(scene, run, &lane);
@@ -308,8 +308,8 @@ void panel_steps(struct scene *scene, const struct run *run, struct canvas *canv
 		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no batch has ended yet");
 	if (has_lane && scene->state->plot.width > 0)
 		draw_lane(scene, run, &stretch, &lane, canvas, row);
-	if (is_told && below.height > 0)
-		draw_told(&words->told, canvas, (struct rect){ below.x + 1, below.y, below.width - 1, 1 });
-	else if (is_told && scene->state->plot.height > 0)
-		draw_told(&words->told, canvas, rect_row(scene->state->plot, -1));
+	if (is_shown && below.height > 0)
+		draw_shown(&words->shown, canvas, (struct rect){ below.x + 1, below.y, below.width - 1, 1 });
+	else if (is_shown && scene->state->plot.height > 0)
+		draw_shown(&words->shown, canvas, rect_row(scene->state->plot, -1));
 }

@@ -56,20 +56,20 @@ static size_t add_up(
 
 static size_t keep_shallow(struct phase_row *rows, size_t count, unsigned depth)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < count; i++)
 		if (rows[i].depth <= depth)
-			rows[kept++] = rows[i];
-	return kept;
+			rows[retained++] = rows[i];
+	return retained;
 }
 
-static size_t drop_least(struct phase_row *rows, size_t count)
+static size_t drop_min(struct phase_row *rows, size_t count)
 {
-	size_t least = 0;
+	size_t min = 0;
 	for (size_t i = 1; i < count; i++)
-		if (rows[i].share_ratio < rows[least].share_ratio)
-			least = i;
-	memmove(&rows[least], &rows[least + 1], (count - least - 1) * sizeof *rows);
+		if (rows[i].share_ratio < rows[min].share_ratio)
+			min = i;
+	memmove(&rows[min], &rows[min + 1], (count - min - 1) * sizeof *rows);
 	return count - 1;
 }
 
@@ -82,7 +82,7 @@ static size_t rows_that_fit(struct phase_row *rows, size_t count, int height)
 	while (deepest > 0 && (int)count > height)
 		count = keep_shallow(rows, count, --deepest);
 	while ((int)count > height && height > 0)
-		count = drop_least(rows, count);
+		count = drop_min(rows, count);
 	return count;
 }
 

@@ -11,7 +11,7 @@
 /* From these widths on it is said too who waits for work, and how much items differ. */
 enum { WITH_WAITING = 50, WITH_RANGE = 70 };
 
-static void add_states(struct line *line, const struct crew_now *now, bool is_wide)
+static void add_states(struct line *line, const struct worker_group_now *now, bool is_wide)
 {
 	static const struct {
 		enum worker_state state;
@@ -37,7 +37,7 @@ static void add_states(struct line *line, const struct crew_now *now, bool is_wi
 	line_add(line, 1, ROLE_NORMAL, "%s", text);
 }
 
-static void add_disk(struct line *line, const struct crew_now *now)
+static void add_disk(struct line *line, const struct worker_group_now *now)
 {
 	const struct worker *worker = now->on_disk ? now->on_disk->worker : NULL;
 	char text[NUMBER_SIZE];
@@ -53,8 +53,8 @@ static void add_disk(struct line *line, const struct crew_now *now)
 
 void workers_add(struct line *line, const struct model *model, int run)
 {
-	struct crew_now now;
-	model_crew_now(model, run, &now);
+	struct worker_group_now now;
+	model_worker_group_now(model, run, &now);
 	if (now.count == 0 || now.published > 0)
 		return;
 	add_states(line, &now, false);
@@ -88,23 +88,23 @@ static void add_work(struct line *line, const struct worker_work *work, bool is_
 		line_add(line, 3, ROLE_NORMAL, "%s %s", span->name, format_percent(low, span->share_ratio));
 }
 
-bool workers_publish(const struct scene *scene) { return model_crew(scene->model, scene->run) != NULL; }
+bool workers_publish(const struct scene *scene) { return model_worker_group(scene->model, scene->run) != NULL; }
 
 void panel_workers_line(const struct scene *scene, struct canvas *canvas, struct rect row)
 {
-	const struct crew *crew = model_crew(scene->model, scene->run);
-	struct crew_now now;
+	const struct worker_group *worker_group = model_worker_group(scene->model, scene->run);
+	struct worker_group_now now;
 	struct line line;
 	char text[NUMBER_SIZE];
-	if (!crew)
+	if (!worker_group)
 		return;
-	model_crew_now(scene->model, scene->run, &now);
+	model_worker_group_now(scene->model, scene->run, &now);
 	line_start(&line, " · ");
 	add_states(&line, &now, row.width >= WITH_WAITING);
 	add_disk(&line, &now);
 	if (now.states[WORKER_GONE] > 0)
 		line_add(&line, 0, ROLE_CRITICAL, "%u died", now.states[WORKER_GONE]);
-	add_work(&line, &crew->work, row.width >= WITH_RANGE);
+	add_work(&line, &worker_group->work, row.width >= WITH_RANGE);
 	if (!isnan(now.busy_ratio))
 		line_add(&line, 5, ROLE_DIM, "busy %s of the time", format_percent(text, now.busy_ratio));
 	line_draw(&line, canvas, row.x, row.y, row.width);

@@ -12,7 +12,7 @@
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
-static int clamp(int value, int least, int most) { return value < least ? least : value > most ? most : value; }
+static int clamp(int value, int min, int max) { return value < min ? min : value > max ? max : value; }
 
 /* -- the run's processes -- */
 

@@ -17,14 +17,7 @@
 #define COLDEST_CELSIUS 20
 #define HOT_CELSIUS 100
 
-enum {
-	NAME_CELLS = 22,
-	VALUE_CELLS = 9,
-	LIMIT_CELLS = 13,
-	COURSE_LEAST = 8,
-	BAND_ROWS_MOST = 6,
-	PROCESS_ROWS_LEAST = 8
-};
+enum { NAME_CELLS = 22, VALUE_CELLS = 9, LIMIT_CELLS = 13, COURSE_MIN = 8, BAND_ROWS_MAX = 6, PROCESS_ROWS_MIN = 8 };
 
 /* -- a row: a name, a value, its limit, and its course -- */
 
@@ -51,13 +44,13 @@ static void draw_row(
 	rect_take_left(&rect, row->limit ? LIMIT_CELLS : 2);
 	if (row->note)
 		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_DIM, row->note);
-	else if (rect.width < COURSE_LEAST || isnan(row->now))
+	else if (rect.width < COURSE_MIN || isnan(row->now))
 		return;
 	else if (canvas->charset == CHARSET_BRAILLE)
 		over_time_points(scene, canvas, rect, &row->scale, row->series, trace_since(scene, scene->state->zoom), role);
 	else
-		canvas_bar(canvas, rect.x, rect.y, rect.width,
-			(row->now - row->scale.least) / (row->scale.most - row->scale.least), role);
+		canvas_bar(
+			canvas, rect.x, rect.y, rect.width, (row->now - row->scale.min) / (row->scale.max - row->scale.min), role);
 }
 
 static int name_cells(struct rect rect, int wanted) { return wanted < rect.width / 2 ? wanted : rect.width / 2; }
@@ -155,13 +148,13 @@ static void scale_power(struct scene *scene)
 {
 	const struct energy *energy = &scene->model->energy;
 	const struct series *const series[] = { energy->cpu_watts_series, energy->gpu_watts_series };
-	double least = NAN, most = NAN;
+	double min = NAN, max = NAN;
 	for (size_t i = 0; i < sizeof series / sizeof series[0]; i++)
-		trace_extremes(scene, series[i], trace_since(scene, scene->state->zoom), &least, &most);
+		trace_extremes(scene, series[i], trace_since(scene, scene->state->zoom), &min, &max);
 	for (size_t i = 0; i < energy->meter_count; i++)
 		if (is_beside(&energy->meters[i]))
-			trace_extremes(scene, energy->meters[i].series, trace_since(scene, scene->state->zoom), &least, &most);
-	scale_update(&scene->state->scales[SYSTEM_SCALE_POWER], 0, most > 1 ? most : 1, true);
+			trace_extremes(scene, energy->meters[i].series, trace_since(scene, scene->state->zoom), &min, &max);
+	scale_update(&scene->state->scales[SYSTEM_SCALE_POWER], 0, max > 1 ? max : 1, true);
 }
 
 static void panel_power(struct scene *scene, struct canvas *canvas, struct rect rect)
@@ -225,7 +218,7 @@ static void draw_sensor(struct scene *scene, struct canvas *canvas, struct rect 
 static void draw_clock(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	const struct energy *energy = &scene->model->energy;
-	double least = NAN, most = energy->cpu_clock_hz;
+	double min = NAN, max = energy->cpu_clock_hz;
 	char value[NUMBER_SIZE];
 	struct row row = { .name = "CPU clock",
 		.value = format_hertz(value, energy->cpu_clock_hz),
@@ -233,8 +226,8 @@ static void draw_clock(struct scene *scene, struct canvas *canvas, struct rect r
 		.role = ROLE_NORMAL,
 		.now = energy->cpu_clock_hz,
 		.series = energy->cpu_clock_series };
-	trace_extremes(scene, energy->cpu_clock_series, trace_since(scene, scene->state->zoom), &least, &most);
-	row.scale = (struct scale){ 0, most, 0 };
+	trace_extremes(scene, energy->cpu_clock_series, trace_since(scene, scene->state->zoom), &min, &max);
+	row.scale = (struct scale){ 0, max, 0 };
 	draw_row(scene, canvas, rect, name_cells(rect, NAME_CELLS), &row);
 }
 
@@ -309,11 +302,11 @@ void system_energy(struct scene *scene, struct canvas *canvas, struct rect *rest
 	bool is_metered = energy_is_metered(energy) && has_power(energy);
 	int power = is_metered ? power_rows(scene) : 0, heat = energy_has_heat(energy) ? heat_rows(energy) : 0,
 		rows = power > heat ? power : heat;
-	int height = parts_panel_rows(canvas) + (rows < BAND_ROWS_MOST ? rows : (int)BAND_ROWS_MOST);
+	int height = parts_panel_rows(canvas) + (rows < BAND_ROWS_MAX ? rows : (int)BAND_ROWS_MAX);
 	struct line line;
 	if (rows == 0)
 		return;
-	if (parts_is_roomy(canvas) && rest->height >= height + PROCESS_ROWS_LEAST) {
+	if (parts_is_roomy(canvas) && rest->height >= height + PROCESS_ROWS_MIN) {
 		struct rect band = rect_take_top(rest, height);
 
 		if (power > 0)

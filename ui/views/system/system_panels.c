@@ -110,7 +110,7 @@ static void draw_waiting(
 	else if (plot.height == 1 && canvas->charset != CHARSET_BRAILLE)
 		/* one row shows no course without the dots */
 		canvas_bar(
-			canvas, plot.x, plot.y, plot.width, what->ratio / scale->most, role == ROLE_NORMAL ? ROLE_PLOT : role);
+			canvas, plot.x, plot.y, plot.width, what->ratio / scale->max, role == ROLE_NORMAL ? ROLE_PLOT : role);
 	else if (plot.width >= 8)
 		over_time_points(scene, canvas, plot, scale, what->series, trace_since(scene, scene->state->zoom),
 			role == ROLE_NORMAL ? ROLE_PLOT : role);
@@ -120,16 +120,16 @@ void panel_waiting(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	struct scale *scale = &scene->state->scales[SYSTEM_SCALE_WAITING];
 	struct waiting rows[WAITING_ROWS];
-	double least = NAN, most = NAN;
+	double min = NAN, max = NAN;
 	char text[NUMBER_SIZE];
 	struct line line;
 	waiting_rows(scene->model, rows);
 	for (int i = 0; i < WAITING_ROWS; i++)
-		trace_extremes(scene, rows[i].series, trace_since(scene, scene->state->zoom), &least, &most);
-	scale_update(scale, 0, most > 0.05 ? most : 0.05, true);
+		trace_extremes(scene, rows[i].series, trace_since(scene, scene->state->zoom), &min, &max);
+	scale_update(scale, 0, max > 0.05 ? max : 0.05, true);
 	line_start(&line, " · ");
 	line_add(&line, 1, ROLE_DIM, "share of the time");
-	line_add(&line, 0, ROLE_DIM, "0–%s", format_percent(text, scale->most));
+	line_add(&line, 0, ROLE_DIM, "0–%s", format_percent(text, scale->max));
 	struct rect inside = parts_panel(canvas, rect, "Waiting", &line, ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
@@ -341,12 +341,12 @@ struct order {
 	struct {
 		const struct device *device;
 		bool is_disk;
-	} rows[2 * DEVICES_MOST];
+	} rows[2 * DEVICES_MAX];
 };
 
 static void add_devices(struct order *order, const struct device *devices, size_t count, bool is_disk, bool is_active)
 {
-	for (size_t i = 0; i < count && i < DEVICES_MOST; i++) {
+	for (size_t i = 0; i < count && i < DEVICES_MAX; i++) {
 		bool does = devices[i].busy_ratio > 0 || devices[i].read_bytes_per_s > 0 || devices[i].write_bytes_per_s > 0;
 
 		if (does != is_active)

@@ -15,7 +15,7 @@
 #include "src/sources/gpu/drm/drm_gpus.h"
 #include "src/sources/gpu/pids.h"
 
-#define MEMORY_MOST 1e16
+#define MEMORY_MAX 1e16
 
 struct amd {
 	bool has_node;
@@ -23,8 +23,8 @@ struct amd {
 	struct pids pids;
 	struct amd_sensors *sensors; /* NULL: not needed, or not to be had */
 	struct reason no_sensors, no_metrics;
-	double most_clock, most_memory_clock; /* NAN = not told */
-	bool has_residencies;                 /* of the reading before */
+	double max_clock, max_memory_clock; /* NAN = not told */
+	bool has_residencies;               /* of the reading before */
 	uint32_t residencies[AMD_RESIDENCIES];
 };
 
@@ -33,10 +33,10 @@ static bool is_amdgpu(const char *driver) { return strcmp(driver, "amdgpu") == 0
 /* -- once -- */
 
 /* Lines "1: 2475Mhz *": the largest. */
-static double most_of(const char *folder, const char *file)
+static double max_of(const char *folder, const char *file)
 {
 	char text[SYS_TEXT_SIZE];
-	double most = NAN;
+	double max = NAN;
 	if (!sys_text(folder, file, text, sizeof text))
 		return NAN;
 	for (const char *line = text; line; line = strchr(line, '\n')) {
@@ -44,17 +44,17 @@ static double most_of(const char *folder, const char *file)
 		char unit[4] = "";
 		line += *line == '\n';
 		if (sscanf(line, "%4u: %6u%3[MmHhz]", &level, &clock, unit) == 3 && strcasecmp(unit, "mhz") == 0 &&
-			!(clock * 1e6 <= most))
-			most = clock * 1e6;
+			!(clock * 1e6 <= max))
+			max = clock * 1e6;
 	}
-	return most;
+	return max;
 }
 
 static void find_node(struct drm_gpus *all, struct drm_gpu *gpu)
 {
-	struct kfd_node nodes[KFD_NODES_MOST];
+	struct kfd_node nodes[KFD_NODES_MAX];
 	struct amd *amd = gpu->own;
-	size_t count = kfd_nodes(drm_sys_root(all->choices), nodes, KFD_NODES_MOST);
+	size_t count = kfd_nodes(drm_sys_root(all->choices), nodes, KFD_NODES_MAX);
 	for (size_t i = 0; i < count; i++) {
 		if (nodes[i].minor != gpu->device.minor)
 			continue;
@@ -86,15 +86,15 @@ static bool has_all_files(const struct drm_gpu *gpu)
 	return gpu->hwmon.chip && gpu->hwmon.has_power && sys_number(gpu->hwmon.folder, "freq1_input", &value);
 }
 
-static void look_amd(struct drm_gpus *all, struct drm_gpu *gpu)
+static void refresh_amd(struct drm_gpus *all, struct drm_gpu *gpu)
 {
 	struct amd *amd = gpu->own;
 	char node[SYS_PATH_SIZE];
 	strcpy(gpu->vendor, "AMD");
 	amd_sensors_close(amd->sensors);
 	pids_release(&amd->pids);
-	*amd = (struct amd){ .most_clock = most_of(gpu->device.folder, "pp_dpm_sclk"),
-		.most_memory_clock = most_of(gpu->device.folder, "pp_dpm_mclk") };
+	*amd = (struct amd){ .max_clock = max_of(gpu->device.folder, "pp_dpm_sclk"),
+		.max_memory_clock = max_of(gpu->device.folder, "pp_dpm_mclk") };
 	pids_init(&amd->pids, all->target, "/dev/kfd");
 	find_node(all, gpu);
 	find_uuid(gpu);
@@ -124,11 +124,11 @@ static const struct sys_figure amd_figures[] = {
 
 static bool read_bytes(const struct drm_gpu *gpu, const char *file, double *out)
 {
-	return sys_number(gpu->device.folder, file, out) && *out >= 0 && *out <= MEMORY_MOST;
+	return sys_number(gpu->device.folder, file, out) && *out >= 0 && *out <= MEMORY_MAX;
 }
 
 /* An APU's own memory is a part that the firmware set aside; what it computes with is in the machine's. */
-static void tell_memory(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
+static void emit_memory(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
 	double total, used, more, more_used;
 	if (!read_bytes(gpu, "mem_info_vram_total", &total) || !read_bytes(gpu, "mem_info_vram_used", &used) ||
@@ -144,7 +144,7 @@ static void tell_memory(const struct drm_gpu *gpu, int64_t now_ns, struct sample
 }
 
 /* "ue: 0\nce: 3": uncorrected and corrected, of the memory. */
-static void tell_errors(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
+static void emit_errors(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
 	static const struct {
 		const char *key;
@@ -171,7 +171,7 @@ static uint32_t grown(struct amd *amd, const struct amd_metrics *metrics)
 	return reasons;
 }
 
-static void tell_metrics(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
+static void emit_metrics(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
 	char path[SYS_PATH_SIZE];
 	static const char missing[] = "the driver has no gpu_metrics for this chip";
@@ -198,22 +198,22 @@ static void tell_metrics(const struct drm_gpu *gpu, int64_t now_ns, struct sampl
 		sample_set_figure(out, now_ns, METRIC_GPU_ENERGY, gpu->instance, metrics.energy_j);
 }
 
-static void tell_amd(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
+static void emit_amd(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
 	const struct amd *amd = gpu->own;
 	size_t from = out->count;
 	(void)all;
 	gpu->is_aside = gpu->is_unified;
-	sys_tell_all(gpu->device.folder, amd_figures, gpu->instance, now_ns, out);
-	tell_memory(gpu, now_ns, out);
-	tell_errors(gpu, now_ns, out);
-	tell_metrics(gpu, now_ns, out);
-	if (!isnan(amd->most_clock))
-		sample_set_figure(out, now_ns, METRIC_GPU_CLOCK_MOST, gpu->instance, amd->most_clock);
-	if (!isnan(amd->most_memory_clock))
-		sample_set_figure(out, now_ns, METRIC_GPU_CLOCK_MEMORY_MOST, gpu->instance, amd->most_memory_clock);
+	sys_emit_all(gpu->device.folder, amd_figures, gpu->instance, now_ns, out);
+	emit_memory(gpu, now_ns, out);
+	emit_errors(gpu, now_ns, out);
+	emit_metrics(gpu, now_ns, out);
+	if (!isnan(amd->max_clock))
+		sample_set_figure(out, now_ns, METRIC_GPU_CLOCK_MAX, gpu->instance, amd->max_clock);
+	if (!isnan(amd->max_memory_clock))
+		sample_set_figure(out, now_ns, METRIC_GPU_CLOCK_MEMORY_MAX, gpu->instance, amd->max_memory_clock);
 	if (amd->sensors)
-		amd_sensors_tell(amd->sensors, from, gpu->instance, now_ns, out);
+		amd_sensors_emit(amd->sensors, from, gpu->instance, now_ns, out);
 	gpu->busy_ratio = NAN;
 	for (size_t i = from; i < out->count; i++)
 		if (out->records[i].kind == RECORD_FIGURE && out->records[i].figure.metric == METRIC_GPU_BUSY &&
@@ -241,15 +241,15 @@ static void add_user(struct drm_gpu *gpu, const struct kfd_user *user, int32_t p
 	pids_command(&amd->pids, pid, now_ns, gpu->commands[row - gpu->rows], DRM_COMMAND_SIZE);
 }
 
-static void tell_users(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
+static void emit_users(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
-	struct kfd_user users[KFD_USERS_MOST];
+	struct kfd_user users[KFD_USERS_MAX];
 	struct amd *amd = gpu->own;
 	double busy = NAN;
 	size_t hidden = 0;
 	if (!amd->has_node)
 		return;
-	size_t count = kfd_users(drm_sys_root(all->choices), amd->node.gpu_id, users, KFD_USERS_MOST);
+	size_t count = kfd_users(drm_sys_root(all->choices), amd->node.gpu_id, users, KFD_USERS_MAX);
 	for (size_t i = 0; i < count; i++) {
 		int32_t pid;
 		enum pid_place place = pids_find(&amd->pids, users[i].pid, now_ns, &pid);
@@ -296,9 +296,9 @@ static const struct drm_family amd_family = {
 	.none = "there is no device of the driver amdgpu in /sys/class/drm",
 	.own_size = sizeof(struct amd),
 	.is_mine = is_amdgpu,
-	.look = look_amd,
-	.tell = tell_amd,
-	.tell_processes = tell_users,
+	.refresh = refresh_amd,
+	.emit = emit_amd,
+	.emit_processes = emit_users,
 	.explain = explain_amd,
 	.close = close_amd,
 };

@@ -10,7 +10,7 @@ enum { HEADER_SIZE = 4, NONE = 0 };
 /* Where things stand. Energy's unit is said from version 1.4 on; before, it differs from chip to chip. */
 static const struct metrics_layout {
 	uint8_t format, content;
-	uint16_t least;   /* bytes; 1.6 was another table while it was new, and shorter */
+	uint16_t min;     /* bytes; 1.6 was another table while it was new, and shorter */
 	uint16_t by_name; /* u64, reasons that mean the same on every chip */
 	/* u32, reasons that each chip numbers its own way: only whether there is any can be told */
 	uint16_t by_chip;
@@ -76,7 +76,7 @@ static void read_throttle(const unsigned char *bytes, const struct metrics_layou
 static const struct metrics_layout *find_layout(unsigned format, unsigned content, size_t size)
 {
 	for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++)
-		if (layouts[i].format == format && layouts[i].content == content && size >= layouts[i].least)
+		if (layouts[i].format == format && layouts[i].content == content && size >= layouts[i].min)
 			return &layouts[i];
 	return NULL;
 }

@@ -107,7 +107,7 @@ bool amd_sensors_is_apu(const struct amd_sensors *sensors)
 		info.ids_flags & AMDGPU_IDS_FLAGS_FUSION;
 }
 
-static void tell_memory(
+static void emit_memory(
 	const struct amd_sensors *sensors, size_t from, int32_t instance, int64_t now_ns, struct sample_set *out)
 {
 	struct drm_amdgpu_memory_info info = { 0 };
@@ -120,13 +120,13 @@ static void tell_memory(
 	sample_set_figure(out, now_ns, METRIC_GPU_MEMORY_USED, instance, (double)info.vram.heap_usage);
 }
 
-void amd_sensors_tell(
+void amd_sensors_emit(
 	const struct amd_sensors *sensors, size_t from, int32_t instance, int64_t now_ns, struct sample_set *out)
 {
 	static const struct {
 		unsigned sensor;
 		enum metric metric;
-		double scale, least, most;
+		double scale, min, max;
 	} rows[] = {
 		{ AMDGPU_INFO_SENSOR_GPU_LOAD, METRIC_GPU_BUSY, 0.01, 0, 1 },
 		{ AMDGPU_INFO_SENSOR_GPU_AVG_POWER, METRIC_GPU_POWER, 1, 1, 20000 },
@@ -140,8 +140,8 @@ void amd_sensors_tell(
 			sensors->query_sensor(sensors->device, rows[i].sensor, sizeof value, &value) != 0)
 			continue;
 		double figure = (double)value * rows[i].scale;
-		if (figure >= rows[i].least && figure <= rows[i].most)
+		if (figure >= rows[i].min && figure <= rows[i].max)
 			sample_set_figure(out, now_ns, rows[i].metric, instance, figure);
 	}
-	tell_memory(sensors, from, instance, now_ns, out);
+	emit_memory(sensors, from, instance, now_ns, out);
 }

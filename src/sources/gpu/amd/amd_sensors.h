@@ -18,7 +18,7 @@ void amd_sensors_close(struct amd_sensors *sensors);
 const char *amd_sensors_name(const struct amd_sensors *sensors);
 bool amd_sensors_is_apu(const struct amd_sensors *sensors);
 /* Those figures that records from `from` on do not have. */
-void amd_sensors_tell(
+void amd_sensors_emit(
 	const struct amd_sensors *sensors, size_t from, int32_t instance, int64_t now_ns, struct sample_set *out);
 
 #endif

@@ -10,7 +10,7 @@
 
 #include "src/sources/gpu/sys_file.h"
 
-enum { NUMBERS_LOOKED_AT = 4096, UNITS_MOST = 4096 };
+enum { NUMBERS_LOOKED_AT = 4096, UNITS_MAX = 4096 };
 
 /* -- nodes -- */
 
@@ -37,7 +37,7 @@ static bool read_node(const char *folder, struct kfd_node *out)
 	double units = per_unit ? (double)simds / (double)per_unit : NAN;
 	*out = (struct kfd_node){ .gpu_id = (uint64_t)gpu_id,
 		.minor = (unsigned)minor,
-		.units = units <= UNITS_MOST ? units : NAN,
+		.units = units <= UNITS_MAX ? units : NAN,
 		.has_cpu = property(text, "cpu_cores_count") > 0,
 		.unique_id = property(text, "unique_id") };
 	return true;
@@ -50,12 +50,12 @@ static int compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-static size_t numbers_in(const char *folder, uint32_t *out, size_t most)
+static size_t numbers_in(const char *folder, uint32_t *out, size_t max)
 {
 	DIR *directory = opendir(folder);
 	struct dirent *entry;
 	size_t count = 0;
-	for (unsigned i = 0; directory && i < NUMBERS_LOOKED_AT && count < most && (entry = readdir(directory)); i++) {
+	for (unsigned i = 0; directory && i < NUMBERS_LOOKED_AT && count < max && (entry = readdir(directory)); i++) {
 		char *end;
 		long number = strtol(entry->d_name, &end, 10);
 		if (end != entry->d_name && !*end && number >= 0 && number <= INT32_MAX)
@@ -67,14 +67,14 @@ static size_t numbers_in(const char *folder, uint32_t *out, size_t most)
 	return count;
 }
 
-size_t kfd_nodes(const char *sys_root, struct kfd_node *out, size_t most)
+size_t kfd_nodes(const char *sys_root, struct kfd_node *out, size_t max)
 {
 	char all[SYS_PATH_SIZE], folder[SYS_PATH_SIZE], name[16];
-	uint32_t numbers[KFD_NODES_MOST];
+	uint32_t numbers[KFD_NODES_MAX];
 	size_t count = 0,
 		   found =
-			   sys_join(all, sys_root, "class/kfd/kfd/topology/nodes") ? numbers_in(all, numbers, KFD_NODES_MOST) : 0;
-	for (size_t i = 0; i < found && count < most; i++) {
+			   sys_join(all, sys_root, "class/kfd/kfd/topology/nodes") ? numbers_in(all, numbers, KFD_NODES_MAX) : 0;
+	for (size_t i = 0; i < found && count < max; i++) {
 		snprintf(name, sizeof name, "%" PRIu32, numbers[i]);
 		if (!sys_join(folder, all, name) || !read_node(folder, &out[count]))
 			continue;
@@ -92,13 +92,13 @@ static double bytes_in(const char *folder, const char *file)
 	return sys_number(folder, file, &bytes) && bytes >= 0 && bytes <= 1e18 ? bytes : NAN;
 }
 
-size_t kfd_users(const char *sys_root, uint64_t gpu_id, struct kfd_user *out, size_t most)
+size_t kfd_users(const char *sys_root, uint64_t gpu_id, struct kfd_user *out, size_t max)
 {
 	char all[SYS_PATH_SIZE], folder[SYS_PATH_SIZE], file[64];
 	uint32_t pids[NUMBERS_LOOKED_AT];
 	size_t count = 0,
 		   found = sys_join(all, sys_root, "class/kfd/kfd/proc") ? numbers_in(all, pids, NUMBERS_LOOKED_AT) : 0;
-	for (size_t i = 0; i < found && count < most; i++) {
+	for (size_t i = 0; i < found && count < max; i++) {
 		double busy;
 		snprintf(file, sizeof file, "%" PRIu32, pids[i]);
 		if (!sys_join(folder, all, file))
@@ -106,7 +106,7 @@ size_t kfd_users(const char *sys_root, uint64_t gpu_id, struct kfd_user *out, si
 		snprintf(file, sizeof file, "vram_%" PRIu64, gpu_id);
 		struct kfd_user user = { .pid = pids[i], .vram_bytes = bytes_in(folder, file), .units_busy = NAN };
 		snprintf(file, sizeof file, "stats_%" PRIu64 "/cu_occupancy", gpu_id);
-		if (sys_number(folder, file, &busy) && busy >= 0 && busy <= UNITS_MOST)
+		if (sys_number(folder, file, &busy) && busy >= 0 && busy <= UNITS_MAX)
 			user.units_busy = busy;
 		if (user.vram_bytes > 0 || user.units_busy > 0)
 			out[count++] = user;

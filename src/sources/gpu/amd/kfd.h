@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KFD_NODES_MOST = 64, KFD_USERS_MOST = 64 };
+enum { KFD_NODES_MAX = 64, KFD_USERS_MAX = 64 };
 
 struct kfd_node {
 	uint64_t gpu_id;
@@ -31,7 +31,7 @@ struct kfd_user {
 };
 
 /* GPUs only, in order. Returns how many; 0 too where there is no KFD. */
-size_t kfd_nodes(const char *sys_root, struct kfd_node *out, size_t most);
-size_t kfd_users(const char *sys_root, uint64_t gpu_id, struct kfd_user *out, size_t most);
+size_t kfd_nodes(const char *sys_root, struct kfd_node *out, size_t max);
+size_t kfd_users(const char *sys_root, uint64_t gpu_id, struct kfd_user *out, size_t max);
 
 #endif

@@ -65,7 +65,7 @@ struct finding {
 	const struct source_choices *choices;
 	bool (*is_mine)(const char *driver);
 	struct drm_device *devices;
-	size_t count, most;
+	size_t count, max;
 };
 
 /* The number at the end of "renderD128"; −1 where the name is not PREFIX and a number. */
@@ -110,7 +110,7 @@ static struct drm_device *device_of(struct finding *finding, const char *folder)
 	for (size_t i = 0; i < finding->count; i++)
 		if (strcmp(finding->devices[i].folder, folder) == 0)
 			return &finding->devices[i];
-	if (finding->count == finding->most || strlen(folder) >= SYS_PATH_SIZE)
+	if (finding->count == finding->max || strlen(folder) >= SYS_PATH_SIZE)
 		return NULL;
 	struct drm_device *device = &finding->devices[finding->count];
 	*device = (struct drm_device){ 0 };
@@ -187,17 +187,17 @@ static int compare(const void *a, const void *b)
 /* A screen alone (a server's BMC, a frame buffer) computes nothing. */
 static void drop_screens(struct finding *finding)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < finding->count; i++)
 		if (finding->devices[i].render[0] || finding->devices[i].accel[0])
-			finding->devices[kept++] = finding->devices[i];
-	finding->count = kept;
+			finding->devices[retained++] = finding->devices[i];
+	finding->count = retained;
 }
 
 size_t drm_devices_find(const struct source_choices *choices, bool asks_libdrm, bool (*is_mine)(const char *driver),
-	struct drm_device *out, size_t most)
+	struct drm_device *out, size_t max)
 {
-	struct finding finding = { .choices = choices, .is_mine = is_mine, .devices = out, .most = most };
+	struct finding finding = { .choices = choices, .is_mine = is_mine, .devices = out, .max = max };
 	if (asks_libdrm)
 		add_known_to_libdrm(&finding);
 	add_folder(&finding, "class/drm");

@@ -13,7 +13,7 @@
 #include "src/sources/choices.h"
 #include "src/sources/gpu/sys_file.h"
 
-enum { DRM_DEVICES_MOST = 32, DRM_NODE_SIZE = 24, DRM_DRIVER_SIZE = 32, DRM_PCI_SIZE = 16 };
+enum { DRM_DEVICES_MAX = 32, DRM_NODE_SIZE = 24, DRM_DRIVER_SIZE = 32, DRM_PCI_SIZE = 16 };
 
 struct drm_device {
 	char driver[DRM_DRIVER_SIZE]; /* as the kernel calls it: "amdgpu" */
@@ -31,7 +31,7 @@ const char *drm_dev_root(const struct source_choices *choices);
 /* Those that `is_mine` takes by their driver's name, of one with a node that programs can compute with, by number of
  * their nodes. Returns how many. */
 size_t drm_devices_find(const struct source_choices *choices, bool asks_libdrm, bool (*is_mine)(const char *driver),
-	struct drm_device *out, size_t most);
+	struct drm_device *out, size_t max);
 bool drm_devices_are_here(const struct source_choices *choices, bool (*is_mine)(const char *driver));
 /* The path of its render or accel node. */
 bool drm_device_node(const struct source_choices *choices, const struct drm_device *device, char out[SYS_PATH_SIZE]);

@@ -10,7 +10,7 @@
 #include "src/sources/gpu/drm/pci_names.h"
 
 #define PROCESSES_NS (2 * NS_PER_S)
-#define PAUSE_MOST_NS (10 * NS_PER_S)
+#define PAUSE_MAX_NS (10 * NS_PER_S)
 /* A device falls asleep when nobody has touched it for some seconds (5, amdgpu), and reading is touching. */
 #define IDLE_AFTER_NS (10 * NS_PER_S)
 #define IDLE_PAUSE_NS (15 * NS_PER_S)
@@ -33,7 +33,7 @@ static const enum metric lack_metrics[] = {
 
 /* -- opening -- */
 
-static void first_look(const struct source_choices *choices, struct drm_gpu *gpu)
+static void first_refresh(const struct source_choices *choices, struct drm_gpu *gpu)
 {
 	snprintf(gpu->version, sizeof gpu->version, "%s", gpu->device.driver);
 	snprintf(gpu->vendor, sizeof gpu->vendor, "%s", gpu->device.driver);
@@ -46,15 +46,15 @@ static void first_look(const struct source_choices *choices, struct drm_gpu *gpu
 		snprintf(gpu->name, sizeof gpu->name, "%s", gpu->device.driver);
 	gpu->busy_ratio = NAN;
 	if (gpu->device.pci[0])
-		drm_link_look(gpu->device.folder, &gpu->link);
+		drm_link_refresh(gpu->device.folder, &gpu->link);
 }
 
 enum status drm_gpus_open(const struct drm_family *family, struct target *target, int32_t first_instance, void **state,
 	struct reason *why_not)
 {
-	struct drm_device devices[DRM_DEVICES_MOST];
+	struct drm_device devices[DRM_DEVICES_MAX];
 	const struct source_choices *choices = source_choices(target);
-	size_t count = drm_devices_find(choices, true, family->is_mine, devices, DRM_DEVICES_MOST);
+	size_t count = drm_devices_find(choices, true, family->is_mine, devices, DRM_DEVICES_MAX);
 	if (count == 0)
 		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "%s", family->none);
 	struct drm_gpus *all = calloc(1, sizeof *all);
@@ -72,7 +72,7 @@ enum status drm_gpus_open(const struct drm_family *family, struct target *target
 		gpu->next_ns = INT64_MIN;
 		gpu->own = calloc(1, family->own_size);
 		is_good = gpu->own != NULL;
-		first_look(choices, gpu);
+		first_refresh(choices, gpu);
 	}
 	if (!is_good) {
 		drm_gpus_close(all);
@@ -99,7 +99,7 @@ void drm_gpus_close(void *state)
 
 static const char *keep(struct sample_set *out, const char *text) { return sample_set_text(out, text, strlen(text)); }
 
-static void tell_gpu(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
+static void emit_gpu(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
 	struct gpu_row *row = sample_set_allocate(out, sizeof *row);
 	struct record *record = row ? sample_set_add(out, RECORD_GPU, 0, now_ns) : NULL;
@@ -131,18 +131,18 @@ bool drm_has_figure(const struct sample_set *set, size_t from, enum metric metri
 static bool follow(struct drm_gpus *all, struct drm_gpu *gpu)
 {
 	bool is_lost = access(gpu->device.folder, F_OK) != 0, is_asleep = !is_lost && drm_device_is_asleep(&gpu->device);
-	gpu->is_told &= is_lost == gpu->is_lost;
-	gpu->is_looked_at &= !is_lost;
+	gpu->is_emitted &= is_lost == gpu->is_lost;
+	gpu->is_read &= !is_lost;
 	gpu->is_lost = is_lost;
 	gpu->is_asleep = is_asleep;
 	if (is_lost || is_asleep)
 		return false;
-	if (!gpu->is_looked_at) {
+	if (!gpu->is_read) {
 		drm_device_version(all->choices, &gpu->device, gpu->version, sizeof gpu->version);
-		gpu_hwmon_look(gpu->device.folder, &gpu->hwmon);
-		all->family->look(all, gpu);
-		gpu->is_looked_at = true;
-		gpu->is_told = false;
+		gpu_hwmon_refresh(gpu->device.folder, &gpu->hwmon);
+		all->family->refresh(all, gpu);
+		gpu->is_read = true;
+		gpu->is_emitted = false;
 	}
 	return true;
 }
@@ -166,11 +166,11 @@ static void note_use(struct drm_gpu *gpu, int64_t now_ns)
 static void read_gpu(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
 	bool is_readable = follow(all, gpu);
-	if (gpu->is_silent && gpu->row_count == 0 && !gpu->is_told)
+	if (gpu->is_silent && gpu->row_count == 0 && !gpu->is_emitted)
 		return;
-	if (!gpu->is_told)
-		tell_gpu(gpu, now_ns, out);
-	gpu->is_told = true;
+	if (!gpu->is_emitted)
+		emit_gpu(gpu, now_ns, out);
+	gpu->is_emitted = true;
 	if (!is_readable)
 		memset(gpu->has, 0, sizeof gpu->has);
 	bool is_due = now_ns >= gpu->next_ns || (gpu->is_resting && gpu->row_count > 0);
@@ -178,17 +178,17 @@ static void read_gpu(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, 
 		return;
 	int64_t begin_ns = clock_monotonic_ns();
 	size_t from = out->count;
-	gpu_hwmon_tell(&gpu->hwmon, gpu->instance, now_ns, out);
+	gpu_hwmon_emit(&gpu->hwmon, gpu->instance, now_ns, out);
 	if (gpu->turn++ % LINK_TURNS == 0)
-		drm_link_tell(&gpu->link, gpu->instance, now_ns, out);
-	all->family->tell(all, gpu, now_ns, out);
+		drm_link_emit(&gpu->link, gpu->instance, now_ns, out);
+	all->family->emit(all, gpu, now_ns, out);
 	int64_t took_ns = clock_monotonic_ns() - begin_ns;
 	gpu->reading_ns += took_ns;
 	note_use(gpu, now_ns);
 	gpu->next_ns = now_ns +
-		(gpu->is_resting                                  ? IDLE_PAUSE_NS
-				: took_ns * SHARE_FIGURES < PAUSE_MOST_NS ? took_ns * SHARE_FIGURES
-														  : PAUSE_MOST_NS);
+		(gpu->is_resting                                 ? IDLE_PAUSE_NS
+				: took_ns * SHARE_FIGURES < PAUSE_MAX_NS ? took_ns * SHARE_FIGURES
+														 : PAUSE_MAX_NS);
 	sample_set_figure(out, now_ns, METRIC_GPU_READING, gpu->instance, (double)gpu->reading_ns);
 	note_figures(gpu, out, from);
 }
@@ -200,7 +200,7 @@ struct gpu_process_row *drm_gpu_row(struct drm_gpu *gpu, int32_t pid)
 	for (size_t i = 0; i < gpu->row_count; i++)
 		if (gpu->rows[i].pid == pid)
 			return &gpu->rows[i];
-	if (gpu->row_count == DRM_ROWS_MOST)
+	if (gpu->row_count == DRM_ROWS_MAX)
 		return NULL;
 	gpu->commands[gpu->row_count][0] = '\0';
 	struct gpu_process_row *row = &gpu->rows[gpu->row_count];
@@ -212,10 +212,10 @@ struct gpu_process_row *drm_gpu_row(struct drm_gpu *gpu, int32_t pid)
 
 static void take_uses(struct drm_gpus *all, size_t index)
 {
-	struct fdinfo_use uses[DRM_ROWS_MOST];
+	struct fdinfo_use uses[DRM_ROWS_MAX];
 	struct drm_gpu *gpu = &all->gpus[index];
 	gpu->row_count = 0;
-	size_t count = fdinfo_tree_uses(all->tree, index, uses, DRM_ROWS_MOST);
+	size_t count = fdinfo_tree_uses(all->tree, index, uses, DRM_ROWS_MAX);
 	for (size_t i = 0; i < count; i++) {
 		struct gpu_process_row *row = drm_gpu_row(gpu, uses[i].pid);
 		double own = uses[i].own_bytes, machine = uses[i].machine_bytes;
@@ -225,7 +225,7 @@ static void take_uses(struct drm_gpus *all, size_t index)
 	}
 }
 
-static void tell_rows(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
+static void emit_rows(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
 	struct gpu_process_row *rows = sample_set_allocate(out, (gpu->row_count ? gpu->row_count : 1) * sizeof *rows);
 	struct record *record = rows ? sample_set_add(out, RECORD_GPU_PROCESSES, 0, now_ns) : NULL;
@@ -242,7 +242,7 @@ static void tell_rows(const struct drm_gpu *gpu, int64_t now_ns, struct sample_s
 
 static void read_processes(struct drm_gpus *all, int64_t now_ns, struct sample_set *out)
 {
-	const struct drm_device *devices[DRM_DEVICES_MOST];
+	const struct drm_device *devices[DRM_DEVICES_MAX];
 	struct reason why;
 	for (size_t i = 0; i < all->count; i++)
 		devices[i] = &all->gpus[i].device;
@@ -253,17 +253,17 @@ static void read_processes(struct drm_gpus *all, int64_t now_ns, struct sample_s
 	for (size_t i = 0; i < all->count; i++) {
 		struct drm_gpu *gpu = &all->gpus[i];
 		take_uses(all, i);
-		if (all->family->tell_processes && !gpu->is_lost && !gpu->is_asleep)
-			all->family->tell_processes(all, gpu, now_ns, out);
-		bool is_known = gpu->row_count > 0 || gpu->has_told_rows || !is_hidden;
-		if (gpu->is_told && is_known)
-			tell_rows(gpu, now_ns, out);
-		gpu->has_told_rows |= gpu->is_told && is_known;
+		if (all->family->emit_processes && !gpu->is_lost && !gpu->is_asleep)
+			all->family->emit_processes(all, gpu, now_ns, out);
+		bool is_known = gpu->row_count > 0 || gpu->has_emitted_rows || !is_hidden;
+		if (gpu->is_emitted && is_known)
+			emit_rows(gpu, now_ns, out);
+		gpu->has_emitted_rows |= gpu->is_emitted && is_known;
 	}
 	if (is_hidden)
 		all->hidden = why;
 	int64_t pause_ns = (clock_monotonic_ns() - begin_ns) * SHARE_PROCESSES;
-	pause_ns = pause_ns < PROCESSES_NS ? PROCESSES_NS : pause_ns < PAUSE_MOST_NS ? pause_ns : PAUSE_MOST_NS;
+	pause_ns = pause_ns < PROCESSES_NS ? PROCESSES_NS : pause_ns < PAUSE_MAX_NS ? pause_ns : PAUSE_MAX_NS;
 	all->next_processes_ns = now_ns + pause_ns;
 }
 
@@ -285,7 +285,7 @@ static void find_lack(const struct drm_gpus *all, enum drm_lack lack, struct rea
 	*out = (struct reason){ "", "" };
 	for (size_t i = 0; i < all->count && !out->text[0]; i++) {
 		const struct drm_gpu *gpu = &all->gpus[i];
-		if (gpu->has[lack] || gpu->is_lost || !gpu->is_told || (gpu->is_aside && gpu->row_count == 0))
+		if (gpu->has[lack] || gpu->is_lost || !gpu->is_emitted || (gpu->is_aside && gpu->row_count == 0))
 			continue;
 		explain(all, gpu, lack, &why);
 		if (!why.text[0])
@@ -298,15 +298,15 @@ static void find_lack(const struct drm_gpus *all, enum drm_lack lack, struct rea
 	}
 }
 
-static void tell_lacks(struct drm_gpus *all, int64_t now_ns, struct sample_set *out)
+static void emit_lacks(struct drm_gpus *all, int64_t now_ns, struct sample_set *out)
 {
 	for (int lack = 0; lack < LACK_COUNT; lack++) {
 		struct reason why = all->hidden;
 		if (lack != LACK_PROCESSES)
 			find_lack(all, (enum drm_lack)lack, &why);
-		if (strcmp(why.text, all->told[lack]) == 0)
+		if (strcmp(why.text, all->emitted[lack]) == 0)
 			continue;
-		memcpy(all->told[lack], why.text, sizeof why.text);
+		memcpy(all->emitted[lack], why.text, sizeof why.text);
 		sample_set_missing(
 			out, now_ns, lack_figures[lack], why.text[0] ? why.text : NULL, why.text[0] ? why.remedy : NULL);
 	}
@@ -321,17 +321,17 @@ enum status drm_gpus_read(void *state, int64_t now_ns, struct sample_set *out)
 		read_gpu(all, &all->gpus[i], now_ns, out);
 	if (now_ns >= all->next_processes_ns)
 		read_processes(all, now_ns, out);
-	tell_lacks(all, now_ns, out);
+	emit_lacks(all, now_ns, out);
 	return STATUS_OK;
 }
 
-void drm_gpus_tell_all(void *state, int64_t now_ns, struct sample_set *out)
+void drm_gpus_emit_all(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct drm_gpus *all = state;
 	for (size_t i = 0; i < all->count; i++) {
-		if (all->gpus[i].is_told)
-			tell_gpu(&all->gpus[i], now_ns, out);
-		if (all->gpus[i].has_told_rows)
-			tell_rows(&all->gpus[i], now_ns, out);
+		if (all->gpus[i].is_emitted)
+			emit_gpu(&all->gpus[i], now_ns, out);
+		if (all->gpus[i].has_emitted_rows)
+			emit_rows(&all->gpus[i], now_ns, out);
 	}
 }

@@ -15,7 +15,7 @@
 #include "src/sources/gpu/drm/hwmon.h"
 #include "src/sources/gpu/vendor.h"
 
-enum { DRM_NAME_SIZE = 96, DRM_ROWS_MOST = 64, DRM_COMMAND_SIZE = 64 };
+enum { DRM_NAME_SIZE = 96, DRM_ROWS_MAX = 64, DRM_COMMAND_SIZE = 64 };
 
 /* What is said to be missing where no figure of this metric comes. */
 #define DRM_LACKS(X) \
@@ -39,7 +39,7 @@ struct drm_gpu {
 	int32_t instance;
 	uint32_t index;
 	char vendor[DRM_DRIVER_SIZE], name[DRM_NAME_SIZE], uuid[48], version[64];
-	bool is_looked_at, is_told, is_lost, is_asleep;
+	bool is_read, is_emitted, is_lost, is_asleep;
 	bool is_unified; /* it works in the machine's memory as in its own */
 	/* what it lacks is said only while a process uses it: an integrated one beside the one that computes */
 	bool is_aside;
@@ -52,10 +52,10 @@ struct drm_gpu {
 	int64_t used_ns;             /* when it last had a reason to be awake */
 	bool is_resting;             /* it has had none for long */
 	bool has[LACK_COUNT];        /* told at the last reading */
-	bool has_told_rows;
+	bool has_emitted_rows;
 	size_t row_count;
-	struct gpu_process_row rows[DRM_ROWS_MOST];
-	char commands[DRM_ROWS_MOST][DRM_COMMAND_SIZE];
+	struct gpu_process_row rows[DRM_ROWS_MAX];
+	char commands[DRM_ROWS_MAX][DRM_COMMAND_SIZE];
 	double busy_ratio; /* as told last; NAN = not known */
 	void *own;         /* of family->own_size bytes, zeroed */
 };
@@ -66,10 +66,10 @@ struct drm_family {
 	const char *none; /* why there are none: "there is no device of the driver amdgpu" */
 	size_t own_size;  /* at least 1 */
 	bool (*is_mine)(const char *driver);
-	void (*look)(struct drm_gpus *all, struct drm_gpu *gpu);
-	void (*tell)(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out);
+	void (*refresh)(struct drm_gpus *all, struct drm_gpu *gpu);
+	void (*emit)(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out);
 	/* After fdinfo has filled the rows: what else is known of processes and read at their pace. NULL: nothing. */
-	void (*tell_processes)(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out);
+	void (*emit_processes)(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out);
 	/* Why a figure of an awake device is missing. An empty text: it is not said. */
 	void (*explain)(const struct drm_gpu *gpu, enum drm_lack lack, struct reason *out);
 	void (*close)(struct drm_gpu *gpu); /* frees what `own` holds; NULL: nothing */
@@ -85,16 +85,16 @@ struct drm_gpus {
 	struct drm_gpu *gpus;
 	/* why users of a device are not seen, as the family has it; empty = they are */
 	struct reason hidden;
-	char told[LACK_COUNT][sizeof((struct reason *)0)->text]; /* what is missing, as said last; "" = nothing */
+	char emitted[LACK_COUNT][sizeof((struct reason *)0)->text]; /* what is missing, as said last; "" = nothing */
 };
 
 enum status drm_gpus_open(const struct drm_family *family, struct target *target, int32_t first_instance, void **state,
 	struct reason *why_not);
 enum status drm_gpus_read(void *state, int64_t now_ns, struct sample_set *out);
-void drm_gpus_tell_all(void *state, int64_t now_ns, struct sample_set *out);
+void drm_gpus_emit_all(void *state, int64_t now_ns, struct sample_set *out);
 void drm_gpus_close(void *state);
 
-#define DRM_GPUS .read = drm_gpus_read, .tell_all = drm_gpus_tell_all, .close = drm_gpus_close
+#define DRM_GPUS .read = drm_gpus_read, .emit_all = drm_gpus_emit_all, .close = drm_gpus_close
 
 /* Whether records from `from` on have this figure. */
 bool drm_has_figure(const struct sample_set *set, size_t from, enum metric metric, int32_t instance);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASS_BRIDGE = 0x0604, LANES_MOST = 32 };
+enum { CLASS_BRIDGE = 0x0604, LANES_MAX = 32 };
 
 /* "16.0 GT/s PCIe" */
 static double generation(const char *folder, const char *file)
@@ -23,7 +23,7 @@ static double generation(const char *folder, const char *file)
 static double width(const char *folder, const char *file)
 {
 	double lanes;
-	return sys_number(folder, file, &lanes) && lanes >= 1 && lanes <= LANES_MOST ? lanes : NAN;
+	return sys_number(folder, file, &lanes) && lanes >= 1 && lanes <= LANES_MAX ? lanes : NAN;
 }
 
 /* The folder above; false at the top. */
@@ -61,24 +61,24 @@ static void leave_switch(char folder[SYS_PATH_SIZE])
 
 static double lesser(double a, double b) { return isnan(a) ? a : isnan(b) || a < b ? a : b; }
 
-void drm_link_look(const char *folder, struct drm_link *out)
+void drm_link_refresh(const char *folder, struct drm_link *out)
 {
 	char above[SYS_PATH_SIZE];
-	*out = (struct drm_link){ .most_generation = NAN, .most_width = NAN };
+	*out = (struct drm_link){ .max_generation = NAN, .max_width = NAN };
 	if (strlen(folder) >= sizeof out->folder)
 		return;
 	strcpy(out->folder, folder);
 	leave_switch(out->folder);
-	out->most_generation = generation(out->folder, "max_link_speed");
-	out->most_width = width(out->folder, "max_link_width");
+	out->max_generation = generation(out->folder, "max_link_speed");
+	out->max_width = width(out->folder, "max_link_width");
 	strcpy(above, out->folder);
 	if (!go_up(above))
 		return;
-	out->most_generation = lesser(out->most_generation, generation(above, "max_link_speed"));
-	out->most_width = lesser(out->most_width, width(above, "max_link_width"));
+	out->max_generation = lesser(out->max_generation, generation(above, "max_link_speed"));
+	out->max_width = lesser(out->max_width, width(above, "max_link_width"));
 }
 
-void drm_link_tell(const struct drm_link *link, int32_t instance, int64_t now_ns, struct sample_set *out)
+void drm_link_emit(const struct drm_link *link, int32_t instance, int64_t now_ns, struct sample_set *out)
 {
 	if (!link->folder[0])
 		return;
@@ -87,9 +87,9 @@ void drm_link_tell(const struct drm_link *link, int32_t instance, int64_t now_ns
 		double value;
 	} figures[] = {
 		{ METRIC_GPU_PCIE_GENERATION, generation(link->folder, "current_link_speed") },
-		{ METRIC_GPU_PCIE_GENERATION_MOST, link->most_generation },
+		{ METRIC_GPU_PCIE_GENERATION_MAX, link->max_generation },
 		{ METRIC_GPU_PCIE_WIDTH, width(link->folder, "current_link_width") },
-		{ METRIC_GPU_PCIE_WIDTH_MOST, link->most_width },
+		{ METRIC_GPU_PCIE_WIDTH_MAX, link->max_width },
 	};
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
 		if (!isnan(figures[i].value))

@@ -7,12 +7,12 @@
 #include "src/sources/gpu/sys_file.h"
 
 struct drm_link {
-	char folder[SYS_PATH_SIZE];         /* "" = not on PCIe */
-	double most_generation, most_width; /* that both ends can; NAN = not told */
+	char folder[SYS_PATH_SIZE];       /* "" = not on PCIe */
+	double max_generation, max_width; /* that both ends can; NAN = not told */
 };
 
 /* `folder` is the device's own, without symbolic links. */
-void drm_link_look(const char *folder, struct drm_link *out);
-void drm_link_tell(const struct drm_link *link, int32_t instance, int64_t now_ns, struct sample_set *out);
+void drm_link_refresh(const char *folder, struct drm_link *out);
+void drm_link_emit(const struct drm_link *link, int32_t instance, int64_t now_ns, struct sample_set *out);
 
 #endif

@@ -65,7 +65,7 @@ static void find_name(struct drm_gpu *gpu)
 		sys_word(text, "OF_COMPATIBLE_0", '=', gpu->name, sizeof gpu->name);
 }
 
-static void look_other(struct drm_gpus *all, struct drm_gpu *gpu)
+static void refresh_other(struct drm_gpus *all, struct drm_gpu *gpu)
 {
 	struct other *other = gpu->own;
 	(void)all;
@@ -78,19 +78,19 @@ static void look_other(struct drm_gpus *all, struct drm_gpu *gpu)
 
 static const struct sys_figure devfreq_figures[] = {
 	{ "cur_freq", METRIC_GPU_CLOCK, 1, 1, 2e10 },
-	{ "max_freq", METRIC_GPU_CLOCK_MOST, 1, 1, 2e10 },
+	{ "max_freq", METRIC_GPU_CLOCK_MAX, 1, 1, 2e10 },
 	{ NULL, 0, 0, 0, 0 },
 };
 
 /* intel_vpu */
 static const struct sys_figure npu_figures[] = {
 	{ "npu_current_frequency_mhz", METRIC_GPU_CLOCK, 1e6, 0, 2e10 },
-	{ "npu_max_frequency_mhz", METRIC_GPU_CLOCK_MOST, 1e6, 1, 2e10 },
+	{ "npu_max_frequency_mhz", METRIC_GPU_CLOCK_MAX, 1e6, 1, 2e10 },
 	{ "npu_memory_utilization", METRIC_GPU_MEMORY_USED, 1, 0, 1e16 },
 	{ NULL, 0, 0, 0, 0 },
 };
 
-static void tell_npu_busy(struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
+static void emit_npu_busy(struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
 	struct other *other = gpu->own;
 	double busy_us;
@@ -107,14 +107,14 @@ static void tell_npu_busy(struct drm_gpu *gpu, int64_t now_ns, struct sample_set
 		sample_set_figure(out, now_ns, METRIC_GPU_BUSY, gpu->instance, other->busy_ratio);
 }
 
-static void tell_other(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
+static void emit_other(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
 	const struct other *other = gpu->own;
 	(void)all;
 	if (other->devfreq[0])
-		sys_tell_all(other->devfreq, devfreq_figures, gpu->instance, now_ns, out);
-	sys_tell_all(gpu->device.folder, npu_figures, gpu->instance, now_ns, out);
-	tell_npu_busy(gpu, now_ns, out);
+		sys_emit_all(other->devfreq, devfreq_figures, gpu->instance, now_ns, out);
+	sys_emit_all(gpu->device.folder, npu_figures, gpu->instance, now_ns, out);
+	emit_npu_busy(gpu, now_ns, out);
 }
 
 /* panfrost and panthor count only when told to (Documentation/ABI/testing/sysfs-driver-panfrost-profiling). */
@@ -148,8 +148,8 @@ static const struct drm_family other_family = {
 	.none = "there is no other DRM device with a render or accel node",
 	.own_size = sizeof(struct other),
 	.is_mine = is_other,
-	.look = look_other,
-	.tell = tell_other,
+	.refresh = refresh_other,
+	.emit = emit_other,
 	.explain = explain_other,
 };
 

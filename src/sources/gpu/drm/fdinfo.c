@@ -5,9 +5,9 @@
 
 /* More than so many engines at once is no measurement. Several queues of one name that the driver does not count
  * (amdgpu's compute) are. */
-#define BUSY_MOST 64.0
+#define BUSY_MAX 64.0
 /* Nobody has a GPU with more (an exabyte). */
-#define BYTES_MOST 1e18
+#define BYTES_MAX 1e18
 
 struct span {
 	const char *at;
@@ -101,7 +101,7 @@ static struct fdinfo_engine *engine_of(struct fdinfo *info, struct span name)
 	for (unsigned i = 0; i < info->engine_count; i++)
 		if (strcmp(info->engines[i].name, engine.name) == 0)
 			return &info->engines[i];
-	if (info->engine_count == FDINFO_ENGINES_MOST)
+	if (info->engine_count == FDINFO_ENGINES_MAX)
 		return NULL;
 	info->engines[info->engine_count] = engine;
 	return &info->engines[info->engine_count++];
@@ -115,7 +115,7 @@ static struct fdinfo_region *region_of(struct fdinfo *info, struct span name)
 	for (unsigned i = 0; i < info->region_count; i++)
 		if (strcmp(info->regions[i].name, region.name) == 0)
 			return &info->regions[i];
-	if (info->region_count == FDINFO_REGIONS_MOST)
+	if (info->region_count == FDINFO_REGIONS_MAX)
 		return NULL;
 	info->regions[info->region_count] = region;
 	return &info->regions[info->region_count++];
@@ -126,13 +126,13 @@ static const struct engine_key {
 	const char *prefix;
 	const struct unit *units;
 	size_t offset;
-	unsigned told;
+	unsigned emitted;
 } engine_keys[] = {
 	{ "engine-capacity-", plain_units, offsetof(struct fdinfo_engine, capacity), 0 },
 	{ "engine-", time_units, offsetof(struct fdinfo_engine, busy_ns), ENGINE_BUSY },
 	{ "cycles-", plain_units, offsetof(struct fdinfo_engine, cycles), ENGINE_CYCLES },
 	{ "total-cycles-", plain_units, offsetof(struct fdinfo_engine, total_cycles), ENGINE_TOTAL_CYCLES },
-	{ "maxfreq-", clock_units, offsetof(struct fdinfo_engine, most_hz), ENGINE_MOST_HZ },
+	{ "maxfreq-", clock_units, offsetof(struct fdinfo_engine, max_hz), ENGINE_MAX_HZ },
 };
 
 static bool read_engine(struct fdinfo *info, struct span key, struct span value)
@@ -143,11 +143,11 @@ static bool read_engine(struct fdinfo *info, struct span key, struct span value)
 		const struct engine_key *row = &engine_keys[i];
 		if (!starts_with(key, row->prefix, &name))
 			continue;
-		bool is_good = read_value(value, row->units, &number) && (row->told || number > 0);
+		bool is_good = read_value(value, row->units, &number) && (row->emitted || number > 0);
 		struct fdinfo_engine *engine = is_good ? engine_of(info, name) : NULL;
 		if (engine) {
 			memcpy((char *)engine + row->offset, &number, sizeof number);
-			engine->told |= row->told;
+			engine->emitted |= row->emitted;
 		}
 		return true;
 	}
@@ -170,7 +170,7 @@ static void read_memory(struct fdinfo *info, struct span key, struct span value)
 		if (!starts_with(key, words[i].prefix, &name))
 			continue;
 		struct fdinfo_region *region =
-			read_value(value, memory_units, &number) && (double)number <= BYTES_MOST ? region_of(info, name) : NULL;
+			read_value(value, memory_units, &number) && (double)number <= BYTES_MAX ? region_of(info, name) : NULL;
 		double bytes = (double)number;
 		if (region)
 			memcpy((char *)region + words[i].offset, &bytes, sizeof bytes);
@@ -244,28 +244,28 @@ static double growth(uint64_t old, uint64_t now) { return now > old ? (double)(n
 
 double fdinfo_busy(const struct fdinfo_engine *old, const struct fdinfo_engine *now, double elapsed_ns)
 {
-	unsigned told = old->told & now->told;
+	unsigned emitted = old->emitted & now->emitted;
 	double ratio = NAN, cycles = growth(old->cycles, now->cycles), all = growth(old->total_cycles, now->total_cycles),
 		   busy = growth(old->busy_ns, now->busy_ns);
-	bool has_clock = told & ENGINE_CYCLES && told & ENGINE_MOST_HZ && now->most_hz > 0 && elapsed_ns > 0;
-	if (told & ENGINE_CYCLES && told & ENGINE_TOTAL_CYCLES)
+	bool has_clock = emitted & ENGINE_CYCLES && emitted & ENGINE_MAX_HZ && now->max_hz > 0 && elapsed_ns > 0;
+	if (emitted & ENGINE_CYCLES && emitted & ENGINE_TOTAL_CYCLES)
 		ratio = all > 0 ? cycles / all : NAN;
-	else if (told & ENGINE_BUSY && elapsed_ns > 0 && (busy > 0 || !has_clock))
+	else if (emitted & ENGINE_BUSY && elapsed_ns > 0 && (busy > 0 || !has_clock))
 		ratio = busy / elapsed_ns;
 	else if (has_clock)
-		ratio = cycles / ((double)now->most_hz * elapsed_ns / 1e9);
+		ratio = cycles / ((double)now->max_hz * elapsed_ns / 1e9);
 	ratio /= (double)now->capacity;
-	return ratio > BUSY_MOST ? NAN : ratio > 1 ? 1 : ratio;
+	return ratio > BUSY_MAX ? NAN : ratio > 1 ? 1 : ratio;
 }
 
-void fdinfo_keep_larger(struct fdinfo_engine *kept, const struct fdinfo_engine *now)
+void fdinfo_keep_larger(struct fdinfo_engine *retained, const struct fdinfo_engine *now)
 {
-	struct fdinfo_engine before = *kept;
-	*kept = *now;
-	if (before.busy_ns > kept->busy_ns)
-		kept->busy_ns = before.busy_ns;
-	if (before.cycles > kept->cycles)
-		kept->cycles = before.cycles;
-	if (before.total_cycles > kept->total_cycles)
-		kept->total_cycles = before.total_cycles;
+	struct fdinfo_engine before = *retained;
+	*retained = *now;
+	if (before.busy_ns > retained->busy_ns)
+		retained->busy_ns = before.busy_ns;
+	if (before.cycles > retained->cycles)
+		retained->cycles = before.cycles;
+	if (before.total_cycles > retained->total_cycles)
+		retained->total_cycles = before.total_cycles;
 }

@@ -9,17 +9,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { FDINFO_ENGINES_MOST = 16, FDINFO_REGIONS_MOST = 16, FDINFO_NAME_SIZE = 32, FDINFO_TEXT_SIZE = 16 * 1024 };
+enum { FDINFO_ENGINES_MAX = 16, FDINFO_REGIONS_MAX = 16, FDINFO_NAME_SIZE = 32, FDINFO_TEXT_SIZE = 16 * 1024 };
 
 /* What is told of an engine: bits of `told`. */
-enum { ENGINE_BUSY = 1, ENGINE_CYCLES = 2, ENGINE_TOTAL_CYCLES = 4, ENGINE_MOST_HZ = 8 };
+enum { ENGINE_BUSY = 1, ENGINE_CYCLES = 2, ENGINE_TOTAL_CYCLES = 4, ENGINE_MAX_HZ = 8 };
 
 struct fdinfo_engine {
 	char name[FDINFO_NAME_SIZE]; /* "gfx", "rcs" */
-	unsigned told;
+	unsigned emitted;
 	uint64_t busy_ns;              /* all since the client was opened, as the cycles */
 	uint64_t cycles, total_cycles; /* while it was busy for this client; all that went by */
-	uint64_t most_hz;
+	uint64_t max_hz;
 	uint64_t capacity; /* so many engines of this name; at least 1 */
 };
 
@@ -33,8 +33,8 @@ struct fdinfo {
 	bool has_client;
 	uint64_t client; /* the same for all descriptors of one client */
 	unsigned engine_count, region_count;
-	struct fdinfo_engine engines[FDINFO_ENGINES_MOST];
-	struct fdinfo_region regions[FDINFO_REGIONS_MOST];
+	struct fdinfo_engine engines[FDINFO_ENGINES_MAX];
+	struct fdinfo_region regions[FDINFO_REGIONS_MAX];
 };
 
 /* False: no DRM client. */
@@ -47,6 +47,6 @@ double fdinfo_machine_memory(const struct fdinfo *info);
  * where that cannot be said. */
 double fdinfo_busy(const struct fdinfo_engine *old, const struct fdinfo_engine *now, double elapsed_ns);
 /* `now` where it is more than `*kept`: a counter that steps back is to catch up. */
-void fdinfo_keep_larger(struct fdinfo_engine *kept, const struct fdinfo_engine *now);
+void fdinfo_keep_larger(struct fdinfo_engine *retained, const struct fdinfo_engine *now);
 
 #endif

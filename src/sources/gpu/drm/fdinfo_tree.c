@@ -16,7 +16,7 @@
 /* A member that is new, or became another program, may open its device at any moment; one that has not for long will
  * hardly. */
 #define SCAN_FIRST_NS NS_PER_S
-#define SCAN_MOST_NS (15 * NS_PER_S)
+#define SCAN_MAX_NS (15 * NS_PER_S)
 
 /* What a descriptor of a member leads to. */
 struct handle {
@@ -37,8 +37,8 @@ struct client {
 	char driver[DRM_DRIVER_SIZE];
 	double own_bytes, machine_bytes;
 	unsigned engine_count;
-	struct fdinfo_engine engines[FDINFO_ENGINES_MOST];
-	double busy[FDINFO_ENGINES_MOST]; /* of the time up to this reading; NAN = not known */
+	struct fdinfo_engine engines[FDINFO_ENGINES_MAX];
+	double busy[FDINFO_ENGINES_MAX]; /* of the time up to this reading; NAN = not known */
 };
 
 struct scanned {
@@ -55,8 +55,8 @@ struct fdinfo_tree {
 	unsigned links_left; /* to be looked at in this reading */
 	bool is_denied, has_too_many;
 	struct reason denied; /* of the first that was */
-	struct handle handles[FDINFO_CLIENTS_MOST];
-	struct client clients[FDINFO_CLIENTS_MOST];
+	struct handle handles[FDINFO_CLIENTS_MAX];
+	struct client clients[FDINFO_CLIENTS_MAX];
 	struct scanned scanned[TARGET_MEMBERS_MAX];
 	char text[FDINFO_TEXT_SIZE];
 };
@@ -100,7 +100,7 @@ static void note_handle(struct fdinfo_tree *tree, const struct target_member *me
 			return;
 		}
 	}
-	if (tree->handle_count == FDINFO_CLIENTS_MOST) {
+	if (tree->handle_count == FDINFO_CLIENTS_MAX) {
 		tree->has_too_many = true;
 		return;
 	}
@@ -116,11 +116,11 @@ static void mark_stale(struct fdinfo_tree *tree, const struct target_member *mem
 
 static void drop_stale(struct fdinfo_tree *tree)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < tree->handle_count; i++)
 		if (!tree->handles[i].is_stale)
-			tree->handles[kept++] = tree->handles[i];
-	tree->handle_count = kept;
+			tree->handles[retained++] = tree->handles[i];
+	tree->handle_count = retained;
 }
 
 static DIR *open_descriptors(const struct target_member *member, struct scanned *scanned)
@@ -140,9 +140,9 @@ static void scan_member(struct fdinfo_tree *tree, size_t index, const struct drm
 	if (!folder)
 		return;
 	struct dirent *entry;
-	unsigned looked = 0;
+	unsigned refreshed = 0;
 	mark_stale(tree, member);
-	while ((entry = readdir(folder)) && looked++ < FDINFO_LINKS_A_MEMBER) {
+	while ((entry = readdir(folder)) && refreshed++ < FDINFO_LINKS_A_MEMBER) {
 		char link[128], *end;
 		size_t device;
 		long fd = strtol(entry->d_name, &end, 10);
@@ -156,7 +156,7 @@ static void scan_member(struct fdinfo_tree *tree, size_t index, const struct drm
 			note_handle(tree, member, (int)fd, device);
 	}
 	tree->scanned[index].has_too_many = entry != NULL;
-	tree->links_left -= looked < tree->links_left ? looked : tree->links_left;
+	tree->links_left -= refreshed < tree->links_left ? refreshed : tree->links_left;
 	drop_stale(tree);
 	closedir(folder);
 }
@@ -165,12 +165,12 @@ static void scan_member(struct fdinfo_tree *tree, size_t index, const struct drm
 static void follow_members(struct fdinfo_tree *tree)
 {
 	const struct target *target = tree->target;
-	size_t kept = 0, next = 0;
+	size_t retained = 0, next = 0;
 	for (size_t i = 0; i < tree->scanned_count; i++) {
 		const struct target_member *member = &target->members[next];
 		if (next < target->member_count && tree->scanned[i].pid == member->pid &&
 			tree->scanned[i].start_ticks == member->start_ticks) {
-			tree->scanned[kept++] = tree->scanned[i];
+			tree->scanned[retained++] = tree->scanned[i];
 			next++;
 			continue;
 		}
@@ -178,7 +178,7 @@ static void follow_members(struct fdinfo_tree *tree)
 			tree->handles[handle].is_stale |= tree->handles[handle].pid == tree->scanned[i].pid;
 	}
 	drop_stale(tree);
-	tree->scanned_count = kept;
+	tree->scanned_count = retained;
 	for (; tree->scanned_count < target->member_count; tree->scanned_count++) {
 		const struct target_member *member = &target->members[tree->scanned_count];
 		tree->scanned[tree->scanned_count] = (struct scanned){ .pid = member->pid,
@@ -204,7 +204,7 @@ static void scan_members(
 		if (now_ns < scanned->next_ns || member->stat.state == 'Z')
 			continue;
 		scan_member(tree, i, devices, count);
-		scanned->pause_ns = scanned->pause_ns * 2 < SCAN_MOST_NS ? scanned->pause_ns * 2 : SCAN_MOST_NS;
+		scanned->pause_ns = scanned->pause_ns * 2 < SCAN_MAX_NS ? scanned->pause_ns * 2 : SCAN_MAX_NS;
 		scanned->next_ns = now_ns + scanned->pause_ns;
 	}
 }
@@ -221,7 +221,7 @@ static struct client *client_of(
 		if (info->has_client ? client->id == info->client : client->pid == handle->pid && client->fd == handle->fd)
 			return client;
 	}
-	if (tree->client_count == FDINFO_CLIENTS_MOST) {
+	if (tree->client_count == FDINFO_CLIENTS_MAX) {
 		tree->has_too_many = true;
 		return NULL;
 	}
@@ -247,7 +247,7 @@ static void add_new_engines(struct client *client, const struct fdinfo *info)
 		bool is_known = false;
 		for (unsigned old = 0; old < client->engine_count; old++)
 			is_known |= strcmp(client->engines[old].name, info->engines[i].name) == 0;
-		if (is_known || client->engine_count == FDINFO_ENGINES_MOST)
+		if (is_known || client->engine_count == FDINFO_ENGINES_MAX)
 			continue;
 		client->engines[client->engine_count] = info->engines[i];
 		client->busy[client->engine_count++] = NAN;
@@ -315,14 +315,14 @@ static bool read_handle(struct fdinfo_tree *tree, const struct handle *handle, c
 
 static void drop_unseen_clients(struct fdinfo_tree *tree)
 {
-	size_t kept = 0;
+	size_t retained = 0;
 	for (size_t i = 0; i < tree->client_count; i++)
 		if (tree->clients[i].is_seen) {
-			if (kept != i)
-				tree->clients[kept] = tree->clients[i];
-			kept++;
+			if (retained != i)
+				tree->clients[retained] = tree->clients[i];
+			retained++;
 		}
-	tree->client_count = kept;
+	tree->client_count = retained;
 }
 
 static void sum_up_hindrances(struct fdinfo_tree *tree)
@@ -382,9 +382,9 @@ static double busiest(const struct fdinfo_tree *tree, size_t device, int32_t pid
 	struct {
 		const char *name;
 		double busy;
-	} sums[FDINFO_ENGINES_MOST * 2];
+	} sums[FDINFO_ENGINES_MAX * 2];
 	size_t count = 0;
-	double most = NAN;
+	double max = NAN;
 	for (size_t i = 0; i < tree->client_count; i++) {
 		const struct client *client = &tree->clients[i];
 		for (unsigned engine = 0; client->device == device && client->pid == pid && engine < client->engine_count;
@@ -399,13 +399,13 @@ static double busiest(const struct fdinfo_tree *tree, size_t device, int32_t pid
 				sums[count++].busy = NAN;
 			}
 			sums[at].busy = plus(sums[at].busy, client->busy[engine]);
-			most = isnan(most) || sums[at].busy > most ? sums[at].busy : most;
+			max = isnan(max) || sums[at].busy > max ? sums[at].busy : max;
 		}
 	}
-	return most > 1 ? 1 : most;
+	return max > 1 ? 1 : max;
 }
 
-size_t fdinfo_tree_uses(const struct fdinfo_tree *tree, size_t device, struct fdinfo_use *out, size_t most)
+size_t fdinfo_tree_uses(const struct fdinfo_tree *tree, size_t device, struct fdinfo_use *out, size_t max)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < tree->client_count; i++) {
@@ -415,7 +415,7 @@ size_t fdinfo_tree_uses(const struct fdinfo_tree *tree, size_t device, struct fd
 			continue;
 		while (at < count && out[at].pid != client->pid)
 			at++;
-		if (at == most)
+		if (at == max)
 			continue;
 		struct fdinfo_use *use = &out[at];
 		if (at == count) {
@@ -441,6 +441,6 @@ bool fdinfo_tree_why(const struct fdinfo_tree *tree, struct reason *out)
 	else if (tree->has_too_many)
 		reason_set(out, STATUS_OK, NULL,
 			"not all of it was looked at: the run has more than %d open files, or %d of a GPU", FDINFO_LINKS_A_MEMBER,
-			FDINFO_CLIENTS_MOST);
+			FDINFO_CLIENTS_MAX);
 	return tree->is_denied || tree->has_too_many;
 }

@@ -15,7 +15,7 @@
 #include "src/sources/gpu/drm/drm_devices.h"
 #include "src/sources/target/target.h"
 
-enum { FDINFO_CLIENTS_MOST = 512, FDINFO_LINKS_A_READING = 4096, FDINFO_LINKS_A_MEMBER = 8192 };
+enum { FDINFO_CLIENTS_MAX = 512, FDINFO_LINKS_A_READING = 4096, FDINFO_LINKS_A_MEMBER = 8192 };
 
 struct fdinfo_use {
 	int32_t pid;
@@ -34,7 +34,7 @@ void fdinfo_tree_free(struct fdinfo_tree *tree);
  * call. */
 void fdinfo_tree_read(struct fdinfo_tree *tree, const struct drm_device *const *devices, size_t count, int64_t now_ns);
 /* Who uses a device, in the order of the tree; at most `most` rows. Returns how many. */
-size_t fdinfo_tree_uses(const struct fdinfo_tree *tree, size_t device, struct fdinfo_use *out, size_t most);
+size_t fdinfo_tree_uses(const struct fdinfo_tree *tree, size_t device, struct fdinfo_use *out, size_t max);
 /* Why not all was seen; false where nothing hindered us. */
 bool fdinfo_tree_why(const struct fdinfo_tree *tree, struct reason *out);
 

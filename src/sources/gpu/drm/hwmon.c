@@ -8,24 +8,24 @@
 
 #include "src/base/clock.h"
 
-enum { TEMPERATURES_MOST = 8, ENERGIES_MOST = 2, ENTRIES_LOOKED_AT = 256 };
+enum { TEMPERATURES_MAX = 8, ENERGIES_MAX = 2, ENTRIES_LOOKED_AT = 256 };
 
 /* An energy counter moves in steps: power is taken over at least so long. */
 #define POWER_OVER_NS NS_PER_S
 /* More is no single GPU's. */
-#define POWER_MOST 20000.0
+#define POWER_MAX 20000.0
 
 static const struct sys_figure power_figures[] = {
-	{ "power1_average", METRIC_GPU_POWER, 1e-6, 0, POWER_MOST },
-	{ "power1_input", METRIC_GPU_POWER, 1e-6, 0, POWER_MOST },
+	{ "power1_average", METRIC_GPU_POWER, 1e-6, 0, POWER_MAX },
+	{ "power1_input", METRIC_GPU_POWER, 1e-6, 0, POWER_MAX },
 	{ NULL, 0, 0, 0, 0 },
 };
 
 /* Nought means that no limit is set. */
 static const struct sys_figure other_figures[] = {
-	{ "power1_cap", METRIC_GPU_POWER_LIMIT, 1e-6, 1e-3, POWER_MOST },
-	{ "power1_max", METRIC_GPU_POWER_LIMIT, 1e-6, 1e-3, POWER_MOST },
-	{ "power2_max", METRIC_GPU_POWER_LIMIT, 1e-6, 1e-3, POWER_MOST },
+	{ "power1_cap", METRIC_GPU_POWER_LIMIT, 1e-6, 1e-3, POWER_MAX },
+	{ "power1_max", METRIC_GPU_POWER_LIMIT, 1e-6, 1e-3, POWER_MAX },
+	{ "power2_max", METRIC_GPU_POWER_LIMIT, 1e-6, 1e-3, POWER_MAX },
 	{ "freq1_input", METRIC_GPU_CLOCK, 1, 0, 2e10 },
 	{ "freq2_input", METRIC_GPU_CLOCK_MEMORY, 1, 0, 2e10 },
 	{ NULL, 0, 0, 0, 0 },
@@ -75,7 +75,7 @@ static void find_temperatures(struct gpu_hwmon *hwmon)
 		{ "hbm", 1, true },
 	};
 	unsigned best[2] = { 0, 0 };
-	for (unsigned number = 1; number <= TEMPERATURES_MOST; number++) {
+	for (unsigned number = 1; number <= TEMPERATURES_MAX; number++) {
 		char file[HWMON_NAME_SIZE], label[64] = "";
 		snprintf(file, sizeof file, "temp%u_input", number);
 		if (!is_readable(hwmon->folder, file))
@@ -102,7 +102,7 @@ static void find_limit(struct gpu_hwmon *hwmon)
 	}
 }
 
-void gpu_hwmon_look(const char *device_folder, struct gpu_hwmon *out)
+void gpu_hwmon_refresh(const char *device_folder, struct gpu_hwmon *out)
 {
 	*out = (struct gpu_hwmon){ .power_w = NAN };
 	if (!find_folder(device_folder, out->folder))
@@ -110,7 +110,7 @@ void gpu_hwmon_look(const char *device_folder, struct gpu_hwmon *out)
 	find_temperatures(out);
 	find_limit(out);
 	out->has_power = is_readable(out->folder, "power1_average") || is_readable(out->folder, "power1_input");
-	for (unsigned number = 1; number <= ENERGIES_MOST && !out->energy[0]; number++) {
+	for (unsigned number = 1; number <= ENERGIES_MAX && !out->energy[0]; number++) {
 		char file[HWMON_NAME_SIZE];
 		snprintf(file, sizeof file, "energy%u_input", number);
 		if (is_readable(out->folder, file))
@@ -118,7 +118,7 @@ void gpu_hwmon_look(const char *device_folder, struct gpu_hwmon *out)
 	}
 }
 
-static void tell_energy(struct gpu_hwmon *hwmon, int32_t instance, int64_t now_ns, struct sample_set *out)
+static void emit_energy(struct gpu_hwmon *hwmon, int32_t instance, int64_t now_ns, struct sample_set *out)
 {
 	double microjoules;
 	if (!hwmon->energy[0] || !sys_number(hwmon->folder, hwmon->energy, &microjoules) || microjoules < 0)
@@ -133,29 +133,29 @@ static void tell_energy(struct gpu_hwmon *hwmon, int32_t instance, int64_t now_n
 		hwmon->energy_ns = now_ns;
 		hwmon->energy_j = joules;
 	}
-	if (!isnan(hwmon->power_w) && hwmon->power_w <= POWER_MOST)
+	if (!isnan(hwmon->power_w) && hwmon->power_w <= POWER_MAX)
 		sample_set_figure(out, now_ns, METRIC_GPU_POWER, instance, hwmon->power_w);
 }
 
-static void tell_temperature(const struct gpu_hwmon *hwmon, unsigned number, enum metric metric, int32_t instance,
+static void emit_temperature(const struct gpu_hwmon *hwmon, unsigned number, enum metric metric, int32_t instance,
 	int64_t now_ns, struct sample_set *out)
 {
 	char file[HWMON_NAME_SIZE];
 	snprintf(file, sizeof file, "temp%u_input", number);
 	if (number)
-		sys_tell(hwmon->folder, &(struct sys_figure){ file, metric, 1e-3, -100, 250 }, instance, now_ns, out);
+		sys_emit(hwmon->folder, &(struct sys_figure){ file, metric, 1e-3, -100, 250 }, instance, now_ns, out);
 }
 
-void gpu_hwmon_tell(struct gpu_hwmon *hwmon, int32_t instance, int64_t now_ns, struct sample_set *out)
+void gpu_hwmon_emit(struct gpu_hwmon *hwmon, int32_t instance, int64_t now_ns, struct sample_set *out)
 {
 	if (!hwmon->folder[0])
 		return;
-	tell_temperature(hwmon, hwmon->chip, METRIC_GPU_TEMPERATURE, instance, now_ns, out);
-	tell_temperature(hwmon, hwmon->memory, METRIC_GPU_TEMPERATURE_MEMORY, instance, now_ns, out);
+	emit_temperature(hwmon, hwmon->chip, METRIC_GPU_TEMPERATURE, instance, now_ns, out);
+	emit_temperature(hwmon, hwmon->memory, METRIC_GPU_TEMPERATURE_MEMORY, instance, now_ns, out);
 	if (hwmon->limit[0])
-		sys_tell(hwmon->folder, &(struct sys_figure){ hwmon->limit, METRIC_GPU_TEMPERATURE_LIMIT, 1e-3, 1, 250 },
+		sys_emit(hwmon->folder, &(struct sys_figure){ hwmon->limit, METRIC_GPU_TEMPERATURE_LIMIT, 1e-3, 1, 250 },
 			instance, now_ns, out);
-	sys_tell_all(hwmon->folder, power_figures, instance, now_ns, out);
-	sys_tell_all(hwmon->folder, other_figures, instance, now_ns, out);
-	tell_energy(hwmon, instance, now_ns, out);
+	sys_emit_all(hwmon->folder, power_figures, instance, now_ns, out);
+	sys_emit_all(hwmon->folder, other_figures, instance, now_ns, out);
+	emit_energy(hwmon, instance, now_ns, out);
 }

@@ -21,7 +21,7 @@ struct gpu_hwmon {
 };
 
 /* Looks what there is, once. */
-void gpu_hwmon_look(const char *device_folder, struct gpu_hwmon *out);
-void gpu_hwmon_tell(struct gpu_hwmon *hwmon, int32_t instance, int64_t now_ns, struct sample_set *out);
+void gpu_hwmon_refresh(const char *device_folder, struct gpu_hwmon *out);
+void gpu_hwmon_emit(struct gpu_hwmon *hwmon, int32_t instance, int64_t now_ns, struct sample_set *out);
 
 #endif

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LINE_SIZE = 512, LINES_MOST = 200000 };
+enum { LINE_SIZE = 512, LINES_MAX = 200000 };
 
-static const char *const usual[] = { "/usr/share/hwdata/pci.ids", "/usr/share/misc/pci.ids", "/usr/share/pci.ids",
+static const char *const baseline[] = { "/usr/share/hwdata/pci.ids", "/usr/share/misc/pci.ids", "/usr/share/pci.ids",
 	"/var/lib/pciutils/pci.ids" };
 
 /* What stands in brackets is what the shop calls it; before them, what the maker calls the chip. */
@@ -31,7 +31,7 @@ static bool find_in(FILE *file, uint64_t maker, uint64_t model, char *out, size_
 	bool is_of_maker = false;
 	snprintf(wanted_maker, sizeof wanted_maker, "%04x  ", (unsigned)(maker & 0xffff));
 	snprintf(wanted_model, sizeof wanted_model, "\t%04x  ", (unsigned)(model & 0xffff));
-	for (unsigned i = 0; i < LINES_MOST && fgets(line, sizeof line, file); i++) {
+	for (unsigned i = 0; i < LINES_MAX && fgets(line, sizeof line, file); i++) {
 		if (line[0] != '\t' && line[0] != '#' && line[0] != '\n') {
 			if (is_of_maker)
 				return false;
@@ -45,8 +45,8 @@ static bool find_in(FILE *file, uint64_t maker, uint64_t model, char *out, size_
 
 bool pci_name(const char *list, uint64_t maker, uint64_t model, char *out, size_t size)
 {
-	for (size_t i = 0; i < (list ? 1 : sizeof usual / sizeof *usual); i++) {
-		FILE *file = fopen(list ? list : usual[i], "re");
+	for (size_t i = 0; i < (list ? 1 : sizeof baseline / sizeof *baseline); i++) {
+		FILE *file = fopen(list ? list : baseline[i], "re");
 		if (!file)
 			continue;
 		bool is_found = find_in(file, maker, model, out, size);

@@ -10,7 +10,7 @@
 #include "src/sources/gpu/intel/intel_memory.h"
 #include "src/sources/gpu/intel/intel_pmu.h"
 
-enum { PARTS_MOST = 16, TILES_MOST = 4, GTS_MOST = 4 };
+enum { PARTS_MAX = 16, TILES_MAX = 4, GTS_MAX = 4 };
 
 #define MEMORY_NS (2 * NS_PER_S)
 
@@ -22,7 +22,7 @@ struct part {
 struct intel {
 	bool is_xe, is_integrated;
 	unsigned part_count;
-	struct part parts[PARTS_MOST];
+	struct part parts[PARTS_MAX];
 	char node[SYS_PATH_SIZE];
 	double total_bytes; /* as sysfs has it; NAN = not told */
 	int64_t memory_ns;  /* asked last */
@@ -39,19 +39,19 @@ static void add_part(struct intel *intel, const char *folder, const char *name, 
 {
 	char path[SYS_PATH_SIZE];
 	double ignored;
-	if (intel->part_count < PARTS_MOST && sys_join(path, folder, name) && sys_number(path, clock, &ignored))
+	if (intel->part_count < PARTS_MAX && sys_join(path, folder, name) && sys_number(path, clock, &ignored))
 		memcpy(intel->parts[intel->part_count++].folder, path, sizeof path);
 }
 
 static void find_xe_parts(struct intel *intel, const char *folder)
 {
 	char name[64];
-	for (unsigned tile = 0; tile < TILES_MOST; tile++) {
+	for (unsigned tile = 0; tile < TILES_MAX; tile++) {
 		double bytes;
 		snprintf(name, sizeof name, "tile%u/physical_vram_size_bytes", tile);
 		if (sys_number(folder, name, &bytes) && bytes > 0 && bytes < 1e16)
 			intel->total_bytes = (isnan(intel->total_bytes) ? 0 : intel->total_bytes) + bytes;
-		for (unsigned gt = 0; gt < GTS_MOST; gt++) {
+		for (unsigned gt = 0; gt < GTS_MAX; gt++) {
 			snprintf(name, sizeof name, "tile%u/gt%u/freq0", tile, gt);
 			add_part(intel, folder, name, "act_freq");
 		}
@@ -62,7 +62,7 @@ static void find_xe_parts(struct intel *intel, const char *folder)
 static void find_i915_parts(struct intel *intel, const struct drm_device *device)
 {
 	char name[64];
-	for (unsigned gt = 0; gt < GTS_MOST; gt++) {
+	for (unsigned gt = 0; gt < GTS_MAX; gt++) {
 		snprintf(name, sizeof name, "drm/%.20s/gt/gt%u", device->card, gt);
 		add_part(intel, device->folder, name, "rps_act_freq_mhz");
 	}
@@ -71,7 +71,7 @@ static void find_i915_parts(struct intel *intel, const struct drm_device *device
 		add_part(intel, device->folder, name, "gt_act_freq_mhz");
 }
 
-static void look_intel(struct drm_gpus *all, struct drm_gpu *gpu)
+static void refresh_intel(struct drm_gpus *all, struct drm_gpu *gpu)
 {
 	struct intel *intel = gpu->own;
 	intel_pmu_close(&intel->pmu);
@@ -96,7 +96,7 @@ static void look_intel(struct drm_gpus *all, struct drm_gpu *gpu)
 /* -- figures -- */
 
 struct clock_files {
-	const char *now, *most;
+	const char *now, *max;
 };
 static const struct clock_files xe_clocks = { "act_freq", "rp0_freq" };
 static const struct clock_files i915_clocks = { "rps_act_freq_mhz", "rps_RP0_freq_mhz" };
@@ -105,16 +105,16 @@ static const struct clock_files old_clocks = { "gt_act_freq_mhz", "gt_RP0_freq_m
 /* Of the part that runs fastest: a media part stands still while the other computes. */
 static double fastest(const struct intel *intel, bool at_most)
 {
-	double most = NAN, mhz;
+	double max = NAN, mhz;
 	for (unsigned i = 0; i < intel->part_count; i++) {
 		const char *folder = intel->parts[i].folder;
 		const struct clock_files *files = intel->is_xe ? &xe_clocks
 			: strstr(folder, "/gt/")                   ? &i915_clocks
 													   : &old_clocks;
-		if (sys_number(folder, at_most ? files->most : files->now, &mhz) && mhz >= 0 && mhz <= 20000 && !(mhz <= most))
-			most = mhz;
+		if (sys_number(folder, at_most ? files->max : files->now, &mhz) && mhz >= 0 && mhz <= 20000 && !(mhz <= max))
+			max = mhz;
 	}
-	return most * 1e6;
+	return max * 1e6;
 }
 
 static const struct {
@@ -159,17 +159,17 @@ static bool read_throttle(const struct part *part, bool is_xe, uint32_t *reasons
 	return true;
 }
 
-static void tell_throttle(const struct intel *intel, int32_t instance, int64_t now_ns, struct sample_set *out)
+static void emit_throttle(const struct intel *intel, int32_t instance, int64_t now_ns, struct sample_set *out)
 {
 	uint32_t reasons = 0;
-	bool is_told = false;
+	bool is_emitted = false;
 	for (unsigned i = 0; i < intel->part_count; i++)
-		is_told |= read_throttle(&intel->parts[i], intel->is_xe, &reasons);
-	if (is_told)
+		is_emitted |= read_throttle(&intel->parts[i], intel->is_xe, &reasons);
+	if (is_emitted)
 		sample_set_figure(out, now_ns, METRIC_GPU_THROTTLE, instance, reasons);
 }
 
-static void tell_memory(
+static void emit_memory(
 	struct intel *intel, const char *driver, int32_t instance, int64_t now_ns, struct sample_set *out)
 {
 	if (!intel->is_integrated && intel->node[0] &&
@@ -185,17 +185,17 @@ static void tell_memory(
 		sample_set_figure(out, now_ns, METRIC_GPU_MEMORY_USED, instance, intel->memory.used_bytes);
 }
 
-static void tell_intel(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
+static void emit_intel(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
 	struct intel *intel = gpu->own;
-	double clock = fastest(intel, false), most = fastest(intel, true);
+	double clock = fastest(intel, false), max = fastest(intel, true);
 	(void)all;
 	if (!isnan(clock))
 		sample_set_figure(out, now_ns, METRIC_GPU_CLOCK, gpu->instance, clock);
-	if (!isnan(most))
-		sample_set_figure(out, now_ns, METRIC_GPU_CLOCK_MOST, gpu->instance, most);
-	tell_throttle(intel, gpu->instance, now_ns, out);
-	tell_memory(intel, gpu->device.driver, gpu->instance, now_ns, out);
+	if (!isnan(max))
+		sample_set_figure(out, now_ns, METRIC_GPU_CLOCK_MAX, gpu->instance, max);
+	emit_throttle(intel, gpu->instance, now_ns, out);
+	emit_memory(intel, gpu->device.driver, gpu->instance, now_ns, out);
 	double busy = intel_pmu_read(&intel->pmu, now_ns);
 	if (!isnan(busy))
 		sample_set_figure(out, now_ns, METRIC_GPU_BUSY, gpu->instance, busy);
@@ -251,8 +251,8 @@ static const struct drm_family intel_family = {
 	.none = "there is no device of the drivers i915 and xe in /sys/class/drm",
 	.own_size = sizeof(struct intel),
 	.is_mine = is_intel,
-	.look = look_intel,
-	.tell = tell_intel,
+	.refresh = refresh_intel,
+	.emit = emit_intel,
 	.explain = explain_intel,
 	.close = close_intel,
 };

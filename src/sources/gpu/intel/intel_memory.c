@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ANSWER_SIZE = 16 * 1024, REGIONS_MOST = 64 };
+enum { ANSWER_SIZE = 16 * 1024, REGIONS_MAX = 64 };
 
 /* More is nobody's. */
-#define BYTES_MOST 1e16
+#define BYTES_MAX 1e16
 
 /* libdrm has no header of xe's: include/uapi/drm/xe_drm.h, as far as it is needed here. */
 struct xe_query {
@@ -32,7 +32,7 @@ enum { XE_QUERY_MEMORY = 1, XE_CLASS_OWN = 1, XE_HEAD_SIZE = 8 };
 
 static void add(struct intel_memory *sum, uint64_t total, uint64_t used)
 {
-	if (total == 0 || (double)total > BYTES_MOST || used > total)
+	if (total == 0 || (double)total > BYTES_MAX || used > total)
 		return;
 	sum->total_bytes = (isnan(sum->total_bytes) ? 0 : sum->total_bytes) + (double)total;
 	/* Nought: it is not told to us. Something is always used. */
@@ -48,7 +48,7 @@ bool intel_memory_read_i915(const void *answer, size_t length, struct intel_memo
 	if (length < sizeof head)
 		return false;
 	memcpy(&head, answer, sizeof head);
-	for (uint32_t i = 0; i < head.num_regions && i < REGIONS_MOST && (i + 1) * sizeof region <= length - sizeof head;
+	for (uint32_t i = 0; i < head.num_regions && i < REGIONS_MAX && (i + 1) * sizeof region <= length - sizeof head;
 		 i++) {
 		memcpy(&region, (const char *)answer + sizeof head + i * sizeof region, sizeof region);
 		if (region.region.memory_class == I915_MEMORY_CLASS_DEVICE && region.unallocated_size <= region.probed_size)
@@ -65,7 +65,7 @@ bool intel_memory_read_xe(const void *answer, size_t length, struct intel_memory
 	if (length < XE_HEAD_SIZE)
 		return false;
 	memcpy(&count, answer, sizeof count);
-	for (uint32_t i = 0; i < count && i < REGIONS_MOST && (i + 1) * sizeof region <= length - XE_HEAD_SIZE; i++) {
+	for (uint32_t i = 0; i < count && i < REGIONS_MAX && (i + 1) * sizeof region <= length - XE_HEAD_SIZE; i++) {
 		memcpy(&region, (const char *)answer + XE_HEAD_SIZE + i * sizeof region, sizeof region);
 		if (region.class == XE_CLASS_OWN)
 			add(out, region.total_bytes, region.used_bytes);

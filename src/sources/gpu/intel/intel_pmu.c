@@ -50,7 +50,7 @@ static void add_engine(const char *events, const char *name, uint32_t type, int 
 	size_t length = strlen(name);
 	struct perf_event_attr attributes = { .type = type, .size = sizeof attributes };
 	uint64_t config;
-	if (length < 6 || strcmp(name + length - 5, "-busy") != 0 || pmu->count == INTEL_ENGINES_MOST ||
+	if (length < 6 || strcmp(name + length - 5, "-busy") != 0 || pmu->count == INTEL_ENGINES_MAX ||
 		!read_config(events, name, &config))
 		return;
 	attributes.config = config;
@@ -98,7 +98,7 @@ static bool read_engine(int fd, uint64_t *out)
 
 double intel_pmu_read(struct intel_pmu *pmu, int64_t now_ns)
 {
-	double most = NAN, elapsed_ns = (double)(now_ns - pmu->read_ns);
+	double max = NAN, elapsed_ns = (double)(now_ns - pmu->read_ns);
 	if (pmu->count == 0 || (pmu->read_ns && elapsed_ns < (double)OVER_NS))
 		return pmu->busy_ratio;
 	for (unsigned i = 0; i < pmu->count; i++) {
@@ -108,12 +108,12 @@ double intel_pmu_read(struct intel_pmu *pmu, int64_t now_ns)
 		double ratio =
 			pmu->read_ns && busy_ns >= pmu->busy_ns[i] ? (double)(busy_ns - pmu->busy_ns[i]) / elapsed_ns : NAN;
 		pmu->busy_ns[i] = busy_ns;
-		if (ratio < 1.5 && !(ratio <= most))
-			most = ratio > 1 ? 1 : ratio;
+		if (ratio < 1.5 && !(ratio <= max))
+			max = ratio > 1 ? 1 : ratio;
 	}
 	pmu->read_ns = now_ns;
-	pmu->busy_ratio = most;
-	return most;
+	pmu->busy_ratio = max;
+	return max;
 }
 
 void intel_pmu_close(struct intel_pmu *pmu)

@@ -9,12 +9,12 @@
 
 #include "src/base/status.h"
 
-enum { INTEL_ENGINES_MOST = 32 };
+enum { INTEL_ENGINES_MAX = 32 };
 
 struct intel_pmu {
 	unsigned count; /* 0 = not open */
-	int fds[INTEL_ENGINES_MOST];
-	uint64_t busy_ns[INTEL_ENGINES_MOST];
+	int fds[INTEL_ENGINES_MAX];
+	uint64_t busy_ns[INTEL_ENGINES_MAX];
 	int64_t read_ns;   /* 0 = not yet */
 	double busy_ratio; /* as of the last reading; NAN = not known */
 };

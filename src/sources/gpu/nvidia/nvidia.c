@@ -12,9 +12,9 @@
  * how long one waited for the driver, which may sleep over its answer and take nobody's CPU: at most 2 % of the time,
  * by the shorter of the last two, for other programs make one wait too. */
 enum { WAIT_FACTOR = 50, SLOW_FACTOR = 4 };
-#define WAIT_REST_MOST_NS (30 * NS_PER_S)
-#define CPU_REST_MOST_NS (60 * NS_PER_S)
-#define LOOK_AGAIN_NS (10 * NS_PER_S)
+#define WAIT_REST_MAX_NS (30 * NS_PER_S)
+#define CPU_REST_MAX_NS (60 * NS_PER_S)
+#define READ_AGAIN_NS (10 * NS_PER_S)
 
 static const struct {
 	int64_t period_ns, share;
@@ -37,7 +37,7 @@ bool nvidia_hears(struct nvidia *nvidia, struct nvidia_device *device, int code)
 	return code == NVML_OK;
 }
 
-void nvidia_tell(
+void nvidia_emit(
 	struct sample_set *out, int64_t now_ns, enum metric metric, const struct nvidia_device *device, double value)
 {
 	if (isfinite(value))
@@ -70,10 +70,10 @@ void nvidia_lose(struct nvidia *nvidia, struct nvidia_device *device, const char
 		}
 	}
 	snprintf(device->lost, sizeof device->lost, "%s", why);
-	device->is_told = false;
-	device->look_ns = now_ns + LOOK_AGAIN_NS;
+	device->is_emitted = false;
+	device->sample_ns = now_ns + READ_AGAIN_NS;
 	memset(device->codes, 0, sizeof device->codes);
-	nvidia_tell_device(nvidia, device, now_ns, out);
+	nvidia_emit_device(nvidia, device, now_ns, out);
 }
 
 /* -- reading -- */
@@ -83,24 +83,24 @@ static bool is_of(const struct nvidia_device *device, enum nvidia_group group)
 	return !device->whole || groups[group].of_parts;
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 
 static int64_t cpu_rest(const struct nvidia *nvidia, enum nvidia_group group, int64_t cpu_ns)
 {
 	int64_t devices = 0;
 	for (size_t i = 0; i < nvidia->count; i++)
 		devices += is_of(nvidia->devices[i], group);
-	return least(cpu_ns * NVIDIA_SHARE_WHOLE / groups[group].share * devices, CPU_REST_MOST_NS);
+	return min(cpu_ns * NVIDIA_SHARE_WHOLE / groups[group].share * devices, CPU_REST_MAX_NS);
 }
 
 static int64_t wait_rest(struct nvidia_device *device, enum nvidia_group group, int64_t waited_ns, bool is_first)
 {
-	int64_t counted_ns = is_first ? waited_ns : least(waited_ns, device->waited_ns[group]);
+	int64_t counted_ns = is_first ? waited_ns : min(waited_ns, device->waited_ns[group]);
 	device->waited_ns[group] = waited_ns;
-	return least(counted_ns * WAIT_FACTOR, WAIT_REST_MOST_NS);
+	return min(counted_ns * WAIT_FACTOR, WAIT_REST_MAX_NS);
 }
 
-static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+static int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
 
 /* The first period is shorter for some, so that what is dear is not asked of all GPUs at once. */
 static int64_t period_of(
@@ -117,9 +117,9 @@ static void read_group(struct nvidia *nvidia, struct nvidia_device *device, enum
 	int64_t from_ns = clock_monotonic_ns(), cpu_from_ns = clock_thread_cpu_ns();
 	groups[group].read(nvidia, device, now_ns, out);
 	int64_t took_ns = clock_monotonic_ns() - from_ns, cpu_ns = is_first ? 0 : clock_thread_cpu_ns() - cpu_from_ns;
-	int64_t rest_ns = most(cpu_rest(nvidia, group, cpu_ns), wait_rest(device, group, took_ns, is_first));
+	int64_t rest_ns = max(cpu_rest(nvidia, group, cpu_ns), wait_rest(device, group, took_ns, is_first));
 	device->reading_ns += (double)took_ns;
-	device->next_ns[group] = now_ns + most(rest_ns, period_of(nvidia, device, group, is_first));
+	device->next_ns[group] = now_ns + max(rest_ns, period_of(nvidia, device, group, is_first));
 	if (group == NVIDIA_GROUP_figures)
 		nvidia_lacks(
 			device, NVIDIA_WANTED_PACE, rest_ns > groups[group].period_ns * SLOW_FACTOR ? NVIDIA_LACK_SLOW : NVML_OK);
@@ -129,9 +129,9 @@ static void read_group(struct nvidia *nvidia, struct nvidia_device *device, enum
 static bool is_back(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	char name[NVML_NAME_SIZE];
-	if (now_ns < device->look_ns)
+	if (now_ns < device->sample_ns)
 		return false;
-	device->look_ns = now_ns + LOOK_AGAIN_NS;
+	device->sample_ns = now_ns + READ_AGAIN_NS;
 	struct nvml_memory memory;
 	int code = nvidia->nvml.memory ? nvidia->nvml.memory(device->handle, &memory)
 		: nvidia->nvml.name        ? nvidia->nvml.name(device->handle, name, sizeof name)
@@ -139,21 +139,21 @@ static bool is_back(struct nvidia *nvidia, struct nvidia_device *device, int64_t
 	if (!nvidia_hears(nvidia, device, code) && !nvml_is_unknown(code))
 		return false;
 	device->lost[0] = '\0';
-	nvidia_tell_device(nvidia, device, now_ns, out);
+	nvidia_emit_device(nvidia, device, now_ns, out);
 	return true;
 }
 
 static void read_device(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	device->has_failed = false;
-	if (!device->is_told)
-		nvidia_tell_device(nvidia, device, now_ns, out);
+	if (!device->is_emitted)
+		nvidia_emit_device(nvidia, device, now_ns, out);
 	if (device->lost[0] && !is_back(nvidia, device, now_ns, out))
 		return;
 	for (enum nvidia_group group = 0; group < NVIDIA_GROUP_COUNT && !device->has_failed && !nvidia->is_gone; group++)
 		if (is_of(device, group) && now_ns >= device->next_ns[group])
 			read_group(nvidia, device, group, now_ns, out);
-	nvidia_tell(out, now_ns, METRIC_GPU_READING, device, device->reading_ns);
+	nvidia_emit(out, now_ns, METRIC_GPU_READING, device, device->reading_ns);
 	if (device->has_failed) {
 		char why[NVIDIA_LOST_SIZE];
 		snprintf(why, sizeof why, "%s", device->lost[0] ? device->lost : "it has fallen off the bus");
@@ -169,7 +169,7 @@ static enum status read_nvidia(void *state, int64_t now_ns, struct sample_set *o
 	if (nvidia->is_gone)
 		return reason_set(&nvidia->why, STATUS_IO, NULL, "NVIDIA's driver was unloaded or restarted");
 	nvidia_events_take(nvidia, now_ns, out);
-	nvidia_tell_missing(nvidia, now_ns, out);
+	nvidia_emit_missing(nvidia, now_ns, out);
 	return STATUS_OK;
 }
 
@@ -177,10 +177,10 @@ static void explain_nvidia(const void *state, struct reason *out) { *out = ((con
 
 /* -- opening -- */
 
-static bool is_file(const char *root, const char *usual, const char *name)
+static bool is_file(const char *root, const char *baseline, const char *name)
 {
 	char path[512];
-	snprintf(path, sizeof path, "%s/%s", root ? root : usual, name);
+	snprintf(path, sizeof path, "%s/%s", root ? root : baseline, name);
 	return access(path, F_OK) == 0;
 }
 

@@ -8,7 +8,7 @@ enum { THROTTLE_PARTS = 5 };
 /* struct nvidia_device, throttle_parts: looked for; those of heat, and what stands for them in an older driver. */
 enum { IS_LOOKED = 0x80, HEAT_PARTS = 0x0c, HEAT_WHOLE = 0x10, ALL_PARTS = 0x1f };
 /* No link is faster (PCIe 7.0 ×16 has a quarter of it): what seems more is a counter that began anew. */
-#define BYTES_PER_S_MOST 4e12
+#define BYTES_PER_S_MAX 4e12
 #define TWO_32 4294967296.0
 
 /* What is asked by fields, those of a group in one call. `throttle`: a part of the time in which that held it back;
@@ -69,7 +69,7 @@ static struct value value_of(const struct nvml_field *field)
 static double grown(struct nvidia_counter *counter, uint64_t raw, double scale, int64_t now_ns)
 {
 	double before = (double)counter->raw, more = (double)raw - before,
-		   possible = BYTES_PER_S_MOST / scale * (seconds_between(counter->seen_ns, now_ns) + 1);
+		   possible = BYTES_PER_S_MAX / scale * (seconds_between(counter->seen_ns, now_ns) + 1);
 	if (!counter->is_begun)
 		more = 0;
 	else if (raw < counter->raw)
@@ -84,24 +84,24 @@ static double grown(struct nvidia_counter *counter, uint64_t raw, double scale, 
 
 void nvidia_add_rate(struct nvidia_counter *counter, double bytes_per_s, double elapsed_s)
 {
-	if (bytes_per_s >= 0 && bytes_per_s < BYTES_PER_S_MOST && elapsed_s > 0)
+	if (bytes_per_s >= 0 && bytes_per_s < BYTES_PER_S_MAX && elapsed_s > 0)
 		counter->total += bytes_per_s * elapsed_s;
 }
 
-static void tell_row(struct nvidia_device *device, const struct counter_row *row, const struct value *value,
+static void emit_row(struct nvidia_device *device, const struct counter_row *row, const struct value *value,
 	int64_t now_ns, struct sample_set *out)
 {
-	enum { CELSIUS_MOST = 200 };
+	enum { CELSIUS_MAX = 200 };
 	double number = (double)value->number * row->scale;
-	if (row->metric == METRIC_GPU_TEMPERATURE_MEMORY && (number > CELSIUS_MOST || number == 0))
+	if (row->metric == METRIC_GPU_TEMPERATURE_MEMORY && (number > CELSIUS_MAX || number == 0))
 		return;
 	if (row->wrapping >= 0)
 		number = grown(&device->counters[row->wrapping], value->number, row->scale, now_ns);
-	nvidia_tell(out, now_ns, row->metric, device, number);
+	nvidia_emit(out, now_ns, row->metric, device, number);
 }
 
 /* The parts that the first reading has are those that are summed: one that came or went later would look like time. */
-static void tell_throttled(
+static void emit_throttled(
 	struct nvidia_device *device, const struct value *values, int64_t now_ns, struct sample_set *out)
 {
 	uint8_t has = 0;
@@ -118,8 +118,8 @@ static void tell_throttled(
 		if (wanted >> i & 1)
 			*sum = (isnan(*sum) ? 0 : *sum) + (double)values[i].number;
 	}
-	nvidia_tell(out, now_ns, METRIC_GPU_THROTTLED_POWER, device, power);
-	nvidia_tell(out, now_ns, METRIC_GPU_THROTTLED_THERMAL, device, heat);
+	nvidia_emit(out, now_ns, METRIC_GPU_THROTTLED_POWER, device, power);
+	nvidia_emit(out, now_ns, METRIC_GPU_THROTTLED_THERMAL, device, heat);
 }
 
 static bool is_asked(const struct nvidia_device *device, size_t row, enum nvidia_group group)
@@ -162,10 +162,10 @@ static void read_rows(struct nvidia *nvidia, struct nvidia_device *device, enum 
 	ask_rows(nvidia, device, group, values);
 	for (size_t i = 0; i < ROW_COUNT; i++)
 		if (values[i].is_there)
-			tell_row(device, &rows[i], &values[i], now_ns, out);
+			emit_row(device, &rows[i], &values[i], now_ns, out);
 }
 
-static bool has_told(const struct sample_set *out, size_t from, enum metric metric)
+static bool has_emitted(const struct sample_set *out, size_t from, enum metric metric)
 {
 	for (; from < out->count; from++)
 		if (out->records[from].kind == RECORD_FIGURE && out->records[from].figure.metric == metric)
@@ -177,15 +177,15 @@ void nvidia_read_counters(struct nvidia *nvidia, struct nvidia_device *device, i
 {
 	size_t from = out->count;
 	read_rows(nvidia, device, NVIDIA_GROUP_counters, now_ns, out);
-	device->has_pcie_field = has_told(out, from, METRIC_GPU_PCIE_SENT);
-	device->has_nvlink_field = has_told(out, from, METRIC_GPU_NVLINK_SENT);
+	device->has_pcie_field = has_emitted(out, from, METRIC_GPU_PCIE_SENT);
+	device->has_nvlink_field = has_emitted(out, from, METRIC_GPU_NVLINK_SENT);
 }
 
 void nvidia_read_throttled(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	struct value values[ROW_COUNT];
 	if (ask_rows(nvidia, device, NVIDIA_GROUP_throttled, values) && !device->has_failed)
-		tell_throttled(device, values + THROTTLE_FIRST, now_ns, out);
+		emit_throttled(device, values + THROTTLE_FIRST, now_ns, out);
 }
 
 /* By a call of its own where a driver does not know the field. */
@@ -197,10 +197,10 @@ void nvidia_read_energy(struct nvidia *nvidia, struct nvidia_device *device, int
 	read_rows(nvidia, device, NVIDIA_GROUP_energy, now_ns, out);
 	if (device->has_failed)
 		return;
-	if (!has_told(out, from, METRIC_GPU_ENERGY)) {
+	if (!has_emitted(out, from, METRIC_GPU_ENERGY)) {
 		code = nvidia->nvml.energy ? nvidia->nvml.energy(device->handle, &millijoules) : NVML_FUNCTION_NOT_FOUND;
 		if (nvidia_hears(nvidia, device, code) && millijoules != NVML_ABSENT_64)
-			nvidia_tell(out, now_ns, METRIC_GPU_ENERGY, device, (double)millijoules * 1e-3);
+			nvidia_emit(out, now_ns, METRIC_GPU_ENERGY, device, (double)millijoules * 1e-3);
 	}
 	nvidia_lacks(device, NVIDIA_WANTED_ENERGY, code);
 }
@@ -223,10 +223,10 @@ static void read_older_errors(
 		if (nvidia_hears(
 				nvidia, device, nvml->ecc_errors(device->handle, kinds[i].kind, NVML_ECC_SINCE_LOADED, &number)) &&
 			number != NVML_ABSENT_64)
-			nvidia_tell(out, now_ns, kinds[i].metric, device, (double)number);
+			nvidia_emit(out, now_ns, kinds[i].metric, device, (double)number);
 	if (nvml->replays && nvidia_hears(nvidia, device, nvml->replays(device->handle, &replays)) &&
 		replays != NVML_ABSENT_32)
-		nvidia_tell(out, now_ns, METRIC_GPU_PCIE_REPLAYS, device, replays);
+		nvidia_emit(out, now_ns, METRIC_GPU_PCIE_REPLAYS, device, replays);
 }
 
 void nvidia_read_errors(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)

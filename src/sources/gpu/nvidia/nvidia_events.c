@@ -9,7 +9,7 @@
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
 /* The driver tells of errors (XID) to who waits for them: a thread of its own, which does nothing else. */
-enum { WAIT_MS = 250, EVENTS_KEPT = 32, FAULTS_MOST = 10, PAUSE_MS = 200, XID_FALLEN_OFF = 79 };
+enum { WAIT_MS = 250, EVENTS_RETAINED = 32, FAULTS_MAX = 10, PAUSE_MS = 200, XID_FALLEN_OFF = 79 };
 
 struct happening {
 	struct nvml_device *handle;
@@ -20,7 +20,7 @@ struct nvidia_events {
 	pthread_t thread;
 	pthread_mutex_t lock; /* of the two below */
 	size_t count;
-	struct happening kept[EVENTS_KEPT];
+	struct happening retained[EVENTS_RETAINED];
 	_Atomic bool is_stopping;
 	int (*wait)(struct nvml_event_set *, struct nvml_event *, unsigned);
 	int (*release)(struct nvml_event_set *);
@@ -32,8 +32,8 @@ static void keep(struct nvidia_events *events, const struct nvml_event *event)
 	if (event->type != NVML_EVENT_XID)
 		return;
 	pthread_mutex_lock(&events->lock);
-	if (events->count < EVENTS_KEPT)
-		events->kept[events->count++] =
+	if (events->count < EVENTS_RETAINED)
+		events->retained[events->count++] =
 			(struct happening){ event->device, event->data <= UINT32_MAX ? (uint32_t)event->data : 0 };
 	pthread_mutex_unlock(&events->lock);
 }
@@ -42,7 +42,7 @@ static void *wait_for_events(void *argument)
 {
 	struct nvidia_events *events = argument;
 	const struct timespec pause = { .tv_nsec = PAUSE_MS * NS_PER_MS };
-	for (int faults = 0; !atomic_load(&events->is_stopping) && faults < FAULTS_MOST;) {
+	for (int faults = 0; !atomic_load(&events->is_stopping) && faults < FAULTS_MAX;) {
 		struct nvml_event event = { 0 };
 		int code = events->wait(events->set, &event, WAIT_MS);
 		if (code == NVML_OK)
@@ -149,7 +149,7 @@ static const char *xid_words(uint32_t code)
 	return NULL;
 }
 
-static void tell_happening(
+static void emit_happening(
 	struct nvidia *nvidia, const struct happening *happening, int64_t now_ns, struct sample_set *out)
 {
 	char text[NVIDIA_LOST_SIZE];
@@ -169,15 +169,15 @@ static void tell_happening(
 
 void nvidia_events_take(struct nvidia *nvidia, int64_t now_ns, struct sample_set *out)
 {
-	struct happening taken[EVENTS_KEPT];
+	struct happening taken[EVENTS_RETAINED];
 	struct nvidia_events *events = nvidia->events;
 	if (!events)
 		return;
 	pthread_mutex_lock(&events->lock);
 	size_t count = events->count;
-	memcpy(taken, events->kept, count * sizeof *taken);
+	memcpy(taken, events->retained, count * sizeof *taken);
 	events->count = 0;
 	pthread_mutex_unlock(&events->lock);
 	for (size_t i = 0; i < count; i++)
-		tell_happening(nvidia, &taken[i], now_ns, out);
+		emit_happening(nvidia, &taken[i], now_ns, out);
 }

@@ -7,14 +7,11 @@
 #include "src/sources/proc/proc_file.h"
 
 /* What no GPU can be: such an answer is not passed on. */
-enum { MEGAHERTZ_MOST = 20000, CELSIUS_MOST = 200, MILLIWATTS_MOST = 20000000, LANES_MOST = 64, GENERATION_MOST = 16 };
+enum { MEGAHERTZ_MAX = 20000, CELSIUS_MAX = 200, MILLIWATTS_MAX = 20000000, LANES_MAX = 64, GENERATION_MAX = 16 };
 
 static double percent(uint32_t value) { return value <= 100 ? value / 100.0 : (double)NAN; }
 
-static double within(uint32_t value, uint32_t most, double scale)
-{
-	return value <= most ? value * scale : (double)NAN;
-}
+static double within(uint32_t value, uint32_t max, double scale) { return value <= max ? value * scale : (double)NAN; }
 
 /* -- at each reading -- */
 
@@ -27,8 +24,8 @@ static void read_utilization(
 		device, NVIDIA_WANTED_UTILISATION, code == NVML_NOT_SUPPORTED && device->has_parts ? NVIDIA_LACK_MIG : code);
 	if (!nvidia_hears(nvidia, device, code))
 		return;
-	nvidia_tell(out, now_ns, METRIC_GPU_BUSY, device, percent(use.gpu));
-	nvidia_tell(out, now_ns, METRIC_GPU_MEMORY_BUSY, device, percent(use.memory));
+	nvidia_emit(out, now_ns, METRIC_GPU_BUSY, device, percent(use.gpu));
+	nvidia_emit(out, now_ns, METRIC_GPU_MEMORY_BUSY, device, percent(use.memory));
 }
 
 struct memory_figures {
@@ -84,10 +81,10 @@ static void read_memory(struct nvidia *nvidia, struct nvidia_device *device, int
 	if (!is_good || figures.total >= 0x1p63 || figures.total <= 0)
 		return;
 	device->memory_total_bytes = figures.total;
-	nvidia_tell(out, now_ns, METRIC_GPU_MEMORY, device, figures.total);
-	nvidia_tell(
+	nvidia_emit(out, now_ns, METRIC_GPU_MEMORY, device, figures.total);
+	nvidia_emit(
 		out, now_ns, METRIC_GPU_MEMORY_USED, device, figures.used <= figures.total ? figures.used : (double)NAN);
-	nvidia_tell(out, now_ns, METRIC_GPU_MEMORY_RESERVED, device,
+	nvidia_emit(out, now_ns, METRIC_GPU_MEMORY_RESERVED, device,
 		figures.reserved <= figures.total ? figures.reserved : (double)NAN);
 }
 
@@ -106,9 +103,9 @@ static void read_clocks(struct nvidia *nvidia, struct nvidia_device *device, int
 	int code = ask_clock(nvidia->nvml.clock, device, NVML_CLOCK_SM, &clock);
 	nvidia_lacks(device, NVIDIA_WANTED_CLOCK, code);
 	if (nvidia_hears(nvidia, device, code))
-		nvidia_tell(out, now_ns, METRIC_GPU_CLOCK, device, within(clock, MEGAHERTZ_MOST, 1e6));
+		nvidia_emit(out, now_ns, METRIC_GPU_CLOCK, device, within(clock, MEGAHERTZ_MAX, 1e6));
 	if (nvidia_hears(nvidia, device, ask_clock(nvidia->nvml.clock, device, NVML_CLOCK_MEMORY, &memory)))
-		nvidia_tell(out, now_ns, METRIC_GPU_CLOCK_MEMORY, device, within(memory, MEGAHERTZ_MOST, 1e6));
+		nvidia_emit(out, now_ns, METRIC_GPU_CLOCK_MEMORY, device, within(memory, MEGAHERTZ_MAX, 1e6));
 }
 
 static void read_temperature(
@@ -124,7 +121,7 @@ static void read_temperature(
 		code = nvidia->nvml.temperature(device->handle, NVML_SENSOR_GPU, &celsius);
 	nvidia_lacks(device, NVIDIA_WANTED_TEMPERATURE, code);
 	if (nvidia_hears(nvidia, device, code))
-		nvidia_tell(out, now_ns, METRIC_GPU_TEMPERATURE, device, within(celsius, CELSIUS_MOST, 1));
+		nvidia_emit(out, now_ns, METRIC_GPU_TEMPERATURE, device, within(celsius, CELSIUS_MAX, 1));
 }
 
 static void read_power(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
@@ -141,7 +138,7 @@ static void read_power(struct nvidia *nvidia, struct nvidia_device *device, int6
 	}
 	nvidia_lacks(device, NVIDIA_WANTED_POWER, code);
 	if (nvidia_hears(nvidia, device, code))
-		nvidia_tell(out, now_ns, METRIC_GPU_POWER, device, within(milliwatts, MILLIWATTS_MOST, 1e-3));
+		nvidia_emit(out, now_ns, METRIC_GPU_POWER, device, within(milliwatts, MILLIWATTS_MAX, 1e-3));
 }
 
 static uint32_t throttle_of(uint64_t reasons)
@@ -171,7 +168,7 @@ static void read_throttle(struct nvidia *nvidia, struct nvidia_device *device, i
 	int code = nvidia->nvml.reasons ? nvidia->nvml.reasons(device->handle, &reasons) : NVML_FUNCTION_NOT_FOUND;
 	nvidia_lacks(device, NVIDIA_WANTED_THROTTLE, code);
 	if (nvidia_hears(nvidia, device, code) && reasons != NVML_ABSENT_64)
-		nvidia_tell(out, now_ns, METRIC_GPU_THROTTLE, device, throttle_of(reasons));
+		nvidia_emit(out, now_ns, METRIC_GPU_THROTTLE, device, throttle_of(reasons));
 }
 
 void nvidia_read_figures(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
@@ -193,28 +190,29 @@ void nvidia_read_figures(struct nvidia *nvidia, struct nvidia_device *device, in
 /* -- what seldom changes -- */
 
 static double ask_one(struct nvidia *nvidia, struct nvidia_device *device,
-	int (*call)(struct nvml_device *, unsigned *), uint32_t most, double scale)
+	int (*call)(struct nvml_device *, unsigned *), uint32_t max, double scale)
 {
 	uint32_t value = NVML_ABSENT_32;
-	bool is_told = call && !device->has_failed && nvidia_hears(nvidia, device, call(device->handle, &value)) && value;
-	return is_told ? within(value, most, scale) : (double)NAN;
+	bool is_emitted =
+		call && !device->has_failed && nvidia_hears(nvidia, device, call(device->handle, &value)) && value;
+	return is_emitted ? within(value, max, scale) : (double)NAN;
 }
 
-static double clock_most(struct nvidia *nvidia, struct nvidia_device *device, enum nvml_clock clock)
+static double clock_max(struct nvidia *nvidia, struct nvidia_device *device, enum nvml_clock clock)
 {
 	uint32_t megahertz = NVML_ABSENT_32;
-	int code = device->has_failed ? NVML_NO_DATA : ask_clock(nvidia->nvml.clock_most, device, clock, &megahertz);
-	return nvidia_hears(nvidia, device, code) ? within(megahertz, MEGAHERTZ_MOST, 1e6) : (double)NAN;
+	int code = device->has_failed ? NVML_NO_DATA : ask_clock(nvidia->nvml.clock_max, device, clock, &megahertz);
+	return nvidia_hears(nvidia, device, code) ? within(megahertz, MEGAHERTZ_MAX, 1e6) : (double)NAN;
 }
 
-static double celsius_most(struct nvidia *nvidia, struct nvidia_device *device)
+static double celsius_max(struct nvidia *nvidia, struct nvidia_device *device)
 {
-	static const enum nvml_threshold thresholds[] = { NVML_THRESHOLD_GPU_MOST, NVML_THRESHOLD_SLOWDOWN };
+	static const enum nvml_threshold thresholds[] = { NVML_THRESHOLD_GPU_MAX, NVML_THRESHOLD_SLOWDOWN };
 	for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds && nvidia->nvml.threshold && !device->has_failed;
 		 i++) {
 		uint32_t celsius = NVML_ABSENT_32;
 		if (nvidia_hears(nvidia, device, nvidia->nvml.threshold(device->handle, thresholds[i], &celsius)) &&
-			celsius > 0 && celsius <= CELSIUS_MOST)
+			celsius > 0 && celsius <= CELSIUS_MAX)
 			return celsius;
 	}
 	return (double)NAN;
@@ -223,17 +221,17 @@ static double celsius_most(struct nvidia *nvidia, struct nvidia_device *device)
 void nvidia_read_limits(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	(void)now_ns, (void)out;
-	device->limits.clock_hz = clock_most(nvidia, device, NVML_CLOCK_SM);
-	device->limits.clock_memory_hz = clock_most(nvidia, device, NVML_CLOCK_MEMORY);
-	device->limits.celsius = celsius_most(nvidia, device);
+	device->limits.clock_hz = clock_max(nvidia, device, NVML_CLOCK_SM);
+	device->limits.clock_memory_hz = clock_max(nvidia, device, NVML_CLOCK_MEMORY);
+	device->limits.celsius = celsius_max(nvidia, device);
 }
 
 /* Again and again: a recording may have begun since they were read. */
-static void tell_limits(const struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+static void emit_limits(const struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
-	nvidia_tell(out, now_ns, METRIC_GPU_CLOCK_MOST, device, device->limits.clock_hz);
-	nvidia_tell(out, now_ns, METRIC_GPU_CLOCK_MEMORY_MOST, device, device->limits.clock_memory_hz);
-	nvidia_tell(out, now_ns, METRIC_GPU_TEMPERATURE_LIMIT, device, device->limits.celsius);
+	nvidia_emit(out, now_ns, METRIC_GPU_CLOCK_MAX, device, device->limits.clock_hz);
+	nvidia_emit(out, now_ns, METRIC_GPU_CLOCK_MEMORY_MAX, device, device->limits.clock_memory_hz);
+	nvidia_emit(out, now_ns, METRIC_GPU_TEMPERATURE_LIMIT, device, device->limits.celsius);
 }
 
 /* Who changes the one setting may have changed others. */
@@ -247,15 +245,14 @@ static void note_power_limit(struct nvidia_device *device, double watts)
 void nvidia_read_settings(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	const struct nvml *nvml = &nvidia->nvml;
-	tell_limits(device, now_ns, out);
-	double watts = ask_one(nvidia, device, nvml->power_limit, MILLIWATTS_MOST, 1e-3);
-	nvidia_tell(out, now_ns, METRIC_GPU_POWER_LIMIT, device, watts);
+	emit_limits(device, now_ns, out);
+	double watts = ask_one(nvidia, device, nvml->power_limit, MILLIWATTS_MAX, 1e-3);
+	nvidia_emit(out, now_ns, METRIC_GPU_POWER_LIMIT, device, watts);
 	note_power_limit(device, watts);
-	nvidia_tell(
-		out, now_ns, METRIC_GPU_PCIE_GENERATION, device, ask_one(nvidia, device, nvml->generation, GENERATION_MOST, 1));
-	nvidia_tell(out, now_ns, METRIC_GPU_PCIE_GENERATION_MOST, device,
-		ask_one(nvidia, device, nvml->generation_most, GENERATION_MOST, 1));
-	nvidia_tell(out, now_ns, METRIC_GPU_PCIE_WIDTH, device, ask_one(nvidia, device, nvml->width, LANES_MOST, 1));
-	nvidia_tell(
-		out, now_ns, METRIC_GPU_PCIE_WIDTH_MOST, device, ask_one(nvidia, device, nvml->width_most, LANES_MOST, 1));
+	nvidia_emit(
+		out, now_ns, METRIC_GPU_PCIE_GENERATION, device, ask_one(nvidia, device, nvml->generation, GENERATION_MAX, 1));
+	nvidia_emit(out, now_ns, METRIC_GPU_PCIE_GENERATION_MAX, device,
+		ask_one(nvidia, device, nvml->generation_max, GENERATION_MAX, 1));
+	nvidia_emit(out, now_ns, METRIC_GPU_PCIE_WIDTH, device, ask_one(nvidia, device, nvml->width, LANES_MAX, 1));
+	nvidia_emit(out, now_ns, METRIC_GPU_PCIE_WIDTH_MAX, device, ask_one(nvidia, device, nvml->width_max, LANES_MAX, 1));
 }

@@ -6,7 +6,7 @@
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
 /* The driver renews what it counts ten times a second. */
-#define APART_LEAST_NS (110 * NS_PER_MS)
+#define APART_MIN_NS (110 * NS_PER_MS)
 #define MIB 1048576.0
 
 static const struct {
@@ -80,15 +80,15 @@ static double value_of(const struct nvml_gpm *gpm, size_t at, uint32_t id)
 	return value->id == id && value->code == NVML_OK && value->value >= 0 ? value->value : (double)NAN;
 }
 
-static void tell(
+static void emit(
 	const struct nvidia *nvidia, struct nvidia_device *device, double elapsed_s, int64_t now_ns, struct sample_set *out)
 {
 	/* Rounding may carry a share a little above the whole. */
-	enum { PERCENT_MOST = 105 };
+	enum { PERCENT_MAX = 105 };
 	for (size_t i = 0; i < SHARE_COUNT; i++) {
 		double percent = value_of(nvidia->gpm, i, shares[i].id);
-		if (percent <= PERCENT_MOST)
-			nvidia_tell(out, now_ns, shares[i].metric, device, fmin(percent / 100, 1));
+		if (percent <= PERCENT_MAX)
+			nvidia_emit(out, now_ns, shares[i].metric, device, fmin(percent / 100, 1));
 	}
 	for (size_t i = 0; i < RATE_COUNT && !device->whole; i++) {
 		struct nvidia_counter *counter = &device->counters[rates[i].counter];
@@ -99,7 +99,7 @@ static void tell(
 		nvidia_add_rate(counter, mib_per_s * MIB, elapsed_s);
 		/* A GPU without such links says zero too. */
 		if (!is_link || counter->total > 0)
-			nvidia_tell(out, now_ns, rates[i].metric, device, counter->total);
+			nvidia_emit(out, now_ns, rates[i].metric, device, counter->total);
 	}
 }
 
@@ -116,7 +116,7 @@ static bool is_ready(struct nvidia *nvidia, struct nvidia_device *device)
 
 void nvidia_begin_gpm(struct nvidia *nvidia)
 {
-	const struct timespec age = { .tv_nsec = APART_LEAST_NS };
+	const struct timespec age = { .tv_nsec = APART_MIN_NS };
 	bool is_any = false;
 	for (size_t i = 0; i < nvidia->count; i++) {
 		struct nvidia_device *device = nvidia->devices[i];
@@ -135,14 +135,14 @@ void nvidia_read_gpm(struct nvidia *nvidia, struct nvidia_device *device, int64_
 		return;
 	int64_t elapsed_ns = device->sampled_ns ? now_ns - device->sampled_ns : 0;
 	/* The reading that follows the opening has a time from before it. */
-	if (device->sampled_ns && elapsed_ns < APART_LEAST_NS && !device->is_sample_old)
+	if (device->sampled_ns && elapsed_ns < APART_MIN_NS && !device->is_sample_old)
 		return;
 	device->is_sample_old = false;
 	int code = take_sample(nvidia, device, device->samples[device->sampled_ns ? 1 : 0]);
 	if (code == NVML_OK && device->sampled_ns) {
 		code = compute(nvidia, device);
 		if (code == NVML_OK)
-			tell(nvidia, device, seconds_between(device->sampled_ns, now_ns), now_ns, out);
+			emit(nvidia, device, seconds_between(device->sampled_ns, now_ns), now_ns, out);
 		struct nvml_sample *older = device->samples[0];
 		device->samples[0] = device->samples[1];
 		device->samples[1] = older;

@@ -62,10 +62,10 @@ static unsigned hidden_of(const struct nvidia *nvidia)
 	return hidden;
 }
 
-void nvidia_tell_missing(struct nvidia *nvidia, int64_t now_ns, struct sample_set *out)
+void nvidia_emit_missing(struct nvidia *nvidia, int64_t now_ns, struct sample_set *out)
 {
 	for (enum nvidia_wanted wanted = 0; wanted < NVIDIA_WANTED_COUNT; wanted++) {
-		char gpus[80] = "", text[sizeof nvidia->told[0]] = "";
+		char gpus[80] = "", text[sizeof nvidia->emitted[0]] = "";
 		int code = wanted == NVIDIA_WANTED_DEVICE ? nvidia->refused_code : describe(nvidia, wanted, gpus, sizeof gpus);
 		struct lack lack = explain(code);
 		if (code == NVIDIA_LACK_HIDDEN)
@@ -74,9 +74,9 @@ void nvidia_tell_missing(struct nvidia *nvidia, int64_t now_ns, struct sample_se
 			snprintf(text, sizeof text, "%u of NVIDIA's %u: %s", nvidia->refused, nvidia->listed, lack.words);
 		else if (code != NVML_OK)
 			snprintf(text, sizeof text, "%s: %s", gpus, lack.words);
-		if (strcmp(text, nvidia->told[wanted]) == 0)
+		if (strcmp(text, nvidia->emitted[wanted]) == 0)
 			continue;
-		snprintf(nvidia->told[wanted], sizeof nvidia->told[wanted], "%s", text);
+		snprintf(nvidia->emitted[wanted], sizeof nvidia->emitted[wanted], "%s", text);
 		sample_set_missing(out, now_ns, names[wanted], text[0] ? text : NULL, text[0] ? lack.remedy : NULL);
 	}
 }

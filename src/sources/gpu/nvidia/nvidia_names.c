@@ -44,7 +44,7 @@ static void read_place(struct nvidia *nvidia, struct nvidia_device *device)
 static struct nvidia_device *add_device(
 	struct nvidia *nvidia, struct nvml_device *handle, struct nvidia_device *whole, uint32_t index)
 {
-	struct nvidia_device *device = nvidia->count < NVIDIA_DEVICES_MOST ? calloc(1, sizeof *device) : NULL;
+	struct nvidia_device *device = nvidia->count < NVIDIA_DEVICES_MAX ? calloc(1, sizeof *device) : NULL;
 	if (!device)
 		return NULL;
 	device->handle = handle;
@@ -52,8 +52,8 @@ static struct nvidia_device *add_device(
 	device->index = index;
 	device->memory_total_bytes = device->power_limit_w = (double)NAN;
 	device->limits = (struct nvidia_limits){ (double)NAN, (double)NAN, (double)NAN };
-	device->instance = nvidia->first_instance +
-		(int32_t)(whole ? NVIDIA_PARTS_FROM + NVIDIA_PARTS_MOST * whole->index + index : index);
+	device->instance =
+		nvidia->first_instance + (int32_t)(whole ? NVIDIA_PARTS_FROM + NVIDIA_PARTS_MAX * whole->index + index : index);
 	device->gpu_instance = UINT32_MAX;
 	if (whole && (!nvidia->nvml.gpu_instance || nvidia->nvml.gpu_instance(handle, &device->gpu_instance) != NVML_OK))
 		device->gpu_instance = UINT32_MAX;
@@ -81,7 +81,7 @@ enum status nvidia_find_gpus(struct nvidia *nvidia, struct reason *why_not)
 	if (code != NVML_OK)
 		return reason_set(why_not, STATUS_IO, "nvidia-smi may say more", "NVIDIA's driver does not list its GPUs: %s",
 			nvml_words(code));
-	for (unsigned i = 0; i < count && i < NVIDIA_GPUS_MOST; i++) {
+	for (unsigned i = 0; i < count && i < NVIDIA_GPUS_MAX; i++) {
 		struct nvml_device *handle = NULL;
 		code = nvidia->nvml.device(i, &handle);
 		if (code == NVML_OK)
@@ -102,7 +102,7 @@ enum status nvidia_find_gpus(struct nvidia *nvidia, struct reason *why_not)
 	return reason_set(why_not, STATUS_NOT_FOUND, "in a container: --gpus all", "NVIDIA's driver sees no GPU here");
 }
 
-void nvidia_tell_device(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+void nvidia_emit_device(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	struct record *record = sample_set_add(out, RECORD_GPU, 0, now_ns);
 	struct gpu_row *row = record ? sample_set_allocate(out, sizeof *row) : NULL;
@@ -123,7 +123,7 @@ void nvidia_tell_device(struct nvidia *nvidia, struct nvidia_device *device, int
 		.lost = device->lost[0] ? sample_set_text(out, device->lost, strlen(device->lost)) : NULL,
 	};
 	record->gpu = row;
-	device->is_told = true;
+	device->is_emitted = true;
 }
 
 /* -- parts (MIG) -- */
@@ -142,7 +142,7 @@ static void end_part(struct nvidia *nvidia, struct nvidia_device *part, int64_t 
 	while (nvidia->devices[at] != part)
 		at++;
 	snprintf(part->lost, sizeof part->lost, "this part was removed");
-	nvidia_tell_device(nvidia, part, now_ns, out);
+	nvidia_emit_device(nvidia, part, now_ns, out);
 	nvidia_device_free(nvidia, part);
 	nvidia->count--;
 	memmove(&nvidia->devices[at], &nvidia->devices[at + 1], (nvidia->count - at) * sizeof *nvidia->devices);
@@ -162,24 +162,24 @@ static bool is_same_part(const struct nvidia *nvidia, const struct nvidia_device
 void nvidia_read_parts(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	const struct nvml *nvml = &nvidia->nvml;
-	unsigned is_on = 0, pending = 0, most = 0;
-	bool knows = nvml->mig_mode && nvml->parts_most && nvml->part;
+	unsigned is_on = 0, pending = 0, max = 0;
+	bool knows = nvml->mig_mode && nvml->parts_max && nvml->part;
 	if (!knows || !nvidia_hears(nvidia, device, nvml->mig_mode(device->handle, &is_on, &pending)))
 		is_on = 0;
-	if (is_on && !nvidia_hears(nvidia, device, nvml->parts_most(device->handle, &most)))
-		most = 0;
+	if (is_on && !nvidia_hears(nvidia, device, nvml->parts_max(device->handle, &max)))
+		max = 0;
 	if (device->has_parts != (is_on != 0))
 		device->next_ns[NVIDIA_GROUP_limits] = 0;
 	device->has_parts = is_on != 0;
-	for (unsigned i = 0; i < NVIDIA_PARTS_MOST && !device->has_failed; i++) {
+	for (unsigned i = 0; i < NVIDIA_PARTS_MAX && !device->has_failed; i++) {
 		struct nvml_device *handle = NULL;
 		struct nvidia_device *part = find_part(nvidia, device, i);
-		bool is_there = i < most && nvml->part(device->handle, i, &handle) == NVML_OK && handle;
+		bool is_there = i < max && nvml->part(device->handle, i, &handle) == NVML_OK && handle;
 		if (part && (!is_there || !is_same_part(nvidia, part, handle))) {
 			end_part(nvidia, part, now_ns, out);
 			part = NULL;
 		}
 		if (is_there && !part && (part = add_device(nvidia, handle, device, i)))
-			nvidia_tell_device(nvidia, part, now_ns, out);
+			nvidia_emit_device(nvidia, part, now_ns, out);
 	}
 }

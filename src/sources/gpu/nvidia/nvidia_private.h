@@ -13,9 +13,9 @@
 #include "src/sources/gpu/vendor.h"
 
 enum {
-	NVIDIA_GPUS_MOST = 64,
-	NVIDIA_PARTS_MOST = 16,
-	NVIDIA_DEVICES_MOST = NVIDIA_GPUS_MOST + 4 * NVIDIA_PARTS_MOST,
+	NVIDIA_GPUS_MAX = 64,
+	NVIDIA_PARTS_MAX = 16,
+	NVIDIA_DEVICES_MAX = NVIDIA_GPUS_MAX + 4 * NVIDIA_PARTS_MAX,
 	NVIDIA_PARTS_FROM = 100, /* vendor.h: how parts are numbered */
 	NVIDIA_LISTS = 3,        /* of processes: compute, graphics, MPS */
 	NVIDIA_LOST_SIZE = 80,
@@ -104,7 +104,7 @@ enum nvidia_wrapping {
 };
 
 struct nvidia_user {
-	uint32_t told, kind;
+	uint32_t emitted, kind;
 	double memory_bytes;
 }; /* told: the driver's pid */
 struct nvidia_list {
@@ -114,11 +114,11 @@ struct nvidia_list {
 
 /* How busy a process kept the GPU, as the mean of samples. */
 struct nvidia_use {
-	uint32_t told;
+	uint32_t emitted;
 	double sum;
 	unsigned count;
 };
-enum { NVIDIA_USES_MOST = 256 };
+enum { NVIDIA_USES_MAX = 256 };
 
 /* What hardly ever changes; NAN = not known. */
 struct nvidia_limits {
@@ -131,11 +131,11 @@ struct nvidia_device {
 	uint32_t index, gpu_instance; /* gpu_instance: of a part, as GPM and its processes name it */
 	int32_t instance;
 	char name[NVML_NAME_SIZE], uuid[NVML_NAME_SIZE], pci[24];
-	char lost[NVIDIA_LOST_SIZE];                  /* "" = it answers */
-	bool is_told, has_failed;                     /* has_failed: a call of this reading said that it is lost */
-	bool has_parts;                               /* MIG is on */
-	int64_t next_ns[NVIDIA_GROUP_COUNT], look_ns; /* look_ns: of a lost one, when it is asked again */
-	int64_t waited_ns[NVIDIA_GROUP_COUNT];        /* for the newest reading */
+	char lost[NVIDIA_LOST_SIZE];                    /* "" = it answers */
+	bool is_emitted, has_failed;                    /* has_failed: a call of this reading said that it is lost */
+	bool has_parts;                                 /* MIG is on */
+	int64_t next_ns[NVIDIA_GROUP_COUNT], sample_ns; /* sample_ns: of a lost one, when it is asked again */
+	int64_t waited_ns[NVIDIA_GROUP_COUNT];          /* for the newest reading */
 	double reading_ns;
 	uint16_t codes[NVIDIA_WANTED_COUNT];
 
@@ -152,7 +152,7 @@ struct nvidia_device {
 	uint64_t use_seen_us;
 	bool has_use, is_use_older; /* is_use_older: only the older call knows it */
 	unsigned use_rows;          /* room that was enough; 0 = not known */
-	struct nvidia_use *uses;    /* NVIDIA_USES_MOST, once it was read */
+	struct nvidia_use *uses;    /* NVIDIA_USES_MAX, once it was read */
 	size_t use_count;
 
 	bool is_gpm_known, has_gpm, is_sample_old;
@@ -169,14 +169,14 @@ struct nvidia {
 	int32_t first_instance;
 	char driver[64];
 	size_t count;
-	struct nvidia_device *devices[NVIDIA_DEVICES_MOST];
+	struct nvidia_device *devices[NVIDIA_DEVICES_MAX];
 	unsigned listed, refused; /* GPUs that the driver lists; those of them that it does not give to us */
 	int refused_code;
 	struct nvidia_events *events; /* NULL: this driver has none */
 	struct pids pids;
-	char told[NVIDIA_WANTED_COUNT][200]; /* what is said to be missing now; "" = nothing */
-	struct nvml_gpm *gpm;                /* room for its answer */
-	void *room, *use_room;               /* for lists of processes, for samples of their use */
+	char emitted[NVIDIA_WANTED_COUNT][200]; /* what is said to be missing now; "" = nothing */
+	struct nvml_gpm *gpm;                   /* room for its answer */
+	void *room, *use_room;                  /* for lists of processes, for samples of their use */
 	size_t room_bytes, use_room_bytes;
 	bool is_gone; /* the driver was unloaded or restarted */
 	struct reason why;
@@ -186,7 +186,7 @@ struct nvidia {
 /* Whether a call went well; that the GPU or the driver is lost is noted. */
 bool nvidia_hears(struct nvidia *nvidia, struct nvidia_device *device, int code);
 /* NAN: nothing */
-void nvidia_tell(
+void nvidia_emit(
 	struct sample_set *out, int64_t now_ns, enum metric metric, const struct nvidia_device *device, double value);
 void nvidia_lacks(struct nvidia_device *device, enum nvidia_wanted wanted, int code); /* NVML_OK: it is there */
 void nvidia_lose(struct nvidia *nvidia, struct nvidia_device *device, const char *why, uint32_t xid, int64_t now_ns,
@@ -195,7 +195,7 @@ struct nvidia_device *nvidia_find(const struct nvidia *nvidia, const struct nvml
 
 /* -- nvidia_names.c -- */
 enum status nvidia_find_gpus(struct nvidia *nvidia, struct reason *why_not);
-void nvidia_tell_device(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
+void nvidia_emit_device(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
 /* MIG parts come and go while pmtop runs. */
 void nvidia_read_parts(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
 void nvidia_device_free(struct nvidia *nvidia, struct nvidia_device *device);
@@ -223,7 +223,7 @@ void nvidia_read_users(struct nvidia *nvidia, struct nvidia_device *device, int6
 /* How busy each process kept the GPU since the last look: those that are listed and have no sample were idle. */
 void nvidia_read_use(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
 /* NAN: it is not told, or came after the last look. */
-double nvidia_use_of(const struct nvidia_device *device, uint32_t told);
+double nvidia_use_of(const struct nvidia_device *device, uint32_t emitted);
 
 /* -- nvidia_gpm.c -- */
 /* Takes first samples of all, and waits until they have an age at which a second one can follow. */
@@ -238,6 +238,6 @@ bool nvidia_events_close(struct nvidia_events *events);
 
 /* -- nvidia_missing.c -- */
 /* Says what has come to be missing since the last time, and what is there again. */
-void nvidia_tell_missing(struct nvidia *nvidia, int64_t now_ns, struct sample_set *out);
+void nvidia_emit_missing(struct nvidia *nvidia, int64_t now_ns, struct sample_set *out);
 
 #endif

@@ -5,7 +5,7 @@
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
 enum { LIST_COMPUTE, LIST_GRAPHICS, LIST_MPS };
-enum { PROCESSES_FIRST = 64, PROCESSES_MOST = 8192, TRIES = 4, COMMAND_SIZE = 256 };
+enum { PROCESSES_FIRST = 64, PROCESSES_MAX = 8192, TRIES = 4, COMMAND_SIZE = 256 };
 
 typedef int list_call(struct nvml_device *, unsigned *, void *);
 
@@ -30,8 +30,8 @@ static int ask_list(struct nvidia *nvidia, list_call *call, struct nvml_device *
 {
 	unsigned wanted = PROCESSES_FIRST;
 	int code = NVML_INSUFFICIENT_SIZE;
-	for (int i = 0;
-		 i < TRIES && code == NVML_INSUFFICIENT_SIZE && wanted <= PROCESSES_MOST && make_room(nvidia, wanted); i++) {
+	for (int i = 0; i < TRIES && code == NVML_INSUFFICIENT_SIZE && wanted <= PROCESSES_MAX && make_room(nvidia, wanted);
+		 i++) {
 		memset(nvidia->room, 0, nvidia->room_bytes);
 		*count = wanted;
 		code = call(handle, count, nvidia->room);
@@ -104,7 +104,7 @@ void nvidia_read_graphics(struct nvidia *nvidia, struct nvidia_device *device, i
 
 struct rows {
 	struct gpu_process_row *rows;
-	size_t count, most;
+	size_t count, max;
 	unsigned hidden;
 };
 
@@ -113,7 +113,7 @@ static struct gpu_process_row *find_row(struct rows *rows, int32_t pid)
 	for (size_t i = 0; i < rows->count; i++)
 		if (rows->rows[i].pid == pid)
 			return &rows->rows[i];
-	if (rows->count == rows->most)
+	if (rows->count == rows->max)
 		return NULL;
 	rows->rows[rows->count] =
 		(struct gpu_process_row){ .pid = pid, .command = "", .memory_bytes = (double)NAN, .busy_ratio = (double)NAN };
@@ -130,8 +130,8 @@ static void take_user(struct nvidia *nvidia, struct nvidia_device *device, const
 {
 	char command[COMMAND_SIZE];
 	int32_t pid = 0;
-	double busy_ratio = nvidia_use_of(device, user->told);
-	enum pid_place place = pids_find(&nvidia->pids, user->told, now_ns, &pid);
+	double busy_ratio = nvidia_use_of(device, user->emitted);
+	enum pid_place place = pids_find(&nvidia->pids, user->emitted, now_ns, &pid);
 	struct gpu_process_row *row = place == PID_GONE ? NULL : find_row(rows, pid);
 	if (!row)
 		return;
@@ -153,12 +153,12 @@ static void take_user(struct nvidia *nvidia, struct nvidia_device *device, const
 	row->command = sample_set_text(out, command, strlen(command));
 }
 
-static void tell_processes(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
+static void emit_processes(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	size_t users = 0;
 	for (size_t i = 0; i < NVIDIA_LISTS; i++)
 		users += device->lists[i].count;
-	struct rows rows = { .most = users, .rows = users ? sample_set_allocate(out, users * sizeof *rows.rows) : NULL };
+	struct rows rows = { .max = users, .rows = users ? sample_set_allocate(out, users * sizeof *rows.rows) : NULL };
 	if (users && !rows.rows)
 		return;
 	for (size_t i = 0; i < NVIDIA_LISTS; i++)
@@ -179,7 +179,7 @@ void nvidia_read_users(struct nvidia *nvidia, struct nvidia_device *device, int6
 	device->hidden = 0;
 	nvidia_lacks(device, NVIDIA_WANTED_PROCESS_MEMORY, NVML_OK);
 	if (!device->has_parts && (code == NVML_OK || device->lists[LIST_GRAPHICS].count))
-		tell_processes(nvidia, device, now_ns, out);
+		emit_processes(nvidia, device, now_ns, out);
 	nvidia_lacks(device, NVIDIA_WANTED_PROCESSES, code == NVML_OK && device->hidden ? NVIDIA_LACK_HIDDEN : code);
 }
 

@@ -5,57 +5,60 @@
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
 /* The driver keeps samples for some time; of what it had before the first look only the newest part is wanted. */
-enum { SAMPLES_FIRST = 64, SAMPLES_MOST = 4096, TRIES = 3 };
-#define FIRST_LOOK_US 2000000
+enum { SAMPLES_FIRST = 64, SAMPLES_MAX = 4096, TRIES = 3 };
+#define FIRST_READ_US 2000000
 /* Stamps are of the date; a driver's may go a little ahead. One from far ahead would hide all that come after it. */
-#define AHEAD_MOST_US 5000000
+#define AHEAD_MAX_US 5000000
 
-struct look {
+struct refresh {
 	uint64_t newest_us, from_us, until_us;
 };
 
-static void take(struct nvidia_device *device, uint32_t told, double ratio)
+static void take(struct nvidia_device *device, uint32_t emitted, double ratio)
 {
 	size_t at = 0;
-	while (at < device->use_count && device->uses[at].told != told)
+	while (at < device->use_count && device->uses[at].emitted != emitted)
 		at++;
-	if (at == NVIDIA_USES_MOST)
+	if (at == NVIDIA_USES_MAX)
 		return;
 	if (at == device->use_count)
-		device->uses[device->use_count++] = (struct nvidia_use){ .told = told };
+		device->uses[device->use_count++] = (struct nvidia_use){ .emitted = emitted };
 	device->uses[at].sum += ratio;
 	device->uses[at].count++;
 }
 
-static bool is_sound(const struct look *look, uint32_t told, uint64_t time_us, uint32_t percent)
+static bool is_sound(const struct refresh *refresh, uint32_t emitted, uint64_t time_us, uint32_t percent)
 {
-	return told && percent <= 100 && time_us > look->from_us && time_us <= look->until_us;
+	return emitted && percent <= 100 && time_us > refresh->from_us && time_us <= refresh->until_us;
 }
 
 /* In two passes: the newest stamp says which of the first look's are new enough. */
 static void take_all(struct nvidia_device *device, const struct nvml_process_use *rows, size_t count)
 {
-	struct look look = { 0, device->use_seen_us, (uint64_t)(clock_realtime_ns() / 1000) + AHEAD_MOST_US };
+	struct refresh refresh = { 0, device->use_seen_us, (uint64_t)(clock_realtime_ns() / 1000) + AHEAD_MAX_US };
 	for (size_t i = 0; i < count; i++)
-		if (is_sound(&look, rows[i].pid, rows[i].time_us, rows[i].sm) && rows[i].time_us > look.newest_us)
-			look.newest_us = rows[i].time_us;
-	if (!device->use_seen_us && look.newest_us > FIRST_LOOK_US)
-		look.from_us = look.newest_us - FIRST_LOOK_US;
+		if (is_sound(&refresh, rows[i].pid, rows[i].time_us, rows[i].sm) && rows[i].time_us > refresh.newest_us)
+			refresh.newest_us = rows[i].time_us;
+	if (!device->use_seen_us && refresh.newest_us > FIRST_READ_US)
+		refresh.from_us = refresh.newest_us - FIRST_READ_US;
 	for (size_t i = 0; i < count; i++)
-		if (is_sound(&look, rows[i].pid, rows[i].time_us, rows[i].sm))
+		if (is_sound(&refresh, rows[i].pid, rows[i].time_us, rows[i].sm))
 			take(device, rows[i].pid, rows[i].sm / 100.0);
-	if (look.newest_us)
-		device->use_seen_us = look.newest_us;
+	if (refresh.newest_us)
+		device->use_seen_us = refresh.newest_us;
 }
 
-static bool has_entry(const struct nvidia_device *device, uint32_t told) { return !isnan(nvidia_use_of(device, told)); }
+static bool has_entry(const struct nvidia_device *device, uint32_t emitted)
+{
+	return !isnan(nvidia_use_of(device, emitted));
+}
 
 static void take_idle(struct nvidia_device *device)
 {
 	for (size_t i = 0; i < NVIDIA_LISTS; i++)
 		for (size_t n = 0; n < device->lists[i].count; n++)
-			if (!has_entry(device, device->lists[i].users[n].told))
-				take(device, device->lists[i].users[n].told, 0);
+			if (!has_entry(device, device->lists[i].users[n].emitted))
+				take(device, device->lists[i].users[n].emitted, 0);
 }
 
 /* -- what the driver has: it takes milliseconds over an answer, so the room that was enough is remembered -- */
@@ -79,7 +82,7 @@ static int ask_newer(
 		.last_seen_us = device->use_seen_us };
 	uint32_t wanted = device->use_rows ? device->use_rows : SAMPLES_FIRST;
 	int code = NVML_INSUFFICIENT_SIZE;
-	for (int i = 0; i < TRIES && code == NVML_INSUFFICIENT_SIZE && wanted <= SAMPLES_MOST &&
+	for (int i = 0; i < TRIES && code == NVML_INSUFFICIENT_SIZE && wanted <= SAMPLES_MAX &&
 		 (ask.rows = make_room(nvidia, wanted * sizeof *ask.rows));
 		 i++) {
 		ask.count = device->use_rows = wanted;
@@ -96,7 +99,7 @@ static int ask_room(struct nvidia *nvidia, struct nvidia_device *device)
 {
 	unsigned count = 0;
 	int code = nvidia->nvml.process_samples(device->handle, NULL, &count, device->use_seen_us);
-	device->use_rows = count && count <= SAMPLES_MOST - SAMPLES_MOST / 5 ? count + count / 4 : SAMPLES_MOST;
+	device->use_rows = count && count <= SAMPLES_MAX - SAMPLES_MAX / 5 ? count + count / 4 : SAMPLES_MAX;
 	return code == NVML_INSUFFICIENT_SIZE ? NVML_OK : code;
 }
 
@@ -141,7 +144,7 @@ void nvidia_read_use(struct nvidia *nvidia, struct nvidia_device *device, int64_
 	(void)now_ns, (void)out;
 	device->has_use = false;
 	device->use_count = 0;
-	if (device->has_parts || (!device->uses && !(device->uses = calloc(NVIDIA_USES_MOST, sizeof *device->uses))))
+	if (device->has_parts || (!device->uses && !(device->uses = calloc(NVIDIA_USES_MAX, sizeof *device->uses))))
 		return;
 	int code = ask(nvidia, device, &rows, &count);
 	if (nvidia_hears(nvidia, device, code))
@@ -152,10 +155,10 @@ void nvidia_read_use(struct nvidia *nvidia, struct nvidia_device *device, int64_
 		take_idle(device);
 }
 
-double nvidia_use_of(const struct nvidia_device *device, uint32_t told)
+double nvidia_use_of(const struct nvidia_device *device, uint32_t emitted)
 {
 	for (size_t i = 0; i < device->use_count; i++)
-		if (device->uses[i].told == told)
+		if (device->uses[i].emitted == emitted)
 			return device->uses[i].sum / device->uses[i].count;
 	return (double)NAN;
 }

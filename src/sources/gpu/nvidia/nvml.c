@@ -7,11 +7,11 @@
 
 #include "src/base/files/file.h"
 
-enum { SYMBOLS_MOST = 3, VERSION_SIZE = 32 };
+enum { SYMBOLS_MAX = 3, VERSION_SIZE = 32 };
 
 static const struct {
 	size_t offset;
-	const char *symbols[SYMBOLS_MOST];
+	const char *symbols[SYMBOLS_MAX];
 } call_table[NVML_CALL_COUNT] = {
 #define NVML_CALL_ROW(name, arguments, ...) { offsetof(struct nvml, name), { __VA_ARGS__ } },
 	NVML_CALLS(NVML_CALL_ROW)
@@ -23,7 +23,7 @@ static void resolve(struct nvml *nvml)
 	for (size_t i = 0; i < NVML_CALL_COUNT; i++) {
 		void *found = NULL;
 		nvml->symbols[i] = NVML_SYMBOL_ABSENT;
-		for (uint8_t s = 0; s < SYMBOLS_MOST && call_table[i].symbols[s] && !found; s++) {
+		for (uint8_t s = 0; s < SYMBOLS_MAX && call_table[i].symbols[s] && !found; s++) {
 			found = dlsym(nvml->handle, call_table[i].symbols[s]);
 			nvml->symbols[i] = found ? s : NVML_SYMBOL_ABSENT;
 		}

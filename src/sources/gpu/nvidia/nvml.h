@@ -72,7 +72,7 @@ struct nvml_temperature {
 _Static_assert(NVML_VERSION(struct nvml_temperature, 1) == 0x0100000c, "as the driver expects it");
 
 enum nvml_clock { NVML_CLOCK_GRAPHICS, NVML_CLOCK_SM, NVML_CLOCK_MEMORY };
-enum nvml_threshold { NVML_THRESHOLD_SLOWDOWN = 1, NVML_THRESHOLD_GPU_MOST = 3 };
+enum nvml_threshold { NVML_THRESHOLD_SLOWDOWN = 1, NVML_THRESHOLD_GPU_MAX = 3 };
 enum nvml_ecc { NVML_ECC_CORRECTED, NVML_ECC_UNCORRECTED };
 enum { NVML_SENSOR_GPU = 0, NVML_ECC_SINCE_LOADED = 0 };
 
@@ -183,7 +183,7 @@ enum nvml_gpm_metric {
 	NVML_GPM_PCIE_RECEIVED = 21,
 	NVML_GPM_NVLINK_RECEIVED = 60,
 	NVML_GPM_NVLINK_SENT = 61,
-	NVML_GPM_METRICS_MOST = 333,
+	NVML_GPM_METRICS_MAX = 333,
 };
 struct nvml_gpm_value {
 	uint32_t id;
@@ -194,7 +194,7 @@ struct nvml_gpm_value {
 struct nvml_gpm {
 	uint32_t version, count;
 	struct nvml_sample *from, *to;
-	struct nvml_gpm_value values[NVML_GPM_METRICS_MOST];
+	struct nvml_gpm_value values[NVML_GPM_METRICS_MAX];
 };
 _Static_assert(sizeof(void *) != 8 || sizeof(struct nvml_gpm) == 13344, "as the driver writes it");
 struct nvml_gpm_support {
@@ -224,7 +224,7 @@ struct nvml_event {
 	X(memory_v2, (struct nvml_device *, struct nvml_memory_v2 *), "nvmlDeviceGetMemoryInfo_v2") \
 	X(memory, (struct nvml_device *, struct nvml_memory *), "nvmlDeviceGetMemoryInfo") \
 	X(clock, (struct nvml_device *, unsigned, unsigned *), "nvmlDeviceGetClockInfo") \
-	X(clock_most, (struct nvml_device *, unsigned, unsigned *), "nvmlDeviceGetMaxClockInfo") \
+	X(clock_max, (struct nvml_device *, unsigned, unsigned *), "nvmlDeviceGetMaxClockInfo") \
 	X(temperature_v1, (struct nvml_device *, struct nvml_temperature *), "nvmlDeviceGetTemperatureV") \
 	X(temperature, (struct nvml_device *, unsigned, unsigned *), "nvmlDeviceGetTemperature") \
 	X(threshold, (struct nvml_device *, unsigned, unsigned *), "nvmlDeviceGetTemperatureThreshold") \
@@ -236,9 +236,9 @@ struct nvml_event {
 	X(energy, (struct nvml_device *, unsigned long long *), "nvmlDeviceGetTotalEnergyConsumption") \
 	X(fields, (struct nvml_device *, int, struct nvml_field *), "nvmlDeviceGetFieldValues") \
 	X(generation, (struct nvml_device *, unsigned *), "nvmlDeviceGetCurrPcieLinkGeneration") \
-	X(generation_most, (struct nvml_device *, unsigned *), "nvmlDeviceGetMaxPcieLinkGeneration") \
+	X(generation_max, (struct nvml_device *, unsigned *), "nvmlDeviceGetMaxPcieLinkGeneration") \
 	X(width, (struct nvml_device *, unsigned *), "nvmlDeviceGetCurrPcieLinkWidth") \
-	X(width_most, (struct nvml_device *, unsigned *), "nvmlDeviceGetMaxPcieLinkWidth") \
+	X(width_max, (struct nvml_device *, unsigned *), "nvmlDeviceGetMaxPcieLinkWidth") \
 	X(replays, (struct nvml_device *, unsigned *), "nvmlDeviceGetPcieReplayCounter") \
 	X(ecc_errors, (struct nvml_device *, unsigned, unsigned, unsigned long long *), "nvmlDeviceGetTotalEccErrors") \
 	X(compute_processes, (struct nvml_device *, unsigned *, void *), "nvmlDeviceGetComputeRunningProcesses_v3", \
@@ -254,7 +254,7 @@ struct nvml_event {
 	X(process_samples, (struct nvml_device *, struct nvml_process_sample *, unsigned *, unsigned long long), \
 		"nvmlDeviceGetProcessUtilization") \
 	X(mig_mode, (struct nvml_device *, unsigned *, unsigned *), "nvmlDeviceGetMigMode") \
-	X(parts_most, (struct nvml_device *, unsigned *), "nvmlDeviceGetMaxMigDeviceCount") \
+	X(parts_max, (struct nvml_device *, unsigned *), "nvmlDeviceGetMaxMigDeviceCount") \
 	X(part, (struct nvml_device *, unsigned, struct nvml_device **), "nvmlDeviceGetMigDeviceHandleByIndex") \
 	X(gpu_instance, (struct nvml_device *, unsigned *), "nvmlDeviceGetGpuInstanceId") \
 	X(attributes, (struct nvml_device *, struct nvml_attributes *), "nvmlDeviceGetAttributes_v2") \

@@ -16,7 +16,7 @@
 #define SEARCH_SOON_NS (NS_PER_S / 10)
 #define SEARCH_APART 200
 /* A batch takes more than a microsecond: more of them than that, and some for a moment's reading, cannot be. */
-enum { LENGTH_TRIES = 4, BATCH_NS_LEAST = 1000, BATCHES_SPARE = 64, SEARCHED_MOST = 2048 };
+enum { LENGTH_TRIES = 4, BATCH_NS_MIN = 1000, BATCHES_SPARE = 64, SEARCHED_MAX = 2048 };
 
 struct place {
 	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE];
@@ -37,34 +37,34 @@ struct pass {
 struct py_counter {
 	const struct py_process *process;
 	uint64_t serial;
-	size_t count, over_count, over_told;
+	size_t count, over_count, over_emitted;
 	int64_t search_ns; /* when to search again */
 	struct py_search search;
-	struct pass passes[PY_ITERATORS_MOST], over[PY_ITERATORS_MOST];
-	struct py_counted told[PY_COUNTED_MOST];
+	struct pass passes[PY_ITERATORS_MAX], over[PY_ITERATORS_MAX];
+	struct py_counted emitted[PY_COUNTED_MAX];
 };
 
 static bool is_possible(const struct pass *pass, uint64_t value, int64_t now_ns)
 {
-	uint64_t most =
-		now_ns > pass->read_ns ? (uint64_t)(now_ns - pass->read_ns) / BATCH_NS_LEAST + BATCHES_SPARE : BATCHES_SPARE;
-	return value >= pass->value && value - pass->value <= most;
+	uint64_t max =
+		now_ns > pass->read_ns ? (uint64_t)(now_ns - pass->read_ns) / BATCH_NS_MIN + BATCHES_SPARE : BATCHES_SPARE;
+	return value >= pass->value && value - pass->value <= max;
 }
 
 /* A number that cannot be is read again, and again: where it stays so, this is another pass. */
-static enum py_look look_soundly(const struct py_process *process, struct pass *pass, int64_t now_ns, uint64_t *value)
+static enum py_reading read_twice(const struct py_process *process, struct pass *pass, int64_t now_ns, uint64_t *value)
 {
 	uint64_t first = 0, second = 0;
-	enum py_look look = py_number_look(process, &pass->number, &first);
-	if (look == PY_LOOK_GOOD && !is_possible(pass, first, now_ns)) {
-		look = py_number_look(process, &pass->number, &second);
-		if (look == PY_LOOK_GOOD && !is_possible(pass, second, now_ns))
-			return second >= first && second - first <= BATCHES_SPARE ? PY_LOOK_OTHER : PY_LOOK_UNSURE;
+	enum py_reading reading = py_number_read(process, &pass->number, &first);
+	if (reading == PY_READ_GOOD && !is_possible(pass, first, now_ns)) {
+		reading = py_number_read(process, &pass->number, &second);
+		if (reading == PY_READ_GOOD && !is_possible(pass, second, now_ns))
+			return second >= first && second - first <= BATCHES_SPARE ? PY_READ_OTHER : PY_READ_UNSURE;
 		first = second;
 	}
-	if (look == PY_LOOK_GOOD)
+	if (reading == PY_READ_GOOD)
 		*value = first;
-	return look;
+	return reading;
 }
 
 /* -- passes -- */
@@ -84,7 +84,7 @@ static bool begin(struct py_counter *counter, uint64_t iterator, int64_t now_ns,
 {
 	*out = (struct pass){ .number.iterator = iterator, .read_ns = now_ns };
 	if (!py_number_find(counter->process, &out->number) ||
-		py_number_look(counter->process, &out->number, &out->value) != PY_LOOK_GOOD)
+		py_number_read(counter->process, &out->number, &out->value) != PY_READ_GOOD)
 		return false;
 	out->serial = ++counter->serial;
 	py_attribute_get(counter->process, iterator, "_index_sampler", &out->sampler);
@@ -97,18 +97,18 @@ static void end(struct py_counter *counter, const struct pass *pass, int64_t now
 	/* Where one ends, another mostly begins. */
 	if (counter->search_ns > now_ns + SEARCH_SOON_NS)
 		counter->search_ns = now_ns + SEARCH_SOON_NS;
-	if (counter->over_count == PY_ITERATORS_MOST) {
+	if (counter->over_count == PY_ITERATORS_MAX) {
 		counter->over_count--;
 		memmove(counter->over, counter->over + 1, counter->over_count * sizeof *counter->over);
 	}
 	counter->over[counter->over_count++] = *pass;
 }
 
-static void forget_told(struct py_counter *counter)
+static void forget_emitted(struct py_counter *counter)
 {
-	counter->over_count -= counter->over_told;
-	memmove(counter->over, counter->over + counter->over_told, counter->over_count * sizeof *counter->over);
-	counter->over_told = 0;
+	counter->over_count -= counter->over_emitted;
+	memmove(counter->over, counter->over + counter->over_emitted, counter->over_count * sizeof *counter->over);
+	counter->over_emitted = 0;
 }
 
 /* False: it is over, and nothing is in its place. */
@@ -116,19 +116,19 @@ static bool follow(struct py_counter *counter, struct pass *pass, int64_t now_ns
 {
 	uint64_t value;
 	struct pass next;
-	enum py_look look = look_soundly(counter->process, pass, now_ns, &value);
-	*has_ended = look == PY_LOOK_ENDED;
-	if (look == PY_LOOK_GOOD) {
+	enum py_reading reading = read_twice(counter->process, pass, now_ns, &value);
+	*has_ended = reading == PY_READ_ENDED;
+	if (reading == PY_READ_GOOD) {
 		bool is_further = value > pass->value;
 		pass->value = value;
 		pass->read_ns = now_ns;
 		if (is_further && !pass->length && pass->length_tries < LENGTH_TRIES)
 			find_length(counter->process, pass);
 	}
-	if (look == PY_LOOK_GOOD || look == PY_LOOK_UNSURE)
+	if (reading == PY_READ_GOOD || reading == PY_READ_UNSURE)
 		return true;
 	end(counter, pass, now_ns);
-	if (look != PY_LOOK_OTHER || !begin(counter, pass->number.iterator, now_ns, &next))
+	if (reading != PY_READ_OTHER || !begin(counter, pass->number.iterator, now_ns, &next))
 		return false;
 	*pass = next;
 	return true;
@@ -189,7 +189,7 @@ static struct pass *new_pass(struct py_counter *counter, int64_t now_ns)
 	for (size_t i = 1; i < counter->count; i++)
 		if (counter->passes[i].read_ns < counter->passes[oldest].read_ns)
 			oldest = i;
-	if (counter->count == PY_ITERATORS_MOST) {
+	if (counter->count == PY_ITERATORS_MAX) {
 		end(counter, &counter->passes[oldest], now_ns);
 		drop(counter, oldest);
 	}
@@ -236,15 +236,15 @@ static bool note_next(struct py_counter *counter, const struct py_sample *sample
 /* A loop that computes for seconds is hardly ever seen in __next__; but its frame holds the iterator all the time. */
 static bool note_held(struct py_counter *counter, const struct py_sample *sample, int64_t now_ns)
 {
-	uint64_t held[PY_ITERATORS_MOST];
-	unsigned budget = SEARCHED_MOST;
+	uint64_t held[PY_ITERATORS_MAX];
+	unsigned budget = SEARCHED_MAX;
 	bool is_found = false;
 	for (size_t i = 0; i < sample->count; i++) {
 		const struct py_site *site = &sample->sites[i];
 		if (is_between(site->known->code.file))
 			continue;
 		size_t count = py_search_frame(counter->process, &counter->search,
-			&(struct py_activation){ site->frame, site->code }, &budget, held, PY_ITERATORS_MOST);
+			&(struct py_activation){ site->frame, site->code }, &budget, held, PY_ITERATORS_MAX);
 		for (size_t at = 0; at < count; at++) {
 			struct pass *pass = meet(counter, held[at], now_ns);
 			if (pass && !*pass->place.file)
@@ -257,23 +257,23 @@ static bool note_held(struct py_counter *counter, const struct py_sample *sample
 
 bool py_counter_note(struct py_counter *counter, const struct py_sample *sample, int64_t now_ns)
 {
-	forget_told(counter);
+	forget_emitted(counter);
 	bool is_found = note_next(counter, sample, now_ns);
 	if (sample->count > 0 && now_ns >= counter->search_ns) {
 		int64_t before_ns = clock_thread_cpu_ns();
 		is_found |= note_held(counter, sample, now_ns);
 		int64_t apart_ns = SEARCH_APART * (clock_thread_cpu_ns() - before_ns),
-				least_ns = counter->count > 0 ? SEARCH_NS : SEARCH_SOON_NS;
-		counter->search_ns = now_ns + (apart_ns > least_ns ? apart_ns : least_ns);
+				min_ns = counter->count > 0 ? SEARCH_NS : SEARCH_SOON_NS;
+		counter->search_ns = now_ns + (apart_ns > min_ns ? apart_ns : min_ns);
 	}
 	return is_found;
 }
 
 /* -- telling -- */
 
-static void tell(struct py_counter *counter, const struct pass *pass, bool is_over, size_t *count)
+static void emit(struct py_counter *counter, const struct pass *pass, bool is_over, size_t *count)
 {
-	counter->told[(*count)++] = (struct py_counted){
+	counter->emitted[(*count)++] = (struct py_counted){
 		.serial = pass->serial,
 		.iterator = pass->number.iterator,
 		.sampler = pass->sampler,
@@ -294,7 +294,7 @@ enum status py_counter_poll(struct py_counter *counter, int64_t now_ns, const st
 	bool has_ended = false;
 	size_t at = 0;
 	*count = 0;
-	forget_told(counter);
+	forget_emitted(counter);
 	while (at < counter->count) {
 		bool is_gone = false;
 		if (follow(counter, &counter->passes[at], now_ns, &is_gone))
@@ -304,11 +304,11 @@ enum status py_counter_poll(struct py_counter *counter, int64_t now_ns, const st
 		has_ended |= is_gone;
 	}
 	for (size_t i = 0; i < counter->over_count; i++)
-		tell(counter, &counter->over[i], true, count);
+		emit(counter, &counter->over[i], true, count);
 	for (size_t i = 0; i < counter->count; i++)
-		tell(counter, &counter->passes[i], false, count);
-	counter->over_told = counter->over_count;
-	*out = counter->told;
+		emit(counter, &counter->passes[i], false, count);
+	counter->over_emitted = counter->over_count;
+	*out = counter->emitted;
 	return has_ended ? STATUS_END : STATUS_OK;
 }
 

@@ -14,7 +14,7 @@
 
 #include "src/sources/python/py_sampler.h"
 
-enum { PY_ITERATORS_MOST = 16, PY_COUNTED_MOST = 2 * PY_ITERATORS_MOST };
+enum { PY_ITERATORS_MAX = 16, PY_COUNTED_MAX = 2 * PY_ITERATORS_MAX };
 
 /* One pass through a loader. An iterator may make several, one after another: that of persistent workers does, and a
  * new one may lie where the last one lay. Each has a serial of its own. */

@@ -44,7 +44,7 @@ static bool count_locals(
 			return false;
 		count = (uint64_t)own + stack;
 	}
-	*out = count < PY_LOCALS_MOST ? count : PY_LOCALS_MOST;
+	*out = count < PY_LOCALS_MAX ? count : PY_LOCALS_MAX;
 	return true;
 }
 
@@ -66,7 +66,7 @@ static bool read_words(
 		code[0] == at->code && code[1] == at->code;
 }
 
-size_t py_locals_read(const struct py_process *process, const struct py_activation *at, uint64_t out[PY_LOCALS_MOST])
+size_t py_locals_read(const struct py_process *process, const struct py_activation *at, uint64_t out[PY_LOCALS_MAX])
 {
 	const struct locals *locals = locals_of(&process->place.layout);
 	size_t count;
@@ -85,10 +85,10 @@ bool py_local_first(const struct py_process *process, const struct py_activation
 bool py_local_get(const struct py_process *process, const struct py_activation *at, const char *name, uint64_t *value)
 {
 	const struct locals *locals = locals_of(&process->place.layout);
-	uint64_t tuple, names[PY_LOCALS_MOST], found;
+	uint64_t tuple, names[PY_LOCALS_MAX], found;
 	if (!locals || !remote_word(process->pid, at->code + locals->code_names, &tuple))
 		return false;
-	size_t count = py_items_read(process, tuple, names, PY_LOCALS_MOST);
+	size_t count = py_items_read(process, tuple, names, PY_LOCALS_MAX);
 	for (size_t i = 0; i < count; i++) {
 		if (!py_is_text(process, names[i], name))
 			continue;

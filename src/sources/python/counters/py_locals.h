@@ -5,7 +5,7 @@
 
 #include "src/sources/python/py_walk.h"
 
-enum { PY_LOCALS_MOST = 128 };
+enum { PY_LOCALS_MAX = 128 };
 
 /* A frame, and the code object that it is to run: where it does not, nothing is read. */
 struct py_activation {
@@ -14,7 +14,7 @@ struct py_activation {
 
 /* Local variables, and what else the frame works with (iterators of its loops): addresses of objects, some 0, some of
  * what is gone. How many. */
-size_t py_locals_read(const struct py_process *process, const struct py_activation *at, uint64_t out[PY_LOCALS_MOST]);
+size_t py_locals_read(const struct py_process *process, const struct py_activation *at, uint64_t out[PY_LOCALS_MAX]);
 /* The first one: `self`, of a method. */
 bool py_local_first(const struct py_process *process, const struct py_activation *at, uint64_t *value);
 bool py_local_get(const struct py_process *process, const struct py_activation *at, const char *name, uint64_t *value);

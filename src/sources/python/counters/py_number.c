@@ -18,9 +18,9 @@ struct view {
 	uint64_t marks[PY_MARKS];
 	unsigned char seed[PY_INT_SIZE];
 	uint64_t references;
-	uint64_t guards[PY_GUARDS_MOST];
+	uint64_t guards[PY_GUARDS_MAX];
 };
-enum { PIECES_MOST = 5 + PY_MARKS + 1 + 1 + PY_GUARDS_MOST };
+enum { PIECES_MAX = 5 + PY_MARKS + 1 + 1 + PY_GUARDS_MAX };
 
 /* Whether it still is that object; last, for what holds then has held before. */
 static size_t add_identity(const struct py_number *number, struct view *view, struct remote_piece *pieces)
@@ -37,7 +37,7 @@ static size_t add_identity(const struct py_number *number, struct view *view, st
 
 static bool read_view(const struct py_process *process, const struct py_number *number, struct view *view)
 {
-	struct remote_piece pieces[PIECES_MOST];
+	struct remote_piece pieces[PIECES_MAX];
 	size_t count = 0;
 	for (unsigned i = 0; i < 2; i++) {
 		pieces[count++] = (struct remote_piece){ number->yielded.slot, &view->slots[i], 8 };
@@ -53,62 +53,62 @@ static bool read_view(const struct py_process *process, const struct py_number *
 /* As the view, without what its ints lead to: they may be gone with all that is near them. */
 static bool read_identity(const struct py_process *process, const struct py_number *number, struct view *view)
 {
-	struct remote_piece pieces[PIECES_MOST];
+	struct remote_piece pieces[PIECES_MAX];
 	pieces[0] = (struct remote_piece){ number->yielded.slot, &view->slots[2], 8 };
 	return remote_read_pieces(process->pid, pieces, 1 + add_identity(number, view, pieces + 1));
 }
 
-static enum py_look judge_identity(const struct py_number *number, const struct view *view)
+static enum py_reading judge_identity(const struct py_number *number, const struct view *view)
 {
 	/* What was freed keeps its type until the memory is used again, but nobody refers to it. */
 	if (view->references == 0 || view->guards[0] != number->yielded.guards[0].word)
-		return PY_LOOK_DEAD;
+		return PY_READ_DEAD;
 	for (size_t i = 1; i < number->yielded.guard_count; i++)
 		if (view->guards[i] != number->yielded.guards[i].word)
-			return PY_LOOK_MOVED;
+			return PY_READ_MOVED;
 	for (size_t i = 0; i < PY_MARKS; i++)
 		if (number->marks[i].slot && view->marks[i] != number->marks[i].object)
-			return PY_LOOK_OTHER;
-	return PY_LOOK_GOOD;
+			return PY_READ_OTHER;
+	return PY_READ_GOOD;
 }
 
-static enum py_look failed_look(const struct py_process *process, const struct py_number *number)
+static enum py_reading failed_reading(const struct py_process *process, const struct py_number *number)
 {
 	uint64_t head[2];
 	if (remote_read(process->pid, number->iterator, head, sizeof head))
-		return head[0] && head[1] == number->yielded.guards[0].word ? PY_LOOK_MOVED : PY_LOOK_DEAD;
-	return errno == ESRCH || errno == EPERM ? PY_LOOK_ENDED : PY_LOOK_DEAD;
+		return head[0] && head[1] == number->yielded.guards[0].word ? PY_READ_MOVED : PY_READ_DEAD;
+	return errno == ESRCH || errno == EPERM ? PY_READ_ENDED : PY_READ_DEAD;
 }
 
-static enum py_look judge_view(
+static enum py_reading judge_view(
 	const struct py_process *process, const struct py_number *number, const struct view *view, uint64_t *value)
 {
 	const struct py_mark *seed = &number->marks[PY_MARK_SEED];
-	enum py_look look = judge_identity(number, view);
-	if (look != PY_LOOK_GOOD)
-		return look;
+	enum py_reading reading = judge_identity(number, view);
+	if (reading != PY_READ_GOOD)
+		return reading;
 	if (seed->slot && memcmp(view->seed + 8, seed->content, sizeof seed->content) != 0)
-		return PY_LOOK_OTHER;
+		return PY_READ_OTHER;
 	bool is_still = view->slots[0] == number->value && view->slots[1] == number->value &&
 		view->slots[2] == number->value && memcmp(view->numbers[0] + 8, view->numbers[1] + 8, PY_INT_SIZE - 8) == 0;
-	return is_still && py_int_decode(&process->place, view->numbers[0], value) ? PY_LOOK_GOOD : PY_LOOK_UNSURE;
+	return is_still && py_int_decode(&process->place, view->numbers[0], value) ? PY_READ_GOOD : PY_READ_UNSURE;
 }
 
-static enum py_look look_once(const struct py_process *process, struct py_number *number, uint64_t *value)
+static enum py_reading read_once(const struct py_process *process, struct py_number *number, uint64_t *value)
 {
 	struct view view;
-	enum py_look look;
+	enum py_reading reading;
 	if (read_view(process, number, &view)) {
-		look = judge_view(process, number, &view, value);
+		reading = judge_view(process, number, &view, value);
 	} else {
 		if (!read_identity(process, number, &view))
-			return failed_look(process, number);
-		look = judge_identity(number, &view);
-		look = look == PY_LOOK_GOOD ? PY_LOOK_UNSURE : look;
+			return failed_reading(process, number);
+		reading = judge_identity(number, &view);
+		reading = reading == PY_READ_GOOD ? PY_READ_UNSURE : reading;
 	}
-	if (look == PY_LOOK_UNSURE)
+	if (reading == PY_READ_UNSURE)
 		number->value = view.slots[2];
-	return look;
+	return reading;
 }
 
 /* -- finding and following it -- */
@@ -162,17 +162,17 @@ bool py_number_find(const struct py_process *process, struct py_number *number)
 }
 
 /* As often as it takes to hold still. Where its attributes have moved it is followed, if it still is the same one. */
-enum py_look py_number_look(const struct py_process *process, struct py_number *number, uint64_t *value)
+enum py_reading py_number_read(const struct py_process *process, struct py_number *number, uint64_t *value)
 {
-	enum py_look look = PY_LOOK_UNSURE;
-	for (unsigned i = 0; i < TRIES && (look == PY_LOOK_UNSURE || look == PY_LOOK_MOVED); i++) {
+	enum py_reading reading = PY_READ_UNSURE;
+	for (unsigned i = 0; i < TRIES && (reading == PY_READ_UNSURE || reading == PY_READ_MOVED); i++) {
 		struct py_mark before[PY_MARKS];
 		memcpy(before, number->marks, sizeof before);
-		if (look == PY_LOOK_MOVED && !py_number_find(process, number))
-			return PY_LOOK_DEAD;
-		if (look == PY_LOOK_MOVED && !has_same_marks(before, number->marks))
-			return PY_LOOK_OTHER;
-		look = look_once(process, number, value);
+		if (reading == PY_READ_MOVED && !py_number_find(process, number))
+			return PY_READ_DEAD;
+		if (reading == PY_READ_MOVED && !has_same_marks(before, number->marks))
+			return PY_READ_OTHER;
+		reading = read_once(process, number, value);
 	}
-	return look == PY_LOOK_MOVED ? PY_LOOK_UNSURE : look;
+	return reading == PY_READ_MOVED ? PY_READ_UNSURE : reading;
 }

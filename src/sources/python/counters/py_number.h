@@ -22,19 +22,19 @@ struct py_number {
 };
 
 /* What a look found. */
-enum py_look {
-	PY_LOOK_GOOD,
-	PY_LOOK_UNSURE, /* it did not hold still */
-	PY_LOOK_MOVED,  /* its attributes are kept elsewhere now */
-	PY_LOOK_OTHER,  /* there is another such iterator, or this one begins anew */
-	PY_LOOK_DEAD,   /* there is no such object any more */
-	PY_LOOK_ENDED,  /* nor a process */
+enum py_reading {
+	PY_READ_GOOD,
+	PY_READ_UNSURE, /* it did not hold still */
+	PY_READ_MOVED,  /* its attributes are kept elsewhere now */
+	PY_READ_OTHER,  /* there is another such iterator, or this one begins anew */
+	PY_READ_DEAD,   /* there is no such object any more */
+	PY_READ_ENDED,  /* nor a process */
 };
 
 /* Where the iterator's number is. False: it is no such iterator, or makes no sense now. */
 bool py_number_find(const struct py_process *process, struct py_number *number);
-/* What it is, mostly by one call into the kernel; never PY_LOOK_MOVED, for an iterator that keeps its attributes
+/* What it is, mostly by one call into the kernel; never PY_READ_MOVED, for an iterator that keeps its attributes
  * elsewhere is followed. */
-enum py_look py_number_look(const struct py_process *process, struct py_number *number, uint64_t *value);
+enum py_reading py_number_read(const struct py_process *process, struct py_number *number, uint64_t *value);
 
 #endif

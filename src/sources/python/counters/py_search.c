@@ -4,11 +4,11 @@
 #include "src/sources/python/remote.h"
 
 /* en_sit of an enumerate; the tuple of iterators of a zip: Objects/enumobject.c and Python/bltinmodule.c of CPython. */
-enum { DEPTH_MOST = 4, ZIP_MOST = 8, ENUMERATED = 24, ZIPPED = 24, TYPE = 8 };
+enum { DEPTH_MAX = 4, ZIP_MAX = 8, ENUMERATED = 24, ZIPPED = 24, TYPE = 8 };
 
 struct found {
 	uint64_t *out;
-	size_t count, most;
+	size_t count, max;
 	unsigned *budget;
 };
 
@@ -28,7 +28,7 @@ static bool is_of_iterators(const struct py_process *process, struct py_search *
 	for (size_t i = 0; i < search->count; i++)
 		if (search->types[i].type == type)
 			return search->types[i].is_iterator;
-	if (search->count == PY_TYPES_KEPT)
+	if (search->count == PY_TYPES_RETAINED)
 		search->count = 0;
 	bool is_iterator = py_is_loader_iterator(process, object);
 	search->types[search->count].type = type;
@@ -44,8 +44,8 @@ static void search_object(
 {
 	const uint64_t *types = process->place.types;
 	struct py_activation frame;
-	uint64_t type, inner, items[ZIP_MOST];
-	if (!object || object % 8 || *found->budget == 0 || depth > DEPTH_MOST || found->count == found->most)
+	uint64_t type, inner, items[ZIP_MAX];
+	if (!object || object % 8 || *found->budget == 0 || depth > DEPTH_MAX || found->count == found->max)
 		return;
 	--*found->budget;
 	if (!remote_word(process->pid, object + TYPE, &type) || !type || type % 8)
@@ -55,7 +55,7 @@ static void search_object(
 			search_object(process, search, inner, depth + 1, found);
 	} else if (type == types[PY_ZIP]) {
 		size_t count =
-			remote_word(process->pid, object + ZIPPED, &inner) ? py_items_read(process, inner, items, ZIP_MOST) : 0;
+			remote_word(process->pid, object + ZIPPED, &inner) ? py_items_read(process, inner, items, ZIP_MAX) : 0;
 		for (size_t i = 0; i < count; i++)
 			search_object(process, search, items[i], depth + 1, found);
 	} else if (type == types[PY_GENERATOR]) {
@@ -69,16 +69,16 @@ static void search_object(
 static void search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
 	unsigned depth, struct found *found)
 {
-	uint64_t words[PY_LOCALS_MOST];
+	uint64_t words[PY_LOCALS_MAX];
 	size_t count = py_locals_read(process, at, words);
 	for (size_t i = 0; i < count; i++)
 		search_object(process, search, words[i], depth, found);
 }
 
 size_t py_search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
-	unsigned *budget, uint64_t *out, size_t most)
+	unsigned *budget, uint64_t *out, size_t max)
 {
-	struct found found = { .out = out, .most = most, .budget = budget };
+	struct found found = { .out = out, .max = max, .budget = budget };
 	search_frame(process, search, at, 0, &found);
 	return found.count;
 }

@@ -4,7 +4,7 @@
 
 #include "src/sources/python/counters/py_locals.h"
 
-enum { PY_TYPES_KEPT = 128 };
+enum { PY_TYPES_RETAINED = 128 };
 
 /* What was found out about types, from search to search. Zeroed at first. */
 struct py_search {
@@ -12,7 +12,7 @@ struct py_search {
 	struct {
 		uint64_t type;
 		bool is_iterator;
-	} types[PY_TYPES_KEPT];
+	} types[PY_TYPES_RETAINED];
 };
 
 bool py_is_loader_iterator(const struct py_process *process, uint64_t object);
@@ -20,6 +20,6 @@ bool py_is_loader_iterator(const struct py_process *process, uint64_t object);
  * Each as often as it is held. *budget: objects that may still be looked at, for a search is of as many as there are.
  * How many were found. */
 size_t py_search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
-	unsigned *budget, uint64_t *out, size_t most);
+	unsigned *budget, uint64_t *out, size_t max);
 
 #endif

@@ -1,8 +1,8 @@
-/* around_private.h: what is noted of the last two minutes (around_notes.c), and read by around.c. */
-#ifndef PMTOP_MODEL_BATCH_WINDOW_AROUND_PRIVATE_H
-#define PMTOP_MODEL_BATCH_WINDOW_AROUND_PRIVATE_H
+/* batch_window_private.h: what is noted of the last two minutes (batch_window_notes.c), and read by batch_window.c. */
+#ifndef PMTOP_MODEL_BATCH_WINDOW_BATCH_WINDOW_PRIVATE_H
+#define PMTOP_MODEL_BATCH_WINDOW_BATCH_WINDOW_PRIVATE_H
 
-#include "src/model/batch_window/clock_course.h"
+#include "src/model/batch_window/clock_history.h"
 #include "src/model/machine/readings.h"
 #include "src/model/model_private.h"
 #include "src/model/workers/workers_private.h"
@@ -50,13 +50,13 @@ enum watched_slot {
 };
 
 enum {
-	WATCHED_MOST = 64,
-	MACHINE_COUNTERS_MOST = 40,
+	WATCHED_MAX = 64,
+	MACHINE_COUNTERS_MAX = 40,
 	DEVICES_WATCHED = 4,
-	MOMENTS_MOST = 64,
+	MOMENTS_MAX = 64,
 	FETCHES_NOTED = 128,
-	COURSES_MOST = GPUS_MOST + 1,
-	CANDIDATES_MOST = 96
+	COURSES_MAX = GPUS_MAX + 1,
+	CANDIDATES_MAX = 96
 };
 
 extern const enum metric watched_metrics[SLOT_COUNT];
@@ -78,20 +78,20 @@ struct machine_counter {
 
 /* It happened after from_ns, and by to_ns. */
 struct moment {
-	enum around_event_kind kind;
+	enum window_event_kind kind;
 	int32_t pid;
 	uint32_t worker;
 	int32_t gpu; /* −1 = of none */
 	int64_t from_ns, to_ns;
 	double value;
-	char text[AROUND_TEXT_SIZE];
+	char text[WINDOW_TEXT_SIZE];
 };
 
 struct fetch_noted {
 	int32_t pid;
 	uint32_t worker;
 	int64_t begin_ns, end_ns;
-	double usual_s;
+	double baseline_s;
 };
 
 struct surroundings {
@@ -99,12 +99,12 @@ struct surroundings {
 	int64_t processes_read_ns;        /* the newest of them */
 	size_t watched_count;
 	size_t machine_count, moment_count, moment_next, fetch_count, fetch_next;
-	struct machine_counter machine[MACHINE_COUNTERS_MOST];
-	struct moment moments[MOMENTS_MOST]; /* a ring, as fetches */
+	struct machine_counter machine[MACHINE_COUNTERS_MAX];
+	struct moment moments[MOMENTS_MAX]; /* a ring, as fetches */
 	struct fetch_noted fetches[FETCHES_NOTED];
 	int64_t swept_ns;
-	size_t course_count;
-	struct clock_course courses[COURSES_MOST];
+	size_t clock_history_count;
+	struct clock_history courses[COURSES_MAX];
 };
 
 static inline struct surroundings *surroundings_of(const struct model *model)
@@ -115,22 +115,23 @@ static inline struct surroundings *surroundings_of(const struct model *model)
 /* What happened in a window, before the most important of it is chosen. */
 struct candidates {
 	size_t count;
-	struct around_event events[CANDIDATES_MOST];
+	struct window_event events[CANDIDATES_MAX];
 };
 /* NULL: there is no more room. */
-struct around_event *around_add(struct candidates *candidates, enum around_event_kind kind, int32_t pid,
+struct window_event *batch_window_add(struct candidates *candidates, enum window_event_kind kind, int32_t pid,
 	int64_t time_ns, double value, const char *text);
 /* Clocks that fell in the window. */
-void around_add_clocks(
-	const struct model *model, const struct run *run, const struct around *out, struct candidates *candidates);
+void batch_window_add_clocks(
+	const struct model *model, const struct run *run, const struct batch_window *out, struct candidates *candidates);
 /* "GPU 1"; "GPU" where there is one; empty where it is not known. */
-void around_name_gpu(const struct model *model, int32_t instance, char out[AROUND_GPU_SIZE]);
+void batch_window_name_gpu(const struct model *model, int32_t instance, char out[WINDOW_GPU_SIZE]);
 /* Whether the run is on this GPU. */
-bool around_is_on(const struct model *model, const struct run *run, int32_t gpu);
+bool batch_window_is_on(const struct model *model, const struct run *run, int32_t gpu);
 
 /* Does it work for a loader? *id: UINT32_MAX where it does not say. */
-bool around_is_worker(const struct model *model, const struct process *process, uint32_t *id);
+bool batch_window_is_worker(const struct model *model, const struct process *process, uint32_t *id);
 /* How long a fetch of this worker usually takes, and from when on one is long. */
-void around_usual_fetch(const struct model *model, const struct worker_kept *kept, double *usual_s, double *long_s);
+void batch_window_baseline_fetch(
+	const struct model *model, const struct worker_retained *retained, double *baseline_s, double *long_s);
 
 #endif

@@ -1,4 +1,4 @@
-#include "src/sources/region/region_teller.h"
+#include "src/sources/region/region_emitter.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -9,41 +9,41 @@
 
 #define TIME_MAX_NS (INT64_MAX / 2)
 
-struct record *teller_add(struct region_teller *teller, enum record_kind kind, int64_t time_ns)
+struct record *emitter_add(struct region_emitter *emitter, enum record_kind kind, int64_t time_ns)
 {
-	return sample_set_add(teller->out, kind, teller->run, time_ns);
+	return sample_set_add(emitter->out, kind, emitter->run, time_ns);
 }
 
-void teller_name(struct region_teller *teller, uint32_t id)
+void emitter_name(struct region_emitter *emitter, uint32_t id)
 {
-	if (id <= teller->names_told)
+	if (id <= emitter->names_emitted)
 		return;
 	/* A number beyond what is published is damage: it stays without a name. */
-	uint32_t count = region_name_count(teller->region);
-	for (uint32_t next = teller->names_told + 1; next <= id && next <= count; next++) {
+	uint32_t count = region_name_count(emitter->region);
+	for (uint32_t next = emitter->names_emitted + 1; next <= id && next <= count; next++) {
 		const char *text;
 		size_t length;
-		if (region_read_name(teller->region, next, &text, &length) != REGION_OK)
+		if (region_read_name(emitter->region, next, &text, &length) != REGION_OK)
 			return;
-		struct record *record = teller_add(teller, RECORD_NAME, teller->now_ns);
+		struct record *record = emitter_add(emitter, RECORD_NAME, emitter->now_ns);
 		if (!record)
 			return;
 		record->name.id = next;
-		record->name.text = sample_set_text(teller->out, text, length);
-		teller->names_told = next;
+		record->name.text = sample_set_text(emitter->out, text, length);
+		emitter->names_emitted = next;
 	}
 }
 
-void teller_names(struct region_teller *teller) { teller_name(teller, region_name_count(teller->region)); }
+void emitter_names(struct region_emitter *emitter) { emitter_name(emitter, region_name_count(emitter->region)); }
 
 /* 0 = never happened. The times are foreign, and may be anything: added as unsigned, and what cannot be one of ours
  * (later layers take differences) is taken for now. */
-static int64_t time_of(const struct region_teller *teller, int64_t theirs_ns)
+static int64_t time_of(const struct region_emitter *emitter, int64_t theirs_ns)
 {
-	int64_t ours_ns = (int64_t)((uint64_t)theirs_ns + (uint64_t)teller->offset_ns);
+	int64_t ours_ns = (int64_t)((uint64_t)theirs_ns + (uint64_t)emitter->offset_ns);
 	if (theirs_ns == 0)
 		return 0;
-	return ours_ns >= 0 && ours_ns <= TIME_MAX_NS ? ours_ns : teller->now_ns;
+	return ours_ns >= 0 && ours_ns <= TIME_MAX_NS ? ours_ns : emitter->now_ns;
 }
 
 static double seconds_of(uint64_t nanoseconds)
@@ -58,42 +58,42 @@ static double double_of(uint64_t bits)
 	return value;
 }
 
-void teller_opened(struct region_teller *teller, const struct region_identity *identity, pid_t pid, bool is_live)
+void emitter_opened(struct region_emitter *emitter, const struct region_identity *identity, pid_t pid, bool is_live)
 {
 	char text[2 * sizeof identity->uuid + 1];
-	struct record *record = teller_add(teller, RECORD_RUN_OPENED, teller->now_ns);
+	struct record *record = emitter_add(emitter, RECORD_RUN_OPENED, emitter->now_ns);
 	if (!record)
 		return;
 	for (size_t i = 0; i < sizeof identity->uuid; i++)
 		snprintf(text + 2 * i, 3, "%02x", identity->uuid[i]);
-	record->opened.uuid = sample_set_text(teller->out, text, strlen(text));
+	record->opened.uuid = sample_set_text(emitter->out, text, strlen(text));
 	snprintf(text, sizeof text, "%u.%u", identity->abi_major, identity->abi_minor);
-	record->opened.abi = sample_set_text(teller->out, text, strlen(text));
+	record->opened.abi = sample_set_text(emitter->out, text, strlen(text));
 	record->opened.name =
-		sample_set_text(teller->out, identity->run_name, strnlen(identity->run_name, sizeof identity->run_name));
+		sample_set_text(emitter->out, identity->run_name, strnlen(identity->run_name, sizeof identity->run_name));
 	record->opened.pid = pid ? pid : identity->writer_pid;
 	record->opened.inner_pid = identity->pid;
-	record->opened.start_ns = time_of(teller, identity->start_ns);
+	record->opened.start_ns = time_of(emitter, identity->start_ns);
 	record->opened.is_live = is_live;
 }
 
 /* Later layers indent by it. */
 static uint32_t depth_of(uint32_t theirs) { return theirs < PMTOP_OPEN_SPANS ? theirs : PMTOP_OPEN_SPANS - 1; }
 
-void teller_count(struct region_teller *teller, enum record_kind kind, uint32_t lane, uint64_t count)
+void emitter_count(struct region_emitter *emitter, enum record_kind kind, uint32_t lane, uint64_t count)
 {
-	struct record *record = teller_add(teller, kind, teller->now_ns);
+	struct record *record = emitter_add(emitter, kind, emitter->now_ns);
 	if (!record)
 		return;
 	record->lane = (uint16_t)lane;
 	record->lost.count = count;
 }
 
-void teller_state(struct region_teller *teller, const struct region_state *state)
+void emitter_state(struct region_emitter *emitter, const struct region_state *state)
 {
-	teller_name(teller, state->mode);
-	struct run_state *copy = sample_set_allocate(teller->out, sizeof *copy);
-	struct record *record = copy ? teller_add(teller, RECORD_STATE, teller->now_ns) : NULL;
+	emitter_name(emitter, state->mode);
+	struct run_state *copy = sample_set_allocate(emitter->out, sizeof *copy);
+	struct record *record = copy ? emitter_add(emitter, RECORD_STATE, emitter->now_ns) : NULL;
 	if (!record)
 		return;
 	*copy = (struct run_state){
@@ -106,26 +106,26 @@ void teller_state(struct region_teller *teller, const struct region_state *state
 		.is_ended = state->is_ended,
 		.epoch_index = state->epoch_index,
 		.epochs_begun = state->epochs_begun,
-		.epoch_begin_ns = time_of(teller, state->epoch_begin_ns),
+		.epoch_begin_ns = time_of(emitter, state->epoch_begin_ns),
 		.batch_index = state->batch_index,
 		.batches_in_epoch = state->batches_in_epoch,
-		.batch_begin_ns = time_of(teller, state->batch_begin_ns),
+		.batch_begin_ns = time_of(emitter, state->batch_begin_ns),
 		.loss = state->loss,
 	};
 	record->state = copy;
-	teller->mode = state->mode;
+	emitter->mode = state->mode;
 }
 
-void teller_total(struct region_teller *teller, const struct region_total *total)
+void emitter_total(struct region_emitter *emitter, const struct region_total *total)
 {
 	_Static_assert(sizeof((struct total_row *)0)->histogram == sizeof total->histogram, "both count alike");
 	if (total->kind > TOTAL_SPAN)
 		return;
-	teller_name(teller, total->mode);
-	teller_name(teller, total->name);
-	teller_name(teller, total->parent);
-	struct total_row *copy = sample_set_allocate(teller->out, sizeof *copy);
-	struct record *record = copy ? teller_add(teller, RECORD_TOTAL, teller->now_ns) : NULL;
+	emitter_name(emitter, total->mode);
+	emitter_name(emitter, total->name);
+	emitter_name(emitter, total->parent);
+	struct total_row *copy = sample_set_allocate(emitter->out, sizeof *copy);
+	struct record *record = copy ? emitter_add(emitter, RECORD_TOTAL, emitter->now_ns) : NULL;
 	if (!record)
 		return;
 	*copy = (struct total_row){
@@ -151,10 +151,10 @@ void teller_total(struct region_teller *teller, const struct region_total *total
 	record->total = copy;
 }
 
-void teller_history(struct region_teller *teller, const struct region_bin *bins, size_t count)
+void emitter_history(struct region_emitter *emitter, const struct region_bin *bins, size_t count)
 {
-	struct history_row *rows = sample_set_allocate(teller->out, count * sizeof *rows);
-	struct record *record = rows ? teller_add(teller, RECORD_HISTORY, teller->now_ns) : NULL;
+	struct history_row *rows = sample_set_allocate(emitter->out, count * sizeof *rows);
+	struct record *record = rows ? emitter_add(emitter, RECORD_HISTORY, emitter->now_ns) : NULL;
 	if (!record)
 		return;
 	for (size_t i = 0; i < count; i++)
@@ -164,27 +164,27 @@ void teller_history(struct region_teller *teller, const struct region_bin *bins,
 			.sum_s = bins[i].sum_s,
 			.min_s = bins[i].min_s,
 			.max_s = bins[i].max_s,
-			.begin_ns = time_of(teller, bins[i].begin_ns),
+			.begin_ns = time_of(emitter, bins[i].begin_ns),
 		};
 	record->history.rows = rows;
 	record->history.count = count;
 }
 
-void teller_epochs(
-	struct region_teller *teller, const struct region_epoch *epochs, size_t count, uint64_t dropped, uint64_t upto)
+void emitter_epochs(
+	struct region_emitter *emitter, const struct region_epoch *epochs, size_t count, uint64_t dropped, uint64_t upto)
 {
 	for (size_t i = 0; i < count; i++)
-		teller_name(teller, epochs[i].mode);
-	struct epoch_row *rows = sample_set_allocate(teller->out, count * sizeof *rows);
-	struct record *record = rows ? teller_add(teller, RECORD_EPOCHS, teller->now_ns) : NULL;
+		emitter_name(emitter, epochs[i].mode);
+	struct epoch_row *rows = sample_set_allocate(emitter->out, count * sizeof *rows);
+	struct record *record = rows ? emitter_add(emitter, RECORD_EPOCHS, emitter->now_ns) : NULL;
 	if (!record)
 		return;
 	for (size_t i = 0; i < count; i++)
 		rows[i] = (struct epoch_row){
 			.index = epochs[i].index,
 			.mode = epochs[i].mode,
-			.begin_ns = time_of(teller, epochs[i].begin_ns),
-			.end_ns = time_of(teller, epochs[i].end_ns),
+			.begin_ns = time_of(emitter, epochs[i].begin_ns),
+			.end_ns = time_of(emitter, epochs[i].end_ns),
 			.batches = epochs[i].batches,
 			.sum_s = epochs[i].sum_s,
 			.min_s = epochs[i].min_s,
@@ -196,54 +196,55 @@ void teller_epochs(
 	record->epochs.upto = upto;
 }
 
-void teller_open_span(struct region_teller *teller, uint32_t lane, const struct region_open_span *spans, size_t depth)
+void emitter_open_span(
+	struct region_emitter *emitter, uint32_t lane, const struct region_open_span *spans, size_t depth)
 {
-	teller_name(teller, spans[depth].name);
-	struct record *record = teller_add(teller, RECORD_OPEN_SPAN, teller->now_ns);
+	emitter_name(emitter, spans[depth].name);
+	struct record *record = emitter_add(emitter, RECORD_OPEN_SPAN, emitter->now_ns);
 	if (!record)
 		return;
 	/* It may have begun after this reading did. */
-	int64_t begin_ns = time_of(teller, spans[depth].begin_ns);
+	int64_t begin_ns = time_of(emitter, spans[depth].begin_ns);
 	record->lane = (uint16_t)lane;
 	record->span.name = spans[depth].name;
 	record->span.parent = depth > 0 ? spans[depth - 1].name : 0;
 	record->span.depth = (uint32_t)depth;
-	record->span.duration_ns = begin_ns < teller->now_ns ? teller->now_ns - begin_ns : 0;
+	record->span.duration_ns = begin_ns < emitter->now_ns ? emitter->now_ns - begin_ns : 0;
 	record->span.self_s = record->span.cpu_s = record->span.memory_bytes = NAN;
 }
 
 /* -- events, by type -- */
 
-static void fill_epoch(struct region_teller *teller, const struct region_event *event, struct record *record)
+static void fill_epoch(struct region_emitter *emitter, const struct region_event *event, struct record *record)
 {
-	(void)teller;
+	(void)emitter;
 	record->epoch.index = (uint32_t)event->payload[0];
 }
 
-static void fill_batch_begin(struct region_teller *teller, const struct region_event *event, struct record *record)
+static void fill_batch_begin(struct region_emitter *emitter, const struct region_event *event, struct record *record)
 {
-	(void)teller;
+	(void)emitter;
 	record->batch.index = event->payload[0];
 	record->batch.number = event->payload[2];
 	record->batch.loss = (double)NAN;
 	record->batch.begin_ns = record->time_ns;
 }
 
-static void fill_batch_end(struct region_teller *teller, const struct region_event *event, struct record *record)
+static void fill_batch_end(struct region_emitter *emitter, const struct region_event *event, struct record *record)
 {
 	record->batch.index = event->payload[0];
 	record->batch.number = event->payload[2];
 	record->batch.loss = double_of(event->payload[3]);
 	record->batch.kind = event->name;
-	int64_t begin_ns = time_of(teller, (int64_t)event->payload[4]);
+	int64_t begin_ns = time_of(emitter, (int64_t)event->payload[4]);
 	record->batch.begin_ns = begin_ns < record->time_ns ? begin_ns : record->time_ns;
 }
 
-static void fill_evidence(struct region_teller *teller, const struct region_event *event, struct record *record)
+static void fill_evidence(struct region_emitter *emitter, const struct region_event *event, struct record *record)
 {
 	static const struct evidence unknown = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
 	const uint64_t *payload = event->payload;
-	struct evidence *copy = sample_set_allocate(teller->out, sizeof *copy);
+	struct evidence *copy = sample_set_allocate(emitter->out, sizeof *copy);
 	record->evidence = copy ? copy : &unknown;
 	if (!copy)
 		return;
@@ -260,10 +261,10 @@ static void fill_evidence(struct region_teller *teller, const struct region_even
 	};
 }
 
-static void fill_span(struct region_teller *teller, const struct region_event *event, struct record *record)
+static void fill_span(struct region_emitter *emitter, const struct region_event *event, struct record *record)
 {
 	const uint64_t *payload = event->payload;
-	(void)teller;
+	(void)emitter;
 	record->span.name = event->name;
 	record->span.parent = (uint32_t)payload[2];
 	record->span.depth = depth_of((uint32_t)(payload[2] >> 32));
@@ -273,39 +274,39 @@ static void fill_span(struct region_teller *teller, const struct region_event *e
 	record->span.memory_bytes = payload[4] == PMTOP_UNKNOWN ? NAN : (float)(int64_t)payload[4];
 }
 
-static void fill_gauge(struct region_teller *teller, const struct region_event *event, struct record *record)
+static void fill_gauge(struct region_emitter *emitter, const struct region_event *event, struct record *record)
 {
-	(void)teller;
+	(void)emitter;
 	record->gauge.name = event->name;
 	record->gauge.value = double_of(event->payload[0]);
 }
 
-static void fill_figure(struct region_teller *teller, const struct region_event *event, struct record *record)
+static void fill_figure(struct region_emitter *emitter, const struct region_event *event, struct record *record)
 {
-	(void)teller;
+	(void)emitter;
 	record->batch_figure.name = event->name;
 	record->batch_figure.value = double_of(event->payload[0]);
 	record->batch_figure.number = event->payload[1];
 }
 
-static void fill_mark(struct region_teller *teller, const struct region_event *event, struct record *record)
+static void fill_mark(struct region_emitter *emitter, const struct region_event *event, struct record *record)
 {
 	const char *text = (const char *)event->payload;
 	size_t length = event->length < sizeof event->payload ? event->length : sizeof event->payload;
-	if (event->name != 0 && region_read_name(teller->region, event->name, &text, &length) != REGION_OK)
+	if (event->name != 0 && region_read_name(emitter->region, event->name, &text, &length) != REGION_OK)
 		length = 0;
-	record->text = sample_set_text(teller->out, text, length);
+	record->text = sample_set_text(emitter->out, text, length);
 }
 
-static void fill_mode(struct region_teller *teller, const struct region_event *event, struct record *record)
+static void fill_mode(struct region_emitter *emitter, const struct region_event *event, struct record *record)
 {
-	(void)teller;
+	(void)emitter;
 	record->mode.name = event->name;
 }
 
 static const struct {
 	enum record_kind kind;
-	void (*fill)(struct region_teller *teller, const struct region_event *event, struct record *record);
+	void (*fill)(struct region_emitter *emitter, const struct region_event *event, struct record *record);
 } event_types[] = {
 	[PMTOP_EVENT_EPOCH_BEGIN] = { RECORD_EPOCH_BEGIN, fill_epoch },
 	[PMTOP_EVENT_EPOCH_END] = { RECORD_EPOCH_END, fill_epoch },
@@ -321,16 +322,16 @@ static const struct {
 
 /* The event that changed the mode may be gone, or lie between the state that was told and this older event. Batches
  * carry what was current. */
-static void follow_mode(struct region_teller *teller, const struct region_event *event)
+static void follow_mode(struct region_emitter *emitter, const struct region_event *event)
 {
 	bool is_of_batch = event->type == PMTOP_EVENT_BATCH_BEGIN || event->type == PMTOP_EVENT_BATCH_END;
-	uint32_t mode = event->type == PMTOP_EVENT_MODE ? event->name : is_of_batch ? event->mode : teller->mode;
-	bool is_told = mode == teller->mode || event->type == PMTOP_EVENT_MODE;
-	teller->mode = mode;
-	if (is_told)
+	uint32_t mode = event->type == PMTOP_EVENT_MODE ? event->name : is_of_batch ? event->mode : emitter->mode;
+	bool is_emitted = mode == emitter->mode || event->type == PMTOP_EVENT_MODE;
+	emitter->mode = mode;
+	if (is_emitted)
 		return;
-	teller_name(teller, mode);
-	struct record *record = teller_add(teller, RECORD_MODE, time_of(teller, event->time_ns));
+	emitter_name(emitter, mode);
+	struct record *record = emitter_add(emitter, RECORD_MODE, time_of(emitter, event->time_ns));
 	if (!record)
 		return;
 	record->lane = (uint16_t)event->lane;
@@ -338,18 +339,18 @@ static void follow_mode(struct region_teller *teller, const struct region_event 
 	record->mode.name = mode;
 }
 
-void teller_event(struct region_teller *teller, const struct region_event *event)
+void emitter_event(struct region_emitter *emitter, const struct region_event *event)
 {
 	if (event->type >= sizeof event_types / sizeof *event_types || !event_types[event->type].fill)
 		return;
-	teller_name(teller, event->name);
+	emitter_name(emitter, event->name);
 	if (event->type == PMTOP_EVENT_SPAN)
-		teller_name(teller, (uint32_t)event->payload[2]);
-	follow_mode(teller, event);
-	struct record *record = teller_add(teller, event_types[event->type].kind, time_of(teller, event->time_ns));
+		emitter_name(emitter, (uint32_t)event->payload[2]);
+	follow_mode(emitter, event);
+	struct record *record = emitter_add(emitter, event_types[event->type].kind, time_of(emitter, event->time_ns));
 	if (!record)
 		return;
 	record->lane = (uint16_t)event->lane;
 	record->sequence = event->sequence;
-	event_types[event->type].fill(teller, event, record);
+	event_types[event->type].fill(emitter, event, record);
 }

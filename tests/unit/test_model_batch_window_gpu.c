@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/explain/explain.h"
-#include "src/model/batch_window/around.h"
+#include "src/model/batch_window/batch_window.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 
@@ -15,12 +15,12 @@
 enum { TRAINER = 100, GPU = 0, OTHER_GPU = 1 };
 
 static struct script script;
-static struct around around;
+static struct batch_window batch_window;
 static double at_s, clock_hz, other_clock_hz, busy;
-static unsigned held;
+static unsigned throttled;
 static bool has_clocks;
 
-static void tell_gpu(double time_s, int32_t instance, const char *lost)
+static void emit_gpu(double time_s, int32_t instance, const char *lost)
 {
 	struct gpu_row *row = sample_set_allocate(&script.set, sizeof *row);
 	*row = (struct gpu_row){ .instance = instance,
@@ -35,7 +35,7 @@ static void tell_gpu(double time_s, int32_t instance, const char *lost)
 	script_add(&script, RECORD_GPU, time_s)->gpu = row;
 }
 
-static void tell_processes(double time_s, int32_t instance, const struct gpu_process_row *rows, size_t count)
+static void emit_processes(double time_s, int32_t instance, const struct gpu_process_row *rows, size_t count)
 {
 	struct gpu_process_row *copy = sample_set_allocate(&script.set, (count + 1) * sizeof *copy);
 	memcpy(copy, rows, count * sizeof *copy);
@@ -47,7 +47,7 @@ static void tell_processes(double time_s, int32_t instance, const struct gpu_pro
 
 static const struct gpu_process_row trainer_row = { TRAINER, GPU_PROCESS_COMPUTE, "", 1e9, NAN };
 
-static void tell_clock(double time_s, int32_t instance, double hz, unsigned bits)
+static void emit_clock(double time_s, int32_t instance, double hz, unsigned bits)
 {
 	script_figure(&script, time_s, METRIC_GPU_CLOCK, instance, hz);
 	script_figure(&script, time_s + 0.002, METRIC_GPU_THROTTLE, instance, bits);
@@ -60,11 +60,11 @@ static void read_until(double until_s)
 		at_s += TICK;
 		script_figure(&script, at_s, METRIC_PROCESS_STATE, TRAINER, 'S');
 		if (has_clocks) {
-			tell_clock(at_s, GPU, clock_hz, held);
-			tell_clock(at_s, OTHER_GPU, other_clock_hz, 0);
+			emit_clock(at_s, GPU, clock_hz, throttled);
+			emit_clock(at_s, OTHER_GPU, other_clock_hz, 0);
 		}
 		if (fmod(at_s, 2) == 0)
-			tell_processes(at_s, GPU, &trainer_row, 1);
+			emit_processes(at_s, GPU, &trainer_row, 1);
 		script_apply(&script, at_s);
 	}
 }
@@ -73,14 +73,14 @@ static void setup(void)
 {
 	script_open(&script, NULL);
 	script_process(&script, 0, TRAINER, 1, "train.py", true);
-	tell_gpu(0, GPU, NULL);
-	tell_processes(0, GPU, &trainer_row, 1);
+	emit_gpu(0, GPU, NULL);
+	emit_processes(0, GPU, &trainer_row, 1);
 	script_figure(&script, 0, METRIC_PROCESS_STATE, TRAINER, 'S');
 	script_apply(&script, 0);
 	at_s = 0;
 	clock_hz = other_clock_hz = 1980e6;
 	busy = 0.9;
-	held = 0;
+	throttled = 0;
 	has_clocks = true;
 }
 
@@ -103,19 +103,19 @@ static const struct batch *newest_finished(void)
 	ck_abort_msg("no batch");
 }
 
-static const struct around_event *event(enum around_event_kind kind)
+static const struct window_event *event(enum window_event_kind kind)
 {
-	ck_assert(model_around(script.model, script_run(&script), newest_finished(), &around));
-	for (size_t i = 0; i < around.event_count; i++)
-		if (around.events[i].kind == kind)
-			return &around.events[i];
+	ck_assert(model_batch_window(script.model, script_run(&script), newest_finished(), &batch_window));
+	for (size_t i = 0; i < batch_window.event_count; i++)
+		if (batch_window.events[i].kind == kind)
+			return &batch_window.events[i];
 	return NULL;
 }
 
 static void slow(double hz, unsigned bits)
 {
 	clock_hz = hz;
-	held = bits;
+	throttled = bits;
 }
 
 static const unsigned heat = 1u << GPU_THROTTLE_HEAT, power = 1u << GPU_THROTTLE_POWER_CAP;
@@ -130,17 +130,17 @@ START_TEST(a_clock_that_heat_holds_down_is_told_against_the_one_before)
 	slow(1980e6, 0);
 	read_until(12);
 	batch(10.1, 11.1);
-	const struct around_event *slowed = event(AROUND_GPU_SLOWED);
+	const struct window_event *slowed = event(WINDOW_GPU_SLOWED);
 	ck_assert_ptr_nonnull(slowed);
 	ck_assert_double_eq_tol(slowed->value, 1215e6, 1e3);
-	ck_assert_double_eq_tol(slowed->usual, 1980e6, 1e3);
+	ck_assert_double_eq_tol(slowed->baseline, 1980e6, 1e3);
 	ck_assert_double_eq_tol(slowed->part_ratio, 1, NEAR);
 	ck_assert_double_eq_tol(slowed->busy_ratio, 0.9, NEAR);
 	ck_assert_str_eq(slowed->text, "thermal slowdown");
 	ck_assert_str_eq(slowed->gpu, "GPU");
-	ck_assert_uint_eq(slowed->held, heat);
+	ck_assert_uint_eq(slowed->throttled, heat);
 	batch(11.1, 11.9);
-	ck_assert_ptr_null(event(AROUND_GPU_SLOWED));
+	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
 }
 END_TEST
 
@@ -152,7 +152,7 @@ START_TEST(a_part_of_the_window_is_a_part)
 	slow(1980e6, power);
 	read_until(12);
 	batch(10.1, 11.05);
-	const struct around_event *slowed = event(AROUND_GPU_SLOWED);
+	const struct window_event *slowed = event(WINDOW_GPU_SLOWED);
 	ck_assert_ptr_nonnull(slowed);
 	ck_assert_double_eq_tol(slowed->part_ratio, 0.5, NEAR); /* 10.25, 10.5 of four */
 	ck_assert_str_eq(slowed->text, "thermal slowdown");
@@ -164,12 +164,12 @@ START_TEST(what_always_holds_it_back_is_no_news)
 	slow(1215e6, heat);
 	read_until(12);
 	batch(10.1, 11.1);
-	ck_assert_ptr_null(event(AROUND_GPU_SLOWED));
+	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
 	slow(1100e6, heat | power); /* and what came to it is */
 	read_until(14);
 	batch(12.1, 13.1);
-	ck_assert_ptr_nonnull(event(AROUND_GPU_SLOWED));
-	ck_assert_str_eq(event(AROUND_GPU_SLOWED)->text, "power cap");
+	ck_assert_ptr_nonnull(event(WINDOW_GPU_SLOWED));
+	ck_assert_str_eq(event(WINDOW_GPU_SLOWED)->text, "power cap");
 }
 END_TEST
 
@@ -180,7 +180,7 @@ START_TEST(a_clock_that_falls_for_lack_of_work_is_no_cause)
 	busy = 0;
 	read_until(12);
 	batch(10.1, 11.1);
-	ck_assert_ptr_null(event(AROUND_GPU_SLOWED));
+	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
 }
 END_TEST
 
@@ -192,19 +192,19 @@ START_TEST(a_window_too_short_for_the_sampler_claims_nothing)
 	slow(1980e6, 0);
 	read_until(12);
 	batch(10.2, 10.35); /* one reading, and those about it do not say so */
-	ck_assert_ptr_null(event(AROUND_GPU_SLOWED));
+	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
 	batch(10.3, 10.45); /* none */
-	ck_assert_ptr_null(event(AROUND_GPU_SLOWED));
+	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
 	slow(1215e6, heat);
 	read_until(13.5);
 	batch(12.7, 12.8); /* one, between others that agree */
-	ck_assert_double_eq_tol(event(AROUND_GPU_SLOWED)->part_ratio, 1, NEAR);
+	ck_assert_double_eq_tol(event(WINDOW_GPU_SLOWED)->part_ratio, 1, NEAR);
 	batch(12.2, 12.3); /* one, and only the one behind it agrees */
-	ck_assert_double_eq_tol(event(AROUND_GPU_SLOWED)->part_ratio, 0.5, NEAR);
+	ck_assert_double_eq_tol(event(WINDOW_GPU_SLOWED)->part_ratio, 0.5, NEAR);
 	batch(12.8, 12.9); /* none, between two that agree and are near */
-	ck_assert_double_eq_tol(event(AROUND_GPU_SLOWED)->part_ratio, 1, NEAR);
+	ck_assert_double_eq_tol(event(WINDOW_GPU_SLOWED)->part_ratio, 1, NEAR);
 	batch(12.05, 12.2); /* none, and only one of the two says so */
-	ck_assert_ptr_null(event(AROUND_GPU_SLOWED));
+	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
 }
 END_TEST
 
@@ -219,9 +219,9 @@ START_TEST(of_a_window_between_two_distant_readings_nothing_is_claimed)
 	has_clocks = true;
 	read_until(13);
 	batch(11, 11.2);
-	ck_assert_ptr_null(event(AROUND_GPU_SLOWED));
+	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
 	batch(12.3, 12.45);
-	ck_assert_ptr_nonnull(event(AROUND_GPU_SLOWED));
+	ck_assert_ptr_nonnull(event(WINDOW_GPU_SLOWED));
 }
 END_TEST
 
@@ -230,22 +230,22 @@ START_TEST(without_a_past_nothing_is_usual)
 	slow(1215e6, heat);
 	read_until(3);
 	batch(1.1, 2.1);
-	ck_assert_ptr_null(event(AROUND_GPU_SLOWED));
+	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
 }
 END_TEST
 
 START_TEST(a_GPU_that_the_run_is_not_on_says_nothing_of_it)
 {
-	tell_gpu(0.1, OTHER_GPU, NULL);
+	emit_gpu(0.1, OTHER_GPU, NULL);
 	read_until(10);
 	other_clock_hz = 990e6;
 	read_until(12);
 	batch(10.1, 11.1);
-	ck_assert_ptr_null(event(AROUND_GPU_SLOWED));
+	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
 	slow(1215e6, heat);
 	read_until(14);
 	batch(12.1, 13.1);
-	ck_assert_str_eq(event(AROUND_GPU_SLOWED)->gpu, "GPU 0");
+	ck_assert_str_eq(event(WINDOW_GPU_SLOWED)->gpu, "GPU 0");
 }
 END_TEST
 
@@ -255,25 +255,25 @@ START_TEST(another_program_that_came_a_report_and_a_loss_are_told)
 {
 	const struct gpu_process_row rows[] = { trainer_row, { 777, GPU_PROCESS_GRAPHICS, "blender scene", 2e9, 0.4 } };
 	read_until(10.5);
-	tell_processes(10.6, GPU, rows, 2);
+	emit_processes(10.6, GPU, rows, 2);
 	struct record *record = script_add(&script, RECORD_GPU_EVENT, 10.7);
 	record->gpu_event.gpu = GPU;
 	record->gpu_event.code = 94;
 	record->gpu_event.text = "XID 94: contained memory error";
 	read_until(10.75);
-	tell_gpu(10.9, GPU, "it has fallen off the bus");
+	emit_gpu(10.9, GPU, "it has fallen off the bus");
 	read_until(12);
 	batch(10.1, 11.1);
-	ck_assert_ptr_nonnull(event(AROUND_GPU_SHARED));
-	ck_assert_str_eq(event(AROUND_GPU_SHARED)->text, "blender scene");
-	ck_assert_int_eq(event(AROUND_GPU_SHARED)->pid, 777);
-	ck_assert_double_eq(event(AROUND_GPU_SHARED)->value, 0.4);
-	ck_assert_double_eq(event(AROUND_GPU_REPORTED)->value, 94);
-	ck_assert_str_eq(event(AROUND_GPU_REPORTED)->gpu, "GPU");
-	ck_assert_str_eq(event(AROUND_GPU_LOST)->text, "it has fallen off the bus");
+	ck_assert_ptr_nonnull(event(WINDOW_GPU_SHARED));
+	ck_assert_str_eq(event(WINDOW_GPU_SHARED)->text, "blender scene");
+	ck_assert_int_eq(event(WINDOW_GPU_SHARED)->pid, 777);
+	ck_assert_double_eq(event(WINDOW_GPU_SHARED)->value, 0.4);
+	ck_assert_double_eq(event(WINDOW_GPU_REPORTED)->value, 94);
+	ck_assert_str_eq(event(WINDOW_GPU_REPORTED)->gpu, "GPU");
+	ck_assert_str_eq(event(WINDOW_GPU_LOST)->text, "it has fallen off the bus");
 	batch(11.1, 11.6);
-	ck_assert_ptr_null(event(AROUND_GPU_SHARED));
-	ck_assert_ptr_null(event(AROUND_GPU_REPORTED));
+	ck_assert_ptr_null(event(WINDOW_GPU_SHARED));
+	ck_assert_ptr_null(event(WINDOW_GPU_REPORTED));
 }
 END_TEST
 
@@ -286,11 +286,11 @@ START_TEST(hot_CPUs_are_told_where_their_kernel_counts_it)
 		read_until(at_s + TICK);
 	}
 	batch(10.1, 11.1);
-	ck_assert_ptr_nonnull(event(AROUND_CPU_SLOWED));
-	ck_assert_double_eq_tol(event(AROUND_CPU_SLOWED)->value, 1.5e9, 1e3);
-	ck_assert_double_eq_tol(event(AROUND_CPU_SLOWED)->usual, 3e9, 1e3);
+	ck_assert_ptr_nonnull(event(WINDOW_CPU_SLOWED));
+	ck_assert_double_eq_tol(event(WINDOW_CPU_SLOWED)->value, 1.5e9, 1e3);
+	ck_assert_double_eq_tol(event(WINDOW_CPU_SLOWED)->baseline, 3e9, 1e3);
 	batch(8.1, 9.1);
-	ck_assert_ptr_null(event(AROUND_CPU_SLOWED));
+	ck_assert_ptr_null(event(WINDOW_CPU_SLOWED));
 }
 END_TEST
 
@@ -298,21 +298,21 @@ END_TEST
 
 START_TEST(the_share_of_the_last_seconds_in_which_it_was_held_back_is_known)
 {
-	ck_assert(isnan(gpu_held_ratio(script.model, GPU, heat, 10, NULL)));
+	ck_assert(isnan(gpu_throttled_ratio(script.model, GPU, heat, 10, NULL)));
 	read_until(20);
-	ck_assert_double_eq(gpu_held_ratio(script.model, GPU, heat, 10, NULL), 0);
+	ck_assert_double_eq(gpu_throttled_ratio(script.model, GPU, heat, 10, NULL), 0);
 	slow(1500e6, heat);
 	read_until(22.5);
 	slow(1980e6, power);
 	read_until(30);
 	double hz;
-	ck_assert_double_eq_tol(gpu_held_ratio(script.model, GPU, heat, 10, &hz), 0.25, 0.03);
+	ck_assert_double_eq_tol(gpu_throttled_ratio(script.model, GPU, heat, 10, &hz), 0.25, 0.03);
 	ck_assert_double_eq_tol(hz, 1500e6, 1e3);
-	ck_assert_double_eq_tol(gpu_held_ratio(script.model, GPU, power, 10, NULL), 0.75, 0.03);
+	ck_assert_double_eq_tol(gpu_throttled_ratio(script.model, GPU, power, 10, NULL), 0.75, 0.03);
 	has_clocks = false;
 	read_until(60);
-	ck_assert(isnan(gpu_held_ratio(script.model, GPU, heat, 10, NULL)));
-	ck_assert(isnan(gpu_held_ratio(script.model, 7, heat, 10, NULL)));
+	ck_assert(isnan(gpu_throttled_ratio(script.model, GPU, heat, 10, NULL)));
+	ck_assert(isnan(gpu_throttled_ratio(script.model, 7, heat, 10, NULL)));
 }
 END_TEST
 
@@ -342,7 +342,7 @@ START_TEST(a_batch_that_heat_slowed_down_is_explained)
 	const struct run *run = script_run(&script);
 	ck_assert_uint_eq(run->flagged_count, 1);
 	const struct flagged *flagged = &run->flagged[0];
-	explain_batch(run, &flagged->batch, &flagged->usual, flagged->around, &why);
+	explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
 	ck_assert_uint_ge(why.cause_count, 1);
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_GPU_HEAT);
 	ck_assert_ptr_nonnull(strstr(why.causes[0].what, "GPU clock fell from 1980 to 990 MHz, thermal slowdown"));
@@ -360,7 +360,7 @@ START_TEST(a_batch_that_was_slow_for_another_reason_is_not)
 	next_s = steps(next_s, 6, 0.5);
 	const struct run *run = script_run(&script);
 	ck_assert_uint_eq(run->flagged_count, 1);
-	explain_batch(run, &run->flagged[0].batch, &run->flagged[0].usual, run->flagged[0].around, &why);
+	explain_batch(run, &run->flagged[0].batch, &run->flagged[0].baseline, run->flagged[0].batch_window, &why);
 	for (size_t i = 0; i < why.cause_count; i++)
 		ck_assert_int_ne(why.causes[i].kind, CAUSE_GPU_HEAT);
 }
@@ -370,14 +370,14 @@ END_TEST
 START_TEST(figures_of_nobody_take_no_room)
 {
 	for (int32_t i = 1000; i < 1200; i++)
-		tell_clock(0.1, i, 1e9, heat);
+		emit_clock(0.1, i, 1e9, heat);
 	script_figure(&script, 0.1, METRIC_GPU_CLOCK, -5, 1e9);
 	script_apply(&script, 0.1);
 	read_until(10);
 	slow(1215e6, heat);
 	read_until(12);
 	batch(10.1, 11.1);
-	ck_assert_ptr_nonnull(event(AROUND_GPU_SLOWED));
+	ck_assert_ptr_nonnull(event(WINDOW_GPU_SLOWED));
 }
 END_TEST
 
@@ -389,7 +389,7 @@ START_TEST(hours_of_readings_take_bounded_room_and_say_the_same)
 	slow(1980e6, 0);
 	read_until(902);
 	batch(900.1, 901.1);
-	ck_assert_double_eq_tol(event(AROUND_GPU_SLOWED)->usual, 1980e6, 1e3);
+	ck_assert_double_eq_tol(event(WINDOW_GPU_SLOWED)->baseline, 1980e6, 1e3);
 }
 END_TEST
 

@@ -66,7 +66,7 @@ bool doctor_link(const struct doctor *doctor, char *out, size_t size, const char
 static int by_version(const void *left, const void *right) { return strverscmp(left, right); }
 
 size_t doctor_names(
-	const struct doctor *doctor, const char *folder, const char *begin, char names[][DOCTOR_NAME_SIZE], size_t most)
+	const struct doctor *doctor, const char *folder, const char *begin, char names[][DOCTOR_NAME_SIZE], size_t max)
 {
 	char path[PATH_SIZE];
 	size_t count = 0;
@@ -75,13 +75,13 @@ size_t doctor_names(
 	for (const struct dirent *entry; open_folder && (entry = readdir(open_folder));) {
 		if (entry->d_name[0] == '.' || strncmp(entry->d_name, begin, strlen(begin)) != 0)
 			continue;
-		if (count < most)
+		if (count < max)
 			snprintf(names[count], DOCTOR_NAME_SIZE, "%.63s", entry->d_name);
 		count++;
 	}
 	if (open_folder)
 		closedir(open_folder);
-	qsort(names, count < most ? count : most, DOCTOR_NAME_SIZE, by_version);
+	qsort(names, count < max ? count : max, DOCTOR_NAME_SIZE, by_version);
 	return count;
 }
 

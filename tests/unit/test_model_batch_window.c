@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "src/base/histogram.h"
-#include "src/model/batch_window/around.h"
+#include "src/model/batch_window/batch_window.h"
 #include "src/model/machine/readings.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
@@ -20,7 +20,7 @@ static double at_s;
 /* What the kernel would say of the trainer, and by how much each grows a second. */
 static double cpu_s, cpu_per_s, read_bytes, read_per_s;
 
-static void tell_trainer(double time_s)
+static void emit_trainer(double time_s)
 {
 	script_figure(&script, time_s, METRIC_PROCESS_STATE, TRAINER, 'S');
 	script_figure(&script, time_s, METRIC_PROCESS_CPU_USER, TRAINER, cpu_s * 1e9);
@@ -34,7 +34,7 @@ static void read_until(double until_s)
 		at_s += TICK;
 		cpu_s += cpu_per_s * TICK;
 		read_bytes += read_per_s * TICK;
-		tell_trainer(at_s);
+		emit_trainer(at_s);
 		script_apply(&script, at_s);
 	}
 }
@@ -46,7 +46,7 @@ static void setup(void)
 	at_s = cpu_s = read_bytes = 0;
 	cpu_per_s = 0.5;
 	read_per_s = 0;
-	tell_trainer(0);
+	emit_trainer(0);
 	script_apply(&script, 0);
 }
 
@@ -70,22 +70,25 @@ static const struct batch *newest_finished(void)
 	ck_abort_msg("no batch");
 }
 
-static struct around around;
+static struct batch_window batch_window;
 
-static bool look(void) { return model_around(script.model, script_run(&script), newest_finished(), &around); }
-
-static const struct around_figure *figure(enum metric metric, int32_t instance)
+static bool look(void)
 {
-	const struct around_figure *found = around_find(&around, metric, instance);
+	return model_batch_window(script.model, script_run(&script), newest_finished(), &batch_window);
+}
+
+static const struct window_figure *figure(enum metric metric, int32_t instance)
+{
+	const struct window_figure *found = batch_window_find(&batch_window, metric, instance);
 	ck_assert_msg(found != NULL, "%s of %d is not there", metric_table[metric].name, (int)instance);
 	return found;
 }
 
-static const struct around_event *event(enum around_event_kind kind)
+static const struct window_event *event(enum window_event_kind kind)
 {
-	for (size_t i = 0; i < around.event_count; i++)
-		if (around.events[i].kind == kind)
-			return &around.events[i];
+	for (size_t i = 0; i < batch_window.event_count; i++)
+		if (batch_window.events[i].kind == kind)
+			return &batch_window.events[i];
 	return NULL;
 }
 
@@ -98,16 +101,16 @@ START_TEST(a_counter_grew_by_what_lies_inside_at_least_and_by_what_encloses_it_a
 	read_until(12);
 	batch(10.1, 11.5);
 	ck_assert(look());
-	ck_assert_uint_eq(around.readings, 7); /* 10.2 … 11.4 */
-	ck_assert_double_eq_tol(around.seconds, 1.4, NEAR);
-	const struct around_figure *cpu = figure(METRIC_PROCESS_CPU_USER, TRAINER);
-	ck_assert_double_eq_tol(cpu->least, 1.2e9, 1e3);
-	ck_assert_double_eq_tol(cpu->most, 1.6e9, 1e3);
-	ck_assert_double_eq_tol(cpu->usual, 0.5e9 * 1.4, 1e3);
-	const struct around_figure *read = figure(METRIC_PROCESS_READ, TRAINER);
-	ck_assert_double_eq(read->least, 0);
-	ck_assert_double_eq(read->most, 0);
-	ck_assert_double_eq(read->usual, 0);
+	ck_assert_uint_eq(batch_window.readings, 7); /* 10.2 … 11.4 */
+	ck_assert_double_eq_tol(batch_window.seconds, 1.4, NEAR);
+	const struct window_figure *cpu = figure(METRIC_PROCESS_CPU_USER, TRAINER);
+	ck_assert_double_eq_tol(cpu->min, 1.2e9, 1e3);
+	ck_assert_double_eq_tol(cpu->max, 1.6e9, 1e3);
+	ck_assert_double_eq_tol(cpu->baseline, 0.5e9 * 1.4, 1e3);
+	const struct window_figure *read = figure(METRIC_PROCESS_READ, TRAINER);
+	ck_assert_double_eq(read->min, 0);
+	ck_assert_double_eq(read->max, 0);
+	ck_assert_double_eq(read->baseline, 0);
 }
 END_TEST
 
@@ -118,10 +121,10 @@ START_TEST(of_a_window_between_two_readings_nothing_is_claimed)
 	read_until(11);
 	batch(10.25, 10.35);
 	ck_assert(look());
-	ck_assert_uint_eq(around.readings, 0);
-	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->least, 0);
-	ck_assert_double_eq_tol(figure(METRIC_PROCESS_READ, TRAINER)->most, 2e5, 1);
-	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->usual, 0);
+	ck_assert_uint_eq(batch_window.readings, 0);
+	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->min, 0);
+	ck_assert_double_eq_tol(figure(METRIC_PROCESS_READ, TRAINER)->max, 2e5, 1);
+	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->baseline, 0);
 }
 END_TEST
 
@@ -143,9 +146,9 @@ START_TEST(what_ran_before_pmtop_came_is_not_known)
 	/* One that had begun: how much it grew by until the first reading nobody knows. */
 	batch(-0.5, 1.1);
 	ck_assert(look());
-	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, TRAINER)->least, 0.5e9, 1e3);
-	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, TRAINER)->most));
-	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, TRAINER)->usual));
+	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, TRAINER)->min, 0.5e9, 1e3);
+	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, TRAINER)->max));
+	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, TRAINER)->baseline));
 }
 END_TEST
 
@@ -156,8 +159,8 @@ START_TEST(a_counter_that_was_reset_in_the_window_has_no_bound)
 	read_until(12);
 	batch(9.9, 11.5);
 	ck_assert(look());
-	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, TRAINER)->most));
-	ck_assert_double_le(figure(METRIC_PROCESS_CPU_USER, TRAINER)->least, 0.7e9);
+	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, TRAINER)->max));
+	ck_assert_double_le(figure(METRIC_PROCESS_CPU_USER, TRAINER)->min, 0.7e9);
 }
 END_TEST
 
@@ -169,9 +172,9 @@ START_TEST(a_minute_of_history_is_what_is_usual_and_two_minutes_are_kept)
 	read_until(400);
 	batch(398, 399);
 	ck_assert(look());
-	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, TRAINER)->usual, 0.2e9, 1e3);
-	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->usual, 0);
-	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->most, 0);
+	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, TRAINER)->baseline, 0.2e9, 1e3);
+	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->baseline, 0);
+	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->max, 0);
 	batch(200, 201);
 	ck_assert(!look());
 }
@@ -188,10 +191,10 @@ START_TEST(machine_and_cgroup_are_there_too)
 	}
 	batch(10.5, 11.5);
 	ck_assert(look());
-	ck_assert_double_eq_tol(figure(METRIC_SYSTEM_CPU_IO_WAIT, 0)->least, 4e7, 1);
-	ck_assert_double_eq_tol(figure(METRIC_CGROUP_THROTTLED, 0)->least, 4e8, 1);
-	ck_assert_double_eq(figure(METRIC_CGROUP_THROTTLED, 0)->usual, 0);
-	ck_assert_double_eq_tol(figure(METRIC_DISK_BUSY, 1)->most, 1.2e8, 1);
+	ck_assert_double_eq_tol(figure(METRIC_SYSTEM_CPU_IO_WAIT, 0)->min, 4e7, 1);
+	ck_assert_double_eq_tol(figure(METRIC_CGROUP_THROTTLED, 0)->min, 4e8, 1);
+	ck_assert_double_eq(figure(METRIC_CGROUP_THROTTLED, 0)->baseline, 0);
+	ck_assert_double_eq_tol(figure(METRIC_DISK_BUSY, 1)->max, 1.2e8, 1);
 }
 END_TEST
 
@@ -218,13 +221,13 @@ START_TEST(readings_give_the_bounds_of_every_reading_though_they_keep_fewer)
 			last = time_ns[i] <= to_ns ? i : last;
 			after = time_ns[i] >= to_ns && after == COUNT ? i : after;
 		}
-		double least, most;
-		readings_bounds(&readings, from_ns, to_ns, &least, &most);
-		ck_assert_double_eq_tol(least, last > first ? value[last] - value[first] : 0, 1e-6);
+		double min, max;
+		readings_bounds(&readings, from_ns, to_ns, &min, &max);
+		ck_assert_double_eq_tol(min, last > first ? value[last] - value[first] : 0, 1e-6);
 		if (before < 0 || after == COUNT)
-			ck_assert(isnan(most));
+			ck_assert(isnan(max));
 		else
-			ck_assert_double_eq_tol(most, value[after] - value[before], 1e-6);
+			ck_assert_double_eq_tol(max, value[after] - value[before], 1e-6);
 	}
 	readings_release(&readings);
 }
@@ -232,7 +235,7 @@ END_TEST
 
 /* -- events -- */
 
-static void tell_child(double time_s, int32_t pid, const char *command)
+static void emit_child(double time_s, int32_t pid, const char *command)
 {
 	script_process(&script, time_s, pid, (uint64_t)pid, command, false);
 	script.set.records[script.set.count - 1].process.parent = TRAINER;
@@ -246,7 +249,7 @@ static void lose_child(double time_s, int32_t pid)
 START_TEST(a_compiler_that_came_and_went_is_told_with_what_it_used)
 {
 	read_until(10);
-	tell_child(10.2, COMPILER, "cc1plus");
+	emit_child(10.2, COMPILER, "cc1plus");
 	for (int i = 1; i <= 5; i++) {
 		script_figure(&script, at_s + TICK, METRIC_PROCESS_STATE, COMPILER, 'R');
 		script_figure(&script, at_s + TICK, METRIC_PROCESS_CPU_USER, COMPILER, 0.18e9 * i);
@@ -255,13 +258,13 @@ START_TEST(a_compiler_that_came_and_went_is_told_with_what_it_used)
 	batch(9.9, 10.95);
 	ck_assert(look());
 	/* before it came it used nothing */
-	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, COMPILER)->most, 0.9e9, 1e3);
+	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, COMPILER)->max, 0.9e9, 1e3);
 	lose_child(11.2, COMPILER);
 	read_until(12);
 	batch(9.9, 11.9);
 	ck_assert(look());
-	const struct around_event *came = event(AROUND_CHILD_CAME), *went = event(AROUND_CHILD_WENT),
-							  *ran = event(AROUND_CHILD_RAN);
+	const struct window_event *came = event(WINDOW_CHILD_CAME), *went = event(WINDOW_CHILD_WENT),
+							  *ran = event(WINDOW_CHILD_RAN);
 	ck_assert_ptr_nonnull(came);
 	ck_assert_int_eq(came->pid, COMPILER);
 	ck_assert_str_eq(came->text, "cc1plus");
@@ -269,37 +272,37 @@ START_TEST(a_compiler_that_came_and_went_is_told_with_what_it_used)
 	ck_assert_ptr_nonnull(went);
 	ck_assert_str_eq(went->text, "cc1plus");
 	ck_assert_ptr_nonnull(ran);
-	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, COMPILER)->least, 0.9e9, 1e3);
+	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, COMPILER)->min, 0.9e9, 1e3);
 	/* what it used after its last reading nobody knows */
-	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, COMPILER)->most));
+	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, COMPILER)->max));
 	/* A window after it knows nothing of it. */
 	batch(11.5, 11.9);
 	ck_assert(look());
-	ck_assert_ptr_null(event(AROUND_CHILD_CAME));
-	ck_assert_ptr_null(event(AROUND_CHILD_WENT));
-	ck_assert_ptr_null(event(AROUND_CHILD_RAN));
+	ck_assert_ptr_null(event(WINDOW_CHILD_CAME));
+	ck_assert_ptr_null(event(WINDOW_CHILD_WENT));
+	ck_assert_ptr_null(event(WINDOW_CHILD_RAN));
 }
 END_TEST
 
 START_TEST(who_was_there_when_pmtop_came_did_not_come_then)
 {
-	tell_child(0.2, COMPILER, "nvcc");
+	emit_child(0.2, COMPILER, "nvcc");
 	teardown();
 	script_open(&script, NULL);
 	script_process(&script, 0, TRAINER, 1, "train.py", true);
-	tell_child(0, COMPILER, "nvcc");
+	emit_child(0, COMPILER, "nvcc");
 	at_s = 0;
-	tell_trainer(0);
+	emit_trainer(0);
 	script_apply(&script, 0);
 	read_until(2);
 	batch(0.05, 1.5);
 	ck_assert(look());
-	ck_assert_ptr_null(event(AROUND_CHILD_CAME));
+	ck_assert_ptr_null(event(WINDOW_CHILD_CAME));
 }
 END_TEST
 
 /* A worker's row: `fetches` that took each_s each. */
-static struct worker_row *tell_worker(
+static struct worker_row *emit_worker(
 	double time_s, unsigned place, int32_t pid, uint32_t id, uint64_t fetches, double total_s, double begin_s)
 {
 	struct worker_row *row = sample_set_allocate(&script.set, sizeof *row);
@@ -324,10 +327,10 @@ static struct worker_row *tell_worker(
 
 START_TEST(the_longest_of_several_fetches_between_two_readings_is_found)
 {
-	tell_child(0, WORKER, "pt_data_worker");
-	tell_worker(0, 1, WORKER, 0, 100, 10, 0);
+	emit_child(0, WORKER, "pt_data_worker");
+	emit_worker(0, 1, WORKER, 0, 100, 10, 0);
 	read_until(10);
-	struct worker_row *row = tell_worker(11, 1, WORKER, 0, 104, 10.75, 10.9);
+	struct worker_row *row = emit_worker(11, 1, WORKER, 0, 104, 10.75, 10.9);
 	((uint32_t *)(uintptr_t)row->histogram)[histogram_bucket(100000000)] = 101;
 	((uint32_t *)(uintptr_t)row->histogram)[histogram_bucket(600000000)] = 1;
 	((uint32_t *)(uintptr_t)row->histogram)[histogram_bucket(10000000)] = 2;
@@ -335,9 +338,9 @@ START_TEST(the_longest_of_several_fetches_between_two_readings_is_found)
 	read_until(12);
 	batch(10.2, 10.8);
 	ck_assert(look());
-	ck_assert_ptr_nonnull(event(AROUND_WORKER_FETCHED));
+	ck_assert_ptr_nonnull(event(WINDOW_WORKER_FETCHED));
 	/* until the window's end; the next one began at 10.9 */
-	ck_assert_double_eq_tol(event(AROUND_WORKER_FETCHED)->value, 0.5, 0.02);
+	ck_assert_double_eq_tol(event(WINDOW_WORKER_FETCHED)->value, 0.5, 0.02);
 }
 END_TEST
 
@@ -351,56 +354,56 @@ static void states(int32_t pid, char state, double until_s)
 
 START_TEST(a_worker_that_waits_for_the_disk_is_told_with_how_long)
 {
-	tell_child(0, WORKER, "pt_data_worker");
-	tell_worker(0, 1, WORKER, 3, 10, 1, 0);
+	emit_child(0, WORKER, "pt_data_worker");
+	emit_worker(0, 1, WORKER, 3, 10, 1, 0);
 	states(WORKER, 'S', 10);
 	states(WORKER, 'D', 11);
 	states(WORKER, 'S', 12);
 	batch(10.1, 11.9);
 	ck_assert(look());
-	const struct around_event *disk = event(AROUND_WORKER_ON_DISK);
+	const struct window_event *disk = event(WINDOW_WORKER_ON_DISK);
 	ck_assert_ptr_nonnull(disk);
 	ck_assert_int_eq(disk->pid, WORKER);
 	ck_assert_uint_eq(disk->worker, 3);
 	ck_assert_double_eq_tol(disk->value, 1.0, NEAR); /* read at 10.2 … 11.0, over at 11.2 */
-	ck_assert_double_eq(disk->usual, 0);
-	ck_assert_ptr_null(event(AROUND_TARGET_ON_DISK));
-	ck_assert_ptr_null(event(AROUND_CHILD_RAN));
+	ck_assert_double_eq(disk->baseline, 0);
+	ck_assert_ptr_null(event(WINDOW_TARGET_ON_DISK));
+	ck_assert_ptr_null(event(WINDOW_CHILD_RAN));
 	/* A window between two readings in D: it may have been awake in it. */
 	batch(10.65, 10.75);
 	ck_assert(look());
-	ck_assert_ptr_null(event(AROUND_WORKER_ON_DISK));
+	ck_assert_ptr_null(event(WINDOW_WORKER_ON_DISK));
 }
 END_TEST
 
 START_TEST(a_stop_is_told_also_where_it_began_before_and_ended_after)
 {
-	tell_child(0, WORKER, "pt_data_worker");
+	emit_child(0, WORKER, "pt_data_worker");
 	states(WORKER, 'S', 10);
 	states(WORKER, 'T', 12);
 	states(WORKER, 'S', 13);
 	batch(11.05, 11.15);
 	ck_assert(look());
-	const struct around_event *stopped = event(AROUND_WORKER_STOPPED);
+	const struct window_event *stopped = event(WINDOW_WORKER_STOPPED);
 	ck_assert_ptr_nonnull(stopped);
 	ck_assert_double_eq_tol(stopped->value, 0.1, NEAR);
 	ck_assert_uint_eq(stopped->worker, UINT32_MAX);
 	batch(12.5, 12.9);
 	ck_assert(look());
-	ck_assert_ptr_null(event(AROUND_WORKER_STOPPED));
+	ck_assert_ptr_null(event(WINDOW_WORKER_STOPPED));
 }
 END_TEST
 
 START_TEST(a_worker_that_died_and_a_fetch_that_took_long_are_told)
 {
-	tell_child(0, WORKER, "pt_data_worker");
-	tell_child(0, WORKER + 1, "pt_data_worker");
-	tell_worker(0, 1, WORKER, 0, 100, 10, 0);
-	tell_worker(0, 2, WORKER + 1, 1, 100, 10, 0);
+	emit_child(0, WORKER, "pt_data_worker");
+	emit_child(0, WORKER + 1, "pt_data_worker");
+	emit_worker(0, 1, WORKER, 0, 100, 10, 0);
+	emit_worker(0, 2, WORKER + 1, 1, 100, 10, 0);
 	read_until(10);
-	tell_worker(10, 1, WORKER, 0, 100, 10, 10);
+	emit_worker(10, 1, WORKER, 0, 100, 10, 10);
 	read_until(11);
-	tell_worker(11, 1, WORKER, 0, 101, 10.9, 0); /* ended at 10.9 */
+	emit_worker(11, 1, WORKER, 0, 101, 10.9, 0); /* ended at 10.9 */
 	struct record *gone = script_add(&script, RECORD_WORKER_GONE, 11.05);
 	gone->run = 2;
 	gone->text = "killed by signal 9";
@@ -408,11 +411,11 @@ START_TEST(a_worker_that_died_and_a_fetch_that_took_long_are_told)
 	read_until(12);
 	batch(10.5, 11.5);
 	ck_assert(look());
-	const struct around_event *fetched = event(AROUND_WORKER_FETCHED), *went = event(AROUND_WORKER_WENT);
+	const struct window_event *fetched = event(WINDOW_WORKER_FETCHED), *went = event(WINDOW_WORKER_WENT);
 	ck_assert_ptr_nonnull(fetched);
 	ck_assert_uint_eq(fetched->worker, 0);
 	ck_assert_double_eq_tol(fetched->value, 0.9, NEAR);
-	ck_assert_double_eq_tol(fetched->usual, 0.1, 0.005);
+	ck_assert_double_eq_tol(fetched->baseline, 0.1, 0.005);
 	ck_assert_ptr_nonnull(went);
 	ck_assert_uint_eq(went->worker, 1);
 	ck_assert_str_eq(went->text, "killed by signal 9");
@@ -421,25 +424,25 @@ END_TEST
 
 START_TEST(a_fetch_that_still_runs_counts_up_to_the_end_of_the_window)
 {
-	tell_child(0, WORKER, "pt_data_worker");
-	tell_worker(0, 1, WORKER, 0, 100, 10, 0);
+	emit_child(0, WORKER, "pt_data_worker");
+	emit_worker(0, 1, WORKER, 0, 100, 10, 0);
 	read_until(10);
-	tell_worker(10, 1, WORKER, 0, 100, 10, 10);
+	emit_worker(10, 1, WORKER, 0, 100, 10, 10);
 	read_until(13);
 	batch(10.5, 12);
 	ck_assert(look());
-	ck_assert_ptr_nonnull(event(AROUND_WORKER_FETCHED));
-	ck_assert_double_eq_tol(event(AROUND_WORKER_FETCHED)->value, 2, NEAR);
+	ck_assert_ptr_nonnull(event(WINDOW_WORKER_FETCHED));
+	ck_assert_double_eq_tol(event(WINDOW_WORKER_FETCHED)->value, 2, NEAR);
 	/* One that takes as long as they do is not told. */
-	tell_worker(13, 1, WORKER, 0, 101, 13, 13.45);
+	emit_worker(13, 1, WORKER, 0, 101, 13, 13.45);
 	read_until(14);
 	batch(13.1, 13.5);
 	ck_assert(look());
-	ck_assert_ptr_null(event(AROUND_WORKER_FETCHED));
+	ck_assert_ptr_null(event(WINDOW_WORKER_FETCHED));
 }
 END_TEST
 
-static void tell_clocks(double time_s, double offset_s, double suspended_s)
+static void emit_clocks(double time_s, double offset_s, double suspended_s)
 {
 	script_figure(&script, time_s, METRIC_SYSTEM_CLOCK_OFFSET, 0, offset_s * 1e9);
 	script_figure(&script, time_s, METRIC_SYSTEM_SUSPENDED, 0, suspended_s * 1e9);
@@ -447,30 +450,30 @@ static void tell_clocks(double time_s, double offset_s, double suspended_s)
 
 START_TEST(a_step_of_the_clock_a_suspend_and_a_mark_are_told)
 {
-	tell_clocks(9.8, 1000, 0);
+	emit_clocks(9.8, 1000, 0);
 	read_until(9.8);
-	tell_clocks(10.2, 1000.0001, 0);
+	emit_clocks(10.2, 1000.0001, 0);
 	read_until(10.2);
-	tell_clocks(10.8, 998, 0);
+	emit_clocks(10.8, 998, 0);
 	read_until(10.8);
-	tell_clocks(12, 1028, 30);
+	emit_clocks(12, 1028, 30);
 	script_event(&script, RECORD_MARK, 0, 10.6)->text = "checkpoint 4";
 	read_until(12.4);
 	batch(10.3, 12.2);
 	ck_assert(look());
-	ck_assert_ptr_nonnull(event(AROUND_CLOCK_STEPPED));
-	ck_assert_double_eq_tol(event(AROUND_CLOCK_STEPPED)->value, -2, NEAR);
-	ck_assert_ptr_nonnull(event(AROUND_SUSPENDED));
-	ck_assert_double_eq_tol(event(AROUND_SUSPENDED)->value, 30, NEAR);
-	ck_assert_ptr_nonnull(event(AROUND_MARKED));
-	ck_assert_str_eq(event(AROUND_MARKED)->text, "checkpoint 4");
+	ck_assert_ptr_nonnull(event(WINDOW_CLOCK_STEPPED));
+	ck_assert_double_eq_tol(event(WINDOW_CLOCK_STEPPED)->value, -2, NEAR);
+	ck_assert_ptr_nonnull(event(WINDOW_SUSPENDED));
+	ck_assert_double_eq_tol(event(WINDOW_SUSPENDED)->value, 30, NEAR);
+	ck_assert_ptr_nonnull(event(WINDOW_MARKED));
+	ck_assert_str_eq(event(WINDOW_MARKED)->text, "checkpoint 4");
 }
 END_TEST
 
 START_TEST(more_than_fits_leaves_the_busiest_and_some_of_each_kind)
 {
 	for (int i = 0; i < 100; i++)
-		tell_child(0, 1000 + i, "helper");
+		emit_child(0, 1000 + i, "helper");
 	read_until(10);
 	for (int n = 1; n <= 5; n++) {
 		for (int i = 0; i < 100; i++) {
@@ -483,16 +486,16 @@ START_TEST(more_than_fits_leaves_the_busiest_and_some_of_each_kind)
 	read_until(12);
 	batch(10.1, 11.1);
 	ck_assert(look());
-	ck_assert_uint_eq(around.figure_count, AROUND_FIGURES_MOST);
-	ck_assert_uint_le(around.event_count, AROUND_EVENTS_MOST);
-	ck_assert_double_ge(figure(METRIC_PROCESS_CPU_USER, 1042)->least, 7e8);
+	ck_assert_uint_eq(batch_window.figure_count, WINDOW_FIGURES_MAX);
+	ck_assert_uint_le(batch_window.event_count, WINDOW_EVENTS_MAX);
+	ck_assert_double_ge(figure(METRIC_PROCESS_CPU_USER, 1042)->min, 7e8);
 	figure(METRIC_PROCESS_CPU_USER, TRAINER);
 	size_t disks = 0;
-	for (size_t i = 0; i < around.event_count; i++)
-		disks += around.events[i].kind == AROUND_WORKER_ON_DISK;
+	for (size_t i = 0; i < batch_window.event_count; i++)
+		disks += batch_window.events[i].kind == WINDOW_WORKER_ON_DISK;
 	ck_assert_uint_eq(disks, 3);
-	ck_assert_ptr_nonnull(event(AROUND_CHILD_RAN));
-	ck_assert_int_eq(event(AROUND_CHILD_RAN)->pid, 1042);
+	ck_assert_ptr_nonnull(event(WINDOW_CHILD_RAN));
+	ck_assert_int_eq(event(WINDOW_CHILD_RAN)->pid, 1042);
 }
 END_TEST
 
@@ -527,18 +530,18 @@ START_TEST(a_flagged_batch_has_it_as_soon_as_it_is_known_and_again_with_the_slow
 	script_batch_begin(&script, 0, step_at, script.batches);
 	script_apply(&script, step_at);
 	ck_assert_uint_eq(script_run(&script)->flagged_count, 1);
-	ck_assert_ptr_null(newest_flagged()->around);
+	ck_assert_ptr_null(newest_flagged()->batch_window);
 	read_until(step_at + TICK);
-	ck_assert_ptr_nonnull(newest_flagged()->around);
-	ck_assert_double_eq_tol(newest_flagged()->around->seconds, 1, NEAR);
-	ck_assert(isnan(around_find(newest_flagged()->around, METRIC_SYSTEM_SWAP_IN, 0)->most));
+	ck_assert_ptr_nonnull(newest_flagged()->batch_window);
+	ck_assert_double_eq_tol(newest_flagged()->batch_window->seconds, 1, NEAR);
+	ck_assert(isnan(batch_window_find(newest_flagged()->batch_window, METRIC_SYSTEM_SWAP_IN, 0)->max));
 	script_figure(&script, at_s, METRIC_SYSTEM_SWAP_IN, 0, 4096);
 	read_until(step_at + 2);
-	ck_assert(newest_flagged()->is_around_settled);
-	ck_assert_double_eq(around_find(newest_flagged()->around, METRIC_SYSTEM_SWAP_IN, 0)->most, 4096);
-	const struct around *kept = newest_flagged()->around;
+	ck_assert(newest_flagged()->is_batch_window_settled);
+	ck_assert_double_eq(batch_window_find(newest_flagged()->batch_window, METRIC_SYSTEM_SWAP_IN, 0)->max, 4096);
+	const struct batch_window *retained = newest_flagged()->batch_window;
 	read_until(step_at + 4);
-	ck_assert_ptr_eq(newest_flagged()->around, kept);
+	ck_assert_ptr_eq(newest_flagged()->batch_window, retained);
 }
 END_TEST
 
@@ -556,10 +559,11 @@ START_TEST(a_target_that_ends_right_after_leaves_what_is_known)
 	script_apply(&script, 5.15);
 	ck_assert(script.model->target_ended);
 	ck_assert_ptr_nonnull(newest_flagged());
-	ck_assert_ptr_nonnull(newest_flagged()->around);
-	ck_assert_double_eq_tol(around_find(newest_flagged()->around, METRIC_PROCESS_CPU_USER, TRAINER)->least, 0.8e9, 2e8);
-	ck_assert(isnan(around_find(newest_flagged()->around, METRIC_PROCESS_CPU_USER, TRAINER)->most));
-	ck_assert(newest_flagged()->is_around_settled);
+	ck_assert_ptr_nonnull(newest_flagged()->batch_window);
+	ck_assert_double_eq_tol(
+		batch_window_find(newest_flagged()->batch_window, METRIC_PROCESS_CPU_USER, TRAINER)->min, 0.8e9, 2e8);
+	ck_assert(isnan(batch_window_find(newest_flagged()->batch_window, METRIC_PROCESS_CPU_USER, TRAINER)->max));
+	ck_assert(newest_flagged()->is_batch_window_settled);
 }
 END_TEST
 
@@ -571,7 +575,7 @@ START_TEST(a_batch_that_a_person_flags_has_it_at_once_and_unflagged_no_more)
 	uint64_t ordinal = newest_finished()->ordinal - 3;
 	ck_assert(model_flag(script.model, 0, script_run(&script)->main_track, ordinal, true));
 	ck_assert_ptr_nonnull(newest_flagged());
-	ck_assert_ptr_nonnull(newest_flagged()->around);
+	ck_assert_ptr_nonnull(newest_flagged()->batch_window);
 	ck_assert(model_flag(script.model, 0, script_run(&script)->main_track, ordinal, false));
 	ck_assert_ptr_null(newest_flagged());
 }
@@ -589,8 +593,8 @@ START_TEST(however_many_are_flagged_nothing_is_lost_or_left)
 	ck_assert_uint_eq(run->flagged_count, RUN_FLAGGED_MAX);
 	for (size_t i = 0; i + 40 < run->flagged_count; i++) {
 		const struct flagged *flagged = &run->flagged[i];
-		ck_assert_ptr_nonnull(flagged->around);
-		ck_assert_int_eq(flagged->around->from_ns, flagged->batch.begin_ns);
+		ck_assert_ptr_nonnull(flagged->batch_window);
+		ck_assert_int_eq(flagged->batch_window->from_ns, flagged->batch.begin_ns);
 	}
 }
 END_TEST
@@ -598,9 +602,9 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("what was seen around a batch");
-	TCase *around_case = tcase_create("around");
-	tcase_add_checked_fixture(around_case, setup, teardown);
-	tcase_set_timeout(around_case, 60);
+	TCase *batch_window_case = tcase_create("around");
+	tcase_add_checked_fixture(batch_window_case, setup, teardown);
+	tcase_set_timeout(batch_window_case, 60);
 	const TTest *const tests[] = {
 		a_counter_grew_by_what_lies_inside_at_least_and_by_what_encloses_it_at_most,
 		of_a_window_between_two_readings_nothing_is_claimed,
@@ -625,7 +629,7 @@ int main(void)
 		however_many_are_flagged_nothing_is_lost_or_left,
 	};
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
-		tcase_add_test(around_case, tests[i]);
-	suite_add_tcase(suite, around_case);
+		tcase_add_test(batch_window_case, tests[i]);
+	suite_add_tcase(suite, batch_window_case);
 	return suite_run(suite);
 }

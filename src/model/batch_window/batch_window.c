@@ -1,50 +1,51 @@
-#include "src/model/batch_window/around.h"
+#include "src/model/batch_window/batch_window.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/model/batch_window/around_private.h"
+#include "src/model/batch_window/batch_window_private.h"
 
 /* Some counters are read once a second: so long after the batch's end they are there too. */
 #define SETTLED_NS (1600 * NS_PER_MS)
 #define SWEEP_NS NS_PER_S
-#define MOST_OLD_NS (READINGS_KEPT_S * NS_PER_S)
+#define OLD_NS_MAX (READINGS_RETAINED_S * NS_PER_S)
 /* Of the CPU time that a child used, and of the time in which a state was seen, less is not worth a word. */
-#define CHILD_LEAST_S 0.02
-#define CHILD_LEAST_RATIO 0.05
-#define STATE_LEAST_S 0.005
+#define CHILD_MIN_S 0.02
+#define CHILD_MIN_RATIO 0.05
+#define STATE_MIN_S 0.005
 #define STATE_WHOLE_RATIO 0.9
 
 enum { EVENTS_OF_A_KIND = 3, SETTLED_IN_A_ROW = 32 };
 
-const struct around_figure *around_find(const struct around *around, enum metric metric, int32_t instance)
+const struct window_figure *batch_window_find(
+	const struct batch_window *batch_window, enum metric metric, int32_t instance)
 {
-	for (size_t i = 0; i < around->figure_count; i++)
-		if (around->figures[i].metric == metric && around->figures[i].instance == instance)
-			return &around->figures[i];
+	for (size_t i = 0; i < batch_window->figure_count; i++)
+		if (batch_window->figures[i].metric == metric && batch_window->figures[i].instance == instance)
+			return &batch_window->figures[i];
 	return NULL;
 }
 
 /* -- figures -- */
 
-static void add_figure(struct around *out, enum metric metric, int32_t instance, const struct readings *readings)
+static void add_figure(struct batch_window *out, enum metric metric, int32_t instance, const struct readings *readings)
 {
-	if (out->figure_count == AROUND_FIGURES_MOST || readings->count == 0)
+	if (out->figure_count == WINDOW_FIGURES_MAX || readings->count == 0)
 		return;
-	struct around_figure figure = { .metric = metric, .instance = instance };
-	readings_bounds(readings, out->from_ns, out->to_ns, &figure.least, &figure.most);
-	figure.usual = readings_usual(readings, out->from_ns) * out->seconds;
+	struct window_figure figure = { .metric = metric, .instance = instance };
+	readings_bounds(readings, out->from_ns, out->to_ns, &figure.min, &figure.max);
+	figure.baseline = readings_baseline(readings, out->from_ns) * out->seconds;
 	out->figures[out->figure_count++] = figure;
 }
 
-static void add_process_figures(struct around *out, int32_t pid, const struct watched *watched)
+static void add_process_figures(struct batch_window *out, int32_t pid, const struct watched *watched)
 {
 	for (size_t i = 0; i < SLOT_COUNT; i++)
 		add_figure(out, watched_metrics[i], pid, &watched->slots[i]);
 }
 
 /* How busy it was in the window: what children are chosen by, where there is no room for all. */
-static double busyness(const struct around *out, const struct watched *watched)
+static double busyness(const struct batch_window *out, const struct watched *watched)
 {
 	static const struct {
 		enum watched_slot slot;
@@ -77,18 +78,18 @@ static int by_busyness(const void *left, const void *right)
 }
 
 /* Was it there in the window? */
-static bool was_there(const struct model *model, size_t at, const struct around *out)
+static bool was_there(const struct model *model, size_t at, const struct batch_window *out)
 {
 	const struct process *process = &model->processes[at];
 	return model->private->pasts[at].watched && process->seen_ns <= out->to_ns + NS_PER_S &&
 		(!process->is_gone || process->gone_ns >= out->from_ns);
 }
 
-static void add_child_figures(const struct model *model, size_t own, struct around *out)
+static void add_child_figures(const struct model *model, size_t own, struct batch_window *out)
 {
-	struct child children[WATCHED_MOST];
+	struct child children[WATCHED_MAX];
 	size_t count = 0;
-	for (size_t i = 0; i < model->process_count && count < WATCHED_MOST; i++)
+	for (size_t i = 0; i < model->process_count && count < WATCHED_MAX; i++)
 		if (i != own && was_there(model, i, out))
 			children[count++] = (struct child){ i, busyness(out, model->private->pasts[i].watched) };
 	qsort(children, count, sizeof *children, by_busyness);
@@ -99,18 +100,18 @@ static void add_child_figures(const struct model *model, size_t own, struct arou
 
 /* -- events -- */
 
-struct around_event *around_add(struct candidates *candidates, enum around_event_kind kind, int32_t pid,
+struct window_event *batch_window_add(struct candidates *candidates, enum window_event_kind kind, int32_t pid,
 	int64_t time_ns, double value, const char *text)
 {
-	if (candidates->count == CANDIDATES_MOST)
+	if (candidates->count == CANDIDATES_MAX)
 		return NULL;
-	struct around_event *event = &candidates->events[candidates->count++];
-	*event = (struct around_event){ .kind = kind,
+	struct window_event *event = &candidates->events[candidates->count++];
+	*event = (struct window_event){ .kind = kind,
 		.pid = pid,
 		.worker = UINT32_MAX,
 		.time_ns = time_ns,
 		.value = value,
-		.usual = NAN,
+		.baseline = NAN,
 		.part_ratio = NAN,
 		.busy_ratio = NAN };
 	put_text(event->text, sizeof event->text, text);
@@ -118,23 +119,24 @@ struct around_event *around_add(struct candidates *candidates, enum around_event
 }
 
 static void add_state(const struct model *model, size_t at, const struct readings *readings,
-	enum around_event_kind kind, bool is_stop, const struct around *out, struct candidates *candidates)
+	enum window_event_kind kind, bool is_stop, const struct batch_window *out, struct candidates *candidates)
 {
 	const struct process *process = &model->processes[at];
 	double seconds = readings_estimate(readings, out->from_ns, out->to_ns);
 	/* A stop lasts until it is over; a wait that was seen before the window and after it may have been two. */
 	bool is_seen = readings_grew_after(readings, out->from_ns, out->to_ns) ||
 		(is_stop && seconds >= STATE_WHOLE_RATIO * out->seconds);
-	if (!is_seen || seconds < STATE_LEAST_S)
+	if (!is_seen || seconds < STATE_MIN_S)
 		return;
-	struct around_event *event = around_add(candidates, kind, process->pid, out->from_ns, seconds, process->command);
+	struct window_event *event =
+		batch_window_add(candidates, kind, process->pid, out->from_ns, seconds, process->command);
 	if (!event)
 		return;
-	event->usual = readings_usual(readings, out->from_ns) * out->seconds;
-	around_is_worker(model, process, &event->worker);
+	event->baseline = readings_baseline(readings, out->from_ns) * out->seconds;
+	batch_window_is_worker(model, process, &event->worker);
 }
 
-static double cpu_used(const struct watched *watched, const struct around *out)
+static double cpu_used(const struct watched *watched, const struct batch_window *out)
 {
 	return 1e-9 *
 		(readings_estimate(&watched->slots[SLOT_PROCESS_CPU_USER], out->from_ns, out->to_ns) +
@@ -142,33 +144,33 @@ static double cpu_used(const struct watched *watched, const struct around *out)
 }
 
 static void add_child_that_ran(
-	const struct model *model, size_t at, const struct around *out, struct candidates *candidates)
+	const struct model *model, size_t at, const struct batch_window *out, struct candidates *candidates)
 {
 	const struct process *process = &model->processes[at];
 	const struct watched *watched = model->private->pasts[at].watched;
 	uint32_t id;
 	double used_s = cpu_used(watched, out);
-	if (out->readings == 0 || used_s < CHILD_LEAST_S || used_s < CHILD_LEAST_RATIO * out->seconds ||
-		around_is_worker(model, process, &id))
+	if (out->readings == 0 || used_s < CHILD_MIN_S || used_s < CHILD_MIN_RATIO * out->seconds ||
+		batch_window_is_worker(model, process, &id))
 		return;
-	struct around_event *event =
-		around_add(candidates, AROUND_CHILD_RAN, process->pid, out->from_ns, used_s, process->command);
-	double usual_ns = readings_usual(&watched->slots[SLOT_PROCESS_CPU_USER], out->from_ns) +
-		readings_usual(&watched->slots[SLOT_PROCESS_CPU_SYSTEM], out->from_ns);
+	struct window_event *event =
+		batch_window_add(candidates, WINDOW_CHILD_RAN, process->pid, out->from_ns, used_s, process->command);
+	double baseline_ns = readings_baseline(&watched->slots[SLOT_PROCESS_CPU_USER], out->from_ns) +
+		readings_baseline(&watched->slots[SLOT_PROCESS_CPU_SYSTEM], out->from_ns);
 	if (event)
-		event->usual = usual_ns * 1e-9 * out->seconds;
+		event->baseline = baseline_ns * 1e-9 * out->seconds;
 }
 
 static void add_processes(
-	const struct model *model, size_t own, const struct around *out, struct candidates *candidates)
+	const struct model *model, size_t own, const struct batch_window *out, struct candidates *candidates)
 {
 	for (size_t i = 0; i < model->process_count; i++) {
 		const struct watched *watched = model->private->pasts[i].watched;
 		if (!was_there(model, i, out))
 			continue;
-		add_state(model, i, &watched->on_disk, i == own ? AROUND_TARGET_ON_DISK : AROUND_WORKER_ON_DISK, false, out,
+		add_state(model, i, &watched->on_disk, i == own ? WINDOW_TARGET_ON_DISK : WINDOW_WORKER_ON_DISK, false, out,
 			candidates);
-		add_state(model, i, &watched->stopped, i == own ? AROUND_TARGET_STOPPED : AROUND_WORKER_STOPPED, true, out,
+		add_state(model, i, &watched->stopped, i == own ? WINDOW_TARGET_STOPPED : WINDOW_WORKER_STOPPED, true, out,
 			candidates);
 		if (i != own)
 			add_child_that_ran(model, i, out, candidates);
@@ -176,7 +178,7 @@ static void add_processes(
 }
 
 /* CPU time that a child used after it came, where it is still known. */
-static double cpu_of(const struct model *model, int32_t pid, const struct around *out)
+static double cpu_of(const struct model *model, int32_t pid, const struct batch_window *out)
 {
 	for (size_t i = model->process_count; i-- > 0;)
 		if (model->processes[i].pid == pid)
@@ -185,70 +187,70 @@ static double cpu_of(const struct model *model, int32_t pid, const struct around
 }
 
 static void add_moments(
-	const struct model *model, const struct run *run, const struct around *out, struct candidates *candidates)
+	const struct model *model, const struct run *run, const struct batch_window *out, struct candidates *candidates)
 {
 	const struct surroundings *notes = surroundings_of(model);
 	for (size_t i = 0; i < notes->moment_count; i++) {
-		const struct moment *moment = &notes->moments[(notes->moment_next + MOMENTS_MOST - 1 - i) % MOMENTS_MOST];
+		const struct moment *moment = &notes->moments[(notes->moment_next + MOMENTS_MAX - 1 - i) % MOMENTS_MAX];
 		if (moment->to_ns < out->from_ns || moment->from_ns >= out->to_ns ||
-			(moment->gpu >= 0 && !around_is_on(model, run, moment->gpu)))
+			(moment->gpu >= 0 && !batch_window_is_on(model, run, moment->gpu)))
 			continue;
-		double value = moment->kind == AROUND_CHILD_CAME ? cpu_of(model, moment->pid, out) : moment->value;
-		struct around_event *event =
-			around_add(candidates, moment->kind, moment->pid, moment->to_ns, value, moment->text);
+		double value = moment->kind == WINDOW_CHILD_CAME ? cpu_of(model, moment->pid, out) : moment->value;
+		struct window_event *event =
+			batch_window_add(candidates, moment->kind, moment->pid, moment->to_ns, value, moment->text);
 		if (!event)
 			return;
 		event->worker = moment->worker;
-		around_name_gpu(model, moment->gpu, event->gpu);
+		batch_window_name_gpu(model, moment->gpu, event->gpu);
 	}
 }
 
 static void add_fetch(
-	const struct around *out, struct candidates *candidates, const struct fetch_noted *fetch, double long_s)
+	const struct batch_window *out, struct candidates *candidates, const struct fetch_noted *fetch, double long_s)
 {
 	int64_t upto_ns = fetch->end_ns && fetch->end_ns < out->to_ns ? fetch->end_ns : out->to_ns;
 	double seconds = seconds_between(fetch->begin_ns, upto_ns);
 	if (fetch->begin_ns >= out->to_ns || (fetch->end_ns && fetch->end_ns < out->from_ns) || !(seconds > long_s))
 		return;
-	struct around_event *event =
-		around_add(candidates, AROUND_WORKER_FETCHED, fetch->pid, fetch->begin_ns, seconds, "");
+	struct window_event *event =
+		batch_window_add(candidates, WINDOW_WORKER_FETCHED, fetch->pid, fetch->begin_ns, seconds, "");
 	if (!event)
 		return;
 	event->worker = fetch->worker;
-	event->usual = fetch->usual_s;
+	event->baseline = fetch->baseline_s;
 }
 
-static void add_fetches(const struct model *model, const struct around *out, struct candidates *candidates)
+static void add_fetches(const struct model *model, const struct batch_window *out, struct candidates *candidates)
 {
 	const struct surroundings *notes = surroundings_of(model);
 	const struct workers *workers = workers_of(model);
 	for (size_t i = 0; i < notes->fetch_count; i++)
 		add_fetch(out, candidates, &notes->fetches[(notes->fetch_next + FETCHES_NOTED - 1 - i) % FETCHES_NOTED], 0);
 	for (size_t i = 0; workers && i < workers->count; i++) {
-		const struct worker *worker = &workers->kept[i]->worker;
+		const struct worker *worker = &workers->retained[i]->worker;
 		struct fetch_noted now = { worker->pid, worker->id, worker->fetch_begin_ns, 0, NAN };
 		double long_s;
 		if (worker->is_gone || worker->fetch_begin_ns == 0)
 			continue;
-		around_usual_fetch(model, workers->kept[i], &now.usual_s, &long_s);
+		batch_window_baseline_fetch(model, workers->retained[i], &now.baseline_s, &long_s);
 		add_fetch(out, candidates, &now, long_s);
 	}
 }
 
-static void add_marks(const struct run *run, const struct around *out, struct candidates *candidates)
+static void add_marks(const struct run *run, const struct batch_window *out, struct candidates *candidates)
 {
 	for (size_t i = run->mark_count; i-- > 0;)
 		if (run->marks[i].time_ns >= out->from_ns && run->marks[i].time_ns <= out->to_ns)
-			around_add(candidates, AROUND_MARKED, 0, run->marks[i].time_ns, NAN, run->marks[i].text);
+			batch_window_add(candidates, WINDOW_MARKED, 0, run->marks[i].time_ns, NAN, run->marks[i].text);
 }
 
 /* What explains the most, if it is there, first. */
-static int importance(enum around_event_kind kind)
+static int importance(enum window_event_kind kind)
 {
-	static const enum around_event_kind order[] = { AROUND_SUSPENDED, AROUND_TARGET_STOPPED, AROUND_GPU_LOST,
-		AROUND_GPU_REPORTED, AROUND_GPU_SLOWED, AROUND_CLOCK_STEPPED, AROUND_CPU_SLOWED, AROUND_WORKER_WENT,
-		AROUND_WORKER_STOPPED, AROUND_WORKER_FETCHED, AROUND_WORKER_ON_DISK, AROUND_TARGET_ON_DISK, AROUND_GPU_SHARED,
-		AROUND_CHILD_CAME, AROUND_CHILD_RAN, AROUND_MARKED, AROUND_CHILD_WENT };
+	static const enum window_event_kind order[] = { WINDOW_SUSPENDED, WINDOW_TARGET_STOPPED, WINDOW_GPU_LOST,
+		WINDOW_GPU_REPORTED, WINDOW_GPU_SLOWED, WINDOW_CLOCK_STEPPED, WINDOW_CPU_SLOWED, WINDOW_WORKER_WENT,
+		WINDOW_WORKER_STOPPED, WINDOW_WORKER_FETCHED, WINDOW_WORKER_ON_DISK, WINDOW_TARGET_ON_DISK, WINDOW_GPU_SHARED,
+		WINDOW_CHILD_CAME, WINDOW_CHILD_RAN, WINDOW_MARKED, WINDOW_CHILD_WENT };
 	int at = 0;
 	while ((size_t)at < sizeof order / sizeof *order && order[at] != kind)
 		at++;
@@ -257,7 +259,7 @@ static int importance(enum around_event_kind kind)
 
 static int by_importance(const void *left, const void *right)
 {
-	const struct around_event *a = left, *b = right;
+	const struct window_event *a = left, *b = right;
 	int first = importance(a->kind), second = importance(b->kind);
 	if (first != second)
 		return first - second;
@@ -267,17 +269,17 @@ static int by_importance(const void *left, const void *right)
 	return a->time_ns != b->time_ns ? (a->time_ns < b->time_ns ? -1 : 1) : (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-static void add_events(const struct model *model, const struct run *run, size_t own, struct around *out)
+static void add_events(const struct model *model, const struct run *run, size_t own, struct batch_window *out)
 {
 	struct candidates candidates = { .count = 0 };
 	size_t of_kind = 0;
 	add_moments(model, run, out, &candidates);
-	around_add_clocks(model, run, out, &candidates);
+	batch_window_add_clocks(model, run, out, &candidates);
 	add_processes(model, own, out, &candidates);
 	add_fetches(model, out, &candidates);
 	add_marks(run, out, &candidates);
 	qsort(candidates.events, candidates.count, sizeof candidates.events[0], by_importance);
-	for (size_t i = 0; i < candidates.count && out->event_count < AROUND_EVENTS_MOST; i++) {
+	for (size_t i = 0; i < candidates.count && out->event_count < WINDOW_EVENTS_MAX; i++) {
 		of_kind = i > 0 && candidates.events[i].kind == candidates.events[i - 1].kind ? of_kind + 1 : 1;
 		if (of_kind <= EVENTS_OF_A_KIND)
 			out->events[out->event_count++] = candidates.events[i];
@@ -301,7 +303,8 @@ static int64_t end_of(const struct batch *batch)
 
 static bool is_over(const struct model *model, const struct run *run) { return model->target_ended || !run->is_live; }
 
-bool model_around(const struct model *model, const struct run *run, const struct batch *batch, struct around *out)
+bool model_batch_window(
+	const struct model *model, const struct run *run, const struct batch *batch, struct batch_window *out)
 {
 	const struct surroundings *notes = surroundings_of(model);
 	int64_t from_ns = batch->begin_ns, to_ns = end_of(batch);
@@ -312,7 +315,7 @@ bool model_around(const struct model *model, const struct run *run, const struct
 		return false;
 	size_t own = process_of(model, run->pid);
 	const struct watched *watched = own < model->process_count ? model->private->pasts[own].watched : NULL;
-	*out = (struct around){ .from_ns = from_ns, .to_ns = to_ns, .seconds = seconds_between(from_ns, to_ns) };
+	*out = (struct batch_window){ .from_ns = from_ns, .to_ns = to_ns, .seconds = seconds_between(from_ns, to_ns) };
 	out->readings = readings_within(&notes->process_readings, from_ns, to_ns);
 	if (watched)
 		add_process_figures(out, run->pid, watched);
@@ -329,28 +332,29 @@ bool model_around(const struct model *model, const struct run *run, const struct
 static void capture(const struct model *model, const struct run *run, struct flagged *flagged)
 {
 	int64_t to_ns = end_of(&flagged->batch);
-	struct around *around;
+	struct batch_window *batch_window;
 	if (flagged->batch.end_ns == 0)
 		return;
 	bool is_last = is_over(model, run) || model->now_ns >= to_ns + SETTLED_NS;
-	if (flagged->around && !is_last)
+	if (flagged->batch_window && !is_last)
 		return;
-	around = malloc(sizeof *around);
-	bool is_known = around && model_around(model, run, &flagged->batch, around);
+	batch_window = malloc(sizeof *batch_window);
+	bool is_known = batch_window && model_batch_window(model, run, &flagged->batch, batch_window);
 	if (is_known) {
-		free(flagged->around);
-		flagged->around = around;
+		free(flagged->batch_window);
+		flagged->batch_window = batch_window;
 	} else {
-		free(around);
+		free(batch_window);
 	}
-	flagged->is_around_settled = (is_known && is_last) || model->now_ns > to_ns + MOST_OLD_NS || is_over(model, run);
+	flagged->is_batch_window_settled =
+		(is_known && is_last) || model->now_ns > to_ns + OLD_NS_MAX || is_over(model, run);
 }
 
 static void capture_flagged(const struct model *model, struct run *run, bool all)
 {
 	size_t settled = 0;
 	for (size_t i = run->flagged_count; i-- > 0 && (all || settled < SETTLED_IN_A_ROW);) {
-		settled = run->flagged[i].is_around_settled ? settled + 1 : 0;
+		settled = run->flagged[i].is_batch_window_settled ? settled + 1 : 0;
 		if (settled == 0)
 			capture(model, run, &run->flagged[i]);
 	}
@@ -363,11 +367,11 @@ static void forget_gone(struct model *model)
 		return;
 	notes->swept_ns = model->now_ns;
 	for (size_t i = 0; i < model->process_count; i++)
-		if (model->processes[i].is_gone && model->now_ns - model->processes[i].gone_ns > MOST_OLD_NS)
+		if (model->processes[i].is_gone && model->now_ns - model->processes[i].gone_ns > OLD_NS_MAX)
 			model_forget_watched(model, &model->private->pasts[i]);
 }
 
-void model_refresh_around(struct model *model, bool all)
+void model_refresh_batch_windows(struct model *model, bool all)
 {
 	if (!surroundings_of(model))
 		return;

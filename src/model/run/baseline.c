@@ -15,10 +15,10 @@ static bool is_finished(const struct batch *batch) { return batch && isfinite(ba
 
 /* The newest finished batches before `end`, newest first, the warm-up left out or alone. */
 static size_t gather(
-	const struct track *track, uint64_t end, uint32_t kind, size_t most, bool warmup, const struct batch **out)
+	const struct track *track, uint64_t end, uint32_t kind, size_t largest, bool warmup, const struct batch **out)
 {
 	size_t count = 0;
-	for (uint64_t ordinal = end < track->end ? end : track->end; ordinal > track->first && count < most; ordinal--) {
+	for (uint64_t ordinal = end < track->end ? end : track->end; ordinal > track->first && count < largest; ordinal--) {
 		const struct batch *batch = track_batch(track, ordinal - 1);
 		if (is_finished(batch) && batch->is_warmup == warmup && (kind == KIND_ANY || batch->kind == kind))
 			out[count++] = batch;
@@ -34,7 +34,7 @@ static bool is_seen(const struct seen_phase *seen, const struct phase_time *phas
 }
 
 struct seen_phases {
-	struct seen_phase list[PHASES_SEEN_MOST];
+	struct seen_phase list[PHASES_SEEN_MAX];
 	size_t count, next; /* next: batches mostly have their phases in the same order */
 };
 
@@ -43,7 +43,7 @@ static void see_phase(struct seen_phases *seen, const struct phase_time *phase, 
 	size_t at = seen->next < seen->count && is_seen(&seen->list[seen->next], phase) ? seen->next : 0;
 	while (at < seen->count && !is_seen(&seen->list[at], phase))
 		at++;
-	if (at == PHASES_SEEN_MOST)
+	if (at == PHASES_SEEN_MAX)
 		return;
 	if (at == seen->count)
 		seen->list[seen->count++] = (struct seen_phase){ .name = phase->name, .parent = phase->parent };
@@ -64,10 +64,10 @@ static size_t find_phases(
 		for (unsigned k = 0; k < batches[i]->phase_count; k++)
 			see_phase(is_own(batches[i]->phases[k].name) ? &own : &published, &batches[i]->phases[k], kind);
 	}
-	size_t room = PHASES_SEEN_MOST - published.count, kept = own.count < room ? own.count : room;
+	size_t room = PHASES_SEEN_MAX - published.count, retained = own.count < room ? own.count : room;
 	memcpy(out, published.list, published.count * sizeof *out);
-	memcpy(out + published.count, own.list, kept * sizeof *out);
-	return published.count + kept;
+	memcpy(out + published.count, own.list, retained * sizeof *out);
+	return published.count + retained;
 }
 
 /* *at: where it stood in the last batch that had it, and mostly stands in this one. */
@@ -91,7 +91,7 @@ struct phase_medians {
 static struct phase_medians medians_of_phase(
 	const struct track *track, const struct batch *const *batches, size_t count, const struct seen_phase *seen)
 {
-	double seconds[USUAL_BATCHES_MOST], cpu_s[USUAL_BATCHES_MOST], memory_bytes[USUAL_BATCHES_MOST];
+	double seconds[BASELINE_BATCHES_MAX], cpu_s[BASELINE_BATCHES_MAX], memory_bytes[BASELINE_BATCHES_MAX];
 	struct phase_medians out = { .total_s = 0 };
 	size_t with_time = 0, with_cpu = 0, with_memory = 0;
 	unsigned at = 0;
@@ -137,7 +137,7 @@ static void medians_of_evidence(const struct batch *const *batches, size_t count
 
 /* Of what was told of this batch later. */
 static void medians_of_figures(
-	const struct batch *this, const struct batch *const *batches, size_t count, struct usual *out, double *values)
+	const struct batch *this, const struct batch *const *batches, size_t count, struct baseline *out, double *values)
 {
 	for (; out->figure_count < this->figure_count; out->figure_count++) {
 		uint32_t name = this->figures[out->figure_count].name;
@@ -151,16 +151,16 @@ static void medians_of_figures(
 	}
 }
 
-void track_usual(const struct track *track, uint64_t ordinal, struct usual *out)
+void track_baseline(const struct track *track, uint64_t ordinal, struct baseline *out)
 {
-	const struct batch *batches[USUAL_BATCHES_MOST];
-	double values[USUAL_BATCHES_MOST];
-	struct seen_phase seen[PHASES_SEEN_MOST];
+	const struct batch *batches[BASELINE_BATCHES_MAX];
+	double values[BASELINE_BATCHES_MAX];
+	struct seen_phase seen[PHASES_SEEN_MAX];
 	const struct batch *this = track_batch(track, ordinal);
 	size_t count = track->private
 		? gather(track, ordinal, this ? this->kind : KIND_ANY, track->private->flag_window, false, batches)
 		: 0;
-	*out = (struct usual){ .batches = count };
+	*out = (struct baseline){ .batches = count };
 	for (size_t i = 0; i < count; i++)
 		values[i] = batch_pace_s(batches[i]);
 	out->step_s = median_of(values, count);
@@ -185,16 +185,16 @@ void track_usual(const struct track *track, uint64_t ordinal, struct usual *out)
 
 static void refresh_phases(const struct track *track, size_t last, struct phase_cache *cache)
 {
-	const struct batch *batches[USUAL_BATCHES_MOST];
+	const struct batch *batches[BASELINE_BATCHES_MAX];
 	double steps_s = 0;
-	struct seen_phase seen[PHASES_SEEN_MOST];
-	struct tree_row rows[PHASES_SEEN_MOST];
-	size_t order[PHASES_SEEN_MOST], placed = 0;
-	unsigned depth[PHASES_SEEN_MOST];
-	size_t most = last < USUAL_BATCHES_MOST ? last : USUAL_BATCHES_MOST;
-	size_t count = gather(track, track->end, KIND_ANY, most, false, batches);
+	struct seen_phase seen[PHASES_SEEN_MAX];
+	struct tree_row rows[PHASES_SEEN_MAX];
+	size_t order[PHASES_SEEN_MAX], placed = 0;
+	unsigned depth[PHASES_SEEN_MAX];
+	size_t largest = last < BASELINE_BATCHES_MAX ? last : BASELINE_BATCHES_MAX;
+	size_t count = gather(track, track->end, KIND_ANY, largest, false, batches);
 	if (count == 0)
-		count = gather(track, track->end, KIND_ANY, most, true, batches);
+		count = gather(track, track->end, KIND_ANY, largest, true, batches);
 	for (size_t i = 0; i < count; i++)
 		steps_s += batches[i]->step_s;
 	size_t found = find_phases(track, batches, count, seen);

@@ -1,12 +1,12 @@
-/* around.h: what the samplers saw while a batch ran: the evidence that is not in its own records.
+/* batch_window.h: what the samplers saw while a batch ran: the evidence that is not in its own records.
  *
  * Samplers read a few times a second, so of a window they know bounds: a counter grew by at least what lies between two
  * readings inside it, and by at most what lies between the readings that enclose it. Where the window holds fewer than
  * two readings `least` is 0, and where no reading encloses it on one side `most` is NAN: nothing may be claimed from
  * what is not known. `usual` is what a window of this length has: the median rate of the minute before × its length. Of
  * flagged batches it is kept (struct flagged) as soon as a reading after the batch's end has come. */
-#ifndef PMTOP_MODEL_BATCH_WINDOW_AROUND_H
-#define PMTOP_MODEL_BATCH_WINDOW_AROUND_H
+#ifndef PMTOP_MODEL_BATCH_WINDOW_BATCH_WINDOW_H
+#define PMTOP_MODEL_BATCH_WINDOW_BATCH_WINDOW_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,15 +14,15 @@
 
 #include "src/samples/sample_set.h"
 
-enum { AROUND_FIGURES_MOST = 64, AROUND_EVENTS_MOST = 12, AROUND_TEXT_SIZE = 64, AROUND_GPU_SIZE = 24 };
+enum { WINDOW_FIGURES_MAX = 64, WINDOW_EVENTS_MAX = 12, WINDOW_TEXT_SIZE = 64, WINDOW_GPU_SIZE = 24 };
 
-struct around_figure { /* a counter's growth, in its own unit; of processes of the tree by pid */
+struct window_figure { /* a counter's growth, in its own unit; of processes of the tree by pid */
 	enum metric metric;
 	int32_t instance;
-	double least, most, usual; /* NAN = not known */
+	double min, max, baseline; /* NAN = not known */
 };
 
-#define AROUND_EVENTS(X) \
+#define WINDOW_EVENTS(X) \
 	X(CHILD_CAME)     /* a process of the tree: its command */ \
 	X(CHILD_RAN)      /* it lived before the window, or longer; CPU seconds that it used in it */ \
 	X(CHILD_WENT)     /* a process that is no loader worker */ \
@@ -44,37 +44,38 @@ struct around_figure { /* a counter's growth, in its own unit; of processes of t
 	X(CPU_SLOWED)   /* the CPUs' mean clock in Hz, held back by heat; usual: before; part_ratio */ \
 	X(MARKED)       /* text: the mark */
 
-enum around_event_kind {
-#define AROUND_EVENT_ID(id) AROUND_##id,
-	AROUND_EVENTS(AROUND_EVENT_ID)
-#undef AROUND_EVENT_ID
+enum window_event_kind {
+#define WINDOW_EVENT_ID(id) WINDOW_##id,
+	WINDOW_EVENTS(WINDOW_EVENT_ID)
+#undef WINDOW_EVENT_ID
 };
 
 /* Bits 1 << enum gpu_throttle. */
-#define GPU_HELD_BY_HEAT (1u << GPU_THROTTLE_HEAT | 1u << GPU_THROTTLE_HEAT_SOFTWARE)
-#define GPU_HELD_BY_POWER (1u << GPU_THROTTLE_POWER_CAP | 1u << GPU_THROTTLE_POWER_BRAKE | 1u << GPU_THROTTLE_CURRENT)
-#define GPU_HELD_BY_HARDWARE (1u << GPU_THROTTLE_HARDWARE) /* heat or power */
+#define GPU_THROTTLED_BY_HEAT (1u << GPU_THROTTLE_HEAT | 1u << GPU_THROTTLE_HEAT_SOFTWARE)
+#define GPU_THROTTLED_BY_POWER \
+	(1u << GPU_THROTTLE_POWER_CAP | 1u << GPU_THROTTLE_POWER_BRAKE | 1u << GPU_THROTTLE_CURRENT)
+#define GPU_THROTTLED_BY_HARDWARE (1u << GPU_THROTTLE_HARDWARE) /* heat or power */
 
-struct around_event {
-	enum around_event_kind kind;
+struct window_event {
+	enum window_event_kind kind;
 	int32_t pid;     /* 0 = none */
 	uint32_t worker; /* its id among its loader's workers; UINT32_MAX = not known, or no worker */
 	int64_t time_ns;
-	double value, usual;       /* NAN = has none */
-	char gpu[AROUND_GPU_SIZE]; /* the GPU that it is of: "GPU 1", "GPU" where there is one; empty = none */
-	uint32_t held;             /* of GPU_SLOWED: what held it back, one bit: what says the most of it */
+	double value, baseline;    /* NAN = has none */
+	char gpu[WINDOW_GPU_SIZE]; /* the GPU that it is of: "GPU 1", "GPU" where there is one; empty = none */
+	uint32_t throttled;        /* of GPU_SLOWED: what held it back, one bit: what says the most of it */
 	double part_ratio;         /* share of the window in which it was so; NAN = has none */
 	double busy_ratio;         /* of that GPU, usually; NAN */
-	char text[AROUND_TEXT_SIZE];
+	char text[WINDOW_TEXT_SIZE];
 };
 
-struct around {
+struct batch_window {
 	int64_t from_ns, to_ns; /* the step's window */
 	double seconds;
 	size_t readings; /* of the process source inside the window */
 	size_t figure_count, event_count;
-	struct around_figure figures[AROUND_FIGURES_MOST];
-	struct around_event events[AROUND_EVENTS_MOST];
+	struct window_figure figures[WINDOW_FIGURES_MAX];
+	struct window_event events[WINDOW_EVENTS_MAX];
 };
 
 struct model;
@@ -82,11 +83,14 @@ struct run;
 struct batch;
 
 /* Of any finished batch whose window the samplers' history still covers. False: it does not (or not yet). */
-bool model_around(const struct model *model, const struct run *run, const struct batch *batch, struct around *out);
+bool model_batch_window(
+	const struct model *model, const struct run *run, const struct batch *batch, struct batch_window *out);
 /* The share of the last `seconds` in which any of these bits (1 << enum gpu_throttle) held a GPU back; NAN where it is
  * not known. In *clock_hz (may be NULL) its mean clock meanwhile; NAN where they did not, or it is not known. */
-double gpu_held_ratio(const struct model *model, int32_t instance, uint32_t bits, double seconds, double *clock_hz);
+double gpu_throttled_ratio(
+	const struct model *model, int32_t instance, uint32_t bits, double seconds, double *clock_hz);
 /* NULL: not there. */
-const struct around_figure *around_find(const struct around *around, enum metric metric, int32_t instance);
+const struct window_figure *batch_window_find(
+	const struct batch_window *batch_window, enum metric metric, int32_t instance);
 
 #endif

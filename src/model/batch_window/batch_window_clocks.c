@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/model/batch_window/around_private.h"
+#include "src/model/batch_window/batch_window_private.h"
 
 /* As their drivers have it: what says the most first. */
 static const enum gpu_throttle reasons[] = {
@@ -20,24 +20,24 @@ enum { CPUS = -1 };
 
 /* -- noted -- */
 
-static struct clock_course *find_course(const struct model *model, int32_t instance)
+static struct clock_history *find_clock_history(const struct model *model, int32_t instance)
 {
 	struct surroundings *notes = surroundings_of(model);
-	for (size_t i = 0; notes && i < notes->course_count; i++)
+	for (size_t i = 0; notes && i < notes->clock_history_count; i++)
 		if (notes->courses[i].instance == instance)
 			return &notes->courses[i];
 	return NULL;
 }
 
-static struct clock_course *make_course(struct model *model, int32_t instance)
+static struct clock_history *make_clock_history(struct model *model, int32_t instance)
 {
 	struct surroundings *notes = surroundings_of(model);
-	struct clock_course *course = find_course(model, instance);
-	if (course || !notes || notes->course_count == COURSES_MOST)
-		return course;
-	course = &notes->courses[notes->course_count++];
-	*course = (struct clock_course){ .instance = instance, .throttles = NAN };
-	return course;
+	struct clock_history *history = find_clock_history(model, instance);
+	if (history || !notes || notes->clock_history_count == COURSES_MAX)
+		return history;
+	history = &notes->courses[notes->clock_history_count++];
+	*history = (struct clock_history){ .instance = instance, .throttles = NAN };
+	return history;
 }
 
 static bool is_of_clocks(enum metric metric)
@@ -47,11 +47,11 @@ static bool is_of_clocks(enum metric metric)
 }
 
 /* How often heat slowed the CPUs down since the reading before. */
-static void note_throttles(struct clock_course *course, struct clock_reading *reading, double throttles)
+static void note_throttles(struct clock_history *history, struct clock_reading *reading, double throttles)
 {
-	if (throttles >= course->throttles)
-		reading->held = throttles > course->throttles;
-	course->throttles = throttles;
+	if (throttles >= history->throttles)
+		reading->throttled = throttles > history->throttles;
+	history->throttles = throttles;
 }
 
 void model_note_clock(struct model *model, const struct record *record)
@@ -61,28 +61,28 @@ void model_note_clock(struct model *model, const struct record *record)
 	double value = record->figure.value;
 	if (!is_of_clocks(metric) || (!is_cpus && !model_gpu(model, record->figure.instance)))
 		return;
-	struct clock_course *course = make_course(model, is_cpus ? CPUS : record->figure.instance);
-	struct clock_reading *reading = course ? course_reading(course, bounded_time(record->time_ns)) : NULL;
+	struct clock_history *history = make_clock_history(model, is_cpus ? CPUS : record->figure.instance);
+	struct clock_reading *reading = history ? clock_history_reading(history, bounded_time(record->time_ns)) : NULL;
 	if (!reading)
 		return;
 	switch (metric) {
 	case METRIC_GPU_BUSY: reading->busy_ratio = value <= 1 ? (float)value : (float)NAN; break;
 	case METRIC_GPU_THROTTLE:
-		reading->held = value < 1u << GPU_THROTTLE_COUNT ? (uint32_t)value : COURSE_HELD_UNKNOWN;
+		reading->throttled = value < 1u << GPU_THROTTLE_COUNT ? (uint32_t)value : CLOCK_HISTORY_THROTTLED_UNKNOWN;
 		break;
-	case METRIC_HEAT_CPU_THROTTLES: note_throttles(course, reading, value); break;
+	case METRIC_HEAT_CPU_THROTTLES: note_throttles(history, reading, value); break;
 	default: reading->clock_hz = (float)value; break;
 	}
 }
 
-static void note_moment(struct model *model, enum around_event_kind kind, int32_t gpu, int64_t from_ns, int64_t to_ns,
+static void note_moment(struct model *model, enum window_event_kind kind, int32_t gpu, int64_t from_ns, int64_t to_ns,
 	int32_t pid, double value, const char *text)
 {
 	struct surroundings *notes = surroundings_of(model);
 	if (!notes || gpu < 0)
 		return;
 	model_note_moment(model, kind, from_ns, to_ns, pid, value, text);
-	notes->moments[(notes->moment_next + MOMENTS_MOST - 1) % MOMENTS_MOST].gpu = gpu;
+	notes->moments[(notes->moment_next + MOMENTS_MAX - 1) % MOMENTS_MAX].gpu = gpu;
 }
 
 static bool is_of_tree(const struct model *model, int32_t pid)
@@ -105,13 +105,13 @@ static bool was_on(const struct gpu *gpu, int32_t pid)
 static void note_processes(struct model *model, const struct record *record)
 {
 	const struct gpu *gpu = model_gpu(model, record->gpu_processes.gpu);
-	if (!gpu || gpu->processes_ns == 0 || gpu->process_count == GPU_PROCESSES_MOST ||
+	if (!gpu || gpu->processes_ns == 0 || gpu->process_count == GPU_PROCESSES_MAX ||
 		record->time_ns <= gpu->processes_ns)
 		return;
 	for (size_t i = 0; record->gpu_processes.rows && i < record->gpu_processes.count; i++) {
 		const struct gpu_process_row *row = &record->gpu_processes.rows[i];
 		if (row->pid > 0 && !is_of_tree(model, row->pid) && !was_on(gpu, row->pid))
-			note_moment(model, AROUND_GPU_SHARED, gpu->instance, gpu->processes_ns, bounded_time(record->time_ns),
+			note_moment(model, WINDOW_GPU_SHARED, gpu->instance, gpu->processes_ns, bounded_time(record->time_ns),
 				row->pid, row->busy_ratio, row->command);
 	}
 }
@@ -120,7 +120,7 @@ static void note_loss(struct model *model, const struct record *record)
 {
 	const struct gpu *gpu = record->gpu ? model_gpu(model, record->gpu->instance) : NULL;
 	if (gpu && !gpu->lost[0] && record->gpu->lost && record->gpu->lost[0])
-		note_moment(model, AROUND_GPU_LOST, gpu->instance, gpu->seen_ns, bounded_time(record->time_ns), 0, NAN,
+		note_moment(model, WINDOW_GPU_LOST, gpu->instance, gpu->seen_ns, bounded_time(record->time_ns), 0, NAN,
 			record->gpu->lost);
 }
 
@@ -132,15 +132,15 @@ void model_note_gpu(struct model *model, const struct record *record)
 	else if (record->kind == RECORD_GPU)
 		note_loss(model, record);
 	else
-		note_moment(model, AROUND_GPU_REPORTED, record->gpu_event.gpu, time_ns, time_ns, 0, record->gpu_event.code,
+		note_moment(model, WINDOW_GPU_REPORTED, record->gpu_event.gpu, time_ns, time_ns, 0, record->gpu_event.code,
 			record->gpu_event.text);
 }
 
 /* -- of a window -- */
 
-bool around_is_on(const struct model *model, const struct run *run, int32_t gpu)
+bool batch_window_is_on(const struct model *model, const struct run *run, int32_t gpu)
 {
-	const struct gpu *gpus[GPUS_MOST];
+	const struct gpu *gpus[GPUS_MAX];
 	size_t count = run_gpus(model, run, gpus);
 	for (size_t i = 0; i < count; i++)
 		if (gpus[i]->instance == gpu || gpus[i]->parent == gpu)
@@ -150,79 +150,80 @@ bool around_is_on(const struct model *model, const struct run *run, int32_t gpu)
 	return lost && lost->lost[0] && lost->totals.was_ours;
 }
 
-static uint32_t main_reason(uint32_t held)
+static uint32_t main_reason(uint32_t throttled)
 {
 	for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
-		if (held >> reasons[i] & 1)
+		if (throttled >> reasons[i] & 1)
 			return UINT32_C(1) << reasons[i];
 	return 0;
 }
 
-void around_name_gpu(const struct model *model, int32_t instance, char out[AROUND_GPU_SIZE])
+void batch_window_name_gpu(const struct model *model, int32_t instance, char out[WINDOW_GPU_SIZE])
 {
 	const struct gpu *gpu = instance >= 0 ? model_gpu(model, instance) : NULL;
-	char label[AROUND_GPU_SIZE];
-	put_text(out, AROUND_GPU_SIZE,
+	char label[WINDOW_GPU_SIZE];
+	put_text(out, WINDOW_GPU_SIZE,
 		!gpu                         ? ""
 			: model->gpus.count == 1 ? "GPU"
 									 : gpu_label(model, gpu, label, sizeof label));
 }
 
-static struct around_event *add_fall(
-	struct candidates *candidates, enum around_event_kind kind, const struct around *out, const struct clock_fall *fall)
+static struct window_event *add_fall(struct candidates *candidates, enum window_event_kind kind,
+	const struct batch_window *out, const struct clock_fall *fall)
 {
-	char words[AROUND_TEXT_SIZE] = "";
-	uint32_t reason = kind == AROUND_GPU_SLOWED ? main_reason(fall->held) : 0;
+	char words[WINDOW_TEXT_SIZE] = "";
+	uint32_t reason = kind == WINDOW_GPU_SLOWED ? main_reason(fall->throttled) : 0;
 	gpu_throttle_words(reason, words, sizeof words);
-	struct around_event *event = around_add(candidates, kind, 0, out->from_ns, fall->clock_hz, words);
+	struct window_event *event = batch_window_add(candidates, kind, 0, out->from_ns, fall->clock_hz, words);
 	if (!event)
 		return NULL;
-	event->held = reason;
-	event->usual = fall->usual_hz;
+	event->throttled = reason;
+	event->baseline = fall->baseline_hz;
 	event->part_ratio = fall->part_ratio;
-	event->busy_ratio = fall->usual_busy_ratio;
+	event->busy_ratio = fall->baseline_busy_ratio;
 	return event;
 }
 
 /* A part of a GPU (MIG) has its clock. */
-static const struct clock_course *course_of(const struct model *model, const struct gpu *gpu)
+static const struct clock_history *clock_history_of(const struct model *model, const struct gpu *gpu)
 {
-	const struct clock_course *course = find_course(model, gpu->instance);
-	return course || gpu->parent < 0 ? course : find_course(model, gpu->parent);
+	const struct clock_history *history = find_clock_history(model, gpu->instance);
+	return history || gpu->parent < 0 ? history : find_clock_history(model, gpu->parent);
 }
 
 /* Of several GPUs the one that fell the farthest: the others wait for it. */
-void around_add_clocks(
-	const struct model *model, const struct run *run, const struct around *out, struct candidates *candidates)
+void batch_window_add_clocks(
+	const struct model *model, const struct run *run, const struct batch_window *out, struct candidates *candidates)
 {
-	const struct gpu *gpus[GPUS_MOST], *slowest = NULL;
+	const struct gpu *gpus[GPUS_MAX], *slowest = NULL;
 	size_t count = run_gpus(model, run, gpus);
 	struct clock_fall fall, farthest = { .part_ratio = 0 };
 	for (size_t i = 0; i < count; i++) {
-		const struct clock_course *course = course_of(model, gpus[i]);
-		if (!course || !course_fall(course, out->from_ns, out->to_ns, &fall))
+		const struct clock_history *history = clock_history_of(model, gpus[i]);
+		if (!history || !clock_history_fall(history, out->from_ns, out->to_ns, &fall))
 			continue;
 		if (slowest &&
-			(1 - fall.clock_hz / fall.usual_hz) * fall.part_ratio <=
-				(1 - farthest.clock_hz / farthest.usual_hz) * farthest.part_ratio)
+			(1 - fall.clock_hz / fall.baseline_hz) * fall.part_ratio <=
+				(1 - farthest.clock_hz / farthest.baseline_hz) * farthest.part_ratio)
 			continue;
 		slowest = gpus[i];
 		farthest = fall;
 	}
-	struct around_event *event = slowest ? add_fall(candidates, AROUND_GPU_SLOWED, out, &farthest) : NULL;
+	struct window_event *event = slowest ? add_fall(candidates, WINDOW_GPU_SLOWED, out, &farthest) : NULL;
 	if (event)
-		around_name_gpu(model, slowest->instance, event->gpu);
-	const struct clock_course *cpus = find_course(model, CPUS);
-	if (cpus && course_fall(cpus, out->from_ns, out->to_ns, &fall))
-		add_fall(candidates, AROUND_CPU_SLOWED, out, &fall);
+		batch_window_name_gpu(model, slowest->instance, event->gpu);
+	const struct clock_history *cpus = find_clock_history(model, CPUS);
+	if (cpus && clock_history_fall(cpus, out->from_ns, out->to_ns, &fall))
+		add_fall(candidates, WINDOW_CPU_SLOWED, out, &fall);
 }
 
-double gpu_held_ratio(const struct model *model, int32_t instance, uint32_t bits, double seconds, double *clock_hz)
+double gpu_throttled_ratio(const struct model *model, int32_t instance, uint32_t bits, double seconds, double *clock_hz)
 {
 	const struct gpu *gpu = model_gpu(model, instance);
-	const struct clock_course *course = gpu ? course_of(model, gpu) : NULL;
+	const struct clock_history *history = gpu ? clock_history_of(model, gpu) : NULL;
 	if (clock_hz)
 		*clock_hz = NAN;
-	return course ? course_held_ratio(course, bits, model->now_ns - (int64_t)(seconds * 1e9), model->now_ns, clock_hz)
-				  : NAN;
+	return history ? clock_history_throttled_ratio(
+						 history, bits, model->now_ns - (int64_t)(seconds * 1e9), model->now_ns, clock_hz)
+				   : NAN;
 }

@@ -1,11 +1,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/model/batch_window/around_private.h"
+#include "src/model/batch_window/batch_window_private.h"
 
 /* A fetch that takes so much longer than is usual, and so long at all, is noted. */
 #define LONG_FETCH_RATIO 1.3
-#define LONG_FETCH_LEAST_S 0.01
+#define LONG_FETCH_MIN_S 0.01
 /* The times of a reading may lie so far apart. */
 #define READ_APART_NS (20 * NS_PER_MS)
 #define TORCH_WORKER "pt_data_worker"
@@ -16,7 +16,7 @@ const enum metric watched_metrics[SLOT_COUNT] = {
 #undef WATCHED_METRIC
 };
 
-void model_init_around(struct model *model)
+void model_init_batch_windows(struct model *model)
 {
 	model->private->surroundings = calloc(1, sizeof *model->private->surroundings);
 }
@@ -39,15 +39,15 @@ void model_forget_watched(struct model *model, struct process_past *past)
 	model->private->surroundings->watched_count--;
 }
 
-void model_free_around(struct model *model)
+void model_free_batch_windows(struct model *model)
 {
 	struct surroundings *notes = model->private->surroundings;
 	for (size_t i = 0; i < model->process_count; i++)
 		model_forget_watched(model, &model->private->pasts[i]);
 	for (size_t i = 0; notes && i < notes->machine_count; i++)
 		readings_release(&notes->machine[i].readings);
-	for (size_t i = 0; notes && i < notes->course_count; i++)
-		course_release(&notes->courses[i]);
+	for (size_t i = 0; notes && i < notes->clock_history_count; i++)
+		clock_history_release(&notes->courses[i]);
 	if (notes)
 		readings_release(&notes->process_readings);
 	free(notes);
@@ -77,7 +77,7 @@ void model_note_growth(struct model *model, enum metric metric, int32_t instance
 	while (
 		at < notes->machine_count && (notes->machine[at].metric != metric || notes->machine[at].instance != instance))
 		at++;
-	if (at == MACHINE_COUNTERS_MOST)
+	if (at == MACHINE_COUNTERS_MAX)
 		return;
 	if (at == notes->machine_count)
 		notes->machine[notes->machine_count++] = (struct machine_counter){ .metric = metric, .instance = instance };
@@ -99,7 +99,7 @@ static struct watched *watch(struct model *model, size_t process)
 {
 	struct surroundings *notes = surroundings_of(model);
 	struct process_past *past = &model->private->pasts[process];
-	if (past->watched || !notes || notes->watched_count >= WATCHED_MOST)
+	if (past->watched || !notes || notes->watched_count >= WATCHED_MAX)
 		return past->watched;
 	past->watched = calloc(1, sizeof *past->watched);
 	if (past->watched) {
@@ -155,7 +155,7 @@ void model_note_process_came(struct model *model, size_t process, int64_t time_n
 	struct watched *watched = watch(model, process);
 	for (size_t i = 0; watched && i < SLOTS_OF_ALL; i++)
 		readings_begin(&watched->slots[i], before_ns);
-	model_note_moment(model, AROUND_CHILD_CAME, before_ns, time_ns, model->processes[process].pid, NAN,
+	model_note_moment(model, WINDOW_CHILD_CAME, before_ns, time_ns, model->processes[process].pid, NAN,
 		model->processes[process].command);
 }
 
@@ -163,75 +163,77 @@ void model_note_process_went(struct model *model, size_t process, int64_t time_n
 {
 	struct surroundings *notes = surroundings_of(model);
 	uint32_t id;
-	if (notes && !around_is_worker(model, &model->processes[process], &id))
-		model_note_moment(model, AROUND_CHILD_WENT, notes->processes_read_ns, time_ns, model->processes[process].pid,
+	if (notes && !batch_window_is_worker(model, &model->processes[process], &id))
+		model_note_moment(model, WINDOW_CHILD_WENT, notes->processes_read_ns, time_ns, model->processes[process].pid,
 			NAN, model->processes[process].command);
 }
 
 /* -- workers -- */
 
-bool around_is_worker(const struct model *model, const struct process *process, uint32_t *id)
+bool batch_window_is_worker(const struct model *model, const struct process *process, uint32_t *id)
 {
 	const struct workers *workers = workers_of(model);
 	*id = UINT32_MAX;
 	for (size_t i = 0; workers && i < workers->count; i++) {
-		if (workers->kept[i]->worker.pid != process->pid)
+		if (workers->retained[i]->worker.pid != process->pid)
 			continue;
-		*id = workers->kept[i]->worker.id;
+		*id = workers->retained[i]->worker.id;
 		return true;
 	}
 	return strcmp(process->command, TORCH_WORKER) == 0;
 }
 
 /* A worker that is always slow is held against the others. */
-void around_usual_fetch(const struct model *model, const struct worker_kept *kept, double *usual_s, double *long_s)
+void batch_window_baseline_fetch(
+	const struct model *model, const struct worker_retained *retained, double *baseline_s, double *long_s)
 {
 	const struct workers *workers = workers_of(model);
-	double crew_s = NAN;
-	for (size_t i = 0; workers && i < workers->crew_count; i++)
-		if (workers->crews[i]->crew.owner == kept->worker.owner)
-			crew_s = workers->crews[i]->crew.work.fetch.p50_s;
-	*usual_s = fmin(kept->worker.work.fetch.p50_s, crew_s);
-	*long_s = fmax(*usual_s * LONG_FETCH_RATIO, LONG_FETCH_LEAST_S);
+	double worker_group_s = NAN;
+	for (size_t i = 0; workers && i < workers->worker_group_count; i++)
+		if (workers->worker_groups[i]->worker_group.owner == retained->worker.owner)
+			worker_group_s = workers->worker_groups[i]->worker_group.work.fetch.p50_s;
+	*baseline_s = fmin(retained->worker.work.fetch.p50_s, worker_group_s);
+	*long_s = fmax(*baseline_s * LONG_FETCH_RATIO, LONG_FETCH_MIN_S);
 }
 
-static const struct worker_kept *find_kept(const struct model *model, unsigned source_id)
+static const struct worker_retained *find_retained(const struct model *model, unsigned source_id)
 {
 	const struct workers *workers = workers_of(model);
 	for (size_t i = 0; workers && i < workers->count; i++)
-		if (workers->kept[i]->source_id == source_id && !workers->kept[i]->is_told_gone)
-			return workers->kept[i];
+		if (workers->retained[i]->source_id == source_id && !workers->retained[i]->is_emitted_gone)
+			return workers->retained[i];
 	return NULL;
 }
 
 /* The longest of those that ended since the last reading, within what a bucket is wide; NAN where that is not told. */
-static double longest_new(const struct worker_kept *kept, const struct worker_row *row)
+static double longest_new(const struct worker_retained *retained, const struct worker_row *row)
 {
 	for (size_t i = row->histogram ? HISTOGRAM_BUCKETS : 0; i-- > 0;)
-		if (row->histogram[i] > kept->histogram[i])
+		if (row->histogram[i] > retained->histogram[i])
 			return fmin(histogram_lower_ns(i) * exp2(0.5 / HISTOGRAM_PER_OCTAVE) * 1e-9, row->max_s);
 	return NAN;
 }
 
 /* The longest is noted. If it can be the one that ran at the last reading it is; else it ended before the one that runs
  * now began. */
-static void note_fetch(
-	struct surroundings *notes, const struct model *model, const struct worker_kept *kept, const struct record *record)
+static void note_fetch(struct surroundings *notes, const struct model *model, const struct worker_retained *retained,
+	const struct record *record)
 {
 	const struct worker_row *row = record->worker;
-	bool is_only = row->fetches == kept->worker.work.fetches + 1;
-	double usual_s, long_s, seconds = is_only ? row->total_s - kept->total_s : longest_new(kept, row);
-	around_usual_fetch(model, kept, &usual_s, &long_s);
+	bool is_only = row->fetches == retained->worker.work.fetches + 1;
+	double baseline_s, long_s, seconds = is_only ? row->total_s - retained->total_s : longest_new(retained, row);
+	batch_window_baseline_fetch(model, retained, &baseline_s, &long_s);
 	if (!(seconds > long_s) || seconds > 1e6)
 		return;
-	int64_t length_ns = (int64_t)(seconds * 1e9), read_ns = kept->moments[kept->newest].time_ns;
+	int64_t length_ns = (int64_t)(seconds * 1e9), read_ns = retained->moments[retained->newest].time_ns;
 	int64_t last_end_ns =
 		row->fetch_begin_ns && row->fetch_begin_ns < record->time_ns ? row->fetch_begin_ns : record->time_ns;
-	int64_t end_ns = kept->worker.fetch_begin_ns + length_ns;
-	if (kept->worker.fetch_begin_ns == 0 || end_ns < read_ns - READ_APART_NS || end_ns > last_end_ns + READ_APART_NS)
+	int64_t end_ns = retained->worker.fetch_begin_ns + length_ns;
+	if (retained->worker.fetch_begin_ns == 0 || end_ns < read_ns - READ_APART_NS ||
+		end_ns > last_end_ns + READ_APART_NS)
 		end_ns = last_end_ns;
 	notes->fetches[notes->fetch_next] =
-		(struct fetch_noted){ row->pid, kept->worker.id, end_ns - length_ns, end_ns, usual_s };
+		(struct fetch_noted){ row->pid, retained->worker.id, end_ns - length_ns, end_ns, baseline_s };
 	notes->fetch_next = (notes->fetch_next + 1) % FETCHES_NOTED;
 	notes->fetch_count += notes->fetch_count < FETCHES_NOTED;
 }
@@ -239,35 +241,35 @@ static void note_fetch(
 void model_note_worker(struct model *model, const struct record *record)
 {
 	struct surroundings *notes = surroundings_of(model);
-	const struct worker_kept *kept = notes ? find_kept(model, record->run) : NULL;
-	if (!kept)
+	const struct worker_retained *retained = notes ? find_retained(model, record->run) : NULL;
+	if (!retained)
 		return;
 	if (record->kind == RECORD_WORKER_GONE) {
 		if (!record->text || strcmp(record->text, "ended") != 0)
-			model_note_moment(model, AROUND_WORKER_WENT, notes->processes_read_ns, record->time_ns, kept->worker.pid,
-				NAN, record->text);
-	} else if (record->worker && record->worker->pid == kept->worker.pid &&
-		record->worker->fetches > kept->worker.work.fetches) {
-		note_fetch(notes, model, kept, record);
+			model_note_moment(model, WINDOW_WORKER_WENT, notes->processes_read_ns, record->time_ns,
+				retained->worker.pid, NAN, record->text);
+	} else if (record->worker && record->worker->pid == retained->worker.pid &&
+		record->worker->fetches > retained->worker.work.fetches) {
+		note_fetch(notes, model, retained, record);
 	}
 }
 
 /* -- moments -- */
 
-void model_note_moment(struct model *model, enum around_event_kind kind, int64_t from_ns, int64_t to_ns, int32_t pid,
+void model_note_moment(struct model *model, enum window_event_kind kind, int64_t from_ns, int64_t to_ns, int32_t pid,
 	double value, const char *text)
 {
 	struct surroundings *notes = surroundings_of(model);
 	if (!notes)
 		return;
 	struct moment *moment = &notes->moments[notes->moment_next];
-	notes->moment_next = (notes->moment_next + 1) % MOMENTS_MOST;
-	notes->moment_count += notes->moment_count < MOMENTS_MOST;
+	notes->moment_next = (notes->moment_next + 1) % MOMENTS_MAX;
+	notes->moment_count += notes->moment_count < MOMENTS_MAX;
 	*moment = (struct moment){
 		.kind = kind, .pid = pid, .worker = UINT32_MAX, .gpu = -1, .from_ns = from_ns, .to_ns = to_ns, .value = value
 	};
 	put_text(moment->text, sizeof moment->text, text ? text : "");
 	struct process process = { .pid = pid };
 	if (pid)
-		around_is_worker(model, &process, &moment->worker);
+		batch_window_is_worker(model, &process, &moment->worker);
 }

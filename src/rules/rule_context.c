@@ -1,0 +1,224 @@
+/* What is judged, gathered once for each run and update. */
+#include <math.h>
+#include <string.h>
+
+#include "src/model/statistics/statistics.h"
+#include "src/rules/rule_figures.h"
+
+/* The guides' bound: of the slowest to the fastest. */
+#define SLOW_RATIO 2
+
+/* The steps of one kind. */
+struct of_kind {
+	size_t count;
+	double fastest_s, slowest_s, steps[RUN_RECENT];
+};
+
+static void add_step(struct of_kind *of, double step_s)
+{
+	of->fastest_s = of->count && of->fastest_s < step_s ? of->fastest_s : step_s;
+	of->slowest_s = of->count && of->slowest_s > step_s ? of->slowest_s : step_s;
+	of->steps[of->count++] = step_s;
+}
+
+static size_t count_slow(const struct of_kind *of)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < of->count; i++)
+		count += of->steps[i] > SLOW_RATIO * of->fastest_s;
+	return count;
+}
+
+/* Kinds differ in what they do: a spread is one within a kind, and the first step is held against its own. */
+static void compare_kinds(struct context *context, struct of_kind kinds[RUN_KINDS_MAX])
+{
+	const struct track *track = context->track;
+	bool is_first_known = track->slow_first_kind != NAME_BETWEEN;
+	for (unsigned i = 0; i < RUN_KINDS_MAX; i++) {
+		struct of_kind *of = &kinds[i];
+		if (of->count == 0)
+			continue;
+		if (context->slowest_s * of->fastest_s <= of->slowest_s * context->fastest_s) {
+			context->fastest_s = of->fastest_s;
+			context->slowest_s = of->slowest_s;
+			context->slow_count = count_slow(of);
+			context->spread_kind = i < track->kind_count ? track->kinds[i].kind : NAME_NONE;
+		}
+		if (is_first_known && track_kind(track, track->slow_first_kind) != i)
+			continue;
+		double median_s = of->count == context->steps ? context->median_s : median_of(of->steps, of->count);
+		context->first_baseline_s = isnan(context->first_baseline_s) || median_s > context->first_baseline_s
+			? median_s
+			: context->first_baseline_s;
+	}
+}
+
+/* Of the flagged steps those outside of the quarter that has the most of them: several batches after one disturbance
+ * are one. `lost`: by step, 0 where it is not flagged. */
+static void set_aside_densest(struct context *context, const double *lost, const bool *is_flagged)
+{
+	size_t length = (context->steps + 3) / 4, here = 0, max = 0;
+	double here_s = 0, most_s = 0;
+	for (size_t i = 0; i < context->steps; i++) {
+		here += is_flagged[i];
+		here_s += lost[i];
+		if (here > max || (here == max && here_s > most_s)) {
+			max = here;
+			most_s = here_s;
+		}
+		if (i + 1 >= length) {
+			here -= is_flagged[i + 1 - length];
+			here_s -= lost[i + 1 - length];
+		}
+	}
+	context->apart = context->flagged - max;
+	context->lost_apart_s = context->lost_s - most_s;
+}
+
+/* From the newest back. The newest may have no step yet, and lost events leave holes, so a few more are looked at. */
+static void gather_steps(struct context *context)
+{
+	double steps[RUN_RECENT], lost[RUN_RECENT], sum = 0;
+	bool is_flagged[RUN_RECENT];
+	struct of_kind kinds[RUN_KINDS_MAX];
+	for (unsigned i = 0; i < RUN_KINDS_MAX; i++)
+		kinds[i].count = 0;
+	uint64_t count = context->track->count;
+	for (uint64_t back = 1; back <= count && back <= 2 * RUN_RECENT && context->steps < RUN_RECENT; back++) {
+		const struct batch *batch = track_batch(context->track, count - back);
+		if (!batch || batch->is_warmup || !(batch->step_s > 0))
+			continue;
+		context->oldest = batch->ordinal;
+		context->flagged += batch->is_flagged;
+		is_flagged[context->steps] = batch->is_flagged;
+		lost[context->steps] =
+			batch->is_flagged && isfinite(batch->median_s) ? batch_pace_s(batch) - batch->median_s : 0;
+		context->lost_s += lost[context->steps];
+		sum += batch->step_s;
+		add_step(&kinds[track_kind(context->track, batch->kind)], batch_pace_s(batch));
+		steps[context->steps++] = batch_pace_s(batch);
+	}
+	if (context->steps) {
+		context->mean_s = sum / (double)context->steps;
+		context->median_s = median_of(steps, context->steps);
+		context->first_baseline_s = NAN;
+		compare_kinds(context, kinds);
+		set_aside_densest(context, lost, is_flagged);
+	}
+}
+
+static void gather_phases(struct context *context)
+{
+	size_t batches, retained = 0,
+					count = track_phases(context->track, RUN_RECENT, context->phases, READ_PHASES_MAX, &batches);
+	for (size_t i = 0; i < count; i++)
+		if (context->phases[i].depth == 0)
+			context->phases[retained++] = context->phases[i];
+	context->phase_count = retained;
+}
+
+void rule_context_init(struct context *context, struct rule_cache *cache, const struct model *model, int index,
+	const struct patterns *patterns)
+{
+	*context = (struct context){ .model = model, .cache = cache, .patterns = patterns };
+	cache->has_ranks = cache->has_cause = cache->has_stall = cache->has_worker_group = cache->has_load = false;
+	if (index < 0)
+		return;
+	context->index = (unsigned)index;
+	context->run = &model->runs[index];
+	context->track = run_main(context->run);
+	gather_steps(context);
+	if (context->steps)
+		gather_phases(context);
+}
+
+const struct ranks *context_ranks(const struct context *context)
+{
+	struct rule_cache *cache = context->cache;
+	if (!cache->has_ranks) {
+		int run = context->run ? (int)context->index : ranks_any(context->model);
+		ranks_compare(context->model, run < 0 ? context->model->run_count : (unsigned)run, &cache->ranks);
+		cache->has_ranks = true;
+	}
+	return &cache->ranks;
+}
+
+const struct run *context_run(const struct context *context)
+{
+	if (context->run || context->model->run_count == 0)
+		return context->run;
+	const struct ranks *ranks = context_ranks(context);
+	return &context->model->runs[ranks->slowest >= 0 ? ranks->list[ranks->slowest].run : 0];
+}
+
+/* -- what the newest flagged batches have in common -- */
+
+static bool are_alike(const struct cause *a, const struct cause *b)
+{
+	return strcmp(a->what, b->what) == 0 ||
+		(cause_is_about_clock(a->kind) && a->kind == b->kind && a->phase == b->phase);
+}
+
+static void add_share(struct cause *sums, size_t *count, const struct cause *cause)
+{
+	size_t at = 0;
+	while (at < *count && !are_alike(&sums[at], cause))
+		at++;
+	double before = at < *count ? sums[at].share_ratio : 0;
+	*count += at == *count;
+	sums[at] = *cause;
+	sums[at].share_ratio += before;
+}
+
+static const struct explained *explain_flagged(const struct context *context, const struct flagged *flagged)
+{
+	struct rule_cache *cache = context->cache;
+	for (unsigned i = 0; flagged->is_batch_window_settled && i < FLAGGED_EXPLAINED; i++) {
+		const struct explained *known = &cache->explained[i];
+		if (known->run == context->index && known->begin_ns == flagged->batch.begin_ns &&
+			known->step_s == batch_pace_s(&flagged->batch))
+			return known;
+	}
+	struct explanation why;
+	struct explained *out = &cache->explained[cache->explained_next++ % FLAGGED_EXPLAINED];
+	explain_batch(context->run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
+	out->run = context->index;
+	out->begin_ns = flagged->is_batch_window_settled ? flagged->batch.begin_ns : -1;
+	out->step_s = batch_pace_s(&flagged->batch);
+	out->slow_ratio = why.ratio;
+	out->cause_count = why.cause_count;
+	memcpy(out->causes, why.causes, why.cause_count * sizeof *why.causes);
+	return out;
+}
+
+static struct common_cause find_common_cause(const struct context *context)
+{
+	struct common_cause common = { 0 };
+	struct cause sums[FLAGGED_EXPLAINED * EXPLAIN_CAUSES_MAX];
+	size_t count = 0;
+	for (size_t i = context->run->flagged_count; i-- > 0 && common.explained < FLAGGED_EXPLAINED;) {
+		const struct flagged *flagged = &context->run->flagged[i];
+		if (flagged->mode != context->track->mode || flagged->batch.ordinal < context->oldest)
+			continue;
+		const struct explained *why = explain_flagged(context, flagged);
+		for (size_t k = 0; k < why->cause_count; k++)
+			add_share(sums, &count, &why->causes[k]);
+		common.explained += why->cause_count > 0;
+		common.slow_ratio += why->cause_count > 0 ? why->slow_ratio : 0;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (sums[i].share_ratio > common.cause.share_ratio)
+			common.cause = sums[i];
+	common.slow_ratio /= (double)common.explained;
+	common.cause.share_ratio /= (double)common.explained;
+	return common;
+}
+
+const struct common_cause *context_cause(const struct context *context)
+{
+	if (!context->cache->has_cause) {
+		context->cache->cause = context->run ? find_common_cause(context) : (struct common_cause){ 0 };
+		context->cache->has_cause = true;
+	}
+	return &context->cache->cause;
+}
