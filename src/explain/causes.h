@@ -1,5 +1,5 @@
 /* causes.h: why the phases of a slow batch took longer: an account, in seconds, of what its thread did with the excess.
- * Private to src/rules.
+ * Private to src/explain.
  *
  * A thread is on the CPU, in a run queue, or away (blocked, asleep). The batch's record tells the first two, each
  * against the usual; what they leave of an excess is the third. Each claim takes seconds out of one of these pools, so
@@ -101,6 +101,13 @@ void claim_queue(struct case_file *file, struct pool *pool);
 void claim_cpu(struct case_file *file, struct pool *pool);
 void claim_child(struct case_file *file, struct pool *pool, double *from_s, const struct child *child,
 	enum cause_kind kind, double most_s);
+
+/* -- explain.c -- */
+
+/* `batch_window` is NULL where no sampler saw the window. Readers take what the flagged batch holds
+ * (flagged_explanation()), or explain_any(). */
+void explain_batch(const struct run *run, const struct batch *batch, const struct baseline *baseline,
+	const struct batch_window *batch_window, struct explanation *out);
 
 /* -- causes.c -- */
 
