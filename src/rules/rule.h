@@ -63,6 +63,7 @@ struct rule_choice {
 	struct rule_terms terms;
 	struct rule_text say;
 	const char *as_name;
+	enum severity severity; /* of a note */
 };
 struct rule_choices {
 	size_t count;

@@ -77,6 +77,7 @@ struct context {
 	size_t phase_count;          /* outermost ones */
 	struct phase_row phases[READ_PHASES_MAX];
 	const struct phase_row *phase; /* the subject of a rule of phases */
+	const struct gpu *gpu;         /* the only GPU that figures of GPUs are of; NULL: all that the run uses */
 	struct rule_cache *cache;
 };
 

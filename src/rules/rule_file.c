@@ -112,6 +112,8 @@ static enum status check_choices(struct rule_reading *reading, const char *key, 
 static enum status check_rule(struct rule_reading *reading)
 {
 	const struct rule *rule = reading->rule;
+	if (!rule->figure.row && rule->message.count)
+		return check_choices(reading, "message", &rule->message);
 	if (!rule->figure.row)
 		return rule->advice_count
 			? STATUS_OK

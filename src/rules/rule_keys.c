@@ -41,16 +41,21 @@ static enum status read_of(struct rule_reading *reading, const char *key)
 	return status == STATUS_OK ? refuse_word(reading, key, "write model, run or phase") : status;
 }
 
-static enum status read_severity(struct rule_reading *reading, const char *key)
+static enum status read_severity_word(struct rule_reading *reading, const char *key, enum severity *out)
 {
 	enum status status = need_word(reading, key, "write info, warning or critical");
 	for (unsigned i = SEVERITY_INFO; status == STATUS_OK && i <= SEVERITY_CRITICAL; i++) {
 		if (strcmp(config_scalar(reading->reader), severity_name((enum severity)i)) == 0) {
-			reading->rule->severity = (enum severity)i;
+			*out = (enum severity)i;
 			return STATUS_OK;
 		}
 	}
 	return status == STATUS_OK ? refuse_word(reading, key, "write info, warning or critical") : status;
+}
+
+static enum status read_severity(struct rule_reading *reading, const char *key)
+{
+	return read_severity_word(reading, key, &reading->rule->severity);
 }
 
 /* YAML's older readers take a bare `off` for a truth value; a person may write either. */
@@ -191,9 +196,9 @@ static enum status read_say(struct rule_reading *reading, const char *key, struc
 
 static const char *next_choice_key(const void *argument, size_t *at)
 {
-	static const char *const names[] = { "if", "say", "as" };
+	static const char *const names[] = { "if", "say", "as", "severity" };
 	(void)argument;
-	return *at < 3 ? names[(*at)++] : NULL;
+	return *at < 4 ? names[(*at)++] : NULL;
 }
 
 static enum status read_choice_key(struct rule_reading *reading, struct rule_choice *choice)
@@ -208,6 +213,8 @@ static enum status read_choice_key(struct rule_reading *reading, struct rule_cho
 		return read_condition(reading, key, &choice->terms);
 	if (strcmp(key, "say") == 0)
 		return read_say(reading, key, &choice->say);
+	if (strcmp(key, "severity") == 0)
+		return read_severity_word(reading, key, &choice->severity);
 	if (strcmp(key, "as") == 0) {
 		status = need_word(reading, key, "write the name of a rule that advises");
 		if (status == STATUS_OK && !(choice->as_name = rule_book_keep(reading->book, config_scalar(reading->reader))))

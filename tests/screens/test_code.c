@@ -128,7 +128,7 @@ static void expect_picture(
 {
 	struct stage stage;
 	play(&stage, until_s, width, height);
-	alerts_release(&stage.alerts);
+	stage_forget_alerts(&stage);
 	stage.canvas.charset = charset;
 	stage_type(&stage, keys);
 	stage_draw(&stage);

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/rules/rule_book.h"
 #include "src/explain/explain.h"
 #include "tests/support/counts.h"
 #include "tests/support/stage.h"
@@ -22,7 +23,7 @@ static void expect_picture(
 {
 	struct stage stage;
 	play(&stage, counts, width, height);
-	alerts_release(&stage.alerts);
+	stage_forget_alerts(&stage);
 	stage.canvas.charset = charset;
 	stage_type(&stage, keys);
 	stage_draw(&stage);
@@ -53,6 +54,28 @@ START_TEST(without_the_cpus_own_the_kernels_are_shown_and_why)
 {
 	const struct counts counts = { .is_software_only = true };
 	expect_picture(&counts, 120, 40, CHARSET_BRAILLE, "9", "counters_software_120x40");
+}
+END_TEST
+
+START_TEST(a_rule_file_changes_what_is_said_of_a_figure)
+{
+	static const char rules[] =
+		"ipc_note:\n"
+		"  message: [{if: counters.ipc < 5, severity: warning, say: \"below our target of 5\"}]\n";
+	struct stage stage;
+	struct reason reason = { 0 };
+	play(&stage, &baseline, 120, 40);
+	stage_type(&stage, "9");
+	ck_assert(stage_shows(&stage, "low: the cores wait for memory"));
+	struct rule_book *book = rule_book_new();
+	stage.settings.rules = book;
+	ck_assert_int_eq(rule_book_parse(book, "mine.yaml", rules, sizeof rules - 1, &reason), STATUS_OK);
+	alerts_update(&stage.alerts, stage.model, &stage.settings);
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "below our target of 5"));
+	ck_assert(!stage_shows(&stage, "low: the cores wait for memory"));
+	stage_close(&stage);
+	rule_book_free(book);
 }
 END_TEST
 
@@ -142,6 +165,7 @@ int main(void)
 	tcase_add_test(tests, counters_where_there_is_hardly_room);
 	tcase_add_test(tests, counters_in_ascii);
 	tcase_add_test(tests, without_the_cpus_own_the_kernels_are_shown_and_why);
+	tcase_add_test(tests, a_rule_file_changes_what_is_said_of_a_figure);
 	tcase_add_test(tests, before_anything_is_counted_it_says_that_counting_begins);
 	tcase_add_test(tests, the_chosen_event_is_plotted);
 	tcase_add_test(tests, what_is_written_is_each_event_of_all_and_of_each_process);

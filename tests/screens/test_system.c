@@ -19,7 +19,7 @@ static void play(struct stage *stage, int width, int height)
 	options.batches = 1000;
 	stage_open(stage, &options, width, height);
 	stage_play(stage, 120);
-	alerts_release(&stage->alerts);
+	stage_forget_alerts(stage);
 	machine_fill(stage->model);
 	for (size_t i = 0; i < stage->model->process_count; i++) {
 		struct process *process = &stage->model->processes[i];

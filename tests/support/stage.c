@@ -29,6 +29,7 @@ void stage_open(struct stage *stage, const struct story_options *options, int wi
 	model_options_default(&model_options);
 	stage->model = model_new(&model_options);
 	ck_assert_ptr_nonnull(stage->model);
+	alerts_update(&stage->alerts, stage->model, &stage->settings);
 	stage->screen = screen_new(stage->model, &stage->alerts, &stage->settings);
 	ck_assert_ptr_nonnull(stage->screen);
 	ck_assert(canvas_resize(&stage->canvas, width, height));
@@ -45,6 +46,13 @@ void stage_close(struct stage *stage)
 	screen_free(stage->screen);
 	alerts_release(&stage->alerts);
 	model_free(stage->model);
+}
+
+void stage_forget_alerts(struct stage *stage)
+{
+	free(stage->alerts.patterns);
+	stage->alerts.patterns = NULL;
+	stage->alerts.count = stage->alerts.pattern_room = 0;
 }
 
 void stage_play(struct stage *stage, double until_s)

@@ -27,7 +27,9 @@ struct stage {
 /* Time zone and locale are set too, so that clocks on the screen read the same everywhere. */
 void stage_open(struct stage *stage, const struct story_options *options, int width, int height);
 void stage_close(struct stage *stage);
-/* Tells the story on until so many seconds after its start, or its end; keys are drawn for in between. */
+/* Warnings and patterns are gone; the rules stay. */
+void stage_forget_alerts(struct stage *stage);
+/* Plays the story until so many seconds after its start, or its end, and draws. */
 void stage_play(struct stage *stage, double until_s);
 void stage_resize(struct stage *stage, int width, int height);
 void stage_draw(struct stage *stage);

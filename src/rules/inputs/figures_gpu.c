@@ -21,7 +21,8 @@
 
 static size_t gpus_of(const struct context *context, const struct gpu *out[GPUS_MAX])
 {
-	return run_gpus(context->model, context->run, out);
+	out[0] = context->gpu;
+	return context->gpu ? 1 : run_gpus(context->model, context->run, out);
 }
 
 const struct gpu *gpu_foremost(const struct context *context, of_gpu *of)
@@ -122,6 +123,12 @@ static double mean_of(const struct context *context, of_gpu *of)
 	return known ? sum / (double)known : NAN;
 }
 
+static double figure_of(const struct context *context, enum metric metric)
+{
+	return context->gpu ? reported(context, context->gpu, metric)
+						: run_gpu_figure(context->model, context->run, metric);
+}
+
 NUMBER(busy)
 {
 	UNUSED;
@@ -135,32 +142,32 @@ NUMBER(sm_active)
 NUMBER(occupancy)
 {
 	UNUSED;
-	return run_gpu_figure(context->model, context->run, METRIC_GPU_SM_OCCUPANCY);
+	return figure_of(context, METRIC_GPU_SM_OCCUPANCY);
 }
 NUMBER(tensor_active)
 {
 	UNUSED;
-	return run_gpu_figure(context->model, context->run, METRIC_GPU_TENSOR_ACTIVE);
+	return figure_of(context, METRIC_GPU_TENSOR_ACTIVE);
 }
 NUMBER(dram_active)
 {
 	UNUSED;
-	return run_gpu_figure(context->model, context->run, METRIC_GPU_DRAM_ACTIVE);
+	return figure_of(context, METRIC_GPU_DRAM_ACTIVE);
 }
 NUMBER(power)
 {
 	UNUSED;
-	return run_gpu_figure(context->model, context->run, METRIC_GPU_POWER);
+	return figure_of(context, METRIC_GPU_POWER);
 }
 NUMBER(received)
 {
 	UNUSED;
-	return run_gpu_figure(context->model, context->run, METRIC_GPU_PCIE_RECEIVED);
+	return figure_of(context, METRIC_GPU_PCIE_RECEIVED);
 }
 NUMBER(sent)
 {
 	UNUSED;
-	return run_gpu_figure(context->model, context->run, METRIC_GPU_PCIE_SENT);
+	return figure_of(context, METRIC_GPU_PCIE_SENT);
 }
 
 /* -- clock, power, heat -- */
@@ -319,7 +326,7 @@ TEXT(hardware_clock)
 TEXT(throttle)
 {
 	UNUSED;
-	double bits = run_gpu_figure(context->model, context->run, METRIC_GPU_THROTTLE);
+	double bits = figure_of(context, METRIC_GPU_THROTTLE);
 	if (bits >= 0)
 		gpu_throttle_words((unsigned)bits, out, FIGURE_TEXT_SIZE);
 }

@@ -2,13 +2,14 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/rules/note.h"
 #include "ui/core/layout.h"
 #include "ui/views/counters/counters_parts.h"
 #include "ui/widgets/parts.h"
 
 /* What it is of, and what its value means; where not both have room a complaint comes first. */
 struct figure {
-	char value[48], what[64], judged[120];
+	char value[48], what[64], judged[160];
 	bool is_known, is_complaint;
 };
 
@@ -42,15 +43,18 @@ static void show_cpus(const struct scene *scene, struct figure *figure)
 		snprintf(figure->what, sizeof figure->what, "of %.0f cores' CPU time", all);
 }
 
+/* What it is of; beside it, what the rule files say of its value. */
+static void say_note(const struct scene *scene, struct figure *figure, const char *what, const char *name)
+{
+	struct note note;
+	alerts_note_of(scene->alerts, name, scene->model, NULL, NULL, &note);
+	say(figure, what, note.severity > SEVERITY_INFO, note.text);
+}
+
 static void show_ipc(const struct scene *scene, struct figure *figure)
 {
-	double ipc = scene->model->perf.ipc;
-	set_number(figure, ipc);
-	say(figure, "instructions a cycle", ipc < 0.7,
-		ipc < 0.7        ? "low: it waits for memory"
-			: ipc < 1.5  ? "as usual"
-			: ipc >= 1.5 ? "high: it hardly waits"
-						 : "");
+	set_number(figure, scene->model->perf.ipc);
+	say_note(scene, figure, "instructions a cycle", "ipc_note");
 }
 
 static void show_clock(const struct scene *scene, struct figure *figure)
@@ -65,16 +69,14 @@ static void show_clock(const struct scene *scene, struct figure *figure)
 
 static void show_cache(const struct scene *scene, struct figure *figure)
 {
-	double ratio = scene->model->perf.cache_miss_ratio;
-	set_ratio(figure, ratio);
-	say(figure, "of look-ups went to memory", ratio > 0.3, ratio > 0.3 ? "data outgrows the caches" : "");
+	set_ratio(figure, scene->model->perf.cache_miss_ratio);
+	say_note(scene, figure, "of look-ups went to memory", "cache_note");
 }
 
 static void show_branches(const struct scene *scene, struct figure *figure)
 {
-	double ratio = scene->model->perf.branch_miss_ratio;
-	set_ratio(figure, ratio);
-	say(figure, "of branches guessed wrong", ratio > 0.05, ratio > 0.05 ? "many: they hang on data" : "");
+	set_ratio(figure, scene->model->perf.branch_miss_ratio);
+	say_note(scene, figure, "of branches guessed wrong", "branch_note");
 }
 
 static void show_front(const struct scene *scene, struct figure *figure)
@@ -85,9 +87,8 @@ static void show_front(const struct scene *scene, struct figure *figure)
 
 static void show_back(const struct scene *scene, struct figure *figure)
 {
-	double ratio = scene->model->perf.stalled_back_ratio;
-	set_ratio(figure, ratio);
-	say(figure, "of cycles waited for data", ratio > 0.5, ratio > 0.5 ? "much: it waits for data" : "");
+	set_ratio(figure, scene->model->perf.stalled_back_ratio);
+	say_note(scene, figure, "of cycles waited for data", "stalled_note");
 }
 
 static void show_flops(const struct scene *scene, struct figure *figure)
@@ -140,12 +141,8 @@ static void show_traffic(const struct scene *scene, struct figure *figure)
 
 static void show_intensity(const struct scene *scene, struct figure *figure)
 {
-	double intensity = scene->model->perf.intensity;
-	set_number(figure, intensity);
-	say(figure, "FLOPs a byte of traffic", intensity < 1,
-		isnan(intensity)    ? "known where the run has the machine for itself"
-			: intensity < 1 ? "low: memory is the limit"
-							: "");
+	set_number(figure, scene->model->perf.intensity);
+	say_note(scene, figure, "FLOPs a byte of traffic", "intensity_note");
 }
 
 static const struct {

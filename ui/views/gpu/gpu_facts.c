@@ -75,7 +75,7 @@ static bool show_busy(const struct shown *shown, struct fact_row *row)
 	set_value(row, ROLE_STRONG, format_percent(text, busy));
 	if (isnan(busy))
 		add_reason(shown, "GPU utilisation", &row->more);
-	add_percent(&row->more, 0, busy >= 0.7 && sm < 0.5 ? ROLE_WARNING : ROLE_NORMAL, "SMs active", sm);
+	add_percent(&row->more, 0, ROLE_NORMAL, "SMs active", sm);
 	if (isnan(sm) && (activity = gpu_missing(shown->scene->model, "GPU activity")) != NULL)
 		line_add(&row->more, 4, ROLE_DIM, "SMs –: %s", activity->text);
 	if (!isnan(gpu->run_busy_ratio) && gpu->is_ours)
@@ -244,7 +244,7 @@ static bool show_throttled(const struct shown *shown, struct fact_row *row)
 		gpu->throttle == 0 ? (share > 0 ? "not now" : "by nothing")
 						   : gpu_throttle_words(gpu->throttle, words, sizeof words));
 	if (share > 0 && window_s >= 1)
-		line_add(&row->more, 0, share > 0.05 ? ROLE_WARNING : ROLE_NORMAL, "%s of the last %s",
+		line_add(&row->more, 0, is_throttled ? ROLE_WARNING : ROLE_NORMAL, "%s of the last %s",
 			format_percent(text, share), parts_waiting(time, window_s));
 	add_counted(&row->more, "counted just now: power", gpu->throttled_power_ratio);
 	add_counted(&row->more, "counted just now: heat", gpu->throttled_thermal_ratio);

@@ -4,184 +4,23 @@
 #include <string.h>
 #include <strings.h>
 
-#include "src/base/clock.h"
+#include "src/rules/note.h"
 #include "ui/views/gpu/gpu_parts.h"
 #include "ui/widgets/parts.h"
 
-/* -- what it all means -- */
-
-#define LATELY_NS (60 * NS_PER_S)
-/* From here on copies to the GPU are a reason that it waits (as for the rule gpu_waits_for_copies). */
-#define MUCH_BYTES_PER_S 2e9
-
-enum {
-	HEAT_BITS = 1 << GPU_THROTTLE_HEAT | 1 << GPU_THROTTLE_HEAT_SOFTWARE | 1 << GPU_THROTTLE_HARDWARE,
-	POWER_BITS = 1 << GPU_THROTTLE_POWER_CAP | 1 << GPU_THROTTLE_POWER_BRAKE | 1 << GPU_THROTTLE_CURRENT
-};
-
-struct lately {
-	double busy, sm, heat, throttle_bits; /* means of the last minute, else as they are now; NAN */
-	const struct gpu *gpu;
-	const struct scene *scene;
-};
-static double mean_of(const struct scene *scene, const struct series *series, double now)
-{
-	double mean = now;
-	series_mean(series, scene->now_ns - LATELY_NS, scene->now_ns + 1, &mean);
-	return mean;
-}
-
-/* "the SMs are two thirds idle". */
-static const char *idle_words(double idle)
-{
-	static const struct {
-		double from;
-		const char *words;
-	} table[] = {
-		{ 0.9, "nearly all idle" },
-		{ 0.71, "three quarters idle" },
-		{ 0.58, "two thirds idle" },
-		{ 0.42, "half idle" },
-		{ -INFINITY, "partly idle" },
-	};
-	size_t i = 0;
-	while (idle < table[i].from)
-		i++;
-	return table[i].words;
-}
-
-/* The share of the steps that a phase with the colour of data has; NAN. */
-static double data_share(const struct run *run)
-{
-	struct phase_row rows[RUN_PHASES_MAX];
-	size_t batches, count = run ? track_phases(run_main(run), RUN_RECENT, rows, RUN_PHASES_MAX, &batches) : 0;
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].depth == 0 && phase_role(run, rows[i].name) == ROLE_PHASE_0)
-			return rows[i].share_ratio;
-	return NAN;
-}
-
-static bool says_lost(const struct lately *at, char out[GPU_WORDS_SIZE])
-{
-	if (at->gpu->lost[0] != '\0')
-		snprintf(out, GPU_WORDS_SIZE, "it no longer answers: %s", at->gpu->lost);
-	return at->gpu->lost[0] != '\0';
-}
-
-/* ": 1215 of 1980 MHz" while its clock is down. */
-static const char *clock_words(const struct gpu *gpu, char out[NUMBER_SIZE])
-{
-	double now = gpu_now(gpu, METRIC_GPU_CLOCK), max = gpu_now(gpu, METRIC_GPU_CLOCK_MAX);
-	out[0] = '\0';
-	if (now < 0.97 * max && max < 1e12 && now >= 0)
-		snprintf(out, NUMBER_SIZE, ": %.0f of %.0f MHz", now / 1e6, max / 1e6);
-	return out;
-}
-
-static bool says_heat(const struct lately *at, char out[GPU_WORDS_SIZE])
-{
-	char clock[NUMBER_SIZE], share[NUMBER_SIZE];
-	if (!(at->gpu->throttle & HEAT_BITS) && !(at->heat > 0.05))
-		return false;
-	snprintf(out, GPU_WORDS_SIZE, "heat holds it back %s of the time%s; it needs cooler air, or a lower power limit",
-		format_percent(share, at->heat), clock_words(at->gpu, clock));
-	return true;
-}
-
-static bool says_idle(const struct lately *at, char out[GPU_WORDS_SIZE])
-{
-	const struct run *run = gpu_run(at->scene, at->gpu);
-	double data = at->busy < 0.7 ? data_share(run) : NAN;
-	double copied = gpu_rate(at->gpu, METRIC_GPU_PCIE_RECEIVED);
-	char busy[NUMBER_SIZE], share[NUMBER_SIZE];
-	if (!(at->busy < 0.7) || !at->gpu->is_ours)
-		return false;
-	format_percent(busy, 1 - at->busy);
-	if (data > 0.2)
-		snprintf(out, GPU_WORDS_SIZE,
-			"it waits %s of the time while data loads (%s of each step): more workers, or data that is ready sooner",
-			busy, format_percent(share, data));
-	else if (copied > MUCH_BYTES_PER_S)
-		snprintf(out, GPU_WORDS_SIZE,
-			"it waits %s of the time, and %s/s are copied to it: from pinned memory the GPU goes on meanwhile", busy,
-			format_bytes(share, copied));
-	else
-		snprintf(out, GPU_WORDS_SIZE, "it waits %s of the time for the host: 1 shows where a step goes", busy);
-	return true;
-}
-
-static bool says_narrow(const struct lately *at, char out[GPU_WORDS_SIZE])
-{
-	if (!gpu_link_is_narrow(at->gpu))
-		return false;
-	snprintf(out, GPU_WORDS_SIZE, "its PCIe link has %.0f of %.0f lanes: another slot, or a bad contact",
-		gpu_now(at->gpu, METRIC_GPU_PCIE_WIDTH), gpu_now(at->gpu, METRIC_GPU_PCIE_WIDTH_MAX));
-	return true;
-}
-
-static bool says_empty(const struct lately *at, char out[GPU_WORDS_SIZE])
-{
-	if (!(at->busy >= 0.7 && at->sm < 0.5))
-		return false;
-	snprintf(
-		out, GPU_WORDS_SIZE, "duty is high but the SMs are %s: small kernels or input-bound", idle_words(1 - at->sm));
-	return true;
-}
-
-static bool says_power(const struct lately *at, char out[GPU_WORDS_SIZE])
-{
-	char limit[NUMBER_SIZE], share[NUMBER_SIZE], clock[NUMBER_SIZE];
-	double throttle_bits = at->throttle_bits - (isnan(at->heat) ? 0 : at->heat);
-	if (!(at->gpu->throttle & POWER_BITS) && !(throttle_bits > 0.05))
-		return false;
-	snprintf(out, GPU_WORDS_SIZE, "its power limit (%s) holds it back %s of the time%s",
-		gpu_watts(limit, gpu_now(at->gpu, METRIC_GPU_POWER_LIMIT)), format_percent(share, throttle_bits),
-		clock_words(at->gpu, clock));
-	return true;
-}
-
-static bool says_no_tensor(const struct lately *at, char out[GPU_WORDS_SIZE])
-{
-	if (!(at->sm >= 0.5 && gpu_now(at->gpu, METRIC_GPU_TENSOR_ACTIVE) < 0.02))
-		return false;
-	snprintf(
-		out, GPU_WORDS_SIZE, "the SMs are busy but the tensor cores idle: mixed precision (autocast) would use them");
-	return true;
-}
+/* -- what it all means: as the rule files say -- */
 
 bool gpu_meaning(const struct scene *scene, const struct gpu *gpu, char out[GPU_WORDS_SIZE])
 {
-	static bool (*const sayings[])(const struct lately *, char[GPU_WORDS_SIZE]) = {
-		says_lost,
-		says_heat,
-		says_idle,
-		says_narrow,
-		says_empty,
-		says_power,
-		says_no_tensor,
-	};
-	const struct lately at = {
-		.busy = mean_of(scene, gpu->series.busy_ratio, gpu_now(gpu, METRIC_GPU_BUSY)),
-		.sm = mean_of(scene, gpu->series.sm_active_ratio, gpu_now(gpu, METRIC_GPU_SM_ACTIVE)),
-		.heat = mean_of(scene, gpu->series.throttled_heat, NAN),
-		.throttle_bits = mean_of(scene, gpu->series.throttled, NAN),
-		.gpu = gpu,
-		.scene = scene,
-	};
-	char busy[NUMBER_SIZE], sm[NUMBER_SIZE];
+	struct note note;
+	bool is_ours = gpu->is_ours || gpu->lost[0] != '\0';
+	bool is_known = is_ours && alerts_note_of(scene->alerts, "gpu_note", scene->model, gpu_run(scene, gpu), gpu, &note);
 	out[0] = '\0';
-	for (size_t i = 0; i < sizeof sayings / sizeof sayings[0]; i++)
-		if (sayings[i](&at, out))
-			return true;
-	if (at.busy >= 0.7 && at.sm >= 0.5)
-		snprintf(out, GPU_WORDS_SIZE, "well used: busy %s of the time, its SMs %s", format_percent(busy, at.busy),
-			format_percent(sm, at.sm));
-	else if (at.busy >= 0.7)
-		snprintf(out, GPU_WORDS_SIZE,
-			"busy means that some kernel runs; how full its multiprocessors are this GPU does not tell");
-	else if (at.busy >= 0)
+	if (is_known)
+		snprintf(out, GPU_WORDS_SIZE, "%s", note.text);
+	else if (!is_ours && gpu_now(gpu, METRIC_GPU_BUSY) >= 0)
 		snprintf(out, GPU_WORDS_SIZE, "no process of the run is known to use it");
-	return false;
+	return is_known && note.severity > SEVERITY_INFO;
 }
 
 /* -- memory -- */
