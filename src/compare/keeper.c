@@ -229,8 +229,9 @@ bool keeper_end(struct keeper *keeper, const struct model *model, int index)
 	summary->peak_bytes =
 		isfinite(model->memory.tree_peak_bytes) ? model->memory.tree_peak_bytes : model->memory.peak_rss_bytes;
 	summary->growth_bytes = model->memory.growth_bytes;
-	if (model->memory.verdict)
-		snprintf(summary->verdict, sizeof summary->verdict, "%s", model->memory.verdict);
+	const char *verdict = memory_verdict_word(model->memory.verdict);
+	if (verdict)
+		snprintf(summary->verdict, sizeof summary->verdict, "%s", verdict);
 	if (run) {
 		const struct track *track = follow(keeper, run);
 		read_until(keeper, run, track, track->end);

@@ -22,7 +22,7 @@ void export_json_newest(
 struct gpu_line {
 	int32_t instance;
 	bool is_lost;
-	const char *verdict;
+	enum memory_verdict verdict;
 };
 
 /* The guides' lines, `pmtop -b`. Keeps what was printed already; the members are lines.c's own. */
@@ -31,12 +31,12 @@ struct lines {
 	int64_t batches_printed;
 	uint64_t run_key; /* which run and mode the two below count in; 0 = none yet */
 	uint64_t next_ordinal;
-	int64_t printed_until_ns;       /* end of the last batch or epoch printed */
-	int64_t flagged_until_ns;       /* begin of the last flagged batch told of */
-	uint64_t next_epoch, next_mark; /* since the start of the run, dropped ones included */
-	uint64_t next_energy;           /* the same, of epochs whose energy is told */
-	const char *memory_verdict;     /* the last that was told; NULL = none */
-	uint64_t gpu_happenings;        /* told */
+	int64_t printed_until_ns;           /* end of the last batch or epoch printed */
+	int64_t flagged_until_ns;           /* begin of the last flagged batch told of */
+	uint64_t next_epoch, next_mark;     /* since the start of the run, dropped ones included */
+	uint64_t next_energy;               /* the same, of epochs whose energy is told */
+	enum memory_verdict memory_verdict; /* the last that was written */
+	uint64_t gpu_happenings;            /* told */
 	size_t gpu_count;
 	struct gpu_line gpus[GPUS_MAX];
 	size_t warned_count; /* warnings that stand and were printed */

@@ -109,10 +109,10 @@ struct memory {
 	double growth_per_epoch;  /* bytes an epoch; NAN */
 	int64_t growing_since_ns; /* since when it is growing or a leak; 0 = it is not */
 	/* what grows the most: "trainer", "rank 3", "worker 4711", "3 workers", "cc1plus 4711", "/dev/shm", "shared
-	 * memory", "copies on write", "mapped files", "page cache"; and of which kind: "anonymous", "file", "shared"; empty
-	 * and NULL = nothing does, or not known */
+	 * memory", "copies on write", "mapped files", "page cache"; and of which kind; empty and
+	 * MEMORY_KIND_NONE = nothing does, or not known */
 	char grower[48];
-	const char *grower_kind;
+	enum memory_kind grower_kind;
 	int32_t grower_pid;        /* 0 = no single process */
 	double grower_share_ratio; /* of the growth; NAN */
 	/* shared memory that grows is in files that no process of the run has mapped: it grows as its batches go on */
@@ -126,7 +126,7 @@ struct memory {
 	double spike_bytes; /* the newest: how far above the usual; NAN = none yet */
 	int64_t spike_ns;   /* when */
 	unsigned spikes;    /* in the last five minutes; 16 at most */
-	const char *verdict;
+	enum memory_verdict verdict;
 };
 
 struct missing {

@@ -89,7 +89,7 @@ static void forget_figures(struct fixture *fixture)
 	for (size_t i = 0; i < PROCESS_METRICS; i++)
 		fixture->process.now[i] = NAN;
 	memory->slope = (struct slope){ NAN, NAN, NAN, 0 };
-	memory->verdict = "unknown";
+	memory->verdict = MEMORY_UNKNOWN;
 }
 
 void fixture_init(struct fixture *fixture)

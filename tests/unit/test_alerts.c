@@ -412,7 +412,7 @@ static void memory_grows(double growth_bytes, double low_per_s)
 	model.memory.growth_since_ns = model.now_ns - 82 * NS_PER_S;
 	model.memory.slope = (struct slope){ .per_s = 3.81e6, .low_per_s = low_per_s, .high_per_s = 4.1e6, .points = 100 };
 	model.memory.slope_per_batch = 0.8e6;
-	model.memory.verdict = low_per_s > 0 ? "growing" : "plateau";
+	model.memory.verdict = low_per_s > 0 ? MEMORY_GROWING : MEMORY_PLATEAU;
 }
 
 START_TEST(memory_growth_is_said_per_second_and_per_batch)
@@ -437,7 +437,7 @@ START_TEST(memory_that_stands_still_or_is_unknown_is_no_growth)
 	ck_assert_uint_eq(alerts.count, 0);
 	memory_grows(312e6, 3.5e6);
 	model.memory.slope.points = 0;
-	model.memory.verdict = "unknown";
+	model.memory.verdict = MEMORY_UNKNOWN;
 	update();
 	ck_assert_uint_eq(alerts.count, 0);
 	memory_grows(NAN, 3.5e6);

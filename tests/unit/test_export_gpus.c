@@ -206,14 +206,14 @@ START_TEST(lines_beside_batches_tell_what_happens_to_gpus)
 	export_lines(&out, &lines, script.model, &alerts, 0);
 	ck_assert_uint_eq(out.length, 0);
 	struct gpu *gpu = &script.model->gpus.gpus[0];
-	gpu->verdict = "leak";
+	gpu->verdict = MEMORY_LEAK;
 	gpu->slope_per_batch = 20.04e6;
 	gpu->full_in_s = 216;
 	export_lines(&out, &lines, script.model, &alerts, 0);
-	gpu->verdict = "unknown";
+	gpu->verdict = MEMORY_UNKNOWN;
 	gpu->full_in_s = NAN;
 	export_lines(&out, &lines, script.model, &alerts, 0);
-	gpu->verdict = "plateau";
+	gpu->verdict = MEMORY_PLATEAU;
 	export_lines(&out, &lines, script.model, &alerts, 0);
 	export_lines(&out, &lines, script.model, &alerts, 0);
 	ck_assert_str_eq(out.data, "  GPU 0 memory: leak, 20.04MB a batch, full in 3:36\n  GPU 0 memory: plateau\n");

@@ -95,7 +95,7 @@ static void fill_process(void)
 	memory->slope_per_batch = 0.8e6;
 	memory->slope_per_batch_low = 0.7e6;
 	memory->slope_per_batch_high = 0.9e6;
-	memory->verdict = "growing";
+	memory->verdict = MEMORY_GROWING;
 	fixture.process.cpu_ratio = 0.98;
 	fixture.process.now[METRIC_PROCESS_STATE] = 'R';
 	fixture.process.now[METRIC_PROCESS_CPU_USER] = 12.5e9;

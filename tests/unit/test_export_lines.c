@@ -208,12 +208,12 @@ END_TEST
 START_TEST(memory_is_told_when_it_begins_to_grow_when_it_is_a_leak_and_when_it_rests)
 {
 	struct memory *memory = &fixture.model.memory;
-	memory->verdict = "plateau";
+	memory->verdict = MEMORY_PLATEAU;
 	ck_assert_str_eq(refresh(), "");
-	memory->verdict = "growing";
+	memory->verdict = MEMORY_GROWING;
 	ck_assert_str_eq(refresh(), "  Memory: growing\n");
 	ck_assert_str_eq(refresh(), "");
-	memory->verdict = "leak";
+	memory->verdict = MEMORY_LEAK;
 	snprintf(memory->grower, sizeof memory->grower, "worker 4711");
 	memory->slope_per_batch = 0.5e6;
 	memory->growth_per_epoch = 47.5e6;
@@ -221,10 +221,10 @@ START_TEST(memory_is_told_when_it_begins_to_grow_when_it_is_a_leak_and_when_it_r
 	memory->limit_in_s = 5460;
 	ck_assert_str_eq(
 		refresh(), "  Memory: leak, worker 4711, 0.50MB a batch, 47.5MB an epoch, full in 1 h 31 (machine)\n");
-	memory->verdict = "unknown";
+	memory->verdict = MEMORY_UNKNOWN;
 	memory->limit_in_s = NAN;
 	ck_assert_str_eq(refresh(), "");
-	memory->verdict = "plateau";
+	memory->verdict = MEMORY_PLATEAU;
 	ck_assert_str_eq(refresh(), "  Memory: plateau\n");
 	ck_assert_str_eq(refresh(), "");
 }

@@ -91,7 +91,7 @@ static void fill(void)
 	memory->swap_bytes = 0;
 	memory->tree_rss_bytes = 3.42e9;
 	memory->slope = (struct slope){ 3.8e6, 3.1e6, 4.4e6, 50 };
-	memory->verdict = "plateau";
+	memory->verdict = MEMORY_PLATEAU;
 }
 
 START_TEST(whole_report_reads_like_the_guides_tables)
@@ -176,10 +176,10 @@ START_TEST(leak_says_who_when_it_is_full_and_what_to_try)
 {
 	struct memory *memory = &fixture.model.memory;
 	fill();
-	memory->verdict = "leak";
+	memory->verdict = MEMORY_LEAK;
 	memory->growth_per_epoch = 47.5e6;
 	snprintf(memory->grower, sizeof memory->grower, "worker 4711");
-	memory->grower_kind = "anonymous";
+	memory->grower_kind = MEMORY_KIND_ANONYMOUS;
 	memory->grower_share_ratio = 0.97;
 	memory->limit = "cgroup";
 	memory->limit_bytes = 24e9;

@@ -76,9 +76,9 @@ static struct held leaks(double time_s)
 
 START_TEST(what_is_handed_out_and_grows_batch_by_batch_is_a_leak)
 {
-	ck_assert_str_eq(play(14, true, leaks)->verdict, "growing");
+	ck_assert_int_eq(play(14, true, leaks)->verdict, MEMORY_GROWING);
 	const struct gpu *gpu = play(60, true, leaks);
-	ck_assert_str_eq(gpu->verdict, "leak");
+	ck_assert_int_eq(gpu->verdict, MEMORY_LEAK);
 	ck_assert_double_eq_tol(gpu->slope.per_s, 20e6, 1e6);
 	ck_assert_double_eq_tol(gpu->slope_per_batch, 2e6, 2e5);
 	/* 80 − 12.3 GB are left, and half a gigabyte of it is taken already. */
@@ -111,7 +111,7 @@ static struct held caches_unseen(double time_s)
 START_TEST(what_is_taken_and_not_handed_out_is_a_cache)
 {
 	const struct gpu *gpu = play(40, true, _i ? caches_unseen : caches);
-	ck_assert_str_eq(gpu->verdict, "cache");
+	ck_assert_int_eq(gpu->verdict, MEMORY_CACHE);
 	ck_assert_double_nan(gpu->full_in_s);
 	ck_assert(!gpu_memory_is_growing(gpu));
 }
@@ -126,7 +126,7 @@ static struct held splits(double time_s)
 START_TEST(more_taken_than_was_ever_handed_out_is_fragmentation)
 {
 	const struct gpu *gpu = play(40, true, _i ? splits : fragments);
-	ck_assert_str_eq(gpu->verdict, "fragmentation");
+	ck_assert_int_eq(gpu->verdict, MEMORY_FRAGMENTATION);
 	ck_assert_double_gt(gpu->full_in_s, 100);
 }
 END_TEST
@@ -145,8 +145,8 @@ static struct held fills(double time_s)
 
 START_TEST(what_stays_or_has_come_to_rest_is_a_plateau)
 {
-	ck_assert_str_eq(play(_i ? 14 : 5, true, _i ? fills : stays)->verdict, _i ? "growing" : "unknown");
-	ck_assert_str_eq(play(_i ? 80 : 30, true, _i ? fills : stays)->verdict, "plateau");
+	ck_assert_int_eq(play(_i ? 14 : 5, true, _i ? fills : stays)->verdict, _i ? MEMORY_GROWING : MEMORY_UNKNOWN);
+	ck_assert_int_eq(play(_i ? 80 : 30, true, _i ? fills : stays)->verdict, MEMORY_PLATEAU);
 }
 END_TEST
 
@@ -155,7 +155,7 @@ static struct held unpublished(double time_s) { return (struct held){ 4e9 + 50e6
 START_TEST(without_an_allocator_nobody_knows_what_grows)
 {
 	const struct gpu *gpu = play(60, _i, unpublished);
-	ck_assert_str_eq(gpu->verdict, "growing");
+	ck_assert_int_eq(gpu->verdict, MEMORY_GROWING);
 	ck_assert_double_eq_tol(gpu->slope.per_s, 50e6, 2e6);
 	ck_assert(_i ? gpu->slope_per_batch > 4e6 : isnan(gpu->slope_per_batch));
 	ck_assert_double_eq_tol(gpu->full_in_s, 73e9 / 50e6, 40);
@@ -173,7 +173,7 @@ START_TEST(where_processes_are_hidden_the_allocator_is_judged_alone)
 {
 	const struct gpu *gpu = play(60, true, hidden);
 	ck_assert(gpu->is_ours_by_place);
-	ck_assert_str_eq(gpu->verdict, "leak");
+	ck_assert_int_eq(gpu->verdict, MEMORY_LEAK);
 }
 END_TEST
 
@@ -186,7 +186,7 @@ static struct held swings(double time_s)
 START_TEST(what_falls_back_is_no_leak)
 {
 	for (int until_s = 20; until_s < 300; until_s += 7)
-		ck_assert_str_ne(play(until_s, true, swings)->verdict, "leak");
+		ck_assert_int_ne(play(until_s, true, swings)->verdict, MEMORY_LEAK);
 }
 END_TEST
 
@@ -194,7 +194,7 @@ START_TEST(a_gpu_that_the_run_is_not_on_is_not_judged)
 {
 	script_gpu(&script, 0, 1, -1, 1);
 	play(30, true, leaks);
-	ck_assert_str_eq(script_gpu_of(&script, 1)->verdict, "unknown");
+	ck_assert_int_eq(script_gpu_of(&script, 1)->verdict, MEMORY_UNKNOWN);
 	ck_assert_uint_eq(script_gpu_of(&script, 1)->slope.points, 0);
 }
 END_TEST
@@ -207,8 +207,8 @@ START_TEST(an_allocator_is_of_the_gpu_where_its_run_has_the_most)
 		script_gpu_process(&script, at_s + 0.5, 1, TRAINER, 5e8);
 		play(at_s + 1, true, leaks);
 	}
-	ck_assert_str_eq(script_gpu_of(&script, 0)->verdict, "leak");
-	ck_assert_str_eq(script_gpu_of(&script, 1)->verdict, "plateau");
+	ck_assert_int_eq(script_gpu_of(&script, 0)->verdict, MEMORY_LEAK);
+	ck_assert_int_eq(script_gpu_of(&script, 1)->verdict, MEMORY_PLATEAU);
 }
 END_TEST
 
@@ -220,8 +220,8 @@ START_TEST(an_allocator_is_of_all_gpus_that_its_run_uses_alike)
 		script_gpu_process(&script, at_s + 0.5, 1, TRAINER, leaks(at_s).process);
 		play(at_s + 1, true, leaks);
 	}
-	ck_assert_str_eq(script_gpu_of(&script, 0)->verdict, "leak");
-	ck_assert_str_eq(script_gpu_of(&script, 1)->verdict, "leak");
+	ck_assert_int_eq(script_gpu_of(&script, 0)->verdict, MEMORY_LEAK);
+	ck_assert_int_eq(script_gpu_of(&script, 1)->verdict, MEMORY_LEAK);
 }
 END_TEST
 

@@ -32,7 +32,7 @@ START_TEST(planted_leak_is_found_with_its_slope)
 	struct model *model = emit(&options, 45);
 	const struct memory *memory = &model->memory;
 	/* 5.07 batches a second while it trains, 2.6 s in 22 of validation and checkpoint. */
-	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
 	ck_assert_double_eq_tol(memory->slope.per_s, 2e6 * 200 / 43, 0.4e6);
 	ck_assert_double_lt(memory->slope.low_per_s, memory->slope.per_s);
 	ck_assert_double_gt(memory->slope.high_per_s, memory->slope.per_s);
@@ -52,10 +52,10 @@ START_TEST(memory_that_stays_is_a_plateau_and_a_short_look_is_unknown)
 	struct story_options options;
 	story_options_default(&options);
 	struct model *model = emit(&options, 5);
-	ck_assert_str_eq(model->memory.verdict, "unknown");
+	ck_assert_int_eq(model->memory.verdict, MEMORY_UNKNOWN);
 	model_free(model);
 	model = emit(&options, 30);
-	ck_assert_str_eq(model->memory.verdict, "plateau");
+	ck_assert_int_eq(model->memory.verdict, MEMORY_PLATEAU);
 	ck_assert_double_eq_tol(model->memory.growth_bytes, 0, 4e6);
 	model_free(model);
 }
@@ -83,7 +83,7 @@ START_TEST(growth_of_the_warmup_does_not_count)
 		}
 	}
 	ck_assert_double_eq_tol(script.model->memory.growth_bytes, 0, 1.1e7);
-	ck_assert_str_eq(script.model->memory.verdict, "plateau");
+	ck_assert_int_eq(script.model->memory.verdict, MEMORY_PLATEAU);
 	script_close(&script);
 }
 END_TEST
@@ -99,11 +99,11 @@ START_TEST(slope_looks_at_ten_minutes_at_most)
 		script_figure(&script, at_s, METRIC_PROCESS_RESIDENT, 100, 1e9 + 1e6 * fmin(at_s, 1200));
 		script_apply(&script, at_s);
 		if (i == 2 * 1190)
-			ck_assert_str_eq(script.model->memory.verdict, "leak");
+			ck_assert_int_eq(script.model->memory.verdict, MEMORY_LEAK);
 		if (i == 2 * 1190)
 			ck_assert_double_eq_tol(script.model->memory.slope.per_s, 1e6, 1e3);
 		if (i >= 2 * 1802)
-			ck_assert_str_eq(script.model->memory.verdict, "plateau");
+			ck_assert_int_eq(script.model->memory.verdict, MEMORY_PLATEAU);
 	}
 	/* since pmtop came: no batch ever began */
 	ck_assert_double_eq_tol(script.model->memory.growth_bytes, 1.199e9, 1e6);

@@ -107,11 +107,11 @@ START_TEST(leak_in_the_trainer_is_growing_first_and_a_leak_in_the_second_epoch)
 {
 	struct play play;
 	open_play(&play, leak_in_the_trainer);
-	ck_assert_str_eq(play_until(&play, 9)->verdict, "growing");
+	ck_assert_int_eq(play_until(&play, 9)->verdict, MEMORY_GROWING);
 	const struct memory *memory = play_until(&play, 40);
-	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
 	ck_assert_str_eq(memory->grower, "trainer");
-	ck_assert_str_eq(memory->grower_kind, "anonymous");
+	ck_assert_int_eq(memory->grower_kind, MEMORY_KIND_ANONYMOUS);
 	ck_assert_int_eq(memory->grower_pid, TRAINER);
 	ck_assert_double_eq_tol(memory->grower_share_ratio, 1, 0.01);
 	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
@@ -142,7 +142,8 @@ static void check_never_grows(double (*bytes)(double at_s), double step_s, doubl
 		script_figure(&script, at_s, METRIC_PROCESS_SWAP, TRAINER, 0);
 		script_figure(&script, at_s, METRIC_PROCESS_STATE, TRAINER, 'S');
 		script_apply(&script, at_s);
-		ck_assert_msg(!memory_is_growing(&script.model->memory), "%s at %.1f s", script.model->memory.verdict, at_s);
+		ck_assert_msg(!memory_is_growing(&script.model->memory), "%s at %.1f s",
+			memory_verdict_word(script.model->memory.verdict), at_s);
 	}
 	script_close(&script);
 }
@@ -169,7 +170,7 @@ START_TEST(growth_is_named_after_ten_batches_or_a_minute_without)
 {
 	struct play play;
 	open_play(&play, leak_in_the_trainer);
-	ck_assert_str_eq(play_until(&play, 0.8)->verdict, "unknown");
+	ck_assert_int_eq(play_until(&play, 0.8)->verdict, MEMORY_UNKNOWN);
 	ck_assert(memory_is_growing(play_until(&play, 9)));
 	close_play(&play);
 	/* Ten seconds a step: not before the hundredth second. */
@@ -189,7 +190,7 @@ START_TEST(leak_in_a_worker_names_it)
 	struct play play;
 	open_play(&play, leak_in_a_worker);
 	const struct memory *memory = play_until(&play, 45);
-	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
 	ck_assert_str_eq(memory->grower, "worker 102");
 	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.1 * LEAK_A_BATCH);
 	close_play(&play);
@@ -206,7 +207,7 @@ START_TEST(workers_that_leak_alike_are_named_together)
 	struct play play;
 	open_play(&play, leak_in_all_workers);
 	const struct memory *memory = play_until(&play, 45);
-	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
 	ck_assert_str_eq(memory->grower, "2 workers");
 	ck_assert_int_eq(memory->grower_pid, 0);
 	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.1 * LEAK_A_BATCH);
@@ -238,9 +239,9 @@ START_TEST(shared_pages_that_two_see_grow_once)
 	struct play play;
 	open_play(&play, leak_in_shm);
 	const struct memory *memory = play_until(&play, 45);
-	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
 	ck_assert_str_eq(memory->grower, "/dev/shm");
-	ck_assert_str_eq(memory->grower_kind, "shared");
+	ck_assert_int_eq(memory->grower_kind, MEMORY_KIND_SHARED);
 	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
 	ck_assert_str_eq(memory->limit, "/dev/shm");
 	ck_assert_double_eq_tol(memory->limit_in_s, memory->limit_room_bytes / memory->slope.per_s, 1);
@@ -290,9 +291,9 @@ START_TEST(shm_that_only_others_fill_is_no_growth)
 	struct play play;
 	open_play(&play, no_change_here_but_in_shm);
 	const struct memory *memory = play_until(&play, 45);
-	ck_assert_str_eq(memory->verdict, "plateau");
+	ck_assert_int_eq(memory->verdict, MEMORY_PLATEAU);
 	ck_assert_str_eq(memory->grower, "");
-	ck_assert_ptr_null(memory->grower_kind);
+	ck_assert_int_eq(memory->grower_kind, MEMORY_KIND_NONE);
 	close_play(&play);
 }
 END_TEST
@@ -308,7 +309,7 @@ START_TEST(files_in_shm_that_the_run_has_open_count_though_nobody_maps_them)
 	struct play play;
 	open_play(&play, write_files_to_shm);
 	const struct memory *memory = play_until(&play, 45);
-	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
 	ck_assert_str_eq(memory->grower, "/dev/shm");
 	ck_assert(memory->is_unmapped);
 	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
@@ -329,7 +330,7 @@ START_TEST(another_programs_files_in_shm_are_the_machines)
 	struct play play;
 	open_play(&play, another_fills_shm_at_the_runs_pace);
 	const struct memory *memory = play_until(&play, 45);
-	ck_assert_str_eq(memory->verdict, "plateau");
+	ck_assert_int_eq(memory->verdict, MEMORY_PLATEAU);
 	ck_assert_str_eq(memory->grower, "");
 	ck_assert_double_gt(memory->shm_others_growth_bytes, 20e6);
 	close_play(&play);
@@ -346,7 +347,7 @@ START_TEST(files_in_shm_of_which_nobody_knows_whose_they_are_are_not_the_runs)
 	struct play play;
 	open_play(&play, no_change_here_but_at_the_runs_pace);
 	const struct memory *memory = play_until(&play, 45);
-	ck_assert_str_eq(memory->verdict, "plateau");
+	ck_assert_int_eq(memory->verdict, MEMORY_PLATEAU);
 	ck_assert(isnan(memory->shm_others_growth_bytes));
 	close_play(&play);
 }
@@ -366,7 +367,7 @@ START_TEST(cgroup_tells_the_runs_files_in_shm_from_those_of_others)
 	struct play play;
 	open_play(&play, write_files_in_a_cgroup);
 	const struct memory *memory = play_until(&play, 45);
-	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
 	ck_assert_str_eq(memory->grower, "/dev/shm");
 	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
 	close_play(&play);
@@ -392,7 +393,7 @@ START_TEST(forks_of_a_leaking_trainer_do_not_multiply_its_leak)
 	struct play play;
 	open_play(&play, leak_with_forked_workers);
 	const struct memory *memory = play_until(&play, 65);
-	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
 	ck_assert_str_eq(memory->grower, "trainer");
 	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.1 * LEAK_A_BATCH);
 	close_play(&play);
@@ -410,9 +411,9 @@ START_TEST(mapped_files_that_grow_are_a_cache)
 	struct play play;
 	open_play(&play, map_files);
 	const struct memory *memory = play_until(&play, 45);
-	ck_assert_str_eq(memory->verdict, "cache");
+	ck_assert_int_eq(memory->verdict, MEMORY_CACHE);
 	ck_assert_str_eq(memory->grower, "mapped files");
-	ck_assert_str_eq(memory->grower_kind, "file");
+	ck_assert_int_eq(memory->grower_kind, MEMORY_KIND_FILE);
 	ck_assert_double_eq_tol(memory->slope.per_s, 5e6, 0.1e6);
 	ck_assert_double_nan(memory->limit_in_s);
 	close_play(&play);
@@ -430,7 +431,7 @@ START_TEST(leak_is_seen_beside_files_that_grow_faster)
 	struct play play;
 	open_play(&play, leak_beside_files);
 	const struct memory *memory = play_until(&play, 45);
-	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
 	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
 	close_play(&play);
 }
@@ -442,10 +443,10 @@ START_TEST(what_fills_in_the_first_epoch_is_a_cache_and_never_was_a_leak)
 {
 	struct play play;
 	open_play(&play, fill_in_first_epoch);
-	ck_assert_str_eq(play_until(&play, 9)->verdict, "growing");
+	ck_assert_int_eq(play_until(&play, 9)->verdict, MEMORY_GROWING);
 	for (double at_s = 10; at_s < 40; at_s++)
-		ck_assert_str_ne(play_until(&play, at_s)->verdict, "leak");
-	ck_assert_str_eq(play_until(&play, 60)->verdict, "cache");
+		ck_assert_int_ne(play_until(&play, at_s)->verdict, MEMORY_LEAK);
+	ck_assert_int_eq(play_until(&play, 60)->verdict, MEMORY_CACHE);
 	close_play(&play);
 }
 END_TEST
@@ -456,7 +457,7 @@ START_TEST(what_settles_at_once_is_a_plateau)
 {
 	struct play play;
 	open_play(&play, settle_at_once);
-	ck_assert_str_eq(play_until(&play, 45)->verdict, "plateau");
+	ck_assert_int_eq(play_until(&play, 45)->verdict, MEMORY_PLATEAU);
 	close_play(&play);
 }
 END_TEST
@@ -468,10 +469,10 @@ START_TEST(what_falls_back_each_epoch_is_a_sawtooth_and_never_was_a_leak)
 	struct play play;
 	open_play(&play, rise_each_epoch);
 	for (double at_s = 5; at_s < 45; at_s++)
-		ck_assert_str_ne(play_until(&play, at_s)->verdict, "leak");
-	ck_assert_str_eq(play_until(&play, 55)->verdict, "sawtooth");
-	ck_assert_str_eq(play_until(&play, 300)->verdict, "sawtooth");
-	ck_assert_str_eq(play_until(&play, 1300)->verdict, "sawtooth");
+		ck_assert_int_ne(play_until(&play, at_s)->verdict, MEMORY_LEAK);
+	ck_assert_int_eq(play_until(&play, 55)->verdict, MEMORY_SAWTOOTH);
+	ck_assert_int_eq(play_until(&play, 300)->verdict, MEMORY_SAWTOOTH);
+	ck_assert_int_eq(play_until(&play, 1300)->verdict, MEMORY_SAWTOOTH);
 	close_play(&play);
 }
 END_TEST
@@ -486,7 +487,7 @@ START_TEST(teeth_whose_lows_rise_are_a_leak)
 	struct play play;
 	open_play(&play, leak_under_teeth);
 	const struct memory *memory = play_until(&play, 75);
-	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
 	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.15 * LEAK_A_BATCH);
 	close_play(&play);
 }
@@ -504,9 +505,9 @@ START_TEST(what_flickers_is_neither_sawtooth_nor_leak)
 	struct play play;
 	open_play(&play, flicker);
 	for (double at_s = 5; at_s < 100; at_s++) {
-		const char *verdict = play_until(&play, at_s)->verdict;
-		ck_assert_msg(
-			strcmp(verdict, "unknown") == 0 || strcmp(verdict, "plateau") == 0, "%s after %g s", verdict, at_s);
+		enum memory_verdict verdict = play_until(&play, at_s)->verdict;
+		ck_assert_msg(verdict == MEMORY_UNKNOWN || verdict == MEMORY_PLATEAU, "%s after %g s",
+			memory_verdict_word(verdict), at_s);
 	}
 	close_play(&play);
 }
@@ -517,8 +518,8 @@ START_TEST(without_epochs_a_leak_takes_a_minute_and_200_batches)
 	struct play play;
 	open_play(&play, leak_in_the_trainer);
 	play.has_epochs = false;
-	ck_assert_str_eq(play_until(&play, 55)->verdict, "growing");
-	ck_assert_str_eq(play_until(&play, 65)->verdict, "leak");
+	ck_assert_int_eq(play_until(&play, 55)->verdict, MEMORY_GROWING);
+	ck_assert_int_eq(play_until(&play, 65)->verdict, MEMORY_LEAK);
 	close_play(&play);
 }
 END_TEST
@@ -530,9 +531,9 @@ START_TEST(without_batches_a_leak_takes_five_minutes)
 	struct play play;
 	open_play(&play, leak_by_the_clock);
 	play.has_batches = false;
-	ck_assert_str_eq(play_until(&play, 290)->verdict, "growing");
+	ck_assert_int_eq(play_until(&play, 290)->verdict, MEMORY_GROWING);
 	const struct memory *memory = play_until(&play, 310);
-	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
 	ck_assert_double_eq_tol(memory->slope.per_s, 5e6, 0.1e6);
 	ck_assert_double_nan(memory->slope_per_batch);
 	close_play(&play);
@@ -551,7 +552,7 @@ START_TEST(what_is_swapped_out_still_counts)
 	struct play play;
 	open_play(&play, leak_into_swap);
 	const struct memory *memory = play_until(&play, 45);
-	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
 	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
 	close_play(&play);
 }
@@ -573,7 +574,7 @@ START_TEST(an_own_cgroup_tells_of_copies_on_write_and_is_the_limit)
 	struct play play;
 	open_play(&play, copy_on_write);
 	const struct memory *memory = play_until(&play, 45);
-	ck_assert_str_eq(memory->verdict, "leak");
+	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
 	ck_assert_str_eq(memory->grower, "copies on write");
 	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.05 * LEAK_A_BATCH);
 	ck_assert_str_eq(memory->limit, "cgroup");
@@ -618,7 +619,7 @@ START_TEST(spikes_are_counted_with_their_height)
 	ck_assert_uint_eq(memory->spikes, 4);
 	ck_assert_double_eq_tol(memory->spike_bytes, 400e6, 1e6);
 	ck_assert_int_eq(memory->spike_ns, script_ns(75.2));
-	ck_assert_str_ne(memory->verdict, "leak");
+	ck_assert_int_ne(memory->verdict, MEMORY_LEAK);
 	close_play(&play);
 }
 END_TEST
@@ -631,7 +632,7 @@ START_TEST(a_step_is_no_spike)
 	open_play(&play, step_up);
 	const struct memory *memory = play_until(&play, 60);
 	ck_assert_uint_eq(memory->spikes, 0);
-	ck_assert_str_ne(memory->verdict, "leak");
+	ck_assert_int_ne(memory->verdict, MEMORY_LEAK);
 	close_play(&play);
 }
 END_TEST
@@ -669,22 +670,21 @@ START_TEST(fragmentation_is_claimed_where_the_program_says_what_it_holds)
 {
 	struct play play;
 	open_play(&play, hold_little);
-	ck_assert_str_eq(play_until(&play, 19)->verdict, "plateau");
-	ck_assert_str_eq(play_until(&play, 45)->verdict, "fragmentation");
+	ck_assert_int_eq(play_until(&play, 19)->verdict, MEMORY_PLATEAU);
+	ck_assert_int_eq(play_until(&play, 45)->verdict, MEMORY_FRAGMENTATION);
 	close_play(&play);
 }
 END_TEST
 
 START_TEST(each_verdict_has_words)
 {
-	static const char *const verdicts[] = { "growing", "leak", "cache", "plateau", "sawtooth", "fragmentation",
-		"unknown" };
-	for (size_t i = 0; i < sizeof verdicts / sizeof *verdicts; i++) {
-		struct memory memory = { .verdict = verdicts[i] };
+	for (enum memory_verdict verdict = MEMORY_UNKNOWN; verdict <= MEMORY_FRAGMENTATION; verdict++) {
+		struct memory memory = { .verdict = verdict };
+		ck_assert_uint_gt(strlen(memory_verdict_word(verdict)), 3);
 		ck_assert_uint_gt(strlen(memory_meaning(&memory)), 10);
 		ck_assert_uint_gt(strlen(memory_next_step(&memory)), 4);
 	}
-	struct memory worker = { .verdict = "leak", .grower_kind = "anonymous", .grower = "worker 4711" };
+	struct memory worker = { .verdict = MEMORY_LEAK, .grower_kind = MEMORY_KIND_ANONYMOUS, .grower = "worker 4711" };
 	ck_assert_ptr_nonnull(strstr(memory_meaning(&worker), "worker"));
 }
 END_TEST

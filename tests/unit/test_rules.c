@@ -138,7 +138,7 @@ START_TEST(a_rule_may_look_for_what_is_too_small)
 	model.memory.growth_bytes = 3e9;
 	model.memory.growth_since_ns = NS_PER_S;
 	model.memory.slope = (struct slope){ .per_s = 3.7e6, .low_per_s = 3e6, .high_per_s = 4e6, .points = 100 };
-	model.memory.verdict = "growing";
+	model.memory.verdict = MEMORY_GROWING;
 	model.memory.limit_in_s = 1000;
 	update_after(1);
 	update_after(6);

@@ -26,7 +26,7 @@ static void forget(struct gpu *gpu, int32_t instance)
 		.vendor = "NVIDIA",
 		.name = "H100",
 		.is_ours = true,
-		.verdict = "unknown",
+		.verdict = MEMORY_UNKNOWN,
 		.power_w = NAN,
 		.throttled_power_ratio = NAN,
 		.throttled_thermal_ratio = NAN,
@@ -206,7 +206,7 @@ static void wide(void) { link_is(4, 16); }
 static void grows(void)
 {
 	used(40, 0);
-	gpus[0].verdict = "leak";
+	gpus[0].verdict = MEMORY_LEAK;
 	gpus[0].slope = (struct slope){ .per_s = 5e6, .low_per_s = 4e6, .high_per_s = 6e6, .points = 50 };
 	gpus[0].slope_per_batch = 1e6;
 	gpus[0].full_in_s = 600;
@@ -214,7 +214,7 @@ static void grows(void)
 
 static void rests(void)
 {
-	gpus[0].verdict = "plateau";
+	gpus[0].verdict = MEMORY_PLATEAU;
 	gpus[0].full_in_s = NAN;
 }
 
@@ -714,12 +714,12 @@ START_TEST(the_slope_of_what_only_caches_is_none)
 {
 	model.gpus.count = 1;
 	grows();
-	gpus[0].verdict = "cache";
+	gpus[0].verdict = MEMORY_CACHE;
 	update_after(1);
 	update_after(10);
 	ck_assert_ptr_null(raised("gpu_memory_growing"));
 	ck_assert_ptr_null(raised("gpu_full_soon"));
-	gpus[0].verdict = "fragmentation";
+	gpus[0].verdict = MEMORY_FRAGMENTATION;
 	update_after(1);
 	update_after(6);
 	ck_assert_str_eq(raised("gpu_memory_growing")->message,

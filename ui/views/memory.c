@@ -146,7 +146,7 @@ static void grower_line(const struct memory *memory, struct line *line)
 		line_add(line, 0, ROLE_NORMAL, "%s has %s of the growth", memory->grower,
 			format_percent(text, memory->grower_share_ratio));
 		if (memory->grower_kind)
-			line_add(line, 1, ROLE_NORMAL, "%s memory", memory->grower_kind);
+			line_add(line, 1, ROLE_NORMAL, "%s memory", memory_kind_word(memory->grower_kind));
 	}
 	if (!isnan(memory->growth_per_epoch) && memory_is_growing(memory))
 		line_add(line, 3, ROLE_NORMAL, "+%s an epoch", format_bytes(text, memory->growth_per_epoch));

@@ -123,7 +123,7 @@ static void write_memory(struct json *json, const struct gpu *gpu)
 	if (!gpu->is_ours)
 		return;
 	json_open_object(json, "memory");
-	json_text(json, "verdict", gpu->verdict);
+	json_text(json, "verdict", memory_verdict_word(gpu->verdict));
 	if (gpu->slope.points) {
 		json_number(json, "slope_bytes_per_s", gpu->slope.per_s);
 		json_number(json, "slope_low_bytes_per_s", gpu->slope.low_per_s);

@@ -46,10 +46,10 @@ static void add_memory(struct buffer *out, struct gpu_line *line, const struct g
 {
 	bool is_growing = gpu_memory_is_growing(gpu), is_same = line->verdict == gpu->verdict;
 	char text[NUMBER_SIZE];
-	if (is_same || (!is_growing && (!line->verdict || strcmp(gpu->verdict, "unknown") == 0)))
+	if (is_same || (!is_growing && (line->verdict == MEMORY_NOT_JUDGED || !memory_verdict_is_known(gpu->verdict))))
 		return;
-	line->verdict = is_growing ? gpu->verdict : NULL;
-	buffer_printf(out, "  %s memory: %s", label, gpu->verdict);
+	line->verdict = is_growing ? gpu->verdict : MEMORY_NOT_JUDGED;
+	buffer_printf(out, "  %s memory: %s", label, memory_verdict_word(gpu->verdict));
 	if (is_growing && !isnan(gpu->slope_per_batch))
 		buffer_printf(out, ", %.2fMB a batch", gpu->slope_per_batch / BYTES_PER_MB);
 	if (!isnan(gpu->full_in_s))

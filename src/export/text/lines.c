@@ -273,11 +273,10 @@ static void add_memory_verdict(
 	char text[NUMBER_SIZE];
 	if (!is_growing && !lines->memory_verdict)
 		return;
-	if (is_growing ? is_same && !has_epoch_ended
-				   : strcmp(memory->verdict ? memory->verdict : "unknown", "unknown") == 0)
+	if (is_growing ? is_same && !has_epoch_ended : !memory_verdict_is_known(memory->verdict))
 		return;
-	lines->memory_verdict = is_growing ? memory->verdict : NULL;
-	buffer_printf(out, "  Memory: %s", memory->verdict);
+	lines->memory_verdict = is_growing ? memory->verdict : MEMORY_NOT_JUDGED;
+	buffer_printf(out, "  Memory: %s", memory_verdict_word(memory->verdict));
 	if (is_growing && memory->grower[0])
 		buffer_printf(out, ", %s", memory->grower);
 	if (is_growing) {

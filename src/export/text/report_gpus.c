@@ -65,7 +65,7 @@ static void add_memory(struct buffer *out, const struct gpu *gpu)
 	}
 	if (!gpu_memory_is_growing(gpu))
 		return;
-	buffer_printf(out, "    memory: %s", gpu->verdict);
+	buffer_printf(out, "    memory: %s", memory_verdict_word(gpu->verdict));
 	if (!isnan(gpu->slope_per_batch))
 		buffer_printf(out, ", %s a batch", format_bytes(text[0], gpu->slope_per_batch));
 	if (!isnan(gpu->full_in_s))

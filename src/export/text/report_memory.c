@@ -50,7 +50,7 @@ static void add_growth(struct buffer *out, const struct memory *memory)
 	table_name(out, 0, "Grows the most");
 	table_right(out, 11, format_percent(text, memory->grower_share_ratio));
 	buffer_printf(out, "   of the growth: %s%s%s\n", memory->grower, memory->grower_kind ? ", " : "",
-		memory->grower_kind ? memory->grower_kind : "");
+		memory->grower_kind ? memory_kind_word(memory->grower_kind) : "");
 }
 
 static void add_limit(struct buffer *out, const struct memory *memory)
@@ -70,10 +70,10 @@ static void add_limit(struct buffer *out, const struct memory *memory)
 
 static void add_verdict(struct buffer *out, const struct memory *memory)
 {
-	if (!memory->verdict)
+	if (memory->verdict == MEMORY_NOT_JUDGED)
 		return;
 	table_name(out, 0, "Verdict");
-	table_right(out, 11, memory->verdict);
+	table_right(out, 11, memory_verdict_word(memory->verdict));
 	buffer_puts(out, "\n");
 	if (!memory_is_growing(memory))
 		return;

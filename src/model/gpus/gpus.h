@@ -27,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/model/memory/verdict.h"
 #include "src/model/statistics/series.h"
 #include "src/model/statistics/statistics.h"
 #include "src/samples/sample_set.h"
@@ -97,7 +98,7 @@ struct gpu {
 	double others_memory_bytes;              /* of processes that are not the run's */
 	/* what the run's memory on it does, in the words of struct memory; leak and cache need the framework's allocator
 	 * (allocated grows / reserved alone does) */
-	const char *verdict;    /* "growing", "leak", "cache", "fragmentation", "plateau", "unknown"; never NULL */
+	enum memory_verdict verdict;
 	struct slope slope;     /* of the run's memory; points 0 = not known */
 	double slope_per_batch; /* NAN */
 	double full_in_s;       /* when its memory is full if that goes on (growing, leak, fragmentation); NAN */

@@ -42,7 +42,7 @@ struct curve {
 
 void gpu_forget_memory(struct gpu *gpu)
 {
-	gpu->verdict = "unknown";
+	gpu->verdict = MEMORY_UNKNOWN;
 	gpu->slope = (struct slope){ NAN, NAN, NAN, 0 };
 	gpu->slope_per_batch = gpu->full_in_s = NAN;
 }
@@ -219,19 +219,19 @@ static bool is_fragmentation(const struct curve *curve)
 	return taken - throttled > fmax(FRAGMENT_MIN_BYTES, FRAGMENT_RATIO * throttled);
 }
 
-static const char *verdict_of(const struct curve *curve)
+static enum memory_verdict verdict_of(const struct curve *curve)
 {
 	bool is_taken_more = grows(curve, &curve->taken) || grows(curve, &curve->reserved);
 	if (grows(curve, &curve->allocated))
-		return is_leak(curve) ? "leak" : "growing";
+		return is_leak(curve) ? MEMORY_LEAK : MEMORY_GROWING;
 	if (is_taken_more && curve->allocated.is_known && rests(curve, &curve->allocated))
-		return is_fragmentation(curve) ? "fragmentation" : "cache";
+		return is_fragmentation(curve) ? MEMORY_FRAGMENTATION : MEMORY_CACHE;
 	if (is_taken_more)
-		return "growing";
+		return MEMORY_GROWING;
 	if (curve->window_s >= PLATEAU_MIN_S && rests(curve, &curve->taken) && rests(curve, &curve->reserved) &&
 		rests(curve, &curve->allocated))
-		return "plateau";
-	return "unknown";
+		return MEMORY_PLATEAU;
+	return MEMORY_UNKNOWN;
 }
 
 /* Blocks that are kept are used before more is taken. */
@@ -240,7 +240,7 @@ static double room_of(const struct gpu *gpu, const struct curve *curve)
 	double retained = gpu_now(gpu, METRIC_GPU_MEMORY_RESERVED);
 	double room =
 		gpu_now(gpu, METRIC_GPU_MEMORY) - gpu_now(gpu, METRIC_GPU_MEMORY_USED) - (isnan(retained) ? 0 : retained);
-	if (strcmp(gpu->verdict, "leak") == 0 && curve->reserved.is_known)
+	if (gpu->verdict == MEMORY_LEAK && curve->reserved.is_known)
 		room += fmax(newest(&curve->reserved) - newest(&curve->allocated), 0);
 	return fmax(room, 0);
 }
@@ -248,8 +248,7 @@ static double room_of(const struct gpu *gpu, const struct curve *curve)
 static void conclude(struct gpu *gpu, const struct curve *curve)
 {
 	gpu->verdict = verdict_of(curve);
-	const struct line *line =
-		strcmp(gpu->verdict, "leak") == 0 || !curve->taken.is_known ? &curve->allocated : &curve->taken;
+	const struct line *line = gpu->verdict == MEMORY_LEAK || !curve->taken.is_known ? &curve->allocated : &curve->taken;
 	gpu->slope = line->whole;
 	if (curve->batches > 0)
 		gpu->slope_per_batch = line->whole.per_s * curve->window_s / curve->batches;

@@ -43,39 +43,38 @@ const char *gpu_label(const struct model *model, const struct gpu *gpu, char *ou
 /* -- what its memory does -- */
 
 static const struct words {
-	const char *verdict, *meaning, *next;
+	enum memory_verdict verdict;
+	const char *meaning, *next;
 } words[] = {
-	{ "leak", "What the framework has handed out grows batch by batch and is not given back.",
+	{ MEMORY_LEAK, "What the framework has handed out grows batch by batch and is not given back.",
 		"Look for tensors that are kept with their graph: losses summed without .item() or detach(), outputs in lists, "
 		"hooks that store activations. "
 		"torch.cuda.memory._record_memory_history() tells who asked for what is still there." },
-	{ "fragmentation",
+	{ MEMORY_FRAGMENTATION,
 		"More is taken from the GPU than was ever in use at once: there would be room, but not in one piece.",
 		"Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or shapes that repeat (pad to a few lengths, "
 		"drop_last=True)." },
-	{ "cache",
+	{ MEMORY_CACHE,
 		"Freed blocks are kept for the next batches, and libraries take work space; what is in use does not grow.",
 		"Nothing to do while it fits: the framework gives blocks back before it runs out." },
-	{ "growing", "The run's memory on the GPU grows; who keeps it is not known yet.",
+	{ MEMORY_GROWING, "The run's memory on the GPU grows; who keeps it is not known yet.",
 		"Wait for 50 batches; where the framework's allocator is not published (import pmtop.torch), watch "
 		"torch.cuda.memory_allocated() yourself." },
-	{ "plateau", "It stays as it is.", "Nothing to do." },
-	{ NULL, "It has not been seen for long enough, or moves too much to tell.", "Wait." },
+	{ MEMORY_PLATEAU, "It stays as it is.", "Nothing to do." },
+	{ MEMORY_NOT_JUDGED, "It has not been seen for long enough, or moves too much to tell.", "Wait." },
 };
 
 static const struct words *words_of(const struct gpu *gpu)
 {
 	const struct words *row = words;
-	while (row->verdict && (!gpu->verdict || strcmp(row->verdict, gpu->verdict) != 0))
+	while (row->verdict != MEMORY_NOT_JUDGED && row->verdict != gpu->verdict)
 		row++;
 	return row;
 }
 
 bool gpu_memory_is_growing(const struct gpu *gpu)
 {
-	const char *verdict = words_of(gpu)->verdict;
-	return verdict &&
-		(strcmp(verdict, "growing") == 0 || strcmp(verdict, "leak") == 0 || strcmp(verdict, "fragmentation") == 0);
+	return gpu->verdict == MEMORY_GROWING || gpu->verdict == MEMORY_LEAK || gpu->verdict == MEMORY_FRAGMENTATION;
 }
 
 const char *gpu_memory_meaning(const struct gpu *gpu) { return words_of(gpu)->meaning; }

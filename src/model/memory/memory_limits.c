@@ -27,7 +27,7 @@ void memory_find_limit(struct model *model)
 {
 	struct memory *memory = &model->memory;
 	const double *now = model->system.now;
-	const bool is_shared = memory->grower_kind && memory->grower_kind[0] == 's';
+	const bool is_shared = memory->grower_kind == MEMORY_KIND_SHARED;
 	const struct limit limits[] = {
 		{ "machine", now[METRIC_SYSTEM_MEMORY], now[METRIC_SYSTEM_MEMORY_AVAILABLE] },
 		cgroup_limit(now),

@@ -288,7 +288,7 @@ struct growers {
 	struct memory *memory;
 };
 
-static bool take_grower(struct growers *growers, double bytes, const char *kind)
+static bool take_grower(struct growers *growers, double bytes, enum memory_kind kind)
 {
 	if (!(bytes > 0))
 		return false;
@@ -304,7 +304,7 @@ static bool take_grower(struct growers *growers, double bytes, const char *kind)
 static void forget_grower(struct memory *memory)
 {
 	memory->grower[0] = '\0';
-	memory->grower_kind = NULL;
+	memory->grower_kind = MEMORY_KIND_NONE;
 	memory->grower_pid = 0;
 	memory->grower_share_ratio = NAN;
 }
@@ -326,7 +326,7 @@ static void take_processes(struct model *model, int64_t since_ns, struct growers
 		growers->worker_group_best =
 			is_of_worker_group ? fmax(growers->worker_group_best, bytes) : growers->worker_group_best;
 		growers->worker_group_count += is_of_worker_group;
-		if (!take_grower(growers, bytes, "anonymous"))
+		if (!take_grower(growers, bytes, MEMORY_KIND_ANONYMOUS))
 			continue;
 		memory->grower_pid = process->pid;
 		name_process(model, process, is_of_worker_group, memory->grower, sizeof memory->grower);
@@ -347,14 +347,14 @@ static void take_kinds(const struct model *model, size_t from, double noticeable
 		   file = memory_part_growth(trend, from, trend->basis.file);
 	double in_shm = memory_part_growth(trend, from, PART_SHM), of_processes = growers->all;
 	bool is_group = trend->basis.anonymous == PART_GROUP_ANONYMOUS;
-	if (take_grower(growers, shared, "shared"))
+	if (take_grower(growers, shared, MEMORY_KIND_SHARED))
 		snprintf(memory->grower, sizeof memory->grower, "%s", in_shm >= shared / 2 ? "/dev/shm" : "shared memory");
-	if (file > noticeable_bytes && take_grower(growers, file, "file"))
+	if (file > noticeable_bytes && take_grower(growers, file, MEMORY_KIND_FILE))
 		snprintf(memory->grower, sizeof memory->grower, "%s", is_group ? "page cache" : "mapped files");
 	/* The cgroup pays for a page when a child writes to what it shared with its parent; both saw it as theirs
 	 * before. */
 	double copied = is_group ? memory_part_growth(trend, from, PART_GROUP_ANONYMOUS) - of_processes : NAN;
-	if (copied > noticeable_bytes && take_grower(growers, copied, "anonymous"))
+	if (copied > noticeable_bytes && take_grower(growers, copied, MEMORY_KIND_ANONYMOUS))
 		snprintf(memory->grower, sizeof memory->grower, "copies on write");
 }
 
@@ -374,5 +374,5 @@ void memory_attribute(struct model *model, size_t from, double noticeable_bytes)
 	}
 	memory->grower_share_ratio = growers.best / growers.all;
 	if (!has_kinds(model) && memory->grower_pid)
-		memory->grower_kind = NULL;
+		memory->grower_kind = MEMORY_KIND_NONE;
 }

@@ -52,10 +52,10 @@ void memory_forget_slope(struct model *model)
 	memory->slope = (struct slope){ NAN, NAN, NAN, 0 };
 	memory->slope_per_batch = memory->slope_per_batch_low = memory->slope_per_batch_high = memory->growth_per_epoch =
 		NAN;
-	memory->verdict = "unknown";
+	memory->verdict = MEMORY_UNKNOWN;
 	memory->growing_since_ns = 0;
 	memory->grower[0] = '\0';
-	memory->grower_kind = NULL;
+	memory->grower_kind = MEMORY_KIND_NONE;
 	memory->grower_pid = 0;
 	memory->grower_share_ratio = NAN;
 	memory->shm_others_growth_bytes = NAN;
@@ -267,19 +267,19 @@ static bool is_fragmented(const struct look *look)
 
 /* -- the verdict -- */
 
-static const char *verdict_of(const struct look *look)
+static enum memory_verdict verdict_of(const struct look *look)
 {
 	struct teeth teeth;
 	find_teeth(look, &teeth);
 	if (is_sawtooth(look, &teeth))
-		return "sawtooth";
+		return MEMORY_SAWTOOTH;
 	if (is_flat_now(look))
-		return filled_in_first_epoch(look) ? "cache" : is_fragmented(look) ? "fragmentation" : "plateau";
+		return filled_in_first_epoch(look) ? MEMORY_CACHE : is_fragmented(look) ? MEMORY_FRAGMENTATION : MEMORY_PLATEAU;
 	if (is_growth(look, &look->whole))
-		return is_leak(look, &teeth) ? "leak" : "growing";
+		return is_leak(look, &teeth) ? MEMORY_LEAK : MEMORY_GROWING;
 	if (look->window_s < PLATEAU_MIN_S || look->whole.high_per_s * look->window_s >= look->noticeable)
-		return "unknown";
-	return filled_in_first_epoch(look) ? "cache" : is_fragmented(look) ? "fragmentation" : "plateau";
+		return MEMORY_UNKNOWN;
+	return filled_in_first_epoch(look) ? MEMORY_CACHE : is_fragmented(look) ? MEMORY_FRAGMENTATION : MEMORY_PLATEAU;
 }
 
 static void set_slope(struct model *model, const struct look *look)
@@ -324,7 +324,7 @@ static bool judge_files(struct model *model, struct look *look)
 	if (!measure(&files) || !is_growth(&files, &files.whole))
 		return false;
 	set_slope(model, &files);
-	model->memory.verdict = "cache";
+	model->memory.verdict = MEMORY_CACHE;
 	return true;
 }
 

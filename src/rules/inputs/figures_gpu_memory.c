@@ -27,7 +27,7 @@ static double others_of(const struct context *context, const struct gpu *gpu)
 	return all > 0 ? gpu->others_memory_bytes / all : NAN;
 }
 
-static bool is_judged(const struct gpu *gpu) { return gpu->verdict && strcmp(gpu->verdict, "unknown") != 0; }
+static bool is_judged(const struct gpu *gpu) { return memory_verdict_is_known(gpu->verdict); }
 
 static double growth_of(const struct context *context, const struct gpu *gpu)
 {
@@ -131,7 +131,7 @@ TEXT(verdict)
 {
 	UNUSED;
 	const struct gpu *gpu = gpu_foremost(context, growth_of);
-	snprintf(out, FIGURE_TEXT_SIZE, "%s", gpu ? gpu->verdict : "");
+	snprintf(out, FIGURE_TEXT_SIZE, "%s", gpu ? memory_verdict_word(gpu->verdict) : "");
 }
 NUMBER(full_in)
 {

@@ -57,7 +57,8 @@ TEXT(limit)
 TEXT(verdict)
 {
 	UNUSED;
-	snprintf(out, FIGURE_TEXT_SIZE, "%s", context->model->memory.verdict ? context->model->memory.verdict : "");
+	const char *word = memory_verdict_word(context->model->memory.verdict);
+	snprintf(out, FIGURE_TEXT_SIZE, "%s", word ? word : "");
 }
 TEXT(grower)
 {
@@ -67,7 +68,8 @@ TEXT(grower)
 TEXT(grower_kind)
 {
 	UNUSED;
-	snprintf(out, FIGURE_TEXT_SIZE, "%s", context->model->memory.grower_kind ? context->model->memory.grower_kind : "");
+	snprintf(out, FIGURE_TEXT_SIZE, "%s",
+		context->model->memory.grower_kind ? memory_kind_word(context->model->memory.grower_kind) : "");
 }
 
 static double machine_bytes(const struct context *context)

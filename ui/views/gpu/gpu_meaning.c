@@ -28,7 +28,7 @@ bool gpu_meaning(const struct scene *scene, const struct gpu *gpu, char out[GPU_
 void gpu_verdict_line(const struct gpu *gpu, struct line *line)
 {
 	bool is_growing = gpu_memory_is_growing(gpu), is_per_batch = !isnan(gpu->slope_per_batch);
-	bool is_known = gpu->verdict && strcmp(gpu->verdict, "unknown") != 0;
+	bool is_known = memory_verdict_is_known(gpu->verdict);
 	enum role role = is_growing ? ROLE_WARNING : ROLE_NORMAL;
 	double slope = is_per_batch ? gpu->slope_per_batch : gpu->slope.per_s;
 	char text[NUMBER_SIZE];
@@ -37,7 +37,7 @@ void gpu_verdict_line(const struct gpu *gpu, struct line *line)
 		line_add(line, 0, ROLE_DIM, gpu->slope.points == 0 ? "too early to judge" : "verdict open");
 		return;
 	}
-	line_add(line, 0, role, "%s%s", is_growing ? "⚠ " : "", gpu->verdict);
+	line_add(line, 0, role, "%s%s", is_growing ? "⚠ " : "", memory_verdict_word(gpu->verdict));
 	if (gpu->slope.points > 0 && (is_growing || fabs(slope) >= 1))
 		line_add(line, 2, role, "%s%s a %s", slope >= 0 ? "+" : "", format_bytes(text, slope),
 			is_per_batch ? "batch" : "second");

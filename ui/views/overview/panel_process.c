@@ -26,8 +26,7 @@ static void add_slope(const struct memory *memory, struct line *line, enum role 
 
 void memory_verdict_line(const struct memory *memory, struct line *line)
 {
-	bool is_growing = memory_is_growing(memory),
-		 is_unknown = memory->verdict == NULL || strcmp(memory->verdict, "unknown") == 0;
+	bool is_growing = memory_is_growing(memory), is_unknown = !memory_verdict_is_known(memory->verdict);
 	enum role role = is_growing ? ROLE_WARNING : ROLE_NORMAL;
 	char text[NUMBER_SIZE];
 	line_start(line, " ");
@@ -35,8 +34,8 @@ void memory_verdict_line(const struct memory *memory, struct line *line)
 		line_add(line, 0, ROLE_DIM, "too early to judge");
 		return;
 	}
-	line_add(line, 0, role, "%s%s%s", is_growing ? "⚠ " : "", is_unknown ? "verdict open" : memory->verdict,
-		is_growing && memory->grower[0] ? ":" : "");
+	line_add(line, 0, role, "%s%s%s", is_growing ? "⚠ " : "",
+		is_unknown ? "verdict open" : memory_verdict_word(memory->verdict), is_growing && memory->grower[0] ? ":" : "");
 	if (is_growing && memory->grower[0])
 		line_add(line, 3, role, "%s", memory->grower);
 	add_slope(memory, line, role);
