@@ -318,6 +318,8 @@ bool screen_write(const struct screen *screen, struct buffer *out)
 
 const char *screen_view_name(const struct screen *screen) { return all_views[screen->view]->name; }
 
+unsigned screen_needs(const struct screen *screen) { return all_views[screen->view]->needs; }
+
 void screen_message(struct screen *screen, const char *text)
 {
 	screen->is_stale = true;

@@ -24,6 +24,8 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 /* The view that is open, as CSV; false where it has nothing to write. */
 bool screen_write(const struct screen *screen, struct buffer *out);
 const char *screen_view_name(const struct screen *screen);
+/* Bits of enum view_need: of the view that is shown. */
+unsigned screen_needs(const struct screen *screen);
 void screen_message(struct screen *screen, const char *text);
 /* The same in place of `before`, where that is still shown. */
 void screen_message_again(struct screen *screen, const char *before, const char *text);

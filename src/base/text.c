@@ -360,3 +360,9 @@ const char *format_grouped(char out[NUMBER_SIZE], uint64_t count)
 	out[at] = '\0';
 	return out;
 }
+
+bool text_ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), end_length = strlen(end);
+	return length >= end_length && memcmp(text + length - end_length, end, end_length) == 0;
+}

@@ -4,6 +4,7 @@
 #ifndef PMTOP_BASE_TEXT_H
 #define PMTOP_BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,8 @@ size_t text_clean(char *out, size_t size, const char *text, size_t length);
 /* A word as a shell takes it: as it is where that is safe, else in single quotes. Returns `out`; a word that does not
  * fit is empty. */
 const char *text_shell_word(char *out, size_t size, const char *word);
+
+bool text_ends_with(const char *text, const char *end);
 
 /* Each writes into `out` and returns it. NAN gives "–" everywhere: unknown is never zero. */
 enum { NUMBER_SIZE = 32 };

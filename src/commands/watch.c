@@ -165,9 +165,9 @@ static void answer_key(struct watch *watch, struct key_event event)
 	else if (wish == WISH_RECORD)
 		watch_record_toggle(&watch->session, watch->screen);
 	watch_record_report(&watch->session, watch->screen);
-	if (strcmp(screen_view_name(watch->screen), "Counters") == 0)
-		watch->session.choices.wants_counters = true;
-	watch->session.choices.wants_stacks = strcmp(screen_view_name(watch->screen), "Code") == 0;
+	unsigned needs = screen_needs(watch->screen);
+	watch->session.choices.wants_counters |= (needs & NEEDS_COUNTERS) != 0;
+	watch->session.choices.wants_stacks = (needs & NEEDS_STACKS) != 0;
 }
 
 static void draw(struct watch *watch)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/model/run/known_names.h"
 
 /* Clocks are read a few times a second: what they say of a batch is about right. */
 #define SEEN_TOLERANCE 1.25
@@ -102,7 +103,7 @@ static double waited_longer_s(const struct case_file *file, const struct explain
 	const struct explain_row *end = file->out->rows + file->out->row_count, *first = row;
 	double seconds = 0;
 	for (; row < end && (row == first || row->depth > first->depth); row++)
-		if (row->excess_s > 0 && strcmp(run_name(file->run, row->name), "sync") == 0)
+		if (row->excess_s > 0 && run_name_is(file->run, row->name, KNOWN_SYNC))
 			seconds += row->excess_s;
 	return seconds;
 }

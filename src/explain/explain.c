@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/explain/causes.h"
+#include "src/model/run/known_names.h"
 
 /* Of the usual samples: from here on a batch is a bigger one. */
 #define BIGGER_RATIO 1.2
@@ -74,7 +75,7 @@ static uint32_t phase_of_figure(const struct run *run, const struct batch *batch
 	char phase[64];
 	const char *name = run_name(run, figure);
 	size_t length = strlen(name);
-	if (length <= strlen("gpu._s") || strncmp(name, "gpu.", 4) != 0 || strcmp(name + length - 2, "_s") != 0)
+	if (!name_is_gpu_time(name))
 		return NAME_NONE;
 	snprintf(phase, sizeof phase, "%.*s", (int)(length - strlen("gpu._s")), name + 4);
 	for (unsigned i = 0; i < batch->phase_count; i++)

@@ -10,17 +10,16 @@ static struct explain_context *add(struct explanation *out, const char *key, dou
 {
 	if (isnan(this_value) || out->context_count == EXPLAIN_CONTEXT_MAX)
 		return NULL;
-	size_t length = strlen(key);
 	struct explain_context *row = &out->context[out->context_count++];
 	*row = (struct explain_context){ .key = key,
 		.this_value = this_value,
 		.baseline_value = out->baseline_batches ? baseline_value : NAN,
 		.unit = EXPLAIN_COUNT };
-	if (length > 2 && strcmp(key + length - 2, "_s") == 0)
+	if (text_ends_with(key, "_s"))
 		row->unit = EXPLAIN_SECONDS;
-	else if (length > 6 && strcmp(key + length - 6, "_bytes") == 0)
+	else if (text_ends_with(key, "_bytes"))
 		row->unit = EXPLAIN_BYTES;
-	else if (length > 3 && strcmp(key + length - 3, "_hz") == 0)
+	else if (text_ends_with(key, "_hz"))
 		row->unit = EXPLAIN_HERTZ;
 	return row;
 }

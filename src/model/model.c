@@ -85,7 +85,7 @@ static int place_for_run(struct model *model, const struct record *opened)
 			strncmp(model->runs[i].uuid, opened->opened.uuid, sizeof model->runs[i].uuid - 1) == 0)
 			return (int)i;
 	/* What publishes itself is not counted beside. */
-	bool is_counted = opened->opened.abi && strcmp(opened->opened.abi, "counted") == 0;
+	bool is_counted = opened_is_counted(opened);
 	for (unsigned i = 0; i < model->run_count; i++)
 		if (model->runs[i].pid == opened->opened.pid && model->runs[i].is_counted != is_counted &&
 			model->runs[i].is_live)
@@ -155,6 +155,7 @@ static void note_missing(struct model *model, const struct record *record)
 		return;
 	put_text(missing.text, sizeof missing.text, record->missing.text);
 	put_text(missing.remedy, sizeof missing.remedy, record->missing.remedy);
+	missing_classify(&missing);
 	model->missing[at] = missing;
 	if (at == model->missing_count)
 		model->missing_count++;

@@ -15,6 +15,7 @@
 #include "src/model/gpus/gpus.h"
 #include "src/model/machine/perf.h"
 #include "src/model/machine/system.h"
+#include "src/model/missing.h"
 #include "src/model/run/run.h"
 #include "src/model/statistics/series.h"
 #include "src/model/workers/workers.h"
@@ -127,10 +128,6 @@ struct memory {
 	int64_t spike_ns;   /* when */
 	unsigned spikes;    /* in the last five minutes; 16 at most */
 	enum memory_verdict verdict;
-};
-
-struct missing {
-	char figure[48], text[160], remedy[160];
 };
 
 struct model {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/text.h"
 #include "src/rules/rule.h"
 #include "src/rules/rule_builtin.h"
 #include "src/settings/config_reader.h"
@@ -96,11 +97,7 @@ enum status rule_book_load(struct rule_book *book, const char *path, struct reas
 
 static int by_name(const void *left, const void *right) { return strcmp(*(char *const *)left, *(char *const *)right); }
 
-static bool is_rule_file(const char *name)
-{
-	size_t length = strlen(name);
-	return name[0] != '.' && length > 5 && strcmp(name + length - 5, ".yaml") == 0;
-}
+static bool is_rule_file(const char *name) { return name[0] != '.' && text_ends_with(name, ".yaml"); }
 
 void rule_book_load_folder(struct rule_book *book, const char *folder)
 {

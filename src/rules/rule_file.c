@@ -112,7 +112,7 @@ static enum status check_choices(struct rule_reading *reading, const char *key, 
 static enum status check_rule(struct rule_reading *reading)
 {
 	const struct rule *rule = reading->rule;
-	if (!rule->figure.row && rule->message.count)
+	if (!rule->figure.row && rule->message.count && isnan(rule->level))
 		return check_choices(reading, "message", &rule->message);
 	if (!rule->figure.row)
 		return rule->advice_count

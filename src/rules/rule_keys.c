@@ -64,10 +64,8 @@ static enum status read_off(struct rule_reading *reading, const char *key)
 	enum status status = need_word(reading, key, "write true or false");
 	if (status != STATUS_OK)
 		return status;
-	bool is_true = strcmp(config_scalar(reading->reader), "true") == 0;
-	if (!is_true && strcmp(config_scalar(reading->reader), "false") != 0)
+	if (!config_truth(config_scalar(reading->reader), &reading->rule->is_off))
 		return refuse_word(reading, key, "write true or false");
-	reading->rule->is_off = is_true;
 	return STATUS_OK;
 }
 
@@ -194,11 +192,44 @@ static enum status read_say(struct rule_reading *reading, const char *key, struc
 	return status;
 }
 
+static enum status read_choice_if(struct rule_reading *reading, const char *key, struct rule_choice *choice)
+{
+	return read_condition(reading, key, &choice->terms);
+}
+
+static enum status read_choice_say(struct rule_reading *reading, const char *key, struct rule_choice *choice)
+{
+	return read_say(reading, key, &choice->say);
+}
+
+static enum status read_choice_as(struct rule_reading *reading, const char *key, struct rule_choice *choice)
+{
+	enum status status = need_word(reading, key, "write the name of a rule that advises");
+	if (status == STATUS_OK && !(choice->as_name = rule_book_keep(reading->book, config_scalar(reading->reader))))
+		status = rule_no_memory(reading);
+	return status;
+}
+
+static enum status read_choice_severity(struct rule_reading *reading, const char *key, struct rule_choice *choice)
+{
+	return read_severity_word(reading, key, &choice->severity);
+}
+
+static const struct choice_key {
+	const char *name;
+	enum status (*read)(struct rule_reading *reading, const char *key, struct rule_choice *choice);
+} choice_keys[] = {
+	{ "if", read_choice_if },
+	{ "say", read_choice_say },
+	{ "as", read_choice_as },
+	{ "severity", read_choice_severity },
+};
+enum { CHOICE_KEYS = sizeof choice_keys / sizeof *choice_keys };
+
 static const char *next_choice_key(const void *argument, size_t *at)
 {
-	static const char *const names[] = { "if", "say", "as", "severity" };
 	(void)argument;
-	return *at < 4 ? names[(*at)++] : NULL;
+	return *at < CHOICE_KEYS ? choice_keys[(*at)++].name : NULL;
 }
 
 static enum status read_choice_key(struct rule_reading *reading, struct rule_choice *choice)
@@ -207,20 +238,11 @@ static enum status read_choice_key(struct rule_reading *reading, struct rule_cho
 	config_word(reading->reader, key);
 	size_t line = line_of(reading);
 	enum status status = config_next(reading->reader);
+	for (size_t i = 0; i < CHOICE_KEYS && status == STATUS_OK; i++)
+		if (strcmp(key, choice_keys[i].name) == 0)
+			return choice_keys[i].read(reading, key, choice);
 	if (status != STATUS_OK)
 		return status;
-	if (strcmp(key, "if") == 0)
-		return read_condition(reading, key, &choice->terms);
-	if (strcmp(key, "say") == 0)
-		return read_say(reading, key, &choice->say);
-	if (strcmp(key, "severity") == 0)
-		return read_severity_word(reading, key, &choice->severity);
-	if (strcmp(key, "as") == 0) {
-		status = need_word(reading, key, "write the name of a rule that advises");
-		if (status == STATUS_OK && !(choice->as_name = rule_book_keep(reading->book, config_scalar(reading->reader))))
-			status = rule_no_memory(reading);
-		return status;
-	}
 	struct buffer advice = BUFFER_INIT;
 	config_advise(key, "keys are: ", next_choice_key, NULL, &advice);
 	status = config_refuse(reading->reader, line, advice.data, "unknown key \"%s\"", key);

@@ -166,9 +166,16 @@ static bool read_operand(struct rule_book *book, const char *value, struct rule_
 	const struct figure *row = term->figure.row;
 	enum figure_form form;
 	if (term->op == RULE_KNOWN) {
-		if (strcmp(value, "unknown") == 0)
-			term->op = RULE_UNKNOWN;
-		else if (strcmp(value, "known") != 0)
+		static const struct {
+			const char *word;
+			enum rule_op op;
+		} states[] = { { "known", RULE_KNOWN }, { "unknown", RULE_UNKNOWN } };
+		size_t at = 0;
+		while (at < 2 && strcmp(value, states[at].word) != 0)
+			at++;
+		if (at < 2)
+			term->op = states[at].op;
+		else
 			return fault_is(fault, form_of_condition, "\"is %s\" says nothing", show(shown, value));
 		return true;
 	}

@@ -174,3 +174,10 @@ const char *record_kind_name(enum record_kind kind)
 	};
 	return (unsigned)kind < RECORD_KIND_COUNT ? names[kind] : "?";
 }
+
+bool end_is_orderly(const char *text) { return text && strcmp(text, "ended") == 0; }
+
+bool opened_is_counted(const struct record *record)
+{
+	return record->opened.abi && strcmp(record->opened.abi, "counted") == 0;
+}

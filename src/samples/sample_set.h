@@ -434,4 +434,10 @@ void sample_set_missing(
 
 const char *record_kind_name(enum record_kind kind);
 
+/* Whether a run that RUN_OPENED announces is inferred: pmtop counts its batches from outside the process. */
+bool opened_is_counted(const struct record *record);
+/* Whether a run's or a worker's end, as RUN_CLOSED and WORKER_GONE have it in `text`, is the usual one: it said so
+ * itself. */
+bool end_is_orderly(const char *text);
+
 #endif

@@ -54,6 +54,8 @@ enum status config_load(const char *path, const char *name, char **content, size
 /* A decimal number, with a point in every locale; strtod's hexadecimal, "inf" and "nan" are none. */
 bool config_number(const char *text, double *value);
 bool config_whole_number(const char *text, double *value);
+/* "true" or "false". */
+bool config_truth(const char *text, bool *value);
 /* Names one after the other from *at = 0 on; NULL at the end. */
 typedef const char *config_names(const void *argument, size_t *at);
 /* The nearest of the names; NULL where none is near. */

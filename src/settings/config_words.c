@@ -99,3 +99,14 @@ void config_advise(const char *word, const char *before, config_names *next, con
 	for (size_t at = 0; (name = next(argument, &at)); before = ", ")
 		buffer_printf(out, "%s%s", before, name);
 }
+
+bool config_truth(const char *text, bool *value)
+{
+	static const char *const words[] = { "false", "true" };
+	for (int i = 0; i < 2; i++)
+		if (strcmp(text, words[i]) == 0) {
+			*value = i == 1;
+			return true;
+		}
+	return false;
+}

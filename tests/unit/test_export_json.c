@@ -238,8 +238,8 @@ END_TEST
 START_TEST(missing_figure_says_why_and_the_remedy_where_there_is_one)
 {
 	fixture.model.missing_count = 2;
-	fixture.model.missing[0] = (struct missing){ "io", "not readable", "run as root" };
-	fixture.model.missing[1] = (struct missing){ "swap", "no swap here", "" };
+	fixture.model.missing[0] = (struct missing){ .figure = "io", .text = "not readable", .remedy = "run as root" };
+	fixture.model.missing[1] = (struct missing){ .figure = "swap", .text = "no swap here" };
 	assert_holds(-1,
 		"'o[\"self\"][\"missing\"] == [{\"figure\": \"io\", \"reason\": \"not readable\", \"remedy\": \"run as "
 		"root\"}, "

@@ -79,7 +79,7 @@ static void summary_pieces(const struct scene *scene, const struct run *run, int
 	double peak_bytes = scene->model->memory.tree_peak_bytes;
 	char text[NUMBER_SIZE];
 	line_add(line, 0, ROLE_STRONG, "ended %s", parts_clock(text, scene, when_ns));
-	if (run->ended[0] != '\0' && strcmp(run->ended, "ended") != 0)
+	if (run->ended[0] != '\0' && !run->has_ended_orderly)
 		line_add(line, 1, ROLE_WARNING, "%s", run->ended);
 	line_add(line, 1, ROLE_NORMAL, "%s batches", parts_thousands(text, (double)track->count));
 	if (run->state.epochs_begun > 0)

@@ -79,13 +79,16 @@ struct scene {
 	const char *go_to; /* a key asked for another view, by its name; NULL */
 	char message[160]; /* one line for the person, shown in the last line until the next key */
 };
+enum view_need { NEEDS_COUNTERS = 1, NEEDS_STACKS = 2 };
+
 struct view {
 	const char *name;       /* "Overview" */
 	const char *short_name; /* "Over" */
 	char digit;             /* '1' … '9', '?' */
 	const char *keys;       /* hints for the last line: "←→ batch  n/N flag  …" */
 	const char *keys_short; /* under 100 columns */
-	bool can_search;        /* '/' sets state->search; n and N then walk the matches */
+	unsigned needs;  /* enum view_need: what is sampled only while (counters: once) a view that needs it is shown */
+	bool can_search; /* '/' sets state->search; n and N then walk the matches */
 	void (*draw)(struct scene *scene, struct canvas *canvas, struct rect rect);
 	/* `rect` as it was drawn into. NULL: no keys of its own. */
 	bool (*key)(struct scene *scene, struct key_event event, struct rect rect); /* false: not for this view */

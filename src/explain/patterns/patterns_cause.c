@@ -12,6 +12,7 @@
 #include "src/explain/explain.h"
 #include "src/explain/patterns/patterns_private.h"
 #include "src/model/statistics/statistics.h"
+#include "src/model/run/known_names.h"
 
 enum {
 	PHASES_COMPARED_MAX = 48,
@@ -233,8 +234,7 @@ static bool goes_with(const struct comparison *comparison,
 static bool is_epoch_begin(const struct comparison *comparison, struct pattern *pattern)
 {
 	const char *persistent = loader_meta(comparison->steps->run, "persistent_workers");
-	bool is_off = persistent &&
-		(strcmp(persistent, "False") == 0 || strcmp(persistent, "false") == 0 || strcmp(persistent, "0") == 0);
+	bool is_off = persistent && value_is_off(persistent);
 	return pattern->is_epoch_first &&
 		say(pattern, "epoch length %.0f%s", pattern->period, is_off ? "; persistent_workers is off" : "");
 }

@@ -68,14 +68,15 @@ static void start(void *writer, const struct export_scene *scene)
 	buffer_printf(scene->out, ",\"baseTimeNanoseconds\":%" PRId64 ",\"traceEvents\":[", scene->realtime_offset_ns);
 }
 
-static void write_name(struct chrome *chrome, struct buffer *out, const struct trace_track *track, const char *what)
+static void write_name(
+	struct chrome *chrome, struct buffer *out, const struct trace_track *track, const char *what, bool is_rank)
 {
 	bool is_process = track->kind == TRACE_PROCESS;
 	struct json json = begin_event(chrome, out, "M", what);
 	json_integer(&json, "pid", track->pid);
 	json_unsigned(&json, "tid", is_process ? 0 : track->tid);
 	json_open_object(&json, "args");
-	if (strstr(what, "sort"))
+	if (is_rank)
 		json_integer(&json, "sort_index", track->rank);
 	else
 		json_text(&json, "name", track->name);
@@ -88,8 +89,8 @@ static void write_track(void *writer, struct buffer *out, const struct trace_tra
 	if (track->kind == TRACE_COUNTER)
 		return;
 	bool is_process = track->kind == TRACE_PROCESS;
-	write_name(writer, out, track, is_process ? "process_name" : "thread_name");
-	write_name(writer, out, track, is_process ? "process_sort_index" : "thread_sort_index");
+	write_name(writer, out, track, is_process ? "process_name" : "thread_name", false);
+	write_name(writer, out, track, is_process ? "process_sort_index" : "thread_sort_index", true);
 }
 
 static void write_flow(struct chrome *chrome, struct buffer *out, const struct trace_slice *slice, uint64_t flow)
@@ -110,7 +111,7 @@ static void write_slice(void *writer, struct buffer *out, const struct trace_sli
 	char step[40];
 	const char *name = slice->name, *category = slice->category;
 	/* As PyTorch's profiler names its steps, and what a program marks itself. */
-	if (slice->is_batch && strcmp(name, "batch") == 0) {
+	if (slice->is_batch && !slice->has_mode) {
 		snprintf(step, sizeof step, "ProfilerStep#%" PRIu64, slice->number);
 		name = step;
 	}

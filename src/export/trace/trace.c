@@ -34,7 +34,7 @@ static void open_run(struct trace *trace, const struct record *record)
 	trace->current[record->run] = NULL;
 	/* What publishes itself is not counted from outside beside: the model has no such run, and a trace no process for
 	 * it. */
-	if (!of && record->opened.abi && strcmp(record->opened.abi, "counted") == 0)
+	if (!of && opened_is_counted(record))
 		return;
 	struct trace_run **runs =
 		trace->run_count < RUNS_MAX ? realloc(trace->runs, (trace->run_count + 1) * sizeof(struct trace_run *)) : NULL;

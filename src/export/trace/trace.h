@@ -49,9 +49,9 @@ struct trace_slice {
 	const struct trace_track *track;
 	int64_t begin_ns, end_ns; /* of an instant both alike */
 	const char *name, *category;
-	bool is_common; /* of few different names */
-	bool is_batch;
-	uint64_t number; /* the batch's */
+	bool is_common;          /* of few different names */
+	bool is_batch, has_mode; /* has_mode: a batch of a published mode */
+	uint64_t number;         /* the batch's */
 	size_t note_count, flow_count;
 	struct trace_note notes[TRACE_NOTES_MAX];
 	uint64_t flows[TRACE_FLOWS_MAX]; /* what belongs together has one in common */

@@ -60,6 +60,7 @@ static void fill_batch(struct trace *trace, const struct trace_run *run, const s
 	slice->name = texts->name;
 	slice->category = "batch";
 	slice->is_batch = true;
+	slice->has_mode = written && written->track->mode != NAME_NONE;
 	slice->number = from->batch.number;
 	note_count(slice, "number", from->batch.number);
 	note_count(slice, "index", from->batch.index);

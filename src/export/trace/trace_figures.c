@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/text.h"
 #include "src/export/trace/trace_private.h"
 
 /* -- what samplers read of processes -- */
@@ -46,11 +47,7 @@ void trace_readings(struct trace *trace, const struct sample_set *set)
 
 /* -- what the run publishes -- */
 
-static enum trace_unit unit_of(const char *name)
-{
-	size_t length = strlen(name);
-	return length > 6 && strcmp(name + length - 6, "_bytes") == 0 ? TRACE_BYTES : TRACE_NUMBER;
-}
+static enum trace_unit unit_of(const char *name) { return text_ends_with(name, "_bytes") ? TRACE_BYTES : TRACE_NUMBER; }
 
 void trace_gauge(struct trace *trace, struct trace_run *run, const struct record *record)
 {

@@ -245,7 +245,7 @@ void model_note_worker(struct model *model, const struct record *record)
 	if (!retained)
 		return;
 	if (record->kind == RECORD_WORKER_GONE) {
-		if (!record->text || strcmp(record->text, "ended") != 0)
+		if (!end_is_orderly(record->text))
 			model_note_moment(model, WINDOW_WORKER_WENT, notes->processes_read_ns, record->time_ns,
 				retained->worker.pid, NAN, record->text);
 	} else if (record->worker && record->worker->pid == retained->worker.pid &&

@@ -238,6 +238,7 @@ static void close_run(struct run *run, const struct record *record)
 		lane_close_step(run, lane, &last);
 	}
 	put_text(run->ended, sizeof run->ended, record->text && *record->text ? record->text : "ended");
+	run->has_ended_orderly = end_is_orderly(run->ended);
 	run->is_live = false;
 	private->closed_ns = bounded_time(record->time_ns);
 	run->open_span_count = 0;

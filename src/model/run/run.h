@@ -241,6 +241,7 @@ struct run {
 	char name[128], uuid[33], abi[16];
 	char rank[16], world[16]; /* meta RANK / WORLD_SIZE, or empty */
 	char ended[96];           /* why it ended; empty while it lives */
+	bool has_ended_orderly;   /* it said so itself */
 	int64_t start_ns;
 	struct run_state state;
 	double loss,

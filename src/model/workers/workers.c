@@ -285,7 +285,7 @@ void model_lose_worker(struct model *model, const struct record *record)
 		struct worker_retained *retained = workers->retained[i];
 		if (retained->source_id != record->run || retained->is_emitted_gone)
 			continue;
-		if (record->text && strcmp(record->text, "ended") == 0) {
+		if (end_is_orderly(record->text)) {
 			drop(workers, i);
 			return;
 		}

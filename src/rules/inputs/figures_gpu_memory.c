@@ -210,8 +210,8 @@ static const struct {
 /* As Lightning ("16-mixed", "bf16-true"), Accelerate ("no", "bf16") and torch ("torch.bfloat16") have it. */
 static const char *precision_in(const char *value)
 {
-	if (strncmp(value, "torch.", 6) == 0)
-		value += 6;
+	const char *after = strrchr(value, '.');
+	value = after ? after + 1 : value;
 	size_t length = 0;
 	while (isalnum((unsigned char)value[length]))
 		length++;

@@ -6,6 +6,7 @@
 
 #include "src/base/text.h"
 #include "src/rules/inputs/figures_gpu.h"
+#include "src/model/run/known_names.h"
 
 #define NUMBER(name) static double name(const struct context *context, const char *argument)
 #define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
@@ -112,10 +113,8 @@ static double sum_clock(const struct context *context)
 	for (size_t i = 0; context->run && i < context->run->late_figure_count; i++) {
 		const struct late_figure *figure = &context->run->late_figures[i];
 		const char *name = run_name(context->run, figure->name);
-		size_t length = strlen(name);
-		bool is_time = figure->mode == context->track->mode && strncmp(name, "gpu.", 4) == 0 && length > 6 &&
-			strcmp(name + length - 2, "_s") == 0;
-		if (is_time && strcmp(name, "gpu.batch_s") != 0 && figure->median >= 0)
+		bool is_time = figure->mode == context->track->mode && name_is_gpu_time(name);
+		if (is_time && !name_is(name, KNOWN_GPU_BATCH) && figure->median >= 0)
 			sum_s = (isnan(sum_s) ? 0 : sum_s) + figure->median;
 	}
 	return sum_s;

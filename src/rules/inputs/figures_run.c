@@ -10,6 +10,7 @@
 #include "src/model/requests/requests.h"
 #include "src/model/run/refusals.h"
 #include "src/rules/rule_figures.h"
+#include "src/model/run/known_names.h"
 
 #define NUMBER(name) static double name(const struct context *context, const char *argument)
 #define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
@@ -233,7 +234,7 @@ TEXT(phase_loading)
 {
 	char name[FIGURE_TEXT_SIZE] = "";
 	phase_name(context, argument, name);
-	if (strcmp(name, "data") == 0)
+	if (name_is(name, KNOWN_DATA))
 		copy(out, "data loading");
 	else if (*name)
 		snprintf(out, FIGURE_TEXT_SIZE, "data loading (%.60s)", name);
@@ -261,7 +262,7 @@ TEXT(unattributed_part) { figure_write_part(unattributed(context, argument) * co
 NUMBER(phase_only_waits)
 {
 	UNUSED;
-	if (context->phase && strcmp(run_name(context->run, context->phase->name), "sync") == 0)
+	if (context->phase && run_name_is(context->run, context->phase->name, KNOWN_SYNC))
 		return 1;
 	if (!context->phase || context->model->run_count < 2)
 		return context->phase ? 0 : NAN;
@@ -314,7 +315,7 @@ NUMBER(latency_p95)
 	for (unsigned i = 0; context->run && i < context->run->track_count; i++) {
 		const struct track *track = &context->run->tracks[i];
 		if (track->mode != NAME_NONE && track->recent.count >= 20 &&
-			strcmp(run_name(context->run, track->mode), "inference") == 0)
+			run_name_is(context->run, track->mode, KNOWN_INFERENCE))
 			return track->recent.p95_s;
 	}
 	struct request_figures recent = { .count = 0 };
@@ -381,7 +382,7 @@ static void write_switch(const struct context *context, const char *key, char ou
 {
 	const char *value = context_run(context) ? loader_setting(context_run(context), key) : NULL;
 	if (value)
-		copy(out, !strcasecmp(value, "false") || !strcmp(value, "0") ? "off" : "on");
+		copy(out, value_is_off(value) ? "off" : "on");
 }
 
 TEXT(loader_pinning)

@@ -73,7 +73,7 @@ static void draw_absent(const struct scene *scene, struct canvas *canvas, struct
 	char text[600];
 	snprintf(text, sizeof text, "The first looks at its Python code are still to come.%s", spans);
 	for (size_t i = 0; i < model->missing_count; i++)
-		if (strcmp(model->missing[i].figure, "stacks") == 0)
+		if (model->missing[i].subject == MISSING_STACKS)
 			snprintf(text, sizeof text, "No Python code is seen: %s%s%s%s%s.%s", model->missing[i].text,
 				model->missing[i].remedy[0] ? " (" : "", model->missing[i].remedy,
 				model->missing[i].remedy[0] ? ")" : "", "", spans);
@@ -238,6 +238,7 @@ static void write(const struct scene *scene, struct buffer *out)
 }
 
 const struct view code_view = {
+	.needs = NEEDS_STACKS,
 	.name = "Code",
 	.short_name = "Code",
 	.digit = '7',

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/text.h"
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
 #include "ui/views/code/code_parts.h"
@@ -36,9 +37,7 @@ struct tree {
 /* Stands between each module and its forward, and says nothing. */
 static bool is_wrapper(const struct code_name *name)
 {
-	size_t length = strlen(name->function), file = strlen(name->file);
-	return length >= 10 && strcmp(name->function + length - 10, "_call_impl") == 0 && file >= 27 &&
-		strcmp(name->file + file - 27, "/torch/nn/modules/module.py") == 0;
+	return text_ends_with(name->function, "_call_impl") && text_ends_with(name->file, "/torch/nn/modules/module.py");
 }
 
 /* What the nodes of `from` call; wrappers are looked through. */

@@ -66,7 +66,7 @@ double counter_batches(const struct scene *scene)
 const struct missing *counter_missing(const struct model *model, const char *about)
 {
 	for (size_t i = 0; i < model->missing_count; i++)
-		if (parts_matches(model->missing[i].figure, about) && strncmp(model->missing[i].figure, "GPU", 3) != 0)
+		if (parts_matches(model->missing[i].figure, about) && model->missing[i].subject != MISSING_GPU)
 			return &model->missing[i];
 	return NULL;
 }
@@ -322,6 +322,7 @@ static void write(const struct scene *scene, struct buffer *out)
 }
 
 const struct view counters_view = {
+	.needs = NEEDS_COUNTERS,
 	.name = "Counters",
 	.short_name = "Ctr",
 	.digit = '9',

@@ -179,21 +179,11 @@ static void show(const struct scene *scene, int place, struct figure *out)
 
 /* -- why some are missing -- */
 
-static bool is_about_counters(const struct missing *missing)
-{
-	static const char *const names[] = { "counter", "cycles", "instructions", "misses", "stalled", "FLOPs",
-		"memory traffic", "migrations", "perf" };
-	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-		if (parts_matches(missing->figure, names[i]) && strncmp(missing->figure, "GPU", 3) != 0)
-			return true;
-	return false;
-}
-
 /* The next one from *at on; NULL after the last. */
 static const struct missing *next_lack(const struct model *model, size_t *at)
 {
 	while (*at < model->missing_count)
-		if (is_about_counters(&model->missing[(*at)++]))
+		if (model->missing[(*at)++].subject == MISSING_COUNTERS)
 			return &model->missing[*at - 1];
 	return NULL;
 }

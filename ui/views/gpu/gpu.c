@@ -1,5 +1,6 @@
 /* GPU: all of them in a table, the chosen one large: what it does over time, what holds it back, whose its memory is,
  * who uses it. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,10 +71,10 @@ static void gpu_title(const struct scene *scene, const struct gpu *gpu, char *ti
 	gpu_ranks(ranks, scene->model, gpu);
 	if (gpu->lost[0] != '\0')
 		line_add(line, 0, ROLE_CRITICAL, "⚠ lost");
-	if (strncmp(ranks, "run", 3) == 0)
-		line_add(line, 0, ROLE_STRONG, "the run's");
-	else if (ranks[0] != '\0')
+	if (isdigit((unsigned char)ranks[0]))
 		line_add(line, 0, ROLE_STRONG, "rank %s", ranks);
+	else if (ranks[0] != '\0')
+		line_add(line, 0, ROLE_STRONG, "the run's");
 	if (gpu->driver[0] != '\0')
 		line_add(line, 1, ROLE_DIM, "%s", gpu->driver);
 	if (gpu->pci[0] != '\0')

@@ -60,13 +60,11 @@ const struct missing *gpu_missing(const struct model *model, const char *figure)
 	return like;
 }
 
-static bool is_about_gpus(const struct missing *missing) { return strncasecmp(missing->figure, "gpu", 3) == 0; }
-
 void gpu_absent_line(const struct model *model, struct line *line)
 {
 	const struct missing *missing = gpu_missing(model, "gpu");
 	for (size_t i = 0; i < model->missing_count && !missing; i++)
-		missing = is_about_gpus(&model->missing[i]) ? &model->missing[i] : NULL;
+		missing = model->missing[i].subject == MISSING_GPU ? &model->missing[i] : NULL;
 	line_start(line, " · ");
 	line_add(line, 0, ROLE_DIM, "GPU – %s", missing ? missing->text : "no driver has told of one");
 	if (missing && missing->remedy[0] != '\0')
@@ -80,11 +78,11 @@ void gpu_absent_text(const struct model *model, char *out, size_t size)
 	for (size_t i = 0; i < model->missing_count && length < size; i++) {
 		const struct missing *missing = &model->missing[i];
 
-		if (!is_about_gpus(missing))
+		if (missing->subject != MISSING_GPU)
 			continue;
 		int written =
 			snprintf(out + length, size - length, missing->remedy[0] != '\0' ? "%s: %s.\nTry: %s.\n" : "%s: %s.\n",
-				strcasecmp(missing->figure, "gpu") == 0 ? "Why" : missing->figure, missing->text, missing->remedy);
+				missing->figure[3] == '\0' ? "Why" : missing->figure, missing->text, missing->remedy);
 
 		length += written > 0 ? (size_t)written : 0;
 	}

@@ -138,8 +138,7 @@ static const char how_to_publish[] =
 static const struct missing *refused_region(const struct model *model)
 {
 	for (size_t i = 0; i < model->missing_count; i++)
-		if (strcmp(model->missing[i].figure, "region") == 0 &&
-			strcmp(model->missing[i].text, "nothing is published") != 0)
+		if (model->missing[i].subject == MISSING_REGION && !model->missing[i].is_mere_absence)
 			return &model->missing[i];
 	return NULL;
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/model/run/known_names.h"
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
 #include "ui/views/overview/panels.h"
@@ -41,7 +42,7 @@ enum { WINDOWS = sizeof windows / sizeof *windows, PATTERNS_SHOWN = 4 };
 
 static bool is_shown(const struct run *run)
 {
-	return run && run->requests && strcmp(run_name(run, run->state.mode), "inference") == 0;
+	return run && run->requests && run_name_is(run, run->state.mode, KNOWN_INFERENCE);
 }
 
 int panel_requests_height(const struct scene *scene, const struct canvas *canvas, int height)
