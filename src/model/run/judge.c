@@ -120,6 +120,19 @@ static void find_warmup(struct track *track, double ratio)
 	}
 }
 
+int64_t run_warmup_end(const struct run *run)
+{
+	int64_t end_ns = 0;
+	for (unsigned i = 0; i < run->track_count; i++) {
+		const struct track_private *private = run->tracks[i].private;
+		if (private->has_run_first && private->warmup_end_ns == 0)
+			return INT64_MAX;
+		if (private->warmup_end_ns > end_ns)
+			end_ns = private->warmup_end_ns;
+	}
+	return end_ns;
+}
+
 /* Says anew what the warm-up is and judges what came after it from the start; a matter of twenty steps. */
 static void settle_warmup(struct run *run, struct track *track)
 {

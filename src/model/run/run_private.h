@@ -1,5 +1,5 @@
-/* run_private.h: what a run keeps for itself, shared by the files that make it. One direction: run.c → lanes.c →
- * tracks.c, epochs.c, totals.c. */
+/* run_private.h: what a run keeps for itself, shared by the files that make it. One direction: records.c →
+ * lanes.c → tracks.c, epochs.c, totals.c. */
 #ifndef PMTOP_MODEL_RUN_RUN_PRIVATE_H
 #define PMTOP_MODEL_RUN_RUN_PRIVATE_H
 
@@ -157,14 +157,11 @@ void run_release(struct run *run);
 /* After a set: figures, ETA, operations. */
 void run_refresh(struct run *run, int64_t now_ns);
 
-/* -- run.c -- */
+/* -- records.c -- */
 /* Everything that has a run in it but RUN_OPENED; `rest_count` records, this one included, are left in the set. */
 void run_apply(struct run *run, const struct record *record, size_t rest_count);
 /* At the first event, or at the end, of the set that opens the run. */
 void run_settle_past(struct run *run, const struct record *rest, size_t rest_count);
-uint32_t run_mode_of(const struct run *run, uint32_t id); /* "train" and nothing are one */
-/* When the warm-up was over: 0 = before pmtop came, or no batch has begun; INT64_MAX = not yet. */
-int64_t run_warmup_end(const struct run *run);
 
 /* -- lanes.c: the events of a lane -- */
 void lane_begin_batch(struct run *run, struct lane *lane, const struct record *record);
@@ -178,6 +175,7 @@ void lane_lose(struct lane *lane);
 void lane_close_step(struct run *run, struct lane *lane, const struct record *record);
 
 /* -- tracks.c -- */
+uint32_t run_mode_of(const struct run *run, uint32_t id);             /* "train" and nothing are one */
 struct track *run_track(struct run *run, uint32_t mode, bool create); /* NULL: none, or no room */
 void track_init_empty(struct track *track);
 void track_release(struct track *track);
@@ -197,6 +195,8 @@ void track_release_judgement(struct track *track);
 void track_set_kind(const struct run *run, struct track *track, struct batch *batch, uint32_t kind);
 void track_finish_step(struct run *run, struct track *track, struct batch *batch);
 void track_refresh_judgement(struct track *track);
+/* When the warm-up was over: 0 = before pmtop came, or no batch has begun; INT64_MAX = not yet. */
+int64_t run_warmup_end(const struct run *run);
 
 /* -- device_pace.c -- */
 /* At the end of a batch's step, before it is judged; and when its figure gpu.batch_s has come. */

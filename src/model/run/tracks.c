@@ -20,6 +20,13 @@ void track_init_empty(struct track *track)
 		.kind_count = 1 };
 }
 
+uint32_t run_mode_of(const struct run *run, uint32_t id)
+{
+	if (id == run->private->train)
+		return NAME_NONE;
+	return id > NAMES_MAX ? MODE_UNKNOWN : id;
+}
+
 struct track *run_track(struct run *run, uint32_t mode, bool create)
 {
 	for (unsigned i = 0; i < run->track_count; i++)
