@@ -37,7 +37,7 @@ static double work_of(const struct run *run, const struct batch *batch, double b
 
 void device_pace_restart(struct track *track)
 {
-	track->private->pace_of_device = (struct device_pace){ .next_ordinal = UINT64_MAX };
+	track->private->pace_of_device = (struct device_pace){ .next_ordinal = NO_ORDINAL };
 }
 
 void device_pace_take(const struct run *run, struct track *track, struct batch *batch)

@@ -26,6 +26,8 @@ enum {
 	MODE_UNKNOWN = 0xffff,       /* beyond all name ids: a batch of which the mode cannot be known */
 };
 
+#define NO_ORDINAL UINT64_MAX /* of no batch */
+
 /* Foreign times may be anything; this leaves room to add and subtract. Never 0, which means none. */
 static inline int64_t bounded_time(int64_t time_ns)
 {
@@ -175,6 +177,7 @@ void lane_lose(struct lane *lane);
 void lane_close_step(struct run *run, struct lane *lane, const struct record *record);
 
 /* -- tracks.c -- */
+extern const struct figures no_figures;
 uint32_t run_mode_of(const struct run *run, uint32_t id);             /* "train" and nothing are one */
 struct track *run_track(struct run *run, uint32_t mode, bool create); /* NULL: none, or no room */
 void track_init_empty(struct track *track);
@@ -185,16 +188,14 @@ struct batch *track_append(struct track *track, uint64_t ordinal); /* NULL: not 
 struct batch *track_slot(struct track *track, uint64_t ordinal);
 /* As if the batch had never been appended. */
 void track_take_back(struct track *track, uint64_t ordinal);
+
+/* -- track_figures.c -- */
 void track_refresh(struct run *run, struct track *track);
 
 /* -- judge.c -- */
-extern const struct figures no_figures;
-void track_init_judgement(struct track *track);
-void track_release_judgement(struct track *track);
 /* At the batch's end: what it is judged among. */
 void track_set_kind(const struct run *run, struct track *track, struct batch *batch, uint32_t kind);
 void track_finish_step(struct run *run, struct track *track, struct batch *batch);
-void track_refresh_judgement(struct track *track);
 /* When the warm-up was over: 0 = before pmtop came, or no batch has begun; INT64_MAX = not yet. */
 int64_t run_warmup_end(const struct run *run);
 
