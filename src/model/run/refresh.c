@@ -50,7 +50,7 @@ void run_release(struct run *run)
 	for (unsigned i = 0; i < run->track_count; i++)
 		track_release(&run->tracks[i]);
 	run_release_published(run);
-	run_release_figures(run);
+	run_release_late_figures(run);
 	totals_release(&private->totals);
 	free(private->lanes);
 	requests_free(run->requests);

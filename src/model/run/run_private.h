@@ -224,16 +224,19 @@ void run_release_flagged(struct run *run);
 /* The copy of a batch that was flagged before it was finished. */
 void run_renew_flagged(struct run *run, const struct track *track, const struct batch *batch);
 
+/* -- late_figures.c -- */
+void run_add_late_figure(struct run *run, uint32_t name, uint32_t mode, double value);
+/* NULL: no batch of that mode has had a figure of that name. `window`: the newest values; may be NULL. */
+const struct late_figure *run_late_figure(
+	const struct run *run, uint32_t name, uint32_t mode, const struct rolling **window);
+void run_release_late_figures(struct run *run);
+
 /* -- figures.c: what becomes known of a batch besides its own events -- */
 /* The batch with this number in the run stands there now. */
 void run_note_number(struct run *run, unsigned track, uint64_t ordinal, uint64_t number);
 void run_take_figure(struct run *run, const struct record *record);
-/* NULL: none of that name was told in that mode. `window`: the newest of them; may be NULL. */
-const struct late_figure *run_late_figure(
-	const struct run *run, uint32_t name, uint32_t mode, const struct rolling **window);
 void run_note_loss(struct track *track, uint64_t number, double loss);
 void run_refresh_loss(struct run *run);
-void run_release_figures(struct run *run);
 
 /* -- run_requests.c -- */
 void run_note_span(struct run *run, const struct record *span);
