@@ -73,7 +73,7 @@ static bool is_out_of_line(const struct run *run, const struct batch *batch, con
 		seconds - work->median > (options->flag_ratio - 1) * batch->median_s;
 }
 
-void device_pace_hear(struct run *run, struct track *track, struct batch *batch, double seconds)
+bool device_pace_hear(const struct run *run, const struct track *track, struct batch *batch, double seconds)
 {
 	const struct rolling *window;
 	const struct late_figure *work = run_late_figure(run, run->private->device_batch, track->mode, &window);
@@ -82,10 +82,6 @@ void device_pace_hear(struct run *run, struct track *track, struct batch *batch,
 	 * same. */
 	if (batch->is_paced && (is_slow || !batch->is_after_wait))
 		batch->paced_s = seconds + batch->stall_s;
-	/* Judged: it has a usual time. */
-	if (!batch->is_paced || batch->is_flagged || batch->is_by_hand || isnan(batch->median_s) || !is_slow)
-		return;
-	batch->is_flagged = batch->is_by_device = true;
-	track->flagged_count++;
-	run_add_flagged(run, track, batch);
+	/* Judged: it has a baseline. */
+	return batch->is_paced && !batch->is_flagged && !batch->is_by_hand && !isnan(batch->median_s) && is_slow;
 }

@@ -80,8 +80,10 @@ void run_take_figure(struct run *run, const struct record *record)
 			attach(batch, name, value);
 		if (mode != MODE_UNKNOWN)
 			run_add_late_figure(run, name, mode, value);
-		if (batch && name == run->private->device_batch)
-			device_pace_hear(run, track, batch, value);
+		if (batch && name == run->private->device_batch && device_pace_hear(run, track, batch, value)) {
+			batch->is_by_device = true;
+			run_add_flagged(run, track, batch);
+		}
 	}
 	if (track)
 		track->private->is_changed = true;

@@ -157,11 +157,8 @@ static void judge(struct run *run, struct track *track, struct batch *batch)
 		batch->median_s = rolling_median(window);
 		batch->mad_s = rolling_mad(window);
 		bool is_mean = run->is_counted && batch->median_s < RUN_COUNTED_SINGLY_S;
-		if (!batch->is_by_hand && !is_mean && is_out_of_line(options, batch)) {
-			batch->is_flagged = true;
-			track->flagged_count++;
+		if (!batch->is_by_hand && !is_mean && is_out_of_line(options, batch))
 			run_add_flagged(run, track, batch);
-		}
 	}
 	add_judged(track, batch);
 }

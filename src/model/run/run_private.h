@@ -200,9 +200,10 @@ void track_finish_step(struct run *run, struct track *track, struct batch *batch
 int64_t run_warmup_end(const struct run *run);
 
 /* -- device_pace.c -- */
-/* At the end of a batch's step, before it is judged; and when its figure gpu.batch_s has come. */
+/* At the end of a batch's step, before it is judged. */
 void device_pace_take(const struct run *run, struct track *track, struct batch *batch);
-void device_pace_hear(struct run *run, struct track *track, struct batch *batch, double seconds);
+/* When its figure gpu.batch_s has come. True: the batch is to be flagged for what the device took. */
+bool device_pace_hear(const struct run *run, const struct track *track, struct batch *batch, double seconds);
 void device_pace_restart(struct track *track);
 
 /* -- phases.c -- */
@@ -217,7 +218,8 @@ void batch_add_between(struct batch *batch, uint32_t name, double seconds);
 /* -- baseline.c: track_baseline and track_phases of run.h -- */
 
 /* -- flagged.c -- */
-void run_add_flagged(struct run *run, const struct track *track, const struct batch *batch);
+/* Flags the batch, which is not flagged yet, and keeps a copy of it with its baseline. */
+void run_add_flagged(struct run *run, struct track *track, struct batch *batch);
 /* By hand: model_flag. */
 bool run_flag(struct run *run, unsigned track, uint64_t ordinal, bool flagged);
 void run_release_flagged(struct run *run);
