@@ -7,6 +7,9 @@
  * what was taken for usual). What is left to be done, the backlog, grows by a batch's work and shrinks by the time that
  * the host spends; beyond it the device idles: a stall. Where the host has waited for all, what the work since the last
  * wait took is known exactly, whatever was thought of each. */
+#include "src/model/run/device_pace.h"
+
+#include "src/model/run/late_figures.h"
 #include "src/model/run/run_private.h"
 
 /* A queue of launches is not endless (1024 of them in CUDA): where a host never waits, the backlog is not more than so

@@ -1,6 +1,12 @@
+#include "src/model/run/figures.h"
+
 #include <string.h>
 
+#include "src/model/run/device_pace.h"
+#include "src/model/run/flagged.h"
+#include "src/model/run/late_figures.h"
 #include "src/model/run/run_private.h"
+#include "src/model/run/tracks.h"
 
 void run_note_number(struct run *run, unsigned track, uint64_t ordinal, uint64_t number)
 {

@@ -1,9 +1,12 @@
+#include "src/model/run/flagged.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/model/run/explanation.h"
 #include "src/model/run/run_private.h"
+#include "src/model/run/tracks.h"
 
 /* The list slides through its storage, so that dropping the oldest moves the rest only once in so many times. */
 enum { FLAGGED_FIRST = 8, FLAGGED_ROOM_MAX = RUN_FLAGGED_MAX + RUN_FLAGGED_MAX / 4 };

@@ -1,8 +1,13 @@
 /* Which batches are out of line: the warm-up, and the medians of each kind that batches are held against. */
+#include "src/model/run/judge.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/run/device_pace.h"
+#include "src/model/run/flagged.h"
 #include "src/model/run/run_private.h"
+#include "src/model/run/tracks.h"
 
 enum { WARMUP_FOLLOWERS = 10, WARMUP_FOLLOWERS_MIN = 3 };
 

@@ -1,4 +1,5 @@
-/* What became known of a mode's batches only later, by name: the last, the mean and the median of each. */
+#include "src/model/run/late_figures.h"
+
 #include <stdio.h>
 #include <string.h>
 

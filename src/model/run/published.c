@@ -1,7 +1,10 @@
+#include "src/model/run/published.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/model/run/run_private.h"
+#include "src/model/run/tracks.h"
 
 enum { META_LENGTH_MAX = 1024, ROWS_FIRST = 4 };
 

@@ -1,7 +1,15 @@
-/* The records of a run, in their order, each to the file that is in charge of it. */
+#include "src/model/run/records.h"
+
 #include <stdlib.h>
 
+#include "src/model/run/bins.h"
+#include "src/model/run/epochs.h"
+#include "src/model/run/figures.h"
+#include "src/model/run/lanes.h"
+#include "src/model/run/published.h"
 #include "src/model/run/run_private.h"
+#include "src/model/run/totals.h"
+#include "src/model/run/tracks.h"
 
 enum { COUNT_MAX_BITS = 62 };
 

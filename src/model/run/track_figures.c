@@ -1,5 +1,8 @@
-/* A track's figures: of the whole run, of its judged steps, of its last 200. Counted at the refresh after a change. */
+#include "src/model/run/track_figures.h"
+
 #include "src/model/run/run_private.h"
+#include "src/model/run/totals.h"
+#include "src/model/run/tracks.h"
 
 static void refresh_totals(const struct run *run, uint32_t mode, enum total_kind kind, struct figures *out)
 {

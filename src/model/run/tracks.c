@@ -1,3 +1,5 @@
+#include "src/model/run/tracks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
