@@ -9,6 +9,8 @@ import sys
 BUILD, ROOT = sys.argv[1], os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir)
 # Definitions that are declared elsewhere on purpose: a table of one row a file, and the program's own start.
 DECLARED_ELSEWHERE = re.compile(r'_(source|view|command|exporter|gpus)$|^panel_')
+# No file of these folders calls, through other files, itself.
+ACYCLIC = {'src/model/run'}
 
 
 def sees():
@@ -45,6 +47,15 @@ def headers(folder):
     return set(re.findall(r'\w+', text))
 
 
+def cycles(objects, home):
+    """The groups of files that reach each other by the symbols that they use."""
+    calls = {(folder, name): {home[symbol] for symbol in used & home.keys()} - {(folder, name)} for folder, name, _, used in objects}
+    reached, before = calls, None
+    while reached != before:
+        before, reached = reached, {file: callees.union(*(reached[callee] for callee in callees)) for file, callees in reached.items()}
+    return sorted({tuple(sorted(other for other in reached[file] if file in reached[other])) for file in reached if file in reached[file]})
+
+
 def main():
     allowed, objects = sees(), list(symbols())
     home = {symbol: (folder, name) for folder, name, defined, _ in objects for symbol in defined}
@@ -58,6 +69,9 @@ def main():
     for symbol, (folder, name) in sorted(home.items()):
         if users[symbol] - {(folder, name)} and symbol not in words[folder] and not DECLARED_ELSEWHERE.search(symbol):
             findings.append(f'{folder}/{name} defines {symbol}, which no header of {folder} declares')
+    for group in cycles(objects, home):
+        if {folder for folder, _ in group} & ACYCLIC:
+            findings.append(f'{", ".join(f"{folder}/{name[:-1]}c" for folder, name in group)} call each other in a cycle')
     print(*findings, sep='\n')
     print(f'{len(objects)} objects, {len(home)} symbols')
     print(f'{int(not findings)} passed, {len(findings)} failed')

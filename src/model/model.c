@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "src/model/model_private.h"
+#include "src/model/run/flagged.h"
+#include "src/model/run/records.h"
+#include "src/model/run/refresh.h"
 
 void model_options_default(struct model_options *options)
 {

@@ -1,4 +1,5 @@
 #include "src/model/model_private.h"
+#include "src/model/run/judge.h"
 
 #define INTERVAL_FIRST_NS (NS_PER_S / 8)
 #define INTERVAL_MAX_NS NS_PER_S

@@ -1,3 +1,5 @@
+#include "src/model/run/bins.h"
+
 #include <stdlib.h>
 
 #include "src/model/run/run_private.h"

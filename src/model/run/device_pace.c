@@ -7,6 +7,9 @@
  * what was taken for usual). What is left to be done, the backlog, grows by a batch's work and shrinks by the time that
  * the host spends; beyond it the device idles: a stall. Where the host has waited for all, what the work since the last
  * wait took is known exactly, whatever was thought of each. */
+#include "src/model/run/device_pace.h"
+
+#include "src/model/run/late_figures.h"
 #include "src/model/run/run_private.h"
 
 /* A queue of launches is not endless (1024 of them in CUDA): where a host never waits, the backlog is not more than so
@@ -37,7 +40,7 @@ static double work_of(const struct run *run, const struct batch *batch, double b
 
 void device_pace_restart(struct track *track)
 {
-	track->private->pace_of_device = (struct device_pace){ .next_ordinal = UINT64_MAX };
+	track->private->pace_of_device = (struct device_pace){ .next_ordinal = NO_ORDINAL };
 }
 
 void device_pace_take(const struct run *run, struct track *track, struct batch *batch)
@@ -73,7 +76,7 @@ static bool is_out_of_line(const struct run *run, const struct batch *batch, con
 		seconds - work->median > (options->flag_ratio - 1) * batch->median_s;
 }
 
-void device_pace_hear(struct run *run, struct track *track, struct batch *batch, double seconds)
+bool device_pace_hear(const struct run *run, const struct track *track, struct batch *batch, double seconds)
 {
 	const struct rolling *window;
 	const struct late_figure *work = run_late_figure(run, run->private->device_batch, track->mode, &window);
@@ -82,10 +85,6 @@ void device_pace_hear(struct run *run, struct track *track, struct batch *batch,
 	 * same. */
 	if (batch->is_paced && (is_slow || !batch->is_after_wait))
 		batch->paced_s = seconds + batch->stall_s;
-	/* Judged: it has a usual time. */
-	if (!batch->is_paced || batch->is_flagged || batch->is_by_hand || isnan(batch->median_s) || !is_slow)
-		return;
-	batch->is_flagged = batch->is_by_device = true;
-	track->flagged_count++;
-	run_add_flagged(run, track, batch);
+	/* Judged: it has a baseline. */
+	return batch->is_paced && !batch->is_flagged && !batch->is_by_hand && !isnan(batch->median_s) && is_slow;
 }

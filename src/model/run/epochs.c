@@ -1,7 +1,10 @@
+#include "src/model/run/epochs.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/model/run/run_private.h"
+#include "src/model/run/tracks.h"
 
 enum { EPOCHS_FIRST = 16 };
 static const struct allocator no_allocator = { NAN, NAN, NAN };

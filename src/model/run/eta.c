@@ -4,6 +4,8 @@
  * their steps (validation, checkpoints) less what this one has taken already. How many batches: the plan's, or the
  * epoch's before. Run: this epoch's rest, then the epochs to come at the mean of the last ten epochs, begin to begin;
  * while none is complete, at this one's expected length. Epochs of other modes do not count. */
+#include "src/model/run/eta.h"
+
 #include "src/model/run/run_private.h"
 
 enum { EPOCHS_RECENT = 10 };

@@ -1,9 +1,12 @@
+#include "src/model/run/flagged.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/model/run/explanation.h"
 #include "src/model/run/run_private.h"
+#include "src/model/run/tracks.h"
 
 /* The list slides through its storage, so that dropping the oldest moves the rest only once in so many times. */
 enum { FLAGGED_FIRST = 8, FLAGGED_ROOM_MAX = RUN_FLAGGED_MAX + RUN_FLAGGED_MAX / 4 };
@@ -76,8 +79,10 @@ static size_t place_for(const struct run *run, int64_t begin_ns)
 	return place;
 }
 
-void run_add_flagged(struct run *run, const struct track *track, const struct batch *batch)
+void run_add_flagged(struct run *run, struct track *track, struct batch *batch)
 {
+	batch->is_flagged = true;
+	track->flagged_count++;
 	if (!make_room(run))
 		return;
 	size_t place = place_for(run, batch->begin_ns);
@@ -143,7 +148,6 @@ bool run_flag(struct run *run, unsigned index, uint64_t ordinal, bool flagged)
 		run_renew_flagged(run, track, batch);
 	else
 		remove_flagged(run, track->mode, ordinal);
-	track->flagged_count += (flagged && !was_flagged);
 	track->flagged_count -= (!flagged && was_flagged);
 	return true;
 }

@@ -1,29 +1,15 @@
 /* Which batches are out of line: the warm-up, and the medians of each kind that batches are held against. */
+#include "src/model/run/judge.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/run/device_pace.h"
+#include "src/model/run/flagged.h"
 #include "src/model/run/run_private.h"
+#include "src/model/run/tracks.h"
 
 enum { WARMUP_FOLLOWERS = 10, WARMUP_FOLLOWERS_MIN = 3 };
-
-const struct figures no_figures = { 0, 0, NAN, NAN, NAN, NAN, NAN, NAN };
-
-void track_init_judgement(struct track *track)
-{
-	struct track_private *private = track->private;
-	private->windows[0] = rolling_new(private->flag_window);
-	private->judged_counts = calloc(HISTOGRAM_BUCKETS, sizeof *private->judged_counts);
-	private->judged = no_figures;
-	private->place_ordinal = UINT64_MAX;
-	device_pace_restart(track);
-}
-
-void track_release_judgement(struct track *track)
-{
-	for (unsigned i = 0; i < RUN_KINDS_MAX; i++)
-		rolling_free(track->private->windows[i]);
-	free(track->private->judged_counts);
-}
 
 /* -- kinds -- */
 
@@ -47,13 +33,13 @@ static void set_place(const struct run *run, struct track *track, struct batch *
 	struct track_private *private = track->private;
 	uint32_t accumulate = run->private->accumulate;
 	bool is_step = batch->kind == NAME_NONE,
-		 has_before = private->place_ordinal != UINT64_MAX && private->place_ordinal + 1 == batch->ordinal;
+		 has_before = private->place_ordinal != NO_ORDINAL && private->place_ordinal + 1 == batch->ordinal;
 	if (!accumulate || !track_kind(track, accumulate) || (!is_step && batch->kind != accumulate))
 		return;
 	bool is_begin = batch->ordinal == 0 && private->has_run_first;
 	batch->place = is_begin ? 1 : has_before ? private->place + 1 : 0;
 	private->place = is_step ? 0 : batch->place;
-	private->place_ordinal = is_step || batch->place ? batch->ordinal : UINT64_MAX;
+	private->place_ordinal = is_step || batch->place ? batch->ordinal : NO_ORDINAL;
 }
 
 void track_set_kind(const struct run *run, struct track *track, struct batch *batch, uint32_t kind)
@@ -120,6 +106,19 @@ static void find_warmup(struct track *track, double ratio)
 	}
 }
 
+int64_t run_warmup_end(const struct run *run)
+{
+	int64_t end_ns = 0;
+	for (unsigned i = 0; i < run->track_count; i++) {
+		const struct track_private *private = run->tracks[i].private;
+		if (private->has_run_first && private->warmup_end_ns == 0)
+			return INT64_MAX;
+		if (private->warmup_end_ns > end_ns)
+			end_ns = private->warmup_end_ns;
+	}
+	return end_ns;
+}
+
 /* Says anew what the warm-up is and judges what came after it from the start; a matter of twenty steps. */
 static void settle_warmup(struct run *run, struct track *track)
 {
@@ -163,11 +162,8 @@ static void judge(struct run *run, struct track *track, struct batch *batch)
 		batch->median_s = rolling_median(window);
 		batch->mad_s = rolling_mad(window);
 		bool is_mean = run->is_counted && batch->median_s < RUN_COUNTED_SINGLY_S;
-		if (!batch->is_by_hand && !is_mean && is_out_of_line(options, batch)) {
-			batch->is_flagged = true;
-			track->flagged_count++;
+		if (!batch->is_by_hand && !is_mean && is_out_of_line(options, batch))
 			run_add_flagged(run, track, batch);
-		}
 	}
 	add_judged(track, batch);
 }
@@ -189,21 +185,4 @@ void track_finish_step(struct run *run, struct track *track, struct batch *batch
 		judge(run, track, batch);
 	if (batch->is_by_hand && batch->is_flagged)
 		run_renew_flagged(run, track, batch);
-}
-
-void track_refresh_judgement(struct track *track)
-{
-	const struct track_private *private = track->private;
-	track->judged = private->judged;
-	if (private->judged_counts && private->judged.count) {
-		double quantiles[2];
-		histogram_quantiles(private->judged_counts, 2, (const double[]){ 0.5, 0.95 }, private->judged.min_s,
-			private->judged.max_s, quantiles);
-		track->judged.p50_s = quantiles[0];
-		track->judged.p95_s = quantiles[1];
-	}
-	for (unsigned i = 0; i < track->kind_count; i++) {
-		track->kinds[i].median_s = rolling_median(private->windows[i]);
-		track->kinds[i].p95_s = rolling_quantile(private->windows[i], 0.95);
-	}
 }

@@ -1,6 +1,18 @@
+#include "src/model/run/lanes.h"
+
 #include <string.h>
 
+#include "src/model/run/bins.h"
+#include "src/model/run/device_pace.h"
+#include "src/model/run/epochs.h"
+#include "src/model/run/figures.h"
+#include "src/model/run/flagged.h"
+#include "src/model/run/judge.h"
+#include "src/model/run/phases.h"
 #include "src/model/run/run_private.h"
+#include "src/model/run/run_requests.h"
+#include "src/model/run/totals.h"
+#include "src/model/run/tracks.h"
 
 /* Foreign times may be anything: false where the second is before the first. */
 static bool elapsed(int64_t from_ns, int64_t to_ns, double *seconds)

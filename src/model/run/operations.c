@@ -1,8 +1,12 @@
+#include "src/model/run/operations.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/model/machine/tree.h"
 #include "src/model/run/run_private.h"
+#include "src/model/run/totals.h"
+#include "src/model/run/tracks.h"
 
 /* Where an operation's figures come from: the first of its totals, chained over lanes; 0 = a row of the run's own. */
 struct operation_source {

@@ -1,3 +1,5 @@
+#include "src/model/run/phases.h"
+
 #include "src/model/run/run_private.h"
 
 /* Rows kept free for unattributed and between. */

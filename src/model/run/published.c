@@ -1,7 +1,10 @@
+#include "src/model/run/published.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/model/run/run_private.h"
+#include "src/model/run/tracks.h"
 
 enum { META_LENGTH_MAX = 1024, ROWS_FIRST = 4 };
 
@@ -83,14 +86,6 @@ void run_set_meta(struct run *run, const char *key, const char *value)
 		note_phase_between(run);
 }
 
-const char *run_meta(const struct run *run, const char *key)
-{
-	for (size_t i = 0; i < run->meta_count; i++)
-		if (strcmp(run->meta[i].key, key) == 0)
-			return run->meta[i].value;
-	return NULL;
-}
-
 /* Published about the batch's end, before or after. */
 static void note_allocated(struct run *run, double value)
 {
@@ -99,37 +94,6 @@ static void note_allocated(struct run *run, double value)
 	struct batch *batch = lane && lane->has_step ? track_slot(&run->tracks[lane->track], lane->ordinal) : NULL;
 	if (batch && value >= 0)
 		batch->allocated_bytes = value;
-}
-
-bool run_gauge(const struct run *run, const char *name, double *value, const struct series **series)
-{
-	for (size_t i = 0; i < run->gauge_count; i++) {
-		if (strcmp(run_name(run, run->gauges[i].name), name) != 0)
-			continue;
-		*value = run->gauges[i].value;
-		if (series)
-			*series = run->gauges[i].series;
-		return true;
-	}
-	return false;
-}
-
-struct allocator run_allocator(const struct run *run)
-{
-	struct allocator out = { NAN, NAN, NAN };
-	const struct {
-		const char *name;
-		double *value;
-	} gauges[] = {
-		{ "cuda.allocated_bytes", &out.allocated_bytes },
-		{ "cuda.reserved_bytes", &out.reserved_bytes },
-		{ "cuda.peak_bytes", &out.peak_bytes },
-	};
-	for (size_t i = 0; i < sizeof gauges / sizeof *gauges; i++)
-		if (run_gauge(run, gauges[i].name, gauges[i].value, NULL) &&
-			!(*gauges[i].value >= 0 && isfinite(*gauges[i].value)))
-			*gauges[i].value = NAN;
-	return out;
 }
 
 void run_set_gauge(struct run *run, uint32_t name, int64_t time_ns, double value)
@@ -153,14 +117,6 @@ void run_set_gauge(struct run *run, uint32_t name, int64_t time_ns, double value
 	if (name != 0 && name == run->private->allocated)
 		note_allocated(run, value);
 	series_push(run->gauges[at].series, time_ns, value);
-}
-
-const struct counter *run_counter(const struct run *run, const char *name)
-{
-	for (size_t i = 0; i < run->counter_count; i++)
-		if (strcmp(run_name(run, run->counters[i].name), name) == 0)
-			return &run->counters[i];
-	return NULL;
 }
 
 /* A slow counter has long gaps between its points, a fast one a second. */

@@ -1,7 +1,20 @@
+#include "src/model/run/refresh.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/run/epochs.h"
+#include "src/model/run/eta.h"
+#include "src/model/run/figures.h"
+#include "src/model/run/flagged.h"
+#include "src/model/run/late_figures.h"
+#include "src/model/run/operations.h"
+#include "src/model/run/published.h"
+#include "src/model/run/records.h"
 #include "src/model/run/run_private.h"
+#include "src/model/run/totals.h"
+#include "src/model/run/track_figures.h"
+#include "src/model/run/tracks.h"
 
 enum { TREND_BATCHES_MIN = 20, TREND_POINTS_MAX = 64 };
 #define RENEW_NS NS_PER_S
@@ -50,7 +63,7 @@ void run_release(struct run *run)
 	for (unsigned i = 0; i < run->track_count; i++)
 		track_release(&run->tracks[i]);
 	run_release_published(run);
-	run_release_figures(run);
+	run_release_late_figures(run);
 	totals_release(&private->totals);
 	free(private->lanes);
 	requests_free(run->requests);

@@ -1,5 +1,10 @@
-/* run_private.h: what a run keeps for itself, shared by the files that make it. One direction: run.c → lanes.c →
- * tracks.c, epochs.c, totals.c. */
+/* run_private.h: the structs that the files of this folder share.
+ *
+ * Its files call each other in one direction (tests/symbols.py fails on a cycle). A batch goes from records.c to
+ * lanes.c and from there to judge.c, epochs.c, bins.c and run_requests.c; its late figures go from records.c to
+ * figures.c. judge.c and figures.c call device_pace.c and flagged.c, which calls baseline.c. tracks.c, totals.c,
+ * phases.c, late_figures.c and run.c (what others read) call none of these. refresh.c makes the figures after each set.
+ */
 #ifndef PMTOP_MODEL_RUN_RUN_PRIVATE_H
 #define PMTOP_MODEL_RUN_RUN_PRIVATE_H
 
@@ -25,6 +30,8 @@ enum {
 	BASELINE_BATCHES_MAX = 4096, /* flag_window is at most this */
 	MODE_UNKNOWN = 0xffff,       /* beyond all name ids: a batch of which the mode cannot be known */
 };
+
+#define NO_ORDINAL UINT64_MAX /* of no batch */
 
 /* Foreign times may be anything; this leaves room to add and subtract. Never 0, which means none. */
 static inline int64_t bounded_time(int64_t time_ns)
@@ -149,124 +156,5 @@ struct track_private {
 	int64_t warmup_end_ns; /* 0 = none was seen */
 	bool is_changed;
 };
-
-/* -- refresh.c -- */
-/* False: out of memory; *run is then as empty as before. */
-bool run_open(struct run *run, const struct record *opened, const struct model_options *options);
-void run_release(struct run *run);
-/* After a set: figures, ETA, operations. */
-void run_refresh(struct run *run, int64_t now_ns);
-
-/* -- run.c -- */
-/* Everything that has a run in it but RUN_OPENED; `rest_count` records, this one included, are left in the set. */
-void run_apply(struct run *run, const struct record *record, size_t rest_count);
-/* At the first event, or at the end, of the set that opens the run. */
-void run_settle_past(struct run *run, const struct record *rest, size_t rest_count);
-uint32_t run_mode_of(const struct run *run, uint32_t id); /* "train" and nothing are one */
-/* When the warm-up was over: 0 = before pmtop came, or no batch has begun; INT64_MAX = not yet. */
-int64_t run_warmup_end(const struct run *run);
-
-/* -- lanes.c: the events of a lane -- */
-void lane_begin_batch(struct run *run, struct lane *lane, const struct record *record);
-void lane_end_batch(struct run *run, struct lane *lane, const struct record *record);
-/* The batch that runs there is of the current mode: it moves to that mode's track. */
-void lane_follow_mode(struct run *run, struct lane *lane, const struct record *record);
-void lane_add_evidence(struct run *run, struct lane *lane, const struct record *record);
-void lane_add_span(struct run *run, struct lane *lane, const struct record *record);
-void lane_lose(struct lane *lane);
-/* The epoch or the run ends, or another batch begins: the step of the batch that ended before is known. */
-void lane_close_step(struct run *run, struct lane *lane, const struct record *record);
-
-/* -- tracks.c -- */
-struct track *run_track(struct run *run, uint32_t mode, bool create); /* NULL: none, or no room */
-void track_init_empty(struct track *track);
-void track_release(struct track *track);
-/* The next batch has this number; those up to it are not kept. */
-void track_skip_to(struct track *track, uint64_t ordinal);
-struct batch *track_append(struct track *track, uint64_t ordinal); /* NULL: not kept */
-struct batch *track_slot(struct track *track, uint64_t ordinal);
-/* As if the batch had never been appended. */
-void track_take_back(struct track *track, uint64_t ordinal);
-void track_refresh(struct run *run, struct track *track);
-
-/* -- judge.c -- */
-extern const struct figures no_figures;
-void track_init_judgement(struct track *track);
-void track_release_judgement(struct track *track);
-/* At the batch's end: what it is judged among. */
-void track_set_kind(const struct run *run, struct track *track, struct batch *batch, uint32_t kind);
-void track_finish_step(struct run *run, struct track *track, struct batch *batch);
-void track_refresh_judgement(struct track *track);
-
-/* -- device_pace.c -- */
-/* At the end of a batch's step, before it is judged; and when its figure gpu.batch_s has come. */
-void device_pace_take(const struct run *run, struct track *track, struct batch *batch);
-void device_pace_hear(struct run *run, struct track *track, struct batch *batch, double seconds);
-void device_pace_restart(struct track *track);
-
-/* -- phases.c -- */
-/* False: no row for it; its time stays in the unattributed (or between) time. */
-bool batch_add_phase(
-	struct batch *batch, uint32_t name, uint32_t parent, double seconds, double cpu_s, double memory_bytes);
-/* The rows of its own; none while there is no time for them. `name`: NAME_BETWEEN or the published phase that stands
- * for it. */
-void batch_set_unattributed(struct batch *batch, double seconds);
-void batch_add_between(struct batch *batch, uint32_t name, double seconds);
-
-/* -- baseline.c: track_baseline and track_phases of run.h -- */
-
-/* -- flagged.c -- */
-void run_add_flagged(struct run *run, const struct track *track, const struct batch *batch);
-/* By hand: model_flag. */
-bool run_flag(struct run *run, unsigned track, uint64_t ordinal, bool flagged);
-void run_release_flagged(struct run *run);
-/* The copy of a batch that was flagged before it was finished. */
-void run_renew_flagged(struct run *run, const struct track *track, const struct batch *batch);
-
-/* -- figures.c: what becomes known of a batch besides its own events -- */
-/* The batch with this number in the run stands there now. */
-void run_note_number(struct run *run, unsigned track, uint64_t ordinal, uint64_t number);
-void run_take_figure(struct run *run, const struct record *record);
-/* NULL: none of that name was told in that mode. `window`: the newest of them; may be NULL. */
-const struct late_figure *run_late_figure(
-	const struct run *run, uint32_t name, uint32_t mode, const struct rolling **window);
-void run_note_loss(struct track *track, uint64_t number, double loss);
-void run_refresh_loss(struct run *run);
-void run_release_figures(struct run *run);
-
-/* -- run_requests.c -- */
-void run_note_span(struct run *run, const struct record *span);
-void run_note_batch(struct run *run, const struct lane *lane, uint32_t mode, const struct record *end);
-
-/* -- epochs.c -- */
-void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns);
-void run_end_epoch(struct run *run, int64_t time_ns);
-void run_replace_epochs(struct run *run, const struct epoch_row *rows, size_t count, uint64_t dropped);
-struct epoch *run_epoch_at(struct run *run, int64_t time_ns); /* NULL: in none */
-void run_place_in_epoch(struct run *run, const struct track *track, struct batch *batch);
-void epoch_add_batch(struct epoch *epoch, double batch_s);
-/* After losses: an epoch whose begin was lost stands in the state. */
-void run_reconcile_epochs(struct run *run);
-void run_refresh_epochs(struct run *run, int64_t now_ns);
-
-/* -- bins.c -- */
-void run_add_bin(struct run *run, uint64_t ordinal, int64_t begin_ns, double step_s);
-void run_replace_bins(struct run *run, const struct history_row *rows, size_t count);
-
-/* -- operations.c -- */
-void run_refresh_operations(struct run *run, bool with_recent);
-
-/* -- eta.c -- */
-void run_refresh_eta(struct run *run, int64_t now_ns);
-
-/* -- published.c: what a run says besides its events -- */
-void run_set_name(struct run *run, uint32_t id, const char *text);
-void run_set_meta(struct run *run, const char *key, const char *value);
-void run_set_gauge(struct run *run, uint32_t name, int64_t time_ns, double value);
-void run_set_counter(struct run *run, uint32_t name, int64_t time_ns, double total);
-void run_add_mark(struct run *run, int64_t time_ns, const char *text);
-void run_set_open_span(struct run *run, const struct record *record);
-void run_clear_open_spans(struct run *run, uint16_t lane);
-void run_release_published(struct run *run);
 
 #endif

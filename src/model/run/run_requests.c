@@ -1,4 +1,7 @@
+#include "src/model/run/run_requests.h"
+
 #include "src/model/run/run_private.h"
+#include "src/model/run/tracks.h"
 
 static void add(struct run *run, const char *name, uint16_t lane, int64_t begin_ns, int64_t end_ns)
 {

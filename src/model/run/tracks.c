@@ -1,10 +1,13 @@
+#include "src/model/run/tracks.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/model/run/run_private.h"
 
 enum { RING_FIRST = 64, RING_MIN = 256, RING_MAX = 1 << 20 };
-static const uint64_t NO_ORDINAL = UINT64_MAX;
+
+const struct figures no_figures = { 0, 0, NAN, NAN, NAN, NAN, NAN, NAN };
 
 void track_init_empty(struct track *track)
 {
@@ -18,6 +21,13 @@ void track_init_empty(struct track *track)
 		.slow_first_s = NAN,
 		.slow_first_kind = NAME_BETWEEN,
 		.kind_count = 1 };
+}
+
+uint32_t run_mode_of(const struct run *run, uint32_t id)
+{
+	if (id == run->private->train)
+		return NAME_NONE;
+	return id > NAMES_MAX ? MODE_UNKNOWN : id;
 }
 
 struct track *run_track(struct run *run, uint32_t mode, bool create)
@@ -38,11 +48,14 @@ struct track *run_track(struct run *run, uint32_t mode, bool create)
 		: options->flag_window < BASELINE_BATCHES_MAX ? options->flag_window
 													  : BASELINE_BATCHES_MAX;
 	private->recent = rolling_new(RUN_RECENT);
+	private->windows[0] = rolling_new(private->flag_window);
+	private->judged_counts = calloc(HISTOGRAM_BUCKETS, sizeof *private->judged_counts);
+	private->judged = no_figures;
+	private->place_ordinal = private->pace_of_device.next_ordinal = NO_ORDINAL;
 	struct track *track = &run->tracks[run->track_count++];
 	track_init_empty(track);
 	track->mode = mode;
 	track->private = private;
-	track_init_judgement(track);
 	return track;
 }
 
@@ -51,7 +64,9 @@ void track_release(struct track *track)
 	if (!track->private)
 		return;
 	rolling_free(track->private->recent);
-	track_release_judgement(track);
+	for (unsigned i = 0; i < RUN_KINDS_MAX; i++)
+		rolling_free(track->private->windows[i]);
+	free(track->private->judged_counts);
 	free(track->private);
 	free(track->ring);
 	track->private = NULL;
@@ -154,74 +169,4 @@ void track_take_back(struct track *track, uint64_t ordinal)
 	private->candidates_end = private->has_run_first = 0;
 	else if (private->candidates_end == ordinal + 1) private->candidates_end = ordinal;
 	private->is_changed = true;
-}
-
-static void refresh_recent(struct track *track)
-{
-	const struct track_private *private = track->private;
-	struct figures recent = no_figures;
-	double samples = 0, sampled_s = 0;
-	for (uint64_t ordinal = track->end; ordinal-- > track->first && recent.count < RUN_RECENT;) {
-		const struct batch *batch = track_slot(track, ordinal);
-		if (!batch || !isfinite(batch->step_s))
-			continue;
-		if (recent.count++ == 0)
-			recent.last_s = batch->step_s;
-		recent.total_s += batch->step_s;
-		recent.min_s = fmin(recent.min_s, batch->step_s);
-		recent.max_s = fmax(recent.max_s, batch->step_s);
-		if (!isfinite(batch->samples))
-			continue;
-		samples += batch->samples;
-		sampled_s += batch->step_s;
-	}
-	if (recent.count)
-		recent.mean_s = recent.total_s / (double)recent.count;
-	recent.p50_s = rolling_median(private->recent);
-	recent.p95_s = rolling_quantile(private->recent, 0.95);
-	track->recent = recent;
-	track->rate_per_s = recent.total_s > 0 ? (double)recent.count / recent.total_s : NAN;
-	track->samples_per_s = sampled_s > 0 ? samples / sampled_s : NAN;
-}
-
-static void refresh_totals(const struct run *run, uint32_t mode, enum total_kind kind, struct figures *out)
-{
-	const struct totals *totals = &run->private->totals;
-	struct merged_total merged;
-	merged_total_init(&merged);
-	for (size_t i = 0; i < totals->count; i++)
-		if (totals->list[i].key.kind == kind && totals->list[i].key.mode == mode)
-			merged_total_add(&merged, &totals->list[i]);
-	merged_total_figures(&merged, out);
-}
-
-/* Batches that were handed out before pmtop came were counted, but nobody knows how long they took: what is told is of
- * those since. */
-static void take_seen(const struct track *track, struct figures *out)
-{
-	if (!isnan(out->max_s) || track->judged.count == 0)
-		return;
-	double last_s = out->last_s;
-	uint64_t count = out->count;
-	*out = track->judged;
-	out->count = count;
-	out->last_s = last_s;
-	out->total_s = NAN;
-}
-
-void track_refresh(struct run *run, struct track *track)
-{
-	struct track_private *private = track->private;
-	if (!private->is_changed)
-		return;
-	private->is_changed = false;
-	refresh_totals(run, track->mode, TOTAL_BATCH, &track->batch);
-	refresh_totals(run, track->mode, TOTAL_STEP, &track->step);
-	track->count = track->batch.count;
-	track_refresh_judgement(track);
-	if (run->is_counted) {
-		take_seen(track, &track->batch);
-		take_seen(track, &track->step);
-	}
-	refresh_recent(track);
 }
