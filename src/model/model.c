@@ -77,14 +77,15 @@ static struct run *find_run(struct model *model, uint8_t id)
 	return index < 0 ? NULL : &model->runs[index];
 }
 
-/* The same region again stands where it stood; where there is no more room, an ended run gives its place up. */
-static int place_for_run(struct model *model, const struct record *opened)
+/* Returns the index for a run: the same one for the same region, else a new one, or that of an ended run if all are in
+ * use. −1: none. */
+static int find_run_index(struct model *model, const struct record *opened)
 {
 	for (unsigned i = 0; i < model->run_count; i++)
 		if (opened->opened.uuid && *opened->opened.uuid &&
 			strncmp(model->runs[i].uuid, opened->opened.uuid, sizeof model->runs[i].uuid - 1) == 0)
 			return (int)i;
-	/* What publishes itself is not counted beside. */
+	/* Once a process publishes its own region, its inferred run is replaced, and no new one is opened. */
 	bool is_counted = opened->opened.abi && strcmp(opened->opened.abi, "counted") == 0;
 	for (unsigned i = 0; i < model->run_count; i++)
 		if (model->runs[i].pid == opened->opened.pid && model->runs[i].is_counted != is_counted &&
@@ -119,7 +120,7 @@ static void open_run(struct model *model, const struct record *record)
 	if (before)
 		before->is_live = false;
 	model->private->run_by_id[record->run] = -1;
-	int index = place_for_run(model, record);
+	int index = find_run_index(model, record);
 	struct run run;
 	if (index < 0 || !run_open(&run, record, &model->options))
 		return;
@@ -160,7 +161,7 @@ static void note_missing(struct model *model, const struct record *record)
 		model->missing_count++;
 }
 
-/* What a person did in the run that was recorded. */
+/* A person flagged a batch during the recording. */
 static void take_flag(struct model *model, const struct record *record)
 {
 	int16_t index = model->private->run_by_id[record->run];

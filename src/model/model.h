@@ -1,8 +1,7 @@
-/* model.h: what pmtop knows: processes, memory, runs. Made from sample sets alone, so the same sets give the same
- * model.
+/* model.h: the state of the target: processes, memory, runs, hardware. It depends only on sample sets, so the same sets
+ * give the same model.
  *
- * The main thread owns it. Rates, quantiles and trends are made here and nowhere else; history belongs here, never to a
- * widget. */
+ * The main thread owns it. All rates, quantiles, trends and histories are computed here; widgets keep none. */
 #ifndef PMTOP_MODEL_MODEL_H
 #define PMTOP_MODEL_MODEL_H
 
@@ -22,16 +21,16 @@
 
 enum { MODEL_RUNS_MAX = 64, MODEL_MISSING_MAX = 32 };
 
-struct model_options { /* from settings; model_options_default(): their defaults, for tests */
+struct model_options { /* from the settings; model_options_default() sets the defaults, for tests */
 	double flag_mad, flag_ratio;
 	unsigned flag_after, flag_window, warmup_max;
-	double sla_s;          /* a request that takes longer is late; default 2 */
-	double grid_g_per_kwh; /* grams of CO₂ a kWh of electricity; NAN = not known */
-	size_t batch_capacity; /* batches kept per track with their phases; default 8192 */
+	double sla_s;          /* a longer request violates the SLA; default 2 */
+	double grid_g_per_kwh; /* grams of CO₂ per kWh of electricity; NAN = unknown */
+	size_t batch_capacity; /* batches retained per track, with their phases; default 8192 */
 };
 void model_options_default(struct model_options *options);
 
-/* A counter's rate, and a gauge, as series of the target process. Kept from what the process source reports. */
+/* Series of the target process: gauges, and rates of counters. */
 #define PROCESS_SERIES(X) \
 	X(resident) \
 	X(anonymous) \
@@ -46,8 +45,8 @@ void model_options_default(struct model_options *options);
 	X(read_bytes_per_s) \
 	X(write_bytes_per_s)
 
-/* Of the tree, in bytes: the sum of the resident sets; anonymous, swapped out included; the largest single view of
- * mapped files and of shared memory. */
+/* Series of the process tree, in bytes: sum of the resident sets; anonymous memory including swap; mapped files and
+ * shared memory of the process that has most of each. */
 #define TREE_SERIES(X) \
 	X(tree_resident) \
 	X(tree_anonymous) \
@@ -60,14 +59,16 @@ struct process {
 	char command[128];
 	bool is_target, is_gone;
 	int64_t seen_ns, gone_ns;
-	double now[PROCESS_METRICS]; /* last value of each metric; NAN = never read */
-	/* between the last two readings; NAN */
+	double now[PROCESS_METRICS]; /* latest value of each metric; NAN = never read */
+	/* rates between the last two readings; NAN = unknown */
 	double cpu_ratio, run_queue_wait_ratio, read_bytes_per_s, write_bytes_per_s, major_faults_per_s;
-	double grown_bytes;       /* its anonymous memory, since the warm-up or in the last ten minutes; NAN */
-	char wait[48];            /* where the kernel lets it wait (wchan); empty = nowhere, or not known */
-	double state_since_s;     /* how long it has been in this state, as far as was seen; NAN */
-	int32_t local_rank;       /* LOCAL_RANK of its environment; −1 = none, or not read */
-	bool has_visible_devices; /* CUDA_VISIBLE_DEVICES (or its like) is set: to this, which may be empty */
+	double
+		grown_bytes; /* growth of its anonymous memory, since the warm-up or in the last ten minutes; NAN = unknown */
+	char wait[48];   /* kernel function it sleeps in (wchan); empty = none or unknown */
+	double state_since_s;     /* time in this state, as far as observed; NAN = unknown */
+	int32_t local_rank;       /* LOCAL_RANK in its environment; −1 = not set, or not read */
+	bool has_visible_devices; /* CUDA_VISIBLE_DEVICES (or its equivalent) is set, to visible_devices, which may be empty
+							   */
 	char visible_devices[128];
 };
 
@@ -95,10 +96,10 @@ struct process {
 struct memory {
 	double rss_bytes, peak_rss_bytes; /* of the target process */
 	double anonymous_bytes, file_bytes, shared_bytes, swap_bytes;
-	/* sum over the tree: an upper bound, shared pages count once per process */
+	/* sum over the process tree: an upper bound, because shared pages count once per process */
 	double tree_rss_bytes, tree_peak_bytes;
 	double tree_anonymous_bytes, tree_file_bytes, tree_shared_bytes; /* as in TREE_SERIES */
-	double shm_others_growth_bytes; /* of others' files in /dev/shm, while they grow; NAN */
+	double shm_others_growth_bytes; /* growth of files in /dev/shm that are not the run's; NAN = they do not grow */
 	/* of what is judged since the warm-up (or since pmtop attached); NAN while unknown */
 	double growth_bytes;
 	int64_t growth_since_ns; /* 0 while unknown */
@@ -135,16 +136,16 @@ struct missing {
 
 struct model {
 	struct model_options options;
-	int64_t now_ns;   /* of the newest set */
-	int64_t first_ns; /* of the first set: since when pmtop watches */
-	double refresh_s; /* between the last sets, about; NAN */
+	int64_t now_ns;   /* time of the latest set */
+	int64_t first_ns; /* time of the first set: when pmtop attached */
+	double refresh_s; /* running mean of the time between sets; NAN = unknown */
 	bool has_target;
 	int32_t target_pid;
 	char command[128]; /* of the target: "train.py" */
 	bool target_ended;
 	int64_t target_ended_ns;
-	char note[160];       /* the newest thing to be told about the target: "process replaced itself" …; empty */
-	size_t process_count; /* of the tree; gone ones stay for two minutes, or until the room is needed */
+	char note[160];       /* the latest event of the target: "process replaced itself" …; may be empty */
+	size_t process_count; /* of the process tree; ended ones stay for two minutes, or until their slot is needed */
 	struct process *processes;
 	struct memory memory;
 	struct system system;
@@ -163,25 +164,25 @@ struct model {
 	size_t missing_count;
 	struct missing missing[MODEL_MISSING_MAX];
 	uint64_t sets_failed; /* sample sets that ran out of memory */
-	/* of the recording that the sets come from, up to here; set by who reads it */
+	/* of the recording being replayed, so far; set by its reader */
 	uint64_t damaged_blocks, damaged_bytes;
-	unsigned run_count; /* runs[0 … run_count − 1] in the order they were found */
+	unsigned run_count; /* runs[0 … run_count − 1] in the order in which they were found */
 	struct run *runs;
 	struct model_private *private;
 };
 
-/* NULL when out of memory. */
+/* NULL: out of memory. */
 struct model *model_new(const struct model_options *options);
 void model_free(struct model *model);
 void model_apply(struct model *model, const struct sample_set *set);
-/* Flags or unflags a batch by hand. False where it is not kept. */
+/* Flags or unflags a batch manually. False: the batch is no longer retained. */
 bool model_flag(struct model *model, unsigned run, unsigned track, uint64_t ordinal, bool flagged);
 
-const struct process *model_target(const struct model *model); /* NULL: none seen yet */
+const struct process *model_target(const struct model *model); /* NULL: not seen yet */
 
 /* -- memory_words.c -- */
 bool memory_is_growing(const struct memory *memory); /* growing or leak */
-/* What the verdict means here, and what to do next, a sentence each; never NULL. */
+/* What the verdict means, and what to do next, one sentence each; never NULL. */
 const char *memory_meaning(const struct memory *memory);
 const char *memory_next_step(const struct memory *memory);
 
