@@ -38,7 +38,7 @@ struct model_private {
 	uint64_t tree_version;   /* changes when a process starts or ends, or a run opens */
 	struct workers *workers; /* NULL: out of memory, here and below */
 	struct system_past *system;
-	struct surroundings *surroundings;
+	struct window_notes *window_notes;
 	struct gpus_past *gpus;
 	struct perf_past *perf;
 	struct code_past *code;
