@@ -72,27 +72,30 @@ struct process {
 	char visible_devices[128];
 };
 
-/* What the memory of the tree does, judged once a second over the time since the warm-up or the last ten minutes,
- * whichever is shorter (the window).
+/* Memory of the process tree. The verdict is renewed once per second, over the time since the warm-up, ten minutes at
+ * most (the window).
  *
- * Judged is what the kernel cannot take back: anonymous memory, swapped out or not, and shared memory. Pages that
- * several processes see count once: of a child what it has beyond what it was born with, of shared memory what /dev/shm
- * holds where the processes' views bear it out, or where nobody has mapped it but it grows batch by batch (then in the
- * target's cgroup, where that is told), else the largest single view; where the run owns its cgroup, the cgroup's
- * figures. Where the kinds are not told, resident sets. Noticeable is 0.5 % of the tree's resident set, at least 4 MB.
- * The last third is the window's.
+ * It judges memory that the kernel cannot reclaim: anonymous memory including swap, and shared memory. Pages shared by
+ * several processes count once. Of a child counts what it has beyond its memory at its start. Of shared memory counts
+ * what /dev/shm holds, if that agrees with the processes' figures; or the cgroup's shared memory, if no process maps
+ * it and it grows with the batches; else that of the process with most. If the run owns its cgroup, the cgroup's
+ * figures are used. Without figures by kind, resident sets are used. "Noticeable" is 0.5 % of the tree's resident set,
+ * at least 4 MB. "The last third" is that of the window.
  *
- *   growing        after 4 s or more, even the low end of the slope's interval makes more than the noticeable over the
- * window; or it cannot be a leak yet leak           growing for 15 s or more and by 16 MB and 1 % of the tree since the
- * warm-up, the last third at half the slope of the whole or more, without falling back, and for long enough that it is
- * no cache being filled: into the last third of the window the second epoch had begun, or the growth has gone on for
- * half an hour; where no epoch is published, for a minute and 200 batches, or (no batches) five minutes cache what
- * grows is mapped files, or the cgroup's page cache, and they alone; or it grew all along the first epoch and has not
- * since sawtooth       it rises and falls back by more than the noticeable at least three times, in turns of alike
- * length that take longer up than down, and its lows do not rise plateau        after 10 s or more even the high end of
- * the interval makes less than the noticeable; or after 30 s the last third does, at under a quarter of the slope of
- * the whole fragmentation  only where the program publishes what it holds (gauge heap.allocated_bytes): its anonymous
- * memory is twice that and 256 MB more, that was once half as large again, and nothing grows unknown        all else */
+ *   growing        after 4 s or more, even the low end of the slope's interval exceeds the noticeable over the window
+ *   leak           growing for 15 s or more, by 16 MB and 1 % of the tree since the warm-up, in the last third at half
+ *                  the whole slope or more, without falling back, and for long enough to exclude a cache that is being
+ *                  filled: the second epoch began before the last third, or the growth has lasted for half an hour.
+ *                  Without published epochs: a minute and 200 batches, or, without batches, five minutes
+ *   cache          only mapped files, or the cgroup's page cache, grow; or memory grew steadily during the first epoch
+ *                  and not since
+ *   sawtooth       it rises and falls by more than the noticeable at least three times, with similar periods and longer
+ *                  rises than falls, and its lows do not rise
+ *   plateau        after 10 s or more, even the high end of the interval is below the noticeable; or, after 30 s, that
+ *                  of the last third is, with less than a quarter of the whole slope
+ *   fragmentation  only if the program publishes the gauge heap.allocated_bytes: anonymous memory is above twice that
+ *                  and 256 MB more, the gauge was once half as large again, and nothing grows
+ *   unknown        none of these */
 struct memory {
 	double rss_bytes, peak_rss_bytes; /* of the target process */
 	double anonymous_bytes, file_bytes, shared_bytes, swap_bytes;
@@ -100,32 +103,32 @@ struct memory {
 	double tree_rss_bytes, tree_peak_bytes;
 	double tree_anonymous_bytes, tree_file_bytes, tree_shared_bytes; /* as in TREE_SERIES */
 	double shm_others_growth_bytes; /* growth of files in /dev/shm that are not the run's; NAN = they do not grow */
-	/* of what is judged since the warm-up (or since pmtop attached); NAN while unknown */
+	/* of the judged memory, since the warm-up (or since pmtop attached); NAN = unknown */
 	double growth_bytes;
 	int64_t growth_since_ns; /* 0 while unknown */
-	/* of what is judged; where the verdict is cache and files grow, of those; points 0 = not known */
+	/* of the judged memory, or of files if the verdict is cache because files grow; points 0 = unknown */
 	struct slope slope;
-	double slope_per_batch; /* bytes a batch; NAN */
+	double slope_per_batch; /* bytes per batch; NAN = unknown */
 	double slope_per_batch_low, slope_per_batch_high;
 	double growth_per_epoch;  /* bytes an epoch; NAN */
-	int64_t growing_since_ns; /* since when it is growing or a leak; 0 = it is not */
+	int64_t growing_since_ns; /* when the verdict growing or leak began; 0 = neither */
 	/* what grows the most: "trainer", "rank 3", "worker 4711", "3 workers", "cc1plus 4711", "/dev/shm", "shared
-	 * memory", "copies on write", "mapped files", "page cache"; and of which kind: "anonymous", "file", "shared"; empty
-	 * and NULL = nothing does, or not known */
+	 * memory", "copies on write", "mapped files", "page cache"; and its kind: "anonymous", "file", "shared". Empty and
+	 * NULL = nothing grows, or unknown */
 	char grower[48];
 	const char *grower_kind;
 	int32_t grower_pid;        /* 0 = no single process */
 	double grower_share_ratio; /* of the growth; NAN */
-	/* shared memory that grows is in files that no process of the run has mapped: it grows as its batches go on */
+	/* the growing shared memory is in files that no process of the run maps: it grows with the batches */
 	bool is_unmapped;
-	/* the nearest limit: the cgroup's or the machine's (of shared memory that grows, also /dev/shm's); when it is
-	 * reached if the slope goes on: only where the verdict is growing or leak. NAN = not known */
+	/* the nearest limit: the cgroup's or the machine's (for growing shared memory, also that of /dev/shm), and the time
+	 * until it is reached at this slope, only for the verdicts growing and leak. NAN = unknown */
 	double limit_bytes, limit_room_bytes, limit_in_s;
 	const char *limit; /* "machine", "cgroup", "/dev/shm"; NULL */
-	/* A spike: the tree rose by a quarter and 100 MB over its median of the last readings and was back within 10 s;
-	 * also where only the kernel saw it, in the target's peak. */
-	double spike_bytes; /* the newest: how far above the usual; NAN = none yet */
-	int64_t spike_ns;   /* when */
+	/* A spike: the tree's memory rose by a quarter and 100 MB above the median of the last readings and fell back
+	 * within 10 s; or only the kernel's peak of the target shows it. */
+	double spike_bytes; /* height of the latest, above the baseline; NAN = none yet */
+	int64_t spike_ns;   /* its time */
 	unsigned spikes;    /* in the last five minutes; 16 at most */
 	const char *verdict;
 };
