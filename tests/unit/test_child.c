@@ -232,10 +232,10 @@ START_TEST(the_reason_is_how_it_ended)
 	ck_assert_uint_ge(set.count, SETS * FIGURES - 16);
 	child_close(state);
 	ck_start("kill -SEGV $$");
-	ck_fails(STATUS_IO, "ended by signal 11");
+	ck_fails(STATUS_IO, "killed by signal 11");
 	child_close(state);
 	ck_start("echo sh: no such command; exit 127");
-	ck_fails(STATUS_IO, "ended with status 127, and what it said is no stream");
+	ck_fails(STATUS_IO, "ended with status 127, and its output is not a pmtop stream");
 	child_close(state);
 	ck_start("sleep 1000 > /dev/null & echo $! > $f.pid; exit 1");
 	ck_fails(STATUS_IO, "ended with status 1");

@@ -3,7 +3,7 @@
 
 #include "src/model/run/run_private.h"
 
-/* The list slides through its storage, so that dropping the oldest moves the rest only once in so many times. */
+/* The list moves through its storage, so that dropping the oldest rarely has to move the rest. */
 enum { FLAGGED_FIRST = 8, FLAGGED_ROOM_MAX = RUN_FLAGGED_MAX + RUN_FLAGGED_MAX / 4 };
 
 static void drop_oldest(struct run *run)
@@ -50,7 +50,7 @@ static bool make_room(struct run *run)
 	return true;
 }
 
-/* In the order of time; newer ones are the rule. */
+/* Sorted by time; new ones are usually the latest. */
 static size_t place_for(const struct run *run, int64_t begin_ns)
 {
 	size_t place = run->flagged_count;

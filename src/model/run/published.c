@@ -40,12 +40,12 @@ static void note_phase_between(struct run *run)
 	run->private->between = id ? id : NAME_BETWEEN;
 }
 
-/* Room for one more row of an array that only grows; NULL when it is full or out of memory. */
+/* Makes room for one more row of an array that only grows; NULL: full or out of memory. */
 static void *add_row(void *rows, size_t count, size_t max, size_t size)
 {
 	if (count >= max)
 		return NULL;
-	/* A power of two: it is full and has to double. */
+	/* At a power of two the array is full and must double. */
 	bool is_full = (count & (count - 1)) == 0 && (count == 0 || count >= ROWS_FIRST);
 	return is_full ? realloc(rows, (count ? count * 2 : ROWS_FIRST) * size) : rows;
 }
@@ -89,7 +89,7 @@ const char *run_meta(const struct run *run, const char *key)
 	return NULL;
 }
 
-/* Published about the batch's end, before or after. */
+/* The gauge is published near the batch's end, before or after it. */
 static void note_allocated(struct run *run, double value)
 {
 	const struct run_private *private = run->private;
@@ -161,7 +161,7 @@ const struct counter *run_counter(const struct run *run, const char *name)
 	return NULL;
 }
 
-/* A slow counter has long gaps between its points, a fast one a second. */
+/* Points are at least one second apart; slow counters have longer gaps. */
 static void add_point(struct counter *counter, int64_t time_ns, double total)
 {
 	unsigned count = counter->point_count;

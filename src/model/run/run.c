@@ -120,7 +120,7 @@ static struct lane *find_lane(struct run *run, uint16_t id)
 	return &lanes[id];
 }
 
-/* -- what was counted before pmtop came -- */
+/* -- totals from before pmtop attached -- */
 
 static uint64_t bounded(uint64_t count)
 {
@@ -156,8 +156,8 @@ static void replace_total(struct run *run, const struct record *record)
 		track->private->counted = bounded(track->private->counted - counted + bounded(after->count));
 }
 
-/* pmtop comes: the batches whose events follow (`rest`) are among the counted ones, and get the numbers that they
- * had. */
+/* At attach: the batches whose events follow (`rest`) are included in the counts, so they get their original
+ * numbers. */
 void run_settle_past(struct run *run, const struct record *rest, size_t rest_count)
 {
 	struct run_private *private = run->private;
@@ -187,8 +187,7 @@ void run_settle_past(struct run *run, const struct record *rest, size_t rest_cou
 
 /* -- records -- */
 
-/* Losses are told once they are counted, when later events have come already: where they lie, the lane's numbers
- * say. */
+/* RECORD_LOST comes after later events: gaps in the lane's sequence show where the losses are. */
 static void follow_sequence(struct lane *lane, uint64_t sequence)
 {
 	if (lane->next_sequence > 0 && sequence > lane->next_sequence)
@@ -227,7 +226,7 @@ static void apply_event(struct run *run, const struct record *record)
 	}
 }
 
-/* The writer that says that the run is ended has counted the last step; one that was killed has not. */
+/* A writer that ended the run has counted the last step; one that was killed has not. */
 static void close_run(struct run *run, const struct record *record)
 {
 	struct run_private *private = run->private;

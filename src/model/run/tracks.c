@@ -58,7 +58,7 @@ void track_release(struct track *track)
 	track->ring = NULL;
 }
 
-/* A ring is mostly of a power of two, and looked into a great deal. */
+/* The capacity is usually a power of two; masking is faster than the division. */
 static size_t place_of(const struct track *track, uint64_t ordinal)
 {
 	bool is_power = (track->capacity & (track->capacity - 1)) == 0;
@@ -78,7 +78,7 @@ const struct batch *track_batch(const struct track *track, uint64_t ordinal)
 	return track_slot((struct track *)(uintptr_t)track, ordinal);
 }
 
-/* Makes the ring hold `count` batches, or as many as it may; on failure it stays as it is and drops its oldest. */
+/* Grows the ring to `count` batches, or its maximum. If memory runs out it stays as it is, and drops its oldest. */
 static void grow(struct track *track, uint64_t count)
 {
 	size_t max = track->private->max, capacity = track->capacity ? track->capacity * 2 : RING_FIRST;
@@ -195,8 +195,8 @@ static void refresh_totals(const struct run *run, uint32_t mode, enum total_kind
 	merged_total_figures(&merged, out);
 }
 
-/* Batches that were handed out before pmtop came were counted, but nobody knows how long they took: what is told is of
- * those since. */
+/* For inferred runs the times of batches before pmtop attached are unknown: uses the figures since then, but the full
+ * count. */
 static void take_seen(const struct track *track, struct figures *out)
 {
 	if (!isnan(out->max_s) || track->judged.count == 0)
