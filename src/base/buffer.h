@@ -1,4 +1,5 @@
-/* buffer.h: a text that grows. Out of memory sets `failed` and drops the text that did not fit; nothing else fails. */
+/* buffer.h: a text that grows. When memory runs out, `failed` is set and the text that did not fit is dropped; no call
+ * returns an error. */
 #ifndef PMTOP_BASE_BUFFER_H
 #define PMTOP_BASE_BUFFER_H
 
@@ -18,7 +19,8 @@ struct buffer {
 	}
 
 void buffer_add(struct buffer *buffer, const char *bytes, size_t length);
-/* Room for `more` bytes and a NUL behind data + length, for who writes them himself. */
+/* Makes room for `more` bytes and a NUL behind data + length, for callers that write there directly. False: no
+ * memory. */
 bool buffer_reserve(struct buffer *buffer, size_t more);
 void buffer_puts(struct buffer *buffer, const char *text);
 void buffer_printf(struct buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,4 +1,4 @@
-/* clock.h: the one clock of the program (CLOCK_MONOTONIC, nanoseconds) and its date.
+/* clock.h: the clocks of the program, in nanoseconds. All times are CLOCK_MONOTONIC unless a name says otherwise.
  *
  * Modules take `now_ns` as an argument and never read the clock themselves; only commands and the collector do. */
 #ifndef PMTOP_BASE_CLOCK_H
@@ -22,7 +22,7 @@ static inline double seconds_between(int64_t from_ns, int64_t to_ns)
 	return (double)(int64_t)((uint64_t)to_ns - (uint64_t)from_ns) * 1e-9;
 }
 
-/* a + b, of times that a file may have made up: what does not fit becomes INT64_MIN or INT64_MAX. */
+/* a + b, saturated to INT64_MIN and INT64_MAX: times from a damaged file may be anything. */
 static inline int64_t clock_add(int64_t a_ns, int64_t b_ns)
 {
 	int64_t sum_ns;

@@ -20,7 +20,7 @@ size_t histogram_bucket(uint64_t duration_ns)
 	if (duration >= histogram_lower_ns(HISTOGRAM_BUCKETS - 1))
 		return HISTOGRAM_BUCKETS - 1;
 	size_t bucket = 1 + (size_t)(log2(duration / FIRST_BOUND_NS) * HISTOGRAM_PER_OCTAVE);
-	/* The logarithm may round across a bound; the bounds decide. */
+	/* The logarithm may round across a bound. */
 	if (duration < histogram_lower_ns(bucket))
 		return bucket - 1;
 	if (duration >= histogram_lower_ns(bucket + 1))
@@ -44,7 +44,7 @@ static bool is_empty(const uint32_t *counts)
 	return any == 0;
 }
 
-/* From the first bucket that counted anything up to the last: mostly a few of many. False: none did. */
+/* Finds the first and the last bucket in use, usually a small part of all. False: all are empty. */
 static bool find_used(const uint32_t counts[HISTOGRAM_BUCKETS], size_t *first, size_t *last)
 {
 	size_t low = 0, high = HISTOGRAM_BUCKETS - 1;

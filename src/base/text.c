@@ -9,8 +9,8 @@ enum { REPLACEMENT = 0xfffd };
 
 static const char UNKNOWN[] = "–";
 
-/* The bytes that a sequence beginning with `lead` has, and the least code point that needs so many; 0 where nothing
- * begins so. */
+/* The length of a sequence that begins with `lead`, and the smallest code point that needs that length; 0: `lead`
+ * begins no sequence. */
 static size_t sequence_length(unsigned char lead, uint32_t *min)
 {
 	static const struct {
@@ -64,8 +64,8 @@ size_t utf8_encode(uint32_t code, char *out)
 	return used;
 }
 
-/* Characters that change how others look, or hide: controls of C1, of direction and of format (general category Cf,
- * except the Arabic and other signs that are seen), fillers, separators of lines, tags. */
+/* Characters that are invisible or change how others look: C1 controls, direction and format controls (general category
+ * Cf except visible signs such as the Arabic ones), fillers, line separators, tags. */
 static bool is_hidden(uint32_t code)
 {
 	static const struct {
@@ -98,7 +98,7 @@ static bool is_hidden(uint32_t code)
 
 enum { VISIBLE_SIZE = 12 };
 
-/* `code` as it may be shown; returns the length. */
+/* Writes `code` in a form that is safe to print; returns the length. */
 static size_t make_visible(uint32_t code, char out[VISIBLE_SIZE])
 {
 	if (code >= 0x20 && code < 0x7f) {
@@ -172,7 +172,7 @@ size_t text_cells(const char *text)
 	return cells;
 }
 
-/* Three significant digits: the width stays the same from 1.00 to 999. */
+/* Three significant digits, so the width barely changes from 1.00 to 999. */
 static int places_for(double value) { return value < 9.995 ? 2 : value < 99.95 ? 1 : 0; }
 
 struct unit {
@@ -180,7 +180,7 @@ struct unit {
 	const char *name;
 };
 
-/* `value` in the largest unit of the table (smallest first) that it fills; the last takes whatever is too large. */
+/* Formats `value` in the first unit (sorted from small to large) in which it is below 1,000, else in the last. */
 static const char *format_in_units(char out[NUMBER_SIZE], double value, const struct unit *units, size_t count)
 {
 	double size = fabs(value);
@@ -237,7 +237,7 @@ const char *format_seconds(char out[NUMBER_SIZE], double seconds)
 	return out;
 }
 
-/* In seconds with three places, or nearly. */
+/* Three decimal places would show 0.000. */
 static bool reads_as_zero(double s) { return s != 0 && fabs(s) < 0.001; }
 
 const char *format_brief_seconds(char out[NUMBER_SIZE], double s)

@@ -1,6 +1,6 @@
-/* text.h: UTF-8, widths in terminal cells, foreign text made harmless, and numbers in fixed widths.
+/* text.h: UTF-8, widths in terminal cells, untrusted text made safe to print, and numbers in fixed widths.
  *
- * Nothing here depends on the locale: the program sets LC_CTYPE only, so numbers always have a point. */
+ * Nothing here depends on the locale: the program sets LC_CTYPE only, so numbers always have a decimal point. */
 #ifndef PMTOP_BASE_TEXT_H
 #define PMTOP_BASE_TEXT_H
 
@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Decodes one code point from `text` (of `length` bytes, > 0) into *code; returns the bytes used, at least 1.
- * A malformed byte gives U+FFFD and uses one byte. */
+/* Decodes one code point from `text` (of `length` bytes, > 0) into *code; returns the bytes used, at least 1. A
+ * malformed byte decodes to U+FFFD and uses one byte. */
 size_t utf8_decode(const char *text, size_t length, uint32_t *code);
 /* Encodes into `out` (at least 4 bytes); returns the bytes used. */
 size_t utf8_encode(uint32_t code, char *out);
@@ -18,12 +18,12 @@ int utf8_cells(uint32_t code);
 /* Terminal cells of a whole text. */
 size_t text_cells(const char *text);
 
-/* Copies foreign text so that it is harmless in a terminal, a log and a table: control characters become ^X, C1
- * controls, bidirectional and other invisible format characters become <U+009B>, malformed bytes U+FFFD. Never cuts a
- * code point. `size` includes the NUL. Returns the length written. */
+/* Copies untrusted text so that it is safe in a terminal, a log and a table: control characters become ^X, C1 controls,
+ * bidirectional and other invisible format characters become <U+009B>, malformed bytes U+FFFD. Never cuts a code point.
+ * `size` includes the NUL. Returns the length written. */
 size_t text_clean(char *out, size_t size, const char *text, size_t length);
-/* A word as a shell takes it: as it is where that is safe, else in single quotes. Returns `out`; a word that does not
- * fit is empty. */
+/* Quotes a word for a shell: unchanged where that is safe, else in single quotes. Returns `out`, which is empty if the
+ * word does not fit. */
 const char *text_shell_word(char *out, size_t size, const char *word);
 
 bool text_ends_with(const char *text, const char *end);
@@ -36,7 +36,7 @@ const char *format_seconds(char out[NUMBER_SIZE], double seconds);
 /* "0.201 s": seconds with 3 places, for columns; below 1 ms "451 µs" */
 const char *format_fixed_seconds(char out[NUMBER_SIZE], double s);
 const char *format_brief_seconds(char out[NUMBER_SIZE], double s); /* "0.201s"; below 1 ms "451 µs" */
-/* "812 B" "1.61 MB" "3.42 GB" (decimal units, as in the guides: 1 MB = 10^6) */
+/* "812 B" "1.61 MB" "3.42 GB" (decimal units: 1 MB = 10^6 bytes) */
 const char *format_bytes(char out[NUMBER_SIZE], double bytes);
 const char *format_count(char out[NUMBER_SIZE], double count);     /* "642" "12.3k" "4.56M" */
 const char *format_rate(char out[NUMBER_SIZE], double per_second); /* "0.21" "4.7" "150" "12.3k" */

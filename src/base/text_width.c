@@ -1,5 +1,6 @@
 /* utf8_cells: derived from the Unicode 14 character database: general categories Mn and Me and the Hangul vowels and
- * finals are 0 wide, East_Asian_Width W and F 2 wide. A range runs on over code points that are not assigned yet. */
+ * finals have width 0, East_Asian_Width W and F width 2. Ranges include unassigned code points between assigned
+ * ones. */
 #include "src/base/text.h"
 
 #include <stdbool.h>
@@ -430,7 +431,7 @@ int utf8_cells(uint32_t code)
 {
 	if (code < 0x20 || (code >= 0x7f && code < 0xa0))
 		return 0;
-	/* Lines and blocks, and braille: what most of a screen is made of. */
+	/* Fast path for what fills most of a screen: ASCII, box drawing, blocks and braille. */
 	if (code < zero_width[0].first || (code >= 0x2500 && code < 0x25fd) || (code >= 0x2800 && code < 0x2900))
 		return 1;
 	if (is_in(zero_width, LENGTH(zero_width), code))

@@ -18,7 +18,7 @@
 #include "src/samples/stream.h"
 #include "src/sources/target/target.h"
 
-/* A reading takes so much at most: what is more waits in the pipe, and its sender with it. */
+/* READ_MAX limits one reading: more data waits in the pipe, and blocks the sender. */
 enum {
 	READ_AT_ONCE = 64 * 1024,
 	READ_MAX = 256 * 1024,
@@ -28,30 +28,30 @@ enum {
 	DRAIN_MS = 20
 };
 #define SILENCE_DEFAULT_NS (10 * NS_PER_S)
-/* Between the end of its stream and its own. */
+/* Maximum time between the end of the stream and of the process. */
 #define END_MAX_NS NS_PER_S
-/* Its first word is late: until then nobody wonders. */
+/* A start that takes longer is reported. */
 #define LATE_NS (3 * NS_PER_S)
-/* After the target has ended. */
+/* Maximum time to read the rest after the target has ended. */
 #define DRAIN_MAX_NS (2 * NS_PER_S)
 
 struct child {
 	char name[NAME_SIZE];
 	const struct target *target;
-	pid_t pid;                                                    /* 0: it has ended, and this was taken note of */
-	int fd, status;                                               /* status: as waitpid gives it */
+	pid_t pid;                                                    /* 0: it has ended and was reaped */
+	int fd, status;                                               /* status: of waitpid */
 	int64_t silence_ns, start_ns, heard_ns, ended_ns, drained_ns; /* 0 = not yet */
-	bool has_emitted;                                             /* its first dictionary has been passed on */
+	bool has_emitted;                                             /* its first dictionary was passed on */
 	const char *figure;                                           /* NULL: none */
 	bool is_late_emitted;
 	struct stream_reader *reader;
-	struct sample_set set; /* may hold a part of one between two readings */
+	struct sample_set set; /* may be incomplete between two readings */
 	struct reason why;
 	char *room;
 };
 
-/* Of the process, as its children are: killed, and not gone yet. */
-static atomic_uint held;
+/* Killed children that have not ended yet, in the whole program. */
+static atomic_uint unreaped_count;
 
 /* -- starting -- */
 
@@ -60,10 +60,11 @@ enum status child_open(
 {
 	int ends[2] = { -1, -1 };
 	if (target && target->has_ended)
-		return reason_set(why_not, STATUS_END, NULL, "%s is not started again: the target has ended", command->name);
-	if (atomic_load(&held) >= CHILDREN_HELD_MAX)
-		return reason_set(why_not, STATUS_IO, "see dmesg: a driver may hold them",
-			"%s is not started again: %u before it were killed and have not ended", command->name, atomic_load(&held));
+		return reason_set(why_not, STATUS_END, NULL, "%s was not restarted: the target has ended", command->name);
+	if (atomic_load(&unreaped_count) >= CHILDREN_HELD_MAX)
+		return reason_set(why_not, STATUS_IO, "check dmesg: a driver may block them",
+			"%s was not restarted: %u killed processes have not ended yet", command->name,
+			atomic_load(&unreaped_count));
 	struct child *child = calloc(1, sizeof *child);
 	if (!child)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
@@ -95,7 +96,7 @@ enum status child_open(
 
 /* -- its end -- */
 
-/* What it started is in its group, whose number is nobody else's until the child has been taken note of. */
+/* Kills the child and all that it started. The group id cannot be reused before the child is reaped. */
 static void kill_group(const struct child *child) { kill(-child->pid, SIGKILL); }
 
 static bool has_ended(struct child *child)
@@ -109,41 +110,41 @@ static bool has_ended(struct child *child)
 	return child->pid == 0;
 }
 
-static void *wait_for_it(void *pid)
+static void *reap(void *pid)
 {
 	while (waitpid((pid_t)(intptr_t)pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	atomic_fetch_sub(&held, 1);
+	atomic_fetch_sub(&unreaped_count, 1);
 	return NULL;
 }
 
-/* What was killed goes when the kernel lets it; a thread of its own waits for that, with next to no stack and all
- * signals blocked. */
-static void leave_behind(pid_t pid)
+/* A killed process ends when the kernel lets it. A detached thread with a small stack and all signals blocked reaps
+ * it. */
+static void reap_later(pid_t pid)
 {
 	pthread_attr_t attributes;
 	pthread_t thread;
 	sigset_t all, before;
-	atomic_fetch_add(&held, 1);
+	atomic_fetch_add(&unreaped_count, 1);
 	pthread_attr_init(&attributes);
 	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
 	pthread_attr_setstacksize(&attributes, 64 * 1024);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, &attributes, wait_for_it, (void *)(intptr_t)pid) != 0)
-		atomic_fetch_sub(&held, 1);
+	if (pthread_create(&thread, &attributes, reap, (void *)(intptr_t)pid) != 0)
+		atomic_fetch_sub(&unreaped_count, 1);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	pthread_attr_destroy(&attributes);
 }
 
-static void say_end(struct child *child)
+static void explain_end(struct child *child)
 {
 	bool is_killed = WIFSIGNALED(child->status);
 	const char *nonsense = !stream_reader_header(child->reader) && stream_reader_losses(child->reader)->bytes
-		? ", and what it said is no stream of pmtop"
+		? ", and its output is not a pmtop stream"
 		: "";
 	reason_set(&child->why, STATUS_IO, NULL,
-		is_killed ? "%s was ended by signal %d (%s)%s" : "%s ended with status %d%s%s", child->name,
+		is_killed ? "%s was killed by signal %d (%s)%s" : "%s ended with status %d%s%s", child->name,
 		is_killed ? WTERMSIG(child->status) : WEXITSTATUS(child->status),
 		is_killed ? strsignal(WTERMSIG(child->status)) : "", nonsense);
 }
@@ -156,7 +157,7 @@ void child_close(void *state)
 	if (child->pid) {
 		kill_group(child);
 		if (!has_ended(child))
-			leave_behind(child->pid);
+			reap_later(child->pid);
 	}
 	stream_reader_free(child->reader);
 	sample_set_release(&child->set);
@@ -168,7 +169,7 @@ void child_explain(const void *state, struct reason *out) { *out = ((const struc
 
 /* -- its stream -- */
 
-/* How many bytes came; −1: no more will. */
+/* Returns the number of bytes read; −1: end of the stream. */
 static ssize_t feed(struct child *child)
 {
 	ssize_t length = read(child->fd, child->room, READ_AT_ONCE);
@@ -194,20 +195,21 @@ static enum status take_sets(struct child *child, struct sample_set *out)
 				return reason_set(&child->why, STATUS_NO_MEMORY, NULL, "out of memory");
 			break;
 		case STREAM_REFUSED:
-			return reason_set(&child->why, STATUS_UNSUPPORTED, NULL, "%s speaks another language: %.150s", child->name,
-				stream_reader_refusal(child->reader));
+			return reason_set(&child->why, STATUS_UNSUPPORTED, NULL, "%s sent an unreadable stream: %.150s",
+				child->name, stream_reader_refusal(child->reader));
 		case STREAM_HEADED:
 		case STREAM_INDEXED: break;
 		case STREAM_WAIT:
 		case STREAM_END:
 			if (!stream_reader_header(child->reader) && stream_reader_losses(child->reader)->bytes > NONSENSE_MAX)
-				return reason_set(&child->why, STATUS_DAMAGED, NULL, "what %s says is no stream of pmtop", child->name);
+				return reason_set(
+					&child->why, STATUS_DAMAGED, NULL, "the output of %s is not a pmtop stream", child->name);
 			return STATUS_OK;
 		}
 	}
 }
 
-/* Its output is at its end, it says nothing, or the target is over. */
+/* Fails the source if the child has ended or sends nothing. `is_over`: the stream is at its end. */
 static enum status supervise(struct child *child, int64_t now_ns, bool is_over, enum status status)
 {
 	char silence[NUMBER_SIZE];
@@ -216,20 +218,20 @@ static enum status supervise(struct child *child, int64_t now_ns, bool is_over, 
 		if (has_ended(child)) {
 			if (child->target && child->target->has_ended && child->status == 0)
 				return STATUS_END;
-			say_end(child);
+			explain_end(child);
 			return STATUS_IO;
 		}
 		if (now_ns - child->ended_ns > END_MAX_NS)
-			return reason_set(&child->why, STATUS_IO, NULL, "%s closed its output and goes on", child->name);
+			return reason_set(&child->why, STATUS_IO, NULL, "%s closed its output but keeps running", child->name);
 		return status;
 	}
 	if (now_ns - child->heard_ns > (child->has_emitted ? child->silence_ns : child->start_ns))
-		return reason_set(&child->why, STATUS_IO, NULL, "%s said nothing for %s and was killed", child->name,
+		return reason_set(&child->why, STATUS_IO, NULL, "%s sent nothing for %s and was killed", child->name,
 			format_seconds(silence, seconds_between(child->heard_ns, now_ns)));
 	return status;
 }
 
-/* So that a driver that hangs at the start is not taken for one that is not there. */
+/* Reports a slow start, so that a hanging driver can be told from a missing one. */
 static void emit_late(struct child *child, int64_t now_ns, struct sample_set *out)
 {
 	char text[128];
@@ -237,12 +239,12 @@ static void emit_late(struct child *child, int64_t now_ns, struct sample_set *ou
 	if (!child->figure || is_late == child->is_late_emitted)
 		return;
 	child->is_late_emitted = is_late;
-	snprintf(text, sizeof text, "%s has not answered yet: a driver may be starting, or hang", child->name);
+	snprintf(text, sizeof text, "%s has not answered yet: a driver may be starting or hanging", child->name);
 	sample_set_missing(
-		out, now_ns, child->figure, is_late ? text : NULL, is_late ? "wait; or dmesg tells of the driver" : NULL);
+		out, now_ns, child->figure, is_late ? text : NULL, is_late ? "wait, or check dmesg for driver errors" : NULL);
 }
 
-/* The collector reads without pauses then. */
+/* After the target's end: the collector reads without pauses, so this waits for data. True: the time is over. */
 static bool is_drained(struct child *child, int64_t now_ns)
 {
 	struct pollfd ready = { .fd = child->fd, .events = POLLIN };
@@ -271,7 +273,7 @@ enum status child_read(void *state, int64_t now_ns, struct sample_set *out)
 		child->heard_ns = now_ns;
 		taken += (size_t)length;
 	}
-	/* Until it has told something the source is not known to work. */
+	/* STATUS_AGAIN until the child has delivered something: the source may not work at all. */
 	if (status == STATUS_OK)
 		status =
 			supervise(child, now_ns, is_over, out->count == before && !child->has_emitted ? STATUS_AGAIN : STATUS_OK);

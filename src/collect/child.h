@@ -1,18 +1,23 @@
-/* child.h: another pmtop's stream as a source: for what may hang or crash, and must not take the sampler with it.
+/* child.h: a source that reads the stream of another pmtop process. For code that may hang or crash (GPU drivers), so
+ * that the sampler survives.
  *
- *   open: COMMAND with its stream in a pipe → read: what the pipe holds → sets → records appended to ours, times kept
- * (same machine, same clock)
+ *   open: starts COMMAND, which writes its stream into a pipe
+ *   read: pipe → sets → records appended to `out` (times unchanged: same clock)
  *
- * A read never waits. A child that says nothing for `silence_ns`, ends, or speaks something else fails the source with
- * the reason, and is killed with all that it started; the collector's back-off opens it again. Its first dictionary
- * tells all that it knows; later ones are passed on only after a gap. Runs keep the numbers that the child gave them:
- * who merges a child that has runs must see to it that nobody else has these.
+ * A read never waits. The source fails, with the reason, if the child sends nothing for `silence_ns`, ends, or sends
+ * anything but a pmtop stream; its process group is killed, and the collector opens the source again after its
+ * back-off. The child's first dictionary is passed on, later ones only after a gap. Run numbers are passed on
+ * unchanged: they must not collide with those of other sources.
  *
- * A source of this kind is four lines:
+ * A source of this kind:
  *
- *   static enum status open_gpu(struct target *target, void **state, struct reason *why_not) { … return
- * child_open(&command, target, state, why_not); } const struct source gpu_source = { .name = "gpu", .period_ns =
- * SOURCE_SLOW_NS, .open = open_gpu, CHILD_SOURCE }; */
+ *   static enum status open_gpu(struct target *target, void **state, struct reason *why_not)
+ *   {
+ *       …
+ *       return child_open(&command, target, state, why_not);
+ *   }
+ *   const struct source gpu_source = { .name = "gpu", .open = open_gpu, CHILD_SOURCE };
+ */
 #ifndef PMTOP_COLLECT_CHILD_H
 #define PMTOP_COLLECT_CHILD_H
 
@@ -23,23 +28,23 @@
 #include "src/sources/source.h"
 
 struct child_command {
-	const char *name;   /* what it is called in reasons: "the GPU reader" */
-	char *const *words; /* ends with NULL; not needed after child_open */
-	int64_t silence_ns; /* how long it may say nothing; 0 = 10 s */
-	int64_t start_ns;   /* how long until its first word; 0 = silence_ns */
-	/* is said to be missing while that takes long; NULL: nothing is said. Lives as long as the source */
+	const char *name;   /* its name in error messages: "the GPU reader" */
+	char *const *words; /* argv, ends with NULL; only used during child_open */
+	int64_t silence_ns; /* it is killed after sending nothing for so long; 0 = 10 s */
+	int64_t start_ns;   /* the same until its first set; 0 = silence_ns */
+	/* the figure reported as missing while the start takes long; NULL: none. Must live as long as the source */
 	const char *figure;
 };
 
-/* Several children that were killed and have not gone (a driver holds them) are enough: then another one is refused. */
+/* Limit of killed children that have not ended (a driver blocks them): beyond it child_open fails. */
 enum { CHILDREN_HELD_MAX = 4 };
 
 enum status child_open(
 	const struct child_command *command, const struct target *target, void **state, struct reason *why_not);
 enum status child_read(void *state, int64_t now_ns, struct sample_set *out);
-/* Why the last read failed. */
+/* The reason why the last read failed. */
 void child_explain(const void *state, struct reason *out);
-/* Kills it and does not wait: somebody else takes note of its end. */
+/* Kills the child and does not wait: a detached thread reaps it. */
 void child_close(void *state);
 
 #define CHILD_SOURCE .read = child_read, .explain = child_explain, .close = child_close

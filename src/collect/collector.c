@@ -17,16 +17,15 @@
 
 enum {
 	QUEUE_CAPACITY = 8,
-	RECORDS_A_SET = 64 * 1024,        /* a set of so many does not wait for the refresh */
-	RECORDS_WAITING_MAX = 128 * 1024, /* of a set that the queue does not take */
+	RECORDS_A_SET = 64 * 1024,        /* a set of this size is pushed before the period ends */
+	RECORDS_WAITING_MAX = 128 * 1024, /* limit of a set while the queue is full */
 };
-/* The tree and its figures change slowly beside the events, and the kernel counts CPU time in ticks of some
- * milliseconds. */
+/* The process tree changes slowly, and the kernel counts CPU time in ticks of several milliseconds. */
 #define TREE_PERIOD_NS SOURCE_SLOW_NS
 #define BACKOFF_FIRST_NS (1 * NS_PER_S)
 #define BACKOFF_MAX_NS (30 * NS_PER_S)
 #define RETRY_FULL_NS (20 * NS_PER_MS)
-/* How long pmtop waits for the sampler when it ends. */
+/* Maximum wait for the sampler thread at exit. */
 #define END_NS (1 * NS_PER_S)
 
 static const struct source *const source_table[] = {
@@ -42,8 +41,8 @@ static const char *failure_text(enum status status)
 	switch (status) {
 	case STATUS_NO_MEMORY: return "out of memory";
 	case STATUS_DENIED: return "permission denied";
-	case STATUS_DAMAGED: return "what it read makes no sense";
-	default: return "the system refused";
+	case STATUS_DAMAGED: return "malformed data";
+	default: return "system call failed";
 	}
 }
 
@@ -79,7 +78,7 @@ static void feed_read(
 		return;
 	if (!feed->state && feed->source->open(target, &feed->state, &why) != STATUS_OK) {
 		feed->state = NULL;
-		/* Of what has ended no more can be learnt by waiting. */
+		/* The target has ended: retrying is useless. */
 		feed->is_over = target->has_ended || target->pid == 0;
 		feed_fail(feed, &why, out, now_ns);
 		return;
@@ -101,13 +100,13 @@ static void feed_read(
 	if (status == STATUS_AGAIN)
 		return;
 	feed->backoff_ns = 0;
-	/* A child's own source may have said in the same reading that it is missing, for another reason. */
+	/* The same reading may have reported the source as missing, for another reason. */
 	if (feed->is_missed && !says_missing(out, before, feed->source->name))
 		sample_set_missing(out, now_ns, feed->source->name, NULL, NULL);
 	feed->is_missed = false;
 }
 
-/* Into the set at hand, so that what the model is given is still one set a refresh. */
+/* Appends to the set of this period, so that the model still gets one set per period. */
 static void feed_sample(struct feed *feed, struct sample_set *out)
 {
 	feed->sample_ns = INT64_MAX;
@@ -115,8 +114,7 @@ static void feed_sample(struct feed *feed, struct sample_set *out)
 		feed->sample_ns = feed->source->sample(feed->state, clock_monotonic_ns(), out);
 }
 
-/* Everything that may read comes between this and the next call of it, so that the watcher knows what a read belongs
- * to. */
+/* Call before anything that may read a file: tells the watcher which source a blocked read belongs to. */
 static struct feed *begin_reading(struct collector *collector, int index)
 {
 	collector->reading = index;
@@ -126,17 +124,17 @@ static struct feed *begin_reading(struct collector *collector, int index)
 
 /* -- the sampler thread -- */
 
-/* What is due by the middle to the next refresh is not put off until then. */
-static int64_t early_by(struct collector *collector) { return atomic_load(&collector->period_ns) / 2; }
+/* Sources due within the next half period are read now. */
+static int64_t early_limit_ns(struct collector *collector) { return atomic_load(&collector->period_ns) / 2; }
 
-/* False: nothing more will come. */
+/* False: all sources are at their end. */
 static bool read_sources(struct collector *collector, bool *is_starting)
 {
 	struct sample_set *set = &collector->set;
 	bool is_more = false;
 	if (set->count >= RECORDS_WAITING_MAX)
 		return true;
-	int64_t now_ns = clock_monotonic_ns(), early_ns = early_by(collector);
+	int64_t now_ns = clock_monotonic_ns(), early_ns = early_limit_ns(collector);
 	collector->before_turn = set->count;
 	begin_reading(collector, TREE);
 	if (now_ns + early_ns >= collector->refresh_ns && target_refresh(collector->target) == STATUS_OK)
@@ -155,7 +153,7 @@ static bool read_sources(struct collector *collector, bool *is_starting)
 	return is_more;
 }
 
-/* Right after a reading, when nothing waits to be delivered: so it lies between two sets and fits both. */
+/* Called right after a reading was pushed, so the snapshot is consistent with the sets before and after it. */
 static void take_snapshot(struct collector *collector)
 {
 	struct sample_set *set = &collector->set;
@@ -181,7 +179,7 @@ static bool deliver(struct collector *collector)
 	return true;
 }
 
-/* Where there is no room for it, it is asked for again. */
+/* If the queue is full, the request is repeated. */
 static void deliver_snapshot(struct collector *collector)
 {
 	take_snapshot(collector);
@@ -206,8 +204,8 @@ static void sample_sources(struct collector *collector, int64_t now_ns)
 			feed_sample(begin_reading(collector, (int)i), &collector->set);
 }
 
-/* Waits until `period` after *last_ns, on an absolute pace, and looks at sources meanwhile; a turn that was missed is
- * left out, and one comes between where a set is as large as may be. False: stop. */
+/* Waits until one period after *last_ns, without drift, and samples sources meanwhile. Skips missed periods; returns
+ * early when the set is large. False: stop. */
 static bool wait_for_turn(struct collector *collector, int64_t *last_ns, int64_t at_most_ns)
 {
 	struct pollfd woken = { .fd = collector->wake_fd, .events = POLLIN };
@@ -227,7 +225,7 @@ static bool wait_for_turn(struct collector *collector, int64_t *last_ns, int64_t
 			continue;
 		}
 		left_ns = sample_ns - now_ns < left_ns ? sample_ns - now_ns : left_ns;
-		/* One call a turn; a condition variable with a time-out would be two. */
+		/* ppoll on an eventfd takes one system call; a condition variable with a timeout takes two. */
 		struct timespec left = { .tv_sec = left_ns / NS_PER_S, .tv_nsec = left_ns % NS_PER_S };
 		eventfd_t times;
 		if (ppoll(&woken, 1, &left, NULL) > 0)
@@ -247,7 +245,7 @@ void collector_sample(void *argument)
 		bool is_starting = false;
 		if (is_more)
 			is_more = read_sources(collector, &is_starting);
-		/* Said before the push: whoever takes the last set must know that it is the last. */
+		/* Set before the push: the main thread must know that the set is the last when it takes it. */
 		if (!is_more)
 			atomic_store(&collector->last_set, collector->pushed + 1);
 		is_delivered = deliver(collector);
@@ -257,7 +255,7 @@ void collector_sample(void *argument)
 			deliver_snapshot(collector);
 		if (collector->pushed == 1)
 			sem_post(&collector->has_read);
-		/* What an ended target left is read without pauses. */
+		/* Read what an ended target left without pauses. */
 		bool is_draining = is_delivered && collector->target->has_ended;
 		if (!wait_for_turn(collector, &last_ns, is_draining ? 0 : !is_more ? RETRY_FULL_NS : INT64_MAX))
 			break;
@@ -358,7 +356,7 @@ void collector_stop(struct collector *collector)
 	hang_thread_join(&collector->watcher, END_NS);
 	atomic_store(&collector->is_stopping, true);
 	wake(collector);
-	/* What a sampler still uses that hangs in a read is left to it: the program is about to end. */
+	/* A sampler blocked in a read still uses this memory. It is leaked, because the program is about to exit. */
 	if (!hang_thread_join(&collector->sampler, END_NS))
 		return;
 	struct target *target = collector->target;

@@ -1,12 +1,11 @@
-/* collector.h: runs the sources at their pace on the sampler thread and hands their sample sets to the main thread.
+/* collector.h: reads the sources periodically on the sampler thread and passes their sample sets to the main thread.
  *
  *   target_refresh → for each source: read → sample set → queue → (main thread) collector_take
  *
- * What the sources read in one turn is one set, together with what those had to say between two turns that cannot wait
- * for them (source.h: look). While the main thread takes nothing, the queue fills up and the newest set grows to a
- * bound; then the sources are not read: figures are left out, events stay in their ring, whose losses its reader
- * counts. A source that fails carries its reason into the sets (RECORD_MISSING) and is retried with back-off (1 s,
- * doubling, at most 30 s). */
+ * A set holds what all sources read in one period, including the samples they took within it (source.h: sample). While
+ * the main thread takes no sets, the queue fills up and the newest set grows to a limit. Beyond it the sources are not
+ * read: figures are skipped, and events stay in their ring, whose reader counts the losses. When a source fails, a
+ * RECORD_MISSING gives the reason, and the source is retried with back-off (1 s, doubling, at most 30 s). */
 #ifndef PMTOP_COLLECT_COLLECTOR_H
 #define PMTOP_COLLECT_COLLECTOR_H
 
@@ -20,23 +19,23 @@
 struct collector;
 struct source;
 
-/* Takes over `target` (opened; its storage stays the caller's; closed by collector_stop; on failure it is still the
- * caller's). The first reading of every source has been queued, as one set, when this returns: so a first object or
- * frame is complete. Signals are blocked on the sampler thread. */
+/* Takes over the opened `target`: collector_stop closes it, but the caller owns its storage. On failure the caller
+ * still owns it. Returns after the first reading of every source has been queued as one set, so that the first screen
+ * is complete. Signals are blocked on the sampler thread. */
 enum status collector_start(struct target *target, int64_t period_ns, struct collector **out, struct reason *why_not);
-/* The same with other sources than those of the table, for tests. */
+/* The same with the given sources, for tests. */
 enum status collector_start_with(const struct source *const *sources, unsigned count, struct target *target,
 	int64_t period_ns, struct collector **out, struct reason *why_not);
-/* Main thread, never blocks: clears *set and swaps it against the oldest one that waits. False: nothing waits. */
+/* Main thread, never blocks. Clears *set and swaps it with the oldest set in the queue. False: the queue is empty. */
 bool collector_take(struct collector *collector, struct sample_set *set);
-/* Readable (poll) while a set waits. */
+/* Readable (poll) while the queue is not empty. */
 int collector_fd(const struct collector *collector);
-/* Main thread. The target has ended, and the set with the last that it left has been taken. */
+/* Main thread. The target has ended, and its last set has been taken. */
 bool collector_has_ended(const struct collector *collector);
-/* Main thread. A source that is awaited (source.h) has begun and has not told anything yet. */
+/* Main thread. A source with is_awaited (source.h) has been opened but has not delivered anything yet. */
 bool collector_is_starting(const struct collector *collector);
-/* Main thread. The next set but those that wait already is a snapshot (set->is_snapshot), taken between two readings:
- * all that one who comes then must be told first. */
+/* Main thread. Requests a snapshot (set->is_snapshot) as the next set pushed to the queue: the complete state between
+ * two readings, for new readers. */
 void collector_want_snapshot(struct collector *collector);
 void collector_set_period(struct collector *collector, int64_t period_ns);
 void collector_stop(struct collector *collector);

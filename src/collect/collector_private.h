@@ -1,4 +1,4 @@
-/* collector_private.h: what collector.c and collector_watch.c share. */
+/* collector_private.h: shared by collector.c and collector_watch.c. */
 #ifndef PMTOP_COLLECT_COLLECTOR_PRIVATE_H
 #define PMTOP_COLLECT_COLLECTOR_PRIVATE_H
 
@@ -10,16 +10,16 @@
 
 enum { SOURCES_MAX = 16, LEFT_BEHIND_MAX = 32, TREE = -1 };
 
-/* A source as it runs. */
+/* The state of one source. */
 struct feed {
 	const struct source *source;
 	void *state;       /* NULL: not open */
-	int64_t next_ns;   /* when it is read, or tried, again */
-	int64_t sample_ns; /* when it is looked at before that; INT64_MAX = not */
+	int64_t next_ns;   /* when to read it, or to retry opening it */
+	int64_t sample_ns; /* when to call its `sample`; INT64_MAX = not at all */
 	int64_t backoff_ns;
-	bool is_missed; /* its reason stands in the sets */
+	bool is_missed; /* a RECORD_MISSING was emitted for it */
 	bool is_over;
-	bool is_starting; /* it was opened, is awaited, and has told nothing yet */
+	bool is_starting; /* opened, is_awaited, and nothing delivered yet */
 };
 
 struct collector {
@@ -27,32 +27,32 @@ struct collector {
 	struct queue *queue;
 	unsigned feed_count;
 	struct feed feeds[SOURCES_MAX];
-	struct sample_set set; /* the sampler's, being filled */
-	struct ledger *ledger; /* of all that was told */
-	uint64_t pushed;       /* sets, by the sampler */
-	bool is_queue_full;    /* the set at hand was not taken */
+	struct sample_set set; /* sampler thread: the set being filled */
+	struct ledger *ledger; /* current state, for snapshots */
+	uint64_t pushed;       /* number of sets, sampler thread */
+	bool is_queue_full;    /* `set` was not pushed */
 
-	uint64_t taken; /* sets, by the main thread */
+	uint64_t taken; /* number of sets, main thread */
 	_Atomic bool wants_snapshot;
-	_Atomic bool is_starting;  /* as of the sets that are in the queue */
-	_Atomic uint64_t last_set; /* number of the set after which nothing comes; 0 = not known yet */
+	_Atomic bool is_starting;  /* as of the last set pushed */
+	_Atomic uint64_t last_set; /* number of the last set; 0 = not known yet */
 
-	struct hang_thread sampler; /* another one after a read was left behind */
-	/* the feed that is being read, TREE = the target's tree; the sampler's, as the next two */
+	struct hang_thread sampler; /* replaced after its thread was abandoned */
+	/* index of the feed being read, TREE = the target's process tree; sampler thread, as are the next two */
 	int reading;
-	size_t before;       /* records in the set before that */
-	size_t before_turn;  /* and before this turn: the ledger has noted them */
-	unsigned left_count; /* samplers that were left behind */
-	size_t silent_count; /* files that did not answer when it was last emitted … */
+	size_t before;       /* records in the set before that feed */
+	size_t before_turn;  /* records in the set before this period: the ledger has noted them */
+	unsigned left_count; /* abandoned samplers */
+	size_t silent_count; /* files reported as not answering … */
 	char silent[HANG_PATHS_MAX][HANG_PATH_SIZE];
 	int64_t silent_ns; /* … at this time */
 	struct hang_thread watcher;
-	int watcher_fd; /* eventfd: ends the watcher */
+	int watcher_fd; /* eventfd: stops the watcher */
 	int wake_fd;    /* eventfd: one of the next two has changed */
 	_Atomic int64_t period_ns;
 	_Atomic bool is_stopping;
-	sem_t has_read;     /* posted after the first reading */
-	int64_t refresh_ns; /* when the tree is looked at again */
+	sem_t has_read;     /* posted when the first set has been pushed */
+	int64_t refresh_ns; /* when to refresh the process tree */
 };
 
 /* The sampler thread. */
@@ -62,8 +62,8 @@ void collector_sample(void *collector);
 
 /* The watcher thread: replaces a sampler that hangs in a read. */
 void collector_watch(void *collector);
-/* Sampler thread. Each file that does not answer is a missing figure by its own name, with its age, until it has
- * answered after all. */
+/* Sampler thread. Reports each file that does not answer as a missing figure, with the time since it stopped answering,
+ * until it answers again. */
 void collector_show_silent(struct collector *collector, int64_t now_ns);
 
 #endif

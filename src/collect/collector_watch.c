@@ -1,5 +1,4 @@
-/* What becomes of a sampler in a read that never returns: it is abandoned, and another one goes on without that
- * file. */
+/* Replaces a sampler blocked in a read that never returns: the new one continues without that file. */
 #include "src/collect/collector_private.h"
 
 #include <inttypes.h>
@@ -31,8 +30,8 @@ void collector_show_silent(struct collector *collector, int64_t now_ns)
 			sample_set_missing(&collector->set, now_ns, collector->silent[i], NULL, NULL);
 	for (size_t i = 0; i < count; i++) {
 		struct reason why;
-		reason_set(&why, STATUS_IO, "see what its server or its process waits for (/proc/PID/wchan)",
-			"reading %.130s has not answered for %" PRId64 " s", paths[i].path,
+		reason_set(&why, STATUS_IO, "check what its server or process waits for (/proc/PID/wchan)",
+			"%.130s has not answered for %" PRId64 " s", paths[i].path,
 			(now_ns - paths[i].since_ns + HANG_LIMIT_NS) / NS_PER_S);
 		sample_set_missing(&collector->set, now_ns, paths[i].path, why.text, why.remedy);
 		memcpy(collector->silent[i], paths[i].path, HANG_PATH_SIZE);
@@ -40,8 +39,8 @@ void collector_show_silent(struct collector *collector, int64_t now_ns)
 	collector->silent_count = count;
 }
 
-/* The sampler was abandoned in a read: what it worked on belongs to the calling thread until another sampler starts. */
-static void leave_behind(struct collector *collector)
+/* The sampler was abandoned in a read. Its data belongs to the calling thread until another sampler starts. */
+static void abandon_sampler(struct collector *collector)
 {
 	struct sample_set *set = &collector->set;
 	collector->left_count++;
@@ -57,7 +56,8 @@ static void leave_behind(struct collector *collector)
 		target_leave_read(collector->target);
 		return;
 	}
-	/* Its state is the lost thread's. Opened anew it does without that file. */
+	/* The abandoned thread still uses the source's state, so it is leaked. The source is opened again and skips that
+	 * file. */
 	struct feed *feed = &collector->feeds[collector->reading];
 	feed->state = NULL;
 	feed->is_starting = false;
@@ -74,7 +74,7 @@ void collector_watch(void *argument)
 		bool is_lost = !collector->sampler.watch;
 		if (!is_lost && collector->left_count < LEFT_BEHIND_MAX &&
 			hang_thread_is_lost(&collector->sampler, HANG_LIMIT_NS, path)) {
-			leave_behind(collector);
+			abandon_sampler(collector);
 			is_lost = true;
 		}
 		if (is_lost)

@@ -1,5 +1,4 @@
-/* The GPUs, read by a pmtop of their own: a driver that hangs or crashes takes that one with it, which is killed and
- * started again. */
+/* Reads the GPUs in a child pmtop: if a driver hangs or crashes, only the child is lost, and it is restarted. */
 #include <stdio.h>
 
 #include "src/base/clock.h"
@@ -8,15 +7,15 @@
 #include "src/sources/gpu/gpu.h"
 #include "src/sources/target/target.h"
 
-/* Without persistence mode a driver takes seconds for each of its GPUs at the start; later it answers several times a
- * second, or not at all. */
+/* Without persistence mode, the NVIDIA driver takes seconds per GPU to start. Later it answers several times a second,
+ * or never. */
 #define START_NS (60 * NS_PER_S)
 #define SILENCE_NS (10 * NS_PER_S)
 
 enum { WORDS_MAX = 12, PID_SIZE = 16 };
 
-/* The state of a source for a run that has ended: nothing is started, and nothing missed. */
-static char nothing;
+/* The state of the source if the run has ended: no child is started, and nothing is reported as missing. */
+static char no_child;
 
 static enum status open_gpu(struct target *target, void **state, struct reason *why_not)
 {
@@ -25,11 +24,11 @@ static enum status open_gpu(struct target *target, void **state, struct reason *
 	const char *words[WORDS_MAX] = { choices->program, "collect", "--only=gpu", "-d", "0.25", "-p", pid };
 	size_t count = 7;
 	if (target->pid == 0 || target->has_ended) {
-		*state = &nothing;
+		*state = &no_child;
 		return STATUS_OK;
 	}
 	if (!choices->program)
-		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "GPUs are not read by this program");
+		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "this program does not read GPUs");
 	if (!gpu_is_expected(choices))
 		return gpu_none_expected(choices, why_not);
 	snprintf(pid, sizeof pid, "%d", (int)target->pid);
@@ -39,7 +38,7 @@ static enum status open_gpu(struct target *target, void **state, struct reason *
 		words[count++] = "--config";
 		words[count++] = choices->config;
 	}
-	/* start_program takes what main takes, and changes none of it. */
+	/* start_program takes the type of main's argv, but does not change the words. */
 	struct child_command command = {
 		.name = "the GPU reader",
 		.figure = "gpu",
@@ -52,12 +51,12 @@ static enum status open_gpu(struct target *target, void **state, struct reason *
 
 static enum status read_gpu(void *state, int64_t now_ns, struct sample_set *out)
 {
-	return state == &nothing ? STATUS_END : child_read(state, now_ns, out);
+	return state == &no_child ? STATUS_END : child_read(state, now_ns, out);
 }
 
 static void close_gpu(void *state)
 {
-	if (state != &nothing)
+	if (state != &no_child)
 		child_close(state);
 }
 

@@ -6,16 +6,16 @@
 #include "src/base/buffer.h"
 #include "src/samples/codec.h"
 
-/* Each kind: what makes two records be about one thing, and which record ends it. Entries are few (a tree's processes,
- * some devices). */
+/* For each kind: which records are about the same thing, and which record removes it. Linear searches are enough:
+ * entries are few (processes and devices). */
 enum { ENTRIES_MAX = 1024, TEXTS_MAX = 3 };
 
 struct entry {
-	struct record record; /* its texts are the entry's */
+	struct record record; /* the entry owns its texts */
 	char *texts[TEXTS_MAX];
-	/* a record with rows: the whole of it, by the codec; of `record` no pointer holds then */
+	/* a record with rows, encoded by the codec; the pointers of `record` are not valid then */
 	struct buffer bytes;
-	int32_t gpu; /* whose rows they are */
+	int32_t gpu; /* the GPU of the rows */
 };
 
 struct ledger {
@@ -46,7 +46,7 @@ void ledger_free(struct ledger *ledger)
 	free(ledger);
 }
 
-/* "disk", "network": what stands before the first dot of a metric's name. */
+/* The family is the part before the first dot of a metric's name: "disk", "network". */
 static bool is_same_family(enum metric a, enum metric b)
 {
 	const char *left = metric_table[a].name, *right = metric_table[b].name;
@@ -79,7 +79,7 @@ static int32_t gpu_of(const struct record *record)
 	return record->kind == RECORD_GPU ? record->gpu->instance : record->gpu_processes.gpu;
 }
 
-static struct entry *find(struct ledger *ledger, const struct record *record)
+static struct entry *find_entry(struct ledger *ledger, const struct record *record)
 {
 	for (size_t i = 0; i < ledger->count; i++)
 		if (has_rows(record)
@@ -89,9 +89,9 @@ static struct entry *find(struct ledger *ledger, const struct record *record)
 	return NULL;
 }
 
-static void strike(struct ledger *ledger, const struct record *record)
+static void remove_entry(struct ledger *ledger, const struct record *record)
 {
-	struct entry *entry = find(ledger, record);
+	struct entry *entry = find_entry(ledger, record);
 	if (!entry)
 		return;
 	release(entry);
@@ -99,7 +99,7 @@ static void strike(struct ledger *ledger, const struct record *record)
 	memmove(entry, entry + 1, (size_t)(&ledger->entries[ledger->count] - entry) * sizeof *entry);
 }
 
-static bool keep_text(struct entry *entry, size_t i, const char **text)
+static bool copy_entry_text(struct entry *entry, size_t i, const char **text)
 {
 	entry->texts[i] = *text ? strdup(*text) : NULL;
 	bool is_retained = !*text || entry->texts[i];
@@ -107,28 +107,28 @@ static bool keep_text(struct entry *entry, size_t i, const char **text)
 	return is_retained;
 }
 
-static bool keep_texts(struct entry *entry)
+static bool copy_texts(struct entry *entry)
 {
 	struct record *record = &entry->record;
 	switch (record->kind) {
-	case RECORD_PROCESS_SEEN: return keep_text(entry, 0, &record->process.command);
-	case RECORD_PROCESS_WAIT: return keep_text(entry, 0, &record->wait.text);
-	case RECORD_PROCESS_PLACE: return keep_text(entry, 0, &record->place.visible_devices);
-	case RECORD_PERF_EVENT: return keep_text(entry, 0, &record->perf_event.name);
-	case RECORD_INSTANCE: return keep_text(entry, 0, &record->instance.name);
+	case RECORD_PROCESS_SEEN: return copy_entry_text(entry, 0, &record->process.command);
+	case RECORD_PROCESS_WAIT: return copy_entry_text(entry, 0, &record->wait.text);
+	case RECORD_PROCESS_PLACE: return copy_entry_text(entry, 0, &record->place.visible_devices);
+	case RECORD_PERF_EVENT: return copy_entry_text(entry, 0, &record->perf_event.name);
+	case RECORD_INSTANCE: return copy_entry_text(entry, 0, &record->instance.name);
 	default:
-		return keep_text(entry, 0, &record->missing.figure) && keep_text(entry, 1, &record->missing.text) &&
-			keep_text(entry, 2, &record->missing.remedy);
+		return copy_entry_text(entry, 0, &record->missing.figure) && copy_entry_text(entry, 1, &record->missing.text) &&
+			copy_entry_text(entry, 2, &record->missing.remedy);
 	}
 }
 
-/* In the place of what it replaces: a process stands before what is told of it. */
-static void enter(struct ledger *ledger, const struct record *record)
+/* A new record takes the position of the old one, so that a process still precedes the records about it. */
+static void put_entry(struct ledger *ledger, const struct record *record)
 {
-	struct entry entry = { .record = *record }, *before = find(ledger, record);
-	if ((!before && ledger->count == ENTRIES_MAX) || !keep_texts(&entry)) {
+	struct entry entry = { .record = *record }, *before = find_entry(ledger, record);
+	if ((!before && ledger->count == ENTRIES_MAX) || !copy_texts(&entry)) {
 		release(&entry);
-		strike(ledger, record);
+		remove_entry(ledger, record);
 		return;
 	}
 	if (before)
@@ -136,12 +136,12 @@ static void enter(struct ledger *ledger, const struct record *record)
 	*(before ? before : &ledger->entries[ledger->count++]) = entry;
 }
 
-static void enter_rows(struct ledger *ledger, const struct record *record)
+static void put_rows(struct ledger *ledger, const struct record *record)
 {
 	struct entry entry = { .record = { .kind = record->kind }, .bytes = BUFFER_INIT, .gpu = gpu_of(record) };
 	struct record own = *record;
 	struct sample_set set = { .time_ns = own.time_ns, .records = &own, .count = 1 };
-	strike(ledger, record);
+	remove_entry(ledger, record);
 	if (ledger->count < ENTRIES_MAX && codec_write(&set, 0, SIZE_MAX, &entry.bytes) == 1 && !entry.bytes.failed)
 		ledger->entries[ledger->count++] = entry;
 	else
@@ -153,9 +153,9 @@ static void end_process(struct ledger *ledger, const struct record *gone)
 	struct record waits = { .kind = RECORD_PROCESS_WAIT }, seen = { .kind = RECORD_PROCESS_SEEN },
 				  place = { .kind = RECORD_PROCESS_PLACE };
 	seen.process.pid = waits.wait.pid = place.place.pid = gone->process.pid;
-	strike(ledger, &seen);
-	strike(ledger, &waits);
-	strike(ledger, &place);
+	remove_entry(ledger, &seen);
+	remove_entry(ledger, &waits);
+	remove_entry(ledger, &place);
 }
 
 void ledger_note(struct ledger *ledger, const struct sample_set *set, size_t from)
@@ -166,21 +166,21 @@ void ledger_note(struct ledger *ledger, const struct sample_set *set, size_t fro
 		switch (record->kind) {
 		case RECORD_PROCESS_REPLACED:
 			seen.kind = RECORD_PROCESS_SEEN;
-			enter(ledger, &seen);
+			put_entry(ledger, &seen);
 			break;
 		case RECORD_PROCESS_SEEN:
 		case RECORD_INSTANCE:
 		case RECORD_PROCESS_WAIT:
 		case RECORD_PROCESS_PLACE:
-		case RECORD_PERF_EVENT: enter(ledger, record); break;
+		case RECORD_PERF_EVENT: put_entry(ledger, record); break;
 		case RECORD_GPU:
-		case RECORD_GPU_PROCESSES: enter_rows(ledger, record); break;
+		case RECORD_GPU_PROCESSES: put_rows(ledger, record); break;
 		case RECORD_PROCESS_GONE: end_process(ledger, record); break;
 		case RECORD_MISSING:
 			if (record->missing.text)
-				enter(ledger, record);
+				put_entry(ledger, record);
 			else
-				strike(ledger, record);
+				remove_entry(ledger, record);
 			break;
 		default: break;
 		}

@@ -1,5 +1,5 @@
-/* ledger.h: what sources have told once and what still stands: processes, where they wait and were told to run, names
- * of devices, GPUs and who uses them, what the CPU counters count, what is missing. */
+/* ledger.h: remembers the current state of what sources emit only on change: processes, their wait channels and
+ * devices, device names, GPUs and their processes, perf events, missing figures. */
 #ifndef PMTOP_COLLECT_LEDGER_H
 #define PMTOP_COLLECT_LEDGER_H
 
@@ -7,9 +7,9 @@
 
 struct ledger;
 
-struct ledger *ledger_new(void); /* NULL when out of memory, which all calls accept */
+struct ledger *ledger_new(void); /* NULL: out of memory; all calls accept NULL */
 void ledger_free(struct ledger *ledger);
-/* Looks through the records of a set from `from` on. */
+/* Updates the ledger with the records of a set from index `from` on. */
 void ledger_note(struct ledger *ledger, const struct sample_set *set, size_t from);
 void ledger_emit(const struct ledger *ledger, int64_t now_ns, struct sample_set *out);
 

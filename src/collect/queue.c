@@ -5,13 +5,13 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-/* The lock is held for the swap of two structs and nothing else, so neither side ever waits for the other's work. A set
- * is told of after the lock is free, or the thread that this wakes would run into it. */
+/* The lock is held only to swap two structs, so neither side waits for the other's work. The eventfd is written after
+ * unlocking, or the woken thread would have to wait for the lock. */
 struct queue {
 	pthread_mutex_t lock;
-	int fd; /* EFD_SEMAPHORE: how many sets were told of and not yet taken; at most `count` */
+	int fd; /* EFD_SEMAPHORE: number of sets announced and not yet taken; at most `count` */
 	unsigned capacity, first, count;
-	/* a ring; those outside the `count` full ones are empty, with the storage they once had */
+	/* a ring; sets outside the `count` full ones are empty but keep their storage */
 	struct sample_set *sets;
 };
 
@@ -74,7 +74,7 @@ bool queue_pop(struct queue *queue, struct sample_set *set)
 	pthread_mutex_lock(&queue->lock);
 	bool is_empty = queue->count == 0;
 	pthread_mutex_unlock(&queue->lock);
-	/* Where there is none none was told of, and the kernel need not be asked. */
+	/* Saves the system call when the queue is empty. */
 	if (is_empty || eventfd_read(queue->fd, &one) < 0)
 		return false;
 	pthread_mutex_lock(&queue->lock);

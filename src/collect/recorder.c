@@ -12,9 +12,9 @@
 #include "src/collect/recorder_disk.h"
 
 #define HEADER_AGAIN_NS (60 * NS_PER_S)
-/* More than slewing does between two dictionaries: someone set the clock, or the machine slept. */
+/* More than NTP slewing moves the clock between two dictionaries: it was set, or the machine was suspended. */
 #define CLOCK_MOVED_NS (100 * NS_PER_MS)
-/* What a disk loses at once. */
+/* The unit in which a disk loses data. */
 enum { DAMAGED_PAGE = 4096 };
 enum { QUEUE_BYTES = 16 * 1024 * 1024, CLOSE_MAX_MS = 5000 };
 
@@ -24,11 +24,11 @@ struct recorder {
 
 	/* main thread */
 	struct stream_writer writer;
-	uint64_t file_bytes;         /* of the file that is being filled, as asked for */
-	int64_t headed_ns, dated_ns; /* when the last header was added, and realtime − monotonic then */
+	uint64_t file_bytes;         /* added to the current file */
+	int64_t headed_ns, dated_ns; /* time of the last header, and realtime − monotonic then */
 
 	pthread_t thread;
-	pthread_mutex_t lock; /* of the rest, but for what is the thread's alone */
+	pthread_mutex_t lock; /* protects the rest, except `disk` */
 	pthread_cond_t changed;
 	struct chunk *first, *last;
 	uint64_t waiting_bytes;
@@ -61,7 +61,7 @@ static void free_chunk(struct chunk *chunk)
 	free(chunk);
 }
 
-static void emit_state(struct recorder *recorder, bool is_done)
+static void publish_state(struct recorder *recorder, bool is_done)
 {
 	pthread_mutex_lock(&recorder->lock);
 	uint64_t dropped = recorder->state.dropped;
@@ -80,10 +80,10 @@ static void *record(void *argument)
 	while ((chunk = next_chunk(recorder))) {
 		disk_write(&recorder->disk, chunk);
 		free_chunk(chunk);
-		emit_state(recorder, false);
+		publish_state(recorder, false);
 	}
 	disk_end(&recorder->disk);
-	emit_state(recorder, true);
+	publish_state(recorder, true);
 	return NULL;
 }
 
@@ -102,7 +102,8 @@ static void recorder_free(struct recorder *recorder)
 	free(recorder);
 }
 
-/* All signals stay the main thread's; a blocked SIGXFSZ makes a write beyond the limit fail with EFBIG. */
+/* Blocks all signals: the main thread handles them, and with SIGXFSZ blocked a write beyond the limit fails with
+ * EFBIG. */
 static int start_thread(struct recorder *recorder)
 {
 	sigset_t all, before;
@@ -190,8 +191,8 @@ bool recorder_wants_dictionary(const struct recorder *recorder)
 	return recorder->options.file_bytes && recorder->file_bytes >= recorder->options.file_bytes;
 }
 
-/* The header comes first in each file, before a dictionary about each minute, and where it would date what follows
- * wrongly. False: not now. */
+/* Adds a header at the beginning of each file, before a dictionary about every minute, and after a clock change. False:
+ * none was needed. */
 static bool add_header(
 	struct recorder *recorder, enum block_kind kind, const struct sample_set *set, struct chunk *chunk)
 {
@@ -213,9 +214,9 @@ static bool add_header(
 	return true;
 }
 
-/* A file begins with its header and its dictionary, and with a copy of both: nothing can be read without a header, and
- * nothing up to the next dictionary without the first. So many headers stand between the dictionaries that no damaged
- * page reaches both of them, or all the headers. */
+/* A file begins with its header, its dictionary, and copies of both: without a header nothing can be decoded, and
+ * without the first dictionary nothing up to the second. Enough header copies separate the two dictionaries that one
+ * damaged page cannot destroy both, or all headers. */
 static void add_blocks(
 	struct recorder *recorder, enum block_kind kind, const struct sample_set *set, struct chunk *chunk)
 {
@@ -271,7 +272,7 @@ size_t recorder_add(struct recorder *recorder, enum block_kind kind, const struc
 	recorder->file_bytes += bytes;
 	if (!chunk->bytes.failed && push(recorder, chunk))
 		return bytes;
-	/* A header that was dropped, or a file that was not begun, is still to come. */
+	/* The dropped set may have contained a header or begun a file: do that with the next one. */
 	recorder->headed_ns = headed_ns;
 	recorder->file_bytes = file_bytes;
 	free_chunk(chunk);
@@ -306,7 +307,7 @@ bool recorder_wait(struct recorder *recorder, int timeout_ms)
 	return is_done;
 }
 
-/* A disk that hangs keeps its thread and what is its own: they end with the program. */
+/* If the disk hangs, its thread and memory are left until the program exits. */
 void recorder_close(struct recorder *recorder, struct recorder_state *out)
 {
 	recorder_finish(recorder);
@@ -315,7 +316,7 @@ void recorder_close(struct recorder *recorder, struct recorder_state *out)
 	if (!is_done && !recorder->state.stopped_ns) {
 		recorder->state.stopped_ns = clock_realtime_ns();
 		recorder->state.error = EIO;
-		snprintf(recorder->state.why, sizeof recorder->state.why, "the disk does not answer: whole up to then");
+		snprintf(recorder->state.why, sizeof recorder->state.why, "the disk does not answer; complete up to then");
 	}
 	if (out)
 		*out = recorder->state;

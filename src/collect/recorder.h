@@ -1,13 +1,13 @@
-/* recorder.h: a stream into a file or a pipe, written on a thread of its own, so that no disk and no reader is ever
- * waited for.
+/* recorder.h: writes a stream into a file or a pipe, on its own thread, so that pmtop never waits for a disk or a
+ * reader.
  *
  *   main thread: recorder_add → bytes → bounded queue → (recorder thread) one write a block, fdatasync about each
  * second
  *
- * What the queue does not take is dropped and counted: the numbers of the blocks tell a reader. When the disk refuses,
- * the file is cut behind its last whole block and recording is over; the reason is kept. The file is locked while it
- * grows: a second recorder is refused. Where clocks were set, or the machine was suspended, the next dictionary follows
- * a header that dates what comes. */
+ * Sets that do not fit into the queue are dropped and counted; readers see the gap in the block numbers. On a write
+ * error the file is truncated to its last complete block and recording stops; recorder_state has the reason. The file
+ * is locked while it grows, and a second recorder is refused. After the clock was set, or the machine was suspended,
+ * the next dictionary is preceded by a header with the new clock offsets. */
 #ifndef PMTOP_COLLECT_RECORDER_H
 #define PMTOP_COLLECT_RECORDER_H
 
@@ -20,42 +20,43 @@
 enum { RECORDER_WHY_SIZE = 256 };
 
 struct recorder_options {
-	/* go on in another file (run.1.pmtop, run.2.pmtop, …) from so many bytes on; 0 = never */
+	/* continue in another file (run.1.pmtop, run.2.pmtop, …) after so many bytes; 0 = never */
 	uint64_t file_bytes;
-	uint64_t max_bytes;   /* all files together have at most so many; 0 = no limit */
-	uint64_t queue_bytes; /* of what waits to be written; 0 = 16 MiB */
-	int close_ms;         /* for how long recorder_close waits; 0 = 5 s */
+	uint64_t max_bytes;   /* limit of all files together; 0 = no limit */
+	uint64_t queue_bytes; /* limit of the queue; 0 = 16 MiB */
+	int close_ms;         /* limit of the wait in recorder_close; 0 = 5 s */
 };
 
 struct recorder_state {
-	uint64_t bytes, blocks; /* written, in all files; bytes with their indexes */
-	uint64_t dropped;       /* sets for which there was no room */
+	uint64_t bytes, blocks; /* written, in all files; bytes include the indexes */
+	uint64_t dropped;       /* sets that did not fit into the queue */
 	unsigned files;
-	int64_t stopped_ns;          /* realtime, when it stopped by itself; 0 = it did not */
-	int error;                   /* errno of that; 0 = the size asked for was reached */
-	char why[RECORDER_WHY_SIZE]; /* "no space left on device: whole up to then" */
+	int64_t stopped_ns;          /* CLOCK_REALTIME, when it stopped by itself; 0 = it has not */
+	int error;                   /* the errno; 0 = the size limit was reached */
+	char why[RECORDER_WHY_SIZE]; /* "no space left on device; complete up to then" */
 };
 
 struct recorder;
 
-/* The file must not be there yet. STATUS_INVALID where it is (being recorded or not), else why the system refused. */
+/* The file must not exist yet. STATUS_INVALID: it exists; other errors: it cannot be written. */
 enum status recorder_open(const char *path, const struct stream_header *header, const struct recorder_options *options,
 	struct recorder **out, struct reason *why_not);
-/* Into what is open already, such as standard output: no index, no other files. Takes `fd`, also where it fails. */
+/* Writes into an open descriptor, such as standard output: no index, no further files. Takes over `fd`, even on
+ * failure. */
 enum status recorder_open_fd(int fd, const struct stream_header *header, const struct recorder_options *options,
 	struct recorder **out, struct reason *why_not);
-/* Whether recorder_open would find the place free, before there is a header; the same refusals. */
+/* Checks in advance whether recorder_open would succeed; the same errors. */
 enum status recorder_check(const char *path, const struct recorder_options *options, struct reason *why_not);
-/* Main thread; never blocks. `kind` as stream_write_set. Its bytes; 0: it was dropped. */
+/* Main thread; never blocks. `kind` as for stream_write_set. Returns the size in bytes; 0: the set was dropped. */
 size_t recorder_add(struct recorder *recorder, enum block_kind kind, const struct sample_set *set);
 void recorder_read(struct recorder *recorder, struct recorder_state *out);
-/* The file has the size after which another is begun: with the next dictionary. */
+/* The file has reached file_bytes: the next dictionary begins another one. */
 bool recorder_wants_dictionary(const struct recorder *recorder);
-/* Nothing more will be added; what waits is written meanwhile, then the index. */
+/* Call after the last recorder_add: the thread writes the queue and then the index. */
 void recorder_finish(struct recorder *recorder);
-/* After recorder_finish: waits until all is written; false: it is not after so long. */
+/* After recorder_finish: waits until everything is written. False: the timeout has expired. */
 bool recorder_wait(struct recorder *recorder, int timeout_ms);
-/* recorder_finish, a wait of at most some seconds, and its end. *out as it was in the end; may be NULL. */
+/* recorder_finish, recorder_wait for close_ms, and frees the recorder. *out is the final state; `out` may be NULL. */
 void recorder_close(struct recorder *recorder, struct recorder_state *out);
 /* run.pmtop, run.1.pmtop, run.2.pmtop */
 void recorder_path(const char *path, unsigned file, char *out, size_t size);

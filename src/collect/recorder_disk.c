@@ -43,16 +43,16 @@ static void take_lock(int fd)
 	fcntl(fd, F_OFD_SETLK, &lock);
 }
 
-static enum status say_taken(const char *path, struct reason *why_not)
+static enum status refuse_existing(const char *path, struct reason *why_not)
 {
 	return is_locked(path)
 		? reason_set(why_not, STATUS_INVALID, "choose another name", "%s is being recorded by another pmtop", path)
-		: reason_set(why_not, STATUS_INVALID, "choose another name, or remove it", "%s is there already", path);
+		: reason_set(why_not, STATUS_INVALID, "choose another name, or remove it", "%s already exists", path);
 }
 
-static enum status say_refused(const char *path, int error, struct reason *why_not)
+static enum status refuse_unwritable(const char *path, int error, struct reason *why_not)
 {
-	return reason_set(why_not, error == EACCES ? STATUS_DENIED : STATUS_IO, "choose another place",
+	return reason_set(why_not, error == EACCES ? STATUS_DENIED : STATUS_IO, "choose another folder",
 		"%s cannot be written: %s", path, strerror(error));
 }
 
@@ -63,13 +63,13 @@ enum status recorder_check(const char *path, const struct recorder_options *opti
 	if (strlen(path) >= DISK_PATH_SIZE)
 		return reason_set(why_not, STATUS_INVALID, "choose a shorter one", "the name of the recording is too long");
 	if (lstat(path, &file) == 0)
-		return say_taken(path, why_not);
+		return refuse_existing(path, why_not);
 	recorder_path(path, 1, second, sizeof second);
 	if (options->file_bytes && lstat(second, &file) == 0)
-		return say_taken(second, why_not);
+		return refuse_existing(second, why_not);
 	const char *slash = strrchr(path, '/');
 	snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
-	return access(folder, W_OK) == 0 ? STATUS_OK : say_refused(path, errno, why_not);
+	return access(folder, W_OK) == 0 ? STATUS_OK : refuse_unwritable(path, errno, why_not);
 }
 
 static int open_new(const char *path)
@@ -89,8 +89,9 @@ static void stop(struct disk *disk, int error, const char *why)
 		return;
 	state->stopped_ns = clock_realtime_ns();
 	state->error = error;
-	snprintf(state->why, sizeof state->why, state->blocks ? "%s: whole up to then" : "%s: nothing was recorded", why);
-	/* As part of a sentence: "input/output error". */
+	snprintf(
+		state->why, sizeof state->why, state->blocks ? "%s; complete up to then" : "%s; nothing was recorded", why);
+	/* Lower case within a sentence: "input/output error". Names such as "RPC" stay. */
 	if (islower((unsigned char)state->why[1]))
 		state->why[0] = (char)tolower((unsigned char)state->why[0]);
 }
@@ -103,7 +104,7 @@ static bool write_all(struct disk *disk, const char *bytes, size_t length)
 			continue;
 		if (written <= 0) {
 			int error = written < 0 ? errno : ENOSPC;
-			/* What is half written would be stepped over by every reader, but it is not ours to leave. */
+			/* Readers would skip an incomplete block, but remove it anyway. */
 			if (disk->is_file && ftruncate(disk->fd, (off_t)disk->offset) < 0 && error == 0)
 				error = errno;
 			stop(disk, error, strerror(error));
@@ -116,7 +117,7 @@ static bool write_all(struct disk *disk, const char *bytes, size_t length)
 	return true;
 }
 
-static void note_place(struct disk *disk, const struct chunk *chunk)
+static void add_place(struct disk *disk, const struct chunk *chunk)
 {
 	if (disk->place_count == disk->place_room) {
 		size_t room = disk->place_room ? disk->place_room * 2 : 256;
@@ -147,7 +148,7 @@ void disk_end(struct disk *disk)
 	disk->offset = 0;
 }
 
-/* Steps over what somebody else put there meanwhile. */
+/* Skips numbers of files that exist by now. */
 static bool begin_next_file(struct disk *disk)
 {
 	char path[NAME_SIZE];
@@ -164,7 +165,7 @@ static bool begin_next_file(struct disk *disk)
 	return disk->fd >= 0;
 }
 
-/* With the index that its file then needs. */
+/* Counts the index too, which closes the file. */
 static bool has_room(const struct disk *disk, const struct chunk *chunk)
 {
 	uint64_t index_bytes =
@@ -172,7 +173,7 @@ static bool has_room(const struct disk *disk, const struct chunk *chunk)
 	return !disk->max_bytes || disk->state.bytes + chunk->bytes.length + index_bytes <= disk->max_bytes;
 }
 
-/* A pipe cannot be synchronised, and need not. */
+/* Pipes do not support fdatasync (EINVAL). */
 static void sync_at_times(struct disk *disk)
 {
 	int64_t now_ns = clock_monotonic_ns();
@@ -188,10 +189,10 @@ void disk_write(struct disk *disk, const struct chunk *chunk)
 	if (disk->state.stopped_ns)
 		return;
 	if (!has_room(disk, chunk)) {
-		stop(disk, 0, "the size asked for is reached");
+		stop(disk, 0, "size limit reached");
 	} else if (!chunk->begins_file || begin_next_file(disk)) {
 		if (chunk->is_dictionary)
-			note_place(disk, chunk);
+			add_place(disk, chunk);
 		disk->next_number = chunk->number + chunk->blocks;
 		disk->last_ns = chunk->time_ns;
 		if (write_all(disk, chunk->bytes.data, chunk->bytes.length)) {
@@ -211,7 +212,7 @@ enum status disk_open(struct disk *disk, const char *path, uint64_t max_bytes, s
 	snprintf(disk->path, sizeof disk->path, "%s", path);
 	if (disk->fd >= 0)
 		return STATUS_OK;
-	return errno == EEXIST ? say_taken(path, why_not) : say_refused(path, errno, why_not);
+	return errno == EEXIST ? refuse_existing(path, why_not) : refuse_unwritable(path, errno, why_not);
 }
 
 void disk_open_fd(struct disk *disk, int fd)

@@ -80,8 +80,9 @@ static struct run *find_run(struct model *model, uint8_t id)
 	return index < 0 ? NULL : &model->runs[index];
 }
 
-/* The same region again stands where it stood; where there is no more room, an ended run gives its place up. */
-static int place_for_run(struct model *model, const struct record *opened)
+/* Returns the index for a run: the same one for the same region, else a new one, or that of an ended run if all are in
+ * use. −1: none. */
+static int find_run_index(struct model *model, const struct record *opened)
 {
 	for (unsigned i = 0; i < model->run_count; i++)
 		if (opened->opened.uuid && *opened->opened.uuid &&
@@ -122,7 +123,7 @@ static void open_run(struct model *model, const struct record *record)
 	if (before)
 		before->is_live = false;
 	model->private->run_by_id[record->run] = -1;
-	int index = place_for_run(model, record);
+	int index = find_run_index(model, record);
 	struct run run;
 	if (index < 0 || !run_open(&run, record, &model->options))
 		return;
@@ -164,7 +165,7 @@ static void note_missing(struct model *model, const struct record *record)
 		model->missing_count++;
 }
 
-/* What a person did in the run that was recorded. */
+/* A person flagged a batch during the recording. */
 static void take_flag(struct model *model, const struct record *record)
 {
 	int16_t index = model->private->run_by_id[record->run];

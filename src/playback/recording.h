@@ -56,7 +56,7 @@ void recording_note(
 void recording_flag(struct recording *recording, unsigned run, uint32_t mode, uint64_t ordinal, bool is_flagged);
 /* Looks how it goes: to be called now and then. */
 void recording_read(struct recording *recording);
-/* True once, when it has stopped by itself: "recording stopped 14:02: no space left on device: whole up to then". */
+/* True once, when it has stopped by itself: "recording stopped 14:02: no space left on device; complete up to then". */
 bool recording_has_stopped(struct recording *recording, struct reason *why);
 /* Ends it; what waits is written meanwhile. */
 void recording_finish(struct recording *recording);

@@ -44,7 +44,7 @@ enum region_status region_lane_status(struct region *region, uint32_t lane, stru
 	return region_cut_or(region, REGION_OK);
 }
 
-/* False: it is overwritten, or is being so. */
+/* False: the slot was overwritten, or is being overwritten. */
 static bool copy_slot(const struct region *region, uint32_t lane, uint64_t number, struct pmtop_slot *slot)
 {
 	const unsigned char *from = slot_of(region, lane, number);
@@ -56,7 +56,7 @@ static bool copy_slot(const struct region *region, uint32_t lane, uint64_t numbe
 	return region_load(from) == whole;
 }
 
-/* The newest whole event of the last few, for the newest may be half written. */
+/* The time of the newest complete event: the last ones may be incomplete. */
 static uint64_t newest_ns(const struct region *region, uint32_t lane)
 {
 	enum { TRIED = 4 };
@@ -81,8 +81,8 @@ int64_t region_last_sign_ns(struct region *region)
 	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec, lasted_ns = newest - header->start_ns;
 	bool is_past = header->start_realtime_ns <= now_ns && lasted_ns <= now_ns - header->start_realtime_ns;
 	uint64_t sign_ns = is_past ? header->start_realtime_ns + lasted_ns : now_ns;
-	/* The writer's clock stands still while the machine sleeps, and its wall clock may be set: the file's time, to a
-	 * minute, knows of both. */
+	/* CLOCK_MONOTONIC stops while the machine is suspended, and the wall clock may be set. The file's mtime, accurate
+	 * to a minute, includes both. */
 	struct stat file;
 	uint64_t touched_ns = fstat(region->fd, &file) || file.st_mtim.tv_sec < 0
 		? 0
@@ -116,7 +116,7 @@ enum region_status region_read_events(
 	uint64_t head = lane_head(region, lane);
 	size_t filled = 0;
 	if (head < next.position)
-		next.position = head; /* no writer of ours goes back */
+		next.position = head; /* only a malicious writer goes back */
 	if (head - next.position > region->slots_per_lane) {
 		next.lost += head - next.position - region->slots_per_lane;
 		next.position = head - region->slots_per_lane;

@@ -11,7 +11,7 @@
 
 enum { PROC_BUFFER_SIZE = 4096 };
 
-/* A line of /proc/PID/maps: "lo-hi perms offset major:minor inode path". */
+/* A line of /proc/PID/maps: "low-high perms offset major:minor inode path". */
 struct mapping {
 	unsigned long low, high;
 	uint64_t device, inode;
@@ -37,7 +37,7 @@ static bool parse_mapping(const char *line, struct mapping *out)
 	return true;
 }
 
-/* The kernel writes what fits into a page at each read; for these files stdio would ask for a quarter of that. */
+/* Each read returns up to a page; the default buffer of stdio for these files is a quarter of that. */
 static FILE *open_at(int directory_fd, const char *name, char buffer[PROC_BUFFER_SIZE])
 {
 	int fd = openat(directory_fd, name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -65,7 +65,7 @@ bool maps_has(int directory_fd, uint64_t device, uint64_t inode)
 	return found;
 }
 
-/* A FUSE server can keep whoever asks it for anything: a mapping on such a file system is no region. */
+/* A FUSE server can block its clients for ever, so files on FUSE are not accepted as regions. */
 static bool is_on_fuse(int directory_fd, uint64_t device)
 {
 	char buffer[PROC_BUFFER_SIZE];
@@ -86,7 +86,7 @@ static bool is_on_fuse(int directory_fd, uint64_t device)
 	return found;
 }
 
-/* Who the process is in its own namespaces: what a region's header must name. */
+/* The process's identity in its own namespace, which a region's header must match. */
 struct self {
 	int32_t pid;
 	uint64_t pid_namespace;
@@ -132,7 +132,7 @@ static bool is_own(const struct region_location *location, const struct self *se
 		(!header.pid_namespace || !self->pid_namespace || header.pid_namespace == self->pid_namespace);
 }
 
-/* Looks in a folder for an entry that is the mapped file; links are followed only where they are the kernel's own. */
+/* Searches a folder for the mapped file. Follows only the kernel's links (/proc/PID/fd). */
 static bool find_in_folder(
 	const char *folder, const struct mapping *mapping, bool is_links, struct region_location *out)
 {
@@ -141,7 +141,7 @@ static bool find_in_folder(
 	bool found = false;
 	while (directory && !found && (entry = readdir(directory))) {
 		struct statx file;
-		/* What the kernel knows of the file, without asking a FUSE server that a descriptor may lead to. */
+		/* AT_STATX_DONT_SYNC: cached attributes, because the descriptor may lead to a FUSE server. */
 		if (entry->d_name[0] == '.' ||
 			statx(dirfd(directory), entry->d_name, (is_links ? 0 : AT_SYMLINK_NOFOLLOW) | AT_STATX_DONT_SYNC, STATX_INO,
 				&file))
@@ -156,8 +156,8 @@ static bool find_in_folder(
 	return found;
 }
 
-/* The first way to the file that works; "/dev/shm/#41 (deleted)" is the name of a region that was linked after it was
- * made. */
+/* Finds a path that opens the mapped file. "/dev/shm/#41 (deleted)" in maps is a region created with O_TMPFILE and
+ * linked later. */
 static bool locate(const char *process, const struct mapping *mapping, struct region_location *out)
 {
 	char path[REGION_PATH_SIZE];
@@ -207,7 +207,7 @@ size_t region_find(int directory_fd, pid_t pid, struct region_location *out, siz
 	size_t size = 0, count = 0;
 	struct mapping mapping;
 	while (maps && count < max && getline(&line, &size, maps) > 0) {
-		/* Most lines by far are of libraries: they need not be taken apart. */
+		/* Most lines are libraries: skip them before parsing. */
 		if ((!strstr(line, "pmtop") && !strstr(line, "/#")) || !parse_mapping(line, &mapping) ||
 			!may_be_region(&mapping) || is_known(out, count, &mapping))
 			continue;

@@ -59,7 +59,7 @@ void guard_install(void)
 {
 	struct sigaction now, ours;
 	sigset_t sigbus;
-	/* A fault whose signal is blocked ends the process, handler or not. */
+	/* If its signal is blocked, a fault kills the process without calling the handler. */
 	sigemptyset(&sigbus);
 	sigaddset(&sigbus, SIGBUS);
 	pthread_sigmask(SIG_UNBLOCK, &sigbus, NULL);

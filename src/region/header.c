@@ -6,7 +6,7 @@
 
 static const struct rule {
 	const char *name;
-	size_t entry_size; /* as of version 1.0; a later one may be longer */
+	size_t entry_size; /* in version 1.0; later versions may have longer entries */
 	uint64_t min, max; /* entries */
 } rules[PMTOP_SECTION_TYPES] = {
 	[PMTOP_SECTION_LANES] = { "lanes", sizeof(struct pmtop_lane), 1, REGION_LANES_MAX },
@@ -48,7 +48,8 @@ static bool fits(const struct pmtop_section *section, const struct rule *rule, u
 
 static bool is_power_of_two(uint64_t n) { return n && !(n & (n - 1)); }
 
-/* What says which format this is; later versions may put everything else, the checksum included, elsewhere. */
+/* Checks the fields at fixed offsets in all versions first: later ones may move everything else, including the
+ * checksum. */
 static enum region_status check_version(const struct pmtop_header *header, char *message)
 {
 	if (memcmp(header->magic, PMTOP_MAGIC, sizeof header->magic))

@@ -18,10 +18,10 @@
  *     }
  *     pmtop_close(pm);
  *
- * Every call accepts NULL, returns at once and never fails loudly: what cannot be published is counted. Nothing is
- * allocated, and no file is written, after pmtop_open. Any thread may call (a signal handler too: what it interrupts
- * wins, its own event is counted as refused). A forked child publishes into a region of its own; a vfork child must not
- * publish. See pmtop.h(3), and pmtop-region(7) for the format.
+ * All functions accept NULL, return immediately and report no errors: calls that cannot be published are counted. After
+ * pmtop_open nothing is allocated and no file is written. All functions are thread-safe. They may be called in a signal
+ * handler: if it interrupted another call, its own is refused and counted. A forked child publishes into its own
+ * region; a vfork child must not publish. See pmtop.h(3), and pmtop-region(7) for the format.
  *
  * SPDX-License-Identifier: MIT */
 #ifndef PMTOP_H
@@ -44,43 +44,43 @@ struct pmtop;
 struct pmtop_options {
 	/* sizeof(struct pmtop_options), so that later versions can add to it; 0 = as of version 1.0 */
 	size_t size;
-	/* threads that publish at the same time; 0 = 16, at most 255. One more is kept for a thread that begins batches or
-	 * epochs */
+	/* threads that publish at the same time; 0 = 16, at most 255. One more lane is reserved for a thread that begins
+	 * batches or epochs */
 	uint32_t lanes;
-	uint32_t slots; /* events kept per lane; 0 = 1,024; rounded up to a power of two, at most 65,536 */
+	uint32_t slots; /* events retained per lane; 0 = 1,024; rounded up to a power of two, at most 65,536 */
 	/* (lane, mode, span, parent) with full statistics, 4 KiB each; 0 = 256, at most 16,384 */
 	uint32_t totals;
 	uint32_t names; /* different names; 0 = 1,024, at most 65,536 */
-	/* 1: batch ends do not ask the kernel for CPU time, faults and waits (about 1.2 us a batch) */
+	/* 1: do not read CPU time, faults and waits at the end of a batch (saves about 1.2 us per batch) */
 	uint32_t no_evidence;
-	uint32_t tell; /* 1: one line on standard error, once, when publishing is impossible */
-	/* a tmpfs; NULL = /dev/shm; "" = no file: what is published goes with the process (for helpers, such as loader
+	uint32_t tell; /* 1: print one line to standard error, once, if publishing is impossible */
+	/* a tmpfs; NULL = /dev/shm; "" = no file: the region ends with the process (for helpers such as DataLoader
 	 * workers) */
 	const char *directory;
-	/* bins that step times of the whole run are merged into, 64 bytes each; 0 = 4,096, at most that; rounded up to a
-	 * power of two */
+	/* bins for the step times of the whole run, 64 bytes each; 0 = 4,096, which is the maximum; rounded up to a power
+	 * of two */
 	uint32_t history;
-	uint32_t epochs; /* epochs kept, 64 bytes each; 0 = 1,024, at most that */
+	uint32_t epochs; /* epochs retained, 64 bytes each; 0 = 1,024, which is the maximum */
 };
 #define PMTOP_OPTIONS_INIT \
 	{ \
 		sizeof(struct pmtop_options), 0, 0, 0, 0, 0, 0, NULL, 0, 0 \
 	}
 
-/* NULL when nothing can be published; that is a valid argument everywhere. */
+/* Returns NULL if publishing is impossible; all functions accept that. */
 struct pmtop *pmtop_open(const char *run_name, const struct pmtop_options *options);
-/* Removes the region. No other thread may be inside a call, and none may use `pm` afterwards. */
+/* Removes the region. No other thread may be inside a call, and no thread may use `pm` afterwards. */
 void pmtop_close(struct pmtop *pm);
 
-/* What is ahead; 0 = unknown. */
+/* The planned length of the run; 0 = unknown. */
 void pmtop_plan(struct pmtop *pm, uint32_t epochs, uint64_t batches_per_epoch, uint64_t samples_per_batch);
-/* Anything worth knowing ("RANK", "host"). Key "between" names the phase that the time between batches belongs to, such
+/* Publishes a fact about the run ("RANK", "host"). The key "between" names the phase of the time between batches, such
  * as "data". */
 void pmtop_meta(struct pmtop *pm, const char *key, const char *value);
-/* "validation", "test", ...: of what follows, and of a batch or an empty epoch that has begun. "train" or NULL:
- * training, as without any. "inference": each batch is a request, or, where none are published, each outermost span
- * ("GET /user/17"; numbers in names are shown as a star, but the region holds few names: publish "GET /user/" and a
- * star yourself). A span "error" in a request says that it failed. */
+/* Sets the mode ("validation", "test", ...) of what follows, and of a batch or an empty epoch in progress. "train" or
+ * NULL is training, the default. "inference": each batch is a request, or, if no batches are published, each outermost
+ * span ("GET /user/17"; pmtop shows numbers in names as a star, but the region holds few names, so publish "GET /user/"
+ * and a star yourself). A span "error" in a request marks it as failed. */
 void pmtop_mode(struct pmtop *pm, const char *mode);
 
 void pmtop_epoch_begin(struct pmtop *pm, uint32_t epoch);
@@ -88,58 +88,58 @@ void pmtop_epoch_end(struct pmtop *pm);
 void pmtop_batch_begin(struct pmtop *pm, uint64_t index);
 void pmtop_batch_end(struct pmtop *pm, double loss); /* NAN = none */
 
-/* Of the batch that runs, to be said before it ends: how many samples it has, where that is not as planned; and its
- * kind, where there are several ("accumulate", "step"; "long"): a batch is judged among its own. */
+/* For the batch in progress, before it ends: its number of samples, if not as planned; and its kind, if there are
+ * several ("accumulate", "step"; "long"): batches are compared within their kind. */
 void pmtop_batch_samples(struct pmtop *pm, uint64_t samples);
 void pmtop_batch_kind(struct pmtop *pm, const char *kind);
-/* What becomes known of a batch only later: its "loss", or "gpu.forward_s" by the clock of a device. `number` is the
- * batch's in the run. */
+/* Publishes a figure of an earlier batch: its "loss", or "gpu.forward_s" measured by a device's clock. `number` is from
+ * pmtop_batch_number. */
 void pmtop_batch_figure(struct pmtop *pm, uint64_t number, const char *name, double value);
-/* Of the batch that runs, or else of the next: 0 and up, all modes. */
+/* The number in the run of the batch in progress, else of the next: from 0, all modes. */
 uint64_t pmtop_batch_number(struct pmtop *pm);
 
-/* Spans nest freely, in each thread for itself, 32 deep. Names beyond 120 bytes are cut. */
+/* Spans nest up to 32 deep, separately in each thread. Names longer than 120 bytes are cut. */
 void pmtop_span_begin(struct pmtop *pm, const char *name);
 void pmtop_span_end(struct pmtop *pm);
 
-/* What a span may note besides its time. */
-#define PMTOP_NOTE_CPU 1u    /* the thread's CPU time; about 1.1 us a span */
-#define PMTOP_NOTE_MEMORY 2u /* growth of the process's resident set; about 2.2 us a span */
+/* What a span can measure besides its time. */
+#define PMTOP_NOTE_CPU 1u    /* the thread's CPU time; costs about 1.1 us per span */
+#define PMTOP_NOTE_MEMORY 2u /* growth of the process's resident set; costs about 2.2 us per span */
 void pmtop_span_begin_noting(struct pmtop *pm, const char *name, unsigned notes);
-/* A span told when it is over: it lies in the innermost open one. Times are nanoseconds of CLOCK_MONOTONIC, which
- * pmtop_now() reads. */
+/* Publishes a span after its end, within the innermost open span. Times are in ns of CLOCK_MONOTONIC, as returned by
+ * pmtop_now(). */
 void pmtop_span_past(struct pmtop *pm, const char *name, uint64_t begin_ns, uint64_t end_ns);
 uint64_t pmtop_now(void);
-/* A span of a task that takes turns with others in this thread, such as a coroutine: published when it is over, beside
- * what the thread itself has open. */
+/* A span of a task that shares this thread with others, such as a coroutine. It is published after its end, independent
+ * of the thread's open spans. */
 struct pmtop_task_span {
-	/* parent: the span that it lies in; NULL or "" = none, or at a depth the thread's open span above that */
+	/* parent: name of the enclosing span; NULL or "" = none, or, with depth > 0, the thread's open span above that
+	 * depth */
 	const char *name, *parent;
 	uint64_t begin_ns, end_ns;
-	uint64_t inner_ns; /* of it, in the spans right within it */
-	uint32_t depth;    /* in so many spans */
+	uint64_t inner_ns; /* time in its direct children */
+	uint32_t depth;    /* number of enclosing spans */
 };
 void pmtop_span_of_task(struct pmtop *pm, const struct pmtop_task_span *span);
 
-void pmtop_gauge(struct pmtop *pm, const char *name, double value); /* its value now */
-void pmtop_count(struct pmtop *pm, const char *name, uint64_t add); /* a running total */
+void pmtop_gauge(struct pmtop *pm, const char *name, double value); /* sets the current value */
+void pmtop_count(struct pmtop *pm, const char *name, uint64_t add); /* adds to a total */
 void pmtop_mark(struct pmtop *pm, const char *text);                /* "checkpoint saved" */
 
-/* Reading back one's own run: finished batches and epochs of all modes. Times in seconds, NAN where there is none
- * yet. */
+/* Statistics of the program's own run: completed batches and epochs of all modes. Times in seconds, NAN = none yet. */
 struct pmtop_statistics {
 	double total_epoch_time, avg_epoch_time;
 	double total_batch_time, avg_batch_time, min_batch_time, max_batch_time;
 	uint64_t num_batches, num_epochs;
 };
 void pmtop_get_statistics(struct pmtop *pm, struct pmtop_statistics *out);
-/* All finished outermost spans. */
+/* Total time of all completed outermost spans, in seconds. */
 double pmtop_get_total_time(struct pmtop *pm);
-/* All finished spans of this name, wherever they stood; NAN where there is none. */
+/* Total time of all completed spans of this name, in seconds; NAN = none. */
 double pmtop_get_operation_time(struct pmtop *pm, const char *name);
 
-/* PMTOP_SPAN(pm, "forward") { ... } is a span for the block, however it is left (break, return, a C++ exception). The
- * name is a literal; it is looked up once per call site. */
+/* PMTOP_SPAN(pm, "forward") { ... } publishes a span for the block, which may be left by break, return or a C++
+ * exception. The name must be a literal; it is looked up once per call site. */
 #define PMTOP_SPAN(pm, name) PMTOP_I_SPAN(pm, name, 0u, __COUNTER__)
 #define PMTOP_SPAN_CPU(pm, name) PMTOP_I_SPAN(pm, name, PMTOP_NOTE_CPU, __COUNTER__)
 #define PMTOP_SPAN_MEMORY(pm, name) PMTOP_I_SPAN(pm, name, PMTOP_NOTE_MEMORY, __COUNTER__)
@@ -147,7 +147,7 @@ double pmtop_get_operation_time(struct pmtop *pm, const char *name);
 #define PMTOP_GAUGE(pm, name, value) pmtop_gauge_at(pm, PMTOP_I_SITE, "" name, value)
 #define PMTOP_COUNT(pm, name, add) pmtop_count_at(pm, PMTOP_I_SITE, "" name, add)
 
-/* What the macros are made of: a call site remembers the number of its name, and which table of names it belongs to. */
+/* Used by the macros: a call site caches the number of its name, and the name table it belongs to. */
 struct pmtop_site {
 	uint64_t known;
 };
@@ -182,9 +182,9 @@ void pmtop_count_at(struct pmtop *pm, struct pmtop_site *site, const char *name,
 #define PMTOP_LAYOUT_H
 
 /* Little-endian, fixed width, every field naturally aligned, no padding. Times are nanoseconds of CLOCK_MONOTONIC;
- * "bits" are those of an IEEE 754 double. What changes is stored by single aligned stores of its own width. A
- * "sequence" is odd while what it covers is written: read it (acquire), copy, fence (acquire), read it again; the copy
- * counts if both are the same and even. */
+ * "bits" are those of an IEEE 754 double. Fields that change are stored by single aligned stores of their width. A
+ * "sequence" is a seqlock: odd while the data it covers is written. Readers load it (acquire), copy, fence (acquire)
+ * and load it again; the copy is valid if both loads are equal and even. */
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "pmtop: the region is little-endian"
 #endif
@@ -203,17 +203,17 @@ void pmtop_count_at(struct pmtop *pm, struct pmtop_site *site, const char *name,
 #define PMTOP_HEADER_SIZE 4096u
 #define PMTOP_SECTIONS_MAX 100u
 #define PMTOP_OPEN_SPANS 32u
-#define PMTOP_NAME_LENGTH 120u /* the longest, without its NUL */
+#define PMTOP_NAME_LENGTH 120u /* maximum, without the NUL */
 #define PMTOP_BINS 4096u
 #define PMTOP_EPOCHS 1024u
 #define PMTOP_METAS 64u
 #define PMTOP_VALUES 256u /* gauges, and as many counters */
 #define PMTOP_TALLIES 1024u
 #define PMTOP_BUCKETS 962u
-#define PMTOP_UNKNOWN UINT64_MAX /* in event payloads: not known */
+#define PMTOP_UNKNOWN UINT64_MAX /* in event payloads: unknown */
 
-/* An unknown type is skipped. `count` entries of `entry_size` bytes stand at `offset`; an entry may be longer than is
- * known here. */
+/* Readers skip unknown types. A section has `count` entries of `entry_size` bytes at `offset`; entries may be longer
+ * than in this version. */
 enum pmtop_section_type {
 	PMTOP_SECTION_LANES = 1,  /* struct pmtop_lane, one per producing thread */
 	PMTOP_SECTION_SLOTS,      /* struct pmtop_slot; count = lanes x a power of two, a lane's slots side by side */
@@ -224,7 +224,7 @@ enum pmtop_section_type {
 	PMTOP_SECTION_GAUGES,     /* struct pmtop_value: bits */
 	PMTOP_SECTION_COUNTERS,   /* struct pmtop_value: a total */
 	PMTOP_SECTION_TOTALS,     /* struct pmtop_total */
-	PMTOP_SECTION_TALLIES,    /* struct pmtop_tally: what found no free total */
+	PMTOP_SECTION_TALLIES,    /* struct pmtop_tally: keys that found no free total */
 	PMTOP_SECTION_HISTORY,    /* struct pmtop_bin */
 	PMTOP_SECTION_EPOCHS,     /* struct pmtop_epoch: the k-th epoch begun (from 1) is entry (k - 1) % count */
 	PMTOP_SECTION_TYPES
@@ -235,33 +235,32 @@ struct pmtop_section {
 	uint64_t offset, size, count;
 };
 
-/* Page 0: written once, before anybody can see it. */
+/* Page 0: written once, before the region becomes visible. */
 struct pmtop_header {
 	char magic[8];
 	uint32_t abi_major, abi_minor;
 	uint32_t endian, header_size;
 	uint64_t file_size;
-	uint64_t compat_flags, incompat_flags; /* a reader refuses an incompatible flag that it does not know */
+	uint64_t compat_flags, incompat_flags; /* readers reject unknown incompatible flags */
 	uint8_t uuid[16], parent_uuid[16], boot_id[16];
-	int32_t pid; /* in the writer's own namespace */
+	int32_t pid; /* in the writer's pid namespace */
 	uint32_t uid;
-	uint64_t pid_namespace; /* inode of /proc/self/ns/pid, 0 = not known */
+	uint64_t pid_namespace; /* inode of /proc/self/ns/pid, 0 = unknown */
 	uint32_t clock_id, section_count;
-	uint64_t start_ns, start_realtime_ns, start_boottime_ns; /* of the region, by three clocks at once */
+	uint64_t start_ns, start_realtime_ns, start_boottime_ns; /* creation of the region, by three clocks read together */
 	uint8_t reserved[96];
 	struct pmtop_section sections[PMTOP_SECTIONS_MAX];
 	uint8_t reserved_too[652];
 	uint32_t crc; /* CRC32C (Castagnoli) of all bytes of the page before it */
 };
 
-/* What is still open, outermost first. */
+/* Open spans, outermost first. */
 struct pmtop_open {
 	uint64_t begin_ns;
 	uint32_t name, reserved;
 };
 
-/* Why a call was refused: a call counts once, in pmtop_state.refused and, since these are counted, in the first
- * lane. */
+/* Why a call was refused. Each refused call counts in pmtop_state.refused, and by reason in the first lane. */
 enum pmtop_refusal {
 	PMTOP_REFUSED_NO_LANE, /* more threads than lanes */
 	PMTOP_REFUSED_DEEP,    /* more than PMTOP_OPEN_SPANS spans open */
@@ -273,48 +272,47 @@ enum pmtop_refusal {
 };
 
 struct pmtop_lane {
-	uint64_t head;                      /* events written so far: the next is number `head`, in slot head % slots */
+	uint64_t head;                      /* events written so far: the next has number `head` and slot head % slots */
 	uint32_t owner_tid;                 /* 0 = free */
-	uint32_t open_sequence, open_count; /* the sequence covers a span's begin; its end only lowers the count */
-	uint32_t refused[PMTOP_REFUSALS];   /* of the first lane: of the whole region, by reason */
+	uint32_t open_sequence, open_count; /* the sequence covers the begin of a span; its end only decrements the count */
+	uint32_t refused[PMTOP_REFUSALS];   /* first lane only: of the whole region, by reason */
 	uint8_t reserved[20];
 	struct pmtop_open open[PMTOP_OPEN_SPANS];
 };
 
-/* Event number i stands in its slot while sequence == (uint32_t)(2 * i + 2); it is being written while that is 2 * i
- * + 1. */
+/* A slot contains event number i if sequence == (uint32_t)(2 * i + 2); 2 * i + 1: it is being written. */
 struct pmtop_slot {
 	uint32_t sequence;
-	/* type | bytes of payload that are there << 16; words beyond are as if PMTOP_UNKNOWN */
+	/* type | bytes of payload << 16; words beyond them are PMTOP_UNKNOWN */
 	uint32_t type_length;
 	uint64_t time_ns;
-	uint64_t name_mode; /* name | the mode that was current << 32: a name, 0 = training */
+	uint64_t name_mode; /* name | current mode << 32: a name, 0 = training */
 	uint64_t payload[5];
 };
 
-/* The payload's words, by type; an unknown type is skipped. time_ns is when it happened; of a span its end. */
+/* The payload's words, by type; readers skip unknown types. time_ns is the time of the event; for a span, of its
+ * end. */
 enum pmtop_event_type {
 	PMTOP_EVENT_EPOCH_BEGIN = 1, /* index as published | ordinal (1...) << 32 */
 	PMTOP_EVENT_EPOCH_END,       /* the same; begin_ns */
 	/* index as published; epoch index | epoch ordinal << 32; number of the batch in the run */
 	PMTOP_EVENT_BATCH_BEGIN,
-	/* (name: its kind, 0 = the usual) index; epoch index | epoch ordinal << 32; number of the batch in the run; loss
-	   (bits); begin_ns */
+	/* (name: its kind, 0 = default) index; epoch index | epoch ordinal << 32; number of the batch in the run; loss
+	 * (bits); begin_ns */
 	PMTOP_EVENT_BATCH_END,
-	PMTOP_EVENT_EVIDENCE, /* CPU ns; minor | major faults << 32; voluntary | involuntary switches << 32;
-							 run-queue wait ns or PMTOP_UNKNOWN; blocks read | samples in the batch << 32 (0 = not
-							 known) */
+	PMTOP_EVENT_EVIDENCE, /* CPU ns; minor | major faults << 32; voluntary | involuntary switches << 32; run-queue wait
+							 ns or PMTOP_UNKNOWN; blocks read | samples in the batch << 32 (0 = unknown) */
 	PMTOP_EVENT_SPAN,     /* duration ns; self ns; parent | depth << 32; CPU ns or PMTOP_UNKNOWN;
 							 growth of the resident set in bytes (signed) or PMTOP_UNKNOWN */
 	PMTOP_EVENT_GAUGE,    /* value (bits) */
 	PMTOP_EVENT_MARK,     /* name 0: `length` bytes of text; else the text is that name */
 	PMTOP_EVENT_MODE,     /* (name: the new mode, 0 = training) */
-	PMTOP_EVENT_FIGURE    /* (name: which) of a batch, told later: value (bits); number of the batch in the run */
+	PMTOP_EVENT_FIGURE    /* (name: the figure) of an earlier batch: value (bits); number of the batch in the run */
 };
 
 struct pmtop_name {
 	uint32_t offset, length;
-}; /* into the name bytes; a NUL follows */
+}; /* offset in the name bytes; a NUL follows */
 
 enum { PMTOP_IN_EPOCH = 1, PMTOP_IN_BATCH = 2, PMTOP_ENDED = 4 };
 
@@ -325,14 +323,14 @@ struct pmtop_state {
 	uint64_t batches_per_epoch, samples_per_batch;
 	uint32_t epoch_index, epochs_begun;
 	uint64_t epoch_begin_ns;
-	uint64_t batch_index, batch_begin_ns; /* of the last that began */
-	uint64_t batches_in_epoch;            /* finished, of the epoch's mode */
-	uint64_t batches;                     /* finished in the run, of all modes */
-	uint64_t loss_bits;                   /* of the last batch that had one; NAN = none */
+	uint64_t batch_index, batch_begin_ns; /* of the last one that began */
+	uint64_t batches_in_epoch;            /* completed, of the epoch's mode */
+	uint64_t batches;                     /* completed in the run, all modes */
+	uint64_t loss_bits;                   /* of the last batch with a loss; NAN = none */
 	char run_name[128];
-	/* each for itself; the entries below a count are whole */
+	/* independent of each other; entries below a count are complete */
 	uint32_t name_count, meta_count, gauge_count, counter_count, total_count, tally_count;
-	uint32_t history_sequence, bin_count; /* the sequence covers a merge of neighbouring bins */
+	uint32_t history_sequence, bin_count; /* the sequence covers a merge of adjacent bins */
 	/* calls that could not be published: from a signal handler, no free lane, no room … */
 	uint64_t refused;
 };
@@ -350,14 +348,14 @@ struct pmtop_value {
 
 enum { PMTOP_TOTAL_BATCH, PMTOP_TOTAL_STEP, PMTOP_TOTAL_SPAN };
 
-/* Since the start of the run. Events of its lane numbered below `upto` are in it, later ones are not. */
+/* Totals since the start of the run, including the lane's events with numbers below `upto`. */
 struct pmtop_total {
 	uint32_t sequence;
 	uint16_t lane, kind;
-	uint32_t mode, name, parent, depth; /* depth: the least seen */
+	uint32_t mode, name, parent, depth; /* depth: minimum seen */
 	uint64_t upto, count, total_ns, self_ns, min_ns, max_ns, last_ns;
 	uint64_t squares_low, squares_high;  /* sum of squared nanoseconds, 128 bits */
-	uint64_t cpu_ns, cpu_count;          /* of the spans that noted it */
+	uint64_t cpu_ns, cpu_count;          /* of the spans that measured it */
 	uint64_t memory_bytes, memory_count; /* signed sum */
 	uint32_t buckets[PMTOP_BUCKETS];     /* see pmtop_bucket */
 };
@@ -369,7 +367,7 @@ struct pmtop_tally {
 	uint64_t upto, count;
 };
 
-/* Step times of neighbouring batches of the run, of all modes. */
+/* Step times of adjacent batches of the run, all modes. */
 struct pmtop_bin {
 	uint32_t sequence, reserved;
 	uint64_t first, count, sum_ns, min_ns, max_ns, begin_ns, reserved_too;
@@ -379,7 +377,7 @@ struct pmtop_epoch {
 	uint32_t sequence, ordinal;
 	uint32_t index, mode;
 	uint64_t begin_ns, end_ns;                /* end 0 = not yet */
-	uint64_t batches, sum_ns, min_ns, max_ns; /* finished, of its mode: batch times */
+	uint64_t batches, sum_ns, min_ns, max_ns; /* completed, of its mode: batch times */
 };
 
 #ifdef __cplusplus
@@ -500,7 +498,8 @@ static inline uint32_t pmtop_bucket(uint64_t duration_ns)
 extern "C" {
 #endif
 
-/* Tests start their lanes elsewhere, to see the sequences wrap; the benchmark times evidence without waiting for it. */
+/* Tests start lanes at another number, to test the wrap of sequences; the benchmark measures evidence of short batches.
+ */
 #ifndef PMTOP_I_FIRST_EVENT
 #define PMTOP_I_FIRST_EVENT 0
 #endif
@@ -508,22 +507,22 @@ extern "C" {
 #define PMTOP_I_EVIDENCE_NS 50000u /* shorter batches have none */
 #endif
 
-#define PMTOP_I_TOUCH_NS UINT64_C(60000000000) /* how often the file's time says that the run goes on */
+#define PMTOP_I_TOUCH_NS UINT64_C(60000000000) /* interval of the updates of the file's mtime, the sign of life */
 #define PMTOP_I_STALE_S 86400
-#define PMTOP_I_DEAD 16u       /* regions of the dead that stay */
-#define PMTOP_I_FILES_LEFT 32u /* a file system with fewer free inodes has no room for a region */
-#define PMTOP_I_HALVINGS 4u    /* of a region for which there is little room */
+#define PMTOP_I_DEAD 16u       /* maximum of retained regions of dead processes */
+#define PMTOP_I_FILES_LEFT 32u /* minimum of free inodes to create a region */
+#define PMTOP_I_HALVINGS 4u    /* how often a region is halved if space is short */
 #define PMTOP_I_TMPFS 0x01021994
-#define PMTOP_I_WIPED_SIZE 65536u /* no page is larger */
+#define PMTOP_I_WIPED_SIZE 65536u /* maximum page size */
 #define PMTOP_I_ENTRIES 512u
 #define PMTOP_I_CACHE 64u
-#define PMTOP_I_TOO_MANY 1u /* the name that stands for those without room */
+#define PMTOP_I_TOO_MANY 1u /* the name used when the table is full */
 
 #define PMTOP_I_GET(field) __atomic_load_n(&(field), __ATOMIC_RELAXED)
 #define PMTOP_I_SET(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELAXED)
 #define PMTOP_I_PUBLISH(field, value) __atomic_store_n(&(field), (value), __ATOMIC_RELEASE)
 
-/* A descriptor of our own. The program may close it behind our back and have its number for a file of its own. */
+/* A descriptor of pmtop. The program may close it and reuse its number for another file. */
 struct pmtop_i_file {
 	int fd;
 	dev_t device;
@@ -541,24 +540,24 @@ struct pmtop_i_usage {
 	uint32_t minor, major, voluntary, involuntary, blocks;
 };
 
-/* Which total a key of this lane adds to; both NULL: to none. */
+/* The total or tally of a key in this lane; both NULL: none. */
 struct pmtop_i_entry {
 	uint64_t key;
 	struct pmtop_total *total;
 	struct pmtop_tally *tally;
 };
 
-/* What only a lane's owner uses. Indexes are never taken from the region, which others can write to. */
+/* Private to a lane's owner. Indexes are never read from the region, because other processes can write to it. */
 struct pmtop_i_lane {
 	struct pmtop *pm;
 	struct pmtop_lane *shared;
 	struct pmtop_slot *slots;
 	uint64_t head, mask;
 	uint32_t index, depth;
-	/* spans that the last batch's end ended: their own ends may still come */
+	/* spans ended by the end of the last batch: their own ends may still follow */
 	uint32_t unwound;
-	uint32_t owner;     /* tid; claimed by compare-and-swap */
-	const void *thread; /* whose thread-local storage the owner has */
+	uint32_t owner;     /* the tid; claimed by compare-and-swap */
+	const void *thread; /* address of the owner's thread-local storage */
 	struct pmtop_i_file schedstat;
 	int has_usage;
 	struct pmtop_i_usage usage;
@@ -570,8 +569,7 @@ struct pmtop_i_lane {
 	struct pmtop_i_entry entries[PMTOP_I_ENTRIES];
 };
 
-/* Zeroed by the kernel in a forked child, however it was forked: generation 0 = this process has no region of its
- * own. */
+/* MADV_WIPEONFORK: the kernel zeroes this in a forked child. Generation 0 = this process has no region yet. */
 struct pmtop_i_wiped {
 	uint64_t generation;
 	uint32_t making, state_lock, names_lock, totals_lock;
@@ -594,17 +592,17 @@ struct pmtop {
 	struct pmtop_slot *slots;
 	/* beside it */
 	struct pmtop_i_lane *lanes;
-	uint32_t *name_table;            /* open addressing; a number each, 0 = free */
+	uint32_t *name_table;            /* open addressing; numbers of names, 0 = free */
 	uint16_t *gauge_of, *counter_of; /* by name: 0 = none yet, else index + 1 */
 	struct pmtop_options options;
 	uint32_t name_table_mask, names_generation;
 	uint32_t name_count, name_used, gauge_count, counter_count, total_count, tally_count;
 	uint32_t mode;
-	/* under the state lock */
+	/* protected by the state lock */
 	uint32_t flags, epochs_begun, epoch_mode, epoch_index, meta_count;
 	int epoch_has_batches;
 	uint64_t epoch_begin_ns, samples_per_batch, batches, touched_ns, neighbour_bytes;
-	/* the last; its step may end later than itself */
+	/* the last batch; its step may end after it */
 	struct {
 		uint64_t begin_ns, end_ns, index, samples;
 		uint32_t mode, kind;
@@ -614,7 +612,7 @@ struct pmtop {
 	uint64_t epochs_ended, epochs_ns;
 	/* the file */
 	char *base;
-	uint64_t size, total_size; /* of the region; of this struct and what follows it */
+	uint64_t size, total_size; /* sizes of the region; of this struct and the data behind it */
 	struct pmtop_i_file file, statm;
 	pthread_key_t key;
 	int has_key;
@@ -622,9 +620,9 @@ struct pmtop {
 	char run_name[128], directory[160], path[224];
 };
 
-/* `state`: the generation that `lane` belongs to, or one of these two, which no generation is. */
+/* `state`: the generation of `lane`, or one of these two values, which are no generations. */
 #define PMTOP_I_NO_LANE UINT64_MAX
-#define PMTOP_I_INSIDE (UINT64_MAX - 1) /* of a call: what comes now comes from a signal handler */
+#define PMTOP_I_INSIDE (UINT64_MAX - 1) /* inside a call: another one comes from a signal handler */
 struct pmtop_i_thread {
 	uint64_t state, generation;
 	struct pmtop_i_lane *lane;
@@ -640,7 +638,7 @@ static inline uint64_t pmtop_i_clock(clockid_t id)
 	return (uint64_t)t.tv_sec * UINT64_C(1000000000) + (uint64_t)t.tv_nsec;
 }
 
-/* Two threads may get a lock in another order than they read the clock. */
+/* Saturates at 0: two threads may acquire a lock in another order than they read the clock. */
 static inline uint64_t pmtop_i_since(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
 
 static inline uint64_t pmtop_i_bits(double value)
@@ -650,7 +648,7 @@ static inline uint64_t pmtop_i_bits(double value)
 	return bits;
 }
 
-/* Around the stores that a sequence covers. Odd even where a thread was cancelled in the middle before. */
+/* Begin and end of a write. The sequence becomes odd even if a thread was cancelled during a write before. */
 static inline uint32_t pmtop_i_write_begin(uint32_t *sequence)
 {
 	uint32_t odd = PMTOP_I_GET(*sequence) | 1u;
@@ -661,7 +659,7 @@ static inline uint32_t pmtop_i_write_begin(uint32_t *sequence)
 
 static inline void pmtop_i_write_end(uint32_t *sequence, uint32_t odd) { PMTOP_I_PUBLISH(*sequence, odd + 1); }
 
-/* For what is held for less than a microsecond. Gives up rather than wait for a holder that does not come back. */
+/* A lock held for less than a microsecond. Gives up instead of waiting for a holder that never returns. */
 static int pmtop_i_lock(uint32_t *lock)
 {
 	for (int i = 0; i < 2000; i++) {
@@ -712,8 +710,9 @@ static inline void pmtop_i_leave(void)
 	PMTOP_I_SET(pmtop_i_this.state, pmtop_i_this.generation);
 }
 
-/* The calling thread's lane, to be left again; NULL: nothing can be published now, and that is counted. One comparison
- * finds all of these: another instance, a thread's first call, a forked child, and a call from a signal handler. */
+/* Enters the calling thread's lane, which the caller must leave again. NULL: publishing is impossible, and the call is
+ * counted. One comparison detects another instance, a thread's first call, a forked child and a call from a signal
+ * handler. */
 static inline struct pmtop_i_lane *pmtop_i_enter(struct pmtop *pm)
 {
 	if (!pm)
@@ -737,7 +736,7 @@ static void pmtop_i_lane_take(struct pmtop_i_lane *lane, uint32_t tid)
 		pthread_setspecific(lane->pm->key, lane);
 }
 
-/* A thread ends. (One that ends without this is found out by its tid when lanes are short.) */
+/* Called at a thread's end. (Threads that end without it are detected by their tid when lanes are short.) */
 static void pmtop_i_thread_ended(void *argument)
 {
 	struct pmtop_i_lane *lane = (struct pmtop_i_lane *)argument;
@@ -759,7 +758,7 @@ static struct pmtop_i_lane *pmtop_i_claim_lane(struct pmtop *pm, uint32_t tid)
 	for (uint32_t i = 0; i < pm->options.lanes; i++)
 		if (PMTOP_I_GET(pm->lanes[i].owner) == tid && pm->lanes[i].thread == &pmtop_i_this)
 			return &pm->lanes[i];
-	/* Other threads, however many, never take the last lane: a run without its batches would be worth nothing. */
+	/* The last lane is reserved for the thread that publishes batches. */
 	uint32_t count = pm->options.lanes - !pmtop_i_this.has_batches;
 	for (int pass = 0; pass < 2; pass++) {
 		for (uint32_t i = 0; i < count; i++) {
@@ -885,7 +884,7 @@ static uint32_t pmtop_i_intern(struct pmtop *pm, const char *text, size_t length
 	return name ? name : pmtop_i_name_add(pm, text, length);
 }
 
-/* The number of a name. The same pointer mostly has the same text, and comparing is cheaper than hashing. */
+/* The number of a name. Equal pointers usually have equal text, and comparing is cheaper than hashing. */
 static uint32_t pmtop_i_name(struct pmtop_i_lane *lane, const char *text)
 {
 	if (!text || !*text)
@@ -913,7 +912,7 @@ static inline uint32_t pmtop_i_site_name(struct pmtop_i_lane *lane, struct pmtop
 
 /* -- totals -- */
 
-/* Four for each total: small regions stay small. */
+/* Four per total, to keep small regions small. */
 static uint32_t pmtop_i_tallies(const struct pmtop_options *options)
 {
 	return options->totals * 4 < PMTOP_TALLIES ? options->totals * 4 : PMTOP_TALLIES;
@@ -983,12 +982,12 @@ static __attribute__((noinline)) void pmtop_i_total_note(struct pmtop_total *tot
 	}
 }
 
-/* Within its callers, and what is seldom gets a copy: so the sample stays in registers. */
+/* Inlined, and rare paths get a copy, so that the sample stays in registers. */
 static inline __attribute__((always_inline)) void pmtop_i_total_add(
 	struct pmtop_total *total, const struct pmtop_i_sample *sample, uint32_t depth)
 {
 	uint32_t *bucket = &total->buckets[pmtop_bucket(sample->duration_ns)];
-	/* Whole numbers: exact, and a floating-point sum would hold the next reading of the clock up. */
+	/* Integers are exact, and a floating-point sum would delay the next clock reading. */
 	pmtop_i_u128 squares = ((pmtop_i_u128)total->squares_high << 64 | total->squares_low) +
 		(pmtop_i_u128)sample->duration_ns * sample->duration_ns;
 	uint32_t odd = pmtop_i_write_begin(&total->sequence);
@@ -1030,11 +1029,11 @@ static inline __attribute__((always_inline)) void pmtop_i_add(struct pmtop_i_lan
 	}
 }
 
-/* -- state, epochs, batches: all under the state lock -- */
+/* -- state, epochs, batches: protected by the state lock -- */
 
 static inline void pmtop_i_unwind(struct pmtop_i_lane *lane, uint64_t since_ns, uint64_t now);
 
-/* The file's time says when there was last a sign of life: stores through a mapping do not change it. */
+/* Updates the file's mtime as a sign of life: stores through a mapping do not. */
 static __attribute__((noinline)) void pmtop_i_touch(struct pmtop *pm, uint64_t now)
 {
 	struct stat status;
@@ -1047,7 +1046,7 @@ static __attribute__((noinline)) void pmtop_i_touch(struct pmtop *pm, uint64_t n
 	errno = saved_errno;
 }
 
-/* *now is read before the lock is taken: what was stored before drains meanwhile, which the lock would wait for. */
+/* Reads *now before taking the lock, so that pending stores drain meanwhile. */
 static struct pmtop_i_lane *pmtop_i_enter_state(struct pmtop *pm, uint64_t *now)
 {
 	struct pmtop_i_lane *lane = pmtop_i_enter(pm);
@@ -1116,7 +1115,7 @@ static void pmtop_i_history_add(struct pmtop *pm, uint64_t number, uint64_t begi
 		PMTOP_I_PUBLISH(pm->state->bin_count, (uint32_t)pm->bin_count);
 }
 
-/* The last batch's step ends: with the next batch's begin, or at its own end. `upto` as in pmtop_total. */
+/* Ends the last batch's step: at the next batch's begin, or at its own end. `upto`: see pmtop_total. */
 static void pmtop_i_end_step(struct pmtop_i_lane *lane, uint64_t end_ns, uint64_t upto)
 {
 	struct pmtop *pm = lane->pm;
@@ -1153,7 +1152,7 @@ static void pmtop_i_end_epoch(struct pmtop_i_lane *lane, uint64_t now)
 	pmtop_i_put(lane, PMTOP_EVENT_EPOCH_END, 0, now, words, 2);
 }
 
-/* The file's time tells the next writer whether a dead run's region is of yesterday. */
+/* Touches the file: the next writer uses its mtime to find out whether the region of a dead run is stale. */
 void pmtop_epoch_begin(struct pmtop *pm, uint32_t index)
 {
 	uint64_t now;
@@ -1216,7 +1215,7 @@ void pmtop_batch_begin(struct pmtop *pm, uint64_t index)
 	if (!lane)
 		return;
 	if (pm->flags & PMTOP_IN_BATCH) {
-		pmtop_i_refuse(pm, PMTOP_REFUSED_ORDER); /* the one before never ended */
+		pmtop_i_refuse(pm, PMTOP_REFUSED_ORDER); /* the previous batch never ended */
 		pmtop_i_unwind(lane, pm->batch.begin_ns, now);
 	}
 	pmtop_i_end_step(lane, now, lane->head + 1);
@@ -1265,7 +1264,7 @@ static uint64_t pmtop_i_run_queue_wait(struct pmtop_i_lane *lane)
 
 static uint64_t pmtop_i_pair(uint32_t low, uint32_t high) { return low | (uint64_t)high << 32; }
 
-/* Differences from the lane's last reading; the first only notes where it starts. */
+/* Differences since the lane's last reading; the first reading only sets the start. */
 static void pmtop_i_evidence(struct pmtop_i_lane *lane, uint64_t now)
 {
 	struct rusage r;
@@ -1460,8 +1459,7 @@ static int64_t pmtop_i_resident_bytes(struct pmtop *pm)
 	return pages ? (int64_t)strtoll(pages, NULL, 10) * (int64_t)sysconf(_SC_PAGESIZE) : -1;
 }
 
-/* Of a frame's notes: begun by a call, so that an error may leave it open; not by a scope, which ends however it is
- * left. */
+/* Flag of a frame: begun by a function call, so an error may leave it open; scopes always end. */
 #define PMTOP_I_BY_CALL 0x80000000u
 #define PMTOP_I_NOTES (PMTOP_NOTE_CPU | PMTOP_NOTE_MEMORY)
 
@@ -1489,7 +1487,7 @@ static inline void pmtop_i_span_begin(struct pmtop_i_lane *lane, uint32_t name, 
 	pmtop_i_write_end(&shared->open_sequence, odd);
 }
 
-/* Adds and records a span that is over; `depth`: how many are still open around it. */
+/* Adds and records a completed span; `depth`: number of open spans around it. */
 static inline __attribute__((always_inline)) void pmtop_i_span_put(struct pmtop_i_lane *lane, uint32_t name,
 	uint32_t parent, uint32_t depth, uint64_t now, unsigned notes, const struct pmtop_i_sample *sample)
 {
@@ -1505,7 +1503,7 @@ static inline __attribute__((always_inline)) void pmtop_i_span_put(struct pmtop_
 	pmtop_i_recorded(lane, slot);
 }
 
-/* The same within the innermost of the thread's own that are open. */
+/* The same within the thread's innermost open span. */
 static inline __attribute__((always_inline)) void pmtop_i_span_note(struct pmtop_i_lane *lane, uint32_t name,
 	uint32_t depth, uint64_t now, unsigned notes, const struct pmtop_i_sample *sample)
 {
@@ -1517,7 +1515,7 @@ static inline __attribute__((always_inline)) void pmtop_i_span_note(struct pmtop
 	pmtop_i_span_put(lane, name, parent, depth, now, notes, sample);
 }
 
-/* Ends the innermost span that is noted: there is one. */
+/* Ends the innermost span on the stack, which must exist. */
 static inline __attribute__((always_inline)) void pmtop_i_pop(struct pmtop_i_lane *lane, uint64_t now)
 {
 	uint32_t depth = lane->depth - 1;
@@ -1534,7 +1532,7 @@ static inline __attribute__((always_inline)) void pmtop_i_pop(struct pmtop_i_lan
 			sample.memory_bytes = (uint64_t)(resident - frame->memory_bytes);
 	}
 	lane->depth = depth;
-	PMTOP_I_PUBLISH(lane->shared->open_count, depth); /* what lies below stays as it is: no sequence is needed */
+	PMTOP_I_PUBLISH(lane->shared->open_count, depth); /* no sequence needed: the entries below do not change */
 	pmtop_i_span_note(lane, frame->name, depth, now, notes, &sample);
 	if (!depth && __builtin_expect(pmtop_i_since(PMTOP_I_GET(lane->pm->touched_ns), now) >= PMTOP_I_TOUCH_NS, 0))
 		pmtop_i_touch(lane->pm, now);
@@ -1545,7 +1543,7 @@ static __attribute__((noinline)) void pmtop_i_pop_more(struct pmtop_i_lane *lane
 	pmtop_i_pop(lane, now);
 }
 
-/* No span is open, or it was too deep to be noted. */
+/* No span is open, or the innermost one exceeded the stack. */
 static __attribute__((noinline)) void pmtop_i_end_unnoted(struct pmtop_i_lane *lane)
 {
 	if (lane->depth)
@@ -1556,7 +1554,7 @@ static __attribute__((noinline)) void pmtop_i_end_unnoted(struct pmtop_i_lane *l
 		pmtop_i_refuse(lane->pm, PMTOP_REFUSED_ORDER);
 }
 
-/* span_end(): where a batch's end has ended its span already, a scope around that is not its own. */
+/* span_end(): if the batch's end has already ended its span, it must not end an enclosing scope. */
 static inline __attribute__((always_inline)) void pmtop_i_span_end(struct pmtop_i_lane *lane)
 {
 	uint32_t depth = lane->depth - 1;
@@ -1571,7 +1569,7 @@ static inline __attribute__((always_inline)) void pmtop_i_span_end(struct pmtop_
 	pmtop_i_pop(lane, pmtop_i_clock(CLOCK_MONOTONIC));
 }
 
-/* Ends what was left open in the innermost scope. */
+/* Ends the spans left open in the innermost scope. */
 static __attribute__((noinline)) void pmtop_i_end_left_open(struct pmtop_i_lane *lane)
 {
 	uint64_t now = pmtop_i_clock(CLOCK_MONOTONIC);
@@ -1582,7 +1580,7 @@ static __attribute__((noinline)) void pmtop_i_end_left_open(struct pmtop_i_lane 
 		pmtop_i_pop_more(lane, now);
 }
 
-/* A scope ends, and with it what was left open in it. */
+/* Ends a scope, and the spans left open in it. */
 static inline __attribute__((always_inline)) void pmtop_i_scope_end(struct pmtop_i_lane *lane)
 {
 	uint32_t depth = lane->depth - 1;
@@ -1595,7 +1593,7 @@ static inline __attribute__((always_inline)) void pmtop_i_scope_end(struct pmtop
 	pmtop_i_pop(lane, pmtop_i_clock(CLOCK_MONOTONIC));
 }
 
-/* Ends the spans that span_begin() has begun since `since_ns` and that are still open: an error skipped their ends. */
+/* Ends the spans begun by span_begin() since `since_ns` that are still open because an error skipped their ends. */
 static __attribute__((noinline)) void pmtop_i_unwind_more(struct pmtop_i_lane *lane, uint64_t since_ns, uint64_t now)
 {
 	lane->depth = lane->depth < PMTOP_OPEN_SPANS ? lane->depth : PMTOP_OPEN_SPANS;
@@ -1616,7 +1614,7 @@ static inline void pmtop_i_unwind(struct pmtop_i_lane *lane, uint64_t since_ns, 
 
 uint64_t pmtop_now(void) { return pmtop_i_clock(CLOCK_MONOTONIC); }
 
-/* What was foretold or began before the span around it is cut to what can be. */
+/* Cuts a span that ends in the future or begins before its enclosing span. */
 void pmtop_span_past(struct pmtop *pm, const char *name, uint64_t begin_ns, uint64_t end_ns)
 {
 	struct pmtop_i_lane *lane = pmtop_i_enter(pm);
@@ -1695,7 +1693,7 @@ void pmtop_scope_end(struct pmtop_scope *scope)
 
 /* -- gauges, counters, marks -- */
 
-/* The place of a name's value in one of the two tables; NULL: the table is full. */
+/* A name's entry in one of the two tables; NULL: the table is full. */
 static struct pmtop_value *pmtop_i_value(struct pmtop *pm, uint32_t name, int is_gauge)
 {
 	uint16_t *index = is_gauge ? &pm->gauge_of[name] : &pm->counter_of[name];
@@ -1751,7 +1749,7 @@ void pmtop_gauge_at(struct pmtop *pm, struct pmtop_site *site, const char *name,
 	struct pmtop_i_lane *lane = pmtop_i_enter(pm);
 	if (!lane)
 		return;
-	/* first: what follows overlaps with what the program does next */
+	/* read first: the rest overlaps with the program's next instructions */
 	uint64_t now = pmtop_i_clock(CLOCK_MONOTONIC);
 	pmtop_i_gauge(lane, pmtop_i_site_name(lane, site, name), now, value);
 	pmtop_i_leave();
@@ -1775,7 +1773,7 @@ void pmtop_count_at(struct pmtop *pm, struct pmtop_site *site, const char *name,
 	pmtop_i_leave();
 }
 
-/* A short text goes into the record; only a longer one takes room among the names. */
+/* A short text is stored in the event; only longer ones use the name table. */
 void pmtop_mark(struct pmtop *pm, const char *text)
 {
 	struct pmtop_i_lane *lane = text ? pmtop_i_enter(pm) : NULL;
@@ -1800,7 +1798,7 @@ static int pmtop_i_is_own(struct pmtop *pm) { return pm && PMTOP_I_GET(pm->wiped
 
 uint64_t pmtop_batch_number(struct pmtop *pm) { return pmtop_i_is_own(pm) ? PMTOP_I_GET(pm->batches) : 0; }
 
-/* Batch times of all lanes and modes; unknown where some found no total. */
+/* Batch times of all lanes and modes; unknown if some found no total. */
 static void pmtop_i_batch_figures(struct pmtop *pm, struct pmtop_statistics *out)
 {
 	uint64_t count = 0, sum_ns = 0, min_ns = UINT64_MAX, max_ns = 0;
@@ -1841,7 +1839,7 @@ void pmtop_get_statistics(struct pmtop *pm, struct pmtop_statistics *out)
 	pmtop_i_unlock(&pm->wiped.state_lock);
 }
 
-/* Sums spans by name, or the outermost ones where name is 0. */
+/* Sums up spans by name, or the outermost ones if name is 0. */
 static double pmtop_i_span_seconds(struct pmtop *pm, uint32_t name)
 {
 	uint64_t sum_ns = 0, found = 0;
@@ -1898,7 +1896,7 @@ static void pmtop_i_boot_id(uint8_t out[16])
 	}
 }
 
-/* Lays the sections out and returns the region's size. */
+/* Computes the layout of the sections; returns the region's size. */
 static uint64_t pmtop_i_layout(const struct pmtop_options *options, struct pmtop_section sections[PMTOP_SECTION_TYPES])
 {
 	const struct {
@@ -1981,7 +1979,7 @@ struct pmtop_i_names {
 	uint32_t count;
 };
 
-/* Names keep their numbers in a child, so that what call sites remember stays true. */
+/* Names keep their numbers in a child, so that the caches of call sites stay valid. */
 static void pmtop_i_fill_names(struct pmtop *pm, const struct pmtop_i_names *parents)
 {
 	memset(pm->name_table, 0, (pm->name_table_mask + 1u) * sizeof pm->name_table[0]);
@@ -1992,7 +1990,7 @@ static void pmtop_i_fill_names(struct pmtop *pm, const struct pmtop_i_names *par
 		pmtop_i_name_add(pm, parents->bytes + parents->names[i].offset, parents->names[i].length);
 }
 
-/* Everything that belongs to one region begins anew. */
+/* Resets all state that belongs to one region. */
 static void pmtop_i_reset(struct pmtop *pm)
 {
 	memset(pm->lanes, 0, pm->options.lanes * sizeof pm->lanes[0]);
@@ -2020,8 +2018,7 @@ static void pmtop_i_reset(struct pmtop *pm)
 	memcpy(pm->state->run_name, pm->run_name, sizeof pm->run_name);
 }
 
-/* Storage that is there for certain: on a full tmpfs only posix_fallocate says so, everything else ends in SIGBUS
- * later. */
+/* Allocates all blocks: on a full tmpfs only posix_fallocate fails, and later stores would raise SIGBUS. */
 static int pmtop_i_allocate(struct pmtop *pm, int fd)
 {
 	if (fd < 0 || (errno = posix_fallocate(fd, 0, (off_t)pm->size)))
@@ -2063,7 +2060,7 @@ static int pmtop_i_open_memfd(struct pmtop *pm)
 	return 0;
 }
 
-/* Makes a finished region visible. */
+/* Makes a complete region visible. */
 static int pmtop_i_show_named(struct pmtop *pm)
 {
 	char link[64];
@@ -2091,14 +2088,14 @@ static void pmtop_i_drop_region(struct pmtop *pm)
 	pm->base = NULL;
 }
 
-/* A region takes an eighth at most of what is free, and all of a user a quarter of the file system, for others need
- * /dev/shm as well: a smaller ring and fewer totals before none. False: it cannot. */
+/* Limits a region to an eighth of the free space, and all regions of a user to a quarter of the file system, because
+ * other programs need /dev/shm too. Reduces the ring and the totals first. False: impossible. */
 static int pmtop_i_shrink(struct pmtop *pm, struct pmtop_section sections[PMTOP_SECTION_TYPES])
 {
 	struct statfs system;
 	struct pmtop_options *options = &pm->options, asked = pm->options;
 	if (statfs(pm->directory, &system))
-		return 1; /* opening it will say why */
+		return 1; /* the open will report the error */
 	if (!system.f_blocks)
 		return 1; /* a tmpfs without a limit */
 	uint64_t most = (uint64_t)system.f_bavail * (uint64_t)system.f_bsize / 8,
@@ -2121,7 +2118,7 @@ static int pmtop_i_shrink(struct pmtop *pm, struct pmtop_section sections[PMTOP_
 	return 0;
 }
 
-/* Makes the process a region of its own; false: it cannot have one. `parents`: the parent's names, in a child. */
+/* Creates the process's region; false: impossible. `parents`: the parent's names, in a child. */
 static int pmtop_i_make(struct pmtop *pm, const struct pmtop_i_names *parents)
 {
 	struct pmtop_section sections[PMTOP_SECTION_TYPES];
@@ -2157,7 +2154,7 @@ static int pmtop_i_make(struct pmtop *pm, const struct pmtop_i_names *parents)
 	return 0;
 }
 
-/* A signal would make posix_fallocate begin again, and its handler may publish. */
+/* Blocks signals: one would restart posix_fallocate, and its handler may publish. */
 static int pmtop_i_make_undisturbed(struct pmtop *pm, const struct pmtop_i_names *parents)
 {
 	sigset_t all, before;
@@ -2168,8 +2165,7 @@ static int pmtop_i_make_undisturbed(struct pmtop *pm, const struct pmtop_i_names
 	return made;
 }
 
-/* A region of this user that nobody writes any more, in the folder of that descriptor. Its time is that of its last
- * sign of life, to a minute. */
+/* A region of this user without a writer. Its time is that of the last sign of life, accurate to a minute. */
 struct pmtop_i_dead {
 	struct timespec time;
 	uint64_t bytes;
@@ -2177,9 +2173,9 @@ struct pmtop_i_dead {
 	char name[64];
 };
 
-/* A writer holds a POSIX lock, which its program drops with any close of the file. It also holds a lock of flock(2),
- * which lasts as long as the mapping, even in children that outlive it; writers with the first header of ABI 1.0 do
- * not. */
+/* A writer holds a POSIX lock, which is lost when its program closes any descriptor of the file. It also holds a
+ * flock(2) lock, which lasts as long as the mapping, even in children that outlive it; writers with the first header of
+ * ABI 1.0 do not hold it. */
 static int pmtop_i_is_dead(int folder, const char *name, int fd, struct pmtop_i_dead *out)
 {
 	static const uint8_t none[16] = { 0 };
@@ -2202,8 +2198,8 @@ static int pmtop_i_is_dead(int folder, const char *name, int fd, struct pmtop_i_
 	return 1;
 }
 
-/* The one whose name that is, by what `*out` says of it where it is dead; `remove`: then it is removed, still locked.
- * What a live one takes is added to *live. */
+/* Describes the named region in *out if its writer is dead; with `remove`, also removes it while locked. Adds the size
+ * of a live one to *live. */
 static int pmtop_i_look_at_dead(int folder, const char *name, struct pmtop_i_dead *out, int remove, uint64_t *live)
 {
 	struct stat status;
@@ -2218,8 +2214,8 @@ static int pmtop_i_look_at_dead(int folder, const char *name, struct pmtop_i_dea
 	return is_dead;
 }
 
-/* Whether a file of that inode is mapped by this process, of whatever file system: /proc/PID/maps is "addresses rights
- * offset device inode path". */
+/* Does this process map a file with this inode, on any file system? /proc/PID/maps is "addresses rights offset device
+ * inode path". */
 static int pmtop_i_is_mapped(uint64_t inode)
 {
 	char text[4096];
@@ -2241,8 +2237,8 @@ static int pmtop_i_is_mapped(uint64_t inode)
 	return found;
 }
 
-/* A region of this user, and not one that this process has open: closing it again would drop its lock. Another pid
- * namespace has the same pids. */
+/* Is it a region of this user that this process does not have open? Closing an own one would drop its lock. Another pid
+ * namespace may have the same pids. */
 static int pmtop_i_is_others(int folder, const char *name)
 {
 	struct stat status;
@@ -2254,8 +2250,7 @@ static int pmtop_i_is_others(int folder, const char *name)
 			(!fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) && !pmtop_i_is_mapped((uint64_t)status.st_ino)));
 }
 
-/* Whether its evidence is worth less: a forked child's less than any run's, and an older one's less than a newer
- * one's. */
+/* The order of removal: forked children before runs, older before newer. */
 static int pmtop_i_is_less(const struct pmtop_i_dead *a, const struct pmtop_i_dead *b)
 {
 	if (a->is_child != b->is_child)
@@ -2263,7 +2258,7 @@ static int pmtop_i_is_less(const struct pmtop_i_dead *a, const struct pmtop_i_de
 	return a->time.tv_sec != b->time.tv_sec ? a->time.tv_sec < b->time.tv_sec : a->time.tv_nsec < b->time.tv_nsec;
 }
 
-/* Among the PMTOP_I_DEAD that are worth the most, in their order; whichever has no room there is removed. */
+/* Inserts into the sorted list of the PMTOP_I_DEAD regions to retain; the one that does not fit is removed. */
 static void pmtop_i_sort_in(int folder, struct pmtop_i_dead *newest, unsigned *count, const struct pmtop_i_dead *dead)
 {
 	struct pmtop_i_dead ignored;
@@ -2279,10 +2274,10 @@ static void pmtop_i_sort_in(int folder, struct pmtop_i_dead *newest, unsigned *c
 	++*count;
 }
 
-/* What dead processes of this user left behind stays as evidence: the newest, runs before their children, as many as
- * take a tenth of the file system together with the living and with the region of `size` that is about to be made, but
- * always the newest run's; for a day. A forked child calls this, too, in which only what is safe in a signal handler
- * may be called: so no opendir. What they and the living take: pm->neighbour_bytes. */
+/* Removes old regions of this user's dead processes. Retains the newest for a day, runs before their children, as long
+ * as they take at most a tenth of the file system together with live regions and the new one of `size`; the newest run
+ * is always retained. Also called in a forked child, so only async-signal-safe functions are allowed: no opendir.
+ * pm->neighbour_bytes is the total size of dead and live regions. */
 static void pmtop_i_clean(struct pmtop *pm, uint64_t size)
 {
 	struct pmtop_i_dead newest[PMTOP_I_DEAD], dead;
@@ -2321,11 +2316,11 @@ static void pmtop_i_clean(struct pmtop *pm, uint64_t size)
 	close(folder);
 }
 
-/* The first call in a forked child. The parent's region is only read here, and let go of. */
+/* The first call in a forked child: reads the parent's region and releases it. */
 static int pmtop_i_become_child(struct pmtop *pm)
 {
 	if (__atomic_exchange_n(&pm->wiped.making, 1u, __ATOMIC_ACQUIRE))
-		return 0; /* another thread is at it, or it could not be made */
+		return 0; /* another thread is creating the region, or it was impossible */
 	struct pmtop_i_names parents = { pm->names, pm->name_bytes,
 		__atomic_load_n(&pm->state->name_count, __ATOMIC_ACQUIRE) };
 	char *base = pm->base;
@@ -2354,7 +2349,7 @@ static struct pmtop_options pmtop_i_options(const struct pmtop_options *given)
 	memset(&options, 0, sizeof options);
 	if (given)
 		memcpy(&options, given, given->size && given->size < sizeof options ? given->size : sizeof options);
-	options.lanes = pmtop_i_within(options.lanes, 16, 255) + 1; /* the last is kept for batches */
+	options.lanes = pmtop_i_within(options.lanes, 16, 255) + 1; /* the last one is reserved for batches */
 	options.slots = pmtop_i_within(options.slots, 1024, 65536);
 	options.totals = pmtop_i_within(options.totals, 256, 16384);
 	options.names = pmtop_i_within(options.names, 1024, 65536);
@@ -2368,7 +2363,7 @@ static struct pmtop_options pmtop_i_options(const struct pmtop_options *given)
 	return options;
 }
 
-/* One private mapping holds all that is not shared, so that nothing is allocated later. */
+/* One private mapping holds all private data, so that nothing is allocated later. */
 static struct pmtop *pmtop_i_new(const struct pmtop_options *options)
 {
 	uint32_t table_size = 16;

@@ -15,7 +15,7 @@
 
 #include "src/region/guard.h"
 
-/* Above what the most lanes and slots of pmtop.h take. */
+/* More than the maximum of lanes and slots in pmtop.h needs. */
 #define REGION_SIZE_MAX (INT64_C(2) << 30)
 
 static enum region_status refuse(char *message, enum region_status status, const char *text)
@@ -46,7 +46,7 @@ static enum region_status check_file(
 		return refuse(message, REGION_NONE, "region's file was replaced");
 	if (file->st_uid != owner)
 		return refuse(message, REGION_WRONG_OWNER, "region belongs to another user");
-	/* A link of a descriptor still leads to what was removed. */
+	/* A descriptor link still leads to a file that was removed. */
 	if (file->st_nlink > 1 || (file->st_nlink == 0 && !location->is_memfd && !location->is_descriptor_link))
 		return refuse(message, REGION_WRONG_OWNER, "region has an extra hard link");
 	if (file->st_size < (off_t)PMTOP_HEADER_SIZE)
@@ -56,8 +56,8 @@ static enum region_status check_file(
 	return REGION_OK;
 }
 
-/* A publisher allocates all of it on a tmpfs: reading a hole there through a mapping would take memory for it. Pages of
- * a file system with a server may never come. */
+/* Rejects files with holes on tmpfs: reading a hole through a mapping allocates memory, and a publisher allocates all
+ * blocks. On FUSE and NFS a page fault may block for ever. */
 static enum region_status check_file_system(int fd, const struct stat *file, char *message)
 {
 	struct statfs system;
@@ -75,7 +75,7 @@ enum region_status location_open(
 {
 	struct stat file;
 	int flags = O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | (location->is_descriptor_link ? 0 : O_NOFOLLOW);
-	/* Looked at before it is opened: opening a device can do something. */
+	/* Check before opening: opening a device can have side effects. */
 	if (fstatat(AT_FDCWD, location->path, &file, location->is_descriptor_link ? 0 : AT_SYMLINK_NOFOLLOW))
 		return refuse_errno(message, errno);
 	enum region_status status = check_file(location, owner, &file, message);
@@ -224,7 +224,7 @@ bool region_wait(struct region *region)
 
 enum region_status region_copy(struct region *region, void *to, const void *from, size_t size)
 {
-	enum { TRIES = 110, AT_ONCE = 100 }; /* bounded, for a hostile writer can keep everything odd */
+	enum { TRIES = 110, AT_ONCE = 100 }; /* bounded: a malicious writer can leave the sequence odd */
 	uint32_t first = region_load(from);
 	bool has_moved = false;
 	for (int i = 0; i < TRIES; i++) {
@@ -245,7 +245,7 @@ enum region_status region_copy(struct region *region, void *to, const void *from
 	return region_cut_or(region, REGION_OK);
 }
 
-/* -- what and whose it is -- */
+/* -- identity -- */
 
 static bool lock_holder(const struct region *region, int32_t *pid)
 {
@@ -253,7 +253,7 @@ static bool lock_holder(const struct region *region, int32_t *pid)
 	*pid = 0;
 	if (fcntl(region->fd, F_GETLK, &lock) || lock.l_type == F_UNLCK)
 		return false;
-	*pid = lock.l_pid > 0 ? lock.l_pid : 0; /* 0 or −1: a process of a namespace that we do not see */
+	*pid = lock.l_pid > 0 ? lock.l_pid : 0; /* 0 or −1: a process in another pid namespace */
 	return true;
 }
 
@@ -299,7 +299,7 @@ enum region_status region_identify(struct region *region, struct region_identity
 	return REGION_OK;
 }
 
-/* The "monotonic" line of a timens_offsets file; 0 where there is none. */
+/* The "monotonic" line of a timens_offsets file; 0 if there is none. */
 static int64_t monotonic_offset_ns(int directory_fd, const char *path)
 {
 	char text[256];
@@ -319,11 +319,11 @@ static int64_t monotonic_offset_ns(int directory_fd, const char *path)
 int64_t region_clock_offset_ns(const struct region *region, int directory_fd)
 {
 	struct stat theirs, ours;
-	(void)region; /* every region of version 1 has the one clock */
+	(void)region; /* all regions of version 1 use CLOCK_MONOTONIC */
 	if (directory_fd < 0)
 		return 0;
-	/* The offsets are those of the children's namespace: only where it is another one do they say anything about the
-	 * process. */
+	/* timens_offsets has the offsets for the process's children. They apply to the process itself only if it is in
+	 * another time namespace than pmtop. */
 	if (!fstatat(directory_fd, "ns/time", &theirs, 0) && !stat("/proc/self/ns/time", &ours) &&
 		theirs.st_ino == ours.st_ino && theirs.st_dev == ours.st_dev)
 		return 0;

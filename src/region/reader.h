@@ -1,10 +1,9 @@
-/* reader.h: finds, opens and reads regions (pmtop-region(7)). Libc only; knows nothing of the rest of pmtop.
+/* reader.h: finds, opens and reads regions (pmtop-region(7)). It uses libc only, and nothing else of pmtop.
  *
- * The mapping is hostile: every offset is checked against the size, every count is bounded, everything is copied before
- * it is looked at, and only the copy is used. A region that shrinks under the reader gives REGION_CUT_SHORT, never a
- * SIGBUS. One reader belongs to one thread. Texts are given as the writer left them (bytes and a length): the caller
- * cleans them. Times are the writer's CLOCK_MONOTONIC; region_clock_offset_ns() says what to add to get the
- * reader's. */
+ * The mapping is untrusted: offsets are checked against the size, counts are bounded, and data is copied before it is
+ * checked; only the copy is used. If a region shrinks while it is read, calls return REGION_CUT_SHORT; there is no
+ * SIGBUS. A struct region belongs to one thread. Texts are the writer's raw bytes and a length: the caller cleans them.
+ * Times are the writer's CLOCK_MONOTONIC; region_clock_offset_ns() converts them to the reader's. */
 #ifndef PMTOP_REGION_READER_H
 #define PMTOP_REGION_READER_H
 
@@ -15,36 +14,36 @@
 
 enum region_status {
 	REGION_OK = 0,
-	REGION_NONE, /* there is no (further) region */
+	REGION_NONE, /* no (further) region */
 	REGION_DENIED,
 	REGION_NOT_REGULAR,   /* symlink, FIFO, device … */
-	REGION_WRONG_OWNER,   /* another uid, or an extra hard link */
-	REGION_WRONG_VERSION, /* newer ABI, other endianness, unknown incompatible flag: named in the message */
+	REGION_WRONG_OWNER,   /* another uid, or more than one hard link */
+	REGION_WRONG_VERSION, /* newer ABI, other endianness or unknown incompatible flag: see the message */
 	REGION_DAMAGED,       /* "region header damaged (lane 3)" */
-	REGION_CUT_SHORT,     /* truncated under the reader */
+	REGION_CUT_SHORT,     /* truncated while it is read */
 	REGION_NO_MEMORY,
 	REGION_IO,
-	REGION_BUSY, /* being written just now (or its living writer stopped in the middle): ask again later */
+	REGION_BUSY, /* being written (or its living writer is stopped during a write): try again later */
 };
 
 enum { REGION_MESSAGE_SIZE = 160, REGION_PATH_SIZE = 320, REGION_LANES_MAX = 256 };
 
-/* Where a region lies; how to open it again. */
+/* The path of a region, and how to open it. */
 struct region_location {
-	/* in /dev/shm, or in what the process has there (its `root` in /proc), or its fd/N or map_files/… */
+	/* in /dev/shm, in the process's own /dev/shm (/proc/PID/root), or /proc/PID/fd/N or map_files/… */
 	char path[REGION_PATH_SIZE];
 	uint64_t device, inode;
 	bool is_descriptor_link; /* /proc/PID/fd/N or map_files: O_NOFOLLOW does not apply */
 	bool is_memfd;
 };
 
-/* Regions mapped or held by `pid` (`directory_fd` = its /proc/PID), or none. Fills at most `max`; returns how many.
- * Loader workers inherit their parent's mapping: only a region whose header names `pid` (in its own namespace: NSpid)
- * is its own; others are left out. */
+/* Finds the regions mapped by `pid` (`directory_fd` = its /proc/PID). Fills at most `max`; returns how many. DataLoader
+ * workers inherit their parent's mapping, so only regions whose header names `pid` (in the process's own namespace:
+ * NSpid) are included. */
 size_t region_find(int directory_fd, pid_t pid, struct region_location *out, size_t max);
-/* Named regions of /dev/shm (live and left by the dead), for `pmtop list` and -s. */
-/* `owner`: only those of that user; REGION_ANYBODY: all, as far as there is room. */
 #define REGION_ANYBODY ((uid_t)-1)
+/* Named regions of /dev/shm, of running and dead processes, for `pmtop list` and -s. `owner`: only that user's;
+ * REGION_ANYBODY: all. Fills at most `max`; returns how many. */
 size_t region_list(const char *shm_directory, uid_t owner, struct region_location *out, size_t max);
 
 struct region_identity {
@@ -54,32 +53,34 @@ struct region_identity {
 	uint32_t uid;
 	int64_t start_ns, start_realtime_ns;
 	char run_name[128];
-	bool is_live;       /* lock held or still mapped by its writer */
-	int32_t writer_pid; /* as we see it, 0 = unknown */
+	bool is_live;       /* its writer holds the lock */
+	int32_t writer_pid; /* in the reader's namespace, 0 = unknown */
 };
 
 struct region;
 
-/* `owner`: the uid that the file must have. On failure `message` says what is wrong, for a person. */
+/* `owner`: the uid that the file must have. On failure `message` is the error for a person. */
 enum region_status region_open(
 	const struct region_location *location, uid_t owner, struct region **out, char message[REGION_MESSAGE_SIZE]);
 void region_close(struct region *region);
 
 enum region_status region_identify(struct region *region, struct region_identity *out);
-/* To be added to a time of the writer to get ours (time namespaces); `directory_fd` of the writer's /proc/PID, −1 = not
- * known: 0. */
+/* The offset from the writer's times to the reader's (time namespaces). `directory_fd`: the writer's /proc/PID; −1 =
+ * unknown, the offset is 0 then. */
 int64_t region_clock_offset_ns(const struct region *region, int directory_fd);
-/* CLOCK_REALTIME, by the writer's own clocks: its newest event, or else its start. Never later than now. */
+/* When the writer was last active, CLOCK_REALTIME: its newest event, else its start, or the file's mtime if later.
+ * Never later than now. */
 int64_t region_last_sign_ns(struct region *region);
-/* Lock held (F_GETLK), or dev:ino still mapped by the process behind `directory_fd`. */
+/* Is the lock held (F_GETLK), or dev:ino still mapped by the process of `directory_fd`? */
 bool region_is_live(const struct region *region, int directory_fd);
-/* The file at the location is still this one (row 21). True for memfds. */
+/* Is the file at the location still this one? Always true for memfds and descriptor links. */
 bool region_is_in_place(const struct region *region);
-/* Where it was opened. */
+/* The path it was opened by. */
 const char *region_path(const struct region *region);
 
-/* -- what stands in it now; each copies under its sequence, REGION_CUT_SHORT or REGION_DAMAGED otherwise; REGION_BUSY
- * from region_read_total, _meta, _open_spans and the very first region_read_state only -- */
+/* -- current contents. Each call makes a consistent copy under the entry's sequence counter, or returns
+ * REGION_CUT_SHORT or REGION_DAMAGED. Only region_read_total, _meta, _open_spans and the very first region_read_state
+ * return REGION_BUSY -- */
 
 struct region_state {
 	uint32_t mode;
@@ -91,22 +92,22 @@ struct region_state {
 	uint64_t batch_index, batches_in_epoch;
 	int64_t batch_begin_ns;
 	double loss;
-	uint32_t refused_for[6]; /* by pmtop_refusal; all 0 where the writer does not publish reasons */
-	/* signal-handler events, full tables, no lane, fork races: all that the writer dropped */
+	uint32_t refused_for[6]; /* by pmtop_refusal; all 0 if the writer does not publish reasons */
+	/* calls that the writer dropped, for all reasons: in a signal handler, full tables, no lane, fork races */
 	uint64_t refused;
 	uint32_t meta_count, gauge_count, counter_count;
-	uint64_t version; /* changes when anything in the state or its lists changes */
+	uint64_t version; /* a hash: changes when the state or its lists change */
 };
 
 enum region_status region_read_state(struct region *region, struct region_state *out);
-/* One load: as long as it is the same and even, no batch or epoch has begun or ended. */
+/* One load. While it is unchanged and even, no batch or epoch has begun or ended. */
 uint32_t region_state_sequence(const struct region *region);
-/* The i-th; `key`/`value` are valid until the next call. */
+/* The i-th entry; *key and *value are valid until the next call. */
 enum region_status region_read_meta(
 	struct region *region, uint32_t i, const char **key, size_t *key_length, const char **value, size_t *value_length);
 enum region_status region_read_gauge(struct region *region, uint32_t i, uint32_t *name, double *value);
 enum region_status region_read_counter(struct region *region, uint32_t i, uint32_t *name, double *total);
-/* Names are numbered from 1 without gaps; *count published so far. */
+/* The number of names published so far; ids start at 1 and have no gaps. */
 uint32_t region_name_count(struct region *region);
 enum region_status region_read_name(struct region *region, uint32_t id, const char **text, size_t *length);
 
@@ -114,12 +115,12 @@ struct region_total {
 	uint32_t kind; /* 0 batch, 1 step, 2 span */
 	uint32_t lane, mode, name, parent, depth;
 	uint64_t upto, count;
-	double total_s, self_s, min_s, max_s, last_s, squares_s2, cpu_s; /* NAN where not kept */
-	double memory_bytes; /* growth, summed over the spans that noted it; NAN where none did */
+	double total_s, self_s, min_s, max_s, last_s, squares_s2, cpu_s; /* NAN = not recorded */
+	double memory_bytes; /* growth of the resident set, summed over the spans that recorded it; NAN if none did */
 	bool has_histogram;
 	uint32_t histogram[962];
 };
-uint32_t region_total_count(struct region *region); /* entries claimed so far */
+uint32_t region_total_count(struct region *region); /* entries in use so far */
 enum region_status region_read_total(struct region *region, uint32_t i, struct region_total *out);
 
 struct region_bin {
@@ -133,8 +134,8 @@ struct region_epoch {
 	uint64_t batches;
 	double sum_s, min_s, max_s;
 };
-/* Fill at most `max`, oldest first; *count is what was filled. *upto: the batches of the run, of all modes, that are in
- * the epochs. */
+/* Fill at most `max` entries, oldest first, and set *count. *upto: number of the run's batches, all modes, in the
+ * epochs. */
 enum region_status region_read_history(struct region *region, struct region_bin *out, size_t max, size_t *count);
 enum region_status region_read_epochs(
 	struct region *region, struct region_epoch *out, size_t max, size_t *count, uint64_t *dropped, uint64_t *upto);
@@ -146,26 +147,26 @@ struct region_event {
 	uint32_t lane;
 	uint64_t sequence; /* number of the event in its lane, from 0 */
 	int64_t time_ns;
-	uint32_t name, length; /* length: bytes of payload that are there; the rest is all ones: PMTOP_UNKNOWN */
-	uint32_t mode;         /* name of the mode that was current */
+	uint32_t name, length; /* length: bytes of payload; the rest is PMTOP_UNKNOWN */
+	uint32_t mode;         /* name id of the current mode */
 	uint64_t payload[5];   /* copied; meaning by type, in pmtop.h */
 };
 
 struct region_lane_status {
 	uint64_t head;     /* events written so far */
-	uint64_t position; /* where this reader stands */
-	uint64_t lost;     /* overwritten or torn since it was opened, before they were read */
-	uint64_t before;   /* already gone when it was opened */
+	uint64_t position; /* the next event this reader reads */
+	uint64_t lost;     /* since it was opened: overwritten before or while they were read */
+	uint64_t before;   /* overwritten before it was opened */
 	int32_t owner_tid; /* 0 = free */
-	bool in_record;    /* a record is being written (or its writer stopped in the middle) */
+	bool in_record;    /* an event is being written (or its writer was stopped during that) */
 };
 
 uint32_t region_lane_count(const struct region *region);
-uint64_t region_lane_slots(const struct region *region); /* so many events a lane keeps */
-/* One load: events written so far, and how many of them this reader has not come to. */
+uint64_t region_lane_slots(const struct region *region); /* capacity of a lane, in events */
+/* One load. Returns the events written so far; *waiting: those not read yet. */
 uint64_t region_lane_head(const struct region *region, uint32_t lane, uint64_t *waiting);
 enum region_status region_lane_status(struct region *region, uint32_t lane, struct region_lane_status *out);
-/* Up to `max` next events of a lane, in order. *count 0: none now. Losses are counted, never given. */
+/* Reads up to `max` next events of a lane, in order. *count 0: none now. Lost events are counted and skipped. */
 enum region_status region_read_events(
 	struct region *region, uint32_t lane, struct region_event *out, size_t max, size_t *count);
 

@@ -17,7 +17,7 @@ static double double_of(uint64_t bits)
 
 #define COUNT_OF(region, field, section) region_count(region, offsetof(struct pmtop_state, field), section)
 
-/* FNV-1a over words: two states that differ have different versions, but for chance. */
+/* FNV-1a over 64-bit words: different states have different versions, except by chance. */
 static uint64_t mix(uint64_t hash, const void *bytes, size_t size)
 {
 	const unsigned char *p = bytes;
@@ -70,7 +70,7 @@ enum region_status region_read_state(struct region *region, struct region_state 
 	out->batch_begin_ns = (int64_t)s->batch_begin_ns;
 	out->loss = double_of(s->loss_bits);
 	out->refused = s->refused;
-	_Static_assert(sizeof out->refused_for / sizeof out->refused_for[0] == PMTOP_REFUSALS, "as the layout has it");
+	_Static_assert(sizeof out->refused_for / sizeof out->refused_for[0] == PMTOP_REFUSALS, "refusals as in the layout");
 	for (size_t i = 0; i < PMTOP_REFUSALS; i++)
 		out->refused_for[i] = region_load(
 			region_entry(region, PMTOP_SECTION_LANES, 0) + offsetof(struct pmtop_lane, refused) + i * sizeof(uint32_t));
@@ -187,8 +187,8 @@ static enum region_status read_tally(struct region *region, uint32_t i, struct r
 	return REGION_OK;
 }
 
-/* The figures under the sequence. The histogram too, if the writer leaves time for 4 KiB; else it is read beside them,
- * and can be a few events ahead: a quantile does not show it. */
+/* Copies the figures consistently, and tries to include the histogram (4 KiB). If the writer is too busy for that, the
+ * histogram may be a few events ahead, which does not matter for quantiles. */
 static enum region_status copy_total(struct region *region, uint32_t i, struct pmtop_total *total)
 {
 	const unsigned char *entry = region_entry(region, PMTOP_SECTION_TOTALS, i);
@@ -240,7 +240,7 @@ enum region_status region_read_total(struct region *region, uint32_t i, struct r
 
 /* -- history -- */
 
-/* One that is just being added to is taken as it is: at most the newest step is missing from some of its figures. */
+/* A bin that is being updated is copied as it is: at most the newest step is missing in some of its fields. */
 static bool copy_bin(struct region *region, uint32_t i, uint64_t next, struct pmtop_bin *bin)
 {
 	const unsigned char *entry = region_entry(region, PMTOP_SECTION_HISTORY, i);
@@ -249,8 +249,8 @@ static bool copy_bin(struct region *region, uint32_t i, uint64_t next, struct pm
 	return bin->count != 0 && bin->first >= next && bin->count <= UINT64_MAX - bin->first;
 }
 
-/* A merge of neighbours takes some 20 µs and is waited for; one that was interrupted for good leaves bins that stand
- * twice: a bin begins where the one before it ended, or later, or is such a leftover. */
+/* Waits for a merge of bins, which takes about 20 µs. If the writer died during a merge, some bins are duplicates:
+ * those that begin before the end of the bin before them, and are skipped. */
 enum region_status region_read_history(struct region *region, struct region_bin *out, size_t max, size_t *count)
 {
 	const unsigned char *merges =
@@ -290,7 +290,7 @@ static size_t copy_epochs(struct region *region, uint64_t first, uint64_t begun,
 		const unsigned char *entry =
 			region_entry(region, PMTOP_SECTION_EPOCHS, k % region->sections[PMTOP_SECTION_EPOCHS].count);
 		if (region_copy(region, &epoch, entry, sizeof epoch) != REGION_OK || epoch.ordinal != (uint32_t)(k + 1))
-			continue; /* overwritten while we read: a newer one */
+			continue; /* overwritten by a newer epoch meanwhile */
 		out[filled++] = (struct region_epoch){
 			.index = epoch.index,
 			.mode = epoch.mode,
@@ -305,8 +305,8 @@ static size_t copy_epochs(struct region *region, uint64_t first, uint64_t begun,
 	return filled;
 }
 
-/* The state's sequence is odd while an epoch is written too: where it stood still, the rows hold just the batches that
- * the state counts. */
+/* The state's sequence is also odd while an epoch is written. If it has not changed, the rows include exactly the
+ * batches that the state counts. */
 enum region_status region_read_epochs(
 	struct region *region, struct region_epoch *out, size_t max, size_t *count, uint64_t *dropped, uint64_t *upto)
 {

@@ -21,7 +21,7 @@ static inline uint64_t zigzag(int64_t value) { return (uint64_t)value << 1 ^ (va
 
 static inline int64_t unzigzag(uint64_t value) { return (int64_t)(value >> 1 ^ (value & 1 ? UINT64_MAX : 0)); }
 
-/* What is left to read; `failed` once something did not fit. */
+/* The bytes left to read; `failed` is set by a read beyond the end. */
 struct bytes {
 	const unsigned char *at, *end;
 	bool failed;
@@ -63,7 +63,7 @@ static inline uint64_t get_little(struct bytes *bytes, size_t size)
 	return value;
 }
 
-/* `length` bytes from here; NULL where they are not there. */
+/* Returns the next `length` bytes and steps over them; NULL if there are fewer. */
 static inline const unsigned char *get_bytes(struct bytes *bytes, uint64_t length)
 {
 	if ((uint64_t)(bytes->end - bytes->at) < length) {

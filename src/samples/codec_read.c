@@ -11,7 +11,7 @@ struct reader {
 	int64_t time_ns;
 	unsigned run, lane;
 	uint64_t sequence;
-	uint32_t metric; /* of the figure before, and one more */
+	uint32_t metric; /* prediction: the previous figure's plus 1 */
 	int32_t instance;
 };
 
@@ -29,7 +29,7 @@ static void put_unsigned(enum field_type type, void *place, uint64_t value)
 	}
 }
 
-/* Times and durations are within 73 years of 0, so that no difference of two overflows. */
+/* Limits times and durations to 73 years, so that no difference of two overflows. */
 static int64_t checked_ns(struct bytes *bytes, int64_t value)
 {
 	bytes->failed |= value > CODEC_TIME_MAX || value < -CODEC_TIME_MAX;
@@ -92,7 +92,7 @@ static void get_counts(struct bytes *bytes, uint32_t *counts)
 	}
 }
 
-/* Some bytes can ask for a thousand times as many. */
+/* A few malicious bytes could expand to a thousand times as many. */
 static bool has_room(struct reader *reader, size_t size)
 {
 	const struct sample_set *set = reader->set;
@@ -123,7 +123,7 @@ static void *allocate(struct reader *reader, size_t size)
 	return place;
 }
 
-/* A row takes at least a byte, so no number of rows is believed that the bytes could not hold. */
+/* A row takes at least one byte, so a count larger than the bytes left is malformed. */
 static void get_rows(struct reader *reader, const struct field *field, char *base)
 {
 	uint64_t count = get_varint(&reader->bytes);
@@ -204,28 +204,28 @@ static void get_struct(struct reader *reader, const struct layout *layout, char 
 
 /* -- records -- */
 
-/* Returns the record's sequence. */
-static uint64_t get_place(struct reader *reader)
+/* Reads run, lane, sequence and time; returns the sequence. */
+static uint64_t get_head(struct reader *reader)
 {
 	struct bytes *bytes = &reader->bytes;
 	uint64_t has = get_varint(bytes);
-	uint64_t sequence = has & PLACE_EVENT ? reader->sequence + 1 : 0;
-	uint64_t run = has & PLACE_RUN ? get_varint(bytes) : reader->run;
-	uint64_t lane = has & PLACE_LANE ? get_varint(bytes) : reader->lane;
+	uint64_t sequence = has & HEAD_EVENT ? reader->sequence + 1 : 0;
+	uint64_t run = has & HEAD_RUN ? get_varint(bytes) : reader->run;
+	uint64_t lane = has & HEAD_LANE ? get_varint(bytes) : reader->lane;
 	bytes->failed |= run > UINT8_MAX || lane > UINT16_MAX;
 	reader->run = (uint8_t)run;
 	reader->lane = (uint16_t)lane;
-	if (has & PLACE_SEQUENCE)
+	if (has & HEAD_SEQUENCE)
 		sequence += (uint64_t)unzigzag(get_varint(bytes));
-	if (has & PLACE_EVENT)
+	if (has & HEAD_EVENT)
 		reader->sequence = sequence;
-	if (has & PLACE_TIME)
+	if (has & HEAD_TIME)
 		reader->time_ns =
 			checked_ns(bytes, (int64_t)((uint64_t)reader->time_ns + (uint64_t)unzigzag(get_varint(bytes))));
 	return sequence;
 }
 
-/* What must not be left out for a record to be one. */
+/* Has the record all fields that readers rely on? */
 static bool is_whole(const struct record *record)
 {
 	switch ((enum record_kind)record->kind) {
@@ -249,7 +249,7 @@ static bool is_whole(const struct record *record)
 	}
 }
 
-/* The metric's number is the stream's. */
+/* Converts the metric from the stream's number. */
 static bool take_metric(const struct codec_numbers *numbers, enum metric *metric)
 {
 	unsigned number = (unsigned)*metric;
@@ -270,7 +270,7 @@ static void get_record(struct reader *reader, uint64_t number, uint64_t *unknown
 {
 	int kind = number < CODEC_NUMBERS_MAX ? reader->numbers->kinds[number] : -1;
 	size_t count = reader->set->count;
-	uint64_t sequence = get_place(reader);
+	uint64_t sequence = get_head(reader);
 	if (reader->bytes.failed || kind < 0) {
 		*unknown += kind < 0;
 		return;
@@ -311,7 +311,7 @@ bool codec_read(const unsigned char *bytes, size_t length, const struct codec_nu
 	return !reader.bytes.failed;
 }
 
-/* -- what the numbers mean -- */
+/* -- numbers of kinds and metrics -- */
 
 typedef const char *(*name_of)(size_t i);
 

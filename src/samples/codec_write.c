@@ -4,18 +4,17 @@
 #include "src/samples/codec.h"
 #include "src/samples/layout.h"
 
-/* What a record's own bytes follow from. */
+/* Records are encoded relative to this state. */
 struct writer {
 	struct buffer *out;
 	int64_t time_ns;
 	unsigned run, lane;
 	uint64_t sequence;
-	uint32_t metric; /* of the figure before, and one more */
+	uint32_t metric; /* prediction: the previous figure's plus 1 */
 	int32_t instance;
 };
 
-/* Of a struct all fields but texts, rows and counts, and what stands before a record's; whoever writes more asks for
- * more. */
+/* Enough for a record's mask and all fields of a struct except texts, rows and counts, which reserve more. */
 enum { STRUCT_ROOM = (LAYOUT_FIELDS_MAX + 8) * VARINT_MAX };
 
 static bool has_room(struct buffer *out, size_t more)
@@ -23,7 +22,7 @@ static bool has_room(struct buffer *out, size_t more)
 	return out->capacity - out->length > more || buffer_reserve(out, more);
 }
 
-/* For these two there must be room. */
+/* The callers of these two have reserved room. */
 static void add_varint(struct buffer *out, uint64_t value)
 {
 	char *at = out->data + out->length;
@@ -65,7 +64,7 @@ static uint64_t unsigned_at(enum field_type type, const void *place)
 	}
 }
 
-/* A whole number is odd: its zigzag doubled, plus one; anything else is 0 and eight bytes. */
+/* A whole number is encoded as its zigzag doubled plus one (odd), any other as 0 and eight bytes. */
 static void add_double(struct buffer *out, double value)
 {
 	uint64_t bits;
@@ -79,7 +78,7 @@ static void add_double(struct buffer *out, double value)
 	add_little(out, bits, sizeof bits);
 }
 
-/* From `at` on, the first that is not 0. Most are, so two are looked at together. */
+/* Finds the first count from `at` on that is not 0. Most are 0, so it checks two at a time. */
 static size_t next_count(const uint32_t *counts, size_t at)
 {
 	_Static_assert(HISTOGRAM_BUCKETS % 2 == 0, "pairs");
@@ -94,8 +93,7 @@ static size_t next_count(const uint32_t *counts, size_t at)
 	return HISTOGRAM_BUCKETS;
 }
 
-/* How many numbers there are, then how many zeros, then a number, and so on; the zeros at the end are not written.
- * False: there are none. */
+/* Encodes the number of non-zero counts, then for each the zeros before it and its value. False: all are zero. */
 static bool add_counts(struct buffer *out, const uint32_t *counts)
 {
 	enum { COUNT_ROOM = 2 };
@@ -148,7 +146,7 @@ static bool add_single(struct buffer *out, const char *place)
 	return true;
 }
 
-/* False: it has its default, and nothing was written. */
+/* False: the field has its default value, and nothing was written. */
 static bool add_field(struct writer *writer, const struct field *field, const char *base)
 {
 	struct buffer *out = writer->out;
@@ -215,7 +213,7 @@ static bool add_field(struct writer *writer, const struct field *field, const ch
 	return false;
 }
 
-/* The mask takes as many bytes as it could need, for it is known last. */
+/* The mask is known last, so it reserves the maximum number of bytes. */
 static void add_struct(struct writer *writer, const struct layout *layout, const char *base)
 {
 	struct buffer *out = writer->out;
@@ -232,22 +230,22 @@ static void add_struct(struct writer *writer, const struct layout *layout, const
 
 /* -- records -- */
 
-static void add_place(struct writer *writer, const struct record *record)
+static void add_head(struct writer *writer, const struct record *record)
 {
 	struct buffer *out = writer->out;
 	bool is_event = record->kind >= RECORD_EPOCH_BEGIN;
 	uint64_t next = is_event ? writer->sequence + 1 : 0;
-	unsigned has = (is_event ? PLACE_EVENT : 0) | (record->run != writer->run ? PLACE_RUN : 0) |
-		(record->lane != writer->lane ? PLACE_LANE : 0) | (record->sequence != next ? PLACE_SEQUENCE : 0) |
-		(record->time_ns != writer->time_ns ? PLACE_TIME : 0);
+	unsigned has = (is_event ? HEAD_EVENT : 0) | (record->run != writer->run ? HEAD_RUN : 0) |
+		(record->lane != writer->lane ? HEAD_LANE : 0) | (record->sequence != next ? HEAD_SEQUENCE : 0) |
+		(record->time_ns != writer->time_ns ? HEAD_TIME : 0);
 	add_varint(out, has);
-	if (has & PLACE_RUN)
+	if (has & HEAD_RUN)
 		add_varint(out, record->run);
-	if (has & PLACE_LANE)
+	if (has & HEAD_LANE)
 		add_varint(out, record->lane);
-	if (has & PLACE_SEQUENCE)
+	if (has & HEAD_SEQUENCE)
 		add_varint(out, zigzag((int64_t)(record->sequence - next)));
-	if (has & PLACE_TIME)
+	if (has & HEAD_TIME)
 		add_varint(out, zigzag((int64_t)((uint64_t)record->time_ns - (uint64_t)writer->time_ns)));
 	writer->run = record->run;
 	writer->lane = record->lane;
@@ -255,7 +253,7 @@ static void add_place(struct writer *writer, const struct record *record)
 	writer->time_ns = record->time_ns;
 }
 
-/* The length stands before what it counts: most are below 128, which is one byte. */
+/* The length precedes the body. One byte is reserved for it, which is enough below 128; longer bodies are moved. */
 static void add_record(struct writer *writer, const struct record *record)
 {
 	struct buffer *out = writer->out;
@@ -264,7 +262,7 @@ static void add_record(struct writer *writer, const struct record *record)
 		return;
 	add_varint(out, record->kind);
 	size_t at = out->length++;
-	add_place(writer, record);
+	add_head(writer, record);
 	add_struct(writer, &record_layouts[record->kind], (const char *)record);
 	size_t body = out->length - at - 1, more = (size_t)(put_varint(length, body) - length) - 1;
 	if (!buffer_reserve(out, more))

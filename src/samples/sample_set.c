@@ -7,7 +7,7 @@
 
 enum { ARENA_BLOCK = 16 * 1024, RECORDS_FIRST = 64, TEXT_GROWTH = 8, TEXT_MAX = 64 * 1024 };
 
-/* Blocks in a list; the first is kept by sample_set_clear, so that a set of usual size allocates nothing. */
+/* A list of blocks. sample_set_clear keeps the first, so that sets of typical size allocate nothing. */
 struct arena {
 	struct arena *next;
 	size_t used, size;
@@ -73,7 +73,7 @@ void *sample_set_allocate(struct sample_set *set, size_t size)
 		goto failed;
 	size_t need = (size + 15) & ~(size_t)15;
 	struct arena *block = set->arena;
-	/* The first, or the newest, which stands behind it: a walk through all would take ever longer. */
+	/* Try only the first block and the newest, which follows it: searching all would take longer and longer. */
 	if (block && block->size - block->used < need)
 		block = block->next;
 	if (block && block->size - block->used < need)
@@ -103,7 +103,7 @@ failed:
 
 const char *sample_set_text(struct sample_set *set, const char *text, size_t length)
 {
-	/* A cleaned byte takes at most TEXT_GROWTH bytes ("<U+009B>"). What is longer than TEXT_MAX is cut. */
+	/* A byte becomes at most TEXT_GROWTH bytes ("<U+009B>"). Text longer than TEXT_MAX is cut. */
 	char small[512], *large = NULL, *out = small;
 	size_t size = sizeof small;
 	if (length > (sizeof small - 1) / TEXT_GROWTH) {

@@ -1,9 +1,9 @@
-/* sample_set.h: the one seam. Whatever pmtop knows of the world arrives in the model as sample sets; live, recorded and
- * remote runs feed it the same ones. A source appends records; the model applies them in the order of the set.
+/* sample_set.h: the interface between sources and model. All data reaches the model as sample sets, the same for live,
+ * recorded and remote runs. A source appends records; the model applies them in order.
  *
- * Times are CLOCK_MONOTONIC nanoseconds *of pmtop's own time namespace*: a source converts at the door. Texts are
- * cleaned at the door (text_clean), so no later layer meets a control character. A figure that could not be read is not
- * appended (RECORD_MISSING says why). All storage belongs to the set; texts and rows live until sample_set_clear. */
+ * Times are CLOCK_MONOTONIC nanoseconds in pmtop's time namespace; sources convert them. Texts are cleaned when they
+ * are added (text_clean), so later layers never see control characters. A figure that could not be read is not appended
+ * (RECORD_MISSING gives the reason). The set owns all storage; texts and rows live until sample_set_clear. */
 #ifndef PMTOP_SAMPLES_SAMPLE_SET_H
 #define PMTOP_SAMPLES_SAMPLE_SET_H
 
@@ -14,40 +14,41 @@
 #include "src/base/histogram.h"
 #include "src/samples/metric.h"
 
-/* What a total, a bin or a batch figure counts. */
+/* What a total counts. */
 enum total_kind { TOTAL_BATCH, TOTAL_STEP, TOTAL_SPAN };
 
-/* The region's running totals of one (kind, mode, name, parent) in one lane, since the start of the run. */
+/* The region's running totals of one (kind, mode, name, parent) in one lane (a publishing thread), since the start of
+ * the run. */
 struct total_row {
 	enum total_kind kind;
 	uint32_t mode;         /* name id; 0 = none published */
 	uint32_t name, parent; /* name ids; spans only; parent 0 = outermost */
-	uint32_t depth;        /* 0 = outermost; the least seen */
+	uint32_t depth;        /* 0 = outermost; the minimum seen */
 	uint64_t upto;         /* events of this lane with a sequence below this are included */
 	uint64_t count;
 	double total_s, self_s, min_s, max_s, last_s, squares_s2;
-	double cpu_s;        /* NAN where CPU time was never published */
-	double memory_bytes; /* growth of the resident set, summed; NAN where it was never published */
+	double cpu_s;        /* NAN if CPU time was never published */
+	double memory_bytes; /* growth of the resident set, summed; NAN if never published */
 	bool has_histogram;  /* false: the region's pool was empty; count only, the rest is NAN */
 	uint32_t histogram[HISTOGRAM_BUCKETS];
 };
 
-/* Since the last reading of the same lane, so it covers what lies before the batch too. Any of them NAN where
- * unknown. */
+/* Deltas since the previous reading of the same lane, so they include the time before the batch. NAN = unknown. */
 struct evidence {
 	double cpu_s, run_queue_wait_s;
 	double minor_faults, major_faults, voluntary_switches, involuntary_switches, blocks_read;
 	double samples;
 };
 
-/* The run's state, whole, as the region has it now: what a late monitor could not learn from the ring. */
+/* The complete state of the run, from the region's header: a monitor that attaches late cannot learn it from the
+ * ring. */
 struct run_state {
 	uint32_t mode;           /* name id, 0 = none */
 	uint32_t epochs_planned; /* 0 = unknown, here and below */
 	uint64_t batches_per_epoch, samples_per_batch;
 	bool in_epoch, in_batch, is_ended;
 	uint32_t epoch_index;  /* as published */
-	uint32_t epochs_begun; /* so the ordinal of the current epoch */
+	uint32_t epochs_begun; /* = ordinal of the current epoch */
 	int64_t epoch_begin_ns;
 	uint64_t batch_index;      /* as published, of the last batch begun */
 	uint64_t batches_in_epoch; /* finished in the current epoch */
@@ -63,14 +64,14 @@ struct epoch_row {
 	double sum_s, min_s, max_s; /* of batch times */
 };
 
-/* One bin of the region's history: neighbouring batches merged. */
+/* One bin of the region's history: adjacent batches merged. */
 struct history_row {
-	uint64_t first, count;      /* ordinal of its first batch in the run (all modes), and how many */
+	uint64_t first, count;      /* number of its first batch in the run (all modes), and of batches */
 	double sum_s, min_s, max_s; /* of step times */
-	int64_t begin_ns;           /* when its first batch began; 0 = not kept */
+	int64_t begin_ns;           /* when its first batch began; 0 = not recorded */
 };
 
-/* A loader worker as it stands: all since it started. What its region counted without times is left out. */
+/* Totals of a DataLoader worker since it started, without spans that its region counted but did not time. */
 struct worker_span {
 	const char *name;
 	uint64_t count;
@@ -78,27 +79,27 @@ struct worker_span {
 };
 struct worker_row {
 	int32_t pid;            /* as pmtop sees it */
-	uint32_t id, count;     /* among its loader's workers, and how many; UINT32_MAX, 0 = not known */
-	int64_t start_ns;       /* when its region was made */
-	int64_t fetch_begin_ns; /* of the fetch that runs; 0 = it waits for work */
-	/* finished, without those that failed or found the data at its end; those that failed */
+	uint32_t id, count;     /* its index among the DataLoader's workers, and their number; UINT32_MAX, 0 = unknown */
+	int64_t start_ns;       /* when its region was created */
+	int64_t fetch_begin_ns; /* of the fetch in progress; 0 = idle */
+	/* completed fetches, without those that failed or found no more data; failed fetches */
 	uint64_t fetches, failed;
-	double items;                 /* samples in them; NAN where not published */
-	double total_s, min_s, max_s; /* of finished fetches; NAN while there are none */
+	double items;                 /* samples in them; NAN if not published */
+	double total_s, min_s, max_s; /* of completed fetches; NAN while there are none */
 	const uint32_t *histogram;    /* of their times, HISTOGRAM_BUCKETS */
-	size_t span_count;            /* what they are made of, outermost spans first */
+	size_t span_count;            /* parts of a fetch, outermost spans first */
 	const struct worker_span *spans;
 };
 
-/* Why a GPU runs slower than it could, whoever made it. (name, in words, whether it is heat) */
+/* Throttle reasons, for GPUs of all vendors: X(name, text). */
 #define GPU_THROTTLES(X) \
 	X(POWER_CAP, "power cap") \
-	X(POWER_BRAKE, "power brake") /* from outside: the power supply */ \
+	X(POWER_BRAKE, "power brake") /* external signal, from the power supply */ \
 	X(CURRENT, "current limit") \
 	X(HARDWARE, "hardware slowdown")  /* heat or power: the driver does not say which */ \
-	X(HEAT, "thermal slowdown")       /* by the hardware: the clock is halved or worse */ \
-	X(HEAT_SOFTWARE, "thermal limit") /* by the driver, to stay under the limit */ \
-	X(SYNC_BOOST, "sync boost")       /* it waits for others of its group */ \
+	X(HEAT, "thermal slowdown")       /* by the hardware: halves the clock or worse */ \
+	X(HEAT_SOFTWARE, "thermal limit") /* by the driver, to stay below the temperature limit */ \
+	X(SYNC_BOOST, "sync boost")       /* lowered to match other GPUs of its sync group */ \
 	X(CLOCKS_SET, "clocks set by hand")
 
 enum gpu_throttle {
@@ -108,38 +109,37 @@ enum gpu_throttle {
 		GPU_THROTTLE_COUNT
 };
 
-/* A GPU, or a part of one (MIG), as it stands: told before its first figure, and again when anything of it has
- * changed. */
+/* A GPU, or a part of one (a MIG instance). Emitted before its first figure, and again after any change. */
 struct gpu_row {
-	int32_t instance;   /* of its figures; stays while pmtop runs */
-	int32_t parent;     /* the instance of the GPU that it is a part of; −1 = none */
-	uint32_t index;     /* as its maker's tools number it; of a part: among its GPU's parts */
+	int32_t instance;   /* of its figures; constant while pmtop runs */
+	int32_t parent;     /* the instance of the GPU it is part of; −1 = it is a whole GPU */
+	uint32_t index;     /* as the vendor's tools number it; for a part, its index within the GPU */
 	const char *vendor; /* "NVIDIA", "AMD", "Intel", or the driver's name */
 	const char *name;   /* "H100 80GB HBM3"; "1g.10gb" */
-	const char *uuid;   /* "GPU-…" as CUDA_VISIBLE_DEVICES has it, or "" */
+	const char *uuid;   /* "GPU-…" as in CUDA_VISIBLE_DEVICES, or "" */
 	const char *pci;    /* "0000:01:00.0", lower case; "" = not on PCI */
 	const char *driver; /* name and version: "nvidia 580.82", "amdgpu 3.57" */
-	/* why it no longer answers: "it has fallen off the bus (XID 79)"; NULL = it does */
+	/* why it no longer answers: "it has fallen off the bus (XID 79)"; NULL = it answers */
 	const char *lost;
 };
 
 enum gpu_process_kind { GPU_PROCESS_COMPUTE = 1, GPU_PROCESS_GRAPHICS = 2 }; /* bits */
 
 struct gpu_process_row {
-	/* as pmtop sees it; 0 = all those together that are hidden from it (outside its container) */
+	/* as pmtop sees it; 0 = the sum of all processes that pmtop cannot see (outside its container) */
 	int32_t pid;
 	uint32_t kind;
-	/* of those that are not of the target's tree, as far as we may know; else "" */
+	/* of processes outside the target's process tree, if readable; else "" */
 	const char *command;
-	double memory_bytes; /* NAN = the driver does not say */
-	/* share of the time since the reading before in which it kept the GPU busy; NAN = not known */
+	double memory_bytes; /* NAN = the driver does not report it */
+	/* share of the time since the previous reading in which it kept the GPU busy; NAN = unknown */
 	double busy_ratio;
 };
 
-/* What a CPU counter counts; the source sums up what several events make (FLOPs). (name, in words, whether the kernel
- * itself counts it) */
+/* What a perf counter counts: X(name, text, whether it is a software event of the kernel). The source adds up roles
+ * that take several events (FLOPs). */
 #define PERF_ROLES(X) \
-	X(OTHER, "other", false)        /* chosen in the config */ \
+	X(OTHER, "other", false)        /* selected in the configuration */ \
 	X(TASK_CLOCK, "CPU time", true) /* nanoseconds */ \
 	X(MINOR_FAULTS, "minor faults", true) \
 	X(MAJOR_FAULTS, "major faults", true) \
@@ -154,7 +154,7 @@ struct gpu_process_row {
 	X(STALLED_FRONT, "stalled, front end", false) /* cycles */ \
 	X(STALLED_BACK, "stalled, back end", false) \
 	X(FLOPS, "FLOPs", false) /* floating-point operations, by the formulas of src/sources/perf/perf_events.c */ \
-	X(MEMORY_BYTES, "memory traffic", false) /* bytes, of a whole socket: instance is the socket, not a process */
+	X(MEMORY_BYTES, "memory traffic", false) /* bytes of a whole socket: the instance is the socket, not a process */
 
 enum perf_role {
 #define PERF_ROLE_ID(id, words, is_software) PERF_ROLE_##id,
@@ -166,51 +166,51 @@ enum perf_role {
 enum { PERF_EVENTS_MAX = 32 };
 
 #define RECORD_KINDS(X) \
-	/* figures and what is known about them */ \
+	/* figures */ \
 	X(FIGURE)   /* figure */ \
-	X(MISSING)  /* missing: a figure, why it is missing, what would bring it; withdrawn when `text` is NULL */ \
-	X(INSTANCE) /* instance: of which device the figures of this metric's family (disk., network., energy., heat.) and \
-				   instance are, before the first */ \
+	X(MISSING)  /* missing: a figure, why it is missing, and the remedy; no longer missing when `text` is NULL */ \
+	X(INSTANCE) /* instance: the device name of a metric family's instance (disk., network., energy., heat.), before \
+				   its first figure */ \
 	/* processes */ \
 	X(PROCESS_SEEN)     /* process: a member of the tree appeared, or (same pid and start) its command changed */ \
 	X(PROCESS_GONE)     /* process.pid */ \
 	X(PROCESS_REPLACED) /* process: same pid, another program (exec) */ \
-	X(PROCESS_WAIT)     /* wait: where the kernel lets it wait (wchan), when it has changed; text "" = nowhere */ \
-	/* runs: regions, each a rank */ \
-	X(RUN_OPENED) /* opened */ \
-	X(RUN_CLOSED) /* text: why ("ended", "region was cut short", …) */ \
-	X(NAME)       /* name: id → text, before its first use */ \
-	X(META)       /* meta */ \
-	X(STATE)      /* state */ \
-	X(TOTAL)      /* total: at attach, and again for a lane that lost events */ \
-	X(HISTORY)    /* history: rows[count] at attach, replacing what stood */ \
-	X(EPOCHS)     /* epochs: rows[count] at attach, replacing what stood */ \
-	X(COUNTER)    /* counter: a published counter's total now */ \
-	X(OPEN_SPAN)  /* span, still open as of the set's time; duration so far. Replaces the lane's earlier ones when \
-					 depth is 0 */ \
+	X(PROCESS_WAIT)     /* wait: the kernel function it sleeps in (wchan), on change; text "" = none */ \
+	/* runs: each region is a rank */ \
+	X(RUN_OPENED)      /* opened */ \
+	X(RUN_CLOSED)      /* text: the reason ("ended", "region was cut short", …) */ \
+	X(NAME)            /* name: id → text, before its first use */ \
+	X(META)            /* meta */ \
+	X(STATE)           /* state */ \
+	X(TOTAL)           /* total: at attach, and again after a lane lost events */ \
+	X(HISTORY)         /* history: rows[count] at attach; replaces all earlier rows */ \
+	X(EPOCHS)          /* epochs: rows[count] at attach; replaces all earlier rows */ \
+	X(COUNTER)         /* counter: current total of a published counter */ \
+	X(OPEN_SPAN)       /* span: still open at the set's time, with its duration so far; depth 0 replaces all of the \
+						  lane */ \
 	X(OPEN_SPANS_NONE) /* the lane has no open span now */ \
-	X(LOST)            /* lost: overwritten before they were read, or torn */ \
-	X(BEFORE_ATTACH)   /* lost.count: gone before pmtop came (whole run so far) */ \
-	X(REFUSED) /* lost.count: total of events that the writer itself dropped: in lane 0 of all, in lane n + 1 those \
-				  for `enum refusal` n */ \
-	X(FLAG)    /* flag: a person flagged or unflagged a batch */ \
-	/* loader workers: small regions of their own, never runs; `run` says which */ \
-	X(WORKER)      /* worker: found, or anything about it has changed */ \
-	X(WORKER_GONE) /* text: why ("ended" where it said so itself) */ \
+	X(LOST)            /* lost: events overwritten before or while they were read */ \
+	X(BEFORE_ATTACH)   /* lost.count: events overwritten before pmtop attached (whole run so far) */ \
+	X(REFUSED)         /* lost.count: calls that the publisher refused so far: lane 0 all, lane n + 1 those with `enum \
+						  refusal` n */ \
+	X(FLAG)            /* flag: a person flagged or unflagged a batch */ \
+	/* DataLoader workers: each has its own small region, which is no run; `run` identifies it */ \
+	X(WORKER)      /* worker: found or changed */ \
+	X(WORKER_GONE) /* text: the reason ("ended" if it closed its region) */ \
 	/* hardware */ \
-	X(GPU)           /* gpu: found, or anything about it has changed */ \
-	X(GPU_PROCESSES) /* gpu_processes: all that use this GPU now, replacing what stood */ \
-	X(GPU_EVENT)     /* gpu_event: something happened to it */ \
-	X(PROCESS_PLACE) /* place: where a process of the tree was told to run, by its environment */ \
-	X(PERF_EVENT)    /* perf_event: what is counted under this number, before its first count */ \
-	X(PERF_COUNT)    /* perf_count: all since pmtop began to count */ \
-	/* where the time of Python code goes, by samples at its stacks */ \
-	X(CODE_GROUP) /* code_group: whose stacks: a process, or the loader workers of one together; before the first, and \
-					 as it has been looked at since */ \
-	X(CODE)       /* code: a function, before its first node */ \
-	X(CODE_NODE)  /* code_node: a line of it, called from the line `parent`, before its first time */ \
-	X(CODE_TIME)  /* code_time: all since pmtop came */ \
-	/* events, in the order of their lane; `sequence` is their number in it */ \
+	X(GPU)           /* gpu: found or changed */ \
+	X(GPU_PROCESSES) /* gpu_processes: all processes that use this GPU now; replaces the list */ \
+	X(GPU_EVENT)     /* gpu_event: an event such as an XID error */ \
+	X(PROCESS_PLACE) /* place: local rank and visible devices from a process's environment */ \
+	X(PERF_EVENT)    /* perf_event: describes an event number, before its first count */ \
+	X(PERF_COUNT)    /* perf_count: totals since pmtop began to count */ \
+	/* time in Python code, from stack samples */ \
+	X(CODE_GROUP) /* code_group: a process, or all DataLoader workers of one; before its first node, and after each \
+					 change */ \
+	X(CODE)       /* code: describes a function, before its first node */ \
+	X(CODE_NODE)  /* code_node: a line of it, called from node `parent`; before its first time */ \
+	X(CODE_TIME)  /* code_time: totals since pmtop attached */ \
+	/* events, in order within their lane; `sequence` is their number in it */ \
 	X(EPOCH_BEGIN)  /* epoch */ \
 	X(EPOCH_END)    /* epoch */ \
 	X(BATCH_BEGIN)  /* batch */ \
@@ -218,7 +218,7 @@ enum { PERF_EVENTS_MAX = 32 };
 	X(EVIDENCE)     /* evidence of the batch that ended just before, same lane */ \
 	X(SPAN)         /* span, finished */ \
 	X(GAUGE)        /* gauge */ \
-	X(BATCH_FIGURE) /* batch_figure: of an earlier batch, known only now */ \
+	X(BATCH_FIGURE) /* batch_figure: a figure of an earlier batch, published later */ \
 	X(MARK)         /* mark.text */ \
 	X(MODE)         /* mode.name */
 
@@ -229,7 +229,7 @@ enum record_kind {
 		RECORD_KIND_COUNT
 };
 
-/* Why a program's publisher refused calls, as pmtop_refusal in pmtop.h. */
+/* Why the publisher refused calls: the values of pmtop_refusal in pmtop.h. */
 enum refusal {
 	REFUSAL_NO_LANE,
 	REFUSAL_DEEP,
@@ -245,7 +245,7 @@ struct record {
 	uint8_t run;  /* which region; stable while it is attached; 0 for figures and processes */
 	uint16_t lane;
 	uint64_t sequence; /* of an event in its lane */
-	int64_t time_ns;   /* of a span, batch end, epoch end: its end */
+	int64_t time_ns;   /* of a span, batch or epoch: its end */
 	union {
 		struct {
 			enum metric metric;
@@ -259,7 +259,7 @@ struct record {
 			enum metric metric;
 			int32_t instance;
 			const char *name;
-		} instance; /* any metric of the family */
+		} instance; /* metric: any of the family */
 		struct {
 			int32_t pid, parent;
 			uint64_t start_ticks;
@@ -271,11 +271,11 @@ struct record {
 			const char *text;
 		} wait;
 		struct {
-			int32_t pid, inner_pid; /* as pmtop sees it, and in the target's own namespace */
+			int32_t pid, inner_pid; /* as pmtop sees it, and in the target's pid namespace */
 			const char *name;       /* run name */
 			const char *uuid;       /* 32 hex digits */
 			const char *abi;        /* "1.0" */
-			int64_t start_ns;       /* when the region was made */
+			int64_t start_ns;       /* when the region was created */
 			bool is_live;
 		} opened;
 		const char *text;
@@ -292,7 +292,7 @@ struct record {
 			const struct history_row *rows;
 			size_t count;
 		} history;
-		/* batches of a number below upto are in them */
+		/* the rows include all batches with numbers below upto */
 		struct {
 			const struct epoch_row *rows;
 			size_t count;
@@ -306,7 +306,7 @@ struct record {
 		struct {
 			uint64_t count;
 		} lost;
-		/* ordinal: among the batches of that mode, from 0 */
+		/* ordinal: number among the batches of that mode, from 0 */
 		struct {
 			uint64_t ordinal;
 			uint32_t mode;
@@ -315,8 +315,8 @@ struct record {
 		struct {
 			uint32_t index;
 		} epoch;
-		/* number: in the run, all modes, from 0; kind: name id, 0 = the usual. Kind, loss and begin: of BATCH_END
-		 * only */
+		/* number: in the run, all modes, from 0; kind: name id, 0 = no kind published. BATCH_BEGIN has only index and
+		 * number */
 		struct {
 			uint64_t index, number;
 			double loss;
@@ -328,8 +328,8 @@ struct record {
 			uint32_t name, parent, depth;
 			int64_t duration_ns;
 			float self_s;
-			float cpu_s;        /* NAN where not published */
-			float memory_bytes; /* growth of the resident set over the span; NAN where not published */
+			float cpu_s;        /* NAN if not published */
+			float memory_bytes; /* growth of the resident set over the span; NAN if not published */
 		} span;
 		struct {
 			uint32_t name;
@@ -354,43 +354,43 @@ struct record {
 			uint32_t code;
 			const char *text;
 		} gpu_event; /* code: NVIDIA's XID; 0 = none */
-		/* local_rank −1 = none; visible_devices: as CUDA_VISIBLE_DEVICES (or HIP_…, ROCR_…, ZE_AFFINITY_MASK) says;
-		 * NULL = not set */
+		/* local_rank: −1 = none; visible_devices: the value of CUDA_VISIBLE_DEVICES (or HIP_…, ROCR_…,
+		 * ZE_AFFINITY_MASK), NULL = not set */
 		struct {
 			int32_t pid, local_rank;
 			const char *visible_devices;
 		} place;
-		/* event < PERF_EVENTS_MAX; name: as libpfm4 or perf has it */
+		/* event < PERF_EVENTS_MAX; name: in the syntax of libpfm4 or perf */
 		struct {
 			uint32_t event, role;
 			const char *name;
 		} perf_event;
 		struct {
-			uint32_t id; /* from 1 on, as the numbers of codes and nodes */
-			int32_t pid; /* of workers: of the process that they work for */
+			uint32_t id; /* from 1, as are the ids of codes and nodes */
+			int32_t pid; /* of workers: the process that started them */
 			bool is_workers;
-			const char *python;        /* "3.11", with the patch level where it says so */
-			uint64_t samples, partial; /* in all; of which the innermost frames could not be read */
-			double hz;                 /* samples a second at present, each at one thread */
-			uint64_t total_ns;         /* that the samples stand for */
+			const char *python;        /* "3.11", or with the patch level if known */
+			uint64_t samples, partial; /* all; those whose innermost frames could not be read */
+			double hz;                 /* current sampling rate per thread, samples/s */
+			uint64_t total_ns;         /* time covered by the samples */
 		} code_group;
-		/* is_own: neither installed nor of Python itself, by its path */
+		/* is_own: by its path, neither an installed package nor the standard library */
 		struct {
 			uint32_t id;
 			bool is_own;
 			const char *function, *file;
 		} code;
-		/* parent 0 = outermost; line 0, text NULL = not known */
+		/* parent 0 = outermost; line 0, text NULL = unknown */
 		struct {
 			uint32_t id, parent, group, code, line;
 			const char *text;
 		} code_node;
-		/* in which this node was the innermost */
+		/* total_ns: time in which this node was the innermost */
 		struct {
 			uint32_t id;
 			uint64_t total_ns;
 		} code_time;
-		/* scaled up; counted_ratio: share of the time in which it was counted, 0 … 1 */
+		/* value: scaled for multiplexing; counted_ratio: share of the time in which it was counted, 0 … 1 */
 		struct {
 			int32_t pid;
 			uint32_t event;
@@ -400,14 +400,14 @@ struct record {
 };
 
 struct sample_set {
-	int64_t time_ns;    /* when its reading began */
+	int64_t time_ns;    /* when the source began to read */
 	const char *source; /* the source's name */
 	struct record *records;
 	size_t count, capacity;
-	bool is_snapshot;    /* nothing new: what one who comes now must be told before he understands what follows */
-	bool failed;         /* out of memory: some records are not here; the reader counts it */
+	bool is_snapshot;    /* repeats the current state, for readers that start here; contains nothing new */
+	bool failed;         /* out of memory: some records are missing */
 	struct arena *arena; /* private */
-	size_t allocated;    /* bytes beside the records, private */
+	size_t allocated;    /* bytes of the arena in use, private */
 };
 
 #define SAMPLE_SET_INIT \
@@ -415,19 +415,18 @@ struct sample_set {
 		0 \
 	}
 
-void sample_set_clear(struct sample_set *set); /* empty, storage kept */
+void sample_set_clear(struct sample_set *set); /* empties the set but keeps its storage */
 void sample_set_release(struct sample_set *set);
-/* The new record, zeroed but for kind, run and time; NULL when out of memory. */
+/* Appends a record, zeroed except kind, run and time. NULL: out of memory. */
 struct record *sample_set_add(struct sample_set *set, enum record_kind kind, unsigned run, int64_t time_ns);
-/* Appends all records of `from`, whose storage they keep: it is empty then. False when out of memory: nothing has
- * moved. */
+/* Moves all records of `from`, with their storage, to the end of `set`. False: out of memory, nothing has moved. */
 bool sample_set_move(struct sample_set *set, struct sample_set *from);
-/* A cleaned copy of foreign text, or "" when out of memory (set->failed). */
+/* Returns a cleaned copy of untrusted text, or "" when out of memory (set->failed). */
 const char *sample_set_text(struct sample_set *set, const char *text, size_t length);
-/* Zeroed storage that lives as long as the set's records; NULL when out of memory. */
+/* Returns zeroed storage that lives as long as the set's records. NULL: out of memory. */
 void *sample_set_allocate(struct sample_set *set, size_t size);
 
-/* Shorthands for the commonest. */
+/* Shorthands for the most frequent records. */
 void sample_set_figure(struct sample_set *set, int64_t time_ns, enum metric metric, int32_t instance, double value);
 void sample_set_missing(
 	struct sample_set *set, int64_t time_ns, const char *figure, const char *text, const char *remedy);

@@ -36,7 +36,7 @@ size_t stream_block_skip(const unsigned char *at, size_t left)
 	const unsigned char *next = memmem(at + 1, left - 1, BLOCK_MAGIC_TEXT, sizeof BLOCK_MAGIC_TEXT - 1);
 	if (next)
 		return (size_t)(next - at);
-	/* The end may hold the first bytes of one. */
+	/* The last bytes may be the beginning of the magic. */
 	size_t tail = left - 1 < 3 ? left - 1 : 3;
 	while (tail && memcmp(at + left - tail, BLOCK_MAGIC_TEXT, tail) != 0)
 		tail--;

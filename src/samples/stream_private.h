@@ -1,4 +1,4 @@
-/* stream_private.h: what writing and reading blocks share. */
+/* stream_private.h: shared by the code that writes and reads blocks. */
 #ifndef PMTOP_SAMPLES_STREAM_PRIVATE_H
 #define PMTOP_SAMPLES_STREAM_PRIVATE_H
 

@@ -5,22 +5,22 @@
 #include "src/samples/codec.h"
 #include "src/samples/stream.h"
 
-/* What samples like blocks and is none costs a checksum each; a stream that is made of such is given up. Damage never
- * comes near. */
+/* Limits the bytes spent on checksums of invalid blocks: a stream crafted of such blocks is rejected. Ordinary damage
+ * stays far below the limit. */
 enum { WASTE_FREE = 64 << 20, WASTE_FACTOR = 16, AHEAD_MAX = 32 };
 
 struct stream_reader {
 	struct buffer bytes;
-	size_t at;            /* of bytes: what lies before was read */
-	uint64_t fed, wasted; /* bytes; of these, looked at in vain */
+	size_t at;            /* offset in `bytes` of the first unread byte */
+	uint64_t fed, wasted; /* bytes received; bytes checksummed in vain */
 	bool is_finished;
 	bool has_header, has_dictionary, has_gap;
-	/* something came after the header, which itself may have been brought from elsewhere */
+	/* a block came after the header; the header may have been copied from elsewhere */
 	bool is_begun;
-	uint64_t next; /* number of the block that should come */
-	bool has_copy; /* the newest set is a dictionary; of this time: a copy of it may follow */
+	uint64_t next; /* expected number of the next block */
+	bool has_copy; /* the latest set is a dictionary, of copied_ns; a copy of it may follow */
 	int64_t copied_ns;
-	unsigned parts; /* blocks of a set that is not whole yet */
+	unsigned parts; /* blocks of the set that is still incomplete */
 	uint16_t parts_kind;
 	struct stream_header header;
 	struct codec_numbers numbers;
@@ -72,16 +72,16 @@ static bool next_block(struct stream_reader *reader, struct stream_block *block)
 		reader->at += skipped;
 		reader->wasted += block->length;
 		if (reader->wasted > WASTE_FREE && reader->wasted / WASTE_FACTOR > reader->fed)
-			reason_set(&reader->refusal, STATUS_DAMAGED, NULL, "no recording of pmtop, but what imitates one");
+			reason_set(&reader->refusal, STATUS_DAMAGED, NULL, "not a pmtop recording");
 	}
 	return false;
 }
 
-enum place { IN_PLACE, MISPLACED, NOT_KNOWN_YET };
+enum order { IN_ORDER, OUT_OF_ORDER, UNDECIDED };
 
-/* A number that is ahead: blocks were lost before it, or it was moved here from behind, or stands here a second time.
- * Of what comes next so much as is there is looked at: with it, or without it, more blocks come in order. */
-static enum place read_ahead(struct stream_reader *reader, const struct stream_block *block)
+/* Decides about a block with a number higher than expected: blocks before it were lost, or it was moved or duplicated.
+ * Looks ahead at the blocks available: does a longer increasing sequence of numbers exist with it or without it? */
+static enum order read_ahead(struct stream_reader *reader, const struct stream_block *block)
 {
 	struct stream_block after;
 	uint64_t numbers[AHEAD_MAX] = { block->number };
@@ -96,7 +96,7 @@ static enum place read_ahead(struct stream_reader *reader, const struct stream_b
 	reader->at = at;
 	reader->losses = losses;
 	if (is_alone && !reader->is_finished)
-		return NOT_KNOWN_YET;
+		return UNDECIDED;
 	for (size_t i = count; i-- > 0;) {
 		longest[i] = 1;
 		for (size_t k = i + 1; k < count; k++)
@@ -105,10 +105,10 @@ static enum place read_ahead(struct stream_reader *reader, const struct stream_b
 		if (i && longest[i] > without)
 			without = longest[i];
 	}
-	return longest[0] > without ? IN_PLACE : MISPLACED;
+	return longest[0] > without ? IN_ORDER : OUT_OF_ORDER;
 }
 
-/* The next block that stands where it should, or a header that comes again. */
+/* The next block in sequence, or a repeated header. */
 static bool next_in_order(struct stream_reader *reader, struct stream_block *block)
 {
 	while (next_block(reader, block)) {
@@ -119,10 +119,10 @@ static bool next_in_order(struct stream_reader *reader, struct stream_block *blo
 			reader->losses.blocks += !reader->has_header && !is_late;
 			continue;
 		}
-		enum place place = block->number > reader->next ? read_ahead(reader, block) : IN_PLACE;
-		if (place == IN_PLACE)
+		enum order order = block->number > reader->next ? read_ahead(reader, block) : IN_ORDER;
+		if (order == IN_ORDER)
 			return true;
-		if (place == NOT_KNOWN_YET) {
+		if (order == UNDECIDED) {
 			reader->at -= STREAM_BLOCK_HEAD + block->length;
 			return false;
 		}
@@ -137,7 +137,7 @@ static void lose_parts(struct stream_reader *reader)
 	reader->parts = 0;
 }
 
-/* The index takes no number: the next file goes on with it. */
+/* The index does not use up a number: the next file continues with it. */
 static void count_number(struct stream_reader *reader, const struct stream_block *block)
 {
 	bool is_header = block->kind == BLOCK_HEADER;
@@ -167,7 +167,7 @@ static enum stream_event take_header(struct stream_reader *reader, const struct 
 	bool is_other = is_good && !is_first && memcmp(header.uuid, reader->header.uuid, sizeof header.uuid) != 0;
 	if (is_other && !is_same_process(&header, &reader->header))
 		reason_set(&reader->refusal, STATUS_UNSUPPORTED, NULL,
-			"another recording begins here, of pid %d on %s: it is played by itself", (int)header.pid, header.host);
+			"another recording begins here (pid %d on %s): replay it separately", (int)header.pid, header.host);
 	if (reader->refusal.text[0])
 		return STREAM_REFUSED;
 	if (is_other) {

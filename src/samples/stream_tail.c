@@ -1,4 +1,4 @@
-/* The end of a recording, found from behind: whether or not it was closed as it should be. */
+/* Searches backwards, so that it works for recordings that were not closed properly. */
 #include <string.h>
 
 #include "src/samples/stream.h"

@@ -75,7 +75,7 @@ void stream_write_index(struct stream_writer *writer, const struct stream_place 
 {
 	enum { PLACE_SIZE = 24, PLACES_MAX = (STREAM_PAYLOAD_MAX - 16) / PLACE_SIZE };
 	struct buffer *payload = &writer->payload;
-	/* Of a recording of more than half a day every other dictionary is told, of a longer one fewer. */
+	/* The index lists every dictionary of recordings up to half a day, and every second, third … of longer ones. */
 	size_t step = count / PLACES_MAX + 1, emitted = (count + step - 1) / step;
 	add_little(payload, emitted, 8);
 	for (size_t i = 0; i < count; i += step) {

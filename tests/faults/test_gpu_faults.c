@@ -129,7 +129,7 @@ START_TEST(a_driver_that_hangs_at_the_start_delays_nothing_and_is_tried_again)
 {
 	fake_gpus_say(&gpus, "hang nvmlInit\n");
 	ck_start();
-	ck_words(ck_missing(), "the GPU reader said nothing for");
+	ck_words(ck_missing(), "the GPU reader sent nothing for");
 	fake_gpus_say(&gpus, "");
 	ck_figures();
 	ck_assert_msg(longest_ns < PAUSE_MAX_NS, "%g ms", (double)longest_ns / 1e6);
@@ -141,7 +141,7 @@ START_TEST(a_driver_that_hangs_while_it_is_read_is_killed_and_tried_again)
 	ck_start();
 	ck_figures();
 	fake_gpus_say(&gpus, "hang nvmlDeviceGetUtilizationRates\n");
-	ck_words(ck_missing(), "the GPU reader said nothing for");
+	ck_words(ck_missing(), "the GPU reader sent nothing for");
 	fake_gpus_say(&gpus, "");
 	ck_figures();
 	ck_assert_msg(longest_ns < PAUSE_MAX_NS, "%g ms", (double)longest_ns / 1e6);
@@ -153,7 +153,7 @@ START_TEST(a_driver_that_crashes_takes_its_reader_alone)
 	ck_start();
 	ck_figures();
 	fake_gpus_say(&gpus, "crash nvmlDeviceGetMemoryInfo\n");
-	ck_words(ck_missing(), "the GPU reader was ended by signal 6");
+	ck_words(ck_missing(), "the GPU reader was killed by signal 6");
 	fake_gpus_say(&gpus, "");
 	ck_figures();
 }

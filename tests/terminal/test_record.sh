@@ -65,11 +65,11 @@ for job in $jobs; do wait "$job"; done
 check time_limit_is_said_and_kept limited.out limited.err
 tail -n 1 limited.out | grep -q '^pmtop: recorded 1\.[0-9]* s in limited.pmtop: [0-9.]* kB, nothing lost$' && grep -q "^pmtop: $run: .* batches, " limited.out && is_closed limited.pmtop && is_whole limited.pmtop
 check summary_says_what_was_recorded limited.out limited.err
-[ "$(cat sized.code)" = 0 ] && [ "$(cat sized*.pmtop | wc -c)" -le 110000 ] && [ "$(cat sized*.pmtop | wc -c)" -gt 90000 ] && grep -q 'recording stopped ..:..: the size asked for is reached: whole up to then' sized.out
+[ "$(cat sized.code)" = 0 ] && [ "$(cat sized*.pmtop | wc -c)" -le 110000 ] && [ "$(cat sized*.pmtop | wc -c)" -gt 90000 ] && grep -q 'recording stopped ..:..: size limit reached; complete up to then' sized.out
 check all_files_together_are_bounded sized.out sized.err
 [ -e sized.1.pmtop ] && is_whole sized.pmtop && is_whole sized.1.pmtop && is_closed sized.pmtop && is_closed sized.1.pmtop
 check each_file_is_read_by_itself sized.pmtop.json sized.1.pmtop.json
-[ "$(cat full.code)" = 1 ] && [ "$(wc -l < full.err)" -eq 1 ] && grep -q '^pmtop: recording stopped ..:..: file too large: whole up to then' full.err && is_whole full.pmtop
+[ "$(cat full.code)" = 1 ] && [ "$(wc -l < full.err)" -eq 1 ] && grep -q '^pmtop: recording stopped ..:..: file too large; complete up to then' full.err && is_whole full.pmtop
 check full_disk_is_said_and_what_was_written_is_whole full.out full.err
 [ "$(cat named.code)" = 0 ] && name=$(ls pmtop-$run-$trainer_pid-*.pmtop) && grep -q "in $name" named.out && is_closed "$name"
 check name_is_made_and_said named.out named.err
@@ -91,7 +91,7 @@ check command_of_our_own_is_recorded_from_its_begin own.out own.err
 check exit_status_is_kept status.out status.err
 [ "$(cat outlives.code)" = 4 ] && [ -e outlives.done ] && is_closed outlives.pmtop
 check command_outlives_the_limit_of_its_recording outlives.out outlives.err
-"$pmtop" record -o own.pmtop -- touch started > again.out 2> again.err; [ $? = 2 ] && [ ! -e started ] && grep -q 'own.pmtop is there already' again.err
+"$pmtop" record -o own.pmtop -- touch started > again.out 2> again.err; [ $? = 2 ] && [ ! -e started ] && grep -q 'own.pmtop already exists' again.err
 check nothing_is_started_for_a_name_that_is_taken again.err
 "$pmtop" record -o none/of/it.pmtop -- touch started 2> folder.err; [ $? = 1 ] && [ ! -e started ] && grep -q 'No such file or directory' folder.err
 check folder_that_is_not_there_is_named folder.err
@@ -123,7 +123,7 @@ check stream_that_cannot_be_written_is_a_failure dev.err
 # -- a disk that is really full, where one may be mounted ---------------------------------------------------------------------------------
 if unshare -rm sh -c 'mkdir disk && mount -t tmpfs -o size=64k none disk' 2> mount.err; then
 	unshare -rm sh -c 'mount -t tmpfs -o size=64k none disk && "$0" record --demo -o disk/run.pmtop -d 0.05 > disk.out 2> disk.err; echo $? > disk.code; cp disk/run.pmtop disk.pmtop' "$pmtop"
-	[ "$(cat disk.code)" = 1 ] && grep -q 'recording stopped ..:..: no space left on device: whole up to then: what was recorded is in disk/run.pmtop' disk.err && is_whole disk.pmtop
+	[ "$(cat disk.code)" = 1 ] && grep -q 'recording stopped ..:..: no space left on device; complete up to then: what was recorded is in disk/run.pmtop' disk.err && is_whole disk.pmtop
 	check disk_without_space_is_said disk.err disk.out
 else
 	echo "skipped: nothing may be mounted here"

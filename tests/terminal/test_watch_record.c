@@ -344,7 +344,7 @@ START_TEST(full_disk_stays_visible_and_the_watch_goes_on)
 	struct vt *vt = watch_and_record(120, 40, NULL);
 	ASSERT_SHOWS(vt, "optimizer");
 	vt_press(vt, "8");
-	ASSERT_SHOWS(vt, "file too large: whole up to then");
+	ASSERT_SHOWS(vt, "file too large; complete up to then");
 	vt_press(vt, "1");
 	ASSERT_SHOWS(vt, "optimizer");
 	ck_assert_int_eq(quit(vt), 0);

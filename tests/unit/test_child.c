@@ -201,7 +201,7 @@ static void ck_started_is_gone(void)
 START_TEST(one_that_hangs_is_killed_with_all_that_it_started)
 {
 	ck_start("cat $f; (trap '' TERM; sleep 1000) & echo $! > $f.pid; sleep 1000");
-	ck_fails(STATUS_IO, "said nothing for 0.3");
+	ck_fails(STATUS_IO, "sent nothing for 0.3");
 	int64_t from_ns = clock_monotonic_ns();
 	child_close(state);
 	state = NULL;
@@ -221,7 +221,7 @@ START_TEST(its_first_word_may_take_longer)
 	ck_assert_int_eq(read_on(SETS * FIGURES - 15), STATUS_OK);
 	ck_assert_uint_gt(set.count, 0);
 	/* From then on it must go on. */
-	ck_fails(STATUS_IO, "said nothing for 0.3");
+	ck_fails(STATUS_IO, "sent nothing for 0.3");
 }
 END_TEST
 
@@ -232,10 +232,10 @@ START_TEST(the_reason_is_how_it_ended)
 	ck_assert_uint_ge(set.count, SETS * FIGURES - 16);
 	child_close(state);
 	ck_start("kill -SEGV $$");
-	ck_fails(STATUS_IO, "ended by signal 11");
+	ck_fails(STATUS_IO, "killed by signal 11");
 	child_close(state);
 	ck_start("echo sh: no such command; exit 127");
-	ck_fails(STATUS_IO, "ended with status 127, and what it said is no stream");
+	ck_fails(STATUS_IO, "ended with status 127, and its output is not a pmtop stream");
 	child_close(state);
 	ck_start("sleep 1000 > /dev/null & echo $! > $f.pid; exit 1");
 	ck_fails(STATUS_IO, "ended with status 1");
@@ -260,10 +260,10 @@ END_TEST
 START_TEST(nonsense_and_other_versions_are_refused_by_name)
 {
 	ck_start("yes");
-	ck_fails(STATUS_DAMAGED, "is no stream of pmtop");
+	ck_fails(STATUS_DAMAGED, "is not a pmtop stream");
 	child_close(state);
 	ck_start("cat /dev/zero");
-	ck_fails(STATUS_DAMAGED, "is no stream of pmtop");
+	ck_fails(STATUS_DAMAGED, "is not a pmtop stream");
 	child_close(state);
 	write_recording(SETS, 9);
 	ck_start("cat $f; sleep 100");

@@ -237,12 +237,12 @@ START_TEST(what_is_no_summary_is_refused_in_a_line)
 		  "\"total_s\": 1, \"seconds\": []}]}",
 			STATUS_DAMAGED, "phase" },
 		{ "{\"format\": \"pmtop summary\", \"summary_version\": 1, \"steps\": [0.1]}", STATUS_DAMAGED, "totals" },
-		{ "{\"a\": 1,\n \"b\" 2}", STATUS_DAMAGED, "line 2: a colon" },
+		{ "{\"a\": 1,\n \"b\" 2}", STATUS_DAMAGED, "line 2: expected a colon" },
 		{ "{\"a\": 01}", STATUS_DAMAGED, "neither a number" },
 		{ "{\"a\": \"\\q\"}", STATUS_DAMAGED, "escape" },
 		{ "{\"time_ns\": 1, \"self\": {}}", STATUS_DAMAGED, "without batches" },
 		{ "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", STATUS_DAMAGED,
-			"nested too deep" },
+			"nested too deeply" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		ck_assert_msg(load_text(cases[i].text, strlen(cases[i].text)) == cases[i].status, "%s", cases[i].text);

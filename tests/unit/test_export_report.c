@@ -194,10 +194,10 @@ START_TEST(leak_says_who_when_it_is_full_and_what_to_try)
 		"Room to the nearest limit         20.7 GB   (cgroup: 24.0 GB)\n"
 		"Full at this pace in               1 h 31\n"
 		"Verdict                              leak\n"
-		"    A loader worker keeps memory after each batch and does not give it back, epoch after epoch.\n"
-		"    try: Look at what the data set's __getitem__ keeps (a list, a cache without bound, opened files); hold "
-		"samples in arrays, not in lists of Python "
-		"objects. persistent_workers=False starts workers afresh each epoch.\n" DOUBLE_RULE);
+		"    A DataLoader worker keeps memory after each batch and does not free it.\n"
+		"    try: Check what the dataset's __getitem__ keeps: a list, an unbounded cache, open files. Store samples in "
+		"arrays, not in lists of Python "
+		"objects. persistent_workers=False restarts workers each epoch.\n" DOUBLE_RULE);
 }
 END_TEST
 

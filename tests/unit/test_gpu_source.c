@@ -93,7 +93,7 @@ START_TEST(nothing_is_started_where_no_gpu_is_expected)
 	ck_assert_ptr_nonnull(strstr(reason.remedy, "--no-nvml"));
 	gpus.choices.program = NULL;
 	ck_assert_int_eq(gpu_source.open(&gpus.target, &state, &reason), STATUS_NOT_FOUND);
-	ck_assert_str_eq(reason.text, "GPUs are not read by this program");
+	ck_assert_str_eq(reason.text, "this program does not read GPUs");
 }
 END_TEST
 

@@ -155,7 +155,7 @@ START_TEST(what_is_there_is_not_written_over)
 	ck_assert_ptr_nonnull(strstr(why.text, "is being recorded by another pmtop"));
 	recorder_close(recorder, NULL);
 	ck_assert_int_eq(recorder_open(path, &header, &options, &second, &why), STATUS_INVALID);
-	ck_assert_ptr_nonnull(strstr(why.text, "is there already"));
+	ck_assert_ptr_nonnull(strstr(why.text, "already exists"));
 	snprintf(path, sizeof path, "%s/no/such/folder", folder);
 	ck_assert_int_ne(recorder_open(path, &header, &options, &second, &why), STATUS_OK);
 	ck_assert_ptr_nonnull(strstr(why.text, "No such file or directory"));
@@ -172,7 +172,7 @@ START_TEST(a_full_disk_ends_the_recording_behind_a_whole_block)
 		add(recorder, i, 10);
 	recorder_close(recorder, &state);
 	ck_assert_int_ne(state.stopped_ns, 0);
-	ck_assert_str_eq(state.why, "no space left on device: whole up to then");
+	ck_assert_str_eq(state.why, "no space left on device; complete up to then");
 	ck_assert_int_eq(state.error, ENOSPC);
 	struct account account = read_file(path);
 	ck_assert_uint_gt(account.sets, 5);
@@ -227,7 +227,7 @@ START_TEST(a_disk_that_hangs_for_good_does_not_keep_pmtop)
 	int64_t before_ns = clock_monotonic_ns();
 	recorder_close(recorder, &state);
 	ck_assert_int_lt(clock_monotonic_ns() - before_ns, 30 * NS_PER_S);
-	ck_assert_str_eq(state.why, "the disk does not answer: whole up to then");
+	ck_assert_str_eq(state.why, "the disk does not answer; complete up to then");
 }
 END_TEST
 
@@ -282,7 +282,7 @@ START_TEST(the_size_asked_for_bounds_all_files_together)
 	recorder_close(recorder, &state);
 	ck_assert_int_ne(state.stopped_ns, 0);
 	ck_assert_int_eq(state.error, 0);
-	ck_assert_str_eq(state.why, "the size asked for is reached: whole up to then");
+	ck_assert_str_eq(state.why, "size limit reached; complete up to then");
 	ck_assert_uint_eq(bytes_of_all(), state.bytes);
 	ck_assert_uint_le(state.bytes, 50000);
 	ck_assert_uint_gt(state.bytes, 45000);
@@ -301,7 +301,7 @@ START_TEST(a_size_that_holds_nothing_says_so)
 	struct recorder *recorder = open_recorder();
 	add(recorder, 0, 10);
 	recorder_close(recorder, &state);
-	ck_assert_str_eq(state.why, "the size asked for is reached: nothing was recorded");
+	ck_assert_str_eq(state.why, "size limit reached; nothing was recorded");
 }
 END_TEST
 
@@ -314,7 +314,7 @@ START_TEST(a_disk_that_fails_ends_the_recording_behind_a_whole_block)
 	for (uint64_t i = 0; i < 200; i++)
 		add(recorder, i, 10);
 	recorder_close(recorder, &state);
-	ck_assert_str_eq(state.why, "input/output error: whole up to then");
+	ck_assert_str_eq(state.why, "input/output error; complete up to then");
 	struct account account = read_file(path);
 	ck_assert_uint_gt(account.sets, 5);
 	ck_assert_uint_eq(account.losses.bytes, 0);
@@ -332,7 +332,7 @@ START_TEST(another_file_steps_over_what_was_put_in_its_place)
 	recorder_path(path, 1, second, sizeof second);
 	fclose(fopen(second, "w"));
 	ck_assert_int_eq(recorder_open(path, &header, &options, &recorder, &why), STATUS_INVALID);
-	ck_assert_ptr_nonnull(strstr(why.text, "run.1.pmtop is there already"));
+	ck_assert_ptr_nonnull(strstr(why.text, "run.1.pmtop already exists"));
 	unlink(second);
 	recorder = open_recorder();
 	fclose(fopen(second, "w"));

@@ -21,8 +21,8 @@ enum status status_of_errno(int error)
 	}
 }
 
-/* The kernel's seq_file gives what fits in a page at a time, so a short read may not be the last; one of less than half
- * a page is, and asking again would make it write the whole file anew. */
+/* The kernel's seq_file returns at most a page per read, so a short read may not be the last. A read of less than half
+ * a page is: another read would make the kernel generate the whole file again. */
 enum { CERTAIN_END = 2048 };
 
 enum status file_reread(int fd, char *out, size_t size, size_t *length)
@@ -105,7 +105,7 @@ int file_stat(int directory_fd, const char *path, struct stat *out, int flags)
 	if (!hang_begin(directory_fd, path))
 		return -1;
 	struct statx file;
-	/* A FUSE file system is not asked: what the kernel knows of it will do. */
+	/* AT_STATX_DONT_SYNC: use the kernel's cached attributes instead of asking the FUSE server. */
 	int result = statx(directory_fd, path, flags | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &file);
 	hang_end();
 	if (result == 0)

@@ -21,7 +21,7 @@ enum { POINTS_MAX = 64, CONTENT_MAX = 1 << 20 };
 
 /* -- which files -- */
 
-/* What may hang among the mounts below /proc and /sys. */
+/* The mounts below /proc and /sys that may hang. */
 static struct {
 	pthread_mutex_t lock;
 	FILE *mountinfo; /* stays open: poll(2) reports changes */
@@ -83,12 +83,12 @@ bool file_is_aside(int directory_fd, const char *path, char whole[HANG_PATH_SIZE
 
 /* -- reading them -- */
 
-/* One child for the program: such files are few. */
+/* One child for the whole program: such files are few. */
 static struct {
 	pthread_mutex_t lock;
 	struct remote_reader *reader;
 	size_t left_count;
-	/* children that wait, for what, and when to ask again */
+	/* children still blocked, their files, and when to check again */
 	struct {
 		pid_t child;
 		int64_t next_ns;
@@ -96,7 +96,8 @@ static struct {
 	} left[REMOTE_LEFT_MAX];
 } aside = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* A file whose reader has ended has answered after all; or the thread that asked has ended, and the reader with it. */
+/* Accepts files again whose reader has ended: the file has answered, or the thread that started the reader has
+ * ended. */
 static void forget_answered(void)
 {
 	size_t retained = 0;
@@ -117,7 +118,7 @@ static void leave_behind(const char *whole)
 	aside.left[aside.left_count++].child = child;
 }
 
-/* Where no child can be had: as everybody else reads it. */
+/* Used when no child can be started. */
 static ssize_t read_directly(const char *whole, char *out, size_t size)
 {
 	int fd = open(whole, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

@@ -17,15 +17,14 @@
 #define CHECK_NS (100 * NS_PER_MS)
 
 struct hang_watch {
-	_Atomic uint64_t turn; /* odd: in a read; ABANDONED: for good */
+	_Atomic uint64_t turn; /* odd: in a read; with the bit ABANDONED: abandoned */
 	int directory_fd;      /* of that read */
 	const char *path;
 };
 
 static _Thread_local struct hang_watch *current;
 
-/* The files that do not answer. They belong to the machine and not to any reader, so there is one list for the
- * program. */
+/* The files that do not answer: one list for the program, because a file that hangs one reader hangs all. */
 static struct {
 	pthread_mutex_t lock;
 	_Atomic size_t count;
@@ -66,22 +65,22 @@ size_t hang_paths(struct hang_path paths[HANG_PATHS_MAX])
 	return count;
 }
 
-/* The lock is held. A process that has made so many files hang has made all of them: each would cost a second. */
-static bool has_many_silent(const char *path)
+/* The lock is held. If many files of one process hang, assume that all do: each further one would cost a second. */
+static bool is_process_silent(const char *path)
 {
-	enum { MANY = 6 };
+	enum { SILENT_FILES_MIN = 6 };
 	const char *end =
 		strncmp(path, "/proc/", 6) == 0 && path[6] >= '0' && path[6] <= '9' ? strchr(path + 6, '/') : NULL;
 	size_t count = 0, length = end ? (size_t)(end - path) + 1 : 0;
 	for (size_t i = 0; end && i < refused.count; i++)
 		count += strncmp(refused.paths[i].path, path, length) == 0;
-	return count >= MANY;
+	return count >= SILENT_FILES_MIN;
 }
 
 bool hang_is_refused(const char *path)
 {
 	pthread_mutex_lock(&refused.lock);
-	bool is_there = find_refused(path) < refused.count || has_many_silent(path);
+	bool is_there = find_refused(path) < refused.count || is_process_silent(path);
 	pthread_mutex_unlock(&refused.lock);
 	return is_there;
 }
@@ -149,7 +148,7 @@ void hang_end(void)
 	pthread_exit(NULL);
 }
 
-/* -- who watches it -- */
+/* -- the thread's owner -- */
 
 struct start {
 	void (*run)(void *context);
@@ -167,8 +166,8 @@ static void *begin_thread(void *argument)
 	return NULL;
 }
 
-/* A fault raised by an instruction of the thread itself cannot wait: blocked, it would kill the program without its
- * handler. */
+/* Synchronous faults stay unblocked: the kernel kills the program, without calling its handler, if one of them is
+ * blocked. */
 static int create_thread(pthread_t *thread, struct start *start)
 {
 	static const int faults[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL };
@@ -200,7 +199,7 @@ int hang_thread_start(struct hang_thread *thread, void (*run)(void *context), vo
 
 static bool abandon(struct hang_watch *watch, uint64_t turn, char path[HANG_PATH_SIZE])
 {
-	/* The path first: once it is abandoned the thread may return, and take it along. */
+	/* Copy the path first: once abandoned, the thread may return and free it. */
 	char whole[HANG_PATH_SIZE];
 	hang_write_path(watch->directory_fd, watch->path, whole);
 	hang_refuse(whole);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Copies the word at *at, with its octal escapes undone, and steps beyond it. */
+/* Copies the word at *at, with octal escapes decoded, and moves *at behind it. False: none, or it does not fit. */
 static bool take_word(const char **at, char *out, size_t size)
 {
 	const char *from = *at;
@@ -75,8 +75,8 @@ bool mounts_find(const char *mountinfo, const char *path, struct mount *out)
 
 bool mount_may_hang(const struct mount *mount)
 {
-	/* A user's own file system (fuse.sshfs, fuse.s3fs …) answers when its process does; autofs mounts what it stands
-	 * for. */
+	/* A FUSE file system (fuse.sshfs, fuse.s3fs …) answers only while its server process runs; autofs may mount a
+	 * network file system. */
 	static const char *const types[] = { "nfs", "nfs4", "cifs", "smb3", "smbfs", "ncpfs", "ceph", "9p", "virtiofs",
 		"afs", "coda", "lustre", "gpfs", "beegfs", "orangefs", "pvfs2", "panfs", "wekafs", "glusterfs", "ocfs2", "gfs2",
 		"fuse", "fuseblk", "autofs" };

@@ -17,17 +17,17 @@ int new_file_create(const char *path)
 	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY, NEW_FILE_PRIVATE);
 }
 
-/* -- where it goes -- */
+/* -- the target -- */
 
-/* The length of the path's folder with its slash; 0: the working directory. */
+/* The length of the path's folder including its slash; 0: the working directory. */
 static int folder_length(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? (int)(slash - path) + 1 : 0;
 }
 
-/* As the kernel's fs.protected_symlinks and protected_fifos (Documentation/admin-guide/sysctl/fs.rst): in a folder
- * where everybody may write, such as /tmp, a link or a FIFO counts only if it is ours or the folder's owner made it. */
+/* As the kernel's fs.protected_symlinks and protected_fifos (Documentation/admin-guide/sysctl/fs.rst): in a sticky,
+ * world-writable folder such as /tmp, trust a link or FIFO only if it belongs to the user or the folder's owner. */
 static bool is_trusted(const char *path, const struct stat *link)
 {
 	char folder[NEW_FILE_PATH_SIZE];
@@ -40,7 +40,7 @@ static bool is_trusted(const char *path, const struct stat *link)
 	return !is_everybodys || link->st_uid == geteuid() || link->st_uid == about.st_uid;
 }
 
-/* Names of descriptors that are open already, which lead to whatever these are. */
+/* Names of descriptors that are already open. */
 static bool is_descriptor(const char *path)
 {
 	static const char *const names[] = { "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/" };
@@ -50,7 +50,8 @@ static bool is_descriptor(const char *path)
 	return false;
 }
 
-/* Fills `path`. *is_straight: it is written as it is. *there: what is replaced; its st_mode is 0 where nothing is. */
+/* Fills `path`. *is_straight: the file is written directly, not replaced. *there: the file that exists; st_mode is 0 if
+ * none does. */
 static int find_place(struct new_file *file, const char *path, bool *is_straight, struct stat *there)
 {
 	struct stat link;
@@ -95,7 +96,7 @@ static int open_beside(struct new_file *file, mode_t mode)
 	return error;
 }
 
-/* A pipe, a device, a descriptor: as it is. Another that took its place since is not written to. */
+/* Opens a pipe, a device or a descriptor. EBUSY: the path leads to another file now than at the check. */
 static int open_straight(struct new_file *file, const struct stat *there)
 {
 	struct stat opened;
@@ -109,7 +110,7 @@ static int open_straight(struct new_file *file, const struct stat *there)
 	return EBUSY;
 }
 
-/* A recording that goes on holds a lock. */
+/* pmtop holds a lock on a recording while it writes it. */
 static bool is_being_written(const char *path)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -144,7 +145,7 @@ int new_file_open(struct new_file *file, const char *path, mode_t mode)
 
 int new_file_keep(struct new_file *file)
 {
-	/* A full disk or quota may be known only now. */
+	/* Some file systems report a full disk or quota only at close. */
 	int error = close(file->fd) < 0 ? errno : 0;
 	file->fd = -1;
 	if (!error && file->beside[0] && rename(file->beside, file->path) < 0)
@@ -174,7 +175,7 @@ int new_file_write(const char *path, mode_t mode, const void *bytes, size_t leng
 			error = errno;
 		done += written > 0 ? (size_t)written : 0;
 	}
-	/* What is no regular file cannot be synchronised, and need not. */
+	/* Pipes and devices do not support fsync. */
 	if (!error && file.beside[0] && fsync(file.fd) < 0)
 		error = errno;
 	if (!error)

@@ -21,13 +21,13 @@
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 
-/* PIECES_MAX: UIO_MAXIOV. BYTES_MAX: more than a walk wants at once, for its copies have to be of one moment; only
- * pages that are used exist. */
+/* PIECES_MAX: UIO_MAXIOV. BYTES_MAX: more than one stack sample reads at once, because its copies must be taken at the
+ * same time; pages are allocated only when used. */
 enum { PIECES_MAX = 1024, BYTES_MAX = 4 << 20, SLICE_MS = 20, PATIENCE = 20, STAT_SIZE = 512 };
 
 enum operation { READ_MEMORY, OPEN_MAPS, READ_MAPS, READ_FILE, TEST_SELF };
 
-/* A number that one side counts up and the other waits for. */
+/* A futex: one side increments the number, the other waits for it. */
 struct bell {
 	_Atomic uint32_t number;
 	_Atomic bool is_awaited;
@@ -36,11 +36,11 @@ struct bell {
 /* Shared with the child. */
 struct channel {
 	struct bell asked, answered; /* numbers of the newest request and answer */
-	_Atomic bool is_left;        /* nobody waits for it any more */
+	_Atomic bool is_left;        /* the reader has abandoned this child */
 	enum operation operation;
 	pid_t pid;
-	int error;          /* errno; 0 = it was read */
-	size_t count, size; /* pieces, and bytes of them all; size: what was read, in the answer */
+	int error;          /* errno; 0 = success */
+	size_t count, size; /* pieces, and their bytes in total; in the answer, size is the bytes read */
 	int64_t cpu_ns;
 	struct iovec there[PIECES_MAX];
 	unsigned char bytes[BYTES_MAX];
@@ -56,7 +56,7 @@ struct remote_reader {
 	pid_t left[REMOTE_LEFT_MAX];
 };
 
-/* Readers of memory are called at all depths, with the pid of a process and nothing else of ours. */
+/* Per thread, because the functions of remote.h take only a pid and are called at every depth. */
 static _Thread_local struct remote_reader *used;
 
 void remote_reader_use(struct remote_reader *reader) { used = reader; }
@@ -70,7 +70,7 @@ static void bell_ring(struct bell *bell, uint32_t number)
 		syscall(SYS_futex, &bell->number, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-/* Until it is another number, or for `limit`. */
+/* Waits until the number is no longer `number`, or for `limit`. */
 static void bell_wait(struct bell *bell, uint32_t number, const struct timespec *limit)
 {
 	atomic_store(&bell->is_awaited, true);
@@ -78,7 +78,7 @@ static void bell_wait(struct bell *bell, uint32_t number, const struct timespec 
 	atomic_store(&bell->is_awaited, false);
 }
 
-/* -- the child: a fork of a program with threads, so it makes system calls only -- */
+/* -- the child: a fork of a program with threads, so only system calls are safe -- */
 
 static int read_memory(struct channel *channel)
 {
@@ -95,7 +95,7 @@ static int test_self(const struct channel *channel)
 	return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1 ? 0 : errno;
 }
 
-/* The path was written by our thread: snprintf may allocate. */
+/* The parent has written the path, because snprintf may allocate. */
 static int open_maps(struct channel *channel, int *maps)
 {
 	if (*maps >= 0)
@@ -141,7 +141,7 @@ static int answer(struct channel *channel, int *maps)
 	return EINVAL;
 }
 
-/* A descriptor that stayed open would keep locks, pipes and a terminal of ours as long as the child is stuck. */
+/* An open descriptor would hold pmtop's locks, pipes and terminal for as long as the child is blocked. */
 static void close_all(void)
 {
 	struct rlimit limit;
@@ -176,7 +176,7 @@ static _Noreturn void serve(struct channel *channel, pid_t parent)
 
 /* -- starting and ending it -- */
 
-/* What is left behind is collected once it has ended. */
+/* Reaps abandoned children that have ended. */
 static void collect(struct remote_reader *reader)
 {
 	size_t retained = 0;
@@ -198,7 +198,7 @@ static bool start(struct remote_reader *reader)
 		mmap(NULL, sizeof *channel, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (channel == MAP_FAILED)
 		return false;
-	/* Signals are for the parent: it ends the child. */
+	/* Block signals in the child: the parent handles them and ends the child. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	pid_t parent = getpid(), child = fork();
@@ -214,7 +214,7 @@ static bool start(struct remote_reader *reader)
 	return true;
 }
 
-/* Its memory goes too: a child that is stuck may still write to it. */
+/* The next child gets new memory: a blocked child may still write to this. */
 static void drop_channel(struct remote_reader *reader)
 {
 	reader->ended_cpu_ns += reader->channel->cpu_ns;
@@ -222,7 +222,7 @@ static void drop_channel(struct remote_reader *reader)
 	reader->channel = NULL;
 }
 
-/* Who waits for a file goes on waiting, and ends when it answers. */
+/* A child blocked on a file is not killed: it exits when the read returns. */
 static void give_up(struct remote_reader *reader, int64_t begin_ns)
 {
 	struct channel *channel = reader->channel;
@@ -245,7 +245,7 @@ struct remote_reader *remote_reader_new(int64_t limit_ns)
 	return reader;
 }
 
-/* A child without a request waits for one, and ends at once. */
+/* An idle child waits on a futex, so SIGKILL ends it at once and waitpid does not block. */
 void remote_reader_free(struct remote_reader *reader)
 {
 	if (!reader)
@@ -287,7 +287,7 @@ int64_t remote_reader_cpu_ns(const struct remote_reader *reader)
 
 /* -- requests -- */
 
-/* On a busy machine the child may not have had a CPU yet: that is no stuck read. */
+/* On a busy machine the child may not have run yet: then the read is not blocked. */
 static bool is_waiting_for_cpu(const struct remote_reader *reader)
 {
 	char path[32], text[STAT_SIZE];
@@ -299,7 +299,8 @@ static bool is_waiting_for_cpu(const struct remote_reader *reader)
 	return state && state[1] == ' ' && state[2] == 'R';
 }
 
-/* It has ended by itself: a filter that kills what reads memory, or the kernel was out of memory. */
+/* Has the child ended by itself? A seccomp filter kills it with SIGSYS (EPERM); the OOM killer may kill it too
+ * (EIO). */
 static bool has_ended(struct remote_reader *reader)
 {
 	int status;
@@ -330,7 +331,7 @@ static bool await_answer(struct remote_reader *reader, uint32_t number)
 	return true;
 }
 
-/* The channel, to fill in a request; NULL with errno set. */
+/* Returns the channel, ready for a request, and starts the child if needed. NULL: errno is set. */
 static struct channel *prepare(struct remote_reader *reader)
 {
 	if (reader->stuck_ns) {

@@ -15,7 +15,7 @@ static int set_actions(posix_spawn_file_actions_t *actions, int output)
 	if (!error)
 		error = posix_spawn_file_actions_addopen(actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
-	/* Ours are all closed on exec; those that somebody left open for us are not. */
+	/* pmtop opens all descriptors with O_CLOEXEC, but it may have inherited others. */
 	if (!error)
 		error = posix_spawn_file_actions_addclosefrom_np(actions, STDERR_FILENO + 1);
 #endif

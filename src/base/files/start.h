@@ -1,12 +1,12 @@
-/* start.h: a program started with nothing of ours: no descriptors, no signal set aside, input and output /dev/null, a
- * process group of its own. */
+/* start.h: starts a program that inherits nothing: no descriptors, no blocked or ignored signals, input and output
+ * /dev/null, its own process group. */
 #ifndef PMTOP_BASE_FILES_START_H
 #define PMTOP_BASE_FILES_START_H
 
 #include <sys/types.h>
 
-/* 0, or an errno: then nothing was started. The program, words[0], is looked for in PATH. `output`: its standard
- * output; −1 = /dev/null. */
+/* Returns 0, or an errno if nothing was started. words[0] is the program, searched in PATH. `output` becomes its
+ * standard output; −1 = /dev/null. */
 int start_program(char *const *words, char *const *environment, int output, pid_t *pid);
 
 #endif

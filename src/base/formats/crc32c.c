@@ -6,7 +6,7 @@
 
 enum { SLICES = 8 };
 
-/* table[k][b]: what byte b does to the CRC k bytes further on. */
+/* Slicing-by-8: table[k][b] is the CRC of byte b followed by k zero bytes. */
 static uint32_t table[SLICES][256];
 static bool has_instruction;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -41,7 +41,7 @@ static uint32_t with_table(uint32_t crc, const unsigned char *at, size_t length)
 	return crc;
 }
 
-/* x86 has an instruction for this very polynomial since SSE 4.2: eight bytes in three cycles. */
+/* SSE 4.2 has an instruction for this polynomial: eight bytes in three cycles. */
 #if defined(__x86_64__) && defined(__GNUC__)
 __attribute__((target("sse4.2"))) static uint32_t with_instruction(uint32_t crc, const unsigned char *at, size_t length)
 {

@@ -12,7 +12,7 @@ struct range {
 	uint32_t first, last;
 };
 
-/* Controls, C1, line separators, and what Unicode calls format characters (Cf): all are invisible or steer a terminal.
+/* C0 and C1 controls, line separators and Unicode's format characters (Cf), which are invisible or control a terminal.
  * Sorted. */
 static const struct range escaped[] = {
 	{ 0x0000, 0x001f },
@@ -55,7 +55,7 @@ static void add_escape(struct buffer *out, uint32_t code)
 		buffer_printf(out, "\\u%04" PRIx32, code);
 }
 
-/* How many bytes at the start need no care: most texts are nothing else. */
+/* Length of the prefix that needs no escapes: for most strings, all of it. */
 static size_t plain_length(const char *text)
 {
 	size_t length = 0;

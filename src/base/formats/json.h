@@ -1,6 +1,7 @@
-/* json.h: writes JSON into a buffer. Keys whose value is unknown (NAN, NULL) are left out: absent, never null or zero.
+/* json.h: writes JSON into a buffer. Keys whose value is unknown (NAN, NULL) are left out, never written as null or
+ * zero.
  *
- * Texts are escaped so that no control, C1 or invisible format character is written raw. */
+ * Strings are escaped: no control, C1 or invisible format character is written raw. */
 #ifndef PMTOP_BASE_FORMATS_JSON_H
 #define PMTOP_BASE_FORMATS_JSON_H
 
@@ -13,7 +14,7 @@
 struct json {
 	struct buffer *out;
 	bool need_comma;
-	size_t rows_max; /* lists that grow with the run are cut to so many of their rows; 0 = they are not */
+	size_t rows_max; /* limit for lists that grow with the run; 0 = no limit */
 };
 
 /* `key` is NULL inside an array and for the outermost value. */
@@ -27,8 +28,8 @@ void json_number(struct json *json, const char *key, double value);
 void json_integer(struct json *json, const char *key, int64_t value);
 void json_unsigned(struct json *json, const char *key, uint64_t value);
 void json_bool(struct json *json, const char *key, bool value);
-/* Of a list of `count` rows, how many are left out. The caller writes the others, and beside the list how many those
- * were: nothing where all are there. */
+/* How many of a list's `count` rows to leave out. The caller writes the other rows, and then json_left_out, which
+ * writes nothing if `count` is 0. */
 size_t json_cut(const struct json *json, size_t count);
 void json_left_out(struct json *json, const char *key, size_t count);
 

@@ -25,10 +25,10 @@ struct reading {
 	struct json_tree *tree;
 	const char *at, *end;
 	unsigned line, depth;
-	const char *fault; /* the first; NULL: none yet */
+	const char *fault; /* the first error; NULL: none yet */
 };
 
-static void *take(struct reading *reading, size_t size)
+static void *allocate(struct reading *reading, size_t size)
 {
 	size_t wanted = (size + 15) & ~(size_t)15;
 	struct chunk *chunk = reading->tree->chunks;
@@ -53,7 +53,7 @@ static void refuse(struct reading *reading, const char *fault)
 		reading->fault = fault;
 }
 
-static int look(struct reading *reading)
+static int peek(struct reading *reading)
 {
 	for (; reading->at < reading->end && strchr(" \t\r\n", *reading->at) && *reading->at; reading->at++)
 		reading->line += *reading->at == '\n';
@@ -62,7 +62,7 @@ static int look(struct reading *reading)
 
 static bool accept(struct reading *reading, char wanted)
 {
-	if (reading->fault || look(reading) != wanted)
+	if (reading->fault || peek(reading) != wanted)
 		return false;
 	reading->at++;
 	return true;
@@ -79,7 +79,7 @@ static uint32_t read_hex(struct reading *reading)
 			: (sign | 32) >= 'a' && (sign | 32) <= 'f' ? (sign | 32) - 'a' + 10
 													   : -1;
 		if (sign < 0 || value < 0) {
-			refuse(reading, "\\u takes four hexadecimal digits");
+			refuse(reading, "expected four hexadecimal digits after \\u");
 			return 0;
 		}
 		code = code << 4 | (uint32_t)value;
@@ -97,7 +97,7 @@ static size_t read_escape(struct reading *reading, char *out)
 		return 1;
 	}
 	if (letter != 'u') {
-		refuse(reading, "an escape that JSON does not have");
+		refuse(reading, "unknown escape sequence");
 		return 0;
 	}
 	uint32_t code = read_hex(reading);
@@ -107,7 +107,7 @@ static size_t read_escape(struct reading *reading, char *out)
 		uint32_t low = read_hex(reading);
 		code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10 | (low - 0xdc00)) : 0xfffd;
 	}
-	/* A text ends at its NUL here, and a lone half of a pair is no character. */
+	/* Strings here are NUL-terminated, and a lone surrogate is no character: both become U+FFFD. */
 	return utf8_encode(code == 0 || (code >= 0xd800 && code < 0xe000) ? 0xfffd : code, out);
 }
 
@@ -118,14 +118,14 @@ static const char *read_text(struct reading *reading)
 	while (end < reading->end && *end != '"')
 		end += *end == '\\' && end + 1 < reading->end ? 2 : 1;
 	if (end >= reading->end) {
-		refuse(reading, "a text without its end");
+		refuse(reading, "unterminated string");
 		return NULL;
 	}
-	/* No escape is shorter than what it stands for. */
-	char *text = take(reading, (size_t)(end - reading->at) + 1);
+	/* Escapes are never shorter than the bytes they encode. */
+	char *text = allocate(reading, (size_t)(end - reading->at) + 1);
 	while (text && !reading->fault && reading->at < end) {
 		if ((unsigned char)*reading->at < ' ')
-			refuse(reading, "a control character in a text");
+			refuse(reading, "control character in a string");
 		else if (*reading->at != '\\')
 			text[length++] = *reading->at++;
 		else {
@@ -181,7 +181,7 @@ static void read_word(struct reading *reading, struct json_value *value)
 		strchr("+-.0123456789abcdefghijklmnopqrstuvwxyzE", reading->at[length]))
 		length++;
 	if (length == 0 || length > NUMBER_LENGTH_MAX) {
-		refuse(reading, "a value is wanted here");
+		refuse(reading, "expected a value");
 		return;
 	}
 	memcpy(word, reading->at, length);
@@ -197,7 +197,7 @@ static void read_word(struct reading *reading, struct json_value *value)
 	value->kind = JSON_NUMBER;
 	value->number = strtod(word, NULL);
 	if (!is_json_number(word) || !isfinite(value->number))
-		refuse(reading, "neither a number nor a word of JSON");
+		refuse(reading, "neither a number nor true, false or null");
 }
 
 static struct json_value *read_value(struct reading *reading);
@@ -206,16 +206,16 @@ static void read_members(struct reading *reading, struct json_value *value, bool
 {
 	const struct json_value **last = &value->first;
 	if (++reading->depth > DEPTH_MAX)
-		refuse(reading, "nested too deep");
+		refuse(reading, "nested too deeply");
 	bool is_empty = accept(reading, end);
 	while (!is_empty && !reading->fault) {
 		const char *key = NULL;
 		if (has_keys && !accept(reading, '"'))
-			refuse(reading, "a key is wanted here");
+			refuse(reading, "expected a key");
 		if (has_keys && !reading->fault)
 			key = read_text(reading);
 		if (has_keys && !reading->fault && !accept(reading, ':'))
-			refuse(reading, "a colon is wanted after a key");
+			refuse(reading, "expected a colon after the key");
 		struct json_value *member = reading->fault ? NULL : read_value(reading);
 		if (!member)
 			break;
@@ -226,14 +226,14 @@ static void read_members(struct reading *reading, struct json_value *value, bool
 		if (accept(reading, end))
 			break;
 		if (!accept(reading, ','))
-			refuse(reading, "a comma or the end is wanted here");
+			refuse(reading, "expected a comma or a closing bracket");
 	}
 	reading->depth--;
 }
 
 static struct json_value *read_value(struct reading *reading)
 {
-	struct json_value *value = take(reading, sizeof *value);
+	struct json_value *value = allocate(reading, sizeof *value);
 	if (!value)
 		return NULL;
 	*value = (struct json_value){ .kind = JSON_NULL };
@@ -260,7 +260,7 @@ enum status json_tree_read(const char *text, size_t length, struct json_tree **o
 	struct reading reading = { .tree = tree, .at = text, .end = text + length, .line = 1 };
 	do
 		tree->root = read_value(&reading);
-	while (tree->root && look(&reading) >= 0);
+	while (tree->root && peek(&reading) >= 0);
 	if (reading.fault) {
 		json_tree_free(tree);
 		return reason_set(why_not, STATUS_DAMAGED, NULL, "line %u: %s", reading.line, reading.fault);

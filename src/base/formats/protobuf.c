@@ -59,7 +59,7 @@ size_t protobuf_begin(struct buffer *out, unsigned field)
 	return out->length;
 }
 
-/* The length stands before the message and is known only now. */
+/* Inserts the length before the message: it is known only now. */
 void protobuf_end(struct buffer *out, size_t begin)
 {
 	char bytes[VARINT_MAX];

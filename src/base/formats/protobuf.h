@@ -1,5 +1,4 @@
-/* protobuf.h: writes the wire format of Protocol Buffers into a buffer: what a message's fields are is the caller's to
- * know. */
+/* protobuf.h: writes the wire format of Protocol Buffers into a buffer. The caller knows the message's fields. */
 #ifndef PMTOP_BASE_FORMATS_PROTOBUF_H
 #define PMTOP_BASE_FORMATS_PROTOBUF_H
 
@@ -13,7 +12,7 @@ void protobuf_int(struct buffer *out, unsigned field, int64_t value); /* int32, 
 void protobuf_fixed64(struct buffer *out, unsigned field, uint64_t value);
 void protobuf_double(struct buffer *out, unsigned field, double value);
 void protobuf_text(struct buffer *out, unsigned field, const char *text);
-/* A message within: begin, its fields, end. */
+/* A nested message: begin, its fields, end(what begin returned). */
 size_t protobuf_begin(struct buffer *out, unsigned field);
 void protobuf_end(struct buffer *out, size_t begin);
 

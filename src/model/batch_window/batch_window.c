@@ -5,11 +5,11 @@
 
 #include "src/model/batch_window/batch_window_private.h"
 
-/* Some counters are read once a second: so long after the batch's end they are there too. */
+/* Some counters are read once per second: so long after the batch's end they have been read too. */
 #define SETTLED_NS (1600 * NS_PER_MS)
 #define SWEEP_NS NS_PER_S
 #define OLD_NS_MAX (READINGS_RETAINED_S * NS_PER_S)
-/* Of the CPU time that a child used, and of the time in which a state was seen, less is not worth a word. */
+/* Minimum CPU time of a child, and minimum time in a state, to be reported. */
 #define CHILD_MIN_S 0.02
 #define CHILD_MIN_RATIO 0.05
 #define STATE_MIN_S 0.005
@@ -44,7 +44,7 @@ static void add_process_figures(struct batch_window *out, int32_t pid, const str
 		add_figure(out, watched_metrics[i], pid, &watched->slots[i]);
 }
 
-/* How busy it was in the window: what children are chosen by, where there is no room for all. */
+/* How busy a child was in the window: if there is no room for all, the busiest are included. */
 static double busyness(const struct batch_window *out, const struct watched *watched)
 {
 	static const struct {
@@ -77,7 +77,7 @@ static int by_busyness(const void *left, const void *right)
 									  : (a->process > b->process) - (a->process < b->process);
 }
 
-/* Was it there in the window? */
+/* Did the process exist during the window? */
 static bool was_there(const struct model *model, size_t at, const struct batch_window *out)
 {
 	const struct process *process = &model->processes[at];
@@ -123,7 +123,7 @@ static void add_state(const struct model *model, size_t at, const struct reading
 {
 	const struct process *process = &model->processes[at];
 	double seconds = readings_estimate(readings, out->from_ns, out->to_ns);
-	/* A stop lasts until it is over; a wait that was seen before the window and after it may have been two. */
+	/* A process stays stopped between two readings, but a wait seen before and after the window may be two waits. */
 	bool is_seen = readings_grew_after(readings, out->from_ns, out->to_ns) ||
 		(is_stop && seconds >= STATE_WHOLE_RATIO * out->seconds);
 	if (!is_seen || seconds < STATE_MIN_S)
@@ -177,7 +177,7 @@ static void add_processes(
 	}
 }
 
-/* CPU time that a child used after it came, where it is still known. */
+/* CPU time of a child that started in the window; NAN = no longer known. */
 static double cpu_of(const struct model *model, int32_t pid, const struct batch_window *out)
 {
 	for (size_t i = model->process_count; i-- > 0;)
@@ -189,7 +189,7 @@ static double cpu_of(const struct model *model, int32_t pid, const struct batch_
 static void add_moments(
 	const struct model *model, const struct run *run, const struct batch_window *out, struct candidates *candidates)
 {
-	const struct surroundings *notes = surroundings_of(model);
+	const struct window_notes *notes = window_notes_of(model);
 	for (size_t i = 0; i < notes->moment_count; i++) {
 		const struct moment *moment = &notes->moments[(notes->moment_next + MOMENTS_MAX - 1 - i) % MOMENTS_MAX];
 		if (moment->to_ns < out->from_ns || moment->from_ns >= out->to_ns ||
@@ -222,7 +222,7 @@ static void add_fetch(
 
 static void add_fetches(const struct model *model, const struct batch_window *out, struct candidates *candidates)
 {
-	const struct surroundings *notes = surroundings_of(model);
+	const struct window_notes *notes = window_notes_of(model);
 	const struct workers *workers = workers_of(model);
 	for (size_t i = 0; i < notes->fetch_count; i++)
 		add_fetch(out, candidates, &notes->fetches[(notes->fetch_next + FETCHES_NOTED - 1 - i) % FETCHES_NOTED], 0);
@@ -244,7 +244,7 @@ static void add_marks(const struct run *run, const struct batch_window *out, str
 			batch_window_add(candidates, WINDOW_MARKED, 0, run->marks[i].time_ns, NAN, run->marks[i].text);
 }
 
-/* What explains the most, if it is there, first. */
+/* Sorts kinds of events by how much they explain, most first. */
 static int importance(enum window_event_kind kind)
 {
 	static const enum window_event_kind order[] = { WINDOW_SUSPENDED, WINDOW_TARGET_STOPPED, WINDOW_GPU_LOST,
@@ -286,7 +286,7 @@ static void add_events(const struct model *model, const struct run *run, size_t 
 	}
 }
 
-/* -- a window -- */
+/* -- windows -- */
 
 static size_t process_of(const struct model *model, int32_t pid)
 {
@@ -306,7 +306,7 @@ static bool is_over(const struct model *model, const struct run *run) { return m
 bool model_batch_window(
 	const struct model *model, const struct run *run, const struct batch *batch, struct batch_window *out)
 {
-	const struct surroundings *notes = surroundings_of(model);
+	const struct window_notes *notes = window_notes_of(model);
 	int64_t from_ns = batch->begin_ns, to_ns = end_of(batch);
 	if (!notes || notes->processes_read_ns == 0 || batch->end_ns == 0 || to_ns <= from_ns)
 		return false;
@@ -328,7 +328,7 @@ bool model_batch_window(
 
 /* -- flagged batches -- */
 
-/* Laid beside it as soon as it is known, and once more when the slower counters have been read, too. */
+/* Stores the window of a flagged batch as soon as it is known, and again after the slower counters have been read. */
 static void capture(const struct model *model, const struct run *run, struct flagged *flagged)
 {
 	int64_t to_ns = end_of(&flagged->batch);
@@ -363,7 +363,7 @@ static void capture_flagged(const struct model *model, struct run *run, bool all
 
 static void forget_gone(struct model *model)
 {
-	struct surroundings *notes = model->private->surroundings;
+	struct window_notes *notes = model->private->window_notes;
 	if (model->now_ns < notes->swept_ns + SWEEP_NS)
 		return;
 	notes->swept_ns = model->now_ns;
@@ -374,7 +374,7 @@ static void forget_gone(struct model *model)
 
 void model_refresh_batch_windows(struct model *model, bool all)
 {
-	if (!surroundings_of(model))
+	if (!window_notes_of(model))
 		return;
 	for (unsigned i = 0; i < model->run_count; i++)
 		capture_flagged(model, &model->runs[i], all);

@@ -1,10 +1,10 @@
-/* Clocks of GPUs and CPUs, and what else happened to a GPU: noted as it is told, and read for a window. */
+/* Notes clocks of GPUs and CPUs and events of GPUs, and finds them for a window. */
 #include <math.h>
 #include <string.h>
 
 #include "src/model/batch_window/batch_window_private.h"
 
-/* As their drivers have it: what says the most first. */
+/* Throttle reasons, most informative first. */
 static const enum gpu_throttle reasons[] = {
 	GPU_THROTTLE_HEAT,
 	GPU_THROTTLE_HEAT_SOFTWARE,
@@ -18,24 +18,24 @@ static const enum gpu_throttle reasons[] = {
 
 enum { CPUS = -1 };
 
-/* -- noted -- */
+/* -- notes -- */
 
 static struct clock_history *find_clock_history(const struct model *model, int32_t instance)
 {
-	struct surroundings *notes = surroundings_of(model);
+	struct window_notes *notes = window_notes_of(model);
 	for (size_t i = 0; notes && i < notes->clock_history_count; i++)
-		if (notes->courses[i].instance == instance)
-			return &notes->courses[i];
+		if (notes->clock_histories[i].instance == instance)
+			return &notes->clock_histories[i];
 	return NULL;
 }
 
 static struct clock_history *make_clock_history(struct model *model, int32_t instance)
 {
-	struct surroundings *notes = surroundings_of(model);
+	struct window_notes *notes = window_notes_of(model);
 	struct clock_history *history = find_clock_history(model, instance);
-	if (history || !notes || notes->clock_history_count == COURSES_MAX)
+	if (history || !notes || notes->clock_history_count == CLOCK_HISTORIES_MAX)
 		return history;
-	history = &notes->courses[notes->clock_history_count++];
+	history = &notes->clock_histories[notes->clock_history_count++];
 	*history = (struct clock_history){ .instance = instance, .throttles = NAN };
 	return history;
 }
@@ -46,7 +46,7 @@ static bool is_of_clocks(enum metric metric)
 		metric == METRIC_HEAT_CPU_CLOCK || metric == METRIC_HEAT_CPU_THROTTLES;
 }
 
-/* How often heat slowed the CPUs down since the reading before. */
+/* Were the CPUs throttled by heat since the previous reading? */
 static void note_throttles(struct clock_history *history, struct clock_reading *reading, double throttles)
 {
 	if (throttles >= history->throttles)
@@ -78,7 +78,7 @@ void model_note_clock(struct model *model, const struct record *record)
 static void note_moment(struct model *model, enum window_event_kind kind, int32_t gpu, int64_t from_ns, int64_t to_ns,
 	int32_t pid, double value, const char *text)
 {
-	struct surroundings *notes = surroundings_of(model);
+	struct window_notes *notes = window_notes_of(model);
 	if (!notes || gpu < 0)
 		return;
 	model_note_moment(model, kind, from_ns, to_ns, pid, value, text);
@@ -101,7 +101,8 @@ static bool was_on(const struct gpu *gpu, int32_t pid)
 	return false;
 }
 
-/* Others that were not on it when its processes were read before. A list that is full may have left them out. */
+/* Notes other programs' processes that were not in the previous list. A full list is skipped: it may have been
+ * incomplete. */
 static void note_processes(struct model *model, const struct record *record)
 {
 	const struct gpu *gpu = model_gpu(model, record->gpu_processes.gpu);
@@ -136,7 +137,7 @@ void model_note_gpu(struct model *model, const struct record *record)
 			record->gpu_event.text);
 }
 
-/* -- of a window -- */
+/* -- windows -- */
 
 bool batch_window_is_on(const struct model *model, const struct run *run, int32_t gpu)
 {
@@ -145,7 +146,7 @@ bool batch_window_is_on(const struct model *model, const struct run *run, int32_
 	for (size_t i = 0; i < count; i++)
 		if (gpus[i]->instance == gpu || gpus[i]->parent == gpu)
 			return true;
-	/* One that is lost tells no processes any more. */
+	/* A lost GPU has no list of processes any more. */
 	const struct gpu *lost = model_gpu(model, gpu);
 	return lost && lost->lost[0] && lost->totals.was_ours;
 }
@@ -184,14 +185,14 @@ static struct window_event *add_fall(struct candidates *candidates, enum window_
 	return event;
 }
 
-/* A part of a GPU (MIG) has its clock. */
+/* A part of a GPU (MIG) has the clock of the GPU. */
 static const struct clock_history *clock_history_of(const struct model *model, const struct gpu *gpu)
 {
 	const struct clock_history *history = find_clock_history(model, gpu->instance);
 	return history || gpu->parent < 0 ? history : find_clock_history(model, gpu->parent);
 }
 
-/* Of several GPUs the one that fell the farthest: the others wait for it. */
+/* Of several GPUs, reports the one with the largest drop: the others wait for it. */
 void batch_window_add_clocks(
 	const struct model *model, const struct run *run, const struct batch_window *out, struct candidates *candidates)
 {

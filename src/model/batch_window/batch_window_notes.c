@@ -3,10 +3,10 @@
 
 #include "src/model/batch_window/batch_window_private.h"
 
-/* A fetch that takes so much longer than is usual, and so long at all, is noted. */
+/* Only fetches longer than the baseline by this factor, and than this minimum, are noted. */
 #define LONG_FETCH_RATIO 1.3
 #define LONG_FETCH_MIN_S 0.01
-/* The times of a reading may lie so far apart. */
+/* Maximum difference of the times within one reading. */
 #define READ_APART_NS (20 * NS_PER_MS)
 #define TORCH_WORKER "pt_data_worker"
 
@@ -18,7 +18,7 @@ const enum metric watched_metrics[SLOT_COUNT] = {
 
 void model_init_batch_windows(struct model *model)
 {
-	model->private->surroundings = calloc(1, sizeof *model->private->surroundings);
+	model->private->window_notes = calloc(1, sizeof *model->private->window_notes);
 }
 
 static void free_watched(struct watched *watched)
@@ -36,18 +36,18 @@ void model_forget_watched(struct model *model, struct process_past *past)
 		return;
 	free_watched(past->watched);
 	past->watched = NULL;
-	model->private->surroundings->watched_count--;
+	model->private->window_notes->watched_count--;
 }
 
 void model_free_batch_windows(struct model *model)
 {
-	struct surroundings *notes = model->private->surroundings;
+	struct window_notes *notes = model->private->window_notes;
 	for (size_t i = 0; i < model->process_count; i++)
 		model_forget_watched(model, &model->private->pasts[i]);
 	for (size_t i = 0; notes && i < notes->machine_count; i++)
 		readings_release(&notes->machine[i].readings);
 	for (size_t i = 0; notes && i < notes->clock_history_count; i++)
-		clock_history_release(&notes->courses[i]);
+		clock_history_release(&notes->clock_histories[i]);
 	if (notes)
 		readings_release(&notes->process_readings);
 	free(notes);
@@ -70,7 +70,7 @@ static bool is_watched(enum metric metric, int32_t instance)
 
 void model_note_growth(struct model *model, enum metric metric, int32_t instance, int64_t time_ns, double growth)
 {
-	struct surroundings *notes = surroundings_of(model);
+	struct window_notes *notes = window_notes_of(model);
 	if (!notes || !is_watched(metric, instance))
 		return;
 	size_t at = 0;
@@ -94,10 +94,10 @@ static bool is_of_run(const struct model *model, const struct process *process)
 	return is;
 }
 
-/* NULL: there are too many. */
+/* NULL: WATCHED_MAX is reached, or out of memory. */
 static struct watched *watch(struct model *model, size_t process)
 {
-	struct surroundings *notes = surroundings_of(model);
+	struct window_notes *notes = window_notes_of(model);
 	struct process_past *past = &model->private->pasts[process];
 	if (past->watched || !notes || notes->watched_count >= WATCHED_MAX)
 		return past->watched;
@@ -127,7 +127,7 @@ void model_note_process_growth(struct model *model, size_t process, enum metric 
 
 void model_note_state(struct model *model, size_t process, int64_t time_ns)
 {
-	struct surroundings *notes = surroundings_of(model);
+	struct window_notes *notes = window_notes_of(model);
 	if (!notes)
 		return;
 	if (time_ns > notes->processes_read_ns) {
@@ -148,7 +148,7 @@ void model_note_state(struct model *model, size_t process, int64_t time_ns)
 
 void model_note_process_came(struct model *model, size_t process, int64_t time_ns)
 {
-	struct surroundings *notes = surroundings_of(model);
+	struct window_notes *notes = window_notes_of(model);
 	if (!notes || notes->processes_read_ns == 0 || notes->processes_read_ns >= time_ns)
 		return;
 	int64_t before_ns = model->private->pasts[process].came_after_ns = notes->processes_read_ns;
@@ -161,7 +161,7 @@ void model_note_process_came(struct model *model, size_t process, int64_t time_n
 
 void model_note_process_went(struct model *model, size_t process, int64_t time_ns)
 {
-	struct surroundings *notes = surroundings_of(model);
+	struct window_notes *notes = window_notes_of(model);
 	uint32_t id;
 	if (notes && !batch_window_is_worker(model, &model->processes[process], &id))
 		model_note_moment(model, WINDOW_CHILD_WENT, notes->processes_read_ns, time_ns, model->processes[process].pid,
@@ -183,7 +183,8 @@ bool batch_window_is_worker(const struct model *model, const struct process *pro
 	return strcmp(process->command, TORCH_WORKER) == 0;
 }
 
-/* A worker that is always slow is held against the others. */
+/* The baseline is the minimum of the worker's and its group's median, so that a worker that is always slow stands
+ * out. */
 void batch_window_baseline_fetch(
 	const struct model *model, const struct worker_retained *retained, double *baseline_s, double *long_s)
 {
@@ -205,7 +206,7 @@ static const struct worker_retained *find_retained(const struct model *model, un
 	return NULL;
 }
 
-/* The longest of those that ended since the last reading, within what a bucket is wide; NAN where that is not told. */
+/* The longest fetch since the previous reading, with the accuracy of a histogram bucket; NAN = unknown. */
 static double longest_new(const struct worker_retained *retained, const struct worker_row *row)
 {
 	for (size_t i = row->histogram ? HISTOGRAM_BUCKETS : 0; i-- > 0;)
@@ -214,9 +215,9 @@ static double longest_new(const struct worker_retained *retained, const struct w
 	return NAN;
 }
 
-/* The longest is noted. If it can be the one that ran at the last reading it is; else it ended before the one that runs
- * now began. */
-static void note_fetch(struct surroundings *notes, const struct model *model, const struct worker_retained *retained,
+/* Notes the longest new fetch. If its length fits, it is the one in progress at the previous reading; else it ended
+ * when the current one began. */
+static void note_fetch(struct window_notes *notes, const struct model *model, const struct worker_retained *retained,
 	const struct record *record)
 {
 	const struct worker_row *row = record->worker;
@@ -240,7 +241,7 @@ static void note_fetch(struct surroundings *notes, const struct model *model, co
 
 void model_note_worker(struct model *model, const struct record *record)
 {
-	struct surroundings *notes = surroundings_of(model);
+	struct window_notes *notes = window_notes_of(model);
 	const struct worker_retained *retained = notes ? find_retained(model, record->run) : NULL;
 	if (!retained)
 		return;
@@ -259,7 +260,7 @@ void model_note_worker(struct model *model, const struct record *record)
 void model_note_moment(struct model *model, enum window_event_kind kind, int64_t from_ns, int64_t to_ns, int32_t pid,
 	double value, const char *text)
 {
-	struct surroundings *notes = surroundings_of(model);
+	struct window_notes *notes = window_notes_of(model);
 	if (!notes)
 		return;
 	struct moment *moment = &notes->moments[notes->moment_next];

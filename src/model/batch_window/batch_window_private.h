@@ -1,4 +1,4 @@
-/* batch_window_private.h: what is noted of the last two minutes (batch_window_notes.c), and read by batch_window.c. */
+/* batch_window_private.h: notes of the last two minutes, written by batch_window_notes.c and read by batch_window.c. */
 #ifndef PMTOP_MODEL_BATCH_WINDOW_BATCH_WINDOW_PRIVATE_H
 #define PMTOP_MODEL_BATCH_WINDOW_BATCH_WINDOW_PRIVATE_H
 
@@ -7,7 +7,7 @@
 #include "src/model/model_private.h"
 #include "src/model/workers/workers_private.h"
 
-/* Of every process that is watched closely; the second list of the target and of those that publish a run, too. */
+/* Metrics noted for all watched processes, and, in the second list, for the target and publishers of runs only. */
 #define WATCHED_OF_ALL(X) \
 	X(PROCESS_CPU_USER) \
 	X(PROCESS_CPU_SYSTEM) \
@@ -55,19 +55,19 @@ enum {
 	DEVICES_WATCHED = 4,
 	MOMENTS_MAX = 64,
 	FETCHES_NOTED = 128,
-	COURSES_MAX = GPUS_MAX + 1,
+	CLOCK_HISTORIES_MAX = GPUS_MAX + 1,
 	CANDIDATES_MAX = 96
 };
 
 extern const enum metric watched_metrics[SLOT_COUNT];
 
-/* A process of the tree. */
+/* The notes of a process of the tree. */
 struct watched {
 	struct readings slots[SLOT_COUNT];
-	struct readings on_disk, stopped; /* seconds in the states D, and T or t: a reading stands until the next */
+	struct readings on_disk, stopped; /* seconds in the states D, and T or t: a reading holds until the next */
 	char state;                       /* 0 = not read yet */
 	int64_t state_ns;
-	bool is_of_run; /* it has the slots of runs */
+	bool is_of_run; /* it has the slots of WATCHED_OF_RUNS */
 };
 
 struct machine_counter {
@@ -76,12 +76,12 @@ struct machine_counter {
 	struct readings readings;
 };
 
-/* It happened after from_ns, and by to_ns. */
+/* An event between two readings: after from_ns, not after to_ns. */
 struct moment {
 	enum window_event_kind kind;
 	int32_t pid;
 	uint32_t worker;
-	int32_t gpu; /* −1 = of none */
+	int32_t gpu; /* −1 = none */
 	int64_t from_ns, to_ns;
 	double value;
 	char text[WINDOW_TEXT_SIZE];
@@ -94,43 +94,43 @@ struct fetch_noted {
 	double baseline_s;
 };
 
-struct surroundings {
-	struct readings process_readings; /* when processes were read: each grows it by one */
-	int64_t processes_read_ns;        /* the newest of them */
+struct window_notes {
+	struct readings process_readings; /* readings of the process source, counted */
+	int64_t processes_read_ns;        /* time of the latest */
 	size_t watched_count;
 	size_t machine_count, moment_count, moment_next, fetch_count, fetch_next;
 	struct machine_counter machine[MACHINE_COUNTERS_MAX];
-	struct moment moments[MOMENTS_MAX]; /* a ring, as fetches */
+	struct moment moments[MOMENTS_MAX]; /* a ring, as is `fetches` */
 	struct fetch_noted fetches[FETCHES_NOTED];
 	int64_t swept_ns;
 	size_t clock_history_count;
-	struct clock_history courses[COURSES_MAX];
+	struct clock_history clock_histories[CLOCK_HISTORIES_MAX];
 };
 
-static inline struct surroundings *surroundings_of(const struct model *model)
+static inline struct window_notes *window_notes_of(const struct model *model)
 {
-	return model->private ? model->private->surroundings : NULL;
+	return model->private ? model->private->window_notes : NULL;
 }
 
-/* What happened in a window, before the most important of it is chosen. */
+/* All events of a window, before the most important are selected. */
 struct candidates {
 	size_t count;
 	struct window_event events[CANDIDATES_MAX];
 };
-/* NULL: there is no more room. */
+/* NULL: the list is full. */
 struct window_event *batch_window_add(struct candidates *candidates, enum window_event_kind kind, int32_t pid,
 	int64_t time_ns, double value, const char *text);
-/* Clocks that fell in the window. */
+/* Adds drops of clocks in the window. */
 void batch_window_add_clocks(
 	const struct model *model, const struct run *run, const struct batch_window *out, struct candidates *candidates);
-/* "GPU 1"; "GPU" where there is one; empty where it is not known. */
+/* Writes "GPU 1", "GPU" if there is only one, or "" if it is unknown. */
 void batch_window_name_gpu(const struct model *model, int32_t instance, char out[WINDOW_GPU_SIZE]);
-/* Whether the run is on this GPU. */
+/* Does the run use this GPU? */
 bool batch_window_is_on(const struct model *model, const struct run *run, int32_t gpu);
 
-/* Does it work for a loader? *id: UINT32_MAX where it does not say. */
+/* Is this process a DataLoader worker? *id: UINT32_MAX = unknown. */
 bool batch_window_is_worker(const struct model *model, const struct process *process, uint32_t *id);
-/* How long a fetch of this worker usually takes, and from when on one is long. */
+/* The baseline of this worker's fetch time, and the minimum of a long fetch. */
 void batch_window_baseline_fetch(
 	const struct model *model, const struct worker_retained *retained, double *baseline_s, double *long_s);
 

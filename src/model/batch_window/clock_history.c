@@ -12,13 +12,13 @@ enum { ROOM_FIRST = 32, BASELINE_READINGS_MIN = 4 };
 #define TOGETHER_NS (50 * NS_PER_MS)
 #define BASELINE_NS (60 * NS_PER_S)
 #define BASELINE_MIN_NS (2 * NS_PER_S)
-/* A reading stands no longer than this: then readings were missed. */
+/* A reading holds no longer than this: a longer pause means that readings were missed. */
 #define STANDS_NS (3 * NS_PER_S)
-/* A clock that falls by less is no fall: drivers step it by 1 % all the time. */
+/* The minimum drop: drivers change the clock by 1 % all the time. */
 #define FALL_MIN_RATIO 0.05
-/* Of two readings so near each other that nothing is likely to have come and gone between them. */
+/* Maximum distance of two readings between which a short change is unlikely. */
 #define ENCLOSING_NS NS_PER_S
-/* With less to do the clock falls by itself, and says nothing of what is usual at work. */
+/* With less load the clock drops by itself, so the reading does not count for the baseline. */
 #define WORKING_RATIO 0.1
 #define KNOWN_RATIO 0.5
 
@@ -77,7 +77,7 @@ struct clock_reading *clock_history_reading(struct clock_history *history, int64
 	return at(history, history->count - 1u);
 }
 
-/* How many stand before (`is_included`: or at) a time. */
+/* The number of readings before (`is_included`: or at) a time. */
 static size_t readings_until(const struct clock_history *history, int64_t time_ns, bool is_included)
 {
 	size_t low = 0, high = history->count;
@@ -94,14 +94,14 @@ static size_t readings_until(const struct clock_history *history, int64_t time_n
 
 static bool has_clock(const struct clock_reading *reading) { return reading->clock_hz > 0; }
 
-/* -- what is usual -- */
+/* -- baseline -- */
 
 struct baseline_clock {
 	double hz, busy_ratio;
 	uint32_t throttled;
 };
 
-/* False: less than 2 s of work is known before. */
+/* False: less than 2 s under load are known. */
 static bool find_baseline(const struct clock_history *history, int64_t before_ns, struct baseline_clock *out)
 {
 	double clocks[CLOCK_HISTORY_READINGS_MAX], busy_sum = 0;
@@ -131,7 +131,7 @@ static bool find_baseline(const struct clock_history *history, int64_t before_ns
 	return true;
 }
 
-/* -- a fall -- */
+/* -- drops -- */
 
 static bool is_throttled(const struct clock_reading *reading)
 {
@@ -148,7 +148,7 @@ static bool is_slow(const struct clock_reading *reading, double baseline_hz)
 static const struct clock_reading *next_with_clock(const struct clock_history *history, size_t i, int step)
 {
 	while (i < history->count && !has_clock(at(history, i)))
-		i += (size_t)(ptrdiff_t)step; /* below 0 it wraps, and ends the loop */
+		i += (size_t)(ptrdiff_t)step; /* below 0 it wraps around, which ends the loop */
 	return i < history->count ? at(history, i) : NULL;
 }
 
@@ -168,10 +168,10 @@ static void add_slow(struct slow *slow, const struct clock_reading *reading, dou
 	slow->throttled |= reading->throttled;
 }
 
-/* Where readings lie too far apart for the window, the two about it are asked: one in it may be a moment, so one of
- * them must agree; where none lies in it both must, and be near each other. Returns the share of the window in which it
- * was slow. */
-static double ask_about(
+/* For windows with fewer than two readings, uses the readings before and after. A single reading inside may be a short
+ * dip, so one of the two must agree; without any inside, both must agree and be close to each other. Returns the share
+ * of the window in which the clock was slow. */
+static double slow_ratio_nearby(
 	const struct clock_history *history, size_t first, size_t end, struct slow *slow, double baseline_hz)
 {
 	const struct clock_reading *before = next_with_clock(history, first - 1, -1),
@@ -196,7 +196,7 @@ bool clock_history_fall(const struct clock_history *history, int64_t from_ns, in
 	for (size_t i = first; i < end; i++)
 		if (has_clock(at(history, i)))
 			add_slow(&slow, at(history, i), baseline.hz);
-	double part = slow.readings < 2 ? ask_about(history, first, end, &slow, baseline.hz)
+	double part = slow.readings < 2 ? slow_ratio_nearby(history, first, end, &slow, baseline.hz)
 									: (double)slow.slow / (double)slow.readings;
 	if (part <= 0)
 		return false;
@@ -208,7 +208,7 @@ bool clock_history_fall(const struct clock_history *history, int64_t from_ns, in
 	return true;
 }
 
-/* -- for how long it was held back -- */
+/* -- throttled time -- */
 
 double clock_history_throttled_ratio(
 	const struct clock_history *history, uint32_t bits, int64_t from_ns, int64_t to_ns, double *clock_hz)

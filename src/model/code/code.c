@@ -9,7 +9,7 @@
 
 enum { NONE = 0, LINES_MAX = CODE_NODES_MAX, US_PER_S = 1000000 };
 
-/* What a node (or a group) was given in the slots of the last minute, in microseconds. */
+/* Time of a node or group in each slot of the last minute, in µs. */
 struct slots {
 	uint32_t us[CODE_SLOTS];
 	uint64_t sum_us;
@@ -18,9 +18,9 @@ struct slots {
 struct node_past {
 	uint64_t emitted_ns;
 	struct slots recent;
-	uint32_t line_row; /* of the innermost own line on the way, and one more; 0 = none */
+	uint32_t line_row; /* innermost line of the user's code on the path, plus 1; 0 = none */
 	uint32_t function_row;
-	bool begins_line, begins_function; /* no node on the way to it is of the same */
+	bool begins_line, begins_function; /* no ancestor is of the same line, or function */
 };
 
 struct group_past {
@@ -31,7 +31,7 @@ struct group_past {
 };
 
 struct code_past {
-	int64_t slot; /* number of the current one */
+	int64_t slot; /* number of the current slot */
 	bool has_new;
 	size_t node_room, code_room, line_room, function_room;
 	struct node_past *nodes;
@@ -57,9 +57,9 @@ void model_free_code(struct model *model)
 	free(model->private->code);
 }
 
-/* -- what is told -- */
+/* -- records -- */
 
-/* Room for `count` of them; what is new is zeroed. */
+/* Makes room for `count` elements; new ones are zeroed. */
 static bool grow(void **list, size_t *room, size_t count, size_t each)
 {
 	size_t more = *room ? *room : 64;
@@ -85,8 +85,8 @@ static void add_recent(struct slots *slots, const struct code_past *past, uint64
 	slots->sum_us += us;
 }
 
-/* Slots that are begun anew hold what is a minute old. */
-static void turn_slots(struct model *model)
+/* Clears the slots that are reused: they are a minute old. */
+static void advance_slots(struct model *model)
 {
 	struct code_past *past = model->private->code;
 	int64_t slot = model->now_ns / (CODE_SLOT_S * NS_PER_S);
@@ -116,7 +116,7 @@ void model_take_code_group(struct model *model, const struct record *record, boo
 	size_t at = record->code_group.id - 1u;
 	if (!past || at >= CODE_GROUPS_MAX)
 		return;
-	turn_slots(model);
+	advance_slots(model);
 	struct code_group *group = &code->groups[at];
 	struct group_past *before = &past->groups[at];
 	group->is_used = true;
@@ -159,8 +159,8 @@ void model_take_code(struct model *model, const struct record *record)
 
 /* -- a new node -- */
 
-/* Which phase stays when one is called from another: of the same rank the outer one. An optimizer may be given the
- * whole step to call (Lightning); what is imported may run it. */
+/* If one phase is called from another, the one with the higher rank is shown, or the outer one if equal. An optimizer
+ * may call the whole step as its closure (Lightning), and an imported module may run the training. */
 static unsigned rank_of(enum code_phase phase)
 {
 	switch (phase) {
@@ -198,7 +198,7 @@ static uint32_t row_of_function(struct code *code, struct code_past *past, const
 	return (uint32_t)++code->function_count;
 }
 
-static bool is_on_the_way(const struct code *code, const struct code_node *node, bool same_line)
+static bool has_same_above(const struct code *code, const struct code_node *node, bool same_line)
 {
 	for (uint32_t at = node->parent; at != NONE; at = code->nodes[at - 1].parent) {
 		const struct code_node *above = &code->nodes[at - 1];
@@ -227,8 +227,8 @@ static void place_node(struct code *code, struct code_past *past, size_t at)
 		node->sibling = *first;
 		*first = (uint32_t)at + 1;
 	}
-	before->begins_line = name->is_own && !is_on_the_way(code, node, true);
-	before->begins_function = !is_on_the_way(code, node, false);
+	before->begins_line = name->is_own && !has_same_above(code, node, true);
+	before->begins_function = !has_same_above(code, node, false);
 	if (name->is_own)
 		before->line_row = row_of_line(code, past, node);
 	before->function_row = row_of_function(code, past, node);
@@ -271,7 +271,7 @@ void model_take_code_time(struct model *model, const struct record *record, bool
 	if (!past || at >= code->node_count || !code->nodes[at].is_used ||
 		record->code_time.total_ns <= past->nodes[at].emitted_ns)
 		return;
-	turn_slots(model);
+	advance_slots(model);
 	if (!is_snapshot)
 		add_recent(&past->nodes[at].recent, past, record->code_time.total_ns - past->nodes[at].emitted_ns);
 	past->nodes[at].emitted_ns = record->code_time.total_ns;
@@ -304,7 +304,7 @@ static void sum_groups(struct code *code, const struct code_past *past)
 	}
 }
 
-/* A parent stands before its children, so from the end on all of a node's are done before it. */
+/* A parent precedes its children, so from the end backwards all children are added before their parent. */
 static void sum_nodes(struct code *code, const struct code_past *past)
 {
 	for (size_t i = 0; i < code->node_count; i++)
@@ -355,7 +355,7 @@ void model_refresh_code(struct model *model)
 	struct code_past *past = model->private->code;
 	if (!past || model->code.group_count == 0)
 		return;
-	turn_slots(model);
+	advance_slots(model);
 	if (!past->has_new)
 		return;
 	past->has_new = false;
@@ -365,7 +365,7 @@ void model_refresh_code(struct model *model)
 	sum_rows(&model->code, past);
 }
 
-/* -- asking -- */
+/* -- queries -- */
 
 int code_group_of(const struct code *code, int32_t pid)
 {

@@ -1,5 +1,5 @@
-/* What the functions of the libraries are for. Seen in PyTorch 2.13 and Lightning 2.6; files by the end of their
- * path. */
+/* Phases of library functions, as of PyTorch 2.13 and Lightning 2.6. Files are matched by the end of their path, NULL
+ * is any function. */
 #include <string.h>
 
 #include "src/model/code/code.h"
@@ -44,7 +44,7 @@ const char *code_phase_name(enum code_phase phase)
 	return names[phase];
 }
 
-/* From 3.11 on functions are told with their class. */
+/* Since Python 3.11 function names include the class. */
 static bool is_called(const char *function, const char *name)
 {
 	const char *dot = strrchr(function, '.');

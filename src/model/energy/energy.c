@@ -5,17 +5,17 @@
 
 #include "src/model/energy/energy_private.h"
 
-/* What is no longer read is no longer known: so long after it was; and a meter is no longer waited for. Sensors are
- * read every 20 s at the least. */
+/* A figure is unknown again when its last reading is older than *_STALE_NS, and a meter no longer counts after
+ * METER_GONE_NS. Sensors are read at least every 20 s. */
 #define METER_STALE_NS (5 * NS_PER_S)
 #define METER_GONE_NS (60 * NS_PER_S)
 #define SENSOR_STALE_NS (45 * NS_PER_S)
 #define RENEW_NS NS_PER_S
-/* Only the first have a history: CPUs come first, and a history takes room. */
+/* Only the first sensors have a history, to save memory: CPUs come first. */
 enum { SENSORS_WITH_SERIES = 12 };
 #define JOULES_PER_KWH 3.6e6
 
-/* -- life -- */
+/* -- init and free -- */
 
 void model_init_energy(struct model *model)
 {
@@ -204,7 +204,7 @@ bool model_take_energy_figure(struct model *model, const struct record *record)
 	return is_ours;
 }
 
-/* -- what follows from them -- */
+/* -- derived figures -- */
 
 double energy_total(double cpu, double gpu) { return isnan(cpu) ? gpu : isnan(gpu) ? cpu : cpu + gpu; }
 
@@ -255,7 +255,7 @@ static void forget_stale(struct model *model)
 		energy->cpu_clock_hz = NAN;
 }
 
-/* Each meter of the CPUs counts; one that is gone for good does not. */
+/* Sums up the meters of the CPUs, without those that have disappeared. */
 static void refresh_cpus(struct model *model)
 {
 	struct energy *energy = &model->energy;
@@ -278,7 +278,7 @@ static void refresh_cpus(struct model *model)
 	push(&energy->cpu_watts_series, &model->private->energy->cpu_pushed_ns, newest_ns, energy->cpu_watts);
 }
 
-/* Power is that of the GPUs which the run is on now; joules those of all that it was on. */
+/* gpu_watts is of the GPUs that the run uses now, gpu_joules of all that it has used. */
 static void refresh_gpus(struct model *model)
 {
 	struct energy *energy = &model->energy;
@@ -317,11 +317,11 @@ void model_refresh_energy(struct model *model)
 {
 	struct energy *energy = &model->energy;
 	struct energy_past *past = model->private->energy;
-	/* The last epoch may be told with the end of the target. */
+	/* The last epoch may end together with the target. */
 	bool is_due = past && (model->target_ended || model->now_ns >= past->renewed_ns + RENEW_NS);
 	if (!past || (!past->is_new_in_set && !is_due))
 		return;
-	/* What stood when the target ended stays as its last picture. */
+	/* After the target's end the last figures stay on the screen. */
 	if (!model->target_ended)
 		forget_stale(model);
 	if (is_due) {

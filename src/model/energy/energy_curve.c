@@ -8,7 +8,7 @@
 enum { ROOM_FIRST = 32 };
 #define DENSE_NS (10 * NS_PER_S)
 
-/* Totals since the first. */
+/* Totals since the first point. */
 struct curve_point {
 	int64_t time_ns, unknown_ns;
 	double joules;
@@ -20,7 +20,7 @@ void energy_curve_release(struct energy_curve *curve)
 	*curve = (struct energy_curve){ .count = 0 };
 }
 
-/* Every other of the older half goes; the first stays. */
+/* Drops every other point of the older half, but not the first. */
 static void thin(struct energy_curve *curve)
 {
 	size_t half = curve->count / 2, retained = 0;
@@ -68,7 +68,7 @@ void energy_curve_push(struct energy_curve *curve, int64_t time_ns, double growt
 	curve->points[curve->count++] = (struct curve_point){ time_ns, curve->unknown_ns, curve->joules };
 }
 
-/* Its totals at a time within its readings. */
+/* The totals at a time between the first and the last reading. */
 static void totals_at(const struct energy_curve *curve, int64_t time_ns, double *joules, double *unknown_ns)
 {
 	size_t low = 0, high = curve->count - 1;

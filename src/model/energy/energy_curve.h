@@ -1,8 +1,7 @@
-/* energy_curve.h: the joules that one meter counted, over time: how much of it falls into a window. Between two
- * readings it is shared out evenly.
+/* energy_curve.h: the energy of one meter over time, to compute the energy within a window. Between two readings it is
+ * distributed evenly.
  *
- * Bounded: of what is old only every other reading is kept, again and again, so that its grain is in proportion to its
- * age. */
+ * Memory is bounded: every other old reading is dropped repeatedly, so the resolution decreases with age. */
 #ifndef PMTOP_MODEL_ENERGY_ENERGY_CURVE_H
 #define PMTOP_MODEL_ENERGY_ENERGY_CURVE_H
 
@@ -17,19 +16,19 @@ struct curve_point;
 struct energy_curve {
 	size_t count, room;
 	struct curve_point *points;
-	double joules;             /* since its first reading, as far as it is known */
-	int64_t first_ns, last_ns; /* of its readings; 0 = none */
-	int64_t interval_ns;       /* between the newest two */
-	int64_t unknown_ns;        /* time of which it is not known what was used, or when */
+	double joules;             /* since its first reading, as far as known */
+	int64_t first_ns, last_ns; /* times of its readings; 0 = none */
+	int64_t interval_ns;       /* between the latest two */
+	int64_t unknown_ns;        /* total time in which the energy, or its distribution, is unknown */
 };
 
 void energy_curve_release(struct energy_curve *curve);
-/* Whether a reading now comes soon enough after the one before: within 10 s, or twice the time between those before.
- * Else nobody knows when what was used meanwhile was used. */
+/* Is a reading at time_ns close enough to the previous one: within 10 s, or twice the previous interval? If not, the
+ * distribution of the energy in between is unknown. */
 bool energy_curve_is_dense(const struct energy_curve *curve, int64_t time_ns);
-/* A reading. `growth`: joules since the one before, NAN = nobody knows. Times that do not go on are dropped. */
+/* Adds a reading. `growth`: joules since the previous one, NAN = unknown. Ignored if the time is not later. */
 void energy_curve_push(struct energy_curve *curve, int64_t time_ns, double growth);
-/* Joules within a window, as far as they are known; NAN where no reading is. *is_whole: it was read all the time. */
+/* Joules within a window, as far as known; NAN if there are no readings. *is_whole: the whole window is covered. */
 double energy_curve_between(const struct energy_curve *curve, int64_t from_ns, int64_t to_ns, bool *is_whole);
 
 #endif

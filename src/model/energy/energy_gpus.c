@@ -1,12 +1,12 @@
-/* What GPUs used: their energy counters, and their power, which says when between two readings of the counter, or
- * stands for it where there is none. */
+/* Energy of GPUs, from their energy counters and their power. Power gives the distribution between two readings of the
+ * counter, and replaces a missing counter. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/model/energy/energy_private.h"
 
-/* A GPU whose energy counter was not told for so long is one without. Where there are many GPUs it is read every 15 to
- * 60 s. */
+/* A GPU whose energy counter is older counts as one without a counter. With many GPUs the counter is read only every 15
+ * to 60 s. */
 #define COUNTER_STALE_NS (130 * NS_PER_S)
 
 struct gpu_meter *energy_gpu_meter(struct energy_past *past, int32_t instance)
@@ -33,7 +33,7 @@ static struct gpu_meter *find_gpu(struct energy_past *past, int32_t instance)
 
 /* -- power between two readings of the counter -- */
 
-/* Two by two, so that they reach as far with half as many. */
+/* Merges pairs of pieces to halve their number. */
 static void merge_pieces(struct gpu_meter *gpu)
 {
 	unsigned retained = 0;
@@ -56,7 +56,7 @@ static void add_piece(struct gpu_meter *gpu, int64_t from_ns, int64_t to_ns, dou
 	gpu->pieces[gpu->piece_count++] = (struct power_piece){ from_ns, to_ns, joules };
 }
 
-/* What of a piece lies after a time. */
+/* The part of a piece after a time. */
 static double joules_after(const struct power_piece *piece, int64_t time_ns)
 {
 	if (piece->from_ns >= time_ns)
@@ -66,7 +66,7 @@ static double joules_after(const struct power_piece *piece, int64_t time_ns)
 		: 0;
 }
 
-/* Shares out what the counter grew by as the power was, where that is known for the whole of the time. */
+/* Distributes the counter's growth in proportion to power, if power is known for the whole interval. */
 static void push_shaped(struct gpu_meter *gpu, int64_t time_ns, double growth)
 {
 	struct energy_curve *curve = &gpu->counter.curve;
@@ -88,7 +88,7 @@ static void push_shaped(struct gpu_meter *gpu, int64_t time_ns, double growth)
 	gpu->piece_count = 0;
 }
 
-/* The counter does not come any more: what the power was taken for since stands. */
+/* The counter has stopped: uses the power integrated since its last reading. */
 static void push_pieces(struct gpu_meter *gpu)
 {
 	struct energy_curve *curve = &gpu->counter.curve;
@@ -103,7 +103,7 @@ static void push_pieces(struct gpu_meter *gpu)
 static void take_counter(struct gpu_meter *gpu, int64_t time_ns, double joules)
 {
 	struct energy_curve *curve = &gpu->counter.curve;
-	/* What its power was taken for until now is in the curve already. */
+	/* The curve already contains integrated power up to now. */
 	bool is_base = !gpu->counter.has_value || curve->last_ns > gpu->counter_ns;
 	if (!is_base && time_ns <= curve->last_ns)
 		return;

@@ -1,19 +1,19 @@
-/* What the batches and the epochs of runs used of what the meters counted. */
+/* The energy of batches and epochs of runs. */
 #include <string.h>
 
 #include "src/model/energy/energy_private.h"
 #include "src/model/ranks/ranks.h"
 
-/* Of less, a reading more or less would make the figure. */
+/* With less measured time, single readings would dominate the figure. */
 #define WINDOWS_MIN_S 2.0
-/* A meter that has not told by then will not. */
+/* After this time no late reading is expected. */
 #define SETTLED_NS (60 * NS_PER_S)
 
 enum { STEPS_READ_MAX = 4 * RUN_RECENT };
 
-/* -- whose GPUs -- */
+/* -- GPUs of runs -- */
 
-/* Of a part that no meter is of, its GPU's. */
+/* For a part of a GPU without a meter: the meter of the whole GPU. */
 static struct gpu_meter *meter_of(struct energy_past *past, const struct gpu *gpu)
 {
 	struct gpu_meter *meter = energy_gpu_meter(past, gpu->instance);
@@ -33,7 +33,7 @@ static void note_gpus(struct model *model, const struct run *run, uint64_t bit)
 	}
 }
 
-/* The sum over the GPUs that the tree is on now; NAN where one of them is not known. */
+/* Power of all GPUs that the process tree uses now; NAN if one is unknown. */
 static double watts_now(struct model *model)
 {
 	const struct gpu *gpus[GPUS_MAX];
@@ -69,7 +69,7 @@ static void add(struct share *sum, const struct energy_curve *curve, int64_t fro
 	sum->joules = energy_total(sum->joules, joules);
 }
 
-/* A meter of the CPUs that was read at all. */
+/* A CPU meter that was read at least once. */
 static bool is_counted(const struct model *model, size_t meter)
 {
 	return energy_is_of_cpus(model->energy.meters[meter].name) &&
@@ -85,7 +85,7 @@ static struct share cpus_between(const struct model *model, int64_t from_ns, int
 	return sum;
 }
 
-/* `runs`: bits of the runs whose GPUs count; 0 = all that the tree was on. */
+/* `runs`: bit mask of the runs whose GPUs count; 0 = all GPUs that the process tree has used. */
 static struct share gpus_between(const struct model *model, uint64_t runs, int64_t from_ns, int64_t to_ns)
 {
 	const struct energy_past *past = model->private->energy;
@@ -123,7 +123,7 @@ static double a_sample(const struct steps *steps)
 	return steps->seconds >= WINDOWS_MIN_S && steps->samples > 0 ? steps->joules / steps->samples : NAN;
 }
 
-/* How many samples the ranks of the run take in while it takes in one: what is metered is all of theirs. */
+/* Samples of all ranks per sample of this rank: the meters cover all ranks. */
 static double samples_of_all(const struct model *model, const struct run *run)
 {
 	double own = run_main(run)->samples_per_s, all = own;
@@ -154,7 +154,7 @@ static void refresh_batches(struct model *model)
 		size_t before = cpus.count + gpus.count;
 		add_step(&cpus, cpus_between(model, batch->begin_ns, end_ns), batch);
 		add_step(&gpus, gpus_between(model, 0, batch->begin_ns, end_ns), batch);
-		/* The newest may not be metered to their end yet. */
+		/* The newest steps may not be metered to their end yet: they do not use up the window. */
 		left -= cpus.count + gpus.count > before || left < RUN_RECENT;
 	}
 	energy->cpu_joules_per_batch = a_step(&cpus);
@@ -185,7 +185,7 @@ static size_t find_row(const struct model *model, unsigned run, const struct epo
 	return NO_ROW;
 }
 
-/* At the end; the oldest may have to go. */
+/* Appends a row; drops the oldest if there are too many. */
 static size_t add_row(struct model *model, unsigned run, const struct epoch *epoch)
 {
 	struct energy *energy = &model->energy;
@@ -201,7 +201,7 @@ static size_t add_row(struct model *model, unsigned run, const struct epoch *epo
 	return energy->epoch_count++;
 }
 
-/* Until when all meters were read. */
+/* The time until which all meters were read. */
 static int64_t metered_until(const struct model *model)
 {
 	const struct energy_past *past = model->private->energy;
@@ -232,7 +232,7 @@ static void refresh_epoch(struct model *model, unsigned run, const struct epoch 
 	row->is_settled = epoch->end_ns && (until_ns >= epoch->end_ns || model->now_ns - epoch->end_ns > SETTLED_NS);
 }
 
-/* Those that are settled need no second look, nor do those before them. */
+/* False: the epoch is settled, and so are those before it. */
 static bool needs_refresh(const struct model *model, unsigned run, const struct epoch *epoch)
 {
 	size_t at = find_row(model, run, epoch);

@@ -7,11 +7,11 @@
 
 #define STALE_NS (15 * NS_PER_S)
 enum { STALE_INTERVALS = 4 };
-/* Asking a driver comes in bursts, for what is dear is asked every few seconds: what it takes a second is that of
- * windows of so long. */
+/* Driver calls come in bursts, because expensive ones are made every few seconds: their time per second is averaged
+ * over windows of this length. */
 #define READING_WINDOW_NS (30 * NS_PER_S)
 
-/* -- life -- */
+/* -- init and free -- */
 
 void model_init_gpus(struct model *model) { model->private->gpus = NULL; }
 
@@ -32,7 +32,7 @@ void model_free_gpus(struct model *model)
 	free(model->private->gpus);
 }
 
-/* All at once when the first one is found: what is never touched takes no memory. */
+/* Allocates room for all GPUs with the first one: untouched pages take no memory. */
 static bool make_room(struct model *model)
 {
 	if (model->private->gpus)
@@ -49,7 +49,7 @@ static bool make_room(struct model *model)
 	return true;
 }
 
-/* -- figures that are no longer told -- */
+/* -- stale figures -- */
 
 static void forget_figure(struct gpu *gpu, struct gpu_past *past, size_t at)
 {
@@ -87,7 +87,7 @@ static void forget_all(struct gpu *gpu, struct gpu_past *past)
 	derive(gpu);
 }
 
-/* Told once: they stand as long as the GPU tells anything. */
+/* Reported once: valid as long as the GPU reports anything. */
 static bool is_fixed(enum metric metric)
 {
 	switch (metric) {
@@ -109,7 +109,7 @@ static bool is_stale(const struct gpu_figure_past *past, int64_t now_ns)
 	return past->time_ns && !past->is_forgotten && age_ns > STALE_NS && age_ns / STALE_INTERVALS > past->interval_ns;
 }
 
-/* The seconds since the reading before; NAN where there is none to go by. */
+/* Returns the seconds since the previous reading; NAN = none. */
 static double note_reading(struct gpu_figure_past *past, int64_t time_ns)
 {
 	double seconds = past->time_ns && !past->is_forgotten ? seconds_between(past->time_ns, time_ns) : NAN;
@@ -157,7 +157,7 @@ static int find_gpu(const struct model *model, int32_t instance)
 	return -1;
 }
 
-/* Parts stand behind their GPU: by its number, then by their own. */
+/* Sorts by the GPU's instance; parts follow their GPU. */
 static bool is_before(const struct gpu_row *row, const struct gpu *gpu)
 {
 	int32_t of_row = row->parent >= 0 ? row->parent : row->instance,
@@ -196,7 +196,7 @@ static int add_gpu(struct model *model, const struct gpu_row *row)
 
 static void put(char *out, size_t size, const char *text) { put_text(out, size, text ? text : ""); }
 
-/* The number was given to another one: a part that was made anew. */
+/* The instance belongs to another device now: a part that was recreated. */
 static void replace(struct gpu *gpu, struct gpu_past *past)
 {
 	forget_all(gpu, past);
@@ -273,7 +273,7 @@ static void push_counter(struct gpu *gpu, struct gpu_past *past, enum metric met
 		series_push(gpu->series.pcie_bytes_per_s, time_ns, bytes);
 }
 
-/* The first window counts as far as it is. */
+/* The first window counts while it is incomplete. */
 static double reading_rate(struct gpu_past *past, double value, double growth, double rate, int64_t time_ns)
 {
 	if (isnan(growth) || past->reading_from_ns == 0) {
@@ -294,7 +294,7 @@ static double reading_rate(struct gpu_past *past, double value, double growth, d
 	return rate;
 }
 
-/* A counter that is less than before was reset or has wrapped: nobody knows by how much it grew. */
+/* A counter that decreases was reset or has wrapped: its growth is unknown. */
 static void take_counter(
 	struct gpu *gpu, struct gpu_past *past, const struct record *record, int64_t time_ns, double seconds)
 {
@@ -351,7 +351,7 @@ static double known_bytes(double bytes) { return isfinite(bytes) && bytes >= 0 ?
 
 static double known_ratio(double ratio) { return ratio >= 0 && ratio <= 1 ? ratio : NAN; }
 
-/* The run's first, then those with the most memory: so that what there is no room for is the least. */
+/* The run's first, then by descending memory, so that a full list drops the smallest. */
 static bool is_more(const struct gpu_process *a, const struct gpu_process *b)
 {
 	if (a->is_ours != b->is_ours)

@@ -1,25 +1,27 @@
-/* gpus.h: the GPUs that a run could use, as their drivers tell of them, and what the run uses of them. Unknown is NAN.
+/* gpus.h: the GPUs that a run can use, as reported by their drivers, and the run's use of them. NAN = unknown.
  *
- * A counter's rate is over its last two readings. "The run" is the watched tree: all processes of it that the driver
- * knows. What a driver no longer tells is forgotten: a figure 15 s after it was told, or four times as long as it
- * usually takes (limits and sizes stay as long as the GPU tells anything), and all of a GPU after as long without any.
+ * Rates are between a counter's last two readings. "The run" means all processes of the target's process tree that the
+ * driver lists. A figure becomes unknown when the driver has not reported it for 15 s and for four times its usual
+ * interval; limits and sizes stay as long as the GPU reports anything. All figures of a GPU become unknown after the
+ * same time without any report.
  *
- * What the run's memory on a GPU does is judged once a second, over the time since the warm-up or the last ten minutes,
- * whichever is shorter (the window). Noticeable is 1 % of what the run has there, at least 8 MB. "It grows": after 4 s
- * or more even the low end of the slope's interval makes more than the noticeable over the window, and the last third
- * of the window has not come to rest.
+ * The verdict on the run's memory is renewed once per second. The window is the time since the warm-up, ten minutes at
+ * most. "Noticeable" is 1 % of the run's memory on the GPU, at least 8 MB. A figure "grows" if, after 4 s or more, even
+ * the low end of its slope's interval exceeds the noticeable over the window, and the last third of the window is not
+ * at rest. Allocated memory is the gauge cuda.allocated_bytes of the framework's allocator, reserved memory
+ * cuda.reserved_bytes, or the memory of the processes.
  *
- *   leak           what the framework's allocator has handed out grows (gauge cuda.allocated_bytes) for 15 s and 50
- * batches or more, by 16 MB and 1 % or more, the last third at half the slope of the whole or more, without falling
- * back by a third fragmentation  what the allocator has taken (cuda.reserved_bytes), or the process has, grows and what
- * is handed out does not, though 30 % and 512 MB more are taken than were ever handed out at once (cuda.peak_bytes,
- * which does not grow): there would be room, but no piece is large enough. Or, where cuda.inactive_split_bytes is
- * published, such pieces grow, and are 512 MB and half of what is kept cache          what is taken, or what the
- * process has, grows and what is handed out does not: freed blocks that are kept, libraries' work space. The framework
- * gives blocks back before it runs out of memory growing        it grows, and it is none of these (yet): no allocator
- * is published, or too little was seen plateau        after 10 s or more nothing of what is known makes more than the
- * noticeable even at the high end of its interval; or after 30 s the last third of the window does not unknown all
- * else */
+ *   leak           allocated memory grows for 15 s and 50 batches or more, by 16 MB and 1 % or more, in the last third
+ *                  at half the whole slope or more, and does not fall back by a third
+ *   fragmentation  reserved memory grows and allocated memory does not, although 30 % and 512 MB more are reserved than
+ *                  were ever allocated at once (cuda.peak_bytes, which does not grow): no free block is large enough.
+ *                  Or cuda.inactive_split_bytes grows, and is above 512 MB and half of the free reserved memory
+ *   cache          reserved memory grows and allocated memory does not: cached free blocks, work space of libraries.
+ *                  The framework frees cached blocks before it runs out of memory
+ *   growing        memory grows, and none of the above applies (yet): no allocator is published, or not enough data
+ *   plateau        after 10 s or more no figure exceeds the noticeable even at the high end of its interval; or, after
+ *                  30 s, in the last third of the window
+ *   unknown        none of these */
 #ifndef PMTOP_MODEL_GPUS_GPUS_H
 #define PMTOP_MODEL_GPUS_GPUS_H
 
@@ -41,8 +43,8 @@ enum {
 
 struct gpu_process {
 	int32_t pid;
-	bool is_ours;  /* of the watched tree */
-	unsigned kind; /* bits of enum gpu_process_kind */
+	bool is_ours;  /* of the target's process tree */
+	unsigned kind; /* bits: enum gpu_process_kind */
 	char command[64];
 	double memory_bytes, busy_ratio;
 };
@@ -55,43 +57,43 @@ struct gpu_process {
 	X(power_w) \
 	X(temperature_c) \
 	X(clock_hz) \
-	X(throttled)        /* 1 while anything holds it back that is power or heat, else 0 */ \
-	X(throttled_heat)   /* 1 while it is heat, or hardware that does not say which of both */ \
+	X(throttled)        /* 1 while throttled by power or heat, else 0 */ \
+	X(throttled_heat)   /* 1 while throttled by heat, or by the hardware for an unspecified reason */ \
 	X(pcie_bytes_per_s) /* both directions */
 
-/* Since pmtop first read it; a reading stands for the time since the one before, 10 s at most. NAN where it was never
- * told. */
+/* Mean and maximum since pmtop's first reading. A reading stands for the time since the previous one, 10 s at most. NAN
+ * = never reported. */
 struct gpu_whole {
 	double mean, max;
 };
 struct gpu_totals {
-	bool was_ours;  /* the run is on it, or was */
-	uint64_t runs;  /* which of the model's runs are or were: a bit each */
-	double seconds; /* for which its readings stand */
+	bool was_ours;  /* the run uses it, or has used it */
+	uint64_t runs;  /* bit mask of the model's runs that use it or have used it */
+	double seconds; /* covered by its readings */
 	struct gpu_whole busy_ratio, sm_active_ratio, memory_used_bytes, run_memory_bytes, power_w, temperature_c;
-	double energy_joules;              /* by its counter */
+	double energy_joules;              /* from its energy counter */
 	double received_bytes, sent_bytes; /* over PCIe */
-	/* share of `seconds` in which power or heat held it back, as its reasons said when they were read */
+	/* share of `seconds` in which it was throttled by power or heat, from its throttle reasons */
 	double throttled_ratio;
-	double reason_ratio[GPU_THROTTLE_COUNT];       /* the same of each reason; several may hold at once */
-	double throttled_power_s, throttled_thermal_s; /* by its counters */
+	double reason_ratio[GPU_THROTTLE_COUNT];       /* the same per reason; several may apply at once */
+	double throttled_power_s, throttled_thermal_s; /* from its counters */
 };
 
 struct gpu {
-	int32_t instance, parent; /* parent: of a part (MIG), the instance of its GPU; −1 */
+	int32_t instance, parent; /* parent: for a part (MIG), the instance of its GPU; else −1 */
 	unsigned index;
 	char vendor[16], name[64], uuid[64], pci[20], driver[48];
-	char lost[96];                 /* why it no longer answers; empty = it does */
-	int64_t seen_ns, processes_ns; /* its newest figure, and list of processes; 0 = none yet */
-	double now[GPU_METRICS];       /* last value of each metric, from METRIC_GPU_FIRST on; gpu_now() */
-	double per_s[GPU_METRICS];     /* of counters; gpu_rate() */
-	unsigned throttle;             /* bits 1 << enum gpu_throttle; 0 also where it is not known */
-	double power_w;                /* as told, or by its energy counter where it is not */
+	char lost[96];                 /* why it no longer answers; empty = it answers */
+	int64_t seen_ns, processes_ns; /* times of its latest figure and list of processes; 0 = none yet */
+	double now[GPU_METRICS];       /* latest value of each metric, indexed from METRIC_GPU_FIRST; use gpu_now() */
+	double per_s[GPU_METRICS];     /* rates of counters; use gpu_rate() */
+	unsigned throttle;             /* bits 1 << enum gpu_throttle; 0 also if unknown */
+	double power_w;                /* as reported, else from its energy counter */
 	double throttled_power_ratio, throttled_thermal_ratio; /* shares of the time between the last two readings */
 	size_t process_count;
-	struct gpu_process processes[GPU_PROCESSES_MAX]; /* the run's first, then by memory */
-	/* the run's use of it */
-	/* a process of the run is on it; where processes are hidden: it is the one that their environment names */
+	struct gpu_process processes[GPU_PROCESSES_MAX]; /* the run's first, then by descending memory */
+	/* use by the run */
+	/* a process of the run uses it; if the driver hides processes, the run's environment selects it */
 	bool is_ours;
 	bool is_ours_by_place;                   /* known by their environment only */
 	double run_memory_bytes, run_busy_ratio; /* sums over its processes on it */
@@ -101,7 +103,7 @@ struct gpu {
 	enum memory_verdict verdict;
 	struct slope slope;     /* of the run's memory; points 0 = not known */
 	double slope_per_batch; /* NAN */
-	double full_in_s;       /* when its memory is full if that goes on (growing, leak, fragmentation); NAN */
+	double full_in_s; /* time until its memory is full at this slope (growing, leak, fragmentation); NAN = unknown */
 	struct gpu_totals totals;
 #define GPU_SERIES_MEMBER(name) struct series *name;
 	struct {
@@ -119,8 +121,9 @@ struct gpu_happening {
 
 struct gpus {
 	size_t count;
-	struct gpu *gpus;         /* in the order of vendors and their numbers, parts after their GPU */
-	uint64_t happening_count; /* all; the newest GPU_EVENTS_RETAINED are kept, at [number % GPU_EVENTS_RETAINED] */
+	struct gpu *gpus; /* sorted by instance, parts after their GPU */
+	uint64_t
+		happening_count; /* total; the latest GPU_EVENTS_RETAINED are in a ring, at [number % GPU_EVENTS_RETAINED] */
 	struct gpu_happening happenings[GPU_EVENTS_RETAINED];
 };
 
@@ -129,29 +132,29 @@ struct run;
 
 double gpu_now(const struct gpu *gpu, enum metric metric);
 double gpu_rate(const struct gpu *gpu, enum metric metric);
-/* The words of what holds it back, joined by ", "; "" where nothing does. Returns out. */
+/* Writes the throttle reasons, joined by ", "; "" = not throttled. Returns `out`. */
 const char *gpu_throttle_words(unsigned throttle, char *out, size_t size);
-/* Of bits: whether it is power or heat (not a choice of somebody, nor another GPU). */
+/* Do the bits contain power or heat (not only clocks set by a user, or sync boost)? */
 bool gpu_is_throttled(unsigned throttle);
-const struct gpu *model_gpu(const struct model *model, int32_t instance); /* NULL: not seen */
-/* Those that this run (a rank) is on: by its processes, else by LOCAL_RANK and CUDA_VISIBLE_DEVICES of its environment
- * or its meta; of one that is over, those that it was on. Of a part its GPU is not among them. Returns how many; run
- * NULL: the whole tree's. */
+const struct gpu *model_gpu(const struct model *model, int32_t instance); /* NULL: unknown */
+/* The GPUs that this run (a rank) uses: from its processes, else from LOCAL_RANK and CUDA_VISIBLE_DEVICES in its
+ * environment or meta. For an ended run, those that it used. For a part (MIG), without its GPU. run NULL: all GPUs of
+ * the process tree. Returns how many. */
 size_t run_gpus(const struct model *model, const struct run *run, const struct gpu *out[GPUS_MAX]);
-/* What the run's processes have there: its share of run_memory_bytes. NAN. */
+/* Memory of this run's processes on the GPU, a part of run_memory_bytes; NAN = unknown. */
 double gpu_memory_of_run(const struct model *model, const struct run *run, const struct gpu *gpu);
-/* The same of all GPUs that it is on; run NULL: of the tree. */
+/* The same on all GPUs that the run uses; run NULL: of the process tree. */
 double run_gpu_memory(const struct model *model, const struct run *run);
-/* What is known of all GPUs that a run uses together: means of ratios and clocks, sums of bytes and watts, the most of
- * temperatures and the like, all bits of GPU_THROTTLE; of counters the sum of their rates. What a part does not tell is
- * its GPU's. NAN. */
+/* One figure over all GPUs that a run uses: the mean of ratios and clocks, the sum of bytes, watts and rates of
+ * counters, the maximum of temperatures and counts, all bits of GPU_THROTTLE. If a part (MIG) does not report a figure,
+ * its GPU's is used. NAN = unknown. */
 double run_gpu_figure(const struct model *model, const struct run *run, enum metric metric);
 bool gpu_has_parts(const struct model *model, const struct gpu *gpu);
-/* "GPU 0", "GPU 1.2" (a part), "AMD GPU 0" where there are several vendors. Returns out. */
+/* "GPU 0", "GPU 1.2" (a part), "AMD GPU 0" with several vendors. Returns `out`. */
 const char *gpu_label(const struct model *model, const struct gpu *gpu, char *out, size_t size);
 
 bool gpu_memory_is_growing(const struct gpu *gpu); /* growing, leak or fragmentation */
-/* What the verdict means, and what to do next, a sentence each; never NULL. */
+/* What the verdict means, and what to do next; never NULL. */
 const char *gpu_memory_meaning(const struct gpu *gpu);
 const char *gpu_memory_next_step(const struct gpu *gpu);
 

@@ -17,14 +17,14 @@ enum { BLOCKS = 48, LAST_BLOCKS_MIN = 8, SAMPLES_MIN = 4, LEAK_BATCHES_MIN = 50 
 #define LEAK_MIN_BYTES 16e6
 #define FRAGMENT_RATIO 0.3
 #define FRAGMENT_MIN_BYTES 512e6
-/* Whose an allocator is: that much of its run's memory; or what it has taken, read seconds apart, and a context and
- * libraries more. */
+/* An allocator belongs to a GPU that has ALONE_RATIO of its run's memory, or at least LAG_RATIO of its reserved bytes
+ * (the two are read seconds apart) plus at most a context and libraries. */
 #define ALONE_RATIO 0.67
 #define LAG_RATIO 0.9
 #define LIBRARIES_RATIO 0.25
 #define LIBRARIES_BYTES 3e9
 
-/* One figure over the window: means of blocks of samples, and what was made of them. */
+/* One figure over the window: means of blocks of samples, and their slope. */
 struct line {
 	bool is_known;
 	size_t blocks;
@@ -37,7 +37,7 @@ struct curve {
 	const struct gpu_trend *trend;
 	size_t from;
 	double window_s, batches, noticeable;
-	/* taken: what the process has, or where that is hidden what the allocator has taken */
+	/* taken: memory of the processes, or, if that is hidden, what the allocator has reserved */
 	struct line taken, allocated, reserved, peak, split;
 };
 
@@ -58,8 +58,8 @@ static double gauge_of(const struct run *run, const char *name)
 	return run_gauge(run, name, &value, NULL) && value >= 0 ? value : NAN;
 }
 
-/* A run publishes one allocator, that of its current device. Where it is on several GPUs: it is of those where its
- * processes have what it has taken, a context and libraries more; or of the one where they have the most by far. */
+/* A run publishes one allocator, that of its current device. If it uses several GPUs, the allocator belongs to those
+ * where its processes have about its reserved memory (see ALONE_RATIO). */
 static bool has_its_allocator(
 	const struct model *model, const struct run *run, const struct gpu *gpu, const struct allocator *allocator)
 {
@@ -76,7 +76,7 @@ static bool has_its_allocator(
 		(here > LAG_RATIO * taken && here < taken + fmax(LIBRARIES_RATIO * taken, LIBRARIES_BYTES));
 }
 
-/* False: a warm-up is not over. *since_ns: the end of the last one. */
+/* False: a warm-up is still in progress. *since_ns: the end of the last one. */
 static bool add_runs(const struct model *model, const struct gpu *gpu, struct gpu_sample *sample, int64_t *since_ns)
 {
 	for (unsigned i = 0; i < model->run_count; i++) {
@@ -104,7 +104,7 @@ static void thin(struct gpu_trend *trend)
 	trend->interval_ns *= (int64_t)step;
 }
 
-/* False: it is too soon. */
+/* False: too soon after the previous sample. */
 static bool add_sample(struct gpu_trend *trend, const struct gpu_sample *sample)
 {
 	if (trend->count && sample->time_ns < trend->samples[trend->count - 1].time_ns + trend->interval_ns)
@@ -131,7 +131,7 @@ typedef double part_of_sample(const struct gpu_sample *sample);
 GPU_TREND_PARTS(PART_OF_SAMPLE)
 #undef PART_OF_SAMPLE
 
-/* Blocks in which nothing is known are left out. */
+/* Skips blocks without a known value. */
 static void fill_blocks(const struct curve *curve, part_of_sample *part, struct line *line)
 {
 	const struct gpu_trend *trend = curve->trend;
@@ -185,7 +185,7 @@ static bool grows(const struct curve *curve, const struct line *line)
 		line->whole.low_per_s * curve->window_s > curve->noticeable && !has_come_to_rest(curve, line);
 }
 
-/* What is not known does not move. */
+/* An unknown figure counts as at rest. */
 static bool rests(const struct curve *curve, const struct line *line)
 {
 	return !line->is_known || line->whole.high_per_s * curve->window_s < curve->noticeable ||
@@ -205,8 +205,8 @@ static bool is_leak(const struct curve *curve)
 
 static double newest(const struct line *line) { return line->bytes[line->blocks - 1]; }
 
-/* The allocator asks for more only where no piece that it has is large enough. Without a peak, what a batch needs in
- * between is not known. */
+/* The allocator reserves more only if no free block is large enough. Without the peak, the need within a batch is
+ * unknown. */
 static bool is_fragmentation(const struct curve *curve)
 {
 	if (!curve->reserved.is_known)
@@ -235,7 +235,7 @@ static enum memory_verdict verdict_of(const struct curve *curve)
 	return MEMORY_UNKNOWN;
 }
 
-/* Blocks that are kept are used before more is taken. */
+/* The allocator uses its free blocks before it reserves more. */
 static double room_of(const struct gpu *gpu, const struct curve *curve)
 {
 	double retained = gpu_now(gpu, METRIC_GPU_MEMORY_RESERVED);
@@ -286,7 +286,7 @@ static struct gpu_trend *trend_of(struct gpu_past *past)
 	return past->trend;
 }
 
-/* A GPU that has parts is judged by them. */
+/* A GPU with parts (MIG) is judged by its parts. */
 void gpus_judge_memory(struct model *model)
 {
 	for (size_t i = 0; i < model->gpus.count; i++) {

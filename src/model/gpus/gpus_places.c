@@ -5,9 +5,9 @@
 
 #include "src/model/gpus/gpus_private.h"
 
-/* -- GPUs by their numbers -- */
+/* -- GPUs by number -- */
 
-/* Of whom the numbers in an environment speak: the first of these that is here, else the first that there is. */
+/* The vendor that the numbers in an environment refer to: the first present of these, else the first GPU's. */
 static const char *numbered_vendor(const struct model *model)
 {
 	static const char *const preferred[] = { "NVIDIA", "AMD" };
@@ -18,14 +18,14 @@ static const char *numbered_vendor(const struct model *model)
 	return model->gpus.count ? model->gpus.gpus[0].vendor : "";
 }
 
-/* One that has parts is used through them: its first. */
+/* A GPU with parts (MIG) is used through its first part. */
 static size_t first_part(const struct model *model, size_t gpu)
 {
 	const struct gpus *gpus = &model->gpus;
 	return gpu + 1 < gpus->count && gpus->gpus[gpu + 1].parent == gpus->gpus[gpu].instance ? gpu + 1 : gpu;
 }
 
-/* −1: there is none. */
+/* −1: none. */
 static int gpu_numbered(const struct model *model, unsigned long number)
 {
 	const char *vendor = numbered_vendor(model);
@@ -38,8 +38,7 @@ static int gpu_numbered(const struct model *model, unsigned long number)
 	return -1;
 }
 
-/* As drivers take it: the begin of a name is enough. An older way to name a part, MIG-GPU-…/1/0, tells no more than its
- * GPU. */
+/* Accepts a prefix of the UUID, as drivers do. The older name of a part, MIG-GPU-…/1/0, identifies only its GPU. */
 static int gpu_called(const struct model *model, const char *text, size_t length)
 {
 	static const char of_gpu[] = "MIG-GPU-";
@@ -55,15 +54,15 @@ static int gpu_called(const struct model *model, const char *text, size_t length
 	return -1;
 }
 
-/* -- places -- */
+/* -- selected devices -- */
 
-/* What an environment and a run say about where it was to run. */
+/* Devices selected by a process's environment and a run's meta. */
 struct place {
-	int32_t local_rank;            /* −1: not told */
-	const char *visible;           /* NULL: not told */
-	long device;                   /* of "cuda:1"; −1: not told */
-	int uuid_gpu;                  /* of the one whose UUID it publishes; −1: not told, or there is none such */
-	bool is_on_cpu, has_allocator; /* allocator: it publishes what it holds on a GPU, so it is on one */
+	int32_t local_rank;            /* −1: not set */
+	const char *visible;           /* NULL: not set */
+	long device;                   /* number of "cuda:1"; −1: not set */
+	int uuid_gpu;                  /* the GPU with the published UUID; −1: not published, or unknown */
+	bool is_on_cpu, has_allocator; /* has_allocator: it publishes GPU memory, so it uses a GPU */
 };
 
 struct choice {
@@ -88,8 +87,8 @@ static void choose_all(const struct model *model, struct choice *choice)
 			choose(choice, gpu_numbered(model, model->gpus.gpus[i].index));
 }
 
-/* "2,0", "GPU-8932f937,GPU-…", "MIG-…", "0.1": up to the first that is none, as the drivers do; "", "-1", "NoDevFiles"
- * are none. */
+/* "2,0", "GPU-8932f937,GPU-…", "MIG-…", "0.1": stops at the first invalid entry, as drivers do; "", "-1" and
+ * "NoDevFiles" select none. */
 static void choose_visible(const struct model *model, const char *text, struct choice *choice)
 {
 	while (*text) {
@@ -152,7 +151,7 @@ static long number_of(const char *text)
 	return number >= 0 && *end == '\0' && number < INT32_MAX ? number : -1;
 }
 
-/* "cuda:1", "hip:0", "xpu:2", "cpu"; else it is a GPU's name, which says nothing of where. */
+/* "cuda:1", "hip:0", "xpu:2", "cpu"; other texts are names of GPUs, which do not identify a device. */
 static void read_device(const char *text, struct place *out)
 {
 	const char *colon = text ? strchr(text, ':') : NULL;
@@ -161,7 +160,7 @@ static void read_device(const char *text, struct place *out)
 	out->is_on_cpu = text && strcmp(text, "cpu") == 0;
 }
 
-/* A whole UUID as CUDA has it, without the driver's word before it: GPU-, MIG-. −1: none is that. */
+/* A complete UUID in the form of CUDA, without the driver's prefix GPU- or MIG-. −1: no such GPU. */
 static int gpu_of_uuid(const struct model *model, const char *text)
 {
 	for (size_t i = 0; text && i < model->gpus.count; i++) {
@@ -172,7 +171,7 @@ static int gpu_of_uuid(const struct model *model, const char *text)
 	return -1;
 }
 
-/* What is not known of its process's environment, its meta may tell. */
+/* Uses the run's meta for what the process's environment does not contain. */
 static void place_of_run(const struct model *model, const struct run *run, struct place *out)
 {
 	static const char *const keys[] = { "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",

@@ -3,7 +3,7 @@
 
 #include "src/model/gpus/gpus_private.h"
 
-/* A driver's list is read every few seconds: who ended shortly before it was may still stand there. */
+/* The driver's list is read every few seconds: it may contain processes that have just ended. */
 #define ENDED_NS (5 * NS_PER_S)
 enum { DEPTH_MAX = 64 };
 
@@ -25,7 +25,7 @@ const struct run *gpus_run_of_pid(const struct model *model, int32_t pid)
 	return NULL;
 }
 
-/* A run whose process is not watched (a region read by itself) is one of ours too. */
+/* Includes runs whose process is not in the tree (a region opened by name). */
 bool gpu_process_is_ours(const struct model *model, int32_t pid, int64_t seen_ns)
 {
 	const struct process *process = gpus_find_process(model, pid);
@@ -34,7 +34,7 @@ bool gpu_process_is_ours(const struct model *model, int32_t pid, int64_t seen_ns
 	return gpus_run_of_pid(model, pid) != NULL;
 }
 
-/* It, or one that it started and that is no other run. */
+/* Is it the run's process, or a descendant that belongs to no other run? */
 static bool belongs_to(const struct model *model, int32_t pid, const struct run *run)
 {
 	for (unsigned depth = 0; depth < DEPTH_MAX && pid > 0; depth++) {
@@ -66,7 +66,7 @@ bool gpu_has_parts(const struct model *model, const struct gpu *gpu)
 	return false;
 }
 
-/* -- whose they are -- */
+/* -- the run's processes -- */
 
 static double add_known(double sum, double value) { return isnan(value) ? sum : isnan(sum) ? value : sum + value; }
 
@@ -109,7 +109,7 @@ bool run_is_on_gpu(const struct run *run)
 	return allocator.allocated_bytes > 0 || allocator.reserved_bytes > 0;
 }
 
-/* A run that holds memory on a GPU is on one, whatever the lists say. */
+/* A run that publishes GPU memory uses a GPU, even if the lists do not contain it. */
 static bool is_any_run_on_one(const struct model *model)
 {
 	for (unsigned i = 0; i < model->run_count; i++)
@@ -145,7 +145,7 @@ static void mark_parents(struct gpus *gpus)
 			gpus->gpus[k].is_ours |= gpus->gpus[k].instance == gpus->gpus[i].parent;
 }
 
-/* Once for each list that was read. */
+/* Call once per list. */
 static void push_run_memory(struct gpu *gpu, struct gpu_past *past)
 {
 	double seconds = past->processes.interval_ns ? (double)past->processes.interval_ns * 1e-9 : NAN;
@@ -157,7 +157,7 @@ static void push_run_memory(struct gpu *gpu, struct gpu_past *past)
 	gpu->totals.was_ours |= gpu->is_ours;
 }
 
-/* -- of a run -- */
+/* -- GPUs of a run -- */
 
 static uint64_t gpus_of_tree(const struct model *model)
 {
@@ -186,7 +186,7 @@ static unsigned count_runs(const struct model *model)
 	return count;
 }
 
-/* Where the part is told of, its GPU is not: their memory would count twice. */
+/* Removes GPUs whose part is in the set: their memory would count twice. */
 static uint64_t without_parents(const struct model *model, uint64_t bits)
 {
 	const struct gpus *gpus = &model->gpus;
@@ -244,7 +244,7 @@ double gpu_memory_of_run(const struct model *model, const struct run *run, const
 	return bytes;
 }
 
-/* Where all of the tree's GPUs count as its own, so does their memory. */
+/* With a single run, all memory of the process tree is the run's. */
 double run_gpu_memory(const struct model *model, const struct run *run)
 {
 	const struct gpu *gpus[GPUS_MAX];
@@ -277,7 +277,7 @@ void gpus_find_ours(struct model *model)
 	note_runs(model);
 }
 
-/* -- figures of several together -- */
+/* -- figures over several GPUs -- */
 
 enum joining { JOIN_SUM, JOIN_MEAN, JOIN_MAX, JOIN_BITS };
 

@@ -43,7 +43,7 @@ void gpu_forget_totals(struct gpu *gpu, struct gpu_past *past)
 
 static double stands_for(double seconds) { return isnan(seconds) || seconds < 0 ? 0 : fmin(seconds, STANDS_MAX_S); }
 
-/* The first reading stands for no time: it is the mean only until there is another. */
+/* The first reading has no weight: it is the mean only until the second. */
 static void count_whole(struct gpu *gpu, struct gpu_past *past, size_t id, double value, double seconds)
 {
 	struct gpu_whole *whole = whole_of(&gpu->totals, id);

@@ -40,28 +40,25 @@ const char *gpu_label(const struct model *model, const struct gpu *gpu, char *ou
 	return out;
 }
 
-/* -- what its memory does -- */
+/* -- memory verdicts -- */
 
 static const struct words {
 	enum memory_verdict verdict;
 	const char *meaning, *next;
 } words[] = {
-	{ MEMORY_LEAK, "What the framework has handed out grows batch by batch and is not given back.",
-		"Look for tensors that are kept with their graph: losses summed without .item() or detach(), outputs in lists, "
+	{ MEMORY_LEAK, "Memory allocated by the framework grows with each batch and is not freed.",
+		"Look for tensors kept with their graph: losses summed without .item() or detach(), outputs in lists, "
 		"hooks that store activations. "
-		"torch.cuda.memory._record_memory_history() tells who asked for what is still there." },
-	{ MEMORY_FRAGMENTATION,
-		"More is taken from the GPU than was ever in use at once: there would be room, but not in one piece.",
-		"Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or shapes that repeat (pad to a few lengths, "
+		"torch.cuda.memory._record_memory_history() shows where live memory was allocated." },
+	{ MEMORY_FRAGMENTATION, "The allocator reserves more than was ever in use at once: its free blocks are too small.",
+		"Try PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or repeating shapes (pad to a few lengths, "
 		"drop_last=True)." },
-	{ MEMORY_CACHE,
-		"Freed blocks are kept for the next batches, and libraries take work space; what is in use does not grow.",
-		"Nothing to do while it fits: the framework gives blocks back before it runs out." },
-	{ MEMORY_GROWING, "The run's memory on the GPU grows; who keeps it is not known yet.",
-		"Wait for 50 batches; where the framework's allocator is not published (import pmtop.torch), watch "
-		"torch.cuda.memory_allocated() yourself." },
-	{ MEMORY_PLATEAU, "It stays as it is.", "Nothing to do." },
-	{ MEMORY_NOT_JUDGED, "It has not been seen for long enough, or moves too much to tell.", "Wait." },
+	{ MEMORY_CACHE, "The allocator caches freed blocks, and libraries use work space; memory in use does not grow.",
+		"Nothing to do while it fits: the framework frees cached blocks before it runs out." },
+	{ MEMORY_GROWING, "The run's GPU memory grows; the cause is not known yet.",
+		"Wait for 50 batches. Without import pmtop.torch, watch torch.cuda.memory_allocated() yourself." },
+	{ MEMORY_PLATEAU, "Memory use is stable.", "Nothing to do." },
+	{ MEMORY_NOT_JUDGED, "Not enough data yet, or the trend is unclear.", "Wait for more batches." },
 };
 
 static const struct words *words_of(const struct gpu *gpu)

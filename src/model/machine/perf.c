@@ -5,24 +5,24 @@
 
 #include "src/model/model_private.h"
 
-/* Counts that come no more are no longer known; so is a rate over a longer pause. */
+/* Without a new count for so long, rates are unknown. */
 #define COUNTS_STALE_NS (5 * NS_PER_S)
-/* Each reading tells all processes that there are: one that was not told for so long has ended. */
+/* Each reading contains all processes: one without a count for so long has ended. */
 #define PROCESS_GONE_NS (2 * NS_PER_S)
-/* Of memory traffic the tree's own share is not known: it counts as its own where it used so much of the CPU time that
- * was used. */
+/* Memory traffic is known only for the whole machine. It is attributed to the process tree if the tree uses this share
+ * of all CPU time used. */
 #define NEARLY_ALL_RATIO 0.9
-/* FLOPs a batch: over recent steps, but for a time in which the readings' spacing no longer matters. */
+/* FLOPs per batch: recent steps must take at least so long that the distance of readings does not matter. */
 #define WINDOW_MIN_S 1.0
 
 enum { SOCKETS_MAX = 16, POINTS_MAX = 512, POINTS_A_WINDOW = 256 };
 
 /* One event of one process (or socket). */
 struct count_past {
-	int64_t time_ns;    /* of the newest; 0 = never counted */
-	double value, base; /* as told; what was told before counting began again */
+	int64_t time_ns;    /* of the latest count; 0 = never counted */
+	double value, base; /* as reported; total of the counts before a restart */
 	double per_s, counted_ratio;
-	uint64_t set; /* in which it was told last */
+	uint64_t set; /* number of the set with the latest count */
 };
 
 struct process_counts {
@@ -35,17 +35,17 @@ struct perf_past {
 	bool is_user_only[PERF_EVENTS_MAX];
 	double ended_total[PERF_EVENTS_MAX];
 	size_t room, socket_count;
-	struct process_counts *processes; /* as perf->processes */
+	struct process_counts *processes; /* same indexes as perf->processes */
 	struct {
 		int32_t socket;
 		struct count_past past;
 	} sockets[SOCKETS_MAX];
-	size_t point_count; /* FLOPs of the tree by time */
+	size_t point_count; /* total FLOPs of the process tree over time */
 	struct {
 		int64_t time_ns;
 		double flops;
 	} points[POINTS_MAX];
-	double window_s; /* that the recent steps took */
+	double window_s; /* duration of the recent steps */
 };
 
 static void forget_derived(struct perf *perf)
@@ -86,7 +86,7 @@ const struct perf_event_now *perf_find(const struct perf *perf, enum perf_role r
 	return NULL;
 }
 
-/* -- what is told -- */
+/* -- records -- */
 
 static void forget_counts(struct model *model, unsigned event)
 {
@@ -148,7 +148,7 @@ static bool grow(struct perf *perf, struct perf_past *past)
 	return true;
 }
 
-/* PERF_PROCESSES_MAX where there is no room. */
+/* Returns PERF_PROCESSES_MAX if there is no room. */
 static size_t find_or_add_process(struct perf *perf, struct perf_past *past, int32_t pid)
 {
 	for (size_t i = 0; i < perf->process_count; i++)
@@ -165,8 +165,7 @@ static size_t find_or_add_process(struct perf *perf, struct perf_past *past, int
 	return at;
 }
 
-/* A count that is less than before: counting was begun again, or another process has the pid. By how much it grew
- * nobody knows. */
+/* If a count decreases, counting was restarted or the pid was reused: its growth is unknown. */
 static bool take_count(struct count_past *count, const struct record *record, uint64_t set)
 {
 	double value = record->perf_count.value, ratio = record->perf_count.counted_ratio;
@@ -236,7 +235,7 @@ static int64_t newest_count_ns(const struct process_counts *counts, unsigned eve
 	return newest_ns;
 }
 
-/* What ended processes counted stays in the sums. */
+/* Ended processes stay in the totals. */
 static void drop_ended(struct perf *perf, struct perf_past *past)
 {
 	size_t retained = 0;
@@ -298,7 +297,7 @@ static void sum_event(struct perf *perf, struct perf_past *past, unsigned event)
 	series_push(now->series, perf->seen_ns, now->per_s);
 }
 
-/* -- what follows from them -- */
+/* -- derived figures -- */
 
 static double per_s(const struct perf *perf, enum perf_role role)
 {
@@ -308,7 +307,7 @@ static double per_s(const struct perf *perf, enum perf_role role)
 
 static double ratio(double part, double whole) { return whole > 0 ? part / whole : NAN; }
 
-/* Cycles of user space alone are not all that the clock made. */
+/* Cycles of user space only would give a clock that is too low. */
 static double clock_of(const struct perf *perf, const struct perf_past *past)
 {
 	const struct perf_event_now *cycles = perf_find(perf, PERF_ROLE_CYCLES);
@@ -342,10 +341,10 @@ static void derive(struct model *model)
 	series_push(perf->flops_series, perf->seen_ns, perf->flops_per_s);
 }
 
-/* -- FLOPs a batch -- */
+/* -- FLOPs per batch -- */
 
-/* Points lie no closer than the recent steps need: then they reach back over all of these. */
-static void note_flops(struct perf *perf, struct perf_past *past)
+/* Points are spaced so that POINTS_MAX of them cover all recent steps. */
+static void push_flops(struct perf *perf, struct perf_past *past)
 {
 	const struct perf_event_now *flops = perf_find(perf, PERF_ROLE_FLOPS);
 	if (!flops || isnan(flops->total))
@@ -359,7 +358,7 @@ static void note_flops(struct perf *perf, struct perf_past *past)
 	past->points[at].flops = flops->total;
 }
 
-/* Between two readings evenly; NAN outside of them. */
+/* Total FLOPs at a time, interpolated linearly; NAN outside of the readings. */
 static double flops_at(const struct perf_past *past, int64_t time_ns)
 {
 	size_t low = 0, high = past->point_count;
@@ -419,7 +418,7 @@ static struct recent recent_steps(const struct perf_past *past, const struct tra
 	return recent;
 }
 
-/* All ranks that the tree has: their FLOPs are all in the sum. */
+/* Samples of all ranks in the process tree, because the sum contains the FLOPs of all of them. */
 static double samples_between(const struct model *model, int64_t from_ns, int64_t to_ns)
 {
 	double samples = 0;
@@ -456,7 +455,7 @@ static void refresh_batches(struct model *model)
 
 /* -- after a set -- */
 
-static void go_stale(struct perf *perf)
+static void forget_rates(struct perf *perf)
 {
 	for (unsigned i = 0; i < perf->event_count; i++)
 		perf->events[i].per_s = NAN;
@@ -478,10 +477,10 @@ void model_refresh_perf(struct model *model)
 			if (perf->events[i].is_used)
 				sum_event(perf, past, i);
 		derive(model);
-		note_flops(perf, past);
+		push_flops(perf, past);
 		refresh_batches(model);
 	} else if (perf->seen_ns && model->now_ns - perf->seen_ns > COUNTS_STALE_NS) {
-		go_stale(perf);
+		forget_rates(perf);
 	}
 	past->has_new = false;
 	past->set++;

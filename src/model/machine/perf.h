@@ -1,8 +1,7 @@
-/* perf.h: what the CPUs' counters (and the kernel's own) say of the watched tree. Unknown is NAN; what was not counted
- * is not 0.
+/* perf.h: hardware and software perf counters of the target's process tree. NAN = unknown or not counted.
  *
- * Counted is per process, all threads; values were scaled up to the whole time where the CPU had too few counters, and
- * counted_ratio says how much of it was really counted. */
+ * Counts are per process, all threads. If the CPU has too few counters the kernel multiplexes them: counts are scaled
+ * to the whole time, and counted_ratio is the share of the time in which they were counted. */
 #ifndef PMTOP_MODEL_MACHINE_PERF_H
 #define PMTOP_MODEL_MACHINE_PERF_H
 
@@ -19,9 +18,9 @@ struct perf_event_now {
 	bool is_used;
 	enum perf_role role;
 	char name[64];
-	double per_s;          /* over the tree, between the last two readings */
-	double total;          /* since pmtop began to count, ended processes included */
-	double counted_ratio;  /* the least of any process */
+	double per_s;          /* sum over the process tree, between the last two readings */
+	double total;          /* since pmtop began to count, including ended processes */
+	double counted_ratio;  /* minimum over all processes */
 	struct series *series; /* of per_s */
 };
 
@@ -31,20 +30,20 @@ struct perf_process {
 };
 
 struct perf {
-	int64_t since_ns, seen_ns; /* first and newest count; 0 = nothing was counted */
+	int64_t since_ns, seen_ns; /* first and latest count; 0 = nothing was counted */
 	unsigned event_count;      /* events[0 … event_count − 1], some may be unused */
 	struct perf_event_now events[PERF_EVENTS_MAX];
 	size_t process_count;
 	struct perf_process *processes;
-	/* what follows from them */
-	double cpus;     /* CPU time ÷ time */
+	/* derived figures */
+	double cpus;     /* CPU time ÷ elapsed time */
 	double ipc;      /* instructions ÷ cycles */
 	double clock_hz; /* cycles ÷ CPU time */
 	double cache_miss_ratio, branch_miss_ratio;
 	double stalled_front_ratio, stalled_back_ratio; /* of cycles */
 	double flops_per_s, flops_per_batch, flops_per_sample;
-	double bytes_per_s; /* memory traffic of the sockets, all programs */
-	/* FLOPs ÷ byte of memory traffic: only where the tree uses nearly all CPU time of the machine */
+	double bytes_per_s; /* memory traffic of all sockets, all processes */
+	/* FLOPs ÷ byte of memory traffic: only if the process tree uses nearly all of the machine's used CPU time */
 	double intensity;
 	struct series *ipc_series, *flops_series;
 };
@@ -52,10 +51,10 @@ struct perf {
 struct model;
 struct run;
 
-/* NULL: nothing of this role is counted. */
+/* NULL: no event of this role is counted. */
 const struct perf_event_now *perf_find(const struct perf *perf, enum perf_role role);
-/* Model FLOPs utilisation: FLOPs a sample as published (meta flops_per_sample) × samples a second ÷ peak FLOPs a second
- * (meta peak_flops); NAN where one of them is not published. Definition: Chowdhery et al. 2022 (PaLM), appendix B. */
+/* Model FLOPs utilisation: meta flops_per_sample × samples/s ÷ meta peak_flops (FLOP/s); NAN if one of them is not
+ * published. Definition: Chowdhery et al. 2022 (PaLM), appendix B. */
 double run_mfu(const struct model *model, const struct run *run);
 
 #endif

@@ -5,7 +5,7 @@
 #include "src/model/model_private.h"
 
 enum { PROCESSES_FIRST = 8 };
-/* What explains a slow batch, or names a GPU's user, looks back less far. */
+/* Explanations of slow batches and names of GPU processes need a shorter history. */
 #define GONE_RETAINED_NS (120 * NS_PER_S)
 
 static struct process *find_process(struct model *model, int32_t pid)
@@ -43,7 +43,7 @@ static bool grow(struct model *model)
 	return true;
 }
 
-/* The one that is gone the longest, if there is one and it went before this time, gives its place up. */
+/* Removes the process that ended first, if it ended before this time. */
 static bool drop_gone(struct model *model, int64_t before_ns)
 {
 	struct model_private *private = model->private;
@@ -177,7 +177,7 @@ void model_take_place(struct model *model, const struct record *record)
 		record->place.visible_devices ? record->place.visible_devices : "");
 }
 
-/* How long what one of our own processes said last is taken for what it is. */
+/* How long the last figures of a child process of pmtop remain valid. */
 #define SELF_RETAINED_NS (5 * NS_PER_S)
 
 static void sum_selves(struct model *model, int64_t now_ns)
@@ -185,7 +185,7 @@ static void sum_selves(struct model *model, int64_t now_ns)
 	model->self.cpu_ratio = model->self.memory_bytes = 0;
 	for (size_t i = 0; i < MODEL_SELVES; i++) {
 		__typeof__(model->private->selves[i]) *own = &model->private->selves[i];
-		/* One that was ended says nothing more. */
+		/* Skip child processes that have ended. */
 		if (own->seen_ns == 0 || (i > 0 && now_ns - own->seen_ns > SELF_RETAINED_NS))
 			continue;
 		model->self.cpu_ratio += i == 0 || isfinite(own->cpu_ratio) ? own->cpu_ratio : 0;
@@ -214,7 +214,7 @@ static void take_self(struct model *model, const struct record *record)
 		sum_selves(model, record->time_ns);
 }
 
-/* A counter that is less than before was reset or has wrapped: nobody knows by how much it grew. */
+/* A counter that decreases was reset or has wrapped: its growth is unknown. */
 static void take_counter(struct model *model, size_t at, double before, const struct record *record)
 {
 	struct process_past *past = &model->private->pasts[at];
@@ -242,8 +242,8 @@ static void push_gauge(struct model *model, enum metric metric, const struct rec
 	series_push(series, record->time_ns, record->figure.value);
 }
 
-/* Also of a process that is not in the tree: another rank's. */
-static void emit_runs(struct model *model, const struct record *record)
+/* Also for processes outside the tree: other ranks. */
+static void update_runs(struct model *model, const struct record *record)
 {
 	for (unsigned i = 0; i < model->run_count; i++) {
 		struct run_private *run = model->runs[i].private;
@@ -258,7 +258,7 @@ static void emit_runs(struct model *model, const struct record *record)
 	}
 }
 
-/* A run that was found after its process was read. */
+/* For a run found after its process was read. */
 void model_add_resident(struct model *model, int index)
 {
 	struct run *run = &model->runs[index];
@@ -297,7 +297,7 @@ void model_take_figure(struct model *model, const struct record *record)
 	}
 	struct process *process = find_process(model, record->figure.instance);
 	if (!process) {
-		emit_runs(model, record);
+		update_runs(model, record);
 		return;
 	}
 	size_t at = (size_t)(process - model->processes);
@@ -318,7 +318,7 @@ void model_take_figure(struct model *model, const struct record *record)
 	if (process->is_target)
 		push_gauge(model, metric, record);
 	model->private->is_tree_changed |= metric == METRIC_PROCESS_RESIDENT;
-	emit_runs(model, record);
+	update_runs(model, record);
 }
 
 static void push_rates(struct model *model, const struct process *process, const struct process_past *past)

@@ -11,7 +11,7 @@ enum { ROOM_FIRST = 16, NS_PER_US = 1000 };
 #define BASELINE_NS (60 * NS_PER_S)
 #define BASELINE_MIN_S 2.0
 
-/* Microseconds that wrap: only their distance from the newest is used, which is never far. */
+/* Microseconds modulo 2^32, to save memory: only the distance from the latest reading is used, which is small. */
 struct reading {
 	uint32_t time_us;
 	float growth;
@@ -63,7 +63,8 @@ static bool make_room(struct readings *readings)
 	return true;
 }
 
-/* The oldest row is where the next begins: where that one stands still, its begin may be put off. */
+/* The oldest row marks the beginning of the next row's interval. If that row has no growth, the beginning can be moved
+ * forward instead of dropping it. */
 static void drop_old(struct readings *readings, uint32_t now_us)
 {
 	while (readings->count > 1 && now_us - row(readings, 0)->time_us > RETAINED_US) {
@@ -103,7 +104,7 @@ void readings_push(struct readings *readings, int64_t time_ns, double growth)
 	drop_old(readings, now_us);
 }
 
-/* How many rows stand before (`is_included`: or at) a time. */
+/* The number of rows before (`is_included`: or at) a time. */
 static size_t rows_until(const struct readings *readings, int64_t time_ns, bool is_included)
 {
 	size_t low = 0, high = readings->count;
@@ -120,7 +121,8 @@ static size_t rows_until(const struct readings *readings, int64_t time_ns, bool 
 
 void readings_bounds(const struct readings *readings, int64_t from_ns, int64_t to_ns, double *min, double *max)
 {
-	/* Places: the last at or before each end, counted from 1; the first at or after, from 0. */
+	/* `before`, `last`: number of rows up to each end of the window; `first`, `after`: index of the first row at or
+	 * after it. */
 	size_t before = rows_until(readings, from_ns, true), first = rows_until(readings, from_ns, false);
 	size_t last = rows_until(readings, to_ns, true), after = rows_until(readings, to_ns, false);
 	*min = 0;
@@ -170,7 +172,7 @@ struct weighted {
 	double rate, weight_s;
 };
 
-/* The rate up to which half of the weight lies. Hoare's selection; the rows change places. */
+/* The weighted median by quickselect; reorders the rows. */
 static double weighted_median(struct weighted *rows, size_t count, double half_s)
 {
 	size_t low = 0, end = count;
@@ -220,7 +222,8 @@ double readings_baseline(const struct readings *readings, int64_t before_ns)
 		int64_t from_ns = begin_ns > before_ns - BASELINE_NS ? begin_ns : before_ns - BASELINE_NS,
 				to_ns = end_ns < before_ns ? end_ns : before_ns;
 		double growth = (double)row(readings, i)->growth, weight_s = seconds_between(from_ns, to_ns);
-		/* The row that reaches into the window tells of the time before only where nothing grew. */
+		/* The row that extends into the window is used only if it has no growth: else its growth may belong to the
+		 * window. */
 		bool reaches_in = i == last && growth != 0;
 		if (isnan(growth) || reaches_in || weight_s <= 0)
 			continue;

@@ -5,10 +5,10 @@
 
 #include "src/model/model_private.h"
 
-/* A step of the clock, or a suspend, is at least so long; what the clock is slewed by meanwhile is less. */
+/* The minimum of a clock step or a suspend; NTP slews the clock by less than SLEWED_RATIO. */
 #define STEP_MIN_S 0.1
 #define SLEWED_RATIO 0.002
-/* A figure that is no longer told is no longer known: so long after it was read; a device's rates, and its row. */
+/* Without new readings: after so long a figure is unknown, a device's rates are unknown, and its row is dropped. */
 #define FIGURE_STALE_NS (30 * NS_PER_S)
 #define DEVICE_STALE_NS (5 * NS_PER_S)
 #define DEVICE_GONE_NS (60 * NS_PER_S)
@@ -18,28 +18,28 @@
 enum { SERIES_COUNT = 0 SYSTEM_SERIES(COUNT_SERIES) };
 enum { DEVICE_METRICS = METRIC_DISK_BUSY - METRIC_DISK_READ + 1 };
 
-/* The last reading of a counter, and its growth a second since the one before. */
+/* The latest reading of a counter, and its growth per second since the previous one. */
 struct counter_past {
 	int64_t time_ns;
 	double value, per_s;
 };
 
 struct device_past {
-	struct counter_past counters[DEVICE_METRICS]; /* from the first metric of its family on */
+	struct counter_past counters[DEVICE_METRICS]; /* indexed from the first metric of its family */
 	bool is_new_in_set;
 };
 
 struct system_past {
 	struct counter_past metrics[METRIC_COUNT];
 	struct device_past disks[DEVICES_MAX], networks[DEVICES_MAX];
-	double clock_offset_ns, suspended_ns; /* as they were before this set; NAN */
+	double clock_offset_ns, suspended_ns; /* before this set; NAN = unknown */
 	int64_t clock_read_ns;
 	int64_t swept_ns;
-	int64_t pushed_ns[SERIES_COUNT]; /* to its series */
+	int64_t pushed_ns[SERIES_COUNT]; /* latest point of each series */
 	bool is_new_in_set;
 };
 
-/* -- life -- */
+/* -- init and free -- */
 
 void model_init_system(struct model *model)
 {
@@ -159,7 +159,7 @@ void model_name_instance(struct model *model, const struct record *record)
 	put_text(family.devices[at].name, sizeof family.devices[at].name, record->instance.name);
 }
 
-/* Takes a reading in; the growth since the one before, NAN where that is not known. False: it is no newer. */
+/* Stores a reading. *growth: since the previous one, NAN = unknown. False: the reading is not newer. */
 static bool take_counter(struct counter_past *past, const struct record *record, double *growth)
 {
 	double value = record->figure.value;
@@ -217,14 +217,14 @@ bool model_take_system_figure(struct model *model, const struct record *record)
 	return true;
 }
 
-/* -- what follows from them -- */
+/* -- derived figures -- */
 
 static double rate(const struct model *model, enum metric metric)
 {
 	return model->private->system->metrics[metric].per_s;
 }
 
-/* fmin gives the other where one is NAN. */
+/* fmin alone would return 1 for NAN. */
 static double at_most_1(double ratio) { return isnan(ratio) ? NAN : fmin(ratio, 1); }
 
 static void refresh_cpu(struct model *model)
@@ -263,7 +263,7 @@ static void refresh_cgroup(struct model *model)
 {
 	struct system *system = &model->system;
 	const double *now = system->now;
-	/* With less than one CPU it is still one thread that waits. */
+	/* With a limit below one CPU, one thread still waits all the time. */
 	double cpus = isnan(now[METRIC_CGROUP_CPU_LIMIT]) ? 1 : fmax(now[METRIC_CGROUP_CPU_LIMIT], 1);
 	system->throttled_ratio = at_most_1(rate(model, METRIC_CGROUP_THROTTLED) * 1e-9 / cpus);
 	system->cgroup_cpu_ratio = rate(model, METRIC_CGROUP_CPU) * 1e-9;
@@ -271,7 +271,8 @@ static void refresh_cgroup(struct model *model)
 	system->owns_cgroup = now[METRIC_CGROUP_MEMBERS_OUTSIDE] == 0;
 }
 
-/* A suspend moves both clocks apart from CLOCK_MONOTONIC; what only the time of day is moved by is a step. */
+/* A suspend advances CLOCK_REALTIME and CLOCK_BOOTTIME against CLOCK_MONOTONIC; a step of the clock advances only
+ * CLOCK_REALTIME. */
 static void refresh_clock(struct model *model)
 {
 	struct system *system = &model->system;
@@ -314,7 +315,7 @@ static void refresh_device(struct device *device, const struct device_past *past
 		device->write_latency_s = device->writes_per_s > 0 ? write_time / device->writes_per_s : NAN;
 		device->busy_ratio = figure = at_most_1(counters[METRIC_DISK_BUSY - METRIC_DISK_READ].per_s * 1e-9);
 	}
-	/* One that is never used needs no history. */
+	/* A device that is never used needs no history. */
 	if (!device->series && figure > 0)
 		device->series = series_new();
 	series_push(device->series, device->seen_ns, figure);
@@ -391,7 +392,7 @@ static void push_series(struct model *model)
 void model_refresh_system(struct model *model)
 {
 	struct system_past *past = model->private->system;
-	/* What stood when the target ended stays as its last picture. */
+	/* After the target's end the last figures stay on the screen. */
 	if (!past || model->target_ended)
 		return;
 	forget_stale(model);

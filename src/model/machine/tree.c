@@ -10,7 +10,7 @@ struct walk {
 	bool is_placed[TREE_ROWS_MAX];
 };
 
-/* As deep as names nest: at most n. */
+/* The recursion is at most n deep. */
 static void visit(struct walk *walk, size_t row, unsigned depth)
 {
 	walk->is_placed[row] = true;

@@ -1,5 +1,4 @@
-/* tree.h: rows that name their parent, put in order: depth first, children under their parent, siblings as they
- * stand. */
+/* tree.h: sorts rows that name their parent depth first: children follow their parent, siblings stay in their order. */
 #ifndef PMTOP_MODEL_MACHINE_TREE_H
 #define PMTOP_MODEL_MACHINE_TREE_H
 
@@ -8,13 +7,13 @@
 
 enum { TREE_ROWS_MAX = 512 };
 
-/* `group` keeps trees apart (a mode); groups come in the order of their first row. Parent 0 = a root. A row whose
- * parent is not there comes after its group's roots, as a root would; so does one of each circle. */
+/* `group` separates trees (modes); groups are in the order of their first rows. Parent 0 = a root. Rows whose parent is
+ * missing, and one row of each cycle, follow their group's roots as additional roots. */
 struct tree_row {
 	uint32_t group, name, parent;
 };
 
-/* Fills order[n] with places in `rows`, and depth[n] by place in `order`. n ≤ TREE_ROWS_MAX; O(n²). */
+/* Fills order[n] with indexes into `rows`, and depth[i] with the depth of order[i]. n ≤ TREE_ROWS_MAX; O(n²). */
 void tree_order(const struct tree_row *rows, size_t n, size_t *order, unsigned *depth);
 
 #endif

@@ -73,7 +73,8 @@ static void add_sample(struct memory_trend *trend)
 	trend->samples[trend->count++] = trend->now;
 }
 
-/* Since when growth counts: the end of the last warm-up; 0 = since pmtop came; INT64_MAX = a warm-up is not over. */
+/* From when on growth counts: the end of the last warm-up; 0 = since pmtop attached; INT64_MAX = a warm-up is still in
+ * progress. */
 static int64_t warmup_end(const struct model *model)
 {
 	int64_t end_ns = 0;
@@ -143,7 +144,7 @@ static void push_series(struct model *model)
 			series_push(rows[i].series, model->now_ns, rows[i].bytes);
 }
 
-/* What is judged once a second. */
+/* Judges the memory, once per second. */
 static void renew(struct model *model, int64_t since_ns)
 {
 	struct memory_trend *trend = &model->private->trend;
@@ -166,7 +167,7 @@ void model_refresh_memory(struct model *model)
 {
 	struct model_private *private = model->private;
 	struct memory *memory = &model->memory;
-	/* What stood when the target ended stays as its last picture. */
+	/* After the target's end the last figures stay on the screen. */
 	if (!private->is_tree_changed || model->target_ended)
 		return;
 	private->is_tree_changed = false;

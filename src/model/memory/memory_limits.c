@@ -5,7 +5,7 @@ struct limit {
 	double bytes, room_bytes;
 };
 
-/* What the page cache holds of the cgroup's memory is given back when the limit is near. */
+/* The kernel reclaims the cgroup's page cache before it enforces the limit. */
 static struct limit cgroup_limit(const double *now)
 {
 	double cached = now[METRIC_CGROUP_MEMORY_FILE] - now[METRIC_CGROUP_MEMORY_SHARED];

@@ -5,20 +5,21 @@
 
 #define POINTS_FIRST_NS NS_PER_S
 #define POINTS_MAX_NS (32 * NS_PER_S)
-/* A worker that has less than this share of its crew's growth is not alone in it. */
+/* If one worker has more than this share of its group's growth, the growth is attributed to this worker. */
 #define ALONE_RATIO 0.6
-/* How far views of the same memory may differ, for they are not read at the same moment. */
+/* Readings of the same memory may differ so much, because they are not taken at the same time. */
 #define ALIKE_RATIO 0.15
 #define EIGHTH 8
 #define NOTICEABLE_RATIO 0.005
 #define NOTICEABLE_MIN_BYTES 4e6
-/* What grows batch by batch lies so close to a line over batches, or closer to that than to one over time. */
+/* Memory grows with batches if its distance from a line over batches is at most BATCHES_OFF of the growth per batch, or
+ * not larger than the distance from a line over time. */
 #define BATCHES_OFF 0.5
 #define CLOSER_RATIO 1.05
 
-/* -- the parts of the tree -- */
+/* -- parts of the tree's memory -- */
 
-/* A zombie keeps its last figures, but no memory. */
+/* A zombie still has its last figures, but no memory. */
 static bool has_memory(const struct process *process)
 {
 	double state = process->now[METRIC_PROCESS_STATE];
@@ -29,8 +30,8 @@ static double add_known(double sum, double bytes) { return isnan(bytes) ? sum : 
 
 static double positive(double bytes) { return bytes > 0 ? bytes : 0; }
 
-/* Where the target's kinds are not told, nobody's are: then it is the resident set. Children are read less often: NAN
- * until they are. */
+/* Anonymous memory including swap; the resident set if the kernel does not report RssAnon. Children are read less
+ * often: NAN until then. */
 static double anonymous_of(const struct process *process, bool has_kinds)
 {
 	double swap = process->now[METRIC_PROCESS_SWAP];
@@ -107,7 +108,7 @@ double memory_retained(const struct memory_sample *sample, struct memory_basis b
 
 double memory_cached(const struct memory_sample *sample, struct memory_basis basis) { return sample->part[basis.file]; }
 
-/* -- which figures are the tree's -- */
+/* -- choice of the parts to judge -- */
 
 static double mean_of(const struct memory_sample *samples, size_t count, enum memory_part part)
 {
@@ -138,7 +139,7 @@ double memory_noticeable(const struct memory *memory)
 	return fmax(NOTICEABLE_RATIO * memory->tree_rss_bytes, NOTICEABLE_MIN_BYTES);
 }
 
-/* Least squares: how far the part lies from a line over batches, or over time; *slope is that line's. */
+/* Least squares: the standard deviation of the part from a line over batches, or over time; *slope is the line's. */
 static double distance_from_line(
 	const struct memory_trend *trend, size_t from, enum memory_part part, bool over_batches, double *slope)
 {
@@ -159,8 +160,7 @@ static double distance_from_line(
 	return sqrt(positive(y_spread - common * *slope) / n);
 }
 
-/* Nobody of the run has it mapped: whether it is the run's can only be told from its growing as the run's batches go
- * on. */
+/* For memory that no process of the run has mapped: it is attributed to the run if it grows with the run's batches. */
 static bool grows_with_batches(const struct memory_trend *trend, size_t from, enum memory_part part)
 {
 	double a_batch, a_second;
@@ -169,9 +169,9 @@ static bool grows_with_batches(const struct memory_trend *trend, size_t from, en
 	return a_batch > 0 && (off_batches <= BATCHES_OFF * a_batch || off_batches <= CLOSER_RATIO * off_time);
 }
 
-/* Views may overlap wholly or not at all: what /dev/shm holds grows by as much as the largest at least, and as all of
- * them at most; more is another's, unless the files themselves are known to be the run's. The cgroup's figure leaves
- * out who is not in it. */
+/* Processes may share all of their shared memory or nothing: if the growth of /dev/shm is the run's, it is between the
+ * largest growth of a process and the sum over processes. More belongs to other programs, unless the files are known to
+ * be the run's. The cgroup's figure excludes processes outside of it. */
 static enum memory_part choose_shared(const struct memory_trend *trend, size_t from, double noticeable_bytes)
 {
 	double largest = memory_part_growth(trend, from, PART_SHARED),
@@ -203,7 +203,7 @@ void memory_choose_basis(struct model *model, size_t from)
 	model->memory.is_unmapped = trend->basis.shared != PART_SHARED && !(largest > ALIKE_RATIO * grown);
 }
 
-/* -- who grows -- */
+/* -- attribution of growth -- */
 
 static void note_point(struct process_growth *growth, int64_t now_ns, double bytes)
 {
@@ -281,7 +281,7 @@ static void name_process(
 		snprintf(out, size, "%.30s %d", process->command, (int)process->pid);
 }
 
-/* What may have grown, and by how much. */
+/* Growth by candidate. */
 struct growers {
 	double all, best, worker_group, worker_group_best;
 	unsigned worker_group_count; /* workers that grew */
@@ -351,8 +351,8 @@ static void take_kinds(const struct model *model, size_t from, double noticeable
 		snprintf(memory->grower, sizeof memory->grower, "%s", in_shm >= shared / 2 ? "/dev/shm" : "shared memory");
 	if (file > noticeable_bytes && take_grower(growers, file, MEMORY_KIND_FILE))
 		snprintf(memory->grower, sizeof memory->grower, "%s", is_group ? "page cache" : "mapped files");
-	/* The cgroup pays for a page when a child writes to what it shared with its parent; both saw it as theirs
-	 * before. */
+	/* When a child writes to a page shared with its parent, the cgroup is charged for a copy. The processes' own
+	 * figures do not change: both counted the page before. */
 	double copied = is_group ? memory_part_growth(trend, from, PART_GROUP_ANONYMOUS) - of_processes : NAN;
 	if (copied > noticeable_bytes && take_grower(growers, copied, MEMORY_KIND_ANONYMOUS))
 		snprintf(memory->grower, sizeof memory->grower, "copies on write");

@@ -1,6 +1,6 @@
-/* memory_private.h: what the memory files keep between refreshes. memory.c reads the tree and samples it;
- * memory_parts.c says what it is made of and who grows; memory_verdict.c judges; memory_limits.c looks ahead;
- * memory_spikes.c watches for what falls back at once. */
+/* memory_private.h: internal state of the memory files. memory.c samples the process tree; memory_parts.c computes its
+ * parts and finds which process grows; memory_verdict.c judges the trend; memory_limits.c predicts when a limit is
+ * reached; memory_spikes.c finds short spikes. */
 #ifndef PMTOP_MODEL_MEMORY_MEMORY_PRIVATE_H
 #define PMTOP_MODEL_MEMORY_MEMORY_PRIVATE_H
 
@@ -13,19 +13,18 @@ enum { TREND_SAMPLES_MAX = 600, GROWTH_POINTS_MAX = 24, BASELINE_POINTS = 32 };
 struct memory;
 struct model;
 
-/* Views of the same pages are never added up where growth is judged. */
+/* The parts of the tree's memory. Growth is judged without counting shared pages twice. */
 #define MEMORY_PARTS(X) \
-	X(ANONYMOUS)  /* of all processes, swapped out or not; of a child, what it has beyond what it was born with: that \
-					 is its parent's */ \
-	X(FILE)       /* mapped files: the largest view that a single process has */ \
-	X(SHARED)     /* likewise */ \
-	X(SHARED_SUM) /* the sum of all views: right where each process has its own */ \
-	X(SHM) /* of /dev/shm what the run's processes have open or mapped, or had; all that is used where that is not \
-			  known */ \
-	X(SHM_OTHERS)      /* used of /dev/shm by others */ \
-	X(GROUP_ANONYMOUS) /* of the cgroup, where the run owns it; and swapped out */ \
+	X(ANONYMOUS)  /* sum over processes, with swap; of a child without its memory at its start, which is its \
+					 parent's */ \
+	X(FILE)       /* mapped files of the process that has most */ \
+	X(SHARED)     /* shared memory of the process that has most */ \
+	X(SHARED_SUM) /* shared memory, sum over processes: correct if nothing is shared */ \
+	X(SHM)        /* files in /dev/shm that the run's processes have or had open or mapped; if unknown, all used */ \
+	X(SHM_OTHERS) /* used of /dev/shm by other programs */ \
+	X(GROUP_ANONYMOUS) /* of the cgroup if the run owns it, with swap */ \
 	X(GROUP_FILE)      /* likewise */ \
-	X(GROUP_SHARED)    /* of the cgroup, whoever is in it */
+	X(GROUP_SHARED)    /* of the cgroup, all processes */
 
 enum memory_part {
 #define MEMORY_PART_ID(id) PART_##id,
@@ -37,28 +36,28 @@ enum memory_part {
 struct memory_sample {
 	int64_t time_ns;
 	double batches;
-	double part[PART_COUNT]; /* NAN = not known */
+	double part[PART_COUNT]; /* NAN = unknown */
 };
 
-/* Which figures are the tree's memory; renewed with the slope. */
+/* Which parts are judged; chosen again with each slope. */
 struct memory_basis {
 	enum memory_part anonymous, shared, file;
 };
 
-/* The tree, at first eight times a second, later once; at most the last ten minutes then. */
+/* Samples of the tree, eight per second at first, later one; the last ten minutes at most. */
 struct memory_trend {
 	size_t count;
 	int64_t interval_ns, renewed_ns;
-	int64_t base_for_ns; /* the end of the warm-up that growth_since_ns was found for; −1 = none */
+	int64_t base_for_ns; /* end of the warm-up for which growth_since_ns was set; −1 = none */
 	struct memory_sample base, now;
 	struct memory_basis basis;
 	struct memory_sample samples[TREND_SAMPLES_MAX];
 };
 
-/* What one process has had: thinned to a point every 32 s at most, and then the newest ones. */
+/* History of one process: thinned until points are 32 s apart, then the oldest are dropped. */
 struct process_growth {
 	bool has_born;
-	double born_bytes; /* anonymous, when it was first read; 0 for the target */
+	double born_bytes; /* anonymous memory at the first reading; 0 for the target */
 	unsigned count;
 	int64_t interval_ns;
 	struct {
@@ -67,31 +66,31 @@ struct process_growth {
 	} points[GROWTH_POINTS_MAX];
 };
 
-/* The median of the last readings is what is usual. */
+/* The baseline is the median of the last readings. */
 struct memory_spikes {
 	struct rolling *baseline;
-	int64_t since_ns; /* 0 = not in one */
+	int64_t since_ns; /* begin of the current spike; 0 = none */
 	double baseline_bytes, high_bytes, peak_bytes;
-	int64_t times_ns[16]; /* of the newest, a ring */
+	int64_t times_ns[16]; /* times of the latest spikes, a ring */
 	uint64_t count;
 };
 
 /* -- memory_parts.c -- */
 void memory_take_parts(struct model *model, struct memory_sample *out);
-/* Once a second. */
+/* Once per second. */
 void memory_note_processes(struct model *model);
 void memory_choose_basis(struct model *model, size_t from);
-/* What growth has to exceed. */
+/* The minimum of noticeable growth, in bytes. */
 double memory_noticeable(const struct memory *memory);
-/* What cannot be taken back by the kernel: anonymous and shared. NAN where a part is not known. */
+/* Memory that the kernel cannot reclaim: anonymous and shared. NAN if anonymous memory is unknown. */
 double memory_retained(const struct memory_sample *sample, struct memory_basis basis);
 double memory_cached(const struct memory_sample *sample, struct memory_basis basis);
-/* Between the means of the first and of the last eighth of the samples from there on. */
+/* Growth of a part: mean of the last eighth minus mean of the first eighth of the samples from index `from` on. */
 double memory_part_growth(const struct memory_trend *trend, size_t from, enum memory_part part);
-/* Who grew the most since the sample; forgets it where nobody did by that much. */
+/* Finds what has grown the most since sample `from`; none if all together is less than half of noticeable_bytes. */
 void memory_attribute(struct model *model, size_t from, double noticeable_bytes);
 
-/* -- memory_verdict.c: slope, its interval, the verdict, over the samples from there on -- */
+/* -- memory_verdict.c: slope, its interval and the verdict, over the samples from index `from` on -- */
 void memory_judge(struct model *model, size_t from);
 void memory_forget_slope(struct model *model);
 

@@ -24,7 +24,7 @@ static void count_recent(struct model *model)
 
 static double threshold(double baseline_bytes) { return fmax(SPIKE_RATIO * baseline_bytes, SPIKE_MIN_BYTES); }
 
-/* The target's peak rose beyond all that was read of it: it was there and is gone. */
+/* The kernel's peak (VmHWM) rose above all readings: the memory was used and freed between two readings. */
 static bool saw_kernel_spike(const struct model *model, double baseline_bytes, double *height)
 {
 	const struct memory_spikes *spikes = &model->private->spikes;
@@ -46,7 +46,7 @@ void memory_watch_spikes(struct model *model, bool is_warm)
 		add_spike(model, spikes->since_ns, spikes->high_bytes - baseline);
 		spikes->since_ns = 0;
 	} else if (spikes->since_ns && model->now_ns - spikes->since_ns > SPIKE_MAX_NS) {
-		spikes->since_ns = 0; /* it stays: that is a step */
+		spikes->since_ns = 0; /* it lasts: a step, not a spike */
 		rolling_clear(spikes->baseline);
 	} else if (spikes->since_ns) {
 		spikes->high_bytes = fmax(spikes->high_bytes, now);

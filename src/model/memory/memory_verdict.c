@@ -12,7 +12,7 @@ enum {
 	LEAK_BATCHES_MIN = 200
 };
 #define GROWING_MIN_S 4.0
-/* Growth within fewer batches is a part of one; where batches are not known time has to stand for them. */
+/* Within fewer batches, growth may be part of a batch. If batches are unknown, a minimum time replaces their number. */
 #define GROWING_MIN_BATCHES 10
 #define GROWING_UNBATCHED_S 60.0
 #define PLATEAU_MIN_S 10.0
@@ -28,7 +28,7 @@ enum {
 #define CACHE_MIN_BYTES 32e6
 #define FRAGMENT_MIN_BYTES 256e6
 
-/* The window: means of blocks of samples, and what was made of them. */
+/* The window: means of blocks of samples, and their slope. */
 struct look {
 	const struct model *model;
 	const struct memory_trend *trend;
@@ -38,12 +38,12 @@ struct look {
 	struct slope whole, last; /* last: of the last third */
 };
 
-/* Falls by more than the noticeable, each after such a rise. */
+/* The teeth of a sawtooth: drops by more than the noticeable, each after a rise by more than that. */
 struct teeth {
 	size_t falls, lows;
-	double low_s[TEETH_MAX], low_bytes[TEETH_MAX]; /* the first is where the window begins */
+	double low_s[TEETH_MAX], low_bytes[TEETH_MAX]; /* the first is the begin of the window */
 	double up_s, down_s, height;
-	double fallen; /* below the newest high */
+	double fallen; /* current distance below the latest high */
 };
 
 void memory_forget_slope(struct model *model)
@@ -85,14 +85,14 @@ static bool measure(struct look *look)
 	look->last.points = 0;
 	if (!theil_sen(look->time_s, look->bytes, look->blocks, &look->whole))
 		return false;
-	/* Of few samples a third is too little to tell. */
+	/* With few samples, a third has too few for a slope. */
 	size_t last = look->blocks / 3 > LAST_BLOCKS_MIN ? look->blocks / 3 : LAST_BLOCKS_MIN, first = look->blocks - last;
 	if (2 * last <= look->blocks && !theil_sen(look->time_s + first, look->bytes + first, last, &look->last))
 		look->last.points = 0;
 	return true;
 }
 
-/* -- rises and falls -- */
+/* -- sawtooth -- */
 
 struct turn {
 	double s, bytes;
@@ -163,7 +163,7 @@ static bool is_sawtooth(const struct look *look, const struct teeth *teeth)
 		teeth->up_s > teeth->down_s && has_alike_turns(look, teeth);
 }
 
-/* -- is it a leak? -- */
+/* -- leak -- */
 
 static bool is_growth(const struct look *look, const struct slope *slope)
 {
@@ -174,7 +174,7 @@ static bool is_growth(const struct look *look, const struct slope *slope)
 	return is_long && slope->low_per_s * look->window_s > look->noticeable;
 }
 
-/* The begin of the run's second epoch of training that was seen; INT64_MAX = not yet. False: no epoch is published. */
+/* *begin_ns: when the second training epoch began; INT64_MAX = not yet. False: no epochs are published. */
 static bool second_epoch(const struct model *model, int64_t *begin_ns)
 {
 	bool has_epochs = false;
@@ -216,7 +216,7 @@ static bool is_leak(const struct look *look, const struct teeth *teeth)
 		is_long_enough(look);
 }
 
-/* -- has it come to rest? -- */
+/* -- plateau and cache -- */
 
 static bool is_flat_now(const struct look *look)
 {
@@ -234,8 +234,8 @@ static double retained_at(const struct memory_trend *trend, int64_t time_ns)
 	return NAN;
 }
 
-/* It grew from the begin of the first epoch to its end, and no more: what was read once is kept. What the start needs
- * comes at once instead. */
+/* Memory grew steadily during the first epoch and not since: data that was read once is cached. Allocations at the
+ * start would grow at once, not steadily. */
 static bool filled_in_first_epoch(const struct look *look)
 {
 	const struct memory_trend *trend = look->trend;
@@ -295,7 +295,8 @@ static void set_slope(struct model *model, const struct look *look)
 	memory->slope_per_batch_high = look->whole.high_per_s * look->window_s / batches;
 }
 
-/* From one begin to the next, of the newest epoch of training that is over; else as many batches as are planned. */
+/* Growth per epoch: slope × the time between the begins of the last two training epochs, else slope per batch × planned
+ * batches. */
 static void set_growth_per_epoch(struct memory *memory, const struct run *run)
 {
 	const struct epoch *next = NULL;
@@ -313,7 +314,7 @@ static void set_growth_per_epoch(struct memory *memory, const struct run *run)
 		memory->growth_per_epoch = memory->slope_per_batch * (double)run->state.batches_per_epoch;
 }
 
-/* Files are looked at only where nothing else grows: the kernel takes their pages back when memory is short. */
+/* Files are judged only if nothing else grows: the kernel reclaims their pages when memory is short. */
 static bool judge_files(struct model *model, struct look *look)
 {
 	double grown = memory_part_growth(look->trend, look->from, look->trend->basis.file);
@@ -334,7 +335,7 @@ static double others_in_shm(const struct memory_sample *sample, struct memory_ba
 	return sample->part[PART_SHM_OTHERS];
 }
 
-/* What others put into /dev/shm is the machine's: NAN while it does not grow, or is not known apart. */
+/* Growth of other programs' files in /dev/shm; NAN = none, or not distinguishable. */
 static void judge_others_in_shm(struct model *model, const struct look *look)
 {
 	struct look others = *look;

@@ -31,7 +31,7 @@ int ranks_any(const struct model *model)
 	return -1;
 }
 
-/* The first of its run that was found. */
+/* The first rank of the same run, in the order found. */
 static unsigned leader_of(const struct model *model, unsigned run)
 {
 	unsigned leader = 0;
@@ -40,14 +40,14 @@ static unsigned leader_of(const struct model *model, unsigned run)
 	return leader;
 }
 
-struct place {
+struct slot {
 	unsigned leader, run;
 	long number;
 };
 
-static int compare_places(const void *left, const void *right)
+static int compare_slots(const void *left, const void *right)
 {
-	const struct place *a = left, *b = right;
+	const struct slot *a = left, *b = right;
 	if (a->leader != b->leader)
 		return a->leader < b->leader ? -1 : 1;
 	return a->number != b->number ? (a->number < b->number ? -1 : 1) : (a->run > b->run) - (a->run < b->run);
@@ -55,19 +55,19 @@ static int compare_places(const void *left, const void *right)
 
 unsigned ranks_order(const struct model *model, unsigned order[MODEL_RUNS_MAX])
 {
-	struct place places[MODEL_RUNS_MAX];
+	struct slot slots[MODEL_RUNS_MAX];
 	unsigned count = 0;
 	for (unsigned i = 0; i < model->run_count && i < MODEL_RUNS_MAX; i++)
 		if (model->runs[i].is_used)
-			places[count++] = (struct place){ leader_of(model, i), i, rank_number(&model->runs[i]) };
+			slots[count++] = (struct slot){ leader_of(model, i), i, rank_number(&model->runs[i]) };
 	if (count)
-		qsort(places, count, sizeof *places, compare_places);
+		qsort(slots, count, sizeof *slots, compare_slots);
 	for (unsigned i = 0; i < count; i++)
-		order[i] = places[i].run;
+		order[i] = slots[i].run;
 	return count;
 }
 
-/* When the target is over, that its other ranks go on makes none of them what is watched. */
+/* Which of two runs to show. After the target's end, other ranks that are still live are not preferred. */
 static bool is_better(const struct model *model, unsigned one, unsigned other)
 {
 	const struct run *a = &model->runs[one], *b = &model->runs[other];

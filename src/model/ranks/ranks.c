@@ -8,7 +8,7 @@
 #include "src/model/run/run_private.h"
 
 static const double slowest_step_ratio = 0.02, errors = 3;
-/* How many usual steps long, and at least how many seconds, nothing ends in a rank that stands still. */
+/* A rank hangs if nothing has begun or ended for 8 median steps, and at least 2 s. */
 static const double still_ratio = 8, still_min_s = 2, stopped_min_s = 1;
 
 /* -- one rank -- */
@@ -29,7 +29,7 @@ bool ranks_is_wait(const char *name)
 	return false;
 }
 
-/* The names of a run's phases, each looked at once. */
+/* Caches ranks_is_wait for the names of a run's phases. */
 struct known_names {
 	const struct run *run;
 	size_t count;
@@ -140,7 +140,7 @@ static void fill_phases(const struct run *run, const struct pace *pace, struct r
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* When anything last began or ended, in any mode; *ended_ns: a batch. 0: never. */
+/* When any batch or epoch last began or ended, in any mode; *ended_ns: when a batch last ended. 0 = never. */
 static int64_t last_move_ns(const struct run *run, int64_t *ended_ns)
 {
 	int64_t newest_ns = run->state.batch_begin_ns;
@@ -220,8 +220,7 @@ static void fill_rank(const struct model *model, unsigned index, struct rank *ra
 
 /* -- all of them -- */
 
-/* A rank that was started again replaces the one that ended; of two that live the first is meant (the other is its
- * child). */
+/* A restarted rank replaces the one that ended. Of two live ones the first counts (the other is its child). */
 static bool replaces(const struct run *run, const struct run *before)
 {
 	if (run->is_live != before->is_live)
@@ -246,7 +245,7 @@ static void gather(const struct model *model, const struct run *run, struct rank
 
 static bool is_over(const struct rank *rank) { return rank->state == RANK_ENDED || rank->state == RANK_KILLED; }
 
-/* Those that live; when all are over, as they were. */
+/* Compares the live ranks, or, if all have ended, all. */
 static void find_compared(struct ranks *out)
 {
 	bool lives = false;
@@ -276,13 +275,14 @@ static void fill_own_times(const struct model *model, struct ranks *out)
 		if (isnan(rank->step_s))
 			continue;
 		rank->own_s = out->is_synchronous ? pace->alone_s : pace->step_s;
-		/* That of a median is 1.253 times that of a mean; 1.4826 MAD is a normal deviation. */
+		/* The standard error of a median is 1.253 times that of a mean; 1.4826 MAD estimates a normal standard
+		 * deviation. */
 		rank->own_error_s =
 			1.253 * 1.4826 * (out->is_synchronous ? pace->alone_mad_s : pace->step_mad_s) / sqrt((double)pace->steps);
 	}
 }
 
-/* The median over the ranks but one. */
+/* The median over all compared ranks except one. */
 static double median_of_others(const struct ranks *ranks, size_t but,
 	double (*value)(const struct rank *rank, const void *argument), const void *argument)
 {
@@ -306,7 +306,7 @@ static double error_of(const struct rank *rank, const void *argument)
 	return rank->own_error_s;
 }
 
-/* A rank without the phase spends no time in it. */
+/* 0 for a rank without the phase. */
 static double phase_of(const struct rank *rank, const void *name)
 {
 	for (size_t i = 0; i < rank->phase_count; i++)
@@ -315,8 +315,8 @@ static double phase_of(const struct rank *rank, const void *name)
 	return 0;
 }
 
-/* The phase with the largest excess is where the time goes; of those in which ranks wait, the one where the others have
- * more is where they do. */
+/* `phase` is the one with the largest excess of the straggler; `wait` is the waiting phase in which the others spend
+ * the most additional time. */
 static void find_phase_of_slowest(struct ranks *out, size_t slowest)
 {
 	const struct rank *rank = &out->list[slowest];
@@ -360,9 +360,9 @@ static void find_slowest(struct ranks *out)
 	find_phase_of_slowest(out, slowest);
 }
 
-/* -- who stands still -- */
+/* -- ranks that hang -- */
 
-/* In a batch outside of any span it may be anywhere. */
+/* Inside a batch but outside all spans, it may be waiting. */
 static bool may_wait(const struct model *model, const struct rank *rank)
 {
 	const struct run *run = &model->runs[rank->run];
@@ -372,7 +372,7 @@ static bool may_wait(const struct model *model, const struct rank *rank)
 	return is;
 }
 
-static bool holds_up(const struct model *model, const struct rank *blocker, const struct rank *rank)
+static bool blocks(const struct model *model, const struct rank *blocker, const struct rank *rank)
 {
 	if (is_over(blocker) || blocker->state == RANK_STOPPED)
 		return true;
@@ -384,17 +384,17 @@ static void find_waiting(const struct model *model, struct ranks *out)
 {
 	for (size_t i = 0; i < out->count; i++) {
 		struct rank *rank = &out->list[i];
-		bool is_held_up = false;
-		for (size_t k = 0; k < out->count && rank->state == RANK_STUCK && may_wait(model, rank) && !is_held_up; k++)
-			is_held_up = k != i && holds_up(model, &out->list[k], rank);
-		if (!is_held_up)
+		bool is_blocked = false;
+		for (size_t k = 0; k < out->count && rank->state == RANK_STUCK && may_wait(model, rank) && !is_blocked; k++)
+			is_blocked = k != i && blocks(model, &out->list[k], rank);
+		if (!is_blocked)
 			continue;
 		rank->state = RANK_WAITING;
 		out->still_wait = rank->where;
 	}
 }
 
-/* A rank that ended without a word is as good as stuck while others live. */
+/* A killed rank counts as hanging while others are live. */
 static void find_still(struct ranks *out)
 {
 	bool lives = false;

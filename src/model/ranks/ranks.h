@@ -1,31 +1,30 @@
-/* ranks.h: the ranks of one run beside each other: which one the others wait for and in which phase, and which one
- * stands still.
+/* ranks.h: compares the ranks of one run: which rank is the straggler, in which phase, and which rank hangs.
  *
- * Two runs are ranks of one where both publish RANK and a WORLD_SIZE above 1, and the same run_id (or none does and
- * they have one name). Ranks that synchronise all show the same step time; what tells them apart is what each does
- * before it waits for the others. Gradients are exchanged inside "backward", or in spans named allreduce,
- * communication, sync or barrier: where step medians agree within 10 %, a rank's *own* time is the step without these;
- * else it is the step. The slowest has the largest own time, if that is above the median of the others' by 5 %, by
- * three standard errors (from the MAD), and by 2 % of the step.
+ * Two runs are ranks of one run if both publish RANK and a WORLD_SIZE above 1, and the same run_id (or neither
+ * publishes one, and both name and WORLD_SIZE are equal). Ranks that synchronise have the same step time; they differ
+ * in what they do before they wait for the others. Gradients are exchanged inside "backward", or in spans named
+ * allreduce, communication, sync or barrier. So if the step medians agree within 10 %, the *own* time of a rank is the
+ * step without these spans; else it is the step. The straggler is the rank with the largest own time, if that exceeds
+ * the median of the others by 5 %, by three standard errors (from the MAD), and by 2 % of the step.
  *
- * Texts are the model's, valid until the next model_apply. Unknown is NAN or NULL. */
+ * Texts belong to the model and are valid until the next model_apply. NAN or NULL = unknown. */
 #ifndef PMTOP_MODEL_RANKS_RANKS_H
 #define PMTOP_MODEL_RANKS_RANKS_H
 
 #include "src/model/model.h"
 
-enum { RANK_STEPS_MIN = 10 }; /* nothing is compared before */
+enum { RANK_STEPS_MIN = 10 }; /* ranks with fewer steps are not compared */
 #define RANK_SYNCHRONOUS_RATIO 1.10
 #define RANK_SLOWEST_RATIO 0.05
 
 #define RANK_STATES(X) \
 	X(STARTING, "starting") /* no batch has ended yet */ \
 	X(RUNNING, "running") \
-	X(WAITING, "waiting") /* stands still, for another rank */ \
-	X(STUCK, "stuck")     /* stands still, and none of the others is why */ \
-	X(STOPPED, "stopped") /* its process is (SIGSTOP, a debugger) */ \
+	X(WAITING, "waiting") /* hangs, waiting for another rank */ \
+	X(STUCK, "stuck")     /* hangs, and not because of another rank */ \
+	X(STOPPED, "stopped") /* its process is stopped (SIGSTOP, a debugger) */ \
 	X(ENDED, "ended") \
-	X(KILLED, "killed") /* or crashed: it ended without saying so */
+	X(KILLED, "killed") /* or crashed: it ended without closing its region */
 
 enum rank_state {
 #define RANK_STATE_ID(id, name) RANK_##id,
@@ -33,7 +32,7 @@ enum rank_state {
 #undef RANK_STATE_ID
 };
 
-/* id: the name's, in its run */
+/* id: of the name, in its run */
 struct rank_phase {
 	const char *name;
 	uint32_t id;
@@ -44,52 +43,51 @@ struct rank_phase {
 struct rank {
 	unsigned run; /* index into model->runs */
 	long number;
-	int32_t pid; /* of one that is over maybe as it was in its own namespace */
+	int32_t pid; /* of an ended rank, possibly the pid in its own namespace */
 	enum rank_state state;
-	bool is_compared;        /* with the others: it has enough steps, and lives or all are over */
-	uint64_t batches;        /* finished, of the main mode */
-	size_t steps;            /* of the last 200, that the medians are made of */
+	bool is_compared;        /* it has enough steps, and it is running or all have ended */
+	uint64_t batches;        /* completed, of the main mode */
+	size_t steps;            /* number of steps in the medians, 200 at most */
 	double step_s, own_s;    /* medians; NAN with fewer than RANK_STEPS_MIN */
 	double own_error_s;      /* standard error of the median */
-	double last_batch_age_s; /* since its newest batch ended; until its end where it has ended */
-	double still_s;          /* since anything began or ended */
-	const char *where;       /* the innermost span that is open */
+	double last_batch_age_s; /* since its latest batch ended, until now or its end */
+	double still_s;          /* time since any batch or epoch began or ended */
+	const char *where;       /* the innermost open span */
 	double loss, resident_bytes;
-	int64_t ended_ns;   /* 0 = it lives */
-	size_t phase_count; /* outermost ones, largest first */
+	int64_t ended_ns;   /* 0 = it is running */
+	size_t phase_count; /* outermost phases, largest first */
 	struct rank_phase phases[RUN_PHASES_MAX];
 };
 
 struct ranks {
 	long world_size;
-	size_t count; /* ranks that are known here, by number; 0 where the run is no rank of several */
+	size_t count; /* known ranks, sorted by number; 0 = the run is not one of several ranks */
 	bool is_compared, is_synchronous;
-	int slowest;                                 /* index into list; −1: none stands out, or nothing is compared */
-	double excess_s, excess_ratio, others_own_s; /* of its own time, over the median of the others' */
-	const char *phase;                           /* that with the largest excess; NULL */
+	int slowest;                                 /* the straggler, index into list; −1 = none, or not compared */
+	double excess_s, excess_ratio, others_own_s; /* of its own time over the median of the others */
+	const char *phase;                           /* the phase with the largest excess; NULL */
 	double phase_s, phase_others_s;
-	const char *wait; /* where the others wait for it meanwhile; NULL */
+	const char *wait; /* the phase in which the others wait for it; NULL */
 	double wait_s;
-	int still;              /* the one that the others wait for for ever: stuck, stopped or killed; −1 */
-	const char *still_wait; /* where they do; NULL */
+	int still;              /* the rank on which the others hang: stuck, stopped or killed; −1 = none */
+	const char *still_wait; /* the span in which they hang; NULL */
 	struct rank list[MODEL_RUNS_MAX];
 };
 
 const char *rank_state_name(enum rank_state state);
-/* Whether ranks wait for each other in a span of this name, by its words: "backward", "sync gradients". */
+/* Do ranks wait for each other in a span of this name? Decided by its words: "backward", "sync gradients". */
 bool ranks_is_wait(const char *name);
-/* The ranks of the run that this one belongs to. */
+/* Compares the ranks of the run that this one belongs to. */
 void ranks_compare(const struct model *model, unsigned run, struct ranks *out);
-/* The first run with ranks, −1 where there is none. */
+/* The first run that is a rank; −1 = none. */
 int ranks_any(const struct model *model);
-/* The rank's number; −1 where it is no rank of several. */
+/* The rank's number; −1 = not one of several ranks. */
 long rank_number(const struct run *run);
-long rank_world_size(const struct run *run); /* as published; −1 = not */
+long rank_world_size(const struct run *run); /* as published; −1 = not published */
 bool ranks_are_of_one_run(const struct run *a, const struct run *b);
-/* All runs in the order of [ and ]: as they were found, the ranks of one by their numbers. Returns how many. */
+/* All runs in the order of the keys [ and ]: as they were found, ranks of one run by number. Returns how many. */
 unsigned ranks_order(const struct model *model, unsigned order[MODEL_RUNS_MAX]);
-/* Which run to show where nobody chose: a living one, the target's own, the lowest rank. `accepts` NULL: any. −1:
- * none. */
+/* The run to show by default: a live one, the target's own, the lowest rank. `accepts` NULL: any run. −1: none. */
 int ranks_first(
 	const struct model *model, bool (*accepts)(const struct run *run, const void *argument), const void *argument);
 

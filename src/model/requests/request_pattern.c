@@ -48,7 +48,7 @@ void request_pattern(char *out, size_t size, const char *name)
 		for (length += length == 0; length > 0 && at + 1 < size; length--)
 			out[at++] = *name++;
 	}
-	/* No character is cut: what is begun and not ended goes. */
+	/* Drop a UTF-8 sequence that was cut. */
 	size_t begin = at;
 	while (begin > 0 && ((unsigned char)out[begin - 1] & 0xc0) == 0x80)
 		begin--;

@@ -9,9 +9,9 @@
 
 enum { FINE_S = 5, FINE_SLICES = 61, COARSE_S = 60, COARSE_SLICES = 61, HOUR_S = 3600 };
 
-/* Requests of one stretch of time, or of one pattern. */
+/* Requests of one time slice, or of one pattern. */
 struct tally {
-	int64_t index; /* which stretch; 0 = none yet */
+	int64_t index; /* number of the slice; 0 = none yet */
 	uint64_t count, failed, over_sla;
 	double total_s, min_s, max_s;
 	uint32_t histogram[HISTOGRAM_BUCKETS];
@@ -81,7 +81,7 @@ static void tally_figures(const struct tally *tally, double over_s, struct reque
 		histogram_quantile(tally->histogram, 0.99, tally->min_s, tally->max_s), has ? tally->max_s : NAN };
 }
 
-/* The stretch that a time lies in; NULL where its place is already a later one's. */
+/* The slice of a time; NULL: its slot has been reused by a later one. */
 static struct tally *slice_at(struct tally *slices, int64_t count, int64_t seconds, int64_t time_ns)
 {
 	int64_t index = time_ns / (seconds * NS_PER_S) + 1;
@@ -93,7 +93,7 @@ static struct tally *slice_at(struct tally *slices, int64_t count, int64_t secon
 	return slice;
 }
 
-/* Requests of before the first one that was seen belong to its hour; the oldest hour makes room. */
+/* Earlier requests than the first one seen count for its hour. If all slots are used, the oldest hour is dropped. */
 static struct tally *hour_at(struct requests *requests, int64_t time_ns)
 {
 	int64_t index = time_ns > requests->first_ns ? (time_ns - requests->first_ns) / (HOUR_S * NS_PER_S) + 1 : 1;
@@ -167,7 +167,7 @@ void requests_window(const struct requests *requests, double window_s, int64_t n
 	for (size_t i = 0; i < (is_fine ? FINE_SLICES : COARSE_SLICES); i++)
 		if (slices[i].index <= newest && slices[i].index > newest - (int64_t)window_s / slice_s)
 			tally_merge(&sum, &slices[i]);
-	/* The newest slice is not over yet. */
+	/* The latest slice is incomplete. */
 	double covered_s = window_s - (double)slice_s + (double)(now_ns % (slice_s * NS_PER_S)) * 1e-9;
 	tally_figures(&sum, fmin(covered_s, since_first_s(requests, now_ns)), out);
 }
@@ -182,7 +182,7 @@ size_t requests_patterns(const struct requests *requests)
 const char *requests_pattern(const struct requests *requests, size_t place, int64_t now_ns, struct request_figures *out)
 {
 	const struct pattern *chosen = &requests->patterns[REQUEST_PATTERNS_MAX];
-	/* That many come before it: more frequent, or as frequent and seen earlier. */
+	/* Its rank: patterns before it are more frequent, or equally frequent and seen earlier. */
 	for (size_t i = 0; i < requests->pattern_count; i++) {
 		size_t before = 0;
 		for (size_t k = 0; k < requests->pattern_count; k++) {

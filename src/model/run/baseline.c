@@ -3,7 +3,7 @@
 #include "src/model/machine/tree.h"
 #include "src/model/run/run_private.h"
 
-/* A phase that some of the batches have; and the kinds (a bit each, by their place in the track) of those. */
+/* A phase present in some of the batches, with a bit mask of their kinds (indexes in the track). */
 struct seen_phase {
 	uint32_t name, parent, kinds;
 	size_t batches;
@@ -13,7 +13,7 @@ enum { KIND_ANY = UINT32_MAX };
 
 static bool is_finished(const struct batch *batch) { return batch && isfinite(batch->step_s); }
 
-/* The newest finished batches before `end`, newest first, the warm-up left out or alone. */
+/* Collects the latest completed batches before `end`, newest first: those of the warm-up, or all others. */
 static size_t gather(
 	const struct track *track, uint64_t end, uint32_t kind, size_t largest, bool warmup, const struct batch **out)
 {
@@ -35,7 +35,7 @@ static bool is_seen(const struct seen_phase *seen, const struct phase_time *phas
 
 struct seen_phases {
 	struct seen_phase list[PHASES_SEEN_MAX];
-	size_t count, next; /* next: batches mostly have their phases in the same order */
+	size_t count, next; /* next: guess, because batches usually have their phases in the same order */
 };
 
 static void see_phase(struct seen_phases *seen, const struct phase_time *phase, uint32_t kind)
@@ -52,7 +52,7 @@ static void see_phase(struct seen_phases *seen, const struct phase_time *phase, 
 	seen->next = at + 1;
 }
 
-/* Published ones first, as they stand in the batches; then unattributed and between. */
+/* Published phases first, in the order of the batches; then unattributed and between. */
 static size_t find_phases(
 	const struct track *track, const struct batch *const *batches, size_t count, struct seen_phase *out)
 {
@@ -70,7 +70,7 @@ static size_t find_phases(
 	return published.count + retained;
 }
 
-/* *at: where it stood in the last batch that had it, and mostly stands in this one. */
+/* *at: its index in the previous batch, a guess for this one. */
 static const struct phase_time *phase_of(const struct batch *batch, uint32_t name, uint32_t parent, unsigned *at)
 {
 	for (unsigned i = 0; i < batch->phase_count; i++, ++*at) {
@@ -86,8 +86,8 @@ struct phase_medians {
 	double seconds, cpu_s, memory_bytes, total_s;
 };
 
-/* A batch without the phase counts as 0 in the time, not at all in what it published; and not at all where none of its
- * kind has the phase. */
+/* A batch without the phase counts as 0 in the time if others of its kind have the phase, and is skipped for CPU time
+ * and memory. */
 static struct phase_medians medians_of_phase(
 	const struct track *track, const struct batch *const *batches, size_t count, const struct seen_phase *seen)
 {
@@ -111,7 +111,7 @@ static struct phase_medians medians_of_phase(
 	return out;
 }
 
-/* The evidence is a row of doubles; each has a median of its own. */
+/* Struct evidence is a row of doubles; each gets its own median. */
 static void medians_of_evidence(const struct batch *const *batches, size_t count, struct evidence *out, double *values)
 {
 	static const size_t members[] = {
@@ -135,7 +135,7 @@ static void medians_of_evidence(const struct batch *const *batches, size_t count
 	}
 }
 
-/* Of what was told of this batch later. */
+/* Medians of the late figures that this batch has. */
 static void medians_of_figures(
 	const struct batch *this, const struct batch *const *batches, size_t count, struct baseline *out, double *values)
 {
@@ -219,7 +219,7 @@ static void refresh_phases(const struct track *track, size_t last, struct phase_
 
 size_t track_phases(const struct track *track, size_t last, struct phase_row *out, size_t max, size_t *batches_used)
 {
-	/* A track that was made by hand keeps none. */
+	/* Tracks built by tests have no cache. */
 	struct phase_cache own = { .is_valid = false }, *cache = track->private ? &track->private->phases : &own;
 	size_t count = 0;
 	if (!cache->is_valid || cache->last != last)

@@ -40,7 +40,7 @@ static void merge_neighbours(struct run *run)
 	run->private->bin_width *= 2;
 }
 
-/* What the region's history held at attach has the same numbers and is not added again. */
+/* Steps that the region's history contained at attach have the same numbers, and are not added again. */
 void run_add_bin(struct run *run, uint64_t ordinal, int64_t begin_ns, double step_s)
 {
 	struct run_private *private = run->private;

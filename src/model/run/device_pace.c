@@ -1,7 +1,7 @@
-/* How fast batches go where a device works behind the host. A framework launches work and goes on to the next batch;
- * now and then it waits (the span "sync": a loss is read), and then for all that is still to be done. By the host's
- * clock nine batches are fast and the tenth is slow, while the device takes the same for each. So a batch's pace is
- * what the device works for it, and how long the host kept the device waiting.
+/* The pace of batches if the device runs asynchronously. A framework launches work and continues with the next batch.
+ * From time to time it waits (the span "sync": a loss is read) for all work that is still queued. On the host's clock
+ * nine batches are fast and the tenth is slow, although the device takes the same time for each. So a batch's pace is
+ * the device's work for it, plus the time in which the device was idle, waiting for the host.
  *
  * Known from the figure gpu.batch_s of batches before (it is told when the device has come so far, and then puts right
  * what was taken for usual). What is left to be done, the backlog, grows by a batch's work and shrinks by the time that
@@ -12,8 +12,8 @@
 #include "src/model/run/late_figures.h"
 #include "src/model/run/run_private.h"
 
-/* A queue of launches is not endless (1024 of them in CUDA): where a host never waits, the backlog is not more than so
- * many batches. */
+/* The launch queue is limited (1024 launches in CUDA): if the host never waits, the backlog is at most so many
+ * batches. */
 enum { BACKLOG_BATCHES_MAX = 16, DEVICE_FIGURES_MIN = 3 };
 
 static void begin_stretch(struct track_private *private)
@@ -29,7 +29,7 @@ static double waited_s(const struct run *run, const struct batch *batch)
 	return fmin(seconds, batch->step_s);
 }
 
-/* What is known of this very batch already, when the warm-up is gone through again; else what is usual. */
+/* The batch's own figure, if it is known already (when the warm-up is judged again); else the baseline. */
 static double work_of(const struct run *run, const struct batch *batch, double baseline_s)
 {
 	for (unsigned i = 0; i < batch->figure_count; i++)
@@ -67,7 +67,7 @@ void device_pace_take(const struct run *run, struct track *track, struct batch *
 		pace->backlog_s = fmin(fmax(pace->backlog_s + work->median - host_s, 0), BACKLOG_BATCHES_MAX * work->median);
 }
 
-/* Longer than the device takes for others, and by so much that a step is out of line with it. */
+/* Does the device take longer than for other batches, by enough to make the step an outlier? */
 static bool is_out_of_line(const struct run *run, const struct batch *batch, const struct late_figure *work,
 	const struct rolling *window, double seconds)
 {
@@ -81,8 +81,8 @@ bool device_pace_hear(const struct run *run, const struct track *track, struct b
 	const struct rolling *window;
 	const struct late_figure *work = run_late_figure(run, run->private->device_batch, track->mode, &window);
 	bool is_slow = work && is_out_of_line(run, batch, work, window, seconds);
-	/* Where nothing was left to do, the device's time has the first launches in it: the wait's doing, each time the
-	 * same. */
+	/* After a wait the device's queue was empty, so its time includes the first launches of the batch: ignore that
+	 * difference. */
 	if (batch->is_paced && (is_slow || !batch->is_after_wait))
 		batch->paced_s = seconds + batch->stall_s;
 	/* Judged: it has a baseline. */

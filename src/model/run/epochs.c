@@ -8,7 +8,7 @@
 
 enum { EPOCHS_FIRST = 16 };
 static const struct allocator no_allocator = { NAN, NAN, NAN };
-/* The region takes one clock reading for an epoch's row and for its event; this is for a region that takes two. */
+/* A tolerance for regions that read the clock twice, for an epoch's row and for its event; pmtop.h reads it once. */
 #define SAME_NS NS_PER_MS
 
 static bool make_room(struct run *run, size_t count)
@@ -49,7 +49,7 @@ struct epoch *run_epoch_at(struct run *run, int64_t time_ns)
 void run_place_in_epoch(struct run *run, const struct track *track, struct batch *batch)
 {
 	const struct epoch *epoch = run_epoch_at(run, batch->begin_ns);
-	/* What validates between two epochs validates the one before. */
+	/* Validation between two epochs belongs to the previous one. */
 	for (size_t i = run->epoch_count; !epoch && track->mode != NAME_NONE && i-- > 0;)
 		epoch = run->epochs[i].begin_ns <= batch->begin_ns ? &run->epochs[i] : NULL;
 	batch->epoch = epoch ? epoch->index : 0;
@@ -136,7 +136,7 @@ void run_replace_epochs(struct run *run, const struct epoch_row *rows, size_t co
 		struct epoch *last = newest(run);
 		if (last && rows[i].begin_ns <= last->begin_ns)
 			continue;
-		/* Only the newest may be open. */
+		/* Only the latest epoch may be open. */
 		if (last && last->end_ns == 0)
 			last->end_ns = rows[i].begin_ns;
 		run->epochs[run->epoch_count++] = epoch_of(run, &rows[i], dropped + i + 1);
@@ -167,7 +167,7 @@ void run_refresh_epochs(struct run *run, int64_t now_ns)
 		int64_t until_ns = epoch->end_ns ? epoch->end_ns : now_ns;
 		epoch->total_s =
 			until_ns > epoch->begin_ns ? (double)((uint64_t)until_ns - (uint64_t)epoch->begin_ns) * 1e-9 : 0;
-		/* It had begun when pmtop came. */
+		/* It began before pmtop attached. */
 		if (run->is_counted && epoch->batches > 0 && isnan(epoch->mean_s))
 			epoch->total_s = NAN;
 	}

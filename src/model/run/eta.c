@@ -1,4 +1,4 @@
-/* How far the run is, and how long it still takes.
+/* Progress and remaining time of the run.
  *
  * Epoch: the batches that are still to come, at the mean of the last 200 steps, and what the epochs before took beyond
  * their steps (validation, checkpoints) less what this one has taken already. How many batches: the plan's, or the
@@ -10,14 +10,14 @@
 
 enum { EPOCHS_RECENT = 10 };
 
-/* What the finished epochs of the main mode say. */
+/* Means over completed epochs of the main mode. */
 struct past {
 	unsigned lengths, epochs;
 	double length_s;        /* mean, begin to begin */
-	double beyond_steps_s;  /* mean, of begin to end what is no step */
-	double pause_s;         /* mean, end to the next begin */
-	uint64_t batches;       /* of the newest */
-	uint32_t others_before; /* epochs of other modes among those begun, as far as they are kept */
+	double beyond_steps_s;  /* mean time within an epoch that is no step */
+	double pause_s;         /* mean, from end to the next begin */
+	uint64_t batches;       /* of the latest */
+	uint32_t others_before; /* number of retained epochs of other modes */
 };
 
 static double between_times(int64_t from_ns, int64_t to_ns)
@@ -25,7 +25,8 @@ static double between_times(int64_t from_ns, int64_t to_ns)
 	return to_ns > from_ns ? ((double)to_ns - (double)from_ns) * 1e-9 : 0;
 }
 
-/* An epoch's part that is no step. Its row knows batch times; steps are longer by what the run says. */
+/* The time of an epoch that is no step. Its row has batch times, which are scaled by the run's ratio of step to batch
+ * time. */
 static double beyond_steps(const struct run *run, const struct epoch *epoch)
 {
 	const struct track *track = run_main(run);
@@ -71,14 +72,14 @@ static struct past read_back(const struct run *run, uint32_t mode)
 	return past;
 }
 
-/* The epoch that is running, of the main mode; NULL: none. */
+/* The running epoch of the main mode; NULL: none. */
 static const struct epoch *running_epoch(const struct run *run, uint32_t mode)
 {
 	const struct epoch *epoch = run->epoch_count ? &run->epochs[run->epoch_count - 1] : NULL;
 	return epoch && epoch->end_ns == 0 && epoch->mode == mode ? epoch : NULL;
 }
 
-/* The mean of the last 200 steps; while the warm-up is among them, without it. */
+/* The mean of the last 200 steps, without the warm-up. */
 static double baseline_step(const struct run *run)
 {
 	const struct track *track = run_main(run);
@@ -98,7 +99,7 @@ static void refresh_epoch(struct run *run, const struct epoch *epoch, const stru
 	run->epoch_eta_s = (double)(planned - epoch->batches) * step_s + beyond_s;
 }
 
-/* Batches that are in no epoch, of which the plan says how many there are. */
+/* For batches outside of epochs with a planned number. */
 static void refresh_without_epochs(struct run *run)
 {
 	const struct run_state *state = &run->state;
@@ -133,8 +134,8 @@ void run_refresh_eta(struct run *run, int64_t now_ns)
 		length_s = epoch ? epoch->total_s + run->epoch_eta_s : last->total_s;
 	if (run->private->closed_ns)
 		return;
-	/* Each length ends with a pause. Of the one that is running, its part that is over does not come again; the last
-	 * epoch has none. */
+	/* Each length includes the pause before the next epoch. Between epochs, subtract the part of the pause that is
+	 * over. */
 	double over_s = epoch ? 0 : fmin(past.pause_s, between_times(last->end_ns, now_ns));
 	run->run_eta_s = (epoch ? run->epoch_eta_s : 0) + (to_come > 0 ? to_come * length_s - over_s : 0);
 }

@@ -34,7 +34,7 @@ void run_note_loss(struct track *track, uint64_t number, double loss)
 	private->loss_number = number;
 }
 
-/* The state has the last loss of whatever mode; where there is but one mode, that is the main track's. */
+/* The state's loss may be of any mode, so it is used only if there is a single mode. */
 void run_refresh_loss(struct run *run)
 {
 	const struct track *track = run_main(run);

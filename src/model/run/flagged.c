@@ -8,7 +8,7 @@
 #include "src/model/run/run_private.h"
 #include "src/model/run/tracks.h"
 
-/* The list slides through its storage, so that dropping the oldest moves the rest only once in so many times. */
+/* The list moves through its storage, so that dropping the oldest rarely has to move the rest. */
 enum { FLAGGED_FIRST = 8, FLAGGED_ROOM_MAX = RUN_FLAGGED_MAX + RUN_FLAGGED_MAX / 4 };
 
 static const struct explanation none = {
@@ -70,7 +70,7 @@ static bool make_room(struct run *run)
 	return true;
 }
 
-/* In the order of time; newer ones are the rule. */
+/* Sorted by time; new ones are usually the latest. */
 static size_t place_for(const struct run *run, int64_t begin_ns)
 {
 	size_t place = run->flagged_count;

@@ -26,8 +26,8 @@ static uint32_t add_kind(struct track *track, uint32_t kind)
 	return kind;
 }
 
-/* Counted from the batch after an optimizer step; so in the middle of an accumulation, and after losses, it is not
- * known. */
+/* Sets the position in the gradient accumulation, counted from an optimizer step. It is unknown until the first one,
+ * and after losses. */
 static void set_place(const struct run *run, struct track *track, struct batch *batch)
 {
 	struct track_private *private = track->private;
@@ -66,7 +66,7 @@ static void add_judged(struct track *track, const struct batch *batch)
 	rolling_push(private->windows[track_kind(track, batch->kind)], step_s);
 }
 
-/* The median of the (at most ten) known steps of a kind from here on; NAN where there are fewer than three. */
+/* The median of the next (at most ten) known steps of a kind; NAN with fewer than three. */
 static double median_from(struct track *track, uint64_t ordinal, uint32_t kind)
 {
 	double steps[WARMUP_FOLLOWERS];
@@ -85,7 +85,7 @@ static bool is_run_first(const struct track_private *private, uint64_t ordinal)
 	return private->has_run_first && ordinal == private->candidates_first;
 }
 
-/* Marks what belongs to the warm-up, as far as can be said now. */
+/* Marks the batches of the warm-up, as far as known. */
 static void find_warmup(struct track *track, double ratio)
 {
 	const struct track_private *private = track->private;
@@ -152,7 +152,7 @@ static bool is_out_of_line(const struct model_options *options, const struct bat
 		pace_s > options->flag_ratio * batch->median_s;
 }
 
-/* Against the window before it; then it becomes part of the window. */
+/* Judges a batch against the window before it, then adds it to the window. */
 static void judge(struct run *run, struct track *track, struct batch *batch)
 {
 	const struct rolling *window = track->private->windows[track_kind(track, batch->kind)];

@@ -14,7 +14,7 @@
 #include "src/model/run/totals.h"
 #include "src/model/run/tracks.h"
 
-/* Foreign times may be anything: false where the second is before the first. */
+/* False: `to_ns` is before `from_ns`; untrusted times may be in any order. */
 static bool elapsed(int64_t from_ns, int64_t to_ns, double *seconds)
 {
 	if (to_ns < from_ns)
@@ -30,7 +30,7 @@ static double overlap(int64_t from_ns, int64_t to_ns, int64_t window_from_ns, in
 	return seconds;
 }
 
-/* Spans that cover more than there is contradict the batch: such a step is treated as one with losses. */
+/* Spans longer than their batch are inconsistent: the step is treated as one with losses. */
 static bool is_more_than(double covered_s, double there_s) { return covered_s > there_s + 1e-9 + 1e-6 * there_s; }
 
 static struct batch *lane_batch(struct run *run, const struct lane *lane)
@@ -45,7 +45,7 @@ static bool count(struct run *run, enum total_kind kind, uint32_t mode, const st
 	return totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, seconds, NAN, NAN);
 }
 
-/* The batch's number in the run, all modes; near the run's begin that is exact, which is where it matters. */
+/* The number of the next batch in the run, all modes. It is exact near the begin of the run, where it is needed. */
 static uint64_t number_in_run(const struct run *run)
 {
 	uint64_t number = 0;
@@ -68,8 +68,7 @@ static void note_candidate(struct run *run, struct track *track, struct batch *b
 	batch->is_warmup = number == 0;
 }
 
-/* Beyond what the row says, the batches that are counted are those before this one: after a loss, more than were
- * seen. */
+/* After the region's row, the counted batches are those before this one; after a loss these are more than were seen. */
 static void renumber(struct run *run, struct track *track, const struct record *record)
 {
 	struct total_key key = { TOTAL_BATCH, record->lane, track->mode, 0, 0 };
@@ -78,7 +77,7 @@ static void renumber(struct run *run, struct track *track, const struct record *
 		track_skip_to(track, track->private->counted);
 }
 
-/* The run's first batch begins: what was seen in the lane before lay in none. */
+/* The run's first batch begins: spans seen in the lane before it were in no batch. */
 static void settle_before(struct run *run, uint16_t lane)
 {
 	struct totals *totals = &run->private->totals;
@@ -162,7 +161,7 @@ void lane_follow_mode(struct run *run, struct lane *lane, const struct record *r
 		move_batch(run, lane, run_track(run, mode, true), record);
 }
 
-/* What was seen after the batch's end becomes part of its step, now that a batch follows. */
+/* Phases after the batch's end become part of its step, because a batch follows. */
 static void take_in_between(struct run *run, struct lane *lane, struct batch *batch, double between_s)
 {
 	uint32_t mode = run->tracks[lane->track].mode;
@@ -180,7 +179,7 @@ static void take_in_between(struct run *run, struct lane *lane, struct batch *ba
 	batch_add_between(batch, run->private->between, between_s - lane->covered_between_s);
 }
 
-/* Does the batch's step reach to this event, or only to the batch's own end? */
+/* Does the batch's step last until this event, or only until the batch's end? */
 static bool has_next(const struct run *run, const struct lane *lane, const struct record *next)
 {
 	int64_t boundary_ns = run->private->boundary_ns;
@@ -189,7 +188,7 @@ static bool has_next(const struct run *run, const struct lane *lane, const struc
 
 void lane_close_step(struct run *run, struct lane *lane, const struct record *record)
 {
-	/* A batch that runs while its epoch ends is closed by what follows its end. */
+	/* A batch that is running when its epoch ends is closed by the event after its end. */
 	if (!lane->has_step || (!lane->is_ended && record->kind != RECORD_BATCH_BEGIN))
 		return;
 	struct track *track = &run->tracks[lane->track];
@@ -216,7 +215,7 @@ void lane_close_step(struct run *run, struct lane *lane, const struct record *re
 
 void lane_begin_batch(struct run *run, struct lane *lane, const struct record *record)
 {
-	/* The batches may have moved to another thread; the step of the last one there ends here all the same. */
+	/* Batches may have moved to this thread: the last step of the other thread's lane ends here too. */
 	struct run_private *private = run->private;
 	if (private->step_lane != lane->id && private->step_lane < private->lane_count) {
 		struct lane *before = &private->lanes[private->step_lane];
@@ -239,7 +238,7 @@ static void count_pass(struct run *run, unsigned index)
 	track->pass_count++;
 }
 
-/* Within two seconds of the batch's end, else it says nothing about the batch. */
+/* The resident set at the batch's end; NAN if it was read more than two seconds earlier or later. */
 static double resident_at(const struct run *run, int64_t time_ns)
 {
 	double distance_s = fabs((double)time_ns - (double)run->private->resident_ns) * 1e-9;
@@ -251,8 +250,8 @@ static bool is_open_since(const struct lane *lane, int64_t begin_ns)
 	return lane->has_step && !lane->is_ended && (begin_ns == lane->begin_ns || begin_ns <= 0);
 }
 
-/* The lane whose batch this event ends: another thread may have begun it. Where its begin was not seen, the event says
- * when that was. */
+/* The lane whose batch this event ends: another thread may have begun it. If its begin was not seen, the event has the
+ * time. */
 static struct lane *find_lane_to_end(struct run *run, struct lane *lane, const struct record *record)
 {
 	struct run_private *private = run->private;
@@ -374,8 +373,7 @@ void lane_add_span(struct run *run, struct lane *lane, const struct record *publ
 		(double)record->span.cpu_s, (double)record->span.memory_bytes);
 	if (total) {
 		total->depth = record->span.depth < total->depth ? record->span.depth : total->depth;
-		/* Of a span before the first batch that was seen nobody knows whether it lay in a batch, until that is known to
-		 * be the run's first. */
+		/* A span before the first batch seen may have been in a batch, unless that batch is the run's first. */
 		*(lane->has_run_batches ? &total->seen_s : &total->before_s) += seconds;
 	}
 	run_note_span(run, record);

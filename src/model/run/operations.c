@@ -8,7 +8,7 @@
 #include "src/model/run/totals.h"
 #include "src/model/run/tracks.h"
 
-/* Where an operation's figures come from: the first of its totals, chained over lanes; 0 = a row of the run's own. */
+/* The source of an operation's figures: the first of its totals, chained over lanes; 0 = unattributed or between. */
 struct operation_source {
 	uint32_t first;
 };
@@ -27,7 +27,7 @@ static void note_batch_lanes(struct run *run)
 			run->private->batch_lanes[totals->list[i].key.lane / 64] |= UINT64_C(1) << totals->list[i].key.lane % 64;
 }
 
-/* -- which rows there are -- */
+/* -- rows -- */
 
 struct draft {
 	size_t count;
@@ -115,7 +115,7 @@ static void lay_out(struct run *run, struct draft *draft)
 	run->operation_count = draft->count;
 }
 
-/* A new name, lane or mode: rare. */
+/* Rebuilds the rows after a new name, lane or mode, which is rare. */
 static void draft_rows(struct run *run)
 {
 	struct run_private *private = run->private;
@@ -143,10 +143,10 @@ static void draft_rows(struct run *run)
 	private->renewed_ns = 0;
 }
 
-/* -- their figures -- */
+/* -- figures -- */
 
-/* What the outermost spans of a mode cover of its batches, and of the time between them. Whole run: what was seen as
- * events says which part of an operation lies where; one that was never seen lies outside. */
+/* The time of a mode's batches, and between them, covered by outermost spans. For the whole run the part of an
+ * operation in batches is that of the events seen; operations never seen as events count as outside. */
 struct covered {
 	double in_batch_s, between_s;
 };
@@ -166,7 +166,7 @@ static struct covered covered_by_spans(const struct run *run, uint32_t mode)
 	for (unsigned i = 0; i < run->track_count; i++)
 		if (run->tracks[i].mode == mode)
 			covered.in_batch_s += run->tracks[i].private->covered_elsewhere_s;
-	/* The batch that still runs is not part of the batches' total. */
+	/* The running batch is not part of the batches' total. */
 	for (size_t i = 0; i < run->private->lane_count; i++) {
 		const struct lane *lane = &run->private->lanes[i];
 		if (lane->has_step && !lane->is_ended && run->tracks[lane->track].mode == mode)
@@ -227,7 +227,7 @@ static struct operation *find_operation(struct run *run, uint32_t mode, uint32_t
 	return NULL;
 }
 
-/* Counted once a batch, or step. */
+/* Own rows count once per batch, or step. */
 static void set_own_row(struct operation *operation, double total_s, uint64_t count, double steps_s)
 {
 	if (!operation || isnan(total_s))
@@ -246,7 +246,7 @@ static void refresh_own_rows(struct run *run, const struct track *track)
 		find_operation(run, track->mode, NAME_UNATTRIBUTED, NAME_NONE), unattributed_s, track->batch.count, steps_s);
 	if (track->step.count == 0)
 		return;
-	/* The batch that ended last is not part of the steps yet. */
+	/* The last batch is not part of the steps yet. */
 	uint64_t ahead = track->batch.count - track->step.count;
 	double ahead_s = ahead == 1 ? track->batch.last_s : (double)ahead * track->batch.mean_s;
 	double in_batches_s = track->batch.total_s - (track->batch.count > track->step.count ? ahead_s : 0);
@@ -258,7 +258,8 @@ static void refresh_own_rows(struct run *run, const struct track *track)
 		set_own_row(operation, between_s, track->step.count, steps_s);
 		return;
 	}
-	/* The loader's spans have a row of that name: what they do not cover of the time between is its too. */
+	/* The row also has published spans of the same name (of the DataLoader): add the time between that they do not
+	 * cover. */
 	operation->total_s += between_s;
 	operation->self_s += between_s;
 	operation->mean_s = operation->total_s / (double)operation->count;

@@ -2,7 +2,7 @@
 
 #include "src/model/run/run_private.h"
 
-/* Rows kept free for unattributed and between. */
+/* Rows reserved for unattributed and between. */
 enum { PHASES_OF_ITS_OWN = 2 };
 
 static struct phase_time *find_phase(struct batch *batch, uint32_t name, uint32_t parent)
@@ -21,7 +21,7 @@ static void remove_phase(struct batch *batch, struct phase_time *phase)
 	batch->phase_count--;
 }
 
-/* An outermost phase takes the place of the last nested one; a nested one has to do without. */
+/* An outermost phase replaces the last nested one; a nested one is dropped. */
 static bool make_room(struct batch *batch, uint32_t parent)
 {
 	if (batch->phase_count < RUN_PHASES_MAX - PHASES_OF_ITS_OWN)

@@ -43,12 +43,12 @@ static void note_phase_between(struct run *run)
 	run->private->between = id ? id : NAME_BETWEEN;
 }
 
-/* Room for one more row of an array that only grows; NULL when it is full or out of memory. */
+/* Makes room for one more row of an array that only grows; NULL: full or out of memory. */
 static void *add_row(void *rows, size_t count, size_t max, size_t size)
 {
 	if (count >= max)
 		return NULL;
-	/* A power of two: it is full and has to double. */
+	/* At a power of two the array is full and must double. */
 	bool is_full = (count & (count - 1)) == 0 && (count == 0 || count >= ROWS_FIRST);
 	return is_full ? realloc(rows, (count ? count * 2 : ROWS_FIRST) * size) : rows;
 }

@@ -18,7 +18,7 @@
 
 enum { TREND_BATCHES_MIN = 20, TREND_POINTS_MAX = 64 };
 #define RENEW_NS NS_PER_S
-/* Nobody reads shares faster, and finding them goes through 200 batches. */
+/* Shares need not be updated faster, and computing them reads 200 batches. */
 #define PHASES_NS (450 * NS_PER_MS)
 
 bool run_open(struct run *run, const struct record *opened, const struct model_options *options)
@@ -76,7 +76,7 @@ void run_release(struct run *run)
 	*run = (struct run){ 0 };
 }
 
-/* Training, where it ever occurred; else what goes on now. */
+/* Training if it ever occurred, else the current mode. */
 static void choose_main_track(struct run *run)
 {
 	uint32_t current = run->private->mode;
@@ -90,7 +90,7 @@ static void choose_main_track(struct run *run)
 	}
 }
 
-/* A late monitor knows the first batch while it has a bin of its own. */
+/* If pmtop attached late, the first batch is known as long as it has its own bin. */
 static void refresh_slow_first(struct run *run)
 {
 	struct track *track = &run->tracks[run->main_track];

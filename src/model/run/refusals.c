@@ -38,7 +38,7 @@ uint64_t run_refused_gaps(const struct run *run)
 	return run->refused_events > in_order ? run->refused_events - in_order : 0;
 }
 
-/* REFUSAL_COUNT: not known. */
+/* REFUSAL_COUNT: unknown. */
 static unsigned main_reason(const struct run *run)
 {
 	unsigned max = REFUSAL_COUNT;

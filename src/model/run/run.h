@@ -1,8 +1,8 @@
-/* run.h: one published run (a region; a rank): epochs, batches, operations, state. Read by rules, views and reports;
- * written by the model only.
+/* run.h: one published run (a region, which is a rank): epochs, batches, operations, state. Rules, views and reports
+ * read it; only the model writes it.
  *
- * Definitions: src/README.md. Seconds are doubles, unknown is NAN, times are pmtop's CLOCK_MONOTONIC. Pointers into a
- * run are valid until the next model_apply. */
+ * src/README.md has the definitions. Seconds are doubles, NAN = unknown, times are pmtop's CLOCK_MONOTONIC. Pointers
+ * into a run are valid until the next model_apply. */
 #ifndef PMTOP_MODEL_RUN_RUN_H
 #define PMTOP_MODEL_RUN_RUN_H
 
@@ -17,19 +17,19 @@
 #include "src/samples/sample_set.h"
 
 enum {
-	RUN_PHASES_MAX = 16, /* phases kept per batch; further ones are summed into unattributed time and counted */
+	RUN_PHASES_MAX = 16, /* phases retained per batch; further ones count as unattributed time, and are counted */
 	RUN_TRACKS_MAX = 8,
-	RUN_KINDS_MAX = 8, /* per track; batches of further kinds count as the usual ones */
-	RUN_RECENT = 200,  /* what `recent{}` and the screen's titles cover */
+	RUN_KINDS_MAX = 8, /* per track; batches of further kinds count as the default kind */
+	RUN_RECENT = 200,  /* number of batches in `recent{}` and on screens */
 	RUN_FLAGGED_MAX = 1000,
-	RUN_BATCH_FIGURES_MAX = 6, /* kept per batch */
+	RUN_BATCH_FIGURES_MAX = 6, /* retained per batch */
 	RUN_LATE_FIGURES_MAX = 64,
 	RUN_MARKS_MAX = 64,
 	COUNTER_POINTS_MAX = 16,
 };
 
-/* Name ids of the run's own rows, beside the published ones (1…). As a mode, NAME_NONE is training: nothing published,
- * and "train", are the same. */
+/* Name ids of pmtop's own rows; published ids start at 1. As a mode, NAME_NONE is training: no mode and "train" are the
+ * same. */
 #define NAME_NONE 0u
 #define NAME_UNATTRIBUTED 0xfffffffeu
 #define NAME_BETWEEN 0xfffffffdu
@@ -41,38 +41,38 @@ struct phase_time {
 	float memory_bytes; /* NAN where not published */
 };
 
-/* One batch and its step. Unattributed and between are phases like others (outermost), so a finished step's outermost
- * phases sum to it. A batch of which events were lost has a step of NAN, is not judged, and has the phases that were
- * seen without those two rows. */
+/* One batch and its step. Unattributed and between are outermost phases too, so the outermost phases of a completed
+ * step add up to it. If events of a batch were lost, step_s is NAN, the batch is not judged, and it has only the phases
+ * that were seen, without these two. */
 struct batch {
-	/* What is gone through for hundreds of batches lies together. */
-	uint64_t ordinal;                       /* 0… in its track, since the start of the run */
-	double step_s;                          /* begin to next begin in the epoch, else batch_s; NAN while not known */
-	double samples;                         /* NAN = not known */
-	bool is_warmup, is_flagged, is_by_hand; /* by hand: flagged or unflagged by a person; wins over the rule */
+	/* Members read for hundreds of batches come first, to share cache lines. */
+	uint64_t ordinal;                       /* number in its track, from 0 at the start of the run */
+	double step_s;                          /* begin to next begin in the epoch, else batch_s; NAN = not known yet */
+	double samples;                         /* NAN = unknown */
+	bool is_warmup, is_flagged, is_by_hand; /* by_hand: flagged or unflagged by a person, which overrides the rule */
 	bool has_evidence;
-	bool is_paced, is_by_device; /* by device: flagged for what the device took, not the host */
-	/* the host had waited for the device in the one before, which so had nothing left to do */
+	bool is_paced, is_by_device; /* by_device: flagged for the device's time, not the host's */
+	/* the host waited for the device in the previous batch, so the device's queue was empty */
 	bool is_after_wait;
-	uint32_t kind;                         /* name id, known at its end; NAME_NONE = the usual */
-	unsigned phase_count, phases_left_out; /* left out: spans for which there was no row */
+	uint32_t kind;                         /* name id, known at its end; NAME_NONE = the default kind */
+	unsigned phase_count, phases_left_out; /* left_out: spans without a free row */
 	double batch_s;                        /* begin to end; NAN while running */
-	/* where is_paced: see batch_pace_s; and how long the host kept the device waiting in it */
+	/* only if is_paced: see batch_pace_s; and the time in which the device was idle, waiting for the host */
 	double paced_s, stall_s;
 	int64_t begin_ns, end_ns; /* of the batch; end 0 = still running */
 
-	uint64_t number; /* 0… in the run, all modes, as published */
+	uint64_t number; /* number in the run, all modes, from 0, as published */
 	uint64_t index;  /* as published, in its epoch */
-	/* 1… among the batches from one optimizer step to the next, this included; 0 = not known, or not accumulated */
+	/* position in the gradient accumulation, from 1 to the batch with the optimizer step; 0 = unknown, or none */
 	uint32_t place;
-	/* index as published; of a batch between epochs that is not of mode train, the one before */
+	/* index as published; for a batch between epochs with a mode other than train, the previous epoch's */
 	uint32_t epoch;
-	uint32_t epoch_ordinal; /* 1…; 0 = in no epoch */
-	unsigned figure_count;  /* told later; all but the loss */
+	uint32_t epoch_ordinal; /* from 1; 0 = in no epoch */
+	unsigned figure_count;  /* figures published later, except the loss */
 	double loss;            /* NAN = none */
-	double resident_bytes;  /* target's resident set about its end; NAN = not sampled */
-	double allocated_bytes; /* by the GPU's allocator about its end; NAN = not published */
-	double median_s, mad_s; /* of its kind when it was judged; NAN = not judged */
+	double resident_bytes;  /* resident set of the run's process near its end; NAN = not sampled */
+	double allocated_bytes; /* of the GPU allocator near its end; NAN = not published */
+	double median_s, mad_s; /* of its kind, when it was judged; NAN = not judged */
 	struct {
 		uint32_t name;
 		float value;
@@ -81,35 +81,34 @@ struct batch {
 	struct phase_time phases[RUN_PHASES_MAX];
 };
 
-/* What a batch took of the run's time: its step; where a device works behind the host (the figure gpu.batch_s is
- * published) what the device worked for it and waited for the host, for then one step waits for the work of many.
- * Batches are judged by it. */
+/* The time by which batches are judged: the step. If the device runs asynchronously (the figure gpu.batch_s is
+ * published), it is the device's work for the batch plus its idle time, because then one step may wait for the work of
+ * many. */
 static inline double batch_pace_s(const struct batch *batch)
 {
 	return batch->is_paced ? batch->paced_s : batch->step_s;
 }
 
-/* Batches of one kind; they are judged among themselves. */
+/* Batches of one kind, which are judged against each other. */
 struct batch_kind {
-	uint32_t kind;          /* name id; NAME_NONE = the usual one */
-	uint64_t count;         /* finished steps since pmtop attached, or in the ring at attach */
-	double median_s, p95_s; /* of the last `flag_window` of them, without the warm-up; NAN */
+	uint32_t kind;          /* name id; NAME_NONE = the default kind */
+	uint64_t count;         /* completed steps since pmtop attached, including those in the ring at attach */
+	double median_s, p95_s; /* over the last `flag_window` of them, without the warm-up; NAN = unknown */
 };
 
-/* What is usual for a batch: medians over the window before it (`flag_window` finished steps of its kind, without it
- * and without the warm-up). A phase that a batch does not have counts as 0 there; phases that fewer than half of them
- * have are not usual and have no row. */
+/* The baseline of a batch: medians over the `flag_window` completed steps of its kind before it, without the warm-up. A
+ * missing phase counts as 0. Phases present in less than half of the batches have no row. */
 struct baseline {
-	size_t batches;         /* how many it is made of; 0 = nothing is known */
+	size_t batches;         /* number of batches in it; 0 = unknown */
 	double step_s, batch_s; /* step: the pace (batch_pace_s) */
 	unsigned phase_count, figure_count;
 	struct phase_time phases[RUN_PHASES_MAX];
-	/* of those told later that the batch itself has */
+	/* late figures that the batch itself has */
 	struct {
 		uint32_t name;
 		float value;
 	} figures[RUN_BATCH_FIGURES_MAX];
-	struct evidence evidence; /* NAN where no batch had it */
+	struct evidence evidence; /* NAN if no batch had it */
 };
 
 /* A flagged batch, kept beyond the ring with what was usual then. */
@@ -127,7 +126,7 @@ struct flagged {
 	uint8_t followers;
 };
 
-struct figures { /* count and mean 0/NAN while nothing is there */
+struct figures { /* count 0 and others NAN while empty */
 	uint64_t count;
 	double total_s, mean_s, min_s, max_s, last_s, p50_s, p95_s;
 };
@@ -137,36 +136,37 @@ struct operation {
 	unsigned depth;
 	uint64_t count;
 	double total_s, self_s, min_s, max_s, last_s, mean_s;
-	double p50_s, p95_s;        /* NAN where the region kept no histogram */
-	double cpu_s, memory_bytes; /* NAN where not published; memory: growth of the resident set, summed */
-	/* what lies in steps, of their total time of its mode; NAN for lanes that run no batches, and outside of steps */
+	double p50_s, p95_s;        /* NAN if the region has no histogram */
+	double cpu_s, memory_bytes; /* NAN if not published; memory_bytes: growth of the resident set, summed */
+	/* share of its time within steps in the total step time of its mode; NAN outside of steps, and in lanes without
+	 * batches */
 	double share_ratio;
-	/* of those of the last 200 batches that had it, renewed once a second; NAN where it was in none */
+	/* over those of the last 200 batches that had it, renewed once per second; NAN if none had it */
 	double recent_median_s;
 };
 
-/* What the framework's allocator holds on the GPU, as published (gauges cuda.*); NAN = not. */
+/* GPU memory of the framework's allocator, as published (gauges cuda.*); NAN = not published. */
 struct allocator {
 	double allocated_bytes, reserved_bytes, peak_bytes;
 };
 
-/* What became known of batches only later ("gpu.forward_s", by a clock that is not the host's), since pmtop attached,
- * or in the ring at attach. */
+/* A figure of batches that is published later ("gpu.forward_s", measured on the GPU's clock), since pmtop attached,
+ * including those in the ring at attach. */
 struct late_figure {
 	uint32_t name, mode;
 	uint64_t count;
-	double last, mean, median; /* median: of the last 200 */
+	double last, mean, median; /* median: over the last 200 */
 };
 
-/* A late figure's name in words, and its unit: "gpu.forward_s" is "forward (GPU clock)", in seconds. */
+/* Writes a late figure's label and returns its unit: "gpu.forward_s" is "forward (GPU clock)", in seconds. */
 enum figure_unit { FIGURE_NUMBER, FIGURE_SECONDS, FIGURE_BYTES, FIGURE_RATIO };
 enum figure_unit late_figure_label(char *out, size_t size, const char *name);
 
 struct counter {
 	uint32_t name;
 	double total;
-	double rate_per_s;    /* between the oldest and the newest of the points; NAN while there is one */
-	unsigned point_count; /* when it was seen to grow, at least a second apart */
+	double rate_per_s;    /* between the oldest and the latest point; NAN with fewer than two */
+	unsigned point_count; /* readings at which it had grown, at least one second apart */
 	struct {
 		int64_t time_ns;
 		double total;
@@ -174,44 +174,44 @@ struct counter {
 };
 
 struct epoch {
-	uint32_t index, ordinal; /* as published; 1… */
+	uint32_t index, ordinal; /* as published; from 1 */
 	uint32_t mode;
 	int64_t begin_ns, end_ns;    /* end 0 = still running */
-	uint64_t batches;            /* finished, of its mode */
-	double total_s;              /* begin to end, or to now */
+	uint64_t batches;            /* completed, of its mode */
+	double total_s;              /* from its begin to its end, or to now */
 	double mean_s, min_s, max_s; /* of its batch times */
 	struct allocator allocator;  /* when it ended */
 };
 
 /* All batches of one mode.
  *
- * Warm-up: the run's first batch, and each of its first `warmup_max` that follows without a break among those of its
- * kind and whose step is more than `flag_ratio` times the median of the ten steps of its kind after those. It is
- * decided with the track's step number `warmup_max` + 10. Until then is_warmup and `judged` are provisional (where
- * there are not three steps after those yet, a step is held against the ones after itself), and nothing is flagged.
- * Flagged: see src/README.md; of an inferred run, none where the median step is shorter than RUN_COUNTED_SINGLY_S. */
+ * Warm-up: the run's first batch, and of its first `warmup_max` batches the leading ones of each kind whose step
+ * exceeds `flag_ratio` times the median of the ten steps of that kind after the first `warmup_max`. It is final after
+ * `warmup_max` + 10 steps of the track. Until then is_warmup and `judged` are provisional (with fewer than three later
+ * steps, a step is compared with the steps after itself), and nothing is flagged. Flagging: see src/README.md. Inferred
+ * runs with a median step below RUN_COUNTED_SINGLY_S have no flagged batches. */
 struct track {
-	uint32_t mode;              /* name id, NAME_NONE = nothing published, or "train" */
+	uint32_t mode;              /* name id, NAME_NONE = no mode, or "train" */
 	uint64_t count;             /* finished since the start of the run */
-	struct figures batch, step; /* whole run: counts, means and extremes exact, quantiles within 2 % */
-	struct figures judged;      /* steps without the warm-up, since pmtop attached or from the ring */
-	struct figures recent;      /* paces, exact, of the last 200 */
-	double rate_per_s;          /* batches a second over the last 200 steps; NAN */
+	struct figures batch, step; /* whole run: exact, except quantiles, which are within 2 % */
+	struct figures judged;      /* steps without the warm-up, since pmtop attached, including the ring */
+	struct figures recent;      /* paces of the last 200, exact */
+	double rate_per_s;          /* batches/s over the last 200 steps; NAN = unknown */
 	double samples_per_s;
-	double loss; /* of its newest batch that has one; NAN */
-	/* finished since batches of another mode; pass_before: in the whole pass before, 0 = none was seen from its
-	 * begin */
+	double loss; /* of its latest batch with a loss; NAN = none */
+	/* batches completed since the last batch of another mode; pass_before: in the previous complete pass, 0 = none was
+	 * seen from its begin */
 	uint64_t pass_count;
 	uint64_t pass_before;
-	double slow_first_s;      /* the run's first batch; NAN where it is gone */
-	uint32_t slow_first_kind; /* its kind; NAME_BETWEEN (which no kind is) where that is gone */
-	unsigned kind_count;      /* the usual one first, whether there are any or not */
+	double slow_first_s;      /* step of the run's first batch; NAN = no longer known */
+	uint32_t slow_first_kind; /* its kind; NAME_BETWEEN (which is no kind) = no longer known */
+	unsigned kind_count;      /* the default kind is always first */
 	struct batch_kind kinds[RUN_KINDS_MAX];
 	uint64_t flagged_count; /* since pmtop attached, or in the ring at attach */
-	/* private to the model from here on, read through the calls below */
+	/* private to the model from here on, read through the functions below */
 	struct batch *ring;
 	size_t capacity;
-	/* ordinals kept: first ≤ ordinal < end; the last may be running; some may be missing (lost) */
+	/* retained ordinals: first ≤ ordinal < end. The last may be running; some may be missing (lost) */
 	uint64_t first, end;
 	struct track_private *private;
 };
@@ -229,14 +229,14 @@ struct open_span {
 	int64_t begin_ns;
 };
 
-/* Shorter batches of a counted run have the mean of their neighbours as their time. */
+/* Shorter batches of an inferred run have the mean of adjacent batches as their time. */
 #define RUN_COUNTED_SINGLY_S 0.1
 
 struct run {
 	bool is_used, is_live;
-	unsigned id; /* as in the records */
+	unsigned id; /* as in the records: record.run */
 	int32_t pid, inner_pid;
-	/* it publishes nothing: its batches were counted from outside, and nothing else of them is known */
+	/* an inferred run: not instrumented, only its batches are known */
 	bool is_counted;
 	char name[128], uuid[33], abi[16];
 	char rank[16], world[16]; /* meta RANK / WORLD_SIZE, or empty */
@@ -249,16 +249,16 @@ struct run {
 					 * last 200 batches, renewed once a second; NAN while fewer than 20 of them have a loss */
 	unsigned track_count;
 	struct track tracks[RUN_TRACKS_MAX];
-	unsigned main_track;   /* mode "train", or where that never occurred, the current mode */
-	unsigned newest_track; /* of the batch that ended last */
-	/* Whole run, from its first batch: merged bins of step times, oldest first. */
+	unsigned main_track;   /* mode "train", or, if that never occurred, the current mode */
+	unsigned newest_track; /* track of the batch that ended last */
+	/* Merged bins of step times over the whole run, oldest first. */
 	size_t bin_count;
 	struct bin *bins;
 	size_t epoch_count;
 	struct epoch *epochs; /* oldest first; the last may be running */
 	uint64_t epochs_dropped;
 	size_t operation_count;
-	struct operation *operations; /* depth first, children under their parent; unattributed and between as rows */
+	struct operation *operations; /* depth first, children follow their parent; includes unattributed and between */
 	size_t flagged_count;
 	struct flagged *flagged; /* oldest first, at most RUN_FLAGGED_MAX */
 	size_t meta_count;
@@ -277,7 +277,7 @@ struct run {
 	struct late_figure late_figures[RUN_LATE_FIGURES_MAX];
 	size_t open_span_count;
 	struct open_span open_spans[32];
-	size_t mark_count; /* the newest ones; marks_dropped: how many there were before them */
+	size_t mark_count; /* the latest ones; marks_dropped: number of earlier ones */
 	uint64_t marks_dropped;
 	struct {
 		int64_t time_ns;
@@ -285,47 +285,47 @@ struct run {
 	} marks[RUN_MARKS_MAX];
 	uint64_t lost_events, before_attach_events, refused_events;
 	uint64_t refused_for[REFUSAL_COUNT]; /* refusals.h */
-	struct requests *requests;           /* requests.h; NULL: none was seen */
-	/* NAN while unknown; ETA counts validation and checkpoints */
+	struct requests *requests;           /* requests.h; NULL: no requests */
+	/* NAN = unknown; the ETA includes validation and checkpoints */
 	double epoch_done_ratio, epoch_eta_s, run_done_ratio, run_eta_s;
 	/* private */
 	struct run_private *private;
 };
 
-/* "forward", "unattributed", "between" (or the phase that the meta key `between` names), …; NAME_NONE, which only a
- * mode has: "train". Never NULL. */
+/* "forward", "unattributed", "between" (or the phase named by the meta key `between`), …; NAME_NONE is "train", which
+ * only a mode can be. Never NULL. */
 const char *run_name(const struct run *run, uint32_t id);
 const char *run_meta(const struct run *run, const char *key); /* NULL: not published */
 const struct track *run_main(const struct run *run);          /* never NULL; may be empty */
-/* Which of the main mode's epochs the one with this ordinal is, or comes after: 1 and up; epochs of other modes do not
- * count. */
+/* The number, from 1, of the main mode's epoch with this ordinal, or of the last one before it; epochs of other modes
+ * do not count. */
 uint32_t run_epoch_number(const struct run *run, uint32_t ordinal);
 /* NULL: that batch is not flagged. */
 const struct flagged *run_find_flagged(const struct run *run, uint32_t mode, uint64_t ordinal);
 const struct track *run_track_of(const struct run *run, uint32_t mode); /* NULL: no batch of it was seen */
 /* batches an optimizer step, as published (meta `accumulation`); 0 = not, or 1 */
 unsigned run_accumulation(const struct run *run);
-/* Where a track has batches of several kinds: "accumulate"; of the usual ones "step" where others accumulate gradients,
- * else "usual". NULL where all are of one kind. */
+/* The name of a kind: "accumulate"; the default kind is "step" if others accumulate gradients, else "usual". NULL if
+ * all batches are of one kind. */
 const char *track_kind_name(const struct run *run, const struct track *track, uint32_t kind);
-/* The kind's place in track->kinds, 0 where it has none. */
+/* The kind's index in track->kinds; 0 if it is not there. */
 unsigned track_kind(const struct track *track, uint32_t kind);
 /* False: never published. `series` may be NULL. */
 bool run_gauge(const struct run *run, const char *name, double *value, const struct series **series);
 struct allocator run_allocator(const struct run *run);
 const struct counter *run_counter(const struct run *run, const char *name); /* NULL: never published */
-/* NULL where it is no longer (or not yet) kept. */
+/* NULL: not retained any more, or not yet there. */
 const struct batch *track_batch(const struct track *track, uint64_t ordinal);
-/* As published with the batch, later; NAN. */
+/* A late figure of the batch; NAN = not published. */
 double batch_figure(const struct run *run, const struct batch *batch, const char *name);
-/* What was usual for the batch with this ordinal. */
+/* The baseline of the batch with this ordinal. */
 void track_baseline(const struct track *track, uint64_t ordinal, struct baseline *out);
 
-/* Where a step goes, over the newest `last` finished steps (without the warm-up, if there are others), depth first. */
+/* Phases of a step, over the latest `last` completed steps (without the warm-up, if there are others), depth first. */
 struct phase_row {
 	uint32_t name, parent;
 	unsigned depth;
-	/* median: over batches of the kinds that have it; share: sum of the phase ÷ sum of the steps */
+	/* median_s: over batches of the kinds that have the phase; share_ratio: its sum ÷ the sum of the steps */
 	double median_s, share_ratio;
 	double cpu_s; /* median; NAN */
 };

@@ -11,7 +11,8 @@ static void add(struct run *run, const char *name, uint16_t lane, int64_t begin_
 	if (!run->requests || end_ns < begin_ns)
 		return;
 	int64_t error_ns = lane < LANES_MAX ? private->error_ns[lane] : 0;
-	/* An error is of the one request that ends next: those of other tasks in this thread began before it, too. */
+	/* An error belongs only to the request that ends next, although requests of other tasks in this thread may have
+	 * begun before it too. */
 	if (lane < LANES_MAX)
 	private->error_ns[lane] = 0;
 	requests_add(run->requests, name, end_ns, (double)((uint64_t)end_ns - (uint64_t)begin_ns) * 1e-9,
@@ -28,20 +29,20 @@ void run_note_span(struct run *run, const struct record *span)
 		private->error_ns[span->lane] = span->time_ns;
 		return;
 	}
-	/* A garbage collection between requests is none. */
+	/* A garbage collection between requests is no request. */
 	if (span->span.name == private->gc && private->gc)
 		return;
 	if (private->has_request_batches || span->span.parent != NAME_NONE ||
 		__builtin_sub_overflow(span->time_ns, span->span.duration_ns, &begin_ns))
 		return;
-	/* In a batch that runs it is a part of the request. */
+	/* Within a running batch the span is part of the request. */
 	const struct lane *lane = &private->lanes[span->lane];
 	if (!lane->has_step || lane->is_ended)
 		add(run, run_name(run, span->span.name), span->lane, begin_ns, span->time_ns);
 }
 
-/* The batch's kind; else the one span around all that is done for the request: where there are several, those are what
- * it is made of. */
+/* The batch's kind, else the only outermost span; several outermost spans are parts of the request, and do not name
+ * it. */
 static const char *name_of(struct run *run, const struct lane *lane, uint32_t kind)
 {
 	const struct batch *batch = track_slot(&run->tracks[lane->track], lane->ordinal);
@@ -64,7 +65,7 @@ void run_note_batch(struct run *run, const struct lane *lane, uint32_t mode, con
 	if (!private->inference || mode != private->inference)
 		return;
 	if (!private->has_request_batches) {
-		/* What was taken for requests lay between batches. */
+		/* The spans counted as requests so far were between batches. */
 		requests_free(run->requests);
 		run->requests = NULL;
 		private->has_request_batches = true;

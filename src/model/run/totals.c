@@ -29,7 +29,7 @@ static bool is_same(const struct total_key *a, const struct total_key *b)
 		a->kind == b->kind;
 }
 
-/* The key's place in the table, or the free place where it would stand. */
+/* The key's index in the table, or the free index for it. */
 static size_t place_of(const struct totals *totals, const struct total_key *key)
 {
 	size_t place = hash_of(key) & (totals->table_room - 1);
@@ -96,7 +96,7 @@ static bool make_histogram(struct totals *totals, struct total *total)
 	return total->histogram != NULL;
 }
 
-/* A foreign number that makes sense as a duration, or NAN. */
+/* An untrusted number if it is a valid duration, else NAN. */
 static double duration_or_nan(double seconds) { return isfinite(seconds) && seconds >= 0 ? seconds : NAN; }
 
 void totals_replace(struct totals *totals, const struct total_key *key, const struct total_row *row)
@@ -155,7 +155,7 @@ bool totals_add(struct totals *totals, struct total *total, uint64_t sequence, i
 
 void merged_total_init(struct merged_total *merged)
 {
-	/* The histogram is filled when a second part makes it needed. */
+	/* The histogram is filled only when there is a second part. */
 	merged->count = 0;
 	merged->total_s = merged->self_s = 0;
 	merged->min_s = merged->max_s = merged->last_s = merged->cpu_s = merged->memory_bytes = NAN;
@@ -186,7 +186,7 @@ void merged_total_add(struct merged_total *merged, const struct total *total)
 	merged->count += total->count;
 	merged->total_s += total->total_s;
 	merged->self_s += total->self_s;
-	/* A part whose extremes are not known makes the whole's unknown. */
+	/* If the extremes of one part are unknown, so are those of the sum. */
 	merged->min_s = is_first || isnan(total->min_s) || total->min_s < merged->min_s ? total->min_s : merged->min_s;
 	merged->max_s = is_first || isnan(total->max_s) || total->max_s > merged->max_s ? total->max_s : merged->max_s;
 	if (is_first || total->last_ns > merged->last_ns) {

@@ -1,6 +1,6 @@
-/* totals.h: a run's running totals since its start, per lane, kind, mode, name and parent. What the region had counted
- * before is a row's to say; events after the row's `upto` are added, those below it are in it already. Figures are
- * merged over lanes when they are read. */
+/* totals.h: a run's totals since its start, per lane, kind, mode, name and parent. A row from the region replaces a
+ * total; events from the row's `upto` on are added, those before it are already included. Lanes are merged when figures
+ * are read. */
 #ifndef PMTOP_MODEL_RUN_TOTALS_H
 #define PMTOP_MODEL_RUN_TOTALS_H
 
@@ -22,47 +22,47 @@ struct total_key {
 struct total {
 	struct total_key key;
 	uint32_t depth;
-	uint64_t upto; /* events of the lane below this are in */
-	uint64_t seen; /* one beyond the newest event that was added */
+	uint64_t upto; /* lane events below this are included */
+	uint64_t seen; /* sequence of the latest added event, plus 1 */
 	uint64_t count;
-	double total_s, self_s, min_s, max_s, last_s; /* NAN where the region only counted */
-	double cpu_s, memory_bytes;                   /* NAN where never published */
-	int64_t last_ns;                              /* when last_s was seen; 0 = it stood in a row */
+	double total_s, self_s, min_s, max_s, last_s; /* NAN if the region only counts */
+	double cpu_s, memory_bytes;                   /* NAN if never published */
+	int64_t last_ns;                              /* time of last_s; 0 = from a row */
 	uint32_t *histogram;                          /* NULL: none, so no quantiles */
-	bool has_histogram;                           /* false: part of it was never in a histogram */
-	/* Spans: of what was seen as events, whatever `upto` says: all, in batches, between them. A nested one in a step
+	bool has_histogram;                           /* false: some events are not in the histogram */
+	/* Spans only: time of all events seen, regardless of `upto`; in batches; and between them. A nested span in a step
 	 * counts as in its batch. */
 	double seen_s, in_batch_s, between_s;
-	double before_s; /* before the first batch that was seen in the lane */
-	uint32_t next;   /* place + 1 of the same in another lane: operations.c's */
+	double before_s; /* before the first batch seen in the lane */
+	uint32_t next;   /* index plus 1 of the same total in another lane, for operations.c */
 	bool is_changed;
 };
 
 struct totals {
 	size_t count, room, table_room, histograms;
-	struct total *list; /* in the order of their first appearance */
-	uint32_t *table;    /* place in the list + 1, by hash */
-	uint64_t left_out;  /* events for which there was no room */
+	struct total *list; /* in order of first appearance */
+	uint32_t *table;    /* hash table of list indexes plus 1 */
+	uint64_t left_out;  /* events dropped because the list was full */
 };
 
 void totals_release(struct totals *totals);
-/* NULL: not there, or (with `create`) no room for it; left_out is then counted. Valid until the next creation. */
+/* NULL: not found, or, with `create`, the list is full; left_out is incremented then. Valid until the next creation. */
 struct total *totals_find(struct totals *totals, const struct total_key *key, bool create);
-/* Replaces what was accumulated, unless the row is older than that and holds less. */
+/* Replaces the total by a row, unless the row is older and contains less. */
 void totals_replace(struct totals *totals, const struct total_key *key, const struct total_row *row);
-/* An event that ends at `time_ns`. cpu_s and memory_bytes NAN = not published. False: it is in already, or total is
- * NULL. */
+/* Adds an event that ends at `time_ns`. cpu_s and memory_bytes: NAN = not published. False: already included, or
+ * `total` is NULL. */
 bool totals_add(struct totals *totals, struct total *total, uint64_t sequence, int64_t time_ns, double seconds,
 	double self_s, double cpu_s, double memory_bytes);
 
-/* Merges rows of one kind of figures over lanes. */
+/* Totals merged over lanes. */
 struct merged_total {
 	uint64_t count;
 	double total_s, self_s, min_s, max_s, last_s, cpu_s, memory_bytes;
 	int64_t last_ns;
 	bool has_histogram;
 	unsigned parts;
-	const uint32_t *only; /* the histogram, while there is one part */
+	const uint32_t *only; /* the histogram, as long as there is only one part */
 	uint32_t histogram[HISTOGRAM_BUCKETS];
 };
 void merged_total_init(struct merged_total *merged);

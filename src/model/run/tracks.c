@@ -73,7 +73,7 @@ void track_release(struct track *track)
 	track->ring = NULL;
 }
 
-/* A ring is mostly of a power of two, and looked into a great deal. */
+/* The capacity is usually a power of two; masking is faster than the division. */
 static size_t place_of(const struct track *track, uint64_t ordinal)
 {
 	bool is_power = (track->capacity & (track->capacity - 1)) == 0;
@@ -93,7 +93,7 @@ const struct batch *track_batch(const struct track *track, uint64_t ordinal)
 	return track_slot((struct track *)(uintptr_t)track, ordinal);
 }
 
-/* Makes the ring hold `count` batches, or as many as it may; on failure it stays as it is and drops its oldest. */
+/* Grows the ring to `count` batches, or its maximum. If memory runs out it stays as it is, and drops its oldest. */
 static void grow(struct track *track, uint64_t count)
 {
 	size_t max = track->private->max, capacity = track->capacity ? track->capacity * 2 : RING_FIRST;

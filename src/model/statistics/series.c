@@ -22,7 +22,7 @@ struct point {
 	double value;
 };
 
-/* A ring that grows to its most and then drops its oldest. */
+/* A ring that grows to a maximum and then drops its oldest rows. */
 struct ring {
 	size_t room, first, count;
 	bool has_dropped;
@@ -46,7 +46,8 @@ static size_t ring_index(const struct ring *ring, size_t i)
 	return at < ring->room ? at : at - ring->room;
 }
 
-/* Makes room for one more and returns its place, or room (no place) when out of memory at the very first. */
+/* Appends a row and returns its index. If memory runs out, overwrites the oldest row; ring->room is 0 if there is
+ * none. */
 static size_t ring_append(struct ring *ring, size_t largest, size_t row_size)
 {
 	if (ring->count == ring->room && ring->room < largest) {
@@ -141,7 +142,7 @@ bool series_extremes(const struct series *series, double *min, double *max)
 
 int64_t series_first_ns(const struct series *series) { return series ? series->first_ns : 0; }
 
-/* A level's row as a bin, and up to when it stands. */
+/* A level's row as a bin; *until_ns: until when it holds. */
 static struct bin_of_time row_of(const struct series *series, size_t level, size_t i, int64_t *until_ns)
 {
 	if (level > 0) {
@@ -174,7 +175,7 @@ static size_t row_count(const struct series *series, size_t level)
 	return level ? series->levels[level - 1].count : series->points.count;
 }
 
-/* 0 = the points, then the levels. */
+/* The finest level that reaches back to from_ns: 0 = the points, 1 … LEVELS = bins. */
 static size_t level_covering(const struct series *series, int64_t from_ns)
 {
 	for (size_t level = 0; level < LEVELS; level++) {
@@ -186,7 +187,7 @@ static size_t level_covering(const struct series *series, int64_t from_ns)
 	return LEVELS;
 }
 
-/* The first row that stands after from_ns. */
+/* The first row that holds after from_ns. */
 static size_t first_row_after(const struct series *series, size_t level, int64_t from_ns)
 {
 	size_t low = 0, high = row_count(series, level);
@@ -201,14 +202,14 @@ static size_t first_row_after(const struct series *series, size_t level, int64_t
 	return low;
 }
 
-/* What is being filled: the column that was touched last, and the points that are its own. */
+/* The column filled last, and the number of points that begin in it. */
 struct filling {
 	struct series_column *columns;
 	size_t at;
 	double weight;
 };
 
-/* A point of the column's own takes the place of one that only stood on. */
+/* A point that begins in a column replaces the value held from before. */
 static void add_to_column(struct filling *filling, size_t at, const struct bin_of_time *bin)
 {
 	struct series_column *column = &filling->columns[at];

@@ -26,7 +26,7 @@ double chance_of_hits(size_t all, size_t marked, size_t chosen, size_t hits)
 
 /* -- the change point -- */
 
-/* Shell's sort, with Ciura's gaps: no comparator to call, and stable in what it costs. */
+/* Shell sort with Ciura's gaps: needs no comparator calls, and its run time hardly depends on the input. */
 static void sort_by_value(const double *values, uint32_t *order, size_t n)
 {
 	static const size_t gaps[] = { 8929, 3905, 1750, 701, 301, 132, 57, 23, 10, 4, 1 };
@@ -96,7 +96,7 @@ bool split_in_two(const double *sorted, size_t n, struct two_groups *out)
 {
 	if (n < 2)
 		return false;
-	/* About the middle, so that squares of what all values have in common do not swallow the differences. */
+	/* Subtract the median first: squares of a large common offset would lose the differences to rounding. */
 	double middle = sorted[n / 2], sum = 0, squares = 0, below = 0, best = -INFINITY;
 	for (size_t i = 0; i < n; i++) {
 		sum += sorted[i] - middle;

@@ -18,8 +18,8 @@ double quantile_of_sorted(const double *sorted, size_t n, double q)
 	return sorted[below] + (sorted[below + 1] - sorted[below]) * (position - (double)below);
 }
 
-/* Those below the pivot (`with_equal`: and those equal to it) come first; returns how far they reach. Without branches,
- * for nobody can guess them. */
+/* Moves the values below the pivot (`with_equal`: or equal to it) to the front; returns the end of them. Branch-free,
+ * because the branches would be unpredictable. */
 static inline size_t partition(double *values, size_t from, size_t end, double pivot, bool with_equal)
 {
 	size_t upto = from;
@@ -45,7 +45,7 @@ static void sort_few(double *values, size_t from, size_t end)
 
 enum { FEW = 12, SAMPLES = 7 };
 
-/* One of some, evenly from all, that stands among them about where `rank` stands among all. */
+/* Chooses, from a few evenly spaced samples, the one whose rank among them corresponds to `rank` among all. */
 static double choose_pivot(const double *values, size_t from, size_t end, size_t rank)
 {
 	double samples[SAMPLES];
@@ -55,8 +55,8 @@ static double choose_pivot(const double *values, size_t from, size_t end, size_t
 	return samples[(rank - from) * SAMPLES / (end - from)];
 }
 
-/* The value of this rank (0 = the least); what is smaller stands before it afterwards, what is greater behind it.
- * Selection by parts. */
+/* Quickselect: returns the value of this rank (0 = the minimum). Smaller values are before it afterwards, larger ones
+ * behind it. */
 static double select_rank(double *values, size_t n, size_t rank)
 {
 	size_t low = 0, end = n;
@@ -104,7 +104,7 @@ double mad_of(double *values, size_t n, double median)
 	return median_of(values, n);
 }
 
-/* Fills at most SLOPE_POINTS_MAX finite points, evenly thinned; returns how many. */
+/* Copies at most SLOPE_POINTS_MAX finite points, evenly spaced; returns how many. */
 static size_t thin(const double *time_s, const double *value, size_t n, double *x, double *y)
 {
 	size_t finite = 0, retained = 0, seen = 0;
@@ -154,7 +154,7 @@ bool theil_sen(const double *time_s, const double *value, size_t n, struct slope
 
 struct rolling {
 	size_t window, count, oldest;
-	double *arrived; /* in the order they came, a ring */
+	double *arrived; /* a ring, in order of arrival */
 	double sorted[];
 };
 
@@ -172,7 +172,7 @@ struct rolling *rolling_new(size_t window)
 
 void rolling_free(struct rolling *rolling) { free(rolling); }
 
-/* The first place whose value is not below `value`. */
+/* Index of the first value not below `value`. */
 static size_t place_of(const struct rolling *rolling, double value)
 {
 	size_t low = 0, high = rolling->count;
@@ -221,7 +221,7 @@ double rolling_quantile(const struct rolling *rolling, double q)
 
 double rolling_median(const struct rolling *rolling) { return rolling_quantile(rolling, 0.5); }
 
-/* The distances from the median grow away from it on both sides, so the two sides are merged from there outwards. */
+/* Distances from the median increase to both sides of it, so merging the two sides outwards sorts them. */
 double rolling_mad(const struct rolling *rolling)
 {
 	size_t n = rolling_count(rolling);

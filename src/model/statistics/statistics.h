@@ -1,5 +1,5 @@
-/* statistics.h: the formulas. Pure functions; an unknown result is NAN. Sources: Theil (1950), Sen (1968) for the slope
- * and its interval; MAD = median(|x − median(x)|), unscaled. */
+/* statistics.h: quantiles, robust spread and slope. Pure functions; an unknown result is NAN. Sources: Theil (1950),
+ * Sen (1968) for the slope and its interval; MAD = median(|x − median(x)|), unscaled. */
 #ifndef PMTOP_MODEL_STATISTICS_STATISTICS_H
 #define PMTOP_MODEL_STATISTICS_STATISTICS_H
 
@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of a sorted array; linear between ranks (type 7). NAN for n = 0. */
+/* The q-quantile of a sorted array, linear between ranks (type 7). NAN for n = 0. */
 double quantile_of_sorted(const double *sorted, size_t n, double q);
-double quantile_of(double *values, size_t n, double q); /* the same of any; reorders `values` */
+double quantile_of(double *values, size_t n, double q); /* the same, unsorted; reorders `values` */
 double median_of(double *values, size_t n);             /* reorders `values` */
 double mad_of(double *values, size_t n, double median); /* overwrites `values` */
 
@@ -18,12 +18,12 @@ struct slope {
 	size_t points;
 };
 /* Theil–Sen with its 95 % interval (Sen's, from the normal approximation of Kendall's S), over at most 300 points
- * (thinned evenly beyond). Points that are not finite are left out. False with fewer than 8 points or no spread in
- * time. */
+ * (thinned evenly beyond). Ignores points that are not finite. False: fewer than 8 points, all at one time, or out of
+ * memory. */
 bool theil_sen(const double *time_s, const double *value, size_t n, struct slope *out);
 
-/* The newest `window` values, kept sorted: insertion and removal O(window). What is not finite is left out. All but
- * rolling_push are NAN when empty; NULL (out of memory at rolling_new) is an empty window that stays empty. */
+/* The latest `window` values, sorted: insertion and removal take O(window). Values that are not finite are ignored. An
+ * empty window returns NAN. All functions accept NULL (rolling_new ran out of memory) as an empty window. */
 struct rolling;
 struct rolling *rolling_new(size_t window);
 void rolling_free(struct rolling *rolling);

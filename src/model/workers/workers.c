@@ -10,13 +10,13 @@
 #include "src/model/workers/workers_private.h"
 
 #define WINDOW_NS (WORKER_WINDOW_S * NS_PER_S)
-/* A reading that finds nothing new is not told; after so long it must have been made. */
+/* Readings without news emit no record: after so long, assume that there was one. */
 #define QUIET_NS (500 * NS_PER_MS)
 #define TAKEN_ALONG_NS (2 * NS_PER_S)
-/* For a rate of its own, the window must hold so many. */
+/* Minimum of fetches in the window for a rate; else the rate is since the worker's start. */
 enum { FETCHES_MIN = 3 };
 
-/* -- what was done -- */
+/* -- totals of work -- */
 
 static void work_init(struct worker_work *work)
 {
@@ -43,7 +43,7 @@ static struct worker_time *find_span(struct worker_work *work, const char *name)
 	return span;
 }
 
-/* The figures that follow from the totals and the histogram. */
+/* Derives figures from the totals and the histogram. */
 static void derive(struct worker_work *work, const uint32_t histogram[HISTOGRAM_BUCKETS])
 {
 	struct figures *fetch = &work->fetch, *item = &work->item;
@@ -69,7 +69,7 @@ static void derive(struct worker_work *work, const uint32_t histogram[HISTOGRAM_
 		work->spans[i].share_ratio = work->spans[i].total_s / fetch->total_s;
 }
 
-/* -- crews: what survives a worker's end -- */
+/* -- worker groups: totals that include ended workers -- */
 
 static struct worker_group_retained *find_worker_group(struct workers *workers, int32_t owner)
 {
@@ -77,7 +77,7 @@ static struct worker_group_retained *find_worker_group(struct workers *workers, 
 		if (workers->worker_groups[i]->worker_group.owner == owner)
 			return workers->worker_groups[i];
 	struct worker_group_retained *retained =
-		workers->worker_group_count < CREWS_MAX ? calloc(1, sizeof *retained) : NULL;
+		workers->worker_group_count < WORKER_GROUPS_MAX ? calloc(1, sizeof *retained) : NULL;
 	if (!retained)
 		return NULL;
 	retained->worker_group.owner = owner;
@@ -136,7 +136,7 @@ static void drop(struct workers *workers, size_t at)
 	workers->is_changed = true;
 }
 
-/* One that died is shown until another does its work; or its room is needed. */
+/* Drops a worker that died when its successor starts, or when its slot is needed. */
 static void drop_predecessor(struct workers *workers, int32_t owner, uint32_t id)
 {
 	bool is_full = workers->count == WORKERS_MAX;
@@ -178,7 +178,7 @@ static struct worker_retained *add_retained(struct model *model, const struct re
 	return retained;
 }
 
-/* The newest and one from the window's begin, or as old as there is. */
+/* The moment at or before from_ns, or the oldest. */
 static const struct worker_moment *moment_before(const struct worker_retained *retained, int64_t from_ns)
 {
 	const struct worker_moment *oldest = &retained->moments[retained->newest];
@@ -223,7 +223,7 @@ static void note_moment(struct worker_retained *retained, int64_t time_ns)
 	refresh_rates(retained);
 }
 
-/* What is told is foreign: it only ever grows, or it is not believed. */
+/* Rejects rows with decreasing counters: the publisher is not trusted. */
 static bool is_plausible(const struct worker_retained *retained, const struct worker_row *row)
 {
 	const struct worker_work *old = &retained->worker.work;
@@ -302,7 +302,7 @@ void model_lose_worker(struct model *model, const struct record *record)
 	}
 }
 
-/* By an exception, such as a worker's death raises. */
+/* Did the run end by an exception, such as the one raised when a worker dies? */
 static bool has_failed(const struct run *run)
 {
 	for (size_t i = 0; i < run->mark_count; i++)
@@ -322,7 +322,7 @@ static bool was_taken_along(const struct model *model, const struct worker_retai
 	return is_over && !(failed && retained->was_fetching);
 }
 
-/* A trainer that ends takes those along that wait for work, and those whose fetch nobody waits for any more. */
+/* When the trainer ends normally, its workers end too: these do not count as died. */
 static void forget_taken_along(struct model *model)
 {
 	struct workers *workers = model->private->workers;

@@ -1,5 +1,5 @@
-/* What loader workers spend their time on: the CPU, or waiting for the disk. From what batch_window.c notes of each
- * process. */
+/* How DataLoader workers spend their time: on the CPU or waiting for the disk. From the notes of
+ * batch_window_notes.c. */
 #include <math.h>
 
 #include "src/model/batch_window/batch_window_private.h"

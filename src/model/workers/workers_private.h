@@ -1,4 +1,4 @@
-/* workers_private.h: what workers.c keeps of workers, and workers_shown.c makes of it. */
+/* workers_private.h: internal state of workers, shared by workers.c and workers_shown.c. */
 #ifndef PMTOP_MODEL_WORKERS_WORKERS_PRIVATE_H
 #define PMTOP_MODEL_WORKERS_WORKERS_PRIVATE_H
 
@@ -6,9 +6,9 @@
 #include "src/model/model_private.h"
 #include "src/model/workers/workers.h"
 
-enum { CREWS_MAX = 64, WORKER_MOMENTS = 32, WORKER_IDS = 256 };
+enum { WORKER_GROUPS_MAX = 64, WORKER_MOMENTS = 32, WORKER_IDS = 256 };
 
-/* What it had done by then; what runs counts up to then. */
+/* A worker's totals at a time, including the fetch in progress. */
 struct worker_moment {
 	int64_t time_ns;
 	double busy_s, items;
@@ -17,11 +17,11 @@ struct worker_moment {
 
 struct worker_retained {
 	struct worker worker;
-	unsigned source_id; /* as in the records */
+	unsigned source_id; /* as in the records: record.run */
 	bool is_emitted_gone;
 	int64_t gone_ns;
-	bool was_fetching; /* when it died */
-	double total_s;    /* of finished fetches */
+	bool was_fetching; /* in a fetch when it died */
+	double total_s;    /* of completed fetches */
 	size_t moment_count, newest;
 	struct worker_moment moments[WORKER_MOMENTS];
 	uint32_t histogram[HISTOGRAM_BUCKETS];
@@ -34,31 +34,30 @@ struct worker_group_retained {
 
 struct workers {
 	size_t count, worker_group_count;
-	struct worker_retained *retained[WORKERS_MAX]; /* in the order in which they came */
-	struct worker_group_retained *worker_groups[CREWS_MAX];
-	bool is_changed;                       /* who there is */
-	uint64_t tree_version, living_version; /* what they were found for */
+	struct worker_retained *retained[WORKERS_MAX]; /* in order of arrival */
+	struct worker_group_retained *worker_groups[WORKER_GROUPS_MAX];
+	bool is_changed;                       /* the list of workers */
+	uint64_t tree_version, living_version; /* the tree_version of `shown`, and of `living` */
 	size_t shown_count;
-	struct worker_shown shown[WORKERS_MAX]; /* by owner */
+	struct worker_shown shown[WORKERS_MAX]; /* sorted by owner */
 	int32_t owners[WORKERS_MAX];
 	size_t living_count;
 	struct living {
 		int32_t pid;
 		uint32_t at;
-	} living[PROCESSES_MAX];               /* the model's processes, by pid */
-	int32_t process_owners[PROCESSES_MAX]; /* as the model's processes */
+	} living[PROCESSES_MAX];               /* running processes, sorted by pid */
+	int32_t process_owners[PROCESSES_MAX]; /* same indexes as model->processes */
 };
 
-/* NULL: out of memory, or the model was made by hand. */
+/* NULL: out of memory, or the model was built by a test. */
 static inline struct workers *workers_of(const struct model *model)
 {
 	return model->private ? model->private->workers : NULL;
 }
 
-/* The process whose run a process works for: its nearest ancestor that publishes one, else the target; 0 = not
- * known. */
+/* The owner of a process: its nearest ancestor that publishes a run, else the target; 0 = unknown. */
 int32_t model_owner(const struct model *model, int32_t pid);
-/* Who is shown, and in which state. */
+/* Updates the list of workers to show, and their states. */
 void model_show_workers(struct model *model);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "src/model/workers/workers_private.h"
 
-/* How torch calls the processes of its loaders. */
+/* The process name that PyTorch gives DataLoader workers. */
 #define TORCH_WORKER "pt_data_worker"
 
 enum { ANCESTORS_MAX = 16 };
@@ -17,7 +17,7 @@ static int by_pid(const void *left, const void *right)
 	return (a->pid > b->pid) - (a->pid < b->pid);
 }
 
-/* Lists who lives, where that has changed. */
+/* Updates the list of running processes after a change. */
 static void find_living(const struct model *model)
 {
 	struct workers *workers = model->private->workers;
@@ -65,7 +65,7 @@ struct torch_answer {
 	int32_t owner;
 };
 
-/* -- who is a worker -- */
+/* -- which processes are workers -- */
 
 static const struct worker *published_by(const struct workers *workers, int32_t pid)
 {
@@ -75,7 +75,7 @@ static const struct worker *published_by(const struct workers *workers, int32_t 
 	return NULL;
 }
 
-/* Of a run of torch the workers are known by name; its other children are something else. */
+/* In a PyTorch run the workers have known names, so other children are no workers. */
 static bool find_torch_workers(const struct model *model, int32_t owner)
 {
 	const struct workers *workers = model->private->workers;
@@ -91,7 +91,7 @@ static bool find_torch_workers(const struct model *model, int32_t owner)
 	return false;
 }
 
-/* Most processes have the same owner as the one before. */
+/* Caches the last answer: most processes have the same owner as the one before. */
 static bool has_torch_workers(const struct model *model, int32_t owner, struct torch_answer *last)
 {
 	if (!last->is_known || last->owner != owner)
@@ -165,7 +165,7 @@ static void find_shown(struct model *model)
 	sort_shown(workers);
 }
 
-/* -- how they are -- */
+/* -- states -- */
 
 static enum worker_state state_of(const struct worker_shown *shown)
 {
