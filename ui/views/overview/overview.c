@@ -139,7 +139,7 @@ static const struct missing *refused_region(const struct model *model)
 {
 	for (size_t i = 0; i < model->missing_count; i++)
 		if (strcmp(model->missing[i].figure, "region") == 0 &&
-			strcmp(model->missing[i].text, "nothing is published") != 0)
+			strcmp(model->missing[i].text, "no instrumentation") != 0)
 			return &model->missing[i];
 	return NULL;
 }
