@@ -114,7 +114,7 @@ static void check_region(struct doctor *doctor, const struct model *model)
 			missing && missing->remedy[0]
 				? missing->remedy
 				: "in Python: import pmtop.torch; pmtop.torch.instrument(); in C: include pmtop.h (man pmtop.h)",
-			"%s", missing ? missing->text : "nothing is published");
+			"%s", missing ? missing->text : "no instrumentation");
 		return;
 	}
 	const struct run *run = &model->runs[0];
@@ -233,7 +233,7 @@ static void check_counts(struct doctor *doctor, const struct model *model)
 	if (model->perf.event_count > 0 && perf_find(&model->perf, PERF_ROLE_CYCLES))
 		doctor_say(doctor, FINDING_OK, NULL, "cycles and others of each thread");
 	else if (model->perf.event_count == 0 && !doctor->settings->counters_always)
-		doctor_say(doctor, FINDING_OFF, "view 9, or --counters", "not counted until somebody looks");
+		doctor_say(doctor, FINDING_OFF, "open view 9, or start with --counters", "off until requested");
 	else if (missing)
 		doctor_say(doctor, FINDING_MISSING, missing->remedy, "%s", missing->text);
 	else if (model->perf.event_count > 0)

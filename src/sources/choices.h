@@ -1,5 +1,5 @@
-/* choices.h: what the user chose about sources, from pmtop.yaml and the command line. Set before they open; `wants_…`
- * may change while they run. */
+/* choices.h: the user's settings for sources, from pmtop.yaml and the command line. Set before the sources open;
+ * `wants_…` may change while they run. */
 #ifndef PMTOP_SOURCES_CHOICES_H
 #define PMTOP_SOURCES_CHOICES_H
 
@@ -7,26 +7,28 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CHOSEN_EVENTS_MAX = 16, STACKS_HZ_LOOKED_AT = 100 };
+enum { CHOSEN_EVENTS_MAX = 16, STACKS_HZ_VIEWED = 100 };
 
 struct source_choices {
 	bool no_nvml;          /* gpu: nvml: false, or --no-nvml */
-	const char *nvml_path; /* NULL: libnvidia-ml.so.1. Tests name another (PMTOP_NVML) */
-	/* what is started as `collect --only=gpu` to read GPUs; NULL = nothing is, and there are no figures of them */
+	const char *nvml_path; /* NULL: libnvidia-ml.so.1. Tests set another one (PMTOP_NVML) */
+	/* the program that is started as `collect --only=gpu` to read GPUs; NULL = none is started, and there are no GPU
+	 * figures */
 	const char *program;
-	const char *config;     /* --config, for that one; NULL = not given */
-	int64_t gpu_silence_ns; /* how long it may say nothing; 0 = as usual. Tests are less patient */
+	const char *config;     /* --config, for that program; NULL = not given */
+	int64_t gpu_silence_ns; /* how long that program may be silent; 0 = the default. Tests use a shorter time */
 	const char *sys_root;   /* NULL: /sys */
 	const char *dev_root;   /* NULL: /dev */
-	unsigned event_count;   /* counters: events: as libpfm4 names them; 0 = the usual ones */
+	unsigned event_count;   /* counters: events: by their libpfm4 names; 0 = the default events */
 	const char *events[CHOSEN_EVENTS_MAX];
-	double stacks_hz;            /* looks a second at the Python stacks of each process; 0 = none */
-	_Atomic bool wants_stacks;   /* somebody looks at them (view 7): then more often */
-	_Atomic bool wants_counters; /* somebody looks at the CPU counters (view 9, --counters): before that none is opened,
-								  * for each costs the watched threads something at every switch */
+	double stacks_hz;          /* stack samples per second and Python process; 0 = none */
+	_Atomic bool wants_stacks; /* the user views them (view 7): sample more often */
+	/* the user views the CPU counters (view 9, --counters). Before that none is opened, because each slows down
+	 * every context switch of the watched threads */
+	_Atomic bool wants_counters;
 };
 
-/* Of a target, or the defaults where it has none. */
+/* The choices of `target`, or the defaults if it has none. */
 struct target;
 const struct source_choices *source_choices(const struct target *target);
 

@@ -1,7 +1,8 @@
-/* source.h: one part of the world, read on a timer.
+/* source.h: the interface of a source, which reads one part of the system (processes, GPUs, the region of a run) on
+ * a timer.
  *
- * A source turns what it reads into records of a sample set and keeps nothing else: no history, no rates. The collector
- * owns its pace and its thread; all calls for one state come from that one thread. */
+ * A source turns what it reads into records of a sample set. It stores no history and computes no rates. The
+ * collector owns its thread and decides when it runs; all calls for one state come from that thread. */
 #ifndef PMTOP_SOURCES_SOURCE_H
 #define PMTOP_SOURCES_SOURCE_H
 
@@ -11,32 +12,32 @@
 #include "src/base/status.h"
 #include "src/samples/sample_set.h"
 
-struct target; /* the watched process and its children: target.h */
+struct target; /* the watched process and its descendants: target.h */
 
 struct source {
 	const char *name;  /* as `pmtop doctor` prints it */
-	int64_t period_ns; /* read about this often, at the refresh that is nearest; 0 = at every refresh */
-	/* it may take a while to begin (STATUS_AGAIN): who wants one complete picture waits for it, a little */
+	int64_t period_ns; /* read about this often, at the nearest refresh; 0 = at every refresh */
+	/* opening may take a while (STATUS_AGAIN): a caller that needs one complete picture waits a little for it */
 	bool is_awaited;
 
-	/* Opens what can be opened. Otherwise says why not, for a person, and how it could be. */
+	/* Opens what can be opened. On failure fills in the reason and a remedy, for the user. */
 	enum status (*open)(struct target *target, void **state, struct reason *why_not);
-	/* Appends what was read; a figure that could not be read is not appended. STATUS_END: nothing more will come;
-	 * STATUS_AGAIN: nothing yet, and whether it works is not known. */
+	/* Appends what was read; omits a figure that could not be read. STATUS_END: there will be no more records;
+	 * STATUS_AGAIN: no records yet, and it is unknown whether the source works. */
 	enum status (*read)(void *state, int64_t now_ns, struct sample_set *out);
-	/* Between two readings, and right after each: appends what would be lost before the next one, and nothing else (it
-	 * comes into the same set). Returns when it is to be called again; INT64_MAX: not before the next reading. NULL:
-	 * nothing of it gets lost. */
+	/* Called between two readings, and right after each: appends only what would be lost before the next reading
+	 * (into the same set). Returns the time of its next call; INT64_MAX: not before the next reading. NULL: nothing
+	 * can be lost. */
 	int64_t (*sample)(void *state, int64_t now_ns, struct sample_set *out);
-	/* Why the last read failed; NULL: its status says it. */
+	/* Why the last read failed; NULL: its status is the reason. */
 	void (*explain)(const void *state, struct reason *out);
-	/* Appends all that was told before and still stands, but for figures, processes, instances and what is missing: of
-	 * these the collector keeps account. NULL: there is nothing else. */
+	/* Appends again all records that are still valid, except figures, processes, instances and missing figures: the
+	 * collector stores those itself. NULL: there is nothing else. */
 	enum status (*emit_all)(void *state, int64_t now_ns, struct sample_set *out);
 	void (*close)(void *state);
 };
 
-/* About four times a second: for what need not be read at each of ten refreshes. */
+/* About four times a second: for what need not be read at each of ten refreshes a second. */
 #define SOURCE_SLOW_NS INT64_C(260000000)
 
 #define SOURCES(X) \

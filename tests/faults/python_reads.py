@@ -311,9 +311,9 @@ def an_unknown_version_is_named():
     with Running(sys.executable, '-c', UNKNOWN + IDLE) as program:
         assert program.first == 'ready\n'
         told = pmtop('stack', program.pid)
-        assert told.returncode == 1 and 'Python 3.99 not known' in told.stderr and told.stderr.count('\n') == 1, told
+        assert told.returncode == 1 and 'does not support Python 3.99' in told.stderr and told.stderr.count('\n') == 1, told
         with Watching(program.pid) as watching:
-            found = watching.wait_for_reason('Python 3.99 not known')
+            found = watching.wait_for_reason('does not support Python 3.99')
             assert found['memory'] and found['cpu'], found
 
 

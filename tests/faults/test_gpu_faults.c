@@ -165,7 +165,7 @@ START_TEST(a_missing_library_is_named_and_the_rest_goes_on)
 	ck_start();
 	const struct record *missing = ck_missing();
 	ck_words(missing, "no NVIDIA driver here (libnvidia-nothing.so.1 not found)");
-	ck_assert_ptr_nonnull(strstr(missing->missing.remedy, "install NVIDIA's driver"));
+	ck_assert_ptr_nonnull(strstr(missing->missing.remedy, "install the NVIDIA driver"));
 	for (int i = 0; i < 5; i++)
 		ck_assert(take());
 }

@@ -195,7 +195,7 @@ START_TEST(region_of_another_owner_is_refused)
 	read_source();
 	ck_assert_uint_eq(account.opened, 0);
 	ck_assert_str_ne(missing_text(), "(not said)");
-	ck_assert_str_ne(missing_text(), "nothing is published");
+	ck_assert_str_ne(missing_text(), "no instrumentation");
 	ck_assert_int_eq(chown(path, NOBODY, NOBODY), 0);
 	read_source_later();
 	ck_assert_uint_eq(account.opened, 1);
@@ -471,7 +471,7 @@ START_TEST(region_of_a_dead_process_is_read_as_ended)
 	ck_assert_int_eq(read_source(), STATUS_END);
 	ck_assert(!set_record(&set, RECORD_RUN_OPENED, 0)->opened.is_live);
 	ck_assert_uint_eq(account.batch_ends, 10);
-	ck_assert_str_eq(account.why, "killed or crashed: its last events are kept");
+	ck_assert_str_eq(account.why, "killed or crashed: its last events were read");
 	close_source();
 	unlink(path);
 }

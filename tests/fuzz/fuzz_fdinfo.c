@@ -11,7 +11,7 @@
 #include "src/sources/gpu/amd/amd_metrics.h"
 #include "src/sources/gpu/drm/fdinfo.h"
 #include "src/sources/gpu/intel/intel_memory.h"
-#include "src/sources/proc/process_place.h"
+#include "src/sources/proc/process_placement.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -57,8 +57,8 @@ static void read_memory(const uint8_t *data, size_t size, bool is_xe)
 
 static void read_environment(const char *text, size_t size)
 {
-	struct process_place place;
-	process_place_read(text, size, &place);
+	struct process_placement place;
+	process_placement_read(text, size, &place);
 	must(place.local_rank >= -1 && place.local_rank <= 65535 && memchr(place.devices, '\0', sizeof place.devices));
 }
 

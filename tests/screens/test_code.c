@@ -241,11 +241,11 @@ START_TEST(without_python_it_says_why)
 	ck_assert(stage_shows(&stage, "The first looks at its Python code are still to come."));
 	sample_set_clear(&stage.set);
 	stage.set.time_ns = stage.model->now_ns;
-	sample_set_missing(&stage.set, stage.model->now_ns, "stacks", "process 48213 is no CPython of 3.8 or newer", "");
+	sample_set_missing(&stage.set, stage.model->now_ns, "stacks", "process 48213 runs no CPython 3.8 or newer", "");
 	model_apply(stage.model, &stage.set);
 	explain_flagged(stage.model);
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "process 48213 is no CPython of 3.8 or newer"));
+	ck_assert(stage_shows(&stage, "process 48213 runs no CPython 3.8 or newer"));
 	ck_assert(stage_shows(&stage, "PMTOP_SPAN"));
 	stage_close(&stage);
 }

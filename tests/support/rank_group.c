@@ -155,7 +155,7 @@ void rank_group_end(struct rank_group *rank_group, unsigned rank, double at_s, b
 	if (!is_killed)
 		add_state(rank_group, rank, false, true);
 	add(rank_group, RECORD_RUN_CLOSED, rank, at_s)->text =
-		is_killed ? "killed or crashed: its last events are kept" : "ended";
+		is_killed ? "killed or crashed: its last events were read" : "ended";
 }
 
 void rank_group_figure(struct rank_group *rank_group, double at_s, enum metric metric, int32_t pid, double value)

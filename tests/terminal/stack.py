@@ -149,7 +149,7 @@ def refuses(arguments, code, *words):
 def says_what_is_wrong():
     with subprocess.Popen(['sleep', '600']) as other:
         try:
-            refuses([other.pid], 1, f'process {other.pid} is no CPython of 3.8 or newer')
+            refuses([other.pid], 1, f'process {other.pid} runs no CPython 3.8 or newer')
         finally:
             other.kill()
     refuses([], 2, 'pmtop stack PID')

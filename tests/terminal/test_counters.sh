@@ -36,7 +36,7 @@ until "$pmtop" -b -n 1 --format=json -p $trainer_pid 2>/dev/null | grep -q '"cou
 done
 
 run -n 1
-holds nothing_is_counted_before_somebody_looks "'counters' not in o[0] and missing(0, 'counters') == ['not counted until somebody looks']"
+holds nothing_is_counted_before_somebody_looks "'counters' not in o[0] and missing(0, 'counters') == ['off until requested']"
 
 run --counters -n 3 -d 1
 if grep -q '"figure":"counters"' "$scratch/out"; then

@@ -80,7 +80,7 @@ doctor csv_is_refused 2 -- --format=csv
 sleep 1000 & sleeper_pid=$!
 doctor unpublished_process 0 -- -p $sleeper_pid
 has unpublished_process_is_named         "^process $sleeper_pid, sleep"
-has unpublished_batches_are_missing      '^  missing +batches +nothing is published'
+has unpublished_batches_are_missing      '^  missing +batches +no instrumentation'
 has unpublished_batches_have_a_remedy    '→ in Python, import pmtop'
 has memory_is_read                       '^  ok +memory '
 has gpus_of_a_process_are_told           '^  (ok|off|missing) +its GPUs '

@@ -337,16 +337,16 @@ START_TEST(a_denied_pmu_names_the_sysctl)
 	put_pmu("0\n");
 	event_refusal = EACCES;
 	read_at(1);
-	ck_missing("CPU energy", "power/energy-pkg/ may not be opened", "kernel.perf_event_paranoid=0");
+	ck_missing("CPU energy", "no permission for power/energy-pkg/", "kernel.perf_event_paranoid=0");
 }
 END_TEST
 
 START_TEST(where_there_is_nothing_each_says_why)
 {
 	read_at(1);
-	ck_missing("CPU energy", "this machine has no RAPL: it is a virtual one", "");
+	ck_missing("CPU energy", "a virtual machine has no RAPL meters", "");
 	ck_missing("temperatures", "no temperature sensor", "coretemp");
-	ck_missing("CPU throttle counts", "no throttling", "");
+	ck_missing("CPU throttle counts", "no thermal throttle counts", "");
 	ck_missing("CPU clock", "no cpufreq", "");
 	ck_assert_uint_eq(set_count(&set, RECORD_FIGURE), 0);
 	read_at(2);
@@ -571,7 +571,7 @@ START_TEST(unknown_chips_are_left_alone_and_many_are_bounded)
 	char chip[16];
 	put_sensor("hwmon0", "nct6775\n", 1, "SYSTIN\n", "-60000\n", NULL);
 	read_at(1);
-	ck_missing("temperatures", "no sensor of a CPU", "sensors-detect");
+	ck_missing("temperatures", "none of a CPU", "sensors-detect");
 	for (unsigned i = 1; i < 40; i++)
 		for (unsigned k = 1; k < 6; k++) {
 			snprintf(chip, sizeof chip, "hwmon%u", i);

@@ -208,7 +208,7 @@ START_TEST(throttling_is_told_by_the_tables_version)
 	put_metrics(120, 1, 3, 4, 60, 2);
 	read_at(6);
 	ck_figure(METRIC_GPU_THROTTLE, FIRST, NAN);
-	ck_missing("GPU throttling", "does not fill it in");
+	ck_missing("GPU throttling", "reports no throttling");
 }
 END_TEST
 
@@ -236,11 +236,11 @@ START_TEST(an_unknown_table_is_refused_by_name)
 	put_metrics(120, 3, 0, 112, 0, 8);
 	read_at(1);
 	ck_figure(METRIC_GPU_THROTTLE, FIRST, NAN);
-	ck_missing("GPU throttling", "a version that pmtop does not know (3.0, 120 bytes)");
+	ck_missing("GPU throttling", "does not know this version of gpu_metrics (3.0, 120 bytes)");
 	/* Cut short, and longer than it is. */
 	fake_gpu_write(&sys, FAKE_AMD, "gpu_metrics", "\x78\0\1\3", 4);
 	read_at(2);
-	ck_missing("GPU throttling", "make no sense");
+	ck_missing("GPU throttling", "could not be parsed");
 	fake_gpu_write(&sys, FAKE_AMD, "gpu_metrics", "\x02\0", 2);
 	read_at(3);
 	ck_figure(METRIC_GPU_THROTTLE, FIRST, NAN);
@@ -321,8 +321,8 @@ START_TEST(a_sleeping_gpu_is_not_woken)
 	read_at(1);
 	ck_assert_str_eq(gpu_row(0)->name, "device 1002:744c");
 	ck_figure(METRIC_GPU_BUSY, FIRST, NAN);
-	ck_missing("GPU utilisation", "sleeps");
-	ck_missing("GPU power", "sleeps");
+	ck_missing("GPU utilisation", "suspended");
+	ck_missing("GPU power", "suspended");
 	ck_assert_int_lt(read(watch, path, sizeof path), 0);
 	close(watch);
 	fake_gpu_put(&sys, FAKE_AMD, "power/runtime_status", "active\n");
@@ -465,7 +465,7 @@ START_TEST(every_figure_of_a_card_with_i915)
 	ck_figure(METRIC_GPU_POWER_LIMIT, FIRST, 190);
 	ck_figure(METRIC_GPU_POWER, FIRST, NAN);
 	ck_assert_ptr_null(set_missing(&set, "GPU power"));
-	ck_missing("GPU utilisation", "for perf");
+	ck_missing("GPU utilisation", "no perf counters");
 	ck_missing("GPU memory", "CAP_PERFMON");
 	ck_assert_ptr_nonnull(strstr(set_missing(&set, "GPU memory")->missing.remedy, "setcap cap_perfmon=ep"));
 	put_energy("5300000000\n");
@@ -572,7 +572,7 @@ START_TEST(of_several_gpus_the_one_that_lacks_something_is_named)
 	ck_assert_uint_eq(set_count(&set, RECORD_GPU), 2);
 	ck_assert_str_eq(gpu_row(1)->pci, "0000:09:00.0");
 	ck_assert_int_eq(gpu_row(1)->instance, FIRST + 1);
-	ck_missing("GPU temperature", "GPU 0000:05:00.0: i915 does not tell it");
+	ck_missing("GPU temperature", "GPU 0000:05:00.0: i915 does not report it");
 }
 END_TEST
 

@@ -187,11 +187,11 @@ START_TEST(i915_tells_how_much_of_its_memory_is_used)
 	struct answers answers = { 0 };
 	struct intel_memory memory;
 	attach(&answers);
-	ck_assert(intel_memory_ask("i915", "/dev/dri/renderD128", &memory));
+	ck_assert(intel_memory_query("i915", "/dev/dri/renderD128", &memory));
 	ck_assert_double_eq(memory.total_bytes, 16 * GIB);
 	ck_assert_double_eq(memory.used_bytes, 6 * GIB);
-	ck_assert(!intel_memory_ask("xe", "/dev/dri/renderD128", &memory));
-	ck_assert(!intel_memory_ask("i915", "/dev/dri/renderD200", &memory));
+	ck_assert(!intel_memory_query("xe", "/dev/dri/renderD128", &memory));
+	ck_assert(!intel_memory_query("i915", "/dev/dri/renderD200", &memory));
 }
 END_TEST
 
@@ -200,7 +200,7 @@ START_TEST(a_length_that_cannot_be_is_not_believed)
 	struct answers answers = { .is_rude = true };
 	struct intel_memory memory;
 	attach(&answers);
-	ck_assert(!intel_memory_ask("i915", "/dev/dri/renderD128", &memory));
+	ck_assert(!intel_memory_query("i915", "/dev/dri/renderD128", &memory));
 }
 END_TEST
 

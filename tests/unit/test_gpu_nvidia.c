@@ -196,7 +196,7 @@ START_TEST(what_is_not_supported_is_absent_and_named)
 	ck_absent(METRIC_GPU_ENERGY, 1);
 	ck_absent(METRIC_GPU_SM_ACTIVE, 1);
 	ck_figure(METRIC_GPU_BUSY, 0, 0.9);
-	ck_missing("GPU utilisation", "GPU 1: this GPU or its driver does not tell it");
+	ck_missing("GPU utilisation", "GPU 1: this GPU or its driver does not report it");
 	ck_missing("GPU power", "GPU 1");
 	ck_missing("GPU temperature", "GPU 1");
 	ck_missing("GPU energy", "GPU 1");
@@ -252,7 +252,7 @@ START_TEST(a_gpu_without_memory_of_its_own_shows_the_machines)
 	ck_read(0);
 	ck_figure(METRIC_GPU_MEMORY, 1, 1000 * 1024);
 	ck_figure(METRIC_GPU_MEMORY_USED, 1, 600 * 1024);
-	ck_missing("GPU memory", "GPU 1: it has none of its own");
+	ck_missing("GPU memory", "GPU 1: unified memory");
 }
 END_TEST
 
@@ -277,7 +277,7 @@ START_TEST(an_old_driver_is_asked_by_its_older_calls)
 	ck_assert(user_of(1, 100)->memory_bytes == 3 * 0x1p30);
 	ck_assert(user_of(1, 100)->busy_ratio == 0.4);
 	ck_assert(user_of(1, 200)->memory_bytes == 0x1p30 && user_of(1, 200)->kind == GPU_PROCESS_GRAPHICS);
-	ck_missing("GPU activity", "drivers since 520");
+	ck_missing("GPU activity", "need driver 520");
 	ck_assert_ptr_nonnull(row_of(1));
 	ck_assert_str_eq(row_of(1)->pci, "000a:2c:00.0");
 }
@@ -313,7 +313,7 @@ START_TEST(a_library_with_next_to_nothing_gives_gpus_without_figures)
 	ck_assert_str_eq(row_of(0)->driver, "nvidia");
 	for (size_t i = 0; i < set.count; i++)
 		ck_assert(set.records[i].kind != RECORD_FIGURE || set.records[i].figure.metric == METRIC_GPU_READING);
-	ck_missing("GPU utilisation", "GPU 0, 1: this driver is too old to tell it");
+	ck_missing("GPU utilisation", "GPU 0, 1: this driver is too old to report it");
 	ck_missing("GPU processes", "too old");
 }
 END_TEST
@@ -333,7 +333,7 @@ START_TEST(a_library_that_is_not_there_or_not_nvidias_is_named)
 {
 	gpus.choices.nvml_path = "libnvidia-nothing.so.1";
 	struct reason why = ck_refused(STATUS_NOT_FOUND);
-	ck_assert_str_eq(why.text, "no NVIDIA driver here (libnvidia-nothing.so.1 not found)");
+	ck_assert_str_eq(why.text, "no NVIDIA driver (libnvidia-nothing.so.1 not found)");
 	ck_assert_ptr_nonnull(strstr(why.remedy, "--gpus all"));
 	gpus.choices.nvml_path = "libm.so.6";
 	ck_assert_str_eq(ck_refused(STATUS_UNSUPPORTED).text, "libm.so.6 is not NVIDIA's management library");
@@ -342,7 +342,7 @@ START_TEST(a_library_that_is_not_there_or_not_nvidias_is_named)
 	gpus.choices.nvml_path = path;
 	ck_assert_ptr_nonnull(strstr(ck_refused(STATUS_IO).text, "cannot be loaded"));
 	gpus.choices.no_nvml = true;
-	ck_assert_str_eq(ck_refused(STATUS_NOT_FOUND).text, "not asked for (--no-nvml)");
+	ck_assert_str_eq(ck_refused(STATUS_NOT_FOUND).text, "off (--no-nvml)");
 }
 END_TEST
 
@@ -353,17 +353,16 @@ START_TEST(why_a_driver_does_not_start_is_said_with_the_remedy)
 		const char *script, *text, *remedy;
 		enum status status;
 	} cases[] = {
-		{ "fail nvmlInit 9\n", "NVIDIA's driver is not loaded", "modprobe nvidia", STATUS_NOT_FOUND },
-		{ "fail nvmlInit 18\n", "NVIDIA's driver 570.11 in the kernel and its library are of different versions",
+		{ "fail nvmlInit 9\n", "the NVIDIA driver is not loaded", "modprobe nvidia", STATUS_NOT_FOUND },
+		{ "fail nvmlInit 18\n", "the NVIDIA driver 570.11 in the kernel and its library have different versions",
 			"reboot", STATUS_UNSUPPORTED },
-		{ "fail nvmlInit 4\n", "NVIDIA's driver refuses this user", "/dev/nvidia", STATUS_DENIED },
-		{ "fail nvmlInit 17\n", "this cgroup may not use NVIDIA's devices", "--gpus all", STATUS_DENIED },
-		{ "fail nvmlInit 999\n", "NVIDIA's driver did not start: an error inside the driver", "nvidia-smi", STATUS_IO },
-		{ "fail nvmlDeviceGetCount 999\n", "NVIDIA's driver does not list its GPUs: an error inside the driver",
+		{ "fail nvmlInit 4\n", "no permission to use the NVIDIA driver", "/dev/nvidia", STATUS_DENIED },
+		{ "fail nvmlInit 17\n", "this cgroup may not use NVIDIA devices", "--gpus all", STATUS_DENIED },
+		{ "fail nvmlInit 999\n", "the NVIDIA driver did not start: an internal driver error", "nvidia-smi", STATUS_IO },
+		{ "fail nvmlDeviceGetCount 999\n", "the NVIDIA driver does not list its GPUs: an internal driver error",
 			"nvidia-smi", STATUS_IO },
-		{ "fail nvmlDeviceGetHandle 4\n", "NVIDIA's driver refuses its 2 GPUs to this user", "/dev/nvidia",
-			STATUS_DENIED },
-		{ "fail nvmlDeviceGetHandle 15\n", "NVIDIA's driver gives none of its 2 GPUs: the GPU has fallen off the bus",
+		{ "fail nvmlDeviceGetHandle 4\n", "no permission to use the 2 NVIDIA GPUs", "/dev/nvidia", STATUS_DENIED },
+		{ "fail nvmlDeviceGetHandle 15\n", "none of the 2 NVIDIA GPUs can be opened: the GPU has fallen off the bus",
 			"nvidia-smi", STATUS_IO },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -373,7 +372,7 @@ START_TEST(why_a_driver_does_not_start_is_said_with_the_remedy)
 		ck_assert_msg(strstr(why.remedy, cases[i].remedy) != NULL, "%s", why.remedy);
 	}
 	fake_gpus_say_only(&gpus, "driver 1\n");
-	ck_assert_str_eq(ck_refused(STATUS_NOT_FOUND).text, "NVIDIA's driver sees no GPU here");
+	ck_assert_str_eq(ck_refused(STATUS_NOT_FOUND).text, "the NVIDIA driver finds no GPU");
 }
 END_TEST
 
@@ -395,7 +394,7 @@ START_TEST(one_gpu_that_is_refused_leaves_the_other)
 	ck_read(0);
 	ck_figure(METRIC_GPU_BUSY, 0, 0.9);
 	ck_assert_ptr_null(row_of(1));
-	ck_missing("GPUs", "1 of NVIDIA's 2: the driver does not tell it to this user");
+	ck_missing("GPUs", "1 of NVIDIA's 2: the driver does not report it to this user");
 	ck_assert_ptr_nonnull(set_missing(&set, "GPUs")->missing.remedy);
 }
 END_TEST
@@ -405,9 +404,9 @@ START_TEST(what_a_user_may_not_know_says_what_would_help)
 	fake_gpus_say(&gpus, "fail nvmlDeviceGetComputeRunningProcesses 4\nfail nvmlGpmSampleGet 4\n");
 	ck_open();
 	ck_read(0.2);
-	ck_missing("GPU processes", "the driver does not tell it to this user");
+	ck_missing("GPU processes", "the driver does not report it to this user");
 	ck_assert_str_eq(set_missing(&set, "GPU processes")->missing.remedy, "run as root (sudo)");
-	ck_missing("GPU activity", "the driver does not tell it to this user");
+	ck_missing("GPU activity", "the driver does not report it to this user");
 }
 END_TEST
 
@@ -457,7 +456,7 @@ START_TEST(xid_errors_are_told_in_words_with_their_number)
 	ck_assert(read_until(RECORD_GPU_EVENT, 2));
 	const struct record *known = set_record(&set, RECORD_GPU_EVENT, 0),
 						*unknown = set_record(&set, RECORD_GPU_EVENT, 1);
-	ck_assert_str_eq(known->gpu_event.text, "a memory error that cannot be corrected (XID 48)");
+	ck_assert_str_eq(known->gpu_event.text, "double-bit ECC error (XID 48)");
 	ck_assert_uint_eq(known->gpu_event.code, 48);
 	ck_assert_int_eq(known->gpu_event.gpu, 0);
 	ck_assert_str_eq(unknown->gpu_event.text, "XID 4711");
@@ -483,7 +482,7 @@ START_TEST(a_driver_that_was_restarted_fails_the_source)
 	fake_gpus_say(&gpus, "fail nvmlDeviceGetMemoryInfo 1\n");
 	ck_assert_int_eq(read_at(1), STATUS_IO);
 	nvidia_gpus.explain(state, &why);
-	ck_assert_str_eq(why.text, "NVIDIA's driver was unloaded or restarted");
+	ck_assert_str_eq(why.text, "the NVIDIA driver was unloaded or restarted");
 }
 END_TEST
 
@@ -731,7 +730,7 @@ START_TEST(parts_are_devices_with_their_own_memory_and_processes)
 	ck_figure(METRIC_GPU_MEMORY_USED, 117, 0x1p30);
 	ck_assert(user_of(116, 100)->memory_bytes == 9 * 0x1p30 && isnan(user_of(116, 100)->busy_ratio));
 	ck_assert_ptr_null(users_of(1));
-	ck_missing("GPU utilisation", "GPU 1: not told while it is split into parts (MIG)");
+	ck_missing("GPU utilisation", "GPU 1: not reported in MIG mode");
 	ck_figure(METRIC_GPU_POWER, 1, 300.5);
 	ck_absent(METRIC_GPU_POWER, 116);
 	ck_read(1.3);
@@ -748,10 +747,10 @@ START_TEST(a_part_that_is_removed_says_so_and_a_new_one_is_found)
 		"mig 1\nbusy !3\npart NVIDIA H100 80GB HBM3 MIG 7g.80gb\nuuid MIG-new\ninstance 0\nmemory 80Gi\nused 0\n");
 	ck_read(11);
 	const struct record *emitted = set_record(&set, RECORD_GPU, 0);
-	ck_assert_str_eq(emitted->gpu->lost, "this part was removed");
+	ck_assert_str_eq(emitted->gpu->lost, "this MIG instance was removed");
 	ck_assert_str_eq(row_of(116)->name, "7g.80gb");
 	ck_assert_ptr_null(row_of(116)->lost);
-	ck_assert_str_eq(row_of(117)->lost, "this part was removed");
+	ck_assert_str_eq(row_of(117)->lost, "this MIG instance was removed");
 	ck_figure(METRIC_GPU_MEMORY, 116, 80 * 0x1p30);
 	ck_absent(METRIC_GPU_MEMORY, 117);
 }

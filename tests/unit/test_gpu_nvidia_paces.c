@@ -204,7 +204,7 @@ START_TEST(a_slow_call_is_made_less_often_and_said)
 	ck_open();
 	fake_gpus_say(&gpus, "slow nvmlDeviceGetUtilizationRates 40\n");
 	ck_read(0);
-	ck_missing("GPU pace", "GPU 0, 1: its driver answers slowly");
+	ck_missing("GPU pace", "GPU 0, 1: the driver is slow");
 	ck_assert_double_gt(set_figure(&set, METRIC_GPU_READING, 0), 40e6);
 	/* 40 ms are 2 % of 2 s. */
 	ck_read(1);

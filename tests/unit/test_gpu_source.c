@@ -42,12 +42,11 @@ START_TEST(where_no_maker_has_a_gpu_one_line_names_them)
 	gpus.choices.nvml_path = "libnvidia-nothing.so.1";
 	ck_assert_int_eq(gpu_direct_source.open(&gpus.target, &state, &reason), STATUS_NOT_FOUND);
 	ck_assert_msg(
-		strncmp(reason.text, "no NVIDIA driver here (libnvidia-nothing.so.1 not found)", 56) == 0, "%s", reason.text);
+		strncmp(reason.text, "no NVIDIA driver (libnvidia-nothing.so.1 not found)", 51) == 0, "%s", reason.text);
 	ck_assert_ptr_null(strchr(reason.text, '\n'));
 	gpus.choices.no_nvml = true;
 	ck_assert_int_eq(gpu_direct_source.open(&gpus.target, &state, &reason), STATUS_NOT_FOUND);
-	ck_assert_msg(strncmp(reason.text, "no GPU of NVIDIA", 16) == 0 && strstr(reason.text, " has a driver here"), "%s",
-		reason.text);
+	ck_assert_msg(strstr(reason.text, "no GPU driver is loaded (NVIDIA, "), "%s", reason.text);
 }
 END_TEST
 
@@ -56,7 +55,7 @@ START_TEST(what_is_there_and_fails_comes_before_what_is_not)
 	void *state;
 	fake_gpus_say(&gpus, "fail nvmlInit 18\n");
 	ck_assert_int_eq(gpu_direct_source.open(&gpus.target, &state, &reason), STATUS_UNSUPPORTED);
-	ck_assert_str_eq(reason.text, "NVIDIA's driver in the kernel and its library are of different versions");
+	ck_assert_str_eq(reason.text, "the NVIDIA driver in the kernel and its library have different versions");
 }
 END_TEST
 
@@ -70,7 +69,7 @@ START_TEST(a_driver_that_goes_away_fails_the_source_with_its_reason)
 	sample_set_clear(&set);
 	ck_assert_int_eq(gpu_direct_source.read(state, fake_gpus_at(&gpus, 1), &set), STATUS_IO);
 	gpu_direct_source.explain(state, &reason);
-	ck_assert_str_eq(reason.text, "NVIDIA's driver was unloaded or restarted");
+	ck_assert_str_eq(reason.text, "the NVIDIA driver was unloaded or restarted");
 	/* It stands for all: none of its own is left. */
 	ck_assert_ptr_null(set_missing(&set, "NVIDIA GPUs")->missing.text);
 	gpu_direct_source.close(state);
@@ -86,8 +85,7 @@ START_TEST(nothing_is_started_where_no_gpu_is_expected)
 	gpus.choices.program = "/nothing/pmtop";
 	ck_assert(!gpu_is_expected(&gpus.choices));
 	ck_assert_int_eq(gpu_source.open(&gpus.target, &state, &reason), STATUS_NOT_FOUND);
-	ck_assert_msg(strncmp(reason.text, "no GPU of NVIDIA", 16) == 0 && strstr(reason.text, " has a driver here"), "%s",
-		reason.text);
+	ck_assert_msg(strstr(reason.text, "no GPU driver is loaded (NVIDIA, "), "%s", reason.text);
 	gpus.choices.no_nvml = true;
 	ck_assert_int_eq(gpu_source.open(&gpus.target, &state, &reason), STATUS_NOT_FOUND);
 	ck_assert_ptr_nonnull(strstr(reason.remedy, "--no-nvml"));
@@ -198,7 +196,7 @@ START_TEST(a_childs_own_reason_is_the_one_that_stands)
 	fake_gpus_say(&gpus, "fail nvmlInit 9\n");
 	ck_start(&gpu_source, &target);
 	ck_comes(RECORD_MISSING, false);
-	ck_assert_str_eq(set_missing(&set, "gpu")->missing.text, "NVIDIA's driver is not loaded");
+	ck_assert_str_eq(set_missing(&set, "gpu")->missing.text, "the NVIDIA driver is not loaded");
 	fake_gpus_say(&gpus, "");
 	ck_comes(RECORD_GPU, false);
 	ck_assert_ptr_null(set_missing(&set, "gpu")->missing.text);

@@ -196,7 +196,7 @@ START_TEST(a_name_that_is_none_is_refused_with_a_reason)
 	struct reason reason = { "", "" };
 	ck_assert_int_eq(library->encode(library->context, "NO_SUCH_EVENT", &code, &reason), STATUS_NOT_FOUND);
 	ck_assert_uint_eq(code.config, 77);
-	ck_assert_str_eq(reason.text, "libpfm4 says of NO_SUCH_EVENT: event not found");
+	ck_assert_str_eq(reason.text, "libpfm4 rejects NO_SUCH_EVENT: event not found");
 	ck_assert(strstr(reason.remedy, "showevtinfo"));
 }
 END_TEST

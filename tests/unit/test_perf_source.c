@@ -157,8 +157,8 @@ START_TEST(nothing_is_opened_before_somebody_looks)
 	choices.wants_counters = false;
 	ck_assert_int_eq(read_at(10), STATUS_OK);
 	ck_assert_uint_eq(perf.opened + perf.encoded, 0);
-	ck_assert_str_eq(missing("counters"), "not counted until somebody looks");
-	ck_assert_str_eq(remedy("counters"), "view 9, or --counters");
+	ck_assert_str_eq(missing("counters"), "off until requested");
+	ck_assert_str_eq(remedy("counters"), "open view 9, or start with --counters");
 	read_at(10.3);
 	ck_assert_ptr_null(set_missing(&set, "counters"));
 	choices.wants_counters = true;
@@ -175,7 +175,7 @@ START_TEST(what_nobody_looks_at_any_more_is_closed_and_begins_anew)
 	choices.wants_counters = false;
 	read_at(10.3);
 	ck_assert_uint_eq(perf.open, 0);
-	ck_assert_str_eq(missing("counters"), "not counted until somebody looks");
+	ck_assert_str_eq(missing("counters"), "off until requested");
 	choices.wants_counters = true;
 	read_at(10.6);
 	ck_assert_uint_gt(perf.open, 0);
@@ -442,8 +442,8 @@ START_TEST(a_level_that_refuses_all_is_named_with_what_helps)
 	fake_perf_refuse(&perf, FAKE_PERF_ANY, FAKE_PERF_ANY, FAKE_PERF_ANY, EACCES);
 	ck_assert_int_eq(begin_counting(), STATUS_OK);
 	assert_says(missing("counters"),
-		_i ? "perf_event_paranoid is 4: without CAP_PERFMON nobody may count" : "perf_event_paranoid is 3");
-	assert_says(missing("counters"), "what /proc tells goes on");
+		_i ? "perf_event_paranoid is 4: without CAP_PERFMON nothing may be counted" : "perf_event_paranoid is 3");
+	assert_says(missing("counters"), "figures from /proc continue");
 	assert_says(remedy("counters"), "sudo sysctl kernel.perf_event_paranoid=2, or sudo setcap cap_perfmon=ep");
 	ck_assert_uint_eq(set_count(&set, RECORD_PERF_EVENT), 0);
 	/* Tried again after a while, and withdrawn once it is allowed. */
@@ -461,7 +461,7 @@ START_TEST(a_seccomp_filter_is_told_from_the_level)
 {
 	fake_perf_refuse(&perf, FAKE_PERF_ANY, FAKE_PERF_ANY, FAKE_PERF_ANY, EPERM);
 	begin_counting();
-	assert_says(missing("counters"), "the kernel refused perf_event_open (EPERM), as a seccomp filter does");
+	assert_says(missing("counters"), "the kernel refused perf_event_open (EPERM), probably a seccomp filter");
 	assert_says(remedy("counters"), "seccomp");
 }
 END_TEST
@@ -478,7 +478,7 @@ START_TEST(a_role_that_this_cpu_lacks_is_missing_by_name)
 {
 	fake_perf_refuse(&perf, PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND, FAKE_PERF_ANY, ENOENT);
 	begin_counting();
-	assert_says(missing("stalled, back end"), "no counter");
+	assert_says(missing("stalled, back end"), "no such counter");
 	ck_assert_ptr_null(missing("cycles"));
 	ck_assert_ptr_null(missing("FLOPs"));
 }
@@ -488,7 +488,7 @@ START_TEST(an_unknown_cpu_has_no_formula_for_flops)
 {
 	fake_proc_put(&proc, "cpuinfo", "processor\t: 0\nisa\t: rv64imafdc\n");
 	begin_counting();
-	assert_says(missing("FLOPs"), "no formula for this CPU");
+	assert_says(missing("FLOPs"), "knows no floating-point counters");
 	ck_assert_int_ge(event_numbers[PERF_ROLE_CYCLES], 0);
 }
 END_TEST
@@ -500,8 +500,7 @@ START_TEST(a_process_of_another_user_is_named)
 	target_refresh(&target);
 	fake_perf_refuse(&perf, FAKE_PERF_ANY, FAKE_PERF_ANY, 200, EACCES);
 	begin_counting();
-	assert_says(
-		missing("counters of some processes"), "1 processes of the tree may not be counted (EACCES), such as 200");
+	assert_says(missing("counters of some processes"), "no permission to count 1 processes (EACCES), such as 200");
 	ck_assert_ptr_null(count_of(200, PERF_ROLE_TASK_CLOCK));
 	ck_assert_ptr_nonnull(count_of(TARGET, PERF_ROLE_TASK_CLOCK));
 }

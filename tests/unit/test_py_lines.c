@@ -101,7 +101,7 @@ static void ck_refused(const uint64_t words[PY_DEBUG_WORDS], enum status expecte
 {
 	struct py_layout layout = { .minor = 99 };
 	struct reason why = { "", "" };
-	ck_assert_int_eq(py_layout_emitted(words, &layout, &why), expected);
+	ck_assert_int_eq(py_layout_from_offsets(words, &layout, &why), expected);
 	ck_assert_msg(strstr(why.text, what) != NULL, "%s", why.text);
 	ck_assert_uint_eq(layout.minor, 99);
 }
@@ -112,10 +112,10 @@ START_TEST(a_version_that_is_not_known_is_refused_by_name)
 	struct reason why = { "", "" };
 	uint64_t words[PY_DEBUG_WORDS] = { 0, 0x03630000 };
 	ck_assert_int_eq(py_layout_known(7, &layout, &why), STATUS_UNSUPPORTED);
-	ck_assert_ptr_nonnull(strstr(why.text, "Python 3.7 not known"));
-	ck_refused(words, STATUS_NOT_FOUND, "no offsets");
+	ck_assert_ptr_nonnull(strstr(why.text, "does not support Python 3.7"));
+	ck_refused(words, STATUS_NOT_FOUND, "no debug offsets");
 	memcpy(words, "xdebugpy", 8);
-	ck_refused(words, STATUS_UNSUPPORTED, "Python 3.99 not known");
+	ck_refused(words, STATUS_UNSUPPORTED, "does not support Python 3.99");
 }
 END_TEST
 
@@ -123,14 +123,14 @@ START_TEST(offsets_that_make_no_sense_are_refused)
 {
 	uint64_t words[PY_DEBUG_WORDS] = { 0, 0x030d0000 };
 	memcpy(words, "xdebugpy", 8);
-	ck_refused(words, STATUS_DAMAGED, "make no sense"); /* nothing has a size */
+	ck_refused(words, STATUS_DAMAGED, "are invalid"); /* nothing has a size */
 	for (size_t i = 3; i < PY_DEBUG_WORDS; i++)
 		words[i] = UINT64_MAX;
-	ck_refused(words, STATUS_DAMAGED, "make no sense");
+	ck_refused(words, STATUS_DAMAGED, "are invalid");
 	/* all small, but what is read of a frame lies beyond it */
 	for (size_t i = 3; i < PY_DEBUG_WORDS; i++)
 		words[i] = 200;
-	ck_refused(words, STATUS_DAMAGED, "make no sense");
+	ck_refused(words, STATUS_DAMAGED, "are invalid");
 }
 END_TEST
 

@@ -23,7 +23,7 @@ static struct py_walk walk;
 static bool sample(enum py_care care)
 {
 	struct py_process process = { .pid = getpid(), .process_fd = -1 };
-	process.place.layout = (struct py_layout){ .minor = 10,
+	process.location.layout = (struct py_layout){ .minor = 10,
 		.ip = PY_IP_ADDRESS,
 		.thread_frame = 0,
 		.thread_cframe = PY_NOWHERE,

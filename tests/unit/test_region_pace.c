@@ -188,9 +188,10 @@ START_TEST(a_loss_between_two_readings_is_told_with_what_to_do)
 	ck_assert_uint_eq(account.events + account.lost, account.next_sequence[0]);
 	const struct record *missing = set_missing(&set, "lost events");
 	ck_assert_ptr_nonnull(missing);
-	ck_assert_str_eq(missing->missing.text, "some came faster than they were read: a thread's ring holds 256 events");
 	ck_assert_str_eq(
-		missing->missing.remedy, "pmtop.init(slots=1024) in Python, or as much in pmtop_options in C (man pmtop.h)");
+		missing->missing.text, "events were overwritten before pmtop read them: a thread's ring holds 256 events");
+	ck_assert_str_eq(
+		missing->missing.remedy, "pmtop.init(slots=1024) in Python, or .slots in pmtop_options in C (man pmtop.h)");
 	/* Once. */
 	read_source();
 	ck_assert_ptr_null(set_missing(&set, "lost events"));

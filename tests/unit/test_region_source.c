@@ -223,7 +223,7 @@ START_TEST(record_in_progress_is_told_when_it_stands_still_and_not_waited_for)
 	ck_assert_uint_eq(set.count, 1);
 	ck_assert_int_eq(set.records[0].kind, RECORD_MISSING);
 	ck_assert_str_eq(set.records[0].missing.figure, "events");
-	ck_assert_ptr_nonnull(strstr(set.records[0].missing.text, "1 record in progress"));
+	ck_assert_ptr_nonnull(strstr(set.records[0].missing.text, "1 record half written"));
 	read_source();
 	ck_assert_uint_eq(set.count, 0);
 	*sequence = whole;
@@ -497,7 +497,7 @@ START_TEST(region_is_looked_for_until_there_is_one_and_after_it_ended)
 	read_source();
 	const struct record *missing = set_missing(&set, "region");
 	ck_assert_ptr_nonnull(missing);
-	ck_assert_str_eq(missing->missing.text, "nothing is published");
+	ck_assert_str_eq(missing->missing.text, "no instrumentation");
 	ck_assert_ptr_nonnull(strstr(missing->missing.remedy, "pmtop.h"));
 	read_source_later();
 	ck_assert_uint_eq(set_count(&set, RECORD_MISSING), 0);
@@ -531,7 +531,7 @@ START_TEST(killed_run_is_told_to_its_last_event)
 	ck_assert_int_eq(read_source(), STATUS_END);
 	ck_counts(35);
 	ck_assert_uint_eq(account.closed, 1);
-	ck_assert_str_eq(account.why, "killed or crashed: its last events are kept");
+	ck_assert_str_eq(account.why, "killed or crashed: its last events were read");
 	ck_assert(!account.state.is_ended);
 	close_source();
 
@@ -554,7 +554,7 @@ START_TEST(killed_run_is_told_to_its_last_event)
 	target.region_path = path;
 	ck_assert_int_eq(region_source.open(&target, &state, &reason), STATUS_OK);
 	ck_assert_int_eq(read_source(), STATUS_END);
-	ck_assert_str_eq(set_missing(&set, "region")->missing.text, "the region is gone");
+	ck_assert_str_eq(set_missing(&set, "region")->missing.text, "the region's file was deleted");
 	close_source();
 	free(path);
 }
@@ -594,7 +594,7 @@ START_TEST(exec_closes_the_run_and_the_next_one_is_found)
 	read_source();
 	/* The old one is told to its end, the new one is another run. */
 	ck_assert_uint_eq(account.closed, 1);
-	ck_assert_str_eq(account.why, "process replaced itself");
+	ck_assert_str_eq(account.why, "process called exec");
 	ck_assert_uint_eq(account.batch_ends, 4);
 	ck_assert_str_eq(other.run_name, "after");
 	ck_assert_uint_eq(other.batch_ends, 7);

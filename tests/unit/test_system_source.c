@@ -280,7 +280,7 @@ START_TEST(a_shm_behind_what_may_hang_or_none_at_all_is_missing)
 		&proc, TARGET, "mountinfo", "20 1 0:9 / / rw - nfs server:/ rw\n22 20 0:23 / /dev/shm rw - tmpfs tmpfs rw\n");
 	read_at(1);
 	ck_figure(METRIC_SYSTEM_SHM, 0, NAN);
-	ck_missing("/dev/shm", "no /dev/shm", "mount");
+	ck_missing("/dev/shm", "no tmpfs at /dev/shm", "mount");
 	fake_proc_puts(&proc, TARGET, "mountinfo", "20 1 0:9 / / rw - ext4 /dev/sda rw\n");
 	read_at(20);
 	ck_figure(METRIC_SYSTEM_SHM, 0, NAN);
@@ -306,7 +306,7 @@ START_TEST(pressure_that_the_kernel_does_not_keep_is_missing_with_its_remedy)
 	make_unreadable("pressure/memory");
 	make_unreadable("pressure/io");
 	read_at(1);
-	ck_missing("pressure", "no pressure figures", "psi=1");
+	ck_missing("pressure", "no pressure stall information", "psi=1");
 	ck_assert_uint_eq(set_count(&set, RECORD_MISSING), 1);
 	ck_figure(METRIC_SYSTEM_PRESSURE_CPU, 0, NAN);
 	read_at(10);
@@ -333,8 +333,8 @@ START_TEST(files_that_are_not_there_are_missing_and_the_others_go_on)
 	ck_missing("CPU of the machine", "no CPU times", "");
 	ck_missing("memory of the machine", "no memory figures", "");
 	ck_missing("swapping", "does not count", "CONFIG_VM_EVENT_COUNTERS");
-	ck_missing("disks", "nothing about its disks", "");
-	ck_missing("network", "nothing about the network", "");
+	ck_missing("disks", "no disk statistics", "");
+	ck_missing("network", "net/dev could not be read", "");
 	ck_figure(METRIC_SYSTEM_LOAD, 0, 1.25);
 	ck_figure(METRIC_SYSTEM_PRESSURE_IO, 0, 123456e3);
 }

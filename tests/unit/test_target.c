@@ -202,7 +202,7 @@ START_TEST(unreadable_stat_is_refused_in_words)
 	fake_proc_add(&proc, 100, 1, "trainer");
 	fake_proc_puts(&proc, 100, "stat", "100 (trainer");
 	ck_assert_int_eq(target_open(&target, 100, proc.root, &reason), STATUS_DAMAGED);
-	ck_assert_ptr_nonnull(strstr(reason.text, "process 100: what /tmp/pmtop-proc-"));
+	ck_assert_ptr_nonnull(strstr(reason.text, "process 100: its files in /tmp/pmtop-proc-"));
 }
 END_TEST
 

@@ -14,9 +14,9 @@
 #include "src/sources/choices.h"
 #include "src/sources/energy/energy_private.h"
 
-/* What was not there may come: a module is loaded, a right is given. */
+/* A missing part may appear: a module is loaded, a right is granted. */
 #define PROBE_NS (30 * NS_PER_S)
-/* What costs more than a hundredth of its period is read less often. */
+/* A file whose read takes more than a hundredth of its period is read less often. */
 enum { COST_TIMES = 100 };
 #define PERIOD_MAX_NS (20 * NS_PER_S)
 
@@ -66,7 +66,7 @@ enum status energy_number(const struct energy_reader *reader, uint64_t *out, con
 	return STATUS_OK;
 }
 
-/* "hwmon10" after "hwmon9": the shorter name has the smaller number. */
+/* Sorts "hwmon10" after "hwmon9": the shorter name has the smaller number. */
 static int by_number(const void *left, const void *right)
 {
 	const char *a = left, *b = right;
@@ -82,8 +82,8 @@ size_t energy_names(const struct energy_reader *reader, const char *folder, cons
 	if (!directory)
 		return 0;
 	const struct dirent *entry;
-	for (int seen = 0; seen < FOLDER_ENTRIES_MAX && count < ENERGY_NAMES_MAX && (entry = file_next(directory));
-		 seen++) {
+	for (int entries = 0; entries < FOLDER_ENTRIES_MAX && count < ENERGY_NAMES_MAX && (entry = file_next(directory));
+		 entries++) {
 		size_t length = strlen(entry->d_name);
 		if (strncmp(entry->d_name, prefix, prefix_length) == 0 && length < ENERGY_NAME_MAX)
 			memcpy(names[count++], entry->d_name, length + 1);
@@ -161,7 +161,7 @@ static void read_part(struct energy_reader *reader, size_t part, int64_t now_ns,
 		emit_missing(reader, part, NULL, out, now_ns);
 		return;
 	}
-	reason_set(&why, STATUS_NOT_FOUND, "", "it was there, and no longer is");
+	reason_set(&why, STATUS_NOT_FOUND, "", "it has disappeared since the start");
 	emit_missing(reader, part, &why, out, now_ns);
 }
 
@@ -170,7 +170,7 @@ static enum status energy_read(void *state, int64_t now_ns, struct sample_set *o
 	struct energy_reader *reader = state;
 	if (reader->target->pid == 0)
 		return STATUS_END;
-	/* What it used until its end is not told by the reading before. */
+	/* The last reading includes the energy until the target's end. */
 	if (reader->target->has_ended) {
 		energy_read_meters(reader, now_ns, out);
 		return STATUS_END;
@@ -191,7 +191,7 @@ enum status energy_open_with(
 	reader->root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (reader->root_fd < 0) {
 		free(reader);
-		return reason_set(why_not, STATUS_NOT_FOUND, "mount it: mount -t sysfs sysfs /sys", "%s is not there", root);
+		return reason_set(why_not, STATUS_NOT_FOUND, "mount it: mount -t sysfs sysfs /sys", "%s is not mounted", root);
 	}
 	reader->target = target;
 	reader->calls = calls;

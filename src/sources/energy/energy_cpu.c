@@ -1,4 +1,4 @@
-/* How often heat slowed the CPUs down, and at what clock they run: of one CPU a package, and of a few CPUs. */
+/* How often heat throttled the CPUs (of one CPU per package), and their clock (of a few CPUs). */
 #include <stdio.h>
 #include <string.h>
 
@@ -40,8 +40,8 @@ static void read_online(const struct energy_reader *reader, struct cpu_set *set)
 
 /* -- throttling -- */
 
-/* Strikes the CPUs of its package off; where nobody says which these are, only itself. */
-static void strike_package(const struct energy_reader *reader, struct cpu_set *set, int cpu)
+/* Removes the CPUs of its package from the set; only the CPU itself if the topology is unknown. */
+static void remove_package(const struct energy_reader *reader, struct cpu_set *set, int cpu)
 {
 	static const char *const files[] = { "package_cpus_list", "core_siblings_list" };
 	char text[LIST_SIZE];
@@ -69,15 +69,15 @@ enum status energy_find_throttles(struct energy_reader *reader, struct reason *w
 	for (int cpu = 0; cpu < CPUS_COUNTED && set.count > 0 && reader->package_count < CPU_PACKAGES_MAX; cpu++) {
 		if (!set.has[cpu])
 			continue;
-		strike_package(reader, &set, cpu);
+		remove_package(reader, &set, cpu);
 		if (read_count(reader, cpu, &count) != STATUS_OK)
 			break;
 		reader->package_cpus[reader->package_count++] = cpu;
 	}
 	if (reader->package_count)
 		return STATUS_OK;
-	return reason_set(why_not, STATUS_NOT_FOUND, "",
-		"the kernel counts no throttling by heat: only of Intel's CPUs, and in no virtual machine");
+	return reason_set(
+		why_not, STATUS_NOT_FOUND, "", "no thermal throttle counts: Linux has them for bare-metal Intel CPUs only");
 }
 
 bool energy_read_throttles(struct energy_reader *reader, int64_t now_ns, struct sample_set *out)
@@ -86,7 +86,7 @@ bool energy_read_throttles(struct energy_reader *reader, int64_t now_ns, struct 
 	uint64_t count;
 	for (size_t i = 0; i < reader->package_count; i++) {
 		if (read_count(reader, reader->package_cpus[i], &count) != STATUS_OK) {
-			/* That CPU went off line; another one of its package tells the same. */
+			/* The CPU went offline: another one of its package has the same count. */
 			reader->package_count = 0;
 			return true;
 		}
@@ -103,7 +103,7 @@ static enum status read_clock(const struct energy_reader *reader, int cpu, uint6
 	return energy_number(reader, khz, CPU_FOLDER "/cpu%d/cpufreq/scaling_cur_freq", cpu);
 }
 
-/* Some, evenly from all. */
+/* Picks a few CPUs, evenly spread. */
 enum status energy_find_clocks(struct energy_reader *reader, struct reason *why_not)
 {
 	struct cpu_set set;
@@ -120,8 +120,8 @@ enum status energy_find_clocks(struct energy_reader *reader, struct reason *why_
 		return STATUS_OK;
 	}
 	reader->clock_count = 0;
-	return reason_set(why_not, STATUS_NOT_FOUND, "",
-		"the kernel tells no clock of the CPUs (no cpufreq): a virtual machine's host governs it");
+	return reason_set(
+		why_not, STATUS_NOT_FOUND, "", "no CPU clock: the kernel has no cpufreq (common in virtual machines)");
 }
 
 bool energy_read_clocks(struct energy_reader *reader, int64_t now_ns, struct sample_set *out)

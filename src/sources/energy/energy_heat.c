@@ -1,5 +1,5 @@
-/* Temperatures of the machine, by hwmon (Documentation/hwmon/sysfs-interface.rst): those of chips that are known to
- * tell something sensible, few of each. */
+/* Temperatures of the machine, from hwmon (Documentation/hwmon/sysfs-interface.rst): a few sensors of each chip that
+ * is known to have meaningful ones. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 
 enum { CHIP_FILES_MAX = 32 };
 
-/* In the order in which they are told. `labels`: where a chip has one that begins so, only those are read, for its
- * other sensors are parts of it. Not read are GPUs (their drivers tell it better), drivetemp (asking may keep a disk
- * from sleeping) and boards' chips with inputs that nothing is wired to. */
+/* In the order of emission. `labels`: if a chip has a sensor whose label begins like this, only those sensors are
+ * read, because the others are parts of it. Not read: GPUs (their drivers report more), drivetemp (reading may keep
+ * a disk from sleeping) and board chips whose inputs may be unconnected. */
 static const struct chip {
 	const char *name;
 	const char *labels[2];
@@ -36,7 +36,7 @@ static const struct chip {
 	{ "acpitz", { NULL }, 2, 10 * NS_PER_S },
 };
 
-/* -- which there are -- */
+/* -- search -- */
 
 static bool is_name_used(const struct energy_reader *reader, const char *name)
 {
@@ -46,7 +46,7 @@ static bool is_name_used(const struct energy_reader *reader, const char *name)
 	return false;
 }
 
-/* "k10temp Tctl", and of a second chip like it "k10temp Tctl 2". */
+/* Names a sensor "k10temp Tctl", and that of a second such chip "k10temp Tctl 2". */
 static void name_sensor(
 	const struct energy_reader *reader, struct heat_file *sensor, const char *chip, const char *label)
 {
@@ -106,7 +106,7 @@ static size_t list_files(const struct energy_reader *reader, const char *folder,
 	return count;
 }
 
-static bool begins_so(const struct chip_file *file, const char *label)
+static bool has_label(const struct chip_file *file, const char *label)
 {
 	return !label || strncmp(file->label, label, strlen(label)) == 0;
 }
@@ -118,9 +118,9 @@ static void add_chip(struct energy_reader *reader, const struct chip *chip, cons
 	size_t count = list_files(reader, folder, files), added = 0;
 	for (size_t k = 0; k < sizeof chip->labels / sizeof *chip->labels && !label; k++)
 		for (size_t i = 0; chip->labels[k] && i < count && !label; i++)
-			label = begins_so(&files[i], chip->labels[k]) ? chip->labels[k] : NULL;
+			label = has_label(&files[i], chip->labels[k]) ? chip->labels[k] : NULL;
 	for (size_t i = 0; i < count && added < chip->max; i++) {
-		if (!begins_so(&files[i], label))
+		if (!has_label(&files[i], label))
 			continue;
 		add_sensor(reader, chip, folder, files[i].number, files[i].label);
 		added++;
@@ -144,14 +144,15 @@ enum status energy_find_sensors(struct energy_reader *reader, struct reason *why
 		return STATUS_OK;
 	if (count)
 		return reason_set(why_not, STATUS_NOT_FOUND, "load its driver (sudo sensors-detect)",
-			"no sensor of a CPU is among those that the kernel tells of");
-	return reason_set(why_not, STATUS_NOT_FOUND, "sudo modprobe coretemp, or k10temp; a virtual machine has none",
-		"the kernel tells of no temperature sensor");
+			"the kernel's sensors include none of a CPU");
+	return reason_set(why_not, STATUS_NOT_FOUND,
+		"sudo modprobe coretemp (Intel) or k10temp (AMD); virtual machines have none",
+		"the kernel has no temperature sensor");
 }
 
 /* -- reading -- */
 
-/* Millidegrees, which may be below zero. */
+/* Millidegrees, which may be negative. */
 static bool read_celsius(const struct energy_reader *reader, const struct heat_file *sensor, double *out)
 {
 	char text[32], *end;

@@ -1,7 +1,7 @@
 /* energy_private.h: the parts of the energy source: meters (energy_rapl.c), temperatures (energy_heat.c), throttle
  * counts and clock (energy_cpu.c).
  *
- * All is read below one root (/sys, or a fixture). What takes long is read less often, by what it cost. */
+ * All files are below one root (/sys, or a fixture). Files that take long to read are read less often. */
 #ifndef PMTOP_SOURCES_ENERGY_ENERGY_PRIVATE_H
 #define PMTOP_SOURCES_ENERGY_ENERGY_PRIVATE_H
 
@@ -19,30 +19,30 @@ enum {
 	METER_PATH_SIZE = 96,
 };
 
-/* What a test gives its own of. */
+/* System calls that a test replaces. */
 struct energy_calls {
 	int (*open_event)(uint32_t type, uint64_t config, int cpu); /* a descriptor, or −errno */
 	int64_t (*clock_ns)(void);
 };
 
-/* A file or a group of files that is read as often as its cost allows. */
+/* How often a file or a group of files is read, given what a read costs. */
 struct energy_pace {
 	int64_t period_ns, next_ns;
 };
 
 struct rapl_meter {
 	char name[METER_NAME_SIZE]; /* "package 0" */
-	char path[METER_PATH_SIZE]; /* its energy_uj; empty: read from `fd` */
+	char path[METER_PATH_SIZE]; /* of its energy_uj; empty: read from `fd` */
 	int fd;                     /* −1: none, or lost */
-	uint32_t type;              /* of the event, as the next two */
+	uint32_t type;              /* of the event, as are the next two */
 	uint64_t config;
 	int cpu;
 	double joules_per_count;
-	uint64_t range; /* counts after which it begins again; 0 = it does not */
+	uint64_t range; /* counts after which it wraps around; 0 = it does not */
 	bool has_raw, is_emitted;
 	uint64_t raw;
 	int64_t read_ns, reopen_ns;
-	double joules; /* since it was first read */
+	double joules; /* since the first reading */
 };
 
 struct heat_file {
@@ -60,7 +60,7 @@ struct energy_reader {
 	const struct energy_calls *calls;
 	int root_fd;
 	bool is_emitted_missing[ENERGY_PARTS];
-	int64_t probe_ns[ENERGY_PARTS]; /* when it is looked for again, where it was not there */
+	int64_t probe_ns[ENERGY_PARTS]; /* when to search for a missing part again */
 	size_t meter_count, sensor_count, package_count, clock_count;
 	struct rapl_meter meters[RAPL_METERS_MAX];
 	struct heat_file sensors[HEAT_READ_MAX];
@@ -69,26 +69,26 @@ struct energy_reader {
 };
 
 /* -- energy.c -- */
-/* A small file below the root, named as by printf, without what is blank at its end. */
+/* Reads a small file below the root, whose path is formatted as by printf, and strips blanks at its end. */
 enum status energy_text(const struct energy_reader *reader, char *out, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 enum status energy_number(const struct energy_reader *reader, uint64_t *out, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-/* Names of a folder that begin with `prefix`, those with smaller numbers first. Returns how many; 0 where there is no
- * such folder. */
+/* Names in a folder that begin with `prefix`, sorted by number. Returns how many; 0 if there is no such folder. */
 enum { ENERGY_NAMES_MAX = 128, ENERGY_NAME_MAX = 32 };
 size_t energy_names(const struct energy_reader *reader, const char *folder, const char *prefix,
 	char names[ENERGY_NAMES_MAX][ENERGY_NAME_MAX]);
-/* "0-3,8": calls for each; stops at the first false. */
+/* Calls `each` for each CPU of a list such as "0-3,8"; stops when it returns false. */
 void energy_cpu_list(const char *text, bool (*each)(void *context, int cpu), void *context);
 void energy_name(struct sample_set *out, int64_t now_ns, enum metric family, int32_t instance, const char *name);
-/* What was read just now cost so much: when it is read again. */
+/* Sets the time of the next read from the cost of this one. */
 void energy_paced(struct energy_pace *pace, int64_t now_ns, int64_t cost_ns);
 extern const struct energy_calls energy_calls;
 enum status energy_open_with(
 	const struct energy_calls *calls, struct target *target, void **state, struct reason *why_not);
 
-/* Each looks for what there is: OK, or why there is nothing. And reads it: false = what was there is not any more. */
+/* energy_find_… searches for a part: OK, or the reason why there is none. energy_read_… emits it: false = it has
+ * disappeared. */
 enum status energy_find_meters(struct energy_reader *reader, struct reason *why_not);
 bool energy_read_meters(struct energy_reader *reader, int64_t now_ns, struct sample_set *out);
 void energy_close_meters(struct energy_reader *reader);

@@ -1,9 +1,9 @@
-/* Meters of CPU packages, of memory, and of the whole platform (RAPL): by powercap's files, or by the events of the PMU
- * "power".
+/* Energy meters (RAPL) of CPU packages, of memory, and of the whole platform: from powercap's files, or from the
+ * events of the PMU "power".
  *
  * Documentation/power/powercap/powercap.rst, Documentation/ABI/testing/sysfs-class-powercap,
- * sysfs-bus-event_source-devices-events. Zones "core" and "uncore" are parts of their package and are left out; so are
- * those of intel-rapl-mmio, which are the same packages by another way. */
+ * sysfs-bus-event_source-devices-events. Zones "core" and "uncore" are parts of their package and are skipped, as
+ * are those of intel-rapl-mmio, which are the same packages by another interface. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,8 +14,8 @@
 #include "src/base/files/file.h"
 #include "src/sources/energy/energy_private.h"
 
-/* No meter's power is as high: what would be is a counter that has begun anew. And none of one package, so that a
- * counter that stood unread for longer than its range lasts at that power may have begun again more than once. */
+/* No meter draws more than the first: more means that the counter was reset. No package draws more than the second:
+ * a counter that was not read for longer than its range lasts at that power may have wrapped around more than once. */
 #define WATTS_IMPLAUSIBLE 20000.0
 #define WATTS_OF_METER_MAX 600.0
 #define REOPEN_NS (30 * NS_PER_S)
@@ -23,7 +23,7 @@
 #define POWERCAP "class/powercap"
 #define POWER_PMU "bus/event_source/devices/power"
 
-/* Why there is no meter. */
+/* What the search found, to explain why there is no meter. */
 struct found {
 	bool has_zones, has_nameless, is_zone_denied, has_pmu, is_event_denied;
 };
@@ -39,7 +39,7 @@ static struct rapl_meter *add_meter(struct energy_reader *reader)
 
 /* -- powercap -- */
 
-/* "package-0-die-1" is "package 0 die 1". */
+/* Turns "package-0-die-1" into "package 0 die 1". */
 static void spell(char *out, size_t size, const char *text)
 {
 	snprintf(out, size, "%s", text);
@@ -48,7 +48,7 @@ static void spell(char *out, size_t size, const char *text)
 			*out = ' ';
 }
 
-/* What a person calls the zone: "package 0", "dram 0", "platform"; false where it is none that is read. */
+/* The displayed name of a zone: "package 0", "dram 0", "platform"; false if pmtop does not read this kind of zone. */
 static bool name_zone(
 	const struct energy_reader *reader, const char *zone, struct found *found, char out[METER_NAME_SIZE])
 {
@@ -94,7 +94,7 @@ static bool add_zone(struct energy_reader *reader, const char *zone, const char 
 	return true;
 }
 
-/* Whether any package can be read. */
+/* Adds all zones. Whether any package can be read. */
 static bool find_zones(struct energy_reader *reader, struct found *found)
 {
 	char zones[ENERGY_NAMES_MAX][ENERGY_NAME_MAX], name[METER_NAME_SIZE];
@@ -150,7 +150,7 @@ static bool open_on_cpu(void *context, int cpu)
 	return !opening->event->is_of_machine;
 }
 
-/* "event=0x02"; its scale is what makes joules of a count. */
+/* Parses "event=0x02" and the scale, in joules per count. */
 static bool read_event(const struct energy_reader *reader, const struct power_event *event, struct opening *opening)
 {
 	char text[64], *end;
@@ -208,7 +208,7 @@ static void paranoid_level(const struct energy_reader *reader, char *out, size_t
 	size_t length;
 	int written = snprintf(path, sizeof path, "%s/sys/kernel/perf_event_paranoid", reader->target->proc_root);
 	if (written < 0 || (size_t)written >= sizeof path || file_read(AT_FDCWD, path, out, size, &length) != STATUS_OK)
-		snprintf(out, size, "not known");
+		snprintf(out, size, "unknown");
 	out[strcspn(out, "\n")] = '\0';
 }
 
@@ -228,16 +228,16 @@ static enum status explain(const struct energy_reader *reader, const struct foun
 	if (found->is_event_denied)
 		return reason_set(why_not, STATUS_DENIED,
 			"sudo sysctl kernel.perf_event_paranoid=0, or sudo setcap cap_perfmon=ep on pmtop",
-			"power/energy-pkg/ may not be opened: perf_event_paranoid is %s, not 0", level);
+			"no permission for power/energy-pkg/: perf_event_paranoid is %s, not 0", level);
 	if (found->has_nameless && !found->has_zones)
 		return reason_set(
 			why_not, STATUS_NOT_FOUND, "run pmtop on the host", "this container hides /sys/class/powercap");
 	if (is_virtual(reader))
-		return reason_set(why_not, STATUS_NOT_FOUND, "",
-			"this machine has no RAPL: it is a virtual one, and the meters are its host's");
+		return reason_set(
+			why_not, STATUS_NOT_FOUND, "", "a virtual machine has no RAPL meters: only its host can read them");
 	if (found->has_zones || found->has_pmu)
-		return reason_set(why_not, STATUS_NOT_FOUND, "", "RAPL tells of no package here");
-	return reason_set(why_not, STATUS_NOT_FOUND, "sudo modprobe intel_rapl_msr, if the CPU has one",
+		return reason_set(why_not, STATUS_NOT_FOUND, "", "RAPL has no package meter on this machine");
+	return reason_set(why_not, STATUS_NOT_FOUND, "sudo modprobe intel_rapl_msr, if the CPU has RAPL",
 		"this machine has no RAPL meter");
 }
 
@@ -248,7 +248,7 @@ enum status energy_find_meters(struct energy_reader *reader, struct reason *why_
 		return STATUS_OK;
 	if (find_zones(reader, &found))
 		return STATUS_OK;
-	/* What is readable beside packages alone says little: one way or the other, whole. */
+	/* Without a package, the other zones say little: the meters come from one interface or the other, never mixed. */
 	energy_close_meters(reader);
 	if (find_events(reader, &found))
 		return STATUS_OK;
@@ -270,14 +270,14 @@ static bool read_event_count(
 		return false;
 	if (read(meter->fd, raw, sizeof *raw) == (ssize_t)sizeof *raw)
 		return true;
-	/* Its CPU went off line: it counts no more. */
+	/* The CPU went offline, and its event stopped counting. */
 	close(meter->fd);
 	meter->fd = -1;
 	meter->reopen_ns = now_ns + REOPEN_NS;
 	return false;
 }
 
-/* By how much it grew, in counts; negative: nobody knows. */
+/* The growth in counts; negative: unknown. */
 static double growth(const struct rapl_meter *meter, uint64_t raw, double elapsed_s)
 {
 	double counts = raw >= meter->raw ? (double)(raw - meter->raw)
@@ -292,7 +292,7 @@ static double growth(const struct rapl_meter *meter, uint64_t raw, double elapse
 static void take(struct rapl_meter *meter, uint64_t raw, int64_t now_ns)
 {
 	double counts = meter->has_raw ? growth(meter, raw, seconds_between(meter->read_ns, now_ns)) : 0;
-	/* A counter that steps back tells who reads it that it began anew. */
+	/* Joules that fall to 0 show later layers that the counter was reset. */
 	meter->joules = counts < 0 ? 0 : meter->joules + counts * meter->joules_per_count;
 	meter->raw = raw;
 	meter->has_raw = true;

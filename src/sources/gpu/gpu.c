@@ -21,17 +21,17 @@ static const struct gpu_vendor *const vendor_table[] = {
 };
 enum { VENDOR_COUNT = sizeof vendor_table / sizeof *vendor_table };
 
-struct maker {
+struct vendor_state {
 	void *state;               /* NULL: not open */
-	int64_t next_ns, retry_ns; /* when it is tried again */
-	bool is_missed;            /* its reason stands in the sets */
+	int64_t next_ns, retry_ns; /* when opening is tried again */
+	bool is_emitted_missing;   /* its reason was emitted as missing */
 };
 
 struct gpus {
 	struct target *target;
-	struct maker makers[VENDOR_COUNT];
+	struct vendor_state vendors[VENDOR_COUNT];
 	struct reason why;
-	int64_t self_ns; /* when this process's own cost was told */
+	int64_t self_ns; /* when this process's own cost was emitted */
 };
 
 bool gpu_is_expected(const struct source_choices *choices)
@@ -51,12 +51,12 @@ enum status gpu_none_expected(const struct source_choices *choices, struct reaso
 				: i + 1 < VENDOR_COUNT ? ", "
 									   : " or ",
 			vendor_table[i]->what);
-	const char *remedy = choices->no_nvml ? "NVIDIA's library is not opened: --no-nvml, or nvml: false" : NULL;
-	return reason_set(why_not, STATUS_NOT_FOUND, remedy, "no GPU of %s has a driver here", names);
+	const char *remedy = choices->no_nvml ? "NVML is off: --no-nvml, or nvml: false" : NULL;
+	return reason_set(why_not, STATUS_NOT_FOUND, remedy, "no GPU driver is loaded (%s)", names);
 }
 
-/* Why none of them is open: those say why whose files are here ("NVIDIA's driver is not loaded; AMD: …"); one that is
- * there and fails comes before those that are not. */
+/* The reason why no vendor is open: joins those of vendors whose files exist ("the NVIDIA driver is not loaded; AMD:
+ * …"). A vendor that is present but failed comes before those that are not. */
 static enum status open_all(struct gpus *gpus, struct reason *why_not)
 {
 	enum status worst = STATUS_NOT_FOUND;
@@ -65,11 +65,11 @@ static enum status open_all(struct gpus *gpus, struct reason *why_not)
 	for (size_t i = 0; i < VENDOR_COUNT; i++) {
 		struct reason own = { "", "" };
 		enum status status =
-			vendor_table[i]->open(gpus->target, (int32_t)i * GPU_INSTANCES, &gpus->makers[i].state, &own);
+			vendor_table[i]->open(gpus->target, (int32_t)i * GPU_INSTANCES, &gpus->vendors[i].state, &own);
 		is_any |= status == STATUS_OK;
 		if (status == STATUS_OK)
 			continue;
-		gpus->makers[i].state = NULL;
+		gpus->vendors[i].state = NULL;
 		if (status != STATUS_NOT_FOUND && worst == STATUS_NOT_FOUND) {
 			worst = status;
 			failure = own;
@@ -93,8 +93,8 @@ static void close_gpus(void *state)
 {
 	struct gpus *gpus = state;
 	for (size_t i = 0; i < VENDOR_COUNT; i++)
-		if (gpus->makers[i].state)
-			vendor_table[i]->close(gpus->makers[i].state);
+		if (gpus->vendors[i].state)
+			vendor_table[i]->close(gpus->vendors[i].state);
 	free(gpus);
 }
 
@@ -123,55 +123,55 @@ static void emit_missing(
 	sample_set_missing(out, now_ns, figure, why ? why->text : NULL, why ? why->remedy : NULL);
 }
 
-static void put_off(struct maker *maker, int64_t now_ns)
+static void postpone(struct vendor_state *vendor_state, int64_t now_ns)
 {
-	maker->retry_ns = maker->retry_ns ? maker->retry_ns * 2 : RETRY_FIRST_NS;
-	maker->retry_ns = maker->retry_ns > RETRY_MAX_NS ? RETRY_MAX_NS : maker->retry_ns;
-	maker->next_ns = now_ns + maker->retry_ns;
+	vendor_state->retry_ns = vendor_state->retry_ns ? vendor_state->retry_ns * 2 : RETRY_FIRST_NS;
+	vendor_state->retry_ns = vendor_state->retry_ns > RETRY_MAX_NS ? RETRY_MAX_NS : vendor_state->retry_ns;
+	vendor_state->next_ns = now_ns + vendor_state->retry_ns;
 }
 
-/* A driver may be loaded while pmtop runs, and one that failed may be well again. */
+/* A driver may be loaded while pmtop runs, and one that failed may recover. */
 static void open_again(struct gpus *gpus, size_t i, int64_t now_ns, struct sample_set *out)
 {
-	struct maker *maker = &gpus->makers[i];
+	struct vendor_state *vendor_state = &gpus->vendors[i];
 	struct reason why = { "", "" };
-	if (now_ns < maker->next_ns)
+	if (now_ns < vendor_state->next_ns)
 		return;
-	put_off(maker, now_ns);
-	if (!maker->is_missed && !vendor_table[i]->is_here(source_choices(gpus->target)))
+	postpone(vendor_state, now_ns);
+	if (!vendor_state->is_emitted_missing && !vendor_table[i]->is_here(source_choices(gpus->target)))
 		return;
-	enum status status = vendor_table[i]->open(gpus->target, (int32_t)i * GPU_INSTANCES, &maker->state, &why);
+	enum status status = vendor_table[i]->open(gpus->target, (int32_t)i * GPU_INSTANCES, &vendor_state->state, &why);
 	if (status == STATUS_OK)
 		return;
-	maker->state = NULL;
-	maker->is_missed |= status != STATUS_NOT_FOUND;
-	if (maker->is_missed)
+	vendor_state->state = NULL;
+	vendor_state->is_emitted_missing |= status != STATUS_NOT_FOUND;
+	if (vendor_state->is_emitted_missing)
 		emit_missing(vendor_table[i], &why, now_ns, out);
 }
 
 static void read_maker(struct gpus *gpus, size_t i, int64_t now_ns, struct sample_set *out)
 {
 	const struct gpu_vendor *vendor = vendor_table[i];
-	struct maker *maker = &gpus->makers[i];
-	enum status status = vendor->read(maker->state, now_ns, out);
+	struct vendor_state *vendor_state = &gpus->vendors[i];
+	enum status status = vendor->read(vendor_state->state, now_ns, out);
 	if (status == STATUS_OK || status == STATUS_AGAIN) {
-		if (maker->is_missed)
+		if (vendor_state->is_emitted_missing)
 			emit_missing(vendor, NULL, now_ns, out);
-		maker->is_missed = false;
-		maker->retry_ns = 0;
+		vendor_state->is_emitted_missing = false;
+		vendor_state->retry_ns = 0;
 		return;
 	}
-	reason_set(&gpus->why, status, NULL, "%s's driver failed", vendor->what);
+	reason_set(&gpus->why, status, NULL, "the GPU driver failed (%s)", vendor->what);
 	if (vendor->explain)
-		vendor->explain(maker->state, &gpus->why);
-	vendor->close(maker->state);
-	maker->state = NULL;
-	maker->is_missed = true;
-	put_off(maker, now_ns);
+		vendor->explain(vendor_state->state, &gpus->why);
+	vendor->close(vendor_state->state);
+	vendor_state->state = NULL;
+	vendor_state->is_emitted_missing = true;
+	postpone(vendor_state, now_ns);
 	emit_missing(vendor, &gpus->why, now_ns, out);
 }
 
-/* Of the process that reads GPUs: pmtop's own cost too. */
+/* The cost of the process that reads GPUs is part of pmtop's own. */
 static void emit_self(struct gpus *gpus, int64_t now_ns, struct sample_set *out)
 {
 	enum { READER = 1 };
@@ -192,19 +192,19 @@ static enum status read_gpus(void *state, int64_t now_ns, struct sample_set *out
 	struct gpus *gpus = state;
 	bool is_any = false;
 	for (size_t i = 0; i < VENDOR_COUNT; i++) {
-		if (!gpus->makers[i].state)
+		if (!gpus->vendors[i].state)
 			open_again(gpus, i, now_ns, out);
-		if (gpus->makers[i].state)
+		if (gpus->vendors[i].state)
 			read_maker(gpus, i, now_ns, out);
-		is_any |= gpus->makers[i].state != NULL;
+		is_any |= gpus->vendors[i].state != NULL;
 	}
 	if (is_any) {
 		emit_self(gpus, now_ns, out);
 		return STATUS_OK;
 	}
-	/* The reason stands for all of them from here on: that of a single one would outlive it. */
+	/* The source's own reason covers all vendors from here on; that of a single one would outlive it. */
 	for (size_t i = 0; i < VENDOR_COUNT; i++)
-		if (gpus->makers[i].is_missed)
+		if (gpus->vendors[i].is_emitted_missing)
 			emit_missing(vendor_table[i], NULL, now_ns, out);
 	return STATUS_IO;
 }
@@ -215,8 +215,8 @@ static enum status emit_all(void *state, int64_t now_ns, struct sample_set *out)
 {
 	struct gpus *gpus = state;
 	for (size_t i = 0; i < VENDOR_COUNT; i++)
-		if (gpus->makers[i].state && vendor_table[i]->emit_all)
-			vendor_table[i]->emit_all(gpus->makers[i].state, now_ns, out);
+		if (gpus->vendors[i].state && vendor_table[i]->emit_all)
+			vendor_table[i]->emit_all(gpus->vendors[i].state, now_ns, out);
 	return STATUS_OK;
 }
 

@@ -1,4 +1,4 @@
-/* gpu.h: the GPUs of the machine, of every maker in GPU_VENDORS. One of them failing never stops the others. */
+/* gpu.h: the GPUs of the machine, of all vendors in GPU_VENDORS. A failure of one never stops the others. */
 #ifndef PMTOP_SOURCES_GPU_GPU_H
 #define PMTOP_SOURCES_GPU_GPU_H
 
@@ -8,13 +8,12 @@
 #include "src/sources/choices.h"
 #include "src/sources/source.h"
 
-/* Asks the drivers itself, and may hang in one: for the child process alone (gpu_source is what everybody else
- * reads). */
+/* Calls the drivers itself, where it may block: for the child process only (all other code uses gpu_source). */
 extern const struct source gpu_direct_source;
 
-/* A look at files alone: whether any maker's GPU can be expected to answer. */
+/* Whether any vendor's GPU is likely to be present, by checking files only. */
 bool gpu_is_expected(const struct source_choices *choices);
-/* NOT_FOUND: that none is, in one line that names the makers. */
+/* NOT_FOUND: no GPU; the reason is one line that names the vendors. */
 enum status gpu_none_expected(const struct source_choices *choices, struct reason *why_not);
 
 #endif

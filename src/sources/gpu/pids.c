@@ -14,26 +14,26 @@
 #include "src/base/files/file.h"
 #include "src/sources/target/command.h"
 
-/* The pid namespace of the machine itself has this number: PROC_PID_INIT_INO, include/linux/proc_ns.h. */
+/* The initial pid namespace has this number: PROC_PID_INIT_INO, include/linux/proc_ns.h. */
 #define INITIAL_NAMESPACE "pid:[4026531836]"
 
-enum { PATH_SIZE = 512, LINK_SIZE = 128, STATUS_SIZE = 4096, CMDLINE_SIZE = 4096, FILES_LOOKED_AT = 4096 };
-enum { SEEN_MAX = 256, COMMAND_SIZE = 96, NUMBERS_MAX = 8 };
-/* A driver names a process that has its device open: one that has it keeps it, and one that has it not is another one
- * of the same number. */
-#define DEVICE_STANDS_NS (20 * NS_PER_S)
-#define COMMAND_STANDS_NS (10 * NS_PER_S)
+enum { PATH_SIZE = 512, LINK_SIZE = 128, STATUS_SIZE = 4096, CMDLINE_SIZE = 4096, FILES_MAX = 4096 };
+enum { ENTRIES_MAX = 256, COMMAND_SIZE = 96, NUMBERS_MAX = 8 };
+/* How long results stay valid. A driver reports processes that have its device open: such a process keeps it open,
+ * and one without it is another process with the same number. */
+#define DEVICE_LIFETIME_NS (20 * NS_PER_S)
+#define COMMAND_LIFETIME_NS (10 * NS_PER_S)
 
-/* The folder's inode tells a process from a later one of the same number. */
-struct pid_seen {
+/* The folder's inode distinguishes a process from a later one with the same number. */
+struct pid_entry {
 	int32_t pid;
 	ino_t folder;
-	int64_t used_ns, device_ns, command_ns; /* device_ns, command_ns: when it was looked for; 0 = never */
+	int64_t used_ns, device_ns, command_ns; /* device_ns, command_ns: time of the last search; 0 = never */
 	bool has_device;
 	char command[COMMAND_SIZE];
 };
 
-/* The numbers that a member has from the namespace of /proc down to its own. */
+/* A member's pids from the namespace of /proc down to its own. */
 struct pid_numbers {
 	pid_t pid;
 	uint64_t start_ticks;
@@ -54,11 +54,11 @@ void pids_init(struct pids *pids, const struct target *target, const char *devic
 
 void pids_release(struct pids *pids)
 {
-	free(pids->seen);
+	free(pids->entries);
 	free(pids->numbers);
-	pids->seen = NULL;
+	pids->entries = NULL;
 	pids->numbers = NULL;
-	pids->seen_count = pids->number_count = pids->number_room = 0;
+	pids->entry_count = pids->number_count = pids->number_room = 0;
 }
 
 static const struct target_member *member_of(const struct target *target, int32_t pid)
@@ -79,7 +79,7 @@ static bool find_device(const struct pids *pids, int32_t pid)
 	snprintf(path, sizeof path, "%s/%d/fd", pids->target->proc_root, (int)pid);
 	DIR *directory = opendir(path);
 	const struct dirent *entry;
-	for (int i = 0; directory && !is_found && i < FILES_LOOKED_AT && (entry = readdir(directory)); i++) {
+	for (int i = 0; directory && !is_found && i < FILES_MAX && (entry = readdir(directory)); i++) {
 		ssize_t got = readlinkat(dirfd(directory), entry->d_name, file, sizeof file);
 		is_found = got >= (ssize_t)length && memcmp(file, pids->device, length) == 0;
 	}
@@ -102,45 +102,45 @@ static bool is_there(const struct pids *pids, int32_t pid, ino_t *folder)
 	return strcmp(pids->target->proc_root, "/proc") == 0 && kill(pid, 0) < 0 && errno == EPERM;
 }
 
-/* Its place, or that of the one which was not asked for the longest. */
-static struct pid_seen *place_of(struct pids *pids, int32_t pid)
+/* Its entry, or the least recently used one. */
+static struct pid_entry *entry_of(struct pids *pids, int32_t pid)
 {
-	struct pid_seen *oldest = pids->seen;
-	for (size_t i = 0; i < pids->seen_count; i++) {
-		if (pids->seen[i].pid == pid)
-			return &pids->seen[i];
-		oldest = pids->seen[i].used_ns < oldest->used_ns ? &pids->seen[i] : oldest;
+	struct pid_entry *oldest = pids->entries;
+	for (size_t i = 0; i < pids->entry_count; i++) {
+		if (pids->entries[i].pid == pid)
+			return &pids->entries[i];
+		oldest = pids->entries[i].used_ns < oldest->used_ns ? &pids->entries[i] : oldest;
 	}
-	return pids->seen_count < SEEN_MAX ? &pids->seen[pids->seen_count++] : oldest;
+	return pids->entry_count < ENTRIES_MAX ? &pids->entries[pids->entry_count++] : oldest;
 }
 
 /* NULL: out of memory. */
-static struct pid_seen *see(struct pids *pids, int32_t pid, ino_t folder, int64_t now_ns)
+static struct pid_entry *find_entry(struct pids *pids, int32_t pid, ino_t folder, int64_t now_ns)
 {
-	if (!pids->seen && !(pids->seen = calloc(SEEN_MAX, sizeof *pids->seen)))
+	if (!pids->entries && !(pids->entries = calloc(ENTRIES_MAX, sizeof *pids->entries)))
 		return NULL;
-	struct pid_seen *seen = place_of(pids, pid);
-	if (seen->pid != pid || seen->folder != folder)
-		*seen = (struct pid_seen){ .pid = pid, .folder = folder };
-	seen->used_ns = now_ns;
-	return seen;
+	struct pid_entry *entry = entry_of(pids, pid);
+	if (entry->pid != pid || entry->folder != folder)
+		*entry = (struct pid_entry){ .pid = pid, .folder = folder };
+	entry->used_ns = now_ns;
+	return entry;
 }
 
-static bool stands(int64_t refreshed_ns, int64_t now_ns, int64_t stands_ns)
+static bool is_fresh(int64_t refreshed_ns, int64_t now_ns, int64_t lifetime_ns)
 {
-	return refreshed_ns && now_ns - refreshed_ns < stands_ns;
+	return refreshed_ns && now_ns - refreshed_ns < lifetime_ns;
 }
 
 static bool has_device_open(struct pids *pids, int32_t pid, ino_t folder, int64_t now_ns)
 {
-	struct pid_seen *seen = see(pids, pid, folder, now_ns);
-	if (!seen)
+	struct pid_entry *entry = find_entry(pids, pid, folder, now_ns);
+	if (!entry)
 		return find_device(pids, pid);
-	if (!stands(seen->device_ns, now_ns, DEVICE_STANDS_NS)) {
-		seen->has_device = find_device(pids, pid);
-		seen->device_ns = now_ns;
+	if (!is_fresh(entry->device_ns, now_ns, DEVICE_LIFETIME_NS)) {
+		entry->has_device = find_device(pids, pid);
+		entry->device_ns = now_ns;
 	}
-	return seen->has_device;
+	return entry->has_device;
 }
 
 /* -- numbers of the target's members -- */
@@ -170,7 +170,7 @@ static bool is_of(const struct pid_numbers *numbers, const struct target_member 
 	return numbers->pid == member->pid && numbers->start_ticks == member->start_ticks;
 }
 
-/* They never change: only those of new members are read. */
+/* A member's numbers never change, so only those of new members are read. */
 static bool renew_numbers(struct pids *pids)
 {
 	const struct target *target = pids->target;
@@ -197,22 +197,22 @@ static bool renew_numbers(struct pids *pids)
 	return true;
 }
 
-static bool has_number(const struct pid_numbers *numbers, int32_t emitted)
+static bool has_number(const struct pid_numbers *numbers, int32_t driver_pid)
 {
 	for (unsigned i = 0; i < numbers->count; i++)
-		if (numbers->numbers[i] == emitted)
+		if (numbers->numbers[i] == driver_pid)
 			return true;
 	return false;
 }
 
-/* NULL where none or several have it. */
-static const struct target_member *only_one_with(struct pids *pids, int32_t emitted)
+/* NULL if no member, or more than one, has it. */
+static const struct target_member *only_one_with(struct pids *pids, int32_t driver_pid)
 {
 	const struct target_member *found = NULL;
 	if (!renew_numbers(pids))
 		return NULL;
 	for (size_t i = 0; i < pids->number_count; i++) {
-		if (!has_number(&pids->numbers[i], emitted))
+		if (!has_number(&pids->numbers[i], driver_pid))
 			continue;
 		if (found)
 			return NULL;
@@ -221,7 +221,7 @@ static const struct target_member *only_one_with(struct pids *pids, int32_t emit
 	return found;
 }
 
-/* -- what is asked -- */
+/* -- results -- */
 
 static bool is_its_user(struct pids *pids, int32_t pid, int64_t now_ns)
 {
@@ -229,11 +229,11 @@ static bool is_its_user(struct pids *pids, int32_t pid, int64_t now_ns)
 	return is_there(pids, pid, &folder) && (!pids->is_inside || has_device_open(pids, pid, folder, now_ns));
 }
 
-enum pid_place pids_find(struct pids *pids, uint32_t emitted, int64_t now_ns, int32_t *out)
+enum pid_status pids_find(struct pids *pids, uint32_t driver_pid, int64_t now_ns, int32_t *out)
 {
-	if (emitted == 0 || emitted > INT32_MAX)
+	if (driver_pid == 0 || driver_pid > INT32_MAX)
 		return pids->is_inside ? PID_HIDDEN : PID_GONE;
-	int32_t pid = (int32_t)emitted;
+	int32_t pid = (int32_t)driver_pid;
 	if (is_its_user(pids, pid, now_ns)) {
 		*out = pid;
 		return PID_KNOWN;
@@ -266,14 +266,14 @@ void pids_command(struct pids *pids, int32_t pid, int64_t now_ns, char *out, siz
 	out[0] = '\0';
 	if (member_of(pids->target, pid) || !is_there(pids, pid, &folder))
 		return;
-	struct pid_seen *seen = see(pids, pid, folder, now_ns);
-	if (!seen) {
+	struct pid_entry *entry = find_entry(pids, pid, folder, now_ns);
+	if (!entry) {
 		read_command(pids, pid, out, size);
 		return;
 	}
-	if (!stands(seen->command_ns, now_ns, COMMAND_STANDS_NS)) {
-		read_command(pids, pid, seen->command, sizeof seen->command);
-		seen->command_ns = now_ns;
+	if (!is_fresh(entry->command_ns, now_ns, COMMAND_LIFETIME_NS)) {
+		read_command(pids, pid, entry->command, sizeof entry->command);
+		entry->command_ns = now_ns;
 	}
-	snprintf(out, size, "%s", seen->command);
+	snprintf(out, size, "%s", entry->command);
 }

@@ -1,5 +1,5 @@
-/* sys_file.h: single values from sysfs, by folder and name. What is no number, or lies outside of what can be, is not
- * there: a driver's garbage becomes no figure (tests/README.md, fault 54). */
+/* sys_file.h: single values from sysfs, by folder and name. A text that is not a number, or out of range, counts as
+ * missing, so a driver's garbage becomes no figure (tests/README.md, fault 54). */
 #ifndef PMTOP_SOURCES_GPU_SYS_FILE_H
 #define PMTOP_SOURCES_GPU_SYS_FILE_H
 
@@ -11,29 +11,29 @@
 
 enum { SYS_PATH_SIZE = 512, SYS_TEXT_SIZE = 4096 };
 
-/* The text without the white space around it; false where it is not there, empty, or holds NUL. */
+/* The text without surrounding white space; false if the file is missing, empty, or holds NUL. */
 bool sys_text(const char *folder, const char *name, char *out, size_t size);
-/* One decimal number and nothing behind it. */
+/* One decimal number and nothing after it. */
 bool sys_number(const char *folder, const char *name, double *out);
 /* "0x1002" or "1002". */
 bool sys_hex(const char *folder, const char *name, uint64_t *out);
-/* The value of "KEY=value" or "key value" at the start of a line of `text`, to the end of that line; false where there
+/* The value of "KEY=value" or "key value" at the start of a line of `text`, to the end of that line; false if there
  * is none. */
 bool sys_word(const char *text, const char *key, char separator, char *out, size_t size);
-/* "" where it does not fit. Returns whether it does. */
+/* Joins a path; "" if it does not fit. Returns whether it does. */
 bool sys_join(char out[SYS_PATH_SIZE], const char *folder, const char *name);
 
-/* A figure that stands in a file: file's number × scale, from `least` to `most` (in the metric's unit). */
+/* A figure from a file: the file's number × scale, from `min` to `max` (in the metric's unit). */
 struct sys_figure {
 	const char *file;
 	enum metric metric;
 	double scale, min, max;
 };
-/* Whether it could be told. */
+/* Returns whether the figure was emitted. */
 bool sys_emit(
 	const char *folder, const struct sys_figure *figure, int32_t instance, int64_t now_ns, struct sample_set *out);
-/* Each that there is; a row whose file is NULL ends the table. A metric's later rows are for when its earlier ones are
- * not there. */
+/* Emits each figure that exists; a row whose file is NULL ends the table. Later rows of a metric are used only if
+ * the earlier ones are missing. */
 void sys_emit_all(
 	const char *folder, const struct sys_figure *figures, int32_t instance, int64_t now_ns, struct sample_set *out);
 

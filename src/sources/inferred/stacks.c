@@ -1,11 +1,11 @@
-/* Where the Python code of the target's processes spends its time: their main threads, looked at again and again.
+/* Samples the main threads of the target's Python processes to find where their code spends its time.
  *
- * Reading another process's memory may wait for it, and a line's text for a disk: both are done by a thread of its own,
- * and memory is read by a child process of that thread's (remote_reader.h): where a read does not return, that child is
- * left behind, and its process is tried again ever more seldom.
+ * Reading another process's memory may block, and reading a source line may wait for a disk, so a separate thread
+ * (the stack thread) does both. A child process of that thread reads the memory (remote_reader.h): if a read blocks,
+ * that child is left behind, and its process is retried at growing intervals.
  *
- *   read (sampler thread)  ── who there is ──▶  ┌ looking thread ┐  py_sampler_sample → stacks_tree_add
- *                          ◀── CODE… records ── └ tree, groups ──┘  (the tree and the groups are under `lock`) */
+ *   read (collector's thread)  ── processes ──▶     ┌ stack thread ┐  py_sampler_sample → stacks_tree_add
+ *                              ◀── CODE… records ── └ tree, groups ┘  (the tree and the groups are under `lock`) */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -34,20 +34,20 @@
 
 enum { PROCESSES_MAX = STACKS_PROCESSES_MAX, NO_GROUP = STACKS_GROUPS_MAX, STACK_READER = 2 };
 
-/* Where looks cost more of a CPU than this, they become fewer. */
+/* Sampling becomes slower if it would cost more of a CPU than this. */
 #define BUDGET_RATIO 0.005
-#define BUDGET_LOOKED_AT_RATIO 0.01
+#define BUDGET_VIEWED_RATIO 0.01
 #define TRY_FIRST_NS (100 * NS_PER_MS)
 #define TRY_MAX_NS (30 * NS_PER_S)
 #define END_WAIT_NS (2 * NS_PER_S)
 
-/* A process, as the looking thread knows it. */
+/* The stack thread's state of a process. */
 struct sampled {
-	struct stacks_who who;
+	struct stacks_process process;
 	struct py_sampler *sampler;   /* NULL: not opened (yet) */
-	int64_t try_ns, try_after_ns; /* when it is tried (again); INT64_MAX = never */
-	struct stacks_owner owner;    /* of the lines that it runs */
-	size_t group;                 /* index, or NO_GROUP: not known yet */
+	int64_t try_ns, try_after_ns; /* when opening is (re)tried; INT64_MAX = never */
+	struct stacks_owner owner;    /* owner of the lines that it runs */
+	size_t group;                 /* index, or NO_GROUP: unknown yet */
 	struct stacks_loaders loaders;
 	struct stacks_stuck stuck;
 };
@@ -59,14 +59,14 @@ struct stacks_state {
 	int wake_fd;
 	_Atomic bool is_stopping;
 	pthread_mutex_t lock;
-	/* under the lock */
+	/* protected by the lock */
 	struct stacks_present present;
 	struct stacks_tree *tree;
 	struct stacks_groups groups;
 	struct stacks_runs runs;
 	struct stacks_missing missing;
 	int64_t reader_cpu_ns;
-	/* the looking thread's */
+	/* used by the stack thread only */
 	struct remote_reader *reader;
 	size_t sampled_count;
 	struct sampled sampled[PROCESSES_MAX];
@@ -74,15 +74,15 @@ struct stacks_state {
 	struct py_sample sample;
 	const char *texts[PY_FRAMES_MAX];
 	struct stacks_polled polled;
-	double sample_cost_ns; /* of a CPU; mean of the last */
+	double sample_cost_ns; /* CPU time; moving average */
 	struct stacks_search search;
 	uint64_t random;
-	/* the sampler thread's */
+	/* used by the collector's thread only */
 	int64_t opened_ns;
 	bool has_emitted_no_text;
 };
 
-/* -- who there is -- */
+/* -- processes -- */
 
 /* Under the lock. */
 static void forget(struct sampled *sampled)
@@ -90,17 +90,18 @@ static void forget(struct sampled *sampled)
 	stacks_loaders_end(&sampled->loaders, clock_monotonic_ns());
 	if (sampled->sampler)
 		py_sampler_close(sampled->sampler);
-	close(sampled->who.fd);
+	close(sampled->process.fd);
 }
 
 /* Under the lock. */
-static void take_over(struct stacks_state *stacks)
+static void update_sampled(struct stacks_state *stacks)
 {
 	size_t retained = 0;
 	stacks->present.has_changed = false;
 	for (size_t i = 0; i < stacks->sampled_count; i++) {
-		const struct stacks_who *who = &stacks->sampled[i].who;
-		if (stacks_present_find(&stacks->present, who->pid, who->start_ticks, who->generation) < stacks->present.count)
+		const struct stacks_process *process = &stacks->sampled[i].process;
+		if (stacks_present_find(&stacks->present, process->pid, process->start_ticks, process->generation) <
+			stacks->present.count)
 			stacks->sampled[retained++] = stacks->sampled[i];
 		else
 			forget(&stacks->sampled[i]);
@@ -109,7 +110,7 @@ static void take_over(struct stacks_state *stacks)
 	for (size_t i = 0; i < stacks->present.count && stacks->sampled_count < PROCESSES_MAX; i++) {
 		if (stacks->present.list[i].fd < 0)
 			continue;
-		stacks->sampled[stacks->sampled_count++] = (struct sampled){ .who = stacks->present.list[i],
+		stacks->sampled[stacks->sampled_count++] = (struct sampled){ .process = stacks->present.list[i],
 			.try_after_ns = TRY_FIRST_NS,
 			.group = NO_GROUP,
 			.loaders = STACKS_LOADERS_INIT,
@@ -136,9 +137,9 @@ static bool is_worker(const struct py_sample *sample)
 	return false;
 }
 
-/* -- looking -- */
+/* -- sampling -- */
 
-/* What looking has cost so far, its child included. */
+/* The CPU time of sampling so far, including that of the child. */
 static int64_t cost_so_far_ns(const struct stacks_state *stacks)
 {
 	return clock_thread_cpu_ns() + remote_reader_cpu_ns(stacks->reader);
@@ -152,30 +153,32 @@ static double random_ratio(struct stacks_state *stacks)
 	return (double)(stacks->random >> 11) * 0x1p-53;
 }
 
-/* Between two looks at one group; where a loader is hunted for they are as many as while somebody looks at them. */
-static double period_ns(const struct stacks_state *stacks, bool is_hunting)
+/* The time between two samples of one group. While DataLoaders are searched for, the rate is as high as while the
+ * user views the stacks. */
+static double period_ns(const struct stacks_state *stacks, bool is_boosted)
 {
 	const struct source_choices *choices = source_choices(stacks->target);
-	double hz = (is_hunting || choices->wants_stacks) && choices->stacks_hz < STACKS_HZ_LOOKED_AT ? STACKS_HZ_LOOKED_AT
-																								  : choices->stacks_hz;
-	double budget = choices->wants_stacks ? BUDGET_LOOKED_AT_RATIO : BUDGET_RATIO;
+	double hz = (is_boosted || choices->wants_stacks) && choices->stacks_hz < STACKS_HZ_VIEWED ? STACKS_HZ_VIEWED
+																							   : choices->stacks_hz;
+	double budget = choices->wants_stacks ? BUDGET_VIEWED_RATIO : BUDGET_RATIO;
 	double min = stacks->sample_cost_ns * (double)stacks->groups.count / budget;
 	return (double)NS_PER_S / hz > min ? (double)NS_PER_S / hz : min;
 }
 
 /* Under the lock. */
-static void account(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
+static void account_sample(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
 {
 	bool is_new = sampled->group == NO_GROUP && stacks->sample.is_whole && stacks->sample.count > 0;
 	bool is_workers = is_new && is_worker(&stacks->sample);
 	if (is_new)
-		sampled->group = stacks_groups_find(&stacks->groups, is_workers ? sampled->who.parent : sampled->who.pid,
-			is_workers, py_sampler_version(sampled->sampler));
+		sampled->group =
+			stacks_groups_find(&stacks->groups, is_workers ? sampled->process.parent : sampled->process.pid, is_workers,
+				py_sampler_version(sampled->sampler));
 	if (sampled->group == NO_GROUP)
 		return;
 	struct stacks_group *group = &stacks->groups.list[sampled->group];
-	uint64_t stands_for_ns = stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks, false), now_ns);
-	stacks_tree_add(stacks->tree, group->id, &stacks->sample, stacks->texts, stands_for_ns);
+	uint64_t represented_ns = stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks, false), now_ns);
+	stacks_tree_add(stacks->tree, group->id, &stacks->sample, stacks->texts, represented_ns);
 }
 
 static void end_sampled(struct sampled *sampled)
@@ -191,12 +194,12 @@ static void poll_loaders(struct stacks_state *stacks, struct sampled *sampled, i
 	struct stacks_polled *polled = &stacks->polled;
 	stacks_loaders_poll(&sampled->loaders, stacks->lines, &sampled->owner, now_ns, polled);
 	pthread_mutex_lock(&stacks->lock);
-	stacks_loaders_take(&sampled->loaders, &stacks->runs, polled, sampled->who.pid, sampled->who.start_ticks,
-		sampled->who.command, now_ns);
+	stacks_loaders_take(&sampled->loaders, &stacks->runs, polled, sampled->process.pid, sampled->process.start_ticks,
+		sampled->process.command, now_ns);
 	pthread_mutex_unlock(&stacks->lock);
 }
 
-static void rule_context_init(struct stacks_state *stacks, struct sampled *sampled)
+static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 {
 	int64_t now_ns = clock_monotonic_ns(), before_ns = cost_so_far_ns(stacks);
 	stacks_owner_note_user(&sampled->owner);
@@ -209,9 +212,9 @@ static void rule_context_init(struct stacks_state *stacks, struct sampled *sampl
 				: NULL;
 		}
 		pthread_mutex_lock(&stacks->lock);
-		account(stacks, sampled, now_ns);
+		account_sample(stacks, sampled, now_ns);
 		pthread_mutex_unlock(&stacks->lock);
-		/* A worker's loaders are not the run's. */
+		/* Loaders inside a worker do not belong to the run. */
 		if (sampled->group != NO_GROUP && !stacks->groups.list[sampled->group].is_workers)
 			stacks_loaders_note(&sampled->loaders, sampled->sampler, &stacks->sample, now_ns);
 	} else if (status != STATUS_AGAIN) {
@@ -221,7 +224,7 @@ static void rule_context_init(struct stacks_state *stacks, struct sampled *sampl
 	stacks->sample_cost_ns += (cost_ns - stacks->sample_cost_ns) / 16;
 }
 
-/* A process that begins has no Python yet. One in which the search exceeded its budget seldom gets another. */
+/* A process that just started has no Python yet. One whose search exceeded its budget is retried rarely. */
 static void note_search(struct sampled *sampled, enum status status, int64_t now_ns)
 {
 	bool is_final = status == STATUS_OK || status == STATUS_UNSUPPORTED;
@@ -241,23 +244,23 @@ static void try_to_open(struct stacks_state *stacks, struct sampled *sampled, in
 	}
 	sampled->owner.has_user = sampled->owner.is_mixed = false;
 	stacks_owner_note_user(&sampled->owner);
-	enum status status = py_sampler_open(sampled->who.pid, sampled->who.fd, &sampled->sampler, &why);
+	enum status status = py_sampler_open(sampled->process.pid, sampled->process.fd, &sampled->sampler, &why);
 	stacks_owner_note_user(&sampled->owner);
 	stacks_search_pay(&stacks->search, cost_so_far_ns(stacks) - before_ns);
 	note_search(sampled, status, now_ns);
-	if (sampled->who.pid != stacks->target->pid || remote_reader_stuck_ns(stacks->reader))
+	if (sampled->process.pid != stacks->target->pid || remote_reader_stuck_ns(stacks->reader))
 		return;
 	if (status == STATUS_DENIED)
-		access_explain_memory(sampled->who.fd, sampled->who.pid, stacks->target->uid, remote_test_self(), &why);
+		access_explain_memory(sampled->process.fd, sampled->process.pid, stacks->target->uid, remote_test_self(), &why);
 	pthread_mutex_lock(&stacks->lock);
 	stacks->missing.status = status;
 	stacks->missing.why = why;
 	pthread_mutex_unlock(&stacks->lock);
 }
 
-/* -- reads that do not return -- */
+/* -- blocked reads -- */
 
-/* Under the lock: of which process the memory could not be read for longest. */
+/* Publishes, under the lock, the process whose memory has been blocked for longest. */
 static void publish_stuck(struct stacks_state *stacks)
 {
 	stacks->missing.stuck_since_ns = 0;
@@ -267,26 +270,26 @@ static void publish_stuck(struct stacks_state *stacks)
 			(stacks->missing.stuck_since_ns && stacks->missing.stuck_since_ns <= sampled->stuck.since_ns))
 			continue;
 		stacks->missing.stuck_since_ns = sampled->stuck.since_ns;
-		stacks->missing.stuck_pid = sampled->who.pid;
+		stacks->missing.stuck_pid = sampled->process.pid;
 	}
 }
 
-/* All that is read of it is tried at once: only when all of it returns is the process not stuck any more. */
+/* Retries all reads at once: the process is unblocked only when all of them return. */
 static void retry_stuck(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
 {
 	if (!sampled->sampler)
 		try_to_open(stacks, sampled, now_ns);
 	if (sampled->sampler && !remote_reader_stuck_ns(stacks->reader))
-		rule_context_init(stacks, sampled);
+		sample_process(stacks, sampled);
 	if (sampled->loaders.poll_ns != INT64_MAX && !remote_reader_stuck_ns(stacks->reader))
 		poll_loaders(stacks, sampled, now_ns);
 	if (!stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns()))
 		stacks_stuck_end(&sampled->stuck, now_ns);
 }
 
-/* -- whose turn it is -- */
+/* -- the schedule -- */
 
-/* The next of a group's processes in turn. NULL: it has none. */
+/* The next process of a group in turn. NULL: it has none. */
 static struct sampled *next_of(struct stacks_state *stacks, size_t group, size_t turn)
 {
 	for (size_t i = 1; i <= stacks->sampled_count; i++) {
@@ -299,9 +302,9 @@ static struct sampled *next_of(struct stacks_state *stacks, size_t group, size_t
 
 static int64_t earlier(int64_t a_ns, int64_t b_ns) { return a_ns < b_ns ? a_ns : b_ns; }
 
-/* Opens it, looks at one that has no group yet, and polls its loaders, as far as these are due; returns when the next
- * of it is. */
-static int64_t attend(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
+/* Opens the process, takes a first sample if it has no group yet, and polls its loaders, when these are due. Returns
+ * the time of its next task. */
+static int64_t serve_process(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
 {
 	int64_t next_ns = INT64_MAX;
 	if (sampled->stuck.since_ns) {
@@ -313,7 +316,7 @@ static int64_t attend(struct stacks_state *stacks, struct sampled *sampled, int6
 		try_to_open(stacks, sampled, now_ns);
 	bool is_new = sampled->sampler && sampled->group == NO_GROUP && stacks->groups.count < STACKS_GROUPS_MAX;
 	if (is_new) {
-		rule_context_init(stacks, sampled);
+		sample_process(stacks, sampled);
 		next_ns = now_ns + TRY_FIRST_NS;
 	}
 	if (!sampled->sampler)
@@ -324,7 +327,7 @@ static int64_t attend(struct stacks_state *stacks, struct sampled *sampled, int6
 	return stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns()) ? sampled->stuck.try_ns : next_ns;
 }
 
-/* Looks at the next process of a group, if it is time to; returns when it is. */
+/* Samples the next process of a group if due; returns when the next sample is. */
 static int64_t sample_group(struct stacks_state *stacks, size_t index, int64_t now_ns)
 {
 	struct stacks_group *group = &stacks->groups.list[index];
@@ -333,20 +336,20 @@ static int64_t sample_group(struct stacks_state *stacks, size_t index, int64_t n
 		return INT64_MAX;
 	if (group->next_ns <= now_ns) {
 		group->turn = (size_t)(sampled - stacks->sampled);
-		rule_context_init(stacks, sampled);
+		sample_process(stacks, sampled);
 		stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns());
-		double each_ns = period_ns(stacks, now_ns < sampled->loaders.hunt_until_ns);
+		double each_ns = period_ns(stacks, now_ns < sampled->loaders.boost_until_ns);
 		group->next_ns = now_ns + (int64_t)(each_ns * (0.5 + random_ratio(stacks)));
 	}
 	return group->next_ns;
 }
 
-/* Looks at whom it is time to look at; returns when the next one is due. */
+/* Does everything that is due; returns when the next task is. */
 static int64_t sample_all(struct stacks_state *stacks)
 {
 	int64_t now_ns = clock_monotonic_ns(), next_ns = INT64_MAX;
 	for (size_t i = 0; i < stacks->sampled_count && !atomic_load(&stacks->is_stopping); i++)
-		next_ns = earlier(next_ns, attend(stacks, &stacks->sampled[i], now_ns));
+		next_ns = earlier(next_ns, serve_process(stacks, &stacks->sampled[i], now_ns));
 	for (size_t i = 0; i < stacks->groups.count && !atomic_load(&stacks->is_stopping); i++)
 		next_ns = earlier(next_ns, sample_group(stacks, i, now_ns));
 	pthread_mutex_lock(&stacks->lock);
@@ -364,7 +367,7 @@ static void sample_until_due(void *argument)
 	while (!atomic_load(&stacks->is_stopping)) {
 		pthread_mutex_lock(&stacks->lock);
 		if (stacks->present.has_changed)
-			take_over(stacks);
+			update_sampled(stacks);
 		pthread_mutex_unlock(&stacks->lock);
 		int64_t left_ns = sample_all(stacks) - clock_monotonic_ns();
 		left_ns = left_ns > 0 ? left_ns : 0;
@@ -393,7 +396,7 @@ static void release(struct stacks_state *stacks)
 	free(stacks);
 }
 
-/* A thread that waits for another process's memory, or for a disk, is left behind with what it needs. */
+/* A thread that is blocked on another process's memory, or on a disk, is left behind with the memory that it uses. */
 static void stacks_close(void *state)
 {
 	struct stacks_state *stacks = state;
@@ -405,7 +408,7 @@ static void stacks_close(void *state)
 		release(stacks);
 }
 
-/* Stacks are those of real processes, whatever else a fixture may invent. */
+/* Only real processes have stacks, not those of a fixture. */
 static bool has_anything_to_sample(const struct target *target)
 {
 	return target->pid != 0 && strcmp(target->proc_root, "/proc") == 0 && source_choices(target)->stacks_hz > 0;
@@ -446,7 +449,7 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	if (!stacks->has_thread) {
 		if (stacks->target->pid != 0 && source_choices(stacks->target)->stacks_hz <= 0)
 			sample_set_missing(
-				out, now_ns, "stacks", "not looked at: it is switched off", "stacks: looks_per_second in pmtop.yaml");
+				out, now_ns, "stacks", "stack sampling is off", "set stacks: looks_per_second in pmtop.yaml");
 		return STATUS_END;
 	}
 	pthread_mutex_lock(&stacks->lock);

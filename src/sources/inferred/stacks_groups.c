@@ -5,8 +5,8 @@
 
 #include "src/base/clock.h"
 
-/* A look stands for the time since the one before, but not for a pause: so many usual ones at the most. */
-#define STANDS_FOR_MAX 4
+/* A sample represents the time since the one before, at most this many periods, so that pauses do not count. */
+#define PERIODS_MAX 4
 
 size_t stacks_groups_find(struct stacks_groups *groups, int32_t pid, bool is_workers, const struct py_layout *python)
 {
@@ -23,14 +23,14 @@ size_t stacks_groups_find(struct stacks_groups *groups, int32_t pid, bool is_wor
 
 uint64_t stacks_group_count(struct stacks_group *group, bool is_whole, double period_ns, int64_t now_ns)
 {
-	double stands_for = group->last_ns ? (double)(now_ns - group->last_ns) : period_ns;
-	stands_for = stands_for < STANDS_FOR_MAX * period_ns ? stands_for : STANDS_FOR_MAX * period_ns;
+	double represented_ns = group->last_ns ? (double)(now_ns - group->last_ns) : period_ns;
+	represented_ns = represented_ns < PERIODS_MAX * period_ns ? represented_ns : PERIODS_MAX * period_ns;
 	group->samples++;
 	group->partial += !is_whole;
-	group->total_ns += (uint64_t)stands_for;
+	group->total_ns += (uint64_t)represented_ns;
 	group->hz = (double)NS_PER_S / period_ns;
 	group->last_ns = now_ns;
-	return (uint64_t)stands_for;
+	return (uint64_t)represented_ns;
 }
 
 static void emit_group(struct stacks_group *group, int64_t now_ns, struct sample_set *out)

@@ -9,7 +9,7 @@
 #include "src/base/text.h"
 #include "src/sources/target/foreign_file.h"
 
-/* When a process began is known to some 10 ms, and a file may be written right before. */
+/* The start time of a process is known to about 10 ms, and a file may be written right before. */
 #define SLACK_NS (1 * NS_PER_S)
 
 enum {
@@ -21,7 +21,8 @@ enum {
 	SOURCES_BYTES_MAX = 8 << 20
 };
 
-/* Who finds the same file at the same name and may read the same: rights, mount namespace, root, working directory. */
+/* Processes that find the same file by the same name and have the same rights: rights, mount namespace, root,
+ * working directory. */
 struct view {
 	struct foreign_rights rights;
 	char links[3][LINK_SIZE];
@@ -29,11 +30,11 @@ struct view {
 
 enum source { SOURCE_UNREAD, SOURCE_READ, SOURCE_REFUSED };
 
-/* Lines of one file that were asked for, in no order: a run comes by few. */
+/* Lines of one file that were requested, unsorted: a run has few. */
 struct file_lines {
 	char *name;
 	unsigned view;
-	enum source state; /* UNREAD also where its text had to make room for others */
+	enum source state; /* UNREAD also if its text was dropped to make room */
 	char *source;
 	size_t source_size;
 	size_t count, room;
@@ -49,7 +50,7 @@ struct stacks_lines {
 	struct view views[VIEWS_MAX]; /* numbered from 1 */
 	size_t count;
 	struct file_lines files[FILES_MAX];
-	size_t source_bytes, next_to_drop; /* the texts of all files that are kept */
+	size_t source_bytes, next_to_drop; /* size of all stored files; the next file to drop */
 };
 
 struct stacks_lines *stacks_lines_new(void) { return calloc(1, sizeof(struct stacks_lines)); }
@@ -82,10 +83,10 @@ void stacks_lines_emit_missing(
 	*was_emitted = why != NULL;
 }
 
-/* -- whose they are -- */
+/* -- the owner -- */
 
-/* The folder of a process belongs to its effective user. Who was root and is not any more (a launcher) has less rights;
- * nobody gets more. */
+/* The effective user owns the /proc folder. A process that was root and no longer is (a launcher) has fewer rights
+ * now; no process gains rights. */
 void stacks_owner_note_user(struct stacks_owner *owner)
 {
 	struct stat folder;
@@ -114,7 +115,7 @@ static bool read_view(const struct stacks_owner *owner, struct view *out)
 	return true;
 }
 
-/* False: nothing may be read for it now. */
+/* False: no file may be read for it now. */
 static bool find_view(struct stacks_lines *lines, struct stacks_owner *owner)
 {
 	struct view *view = &lines->views[lines->view_count < VIEWS_MAX ? lines->view_count : 0], now;
@@ -144,8 +145,8 @@ static void drop_source(struct stacks_lines *lines, struct file_lines *file)
 	file->state = SOURCE_UNREAD;
 }
 
-/* Those that were read first make room. */
-static void keep_source(struct stacks_lines *lines, struct file_lines *file, char *text, size_t length)
+/* Drops the oldest files if there is no room. */
+static void store_source(struct stacks_lines *lines, struct file_lines *file, char *text, size_t length)
 {
 	for (size_t tries = 0; tries < lines->count && lines->source_bytes + length > SOURCES_BYTES_MAX; tries++)
 		drop_source(lines, &lines->files[lines->next_to_drop++ % lines->count]);
@@ -155,7 +156,7 @@ static void keep_source(struct stacks_lines *lines, struct file_lines *file, cha
 	lines->source_bytes += length;
 }
 
-/* False: ask again later. */
+/* False: retry later. */
 static bool read_source(struct stacks_lines *lines, const struct stacks_owner *owner, struct file_lines *file)
 {
 	char *text = NULL;
@@ -165,7 +166,7 @@ static bool read_source(struct stacks_lines *lines, const struct stacks_owner *o
 	enum status status = foreign_file_read(&lines->reader, owner->process_fd, &lines->views[file->view - 1].rights,
 		file->name, owner->started_ns + SLACK_NS, &text, &length);
 	if (status == STATUS_OK)
-		keep_source(lines, file, text, length);
+		store_source(lines, file, text, length);
 	else if (status != STATUS_AGAIN)
 		file->state = SOURCE_REFUSED;
 	return status != STATUS_AGAIN;
@@ -190,7 +191,7 @@ static char *find_line(const struct file_lines *file, int line)
 	return text_clean(text, sizeof text, at, (size_t)(stop - at)) ? strdup(text) : NULL;
 }
 
-/* Its index, or the count. */
+/* Its index, or lines->count if there is none. */
 static size_t find_file(const struct stacks_lines *lines, unsigned view, const char *file)
 {
 	size_t at = 0;
@@ -224,7 +225,7 @@ static bool has_room(struct file_lines *file)
 	return true;
 }
 
-/* True: it was asked for before, and *text (NULL: there is none) stands. */
+/* True: the line was requested before; *text is its text (NULL: none). */
 static bool find_text(const struct stacks_lines *lines, unsigned view, const char *file, int line, const char **text)
 {
 	size_t at = find_file(lines, view, file);
@@ -238,8 +239,8 @@ static bool find_text(const struct stacks_lines *lines, unsigned view, const cha
 	return false;
 }
 
-/* A reader that did not answer is not asked for a while, but for what is there already. */
-static bool is_put_off(const struct stacks_lines *lines, const struct stacks_owner *owner, const char *file)
+/* After a timeout no new file is read for a while; stored files are still used. */
+static bool is_postponed(const struct stacks_lines *lines, const struct stacks_owner *owner, const char *file)
 {
 	if (!atomic_load(&lines->reader.has_given_up) && clock_monotonic_ns() >= lines->reader.next_ns)
 		return false;
@@ -250,9 +251,9 @@ static bool is_put_off(const struct stacks_lines *lines, const struct stacks_own
 const char *stacks_lines_text(struct stacks_lines *lines, struct stacks_owner *owner, const char *file, int line)
 {
 	const char *text = NULL;
-	if (owner->is_mixed || find_text(lines, owner->view, file, line, &text) || is_put_off(lines, owner, file))
+	if (owner->is_mixed || find_text(lines, owner->view, file, line, &text) || is_postponed(lines, owner, file))
 		return text;
-	/* The rights are read anew before anything else is. */
+	/* The rights are read again before any file is. */
 	if (!find_view(lines, owner) || find_text(lines, owner->view, file, line, &text))
 		return text;
 	struct file_lines *found = add_file(lines, owner->view, file);

@@ -1,6 +1,6 @@
-/* stacks_lines.h: what stands in the lines that a Python process runs, from its files as that process finds them (its
- * root, its working directory), and only from those that its own user may read (foreign_file.h). Each is read once. A
- * file that was changed after the process began is not what it runs, so nothing is said of it. */
+/* stacks_lines.h: the source lines that a Python process runs, from its files as that process finds them (its root,
+ * its working directory), and only from files that its own user may read (foreign_file.h). Each file is read once. A
+ * file that changed after the process started may differ from what it runs, so pmtop does not use it. */
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_LINES_H
 #define PMTOP_SOURCES_INFERRED_STACKS_LINES_H
 
@@ -12,24 +12,24 @@
 
 struct stacks_lines;
 
-/* The process whose lines they are. */
+/* The process that runs the lines. */
 struct stacks_owner {
 	int process_fd;          /* /proc/PID */
-	int64_t started_ns;      /* when the process began, of CLOCK_REALTIME */
-	bool has_user, is_mixed; /* mixed: it gained rights while it was watched, and no file is read for it */
-	uid_t uid;               /* its effective one when the file names were read from its memory */
-	unsigned view;           /* stacks_lines' own; 0 = not known yet */
+	int64_t started_ns;      /* when the process started, CLOCK_REALTIME */
+	bool has_user, is_mixed; /* mixed: it gained rights while it was watched; no file is read for it */
+	uid_t uid;               /* its effective uid when the file names were read from its memory */
+	unsigned view;           /* used by stacks_lines; 0 = unknown yet */
 };
 
 struct stacks_lines *stacks_lines_new(void);
 void stacks_lines_free(struct stacks_lines *lines);
-/* Right before file names are read from its memory, and around the opening of its sampler: a name that it chose as an
- * ordinary user is never read with the rights of what it became (sudo) later. */
+/* Call right before file names are read from its memory, and before and after its sampler is opened: a name that it
+ * chose as an ordinary user is never read with rights that it gained later (sudo). */
 void stacks_owner_note_user(struct stacks_owner *owner);
-/* Without its indentation, clean, of a long one the beginning; NULL: not known. It may wait for a disk, for about a
+/* The line without indentation, cleaned and cut to a maximum length; NULL: unknown. May wait for a disk, for about a
  * second. Valid until stacks_lines_free. */
 const char *stacks_lines_text(struct stacks_lines *lines, struct stacks_owner *owner, const char *file, int line);
-/* Appends once why no more texts come, where that is so. From any thread. */
+/* Emits once why there are no more texts, if so. From any thread. */
 void stacks_lines_emit_missing(
 	const struct stacks_lines *lines, bool *was_emitted, int64_t now_ns, struct sample_set *out);
 

@@ -2,8 +2,8 @@
 
 #include "src/base/clock.h"
 
-/* A loop that keeps its iterator out of sight is met in the moments in which it fetches. */
-#define HUNT_NS (30 * NS_PER_S)
+/* A loop whose iterator is not in a local variable is found only by sampling it while it fetches. */
+#define BOOST_NS (30 * NS_PER_S)
 
 void stacks_runs_release(struct stacks_runs *runs)
 {
@@ -28,12 +28,12 @@ void stacks_loaders_note(
 	if (!loaders->is_tried && py_counter_open(py_sampler_process(sampler), &loaders->counter, &why) != STATUS_OK)
 		loaders->counter = NULL;
 	if (!loaders->is_tried && loaders->counter)
-		loaders->hunt_until_ns = now_ns + HUNT_NS;
+		loaders->boost_until_ns = now_ns + BOOST_NS;
 	loaders->is_tried = true;
 	if (!loaders->counter || !py_counter_note(loaders->counter, sample, now_ns))
 		return;
 	loaders->poll_ns = loaders->poll_ns == INT64_MAX ? now_ns : loaders->poll_ns;
-	loaders->hunt_until_ns = 0;
+	loaders->boost_until_ns = 0;
 }
 
 void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, struct stacks_owner *owner,
@@ -51,7 +51,7 @@ void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *li
 	is_any_left = is_any_left && status == STATUS_OK;
 	loaders->poll_ns = is_any_left ? now_ns : INT64_MAX;
 	if (!is_any_left)
-		loaders->hunt_until_ns = now_ns + HUNT_NS;
+		loaders->boost_until_ns = now_ns + BOOST_NS;
 }
 
 void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled,

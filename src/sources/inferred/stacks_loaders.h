@@ -1,5 +1,5 @@
-/* stacks_loaders.h: the DataLoaders of the processes that are looked at: found on their stacks, polled, and told as
- * runs (stacks_steps.h). */
+/* stacks_loaders.h: the DataLoaders of the sampled processes: found on their stacks, polled, and emitted as runs
+ * (stacks_steps.h). */
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_LOADERS_H
 #define PMTOP_SOURCES_INFERRED_STACKS_LOADERS_H
 
@@ -9,24 +9,24 @@
 
 enum { STACKS_RUNS_MAX = 64 };
 
-/* All runs that were counted. Under a lock where another thread tells. */
+/* All inferred runs. Protected by a lock if another thread emits. */
 struct stacks_runs {
 	unsigned count;
 	struct stacks_steps *list[STACKS_RUNS_MAX];
 };
 
 void stacks_runs_release(struct stacks_runs *runs);
-/* `has_ended`: the target has, and nothing of any run comes any more. */
+/* `has_ended`: the target has ended, and no run continues. */
 void stacks_runs_emit(struct stacks_runs *runs, bool again, bool has_ended, int64_t now_ns, struct sample_set *out);
 
-/* Those of one process. */
+/* The loaders of one process. */
 struct stacks_loaders {
-	struct py_counter *counter; /* NULL: not opened, or this Python's objects are not known */
+	struct py_counter *counter; /* NULL: not opened, or pmtop cannot read this Python's objects */
 	bool is_tried;
-	struct stacks_steps *steps; /* one of the runs; NULL: there is nothing to tell */
-	int64_t poll_ns;            /* when they are polled; INT64_MAX: none is known */
-	/* until then they are looked for more often than stacks are looked at otherwise */
-	int64_t hunt_until_ns;
+	struct stacks_steps *steps; /* one of the runs; NULL: nothing to emit yet */
+	int64_t poll_ns;            /* when to poll; INT64_MAX: no loader is known */
+	/* until then the sampling rate is higher, to find loaders */
+	int64_t boost_until_ns;
 };
 
 #define STACKS_LOADERS_INIT \
@@ -40,18 +40,18 @@ struct stacks_polled {
 	const char *texts[PY_COUNTED_MAX];
 };
 
-/* Right after a look at this process. */
+/* Call right after a sample of this process. */
 void stacks_loaders_note(
 	struct stacks_loaders *loaders, const struct py_sampler *sampler, const struct py_sample *sample, int64_t now_ns);
-/* Polls; what came of it is for stacks_loaders_take, before the next. `owner`: as stacks_lines_text. */
+/* Polls; pass the result to stacks_loaders_take before the next poll. `owner`: as in stacks_lines_text. */
 void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, struct stacks_owner *owner,
 	int64_t now_ns, struct stacks_polled *out);
-/* Under the lock of the runs. */
+/* Call under the lock of the runs. */
 void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled,
 	pid_t pid, uint64_t start_ticks, const char *name, int64_t now_ns);
-/* Its process has ended, or is another program now. Under the lock. */
+/* Its process has ended or called exec. Call under the lock. */
 void stacks_loaders_end(struct stacks_loaders *loaders, int64_t now_ns);
-/* It is not looked at for now. */
+/* Its process is not sampled for now. */
 void stacks_loaders_close(struct stacks_loaders *loaders);
 
 #endif

@@ -6,13 +6,12 @@
 
 #define SETTLED_NS (2 * NS_PER_S)
 
-/* As soon as anything is seen there is nothing to say, but that a read does not return. */
+/* Once any process was sampled, only a blocked read is reported. */
 static bool find_reason(const struct stacks_missing *missing, int64_t open_ns, bool has_any, struct reason *out)
 {
 	int64_t stuck_s = missing->stuck_since_ns ? (clock_monotonic_ns() - missing->stuck_since_ns) / NS_PER_S : 0;
 	if (stuck_s > 0) {
-		reason_set(out, STATUS_IO,
-			"it may wait for a page that never comes (userfaultfd, FUSE, network disk); pmtop tries again",
+		reason_set(out, STATUS_IO, "a page may be blocked (userfaultfd, FUSE, network disk); pmtop retries",
 			"stack reader stuck %lld s: the memory of process %d cannot be read", (long long)stuck_s,
 			(int)missing->stuck_pid);
 		return true;

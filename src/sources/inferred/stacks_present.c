@@ -10,8 +10,8 @@ size_t stacks_present_find(const struct stacks_present *present, pid_t pid, uint
 {
 	size_t at = 0;
 	for (; at < present->count; at++) {
-		const struct stacks_who *who = &present->list[at];
-		if (who->pid == pid && who->start_ticks == start_ticks && who->generation == generation)
+		const struct stacks_process *process = &present->list[at];
+		if (process->pid == pid && process->start_ticks == start_ticks && process->generation == generation)
 			break;
 	}
 	return at;
@@ -43,9 +43,9 @@ void stacks_present_take(struct stacks_present *present, const struct target *ta
 			int fd = at < STACKS_PROCESSES_MAX ? fcntl(member->directory_fd, F_DUPFD_CLOEXEC, 0) : -1;
 			if (fd < 0)
 				continue;
-			struct stacks_who *new = &present->list[present->count++];
-			*new = (struct stacks_who){ member->pid, member->parent, member->start_ticks, member->generation, fd, true,
-				"" };
+			struct stacks_process *new = &present->list[present->count++];
+			*new = (struct stacks_process){ member->pid, member->parent, member->start_ticks, member->generation, fd,
+				true, "" };
 			snprintf(new->command, sizeof new->command, "%.63s", member->command);
 			present->has_changed = true;
 		}

@@ -1,5 +1,5 @@
-/* stacks_present.h: which processes of the target's there are, as the sampler thread hands them over to the one that
- * looks at their stacks. All calls for one list under one lock. */
+/* stacks_present.h: the target's processes, which the collector's sampler thread hands over to the stack thread. All
+ * calls for one list are made under one lock. */
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_PRESENT_H
 #define PMTOP_SOURCES_INFERRED_STACKS_PRESENT_H
 
@@ -7,8 +7,8 @@
 
 enum { STACKS_PROCESSES_MAX = 128 };
 
-/* `fd`: /proc/PID; who takes it over leaves -1. */
-struct stacks_who {
+/* `fd`: /proc/PID; −1 after another owner took it over. */
+struct stacks_process {
 	pid_t pid, parent;
 	uint64_t start_ticks;
 	unsigned generation;
@@ -19,15 +19,15 @@ struct stacks_who {
 
 struct stacks_present {
 	size_t count;
-	bool has_changed; /* until who reads it says false */
-	struct stacks_who list[STACKS_PROCESSES_MAX];
+	bool has_changed; /* until the reader clears it */
+	struct stacks_process list[STACKS_PROCESSES_MAX];
 };
 
-/* The index of a process; `count`: it is not there. */
+/* The index of a process; `count` if it is not in the list. */
 size_t stacks_present_find(const struct stacks_present *present, pid_t pid, uint64_t start_ticks, unsigned generation);
 void stacks_present_take(struct stacks_present *present, const struct target *target);
 void stacks_present_release(struct stacks_present *present);
-/* CLOCK_REALTIME of when a process began. */
+/* The start of a process in CLOCK_REALTIME. */
 int64_t stacks_began_ns(uint64_t start_ticks);
 
 #endif

@@ -8,36 +8,38 @@
 
 #include "src/base/clock.h"
 
-/* A step is told once it took so many polls: then its time is right to a fifth, and of longer ones to less. */
+/* A step is emitted once it took POLLS_A_STEP polls: its time is then precise to 20 %, and more so for longer
+ * steps. */
 enum {
 	POLLS_A_STEP = 5,
 	POLLS_WANTED = 16,
 	POLLS_SINGLE = 5,
-	PASSES_MAX = 16,
+	EPOCHS_MAX = 16,
 	LOADERS_MAX = 16,
 	FIRST_RUN = 255,
 	RUNS_MAX = 64
 };
 #define POLL_MIN_NS (20 * NS_PER_MS)
 #define POLL_MAX_NS (50 * NS_PER_MS)
-#define PLACE_NS (2 * NS_PER_S)
+#define LOOP_WAIT_NS (2 * NS_PER_S)
 #define LATE_MAX_NS (1 * NS_PER_S)
 
 enum mode { MODE_TRAIN = 1, MODE_VALIDATION = 2 }; /* ids of names */
 
-struct pass {
+/* An epoch, or a validation pass. */
+struct epoch {
 	uint64_t serial;
 	enum mode mode;
-	uint64_t emitted;            /* batches of it whose begin was told */
-	uint64_t yielded;            /* as seen last */
-	int64_t since_ns;            /* when it was met */
-	int64_t emitted_ns, seen_ns; /* when the last of these began; the last that was seen */
-	bool is_begun;               /* its epoch was */
-	uint64_t length;             /* batches in it, and samples in one; 0 = not known */
+	uint64_t emitted;               /* batches whose begin was emitted */
+	uint64_t yielded;               /* at the last poll */
+	int64_t since_ns;               /* when it was found */
+	int64_t emitted_ns, yielded_ns; /* begin of the last emitted batch; last poll that saw a new batch */
+	bool is_begun;                  /* EPOCH_BEGIN was emitted, if it is of training */
+	uint64_t length;                /* batches in the epoch, samples in a batch; 0 = unknown */
 	uint32_t batch_size;
 };
 
-/* Which loop a loader was seen in. */
+/* The mode of the loop in which a loader was found. */
 struct loader {
 	uint64_t sampler;
 	enum mode mode;
@@ -56,19 +58,19 @@ struct stacks_steps {
 	pid_t pid;
 	char name[128], uuid[33];
 	bool is_emitted, is_ended, has_ended_emitted;
-	size_t pass_count;
-	struct pass passes[PASSES_MAX];
+	size_t epoch_count;
+	struct epoch epochs[EPOCHS_MAX];
 	size_t loader_count;
 	struct loader loaders[LOADERS_MAX];
-	uint64_t current; /* serial of the pass whose batch is open; 0 = none is */
+	uint64_t current; /* serial of the epoch whose batch is open; 0 = none */
 	enum mode mode;
 	uint64_t sequence, number; /* of the next event; of the next batch */
-	uint64_t counted[3];       /* batches that ended, by mode, those before pmtop came included */
+	uint64_t counted[3];       /* ended batches, by mode, including those before pmtop's start */
 	struct run_state state;
-	int64_t event_ns; /* of the newest event: none is before the one before it */
-	double step_s;    /* about, of the newest steps; NAN */
+	int64_t event_ns; /* time of the newest event: events are in order */
+	double step_s;    /* moving average of the step time; NAN */
 	size_t event_count, event_room;
-	struct event *events; /* that were not told yet */
+	struct event *events; /* not emitted yet */
 };
 
 struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start_ticks, const char *name)
@@ -93,7 +95,7 @@ void stacks_steps_free(struct stacks_steps *steps)
 	free(steps);
 }
 
-/* -- what is seen -- */
+/* -- from counts to events -- */
 
 static void add(struct stacks_steps *steps, enum record_kind kind, int64_t time_ns, uint64_t index)
 {
@@ -110,7 +112,8 @@ static void add(struct stacks_steps *steps, enum record_kind kind, int64_t time_
 		(struct event){ kind, steps->event_ns, index, steps->number, steps->mode, steps->state.epoch_index };
 }
 
-/* "val_loader", "evaluate", "for batch in test_data": words that begin so, not "retrieval" or "latest". */
+/* Matches the beginning of words: "val_loader", "evaluate", "for batch in test_data", but not "retrieval" or
+ * "latest". */
 static bool has_word(const char *text, const char *word)
 {
 	for (const char *at = text; text && (at = strstr(at, word)); at++)
@@ -145,8 +148,8 @@ static void remember_loader(struct stacks_steps *steps, uint64_t sampler, enum m
 	*loader = (struct loader){ sampler, mode };
 }
 
-/* Where its loop stands may be known later than that it is there: then its loader says which it is, or that another one
- * trains. False: wait. */
+/* The loop may be found later than its loader. Until then its loader, or the fact that another one trains, decides
+ * the mode. False: wait. */
 static bool find_mode(struct stacks_steps *steps, const struct py_counted *counted, const char *text, int64_t since_ns,
 	int64_t now_ns, enum mode *mode)
 {
@@ -157,7 +160,7 @@ static bool find_mode(struct stacks_steps *steps, const struct py_counted *count
 		return true;
 	}
 	*mode = loader ? loader->mode : steps->state.epochs_begun > 0 ? MODE_VALIDATION : MODE_TRAIN;
-	return loader || counted->is_over || now_ns - since_ns > PLACE_NS;
+	return loader || counted->is_over || now_ns - since_ns > LOOP_WAIT_NS;
 }
 
 static void end_batch(struct stacks_steps *steps, int64_t time_ns)
@@ -190,12 +193,12 @@ static void end_epoch(struct stacks_steps *steps, int64_t time_ns)
 	steps->state.in_epoch = false;
 }
 
-static void begin_epoch(struct stacks_steps *steps, struct pass *pass, int64_t time_ns)
+static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t time_ns)
 {
-	if (pass->is_begun)
+	if (epoch->is_begun)
 		return;
-	pass->is_begun = true;
-	if (pass->mode != MODE_TRAIN)
+	epoch->is_begun = true;
+	if (epoch->mode != MODE_TRAIN)
 		return;
 	end_epoch(steps, time_ns);
 	set_mode(steps, MODE_TRAIN, time_ns);
@@ -203,25 +206,25 @@ static void begin_epoch(struct stacks_steps *steps, struct pass *pass, int64_t t
 	steps->state.in_epoch = true;
 	steps->state.epoch_begin_ns = time_ns;
 	steps->state.batches_in_epoch = 0;
-	steps->state.batches_per_epoch = pass->length;
-	steps->state.samples_per_batch = pass->batch_size;
+	steps->state.batches_per_epoch = epoch->length;
+	steps->state.samples_per_batch = epoch->batch_size;
 	add(steps, RECORD_EPOCH_BEGIN, time_ns, 0);
 }
 
-/* The loader hands batch `index` of the pass out. */
-static void begin_batch(struct stacks_steps *steps, struct pass *pass, uint64_t index, int64_t time_ns)
+/* The loader delivers batch `index` of the epoch. */
+static void begin_batch(struct stacks_steps *steps, struct epoch *epoch, uint64_t index, int64_t time_ns)
 {
 	end_batch(steps, time_ns);
-	set_mode(steps, pass->mode, time_ns);
+	set_mode(steps, epoch->mode, time_ns);
 	add(steps, RECORD_BATCH_BEGIN, time_ns, index);
 	steps->state.in_batch = true;
 	steps->state.batch_index = index;
 	steps->state.batch_begin_ns = time_ns;
-	steps->current = pass->serial;
+	steps->current = epoch->serial;
 }
 
-/* A pass is met when it is on its way: what was handed out before took as long as usual, where that can be. */
-static int64_t begun_ns(const struct stacks_steps *steps, uint64_t yielded, int64_t now_ns)
+/* An epoch is found after it began: estimates its begin from the batches so far and the step time, if plausible. */
+static int64_t estimate_begin_ns(const struct stacks_steps *steps, uint64_t yielded, int64_t now_ns)
 {
 	double baseline_ns = (double)yielded * steps->step_s * (double)NS_PER_S;
 	int64_t since_event_ns = now_ns - steps->event_ns;
@@ -231,57 +234,56 @@ static int64_t begun_ns(const struct stacks_steps *steps, uint64_t yielded, int6
 	return baseline_ns < (double)since_event_ns ? now_ns - (int64_t)baseline_ns : steps->event_ns;
 }
 
-static struct pass *find_pass(
+static struct epoch *find_epoch(
 	struct stacks_steps *steps, const struct py_counted *counted, const char *text, int64_t now_ns)
 {
-	for (size_t i = 0; i < steps->pass_count; i++)
-		if (steps->passes[i].serial == counted->serial)
-			return &steps->passes[i];
-	if (steps->pass_count == PASSES_MAX)
+	for (size_t i = 0; i < steps->epoch_count; i++)
+		if (steps->epochs[i].serial == counted->serial)
+			return &steps->epochs[i];
+	if (steps->epoch_count == EPOCHS_MAX)
 		return NULL;
-	struct pass *pass = &steps->passes[steps->pass_count++];
-	*pass = (struct pass){ .serial = counted->serial,
+	struct epoch *epoch = &steps->epochs[steps->epoch_count++];
+	*epoch = (struct epoch){ .serial = counted->serial,
 		.since_ns = now_ns,
-		.emitted_ns = begun_ns(steps, counted->yielded, now_ns),
-		.seen_ns = now_ns };
-	find_mode(steps, counted, text, now_ns, now_ns, &pass->mode);
-	/* pmtop came when it was on its way: what was handed out before is counted, and when is not known. */
+		.emitted_ns = estimate_begin_ns(steps, counted->yielded, now_ns),
+		.yielded_ns = now_ns };
+	find_mode(steps, counted, text, now_ns, now_ns, &epoch->mode);
+	/* pmtop started in the middle of this epoch: earlier batches are counted, without times. */
 	if (counted->yielded > 1 && !steps->is_emitted && steps->event_count == 0) {
-		pass->emitted = pass->yielded = counted->yielded;
-		pass->emitted_ns = pass->seen_ns = now_ns;
-		begin_epoch(steps, pass, now_ns);
-		/* The one that runs is among them: how long it takes cannot be told. */
-		steps->counted[pass->mode] += counted->yielded;
+		epoch->emitted = epoch->yielded = counted->yielded;
+		epoch->emitted_ns = epoch->yielded_ns = now_ns;
+		begin_epoch(steps, epoch, now_ns);
+		/* This includes the current batch, whose duration is unknown. */
+		steps->counted[epoch->mode] += counted->yielded;
 		steps->number += counted->yielded;
-		steps->state.batches_in_epoch += pass->mode == MODE_TRAIN ? counted->yielded : 0;
+		steps->state.batches_in_epoch += epoch->mode == MODE_TRAIN ? counted->yielded : 0;
 	}
-	return pass;
+	return epoch;
 }
 
-/* That a pass is over is seen when the next one may be on its way, or, where its loop keeps the iterator, when that has
- * begun: its last batches took as long as usual, where that can be. What follows the loop is none of theirs; nor is
- * then what was slow in the very last one. */
-static int64_t over_ns(const struct stacks_steps *steps, const struct pass *pass, int64_t now_ns)
+/* The end of an epoch is detected when the next one may have begun: estimates the end from the last batches and the
+ * step time, if plausible. Time after the loop is not part of them; nor, then, is a slow last batch. */
+static int64_t estimate_end_ns(const struct stacks_steps *steps, const struct epoch *epoch, int64_t now_ns)
 {
-	double baseline_ns = (double)(pass->yielded - pass->emitted + 1) * steps->step_s * (double)NS_PER_S;
-	bool can_be = steps->current == pass->serial && baseline_ns < (double)(now_ns - pass->emitted_ns);
-	return can_be ? pass->emitted_ns + (int64_t)baseline_ns : now_ns;
+	double baseline_ns = (double)(epoch->yielded - epoch->emitted + 1) * steps->step_s * (double)NS_PER_S;
+	bool can_be = steps->current == epoch->serial && baseline_ns < (double)(now_ns - epoch->emitted_ns);
+	return can_be ? epoch->emitted_ns + (int64_t)baseline_ns : now_ns;
 }
 
-/* As many as fit between the last poll that saw any and now. */
-static bool could_be_missed(const struct stacks_steps *steps, const struct pass *pass, uint64_t count, int64_t now_ns)
+/* Whether that many batches fit between the last poll with a new batch and now. */
+static bool could_be_missed(const struct stacks_steps *steps, const struct epoch *epoch, uint64_t count, int64_t now_ns)
 {
-	double max = isnan(steps->step_s) ? 0 : (double)(now_ns - pass->seen_ns) * 1e-9 / steps->step_s;
+	double max = isnan(steps->step_s) ? 0 : (double)(now_ns - epoch->yielded_ns) * 1e-9 / steps->step_s;
 	return (double)count <= max + 1;
 }
 
-static void drop_pass(struct stacks_steps *steps, struct pass *pass, int64_t end_ns)
+static void drop_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t end_ns)
 {
-	if (steps->current == pass->serial)
+	if (steps->current == epoch->serial)
 		end_batch(steps, end_ns);
-	if (pass->mode == MODE_TRAIN && pass->is_begun)
+	if (epoch->mode == MODE_TRAIN && epoch->is_begun)
 		end_epoch(steps, end_ns);
-	*pass = steps->passes[--steps->pass_count];
+	*epoch = steps->epochs[--steps->epoch_count];
 }
 
 static bool is_fast(const struct stacks_steps *steps)
@@ -289,7 +291,7 @@ static bool is_fast(const struct stacks_steps *steps)
 	return steps->step_s * (double)NS_PER_S < POLLS_SINGLE * (double)POLL_MIN_NS;
 }
 
-/* Steps that are shorter than some polls are known by their means only, for which few polls do. */
+/* Short steps are known only by their mean, which needs few polls. */
 static int64_t poll_ns(const struct stacks_steps *steps)
 {
 	double wanted_ns = steps->step_s / POLLS_WANTED * (double)NS_PER_S;
@@ -300,53 +302,54 @@ static int64_t poll_ns(const struct stacks_steps *steps)
 	return wanted_ns > (double)POLL_MIN_NS ? (int64_t)wanted_ns : POLL_MIN_NS;
 }
 
-/* Evenly since what was told last. Of a pass that is over the last of them ended at until_ns, else it begins then. */
-static void emit_batches(struct stacks_steps *steps, struct pass *pass, bool is_over, int64_t until_ns)
+/* Emits the new batches evenly spaced since the last emitted one. If the epoch is over the last batch ended at
+ * until_ns, otherwise it begins there. */
+static void emit_batches(struct stacks_steps *steps, struct epoch *epoch, bool is_over, int64_t until_ns)
 {
-	uint64_t count = pass->yielded - pass->emitted;
-	bool is_alone = pass->emitted_ns >= steps->event_ns;
-	int64_t from_ns = is_alone ? pass->emitted_ns : steps->event_ns;
+	uint64_t count = epoch->yielded - epoch->emitted;
+	bool is_alone = epoch->emitted_ns >= steps->event_ns;
+	int64_t from_ns = is_alone ? epoch->emitted_ns : steps->event_ns;
 	from_ns = from_ns < until_ns ? from_ns : until_ns;
 	double each_ns = (double)(until_ns - from_ns) / (double)(count + is_over);
-	begin_epoch(steps, pass, from_ns);
+	begin_epoch(steps, epoch, from_ns);
 	for (uint64_t i = 0; i < count; i++)
-		begin_batch(steps, pass, pass->emitted++, from_ns + (int64_t)(each_ns * (double)(i + 1)));
-	if (is_alone && pass->emitted > count) {
+		begin_batch(steps, epoch, epoch->emitted++, from_ns + (int64_t)(each_ns * (double)(i + 1)));
+	if (is_alone && epoch->emitted > count) {
 		double step_s = each_ns * 1e-9;
 		steps->step_s = isnan(steps->step_s) ? step_s : steps->step_s + (step_s - steps->step_s) / 8;
 	}
-	pass->emitted_ns = until_ns;
+	epoch->emitted_ns = until_ns;
 }
 
-/* What its last polls may have missed is told too. */
-static void finish_pass(struct stacks_steps *steps, struct pass *pass, int64_t now_ns)
+/* Batches that the last polls may have missed are emitted too. */
+static void finish_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t now_ns)
 {
-	if (pass->yielded < pass->length && could_be_missed(steps, pass, pass->length - pass->yielded, now_ns))
-		pass->yielded = pass->length;
-	int64_t end_ns = over_ns(steps, pass, now_ns);
-	if (pass->yielded > pass->emitted)
-		emit_batches(steps, pass, true, end_ns);
-	drop_pass(steps, pass, end_ns);
+	if (epoch->yielded < epoch->length && could_be_missed(steps, epoch, epoch->length - epoch->yielded, now_ns))
+		epoch->yielded = epoch->length;
+	int64_t end_ns = estimate_end_ns(steps, epoch, now_ns);
+	if (epoch->yielded > epoch->emitted)
+		emit_batches(steps, epoch, true, end_ns);
+	drop_epoch(steps, epoch, end_ns);
 }
 
 static void take_one(struct stacks_steps *steps, const struct py_counted *counted, const char *text, int64_t now_ns)
 {
-	struct pass *pass = find_pass(steps, counted, text, now_ns);
-	if (!pass)
+	struct epoch *epoch = find_epoch(steps, counted, text, now_ns);
+	if (!epoch)
 		return;
-	pass->length = counted->length;
-	pass->batch_size = counted->batch_size;
-	bool is_known = pass->emitted > 0 || find_mode(steps, counted, text, pass->since_ns, now_ns, &pass->mode);
-	if (counted->yielded > pass->yielded) {
-		pass->yielded = counted->yielded;
-		pass->seen_ns = now_ns;
+	epoch->length = counted->length;
+	epoch->batch_size = counted->batch_size;
+	bool is_known = epoch->emitted > 0 || find_mode(steps, counted, text, epoch->since_ns, now_ns, &epoch->mode);
+	if (counted->yielded > epoch->yielded) {
+		epoch->yielded = counted->yielded;
+		epoch->yielded_ns = now_ns;
 	}
-	bool is_first = !is_fast(steps) && (pass->emitted == 0 || steps->current != pass->serial),
-		 is_long = pass->seen_ns - pass->emitted_ns >= POLLS_A_STEP * poll_ns(steps);
+	bool is_first = !is_fast(steps) && (epoch->emitted == 0 || steps->current != epoch->serial),
+		 is_long = epoch->yielded_ns - epoch->emitted_ns >= POLLS_A_STEP * poll_ns(steps);
 	if (counted->is_over)
-		finish_pass(steps, pass, now_ns);
-	else if (is_known && pass->yielded > pass->emitted && (is_first || is_long))
-		emit_batches(steps, pass, false, pass->seen_ns);
+		finish_epoch(steps, epoch, now_ns);
+	else if (is_known && epoch->yielded > epoch->emitted && (is_first || is_long))
+		emit_batches(steps, epoch, false, epoch->yielded_ns);
 }
 
 void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *counted, size_t count,
@@ -362,15 +365,15 @@ void stacks_steps_end(struct stacks_steps *steps, int64_t now_ns)
 {
 	if (steps->is_ended)
 		return;
-	while (steps->pass_count > 0)
-		finish_pass(steps, &steps->passes[0], now_ns);
+	while (steps->epoch_count > 0)
+		finish_epoch(steps, &steps->epochs[0], now_ns);
 	end_batch(steps, now_ns);
 	end_epoch(steps, now_ns);
 	steps->state.is_ended = true;
 	steps->is_ended = true;
 }
 
-/* -- telling -- */
+/* -- output -- */
 
 static void emit_name(
 	const struct stacks_steps *steps, enum mode mode, const char *text, int64_t now_ns, struct sample_set *out)
@@ -403,7 +406,7 @@ static void emit_opened(const struct stacks_steps *steps, int64_t now_ns, struct
 	}
 }
 
-/* What was counted without having been told as events. */
+/* Batches that were counted but not emitted as events. */
 static void emit_total(
 	const struct stacks_steps *steps, enum mode mode, uint64_t count, int64_t now_ns, struct sample_set *out)
 {
@@ -457,7 +460,7 @@ static void emit_event(struct stacks_steps *steps, const struct event *event, st
 	}
 }
 
-/* Batches whose end is still to be told as an event. */
+/* Batches whose end is not emitted yet. */
 static uint64_t count_waiting(const struct stacks_steps *steps, enum mode mode)
 {
 	uint64_t count = 0;
@@ -466,7 +469,7 @@ static uint64_t count_waiting(const struct stacks_steps *steps, enum mode mode)
 	return count;
 }
 
-/* The epoch that runs, with those of its batches that were told. */
+/* The current epoch with its emitted batches. */
 static void emit_epoch(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
 {
 	uint64_t waiting = count_waiting(steps, MODE_TRAIN);
@@ -487,7 +490,7 @@ static void emit_epoch(const struct stacks_steps *steps, int64_t now_ns, struct 
 	record->epochs.upto = steps->number - waiting - count_waiting(steps, MODE_VALIDATION);
 }
 
-/* What one must be told who comes now: what follows are the events that wait. */
+/* Emits what a reader that joins late needs; the waiting events follow. */
 static void emit_all(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
 {
 	emit_opened(steps, now_ns, out);

@@ -12,7 +12,7 @@ bool stacks_stuck_note(struct stacks_stuck *stuck, struct remote_reader *reader,
 	int64_t since_ns = remote_reader_stuck_ns(reader);
 	if (!since_ns)
 		return false;
-	/* One that returns for a moment, now and then, is no better than one that never does. */
+	/* A read that sometimes returns is treated like one that never does. */
 	bool is_again = stuck->since_ns || (stuck->after_ns && now_ns - stuck->ended_ns < STUCK_MAX_NS);
 	stuck->child = remote_reader_resume(reader);
 	stuck->since_ns = stuck->since_ns ? stuck->since_ns : since_ns;

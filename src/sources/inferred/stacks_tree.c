@@ -15,17 +15,17 @@ struct node {
 	uint32_t code;   /* index */
 	uint32_t group;
 	int line;
-	const char *text; /* what stands there; NULL = not known */
+	const char *text; /* the source line; NULL = unknown */
 	uint64_t time_ns, emitted_ns;
 	bool is_emitted;
 };
 
-/* A number is an index and one more. */
+/* A number is an index plus one. */
 struct stacks_tree {
 	size_t node_count, node_room, code_count, code_room, table_room;
 	struct node *nodes;
 	struct known_code *codes;
-	uint32_t *table; /* of nodes by parent, code, line and group; 0 = free */
+	uint32_t *table; /* hash table of nodes by parent, code, line and group; 0 = free */
 	bool is_full;
 };
 
@@ -60,7 +60,7 @@ bool stacks_tree_is_full(const struct stacks_tree *tree) { return tree->is_full;
 
 /* -- codes -- */
 
-/* What a person has written, as far as a path tells: not what was installed, nor Python's own. */
+/* The user's own code, judging by its path: neither installed packages nor Python itself. */
 static bool is_own_file(const char *file)
 {
 	static const char *const others[] = { "/site-packages/", "/dist-packages/", "/lib/python3.", "/lib64/python3.",
@@ -118,7 +118,7 @@ static uint32_t number_of_code(struct stacks_tree *tree, struct py_known *known)
 
 /* -- nodes -- */
 
-static size_t place_of(const struct stacks_tree *tree, uint32_t group, uint32_t parent, uint32_t code, int line)
+static size_t slot_of(const struct stacks_tree *tree, uint32_t group, uint32_t parent, uint32_t code, int line)
 {
 	uint64_t hash = (uint64_t)parent * UINT64_C(0x9e3779b97f4a7c15) ^
 		((uint64_t)code << 32 | (uint32_t)line) * UINT64_C(0xff51afd7ed558ccd) ^ group;
@@ -143,7 +143,7 @@ static bool grow_table(struct stacks_tree *tree)
 	tree->table_room *= 2;
 	for (size_t i = 0; i < tree->node_count; i++) {
 		const struct node *node = &tree->nodes[i];
-		tree->table[place_of(tree, node->group, node->parent, node->code, node->line)] = (uint32_t)i + 1;
+		tree->table[slot_of(tree, node->group, node->parent, node->code, node->line)] = (uint32_t)i + 1;
 	}
 	return true;
 }
@@ -155,7 +155,7 @@ static uint32_t child_of(
 	uint32_t number = number_of_code(tree, site->known);
 	if (!number || !grow_table(tree))
 		return 0;
-	size_t at = place_of(tree, group, parent, number - 1, site->line);
+	size_t at = slot_of(tree, group, parent, number - 1, site->line);
 	if (tree->table[at])
 		return tree->table[at];
 	if (!grow((void **)&tree->nodes, &tree->node_room, tree->node_count, sizeof *tree->nodes, STACKS_NODES_MAX))
@@ -181,7 +181,7 @@ void stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_s
 		tree->nodes[node - 1].time_ns += time_ns;
 }
 
-/* -- telling -- */
+/* -- output -- */
 
 static void emit_code(const struct stacks_tree *tree, size_t i, int64_t now_ns, struct sample_set *out)
 {

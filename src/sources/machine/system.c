@@ -9,14 +9,15 @@
 #include "src/sources/machine/system_private.h"
 #include "src/sources/source.h"
 
-/* The kernel writes /proc/stat for each CPU and each interrupt: with many, four times a second is too often. */
+/* The kernel formats /proc/stat for each CPU and each interrupt, which is too expensive four times a second on many
+ * CPUs. */
 enum { CPUS_CHEAP = 32, TAIL_LINES = 8 };
 #define SECOND_NS (900 * NS_PER_MS)
 #define RETRY_NS (5 * NS_PER_S)
 /* Two clocks that were read further apart than this are read again. */
 #define CLOCKS_APART_NS (1 * NS_PER_MS)
 
-/* -- the files: each is parsed whole; false: it makes no sense -- */
+/* -- the files: each parser returns false if the text cannot be parsed -- */
 
 static bool parse_stat(struct system_reader *reader, struct sample_set *out, int64_t now_ns)
 {
@@ -46,7 +47,7 @@ static bool parse_stat(struct system_reader *reader, struct sample_set *out, int
 	if (reader->cpus)
 		sample_set_figure(out, now_ns, METRIC_SYSTEM_CPUS, 0, (double)reader->cpus);
 
-	/* From the end, for the line of interrupts between may be as long as all others. */
+	/* Searches from the end, because the line of interrupts may be as long as all others. */
 	const char *line = reader->text + strlen(reader->text);
 	static const struct {
 		const char *word;
@@ -140,20 +141,20 @@ static bool parse_pressure_io(struct system_reader *reader, struct sample_set *o
 	return parse_pressure(reader, METRIC_SYSTEM_PRESSURE_IO, out, now_ns);
 }
 
-#define NO_PRESSURE "the kernel keeps no pressure figures", "boot the kernel with psi=1 (CONFIG_PSI)"
+#define NO_PRESSURE "the kernel has no pressure stall information (PSI)", "boot the kernel with psi=1 (CONFIG_PSI)"
 
-/* `figure` NULL: what is missing is said with another file. */
+/* `figure` NULL: another file reports what is missing. */
 static const struct system_file {
 	const char *name;
 	int64_t period_ns; /* 0 = at each reading */
 	bool (*parse)(struct system_reader *reader, struct sample_set *out, int64_t now_ns);
 	const char *figure, *not_there, *remedy;
 } system_files[SYSTEM_FILES] = {
-	{ "stat", 0, parse_stat, "CPU of the machine", "the kernel tells no CPU times of the machine", "" },
+	{ "stat", 0, parse_stat, "CPU of the machine", "the kernel reports no CPU times of the machine", "" },
 	{ "loadavg", SECOND_NS, parse_loadavg, NULL, "", "" },
-	{ "meminfo", SECOND_NS, parse_meminfo, "memory of the machine", "the kernel tells no memory figures of the machine",
-		"" },
-	{ "vmstat", SECOND_NS, parse_vmstat, "swapping", "the kernel does not count what it swaps",
+	{ "meminfo", SECOND_NS, parse_meminfo, "memory of the machine",
+		"the kernel reports no memory figures of the machine", "" },
+	{ "vmstat", SECOND_NS, parse_vmstat, "swapping", "the kernel does not count swapped pages",
 		"boot a kernel with CONFIG_VM_EVENT_COUNTERS" },
 	{ "pressure/cpu", 0, parse_pressure_cpu, "pressure", NO_PRESSURE },
 	{ "pressure/memory", 0, parse_pressure_memory, NULL, NO_PRESSURE },
@@ -179,15 +180,15 @@ static void read_file(struct system_reader *reader, size_t index, struct sample_
 	enum status status =
 		proc_file_read(reader->root_fd, &retained->fd, true, file->name, reader->text, sizeof reader->text, &length);
 	if (status == STATUS_OK && file->parse(reader, out, now_ns)) {
-		bool is_dear = file->parse == parse_stat && reader->cpus > CPUS_CHEAP;
-		retained->next_ns = now_ns + (is_dear ? SECOND_NS : file->period_ns);
+		bool is_expensive = file->parse == parse_stat && reader->cpus > CPUS_CHEAP;
+		retained->next_ns = now_ns + (is_expensive ? SECOND_NS : file->period_ns);
 		system_emit_missing(retained, file->figure, NULL, out, now_ns);
 		return;
 	}
 	struct reason why;
 	retained->next_ns = now_ns + RETRY_NS;
 	if (status == STATUS_DENIED)
-		reason_set(&why, status, "run pmtop as root", "/proc/%s may not be read", file->name);
+		reason_set(&why, status, "run pmtop as root", "no permission to read /proc/%s", file->name);
 	else if (status == STATUS_AGAIN)
 		reason_set(&why, status, "raise the limit (ulimit -n)", "no file descriptor left");
 	else
@@ -197,7 +198,7 @@ static void read_file(struct system_reader *reader, size_t index, struct sample_
 
 /* -- the clocks -- */
 
-/* How far another clock is ahead of CLOCK_MONOTONIC. False: something came between the two readings again and again. */
+/* How far another clock is ahead of CLOCK_MONOTONIC. False: all readings were interrupted. */
 static bool offset_of(int64_t (*clock)(void), int64_t *offset_ns)
 {
 	for (int i = 0; i < 3; i++) {
@@ -230,7 +231,7 @@ static enum status system_open(struct target *target, void **state, struct reaso
 	if (reader->root_fd < 0) {
 		free(reader);
 		return reason_set(
-			why_not, STATUS_NOT_FOUND, "mount it: mount -t proc proc /proc", "%s is not there", target->proc_root);
+			why_not, STATUS_NOT_FOUND, "mount it: mount -t proc proc /proc", "%s is not mounted", target->proc_root);
 	}
 	reader->target = target;
 	reader->shm = system_shm_new();
@@ -259,7 +260,7 @@ static enum status system_read(void *state, int64_t now_ns, struct sample_set *o
 	struct system_reader *reader = state;
 	const struct target *target = reader->target;
 	if (target->has_ended || target->pid == 0) {
-		/* A kept net/dev would keep the network of a container that is gone. */
+		/* An open net/dev would keep the network namespace of an ended container alive. */
 		close_files(reader);
 		return STATUS_END;
 	}

@@ -12,11 +12,11 @@
 #define NETWORKS_NS (900 * NS_PER_MS)
 #define RETRY_NS (5 * NS_PER_S)
 
-enum { SECTOR_BYTES = 512 }; /* whatever the device's own: Documentation/admin-guide/iostats.rst */
+enum { SECTOR_BYTES = 512 }; /* independent of the device's own sector size: Documentation/admin-guide/iostats.rst */
 
 /* -- names -- */
 
-/* Its number, said with its name the first time. False: there are too many. */
+/* Returns the device's instance number, and emits its name the first time. False: there are too many devices. */
 static bool emit_device(struct emitted_devices *emitted, const char *name, enum metric family, int32_t *instance,
 	struct sample_set *out, int64_t now_ns)
 {
@@ -40,8 +40,8 @@ static bool emit_device(struct emitted_devices *emitted, const char *name, enum 
 
 /* -- disks -- */
 
-/* What is shown is the lowest rank that there is: requests to what is made of disks arrive at the disks, and would
- * count twice. */
+/* Only devices of the lowest rank present are emitted: requests to a stacked device reach the disks below it, and
+ * would count twice. */
 enum disk_rank { DISK_PHYSICAL, DISK_STACKED, DISK_MEMORY, DISK_PART };
 
 static enum disk_rank rank_of(const struct system_reader *reader, const char *name)
@@ -58,7 +58,7 @@ static enum disk_rank rank_of(const struct system_reader *reader, const char *na
 		{ "ram", DISK_MEMORY },
 		{ "zram", DISK_MEMORY },
 	};
-	/* Whole devices have a folder there, partitions have not. A fixture has its own. */
+	/* Whole devices have a folder there, partitions do not. A fixture has its own folder. */
 	char path[4096];
 	bool is_real = strcmp(reader->target->proc_root, "/proc") == 0;
 	int written = snprintf(path, sizeof path, "%s%s/block/%s", is_real ? "" : reader->target->proc_root,
@@ -78,7 +78,7 @@ static enum disk_rank rank_of(const struct system_reader *reader, const char *na
 
 static const struct known_disk *known_disk(struct system_reader *reader, size_t line, uint32_t number, const char *name)
 {
-	/* The lines keep their order, so the one that is looked for mostly stands where it stood. */
+	/* The lines keep their order, so the device is mostly on the same line as before. */
 	struct known_disk *known = &reader->disks[line];
 	if (line < reader->disk_count && known->number == number && strcmp(known->name, name) == 0)
 		return known;
@@ -107,7 +107,7 @@ struct disk_line {
 	uint64_t columns[DISK_COLUMNS];
 };
 
-/* Returns the next line, NULL at the end; *is_good: it made sense. */
+/* Returns the next line, NULL at the end; *is_good: the line could be parsed. */
 static const char *parse_disk(const char *at, struct disk_line *line, bool *is_good)
 {
 	const char *next = strchr(at, '\n');
@@ -157,7 +157,7 @@ static void emit_disk(
 		sample_set_figure(out, now_ns, figures[i].metric, instance, figures[i].value);
 }
 
-/* Which rank is shown; DISK_PART: there is no whole device that was ever used. */
+/* The rank to emit; DISK_PART: no whole device was ever used. */
 static enum disk_rank find_rank(struct system_reader *reader)
 {
 	enum disk_rank min = DISK_PART;
@@ -190,7 +190,8 @@ void system_read_disks(struct system_reader *reader, struct sample_set *out, int
 	if (status != STATUS_OK) {
 		struct reason why;
 		reason_set(&why, status, status == STATUS_DENIED ? "run pmtop as root" : "", "%s",
-			status == STATUS_DENIED ? "/proc/diskstats may not be read" : "the kernel tells nothing about its disks");
+			status == STATUS_DENIED ? "no permission to read /proc/diskstats"
+									: "the kernel has no disk statistics (diskstats)");
 		system_emit_missing(retained, "disks", &why, out, now_ns);
 		return;
 	}
@@ -252,7 +253,7 @@ void system_read_networks(struct system_reader *reader, struct sample_set *out, 
 	retained->next_ns = now_ns + (status == STATUS_OK ? NETWORKS_NS : RETRY_NS);
 	if (status != STATUS_OK) {
 		struct reason why;
-		reason_set(&why, status, "", "the kernel tells nothing about the network of process %d", (int)member->pid);
+		reason_set(&why, status, "", "/proc/%d/net/dev could not be read", (int)member->pid);
 		if (status == STATUS_DENIED)
 			target_explain_denied(reader->target, member, &why);
 		system_emit_missing(retained, "network", &why, out, now_ns);

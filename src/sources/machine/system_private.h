@@ -1,5 +1,4 @@
-/* system_private.h: what the source "system" keeps, shared by the files that make it: system.c, system_devices.c,
- * system_space.c. */
+/* system_private.h: the state of the source "system", shared by system.c, system_devices.c and system_space.c. */
 #ifndef PMTOP_SOURCES_MACHINE_SYSTEM_PRIVATE_H
 #define PMTOP_SOURCES_MACHINE_SYSTEM_PRIVATE_H
 
@@ -25,14 +24,14 @@ enum {
 	SYSTEM_DEVICE_NAME = 32
 };
 
-/* A line of diskstats that was seen: what it is is looked up once. */
+/* A known line of diskstats: the kind of its device is looked up once. */
 struct known_disk {
 	char name[SYSTEM_DEVICE_NAME];
 	uint32_t number; /* major and minor */
 	uint8_t rank;    /* enum disk_rank */
 };
 
-/* Names have numbers from 0, which stay while pmtop runs. */
+/* The index of a name is its instance number, which is the same as long as pmtop runs. */
 struct emitted_devices {
 	size_t count;
 	char names[SYSTEM_DEVICES_EMITTED][SYSTEM_DEVICE_NAME];
@@ -40,7 +39,7 @@ struct emitted_devices {
 
 struct retained_file {
 	int fd;          /* −1 = not open */
-	int64_t next_ns; /* read, or tried, again */
+	int64_t next_ns; /* when to read, or try, again */
 	bool is_emitted_missing;
 };
 
@@ -57,7 +56,7 @@ struct system_reader {
 	char text[SYSTEM_TEXT_SIZE];
 };
 
-/* Says that a figure is missing, or no longer is (`why` NULL), where that has changed. */
+/* Emits that a figure is missing, or no longer is (`why` NULL), when that has changed. */
 void system_emit_missing(
 	struct retained_file *file, const char *figure, const struct reason *why, struct sample_set *out, int64_t now_ns);
 

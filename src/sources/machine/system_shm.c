@@ -15,21 +15,21 @@
 enum { FILES_MAX = 4096, DESCRIPTORS_MAX = 65536 };
 #define FOLDER "/dev/shm/"
 #define PERIOD_NS (4 * NS_PER_S)
-#define COST_MAX 500 /* times as long as a look took is waited until the next */
+#define COST_MAX 500 /* the pause until the next scan, in durations of the last one */
 #define CHANGE_BYTES 1e6
 
 /* A file of the run, by its inode. */
 struct shm_file {
 	uint64_t inode;
-	double bytes; /* 0: gone, or somebody else's by now */
-	bool is_seen; /* in this look */
+	double bytes;  /* 0: deleted, or no longer the run's */
+	bool is_found; /* in this scan */
 };
 
 struct system_shm {
 	size_t count;
 	struct shm_file files[FILES_MAX];
 	int64_t next_ns;
-	double used_bytes; /* when it was last looked into; NAN = never */
+	double used_bytes; /* at the last scan; NAN = never */
 };
 
 struct system_shm *system_shm_new(void)
@@ -59,11 +59,11 @@ static void note(struct system_shm *shm, uint64_t inode, double bytes)
 	}
 	if (!file)
 		return;
-	file->bytes = file->is_seen ? fmax(file->bytes, bytes) : bytes;
-	file->is_seen = true;
+	file->bytes = file->is_found ? fmax(file->bytes, bytes) : bytes;
+	file->is_found = true;
 }
 
-/* False: they may not be looked at. */
+/* False: the descriptors may not be read. */
 static bool check_descriptors(struct system_shm *shm, const struct target_member *member)
 {
 	DIR *folder = file_open_folder(member->directory_fd, "fd");
@@ -71,7 +71,7 @@ static bool check_descriptors(struct system_shm *shm, const struct target_member
 	for (unsigned i = 0; folder && i < DESCRIPTORS_MAX && (entry = file_next(folder)); i++) {
 		char link[64];
 		struct stat file;
-		/* By its name first: asking some other file systems for a file's size may take for ever. */
+		/* The name is checked first, because stat may block for ever on some file systems. */
 		if (file_link(dirfd(folder), entry->d_name, link, sizeof link) > 0 &&
 			strncmp(link, FOLDER, sizeof FOLDER - 1) == 0 && file_stat(dirfd(folder), entry->d_name, &file, 0) == 0 &&
 			S_ISREG(file.st_mode))
@@ -89,7 +89,7 @@ static void check_mapping(struct system_shm *shm, const char *line)
 		!find(shm, inode))
 		note(shm, inode, (double)(high - low));
 	else if (strstr(line, FOLDER) && sscanf(line, "%*x-%*x %*s %*x %*x:%*x %llu", &inode) == 1 && find(shm, inode))
-		find(shm, inode)->is_seen = true;
+		find(shm, inode)->is_found = true;
 }
 
 static void check_maps(struct system_shm *shm, const struct target_member *member)
@@ -113,7 +113,7 @@ static void check_maps(struct system_shm *shm, const struct target_member *membe
 		close(fd);
 }
 
-/* What has a name keeps its memory though nobody has it open any more. */
+/* A file that no process has open any more still uses memory until it is unlinked. */
 static void check_folder(struct system_shm *shm, const struct target *target)
 {
 	DIR *folder = file_open_folder(target->members[0].directory_fd, "root" FOLDER);
@@ -132,7 +132,7 @@ static double forget_the_gone(struct system_shm *shm)
 	double sum = 0;
 	size_t retained = 0;
 	for (size_t i = 0; i < shm->count; i++) {
-		if (!shm->files[i].is_seen)
+		if (!shm->files[i].is_found)
 			continue;
 		sum += shm->files[i].bytes;
 		shm->files[retained++] = shm->files[i];
@@ -149,7 +149,7 @@ void system_shm_read(
 	int64_t began_ns = clock_thread_cpu_ns();
 	bool may_read = true;
 	for (size_t i = 0; i < shm->count; i++)
-		shm->files[i].is_seen = false;
+		shm->files[i].is_found = false;
 	for (size_t i = 0; i < target->member_count && may_read; i++) {
 		may_read = check_descriptors(shm, &target->members[i]) || i > 0;
 		check_maps(shm, &target->members[i]);

@@ -1,5 +1,5 @@
-/* system_shm.h: how much of /dev/shm is the run's: files that a process of its tree has open or mapped, or had, each
- * counted once. */
+/* system_shm.h: how much of /dev/shm belongs to the run: files that a process of its tree has, or had, open or
+ * mapped, each counted once. */
 #ifndef PMTOP_SOURCES_MACHINE_SYSTEM_SHM_H
 #define PMTOP_SOURCES_MACHINE_SYSTEM_SHM_H
 
@@ -10,12 +10,12 @@
 struct system_shm;
 struct target;
 
-/* NULL: out of memory, which the others accept. */
+/* NULL: out of memory, which the other calls accept. */
 struct system_shm *system_shm_new(void);
 void system_shm_free(struct system_shm *shm);
-/* Where what is used of it has changed noticeably since it was last looked into: looks at the tree's descriptors and
- * maps, as often as costs 0.2 % of a CPU at most, and appends METRIC_SYSTEM_SHM_OWN. Nothing where the processes may
- * not be looked into. A file that was made, written and closed between two looks is not known to be the run's. */
+/* If the used part of /dev/shm has changed noticeably since the last scan: scans the tree's descriptors and maps,
+ * using 0.2 % of a CPU at most, and emits METRIC_SYSTEM_SHM_OWN. Emits nothing if the processes may not be
+ * inspected. A file that was created, written and closed between two scans is not attributed to the run. */
 void system_shm_read(
 	struct system_shm *shm, const struct target *target, double used_bytes, int64_t now_ns, struct sample_set *out);
 

@@ -11,55 +11,56 @@
 #include "src/sources/machine/system_private.h"
 
 #define SPACE_NS (10 * NS_PER_S)
-/* What is in /dev/shm can grow as fast as other memory, and is cheap to ask once the way there is known. */
+/* /dev/shm can fill up as fast as other memory, and statvfs is cheap once its path is known. */
 #define SHM_NS (900 * NS_PER_MS)
 #define SHM_PATH "/dev/shm"
 
-struct place {
+struct folder {
 	size_t retained;
-	const char *figure, *path; /* below /proc/PID */
+	const char *figure, *path; /* the path is below /proc/PID */
 	enum metric size, room;
 };
 
-static const struct place space = { RETAINED_SPACE, "free space", "cwd", METRIC_SYSTEM_SPACE,
+static const struct folder space = { RETAINED_SPACE, "free space", "cwd", METRIC_SYSTEM_SPACE,
 	METRIC_SYSTEM_SPACE_FREE };
-static const struct place shm = { RETAINED_SHM, SHM_PATH, "root" SHM_PATH, METRIC_SYSTEM_SHM, METRIC_SYSTEM_SHM_USED };
+static const struct folder shm = { RETAINED_SHM, SHM_PATH, "root" SHM_PATH, METRIC_SYSTEM_SHM, METRIC_SYSTEM_SHM_USED };
 
-static void emit_denied(
-	struct system_reader *reader, const struct place *place, enum status status, struct sample_set *out, int64_t now_ns)
+static void emit_denied(struct system_reader *reader, const struct folder *folder, enum status status,
+	struct sample_set *out, int64_t now_ns)
 {
 	const struct target_member *member = &reader->target->members[0];
 	struct reason why;
-	reason_set(&why, status, "", "/proc/%d/%s could not be read", (int)member->pid, place->path);
+	reason_set(&why, status, "", "/proc/%d/%s could not be read", (int)member->pid, folder->path);
 	if (status == STATUS_DENIED)
 		target_explain_denied(reader->target, member, &why);
-	system_emit_missing(&reader->retained[place->retained], place->figure, &why, out, now_ns);
+	system_emit_missing(&reader->retained[folder->retained], folder->figure, &why, out, now_ns);
 }
 
-static void ask(struct system_reader *reader, const struct place *place, struct sample_set *out, int64_t now_ns)
+static void emit_space(
+	struct system_reader *reader, const struct folder *folder, struct sample_set *out, int64_t now_ns)
 {
 	char path[PATH_MAX];
 	struct statvfs status;
 	int written =
-		snprintf(path, sizeof path, "%s/%d/%s", reader->target->proc_root, (int)reader->target->pid, place->path);
+		snprintf(path, sizeof path, "%s/%d/%s", reader->target->proc_root, (int)reader->target->pid, folder->path);
 	if (written < 0 || (size_t)written >= sizeof path)
 		return;
 	if (file_space(path, &status) != 0) {
-		emit_denied(reader, place, status_of_errno(errno), out, now_ns);
+		emit_denied(reader, folder, status_of_errno(errno), out, now_ns);
 		return;
 	}
 	if (status.f_blocks == 0)
 		return;
 	double block = status.f_frsize ? (double)status.f_frsize : (double)status.f_bsize;
 	double room = (double)status.f_bavail, used = (double)status.f_blocks - (double)status.f_bfree;
-	sample_set_figure(out, now_ns, place->size, 0, (double)status.f_blocks * block);
-	sample_set_figure(out, now_ns, place->room, 0, (place == &shm ? used : room) * block);
-	if (place == &shm)
+	sample_set_figure(out, now_ns, folder->size, 0, (double)status.f_blocks * block);
+	sample_set_figure(out, now_ns, folder->room, 0, (folder == &shm ? used : room) * block);
+	if (folder == &shm)
 		system_shm_read(reader->shm, reader->target, used * block, now_ns, out);
-	system_emit_missing(&reader->retained[place->retained], place->figure, NULL, out, now_ns);
+	system_emit_missing(&reader->retained[folder->retained], folder->figure, NULL, out, now_ns);
 }
 
-/* The way there must not lead over what may hang either. */
+/* Checks each folder of the path, because one on a blocking file system also blocks. */
 static bool may_hang(const char *mountinfo, const char *path)
 {
 	char part[PATH_MAX];
@@ -82,23 +83,23 @@ static void read_space_of_folder(struct system_reader *reader, struct sample_set
 {
 	const struct target_member *member = &reader->target->members[0];
 	struct retained_file *retained = &reader->retained[RETAINED_SPACE];
-	char folder[MOUNTS_PATH_SIZE];
+	char cwd[MOUNTS_PATH_SIZE];
 	struct mount mount;
 	struct reason why;
-	ssize_t length = file_link(member->directory_fd, "cwd", folder, sizeof folder);
+	ssize_t length = file_link(member->directory_fd, "cwd", cwd, sizeof cwd);
 	if (length < 0) {
 		emit_denied(reader, &space, status_of_errno(errno), out, now_ns);
 		return;
 	}
-	if (!mounts_find(reader->text, folder, &mount)) {
-		reason_set(&why, STATUS_NOT_FOUND, "", "where the working directory lies cannot be told");
+	if (!mounts_find(reader->text, cwd, &mount)) {
+		reason_set(&why, STATUS_NOT_FOUND, "", "the working directory's mount was not found");
 		system_emit_missing(retained, space.figure, &why, out, now_ns);
 	} else if (mount_may_hang(&mount)) {
-		reason_set(&why, STATUS_UNSUPPORTED, "",
-			"the working directory is on %s, which is not asked: it could make pmtop wait", mount.type);
+		reason_set(&why, STATUS_UNSUPPORTED, "", "the working directory is on %s: pmtop skips it, statvfs could block",
+			mount.type);
 		system_emit_missing(retained, space.figure, &why, out, now_ns);
 	} else {
-		ask(reader, &space, out, now_ns);
+		emit_space(reader, &space, out, now_ns);
 	}
 }
 
@@ -108,12 +109,12 @@ static void read_shm(struct system_reader *reader, struct sample_set *out, int64
 	struct reason why;
 	if (mounts_find(reader->text, SHM_PATH, &mount) && strcmp(mount.type, "tmpfs") == 0 &&
 		!may_hang(reader->text, SHM_PATH)) {
-		ask(reader, &shm, out, now_ns);
+		emit_space(reader, &shm, out, now_ns);
 		reader->retained[RETAINED_SHM].next_ns = now_ns + SHM_NS;
 		return;
 	}
-	reason_set(&why, STATUS_NOT_FOUND, "mount one: mount -t tmpfs tmpfs " SHM_PATH,
-		"the target has no " SHM_PATH " of its own");
+	reason_set(
+		&why, STATUS_NOT_FOUND, "mount one: mount -t tmpfs tmpfs " SHM_PATH, "the target has no tmpfs at " SHM_PATH);
 	system_emit_missing(&reader->retained[RETAINED_SHM], shm.figure, &why, out, now_ns);
 }
 
@@ -126,7 +127,7 @@ void system_read_space(struct system_reader *reader, struct sample_set *out, int
 		return;
 	if (now_ns < retained->next_ns) {
 		if (now_ns >= reader->retained[RETAINED_SHM].next_ns) {
-			ask(reader, &shm, out, now_ns);
+			emit_space(reader, &shm, out, now_ns);
 			reader->retained[RETAINED_SHM].next_ns = now_ns + SHM_NS;
 		}
 		return;

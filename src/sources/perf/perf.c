@@ -10,7 +10,7 @@
 #include "src/sources/perf/perf_reader.h"
 #include "src/sources/perf/perf_system.h"
 
-/* Kernel and libpfm4 as a perf_opener. The library is loaded with the first name that it has to say something to. */
+/* Kernel and libpfm4 as a perf_opener. The library is loaded when the first name is encoded. */
 struct perf_system {
 	struct perf_opener opener;
 	void *library; /* NULL: not loaded */
@@ -82,7 +82,7 @@ static bool load(struct perf_system *system)
 	if (system->library && find_symbols(system) && system->initialize() == PFM_SUCCESS)
 		return true;
 	reason_set(&system->why_not, STATUS_UNSUPPORTED, "install libpfm4",
-		system->library ? "libpfm4 does not know this CPU" : "libpfm4 (libpfm.so.4) is not here");
+		system->library ? "libpfm4 does not know this CPU" : "libpfm4 (libpfm.so.4) is not installed");
 	if (system->library)
 		dlclose(system->library);
 	system->library = NULL;
@@ -101,7 +101,7 @@ static enum status system_encode(void *context, const char *name, struct perf_co
 	pfm_err_t error = system->encode(name, PFM_PLM0 | PFM_PLM3, PFM_OS_PERF_EVENT, &argument);
 	if (error != PFM_SUCCESS)
 		return reason_set(why_not, STATUS_NOT_FOUND,
-			"a name that libpfm4 has for this CPU (its program showevtinfo lists them)", "libpfm4 says of %s: %s", name,
+			"use a libpfm4 name for this CPU (its program showevtinfo lists them)", "libpfm4 rejects %s: %s", name,
 			system->explain(error));
 	*out = (struct perf_code){ .type = attr.type,
 		.config = attr.config,
@@ -121,7 +121,7 @@ struct perf_opener *perf_system_new(void)
 	return &system->opener;
 }
 
-/* The library is not closed: what it holds is its own, and small. */
+/* The library stays loaded: it may hold memory of its own, which is small. */
 void perf_system_free(struct perf_opener *opener) { free(opener ? opener->context : NULL); }
 
 /* -- the source -- */

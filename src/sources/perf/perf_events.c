@@ -23,13 +23,15 @@ enum { CPUINFO_SIZE = 8192 };
 enum { GROUP_SOFTWARE, GROUP_PIPELINE, GROUP_MISSES, GROUP_FLOPS };
 
 /* Floating-point operations:
+ *
  *   Intel     FP_ARITH_INST_RETIRED counts instructions by width and type, a fused multiply-add twice: times the
- * elements of a vector (Intel SDM volume 3B, "Floating-Point Arithmetic Instructions Retired"; AMX and half precision
- * are counted elsewhere and not here) AMD       RETIRED_SSE_AVX_FLOPS counts operations, a multiply-accumulate as two
- * (Processor Programming Reference, PMCx003). Zen 5, which libpfm4 4.13 does not know, has it with unit mask 0x0f
- *   Neoverse  FP_FIXED_OPS_SPEC counts operations of scalars and 128-bit vectors, FP_SCALE_OPS_SPEC those of scalable
- * vectors per 128 bits of their length: times length ÷ 128 (Arm ARM, DDI 0487, D13.11; both are speculative). V1: 256
- * bits; V2, N2, V3, N3: 128; A64FX: 512 */
+ *             elements of a vector (Intel SDM volume 3B, "Floating-Point Arithmetic Instructions Retired"; AMX and
+ *             half precision are counted elsewhere and not here)
+ *   AMD       RETIRED_SSE_AVX_FLOPS counts operations, a multiply-accumulate as two (Processor Programming
+ *             Reference, PMCx003). Zen 5, which libpfm4 4.13 does not know, has it with unit mask 0x0f
+ *   Neoverse  FP_FIXED_OPS_SPEC counts operations of scalars and 128-bit vectors, FP_SCALE_OPS_SPEC those of
+ *             scalable vectors per 128 bits of their length: times length ÷ 128 (Arm ARM, DDI 0487, D13.11; both are
+ *             speculative). V1: 256 bits; V2, N2, V3, N3: 128; A64FX: 512 */
 #define SCALE_OPS 0x80c0
 #define FIXED_OPS 0x80c1
 #define NEOVERSE(part, length_bits) \
@@ -143,7 +145,7 @@ static const struct {
 	{ "0x46", MAKER_FUJITSU },
 };
 
-/* What stands after "key<blanks>: " at the start of a line; NULL. */
+/* The text after "key<blanks>: " at the start of a line; NULL if there is none. */
 static const char *find_line(const char *text, const char *key)
 {
 	size_t length = strlen(key);

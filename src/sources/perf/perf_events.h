@@ -1,7 +1,7 @@
-/* perf_events.h: which events are usually counted, by CPU, and what they mean.
+/* perf_events.h: the events that are counted by default, by CPU, and their roles.
  *
- * An event is the sum of its parts (counters of the CPU), each so many times. Of several rows with one role the first
- * that fits the CPU, that libpfm4 knows and that the kernel opens is taken. */
+ * An event is the weighted sum of its parts (counters of the CPU). Of several rows with one role, the first is used
+ * that fits the CPU, that libpfm4 knows and that the kernel opens. */
 #ifndef PMTOP_SOURCES_PERF_PERF_EVENTS_H
 #define PMTOP_SOURCES_PERF_PERF_EVENTS_H
 
@@ -26,16 +26,16 @@ void perf_cpu_read(const char *proc_root, struct perf_cpu *out);
 enum { PERF_PARTS_MAX = 5, PERF_PART_NAMES = 2 };
 
 struct perf_part {
-	const char *names[PERF_PART_NAMES]; /* as libpfm4 has it, alternatives in order; NULL: `code` */
+	const char *names[PERF_PART_NAMES]; /* as in libpfm4, alternatives in order; NULL: `code` */
 	struct perf_code code;
 	double weight;
 };
 
 struct perf_default {
 	enum perf_role role;
-	const char *name;  /* as perf has it, or libpfm4 */
-	unsigned group;    /* those of one are counted at the same time, as far as the CPU can */
-	bool is_in_kernel; /* it happens there: user space alone has none of it */
+	const char *name;  /* as in perf or libpfm4 */
+	unsigned group;    /* events of one group are counted at the same time, if the CPU can */
+	bool is_in_kernel; /* it happens in the kernel: counting user space alone would give 0 */
 	enum perf_maker maker;
 	unsigned family_first, family_last, model; /* 0 = any */
 	unsigned part_count;
@@ -44,7 +44,7 @@ struct perf_default {
 
 const struct perf_default *perf_default_events(size_t *count);
 bool perf_default_fits(const struct perf_default *standard, const struct perf_cpu *cpu);
-/* What the kernel's own events mean, however they were named; PERF_ROLE_OTHER for all else. */
+/* The role of the kernel's own events, whatever their name; PERF_ROLE_OTHER for all others. */
 enum perf_role perf_code_role(const struct perf_code *code);
 const char *perf_role_words(enum perf_role role);
 bool perf_role_is_software(enum perf_role role);

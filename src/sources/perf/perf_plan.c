@@ -10,11 +10,11 @@
 
 /* -- the machine -- */
 
-void plan_place_read(const char *proc_root, struct plan_place *out)
+void plan_machine_read(const char *proc_root, struct plan_machine *out)
 {
 	char path[4096], text[32], *end;
 	size_t length;
-	*out = (struct plan_place){ .proc_root = proc_root, .paranoid = PARANOID_UNKNOWN };
+	*out = (struct plan_machine){ .proc_root = proc_root, .paranoid = PARANOID_UNKNOWN };
 	perf_cpu_read(proc_root, &out->cpu);
 	snprintf(path, sizeof path, "%s/sys/kernel/perf_event_paranoid", proc_root);
 	if (file_read(AT_FDCWD, path, text, sizeof text, &length) != STATUS_OK)
@@ -24,20 +24,20 @@ void plan_place_read(const char *proc_root, struct plan_place *out)
 		out->paranoid = (int)level;
 }
 
-void plan_explain_denied(const struct plan_place *place, int error, int level, struct reason *out)
+void plan_explain_denied(const struct plan_machine *machine, int error, int level, struct reason *out)
 {
 	char remedy[sizeof out->remedy];
-	if (place->paranoid > level) {
+	if (machine->paranoid > level) {
 		snprintf(remedy, sizeof remedy,
 			"sudo sysctl kernel.perf_event_paranoid=%d, or sudo setcap cap_perfmon=ep on pmtop", level);
-		reason_set(out, STATUS_DENIED, remedy, "perf_event_paranoid is %d: without CAP_PERFMON %s", place->paranoid,
-			level >= 2       ? "nobody may count; what /proc tells goes on"
+		reason_set(out, STATUS_DENIED, remedy, "perf_event_paranoid is %d: without CAP_PERFMON %s", machine->paranoid,
+			level >= 2       ? "nothing may be counted (figures from /proc continue)"
 				: level == 1 ? "only user space is counted"
 							 : "no whole CPU or socket may be counted");
 	} else {
 		reason_set(out, STATUS_DENIED,
 			"allow perf_event_open in the container's seccomp profile, or run pmtop outside of it",
-			"the kernel refused perf_event_open (%s), as a seccomp filter does; what /proc tells goes on",
+			"the kernel refused perf_event_open (%s), probably a seccomp filter (figures from /proc continue)",
 			perf_errno_name(error));
 	}
 }
@@ -46,30 +46,30 @@ static bool is_denied(int error) { return error == EACCES || error == EPERM; }
 
 static bool is_absent(int error) { return error == ENOENT || error == EOPNOTSUPP || error == ENODEV || error == ENXIO; }
 
-/* -- the plan as it grows -- */
+/* -- the draft of a plan -- */
 
 enum { GROUP_NONE = -1 };
 
 struct draft {
 	struct perf_plan *plan;
 	const struct perf_opener *opener;
-	const struct plan_place *place;
-	int fds[PLAN_COUNTERS_MAX]; /* kept open, so that the kernel says when a group is full */
-	/* which usual_events' group the last of ours is of; GROUP_NONE: takes no more */
+	const struct plan_machine *machine;
+	int fds[PLAN_COUNTERS_MAX]; /* stay open, so that the kernel reports when a group is full */
+	/* the group in perf_default_events of the newest group; GROUP_NONE: no counter joins it */
 	int default_group;
 	unsigned group_size;
-	int error;                   /* of the last that failed */
-	int errors[PERF_ROLE_COUNT]; /* why there is none of a role; 0 = there is, or it was not asked for */
+	int error;                   /* of the last failure */
+	int errors[PERF_ROLE_COUNT]; /* why a role has no counter; 0 = it has one, or none was needed */
 	struct reason reasons[PERF_ROLE_COUNT];
 };
 
-void perf_plan_lack(struct perf_plan *plan, const char *figure, const struct reason *reason)
+void perf_plan_add_missing(struct perf_plan *plan, const char *figure, const struct reason *reason)
 {
-	if (plan->lack_count == PLAN_LACKS_MAX)
+	if (plan->missing_count == PLAN_MISSING_MAX)
 		return;
-	struct plan_lack *lack = &plan->lacks[plan->lack_count++];
-	snprintf(lack->figure, sizeof lack->figure, "%s", figure);
-	lack->reason = *reason;
+	struct plan_missing *missing = &plan->missing[plan->missing_count++];
+	snprintf(missing->figure, sizeof missing->figure, "%s", figure);
+	missing->reason = *reason;
 }
 
 bool perf_plan_add_event(struct perf_plan *plan, enum perf_role role, const char *name)
@@ -97,14 +97,15 @@ static void draft_cut(struct draft *draft, unsigned counters)
 		draft->opener->close(draft->opener->context, draft->fds[--plan->counter_count]);
 }
 
-/* The plan stays. */
+/* Closes the counters; the plan remains. */
 static void draft_close(const struct draft *draft)
 {
 	for (unsigned i = 0; i < draft->plan->counter_count; i++)
 		draft->opener->close(draft->opener->context, draft->fds[i]);
 }
 
-/* Into the newest group where that is of this kind and the CPU has room, else into one of its own. 0 or the error. */
+/* Adds the counter to the newest group if that is of this kind and the CPU has room, otherwise to a new group.
+ * Returns 0 or the error. */
 static int draft_open(struct draft *draft, const struct perf_code *code, int default_group)
 {
 	struct perf_plan *plan = draft->plan;
@@ -149,9 +150,9 @@ static void add_event(struct draft *draft, enum perf_role role, const char *name
 	perf_plan_add_event(draft->plan, role, shown);
 }
 
-/* -- the usual events -- */
+/* -- the default events -- */
 
-/* 0, or an error; ENOENT where libpfm4 has no such name. */
+/* Returns 0 or an error; ENOENT if libpfm4 has no such name. */
 static int encode_part(struct draft *draft, const struct perf_part *part, struct perf_code *out, struct reason *why_not)
 {
 	const struct perf_opener *opener = draft->opener;
@@ -195,7 +196,7 @@ static void add_default(struct draft *draft, bool is_software_only)
 	for (size_t i = 0; i < count; i++) {
 		const struct perf_default *standard = &events[i];
 		struct reason why_not;
-		if (has[standard->role] || !perf_default_fits(standard, &draft->place->cpu) ||
+		if (has[standard->role] || !perf_default_fits(standard, &draft->machine->cpu) ||
 			(is_software_only && !perf_role_is_software(standard->role)))
 			continue;
 		if (standard->is_in_kernel && draft->plan->is_user_only)
@@ -207,24 +208,23 @@ static void add_default(struct draft *draft, bool is_software_only)
 	}
 }
 
-/* -- those that the user chose -- */
+/* -- the user's events -- */
 
-static void explain_open(const struct plan_place *place, int error, const char *what, struct reason *out)
+static void explain_open(const struct plan_machine *machine, int error, const char *what, struct reason *out)
 {
 	if (is_denied(error))
-		plan_explain_denied(place, error, 2, out);
+		plan_explain_denied(machine, error, 2, out);
 	else if (is_absent(error))
-		reason_set(out, STATUS_NOT_FOUND,
-			place->cpu.is_virtual ? "run on the host, or let the hypervisor pass the counters through" : "",
-			"%s offers no counter for %s (%s)", place->cpu.is_virtual ? "this virtual machine" : "this kernel", what,
+		reason_set(out, STATUS_NOT_FOUND, machine->cpu.is_virtual ? "run on the host, or enable the virtual PMU" : "",
+			"%s offers no counter for %s (%s)", machine->cpu.is_virtual ? "this virtual machine" : "this kernel", what,
 			perf_errno_name(error));
 	else if (error == EBUSY)
 		reason_set(
-			out, STATUS_AGAIN, "end the other profiler, or wait", "another program holds the CPU's counters (EBUSY)");
+			out, STATUS_AGAIN, "stop the other profiler, or wait", "another program uses the CPU's counters (EBUSY)");
 	else if (error == EMFILE || error == ENFILE)
 		reason_set(out, STATUS_AGAIN, "raise the limit (ulimit -n)", "no file descriptor left");
 	else
-		reason_set(out, STATUS_IO, "", "the kernel refused it (%s)", perf_errno_name(error));
+		reason_set(out, STATUS_IO, "", "perf_event_open failed (%s)", perf_errno_name(error));
 }
 
 static void add_chosen(struct draft *draft, const char *name)
@@ -234,12 +234,12 @@ static void add_chosen(struct draft *draft, const char *name)
 	if (draft->plan->event_count == PERF_EVENTS_MAX)
 		return;
 	if (draft->opener->encode(draft->opener->context, name, &code, &why_not) != STATUS_OK) {
-		perf_plan_lack(draft->plan, name, &why_not);
+		perf_plan_add_missing(draft->plan, name, &why_not);
 		return;
 	}
 	enum perf_role role = perf_code_role(&code);
 	bool was_all = !code.no_kernel;
-	/* Software events stand in the list already. */
+	/* Software events are in the list already. */
 	if (perf_role_is_software(role))
 		return;
 	int error = draft_add_counter(
@@ -248,17 +248,16 @@ static void add_chosen(struct draft *draft, const char *name)
 		add_event(draft, role, name, draft->plan->is_user_only && was_all);
 		return;
 	}
-	explain_open(draft->place, error, name, &why_not);
-	perf_plan_lack(draft->plan, name, &why_not);
+	explain_open(draft->machine, error, name, &why_not);
+	perf_plan_add_missing(draft->plan, name, &why_not);
 }
 
-/* -- what is not there -- */
+/* -- what is missing -- */
 
-static const char *hardware_remedy(const struct plan_place *place)
+static const char *hardware_remedy(const struct plan_machine *machine)
 {
-	return place->cpu.is_virtual
-		? "run on the host, or let the hypervisor pass the counters through; CPU time, faults and switches are counted"
-		: "boot a kernel that has a driver for this CPU's counters; CPU time, faults and switches are counted";
+	return machine->cpu.is_virtual ? "run on the host, or enable the virtual PMU; software events still count"
+								   : "boot a kernel with a PMU driver for this CPU; software events still count";
 }
 
 static bool has_hardware(const struct perf_plan *plan)
@@ -273,12 +272,12 @@ static void explain_flops(const struct draft *draft, struct reason *out)
 {
 	const struct reason *why_not = &draft->reasons[PERF_ROLE_FLOPS];
 	if (draft->errors[PERF_ROLE_FLOPS] == 0)
-		reason_set(out, STATUS_NOT_FOUND, "name the events of your CPU under counters: events:",
-			"no formula for this CPU's floating-point counters is known here");
+		reason_set(out, STATUS_NOT_FOUND, "list the events of your CPU in pmtop.yaml (counters: events:)",
+			"pmtop knows no floating-point counters of this CPU");
 	else if (why_not->text[0])
 		*out = *why_not;
 	else
-		explain_open(draft->place, draft->errors[PERF_ROLE_FLOPS], "floating-point operations", out);
+		explain_open(draft->machine, draft->errors[PERF_ROLE_FLOPS], "floating-point operations", out);
 }
 
 static bool plan_has(const struct perf_plan *plan, enum perf_role role)
@@ -289,45 +288,47 @@ static bool plan_has(const struct perf_plan *plan, enum perf_role role)
 	return false;
 }
 
-static void lack_hardware(struct draft *draft)
+static void add_missing_hardware(struct draft *draft)
 {
 	struct reason reason;
 	struct perf_plan *plan = draft->plan;
 	int error = draft->errors[PERF_ROLE_CYCLES];
 	if (!has_hardware(plan) && error) {
-		explain_open(draft->place, error, "cycles", &reason);
+		explain_open(draft->machine, error, "cycles", &reason);
 		if (is_absent(error))
-			reason_set(&reason, STATUS_NOT_FOUND, hardware_remedy(draft->place), "%s offers no hardware counters (%s)",
-				draft->place->cpu.is_virtual ? "this virtual machine's kernel" : "this kernel", perf_errno_name(error));
-		perf_plan_lack(plan, "cycles, instructions", &reason);
+			reason_set(&reason, STATUS_NOT_FOUND, hardware_remedy(draft->machine),
+				"%s offers no hardware counters (%s)",
+				draft->machine->cpu.is_virtual ? "this virtual machine's kernel" : "this kernel",
+				perf_errno_name(error));
+		perf_plan_add_missing(plan, "cycles, instructions", &reason);
 		return;
 	}
 	for (enum perf_role role = PERF_ROLE_CYCLES; role < PERF_ROLE_FLOPS; role++) {
 		if (plan_has(plan, role) || !draft->errors[role])
 			continue;
-		explain_open(draft->place, draft->errors[role], perf_role_words(role), &reason);
+		explain_open(draft->machine, draft->errors[role], perf_role_words(role), &reason);
 		if (is_absent(draft->errors[role]))
-			reason_set(&reason, STATUS_NOT_FOUND, "", "this CPU, or its driver, has no counter for it (%s)",
+			reason_set(&reason, STATUS_NOT_FOUND, "", "this CPU or its driver has no such counter (%s)",
 				perf_errno_name(draft->errors[role]));
-		perf_plan_lack(plan, perf_role_words(role), &reason);
+		perf_plan_add_missing(plan, perf_role_words(role), &reason);
 	}
 	if (!plan_has(plan, PERF_ROLE_FLOPS)) {
 		explain_flops(draft, &reason);
-		perf_plan_lack(plan, perf_role_words(PERF_ROLE_FLOPS), &reason);
+		perf_plan_add_missing(plan, perf_role_words(PERF_ROLE_FLOPS), &reason);
 	}
 }
 
-static void lack_kernel_part(struct draft *draft)
+static void add_missing_kernel_part(struct draft *draft)
 {
 	struct reason reason;
-	plan_explain_denied(draft->place, EACCES, 1, &reason);
-	perf_plan_lack(draft->plan, "counters of the kernel's part", &reason);
+	plan_explain_denied(draft->machine, EACCES, 1, &reason);
+	perf_plan_add_missing(draft->plan, "counters of the kernel's part", &reason);
 	reason_set(&reason, STATUS_DENIED, reason.remedy[0] ? reason.remedy : NULL,
-		"they happen in the kernel, of which nothing may be counted here");
-	perf_plan_lack(draft->plan, "context switches, CPU migrations", &reason);
+		"they happen in the kernel, where pmtop may not count");
+	perf_plan_add_missing(draft->plan, "context switches, CPU migrations", &reason);
 }
 
-/* Not one is there. */
+/* No event can be counted. */
 static void refuse_all(struct draft *draft)
 {
 	struct reason reason;
@@ -337,20 +338,20 @@ static void refuse_all(struct draft *draft)
 			"boot a kernel with CONFIG_PERF_EVENTS; CPU time and faults come from /proc",
 			"this kernel has no perf_event_open (ENOSYS)");
 	else
-		explain_open(draft->place, error, "CPU time", &reason);
+		explain_open(draft->machine, error, "CPU time", &reason);
 	draft->plan->is_refused = true;
-	draft->plan->lack_count = 0;
-	perf_plan_lack(draft->plan, "counters", &reason);
+	draft->plan->missing_count = 0;
+	perf_plan_add_missing(draft->plan, "counters", &reason);
 }
 
-void perf_plan_make(struct perf_plan *plan, const struct perf_opener *opener, const struct plan_place *place,
+void perf_plan_make(struct perf_plan *plan, const struct perf_opener *opener, const struct plan_machine *machine,
 	const struct source_choices *choices)
 {
-	struct draft draft = { .plan = plan, .opener = opener, .place = place };
+	struct draft draft = { .plan = plan, .opener = opener, .machine = machine };
 	plan->is_user_only = false;
 	draft_begin(&draft);
 	add_default(&draft, true);
-	/* The first refusal may be of the kernel's part alone. */
+	/* The kernel may refuse only to count inside the kernel. */
 	if (plan->event_count == 0 && is_denied(draft.errors[PERF_ROLE_TASK_CLOCK])) {
 		plan->is_user_only = true;
 		draft_begin(&draft);
@@ -367,7 +368,7 @@ void perf_plan_make(struct perf_plan *plan, const struct perf_opener *opener, co
 		add_chosen(&draft, choices->events[i]);
 	draft_close(&draft);
 	if (choices->event_count == 0)
-		lack_hardware(&draft);
+		add_missing_hardware(&draft);
 	if (plan->is_user_only)
-		lack_kernel_part(&draft);
+		add_missing_kernel_part(&draft);
 }

@@ -1,8 +1,8 @@
-/* perf_plan.h: what will be counted here: found by opening each counter once on ourselves, for that alone tells whether
- * CPU, hypervisor, kernel and rights allow it. What they do not is kept with its reason.
+/* perf_plan.h: which counters can be used here: found by opening each counter once on pmtop itself, because only
+ * that shows whether CPU, hypervisor, kernel and rights allow it. Refused counters are stored with the reason.
  *
  * perf_event_paranoid (Linux Documentation/admin-guide/sysctl/kernel.rst): −1 all; from 1 on no whole CPU; from 2 on
- * user space only; the distributions' 3 and 4: nothing, but for CAP_PERFMON. */
+ * user space only; the distributions' 3 and 4: nothing without CAP_PERFMON. */
 #ifndef PMTOP_SOURCES_PERF_PERF_PLAN_H
 #define PMTOP_SOURCES_PERF_PERF_PLAN_H
 
@@ -11,11 +11,11 @@
 #include "src/sources/choices.h"
 #include "src/sources/perf/perf_events.h"
 
-enum { PLAN_COUNTERS_MAX = 48, PLAN_LACKS_MAX = 24, PLAN_NAME_SIZE = 64 };
+enum { PLAN_COUNTERS_MAX = 48, PLAN_MISSING_MAX = 24, PLAN_NAME_SIZE = 64 };
 
 struct plan_counter {
 	struct perf_code code;
-	unsigned event; /* that it is a part of */
+	unsigned event; /* the event that it is a part of */
 	double weight;
 	unsigned group;
 };
@@ -25,34 +25,34 @@ struct plan_event {
 	char name[PLAN_NAME_SIZE];
 };
 
-struct plan_lack {
+struct plan_missing {
 	char figure[48];
 	struct reason reason;
 };
 
 struct perf_plan {
-	unsigned event_count, counter_count, group_count, lack_count;
+	unsigned event_count, counter_count, group_count, missing_count;
 	struct plan_event events[PERF_EVENTS_MAX];
-	struct plan_counter counters[PLAN_COUNTERS_MAX]; /* of one group side by side; the first leads it */
-	struct plan_lack lacks[PLAN_LACKS_MAX];
-	bool is_user_only; /* the kernel's part is not counted: names end in ":u" */
-	bool is_refused;   /* nothing may be counted; lacks[0] says why */
+	struct plan_counter counters[PLAN_COUNTERS_MAX]; /* counters of a group are adjacent; the first leads it */
+	struct plan_missing missing[PLAN_MISSING_MAX];
+	bool is_user_only; /* only user space is counted: names end in ":u" */
+	bool is_refused;   /* nothing may be counted; missing[0] is the reason */
 };
 
-struct plan_place {
+struct plan_machine {
 	const char *proc_root;
-	int paranoid; /* its level; PARANOID_UNKNOWN */
+	int paranoid; /* perf_event_paranoid, or PARANOID_UNKNOWN */
 	struct perf_cpu cpu;
 };
 enum { PARANOID_UNKNOWN = -100 };
 
-void plan_place_read(const char *proc_root, struct plan_place *out);
-void perf_plan_make(struct perf_plan *plan, const struct perf_opener *opener, const struct plan_place *place,
+void plan_machine_read(const char *proc_root, struct plan_machine *out);
+void perf_plan_make(struct perf_plan *plan, const struct perf_opener *opener, const struct plan_machine *machine,
 	const struct source_choices *choices);
-void perf_plan_lack(struct perf_plan *plan, const char *figure, const struct reason *reason);
-/* One more event that has no counters of a thread. False: there is no room. */
+void perf_plan_add_missing(struct perf_plan *plan, const char *figure, const struct reason *reason);
+/* Adds an event that has no counters per thread. False: there is no room. */
 bool perf_plan_add_event(struct perf_plan *plan, enum perf_role role, const char *name);
-/* Why the kernel refused (EACCES, EPERM) what needs at most this level. */
-void plan_explain_denied(const struct plan_place *place, int error, int level, struct reason *out);
+/* Explains why the kernel refused (EACCES, EPERM) a counter that needs at most this level. */
+void plan_explain_denied(const struct plan_machine *machine, int error, int level, struct reason *out);
 
 #endif

@@ -12,12 +12,12 @@
 #include "src/sources/perf/perf_traffic.h"
 #include "src/sources/target/target.h"
 
-/* New threads are looked for so often; what was refused is tried again after so long; many threads are read more
- * seldom. */
+/* How often new threads are searched for, and refused counters tried again. More threads than THREADS_OFTEN_MAX are
+ * read less often. */
 #define SCAN_NS (900 * NS_PER_MS)
 #define RETRY_NS (30 * NS_PER_S)
 enum { THREADS_OFTEN_MAX = 256 };
-/* Descriptors that counters leave to the tree's files and the rest of the program. */
+/* Descriptors reserved for the tree's files and the rest of the program. */
 enum { DESCRIPTORS_WANTED = 65536, DESCRIPTORS_SPARED = 2048 };
 
 #define LEFT_OUT "counters of some threads"
@@ -29,7 +29,7 @@ struct perf_reader {
 	const struct perf_opener *opener;
 	struct perf_plan plan;
 	struct perf_threads *threads; /* NULL: nothing is counted */
-	struct perf_traffic *traffic; /* NULL: … */
+	struct perf_traffic *traffic; /* NULL: not counted */
 	unsigned traffic_event;
 	bool has_emitted_unwanted;
 	int64_t scan_next_ns, retry_next_ns, read_next_ns;
@@ -63,7 +63,7 @@ void perf_reader_free(struct perf_reader *reader)
 	free(reader);
 }
 
-/* -- what is told -- */
+/* -- what is emitted -- */
 
 void perf_reader_emit_all(const struct perf_reader *reader, int64_t now_ns, struct sample_set *out)
 {
@@ -78,12 +78,13 @@ void perf_reader_emit_all(const struct perf_reader *reader, int64_t now_ns, stru
 	}
 }
 
-static void emit_lacks(const struct perf_reader *reader, bool are_withdrawn, struct sample_set *out, int64_t now_ns)
+static void emit_plan_missing(
+	const struct perf_reader *reader, bool are_withdrawn, struct sample_set *out, int64_t now_ns)
 {
-	for (unsigned i = 0; i < reader->plan.lack_count; i++) {
-		const struct plan_lack *lack = &reader->plan.lacks[i];
-		sample_set_missing(out, now_ns, lack->figure, are_withdrawn ? NULL : lack->reason.text,
-			are_withdrawn ? NULL : lack->reason.remedy);
+	for (unsigned i = 0; i < reader->plan.missing_count; i++) {
+		const struct plan_missing *missing = &reader->plan.missing[i];
+		sample_set_missing(out, now_ns, missing->figure, are_withdrawn ? NULL : missing->reason.text,
+			are_withdrawn ? NULL : missing->reason.remedy);
 	}
 }
 
@@ -118,7 +119,7 @@ static void emit_left_out(struct perf_reader *reader, struct sample_set *out, in
 	char text[160];
 	unsigned threads = left.threads_too_many + left.threads_no_descriptor;
 	if (threads != reader->emitted.threads_too_many + reader->emitted.threads_no_descriptor) {
-		snprintf(text, sizeof text, "%u threads are not counted (%s): sums lack them", threads,
+		snprintf(text, sizeof text, "%u threads are not counted (%s): the sums are too low", threads,
 			left.threads_no_descriptor ? "no file descriptor left" : "there are too many");
 		sample_set_missing(out, now_ns, LEFT_OUT, threads ? text : NULL,
 			!threads ? NULL
@@ -127,8 +128,8 @@ static void emit_left_out(struct perf_reader *reader, struct sample_set *out, in
 				: "");
 	}
 	if (left.processes_denied != reader->emitted.processes_denied) {
-		snprintf(text, sizeof text, "%u processes of the tree may not be counted (%s), such as %d",
-			left.processes_denied, perf_errno_name(left.denied_error), (int)left.denied_pid);
+		snprintf(text, sizeof text, "no permission to count %u processes (%s), such as %d", left.processes_denied,
+			perf_errno_name(left.denied_error), (int)left.denied_pid);
 		sample_set_missing(out, now_ns, DENIED, left.processes_denied ? text : NULL,
 			left.processes_denied ? "run pmtop as their user or as root, or sudo setcap cap_perfmon=ep on pmtop"
 								  : NULL);
@@ -136,7 +137,7 @@ static void emit_left_out(struct perf_reader *reader, struct sample_set *out, in
 	reader->emitted = left;
 }
 
-/* Whoever holds a counter for good (the kernel's watchdog does) can leave too few for a group. */
+/* A permanent user of a counter (the kernel's NMI watchdog) can leave too few for a group. */
 static void emit_no_turn(struct perf_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	for (unsigned i = 0; i < reader->plan.event_count; i++) {
@@ -151,10 +152,10 @@ static void emit_no_turn(struct perf_reader *reader, struct sample_set *out, int
 	}
 }
 
-/* -- beginning -- */
+/* -- start -- */
 
-/* Raises the limit as far as may be; how many of it counters may use. Children are counted against what the target
- * knows of it. */
+/* Raises the limit of open files as far as allowed; returns how many of them counters may use. The target learns the
+ * new limit too. */
 static unsigned make_room(struct target *target)
 {
 	struct rlimit limit;
@@ -172,32 +173,32 @@ static unsigned make_room(struct target *target)
 	return max > 2 * DESCRIPTORS_SPARED ? max - DESCRIPTORS_SPARED : max / 2;
 }
 
-static void begin_traffic(struct perf_reader *reader, const struct plan_place *place)
+static void begin_traffic(struct perf_reader *reader, const struct plan_machine *machine)
 {
 	const char *sys_root = source_choices(reader->target)->sys_root;
 	struct reason reason = { "", "" };
-	reader->traffic = perf_traffic_open(reader->opener, place, sys_root ? sys_root : "/sys", &reason);
+	reader->traffic = perf_traffic_open(reader->opener, machine, sys_root ? sys_root : "/sys", &reason);
 	reader->traffic_event = reader->plan.event_count;
 	if (reader->traffic && perf_plan_add_event(&reader->plan, PERF_ROLE_MEMORY_BYTES, TRAFFIC))
 		return;
 	perf_traffic_close(reader->traffic);
 	reader->traffic = NULL;
 	if (reason.text[0])
-		perf_plan_lack(&reader->plan, TRAFFIC, &reason);
+		perf_plan_add_missing(&reader->plan, TRAFFIC, &reason);
 }
 
 static void begin(struct perf_reader *reader, struct sample_set *out, int64_t now_ns)
 {
-	struct plan_place place;
-	emit_lacks(reader, true, out, now_ns);
-	plan_place_read(reader->target->proc_root, &place);
-	perf_plan_make(&reader->plan, reader->opener, &place, source_choices(reader->target));
+	struct plan_machine machine;
+	emit_plan_missing(reader, true, out, now_ns);
+	plan_machine_read(reader->target->proc_root, &machine);
+	perf_plan_make(&reader->plan, reader->opener, &machine, source_choices(reader->target));
 	reader->retry_next_ns = now_ns + RETRY_NS;
 	if (!reader->plan.is_refused) {
-		begin_traffic(reader, &place);
+		begin_traffic(reader, &machine);
 		reader->threads = perf_threads_new(&reader->plan, reader->opener, make_room(reader->target));
 	}
-	emit_lacks(reader, false, out, now_ns);
+	emit_plan_missing(reader, false, out, now_ns);
 	if (!reader->threads) {
 		perf_traffic_close(reader->traffic);
 		reader->traffic = NULL;
@@ -228,16 +229,16 @@ static void read_all(struct perf_reader *reader, struct sample_set *out, int64_t
 	reader->read_next_ns = perf_threads_count(reader->threads) > THREADS_OFTEN_MAX ? reader->scan_next_ns : INT64_MIN;
 }
 
-static void be_unwanted(struct perf_reader *reader, struct sample_set *out, int64_t now_ns)
+static void switch_off(struct perf_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	if (reader->has_emitted_unwanted)
 		return;
 	stop(reader);
 	emit_left_out(reader, out, now_ns);
 	emit_no_turn(reader, out, now_ns);
-	emit_lacks(reader, true, out, now_ns);
-	reader->plan.lack_count = 0;
-	sample_set_missing(out, now_ns, "counters", "not counted until somebody looks", "view 9, or --counters");
+	emit_plan_missing(reader, true, out, now_ns);
+	reader->plan.missing_count = 0;
+	sample_set_missing(out, now_ns, "counters", "off until requested", "open view 9, or start with --counters");
 	reader->has_emitted_unwanted = true;
 	reader->retry_next_ns = INT64_MIN;
 }
@@ -248,7 +249,7 @@ enum status perf_reader_read(struct perf_reader *reader, int64_t now_ns, struct 
 	if (target->pid == 0 || (target->has_ended && !reader->threads))
 		return STATUS_END;
 	if (!source_choices(target)->wants_counters) {
-		be_unwanted(reader, out, now_ns);
+		switch_off(reader, out, now_ns);
 		return target->has_ended ? STATUS_END : STATUS_OK;
 	}
 	if (reader->has_emitted_unwanted)

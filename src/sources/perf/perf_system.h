@@ -1,5 +1,5 @@
-/* perf_system.h: the kernel's counters and libpfm4, which is loaded when the first name is asked of it, as a
- * perf_opener (perf.c). */
+/* perf_system.h: the kernel's counters and libpfm4 as a perf_opener (perf.c). libpfm4 is loaded when the first name
+ * is encoded. */
 #ifndef PMTOP_SOURCES_PERF_PERF_SYSTEM_H
 #define PMTOP_SOURCES_PERF_PERF_SYSTEM_H
 

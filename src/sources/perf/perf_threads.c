@@ -11,7 +11,7 @@
 enum { TIDS_MAX = 4096 };
 #define TURN_MIN_NS 2e9
 
-/* Of one counter, over all threads of a process. */
+/* The sum of one counter over all threads of a process. */
 struct sum {
 	double value;
 	double enabled_ns, running_ns;
@@ -20,22 +20,22 @@ struct sum {
 struct counted_process {
 	pid_t pid;
 	uint64_t start_ticks;
-	bool is_seen, is_gone;
+	bool is_found, is_gone;
 	size_t thread_count, thread_room;
-	struct counted_thread **threads; /* in the order of their folder */
+	struct counted_thread **threads; /* in the order of readdir */
 	struct sum sums[PLAN_COUNTERS_MAX];
 };
 
 struct group_past {
-	uint64_t seen_enabled_ns;        /* at the last reading */
-	uint64_t enabled_ns, running_ns; /* at the last one in which it had had a turn since the one before */
+	uint64_t last_enabled_ns;        /* at the last reading */
+	uint64_t enabled_ns, running_ns; /* at the last reading after which it had a turn */
 };
 
 struct counted_thread {
 	pid_t tid;
-	bool is_seen;
+	bool is_found;
 	struct group_past groups[PLAN_COUNTERS_MAX];
-	/* fd −1 = not open; only as many as the plan has */
+	/* fd −1 = not open; as many as the plan has */
 	struct {
 		int fd;
 		uint64_t value;
@@ -94,7 +94,7 @@ static bool is_final(int error)
 	return error == ESRCH || error == EACCES || error == EPERM || error == EMFILE || error == ENFILE || error == ENOMEM;
 }
 
-/* A group whole or not at all: 0, or the error. */
+/* Opens all counters of a group or none. Returns 0 or the error. */
 static int open_group(struct perf_threads *threads, struct counted_thread *thread, unsigned group)
 {
 	unsigned first = threads->first[group];
@@ -117,8 +117,8 @@ static int open_group(struct perf_threads *threads, struct counted_thread *threa
 	return 0;
 }
 
-/* A group that this CPU, or what the thread runs on, does not take is not counted there; all else is decided for the
- * whole thread. */
+/* A group that the CPU refuses is skipped; a final error (rights, descriptors, an ended thread) concerns the whole
+ * thread. */
 static int thread_open(struct perf_threads *threads, struct counted_thread *thread)
 {
 	int error = 0;
@@ -137,9 +137,9 @@ static void take_reading(struct perf_threads *threads, struct counted_process *p
 {
 	struct group_past *past = &thread->groups[group];
 	unsigned first = threads->first[group], end = first + threads->size[group];
-	/* What goes back is junk of a driver: it is begun again from there. */
-	bool is_back = reading->enabled_ns < past->seen_enabled_ns || reading->running_ns < past->running_ns;
-	double grown = is_back ? 0 : (double)(reading->enabled_ns - past->seen_enabled_ns);
+	/* Values that go backwards come from a driver's bug: counting restarts from there. */
+	bool is_back = reading->enabled_ns < past->last_enabled_ns || reading->running_ns < past->running_ns;
+	double grown = is_back ? 0 : (double)(reading->enabled_ns - past->last_enabled_ns);
 	double enabled = is_back ? 0 : (double)(reading->enabled_ns - past->enabled_ns),
 		   running = is_back ? 0 : (double)(reading->running_ns - past->running_ns);
 	double scale = running > 0 && enabled > running ? enabled / running : 1;
@@ -154,7 +154,7 @@ static void take_reading(struct perf_threads *threads, struct counted_process *p
 			process->sums[i].value += (double)(value - before) * scale;
 		thread->counters[i].value = value;
 	}
-	past->seen_enabled_ns = reading->enabled_ns;
+	past->last_enabled_ns = reading->enabled_ns;
 	if (had_turn) {
 		past->enabled_ns = reading->enabled_ns;
 		past->running_ns = reading->running_ns;
@@ -198,7 +198,7 @@ static struct counted_thread *add_thread(struct perf_threads *threads, struct co
 	if (!thread)
 		return NULL;
 	thread->tid = tid;
-	thread->is_seen = true;
+	thread->is_found = true;
 	for (unsigned i = 0; i < PLAN_COUNTERS_MAX; i++)
 		thread->counters[i].fd = -1;
 	process->threads[process->thread_count++] = thread;
@@ -206,7 +206,7 @@ static struct counted_thread *add_thread(struct perf_threads *threads, struct co
 	return thread;
 }
 
-/* False: no more threads of this process need be tried. */
+/* False: the other threads of this process need not be tried. */
 static bool try_thread(struct perf_threads *threads, struct counted_process *process, pid_t tid)
 {
 	if (threads->thread_count >= PERF_THREADS_MAX) {
@@ -238,7 +238,7 @@ static bool try_thread(struct perf_threads *threads, struct counted_process *pro
 	return true;
 }
 
-/* Both lists have the same order but for those that came and went: `*hint` runs along. */
+/* Both lists have the same order except for threads that came and went, so `*hint` moves along. */
 static struct counted_thread *find_thread(const struct counted_process *process, pid_t tid, size_t *hint)
 {
 	for (size_t i = 0; i < process->thread_count; i++) {
@@ -256,7 +256,7 @@ static void drop_ended_threads(struct perf_threads *threads, struct counted_proc
 	size_t retained = 0;
 	for (size_t i = 0; i < process->thread_count; i++) {
 		struct counted_thread *thread = process->threads[i];
-		if (thread->is_seen) {
+		if (thread->is_found) {
 			process->threads[retained++] = thread;
 			continue;
 		}
@@ -275,7 +275,7 @@ static void scan_process(
 	if (!task)
 		return;
 	for (size_t i = 0; i < process->thread_count; i++)
-		process->threads[i]->is_seen = false;
+		process->threads[i]->is_found = false;
 	const struct dirent *entry;
 	while ((entry = file_next(task))) {
 		long tid = strtol(entry->d_name, NULL, 10);
@@ -283,7 +283,7 @@ static void scan_process(
 			continue;
 		struct counted_thread *thread = find_thread(process, (pid_t)tid, &hint);
 		if (thread)
-			thread->is_seen = true;
+			thread->is_found = true;
 		else if (fresh_count < TIDS_MAX)
 			fresh[fresh_count++] = (pid_t)tid;
 		else
@@ -319,19 +319,19 @@ void perf_threads_scan(struct perf_threads *threads, const struct target *target
 	threads->left_out = (struct perf_left_out){ 0 };
 	threads->is_short = false;
 	for (size_t i = 0; i < threads->process_count; i++)
-		threads->processes[i]->is_seen = false;
+		threads->processes[i]->is_found = false;
 	for (size_t i = 0; i < target->member_count; i++) {
 		struct counted_process *process = find_or_add_process(threads, &target->members[i]);
 		if (process)
-			process->is_seen = true;
+			process->is_found = true;
 	}
-	/* What ended gives its descriptors back before others are opened. */
+	/* Ended processes release their descriptors before new counters are opened. */
 	for (size_t i = 0; i < threads->process_count; i++) {
 		struct counted_process *process = threads->processes[i];
-		if (process->is_seen)
+		if (process->is_found)
 			continue;
 		for (size_t k = 0; k < process->thread_count; k++)
-			process->threads[k]->is_seen = false;
+			process->threads[k]->is_found = false;
 		drop_ended_threads(threads, process);
 		process->is_gone = true;
 	}
@@ -368,14 +368,13 @@ void perf_threads_free(struct perf_threads *threads)
 	free(threads);
 }
 
-/* -- what it makes -- */
+/* -- results -- */
 
 size_t perf_threads_processes(const struct perf_threads *threads) { return threads->process_count; }
 
 pid_t perf_threads_pid(const struct perf_threads *threads, size_t process) { return threads->processes[process]->pid; }
 
-/* Software counts always; a thread that has not run yet has counted nothing, and that is known. Of hardware nobody
- * knows then. */
+/* Software events always count, so a thread that has not run yet has a count of 0. A hardware count is unknown then. */
 static bool was_counted(const struct sum *sum, bool is_software)
 {
 	return sum->running_ns > 0 || (is_software && sum->enabled_ns <= 0);

@@ -12,7 +12,7 @@
 
 enum { METERS_MAX = 256, SOCKETS_MAX = 16, CPUS_A_PMU_MAX = 16, TEXT_SIZE = 256, BYTES_A_LINE = 64 };
 
-/* Of several kinds the first that is there: they count the same bytes. */
+/* The first kind that exists is used, because all count the same bytes. */
 static const struct kind {
 	const char *prefix;    /* of the PMU's name */
 	const char *events[2]; /* files in its `events`; NULL: `terms` */
@@ -38,7 +38,7 @@ struct perf_traffic {
 	struct meter meters[METERS_MAX];
 };
 
-/* -- the kernel's words for a counter -- */
+/* -- the kernel's description of a counter -- */
 
 static bool read_text(int directory_fd, const char *folder, const char *name, char out[TEXT_SIZE])
 {
@@ -99,7 +99,7 @@ bool perf_terms_parse(int pmu_fd, const char *terms, struct perf_code *out)
 	return true;
 }
 
-/* Bytes that one count stands for: "6.103515625e-5" and "MiB"; without, a cache line. */
+/* Bytes per count, from "6.103515625e-5" and "MiB"; a cache line if the kernel gives no scale. */
 static double bytes_of(int pmu_fd, const char *event)
 {
 	static const struct {
@@ -125,7 +125,7 @@ static double bytes_of(int pmu_fd, const char *event)
 struct search {
 	struct perf_traffic *traffic;
 	const char *sys_root;
-	int error; /* of the kernel, where a PMU was there */
+	int error; /* of the last refused counter */
 	bool has_pmu;
 };
 
@@ -139,7 +139,7 @@ static int socket_of(const char *sys_root, int cpu)
 	return socket >= 0 && socket < 4096 ? (int)socket : 0;
 }
 
-/* "0,56" or "0-1": one CPU a socket. */
+/* Parses "0,56" or "0-1": one CPU per socket. */
 static size_t read_cpus(int pmu_fd, int out[CPUS_A_PMU_MAX])
 {
 	char text[TEXT_SIZE];
@@ -209,7 +209,7 @@ static void open_pmu(struct search *search, const struct kind *kind, int pmu_fd)
 	}
 }
 
-/* "uncore_imc" and "uncore_imc_3", but not "uncore_imc_free_running_0", which is a kind of its own. */
+/* Matches "uncore_imc" and "uncore_imc_3", but not "uncore_imc_free_running_0", which is another kind. */
 static bool is_of_kind(const struct kind *kind, const char *name)
 {
 	size_t length = strlen(kind->prefix);
@@ -237,7 +237,7 @@ static void search_kind(struct search *search, const struct kind *kind, const ch
 }
 
 struct perf_traffic *perf_traffic_open(
-	const struct perf_opener *opener, const struct plan_place *place, const char *sys_root, struct reason *why_not)
+	const struct perf_opener *opener, const struct plan_machine *machine, const char *sys_root, struct reason *why_not)
 {
 	char folder[4096];
 	struct perf_traffic *traffic = calloc(1, sizeof *traffic);
@@ -254,10 +254,10 @@ struct perf_traffic *perf_traffic_open(
 		return traffic;
 	if (!search.has_pmu)
 		reason_set(why_not, STATUS_NOT_FOUND, "",
-			place->cpu.is_virtual ? "a virtual machine sees no counters of the memory controllers"
-								  : "the kernel offers no counters of this machine's memory controllers");
+			machine->cpu.is_virtual ? "a virtual machine has no memory controller counters"
+									: "the kernel has no counters for this machine's memory controllers");
 	else if (search.error == EACCES || search.error == EPERM)
-		plan_explain_denied(place, search.error, 0, why_not);
+		plan_explain_denied(machine, search.error, 0, why_not);
 	else
 		reason_set(why_not, STATUS_IO, "", "the memory controllers' counters could not be opened (%s)",
 			perf_errno_name(search.error));

@@ -12,8 +12,8 @@
 #include "src/sources/source.h"
 #include "src/sources/target/target.h"
 
-/* Where it is, and its limits; who else is in it; its memory; what is not there is tried again. CPU figures are read
- * each time. */
+/* Periods: of the cgroup's location and limits; of its members; of its memory; and of retries of missing files. CPU
+ * figures are read each time. */
 #define READ_NS (3 * NS_PER_S)
 #define MEMBERS_NS (10 * NS_PER_S)
 #define MEMORY_NS (900 * NS_PER_MS)
@@ -91,16 +91,17 @@ struct cgroup_reader {
 	struct target *target;
 	int64_t sample_ns, members_ns;
 	bool is_emitted_missing, has_refreshed;
-	struct cgroup_place places[PART_COUNT];
+	struct cgroup_location locations[PART_COUNT];
 	int folders[PART_COUNT]; /* −1 = not open */
-	/* of the cgroup whose quota is the least: that one makes its members wait; −1 = the innermost has it */
+	/* of the ancestor with the smallest CPU quota, which throttles its members; −1 = the innermost cgroup has the
+	 * smallest */
 	int throttling_folder;
 	double memory_limit, cpu_limit; /* NAN = none */
 	struct {
 		int fd;
 		int64_t next_ns;
 	} files[FILE_COUNT];
-	char cgroups[CGROUPS_SIZE]; /* the text that the places were found by */
+	char cgroups[CGROUPS_SIZE]; /* the text that the locations were found by */
 	char text[CGROUP_TEXT_SIZE];
 };
 
@@ -111,7 +112,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-static void forget_places(struct cgroup_reader *reader)
+static void forget_locations(struct cgroup_reader *reader)
 {
 	for (size_t i = 0; i < FILE_COUNT; i++) {
 		close_fd(&reader->files[i].fd);
@@ -119,42 +120,42 @@ static void forget_places(struct cgroup_reader *reader)
 	}
 	for (size_t i = 0; i < PART_COUNT; i++) {
 		close_fd(&reader->folders[i]);
-		reader->places[i].version = 0;
+		reader->locations[i].version = 0;
 	}
 	close_fd(&reader->throttling_folder);
 	reader->memory_limit = reader->cpu_limit = NAN;
 }
 
-/* -- where it is -- */
+/* -- its location -- */
 
 static void emit_missing(struct cgroup_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	bool is_there = reader->cgroups[0] == '\0';
 	for (size_t i = 0; i < PART_COUNT; i++)
-		is_there |= reader->places[i].version != 0;
+		is_there |= reader->locations[i].version != 0;
 	if (is_there != reader->is_emitted_missing)
 		return;
 	reader->is_emitted_missing = !is_there;
 	sample_set_missing(out, now_ns, "cgroup",
-		is_there ? NULL : "the target's cgroup is not mounted where pmtop could read it",
+		is_there ? NULL : "the target's cgroup is not mounted where pmtop can read it",
 		is_there ? NULL : "mount it (mount -t cgroup2 none /sys/fs/cgroup), or run pmtop on the host");
 }
 
-static void find_places(struct cgroup_reader *reader)
+static void find_locations(struct cgroup_reader *reader)
 {
 	const struct target *target = reader->target;
-	forget_places(reader);
+	forget_locations(reader);
 	for (size_t i = 0; i < PART_COUNT; i++) {
-		struct cgroup_place *place = &reader->places[i];
-		if (!cgroup_find(target->proc_root, (int)target->pid, reader->cgroups, controllers[i], reader->text, place))
+		struct cgroup_location *location = &reader->locations[i];
+		if (!cgroup_find(target->proc_root, (int)target->pid, reader->cgroups, controllers[i], reader->text, location))
 			continue;
-		reader->folders[i] = file_open(AT_FDCWD, place->path, O_RDONLY | O_DIRECTORY);
+		reader->folders[i] = file_open(AT_FDCWD, location->path, O_RDONLY | O_DIRECTORY);
 		if (reader->folders[i] < 0)
-			place->version = 0;
+			location->version = 0;
 	}
 }
 
-/* -- limits: the least on the way up -- */
+/* -- limits: the smallest on the way up -- */
 
 static bool read_number(struct cgroup_reader *reader, const char *folder, const char *name, double *out)
 {
@@ -167,38 +168,39 @@ static bool read_number(struct cgroup_reader *reader, const char *folder, const 
 	return end != reader->text && reader->text[0] >= '0' && reader->text[0] <= '9';
 }
 
-static double memory_limit_of(struct cgroup_reader *reader, const struct cgroup_place *place)
+static double memory_limit_of(struct cgroup_reader *reader, const struct cgroup_location *location)
 {
 	double bytes;
 	bool is_known =
-		read_number(reader, place->path, place->version == 1 ? "memory.limit_in_bytes" : "memory.max", &bytes);
+		read_number(reader, location->path, location->version == 1 ? "memory.limit_in_bytes" : "memory.max", &bytes);
 	return is_known && bytes < NO_LIMIT ? bytes : NAN;
 }
 
-static double cpu_limit_of(struct cgroup_reader *reader, const struct cgroup_place *place)
+static double cpu_limit_of(struct cgroup_reader *reader, const struct cgroup_location *location)
 {
 	double quota, period;
-	if (place->version == 1) {
-		bool is_known = read_number(reader, place->path, "cpu.cfs_quota_us", &quota) &&
-			read_number(reader, place->path, "cpu.cfs_period_us", &period);
+	if (location->version == 1) {
+		bool is_known = read_number(reader, location->path, "cpu.cfs_quota_us", &quota) &&
+			read_number(reader, location->path, "cpu.cfs_period_us", &period);
 		return is_known && quota > 0 && period > 0 ? quota / period : NAN;
 	}
-	if (!read_number(reader, place->path, "cpu.max", &quota) || sscanf(reader->text, "%lf %lf", &quota, &period) != 2)
+	if (!read_number(reader, location->path, "cpu.max", &quota) ||
+		sscanf(reader->text, "%lf %lf", &quota, &period) != 2)
 		return NAN;
 	return quota > 0 && period > 0 ? quota / period : NAN;
 }
 
 static double min_limit(struct cgroup_reader *reader, unsigned part,
-	double (*limit_of)(struct cgroup_reader *, const struct cgroup_place *), struct cgroup_place *where)
+	double (*limit_of)(struct cgroup_reader *, const struct cgroup_location *), struct cgroup_location *lowest)
 {
-	struct cgroup_place at = reader->places[part];
+	struct cgroup_location at = reader->locations[part];
 	double min = NAN;
-	*where = at;
+	*lowest = at;
 	for (size_t level = 0; at.version && level < LEVELS_MAX; level++) {
 		double limit = limit_of(reader, &at);
 		if (limit < min || (isnan(min) && !isnan(limit))) {
 			min = limit;
-			*where = at;
+			*lowest = at;
 		}
 		if (!cgroup_go_up(&at))
 			break;
@@ -208,11 +210,11 @@ static double min_limit(struct cgroup_reader *reader, unsigned part,
 
 static void find_limits(struct cgroup_reader *reader)
 {
-	struct cgroup_place where;
-	reader->memory_limit = min_limit(reader, PART_MEMORY, memory_limit_of, &where);
-	reader->cpu_limit = min_limit(reader, PART_CPU, cpu_limit_of, &where);
-	bool is_above = strcmp(where.path, reader->places[PART_CPU].path) != 0;
-	int folder = where.version && is_above ? file_open(AT_FDCWD, where.path, O_RDONLY | O_DIRECTORY) : -1;
+	struct cgroup_location lowest;
+	reader->memory_limit = min_limit(reader, PART_MEMORY, memory_limit_of, &lowest);
+	reader->cpu_limit = min_limit(reader, PART_CPU, cpu_limit_of, &lowest);
+	bool is_above = strcmp(lowest.path, reader->locations[PART_CPU].path) != 0;
+	int folder = lowest.version && is_above ? file_open(AT_FDCWD, lowest.path, O_RDONLY | O_DIRECTORY) : -1;
 	struct stat old, new;
 	bool is_same = folder < 0 ? reader->throttling_folder < 0
 							  : reader->throttling_folder >= 0 && fstat(folder, &new) == 0 &&
@@ -241,7 +243,7 @@ static void refresh(struct cgroup_reader *reader, struct sample_set *out, int64_
 		reader->has_refreshed = true;
 		reader->members_ns = INT64_MIN;
 		memcpy(reader->cgroups, text, sizeof text);
-		find_places(reader);
+		find_locations(reader);
 		emit_missing(reader, out, now_ns);
 	}
 	find_limits(reader);
@@ -259,7 +261,7 @@ static int by_pid(const void *left, const void *right)
 	return (a > b) - (a < b);
 }
 
-/* pmtop itself is no stranger: it comes and goes with whoever looks. */
+/* pmtop itself does not count, because it is there only while the user watches. */
 static size_t count_strangers(const struct target *target, const char *text)
 {
 	pid_t pids[TARGET_MEMBERS_MAX + 1];
@@ -277,7 +279,8 @@ static size_t count_strangers(const struct target *target, const char *text)
 	}
 }
 
-/* With cgroups below it, whose members count into its memory, that nobody is in it itself says nothing. */
+/* A cgroup with child cgroups may have no members of its own, though those of its children count into its memory: 0
+ * is emitted only without children. */
 static void emit_members(struct cgroup_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	int folder = reader->folders[PART_MEMORY] >= 0 ? reader->folders[PART_MEMORY] : reader->folders[PART_CPU];
@@ -313,7 +316,7 @@ static void emit_words(const char *text, const struct word_field *fields, struct
 
 static void read_file(struct cgroup_reader *reader, size_t index, struct sample_set *out, int64_t now_ns)
 {
-	unsigned part = cgroup_files[0][index].part, version = reader->places[part].version;
+	unsigned part = cgroup_files[0][index].part, version = reader->locations[part].version;
 	size_t length;
 	if (version == 0 || now_ns < reader->files[index].next_ns)
 		return;
@@ -346,7 +349,7 @@ static enum status cgroup_open(struct target *target, void **state, struct reaso
 		reader->folders[i] = -1;
 	for (size_t i = 0; i < FILE_COUNT; i++)
 		reader->files[i].fd = -1;
-	forget_places(reader);
+	forget_locations(reader);
 	*state = reader;
 	return STATUS_OK;
 }
@@ -355,8 +358,8 @@ static enum status cgroup_read(void *state, int64_t now_ns, struct sample_set *o
 {
 	struct cgroup_reader *reader = state;
 	if (reader->target->has_ended || reader->target->member_count == 0) {
-		/* A cgroup of which a file is open can be removed, but is not freed. */
-		forget_places(reader);
+		/* A cgroup with an open file can be removed, but its memory is not freed. */
+		forget_locations(reader);
 		return STATUS_END;
 	}
 	refresh(reader, out, now_ns);
@@ -368,7 +371,7 @@ static enum status cgroup_read(void *state, int64_t now_ns, struct sample_set *o
 
 static void cgroup_close(void *state)
 {
-	forget_places(state);
+	forget_locations(state);
 	free(state);
 }
 

@@ -8,7 +8,7 @@
 #include "src/base/files/file.h"
 #include "src/base/files/mounts.h"
 
-/* One of "cpu,cpuacct"? */
+/* Whether `word` is in a list such as "cpu,cpuacct". */
 static bool has_word(const char *words, size_t length, const char *word)
 {
 	size_t word_length = strlen(word);
@@ -22,8 +22,8 @@ static bool has_word(const char *words, size_t length, const char *word)
 	return false;
 }
 
-/* "4:memory:/path" of version 1, "0::/path" of version 2; with both kinds (hybrid) a controller is in only one of
- * them. */
+/* "4:memory:/path" is version 1, "0::/path" is version 2. If both are mounted (hybrid), a controller is in only one
+ * of them. */
 static unsigned find_path(const char *cgroups, const char *controller, char *path, size_t size)
 {
 	unsigned version = 0;
@@ -51,9 +51,9 @@ static bool climbs(const char *path)
 	return false;
 }
 
-/* The folder of `path` under this mount. A path that leads out of what is mounted ("/../other", seen from a cgroup
- * namespace) is reached only by a mount whose own root lies there, too. */
-static bool try_mount(const struct mount *mount, const char *prefix, const char *path, struct cgroup_place *out)
+/* The folder of `path` under this mount. A path that leads out of the mount ("/../other", seen from a cgroup
+ * namespace) is reachable only through a mount whose own root lies there too. */
+static bool try_mount(const struct mount *mount, const char *prefix, const char *path, struct cgroup_location *out)
 {
 	const char *rest = path + (strcmp(mount->root, "/") == 0 ? 0 : strlen(mount->root));
 	if (!path_is_below(path, mount->root) || climbs(rest))
@@ -69,7 +69,7 @@ static bool try_mount(const struct mount *mount, const char *prefix, const char 
 }
 
 static bool try_mounts(const char *mountinfo, const char *prefix, unsigned version, const char *controller,
-	const char *path, struct cgroup_place *out)
+	const char *path, struct cgroup_location *out)
 {
 	struct mount mount;
 	for (const char *line = mountinfo; line && *line; line = strchr(line, '\n')) {
@@ -85,7 +85,7 @@ static bool try_mounts(const char *mountinfo, const char *prefix, unsigned versi
 }
 
 bool cgroup_find(const char *proc_root, int pid, const char *cgroups, const char *controller, char *scratch,
-	struct cgroup_place *out)
+	struct cgroup_location *out)
 {
 	char path[MOUNTS_PATH_SIZE], file[CGROUP_PATH_SIZE], prefix[CGROUP_PATH_SIZE];
 	size_t length;
@@ -106,13 +106,13 @@ bool cgroup_find(const char *proc_root, int pid, const char *cgroups, const char
 	return is_found;
 }
 
-bool cgroup_go_up(struct cgroup_place *place)
+bool cgroup_go_up(struct cgroup_location *location)
 {
-	size_t length = strlen(place->path);
-	while (length > place->top_length && place->path[--length] != '/')
+	size_t length = strlen(location->path);
+	while (length > location->top_length && location->path[--length] != '/')
 		continue;
-	if (strlen(place->path) <= place->top_length)
+	if (strlen(location->path) <= location->top_length)
 		return false;
-	place->path[length] = '\0';
+	location->path[length] = '\0';
 	return true;
 }

@@ -47,7 +47,7 @@ static const struct {
 
 enum { STAT_FIRST_NUMBER = 4, STAT_LAST_NUMBER = 28, STAT_DISK_WAIT = 42 };
 
-/* The words between are not parsed, for there are many processes. */
+/* The words in between are skipped unparsed, which matters with many processes. */
 static uint64_t word_far_on(const char *at, unsigned words)
 {
 	for (; words > 0; words--) {

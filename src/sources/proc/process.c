@@ -6,15 +6,15 @@
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
-#include "src/sources/proc/process_place.h"
+#include "src/sources/proc/process_placement.h"
 #include "src/sources/proc/process_private.h"
 #include "src/sources/source.h"
 
-/* Every member's stat is read at each refresh (by target.c). The other files of the target are, too; those of further
- * members, which may be many, about once a second. */
+/* Every member's stat is read at each refresh (by target.c), and the target's other files too. Those of further
+ * members, which may be many, are read about once a second. */
 enum { OTHERS_PERIOD_MS = 900 };
 
-/* In the order of their lines, so that one pass finds them all. */
+/* In the order of their lines, so that one scan finds them all. */
 struct figure_field {
 	const char *key;
 	enum metric metric;
@@ -40,20 +40,20 @@ static const struct figure_field io_fields[] = {
 	{ NULL, 0, 0 },
 };
 
-/* `fields` NULL: schedstat, three bare numbers. */
+/* `fields` NULL: schedstat, which holds three bare numbers. */
 static const struct optional_file {
 	const char *name, *figure;
 	const struct figure_field *fields;
 	const char *not_there, *not_there_remedy;
 } optional_files[FILE_COUNT] = {
-	[FILE_STATUS] = { "status", "memory", status_fields, "the kernel tells no memory figures", "" },
+	[FILE_STATUS] = { "status", "memory", status_fields, "the kernel reports no memory figures", "" },
 	[FILE_IO] = { "io", "disk I/O", io_fields, "the kernel counts no I/O per process",
 		"boot a kernel with CONFIG_TASK_IO_ACCOUNTING" },
 	[FILE_SCHEDSTAT] = { "schedstat", "run-queue wait", NULL, "the kernel counts no run-queue wait",
 		"boot a kernel with CONFIG_SCHED_INFO" },
 };
 
-/* -- who is there -- */
+/* -- processes that come and go -- */
 
 static void emit_process(struct sample_set *out, enum record_kind kind, const struct target *target,
 	const struct target_member *member, int64_t now_ns)
@@ -83,7 +83,7 @@ static bool is_same(const struct known_process *known, const struct target_membe
 	return known->pid == member->pid && known->start_ticks == member->start_ticks;
 }
 
-/* Members keep their order and new ones stand at the end, so one walk over both lists finds who went. */
+/* Members keep their order, and new ones are at the end, so one walk over both lists finds those that ended. */
 static void forget_those_gone(struct process_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	const struct target *target = reader->target;
@@ -124,7 +124,8 @@ static void emit_members(struct process_reader *reader, struct sample_set *out, 
 		else if (is_new || strcmp(known->command, member->command) != 0)
 			emit_process(out, RECORD_PROCESS_SEEN, target, member, now_ns);
 		if (is_new || was_replaced)
-			known->has_place = process_emit_place(member->directory_fd, member->pid, known->has_place, now_ns, out);
+			known->has_placement =
+				process_emit_placement(member->directory_fd, member->pid, known->has_placement, now_ns, out);
 		known->generation = member->generation;
 		memcpy(known->command, member->command, sizeof known->command);
 	}
@@ -149,8 +150,7 @@ static void emit_stat(
 	};
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
 		sample_set_figure(out, now_ns, figures[i].metric, member->pid, figures[i].value);
-	/* The target's own comes from status, which is exact; of a zombie nothing is resident, and that is no
-	 * measurement. */
+	/* The target's figure comes from status, which is exact. A zombie has no memory, and its 0 is no measurement. */
 	if (member->pid != reader->target->pid && stat->state != 'Z')
 		sample_set_figure(
 			out, now_ns, METRIC_PROCESS_RESIDENT, member->pid, (double)stat->resident_pages * reader->page_bytes);
@@ -160,7 +160,7 @@ static bool emit_schedstat(const char *text, pid_t pid, struct sample_set *out, 
 {
 	char *end, *end_of_wait;
 	unsigned long long ran = strtoull(text, &end, 10), waited = strtoull(end, &end_of_wait, 10);
-	/* All zero: the file is there, but nothing is counted. */
+	/* All zero: the file exists, but the kernel counts nothing. */
 	if (end == text || end_of_wait == end || (ran == 0 && waited == 0))
 		return false;
 	sample_set_figure(out, now_ns, METRIC_PROCESS_RUN_QUEUE_WAIT, pid, (double)waited);
@@ -189,7 +189,7 @@ static enum status emit_file(struct process_reader *reader, const struct target_
 	return STATUS_OK;
 }
 
-/* -- what is missing: said when it changes, of the target only -- */
+/* -- what is missing: emitted when it changes, for the target only -- */
 
 static void emit_missing_file(
 	struct process_reader *reader, int index, enum status status, struct sample_set *out, int64_t now_ns)
@@ -198,7 +198,7 @@ static void emit_missing_file(
 	const struct optional_file *file = &optional_files[index];
 	if (status == reader->emitted[index])
 		return;
-	/* A process that ends takes its files along: that is said otherwise. */
+	/* The files of a process that has ended are gone too, which other records report. */
 	if (status == STATUS_NOT_FOUND && !file_is_there(member->directory_fd, "stat"))
 		return;
 	reader->emitted[index] = status;
@@ -218,7 +218,7 @@ static void emit_missing_members(struct process_reader *reader, struct sample_se
 	const struct target *target = reader->target;
 	if (target->members_left_out != reader->emitted_left_out) {
 		char text[128];
-		snprintf(text, sizeof text, "%u child processes are not watched (%s)", target->members_left_out,
+		snprintf(text, sizeof text, "pmtop does not watch %u child processes (%s)", target->members_left_out,
 			target->is_short_of_files ? "no file descriptor left" : "there are too many");
 		reader->emitted_left_out = target->members_left_out;
 		sample_set_missing(out, now_ns, "workers", target->members_left_out ? text : NULL,
@@ -226,7 +226,7 @@ static void emit_missing_members(struct process_reader *reader, struct sample_se
 	}
 	if (target->has_no_children_files && !reader->emitted_no_children) {
 		reader->emitted_no_children = true;
-		sample_set_missing(out, now_ns, "children", "the kernel does not tell which processes are children of which",
+		sample_set_missing(out, now_ns, "children", "the kernel does not list the children of a process",
 			"boot a kernel with CONFIG_PROC_CHILDREN");
 	}
 }

@@ -31,15 +31,15 @@ static const char *why_no_disk_wait(const struct process_reader *reader, const c
 	bool has_waited = reader->target->member_count > 0 && reader->target->members[0].stat.disk_wait_ticks > 0;
 	*remedy = "sysctl kernel.task_delayacct=1, before the run starts";
 	switch (reader->accounting) {
-	case ACCOUNTING_OFF: return "the kernel does not count how long a process waits for the disk";
+	case ACCOUNTING_OFF: return "delay accounting is off: no disk wait per process";
 	case ACCOUNTING_ON:
-		*remedy = "start the run anew";
+		*remedy = "restart the run";
 		return reader->count > 0 && reader->known[0].is_never_counted
-			? "the kernel counts it only for processes that began after it was told to"
+			? "delay accounting was off when this process started"
 			: NULL;
 	default:
 		*remedy = "boot the kernel with delayacct (CONFIG_TASK_DELAY_ACCT)";
-		return has_waited ? NULL : "the kernel may not count how long a process waits for the disk";
+		return has_waited ? NULL : "delay accounting may be off: no disk wait per process so far";
 	}
 }
 
@@ -51,11 +51,11 @@ void process_begin_more(struct process_reader *reader, struct sample_set *out, i
 	reader->accounting_next_ns = now_ns + ACCOUNTING_NS;
 	enum accounting before = reader->accounting;
 	reader->accounting = read_accounting(reader);
-	for (size_t i = 0; reader->has_asked_accounting && before == ACCOUNTING_OFF &&
-		 reader->accounting == ACCOUNTING_ON && i < reader->count;
+	for (size_t i = 0; reader->has_read_accounting && before == ACCOUNTING_OFF && reader->accounting == ACCOUNTING_ON &&
+		 i < reader->count;
 		 i++)
 		reader->known[i].is_never_counted = true;
-	reader->has_asked_accounting = true;
+	reader->has_read_accounting = true;
 	const char *remedy, *why = why_no_disk_wait(reader, &remedy);
 	if (why != reader->emitted_no_disk_wait)
 		sample_set_missing(out, now_ns, "disk wait", why, why ? remedy : NULL);
@@ -73,7 +73,7 @@ static void emit_disk_wait(const struct process_reader *reader, size_t index, st
 
 /* -- descriptors -- */
 
-/* Since Linux 6.2 the folder's size is their number. */
+/* Since Linux 6.2 the folder's size is the number of descriptors. */
 static bool count_descriptors(int directory_fd, size_t *count)
 {
 	struct stat status;
@@ -106,9 +106,9 @@ static void emit_descriptors(struct process_reader *reader, size_t index, struct
 
 /* -- where it waits -- */
 
-/* Each time while it waits for the disk; about once a second while it sleeps: the target, and others that have not run
- * since. */
-static bool is_worth_asking(struct process_reader *reader, size_t index, bool with_others)
+/* Whether to read wchan: each time in state D; about once a second in state S, for the target and for others that
+ * have not run since. */
+static bool should_read_wait(struct process_reader *reader, size_t index, bool with_others)
 {
 	const struct target_member *member = &reader->target->members[index];
 	struct known_process *known = &reader->known[index];
@@ -129,7 +129,7 @@ static void emit_wait(
 	char text[PROCESS_WAIT_SIZE] = "";
 	size_t length;
 	bool is_asleep = member->stat.state == 'D' || member->stat.state == 'S';
-	if (is_worth_asking(reader, index, with_others)) {
+	if (should_read_wait(reader, index, with_others)) {
 		if (reader->waits_left == 0)
 			return;
 		reader->waits_left--;

@@ -7,7 +7,7 @@
 #include "src/base/text.h"
 #include "src/sources/python/remote.h"
 
-/* TEXT_MAX: of the longest that is kept four bytes a character fit. */
+/* TEXT_MAX: four bytes per character of the longest stored text. */
 enum { TEXT_MAX = 4 * PY_FILE_SIZE, CHARACTERS_MAX = 1 << 16, CODE_MAX = 1024, NO_LINE = -128 };
 
 static uint64_t word_at(const unsigned char *bytes, uint32_t offset)
@@ -19,7 +19,7 @@ static uint64_t word_at(const unsigned char *bytes, uint32_t offset)
 
 /* -- texts -- */
 
-/* The state of a str (Include/cpython/unicodeobject.h): its interning takes two bits, of a free-threaded 3.14 a
+/* The state of a str (Include/cpython/unicodeobject.h): its interning takes two bits, in a free-threaded 3.14 a
  * byte. */
 struct text_state {
 	unsigned width;
@@ -48,7 +48,7 @@ static uint32_t character(const unsigned char *bytes, unsigned width)
 	return four;
 }
 
-/* Of one that is too long its end. */
+/* Of a text that is too long, the end. */
 static bool read_text(pid_t pid, const struct py_layout *layout, uint64_t address, char *out, size_t size)
 {
 	unsigned char head[64], bytes[TEXT_MAX];
@@ -76,7 +76,7 @@ static bool read_text(pid_t pid, const struct py_layout *layout, uint64_t addres
 
 /* -- lines -- */
 
-/* Lines are added up in 64 bits: a table may say anything, and PY_LINES_MAX bytes of it cannot overflow that. */
+/* Lines are summed in 64 bits: the table is untrusted, and PY_LINES_MAX bytes of it cannot overflow that. */
 static int64_t line_in_pairs(const unsigned char *table, size_t size, int64_t line, int64_t offset)
 {
 	int64_t at = 0;
@@ -201,14 +201,14 @@ static bool find_bytes(
 	return true;
 }
 
-bool py_code_read(pid_t pid, const struct py_place *place, uint64_t address, struct py_code *out)
+bool py_code_read(pid_t pid, const struct py_location *location, uint64_t address, struct py_code *out)
 {
-	const struct py_layout *layout = &place->layout;
+	const struct py_layout *layout = &location->layout;
 	unsigned char object[CODE_MAX];
 	uint32_t name = layout->code_qualname != PY_NOWHERE ? layout->code_qualname : layout->code_name;
 	*out = (struct py_code){ .table = NULL };
 	if (layout->code_size > sizeof object || !remote_read(pid, address, object, layout->code_size) ||
-		word_at(object, layout->object_type) != place->code_type)
+		word_at(object, layout->object_type) != location->code_type)
 		return false;
 	memcpy(&out->first_line, object + layout->code_first_line, sizeof out->first_line);
 	return read_text(pid, layout, word_at(object, layout->code_file), out->file, sizeof out->file) &&
@@ -223,7 +223,7 @@ void py_code_release(struct py_code *code)
 	code->table = NULL;
 }
 
-/* Before the first instruction it stands two bytes before it. */
+/* Before the first instruction runs, the offset is −2. */
 static bool is_within(const struct py_code *code, int64_t offset)
 {
 	return offset >= -2 && offset < (int64_t)code->byte_count;

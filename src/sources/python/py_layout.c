@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Offsets that are told have to lie within what such a struct can be. */
+/* Published offsets must be within the possible size of their struct. */
 enum { INTERPRETER_MAX = 1 << 20, THREAD_MAX = 4096, FRAME_MAX = 512, CODE_MAX = 1024 };
 
-/* Frames to 3.10 are objects of their own. */
+/* Up to 3.10, frames are objects of their own. */
 #define OBJECT_FRAMES \
 	.object_size = 16, .object_type = 8, .text_ascii = 48, .text_other = 72, .runtime_interpreters = 32, \
 	.interpreter_next = 0, .interpreter_threads = 8, .interpreter_gil = PY_NOWHERE, .thread_next = 8, \
@@ -107,7 +107,7 @@ static const struct py_layout known[] = {
 
 static enum status refuse(unsigned minor, struct reason *why_not)
 {
-	return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "Python 3.%u not known to this pmtop (3.%d to 3.%d are)",
+	return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "pmtop does not support Python 3.%u (only 3.%d to 3.%d)",
 		minor, PY_MINOR_OLDEST, PY_MINOR_NEWEST);
 }
 
@@ -121,8 +121,8 @@ enum status py_layout_known(unsigned minor, struct py_layout *out, struct reason
 	return refuse(minor, why_not);
 }
 
-/* Which word tells what, by minor version; and how much it may be. */
-#define EMITTED(member, max, in_13, in_14, in_15) \
+/* The word that holds each offset, by minor version, and the offset's maximum. */
+#define PUBLISHED(member, max, in_13, in_14, in_15) \
 	{ \
 		offsetof(struct py_layout, member), max, { in_13, in_14, in_15 } \
 	}
@@ -130,35 +130,35 @@ static const struct {
 	size_t member;
 	uint32_t max;
 	unsigned char word[3];
-} emitted[] = {
-	EMITTED(runtime_interpreters, INTERPRETER_MAX, 5, 5, 5),
-	EMITTED(interpreter_next, INTERPRETER_MAX, 8, 8, 8),
-	EMITTED(interpreter_threads, INTERPRETER_MAX, 9, 9, 9),
-	EMITTED(interpreter_gil, INTERPRETER_MAX, 14, 15, 15),
-	EMITTED(thread_size, THREAD_MAX, 19, 22, 22),
-	EMITTED(thread_next, THREAD_MAX, 21, 24, 24),
-	EMITTED(thread_interpreter, THREAD_MAX, 22, 25, 25),
-	EMITTED(thread_frame, THREAD_MAX, 23, 26, 26),
-	EMITTED(thread_pthread, THREAD_MAX, 24, 27, 30),
-	EMITTED(thread_native, THREAD_MAX, 25, 28, 31),
-	EMITTED(frame_size, FRAME_MAX, 28, 31, 39),
-	EMITTED(frame_previous, FRAME_MAX, 29, 32, 40),
-	EMITTED(frame_code, FRAME_MAX, 30, 33, 41),
-	EMITTED(frame_ip, FRAME_MAX, 31, 34, 42),
-	EMITTED(frame_owner, FRAME_MAX, 33, 36, 44),
-	EMITTED(code_size, CODE_MAX, 34, 39, 47),
-	EMITTED(code_file, CODE_MAX, 35, 40, 48),
-	EMITTED(code_name, CODE_MAX, 36, 41, 49),
-	EMITTED(code_qualname, CODE_MAX, 37, 42, 50),
-	EMITTED(code_lines, CODE_MAX, 38, 43, 51),
-	EMITTED(code_first_line, CODE_MAX, 39, 44, 52),
-	EMITTED(code_bytes, CODE_MAX, 43, 48, 56),
+} published[] = {
+	PUBLISHED(runtime_interpreters, INTERPRETER_MAX, 5, 5, 5),
+	PUBLISHED(interpreter_next, INTERPRETER_MAX, 8, 8, 8),
+	PUBLISHED(interpreter_threads, INTERPRETER_MAX, 9, 9, 9),
+	PUBLISHED(interpreter_gil, INTERPRETER_MAX, 14, 15, 15),
+	PUBLISHED(thread_size, THREAD_MAX, 19, 22, 22),
+	PUBLISHED(thread_next, THREAD_MAX, 21, 24, 24),
+	PUBLISHED(thread_interpreter, THREAD_MAX, 22, 25, 25),
+	PUBLISHED(thread_frame, THREAD_MAX, 23, 26, 26),
+	PUBLISHED(thread_pthread, THREAD_MAX, 24, 27, 30),
+	PUBLISHED(thread_native, THREAD_MAX, 25, 28, 31),
+	PUBLISHED(frame_size, FRAME_MAX, 28, 31, 39),
+	PUBLISHED(frame_previous, FRAME_MAX, 29, 32, 40),
+	PUBLISHED(frame_code, FRAME_MAX, 30, 33, 41),
+	PUBLISHED(frame_ip, FRAME_MAX, 31, 34, 42),
+	PUBLISHED(frame_owner, FRAME_MAX, 33, 36, 44),
+	PUBLISHED(code_size, CODE_MAX, 34, 39, 47),
+	PUBLISHED(code_file, CODE_MAX, 35, 40, 48),
+	PUBLISHED(code_name, CODE_MAX, 36, 41, 49),
+	PUBLISHED(code_qualname, CODE_MAX, 37, 42, 50),
+	PUBLISHED(code_lines, CODE_MAX, 38, 43, 51),
+	PUBLISHED(code_first_line, CODE_MAX, 39, 44, 52),
+	PUBLISHED(code_bytes, CODE_MAX, 43, 48, 56),
 };
 
 static bool lies_within(uint32_t offset, uint32_t size) { return size >= 8 && offset <= size - 8; }
 
-/* What is read of a frame and of a code object lies in them; code bytes follow it. */
-static bool makes_sense(const struct py_layout *layout)
+/* Fields that are read must be inside their frame or code object; the code's bytes follow the object. */
+static bool is_valid(const struct py_layout *layout)
 {
 	return lies_within(layout->thread_next, layout->thread_size) &&
 		lies_within(layout->thread_interpreter, layout->thread_size) &&
@@ -172,10 +172,10 @@ static bool makes_sense(const struct py_layout *layout)
 		lies_within(layout->code_lines, layout->code_size) && layout->code_first_line <= layout->code_size - 4;
 }
 
-enum status py_layout_emitted(const uint64_t words[PY_DEBUG_WORDS], struct py_layout *out, struct reason *why_not)
+enum status py_layout_from_offsets(const uint64_t words[PY_DEBUG_WORDS], struct py_layout *out, struct reason *why_not)
 {
 	if (memcmp(words, "xdebugpy", 8) != 0)
-		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "it tells no offsets");
+		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "it has no debug offsets");
 	unsigned major = (unsigned)(words[1] >> 24 & 0xff), minor = (unsigned)(words[1] >> 16 & 0xff);
 	if (major != 3 || minor < 13 || minor > PY_MINOR_NEWEST)
 		return refuse(minor, why_not);
@@ -187,14 +187,14 @@ enum status py_layout_emitted(const uint64_t words[PY_DEBUG_WORDS], struct py_la
 		.runtime_gil = PY_NOWHERE,
 		.thread_cframe = PY_NOWHERE,
 		.code_copies = PY_NOWHERE };
-	for (size_t i = 0; i < sizeof emitted / sizeof *emitted; i++) {
-		uint64_t value = words[emitted[i].word[minor - 13]];
-		if (value > emitted[i].max)
-			return reason_set(why_not, STATUS_DAMAGED, NULL, "the offsets that Python 3.%u tells make no sense", minor);
-		*(uint32_t *)(void *)((char *)&layout + emitted[i].member) = (uint32_t)value;
+	for (size_t i = 0; i < sizeof published / sizeof *published; i++) {
+		uint64_t value = words[published[i].word[minor - 13]];
+		if (value > published[i].max)
+			return reason_set(why_not, STATUS_DAMAGED, NULL, "the debug offsets of Python 3.%u are invalid", minor);
+		*(uint32_t *)(void *)((char *)&layout + published[i].member) = (uint32_t)value;
 	}
-	if (!makes_sense(&layout))
-		return reason_set(why_not, STATUS_DAMAGED, NULL, "the offsets that Python 3.%u tells make no sense", minor);
+	if (!is_valid(&layout))
+		return reason_set(why_not, STATUS_DAMAGED, NULL, "the debug offsets of Python 3.%u are invalid", minor);
 	layout.object_size = layout.is_free_threaded ? 32 : 16;
 	layout.object_type = layout.object_size - 8;
 	layout.text_ascii = layout.object_size + 24;
@@ -203,7 +203,7 @@ enum status py_layout_emitted(const uint64_t words[PY_DEBUG_WORDS], struct py_la
 		layout.interpreter_gil = PY_NOWHERE;
 		layout.code_copies = minor >= 14 ? (uint32_t)words[minor == 14 ? 49 : 57] : PY_NOWHERE;
 		if (layout.code_copies != PY_NOWHERE && !lies_within(layout.code_copies, layout.code_size))
-			return reason_set(why_not, STATUS_DAMAGED, NULL, "the offsets that Python 3.%u tells make no sense", minor);
+			return reason_set(why_not, STATUS_DAMAGED, NULL, "the debug offsets of Python 3.%u are invalid", minor);
 	}
 	*out = layout;
 	return STATUS_OK;

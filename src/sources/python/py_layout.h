@@ -1,9 +1,9 @@
-/* py_layout.h: where CPython keeps what a stack is made of: offsets, chosen once by version and read by name.
+/* py_layout.h: offsets of the CPython structs that make up a stack, selected once by version.
  *
- * 3.8 to 3.12: from debug information of released builds, x86-64 and any other 64-bit machine with the same
- * alignment. 3.13 and newer tell them themselves (struct _Py_DebugOffsets, the first member of _PyRuntime;
- * Include/internal/pycore_debug_offsets.h, its own layout differs by minor version). A version that is not known here
- * is refused, never guessed. */
+ * 3.8 to 3.12: from debug information of released builds; valid for x86-64 and other 64-bit machines with the same
+ * alignment. 3.13 and newer publish their offsets (struct _Py_DebugOffsets, the first member of _PyRuntime;
+ * Include/internal/pycore_debug_offsets.h; its own layout differs by minor version). An unknown version is refused,
+ * never guessed. */
 #ifndef PMTOP_SOURCES_PYTHON_PY_LAYOUT_H
 #define PMTOP_SOURCES_PYTHON_PY_LAYOUT_H
 
@@ -34,17 +34,18 @@ struct py_layout {
 	bool is_free_threaded;
 	enum py_line_table lines;
 	enum py_ip ip;
-	uint32_t object_size; /* of PyObject: where ob_size of a PyVarObject lies */
+	uint32_t object_size; /* of PyObject, which is the offset of ob_size in a PyVarObject */
 	uint32_t object_type;
-	uint32_t text_ascii, text_other; /* where the characters of a compact str begin */
+	uint32_t text_ascii, text_other; /* offset of the characters of a compact str */
 	uint32_t runtime_interpreters;   /* in _PyRuntime: the newest interpreter */
-	/* in _PyRuntime: holder, and 8 further on whether it is held; PY_NOWHERE: by interpreter */
+	/* in _PyRuntime: the GIL's holder, and 8 bytes further whether it is held; PY_NOWHERE: the GIL is per
+	 * interpreter */
 	uint32_t runtime_gil;
 	uint32_t interpreter_next, interpreter_threads;
-	uint32_t interpreter_gil; /* a pointer to a struct with the same at 8 and 16 */
+	uint32_t interpreter_gil; /* a pointer to a struct with the same two words at 8 and 16 */
 	uint32_t thread_next, thread_interpreter;
 	uint32_t thread_frame;                  /* the newest frame */
-	uint32_t thread_cframe, cframe_frame;   /* 3.11 and 3.12: by way of another struct */
+	uint32_t thread_cframe, cframe_frame;   /* 3.11 and 3.12: through another struct */
 	uint32_t thread_pthread, thread_native; /* native: PY_NOWHERE to 3.10 */
 	uint32_t thread_size;
 	uint32_t frame_previous, frame_code, frame_ip, frame_owner, frame_size;
@@ -52,12 +53,12 @@ struct py_layout {
 	uint32_t code_copies; /* free-threaded: each thread's own copy of the bytes */
 };
 
-/* "3.11.7", "3.13.0t". To 3.10 a process does not tell which release it is of: "3.10". */
+/* "3.11.7", "3.13.0t". Up to 3.10 a process does not reveal its patch release: "3.10". */
 void py_layout_version(const struct py_layout *layout, char out[PY_VERSION_SIZE]);
-/* Of 3.8 to 3.12, by minor. UNSUPPORTED: not one of them. */
+/* The layout of 3.8 to 3.12, by minor version. UNSUPPORTED: another version. */
 enum status py_layout_known(unsigned minor, struct py_layout *out, struct reason *why_not);
-/* From the words at the begin of _PyRuntime. NOT_FOUND: they are no debug offsets; DAMAGED: they do not make sense;
- * UNSUPPORTED. */
-enum status py_layout_emitted(const uint64_t words[PY_DEBUG_WORDS], struct py_layout *out, struct reason *why_not);
+/* The layout from the words at the start of _PyRuntime. NOT_FOUND: they are not debug offsets; DAMAGED: they are
+ * invalid; UNSUPPORTED. */
+enum status py_layout_from_offsets(const uint64_t words[PY_DEBUG_WORDS], struct py_layout *out, struct reason *why_not);
 
 #endif

@@ -10,9 +10,9 @@
 #include "src/base/files/file.h"
 #include "src/sources/python/remote.h"
 
-/* Of a whole search, over all that is mapped: what a process maps is up to it, and so is where its tables of symbols
- * lead. A CPython takes one image, some hundred symbols, and as much of maps as stands before it. MAPS_MAX: of as many
- * mappings as a kernel allows by default. */
+/* Limits of a whole search, because a process controls what it maps and where its symbol tables lead. A CPython
+ * needs one image, some hundred symbols, and the part of maps before it. MAPS_MAX: as many mappings as a kernel
+ * allows by default. */
 enum {
 	HEADERS_MAX = 64,
 	DYNAMIC_MAX = 512,
@@ -34,7 +34,7 @@ struct image {
 	struct budget *budget;
 };
 
-/* glibc puts addresses into what it loads, musl leaves offsets. */
+/* glibc stores addresses in the dynamic section, musl leaves offsets. */
 static uint64_t relocated(uint64_t bias, uint64_t value) { return value < bias ? value + bias : value; }
 
 static bool read_dynamic(struct image *image, uint64_t address, size_t size)
@@ -55,7 +55,7 @@ static bool read_dynamic(struct image *image, uint64_t address, size_t size)
 	return image->symbols && image->names && image->hash;
 }
 
-/* `base`: where its first page is mapped. */
+/* `base`: the address of its first page. */
 static bool image_open(struct image *image, pid_t pid, uint64_t base, struct budget *budget)
 {
 	Elf64_Ehdr header;
@@ -95,7 +95,7 @@ static bool is_named(const struct image *image, const Elf64_Sym *symbol, const c
 
 static bool image_symbol(const struct image *image, const char *name, uint64_t *address, uint64_t *size)
 {
-	/* table: buckets, first symbol, words of the filter, its shift */
+	/* table: buckets, first symbol, words of the Bloom filter, its shift */
 	uint32_t table[4], index, hash = gnu_hash(name);
 	if (!remote_read(image->pid, image->hash, table, sizeof table) || table[0] == 0)
 		return false;
@@ -122,7 +122,7 @@ static bool image_symbol(const struct image *image, const char *name, uint64_t *
 
 /* -- which Python -- */
 
-/* Before 3.11 it does not tell its version; its runtime has a size of its own in each. */
+/* Before 3.11 there is no Py_Version, but _PyRuntime has a different size in each version. */
 static unsigned minor_by_size(uint64_t size)
 {
 	static const struct {
@@ -135,40 +135,41 @@ static unsigned minor_by_size(uint64_t size)
 	return 0;
 }
 
-static enum status choose_layout(const struct image *image, uint64_t size, struct py_place *out, struct reason *why_not)
+static enum status choose_layout(
+	const struct image *image, uint64_t size, struct py_location *out, struct reason *why_not)
 {
 	uint64_t words[PY_DEBUG_WORDS], at, unused;
 	if (remote_read(image->pid, out->runtime, words, sizeof words)) {
-		enum status status = py_layout_emitted(words, &out->layout, why_not);
+		enum status status = py_layout_from_offsets(words, &out->layout, why_not);
 		if (status != STATUS_NOT_FOUND)
 			return status;
 	}
 	uint32_t version = 0;
 	if (image_symbol(image, "Py_Version", &at, &unused) && remote_read(image->pid, at, &version, sizeof version) &&
 		version >> 24 != 3)
-		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "Python %u not known to this pmtop (3.%d to 3.%d are)",
+		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "pmtop does not support Python %u (only 3.%d to 3.%d)",
 			version >> 24, PY_MINOR_OLDEST, PY_MINOR_NEWEST);
 	unsigned minor = version ? version >> 16 & 0xff : minor_by_size(size);
 	if (!minor)
 		return reason_set(why_not, STATUS_UNSUPPORTED, NULL,
-			"its version of Python not known to this pmtop (3.%d to 3.%d are)", PY_MINOR_OLDEST, PY_MINOR_NEWEST);
+			"pmtop does not support its Python version (only 3.%d to 3.%d)", PY_MINOR_OLDEST, PY_MINOR_NEWEST);
 	enum status status = py_layout_known(minor, &out->layout, why_not);
 	if (status == STATUS_OK)
 		out->layout.patch = version >> 8 & 0xff;
 	return status;
 }
 
-/* Whether the interpreter is there and its threads belong to it. */
-static bool has_begun(pid_t pid, const struct py_place *place)
+/* Whether the interpreter exists and its threads point back to it. */
+static bool has_begun(pid_t pid, const struct py_location *location)
 {
-	const struct py_layout *layout = &place->layout;
+	const struct py_layout *layout = &location->layout;
 	uint64_t interpreter, thread, owner;
-	return remote_word(pid, place->runtime + layout->runtime_interpreters, &interpreter) && interpreter &&
+	return remote_word(pid, location->runtime + layout->runtime_interpreters, &interpreter) && interpreter &&
 		remote_word(pid, interpreter + layout->interpreter_threads, &thread) && thread &&
 		remote_word(pid, thread + layout->thread_interpreter, &owner) && owner == interpreter;
 }
 
-static void find_types(const struct image *image, struct py_place *place)
+static void find_types(const struct image *image, struct py_location *location)
 {
 	static const char *const names[PY_TYPES] = {
 		[PY_INT] = "PyLong_Type",
@@ -185,34 +186,34 @@ static void find_types(const struct image *image, struct py_place *place)
 	};
 	uint64_t unused;
 	for (size_t i = 0; i < PY_TYPES; i++)
-		if (!image_symbol(image, names[i], &place->types[i], &unused))
-			place->types[i] = 0;
+		if (!image_symbol(image, names[i], &location->types[i], &unused))
+			location->types[i] = 0;
 }
 
 static enum status read_header(
-	pid_t pid, uint64_t base, struct budget *budget, struct py_place *out, struct reason *why_not)
+	pid_t pid, uint64_t base, struct budget *budget, struct py_location *out, struct reason *why_not)
 {
 	struct image image;
 	uint64_t size, unused;
-	struct py_place place = { 0 };
+	struct py_location location = { 0 };
 	budget->images--;
-	if (!image_open(&image, pid, base, budget) || !image_symbol(&image, "_PyRuntime", &place.runtime, &size) ||
-		!image_symbol(&image, "PyCode_Type", &place.code_type, &unused))
+	if (!image_open(&image, pid, base, budget) || !image_symbol(&image, "_PyRuntime", &location.runtime, &size) ||
+		!image_symbol(&image, "PyCode_Type", &location.code_type, &unused))
 		return STATUS_NOT_FOUND;
-	enum status status = choose_layout(&image, size, &place, why_not);
-	if (status == STATUS_OK && !has_begun(pid, &place))
+	enum status status = choose_layout(&image, size, &location, why_not);
+	if (status == STATUS_OK && !has_begun(pid, &location))
 		return STATUS_NOT_FOUND;
 	if (status == STATUS_OK) {
-		find_types(&image, &place);
-		*out = place;
+		find_types(&image, &location);
+		*out = location;
 	}
 	return status;
 }
 
-/* -- where to look -- */
+/* -- the search -- */
 
-/* A line of /proc/PID/maps: whether it is the first page of the program or of a libpython, and where that is. */
-static bool is_worth_a_read(char *line, const char *program, uint64_t *base)
+/* Parses a line of /proc/PID/maps: whether it is the first page of the program or of a libpython, and its address. */
+static bool is_candidate(char *line, const char *program, uint64_t *base)
 {
 	unsigned long long begin, offset;
 	int path_at = 0;
@@ -225,18 +226,18 @@ static bool is_worth_a_read(char *line, const char *program, uint64_t *base)
 	return strcmp(path, program) == 0 || strncmp(name, "libpython", 9) == 0;
 }
 
-static enum status say(enum status status, pid_t pid, const struct reason *refused, struct reason *why_not)
+static enum status explain(enum status status, pid_t pid, const struct reason *refused, struct reason *why_not)
 {
 	switch (status) {
 	case STATUS_OK: return status;
 	case STATUS_NOT_FOUND:
-		return reason_set(why_not, status, "a program in C is for gdb -p",
-			"process %d is no CPython of 3.%d or newer, or has not begun yet", (int)pid, PY_MINOR_OLDEST);
+		return reason_set(why_not, status, "for a C program, use gdb -p",
+			"process %d runs no CPython 3.%d or newer (or has not started it yet)", (int)pid, PY_MINOR_OLDEST);
 	case STATUS_DENIED:
-		return reason_set(why_not, status, NULL, "process %d does not let its memory be read", (int)pid);
+		return reason_set(why_not, status, NULL, "no permission to read the memory of process %d", (int)pid);
 	case STATUS_DAMAGED:
 		if (!refused->text[0])
-			return reason_set(why_not, status, "pmtop tries again, less and less often",
+			return reason_set(why_not, status, "pmtop retries at growing intervals",
 				"no Python found in process %d: search exceeded its budget", (int)pid);
 		/* fall through */
 	default: *why_not = *refused; return status;
@@ -246,7 +247,7 @@ static enum status say(enum status status, pid_t pid, const struct reason *refus
 static bool is_refusal(int error) { return error == EPERM || error == EACCES || error == ENOSYS; }
 
 static enum status try_image(
-	pid_t pid, uint64_t base, struct budget *budget, struct py_place *out, struct reason *refused)
+	pid_t pid, uint64_t base, struct budget *budget, struct py_location *out, struct reason *refused)
 {
 	char first;
 	if (!remote_read(pid, base, &first, 1))
@@ -254,7 +255,7 @@ static enum status try_image(
 	return read_header(pid, base, budget, out, refused);
 }
 
-enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct reason *why_not)
+enum status py_locate(pid_t pid, int process_fd, struct py_location *out, struct reason *why_not)
 {
 	char program[PATH_MAX] = "", *line;
 	struct remote_maps maps;
@@ -267,13 +268,13 @@ enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct re
 	program[length > 0 ? length : 0] = '\0';
 	if (!remote_maps_open(&maps, pid, process_fd))
 		return reason_set(
-			why_not, status_of_errno(errno), NULL, "process %d cannot be looked into: %s", (int)pid, strerror(errno));
+			why_not, status_of_errno(errno), NULL, "process %d cannot be inspected: %s", (int)pid, strerror(errno));
 	while (status != STATUS_OK && status != STATUS_DENIED && !is_spent && (line = remote_maps_line(&maps))) {
 		enum status found =
-			is_worth_a_read(line, program, &base) ? try_image(pid, base, &budget, out, &refused) : STATUS_NOT_FOUND;
+			is_candidate(line, program, &base) ? try_image(pid, base, &budget, out, &refused) : STATUS_NOT_FOUND;
 		status = found == STATUS_NOT_FOUND ? status : found;
 		is_spent = budget.images == 0 || budget.symbols == 0 || maps.total > MAPS_MAX;
 	}
 	remote_maps_close(&maps);
-	return say(is_spent && status == STATUS_NOT_FOUND ? STATUS_DAMAGED : status, pid, &refused, why_not);
+	return explain(is_spent && status == STATUS_NOT_FOUND ? STATUS_DAMAGED : status, pid, &refused, why_not);
 }

@@ -1,6 +1,6 @@
-/* py_locate.h: finds CPython in a running process, from its memory alone: so it may be static or libpython, stripped,
- * in another root or mount namespace, replaced on disk or deleted since. What is looked up are dynamic symbols
- * (DT_GNU_HASH; gABI and glibc's dl-lookup). */
+/* py_locate.h: finds CPython in a running process from its memory alone, so it may be static or libpython, stripped,
+ * in another root or mount namespace, or replaced or deleted on disk. It reads dynamic symbols (DT_GNU_HASH; gABI
+ * and glibc's dl-lookup). */
 #ifndef PMTOP_SOURCES_PYTHON_PY_LOCATE_H
 #define PMTOP_SOURCES_PYTHON_PY_LOCATE_H
 
@@ -8,7 +8,7 @@
 
 #include "src/sources/python/py_layout.h"
 
-/* Types of objects that are read for more than stacks. */
+/* Types of objects that pmtop reads besides stacks. */
 enum py_type {
 	PY_INT,
 	PY_BOOL,
@@ -24,16 +24,16 @@ enum py_type {
 	PY_TYPES
 };
 
-struct py_place {
+struct py_location {
 	uint64_t runtime;         /* &_PyRuntime */
 	uint64_t types[PY_TYPES]; /* &PyLong_Type and so on; 0 = not found */
-	uint64_t code_type;       /* &PyCode_Type: what a code object's type has to be */
+	uint64_t code_type;       /* &PyCode_Type: the type of every code object */
 	struct py_layout layout;
 };
 
-/* NOT_FOUND: no CPython of 3.8 or newer, or none that has begun yet. DENIED: the first read was refused. UNSUPPORTED:
- * see py_layout.h. DAMAGED: see there, or the search exceeded its budget: a process that maps many images, or endless
- * tables of symbols, costs us no more than that. `process_fd`: /proc/PID. */
-enum status py_locate(pid_t pid, int process_fd, struct py_place *out, struct reason *why_not);
+/* NOT_FOUND: no CPython 3.8 or newer, or it has not started yet. DENIED: the first read was refused. UNSUPPORTED:
+ * see py_layout.h. DAMAGED: see there, or the search exceeded its budget, which limits its cost for a process with
+ * many images or endless symbol tables. `process_fd`: /proc/PID. */
+enum status py_locate(pid_t pid, int process_fd, struct py_location *out, struct reason *why_not);
 
 #endif

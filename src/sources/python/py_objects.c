@@ -4,12 +4,12 @@
 
 #include "src/sources/python/remote.h"
 
-/* How an instance keeps its attributes. */
+/* How an instance stores its attributes. */
 enum storage {
-	DICT_AT_OFFSET, /* tp_dictoffset; with a class of the C language above it, later ones too */
-	VALUES_OR_DICT, /* 3.11: two words before it, either of which is set */
-	TAGGED_WORD,    /* 3.12: one word, whose lowest bit says that it leads to values, one byte before them */
-	VALUES_WITHIN,  /* 3.13: behind its header, where their own header says so; a dict may share them */
+	DICT_AT_OFFSET, /* tp_dictoffset; also used in later versions for classes derived from a C class */
+	VALUES_OR_DICT, /* 3.11: two words before the object, one of which is set */
+	TAGGED_WORD,    /* 3.12: one word, whose lowest bit means that it points to the values, one byte before them */
+	VALUES_WITHIN,  /* 3.13: after its header, if their own header says so; a dict may share them */
 };
 
 /* From CPython: Include/cpython/object.h (types), Include/cpython/dictobject.h,
@@ -21,9 +21,9 @@ static const struct objects {
 	uint32_t cached_keys;   /* PyHeapTypeObject.ht_cached_keys */
 	uint32_t keys_count;    /* dk_nentries */
 	uint32_t keys_indices;  /* dk_indices */
-	uint32_t values;        /* of struct _dictvalues: where they begin */
-	bool has_short_entries; /* dk_kind: entries of keys that all are str have no hash */
-	/* lv_tag: sign in the lowest two bits, digits above the lowest three; before, ob_size */
+	uint32_t values;        /* offset of the values in struct _dictvalues */
+	bool has_short_entries; /* dk_kind: entries have no hash if all keys are str */
+	/* lv_tag: sign in the lowest two bits, digit count above the lowest three; before, ob_size */
 	bool has_int_tag;
 } known[] = {
 	{ 8, DICT_AT_OFFSET, 872, 32, 40, 0, false, false },
@@ -71,18 +71,17 @@ static const struct objects *objects_of(const struct py_layout *layout)
 	return NULL;
 }
 
-enum status py_objects_known(const struct py_place *place, struct reason *why_not)
+enum status py_objects_known(const struct py_location *location, struct reason *why_not)
 {
 	char version[PY_VERSION_SIZE];
-	py_layout_version(&place->layout, version);
-	if (!objects_of(&place->layout))
+	py_layout_version(&location->layout, version);
+	if (!objects_of(&location->layout))
 		return reason_set(why_not, STATUS_UNSUPPORTED, NULL,
-			"objects of Python %s are not known to this pmtop (those of 3.%u to 3.%u are)", version, known[0].minor,
+			"pmtop cannot read objects of Python %s (only 3.%u to 3.%u)", version, known[0].minor,
 			known[sizeof known / sizeof *known - 1].minor);
 	for (size_t i = 0; i < PY_TYPES; i++)
-		if (!place->types[i])
-			return reason_set(
-				why_not, STATUS_UNSUPPORTED, NULL, "this Python %s does not tell where its types are", version);
+		if (!location->types[i])
+			return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "this Python %s does not export its types", version);
 	return STATUS_OK;
 }
 
@@ -98,12 +97,13 @@ static uint64_t word_at(const unsigned char *bytes, size_t offset)
 bool py_is(const struct py_process *process, uint64_t object, enum py_type type)
 {
 	uint64_t found;
-	return object && remote_word(process->pid, object + TYPE, &found) && found && found == process->place.types[type];
+	return object && remote_word(process->pid, object + TYPE, &found) && found &&
+		found == process->location.types[type];
 }
 
 bool py_is_text(const struct py_process *process, uint64_t object, const char *text)
 {
-	const struct py_layout *layout = &process->place.layout;
+	const struct py_layout *layout = &process->location.layout;
 	unsigned char head[STR_STATE + 4];
 	char found[NAME_CELLS_MAX];
 	size_t length = strlen(text);
@@ -112,15 +112,15 @@ bool py_is_text(const struct py_process *process, uint64_t object, const char *t
 		return false;
 	memcpy(&state, head + STR_STATE, sizeof state);
 	bool is_ascii = (state >> 5 & 1) && (state >> 6 & 1); /* compact, and ASCII */
-	return word_at(head, TYPE) == process->place.types[PY_STR] && word_at(head, SIZE) == length && is_ascii &&
+	return word_at(head, TYPE) == process->location.types[PY_STR] && word_at(head, SIZE) == length && is_ascii &&
 		remote_read(process->pid, object + layout->text_ascii, found, length) && memcmp(found, text, length) == 0;
 }
 
-bool py_int_decode(const struct py_place *place, const unsigned char bytes[PY_INT_SIZE], uint64_t *out)
+bool py_int_decode(const struct py_location *location, const unsigned char bytes[PY_INT_SIZE], uint64_t *out)
 {
-	const struct objects *objects = objects_of(&place->layout);
+	const struct objects *objects = objects_of(&location->layout);
 	uint64_t size = word_at(bytes, SIZE), digits = word_at(bytes, SIZE + 8);
-	if (!objects || word_at(bytes, TYPE) != place->types[PY_INT])
+	if (!objects || word_at(bytes, TYPE) != location->types[PY_INT])
 		return false;
 	if (objects->has_int_tag) {
 		if ((size & 3) > 1) /* below 0 */
@@ -138,7 +138,7 @@ bool py_int_read(const struct py_process *process, uint64_t object, uint64_t *ou
 {
 	unsigned char bytes[PY_INT_SIZE];
 	return object && remote_read(process->pid, object, bytes, sizeof bytes) &&
-		py_int_decode(&process->place, bytes, out);
+		py_int_decode(&process->location, bytes, out);
 }
 
 /* A bool is laid out as an int is. */
@@ -147,10 +147,10 @@ bool py_bool_read(const struct py_process *process, uint64_t object, bool *out)
 	unsigned char bytes[PY_INT_SIZE];
 	uint64_t value;
 	if (!object || !remote_read(process->pid, object, bytes, sizeof bytes) ||
-		word_at(bytes, TYPE) != process->place.types[PY_BOOL])
+		word_at(bytes, TYPE) != process->location.types[PY_BOOL])
 		return false;
-	memcpy(bytes + TYPE, &process->place.types[PY_INT], sizeof process->place.types[PY_INT]);
-	if (!py_int_decode(&process->place, bytes, &value) || value > 1)
+	memcpy(bytes + TYPE, &process->location.types[PY_INT], sizeof process->location.types[PY_INT]);
+	if (!py_int_decode(&process->location, bytes, &value) || value > 1)
 		return false;
 	*out = value == 1;
 	return true;
@@ -177,11 +177,11 @@ size_t py_items_read(const struct py_process *process, uint64_t tuple, uint64_t 
 	return remote_read(process->pid, tuple + TUPLE_ITEMS, out, count * sizeof *out) ? count : 0;
 }
 
-/* To 3.11 it has where it is, start, step and length; since then start, step and length of what is left. */
+/* Up to 3.11 it holds index, start, step and length; since then start, step and length of the rest. */
 bool py_range_read(const struct py_process *process, uint64_t range_iterator, uint64_t *size)
 {
 	uint64_t words[4];
-	bool is_counted = process->place.layout.minor <= 11;
+	bool is_counted = process->location.layout.minor <= 11;
 	if (!py_is(process, range_iterator, PY_RANGE_ITERATOR) ||
 		!remote_read(process->pid, range_iterator + HEADER, words, is_counted ? sizeof words : 3 * sizeof *words))
 		return false;
@@ -201,10 +201,10 @@ struct keys {
 	size_t count;
 };
 
-/* Before 3.11 dk_size; since then its logarithm and that of its bytes. */
+/* Before 3.11 it holds dk_size; since then the logarithms of the size and of the bytes. */
 static bool read_keys(const struct py_process *process, uint64_t address, struct keys *out)
 {
-	const struct objects *objects = objects_of(&process->place.layout);
+	const struct objects *objects = objects_of(&process->location.layout);
 	unsigned char head[HEADER + 24];
 	if (!address || !remote_read(process->pid, address, head, sizeof head))
 		return false;
@@ -250,7 +250,7 @@ static void add_guard(struct py_attribute *attribute, uint64_t address, uint64_t
 		attribute->guards[attribute->guard_count++] = (struct py_guard){ address, word };
 }
 
-/* Values apart from their keys. */
+/* Finds an attribute in values that are stored apart from their keys. */
 static bool find_in_values(
 	const struct py_process *process, uint64_t keys_at, uint64_t values, const char *name, struct py_attribute *out)
 {
@@ -260,7 +260,7 @@ static bool find_in_values(
 	if (!read_keys(process, keys_at, &keys) || !find_key(process, &keys, name, &index, &key))
 		return false;
 	add_guard(out, key.address, key.word);
-	out->slot = values + objects_of(&process->place.layout)->values + 8 * index;
+	out->slot = values + objects_of(&process->location.layout)->values + 8 * index;
 	return true;
 }
 
@@ -271,7 +271,7 @@ static bool find_in_dict(const struct py_process *process, uint64_t dict, const 
 	struct py_guard key;
 	size_t index;
 	if (!dict || !remote_read(process->pid, dict, head, sizeof head) ||
-		word_at(head, TYPE) != process->place.types[PY_DICT])
+		word_at(head, TYPE) != process->location.types[PY_DICT])
 		return false;
 	uint64_t keys_at = word_at(head, DICT_KEYS), values = word_at(head, DICT_VALUES);
 	add_guard(out, dict + DICT_KEYS, keys_at);
@@ -291,7 +291,7 @@ static bool find_at_offset(
 	const struct py_process *process, uint64_t object, uint64_t type, const char *name, struct py_attribute *out)
 {
 	uint64_t offset, dict;
-	/* Below 0: from the end of an object of variable size. */
+	/* Negative: from the end of an object of variable size. */
 	if (!remote_word(process->pid, type + TYPE_DICT_OFFSET, &offset) || offset < HEADER || offset > DICT_OFFSET_MAX ||
 		!remote_word(process->pid, object + offset, &dict))
 		return false;
@@ -299,11 +299,11 @@ static bool find_at_offset(
 	return find_in_dict(process, dict, name, out);
 }
 
-/* From 3.11 on the words before the object say which; whichever it is has to stay. */
+/* From 3.11 on the words before the object select the storage; they must not change. */
 static bool find_managed(const struct py_process *process, uint64_t object, uint64_t type, uint64_t flags,
 	const char *name, struct py_attribute *out)
 {
-	const struct objects *objects = objects_of(&process->place.layout);
+	const struct objects *objects = objects_of(&process->location.layout);
 	uint64_t keys, dict, values = 0;
 	unsigned char within[8];
 	uint64_t word_at_dict = object + (uint64_t)(int64_t)MANAGED_DICT,
@@ -328,7 +328,7 @@ static bool find_managed(const struct py_process *process, uint64_t object, uint
 
 bool py_attribute_find(const struct py_process *process, uint64_t object, const char *name, struct py_attribute *out)
 {
-	const struct objects *objects = objects_of(&process->place.layout);
+	const struct objects *objects = objects_of(&process->location.layout);
 	struct py_attribute found = { .slot = 0 };
 	uint64_t type, flags;
 	if (!objects || !object || !remote_word(process->pid, object + TYPE, &type) || !type ||
@@ -380,9 +380,9 @@ bool py_is_derived(const struct py_process *process, uint64_t object, const char
 
 bool py_is_exactly(const struct py_process *process, uint64_t object, const char *module, const char *name)
 {
-	struct py_attribute place = { .slot = 0 };
+	struct py_attribute attribute = { .slot = 0 };
 	uint64_t type, dict, value;
 	return object && remote_word(process->pid, object + TYPE, &type) && is_called(process, type, name) &&
-		remote_word(process->pid, type + TYPE_DICT, &dict) && find_in_dict(process, dict, "__module__", &place) &&
-		remote_word(process->pid, place.slot, &value) && py_is_text(process, value, module);
+		remote_word(process->pid, type + TYPE_DICT, &dict) && find_in_dict(process, dict, "__module__", &attribute) &&
+		remote_word(process->pid, attribute.slot, &value) && py_is_text(process, value, module);
 }

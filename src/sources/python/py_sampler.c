@@ -9,15 +9,15 @@
 #include "src/sources/python/py_walk.h"
 #include "src/sources/python/remote.h"
 
-/* Where a code object was another may be. Where there are too many (text that is compiled again and again) all are
- * forgotten. */
+/* Another code object may reuse an address. If there are too many (text that is compiled repeatedly), all are
+ * dropped. */
 #define CHECK_NS (1 * NS_PER_S)
-enum { PLACES_FIRST = 256, PLACES_MAX = 8192, LINES_RETAINED = 8, TAGS = 5 };
+enum { SLOTS_FIRST = 256, CODES_MAX = 8192, LINES_RETAINED = 8, TAGS = 5 };
 
 struct entry {
-	struct py_known known; /* first: a known is its entry */
+	struct py_known known; /* must be first: a known is cast to its entry */
 	uint64_t address;
-	uint64_t tags[TAGS]; /* what makes it be this one */
+	uint64_t tags[TAGS]; /* words that identify the code object */
 	int64_t checked_ns;
 	struct {
 		uint64_t ip;
@@ -29,7 +29,7 @@ struct entry {
 struct py_sampler {
 	struct py_process *process;
 	struct py_walker *walker;
-	uint64_t thread; /* its main one; 0 = not found yet */
+	uint64_t thread; /* the main thread; 0 = not found yet */
 	int64_t thread_checked_ns;
 	struct py_walk walk;
 	size_t count, room; /* of the table, a power of two */
@@ -38,7 +38,7 @@ struct py_sampler {
 
 /* -- code objects -- */
 
-static size_t place_of(const struct py_sampler *sampler, uint64_t address)
+static size_t slot_of(const struct py_sampler *sampler, uint64_t address)
 {
 	size_t at = (size_t)((address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 40) & (sampler->room - 1);
 	while (sampler->table[at] && sampler->table[at]->address != address)
@@ -69,14 +69,14 @@ static bool make_room(struct py_sampler *sampler)
 	sampler->room = 2 * room;
 	for (size_t i = 0; i < room; i++)
 		if (before[i])
-			table[place_of(sampler, before[i]->address)] = before[i];
+			table[slot_of(sampler, before[i]->address)] = before[i];
 	free(before);
 	return true;
 }
 
 static bool read_tags(const struct py_sampler *sampler, uint64_t address, uint64_t tags[TAGS])
 {
-	const struct py_layout *layout = &sampler->process->place.layout;
+	const struct py_layout *layout = &sampler->process->location.layout;
 	const uint32_t offsets[TAGS] = { layout->object_type, layout->code_file, layout->code_name, layout->code_lines,
 		layout->code_first_line };
 	struct remote_piece pieces[TAGS];
@@ -94,7 +94,7 @@ static struct entry *load(struct py_sampler *sampler, struct entry *entry, uint6
 	py_code_release(&entry->known.code);
 	*entry = (struct entry){ .address = address, .checked_ns = now_ns };
 	bool is_read = read_tags(sampler, address, entry->tags) &&
-		py_code_read(sampler->process->pid, &sampler->process->place, address, &entry->known.code) &&
+		py_code_read(sampler->process->pid, &sampler->process->location, address, &entry->known.code) &&
 		read_tags(sampler, address, tags) && memcmp(tags, entry->tags, sizeof tags) == 0;
 	return is_read ? entry : NULL;
 }
@@ -102,7 +102,7 @@ static struct entry *load(struct py_sampler *sampler, struct entry *entry, uint6
 static struct entry *find(struct py_sampler *sampler, uint64_t address, int64_t now_ns)
 {
 	uint64_t tags[TAGS];
-	struct entry *entry = sampler->table[place_of(sampler, address)];
+	struct entry *entry = sampler->table[slot_of(sampler, address)];
 	if (entry && entry->known.code.table && now_ns - entry->checked_ns < CHECK_NS)
 		return entry;
 	if (entry && entry->known.code.table && read_tags(sampler, address, tags) &&
@@ -115,7 +115,7 @@ static struct entry *find(struct py_sampler *sampler, uint64_t address, int64_t 
 	entry = make_room(sampler) ? calloc(1, sizeof *entry) : NULL;
 	if (entry) {
 		sampler->count++;
-		sampler->table[place_of(sampler, address)] = entry;
+		sampler->table[slot_of(sampler, address)] = entry;
 		entry->address = address;
 	}
 	return entry ? load(sampler, entry, address, now_ns) : NULL;
@@ -134,20 +134,20 @@ static bool find_line(struct entry *entry, const struct py_layout *layout, uint6
 	return true;
 }
 
-/* -- looking -- */
+/* -- sampling -- */
 
-/* What makes no sense cuts off all that is newer. */
+/* An unreadable frame drops all newer frames. */
 static void add_sites(struct py_sampler *sampler, int64_t now_ns, struct py_sample *out)
 {
-	const struct py_layout *layout = &sampler->process->place.layout;
+	const struct py_layout *layout = &sampler->process->location.layout;
 	for (size_t i = 0; i < sampler->walk.count; i++) {
-		const struct py_seen *seen = &sampler->walk.frames[i];
-		if (seen->is_of_c || !seen->code)
+		const struct py_raw_frame *raw = &sampler->walk.frames[i];
+		if (raw->is_of_c || !raw->code)
 			continue;
-		struct entry *entry = find(sampler, seen->code, now_ns);
+		struct entry *entry = find(sampler, raw->code, now_ns);
 		int line;
-		if (entry && find_line(entry, layout, seen->ip, &line)) {
-			out->sites[out->count++] = (struct py_site){ &entry->known, line, seen->address, seen->code };
+		if (entry && find_line(entry, layout, raw->ip, &line)) {
+			out->sites[out->count++] = (struct py_site){ &entry->known, line, raw->address, raw->code };
 		} else {
 			out->count = 0;
 			out->is_whole = false;
@@ -155,7 +155,7 @@ static void add_sites(struct py_sampler *sampler, int64_t now_ns, struct py_samp
 	}
 }
 
-/* A thread keeps its place while it lives; that it is still the main one is looked at once a second. */
+/* A thread's address is fixed while it lives; once a second this checks that it is still the main thread. */
 static bool find_thread(struct py_sampler *sampler, int64_t now_ns)
 {
 	if (sampler->thread && now_ns - sampler->thread_checked_ns < CHECK_NS)
@@ -170,7 +170,7 @@ enum status py_sampler_sample(struct py_sampler *sampler, int64_t now_ns, struct
 {
 	out->is_whole = out->is_cut = false;
 	out->count = 0;
-	if (sampler->count >= PLACES_MAX)
+	if (sampler->count >= CODES_MAX)
 		forget_all(sampler);
 	errno = 0;
 	if (!find_thread(sampler, now_ns))
@@ -197,7 +197,7 @@ enum status py_sampler_open(pid_t pid, int process_fd, struct py_sampler **out, 
 	if (sampler) {
 		sampler->process = process;
 		sampler->walker = py_walker_new();
-		sampler->room = PLACES_FIRST;
+		sampler->room = SLOTS_FIRST;
 		sampler->table = calloc(sampler->room, sizeof(struct entry *));
 	}
 	if (sampler && sampler->walker && sampler->table) {

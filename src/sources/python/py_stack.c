@@ -17,7 +17,7 @@ enum status py_open(pid_t pid, int process_fd, struct py_process **out, struct r
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	process->pid = pid;
 	process->process_fd = process_fd;
-	enum status status = py_locate(pid, process_fd, &process->place, why_not);
+	enum status status = py_locate(pid, process_fd, &process->location, why_not);
 	if (status == STATUS_OK)
 		*out = process;
 	else
@@ -27,7 +27,7 @@ enum status py_open(pid_t pid, int process_fd, struct py_process **out, struct r
 
 void py_close(struct py_process *process) { free(process); }
 
-const struct py_layout *py_version(const struct py_process *process) { return &process->place.layout; }
+const struct py_layout *py_version(const struct py_process *process) { return &process->location.layout; }
 
 void py_stacks_release(struct py_stacks *stacks)
 {
@@ -36,7 +36,7 @@ void py_stacks_release(struct py_stacks *stacks)
 	*stacks = (struct py_stacks){ 0 };
 }
 
-/* -- in words -- */
+/* -- texts -- */
 
 static bool grow(void **list, size_t *room, size_t count, size_t each)
 {
@@ -51,18 +51,18 @@ static bool grow(void **list, size_t *room, size_t count, size_t each)
 	return true;
 }
 
-/* False: this frame makes no sense, so the stack was not what it seemed. */
-static bool add_frame(const struct py_process *process, const struct py_seen *seen, struct py_stacks *out)
+/* False: this frame could not be read, so the stack was inconsistent. */
+static bool add_frame(const struct py_process *process, const struct py_raw_frame *raw, struct py_stacks *out)
 {
 	struct py_code code;
 	int line;
-	/* A frame that is about to go has no code any more. */
-	if (seen->is_of_c || !seen->code)
+	/* A frame that is being removed has no code object. */
+	if (raw->is_of_c || !raw->code)
 		return true;
 	if (!grow((void **)&out->frames, &out->frame_room, out->frame_count, sizeof *out->frames))
 		return false;
-	bool is_good = py_code_read(process->pid, &process->place, seen->code, &code) &&
-		py_code_line(&code, &process->place.layout, seen->ip, &line);
+	bool is_good = py_code_read(process->pid, &process->location, raw->code, &code) &&
+		py_code_line(&code, &process->location.layout, raw->ip, &line);
 	if (is_good) {
 		struct py_frame *frame = &out->frames[out->frame_count++];
 		frame->line = line;
@@ -73,7 +73,7 @@ static bool add_frame(const struct py_process *process, const struct py_seen *se
 	return is_good;
 }
 
-/* What makes no sense cuts off all that is newer. */
+/* An unreadable frame drops all newer frames. */
 static void add_frames(
 	const struct py_process *process, const struct py_walk *walk, struct py_thread *thread, struct py_stacks *out)
 {
@@ -90,10 +90,10 @@ static void add_frames(
 
 static uint64_t gil_holder(const struct py_process *process, uint64_t interpreter)
 {
-	const struct py_layout *layout = &process->place.layout;
+	const struct py_layout *layout = &process->location.layout;
 	uint64_t words[2], address = 0;
 	if (layout->runtime_gil != PY_NOWHERE)
-		address = process->place.runtime + layout->runtime_gil;
+		address = process->location.runtime + layout->runtime_gil;
 	else if (layout->interpreter_gil != PY_NOWHERE &&
 		remote_word(process->pid, interpreter + layout->interpreter_gil, &address) && address)
 		address += 8;
@@ -113,7 +113,7 @@ static bool add_thread(
 		return false;
 	struct py_thread *thread = &out->threads[out->thread_count];
 	*thread = (struct py_thread){ .has_gil = holder == address, .first = out->frame_count };
-	py_thread_identify(process->pid, process->process_fd, &process->place.layout, address, thread);
+	py_thread_identify(process->pid, process->process_fd, &process->location.layout, address, thread);
 	thread->is_whole = py_walk(process, address, PY_CAREFUL, rooms->walker, &rooms->walk);
 	add_frames(process, &rooms->walk, thread, out);
 	out->thread_count++;
@@ -127,7 +127,7 @@ static enum status gone(const struct py_process *process, struct reason *why_not
 
 enum status py_reading(struct py_process *process, struct py_stacks *out, struct reason *why_not)
 {
-	const struct py_layout *layout = &process->place.layout;
+	const struct py_layout *layout = &process->location.layout;
 	uint64_t interpreter = 0, thread = 0;
 	unsigned interpreters = 0;
 	struct rooms *rooms = malloc(sizeof *rooms);
@@ -137,7 +137,7 @@ enum status py_reading(struct py_process *process, struct py_stacks *out, struct
 		rooms && rooms->walker ? STATUS_OK : reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	out->thread_count = out->frame_count = 0;
 	if (status == STATUS_OK &&
-		!remote_word(process->pid, process->place.runtime + layout->runtime_interpreters, &interpreter))
+		!remote_word(process->pid, process->location.runtime + layout->runtime_interpreters, &interpreter))
 		status = gone(process, why_not);
 	for (; status == STATUS_OK && interpreter && interpreters < PY_THREADS_MAX; interpreters++) {
 		uint64_t holder = gil_holder(process, interpreter);
@@ -152,7 +152,7 @@ enum status py_reading(struct py_process *process, struct py_stacks *out, struct
 	}
 	if (status == STATUS_OK && out->thread_count == 0)
 		status = reason_set(why_not, STATUS_DAMAGED, NULL,
-			"process %d has no Python thread now (it may be starting, or ending)", (int)process->pid);
+			"process %d has no Python thread now (it may be starting or ending)", (int)process->pid);
 	py_walker_free(rooms ? rooms->walker : NULL);
 	free(rooms);
 	return status;

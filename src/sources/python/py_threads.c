@@ -15,7 +15,7 @@
 
 enum { STATUS_SIZE = 8192, STAT_SIZE = 1024, PTHREAD_TID = 720 };
 
-/* What the process itself calls this thread: its number in the innermost namespace, the last of NSpid. */
+/* The thread's number in the innermost namespace: the last of NSpid. */
 static pid_t number_inside(int process_fd, const char *tid)
 {
 	char path[64], text[STATUS_SIZE];
@@ -32,7 +32,7 @@ static pid_t number_inside(int process_fd, const char *tid)
 	return (pid_t)atoi(line + end);
 }
 
-/* A process in a container knows its threads by other numbers. 0: it has no such thread. */
+/* Maps a number inside a container to pmtop's. 0: there is no such thread. */
 static pid_t number_here(int process_fd, pid_t inside)
 {
 	char name[32];
@@ -50,9 +50,9 @@ static pid_t number_here(int process_fd, pid_t inside)
 	return found;
 }
 
-/* To 3.10 Python knows a thread by its pthread_t only, in which glibc (2.31 to 2.36 were looked at) keeps the number.
- * What is not there is no thread's. */
-static pid_t emitted_number(pid_t pid, const struct py_layout *layout, uint64_t address)
+/* Up to 3.10 Python stores only the pthread_t, in which glibc has the number (checked for 2.31 to 2.36). An invalid
+ * number matches no thread. */
+static pid_t stored_number(pid_t pid, const struct py_layout *layout, uint64_t address)
 {
 	uint64_t word;
 	int32_t tid;
@@ -64,16 +64,16 @@ static pid_t emitted_number(pid_t pid, const struct py_layout *layout, uint64_t 
 	return tid > 0 ? tid : 0;
 }
 
-/* The main interpreter was made first, so it is the last one; so is the main thread, but for a fork that another thread
- * called. */
+/* The main interpreter was created first, so it is the last in the list. So is the main thread, except after a fork
+ * in another thread. */
 bool py_find_main(const struct py_process *process, uint64_t *thread)
 {
-	const struct py_layout *layout = &process->place.layout;
+	const struct py_layout *layout = &process->location.layout;
 	uint64_t interpreter = 0, address = 0, last = 0;
 	char name[32];
 	snprintf(name, sizeof name, "%d", (int)process->pid);
 	pid_t inside = number_inside(process->process_fd, name);
-	bool is_read = remote_word(process->pid, process->place.runtime + layout->runtime_interpreters, &interpreter);
+	bool is_read = remote_word(process->pid, process->location.runtime + layout->runtime_interpreters, &interpreter);
 	for (unsigned i = 0; is_read && interpreter && i < PY_THREADS_MAX; i++) {
 		last = interpreter;
 		is_read = remote_word(process->pid, interpreter + layout->interpreter_next, &interpreter);
@@ -81,7 +81,7 @@ bool py_find_main(const struct py_process *process, uint64_t *thread)
 	is_read = is_read && last && remote_word(process->pid, last + layout->interpreter_threads, &address);
 	for (unsigned i = 0; is_read && address && i < PY_THREADS_MAX; i++) {
 		*thread = address;
-		if (inside && emitted_number(process->pid, layout, address) == inside)
+		if (inside && stored_number(process->pid, layout, address) == inside)
 			return true;
 		is_read = remote_word(process->pid, address + layout->thread_next, &address);
 	}
@@ -94,7 +94,7 @@ void py_thread_identify(
 	char path[64], text[STAT_SIZE];
 	size_t length;
 	struct proc_stat stat;
-	pid_t inside = emitted_number(pid, layout, address);
+	pid_t inside = stored_number(pid, layout, address);
 	out->tid = inside ? number_here(process_fd, inside) : 0;
 	snprintf(path, sizeof path, "task/%d/stat", (int)out->tid);
 	if (!out->tid || file_read(process_fd, path, text, sizeof text, &length) != STATUS_OK ||

@@ -5,8 +5,8 @@
 
 #include "src/sources/python/remote.h"
 
-/* Frames that lie so close are read as one stretch. What follows the last one is read too where a look begins with what
- * the one before has found: calls that are made from there on mostly lie in it. */
+/* Frames closer than APART_MAX are read as one stretch. If a sample starts with the frames of the last one, AHEAD
+ * bytes after the last frame are read too, because new calls are mostly there. */
 enum {
 	TRIES = 16,
 	QUICK_TRIES = 4,
@@ -21,10 +21,11 @@ enum {
 	NEWEST = 1 + COPIES * (COPIES + 1) / 2
 };
 
-static void decode(const struct py_layout *layout, uint64_t address, const unsigned char *bytes, struct py_seen *out)
+static void decode(
+	const struct py_layout *layout, uint64_t address, const unsigned char *bytes, struct py_raw_frame *out)
 {
 	int32_t last;
-	*out = (struct py_seen){ .address = address };
+	*out = (struct py_raw_frame){ .address = address };
 	memcpy(&out->previous, bytes + layout->frame_previous, sizeof out->previous);
 	memcpy(&out->code, bytes + layout->frame_code, sizeof out->code);
 	if (layout->ip == PY_IP_ADDRESS) {
@@ -33,14 +34,14 @@ static void decode(const struct py_layout *layout, uint64_t address, const unsig
 		memcpy(&last, bytes + layout->frame_ip, sizeof last);
 		out->ip = (uint64_t)(int64_t)last;
 	}
-	/* From 3.14 on the low bits of such a pointer say how it is counted. */
+	/* From 3.14 on the low bits of the pointer hold its reference counting mode. */
 	if (layout->minor >= 14)
 		out->code &= ~(uint64_t)3;
 	out->is_of_c = layout->minor >= 12 && layout->frame_owner != PY_NOWHERE && bytes[layout->frame_owner] >= OWNED_BY_C;
 }
 
-/* Where the newest frame of a thread is: in 3.11 and 3.12 by way of another struct, so there are two words that must
- * not change. */
+/* The pointers to the newest frame of a thread: in 3.11 and 3.12 it is reached through another struct, so two words
+ * must not change. */
 struct newest {
 	size_t count;
 	uint64_t addresses[2], words[2];
@@ -48,7 +49,7 @@ struct newest {
 
 static bool find_newest(const struct py_process *process, uint64_t thread, struct newest *out)
 {
-	const struct py_layout *layout = &process->place.layout;
+	const struct py_layout *layout = &process->location.layout;
 	bool is_direct = layout->thread_cframe == PY_NOWHERE;
 	*out = (struct newest){ .count = 1,
 		.addresses = { thread + (is_direct ? layout->thread_frame : layout->thread_cframe) } };
@@ -59,7 +60,7 @@ static bool find_newest(const struct py_process *process, uint64_t thread, struc
 	return out->words[0] && remote_word(process->pid, out->addresses[1], &out->words[1]);
 }
 
-/* What was read around a frame: from 3.11 on the frames that called it mostly lie right before it. */
+/* Memory that was read near a frame: from 3.11 on a frame's callers are mostly right before it. */
 struct window {
 	uint64_t begin, end;
 	unsigned char bytes[WINDOW];
@@ -72,12 +73,13 @@ static bool fill_window(const struct py_process *process, uint64_t begin, uint64
 	return remote_read(process->pid, begin, window->bytes, end - begin);
 }
 
-static bool read_frame(const struct py_process *process, uint64_t address, struct window *window, struct py_seen *out)
+static bool read_frame(
+	const struct py_process *process, uint64_t address, struct window *window, struct py_raw_frame *out)
 {
-	const struct py_layout *layout = &process->place.layout;
+	const struct py_layout *layout = &process->location.layout;
 	uint64_t end = address + layout->frame_size, page = address & ~(uint64_t)(PAGE - 1);
 	bool is_near = layout->minor >= 11 && page >= PAGE;
-	/* What was read while it changed leads anywhere. */
+	/* A pointer that changed during the read may be invalid. */
 	if (address % sizeof address || end < address)
 		return false;
 	if ((address < window->begin || end > window->end) &&
@@ -89,9 +91,9 @@ static bool read_frame(const struct py_process *process, uint64_t address, struc
 	return true;
 }
 
-/* Whether the walk's last frame is one that it has come by: no stack does, a mixture of two moments may, and it would
- * go round for ever. Brent's method: the last is compared with that of the last power of two. */
-static bool goes_round(const struct py_walk *walk)
+/* Whether the walk's last frame occurred before. A real stack has no cycle, but a mixture of two moments may, and
+ * the walk would not end. Brent's method: compares the last frame with that at the last power of two. */
+static bool has_cycle(const struct py_walk *walk)
 {
 	size_t last = walk->count - 1, mark = 1;
 	while (mark * 2 <= last)
@@ -105,16 +107,16 @@ static bool walk_down(const struct py_process *process, uint64_t newest, struct 
 	walk->count = 0;
 	walk->is_cut = false;
 	for (uint64_t address = newest; address && !walk->is_cut; address = walk->frames[walk->count - 1].previous) {
-		if (!read_frame(process, address, &window, &walk->frames[walk->count++]) || goes_round(walk))
+		if (!read_frame(process, address, &window, &walk->frames[walk->count++]) || has_cycle(walk))
 			return false;
 		walk->is_cut = walk->count == PY_FRAMES_MAX;
 	}
 	return true;
 }
 
-/* -- the same again, at one moment -- */
+/* -- the same frames again, at one moment -- */
 
-/* Stretches of memory that the frames lie in: from 3.11 on mostly a single one. */
+/* Stretches of memory that contain the frames: from 3.11 on mostly a single one. */
 struct stretch {
 	uint64_t begin, end;
 	size_t at;
@@ -127,28 +129,28 @@ struct copies {
 	unsigned char *bytes; /* of all copies, `size` each */
 };
 
-/* Frames that were met by the walks so far: a generator's comes and goes. */
-struct met {
+/* Frames of all walks so far: a generator's frame comes and goes. */
+struct visited {
 	size_t count;
 	uint64_t addresses[PY_FRAMES_MAX];
 };
 
-static void meet(struct met *met, const struct py_walk *walk)
+static void note_visited(struct visited *visited, const struct py_walk *walk)
 {
 	for (size_t i = 0; i < walk->count; i++) {
 		size_t at = 0;
-		while (at < met->count && met->addresses[at] != walk->frames[i].address)
+		while (at < visited->count && visited->addresses[at] != walk->frames[i].address)
 			at++;
-		if (at == met->count && met->count < PY_FRAMES_MAX)
-			met->addresses[met->count++] = walk->frames[i].address;
+		if (at == visited->count && visited->count < PY_FRAMES_MAX)
+			visited->addresses[visited->count++] = walk->frames[i].address;
 	}
 }
 
-static void choose_stretches(const struct met *met, uint32_t frame_size, uint64_t ahead, struct copies *out)
+static void choose_stretches(const struct visited *visited, uint32_t frame_size, uint64_t ahead, struct copies *out)
 {
 	out->count = out->size = 0;
-	for (size_t i = 0; i < met->count; i++) {
-		uint64_t begin = met->addresses[i], end = begin + frame_size;
+	for (size_t i = 0; i < visited->count; i++) {
+		uint64_t begin = visited->addresses[i], end = begin + frame_size;
 		struct stretch *last = out->count ? &out->stretches[out->count - 1] : NULL;
 		if (last && begin + APART_MAX >= last->begin && begin <= last->end + APART_MAX &&
 			last->end - last->begin < STRETCH_MAX) {
@@ -172,22 +174,22 @@ static size_t add_newest(struct remote_piece *pieces, struct newest *newest)
 	return newest->count;
 }
 
-/* What was met, and where the newest frame is, when the last look ended. */
+/* Frames and the newest frame's location at the end of the last sample. */
 struct py_walker {
-	uint64_t thread; /* 0 = nothing was met yet */
-	struct met met;
+	uint64_t thread; /* 0 = none yet */
+	struct visited visited;
 	struct newest newest;
 	struct copies copies;
 	struct remote_piece pieces[COPIES * PY_FRAMES_MAX + 2 * NEWEST];
 	struct py_walk now, before, walks[COPIES];
 };
 
-/* After each copy it is read where the newest frame is, once more often than after the one before. */
+/* The location of the newest frame is read after each copy, once more often than after the copy before. */
 static size_t newest_before(unsigned copy) { return copy * (copy + 1) / 2; }
 
-/* All of it several times, by one call: what differs was not there at one moment. Twice is not enough for a program
- * that comes by the same place every microsecond; and the copies do not follow each other evenly, so that its rhythm
- * does not fall in with theirs. */
+/* Reads all of it several times in one call: what differs did not exist at one moment. Two copies are not enough for
+ * a program that passes the same point every microsecond, and the copies are not evenly spaced, so that a periodic
+ * program cannot match them. */
 static bool read_copies(const struct py_process *process, struct py_walker *walker)
 {
 	struct copies *copies = &walker->copies;
@@ -216,11 +218,11 @@ static const unsigned char *in_copies(const struct copies *copies, uint64_t addr
 	return NULL;
 }
 
-/* Down one of the copies, from the newest frame that was read just before it. */
+/* Walks down one of the copies, from the newest frame that was read just before it. */
 static bool walk_copy(
 	const struct py_process *process, const struct copies *copies, unsigned copy, struct py_walk *walk)
 {
-	const struct py_layout *layout = &process->place.layout;
+	const struct py_layout *layout = &process->location.layout;
 	const struct newest *newest = &copies->newest[newest_before(copy)];
 	walk->count = 0;
 	walk->is_cut = false;
@@ -232,19 +234,19 @@ static bool walk_copy(
 		if (!bytes)
 			return false;
 		decode(layout, address, bytes + copy * copies->size, &walk->frames[walk->count++]);
-		if (goes_round(walk))
+		if (has_cycle(walk))
 			return false;
 		walk->is_cut = walk->count == PY_FRAMES_MAX;
 	}
 	return true;
 }
 
-/* Frames that two walks have in common, from the outermost. Of the newest of both the instruction may have moved on. */
+/* Counts the frames that two walks share, from the outermost. The instruction of the newest frame may differ. */
 static size_t count_common(const struct py_walk *a, const struct py_walk *b)
 {
 	size_t max = a->count < b->count ? a->count : b->count, common = 0;
 	for (; common < max; common++) {
-		const struct py_seen *one = &a->frames[a->count - 1 - common], *other = &b->frames[b->count - 1 - common];
+		const struct py_raw_frame *one = &a->frames[a->count - 1 - common], *other = &b->frames[b->count - 1 - common];
 		bool is_newest = common + 1 == a->count && common + 1 == b->count;
 		if (one->address != other->address || one->previous != other->previous || one->code != other->code ||
 			(!is_newest && one->ip != other->ip))
@@ -260,9 +262,9 @@ static void shorten(struct py_walk *walk, size_t count)
 	walk->count = count;
 }
 
-/* What the copies have in common. *is_still: that is all of each, and at the end the newest frame is where it was. One
- * whose newest frame has just returned, or a generator's that has just yielded, leads nowhere: such a copy is left out,
- * where there are others. */
+/* Finds the frames that all copies share. *is_still: all copies are equal, and at the end the newest frame is
+ * unchanged. A copy whose newest frame just returned, or whose generator just yielded, may be invalid: it is skipped
+ * if others are valid. */
 static bool compare_copies(const struct py_process *process, const struct copies *copies, struct py_walk walks[COPIES],
 	struct py_walk *out, bool *is_still)
 {
@@ -304,17 +306,17 @@ static bool has_room(struct copies *copies)
 
 static bool read_again(const struct py_process *process, struct py_walker *walker, uint64_t ahead, bool *is_still)
 {
-	choose_stretches(&walker->met, process->place.layout.frame_size, ahead, &walker->copies);
+	choose_stretches(&walker->visited, process->location.layout.frame_size, ahead, &walker->copies);
 	return has_room(&walker->copies) && read_copies(process, walker) &&
 		compare_copies(process, &walker->copies, walker->walks, &walker->now, is_still);
 }
 
-static bool meet_all(const struct py_process *process, uint64_t thread, struct py_walker *walker)
+static bool visit_all(const struct py_process *process, uint64_t thread, struct py_walker *walker)
 {
 	if (!find_newest(process, thread, &walker->newest) ||
 		!walk_down(process, walker->newest.words[walker->newest.count - 1], &walker->now))
 		return false;
-	meet(&walker->met, &walker->now);
+	note_visited(&walker->visited, &walker->now);
 	return true;
 }
 
@@ -333,17 +335,17 @@ bool py_walk(const struct py_process *process, uint64_t thread, enum py_care car
 	unsigned tries = care == PY_QUICK ? QUICK_TRIES : TRIES;
 	best->count = walker->before.count = 0;
 	best->is_cut = false;
-	walker->met.count = is_known ? walker->met.count : 0;
+	walker->visited.count = is_known ? walker->visited.count : 0;
 	for (unsigned i = 0; i < tries && !is_still; i++) {
 		bool is_guess = i == 0 && is_known;
-		if ((!is_guess && !meet_all(process, thread, walker)) ||
+		if ((!is_guess && !visit_all(process, thread, walker)) ||
 			!read_again(process, walker, is_guess ? AHEAD : 0, &is_still))
 			continue;
-		/* Of what goes on, the newest frame that two tries agree about is the likeliest to have been there at another
+		/* In a stack that changes, the newest frame that two tries share is the most likely to be from another
 		 * moment than those below. */
 		size_t common = count_common(&walker->now, &walker->before),
 			   agreed = common > 0 && !is_still ? common - 1 : common;
-		/* One try may have lost its way as a whole, or found nothing. */
+		/* One try may be entirely wrong, or have found nothing. */
 		bool is_empty = is_still && walker->now.count == 0;
 		if (care == PY_CAREFUL || is_empty)
 			is_still = is_still && (agreed > 0 || (is_empty && was_empty));
@@ -355,7 +357,7 @@ bool py_walk(const struct py_process *process, uint64_t thread, enum py_care car
 		walker->before = walker->now;
 	}
 	walker->thread = is_still ? thread : 0;
-	walker->met.count = 0;
-	meet(&walker->met, best);
+	walker->visited.count = 0;
+	note_visited(&walker->visited, best);
 	return is_still;
 }

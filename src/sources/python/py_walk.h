@@ -1,8 +1,9 @@
-/* py_walk.h: the frames of one thread of a running CPython, as they were at one moment. Private to src/sources/python.
+/* py_walk.h: the frames of one thread of a running CPython, as they were at one moment. Private to
+ * src/sources/python.
  *
- * Python goes on while it is read. So a stack is read frame by frame, and then all its frames several times by one
- * call: what is the same in all of them was there at one moment. Where they differ it is read again, and of what never
- * holds still the outer frames that tries have in common are kept. */
+ * Python keeps running while it is read. A stack is therefore read frame by frame, and then all its frames several
+ * times in one call: what is equal in all copies existed at one moment. If they differ it is read again; of a stack
+ * that keeps changing, the outer frames that the tries share are returned. */
 #ifndef PMTOP_SOURCES_PYTHON_PY_WALK_H
 #define PMTOP_SOURCES_PYTHON_PY_WALK_H
 
@@ -12,11 +13,11 @@
 struct py_process {
 	pid_t pid;
 	int process_fd;
-	struct py_place place;
+	struct py_location location;
 };
 
-/* A frame as it was read: what must not have changed the second time. */
-struct py_seen {
+/* A frame as read: the fields that must not change between reads. */
+struct py_raw_frame {
 	uint64_t address, previous, code, ip;
 	bool is_of_c;
 };
@@ -24,21 +25,21 @@ struct py_seen {
 struct py_walk {
 	size_t count; /* the newest first */
 	bool is_cut;  /* there were more: the outermost are missing */
-	struct py_seen frames[PY_FRAMES_MAX];
+	struct py_raw_frame frames[PY_FRAMES_MAX];
 };
 
-/* How sure to be. Careful: two tries in a row must agree (no mixture in thousands of looks at programs made to provoke
- * them). Quick, for who looks again and again: begins where the last look ended, mostly one call into the kernel, and
- * one try that held still is enough. */
+/* The effort. Careful: two tries in a row must agree (no mixed stack in thousands of samples of programs made to
+ * provoke them). Quick, for repeated sampling: starts where the last sample ended, mostly needs one system call, and
+ * one consistent try is enough. */
 enum py_care { PY_CAREFUL, PY_QUICK };
 
-/* What is kept from look to look, of one thread. */
+/* State of one thread between samples. */
 struct py_walker;
 struct py_walker *py_walker_new(void);
 void py_walker_free(struct py_walker *walker);
 
-/* The whole stack of the thread at `thread` where it held still (returned); else the most that two tries in a row agree
- * about. */
+/* Returns true with the whole stack of the thread at `thread` if it was consistent; otherwise *best is the longest
+ * part that two tries in a row agree on. */
 bool py_walk(const struct py_process *process, uint64_t thread, enum py_care care, struct py_walker *walker,
 	struct py_walk *best);
 

@@ -8,7 +8,7 @@
 
 #include "src/base/files/remote_reader.h"
 
-/* UIO_MAXIOV: the kernel takes no more at once. */
+/* UIO_MAXIOV: the kernel's maximum per call. */
 enum { PIECES_A_CALL = 1024 };
 
 bool remote_read(pid_t pid, uint64_t address, void *out, size_t size)

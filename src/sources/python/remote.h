@@ -1,8 +1,8 @@
-/* remote.h: memory of another process, read by process_vm_readv(2): it is neither stopped nor written to. It goes on
- * meanwhile, so what is read may be of two moments; and any address in it may be wrong.
+/* remote.h: reads memory of another process with process_vm_readv(2), which neither stops it nor writes to it. The
+ * process keeps running, so the data may be from two moments, and any address in it may be wrong.
  *
- * A read may block for ever. A thread that must not uses a remote_reader.h: then all of these fail with ETIMEDOUT
- * instead. */
+ * A read may block for ever. A thread that must not block uses a remote_reader.h: then all of these calls fail with
+ * ETIMEDOUT instead. */
 #ifndef PMTOP_SOURCES_PYTHON_REMOTE_H
 #define PMTOP_SOURCES_PYTHON_REMOTE_H
 
@@ -13,31 +13,32 @@
 
 #include "src/base/files/remote_reader.h"
 
-/* All of it, or false with errno set: EPERM we may not, ESRCH it is gone, EFAULT nothing is there,
- * ETIMEDOUT it does not answer: a page that never comes (userfaultfd, FUSE), an address space that stays locked. */
+/* Reads all of it, or returns false with errno: EPERM no permission, ESRCH the process has ended, EFAULT invalid
+ * address, ETIMEDOUT the read blocks: on a page that does not arrive (userfaultfd, FUSE), or an address space that
+ * stays locked. */
 bool remote_read(pid_t pid, uint64_t address, void *out, size_t size);
 bool remote_word(pid_t pid, uint64_t address, uint64_t *out);
-/* Several at once, by as few calls as can be. */
+/* Reads several pieces with as few system calls as possible. */
 bool remote_read_pieces(pid_t pid, const struct remote_piece *pieces, size_t count);
 
-/* /proc/PID/maps, which waits for the process's mmap_lock, line by line. */
+/* Reads /proc/PID/maps line by line. Reading it waits for the process's mmap_lock. */
 struct remote_maps {
 	pid_t pid;
-	int fd; /* −1: the reader has it */
+	int fd; /* −1: the remote_reader reads it */
 	bool is_begun, is_over;
-	size_t at, length, total; /* total: bytes that were read so far */
+	size_t at, length, total; /* total: bytes read so far */
 	char text[16384];
 };
 
 /* `process_fd` is /proc/PID. False with errno set. */
 bool remote_maps_open(struct remote_maps *maps, pid_t pid, int process_fd);
-/* The next line without its end, valid until the next call; NULL: there is no more. A line that is too long for `text`
- * ends the list. */
+/* The next line without its newline, valid until the next call; NULL: the end. A line that is too long for `text`
+ * also ends the list. */
 char *remote_maps_line(struct remote_maps *maps);
 void remote_maps_close(struct remote_maps *maps);
 
-/* Whether this process may read its own memory so: 0, or the errno with which a seccomp filter, or a kernel without
- * that call, refuses it. */
+/* Tests whether this process may read its own memory: 0, or the errno with which a seccomp filter, or a kernel
+ * without the system call, refuses it. */
 int remote_test_self(void);
 
 #endif

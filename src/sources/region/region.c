@@ -18,9 +18,9 @@
 #include "src/sources/source.h"
 #include "src/sources/target/target.h"
 
-/* Looking for regions reads a member's maps, which may be long: more and more seldom while there is none. */
+/* The search for regions reads a member's maps, which may be long: the interval grows while none is found. */
 enum { RUNS_MAX = 64, FOUND_MAX = 8, GIVEN_UP_MAX = 64, STAT_SIZE = 2048 };
-/* The publisher's own bound, and by how much larger a ring is proposed. */
+/* The limit in pmtop.h, and the factor by which a larger ring is proposed. */
 enum { RING_SLOTS_MAX = 65536, RING_MORE = 4 };
 #define SEARCH_FIRST_NS (NS_PER_S / 20)
 #define SEARCH_TARGET_MAX_NS (2 * NS_PER_S)
@@ -28,19 +28,19 @@ enum { RING_SLOTS_MAX = 65536, RING_MORE = 4 };
 #define LIVE_CHECK_NS (1 * NS_PER_S)
 #define RANKS_SEARCH_NS (2 * NS_PER_S)
 
-/* A run keeps its slot, and so its number, until it is closed. */
+/* A run stays in its slot, which is its number, until it is closed. */
 struct slot {
 	struct region_run *run; /* NULL: free */
 	struct region_location location;
 	pid_t pid;
 	uint64_t start_ticks;
 	unsigned generation;
-	int directory_fd; /* the writer's /proc/PID, of our own; −1 = none */
+	int directory_fd; /* the writer's /proc/PID, pmtop's own descriptor; −1 = none */
 	uid_t owner;
-	int64_t check_ns;   /* when to see again whether it is live */
-	bool is_displaced;  /* its file is not where it was */
-	bool is_elsewhere;  /* another rank of the run, whose process is not in the target's tree */
-	int64_t process_ns; /* when to read its process again, which no other source does */
+	int64_t check_ns;   /* when to check again whether it is live */
+	bool is_displaced;  /* its file was removed or replaced */
+	bool is_elsewhere;  /* another rank of the run, whose process is outside the target's tree */
+	int64_t process_ns; /* when to read its process again, because no other source does */
 };
 
 struct search {
@@ -52,20 +52,20 @@ struct search {
 
 struct region_reader {
 	struct target *target;
-	size_t slot_end; /* no slot from here on was ever taken */
+	size_t slot_end; /* no slot from here on was ever used */
 	struct slot slots[RUNS_MAX];
-	bool has_tried_path; /* target->region_path was opened, or not */
+	bool has_tried_path; /* opening target->region_path was tried */
 	size_t search_count;
 	struct search searches[TARGET_MEMBERS_MAX]; /* in the order of the target's members */
 	struct region_workers *workers;
-	size_t given_up_count; /* regions that could not be read to their end: not tried again */
+	size_t given_up_count; /* regions that became unreadable: not tried again */
 	struct {
 		uint64_t device, inode;
 	} given_up[GIVEN_UP_MAX];
-	int64_t ranks_ns; /* when to look for other ranks again */
+	int64_t ranks_ns; /* when to search for other ranks again */
 	struct region_ranks ranks;
-	struct reason missing, emitted; /* why there is no run: now, and as said last; empty = there is one */
-	uint64_t lost_slots;            /* of a ring that was lapped, as said last; 0 = none was */
+	struct reason missing, emitted; /* why there is no run: now, and as emitted last; empty = there is one */
+	uint64_t lost_slots;            /* size of the ring that lost events, as emitted last; 0 = none did */
 };
 
 /* -- runs come and go -- */
@@ -87,7 +87,7 @@ static void end_run(
 	close_slot(slot);
 }
 
-/* It is not opened again while its process still holds it. */
+/* The region is not opened again, though its process may still map it. */
 static void give_up(
 	struct region_reader *reader, struct slot *slot, const char *why, struct sample_set *out, int64_t now_ns)
 {
@@ -118,7 +118,7 @@ static struct slot *free_slot(struct region_reader *reader)
 	return NULL;
 }
 
-/* False: it is a run's. What has yet to say what it is is looked at again. */
+/* False: it is the region of a run. A young region that has no role yet is checked again later. */
 static bool took_worker(struct region_reader *reader, struct region *region, const struct target_member *member)
 {
 	enum region_role role = region_role(region, clock_monotonic_ns());
@@ -131,7 +131,7 @@ static bool took_worker(struct region_reader *reader, struct region *region, con
 	return true;
 }
 
-/* `member` NULL: its writer is not among the living. NULL: it was not opened. */
+/* `member` NULL: its writer has ended or is unknown. Returns NULL if it was not opened. */
 static struct slot *open_run(struct region_reader *reader, const struct region_location *location, uid_t owner,
 	const struct target_member *member)
 {
@@ -139,7 +139,7 @@ static struct slot *open_run(struct region_reader *reader, const struct region_l
 	char message[REGION_MESSAGE_SIZE] = "";
 	struct slot *slot = free_slot(reader);
 	if (!slot) {
-		reason_set(&reader->missing, STATUS_UNSUPPORTED, NULL, "more than %d regions at a time", RUNS_MAX);
+		reason_set(&reader->missing, STATUS_UNSUPPORTED, NULL, "more than %d regions are open", RUNS_MAX);
 		return NULL;
 	}
 	if (region_calls_open(location, owner, &region, message) != REGION_OK) {
@@ -167,7 +167,7 @@ static struct slot *open_run(struct region_reader *reader, const struct region_l
 	return slot->run ? slot : NULL;
 }
 
-/* -- looking for them -- */
+/* -- the search -- */
 
 static bool is_denied(const struct target_member *member)
 {
@@ -190,7 +190,7 @@ static void search_member(struct region_reader *reader, size_t index)
 		target_explain_denied(target, member, &reader->missing);
 }
 
-/* Members keep their order and new ones stand at the end. An exec makes a member as good as new. */
+/* Members keep their order, and new ones are at the end. After an exec a member counts as new. */
 static void follow_members(struct region_reader *reader)
 {
 	const struct target *target = reader->target;
@@ -227,8 +227,8 @@ static void search(struct region_reader *reader, int64_t now_ns)
 	}
 }
 
-/* -s: the region of a run that is over, or whose process is not seen from this pid namespace, by its file. It gets the
- * first slot. */
+/* -s: opens a region by its file: its run has ended, or its process is outside this pid namespace. It gets the first
+ * slot. */
 static void open_path(struct region_reader *reader)
 {
 	const struct target *target = reader->target;
@@ -237,7 +237,7 @@ static void open_path(struct region_reader *reader)
 	reader->has_tried_path = true;
 	int written = snprintf(location.path, sizeof location.path, "%s", target->region_path ? target->region_path : "");
 	if (written <= 0 || (size_t)written >= sizeof location.path || lstat(location.path, &status) != 0) {
-		reason_set(&reader->missing, STATUS_NOT_FOUND, "see what there is: pmtop list", "the region is gone");
+		reason_set(&reader->missing, STATUS_NOT_FOUND, "list the runs: pmtop list", "the region's file was deleted");
 		return;
 	}
 	location.device = status.st_dev;
@@ -249,7 +249,7 @@ static void open_path(struct region_reader *reader)
 
 /* -- other ranks of the run, wherever their processes are -- */
 
-/* The first that is a rank of a run of several. */
+/* The first slot whose run has several ranks. */
 static const struct slot *find_rank(const struct region_reader *reader, struct region_rank *rank)
 {
 	for (size_t i = 0; i < reader->slot_end; i++)
@@ -258,7 +258,7 @@ static const struct slot *find_rank(const struct region_reader *reader, struct r
 	return NULL;
 }
 
-/* How many of the run's ranks are read now; *is_there: whether `number` is one of them. */
+/* How many of the run's ranks are open; *is_there: whether `number` is one of them. */
 static size_t count_ranks(
 	const struct region_reader *reader, const struct region_rank *rank, long number, bool *is_there)
 {
@@ -315,14 +315,14 @@ static void search_ranks(struct region_reader *reader, int64_t now_ns)
 	free(others);
 }
 
-/* Found before the tree's own search came to it. */
+/* The search for ranks found this run before the search of the tree did. */
 static void adopt(struct slot *slot, const struct target_member *writer)
 {
 	slot->is_elsewhere = false;
 	slot->generation = writer->generation;
 }
 
-/* No other source reads what is not in the tree: the rank's memory, and whether it is stopped. */
+/* Other sources read only the tree, so this reads the rank's memory, and whether it is stopped. */
 static void emit_process(struct slot *slot, struct sample_set *out, int64_t now_ns)
 {
 	char text[STAT_SIZE];
@@ -349,10 +349,10 @@ static const struct target_member *writer_of(const struct target *target, const 
 	return NULL;
 }
 
-/* Why nothing more will be written; NULL while it may. What was written before is still to be read. */
-static const char *why_over(const struct region_reader *reader, struct slot *slot, int64_t now_ns)
+/* Why the writer will write nothing more; NULL while it may. What it wrote before is still to be read. */
+static const char *why_ended(const struct region_reader *reader, struct slot *slot, int64_t now_ns)
 {
-	static const char killed[] = "killed or crashed: its last events are kept";
+	static const char killed[] = "killed or crashed: its last events were read";
 	const struct target_member *writer = writer_of(reader->target, slot);
 	if (region_run_has_ended(slot->run))
 		return "ended";
@@ -361,23 +361,23 @@ static const char *why_over(const struct region_reader *reader, struct slot *slo
 	if (!writer && !slot->is_elsewhere)
 		return killed;
 	if (writer && writer->generation != slot->generation)
-		return "process replaced itself";
+		return "process called exec";
 	if (now_ns < slot->check_ns)
 		return NULL;
 	slot->check_ns = now_ns + LIVE_CHECK_NS;
 	if (!region_calls_is_live(region_run_region(slot->run), slot->directory_fd))
-		return slot->is_elsewhere ? killed : "its process let go of the region";
+		return slot->is_elsewhere ? killed : "its process closed the region";
 	slot->is_displaced = !region_calls_is_in_place(region_run_region(slot->run));
 	return slot->is_displaced ? "region file was removed or replaced" : NULL;
 }
 
 static void read_slot(struct region_reader *reader, struct slot *slot, struct sample_set *out, int64_t now_ns)
 {
-	const char *over = why_over(reader, slot, now_ns);
+	const char *why = why_ended(reader, slot, now_ns);
 	enum status status = region_run_read(slot->run, now_ns, out);
-	/* The events that stood before the end are read once more: some may have come after the first look. */
+	/* Reads once more for events that were written between the first read and the end. */
 	if (status == STATUS_OK && region_run_has_ended(slot->run)) {
-		over = "ended";
+		why = "ended";
 		status = region_run_read(slot->run, now_ns, out);
 	}
 	if (status == STATUS_AGAIN)
@@ -385,9 +385,9 @@ static void read_slot(struct region_reader *reader, struct slot *slot, struct sa
 	if (status != STATUS_OK)
 		give_up(reader, slot, region_run_failure(slot->run), out, now_ns);
 	else if (slot->is_displaced && !region_run_has_ended(slot->run))
-		give_up(reader, slot, over, out, now_ns);
-	else if (over)
-		end_run(reader, slot, over, out, now_ns);
+		give_up(reader, slot, why, out, now_ns);
+	else if (why)
+		end_run(reader, slot, why, out, now_ns);
 }
 
 static void emit_missing(struct region_reader *reader, bool has_runs, struct sample_set *out, int64_t now_ns)
@@ -398,7 +398,7 @@ static void emit_missing(struct region_reader *reader, bool has_runs, struct sam
 	else if (!reader->missing.text[0])
 		reason_set(&reader->missing, STATUS_NOT_FOUND,
 			"in Python, import pmtop.torch and call pmtop.torch.instrument(); in C, include pmtop.h (man pmtop.h)",
-			"nothing is published");
+			"no instrumentation");
 	if (strcmp(reader->missing.text, reader->emitted.text) == 0)
 		return;
 	reader->emitted = reader->missing;
@@ -406,8 +406,8 @@ static void emit_missing(struct region_reader *reader, bool has_runs, struct sam
 		out, now_ns, "region", has_runs ? NULL : reader->missing.text, has_runs ? NULL : reader->missing.remedy);
 }
 
-/* In spite of the pace: what a larger ring would keep. Of runs that are over nothing is taken back. */
-static void emit_lapped(struct region_reader *reader, struct sample_set *out, int64_t now_ns)
+/* Events were lost although the interval adapts: proposes a larger ring. For runs that have ended the message stays. */
+static void emit_lost(struct region_reader *reader, struct sample_set *out, int64_t now_ns)
 {
 	char text[128], remedy[128];
 	uint64_t slots = 0;
@@ -421,15 +421,15 @@ static void emit_lapped(struct region_reader *reader, struct sample_set *out, in
 	if (!has_runs || slots == reader->lost_slots)
 		return;
 	reader->lost_slots = slots;
-	snprintf(
-		text, sizeof text, "some came faster than they were read: a thread's ring holds %" PRIu64 " events", slots);
+	snprintf(text, sizeof text,
+		"events were overwritten before pmtop read them: a thread's ring holds %" PRIu64 " events", slots);
 	uint64_t more = slots < RING_SLOTS_MAX / RING_MORE ? slots * RING_MORE : RING_SLOTS_MAX;
 	snprintf(remedy, sizeof remedy,
-		"pmtop.init(slots=%" PRIu64 ") in Python, or as much in pmtop_options in C (man pmtop.h)", more);
+		"pmtop.init(slots=%" PRIu64 ") in Python, or .slots in pmtop_options in C (man pmtop.h)", more);
 	sample_set_missing(out, now_ns, "lost events", slots ? text : NULL,
 		!slots                       ? NULL
 			: slots < RING_SLOTS_MAX ? remedy
-									 : "publish fewer spans");
+									 : "record fewer spans");
 }
 
 static enum status region_read(void *state, int64_t now_ns, struct sample_set *out)
@@ -449,10 +449,10 @@ static enum status region_read(void *state, int64_t now_ns, struct sample_set *o
 		had_runs = true;
 		read_slot(reader, slot, out, now_ns);
 		emit_process(slot, out, now_ns);
-		/* Others may go on when the target is over. */
+		/* Other ranks may continue after the target has ended. */
 		has_runs |= slot->run != NULL && (!slot->is_elsewhere || (target->pid == 0 && i == 0));
 	}
-	emit_lapped(reader, out, now_ns);
+	emit_lost(reader, out, now_ns);
 	region_workers_read(reader->workers, target, now_ns, out);
 	bool is_over = target->pid == 0 || target->has_ended;
 	if (!is_over || !had_runs)

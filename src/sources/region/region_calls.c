@@ -12,7 +12,7 @@
 
 enum { LISTED_MAX = 512, STATUS_SIZE = 16 * 1024 };
 
-/* Without the process's maps: its regions are those whose lock it holds. */
+/* Finds regions without the process's maps: by the lock that it holds on them. */
 static size_t find_by_lock(pid_t pid, struct region_location *out, size_t max)
 {
 	struct region_location *all = calloc(LISTED_MAX, sizeof *all);
@@ -32,7 +32,7 @@ static size_t find_by_lock(pid_t pid, struct region_location *out, size_t max)
 	return count;
 }
 
-/* Where the read itself may be for ever, it is not begun. */
+/* A file that is known to block is not read at all. */
 static bool begin(int directory_fd, const char *path)
 {
 	char whole[HANG_PATH_SIZE];

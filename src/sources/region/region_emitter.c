@@ -18,7 +18,7 @@ void emitter_name(struct region_emitter *emitter, uint32_t id)
 {
 	if (id <= emitter->names_emitted)
 		return;
-	/* A number beyond what is published is damage: it stays without a name. */
+	/* An id beyond the last name means damage: it gets no name. */
 	uint32_t count = region_name_count(emitter->region);
 	for (uint32_t next = emitter->names_emitted + 1; next <= id && next <= count; next++) {
 		const char *text;
@@ -36,8 +36,8 @@ void emitter_name(struct region_emitter *emitter, uint32_t id)
 
 void emitter_names(struct region_emitter *emitter) { emitter_name(emitter, region_name_count(emitter->region)); }
 
-/* 0 = never happened. The times are foreign, and may be anything: added as unsigned, and what cannot be one of ours
- * (later layers take differences) is taken for now. */
+/* 0 = never happened. The times come from another process and may hold any value: they are added as unsigned, and a
+ * time that is out of range becomes now, because later layers take differences. */
 static int64_t time_of(const struct region_emitter *emitter, int64_t theirs_ns)
 {
 	int64_t ours_ns = (int64_t)((uint64_t)theirs_ns + (uint64_t)emitter->offset_ns);
@@ -77,7 +77,7 @@ void emitter_opened(struct region_emitter *emitter, const struct region_identity
 	record->opened.is_live = is_live;
 }
 
-/* Later layers indent by it. */
+/* Limits the depth, because later layers indent by it. */
 static uint32_t depth_of(uint32_t theirs) { return theirs < PMTOP_OPEN_SPANS ? theirs : PMTOP_OPEN_SPANS - 1; }
 
 void emitter_count(struct region_emitter *emitter, enum record_kind kind, uint32_t lane, uint64_t count)
@@ -203,7 +203,7 @@ void emitter_open_span(
 	struct record *record = emitter_add(emitter, RECORD_OPEN_SPAN, emitter->now_ns);
 	if (!record)
 		return;
-	/* It may have begun after this reading did. */
+	/* The span may have begun after this reading did. */
 	int64_t begin_ns = time_of(emitter, spans[depth].begin_ns);
 	record->lane = (uint16_t)lane;
 	record->span.name = spans[depth].name;
@@ -320,8 +320,8 @@ static const struct {
 	[PMTOP_EVENT_FIGURE] = { RECORD_BATCH_FIGURE, fill_figure },
 };
 
-/* The event that changed the mode may be gone, or lie between the state that was told and this older event. Batches
- * carry what was current. */
+/* The event that changed the mode may be lost, or lie between the emitted state and this older event. Batch events
+ * carry the mode that was current. */
 static void follow_mode(struct region_emitter *emitter, const struct region_event *event)
 {
 	bool is_of_batch = event->type == PMTOP_EVENT_BATCH_BEGIN || event->type == PMTOP_EVENT_BATCH_END;

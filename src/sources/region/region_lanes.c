@@ -7,16 +7,16 @@
 
 enum { LANE_BUFFER = 64, FILLING_PART = 4, FULL_PART = 3, SLOWER_PART = 8 };
 
-/* The longest is what a sudden start may take: some thousand events a second do not lap a ring of 1,024 within it. */
+/* READ_MAX_NS allows for a sudden start: some thousand events a second do not overwrite a ring of 1,024 within it. */
 #define READ_MIN_NS (10 * NS_PER_MS)
 #define READ_MAX_NS (125 * NS_PER_MS)
 
 struct lane {
-	uint64_t until;  /* this reading goes up to here */
-	uint64_t lost;   /* told so far */
-	uint64_t seen;   /* events written by the last look */
-	bool is_dry;     /* in this reading */
-	bool had_events; /* since its losses were last asked for */
+	uint64_t until;           /* this reading ends here */
+	uint64_t lost;            /* emitted so far */
+	uint64_t head_at_refresh; /* events written at the last refresh */
+	bool is_dry;              /* in this reading */
+	bool had_events;          /* since the last region_lanes_lost */
 	size_t next, count;
 	struct region_event events[LANE_BUFFER];
 };
@@ -102,14 +102,14 @@ enum region_status region_lanes_lost(struct region_lanes *lanes, uint32_t index,
 	return status;
 }
 
-/* How long the lane may be left alone, at the rate of the last `elapsed_ns`. */
-static double left_alone_ns(
+/* How long until the lane is a third full, at the rate of the last `elapsed_ns`. */
+static double fill_time_ns(
 	const struct region_lanes *lanes, struct lane *lane, uint32_t index, double elapsed_ns, bool *is_filling)
 {
 	double slots = (double)region_lane_slots(lanes->region);
 	uint64_t waiting, head = region_lane_head(lanes->region, index, &waiting);
-	double came = head > lane->seen ? (double)(head - lane->seen) : 0, filled = (double)waiting;
-	lane->seen = head;
+	double came = head > lane->head_at_refresh ? (double)(head - lane->head_at_refresh) : 0, filled = (double)waiting;
+	lane->head_at_refresh = head;
 	if (filled >= slots / FILLING_PART) {
 		*is_filling = true;
 		filled = 0;
@@ -117,7 +117,7 @@ static double left_alone_ns(
 	return came > 0 ? (slots / FULL_PART - filled) * elapsed_ns / came : INFINITY;
 }
 
-/* Sooner at once, later by and by: spans come in bursts. */
+/* The interval shrinks at once but grows slowly, because spans come in bursts. */
 int64_t region_lanes_refresh(struct region_lanes *lanes, int64_t now_ns, bool *is_filling)
 {
 	double elapsed_ns = lanes->refreshed_ns ? (double)(now_ns - lanes->refreshed_ns) : 0;
@@ -128,7 +128,7 @@ int64_t region_lanes_refresh(struct region_lanes *lanes, int64_t now_ns, bool *i
 	if (lanes->refreshed_ns && elapsed_ns < (double)READ_MIN_NS / 2)
 		return lanes->interval_ns;
 	for (uint32_t i = 0; i < lanes->count; i++)
-		next_ns = fmin(next_ns, left_alone_ns(lanes, &lanes->lanes[i], i, elapsed_ns, is_filling));
+		next_ns = fmin(next_ns, fill_time_ns(lanes, &lanes->lanes[i], i, elapsed_ns, is_filling));
 	lanes->refreshed_ns = now_ns;
 	lanes->interval_ns = next_ns > (double)READ_MIN_NS ? (int64_t)next_ns : READ_MIN_NS;
 	return lanes->interval_ns;

@@ -14,10 +14,10 @@
 #include "src/sources/region/region_calls.h"
 
 enum { METAS_MAX = 64, STAT_SIZE = 2048, REGIONS_MAX = 1024 };
-/* A run says whose it is right after it made its region. One that has not by then never will. */
+/* A run writes its run_id right after it creates its region. If it has not after this time, it never will. */
 #define SETTLED_NS (10 * NS_PER_S)
 
-/* -- the place of a region -- */
+/* -- the rank of a region -- */
 
 static long count_of(const char *text)
 {
@@ -77,19 +77,19 @@ bool region_rank_read(struct region *region, struct region_rank *out)
 
 /* -- the others -- */
 
-static bool was_passed(const struct region_ranks *ranks, const struct region_location *location)
+static bool was_checked(const struct region_ranks *ranks, const struct region_location *location)
 {
-	for (size_t i = 0; i < ranks->passed_count && i < REGION_RANKS_PASSED_MAX; i++)
-		if (ranks->passed[i].device == location->device && ranks->passed[i].inode == location->inode)
+	for (size_t i = 0; i < ranks->checked_count && i < REGION_RANKS_CHECKED_MAX; i++)
+		if (ranks->checked[i].device == location->device && ranks->checked[i].inode == location->inode)
 			return true;
 	return false;
 }
 
-static void pass(struct region_ranks *ranks, const struct region_location *location)
+static void mark_checked(struct region_ranks *ranks, const struct region_location *location)
 {
-	size_t at = ranks->passed_count++ % REGION_RANKS_PASSED_MAX;
-	ranks->passed[at].device = location->device;
-	ranks->passed[at].inode = location->inode;
+	size_t at = ranks->checked_count++ % REGION_RANKS_CHECKED_MAX;
+	ranks->checked[at].device = location->device;
+	ranks->checked[at].inode = location->inode;
 }
 
 static void find_process(const char *proc_root, pid_t pid, struct region_other *out)
@@ -111,8 +111,8 @@ static void find_process(const char *proc_root, pid_t pid, struct region_other *
 	out->directory_fd = fd;
 }
 
-/* Whether the region is of the run; if not, or if so, it need not be looked at again: *is_settled. */
-static bool rule_context_init(const struct region_location *location, const struct region_rank *rank, uid_t owner,
+/* Whether the region belongs to the run. *is_settled: the answer is final, so the region need not be checked again. */
+static bool check_region(const struct region_location *location, const struct region_rank *rank, uid_t owner,
 	const char *proc_root, int64_t now_ns, struct region_other *out, bool *is_settled)
 {
 	char message[REGION_MESSAGE_SIZE];
@@ -126,7 +126,7 @@ static bool rule_context_init(const struct region_location *location, const stru
 	bool is_known = region_identify(region, &identity) == REGION_OK;
 	read_facts(region, &facts);
 	bool is_of_run = is_known && is_rank(&facts, &out->rank) && strcmp(out->rank.run_id, rank->run_id) == 0;
-	/* Runs that follow each other at one address have one name. */
+	/* Successive runs at one address can have the same run_id. */
 	if (is_of_run && !identity.is_live && region_last_sign_ns(region) < rank->begun_ns)
 		is_of_run = false;
 	if (is_of_run) {
@@ -147,7 +147,7 @@ static int compare_others(const void *left, const void *right)
 									: (a->start_ns < b->start_ns) - (a->start_ns > b->start_ns);
 }
 
-/* A way through the root of one process ends with it, so that to the same folder which is ours comes first. */
+/* A path through /proc/PID/root ends with that process, so pmtop's own path to the same folder is preferred. */
 static void folder_of(const struct region_location *own, char out[REGION_PATH_SIZE])
 {
 	struct stat ours;
@@ -169,11 +169,11 @@ size_t region_ranks_find(struct region_ranks *ranks, const struct region_locatio
 	for (size_t i = 0; i < count && found < max; i++) {
 		bool is_settled;
 		if ((locations[i].device == own->device && locations[i].inode == own->inode) ||
-			was_passed(ranks, &locations[i]))
+			was_checked(ranks, &locations[i]))
 			continue;
-		found += rule_context_init(&locations[i], rank, owner, proc_root, now_ns, &out[found], &is_settled);
+		found += check_region(&locations[i], rank, owner, proc_root, now_ns, &out[found], &is_settled);
 		if (is_settled)
-			pass(ranks, &locations[i]);
+			mark_checked(ranks, &locations[i]);
 	}
 	free(locations);
 	if (found)

@@ -1,6 +1,6 @@
-/* region_ranks.h: a region's place among the ranks of a run, and where the regions of the others lie. Ranks need not be
- * children of one process: those of one run on this machine have the same owner and folder (/dev/shm), and publish the
- * same `run_id`. */
+/* region_ranks.h: the rank of a region in its run, and the regions of the other ranks. Ranks need not be children of
+ * one process: ranks of one run on this machine have the same owner and folder (/dev/shm), and their regions hold
+ * the same `run_id`. */
 #ifndef PMTOP_SOURCES_REGION_REGION_RANKS_H
 #define PMTOP_SOURCES_REGION_REGION_RANKS_H
 
@@ -11,7 +11,7 @@
 
 #include "src/region/reader.h"
 
-enum { REGION_RUN_ID_SIZE = 200, REGION_RANKS_PASSED_MAX = 512 };
+enum { REGION_RUN_ID_SIZE = 200, REGION_RANKS_CHECKED_MAX = 512 };
 
 struct region_rank {
 	char run_id[REGION_RUN_ID_SIZE];
@@ -19,11 +19,11 @@ struct region_rank {
 	int64_t begun_ns; /* CLOCK_REALTIME */
 };
 
-/* False where the region publishes no place in a run of several. */
+/* False if the region holds no rank of a run with several. */
 bool region_rank_read(struct region *region, struct region_rank *out);
 
-/* The region of another rank, and its process: pid 0 and directory_fd −1 where it is not known or has ended; the
- * descriptor is the caller's. */
+/* The region of another rank, and its process: pid 0 and directory_fd −1 if it is unknown or has ended. The caller
+ * closes the descriptor. */
 struct region_other {
 	struct region_location location;
 	struct region_rank rank;
@@ -34,16 +34,16 @@ struct region_other {
 	int directory_fd;
 };
 
-/* Which regions were looked at already. Zeroed at first. */
+/* Which regions were checked already. Zeroed at first. */
 struct region_ranks {
-	size_t passed_count;
+	size_t checked_count;
 	struct {
 		uint64_t device, inode;
-	} passed[REGION_RANKS_PASSED_MAX];
+	} checked[REGION_RANKS_CHECKED_MAX];
 };
 
-/* Regions in the folder of `own` that belong to its run and were not given before, the living first, then the newest;
- * fills at most `max`. */
+/* Finds regions in the folder of `own` that belong to its run and were not returned before: live ones first, then
+ * the newest. Fills at most `max`. */
 size_t region_ranks_find(struct region_ranks *ranks, const struct region_location *own, const struct region_rank *rank,
 	uid_t owner, const char *proc_root, int64_t now_ns, struct region_other *out, size_t max);
 

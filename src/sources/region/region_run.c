@@ -23,21 +23,21 @@ struct region_run {
 	struct region *region;
 	struct region_emitter emitter;
 	pid_t pid;
-	bool is_live;    /* when it was opened */
-	uint64_t before; /* events that were gone when it was opened, or went while it was first read */
+	bool is_live;    /* at opening */
+	uint64_t before; /* events overwritten before the end of the first reading */
 	bool is_emitted, has_ended, has_lost;
-	bool has_state;    /* false: some of it was being written when it was to be told */
-	size_t busy_count; /* totals of which the same is true: one a lane at most */
+	bool has_state;    /* false: some of it was being written and could not be emitted */
+	size_t busy_count; /* totals that were being written: one a lane at most */
 	uint32_t busy[REGION_LANES_MAX];
 	uint64_t state_version, refused;
-	uint64_t metas[METAS_MAX];   /* hash of what was told; 0 = nothing yet */
-	double counters[VALUES_MAX]; /* NAN = not told yet */
+	uint64_t metas[METAS_MAX];   /* hash of what was emitted; 0 = nothing yet */
+	double counters[VALUES_MAX]; /* NAN = not emitted yet */
 	const char *failure;
 	uint32_t lane_count;
 	struct region_lanes *lanes;
 	bool *had_open_spans; /* by lane */
-	uint64_t *begun;      /* by lane: which record was being written at the last reading, from 1; 0 = none */
-	unsigned stuck;       /* lanes whose record in progress stands still, as told */
+	uint64_t *begun; /* by lane: the number from 1 of the record that was being written at the last reading; 0 = none */
+	unsigned stuck;  /* lanes with a record that is half written for long, as emitted */
 };
 
 /* -- what can go wrong -- */
@@ -51,7 +51,8 @@ static const struct {
 	{ REGION_NO_MEMORY, "out of memory" },
 };
 
-/* Of an entry that is being written, or whose writer was killed meanwhile, there is no whole copy: it is left out. */
+/* Other failures only mean that an entry is being written, or that its writer was killed meanwhile: there is no
+ * complete copy, and it is skipped. */
 static bool is_fatal(enum region_status status) { return status == REGION_CUT_SHORT || status == REGION_IO; }
 
 static enum status fail(struct region_run *run, enum region_status status)
@@ -63,7 +64,7 @@ static enum status fail(struct region_run *run, enum region_status status)
 	return status == REGION_NO_MEMORY ? STATUS_NO_MEMORY : STATUS_DAMAGED;
 }
 
-/* -- what stands in the region -- */
+/* -- the contents of the region -- */
 
 static uint64_t hash(uint64_t seed, const char *text, size_t length)
 {
@@ -119,7 +120,7 @@ static enum region_status emit_counters(struct region_run *run, uint32_t count)
 	return REGION_OK;
 }
 
-/* Their last values, where the events with them are gone. */
+/* Emits the last values of gauges whose events are lost. */
 static enum region_status emit_gauges(struct region_run *run, uint32_t count)
 {
 	for (uint32_t i = 0; i < count && i < VALUES_MAX; i++) {
@@ -160,20 +161,20 @@ static enum region_status emit_state(struct region_run *run, struct region_state
 		for (uint32_t i = 0; i < REFUSAL_COUNT; i++)
 			if (state->refused_for[i])
 				emitter_count(&run->emitter, RECORD_REFUSED, i + 1, state->refused_for[i]);
-		/* Last, for pmtop 0.1.0 takes the last for the total. */
+		/* Last, because pmtop 0.1.0 takes the last record for the total. */
 		emitter_count(&run->emitter, RECORD_REFUSED, 0, state->refused);
 	}
 	return status;
 }
 
-/* The set says that something is not in it; the run goes on. */
+/* The set records the failure; the run goes on. */
 static enum region_status out_of_memory(struct region_run *run)
 {
 	run->emitter.out->failed = true;
 	return REGION_OK;
 }
 
-/* `lanes`: whose, by lane; NULL = all. */
+/* `lanes`: by lane, whose totals to emit; NULL = all. */
 static enum region_status emit_total(struct region_run *run, uint32_t i, const bool *lanes, struct region_total *room)
 {
 	enum region_status status = region_read_total(run->region, i, room);
@@ -238,7 +239,7 @@ static enum region_status emit_epochs(struct region_run *run)
 	return is_fatal(status) ? status : REGION_OK;
 }
 
-/* Everything that one could not know who comes late. */
+/* Emits everything that a reader that joins late needs. */
 static enum region_status emit_retained(struct region_run *run, struct region_state *state)
 {
 	struct region_identity identity;
@@ -289,7 +290,7 @@ static enum region_status emit_events(struct region_run *run, bool *has_more)
 	return status;
 }
 
-/* What is overwritten while the ring is read for the first time was as good as gone when pmtop came. */
+/* Events that are overwritten during the first reading count as before the attach. */
 static enum region_status emit_losses(struct region_run *run, bool is_first, bool *had_any)
 {
 	enum region_status status = REGION_OK;
@@ -332,8 +333,8 @@ static enum region_status emit_open_spans(struct region_run *run)
 	return REGION_OK;
 }
 
-/* A record that is still being written at the next reading: its writer has stopped in the middle. Nobody waits for
- * it. */
+/* A record that is still being written at the next reading: its writer stopped in the middle. pmtop does not wait
+ * for it. */
 static enum region_status emit_stuck(struct region_run *run, struct sample_set *out)
 {
 	unsigned stuck = 0;
@@ -350,10 +351,9 @@ static enum region_status emit_stuck(struct region_run *run, struct sample_set *
 		return REGION_OK;
 	run->stuck = stuck;
 	char text[64];
-	snprintf(text, sizeof text, "%u record%s in progress: the writer has stopped in the middle", stuck,
-		stuck == 1 ? "" : "s");
+	snprintf(text, sizeof text, "%u record%s half written: the writer has stopped", stuck, stuck == 1 ? "" : "s");
 	sample_set_missing(
-		out, run->emitter.now_ns, "events", stuck ? text : NULL, "see whether the process is stopped (state T)");
+		out, run->emitter.now_ns, "events", stuck ? text : NULL, "check whether the process is stopped (state T)");
 	return REGION_OK;
 }
 
@@ -387,7 +387,7 @@ enum status region_run_read(struct region_run *run, int64_t now_ns, struct sampl
 	return has_more ? STATUS_AGAIN : STATUS_OK;
 }
 
-/* Where that fails, the next reading meets the same and says so. */
+/* A failure here is ignored: the next reading meets it again and reports it. */
 int64_t region_run_refresh(struct region_run *run, int64_t now_ns, struct sample_set *out)
 {
 	bool is_filling, has_more;

@@ -17,13 +17,13 @@ struct region_worker {
 	unsigned id;
 	pid_t pid;
 	int64_t offset_ns;      /* to be added to the writer's times */
-	uint32_t worker, count; /* as published */
+	uint32_t worker, count; /* from the region's meta */
 	int64_t start_ns, next_ns;
 	bool is_emitted, has_ended;
-	uint32_t sequence; /* of the state, as told */
+	uint32_t sequence; /* of the state, as emitted */
 };
 
-/* -- what it says of itself -- */
+/* -- meta -- */
 
 static bool find_meta(struct region *region, const char *wanted, char out[META_SIZE])
 {
@@ -98,7 +98,7 @@ static void add_fetches(struct region *region, const struct region_total *total,
 		sums->histogram[i] += total->histogram[i];
 }
 
-/* One row a name, whatever it lies in; of the outermost first. */
+/* One row per name, whatever its parents are; outermost names first. */
 static void add_span(const struct region_total *total, struct sums *sums)
 {
 	size_t count = sums->row->span_count, at = 0;
@@ -124,7 +124,7 @@ static void add_span(const struct region_total *total, struct sums *sums)
 	sums->row->span_count++;
 }
 
-/* REGION_BUSY: a total is being written: what could be told would be less than before. */
+/* REGION_BUSY: a total is being written, and without it the row would show less than before. */
 static enum region_status add_totals(struct region *region, struct sums *sums)
 {
 	uint32_t count = region_total_count(region);
@@ -197,7 +197,7 @@ static enum region_status fill_row(
 
 /* -- the worker -- */
 
-/* Read again where a fetch began or ended meanwhile, so that none is both running and counted. */
+/* Reads again if a fetch began or ended meanwhile, so that no fetch is both running and counted. */
 static enum region_status emit_row(struct region_worker *worker, int64_t now_ns, struct sample_set *out)
 {
 	struct sums sums = { .row = sample_set_allocate(out, sizeof *sums.row) };

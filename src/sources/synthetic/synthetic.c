@@ -73,7 +73,7 @@ static struct synthetic_event *write_event(struct synthetic *synthetic, enum rec
 	return event;
 }
 
-static void pass(struct synthetic *synthetic, double seconds)
+static void advance(struct synthetic *synthetic, double seconds)
 {
 	synthetic->written_ns += llround(fmax(seconds, 1e-6) * 1e9);
 }
@@ -90,8 +90,8 @@ static void write_span(struct synthetic *synthetic, enum name name, enum name pa
 	event->record.span.cpu_s = event->record.span.memory_bytes = NAN;
 }
 
-/* Not at the same place in each, for then it would be a period. The first batches are spared: what is usual must be
- * known. */
+/* The position varies, so that episodes are not periodic. The first batches are skipped, so that pmtop can learn a
+ * baseline. */
 static bool is_in_episode(const struct scenario *scenario, uint64_t seed, uint64_t batch)
 {
 	uint64_t number = batch / scenario->every, free_batches = scenario->every - scenario->episode;
@@ -130,7 +130,7 @@ static void write_slow_part(struct synthetic *synthetic, enum name parent)
 	synthetic->has_slow = true;
 	synthetic->slow_begin_ns = synthetic->written_ns;
 	synthetic->slow_worker = (unsigned)(synthetic->batch % SYNTHETIC_WORKERS);
-	pass(synthetic, scenario->seconds * (1 + 0.1 * synthetic_chance(synthetic)));
+	advance(synthetic, scenario->seconds * (1 + 0.1 * synthetic_chance(synthetic)));
 	synthetic->slow_end_ns = synthetic->written_ns;
 	if (scenario->step_clock_at)
 		synthetic->stepped_ns = synthetic->slow_begin_ns + (synthetic->slow_end_ns - synthetic->slow_begin_ns) / 2;
@@ -140,7 +140,7 @@ static void write_slow_part(struct synthetic *synthetic, enum name parent)
 			synthetic, strcmp(scenario->span, "gc") ? NAME_CHECKPOINT : NAME_GC, parent, synthetic->slow_begin_ns, 0);
 }
 
-/* What a GPU has still in its queue when the next batch is asked for. */
+/* The GPU's queued work when the next batch is fetched. */
 #define QUEUED_NS INT64_C(6000000)
 
 static void write_work(struct synthetic *synthetic, enum synthetic_phase phase, int64_t begin_ns, int64_t end_ns)
@@ -157,21 +157,21 @@ static void write_work(struct synthetic *synthetic, enum synthetic_phase phase, 
 	}
 }
 
-/* How much longer its work on the GPUs takes in a batch in which they are held back. */
+/* How much longer the GPU work takes in a batch in which the GPUs are throttled. */
 static double throttled_s(const struct synthetic *synthetic, enum synthetic_phase phase, double seconds)
 {
 	bool is_work = phase >= SYNTHETIC_FORWARD && phase <= SYNTHETIC_OPTIMIZER;
 	return is_work && synthetic->node.is_throttled ? seconds * (1 / synthetic->scenario->node.clock_ratio - 1) : 0;
 }
 
-/* Returns the seconds of slowness in it. */
+/* Returns by how many seconds the phase is slower. */
 static double write_phase(struct synthetic *synthetic, enum synthetic_phase phase, double seconds, bool is_slow)
 {
 	static const enum name phase_names[] = { NAME_DATA, NAME_FORWARD, NAME_BACKWARD, NAME_OPTIMIZER, NAME_NONE_GIVEN };
 	enum name name = phase_names[phase];
 	int64_t begin_ns = synthetic->written_ns;
 	double inside_s = 0, slow_s = throttled_s(synthetic, phase, seconds);
-	pass(synthetic, seconds * (1 + JITTER * synthetic_chance(synthetic)) + slow_s);
+	advance(synthetic, seconds * (1 + JITTER * synthetic_chance(synthetic)) + slow_s);
 	write_work(synthetic, phase, begin_ns, synthetic->written_ns);
 	if (is_slow && phase == synthetic->scenario->phase) {
 		write_slow_part(synthetic, name);
@@ -190,7 +190,7 @@ static double write_phase(struct synthetic *synthetic, enum synthetic_phase phas
 static void write_evidence(struct synthetic *synthetic, double batch_s, double slow_s, double bigger)
 {
 	const struct scenario *scenario = synthetic->scenario;
-	pass(synthetic, 2e-6);
+	advance(synthetic, 2e-6);
 	write_event(synthetic, RECORD_EVIDENCE)->evidence = (struct evidence){
 		.cpu_s = 0.85 * (batch_s - slow_s) + scenario->cpu_ratio * slow_s,
 		.run_queue_wait_s = 0.002 * (batch_s - slow_s) + scenario->queue_ratio * slow_s,
@@ -216,7 +216,8 @@ static void account_fetch(struct synthetic *synthetic, int64_t begin_ns, int64_t
 	fetches->count++;
 }
 
-/* The fetch of the batch that begins now: long over, or, where it is what makes the batch slow, over with its data. */
+/* The fetch of the batch that begins now: it ended long ago, or, if it makes the batch slow, it ends with the data
+ * phase. */
 static void write_fetch(struct synthetic *synthetic, double step_s, double slow_s, int64_t data_end_ns)
 {
 	bool is_late = slow_s > 0 && synthetic->scenario->in_worker;
@@ -241,11 +242,11 @@ static void write_batch_begin(struct synthetic *synthetic)
 	if (index == 0 && synthetic->batch) {
 		write_event(synthetic, RECORD_EPOCH_END)->record.epoch.index =
 			(uint32_t)(synthetic->batch / SYNTHETIC_EPOCH - 1);
-		pass(synthetic, 1e-3);
+		advance(synthetic, 1e-3);
 	}
 	if (index == 0) {
 		write_event(synthetic, RECORD_EPOCH_BEGIN)->record.epoch.index = (uint32_t)(synthetic->batch / SYNTHETIC_EPOCH);
-		pass(synthetic, 1e-4);
+		advance(synthetic, 1e-4);
 	}
 	struct synthetic_event *begin = write_event(synthetic, RECORD_BATCH_BEGIN);
 	begin->record.batch.index = index;
@@ -320,7 +321,7 @@ static void write_batch(struct synthetic *synthetic)
 	synthetic->batch++;
 }
 
-/* -- telling -- */
+/* -- output -- */
 
 static void *copy(struct sample_set *out, const void *what, size_t size)
 {
@@ -370,7 +371,7 @@ static void emit_event(struct synthetic *synthetic, const struct synthetic_event
 static void emit_open_spans(const struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
 	bool has_any = false;
-	/* Outermost first: written last. */
+	/* Outermost first, because they were written last. */
 	for (unsigned i = synthetic->event_count; i-- > synthetic->next_event;) {
 		const struct synthetic_event *event = &synthetic->events[i];
 		if (event->record.kind != RECORD_SPAN || event->begin_ns > now_ns)
@@ -401,7 +402,7 @@ static void introduce(struct synthetic *synthetic, int64_t now_ns, struct sample
 	static const struct {
 		const char *key, *value;
 	} metas[] = {
-		{ "synthetic", "invented by pmtop: no process runs" },
+		{ "synthetic", "made by pmtop: no process runs" },
 		{ "loader.num_workers", "4" },
 		{ "loader.prefetch_factor", "2" },
 		{ "batch_size", "32" },
@@ -426,7 +427,7 @@ static void introduce(struct synthetic *synthetic, int64_t now_ns, struct sample
 	}
 	for (size_t i = 0; i < sizeof metas / sizeof *metas; i++)
 		emit_meta(out, now_ns, metas[i].key, metas[i].value);
-	emit_meta(out, now_ns, "precision", synthetic->scenario->node.lacks_tensors ? "fp32" : "bf16-mixed");
+	emit_meta(out, now_ns, "precision", synthetic->scenario->node.has_idle_tensor_cores ? "fp32" : "bf16-mixed");
 	if (synthetic->scenario->accumulate) {
 		char text[16];
 		int length = snprintf(text, sizeof text, "%u", synthetic->scenario->accumulate);
@@ -468,17 +469,17 @@ static bool parse_seed(const char *text, uint64_t *seed)
 	return end != text && !*end && *text >= '0' && *text <= '9';
 }
 
-enum status synthetic_new(const char *emitted, int64_t start_ns, struct synthetic **out, struct reason *why_not)
+enum status synthetic_new(const char *wanted, int64_t start_ns, struct synthetic **out, struct reason *why_not)
 {
-	size_t length = strcspn(emitted, ":");
-	const struct scenario *scenario = length ? scenario_find(emitted, length) : scenario_find("clean", 5);
+	size_t length = strcspn(wanted, ":");
+	const struct scenario *scenario = length ? scenario_find(wanted, length) : scenario_find("clean", 5);
 	uint64_t seed = 1;
 	if (!scenario)
-		return reason_set(why_not, STATUS_INVALID, "pmtop --demo=list names them", "no synthetic run is named %.*s",
-			(int)(length < 60 ? length : 60), emitted);
-	if (emitted[length] && !parse_seed(emitted + length + 1, &seed))
-		return reason_set(why_not, STATUS_INVALID, "a seed is a whole number: --demo=slow-worker:7", "%.60s is no seed",
-			emitted + length + 1);
+		return reason_set(why_not, STATUS_INVALID, "list them: pmtop --demo=list", "no synthetic run is named %.*s",
+			(int)(length < 60 ? length : 60), wanted);
+	if (wanted[length] && !parse_seed(wanted + length + 1, &seed))
+		return reason_set(why_not, STATUS_INVALID, "a seed is a whole number: --demo=slow-worker:7",
+			"%.60s is not a seed", wanted + length + 1);
 	struct synthetic *synthetic = calloc(1, sizeof *synthetic);
 	if (!synthetic)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");

@@ -6,7 +6,7 @@
 
 enum { CPUS = 8, THE_DISK = 0, TICK_NS = 10000000 };
 
-/* In each second, and at the beginning. Of the machine, the disk and the cgroup; the trainer; a worker. */
+/* Start value and growth per second, for the machine, the disk and the cgroup; the trainer; a worker. */
 struct figure {
 	enum metric metric;
 	enum synthetic_who who;
@@ -96,8 +96,8 @@ double synthetic_slow_s(const struct synthetic *synthetic, int64_t now_ns)
 	return synthetic->slow_s_before + seconds_between(synthetic->slow_begin_ns, until_ns);
 }
 
-/* Of a slow batch whose worker is another each time, only the newest is put down to it: what is read is a
- * difference. */
+/* The worker of the slow batch changes, and the whole growth is attributed to the newest one: readers take
+ * differences. */
 static double effect_of(const struct synthetic *synthetic, enum metric metric, enum synthetic_who who, int64_t now_ns)
 {
 	double sum = 0;
@@ -151,7 +151,7 @@ static void emit_memory(const struct synthetic *synthetic, int64_t now_ns, int32
 	sample_set_figure(out, now_ns, METRIC_PROCESS_SHARED, pid, shared);
 }
 
-/* The worker that is killed is the last. */
+/* The last worker is the one that is killed. */
 bool synthetic_worker_is_gone(const struct synthetic *synthetic, unsigned worker)
 {
 	return synthetic->scenario->worker_gone_at && synthetic->batch > synthetic->scenario->worker_gone_at &&
@@ -160,16 +160,16 @@ bool synthetic_worker_is_gone(const struct synthetic *synthetic, unsigned worker
 
 /* -- processes -- */
 
-static void emit_seen(struct sample_set *out, int64_t now_ns, int32_t pid, const char *command)
+static void emit_new_process(struct sample_set *out, int64_t now_ns, int32_t pid, const char *command)
 {
-	struct record *seen = sample_set_add(out, RECORD_PROCESS_SEEN, 0, now_ns);
-	if (!seen)
+	struct record *record = sample_set_add(out, RECORD_PROCESS_SEEN, 0, now_ns);
+	if (!record)
 		return;
-	seen->process.pid = pid;
-	seen->process.parent = pid == SYNTHETIC_PID ? 1 : SYNTHETIC_PID;
-	seen->process.start_ticks = (uint64_t)pid;
-	seen->process.command = sample_set_text(out, command, strlen(command));
-	seen->process.is_target = pid == SYNTHETIC_PID;
+	record->process.pid = pid;
+	record->process.parent = pid == SYNTHETIC_PID ? 1 : SYNTHETIC_PID;
+	record->process.start_ticks = (uint64_t)pid;
+	record->process.command = sample_set_text(out, command, strlen(command));
+	record->process.is_target = pid == SYNTHETIC_PID;
 }
 
 int32_t synthetic_worker_pid(unsigned worker) { return SYNTHETIC_PID + 1 + (int32_t)worker; }
@@ -198,7 +198,7 @@ static void emit_child(struct synthetic *synthetic, int64_t now_ns, struct sampl
 	if (!is_here && synthetic->child_is_here)
 		sample_set_add(out, RECORD_PROCESS_GONE, 0, now_ns)->process.pid = pid;
 	if (is_here && !synthetic->child_is_here)
-		emit_seen(out, now_ns, pid, synthetic->scenario->child);
+		emit_new_process(out, now_ns, pid, synthetic->scenario->child);
 	synthetic->child_is_here = is_here;
 	if (!is_here)
 		return;
@@ -212,14 +212,14 @@ static void emit_child(struct synthetic *synthetic, int64_t now_ns, struct sampl
 static void emit_processes(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
 	if (!synthetic->is_introduced) {
-		emit_seen(out, now_ns, SYNTHETIC_PID, "synthetic (no process runs)");
+		emit_new_process(out, now_ns, SYNTHETIC_PID, "synthetic (no process runs)");
 		for (unsigned worker = 0; worker < SYNTHETIC_WORKERS; worker++)
-			emit_seen(out, now_ns, synthetic_worker_pid(worker), "synthetic worker");
+			emit_new_process(out, now_ns, synthetic_worker_pid(worker), "synthetic worker");
 	}
 	if (!synthetic->worker_is_gone && synthetic_worker_is_gone(synthetic, SYNTHETIC_WORKERS - 1)) {
 		struct record *gone = sample_set_add(out, RECORD_WORKER_GONE, SYNTHETIC_WORKERS - 1, now_ns);
 		if (gone)
-			gone->text = "its process ended without closing it";
+			gone->text = "killed or crashed";
 		struct record *process = sample_set_add(out, RECORD_PROCESS_GONE, 0, now_ns);
 		if (process)
 			process->process.pid = synthetic_worker_pid(SYNTHETIC_WORKERS - 1);
@@ -234,7 +234,7 @@ static void emit_processes(struct synthetic *synthetic, int64_t now_ns, struct s
 		emit_memory(synthetic, now_ns, synthetic_worker_pid(worker), OF_ONE_WORKER,
 			synthetic->scenario->leaker == OF_ONE_WORKER && worker == 2, out);
 		emit_state(synthetic, now_ns, synthetic_worker_pid(worker),
-			synthetic->scenario->worker_usually ? synthetic->scenario->worker_usually : 'S',
+			synthetic->scenario->worker_default_state ? synthetic->scenario->worker_default_state : 'S',
 			is_it ? synthetic->scenario->worker_state : 0, out);
 	}
 	emit_child(synthetic, now_ns, out);
@@ -320,7 +320,7 @@ static void emit_figure(
 											 : value - effect_of(synthetic, figure->metric, figure->who, now_ns));
 }
 
-/* What the other states leave of the CPUs' time. */
+/* The CPUs' remaining time after the other states. */
 static double idle_ns(const struct synthetic *synthetic, int64_t now_ns)
 {
 	double all_ns = CPUS * seconds_between(synthetic->start_ns, now_ns) * 1e9;

@@ -4,7 +4,7 @@
 #include "src/base/clock.h"
 #include "src/sources/synthetic/synthetic_private.h"
 
-/* Paces: what is cheap, what two samples are compared for, and processes, as src/sources/gpu has them. */
+/* Periods as in src/sources/gpu: of cheap figures, of activity (from two samples), and of processes. */
 #define CHEAP_NS (190 * NS_PER_MS)
 #define ACTIVITY_NS (990 * NS_PER_MS)
 #define PROCESSES_NS (1990 * NS_PER_MS)
@@ -13,11 +13,11 @@
 #define CONTEXT_BYTES 0.52e9 /* of a process, before it allocates anything */
 #define RESERVED_BYTES 38.4e9
 #define NOTEBOOK_BYTES 0.61e9
-#define SECOND_BYTES 16.2e9 /* of the run in the second: its last layers */
+#define SECOND_BYTES 16.2e9 /* of the run on the second GPU, which holds the last layers */
 #define NEIGHBOUR_BYTES 21.7e9
 #define CLOCK_HZ 1980e6
 #define LIMIT_W 700
-#define COOLS_IN_S 20 /* and the power that is told is a mean of about a second */
+#define COOLS_IN_S 20 /* thermal time constant; the emitted power is a mean of about a second */
 
 enum {
 	NOTEBOOK_PID = SYNTHETIC_PID + 2000000,
@@ -28,7 +28,8 @@ enum {
 	XID_CONTAINED = 94
 };
 
-/* While a GPU idles and while it works; shares and watts are means over time, counters grow so much a second. */
+/* Values while a GPU idles and for each kind of work; shares and watts are means over time, counters grow by so much
+ * a second. */
 struct work_rate {
 	enum metric metric;
 	double idle, by_work[WORK_COUNT];
@@ -58,7 +59,7 @@ static bool is_meant(const struct synthetic *synthetic, int gpu)
 	return !which || (which >> gpu & 1);
 }
 
-/* -- what they have worked -- */
+/* -- work so far -- */
 
 static double watts_of(const struct synthetic *synthetic, int gpu, double baseline_w, bool is_throttled)
 {
@@ -77,7 +78,7 @@ static bool has_neighbour(const struct synthetic *synthetic)
 	return at && synthetic->batch > at;
 }
 
-/* What has come to `sums` since the batch that is told began. */
+/* Adds the work since the current batch began to `sums`. */
 static void add_batch(const struct synthetic *synthetic, int64_t now_ns, struct synthetic_sums *sums)
 {
 	const struct synthetic_node *node = &synthetic->node;
@@ -126,7 +127,7 @@ static struct synthetic_sums sums_at(const struct synthetic *synthetic, int64_t 
 	return sums;
 }
 
-/* Between two moments. */
+/* The mean between two moments. */
 static double total_of(const struct work_rate *rate, const struct synthetic_sums *from, const struct synthetic_sums *to)
 {
 	double idle_s = seconds_between(from->time_ns, to->time_ns), sum = 0;
@@ -143,13 +144,13 @@ static double mean_of(const struct work_rate *rate, const struct synthetic_sums 
 	return total_of(rate, from, to) / seconds_between(from->time_ns, to->time_ns);
 }
 
-/* Of a share: rounding may have made more than all of it. */
+/* Limits a share that rounding may have raised above 1. */
 static double share_of(const struct work_rate *rate, const struct synthetic_sums *from, const struct synthetic_sums *to)
 {
 	return fmin(mean_of(rate, from, to), 1);
 }
 
-/* The second is a little behind the first. */
+/* The second GPU has slightly lower values. */
 static double of_gpu(int gpu, double value) { return value * (1 - 0.015 * gpu); }
 
 /* -- memory -- */
@@ -180,7 +181,7 @@ static double process_bytes(const struct synthetic *synthetic, int gpu)
 		: fmin(synthetic_gpu_reserved(synthetic) + CONTEXT_BYTES, MEMORY_BYTES - DRIVER_BYTES - NOTEBOOK_BYTES);
 }
 
-/* -- telling what stands -- */
+/* -- descriptions -- */
 
 static bool is_lost(const struct synthetic *synthetic, int gpu) { return synthetic->node.is_lost && gpu == THE_LAST; }
 
@@ -188,7 +189,7 @@ static void emit_gpu(const struct synthetic *synthetic, int64_t now_ns, int gpu,
 {
 	static const char *const uuids[SYNTHETIC_GPUS] = { "GPU-00000000-0000-0000-0000-000000000000",
 		"GPU-00000000-0000-0000-0000-000000000001" };
-	static const char *const places[SYNTHETIC_GPUS] = { "0000:17:00.0", "0000:2a:00.0" };
+	static const char *const addresses[SYNTHETIC_GPUS] = { "0000:17:00.0", "0000:2a:00.0" };
 	struct record *record = sample_set_add(out, RECORD_GPU, 0, now_ns);
 	struct gpu_row *row = sample_set_allocate(out, sizeof *row);
 	if (!record || !row)
@@ -200,7 +201,7 @@ static void emit_gpu(const struct synthetic *synthetic, int64_t now_ns, int gpu,
 		.vendor = "NVIDIA",
 		.name = "H100 80GB HBM3",
 		.uuid = uuids[gpu],
-		.pci = places[gpu],
+		.pci = addresses[gpu],
 		.driver = "synthetic",
 		.lost = is_lost(synthetic, gpu) ? "it has fallen off the bus (XID 79)" : NULL,
 	};
@@ -240,25 +241,25 @@ static void emit_all_processes(
 void synthetic_describe_gpus(const struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
 	struct synthetic_sums now = sums_at(synthetic, now_ns);
-	struct record *place = sample_set_add(out, RECORD_PROCESS_PLACE, 0, now_ns);
-	if (!place)
+	struct record *record = sample_set_add(out, RECORD_PROCESS_PLACE, 0, now_ns);
+	if (!record)
 		return;
-	place->place.pid = SYNTHETIC_PID;
-	place->place.local_rank = -1;
-	place->place.visible_devices = "0,1";
+	record->place.pid = SYNTHETIC_PID;
+	record->place.local_rank = -1;
+	record->place.visible_devices = "0,1";
 	for (int gpu = 0; gpu < SYNTHETIC_GPUS && !synthetic->scenario->node.is_bare; gpu++)
 		emit_gpu(synthetic, now_ns, gpu, out);
 	if (synthetic->scenario->node.is_bare)
-		sample_set_missing(out, now_ns, "gpu", "the invented machine has none", NULL);
+		sample_set_missing(out, now_ns, "gpu", "the synthetic machine has none", NULL);
 	else if (synthetic->scenario->node.hides_processes)
 		sample_set_missing(out, now_ns, "GPU processes",
-			"the driver names pids of another namespace: who uses the GPUs is taken from the processes' environment",
+			"the driver reports pids of another namespace: users are inferred from the environment",
 			"run the container with --pid=host");
 	else
 		emit_all_processes(synthetic, now_ns, &now, out);
 }
 
-/* -- telling figures -- */
+/* -- figures -- */
 
 static void emit_event(struct sample_set *out, int64_t now_ns, int gpu, uint32_t code, const char *text)
 {
@@ -281,7 +282,7 @@ static void emit_happenings(struct synthetic *synthetic, int64_t now_ns, struct 
 	}
 	if (scenario->faulty_at && synthetic->batch > scenario->faulty_at && !node->has_faulted) {
 		node->has_faulted = true;
-		emit_event(out, now_ns, THE_FIRST, XID_CONTAINED, "a memory error that hit one program (XID 94)");
+		emit_event(out, now_ns, THE_FIRST, XID_CONTAINED, "contained ECC error: one program affected (XID 94)");
 	}
 }
 
@@ -341,7 +342,7 @@ static double degrees_for(const struct synthetic *synthetic, int gpu, double wat
 	return 34 - 3 * gpu + 0.055 * watts + (is_meant(synthetic, gpu) ? synthetic->scenario->node.hotter_celsius : 0);
 }
 
-/* What follows its work slowly. */
+/* Values that follow the work slowly: temperature and power. */
 static void emit_heat(
 	struct synthetic *synthetic, int64_t now_ns, int gpu, const struct synthetic_sums *sums, struct sample_set *out)
 {
@@ -375,7 +376,7 @@ static void emit_activity(const struct synthetic *synthetic, int64_t now_ns, int
 	double fill_ratio = synthetic->scenario->node.fill_ratio > 0 ? synthetic->scenario->node.fill_ratio : 1;
 	for (size_t i = 0; i < sizeof activity_rates / sizeof *activity_rates; i++) {
 		bool stands_still =
-			activity_rates[i].metric == METRIC_GPU_TENSOR_ACTIVE && synthetic->scenario->node.lacks_tensors;
+			activity_rates[i].metric == METRIC_GPU_TENSOR_ACTIVE && synthetic->scenario->node.has_idle_tensor_cores;
 		sample_set_figure(out, now_ns, activity_rates[i].metric, gpu,
 			stands_still ? 0 : of_gpu(gpu, fill_ratio * share_of(&activity_rates[i], &synthetic->node.activity, sums)));
 	}

@@ -9,8 +9,8 @@
 #define WATTS_PER_CPU 13
 #define DRAM_W 11
 
-/* What each CPU counter counts: of every cycle of a process, or of its other figures. The last did not fit: the CPU has
- * too few counters. */
+/* The CPU counters: per cycle of a process, or from its other figures (0). The last one did not fit on the CPU and
+ * is multiplexed. */
 static const struct {
 	enum perf_role role;
 	const char *name;
@@ -50,10 +50,10 @@ static void name_meter(struct sample_set *out, int64_t now_ns, enum metric metri
 
 void synthetic_describe_meters(const struct synthetic *synthetic, int64_t now_ns, struct sample_set *out)
 {
-	sample_set_missing(out, now_ns, "stacks", "this run is invented: it has no code", NULL);
+	sample_set_missing(out, now_ns, "stacks", "this run is synthetic: it has no code", NULL);
 	if (synthetic->scenario->node.is_bare) {
-		sample_set_missing(out, now_ns, "counters", "the invented machine offers none", NULL);
-		sample_set_missing(out, now_ns, "CPU energy", "the invented machine has no meters", NULL);
+		sample_set_missing(out, now_ns, "counters", "the synthetic machine has none", NULL);
+		sample_set_missing(out, now_ns, "CPU energy", "the synthetic machine has no meters", NULL);
 		return;
 	}
 	name_meter(out, now_ns, METRIC_ENERGY_USED, PACKAGE, "package 0");
@@ -62,8 +62,8 @@ void synthetic_describe_meters(const struct synthetic *synthetic, int64_t now_ns
 	name_meter(out, now_ns, METRIC_HEAT_TEMPERATURE, DISK_HEAT, "nvme Composite");
 	if (synthetic->scenario->node.has_no_counters)
 		sample_set_missing(out, now_ns, "counters",
-			"the invented machine is a virtual one, which offers no hardware counters: what the kernel counts itself "
-			"is here",
+			"the synthetic machine is virtual: no hardware counters, only the kernel's own "
+			"events",
 			"run on the host");
 	for (uint32_t event = 0; event < COUNTERS; event++) {
 		struct record *record = is_counted(synthetic, event) ? sample_set_add(out, RECORD_PERF_EVENT, 0, now_ns) : NULL;
@@ -75,7 +75,7 @@ void synthetic_describe_meters(const struct synthetic *synthetic, int64_t now_ns
 	}
 }
 
-/* Of the trainer, or of a worker. */
+/* The count of the trainer, or of a worker. */
 static double count_of(const struct synthetic *synthetic, size_t event, enum synthetic_who who, int64_t now_ns)
 {
 	double cpu_ns = synthetic_grown(synthetic, METRIC_PROCESS_CPU_USER, who, now_ns) +
@@ -90,7 +90,7 @@ static double count_of(const struct synthetic *synthetic, size_t event, enum syn
 				synthetic_grown(synthetic, METRIC_PROCESS_SWITCHES_FORCED, who, now_ns)
 						  : 45 * seconds_between(synthetic->start_ns, now_ns);
 	case PERF_ROLE_MIGRATIONS: return 0.4 * seconds_between(synthetic->start_ns, now_ns);
-	/* Decoding images does more with each cycle, and hardly computes with floating point. */
+	/* Workers decode images: more instructions per cycle, hardly any floating point. */
 	case PERF_ROLE_INSTRUCTIONS:
 		return (is_trainer ? 1 : 1.4) * counters[event].per_cycle * cpu_ns * 1e-9 * CYCLES_PER_S;
 	case PERF_ROLE_FLOPS: return (is_trainer ? 1 : 0.05) * counters[event].per_cycle * cpu_ns * 1e-9 * CYCLES_PER_S;

@@ -57,7 +57,8 @@ enum status access_explain_unopened(
 	case STATUS_AGAIN:
 		return reason_set(
 			out, STATUS_IO, "raise the limit (ulimit -n)", "process %d: no file descriptor left", (int)pid);
-	default: return reason_set(out, status, NULL, "process %d: what %s says of it makes no sense", (int)pid, proc_root);
+	default:
+		return reason_set(out, status, NULL, "process %d: its files in %s could not be parsed", (int)pid, proc_root);
 	}
 }
 
@@ -71,14 +72,13 @@ static uid_t uid_of(int directory_fd, uid_t otherwise)
 	return (uid_t)uid;
 }
 
-/* The files of a process that is not dumpable belong to root, though it runs as somebody else: what counts is its own
- * uid. */
+/* The files of a process that is not dumpable belong to root, so the uid in its status file decides. */
 void access_explain_file(int directory_fd, pid_t pid, uid_t owner, struct reason *out)
 {
 	uid_t uid = uid_of(directory_fd, owner);
 	if (geteuid() == 0)
 		reason_set(out, STATUS_DENIED, "run on the host, or start the container with --cap-add=SYS_PTRACE",
-			"not readable: root may not inspect process %d here", (int)pid);
+			"not readable: root may not inspect process %d in this container", (int)pid);
 	else if (uid == geteuid())
 		reason_set(out, STATUS_DENIED, "run as root", "not readable: process is not dumpable");
 	else
@@ -107,30 +107,31 @@ static bool is_dumpable(int directory_fd, uid_t uid)
 
 static void explain_yama(pid_t pid, int scope, struct reason *out)
 {
-	static const char *const allowed[] = { NULL, "only its own children", "nobody but root", "nobody" };
+	static const char *const readers[] = { NULL, "a process may read its own children only",
+		"only root may read other processes", "no process may read another" };
 	char remedy[sizeof out->remedy];
 	if (scope == 1)
 		snprintf(remedy, sizeof remedy, "run as root (sudo pmtop stack %d), or sudo sysctl kernel.yama.ptrace_scope=0",
 			(int)pid);
 	else
 		snprintf(remedy, sizeof remedy, "run as root (sudo pmtop stack %d)", (int)pid);
-	reason_set(out, STATUS_DENIED, scope == 3 ? "it stays so until the machine is started again" : remedy,
-		"this machine lets a program look into %s (kernel.yama.ptrace_scope is %d)", allowed[scope], scope);
+	reason_set(out, STATUS_DENIED, scope == 3 ? "reboot: level 3 cannot be lowered at run time" : remedy,
+		"kernel.yama.ptrace_scope is %d: %s", scope, readers[scope]);
 }
 
 static void explain_filter(int error, struct reason *out)
 {
 	if (error == ENOSYS)
 		reason_set(out, STATUS_DENIED, "run pmtop outside the container",
-			"pmtop may not read any memory: this kernel or a seccomp filter lacks process_vm_readv");
+			"pmtop cannot read process memory: process_vm_readv is missing (kernel or seccomp filter)");
 	else
 		reason_set(out, STATUS_DENIED,
 			"run pmtop outside the container, or allow process_vm_readv in its seccomp profile",
-			"pmtop may not read any memory: a seccomp filter forbids process_vm_readv");
+			"pmtop cannot read process memory: a seccomp filter forbids process_vm_readv");
 }
 
-/* In the order of the kernel's own checks (__ptrace_may_access), where several hold; the filter refuses before them,
- * but not /proc/PID/maps. */
+/* If several reasons hold, the order is that of the kernel's own checks (__ptrace_may_access). A seccomp filter
+ * comes first, but it does not protect /proc/PID/maps. */
 void access_explain_memory(int directory_fd, pid_t pid, uid_t owner, int self_error, struct reason *out)
 {
 	static const char scope_file[] = "/proc/sys/kernel/yama/ptrace_scope";
@@ -143,7 +144,7 @@ void access_explain_memory(int directory_fd, pid_t pid, uid_t owner, int self_er
 		explain_filter(self_error, out);
 	else if (geteuid() == 0 && !may_trace)
 		reason_set(out, STATUS_DENIED, "run on the host, or start the container with --cap-add=SYS_PTRACE",
-			"not readable: root lacks CAP_SYS_PTRACE here");
+			"not readable: root lacks CAP_SYS_PTRACE in this container");
 	else if (uid != geteuid() && !may_trace)
 		explain_owner(pid, uid, out);
 	else if (!may_trace && !is_dumpable(directory_fd, uid))
@@ -152,7 +153,7 @@ void access_explain_memory(int directory_fd, pid_t pid, uid_t owner, int self_er
 		explain_yama(pid, scope, out);
 	else if (geteuid() == 0)
 		reason_set(out, STATUS_DENIED, "run on the host, or start the container with --cap-add=SYS_PTRACE",
-			"not readable: root may not inspect process %d here", (int)pid);
+			"not readable: root may not inspect process %d in this container", (int)pid);
 	else
 		reason_set(out, STATUS_DENIED, "run as root",
 			"not readable: process %d has rights that pmtop lacks (capabilities, user namespace)", (int)pid);

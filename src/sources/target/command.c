@@ -12,11 +12,11 @@ struct argument {
 	size_t length;
 };
 
-/* Programs whose first argument that is no option is what really runs. */
+/* Programs whose first non-option argument is the program to name. */
 static const struct interpreter {
 	const char *prefix;
 	const char *with_value; /* one-letter options that take a value */
-	char module, code;      /* -m NAME; -c TEXT: then it is the interpreter that runs */
+	char module, code;      /* -m NAME; -c TEXT: the interpreter itself is the program */
 } interpreters[] = {
 	{ "python", "WX", 'm', 'c' },
 	{ "pypy", "WX", 'm', 'c' },
@@ -26,13 +26,13 @@ static const struct interpreter {
 	{ "perl", "I", 0, 'e' },
 };
 
-/* Names that a process gives itself and that say more than its command line, which is its parent's. */
-static const char *const printing_names[] = { "pt_data_worker" };
+/* Names that a process gives itself and that are better than its command line, which is its parent's. */
+static const char *const preferred_comms[] = { "pt_data_worker" };
 
-static bool is_printing(const char *comm)
+static bool is_preferred_comm(const char *comm)
 {
-	for (size_t i = 0; i < sizeof printing_names / sizeof *printing_names; i++)
-		if (strcmp(comm, printing_names[i]) == 0)
+	for (size_t i = 0; i < sizeof preferred_comms / sizeof *preferred_comms; i++)
+		if (strcmp(comm, preferred_comms[i]) == 0)
 			return true;
 	return false;
 }
@@ -60,7 +60,7 @@ static size_t split(const char *cmdline, size_t length, struct argument out[ARGU
 	return count;
 }
 
-/* "python3", "python3.11", "sh", but not "python-config" or "shred". */
+/* Matches "python3", "python3.11", "sh", but not "python-config" or "shred". */
 static const struct interpreter *interpreter_named(struct argument name)
 {
 	for (size_t i = 0; i < sizeof interpreters / sizeof *interpreters; i++) {
@@ -76,7 +76,7 @@ static const struct interpreter *interpreter_named(struct argument name)
 	return NULL;
 }
 
-/* What the interpreter runs; `program` where that has no name of its own. */
+/* What the interpreter runs; `program` if that has no name of its own. */
 static struct argument script_of(
 	const struct interpreter *interpreter, struct argument program, const struct argument *arguments, size_t count)
 {
@@ -113,10 +113,10 @@ void command_shorten(char *out, size_t size, const char *cmdline, size_t length,
 	struct argument arguments[ARGUMENTS_MAX];
 	size_t count = split(cmdline, length, arguments);
 	struct argument name = { comm, strlen(comm) };
-	if (count > 0 && arguments[0].length > 0 && !is_printing(comm)) {
+	if (count > 0 && arguments[0].length > 0 && !is_preferred_comm(comm)) {
 		name = arguments[0];
-		/* A title set by the program ("ray::train /tmp/x") is one argument with spaces: only its first word can be a
-		 * path. */
+		/* A title that the program set itself ("ray::train /tmp/x") is one argument with spaces: only its first word
+		 * can be a path. */
 		const char *space = count == 1 || arguments[1].length == 0 ? memchr(name.text, ' ', name.length) : NULL;
 		struct argument path = { name.text, space ? (size_t)(space - name.text) : name.length };
 		struct argument base = basename_of(path);

@@ -22,7 +22,7 @@
 
 enum { NAME_SIZE = 4096 + 1024, PIECE_SIZE = 32 * 1024, RACES_MAX = 8, DESCRIPTORS_MAX = 65536 };
 
-/* linux/openat2.h, since Linux 5.6; its headers may be older. */
+/* From linux/openat2.h (Linux 5.6); the installed headers may be older. */
 #ifndef SYS_openat2
 #define SYS_openat2 437
 #endif
@@ -34,30 +34,30 @@ struct how {
 	uint64_t flags, mode, resolve;
 };
 
-/* The system calls that take 32-bit ids, where others have the bare names. */
+/* On 32-bit architectures the bare names take 16-bit ids. */
 #ifdef SYS_setresuid32
 enum { SET_GROUPS = SYS_setgroups32, SET_GIDS = SYS_setresgid32, SET_UIDS = SYS_setresuid32 };
 #else
 enum { SET_GROUPS = SYS_setgroups, SET_GIDS = SYS_setresgid, SET_UIDS = SYS_setresuid };
 #endif
 
-/* What the child says first. */
+/* The child writes this before the text. */
 struct answer {
 	int32_t status;
 	uint32_t length;
 };
 
-/* What the child is to do. */
+/* The child's task. */
 struct errand {
 	int process_fd, out;
 	const struct foreign_rights *rights;
-	const char *name; /* as seen from the process's root */
+	const char *name; /* path below the process's root */
 	int64_t newest_ns;
 };
 
-/* -- the child: system calls only, for other threads may have held any lock when it was forked -- */
+/* -- the child: system calls only, because other threads may have held any lock at the fork -- */
 
-/* No descriptor of ours may stay open in a child that never ends: not the terminal, not a pipe, no lock. */
+/* A child that never ends must not hold a descriptor of pmtop: the terminal, a pipe, a lock. */
 static void close_between(unsigned first, unsigned last)
 {
 	struct rlimit limit;
@@ -93,7 +93,7 @@ static bool is_user(uid_t uid)
 	return getresuid(&real, &effective, &saved) == 0 && real == uid && effective == uid && saved == uid;
 }
 
-/* Of ours those that are among `kept`: 64 bits in two words. */
+/* Limits pmtop's own capabilities to those in `retained`: 64 bits in two words. */
 static bool drop_capabilities(uint64_t retained)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -108,8 +108,9 @@ static bool drop_capabilities(uint64_t retained)
 	return syscall(SYS_capset, &head, data) == 0;
 }
 
-/* glibc's own setresuid asks all threads of the process to do the same, and there is only one of them here. Who may not
- * change ids (an ordinary user, root in a container without CAP_SETGID) reads for the own user only. */
+/* Raw system calls, because glibc's setresuid changes all threads of the process, and the child has only one. If
+ * pmtop may not change ids (an ordinary user, root in a container without CAP_SETGID), it reads only as its own
+ * user. */
 static bool take_rights(const struct foreign_rights *rights)
 {
 	bool is_changed = syscall(SET_GROUPS, rights->group_count, rights->groups) == 0 &&
@@ -119,12 +120,12 @@ static bool take_rights(const struct foreign_rights *rights)
 		return false;
 	prctl(PR_SET_DUMPABLE, 0);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	/* The change of user has cleared it. */
+	/* The change of user cleared this setting. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	return is_user(rights->uid);
 }
 
-static enum status say_why(int error)
+static enum status status_of(int error)
 {
 	switch (error) {
 	case ENOENT:
@@ -137,7 +138,7 @@ static enum status say_why(int error)
 	}
 }
 
-/* Finds it without opening it, which would already do something to a device. */
+/* Finds the file without opening it: opening a device can have effects. */
 static int find_below(int root_fd, const char *name)
 {
 	struct how how = { .flags = O_PATH | O_CLOEXEC, .resolve = IN_ROOT | WITHOUT_MAGIC_LINKS };
@@ -150,7 +151,7 @@ static int find_below(int root_fd, const char *name)
 	return (int)fd;
 }
 
-/* The very file that was looked at, whatever stands at its name by now. */
+/* Opens the file that was found, even if another file has its name by now. */
 static int open_found(int found)
 {
 	char path[32] = "/proc/self/fd/", digits[12];
@@ -168,20 +169,20 @@ static enum status open_file(const struct errand *errand, int *fd, uint32_t *len
 	struct stat about;
 	int root_fd = openat(errand->process_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
-		return say_why(errno);
+		return status_of(errno);
 	if (!take_rights(errand->rights))
 		return STATUS_DENIED;
 	int found = find_below(root_fd, errand->name);
 	if (found < 0)
-		return say_why(errno);
+		return status_of(errno);
 	if (fstat(found, &about) < 0)
-		return say_why(errno);
+		return status_of(errno);
 	if (!S_ISREG(about.st_mode) || about.st_size > FOREIGN_FILE_MAX ||
 		about.st_mtim.tv_sec * NS_PER_S + about.st_mtim.tv_nsec > errand->newest_ns)
 		return STATUS_INVALID;
 	*fd = open_found(found);
 	*length = (uint32_t)about.st_size;
-	return *fd < 0 ? say_why(errno) : STATUS_OK;
+	return *fd < 0 ? status_of(errno) : STATUS_OK;
 }
 
 static bool write_all(int fd, const void *bytes, size_t length)
@@ -195,7 +196,7 @@ static bool write_all(int fd, const void *bytes, size_t length)
 	return true;
 }
 
-/* A file that has become shorter since leaves the answer short, and it is not used. */
+/* If the file shrank meanwhile, the answer is too short and the parent drops it. */
 static void run_errand(const struct errand *errand)
 {
 	char piece[PIECE_SIZE];
@@ -214,7 +215,7 @@ static void run_errand(const struct errand *errand)
 	_exit(0);
 }
 
-/* -- its end -- */
+/* -- the end of a child -- */
 
 static void reap(struct foreign_reader *reader)
 {
@@ -225,7 +226,7 @@ static void reap(struct foreign_reader *reader)
 	reader->child_count = retained;
 }
 
-/* Only one that has not been waited for yet: its number is nobody else's. */
+/* Only children that have not been waited for, because the pid of another may have been reused. */
 static void kill_children(struct foreign_reader *reader)
 {
 	reap(reader);
@@ -241,7 +242,7 @@ void foreign_reader_release(struct foreign_reader *reader)
 
 /* -- the parent -- */
 
-/* False: its end, or the time is over (AGAIN in *status). */
+/* False: end of file, or timeout (AGAIN in *status). */
 static bool read_bytes(int fd, void *bytes, size_t length, int64_t until_ns, enum status *status)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
@@ -291,12 +292,13 @@ static void note_timeout(struct foreign_reader *reader, const char *name)
 	reader->next_ns = clock_monotonic_ns() + RETRY_NS;
 	if (++reader->timeouts < FOREIGN_TIMEOUTS_MAX)
 		return;
-	reason_set(&reader->why, STATUS_IO, "see whether its file system answers (ls, mount)",
-		"no source text: %.150s did not answer within a second", name);
+	reason_set(&reader->why, STATUS_IO, "check its file system (ls, mount)",
+		"no source lines: reading %.150s took longer than 1 s", name);
 	atomic_store(&reader->has_given_up, true);
 }
 
-/* Of the working directory's path what follows the root's, both as seen from here: /proc gives no other. */
+/* The path inside the root: the working directory's path without the root's prefix. Both are as pmtop sees them,
+ * because /proc offers no other view. */
 static bool path_in_root(int process_fd, const char *name, char out[NAME_SIZE])
 {
 	char root[4096], cwd[4096];

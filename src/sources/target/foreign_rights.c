@@ -10,7 +10,7 @@
 
 enum { STATUS_FILE_SIZE = 16 * 1024, IDS = 4, LINK_SIZE = 64 };
 
-/* What follows "key:" at the start of a line; NULL: there is no such line. */
+/* The text after "key:" at the start of a line; NULL: there is no such line. */
 static const char *find_field(const char *text, const char *key)
 {
 	size_t length = strlen(key);
@@ -37,7 +37,7 @@ static bool next_number(const char **at, int base, uint64_t *out)
 	return true;
 }
 
-/* Real, effective, saved, file system; false: they are not all the same. */
+/* Reads the real, effective, saved and file system id; false: they differ. */
 static bool read_id(const char *text, const char *key, uint64_t *out)
 {
 	const char *at = find_field(text, key);
@@ -73,7 +73,7 @@ enum status foreign_rights_parse(const char *text, bool is_same_namespace, struc
 		return STATUS_DENIED;
 	rights.uid = (uid_t)uid;
 	rights.gid = (gid_t)gid;
-	/* Capabilities of another user namespace hold for what that one owns only. */
+	/* Capabilities in another user namespace hold only for files that it owns. */
 	if (uid == 0 && is_same_namespace && capabilities && next_number(&capabilities, 16, &effective))
 		rights.capabilities = effective & reading;
 	*out = rights;

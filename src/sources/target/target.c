@@ -22,18 +22,18 @@ enum {
 	SCRATCH_SIZE = 64 * 1024,
 	STAT_SIZE = 2048,
 	CMDLINE_SIZE = 4096,
-	THREADS_A_REFRESH = 8,  /* how many threads' children files may be opened per refresh, on average … */
-	THREADS_EVERY_MAX = 16, /* … but they are looked at after so many refreshes at the latest */
+	THREADS_A_REFRESH = 8,  /* how many threads' children files are opened per refresh, on average */
+	THREADS_EVERY_MAX = 16, /* they are read at least once in so many refreshes */
 	THREADS_SCANNED_MAX = 4096,
 	TRIES_MAX = 8,
-	/* that children leave to the target's own files, its region and the rest of the program */
+	/* descriptors reserved for the target's own files, its region and the rest of the program */
 	DESCRIPTORS_SPARED = 24,
 };
 
 /* -- one member -- */
 
-/* The main thread may end before the others: the process is then in the state of the first of these that runs, or of
- * any. */
+/* The main thread may end before the others. The process then has the state of the first thread that runs, or of any
+ * thread. */
 static char state_of_threads(const struct target_member *member)
 {
 	char path[64], text[STAT_SIZE], state = 'Z';
@@ -61,7 +61,7 @@ static enum status member_read_stat(struct target_member *member, struct proc_st
 		proc_file_read(member->directory_fd, &member->stat_fd, member->keeps_files, "stat", text, sizeof text, &length);
 	if (status != STATUS_OK)
 		return status;
-	/* What is left of a fixture's process is an empty file. */
+	/* A fixture marks a process as ended by an empty file. */
 	if (length == 0)
 		return STATUS_NOT_FOUND;
 	struct proc_stat stat;
@@ -90,8 +90,8 @@ static void member_release(struct target_member *member)
 			close(fds[i]);
 }
 
-/* A program's addresses are known to those who may trace it, and differ after an exec (by chance, where it runs itself
- * again). Others see a new name and a new command line. */
+/* Only those who may trace a program see its addresses, which change at an exec (with random layout, also if it runs
+ * itself again). Others see a new name and a new command line. */
 static bool is_another_program(const struct proc_stat *old, const struct proc_stat *now)
 {
 	return old->start_code > 1 && now->start_code > 1 &&
@@ -107,7 +107,7 @@ static void member_update(struct target_member *member, const struct proc_stat *
 	member->stat = *now;
 	member->parent = now->parent;
 	member->has_stat = true;
-	/* In the middle of an exec, and as a zombie, it has none: those of before are kept for the comparison. */
+	/* During an exec, and as a zombie, the process has no addresses: the earlier ones stay for the comparison. */
 	if (!has_addresses) {
 		member->stat.start_code = old.start_code;
 		member->stat.end_code = old.end_code;
@@ -116,7 +116,7 @@ static void member_update(struct target_member *member, const struct proc_stat *
 	member->generation += was_replaced;
 	if (was_replaced || (was_renamed && now->state != 'Z')) {
 		member->needs_command = true;
-		/* Where no address is known, another command line says that it is another program. */
+		/* Without addresses, only a changed command line shows that it is another program. */
 		member->is_new_by_command = !was_replaced && old.start_code <= 1 && !has_addresses;
 	}
 }
@@ -196,7 +196,7 @@ static void add_child(struct target *target, pid_t parent, pid_t pid)
 		target->members_left_out++;
 	if (status != STATUS_OK)
 		return;
-	/* It was listed, ended, and its number was given to a stranger before we came. */
+	/* The child was listed, ended, and its pid went to an unrelated process before it was opened. */
 	struct target_member *member = &target->members[target->member_count - 1];
 	if (member->parent != parent) {
 		member_release(member);
@@ -265,8 +265,8 @@ static void find_children(struct target *target, size_t index)
 	member->until_threads = every < THREADS_EVERY_MAX ? (unsigned)every : THREADS_EVERY_MAX;
 }
 
-/* Keeps the order of those that stay. All is read before anything moves: a read may never return (base/hang_watch.h),
- * and then the next refresh must find the list whole. */
+/* Members keep their order. All files are read before any member moves: a read may block for ever
+ * (base/hang_watch.h), and the next refresh must then find the list complete. */
 static void refresh_members(struct target *target)
 {
 	size_t retained = 0;
@@ -306,8 +306,8 @@ static enum status end_target(struct target *target)
 	return STATUS_END;
 }
 
-/* The state Z alone says nothing: the main thread may have ended before the others. In a fixture there is nothing
- * else. */
+/* The state Z is not enough: the main thread may have ended before the others. A fixture has no pidfd, so there it
+ * must do. */
 static bool target_is_over(const struct target *target)
 {
 	if (target->pidfd < 0)
@@ -340,7 +340,7 @@ void target_explain_denied(const struct target *target, const struct target_memb
 	access_explain_file(member->directory_fd, member->pid, target->uid, out);
 }
 
-/* A thread has a folder in /proc like a process, but is listed nowhere. */
+/* A thread has a folder in /proc like a process, but readdir does not list it. */
 static enum status check_is_process(struct target *target, struct reason *why_not)
 {
 	size_t length;
@@ -363,9 +363,8 @@ static enum status check_is_process(struct target *target, struct reason *why_no
 
 static enum status open_process(struct target *target, struct reason *why_not)
 {
-	/* The directory first: whatever is read through it is of the process that it was opened for. A reading that
-	 * succeeds after the pidfd was opened shows that this process still lived then, so that both are of the same
-	 * one. */
+	/* The directory is opened first, and all files are read through it. A read that succeeds after pidfd_open shows
+	 * that the process still lived then, so directory and pidfd are of the same process. */
 	int directory_fd;
 	enum status status = open_directory(target, target->pid, &directory_fd);
 	if (strcmp(target->proc_root, "/proc") == 0 && target->pidfd < 0)
@@ -379,7 +378,7 @@ static enum status open_process(struct target *target, struct reason *why_not)
 		return status;
 	if (target_is_over(target))
 		return reason_set(why_not, STATUS_NOT_FOUND, NULL,
-			"no process %d (it has ended; its parent has yet to collect it)", (int)target->pid);
+			"no process %d (it has ended: a zombie that its parent has not reaped)", (int)target->pid);
 	for (size_t i = 0; i < target->member_count; i++)
 		find_children(target, i);
 	return STATUS_OK;
@@ -397,7 +396,7 @@ static void open_once(void *context)
 	opening->status = open_process(opening->target, opening->why_not);
 }
 
-/* Whoever waits for it must not wait for ever: what does not answer is left out, and it is opened anew. */
+/* Opening must not block for ever: files that block are skipped, and the target is opened again. */
 static enum status open_in_time(struct target *target, struct reason *why_not)
 {
 	for (int tries = 0; tries < TRIES_MAX; tries++) {
@@ -414,8 +413,8 @@ static enum status open_in_time(struct target *target, struct reason *why_not)
 		target_leave_read(target);
 		target->member_count = 0;
 	}
-	return reason_set(
-		why_not, STATUS_IO, NULL, "the files of process %d in %s do not answer", (int)target->pid, target->proc_root);
+	return reason_set(why_not, STATUS_IO, NULL, "reading the files of process %d in %s does not return",
+		(int)target->pid, target->proc_root);
 }
 
 enum status target_open(struct target *target, pid_t pid, const char *proc_root, struct reason *why_not)
@@ -425,7 +424,7 @@ enum status target_open(struct target *target, pid_t pid, const char *proc_root,
 	if (getrlimit(RLIMIT_NOFILE, &descriptors) == 0 && descriptors.rlim_cur < INT_MAX)
 		target->descriptors = (int)descriptors.rlim_cur;
 	if (pid < 0)
-		return reason_set(why_not, STATUS_INVALID, NULL, "%d is no process id", (int)pid);
+		return reason_set(why_not, STATUS_INVALID, NULL, "%d is not a process ID", (int)pid);
 	target->members = calloc(TARGET_MEMBERS_MAX, sizeof *target->members);
 	target->scratch = malloc(SCRATCH_SIZE);
 	enum status status = STATUS_OK;
@@ -441,7 +440,7 @@ enum status target_open(struct target *target, pid_t pid, const char *proc_root,
 void target_leave_read(struct target *target)
 {
 	char *scratch = malloc(SCRATCH_SIZE);
-	/* Without another one the lost thread's is used, which it may write into once more. */
+	/* Out of memory: the old buffer stays in use, and the lost thread may write into it once more. */
 	target->scratch = scratch ? scratch : target->scratch;
 }
 

@@ -1,6 +1,6 @@
-/* amd: GPUs of the driver amdgpu: sysfs (Linux Documentation/gpu/amdgpu/thermal.rst, driver-misc.rst) first,
- * libdrm_amdgpu for what that lacks, fdinfo and KFD for processes. Its file pcie_bw is never read: it counts for a
- * second, and the reader waits. */
+/* amd: GPUs of the driver amdgpu: sysfs first (Linux Documentation/gpu/amdgpu/thermal.rst, driver-misc.rst),
+ * libdrm_amdgpu for what is missing there, fdinfo and KFD for processes. The file pcie_bw is never read, because
+ * reading it blocks for a second. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
@@ -21,10 +21,10 @@ struct amd {
 	bool has_node;
 	struct kfd_node node;
 	struct pids pids;
-	struct amd_sensors *sensors; /* NULL: not needed, or not to be had */
+	struct amd_sensors *sensors; /* NULL: not needed, or not available */
 	struct reason no_sensors, no_metrics;
-	double max_clock, max_memory_clock; /* NAN = not told */
-	bool has_residencies;               /* of the reading before */
+	double max_clock, max_memory_clock; /* NAN = unknown */
+	bool has_residencies;               /* of the last reading */
 	uint32_t residencies[AMD_RESIDENCIES];
 };
 
@@ -32,7 +32,7 @@ static bool is_amdgpu(const char *driver) { return strcmp(driver, "amdgpu") == 0
 
 /* -- once -- */
 
-/* Lines "1: 2475Mhz *": the largest. */
+/* The largest clock in lines such as "1: 2475Mhz *". */
 static double max_of(const char *folder, const char *file)
 {
 	char text[SYS_TEXT_SIZE];
@@ -65,7 +65,7 @@ static void find_node(struct drm_gpus *all, struct drm_gpu *gpu)
 	}
 }
 
-/* As ROCR_VISIBLE_DEVICES has it. */
+/* The UUID in the form that ROCR_VISIBLE_DEVICES uses. */
 static void find_uuid(struct drm_gpu *gpu)
 {
 	const struct amd *amd = gpu->own;
@@ -127,7 +127,7 @@ static bool read_bytes(const struct drm_gpu *gpu, const char *file, double *out)
 	return sys_number(gpu->device.folder, file, out) && *out >= 0 && *out <= MEMORY_MAX;
 }
 
-/* An APU's own memory is a part that the firmware set aside; what it computes with is in the machine's. */
+/* An APU's VRAM is a part of memory that the firmware reserved; it also computes in the machine's memory. */
 static void emit_memory(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
 	double total, used, more, more_used;
@@ -143,7 +143,7 @@ static void emit_memory(const struct drm_gpu *gpu, int64_t now_ns, struct sample
 	sample_set_figure(out, now_ns, METRIC_GPU_MEMORY_USED, gpu->instance, used);
 }
 
-/* "ue: 0\nce: 3": uncorrected and corrected, of the memory. */
+/* Parses "ue: 0\nce: 3": uncorrected and corrected memory errors. */
 static void emit_errors(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
 	static const struct {
@@ -191,7 +191,7 @@ static void emit_metrics(const struct drm_gpu *gpu, int64_t now_ns, struct sampl
 	else if (metrics.has_residencies && amd->has_residencies)
 		sample_set_figure(out, now_ns, METRIC_GPU_THROTTLE, gpu->instance, grown(amd, &metrics));
 	else if (!metrics.has_residencies)
-		reason_set(&amd->no_metrics, STATUS_NOT_FOUND, NULL, "the driver does not fill it in for this chip");
+		reason_set(&amd->no_metrics, STATUS_NOT_FOUND, NULL, "the driver reports no throttling for this chip");
 	amd->has_residencies = metrics.has_residencies;
 	memcpy(amd->residencies, metrics.residencies, sizeof amd->residencies);
 	if (!isnan(metrics.energy_j) && !gpu->hwmon.energy[0])
@@ -223,7 +223,7 @@ static void emit_amd(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, 
 
 /* -- processes -- */
 
-/* fdinfo may count the same memory: the larger of both, never their sum. */
+/* fdinfo may count the same memory, so the larger of both is used, not their sum. */
 static void add_user(struct drm_gpu *gpu, const struct kfd_user *user, int32_t pid, int64_t now_ns, bool is_alone)
 {
 	struct amd *amd = gpu->own;
@@ -233,7 +233,7 @@ static void add_user(struct drm_gpu *gpu, const struct kfd_user *user, int32_t p
 	row->kind |= GPU_PROCESS_COMPUTE;
 	if (user->vram_bytes > 0 && !(row->memory_bytes >= user->vram_bytes))
 		row->memory_bytes = user->vram_bytes;
-	/* What keeps the GPU busy is its only user. */
+	/* A single user causes all of the GPU's utilisation. */
 	if (is_alone && !isnan(gpu->busy_ratio) && !(row->busy_ratio >= gpu->busy_ratio))
 		row->busy_ratio = gpu->busy_ratio;
 	else if (!is_alone && !(row->busy_ratio > 0))
@@ -252,34 +252,34 @@ static void emit_users(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns
 	size_t count = kfd_users(drm_sys_root(all->choices), amd->node.gpu_id, users, KFD_USERS_MAX);
 	for (size_t i = 0; i < count; i++) {
 		int32_t pid;
-		enum pid_place place = pids_find(&amd->pids, users[i].pid, now_ns, &pid);
+		enum pid_status status = pids_find(&amd->pids, users[i].pid, now_ns, &pid);
 		busy = isnan(users[i].units_busy) ? busy : isnan(busy) ? users[i].units_busy : busy + users[i].units_busy;
-		hidden += place == PID_HIDDEN;
-		if (place == PID_KNOWN)
+		hidden += status == PID_HIDDEN;
+		if (status == PID_KNOWN)
 			add_user(gpu, &users[i], pid, now_ns, count == 1);
 	}
 	if (!isnan(busy) && amd->node.units > 0 && busy <= amd->node.units)
 		sample_set_figure(out, now_ns, METRIC_GPU_SM_ACTIVE, gpu->instance, busy / amd->node.units);
 	if (hidden > 0)
 		reason_set(&all->hidden, STATUS_NOT_FOUND, "start the container with --pid=host, or run pmtop on the host",
-			"the compute driver (KFD) names processes by the host's pids, which this container does not know");
+			"KFD reports the host's pids, which this container cannot resolve");
 }
 
 /* -- what is missing -- */
 
-static void explain_amd(const struct drm_gpu *gpu, enum drm_lack lack, struct reason *out)
+static void explain_amd(const struct drm_gpu *gpu, enum drm_missing missing, struct reason *out)
 {
 	const struct amd *amd = gpu->own;
-	if (lack == LACK_THROTTLE) {
+	if (missing == MISSING_THROTTLE) {
 		*out = amd->no_metrics;
-		/* The first of two readings. */
+		/* Residencies need two readings, and this was the first. */
 		if (!amd->no_metrics.text[0] && !amd->has_residencies)
 			reason_set(out, STATUS_NOT_FOUND, NULL, "the driver has no gpu_metrics for this chip");
 	} else if (!amd->sensors && amd->no_sensors.text[0]) {
 		reason_set(out, STATUS_NOT_FOUND, amd->no_sensors.remedy, "amdgpu has no file for it, and %.120s",
 			amd->no_sensors.text);
 	} else {
-		reason_set(out, STATUS_NOT_FOUND, NULL, "amdgpu does not tell it for this chip");
+		reason_set(out, STATUS_NOT_FOUND, NULL, "amdgpu does not report it for this chip");
 	}
 }
 

@@ -7,12 +7,12 @@
 
 enum { HEADER_SIZE = 4, NONE = 0 };
 
-/* Where things stand. Energy's unit is said from version 1.4 on; before, it differs from chip to chip. */
+/* Offsets by version. The unit of energy is defined from version 1.4 on; before, it differs from chip to chip. */
 static const struct metrics_layout {
 	uint8_t format, content;
-	uint16_t min;     /* bytes; 1.6 was another table while it was new, and shorter */
-	uint16_t by_name; /* u64, reasons that mean the same on every chip */
-	/* u32, reasons that each chip numbers its own way: only whether there is any can be told */
+	uint16_t min;     /* bytes; early versions of 1.6 had another, shorter table */
+	uint16_t by_name; /* u64, reasons with the same meaning on every chip */
+	/* u32, reasons that each chip numbers in its own way: only whether there is any is known */
 	uint16_t by_chip;
 	uint16_t residencies, energy; /* u32 × 5; u64 */
 } layouts[] = {
@@ -40,7 +40,7 @@ static const struct {
 	{ 32, 43, GPU_THROTTLE_HEAT_SOFTWARE }, /* a sensor is at its limit */
 	{ 44, 47, GPU_THROTTLE_HEAT },          /* voltage regulator hot, PROCHOT */
 	{ 56, 56, GPU_THROTTLE_POWER_BRAKE },   /* the platform's power */
-	{ 57, 57, GPU_THROTTLE_HARDWARE },      /* to last as long as it should */
+	{ 57, 57, GPU_THROTTLE_HARDWARE },      /* reliability limit */
 };
 
 static uint64_t little(const unsigned char *bytes, unsigned size)
@@ -61,7 +61,7 @@ static uint32_t reasons_of(uint64_t status)
 	return reasons;
 }
 
-/* All ones: the chip's driver does not fill it. */
+/* All ones: the driver does not fill it in for this chip. */
 static void read_throttle(const unsigned char *bytes, const struct metrics_layout *layout, struct amd_metrics *out)
 {
 	uint64_t by_name = layout->by_name ? little(bytes + layout->by_name, 8) : UINT64_MAX;
@@ -85,13 +85,12 @@ enum status amd_metrics_parse(
 	const unsigned char *bytes, size_t length, struct amd_metrics *out, struct reason *why_not)
 {
 	if (length < HEADER_SIZE || little(bytes, 2) < HEADER_SIZE || little(bytes, 2) > length)
-		return reason_set(why_not, STATUS_DAMAGED, NULL, "the driver's gpu_metrics make no sense");
+		return reason_set(why_not, STATUS_DAMAGED, NULL, "the driver's gpu_metrics could not be parsed");
 	size_t size = (size_t)little(bytes, 2);
 	const struct metrics_layout *layout = find_layout(bytes[2], bytes[3], size);
 	if (!layout)
 		return reason_set(why_not, STATUS_UNSUPPORTED, NULL,
-			"the driver's gpu_metrics have a version that pmtop does not know (%u.%u, %zu bytes)", bytes[2], bytes[3],
-			size);
+			"pmtop does not know this version of gpu_metrics (%u.%u, %zu bytes)", bytes[2], bytes[3], size);
 	*out = (struct amd_metrics){ .energy_j = NAN };
 	read_throttle(bytes, layout, out);
 	out->has_residencies = layout->residencies != NONE;

@@ -1,5 +1,5 @@
-/* amd_metrics.h: amdgpu's file gpu_metrics: the firmware's own table, whose layout depends on the version in its header
- * (drivers/gpu/drm/amd/include/ kgd_pp_interface.h). Versions that are not in the table here are refused by name. */
+/* amd_metrics.h: amdgpu's file gpu_metrics: the firmware's table, whose layout depends on the version in its header
+ * (drivers/gpu/drm/amd/include/kgd_pp_interface.h). Unknown versions are refused. */
 #ifndef PMTOP_SOURCES_GPU_AMD_AMD_METRICS_H
 #define PMTOP_SOURCES_GPU_AMD_AMD_METRICS_H
 
@@ -12,18 +12,18 @@
 enum { AMD_METRICS_SIZE = 8192, AMD_RESIDENCIES = 5 };
 
 struct amd_metrics {
-	bool has_throttle; /* the reasons that stand now */
+	bool has_throttle; /* the current reasons */
 	uint32_t throttle; /* bits 1 << enum gpu_throttle */
-	/* how long each reason held, in ticks of a clock of its own: one that grew held since */
+	/* how long each reason was active, in ticks of its own clock: a value that grew was active since */
 	bool has_residencies;
 	uint32_t residencies[AMD_RESIDENCIES];
-	double energy_j; /* NAN = not told */
+	double energy_j; /* NAN = unknown */
 };
 
-/* UNSUPPORTED: a version that we do not know; DAMAGED: it is no such table. */
+/* UNSUPPORTED: an unknown version; DAMAGED: not such a table. */
 enum status amd_metrics_parse(
 	const unsigned char *bytes, size_t length, struct amd_metrics *out, struct reason *why_not);
-/* The reason that a residency stands for. */
+/* The throttle reason of a residency. */
 uint32_t amd_metrics_residency_reason(unsigned number);
 
 #endif

@@ -21,7 +21,7 @@ struct amd_sensors {
 	__typeof__(amdgpu_device_deinitialize) *deinitialize;
 	__typeof__(amdgpu_query_info) *query_info;
 	__typeof__(amdgpu_query_sensor_info) *query_sensor;
-	__typeof__(amdgpu_get_marketing_name) *get_name; /* NULL: too old a library */
+	__typeof__(amdgpu_get_marketing_name) *get_name; /* NULL: the library is too old */
 };
 
 static bool find_symbols(struct amd_sensors *sensors)
@@ -51,7 +51,7 @@ static enum status open_node(const char *node, int *fd, struct reason *why_not)
 	struct stat status;
 	*fd = open(node, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (*fd >= 0 && (fstat(*fd, &status) != 0 || !S_ISCHR(status.st_mode)))
-		return reason_set(why_not, STATUS_INVALID, NULL, "%s is no device", node);
+		return reason_set(why_not, STATUS_INVALID, NULL, "%s is not a device", node);
 	if (*fd >= 0)
 		return STATUS_OK;
 	enum status why = status_of_errno(errno);

@@ -10,7 +10,7 @@
 
 #include "src/sources/gpu/sys_file.h"
 
-enum { NUMBERS_LOOKED_AT = 4096, UNITS_MAX = 4096 };
+enum { NUMBERS_MAX = 4096, UNITS_MAX = 4096 };
 
 /* -- nodes -- */
 
@@ -43,7 +43,7 @@ static bool read_node(const char *folder, struct kfd_node *out)
 	return true;
 }
 
-/* Numbers below a folder, smallest first. */
+/* Sorts the numbers in a folder, smallest first. */
 static int compare(const void *a, const void *b)
 {
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
@@ -55,7 +55,7 @@ static size_t numbers_in(const char *folder, uint32_t *out, size_t max)
 	DIR *directory = opendir(folder);
 	struct dirent *entry;
 	size_t count = 0;
-	for (unsigned i = 0; directory && i < NUMBERS_LOOKED_AT && count < max && (entry = readdir(directory)); i++) {
+	for (unsigned i = 0; directory && i < NUMBERS_MAX && count < max && (entry = readdir(directory)); i++) {
 		char *end;
 		long number = strtol(entry->d_name, &end, 10);
 		if (end != entry->d_name && !*end && number >= 0 && number <= INT32_MAX)
@@ -84,7 +84,7 @@ size_t kfd_nodes(const char *sys_root, struct kfd_node *out, size_t max)
 	return count;
 }
 
-/* -- who computes -- */
+/* -- users -- */
 
 static double bytes_in(const char *folder, const char *file)
 {
@@ -95,9 +95,8 @@ static double bytes_in(const char *folder, const char *file)
 size_t kfd_users(const char *sys_root, uint64_t gpu_id, struct kfd_user *out, size_t max)
 {
 	char all[SYS_PATH_SIZE], folder[SYS_PATH_SIZE], file[64];
-	uint32_t pids[NUMBERS_LOOKED_AT];
-	size_t count = 0,
-		   found = sys_join(all, sys_root, "class/kfd/kfd/proc") ? numbers_in(all, pids, NUMBERS_LOOKED_AT) : 0;
+	uint32_t pids[NUMBERS_MAX];
+	size_t count = 0, found = sys_join(all, sys_root, "class/kfd/kfd/proc") ? numbers_in(all, pids, NUMBERS_MAX) : 0;
 	for (size_t i = 0; i < found && count < max; i++) {
 		double busy;
 		snprintf(file, sizeof file, "%" PRIu32, pids[i]);

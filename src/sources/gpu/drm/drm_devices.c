@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <xf86drm.h>
 
-enum { NODES_LOOKED_AT = 1024, LIBDRM_DEVICES = 64 };
+enum { NODES_MAX = 1024, LIBDRM_DEVICES = 64 };
 
 const char *drm_sys_root(const struct source_choices *choices)
 {
@@ -24,7 +24,7 @@ const char *drm_dev_root(const struct source_choices *choices)
 	return choices->dev_root ? choices->dev_root : "/dev";
 }
 
-/* -- libdrm, opened for as long as it is needed -- */
+/* -- libdrm, loaded only while it is needed -- */
 
 struct libdrm {
 	void *handle;
@@ -68,7 +68,7 @@ struct finding {
 	size_t count, max;
 };
 
-/* The number at the end of "renderD128"; −1 where the name is not PREFIX and a number. */
+/* The number at the end of "renderD128"; −1 if the name is not the prefix and a number. */
 static long node_number(const char *name, const char *prefix)
 {
 	size_t length = strlen(prefix);
@@ -150,7 +150,7 @@ static void add_folder(struct finding *finding, const char *class)
 	char path[SYS_PATH_SIZE];
 	DIR *folder = sys_join(path, drm_sys_root(finding->choices), class) ? opendir(path) : NULL;
 	struct dirent *entry;
-	for (unsigned i = 0; folder && i < NODES_LOOKED_AT && (entry = readdir(folder)); i++)
+	for (unsigned i = 0; folder && i < NODES_MAX && (entry = readdir(folder)); i++)
 		add_node(finding, entry->d_name);
 	if (folder)
 		closedir(folder);
@@ -184,8 +184,8 @@ static int compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* A screen alone (a server's BMC, a frame buffer) computes nothing. */
-static void drop_screens(struct finding *finding)
+/* A display-only device (a server's BMC, a frame buffer) cannot compute. */
+static void drop_displays(struct finding *finding)
 {
 	size_t retained = 0;
 	for (size_t i = 0; i < finding->count; i++)
@@ -194,15 +194,15 @@ static void drop_screens(struct finding *finding)
 	finding->count = retained;
 }
 
-size_t drm_devices_find(const struct source_choices *choices, bool asks_libdrm, bool (*is_mine)(const char *driver),
+size_t drm_devices_find(const struct source_choices *choices, bool with_libdrm, bool (*is_mine)(const char *driver),
 	struct drm_device *out, size_t max)
 {
 	struct finding finding = { .choices = choices, .is_mine = is_mine, .devices = out, .max = max };
-	if (asks_libdrm)
+	if (with_libdrm)
 		add_known_to_libdrm(&finding);
 	add_folder(&finding, "class/drm");
 	add_folder(&finding, "class/accel");
-	drop_screens(&finding);
+	drop_displays(&finding);
 	qsort(out, finding.count, sizeof *out, compare);
 	return finding.count;
 }

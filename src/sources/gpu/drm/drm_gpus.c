@@ -11,24 +11,24 @@
 
 #define PROCESSES_NS (2 * NS_PER_S)
 #define PAUSE_MAX_NS (10 * NS_PER_S)
-/* A device falls asleep when nobody has touched it for some seconds (5, amdgpu), and reading is touching. */
+/* A device suspends some seconds after its last access (amdgpu: 5 s), and reading counts as access. */
 #define IDLE_AFTER_NS (10 * NS_PER_S)
 #define IDLE_PAUSE_NS (15 * NS_PER_S)
 
-/* Readings take at most one part in so many of the time. */
+/* Readings take at most 1/SHARE of the time. */
 enum { SHARE_FIGURES = 20, SHARE_PROCESSES = 50, LINK_TURNS = 4 };
 
-static const char *const lack_figures[LACK_COUNT] = {
-#define DRM_LACK_FIGURE(id, figure, metric) [LACK_##id] = figure,
-	DRM_LACKS(DRM_LACK_FIGURE)
-#undef DRM_LACK_FIGURE
-		[LACK_PROCESSES] = "GPU processes",
+static const char *const missing_figures[MISSING_COUNT] = {
+#define DRM_MISSING_FIGURE(id, figure, metric) [MISSING_##id] = figure,
+	DRM_MISSING(DRM_MISSING_FIGURE)
+#undef DRM_MISSING_FIGURE
+		[MISSING_PROCESSES] = "GPU processes",
 };
 
-static const enum metric lack_metrics[] = {
-#define DRM_LACK_METRIC(id, figure, metric) [LACK_##id] = metric,
-	DRM_LACKS(DRM_LACK_METRIC)
-#undef DRM_LACK_METRIC
+static const enum metric missing_metrics[] = {
+#define DRM_MISSING_METRIC(id, figure, metric) [MISSING_##id] = metric,
+	DRM_MISSING(DRM_MISSING_METRIC)
+#undef DRM_MISSING_METRIC
 };
 
 /* -- opening -- */
@@ -97,7 +97,10 @@ void drm_gpus_close(void *state)
 
 /* -- one device -- */
 
-static const char *keep(struct sample_set *out, const char *text) { return sample_set_text(out, text, strlen(text)); }
+static const char *copy_text(struct sample_set *out, const char *text)
+{
+	return sample_set_text(out, text, strlen(text));
+}
 
 static void emit_gpu(const struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
@@ -108,12 +111,12 @@ static void emit_gpu(const struct drm_gpu *gpu, int64_t now_ns, struct sample_se
 	*row = (struct gpu_row){ .instance = gpu->instance,
 		.parent = -1,
 		.index = gpu->index,
-		.vendor = keep(out, gpu->vendor),
-		.name = keep(out, gpu->name),
-		.uuid = keep(out, gpu->uuid),
-		.pci = keep(out, gpu->device.pci),
-		.driver = keep(out, gpu->version),
-		.lost = gpu->is_lost ? "it is no longer there: its driver let it go, or it was unplugged" : NULL };
+		.vendor = copy_text(out, gpu->vendor),
+		.name = copy_text(out, gpu->name),
+		.uuid = copy_text(out, gpu->uuid),
+		.pci = copy_text(out, gpu->device.pci),
+		.driver = copy_text(out, gpu->version),
+		.lost = gpu->is_lost ? "it is gone: its driver was unbound, or it was unplugged" : NULL };
 	record->gpu = row;
 }
 
@@ -127,8 +130,8 @@ bool drm_has_figure(const struct sample_set *set, size_t from, enum metric metri
 	return false;
 }
 
-/* Whether it can be read now. */
-static bool follow(struct drm_gpus *all, struct drm_gpu *gpu)
+/* Updates the device's state. Whether it can be read now. */
+static bool update_state(struct drm_gpus *all, struct drm_gpu *gpu)
 {
 	bool is_lost = access(gpu->device.folder, F_OK) != 0, is_asleep = !is_lost && drm_device_is_asleep(&gpu->device);
 	gpu->is_emitted &= is_lost == gpu->is_lost;
@@ -149,8 +152,8 @@ static bool follow(struct drm_gpus *all, struct drm_gpu *gpu)
 
 static void note_figures(struct drm_gpu *gpu, const struct sample_set *out, size_t from)
 {
-	for (size_t lack = 0; lack < sizeof lack_metrics / sizeof *lack_metrics; lack++)
-		gpu->has[lack] = drm_has_figure(out, from, lack_metrics[lack], gpu->instance);
+	for (size_t missing = 0; missing < sizeof missing_metrics / sizeof *missing_metrics; missing++)
+		gpu->has[missing] = drm_has_figure(out, from, missing_metrics[missing], gpu->instance);
 }
 
 static void note_use(struct drm_gpu *gpu, int64_t now_ns)
@@ -165,7 +168,7 @@ static void note_use(struct drm_gpu *gpu, int64_t now_ns)
 
 static void read_gpu(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out)
 {
-	bool is_readable = follow(all, gpu);
+	bool is_readable = update_state(all, gpu);
 	if (gpu->is_silent && gpu->row_count == 0 && !gpu->is_emitted)
 		return;
 	if (!gpu->is_emitted)
@@ -233,7 +236,7 @@ static void emit_rows(const struct drm_gpu *gpu, int64_t now_ns, struct sample_s
 		return;
 	for (size_t i = 0; i < gpu->row_count; i++) {
 		rows[i] = gpu->rows[i];
-		rows[i].command = keep(out, gpu->rows[i].command);
+		rows[i].command = copy_text(out, gpu->rows[i].command);
 	}
 	record->gpu_processes.gpu = gpu->instance;
 	record->gpu_processes.rows = rows;
@@ -269,25 +272,25 @@ static void read_processes(struct drm_gpus *all, int64_t now_ns, struct sample_s
 
 /* -- what is missing -- */
 
-static void explain(const struct drm_gpus *all, const struct drm_gpu *gpu, enum drm_lack lack, struct reason *out)
+static void explain(const struct drm_gpus *all, const struct drm_gpu *gpu, enum drm_missing missing, struct reason *out)
 {
 	*out = (struct reason){ "", "" };
 	if (gpu->is_asleep)
-		reason_set(out, STATUS_OK, NULL, "the GPU sleeps (runtime power management), and reading would wake it");
+		reason_set(out, STATUS_OK, NULL, "the GPU is suspended (runtime power management): reading would wake it");
 	else
-		all->family->explain(gpu, lack, out);
+		all->family->explain(gpu, missing, out);
 }
 
-/* Of several GPUs, the first that lacks it is named. */
-static void find_lack(const struct drm_gpus *all, enum drm_lack lack, struct reason *out)
+/* With several GPUs, the reason names the first one that misses the figure. */
+static void find_missing(const struct drm_gpus *all, enum drm_missing missing, struct reason *out)
 {
 	struct reason why;
 	*out = (struct reason){ "", "" };
 	for (size_t i = 0; i < all->count && !out->text[0]; i++) {
 		const struct drm_gpu *gpu = &all->gpus[i];
-		if (gpu->has[lack] || gpu->is_lost || !gpu->is_emitted || (gpu->is_aside && gpu->row_count == 0))
+		if (gpu->has[missing] || gpu->is_lost || !gpu->is_emitted || (gpu->is_aside && gpu->row_count == 0))
 			continue;
-		explain(all, gpu, lack, &why);
+		explain(all, gpu, missing, &why);
 		if (!why.text[0])
 			continue;
 		if (all->count > 1)
@@ -298,17 +301,17 @@ static void find_lack(const struct drm_gpus *all, enum drm_lack lack, struct rea
 	}
 }
 
-static void emit_lacks(struct drm_gpus *all, int64_t now_ns, struct sample_set *out)
+static void emit_missing(struct drm_gpus *all, int64_t now_ns, struct sample_set *out)
 {
-	for (int lack = 0; lack < LACK_COUNT; lack++) {
+	for (int missing = 0; missing < MISSING_COUNT; missing++) {
 		struct reason why = all->hidden;
-		if (lack != LACK_PROCESSES)
-			find_lack(all, (enum drm_lack)lack, &why);
-		if (strcmp(why.text, all->emitted[lack]) == 0)
+		if (missing != MISSING_PROCESSES)
+			find_missing(all, (enum drm_missing)missing, &why);
+		if (strcmp(why.text, all->emitted[missing]) == 0)
 			continue;
-		memcpy(all->emitted[lack], why.text, sizeof why.text);
+		memcpy(all->emitted[missing], why.text, sizeof why.text);
 		sample_set_missing(
-			out, now_ns, lack_figures[lack], why.text[0] ? why.text : NULL, why.text[0] ? why.remedy : NULL);
+			out, now_ns, missing_figures[missing], why.text[0] ? why.text : NULL, why.text[0] ? why.remedy : NULL);
 	}
 }
 
@@ -321,7 +324,7 @@ enum status drm_gpus_read(void *state, int64_t now_ns, struct sample_set *out)
 		read_gpu(all, &all->gpus[i], now_ns, out);
 	if (now_ns >= all->next_processes_ns)
 		read_processes(all, now_ns, out);
-	emit_lacks(all, now_ns, out);
+	emit_missing(all, now_ns, out);
 	return STATUS_OK;
 }
 

@@ -1,11 +1,11 @@
-/* drm_gpus.h: what the vendors behind the DRM have in common: AMD, Intel and all other drivers differ by a struct
- * drm_family alone.
+/* drm_gpus.h: the shared part of all vendors behind the DRM: AMD, Intel and other drivers differ only by a struct
+ * drm_family.
  *
- *   find devices → look (names, sensors: once it is awake) → tell (figures, at each reading) → processes (fdinfo, every
- * 2 s or so) → what is missing
+ *   find devices → refresh (names, sensors: once the device is awake) → emit (figures, at each reading) → processes
+ *   (fdinfo, about every 2 s) → what is missing
  *
- * A device that sleeps is not woken, and one that could sleep is let to; one that is gone is told as lost, and looked
- * at anew when it is back. What takes long is read less often. */
+ * A suspended device is not woken, and a device that could suspend is left alone so that it can. One that disappears
+ * is emitted as lost, and refreshed when it is back. What takes long is read less often. */
 #ifndef PMTOP_SOURCES_GPU_DRM_DRM_GPUS_H
 #define PMTOP_SOURCES_GPU_DRM_DRM_GPUS_H
 
@@ -17,8 +17,8 @@
 
 enum { DRM_NAME_SIZE = 96, DRM_ROWS_MAX = 64, DRM_COMMAND_SIZE = 64 };
 
-/* What is said to be missing where no figure of this metric comes. */
-#define DRM_LACKS(X) \
+/* What is emitted as missing if there is no figure of this metric. */
+#define DRM_MISSING(X) \
 	X(BUSY, "GPU utilisation", METRIC_GPU_BUSY) \
 	X(MEMORY, "GPU memory", METRIC_GPU_MEMORY_USED) \
 	X(POWER, "GPU power", METRIC_GPU_POWER) \
@@ -26,12 +26,12 @@ enum { DRM_NAME_SIZE = 96, DRM_ROWS_MAX = 64, DRM_COMMAND_SIZE = 64 };
 	X(CLOCK, "GPU clock", METRIC_GPU_CLOCK) \
 	X(THROTTLE, "GPU throttling", METRIC_GPU_THROTTLE)
 
-enum drm_lack {
-#define DRM_LACK_ID(id, figure, metric) LACK_##id,
-	DRM_LACKS(DRM_LACK_ID)
-#undef DRM_LACK_ID
-		LACK_PROCESSES,
-	LACK_COUNT
+enum drm_missing {
+#define DRM_MISSING_ID(id, figure, metric) MISSING_##id,
+	DRM_MISSING(DRM_MISSING_ID)
+#undef DRM_MISSING_ID
+		MISSING_PROCESSES,
+	MISSING_COUNT
 };
 
 struct drm_gpu {
@@ -40,23 +40,23 @@ struct drm_gpu {
 	uint32_t index;
 	char vendor[DRM_DRIVER_SIZE], name[DRM_NAME_SIZE], uuid[48], version[64];
 	bool is_read, is_emitted, is_lost, is_asleep;
-	bool is_unified; /* it works in the machine's memory as in its own */
-	/* what it lacks is said only while a process uses it: an integrated one beside the one that computes */
+	bool is_unified; /* it uses the machine's memory as its own */
+	/* missing figures are emitted only while a process uses it: e.g. an integrated GPU beside the one that computes */
 	bool is_aside;
-	/* hardly anything that computes: not told of before a process of the run uses it */
+	/* unlikely to compute: not emitted before a process of the run uses it */
 	bool is_silent;
 	struct gpu_hwmon hwmon;
 	struct drm_link link;
 	unsigned turn;               /* readings of its figures */
-	int64_t reading_ns, next_ns; /* what they took in all; the next one */
-	int64_t used_ns;             /* when it last had a reason to be awake */
-	bool is_resting;             /* it has had none for long */
-	bool has[LACK_COUNT];        /* told at the last reading */
+	int64_t reading_ns, next_ns; /* duration of all readings; time of the next one */
+	int64_t used_ns;             /* when it was last in use */
+	bool is_resting;             /* it has been unused for long */
+	bool has[MISSING_COUNT];     /* emitted at the last reading */
 	bool has_emitted_rows;
 	size_t row_count;
 	struct gpu_process_row rows[DRM_ROWS_MAX];
 	char commands[DRM_ROWS_MAX][DRM_COMMAND_SIZE];
-	double busy_ratio; /* as told last; NAN = not known */
+	double busy_ratio; /* as emitted last; NAN = unknown */
 	void *own;         /* of family->own_size bytes, zeroed */
 };
 
@@ -68,11 +68,11 @@ struct drm_family {
 	bool (*is_mine)(const char *driver);
 	void (*refresh)(struct drm_gpus *all, struct drm_gpu *gpu);
 	void (*emit)(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out);
-	/* After fdinfo has filled the rows: what else is known of processes and read at their pace. NULL: nothing. */
+	/* Called after fdinfo has filled the rows: adds what else is known of processes. NULL: nothing. */
 	void (*emit_processes)(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns, struct sample_set *out);
-	/* Why a figure of an awake device is missing. An empty text: it is not said. */
-	void (*explain)(const struct drm_gpu *gpu, enum drm_lack lack, struct reason *out);
-	void (*close)(struct drm_gpu *gpu); /* frees what `own` holds; NULL: nothing */
+	/* Why a figure of an awake device is missing. An empty text: it is not emitted. */
+	void (*explain)(const struct drm_gpu *gpu, enum drm_missing missing, struct reason *out);
+	void (*close)(struct drm_gpu *gpu); /* frees the contents of `own`; NULL: nothing to free */
 };
 
 struct drm_gpus {
@@ -83,9 +83,9 @@ struct drm_gpus {
 	int64_t next_processes_ns;
 	size_t count;
 	struct drm_gpu *gpus;
-	/* why users of a device are not seen, as the family has it; empty = they are */
+	/* why users of a device are hidden, set by the family; empty = they are not */
 	struct reason hidden;
-	char emitted[LACK_COUNT][sizeof((struct reason *)0)->text]; /* what is missing, as said last; "" = nothing */
+	char emitted[MISSING_COUNT][sizeof((struct reason *)0)->text]; /* what is missing, as emitted last; "" = nothing */
 };
 
 enum status drm_gpus_open(const struct drm_family *family, struct target *target, int32_t first_instance, void **state,
@@ -96,9 +96,9 @@ void drm_gpus_close(void *state);
 
 #define DRM_GPUS .read = drm_gpus_read, .emit_all = drm_gpus_emit_all, .close = drm_gpus_close
 
-/* Whether records from `from` on have this figure. */
+/* Whether the records from `from` on include this figure. */
 bool drm_has_figure(const struct sample_set *set, size_t from, enum metric metric, int32_t instance);
-/* The row of a process, a new one where there is room; NULL where there is none. */
+/* The row of a process; a new one if it has none; NULL if there is no room. */
 struct gpu_process_row *drm_gpu_row(struct drm_gpu *gpu, int32_t pid);
 
 #endif

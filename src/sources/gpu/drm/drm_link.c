@@ -6,7 +6,7 @@
 
 enum { CLASS_BRIDGE = 0x0604, LANES_MAX = 32 };
 
-/* "16.0 GT/s PCIe" */
+/* Parses "16.0 GT/s PCIe". */
 static double generation(const char *folder, const char *file)
 {
 	static const double speeds[] = { 2.5, 5, 8, 16, 32, 64, 128 };
@@ -26,7 +26,7 @@ static double width(const char *folder, const char *file)
 	return sys_number(folder, file, &lanes) && lanes >= 1 && lanes <= LANES_MAX ? lanes : NAN;
 }
 
-/* The folder above; false at the top. */
+/* Cuts off the last folder; false at the top. */
 static bool go_up(char folder[SYS_PATH_SIZE])
 {
 	char *slash = strrchr(folder, '/');
@@ -43,7 +43,7 @@ static bool is_bridge_of(const char *folder, uint64_t maker)
 		vendor == maker;
 }
 
-/* A switch is two bridges, and above it stands another, of the machine; a root port has none above it. */
+/* A switch consists of two bridges below another bridge of the machine; a root port has none above it. */
 static void leave_switch(char folder[SYS_PATH_SIZE])
 {
 	char lower[SYS_PATH_SIZE], upper[SYS_PATH_SIZE], above[SYS_PATH_SIZE];

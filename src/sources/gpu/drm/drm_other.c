@@ -1,5 +1,5 @@
-/* drm: every other driver with a render or accel node. What it tells of its own in sysfs is little (a clock by devfreq,
- * an NPU's counters); fdinfo is the rest. */
+/* drm: all other drivers with a render or accel node. Their sysfs files offer little (a clock from devfreq, an NPU's
+ * counters); the rest comes from fdinfo. */
 #include <dirent.h>
 #include <math.h>
 #include <stdio.h>
@@ -8,19 +8,19 @@
 #include "src/base/clock.h"
 #include "src/sources/gpu/drm/drm_gpus.h"
 
-/* Its busy time moves in steps, and asking more often than each second wakes it more often than it need be
+/* The NPU's busy time moves in steps, and reading it more than once a second may wake the device needlessly
  * (Documentation/accel/…/ivpu: npu_busy_time_us). */
 #define BUSY_OVER_NS NS_PER_S
 
-enum { ENTRIES_LOOKED_AT = 64 };
+enum { ENTRIES_MAX = 64 };
 
 struct other {
 	char devfreq[SYS_PATH_SIZE]; /* "" = none */
-	int64_t busy_at_ns;          /* of the reading before; 0 = none */
-	double busy_us, busy_ratio;  /* npu_busy_time_us then; NAN = not known yet */
+	int64_t busy_at_ns;          /* of the last reading; 0 = none */
+	double busy_us, busy_ratio;  /* npu_busy_time_us then; NAN = unknown yet */
 };
 
-/* NVIDIA's own driver is asked through NVML. */
+/* NVIDIA's own driver is read through NVML. */
 static bool is_other(const char *driver)
 {
 	static const char *const others[] = { "amdgpu", "i915", "xe", "nvidia", "nvidia-drm" };
@@ -30,7 +30,7 @@ static bool is_other(const char *driver)
 	return true;
 }
 
-/* What a virtual machine or a server's console has, and hardly ever computes with. */
+/* Display drivers of virtual machines and server consoles, which hardly ever compute. */
 static bool is_silent(const char *driver)
 {
 	static const char *const names[] = { "virtio_gpu", "virtio-pci", "vgem", "vkms", "bochs-drm", "qxl", "vmwgfx",
@@ -48,14 +48,14 @@ static void find_devfreq(const char *folder, char out[SYS_PATH_SIZE])
 	struct dirent *entry;
 	out[0] = '\0';
 	DIR *directory = sys_join(all, folder, "devfreq") ? opendir(all) : NULL;
-	for (unsigned i = 0; directory && !out[0] && i < ENTRIES_LOOKED_AT && (entry = readdir(directory)); i++)
+	for (unsigned i = 0; directory && !out[0] && i < ENTRIES_MAX && (entry = readdir(directory)); i++)
 		if (entry->d_name[0] != '.' && sys_join(path, all, entry->d_name) && sys_number(path, "cur_freq", &ignored))
 			memcpy(out, path, sizeof path);
 	if (directory)
 		closedir(directory);
 }
 
-/* amdxdna says what it is in `vbnv`; a device of the device tree is what it is compatible with. */
+/* amdxdna has its name in `vbnv`; a device of the device tree in its compatible string. */
 static void find_name(struct drm_gpu *gpu)
 {
 	char text[SYS_TEXT_SIZE];
@@ -117,7 +117,8 @@ static void emit_other(struct drm_gpus *all, struct drm_gpu *gpu, int64_t now_ns
 	emit_npu_busy(gpu, now_ns, out);
 }
 
-/* panfrost and panthor count only when told to (Documentation/ABI/testing/sysfs-driver-panfrost-profiling). */
+/* panfrost and panthor count only with profiling enabled
+ * (Documentation/ABI/testing/sysfs-driver-panfrost-profiling). */
 static void explain_busy(const struct drm_gpu *gpu, struct reason *out)
 {
 	const struct other *other = gpu->own;
@@ -126,22 +127,21 @@ static void explain_busy(const struct drm_gpu *gpu, struct reason *out)
 		return;
 	if (sys_number(gpu->device.folder, "profiling", &is_on) && is_on == 0)
 		reason_set(out, STATUS_NOT_FOUND, "as root: echo 1 > /sys/class/drm/…/device/profiling",
-			"%s does not count how busy it is, for profiling is off", gpu->device.driver);
+			"%s does not count busy time: profiling is off", gpu->device.driver);
 	else
-		reason_set(out, STATUS_UNSUPPORTED, NULL,
-			"%s does not tell the whole device's; that of the run's processes is known where it tells them",
+		reason_set(out, STATUS_UNSUPPORTED, NULL, "%s reports no device-wide utilisation, at most that of processes",
 			gpu->device.driver);
 }
 
-static void explain_other(const struct drm_gpu *gpu, enum drm_lack lack, struct reason *out)
+static void explain_other(const struct drm_gpu *gpu, enum drm_missing missing, struct reason *out)
 {
-	if (lack == LACK_BUSY)
+	if (missing == MISSING_BUSY)
 		explain_busy(gpu, out);
-	else if (lack == LACK_MEMORY)
-		reason_set(out, STATUS_UNSUPPORTED, NULL,
-			"%s does not tell it; that of the run's processes is known where it tells them", gpu->device.driver);
+	else if (missing == MISSING_MEMORY)
+		reason_set(out, STATUS_UNSUPPORTED, NULL, "%s reports no device-wide memory, at most that of processes",
+			gpu->device.driver);
 	else
-		reason_set(out, STATUS_UNSUPPORTED, NULL, "the driver %s does not tell it", gpu->device.driver);
+		reason_set(out, STATUS_UNSUPPORTED, NULL, "the driver %s does not report it", gpu->device.driver);
 }
 
 static const struct drm_family other_family = {
@@ -153,12 +153,9 @@ static const struct drm_family other_family = {
 	.explain = explain_other,
 };
 
-static bool is_worth_starting(const char *driver) { return is_other(driver) && !is_silent(driver); }
+static bool is_expected(const char *driver) { return is_other(driver) && !is_silent(driver); }
 
-static bool other_is_here(const struct source_choices *choices)
-{
-	return drm_devices_are_here(choices, is_worth_starting);
-}
+static bool other_is_here(const struct source_choices *choices) { return drm_devices_are_here(choices, is_expected); }
 
 static enum status other_open(struct target *target, int32_t first_instance, void **state, struct reason *why_not)
 {

@@ -3,10 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-/* More than so many engines at once is no measurement. Several queues of one name that the driver does not count
- * (amdgpu's compute) are. */
+/* A ratio above this is no measurement. Ratios above 1 are possible: several queues of one name that the driver does
+ * not count (amdgpu's compute). */
 #define BUSY_MAX 64.0
-/* Nobody has a GPU with more (an exabyte). */
+/* No GPU has more (an exabyte). */
 #define BYTES_MAX 1e18
 
 struct span {
@@ -51,7 +51,7 @@ static bool copy_name(struct span span, char out[FDINFO_NAME_SIZE])
 	return true;
 }
 
-/* Digits; what follows them is the unit. */
+/* Parses digits; the rest is the unit. */
 static bool read_number(struct span value, uint64_t *out, struct span *unit)
 {
 	uint64_t number = 0;
@@ -121,12 +121,12 @@ static struct fdinfo_region *region_of(struct fdinfo *info, struct span name)
 	return &info->regions[info->region_count++];
 }
 
-/* Longer prefixes first: "engine-capacity-" is no engine of the name "capacity-…". */
+/* Longer prefixes come first: "engine-capacity-" is not an engine named "capacity-…". */
 static const struct engine_key {
 	const char *prefix;
 	const struct unit *units;
 	size_t offset;
-	unsigned emitted;
+	unsigned known;
 } engine_keys[] = {
 	{ "engine-capacity-", plain_units, offsetof(struct fdinfo_engine, capacity), 0 },
 	{ "engine-", time_units, offsetof(struct fdinfo_engine, busy_ns), ENGINE_BUSY },
@@ -143,11 +143,11 @@ static bool read_engine(struct fdinfo *info, struct span key, struct span value)
 		const struct engine_key *row = &engine_keys[i];
 		if (!starts_with(key, row->prefix, &name))
 			continue;
-		bool is_good = read_value(value, row->units, &number) && (row->emitted || number > 0);
+		bool is_good = read_value(value, row->units, &number) && (row->known || number > 0);
 		struct fdinfo_engine *engine = is_good ? engine_of(info, name) : NULL;
 		if (engine) {
 			memcpy((char *)engine + row->offset, &number, sizeof number);
-			engine->emitted |= row->emitted;
+			engine->known |= row->known;
 		}
 		return true;
 	}
@@ -209,7 +209,7 @@ bool fdinfo_parse(const char *text, size_t length, struct fdinfo *out)
 	return out->driver[0] != '\0';
 }
 
-/* -- what follows from it -- */
+/* -- results -- */
 
 static bool is_own(const char *region)
 {
@@ -220,7 +220,7 @@ static bool is_own(const char *region)
 	return false;
 }
 
-/* amdgpu's "cpu" is what the GPU cannot reach. */
+/* amdgpu's region "cpu" is memory that the GPU cannot reach. */
 static double memory_of(const struct fdinfo *info, bool of_its_own)
 {
 	double sum = NAN;
@@ -244,13 +244,13 @@ static double growth(uint64_t old, uint64_t now) { return now > old ? (double)(n
 
 double fdinfo_busy(const struct fdinfo_engine *old, const struct fdinfo_engine *now, double elapsed_ns)
 {
-	unsigned emitted = old->emitted & now->emitted;
+	unsigned known = old->known & now->known;
 	double ratio = NAN, cycles = growth(old->cycles, now->cycles), all = growth(old->total_cycles, now->total_cycles),
 		   busy = growth(old->busy_ns, now->busy_ns);
-	bool has_clock = emitted & ENGINE_CYCLES && emitted & ENGINE_MAX_HZ && now->max_hz > 0 && elapsed_ns > 0;
-	if (emitted & ENGINE_CYCLES && emitted & ENGINE_TOTAL_CYCLES)
+	bool has_clock = known & ENGINE_CYCLES && known & ENGINE_MAX_HZ && now->max_hz > 0 && elapsed_ns > 0;
+	if (known & ENGINE_CYCLES && known & ENGINE_TOTAL_CYCLES)
 		ratio = all > 0 ? cycles / all : NAN;
-	else if (emitted & ENGINE_BUSY && elapsed_ns > 0 && (busy > 0 || !has_clock))
+	else if (known & ENGINE_BUSY && elapsed_ns > 0 && (busy > 0 || !has_clock))
 		ratio = busy / elapsed_ns;
 	else if (has_clock)
 		ratio = cycles / ((double)now->max_hz * elapsed_ns / 1e9);

@@ -13,32 +13,31 @@
 #include "src/base/files/file.h"
 #include "src/sources/gpu/drm/fdinfo.h"
 
-/* A member that is new, or became another program, may open its device at any moment; one that has not for long will
- * hardly. */
+/* A member that is new, or called exec, may open its device soon; one that has not for long is unlikely to. */
 #define SCAN_FIRST_NS NS_PER_S
 #define SCAN_MAX_NS (15 * NS_PER_S)
 
-/* What a descriptor of a member leads to. */
+/* A member's descriptor of a device. */
 struct handle {
 	int32_t pid;
 	int fd;
 	uint64_t start_ticks;
 	size_t device;
-	bool is_stale; /* not found again by the scan that runs */
+	bool is_stale; /* not yet found again by the running scan */
 };
 
 struct client {
 	size_t device;
 	uint64_t id;
-	bool has_id, is_seen; /* is_seen: at this reading */
+	bool has_id, is_found; /* is_found: at this reading */
 	int32_t pid;
-	int fd; /* of one without an id */
+	int fd; /* of a client without an id */
 	int64_t read_ns;
 	char driver[DRM_DRIVER_SIZE];
 	double own_bytes, machine_bytes;
 	unsigned engine_count;
 	struct fdinfo_engine engines[FDINFO_ENGINES_MAX];
-	double busy[FDINFO_ENGINES_MAX]; /* of the time up to this reading; NAN = not known */
+	double busy[FDINFO_ENGINES_MAX]; /* since the last reading; NAN = unknown */
 };
 
 struct scanned {
@@ -46,15 +45,15 @@ struct scanned {
 	uint64_t start_ticks;
 	unsigned generation;
 	int64_t next_ns, pause_ns;
-	bool is_denied, has_too_many; /* as the last scan found it */
+	bool is_denied, has_too_many; /* at the last scan */
 };
 
 struct fdinfo_tree {
 	const struct target *target;
 	size_t handle_count, client_count, scanned_count;
-	unsigned links_left; /* to be looked at in this reading */
+	unsigned links_left; /* links that this reading may still read */
 	bool is_denied, has_too_many;
-	struct reason denied; /* of the first that was */
+	struct reason denied; /* of the first denied member */
 	struct handle handles[FDINFO_CLIENTS_MAX];
 	struct client clients[FDINFO_CLIENTS_MAX];
 	struct scanned scanned[TARGET_MEMBERS_MAX];
@@ -73,7 +72,7 @@ void fdinfo_tree_free(struct fdinfo_tree *tree) { free(tree); }
 
 /* -- descriptors -- */
 
-/* "/dev/dri/renderD128", wherever /dev is in the process's eyes. */
+/* Matches "/dev/dri/renderD128" by its end, because the process may have its /dev elsewhere. */
 static bool find_device(const char *link, const struct drm_device *const *devices, size_t count, size_t *out)
 {
 	const char *name = strrchr(link, '/');
@@ -161,7 +160,7 @@ static void scan_member(struct fdinfo_tree *tree, size_t index, const struct drm
 	closedir(folder);
 }
 
-/* Members keep their order: those that went are found by one walk. */
+/* Members keep their order, so one walk finds those that ended. */
 static void follow_members(struct fdinfo_tree *tree)
 {
 	const struct target *target = tree->target;
@@ -240,7 +239,7 @@ static const struct fdinfo_engine *engine_named(const struct fdinfo *info, const
 	return NULL;
 }
 
-/* amdgpu leaves out engines that were never used: one that comes later began at nought, and so did the client. */
+/* amdgpu omits engines that were never used: an engine that appears later starts at 0, as does a new client. */
 static void add_new_engines(struct client *client, const struct fdinfo *info)
 {
 	for (unsigned i = 0; i < info->engine_count; i++) {
@@ -269,7 +268,7 @@ static void update_client(struct client *client, const struct fdinfo *info, int6
 	client->own_bytes = fdinfo_own_memory(info);
 	client->machine_bytes = fdinfo_machine_memory(info);
 	client->read_ns = now_ns;
-	client->is_seen = true;
+	client->is_found = true;
 }
 
 static const struct target_member *member_of(const struct fdinfo_tree *tree, const struct handle *handle)
@@ -280,7 +279,7 @@ static const struct target_member *member_of(const struct fdinfo_tree *tree, con
 	return NULL;
 }
 
-/* The link names a node; the driver itself knows better. */
+/* The PCI address in fdinfo is more reliable than the node in the link. */
 static size_t device_of(const struct fdinfo *info, size_t device, const struct drm_device *const *devices, size_t count)
 {
 	for (size_t i = 0; info->pci[0] && i < count; i++)
@@ -289,7 +288,7 @@ static size_t device_of(const struct fdinfo *info, size_t device, const struct d
 	return device;
 }
 
-/* False: the descriptor is no longer what it was. */
+/* False: the descriptor was closed or reused. */
 static bool read_handle(struct fdinfo_tree *tree, const struct handle *handle, const struct drm_device *const *devices,
 	size_t count, int64_t now_ns)
 {
@@ -306,18 +305,18 @@ static bool read_handle(struct fdinfo_tree *tree, const struct handle *handle, c
 	if (!fdinfo_parse(tree->text, length, &info))
 		return true;
 	struct client *client = client_of(tree, handle, device_of(&info, handle->device, devices, count), &info);
-	if (!client || client->is_seen)
+	if (!client || client->is_found)
 		return true;
 	client->pid = handle->pid;
 	update_client(client, &info, now_ns);
 	return true;
 }
 
-static void drop_unseen_clients(struct fdinfo_tree *tree)
+static void drop_lost_clients(struct fdinfo_tree *tree)
 {
 	size_t retained = 0;
 	for (size_t i = 0; i < tree->client_count; i++)
-		if (tree->clients[i].is_seen) {
+		if (tree->clients[i].is_found) {
 			if (retained != i)
 				tree->clients[retained] = tree->clients[i];
 			retained++;
@@ -325,7 +324,7 @@ static void drop_unseen_clients(struct fdinfo_tree *tree)
 	tree->client_count = retained;
 }
 
-static void sum_up_hindrances(struct fdinfo_tree *tree)
+static void note_restrictions(struct fdinfo_tree *tree)
 {
 	for (size_t i = 0; i < tree->scanned_count; i++) {
 		tree->has_too_many |= tree->scanned[i].has_too_many;
@@ -341,15 +340,15 @@ void fdinfo_tree_read(struct fdinfo_tree *tree, const struct drm_device *const *
 	follow_members(tree);
 	scan_members(tree, devices, count, now_ns);
 	for (size_t i = 0; i < tree->client_count; i++)
-		tree->clients[i].is_seen = false;
+		tree->clients[i].is_found = false;
 	for (size_t i = 0; i < tree->handle_count; i++)
 		tree->handles[i].is_stale = !read_handle(tree, &tree->handles[i], devices, count, now_ns);
 	drop_stale(tree);
-	drop_unseen_clients(tree);
-	sum_up_hindrances(tree);
+	drop_lost_clients(tree);
+	note_restrictions(tree);
 }
 
-/* -- what follows -- */
+/* -- results -- */
 
 static uint32_t kind_of(const struct fdinfo_engine *engine)
 {
@@ -376,7 +375,7 @@ static uint32_t kind_of(const struct fdinfo_engine *engine)
 
 static double plus(double sum, double more) { return isnan(more) ? sum : isnan(sum) ? more : sum + more; }
 
-/* Engines work side by side: the busiest says in how much of the time the device was kept busy at least. */
+/* Engines run in parallel, so the busiest one gives a lower bound of the time in which the device was busy. */
 static double busiest(const struct fdinfo_tree *tree, size_t device, int32_t pid)
 {
 	struct {
@@ -439,8 +438,7 @@ bool fdinfo_tree_why(const struct fdinfo_tree *tree, struct reason *out)
 	if (tree->is_denied)
 		*out = tree->denied;
 	else if (tree->has_too_many)
-		reason_set(out, STATUS_OK, NULL,
-			"not all of it was looked at: the run has more than %d open files, or %d of a GPU", FDINFO_LINKS_A_MEMBER,
-			FDINFO_CLIENTS_MAX);
+		reason_set(out, STATUS_OK, NULL, "only a part was read: more than %d open files, or %d of a GPU",
+			FDINFO_LINKS_A_MEMBER, FDINFO_CLIENTS_MAX);
 	return tree->is_denied || tree->has_too_many;
 }

@@ -8,11 +8,11 @@
 
 #include "src/base/clock.h"
 
-enum { TEMPERATURES_MAX = 8, ENERGIES_MAX = 2, ENTRIES_LOOKED_AT = 256 };
+enum { TEMPERATURES_MAX = 8, ENERGIES_MAX = 2, ENTRIES_MAX = 256 };
 
-/* An energy counter moves in steps: power is taken over at least so long. */
+/* An energy counter moves in steps, so power is averaged over at least this time. */
 #define POWER_OVER_NS NS_PER_S
-/* More is no single GPU's. */
+/* No single GPU draws more. */
 #define POWER_MAX 20000.0
 
 static const struct sys_figure power_figures[] = {
@@ -21,7 +21,7 @@ static const struct sys_figure power_figures[] = {
 	{ NULL, 0, 0, 0, 0 },
 };
 
-/* Nought means that no limit is set. */
+/* 0 means that no limit is set. */
 static const struct sys_figure other_figures[] = {
 	{ "power1_cap", METRIC_GPU_POWER_LIMIT, 1e-6, 1e-3, POWER_MAX },
 	{ "power1_max", METRIC_GPU_POWER_LIMIT, 1e-6, 1e-3, POWER_MAX },
@@ -31,15 +31,14 @@ static const struct sys_figure other_figures[] = {
 	{ NULL, 0, 0, 0, 0 },
 };
 
-/* A driver with several (i915 has one for each of its parts) has them all in one place; the one that has no part's name
- * is the GPU's. */
+/* i915 has one hwmon folder for the GPU and one for each of its parts; the name of a part's ends in _gt…. */
 static bool find_folder(const char *device_folder, char out[SYS_PATH_SIZE])
 {
 	char all[SYS_PATH_SIZE], path[SYS_PATH_SIZE], name[64];
 	struct dirent *entry;
 	out[0] = '\0';
 	DIR *folder = sys_join(all, device_folder, "hwmon") ? opendir(all) : NULL;
-	for (unsigned i = 0; folder && i < ENTRIES_LOOKED_AT && (entry = readdir(folder)); i++) {
+	for (unsigned i = 0; folder && i < ENTRIES_MAX && (entry = readdir(folder)); i++) {
 		if (strncmp(entry->d_name, "hwmon", 5) != 0 || !sys_join(path, all, entry->d_name) ||
 			!sys_text(path, "name", name, sizeof name))
 			continue;
@@ -57,8 +56,8 @@ static bool is_readable(const char *folder, const char *name)
 	return sys_number(folder, name, &ignored);
 }
 
-/* By what the sensor is called: of the chip, amdgpu's "edge" and xe's "pkg" rather than the hottest place; one without
- * a name is the chip's. */
+/* Selects sensors by label: for the chip, amdgpu's "edge" and xe's "pkg" before the hottest spot; a sensor without
+ * label is the chip's. */
 static void find_temperatures(struct gpu_hwmon *hwmon)
 {
 	static const struct {

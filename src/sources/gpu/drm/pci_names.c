@@ -6,10 +6,10 @@
 
 enum { LINE_SIZE = 512, LINES_MAX = 200000 };
 
-static const char *const baseline[] = { "/usr/share/hwdata/pci.ids", "/usr/share/misc/pci.ids", "/usr/share/pci.ids",
+static const char *const list_paths[] = { "/usr/share/hwdata/pci.ids", "/usr/share/misc/pci.ids", "/usr/share/pci.ids",
 	"/var/lib/pciutils/pci.ids" };
 
-/* What stands in brackets is what the shop calls it; before them, what the maker calls the chip. */
+/* The product name is in brackets; the chip's code name comes before it. */
 static bool take_name(char *name, char *out, size_t size)
 {
 	name[strcspn(name, "\n")] = '\0';
@@ -45,8 +45,8 @@ static bool find_in(FILE *file, uint64_t maker, uint64_t model, char *out, size_
 
 bool pci_name(const char *list, uint64_t maker, uint64_t model, char *out, size_t size)
 {
-	for (size_t i = 0; i < (list ? 1 : sizeof baseline / sizeof *baseline); i++) {
-		FILE *file = fopen(list ? list : baseline[i], "re");
+	for (size_t i = 0; i < (list ? 1 : sizeof list_paths / sizeof *list_paths); i++) {
+		FILE *file = fopen(list ? list : list_paths[i], "re");
 		if (!file)
 			continue;
 		bool is_found = find_in(file, maker, model, out, size);

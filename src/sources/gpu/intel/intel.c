@@ -1,6 +1,6 @@
 /* intel: GPUs of the drivers i915 and xe: sysfs (Documentation/gpu/i915.rst,
- * Documentation/ABI/testing/sysfs-driver-intel-{i915,xe}-hwmon, xe_gt_freq.c, xe_gt_throttle.c), the driver itself for
- * its memory, fdinfo for processes. */
+ * Documentation/ABI/testing/sysfs-driver-intel-{i915,xe}-hwmon, xe_gt_freq.c, xe_gt_throttle.c), ioctls for memory,
+ * fdinfo for processes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +24,8 @@ struct intel {
 	unsigned part_count;
 	struct part parts[PARTS_MAX];
 	char node[SYS_PATH_SIZE];
-	double total_bytes; /* as sysfs has it; NAN = not told */
-	int64_t memory_ns;  /* asked last */
+	double total_bytes; /* from sysfs; NAN = unknown */
+	int64_t memory_ns;  /* time of the last query */
 	struct intel_memory memory;
 	struct intel_pmu pmu; /* i915 */
 	struct reason no_pmu;
@@ -58,7 +58,7 @@ static void find_xe_parts(struct intel *intel, const char *folder)
 	}
 }
 
-/* Before Linux 6.0, a card has one part, whose files stand with the card. */
+/* Before Linux 6.0 a card has one part, whose files are in the card's folder. */
 static void find_i915_parts(struct intel *intel, const struct drm_device *device)
 {
 	char name[64];
@@ -80,7 +80,7 @@ static void refresh_intel(struct drm_gpus *all, struct drm_gpu *gpu)
 		.memory_ns = INT64_MIN,
 		.is_xe = strcmp(gpu->device.driver, "xe") == 0 };
 	strcpy(gpu->vendor, "Intel");
-	/* Where it has been since there are any. */
+	/* The address of every integrated Intel GPU so far. */
 	intel->is_integrated = gpu->is_aside = strcmp(gpu->device.pci, "0000:00:02.0") == 0;
 	if (!intel->is_xe)
 		intel_pmu_open(
@@ -102,7 +102,7 @@ static const struct clock_files xe_clocks = { "act_freq", "rp0_freq" };
 static const struct clock_files i915_clocks = { "rps_act_freq_mhz", "rps_RP0_freq_mhz" };
 static const struct clock_files old_clocks = { "gt_act_freq_mhz", "gt_RP0_freq_mhz" };
 
-/* Of the part that runs fastest: a media part stands still while the other computes. */
+/* The clock of the fastest part: a media part is idle while the other computes. */
 static double fastest(const struct intel *intel, bool at_most)
 {
 	double max = NAN, mhz;
@@ -140,7 +140,7 @@ static const struct {
 	{ "psys_crit", GPU_THROTTLE_POWER_BRAKE },
 };
 
-/* False: it does not tell. */
+/* False: the driver does not report it. */
 static bool read_throttle(const struct part *part, bool is_xe, uint32_t *reasons)
 {
 	char name[64];
@@ -175,7 +175,7 @@ static void emit_memory(
 	if (!intel->is_integrated && intel->node[0] &&
 		(intel->memory_ns == INT64_MIN || now_ns - intel->memory_ns >= MEMORY_NS)) {
 		intel->memory_ns = now_ns;
-		if (!intel_memory_ask(driver, intel->node, &intel->memory))
+		if (!intel_memory_query(driver, intel->node, &intel->memory))
 			intel->memory = (struct intel_memory){ NAN, NAN };
 	}
 	double total = isnan(intel->memory.total_bytes) ? intel->total_bytes : intel->memory.total_bytes;
@@ -209,37 +209,36 @@ static void explain_power(const struct drm_gpu *gpu, struct reason *out)
 {
 	const struct intel *intel = gpu->own;
 	if (intel->is_integrated)
-		reason_set(out, STATUS_NOT_FOUND, "see the energy of the package (RAPL)",
-			"an integrated GPU's power is counted with its processor's");
+		reason_set(out, STATUS_NOT_FOUND, "use the package's energy (RAPL)",
+			"an integrated GPU's power is part of the CPU package's");
 	else if (!gpu->hwmon.energy[0])
 		reason_set(out, STATUS_NOT_FOUND, NULL,
 			"%s has no energy counter for this chip, or this kernel is older than 6.2", gpu->device.driver);
-	/* Else it follows from two readings, and only the first has been. */
+	/* Otherwise power needs two readings, and there was only one so far. */
 }
 
-static void explain_intel(const struct drm_gpu *gpu, enum drm_lack lack, struct reason *out)
+static void explain_intel(const struct drm_gpu *gpu, enum drm_missing missing, struct reason *out)
 {
 	const struct intel *intel = gpu->own;
 	const char *driver = gpu->device.driver;
-	switch (lack) {
-	case LACK_BUSY:
+	switch (missing) {
+	case MISSING_BUSY:
 		if (intel->is_xe)
-			reason_set(out, STATUS_UNSUPPORTED, NULL,
-				"xe has no file that tells the whole GPU's; that of the run's processes is known");
+			reason_set(
+				out, STATUS_UNSUPPORTED, NULL, "xe reports no device-wide utilisation; that of processes is known");
 		else
 			*out = intel->no_pmu;
 		break;
-	case LACK_MEMORY:
+	case MISSING_MEMORY:
 		if (intel->is_integrated)
-			reason_set(
-				out, STATUS_NOT_FOUND, NULL, "an integrated GPU has no memory of its own: it uses the machine's");
+			reason_set(out, STATUS_NOT_FOUND, NULL, "an integrated GPU uses the machine's memory");
 		else
-			reason_set(
-				out, STATUS_DENIED, perfmon, "%s tells how much of it is used only to those with CAP_PERFMON", driver);
+			reason_set(out, STATUS_DENIED, perfmon, "%s reports used memory only with CAP_PERFMON", driver);
 		break;
-	case LACK_POWER: explain_power(gpu, out); break;
+	case MISSING_POWER: explain_power(gpu, out); break;
 	default:
-		reason_set(out, STATUS_NOT_FOUND, NULL, "%s does not tell it for this chip, or this kernel is too old", driver);
+		reason_set(
+			out, STATUS_NOT_FOUND, NULL, "%s does not report it for this chip, or the kernel is too old", driver);
 	}
 }
 

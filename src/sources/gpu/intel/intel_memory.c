@@ -11,10 +11,10 @@
 
 enum { ANSWER_SIZE = 16 * 1024, REGIONS_MAX = 64 };
 
-/* More is nobody's. */
+/* No GPU has more. */
 #define BYTES_MAX 1e16
 
-/* libdrm has no header of xe's: include/uapi/drm/xe_drm.h, as far as it is needed here. */
+/* libdrm has no header for xe: the needed part of include/uapi/drm/xe_drm.h. */
 struct xe_query {
 	uint64_t extensions;
 	uint32_t query, size;
@@ -35,7 +35,7 @@ static void add(struct intel_memory *sum, uint64_t total, uint64_t used)
 	if (total == 0 || (double)total > BYTES_MAX || used > total)
 		return;
 	sum->total_bytes = (isnan(sum->total_bytes) ? 0 : sum->total_bytes) + (double)total;
-	/* Nought: it is not told to us. Something is always used. */
+	/* 0 means no permission, because some memory is always used. */
 	if (used > 0)
 		sum->used_bytes = (isnan(sum->used_bytes) ? 0 : sum->used_bytes) + (double)used;
 }
@@ -73,8 +73,8 @@ bool intel_memory_read_xe(const void *answer, size_t length, struct intel_memory
 	return !isnan(out->total_bytes);
 }
 
-/* Both are asked twice: how long the answer is, and for the answer. */
-static bool ask_i915(int fd, char *answer, size_t *length)
+/* Both queries run twice: for the answer's length, and for the answer. */
+static bool query_i915(int fd, char *answer, size_t *length)
 {
 	struct drm_i915_query_item item = { .query_id = DRM_I915_QUERY_MEMORY_REGIONS };
 	struct drm_i915_query query = { .num_items = 1, .items_ptr = (uintptr_t)&item };
@@ -85,7 +85,7 @@ static bool ask_i915(int fd, char *answer, size_t *length)
 	return ioctl(fd, DRM_IOCTL_I915_QUERY, &query) == 0 && item.length > 0;
 }
 
-static bool ask_xe(int fd, char *answer, size_t *length)
+static bool query_xe(int fd, char *answer, size_t *length)
 {
 	struct xe_query query = { .query = XE_QUERY_MEMORY };
 	if (ioctl(fd, XE_IOCTL_QUERY, &query) != 0 || query.size == 0 || query.size > ANSWER_SIZE)
@@ -95,7 +95,7 @@ static bool ask_xe(int fd, char *answer, size_t *length)
 	return ioctl(fd, XE_IOCTL_QUERY, &query) == 0;
 }
 
-bool intel_memory_ask(const char *driver, const char *node, struct intel_memory *out)
+bool intel_memory_query(const char *driver, const char *node, struct intel_memory *out)
 {
 	struct stat status;
 	_Alignas(8) char answer[ANSWER_SIZE] = { 0 };
@@ -104,8 +104,8 @@ bool intel_memory_ask(const char *driver, const char *node, struct intel_memory 
 	int fd = open(node, O_RDWR | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return false;
-	bool is_answered = fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
-		(is_xe ? ask_xe(fd, answer, &length) : ask_i915(fd, answer, &length));
+	bool is_good = fstat(fd, &status) == 0 && S_ISCHR(status.st_mode) &&
+		(is_xe ? query_xe(fd, answer, &length) : query_i915(fd, answer, &length));
 	close(fd);
-	return is_answered && (is_xe ? intel_memory_read_xe : intel_memory_read_i915)(answer, length, out);
+	return is_good && (is_xe ? intel_memory_read_xe : intel_memory_read_i915)(answer, length, out);
 }

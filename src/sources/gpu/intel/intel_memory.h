@@ -1,19 +1,20 @@
-/* intel_memory.h: how much memory of its own an Intel GPU has, and how much is used: the drivers tell it to programs
- * only (i915_drm.h, xe_drm.h), and the latter only to those with CAP_PERFMON. */
+/* intel_memory.h: total and used device memory of an Intel GPU. The drivers report it by ioctl only (i915_drm.h,
+ * xe_drm.h), and the used part only with CAP_PERFMON. */
 #ifndef PMTOP_SOURCES_GPU_INTEL_INTEL_MEMORY_H
 #define PMTOP_SOURCES_GPU_INTEL_INTEL_MEMORY_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of all regions of its own; NAN = not told. */
+/* The sum of its device memory regions; NAN = unknown. */
 struct intel_memory {
 	double total_bytes, used_bytes;
 };
 
-/* Asks the driver ("i915" or "xe") by its render node. False: it could not be asked, or has no memory of its own. */
-bool intel_memory_ask(const char *driver, const char *node, struct intel_memory *out);
-/* What the drivers answer, for tests. */
+/* Queries the driver ("i915" or "xe") through its render node. False: the query failed, or it has no memory of its
+ * own. */
+bool intel_memory_query(const char *driver, const char *node, struct intel_memory *out);
+/* Parse the drivers' answers; public for tests. */
 bool intel_memory_read_i915(const void *answer, size_t length, struct intel_memory *out);
 bool intel_memory_read_xe(const void *answer, size_t length, struct intel_memory *out);
 

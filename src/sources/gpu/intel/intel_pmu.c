@@ -12,7 +12,7 @@
 #include "src/base/clock.h"
 #include "src/sources/gpu/sys_file.h"
 
-enum { ENTRIES_LOOKED_AT = 512 };
+enum { ENTRIES_MAX = 512 };
 #define OVER_NS (NS_PER_S / 5)
 
 int intel_pmu_system_opener(const struct perf_event_attr *attributes, int cpu)
@@ -20,7 +20,7 @@ int intel_pmu_system_opener(const struct perf_event_attr *attributes, int cpu)
 	return (int)syscall(SYS_perf_event_open, attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-/* "i915", or of a card "i915_0000_03_00.0". */
+/* Finds "i915", or "i915_0000_03_00.0" of a card. */
 static bool find_folder(const char *sys_root, const char *pci, char out[SYS_PATH_SIZE], double *type)
 {
 	char name[96];
@@ -33,7 +33,7 @@ static bool find_folder(const char *sys_root, const char *pci, char out[SYS_PATH
 	return is_only && sys_join(out, sys_root, "bus/event_source/devices/i915") && sys_number(out, "type", type);
 }
 
-/* "config=0x10000" */
+/* Parses "config=0x10000". */
 static bool read_config(const char *folder, const char *name, uint64_t *config)
 {
 	char text[64], *end;
@@ -71,11 +71,11 @@ enum status intel_pmu_open(
 	*out = (struct intel_pmu){ .busy_ratio = NAN };
 	if (!find_folder(sys_root, pci, folder, &type) || type < 0 || type > UINT32_MAX ||
 		!sys_join(events, folder, "events"))
-		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "this kernel's i915 does not count how busy it is for perf");
+		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "this kernel's i915 has no perf counters");
 	if (sys_text(folder, "cpumask", text, sizeof text))
 		cpu = atoi(text);
 	DIR *directory = opendir(events);
-	for (unsigned i = 0; directory && i < ENTRIES_LOOKED_AT && (entry = readdir(directory)); i++)
+	for (unsigned i = 0; directory && i < ENTRIES_MAX && (entry = readdir(directory)); i++)
 		add_engine(events, entry->d_name, (uint32_t)type, cpu, opener, out, &error);
 	if (directory)
 		closedir(directory);
@@ -84,14 +84,14 @@ enum status intel_pmu_open(
 	if (error == EACCES || error == EPERM)
 		return reason_set(why_not, STATUS_DENIED,
 			"setcap cap_perfmon=ep $(command -v pmtop), or sysctl kernel.perf_event_paranoid=0",
-			"i915 tells the whole GPU's only to those with CAP_PERFMON; that of the run's processes is known");
+			"i915 reports the whole GPU only with CAP_PERFMON; processes are known");
 	return reason_set(
-		why_not, STATUS_IO, NULL, "i915's counters could not be opened: %s", error ? strerror(error) : "it names none");
+		why_not, STATUS_IO, NULL, "i915's counters could not be opened: %s", error ? strerror(error) : "it has none");
 }
 
 static bool read_engine(int fd, uint64_t *out)
 {
-	/* Of a counter this fails and does nothing; of a test's file it goes back to the start. */
+	/* On a counter this fails without effect; a test's file goes back to its start. */
 	lseek(fd, 0, SEEK_SET);
 	return read(fd, out, sizeof *out) == (ssize_t)sizeof *out;
 }

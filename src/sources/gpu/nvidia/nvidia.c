@@ -7,13 +7,13 @@
 #include "src/base/clock.h"
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
-/* After a reading there is a rest. By what it took of the CPU: so long that all GPUs' readings of its kind keep to the
- * share that their group has; the first of each opens things, is dearer than those that follow, and not counted. And by
- * how long one waited for the driver, which may sleep over its answer and take nobody's CPU: at most 2 % of the time,
- * by the shorter of the last two, for other programs make one wait too. */
+/* The pause after a reading has two limits. CPU time: all GPUs' readings of a group stay within that group's share;
+ * the first reading of each opens things, is more expensive, and is not counted. Waiting for the driver, which may
+ * sleep without using CPU: at most 2 % of the time, by the shorter of the last two waits, because other programs
+ * cause waits too. */
 enum { WAIT_FACTOR = 50, SLOW_FACTOR = 4 };
-#define WAIT_REST_MAX_NS (30 * NS_PER_S)
-#define CPU_REST_MAX_NS (60 * NS_PER_S)
+#define WAIT_PAUSE_MAX_NS (30 * NS_PER_S)
+#define CPU_PAUSE_MAX_NS (60 * NS_PER_S)
 #define READ_AGAIN_NS (10 * NS_PER_S)
 
 static const struct {
@@ -26,9 +26,9 @@ static const struct {
 #undef GROUP_ROW
 };
 
-/* -- what the other files ask of this one -- */
+/* -- shared with the other files -- */
 
-bool nvidia_hears(struct nvidia *nvidia, struct nvidia_device *device, int code)
+bool nvidia_check(struct nvidia *nvidia, struct nvidia_device *device, int code)
 {
 	device->has_failed |= code == NVML_GPU_IS_LOST || code == NVML_RESET_REQUIRED;
 	if (code == NVML_RESET_REQUIRED && !device->lost[0])
@@ -44,9 +44,9 @@ void nvidia_emit(
 		sample_set_figure(out, now_ns, metric, device->instance, value);
 }
 
-void nvidia_lacks(struct nvidia_device *device, enum nvidia_wanted wanted, int code)
+void nvidia_note_missing(struct nvidia_device *device, enum nvidia_wanted wanted, int code)
 {
-	/* Of a lost one everything is, and that it is lost is said once. */
+	/* A lost GPU misses everything, which the record GPU reports once. */
 	if (code != NVML_GPU_IS_LOST && code != NVML_RESET_REQUIRED && code >= 0 && code <= UINT16_MAX)
 		device->codes[wanted] = (uint16_t)code;
 }
@@ -85,24 +85,24 @@ static bool is_of(const struct nvidia_device *device, enum nvidia_group group)
 
 static int64_t min(int64_t a, int64_t b) { return a < b ? a : b; }
 
-static int64_t cpu_rest(const struct nvidia *nvidia, enum nvidia_group group, int64_t cpu_ns)
+static int64_t cpu_pause(const struct nvidia *nvidia, enum nvidia_group group, int64_t cpu_ns)
 {
 	int64_t devices = 0;
 	for (size_t i = 0; i < nvidia->count; i++)
 		devices += is_of(nvidia->devices[i], group);
-	return min(cpu_ns * NVIDIA_SHARE_WHOLE / groups[group].share * devices, CPU_REST_MAX_NS);
+	return min(cpu_ns * NVIDIA_SHARE_WHOLE / groups[group].share * devices, CPU_PAUSE_MAX_NS);
 }
 
-static int64_t wait_rest(struct nvidia_device *device, enum nvidia_group group, int64_t waited_ns, bool is_first)
+static int64_t wait_pause(struct nvidia_device *device, enum nvidia_group group, int64_t waited_ns, bool is_first)
 {
 	int64_t counted_ns = is_first ? waited_ns : min(waited_ns, device->waited_ns[group]);
 	device->waited_ns[group] = waited_ns;
-	return min(counted_ns * WAIT_FACTOR, WAIT_REST_MAX_NS);
+	return min(counted_ns * WAIT_FACTOR, WAIT_PAUSE_MAX_NS);
 }
 
 static int64_t max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* The first period is shorter for some, so that what is dear is not asked of all GPUs at once. */
+/* The first period differs by GPU, so that expensive groups are not read on all GPUs at once. */
 static int64_t period_of(
 	const struct nvidia *nvidia, const struct nvidia_device *device, enum nvidia_group group, bool is_first)
 {
@@ -117,15 +117,15 @@ static void read_group(struct nvidia *nvidia, struct nvidia_device *device, enum
 	int64_t from_ns = clock_monotonic_ns(), cpu_from_ns = clock_thread_cpu_ns();
 	groups[group].read(nvidia, device, now_ns, out);
 	int64_t took_ns = clock_monotonic_ns() - from_ns, cpu_ns = is_first ? 0 : clock_thread_cpu_ns() - cpu_from_ns;
-	int64_t rest_ns = max(cpu_rest(nvidia, group, cpu_ns), wait_rest(device, group, took_ns, is_first));
+	int64_t pause_ns = max(cpu_pause(nvidia, group, cpu_ns), wait_pause(device, group, took_ns, is_first));
 	device->reading_ns += (double)took_ns;
-	device->next_ns[group] = now_ns + max(rest_ns, period_of(nvidia, device, group, is_first));
+	device->next_ns[group] = now_ns + max(pause_ns, period_of(nvidia, device, group, is_first));
 	if (group == NVIDIA_GROUP_figures)
-		nvidia_lacks(
-			device, NVIDIA_WANTED_PACE, rest_ns > groups[group].period_ns * SLOW_FACTOR ? NVIDIA_LACK_SLOW : NVML_OK);
+		nvidia_note_missing(device, NVIDIA_WANTED_PACE,
+			pause_ns > groups[group].period_ns * SLOW_FACTOR ? NVIDIA_MISSING_SLOW : NVML_OK);
 }
 
-/* A GPU that was lost may have been reset: it is asked for its name now and then. */
+/* A lost GPU may have been reset: tries it from time to time. */
 static bool is_back(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	char name[NVML_NAME_SIZE];
@@ -136,7 +136,7 @@ static bool is_back(struct nvidia *nvidia, struct nvidia_device *device, int64_t
 	int code = nvidia->nvml.memory ? nvidia->nvml.memory(device->handle, &memory)
 		: nvidia->nvml.name        ? nvidia->nvml.name(device->handle, name, sizeof name)
 								   : NVML_OK;
-	if (!nvidia_hears(nvidia, device, code) && !nvml_is_unknown(code))
+	if (!nvidia_check(nvidia, device, code) && !nvml_is_unknown(code))
 		return false;
 	device->lost[0] = '\0';
 	nvidia_emit_device(nvidia, device, now_ns, out);
@@ -167,7 +167,7 @@ static enum status read_nvidia(void *state, int64_t now_ns, struct sample_set *o
 	for (size_t i = 0; i < nvidia->count && !nvidia->is_gone; i++)
 		read_device(nvidia, nvidia->devices[i], now_ns, out);
 	if (nvidia->is_gone)
-		return reason_set(&nvidia->why, STATUS_IO, NULL, "NVIDIA's driver was unloaded or restarted");
+		return reason_set(&nvidia->why, STATUS_IO, NULL, "the NVIDIA driver was unloaded or restarted");
 	nvidia_events_take(nvidia, now_ns, out);
 	nvidia_emit_missing(nvidia, now_ns, out);
 	return STATUS_OK;
@@ -186,7 +186,7 @@ static bool is_file(const char *root, const char *baseline, const char *name)
 
 static bool is_nvidia_here(const struct source_choices *choices)
 {
-	/* The last two: under Windows (WSL) and on Tegra. */
+	/* The last two: WSL and Tegra. */
 	static const char *const devices[] = { "nvidiactl", "nvidia0", "dxg", "nvgpu" };
 	if (choices->no_nvml)
 		return false;
@@ -224,7 +224,7 @@ static enum status open_nvidia(struct target *target, int32_t first_instance, vo
 {
 	const struct source_choices *choices = source_choices(target);
 	if (choices->no_nvml)
-		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "not asked for (--no-nvml)");
+		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "off (--no-nvml)");
 	struct nvidia *nvidia = calloc(1, sizeof *nvidia);
 	if (!nvidia)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");

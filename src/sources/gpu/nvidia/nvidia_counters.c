@@ -5,14 +5,14 @@
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
 enum { THROTTLE_PARTS = 5 };
-/* struct nvidia_device, throttle_parts: looked for; those of heat, and what stands for them in an older driver. */
-enum { IS_LOOKED = 0x80, HEAT_PARTS = 0x0c, HEAT_WHOLE = 0x10, ALL_PARTS = 0x1f };
-/* No link is faster (PCIe 7.0 ×16 has a quarter of it): what seems more is a counter that began anew. */
+/* Bits of nvidia_device.throttle_parts: it was checked; the counters of heat; their sum in an older driver. */
+enum { IS_CHECKED = 0x80, HEAT_PARTS = 0x0c, HEAT_WHOLE = 0x10, ALL_PARTS = 0x1f };
+/* No link is faster (PCIe 7.0 ×16 has a quarter of it): more means that the counter restarted. */
 #define BYTES_PER_S_MAX 4e12
 #define TWO_32 4294967296.0
 
-/* What is asked by fields, those of a group in one call. `throttle`: a part of the time in which that held it back;
- * several of them sum up to one metric, and so are read together, the cheap with the dear. */
+/* Values that are read by fields, those of a group in one call. Several counters of throttled time sum up to one
+ * metric and are read together, cheap and expensive ones. */
 static const struct counter_row {
 	uint32_t id, scope;
 	enum metric metric;
@@ -35,7 +35,7 @@ static const struct counter_row {
 	{ NVML_FIELD_THROTTLED_POWER_BRAKE_NS, 0, METRIC_GPU_THROTTLED_POWER, 1, -1, NVIDIA_GROUP_throttled },
 	{ NVML_FIELD_THROTTLED_HEAT_SOFTWARE_NS, 0, METRIC_GPU_THROTTLED_THERMAL, 1, -1, NVIDIA_GROUP_throttled },
 	{ NVML_FIELD_THROTTLED_HEAT_NS, 0, METRIC_GPU_THROTTLED_THERMAL, 1, -1, NVIDIA_GROUP_throttled },
-	/* where the two before are not told */
+	/* used if the previous two are missing */
 	{ NVML_FIELD_THROTTLED_THERMAL_NS, 0, METRIC_GPU_THROTTLED_THERMAL, 1, -1, NVIDIA_GROUP_throttled },
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows, THROTTLE_FIRST = ROW_COUNT - THROTTLE_PARTS };
@@ -64,12 +64,12 @@ static struct value value_of(const struct nvml_field *field)
 	}
 }
 
-/* Since it was first seen. One that is lower than before has wrapped at 32 bits, where what that makes of it is
- * possible, or has begun anew. */
+/* The growth since the first reading. A value below the last one has wrapped at 32 bits if that growth is plausible,
+ * otherwise the counter restarted. */
 static double grown(struct nvidia_counter *counter, uint64_t raw, double scale, int64_t now_ns)
 {
 	double before = (double)counter->raw, more = (double)raw - before,
-		   possible = BYTES_PER_S_MAX / scale * (seconds_between(counter->seen_ns, now_ns) + 1);
+		   possible = BYTES_PER_S_MAX / scale * (seconds_between(counter->read_ns, now_ns) + 1);
 	if (!counter->is_begun)
 		more = 0;
 	else if (raw < counter->raw)
@@ -78,7 +78,7 @@ static double grown(struct nvidia_counter *counter, uint64_t raw, double scale, 
 		counter->total += more * scale;
 	counter->is_begun = true;
 	counter->raw = raw;
-	counter->seen_ns = now_ns;
+	counter->read_ns = now_ns;
 	return counter->total;
 }
 
@@ -100,7 +100,7 @@ static void emit_row(struct nvidia_device *device, const struct counter_row *row
 	nvidia_emit(out, now_ns, row->metric, device, number);
 }
 
-/* The parts that the first reading has are those that are summed: one that came or went later would look like time. */
+/* Only the counters of the first reading are summed: one that came or went later would look like throttled time. */
 static void emit_throttled(
 	struct nvidia_device *device, const struct value *values, int64_t now_ns, struct sample_set *out)
 {
@@ -108,7 +108,7 @@ static void emit_throttled(
 	for (size_t i = 0; i < THROTTLE_PARTS; i++)
 		has |= (uint8_t)(values[i].is_there << i);
 	if (!device->throttle_parts)
-		device->throttle_parts = (uint8_t)(IS_LOOKED | (has & HEAT_PARTS ? has & ~HEAT_WHOLE : has));
+		device->throttle_parts = (uint8_t)(IS_CHECKED | (has & HEAT_PARTS ? has & ~HEAT_WHOLE : has));
 	uint8_t wanted = device->throttle_parts & ALL_PARTS;
 	if ((has & wanted) != wanted)
 		return;
@@ -122,35 +122,35 @@ static void emit_throttled(
 	nvidia_emit(out, now_ns, METRIC_GPU_THROTTLED_THERMAL, device, heat);
 }
 
-static bool is_asked(const struct nvidia_device *device, size_t row, enum nvidia_group group)
+static bool is_in_group(const struct nvidia_device *device, size_t row, enum nvidia_group group)
 {
 	bool is_other_part =
 		row >= THROTTLE_FIRST && device->throttle_parts && !(device->throttle_parts >> (row - THROTTLE_FIRST) & 1);
 	return rows[row].group == group && !is_other_part;
 }
 
-/* False: there was nothing to ask, or no answer. */
-static bool ask_rows(
+/* False: nothing to read, or the call failed. */
+static bool query_rows(
 	struct nvidia *nvidia, struct nvidia_device *device, enum nvidia_group group, struct value values[ROW_COUNT])
 {
 	struct nvml_field fields[ROW_COUNT];
-	size_t asked[ROW_COUNT];
+	size_t queried[ROW_COUNT];
 	int count = 0;
 	memset(values, 0, ROW_COUNT * sizeof *values);
 	for (size_t i = 0; i < ROW_COUNT; i++) {
-		if (!is_asked(device, i, group))
+		if (!is_in_group(device, i, group))
 			continue;
-		asked[count] = i;
+		queried[count] = i;
 		fields[count++] = (struct nvml_field){ .id = rows[i].id, .scope = rows[i].scope, .code = NVML_NO_DATA };
 	}
 	if (!nvidia->nvml.fields || !count ||
-		!nvidia_hears(nvidia, device, nvidia->nvml.fields(device->handle, count, fields)))
+		!nvidia_check(nvidia, device, nvidia->nvml.fields(device->handle, count, fields)))
 		return false;
 	for (int i = 0; i < count; i++) {
-		nvidia_hears(nvidia, device, fields[i].code);
-		/* An answer to something else is none. */
-		if (fields[i].id == rows[asked[i]].id)
-			values[asked[i]] = value_of(&fields[i]);
+		nvidia_check(nvidia, device, fields[i].code);
+		/* Skips an answer to another field. */
+		if (fields[i].id == rows[queried[i]].id)
+			values[queried[i]] = value_of(&fields[i]);
 	}
 	return true;
 }
@@ -159,7 +159,7 @@ static void read_rows(struct nvidia *nvidia, struct nvidia_device *device, enum 
 	struct sample_set *out)
 {
 	struct value values[ROW_COUNT];
-	ask_rows(nvidia, device, group, values);
+	query_rows(nvidia, device, group, values);
 	for (size_t i = 0; i < ROW_COUNT; i++)
 		if (values[i].is_there)
 			emit_row(device, &rows[i], &values[i], now_ns, out);
@@ -184,11 +184,11 @@ void nvidia_read_counters(struct nvidia *nvidia, struct nvidia_device *device, i
 void nvidia_read_throttled(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	struct value values[ROW_COUNT];
-	if (ask_rows(nvidia, device, NVIDIA_GROUP_throttled, values) && !device->has_failed)
+	if (query_rows(nvidia, device, NVIDIA_GROUP_throttled, values) && !device->has_failed)
 		emit_throttled(device, values + THROTTLE_FIRST, now_ns, out);
 }
 
-/* By a call of its own where a driver does not know the field. */
+/* Uses a separate call if the driver does not know the field. */
 void nvidia_read_energy(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	unsigned long long millijoules = NVML_ABSENT_64;
@@ -199,13 +199,13 @@ void nvidia_read_energy(struct nvidia *nvidia, struct nvidia_device *device, int
 		return;
 	if (!has_emitted(out, from, METRIC_GPU_ENERGY)) {
 		code = nvidia->nvml.energy ? nvidia->nvml.energy(device->handle, &millijoules) : NVML_FUNCTION_NOT_FOUND;
-		if (nvidia_hears(nvidia, device, code) && millijoules != NVML_ABSENT_64)
+		if (nvidia_check(nvidia, device, code) && millijoules != NVML_ABSENT_64)
 			nvidia_emit(out, now_ns, METRIC_GPU_ENERGY, device, (double)millijoules * 1e-3);
 	}
-	nvidia_lacks(device, NVIDIA_WANTED_ENERGY, code);
+	nvidia_note_missing(device, NVIDIA_WANTED_ENERGY, code);
 }
 
-/* A driver without fields. */
+/* For a driver without fields. */
 static void read_older_errors(
 	struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
@@ -220,11 +220,11 @@ static void read_older_errors(
 	unsigned long long number = NVML_ABSENT_64;
 	uint32_t replays = NVML_ABSENT_32;
 	for (size_t i = 0; i < sizeof kinds / sizeof *kinds && nvml->ecc_errors; i++)
-		if (nvidia_hears(
+		if (nvidia_check(
 				nvidia, device, nvml->ecc_errors(device->handle, kinds[i].kind, NVML_ECC_SINCE_LOADED, &number)) &&
 			number != NVML_ABSENT_64)
 			nvidia_emit(out, now_ns, kinds[i].metric, device, (double)number);
-	if (nvml->replays && nvidia_hears(nvidia, device, nvml->replays(device->handle, &replays)) &&
+	if (nvml->replays && nvidia_check(nvidia, device, nvml->replays(device->handle, &replays)) &&
 		replays != NVML_ABSENT_32)
 		nvidia_emit(out, now_ns, METRIC_GPU_PCIE_REPLAYS, device, replays);
 }

@@ -8,7 +8,7 @@
 #include "src/base/clock.h"
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
-/* The driver tells of errors (XID) to who waits for them: a thread of its own, which does nothing else. */
+/* The driver reports errors (XID) only to a waiting call, so a thread waits for them and does nothing else. */
 enum { WAIT_MS = 250, EVENTS_RETAINED = 32, FAULTS_MAX = 10, PAUSE_MS = 200, XID_FALLEN_OFF = 79 };
 
 struct happening {
@@ -18,7 +18,7 @@ struct happening {
 
 struct nvidia_events {
 	pthread_t thread;
-	pthread_mutex_t lock; /* of the two below */
+	pthread_mutex_t lock; /* protects `count` and `retained` */
 	size_t count;
 	struct happening retained[EVENTS_RETAINED];
 	_Atomic bool is_stopping;
@@ -103,7 +103,7 @@ bool nvidia_events_close(struct nvidia_events *events)
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += 2;
 	if (pthread_timedjoin_np(events->thread, NULL, &until) != 0) {
-		/* What it holds is left to it. */
+		/* The thread keeps the memory that it uses. */
 		pthread_detach(events->thread);
 		return false;
 	}
@@ -113,7 +113,7 @@ bool nvidia_events_close(struct nvidia_events *events)
 	return true;
 }
 
-/* -- in words -- */
+/* -- texts, after NVIDIA's catalogue of XIDs -- */
 
 static const char *xid_words(uint32_t code)
 {
@@ -121,27 +121,27 @@ static const char *xid_words(uint32_t code)
 		uint32_t code;
 		const char *words;
 	} table[] = {
-		{ 13, "an exception in a kernel" },
-		{ 31, "a kernel touched memory that is not its own" },
-		{ 32, "a damaged command from a program" },
-		{ 43, "a program's work was stopped" },
-		{ 45, "a program's work was removed" },
-		{ 48, "a memory error that cannot be corrected" },
-		{ 61, "its inner controller stopped" },
-		{ 62, "its inner controller halted" },
-		{ 63, "a damaged row of memory is set aside" },
-		{ 64, "a damaged row of memory cannot be set aside" },
-		{ 69, "an exception in a kernel" },
-		{ 74, "an NVLink error" },
+		{ 13, "graphics engine exception" },
+		{ 31, "GPU memory page fault" },
+		{ 32, "corrupted push buffer" },
+		{ 43, "GPU stopped processing" },
+		{ 45, "preemptive cleanup after earlier errors" },
+		{ 48, "double-bit ECC error" },
+		{ 61, "internal micro-controller breakpoint" },
+		{ 62, "internal micro-controller halt" },
+		{ 63, "memory row remapped" },
+		{ 64, "memory row remapping failed" },
+		{ 69, "graphics engine exception" },
+		{ 74, "NVLink error" },
 		{ XID_FALLEN_OFF, "it has fallen off the bus" },
-		{ 92, "many corrected memory errors" },
-		{ 94, "a memory error that hit one program" },
-		{ 95, "a memory error that may have hit any program" },
-		{ 109, "a change of context did not end" },
-		{ 119, "its own processor (GSP) does not answer" },
-		{ 120, "its own processor (GSP) failed" },
-		{ 140, "a memory error that cannot be corrected" },
-		{ 154, "it must be reset or its machine restarted" },
+		{ 92, "high rate of corrected ECC errors" },
+		{ 94, "contained ECC error: one program affected" },
+		{ 95, "uncontained ECC error: any program may be affected" },
+		{ 109, "context switch timeout" },
+		{ 119, "GSP does not respond" },
+		{ 120, "GSP error" },
+		{ 140, "unrecovered ECC error" },
+		{ 154, "reset the GPU or reboot the machine" },
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (table[i].code == code)

@@ -6,7 +6,7 @@
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 #include "src/sources/proc/proc_file.h"
 
-/* What no GPU can be: such an answer is not passed on. */
+/* Limits of plausible values: larger ones are dropped. */
 enum { MEGAHERTZ_MAX = 20000, CELSIUS_MAX = 200, MILLIWATTS_MAX = 20000000, LANES_MAX = 64, GENERATION_MAX = 16 };
 
 static double percent(uint32_t value) { return value <= 100 ? value / 100.0 : (double)NAN; }
@@ -20,9 +20,9 @@ static void read_utilization(
 {
 	struct nvml_utilization use = { NVML_ABSENT_32, NVML_ABSENT_32 };
 	int code = nvidia->nvml.utilization ? nvidia->nvml.utilization(device->handle, &use) : NVML_FUNCTION_NOT_FOUND;
-	nvidia_lacks(
-		device, NVIDIA_WANTED_UTILISATION, code == NVML_NOT_SUPPORTED && device->has_parts ? NVIDIA_LACK_MIG : code);
-	if (!nvidia_hears(nvidia, device, code))
+	nvidia_note_missing(
+		device, NVIDIA_WANTED_UTILISATION, code == NVML_NOT_SUPPORTED && device->has_parts ? NVIDIA_MISSING_MIG : code);
+	if (!nvidia_check(nvidia, device, code))
 		return;
 	nvidia_emit(out, now_ns, METRIC_GPU_BUSY, device, percent(use.gpu));
 	nvidia_emit(out, now_ns, METRIC_GPU_MEMORY_BUSY, device, percent(use.memory));
@@ -32,9 +32,9 @@ struct memory_figures {
 	double total, used, reserved;
 };
 
-/* What a driver says of itself, whether or not its `used` has the reserved part in it: what is neither free nor
- * reserved is in use. */
-static int ask_memory(const struct nvidia *nvidia, const struct nvidia_device *device, struct memory_figures *figures)
+/* Used memory is what is neither free nor reserved, because drivers differ in whether `used` includes the reserved
+ * part. */
+static int query_memory(const struct nvidia *nvidia, const struct nvidia_device *device, struct memory_figures *figures)
 {
 	struct nvml_memory_v2 newer = { .version = NVML_VERSION(struct nvml_memory_v2, 2) };
 	struct nvml_memory older = { 0 };
@@ -50,7 +50,7 @@ static int ask_memory(const struct nvidia *nvidia, const struct nvidia_device *d
 	return code;
 }
 
-/* Of a GPU without memory of its own: the machine's. */
+/* For a GPU without its own memory: the machine's memory. */
 static bool machine_memory(const struct nvidia *nvidia, struct memory_figures *figures)
 {
 	char path[512], text[8192];
@@ -69,15 +69,15 @@ static bool machine_memory(const struct nvidia *nvidia, struct memory_figures *f
 static void read_memory(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	struct memory_figures figures = { (double)NAN, (double)NAN, (double)NAN };
-	int code = ask_memory(nvidia, device, &figures);
-	bool is_good = nvidia_hears(nvidia, device, code);
+	int code = query_memory(nvidia, device, &figures);
+	bool is_good = nvidia_check(nvidia, device, code);
 	bool is_unified =
 		!device->whole && !device->has_parts && (is_good ? figures.total == 0 : code == NVML_NOT_SUPPORTED);
 	if (is_unified && machine_memory(nvidia, &figures)) {
 		is_good = true;
-		code = NVIDIA_LACK_UNIFIED;
+		code = NVIDIA_MISSING_UNIFIED;
 	}
-	nvidia_lacks(device, NVIDIA_WANTED_MEMORY, code);
+	nvidia_note_missing(device, NVIDIA_WANTED_MEMORY, code);
 	if (!is_good || figures.total >= 0x1p63 || figures.total <= 0)
 		return;
 	device->memory_total_bytes = figures.total;
@@ -88,7 +88,7 @@ static void read_memory(struct nvidia *nvidia, struct nvidia_device *device, int
 		figures.reserved <= figures.total ? figures.reserved : (double)NAN);
 }
 
-static int ask_clock(int (*call)(struct nvml_device *, unsigned, unsigned *), const struct nvidia_device *device,
+static int query_clock(int (*call)(struct nvml_device *, unsigned, unsigned *), const struct nvidia_device *device,
 	enum nvml_clock clock, uint32_t *out)
 {
 	int code = call ? call(device->handle, clock, out) : NVML_FUNCTION_NOT_FOUND;
@@ -100,11 +100,11 @@ static int ask_clock(int (*call)(struct nvml_device *, unsigned, unsigned *), co
 static void read_clocks(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	uint32_t clock = NVML_ABSENT_32, memory = NVML_ABSENT_32;
-	int code = ask_clock(nvidia->nvml.clock, device, NVML_CLOCK_SM, &clock);
-	nvidia_lacks(device, NVIDIA_WANTED_CLOCK, code);
-	if (nvidia_hears(nvidia, device, code))
+	int code = query_clock(nvidia->nvml.clock, device, NVML_CLOCK_SM, &clock);
+	nvidia_note_missing(device, NVIDIA_WANTED_CLOCK, code);
+	if (nvidia_check(nvidia, device, code))
 		nvidia_emit(out, now_ns, METRIC_GPU_CLOCK, device, within(clock, MEGAHERTZ_MAX, 1e6));
-	if (nvidia_hears(nvidia, device, ask_clock(nvidia->nvml.clock, device, NVML_CLOCK_MEMORY, &memory)))
+	if (nvidia_check(nvidia, device, query_clock(nvidia->nvml.clock, device, NVML_CLOCK_MEMORY, &memory)))
 		nvidia_emit(out, now_ns, METRIC_GPU_CLOCK_MEMORY, device, within(memory, MEGAHERTZ_MAX, 1e6));
 }
 
@@ -119,8 +119,8 @@ static void read_temperature(
 		celsius = newer.celsius >= 0 ? (uint32_t)newer.celsius : NVML_ABSENT_32;
 	else if (nvml_is_unknown(code) && nvidia->nvml.temperature)
 		code = nvidia->nvml.temperature(device->handle, NVML_SENSOR_GPU, &celsius);
-	nvidia_lacks(device, NVIDIA_WANTED_TEMPERATURE, code);
-	if (nvidia_hears(nvidia, device, code))
+	nvidia_note_missing(device, NVIDIA_WANTED_TEMPERATURE, code);
+	if (nvidia_check(nvidia, device, code))
 		nvidia_emit(out, now_ns, METRIC_GPU_TEMPERATURE, device, within(celsius, CELSIUS_MAX, 1));
 }
 
@@ -136,8 +136,8 @@ static void read_power(struct nvidia *nvidia, struct nvidia_device *device, int6
 			code = NVML_OK;
 		}
 	}
-	nvidia_lacks(device, NVIDIA_WANTED_POWER, code);
-	if (nvidia_hears(nvidia, device, code))
+	nvidia_note_missing(device, NVIDIA_WANTED_POWER, code);
+	if (nvidia_check(nvidia, device, code))
 		nvidia_emit(out, now_ns, METRIC_GPU_POWER, device, within(milliwatts, MILLIWATTS_MAX, 1e-3));
 }
 
@@ -156,7 +156,7 @@ static uint32_t throttle_of(uint64_t reasons)
 	uint32_t throttle = 0;
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		throttle |= reasons & table[i].reason ? table[i].throttle : 0;
-	/* It stands beside heat and power brake, which say more. */
+	/* The hardware reason accompanies heat and power brake, which are more specific. */
 	if ((reasons & NVML_REASON_HARDWARE) && !(reasons & (NVML_REASON_HEAT | NVML_REASON_POWER_BRAKE)))
 		throttle |= 1u << GPU_THROTTLE_HARDWARE;
 	return throttle;
@@ -166,8 +166,8 @@ static void read_throttle(struct nvidia *nvidia, struct nvidia_device *device, i
 {
 	unsigned long long reasons = NVML_ABSENT_64;
 	int code = nvidia->nvml.reasons ? nvidia->nvml.reasons(device->handle, &reasons) : NVML_FUNCTION_NOT_FOUND;
-	nvidia_lacks(device, NVIDIA_WANTED_THROTTLE, code);
-	if (nvidia_hears(nvidia, device, code) && reasons != NVML_ABSENT_64)
+	nvidia_note_missing(device, NVIDIA_WANTED_THROTTLE, code);
+	if (nvidia_check(nvidia, device, code) && reasons != NVML_ABSENT_64)
 		nvidia_emit(out, now_ns, METRIC_GPU_THROTTLE, device, throttle_of(reasons));
 }
 
@@ -181,28 +181,28 @@ void nvidia_read_figures(struct nvidia *nvidia, struct nvidia_device *device, in
 		read_power,
 		read_throttle,
 	};
-	/* A part shares all but its memory with its GPU. */
+	/* A part has only its memory to itself, the rest is its GPU's. */
 	size_t count = device->whole ? 1 : sizeof readers / sizeof *readers;
 	for (size_t i = 0; i < count && !device->has_failed; i++)
 		readers[i](nvidia, device, now_ns, out);
 }
 
-/* -- what seldom changes -- */
+/* -- what rarely changes -- */
 
-static double ask_one(struct nvidia *nvidia, struct nvidia_device *device,
+static double query_one(struct nvidia *nvidia, struct nvidia_device *device,
 	int (*call)(struct nvml_device *, unsigned *), uint32_t max, double scale)
 {
 	uint32_t value = NVML_ABSENT_32;
 	bool is_emitted =
-		call && !device->has_failed && nvidia_hears(nvidia, device, call(device->handle, &value)) && value;
+		call && !device->has_failed && nvidia_check(nvidia, device, call(device->handle, &value)) && value;
 	return is_emitted ? within(value, max, scale) : (double)NAN;
 }
 
 static double clock_max(struct nvidia *nvidia, struct nvidia_device *device, enum nvml_clock clock)
 {
 	uint32_t megahertz = NVML_ABSENT_32;
-	int code = device->has_failed ? NVML_NO_DATA : ask_clock(nvidia->nvml.clock_max, device, clock, &megahertz);
-	return nvidia_hears(nvidia, device, code) ? within(megahertz, MEGAHERTZ_MAX, 1e6) : (double)NAN;
+	int code = device->has_failed ? NVML_NO_DATA : query_clock(nvidia->nvml.clock_max, device, clock, &megahertz);
+	return nvidia_check(nvidia, device, code) ? within(megahertz, MEGAHERTZ_MAX, 1e6) : (double)NAN;
 }
 
 static double celsius_max(struct nvidia *nvidia, struct nvidia_device *device)
@@ -211,7 +211,7 @@ static double celsius_max(struct nvidia *nvidia, struct nvidia_device *device)
 	for (size_t i = 0; i < sizeof thresholds / sizeof *thresholds && nvidia->nvml.threshold && !device->has_failed;
 		 i++) {
 		uint32_t celsius = NVML_ABSENT_32;
-		if (nvidia_hears(nvidia, device, nvidia->nvml.threshold(device->handle, thresholds[i], &celsius)) &&
+		if (nvidia_check(nvidia, device, nvidia->nvml.threshold(device->handle, thresholds[i], &celsius)) &&
 			celsius > 0 && celsius <= CELSIUS_MAX)
 			return celsius;
 	}
@@ -226,7 +226,7 @@ void nvidia_read_limits(struct nvidia *nvidia, struct nvidia_device *device, int
 	device->limits.celsius = celsius_max(nvidia, device);
 }
 
-/* Again and again: a recording may have begun since they were read. */
+/* Emitted repeatedly, because a recording may have started since. */
 static void emit_limits(const struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
 {
 	nvidia_emit(out, now_ns, METRIC_GPU_CLOCK_MAX, device, device->limits.clock_hz);
@@ -234,7 +234,7 @@ static void emit_limits(const struct nvidia_device *device, int64_t now_ns, stru
 	nvidia_emit(out, now_ns, METRIC_GPU_TEMPERATURE_LIMIT, device, device->limits.celsius);
 }
 
-/* Who changes the one setting may have changed others. */
+/* A change of the power limit suggests that other settings changed too. */
 static void note_power_limit(struct nvidia_device *device, double watts)
 {
 	if (watts > device->power_limit_w || watts < device->power_limit_w)
@@ -246,13 +246,14 @@ void nvidia_read_settings(struct nvidia *nvidia, struct nvidia_device *device, i
 {
 	const struct nvml *nvml = &nvidia->nvml;
 	emit_limits(device, now_ns, out);
-	double watts = ask_one(nvidia, device, nvml->power_limit, MILLIWATTS_MAX, 1e-3);
+	double watts = query_one(nvidia, device, nvml->power_limit, MILLIWATTS_MAX, 1e-3);
 	nvidia_emit(out, now_ns, METRIC_GPU_POWER_LIMIT, device, watts);
 	note_power_limit(device, watts);
-	nvidia_emit(
-		out, now_ns, METRIC_GPU_PCIE_GENERATION, device, ask_one(nvidia, device, nvml->generation, GENERATION_MAX, 1));
+	nvidia_emit(out, now_ns, METRIC_GPU_PCIE_GENERATION, device,
+		query_one(nvidia, device, nvml->generation, GENERATION_MAX, 1));
 	nvidia_emit(out, now_ns, METRIC_GPU_PCIE_GENERATION_MAX, device,
-		ask_one(nvidia, device, nvml->generation_max, GENERATION_MAX, 1));
-	nvidia_emit(out, now_ns, METRIC_GPU_PCIE_WIDTH, device, ask_one(nvidia, device, nvml->width, LANES_MAX, 1));
-	nvidia_emit(out, now_ns, METRIC_GPU_PCIE_WIDTH_MAX, device, ask_one(nvidia, device, nvml->width_max, LANES_MAX, 1));
+		query_one(nvidia, device, nvml->generation_max, GENERATION_MAX, 1));
+	nvidia_emit(out, now_ns, METRIC_GPU_PCIE_WIDTH, device, query_one(nvidia, device, nvml->width, LANES_MAX, 1));
+	nvidia_emit(
+		out, now_ns, METRIC_GPU_PCIE_WIDTH_MAX, device, query_one(nvidia, device, nvml->width_max, LANES_MAX, 1));
 }

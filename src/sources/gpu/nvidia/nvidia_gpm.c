@@ -5,7 +5,7 @@
 #include "src/base/clock.h"
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
-/* The driver renews what it counts ten times a second. */
+/* The driver updates its counts ten times a second. */
 #define APART_MIN_NS (110 * NS_PER_MS)
 #define MIB 1048576.0
 
@@ -18,7 +18,7 @@ static const struct {
 	{ NVML_GPM_TENSOR_ACTIVE, METRIC_GPU_TENSOR_ACTIVE },
 	{ NVML_GPM_DRAM_ACTIVE, METRIC_GPU_DRAM_ACTIVE },
 };
-/* Rates, for GPUs that have no counter of it. */
+/* Rates, for GPUs without such a counter. */
 static const struct {
 	uint32_t id;
 	enum metric metric;
@@ -42,10 +42,10 @@ static int make_ready(struct nvidia *nvidia, struct nvidia_device *device)
 	struct nvml_device *handle = device->whole ? device->whole->handle : device->handle;
 	struct nvml_gpm_support support = { .version = NVML_GPM_VERSION };
 	if (!is_whole_known(nvml) || (device->whole && !nvml->gpm_sample_of_part))
-		return NVIDIA_LACK_OLD_DRIVER;
+		return NVIDIA_MISSING_OLD_DRIVER;
 	int code = nvml->gpm_support(handle, &support);
 	if (code != NVML_OK || !support.is_supported)
-		return code == NVML_OK || code == NVML_NOT_SUPPORTED ? NVIDIA_LACK_OLD_GPU : code;
+		return code == NVML_OK || code == NVML_NOT_SUPPORTED ? NVIDIA_MISSING_OLD_GPU : code;
 	if (!nvidia->gpm && !(nvidia->gpm = calloc(1, sizeof *nvidia->gpm)))
 		return NVML_NO_DATA;
 	for (size_t i = 0; i < 2 && code == NVML_OK; i++)
@@ -83,7 +83,7 @@ static double value_of(const struct nvml_gpm *gpm, size_t at, uint32_t id)
 static void emit(
 	const struct nvidia *nvidia, struct nvidia_device *device, double elapsed_s, int64_t now_ns, struct sample_set *out)
 {
-	/* Rounding may carry a share a little above the whole. */
+	/* Rounding may give slightly more than 100 %. */
 	enum { PERCENT_MAX = 105 };
 	for (size_t i = 0; i < SHARE_COUNT; i++) {
 		double percent = value_of(nvidia->gpm, i, shares[i].id);
@@ -97,7 +97,7 @@ static void emit(
 		if (isnan(mib_per_s) || (is_link ? device->has_nvlink_field : device->has_pcie_field))
 			continue;
 		nvidia_add_rate(counter, mib_per_s * MIB, elapsed_s);
-		/* A GPU without such links says zero too. */
+		/* A GPU without NVLink also returns zero. */
 		if (!is_link || counter->total > 0)
 			nvidia_emit(out, now_ns, rates[i].metric, device, counter->total);
 	}
@@ -110,8 +110,8 @@ static bool is_ready(struct nvidia *nvidia, struct nvidia_device *device)
 	device->is_gpm_known = true;
 	int code = make_ready(nvidia, device);
 	device->has_gpm = code == NVML_OK;
-	nvidia_lacks(device, NVIDIA_WANTED_ACTIVITY, code);
-	return nvidia_hears(nvidia, device, code);
+	nvidia_note_missing(device, NVIDIA_WANTED_ACTIVITY, code);
+	return nvidia_check(nvidia, device, code);
 }
 
 void nvidia_begin_gpm(struct nvidia *nvidia)
@@ -134,7 +134,7 @@ void nvidia_read_gpm(struct nvidia *nvidia, struct nvidia_device *device, int64_
 	if (!is_ready(nvidia, device))
 		return;
 	int64_t elapsed_ns = device->sampled_ns ? now_ns - device->sampled_ns : 0;
-	/* The reading that follows the opening has a time from before it. */
+	/* The first reading's now_ns is from before nvidia_begin_gpm. */
 	if (device->sampled_ns && elapsed_ns < APART_MIN_NS && !device->is_sample_old)
 		return;
 	device->is_sample_old = false;
@@ -147,10 +147,11 @@ void nvidia_read_gpm(struct nvidia *nvidia, struct nvidia_device *device, int64_
 		device->samples[0] = device->samples[1];
 		device->samples[1] = older;
 	}
-	nvidia_lacks(device, NVIDIA_WANTED_ACTIVITY, code == NVML_NOT_FOUND || code == NVML_NO_DATA ? NVML_OK : code);
-	/* What is refused now is refused later; anything else is tried again. */
+	nvidia_note_missing(
+		device, NVIDIA_WANTED_ACTIVITY, code == NVML_NOT_FOUND || code == NVML_NO_DATA ? NVML_OK : code);
+	/* A refusal is final; after other errors it is tried again. */
 	device->has_gpm = code != NVML_NOT_SUPPORTED && code != NVML_NO_PERMISSION;
-	if (nvidia_hears(nvidia, device, code))
+	if (nvidia_check(nvidia, device, code))
 		device->sampled_ns = now_ns;
 	else
 		device->sampled_ns = 0;

@@ -14,7 +14,7 @@ static void read_name(struct nvidia *nvidia, struct nvidia_device *device)
 	if (!nvml->name || nvml->name(device->handle, name, sizeof name) != NVML_OK)
 		name[0] = '\0';
 	name[sizeof name - 1] = '\0';
-	/* Of a part: "NVIDIA H100 80GB HBM3 MIG 1g.10gb"; older drivers name the GPU alone. */
+	/* A part's name: "NVIDIA H100 80GB HBM3 MIG 1g.10gb"; older drivers return only the GPU's. */
 	const char *part = device->whole ? strstr(name, "MIG ") : NULL, *own = part ? part + strlen("MIG ") : name;
 	struct nvml_attributes attributes;
 	if (device->whole && !part && nvml->attributes && nvml->attributes(device->handle, &attributes) == NVML_OK &&
@@ -28,7 +28,7 @@ static void read_name(struct nvidia *nvidia, struct nvidia_device *device)
 													: "GPU");
 }
 
-static void read_place(struct nvidia *nvidia, struct nvidia_device *device)
+static void read_address(struct nvidia *nvidia, struct nvidia_device *device)
 {
 	const struct nvml *nvml = &nvidia->nvml;
 	struct nvml_pci pci = { .domain = 0 };
@@ -58,7 +58,7 @@ static struct nvidia_device *add_device(
 	if (whole && (!nvidia->nvml.gpu_instance || nvidia->nvml.gpu_instance(handle, &device->gpu_instance) != NVML_OK))
 		device->gpu_instance = UINT32_MAX;
 	read_name(nvidia, device);
-	read_place(nvidia, device);
+	read_address(nvidia, device);
 	nvidia->devices[nvidia->count++] = device;
 	return device;
 }
@@ -79,8 +79,8 @@ enum status nvidia_find_gpus(struct nvidia *nvidia, struct reason *why_not)
 	unsigned count = 0;
 	int code = nvidia->nvml.device_count(&count);
 	if (code != NVML_OK)
-		return reason_set(why_not, STATUS_IO, "nvidia-smi may say more", "NVIDIA's driver does not list its GPUs: %s",
-			nvml_words(code));
+		return reason_set(why_not, STATUS_IO, "run nvidia-smi for details",
+			"the NVIDIA driver does not list its GPUs: %s", nvml_words(code));
 	for (unsigned i = 0; i < count && i < NVIDIA_GPUS_MAX; i++) {
 		struct nvml_device *handle = NULL;
 		code = nvidia->nvml.device(i, &handle);
@@ -95,11 +95,11 @@ enum status nvidia_find_gpus(struct nvidia *nvidia, struct reason *why_not)
 	int refused = nvidia->refused_code;
 	if (refused == NVML_NO_PERMISSION || refused == NVML_BLOCKED)
 		return reason_set(why_not, STATUS_DENIED, "ls -l /dev/nvidia*: join their group, or run as root",
-			"NVIDIA's driver refuses its %u GPUs to this user", count);
+			"no permission to use the %u NVIDIA GPUs", count);
 	if (refused)
-		return reason_set(why_not, STATUS_IO, "nvidia-smi may say more",
-			"NVIDIA's driver gives none of its %u GPUs: %s", count, nvml_words(refused));
-	return reason_set(why_not, STATUS_NOT_FOUND, "in a container: --gpus all", "NVIDIA's driver sees no GPU here");
+		return reason_set(why_not, STATUS_IO, "run nvidia-smi for details",
+			"none of the %u NVIDIA GPUs can be opened: %s", count, nvml_words(refused));
+	return reason_set(why_not, STATUS_NOT_FOUND, "in a container: --gpus all", "the NVIDIA driver finds no GPU");
 }
 
 void nvidia_emit_device(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
@@ -141,7 +141,7 @@ static void end_part(struct nvidia *nvidia, struct nvidia_device *part, int64_t 
 	size_t at = 0;
 	while (nvidia->devices[at] != part)
 		at++;
-	snprintf(part->lost, sizeof part->lost, "this part was removed");
+	snprintf(part->lost, sizeof part->lost, "this MIG instance was removed");
 	nvidia_emit_device(nvidia, part, now_ns, out);
 	nvidia_device_free(nvidia, part);
 	nvidia->count--;
@@ -164,9 +164,9 @@ void nvidia_read_parts(struct nvidia *nvidia, struct nvidia_device *device, int6
 	const struct nvml *nvml = &nvidia->nvml;
 	unsigned is_on = 0, pending = 0, max = 0;
 	bool knows = nvml->mig_mode && nvml->parts_max && nvml->part;
-	if (!knows || !nvidia_hears(nvidia, device, nvml->mig_mode(device->handle, &is_on, &pending)))
+	if (!knows || !nvidia_check(nvidia, device, nvml->mig_mode(device->handle, &is_on, &pending)))
 		is_on = 0;
-	if (is_on && !nvidia_hears(nvidia, device, nvml->parts_max(device->handle, &max)))
+	if (is_on && !nvidia_check(nvidia, device, nvml->parts_max(device->handle, &max)))
 		max = 0;
 	if (device->has_parts != (is_on != 0))
 		device->next_ns[NVIDIA_GROUP_limits] = 0;

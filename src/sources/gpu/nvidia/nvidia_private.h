@@ -1,10 +1,9 @@
-/* nvidia_private.h: what the files of the NVIDIA source share.
+/* nvidia_private.h: shared by the files of the NVIDIA vendor.
  *
- *   nvidia.c  paces: for each GPU and part, for each group that is due → nvidia_read_… → figures; lost GPUs; what is
- * missing
+ *   nvidia.c paces: for each GPU and part, for each group that is due → nvidia_read_… → figures; lost GPUs; what is
+ *   missing
  *
- * Each GPU, and each part of one (MIG), is a device. A driver's call is wrapped by nothing, but its code goes through
- * nvidia_hears. */
+ * Each GPU, and each part of one (MIG), is a device. Every NVML return code goes through nvidia_check. */
 #ifndef PMTOP_SOURCES_GPU_NVIDIA_NVIDIA_PRIVATE_H
 #define PMTOP_SOURCES_GPU_NVIDIA_NVIDIA_PRIVATE_H
 
@@ -16,30 +15,30 @@ enum {
 	NVIDIA_GPUS_MAX = 64,
 	NVIDIA_PARTS_MAX = 16,
 	NVIDIA_DEVICES_MAX = NVIDIA_GPUS_MAX + 4 * NVIDIA_PARTS_MAX,
-	NVIDIA_PARTS_FROM = 100, /* vendor.h: how parts are numbered */
+	NVIDIA_PARTS_FROM = 100, /* vendor.h: numbers of parts */
 	NVIDIA_LISTS = 3,        /* of processes: compute, graphics, MPS */
 	NVIDIA_LOST_SIZE = 80,
 };
 
-/* What is read together: (group, period in ms, the most that it may take of one CPU, of all GPUs together, in 1/10,000,
- * whether parts have it too).
+/* Groups of figures that are read together: (group, period in ms, maximum share of one CPU for all GPUs together, in
+ * 1/10,000, whether parts have it too).
  *
- * What the driver keeps costs 0.4 to 10 us a call and is asked at each reading; what it has to fetch from the GPU is
- * asked as seldom as it serves. Of an H100 (driver 580) that is, in us of CPU: energy 3,300; each highest clock 1,000;
- * use by processes about 2,000; time throttled 450 each by heat and by the power brake; MIG mode 150; PCIe replays 140;
- * each temperature threshold 110; bytes by PCIe 85 each way. One such GPU takes 2.5 to 3 ms a second, eight are held to
- * the sum of the shares. */
+ * Values that the driver caches cost 0.4 to 10 us a call and are read each time; values that it fetches from the GPU
+ * are read as rarely as is useful. On an H100 (driver 580) these cost, in us of CPU: energy 3,300; each maximum
+ * clock 1,000; utilisation by processes about 2,000; throttled time 450 each by heat and by the power brake; MIG
+ * mode 150; PCIe replays 140; each temperature threshold 110; PCIe bytes 85 each way. One such GPU takes 2.5 to 3 ms
+ * a second; eight are limited to the sum of the shares. */
 #define NVIDIA_GROUPS(X) \
-	X(parts, 10000, 3, false) /* first: what else is asked depends on it */ \
+	X(parts, 10000, 3, false) /* first: the other groups depend on it */ \
 	X(figures, 240, 15, true) \
 	X(counters, 1000, 15, false) \
 	X(throttled, 2000, 8, false) \
 	X(energy, 2000, 20, false) \
 	X(errors, 5000, 2, false) \
-	X(limits, 60000, 2, false) /* before the settings, which tell them */ \
+	X(limits, 60000, 2, false) /* before the settings, which emit them */ \
 	X(settings, 2000, 4, false) \
 	X(processes, 2000, 4, true) \
-	X(use, 2000, 5, false) /* after their list, before they are told */ \
+	X(use, 2000, 5, false) /* after their list, before they are emitted */ \
 	X(users, 2000, 4, true) \
 	X(graphics, 5000, 2, false) \
 	X(gpm, 1000, 6, true)
@@ -56,7 +55,7 @@ enum nvidia_group {
 		NVIDIA_GROUP_COUNT
 };
 
-/* Figures whose lack is said. */
+/* Figures that are emitted as missing if they are. */
 #define NVIDIA_WANTED(X) \
 	X(UTILISATION, "GPU utilisation") \
 	X(MEMORY, "GPU memory") \
@@ -78,22 +77,22 @@ enum nvidia_wanted {
 		NVIDIA_WANTED_COUNT
 };
 
-/* Beside the driver's codes: why something is missing, as we found out ourselves. */
-enum nvidia_lack {
-	NVIDIA_LACK_HIDDEN = 10000,
-	NVIDIA_LACK_UNIFIED,
-	NVIDIA_LACK_MIG,
-	NVIDIA_LACK_SLOW,
-	NVIDIA_LACK_OLD_GPU,
-	NVIDIA_LACK_OLD_DRIVER
+/* Reasons beyond NVML's codes, found by pmtop itself. */
+enum nvidia_missing {
+	NVIDIA_MISSING_HIDDEN = 10000,
+	NVIDIA_MISSING_UNIFIED,
+	NVIDIA_MISSING_MIG,
+	NVIDIA_MISSING_SLOW,
+	NVIDIA_MISSING_OLD_GPU,
+	NVIDIA_MISSING_OLD_DRIVER
 };
 
-/* A counter that may wrap, or begin anew with its driver, as one that only grows. */
+/* Turns a counter that may wrap, or restart with the driver, into one that only grows. */
 struct nvidia_counter {
 	bool is_begun;
 	uint64_t raw;
 	double total;
-	int64_t seen_ns;
+	int64_t read_ns;
 };
 enum nvidia_wrapping {
 	NVIDIA_PCIE_SENT,
@@ -104,23 +103,23 @@ enum nvidia_wrapping {
 };
 
 struct nvidia_user {
-	uint32_t emitted, kind;
+	uint32_t driver_pid, kind;
 	double memory_bytes;
-}; /* told: the driver's pid */
+}; /* driver_pid: as the driver reports it */
 struct nvidia_list {
 	struct nvidia_user *users;
 	size_t count, capacity;
 };
 
-/* How busy a process kept the GPU, as the mean of samples. */
+/* Utilisation of the GPU by a process: the mean of samples. */
 struct nvidia_use {
-	uint32_t emitted;
+	uint32_t driver_pid;
 	double sum;
 	unsigned count;
 };
 enum { NVIDIA_USES_MAX = 256 };
 
-/* What hardly ever changes; NAN = not known. */
+/* Values that hardly ever change; NAN = unknown. */
 struct nvidia_limits {
 	double clock_hz, clock_memory_hz, celsius;
 };
@@ -128,31 +127,31 @@ struct nvidia_limits {
 struct nvidia_device {
 	struct nvml_device *handle;
 	struct nvidia_device *whole;  /* of a part: its GPU; else NULL */
-	uint32_t index, gpu_instance; /* gpu_instance: of a part, as GPM and its processes name it */
+	uint32_t index, gpu_instance; /* gpu_instance: of a part, as in GPM and its processes */
 	int32_t instance;
 	char name[NVML_NAME_SIZE], uuid[NVML_NAME_SIZE], pci[24];
-	char lost[NVIDIA_LOST_SIZE];                    /* "" = it answers */
-	bool is_emitted, has_failed;                    /* has_failed: a call of this reading said that it is lost */
+	char lost[NVIDIA_LOST_SIZE];                    /* "" = it is not lost */
+	bool is_emitted, has_failed;                    /* has_failed: a call in this reading returned that it is lost */
 	bool has_parts;                                 /* MIG is on */
-	int64_t next_ns[NVIDIA_GROUP_COUNT], sample_ns; /* sample_ns: of a lost one, when it is asked again */
-	int64_t waited_ns[NVIDIA_GROUP_COUNT];          /* for the newest reading */
+	int64_t next_ns[NVIDIA_GROUP_COUNT], sample_ns; /* sample_ns: when to check again whether a lost GPU is back */
+	int64_t waited_ns[NVIDIA_GROUP_COUNT];          /* duration of the last reading */
 	double reading_ns;
 	uint16_t codes[NVIDIA_WANTED_COUNT];
 
-	double memory_total_bytes; /* NAN = not known */
-	double power_limit_w;      /* as it was told last; NAN = not yet */
+	double memory_total_bytes; /* NAN = unknown */
+	double power_limit_w;      /* as emitted last; NAN = not yet */
 	struct nvidia_limits limits;
 	struct nvidia_counter counters[NVIDIA_WRAPPING_COUNT];
-	uint8_t throttle_parts; /* which of the counters of throttled time it has; 0 = not looked yet */
+	uint8_t throttle_parts; /* which counters of throttled time it has; 0 = not checked yet */
 	bool has_pcie_field, has_nvlink_field;
 
 	struct nvidia_list lists[NVIDIA_LISTS];
-	unsigned hidden; /* users outside our container, at the last look */
-	int list_code;   /* of the last look */
-	uint64_t use_seen_us;
-	bool has_use, is_use_older; /* is_use_older: only the older call knows it */
-	unsigned use_rows;          /* room that was enough; 0 = not known */
-	struct nvidia_use *uses;    /* NVIDIA_USES_MAX, once it was read */
+	unsigned hidden; /* users outside pmtop's container, at the last reading */
+	int list_code;   /* of the last reading */
+	uint64_t use_newest_us;
+	bool has_use, is_use_older; /* is_use_older: only the older call works */
+	unsigned use_rows;          /* buffer size that was enough; 0 = unknown */
+	struct nvidia_use *uses;    /* NVIDIA_USES_MAX of them, allocated at the first reading */
 	size_t use_count;
 
 	bool is_gpm_known, has_gpm, is_sample_old;
@@ -170,25 +169,26 @@ struct nvidia {
 	char driver[64];
 	size_t count;
 	struct nvidia_device *devices[NVIDIA_DEVICES_MAX];
-	unsigned listed, refused; /* GPUs that the driver lists; those of them that it does not give to us */
+	unsigned listed, refused; /* GPUs that the driver lists; how many of them it refuses */
 	int refused_code;
 	struct nvidia_events *events; /* NULL: this driver has none */
 	struct pids pids;
-	char emitted[NVIDIA_WANTED_COUNT][200]; /* what is said to be missing now; "" = nothing */
-	struct nvml_gpm *gpm;                   /* room for its answer */
-	void *room, *use_room;                  /* for lists of processes, for samples of their use */
+	char emitted[NVIDIA_WANTED_COUNT][200]; /* what is missing, as emitted last; "" = nothing */
+	struct nvml_gpm *gpm;                   /* buffer for its answer */
+	void *room, *use_room;                  /* buffers for lists of processes, and for samples of their utilisation */
 	size_t room_bytes, use_room_bytes;
 	bool is_gone; /* the driver was unloaded or restarted */
 	struct reason why;
 };
 
 /* -- nvidia.c -- */
-/* Whether a call went well; that the GPU or the driver is lost is noted. */
-bool nvidia_hears(struct nvidia *nvidia, struct nvidia_device *device, int code);
-/* NAN: nothing */
+/* Whether a call succeeded; notes that the GPU or the driver is lost. */
+bool nvidia_check(struct nvidia *nvidia, struct nvidia_device *device, int code);
+/* Emits nothing for NAN. */
 void nvidia_emit(
 	struct sample_set *out, int64_t now_ns, enum metric metric, const struct nvidia_device *device, double value);
-void nvidia_lacks(struct nvidia_device *device, enum nvidia_wanted wanted, int code); /* NVML_OK: it is there */
+/* NVML_OK: it is not missing */
+void nvidia_note_missing(struct nvidia_device *device, enum nvidia_wanted wanted, int code);
 void nvidia_lose(struct nvidia *nvidia, struct nvidia_device *device, const char *why, uint32_t xid, int64_t now_ns,
 	struct sample_set *out);
 struct nvidia_device *nvidia_find(const struct nvidia *nvidia, const struct nvml_device *handle);
@@ -196,7 +196,7 @@ struct nvidia_device *nvidia_find(const struct nvidia *nvidia, const struct nvml
 /* -- nvidia_names.c -- */
 enum status nvidia_find_gpus(struct nvidia *nvidia, struct reason *why_not);
 void nvidia_emit_device(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
-/* MIG parts come and go while pmtop runs. */
+/* Updates the MIG parts, which may come and go while pmtop runs. */
 void nvidia_read_parts(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
 void nvidia_device_free(struct nvidia *nvidia, struct nvidia_device *device);
 
@@ -210,34 +210,34 @@ void nvidia_read_counters(struct nvidia *nvidia, struct nvidia_device *device, i
 void nvidia_read_throttled(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
 void nvidia_read_energy(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
 void nvidia_read_errors(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
-/* A rate in bytes per second, where there is no counter: summed up to one. */
+/* Adds a rate in bytes per second to a counter, if the GPU has no counter itself. */
 void nvidia_add_rate(struct nvidia_counter *counter, double bytes_per_s, double elapsed_s);
 
 /* -- nvidia_processes.c -- */
 void nvidia_read_processes(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
 void nvidia_read_graphics(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
-/* Tells those that were listed, with their use. */
+/* Emits the listed processes with their utilisation. */
 void nvidia_read_users(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
 
 /* -- nvidia_use.c -- */
-/* How busy each process kept the GPU since the last look: those that are listed and have no sample were idle. */
+/* Reads each process's utilisation since the last reading. Listed processes without a sample were idle. */
 void nvidia_read_use(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
-/* NAN: it is not told, or came after the last look. */
-double nvidia_use_of(const struct nvidia_device *device, uint32_t emitted);
+/* NAN: unknown, or the process is newer than the last reading. */
+double nvidia_use_of(const struct nvidia_device *device, uint32_t driver_pid);
 
 /* -- nvidia_gpm.c -- */
-/* Takes first samples of all, and waits until they have an age at which a second one can follow. */
+/* Takes first samples of all devices, and waits until a second sample can follow. */
 void nvidia_begin_gpm(struct nvidia *nvidia);
 void nvidia_read_gpm(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out);
 
 /* -- nvidia_events.c -- */
 struct nvidia_events *nvidia_events_open(const struct nvidia *nvidia);
 void nvidia_events_take(struct nvidia *nvidia, int64_t now_ns, struct sample_set *out);
-/* False: its thread is inside the driver and stays there: the library must not be stopped. */
+/* False: its thread is blocked inside the driver, so the library must not be shut down. */
 bool nvidia_events_close(struct nvidia_events *events);
 
 /* -- nvidia_missing.c -- */
-/* Says what has come to be missing since the last time, and what is there again. */
+/* Emits what is missing, or no longer is, since the last call. */
 void nvidia_emit_missing(struct nvidia *nvidia, int64_t now_ns, struct sample_set *out);
 
 #endif

@@ -11,8 +11,7 @@ typedef int list_call(struct nvml_device *, unsigned *, void *);
 
 /* -- what the driver lists -- */
 
-/* Room for `count` processes of the largest kind, whatever kind is expected: a driver that writes another one must not
- * write beyond it. */
+/* Allocates `count` entries of the largest size, because a driver may write a larger version than expected. */
 static bool make_room(struct nvidia *nvidia, size_t count)
 {
 	size_t bytes = count * sizeof(struct nvml_process);
@@ -26,7 +25,7 @@ static bool make_room(struct nvidia *nvidia, size_t count)
 	return true;
 }
 
-static int ask_list(struct nvidia *nvidia, list_call *call, struct nvml_device *handle, unsigned *count)
+static int request_list(struct nvidia *nvidia, list_call *call, struct nvml_device *handle, unsigned *count)
 {
 	unsigned wanted = PROCESSES_FIRST;
 	int code = NVML_INSUFFICIENT_SIZE;
@@ -35,7 +34,7 @@ static int ask_list(struct nvidia *nvidia, list_call *call, struct nvml_device *
 		memset(nvidia->room, 0, nvidia->room_bytes);
 		*count = wanted;
 		code = call(handle, count, nvidia->room);
-		/* More may have come by the next time. */
+		/* There may be more by the next call. */
 		wanted = *count > wanted ? *count + *count / 4 : wanted * 2;
 	}
 	if (code == NVML_OK && *count > nvidia->room_bytes / sizeof(struct nvml_process))
@@ -57,7 +56,7 @@ static bool add_user(struct nvidia_list *list, const struct nvidia_user *user)
 	return true;
 }
 
-/* A whole GPU with parts lists those of its parts too: they are told there. */
+/* A GPU in MIG mode also lists the processes of its parts, which are emitted with the parts. */
 static void take_list(
 	const struct nvidia *nvidia, struct nvidia_device *device, size_t which, size_t stride, unsigned count)
 {
@@ -68,7 +67,7 @@ static void take_list(
 		memcpy(&process, (const char *)nvidia->room + i * stride, stride);
 		struct nvidia_user user = { process.pid, which == LIST_GRAPHICS ? GPU_PROCESS_GRAPHICS : GPU_PROCESS_COMPUTE,
 			(double)process.memory };
-		/* All-ones is "not available"; what is more than there is was never asked for by a process. */
+		/* All ones means "not available"; more than the total memory is invalid. */
 		if (process.memory == NVML_ABSENT_64 || user.memory_bytes > device->memory_total_bytes ||
 			user.memory_bytes >= 0x1p50)
 			user.memory_bytes = (double)NAN;
@@ -86,8 +85,8 @@ static int read_list(struct nvidia *nvidia, struct nvidia_device *device, size_t
 	unsigned count = 0;
 	if (!functions[which])
 		return NVML_FUNCTION_NOT_FOUND;
-	int code = ask_list(nvidia, functions[which], device->handle, &count);
-	if (nvidia_hears(nvidia, device, code))
+	int code = request_list(nvidia, functions[which], device->handle, &count);
+	if (nvidia_check(nvidia, device, code))
 		take_list(nvidia, device, which, nvml_process_size(&nvidia->nvml, calls[which]), count);
 	else
 		device->lists[which].count = 0;
@@ -100,7 +99,7 @@ void nvidia_read_graphics(struct nvidia *nvidia, struct nvidia_device *device, i
 	read_list(nvidia, device, LIST_GRAPHICS);
 }
 
-/* -- what is told of them -- */
+/* -- what is emitted -- */
 
 struct rows {
 	struct gpu_process_row *rows;
@@ -124,20 +123,21 @@ static double more(double a, double b) { return isnan(a) ? b : isnan(b) ? a : a 
 
 static double sum(double a, double b) { return isnan(a) ? b : isnan(b) ? a : a + b; }
 
-/* A process that is in two lists has its memory in both. Those that are hidden are one row, of pid 0. */
+/* A process in two lists has its memory in both, so the larger one is used. Hidden processes share one row with pid
+ * 0. */
 static void take_user(struct nvidia *nvidia, struct nvidia_device *device, const struct nvidia_user *user,
 	int64_t now_ns, struct rows *rows, struct sample_set *out)
 {
 	char command[COMMAND_SIZE];
 	int32_t pid = 0;
-	double busy_ratio = nvidia_use_of(device, user->emitted);
-	enum pid_place place = pids_find(&nvidia->pids, user->emitted, now_ns, &pid);
-	struct gpu_process_row *row = place == PID_GONE ? NULL : find_row(rows, pid);
+	double busy_ratio = nvidia_use_of(device, user->driver_pid);
+	enum pid_status status = pids_find(&nvidia->pids, user->driver_pid, now_ns, &pid);
+	struct gpu_process_row *row = status == PID_GONE ? NULL : find_row(rows, pid);
 	if (!row)
 		return;
 	bool is_new = row->kind == 0;
 	row->kind |= user->kind;
-	if (place == PID_HIDDEN) {
+	if (status == PID_HIDDEN) {
 		rows->hidden++;
 		row->memory_bytes = sum(row->memory_bytes, user->memory_bytes);
 		row->busy_ratio = sum(row->busy_ratio, busy_ratio);
@@ -146,7 +146,7 @@ static void take_user(struct nvidia *nvidia, struct nvidia_device *device, const
 	row->memory_bytes = more(row->memory_bytes, user->memory_bytes);
 	row->busy_ratio = busy_ratio;
 	if (isnan(row->memory_bytes))
-		nvidia_lacks(device, NVIDIA_WANTED_PROCESS_MEMORY, NVML_NOT_SUPPORTED);
+		nvidia_note_missing(device, NVIDIA_WANTED_PROCESS_MEMORY, NVML_NOT_SUPPORTED);
 	if (!is_new)
 		return;
 	pids_command(&nvidia->pids, pid, now_ns, command, sizeof command);
@@ -177,10 +177,11 @@ void nvidia_read_users(struct nvidia *nvidia, struct nvidia_device *device, int6
 {
 	int code = device->has_parts ? NVML_OK : device->list_code;
 	device->hidden = 0;
-	nvidia_lacks(device, NVIDIA_WANTED_PROCESS_MEMORY, NVML_OK);
+	nvidia_note_missing(device, NVIDIA_WANTED_PROCESS_MEMORY, NVML_OK);
 	if (!device->has_parts && (code == NVML_OK || device->lists[LIST_GRAPHICS].count))
 		emit_processes(nvidia, device, now_ns, out);
-	nvidia_lacks(device, NVIDIA_WANTED_PROCESSES, code == NVML_OK && device->hidden ? NVIDIA_LACK_HIDDEN : code);
+	nvidia_note_missing(
+		device, NVIDIA_WANTED_PROCESSES, code == NVML_OK && device->hidden ? NVIDIA_MISSING_HIDDEN : code);
 }
 
 void nvidia_read_processes(struct nvidia *nvidia, struct nvidia_device *device, int64_t now_ns, struct sample_set *out)
@@ -190,7 +191,7 @@ void nvidia_read_processes(struct nvidia *nvidia, struct nvidia_device *device, 
 		device->lists[i].count = 0;
 	if (device->has_parts)
 		return;
-	/* The first time all are wanted; later the graphics list has a pace of its own, for it may take the driver
+	/* The first reading includes the graphics list; later it has its own period, because the call may take
 	 * milliseconds. */
 	if (device->next_ns[NVIDIA_GROUP_graphics] == 0 && !device->whole)
 		read_list(nvidia, device, LIST_GRAPHICS);

@@ -31,7 +31,7 @@ static void resolve(struct nvml *nvml)
 	}
 }
 
-/* Of the driver in the kernel, or "". */
+/* The version of the driver in the kernel, or "". */
 static void kernel_version(const char *sys_root, char out[VERSION_SIZE])
 {
 	char path[512];
@@ -49,22 +49,22 @@ static enum status explain_start(int code, const char *sys_root, struct reason *
 	switch (code) {
 	case NVML_DRIVER_NOT_LOADED:
 		return reason_set(why_not, STATUS_NOT_FOUND, "sudo modprobe nvidia; in a container: --gpus all",
-			"NVIDIA's driver is not loaded");
+			"the NVIDIA driver is not loaded");
 	case NVML_DRIVER_MISMATCH:
 		kernel_version(sys_root, version);
 		return reason_set(why_not, STATUS_UNSUPPORTED,
-			"reboot, or unload and load the driver: its packages were changed while it ran",
-			"NVIDIA's driver%s%.31s in the kernel and its library are of different versions", version[0] ? " " : "",
+			"reboot, or reload the driver: its packages were updated while it ran",
+			"the NVIDIA driver%s%.31s in the kernel and its library have different versions", version[0] ? " " : "",
 			version);
 	case NVML_NO_PERMISSION:
 		return reason_set(why_not, STATUS_DENIED, "ls -l /dev/nvidia*: join their group, or run as root",
-			"NVIDIA's driver refuses this user");
+			"no permission to use the NVIDIA driver");
 	case NVML_BLOCKED:
-		return reason_set(why_not, STATUS_DENIED, "let the container have /dev/nvidia* (--gpus all)",
-			"this cgroup may not use NVIDIA's devices");
+		return reason_set(why_not, STATUS_DENIED, "give the container /dev/nvidia* (--gpus all)",
+			"this cgroup may not use NVIDIA devices");
 	default:
 		return reason_set(
-			why_not, STATUS_IO, "nvidia-smi may say more", "NVIDIA's driver did not start: %s", nvml_words(code));
+			why_not, STATUS_IO, "run nvidia-smi for details", "the NVIDIA driver did not start: %s", nvml_words(code));
 	}
 }
 
@@ -74,11 +74,12 @@ enum status nvml_open(struct nvml *nvml, const char *path, const char *sys_root,
 	*nvml = (struct nvml){ .handle = dlopen(name, RTLD_NOW | RTLD_LOCAL) };
 	if (!nvml->handle) {
 		const char *error = dlerror();
-		/* The name stands in it too. */
+		/* The message includes the name. */
 		if (error && strstr(error, "No such file"))
-			return reason_set(why_not, STATUS_NOT_FOUND, "install NVIDIA's driver; in a container: --gpus all",
-				"no NVIDIA driver here (%.120s not found)", name);
-		return reason_set(why_not, STATUS_IO, NULL, "NVIDIA's library cannot be loaded: %.150s", error ? error : name);
+			return reason_set(why_not, STATUS_NOT_FOUND, "install the NVIDIA driver; in a container: --gpus all",
+				"no NVIDIA driver (%.120s not found)", name);
+		return reason_set(
+			why_not, STATUS_IO, NULL, "the NVIDIA library cannot be loaded: %.150s", error ? error : name);
 	}
 	resolve(nvml);
 	if (!nvml->init || !nvml->device_count || !nvml->device) {
@@ -88,7 +89,7 @@ enum status nvml_open(struct nvml *nvml, const char *path, const char *sys_root,
 	int code = nvml->init();
 	if (code == NVML_OK)
 		return STATUS_OK;
-	/* Another version of it may be there the next time. */
+	/* The next attempt may find another version. */
 	dlclose(nvml->handle);
 	return explain_start(code, sys_root, why_not);
 }
@@ -99,8 +100,9 @@ void nvml_close(struct nvml *nvml)
 		nvml->shutdown();
 }
 
-/* Early drivers of series 535 wrote 32 bytes under the name that has 24 before and after: they know the confidential
- * computing that the added figure is about, but not yet the call that it moved to. */
+/* Early drivers of series 535 write 32 bytes for a symbol whose structs have 24 bytes in earlier and later drivers.
+ * They are recognised by having the call for confidential computing, to which the added figure belongs, but not the
+ * one that it moved to. */
 size_t nvml_process_size(const struct nvml *nvml, enum nvml_call call)
 {
 	enum { NEWEST = 0, OLDER = 1 };
@@ -116,26 +118,26 @@ const char *nvml_words(int code)
 		int code;
 		const char *words;
 	} table[] = {
-		{ NVML_OK, "nothing is wrong" },
+		{ NVML_OK, "no error" },
 		{ NVML_UNINITIALIZED, "the driver was restarted" },
-		{ NVML_INVALID, "the driver did not understand the question" },
-		{ NVML_NOT_SUPPORTED, "this GPU or its driver does not tell it" },
-		{ NVML_NO_PERMISSION, "the driver does not tell it to this user" },
-		{ NVML_NOT_FOUND, "the driver does not find it" },
+		{ NVML_INVALID, "the driver rejected the request" },
+		{ NVML_NOT_SUPPORTED, "this GPU or its driver does not report it" },
+		{ NVML_NO_PERMISSION, "the driver does not report it to this user" },
+		{ NVML_NOT_FOUND, "the driver did not find it" },
 		{ NVML_DRIVER_NOT_LOADED, "the driver is not loaded" },
-		{ NVML_FUNCTION_NOT_FOUND, "this driver is too old to tell it" },
+		{ NVML_FUNCTION_NOT_FOUND, "this driver is too old to report it" },
 		{ NVML_LIBRARY_NOT_FOUND, "a part of the driver's library is not installed" },
 		{ NVML_GPU_IS_LOST, "the GPU has fallen off the bus" },
 		{ NVML_RESET_REQUIRED, "the GPU must be reset" },
 		{ NVML_BLOCKED, "the system blocks the device" },
-		{ NVML_DRIVER_MISMATCH, "driver and library are of different versions" },
+		{ NVML_DRIVER_MISMATCH, "driver and library have different versions" },
 		{ NVML_NO_DATA, "there is no data yet" },
-		{ NVML_VERSION_MISMATCH, "this driver is too old to tell it" },
+		{ NVML_VERSION_MISMATCH, "this driver is too old to report it" },
 	};
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
 		if (table[i].code == code)
 			return table[i].words;
-	return "an error inside the driver";
+	return "an internal driver error";
 }
 
 bool nvml_is_unknown(int code)

@@ -1,9 +1,9 @@
-/* nvml.h: NVIDIA's management library, as far as pmtop asks it: our own declarations, opened by dlopen, every symbol
- * optional.
+/* nvml.h: the part of NVIDIA's management library that pmtop uses: pmtop's own declarations, loaded by dlopen, every
+ * symbol optional.
  *
  * The facts (names, sizes, numbers) are those of NVIDIA's public nvml.h, API versions 10 to 13; the _Static_asserts
- * hold them. A structure's version is its size with its number in the top byte. What a driver writes is foreign: a
- * caller checks each value before he uses it. */
+ * check them. A structure's version is its size with its number in the top byte. The driver's output is untrusted:
+ * callers check each value before they use it. */
 #ifndef PMTOP_SOURCES_GPU_NVIDIA_NVML_H
 #define PMTOP_SOURCES_GPU_NVIDIA_NVML_H
 
@@ -38,8 +38,8 @@ enum nvml_code {
 	NVML_UNKNOWN = 999,
 };
 
-enum { NVML_NAME_SIZE = 96 };     /* the longest that any version gives for a name or a uuid */
-#define NVML_ABSENT_32 UINT32_MAX /* "not available", in a number's place */
+enum { NVML_NAME_SIZE = 96 };     /* the maximum of all versions for a name or a uuid */
+#define NVML_ABSENT_32 UINT32_MAX /* means "not available" */
 #define NVML_ABSENT_64 UINT64_MAX
 #define NVML_VERSION(type, number) ((uint32_t)(sizeof(type) | (uint32_t)(number) << 24))
 
@@ -47,7 +47,7 @@ struct nvml_utilization {
 	uint32_t gpu, memory;
 }; /* percent */
 
-/* v1 and v2 of the call write less; the three numbers stand where they stand in all. */
+/* v1 and v2 of the call write less, but the three numbers have the same offsets in all versions. */
 struct nvml_pci {
 	char old_id[16];
 	uint32_t domain, bus, device, device_id, subsystem_id;
@@ -55,7 +55,7 @@ struct nvml_pci {
 };
 _Static_assert(sizeof(struct nvml_pci) == 68, "as the driver writes it");
 
-/* used: with what is reserved */
+/* used: including reserved memory */
 struct nvml_memory {
 	uint64_t total, free, used;
 };
@@ -76,7 +76,7 @@ enum nvml_threshold { NVML_THRESHOLD_SLOWDOWN = 1, NVML_THRESHOLD_GPU_MAX = 3 };
 enum nvml_ecc { NVML_ECC_CORRECTED, NVML_ECC_UNCORRECTED };
 enum { NVML_SENSOR_GPU = 0, NVML_ECC_SINCE_LOADED = 0 };
 
-/* Why clocks are lower than they could be. */
+/* Why clocks are lower than the maximum. */
 enum nvml_reason {
 	NVML_REASON_IDLE = 0x1,
 	NVML_REASON_CLOCKS_SET = 0x2,
@@ -101,7 +101,7 @@ struct nvml_field {
 	uint32_t id, scope;
 	int64_t time_us, took_us;
 	uint32_t type; /* enum nvml_value_type */
-	int32_t code;  /* of this one field: without NVML_OK the value means nothing */
+	int32_t code;  /* of this field: the value is valid only with NVML_OK */
 	union {
 		double number;
 		uint32_t u32;
@@ -132,8 +132,8 @@ enum nvml_field_id {
 };
 #define NVML_SCOPE_ALL_LINKS UINT32_MAX
 
-/* Of the lists of running processes: 16, 24 or 32 bytes each, by version. The first of the plain call ends before
- * gpu_instance, of v2 before protected. */
+/* Entries in lists of running processes have 16, 24 or 32 bytes, by version. That of the first call ends before
+ * gpu_instance, that of v2 before protected. */
 struct nvml_process {
 	uint32_t pid;
 	uint64_t memory;
@@ -170,8 +170,8 @@ struct nvml_attributes {
 	uint64_t memory_mib;
 };
 
-/* GPM: what the hardware itself counts between two samples. The driver may write as many metrics as its own version
- * has: the array has room for all. */
+/* GPM: the hardware's counts between two samples. The driver may write all metrics of its own version, so the array
+ * has room for all. */
 enum nvml_gpm_metric {
 	/* percent */
 	NVML_GPM_SM_ACTIVE = 2,
@@ -209,7 +209,7 @@ struct nvml_event {
 };
 #define NVML_EVENT_XID UINT64_C(8)
 
-/* NVML_CALL(member, arguments, the newest symbol, those to fall back on …): all return an enum nvml_code. */
+/* NVML_CALL(member, arguments, the newest symbol, fallbacks …): all return an enum nvml_code. */
 #define NVML_CALLS(X) \
 	X(init, (void), "nvmlInit_v2", "nvmlInit") \
 	X(shutdown, (void), "nvmlShutdown") \
@@ -248,8 +248,8 @@ struct nvml_event {
 	X(mps_processes, (struct nvml_device *, unsigned *, void *), "nvmlDeviceGetMPSComputeRunningProcesses_v3", \
 		"nvmlDeviceGetMPSComputeRunningProcesses_v2", "nvmlDeviceGetMPSComputeRunningProcesses") \
 	X(process_details, (void), \
-		"nvmlDeviceGetRunningProcessDetailList") /* is looked for, never called: see nvml_process_size */ \
-	X(protected_memory, (void), "nvmlDeviceGetConfComputeMemSizeInfo") /* the same */ \
+		"nvmlDeviceGetRunningProcessDetailList") /* only tested for, never called: see nvml_process_size */ \
+	X(protected_memory, (void), "nvmlDeviceGetConfComputeMemSizeInfo") /* also only tested for */ \
 	X(processes_use, (struct nvml_device *, struct nvml_processes_use *), "nvmlDeviceGetProcessesUtilizationInfo") \
 	X(process_samples, (struct nvml_device *, struct nvml_process_sample *, unsigned *, unsigned long long), \
 		"nvmlDeviceGetProcessUtilization") \
@@ -280,23 +280,23 @@ enum { NVML_SYMBOL_ABSENT = 255 };
 
 struct nvml {
 	void *handle;
-	/* which of its symbols was found; NVML_SYMBOL_ABSENT: then the member is NULL */
+	/* index of the symbol that was found; NVML_SYMBOL_ABSENT: the member is NULL */
 	uint8_t symbols[NVML_CALL_COUNT];
 #define NVML_MEMBER(name, arguments, ...) int(*name) arguments;
 	NVML_CALLS(NVML_MEMBER)
 #undef NVML_MEMBER
 };
 
-/* Loads and starts it. `path` NULL: libnvidia-ml.so.1, never the bare .so, which may be a toolkit's, only to link with.
- * `sys_root`: where the driver's own version is looked up for the words. */
+/* Loads and initialises NVML. `path` NULL: libnvidia-ml.so.1, never the bare .so, which may be a toolkit's stub for
+ * linking. `sys_root`: for the driver's version in messages. */
 enum status nvml_open(struct nvml *nvml, const char *path, const char *sys_root, struct reason *why_not);
-/* The library stays mapped: threads of its own may run in it. */
+/* The library stays mapped, because its own threads may still run in it. */
 void nvml_close(struct nvml *nvml);
-/* Bytes between two processes of a list that NVML_CALL_compute_processes or its kind gives. */
+/* The size of an entry in the lists that NVML_CALL_compute_processes and similar calls return. */
 size_t nvml_process_size(const struct nvml *nvml, enum nvml_call call);
-/* What a code means, for a person: "the GPU has fallen off the bus". Never NULL. */
+/* A displayable text for a code: "the GPU has fallen off the bus". Never NULL. */
 const char *nvml_words(int code);
-/* A newer call that this driver, GPU or library does not know: the older one is asked instead. */
+/* Whether the driver, GPU or library does not know a newer call: the older one is tried instead. */
 bool nvml_is_unknown(int code);
 
 #endif

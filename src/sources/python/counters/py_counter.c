@@ -10,20 +10,19 @@
 #include "src/sources/python/counters/py_search.h"
 #include "src/sources/python/py_objects.h"
 
-/* Frames are searched once a second, or ten times where no pass is known: then so seldom that it costs less than a
- * 200th of a CPU. */
+/* Frames are searched once a second, or ten times if no iterator is known, but using less than 1/200 of a CPU. */
 #define SEARCH_NS (1 * NS_PER_S)
 #define SEARCH_SOON_NS (NS_PER_S / 10)
 #define SEARCH_APART 200
-/* A batch takes more than a microsecond: more of them than that, and some for a moment's reading, cannot be. */
-enum { LENGTH_TRIES = 4, BATCH_NS_MIN = 1000, BATCHES_SPARE = 64, SEARCHED_MAX = 2048 };
+/* A batch takes more than a microsecond: a larger growth of the count, plus some spare, is implausible. */
+enum { LENGTH_TRIES = 4, BATCH_NS_MIN = 1000, SPARE_BATCHES = 64, SEARCHED_MAX = 2048 };
 
-struct place {
+struct code_location {
 	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE];
 	int line;
 };
 
-struct pass {
+struct epoch {
 	uint64_t serial, sampler;
 	struct py_number number;
 	uint64_t value;
@@ -31,35 +30,36 @@ struct pass {
 	uint64_t length;
 	unsigned length_tries;
 	uint32_t worker_count, batch_size;
-	struct place place;
+	struct code_location location;
 };
 
 struct py_counter {
 	const struct py_process *process;
 	uint64_t serial;
-	size_t count, over_count, over_emitted;
+	size_t count, ended_count, ended_emitted;
 	int64_t search_ns; /* when to search again */
 	struct py_search search;
-	struct pass passes[PY_ITERATORS_MAX], over[PY_ITERATORS_MAX];
+	struct epoch epochs[PY_ITERATORS_MAX], ended[PY_ITERATORS_MAX];
 	struct py_counted emitted[PY_COUNTED_MAX];
 };
 
-static bool is_possible(const struct pass *pass, uint64_t value, int64_t now_ns)
+static bool is_possible(const struct epoch *epoch, uint64_t value, int64_t now_ns)
 {
 	uint64_t max =
-		now_ns > pass->read_ns ? (uint64_t)(now_ns - pass->read_ns) / BATCH_NS_MIN + BATCHES_SPARE : BATCHES_SPARE;
-	return value >= pass->value && value - pass->value <= max;
+		now_ns > epoch->read_ns ? (uint64_t)(now_ns - epoch->read_ns) / BATCH_NS_MIN + SPARE_BATCHES : SPARE_BATCHES;
+	return value >= epoch->value && value - epoch->value <= max;
 }
 
-/* A number that cannot be is read again, and again: where it stays so, this is another pass. */
-static enum py_reading read_twice(const struct py_process *process, struct pass *pass, int64_t now_ns, uint64_t *value)
+/* An implausible count is read again: if it stays so, a new epoch has begun. */
+static enum py_reading read_twice(
+	const struct py_process *process, struct epoch *epoch, int64_t now_ns, uint64_t *value)
 {
 	uint64_t first = 0, second = 0;
-	enum py_reading reading = py_number_read(process, &pass->number, &first);
-	if (reading == PY_READ_GOOD && !is_possible(pass, first, now_ns)) {
-		reading = py_number_read(process, &pass->number, &second);
-		if (reading == PY_READ_GOOD && !is_possible(pass, second, now_ns))
-			return second >= first && second - first <= BATCHES_SPARE ? PY_READ_OTHER : PY_READ_UNSURE;
+	enum py_reading reading = py_number_read(process, &epoch->number, &first);
+	if (reading == PY_READ_GOOD && !is_possible(epoch, first, now_ns)) {
+		reading = py_number_read(process, &epoch->number, &second);
+		if (reading == PY_READ_GOOD && !is_possible(epoch, second, now_ns))
+			return second >= first && second - first <= SPARE_BATCHES ? PY_READ_OTHER : PY_READ_UNSURE;
 		first = second;
 	}
 	if (reading == PY_READ_GOOD)
@@ -67,22 +67,22 @@ static enum py_reading read_twice(const struct py_process *process, struct pass 
 	return reading;
 }
 
-/* -- passes -- */
+/* -- epochs -- */
 
-static void find_length(const struct py_process *process, struct pass *pass)
+static void find_length(const struct py_process *process, struct epoch *epoch)
 {
 	uint64_t workers, count;
-	pass->length_tries++;
-	if (py_attribute_get(process, pass->number.iterator, "_num_workers", &workers) &&
+	epoch->length_tries++;
+	if (py_attribute_get(process, epoch->number.iterator, "_num_workers", &workers) &&
 		py_int_read(process, workers, &count) && count <= UINT32_MAX)
-		pass->worker_count = (uint32_t)count;
-	pass->length = py_length_read(process, pass->number.iterator, &pass->batch_size);
+		epoch->worker_count = (uint32_t)count;
+	epoch->length = py_length_read(process, epoch->number.iterator, &epoch->batch_size);
 }
 
-/* False: there is no such iterator, or its number cannot be read. */
-static bool begin(struct py_counter *counter, uint64_t iterator, int64_t now_ns, struct pass *out)
+/* False: there is no such iterator, or its count cannot be read. */
+static bool begin(struct py_counter *counter, uint64_t iterator, int64_t now_ns, struct epoch *out)
 {
-	*out = (struct pass){ .number.iterator = iterator, .read_ns = now_ns };
+	*out = (struct epoch){ .number.iterator = iterator, .read_ns = now_ns };
 	if (!py_number_find(counter->process, &out->number) ||
 		py_number_read(counter->process, &out->number, &out->value) != PY_READ_GOOD)
 		return false;
@@ -92,52 +92,52 @@ static bool begin(struct py_counter *counter, uint64_t iterator, int64_t now_ns,
 	return true;
 }
 
-static void end(struct py_counter *counter, const struct pass *pass, int64_t now_ns)
+static void end(struct py_counter *counter, const struct epoch *epoch, int64_t now_ns)
 {
-	/* Where one ends, another mostly begins. */
+	/* After an epoch the next one usually begins soon. */
 	if (counter->search_ns > now_ns + SEARCH_SOON_NS)
 		counter->search_ns = now_ns + SEARCH_SOON_NS;
-	if (counter->over_count == PY_ITERATORS_MAX) {
-		counter->over_count--;
-		memmove(counter->over, counter->over + 1, counter->over_count * sizeof *counter->over);
+	if (counter->ended_count == PY_ITERATORS_MAX) {
+		counter->ended_count--;
+		memmove(counter->ended, counter->ended + 1, counter->ended_count * sizeof *counter->ended);
 	}
-	counter->over[counter->over_count++] = *pass;
+	counter->ended[counter->ended_count++] = *epoch;
 }
 
 static void forget_emitted(struct py_counter *counter)
 {
-	counter->over_count -= counter->over_emitted;
-	memmove(counter->over, counter->over + counter->over_emitted, counter->over_count * sizeof *counter->over);
-	counter->over_emitted = 0;
+	counter->ended_count -= counter->ended_emitted;
+	memmove(counter->ended, counter->ended + counter->ended_emitted, counter->ended_count * sizeof *counter->ended);
+	counter->ended_emitted = 0;
 }
 
-/* False: it is over, and nothing is in its place. */
-static bool follow(struct py_counter *counter, struct pass *pass, int64_t now_ns, bool *has_ended)
+/* False: the epoch has ended, and there is no next one at this address. */
+static bool follow(struct py_counter *counter, struct epoch *epoch, int64_t now_ns, bool *has_ended)
 {
 	uint64_t value;
-	struct pass next;
-	enum py_reading reading = read_twice(counter->process, pass, now_ns, &value);
+	struct epoch next;
+	enum py_reading reading = read_twice(counter->process, epoch, now_ns, &value);
 	*has_ended = reading == PY_READ_ENDED;
 	if (reading == PY_READ_GOOD) {
-		bool is_further = value > pass->value;
-		pass->value = value;
-		pass->read_ns = now_ns;
-		if (is_further && !pass->length && pass->length_tries < LENGTH_TRIES)
-			find_length(counter->process, pass);
+		bool is_further = value > epoch->value;
+		epoch->value = value;
+		epoch->read_ns = now_ns;
+		if (is_further && !epoch->length && epoch->length_tries < LENGTH_TRIES)
+			find_length(counter->process, epoch);
 	}
 	if (reading == PY_READ_GOOD || reading == PY_READ_UNSURE)
 		return true;
-	end(counter, pass, now_ns);
-	if (reading != PY_READ_OTHER || !begin(counter, pass->number.iterator, now_ns, &next))
+	end(counter, epoch, now_ns);
+	if (reading != PY_READ_OTHER || !begin(counter, epoch->number.iterator, now_ns, &next))
 		return false;
-	*pass = next;
+	*epoch = next;
 	return true;
 }
 
 static void drop(struct py_counter *counter, size_t at)
 {
 	counter->count--;
-	memmove(&counter->passes[at], &counter->passes[at + 1], (counter->count - at) * sizeof *counter->passes);
+	memmove(&counter->epochs[at], &counter->epochs[at + 1], (counter->count - at) * sizeof *counter->epochs);
 }
 
 /* -- the stack -- */
@@ -154,7 +154,7 @@ static bool is_next(const struct py_code *code)
 		ends_with(code->file, "/torch/utils/data/dataloader.py");
 }
 
-/* What stands between a loop and its loader. */
+/* Whether the file belongs to a library between a loop and its loader. */
 static bool is_between(const char *file)
 {
 	static const char *const parts[] = { "/torch/utils/data/", "/tqdm/", "/rich/progress.py",
@@ -166,54 +166,54 @@ static bool is_between(const char *file)
 	return false;
 }
 
-static void set_place(const struct py_site *site, int line, struct place *out)
+static void set_location(const struct py_site *site, int line, struct code_location *out)
 {
 	snprintf(out->function, sizeof out->function, "%s", site->known->code.function);
 	snprintf(out->file, sizeof out->file, "%s", site->known->code.file);
 	out->line = line;
 }
 
-static void set_loop(const struct py_sample *sample, size_t next, struct place *out)
+static void set_loop(const struct py_sample *sample, size_t next, struct code_location *out)
 {
 	size_t at = next + 1;
 	while (at < sample->count && is_between(sample->sites[at].known->code.file))
 		at++;
 	if (at < sample->count)
-		set_place(&sample->sites[at], sample->sites[at].line, out);
+		set_location(&sample->sites[at], sample->sites[at].line, out);
 }
 
-/* Where there are too many, the one that has been read least lately gives way. */
-static struct pass *new_pass(struct py_counter *counter, int64_t now_ns)
+/* If there are too many, the least recently read one is dropped. */
+static struct epoch *new_epoch(struct py_counter *counter, int64_t now_ns)
 {
 	size_t oldest = 0;
 	for (size_t i = 1; i < counter->count; i++)
-		if (counter->passes[i].read_ns < counter->passes[oldest].read_ns)
+		if (counter->epochs[i].read_ns < counter->epochs[oldest].read_ns)
 			oldest = i;
 	if (counter->count == PY_ITERATORS_MAX) {
-		end(counter, &counter->passes[oldest], now_ns);
+		end(counter, &counter->epochs[oldest], now_ns);
 		drop(counter, oldest);
 	}
-	return &counter->passes[counter->count];
+	return &counter->epochs[counter->count];
 }
 
-static struct pass *meet(struct py_counter *counter, uint64_t iterator, int64_t now_ns)
+static struct epoch *find_or_begin(struct py_counter *counter, uint64_t iterator, int64_t now_ns)
 {
 	bool has_ended;
-	struct pass begun;
+	struct epoch begun;
 	for (size_t i = 0; i < counter->count; i++) {
-		if (counter->passes[i].number.iterator != iterator)
+		if (counter->epochs[i].number.iterator != iterator)
 			continue;
-		if (follow(counter, &counter->passes[i], now_ns, &has_ended))
-			return &counter->passes[i];
+		if (follow(counter, &counter->epochs[i], now_ns, &has_ended))
+			return &counter->epochs[i];
 		drop(counter, i);
 		break;
 	}
 	if (!begin(counter, iterator, now_ns, &begun))
 		return NULL;
-	struct pass *pass = new_pass(counter, now_ns);
-	*pass = begun;
+	struct epoch *epoch = new_epoch(counter, now_ns);
+	*epoch = begun;
 	counter->count++;
-	return pass;
+	return epoch;
 }
 
 static bool note_next(struct py_counter *counter, const struct py_sample *sample, int64_t now_ns)
@@ -225,18 +225,18 @@ static bool note_next(struct py_counter *counter, const struct py_sample *sample
 		if (!is_next(&site->known->code) ||
 			!py_local_first(counter->process, &(struct py_activation){ site->frame, site->code }, &self))
 			continue;
-		struct pass *pass = meet(counter, self, now_ns);
-		if (pass)
-			set_loop(sample, i, &pass->place);
-		is_found |= pass != NULL;
+		struct epoch *epoch = find_or_begin(counter, self, now_ns);
+		if (epoch)
+			set_loop(sample, i, &epoch->location);
+		is_found |= epoch != NULL;
 	}
 	return is_found;
 }
 
-/* A loop that computes for seconds is hardly ever seen in __next__; but its frame holds the iterator all the time. */
-static bool note_held(struct py_counter *counter, const struct py_sample *sample, int64_t now_ns)
+/* A loop with long steps is rarely sampled in __next__, but its frame always holds the iterator. */
+static bool note_locals(struct py_counter *counter, const struct py_sample *sample, int64_t now_ns)
 {
-	uint64_t held[PY_ITERATORS_MAX];
+	uint64_t iterators[PY_ITERATORS_MAX];
 	unsigned budget = SEARCHED_MAX;
 	bool is_found = false;
 	for (size_t i = 0; i < sample->count; i++) {
@@ -244,12 +244,12 @@ static bool note_held(struct py_counter *counter, const struct py_sample *sample
 		if (is_between(site->known->code.file))
 			continue;
 		size_t count = py_search_frame(counter->process, &counter->search,
-			&(struct py_activation){ site->frame, site->code }, &budget, held, PY_ITERATORS_MAX);
+			&(struct py_activation){ site->frame, site->code }, &budget, iterators, PY_ITERATORS_MAX);
 		for (size_t at = 0; at < count; at++) {
-			struct pass *pass = meet(counter, held[at], now_ns);
-			if (pass && !*pass->place.file)
-				set_place(site, 0, &pass->place);
-			is_found |= pass != NULL;
+			struct epoch *epoch = find_or_begin(counter, iterators[at], now_ns);
+			if (epoch && !*epoch->location.file)
+				set_location(site, 0, &epoch->location);
+			is_found |= epoch != NULL;
 		}
 	}
 	return is_found;
@@ -261,7 +261,7 @@ bool py_counter_note(struct py_counter *counter, const struct py_sample *sample,
 	bool is_found = note_next(counter, sample, now_ns);
 	if (sample->count > 0 && now_ns >= counter->search_ns) {
 		int64_t before_ns = clock_thread_cpu_ns();
-		is_found |= note_held(counter, sample, now_ns);
+		is_found |= note_locals(counter, sample, now_ns);
 		int64_t apart_ns = SEARCH_APART * (clock_thread_cpu_ns() - before_ns),
 				min_ns = counter->count > 0 ? SEARCH_NS : SEARCH_SOON_NS;
 		counter->search_ns = now_ns + (apart_ns > min_ns ? apart_ns : min_ns);
@@ -269,23 +269,23 @@ bool py_counter_note(struct py_counter *counter, const struct py_sample *sample,
 	return is_found;
 }
 
-/* -- telling -- */
+/* -- results -- */
 
-static void emit(struct py_counter *counter, const struct pass *pass, bool is_over, size_t *count)
+static void emit(struct py_counter *counter, const struct epoch *epoch, bool is_over, size_t *count)
 {
 	counter->emitted[(*count)++] = (struct py_counted){
-		.serial = pass->serial,
-		.iterator = pass->number.iterator,
-		.sampler = pass->sampler,
-		.yielded = pass->value,
-		.read_ns = pass->read_ns,
+		.serial = epoch->serial,
+		.iterator = epoch->number.iterator,
+		.sampler = epoch->sampler,
+		.yielded = epoch->value,
+		.read_ns = epoch->read_ns,
 		.is_over = is_over,
-		.length = pass->length,
-		.worker_count = pass->worker_count,
-		.batch_size = pass->batch_size,
-		.function = pass->place.function,
-		.file = pass->place.file,
-		.line = pass->place.line,
+		.length = epoch->length,
+		.worker_count = epoch->worker_count,
+		.batch_size = epoch->batch_size,
+		.function = epoch->location.function,
+		.file = epoch->location.file,
+		.line = epoch->location.line,
 	};
 }
 
@@ -297,24 +297,24 @@ enum status py_counter_poll(struct py_counter *counter, int64_t now_ns, const st
 	forget_emitted(counter);
 	while (at < counter->count) {
 		bool is_gone = false;
-		if (follow(counter, &counter->passes[at], now_ns, &is_gone))
+		if (follow(counter, &counter->epochs[at], now_ns, &is_gone))
 			at++;
 		else
 			drop(counter, at);
 		has_ended |= is_gone;
 	}
-	for (size_t i = 0; i < counter->over_count; i++)
-		emit(counter, &counter->over[i], true, count);
+	for (size_t i = 0; i < counter->ended_count; i++)
+		emit(counter, &counter->ended[i], true, count);
 	for (size_t i = 0; i < counter->count; i++)
-		emit(counter, &counter->passes[i], false, count);
-	counter->over_emitted = counter->over_count;
+		emit(counter, &counter->epochs[i], false, count);
+	counter->ended_emitted = counter->ended_count;
 	*out = counter->emitted;
 	return has_ended ? STATUS_END : STATUS_OK;
 }
 
 enum status py_counter_open(const struct py_process *process, struct py_counter **out, struct reason *why_not)
 {
-	enum status status = py_objects_known(&process->place, why_not);
+	enum status status = py_objects_known(&process->location, why_not);
 	if (status != STATUS_OK)
 		return status;
 	struct py_counter *counter = calloc(1, sizeof *counter);

@@ -16,7 +16,7 @@ static bool get_size(const struct py_process *process, uint64_t object, const ch
 	return py_attribute_get(process, object, name, &value) && py_size_read(process, value, out);
 }
 
-/* A data set of torch's own or a plain sequence: of any other only Python knows. */
+/* The size of torch's own Subset or a plain sequence; the size of other datasets only Python can compute. */
 static bool data_size(const struct py_process *process, uint64_t data, uint64_t *out)
 {
 	if (py_size_read(process, data, out))
@@ -46,7 +46,7 @@ static bool index_size(const struct py_process *process, uint64_t sampler, uint6
 	return get_size(process, sampler, "indices", out);
 }
 
-/* Their __len__, by class. */
+/* The samplers' __len__, by class. */
 static const struct {
 	const char *module, *name;
 	bool (*size)(const struct py_process *process, uint64_t sampler, uint64_t *out);
@@ -66,9 +66,9 @@ static bool sampler_size(const struct py_process *process, uint64_t sampler, uin
 	return py_size_read(process, sampler, out);
 }
 
-/* -- while it runs -- */
+/* -- sizes that running samplers store -- */
 
-/* RandomSampler.__iter__ begins with n = len(self.data_source). */
+/* RandomSampler.__iter__ starts with n = len(self.data_source). */
 static bool random_left(const struct py_process *process, uint64_t generator, uint64_t sampler, uint64_t *out)
 {
 	struct py_activation frame;
@@ -77,9 +77,8 @@ static bool random_left(const struct py_process *process, uint64_t generator, ui
 		self == sampler && py_local_get(process, &frame, "n", &count) && py_int_read(process, count, out);
 }
 
-/* How long a data set of the program's own said that it is, where torch's samplers keep that while they run.
- * `iterator`: of the sampler itself. */
-static bool said_size(const struct py_process *process, uint64_t iterator, uint64_t sampler, uint64_t *out)
+/* The result of the dataset's own __len__, if torch's running samplers store it. `iterator`: of the sampler itself. */
+static bool stored_size(const struct py_process *process, uint64_t iterator, uint64_t sampler, uint64_t *out)
 {
 	uint64_t unused;
 	bool replaces;
@@ -93,13 +92,13 @@ static bool said_size(const struct py_process *process, uint64_t iterator, uint6
 }
 
 /* BatchSampler.__iter__ has sampler_iter = iter(self.sampler). */
-static bool said_to_batches(const struct py_process *process, uint64_t iterator, uint64_t sampler, uint64_t *out)
+static bool stored_size_of_batches(const struct py_process *process, uint64_t iterator, uint64_t sampler, uint64_t *out)
 {
 	struct py_activation frame;
 	uint64_t batches, inner;
 	return py_attribute_get(process, iterator, "_sampler_iter", &batches) && py_is(process, batches, PY_GENERATOR) &&
 		py_generator_frame(process, batches, &frame) && py_local_get(process, &frame, "sampler_iter", &inner) &&
-		said_size(process, inner, sampler, out);
+		stored_size(process, inner, sampler, out);
 }
 
 uint64_t py_length_read(const struct py_process *process, uint64_t iterator, uint32_t *batch_size)
@@ -112,7 +111,7 @@ uint64_t py_length_read(const struct py_process *process, uint64_t iterator, uin
 	if (!py_is_exactly(process, sampler, "torch.utils.data.sampler", "BatchSampler"))
 		return sampler_size(process, sampler, &samples) ||
 				(py_attribute_get(process, iterator, "_sampler_iter", &inner) &&
-					said_size(process, inner, sampler, &samples))
+					stored_size(process, inner, sampler, &samples))
 			? samples
 			: 0;
 	if (!get_int(process, sampler, "batch_size", &size) || size == 0 || size > UINT32_MAX)
@@ -120,7 +119,7 @@ uint64_t py_length_read(const struct py_process *process, uint64_t iterator, uin
 	*batch_size = (uint32_t)size;
 	if (!py_attribute_get(process, sampler, "drop_last", &drop) || !py_bool_read(process, drop, &drops) ||
 		!py_attribute_get(process, sampler, "sampler", &inner) ||
-		(!sampler_size(process, inner, &samples) && !said_to_batches(process, iterator, inner, &samples)))
+		(!sampler_size(process, inner, &samples) && !stored_size_of_batches(process, iterator, inner, &samples)))
 		return 0;
 	return drops ? samples / size : samples / size + (samples % size > 0);
 }

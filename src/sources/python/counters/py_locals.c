@@ -8,7 +8,7 @@
 static const struct locals {
 	unsigned minor;
 	uint32_t first;                   /* PyFrameObject.f_localsplus; _PyInterpreterFrame.localsplus */
-	uint32_t frame_count;             /* how many fit: ob_size of a frame that is an object; later by its code */
+	uint32_t frame_count;             /* number of slots: ob_size of a frame object; in later versions from its code */
 	uint32_t code_locals, code_stack; /* co_nlocalsplus, co_stacksize */
 	uint32_t code_names;              /* co_varnames; co_localsplusnames */
 	uint32_t generator_frame;         /* gi_frame, a pointer; gi_iframe, the frame itself */
@@ -48,11 +48,11 @@ static bool count_locals(
 	return true;
 }
 
-/* Words of the frame, if it runs that code before and after they were read. */
+/* Reads words of the frame, if it runs that code before and after the read. */
 static bool read_words(
 	const struct py_process *process, const struct py_activation *at, size_t first, uint64_t *out, size_t count)
 {
-	const struct py_layout *layout = &process->place.layout;
+	const struct py_layout *layout = &process->location.layout;
 	const struct locals *locals = locals_of(layout);
 	uint64_t code[2];
 	if (!locals || count == 0)
@@ -68,7 +68,7 @@ static bool read_words(
 
 size_t py_locals_read(const struct py_process *process, const struct py_activation *at, uint64_t out[PY_LOCALS_MAX])
 {
-	const struct locals *locals = locals_of(&process->place.layout);
+	const struct locals *locals = locals_of(&process->location.layout);
 	size_t count;
 	return locals && count_locals(process, locals, at, &count) && read_words(process, at, 0, out, count) ? count : 0;
 }
@@ -84,7 +84,7 @@ bool py_local_first(const struct py_process *process, const struct py_activation
 
 bool py_local_get(const struct py_process *process, const struct py_activation *at, const char *name, uint64_t *value)
 {
-	const struct locals *locals = locals_of(&process->place.layout);
+	const struct locals *locals = locals_of(&process->location.layout);
 	uint64_t tuple, names[PY_LOCALS_MAX], found;
 	if (!locals || !remote_word(process->pid, at->code + locals->code_names, &tuple))
 		return false;
@@ -102,7 +102,7 @@ bool py_local_get(const struct py_process *process, const struct py_activation *
 
 bool py_generator_frame(const struct py_process *process, uint64_t generator, struct py_activation *out)
 {
-	const struct py_layout *layout = &process->place.layout;
+	const struct py_layout *layout = &process->location.layout;
 	const struct locals *locals = locals_of(layout);
 	struct py_activation found;
 	signed char state;
@@ -113,7 +113,7 @@ bool py_generator_frame(const struct py_process *process, uint64_t generator, st
 			return false;
 	} else {
 		found.frame = generator + locals->generator_frame;
-		/* Above 0 (FRAME_EXECUTING) it is over. */
+		/* Above 0 (FRAME_EXECUTING) it has ended. */
 		if (!remote_read(process->pid, generator + locals->generator_state, &state, sizeof state) || state > 0)
 			return false;
 	}

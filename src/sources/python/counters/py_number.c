@@ -8,10 +8,11 @@
 
 enum { TRIES = 8 };
 
-/* -- one look -- */
+/* -- one read -- */
 
-/* Each step makes a new int and frees the last one, which may at once be another. So slot and int are read in turn by
- * one call: where the slot leads to the same int each time, and that says the same each time, it was the slot's. */
+/* Each step creates a new int and frees the last one, whose memory may be reused at once. So slot and int are read
+ * alternately in one call: if the slot holds the same address each time, and the int is equal each time, the int was
+ * the slot's. */
 struct view {
 	uint64_t slots[3];
 	unsigned char numbers[2][PY_INT_SIZE];
@@ -22,7 +23,7 @@ struct view {
 };
 enum { PIECES_MAX = 5 + PY_MARKS + 1 + 1 + PY_GUARDS_MAX };
 
-/* Whether it still is that object; last, for what holds then has held before. */
+/* Reads whether it is still that object; comes last, because what holds then also held before. */
 static size_t add_identity(const struct py_number *number, struct view *view, struct remote_piece *pieces)
 {
 	size_t count = 0;
@@ -50,7 +51,7 @@ static bool read_view(const struct py_process *process, const struct py_number *
 	return remote_read_pieces(process->pid, pieces, count);
 }
 
-/* As the view, without what its ints lead to: they may be gone with all that is near them. */
+/* As read_view, but without the ints: their memory may be unmapped. */
 static bool read_identity(const struct py_process *process, const struct py_number *number, struct view *view)
 {
 	struct remote_piece pieces[PIECES_MAX];
@@ -58,9 +59,9 @@ static bool read_identity(const struct py_process *process, const struct py_numb
 	return remote_read_pieces(process->pid, pieces, 1 + add_identity(number, view, pieces + 1));
 }
 
-static enum py_reading judge_identity(const struct py_number *number, const struct view *view)
+static enum py_reading check_identity(const struct py_number *number, const struct view *view)
 {
-	/* What was freed keeps its type until the memory is used again, but nobody refers to it. */
+	/* A freed object keeps its type until the memory is reused, but its reference count is 0. */
 	if (view->references == 0 || view->guards[0] != number->yielded.guards[0].word)
 		return PY_READ_DEAD;
 	for (size_t i = 1; i < number->yielded.guard_count; i++)
@@ -80,18 +81,18 @@ static enum py_reading failed_reading(const struct py_process *process, const st
 	return errno == ESRCH || errno == EPERM ? PY_READ_ENDED : PY_READ_DEAD;
 }
 
-static enum py_reading judge_view(
+static enum py_reading check_view(
 	const struct py_process *process, const struct py_number *number, const struct view *view, uint64_t *value)
 {
 	const struct py_mark *seed = &number->marks[PY_MARK_SEED];
-	enum py_reading reading = judge_identity(number, view);
+	enum py_reading reading = check_identity(number, view);
 	if (reading != PY_READ_GOOD)
 		return reading;
 	if (seed->slot && memcmp(view->seed + 8, seed->content, sizeof seed->content) != 0)
 		return PY_READ_OTHER;
 	bool is_still = view->slots[0] == number->value && view->slots[1] == number->value &&
 		view->slots[2] == number->value && memcmp(view->numbers[0] + 8, view->numbers[1] + 8, PY_INT_SIZE - 8) == 0;
-	return is_still && py_int_decode(&process->place, view->numbers[0], value) ? PY_READ_GOOD : PY_READ_UNSURE;
+	return is_still && py_int_decode(&process->location, view->numbers[0], value) ? PY_READ_GOOD : PY_READ_UNSURE;
 }
 
 static enum py_reading read_once(const struct py_process *process, struct py_number *number, uint64_t *value)
@@ -99,11 +100,11 @@ static enum py_reading read_once(const struct py_process *process, struct py_num
 	struct view view;
 	enum py_reading reading;
 	if (read_view(process, number, &view)) {
-		reading = judge_view(process, number, &view, value);
+		reading = check_view(process, number, &view, value);
 	} else {
 		if (!read_identity(process, number, &view))
 			return failed_reading(process, number);
-		reading = judge_identity(number, &view);
+		reading = check_identity(number, &view);
 		reading = reading == PY_READ_GOOD ? PY_READ_UNSURE : reading;
 	}
 	if (reading == PY_READ_UNSURE)
@@ -111,20 +112,20 @@ static enum py_reading read_once(const struct py_process *process, struct py_num
 	return reading;
 }
 
-/* -- finding and following it -- */
+/* -- finding and following the count -- */
 
-/* Only where it lies with the number: its slot has no guards of its own. */
+/* Only if it is stored next to the count, because its slot has no guards of its own. */
 static void resolve_mark(
 	const struct py_process *process, struct py_number *number, const char *name, struct py_mark *out)
 {
-	struct py_attribute place;
+	struct py_attribute attribute;
 	size_t shared = number->yielded.guard_count - 1;
 	*out = (struct py_mark){ .slot = 0 };
-	if (py_attribute_find(process, number->iterator, name, &place) &&
-		place.guard_count == number->yielded.guard_count &&
-		memcmp(place.guards, number->yielded.guards, shared * sizeof *place.guards) == 0 &&
-		remote_word(process->pid, place.slot, &out->object))
-		out->slot = place.slot;
+	if (py_attribute_find(process, number->iterator, name, &attribute) &&
+		attribute.guard_count == number->yielded.guard_count &&
+		memcmp(attribute.guards, number->yielded.guards, shared * sizeof *attribute.guards) == 0 &&
+		remote_word(process->pid, attribute.slot, &out->object))
+		out->slot = attribute.slot;
 }
 
 static void resolve_marks(const struct py_process *process, struct py_number *number)
@@ -146,7 +147,6 @@ static bool has_same_marks(const struct py_mark a[PY_MARKS], const struct py_mar
 	return true;
 }
 
-/* Where its number is; false where the object makes no sense, now. */
 bool py_number_find(const struct py_process *process, struct py_number *number)
 {
 	for (unsigned i = 0; i < TRIES; i++) {
@@ -161,7 +161,7 @@ bool py_number_find(const struct py_process *process, struct py_number *number)
 	return false;
 }
 
-/* As often as it takes to hold still. Where its attributes have moved it is followed, if it still is the same one. */
+/* Retries until it is consistent. If its attributes have moved, follows them if it is still the same iterator. */
 enum py_reading py_number_read(const struct py_process *process, struct py_number *number, uint64_t *value)
 {
 	enum py_reading reading = PY_READ_UNSURE;

@@ -22,7 +22,7 @@ bool py_is_loader_iterator(const struct py_process *process, uint64_t object)
 	return false;
 }
 
-/* What lies there may be anything: a type is what has been one before, or makes sense as one. */
+/* The address may hold anything: a type must be one that was checked before, or pass the check now. */
 static bool is_of_iterators(const struct py_process *process, struct py_search *search, uint64_t object, uint64_t type)
 {
 	for (size_t i = 0; i < search->count; i++)
@@ -42,7 +42,7 @@ static void search_frame(const struct py_process *process, struct py_search *sea
 static void search_object(
 	const struct py_process *process, struct py_search *search, uint64_t object, unsigned depth, struct found *found)
 {
-	const uint64_t *types = process->place.types;
+	const uint64_t *types = process->location.types;
 	struct py_activation frame;
 	uint64_t type, inner, items[ZIP_MAX];
 	if (!object || object % 8 || *found->budget == 0 || depth > DEPTH_MAX || found->count == found->max)

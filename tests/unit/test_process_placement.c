@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "src/collect/ledger.h"
-#include "src/sources/proc/process_place.h"
+#include "src/sources/proc/process_placement.h"
 #include "src/sources/source.h"
 #include "src/sources/target/target.h"
 #include "tests/support/children.h"
@@ -12,9 +12,9 @@
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
 
-#define READ(text) process_place_read(text, sizeof text - 1, &place)
+#define READ(text) process_placement_read(text, sizeof text - 1, &place)
 
-static struct process_place place;
+static struct process_placement place;
 static struct target target;
 static struct reason reason;
 static struct sample_set set;
@@ -75,7 +75,7 @@ START_TEST(what_is_too_long_is_skipped)
 	text[4000] = '\0';
 	memcpy(text + 4001, "LOCAL_RANK=6", 13);
 	text[sizeof text - 1] = '\0';
-	process_place_read(text, sizeof text, &place);
+	process_placement_read(text, sizeof text, &place);
 	ck_assert(!place.has_devices);
 	ck_assert_int_eq(place.local_rank, 6);
 }

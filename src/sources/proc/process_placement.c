@@ -1,4 +1,4 @@
-#include "src/sources/proc/process_place.h"
+#include "src/sources/proc/process_placement.h"
 #include "src/base/files/file.h"
 
 #include <errno.h>
@@ -8,25 +8,25 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { ENTRY_SIZE = PLACE_DEVICES_SIZE + 64, CHUNK_SIZE = 4096, RANK_MAX = 65535 };
+enum { ENTRY_SIZE = PLACEMENT_DEVICES_SIZE + 64, CHUNK_SIZE = 4096, RANK_MAX = 65535 };
 
-/* The first of a list that is set holds: torchrun sets LOCAL_RANK inside of what Slurm or Open MPI started; ROCm looks
- * at its own names below CUDA's. */
+/* The first variable of a list that is set wins: torchrun sets LOCAL_RANK inside what Slurm or Open MPI started;
+ * ROCm reads its own names after CUDA's. */
 static const char *const rank_names[] = { "LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK" };
 static const char *const device_names[] = { "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
 	"ZE_AFFINITY_MASK" };
 enum { RANK_NAMES = sizeof rank_names / sizeof *rank_names, DEVICE_NAMES = sizeof device_names / sizeof *device_names };
 
-/* An environment as it is gone through, in pieces. */
+/* The state of parsing an environment in chunks. */
 struct reading {
-	struct process_place *place;
-	size_t best_rank, best_device; /* places in the lists of what was found; their ends = nothing */
+	struct process_placement *placement;
+	size_t best_rank, best_device; /* indexes in the lists above; their length = nothing found */
 	size_t length;
 	bool is_too_long;
 	char entry[ENTRY_SIZE];
 };
 
-/* The value, where the entry is of one of the first `better` names; *which is its place. */
+/* The value, if the entry has one of the first `better` names; *which is that name's index. */
 static const char *value_of(const char *entry, const char *const *names, size_t better, size_t *which)
 {
 	for (size_t i = 0; i < better; i++) {
@@ -48,20 +48,20 @@ static void take_entry(struct reading *reading)
 		errno = 0;
 		long rank = strtol(value, &end, 10);
 		if (!*end && !errno && rank <= RANK_MAX) {
-			reading->place->local_rank = (int32_t)rank;
+			reading->placement->local_rank = (int32_t)rank;
 			reading->best_rank = which;
 		}
 		return;
 	}
 	value = value_of(reading->entry, device_names, reading->best_device, &which);
-	if (!value || strlen(value) >= PLACE_DEVICES_SIZE)
+	if (!value || strlen(value) >= PLACEMENT_DEVICES_SIZE)
 		return;
-	strcpy(reading->place->devices, value);
-	reading->place->has_devices = true;
+	strcpy(reading->placement->devices, value);
+	reading->placement->has_devices = true;
 	reading->best_device = which;
 }
 
-/* What is longer than any entry that we want is skipped. */
+/* Entries that are longer than any that is needed are skipped. */
 static void take(struct reading *reading, const char *text, size_t length)
 {
 	for (size_t i = 0; i < length; i++) {
@@ -79,26 +79,26 @@ static void take(struct reading *reading, const char *text, size_t length)
 	}
 }
 
-static void begin(struct reading *reading, struct process_place *place)
+static void begin(struct reading *reading, struct process_placement *placement)
 {
-	*place = (struct process_place){ .local_rank = -1 };
-	*reading = (struct reading){ .place = place, .best_rank = RANK_NAMES, .best_device = DEVICE_NAMES };
+	*placement = (struct process_placement){ .local_rank = -1 };
+	*reading = (struct reading){ .placement = placement, .best_rank = RANK_NAMES, .best_device = DEVICE_NAMES };
 }
 
-void process_place_read(const char *text, size_t length, struct process_place *out)
+void process_placement_read(const char *text, size_t length, struct process_placement *out)
 {
 	struct reading reading;
 	begin(&reading, out);
 	take(&reading, text, length);
 }
 
-static void read_environment(int directory_fd, struct process_place *out)
+static void read_environment(int directory_fd, struct process_placement *out)
 {
 	char chunk[CHUNK_SIZE];
 	struct reading reading;
 	begin(&reading, out);
 	int fd = file_open(directory_fd, "environ", O_RDONLY | O_NOCTTY | O_NONBLOCK);
-	for (size_t all = 0; fd >= 0 && all < PLACE_READ_MAX;) {
+	for (size_t all = 0; fd >= 0 && all < PLACEMENT_READ_MAX;) {
 		ssize_t length = file_read_some(fd, chunk, sizeof chunk);
 		if (length < 0 && errno == EINTR)
 			continue;
@@ -111,17 +111,18 @@ static void read_environment(int directory_fd, struct process_place *out)
 		close(fd);
 }
 
-bool process_emit_place(int directory_fd, int32_t pid, bool had_place, int64_t now_ns, struct sample_set *out)
+bool process_emit_placement(int directory_fd, int32_t pid, bool had_placement, int64_t now_ns, struct sample_set *out)
 {
-	struct process_place place;
-	read_environment(directory_fd, &place);
-	bool has_place = place.local_rank >= 0 || place.has_devices;
-	struct record *record = has_place || had_place ? sample_set_add(out, RECORD_PROCESS_PLACE, 0, now_ns) : NULL;
+	struct process_placement placement;
+	read_environment(directory_fd, &placement);
+	bool has_placement = placement.local_rank >= 0 || placement.has_devices;
+	struct record *record =
+		has_placement || had_placement ? sample_set_add(out, RECORD_PROCESS_PLACE, 0, now_ns) : NULL;
 	if (!record)
-		return has_place;
+		return has_placement;
 	record->place.pid = pid;
-	record->place.local_rank = place.local_rank;
+	record->place.local_rank = placement.local_rank;
 	record->place.visible_devices =
-		place.has_devices ? sample_set_text(out, place.devices, strlen(place.devices)) : NULL;
-	return has_place;
+		placement.has_devices ? sample_set_text(out, placement.devices, strlen(placement.devices)) : NULL;
+	return has_placement;
 }
