@@ -1,9 +1,10 @@
 /* causes.h: why the phases of a slow batch took longer: an account, in seconds, of what its thread did in the excess.
  * Private to src/explain.
  *
- * A thread is on the CPU, in a run queue, or away (blocked, asleep). The batch's record has the first two, each compared
- * with the baseline; the rest of an excess is the third. Each claim takes seconds out of one of these pools, so no
- * second is claimed twice. Samplers name what a pool was spent on, using the minimum (`min`) that they certainly saw. */
+ * A thread is on the CPU, in a run queue, or away (blocked, asleep). The batch's record has the first two, each
+ * compared with the baseline; the rest of an excess is the third. Each claim takes seconds out of one of these pools,
+ * so no second is claimed twice. Samplers name what a pool was spent on, using the minimum (`min`) that they certainly
+ * saw. */
 #ifndef PMTOP_EXPLAIN_CAUSES_H
 #define PMTOP_EXPLAIN_CAUSES_H
 
@@ -58,7 +59,7 @@ void account_share_out(struct case_file *file, struct pool *pools, size_t count)
 /* The record that covers that row: the batch's; for NAME_BETWEEN the next batch's. NULL = none. */
 const struct evidence *account_evidence(const struct case_file *file, const struct explain_row *row);
 /* The excess over the baseline; 0 if below it, NAN if either is unknown. */
-double over(double this_value, double baseline_value);
+double excess_over(double this_value, double baseline_value);
 /* Takes at most max_s out of a pool and returns how much it took. NAN takes nothing. */
 double pool_take(double *from_s, double max_s);
 /* Takes at most max_s on the CPU, plus the run-queue wait that belongs to it. */
@@ -69,7 +70,7 @@ double pool_take_cpu(struct pool *pool, double max_s);
 #define S_PER_NS 1e-9
 
 /* Certain growth of a counter inside the window, in excess of its baseline; 0 if there was none. */
-double seen_over(const struct case_file *file, enum metric metric, int32_t instance);
+double seen_excess(const struct case_file *file, enum metric metric, int32_t instance);
 /* Upper bound of a counter's growth in the window. It only names the reason of a wait that the record shows; it never
  * claims seconds itself. */
 double seen_about(const struct case_file *file, enum metric metric);

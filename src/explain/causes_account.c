@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-double over(double this_value, double baseline_value)
+double excess_over(double this_value, double baseline_value)
 {
 	double excess = this_value - baseline_value;
 	return isfinite(excess) ? fmax(excess, 0) : NAN;
@@ -57,9 +57,9 @@ static double spilt_s(const struct case_file *file, bool behind)
 	const struct batch *other = neighbour(file, behind ? 1 : -1);
 	double spilt = 0;
 	if (other && behind)
-		spilt = over(other->batch_s, file->baseline->batch_s);
+		spilt = excess_over(other->batch_s, file->baseline->batch_s);
 	else if (other)
-		spilt = over(outermost_s(other->phases, other->phase_count, NAME_BETWEEN),
+		spilt = excess_over(outermost_s(other->phases, other->phase_count, NAME_BETWEEN),
 			outermost_s(file->baseline->phases, file->baseline->phase_count, NAME_BETWEEN));
 	return isnan(spilt) ? 0 : spilt;
 }
@@ -75,7 +75,7 @@ static double own_cpu_s(const struct case_file *file, const struct explain_row *
 	for (unsigned i = 0; i < file->baseline->phase_count; i++)
 		if (file->baseline->phases[i].name == row->name && file->baseline->phases[i].parent == row->parent)
 			baseline = &file->baseline->phases[i];
-	return this ? over((double)this->cpu_s, baseline ? (double)baseline->cpu_s : 0) : NAN;
+	return this ? excess_over((double)this->cpu_s, baseline ? (double)baseline->cpu_s : 0) : NAN;
 }
 
 /* Phases that publish their own CPU time get it; the rest of the record's CPU time is divided among the other
@@ -134,8 +134,8 @@ void account_share_out(struct case_file *file, struct pool *pools, size_t count)
 		const struct evidence *record = account_evidence(file, &place);
 		double spilt = spilt_s(file, behind), cpu_s = NAN, queue_s = NAN;
 		if (record) {
-			cpu_s = fmax(over(record->cpu_s, file->baseline->evidence.cpu_s) - file->named_s[behind] - spilt, 0);
-			queue_s = fmax(over(record->run_queue_wait_s, file->baseline->evidence.run_queue_wait_s) - spilt, 0);
+			cpu_s = fmax(excess_over(record->cpu_s, file->baseline->evidence.cpu_s) - file->named_s[behind] - spilt, 0);
+			queue_s = fmax(excess_over(record->run_queue_wait_s, file->baseline->evidence.run_queue_wait_s) - spilt, 0);
 		}
 		bool is_known = record && isfinite(record->cpu_s) && isfinite(file->baseline->evidence.cpu_s);
 		queue_s = record && isfinite(record->run_queue_wait_s) && isfinite(file->baseline->evidence.run_queue_wait_s)

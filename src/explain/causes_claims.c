@@ -56,7 +56,7 @@ static double excess_of(const struct case_file *file, const struct pool *pool, s
 	struct claim figure = { .seconds = 0 };
 	rest_on(file, pool, &figure, "", offset);
 	double excess =
-		figure.evidence_count ? over(figure.evidence[0].this_value, figure.evidence[0].baseline_value) : NAN;
+		figure.evidence_count ? excess_over(figure.evidence[0].this_value, figure.evidence[0].baseline_value) : NAN;
 	return isnan(excess) ? 0 : excess;
 }
 #define EXCESS_OF(figure) excess_of(file, pool, offsetof(struct evidence, figure))
@@ -184,7 +184,7 @@ static bool may_have_waited_for_writes(const struct case_file *file)
 static void claim_writing(struct case_file *file, struct pool *pool)
 {
 	int32_t pid = file->run->pid;
-	double written = seen_over(file, METRIC_PROCESS_WRITTEN, pid),
+	double written = seen_excess(file, METRIC_PROCESS_WRITTEN, pid),
 		   on_disk_s = fmin(seen_seconds(file, WINDOW_TARGET_ON_DISK), pool->away_s);
 	const struct window_figure *figure =
 		file->batch_window ? batch_window_find(file->batch_window, METRIC_PROCESS_WRITTEN, pid) : NULL;
@@ -271,11 +271,11 @@ void claim_away(struct case_file *file, struct pool *pool)
 	claim_simply(file, pool, &pool->away_s, CAUSE_SUSPENDED, "suspended_s", seen_seconds(file, WINDOW_SUSPENDED));
 	claim_simply(file, pool, &pool->away_s, CAUSE_STOPPED, "stopped_s", seen_seconds(file, WINDOW_TARGET_STOPPED));
 	claim_simply(file, pool, &pool->away_s, CAUSE_THROTTLED, "throttled_s",
-		seen_over(file, METRIC_CGROUP_THROTTLED, 0) * S_PER_NS);
+		seen_excess(file, METRIC_CGROUP_THROTTLED, 0) * S_PER_NS);
 	claim_reading(file, pool);
 	claim_writing(file, pool);
 	claim_simply(file, pool, &pool->away_s, CAUSE_PREEMPTED, "stolen_s",
-		seen_over(file, METRIC_SYSTEM_CPU_STOLEN, 0) * S_PER_NS);
+		seen_excess(file, METRIC_SYSTEM_CPU_STOLEN, 0) * S_PER_NS);
 	if (child.event && child.is_compiler)
 		claim_child(file, pool, &pool->away_s, &child, CAUSE_COMPILER, child.came ? INFINITY : child.alive_s);
 	else if (child.event && child.came && child.went)
@@ -329,7 +329,7 @@ static void claim_allocation(struct case_file *file, struct pool *pool)
 	double growth = growth_of(file, pool->row), faults = 0;
 	if (this && this->minor_faults > FAULTS_RATIO * baseline->minor_faults) {
 		double work_ratio = baseline->cpu_s > 0 && this->cpu_s > baseline->cpu_s ? this->cpu_s / baseline->cpu_s : 1;
-		faults = over(this->minor_faults, baseline->minor_faults * work_ratio);
+		faults = excess_over(this->minor_faults, baseline->minor_faults * work_ratio);
 	}
 	struct claim claim = { .kind = CAUSE_ALLOCATION,
 		.seconds = pool_take_cpu(pool, fmax(isnan(faults) ? 0 : faults * FAULT_S, growth * GROWTH_S_PER_BYTE)) };

@@ -13,7 +13,7 @@
 
 /* -- what the samplers saw -- */
 
-double seen_over(const struct case_file *file, enum metric metric, int32_t instance)
+double seen_excess(const struct case_file *file, enum metric metric, int32_t instance)
 {
 	const struct window_figure *figure = file->batch_window && file->batch_window->readings
 		? batch_window_find(file->batch_window, metric, instance)
@@ -52,9 +52,9 @@ double seen_seconds(const struct case_file *file, enum window_event_kind kind)
 /* -- DataLoader workers: what training waits for in its data phase -- */
 
 /* The excess of a slow fetch over the worker's median. */
-static double fetch_over(const struct window_event *fetch)
+static double fetch_excess(const struct window_event *fetch)
 {
-	return fetch && fetch->value > FETCH_SLOW * fetch->baseline ? over(fetch->value, fetch->baseline) : 0;
+	return fetch && fetch->value > FETCH_SLOW * fetch->baseline ? excess_over(fetch->value, fetch->baseline) : 0;
 }
 
 /* The fetch with the largest excess, over all workers. */
@@ -63,13 +63,14 @@ static const struct window_event *slowest_fetch(const struct case_file *file)
 	const struct window_event *found = NULL;
 	for (size_t i = 0; i < file->batch_window->event_count; i++)
 		if (file->batch_window->events[i].kind == WINDOW_WORKER_FETCHED &&
-			fetch_over(&file->batch_window->events[i]) > fetch_over(found))
+			fetch_excess(&file->batch_window->events[i]) > fetch_excess(found))
 			found = &file->batch_window->events[i];
 	return found;
 }
 
-/* A worker that is stopped or waits for the disk, which samplers see only at their readings. If they saw it for at least
- * SEEN_RATIO of the worker's slow fetch (or of the wait), it explains all of that; otherwise only the time seen. */
+/* A worker that is stopped or waits for the disk, which samplers see only at their readings. If they saw it for at
+ * least SEEN_RATIO of the worker's slow fetch (or of the wait), it explains all of that; otherwise only the time seen.
+ */
 static void claim_worker_state(
 	struct case_file *file, struct pool *pool, enum window_event_kind seen, enum cause_kind kind, const char *key)
 {
@@ -77,7 +78,7 @@ static void claim_worker_state(
 	if (!event || !(event->value > 0))
 		return;
 	const struct window_event *fetch = seen_event(file, WINDOW_WORKER_FETCHED, event->pid);
-	double whole_s = fetch_over(fetch) > 0 ? fetch_over(fetch) : pool->left_s;
+	double whole_s = fetch_excess(fetch) > 0 ? fetch_excess(fetch) : pool->left_s;
 	struct claim claim = { .kind = kind,
 		.seconds = pool_take(
 			&pool->left_s, event->value >= SEEN_RATIO * whole_s ? fmax(event->value, whole_s) : event->value) };
@@ -94,7 +95,7 @@ static void claim_starved(struct case_file *file, struct pool *pool)
 	for (size_t i = 0; i < file->batch_window->event_count; i++) {
 		const struct window_event *event = &file->batch_window->events[i];
 		double over_ns =
-			event->kind == WINDOW_WORKER_FETCHED ? seen_over(file, METRIC_PROCESS_RUN_QUEUE_WAIT, event->pid) : 0;
+			event->kind == WINDOW_WORKER_FETCHED ? seen_excess(file, METRIC_PROCESS_RUN_QUEUE_WAIT, event->pid) : 0;
 		const struct window_figure *figure = over_ns > longest_ns
 			? batch_window_find(file->batch_window, METRIC_PROCESS_RUN_QUEUE_WAIT, event->pid)
 			: NULL;
@@ -114,7 +115,7 @@ static void claim_slow_fetch(struct case_file *file, struct pool *pool)
 	const struct window_event *fetch = slowest_fetch(file);
 	if (!fetch)
 		return;
-	struct claim claim = { .kind = CAUSE_WORKER_SLOW, .seconds = pool_take(&pool->left_s, fetch_over(fetch)) };
+	struct claim claim = { .kind = CAUSE_WORKER_SLOW, .seconds = pool_take(&pool->left_s, fetch_excess(fetch)) };
 	call_worker(fetch, claim.who);
 	claim_evidence(&claim, "fetch_s", fetch->value, fetch->baseline);
 	causes_add(file, pool->row, &claim);
@@ -219,7 +220,7 @@ struct child find_child(const struct case_file *file)
 			.came = event->kind == WINDOW_CHILD_CAME && event->time_ns <= file->batch_window->to_ns,
 			.went = seen_event(file, WINDOW_CHILD_WENT, event->pid),
 			.alive_s = alive_s(file, event),
-			.cpu_s = ran ? over(ran->value, isnan(ran->baseline) ? 0 : ran->baseline) : 0 };
+			.cpu_s = ran ? excess_over(ran->value, isnan(ran->baseline) ? 0 : ran->baseline) : 0 };
 		child.cpu_s = isnan(child.cpu_s) ? 0 : child.cpu_s;
 		if (!best.event || child.is_compiler > best.is_compiler ||
 			(child.is_compiler == best.is_compiler && child.alive_s > best.alive_s))

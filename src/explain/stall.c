@@ -153,8 +153,8 @@ static void describe_process(const struct process *process, char out[STALL_STACK
 	if (is_stopped(process))
 		snprintf(out, STALL_STACK_SIZE, "stopped (SIGSTOP or a debugger)");
 	else if (state == 'D')
-		snprintf(
-			out, STALL_STACK_SIZE, is_waiting ? "waiting for the disk (D, %s)" : "waiting for the disk (D)", process->wait);
+		snprintf(out, STALL_STACK_SIZE, is_waiting ? "waiting for the disk (D, %s)" : "waiting for the disk (D)",
+			process->wait);
 	else if (process->cpu_ratio > 0.5)
 		snprintf(out, STALL_STACK_SIZE, "computing or spinning (%.1f CPUs)", process->cpu_ratio);
 	else if (state == 'S')

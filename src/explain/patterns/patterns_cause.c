@@ -254,7 +254,8 @@ static bool is_span(const struct comparison *comparison, struct pattern *pattern
 		bool is_published = phase->name != NAME_UNATTRIBUTED && phase->name != NAME_BETWEEN;
 		if (is_published && phase->excess_s > MAIN_RATIO * comparison->excess_s &&
 			goes_with(comparison, has_span, phase))
-			return set_candidate(pattern, "only these batches have the span “%.60s”", run_name(comparison->steps->run, phase->name));
+			return set_candidate(
+				pattern, "only these batches have the span “%.60s”", run_name(comparison->steps->run, phase->name));
 	}
 	return false;
 }

@@ -230,9 +230,8 @@ static double growth_min(const struct steps *steps, const struct relative *all, 
 static bool is_worth_reporting(const struct steps *steps, const struct relative *all, const struct drift *drift)
 {
 	double grown = drift->after - drift->before, halfway = (drift->after + drift->before) / 2;
-	double deviation =
-		fmax(deviation_of_blocks(all, drift->from, drift->to, drift->before),
-			deviation_of_blocks(all, drift->at, all->count, drift->after));
+	double deviation = fmax(deviation_of_blocks(all, drift->from, drift->to, drift->before),
+		deviation_of_blocks(all, drift->at, all->count, drift->after));
 	if (grown < growth_min(steps, all, drift) * drift->before || grown < DRIFT_DEVIATIONS * deviation)
 		return false;
 	/* The newest steps are still slow. */
@@ -258,7 +257,8 @@ static bool find_change(const struct steps *steps, const struct relative *all, s
 	refine(all, out);
 	if (all->count - out->at < after_min(out->at))
 		return false;
-	return is_worth_reporting(steps, all, out) && !was_as_slow_before(all, out->at, out->after, out->after - out->before);
+	return is_worth_reporting(steps, all, out) &&
+		!was_as_slow_before(all, out->at, out->after, out->after - out->before);
 }
 
 /* -- gradually slower -- */
