@@ -245,7 +245,7 @@ lint:
 
 # As .clang-format says. What others wrote, or what must stay as it was, is left alone.
 format:
-	@git ls-files '*.[ch]' | grep -v '^tests/fixtures/' | while read -r file; do [ -L "$$file" ] || echo "$$file"; done | xargs clang-format-14 -i
+	@git ls-files --cached --others --exclude-standard '*.[ch]' | grep -v '^tests/fixtures/' | while read -r file; do [ -L "$$file" ] || echo "$$file"; done | xargs clang-format-14 -i
 
 install: all
 	$(INSTALL) -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(INCLUDEDIR) $(DESTDIR)$(PKGCONFIGDIR) $(DESTDIR)$(DATADIR)

@@ -102,6 +102,13 @@ void claim_cpu(struct case_file *file, struct pool *pool);
 void claim_child(struct case_file *file, struct pool *pool, double *from_s, const struct child *child,
 	enum cause_kind kind, double max_s);
 
+/* -- explain.c -- */
+
+/* `batch_window` is NULL if no sampler covered the window. Readers use flagged_explanation() or explain_any() instead.
+ */
+void explain_batch(const struct run *run, const struct batch *batch, const struct baseline *baseline,
+	const struct batch_window *batch_window, struct explanation *out);
+
 /* -- causes.c -- */
 
 void causes_find(struct case_file *file);

@@ -120,24 +120,12 @@ bool finished_next(struct finished *finished, const struct export_scene *scene, 
 	return false;
 }
 
-bool finished_explain(const struct finished_batch *finished, struct explanation *out)
+const struct explanation *finished_explain(
+	const struct finished_batch *finished, const struct export_scene *scene, struct explanation *room)
 {
-	const struct run *run = finished->run;
-	const struct batch *batch = finished->batch;
-	if (!batch->is_flagged)
-		return false;
-	for (size_t i = run->flagged_count; i-- > 0;) {
-		const struct flagged *flagged = &run->flagged[i];
-		if (flagged->mode == finished->track->mode && flagged->batch.ordinal == batch->ordinal) {
-			explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, out);
-			return true;
-		}
-	}
-	/* Too many came after it. */
-	struct baseline baseline;
-	track_baseline(finished->track, batch->ordinal, &baseline);
-	explain_batch(run, batch, &baseline, NULL, out);
-	return true;
+	if (!finished->batch->is_flagged)
+		return NULL;
+	return explain_any(scene->model, finished->run, finished->track, finished->batch, room);
 }
 
 /* A batch that began before the epoch's end and is not told yet comes first. */

@@ -23,8 +23,9 @@ void finished_free(struct finished *finished);
  * begin outside of the scene's times are left out. */
 bool finished_next(
 	struct finished *finished, const struct export_scene *scene, bool is_end, struct finished_batch *out);
-/* Why it was flagged; false where it is not. */
-bool finished_explain(const struct finished_batch *batch, struct explanation *out);
+/* Why it was flagged: what it holds, else worked out into *room. NULL: it is not flagged. */
+const struct explanation *finished_explain(
+	const struct finished_batch *batch, const struct export_scene *scene, struct explanation *room);
 
 /* The epochs that have ended, in each rank's order, the same way: one whose batches are all told. */
 const struct epoch *finished_epoch(struct finished *finished, const struct export_scene *scene, unsigned *rank);

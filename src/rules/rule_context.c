@@ -172,27 +172,6 @@ static void add_share(struct cause *sums, size_t *count, const struct cause *cau
 	sums[at].share_ratio += before;
 }
 
-static const struct explained *explain_flagged(const struct context *context, const struct flagged *flagged)
-{
-	struct rule_cache *cache = context->cache;
-	for (unsigned i = 0; flagged->is_batch_window_settled && i < FLAGGED_EXPLAINED; i++) {
-		const struct explained *known = &cache->explained[i];
-		if (known->run == context->index && known->begin_ns == flagged->batch.begin_ns &&
-			known->step_s == batch_pace_s(&flagged->batch))
-			return known;
-	}
-	struct explanation why;
-	struct explained *out = &cache->explained[cache->explained_next++ % FLAGGED_EXPLAINED];
-	explain_batch(context->run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
-	out->run = context->index;
-	out->begin_ns = flagged->is_batch_window_settled ? flagged->batch.begin_ns : -1;
-	out->step_s = batch_pace_s(&flagged->batch);
-	out->slow_ratio = why.ratio;
-	out->cause_count = why.cause_count;
-	memcpy(out->causes, why.causes, why.cause_count * sizeof *why.causes);
-	return out;
-}
-
 static struct common_cause find_common_cause(const struct context *context)
 {
 	struct common_cause common = { 0 };
@@ -202,11 +181,11 @@ static struct common_cause find_common_cause(const struct context *context)
 		const struct flagged *flagged = &context->run->flagged[i];
 		if (flagged->mode != context->track->mode || flagged->batch.ordinal < context->oldest)
 			continue;
-		const struct explained *why = explain_flagged(context, flagged);
+		const struct explanation *why = flagged_explanation(flagged);
 		for (size_t k = 0; k < why->cause_count; k++)
 			add_share(sums, &count, &why->causes[k]);
 		common.explained += why->cause_count > 0;
-		common.slow_ratio += why->cause_count > 0 ? why->slow_ratio : 0;
+		common.slow_ratio += why->cause_count > 0 ? why->ratio : 0;
 	}
 	for (size_t i = 0; i < count; i++)
 		if (sums[i].share_ratio > common.cause.share_ratio)

@@ -41,21 +41,10 @@ struct common_cause {
 	struct cause cause;
 };
 
-/* Why a batch was slow, cached once its window is settled. */
-struct explained {
-	unsigned run;
-	int64_t begin_ns;
-	double step_s, slow_ratio;
-	size_t cause_count;
-	struct cause causes[EXPLAIN_CAUSES_MAX];
-};
-
 enum { FLAGGED_EXPLAINED = 8 };
 
 /* Expensive results, computed at most once per update. */
 struct rule_cache {
-	struct explained explained[FLAGGED_EXPLAINED]; /* retained between updates */
-	unsigned explained_next;
 	bool has_ranks, has_cause, has_stall, is_stalled, has_worker_group, has_load;
 	struct ranks ranks;
 	struct common_cause cause;

@@ -17,6 +17,7 @@
 
 #include "src/base/clock.h"
 #include "src/collect/ledger.h"
+#include "src/explain/explain.h"
 #include "src/model/model.h"
 #include "src/playback/player.h"
 #include "src/rules/alerts.h"
@@ -311,6 +312,7 @@ static int play(const char *path, bool has_rules)
 			continue;
 		}
 		model_apply(model, &set);
+		explain_flagged(model);
 		if (has_rules)
 			alerts_update(&alerts, model, &settings);
 		records += set.count;

@@ -13,6 +13,7 @@
 #include "src/base/clock.h"
 #include "src/base/formats/crc32c.h"
 #include "src/collect/ledger.h"
+#include "src/explain/explain.h"
 #include "src/model/model.h"
 #include "src/playback/player.h"
 #include "src/playback/repair_survey.h"
@@ -116,6 +117,7 @@ static void apply_all(struct player *player)
 	while (!player_has_ended(player))
 		if (player_take(player, &set))
 			model_apply(model, &set);
+	explain_flagged(model);
 	sample_set_release(&set);
 	model_free(model);
 }

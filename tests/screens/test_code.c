@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/explain/explain.h"
 #include "tests/support/stage.h"
 
 enum { TRAINER = 48213, MAIN = 1, WORKERS = 2 };
@@ -116,6 +117,7 @@ static void play(struct stage *stage, double until_s, int width, int height)
 			record->code_time.total_ns = (uint64_t)(at_s * nodes[i].share * 1e6);
 		}
 		model_apply(stage->model, &set);
+		explain_flagged(stage->model);
 	}
 	sample_set_release(&set);
 	stage_draw(stage);
@@ -241,6 +243,7 @@ START_TEST(without_python_it_says_why)
 	stage.set.time_ns = stage.model->now_ns;
 	sample_set_missing(&stage.set, stage.model->now_ns, "stacks", "process 48213 is no CPython of 3.8 or newer", "");
 	model_apply(stage.model, &stage.set);
+	explain_flagged(stage.model);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "process 48213 is no CPython of 3.8 or newer"));
 	ck_assert(stage_shows(&stage, "PMTOP_SPAN"));

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/explain/explain.h"
 #include "tests/support/counts.h"
 #include "tests/support/stage.h"
 #include "tests/support/suite.h"
@@ -69,6 +70,7 @@ START_TEST(before_anything_is_counted_it_says_that_counting_begins)
 	sample_set_missing(&stage.set, stage.model->now_ns, "counters", "kernel.perf_event_paranoid is 4",
 		"sysctl kernel.perf_event_paranoid=2");
 	model_apply(stage.model, &stage.set);
+	explain_flagged(stage.model);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "Not counted: kernel.perf_event_paranoid is 4."));
 	ck_assert(stage_shows(&stage, "Try: sysctl kernel.perf_event_paranoid=2."));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/explain/explain.h"
 #include "tests/support/gpu_node.h"
 #include "tests/support/machine.h"
 #include "tests/support/stage.h"
@@ -208,6 +209,7 @@ START_TEST(without_a_gpu_it_says_why_and_what_would_bring_one)
 	sample_set_missing(&stage.set, stage.model->now_ns, "gpu",
 		"NVIDIA: libnvidia-ml.so.1 was not found; AMD, Intel: no render node", "install the NVIDIA driver");
 	model_apply(stage.model, &stage.set);
+	explain_flagged(stage.model);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "Why: NVIDIA: libnvidia-ml.so.1 was not found; AMD, Intel: no"));
 	ck_assert(stage_shows(&stage, "Try: install the NVIDIA driver."));
@@ -404,6 +406,7 @@ static void make_hostile(struct stage *stage)
 			sample_set_figure(
 				&stage->set, stage->set.time_ns, (enum metric)metric, instance, values[(metric + instance) % 6]);
 	model_apply(stage->model, &stage->set);
+	explain_flagged(stage->model);
 }
 
 START_TEST(no_size_and_no_figure_does_harm)

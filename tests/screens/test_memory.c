@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/explain/explain.h"
 #include "tests/support/stage.h"
 #include "tests/support/suite.h"
 
@@ -97,6 +98,7 @@ START_TEST(a_state_is_in_words_and_the_unknown_is_a_dash)
 	record->process.command = sample_set_text(set, "stuck", 5);
 	sample_set_figure(set, now_ns, METRIC_PROCESS_STATE, 60000, 'D');
 	model_apply(stage.model, set);
+	explain_flagged(stage.model);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "waits for disk"));
 	stage_expect(&stage, "memory_waiting_worker_120x40");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/explain/explain.h"
 #include "tests/support/machine.h"
 #include "tests/support/stage.h"
 #include "tests/support/suite.h"
@@ -62,6 +63,7 @@ START_TEST(a_run_that_may_not_be_read_is_said_to_be_so)
 	sample_set_missing(
 		&stage.set, stage.model->now_ns, "region", "process 1 belongs to root", "run as root (sudo pmtop -p 1)");
 	model_apply(stage.model, &stage.set);
+	explain_flagged(stage.model);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "cannot be seen: process 1 belongs to root"));
 	ck_assert(stage_shows(&stage, "sudo pmtop -p 1"));
@@ -170,6 +172,7 @@ static void hang(struct stage *stage, enum story_name name, double seconds)
 	record->span.name = name;
 	record->span.duration_ns = now_ns - begin_ns;
 	model_apply(stage->model, &stage->set);
+	explain_flagged(stage->model);
 	stage_draw(stage);
 }
 

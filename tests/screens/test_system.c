@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/explain/explain.h"
 #include "tests/support/heat.h"
 #include "tests/support/machine.h"
 #include "tests/support/stage.h"
@@ -70,6 +71,7 @@ static void add_missing(struct stage *stage, const char *figure, const char *tex
 	stage->set.source = "system";
 	sample_set_missing(&stage->set, stage->model->now_ns, figure, text, remedy);
 	model_apply(stage->model, &stage->set);
+	explain_flagged(stage->model);
 }
 
 static void expect_heat(int width, int height, enum charset charset, const char *name)

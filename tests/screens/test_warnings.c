@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/explain/explain.h"
 #include "tests/support/stage.h"
 #include "tests/support/suite.h"
 
@@ -71,6 +72,7 @@ static void apply_missing(struct stage *stage, const char *text, const char *rem
 	stage->set.source = "process";
 	sample_set_missing(&stage->set, now_ns, "run-queue wait", text, remedy);
 	model_apply(stage->model, &stage->set);
+	explain_flagged(stage->model);
 	stage_draw(stage);
 }
 
@@ -419,6 +421,7 @@ static void open_second_run(struct stage *stage)
 	record->opened.start_ns = now_ns;
 	record->opened.is_live = true;
 	model_apply(stage->model, &stage->set);
+	explain_flagged(stage->model);
 	stage_draw(stage);
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/explain/explain.h"
 #include "tests/support/stage.h"
 #include "tests/support/suite.h"
 
@@ -28,6 +29,7 @@ static void wait_for_disk(struct stage *stage)
 		set->time_ns = now_ns;
 		sample_set_figure(set, now_ns, METRIC_PROCESS_STATE, 48213 + 4, 'D');
 		model_apply(stage->model, set);
+		explain_flagged(stage->model);
 	}
 	stage_draw(stage);
 }
@@ -77,6 +79,7 @@ START_TEST(one_that_died_is_told_until_another_does_its_work)
 	sample_set_add(set, RECORD_WORKER_GONE, 2, now_ns)->text = "killed or crashed";
 	sample_set_add(set, RECORD_PROCESS_GONE, 0, now_ns)->process.pid = 48213 + 3;
 	model_apply(stage.model, set);
+	explain_flagged(stage.model);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "workers 3"));
 	ck_assert(stage_shows(&stage, "1 died"));

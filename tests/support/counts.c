@@ -1,3 +1,4 @@
+#include "src/explain/explain.h"
 #include "tests/support/counts.h"
 
 #include <math.h>
@@ -75,6 +76,7 @@ void counts_play(const struct counts *counts, struct stage *stage, double until_
 		for (int32_t worker = 1; worker <= WORKERS; worker++)
 			count(counts, &set, TRAINER + worker, 0.5 * at_s);
 		model_apply(stage->model, &set);
+		explain_flagged(stage->model);
 	}
 	sample_set_release(&set);
 	stage_draw(stage);

@@ -1,3 +1,4 @@
+#include "src/explain/explain.h"
 #include "tests/support/fixture.h"
 
 #include <math.h>
@@ -38,6 +39,7 @@ static struct model *model_with_names(void)
 	}
 	set.time_ns = NS_PER_S;
 	model_apply(model, &set);
+	explain_flagged(model);
 	sample_set_release(&set);
 	return model;
 }
@@ -118,7 +120,19 @@ void fixture_init(struct fixture *fixture)
 	fixture_add_track(fixture, FIXTURE_TRAIN);
 }
 
-void fixture_release(struct fixture *fixture) { model_free(fixture->names); }
+void fixture_explain(struct fixture *fixture)
+{
+	for (size_t i = 0; i < fixture->run.flagged_count; i++)
+		fixture->run.flagged[i].has_news = true;
+	explain_flagged(&fixture->model);
+}
+
+void fixture_release(struct fixture *fixture)
+{
+	for (size_t i = 0; i < fixture->run.flagged_count; i++)
+		free(fixture->run.flagged[i].explanation);
+	model_free(fixture->names);
+}
 
 struct track *fixture_add_track(struct fixture *fixture, uint32_t mode)
 {

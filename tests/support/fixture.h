@@ -47,6 +47,8 @@ struct fixture {
 /* Run "resnet50" of process 48213, train.py, with a track for mode train; no figure is known. */
 void fixture_init(struct fixture *fixture);
 void fixture_release(struct fixture *fixture);
+/* Before the flagged batches are shown or written. */
+void fixture_explain(struct fixture *fixture);
 /* A track with an empty ring. */
 struct track *fixture_add_track(struct fixture *fixture, uint32_t mode);
 /* A finished batch at the end of a track's ring, which began when the newest batch or epoch of the run ended; no loss,

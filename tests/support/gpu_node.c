@@ -1,3 +1,4 @@
+#include "src/explain/explain.h"
 #include "tests/support/gpu_node.h"
 
 #include <math.h>
@@ -188,6 +189,7 @@ void gpu_node_play(const struct gpu_node *node, struct stage *stage, double unti
 		set.source = "gpu";
 		emit(node, &set, at_s, before_s);
 		model_apply(stage->model, &set);
+		explain_flagged(stage->model);
 		before_s = at_s;
 	}
 	sample_set_release(&set);

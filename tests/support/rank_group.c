@@ -1,3 +1,4 @@
+#include "src/explain/explain.h"
 #include "tests/support/rank_group.h"
 
 #include <math.h>
@@ -167,5 +168,6 @@ void rank_group_apply(struct rank_group *rank_group, double at_s)
 	rank_group->set.time_ns = time_at(rank_group, at_s);
 	rank_group->set.source = "band";
 	model_apply(rank_group->model, &rank_group->set);
+	explain_flagged(rank_group->model);
 	sample_set_clear(&rank_group->set);
 }

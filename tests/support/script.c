@@ -1,3 +1,4 @@
+#include "src/explain/explain.h"
 #include "tests/support/script.h"
 
 #include <math.h>
@@ -65,6 +66,7 @@ void script_apply(struct script *script, double at_s)
 	script->set.time_ns = script_ns(at_s);
 	script->set.source = "script";
 	model_apply(script->model, &script->set);
+	explain_flagged(script->model);
 	sample_set_clear(&script->set);
 }
 

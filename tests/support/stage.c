@@ -1,3 +1,4 @@
+#include "src/explain/explain.h"
 #include "tests/support/stage.h"
 
 #include <check.h>
@@ -50,6 +51,7 @@ void stage_play(struct stage *stage, double until_s)
 {
 	while (stage->model->now_ns < stage->begin_ns + (int64_t)(until_s * 1e9) && story_next(stage->story, &stage->set)) {
 		model_apply(stage->model, &stage->set);
+		explain_flagged(stage->model);
 		alerts_update(&stage->alerts, stage->model, &stage->settings);
 	}
 	stage_draw(stage);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "src/explain/explain.h"
 #include "src/base/clock.h"
 #include "src/base/text.h"
 #include "src/rules/alerts.h"
@@ -105,6 +106,7 @@ static void flag_newest(size_t count, double data_s, double unattributed_s)
 		add_phase(batch->phases, &batch->phase_count, DATA, 0, 0.1 + data_s);
 		add_phase(batch->phases, &batch->phase_count, DECODE, DATA, 0.1 + data_s);
 		add_phase(batch->phases, &batch->phase_count, NAME_UNATTRIBUTED, 0, unattributed_s);
+		free(flagged[i].explanation);
 		flagged[i] = (struct flagged){ .batch = *batch, .baseline = { .batches = 50, .step_s = 0.1 } };
 		add_phase(flagged[i].baseline.phases, &flagged[i].baseline.phase_count, DATA, 0, 0.1);
 		add_phase(flagged[i].baseline.phases, &flagged[i].baseline.phase_count, DECODE, DATA, 0.1);
@@ -115,6 +117,7 @@ static void flag_newest(size_t count, double data_s, double unattributed_s)
 static void update(void)
 {
 	fill_in_shares();
+	explain_flagged(&model);
 	alerts_update(&alerts, &model, &settings);
 }
 

@@ -2,6 +2,7 @@
 #include <check.h>
 #include <stdio.h>
 
+#include "src/explain/causes.h"
 #include "src/explain/explain.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"

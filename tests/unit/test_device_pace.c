@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/explain/causes.h"
 #include "src/explain/explain.h"
 #include "src/explain/patterns/patterns.h"
 #include "tests/support/script.h"

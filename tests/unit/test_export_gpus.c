@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/explain/explain.h"
 #include "src/export/export.h"
 #include "src/export/exporter.h"
 #include "tests/support/script_gpus.h"
@@ -78,6 +79,7 @@ static const char *export_run(const char *name)
 			emit_second(at_s);
 		script.set.time_ns = script_ns(at_s + 0.01);
 		model_apply(script.model, &script.set);
+		explain_flagged(script.model);
 		if (exporter->add)
 			exporter->add(state, &scene, &script.set);
 		sample_set_clear(&script.set);

@@ -29,6 +29,7 @@ static void teardown(void)
 
 static const char *object_of(int run)
 {
+	fixture_explain(&fixture);
 	buffer_clear(&out);
 	(is_cut ? export_json_newest : export_json)(&out, &fixture.model, &fixture.alerts, run, REALTIME_NS);
 	return out.data;

@@ -31,6 +31,7 @@ static void teardown(void)
 
 static const char *report_of(int run)
 {
+	fixture_explain(&fixture);
 	buffer_clear(&out);
 	export_report(&out, &fixture.model, &fixture.alerts, run);
 	return out.data;

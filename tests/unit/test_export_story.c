@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/explain/explain.h"
 #include "src/export/export.h"
 #include "src/settings/settings.h"
 #include "tests/support/story.h"
@@ -51,6 +52,7 @@ static bool emit_on(void)
 	if (!story_next(emiting.story, &emiting.set))
 		return false;
 	model_apply(emiting.model, &emiting.set);
+	explain_flagged(emiting.model);
 	alerts_update(&emiting.alerts, emiting.model, &emiting.settings);
 	return true;
 }

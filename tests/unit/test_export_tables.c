@@ -52,6 +52,7 @@ static void teardown(void)
 /* The whole of it at once. */
 static const char *export_all(const char *name)
 {
+	fixture_explain(&fixture);
 	const struct exporter *exporter = exporter_find(name);
 	struct sample_set none = SAMPLE_SET_INIT;
 	buffer_clear(&out);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/explain/causes.h"
 #include "src/explain/explain.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
@@ -60,6 +61,7 @@ static void go_on(double seconds, const char *until)
 		set.source = "synthetic";
 		synthetic_emit(synthetic, now_ns, &set);
 		model_apply(model, &set);
+		explain_flagged(model);
 		alerts_update(&alerts, model, &settings);
 	}
 }

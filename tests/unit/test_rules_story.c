@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/explain/causes.h"
 #include "src/explain/explain.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
@@ -37,6 +38,7 @@ static void emit(void)
 	struct sample_set set = SAMPLE_SET_INIT;
 	while (story_next(story, &set)) {
 		model_apply(model, &set);
+		explain_flagged(model);
 		alerts_update(&alerts, model, &settings);
 	}
 	sample_set_release(&set);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/explain/explain.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 #include "src/sources/synthetic/synthetic.h"
@@ -61,6 +62,7 @@ static bool goes_on_until(struct emitted *emitted, double seconds, const char *r
 	for (int64_t end_ns = emitted->now_ns + llround(seconds * 1e9); emitted->now_ns < end_ns;) {
 		read_once(emitted);
 		model_apply(emitted->model, &emitted->set);
+		explain_flagged(emitted->model);
 		alerts_update(&emitted->alerts, emitted->model, &emitted->settings);
 		if (rule && stands(emitted, rule))
 			return true;

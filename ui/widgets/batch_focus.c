@@ -40,22 +40,6 @@ const struct batch *batch_find(
 	return batch ? batch : flagged ? &flagged->batch : NULL;
 }
 
-bool batch_explain(const struct scene *scene, const struct run *run, const struct track *track, uint64_t ordinal,
-	struct explanation *out)
-{
-	struct baseline baseline;
-	struct batch_window batch_window;
-	const struct batch *batch = batch_find(run, track, ordinal, &baseline);
-	const struct flagged *flagged = find_flagged(run, track, ordinal);
-	const struct batch_window *seen = flagged ? flagged->batch_window : NULL;
-	if (!batch)
-		return false;
-	if (!seen && model_batch_window(scene->model, run, batch, &batch_window))
-		seen = &batch_window;
-	explain_batch(run, batch, &baseline, seen, out);
-	return true;
-}
-
 const char *batch_kind(
 	char out[BATCH_KIND_SIZE], const struct run *run, const struct track *track, const struct batch *batch)
 {
@@ -158,12 +142,11 @@ static bool is_named(const struct run *run, const struct batch *batch, const cha
 	return strcmp(name, search) == 0 || strcmp(strchr(name, '/') + 1, search) == 0;
 }
 
-static bool has_cause(const struct run *run, const struct flagged *flagged, const char *search)
+static bool has_cause(const struct flagged *flagged, const char *search)
 {
-	struct explanation why;
-	explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
-	for (size_t i = 0; i < why.cause_count; i++)
-		if (parts_matches(why.causes[i].what, search))
+	const struct explanation *why = flagged_explanation(flagged);
+	for (size_t i = 0; i < why->cause_count; i++)
+		if (parts_matches(why->causes[i].what, search))
 			return true;
 	return false;
 }
@@ -174,7 +157,7 @@ static void offer_matches(const struct run *run, const struct track *track, cons
 	size_t count = batch_flagged(run, track, flagged);
 	uint64_t first, end;
 	for (size_t i = 0; i < count; i++)
-		if (is_named(run, &flagged[i]->batch, search) || (!is_number(search) && has_cause(run, flagged[i], search)))
+		if (is_named(run, &flagged[i]->batch, search) || (!is_number(search) && has_cause(flagged[i], search)))
 			walk_offer(walk, flagged[i]->batch.ordinal);
 	if (!is_number(search))
 		return;
@@ -226,6 +209,7 @@ static void toggle_flag(struct scene *scene, const struct run *run)
 	const struct track *track = scene_track(scene, run);
 	struct hand_flag flag = { (unsigned)scene->run, track->mode, ordinal, flagged };
 	scene->has_hand_flag = model_flag(scene->model, flag.run, (unsigned)(track - run->tracks), ordinal, flagged);
+	explain_flagged(scene->model);
 	scene->hand_flag = flag;
 	if (scene->has_hand_flag)
 		snprintf(scene->message, sizeof scene->message, "%s %s by hand", flagged ? "flagged" : "unflagged", name);

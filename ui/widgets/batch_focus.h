@@ -19,9 +19,6 @@ void batch_range(const struct track *track, uint64_t *first, uint64_t *end);
  * NULL. */
 const struct batch *batch_find(
 	const struct run *run, const struct track *track, uint64_t ordinal, struct baseline *baseline);
-/* Why it took as long as it did, with all that the samplers saw; false where it is gone. */
-bool batch_explain(const struct scene *scene, const struct run *run, const struct track *track, uint64_t ordinal,
-	struct explanation *out);
 /* "micro-batch 2 of 4", "kind: long"; empty where there is one kind. */
 const char *batch_kind(
 	char out[BATCH_KIND_SIZE], const struct run *run, const struct track *track, const struct batch *batch);

@@ -155,13 +155,12 @@ static enum cause_kind take_explanations(const struct steps *steps, struct patte
 	for (size_t i = run->flagged_count; i-- > 0 && explained < FLAGGED_EXPLAINED;) {
 		const struct flagged *flagged = &run->flagged[i];
 		size_t row = flagged->mode == steps->track->mode ? steps_row(steps, flagged->batch.ordinal) : steps->count;
-		struct explanation why;
 		if (row == steps->count || !steps->is_member[row])
 			continue;
-		explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
-		explained += why.cause_count > 0;
-		for (size_t k = 0; k < why.cause_count; k++)
-			add_cause(list, &count, &why.causes[k]);
+		const struct explanation *why = flagged_explanation(flagged);
+		explained += why->cause_count > 0;
+		for (size_t k = 0; k < why->cause_count; k++)
+			add_cause(list, &count, &why->causes[k]);
 	}
 	const struct common_cause *max = NULL;
 	for (size_t i = 0; i < count; i++)

@@ -173,10 +173,9 @@ static void add_gpus(struct table *table, const struct export_scene *scene, cons
 static void add_row(struct table *table, const struct export_scene *scene, const struct finished_batch *written)
 {
 	static const struct evidence none = { NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN };
-	struct explanation why;
+	struct explanation room;
 	const struct row whole = { scene, written->run, written->track, written->batch,
-		written->batch->has_evidence ? &written->batch->evidence : &none,
-		finished_explain(written, &why) ? &why : NULL },
+		written->batch->has_evidence ? &written->batch->evidence : &none, finished_explain(written, scene, &room) },
 					 *row = &whole;
 #define CELL(name) wide_cell(table->wide, COLUMN_##name)
 #define ADD_TEXT(name, value) cell_text(CELL(name), value);

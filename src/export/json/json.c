@@ -265,17 +265,16 @@ static void write_flagged(struct json *json, const struct run *run)
 	json_open_array(json, "flagged");
 	for (size_t i = cut; i < run->flagged_count; i++) {
 		const struct flagged *flagged = &run->flagged[i];
-		struct explanation why;
-		explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
+		const struct explanation *why = flagged_explanation(flagged);
 		json_open_object(json, NULL);
 		json_unsigned(json, "epoch", flagged->batch.epoch);
 		json_unsigned(json, "batch", flagged->batch.index);
-		json_number(json, "seconds", why.step_s);
-		if (why.is_by_device)
+		json_number(json, "seconds", why->step_s);
+		if (why->is_by_device)
 			json_text(json, "clock", "gpu");
-		json_number(json, "ratio", why.ratio);
-		write_what_it_was(json, run, flagged, &why);
-		json_causes(json, run, &why);
+		json_number(json, "ratio", why->ratio);
+		write_what_it_was(json, run, flagged, why);
+		json_causes(json, run, why);
 		json_close_object(json);
 	}
 	json_close_array(json);

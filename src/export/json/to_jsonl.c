@@ -156,7 +156,8 @@ static void write_gpus(struct json *json, const struct export_scene *scene, cons
 static void write_batch(const struct export_scene *scene, const struct finished_batch *written)
 {
 	const struct batch *batch = written->batch;
-	struct explanation why;
+	struct explanation room;
+	const struct explanation *why = finished_explain(written, scene, &room);
 	struct json json;
 	begin_line(&json, scene, "batch", batch->begin_ns, written->run);
 	write_time(&json, "end", "end_ns", scene_realtime_ns(scene, batch->end_ns));
@@ -179,8 +180,8 @@ static void write_batch(const struct export_scene *scene, const struct finished_
 	json_bool(&json, "warmup", batch->is_warmup);
 	json_bool(&json, "flagged", batch->is_flagged);
 	json_number(&json, "usual_s", batch->median_s);
-	if (finished_explain(written, &why))
-		json_causes(&json, written->run, &why);
+	if (why)
+		json_causes(&json, written->run, why);
 	end_line(&json);
 }
 

@@ -133,19 +133,18 @@ static bool is_due(const struct model *model, const struct run *run, const struc
 		model->now_ns - end_ns > FLAGGED_PATIENCE_NS;
 }
 
-static void add_flagged_line(struct buffer *out, const struct run *run, const struct flagged *flagged)
+static void add_flagged_line(struct buffer *out, const struct flagged *flagged)
 {
-	struct explanation why;
 	char percent[NUMBER_SIZE], step_s[NUMBER_SIZE];
-	explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
-	buffer_printf(out, "  ⚠ Batch %" PRIu64 ": %s%s", flagged->batch.index, format_brief_seconds(step_s, why.step_s),
-		why.is_by_device ? " (GPU clock)" : "");
-	if (!isnan(why.ratio))
-		buffer_printf(out, " = %.1f× the usual", why.ratio);
-	if (why.cause_count && why.causes[0].kind == CAUSE_UNKNOWN)
+	const struct explanation *why = flagged_explanation(flagged);
+	buffer_printf(out, "  ⚠ Batch %" PRIu64 ": %s%s", flagged->batch.index, format_brief_seconds(step_s, why->step_s),
+		why->is_by_device ? " (GPU clock)" : "");
+	if (!isnan(why->ratio))
+		buffer_printf(out, " = %.1f× the usual", why->ratio);
+	if (why->cause_count && why->causes[0].kind == CAUSE_UNKNOWN)
 		buffer_puts(out, ", cause unknown");
-	else if (why.cause_count)
-		buffer_printf(out, ", %s (%s)", why.causes[0].what, format_percent(percent, why.causes[0].share_ratio));
+	else if (why->cause_count)
+		buffer_printf(out, ", %s (%s)", why->causes[0].what, format_percent(percent, why->causes[0].share_ratio));
 	buffer_puts(out, "\n");
 }
 
@@ -159,7 +158,7 @@ static void add_flagged(struct buffer *out, struct lines *lines, const struct mo
 		if (flagged->mode != track->mode || flagged->batch.is_by_hand ||
 			flagged->batch.begin_ns <= lines->flagged_until_ns)
 			continue;
-		add_flagged_line(out, run, flagged);
+		add_flagged_line(out, flagged);
 		lines->flagged_until_ns = flagged->batch.begin_ns;
 	}
 }

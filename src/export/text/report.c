@@ -273,22 +273,21 @@ static void add_warnings(struct buffer *out, const struct alerts *alerts, int ru
 
 static void add_flagged_batch(struct buffer *out, const struct run *run, const struct flagged *flagged)
 {
-	struct explanation why;
 	char text[NUMBER_SIZE * 2];
 	const struct track *track = run_track_of(run, flagged->mode);
 	const char *kind = track ? track_kind_name(run, track, flagged->batch.kind) : NULL;
-	explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
+	const struct explanation *why = flagged_explanation(flagged);
 	snprintf(text, sizeof text, "%" PRIu32 "/%" PRIu64, flagged->batch.epoch, flagged->batch.index);
 	buffer_printf(out, "%-16s", text);
-	table_seconds(out, 9, why.step_s);
-	table_seconds(out, 12, why.baseline_s);
-	snprintf(text, sizeof text, "%.1f×", why.ratio);
-	table_right(out, 8, isnan(why.ratio) ? "–" : text);
+	table_seconds(out, 9, why->step_s);
+	table_seconds(out, 12, why->baseline_s);
+	snprintf(text, sizeof text, "%.1f×", why->ratio);
+	table_right(out, 8, isnan(why->ratio) ? "–" : text);
 	if (kind)
 		buffer_printf(out, "  (%s)", kind);
-	for (size_t i = 0; i < why.cause_count && i < REPORT_CAUSES; i++)
+	for (size_t i = 0; i < why->cause_count && i < REPORT_CAUSES; i++)
 		buffer_printf(
-			out, "%s%s %s", i ? "; " : "  ", why.causes[i].what, format_percent(text, why.causes[i].share_ratio));
+			out, "%s%s %s", i ? "; " : "  ", why->causes[i].what, format_percent(text, why->causes[i].share_ratio));
 	buffer_puts(out, "\n");
 }
 
@@ -302,16 +301,15 @@ static void add_next_steps(struct buffer *out, const struct run *run, size_t fir
 	size_t step_count = 0, at;
 	for (size_t i = run->flagged_count; i-- > first;) {
 		const struct flagged *flagged = &run->flagged[i];
-		struct explanation why;
-		explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
-		if (!why.cause_count || !why.causes[0].next[0])
+		const struct explanation *why = flagged_explanation(flagged);
+		if (!why->cause_count || !why->causes[0].next[0])
 			continue;
-		for (at = 0; at < step_count && strcmp(steps[at].next, why.causes[0].next) != 0;)
+		for (at = 0; at < step_count && strcmp(steps[at].next, why->causes[0].next) != 0;)
 			at++;
 		if (at == step_count) {
 			steps[step_count].count = 0;
-			memcpy(steps[step_count].next, why.causes[0].next, sizeof steps[0].next);
-			cause_brief(run, &why.causes[0], steps[step_count++].what);
+			memcpy(steps[step_count].next, why->causes[0].next, sizeof steps[0].next);
+			cause_brief(run, &why->causes[0], steps[step_count++].what);
 		}
 		steps[at].count++;
 	}

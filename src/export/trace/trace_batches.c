@@ -52,7 +52,8 @@ struct texts {
 static void fill_batch(struct trace *trace, const struct trace_run *run, const struct lane_slice *from,
 	const struct finished_batch *written, struct trace_slice *slice, struct texts *texts)
 {
-	struct explanation why;
+	struct explanation room;
+	const struct explanation *why = written ? finished_explain(written, trace->scene, &room) : NULL;
 	const char *mode = written ? scope_mode_name(written->run, written->track->mode) : "train";
 	snprintf(texts->name, sizeof texts->name, "%s%sbatch", written && written->track->mode != NAME_NONE ? mode : "",
 		written && written->track->mode != NAME_NONE ? " " : "");
@@ -65,10 +66,10 @@ static void fill_batch(struct trace *trace, const struct trace_run *run, const s
 	note_number(slice, "loss", written ? written->batch->loss : from->batch.loss);
 	if (written)
 		write_figures(slice, written);
-	if (written && finished_explain(written, &why)) {
+	if (why) {
 		note_true(slice, "flagged", true);
-		note_number(slice, "usual_s", why.baseline_s);
-		snprintf(texts->cause, sizeof texts->cause, "%s", why.cause_count ? why.causes[0].what : "");
+		note_number(slice, "usual_s", why->baseline_s);
+		snprintf(texts->cause, sizeof texts->cause, "%s", why->cause_count ? why->causes[0].what : "");
 		note_text(slice, "cause", texts->cause);
 	}
 	trace_join_alerts(trace, run, slice);
@@ -162,10 +163,11 @@ static struct trace_run *run_of(struct trace *trace, const struct run *run)
 
 static void write_flag(struct trace *trace, struct trace_run *run, const struct finished_batch *written)
 {
-	struct explanation why;
+	struct explanation room;
+	const struct explanation *why = finished_explain(written, trace->scene, &room);
 	char brief[CAUSE_BRIEF_SIZE];
 	const struct batch *batch = written->batch;
-	if (!finished_explain(written, &why) || !run->process)
+	if (!why || !run->process)
 		return;
 	if (!run->flags)
 		run->flags = trace_track(trace, TRACE_TRACK, TRACE_NUMBER, run->process, "flagged batches", 2);
@@ -173,14 +175,14 @@ static void write_flag(struct trace *trace, struct trace_run *run, const struct 
 		.begin_ns = batch->begin_ns,
 		.end_ns = batch->begin_ns,
 		.category = "flag",
-		.name = why.cause_count ? cause_brief(written->run, &why.causes[0], brief) : "slow, cause unknown" };
+		.name = why->cause_count ? cause_brief(written->run, &why->causes[0], brief) : "slow, cause unknown" };
 	note_count(&slice, "number", batch->number);
 	note_number(&slice, "step_s", batch->step_s);
-	note_number(&slice, "usual_s", why.baseline_s);
-	if (why.cause_count) {
-		note_text(&slice, "cause", why.causes[0].what);
-		note_number(&slice, "share_ratio", why.causes[0].share_ratio);
-		note_text(&slice, "next", why.causes[0].next);
+	note_number(&slice, "usual_s", why->baseline_s);
+	if (why->cause_count) {
+		note_text(&slice, "cause", why->causes[0].what);
+		note_number(&slice, "share_ratio", why->causes[0].share_ratio);
+		note_text(&slice, "next", why->causes[0].next);
 	}
 	note_true(&slice, "by_hand", batch->is_by_hand);
 	trace_instant(trace, &slice);

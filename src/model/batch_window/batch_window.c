@@ -343,6 +343,7 @@ static void capture(const struct model *model, const struct run *run, struct fla
 	if (is_known) {
 		free(flagged->batch_window);
 		flagged->batch_window = batch_window;
+		flagged->has_news = true;
 	} else {
 		free(batch_window);
 	}

@@ -1,14 +1,31 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/run/explanation.h"
 #include "src/model/run/run_private.h"
 
 /* The list slides through its storage, so that dropping the oldest moves the rest only once in so many times. */
 enum { FLAGGED_FIRST = 8, FLAGGED_ROOM_MAX = RUN_FLAGGED_MAX + RUN_FLAGGED_MAX / 4 };
 
+static const struct explanation none = {
+	.step_s = NAN, .baseline_s = NAN, .excess_s = NAN, .ratio = NAN, .samples = NAN, .baseline_samples = NAN
+};
+
+const struct explanation *flagged_explanation(const struct flagged *flagged)
+{
+	return flagged->explanation ? flagged->explanation : &none;
+}
+
+static void release(struct flagged *flagged)
+{
+	free(flagged->batch_window);
+	free(flagged->explanation);
+}
+
 static void drop_oldest(struct run *run)
 {
-	free(run->flagged->batch_window);
+	release(run->flagged);
 	run->flagged++;
 	run->flagged_count--;
 }
@@ -16,7 +33,7 @@ static void drop_oldest(struct run *run)
 void run_release_flagged(struct run *run)
 {
 	for (size_t i = 0; i < run->flagged_count; i++)
-		free(run->flagged[i].batch_window);
+		release(&run->flagged[i]);
 	free(run->private->flagged_storage);
 }
 
@@ -71,12 +88,18 @@ void run_add_flagged(struct run *run, const struct track *track, const struct ba
 	track_baseline(track, batch->ordinal, &flagged->baseline);
 }
 
-static struct flagged *find_flagged(struct run *run, uint32_t mode, uint64_t ordinal)
+const struct flagged *run_find_flagged(const struct run *run, uint32_t mode, uint64_t ordinal)
 {
 	for (size_t i = run->flagged_count; i-- > 0;)
 		if (run->flagged[i].mode == mode && run->flagged[i].batch.ordinal == ordinal)
 			return &run->flagged[i];
 	return NULL;
+}
+
+static struct flagged *find_flagged(struct run *run, uint32_t mode, uint64_t ordinal)
+{
+	const struct flagged *flagged = run_find_flagged(run, mode, ordinal);
+	return flagged ? &run->flagged[flagged - run->flagged] : NULL;
 }
 
 static bool remove_flagged(struct run *run, uint32_t mode, uint64_t ordinal)
@@ -85,7 +108,7 @@ static bool remove_flagged(struct run *run, uint32_t mode, uint64_t ordinal)
 	if (!flagged)
 		return false;
 	size_t after = run->flagged_count - (size_t)(flagged - run->flagged) - 1;
-	free(flagged->batch_window);
+	release(flagged);
 	memmove(flagged, flagged + 1, after * sizeof *flagged);
 	run->flagged_count--;
 	return true;
@@ -94,8 +117,10 @@ static bool remove_flagged(struct run *run, uint32_t mode, uint64_t ordinal)
 void run_renew_flagged(struct run *run, const struct track *track, const struct batch *batch)
 {
 	struct flagged *flagged = find_flagged(run, track->mode, batch->ordinal);
-	if (flagged)
-		flagged->batch = *batch;
+	if (!flagged)
+		return;
+	flagged->batch = *batch;
+	flagged->has_news = true;
 }
 
 bool run_flag(struct run *run, unsigned index, uint64_t ordinal, bool flagged)

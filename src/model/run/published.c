@@ -73,6 +73,8 @@ void run_set_meta(struct run *run, const char *key, const char *value)
 	}
 	free(run->meta[at].value);
 	run->meta[at].value = copy;
+	for (size_t i = 0; i < run->flagged_count; i++)
+		run->flagged[i].has_news = true;
 	if (strcmp(key, "RANK") == 0)
 		put_text(run->rank, sizeof run->rank, value);
 	if (strcmp(key, "WORLD_SIZE") == 0)

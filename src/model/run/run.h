@@ -113,12 +113,18 @@ struct baseline {
 };
 
 /* A flagged batch, kept beyond the ring with what was usual then. */
+struct explanation; /* explanation.h */
+
 struct flagged {
 	uint32_t mode;
 	struct batch batch;
 	struct baseline baseline;
 	struct batch_window *batch_window; /* NULL: not known yet, or no sampler saw its window */
 	bool is_batch_window_settled;      /* no more will become known */
+	/* explain_flagged()'s; NULL until it ran. has_news: what it rests on has changed since. */
+	struct explanation *explanation;
+	bool has_news;
+	uint8_t followers;
 };
 
 struct figures { /* count and mean 0/NAN while nothing is there */
@@ -293,6 +299,8 @@ const struct track *run_main(const struct run *run);          /* never NULL; may
 /* Which of the main mode's epochs the one with this ordinal is, or comes after: 1 and up; epochs of other modes do not
  * count. */
 uint32_t run_epoch_number(const struct run *run, uint32_t ordinal);
+/* NULL: that batch is not flagged. */
+const struct flagged *run_find_flagged(const struct run *run, uint32_t mode, uint64_t ordinal);
 const struct track *run_track_of(const struct run *run, uint32_t mode); /* NULL: no batch of it was seen */
 /* batches an optimizer step, as published (meta `accumulation`); 0 = not, or 1 */
 unsigned run_accumulation(const struct run *run);

@@ -11,6 +11,7 @@
 
 #include "src/base/buffer.h"
 #include "src/base/clock.h"
+#include "src/explain/explain.h"
 #include "src/export/export.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
@@ -66,6 +67,7 @@ int main(int argc, char **argv)
 		set.source = "synthetic";
 		synthetic_emit(synthetic, set.time_ns, &set);
 		model_apply(model, &set);
+		explain_flagged(model);
 		sample_set_clear(&set);
 		alerts_update(&alerts, model, &settings);
 		if (reading % READINGS_A_SECOND)

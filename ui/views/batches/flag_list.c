@@ -24,15 +24,14 @@ static double ratio_of(const struct flagged *flagged)
 }
 
 /* Largest first in every column: causes by the phase that explains most, then by how much. */
-static double sort_key(const struct run *run, const struct flagged *flagged, int column)
+static double sort_key(const struct flagged *flagged, int column)
 {
-	struct explanation why;
+	const struct explanation *why = flagged_explanation(flagged);
 	switch (column) {
 	case SORT_TIME: return batch_pace_s(&flagged->batch);
 	case SORT_RATIO: return ratio_of(flagged);
 	case SORT_CAUSE:
-		explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
-		return why.cause_count > 0 ? why.causes[0].share_ratio / 2 - (double)why.causes[0].phase : -INFINITY;
+		return why->cause_count > 0 ? why->causes[0].share_ratio / 2 - (double)why->causes[0].phase : -INFINITY;
 	default: return (double)flagged->batch.ordinal;
 	}
 }
@@ -51,7 +50,7 @@ static size_t sorted(const struct scene *scene, const struct run *run, struct li
 	const struct flagged *flagged[RUN_FLAGGED_MAX];
 	size_t count = batch_flagged(run, scene_track(scene, run), flagged);
 	for (size_t i = 0; i < count; i++) {
-		double key = sort_key(run, flagged[i], state->sort);
+		double key = sort_key(flagged[i], state->sort);
 
 		list[i] = (struct listed){ flagged[i], isnan(key) ? -INFINITY : state->sort_ascending ? -key : key };
 	}
@@ -73,17 +72,16 @@ enum { BATCH_WIDTH = 9, TIME_WIDTH = 9, RATIO_WIDTH = 6 };
 
 static void cause_text(const struct run *run, const struct flagged *flagged, struct line *line)
 {
-	struct explanation why;
 	char text[NUMBER_SIZE], brief[CAUSE_BRIEF_SIZE];
-	explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
+	const struct explanation *why = flagged_explanation(flagged);
 	line_start(line, " ");
-	for (int i = 0; i < (int)why.cause_count; i++) {
+	for (int i = 0; i < (int)why->cause_count; i++) {
 		enum role role = i == 0 ? ROLE_NORMAL : ROLE_DIM;
 
-		line_add(line, 2 * i, role, "%s%s", i > 0 ? "· " : "", cause_brief(run, &why.causes[i], brief));
-		line_add(line, 2 * i + 1, role, "%s", format_percent(text, why.causes[i].share_ratio));
+		line_add(line, 2 * i, role, "%s%s", i > 0 ? "· " : "", cause_brief(run, &why->causes[i], brief));
+		line_add(line, 2 * i + 1, role, "%s", format_percent(text, why->causes[i].share_ratio));
 	}
-	if (why.cause_count == 0)
+	if (why->cause_count == 0)
 		line_add(line, 0, ROLE_DIM, "%s", flagged->batch.is_by_hand ? "flagged by hand" : "–");
 }
 

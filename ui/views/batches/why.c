@@ -408,21 +408,22 @@ void panel_why(
 {
 	const struct track *track = scene_track(scene, run);
 	const struct batch *batch = batch_find(run, track, ordinal, NULL);
-	struct explanation why;
+	struct explanation room;
 	struct line right;
 	char title[NUMBER_SIZE + 16];
-	if (!batch || !batch_explain(scene, run, track, ordinal, &why)) {
+	if (!batch) {
 		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_DIM, "this batch is no longer kept");
 		return;
 	}
-	why_title(run, track, batch, &why, title, sizeof title, &right);
+	const struct explanation *why = explain_any(scene->model, run, track, batch, &room);
+	why_title(run, track, batch, why, title, sizeof title, &right);
 	struct rect inside = parts_panel(canvas, rect, title, &right, batch->is_flagged ? ROLE_FLAG : ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
-	int gap = inside.height >= (int)(why.row_count + why.context_count) + 8 ? 1 : 0;
+	int gap = inside.height >= (int)(why->row_count + why->context_count) + 8 ? 1 : 0;
 
-	rect_take_top(&inside, draw_causes(scene, &why, canvas, inside) + gap);
-	rect_take_top(&inside, draw_phases(run, &why, canvas, inside) + gap);
+	rect_take_top(&inside, draw_causes(scene, why, canvas, inside) + gap);
+	rect_take_top(&inside, draw_phases(run, why, canvas, inside) + gap);
 	if (inside.height > 0)
-		draw_happenings(scene->model, run, track, batch, &why, canvas, inside);
+		draw_happenings(scene->model, run, track, batch, why, canvas, inside);
 }

@@ -66,20 +66,19 @@ static void stretch_title(
 /* The focused batch instead of the figures: what a person asked for by choosing it. */
 static void focus_title(const struct scene *scene, const struct run *run, const struct batch *batch, struct line *line)
 {
-	struct explanation why;
+	struct explanation room;
+	const struct explanation *why = explain_any(scene->model, run, run_main(run), batch, &room);
 	double like = run_main(run)->step.p50_s;
 	char name[NUMBER_SIZE], text[NUMBER_SIZE], cause[CAUSE_BRIEF_SIZE];
-	if (!batch_explain(scene, run, run_main(run), batch->ordinal, &why))
-		return;
 	line_start(line, " · ");
 	line_add(line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s%s", batch->is_flagged ? "▲ " : "",
 		parts_batch_name(name, run, batch));
 	line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch_pace_s(batch), like));
-	if (!isnan(why.ratio))
-		line_add(line, 1, ROLE_NORMAL, "%.1f× the median", why.ratio);
-	if (why.cause_count > 0 && batch->is_flagged)
-		line_add(line, 2, ROLE_NORMAL, "%s %s s", cause_brief(run, &why.causes[0], cause),
-			parts_time_bare(text, why.causes[0].excess_s, 1, true));
+	if (!isnan(why->ratio))
+		line_add(line, 1, ROLE_NORMAL, "%.1f× the median", why->ratio);
+	if (why->cause_count > 0 && batch->is_flagged)
+		line_add(line, 2, ROLE_NORMAL, "%s %s s", cause_brief(run, &why->causes[0], cause),
+			parts_time_bare(text, why->causes[0].excess_s, 1, true));
 	line_add(line, 3, ROLE_KEY, "Enter why");
 }
 
@@ -221,21 +220,20 @@ static void show_batch(const struct run *run, const struct flagged *flagged, str
 {
 	const struct batch *batch = &flagged->batch;
 	double like = run_main(run)->step.p50_s;
-	struct explanation why;
 	char name[NUMBER_SIZE], text[NUMBER_SIZE];
-	explain_batch(run, batch, &flagged->baseline, flagged->batch_window, &why);
+	const struct explanation *why = flagged_explanation(flagged);
 	line_add(line, 0, ROLE_FLAG, "▲ %s", parts_batch_name(name, run, batch));
-	if (isnan(why.ratio))
+	if (isnan(why->ratio))
 		line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch_pace_s(batch), like));
 	else
-		line_add(line, 0, ROLE_NORMAL, "%.1f× the median", why.ratio);
-	if (why.cause_count > 0 && why.causes[0].kind != CAUSE_UNKNOWN)
-		line_add(line, 0, ROLE_NORMAL, "%s %s s", why.causes[0].what,
-			parts_time_bare(text, why.causes[0].excess_s, 1, true));
+		line_add(line, 0, ROLE_NORMAL, "%.1f× the median", why->ratio);
+	if (why->cause_count > 0 && why->causes[0].kind != CAUSE_UNKNOWN)
+		line_add(line, 0, ROLE_NORMAL, "%s %s s", why->causes[0].what,
+			parts_time_bare(text, why->causes[0].excess_s, 1, true));
 	else
 		line_add(line, 0, ROLE_NORMAL, "cause unknown");
-	if (why.cause_count > 0 && why.causes[0].next[0] != '\0')
-		line_add(line, 2, ROLE_ACCENT, "→ %s", why.causes[0].next);
+	if (why->cause_count > 0 && why->causes[0].next[0] != '\0')
+		line_add(line, 2, ROLE_ACCENT, "→ %s", why->causes[0].next);
 }
 
 /* The strongest pattern, or the newest slow batch with its cause. False: there is neither. */
