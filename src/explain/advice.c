@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* -- what a phase is, by its name -- */
+/* -- kind of a phase, from its name -- */
 
 static const struct {
 	const char *word;
@@ -52,7 +52,7 @@ enum phase_kind phase_kind(const struct run *run, uint32_t name)
 	return kind == PHASE_OTHER && name == NAME_BETWEEN ? PHASE_BETWEEN : kind;
 }
 
-/* -- the loader's settings, as published -- */
+/* -- DataLoader settings, as published -- */
 
 const char *loader_setting(const struct run *run, const char *key)
 {

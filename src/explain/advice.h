@@ -1,4 +1,4 @@
-/* advice.h: what advice rests on: the kind of operation that a phase is, and the loader's settings. Private to
+/* advice.h: input of advice: the kind of a phase, and the published DataLoader settings. Private to src/explain and
  * src/rules. */
 #ifndef PMTOP_EXPLAIN_ADVICE_H
 #define PMTOP_EXPLAIN_ADVICE_H
@@ -9,14 +9,15 @@
 
 enum phase_kind { PHASE_OTHER, PHASE_DATA, PHASE_FORWARD, PHASE_BACKWARD, PHASE_OPTIMIZER, PHASE_BETWEEN };
 
-/* By the words in its name: "data", "train_dataloader_next" and "load images" are data, "model forward" is forward. */
+/* From the words in its name: "data", "train_dataloader_next" and "load images" are data, "model forward" is
+ * forward. */
 enum phase_kind phase_kind(const struct run *run, uint32_t name);
 /* "data", "forward", "backward", "optimizer", "between", "other". */
 const char *phase_kind_name(enum phase_kind kind);
 
-/* A setting of the loader, as published ("loader.num_workers", or without "loader."); NULL where it was not. */
+/* A DataLoader setting, as published ("loader.num_workers", or without "loader."); NULL if not published. */
 const char *loader_setting(const struct run *run, const char *key);
-/* False where it was not published, or is no count. */
+/* False if it was not published or is not a count. */
 bool loader_count(const struct run *run, const char *key, long *count);
 
 #endif

@@ -1,20 +1,20 @@
-/* The order of claims: what the names of spans and the workers say of one phase; then what the records say of all of
- * them. */
+/* Finds the causes of a slow batch. Span names and workers claim time of a phase first; then the batch's record (CPU
+ * time, run-queue wait) divides the rest of all phases. */
 #include "src/explain/causes.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Less of the excess than this is left to "unknown": it would be a line without a message. */
+/* Causes below this share of the excess are added to "unknown". */
 #define CAUSE_MIN_RATIO 0.05
-/* A share that would print as 0 %. */
+/* Smaller shares would print as 0 %. */
 #define NOTHING_RATIO 0.005
-/* Of a cause: a phase with less of it is not named. */
+/* A cause names only phases that hold at least this share of it. */
 #define PLACE_MIN_RATIO 0.2
 
-/* Keeps the causes sorted, largest first. When the room is used up the smallest is dropped, and so becomes part of the
- * unknown. */
+/* Keeps the causes sorted, largest first. When the list is full, it drops the smallest, which becomes part of
+ * "unknown". */
 static void insert_cause(struct explanation *out, const struct cause *cause, size_t max)
 {
 	size_t at = out->cause_count;
@@ -50,8 +50,8 @@ bool causes_has_workers(const struct case_file *file, const struct explain_row *
 	return false;
 }
 
-/* Where some phases were faster than usual, the slower ones together exceed the batch's excess: shares are then of what
- * they have together. */
+/* If some phases were faster than their baseline, the excess of the slower ones adds up to more than the batch's
+ * excess. Shares are then relative to that sum. */
 static double shared_seconds(const struct explanation *out)
 {
 	double slower_s = 0;
@@ -70,7 +70,7 @@ static size_t open_pools(const struct explanation *out, struct pool *pools)
 	return count;
 }
 
-/* Where it lies is known, not why. */
+/* Only the phase is known, not the reason. */
 static void claim_place(struct case_file *file, const struct pool *pool)
 {
 	struct claim claim = { .kind = CAUSE_PHASE, .seconds = pool->left_s + pool->cpu_s + pool->queue_s + pool->away_s };
@@ -85,7 +85,7 @@ static bool are_one(const struct claim *a, const struct claim *b)
 	return a->kind == b->kind && a->kind != CAUSE_PHASE && strcmp(a->who, b->who) == 0;
 }
 
-/* Phases that have a good part of it, the one with the most first. */
+/* Adds phases with at least PLACE_MIN_RATIO of the cause; the main one is first already. */
 static void add_place(struct places *places, const struct claim *claim, double whole_s)
 {
 	if (claim->seconds < PLACE_MIN_RATIO * whole_s)
@@ -96,7 +96,7 @@ static void add_place(struct places *places, const struct claim *claim, double w
 		places->are_more = true;
 }
 
-/* What one cause cost in all phases together. It is `main`, its largest claim, that is told. */
+/* Sums one cause over all phases. Its words and evidence are those of its largest claim. */
 static void add_cause(struct case_file *file, const struct claim *main_claim)
 {
 	struct places places = { .count = 1, .rows = { main_claim->row } };

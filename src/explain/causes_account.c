@@ -2,26 +2,26 @@
 
 #include <math.h>
 
-double over(double this_value, double baseline_value)
+double excess_over(double this_value, double baseline_value)
 {
 	double excess = this_value - baseline_value;
 	return isfinite(excess) ? fmax(excess, 0) : NAN;
 }
 
-double pool_take(double *from_s, double most_s)
+double pool_take(double *from_s, double max_s)
 {
-	double taken = isnan(most_s) ? 0 : fmin(fmax(most_s, 0), *from_s);
+	double taken = isnan(max_s) ? 0 : fmin(fmax(max_s, 0), *from_s);
 	*from_s -= taken;
 	return taken;
 }
 
-double pool_take_cpu(struct pool *pool, double most_s) { return pool_take(&pool->cpu_s, most_s * pool->wait_ratio); }
+double pool_take_cpu(struct pool *pool, double max_s) { return pool_take(&pool->cpu_s, max_s * pool->wait_ratio); }
 
-/* -- records: a batch's reaches from the end of the one before to its own end -- */
+/* -- records: a batch's record covers the time from the end of the batch before to its own end -- */
 
 static bool is_behind(const struct explain_row *row) { return row->name == NAME_BETWEEN; }
 
-/* The batch of the run that ended just before this one, or ends next; NULL where it is not kept, or of another mode. */
+/* The batch that ended just before this one (step −1) or ends next (1); NULL if it is gone or of another mode. */
 static const struct batch *neighbour(const struct case_file *file, int step)
 {
 	const struct batch *batch = file->batch;
@@ -50,21 +50,21 @@ static double outermost_s(const struct phase_time *phases, unsigned count, uint3
 	return 0;
 }
 
-/* By how much the part of a record's window that is not of this step was slower than usual: what it tells may be of
- * that. */
+/* By how much the part of a record's window outside this step exceeded its baseline: that much of the record may belong
+ * to the other step. */
 static double spilt_s(const struct case_file *file, bool behind)
 {
 	const struct batch *other = neighbour(file, behind ? 1 : -1);
 	double spilt = 0;
 	if (other && behind)
-		spilt = over(other->batch_s, file->baseline->batch_s);
+		spilt = excess_over(other->batch_s, file->baseline->batch_s);
 	else if (other)
-		spilt = over(outermost_s(other->phases, other->phase_count, NAME_BETWEEN),
+		spilt = excess_over(outermost_s(other->phases, other->phase_count, NAME_BETWEEN),
 			outermost_s(file->baseline->phases, file->baseline->phase_count, NAME_BETWEEN));
 	return isnan(spilt) ? 0 : spilt;
 }
 
-/* -- sharing out -- */
+/* -- dividing the record among the phases -- */
 
 static double own_cpu_s(const struct case_file *file, const struct explain_row *row)
 {
@@ -75,11 +75,11 @@ static double own_cpu_s(const struct case_file *file, const struct explain_row *
 	for (unsigned i = 0; i < file->baseline->phase_count; i++)
 		if (file->baseline->phases[i].name == row->name && file->baseline->phases[i].parent == row->parent)
 			baseline = &file->baseline->phases[i];
-	return this ? over((double)this->cpu_s, baseline ? (double)baseline->cpu_s : 0) : NAN;
+	return this ? excess_over((double)this->cpu_s, baseline ? (double)baseline->cpu_s : 0) : NAN;
 }
 
-/* The time of phases that publish their own is theirs; what the record has beyond them is shared out among the
- * others. */
+/* Phases that publish their own CPU time get it; the rest of the record's CPU time is divided among the other
+ * phases. */
 static void share_cpu(struct case_file *file, struct pool *pools, size_t count, bool behind, double cpu_s)
 {
 	double others_s = 0;
@@ -108,8 +108,8 @@ static double left_of(const struct pool *pools, size_t count, bool behind)
 	return left_s;
 }
 
-/* Where CPUs are contended, each second of work usually brings so many of waiting: those of more work are part of
- * it. */
+/* On contended CPUs, work brings run-queue wait in a fixed ratio (the baseline's). The wait that belongs to additional
+ * work counts as that work. */
 static void share_rest(struct pool *pools, size_t count, bool behind, double queue_s, double baseline_wait_ratio)
 {
 	double left_s = left_of(pools, count, behind);
@@ -134,8 +134,8 @@ void account_share_out(struct case_file *file, struct pool *pools, size_t count)
 		const struct evidence *record = account_evidence(file, &place);
 		double spilt = spilt_s(file, behind), cpu_s = NAN, queue_s = NAN;
 		if (record) {
-			cpu_s = fmax(over(record->cpu_s, file->baseline->evidence.cpu_s) - file->named_s[behind] - spilt, 0);
-			queue_s = fmax(over(record->run_queue_wait_s, file->baseline->evidence.run_queue_wait_s) - spilt, 0);
+			cpu_s = fmax(excess_over(record->cpu_s, file->baseline->evidence.cpu_s) - file->named_s[behind] - spilt, 0);
+			queue_s = fmax(excess_over(record->run_queue_wait_s, file->baseline->evidence.run_queue_wait_s) - spilt, 0);
 		}
 		bool is_known = record && isfinite(record->cpu_s) && isfinite(file->baseline->evidence.cpu_s);
 		queue_s = record && isfinite(record->run_queue_wait_s) && isfinite(file->baseline->evidence.run_queue_wait_s)

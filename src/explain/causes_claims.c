@@ -1,4 +1,4 @@
-/* What each pool was spent on. The order within a pool is from what was surely seen to what is only likely. */
+/* What each pool was spent on. Within a pool, certain observations claim before likely ones. */
 #include "src/explain/causes.h"
 
 #include <ctype.h>
@@ -10,27 +10,25 @@
 
 #define BYTES_PER_BLOCK 512
 
-/* What reading can have taken at most: a disk that is slow to answer, and slow to deliver. */
+/* Upper bounds for reading: the latency of one read and the bandwidth of a slow disk. */
 #define READ_MAX_S 0.03
 #define READ_MIN_BYTES_PER_S 10e6
 #define BLOCKS_PER_READ_MIN 8
-/* A window is enclosed by readings that are at most so much further apart. */
+/* The readings that enclose a window are at most this much further apart than the window is long. */
 #define READINGS_APART_S 1
 #define WRITTEN_MIN_BYTES 65536
-/* The CPU's part in reading and writing a file: finding pages for it, copying; and for each time that it waits, going
- * to sleep and waking up. */
+/* CPU time of file I/O: finding pages and copying, per byte; going to sleep and waking up, per read. */
 #define COPY_S_PER_BYTE 0.7e-9
 #define READ_CPU_S 20e-6
-/* A page that is asked of the kernel, found, cleared and mapped: 0.5 µs on bare metal, 4 µs measured in a virtual
- * machine. */
+/* One minor fault (find, clear and map a page): 0.5 µs on bare metal, 4 µs measured in a virtual machine. */
 #define FAULT_S 4e-6
 #define GROWTH_S_PER_BYTE 1e-9
-/* Fewer than twice the usual faults, for the work that was done, are nothing unusual. */
+/* Faults count only above this multiple of the baseline. */
 #define FAULTS_RATIO 2
-/* Of what is to be explained: a figure that reaches so much of it names it. */
+/* A child that used at least this share of the run-queue wait is named as its cause. */
 #define NAMING_RATIO 0.25
 #define THROTTLED_RATIO 0.5
-/* Over the samples' own ratio: steps seldom grow by more. */
+/* Steps seldom grow by more than this times the growth of the samples. */
 #define BIGGER_TOLERANCE 1.25
 #define FORCED_MIN 5
 
@@ -58,7 +56,7 @@ static double excess_of(const struct case_file *file, const struct pool *pool, s
 	struct claim figure = { .seconds = 0 };
 	rest_on(file, pool, &figure, "", offset);
 	double excess =
-		figure.evidence_count ? over(figure.evidence[0].this_value, figure.evidence[0].baseline_value) : NAN;
+		figure.evidence_count ? excess_over(figure.evidence[0].this_value, figure.evidence[0].baseline_value) : NAN;
 	return isnan(excess) ? 0 : excess;
 }
 #define EXCESS_OF(figure) excess_of(file, pool, offsetof(struct evidence, figure))
@@ -71,7 +69,7 @@ static void claim_simply(
 	causes_add(file, pool->row, &claim);
 }
 
-/* -- spans whose names say what they are -- */
+/* -- spans whose names are a cause -- */
 
 static const struct {
 	const char *word;
@@ -105,7 +103,7 @@ static enum cause_kind kind_of_span(const char *name)
 	return CAUSE_PHASE;
 }
 
-/* A span that is there all the time does not explain by its name alone why it took longer today. */
+/* The name of a span that every batch has does not explain why it took longer in this one. */
 static bool is_rare(const struct explain_row *row)
 {
 	return isnan(row->baseline_s) || row->baseline_s < row->this_s / 4;
@@ -130,19 +128,19 @@ void claim_by_name(struct case_file *file, struct pool *pool)
 	}
 }
 
-/* -- a bigger batch -- */
+/* -- a larger batch -- */
 
-/* Only as much as so many more samples cost the whole step, shared out over its excess; whether the thread worked for
- * them or waited for a device that did. */
+/* At most what the additional samples cost the whole step, in proportion to the phase's excess. The thread may have
+ * worked on them itself, or waited for a device. */
 void claim_bigger(struct case_file *file, struct pool *pool)
 {
 	double ratio = file->out->samples / file->out->baseline_samples;
 	if (!file->out->is_bigger || !(pool->row->baseline_s > 0))
 		return;
-	double most_s = file->baseline->step_s * (ratio - 1) * BIGGER_TOLERANCE * pool->row->excess_s / file->whole_s,
-		   taken_s = pool_take(&pool->cpu_s, most_s);
-	taken_s += pool_take(&pool->away_s, most_s - taken_s);
-	taken_s += pool_take(&pool->left_s, most_s - taken_s);
+	double max_s = file->baseline->step_s * (ratio - 1) * BIGGER_TOLERANCE * pool->row->excess_s / file->whole_s,
+		   taken_s = pool_take(&pool->cpu_s, max_s);
+	taken_s += pool_take(&pool->away_s, max_s - taken_s);
+	taken_s += pool_take(&pool->left_s, max_s - taken_s);
 	struct claim claim = { .kind = CAUSE_BIGGER, .seconds = taken_s };
 	claim_evidence(&claim, "samples", file->out->samples, file->out->baseline_samples);
 	REST_ON(&claim, cpu_s);
@@ -170,8 +168,8 @@ static void claim_reading(struct case_file *file, struct pool *pool)
 	causes_add(file, pool->row, &claim);
 }
 
-/* Between the readings around the batch it wrote far more than it usually does in so long a time: more than a log's
- * lines. */
+/* The process wrote far more than its baseline between the readings that enclose the batch: more than lines of a
+ * log. */
 static bool may_have_waited_for_writes(const struct case_file *file)
 {
 	const struct window_figure *figure =
@@ -182,11 +180,11 @@ static bool may_have_waited_for_writes(const struct case_file *file)
 	return figure && figure->max > 2 * baseline + WRITTEN_MIN_BYTES;
 }
 
-/* Where it was seen to wait for the disk and did not read, it wrote; where it was not seen so, by what it wrote. */
+/* Disk wait that is not reading is writing. If the samplers saw no disk wait, the bytes written give the time. */
 static void claim_writing(struct case_file *file, struct pool *pool)
 {
 	int32_t pid = file->run->pid;
-	double written = seen_over(file, METRIC_PROCESS_WRITTEN, pid),
+	double written = seen_excess(file, METRIC_PROCESS_WRITTEN, pid),
 		   on_disk_s = fmin(seen_seconds(file, WINDOW_TARGET_ON_DISK), pool->away_s);
 	const struct window_figure *figure =
 		file->batch_window ? batch_window_find(file->batch_window, METRIC_PROCESS_WRITTEN, pid) : NULL;
@@ -211,9 +209,8 @@ static bool has_checkpoint(const struct case_file *file)
 	return false;
 }
 
-/* A checkpoint was written in this step, and what it waited besides is the rest of it: the span of saving ends before
- * the disk has it all (fsync). Too short for a reading to lie within, so that by how much was written alone nothing
- * could be claimed. */
+/* A step that saved a checkpoint claims its remaining wait for it too: the span of saving ends before the disk has all
+ * data (fsync). claim_writing() finds nothing if the batch was too short to contain a reading. */
 static void claim_checkpoint(struct case_file *file, struct pool *pool)
 {
 	struct claim claim = { .kind = CAUSE_CHECKPOINT };
@@ -221,7 +218,7 @@ static void claim_checkpoint(struct case_file *file, struct pool *pool)
 		return;
 	const struct window_figure *figure = batch_window_find(file->batch_window, METRIC_PROCESS_WRITTEN, file->run->pid);
 	claim.seconds = pool_take(&pool->away_s, INFINITY);
-	/* Behind the batch, until the next one has ended, no record says how much of the time was spent on the CPU. */
+	/* Until the next batch has ended, no record divides the time after this batch into CPU and waiting. */
 	if (pool->row->name == NAME_BETWEEN)
 		claim.seconds += pool_take(&pool->left_s, INFINITY);
 	claim_evidence(&claim, "written_bytes", figure->max, figure->baseline);
@@ -251,9 +248,9 @@ static void claim_forced(struct case_file *file, struct pool *pool)
 	causes_add(file, pool->row, &claim);
 }
 
-/* What is left of the time away was spent asleep, where nothing else can have been: not by a thread that waits for
- * workers, which is told of them or not at all; nor where waits for a CPU are not known, or it may have waited for the
- * disk: it was seen so, or wrote much meanwhile (fsync). */
+/* The rest of the time away was spent blocked, if all other reasons are excluded. It is not claimed for a thread that
+ * waits for workers, if the run-queue wait is unknown, or if the thread may have waited for the disk (seen in state D,
+ * or much was written: fsync). */
 static void claim_sleep(struct case_file *file, struct pool *pool)
 {
 	struct claim claim = { .kind = CAUSE_SLEPT };
@@ -274,11 +271,11 @@ void claim_away(struct case_file *file, struct pool *pool)
 	claim_simply(file, pool, &pool->away_s, CAUSE_SUSPENDED, "suspended_s", seen_seconds(file, WINDOW_SUSPENDED));
 	claim_simply(file, pool, &pool->away_s, CAUSE_STOPPED, "stopped_s", seen_seconds(file, WINDOW_TARGET_STOPPED));
 	claim_simply(file, pool, &pool->away_s, CAUSE_THROTTLED, "throttled_s",
-		seen_over(file, METRIC_CGROUP_THROTTLED, 0) * S_PER_NS);
+		seen_excess(file, METRIC_CGROUP_THROTTLED, 0) * S_PER_NS);
 	claim_reading(file, pool);
 	claim_writing(file, pool);
 	claim_simply(file, pool, &pool->away_s, CAUSE_PREEMPTED, "stolen_s",
-		seen_over(file, METRIC_SYSTEM_CPU_STOLEN, 0) * S_PER_NS);
+		seen_excess(file, METRIC_SYSTEM_CPU_STOLEN, 0) * S_PER_NS);
 	if (child.event && child.is_compiler)
 		claim_child(file, pool, &pool->away_s, &child, CAUSE_COMPILER, child.came ? INFINITY : child.alive_s);
 	else if (child.event && child.came && child.went)
@@ -291,7 +288,7 @@ void claim_away(struct case_file *file, struct pool *pool)
 	claim_sleep(file, pool);
 }
 
-/* -- in a run queue: that it waited is known, by what it was kept from a CPU is to be named -- */
+/* -- in a run queue: the wait is known; name what kept the thread off the CPU -- */
 
 void claim_queue(struct case_file *file, struct pool *pool)
 {
@@ -325,14 +322,14 @@ static double growth_of(const struct case_file *file, const struct explain_row *
 	return NAN;
 }
 
-/* Faults beyond those that so much more work of the same sort would have brought. */
+/* Counts only faults beyond those that the additional CPU time explains at the baseline's rate. */
 static void claim_allocation(struct case_file *file, struct pool *pool)
 {
 	const struct evidence *this = account_evidence(file, pool->row), *baseline = &file->baseline->evidence;
 	double growth = growth_of(file, pool->row), faults = 0;
 	if (this && this->minor_faults > FAULTS_RATIO * baseline->minor_faults) {
 		double work_ratio = baseline->cpu_s > 0 && this->cpu_s > baseline->cpu_s ? this->cpu_s / baseline->cpu_s : 1;
-		faults = over(this->minor_faults, baseline->minor_faults * work_ratio);
+		faults = excess_over(this->minor_faults, baseline->minor_faults * work_ratio);
 	}
 	struct claim claim = { .kind = CAUSE_ALLOCATION,
 		.seconds = pool_take_cpu(pool, fmax(isnan(faults) ? 0 : faults * FAULT_S, growth * GROWTH_S_PER_BYTE)) };

@@ -1,4 +1,4 @@
-/* What a slower GPU, or slower CPUs, cost a batch: by how far their clock fell and for how much of it. */
+/* Time that a batch lost to lower GPU or CPU clocks: from the drop of the clock and its duration. */
 #include "src/explain/causes.h"
 
 #include <limits.h>
@@ -9,12 +9,12 @@
 #include "src/base/text.h"
 #include "src/model/run/known_names.h"
 
-/* Clocks are read a few times a second: what they say of a batch is about right. */
+/* Clocks are read a few times a second, so the loss is an estimate. */
 #define SEEN_TOLERANCE 1.25
 #define HZ_PER_MHZ 1e6
 
-/* Seconds by which work that took `baseline_s` became longer: no more than the clock's ratio makes of it, nor than was
- * lost while it was low. */
+/* Seconds that work of `baseline_s` took longer: the smaller of two bounds, the ratio of the clocks, and the time that
+ * the clock was low. */
 static double lost_s(const struct case_file *file, const struct window_event *event, double baseline_s)
 {
 	bool is_sound = event->value > 0 && event->baseline > event->value && isfinite(event->baseline) && baseline_s > 0;
@@ -46,13 +46,13 @@ static enum cause_kind kind_of_fall(const struct window_event *event)
 													: CAUSE_GPU_CLOCK;
 }
 
-/* Loading is no work of the GPU's; a thread may wait for it anywhere else. */
+/* The thread may wait for the GPU in any phase but data loading. */
 static bool may_wait_for_gpu(const struct case_file *file, const struct explain_row *row)
 {
 	return row->depth == 0 && row->excess_s > 0 && phase_kind(file->run, row->name) != PHASE_DATA;
 }
 
-/* Of what a slower GPU costs the whole step, the part of one phase. */
+/* The share of one phase in what a slower GPU costs the whole step. */
 static double part_of(const struct case_file *file, const struct pool *pool)
 {
 	double whole_s = 0;
@@ -61,12 +61,12 @@ static double part_of(const struct case_file *file, const struct pool *pool)
 	return may_wait_for_gpu(file, pool->row) ? pool->row->excess_s / whole_s : 0;
 }
 
-/* A thread that waits for the GPU sleeps, or (by default) asks over and over, which is work on the CPU. */
-static double take_wait(struct pool *pool, double most_s)
+/* A thread that waits for the GPU sleeps, or (CUDA's default) spins, which is CPU time. */
+static double take_wait(struct pool *pool, double max_s)
 {
-	double taken_s = pool_take(&pool->away_s, most_s);
-	taken_s += pool_take(&pool->cpu_s, most_s - taken_s);
-	return taken_s + pool_take(&pool->left_s, most_s - taken_s);
+	double taken_s = pool_take(&pool->away_s, max_s);
+	taken_s += pool_take(&pool->cpu_s, max_s - taken_s);
+	return taken_s + pool_take(&pool->left_s, max_s - taken_s);
 }
 
 static void claim_slower(struct case_file *file, struct pool *pool)
@@ -83,21 +83,21 @@ static void claim_slower(struct case_file *file, struct pool *pool)
 	causes_add(file, pool->row, &claim);
 }
 
-/* Two programs take turns. Only where it was surely there, and it is known how busy it kept the GPU. */
+/* Two programs take turns on a GPU. Claimed only if the other one certainly ran and its utilization is known. */
 static void claim_shared(struct case_file *file, struct pool *pool)
 {
 	const struct window_event *event = seen_event(file, WINDOW_GPU_SHARED, 0);
 	if (!event || event->time_ns > file->batch_window->to_ns || !(event->value > 0 && event->value < 1))
 		return;
-	double most_s = file->baseline->step_s * event->value / (1 - event->value);
-	struct claim claim = { .kind = CAUSE_GPU_SHARED, .seconds = take_wait(pool, most_s * part_of(file, pool)) };
+	double max_s = file->baseline->step_s * event->value / (1 - event->value);
+	struct claim claim = { .kind = CAUSE_GPU_SHARED, .seconds = take_wait(pool, max_s * part_of(file, pool)) };
 	snprintf(claim.who, sizeof claim.who, "%.*s", (int)strcspn(event->text, " "), event->text);
 	claim_evidence(&claim, "gpu_newcomers", 1, 0);
 	claim_evidence(&claim, "newcomer_busy_ratio", event->value, NAN);
 	causes_add(file, pool->row, &claim);
 }
 
-/* The span in which pmtop.torch and others see the host wait until the device is done. */
+/* `sync` is the span in which pmtop.torch and others measure how long the host waits for the device. */
 static double waited_longer_s(const struct case_file *file, const struct explain_row *row)
 {
 	const struct explain_row *end = file->out->rows + file->out->row_count, *first = row;
@@ -137,8 +137,8 @@ void claim_cpu_heat(struct case_file *file, struct pool *pool)
 	const struct window_event *event = seen_event(file, WINDOW_CPU_SLOWED, 0);
 	if (!event)
 		return;
-	double most_s = lost_s(file, event, file->baseline->evidence.cpu_s) * pool->row->excess_s / file->whole_s;
-	struct claim claim = { .kind = CAUSE_CPU_HEAT, .seconds = pool_take(&pool->cpu_s, most_s) };
+	double max_s = lost_s(file, event, file->baseline->evidence.cpu_s) * pool->row->excess_s / file->whole_s;
+	struct claim claim = { .kind = CAUSE_CPU_HEAT, .seconds = pool_take(&pool->cpu_s, max_s) };
 	say_fall(event, "CPU", claim.who);
 	claim_evidence(&claim, "cpu_clock_hz", event->value, event->baseline);
 	causes_add(file, pool->row, &claim);

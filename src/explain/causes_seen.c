@@ -1,4 +1,4 @@
-/* What the samplers saw of others while a slow batch ran: its loader's workers, and children of the run. */
+/* What the samplers saw of other processes while a slow batch ran: DataLoader workers, and children of the run. */
 #include "src/explain/causes.h"
 
 #include <ctype.h>
@@ -6,15 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Of a worker's median. */
+/* A fetch is slow above this multiple of the worker's median. */
 #define FETCH_SLOW 1.5
-/* Of what a state would explain: readings that are far apart see about so much of it. */
+/* A sampled state explains the whole wait if the samplers saw at least this share of it: readings may be far apart. */
 #define SEEN_RATIO 0.25
 
 /* -- what the samplers saw -- */
 
-/* Growth of a counter that was surely seen inside the window, over the usual; 0 where nothing was. */
-double seen_over(const struct case_file *file, enum metric metric, int32_t instance)
+double seen_excess(const struct case_file *file, enum metric metric, int32_t instance)
 {
 	const struct window_figure *figure = file->batch_window && file->batch_window->readings
 		? batch_window_find(file->batch_window, metric, instance)
@@ -43,7 +42,6 @@ const struct window_event *seen_event(const struct case_file *file, enum window_
 	return found;
 }
 
-/* Seconds of the largest such event; 0 where there is none, or readings cannot have seen it. */
 double seen_seconds(const struct case_file *file, enum window_event_kind kind)
 {
 	const struct window_event *event =
@@ -51,27 +49,28 @@ double seen_seconds(const struct case_file *file, enum window_event_kind kind)
 	return event && isfinite(event->value) ? fabs(event->value) : 0;
 }
 
-/* -- loader workers: what the training waits for in its data phase -- */
+/* -- DataLoader workers: what training waits for in its data phase -- */
 
-/* What a fetch took beyond the worker's median. */
-static double fetch_over(const struct window_event *fetch)
+/* The excess of a slow fetch over the worker's median. */
+static double fetch_excess(const struct window_event *fetch)
 {
-	return fetch && fetch->value > FETCH_SLOW * fetch->baseline ? over(fetch->value, fetch->baseline) : 0;
+	return fetch && fetch->value > FETCH_SLOW * fetch->baseline ? excess_over(fetch->value, fetch->baseline) : 0;
 }
 
-/* Of all workers' fetches the one that took the longest beyond its median. */
+/* The fetch with the largest excess, over all workers. */
 static const struct window_event *slowest_fetch(const struct case_file *file)
 {
 	const struct window_event *found = NULL;
 	for (size_t i = 0; i < file->batch_window->event_count; i++)
 		if (file->batch_window->events[i].kind == WINDOW_WORKER_FETCHED &&
-			fetch_over(&file->batch_window->events[i]) > fetch_over(found))
+			fetch_excess(&file->batch_window->events[i]) > fetch_excess(found))
 			found = &file->batch_window->events[i];
 	return found;
 }
 
-/* Stopped, or on disk: readings see it now and then. Where they saw it for a good part of what it would explain (the
- * worker's long fetch; else the wait), it explains that; where for less, only what they saw. */
+/* A worker that is stopped or waits for the disk, which samplers see only at their readings. If they saw it for at
+ * least SEEN_RATIO of the worker's slow fetch (or of the wait), it explains all of that; otherwise only the time seen.
+ */
 static void claim_worker_state(
 	struct case_file *file, struct pool *pool, enum window_event_kind seen, enum cause_kind kind, const char *key)
 {
@@ -79,7 +78,7 @@ static void claim_worker_state(
 	if (!event || !(event->value > 0))
 		return;
 	const struct window_event *fetch = seen_event(file, WINDOW_WORKER_FETCHED, event->pid);
-	double whole_s = fetch_over(fetch) > 0 ? fetch_over(fetch) : pool->left_s;
+	double whole_s = fetch_excess(fetch) > 0 ? fetch_excess(fetch) : pool->left_s;
 	struct claim claim = { .kind = kind,
 		.seconds = pool_take(
 			&pool->left_s, event->value >= SEEN_RATIO * whole_s ? fmax(event->value, whole_s) : event->value) };
@@ -96,7 +95,7 @@ static void claim_starved(struct case_file *file, struct pool *pool)
 	for (size_t i = 0; i < file->batch_window->event_count; i++) {
 		const struct window_event *event = &file->batch_window->events[i];
 		double over_ns =
-			event->kind == WINDOW_WORKER_FETCHED ? seen_over(file, METRIC_PROCESS_RUN_QUEUE_WAIT, event->pid) : 0;
+			event->kind == WINDOW_WORKER_FETCHED ? seen_excess(file, METRIC_PROCESS_RUN_QUEUE_WAIT, event->pid) : 0;
 		const struct window_figure *figure = over_ns > longest_ns
 			? batch_window_find(file->batch_window, METRIC_PROCESS_RUN_QUEUE_WAIT, event->pid)
 			: NULL;
@@ -116,7 +115,7 @@ static void claim_slow_fetch(struct case_file *file, struct pool *pool)
 	const struct window_event *fetch = slowest_fetch(file);
 	if (!fetch)
 		return;
-	struct claim claim = { .kind = CAUSE_WORKER_SLOW, .seconds = pool_take(&pool->left_s, fetch_over(fetch)) };
+	struct claim claim = { .kind = CAUSE_WORKER_SLOW, .seconds = pool_take(&pool->left_s, fetch_excess(fetch)) };
 	call_worker(fetch, claim.who);
 	claim_evidence(&claim, "fetch_s", fetch->value, fetch->baseline);
 	causes_add(file, pool->row, &claim);
@@ -195,7 +194,7 @@ static bool is_compiler(const char *command)
 	return false;
 }
 
-/* For how long it was there inside the window. */
+/* The child's lifetime inside the window. */
 static double alive_s(const struct case_file *file, const struct window_event *event)
 {
 	const struct window_event *went = seen_event(file, WINDOW_CHILD_WENT, event->pid);
@@ -206,7 +205,7 @@ static double alive_s(const struct case_file *file, const struct window_event *e
 	return to_ns > from_ns ? (double)(to_ns - from_ns) * S_PER_NS : 0;
 }
 
-/* The child that matters the most: compilers before others, then by the time that it was there. */
+/* The most relevant child: compilers first, then the longest lifetime. */
 struct child find_child(const struct case_file *file)
 {
 	struct child best = { .event = NULL };
@@ -221,7 +220,7 @@ struct child find_child(const struct case_file *file)
 			.came = event->kind == WINDOW_CHILD_CAME && event->time_ns <= file->batch_window->to_ns,
 			.went = seen_event(file, WINDOW_CHILD_WENT, event->pid),
 			.alive_s = alive_s(file, event),
-			.cpu_s = ran ? over(ran->value, isnan(ran->baseline) ? 0 : ran->baseline) : 0 };
+			.cpu_s = ran ? excess_over(ran->value, isnan(ran->baseline) ? 0 : ran->baseline) : 0 };
 		child.cpu_s = isnan(child.cpu_s) ? 0 : child.cpu_s;
 		if (!best.event || child.is_compiler > best.is_compiler ||
 			(child.is_compiler == best.is_compiler && child.alive_s > best.alive_s))
@@ -231,9 +230,9 @@ struct child find_child(const struct case_file *file)
 }
 
 void claim_child(struct case_file *file, struct pool *pool, double *from_s, const struct child *child,
-	enum cause_kind kind, double most_s)
+	enum cause_kind kind, double max_s)
 {
-	struct claim claim = { .kind = kind, .seconds = pool_take(from_s, most_s) };
+	struct claim claim = { .kind = kind, .seconds = pool_take(from_s, max_s) };
 	snprintf(claim.who, sizeof claim.who, "%.*s", (int)strcspn(child->event->text, " "), child->event->text);
 	claim_evidence(&claim, "child_s", child->alive_s, NAN);
 	if (child->cpu_s > 0)

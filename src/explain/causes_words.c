@@ -15,29 +15,29 @@ const char *cause_kind_name(enum cause_kind kind)
 	return names[kind];
 }
 
-/* With the one who does it, and in few words; `with` NULL: its name follows in brackets. */
+/* id: for programs; with: the words if claim->who is known (NULL: cause_kind_name()); brief: for a column. */
 static const struct {
 	const char *id, *with, *brief;
 } kinds[CAUSE_COUNT] = {
 	[CAUSE_PHASE] = { "phase", NULL, "" },
-	[CAUSE_DISK_READ] = { "disk_read", NULL, "reads disk" },
-	[CAUSE_DISK_WRITE] = { "disk_write", NULL, "writes disk" },
+	[CAUSE_DISK_READ] = { "disk_read", NULL, "disk read" },
+	[CAUSE_DISK_WRITE] = { "disk_write", NULL, "disk write" },
 	[CAUSE_CPU_WAIT] = { "cpu_wait", NULL, "CPU wait" },
 	[CAUSE_PREEMPTED] = { "preempted", NULL, "descheduled" },
 	[CAUSE_MORE_WORK] = { "more_work", NULL, "CPU work" },
-	[CAUSE_SLEPT] = { "slept", NULL, "waiting" },
+	[CAUSE_SLEPT] = { "slept", NULL, "blocked" },
 	[CAUSE_SWAPPED] = { "swapped", NULL, "swapping" },
 	[CAUSE_ALLOCATION] = { "allocation", NULL, "allocation" },
-	[CAUSE_WORKER_GONE] = { "worker_gone", "%s is gone", "worker gone" },
-	[CAUSE_WORKER_DISK] = { "worker_disk", "%s waits for the disk", "worker on disk" },
+	[CAUSE_WORKER_GONE] = { "worker_gone", "%s died", "worker died" },
+	[CAUSE_WORKER_DISK] = { "worker_disk", "%s waits for the disk", "worker disk wait" },
 	[CAUSE_WORKER_STOPPED] = { "worker_stopped", "%s is stopped", "worker stopped" },
-	[CAUSE_WORKER_SLOW] = { "worker_slow", "%s's fetch took long", "slow fetch" },
-	[CAUSE_WORKER_STARVED] = { "worker_starved", NULL, "workers starve" },
+	[CAUSE_WORKER_SLOW] = { "worker_slow", "slow fetch by %s", "slow fetch" },
+	[CAUSE_WORKER_STARVED] = { "worker_starved", NULL, "workers lack CPU" },
 	[CAUSE_CHECKPOINT] = { "checkpoint", NULL, "checkpoint" },
 	[CAUSE_GC] = { "gc", NULL, "gc" },
-	[CAUSE_COMPILER] = { "compiler", "a compiler runs (%s)", "compiler" },
-	[CAUSE_CHILD] = { "child", "%s, of this run, takes the CPU", "child's CPU" },
-	[CAUSE_CHILD_AWAITED] = { "child_awaited", "waiting for %s, which it started", "child" },
+	[CAUSE_COMPILER] = { "compiler", "compiler running (%s)", "compiler" },
+	[CAUSE_CHILD] = { "child", "child process %s uses the CPU", "child's CPU" },
+	[CAUSE_CHILD_AWAITED] = { "child_awaited", "waiting for child process %s", "child" },
 	[CAUSE_THROTTLED] = { "throttled", NULL, "CPU quota" },
 	[CAUSE_STOPPED] = { "stopped", NULL, "stopped" },
 	[CAUSE_SUSPENDED] = { "suspended", NULL, "suspended" },
@@ -45,12 +45,12 @@ static const struct {
 	[CAUSE_GPU_HEAT] = { "gpu_heat", "%s", "GPU heat" },
 	[CAUSE_GPU_POWER] = { "gpu_power", "%s", "GPU power" },
 	[CAUSE_GPU_CLOCK] = { "gpu_clock", "%s", "GPU clock" },
-	[CAUSE_GPU_SHARED] = { "gpu_shared", "another program came on the GPU (%s)", "GPU shared" },
-	[CAUSE_GPU_WAIT] = { "gpu_wait", NULL, "waits for GPU" },
-	[CAUSE_GPU_WORK] = { "gpu_work", NULL, "GPU works longer" },
+	[CAUSE_GPU_SHARED] = { "gpu_shared", "another program started on the GPU (%s)", "GPU shared" },
+	[CAUSE_GPU_WAIT] = { "gpu_wait", NULL, "GPU wait" },
+	[CAUSE_GPU_WORK] = { "gpu_work", NULL, "more GPU work" },
 	[CAUSE_CPU_HEAT] = { "cpu_heat", "%s", "CPU heat" },
 	[CAUSE_RANK] = { "rank", NULL, "slower rank" },
-	[CAUSE_BIGGER] = { "bigger", NULL, "bigger batch" },
+	[CAUSE_BIGGER] = { "bigger", NULL, "larger batch" },
 	[CAUSE_UNKNOWN] = { "unknown", NULL, "unknown" },
 };
 
@@ -81,7 +81,7 @@ void call_worker(const struct window_event *event, char who[WINDOW_TEXT_SIZE])
 
 /* -- what -- */
 
-/* Where the larger part of a phase's excess lies below it; NULL: in no one place. */
+/* The child row with more than half of a phase's excess; NULL = none. */
 static const struct explain_row *main_part(const struct explanation *out, const struct explain_row *row)
 {
 	for (const struct explain_row *child = row + 1; child < out->rows + out->row_count && child->depth > row->depth;
@@ -91,7 +91,7 @@ static const struct explain_row *main_part(const struct explanation *out, const 
 	return NULL;
 }
 
-/* "data › decode", "forward, backward". Where the span's name is the cause, it is left out. */
+/* "data › decode", "forward, backward"; without the inner span if its name is the cause. */
 static void write_path(
 	const struct case_file *file, const struct places *places, bool is_named, char *path, size_t size)
 {
@@ -114,7 +114,7 @@ static void write_words(const struct claim *claim, char *words, size_t size)
 		snprintf(words, size, "%s", cause_kind_name(claim->kind));
 }
 
-/* -- what to try -- */
+/* -- advice -- */
 
 enum { WORKERS_TRIED = 4, WORKERS_MANY = 16 };
 
@@ -123,60 +123,51 @@ static const struct advice {
 	enum phase_kind phase;
 	const char *text;
 } advice_table[] = {
-	/* PHASE_OTHER: any; special ones first */
-	{ CAUSE_DISK_READ, PHASE_DATA, "the data set is not in the page cache. Try a faster disk, caching decoded items" },
-	{ CAUSE_DISK_READ, PHASE_OTHER,
-		"something is read here for the first time (a file, code): read it before training" },
-	{ CAUSE_DISK_WRITE, PHASE_OTHER, "write less often, on a faster disk, or from a thread of its own" },
+	/* PHASE_OTHER: any phase; specific rows first */
+	{ CAUSE_DISK_READ, PHASE_DATA, "data set is not in the page cache: use a faster disk, or cache decoded items" },
+	{ CAUSE_DISK_READ, PHASE_OTHER, "first read of a file or of code in this phase: read it before training" },
+	{ CAUSE_DISK_WRITE, PHASE_OTHER, "write less often, to a faster disk, or from a separate thread" },
 	{ CAUSE_CPU_WAIT, PHASE_OTHER,
-		"more runs than there are CPUs: fewer threads and workers, or CPUs of its own (taskset)" },
+		"CPUs are oversubscribed: reduce threads and workers, or give the run its own CPUs (taskset)" },
 	{ CAUSE_PREEMPTED, PHASE_OTHER,
-		"the CPU was taken away: by other guests of this machine, or by what has a higher priority" },
-	{ CAUSE_MORE_WORK, PHASE_DATA, "see what these samples cost to prepare; prepare the expensive part beforehand" },
+		"check other guests of this machine (steal time), and processes with a higher priority" },
+	{ CAUSE_MORE_WORK, PHASE_DATA, "profile these samples, and preprocess the expensive part offline" },
 	{ CAUSE_MORE_WORK, PHASE_OTHER,
-		"compare its input with that of others (shapes, lengths); spans inside it show which part" },
-	{ CAUSE_SLEPT, PHASE_OTHER,
-		"it waited for a lock, the network, a device or a timer: see where with pmtop stack PID, or gdb" },
-	{ CAUSE_SWAPPED, PHASE_OTHER,
-		"memory is short: a smaller batch, fewer workers, less prefetching; 4 shows what uses it" },
-	{ CAUSE_ALLOCATION, PHASE_OTHER,
-		"memory comes anew from the kernel: reuse buffers, or an allocator that keeps it (jemalloc)" },
+		"compare its input shapes with other batches; add spans inside it to find the slow part" },
+	{ CAUSE_SLEPT, PHASE_OTHER, "find where it waits: pmtop stack PID, or gdb -p PID" },
+	{ CAUSE_SWAPPED, PHASE_OTHER, "free memory: smaller batch_size, fewer workers, less prefetching (memory view: 4)" },
+	{ CAUSE_ALLOCATION, PHASE_OTHER, "reuse buffers, or use an allocator that retains memory (jemalloc)" },
 	{ CAUSE_WORKER_GONE, PHASE_OTHER,
-		"see the run's log and dmesg: the kernel kills for memory; a smaller prefetch_factor needs less" },
-	{ CAUSE_WORKER_DISK, PHASE_OTHER,
-		"the data set is not in the page cache. Try a faster disk, caching decoded items" },
-	{ CAUSE_WORKER_STOPPED, PHASE_OTHER, "someone stopped it (SIGSTOP, a debugger): kill -CONT lets it go on" },
-	{ CAUSE_WORKER_SLOW, PHASE_OTHER, "see what those samples cost to load" },
-	{ CAUSE_WORKER_STARVED, PHASE_OTHER, "more runs than there are CPUs: fewer workers, one thread in each" },
+		"check the run's log and dmesg (out-of-memory killer); a smaller prefetch_factor needs less memory" },
+	{ CAUSE_WORKER_DISK, PHASE_OTHER, "data set is not in the page cache: use a faster disk, or cache decoded items" },
+	{ CAUSE_WORKER_STOPPED, PHASE_OTHER, "resume it with kill -CONT: SIGSTOP or a debugger stopped it" },
+	{ CAUSE_WORKER_SLOW, PHASE_OTHER, "profile the slow samples" },
+	{ CAUSE_WORKER_STARVED, PHASE_OTHER, "CPUs are oversubscribed: reduce workers, and threads per worker" },
 	{ CAUSE_CHECKPOINT, PHASE_OTHER, "save less often, or copy the state and write it from another thread" },
-	{ CAUSE_GC, PHASE_OTHER,
-		"gc.freeze() after the warm-up, and gc.collect() between the epochs, keep it out of the steps" },
+	{ CAUSE_GC, PHASE_OTHER, "call gc.freeze() after the warm-up, and gc.collect() between epochs" },
 	{ CAUSE_COMPILER, PHASE_OTHER,
-		"new shapes are compiled anew: pad to a few, or mark them dynamic; keep the compiler's cache" },
-	{ CAUSE_CHILD, PHASE_OTHER, "start it before training, or give it other CPUs (taskset, nice)" },
-	{ CAUSE_CHILD_AWAITED, PHASE_OTHER, "start it without waiting for it, or between the epochs" },
-	{ CAUSE_THROTTLED, PHASE_OTHER, "raise the CPU quota of its cgroup (cpu.max), or run fewer threads and workers" },
-	{ CAUSE_STOPPED, PHASE_OTHER, "someone stopped it (SIGSTOP, Ctrl-Z, a debugger)" },
-	{ CAUSE_SUSPENDED, PHASE_OTHER, "keep the machine awake while it trains (systemd-inhibit)" },
-	{ CAUSE_CLOCK, PHASE_OTHER, "what waits by the wall clock was held up: let the clock be slewed, not set" },
-	{ CAUSE_GPU_HEAT, PHASE_OTHER,
-		"see its fans, dust and the air about it; a lower power limit (nvidia-smi -pl) keeps it cooler" },
+		"avoid recompilation: pad to few shapes, or torch.compile(dynamic=True); keep the compiler cache" },
+	{ CAUSE_CHILD, PHASE_OTHER, "start it before training, or run it on other CPUs (taskset, nice)" },
+	{ CAUSE_CHILD_AWAITED, PHASE_OTHER, "start it without waiting for it, or between epochs" },
+	{ CAUSE_THROTTLED, PHASE_OTHER, "raise the CPU quota of the cgroup (cpu.max), or reduce threads and workers" },
+	{ CAUSE_STOPPED, PHASE_OTHER, "check what stopped it: SIGSTOP, Ctrl-Z or a debugger" },
+	{ CAUSE_SUSPENDED, PHASE_OTHER, "keep the machine awake during training: systemd-inhibit" },
+	{ CAUSE_CLOCK, PHASE_OTHER, "slew the clock instead of setting it: timers that use wall-clock time were delayed" },
+	{ CAUSE_GPU_HEAT, PHASE_OTHER, "check fans, dust and airflow; a lower power limit (nvidia-smi -pl) reduces heat" },
 	{ CAUSE_GPU_POWER, PHASE_OTHER,
-		"see its power limit (nvidia-smi -q -d POWER), its supply, and what shares it; mixed precision needs less" },
-	{ CAUSE_GPU_CLOCK, PHASE_OTHER, "see what holds it: nvidia-smi -q -d PERFORMANCE" },
-	{ CAUSE_GPU_SHARED, PHASE_OTHER, "see who it is in 5, and give the run a GPU of its own (CUDA_VISIBLE_DEVICES)" },
+		"check the power limit (nvidia-smi -q -d POWER) and supply; mixed precision needs less power" },
+	{ CAUSE_GPU_CLOCK, PHASE_OTHER, "find the throttle reason: nvidia-smi -q -d PERFORMANCE" },
+	{ CAUSE_GPU_SHARED, PHASE_OTHER,
+		"identify it in the GPU view (5); give the run its own GPU (CUDA_VISIBLE_DEVICES)" },
 	{ CAUSE_GPU_WAIT, PHASE_OTHER,
-		"all that was launched has to be done first: read losses seldom (.item(), print), and see 5 for what the GPU "
-		"did" },
-	{ CAUSE_GPU_WORK, PHASE_OTHER,
-		"compare its input with that of others (shapes, lengths); torch.profiler shows the kernels" },
-	{ CAUSE_CPU_HEAT, PHASE_OTHER,
-		"see fans, dust and the air about the machine; fewer threads and workers heat it less" },
-	{ CAUSE_RANK, PHASE_OTHER, "see the ranks beside each other in 1: which is the slowest, and in which phase" },
-	{ CAUSE_BIGGER, PHASE_OTHER, "put samples of like size together (bucketing), or pad to one size" },
+		"read losses rarely: .item() and print wait for all launched kernels (GPU view: 5)" },
+	{ CAUSE_GPU_WORK, PHASE_OTHER, "compare its input shapes with other batches; torch.profiler shows the kernels" },
+	{ CAUSE_CPU_HEAT, PHASE_OTHER, "check fans, dust and airflow; fewer threads and workers reduce heat" },
+	{ CAUSE_RANK, PHASE_OTHER, "compare the ranks in the overview (1): which is slowest, and in which phase" },
+	{ CAUSE_BIGGER, PHASE_OTHER, "group samples of similar size (bucketing), or pad them to one size" },
 };
 
-/* Kinds for which more workers are a way out, for they do it beside the training. */
+/* Kinds that more workers hide, because workers load in parallel with training. */
 static bool helps_with_workers(enum cause_kind kind)
 {
 	return kind == CAUSE_DISK_READ || kind == CAUSE_MORE_WORK || kind == CAUSE_SLEPT || kind == CAUSE_WORKER_DISK ||
@@ -196,9 +187,9 @@ static void write_next(
 		phase == PHASE_DATA && helps_with_workers(kind) && loader_count(file->run, "num_workers", &workers);
 	if (is_about_workers && workers == 0)
 		snprintf(
-			next, CAUSE_NEXT_SIZE, "num_workers is 0: try %d; loading then runs beside the training", WORKERS_TRIED);
+			next, CAUSE_NEXT_SIZE, "num_workers=0 loads in the training process: try num_workers=%d", WORKERS_TRIED);
 	else if (is_about_workers && workers < WORKERS_MANY)
-		snprintf(next, CAUSE_NEXT_SIZE, "%s; num_workers is %ld: try %ld", text, workers, workers * 2);
+		snprintf(next, CAUSE_NEXT_SIZE, "%s; raise num_workers from %ld to %ld", text, workers, workers * 2);
 	else
 		snprintf(next, CAUSE_NEXT_SIZE, "%s", text);
 }

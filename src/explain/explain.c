@@ -8,10 +8,10 @@
 #include "src/explain/causes.h"
 #include "src/model/run/known_names.h"
 
-/* Of the usual samples: from here on a batch is a bigger one. */
+/* A batch with at least this multiple of the baseline's samples is a larger one. */
 #define BIGGER_RATIO 1.2
 
-/* -- phases against the usual ones -- */
+/* -- phases compared with the baseline -- */
 
 static const struct phase_time *find_phase(
 	const struct phase_time *phases, unsigned count, uint32_t name, uint32_t parent)
@@ -50,9 +50,9 @@ struct pair {
 	const struct baseline *baseline;
 };
 
-/* The phases below `parent`: first those of this batch, then those that it lacks. A name that turns up again below
- * itself is taken once, so this ends whatever the parents say; phases whose parent is not here would be counted twice,
- * and are left out. */
+/* Adds the phases below `parent`: those of this batch, then those that only the baseline has. Each name is added once
+ * below a parent, so the recursion ends even if parents form a cycle; phases without their parent would be counted
+ * twice and are skipped. */
 static void add_below(struct explanation *out, const struct pair *pair, uint32_t parent, unsigned depth)
 {
 	const struct batch *batch = pair->batch;
@@ -69,7 +69,7 @@ static void add_below(struct explanation *out, const struct pair *pair, uint32_t
 	}
 }
 
-/* A phase by the device's clock: published as gpu.PHASE_s. */
+/* The phase of a figure that the device's clock measured, published as gpu.PHASE_s. */
 static uint32_t phase_of_figure(const struct run *run, const struct batch *batch, uint32_t figure)
 {
 	char phase[64];
@@ -84,7 +84,7 @@ static uint32_t phase_of_figure(const struct run *run, const struct batch *batch
 	return NAME_NONE;
 }
 
-/* What the device took for each phase; the rest of its time is unattributed. */
+/* One row for each phase by the device's clock; the rest of the step is unattributed. */
 static void add_device_rows(
 	const struct run *run, const struct batch *batch, const struct baseline *baseline, struct explanation *out)
 {
@@ -125,7 +125,7 @@ void explain_batch(const struct run *run, const struct batch *batch, const struc
 		add_device_rows(run, batch, baseline, out);
 	else
 		add_below(out, &(struct pair){ batch, baseline }, NAME_NONE, 0);
-	struct case_file file; /* its claims are not cleared: lists call this for every row that they draw */
+	struct case_file file; /* claims stay uninitialized: lists call this function for every row that they draw */
 	file.run = run;
 	file.batch = batch;
 	file.baseline = baseline;

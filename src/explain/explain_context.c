@@ -1,4 +1,4 @@
-/* What else happened while a batch ran, and how much of its excess each figure explains. */
+/* Context of a slow batch: what else happened while it ran, and how much of its excess each figure explains. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -38,11 +38,11 @@ static const struct {
 } evidence_rows[] = {
 	{ "CPU time of the training thread", "cpu_s", offsetof(struct evidence, cpu_s) },
 	{ "run-queue wait", "run_queue_wait_s", offsetof(struct evidence, run_queue_wait_s) },
-	{ "major faults", "major_faults", offsetof(struct evidence, major_faults) },
-	{ "minor faults", "minor_faults", offsetof(struct evidence, minor_faults) },
+	{ "major page faults", "major_faults", offsetof(struct evidence, major_faults) },
+	{ "minor page faults", "minor_faults", offsetof(struct evidence, minor_faults) },
 	{ "blocks read", "blocks_read", offsetof(struct evidence, blocks_read) },
-	{ "forced switches", "involuntary_switches", offsetof(struct evidence, involuntary_switches) },
-	{ "voluntary switches", "voluntary_switches", offsetof(struct evidence, voluntary_switches) },
+	{ "involuntary context switches", "involuntary_switches", offsetof(struct evidence, involuntary_switches) },
+	{ "voluntary context switches", "voluntary_switches", offsetof(struct evidence, voluntary_switches) },
 	{ "samples", "samples", offsetof(struct evidence, samples) },
 };
 
@@ -51,7 +51,7 @@ static double figure_of(const struct evidence *evidence, size_t offset)
 	return *(const double *)(const void *)((const char *)evidence + offset);
 }
 
-/* The record that tells of where the most of the excess lies. */
+/* The record that covers the phase with the largest excess. */
 static const struct evidence *main_record(const struct case_file *file)
 {
 	const struct explain_row *main_row = NULL;
@@ -72,7 +72,7 @@ static void add_record(struct case_file *file)
 			evidence_rows[i].what);
 }
 
-/* -- what samplers saw: where they read too seldom to have seen anything, nothing -- */
+/* -- samplers: rows only for what a reading inside the window saw -- */
 
 static const struct {
 	enum metric metric;
@@ -84,10 +84,10 @@ static const struct {
 	{ METRIC_PROCESS_DISK_WAIT, true, "disk wait, all threads", "disk_wait_s", S_PER_NS },
 	{ METRIC_CGROUP_THROTTLED, false, "throttled by the CPU quota", "throttled_s", S_PER_NS },
 	{ METRIC_SYSTEM_SWAP_IN, false, "swapped in", "swap_in_bytes", 1 },
-	{ METRIC_SYSTEM_CPU_STOLEN, false, "CPU time stolen", "stolen_s", S_PER_NS },
-	{ METRIC_SYSTEM_PRESSURE_MEMORY, false, "a task waited for memory", "memory_pressure_s", S_PER_NS },
-	{ METRIC_SYSTEM_PRESSURE_IO, false, "a task waited for I/O", "io_pressure_s", S_PER_NS },
-	{ METRIC_SYSTEM_PRESSURE_CPU, false, "a task waited for a CPU", "cpu_pressure_s", S_PER_NS },
+	{ METRIC_SYSTEM_CPU_STOLEN, false, "CPU steal time", "stolen_s", S_PER_NS },
+	{ METRIC_SYSTEM_PRESSURE_MEMORY, false, "memory pressure (PSI some)", "memory_pressure_s", S_PER_NS },
+	{ METRIC_SYSTEM_PRESSURE_IO, false, "I/O pressure (PSI some)", "io_pressure_s", S_PER_NS },
+	{ METRIC_SYSTEM_PRESSURE_CPU, false, "CPU pressure (PSI some)", "cpu_pressure_s", S_PER_NS },
 };
 
 static void add_figures(struct case_file *file)
@@ -102,7 +102,7 @@ static void add_figures(struct case_file *file)
 	}
 }
 
-/* Whose it is stands between the two; only of children and workers that is said. */
+/* The name of the child or worker goes between `before` and `after`. */
 static const struct {
 	enum window_event_kind kind;
 	const char *key;
@@ -114,8 +114,8 @@ static const struct {
 	{ WINDOW_WORKER_STOPPED, "worker_stopped_s", true, "", ": stopped" },
 	{ WINDOW_WORKER_FETCHED, "fetch_s", true, "", ": fetch" },
 	{ WINDOW_TARGET_STOPPED, "stopped_s", false, "stopped", "" },
-	{ WINDOW_TARGET_ON_DISK, "on_disk_s", false, "seen waiting for the disk", "" },
-	{ WINDOW_CLOCK_STEPPED, "clock_step_s", false, "the clock was set", "" },
+	{ WINDOW_TARGET_ON_DISK, "on_disk_s", false, "waiting for the disk (state D)", "" },
+	{ WINDOW_CLOCK_STEPPED, "clock_step_s", false, "the system clock was set", "" },
 	{ WINDOW_SUSPENDED, "suspended_s", false, "the machine was suspended", "" },
 };
 
@@ -137,7 +137,7 @@ static void add_event(struct case_file *file, const struct window_event *event)
 	}
 }
 
-/* "GPU 1: clock (thermal slowdown)"; what only happened, or did not, has no figure but that. */
+/* "GPU 1 clock (thermal slowdown)"; events without a figure have 1, baseline 0. */
 static const struct {
 	enum window_event_kind kind;
 	const char *key;
@@ -145,8 +145,8 @@ static const struct {
 	const char *before, *after;
 } hardware_rows[] = {
 	{ WINDOW_GPU_SLOWED, "gpu_clock_hz", false, " clock (", ")" },
-	{ WINDOW_CPU_SLOWED, "cpu_clock_hz", false, "clock of the CPUs (heat", ")" },
-	{ WINDOW_GPU_SHARED, "gpu_newcomers", true, ": ", " came on it" },
+	{ WINDOW_CPU_SLOWED, "cpu_clock_hz", false, "CPU clock (heat", ")" },
+	{ WINDOW_GPU_SHARED, "gpu_newcomers", true, ": ", " started on it" },
 	{ WINDOW_GPU_REPORTED, "gpu_reports", true, ": ", "" },
 	{ WINDOW_GPU_LOST, "gpu_lost", true, ": ", "" },
 };
@@ -169,9 +169,9 @@ static void add_hardware(struct case_file *file, const struct window_event *even
 	}
 }
 
-/* -- what each explains -- */
+/* -- the share of the excess that each row explains -- */
 
-/* The row that a cause rests on: of several with that figure (workers) the one with that very value. */
+/* The row with a cause's first evidence; if several rows have that figure (workers), the one with the same value. */
 static struct explain_context *row_of(struct explanation *out, const struct cause *cause)
 {
 	struct explain_context *found = NULL;
@@ -191,7 +191,7 @@ static void share_out(struct explanation *out)
 		struct explain_context *found = row_of(out, cause);
 		if (!found && cause->evidence_count > 0) {
 			found = add(out, cause->evidence[0].key, cause->evidence[0].this_value, cause->evidence[0].baseline_value);
-			name(found, cause->kind == CAUSE_SLEPT ? "asleep" : cause_kind_name(cause->kind));
+			name(found, cause->kind == CAUSE_SLEPT ? "blocked" : cause_kind_name(cause->kind));
 		}
 		if (found)
 			found->explains_ratio += cause->share_ratio;

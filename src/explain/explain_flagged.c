@@ -1,10 +1,10 @@
-/* Explanations are worked out once, and stored with the flagged batch: every reader sees the same. */
+/* Explanations are computed once and stored with the flagged batch, so that every reader sees the same one. */
 #include <stdlib.h>
 
 #include "src/explain/causes.h"
 
-/* How many batches have begun after a flagged one, at most two: then the record of the next one is complete, which says
- * what the time between the two went to. */
+/* Number of batches that began after a flagged one, at most two. With two, the record of the next batch is complete,
+ * which covers the time between both. */
 enum { FOLLOWERS_MAX = 2 };
 
 static uint8_t followers(const struct run *run, const struct flagged *flagged)

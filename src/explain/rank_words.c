@@ -7,7 +7,7 @@
 
 #include "src/base/text.h"
 
-/* Two names and three times fit on a line. */
+/* So that two names and three times fit on a line. */
 enum { NAME_SIZE = 20 };
 
 static const char *shorten(char out[NAME_SIZE], const char *name)
@@ -21,7 +21,7 @@ static const char *shorten(char out[NAME_SIZE], const char *name)
 	return out;
 }
 
-/* Two times that are held against each other have one unit, that of the larger, which is told once. */
+/* Two compared times share the unit of the larger one, which is printed once. */
 static const char *time_beside(char out[NUMBER_SIZE], double seconds, double larger_s, bool has_unit)
 {
 	static const struct {
@@ -61,13 +61,13 @@ const char *rank_words_slowest(const struct ranks *ranks, char out[RANK_WORDS_SI
 	if (!ranks->is_compared)
 		return out;
 	if (ranks->slowest < 0) {
-		snprintf(out, RANK_WORDS_SIZE, "no rank stands out");
+		snprintf(out, RANK_WORDS_SIZE, "no rank is slower than the others");
 		return out;
 	}
 	const struct rank *rank = &ranks->list[ranks->slowest];
 	double here_s = ranks->phase ? ranks->phase_s : rank->own_s,
 		   there_s = ranks->phase ? ranks->phase_others_s : ranks->others_own_s;
-	snprintf(out, RANK_WORDS_SIZE, "rank %ld is slowest: %s %s against %s", rank->number,
+	snprintf(out, RANK_WORDS_SIZE, "rank %ld is slowest: %s %s, others %s", rank->number,
 		shorten(name, ranks->phase ? ranks->phase : "own time"), time_beside(here, here_s, here_s, true),
 		time_beside(there, there_s, here_s, false));
 	add_wait(ranks, out + strlen(out), RANK_WORDS_SIZE - strlen(out));
@@ -77,7 +77,7 @@ const char *rank_words_slowest(const struct ranks *ranks, char out[RANK_WORDS_SI
 const char *rank_words_still(const struct ranks *ranks, char out[RANK_WORDS_SIZE])
 {
 	static const char *const what[] = {
-		[RANK_STUCK] = "stands still", [RANK_STOPPED] = "is stopped", [RANK_KILLED] = "was killed or crashed"
+		[RANK_STUCK] = "makes no progress", [RANK_STOPPED] = "is stopped", [RANK_KILLED] = "was killed or crashed"
 	};
 	char seconds[NUMBER_SIZE], name[NAME_SIZE], where[NAME_SIZE + 8] = "", wait[NAME_SIZE + NUMBER_SIZE + 8] = "",
 																  who[NUMBER_SIZE], age[NUMBER_SIZE + 8] = "";

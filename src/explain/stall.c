@@ -10,17 +10,17 @@
 #include "src/model/statistics/statistics.h"
 
 enum { STEPS_LOOKED_AT = 512, STEPS_MIN = 5 };
-/* A run stands still after so many times the longest usual step, or what a step in a hundred takes; and after so many
- * seconds. */
+/* A run is stalled after `longest_ratio` times its longest step, or `hundredth_ratio` times the 99th percentile if that
+ * is shorter; but not before `least_s` seconds. */
 static const double longest_ratio = 3, hundredth_ratio = 10, least_s = 5;
-/* What is stopped moves no more, whatever is usual. */
+/* A stopped process needs less time: it cannot make progress. */
 static const double stopped_min_s = 2;
-/* An epoch's first batch waits for workers that start, a span that never ended before may be anything. */
+/* The minimum for an epoch's first batch, which waits for workers to start, and for a span that never ended before. */
 static const double unknown_min_s = 60;
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* -- when it last moved -- */
+/* -- when it last made progress -- */
 
 static int64_t last_batch_ns(const struct run *run)
 {
@@ -37,7 +37,7 @@ static int64_t last_batch_ns(const struct run *run)
 	return newest_ns;
 }
 
-/* Of the lane in which something began last; the deeper one where that is the same. NULL: nothing is open. */
+/* The open span that began last, or the deeper one of two; NULL = none is open. */
 static const struct open_span *innermost(const struct run *run)
 {
 	const struct open_span *found = NULL;
@@ -50,7 +50,7 @@ static const struct open_span *innermost(const struct run *run)
 	return found;
 }
 
-/* What the lane does as a whole. */
+/* The outermost open span of the same lane. */
 static const struct open_span *outermost(const struct run *run, const struct open_span *last)
 {
 	for (size_t i = 0; last && i < run->open_span_count; i++)
@@ -70,7 +70,7 @@ static void describe_stack(const struct run *run, const struct open_span *last, 
 	text_clean(out, STALL_STACK_SIZE, whole, strlen(whole));
 }
 
-/* -- what is usual -- */
+/* -- baseline -- */
 
 static double baseline_of(const struct track *track)
 {
@@ -87,7 +87,7 @@ static double baseline_of(const struct track *track)
 	return count < STEPS_MIN ? NAN : fmin(longest_s, quantile_of(steps, count, 0.99) * hundredth_ratio / longest_ratio);
 }
 
-/* The longest that ended; NAN: none did. */
+/* The longest finished span of that name; NAN = none. */
 static double longest_of_span(const struct run *run, uint32_t name)
 {
 	double longest_s = NAN;
@@ -104,7 +104,7 @@ static double baseline_step(const struct run *run)
 	return isnan(baseline_s) ? baseline_of(run_main(run)) : baseline_s;
 }
 
-/* From when on it is no longer usual. */
+/* Seconds without progress after which the run counts as stalled. */
 static double patience_s(const struct run *run, const struct open_span *span, double baseline_s)
 {
 	double patience = fmax(longest_ratio * baseline_s, least_s);
@@ -142,7 +142,7 @@ static bool describe_rank(const struct model *model, const struct run *run, char
 	if (ranks.still < 0 || &model->runs[ranks.list[ranks.still].run] == run)
 		return false;
 	const struct rank *other = &ranks.list[ranks.still];
-	snprintf(out, STALL_STACK_SIZE, "waits for rank %ld, which is %s", other->number, rank_state_name(other->state));
+	snprintf(out, STALL_STACK_SIZE, "waiting for rank %ld, which is %s", other->number, rank_state_name(other->state));
 	return true;
 }
 
@@ -151,16 +151,16 @@ static void describe_process(const struct process *process, char out[STALL_STACK
 	double state = process->now[METRIC_PROCESS_STATE];
 	bool is_waiting = process->wait[0] != '\0';
 	if (is_stopped(process))
-		snprintf(out, STALL_STACK_SIZE, "stopped (SIGSTOP, a debugger)");
+		snprintf(out, STALL_STACK_SIZE, "stopped (SIGSTOP or a debugger)");
 	else if (state == 'D')
-		snprintf(
-			out, STALL_STACK_SIZE, is_waiting ? "waits for the disk (D, %s)" : "waits for the disk (D)", process->wait);
+		snprintf(out, STALL_STACK_SIZE, is_waiting ? "waiting for the disk (D, %s)" : "waiting for the disk (D)",
+			process->wait);
 	else if (process->cpu_ratio > 0.5)
-		snprintf(out, STALL_STACK_SIZE, "computes, or waits busily (%.1f CPUs)", process->cpu_ratio);
+		snprintf(out, STALL_STACK_SIZE, "computing or spinning (%.1f CPUs)", process->cpu_ratio);
 	else if (state == 'S')
 		snprintf(out, STALL_STACK_SIZE,
-			is_waiting ? "sleeps (%s): waits for a thread, a process or a device"
-					   : "sleeps: waits for a thread, a process or a device",
+			is_waiting ? "sleeping (%s): waiting for a thread, process or device"
+					   : "sleeping: waiting for a thread, process or device",
 			process->wait);
 }
 
@@ -174,7 +174,7 @@ bool stall_find(const struct model *model, const struct run *run, struct stall *
 	if (!run->is_live || state->is_ended || !is_training || moved_ns == 0)
 		return false;
 	double seconds = seconds_between(moved_ns, model->now_ns);
-	/* Whatever is usual: nothing stands still so soon. */
+	/* Return early: computing the baseline is more expensive. */
 	if (!(seconds >= (is_stopped(process) ? stopped_min_s : least_s)))
 		return false;
 	double baseline_s = baseline_step(run);

@@ -10,7 +10,7 @@
 #define CLEAR_RATIO 0.9
 #define NEAR_RATIO 0.5
 
-/* -- a figure against its level -- */
+/* -- a figure compared with its level -- */
 
 bool rule_is_over(const struct rule *rule, double value)
 {
@@ -21,7 +21,7 @@ bool rule_is_calm(const struct rule *rule, double value)
 {
 	if (!isnan(rule->clear_level))
 		return rule->is_below ? value >= rule->clear_level : value <= rule->clear_level;
-	/* Nine tenths of nothing is nothing. */
+	/* CLEAR_RATIO has no effect on a level of 0. */
 	if (!(rule->level < 0) && !(rule->level > 0))
 		return !rule_is_over(rule, value);
 	return rule->is_below ? value * CLEAR_RATIO > rule->level : value < CLEAR_RATIO * rule->level;
@@ -51,7 +51,7 @@ static struct alert *raise_alert(
 	return alert;
 }
 
-/* The figure is low enough to clear the warning: since when, and is that long enough? */
+/* The figure is calm: clears the warning if it has been calm for clear_s. */
 static void calm_alert(struct alert *alert, double clear_s, int64_t now_ns)
 {
 	if (!alert->calm_since_ns)
@@ -80,7 +80,7 @@ static enum truth holds(const struct rule *rule, const struct context *context, 
 	return isnan(*value) ? TRUTH_UNKNOWN : TRUTH_YES;
 }
 
-/* Whether it has been beyond its level for as long as the rule asks. */
+/* Whether the figure has been beyond its level for the rule's time. */
 static bool has_lasted(const struct rule *rule, struct watch *watch, double value, int64_t now_ns)
 {
 	bool is_over = rule_is_over(rule, value);
@@ -93,8 +93,8 @@ static bool has_lasted(const struct rule *rule, struct watch *watch, double valu
 	return is_over && seconds_between(watch->over_since_ns, now_ns) >= rule->for_s;
 }
 
-/* Holds one figure against its rule. Returns whether the warning stands. */
-static bool judge(struct alerts *alerts, const struct context *context, const struct rule *rule)
+/* Evaluates one rule. Returns whether its warning is raised. */
+static bool evaluate_rule(struct alerts *alerts, const struct context *context, const struct rule *rule)
 {
 	int64_t now_ns = context->model->now_ns;
 	struct alert *alert =
@@ -122,8 +122,8 @@ static bool judge(struct alerts *alerts, const struct context *context, const st
 	return true;
 }
 
-/* One that another keeps quiet is gone at once, and begins anew afterwards. */
-static void quieten(struct alerts *alerts, const struct context *context, const struct rule *rule)
+/* Clears a suppressed warning at once and restarts its time. */
+static void suppress_rule(struct alerts *alerts, const struct context *context, const struct rule *rule)
 {
 	uint32_t subject = context->phase ? context->phase->name : NAME_NONE;
 	struct watch *watch = watch_find(alerts->private, rule, context->index, subject);
@@ -132,29 +132,29 @@ static void quieten(struct alerts *alerts, const struct context *context, const 
 	alert_clear(alerts_find(alerts, rule->name, context->index, subject), context->model->now_ns);
 }
 
-static bool is_quieted(const struct rule *rule, const struct rule *const *standing, size_t count)
+static bool is_quieted(const struct rule *rule, const struct rule *const *raised, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < standing[i]->quiets_count; k++)
-			if (strcmp(standing[i]->quiets[k], rule->name) == 0)
+		for (size_t k = 0; k < raised[i]->quiets_count; k++)
+			if (strcmp(raised[i]->quiets[k], rule->name) == 0)
 				return true;
 	return false;
 }
 
-/* Those that quiet others come first in the book. */
-static void judge_scope(struct alerts *alerts, const struct context *context, enum rule_scope scope)
+/* The book is sorted: rules that quiet others come first. */
+static void evaluate_scope(struct alerts *alerts, const struct context *context, enum rule_scope scope)
 {
 	const struct rule_book *book = alerts->private->book;
-	const struct rule *standing[RULES_MAX];
-	size_t standing_count = 0;
+	const struct rule *raised[RULES_MAX];
+	size_t raised_count = 0;
 	for (size_t i = 0; i < book->count; i++) {
 		const struct rule *rule = book->list[i];
 		if (rule->of != scope || !rule_judges(rule))
 			continue;
-		if (is_quieted(rule, standing, standing_count))
-			quieten(alerts, context, rule);
-		else if (judge(alerts, context, rule) && rule->quiets_count)
-			standing[standing_count++] = rule;
+		if (is_quieted(rule, raised, raised_count))
+			suppress_rule(alerts, context, rule);
+		else if (evaluate_rule(alerts, context, rule) && rule->quiets_count)
+			raised[raised_count++] = rule;
 	}
 }
 
@@ -174,7 +174,7 @@ static double clear_time(const struct alerts *alerts, const struct alert *alert)
 	return rule ? rule->clear_s : 0;
 }
 
-/* An operation that no recent step has any more takes no time. */
+/* A phase that no recent step has takes no time. */
 static void calm_absent_phases(struct alerts *alerts, const struct context *context)
 {
 	for (size_t i = 0; i < alerts->count; i++) {
@@ -191,22 +191,22 @@ static bool is_of_run(const struct alerts *alerts, const struct alert *alert)
 	return rule && rule->of != RULE_OF_MODEL;
 }
 
-static void judge_run(struct alerts *alerts, const struct model *model, unsigned index)
+static void evaluate_run(struct alerts *alerts, const struct model *model, unsigned index)
 {
 	struct context *context = &alerts->private->context;
 	rule_context_init(context, &alerts->private->cache, model, (int)index, alerts_patterns(alerts, index));
-	judge_scope(alerts, context, RULE_OF_RUN);
+	evaluate_scope(alerts, context, RULE_OF_RUN);
 	for (size_t i = 0; i < context->phase_count; i++) {
 		context->phase = &context->phases[i];
-		judge_scope(alerts, context, RULE_OF_PHASE);
+		evaluate_scope(alerts, context, RULE_OF_PHASE);
 	}
 	context->phase = NULL;
 	if (context->steps)
 		calm_absent_phases(alerts, context);
 }
 
-/* The ranks of a run do the same: the one that is shown first and the slowest speak for all. */
-static bool speaks_for_others(const struct model *model, const struct ranks *ranks, int first, unsigned index)
+/* Ranks of one run do the same work: only the one shown first and the slowest are evaluated. */
+static bool is_evaluated(const struct model *model, const struct ranks *ranks, int first, unsigned index)
 {
 	if (first < 0 || (int)index == first || !ranks_are_of_one_run(&model->runs[first], &model->runs[index]))
 		return true;
@@ -220,7 +220,7 @@ static void calm_run(struct alerts *alerts, unsigned index, int64_t now_ns)
 			calm_alert(&alerts->list[i], clear_time(alerts, &alerts->list[i]), now_ns);
 }
 
-/* -- all of them -- */
+/* -- all runs -- */
 
 void alerts_release(struct alerts *alerts)
 {
@@ -252,7 +252,7 @@ static void update_patterns(struct alerts *alerts, const struct model *model)
 		patterns_update(&alerts->patterns[i], model, &model->runs[i]);
 }
 
-/* False: out of memory. */
+/* False when out of memory. */
 static bool take_rules(struct alerts *alerts, const struct rule_book *rules)
 {
 	if (!alerts->private && !(alerts->private = calloc(1, sizeof *alerts->private)))
@@ -274,19 +274,19 @@ void alerts_update(struct alerts *alerts, const struct model *model, const struc
 	update_patterns(alerts, model);
 	struct alerts_private *private = alerts->private;
 	rule_context_init(&private->context, &private->cache, model, -1, NULL);
-	judge_scope(alerts, &private->context, RULE_OF_MODEL);
+	evaluate_scope(alerts, &private->context, RULE_OF_MODEL);
 
 	struct ranks *ranks = &private->cache.ranks;
-	bool speaks[MODEL_RUNS_MAX];
+	bool evaluated[MODEL_RUNS_MAX];
 	int first = ranks_first(model, NULL, NULL);
 	ranks_compare(model, first < 0 ? model->run_count : (unsigned)first, ranks);
 	for (unsigned i = 0; i < model->run_count && i < MODEL_RUNS_MAX; i++)
-		speaks[i] = speaks_for_others(model, ranks, first, i);
+		evaluated[i] = is_evaluated(model, ranks, first, i);
 	for (unsigned i = 0; i < model->run_count; i++) {
 		if (!model->runs[i].is_used)
 			continue;
-		if (i >= MODEL_RUNS_MAX || speaks[i])
-			judge_run(alerts, model, i);
+		if (i >= MODEL_RUNS_MAX || evaluated[i])
+			evaluate_run(alerts, model, i);
 		else
 			calm_run(alerts, i, model->now_ns);
 	}

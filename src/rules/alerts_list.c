@@ -92,9 +92,9 @@ void alerts_note(
 	alerts_sort(alerts);
 }
 
-/* -- what a warning says -- */
+/* -- texts of a warning -- */
 
-/* Where several ranks are watched a message begins with its rank. */
+/* With several runs in the model, a message begins with its rank, or the run's name. */
 static size_t name_rank(struct alert *alert, const struct context *context)
 {
 	if (!context->run || context->model->run_count < 2)
@@ -106,11 +106,11 @@ static size_t name_rank(struct alert *alert, const struct context *context)
 		alert->message, sizeof alert->message, "%s%s: ", context->run->rank[0] ? "rank " : "", whose);
 }
 
-static void advise(struct alert *alert, const struct rule_book *book, const struct rule *rule,
+static void add_advice(struct alert *alert, const struct rule_book *book, const struct rule *rule,
 	const struct context *context, unsigned depth);
 
-/* False: it does not apply, or a figure in it is unknown. */
-static bool say_choice(struct alert *alert, const struct rule_book *book, const struct rule_choice *choice,
+/* False if its condition does not hold, or a figure in it is unknown. */
+static bool add_choice(struct alert *alert, const struct rule_book *book, const struct rule_choice *choice,
 	const struct context *context, unsigned depth)
 {
 	if (rule_terms_hold(&choice->terms, context, NULL) != TRUTH_YES)
@@ -118,7 +118,7 @@ static bool say_choice(struct alert *alert, const struct rule_book *book, const 
 	if (choice->as_name) {
 		const struct rule *other = rule_find(book, choice->as_name);
 		if (other && depth < RULE_ADVICE_DEPTH)
-			advise(alert, book, other, context, depth + 1);
+			add_advice(alert, book, other, context, depth + 1);
 		return true;
 	}
 	if (!rule_text_fill(&choice->say, context, alert->advice[alert->advice_count], sizeof alert->advice[0]))
@@ -127,12 +127,12 @@ static bool say_choice(struct alert *alert, const struct rule_book *book, const 
 	return true;
 }
 
-static void advise(struct alert *alert, const struct rule_book *book, const struct rule *rule,
+static void add_advice(struct alert *alert, const struct rule_book *book, const struct rule *rule,
 	const struct context *context, unsigned depth)
 {
 	for (size_t i = 0; i < rule->advice_count; i++)
 		for (size_t k = 0; k < rule->advice[i].count && alert->advice_count < ALERT_ADVICE_MAX; k++)
-			if (say_choice(alert, book, &rule->advice[i].list[k], context, depth))
+			if (add_choice(alert, book, &rule->advice[i].list[k], context, depth))
 				break;
 }
 
@@ -153,7 +153,7 @@ void alert_report(
 		if (isfinite(value))
 			alert->evidence[alert->evidence_count++] = (struct alert_evidence){ rule->evidence[i].key, value };
 	}
-	advise(alert, book, rule, context, 0);
+	add_advice(alert, book, rule, context, 0);
 	snprintf(alert->guide, sizeof alert->guide, "%s", rule->guide);
 }
 
@@ -184,8 +184,7 @@ void watches_release(struct alerts *alerts)
 	alerts->private->watch_count = 0;
 }
 
-/* A new place; where all are taken, that of the one that has been far from its level for the longest. NULL: all are
- * near. */
+/* A free entry, or that of the figure that has been far from its level for the longest time; NULL if all are near. */
 static struct watch *claim_watch(struct alerts *alerts, int64_t now_ns)
 {
 	struct alerts_private *private = alerts->private;

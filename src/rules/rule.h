@@ -1,5 +1,5 @@
-/* rule.h: a rule as it was read, and what its figures are taken from. Private to src/rules and the command that lists
- * rules. */
+/* rule.h: a rule in memory, and the functions that read and evaluate it. Private to src/rules and the command that
+ * lists rules. */
 #ifndef PMTOP_RULES_RULE_H
 #define PMTOP_RULES_RULE_H
 
@@ -37,14 +37,14 @@ struct rule_terms {
 };
 
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_UNKNOWN };
-/* `unknown`: the first figure that is not known is put there, where it makes the answer; may be NULL. */
+/* `unknown`: receives the first unknown figure if the result is TRUTH_UNKNOWN; may be NULL. */
 enum truth rule_terms_hold(
 	const struct rule_terms *terms, const struct context *context, const struct figure_ref **unknown);
 
 /* -- a text with figures in it -- */
 
 struct text_part {
-	/* what stands between open and close is left out where a figure in it is unknown */
+	/* parts between PART_OPEN and PART_CLOSE are omitted if a figure among them is unknown */
 	enum { PART_LITERAL, PART_FIGURE, PART_OPEN, PART_CLOSE } kind;
 	const char *literal;
 	struct figure_ref figure;
@@ -55,10 +55,11 @@ struct rule_text {
 	size_t count;
 	const struct text_part *parts;
 };
-/* One line; false: a figure outside of brackets was unknown, and stands as "–". */
+/* Fills in one line. False if a figure outside brackets is unknown; it is printed as "–". */
 bool rule_text_fill(const struct rule_text *text, const struct context *context, char *out, size_t size);
 
-/* One of several texts: the first whose condition holds. Of advice it may be all that another rule or list advises. */
+/* One of several texts; the first whose condition holds is used. In advice, as_name inserts all advice of another rule
+ * or list. */
 struct rule_choice {
 	struct rule_terms terms;
 	struct rule_text say;
@@ -69,7 +70,7 @@ struct rule_choices {
 	size_t count;
 	const struct rule_choice *list;
 };
-/* NULL: none applies. */
+/* NULL if none applies. */
 const struct rule_choice *rule_choose(const struct rule_choices *choices, const struct context *context);
 
 /* -- the rule -- */
@@ -87,41 +88,40 @@ struct rule {
 	enum severity severity;
 	const char *guide;
 	struct rule_terms terms;
-	struct figure_ref figure; /* figure.row NULL: a list of advice, for others to take */
-	bool is_below;            /* raised where the figure is below its level, else above */
-	double level;             /* NAN = none was given */
-	double clear_level;       /* beyond this it calms down; NAN = nine tenths of the way */
+	struct figure_ref figure; /* figure.row NULL: a list of advice for other rules */
+	bool is_below;            /* raised below the level, not above it */
+	double level;             /* NAN = none */
+	double clear_level;       /* calm beyond this; NAN = CLEAR_RATIO of the level */
 	double for_s, clear_s;
-	double min; /* steps; nothing is judged before */
+	double min; /* minimum number of steps */
 	struct rule_choices message, meaning;
 	size_t evidence_count, advice_count, quiets_count;
 	struct rule_evidence evidence[ALERT_EVIDENCE_MAX];
-	const struct rule_choices *advice;   /* of each the first that applies */
-	const char *quiets[RULE_QUIETS_MAX]; /* while it stands these do not, of the same subject */
+	const struct rule_choices *advice;   /* of each item, the first that applies */
+	const char *quiets[RULE_QUIETS_MAX]; /* suppressed for the same subject while raised */
 };
 
 struct arena_block;
 
 struct rule_book {
 	size_t count;
-	struct rule *list[RULES_MAX]; /* those that quiet others before them */
-	struct arena_block *arena;    /* texts and parts of all */
+	struct rule *list[RULES_MAX]; /* sorted: a rule comes before those that it quiets */
+	struct arena_block *arena;    /* storage of all rules */
 	size_t fault_count;
 	struct reason faults[RULE_FAULTS_MAX];
 };
 
-/* NULL: none of that name. */
+/* NULL if there is none of that name. */
 const struct rule *rule_find(const struct rule_book *book, const char *name);
 static inline bool rule_judges(const struct rule *rule) { return rule->figure.row && !rule->is_off; }
 const char *rule_scope_name(enum rule_scope scope);
 
-/* Whether the figure is beyond its level; beyond the level at which it calms down; far enough from it that nobody
- * wonders. */
+/* Whether the figure is beyond its level; far enough back to clear the warning; near enough to record its history. */
 bool rule_is_over(const struct rule *rule, double value);
 bool rule_is_calm(const struct rule *rule, double value);
 bool rule_is_near(const struct rule *rule, double value);
 
-/* All of these files, or none of them; rules of one may name those of another. */
+/* Reads all of these files, or none on an error; rules of one file may name those of another. */
 struct rule_source {
 	const char *name, *text;
 	size_t length;
@@ -129,11 +129,11 @@ struct rule_source {
 enum status rule_files_read(
 	struct rule_book *book, const struct rule_source *sources, size_t count, struct reason *why_not);
 
-/* Storage until the book is freed; NULL when out of memory. */
+/* Storage that lives as long as the book; NULL when out of memory. */
 void *rule_book_take(struct rule_book *book, size_t size);
 const char *rule_book_keep(struct rule_book *book, const char *text);
 
-/* rule_read.c, for rule_keys.c: words of a file made parts of a rule. False: the fault says what is wrong, and what to
+/* rule_read.c, for rule_keys.c: parses values of a rule file. On false, the fault says what is wrong and what to
  * write. */
 struct rule_fault {
 	char what[128], next[256];
@@ -141,7 +141,7 @@ struct rule_fault {
 bool rule_read_terms(struct rule_book *book, const char *text, struct rule_terms *out, struct rule_fault *fault);
 bool rule_read_text(struct rule_book *book, const char *text, struct rule_text *out, struct rule_fault *fault);
 bool rule_read_figure(struct rule_book *book, const char *name, struct figure_ref *out, struct rule_fault *fault);
-/* "30 %", "100 MB", "10 min", "2"; in base units, of which kind: FORM_NUMBER where it has no unit. */
+/* "30 %", "100 MB", "10 min", "2", converted to base units; form FORM_NUMBER if it has no unit. */
 bool rule_read_number(const char *text, double *value, enum figure_form *form);
 /* Whether a number with this unit can be a level of a figure of that form. */
 bool rule_unit_fits(enum figure_form figure, enum figure_form number);

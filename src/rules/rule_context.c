@@ -1,11 +1,11 @@
-/* What is judged, gathered once for each run and update. */
+/* The context of rules: steps and phases of a run, gathered once for each update. */
 #include <math.h>
 #include <string.h>
 
 #include "src/model/statistics/statistics.h"
 #include "src/rules/rule_figures.h"
 
-/* The guides' bound: of the slowest to the fastest. */
+/* The guides' limit for slowest ÷ fastest step. */
 #define SLOW_RATIO 2
 
 /* The steps of one kind. */
@@ -29,7 +29,8 @@ static size_t count_slow(const struct of_kind *of)
 	return count;
 }
 
-/* Kinds differ in what they do: a spread is one within a kind, and the first step is held against its own. */
+/* Kinds differ in their work, so the spread is measured within a kind, and the first step compared with its own kind.
+ */
 static void compare_kinds(struct context *context, struct of_kind kinds[RUN_KINDS_MAX])
 {
 	const struct track *track = context->track;
@@ -53,8 +54,8 @@ static void compare_kinds(struct context *context, struct of_kind kinds[RUN_KIND
 	}
 }
 
-/* Of the flagged steps those outside of the quarter that has the most of them: several batches after one disturbance
- * are one. `lost`: by step, 0 where it is not flagged. */
+/* Counts the flagged steps outside the quarter of the steps with the most of them, since several slow batches after one
+ * disturbance are one incident. `lost`: excess by step, 0 if not flagged. */
 static void set_aside_densest(struct context *context, const double *lost, const bool *is_flagged)
 {
 	size_t length = (context->steps + 3) / 4, here = 0, max = 0;
@@ -75,7 +76,8 @@ static void set_aside_densest(struct context *context, const double *lost, const
 	context->lost_apart_s = context->lost_s - most_s;
 }
 
-/* From the newest back. The newest may have no step yet, and lost events leave holes, so a few more are looked at. */
+/* Newest first. The newest batch may have no step yet, and lost events leave gaps: reads up to twice RUN_RECENT
+ * batches. */
 static void gather_steps(struct context *context)
 {
 	double steps[RUN_RECENT], lost[RUN_RECENT], sum = 0;
@@ -151,7 +153,7 @@ const struct run *context_run(const struct context *context)
 	return &context->model->runs[ranks->slowest >= 0 ? ranks->list[ranks->slowest].run : 0];
 }
 
-/* -- what the newest flagged batches have in common -- */
+/* -- the common cause of the newest flagged batches -- */
 
 static bool are_alike(const struct cause *a, const struct cause *b)
 {

@@ -1,7 +1,7 @@
-/* rule_figures.h: the named figures that rules judge, show and advise with: one table, each with its unit, what it is
- * of, and what it is.
+/* rule_figures.h: the named figures that rules use in conditions, texts and evidence: one table with unit, scope and
+ * description.
  *
- * Unknown is NAN, or an empty text. A name may end in a word of the run's own: meta.KEY, gauge.NAME, counter.NAME. */
+ * Unknown is NAN, or an empty text. A name may end in a published name: meta.KEY, gauge.NAME, counter.NAME. */
 #ifndef PMTOP_RULES_RULE_FIGURES_H
 #define PMTOP_RULES_RULE_FIGURES_H
 
@@ -17,7 +17,7 @@
 
 enum rule_scope { RULE_OF_MODEL, RULE_OF_RUN, RULE_OF_PHASE, RULE_SCOPES }; /* "model", "run", "phase" */
 
-/* How a figure is written, which says its unit too. */
+/* How a figure is printed; implies its unit. */
 enum figure_form {
 	FORM_NUMBER,
 	FORM_COUNT,
@@ -34,7 +34,7 @@ enum figure_form {
 
 enum { READ_PHASES_MAX = RUN_PHASES_MAX * 2, FIGURE_TEXT_SIZE = 160 };
 
-/* Of the newest flagged batches together: shares and ratios are means. */
+/* The common cause of the newest flagged batches: shares and ratios are means. */
 struct common_cause {
 	size_t explained;
 	double slow_ratio;
@@ -43,7 +43,7 @@ struct common_cause {
 
 enum { FLAGGED_EXPLAINED = 8 };
 
-/* What costs something to find out: asked for at most once a look. */
+/* Expensive results, computed at most once per update. */
 struct rule_cache {
 	bool has_ranks, has_cause, has_stall, is_stalled, has_worker_group, has_load;
 	struct ranks ranks;
@@ -53,51 +53,51 @@ struct rule_cache {
 	struct worker_group_load load;
 };
 
-/* What is judged, gathered once for each run and update. Of the whole model: run and track are NULL and the rest is
- * empty. */
+/* The input of rules, gathered once for each run and update. For rules of the model, run and track are NULL and the
+ * rest is empty. */
 struct context {
 	const struct model *model;
 	unsigned index; /* of the run */
 	const struct run *run;
 	const struct track *track;
-	const struct patterns *patterns; /* NULL: nothing was looked for */
+	const struct patterns *patterns; /* NULL = no search yet */
 	/* of the last 200 finished steps without the warm-up */
-	double lost_s; /* of the flagged ones: by how much they were slower than is usual, together */
+	double lost_s; /* sum of the flagged steps' excess over the median */
 	size_t steps, flagged;
-	/* of the flagged ones those outside of the quarter of the steps that has the most of them */
+	/* flagged steps outside the quarter of the steps with the most flags */
 	size_t apart;
-	double lost_apart_s; /* and what they lost */
-	uint64_t oldest;     /* ordinal of the first of them */
+	double lost_apart_s; /* their excess */
+	uint64_t oldest;     /* ordinal of the oldest of these steps */
 	double mean_s, median_s;
-	/* the median of the kind that the run's first step is of, the largest where that is gone */
+	/* median of the first step's kind; if that kind is unknown, the largest median of a kind */
 	double first_baseline_s;
-	double fastest_s, slowest_s; /* of the kind in which they lie farthest apart */
+	double fastest_s, slowest_s; /* of the kind with the largest ratio */
 	size_t slow_count;           /* steps of more than twice the fastest of their kind */
 	uint32_t spread_kind;        /* that kind */
-	size_t phase_count;          /* outermost ones */
+	size_t phase_count;          /* outermost phases */
 	struct phase_row phases[READ_PHASES_MAX];
 	const struct phase_row *phase; /* the subject of a rule of phases */
 	const struct gpu *gpu;         /* the only GPU that figures of GPUs are of; NULL: all that the run uses */
 	struct rule_cache *cache;
 };
 
-/* A look at the whole model (index < 0) or a run. The cache is emptied. */
+/* For the whole model (index < 0) or a run. Invalidates the cache. */
 void rule_context_init(struct context *context, struct rule_cache *cache, const struct model *model, int index,
 	const struct patterns *patterns);
 const struct ranks *context_ranks(const struct context *context);
 const struct common_cause *context_cause(const struct context *context);
-/* The run itself; of the whole model the slowest rank, or where none is the first run. NULL: nothing publishes. */
+/* The run; for rules of the model the slowest rank, or the first run. NULL = no instrumented run. */
 const struct run *context_run(const struct context *context);
 
 struct figure {
 	const char *name; /* "phase.share_ratio"; one that ends in a dot takes an argument */
 	enum figure_form form;
-	enum rule_scope of; /* known in rules of this and of what it is part of */
+	enum rule_scope of; /* available in rules of this scope and of narrower ones */
 	double (*number)(const struct context *context, const char *argument);
 	void (*text)(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE]);
-	size_t offset;     /* of a double in struct model, where neither function is there */
-	const char *what;  /* for a person */
-	const char *lacks; /* why it is not known where it is not; NULL: no general reason */
+	size_t offset;     /* of a double in struct model, if both functions are NULL */
+	const char *what;  /* description, for people */
+	const char *lacks; /* why it may be unknown; NULL = no general reason */
 };
 
 struct figure_ref {
@@ -106,21 +106,21 @@ struct figure_ref {
 };
 
 const struct figure *figure_at(size_t index); /* NULL at the end */
-/* By its name; `argument` is where in `name` the run's own word begins. NULL: no such figure. */
+/* Finds a figure by name; `argument` points to the published name in `name`, or is NULL. NULL = no such figure. */
 const struct figure *figure_find(const char *name, const char **argument);
 double figure_number(const struct figure_ref *ref, const struct context *context);
-/* False: unknown. Numbers as their form has them. */
+/* False if unknown. Numbers are printed in their form. */
 bool figure_text(const struct figure_ref *ref, const struct context *context, char out[FIGURE_TEXT_SIZE]);
 void figure_write(enum figure_form form, double value, char out[FIGURE_TEXT_SIZE]);
-/* A part and its whole in one unit, so that they can be compared at sight: "0.068 s of 0.201 s". Nothing of NAN. */
+/* A part and its whole in one unit: "0.068 s of 0.201 s". Writes nothing for NAN. */
 void figure_write_part(double part_s, double whole_s, char out[FIGURE_TEXT_SIZE]);
 const char *figure_form_name(enum figure_form form);
 enum figure_unit figure_form_unit(enum figure_form form);
 void figure_name(const struct figure_ref *ref, char *out, size_t size);
-/* Names on one line: cut to the length that leaves room for figures beside them, and made harmless. */
+/* A name from the program, shortened to leave room for figures, without control characters. */
 void figure_shorten(char out[FIGURE_TEXT_SIZE], const char *name);
 
-/* The parts of the table, one file each. */
+/* The table consists of one part for each file of inputs/. */
 struct figure_part {
 	const struct figure *rows;
 	size_t count;

@@ -1,5 +1,5 @@
-/* The text of a rule file made rules. Each entry changes a copy, which is checked as a whole at the entry's end; the
- * book has all of a file, or nothing. */
+/* Parses rule files. Each entry changes a copy of its rule, which is checked at the end of the entry; a file with an
+ * error changes nothing in the book. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ static enum status refuse_part(struct rule_reading *reading, const char *key, co
 {
 	const struct rule *rule = reading->rule;
 	struct buffer next = BUFFER_INIT;
-	/* Of a rule that is not there a name a letter off is likelier than a new one that says next to nothing. */
+	/* An incomplete new rule is more likely a misspelled name of an existing one. */
 	const char *closest =
 		rule_find(reading->book, rule->name) ? NULL : config_closest(rule->name, next_rule, reading->book);
 	if (closest)
@@ -98,7 +98,8 @@ static enum status check_choices(struct rule_reading *reading, const char *key, 
 	for (size_t i = 0; i < choices->count && status == STATUS_OK; i++) {
 		const struct rule_choice *choice = &choices->list[i];
 		if (choice->as_name)
-			return refuse_part(reading, key, "takes a text from another rule", "\"as\" is for advice: write the text");
+			return refuse_part(
+				reading, key, "takes a text from another rule", "\"as\" works in advice only: write the text");
 		status = check_terms(reading, key, &choice->terms);
 		for (size_t k = 0; k < choice->say.count && status == STATUS_OK; k++)
 			if (choice->say.parts[k].kind == PART_FIGURE)
@@ -107,8 +108,8 @@ static enum status check_choices(struct rule_reading *reading, const char *key, 
 	return status;
 }
 
-/* Advice may be shared by rules of several kinds: there a figure that is none of this rule's is unknown, and its line
- * is left out. */
+/* Does not check the scope of advice, which rules of several scopes may share: lines with figures of another scope are
+ * unknown and skipped. */
 static enum status check_rule(struct rule_reading *reading)
 {
 	const struct rule *rule = reading->rule;
@@ -117,7 +118,7 @@ static enum status check_rule(struct rule_reading *reading)
 	if (!rule->figure.row)
 		return rule->advice_count
 			? STATUS_OK
-			: refuse_part(reading, "figure", "judges nothing", "figure, above (or below) and message");
+			: refuse_part(reading, "figure", "has no figure", "figure, above (or below) and message");
 	if (reading->key_lines[find_key("above")] && reading->key_lines[find_key("below")])
 		return refuse_part(reading, "below", "has both \"above\" and \"below\"", "keep one of the two");
 	if (isnan(rule->level))
@@ -126,7 +127,7 @@ static enum status check_rule(struct rule_reading *reading)
 		return refuse_part(reading, "message", "has no message", "write \"message: …\", with figures in braces");
 	if (!isnan(rule->clear_level) &&
 		(rule->is_below ? rule->clear_level < rule->level : rule->clear_level > rule->level))
-		return refuse_part(reading, "clear_at", "calms down beyond its own level",
+		return refuse_part(reading, "clear_at", "clears beyond its own level",
 			rule->is_below ? "write a \"clear_at\" above it" : "write a \"clear_at\" below it");
 	enum status status = check_scope(reading, "figure", &rule->figure);
 	if (status == STATUS_OK)
@@ -151,7 +152,7 @@ static bool is_rule_name(const char *name)
 	return length > 0 && length <= NAME_CELLS_MAX;
 }
 
-/* A copy of the rule with this name to be changed in its place, or a new one at the end. */
+/* Starts an entry: a copy of the rule with this name, or a new rule. */
 static enum status open_rule(struct rule_reading *reading, const char *name)
 {
 	struct rule_book *book = reading->book;
@@ -197,7 +198,7 @@ static enum status note_entry(struct rule_reading *reading)
 	const char *name = config_scalar(reading->reader);
 	for (size_t i = 0; i < reading->entry_count; i++)
 		if (strcmp(reading->entries[i].name, name) == 0)
-			return REFUSE("keep one of the two", "rule \"%s\" stands in line %zu already",
+			return REFUSE("keep one of the two", "rule \"%s\" is already defined in line %zu",
 				config_word(reading->reader, word), reading->entries[i].line);
 	return STATUS_OK;
 }
@@ -208,7 +209,7 @@ static enum status read_entry(struct config_reader *reader, void *argument)
 	char word[CONFIG_WORD_SIZE];
 	enum status status;
 	if (!config_is_word(reader) || !is_rule_name(config_scalar(reader)))
-		return REFUSE("write a name of at most 32 small letters, digits and _", "\"%s\" is no name for a rule",
+		return REFUSE("write a name of at most 32 lowercase letters, digits and _", "\"%s\" is not a valid rule name",
 			config_word(reader, word));
 	if ((status = note_entry(reading)) != STATUS_OK ||
 		(status = open_rule(reading, config_scalar(reader))) != STATUS_OK)
@@ -221,7 +222,7 @@ static enum status read_entry(struct config_reader *reader, void *argument)
 		return status;
 	if (reader->event.type != YAML_MAPPING_START_EVENT)
 		return REFUSE(
-			"write its keys below it, indented", "rule \"%s\" holds no \"key: value\" lines", reading->rule->name);
+			"write its keys below it, indented", "rule \"%s\" has no \"key: value\" lines", reading->rule->name);
 	while ((status = config_next(reader)) == STATUS_OK && reader->event.type != YAML_MAPPING_END_EVENT)
 		if ((status = read_key(reading)) != STATUS_OK)
 			return status;
@@ -230,7 +231,7 @@ static enum status read_entry(struct config_reader *reader, void *argument)
 	return status;
 }
 
-/* -- what rules say of each other -- */
+/* -- references between rules -- */
 
 static enum status check_names(struct rule_reading *reading, const struct rule *rule)
 {
@@ -238,12 +239,12 @@ static enum status check_names(struct rule_reading *reading, const struct rule *
 	memset(reading->key_lines, 0, sizeof reading->key_lines);
 	for (size_t i = 0; i < rule->quiets_count; i++)
 		if (!rule_find(reading->book, rule->quiets[i]))
-			return refuse_part(reading, "quiets", "quiets one that is not there", "see `pmtop rules` for their names");
+			return refuse_part(reading, "quiets", "quiets an unknown rule", "see `pmtop rules` for their names");
 	for (size_t i = 0; i < rule->advice_count; i++)
 		for (size_t k = 0; k < rule->advice[i].count; k++)
 			if (rule->advice[i].list[k].as_name && !rule_find(reading->book, rule->advice[i].list[k].as_name))
 				return refuse_part(
-					reading, "advice", "advises as one that is not there", "see `pmtop rules` for their names");
+					reading, "advice", "takes advice from an unknown rule", "see `pmtop rules` for their names");
 	return STATUS_OK;
 }
 
@@ -255,7 +256,8 @@ static bool quiets(const struct rule *rule, const struct rule *other)
 	return false;
 }
 
-/* Those that quiet others come first, else as they were read. NULL, or one that is quieted by itself or in a ring. */
+/* Sorts the rules: a rule comes before those that it quiets, else in the order of reading. Returns NULL, or a rule in a
+ * cycle. */
 static const struct rule *put_in_order(struct rule_book *book)
 {
 	for (size_t at = 0; at < book->count; at++) {

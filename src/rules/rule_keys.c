@@ -1,4 +1,4 @@
-/* What can stand in a rule: a table of keys, each read into the rule at once. */
+/* The keys of a rule: a table with the function that reads each value. */
 #include "src/rules/rule_reading.h"
 
 #include <math.h>
@@ -58,7 +58,7 @@ static enum status read_severity(struct rule_reading *reading, const char *key)
 	return read_severity_word(reading, key, &reading->rule->severity);
 }
 
-/* YAML's older readers take a bare `off` for a truth value; a person may write either. */
+/* The key `off`: true disables the rule. */
 static enum status read_off(struct rule_reading *reading, const char *key)
 {
 	enum status status = need_word(reading, key, "write true or false");
@@ -75,7 +75,7 @@ static enum status read_guide(struct rule_reading *reading, const char *key)
 	if (status != STATUS_OK)
 		return status;
 	if (reading->reader->event.data.scalar.length >= sizeof((struct alert *)0)->guide)
-		return REFUSE("at most 63 bytes are kept", "\"guide\" is too long");
+		return REFUSE("write at most 63 bytes", "\"guide\" is too long");
 	reading->rule->guide = rule_book_keep(reading->book, config_scalar(reading->reader));
 	return reading->rule->guide ? STATUS_OK : rule_no_memory(reading);
 }
@@ -90,7 +90,7 @@ static enum status read_figure(struct rule_reading *reading, const char *key)
 		return REFUSE(fault.next, "%s", fault.what);
 	const struct figure *row = reading->rule->figure.row;
 	if (row->form == FORM_TEXT && !row->number)
-		return REFUSE("compare it under \"if\", and judge a number", "%s is a text, not a number", row->name);
+		return REFUSE("compare it under \"if\", and use a number as figure", "%s is a text, not a number", row->name);
 	return STATUS_OK;
 }
 
@@ -102,8 +102,7 @@ static enum status read_number(struct rule_reading *reading, const char *key, do
 	return status;
 }
 
-/* A level's unit is held against its figure's at once where that is known; the figure stands before it, or is the
- * built-in rule's. */
+/* Compares the unit of the level with its figure's, if that is known: from a line before, or from the built-in rule. */
 static enum status read_level(struct rule_reading *reading, const char *key, double *out)
 {
 	enum figure_form form;
@@ -181,7 +180,7 @@ static enum status read_if(struct rule_reading *reading, const char *key)
 	return read_condition(reading, key, &reading->rule->terms);
 }
 
-/* -- texts, and choices of them -- */
+/* -- texts and choices -- */
 
 static enum status read_say(struct rule_reading *reading, const char *key, struct rule_text *out)
 {
@@ -264,7 +263,7 @@ static enum status read_choice(struct rule_reading *reading, const char *key, st
 			return status;
 	if (status == STATUS_OK && !choice->say.parts == !choice->as_name)
 		return config_refuse(reading->reader, line, "write {if: …, say: …} or {as: RULE}",
-			"one of \"%s\" says nothing, or two things", key);
+			"an item of \"%s\" has neither \"say\" nor \"as\", or both", key);
 	return status;
 }
 
@@ -279,7 +278,7 @@ static enum status keep_choices(
 	return STATUS_OK;
 }
 
-/* One, or a list of which the first that applies is taken. */
+/* One choice, or a list; the first that applies is used. */
 static enum status read_choices(struct rule_reading *reading, const char *key, struct rule_choices *out)
 {
 	struct rule_choice choices[RULE_CHOICES_MAX];
@@ -292,7 +291,7 @@ static enum status read_choices(struct rule_reading *reading, const char *key, s
 	while ((status = config_next(reading->reader)) == STATUS_OK &&
 		reading->reader->event.type != YAML_SEQUENCE_END_EVENT) {
 		if (count == RULE_CHOICES_MAX)
-			return REFUSE("at most 12 are taken", "too many texts to choose from");
+			return REFUSE("write at most 12", "too many texts to choose from");
 		if ((status = read_choice(reading, key, &choices[count++])) != STATUS_OK)
 			return status;
 	}
@@ -315,11 +314,11 @@ static enum status read_advice(struct rule_reading *reading, const char *key)
 	size_t count = 0;
 	enum status status;
 	if (reading->reader->event.type != YAML_SEQUENCE_START_EVENT)
-		return REFUSE("write \"- \" before each line of it", "\"advice\" is no list");
+		return REFUSE("write \"- \" before each item", "\"advice\" is not a list");
 	while ((status = config_next(reading->reader)) == STATUS_OK &&
 		reading->reader->event.type != YAML_SEQUENCE_END_EVENT) {
 		if (count == ADVICE_ITEMS_MAX)
-			return REFUSE("at most 16 are taken", "too much advice");
+			return REFUSE("write at most 16 items", "too much advice");
 		if ((status = read_choices(reading, key, &items[count++])) != STATUS_OK)
 			return status;
 	}
@@ -341,12 +340,12 @@ static enum status read_evidence(struct rule_reading *reading, const char *key)
 	struct rule_fault fault = { 0 };
 	enum status status;
 	if (reading->reader->event.type != YAML_MAPPING_START_EVENT)
-		return REFUSE("write \"{share_ratio: phase.share_ratio}\"", "\"%s\" is no list of \"name: figure\"", key);
+		return REFUSE("write \"{share_ratio: phase.share_ratio}\"", "\"%s\" is not a list of \"name: figure\"", key);
 	rule->evidence_count = 0;
 	while (
 		(status = config_next(reading->reader)) == STATUS_OK && reading->reader->event.type != YAML_MAPPING_END_EVENT) {
 		if (rule->evidence_count == ALERT_EVIDENCE_MAX)
-			return REFUSE("at most 6 are kept", "too much evidence");
+			return REFUSE("write at most 6", "too much evidence");
 		struct rule_evidence *evidence = &rule->evidence[rule->evidence_count];
 		if ((status = need_word(reading, key, "write \"name: figure\"")) != STATUS_OK)
 			return status;
@@ -367,12 +366,12 @@ static enum status read_quiets(struct rule_reading *reading, const char *key)
 	struct rule *rule = reading->rule;
 	enum status status;
 	if (reading->reader->event.type != YAML_SEQUENCE_START_EVENT)
-		return REFUSE("write \"[rule, rule]\"", "\"%s\" is no list", key);
+		return REFUSE("write \"[rule, rule]\"", "\"%s\" is not a list", key);
 	rule->quiets_count = 0;
 	while ((status = config_next(reading->reader)) == STATUS_OK &&
 		reading->reader->event.type != YAML_SEQUENCE_END_EVENT) {
 		if (rule->quiets_count == RULE_QUIETS_MAX)
-			return REFUSE("at most 8 are taken", "\"quiets\" names too many rules");
+			return REFUSE("write at most 8", "\"quiets\" names too many rules");
 		if ((status = need_word(reading, key, "write the names of rules")) != STATUS_OK)
 			return status;
 		if (!(rule->quiets[rule->quiets_count] = rule_book_keep(reading->book, config_scalar(reading->reader))))

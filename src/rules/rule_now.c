@@ -14,26 +14,27 @@ const char *rule_state_name(enum rule_state state)
 }
 
 /* Why a figure is unknown. */
-static void say_lack(const struct figure_ref *ref, const struct context *context, char out[FIGURE_TEXT_SIZE])
+static void describe_lack(const struct figure_ref *ref, const struct context *context, char out[FIGURE_TEXT_SIZE])
 {
 	char name[FIGURE_TEXT_SIZE / 2];
 	const char *why = ref->row->lacks;
 	figure_name(ref, name, sizeof name);
 	if (!why)
-		why = ref->row->of != RULE_OF_MODEL && !context->run       ? "nothing publishes a run"
+		why = ref->row->of != RULE_OF_MODEL && !context->run       ? "no instrumented run"
 			: ref->row->of != RULE_OF_MODEL && context->steps == 0 ? "no finished step yet"
 																   : "not known yet";
 	snprintf(out, FIGURE_TEXT_SIZE, "%s: %s", name, why);
 }
 
-/* A phase that a rule is not about says nothing of it: what another lacks is told instead. */
-static int weight_of(enum rule_state state, double value)
+/* Order of precedence over the runs and phases of a rule. A phase for which the condition is false comes last, so that
+ * a missing figure of another phase is shown. */
+static int order_of(enum rule_state state, double value)
 {
 	return state == RULE_CALM && isnan(value) ? 1 : (int)state + 1;
 }
 
-/* What weighs more is kept: what is beyond, then what is not, then what is not known. */
-static void weigh(const struct rule *rule, const struct context *context, struct rule_now *out)
+/* Replaces `out` if this run or phase has precedence, or the same and a figure farther beyond the level. */
+static void take_state(const struct rule *rule, const struct context *context, struct rule_now *out)
 {
 	const struct figure_ref *unknown = NULL;
 	double value = NAN;
@@ -48,33 +49,33 @@ static void weigh(const struct rule *rule, const struct context *context, struct
 															   : RULE_CALM;
 	bool is_farther =
 		!isnan(value) && (isnan(out->value) || (rule->is_below ? value < out->value : value > out->value));
-	int weight = weight_of(state, value), before = out->state == RULE_OFF ? 0 : weight_of(out->state, out->value);
-	if (weight < before || (weight == before && !is_farther))
+	int order = order_of(state, value), before = out->state == RULE_OFF ? 0 : order_of(out->state, out->value);
+	if (order < before || (order == before && !is_farther))
 		return;
 	*out = (struct rule_now){ .state = state, .value = value };
 	if (context->phase)
 		figure_shorten(out->subject, run_name(context->run, context->phase->name));
 	if (is_early)
-		snprintf(out->lacks, sizeof out->lacks, "%.0f steps: there are %zu", rule->min, context->steps);
+		snprintf(out->lacks, sizeof out->lacks, "needs %.0f steps, has %zu", rule->min, context->steps);
 	else if (state == RULE_LACKS)
-		say_lack(unknown ? unknown : &rule->figure, context, out->lacks);
+		describe_lack(unknown ? unknown : &rule->figure, context, out->lacks);
 }
 
-static void weigh_run(const struct rule *rule, struct context *context, struct rule_now *out)
+static void take_run(const struct rule *rule, struct context *context, struct rule_now *out)
 {
 	if (rule->of == RULE_OF_RUN)
-		weigh(rule, context, out);
+		take_state(rule, context, out);
 	for (size_t i = 0; rule->of == RULE_OF_PHASE && i < context->phase_count; i++) {
 		context->phase = &context->phases[i];
-		weigh(rule, context, out);
+		take_state(rule, context, out);
 	}
 	if (rule->of == RULE_OF_PHASE && context->phase_count == 0 && out->state < RULE_LACKS) {
 		out->state = RULE_LACKS;
-		say_lack(&rule->figure, context, out->lacks);
+		describe_lack(&rule->figure, context, out->lacks);
 	}
 }
 
-static void find_standing(
+static void find_raised(
 	const struct alerts *alerts, const struct model *model, const struct rule *rule, struct rule_now *out)
 {
 	for (size_t i = 0; i < alerts->count; i++) {
@@ -96,16 +97,16 @@ void rule_now(const struct alerts *alerts, const struct model *model, const stru
 	if (context && cache && rule_judges(rule)) {
 		rule_context_init(context, cache, model, -1, NULL);
 		if (rule->of == RULE_OF_MODEL)
-			weigh(rule, context, out);
+			take_state(rule, context, out);
 		for (unsigned i = 0; rule->of != RULE_OF_MODEL && i < model->run_count; i++) {
 			rule_context_init(context, cache, model, (int)i, alerts_patterns(alerts, i));
-			weigh_run(rule, context, out);
+			take_run(rule, context, out);
 		}
 		if (rule->of != RULE_OF_MODEL && model->run_count == 0) {
 			out->state = RULE_LACKS;
-			snprintf(out->lacks, sizeof out->lacks, "a run: nothing publishes");
+			snprintf(out->lacks, sizeof out->lacks, "no instrumented run");
 		}
-		find_standing(alerts, model, rule, out);
+		find_raised(alerts, model, rule, out);
 	}
 	free(context);
 	free(cache);
@@ -125,7 +126,7 @@ bool figure_now(
 		context->phase = row->of == RULE_OF_PHASE && context->phase_count ? &context->phases[0] : NULL;
 		is_known = figure_text(&ref, context, out);
 		if (!is_known)
-			say_lack(&ref, context, out);
+			describe_lack(&ref, context, out);
 	}
 	free(context);
 	free(cache);

@@ -1,4 +1,4 @@
-/* The words of a rule file made conditions, texts and levels. */
+/* Parses conditions, texts and levels of a rule file. */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ bool rule_read_figure(struct rule_book *book, const char *name, struct figure_re
 		const char *closest = config_closest(name, next_figure, NULL);
 		snprintf(next, sizeof next, "%s%s%s`pmtop rules --figures` lists them all", closest ? "did you mean \"" : "",
 			closest ? closest : "", closest ? "\"? " : "");
-		return fault_is(fault, next, "no figure is named \"%s\"", show(shown, name));
+		return fault_is(fault, next, "unknown figure \"%s\"", show(shown, name));
 	}
 	*out = (struct figure_ref){ row, argument ? rule_book_keep(book, argument) : NULL };
 	return true;
@@ -118,7 +118,7 @@ static const struct {
 static const char *const form_of_condition =
 	"write \"figure > number\", joined by \"and\"; signs are = != > >= < <=, or \"is known\", \"is unknown\"";
 
-/* The next word from *text on, without the spaces about it; NULL at the end. */
+/* The next word from *text on, without surrounding spaces; NULL at the end. */
 static const char *take_word(const char **text, char out[NAME_SIZE], const char *ends)
 {
 	const char *from = *text + strspn(*text, " ");
@@ -145,7 +145,7 @@ static bool take_sign(const char **text, enum rule_op *op)
 	return false;
 }
 
-/* What stands up to the next `and`. */
+/* The text up to the next `and`. */
 static bool take_value(const char **text, char out[NAME_SIZE])
 {
 	const char *from = *text + strspn(*text, " "), *and = strstr(from, " and ");
@@ -176,26 +176,26 @@ static bool read_operand(struct rule_book *book, const char *value, struct rule_
 		if (at < 2)
 			term->op = states[at].op;
 		else
-			return fault_is(fault, form_of_condition, "\"is %s\" says nothing", show(shown, value));
+			return fault_is(fault, form_of_condition, "\"is %s\" is not a condition", show(shown, value));
 		return true;
 	}
 	if (row->form == FORM_TEXT) {
 		double number;
-		/* What a run has published is a text until it is asked as a number. */
+		/* Published values are texts, which may be compared as numbers. */
 		bool is_number = row->number && rule_read_number(value, &number, &form);
 		if (is_number)
 			term->number = number;
 		else if (term->op == RULE_IS || term->op == RULE_IS_NOT)
 			return (term->word = rule_book_keep(book, value)) != NULL;
 		else if (row->number)
-			return fault_is(fault, "write a number", "\"%s\" is no number", show(shown, value));
+			return fault_is(fault, "write a number", "\"%s\" is not a number", show(shown, value));
 		else
 			return fault_is(fault, "write = or !=", "%s is a text, and can only be compared with = and !=", row->name);
 		return true;
 	}
 	if (!rule_read_number(value, &term->number, &form))
 		return fault_is(
-			fault, "write a number, such as 0.3, 30 %, 100 MB, 2 s", "\"%s\" is no number", show(shown, value));
+			fault, "write a number, such as 0.3, 30 %, 100 MB, 2 s", "\"%s\" is not a number", show(shown, value));
 	if (rule_unit_fits(row->form, form))
 		return true;
 	snprintf(next, sizeof next, "it is in %s", figure_form_name(row->form));
@@ -212,7 +212,7 @@ static bool read_term(struct rule_book *book, const char **text, struct rule_ter
 	if (!rule_read_figure(book, name, &term->figure, fault))
 		return false;
 	if (!take_sign(text, &term->op) || !take_value(text, value))
-		return fault_is(fault, form_of_condition, "\"%s\" is compared with nothing", show(shown, name));
+		return fault_is(fault, form_of_condition, "\"%s\" has no value to compare with", show(shown, name));
 	return read_operand(book, value, term, fault);
 }
 
@@ -223,7 +223,7 @@ bool rule_read_terms(struct rule_book *book, const char *text, struct rule_terms
 	const char *rest = text;
 	do {
 		if (count == RULE_TERMS_MAX)
-			return fault_is(fault, "at most 8 are joined", "too many conditions");
+			return fault_is(fault, "join at most 8", "too many conditions");
 		if (!read_term(book, &rest, &terms[count], fault))
 			return false;
 		count++;
@@ -253,7 +253,7 @@ static const struct {
 	{ "rate", FORM_RATE },
 };
 
-/* What stands in braces: a figure, then maybe `*2`, then maybe `|percent`. */
+/* The text in braces: a figure, then optionally `*2`, then optionally `|percent`. */
 static bool read_place(struct rule_book *book, const char *text, struct text_part *part, struct rule_fault *fault)
 {
 	char name[NAME_SIZE], word[NAME_SIZE], shown[SHOWN_SIZE];
@@ -261,13 +261,13 @@ static bool read_place(struct rule_book *book, const char *text, struct text_par
 	*part = (struct text_part){ .kind = PART_FIGURE, .factor = 1 };
 	if (!take_word(&rest, name, "*|"))
 		return fault_is(
-			fault, "write {figure}; a brace of the text itself is {{", "no figure in \"{%s}\"", show(shown, text));
+			fault, "write {figure}; for a literal brace write {{", "no figure in \"{%s}\"", show(shown, text));
 	if (!rule_read_figure(book, name, &part->figure, fault))
 		return false;
 	part->form = part->figure.row->form;
 	if (*rest == '*' &&
 		(rest++, !take_word(&rest, word, "|") || !config_number(word, &part->factor) || !part->figure.row->number))
-		return fault_is(fault, "write {figure*2}", "\"{%s}\" is multiplied by no number", show(shown, text));
+		return fault_is(fault, "write {figure*2}", "the factor in \"{%s}\" is not a number", show(shown, text));
 	if (*rest != '|')
 		return true;
 	rest++;
@@ -278,7 +278,7 @@ static bool read_place(struct rule_book *book, const char *text, struct text_par
 		}
 	}
 	return fault_is(fault, "forms are: number, count, factor, percent, seconds, fixed, bytes, rate",
-		"no form is named \"%s\"", show(shown, rest));
+		"unknown form \"%s\"", show(shown, rest));
 }
 
 struct text_reading {
@@ -293,7 +293,7 @@ struct text_reading {
 static bool add_part(struct text_reading *reading, struct text_part part, struct rule_fault *fault)
 {
 	if (reading->count == RULE_PARTS_MAX)
-		return fault_is(fault, "say less", "too many figures in one text");
+		return fault_is(fault, "use fewer figures", "too many figures in one text");
 	reading->parts[reading->count++] = part;
 	return true;
 }
@@ -317,7 +317,7 @@ static bool take_place(struct text_reading *reading, const char **text, struct r
 	struct text_part part;
 	if ((*text)[1 + length] != '}' || length >= sizeof place)
 		return fault_is(
-			fault, "write {figure}; a brace of the text itself is {{", "\"%s\" is not closed", show(shown, *text));
+			fault, "write {figure}; for a literal brace write {{", "\"%s\" is not closed", show(shown, *text));
 	memcpy(place, *text + 1, length);
 	place[length] = '\0';
 	*text += length + 2;
@@ -330,8 +330,8 @@ static bool take_bracket(struct text_reading *reading, const char **text, struct
 	bool opens = **text == '[';
 	if (opens == reading->is_open)
 		return fault_is(fault,
-			"brackets hold what is left out where its figure is unknown; one of the text itself is [[ or ]]",
-			opens ? "a bracket within brackets" : "a bracket closes that none opened");
+			"brackets enclose text that is omitted if its figure is unknown; for a literal one write [[ or ]]",
+			opens ? "a bracket within brackets" : "a closing bracket without an opening one");
 	reading->is_open = opens;
 	(*text)++;
 	return end_literal(reading, fault) &&
@@ -342,7 +342,7 @@ bool rule_read_text(struct rule_book *book, const char *text, struct rule_text *
 {
 	struct text_reading reading = { .book = book };
 	if (strlen(text) > RULE_TEXT_MAX)
-		return fault_is(fault, "at most 600 bytes are taken", "the text is too long");
+		return fault_is(fault, "write at most 600 bytes", "the text is too long");
 	for (const char *at = text; *at;) {
 		bool is_doubled = strchr("{}[]", *at) && at[1] == *at;
 		if (*at == '{' && !is_doubled) {
@@ -357,7 +357,7 @@ bool rule_read_text(struct rule_book *book, const char *text, struct rule_text *
 		}
 	}
 	if (reading.is_open)
-		return fault_is(fault, "close it with ]; a bracket of the text itself is [[", "a bracket is not closed");
+		return fault_is(fault, "close it with ]; for a literal bracket write [[", "a bracket is not closed");
 	if (!end_literal(&reading, fault))
 		return false;
 	struct text_part *retained = rule_book_take(book, (reading.count + 1) * sizeof *retained);

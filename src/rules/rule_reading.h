@@ -1,4 +1,4 @@
-/* rule_reading.h: a rule file while it is read. Private to rule_file.c and rule_keys.c. */
+/* rule_reading.h: the state of reading a rule file. Private to rule_file.c and rule_keys.c. */
 #ifndef PMTOP_RULES_RULE_READING_H
 #define PMTOP_RULES_RULE_READING_H
 
@@ -11,7 +11,7 @@ struct rule_reading {
 	struct config_reader *reader;
 	struct rule_book *book;
 	struct rule *rule;               /* the one being read */
-	size_t key_lines[RULE_KEYS_MAX]; /* by row of rule_keys; 0 = not met */
+	size_t key_lines[RULE_KEYS_MAX]; /* by row of rule_keys; 0 = not present */
 	size_t entry_count;
 	struct {
 		const char *name;
@@ -19,7 +19,7 @@ struct rule_reading {
 	} entries[RULES_MAX];
 };
 
-/* Each reads its value into the rule and leaves the reader at the value's last event. */
+/* A key: read() stores its value in the rule and leaves the reader at the value's last event. */
 struct rule_key {
 	const char *name;
 	enum status (*read)(struct rule_reading *reading, const char *key);

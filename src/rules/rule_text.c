@@ -1,4 +1,4 @@
-/* Conditions asked, and texts filled in. */
+/* Evaluates conditions, and fills in texts. */
 #include <math.h>
 #include <string.h>
 
@@ -32,7 +32,7 @@ static enum truth term_holds(const struct rule_term *term, const struct context 
 	return (strcmp(text, term->word) == 0) == (term->op == RULE_IS) ? TRUTH_YES : TRUTH_NO;
 }
 
-/* One that does not hold settles it, whatever is unknown. */
+/* False if one term is false, even if others are unknown. */
 enum truth rule_terms_hold(
 	const struct rule_terms *terms, const struct context *context, const struct figure_ref **unknown)
 {
@@ -58,7 +58,7 @@ const struct rule_choice *rule_choose(const struct rule_choices *choices, const 
 	return NULL;
 }
 
-/* Never ends within a character. */
+/* Appends text; truncates between UTF-8 characters. */
 static size_t add(char *out, size_t size, size_t used, const char *text)
 {
 	size_t length = strlen(text), room = size - 1 - used;

@@ -142,7 +142,7 @@ START_TEST(ranks_on_other_machines_are_counted)
 	}
 	show(12.1);
 	ck_assert(stage_shows(&stage, "2 of 16 are here"));
-	ck_assert(stage_shows(&stage, "no rank stands out"));
+	ck_assert(stage_shows(&stage, "no rank is slower than the others"));
 }
 END_TEST
 

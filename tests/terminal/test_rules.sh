@@ -37,7 +37,7 @@ expect rules_exclude_lines           2 '' 'exclude'                     -- -b ru
 printf 'data_loading: {above: 40 %%}\nmine: {figure: run.steps, above: 5, message: "steps {run.steps}"}\n' > "$scratch/good.yaml"
 printf 'data_loading:\n  above: 40 %%\n  if: phase.knd = data\n' > "$scratch/bad.yaml"
 expect a_good_file_is_said_to_be     0 'nothing is wrong' ''            -- rules --check "$scratch/good.yaml"
-expect a_bad_one_with_its_line       2 '' 'bad\.yaml:3: no figure is named "phase\.knd": did you mean "phase\.kind"' -- rules --check "$scratch/bad.yaml"
+expect a_bad_one_with_its_line       2 '' 'bad\.yaml:3: unknown figure "phase\.knd": did you mean "phase\.kind"' -- rules --check "$scratch/bad.yaml"
 expect one_that_is_not_there         2 '' 'nothere\.yaml: No such file' -- rules --check "$scratch/nothere.yaml"
 expect a_folder_is_no_file           2 '' 'this is a directory'         -- rules --check "$config/rules"
 
@@ -59,7 +59,7 @@ expect a_warning_of_the_users        0 '"rule":"mine","severity":"warning","mess
 
 # A broken file is left out, and said; the others hold.
 cp "$scratch/bad.yaml" "$config/rules/bad.yaml"
-expect a_broken_file_stops_nothing   0 '"rule":"rule_file","severity":"warning","message":"[^"]*bad.yaml:3: no figure' 'bad\.yaml:3: no figure is named' -- -b -n 3 -d 0.1 --format=json -p $trainer_pid
+expect a_broken_file_stops_nothing   0 '"rule":"rule_file","severity":"warning","message":"[^"]*bad.yaml:3: unknown figure' 'bad\.yaml:3: unknown figure' -- -b -n 3 -d 0.1 --format=json -p $trainer_pid
 grep -q '"rule":"mine"' "$scratch/out" && ok || not_ok the_other_file_holds
 expect it_stands_on_the_screen       0 'bad\.yaml:3' 'bad\.yaml:3'      -- --once --view=warnings -p $trainer_pid
 expect rules_say_it_too              2 'mine' 'bad\.yaml:3'             -- rules

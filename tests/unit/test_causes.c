@@ -110,7 +110,7 @@ START_TEST(time_on_the_CPU_is_more_work)
 	phase(FORWARD, 0, 0.5, 0.1);
 	batch.evidence.cpu_s = 0.48;
 	explain();
-	ck_first("forward: more work on the CPU", 1);
+	ck_first("forward: more CPU work", 1);
 }
 END_TEST
 
@@ -118,7 +118,7 @@ START_TEST(what_is_neither_was_spent_asleep)
 {
 	phase(FORWARD, 0, 0.5, 0.1);
 	explain();
-	ck_first("forward: waiting, neither on the CPU nor for the disk", 1);
+	ck_first("forward: blocked (lock, network, device or timer)", 1);
 	ck_assert_double_eq_tol(evidence("asleep_s"), 0.4, 1e-6);
 	saw(METRIC_PROCESS_WRITTEN, 100, 0, 2e6, 0.5e6); /* no more than it always writes */
 	explain();
@@ -190,7 +190,7 @@ START_TEST(work_on_contended_CPUs_brings_its_waiting)
 	batch.evidence.cpu_s = 0.08 + 0.2;
 	batch.evidence.run_queue_wait_s = 0.04 + 0.1;
 	explain();
-	ck_first("forward: more work on the CPU", 1);
+	ck_first("forward: more CPU work", 1);
 }
 END_TEST
 
@@ -248,7 +248,7 @@ START_TEST(reading_explains_as_much_as_it_can_have_taken)
 	batch.evidence.blocks_read = 8; /* one page: a slow disk has that in 30 ms, not in 400 */
 	batch.evidence.voluntary_switches = 11;
 	explain();
-	ck_first("data: waiting, neither on the CPU nor for the disk", 0.925);
+	ck_first("data: blocked (lock, network, device or timer)", 0.925);
 	ck_assert_double_eq_tol(share_of(CAUSE_DISK_READ), 0.075, 1e-3);
 }
 END_TEST
@@ -297,14 +297,14 @@ START_TEST(many_pages_asked_of_the_kernel_are_allocation)
 	batch.evidence.cpu_s = 0.38;
 	batch.evidence.minor_faults = 65000;
 	explain();
-	ck_first("forward: memory being allocated", (65000 - 50 * 4.75) * 4e-6 / 0.3);
+	ck_first("forward: allocating memory", (65000 - 50 * 4.75) * 4e-6 / 0.3);
 	batch.evidence.minor_faults = 300;
 	explain();
-	ck_first("forward: more work on the CPU", 1);
+	ck_first("forward: more CPU work", 1);
 	baseline.evidence.minor_faults = 20000; /* as many more as there was more work */
 	batch.evidence.minor_faults = 95000;
 	explain();
-	ck_first("forward: more work on the CPU", 1);
+	ck_first("forward: more CPU work", 1);
 }
 END_TEST
 
@@ -316,11 +316,11 @@ START_TEST(more_samples_explain_as_much_as_they_cost)
 	batch.samples = 64;
 	batch.evidence.cpu_s = 0.48;
 	explain();
-	ck_first("forward, backward: a bigger batch", 1);
+	ck_first("forward, backward: a larger batch", 1);
 	ck_assert_double_eq(evidence("samples"), 64);
 	batch.samples = 40;
 	explain();
-	ck_first("forward, backward: more work on the CPU", 1 - 0.25 * 1.25);
+	ck_first("forward, backward: more CPU work", 1 - 0.25 * 1.25);
 	ck_assert_double_eq_tol(share_of(CAUSE_BIGGER), 0.25 * 1.25, 1e-3);
 }
 END_TEST
@@ -335,9 +335,9 @@ START_TEST(spans_that_say_what_they_are)
 		const char *what;
 	} cases[] = {
 		{ "gc", CAUSE_GC, "forward: garbage collection" },
-		{ "checkpoint", CAUSE_CHECKPOINT, "forward: a checkpoint is written" },
-		{ "save_model", CAUSE_CHECKPOINT, "forward: a checkpoint is written" },
-		{ "torch.compile", CAUSE_COMPILER, "forward: a compiler runs" },
+		{ "checkpoint", CAUSE_CHECKPOINT, "forward: writing a checkpoint" },
+		{ "save_model", CAUSE_CHECKPOINT, "forward: writing a checkpoint" },
+		{ "torch.compile", CAUSE_COMPILER, "forward: compiler running" },
 		{ "saved_tensors", CAUSE_SLEPT, NULL },
 		{ "gcd", CAUSE_SLEPT, NULL },
 	};
@@ -401,9 +401,9 @@ START_TEST(a_worker_whose_fetch_took_long_held_up_the_batch)
 	happened(WINDOW_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
 	happened(WINDOW_WORKER_FETCHED, 201, 1, 0.06, 0.05, "");
 	explain();
-	ck_first("data: worker 3's fetch took long", 1);
+	ck_first("data: slow fetch by worker 3", 1);
 	ck_assert_double_eq(evidence("fetch_s"), 0.45);
-	ck_assert_ptr_nonnull(strstr(why.causes[0].next, "num_workers is 4: try 8"));
+	ck_assert_ptr_nonnull(strstr(why.causes[0].next, "raise num_workers from 4 to 8"));
 }
 END_TEST
 
@@ -431,7 +431,7 @@ START_TEST(a_stopped_worker_and_one_on_disk_are_named_before_their_fetch)
 	ck_first("data: worker 3 waits for the disk", 1);
 	batch_window.events[0].value = 0.08; /* a small part of the fetch */
 	explain();
-	ck_first("data: worker 3's fetch took long", 0.8);
+	ck_first("data: slow fetch by worker 3", 0.8);
 	ck_assert_double_eq_tol(share_of(CAUSE_WORKER_DISK), 0.2, 1e-3);
 }
 END_TEST
@@ -442,7 +442,7 @@ START_TEST(workers_that_wait_for_a_CPU_starve)
 	happened(WINDOW_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
 	saw(METRIC_PROCESS_RUN_QUEUE_WAIT, 203, 0.35e9, 0.5e9, 0.01e9);
 	explain();
-	ck_first("data: the workers wait for a CPU", 0.85);
+	ck_first("data: workers wait for a CPU", 0.85);
 }
 END_TEST
 
@@ -451,10 +451,10 @@ START_TEST(a_worker_that_is_gone_explains_what_is_left)
 	load_with("4");
 	happened(WINDOW_WORKER_WENT, 203, 3, NAN, NAN, "killed");
 	explain();
-	ck_first("data: worker 3 is gone", 1);
+	ck_first("data: worker 3 died", 1);
 	batch_window.events[0].worker = UINT32_MAX;
 	explain();
-	ck_first("data: worker process 203 is gone", 1);
+	ck_first("data: worker process 203 died", 1);
 }
 END_TEST
 
@@ -465,7 +465,7 @@ START_TEST(workers_explain_nothing_but_their_data)
 	happened(WINDOW_WORKER_STOPPED, 203, 3, 0.4, 0, "");
 	happened(WINDOW_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
 	explain();
-	ck_first("forward: waiting, neither on the CPU nor for the disk", 1);
+	ck_first("forward: blocked (lock, network, device or timer)", 1);
 }
 END_TEST
 
@@ -473,8 +473,8 @@ START_TEST(without_workers_the_threads_own_record_speaks)
 {
 	load_with("0");
 	explain();
-	ck_first("data: waiting, neither on the CPU nor for the disk", 1);
-	ck_assert_str_eq(why.causes[0].next, "num_workers is 0: try 4; loading then runs beside the training");
+	ck_first("data: blocked (lock, network, device or timer)", 1);
+	ck_assert_str_eq(why.causes[0].next, "num_workers=0 loads in the training process: try num_workers=4");
 }
 END_TEST
 
@@ -508,7 +508,7 @@ START_TEST(a_compiler_that_came_explains_the_wait_for_it)
 	}
 	happened(WINDOW_CHILD_WENT, 300, UINT32_MAX, NAN, NAN, "tail");
 	explain();
-	ck_first("forward: waiting for tail, which it started", 1);
+	ck_first("forward: waiting for child process tail", 1);
 }
 END_TEST
 
@@ -518,7 +518,7 @@ START_TEST(a_child_that_takes_the_CPU_is_named)
 	batch.evidence.run_queue_wait_s = 0.401;
 	happened(WINDOW_CHILD_RAN, 300, UINT32_MAX, 0.5, 0.01, "ffmpeg -i x");
 	explain();
-	ck_first("forward: ffmpeg, of this run, takes the CPU", 1);
+	ck_first("forward: child process ffmpeg uses the CPU", 1);
 	batch_window.events[0].baseline = 0.48; /* as it always does */
 	explain();
 	ck_first("forward: waiting for a CPU", 1);
@@ -531,19 +531,19 @@ START_TEST(the_quota_is_named_where_throttling_was_seen_or_is_usual)
 	batch.evidence.run_queue_wait_s = 0.401;
 	saw(METRIC_CGROUP_THROTTLED, 0, 0.3e9, 0.5e9, 0);
 	explain();
-	ck_first("forward: the CPU quota is used up", 1);
+	ck_first("forward: throttled by the CPU quota", 1);
 	ck_assert_double_eq_tol(evidence("throttled_s"), 0.3, 1e-9);
 	batch_window.figures[0].min = 0;
 	/* the wait is in the record; readings on both sides of it saw throttling of that size */
 	batch_window.readings = 0;
 	explain();
-	ck_first("forward: the CPU quota is used up", 1);
+	ck_first("forward: throttled by the CPU quota", 1);
 	batch_window.figures[0].max = 0.05e9; /* of another size */
 	explain();
 	ck_first("forward: waiting for a CPU", 1);
 	batch_window.figures[0].baseline = 0.25e9;
 	explain();
-	ck_first("forward: the CPU quota is used up", 1);
+	ck_first("forward: throttled by the CPU quota", 1);
 }
 END_TEST
 
@@ -559,7 +559,7 @@ START_TEST(stops_suspends_and_stolen_time_take_what_was_seen)
 	batch_window.events[0].kind = WINDOW_CLOCK_STEPPED;
 	batch_window.events[0].value = -3600;
 	explain();
-	ck_first("forward: the clock was set", 1);
+	ck_first("forward: the system clock was set", 1);
 	batch_window.event_count = 0;
 	saw(METRIC_SYSTEM_CPU_STOLEN, 0, 0.3e9, 0.4e9, 0);
 	explain();
@@ -716,7 +716,7 @@ START_TEST(columns_have_few_words)
 	phase(DECODE, DATA, 0.45, 0.05);
 	phase(DATA, 0, 0.5, 0.1);
 	explain();
-	ck_assert_str_eq(cause_brief(&run, &why.causes[0], brief), "data: waiting");
+	ck_assert_str_eq(cause_brief(&run, &why.causes[0], brief), "data: blocked");
 	batch.has_evidence = false;
 	explain();
 	ck_assert_str_eq(cause_brief(&run, &why.causes[0], brief), "data › decode");

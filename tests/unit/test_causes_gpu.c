@@ -141,7 +141,7 @@ START_TEST(loading_does_not_wait_for_the_GPU)
 	slowed(990, 1980, GPU_THROTTLE_HEAT, "thermal slowdown");
 	explain();
 	ck_assert_double_eq(share_of(CAUSE_GPU_HEAT), 0);
-	ck_first("data: waiting, neither on the CPU nor for the disk", 1);
+	ck_first("data: blocked (lock, network, device or timer)", 1);
 }
 END_TEST
 
@@ -187,7 +187,7 @@ START_TEST(another_program_on_the_GPU_explains_its_turns)
 	phase(FORWARD, 0.2, 0.1);
 	struct window_event *event = happened(WINDOW_GPU_SHARED, 0.4, NAN, "blender -b scene.blend");
 	explain();
-	ck_first("forward: another program came on the GPU (blender)", 0.1 * 0.4 / 0.6 / 0.1);
+	ck_first("forward: another program started on the GPU (blender)", 0.1 * 0.4 / 0.6 / 0.1);
 	event->value = NAN; /* how busy it kept the GPU is not known */
 	explain();
 	ck_assert_double_eq(share_of(CAUSE_GPU_SHARED), 0);
@@ -228,7 +228,7 @@ START_TEST(what_else_happened_to_it_stands_among_the_evidence)
 		{ "GPU clock (thermal slowdown)", EXPLAIN_HERTZ, 1215e6, 1 },
 		{ "GPU: XID 94: contained memory error", EXPLAIN_HAPPENING, 1, 0 },
 		{ "GPU: it has fallen off the bus", EXPLAIN_HAPPENING, 1, 0 },
-		{ "GPU: blender came on it", EXPLAIN_HAPPENING, 1, 0 },
+		{ "GPU: blender started on it", EXPLAIN_HAPPENING, 1, 0 },
 	};
 	for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
 		const struct explain_context *found = NULL;

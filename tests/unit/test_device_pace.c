@@ -201,7 +201,7 @@ START_TEST(a_batch_that_takes_the_device_longer_is_the_slow_one)
 	ck_assert_double_eq_tol(why.excess_s, 0.3, 0.004);
 	ck_assert(why.is_by_device);
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_GPU_WORK);
-	ck_assert_str_eq(why.causes[0].what, "backward: the GPU works longer");
+	ck_assert_str_eq(why.causes[0].what, "backward: more GPU work");
 	ck_assert_double_gt(why.causes[0].share_ratio, 0.85);
 	ck_assert_uint_eq(why.row_count, 2);
 	ck_assert_double_eq_tol(why.rows[0].this_s, works[205] * 0.9, 1e-6);
@@ -251,7 +251,7 @@ START_TEST(every_so_many_batches_that_take_the_device_longer_are_a_period)
 	ck_assert_uint_eq(found.count, 1);
 	ck_assert_int_eq(found.list[0].kind, PATTERN_PERIOD);
 	ck_assert_double_eq(found.list[0].period, 40);
-	ck_assert_str_eq(found.list[0].what, "backward: the GPU works longer");
+	ck_assert_str_eq(found.list[0].what, "backward: more GPU work");
 	ck_assert_str_eq(found.list[0].candidate, "");
 	ck_assert_double_eq_tol(found.list[0].after_s / found.list[0].before_s, 3, 0.2);
 }

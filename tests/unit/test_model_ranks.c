@@ -155,7 +155,7 @@ START_TEST(of_ranks_that_keep_one_pace_the_one_that_waits_least_is_slowest)
 	ck_assert_str_eq(ranks.wait, "backward");
 	ck_assert_double_eq_tol(ranks.wait_s, 0.06, NEAR);
 	ck_assert_str_eq(
-		rank_words(&ranks, words), "rank 1 is slowest: data 80.0 ms against 20.0; rank 0 waits 60.0 ms in backward");
+		rank_words(&ranks, words), "rank 1 is slowest: data 80.0 ms, others 20.0; rank 0 waits 60.0 ms in backward");
 	ck_assert_uint_eq(ranks.list[1].batches, 40);
 	ck_assert_double_eq_tol(ranks.list[1].last_batch_age_s, 0.1, NEAR);
 	ck_assert_double_eq(ranks.list[0].loss, 0.5);
@@ -174,7 +174,7 @@ START_TEST(spans_named_allreduce_are_waits_too)
 	ck_assert_int_eq(ranks.slowest, 2);
 	ck_assert_str_eq(ranks.wait, "allreduce");
 	ck_assert_str_eq(rank_words(&ranks, words),
-		"rank 2 is slowest: forward 0.500 s against 0.200; the others wait 0.300 s in allreduce");
+		"rank 2 is slowest: forward 0.500 s, others 0.200; the others wait 0.300 s in allreduce");
 }
 END_TEST
 
@@ -188,7 +188,7 @@ START_TEST(of_ranks_with_a_pace_each_the_longest_step_is_slowest)
 	ck_assert(!ranks.is_synchronous);
 	ck_assert_int_eq(ranks.slowest, 1);
 	ck_assert_double_eq_tol(ranks.list[1].own_s, 0.15, NEAR);
-	ck_assert_str_eq(rank_words(&ranks, words), "rank 1 is slowest: backward 90.0 ms against 50.0");
+	ck_assert_str_eq(rank_words(&ranks, words), "rank 1 is slowest: backward 90.0 ms, others 50.0");
 }
 END_TEST
 
@@ -202,7 +202,7 @@ START_TEST(equal_ranks_do_not_stand_out)
 	ck_assert(ranks.is_compared);
 	ck_assert_int_eq(ranks.slowest, -1);
 	ck_assert_ptr_null(ranks.phase);
-	ck_assert_str_eq(rank_words(&ranks, words), "no rank stands out");
+	ck_assert_str_eq(rank_words(&ranks, words), "no rank is slower than the others");
 }
 END_TEST
 
@@ -260,7 +260,7 @@ START_TEST(sixty_four_ranks_are_compared)
 		ck_assert_int_eq(ranks.list[i].number, i);
 	ck_assert_int_eq(ranks.slowest, 37);
 	ck_assert_str_eq(rank_words(&ranks, words),
-		"rank 37 is slowest: data 80.0 ms against 20.0; the others wait 60.0 ms in backward");
+		"rank 37 is slowest: data 80.0 ms, others 20.0; the others wait 60.0 ms in backward");
 }
 END_TEST
 
@@ -277,7 +277,7 @@ START_TEST(the_rank_whose_loader_hangs_is_stuck_and_the_other_waits_in_backward)
 	ck_assert_int_eq(ranks.still, 1);
 	ck_assert_int_eq(ranks.list[0].state, RANK_WAITING);
 	ck_assert_int_eq(ranks.list[1].state, RANK_STUCK);
-	ck_assert_str_eq(rank_words(&ranks, words), "rank 1 stands still, for 41 s; rank 0 waits in backward");
+	ck_assert_str_eq(rank_words(&ranks, words), "rank 1 makes no progress, for 41 s; rank 0 waits in backward");
 }
 END_TEST
 
@@ -291,7 +291,7 @@ START_TEST(of_ranks_that_all_wait_the_one_with_fewer_batches_is_stuck)
 	ck_assert_int_eq(ranks.still, 1);
 	ck_assert_int_eq(ranks.list[0].state, RANK_WAITING);
 	ck_assert_str_eq(
-		rank_words_still(&ranks, words), "rank 1 stands still in backward, for 30 s; rank 0 waits in backward");
+		rank_words_still(&ranks, words), "rank 1 makes no progress in backward, for 30 s; rank 0 waits in backward");
 }
 END_TEST
 
@@ -352,7 +352,7 @@ START_TEST(a_killed_rank_is_named_and_one_that_ended_is_not)
 	compare_after(3);
 	ck_assert_int_eq(ranks.still, -1);
 	ck_assert_str_eq(
-		rank_words(&ranks, words), "rank 1 is slowest: data 80.0 ms against 20.0; rank 0 waits 60.0 ms in backward");
+		rank_words(&ranks, words), "rank 1 is slowest: data 80.0 ms, others 20.0; rank 0 waits 60.0 ms in backward");
 }
 END_TEST
 
@@ -396,7 +396,7 @@ START_TEST(the_slowest_and_the_one_that_stands_still_are_warned_of)
 	ck_assert_ptr_nonnull(slowest);
 	ck_assert_int_eq(slowest->severity, SEVERITY_WARNING);
 	ck_assert_str_eq(
-		slowest->message, "rank 1 is slowest: data 80.0 ms against 20.0; rank 0 waits 60.0 ms in backward");
+		slowest->message, "rank 1 is slowest: data 80.0 ms, others 20.0; rank 0 waits 60.0 ms in backward");
 	ck_assert_uint_eq(slowest->evidence_count, 6);
 	ck_assert_str_eq(slowest->evidence[0].key, "rank");
 	ck_assert_double_eq(slowest->evidence[0].value, 1);
@@ -413,7 +413,7 @@ START_TEST(the_slowest_and_the_one_that_stands_still_are_warned_of)
 	const struct alert *still = find_alert(&alerts, "still_rank");
 	ck_assert_ptr_nonnull(still);
 	ck_assert_int_eq(still->severity, SEVERITY_CRITICAL);
-	ck_assert_str_eq(still->message, "rank 1 stands still, for 11 s; rank 0 waits in backward");
+	ck_assert_str_eq(still->message, "rank 1 makes no progress, for 11 s; rank 0 waits in backward");
 	ck_assert_ptr_nonnull(strstr(still->advice[0], "pmtop stack 101"));
 	alerts_release(&alerts);
 }
@@ -434,13 +434,13 @@ START_TEST(words_fit_on_a_line_whatever_the_names)
 			  : (struct rank_group_step){ 180.123, 0, 20.345, 0, 0 });
 	compare_after(0);
 	ck_assert_str_eq(rank_words(&ranks, words),
-		"rank 999999 is slowest: Größenänderun… 180.123 s against 80.123; the others wait 100.000 s in communication "
+		"rank 999999 is slowest: Größenänderun… 180.123 s, others 80.123; the others wait 100.000 s in communication "
 		"of…");
 	for (unsigned i = 0; i < 3; i++)
 		rank_group_hang(&rank_group, i, i ? RANK_GROUP_BACKWARD : RANK_GROUP_DATA);
 	compare_after(9e6);
 	ck_assert_str_eq(rank_words(&ranks, words),
-		"rank 999999 stands still in Größenänderun…, for 104 d 04 h; the others wait in communication of…");
+		"rank 999999 makes no progress in Größenänderun…, for 104 d 04 h; the others wait in communication of…");
 }
 END_TEST
 

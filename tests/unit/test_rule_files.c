@@ -193,25 +193,24 @@ START_TEST(keys_and_names_are_refused_with_the_likeliest)
 {
 	ck_refused("data_loading:\n  abvoe: 0.4\n", "mine.yaml:2: unknown key \"abvoe\" in rule \"data_loading\"",
 		"did you mean \"above\"? keys are: of, guide, if, figure, above, below");
-	ck_refused("data_loadng: {above: 0.4}\n", "mine.yaml:1: rule \"data_loadng\" judges nothing",
+	ck_refused("data_loadng: {above: 0.4}\n", "mine.yaml:1: rule \"data_loadng\" has no figure",
 		"did you mean the rule \"data_loading\"? A new one needs: figure, above");
-	ck_refused("variance: {figure: spread.ration}\n", "mine.yaml:1: no figure is named \"spread.ration\"",
+	ck_refused("variance: {figure: spread.ration}\n", "mine.yaml:1: unknown figure \"spread.ration\"",
 		"did you mean \"spread.ratio\"? `pmtop rules --figures` lists them all");
-	ck_refused("variance: {figure: meta.}\n", "mine.yaml:1: no figure is named \"meta.\"", "");
+	ck_refused("variance: {figure: meta.}\n", "mine.yaml:1: unknown figure \"meta.\"", "");
+	ck_refused("variance: {figure: zzzzzzzz}\n", "mine.yaml:1: unknown figure \"zzzzzzzz\"", "`pmtop rules --figures`");
 	ck_refused(
-		"variance: {figure: zzzzzzzz}\n", "mine.yaml:1: no figure is named \"zzzzzzzz\"", "`pmtop rules --figures`");
-	ck_refused(
-		"Loud Rule: {above: 1}\n", "mine.yaml:1: \"Loud Rule\" is no name for a rule", "write a name of at most 32");
-	ck_refused("[a]: {above: 1}\n", "mine.yaml:1: \"\" is no name for a rule", "write a name");
+		"Loud Rule: {above: 1}\n", "mine.yaml:1: \"Loud Rule\" is not a valid rule name", "write a name of at most 32");
+	ck_refused("[a]: {above: 1}\n", "mine.yaml:1: \"\" is not a valid rule name", "write a name");
 	ck_refused("variance:\n  [a]: 1\n", "mine.yaml:2: a key of rule \"variance\" is not a word", "write one");
 	ck_refused("variance: {severity: loud}\n", "mine.yaml:1: \"severity\" cannot be \"loud\"",
 		"write info, warning or critical");
 	ck_refused("variance: {of: gpu}\n", "mine.yaml:1: \"of\" cannot be \"gpu\"", "write model, run or phase");
 	ck_refused("variance: {off: yes}\n", "mine.yaml:1: \"off\" cannot be \"yes\"", "write true or false");
-	ck_refused("variance: {quiets: [nobody]}\n", "mine.yaml:1: rule \"variance\" quiets one that is not there",
-		"see `pmtop rules`");
+	ck_refused(
+		"variance: {quiets: [nobody]}\n", "mine.yaml:1: rule \"variance\" quiets an unknown rule", "see `pmtop rules`");
 	ck_refused("variance: {advice: [{as: nobody}]}\n",
-		"mine.yaml:1: rule \"variance\" advises as one that is not there", "see `pmtop rules`");
+		"mine.yaml:1: rule \"variance\" takes advice from an unknown rule", "see `pmtop rules`");
 	ck_refused("consider_optimizing: {quiets: [data_loading]}\n",
 		"mine.yaml:1: rule \"consider_optimizing\" and another quiet each other", "remove one of them");
 	ck_refused(
@@ -234,85 +233,85 @@ START_TEST(values_of_the_wrong_kind_are_refused)
 	ck_refused("variance: {for: 3 MB}\n", "mine.yaml:1: \"for\" cannot be \"3 MB\"", "write a time of at most a day");
 	ck_refused("variance: {for: -1 s}\n", "mine.yaml:1: \"for\" cannot be \"-1 s\"", "write a time");
 	ck_refused("variance: {clear_for: 3 d}\n", "mine.yaml:1: \"clear_for\" cannot be \"3 d\"", "write a number");
-	ck_refused("variance: {clear_at: 3}\n", "mine.yaml:1: rule \"variance\" calms down beyond its own level",
+	ck_refused("variance: {clear_at: 3}\n", "mine.yaml:1: rule \"variance\" clears beyond its own level",
 		"write a \"clear_at\" below it");
 	ck_refused(
 		"variance: {least: 201}\n", "mine.yaml:1: \"least\" cannot be \"201\"", "write a whole number from 0 to 200");
 	ck_refused("variance: {least: 2.5}\n", "mine.yaml:1: \"least\" cannot be \"2.5\"", "write a whole number");
 	ck_refused("variance: {guide: \"0123456789012345678901234567890123456789012345678901234567890123\"}\n",
-		"mine.yaml:1: \"guide\" is too long", "at most 63 bytes");
+		"mine.yaml:1: \"guide\" is too long", "write at most 63 bytes");
 	ck_refused(
 		"variance: {figure: run.name}\n", "mine.yaml:1: run.name is a text, not a number", "compare it under \"if\"");
-	ck_refused("variance: {quiets: bottleneck}\n", "mine.yaml:1: \"quiets\" is no list", "write \"[rule, rule]\"");
-	ck_refused("variance: {advice: do it}\n", "mine.yaml:1: \"advice\" is no list", "write \"- \" before each line");
-	ck_refused("variance: {evidence: [a]}\n", "mine.yaml:1: \"evidence\" is no list of \"name: figure\"",
+	ck_refused("variance: {quiets: bottleneck}\n", "mine.yaml:1: \"quiets\" is not a list", "write \"[rule, rule]\"");
+	ck_refused("variance: {advice: do it}\n", "mine.yaml:1: \"advice\" is not a list", "write \"- \" before each item");
+	ck_refused("variance: {evidence: [a]}\n", "mine.yaml:1: \"evidence\" is not a list of \"name: figure\"",
 		"write \"{share_ratio: phase.share_ratio}\"");
-	ck_refused("variance: {evidence: {a: nothing}}\n", "mine.yaml:1: no figure is named \"nothing\"", "");
+	ck_refused("variance: {evidence: {a: nothing}}\n", "mine.yaml:1: unknown figure \"nothing\"", "");
 	ck_refused("variance: {evidence: {a: run.steps, b: run.steps, c: run.steps, d: run.steps, e: run.steps, f: "
 			   "run.steps, g: run.steps}}\n",
-		"mine.yaml:1: too much evidence", "at most 6");
+		"mine.yaml:1: too much evidence", "write at most 6");
 }
 END_TEST
 
 START_TEST(conditions_are_refused_with_their_form)
 {
 	const char *form = "write \"figure > number\", joined by \"and\"";
-	ck_refused("variance: {if: run.steps}\n", "mine.yaml:1: \"run.steps\" is compared with nothing", form);
-	ck_refused("variance: {if: run.steps >}\n", "mine.yaml:1: \"run.steps\" is compared with nothing", form);
-	ck_refused("variance: {if: run.steps ~ 3}\n", "mine.yaml:1: \"run.steps\" is compared with nothing", form);
+	ck_refused("variance: {if: run.steps}\n", "mine.yaml:1: \"run.steps\" has no value to compare with", form);
+	ck_refused("variance: {if: run.steps >}\n", "mine.yaml:1: \"run.steps\" has no value to compare with", form);
+	ck_refused("variance: {if: run.steps ~ 3}\n", "mine.yaml:1: \"run.steps\" has no value to compare with", form);
 	ck_refused("variance: {if: \"> 3\"}\n", "mine.yaml:1: no condition in \"> 3\"", form);
-	ck_refused("variance: {if: run.steps > 3 and }\n", "mine.yaml:1: \"3 and\" is no number", "write a number");
-	ck_refused("variance: {if: run.steps > many}\n", "mine.yaml:1: \"many\" is no number", "write a number");
+	ck_refused("variance: {if: run.steps > 3 and }\n", "mine.yaml:1: \"3 and\" is not a number", "write a number");
+	ck_refused("variance: {if: run.steps > many}\n", "mine.yaml:1: \"many\" is not a number", "write a number");
 	ck_refused("variance: {if: run.steps > 3 MB}\n", "mine.yaml:1: \"3 MB\" has another unit than run.steps",
 		"it is in count");
 	ck_refused("variance: {if: run.name > 3}\n",
 		"mine.yaml:1: run.name is a text, and can only be compared with = and !=", "write = or !=");
-	ck_refused("variance: {if: run.name is big}\n", "mine.yaml:1: \"is big\" says nothing", form);
-	ck_refused("variance: {if: meta.size > big}\n", "mine.yaml:1: \"big\" is no number", "write a number");
-	ck_refused("variance: {if: run.step = 3}\n", "mine.yaml:1: no figure is named \"run.step\"",
-		"did you mean \"run.steps\"?");
+	ck_refused("variance: {if: run.name is big}\n", "mine.yaml:1: \"is big\" is not a condition", form);
+	ck_refused("variance: {if: meta.size > big}\n", "mine.yaml:1: \"big\" is not a number", "write a number");
+	ck_refused(
+		"variance: {if: run.step = 3}\n", "mine.yaml:1: unknown figure \"run.step\"", "did you mean \"run.steps\"?");
 	ck_refused("variance: {if: run.steps > 1 and run.steps > 1 and run.steps > 1 and run.steps > 1 and run.steps > 1 "
 			   "and run.steps > 1 and run.steps > 1 and "
 			   "run.steps > 1 and run.steps > 1}\n",
-		"mine.yaml:1: too many conditions", "at most 8");
+		"mine.yaml:1: too many conditions", "join at most 8");
 }
 END_TEST
 
 START_TEST(texts_are_refused_with_what_to_write)
 {
 	ck_refused("variance: {message: \"{run.steps\"}\n", "mine.yaml:1: \"{run.steps\" is not closed",
-		"write {figure}; a brace of the text itself is {{");
+		"write {figure}; for a literal brace write {{");
 	ck_refused("variance: {message: \"{}\"}\n", "mine.yaml:1: no figure in \"{}\"", "write {figure}");
-	ck_refused("variance: {message: \"{run.stops}\"}\n", "mine.yaml:1: no figure is named \"run.stops\"",
+	ck_refused("variance: {message: \"{run.stops}\"}\n", "mine.yaml:1: unknown figure \"run.stops\"",
 		"did you mean \"run.steps\"?");
-	ck_refused("variance: {message: \"{run.steps|loud}\"}\n", "mine.yaml:1: no form is named \"loud\"",
+	ck_refused("variance: {message: \"{run.steps|loud}\"}\n", "mine.yaml:1: unknown form \"loud\"",
 		"forms are: number, count");
-	ck_refused("variance: {message: \"{run.steps*x}\"}\n", "mine.yaml:1: \"{run.steps*x}\" is multiplied by no number",
+	ck_refused("variance: {message: \"{run.steps*x}\"}\n",
+		"mine.yaml:1: the factor in \"{run.steps*x}\" is not a number", "write {figure*2}");
+	ck_refused("variance: {message: \"{run.name*2}\"}\n", "mine.yaml:1: the factor in \"{run.name*2}\" is not a number",
 		"write {figure*2}");
-	ck_refused("variance: {message: \"{run.name*2}\"}\n", "mine.yaml:1: \"{run.name*2}\" is multiplied by no number",
-		"write {figure*2}");
-	ck_refused("variance: {message: \"[a [b]]\"}\n", "mine.yaml:1: a bracket within brackets",
-		"brackets hold what is left out");
-	ck_refused("variance: {message: \"a]\"}\n", "mine.yaml:1: a bracket closes that none opened", "brackets hold");
+	ck_refused("variance: {message: \"[a [b]]\"}\n", "mine.yaml:1: a bracket within brackets", "brackets enclose text");
+	ck_refused(
+		"variance: {message: \"a]\"}\n", "mine.yaml:1: a closing bracket without an opening one", "brackets enclose");
 	ck_refused("variance: {message: \"[a\"}\n", "mine.yaml:1: a bracket is not closed", "close it with ]");
 	ck_refused("variance: {message: {if: run.steps > 1}}\n",
-		"mine.yaml:1: one of \"message\" says nothing, or two things", "write {if:");
+		"mine.yaml:1: an item of \"message\" has neither \"say\" nor \"as\", or both", "write {if:");
 	ck_refused("variance: {advice: [{say: a, as: bottleneck}]}\n",
-		"mine.yaml:1: one of \"advice\" says nothing, or two things", "write {if:");
+		"mine.yaml:1: an item of \"advice\" has neither \"say\" nor \"as\", or both", "write {if:");
 	ck_refused("variance:\n  advice:\n    - {iff: a, say: b}\n", "mine.yaml:3: unknown key \"iff\"",
 		"did you mean \"if\"? keys are: if, say, as");
 	ck_refused("variance: {message: {as: bottleneck}}\n",
-		"mine.yaml:1: rule \"variance\" takes a text from another rule", "\"as\" is for advice");
+		"mine.yaml:1: rule \"variance\" takes a text from another rule", "\"as\" works in advice only");
 	char text[900] = "variance: {message: \"";
 	memset(text + strlen(text), 'x', 700);
 	strcat(text, "\"}\n");
-	ck_refused(text, "mine.yaml:1: the text is too long", "at most 600 bytes");
+	ck_refused(text, "mine.yaml:1: the text is too long", "write at most 600 bytes");
 }
 END_TEST
 
 START_TEST(a_rule_must_be_whole_and_of_its_figures)
 {
-	ck_refused("mine: {above: 3, message: hm}\n", "mine.yaml:1: rule \"mine\" judges nothing",
+	ck_refused("mine: {above: 3, message: hm}\n", "mine.yaml:1: rule \"mine\" has no figure",
 		"figure, above (or below) and message");
 	ck_refused("mine:\n  figure: run.steps\n  message: hm\n", "mine.yaml:2: rule \"mine\" has no level",
 		"write \"above: NUMBER\"");
@@ -330,7 +329,7 @@ START_TEST(a_rule_must_be_whole_and_of_its_figures)
 		"mine.yaml:4: rule \"mine\" is of the run, and phase.name is of a phase", "write \"of: phase\"");
 	ck_refused(RULE "  evidence: {a: phase.mean_s}\n",
 		"mine.yaml:5: rule \"mine\" is of the run, and phase.mean_s is of a phase", "write \"of: phase\"");
-	ck_refused(RULE RULE, "mine.yaml:5: rule \"mine\" stands in line 1 already", "keep one of the two");
+	ck_refused(RULE RULE, "mine.yaml:5: rule \"mine\" is already defined in line 1", "keep one of the two");
 	ck_refused(RULE "  above: 6\n", "mine.yaml:5: key \"above\" stands in line 3 already", "keep one of the two");
 }
 END_TEST
@@ -339,7 +338,7 @@ START_TEST(what_is_no_mapping_of_rules_is_refused)
 {
 	ck_refused("- variance\n", "mine.yaml:1: no rule here", "begin with a rule's name");
 	ck_refused(
-		"variance: off\n", "mine.yaml:1: rule \"variance\" holds no \"key: value\" lines", "write its keys below it");
+		"variance: off\n", "mine.yaml:1: rule \"variance\" has no \"key: value\" lines", "write its keys below it");
 	ck_refused(
 		"variance: {above: &a 3}\n", "mine.yaml:1: anchors and aliases (&, *) have no use here", "write the value out");
 	ck_refused("variance: {above: !!int 3}\n", "mine.yaml:1: tags (!) have no use here", "write the value alone");

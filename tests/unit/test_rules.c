@@ -97,8 +97,7 @@ START_TEST(a_figure_must_stay_beyond_its_level_for_the_time_of_its_rule)
 	}
 	update_after(1);
 	ck_assert_ptr_nonnull(raised("busy_machine"));
-	ck_assert_str_eq(
-		raised("busy_machine")->message, "all CPUs are 96 % busy: this run uses 25 %, other programs 71 %");
+	ck_assert_str_eq(raised("busy_machine")->message, "CPUs 96 % busy: this run 25 %, other programs 71 %");
 	ck_assert_int_eq(raised("busy_machine")->severity, SEVERITY_INFO);
 	ck_assert_ptr_null(raised("cpu_bound"));
 }
@@ -149,7 +148,7 @@ START_TEST(a_rule_may_look_for_what_is_too_small)
 	const struct alert *alert = raised("memory_limit_near");
 	ck_assert_ptr_nonnull(alert);
 	ck_assert_int_eq(alert->severity, SEVERITY_CRITICAL);
-	ck_assert_str_eq(alert->message, "full in 9:00: 2.00 GB left of the cgroup, and memory grows by 3.70 MB/s");
+	ck_assert_str_eq(alert->message, "memory limit (cgroup) reached in 9:00: 2.00 GB left, growing by 3.70 MB/s");
 	model.memory.limit_in_s = 1100; /* over the level, and below where it is calm */
 	update_after(1);
 	update_after(11);
@@ -352,8 +351,7 @@ START_TEST(memory_of_the_machine_is_a_warning_where_the_run_holds_it)
 	model.memory.tree_rss_bytes = 6e9;
 	update_after(1);
 	update_after(10);
-	ck_assert_str_eq(
-		raised("machine_memory")->message, "memory of the machine is 90 % used, 60 % by this run; 1.00 GB left");
+	ck_assert_str_eq(raised("machine_memory")->message, "machine memory 90 % used, 60 % by this run; 1.00 GB left");
 	ck_assert_ptr_null(raised("machine_memory_others"));
 	model.memory.tree_rss_bytes = 1e9;
 	update_after(1);
@@ -376,8 +374,8 @@ START_TEST(pages_of_files_do_not_fill_a_container)
 	model.system.now[METRIC_CGROUP_MEMORY_SHARED] = 8e9;
 	update_after(1);
 	update_after(10);
-	ck_assert_str_eq(raised("container_memory")->message,
-		"the container's memory is 89 % used: 8.90 GB of 10.0 GB, pages of files not counted");
+	ck_assert_str_eq(
+		raised("container_memory")->message, "container memory 89 % used: 8.90 GB of 10.0 GB, without the page cache");
 }
 END_TEST
 
@@ -392,7 +390,7 @@ START_TEST(waiting_for_the_disk_is_a_warning_where_the_run_reads_or_writes)
 	update_after(1);
 	update_after(10);
 	ck_assert_str_eq(
-		raised("io_wait")->message, "CPUs wait for the disk 40 % of the time; this run reads and writes 80.0 MB/s");
+		raised("io_wait")->message, "CPUs wait for the disk 40 % of the time; this run transfers 80.0 MB/s");
 }
 END_TEST
 
@@ -403,7 +401,7 @@ START_TEST(a_spike_of_the_last_minute_is_told)
 	model.memory.spike_ns = model.now_ns;
 	update_after(1);
 	ck_assert_ptr_nonnull(raised("memory_spike"));
-	ck_assert_str_eq(raised("memory_spike")->message, "memory rose by 3.00 GB within a minute, and came down again");
+	ck_assert_str_eq(raised("memory_spike")->message, "memory rose by 3.00 GB within a minute, then fell again");
 	update_after(61);
 	update_after(11);
 	ck_assert_ptr_null(raised("memory_spike"));
@@ -416,7 +414,7 @@ START_TEST(answers_that_take_longer_than_agreed_are_told)
 	runs[0].track_count = 2;
 	runs[0].tracks[1] = (struct track){ .mode = EXTRA, .recent = { .count = 100, .p95_s = 2.2 }, .slow_first_s = NAN };
 	update_after(1);
-	ck_assert_str_eq(raised("latency_over_sla")->message, "one answer in twenty takes more than 2.200 s");
+	ck_assert_str_eq(raised("latency_over_sla")->message, "p95 latency of requests is 2.200 s");
 }
 END_TEST
 
@@ -456,9 +454,9 @@ START_TEST(times_by_the_clock_of_the_gpu_tell_that_it_waits_for_data)
 	update_after(1);
 	ck_assert_ptr_null(raised("data_loading"));
 	ck_assert_str_eq(raised("gpu_waits_for_data")->message,
-		"the GPU waits: data loading takes 50 % of each step (0.100 s of 0.200 s)");
-	ck_assert_str_eq(raised("gpu_waits_for_data")->meaning,
-		"By its own clock the GPU has nothing to do 50 % of the step, while a batch is being loaded.");
+		"GPU waits for data: data loading takes 50 % of each step (0.100 s of 0.200 s)");
+	ck_assert_str_eq(
+		raised("gpu_waits_for_data")->meaning, "GPU timings show the GPU idle 50 % of each step, while a batch loads.");
 }
 END_TEST
 
@@ -472,10 +470,11 @@ START_TEST(a_rule_says_what_it_lacks)
 	update_after(1);
 	rule_now(&alerts, &model, rule_find(book, "gpu_underused"), &now);
 	ck_assert_int_eq(now.state, RULE_LACKS);
-	ck_assert_str_eq(now.lacks, "20 steps: there are 10");
+	ck_assert_str_eq(now.lacks, "needs 20 steps, has 10");
 	rule_now(&alerts, &model, rule_find(book, "gpu_memory"), &now);
 	ck_assert_int_eq(now.state, RULE_LACKS);
-	ck_assert_str_eq(now.lacks, "gpu.memory_ratio: no GPU of the run is known, or its driver does not tell its memory");
+	ck_assert_str_eq(
+		now.lacks, "gpu.memory_ratio: no GPU of the run is known, or its driver does not report its memory");
 	batches(20, 0.1);
 	add_phase(hand.batches[20].phases, &hand.batches[20].phase_count, DATA, NAME_NONE, 0.05);
 	rule_now(&alerts, &model, rule_find(book, "data_loading"), &now);

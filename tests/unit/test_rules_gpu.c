@@ -263,37 +263,37 @@ static const struct row {
 } rows[] = {
 	{ "gpu_memory", 5, SEVERITY_WARNING, full, roomy, "gpu.memory_ratio", "the GPU's memory is 95 % used; others 0 B" },
 	{ "gpu_underused", 30, SEVERITY_INFO, idle, busy, "gpu.busy_ratio",
-		"the GPU is 60 % busy; loading takes 10 % of each step" },
+		"GPU only 60 % busy; data loading takes 10 % of each step" },
 	{ "gpu_idle_while_loading", 10, SEVERITY_INFO, loads, busy, "gpu.busy_ratio",
-		"the GPU is only 40 % busy, and data loading takes 25 % of each step (0.050 s of 0.200 s)" },
+		"GPU only 40 % busy: data loading takes 25 % of each step (0.050 s of 0.200 s)" },
 	{ "gpu_waits_for_host", 10, SEVERITY_WARNING, host_bound, not_host_bound, "run.cpu_ratio",
-		"the GPU waits for the host 83 % of the time: its process uses 98 % of a CPU; 200 calls of forward a step" },
+		"GPU idle 83 %, waiting for the CPU: 200 forward calls per step, 98 % CPU" },
 	{ "gpu_waits_for_copies", 10, SEVERITY_WARNING, much_copied, little_copied, "gpu.busy_ratio",
-		"the GPU is only 48 % busy, and 4.90 GB/s come to it over PCIe: 980 MB in each step" },
+		"GPU only 48 % busy: it receives 4.90 GB/s over PCIe, 980 MB per step" },
 	{ "gpu_hollow", 20, SEVERITY_INFO, hollow, dense, "gpu.busy_ratio",
-		"the GPU is 95 % busy, but only 22 % of its multiprocessors work; occupancy 10 %" },
+		"GPU 95 % busy, but only 22 % of its SMs are active; occupancy 10 %" },
 	{ "tensor_cores_idle", 30, SEVERITY_INFO, no_tensors, tensors, "gpu.busy_ratio",
-		"the GPU's tensor cores do nothing (0 %), its multiprocessors 80 %" },
+		"tensor cores idle (0 %) while 80 % of the SMs are active" },
 	{ "gpu_memory_growing", 5, SEVERITY_WARNING, grows, rests, "gpu.memory_grows",
-		"memory leaks on the GPU: 5.00 MB/s, 1.00 MB a batch; full in 10:00" },
+		"memory leak on the GPU: 5.00 MB/s, 1.00 MB per batch; full in 10:00" },
 	{ "gpu_full_soon", 5, SEVERITY_CRITICAL, grows, rests, "gpu.memory_grows",
-		"the GPU's memory is full in 10:00: 40.0 GB of 80.0 GB, 5.00 MB/s more" },
+		"the GPU's memory is full in 10:00: 40.0 GB of 80.0 GB, growing by 5.00 MB/s" },
 	{ "gpu_others", 10, SEVERITY_INFO, crowded, alone, "gpu.others_ratio",
-		"others hold 30.0 GB of the memory of the GPU (38 %): blender 4711, process 4712 and 1 more" },
+		"other programs use 30.0 GB (38 %) of the GPU's memory: blender 4711, process 4712 and 1 more" },
 	{ "gpu_throttled_heat", 5, SEVERITY_WARNING, hot, cool, "gpu.throttled_thermal_ratio",
-		"heat holds the GPU back 63 % of the time: 91 °C, 1215 of 1980 MHz" },
+		"the GPU thermally throttled 63 % of the time: 91 °C, 1215 of 1980 MHz" },
 	{ "gpu_throttled_power", 5, SEVERITY_INFO, capped, uncapped, "gpu.throttled_power_ratio",
-		"the GPU has reached its power limit 90 % of the time: 298 of 300 W, 1620 of 1980 MHz" },
+		"the GPU at its power limit 90 % of the time: 298 of 300 W, 1620 of 1980 MHz" },
 	{ "pcie_link_below", 30, SEVERITY_WARNING, narrow, wide, "gpu.pcie_ratio",
-		"the PCIe link of the GPU is gen 3 ×8, and could be gen 4 ×16: 25 % of its speed" },
+		"the GPU's PCIe link is gen 3 ×8 instead of gen 4 ×16: 25 % of its speed" },
 	{ "gpu_lost", 0, SEVERITY_CRITICAL, lost, found, "gpu.lost",
-		"the GPU no longer answers: it has fallen off the bus (XID 79)" },
+		"the GPU no longer responds: it has fallen off the bus (XID 79)" },
 	{ "gpu_reported", 0, SEVERITY_WARNING, reports, silent, "gpu.reports",
 		"the GPU reported XID 31: GPU memory page fault (1 in the last ten minutes)" },
 	{ "gpu_ecc_uncorrected", 0, SEVERITY_WARNING, corrupt, sound, "gpu.ecc_uncorrected",
-		"memory errors of the GPU that could not be corrected, since its driver was loaded: 2" },
+		"the GPU: 2 uncorrected memory errors (ECC) since the driver was loaded" },
 	{ "cpu_throttled_heat", 5, SEVERITY_WARNING, hot_cpus, cool_cpus, "heat.cpu_throttles_per_s",
-		"heat slows the CPUs down 12.0 times a second: 99 °C, 1400 MHz" },
+		"CPUs thermally throttled 12.0 times per second: 99 °C, 1400 MHz" },
 };
 
 static enum rule_state state_of(const char *rule, struct rule_now *out)
@@ -376,7 +376,7 @@ START_TEST(of_several_the_worst_is_named)
 	update_after(6);
 	ck_assert_str_eq(raised("gpu_memory")->message, "GPU 1's memory is 99 % used");
 	ck_assert_str_eq(
-		raised("gpu_throttled_heat")->message, "heat holds GPU 0 back 63 % of the time: 91 °C, 1215 of 1980 MHz");
+		raised("gpu_throttled_heat")->message, "GPU 0 thermally throttled 63 % of the time: 91 °C, 1215 of 1980 MHz");
 }
 END_TEST
 
@@ -400,9 +400,8 @@ START_TEST(the_driver_says_that_the_GPU_waits_where_the_program_does_not)
 	update_after(40);
 	const struct alert *alert = raised("gpu_waits_for_data");
 	ck_assert_ptr_nonnull(alert);
-	ck_assert_str_eq(alert->message, "the GPU waits: data loading takes 50 % of each step (0.100 s of 0.200 s)");
-	ck_assert_str_eq(
-		alert->meaning, "By its driver the GPU has nothing to do 55 % of the time, while batches are being loaded.");
+	ck_assert_str_eq(alert->message, "GPU waits for data: data loading takes 50 % of each step (0.100 s of 0.200 s)");
+	ck_assert_str_eq(alert->meaning, "The driver reports the GPU idle 55 % of the time, while batches load.");
 	ck_assert_ptr_null(raised("gpu_idle_while_loading")); /* said once */
 	ck_assert_ptr_null(raised("gpu_underused"));
 	ck_assert_ptr_null(raised("data_loading"));
@@ -485,8 +484,8 @@ START_TEST(a_pass_has_its_share_by_the_clock_of_the_GPU)
 		raised("consider_optimizing")->message, "forward takes 30 % of each step (0.060 s of 0.200 s, GPU clock)");
 	ck_assert_str_eq(
 		raised("slow_backward")->message, "backward takes 65 % of each step (0.130 s of 0.200 s, GPU clock)");
-	ck_assert_str_eq(raised("slow_backward")->meaning,
-		"By the GPU's clock it takes 2.2× forward; about twice is what every network needs, and no fault of it.");
+	ck_assert_str_eq(
+		raised("slow_backward")->meaning, "GPU timings: backward takes 2.2× as long as forward; about 2× is normal.");
 	ck_assert_int_eq(raised("slow_backward")->severity, SEVERITY_INFO);
 }
 END_TEST
@@ -542,7 +541,7 @@ START_TEST(what_lies_outside_all_spans_is_told)
 {
 	passes(0.02, 0.02, 0.16);
 	update_after(1);
-	ck_assert_str_eq(raised("outside_spans")->message, "80 % of each step lies outside all spans (0.160 s of 0.200 s)");
+	ck_assert_str_eq(raised("outside_spans")->message, "80 % of each step is outside all spans (0.160 s of 0.200 s)");
 	ck_assert_int_eq(raised("outside_spans")->severity, SEVERITY_INFO);
 	passes(0.1, 0.08, 0.02);
 	update_after(1);
@@ -571,15 +570,15 @@ START_TEST(a_GPU_at_its_limit_under_full_load_is_no_fault)
 	update_after(1);
 	update_after(6);
 	ck_assert_str_eq(raised("gpu_throttled_power")->message,
-		"the GPU is at its power limit 90 % of the time, as at full load is usual: 298 of 300 W, 1620 of 1980 MHz");
+		"the GPU at its power limit 90 % of the time, normal at full load: 298 of 300 W, 1620 of 1980 MHz");
 	ck_assert_int_eq(raised("gpu_throttled_power")->severity, SEVERITY_INFO);
 	ck_assert_str_eq(
-		raised("gpu_throttled_power")->advice[0], "nothing needs to be done: it is as fast as its limit lets it be");
+		raised("gpu_throttled_power")->advice[0], "do nothing: the GPU is as fast as its power limit allows");
 	clocked(1200);
 	update_after(1);
-	ck_assert(strstr(raised("gpu_throttled_power")->message, "has reached its power limit"));
+	ck_assert(!strstr(raised("gpu_throttled_power")->message, "normal at full load"));
 	ck_assert_str_eq(raised("gpu_throttled_power")->meaning,
-		"Its limit takes much of its speed: meanwhile its clock is 61 % of the highest.");
+		"The power limit costs much speed: it reduces the clock to 61 % of its maximum.");
 }
 END_TEST
 
@@ -601,14 +600,15 @@ START_TEST(advice_quotes_what_was_published)
 	now(0, METRIC_GPU_TENSOR_ACTIVE, 0);
 	update_after(1);
 	update_after(30);
-	ck_assert(advises(raised("gpu_hollow"), "batch_size is 32, and 60.0 GB of the GPU's memory are free: try 64"));
-	ck_assert(advises(raised("gpu_hollow"), "precision is fp32, and the tensor cores do nothing: try bf16 autocast"));
+	ck_assert(advises(raised("gpu_hollow"), "raise batch_size from 32 to 64: 60.0 GB of GPU memory are free"));
+	ck_assert(advises(
+		raised("gpu_hollow"), "precision is fp32, and tensor cores are idle: use torch.autocast with bfloat16"));
 	used(78, 0);
 	update_after(6);
 	update_after(6);
 	ck_assert(
-		advises(raised("gpu_memory"), "batch_size is 32: a smaller one, with gradients accumulated over several"));
-	ck_assert(advises(raised("gpu_memory"), "precision is fp32: bf16 autocast halves what activations take"));
+		advises(raised("gpu_memory"), "reduce batch_size from 32, and accumulate gradients over several batches"));
+	ck_assert(advises(raised("gpu_memory"), "precision is fp32: bf16 autocast halves the memory of activations"));
 }
 END_TEST
 
@@ -620,25 +620,23 @@ START_TEST(advice_says_what_the_host_could_do)
 	used(1, 0);
 	update_after(1);
 	update_after(11);
-	ck_assert(advises(raised("gpu_waits_for_host"),
-		"forward is called 200 times a step: one call for all (nn.LSTM for a loop of LSTMCell)"));
-	ck_assert(
-		advises(raised("gpu_waits_for_host"), "batch_size is 16, and 79.0 GB of the GPU's memory are free: try 32"));
-	ck_assert(advises(raised("slow_forward"), "batch_size is 16, and 79.0 GB of the GPU's memory are free: try 32"));
+	ck_assert(advises(
+		raised("gpu_waits_for_host"), "call forward once per step, not 200 times (nn.LSTM, not a loop of LSTMCell)"));
+	ck_assert(advises(raised("gpu_waits_for_host"), "raise batch_size from 16 to 32: 79.0 GB of GPU memory are free"));
+	ck_assert(advises(raised("slow_forward"), "raise batch_size from 16 to 32: 79.0 GB of GPU memory are free"));
 	ck_assert(strstr(raised("slow_forward")->meaning, "idle 83 %"));
 	hand_meta(&runs[0], "loader.pin_memory", "False");
 	much_copied();
 	update_after(1);
 	update_after(11);
-	ck_assert(advises(raised("gpu_waits_for_copies"),
-		"pin_memory is off: True, and .to(device, non_blocking=True), copy beside the computing"));
+	ck_assert(
+		advises(raised("gpu_waits_for_copies"), "set pin_memory=True, and copy with .to(device, non_blocking=True)"));
 }
 END_TEST
 
 START_TEST(workers_that_begin_anew_are_to_be_kept_not_doubled)
 {
-	static const char *const line =
-		"persistent_workers is off: True keeps the workers from epoch to epoch, else each starts 2 anew";
+	static const char *const line = "set persistent_workers=True: now each epoch restarts 2 workers";
 	static struct rule_cache cache;
 	static struct alert alert;
 	struct context context;
@@ -651,7 +649,7 @@ START_TEST(workers_that_begin_anew_are_to_be_kept_not_doubled)
 		.after_s = 0.028,
 		.phase = DATA,
 		.is_epoch_first = true,
-		.candidate = "epoch length 32; persistent_workers is off" };
+		.candidate = "epoch length 32; persistent_workers=False" };
 	hand_meta(&runs[0], "loader.num_workers", "2");
 	hand_meta(&runs[0], "loader.persistent_workers", "False");
 	batches(0.08, 0.12);
@@ -662,11 +660,11 @@ START_TEST(workers_that_begin_anew_are_to_be_kept_not_doubled)
 		alert = (struct alert){ .rule = rules[i] };
 		alert_report(&alert, book, rule_find(book, rules[i]), &context);
 		ck_assert_msg(strcmp(alert.advice[0], line) == 0, "%s: %s", rules[i], alert.advice[0]);
-		ck_assert(i == 0 || strstr(alert.meaning, "in each epoch's first batch"));
+		ck_assert(i == 0 || strstr(alert.meaning, "first batch of each epoch"));
 	}
 	patterns.list[0].is_epoch_first = false;
 	alert_report(&alert, book, rule_find(book, "data_loading"), &context);
-	ck_assert_str_eq(alert.advice[0], "num_workers is 2: try 4");
+	ck_assert_str_eq(alert.advice[0], "raise num_workers from 2 to 4");
 }
 END_TEST
 
@@ -723,7 +721,7 @@ START_TEST(the_slope_of_what_only_caches_is_none)
 	update_after(1);
 	update_after(6);
 	ck_assert_str_eq(raised("gpu_memory_growing")->message,
-		"memory of the GPU is fragmented: 5.00 MB/s more is taken; full in 10:00");
+		"memory fragmentation on the GPU: reserved memory grows by 5.00 MB/s; full in 10:00");
 }
 END_TEST
 

@@ -121,11 +121,10 @@ START_TEST(workers_that_compute_all_the_time_are_CPU_bound)
 	go_on(20);
 	const struct alert *alert = raised("loading_cpu_bound");
 	ck_assert_ptr_nonnull(alert);
-	ck_assert_str_eq(
-		alert->message, "loading is CPU-bound: 4 workers use 98 % of a CPU each; steps wait 50 % for them");
-	ck_assert_str_eq(alert->advice[0], "num_workers is 4, on 16 CPUs: try 8");
+	ck_assert_str_eq(alert->message, "loading is CPU-bound: 4 workers at 98 % CPU each; steps wait 50 %");
+	ck_assert_str_eq(alert->advice[0], "raise num_workers from 4 to 8: 16 CPUs are available");
 	ck_assert_ptr_null(raised("loading_io_bound"));
-	ck_assert_str_eq(raised("data_loading")->advice[0], "num_workers is 4, on 16 CPUs: try 8");
+	ck_assert_str_eq(raised("data_loading")->advice[0], "raise num_workers from 4 to 8: 16 CPUs are available");
 	cpu_per_s = 0.3;
 	go_on(32);
 	ck_assert_ptr_nonnull(raised("loading_cpu_bound")); /* not calm for long enough */
@@ -142,9 +141,8 @@ START_TEST(workers_that_wait_for_the_disk_are_IO_bound)
 	go_on(20);
 	const struct alert *alert = raised("loading_io_bound");
 	ck_assert_ptr_nonnull(alert);
-	ck_assert_str_eq(alert->message,
-		"loading is I/O-bound: 4 workers wait for the disk 70 % of the time, for 40.0 MB/s; steps wait 50 %");
-	ck_assert_str_eq(alert->advice[0], "more workers wait beside each other: num_workers is 4, try 8");
+	ck_assert_str_eq(alert->message, "loading is I/O-bound: 4 workers wait 70 % for disk (40.0 MB/s); steps wait 50 %");
+	ck_assert_str_eq(alert->advice[0], "raise num_workers from 4 to 8: more reads overlap");
 	ck_assert_ptr_null(raised("loading_cpu_bound"));
 	ck_assert_str_eq(raised("data_loading")->advice[0], alert->advice[0]);
 	disk_of_ten = 1;
@@ -181,8 +179,8 @@ START_TEST(what_holds_a_GPU_back_now_and_then_is_told_by_its_share)
 		double for_s;
 		const char *message;
 	} cases[] = {
-		{ "gpu_throttled_heat", GPU_THROTTLE_HEAT_SOFTWARE, 20, "heat holds the GPU back 50 % of the time" },
-		{ "gpu_throttled_hardware", GPU_THROTTLE_HARDWARE, 20, "the GPU slows itself down 50 % of the time" },
+		{ "gpu_throttled_heat", GPU_THROTTLE_HEAT_SOFTWARE, 20, "the GPU thermally throttled 50 % of the time" },
+		{ "gpu_throttled_hardware", GPU_THROTTLE_HARDWARE, 20, "the GPU in hardware slowdown 50 % of the time" },
 	};
 	go_on(12);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

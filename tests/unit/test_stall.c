@@ -116,10 +116,10 @@ START_TEST(the_process_says_why)
 		char code;
 		const char *wait, *why;
 	} cases[] = {
-		{ 'D', "nfs_wait_bit_killable", "waits for the disk (D, nfs_wait_bit_killable)" },
-		{ 'D', "", "waits for the disk (D)" },
-		{ 'T', "", "stopped (SIGSTOP, a debugger)" },
-		{ 'S', "futex_wait_queue", "sleeps (futex_wait_queue): waits for a thread, a process or a device" },
+		{ 'D', "nfs_wait_bit_killable", "waiting for the disk (D, nfs_wait_bit_killable)" },
+		{ 'D', "", "waiting for the disk (D)" },
+		{ 'T', "", "stopped (SIGSTOP or a debugger)" },
+		{ 'S', "futex_wait_queue", "sleeping (futex_wait_queue): waiting for a thread, process or device" },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		begin();

@@ -10,8 +10,8 @@
 #include "src/explain/patterns/patterns_private.h"
 
 enum { ROUNDS_MAX = 6 };
-/* Of many steps a few new ones change little, and a look costs more: it is for the part that is new, and for so many
- * once a second. */
+/* The search costs more with more steps, and a few new ones change little: it waits for one new step per STEPS_A_READ
+ * steps, and a second per STEPS_A_SECOND. */
 enum { STEPS_A_READ = 512, STEPS_A_SECOND = 512 };
 
 const char *pattern_kind_name(enum pattern_kind kind)
@@ -28,10 +28,10 @@ const char *pattern_unit_name(enum pattern_unit unit)
 	return names[unit];
 }
 
-/* -- looking -- */
+/* -- search -- */
 
-/* What it costs, a step. */
-static double weight(const struct pattern *pattern, double step_s)
+/* Mean cost of the pattern, in seconds per step. */
+static double cost_per_step(const struct pattern *pattern, double step_s)
 {
 	double excess_s = pattern->after_s - pattern->before_s;
 	switch (pattern->kind) {
@@ -45,7 +45,7 @@ static double weight(const struct pattern *pattern, double step_s)
 static void add_pattern(struct patterns *patterns, const struct pattern *pattern, double step_s)
 {
 	size_t at = patterns->count;
-	while (at > 0 && weight(&patterns->list[at - 1], step_s) < weight(pattern, step_s))
+	while (at > 0 && cost_per_step(&patterns->list[at - 1], step_s) < cost_per_step(pattern, step_s))
 		at--;
 	if (at == PATTERNS_MAX)
 		return;
@@ -55,7 +55,7 @@ static void add_pattern(struct patterns *patterns, const struct pattern *pattern
 	patterns->count = retained + 1;
 }
 
-/* A longer look at the same batches, or what follows each of them. */
+/* Whether the list has a pattern of the same period already. */
 static bool is_described(const struct patterns *patterns, const struct pattern *pattern)
 {
 	for (size_t i = 0; i < patterns->count; i++) {
@@ -67,14 +67,14 @@ static bool is_described(const struct patterns *patterns, const struct pattern *
 	return false;
 }
 
-/* Accumulation is meant to be: where it was published, what comes with each of its steps is no pattern. */
-static bool is_meant(const struct steps *steps, const struct pattern *pattern)
+/* Published gradient accumulation is intended, so its period is no pattern. */
+static bool is_accumulation(const struct steps *steps, const struct pattern *pattern)
 {
 	unsigned accumulation = run_accumulation(steps->run);
 	return accumulation && pattern->unit == PATTERN_BATCHES && pattern->period == accumulation;
 }
 
-/* A period that was found, with its members; they are marked only once it is chosen. */
+/* A period with its members, which are marked in `steps` only if it is chosen. */
 struct found_period {
 	bool is_found;
 	struct pattern pattern;
@@ -103,9 +103,9 @@ static double slow_members_since(const struct steps *steps, const struct found_p
 	return slow;
 }
 
-/* The surer ones first: each later one has to explain noticeably more to be taken instead. A count of batches is exact,
- * so what leaves it now and then is a matter of time; and of what a period makes a little slower, some stand out that
- * look like a longer one. */
+/* Tries the more certain kinds first; a later one replaces them only if it explains noticeably more. find_beat may
+ * replace find_comb: a period in batches is exact, so slow batches that deviate from it indicate a period in seconds.
+ * find_mild is tried last: of slightly slower batches a few stand out, which look like a longer period. */
 static bool find_period(struct steps *steps, bool has_epoch_first, struct pattern *out)
 {
 	static const double more = 1.3, more_in_time = 1.08, clearly_slower = 1.5;
@@ -134,7 +134,7 @@ static bool find_period(struct steps *steps, bool has_epoch_first, struct patter
 	return is_found;
 }
 
-/* Where every 50th batch of each epoch is slow, so is each epoch's first. */
+/* If every 50th batch of each epoch is slow, each epoch's first batch is one of them and no pattern of its own. */
 static void leave_out_epoch_first(struct patterns *found, const struct steps *steps, const struct pattern *pattern)
 {
 	const struct batch *last = track_batch(steps->track, pattern->last);
@@ -154,7 +154,7 @@ static void find_periods(struct steps *steps, struct patterns *found, double ste
 	bool has_epoch_first = false;
 	for (unsigned round = 0; round < ROUNDS_MAX && find_period(steps, has_epoch_first, &pattern); round++) {
 		has_epoch_first |= pattern.is_epoch_first;
-		if (!is_meant(steps, &pattern) && !is_described(found, &pattern)) {
+		if (!is_accumulation(steps, &pattern) && !is_described(found, &pattern)) {
 			leave_out_epoch_first(found, steps, &pattern);
 			describe_period(steps, &pattern);
 			add_pattern(found, &pattern, step_s);
@@ -172,7 +172,7 @@ static bool is_same(const struct pattern *pattern, const struct pattern *before)
 	return fabs(pattern->period - before->period) <= 0.02 * before->period;
 }
 
-static void keep_since(struct patterns *found, const struct patterns *before, int64_t now_ns)
+static void copy_since(struct patterns *found, const struct patterns *before, int64_t now_ns)
 {
 	for (size_t i = 0; i < found->count; i++) {
 		struct pattern *pattern = &found->list[i];
@@ -183,7 +183,7 @@ static void keep_since(struct patterns *found, const struct patterns *before, in
 	}
 }
 
-static void look(struct patterns *patterns, const struct model *model, const struct run *run)
+static void search_patterns(struct patterns *patterns, const struct model *model, const struct run *run)
 {
 	struct patterns found = {
 		.renewed_ns = patterns->renewed_ns, .seen = patterns->seen, .looks = patterns->looks + 1
@@ -201,7 +201,7 @@ static void look(struct patterns *patterns, const struct model *model, const str
 			add_pattern(&found, &pattern, step_s);
 	}
 	free(steps);
-	keep_since(&found, patterns, model->now_ns);
+	copy_since(&found, patterns, model->now_ns);
 	*patterns = found;
 }
 
@@ -218,7 +218,7 @@ void patterns_update(struct patterns *patterns, const struct model *model, const
 		return;
 	patterns->renewed_ns = model->now_ns;
 	patterns->seen = track->end;
-	look(patterns, model, run);
+	search_patterns(patterns, model, run);
 }
 
 /* -- words -- */
@@ -266,7 +266,7 @@ static const char *period_name(const struct pattern *pattern, char out[64])
 static void period_words(const struct pattern *pattern, const char *where, char *out, size_t size)
 {
 	char name[64];
-	snprintf(out, size, "%s is %.1f× slower%s (%llu of %llu)", period_name(pattern, name),
+	snprintf(out, size, "%s takes %.1f× as long%s (%llu of %llu)", period_name(pattern, name),
 		pattern->after_s / pattern->before_s, where, (unsigned long long)pattern->count,
 		(unsigned long long)pattern->of);
 }
@@ -296,13 +296,13 @@ const char *pattern_words(const struct pattern *pattern, const struct run *run, 
 	case PATTERN_PERIOD: period_words(pattern, where, out, size); break;
 	case PATTERN_DRIFT:
 		snprintf(out, size,
-			pattern->is_creeping ? "slower and slower since batch %s: a step took %s, now %s%s"
-								 : "slower since batch %s: a step took %s, now %s%s",
+			pattern->is_creeping ? "steps get steadily slower since batch %s: %s before, %s now%s"
+								 : "steps are slower since batch %s: %s before, %s now%s",
 			first, before, after, where);
 		break;
 	case PATTERN_KINDS:
 		format_percent(share, (double)pattern->count / (double)pattern->of);
-		snprintf(out, size, "two kinds of batches: %s, and %s of them %s%s", before, share, after, where);
+		snprintf(out, size, "two kinds of batches: %s, and %s for %s of them%s", before, after, share, where);
 		break;
 	}
 	return out;

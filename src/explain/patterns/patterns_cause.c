@@ -1,5 +1,5 @@
-/* What a pattern's batches have in common: the phase that is longer, the cause that explanations name, and what could
- * make just this pattern. */
+/* Describes a pattern: the phase that takes longer, the cause that the explanations of its batches share, and a
+ * candidate reason for exactly this pattern. */
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@ enum {
 	MARKED_MIN = 3,
 	REFRESHES_MAX = 4
 };
-/* Of the members, and at most so many of the others, where something goes with them. */
+/* A property belongs to a pattern if at least this share of members, and at most that share of others, has it. */
 #define MEMBERS_RATIO 0.8
 #define OTHERS_RATIO 0.1
 #define MAIN_RATIO 0.5
@@ -41,7 +41,7 @@ struct comparison {
 	const struct steps *steps;
 	const struct compared *others, *these;
 	double excess_s;       /* of the whole step */
-	enum cause_kind cause; /* so say the explanations */
+	enum cause_kind cause; /* from the explanations of its flagged batches */
 	size_t count;
 	struct phase_excess phases[PHASES_COMPARED_MAX];
 };
@@ -98,7 +98,7 @@ static void compare(
 	}
 }
 
-/* The part in which most of it lies; NULL: in no one. */
+/* The phase below `parent` with more than half of the excess; NULL = none. */
 static const struct phase_excess *main_part(const struct comparison *comparison, uint32_t parent, double excess_s)
 {
 	const struct phase_excess *max = NULL;
@@ -127,30 +127,30 @@ static void name_phase(const struct comparison *comparison, struct pattern *patt
 	text_clean(pattern->what, sizeof pattern->what, path, strlen(path));
 }
 
-/* -- what the explanations of its flagged batches say -- */
+/* -- explanations of its flagged batches -- */
 
-/* Of one kind of cause in one phase; `what` where all agree. */
-struct said {
+/* Causes of one kind in one phase, summed over batches. */
+struct common_cause {
 	struct cause cause;
 	double share;
-	bool differs;
+	bool differs; /* in their words */
 };
 
-static void add_said(struct said *list, size_t *count, const struct cause *cause)
+static void add_cause(struct common_cause *list, size_t *count, const struct cause *cause)
 {
 	size_t at = 0;
 	while (at < *count && (list[at].cause.kind != cause->kind || list[at].cause.phase != cause->phase))
 		at++;
 	if (at == *count)
-		list[(*count)++] = (struct said){ .cause = *cause };
+		list[(*count)++] = (struct common_cause){ .cause = *cause };
 	list[at].share += cause->share_ratio;
 	list[at].differs |= strcmp(list[at].cause.what, cause->what) != 0;
 }
 
-/* Returns of which kind they are, where they say anything. */
+/* Returns the kind of the main cause, CAUSE_UNKNOWN if there is none. */
 static enum cause_kind take_explanations(const struct steps *steps, struct pattern *pattern)
 {
-	struct said list[FLAGGED_EXPLAINED * EXPLAIN_CAUSES_MAX];
+	struct common_cause list[FLAGGED_EXPLAINED * EXPLAIN_CAUSES_MAX];
 	const struct run *run = steps->run;
 	size_t count = 0, explained = 0;
 	for (size_t i = run->flagged_count; i-- > 0 && explained < FLAGGED_EXPLAINED;) {
@@ -161,9 +161,9 @@ static enum cause_kind take_explanations(const struct steps *steps, struct patte
 		const struct explanation *why = flagged_explanation(flagged);
 		explained += why->cause_count > 0;
 		for (size_t k = 0; k < why->cause_count; k++)
-			add_said(list, &count, &why->causes[k]);
+			add_cause(list, &count, &why->causes[k]);
 	}
-	const struct said *max = NULL;
+	const struct common_cause *max = NULL;
 	for (size_t i = 0; i < count; i++)
 		if (!max || list[i].share > max->share)
 			max = &list[i];
@@ -175,7 +175,7 @@ static enum cause_kind take_explanations(const struct steps *steps, struct patte
 		snprintf(pattern->what, sizeof pattern->what, "%.40s: %s", run_name(run, max->cause.phase), words);
 	else if (!max->differs)
 		snprintf(pattern->what, sizeof pattern->what, "%.*s", (int)sizeof pattern->what - 1, max->cause.what);
-	/* Cut where it is too long, a letter could be cut in two. */
+	/* snprintf may have cut within a UTF-8 character. */
 	char whole[sizeof pattern->what];
 	memcpy(whole, pattern->what, sizeof whole);
 	text_clean(pattern->what, sizeof pattern->what, whole, strlen(whole));
@@ -201,7 +201,8 @@ static unsigned long published_count(const struct run *run, const char *key)
 	return count > 0 && *end == '\0' && count < 100000 ? count : 0;
 }
 
-__attribute__((format(printf, 2, 3))) static bool say(struct pattern *pattern, const char *format, ...)
+/* Always true, so that tests can return it. */
+__attribute__((format(printf, 2, 3))) static bool set_candidate(struct pattern *pattern, const char *format, ...)
 {
 	char text[256];
 	va_list arguments;
@@ -236,7 +237,7 @@ static bool is_epoch_begin(const struct comparison *comparison, struct pattern *
 	const char *persistent = loader_meta(comparison->steps->run, "persistent_workers");
 	bool is_off = persistent && value_is_off(persistent);
 	return pattern->is_epoch_first &&
-		say(pattern, "epoch length %.0f%s", pattern->period, is_off ? "; persistent_workers is off" : "");
+		set_candidate(pattern, "epoch length %.0f%s", pattern->period, is_off ? "; persistent_workers=False" : "");
 }
 
 static bool has_span(const struct steps *steps, size_t row, const void *what)
@@ -252,7 +253,8 @@ static bool is_span(const struct comparison *comparison, struct pattern *pattern
 		bool is_published = phase->name != NAME_UNATTRIBUTED && phase->name != NAME_BETWEEN;
 		if (is_published && phase->excess_s > MAIN_RATIO * comparison->excess_s &&
 			goes_with(comparison, has_span, phase))
-			return say(pattern, "only these have “%.60s”", run_name(comparison->steps->run, phase->name));
+			return set_candidate(
+				pattern, "only these batches have the span “%.60s”", run_name(comparison->steps->run, phase->name));
 	}
 	return false;
 }
@@ -282,9 +284,9 @@ static bool is_other_mode(const struct comparison *comparison, struct pattern *p
 	if (comparison->steps->run->track_count < 2)
 		return false;
 	if (goes_with(comparison, follows_other_mode, NULL))
-		return say(pattern, "%.60s ran just before each", other_mode(comparison->steps));
+		return set_candidate(pattern, "%.60s runs before each", other_mode(comparison->steps));
 	return goes_with(comparison, precedes_other_mode, NULL) &&
-		say(pattern, "%.60s runs after each", other_mode(comparison->steps));
+		set_candidate(pattern, "%.60s runs after each", other_mode(comparison->steps));
 }
 
 static bool has_mark(const struct steps *steps, size_t row, const void *what)
@@ -299,7 +301,7 @@ static bool has_mark(const struct steps *steps, size_t row, const void *what)
 	return false;
 }
 
-/* Marks are kept for as long as there is room; members of before cannot have any. */
+/* Old marks are dropped, so only members newer than the oldest mark count. */
 static bool is_mark(const struct comparison *comparison, struct pattern *pattern)
 {
 	const struct run *run = comparison->steps->run;
@@ -312,7 +314,7 @@ static bool is_mark(const struct comparison *comparison, struct pattern *pattern
 			newest.rows[newest.count++] = comparison->these->rows[i];
 	struct comparison shorter = { .steps = comparison->steps, .these = &newest, .others = comparison->others };
 	return newest.count >= MARKED_MIN && goes_with(&shorter, has_mark, NULL) &&
-		say(pattern, "each has a mark: “%.60s”", run->marks[run->mark_count - 1].text);
+		set_candidate(pattern, "each has the mark “%.60s”", run->marks[run->mark_count - 1].text);
 }
 
 static double median_samples(const struct steps *steps, const struct compared *rows)
@@ -330,17 +332,17 @@ static bool is_bigger(const struct comparison *comparison, struct pattern *patte
 	double these = median_samples(comparison->steps, comparison->these),
 		   others = median_samples(comparison->steps, comparison->others);
 	return these >= BIGGER_RATIO * others &&
-		say(pattern, "bigger batches: %.0f samples, the others %.0f", these, others);
+		set_candidate(pattern, "larger batches: %.0f samples, others %.0f", these, others);
 }
 
-/* Only some batches end with a step of the optimizer. */
+/* With gradient accumulation, only every k-th batch calls the optimizer. */
 static bool is_accumulation(const struct comparison *comparison, struct pattern *pattern)
 {
 	const struct run *run = comparison->steps->run;
 	bool is_known = run_accumulation(run) || comparison->steps->track->kind_count > 1;
 	return !is_known && pattern->period <= ACCUMULATION_MAX && pattern->phase != NAME_NONE &&
 		phase_kind(run, pattern->phase) == PHASE_OPTIMIZER &&
-		say(pattern, "gradient accumulation over %.0f batches, as it seems", pattern->period);
+		set_candidate(pattern, "probably gradient accumulation over %.0f batches", pattern->period);
 }
 
 static bool is_epoch_length(const struct comparison *comparison, struct pattern *pattern)
@@ -349,7 +351,7 @@ static bool is_epoch_length(const struct comparison *comparison, struct pattern 
 	double length = (double)steps->run->state.batches_per_epoch;
 	if (length <= 0 && steps->epoch_count > 2)
 		length = steps->epochs[steps->epoch_count - 1].first_place - steps->epochs[steps->epoch_count - 2].first_place;
-	return length > 0 && pattern->period == length && say(pattern, "epoch length %.0f", length);
+	return length > 0 && pattern->period == length && set_candidate(pattern, "epoch length %.0f", length);
 }
 
 static bool is_loader(const struct comparison *comparison, struct pattern *pattern)
@@ -359,16 +361,16 @@ static bool is_loader(const struct comparison *comparison, struct pattern *patte
 	if (!workers || !is_in_data(comparison, pattern))
 		return false;
 	if (factor > 1 && pattern->period == (double)(workers * factor))
-		return say(pattern, "prefetch_factor %lu × %lu workers", factor, workers);
+		return set_candidate(pattern, "prefetch_factor %lu × %lu workers", factor, workers);
 	return workers > 1 && pattern->period == (double)workers &&
-		say(pattern, "%lu workers: one of them is slower", workers);
+		set_candidate(pattern, "%lu workers, one of them slower", workers);
 }
 
 static bool is_round(const struct comparison *comparison, struct pattern *pattern)
 {
 	bool is_in_loader = pattern->phase != NAME_NONE && phase_kind(comparison->steps->run, pattern->phase) == PHASE_DATA;
 	return !is_in_loader && comparison->cause != CAUSE_GPU_WORK && fmod(pattern->period, ROUND_MIN) == 0 &&
-		say(pattern, "a round number: logging or saving every %.0f?", pattern->period);
+		set_candidate(pattern, "logging or checkpointing every %.0f batches?", pattern->period);
 }
 
 static bool is_round_time(const struct comparison *comparison, struct pattern *pattern)
@@ -376,31 +378,31 @@ static bool is_round_time(const struct comparison *comparison, struct pattern *p
 	double whole = round(pattern->period);
 	(void)comparison;
 	return whole >= 2 && fabs(pattern->period - whole) <= ROUND_SECONDS_RATIO * whole &&
-		say(pattern, "a round time: something that runs every %.0f s?", whole);
+		set_candidate(pattern, "a periodic task every %.0f s?", whole);
 }
 
-/* Where all CPUs are taken, whoever looks takes one. */
+/* If all CPUs are busy, pmtop's own sampling delays the run. */
 static bool is_own_refresh(const struct comparison *comparison, struct pattern *pattern)
 {
 	double times = round(pattern->period / comparison->steps->model->refresh_s);
 	char refresh[NUMBER_SIZE];
 	return comparison->cause == CAUSE_CPU_WAIT && times >= 1 && times <= REFRESHES_MAX &&
 		fabs(pattern->period - times * comparison->steps->model->refresh_s) <= ROUND_SECONDS_RATIO * pattern->period &&
-		say(pattern, "pmtop's own refresh, every %s: -d 2 takes less",
+		set_candidate(pattern, "pmtop's own refresh, every %s: -d 2 reduces its load",
 			format_seconds(refresh, comparison->steps->model->refresh_s));
 }
 
 typedef bool candidate_test(const struct comparison *comparison, struct pattern *pattern);
 
-/* The surest first. */
+/* The most specific first. */
 static candidate_test *const of_batches[] = { is_epoch_begin, is_accumulation, is_span, is_other_mode, is_mark,
 	is_bigger, is_epoch_length, is_loader, is_round, NULL };
 static candidate_test *const of_seconds[] = { is_own_refresh, is_span, is_other_mode, is_mark, is_bigger, is_round_time,
 	NULL };
 
-/* -- the three -- */
+/* -- description of each kind of pattern -- */
 
-/* The newest members, and those next to them. */
+/* Chooses the newest members, and their neighbours of the same kind. */
 static void choose_rows(const struct steps *steps, struct compared *others, struct compared *these)
 {
 	others->count = these->count = 0;
@@ -437,7 +439,7 @@ void describe_drift(
 	name_phase(&comparison, pattern);
 	const struct batch *batch = first < steps->count ? steps->batches[first] : NULL;
 	if (batch && !pattern->is_creeping && batch->epoch_ordinal > 1 && batch->index <= 1)
-		say(pattern, "epoch %u began there", (unsigned)batch->epoch);
+		set_candidate(pattern, "epoch %u begins there", (unsigned)batch->epoch);
 }
 
 static bool has_fewer(const struct steps *steps, size_t row, const void *samples)
@@ -458,5 +460,5 @@ void describe_kinds(
 	for (size_t i = 0; i < slow->count; i++)
 		right += !has_fewer(steps, slow->rows[i], &border);
 	if (many > few && (double)right >= SIZES_APART * (double)(fast->count + slow->count))
-		say(pattern, "by batch size: %.0f and %.0f samples", few, many);
+		set_candidate(pattern, "by batch size: %.0f and %.0f samples", few, many);
 }

@@ -1,5 +1,5 @@
-/* Slower since a batch, or slower and slower: steps against their own kind and size, by rank, with what the places in
- * an epoch explain left out. */
+/* Steps slower since a batch, or gradually slower: compares each step with the median of its kind and size by rank, and
+ * excludes slowdowns that recur at the same place of each epoch. */
 #include <math.h>
 
 #include "src/explain/patterns/patterns_private.h"
@@ -24,28 +24,28 @@ enum {
 };
 #define DRIFT_RATIO 0.1
 #define DRIFT_DEVIATIONS 3
-/* Before and after have to last so long; where they are shorter the growth has to be larger by as much: a machine
- * wavers within a second. */
+/* Minimum length of the time before and after. If one is shorter, the required growth rises in proportion: step times
+ * fluctuate within seconds. */
 #define DRIFT_MIN_S 2.0
 #define DRIFT_P_MAX 1e-7
 #define SIZES_DIFFER 1.05
-/* What was so slow before, for a while, is no news: this quantile of what was, and how much of the growth has to lie
- * above it. */
+/* No drift if steps were as slow before: HISTORY_RATIO of the growth must lie above this quantile of the earlier
+ * medians. */
 #define HISTORY_QUANTILE 0.9
 #define HISTORY_RATIO 0.3
 #define THROUGHOUT_RATIO 0.9
-/* Of the whole growth: what each quarter has to add where steps creep. */
+/* Gradual drift: each quarter adds at least this share of the total growth. */
 #define CREEP_QUARTER_RATIO 0.15
 #define MAD_TO_DEVIATION 1.4826
 
-/* Rows, with their step as a share of what is usual for their kind and size. */
+/* Rows, each with its step relative to the median of its kind and size. */
 struct relative {
 	size_t count;
 	uint16_t rows[STEPS_MAX];
 	double values[STEPS_MAX];
 };
 
-/* -- leaving out what kinds and sizes explain -- */
+/* -- normalize by kind and size -- */
 
 struct sizes {
 	double min, max;
@@ -99,7 +99,7 @@ static void make_relative(const struct steps *steps, struct relative *out)
 	}
 }
 
-/* -- medians of stretches -- */
+/* -- medians of ranges -- */
 
 static double median_between(const struct relative *all, size_t from, size_t to)
 {
@@ -109,7 +109,7 @@ static double median_between(const struct relative *all, size_t from, size_t to)
 	return median_of(values, to - from);
 }
 
-/* At most `most` of them. */
+/* Medians of consecutive blocks, at most `max`. Returns their number. */
 static size_t medians_of_blocks(
 	const struct relative *all, size_t from, size_t to, size_t block, double *out, size_t max)
 {
@@ -119,8 +119,8 @@ static size_t medians_of_blocks(
 	return count;
 }
 
-/* How much the medians of ten steps, or more, waver there: what comes and goes slowly makes that wide, as it should. */
-static double wavering(const struct relative *all, size_t from, size_t to, double median)
+/* Deviation of the medians of blocks of at least ten steps, so that slow fluctuations count too. */
+static double deviation_of_blocks(const struct relative *all, size_t from, size_t to, double median)
 {
 	double blocks[STEPS_MAX / CALM_BLOCK + 1];
 	size_t block = (to - from) / CALM_BLOCKS > CALM_BLOCK ? (to - from) / CALM_BLOCKS : CALM_BLOCK;
@@ -130,8 +130,8 @@ static double wavering(const struct relative *all, size_t from, size_t to, doubl
 
 /* -- places in the epoch -- */
 
-/* Whether batches of the same places in earlier epochs, from before the change, were as slow: then the place is what
- * makes it. */
+/* Whether batches at the same places of earlier epochs, before the change, were as slow: then the place in the epoch is
+ * the reason. */
 static bool is_by_place(const struct steps *steps, const struct relative *all, size_t at, double halfway)
 {
 	double values[STEPS_MAX];
@@ -153,9 +153,9 @@ static bool is_by_place(const struct steps *steps, const struct relative *all, s
 	return count >= SAME_PLACE_MIN && median_of(values, count) > halfway;
 }
 
-/* -- what was before -- */
+/* -- history -- */
 
-static bool was_so_before(const struct relative *all, size_t at, double after, double grown)
+static bool was_as_slow_before(const struct relative *all, size_t at, double after, double grown)
 {
 	double blocks[STEPS_MAX / CALM_BLOCK + 1];
 	size_t block = at / HISTORY_BLOCKS > CALM_BLOCK ? at / HISTORY_BLOCKS : CALM_BLOCK;
@@ -163,8 +163,8 @@ static bool was_so_before(const struct relative *all, size_t at, double after, d
 	return after - quantile_of(blocks, count, HISTORY_QUANTILE) < HISTORY_RATIO * grown;
 }
 
-/* The longer it went well the longer it takes to say that it no longer does: there were more chances of a passing
- * burst. */
+/* Minimum number of steps after the change. It grows with the number before, since a longer history has more chances of
+ * a temporary burst. */
 static size_t after_min(size_t before)
 {
 	size_t min = before / AFTER_MIN_OF;
@@ -173,7 +173,7 @@ static size_t after_min(size_t before)
 
 /* -- the change -- */
 
-/* Nearly all of its stretches are slower: not some bursts that came close together. */
+/* Nearly all blocks are slower, not only a few bursts. */
 static bool is_slower_throughout(const struct relative *all, size_t from, double halfway)
 {
 	double blocks[STEPS_MAX / CALM_BLOCK + 1];
@@ -197,7 +197,7 @@ static void set_medians(const struct relative *all, struct drift *drift)
 	drift->after = median_between(all, drift->at, all->count);
 }
 
-/* The place from which on the distances to both medians are the least; which moves the medians. */
+/* Moves the change to the step that minimizes the sum of distances to both medians, then updates the medians. */
 static void refine(const struct relative *all, struct drift *drift)
 {
 	for (unsigned round = 0; round < REFINEMENTS; round++) {
@@ -230,11 +230,11 @@ static double growth_min(const struct steps *steps, const struct relative *all, 
 static bool is_worth_reporting(const struct steps *steps, const struct relative *all, const struct drift *drift)
 {
 	double grown = drift->after - drift->before, halfway = (drift->after + drift->before) / 2;
-	double waver =
-		fmax(wavering(all, drift->from, drift->to, drift->before), wavering(all, drift->at, all->count, drift->after));
-	if (grown < growth_min(steps, all, drift) * drift->before || grown < DRIFT_DEVIATIONS * waver)
+	double deviation = fmax(deviation_of_blocks(all, drift->from, drift->to, drift->before),
+		deviation_of_blocks(all, drift->at, all->count, drift->after));
+	if (grown < growth_min(steps, all, drift) * drift->before || grown < DRIFT_DEVIATIONS * deviation)
 		return false;
-	/* It is still so. */
+	/* The newest steps are still slow. */
 	if (median_between(all, all->count - SIDE_MIN / 2, all->count) < halfway)
 		return false;
 	return is_slower_throughout(all, drift->at, halfway) && !is_by_place(steps, all, drift->at, halfway);
@@ -257,10 +257,11 @@ static bool find_change(const struct steps *steps, const struct relative *all, s
 	refine(all, out);
 	if (all->count - out->at < after_min(out->at))
 		return false;
-	return is_worth_reporting(steps, all, out) && !was_so_before(all, out->at, out->after, out->after - out->before);
+	return is_worth_reporting(steps, all, out) &&
+		!was_as_slow_before(all, out->at, out->after, out->after - out->before);
 }
 
-/* -- slower and slower -- */
+/* -- gradually slower -- */
 
 static bool grows_in_each_quarter(const struct relative *all, double *first, double *last)
 {
@@ -290,7 +291,7 @@ static bool find_creep(const struct steps *steps, const struct relative *all, st
 		at[i] = (double)i;
 	if (!theil_sen(at, blocks, count, &slope) || !(slope.low_per_s > 0) || !is_worth_reporting(steps, all, out))
 		return false;
-	/* From one end to the other, not from one quarter's middle to another's. */
+	/* Extrapolate to both ends; the quarters' medians are those of their middles. */
 	double grown = slope.per_s * (double)count, middle = median_between(all, 0, all->count);
 	out->before = middle - grown / 2;
 	out->after = middle + grown / 2;
@@ -336,7 +337,7 @@ static void make_pattern(
 	describe_drift(steps, &before, &after, out);
 }
 
-/* A change of long ago is found in all that is kept, one of just now only in what is new. */
+/* Searches all retained steps first, for old changes, then shorter windows, for recent ones. */
 bool find_drift(struct steps *steps, struct pattern *out)
 {
 	struct relative all;

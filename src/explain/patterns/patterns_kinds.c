@@ -1,4 +1,4 @@
-/* Two kinds of steps: two heaps with hardly anything between them, mixed with each other all the time. */
+/* Two kinds of steps: a bimodal distribution of step times with a clear gap, both mixed all the time. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,11 +12,11 @@ enum { MIXED_MAX = 1024, MIXED_MIN = 100, EACH_MIN = 20 };
 #define HEAPS_DEVIATIONS 5
 #define DEVIATION_MIN 0.002
 #define MAD_TO_DEVIATION 1.4826
-/* Between the heaps: this part of the way, with at most so many for each in the smaller heap. */
+/* The gap: this range between the two medians holds at most VALLEY_MAX times the size of the smaller group. */
 #define VALLEY_FROM 0.35
 #define VALLEY_TO 0.65
 #define VALLEY_MAX 0.2
-/* In stretches: then something changes with time, and not from batch to batch. */
+/* z score of the runs test. Below it the kinds come in long stretches: a change over time, not two kinds. */
 #define STRETCHES_Z (-4)
 
 struct mixed {
@@ -41,7 +41,7 @@ static unsigned commonest_kind(const struct steps *steps)
 	return commonest;
 }
 
-/* The newest, newest first. */
+/* The newest steps of the most frequent kind, newest first. */
 static void gather(const struct steps *steps, struct mixed *out)
 {
 	unsigned kind = commonest_kind(steps);

@@ -1,5 +1,5 @@
-/* Every k-th batch a little slower, too little for each to stand out: the scores of all steps folded by k. What is dear
- * is looked at in turn. */
+/* Every k-th batch slightly slower, too little for each to stand out: folds the scores of all steps by k. Long periods
+ * are expensive and tried in turn, in TURNS searches. */
 #include <math.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 #include "src/model/statistics/statistics.h"
 
 enum { MILD_PERIOD_MAX = 1024, ALWAYS_MAX = 16, TURNS = 16, FOLDED_MAX = 64, MEMBERS_MIN = 8 };
-/* Standard deviations of a sum of members; half a million sums are tried. */
+/* In standard deviations of a sum of members. High, because half a million sums are tried. */
 #define FOLD_Z_MIN 7.0
-/* Against the steps next to each: what wavers slowly lifts those as well. */
+/* Members compared with their neighbours: slow fluctuations raise both. */
 #define PAIRS_Z_MIN 4.0
 #define PAIRS_RATIO 0.75
 #define MILD_RATIO 0.05
@@ -45,7 +45,7 @@ static void try_period(
 	float sums[MILD_PERIOD_MAX];
 	uint32_t max = period * FOLDED_MAX, from = steps->places > max ? steps->places - max : 0;
 	double members = (double)(steps->places - from) / period;
-	/* In epochs of few periods some remainders come more often than others. */
+	/* In epochs of few periods some remainders occur more often than others. */
 	if (members < MEMBERS_MIN || (clock == CLOCK_EPOCH && 2 * period > steps->places / steps->epoch_count))
 		return;
 	memset(sums, 0, period * sizeof *sums);
@@ -65,7 +65,7 @@ static void mark_members(struct steps *steps, const struct fold *fold)
 			steps_remainder(steps, fold->clock, fold->period, row) == fold->remainder;
 }
 
-/* Whether those that are marked are slower than those next to them. */
+/* Whether the marked members are slower than their neighbours. */
 static bool measure(const struct steps *steps, const struct fold *fold, struct pattern *out)
 {
 	double these[STEPS_MAX], others[STEPS_MAX], excess[STEPS_MAX];
@@ -97,7 +97,7 @@ static bool measure(const struct steps *steps, const struct fold *fold, struct p
 	return median_of(excess, count) >= MILD_RATIO;
 }
 
-/* It goes on: most of the newest are slower too. */
+/* Whether most of the newest members are slower too. */
 static bool goes_on(const struct steps *steps)
 {
 	size_t seen = 0, above = 0;
@@ -141,7 +141,7 @@ bool find_mild(struct steps *steps, struct pattern *out)
 	uint32_t from = best.from;
 	best.from = 0;
 	mark_members(steps, &best);
-	/* All that is kept, or at least the newest. */
+	/* Try all retained steps, then only the newest. */
 	if (measure(steps, &best, out) && goes_on(steps))
 		return true;
 	best.from = from;

@@ -1,5 +1,5 @@
-/* Every k-th batch, by walking back from the newest slow ones: k is one where nearly all that it would make slow are,
- * and chance would not do that. */
+/* Every k-th batch: walks back from the newest slow batches. k is a period if nearly all batches at this distance are
+ * slow, and that is unlikely by chance. */
 #include <math.h>
 
 #include "src/explain/patterns/patterns_private.h"
@@ -8,18 +8,16 @@
 
 enum { PERIOD_MAX = 2048, ANCHORS_MAX = 32, MISSES_MAX = 3, EPOCHS_MIN = 3 };
 #define HITS_MIN_RATIO 0.8
-/* A walk that has met so few is not going to get there. */
+/* A walk with a lower share of hits is abandoned. */
 #define HOPELESS_RATIO 0.6
-/* ln 5e-4: of the chance that steps without any period look like this one, all periods and begins that were tried taken
- * together. */
+/* ln 5e-4: probability that steps without a period look like this, over all periods and starting points tried. */
 #define CHANCE_MAX (-7.6)
-/* What is known already is not given up at once: ln of how much likelier chance may be, and how many of the batches may
- * fail. */
+/* Hysteresis for a period that the previous search found: a bonus on the logarithm of the chance, and a lower share of
+ * hits. */
 #define KNOWN_BONUS 6
 #define KNOWN_HITS_RATIO 0.7
 
-/* What stands in each place; a walk that meets nothing slow in its first places is over, and of thousands of walks most
- * are. */
+/* The step at each place. */
 enum mark { MARK_FAST, MARK_SLOW, MARK_NONE };
 
 struct walk {
@@ -58,7 +56,7 @@ static uint32_t index_at(const struct span_of_epoch *epoch, uint32_t place)
 	return epoch->first_index + (place - epoch->first_place);
 }
 
-/* To the last place of an earlier epoch that has the same remainder. */
+/* Moves to the last place of an earlier epoch with the same remainder. */
 static bool step_to_epoch_before(const struct steps *steps, uint32_t period, struct cursor *cursor)
 {
 	uint32_t remainder = index_at(&steps->epochs[cursor->epoch], cursor->place) % period;
@@ -88,7 +86,7 @@ static uint32_t counted(uint32_t upto, uint32_t period, uint32_t remainder)
 	return upto >= remainder ? (upto - remainder) / period + 1 : 0;
 }
 
-/* How many were due since. */
+/* Number of batches of the period that were due after this place. */
 static size_t due_since(const struct steps *steps, enum clock_kind clock, uint32_t period, uint32_t place)
 {
 	if (clock == CLOCK_RUN)
@@ -104,7 +102,7 @@ static size_t due_since(const struct steps *steps, enum clock_kind clock, uint32
 	return due;
 }
 
-/* How likely it is that steps of which as many are slow have any such period. */
+/* Logarithm of the chance that any such period appears in steps with this many slow ones. */
 static double chance_of(
 	const struct steps *steps, const uint16_t *slow_before, const struct walk *walk, size_t expected)
 {
@@ -160,7 +158,7 @@ static bool walk_back(const struct steps *steps, const struct ground *ground, st
 
 /* -- making the pattern -- */
 
-/* Members are marked already. */
+/* Call after marking the members. */
 static void measure_members(const struct steps *steps, struct pattern *out)
 {
 	double these[STEPS_MAX], others[STEPS_MAX];
@@ -179,7 +177,7 @@ static void measure_members(const struct steps *steps, struct pattern *out)
 	out->before_s = median_of(others, known);
 }
 
-/* Where not all stand out by themselves: those with half the excess of the median one, or more. */
+/* Counts members with at least half the median excess, if not all of them are flagged as slow themselves. */
 static void count_members(const struct steps *steps, struct pattern *out)
 {
 	out->count = out->of = 0;
@@ -206,7 +204,7 @@ static void make_pattern(struct steps *steps, const struct walk *walk, struct pa
 	measure_members(steps, out);
 }
 
-static void lay_ground(const struct steps *steps, struct ground *ground)
+static void init_ground(const struct steps *steps, struct ground *ground)
 {
 	ground->slow_before[0] = 0;
 	for (size_t row = 0; row < steps->count; row++)
@@ -219,9 +217,10 @@ static void lay_ground(const struct steps *steps, struct ground *ground)
 	}
 }
 
-static bool is_over_at_once(const uint8_t marks[STEPS_MAX], uint32_t from, uint32_t anchor, uint32_t period)
+/* Whether the first MISSES_MAX places are misses. This rejects most of the thousands of walks cheaply. */
+static bool is_hopeless(const uint8_t marks[STEPS_MAX], uint32_t from, uint32_t anchor, uint32_t period)
 {
-	_Static_assert(MISSES_MAX == 3 && MARK_FAST == 0, "all that are looked at are misses");
+	_Static_assert(MISSES_MAX == 3 && MARK_FAST == 0, "the check covers MISSES_MAX places");
 	if (anchor < from + 3 * period)
 		return from == 0;
 	return (marks[anchor - period] | marks[anchor - 2 * period] | marks[anchor - 3 * period]) == 0;
@@ -255,7 +254,7 @@ bool find_comb(struct steps *steps, struct pattern *out)
 	if (steps->slow_count < OCCURRENCES_MIN)
 		return false;
 	size_t anchor_count = newest_slow(steps, anchors);
-	lay_ground(steps, &ground);
+	init_ground(steps, &ground);
 	for (unsigned clock = CLOCK_RUN; clock < (steps->restarts ? CLOCKS : CLOCK_EPOCH); clock++) {
 		uint32_t max = longest_period(steps, clock), from[ANCHORS_MAX];
 		struct cursor cursors[ANCHORS_MAX];
@@ -266,7 +265,7 @@ bool find_comb(struct steps *steps, struct pattern *out)
 		for (uint32_t period = 2; period <= max; period++) {
 			bool is_known = steps_knew(steps, period);
 			for (size_t i = 0; i < anchor_count; i++) {
-				if (is_over_at_once(ground.marks, from[i], anchors[i], period))
+				if (is_hopeless(ground.marks, from[i], anchors[i], period))
 					continue;
 				struct walk walk = { .clock = clock, .period = period, .is_known = is_known };
 				if (walk_back(steps, &ground, cursors[i], &walk) && walk.chance < best.chance)

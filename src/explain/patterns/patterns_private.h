@@ -1,5 +1,4 @@
-/* patterns_private.h: the steps that patterns are looked for in, shared by the files that look. Made anew for each
- * look. */
+/* patterns_private.h: the steps of a run in which the files of this folder search patterns, rebuilt for each search. */
 #ifndef PMTOP_EXPLAIN_PATTERNS_PATTERNS_PRIVATE_H
 #define PMTOP_EXPLAIN_PATTERNS_PATTERNS_PRIVATE_H
 
@@ -7,75 +6,74 @@
 
 enum { STEPS_MAX = 8192, EPOCHS_SEEN_MAX = 512, COMPARED_MAX = 32, OCCURRENCES_MIN = 4 };
 
-/* By what batches are counted: through the run, or anew in each epoch. */
+/* How batches are counted: through the run, or from the start of each epoch. */
 enum clock_kind { CLOCK_RUN, CLOCK_EPOCH, CLOCKS };
 
 struct span_of_epoch {
 	uint32_t first_place, last_place, first_index;
 };
 
-/* Finished steps of the main mode, oldest first, the warm-up left out. A row is an index into these; a place is an
- * ordinal less that of the first. */
+/* Finished steps of the main mode, oldest first, without the warm-up. A row is an index into the arrays; a place is the
+ * batch's ordinal minus first_ordinal. */
 struct steps {
 	const struct model *model;
 	const struct run *run;
 	const struct track *track;
-	/* what was found the last time: it is kept a little longer than it takes to be found */
+	/* results of the previous search: weaker evidence suffices to find them again */
 	const struct patterns *before;
 	size_t count, slow_count;
 	uint64_t first_ordinal;
-	uint32_t places;    /* one beyond the newest */
-	size_t epoch_count; /* those that the rows are in; 0 = not counted by epochs */
-	/* its epochs are not all of one length, or the count begins anew elsewhere: both clocks differ */
+	uint32_t places;    /* one beyond the newest place */
+	size_t epoch_count; /* epochs of these rows; 0 = the run has no usable epochs */
+	/* CLOCK_EPOCH differs from CLOCK_RUN: the index restarts in each epoch */
 	bool restarts;
 	struct span_of_epoch epochs[EPOCHS_SEEN_MAX];
 	const struct batch *batches[STEPS_MAX];
-	double step_s[STEPS_MAX], base_s[STEPS_MAX]; /* base: of those of its kind around it */
-	float scores[STEPS_MAX]; /* how far above its base, in deviations, cut off at ±3; mean 0, variance 1 */
+	double step_s[STEPS_MAX], base_s[STEPS_MAX]; /* base: median of neighbours of its kind */
+	float scores[STEPS_MAX]; /* deviations above its base, clamped to ±3; normalized to mean 0, variance 1 */
 	uint32_t place[STEPS_MAX];
 	uint8_t kind[STEPS_MAX];
-	bool is_slow[STEPS_MAX];    /* noticeably, and not explained by a period that was found already */
-	bool is_member[STEPS_MAX];  /* of the pattern that is being made */
+	bool is_slow[STEPS_MAX];    /* clearly slower than its base, and not explained by a period yet */
+	bool is_member[STEPS_MAX];  /* of the current pattern */
 	bool is_taken[STEPS_MAX];   /* explained */
-	uint16_t row_at[STEPS_MAX]; /* by place; the row + 1, 0 = none */
+	uint16_t row_at[STEPS_MAX]; /* by place: row + 1, 0 = none */
 };
 
-/* Rows of a pattern and others to hold them against. */
+/* Rows of a pattern, or other rows to compare them with. */
 struct compared {
 	size_t count;
 	size_t rows[COMPARED_MAX];
 };
 
 /* -- patterns_steps.c -- */
-/* False: there are too few. */
+/* False if there are too few steps. */
 bool steps_gather(struct steps *steps, const struct model *model, const struct run *run, const struct patterns *before);
-/* Marks the members as explained, and rates what is left. */
+/* Marks the members as explained, and rates the other steps again. */
 void steps_take_members(struct steps *steps);
-/* The median of the nearest steps of its kind that are no members; NAN. */
+/* The median of the nearest steps of its kind that are no members; NAN = none. */
 double steps_near(const struct steps *steps, size_t row);
-/* Where the row stands in a period. */
+/* The row's position in a period. */
 uint32_t steps_remainder(const struct steps *steps, enum clock_kind clock, uint32_t period, size_t row);
-/* Every 80th, because some of every 40th are not slow: where those that a part of the period adds are as slow, that
- * part; else the period. Nobody is a member before and after. */
+/* The shortest divisor of the period whose additional batches are as slow, else the period itself: every 80th batch may
+ * really be every 40th, of which some were not slow. No row is a member before or after the call. */
 uint32_t steps_part(struct steps *steps, enum clock_kind clock, uint32_t period, uint32_t remainder, uint32_t from);
-/* Whether a period of so many batches was found the last time. */
+/* Whether the previous search found this period, in batches. */
 bool steps_knew(const struct steps *steps, uint32_t period);
-size_t steps_row(const struct steps *steps, uint64_t ordinal); /* count: not there */
+size_t steps_row(const struct steps *steps, uint64_t ordinal); /* steps->count if not present */
 
-/* -- patterns_periods.c: every k-th batch. Each fills the pattern and marks its members; false: there is none (left)
- * -- */
+/* -- patterns_periods.c: every k-th batch. Each fills the pattern and marks its members; false if there is none -- */
 bool find_epoch_first(struct steps *steps, struct pattern *out);
 bool find_comb(struct steps *steps, struct pattern *out);
-/* -- patterns_mild.c: every k-th batch a little slower, too little for each to stand out -- */
+/* -- patterns_mild.c: every k-th batch slightly slower, too little for each to stand out -- */
 bool find_mild(struct steps *steps, struct pattern *out);
-/* -- patterns_times.c: every t seconds, and about every so many batches -- */
+/* -- patterns_times.c: every t seconds, or about every k batches -- */
 bool find_beat(struct steps *steps, struct pattern *out);
 /* -- patterns_drift.c -- */
 bool find_drift(struct steps *steps, struct pattern *out);
 /* -- patterns_kinds.c -- */
 bool find_kinds(struct steps *steps, struct pattern *out);
 
-/* -- patterns_cause.c: phase, what, candidate -- */
+/* -- patterns_cause.c: set phase, what and candidate -- */
 void describe_period(const struct steps *steps, struct pattern *pattern);
 void describe_drift(
 	const struct steps *steps, const struct compared *before, const struct compared *after, struct pattern *pattern);

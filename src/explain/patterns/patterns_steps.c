@@ -1,4 +1,4 @@
-/* The steps that patterns are looked for in: each held against those of its kind around it. */
+/* The steps in which patterns are searched, each rated against its neighbours of the same kind. */
 #include <math.h>
 #include <string.h>
 
@@ -6,13 +6,13 @@
 #include "src/model/statistics/statistics.h"
 
 enum { STEPS_MIN = 12, BLOCK = 64, SIDE = 4, ADDED_MIN = 3 };
-/* A step stands out where it is so many deviations and such a share above the others; a deviation is at least so much
- * of the step. */
+/* A step is slow if it exceeds its base by SLOW_DEVIATIONS deviations and by SLOW_RATIO. DEVIATION_MIN: lower bound of
+ * the deviation, relative to the step. */
 #define SLOW_DEVIATIONS 4
 #define SLOW_RATIO 0.1
 #define DEVIATION_MIN 0.002
 #define SCORE_MAX 3
-/* As slow as the others: of their excess, and of the batches. */
+/* The added batches count as equally slow with this share of the excess, in this share of the batches. */
 #define PART_RATIO 0.6
 #define PART_HITS_RATIO 0.7
 #define MAD_TO_DEVIATION 1.4826
@@ -77,7 +77,7 @@ static bool is_next_in_epoch(const struct batch *before, const struct batch *bat
 		batch->index - before->index == batch->ordinal - before->ordinal;
 }
 
-/* Runs whose indexes go on through the epochs, and such with one epoch, have but one clock. */
+/* Runs with one epoch, or with indexes that continue through the epochs, need only CLOCK_RUN. */
 static void gather_epochs(struct steps *steps)
 {
 	for (size_t row = 0; row < steps->count; row++) {
@@ -103,7 +103,7 @@ static void gather_epochs(struct steps *steps)
 	}
 }
 
-/* -- against those around it -- */
+/* -- rating against neighbours -- */
 
 static void set_bases(struct steps *steps, const uint16_t *rows, size_t count)
 {
@@ -150,7 +150,7 @@ static void rate_kind(struct steps *steps, unsigned kind, uint16_t *rows, double
 	}
 }
 
-/* What is explained says nothing more. */
+/* Normalizes the scores of unexplained steps; explained ones get 0. */
 static void center_scores(struct steps *steps)
 {
 	double sum = 0, squares = 0, count = 0;
@@ -225,14 +225,14 @@ double steps_near(const struct steps *steps, size_t row)
 	return median_of(values, count);
 }
 
-/* -- parts of a period -- */
+/* -- divisors of a period -- */
 
 static bool is_in(const struct steps *steps, enum clock_kind clock, uint32_t period, uint32_t remainder, size_t row)
 {
 	return !steps->is_taken[row] && steps_remainder(steps, clock, period, row) == remainder;
 }
 
-/* By how much the members are slower than those next to them; and how many of them by so much and more. */
+/* Median excess of the members over their neighbours. counts: members, and those with at least `above`. */
 static double excess_of(const struct steps *steps, enum clock_kind clock, uint32_t period, uint32_t remainder,
 	bool is_of_period, double above, size_t counts[2])
 {

@@ -1,5 +1,5 @@
-/* A beat: slow batches at even distances of time, or at distances in batches that waver. Found by walking back from the
- * newest one with the distance between it and one before, which each match makes more exact. */
+/* A beat: slow batches at equal distances in time, or at roughly equal distances in batches. Walks back from the newest
+ * one, starting with its distance to an earlier one; each match refines the distance. */
 #include <math.h>
 
 #include "src/base/clock.h"
@@ -10,15 +10,15 @@
 enum { BEATS_MAX = 64, PARTNERS_MAX = 8, ANCHORS = 8, BEATS_MIN = 5, SLIPS_MAX = 3, HOPELESS_AFTER = 6 };
 #define BEAT_HITS_RATIO 0.8
 #define BEAT_CHANCE_MAX (-9.2) /* ln 1e-4 */
-/* Of the distance, beside one step: of timers, and of what keeps time less well. */
+/* Tolerance, in addition to one step, relative to the distance: for timers, and for less exact sources. */
 static const double beat_slacks[] = { 0.005, 0.03 };
 #define STEPS_BETWEEN_MIN 4
-/* What is known already is not given up at once. */
+/* Hysteresis for a period that the previous search found. */
 #define KNOWN_BONUS 6
 #define KNOWN_HITS_RATIO 0.7
 #define SAME_RATIO 0.02
 
-/* A slow batch, or several in a row. */
+/* A slow batch, or several consecutive ones. */
 struct beat_event {
 	size_t first_row, last_row;
 	double at;
@@ -38,7 +38,7 @@ struct beat {
 	size_t matched[BEATS_MAX];
 };
 
-/* Newest first. */
+/* Events, newest first. */
 static void gather_events(const struct steps *steps, enum pattern_unit unit, struct axis *axis)
 {
 	int64_t zero_ns = steps->batches[0]->begin_ns;
@@ -66,7 +66,7 @@ static void gather_events(const struct steps *steps, enum pattern_unit unit, str
 		: seconds_between(zero_ns, steps->batches[newest]->begin_ns) + steps->step_s[newest];
 }
 
-/* The nearest event to this moment, if it is near enough; events count back in time. */
+/* The event nearest to `at`, within `slack`; axis->count if none. Events are sorted from newest to oldest. */
 static size_t event_near(const struct axis *axis, size_t from, double at, double slack)
 {
 	size_t found = axis->count;
@@ -79,7 +79,7 @@ static size_t event_near(const struct axis *axis, size_t from, double at, double
 
 static double ln_choose(double n, double k) { return ln_gamma(n + 1) - ln_gamma(k + 1) - ln_gamma(n - k + 1); }
 
-/* Two events make the distance; the others have to fall on it. */
+/* The chance of this beat: two events define the distance, so only the others count as hits. */
 static void rate_beat(const struct axis *axis, double slack, struct beat *beat)
 {
 	const struct beat_event *anchor = &axis->events[beat->matched[0]];
@@ -93,7 +93,7 @@ static void rate_beat(const struct axis *axis, double slack, struct beat *beat)
 	beat->chance = ln_choose(free_expected, free_hits) + free_hits * log(by_chance) + log(tried);
 }
 
-/* The least squares' distance, and how far the events stray from it, as a share of it. */
+/* The period by least squares, and the deviation of the events from it, relative to the period. */
 static void fit(const struct axis *axis, const double *turns, struct beat *beat)
 {
 	double n = (double)beat->hits, mean_x = 0, mean_y = 0, xy = 0, xx = 0, squares = 0;
@@ -113,7 +113,7 @@ static void fit(const struct axis *axis, const double *turns, struct beat *beat)
 	beat->spread = sqrt(squares / n) / beat->period;
 }
 
-static bool knew(const struct axis *axis, double period)
+static bool was_known(const struct axis *axis, double period)
 {
 	for (size_t i = 0; i < axis->before->count; i++) {
 		const struct pattern *pattern = &axis->before->list[i];
@@ -137,7 +137,7 @@ static bool follow(const struct axis *axis, size_t anchor, size_t partner, doubl
 		since++;
 		turn++;
 		expected++;
-		/* What strays goes on from where it strayed to. */
+		/* Predict from the last match: deviations accumulate. */
 		size_t found = event_near(axis, next, last - since * period, slack * sqrt(since));
 		if (found == axis->count) {
 			slips++;
@@ -155,7 +155,7 @@ static bool follow(const struct axis *axis, size_t anchor, size_t partner, doubl
 		next = found + 1;
 	}
 	beat->expected += due;
-	bool is_known = knew(axis, period);
+	bool is_known = was_known(axis, period);
 	if (beat->hits < BEATS_MIN ||
 		(double)beat->hits < (is_known ? KNOWN_HITS_RATIO : BEAT_HITS_RATIO) * (double)beat->expected)
 		return false;

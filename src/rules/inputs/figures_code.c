@@ -1,5 +1,5 @@
-/* Figures of the Python code of a run: of the line that takes the most of the time without being part of what training
- * is made of. */
+/* Figures of a run's Python code: the line with the largest share of time outside loading, forward, backward and
+ * optimizer. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 #define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
-/* Of fewer looks a share says little. */
+/* Minimum number of stack samples for a share. */
 enum { SAMPLES_MIN = 100 };
 
-/* Two standard deviations: so far off are 5 of 100. */
-#define SURE 2
+/* Two standard deviations: a 95 % confidence interval. */
+#define CONFIDENCE_DEVIATIONS 2
 
 static const struct code_group *group_of(const struct context *context)
 {
@@ -27,7 +27,7 @@ static const struct code_group *group_of(const struct context *context)
 		: NULL;
 }
 
-/* Loading, forward, backward and the like have rules of their own. */
+/* Loading, forward, backward and optimizer have their own rules. */
 static const struct code_line *line_of(const struct context *context)
 {
 	const struct code *code = &context->model->code;
@@ -52,7 +52,8 @@ NUMBER(line_share)
 NUMBER(line_min)
 {
 	double share = line_share(context, argument);
-	return isnan(share) ? NAN : share - SURE * code_error_ratio(share, group_of(context)->recent_samples);
+	return isnan(share) ? NAN
+						: share - CONFIDENCE_DEVIATIONS * code_error_ratio(share, group_of(context)->recent_samples);
 }
 
 TEXT(line_name)
@@ -73,18 +74,16 @@ TEXT(line_text)
 		figure_shorten(out, line->text ? line->text : context->model->code.codes[line->code].function);
 }
 
-#define LACKS "no Python, or fewer than 100 looks at it in the last minute"
+#define LACKS "no Python, or fewer than 100 stack samples in the last minute"
 
 static const struct figure rows[] = {
 	{ "line.share_ratio", FORM_PERCENT, RULE_OF_MODEL, line_share, NULL, 0,
-		"share of the last minute in the line of Python that takes the most, but for those of loading, forward, "
-		"backward, optimizer and the like",
+		"largest share of the last minute in one line of Python, outside loading, forward, backward and optimizer",
 		LACKS },
 	{ "line.least_ratio", FORM_PERCENT, RULE_OF_MODEL, line_min, NULL, 0,
-		"that share, less two standard deviations: so much it is at the least", LACKS },
-	{ "line.name", FORM_TEXT, RULE_OF_MODEL, NULL, line_name, 0, "where that line is: \"train.py:42\"", LACKS },
-	{ "line.text", FORM_TEXT, RULE_OF_MODEL, NULL, line_text, 0, "what stands there, or the function that it is in",
-		LACKS },
+		"that share minus two standard deviations (lower bound)", LACKS },
+	{ "line.name", FORM_TEXT, RULE_OF_MODEL, NULL, line_name, 0, "its location: \"train.py:42\"", LACKS },
+	{ "line.text", FORM_TEXT, RULE_OF_MODEL, NULL, line_text, 0, "its source text, or its function", LACKS },
 };
 
 const struct figure_part code_figures = { rows, sizeof rows / sizeof *rows };

@@ -1,5 +1,5 @@
-/* Figures of the GPUs that a run uses (of a rule of the model: the whole tree), as their drivers tell of them. Where
- * there are several, shares of use are means, and what can be wrong with one is told of the one where it is worst. */
+/* Figures of the GPUs that a run uses (for rules of the model: the process tree), from their drivers. With several
+ * GPUs, utilization is the mean, and faults are those of the worst one. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,11 +12,11 @@
 #define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
-/* Figures that flicker are means over so long a time. */
+/* Fluctuating figures are means over this many seconds. */
 #define RECENT_S 10
-/* Reports of a driver are news for so long. */
+/* Driver reports (XID) count for this many seconds. */
 #define REPORT_S 600
-/* A link that has nothing to carry slows down to save power. */
+/* Below this utilization the PCIe link may slow down to save power. */
 #define LINK_BUSY_RATIO 0.2
 
 static size_t gpus_of(const struct context *context, const struct gpu *out[GPUS_MAX])
@@ -54,7 +54,7 @@ void gpu_write_name(const struct context *context, const struct gpu *gpu, char o
 		gpu_label(context->model, gpu, out, FIGURE_TEXT_SIZE);
 }
 
-/* What a part of a GPU does not tell is its GPU's. */
+/* The metric of a MIG instance, or of its parent GPU if the instance has none. */
 static double reported(const struct context *context, const struct gpu *gpu, enum metric metric)
 {
 	const struct gpu *whole = gpu->parent >= 0 ? model_gpu(context->model, gpu->parent) : NULL;
@@ -62,7 +62,7 @@ static double reported(const struct context *context, const struct gpu *gpu, enu
 	return isnan(value) && whole ? gpu_now(whole, metric) : value;
 }
 
-/* -- all together -- */
+/* -- all GPUs -- */
 
 NUMBER(count)
 {
@@ -179,7 +179,7 @@ static double power_of(const struct context *context, const struct gpu *gpu)
 	return whole && limit_w > 0 ? whole->power_w / limit_w : NAN;
 }
 
-/* By how much its clock is below the highest. */
+/* 1 − clock ÷ maximum clock. */
 static double slowness_of(const struct context *context, const struct gpu *gpu)
 {
 	double max_hz = reported(context, gpu, METRIC_GPU_CLOCK_MAX);
@@ -191,7 +191,7 @@ static double temperature_of(const struct context *context, const struct gpu *gp
 	return reported(context, gpu, METRIC_GPU_TEMPERATURE);
 }
 
-/* Of the last seconds; where only its driver counted, between its last two readings. */
+/* Share of the last RECENT_S; if unknown, the driver's counter between its last two readings. */
 static double throttled_by(const struct context *context, const struct gpu *gpu, uint32_t bits, double counted_ratio)
 {
 	double ratio = gpu_throttled_ratio(context->model, gpu->instance, bits, RECENT_S, NULL);
@@ -206,7 +206,7 @@ static double cap_of(const struct context *context, const struct gpu *gpu)
 {
 	return throttled_by(context, gpu, GPU_THROTTLED_BY_POWER, gpu->throttled_power_ratio);
 }
-/* Where the driver says which of the two it is, that is told instead. */
+/* 0 if the driver names heat or power as the reason: those have their own figures. */
 static double hardware_of(const struct context *context, const struct gpu *gpu)
 {
 	double ratio = throttled_by(context, gpu, GPU_THROTTLED_BY_HARDWARE, NAN),
@@ -214,7 +214,7 @@ static double hardware_of(const struct context *context, const struct gpu *gpu)
 	return both > 0 && ratio <= both ? 0 : ratio;
 }
 
-/* While these bits held it back; where that is not known, or bits are 0, its clock now. */
+/* The clock while throttled for these reasons; the current clock if that is unknown or bits are 0. */
 static void write_clock(const struct context *context, const struct gpu *gpu, uint32_t bits, char out[FIGURE_TEXT_SIZE])
 {
 	double clock_hz = NAN;
@@ -294,7 +294,7 @@ TEXT(cap_power)
 	UNUSED;
 	write_power(context, gpu_foremost(context, cap_of), out);
 }
-/* What is left of its highest clock meanwhile. */
+/* Clock while power-throttled ÷ maximum clock. */
 NUMBER(cap_clock_ratio)
 {
 	UNUSED;
@@ -333,14 +333,14 @@ TEXT(throttle)
 
 /* -- PCIe -- */
 
-/* GB/s of one lane, by generation from 1 on: 8b/10b coding, then 128b/130b, then flits. */
+/* GB/s of one lane, for generations 1 to 6: 8b/10b encoding (1, 2), 128b/130b (3 to 5), flits (6). */
 static double lane_speed(double generation)
 {
 	static const double speeds[] = { NAN, 0.25, 0.5, 0.985, 1.969, 3.938, 7.563 };
 	return generation >= 1 && generation < sizeof speeds / sizeof *speeds ? speeds[(size_t)generation] : NAN;
 }
 
-/* How much of what its link could carry it cannot. */
+/* 1 − speed of the link ÷ its maximum. */
 static double narrowness_of(const struct context *context, const struct gpu *gpu)
 {
 	double now =
@@ -380,7 +380,7 @@ TEXT(link_max)
 	write_link(context, METRIC_GPU_PCIE_GENERATION_MAX, METRIC_GPU_PCIE_WIDTH_MAX, out);
 }
 
-/* -- what is wrong with it -- */
+/* -- faults -- */
 
 static const struct gpu *lost_of(const struct context *context)
 {
@@ -396,7 +396,7 @@ static bool was_ours(const struct context *context, int32_t instance)
 	return gpu && (gpu->is_ours || gpu->totals.was_ours);
 }
 
-/* The newest report of one of the run's GPUs; how many there were is put in *reports. */
+/* The newest report of the run's GPUs; *reports receives their number. */
 static const struct gpu_happening *report_of(const struct context *context, size_t *reports)
 {
 	const struct gpus *gpus = &context->model->gpus;
@@ -491,64 +491,62 @@ TEXT(ecc_who)
 	}
 
 static const char no_gpu[] = "no GPU that the run uses is known (pmtop doctor says why)";
-static const char not_reported[] = "no GPU of the run, or its driver does not tell";
-static const char no_sm[] = "its driver does not tell (NVIDIA tells from Hopper on)";
-static const char no_link[] = "no GPU of the run, its driver does not tell, or it is idle";
+static const char not_reported[] = "no GPU of the run, or its driver does not report it";
+static const char no_sm[] = "its driver does not report it (NVIDIA: Hopper and later)";
+static const char no_link[] = "no GPU of the run, its driver does not report it, or it is idle";
 static const char no_report[] = "none was reported";
-static const char not_throttled[] = "no GPU of the run, or its driver does not say what holds it back";
+static const char not_throttled[] = "no GPU of the run, or its driver reports no throttle reasons";
 
 static const struct figure rows[] = {
 	NUMBER_OF("gpu.count", COUNT, count, "GPUs that the run uses", NULL),
-	TEXT_OF("gpu.index", indexes, "their numbers: \"0, 1\"", no_gpu),
-	TEXT_OF("gpu.name", names, "what they are: \"2 × H100 80GB HBM3\"", no_gpu),
+	TEXT_OF("gpu.index", indexes, "their indexes: \"0, 1\"", no_gpu),
+	TEXT_OF("gpu.name", names, "their model: \"2 × H100 80GB HBM3\"", no_gpu),
 	NUMBER_OF("gpu.busy_ratio", PERCENT, busy,
-		"share of the last 10 s in which the GPU ran anything, by its driver; of several the mean", no_gpu),
-	NUMBER_OF("gpu.sm_active_ratio", PERCENT, sm_active, "of its multiprocessors, those that had work", no_sm),
-	NUMBER_OF("gpu.occupancy_ratio", PERCENT, occupancy, "warps on them, of the most that there could be", no_sm),
-	NUMBER_OF("gpu.tensor_active_ratio", PERCENT, tensor_active, "how busy its tensor cores are", no_sm),
-	NUMBER_OF("gpu.dram_active_ratio", PERCENT, dram_active, "how much of its memory's bandwidth is used", no_sm),
-	NUMBER_OF("gpu.power_w", NUMBER, power, "watts of all", not_reported),
+		"GPU utilization by its driver: share of the last 10 s with a kernel running; mean of all GPUs", no_gpu),
+	NUMBER_OF("gpu.sm_active_ratio", PERCENT, sm_active, "share of active SMs", no_sm),
+	NUMBER_OF("gpu.occupancy_ratio", PERCENT, occupancy, "SM occupancy: active warps ÷ their maximum", no_sm),
+	NUMBER_OF("gpu.tensor_active_ratio", PERCENT, tensor_active, "utilization of the tensor cores", no_sm),
+	NUMBER_OF("gpu.dram_active_ratio", PERCENT, dram_active, "utilization of the memory bandwidth", no_sm),
+	NUMBER_OF("gpu.power_w", NUMBER, power, "power of all GPUs in W", not_reported),
 	NUMBER_OF(
-		"gpu.power_ratio", PERCENT, power_ratio, "of its power limit, of the GPU that is nearest to it", not_reported),
-	NUMBER_OF("gpu.temperature_c", NUMBER, temperature, "°C of the hottest", not_reported),
-	NUMBER_OF(
-		"gpu.clock_ratio", PERCENT, clock_ratio, "clock ÷ the highest that it can have, of the slowest", not_reported),
+		"gpu.power_ratio", PERCENT, power_ratio, "power ÷ power limit; the GPU nearest to its limit", not_reported),
+	NUMBER_OF("gpu.temperature_c", NUMBER, temperature, "temperature of the hottest GPU in °C", not_reported),
+	NUMBER_OF("gpu.clock_ratio", PERCENT, clock_ratio, "clock ÷ maximum clock; the slowest GPU", not_reported),
 	TEXT_OF("gpu.clock", clock_words, "the same: \"1215 of 1980 MHz\"", not_reported),
-	TEXT_OF("gpu.throttle", throttle, "what holds them back now: \"power cap, thermal limit\"",
-		"nothing does, or its driver does not say"),
-	NUMBER_OF("gpu.throttled_thermal_ratio", PERCENT, heat, "share of the last 10 s in which heat held one back",
-		not_throttled),
-	TEXT_OF("gpu.throttled_thermal_who", heat_who, "that one: \"GPU 1\"", not_throttled),
-	TEXT_OF("gpu.throttled_thermal_clock", heat_clock, "its clock meanwhile", not_reported),
+	TEXT_OF("gpu.throttle", throttle, "throttle reasons now: \"power cap, thermal limit\"",
+		"none, or its driver does not report them"),
+	NUMBER_OF("gpu.throttled_thermal_ratio", PERCENT, heat,
+		"share of the last 10 s in which a GPU was thermally throttled; the worst GPU", not_throttled),
+	TEXT_OF("gpu.throttled_thermal_who", heat_who, "that GPU: \"GPU 1\"", not_throttled),
+	TEXT_OF("gpu.throttled_thermal_clock", heat_clock, "its clock while throttled", not_reported),
 	NUMBER_OF("gpu.throttled_thermal_c", NUMBER, heat_celsius, "its temperature", not_reported),
 	NUMBER_OF("gpu.throttled_power_ratio", PERCENT, cap,
-		"share of the last 10 s in which its power limit held one back", not_throttled),
-	TEXT_OF("gpu.throttled_power_who", cap_who, "that one", not_throttled),
-	TEXT_OF("gpu.throttled_power_clock", cap_clock, "its clock meanwhile", not_reported),
-	NUMBER_OF("gpu.throttled_power_clock_ratio", PERCENT, cap_clock_ratio, "the same ÷ the highest that it can have",
-		not_reported),
+		"share of the last 10 s in which a GPU was throttled by its power limit; the worst GPU", not_throttled),
+	TEXT_OF("gpu.throttled_power_who", cap_who, "that GPU", not_throttled),
+	TEXT_OF("gpu.throttled_power_clock", cap_clock, "its clock while throttled", not_reported),
+	NUMBER_OF("gpu.throttled_power_clock_ratio", PERCENT, cap_clock_ratio, "that clock ÷ maximum clock", not_reported),
 	TEXT_OF("gpu.throttled_power_w", cap_power, "its power: \"298 of 300 W\"", not_reported),
 	NUMBER_OF("gpu.throttled_hardware_ratio", PERCENT, hardware,
-		"share of the last 10 s in which one slowed itself down, heat or power", not_throttled),
-	TEXT_OF("gpu.throttled_hardware_who", hardware_who, "that one", not_throttled),
-	TEXT_OF("gpu.throttled_hardware_clock", hardware_clock, "its clock meanwhile", not_reported),
+		"share of the last 10 s in hardware slowdown (heat or power); the worst GPU", not_throttled),
+	TEXT_OF("gpu.throttled_hardware_who", hardware_who, "that GPU", not_throttled),
+	TEXT_OF("gpu.throttled_hardware_clock", hardware_clock, "its clock while throttled", not_reported),
 	NUMBER_OF("gpu.pcie_ratio", PERCENT, link_ratio,
-		"speed of its PCIe link ÷ the most that GPU and slot can, while it works; of the slowest", no_link),
-	TEXT_OF("gpu.pcie_who", link_who, "that one", no_link),
+		"speed of the PCIe link under load ÷ maximum of GPU and slot; the worst GPU", no_link),
+	TEXT_OF("gpu.pcie_who", link_who, "that GPU", no_link),
 	TEXT_OF("gpu.pcie_link", link_now, "its link: \"gen 3 ×8\"", no_link),
-	TEXT_OF("gpu.pcie_link_max", link_max, "the most that it could be", no_link),
-	NUMBER_OF("gpu.pcie_received_bytes_per_s", BYTES_PER_S, received, "from the host", not_reported),
-	NUMBER_OF("gpu.pcie_sent_bytes_per_s", BYTES_PER_S, sent, "to the host", not_reported),
-	NUMBER_OF("gpu.lost", COUNT, lost, "1 where a GPU of the run no longer answers", no_gpu),
-	TEXT_OF("gpu.lost_who", lost_who, "that one", no_report),
-	TEXT_OF("gpu.lost_why", lost_why, "and why", no_report),
-	NUMBER_OF("gpu.reports", COUNT, reports, "what its driver reported in the last ten minutes (XID)", no_gpu),
-	NUMBER_OF("gpu.report_code", NUMBER, report_code, "number of the newest report", no_report),
-	TEXT_OF("gpu.report_who", report_who, "of which GPU", no_report),
-	TEXT_OF("gpu.report", report_words, "in words", no_report),
+	TEXT_OF("gpu.pcie_link_max", link_max, "its maximum", no_link),
+	NUMBER_OF("gpu.pcie_received_bytes_per_s", BYTES_PER_S, received, "host to device, over PCIe", not_reported),
+	NUMBER_OF("gpu.pcie_sent_bytes_per_s", BYTES_PER_S, sent, "device to host, over PCIe", not_reported),
+	NUMBER_OF("gpu.lost", COUNT, lost, "1 if a GPU of the run no longer responds", no_gpu),
+	TEXT_OF("gpu.lost_who", lost_who, "that GPU", no_report),
+	TEXT_OF("gpu.lost_why", lost_why, "the reason", no_report),
+	NUMBER_OF("gpu.reports", COUNT, reports, "number of driver reports (XID) in the last ten minutes", no_gpu),
+	NUMBER_OF("gpu.report_code", NUMBER, report_code, "XID code of the newest report", no_report),
+	TEXT_OF("gpu.report_who", report_who, "the GPU of that report", no_report),
+	TEXT_OF("gpu.report", report_words, "its text", no_report),
 	NUMBER_OF("gpu.ecc_uncorrected", COUNT, ecc,
-		"memory errors that could not be corrected, since the driver was loaded; of the worst", not_reported),
-	TEXT_OF("gpu.ecc_who", ecc_who, "that one", not_reported),
+		"uncorrected memory errors (ECC) since the driver was loaded; the worst GPU", not_reported),
+	TEXT_OF("gpu.ecc_who", ecc_who, "that GPU", not_reported),
 };
 
 const struct figure_part gpu_figures = { rows, sizeof rows / sizeof *rows };

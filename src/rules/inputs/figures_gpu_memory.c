@@ -1,4 +1,4 @@
-/* Figures of the GPUs' memory, and of the precision that is computed with. */
+/* Figures of GPU memory, and of the numeric precision. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -11,7 +11,7 @@
 #define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
-/* -- memory: of the fullest GPU -- */
+/* -- memory of the fullest GPU -- */
 
 static double fullness_of(const struct context *context, const struct gpu *gpu)
 {
@@ -61,7 +61,7 @@ TEXT(memory_who)
 	gpu_write_name(context, gpu_foremost(context, fullness_of), out);
 }
 
-/* -- who else is on it -- */
+/* -- other processes on the GPU -- */
 
 NUMBER(others_ratio)
 {
@@ -80,7 +80,7 @@ TEXT(others_who)
 	gpu_write_name(context, gpu_foremost(context, others_of), out);
 }
 
-/* "blender 4711, python 4712 and 3 more"; those with the most memory first. */
+/* "blender 4711, python 4712 and 3 more", sorted by memory. */
 TEXT(others_names)
 {
 	UNUSED;
@@ -144,7 +144,7 @@ TEXT(full_who)
 	gpu_write_name(context, gpu_foremost(context, haste_of), out);
 }
 
-/* -- by the framework's allocator, as published -- */
+/* -- the framework's allocator, as published -- */
 
 static bool is_on(const struct model *model, const struct run *run, const struct gpu *gpu)
 {
@@ -156,7 +156,7 @@ static bool is_on(const struct model *model, const struct run *run, const struct
 	return false;
 }
 
-/* Of a rule of the model: of the run that is on the fullest GPU. */
+/* For rules of the model: the run on the fullest GPU. */
 static struct allocator allocator_of(const struct context *context)
 {
 	const struct gpu *gpu = context->run ? NULL : gpu_foremost(context, fullness_of);
@@ -183,7 +183,7 @@ NUMBER(peak)
 	return allocator_of(context).peak_bytes;
 }
 
-/* -- precision: what is published under one of these keys, in few words -- */
+/* -- precision: published under one of these keys -- */
 
 static const char *const precision_keys[] = { "precision", "mixed_precision", "dtype", "amp_dtype", "torch.precision" };
 static const struct {
@@ -207,7 +207,8 @@ static const struct {
 	{ "no", "fp32" },
 };
 
-/* As Lightning ("16-mixed", "bf16-true"), Accelerate ("no", "bf16") and torch ("torch.bfloat16") have it. */
+/* Knows the notations of Lightning ("16-mixed", "bf16-true"), Accelerate ("no", "bf16") and torch ("torch.bfloat16").
+ */
 static const char *precision_in(const char *value)
 {
 	const char *after = strrchr(value, '.');
@@ -240,41 +241,39 @@ TEXT(precision)
 		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, lacks \
 	}
 
-static const char no_memory[] = "no GPU of the run is known, or its driver does not tell its memory";
-static const char no_verdict[] = "no GPU of the run is known, or what its memory does is not known yet";
+static const char no_memory[] = "no GPU of the run is known, or its driver does not report its memory";
+static const char no_verdict[] = "no GPU of the run is known, or the trend of its memory is unclear yet";
 
 static const struct figure rows[] = {
-	NUMBER_OF("gpu.memory_ratio", PERCENT, memory_ratio, "used share of the GPU's memory, of the fullest", no_memory),
-	TEXT_OF("gpu.memory_who", memory_who, "that one: \"GPU 1\"", no_memory),
+	NUMBER_OF("gpu.memory_ratio", PERCENT, memory_ratio, "used share of the memory; the fullest GPU", no_memory),
+	TEXT_OF("gpu.memory_who", memory_who, "that GPU: \"GPU 1\"", no_memory),
 	NUMBER_OF("gpu.memory_bytes", BYTES, memory_bytes, "its memory", no_memory),
-	NUMBER_OF("gpu.memory_used_bytes", BYTES, memory_used, "used of it, by whomever", no_memory),
-	NUMBER_OF("gpu.memory_free_bytes", BYTES, memory_free, "the rest of it", no_memory),
-	NUMBER_OF("gpu.run_memory_bytes", BYTES, run_memory, "used of it by the run", no_memory),
-	NUMBER_OF("gpu.others_memory_bytes", BYTES, others_memory, "used of it by others", no_memory),
+	NUMBER_OF("gpu.memory_used_bytes", BYTES, memory_used, "used, by all programs", no_memory),
+	NUMBER_OF("gpu.memory_free_bytes", BYTES, memory_free, "free", no_memory),
+	NUMBER_OF("gpu.run_memory_bytes", BYTES, run_memory, "used by the run", no_memory),
+	NUMBER_OF("gpu.others_memory_bytes", BYTES, others_memory, "used by other programs", no_memory),
 	NUMBER_OF("gpu.others_ratio", PERCENT, others_ratio,
-		"share of a GPU's memory that others hold, of the GPU where it is the largest", no_memory),
-	NUMBER_OF("gpu.others_bytes", BYTES, others_bytes, "what they hold there", no_memory),
-	TEXT_OF("gpu.others_who", others_who, "which GPU that is", no_memory),
-	TEXT_OF("gpu.others_names", others_names, "who they are", "nobody else is on it"),
+		"share of memory used by other programs; the GPU with the most", no_memory),
+	NUMBER_OF("gpu.others_bytes", BYTES, others_bytes, "the same, in bytes", no_memory),
+	TEXT_OF("gpu.others_who", others_who, "that GPU", no_memory),
+	TEXT_OF("gpu.others_names", others_names, "those programs", "no other program uses it"),
 	NUMBER_OF("gpu.memory_grows", COUNT, grows,
-		"1 where the run's memory on a GPU is growing, leaks or is fragmented, else 0", no_verdict),
+		"1 if the run's memory on a GPU is growing, leaks or is fragmented, else 0", no_verdict),
 	TEXT_OF("gpu.memory_verdict", verdict,
-		"growing, leak, cache, fragmentation or plateau; of the GPU where it grows the fastest", no_verdict),
-	NUMBER_OF(
-		"gpu.memory_slope_bytes_per_s", BYTES_PER_S, slope, "how fast it grows there; 0 where it does not", no_verdict),
-	NUMBER_OF("gpu.memory_bytes_per_batch", BYTES, slope_per_batch, "the same a batch", no_verdict),
-	TEXT_OF("gpu.memory_grows_who", grows_who, "which GPU that is", no_verdict),
-	NUMBER_OF(
-		"gpu.full_in_s", SECONDS, full_in, "when a GPU's memory is full if that goes on; of the first", no_verdict),
-	TEXT_OF("gpu.full_who", full_who, "which GPU that is", no_verdict),
-	NUMBER_OF("gpu.allocated_bytes", BYTES, allocated, "by the framework's allocator, as published",
+		"growing, leak, cache, fragmentation or plateau; the GPU with the fastest growth", no_verdict),
+	NUMBER_OF("gpu.memory_slope_bytes_per_s", BYTES_PER_S, slope, "its growth; 0 if none", no_verdict),
+	NUMBER_OF("gpu.memory_bytes_per_batch", BYTES, slope_per_batch, "the same, per batch", no_verdict),
+	TEXT_OF("gpu.memory_grows_who", grows_who, "that GPU", no_verdict),
+	NUMBER_OF("gpu.full_in_s", SECONDS, full_in, "time until a GPU's memory is full at this growth; the first GPU",
+		no_verdict),
+	TEXT_OF("gpu.full_who", full_who, "that GPU", no_verdict),
+	NUMBER_OF("gpu.allocated_bytes", BYTES, allocated, "allocated by the framework, as published",
 		"the gauge cuda.allocated_bytes is not published"),
-	NUMBER_OF("gpu.reserved_bytes", BYTES, reserved, "what the allocator has taken from the GPU",
+	NUMBER_OF("gpu.reserved_bytes", BYTES, reserved, "reserved by the framework's allocator",
 		"the gauge cuda.reserved_bytes is not published"),
-	NUMBER_OF(
-		"gpu.peak_bytes", BYTES, peak, "the most that was allocated", "the gauge cuda.peak_bytes is not published"),
+	NUMBER_OF("gpu.peak_bytes", BYTES, peak, "peak of allocated memory", "the gauge cuda.peak_bytes is not published"),
 	TEXT_OF("run.precision", precision,
-		"fp32, tf32, bf16, fp16 or fp8, by the meta precision, mixed_precision, dtype or torch.precision",
+		"fp32, tf32, bf16, fp16 or fp8, from meta precision, mixed_precision, dtype or torch.precision",
 		"not published (meta precision)"),
 };
 

@@ -1,5 +1,5 @@
-/* Figures of what a GPU waits for, and of the shares of a step by its own clock: launches return before the work is
- * done, so that the host's clock tells when it was asked for. */
+/* Figures of GPU idle time, and of shares of a step by the GPU's clock: kernel launches are asynchronous, so the host's
+ * clock measures only the launches. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,13 +12,13 @@
 #define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
-/* As in the rules gpu_waits_for_host and gpu_waits_for_copies. */
+/* The levels of the rules gpu_waits_for_host and gpu_waits_for_copies. */
 #define HOST_BUSY_RATIO 0.9
 #define GPU_IDLE_RATIO 0.5
 #define LOADING_RATIO 0.15
 #define MUCH_BYTES_PER_S 2e9
 
-/* -- by the clock of the GPU: figures "gpu.NAME_s" of batches, medians of the last 200 -- */
+/* -- GPU timings: published figures "gpu.NAME_s" of batches, medians of the last 200 -- */
 
 static double clock_of(const struct context *context, const char *phase)
 {
@@ -33,7 +33,7 @@ static double clock_of(const struct context *context, const char *phase)
 	return NAN;
 }
 
-/* Where the host runs ahead, most of its steps are shorter than the GPU's. */
+/* If the host runs ahead of the GPU, most host steps are shorter than the GPU's. */
 static double clocked_step_s(const struct context *context)
 {
 	return context->steps ? fmax(context->mean_s, clock_of(context, "batch")) : NAN;
@@ -91,9 +91,9 @@ NUMBER(backward_ratio)
 	return clock_of(context, "backward") / clock_of(context, "forward");
 }
 
-/* -- waiting -- */
+/* -- idle time -- */
 
-/* Whether each pass that the host knows is known by the GPU's clock too: what is not would count as waiting. */
+/* Whether each forward and backward of the host has a GPU timing; one without would count as idle. */
 static bool is_clock_whole(const struct context *context)
 {
 	for (size_t i = 0; i < context->phase_count; i++) {
@@ -106,7 +106,7 @@ static bool is_clock_whole(const struct context *context)
 	return true;
 }
 
-/* All but "gpu.batch_s", which is the whole of a batch. */
+/* All but "gpu.batch_s", which covers the whole batch. */
 static double sum_clock(const struct context *context)
 {
 	double sum_s = NAN;
@@ -158,9 +158,9 @@ NUMBER(loading)
 	return context->steps ? share : NAN;
 }
 
-/* -- for the host -- */
+/* -- waiting for the CPU -- */
 
-/* A single run is the target, whatever namespace its pid is of. */
+/* A single run is the target process, even if its pid is from another namespace. */
 static const struct process *process_of(const struct context *context)
 {
 	for (size_t i = 0; context->run && i < context->model->process_count; i++) {
@@ -181,7 +181,7 @@ NUMBER(host_cpu)
 							 : process->cpu_ratio;
 }
 
-/* A net that is called cell by cell has a forward of each call. */
+/* A network that is called cell by cell has one forward span per call. */
 NUMBER(forward_calls)
 {
 	UNUSED;
@@ -195,9 +195,9 @@ NUMBER(forward_calls)
 	return max > 0 && context->track->count ? round(max / (double)context->track->count) : NAN;
 }
 
-/* -- for copies -- */
+/* -- waiting for copies -- */
 
-/* Kept over time is the sum of both directions. */
+/* The series holds the sum of both directions; splits it by the current ratio. */
 static double copied_to(const struct context *context, const struct gpu *gpu)
 {
 	double in = gpu_rate(gpu, METRIC_GPU_PCIE_RECEIVED), both = in + gpu_rate(gpu, METRIC_GPU_PCIE_SENT);
@@ -232,39 +232,38 @@ NUMBER(copied_a_step) { return context->steps ? copied(context, argument) * cont
 		name, FORM_TEXT, RULE_OF_PHASE, NULL, function, 0, what, lacks \
 	}
 
-static const char no_clock[] = "no time of it by the GPU's clock is published (gpu.*_s)";
-static const char no_rate[] = "no GPU of the run, or its driver does not tell";
+static const char no_clock[] = "no GPU timing of it is published (gpu.*_s)";
+static const char no_rate[] = "no GPU of the run, or its driver does not report it";
 
 static const struct figure rows[] = {
 	RUN_NUMBER("gpu.own_wait_ratio", PERCENT, own_wait,
-		"share of the step in which no phase runs on the GPU, by its own clock",
-		"no times by the GPU's clock are published (gpu.*_s), or not of each pass"),
-	RUN_NUMBER("gpu.wait_ratio", PERCENT, wait,
-		"the same; where that is not published, the share of the last 10 s in which its driver saw it idle",
-		"no times by the GPU's clock are published (gpu.*_s), and no GPU of the run is known"),
-	RUN_NUMBER("gpu.idle_ratio", PERCENT, idle, "share of the last 10 s in which its driver saw it idle", no_rate),
+		"share of the step in which no phase runs on the GPU, by GPU timings",
+		"no GPU timings are published (gpu.*_s), or not of each pass"),
+	RUN_NUMBER("gpu.wait_ratio", PERCENT, wait, "the same; without GPU timings gpu.idle_ratio",
+		"no GPU timings are published (gpu.*_s), and no GPU of the run is known"),
+	RUN_NUMBER(
+		"gpu.idle_ratio", PERCENT, idle, "share of the last 10 s in which the GPU was idle, by its driver", no_rate),
 	RUN_NUMBER("gpu.waits_for_host", NUMBER, waits_for_host,
-		"1: it is idle for more than half of the time, while the run's process uses a whole CPU and neither loads nor "
-		"copies much",
+		"1: idle more than half of the time, while the run's process uses a whole CPU and neither loads nor copies "
+		"much",
 		NULL),
 	RUN_NUMBER("gpu.copied_bytes_per_s", BYTES_PER_S, copied,
-		"from the host over PCIe, mean of the last 10 s, to the one that gets the most", no_rate),
-	RUN_NUMBER("gpu.copied_bytes_per_step", BYTES, copied_a_step, "the same a step", no_rate),
-	RUN_NUMBER("gpu.backward_ratio", FACTOR, backward_ratio, "backward ÷ forward, by the GPU's clock", no_clock),
-	RUN_NUMBER("loading.share_ratio", PERCENT, loading,
-		"share of the judged steps that all operations of kind data take together", NULL),
+		"host to device over PCIe, mean of the last 10 s; the GPU with the most", no_rate),
+	RUN_NUMBER("gpu.copied_bytes_per_step", BYTES, copied_a_step, "the same, per step", no_rate),
+	RUN_NUMBER("gpu.backward_ratio", FACTOR, backward_ratio, "backward ÷ forward, by GPU timings", no_clock),
+	RUN_NUMBER("loading.share_ratio", PERCENT, loading, "share of the recent steps in all phases of kind data", NULL),
 	RUN_NUMBER("run.cpu_ratio", PERCENT, host_cpu, "CPU time of the run's process in the last 10 s: 100 % is one CPU",
 		"not read yet"),
-	RUN_NUMBER("run.forward_calls", COUNT, forward_calls, "calls of forward in a step", "no forward is published"),
+	RUN_NUMBER("run.forward_calls", COUNT, forward_calls, "forward calls per step", "no forward is published"),
 	PHASE_NUMBER(
-		"phase.gpu_s", SECONDS, phase_gpu, "its time in a step by the GPU's clock, median of the last 200", no_clock),
+		"phase.gpu_s", SECONDS, phase_gpu, "its time in a step by GPU timings, median of the last 200", no_clock),
 	PHASE_NUMBER("phase.gpu_share_ratio", PERCENT, phase_gpu_share,
-		"that ÷ the mean step, by whichever clock it is longer", no_clock),
+		"that ÷ the mean step (of CPU and GPU timings the longer)", no_clock),
 	PHASE_NUMBER("phase.work_ratio", PERCENT, phase_work_share,
-		"its share of the step: by the GPU's clock where that is published, else phase.share_ratio", NULL),
+		"its share of the step, by GPU timings if published, else phase.share_ratio", NULL),
 	PHASE_NUMBER("phase.work_s", SECONDS, phase_work, "its time in a step, by the same clock", NULL),
 	PHASE_TEXT("phase.work_part", phase_work_part, "\"0.068 s of 0.201 s\", by the same clock", NULL),
-	PHASE_TEXT("phase.clock", phase_clock, "\"GPU clock\", where that is the clock", no_clock),
+	PHASE_TEXT("phase.clock", phase_clock, "\"GPU clock\" if GPU timings are used", no_clock),
 };
 
 const struct figure_part gpu_wait_figures = { rows, sizeof rows / sizeof *rows };

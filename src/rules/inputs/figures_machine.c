@@ -1,4 +1,4 @@
-/* Figures of the machine and of the cgroup, and pmtop's own. */
+/* Figures of the machine, of the cgroup and of pmtop itself. */
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
-/* -- who uses the CPUs and the disks -- */
+/* -- use of CPUs and disks -- */
 
 static double cpus_of(const struct context *context)
 {
@@ -97,7 +97,7 @@ TEXT(disk_name)
 	figure_shorten(out, busiest(context) ? busiest(context)->name : "");
 }
 
-/* -- the cgroup: what it could give back at once (clean pages of files) is no use of it -- */
+/* -- the cgroup: page cache, which can be reclaimed at once, does not count as used -- */
 
 NUMBER(cgroup_held)
 {
@@ -123,55 +123,57 @@ NUMBER(cgroup_held_share)
 		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks \
 	}
 
-static const char no_reading[] = "not read yet, or the kernel does not keep it (pmtop doctor)";
-static const char no_cgroup[] = "not in a cgroup that has it";
+static const char no_reading[] = "not read yet, or the kernel does not provide it (pmtop doctor)";
+static const char no_cgroup[] = "its cgroup does not provide it";
 static const char no_limit[] = "its cgroup has no such limit";
 static const char no_disk[] = "no disk was read";
 
 static const struct figure rows[] = {
-	METRIC_OF("system.cpus", COUNT, SYSTEM_CPUS, "CPUs on line", no_reading),
-	MACHINE("system.cpu_ratio", PERCENT, cpu_ratio, "how busy all CPUs of the machine are", no_reading),
-	MADE("system.run_cpu_ratio", PERCENT, tree_cpu, "of all CPUs, what the process and its children use", no_reading),
+	METRIC_OF("system.cpus", COUNT, SYSTEM_CPUS, "online CPUs", no_reading),
+	MACHINE("system.cpu_ratio", PERCENT, cpu_ratio, "utilization of all CPUs of the machine", no_reading),
+	MADE("system.run_cpu_ratio", PERCENT, tree_cpu, "share of all CPUs used by the process and its children",
+		no_reading),
 	MADE("system.run_cpus", NUMBER, tree_cpus, "the same, in CPUs", no_reading),
-	MADE("system.others_cpu_ratio", PERCENT, others_cpu, "of all CPUs, what others use", no_reading),
+	MADE("system.others_cpu_ratio", PERCENT, others_cpu, "share of all CPUs used by other programs", no_reading),
 	MACHINE("system.io_wait_ratio", PERCENT, io_wait_ratio,
-		"share of the CPUs' time in which they had nothing to do but wait for a disk", no_reading),
-	MACHINE("system.stolen_ratio", PERCENT, stolen_ratio, "share that the hypervisor gave to others", no_reading),
+		"I/O wait: share of the CPUs' time idle while waiting for a disk", no_reading),
+	MACHINE("system.stolen_ratio", PERCENT, stolen_ratio, "steal time: share that the hypervisor gave to other guests",
+		no_reading),
 	MACHINE("system.memory_ratio", PERCENT, memory_ratio, "used share of the machine's memory", no_reading),
 	METRIC_OF("system.memory_bytes", BYTES, SYSTEM_MEMORY, "the machine's memory", no_reading),
-	METRIC_OF(
-		"system.memory_available_bytes", BYTES, SYSTEM_MEMORY_AVAILABLE, "what of it can still be had", no_reading),
+	METRIC_OF("system.memory_available_bytes", BYTES, SYSTEM_MEMORY_AVAILABLE, "available memory", no_reading),
 	MACHINE("system.swap_used_bytes", BYTES, swap_used_bytes, "in swap", no_reading),
 	MACHINE("system.swap_in_bytes_per_s", BYTES_PER_S, swap_in_bytes_per_s, "read back from swap", no_reading),
 	MACHINE("system.swap_bytes_per_s", BYTES_PER_S, swap_per_s, "to and from swap", no_reading),
 	MACHINE("system.pressure_cpu_ratio", PERCENT, pressure_cpu_ratio,
-		"share of the time in which some task waited for a CPU", no_reading),
-	MACHINE("system.pressure_memory_ratio", PERCENT, pressure_memory_ratio, "… for memory", no_reading),
-	MACHINE("system.pressure_io_ratio", PERCENT, pressure_io_ratio, "… for a disk", no_reading),
+		"CPU pressure (PSI some): share of time in which a task waited for a CPU", no_reading),
+	MACHINE("system.pressure_memory_ratio", PERCENT, pressure_memory_ratio, "memory pressure (PSI some)", no_reading),
+	MACHINE("system.pressure_io_ratio", PERCENT, pressure_io_ratio, "I/O pressure (PSI some)", no_reading),
 	MACHINE("system.shm_ratio", PERCENT, shm_ratio, "used share of /dev/shm", no_reading),
 	METRIC_OF("system.shm_bytes", BYTES, SYSTEM_SHM, "size of /dev/shm", no_reading),
-	METRIC_OF("system.shm_used_bytes", BYTES, SYSTEM_SHM_USED, "used of it", no_reading),
+	METRIC_OF("system.shm_used_bytes", BYTES, SYSTEM_SHM_USED, "used bytes of /dev/shm", no_reading),
 	MACHINE("system.space_ratio", PERCENT, space_ratio, "used share of the file system of the working directory",
 		no_reading),
-	METRIC_OF("system.space_free_bytes", BYTES, SYSTEM_SPACE_FREE, "free there", no_reading),
-	MADE("disk.busy_ratio", PERCENT, disk_busy, "share of the time in which the busiest disk had a request", no_disk),
+	METRIC_OF("system.space_free_bytes", BYTES, SYSTEM_SPACE_FREE, "free bytes there", no_reading),
+	MADE("disk.busy_ratio", PERCENT, disk_busy, "share of time in which the busiest disk had a request in flight",
+		no_disk),
 	MADE("disk.read_bytes_per_s", BYTES_PER_S, disk_read, "read from it", no_disk),
 	MADE("disk.write_bytes_per_s", BYTES_PER_S, disk_written, "written to it", no_disk),
-	MADE("disk.read_latency_s", SECONDS, disk_read_latency, "mean time of a read", no_disk),
-	MADE("disk.write_latency_s", SECONDS, disk_write_latency, "mean time of a write", no_disk),
+	MADE("disk.read_latency_s", SECONDS, disk_read_latency, "mean latency of a read", no_disk),
+	MADE("disk.write_latency_s", SECONDS, disk_write_latency, "mean latency of a write", no_disk),
 	{ "disk.name", FORM_TEXT, RULE_OF_MODEL, NULL, disk_name, 0, "that disk", no_disk },
-	MADE("disk.run_bytes_per_s", BYTES_PER_S, tree_disk,
-		"read and written by the process and its children, from and to disks", "not read yet"),
+	MADE("disk.run_bytes_per_s", BYTES_PER_S, tree_disk, "disk reads and writes of the process and its children",
+		"not read yet"),
 	MACHINE("cgroup.throttled_ratio", PERCENT, throttled_ratio,
-		"share of the time in which the cgroup waited for its CPU quota", no_limit),
+		"share of time in which the cgroup was throttled by its CPU quota", no_limit),
 	METRIC_OF("cgroup.cpu_limit", NUMBER, CGROUP_CPU_LIMIT, "its quota, in CPUs", no_limit),
-	MACHINE("cgroup.cpus", NUMBER, cgroup_cpu_ratio, "CPUs that it uses", no_cgroup),
-	METRIC_OF("cgroup.memory_bytes", BYTES, CGROUP_MEMORY, "its memory, with pages of files", no_cgroup),
-	METRIC_OF("cgroup.memory_limit_bytes", BYTES, CGROUP_MEMORY_LIMIT, "the limit of it", no_limit),
-	MADE("cgroup.held_bytes", BYTES, cgroup_held, "its memory without pages of files", no_cgroup),
-	MADE("cgroup.held_ratio", PERCENT, cgroup_held_share, "the same, of the limit", no_limit),
+	MACHINE("cgroup.cpus", NUMBER, cgroup_cpu_ratio, "CPUs used by the cgroup", no_cgroup),
+	METRIC_OF("cgroup.memory_bytes", BYTES, CGROUP_MEMORY, "its memory, including page cache", no_cgroup),
+	METRIC_OF("cgroup.memory_limit_bytes", BYTES, CGROUP_MEMORY_LIMIT, "its memory limit", no_limit),
+	MADE("cgroup.held_bytes", BYTES, cgroup_held, "its memory without page cache", no_cgroup),
+	MADE("cgroup.held_ratio", PERCENT, cgroup_held_share, "the same ÷ the limit", no_limit),
 	{ "pmtop.cpu_ratio", FORM_PERCENT, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, self.cpu_ratio),
-		"CPU time of pmtop itself, of one CPU", NULL },
+		"CPU time of pmtop itself: 100 % is one CPU", NULL },
 	{ "pmtop.memory_bytes", FORM_BYTES, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, self.memory_bytes),
 		"resident memory of pmtop itself", NULL },
 };

@@ -84,8 +84,7 @@ NUMBER(tree_share)
 	return context->model->memory.tree_rss_bytes / machine_bytes(context);
 }
 
-/* The verdict: a slope may be positive long after growth has come to rest. Where the verdict goes, so does the
- * warning. */
+/* Uses the verdict, not the slope, which may stay positive long after the growth has ended. */
 NUMBER(grows)
 {
 	UNUSED;
@@ -120,33 +119,33 @@ NUMBER(spike_share) { return spike(context, argument) / context->model->memory.t
 
 static const struct figure rows[] = {
 	MEMORY("memory.rss_bytes", BYTES, rss_bytes, "resident memory of the process"),
-	MEMORY("memory.peak_rss_bytes", BYTES, peak_rss_bytes, "the most that it ever was"),
-	MEMORY("memory.anonymous_bytes", BYTES, anonymous_bytes, "of it, what the program allocated"),
-	MEMORY("memory.shared_bytes", BYTES, shared_bytes, "of it, shared memory"),
-	MEMORY("memory.swap_bytes", BYTES, swap_bytes, "of the process, in swap"),
+	MEMORY("memory.peak_rss_bytes", BYTES, peak_rss_bytes, "its peak"),
+	MEMORY("memory.anonymous_bytes", BYTES, anonymous_bytes, "anonymous memory of the process"),
+	MEMORY("memory.shared_bytes", BYTES, shared_bytes, "shared memory of the process"),
+	MEMORY("memory.swap_bytes", BYTES, swap_bytes, "memory of the process in swap"),
 	MEMORY("memory.tree_rss_bytes", BYTES, tree_rss_bytes,
 		"resident memory of the process and its children: an upper bound"),
-	MEMORY("memory.tree_peak_bytes", BYTES, tree_peak_bytes, "the most that was"),
-	MADE("memory.tree_share_ratio", PERCENT, tree_share, "share of the machine's memory that they hold"),
+	MEMORY("memory.tree_peak_bytes", BYTES, tree_peak_bytes, "its peak"),
+	MADE("memory.tree_share_ratio", PERCENT, tree_share, "the same ÷ the machine's memory"),
 	MEMORY("memory.growth_bytes", BYTES, growth_bytes, "growth since the warm-up"),
-	MADE("memory.growth_s", SECONDS, growth_seconds, "the time in which it grew"),
-	MADE("memory.slope_bytes_per_s", BYTES_PER_S, slope, "how fast it grows: Theil–Sen"),
-	MADE("memory.slope_low_bytes_per_s", BYTES_PER_S, slope_low, "the lower end of the slope's interval"),
-	MADE("memory.slope_high_bytes_per_s", BYTES_PER_S, slope_high, "the upper end"),
-	MEMORY("memory.slope_bytes_per_batch", BYTES, slope_per_batch, "growth a batch"),
-	MEMORY("memory.growth_bytes_per_epoch", BYTES, growth_per_epoch, "growth an epoch"),
+	MADE("memory.growth_s", SECONDS, growth_seconds, "duration of that growth"),
+	MADE("memory.slope_bytes_per_s", BYTES_PER_S, slope, "slope of the growth (Theil–Sen)"),
+	MADE("memory.slope_low_bytes_per_s", BYTES_PER_S, slope_low, "lower bound of the slope's confidence interval"),
+	MADE("memory.slope_high_bytes_per_s", BYTES_PER_S, slope_high, "upper bound"),
+	MEMORY("memory.slope_bytes_per_batch", BYTES, slope_per_batch, "growth per batch"),
+	MEMORY("memory.growth_bytes_per_epoch", BYTES, growth_per_epoch, "growth per epoch"),
 	WORDS("memory.verdict", verdict, "growing, leak, cache, plateau, sawtooth, fragmentation or unknown"),
-	WORDS("memory.grower", grower, "what grows the most"),
-	WORDS("memory.grower_kind", grower_kind, "which kind of memory: anonymous, file or shared"),
+	WORDS("memory.grower", grower, "process or file that grows most"),
+	WORDS("memory.grower_kind", grower_kind, "its kind of memory: anonymous, file or shared"),
 	MEMORY("memory.grower_share_ratio", PERCENT, grower_share_ratio, "its share of the growth"),
 	WORDS("memory.limit", limit, "the nearest limit: machine, cgroup or /dev/shm"),
-	MADE("memory.limit_room_bytes", BYTES, limit_room, "what is left up to it"),
-	MADE("memory.limit_in_s", SECONDS, limit_in, "when it is reached if the slope goes on"),
+	MADE("memory.limit_room_bytes", BYTES, limit_room, "memory left below that limit"),
+	MADE("memory.limit_in_s", SECONDS, limit_in, "time until the limit at this slope"),
 	MEMORY("memory.shm_others_growth_bytes", BYTES, shm_others_growth_bytes,
 		"growth of files in /dev/shm that no process of the run has open"),
-	MADE("memory.grows", COUNT, grows, "1 where the verdict is growing or leak, else 0"),
-	MADE("memory.spike_bytes", BYTES, spike, "how far it rose in the last minute above what it was before and after"),
-	MADE("memory.spike_ratio", PERCENT, spike_share, "the same, of what it is now"),
+	MADE("memory.grows", COUNT, grows, "1 if the verdict is growing or leak, else 0"),
+	MADE("memory.spike_bytes", BYTES, spike, "height of a peak in the last minute above the memory before and after"),
+	MADE("memory.spike_ratio", PERCENT, spike_share, "the same ÷ the memory now"),
 };
 
 const struct figure_part memory_figures = { rows, sizeof rows / sizeof *rows };

@@ -1,4 +1,4 @@
-/* Figures of the ranks of one run beside each other. */
+/* Figures of the ranks of one run, compared with each other. */
 #include <math.h>
 #include <stdio.h>
 
@@ -68,7 +68,7 @@ TEXT(slowest_words)
 		rank_words_slowest(context_ranks(context), out);
 }
 
-/* One that was killed is worth its warning as long as others wait for it. */
+/* A killed rank counts as infinitely long without progress, while others wait for it. */
 NUMBER(still_seconds)
 {
 	UNUSED;
@@ -125,23 +125,23 @@ TEXT(still_state)
 
 static const struct figure rows[] = {
 	RANK_NUMBER(
-		"ranks.excess_ratio", PERCENT, excess, "the slowest rank's own time above the others'; 0 = none stands out"),
+		"ranks.excess_ratio", PERCENT, excess, "excess of the slowest rank's own time over the others'; 0 = none"),
 	RANK_NUMBER("ranks.excess_s", SECONDS, excess_seconds, "the same, in seconds"),
 	RANK_NUMBER("ranks.slowest_number", NUMBER, slowest_number, "the slowest rank"),
 	RANK_NUMBER("ranks.slowest_own_s", SECONDS, slowest_own, "its own time in a step, without waiting for others"),
-	RANK_NUMBER("ranks.others_own_s", SECONDS, others_own, "median of the others'"),
+	RANK_NUMBER("ranks.others_own_s", SECONDS, others_own, "median of the other ranks"),
 	RANK_NUMBER("ranks.slowest_phase_s", SECONDS, slowest_phase, "its time in the phase that differs most"),
 	RANK_NUMBER("ranks.others_phase_s", SECONDS, others_phase, "the others' time in that phase"),
 	RANK_NUMBER("ranks.synchronous", NUMBER, synchronous, "1: they wait for each other in every step"),
 	RANK_TEXT("ranks.slowest", slowest_words, "all of that in one line"),
-	RANK_NUMBER("ranks.still_s", SECONDS, still_seconds,
-		"for how long one stands still while others wait for it; 0 = none does"),
-	RANK_NUMBER("ranks.hangs", NUMBER, hangs,
-		"1: one stands still, and the others wait for it; 0: none does, or there is one rank"),
-	RANK_NUMBER("ranks.still_age_s", SECONDS, still_age, "the same, of one that was killed too"),
+	RANK_NUMBER(
+		"ranks.still_s", SECONDS, still_seconds, "time without progress of a rank that others wait for; 0 = none"),
+	RANK_NUMBER(
+		"ranks.hangs", NUMBER, hangs, "1: others wait for a rank without progress; 0: none, or there is one rank"),
+	RANK_NUMBER("ranks.still_age_s", SECONDS, still_age, "the same, also for a killed rank"),
 	RANK_NUMBER("ranks.still_number", NUMBER, still_number, "that rank"),
 	RANK_NUMBER("ranks.still_pid", NUMBER, still_pid, "its process id"),
-	RANK_NUMBER("ranks.still_batches", COUNT, still_batches, "batches that it has finished"),
+	RANK_NUMBER("ranks.still_batches", COUNT, still_batches, "its finished batches"),
 	RANK_TEXT("ranks.still", still_words, "all of that in one line"),
 	RANK_TEXT("ranks.still_state", still_state, "stuck, stopped or killed"),
 };

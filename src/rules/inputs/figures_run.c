@@ -1,4 +1,4 @@
-/* Figures of a run, of a phase of it, and of what it has published. */
+/* Figures of a run, of its phases, and of its published values. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@
 
 static void copy(char out[FIGURE_TEXT_SIZE], const char *text) { snprintf(out, FIGURE_TEXT_SIZE, "%s", text); }
 
-/* -- steps: the last 200 finished ones, the warm-up left out -- */
+/* -- steps: the last 200 finished ones, without the warm-up -- */
 
 static double of_steps(const struct context *context, double value) { return context->steps ? value : NAN; }
 
@@ -90,7 +90,7 @@ NUMBER(first_baseline)
 }
 NUMBER(first_ratio) { return first_step(context, argument) / first_baseline(context, argument); }
 
-/* Of steps that were counted from outside single times are known to a poll only. */
+/* Unknown for inferred steps, whose times are only as exact as the polling interval. */
 static double of_published(const struct context *context, double value)
 {
 	return context->run && context->run->is_counted ? NAN : of_steps(context, value);
@@ -197,13 +197,13 @@ TEXT(flagged_next)
 
 /* -- phases -- */
 
-/* Time that no span covers is no operation. */
+/* Unattributed time is no phase. */
 NUMBER(phase_share)
 {
 	UNUSED;
 	return context->phase && context->phase->name != NAME_UNATTRIBUTED ? context->phase->share_ratio : NAN;
 }
-/* Means, so that the parts make the share; a median of each would not, where a phase is slow now and then. */
+/* Means, so that the phases add up to the step; medians do not if a phase is slow in some steps. */
 NUMBER(phase_mean) { return phase_share(context, argument) * context->mean_s; }
 NUMBER(phase_median)
 {
@@ -225,7 +225,7 @@ TEXT(phase_name)
 {
 	UNUSED;
 	if (context->phase && phase_kind(context->run, context->phase->name) == PHASE_BETWEEN)
-		copy(out, "what runs between batches");
+		copy(out, "time between batches");
 	else if (context->phase)
 		figure_shorten(out, run_name(context->run, context->phase->name));
 }
@@ -242,7 +242,7 @@ TEXT(phase_loading)
 
 TEXT(phase_part) { figure_write_part(phase_mean(context, argument), context->mean_s, out); }
 
-/* Of a run that publishes phases at all. */
+/* NAN if the run publishes no phases. */
 NUMBER(unattributed)
 {
 	UNUSED;
@@ -258,7 +258,7 @@ NUMBER(unattributed)
 
 TEXT(unattributed_part) { figure_write_part(unattributed(context, argument) * context->mean_s, context->mean_s, out); }
 
-/* What waits for a slower rank, or until the GPU is done, is not made faster here. */
+/* A phase that only waits for a slower rank or for the GPU cannot be optimized itself. */
 NUMBER(phase_only_waits)
 {
 	UNUSED;
@@ -271,8 +271,8 @@ NUMBER(phase_only_waits)
 		strcmp(ranks->wait, run_name(context->run, context->phase->name)) == 0;
 }
 
-/* Of the phase that the warning is about: of a rule of the model, the slowest rank's; of a run, the cause of its
- * flagged batches. */
+/* The phase of the warning: for rules of the model the slowest rank's, for rules of a run that of the flagged batches'
+ * cause. */
 TEXT(cause_kind)
 {
 	if (context->phase) {
@@ -289,7 +289,7 @@ TEXT(cause_kind)
 	}
 }
 
-/* -- answers to requests: batches of mode "inference", or spans in it (src/model/requests/requests.h) -- */
+/* -- requests: batches of mode "inference", or spans in it (src/model/requests/requests.h) -- */
 
 #define REQUESTS_S 300
 
@@ -324,7 +324,7 @@ NUMBER(latency_p95)
 	return recent.count >= 20 ? recent.p95_s : NAN;
 }
 
-/* -- what the run has published by names of its own -- */
+/* -- published values -- */
 
 static const char *published(const struct context *context, const char *key)
 {
@@ -414,78 +414,74 @@ TEXT(loader_persistent)
 	}
 
 static const struct figure rows[] = {
-	RUN_NUMBER("run.steps", COUNT, steps, "steps that are judged: of the last 200, without the warm-up"),
+	RUN_NUMBER("run.steps", COUNT, steps, "recent steps: of the last 200, without the warm-up"),
 	RUN_NUMBER("run.batches", COUNT, batches, "finished batches since the run began"),
-	RUN_NUMBER("run.step_mean_s", SECONDS, step_mean, "mean of the judged steps"),
-	RUN_NUMBER("run.step_median_s", SECONDS, step_median, "median of the judged steps"),
-	RUN_NUMBER("run.step_p95_s", SECONDS, step_p95, "95 of 100 of the last 200 steps are shorter"),
-	RUN_NUMBER("run.rate_per_s", RATE, rate, "batches a second"),
-	RUN_NUMBER("run.samples_per_s", RATE, samples_rate, "samples a second"),
+	RUN_NUMBER("run.step_mean_s", SECONDS, step_mean, "mean of the recent steps"),
+	RUN_NUMBER("run.step_median_s", SECONDS, step_median, "median of the recent steps"),
+	RUN_NUMBER("run.step_p95_s", SECONDS, step_p95, "95th percentile of the last 200 steps"),
+	RUN_NUMBER("run.rate_per_s", RATE, rate, "batches per second"),
+	RUN_NUMBER("run.samples_per_s", RATE, samples_rate, "samples per second"),
 	RUN_NUMBER("run.loss", NUMBER, loss, "the newest loss"),
-	RUN_NUMBER("run.loss_trend", NUMBER, loss_trend, "of the loss: −1 falls, 0 stands, 1 rises"),
+	RUN_NUMBER("run.loss_trend", NUMBER, loss_trend, "trend of the loss: −1 falls, 0 constant, 1 rises"),
 	RUN_NUMBER("run.unattributed_ratio", PERCENT, unattributed,
-		"share of the judged steps outside of all spans, where there are spans"),
+		"share of the recent steps outside all spans, if there are spans"),
 	RUN_TEXT("run.unattributed_part", unattributed_part, "\"0.068 s of 0.201 s\""),
 	RUN_TEXT("run.name", run_title, "as published"),
-	RUN_TEXT("run.mode", run_mode, "of its judged batches: train, inference, …"),
+	RUN_TEXT("run.mode", run_mode, "mode of the recent steps: train, inference, …"),
 	RUN_NUMBER("first_batch.step_s", SECONDS, first_step, "the run's first batch"),
-	RUN_NUMBER("first_batch.usual_s", SECONDS, first_baseline, "median of the steps of its kind"),
-	RUN_NUMBER("first_batch.ratio", FACTOR, first_ratio, "the first batch ÷ the usual one"),
-	RUN_NUMBER("spread.max_s", SECONDS, spread_max, "the slowest judged step, of the kind that differs most"),
+	RUN_NUMBER("first_batch.usual_s", SECONDS, first_baseline, "median step of its kind"),
+	RUN_NUMBER("first_batch.ratio", FACTOR, first_ratio, "the first batch ÷ that median"),
+	RUN_NUMBER("spread.max_s", SECONDS, spread_max, "the slowest recent step, of the kind with the largest spread"),
 	RUN_NUMBER("spread.min_s", SECONDS, spread_min, "the fastest"),
 	RUN_NUMBER("spread.ratio", FACTOR, spread_ratio, "the slowest ÷ the fastest"),
-	RUN_NUMBER("spread.slow_count", COUNT, spread_slow, "steps of more than twice the fastest"),
-	RUN_TEXT("spread.kind", spread_kind, "kind of these batches, where the run has several"),
-	RUN_NUMBER("flagged.count", COUNT, flagged_count, "judged steps that are flagged"),
-	RUN_NUMBER("flagged.share_ratio", PERCENT, flagged_share, "their share of the judged steps"),
-	RUN_NUMBER("flagged.lost_ratio", PERCENT, flagged_lost,
-		"the time that they took beyond what is usual, of all judged steps"),
+	RUN_NUMBER("spread.slow_count", COUNT, spread_slow, "steps longer than twice the fastest"),
+	RUN_TEXT("spread.kind", spread_kind, "kind of these batches, if the run has several"),
+	RUN_NUMBER("flagged.count", COUNT, flagged_count, "flagged batches among the recent steps"),
+	RUN_NUMBER("flagged.share_ratio", PERCENT, flagged_share, "their share of the recent steps"),
+	RUN_NUMBER(
+		"flagged.lost_ratio", PERCENT, flagged_lost, "their excess over the median ÷ the time of all recent steps"),
 	RUN_NUMBER("flagged.apart", COUNT, flagged_apart,
-		"those outside of the quarter of the steps that has the most: several after one disturbance are one"),
+		"flagged batches outside the quarter of the steps with the most (one disturbance flags several)"),
 	RUN_NUMBER("flagged.lost_apart_ratio", PERCENT, flagged_lost_apart,
-		"the time that those took beyond what is usual, of the other three quarters"),
+		"their excess over the median ÷ the time of the other three quarters"),
 	RUN_NUMBER("flagged.explained", COUNT, flagged_explained,
-		"of the newest eight flagged batches, those that could be explained"),
-	RUN_NUMBER("flagged.slow_ratio", FACTOR, flagged_slow, "these against the usual step"),
-	RUN_TEXT("flagged.cause", flagged_cause, "what explains the most of their excess"),
-	RUN_TEXT(
-		"flagged.cause_kind", flagged_cause_kind, "its kind, as JSON has it: disk_read, cpu_wait, gpu_heat and so on"),
-	RUN_NUMBER("flagged.cause_share_ratio", PERCENT, flagged_cause_share, "and how much of it"),
-	RUN_TEXT("flagged.next", flagged_next, "what to try about that cause"),
-	PHASE_NUMBER(
-		"phase.share_ratio", PERCENT, phase_share, "share of the judged steps that one outermost operation takes"),
+		"number of explained batches among the newest eight flagged ones"),
+	RUN_NUMBER("flagged.slow_ratio", FACTOR, flagged_slow, "their step ÷ the baseline"),
+	RUN_TEXT("flagged.cause", flagged_cause, "their main cause"),
+	RUN_TEXT("flagged.cause_kind", flagged_cause_kind, "its kind, as in JSON: disk_read, cpu_wait, gpu_heat and so on"),
+	RUN_NUMBER("flagged.cause_share_ratio", PERCENT, flagged_cause_share, "its share of their excess"),
+	RUN_TEXT("flagged.next", flagged_next, "advice for that cause"),
+	PHASE_NUMBER("phase.share_ratio", PERCENT, phase_share, "share of the recent steps in one outermost phase"),
 	PHASE_NUMBER("phase.mean_s", SECONDS, phase_mean, "its mean time in a step"),
-	PHASE_NUMBER("phase.median_s", SECONDS, phase_median, "median of the steps that have it"),
+	PHASE_NUMBER("phase.median_s", SECONDS, phase_median, "its median, over steps that have it"),
 	PHASE_NUMBER("phase.cpu_ratio", PERCENT, phase_cpu, "its CPU time ÷ its time"),
 	PHASE_NUMBER("phase.only_waits", NUMBER, phase_only_waits,
-		"1: in it this rank waits for a slower one, or the host for the GPU (“sync”)"),
+		"1: the phase only waits, for a slower rank or for the GPU (“sync”)"),
 	PHASE_TEXT("phase.name", phase_name, "its name"),
-	PHASE_TEXT("phase.loading", phase_loading, "\"data loading\", with the phase's name where that says more"),
-	PHASE_TEXT(
-		"phase.kind", phase_title, "by the words in its name: data, forward, backward, optimizer, between or other"),
+	PHASE_TEXT("phase.loading", phase_loading, "\"data loading\", with the phase's name unless that is \"data\""),
+	PHASE_TEXT("phase.kind", phase_title, "from its name: data, forward, backward, optimizer, between or other"),
 	PHASE_TEXT("phase.part", phase_part, "\"0.068 s of 0.201 s\""),
-	{ "cause.kind", FORM_TEXT, RULE_OF_MODEL, NULL, cause_kind, 0,
-		"kind of the phase that the warning is about, as phase.kind", NULL },
+	{ "cause.kind", FORM_TEXT, RULE_OF_MODEL, NULL, cause_kind, 0, "kind of the warning's phase, as phase.kind", NULL },
 	RUN_NUMBER("events.refused", COUNT, events_refused,
-		"calls that the program's publisher refused; not ends without a begin, and batches that never ended"),
-	RUN_TEXT("events.refused_why", events_refused_why, "why most of them were"),
+		"calls that the publisher refused, without unmatched ends and unfinished batches"),
+	RUN_TEXT("events.refused_why", events_refused_why, "main reason"),
 	RUN_TEXT("events.refused_remedy", events_refused_remedy, "what to change in the program"),
 	{ "latency.p95_s", FORM_SECONDS, RULE_OF_RUN, latency_p95, NULL, 0,
-		"95 of 100 of the last 200 batches of mode inference, or of the requests of 5 min, are shorter",
-		"no 20 requests yet" },
-	{ "loader.num_workers", FORM_COUNT, RULE_OF_RUN, loader_workers, NULL, 0, "the loader's num_workers",
+		"95th percentile of the last 200 batches of mode inference, or of the requests of 5 min",
+		"fewer than 20 requests" },
+	{ "loader.num_workers", FORM_COUNT, RULE_OF_RUN, loader_workers, NULL, 0, "num_workers of the DataLoader",
 		"not published (meta loader.num_workers)" },
-	{ "loader.prefetch_factor", FORM_COUNT, RULE_OF_RUN, loader_prefetch, NULL, 0, "the loader's prefetch_factor",
+	{ "loader.prefetch_factor", FORM_COUNT, RULE_OF_RUN, loader_prefetch, NULL, 0, "prefetch_factor of the DataLoader",
 		"not published (meta loader.prefetch_factor)" },
-	{ "loader.pin_memory", FORM_TEXT, RULE_OF_RUN, NULL, loader_pinning, 0, "the loader's pin_memory: on or off",
+	{ "loader.pin_memory", FORM_TEXT, RULE_OF_RUN, NULL, loader_pinning, 0, "pin_memory of the DataLoader: on or off",
 		"not published (meta loader.pin_memory)" },
 	{ "loader.persistent_workers", FORM_TEXT, RULE_OF_RUN, NULL, loader_persistent, 0,
-		"the loader's persistent_workers: on or off", "not published (meta loader.persistent_workers)" },
+		"persistent_workers of the DataLoader: on or off", "not published (meta loader.persistent_workers)" },
 	{ "meta.", FORM_TEXT, RULE_OF_RUN, meta_number, meta_text, 0,
-		"meta.KEY: what the run has published under KEY, as text or as a count", "not published" },
+		"meta.KEY: the value that the run published under KEY, as text or as a count", "not published" },
 	{ "gauge.", FORM_NUMBER, RULE_OF_RUN, gauge, NULL, 0, "gauge.NAME: a gauge of the run", "not published" },
-	{ "counter.", FORM_RATE, RULE_OF_RUN, counter, NULL, 0, "counter.NAME: a counter of the run, a second",
-		"not published, or seen once only" },
+	{ "counter.", FORM_RATE, RULE_OF_RUN, counter, NULL, 0, "counter.NAME: a counter of the run, per second",
+		"not published, or only once" },
 };
 
 const struct figure_part run_figures = { rows, sizeof rows / sizeof *rows };

@@ -1,4 +1,4 @@
-/* Figures of a run's loader workers, of what its slow batches have in common, and of a standstill. */
+/* Figures of a run's DataLoader workers, of patterns of slow batches, and of stalls. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
 #define UNUSED (void)argument
 
-/* -- workers; of a rule of the model those of the run that context_run() gives -- */
+/* -- workers; for rules of the model those of context_run() -- */
 
 static int run_index(const struct context *context)
 {
@@ -106,7 +106,7 @@ NUMBER(worker_read)
 	return load_of(context)->read_bytes_per_s;
 }
 
-/* Twice as many, but no more than there are CPUs for. */
+/* Twice as many, up to the number of CPUs. */
 NUMBER(worker_next)
 {
 	UNUSED;
@@ -134,7 +134,7 @@ static void name_worker(const struct worker_shown *worker, char *out, size_t siz
 		snprintf(out, size, "worker %d", (int)(worker->worker ? worker->worker->pid : worker->process->pid));
 }
 
-/* "worker 3 (4711)", and why where that is known. */
+/* "worker 3 (4711)", and the reason if known. */
 TEXT(gone_worker)
 {
 	UNUSED;
@@ -173,7 +173,7 @@ TEXT(disk_worker)
 		name_worker(worker_group_of(context)->on_disk, out, FIGURE_TEXT_SIZE);
 }
 
-/* -- patterns: of each kind the one that matters most; where none is, slow batches have nothing in common -- */
+/* -- patterns: the most expensive one of each kind -- */
 
 static const struct pattern *pattern_of(const struct context *context, enum pattern_kind kind)
 {
@@ -205,7 +205,7 @@ NUMBER(period_ratio)
 	UNUSED;
 	return pattern_ratio(context, PATTERN_PERIOD);
 }
-/* Of all time what these batches take more than the others do. */
+/* The excess of these batches ÷ all time. */
 NUMBER(period_lost)
 {
 	UNUSED;
@@ -318,7 +318,7 @@ TEXT(kinds_words)
 	pattern_text(context, PATTERN_KINDS, out);
 }
 
-/* -- a standstill -- */
+/* -- stall -- */
 
 static const struct stall *stall_of(const struct context *context)
 {
@@ -363,8 +363,8 @@ TEXT(stall_where)
 	if (stall->stack[0])
 		snprintf(out, FIGURE_TEXT_SIZE, "in %.100s", stall->stack);
 	else
-		snprintf(out, FIGURE_TEXT_SIZE, "%s",
-			stall->is_between ? "between two batches" : "in a batch, outside of its phases");
+		snprintf(
+			out, FIGURE_TEXT_SIZE, "%s", stall->is_between ? "between two batches" : "in a batch, outside its phases");
 }
 
 NUMBER(stall_pid)
@@ -379,7 +379,7 @@ NUMBER(stall_pid)
 	}
 #define LOAD(name, form, function, what) \
 	{ \
-		name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, "no worker was watched for 2 s" \
+		name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, "no worker was observed for 2 s" \
 	}
 #define RUN_TEXT(name, function, what) \
 	{ \
@@ -387,57 +387,55 @@ NUMBER(stall_pid)
 	}
 
 static const struct figure rows[] = {
-	RUN_NUMBER("workers.count", COUNT, worker_count, "loader workers that live"),
-	RUN_NUMBER("workers.busy_ratio", PERCENT, worker_busy,
-		"share of the last 5 s in which they loaded; of those that publish"),
-	RUN_NUMBER("workers.idle_ratio", PERCENT, worker_idle, "the rest of it"),
-	RUN_NUMBER("workers.gone", COUNT, worker_gone, "workers that died before they were done"),
-	RUN_TEXT("workers.gone_who", gone_worker, "one of these, and why"),
+	RUN_NUMBER("workers.count", COUNT, worker_count, "live DataLoader workers"),
+	RUN_NUMBER(
+		"workers.busy_ratio", PERCENT, worker_busy, "share of the last 5 s in which instrumented workers loaded"),
+	RUN_NUMBER("workers.idle_ratio", PERCENT, worker_idle, "the rest of that time"),
+	RUN_NUMBER("workers.gone", COUNT, worker_gone, "workers that died unexpectedly"),
+	RUN_TEXT("workers.gone_who", gone_worker, "one of these, and the reason"),
 	RUN_NUMBER("workers.stopped", COUNT, worker_stopped, "workers that are stopped (SIGSTOP, a debugger)"),
 	RUN_TEXT("workers.stopped_who", stopped_worker, "one of these"),
 	RUN_TEXT("workers.stopped_pid", stopped_pid, "its process id"),
-	RUN_NUMBER("workers.disk_s", SECONDS, worker_disk, "for how long one has been waiting for the disk"),
-	RUN_TEXT("workers.disk_who", disk_worker, "that one"),
-	RUN_NUMBER("workers.resident_bytes", BYTES, worker_memory, "resident memory of all"),
-	LOAD("workers.cpu_ratio", PERCENT, worker_cpu, "CPU time of a worker in the last 10 s: 100 % is one CPU each"),
+	RUN_NUMBER("workers.disk_s", SECONDS, worker_disk, "longest current wait of a worker for the disk"),
+	RUN_TEXT("workers.disk_who", disk_worker, "that worker"),
+	RUN_NUMBER("workers.resident_bytes", BYTES, worker_memory, "resident memory of all workers"),
+	LOAD("workers.cpu_ratio", PERCENT, worker_cpu, "mean CPU time of a worker in the last 10 s: 100 % is one CPU each"),
 	LOAD("workers.on_disk_ratio", PERCENT, worker_on_disk,
-		"share of the last 10 s in which they waited for the disk (state D)"),
-	LOAD("workers.queue_ratio", PERCENT, worker_queue, "share in which they waited for a CPU"),
-	LOAD("workers.read_bytes_per_s", BYTES_PER_S, worker_read, "what they read from disks"),
+		"share of the last 10 s in which workers waited for the disk (state D)"),
+	LOAD("workers.queue_ratio", PERCENT, worker_queue, "share in which workers waited for a CPU"),
+	LOAD("workers.read_bytes_per_s", BYTES_PER_S, worker_read, "disk reads of the workers"),
 	{ "workers.next_count", FORM_COUNT, RULE_OF_RUN, worker_next, NULL, 0,
-		"twice as many workers, as far as there are CPUs for them", "there are no workers, or as many as CPUs" },
+		"twice as many workers, up to the number of CPUs", "there are no workers, or as many as CPUs" },
 	RUN_NUMBER("workers.fetch_longest_s", SECONDS, fetch_longest, "the longest fetch of a worker"),
 	RUN_NUMBER("workers.fetch_usual_s", SECONDS, fetch_baseline, "the median fetch"),
 	RUN_NUMBER("workers.fetch_ratio", FACTOR, fetch_ratio, "the longest ÷ the median"),
-	RUN_NUMBER(
-		"period.ratio", FACTOR, period_ratio, "batches that are slow in a rhythm ÷ the others; 0 = there is none"),
-	RUN_NUMBER("period.lost_ratio", PERCENT, period_lost,
-		"of all time what they take more than the others do; 0 = there is none"),
-	RUN_NUMBER("period.length", COUNT, period_length, "how far apart they are"),
+	RUN_NUMBER("period.ratio", FACTOR, period_ratio, "step of periodically slow batches ÷ the others; 0 = no period"),
+	RUN_NUMBER("period.lost_ratio", PERCENT, period_lost, "their excess ÷ all time; 0 = no period"),
+	RUN_NUMBER("period.length", COUNT, period_length, "length of the period"),
 	RUN_TEXT("period.unit", period_unit, "batches or seconds"),
-	RUN_NUMBER("period.count", COUNT, period_count, "how many have kept to it"),
-	RUN_NUMBER("period.of", COUNT, period_of, "how many would have"),
+	RUN_NUMBER("period.count", COUNT, period_count, "slow batches that fit the period"),
+	RUN_NUMBER("period.of", COUNT, period_of, "expected slow batches"),
 	RUN_NUMBER("period.usual_s", SECONDS, period_baseline, "median of the others"),
 	RUN_NUMBER("period.slow_s", SECONDS, period_slow, "median of these"),
 	RUN_TEXT("period.words", period_words, "all of that in one line"),
-	RUN_NUMBER("period.at_epoch", NUMBER, period_at_epoch, "1: they are the first of each epoch"),
-	RUN_TEXT("period.phase_kind", period_kind, "kind of the phase that is slow in them, as phase.kind"),
-	RUN_TEXT("period.candidate", period_candidate, "what has the same length"),
-	RUN_NUMBER("drift.ratio", FACTOR, drift_ratio, "steps since a change ÷ those before; 0 = there is none"),
+	RUN_NUMBER("period.at_epoch", NUMBER, period_at_epoch, "1: they are the first batches of epochs"),
+	RUN_TEXT("period.phase_kind", period_kind, "kind of their slow phase, as phase.kind"),
+	RUN_TEXT("period.candidate", period_candidate, "likely reason"),
+	RUN_NUMBER("drift.ratio", FACTOR, drift_ratio, "steps since a change ÷ steps before; 0 = no change"),
 	RUN_NUMBER("drift.before_s", SECONDS, drift_before, "median before"),
 	RUN_NUMBER("drift.after_s", SECONDS, drift_after, "median since"),
-	RUN_NUMBER("drift.first", COUNT, drift_first, "the batch since which"),
+	RUN_NUMBER("drift.first", COUNT, drift_first, "the first slower batch"),
 	RUN_TEXT("drift.words", drift_words, "all of that in one line"),
-	RUN_NUMBER("kinds.ratio", FACTOR, kinds_ratio, "slower ÷ faster of two kinds of batches; 0 = there is one kind"),
-	RUN_NUMBER("kinds.fast_s", SECONDS, kinds_fast, "median of the one"),
-	RUN_NUMBER("kinds.slow_s", SECONDS, kinds_slow, "and of the other"),
+	RUN_NUMBER("kinds.ratio", FACTOR, kinds_ratio, "slower ÷ faster of two kinds of batches; 0 = one kind"),
+	RUN_NUMBER("kinds.fast_s", SECONDS, kinds_fast, "median of the faster kind"),
+	RUN_NUMBER("kinds.slow_s", SECONDS, kinds_slow, "median of the slower kind"),
 	RUN_TEXT("kinds.words", kinds_words, "all of that in one line"),
 	RUN_NUMBER("stall.seconds", SECONDS, stall_seconds,
-		"for how long nothing has begun or ended, where that is far more than usual; else 0"),
-	RUN_NUMBER("stall.usual_s", SECONDS, stall_baseline, "the longest that is usual"),
+		"time since a batch or span began or ended, if far longer than normal; else 0"),
+	RUN_NUMBER("stall.usual_s", SECONDS, stall_baseline, "the longest normal time"),
 	RUN_TEXT("stall.where", stall_where, "\"in backward › all_reduce\", \"between two batches\""),
 	RUN_TEXT("stall.stack", stall_stack, "the open spans, outermost first"),
-	RUN_TEXT("stall.why", stall_why, "what is known of its process"),
+	RUN_TEXT("stall.why", stall_why, "state of its process"),
 	RUN_NUMBER("run.pid", NUMBER, stall_pid, "process id of the run"),
 };
 
