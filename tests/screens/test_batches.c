@@ -248,9 +248,9 @@ START_TEST(zoom_widens_bars_and_gathers_batches_without_losing_flags)
 	struct stage stage;
 	play(&stage, 120, 40);
 	stage_type(&stage, "-");
-	ck_assert(stage_shows(&stage, "a bar is the slowest of 2"));
+	ck_assert(stage_shows(&stage, "each bar: slowest of 2"));
 	stage_type(&stage, "-");
-	ck_assert(stage_shows(&stage, "a bar is the slowest of 5"));
+	ck_assert(stage_shows(&stage, "each bar: slowest of 5"));
 	stage_expect(&stage, "batches_gathered_120x40");
 	stage_type(&stage, "+++");
 	stage_expect(&stage, "batches_wide_bars_120x40");
@@ -290,7 +290,7 @@ START_TEST(without_a_run_it_says_what_would_bring_batches)
 	stage_open(&stage, &options, 80, 24);
 	stage_play(&stage, 5);
 	stage_type(&stage, "2nN\rf");
-	ck_assert(stage_shows(&stage, "Nothing publishes batches here"));
+	ck_assert(stage_shows(&stage, "This process is not instrumented"));
 	stage_close(&stage);
 }
 END_TEST

@@ -152,9 +152,9 @@ START_TEST(minus_shows_the_whole_time_and_plus_the_last_minute)
 	stage_type(&stage, "7");
 	ck_assert(stage_shows(&stage, "last 5"));
 	stage_type(&stage, "-");
-	ck_assert(stage_shows(&stage, "since pmtop came, 1 min"));
+	ck_assert(stage_shows(&stage, "since attach, 1 min"));
 	stage_type(&stage, "+");
-	ck_assert(!stage_shows(&stage, "since pmtop came"));
+	ck_assert(!stage_shows(&stage, "since attach"));
 	stage_close(&stage);
 }
 END_TEST
@@ -187,7 +187,7 @@ START_TEST(the_chosen_line_says_what_it_calls)
 	stage_type(&stage, "/loss.item\r");
 	stage_type(&stage, "n");
 	ck_assert(stage_shows(&stage, "What train.py:68 calls"));
-	ck_assert(stage_shows(&stage, "no Python: its 2 % are spent"));
+	ck_assert(stage_shows(&stage, "no Python calls: 2 % go to the line itself"));
 	stage_type(&stage, "/nothing like it\rn");
 	ck_assert(stage_shows(&stage, "no line matches"));
 	stage_close(&stage);
@@ -236,7 +236,7 @@ START_TEST(without_python_it_says_why)
 	stage_open(&stage, &options, 120, 40);
 	stage_play(&stage, 10);
 	stage_type(&stage, "7jk+-<>I\r");
-	ck_assert(stage_shows(&stage, "The first looks at its Python code are still to come."));
+	ck_assert(stage_shows(&stage, "pmtop has no samples of its Python code yet."));
 	sample_set_clear(&stage.set);
 	stage.set.time_ns = stage.model->now_ns;
 	sample_set_missing(&stage.set, stage.model->now_ns, "stacks", "process 48213 is no CPython of 3.8 or newer", "");

@@ -63,7 +63,7 @@ START_TEST(before_anything_is_counted_it_says_that_counting_begins)
 	stage_open(&stage, &options, 120, 40);
 	stage_play(&stage, 10);
 	stage_type(&stage, "9jk+-\r");
-	ck_assert(stage_shows(&stage, "Counting begins now"));
+	ck_assert(stage_shows(&stage, "pmtop starts the counters"));
 	sample_set_clear(&stage.set);
 	stage.set.time_ns = stage.model->now_ns;
 	sample_set_missing(&stage.set, stage.model->now_ns, "counters", "kernel.perf_event_paranoid is 4",
@@ -72,7 +72,7 @@ START_TEST(before_anything_is_counted_it_says_that_counting_begins)
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "Not counted: kernel.perf_event_paranoid is 4."));
 	ck_assert(stage_shows(&stage, "Try: sysctl kernel.perf_event_paranoid=2."));
-	ck_assert(!stage_shows(&stage, "Counting begins now"));
+	ck_assert(!stage_shows(&stage, "pmtop starts the counters"));
 	stage_close(&stage);
 }
 END_TEST
@@ -85,11 +85,11 @@ START_TEST(the_chosen_event_is_plotted)
 	stage_type(&stage, "9");
 	ck_assert(stage_shows(&stage, "CPU time"));
 	stage_type(&stage, "jj");
-	ck_assert(stage_shows(&stage, "major faults a second"));
+	ck_assert(stage_shows(&stage, "major faults per second"));
 	ck_assert(stage_find(&stage, "branch misses", &x, &y));
 	ck_assert(stage_find(&stage, "context switches", &x, &y));
 	stage_click(&stage, x + 2, y);
-	ck_assert(stage_shows(&stage, "context switches a second"));
+	ck_assert(stage_shows(&stage, "context switches per second"));
 	stage_close(&stage);
 }
 END_TEST

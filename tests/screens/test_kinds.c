@@ -124,7 +124,7 @@ START_TEST(the_overview_shows_training_whatever_is_chosen)
 	struct stage stage;
 	play(&stage, 52, 120, 40);
 	stage_type(&stage, "2mh1");
-	ck_assert(stage_shows(&stage, "whole run, 200 · "));
+	ck_assert(stage_shows(&stage, "all 200 steps · "));
 	stage_type(&stage, "N2");
 	ck_assert(stage_shows(&stage, "─ Batches, train ─"));
 	stage_close(&stage);
@@ -140,7 +140,7 @@ START_TEST(a_run_of_one_mode_says_so)
 	stage_open(&stage, &options, 120, 40);
 	stage_play(&stage, 10);
 	stage_type(&stage, "2m");
-	ck_assert(stage_shows(&stage, "all batches that are kept are of mode train"));
+	ck_assert(stage_shows(&stage, "all retained batches have mode train"));
 	ck_assert(stage_shows(&stage, "─ Batches ─"));
 	stage_close(&stage);
 }
@@ -168,7 +168,7 @@ START_TEST(a_run_without_news_keeps_its_screens)
 	stage_open(&stage, &options, 200, 60);
 	stage_play(&stage, 40);
 	stage_type(&stage, "3");
-	ck_assert(!stage_shows(&stage, "Told later"));
+	ck_assert(!stage_shows(&stage, "Reported after the batch"));
 	stage_type(&stage, "4");
 	ck_assert(!stage_shows(&stage, "GPU allocator"));
 	stage_type(&stage, "1");

@@ -54,7 +54,7 @@ START_TEST(the_whole_run_has_it_too_and_other_modes_do_not)
 {
 	for (int i = 0; i < 6; i++)
 		stage_type(&stage, "-");
-	ck_assert(stage_shows(&stage, "whole run"));
+	ck_assert(stage_shows(&stage, "all "));
 	ck_assert(stage_shows(&stage, "earlier 0.179 s, now +"));
 	ck_assert(stage_shows(&stage, "∘"));
 }

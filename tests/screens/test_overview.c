@@ -63,7 +63,7 @@ START_TEST(a_run_that_may_not_be_read_is_said_to_be_so)
 		&stage.set, stage.model->now_ns, "region", "process 1 belongs to root", "run as root (sudo pmtop -p 1)");
 	model_apply(stage.model, &stage.set);
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "cannot be seen: process 1 belongs to root"));
+	ck_assert(stage_shows(&stage, "whether this process is instrumented: process 1 belongs to root"));
 	ck_assert(stage_shows(&stage, "sudo pmtop -p 1"));
 	ck_assert(!stage_shows(&stage, "No training run publishes"));
 	stage_close(&stage);
@@ -90,7 +90,7 @@ START_TEST(before_the_first_set_it_waits)
 	struct stage stage;
 	stage_open(&stage, &options, 80, 24);
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "Nothing has been read yet"));
+	ck_assert(stage_shows(&stage, "pmtop has read nothing yet"));
 	stage_close(&stage);
 }
 END_TEST
@@ -179,7 +179,7 @@ START_TEST(a_batch_that_does_not_end_is_named_in_the_header_and_in_place_of_the_
 	play(&stage, 120, 40);
 	hang(&stage, STORY_BACKWARD, 41);
 	ck_assert(stage_shows(&stage, "⚠ in backward for 41 s"));
-	ck_assert(stage_shows(&stage, "⚠ in backward for 41 s · usual step 0.2"));
+	ck_assert(stage_shows(&stage, "⚠ in backward for 41 s · median step 0.2"));
 	stage_resize(&stage, 30, 5);
 	ck_assert(stage_shows(&stage, "⚠ in backward for 41 s"));
 	stage_close(&stage);
@@ -193,18 +193,18 @@ START_TEST(the_machine_has_a_line)
 	struct stage stage;
 	struct alert *alert;
 	play(&stage, 120, 40);
-	ck_assert(stage_shows(&stage, "GPU – no driver has told of one"));
+	ck_assert(stage_shows(&stage, "GPU – no driver reports one"));
 	machine_fill(stage.model);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage,
-		"CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy 12.0 ms · throttled 8 % · 6 more"));
+		"CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy 12.0 ms · throttled 8 % · 6 details"));
 	alert = &stage.alerts.list[0];
 	*alert = (struct alert){
 		.rule = "busy_disk", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns
 	};
 	stage.model->system.throttled_ratio = 0;
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "disk nvme0n1 85 % busy 12.0 ms ⚠ · 6 more"));
+	ck_assert(stage_shows(&stage, "disk nvme0n1 85 % busy 12.0 ms ⚠ · 6 details"));
 	stage_resize(&stage, 80, 24);
 	ck_assert(stage_shows(&stage, " CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy 12.0 ms ⚠\n"));
 	stage.model->system.io_wait_ratio = stage.model->system.cpu_ratio = NAN;
@@ -270,11 +270,11 @@ START_TEST(zoom_goes_from_the_last_batches_to_the_whole_run)
 {
 	struct stage stage;
 	play(&stage, 120, 40);
-	ck_assert(stage_shows(&stage, "last 200 · "));
+	ck_assert(stage_shows(&stage, "last 200 steps · "));
 	stage_type(&stage, "+");
-	ck_assert(stage_shows(&stage, "last 100 · "));
+	ck_assert(stage_shows(&stage, "last 100 steps · "));
 	stage_type(&stage, "++++++++");
-	ck_assert(stage_shows(&stage, "last 10 · "));
+	ck_assert(stage_shows(&stage, "last 10 steps · "));
 	stage_type(&stage, "-----");
 	ck_assert(stage_shows(&stage, "last 500 · "));
 	stage_type(&stage, "----");
@@ -295,7 +295,7 @@ START_TEST(n_shows_the_newest_flag_and_enter_explains_it)
 	ck_assert(stage_shows(&stage, "was slow"));
 	stage_type(&stage, "\033\033\033");
 	ck_assert_str_eq(screen_view_name(stage.screen), "Overview");
-	ck_assert(stage_shows(&stage, "last 200 · "));
+	ck_assert(stage_shows(&stage, "last 200 steps · "));
 	stage_close(&stage);
 }
 END_TEST
@@ -308,9 +308,9 @@ START_TEST(a_click_into_the_plot_chooses_a_batch)
 	ck_assert(stage_find(&stage, "Step time", &x, &y));
 	stage_click(&stage, 60, y + 4);
 	ck_assert(stage_shows(&stage, "the median · "));
-	ck_assert(!stage_shows(&stage, "last 200 · "));
+	ck_assert(!stage_shows(&stage, "last 200 steps · "));
 	stage_type(&stage, "\033");
-	ck_assert(stage_shows(&stage, "last 200 · "));
+	ck_assert(stage_shows(&stage, "last 200 steps · "));
 	stage_close(&stage);
 }
 END_TEST

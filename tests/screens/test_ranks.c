@@ -141,7 +141,7 @@ START_TEST(ranks_on_other_machines_are_counted)
 		meta->meta.value = "16";
 	}
 	show(12.1);
-	ck_assert(stage_shows(&stage, "2 of 16 are here"));
+	ck_assert(stage_shows(&stage, "2 of 16 on this machine"));
 	ck_assert(stage_shows(&stage, "no rank stands out"));
 }
 END_TEST

@@ -74,7 +74,7 @@ START_TEST(a_run_that_answers_requests_shows_them)
 	stage_type(&stage, "3");
 	ck_assert(stage_shows(&stage, "last hour"));
 	ck_assert(stage_shows(&stage, "/predict/*"));
-	ck_assert(stage_shows(&stage, "last over it 14:03:28, 2.500 s"));
+	ck_assert(stage_shows(&stage, "last over SLA 14:03:28, 2.500 s"));
 }
 END_TEST
 

@@ -60,7 +60,7 @@ START_TEST(who_waits_for_the_disk_is_named_at_every_size)
 	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
 		play(&stage, 20, sizes[i][0], sizes[i][1]);
 		wait_for_disk(&stage);
-		ck_assert(stage_shows(&stage, "worker 3 waits for disk, D 2.000 s"));
+		ck_assert(stage_shows(&stage, "worker 3 waits for disk for 2.000 s"));
 		stage_close(&stage);
 	}
 }

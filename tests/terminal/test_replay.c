@@ -179,7 +179,7 @@ START_TEST(all_views_and_sizes_are_drawn_and_help_has_the_keys)
 {
 	struct vt *vt = REPLAY(80, 24, "--at=1m", "--ascii");
 	static const char *const shows[] = { "Step time", "Flagged", "unattributed", "Memory", "GPU", "Room", "Code",
-		"Warnings", "What follows" };
+		"Warnings", "Derived figures" };
 	for (size_t i = 0; i < sizeof shows / sizeof *shows; i++) {
 		vt_press(vt, (char[]){ (char)('1' + i), '\0' });
 		ASSERT_SHOWS(vt, shows[i]);

@@ -6,7 +6,7 @@
 #include "ui/views/counters/counters_parts.h"
 #include "ui/widgets/parts.h"
 
-/* What it is of, and what its value means; where not both have room a complaint comes first. */
+/* What the figure measures, and its meaning; if both do not fit, a complaint has priority. */
 struct figure {
 	char value[48], what[64], judged[120];
 	bool is_known, is_complaint;
@@ -37,19 +37,19 @@ static void show_cpus(const struct scene *scene, struct figure *figure)
 {
 	double all = scene->model->system.now[METRIC_SYSTEM_CPUS];
 	set_number(figure, scene->model->perf.cpus);
-	say(figure, "cores' worth of CPU time", false, "");
+	say(figure, "CPUs in use", false, "");
 	if (all > 0)
-		snprintf(figure->what, sizeof figure->what, "of %.0f cores' CPU time", all);
+		snprintf(figure->what, sizeof figure->what, "of %.0f CPUs", all);
 }
 
 static void show_ipc(const struct scene *scene, struct figure *figure)
 {
 	double ipc = scene->model->perf.ipc;
 	set_number(figure, ipc);
-	say(figure, "instructions a cycle", ipc < 0.7,
-		ipc < 0.7        ? "low: it waits for memory"
-			: ipc < 1.5  ? "as usual"
-			: ipc >= 1.5 ? "high: it hardly waits"
+	say(figure, "instructions per cycle", ipc < 0.7,
+		ipc < 0.7        ? "low: stalled on memory"
+			: ipc < 1.5  ? "typical"
+			: ipc >= 1.5 ? "high: few stalls"
 						 : "");
 }
 
@@ -60,34 +60,34 @@ static void show_clock(const struct scene *scene, struct figure *figure)
 	snprintf(figure->value, sizeof figure->value, "–");
 	if (figure->is_known)
 		snprintf(figure->value, sizeof figure->value, "%.2f GHz", hertz / 1e9);
-	say(figure, "while its threads ran", false, "");
+	say(figure, "while its threads run", false, "");
 }
 
 static void show_cache(const struct scene *scene, struct figure *figure)
 {
 	double ratio = scene->model->perf.cache_miss_ratio;
 	set_ratio(figure, ratio);
-	say(figure, "of look-ups went to memory", ratio > 0.3, ratio > 0.3 ? "data outgrows the caches" : "");
+	say(figure, "of cache references missed", ratio > 0.3, ratio > 0.3 ? "data does not fit the caches" : "");
 }
 
 static void show_branches(const struct scene *scene, struct figure *figure)
 {
 	double ratio = scene->model->perf.branch_miss_ratio;
 	set_ratio(figure, ratio);
-	say(figure, "of branches guessed wrong", ratio > 0.05, ratio > 0.05 ? "many: they hang on data" : "");
+	say(figure, "of branches mispredicted", ratio > 0.05, ratio > 0.05 ? "high: branches depend on data" : "");
 }
 
 static void show_front(const struct scene *scene, struct figure *figure)
 {
 	set_ratio(figure, scene->model->perf.stalled_front_ratio);
-	say(figure, "of cycles had no instructions", false, "");
+	say(figure, "of cycles: front end stalled", false, "");
 }
 
 static void show_back(const struct scene *scene, struct figure *figure)
 {
 	double ratio = scene->model->perf.stalled_back_ratio;
 	set_ratio(figure, ratio);
-	say(figure, "of cycles waited for data", ratio > 0.5, ratio > 0.5 ? "much: it waits for data" : "");
+	say(figure, "of cycles: back end stalled", ratio > 0.5, ratio > 0.5 ? "high: waiting for data" : "");
 }
 
 static void show_flops(const struct scene *scene, struct figure *figure)
@@ -103,10 +103,10 @@ static void show_per_batch(const struct scene *scene, struct figure *figure)
 	say(figure, "on the CPUs", false, "");
 	if (!isnan(scene->model->perf.flops_per_sample))
 		snprintf(
-			figure->what, sizeof figure->what, "%s a sample", format_rate(text, scene->model->perf.flops_per_sample));
+			figure->what, sizeof figure->what, "%s per sample", format_rate(text, scene->model->perf.flops_per_sample));
 }
 
-/* What was published, as a number. */
+/* A number that the program published, as text; "–" if there is none. */
 static const char *published(const struct run *run, const char *key, char out[NUMBER_SIZE])
 {
 	const char *text = run ? run_meta(run, key) : NULL;
@@ -121,12 +121,12 @@ static void show_mfu(const struct scene *scene, struct figure *figure)
 	const struct run *run = scene_run(scene);
 	char text[NUMBER_SIZE];
 	set_ratio(figure, run ? run_mfu(scene->model, run) : NAN);
-	say(figure, "needs flops_per_sample", false, "and peak_flops, published as meta");
+	say(figure, "needs meta flops_per_sample", false, "and peak_flops");
 	if (!figure->is_known)
 		return;
-	snprintf(figure->what, sizeof figure->what, "of %s FLOP/s, as published", published(run, "peak_flops", text));
+	snprintf(figure->what, sizeof figure->what, "of %s FLOP/s (published peak)", published(run, "peak_flops", text));
 	snprintf(
-		figure->judged, sizeof figure->judged, "%s a sample, as published", published(run, "flops_per_sample", text));
+		figure->judged, sizeof figure->judged, "%s per sample (published)", published(run, "flops_per_sample", text));
 }
 
 static void show_traffic(const struct scene *scene, struct figure *figure)
@@ -135,16 +135,16 @@ static void show_traffic(const struct scene *scene, struct figure *figure)
 	char text[NUMBER_SIZE];
 	figure->is_known = !isnan(bytes_per_s);
 	snprintf(figure->value, sizeof figure->value, figure->is_known ? "%s/s" : "%s", format_bytes(text, bytes_per_s));
-	say(figure, "memory, of all programs", false, "");
+	say(figure, "memory bandwidth, all programs", false, "");
 }
 
 static void show_intensity(const struct scene *scene, struct figure *figure)
 {
 	double intensity = scene->model->perf.intensity;
 	set_number(figure, intensity);
-	say(figure, "FLOPs a byte of traffic", intensity < 1,
-		isnan(intensity)    ? "known where the run has the machine for itself"
-			: intensity < 1 ? "low: memory is the limit"
+	say(figure, "FLOPs per byte of traffic", intensity < 1,
+		isnan(intensity)    ? "needs the machine to itself"
+			: intensity < 1 ? "low: memory-bound"
 							: "");
 }
 
@@ -161,7 +161,7 @@ static const struct {
 	{ "stalled, front", 6, show_front },
 	{ "stalled, back", 3, show_back },
 	{ "FLOP/s", 1, show_flops },
-	{ "FLOPs a batch", 2, show_per_batch },
+	{ "FLOPs/batch", 2, show_per_batch },
 	{ "MFU", 1, show_mfu },
 	{ "traffic", 5, show_traffic },
 	{ "intensity", 5, show_intensity },

@@ -1,4 +1,4 @@
-/* What a GPU's figures mean together, what its memory does, and why there is none. */
+/* One sentence on a GPU's figures, the trend of its memory, and why there is no GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +20,7 @@ enum {
 };
 
 struct lately {
-	double busy, sm, heat, throttle_bits; /* means of the last minute, else as they are now; NAN */
+	double busy, sm, heat, throttle_bits; /* means of the last minute, else the current values; NAN */
 	const struct gpu *gpu;
 	const struct scene *scene;
 };
@@ -50,7 +50,7 @@ static const char *idle_words(double idle)
 	return table[i].words;
 }
 
-/* The share of the steps that a phase with the colour of data has; NAN. */
+/* The data phase's share of the steps; NAN. */
 static double data_share(const struct run *run)
 {
 	struct phase_row rows[RUN_PHASES_MAX];
@@ -64,11 +64,11 @@ static double data_share(const struct run *run)
 static bool says_lost(const struct lately *at, char out[GPU_WORDS_SIZE])
 {
 	if (at->gpu->lost[0] != '\0')
-		snprintf(out, GPU_WORDS_SIZE, "it no longer answers: %s", at->gpu->lost);
+		snprintf(out, GPU_WORDS_SIZE, "GPU lost: %s", at->gpu->lost);
 	return at->gpu->lost[0] != '\0';
 }
 
-/* ": 1215 of 1980 MHz" while its clock is down. */
+/* ": 1215 of 1980 MHz" while the clock is reduced. */
 static const char *clock_words(const struct gpu *gpu, char out[NUMBER_SIZE])
 {
 	double now = gpu_now(gpu, METRIC_GPU_CLOCK), max = gpu_now(gpu, METRIC_GPU_CLOCK_MAX);
@@ -83,7 +83,7 @@ static bool says_heat(const struct lately *at, char out[GPU_WORDS_SIZE])
 	char clock[NUMBER_SIZE], share[NUMBER_SIZE];
 	if (!(at->gpu->throttle & HEAT_BITS) && !(at->heat > 0.05))
 		return false;
-	snprintf(out, GPU_WORDS_SIZE, "heat holds it back %s of the time%s; it needs cooler air, or a lower power limit",
+	snprintf(out, GPU_WORDS_SIZE, "GPU throttled by heat %s of the time%s: improve cooling or lower its power limit",
 		format_percent(share, at->heat), clock_words(at->gpu, clock));
 	return true;
 }
@@ -99,14 +99,15 @@ static bool says_idle(const struct lately *at, char out[GPU_WORDS_SIZE])
 	format_percent(busy, 1 - at->busy);
 	if (data > 0.2)
 		snprintf(out, GPU_WORDS_SIZE,
-			"it waits %s of the time while data loads (%s of each step): more workers, or data that is ready sooner",
-			busy, format_percent(share, data));
+			"GPU idle %s of the time: waiting for data (%s of each step); add workers or speed up loading", busy,
+			format_percent(share, data));
 	else if (copied > MUCH_BYTES_PER_S)
 		snprintf(out, GPU_WORDS_SIZE,
-			"it waits %s of the time, and %s/s are copied to it: from pinned memory the GPU goes on meanwhile", busy,
+			"GPU idle %s of the time, %s/s copied to it: use pinned memory and non_blocking=True", busy,
 			format_bytes(share, copied));
 	else
-		snprintf(out, GPU_WORDS_SIZE, "it waits %s of the time for the host: 1 shows where a step goes", busy);
+		snprintf(
+			out, GPU_WORDS_SIZE, "GPU idle %s of the time: waiting for the CPU → Overview: where a step goes", busy);
 	return true;
 }
 
@@ -114,7 +115,7 @@ static bool says_narrow(const struct lately *at, char out[GPU_WORDS_SIZE])
 {
 	if (!gpu_link_is_narrow(at->gpu))
 		return false;
-	snprintf(out, GPU_WORDS_SIZE, "its PCIe link has %.0f of %.0f lanes: another slot, or a bad contact",
+	snprintf(out, GPU_WORDS_SIZE, "GPU link has %.0f of %.0f PCIe lanes: reseat the card or try another slot",
 		gpu_now(at->gpu, METRIC_GPU_PCIE_WIDTH), gpu_now(at->gpu, METRIC_GPU_PCIE_WIDTH_MAX));
 	return true;
 }
@@ -124,7 +125,7 @@ static bool says_empty(const struct lately *at, char out[GPU_WORDS_SIZE])
 	if (!(at->busy >= 0.7 && at->sm < 0.5))
 		return false;
 	snprintf(
-		out, GPU_WORDS_SIZE, "duty is high but the SMs are %s: small kernels or input-bound", idle_words(1 - at->sm));
+		out, GPU_WORDS_SIZE, "GPU busy, but its SMs are %s: small kernels or a small batch", idle_words(1 - at->sm));
 	return true;
 }
 
@@ -134,7 +135,7 @@ static bool says_power(const struct lately *at, char out[GPU_WORDS_SIZE])
 	double throttle_bits = at->throttle_bits - (isnan(at->heat) ? 0 : at->heat);
 	if (!(at->gpu->throttle & POWER_BITS) && !(throttle_bits > 0.05))
 		return false;
-	snprintf(out, GPU_WORDS_SIZE, "its power limit (%s) holds it back %s of the time%s",
+	snprintf(out, GPU_WORDS_SIZE, "GPU throttled by its power limit (%s) %s of the time%s",
 		gpu_watts(limit, gpu_now(at->gpu, METRIC_GPU_POWER_LIMIT)), format_percent(share, throttle_bits),
 		clock_words(at->gpu, clock));
 	return true;
@@ -144,8 +145,7 @@ static bool says_no_tensor(const struct lately *at, char out[GPU_WORDS_SIZE])
 {
 	if (!(at->sm >= 0.5 && gpu_now(at->gpu, METRIC_GPU_TENSOR_ACTIVE) < 0.02))
 		return false;
-	snprintf(
-		out, GPU_WORDS_SIZE, "the SMs are busy but the tensor cores idle: mixed precision (autocast) would use them");
+	snprintf(out, GPU_WORDS_SIZE, "GPU busy, tensor cores idle: try mixed precision (torch.autocast)");
 	return true;
 }
 
@@ -174,13 +174,12 @@ bool gpu_meaning(const struct scene *scene, const struct gpu *gpu, char out[GPU_
 		if (sayings[i](&at, out))
 			return true;
 	if (at.busy >= 0.7 && at.sm >= 0.5)
-		snprintf(out, GPU_WORDS_SIZE, "well used: busy %s of the time, its SMs %s", format_percent(busy, at.busy),
-			format_percent(sm, at.sm));
+		snprintf(out, GPU_WORDS_SIZE, "GPU well used: busy %s of the time, SMs active %s",
+			format_percent(busy, at.busy), format_percent(sm, at.sm));
 	else if (at.busy >= 0.7)
-		snprintf(out, GPU_WORDS_SIZE,
-			"busy means that some kernel runs; how full its multiprocessors are this GPU does not tell");
+		snprintf(out, GPU_WORDS_SIZE, "GPU runs kernels most of the time; it does not report how full its SMs are");
 	else if (at.busy >= 0)
-		snprintf(out, GPU_WORDS_SIZE, "no process of the run is known to use it");
+		snprintf(out, GPU_WORDS_SIZE, "GPU not known to be used by the run");
 	return false;
 }
 
@@ -195,13 +194,13 @@ void gpu_verdict_line(const struct gpu *gpu, struct line *line)
 	char text[NUMBER_SIZE];
 	line_start(line, " · ");
 	if (!is_known) {
-		line_add(line, 0, ROLE_DIM, gpu->slope.points == 0 ? "too early to judge" : "verdict open");
+		line_add(line, 0, ROLE_DIM, gpu->slope.points == 0 ? "trend unclear: too few samples" : "trend unclear");
 		return;
 	}
 	line_add(line, 0, role, "%s%s", is_growing ? "⚠ " : "", gpu->verdict);
 	if (gpu->slope.points > 0 && (is_growing || fabs(slope) >= 1))
-		line_add(line, 2, role, "%s%s a %s", slope >= 0 ? "+" : "", format_bytes(text, slope),
-			is_per_batch ? "batch" : "second");
+		line_add(
+			line, 2, role, "%s%s/%s", slope >= 0 ? "+" : "", format_bytes(text, slope), is_per_batch ? "batch" : "s");
 	if (!isnan(gpu->full_in_s))
 		line_add(line, 1, role, "full in %s", parts_waiting(text, gpu->full_in_s));
 	line_add(line, 3, ROLE_DIM, "%s", gpu_memory_meaning(gpu));
@@ -229,10 +228,10 @@ void gpu_absent_line(const struct model *model, struct line *line)
 	for (size_t i = 0; i < model->missing_count && !missing; i++)
 		missing = is_about_gpus(&model->missing[i]) ? &model->missing[i] : NULL;
 	line_start(line, " · ");
-	line_add(line, 0, ROLE_DIM, "GPU – %s", missing ? missing->text : "no driver has told of one");
+	line_add(line, 0, ROLE_DIM, "GPU – %s", missing ? missing->text : "no driver reports one");
 	if (missing && missing->remedy[0] != '\0')
 		line_add(line, 2, ROLE_DIM, "%s", missing->remedy);
-	line_add(line, 1, ROLE_DIM, "5 says more");
+	line_add(line, 1, ROLE_DIM, "5 details");
 }
 
 void gpu_absent_text(const struct model *model, char *out, size_t size)
@@ -250,8 +249,7 @@ void gpu_absent_text(const struct model *model, char *out, size_t size)
 		length += written > 0 ? (size_t)written : 0;
 	}
 	if (length < size)
-		snprintf(out + length, size - length, "%s%s", length == 0 ? "No driver has told of a GPU here.\n" : "",
-			"What is shown of a run is measured on the host's clock meanwhile: work that a GPU does in the background "
-			"counts where the host waits for it.\n"
-			"pmtop doctor looks for drivers, libraries and rights, and says what would bring each.");
+		snprintf(out + length, size - length, "%s%s", length == 0 ? "No driver reports a GPU here.\n" : "",
+			"pmtop measures steps with the host clock: asynchronous GPU work counts where the CPU waits for it.\n"
+			"pmtop doctor checks drivers, libraries and permissions, and says how to get each.");
 }
