@@ -91,7 +91,7 @@ static void emit_nodes(struct sample_set *set, int64_t time_ns)
 	}
 }
 
-/* A run that has been watched for so long. */
+/* A run that pmtop has watched for so many seconds. */
 static void play(struct stage *stage, double until_s, int width, int height)
 {
 	struct sample_set set = SAMPLE_SET_INIT;
@@ -140,7 +140,7 @@ START_TEST(code_at_80_columns) { expect_picture(90, 80, 24, CHARSET_BRAILLE, "7j
 END_TEST
 START_TEST(code_at_200_columns) { expect_picture(90, 200, 60, CHARSET_BRAILLE, "7j", "code_200x60"); }
 END_TEST
-START_TEST(code_where_there_is_hardly_room) { expect_picture(90, 40, 10, CHARSET_BRAILLE, "7", "code_40x10"); }
+START_TEST(code_at_40_columns) { expect_picture(90, 40, 10, CHARSET_BRAILLE, "7", "code_40x10"); }
 END_TEST
 START_TEST(code_in_ascii) { expect_picture(90, 80, 24, CHARSET_ASCII, "7", "code_80x24_ascii"); }
 END_TEST
@@ -274,7 +274,7 @@ int main(void)
 	tcase_add_test(tests, code_at_120_columns);
 	tcase_add_test(tests, code_at_80_columns);
 	tcase_add_test(tests, code_at_200_columns);
-	tcase_add_test(tests, code_where_there_is_hardly_room);
+	tcase_add_test(tests, code_at_40_columns);
 	tcase_add_test(tests, code_in_ascii);
 	tcase_add_test(tests, minus_shows_the_whole_time_and_plus_the_last_minute);
 	tcase_add_test(tests, arrows_show_the_workers_as_one);

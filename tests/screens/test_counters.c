@@ -40,10 +40,7 @@ START_TEST(counters_at_80_columns) { expect_picture(&baseline, 80, 24, CHARSET_B
 END_TEST
 START_TEST(counters_at_200_columns) { expect_picture(&baseline, 200, 60, CHARSET_BRAILLE, "9j", "counters_200x60"); }
 END_TEST
-START_TEST(counters_where_there_is_hardly_room)
-{
-	expect_picture(&baseline, 40, 10, CHARSET_BRAILLE, "9", "counters_40x10");
-}
+START_TEST(counters_at_40_columns) { expect_picture(&baseline, 40, 10, CHARSET_BRAILLE, "9", "counters_40x10"); }
 END_TEST
 START_TEST(counters_in_ascii) { expect_picture(&baseline, 80, 24, CHARSET_ASCII, "9", "counters_80x24_ascii"); }
 END_TEST
@@ -55,7 +52,7 @@ START_TEST(without_the_cpus_own_the_kernels_are_shown_and_why)
 }
 END_TEST
 
-START_TEST(before_anything_is_counted_it_says_that_counting_begins)
+START_TEST(before_the_first_count_it_says_that_counting_starts)
 {
 	struct story_options options;
 	struct stage stage;
@@ -137,10 +134,10 @@ int main(void)
 	tcase_add_test(tests, counters_at_120_columns);
 	tcase_add_test(tests, counters_at_80_columns);
 	tcase_add_test(tests, counters_at_200_columns);
-	tcase_add_test(tests, counters_where_there_is_hardly_room);
+	tcase_add_test(tests, counters_at_40_columns);
 	tcase_add_test(tests, counters_in_ascii);
 	tcase_add_test(tests, without_the_cpus_own_the_kernels_are_shown_and_why);
-	tcase_add_test(tests, before_anything_is_counted_it_says_that_counting_begins);
+	tcase_add_test(tests, before_the_first_count_it_says_that_counting_starts);
 	tcase_add_test(tests, the_chosen_event_is_plotted);
 	tcase_add_test(tests, what_is_written_is_each_event_of_all_and_of_each_process);
 	tcase_add_test(tests, no_size_does_harm);

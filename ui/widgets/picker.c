@@ -108,7 +108,7 @@ static void draw_row(const struct table *table, const struct picker_row *row, st
 
 static const char no_process[] = "pmtop found no process that it can watch.\n"
 								 "pmtop -p PID attaches to any process of yours. Batches appear once the program "
-								 "is instrumented: one C header, pmtop.h, and five lines (man 3 pmtop.h).\n"
+								 "is instrumented: pmtop.torch.instrument() in Python, pmtop.h in C (man 3 pmtop.h).\n"
 								 "make demo, in pmtop's source, starts an example run.";
 
 /* The GPU column is shown only if a process uses one; then the row below the list says how to watch the process. */

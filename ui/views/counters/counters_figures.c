@@ -37,9 +37,9 @@ static void show_cpus(const struct scene *scene, struct figure *figure)
 {
 	double all = scene->model->system.now[METRIC_SYSTEM_CPUS];
 	set_number(figure, scene->model->perf.cpus);
-	say(figure, "CPUs in use", false, "");
+	say(figure, "in use", false, "");
 	if (all > 0)
-		snprintf(figure->what, sizeof figure->what, "of %.0f CPUs", all);
+		snprintf(figure->what, sizeof figure->what, "in use, of %.0f", all);
 }
 
 static void show_ipc(const struct scene *scene, struct figure *figure)

@@ -241,5 +241,5 @@ void gpu_short_line(const struct gpu *const gpus[], size_t count, struct line *l
 	if (!isnan(sum.celsius))
 		line_add(line, 3, ROLE_NORMAL, "%s", gpu_degrees(text, sum.celsius));
 	if (gpu_is_throttled(sum.throttle))
-		line_add(line, 1, ROLE_WARNING, "⚠ %s", gpu_throttle_words(sum.throttle, words, sizeof words));
+		line_add(line, 1, ROLE_WARNING, "⚠ throttled: %s", gpu_throttle_words(sum.throttle, words, sizeof words));
 }

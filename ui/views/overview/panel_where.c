@@ -172,7 +172,7 @@ void panel_where(struct scene *scene, const struct run *run, struct canvas *canv
 
 	rect_take_left(&inside, 1);
 	if (count == 0) {
-		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "no batch has ended yet");
+		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "waiting for the first batch to end");
 		return;
 	}
 	if (inside.height >= 4 && workers_are_instrumented(scene)) {

@@ -128,7 +128,8 @@ void panel_waiting(struct scene *scene, struct canvas *canvas, struct rect rect)
 		trace_extremes(scene, rows[i].series, trace_since(scene, scene->state->zoom), &min, &max);
 	scale_update(scale, 0, max > 0.05 ? max : 0.05, true);
 	line_start(&line, " · ");
-	line_add(&line, 0, ROLE_DIM, "share of time, plots 0–%s", format_percent(text, scale->max));
+	line_add(&line, 1, ROLE_DIM, "share of time");
+	line_add(&line, 0, ROLE_DIM, "plots 0–%s", format_percent(text, scale->max));
 	struct rect inside = parts_panel(canvas, rect, "Waiting", &line, ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
