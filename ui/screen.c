@@ -344,7 +344,7 @@ bool screen_take_flag(struct screen *screen, struct hand_flag *out)
 	return has_flag;
 }
 
-void screen_draw_anew(struct screen *screen) { screen->is_stale = true; }
+void screen_redraw(struct screen *screen) { screen->is_stale = true; }
 
 bool screen_is_paused(const struct screen *screen) { return screen->scene.is_paused; }
 

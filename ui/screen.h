@@ -19,7 +19,7 @@ void screen_free(struct screen *screen);
 /* Draws the whole of `canvas`. `period_ns`: the refresh, shown in the header. */
 void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_ns, int64_t period_ns);
 /* Makes the next frame redraw every panel: it is the last one, or a test compares it. */
-void screen_draw_anew(struct screen *screen);
+void screen_redraw(struct screen *screen);
 enum screen_wish screen_key(struct screen *screen, struct key_event event, const struct canvas *canvas);
 /* Writes the open view as CSV; false if it has nothing to write. */
 bool screen_write(const struct screen *screen, struct buffer *out);
