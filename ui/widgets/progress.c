@@ -179,7 +179,7 @@ static void draw_bar(struct canvas *canvas, int x, int y, int width, double rati
 			canvas_put(canvas, x + cell, y, is_ascii ? '.' : 0x2500, ROLE_BORDER);
 	}
 	if (!is_planned)
-		canvas_text(canvas, x + 2, y, width - 4, ROLE_DIM, " total unknown ");
+		canvas_text(canvas, x + 2, y, width - 4, ROLE_DIM, width >= 19 ? " total unknown " : " unknown ");
 	canvas_text_right(canvas, x + width, y, 6, ROLE_STRONG, format_percent(text, ratio));
 }
 
