@@ -13,17 +13,17 @@
 
 struct screen {
 	struct scene scene;
-	int view, view_before; /* where Esc leads from help */
+	int view, view_before; /* the view that Esc returns to from help */
 	struct view_state states[VIEW_STATES];
 	struct replay_line *replay; /* NULL: a live run */
-	bool run_is_chosen;         /* by a person: kept as long as it is there */
+	bool run_is_chosen;         /* by the user; holds while the run exists */
 	bool is_typing;
 	char typed[64];
-	/* the model's clock when its newest set came, and how far realtime was from it */
+	/* model time of the newest set, and its offset to realtime */
 	int64_t dated_ns, offset_ns;
-	int64_t clock_ns;     /* what the header shows: stands still while paused */
-	enum charset charset; /* that it was drawn in last */
-	bool is_stale;        /* more than time has changed since it was drawn */
+	int64_t clock_ns;     /* shown in the header; stops while paused */
+	enum charset charset; /* of the last frame */
+	bool is_stale;        /* a key or message changed the screen since the last frame */
 };
 struct screen *screen_new(struct model *model, const struct alerts *alerts, const struct settings *settings)
 {
@@ -52,8 +52,8 @@ static void show_run(struct screen *screen, int run)
 	screen->scene.focus = (struct focus){ .at_live_end = true };
 }
 
-/* What a person chose stays, and what he looks into as long as it lives; else the one that is best, as soon as there is
- * a better one. */
+/* The user's choice stays, and so does a live run whose batches the user inspects; otherwise the best run is shown
+ * as soon as there is one. */
 static void choose_run(struct screen *screen)
 {
 	const struct run *shown = scene_run(&screen->scene);
@@ -63,7 +63,7 @@ static void choose_run(struct screen *screen)
 	show_run(screen, ranks_first(screen->scene.model, NULL, NULL));
 }
 
-/* Ranks in their order. */
+/* In the order of ranks. */
 static void next_run(struct screen *screen, int step)
 {
 	struct scene *scene = &screen->scene;
@@ -72,7 +72,7 @@ static void next_run(struct screen *screen, int step)
 	if (count == 0)
 		return;
 	if (count == 1)
-		snprintf(scene->message, sizeof scene->message, "there is only one run here");
+		snprintf(scene->message, sizeof scene->message, "pmtop shows only one run here");
 	while (at + 1 < count && order[at] != (unsigned)scene->run)
 		at++;
 	screen->run_is_chosen = true;
@@ -93,7 +93,7 @@ static struct rect body_of(const struct screen *screen, const struct canvas *can
 	return body;
 }
 
-/* What stands under the body. */
+/* Draws the rows below the view. */
 static void draw_below(struct screen *screen, struct canvas *canvas)
 {
 	struct rect whole = { 0, 0, canvas->width, canvas->height }, last = rect_take_bottom(&whole, 1);
@@ -143,9 +143,8 @@ static void draw_all(struct screen *screen, struct canvas *canvas, int64_t perio
 	draw_below(screen, canvas);
 }
 
-/* What is refreshed so often that figures need not be written each time; not the last picture, which is to stay, nor
- * what may be sought in. */
-static bool keeps_panes(const struct screen *screen, const struct canvas *canvas)
+/* Whether panels may be reused: only at high refresh rates, and not for the final frame or a replay. */
+static bool can_reuse_panes(const struct screen *screen, const struct canvas *canvas)
 {
 	const struct run *run = scene_run(&screen->scene);
 	bool goes_on = !screen->scene.model->target_ended && (!run || run->is_live);
@@ -159,7 +158,7 @@ void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_
 	set_time(screen, realtime_ns);
 	choose_run(screen);
 	scene->state = &screen->states[screen->view];
-	panes_begin(&scene->panes, canvas, scene->now_ns, !is_tiny(canvas) && keeps_panes(screen, canvas));
+	panes_begin(&scene->panes, canvas, scene->now_ns, !is_tiny(canvas) && can_reuse_panes(screen, canvas));
 	screen->is_stale = false;
 	if (is_tiny(canvas)) {
 		chrome_one_line(scene, canvas);
@@ -248,7 +247,7 @@ static void type_search(struct screen *screen, struct key_event event, const str
 static void start_search(struct screen *screen)
 {
 	if (!all_views[screen->view]->can_search) {
-		screen_message(screen, "nothing to search for in this view");
+		screen_message(screen, "this view has no search");
 		return;
 	}
 	screen->is_typing = true;
@@ -347,7 +346,7 @@ bool screen_take_flag(struct screen *screen, struct hand_flag *out)
 	return has_flag;
 }
 
-void screen_draw_anew(struct screen *screen) { screen->is_stale = true; }
+void screen_redraw(struct screen *screen) { screen->is_stale = true; }
 
 bool screen_is_paused(const struct screen *screen) { return screen->scene.is_paused; }
 
@@ -374,7 +373,7 @@ void screen_set_model(struct screen *screen, struct model *model)
 	const struct run *run;
 	screen->scene.model = model;
 	run = scene_run(&screen->scene);
-	/* What was looked at may be yet to come. */
+	/* The selected batch may lie after the new time. */
 	if (!run || scene_track(&screen->scene, run)->end <= screen->scene.focus.batch)
 		screen->scene.focus = (struct focus){ .at_live_end = true };
 }

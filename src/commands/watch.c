@@ -230,7 +230,7 @@ static void watch_until_quit(struct watch *watch)
 		if (is_followed && !is_file && session_has_ended(&watch->session)) {
 			is_followed = false;
 			watch->is_dirty = true;
-			screen_draw_anew(watch->screen);
+			screen_redraw(watch->screen);
 		}
 	}
 }

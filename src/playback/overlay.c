@@ -286,7 +286,7 @@ bool overlay_type(struct overlay *overlay, struct key_event event)
 	char bytes[4];
 	if (!earlier->is_typing || event.key == KEY_NOTHING || event.key == KEY_WINDOW || event.key == KEY_HANGUP)
 		return false;
-	screen_draw_anew(overlay->screen);
+	screen_redraw(overlay->screen);
 	if (event.key == KEY_RETURN || event.key == KEY_ESC) {
 		earlier->is_typing = false;
 		if (event.key == KEY_RETURN)

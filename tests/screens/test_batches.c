@@ -44,7 +44,7 @@ START_TEST(an_ordinary_batch_is_explained_too)
 }
 END_TEST
 
-/* -- walking -- */
+/* -- moving the selection -- */
 
 /* The line under the bars begins with the focused batch. */
 static void expect_focus(const struct stage *stage, const char *text)
@@ -52,7 +52,7 @@ static void expect_focus(const struct stage *stage, const char *text)
 	ck_assert_msg(stage_shows(stage, text), "the focus is not on \"%s\"", text);
 }
 
-START_TEST(n_and_N_walk_from_flag_to_flag_and_wrap)
+START_TEST(n_and_N_select_the_next_flag_and_wrap)
 {
 	struct stage stage;
 	play(&stage, 120, 40);
@@ -146,7 +146,7 @@ END_TEST
 
 /* -- the list -- */
 
-START_TEST(up_and_down_walk_the_list_in_its_order)
+START_TEST(up_and_down_follow_the_order_of_the_list)
 {
 	struct stage stage;
 	play(&stage, 120, 40);
@@ -243,14 +243,14 @@ END_TEST
 
 /* -- zoom and CSV -- */
 
-START_TEST(zoom_widens_bars_and_gathers_batches_without_losing_flags)
+START_TEST(zoom_widens_bars_and_groups_batches_without_losing_flags)
 {
 	struct stage stage;
 	play(&stage, 120, 40);
 	stage_type(&stage, "-");
-	ck_assert(stage_shows(&stage, "a bar is the slowest of 2"));
+	ck_assert(stage_shows(&stage, "each bar: slowest of 2"));
 	stage_type(&stage, "-");
-	ck_assert(stage_shows(&stage, "a bar is the slowest of 5"));
+	ck_assert(stage_shows(&stage, "each bar: slowest of 5"));
 	stage_expect(&stage, "batches_gathered_120x40");
 	stage_type(&stage, "+++");
 	stage_expect(&stage, "batches_wide_bars_120x40");
@@ -260,7 +260,7 @@ START_TEST(zoom_widens_bars_and_gathers_batches_without_losing_flags)
 }
 END_TEST
 
-START_TEST(csv_has_every_kept_batch_with_its_phases)
+START_TEST(csv_has_every_retained_batch_with_its_phases)
 {
 	struct buffer csv = BUFFER_INIT;
 	struct stage stage;
@@ -281,7 +281,7 @@ START_TEST(csv_has_every_kept_batch_with_its_phases)
 }
 END_TEST
 
-START_TEST(without_a_run_it_says_what_would_bring_batches)
+START_TEST(without_a_run_it_says_how_to_get_batches)
 {
 	struct story_options options;
 	struct stage stage;
@@ -290,7 +290,7 @@ START_TEST(without_a_run_it_says_what_would_bring_batches)
 	stage_open(&stage, &options, 80, 24);
 	stage_play(&stage, 5);
 	stage_type(&stage, "2nN\rf");
-	ck_assert(stage_shows(&stage, "Nothing publishes batches here"));
+	ck_assert(stage_shows(&stage, "This process is not instrumented"));
 	stage_close(&stage);
 }
 END_TEST
@@ -306,20 +306,20 @@ int main(void)
 	tcase_add_test(tests, explained_at_200_columns);
 	tcase_add_test(tests, ascii_has_a_letter_for_each_phase);
 	tcase_add_test(tests, an_ordinary_batch_is_explained_too);
-	tcase_add_test(tests, n_and_N_walk_from_flag_to_flag_and_wrap);
+	tcase_add_test(tests, n_and_N_select_the_next_flag_and_wrap);
 	tcase_add_test(tests, arrows_pages_home_and_end_move_the_cursor);
 	tcase_add_test(tests, the_focus_stays_on_its_batch_while_the_run_goes_on);
 	tcase_add_test(tests, f_flags_and_unflags_by_hand);
 	tcase_add_test(tests, enter_opens_and_escape_goes_back_step_by_step);
-	tcase_add_test(tests, up_and_down_walk_the_list_in_its_order);
+	tcase_add_test(tests, up_and_down_follow_the_order_of_the_list);
 	tcase_add_test(tests, angle_keys_sort_the_list);
 	tcase_add_test(tests, a_click_chooses_a_bar_or_a_row);
 	tcase_add_test(tests, slash_finds_a_batch_by_its_number);
 	tcase_add_test(tests, slash_finds_slow_phases_and_n_walks_matches_until_escape);
 	tcase_add_test(tests, a_search_without_a_match_says_what_can_be_found);
-	tcase_add_test(tests, zoom_widens_bars_and_gathers_batches_without_losing_flags);
-	tcase_add_test(tests, csv_has_every_kept_batch_with_its_phases);
-	tcase_add_test(tests, without_a_run_it_says_what_would_bring_batches);
+	tcase_add_test(tests, zoom_widens_bars_and_groups_batches_without_losing_flags);
+	tcase_add_test(tests, csv_has_every_retained_batch_with_its_phases);
+	tcase_add_test(tests, without_a_run_it_says_how_to_get_batches);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

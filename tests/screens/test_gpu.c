@@ -57,7 +57,7 @@ START_TEST(one_gpu_at_80_columns) { expect_one(80, 24, CHARSET_BRAILLE, "5", "gp
 END_TEST
 START_TEST(one_gpu_at_200_columns) { expect_one(200, 60, CHARSET_BRAILLE, "5", "gpu_one_200x60"); }
 END_TEST
-START_TEST(one_gpu_where_there_is_hardly_room) { expect_one(40, 10, CHARSET_BRAILLE, "5", "gpu_one_40x10"); }
+START_TEST(one_gpu_at_40_columns) { expect_one(40, 10, CHARSET_BRAILLE, "5", "gpu_one_40x10"); }
 END_TEST
 START_TEST(one_gpu_in_ascii) { expect_one(80, 24, CHARSET_ASCII, "5", "gpu_one_80x24_ascii"); }
 END_TEST
@@ -67,7 +67,7 @@ START_TEST(eight_gpus_at_80_columns) { expect_eight(80, 24, CHARSET_BRAILLE, "5j
 END_TEST
 START_TEST(eight_gpus_at_200_columns) { expect_eight(200, 60, CHARSET_BRAILLE, "5", "gpu_eight_200x60"); }
 END_TEST
-START_TEST(eight_gpus_where_there_is_hardly_room) { expect_eight(40, 10, CHARSET_BRAILLE, "5", "gpu_eight_40x10"); }
+START_TEST(eight_gpus_at_40_columns) { expect_eight(40, 10, CHARSET_BRAILLE, "5", "gpu_eight_40x10"); }
 END_TEST
 START_TEST(eight_gpus_in_ascii) { expect_eight(80, 24, CHARSET_ASCII, "5", "gpu_eight_80x24_ascii"); }
 END_TEST
@@ -84,7 +84,7 @@ END_TEST
 START_TEST(the_overview_of_eight_gpus) { expect_eight(120, 40, CHARSET_BRAILLE, "1", "gpu_overview_eight_120x40"); }
 END_TEST
 
-/* -- where one was held back -- */
+/* -- throttling -- */
 
 static void held_back(struct gpu_node *node)
 {
@@ -93,7 +93,7 @@ static void held_back(struct gpu_node *node)
 	node->heat_s = 5;
 }
 
-START_TEST(batches_have_marks_where_a_gpu_was_held_back)
+START_TEST(batches_are_marked_while_a_gpu_is_throttled)
 {
 	struct gpu_node node;
 	held_back(&node);
@@ -109,7 +109,7 @@ START_TEST(marks_are_letters_in_ascii)
 }
 END_TEST
 
-START_TEST(there_is_no_row_of_marks_where_nothing_held_it_back)
+START_TEST(without_throttling_there_is_no_row_of_marks)
 {
 	struct gpu_node node;
 	struct stage stage;
@@ -120,12 +120,12 @@ START_TEST(there_is_no_row_of_marks_where_nothing_held_it_back)
 	stage_type(&stage, "2");
 	ck_assert(!stage_shows(&stage, "power ┤"));
 	stage_type(&stage, "5");
-	ck_assert(stage_shows(&stage, "held back  by nothing"));
+	ck_assert(stage_shows(&stage, "throttled  no"));
 	stage_close(&stage);
 }
 END_TEST
 
-START_TEST(what_its_counters_say_of_being_held_back_is_called_so)
+START_TEST(throttle_counters_are_shown_as_counters)
 {
 	struct gpu_node node;
 	struct stage stage;
@@ -133,7 +133,7 @@ START_TEST(what_its_counters_say_of_being_held_back_is_called_so)
 	node.counted_ratio = 0.6;
 	play(&stage, &node, 200, 60);
 	stage_type(&stage, "5");
-	ck_assert(stage_shows(&stage, "held back  not now · 7 % of the last 2 min · counted just now: power 60 %"));
+	ck_assert(stage_shows(&stage, "throttled  not now · 7 % of the last 2 min · by counter now: power 60 %"));
 	stage_close(&stage);
 }
 END_TEST
@@ -152,8 +152,8 @@ START_TEST(an_empty_memory_has_no_axis_of_single_bytes)
 }
 END_TEST
 
-/* Its driver first told of it 90 s after pmtop came, and the limit holds it back all the time since. */
-START_TEST(what_is_not_known_is_no_time_in_which_nothing_held_it_back)
+/* The driver first reports it 90 s after attach; the power limit throttles it from then on. */
+START_TEST(unknown_time_does_not_count_as_unthrottled)
 {
 	static struct gpu gpu;
 	struct lane lane = { 1, { &gpu } };
@@ -166,7 +166,7 @@ START_TEST(what_is_not_known_is_no_time_in_which_nothing_held_it_back)
 }
 END_TEST
 
-START_TEST(one_that_heat_holds_back_now_says_so_first)
+START_TEST(heat_throttling_is_shown_first)
 {
 	struct gpu_node node;
 	struct stage stage;
@@ -179,30 +179,30 @@ START_TEST(one_that_heat_holds_back_now_says_so_first)
 	options.batches = 1000;
 	stage_open(&stage, &options, 120, 40);
 	gpu_node_play(&node, &stage, 115);
-	ck_assert(stage_shows(&stage, "⚠ held back by thermal slowdown"));
+	ck_assert(stage_shows(&stage, "⚠ throttled: thermal slowdown"));
 	stage_type(&stage, "5");
-	ck_assert(stage_shows(&stage, "held back  thermal slowdown"));
-	ck_assert(stage_shows(&stage, "throttled by heat"));
+	ck_assert(stage_shows(&stage, "throttled  thermal slowdown"));
+	ck_assert(stage_shows(&stage, "GPU throttled by heat"));
 	ck_assert(stage_shows(&stage, "1215 MHz"));
 	stage_resize(&stage, 80, 24);
 	stage_type(&stage, "1");
-	ck_assert(stage_shows(&stage, "⚠ thermal slowdown"));
+	ck_assert(stage_shows(&stage, "⚠ throttled: thermal slowdown"));
 	stage_close(&stage);
 }
 END_TEST
 
 /* -- what is not known -- */
 
-START_TEST(without_a_gpu_it_says_why_and_what_would_bring_one)
+START_TEST(without_a_gpu_it_says_why_and_what_to_do)
 {
 	struct story_options options;
 	struct stage stage;
 	story_options_default(&options);
 	stage_open(&stage, &options, 120, 40);
 	stage_play(&stage, 30);
-	ck_assert(stage_shows(&stage, " GPU – no driver has told of one · 5 says more"));
+	ck_assert(stage_shows(&stage, " GPU – no driver reports one · 5 details"));
 	stage_type(&stage, "5");
-	ck_assert(stage_shows(&stage, "No driver has told of a GPU here."));
+	ck_assert(stage_shows(&stage, "No driver reports a GPU here."));
 	ck_assert(stage_shows(&stage, "pmtop doctor"));
 	sample_set_clear(&stage.set);
 	stage.set.time_ns = stage.model->now_ns;
@@ -234,7 +234,7 @@ START_TEST(hidden_processes_say_why)
 	node.hides_processes = true;
 	play(&stage, &node, 120, 40);
 	stage_type(&stage, "5");
-	ck_assert(stage_shows(&stage, "– not told: GPU 0: 3 hidden: they run outside this"));
+	ck_assert(stage_shows(&stage, "– unknown: GPU 0: 3 hidden: they run outside this"));
 	ck_assert(stage_shows(&stage, "container → run the container with --pid=host"));
 	stage_close(&stage);
 }
@@ -257,7 +257,7 @@ START_TEST(an_old_one_has_no_sm_figure_and_no_zero_for_it)
 }
 END_TEST
 
-START_TEST(one_that_is_lost_says_so_and_the_others_go_on)
+START_TEST(a_lost_gpu_is_named_and_the_others_stay)
 {
 	struct gpu_node node;
 	struct stage stage;
@@ -266,7 +266,7 @@ START_TEST(one_that_is_lost_says_so_and_the_others_go_on)
 	node.lost_s = 100;
 	play(&stage, &node, 120, 40);
 	ck_assert(stage_shows(&stage, "⚠ lost: it has fallen off the bus"));
-	ck_assert(stage_shows(&stage, "GPU 1: no response"));
+	ck_assert(stage_shows(&stage, "GPU 1 lost: "));
 	stage_resize(&stage, 80, 24);
 	ck_assert(stage_shows(&stage, "GPU ×2 75 %  ⚠ 1 lost  SM "));
 	stage_resize(&stage, 120, 40);
@@ -274,7 +274,7 @@ START_TEST(one_that_is_lost_says_so_and_the_others_go_on)
 	ck_assert(stage_shows(&stage, "⚠ 1 lost"));
 	stage_type(&stage, "j");
 	ck_assert(stage_shows(&stage, "⚠ no answer"));
-	ck_assert(stage_shows(&stage, "no response: it has fallen off the bus (XID 79)"));
+	ck_assert(stage_shows(&stage, "GPU lost: it has fallen off the bus (XID 79)"));
 	ck_assert(stage_shows(&stage, "XID 79"));
 	stage_close(&stage);
 }
@@ -290,7 +290,7 @@ START_TEST(a_narrow_link_is_marked)
 	ck_assert(stage_shows(&stage, "PCIe 5.0×8 ⚠"));
 	stage_type(&stage, "5");
 	ck_assert(stage_shows(&stage, "PCIe       5.0 ×8 ⚠ · of ×16"));
-	ck_assert(stage_shows(&stage, "PCIe link is gen 5 ×8, the slot allows gen 5 ×16"));
+	ck_assert(stage_shows(&stage, "GPU link is gen 5 ×8, the slot allows gen 5 ×16"));
 	stage_close(&stage);
 }
 END_TEST
@@ -308,14 +308,14 @@ START_TEST(memory_that_grows_says_when_it_is_full)
 	stage_open(&stage, &options, 200, 60);
 	gpu_node_play(&node, &stage, 120);
 	stage_type(&stage, "5");
-	ck_assert(stage_shows(&stage, "growth     ⚠ growing · +10.3 MB a batch · full in "));
+	ck_assert(stage_shows(&stage, "growth     ⚠ growing · +10.3 MB/batch · full in "));
 	stage_resize(&stage, 120, 40);
-	ck_assert(stage_shows(&stage, "growth     ⚠ growing · +10.3 MB a batch · full in "));
+	ck_assert(stage_shows(&stage, "growth     ⚠ growing · +10.3 MB/batch · full in "));
 	stage_close(&stage);
 }
 END_TEST
 
-START_TEST(a_process_that_publishes_nothing_has_its_gpu_too)
+START_TEST(a_process_without_instrumentation_has_its_gpu_too)
 {
 	struct story_options options;
 	struct gpu_node node;
@@ -330,14 +330,14 @@ START_TEST(a_process_that_publishes_nothing_has_its_gpu_too)
 	stage_resize(&stage, 80, 24);
 	ck_assert(stage_shows(&stage, "\n GPU "));
 	stage_type(&stage, "5");
-	ck_assert(stage_shows(&stage, "the run's"));
+	ck_assert(stage_shows(&stage, "used by the run"));
 	stage_close(&stage);
 }
 END_TEST
 
 /* -- choosing -- */
 
-START_TEST(parts_stand_under_their_gpu)
+START_TEST(mig_parts_are_listed_under_their_gpu)
 {
 	struct gpu_node node;
 	gpu_node_default(&node);
@@ -444,32 +444,32 @@ int main(void)
 	tcase_add_test(tests, one_gpu_at_120_columns);
 	tcase_add_test(tests, one_gpu_at_80_columns);
 	tcase_add_test(tests, one_gpu_at_200_columns);
-	tcase_add_test(tests, one_gpu_where_there_is_hardly_room);
+	tcase_add_test(tests, one_gpu_at_40_columns);
 	tcase_add_test(tests, one_gpu_in_ascii);
 	tcase_add_test(tests, eight_gpus_at_120_columns);
 	tcase_add_test(tests, eight_gpus_at_80_columns);
 	tcase_add_test(tests, eight_gpus_at_200_columns);
-	tcase_add_test(tests, eight_gpus_where_there_is_hardly_room);
+	tcase_add_test(tests, eight_gpus_at_40_columns);
 	tcase_add_test(tests, eight_gpus_in_ascii);
 	tcase_add_test(tests, the_overview_has_a_gpu_panel);
 	tcase_add_test(tests, the_overview_has_a_gpu_line);
 	tcase_add_test(tests, the_overview_has_a_gpu_panel_at_200_columns);
 	tcase_add_test(tests, the_overview_of_eight_gpus);
-	tcase_add_test(tests, batches_have_marks_where_a_gpu_was_held_back);
+	tcase_add_test(tests, batches_are_marked_while_a_gpu_is_throttled);
 	tcase_add_test(tests, marks_are_letters_in_ascii);
-	tcase_add_test(tests, what_its_counters_say_of_being_held_back_is_called_so);
+	tcase_add_test(tests, throttle_counters_are_shown_as_counters);
 	tcase_add_test(tests, an_empty_memory_has_no_axis_of_single_bytes);
-	tcase_add_test(tests, what_is_not_known_is_no_time_in_which_nothing_held_it_back);
-	tcase_add_test(tests, there_is_no_row_of_marks_where_nothing_held_it_back);
-	tcase_add_test(tests, one_that_heat_holds_back_now_says_so_first);
-	tcase_add_test(tests, without_a_gpu_it_says_why_and_what_would_bring_one);
+	tcase_add_test(tests, unknown_time_does_not_count_as_unthrottled);
+	tcase_add_test(tests, without_throttling_there_is_no_row_of_marks);
+	tcase_add_test(tests, heat_throttling_is_shown_first);
+	tcase_add_test(tests, without_a_gpu_it_says_why_and_what_to_do);
 	tcase_add_test(tests, hidden_processes_say_why);
 	tcase_add_test(tests, an_old_one_has_no_sm_figure_and_no_zero_for_it);
-	tcase_add_test(tests, one_that_is_lost_says_so_and_the_others_go_on);
+	tcase_add_test(tests, a_lost_gpu_is_named_and_the_others_stay);
 	tcase_add_test(tests, a_narrow_link_is_marked);
 	tcase_add_test(tests, memory_that_grows_says_when_it_is_full);
-	tcase_add_test(tests, a_process_that_publishes_nothing_has_its_gpu_too);
-	tcase_add_test(tests, parts_stand_under_their_gpu);
+	tcase_add_test(tests, a_process_without_instrumentation_has_its_gpu_too);
+	tcase_add_test(tests, mig_parts_are_listed_under_their_gpu);
 	tcase_add_test(tests, keys_and_clicks_choose_one);
 	tcase_add_test(tests, what_is_written_is_every_gpu_over_time);
 	tcase_add_test(tests, no_size_and_no_figure_does_harm);

@@ -50,15 +50,12 @@ START_TEST(kinds_among_the_batches_at_80_columns)
 END_TEST
 START_TEST(marks_in_ascii) { expect_picture(52, 80, 24, CHARSET_ASCII, "2", "kinds_batches_80x24_ascii"); }
 END_TEST
-START_TEST(figures_told_later_below_the_operations)
+START_TEST(late_figures_below_the_operations)
 {
 	expect_picture(52, 120, 40, CHARSET_BRAILLE, "3", "kinds_operations_120x40");
 }
 END_TEST
-START_TEST(figures_told_later_at_80_columns)
-{
-	expect_picture(52, 80, 24, CHARSET_BRAILLE, "3", "kinds_operations_80x24");
-}
+START_TEST(late_figures_at_80_columns) { expect_picture(52, 80, 24, CHARSET_BRAILLE, "3", "kinds_operations_80x24"); }
 END_TEST
 START_TEST(the_allocator_beside_the_hosts_memory)
 {
@@ -80,7 +77,7 @@ END_TEST
 
 /* -- modes -- */
 
-START_TEST(m_walks_the_modes)
+START_TEST(m_selects_the_next_mode)
 {
 	struct stage stage;
 	play(&stage, 52, 120, 40);
@@ -98,7 +95,7 @@ START_TEST(m_walks_the_modes)
 }
 END_TEST
 
-START_TEST(n_walks_the_flags_of_the_mode)
+START_TEST(n_selects_the_flags_of_the_mode)
 {
 	struct stage stage;
 	play(&stage, 52, 120, 40);
@@ -124,7 +121,7 @@ START_TEST(the_overview_shows_training_whatever_is_chosen)
 	struct stage stage;
 	play(&stage, 52, 120, 40);
 	stage_type(&stage, "2mh1");
-	ck_assert(stage_shows(&stage, "whole run, 200 · "));
+	ck_assert(stage_shows(&stage, "all 200 steps · "));
 	stage_type(&stage, "N2");
 	ck_assert(stage_shows(&stage, "─ Batches, train ─"));
 	stage_close(&stage);
@@ -140,13 +137,13 @@ START_TEST(a_run_of_one_mode_says_so)
 	stage_open(&stage, &options, 120, 40);
 	stage_play(&stage, 10);
 	stage_type(&stage, "2m");
-	ck_assert(stage_shows(&stage, "all batches that are kept are of mode train"));
+	ck_assert(stage_shows(&stage, "all retained batches have mode train"));
 	ck_assert(stage_shows(&stage, "─ Batches ─"));
 	stage_close(&stage);
 }
 END_TEST
 
-START_TEST(a_mark_is_told_in_the_batch_in_which_it_lies)
+START_TEST(a_mark_is_shown_with_its_batch)
 {
 	struct stage stage;
 	play(&stage, 52, 120, 40);
@@ -168,7 +165,7 @@ START_TEST(a_run_without_news_keeps_its_screens)
 	stage_open(&stage, &options, 200, 60);
 	stage_play(&stage, 40);
 	stage_type(&stage, "3");
-	ck_assert(!stage_shows(&stage, "Told later"));
+	ck_assert(!stage_shows(&stage, "Reported after the batch"));
 	stage_type(&stage, "4");
 	ck_assert(!stage_shows(&stage, "GPU allocator"));
 	stage_type(&stage, "1");
@@ -189,17 +186,17 @@ int main(void)
 	tcase_add_test(tests, kinds_among_the_batches);
 	tcase_add_test(tests, kinds_among_the_batches_at_80_columns);
 	tcase_add_test(tests, marks_in_ascii);
-	tcase_add_test(tests, figures_told_later_below_the_operations);
-	tcase_add_test(tests, figures_told_later_at_80_columns);
+	tcase_add_test(tests, late_figures_below_the_operations);
+	tcase_add_test(tests, late_figures_at_80_columns);
 	tcase_add_test(tests, the_allocator_beside_the_hosts_memory);
 	tcase_add_test(tests, the_allocator_at_80_columns);
 	tcase_add_test(tests, validation_among_the_batches);
 	tcase_add_test(tests, validation_is_progress_too);
-	tcase_add_test(tests, m_walks_the_modes);
-	tcase_add_test(tests, n_walks_the_flags_of_the_mode);
+	tcase_add_test(tests, m_selects_the_next_mode);
+	tcase_add_test(tests, n_selects_the_flags_of_the_mode);
 	tcase_add_test(tests, the_overview_shows_training_whatever_is_chosen);
 	tcase_add_test(tests, a_run_of_one_mode_says_so);
-	tcase_add_test(tests, a_mark_is_told_in_the_batch_in_which_it_lies);
+	tcase_add_test(tests, a_mark_is_shown_with_its_batch);
 	tcase_add_test(tests, a_run_without_news_keeps_its_screens);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

@@ -113,7 +113,7 @@ START_TEST(before_anything_is_read_it_says_so)
 	story_options_default(&options);
 	stage_open(&stage, &options, 80, 24);
 	stage_type(&stage, "4+-n");
-	ck_assert(stage_shows(&stage, "Nothing has been read of the process yet"));
+	ck_assert(stage_shows(&stage, "pmtop has read nothing about the process yet"));
 	stage_close(&stage);
 }
 END_TEST

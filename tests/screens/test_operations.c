@@ -45,7 +45,7 @@ END_TEST
 START_TEST(ascii_carries_the_same) { expect_picture(80, 24, CHARSET_ASCII, "<", "operations_by_share_80x24_ascii"); }
 END_TEST
 
-/* Row of the picture in which a name stands. */
+/* The row of the screen that has the name. */
 static int row_of(const struct stage *stage, const char *name)
 {
 	int x, y;

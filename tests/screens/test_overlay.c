@@ -27,7 +27,7 @@ static void setup(void)
 
 static void teardown(void) { stage_close(&stage); }
 
-START_TEST(the_earlier_run_lies_under_ours)
+START_TEST(the_earlier_run_is_drawn_under_the_shown_one)
 {
 	stage_expect(&stage, "overlay_120x40");
 	stage_resize(&stage, 80, 24);
@@ -54,7 +54,7 @@ START_TEST(the_whole_run_has_it_too_and_other_modes_do_not)
 {
 	for (int i = 0; i < 6; i++)
 		stage_type(&stage, "-");
-	ck_assert(stage_shows(&stage, "whole run"));
+	ck_assert(stage_shows(&stage, "all "));
 	ck_assert(stage_shows(&stage, "earlier 0.179 s, now +"));
 	ck_assert(stage_shows(&stage, "∘"));
 }
@@ -87,7 +87,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, the_earlier_run_lies_under_ours);
+	tcase_add_test(tests, the_earlier_run_is_drawn_under_the_shown_one);
 	tcase_add_test(tests, ascii_has_a_sign_of_its_own);
 	tcase_add_test(tests, bars_are_marked);
 	tcase_add_test(tests, the_whole_run_has_it_too_and_other_modes_do_not);

@@ -42,7 +42,7 @@ START_TEST(at_80_columns_nothing_essential_is_lost) { expect_picture(80, 24, CHA
 END_TEST
 START_TEST(at_120_columns_panels_are_boxes) { expect_picture(120, 40, CHARSET_BRAILLE, "overview_120x40"); }
 END_TEST
-START_TEST(at_200_columns_panels_stand_side_by_side) { expect_picture(200, 60, CHARSET_BRAILLE, "overview_200x60"); }
+START_TEST(at_200_columns_panels_are_side_by_side) { expect_picture(200, 60, CHARSET_BRAILLE, "overview_200x60"); }
 END_TEST
 START_TEST(ascii_carries_the_same) { expect_picture(80, 24, CHARSET_ASCII, "overview_80x24_ascii"); }
 END_TEST
@@ -51,7 +51,7 @@ END_TEST
 
 /* -- other states -- */
 
-START_TEST(a_run_that_may_not_be_read_is_said_to_be_so)
+START_TEST(a_run_without_read_permission_is_reported)
 {
 	struct story_options options = long_run();
 	struct stage stage;
@@ -65,14 +65,14 @@ START_TEST(a_run_that_may_not_be_read_is_said_to_be_so)
 	model_apply(stage.model, &stage.set);
 	explain_flagged(stage.model);
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "cannot be seen: process 1 belongs to root"));
+	ck_assert(stage_shows(&stage, "whether this process is instrumented: process 1 belongs to root"));
 	ck_assert(stage_shows(&stage, "sudo pmtop -p 1"));
 	ck_assert(!stage_shows(&stage, "No training run publishes"));
 	stage_close(&stage);
 }
 END_TEST
 
-START_TEST(without_a_region_the_process_is_shown_and_how_to_publish)
+START_TEST(without_a_region_the_process_is_shown_and_how_to_instrument)
 {
 	struct story_options options = long_run();
 	struct stage stage;
@@ -92,7 +92,7 @@ START_TEST(before_the_first_set_it_waits)
 	struct stage stage;
 	stage_open(&stage, &options, 80, 24);
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "Nothing has been read yet"));
+	ck_assert(stage_shows(&stage, "pmtop has read nothing yet"));
 	stage_close(&stage);
 }
 END_TEST
@@ -159,7 +159,7 @@ START_TEST(a_finished_run_says_when_and_what_it_was)
 }
 END_TEST
 
-/* In the middle of a batch nothing more comes but the word that `name` is still open. */
+/* In the middle of a batch no more events arrive; `name` is still open. */
 static void hang(struct stage *stage, enum story_name name, double seconds)
 {
 	int64_t begin_ns = stage->model->now_ns, now_ns = begin_ns + (int64_t)(seconds * 1e9);
@@ -182,7 +182,7 @@ START_TEST(a_batch_that_does_not_end_is_named_in_the_header_and_in_place_of_the_
 	play(&stage, 120, 40);
 	hang(&stage, STORY_BACKWARD, 41);
 	ck_assert(stage_shows(&stage, "⚠ in backward for 41 s"));
-	ck_assert(stage_shows(&stage, "⚠ in backward for 41 s · usual step 0.2"));
+	ck_assert(stage_shows(&stage, "⚠ in backward for 41 s · median step 0.2"));
 	stage_resize(&stage, 30, 5);
 	ck_assert(stage_shows(&stage, "⚠ in backward for 41 s"));
 	stage_close(&stage);
@@ -196,18 +196,18 @@ START_TEST(the_machine_has_a_line)
 	struct stage stage;
 	struct alert *alert;
 	play(&stage, 120, 40);
-	ck_assert(stage_shows(&stage, "GPU – no driver has told of one"));
+	ck_assert(stage_shows(&stage, "GPU – no driver reports one"));
 	machine_fill(stage.model);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage,
-		"CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy 12.0 ms · throttled 8 % · 6 more"));
+		"CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy 12.0 ms · throttled 8 % · 6 details"));
 	alert = &stage.alerts.list[0];
 	*alert = (struct alert){
 		.rule = "busy_disk", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns
 	};
 	stage.model->system.throttled_ratio = 0;
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "disk nvme0n1 85 % busy 12.0 ms ⚠ · 6 more"));
+	ck_assert(stage_shows(&stage, "disk nvme0n1 85 % busy 12.0 ms ⚠ · 6 details"));
 	stage_resize(&stage, 80, 24);
 	ck_assert(stage_shows(&stage, " CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy 12.0 ms ⚠\n"));
 	stage.model->system.io_wait_ratio = stage.model->system.cpu_ratio = NAN;
@@ -219,7 +219,7 @@ START_TEST(the_machine_has_a_line)
 }
 END_TEST
 
-START_TEST(a_process_that_publishes_nothing_has_the_machine_too)
+START_TEST(a_process_without_instrumentation_has_the_machine_too)
 {
 	struct story_options options = long_run();
 	struct stage stage;
@@ -234,7 +234,7 @@ START_TEST(a_process_that_publishes_nothing_has_the_machine_too)
 }
 END_TEST
 
-START_TEST(the_newest_slow_batch_is_told_below_the_plot_and_a_pattern_instead_of_it)
+START_TEST(the_newest_slow_batch_is_named_below_the_plot_or_a_pattern)
 {
 	struct stage stage;
 	struct pattern *pattern;
@@ -273,15 +273,15 @@ START_TEST(zoom_goes_from_the_last_batches_to_the_whole_run)
 {
 	struct stage stage;
 	play(&stage, 120, 40);
-	ck_assert(stage_shows(&stage, "last 200 · "));
+	ck_assert(stage_shows(&stage, "last 200 steps · "));
 	stage_type(&stage, "+");
-	ck_assert(stage_shows(&stage, "last 100 · "));
+	ck_assert(stage_shows(&stage, "last 100 steps · "));
 	stage_type(&stage, "++++++++");
-	ck_assert(stage_shows(&stage, "last 10 · "));
+	ck_assert(stage_shows(&stage, "last 10 steps · "));
 	stage_type(&stage, "-----");
-	ck_assert(stage_shows(&stage, "last 500 · "));
+	ck_assert(stage_shows(&stage, "last 500 steps · "));
 	stage_type(&stage, "----");
-	ck_assert(stage_shows(&stage, "whole run, 1,1"));
+	ck_assert(stage_shows(&stage, "all 1,1"));
 	stage_expect(&stage, "overview_whole_run_120x40");
 	stage_close(&stage);
 }
@@ -298,7 +298,7 @@ START_TEST(n_shows_the_newest_flag_and_enter_explains_it)
 	ck_assert(stage_shows(&stage, "was slow"));
 	stage_type(&stage, "\033\033\033");
 	ck_assert_str_eq(screen_view_name(stage.screen), "Overview");
-	ck_assert(stage_shows(&stage, "last 200 · "));
+	ck_assert(stage_shows(&stage, "last 200 steps · "));
 	stage_close(&stage);
 }
 END_TEST
@@ -311,9 +311,9 @@ START_TEST(a_click_into_the_plot_chooses_a_batch)
 	ck_assert(stage_find(&stage, "Step time", &x, &y));
 	stage_click(&stage, 60, y + 4);
 	ck_assert(stage_shows(&stage, "the median · "));
-	ck_assert(!stage_shows(&stage, "last 200 · "));
+	ck_assert(!stage_shows(&stage, "last 200 steps · "));
 	stage_type(&stage, "\033");
-	ck_assert(stage_shows(&stage, "last 200 · "));
+	ck_assert(stage_shows(&stage, "last 200 steps · "));
 	stage_close(&stage);
 }
 END_TEST
@@ -399,7 +399,7 @@ static bool is_same_picture(const struct canvas *a, const struct canvas *b, int 
 	return true;
 }
 
-START_TEST(panels_stand_for_half_a_second_and_the_plot_moves)
+START_TEST(panels_are_reused_for_half_a_second_and_the_plot_moves)
 {
 	struct story_options options = long_run();
 	struct canvas retained = { 0 };
@@ -445,11 +445,11 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, at_80_columns_nothing_essential_is_lost);
 	tcase_add_test(tests, at_120_columns_panels_are_boxes);
-	tcase_add_test(tests, at_200_columns_panels_stand_side_by_side);
+	tcase_add_test(tests, at_200_columns_panels_are_side_by_side);
 	tcase_add_test(tests, ascii_carries_the_same);
 	tcase_add_test(tests, blocks_carry_the_same);
-	tcase_add_test(tests, a_run_that_may_not_be_read_is_said_to_be_so);
-	tcase_add_test(tests, without_a_region_the_process_is_shown_and_how_to_publish);
+	tcase_add_test(tests, a_run_without_read_permission_is_reported);
+	tcase_add_test(tests, without_a_region_the_process_is_shown_and_how_to_instrument);
 	tcase_add_test(tests, before_the_first_set_it_waits);
 	tcase_add_test(tests, before_the_first_batch_ended_it_says_so);
 	tcase_add_test(tests, a_long_warm_up_is_cut_off_and_the_others_fill_the_plot);
@@ -457,14 +457,14 @@ int main(void)
 	tcase_add_test(tests, a_finished_run_says_when_and_what_it_was);
 	tcase_add_test(tests, a_batch_that_does_not_end_is_named_in_the_header_and_in_place_of_the_eta);
 	tcase_add_test(tests, the_machine_has_a_line);
-	tcase_add_test(tests, a_process_that_publishes_nothing_has_the_machine_too);
-	tcase_add_test(tests, the_newest_slow_batch_is_told_below_the_plot_and_a_pattern_instead_of_it);
+	tcase_add_test(tests, a_process_without_instrumentation_has_the_machine_too);
+	tcase_add_test(tests, the_newest_slow_batch_is_named_below_the_plot_or_a_pattern);
 	tcase_add_test(tests, zoom_goes_from_the_last_batches_to_the_whole_run);
 	tcase_add_test(tests, n_shows_the_newest_flag_and_enter_explains_it);
 	tcase_add_test(tests, a_click_into_the_plot_chooses_a_batch);
 	tcase_add_test(tests, a_pause_holds_the_picture_and_says_so);
 	tcase_add_test(tests, digits_tab_and_clicks_open_views);
-	tcase_add_test(tests, panels_stand_for_half_a_second_and_the_plot_moves);
+	tcase_add_test(tests, panels_are_reused_for_half_a_second_and_the_plot_moves);
 	tcase_add_test(tests, q_quits_w_writes_and_a_message_stays_until_the_next_key);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

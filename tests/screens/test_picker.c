@@ -66,7 +66,7 @@ END_TEST
 START_TEST(a_narrow_list_keeps_what_says_which_run_it_is) { expect_users(80, 10, "picker_gpu_80x10"); }
 END_TEST
 
-START_TEST(every_row_says_how_it_can_be_watched) { expect_picture(120, 40, CHARSET_BRAILLE, ROWS, "picker_120x40"); }
+START_TEST(every_row_says_how_to_watch_it) { expect_picture(120, 40, CHARSET_BRAILLE, ROWS, "picker_120x40"); }
 END_TEST
 START_TEST(less_important_columns_are_left_out_whole) { expect_picture(80, 24, CHARSET_BRAILLE, ROWS, "picker_80x24"); }
 END_TEST
@@ -167,7 +167,7 @@ int main(void)
 {
 	Suite *suite = suite_create("picker");
 	TCase *tests = tcase_create("picker");
-	tcase_add_test(tests, every_row_says_how_it_can_be_watched);
+	tcase_add_test(tests, every_row_says_how_to_watch_it);
 	tcase_add_test(tests, gpus_have_a_column_where_anybody_uses_one);
 	tcase_add_test(tests, a_narrow_list_keeps_what_says_which_run_it_is);
 	tcase_add_test(tests, less_important_columns_are_left_out_whole);

@@ -33,7 +33,7 @@ static void show(double at_s)
 	stage_draw(&stage);
 }
 
-/* All keep one pace: what `slow` loads longer, the others wait. */
+/* All ranks step together: the others wait for the time that `slow` loads longer. */
 static void train(unsigned count, unsigned slow, size_t steps)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -47,7 +47,7 @@ static void train(unsigned count, unsigned slow, size_t steps)
 	}
 }
 
-START_TEST(two_ranks_stand_beside_each_other)
+START_TEST(two_ranks_are_shown_side_by_side)
 {
 	train(2, 1, 60);
 	show(12.1);
@@ -124,7 +124,7 @@ START_TEST(the_rank_of_the_process_that_was_asked_for_is_shown_first)
 	show(1);
 	ck_assert(stage_shows(&stage, "rank 1/2"));
 	ck_assert(stage_shows(&stage, "too few steps to compare the ranks"));
-	/* It ends, and with it what is watched: the picture stays with it. */
+	/* It ends, and so does the target: the screen stays on this rank. */
 	rank_group_end(&rank_group, 1, 2, true);
 	stage.model->target_ended = true;
 	show(2);
@@ -141,7 +141,7 @@ START_TEST(ranks_on_other_machines_are_counted)
 		meta->meta.value = "16";
 	}
 	show(12.1);
-	ck_assert(stage_shows(&stage, "2 of 16 are here"));
+	ck_assert(stage_shows(&stage, "2 of 16 on this machine"));
 	ck_assert(stage_shows(&stage, "no rank is slower than the others"));
 }
 END_TEST
@@ -163,7 +163,7 @@ int main(void)
 	TCase *tests = tcase_create("ranks");
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, two_ranks_stand_beside_each_other);
+	tcase_add_test(tests, two_ranks_are_shown_side_by_side);
 	tcase_add_test(tests, ascii_carries_the_same);
 	tcase_add_test(tests, of_64_the_slowest_and_the_stopped_one_are_always_shown);
 	tcase_add_test(tests, a_killed_rank_is_named_with_its_time);

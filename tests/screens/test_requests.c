@@ -12,7 +12,7 @@ static struct stage stage;
 static struct script script;
 static double at_s;
 
-/* A service beside nothing else: the script tells the stage's model. */
+/* An inference service alone: the script writes to the stage's model. */
 static void setup(void)
 {
 	static const char *const names[] = { "inference", "/user/17", "/user/18", "/search", "/predict/9f86d081" };
@@ -74,7 +74,7 @@ START_TEST(a_run_that_answers_requests_shows_them)
 	stage_type(&stage, "3");
 	ck_assert(stage_shows(&stage, "last hour"));
 	ck_assert(stage_shows(&stage, "/predict/*"));
-	ck_assert(stage_shows(&stage, "last over it 14:03:28, 2.500 s"));
+	ck_assert(stage_shows(&stage, "last over SLA 14:03:28, 2.500 s"));
 }
 END_TEST
 

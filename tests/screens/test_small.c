@@ -5,7 +5,7 @@
 #include "tests/support/stage.h"
 #include "tests/support/suite.h"
 
-/* Every view, at a size, in a state; then the keys that move things, for they use what was drawn. */
+/* Draws every view at a size in a state, then presses the keys that depend on the drawn positions. */
 static void draw_all(struct stage *stage, int width, int height)
 {
 	static const char views[] = "123456789?";
@@ -39,7 +39,7 @@ START_TEST(no_size_does_harm_to_a_run)
 }
 END_TEST
 
-START_TEST(no_size_does_harm_to_a_process_that_publishes_nothing)
+START_TEST(no_size_does_harm_to_a_process_without_instrumentation)
 {
 	struct story_options options;
 	struct stage stage;
@@ -105,7 +105,7 @@ START_TEST(below_40_by_10_one_line_says_what_matters)
 }
 END_TEST
 
-START_TEST(where_not_even_that_fits_a_sign_stands)
+START_TEST(the_smallest_screen_shows_a_sign)
 {
 	expect_line(6, 3, "⚠");
 	expect_line(1, 1, "⚠");
@@ -134,11 +134,11 @@ int main(void)
 	TCase *tests = tcase_create("small");
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, no_size_does_harm_to_a_run);
-	tcase_add_test(tests, no_size_does_harm_to_a_process_that_publishes_nothing);
+	tcase_add_test(tests, no_size_does_harm_to_a_process_without_instrumentation);
 	tcase_add_test(tests, no_size_does_harm_before_the_first_set);
 	tcase_add_test(tests, huge_and_odd_sizes_do_no_harm);
 	tcase_add_test(tests, below_40_by_10_one_line_says_what_matters);
-	tcase_add_test(tests, where_not_even_that_fits_a_sign_stands);
+	tcase_add_test(tests, the_smallest_screen_shows_a_sign);
 	tcase_add_test(tests, pieces_of_a_line_are_left_out_whole);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

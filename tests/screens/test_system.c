@@ -103,15 +103,15 @@ START_TEST(a_hot_sensor_and_a_slow_cpu_are_marked)
 	heat_fill(stage.model);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "82 °C of 85 °C ⚠"));
-	ck_assert(!stage_shows(&stage, "slowed down by heat"));
+	ck_assert(!stage_shows(&stage, "throttled by heat"));
 	stage.model->energy.sensors[0].celsius = 101;
 	stage.model->energy.throttles_per_s = 0.5;
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "101 °C of 100 °C ⚠"));
-	ck_assert(stage_shows(&stage, "slowed down by heat        0.50  times a second ⚠"));
+	ck_assert(stage_shows(&stage, "throttled by heat          0.50  times per second ⚠"));
 	stage_resize(&stage, 80, 24);
 	ck_assert(stage_shows(&stage, "CPU 101 °C of 100 °C ⚠"));
-	ck_assert(stage_shows(&stage, "slowed by heat ⚠"));
+	ck_assert(stage_shows(&stage, "throttled by heat ⚠"));
 	close_stage(&stage);
 }
 END_TEST
@@ -144,12 +144,12 @@ START_TEST(without_meters_and_sensors_nothing_of_it_is_shown)
 	struct stage stage;
 	play(&stage, 120, 40);
 	ck_assert(!stage_shows(&stage, "Power"));
-	ck_assert(!stage_shows(&stage, "Heat"));
+	ck_assert(!stage_shows(&stage, "Temperature"));
 	heat_fill(stage.model);
 	stage.model->energy.since_ns = 0;
 	stage_draw(&stage);
 	ck_assert(!stage_shows(&stage, "Power"));
-	ck_assert(stage_shows(&stage, "Heat"));
+	ck_assert(stage_shows(&stage, "Temperature"));
 	ck_assert(stage_shows(&stage, "coretemp Package id 0     71 °C of 100 °C"));
 	close_stage(&stage);
 }
@@ -165,11 +165,11 @@ START_TEST(before_the_machine_is_read_it_says_so)
 	stage_open(&stage, &options, 80, 24);
 	machine_forget(&stage.model->system);
 	stage_type(&stage, "6+-n<>I/x\r\033");
-	ck_assert(stage_shows(&stage, "Nothing has been read of the machine yet"));
+	ck_assert(stage_shows(&stage, "pmtop has read nothing about the machine yet"));
 	stage_play(&stage, 5);
 	machine_forget(&stage.model->system);
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "Nothing has been read of the machine yet"));
+	ck_assert(stage_shows(&stage, "pmtop has read nothing about the machine yet"));
 	ck_assert(stage_shows(&stage, "train.py"));
 	add_missing(&stage, "CPU of the machine", "/proc/stat may not be read", "mount /proc without subset=pid");
 	machine_forget(&stage.model->system);
@@ -180,7 +180,7 @@ START_TEST(before_the_machine_is_read_it_says_so)
 }
 END_TEST
 
-START_TEST(what_is_missing_says_why_and_what_would_bring_it)
+START_TEST(a_missing_figure_says_why_and_what_to_do)
 {
 	struct stage stage;
 	play(&stage, 200, 60);
@@ -205,7 +205,7 @@ START_TEST(what_is_missing_says_why_and_what_would_bring_it)
 }
 END_TEST
 
-START_TEST(a_figure_that_nobody_read_is_a_dash_and_never_zero)
+START_TEST(an_unread_figure_is_a_dash_and_never_zero)
 {
 	struct stage stage;
 	play(&stage, 120, 40);
@@ -220,7 +220,7 @@ START_TEST(a_figure_that_nobody_read_is_a_dash_and_never_zero)
 }
 END_TEST
 
-/* -- warnings mark what they are about -- */
+/* -- warnings mark their figures -- */
 
 START_TEST(what_a_warning_is_about_is_marked)
 {
@@ -379,8 +379,8 @@ int main(void)
 	tcase_add_test(tests, a_meter_that_may_not_be_read_says_so_beside_one_that_may);
 	tcase_add_test(tests, without_meters_and_sensors_nothing_of_it_is_shown);
 	tcase_add_test(tests, before_the_machine_is_read_it_says_so);
-	tcase_add_test(tests, what_is_missing_says_why_and_what_would_bring_it);
-	tcase_add_test(tests, a_figure_that_nobody_read_is_a_dash_and_never_zero);
+	tcase_add_test(tests, a_missing_figure_says_why_and_what_to_do);
+	tcase_add_test(tests, an_unread_figure_is_a_dash_and_never_zero);
 	tcase_add_test(tests, what_a_warning_is_about_is_marked);
 	tcase_add_test(tests, processes_can_be_sorted);
 	tcase_add_test(tests, a_click_on_a_heading_sorts_and_one_on_a_row_selects);

@@ -45,13 +45,10 @@ START_TEST(help_scrolls_where_it_does_not_fit)
 	expect_picture(80, 24, CHARSET_BRAILLE, "?jjjjjjjjjjjjjj", "help_scrolled_80x24");
 }
 END_TEST
-START_TEST(a_view_without_a_source_says_what_else_helps)
-{
-	expect_picture(80, 24, CHARSET_BRAILLE, "5", "gpu_none_80x24");
-}
+START_TEST(a_view_without_a_source_says_what_to_do) { expect_picture(80, 24, CHARSET_BRAILLE, "5", "gpu_none_80x24"); }
 END_TEST
 
-START_TEST(without_a_warning_it_says_what_is_watched_for)
+START_TEST(without_a_warning_it_lists_the_checks)
 {
 	struct story_options options;
 	struct stage stage;
@@ -59,7 +56,7 @@ START_TEST(without_a_warning_it_says_what_is_watched_for)
 	stage_open(&stage, &options, 80, 24);
 	stage_play(&stage, 0.1);
 	stage_type(&stage, "8j");
-	ck_assert(stage_shows(&stage, "Nothing to warn of so far"));
+	ck_assert(stage_shows(&stage, "No warnings so far"));
 	stage_close(&stage);
 }
 END_TEST
@@ -76,7 +73,7 @@ static void apply_missing(struct stage *stage, const char *text, const char *rem
 	stage_draw(stage);
 }
 
-START_TEST(a_missing_figure_says_why_and_what_would_bring_it)
+START_TEST(a_missing_figure_says_why_and_what_to_do)
 {
 	struct stage stage;
 	play(&stage, 80, 24);
@@ -84,7 +81,7 @@ START_TEST(a_missing_figure_says_why_and_what_would_bring_it)
 	stage_type(&stage, "8");
 	stage_press(&stage, KEY_TO_END);
 	ck_assert(stage_shows(&stage, "missing: run-queue wait: the kernel keeps no schedstat"));
-	ck_assert(stage_shows(&stage, "next     boot a kernel with CONFIG_SCHED_INFO"));
+	ck_assert(stage_shows(&stage, "try       boot a kernel with CONFIG_SCHED_INFO"));
 	stage_close(&stage);
 }
 END_TEST
@@ -106,13 +103,13 @@ START_TEST(csv_has_every_warning_with_its_advice)
 }
 END_TEST
 
-/* -- warnings told by hand -- */
+/* -- warnings made by hand -- */
 
-/* Histories told by hand; no alert owns its own. */
+/* Histories made by hand; the alerts do not own them. */
 static struct series *emitted[ALERTS_MAX + 4];
 static size_t emitted_count;
 
-/* A figure that crossed its level, and by the end of `seconds` came down again. */
+/* A figure that crosses its threshold and falls below it again before `seconds` end. */
 static struct series *history_of(int64_t now_ns, double seconds, double min, double max)
 {
 	struct series *series = series_new();
@@ -145,7 +142,7 @@ static struct alert *emit(
 	return alert;
 }
 
-/* A busy disk that stands, and memory that was nearly used up for a while. */
+/* A raised warning about a busy disk, and a cleared one about memory. */
 static void emit_two(struct stage *stage)
 {
 	struct alert *disk, *memory;
@@ -196,15 +193,12 @@ static void expect_emitted(int width, int height, enum charset charset, const ch
 	close_emitted(&stage);
 }
 
-START_TEST(the_evidence_stands_beside_the_list_where_there_is_room)
+START_TEST(the_evidence_is_beside_the_list_on_wide_screens)
 {
 	expect_emitted(200, 60, CHARSET_BRAILLE, "8", "warnings_history_200x60");
 }
 END_TEST
-START_TEST(the_evidence_stands_below_the_words)
-{
-	expect_emitted(120, 40, CHARSET_BRAILLE, "8", "warnings_history_120x40");
-}
+START_TEST(the_evidence_is_below_the_text) { expect_emitted(120, 40, CHARSET_BRAILLE, "8", "warnings_history_120x40"); }
 END_TEST
 START_TEST(enter_shows_the_evidence_large)
 {
@@ -213,7 +207,7 @@ START_TEST(enter_shows_the_evidence_large)
 END_TEST
 START_TEST(the_evidence_in_ascii) { expect_emitted(80, 24, CHARSET_ASCII, "8\r", "warnings_evidence_80x24_ascii"); }
 END_TEST
-START_TEST(what_has_cleared_keeps_its_times)
+START_TEST(cleared_warnings_keep_their_times)
 {
 	expect_emitted(120, 40, CHARSET_BRAILLE, "8j\r", "warnings_cleared_120x40");
 }
@@ -258,7 +252,7 @@ START_TEST(the_selection_stays_with_its_warning)
 }
 END_TEST
 
-START_TEST(the_evidence_can_be_zoomed_to_all_that_is_kept)
+START_TEST(the_evidence_can_be_zoomed_to_the_whole_history)
 {
 	struct stage stage;
 	play(&stage, 80, 24);
@@ -295,7 +289,7 @@ START_TEST(n_opens_the_batch_that_is_meant)
 	stage_press(&stage, KEY_TO_HOME);
 	stage_type(&stage, "n");
 	ck_assert_str_eq(screen_view_name(stage.screen), "Warnings");
-	ck_assert(stage_shows(&stage, "this is about no batch of its own"));
+	ck_assert(stage_shows(&stage, "this warning has no single batch"));
 	close_emitted(&stage);
 }
 END_TEST
@@ -348,7 +342,7 @@ START_TEST(each_kind_of_warning_has_its_plot)
 	emit(&stage, "hand_made", SEVERITY_INFO, 5, -1);
 	stage_press(&stage, KEY_TO_END);
 	stage_type(&stage, "\r");
-	ck_assert(stage_shows(&stage, "no plot belongs to this warning"));
+	ck_assert(stage_shows(&stage, "this warning has no plot"));
 	stage_close(&stage);
 }
 END_TEST
@@ -430,7 +424,7 @@ START_TEST(brackets_choose_the_run_and_the_header_says_which)
 	struct stage stage;
 	play(&stage, 120, 40);
 	stage_type(&stage, "]");
-	ck_assert(stage_shows(&stage, "there is only one run here"));
+	ck_assert(stage_shows(&stage, "pmtop shows only one run here"));
 	open_second_run(&stage);
 	ck_assert_int_eq(screen_run(stage.screen), 0);
 	ck_assert(stage_shows(&stage, "run 1 of 2 [ ]"));
@@ -459,18 +453,18 @@ int main(void)
 	tcase_add_test(tests, warnings_in_ascii);
 	tcase_add_test(tests, help_lists_every_key);
 	tcase_add_test(tests, help_scrolls_where_it_does_not_fit);
-	tcase_add_test(tests, a_view_without_a_source_says_what_else_helps);
-	tcase_add_test(tests, without_a_warning_it_says_what_is_watched_for);
-	tcase_add_test(tests, a_missing_figure_says_why_and_what_would_bring_it);
+	tcase_add_test(tests, a_view_without_a_source_says_what_to_do);
+	tcase_add_test(tests, without_a_warning_it_lists_the_checks);
+	tcase_add_test(tests, a_missing_figure_says_why_and_what_to_do);
 	tcase_add_test(tests, csv_has_every_warning_with_its_advice);
-	tcase_add_test(tests, the_evidence_stands_beside_the_list_where_there_is_room);
-	tcase_add_test(tests, the_evidence_stands_below_the_words);
+	tcase_add_test(tests, the_evidence_is_beside_the_list_on_wide_screens);
+	tcase_add_test(tests, the_evidence_is_below_the_text);
 	tcase_add_test(tests, enter_shows_the_evidence_large);
 	tcase_add_test(tests, the_evidence_in_ascii);
-	tcase_add_test(tests, what_has_cleared_keeps_its_times);
+	tcase_add_test(tests, cleared_warnings_keep_their_times);
 	tcase_add_test(tests, esc_leads_back_from_the_evidence);
 	tcase_add_test(tests, the_selection_stays_with_its_warning);
-	tcase_add_test(tests, the_evidence_can_be_zoomed_to_all_that_is_kept);
+	tcase_add_test(tests, the_evidence_can_be_zoomed_to_the_whole_history);
 	tcase_add_test(tests, n_opens_the_batch_that_is_meant);
 	tcase_add_test(tests, warnings_can_be_searched);
 	tcase_add_test(tests, a_click_selects_a_warning);

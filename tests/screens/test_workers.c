@@ -55,20 +55,20 @@ END_TEST
 START_TEST(memory_has_their_figures) { expect_picture("4", 120, 40, "workers_memory_120x40"); }
 END_TEST
 
-START_TEST(who_waits_for_the_disk_is_named_at_every_size)
+START_TEST(a_worker_that_waits_for_the_disk_is_named_at_every_size)
 {
 	static const int sizes[][2] = { { 80, 24 }, { 120, 40 }, { 200, 60 } };
 	struct stage stage;
 	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
 		play(&stage, 20, sizes[i][0], sizes[i][1]);
 		wait_for_disk(&stage);
-		ck_assert(stage_shows(&stage, "worker 3 waits for disk, D 2.000 s"));
+		ck_assert(stage_shows(&stage, "worker 3 waits for disk for 2.000 s"));
 		stage_close(&stage);
 	}
 }
 END_TEST
 
-START_TEST(one_that_died_is_told_until_another_does_its_work)
+START_TEST(a_dead_worker_is_shown_until_it_is_replaced)
 {
 	struct stage stage;
 	struct sample_set *set = &stage.set;
@@ -100,8 +100,8 @@ int main(void)
 	tcase_add_test(tests, the_overview_at_200_columns);
 	tcase_add_test(tests, memory_has_their_figures_at_80_columns);
 	tcase_add_test(tests, memory_has_their_figures);
-	tcase_add_test(tests, who_waits_for_the_disk_is_named_at_every_size);
-	tcase_add_test(tests, one_that_died_is_told_until_another_does_its_work);
+	tcase_add_test(tests, a_worker_that_waits_for_the_disk_is_named_at_every_size);
+	tcase_add_test(tests, a_dead_worker_is_shown_until_it_is_replaced);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -73,7 +73,7 @@ void stage_resize(struct stage *stage, int width, int height)
 
 void stage_draw(struct stage *stage)
 {
-	screen_draw_anew(stage->screen);
+	screen_redraw(stage->screen);
 	screen_draw(
 		stage->screen, &stage->canvas, story_realtime_ns + stage->model->now_ns - stage->begin_ns, NS_PER_S / 2);
 }

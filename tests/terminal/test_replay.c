@@ -178,15 +178,15 @@ END_TEST
 START_TEST(all_views_and_sizes_are_drawn_and_help_has_the_keys)
 {
 	struct vt *vt = REPLAY(80, 24, "--at=1m", "--ascii");
-	static const char *const shows[] = { "Step time", "Flagged", "unattributed", "Memory", "GPU", "Room", "Code",
-		"Warnings", "What follows" };
+	static const char *const shows[] = { "Step time", "Flagged", "unattributed", "Memory", "GPU", "Capacity", "Code",
+		"Warnings", "Derived figures" };
 	for (size_t i = 0; i < sizeof shows / sizeof *shows; i++) {
 		vt_press(vt, (char[]){ (char)('1' + i), '\0' });
 		ASSERT_SHOWS(vt, shows[i]);
 		ASSERT_SHOWS(vt, "/ 0:10:00");
 	}
 	vt_press(vt, "?");
-	ASSERT_SHOWS(vt, "twice the speed");
+	ASSERT_SHOWS(vt, "double the speed");
 	vt_resize(vt, 20, 5);
 	vt_pump(vt, 100);
 	vt_resize(vt, 1, 1);

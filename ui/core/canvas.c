@@ -64,7 +64,7 @@ void canvas_clip(struct canvas *canvas, struct rect clip) { canvas->clip = inter
 
 void canvas_unclip(struct canvas *canvas) { canvas->clip = whole(canvas); }
 
-/* What stands for a character where only ASCII can be shown. */
+/* The ASCII substitute of a character. */
 uint32_t canvas_ascii_like(uint32_t code)
 {
 	static const struct {
@@ -110,8 +110,8 @@ uint32_t canvas_ascii_like(uint32_t code)
 	return '?';
 }
 
-/* Harmless in a cell: text_clean would leave it as it is. Most of what is drawn is told at once. */
-static bool is_showable(uint32_t code)
+/* Whether text_clean would leave the code point unchanged. The first test answers for most characters. */
+static bool is_printable(uint32_t code)
 {
 	if ((code >= 0x20 && code < 0x7f) || (code >= 0x2500 && code < 0x2900))
 		return true;
@@ -129,8 +129,7 @@ static bool is_in_clip(const struct canvas *canvas, int64_t x, int64_t y)
 	return x >= clip->x && x < (int64_t)clip->x + clip->width && y >= clip->y && y < (int64_t)clip->y + clip->height;
 }
 
-/* The row from which cells x … end − 1 are about to be taken: of a wide character that lies half outside, the rest
- * becomes a blank. */
+/* The row in which the caller fills cells x … end − 1. A wide character that is cut in half leaves a blank. */
 static inline struct cell *row_to_fill(struct canvas *canvas, int x, int end, int y)
 {
 	struct cell *row = canvas->cells + (size_t)y * (size_t)canvas->width;
@@ -146,7 +145,7 @@ static inline void set_cell(struct canvas *canvas, int x, int y, uint32_t code, 
 	row_to_fill(canvas, x, x + 1, y)[x] = (struct cell){ code, (uint16_t)role, 0 };
 }
 
-/* `x` may lie anywhere. A wide character of which only a half is inside becomes a blank there. */
+/* `x` may lie outside the canvas. A wide character with only one half inside becomes a blank. */
 static void put(struct canvas *canvas, int64_t x, int64_t y, uint32_t code, int cells, enum role role)
 {
 	bool left = is_in_clip(canvas, x, y);
@@ -169,7 +168,7 @@ static void put(struct canvas *canvas, int64_t x, int64_t y, uint32_t code, int 
 	}
 }
 
-/* In one cell, on every charset but the last. */
+/* Characters that take one cell in every charset except ASCII. */
 static bool is_line_or_dots(uint32_t code)
 {
 	return (code >= 0x2500 && code < 0x25fd) || (code >= 0x2800 && code < 0x2900);
@@ -182,31 +181,30 @@ void canvas_put(struct canvas *canvas, int x, int y, uint32_t code, enum role ro
 			set_cell(canvas, x, y, code, role);
 		return;
 	}
-	if (!is_showable(code))
+	if (!is_printable(code))
 		code = 0xfffd;
 	put(canvas, x, y, code, utf8_cells(code), role);
 }
 
-/* A text read as the characters that may be shown. */
+/* Reads a text as the characters that a cell may show. */
 struct reader {
 	const char *rest;
 	size_t length;
-	char marks[16]; /* what text_clean made of the last code point */
+	char marks[16]; /* text_clean's replacement of the last code point */
 	size_t at, count;
 };
 static struct reader reader_of(const char *text) { return (struct reader){ .rest = text, .length = strlen(text) }; }
 
-/* Printable ASCII: shown as it is, in one cell. */
+/* Printable ASCII takes one cell and needs no cleaning. */
 static bool is_plain(char byte) { return byte >= 0x20 && byte < 0x7f; }
 
-/* So are Latin letters, "·", "×" and "µ", arrows, and what plots are made of. */
-static bool is_sure(uint32_t code)
+/* Latin letters, "·", "×" and "µ", arrows, and the characters of plots need no cleaning either. */
+static bool is_single_cell(uint32_t code)
 {
 	return (code > 0xad && code < 0x300) || (code >= 0x2190 && code < 0x2200) || is_line_or_dots(code);
 }
 
-/* The next character that takes a cell; false at the end. A combining character has no cell of its own and is left
- * out. */
+/* The next character that takes a cell; false at the end. Combining characters have no cell and are skipped. */
 static bool next_character(struct reader *reader, uint32_t *code, int *cells)
 {
 	if (reader->at >= reader->count && reader->length > 0 && is_plain(*reader->rest)) {
@@ -220,7 +218,7 @@ static bool next_character(struct reader *reader, uint32_t *code, int *cells)
 			if (reader->length == 0)
 				return false;
 			size_t used = utf8_decode(reader->rest, reader->length, code);
-			if (is_sure(*code)) {
+			if (is_single_cell(*code)) {
 				*cells = 1;
 				reader->rest += used;
 				reader->length -= used;
@@ -237,7 +235,7 @@ static bool next_character(struct reader *reader, uint32_t *code, int *cells)
 	return true;
 }
 
-/* How much of a text is drawn: its first `cells` cells, and then perhaps "…". */
+/* How much of a text to draw: its first `cells` cells, then "…" if has_mark. */
 struct cut {
 	int cells;
 	bool has_mark;
@@ -245,10 +243,10 @@ struct cut {
 
 static bool is_gap(uint32_t code) { return code == ' ' || code == 0xb7; }
 
-static bool is_of_number(uint32_t code) { return (code >= '0' && code <= '9') || code == '.' || code == ','; }
+static bool is_number_part(uint32_t code) { return (code >= '0' && code <= '9') || code == '.' || code == ','; }
 
-/* Where a first word too long for `width` ends, "…" included; not inside a number, which would read as another
- * number. */
+/* Where to cut a first word that is longer than `width`, "…" included. Never inside a number: it would read as
+ * another number. */
 static struct cut cut_word(const char *text, int width)
 {
 	struct reader reader = reader_of(text);
@@ -257,9 +255,9 @@ static struct cut cut_word(const char *text, int width)
 	bool in_number = false;
 	uint32_t code;
 	while (next_character(&reader, &code, &cells)) {
-		if (!(in_number && is_of_number(code)))
+		if (!(in_number && is_number_part(code)))
 			cut.cells = used;
-		in_number = is_of_number(code);
+		in_number = is_number_part(code);
 		if (used + cells > width - 1)
 			break;
 		used += cells;
@@ -283,7 +281,7 @@ static struct cut cut_text(const char *text, int width)
 	while (next_character(&reader, &code, &cells)) {
 		if (is_gap(code) && !in_gap)
 			word = used;
-		/* "100 %" is one word. */
+		/* "100 %" counts as one word. */
 		if (!is_gap(code) && in_gap && code != '%')
 			words = word;
 		in_gap = is_gap(code);
@@ -294,7 +292,7 @@ static struct cut cut_text(const char *text, int width)
 	return used <= width ? (struct cut){ used, false } : (struct cut){ word, false };
 }
 
-/* A text's plain beginning; returns how much of it there was. */
+/* Draws the ASCII beginning of a text; returns its length. */
 static int draw_plain(struct canvas *canvas, int64_t x, int y, int max, enum role role, const char *text)
 {
 	int count = 0;
@@ -344,7 +342,7 @@ int canvas_printf(struct canvas *canvas, int x, int y, int width, enum role role
 	return canvas_text(canvas, x, y, width, role, text);
 }
 
-/* What is filled already is copied behind itself: a frame begins with many blanks. */
+/* Doubles the filled part by memcpy: a frame begins with many blanks. */
 static void fill_cells(struct cell *cells, size_t count, struct cell cell)
 {
 	cells[0] = cell;
@@ -358,7 +356,7 @@ static void fill_cells(struct cell *cells, size_t count, struct cell cell)
 void canvas_fill(struct canvas *canvas, struct rect rect, uint32_t code, enum role role)
 {
 	struct rect part = intersect(rect, canvas->clip);
-	if (!is_showable(code))
+	if (!is_printable(code))
 		code = 0xfffd;
 	int cells = utf8_cells(code), end = part.x + part.width;
 	uint32_t shown = canvas->charset == CHARSET_ASCII ? canvas_ascii_like(code) : code;
@@ -379,7 +377,7 @@ void canvas_reverse(struct canvas *canvas, struct rect rect)
 			canvas->cells[(size_t)y * (size_t)canvas->width + (size_t)x].reverse = 1;
 }
 
-/* "─ title ──── right ─" over `width` cells. The title goes first; the right one has what is left. */
+/* "─ title ──── right ─" over `width` cells. The right title gets the room that the left one leaves. */
 static void draw_edge(
 	struct canvas *canvas, int x, int y, int width, const char *title, const char *right, enum role title_role)
 {

@@ -1,15 +1,13 @@
-/* canvas.h: the cells that views draw on. One drawing path: the terminal, --once, the README's picture and the tests
- * all read a canvas.
+/* canvas.h: the cells that views draw on. The terminal, --once, the README's picture and the tests all read a canvas.
  *
- * Nothing that is drawn outside the canvas (or outside the clip) does harm: it is cut. Control characters never get in:
- * canvas_text cleans. */
+ * Drawing outside the canvas or its clip is cut. canvas_text removes control characters. */
 #ifndef PMTOP_UI_CORE_CANVAS_H
 #define PMTOP_UI_CORE_CANVAS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a cell means; theme.c says how it looks. Phases keep their colour in every view. */
+/* What a cell means; theme.c gives it a style. Phases keep their colour in every view. */
 #define ROLES(X) \
 	X(NORMAL) \
 	X(DIM) \
@@ -52,7 +50,7 @@ enum charset { CHARSET_BRAILLE, CHARSET_BLOCK, CHARSET_ASCII };
 
 struct cell {
 	uint32_t code;    /* 0 = the right half of a wide character */
-	uint16_t role;    /* enum role; 16 bits, so that no byte is left over and cells compare as memory */
+	uint16_t role;    /* enum role; 16 bits, so that the struct has no padding and cells compare with memcmp */
 	uint16_t reverse; /* drawn reversed: the selection */
 };
 struct rect {
@@ -64,35 +62,35 @@ struct canvas {
 	struct cell *cells; /* row by row */
 	enum charset charset;
 	struct rect clip;
-	const void *painter; /* whose picture it holds whole; NULL after canvas_clear */
+	const void *painter; /* the screen whose last frame it holds; NULL after canvas_clear */
 };
-/* Keeps *canvas as it is when out of memory (false). New cells are blank. */
+/* New cells are blank. False: out of memory, *canvas is unchanged. */
 bool canvas_resize(struct canvas *canvas, int width, int height);
 void canvas_release(struct canvas *canvas);
 void canvas_clear(struct canvas *canvas);
-/* All drawing is cut to this from now on; canvas_unclip lifts it. */
+/* Cuts all later drawing to this rectangle, until canvas_unclip. */
 void canvas_clip(struct canvas *canvas, struct rect clip);
 void canvas_unclip(struct canvas *canvas);
 
-/* One code point. In CHARSET_ASCII everything beyond ASCII is replaced by its table's like (▲ ^, ⚠ !, · ., – -, × x, →
- * >, │ |, ─ -, corners +, blocks #). */
+/* Draws one code point. CHARSET_ASCII replaces everything beyond ASCII (▲ ^, ⚠ !, · ., – -, × x, → >, │ |, ─ -,
+ * corners +, blocks #). */
 void canvas_put(struct canvas *canvas, int x, int y, uint32_t code, enum role role);
-/* What stands for a character where only ASCII can be shown; '?' where nothing is like it. */
+/* The ASCII substitute of a character; '?' if it has none. */
 uint32_t canvas_ascii_like(uint32_t code);
-/* UTF-8, cleaned; at most `width` cells, cut after a whole word where one fits ("…" marks a cut word), "100 %" being
- * one. Returns the cells used. */
+/* Draws UTF-8 text, cleaned, in at most `width` cells. Cuts after a whole word if one fits, else inside it with "…";
+ * "100 %" is one word. Returns the cells used. */
 int canvas_text(struct canvas *canvas, int x, int y, int width, enum role role, const char *text);
 int canvas_printf(struct canvas *canvas, int x, int y, int width, enum role role, const char *format, ...)
 	__attribute__((format(printf, 6, 7)));
-/* Right-aligned, so that it ends before x + width. */
+/* Right-aligned: ends before x + width. */
 int canvas_text_right(struct canvas *canvas, int x, int y, int width, enum role role, const char *text);
 void canvas_fill(struct canvas *canvas, struct rect rect, uint32_t code, enum role role);
 void canvas_reverse(struct canvas *canvas, struct rect rect);
-/* A frame with a title at its left and one at its right top edge (either may be NULL); returns the inside. A height of
- * 1 or a width under 4 draws a rule with the title and no frame. */
+/* Draws a frame with a title at the left and one at the right of its top edge (either may be NULL); returns the
+ * inside. With a height of 1 or a width under 4 it draws a rule with the title and no frame. */
 struct rect canvas_box(
 	struct canvas *canvas, struct rect rect, const char *title, const char *right, enum role title_role);
-/* A horizontal rule with titles, as canvas_box's top edge without corners; returns what lies under it. */
+/* Draws a horizontal rule with titles, as canvas_box's top edge without corners; returns the rectangle below it. */
 struct rect canvas_rule(
 	struct canvas *canvas, struct rect rect, const char *title, const char *right, enum role title_role);
 /* A bar of `width` cells filled to `ratio` (0…1) in eighths of a cell. */

@@ -1,5 +1,5 @@
-/* keys.h: what a person can press, whatever the terminal sends for it. Printable characters are themselves (32…126 and
- * beyond). */
+/* keys.h: keys and clicks, independent of the terminal's escape sequences. Printable characters are their own code
+ * (32…126 and beyond). */
 #ifndef PMTOP_UI_CORE_KEYS_H
 #define PMTOP_UI_CORE_KEYS_H
 

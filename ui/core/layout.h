@@ -1,5 +1,5 @@
-/* layout.h: cuts rectangles into smaller ones. A size is never negative: what does not fit is cut, and the rest is
- * empty. */
+/* layout.h: cuts rectangles into smaller ones. A size is never negative: a part that does not fit is cut, and the
+ * rest is empty. */
 #ifndef PMTOP_UI_CORE_LAYOUT_H
 #define PMTOP_UI_CORE_LAYOUT_H
 
@@ -12,7 +12,7 @@ struct rect rect_take_top(struct rect *rest, int size);
 struct rect rect_take_bottom(struct rect *rest, int size);
 struct rect rect_take_left(struct rect *rest, int size);
 struct rect rect_take_right(struct rect *rest, int size);
-/* One row of it, counted from the top (negative: from the bottom, −1 = the last); empty where it has no such row. */
+/* One row, counted from the top (negative: from the bottom, −1 = the last); empty if there is no such row. */
 struct rect rect_row(struct rect rect, int row);
 bool rect_has(struct rect rect, int x, int y);
 

@@ -2,16 +2,16 @@
 
 #include "src/base/clock.h"
 
-/* A little less than half a second, for refreshes come early and late. */
-#define STANDS_NS (450 * NS_PER_MS)
+/* A little less than half a second, because refreshes jitter. */
+#define REUSE_NS (450 * NS_PER_MS)
 
-/* Row y from x to the next cell that stands, at most; returns where to go on. */
+/* Clears row y from x to the next reused cell; returns where to continue. */
 static int clear_stretch(const struct panes *panes, struct canvas *canvas, int x, int y)
 {
 	int end = canvas->width;
 	for (int i = 0; i < PANES; i++) {
 		const struct rect *rect = &panes->list[i].rect;
-		if (!panes->list[i].stands || y < rect->y || y >= rect->y + rect->height || x >= rect->x + rect->width)
+		if (!panes->list[i].is_reused || y < rect->y || y >= rect->y + rect->height || x >= rect->x + rect->width)
 			continue;
 		if (x >= rect->x)
 			return rect->x + rect->width;
@@ -21,26 +21,26 @@ static int clear_stretch(const struct panes *panes, struct canvas *canvas, int x
 	return end;
 }
 
-bool panes_stands(const struct panes *panes, int64_t made_ns)
+bool panes_is_fresh(const struct panes *panes, int64_t made_ns)
 {
 	int64_t age_ns = panes->now_ns - made_ns;
-	return panes->keeps && made_ns != 0 && age_ns >= 0 && age_ns < STANDS_NS;
+	return panes->can_reuse && made_ns != 0 && age_ns >= 0 && age_ns < REUSE_NS;
 }
 
-void panes_begin(struct panes *panes, struct canvas *canvas, int64_t now_ns, bool keeps)
+void panes_begin(struct panes *panes, struct canvas *canvas, int64_t now_ns, bool can_reuse)
 {
 	panes->now_ns = now_ns;
-	panes->keeps = keeps;
+	panes->can_reuse = can_reuse;
 	panes->has_moved = false;
 	for (int i = 0; i < PANES; i++) {
 		struct pane *pane = &panes->list[i];
-		pane->stands = panes_stands(panes, pane->drawn_ns);
-		pane->is_asked_for = false;
+		pane->is_reused = panes_is_fresh(panes, pane->drawn_ns);
+		pane->is_requested = false;
 	}
 	canvas_unclip(canvas);
-	if (!keeps)
+	if (!can_reuse)
 		canvas_clear(canvas);
-	for (int y = 0; keeps && y < canvas->height; y++)
+	for (int y = 0; can_reuse && y < canvas->height; y++)
 		for (int x = 0; x < canvas->width;)
 			x = clear_stretch(panes, canvas, x, y);
 }
@@ -53,8 +53,8 @@ static bool is_same(struct rect a, struct rect b)
 bool pane_is_due(struct panes *panes, enum pane_id id, struct rect rect)
 {
 	struct pane *pane = &panes->list[id];
-	pane->is_asked_for = true;
-	if (pane->stands) {
+	pane->is_requested = true;
+	if (pane->is_reused) {
 		panes->has_moved |= !is_same(pane->rect, rect);
 		return false;
 	}
@@ -67,8 +67,8 @@ bool panes_end(struct panes *panes)
 {
 	for (int i = 0; i < PANES; i++) {
 		struct pane *pane = &panes->list[i];
-		panes->has_moved |= pane->stands && !pane->is_asked_for;
-		if (!pane->is_asked_for)
+		panes->has_moved |= pane->is_reused && !pane->is_requested;
+		if (!pane->is_requested)
 			pane->drawn_ns = 0;
 	}
 	return !panes->has_moved;

@@ -1,6 +1,5 @@
-/* panes.h: panels that keep their picture for a while. A screen that is refreshed ten times a second need not write
- * figures that often: nobody reads them faster than twice a second. Where the refresh is slower than that, everything
- * is drawn each time. */
+/* panes.h: redraws the figures of a panel at most about twice a second: nobody reads them faster. At slower refresh
+ * rates every panel is drawn each time. */
 #ifndef PMTOP_UI_CORE_PANES_H
 #define PMTOP_UI_CORE_PANES_H
 
@@ -9,7 +8,7 @@
 
 #include "ui/core/canvas.h"
 
-/* A refresh that takes so long or longer draws everything. */
+/* At this refresh interval and above, every panel is drawn each time. */
 #define PANES_SLOW_S 0.4
 
 enum pane_id {
@@ -30,22 +29,23 @@ enum pane_id {
 struct pane {
 	struct rect rect;  /* where it was drawn last */
 	int64_t drawn_ns;  /* 0 = never */
-	bool stands;       /* its cells are still on the canvas, and new enough */
-	bool is_asked_for; /* in this frame */
+	bool is_reused;    /* its cells are still on the canvas and recent enough */
+	bool is_requested; /* requested in this frame */
 };
 struct panes {
 	struct pane list[PANES];
 	int64_t now_ns; /* of the frame */
-	bool keeps;     /* something may stand in it */
-	bool has_moved; /* one that stands is not where it was: the frame has to be drawn anew */
+	bool can_reuse; /* panels may be reused in this frame */
+	bool has_moved; /* a reused panel has moved: the frame has to be redrawn */
 };
-/* Clears the canvas, but for what may stand: nothing unless the canvas holds the frame before this one (`keeps`). */
-void panes_begin(struct panes *panes, struct canvas *canvas, int64_t now_ns, bool keeps);
-/* Whether what was made at that time may still be shown; 0 = never. */
-bool panes_stands(const struct panes *panes, int64_t made_ns);
-/* Whether this panel is to be drawn; else it stands. */
+/* Clears the canvas except for panels that can be reused: none unless `can_reuse`, which says that the canvas holds
+ * the previous frame. */
+void panes_begin(struct panes *panes, struct canvas *canvas, int64_t now_ns, bool can_reuse);
+/* Whether content made at that time is recent enough to show; 0 = never made. */
+bool panes_is_fresh(const struct panes *panes, int64_t made_ns);
+/* Whether the caller has to draw this panel; if not, its cells are reused. */
 bool pane_is_due(struct panes *panes, enum pane_id id, struct rect rect);
-/* False: what stood no longer has its place; begin anew, with nothing kept. */
+/* False: a reused panel has moved; begin again without reuse. */
 bool panes_end(struct panes *panes);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* How the parts of a cell are addressed: braille has 2 × 4 dots, blocks have two halves. */
+/* How many dots a cell has: braille 2 × 4, blocks two halves. */
 struct raster {
 	int across, down;
 };
@@ -21,14 +21,14 @@ enum { FLAG_SIGN = 0x25b2 };
 
 static const uint32_t halves[] = { ' ', 0x2580, 0x2584, 0x2588 };
 
-/* A dot's bit: braille's own numbering, or upper and lower half. */
+/* The bit of a dot: braille's own numbering, or upper and lower half. */
 static unsigned bit_of(enum charset charset, int across, int down)
 {
 	static const unsigned char braille[2][4] = { { 0x01, 0x02, 0x04, 0x40 }, { 0x08, 0x10, 0x20, 0x80 } };
 	return charset == CHARSET_BRAILLE ? braille[across][down] : 1u << down;
 }
 
-/* Those of the lowest `count` dots of a column. */
+/* The bits of the lowest `count` dots of a column. */
 static unsigned bits_below(const struct raster *raster, int across, int count)
 {
 	static const unsigned char braille[2][5] = { { 0, 0x40, 0x44, 0x46, 0x47 }, { 0, 0x80, 0xa0, 0xb0, 0xb8 } };
@@ -54,7 +54,7 @@ static unsigned bits_in(enum charset charset, uint32_t code)
 	return 0;
 }
 
-/* Adds dots to a cell. Data takes the place of what is faint; what is flagged stays flagged. */
+/* Adds dots to a cell. Data replaces faint dots; flagged cells stay flagged. */
 static void add_bits(struct canvas *canvas, int x, int y, unsigned bits, enum role role)
 {
 	struct cell *cell = cell_at(canvas, x, y);
@@ -72,7 +72,7 @@ static void add_bits(struct canvas *canvas, int x, int y, unsigned bits, enum ro
 	canvas_put(canvas, x, y, canvas->charset == CHARSET_BRAILLE ? 0x2800 + bits : halves[bits & 3], role);
 }
 
-/* The row of dots of a value, counted from the bottom. */
+/* The dot row of a value, counted from the bottom. */
 static int dot_of(const struct scale *scale, double value, int dots)
 {
 	double ratio = (value - scale->min) / (scale->max - scale->min);
@@ -96,7 +96,7 @@ struct span {
 
 static const struct span NO_SPAN = { 1, 0 };
 
-/* What can be drawn at all: a room and a scale. */
+/* Whether the rectangle and the scale allow any drawing. */
 static bool is_drawable(struct rect rect, const struct scale *scale)
 {
 	return rect.width > 0 && rect.height > 0 && scale->max > scale->min;
@@ -113,7 +113,7 @@ static struct span span_of(const struct scale *scale, const struct plot_point *p
 	return low < high ? (struct span){ low, high } : (struct span){ high, low };
 }
 
-/* A point's own span, and down to its lower neighbours: a lone peak is one column wide. */
+/* Draws a point's own span and the line down to its lower neighbours, so that a lone peak is one column wide. */
 static struct span joined_span(const struct span *spans, size_t count, size_t i)
 {
 	struct span span = spans[i];
@@ -166,7 +166,7 @@ size_t plot_resolution(const struct canvas *canvas, struct rect rect)
 	return rect.width > 0 ? (size_t)rect.width * (size_t)raster_of(canvas).across : 0;
 }
 
-/* ▲ above all that stands in the flagged point's cells, or in the top row. */
+/* Draws ▲ above the other characters of the flagged point's column, or in the top row. */
 static void draw_flag(struct canvas *canvas, struct rect rect, size_t column, const struct span *spans, size_t count)
 {
 	struct raster raster = raster_of(canvas);
@@ -223,7 +223,7 @@ void plot_level(struct canvas *canvas, struct rect rect, const struct scale *sca
 			canvas_put(canvas, x, y, code, role);
 }
 
-/* The dots of one cell of a band: every other column of dots, every other row, so that it stays a ground. */
+/* The dots of one cell of a band: every other column and row, so that it stays a background. */
 static uint32_t band_code(enum charset charset, int x, int low, int high)
 {
 	unsigned bits = 0;
@@ -283,7 +283,7 @@ uint32_t plot_sign(const struct canvas *canvas, enum role role)
 	return canvas->charset == CHARSET_ASCII ? (unsigned char)sign.letter : sign.shape;
 }
 
-/* A line down to the bar from ▼ in the top row, where a flag is turned over instead. */
+/* A line from ▼ in the top row down to the bar; on a flagged bar the flag is drawn reversed instead. */
 static void draw_cursor(struct canvas *canvas, struct rect column)
 {
 	const struct cell *top = cell_at(canvas, column.x, column.y);
@@ -296,7 +296,7 @@ static void draw_cursor(struct canvas *canvas, struct rect column)
 		canvas_put(canvas, column.x, column.y, 0x25bc, ROLE_ACCENT);
 }
 
-/* The part that has most of [low, high); a small one never stands for a cell that a large one fills. */
+/* The part that covers most of [low, high), so a small part never hides a large one. */
 static const struct stack_part *main_part(const struct stack_part *parts, size_t count, double low, double high)
 {
 	const struct stack_part *main = NULL;

@@ -6,7 +6,7 @@
 
 enum { CALM_UPDATES = 40, STEPS = 4 };
 
-/* The least of 1, 2, 2.5 and 5 × 10^k that is not under `value`. */
+/* The smallest of 1, 2, 2.5 and 5 × 10^k that is at least `value`. */
 static double round_step(double value)
 {
 	static const double rounds[] = { 1, 2, 2.5, 5, 10 };
@@ -54,7 +54,7 @@ struct axis_unit {
 	const char *name;
 };
 
-/* The unit of a whole axis: the largest that its upper end fills. */
+/* The unit of the axis: the largest one that its upper end reaches. */
 static const struct axis_unit *unit_of(enum plot_unit unit, double max)
 {
 	static const struct axis_unit units[][7] = {
@@ -74,7 +74,7 @@ static const struct axis_unit *unit_of(enum plot_unit unit, double max)
 	return chosen;
 }
 
-/* Decimal places that tell multiples of `step` apart. */
+/* Decimal places that distinguish multiples of `step`. */
 static int places_of(double step)
 {
 	int places = 0;

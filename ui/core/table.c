@@ -10,7 +10,7 @@ static int total_width(const struct table *table)
 	return total;
 }
 
-/* The shown column of the highest rank, the rightmost among equals; −1 where only columns of rank 0 are left. */
+/* The shown column of the highest rank, the rightmost among equals; −1 if only columns of rank 0 remain. */
 static int min_important(const struct table *table)
 {
 	int min = -1, rank = 1;

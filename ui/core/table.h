@@ -1,4 +1,4 @@
-/* table.h: columns that keep their place. Where room is short whole columns are left out, the least important first. */
+/* table.h: columns at fixed positions. If room is short, whole columns are dropped, the least important first. */
 #ifndef PMTOP_UI_CORE_TABLE_H
 #define PMTOP_UI_CORE_TABLE_H
 
@@ -11,14 +11,14 @@ enum { TABLE_COLUMNS_MAX = 16 };
 struct table_column {
 	const char *title;
 	int width;       /* without the gap of one cell after it */
-	int rank;        /* 0 is never left out */
-	bool is_left;    /* aligned; numbers stand at the right */
+	int rank;        /* 0 is never dropped */
+	bool is_left;    /* left-aligned; numbers are right-aligned */
 	bool takes_rest; /* grows with the table */
 };
 struct table {
 	const struct table_column *columns;
 	int count;
-	int x[TABLE_COLUMNS_MAX], width[TABLE_COLUMNS_MAX]; /* width 0: left out */
+	int x[TABLE_COLUMNS_MAX], width[TABLE_COLUMNS_MAX]; /* width 0: dropped */
 };
 void table_fit(struct table *table, const struct table_column *columns, int count, struct rect rect);
 /* `sorted` is the column to mark, −1 for none. */

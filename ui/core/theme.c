@@ -4,7 +4,7 @@
 
 enum { BOLD = 1, DIM = 2, UNDERLINE = 4, REVERSE = 8 };
 
-struct look {
+struct role_style {
 	int16_t rich, rich_ground;   /* of 256 colours */
 	int16_t plain, plain_ground; /* of 16; with 8, a bright one is its dark one in bold */
 	uint8_t marks;               /* with colours */
@@ -12,7 +12,7 @@ struct look {
 };
 enum { NONE = COLOR_NONE };
 
-static const struct look looks[ROLE_COUNT] = {
+static const struct role_style role_styles[ROLE_COUNT] = {
 	[ROLE_NORMAL] = { NONE, NONE, NONE, NONE, 0, 0 },
 	[ROLE_DIM] = { 244, NONE, 8, NONE, 0, DIM },
 	[ROLE_STRONG] = { 255, NONE, 15, NONE, BOLD, BOLD },
@@ -55,20 +55,20 @@ static struct style with_marks(struct style style, unsigned marks)
 
 struct style theme_style(enum palette palette, enum role role, bool reverse)
 {
-	const struct look *look = &looks[role < ROLE_COUNT ? role : ROLE_NORMAL];
+	const struct role_style *found = &role_styles[role < ROLE_COUNT ? role : ROLE_NORMAL];
 	struct style style = { COLOR_NONE, COLOR_NONE, false, false, false, false };
 	if (palette == PALETTE_MONO) {
-		style = with_marks(style, look->mono);
+		style = with_marks(style, found->mono);
 		style.is_underlined = style.is_reversed && reverse;
 		style.is_reversed = style.is_reversed || reverse;
 		return style;
 	}
-	style.foreground = palette == PALETTE_256 ? look->rich : look->plain;
-	style.background = palette == PALETTE_256 ? look->rich_ground : look->plain_ground;
-	style = with_marks(style, look->marks);
+	style.foreground = palette == PALETTE_256 ? found->rich : found->plain;
+	style.background = palette == PALETTE_256 ? found->rich_ground : found->plain_ground;
+	style = with_marks(style, found->marks);
 	style.is_reversed = style.is_reversed != reverse;
 	if (palette == PALETTE_8 && style.foreground == 8) {
-		style.foreground = COLOR_NONE; /* bold black cannot be seen on many terminals */
+		style.foreground = COLOR_NONE; /* bold black is invisible on many terminals */
 		style.is_dim = true;
 	} else if (palette == PALETTE_8 && style.foreground > 8) {
 		style.foreground -= 8;

@@ -15,26 +15,26 @@
 #include "ui/terminal/term_tty.h"
 #include "ui/terminal/terminal.h"
 
-/* ncurses sets up, knows what the terminal understands and reads keys; frames are written by term_frame.c, which costs
- * a tenth (tests/bench/bench_draw.c). So ncurses writes to nowhere, and never touches the terminal's modes. */
+/* ncurses queries capabilities and reads keys; term_frame.c writes frames, which takes a tenth of ncurses' time
+ * (tests/bench/bench_draw.c). So ncurses writes to /dev/null and never touches the terminal's modes. */
 
 enum {
 	ESCAPE_DELAY_MS = 25,
-	FLOOD_BYTES = 1024,          /* nobody types so much between two looks: pasted, or old */
-	PASTE_PAUSE_NS = 1000000000, /* a paste that stops so long without its end is over */
-	CODE_PASTE = 0x7f00,         /* ncurses keeps codes in 16 bits, and gives its own from KEY_MAX up */
+	FLOOD_BYTES = 1024,          /* more input than anyone types between two reads: pasted, or old */
+	PASTE_PAUSE_NS = 1000000000, /* a paste without its end marker ends after this pause */
+	CODE_PASTE = 0x7f00,         /* ncurses stores codes in 16 bits and uses its own from KEY_MAX up */
 };
 
 struct terminal {
 	struct tty tty;
 	FILE *input, *nowhere;
 	SCREEN *screen;
-	WINDOW *pad; /* keys are read through a pad: reading through a window would draw it */
+	WINDOW *pad; /* a pad, because reading keys from a window would draw it */
 	enum charset charset;
 	enum palette palette;
 	int width, height;
 	bool has_new_size, is_pasting;
-	size_t paste_end_bytes; /* how much of a paste's end was seen */
+	size_t paste_end_bytes; /* how many bytes of the paste's end marker were seen */
 	int64_t pasted_ns;
 	struct frame_controls controls;
 	char enter[RESTORE_SIZE], leave[RESTORE_SIZE];
@@ -48,8 +48,8 @@ static const char *capability(const char *name)
 	return text == (const char *)-1 ? NULL : text;
 }
 
-/* Appends a capability without its padding ("$<5>"): no terminal of today needs the pause. All of it or, without room,
- * nothing. */
+/* Appends a capability without its padding ("$<5>"), which terminals no longer need. Appends nothing if it does not
+ * fit. */
 static void append(char *out, size_t size, const char *text)
 {
 	size_t start = strlen(out), length = start;
@@ -134,7 +134,7 @@ static enum charset choose_charset(const struct terminal_options *options)
 {
 	if (options->ascii || strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
 		return CHARSET_ASCII;
-	/* the console's fonts have no braille */
+	/* console fonts have no braille */
 	return strcmp(termname(), "linux") == 0 ? CHARSET_BLOCK : CHARSET_BRAILLE;
 }
 
@@ -157,7 +157,7 @@ static void write_controls(struct terminal *terminal)
 	controls->last_cell_scrolls = tigetflag("am") > 0 && tigetflag("xenl") <= 0;
 }
 
-/* What takes the terminal over, and what gives it back. */
+/* The sequences that enter and leave the screen. */
 static void write_enter_and_leave(struct terminal *terminal, bool has_mouse)
 {
 	const char *mouse = capability("XM") ? capability("XM") : "\033[?1000%?%p1%{1}%=%th%el%;";
@@ -187,7 +187,7 @@ static void take_over(struct terminal *terminal)
 	frame_forget(&terminal->frame);
 }
 
-/* What is on its way is sent first, or the restoring text could end up inside an escape sequence. */
+/* Flushes first: the restoring text must not end up inside an escape sequence. */
 static void give_back(struct terminal *terminal)
 {
 	frame_abandon(&terminal->frame);
@@ -196,7 +196,7 @@ static void give_back(struct terminal *terminal)
 	tty_set_saved(&terminal->tty);
 }
 
-/* newterm() sets handlers of its own where there are none. */
+/* newterm() installs signal handlers if there are none. */
 static SCREEN *new_screen(const char *type, FILE *output, FILE *input)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGTSTP, SIGWINCH };
@@ -204,7 +204,7 @@ static SCREEN *new_screen(const char *type, FILE *output, FILE *input)
 	struct sigaction before[COUNT];
 	for (int i = 0; i < COUNT; i++)
 		sigaction(numbers[i], NULL, &before[i]);
-	use_env(FALSE); /* LINES and COLUMNS are not believed */
+	use_env(FALSE); /* ignores LINES and COLUMNS */
 	use_tioctl(TRUE);
 	SCREEN *screen = newterm(type, output, input);
 	if (!screen)
@@ -323,7 +323,7 @@ static void begin_paste(struct terminal *terminal)
 	terminal->pasted_ns = clock_monotonic_ns();
 }
 
-/* Drops what is pasted, up to and with its end; false once there is no more of it. */
+/* Drops pasted text up to and including its end marker; false at the end. */
 static bool skip_paste(struct terminal *terminal)
 {
 	static const char end[] = "\033[201~";
@@ -394,7 +394,7 @@ static int key_of_character(wint_t code)
 	}
 }
 
-/* One key; *is_read is false where there was none. */
+/* Reads one key; *is_read is false if there was none. */
 static struct key_event read_key(struct terminal *terminal, bool *is_read)
 {
 	enum { REDRAW = 'L' & 0x1f };

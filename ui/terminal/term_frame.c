@@ -23,10 +23,10 @@ void frame_release(struct frame *frame)
 
 void frame_forget(struct frame *frame) { frame->is_known = false; }
 
-/* Where the terminal's cursor and attributes are while a frame is written. */
+/* The terminal's cursor and attributes while a frame is written. */
 struct pen {
 	struct frame *frame;
-	int x, y; /* −1: not known */
+	int x, y; /* −1: unknown */
 	const char *style;
 	bool has_color_only, is_like_nothing; /* of that style */
 	char bytes[512];
@@ -44,7 +44,7 @@ static void pen_text(struct pen *pen, const char *text)
 	buffer_puts(&pen->frame->bytes, text);
 }
 
-/* Terminals agree on the width of these; after others the cursor is placed anew. */
+/* Terminals agree on the width of these; after others the cursor is repositioned. */
 static bool has_sure_width(uint32_t code)
 {
 	return code < 0x300 || (code >= 0x2500 && code < 0x25a0) || (code >= 0x2800 && code < 0x2900);
@@ -72,7 +72,7 @@ static void pen_cell(struct pen *pen, int x, int y, const struct cell *cell)
 		pen->length += pen->frame->controls->move(pen->bytes + pen->length, x, y);
 	pen_style(pen, cell);
 	pen->length += utf8_encode(cell->code, pen->bytes + pen->length);
-	/* At the right edge some terminals wrap at once and some with the next character. */
+	/* At the right edge some terminals wrap at once, others with the next character. */
 	bool is_sure = has_sure_width(cell->code) && x + 1 < pen->frame->shown.width;
 	pen->x = is_sure ? x + 1 : -1;
 	pen->y = is_sure ? y : -1;
@@ -89,8 +89,8 @@ static void draw_row(struct pen *pen, int y, const struct cell *wanted, struct c
 	}
 }
 
-/* Takes the canvas's size, and the screen as cleared. */
-static bool start_anew(struct frame *frame, struct pen *pen, const struct canvas *canvas)
+/* Adopts the canvas's size and assumes a cleared screen. */
+static bool restart(struct frame *frame, struct pen *pen, const struct canvas *canvas)
 {
 	if (!canvas_resize(&frame->shown, canvas->width, canvas->height))
 		return false;
@@ -103,7 +103,7 @@ static void build(struct frame *frame, const struct canvas *canvas)
 {
 	struct pen pen = { .frame = frame, .x = -1, .y = -1 };
 	bool is_new_size = canvas->width != frame->shown.width || canvas->height != frame->shown.height;
-	if ((is_new_size || !frame->is_known) && !start_anew(frame, &pen, canvas))
+	if ((is_new_size || !frame->is_known) && !restart(frame, &pen, canvas))
 		return;
 	for (int y = 0; y < canvas->height; y++) {
 		size_t start = (size_t)y * (size_t)canvas->width, width = (size_t)canvas->width;
@@ -152,7 +152,7 @@ static bool is_unfinished(const struct frame *frame) { return frame->sent < fram
 
 bool frame_has_backlog(const struct frame *frame) { return is_unfinished(frame) || frame->has_waiting; }
 
-/* Keeps the canvas until the frame that is going out has gone. */
+/* Buffers the canvas until the current frame is sent. */
 static void wait_with(struct frame *frame, const struct canvas *canvas)
 {
 	frame->counts.dropped += frame->has_waiting;

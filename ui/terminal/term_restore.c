@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Crashes, and what else ends a program that nobody asked; those that ask for the end (SIGTERM, SIGHUP …) are answered
- * by whoever has the screen. */
+/* Crashes, and other signals that end a program without being a request to end; SIGTERM, SIGHUP and the like are
+ * handled by the owner of the screen. */
 static const int fatal_signals[] = {
 	SIGSEGV,
 	SIGBUS,
@@ -26,7 +26,7 @@ static const int fatal_signals[] = {
 };
 enum { FATAL_COUNT = sizeof fatal_signals / sizeof fatal_signals[0], STACK_SIZE = 16384 };
 
-/* A signal handler has no other way to know. */
+/* Global, because a signal handler gets no context. */
 static struct {
 	volatile sig_atomic_t is_armed;
 	pid_t owner;

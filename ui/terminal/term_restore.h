@@ -1,8 +1,8 @@
-/* term_restore.h: gives the terminal back when the program crashes.
+/* term_restore.h: restores the terminal when the program crashes.
  *
- * While armed, SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT write the restoring text and set the saved modes, with
- * nothing but calls that are safe in a signal handler and on a stack of their own, and then die of the same signal as
- * they would have. Only in the process that armed. */
+ * While armed, handlers for SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT write the restoring text and set the saved
+ * modes, using only async-signal-safe calls and their own stack, then die of the same signal. Only in the process
+ * that armed. */
 #ifndef PMTOP_UI_TERMINAL_TERM_RESTORE_H
 #define PMTOP_UI_TERMINAL_TERM_RESTORE_H
 

@@ -5,7 +5,7 @@
 #include "src/base/text.h"
 #include "ui/core/theme.h"
 
-/* All lengths are in a cell of 16 × 32, so that eighths of it are whole numbers; the picture is shown at half that
+/* All lengths refer to a cell of 16 × 32, so that eighths of it are whole numbers; the picture is shown at half
  * size. */
 enum { CELL_WIDTH = 16, CELL_HEIGHT = 32, SCALE = 2, GROUND = 0x121212, INK = 0xd0d0d0 };
 
@@ -16,7 +16,7 @@ struct part {
 	uint8_t x, y, width, height;
 }; /* in eighths of a cell */
 
-/* What of a cell blocks (without the shades) and heavy lines fill; up to two parts. */
+/* The part of a cell that blocks (without the shades) and heavy lines fill; up to two rectangles. */
 static size_t parts_of(uint32_t code, struct part parts[2])
 {
 	static const struct {
@@ -60,7 +60,7 @@ static size_t parts_of(uint32_t code, struct part parts[2])
 
 enum { LEFT = 1, RIGHT = 2, UP = 4, DOWN = 8 };
 
-/* The arms of a line character from the middle of its cell; 0 where it is none. */
+/* The arms of a line character from the middle of its cell; 0 if it is none. */
 static unsigned arms_of(uint32_t code)
 {
 	static const struct {
@@ -103,7 +103,7 @@ static enum shape shape_of(uint32_t code)
 	return parts_of(code, parts) ? SHAPE_FILL : SHAPE_TEXT;
 }
 
-/* One look: a role, reversed or not. Its cells are drawn together. */
+/* One style: a role, reversed or not. Its cells are drawn together. */
 struct layer {
 	const struct canvas *canvas;
 	struct buffer *out;
@@ -144,7 +144,7 @@ static void add_fill(struct buffer *out, int x, int y, uint32_t code)
 			parts[i].height * 4);
 }
 
-/* How many cells from x on hold the same code in this layer. */
+/* How many cells from x on have the same code in this layer. */
 static int same_from(const struct layer *layer, int x, int y, uint32_t code)
 {
 	int count = 0;
@@ -157,7 +157,7 @@ static int same_from(const struct layer *layer, int x, int y, uint32_t code)
 	return count;
 }
 
-/* Adds what the cells from x on draw in this shape; returns how many cells that were, 0 = none. */
+/* Adds the path of the cells from x on in this shape; returns how many cells, 0 = none. */
 static int add_cells(const struct layer *layer, struct buffer *path, enum shape shape, uint32_t only, int x, int y)
 {
 	const struct cell *cell = cell_in(layer, x, y);
@@ -200,7 +200,7 @@ static bool has_dot(const struct layer *layer, int column, int row)
 	return cell && shape_of(cell->code) == SHAPE_DOTS && (cell->code & bits[row % 4][column % 2]);
 }
 
-/* Dots side by side are one dashed stroke: a picture full of dots stays small. */
+/* Neighbouring dots become one dashed stroke, which keeps the file small. */
 static void add_dots(const struct layer *layer)
 {
 	struct buffer path = BUFFER_INIT;
@@ -255,7 +255,7 @@ static void add_character(struct buffer *out, uint32_t code)
 		buffer_add(out, bytes, utf8_encode(code, bytes));
 }
 
-/* Where a run of text that begins at x ends: at another look, at a shape, or before two blanks. */
+/* Where a run of text that begins at x ends: at another style, at a shape, or before two blanks. */
 static int text_end(const struct layer *layer, int x, int y)
 {
 	int end = x;

@@ -1,4 +1,4 @@
-/* term_text.h: a canvas as plain text (--once, tests, screen readers), and as SVG (the README's pictures, --once
+/* term_text.h: a canvas as plain text (--once, tests, screen readers) and as SVG (the README's pictures, --once
  * --format=svg). */
 #ifndef PMTOP_UI_TERMINAL_TERM_TEXT_H
 #define PMTOP_UI_TERMINAL_TERM_TEXT_H
@@ -6,10 +6,10 @@
 #include "src/base/buffer.h"
 #include "ui/core/canvas.h"
 
-/* Trailing blanks are left out; each row ends with a newline. */
+/* Omits trailing blanks; each row ends with a newline. */
 void canvas_as_text(const struct canvas *canvas, struct buffer *out);
-/* Colours of the 256-colour theme on a dark ground. Braille and blocks are drawn as shapes, so no font is needed for
- * them. */
+/* Colours of the 256-colour theme on a dark background. Braille and blocks are drawn as shapes, so they need no
+ * font. */
 void canvas_as_svg(const struct canvas *canvas, struct buffer *out);
 
 #endif

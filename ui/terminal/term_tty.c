@@ -17,7 +17,7 @@ bool tty_open(struct tty *tty)
 		return false;
 	int fd = ttyname_r(STDOUT_FILENO, name, sizeof name) == 0 ? open(name, FLAGS) : -1;
 	if (fd < 0)
-		fd = open("/dev/tty", FLAGS); /* in a container, the name may be one of outside */
+		fd = open("/dev/tty", FLAGS); /* in a container the name may not exist */
 	if (fd < 0)
 		return false;
 	if (tcgetattr(fd, &tty->saved) != 0) {
@@ -93,7 +93,7 @@ bool tty_skip_to(const struct tty *tty, const char *text, size_t *matched)
 	size_t wanted = strlen(text);
 	for (size_t skipped = 0; *matched < wanted && skipped < BYTES_MAX;) {
 		char bytes[CHUNK];
-		size_t missing = wanted - *matched; /* so many bytes cannot reach beyond the text */
+		size_t missing = wanted - *matched; /* reading no more than this cannot pass the end of the text */
 		ssize_t count = read(tty->fd, bytes, missing < CHUNK ? missing : CHUNK);
 		if (count <= 0)
 			return false;

@@ -1,4 +1,4 @@
-/* Help: every key, and what the signs mean. */
+/* Help: all keys and signs. */
 #include "src/base/text.h"
 #include "ui/core/layout.h"
 #include "ui/widgets/parts.h"
@@ -8,60 +8,58 @@ struct entry {
 	const char *keys, *what;
 };
 
-/* Only where they work. */
+/* Only in a replay. */
 static const struct entry replay_entries[] = {
 	{ NULL, "Recording" },
-	{ ",  .",
-		"ten seconds back, on; ( ) by a twentieth of the whole; pressed again they add up; Esc stops on the way" },
-	{ "{  }", "half, twice the speed: from 0.25x to 1000x, then as fast as it goes" },
-	{ "Space  p", "stop the clock, and let it go on; at the end: from the beginning again" },
-	{ "^  $", "the beginning, the end; where it is still being written, its end is followed" },
+	{ ",  .", "10 s back or forward; ( ) 5 % of the recording; repeated presses add up; Esc stops the seek" },
+	{ "{  }", "halve or double the speed, from 0.25x to 1000x; above that as fast as possible" },
+	{ "Space  p", "pause or resume; at the end: play again from the beginning" },
+	{ "^  $", "go to the beginning or the end; the end of a growing recording is followed" },
 	{ "@",
-		"go to a moment: 14:02:30, 0:05:00 or 5m since the beginning, -5m before the end, 50%, #624 (a batch), @7 (an "
+		"go to a time: 14:02:30, 0:05:00 or 5m after the beginning, -5m before the end, 50%, #624 (a batch), @7 (an "
 		"epoch)" },
-	{ "n  N", "the next, the previous flagged batch of the whole recording: just after its end" },
-	{ "click", "on the time line: there. On it: ▲ flagged, × blocks lost, a hole where nothing was recorded" },
+	{ "n  N", "next or previous flagged batch of the whole recording" },
+	{ "click", "go to that time on the time line; ▲ flagged, × lost blocks, gap: nothing was recorded" },
 };
 
 static const struct entry entries[] = {
 	{ NULL, "Everywhere" },
-	{ "1 … 9  ?", "open a view; Tab and Shift-Tab walk through them; F1 is help" },
-	{ "Space  p", "pause and go on: the run goes on meanwhile, only the picture stands" },
-	{ "[  ]", "the run before or after, where several publish (ranks)" },
-	{ "w", "write what this view shows as CSV" },
-	{ "o", "an earlier run beside this one, from its recording; o again takes it away" },
-	{ "r", "record from now on, in the working directory; r again ends it" },
-	{ "Esc", "back: ends a search, closes an explanation, returns to the newest batch" },
-	{ "q", "quit; the run is not touched" },
-	{ NULL, "Batches (1 overview and 2 batches)" },
-	{ "← →  h l", "the batch before, after; PgUp PgDn by a page; Home the oldest kept, End the newest" },
-	{ "n  N", "the next, the previous flagged batch; from the newest both start at the newest flag" },
-	{ "f", "flag or unflag the batch under the cursor by hand" },
-	{ "↑", "above the plot, with its time: the warm-up, or a lone step far above all others (in ASCII +)" },
+	{ "1 … 9  ?", "open a view; Tab and Shift-Tab: next and previous view; F1: help" },
+	{ "Space  p", "pause or resume the screen; the run continues" },
+	{ "[  ]", "previous or next run, if there are several (ranks)" },
+	{ "w", "write this view to a CSV file" },
+	{ "o", "overlay an earlier run from its recording; o again removes it" },
+	{ "r", "start recording into the working directory; r again stops it" },
+	{ "Esc", "go back: end a search, close an explanation, return to the newest batch" },
+	{ "q", "quit; the run continues" },
+	{ NULL, "Batches (1 Overview and 2 Batches)" },
+	{ "← →  h l", "previous or next batch; PgUp PgDn: one page; Home: oldest retained, End: newest" },
+	{ "n  N", "next or previous flagged batch; at the newest batch both select the newest flag" },
+	{ "f", "flag or unflag the selected batch" },
+	{ "↑", "taller than the plot, with its time: the warm-up or a rare very slow step (in ASCII +)" },
 	{ "m", "batches of the next mode: training, validation, …" },
-	{ "Enter", "why it took so long: each phase against its own median, and what the process did" },
-	{ "/", "find a batch (7/624 or 624) or a phase that made batches slow; n N walk the matches until Esc" },
+	{ "Enter", "explain the batch: each phase against its median, and what the process did" },
+	{ "/", "search a batch (7/624 or 624) or a phase that made batches slow; n N: next, previous match; Esc ends" },
 	{ "+  -", "zoom: from the last few batches to the whole run" },
 	{ NULL, "Lists and tables (2 to 9)" },
-	{ "↑ ↓  j k", "choose a row: a GPU, an event, a process; PgUp PgDn Home End; the wheel" },
-	{ "<  >", "sort by the column before, after; I turns the order over; a click on a heading does both" },
-	{ "/", "find by name; n N walk the matches until Esc" },
-	{ "← →  -  +", "on 7 Code: another process, or a loader's workers; the whole run, or the last minute" },
+	{ "↑ ↓  j k", "select a row (GPU, event, process); also PgUp PgDn Home End and the mouse wheel" },
+	{ "<  >", "sort by the previous or next column; I reverses the order; or click a heading" },
+	{ "/", "search by name; n N: next, previous match; Esc ends" },
+	{ "← →  -  +", "in 7 Code: ← → another process or the DataLoader's workers; - whole run, + last minute" },
 	{ NULL, "Warnings (8)" },
-	{ "Enter  n",
-		"the evidence as a plot: the figure, its level, raised and cleared, Esc back; n its newest slow batch" },
+	{ "Enter  n", "Enter: plot of the figure with its threshold, Esc back; n: its newest slow batch" },
 	{ NULL, "Mouse" },
-	{ "click", "a tab opens its view; a bar or a point chooses its batch; a row is selected" },
+	{ "click", "a tab opens its view; a bar or point selects its batch; a row is selected" },
 	{ NULL, "Signs" },
 	{ "▲",
-		"flagged: above the rolling median by more than 5 MAD and by half of it (flags: in pmtop.yaml), or by hand" },
-	{ "▂  ▆", "below batches: the GPU was at its power limit (in ASCII p), was slowed by heat (t)" },
-	{ "◆", "a mark that the program published; Enter on its batch says which" },
-	{ "⚠  ·", "a warning (8 says what to try), and a remark" },
-	{ "–", "not known, never zero; 8 lists what is missing, why, and what would bring it" },
-	{ "step", "begin of a batch to the begin of the next; a batch is begin to end" },
-	{ "between", "what lies between two batches; unattributed: what no span covers" },
-	{ "ETA", "time left, validation and checkpoints included" },
+		"flagged: slower than the rolling median by more than 5 MAD and by 50 % (flags: in pmtop.yaml), or by hand" },
+	{ "▂  ▆", "below batches: GPU throttled by its power limit (in ASCII p) or by heat (t)" },
+	{ "◆", "a mark that the program published; Enter on its batch shows its text" },
+	{ "⚠  ·", "a warning (8 Warnings shows what to try), and a note" },
+	{ "–", "unknown, never zero; 8 Warnings lists what is missing, why, and how to get it" },
+	{ "step", "from the start of a batch to the start of the next; batch: from its start to its end" },
+	{ "between", "time between two batches; unattributed: batch time outside all spans" },
+	{ "ETA", "remaining time, including validation and checkpoints" },
 };
 enum {
 	ENTRIES = sizeof entries / sizeof entries[0],
@@ -77,7 +75,7 @@ static const struct entry *entry_at(const struct scene *scene, int place)
 	return place < before ? &replay_entries[place] : &entries[place - before];
 }
 
-/* Draws entries from *next on, as many as fit; returns with *next behind the last. */
+/* Draws as many entries as fit, from *next on; *next ends behind the last. */
 static void draw_column(const struct scene *scene, struct canvas *canvas, struct rect rect, int *next)
 {
 	while (*next < entry_count(scene) && rect.height > 0) {

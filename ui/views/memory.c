@@ -1,4 +1,4 @@
-/* Memory: the tree over time, what it is made of, what it does and what to do about it, every process of the tree. */
+/* Memory: all processes over time, the kinds of memory, the trend and what to do about it, a table of processes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,16 +27,16 @@ static bool has_children(const struct model *model)
 	return false;
 }
 
-/* Of the tree, where there is one; else of the target. */
+/* Of the whole tree if the target has children; else of the target. */
 static int kinds_of(const struct model *model, struct kind out[KINDS_MAX])
 {
 	const struct memory *memory = &model->memory;
 	if (has_children(model) && !isnan(memory->tree_anonymous_bytes)) {
 		out[0] = (struct kind){ "anonymous", "heap, tensors, swap", memory->tree_anonymous_bytes,
 			model->series.tree_anonymous, ROLE_PHASE_2 };
-		out[1] = (struct kind){ "file", "mapped, largest view", memory->tree_file_bytes, model->series.tree_file,
-			ROLE_PHASE_1 };
-		out[2] = (struct kind){ "shared", "the largest view", memory->tree_shared_bytes, model->series.tree_shared,
+		out[1] =
+			(struct kind){ "file", "largest process", memory->tree_file_bytes, model->series.tree_file, ROLE_PHASE_1 };
+		out[2] = (struct kind){ "shared", "largest process", memory->tree_shared_bytes, model->series.tree_shared,
 			ROLE_PHASE_0 };
 		return 3;
 	}
@@ -44,7 +44,7 @@ static int kinds_of(const struct model *model, struct kind out[KINDS_MAX])
 		ROLE_PHASE_2 };
 	out[1] = (struct kind){ "file", "mapped files", memory->file_bytes, model->series.file, ROLE_PHASE_1 };
 	out[2] = (struct kind){ "shared", "/dev/shm, queues", memory->shared_bytes, model->series.shared, ROLE_PHASE_0 };
-	out[3] = (struct kind){ "swap", "pushed out", memory->swap_bytes, model->series.swap, ROLE_PHASE_3 };
+	out[3] = (struct kind){ "swap", "swapped out", memory->swap_bytes, model->series.swap, ROLE_PHASE_3 };
 	return 4;
 }
 
@@ -60,7 +60,7 @@ static void draw_kind(struct canvas *canvas, struct rect row, const struct kind 
 		canvas_text(canvas, row.x + 29, row.y, row.width - 29, ROLE_DIM, kind->note);
 }
 
-/* Stacked over time; a column without a sample stays empty. */
+/* Stacked over time; columns without samples stay empty. */
 static void draw_stacked(
 	struct scene *scene, const struct kind *kinds, int count, struct canvas *canvas, struct rect rect)
 {
@@ -110,8 +110,8 @@ static void panel_kinds(struct scene *scene, struct canvas *canvas, struct rect 
 	char text[NUMBER_SIZE];
 	struct line line;
 	line_start(&line, " · ");
-	line_add(&line, 0, ROLE_NORMAL, "target %s", format_bytes(text, memory->rss_bytes));
-	line_add(&line, 1, ROLE_NORMAL, "its peak %s", format_bytes(text, memory->peak_rss_bytes));
+	line_add(&line, 0, ROLE_NORMAL, "main process %s", format_bytes(text, memory->rss_bytes));
+	line_add(&line, 1, ROLE_NORMAL, "peak %s", format_bytes(text, memory->peak_rss_bytes));
 	struct rect inside = parts_panel(canvas, rect, "By kind", &line, ROLE_TITLE),
 				plot = rect_take_top(&inside, inside.height - count);
 
@@ -122,7 +122,7 @@ static void panel_kinds(struct scene *scene, struct canvas *canvas, struct rect 
 		draw_kind(canvas, rect_row(inside, kind), &kinds[kind], whole_of(kinds, count));
 }
 
-/* Where there is no room for the panel. */
+/* Short form of the panel. */
 static void kinds_line(const struct model *model, struct canvas *canvas, struct rect row)
 {
 	struct kind kinds[KINDS_MAX];
@@ -130,7 +130,7 @@ static void kinds_line(const struct model *model, struct canvas *canvas, struct 
 	char text[NUMBER_SIZE];
 	struct line line;
 	line_start(&line, "  ");
-	line_add(&line, 0, ROLE_MEMORY, "target %s", format_bytes(text, model->memory.rss_bytes));
+	line_add(&line, 0, ROLE_MEMORY, "main process %s", format_bytes(text, model->memory.rss_bytes));
 	for (int kind = 0; kind < count; kind++)
 		line_add(&line, 1 + kind, ROLE_NORMAL, "%s %s", kinds[kind].name, format_bytes(text, kinds[kind].bytes));
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
@@ -149,10 +149,10 @@ static void grower_line(const struct memory *memory, struct line *line)
 			line_add(line, 1, ROLE_NORMAL, "%s memory", memory_kind_word(memory->grower_kind));
 	}
 	if (!isnan(memory->growth_per_epoch) && memory_is_growing(memory))
-		line_add(line, 3, ROLE_NORMAL, "+%s an epoch", format_bytes(text, memory->growth_per_epoch));
+		line_add(line, 3, ROLE_NORMAL, "+%s/epoch", format_bytes(text, memory->growth_per_epoch));
 	if (memory->spikes > 0)
-		line_add(line, 2, ROLE_WARNING, "%u spike%s in 5 min, the last +%s", memory->spikes,
-			memory->spikes > 1 ? "s" : "", format_bytes(text, memory->spike_bytes));
+		line_add(line, 2, ROLE_WARNING, "%u spike%s in 5 min, last +%s", memory->spikes, memory->spikes > 1 ? "s" : "",
+			format_bytes(text, memory->spike_bytes));
 }
 
 static void limit_line(const struct memory *memory, struct line *line)
@@ -160,28 +160,29 @@ static void limit_line(const struct memory *memory, struct line *line)
 	char text[NUMBER_SIZE], whole[NUMBER_SIZE];
 	line_start(line, " · ");
 	if (!memory->limit) {
-		line_add(line, 0, ROLE_DIM, "no limit is known");
+		line_add(line, 0, ROLE_DIM, "no known limit");
 		return;
 	}
 	line_add(line, 0, ROLE_NORMAL, "%s: %s left of %s", memory->limit, format_bytes(text, memory->limit_room_bytes),
 		format_bytes(whole, memory->limit_bytes));
 	if (!isnan(memory->limit_in_s))
-		line_add(line, 0, ROLE_WARNING, "full in %s at this pace", parts_waiting(text, memory->limit_in_s));
+		line_add(line, 0, ROLE_WARNING, "full in %s at this rate", parts_waiting(text, memory->limit_in_s));
 }
 
-enum { VERDICT_ROWS = 5 };
+enum { TREND_ROWS = 5 };
 
-static void panel_verdict(const struct memory *memory, struct canvas *canvas, struct rect rect)
+static void panel_trend(const struct scene *scene, struct canvas *canvas, struct rect rect)
 {
+	const struct memory *memory = &scene->model->memory;
 	char text[2 * LINE_PIECE_SIZE + 300];
 	struct line line;
 	limit_line(memory, &line);
-	struct rect inside = parts_panel(canvas, rect, "Verdict", &line, ROLE_TITLE);
+	struct rect inside = parts_panel(canvas, rect, "Trend", &line, ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
 	struct rect row = rect_take_top(&inside, 1);
 
-	memory_verdict_line(memory, &line);
+	memory_trend_line(scene, &line, row.width);
 	line_draw(&line, canvas, row.x, row.y, row.width);
 	grower_line(memory, &line);
 	if (line.count > 0 && inside.height > 2) {
@@ -203,7 +204,7 @@ static void processes_title(const struct model *model, struct line *line)
 		living += !model->processes[i].is_gone;
 	line_start(line, " · ");
 	line_add(line, 0, ROLE_NORMAL, "%u", living);
-	line_add(line, 1, ROLE_NORMAL, "together %s at most: shared pages count once for each",
+	line_add(line, 1, ROLE_NORMAL, "at most %s in total: each process counts its shared pages",
 		format_bytes(text, model->memory.tree_rss_bytes));
 }
 
@@ -231,12 +232,12 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	scene->state->list = (struct rect){ 0, 0, 0, 0 };
 	if (model_target(scene->model) == NULL) {
 		parts_note(canvas, rect, "Memory",
-			"Nothing has been read of the process yet. 8 lists what could not be read, and why.");
+			"pmtop has read nothing about the process yet. 8 Warnings lists what is missing, and why.");
 		return;
 	}
 	struct rect processes = take_processes(&rect, frame, rows);
 	struct rect verdict =
-		rect_take_bottom(&rect, rect.height < 12 ? (rect.height >= 6 ? frame + 1 : 0) : frame + VERDICT_ROWS);
+		rect_take_bottom(&rect, rect.height < 12 ? (rect.height >= 6 ? frame + 1 : 0) : frame + TREND_ROWS);
 
 	if (rect.width >= 100) {
 		draw_kinds_and_allocator(scene, canvas, rect_take_right(&rect, rect.width * 9 / 20));
@@ -250,7 +251,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	if (rect.height > 0)
 		panel_memory_plot(scene, canvas, rect, scene->state->zoom);
 	if (verdict.height > 0)
-		panel_verdict(&scene->model->memory, canvas, verdict);
+		panel_trend(scene, canvas, verdict);
 	processes_title(scene->model, &line);
 	if (processes.height > 0)
 		process_table(scene, canvas, parts_panel(canvas, processes, "Processes", &line, ROLE_TITLE), scene->state);

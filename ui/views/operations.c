@@ -56,8 +56,7 @@ static double sort_value(const struct operation *operation, int column)
 	}
 }
 
-/* Whether `left` stands before `right` among rows of one parent. Modes stay together; what is unknown comes last;
- * equals keep their order. */
+/* Sorts rows of one parent: modes stay together, unknown values come last, equal rows keep their order. */
 static bool comes_before(const struct run *run, size_t left, size_t right, const struct view_state *state)
 {
 	const struct operation *a = &run->operations[left], *b = &run->operations[right];
@@ -81,7 +80,7 @@ struct order {
 	uint16_t rows[OPERATIONS_MAX];
 };
 
-/* The row after `at` and all that is nested in it. */
+/* The row after `at` and its nested rows. */
 static size_t past_children(const struct run *run, size_t at, size_t to)
 {
 	size_t end = at + 1;
@@ -90,7 +89,7 @@ static size_t past_children(const struct run *run, size_t at, size_t to)
 	return end;
 }
 
-/* Adds the rows in [from, to), outermost ones sorted among themselves, each followed by its children, sorted alike. */
+/* Adds the rows in [from, to): outermost ones sorted, each followed by its sorted children. */
 static void add_sorted(
 	const struct run *run, const struct view_state *state, size_t from, size_t to, int depth, struct order *order)
 {
@@ -128,7 +127,7 @@ static void sort_rows(const struct run *run, const struct view_state *state, str
 
 /* -- drawing -- */
 
-/* What the columns of times are like, so that each keeps one unit: totals, and single times. */
+/* The magnitude of the time columns, so that each keeps one unit: totals and single times. */
 struct likes {
 	double total_s, single_s;
 };
@@ -144,7 +143,7 @@ static struct likes likes_of(const struct run *run)
 		likes.total_s = operation->total_s > likes.total_s ? operation->total_s : likes.total_s;
 		likes.single_s = operation->mean_s > likes.single_s ? operation->mean_s : likes.single_s;
 	}
-	/* a unit finer than the largest asks for: the small ones are to be read too */
+	/* one unit finer than the largest value needs, so that small ones stay readable */
 	likes.single_s /= 12;
 	return likes;
 }
@@ -170,7 +169,7 @@ static void name_text(const struct run *run, const struct operation *operation, 
 		is_main ? "" : run_name(run, operation->mode));
 }
 
-/* The column of names is as wide as they are. */
+/* The column of names is as wide as the names. */
 static void fit_columns(const struct run *run, struct rect rect, struct table *table, struct table_column fitted[CELLS])
 {
 	char text[300];
@@ -240,19 +239,17 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		panel_requests(scene, canvas, requests);
 	if (run && run->is_counted) {
 		parts_note(canvas, rect, "Operations",
-			"This run publishes nothing: its batches were counted from outside, and what they are made of is not "
-			"known.\n"
-			"7 shows which lines of Python the time goes to.\n"
-			"import pmtop.torch; pmtop.torch.instrument() before training makes rows here: data, forward, backward, "
+			"This run is not instrumented: pmtop infers its steps from the DataLoader counter and knows no phases.\n"
+			"7 Code shows which lines of Python the time goes to.\n"
+			"import pmtop.torch; pmtop.torch.instrument() before training adds rows here: data, forward, backward, "
 			"optimizer.");
 		return;
 	}
 	if (!run || run->operation_count == 0) {
 		parts_note(canvas, rect, "Operations",
-			run == NULL
-				? "Nothing publishes spans here. PMTOP_SPAN(pm, \"forward\") { … } in C or C++ makes a row; 1 shows "
-				  "the process itself meanwhile."
-				: "This run has published no span yet: PMTOP_SPAN(pm, \"forward\") { … } makes a row.");
+			run == NULL ? "This process is not instrumented. PMTOP_SPAN(pm, \"forward\") { … } in C or C++ adds a row; "
+						  "1 Overview shows process figures."
+						: "This run has published no span yet: PMTOP_SPAN(pm, \"forward\") { … } adds a row.");
 		return;
 	}
 	struct rect figures = rect_take_bottom(&rect, panel_figures_height(run, canvas, rect.height));

@@ -1,5 +1,5 @@
-/* Warnings: each with the verdict, why, and what to do next; Enter shows the evidence as a plot. Those that have
- * cleared stay, with their times; then which figures are missing, and what would bring them. */
+/* Warnings: each with its message, the reason and what to try; Enter shows the evidence as a plot. Cleared ones
+ * stay, with their times; then the missing figures and how to get them. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 static int row_count(const struct scene *scene) { return (int)(scene->alerts->count + scene->model->missing_count); }
 
-/* NULL where the row is no warning. */
+/* NULL if the row is no warning. */
 static const struct alert *alert_at(const struct scene *scene, int row)
 {
 	return row >= 0 && row < (int)scene->alerts->count ? &scene->alerts->list[row] : NULL;
@@ -28,7 +28,7 @@ static const struct missing *missing_at(const struct scene *scene, int row)
 	return at >= 0 && at < (int)scene->model->missing_count ? &scene->model->missing[at] : NULL;
 }
 
-/* What a row is about, whichever place it has: FNV-1a, never 0. */
+/* Identity of a row's subject, independent of its position: FNV-1a, never 0. */
 static uint64_t identity(const struct scene *scene, int row)
 {
 	const struct alert *alert = alert_at(scene, row);
@@ -41,7 +41,7 @@ static uint64_t identity(const struct scene *scene, int row)
 	return hash != 0 ? hash : 1;
 }
 
-/* Rows change places as warnings come and go; the selection stays with what it is about. */
+/* Rows move as warnings come and go; the selection follows its subject. */
 static void follow_chosen(struct scene *scene)
 {
 	struct view_state *state = scene->state;
@@ -67,13 +67,13 @@ static void choose(struct scene *scene)
 
 /* -- the list -- */
 
-/* A critical one is told apart without colour too. */
+/* Critical warnings have their own sign, for screens without colour. */
 static const char *sign_of(const struct alert *alert)
 {
 	return !alert->is_raised ? "✓" : alert->severity == SEVERITY_CRITICAL ? "⚠⚠" : parts_severity_sign(alert->severity);
 }
 
-/* "since 14:00:22 · 38 s", "14:00:22 – 14:03:10"; where room is short "38 s", "until 14:03:10". */
+/* "since 14:00:22 · 38 s", "14:00:22 – 14:03:10"; short "38 s", "until 14:03:10". */
 static const char *when_of(const struct scene *scene, const struct alert *alert, bool is_wide, char *out, size_t size)
 {
 	char from[NUMBER_SIZE], to[NUMBER_SIZE];
@@ -149,9 +149,9 @@ static void draw_list(struct scene *scene, struct canvas *canvas, struct rect re
 
 /* -- the selected one -- */
 
-enum { HEADING = 9 };
+enum { HEADING = 10 };
 
-/* A heading and its text, indented; returns what lies below. */
+/* A heading and its text, indented; returns the rectangle below. */
 static struct rect draw_section(
 	struct canvas *canvas, struct rect rect, const char *heading, enum role role, const char *text)
 {
@@ -166,23 +166,23 @@ static struct rect draw_section(
 	return rect;
 }
 
-/* Verdict, why, next; where `is_short` without what it means. Returns what lies below. */
+/* Message, reason, advice, threshold; without the reason if `is_short`. Returns the rectangle below. */
 static struct rect draw_words(const struct alert *alert, bool is_short, struct canvas *canvas, struct rect rect)
 {
 	const char *meaning = is_short ? "" : alert->meaning;
 	char text[512];
-	rect = draw_section(canvas, rect, "verdict", ROLE_STRONG, alert->message);
+	rect = draw_section(canvas, rect, "warning", ROLE_STRONG, alert->message);
 	rect = draw_section(canvas, rect, "why", ROLE_NORMAL, meaning);
 	rect = draw_section(
 		canvas, rect, meaning[0] != '\0' ? "" : "why", ROLE_INFO, evidence_words(alert, text, sizeof text));
 	for (size_t i = 0; i < alert->advice_count; i++) {
 		snprintf(text, sizeof text, "%zu. %s", i + 1, alert->advice[i]);
-		rect = draw_section(canvas, rect, i == 0 ? "next" : "", i == 0 ? ROLE_ACCENT : ROLE_NORMAL, text);
+		rect = draw_section(canvas, rect, i == 0 ? "try" : "", i == 0 ? ROLE_ACCENT : ROLE_NORMAL, text);
 	}
-	return draw_section(canvas, rect, "level", ROLE_DIM, evidence_level(alert, text, sizeof text));
+	return draw_section(canvas, rect, "threshold", ROLE_DIM, evidence_threshold(alert, text, sizeof text));
 }
 
-/* Drawn where nothing can be seen, for its height. */
+/* Measures the height by drawing onto an empty canvas. */
 static int words_height(const struct alert *alert, bool is_short, int width)
 {
 	enum { ENDLESS = 10000 };
@@ -201,7 +201,7 @@ static void detail_title(const struct scene *scene, const struct alert *alert, s
 		line_add(line, 1, ROLE_KEY, scene->state->is_open ? "Esc back" : "Enter evidence");
 }
 
-/* From so many rows on the plot stands below the words. */
+/* The plot's height below the text. */
 enum { PLOT_MIN = 8, PLOT_MAX = 30 };
 
 static void draw_detail(struct scene *scene, const struct alert *alert, struct canvas *canvas, struct rect rect)
@@ -226,10 +226,10 @@ static void draw_missing(const struct missing *missing, struct canvas *canvas, s
 	rect_take_left(&inside, 1);
 	inside = draw_section(canvas, inside, "missing", ROLE_STRONG, missing->figure);
 	inside = draw_section(canvas, inside, "why", ROLE_NORMAL, missing->text);
-	draw_section(canvas, inside, "next", ROLE_ACCENT, missing->remedy);
+	draw_section(canvas, inside, "try", ROLE_ACCENT, missing->remedy);
 }
 
-/* The evidence over all of the view, the words as far as there is room. */
+/* The evidence fills the view, with the text below as far as there is room. */
 static void draw_open(struct scene *scene, const struct alert *alert, struct canvas *canvas, struct rect rect)
 {
 	int frame = parts_panel_rows(canvas), max = rect.height * 2 / 5,
@@ -254,9 +254,9 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	state->list = state->plot = (struct rect){ 0, 0, 0, 0 };
 	if (count == 0) {
 		parts_note(canvas, rect, "Warnings",
-			"Nothing to warn of so far, and no figure is missing. Slow first batches, flagged batches, variance, "
-			"operations that "
-			"take most of the time, waiting for data, growing memory and a busy machine are watched for.");
+			"No warnings so far, and no figure is missing.\n"
+			"pmtop checks for slow first batches, flagged batches, variance, dominant operations, DataLoader wait, "
+			"growing memory and a busy machine.");
 		return;
 	}
 	follow_chosen(scene);
@@ -308,11 +308,11 @@ static void walk_matches(struct scene *scene, int step)
 	snprintf(scene->message, sizeof scene->message, "no warning matches \"%s\"", state->search);
 }
 
-/* The newest slow batch of the run that the warning is about, explained. */
+/* Opens the newest slow batch of the warning's run. */
 static void go_to_batch(struct scene *scene, const struct alert *alert, int key)
 {
 	if (!alert || evidence_kind(scene, alert) != EVIDENCE_STEPS) {
-		snprintf(scene->message, sizeof scene->message, "this is about no batch of its own; Enter shows the evidence");
+		snprintf(scene->message, sizeof scene->message, "this warning has no single batch; Enter shows the evidence");
 		return;
 	}
 	scene->run = (int)alert->run;
@@ -328,7 +328,7 @@ static void open_evidence(struct scene *scene, const struct alert *alert)
 {
 	if (!alert || evidence_kind(scene, alert) == EVIDENCE_NONE) {
 		snprintf(scene->message, sizeof scene->message,
-			alert == NULL ? "a missing figure has no plot" : "no plot belongs to this warning");
+			alert == NULL ? "a missing figure has no plot" : "this warning has no plot");
 		return;
 	}
 	choose(scene);
@@ -403,8 +403,8 @@ const struct view warnings_view = {
 	.short_name = "Warn",
 	.digit = '8',
 	.keys =
-		"q quit  Tab view  ↑↓ warning  Enter evidence  +/- zoom  n its batch  / search  Space pause  w write  ? help",
-	.keys_short = "q quit  Tab view  ↑↓ warning  Enter evidence  n batch  / search  ? help",
+		"q quit  Tab view  ↑↓ warning  Enter evidence  +/- zoom  n slow batch  / search  Space pause  w write  ? help",
+	.keys_short = "q quit  Tab view  ↑↓ warning  Enter evidence  n slow batch  / search  ? help",
 	.can_search = true,
 	.draw = draw,
 	.key = key,

@@ -114,7 +114,7 @@ static void move(struct scene *scene, const struct run *run, int64_t by)
 		batch_focus(scene, from + (uint64_t)by < first ? first : from + (uint64_t)by);
 }
 
-/* The nearest candidate ahead of `here`, and the one to wrap to. */
+/* The nearest candidate ahead of `here`, and the one to wrap around to. */
 struct walk {
 	int direction;
 	bool is_from_live, has_ahead, has_any;
@@ -191,9 +191,9 @@ static void walk(struct scene *scene, const struct run *run, int direction)
 		batch_focus(scene, walk.has_ahead ? walk.ahead : walk.wrap);
 	else if (search[0] != '\0')
 		snprintf(scene->message, sizeof scene->message,
-			"no batch matches \"%s\": a number as 7/624 or 624, or a phase that made a batch slow", search);
+			"no batch matches \"%s\": type 7/624, 624, or a phase that made a batch slow", search);
 	else
-		snprintf(scene->message, sizeof scene->message, "no batch is flagged; f flags the one under the cursor");
+		snprintf(scene->message, sizeof scene->message, "no batch is flagged; f flags the selected batch");
 }
 
 static void toggle_flag(struct scene *scene, const struct run *run)
@@ -214,7 +214,7 @@ static void toggle_flag(struct scene *scene, const struct run *run)
 	if (scene->has_hand_flag)
 		snprintf(scene->message, sizeof scene->message, "%s %s by hand", flagged ? "flagged" : "unflagged", name);
 	else
-		snprintf(scene->message, sizeof scene->message, "%s is no longer kept, so it cannot be flagged", name);
+		snprintf(scene->message, sizeof scene->message, "%s is no longer retained, so pmtop cannot flag it", name);
 	batch_focus(scene, ordinal);
 }
 
@@ -238,7 +238,7 @@ void batch_next_mode(struct scene *scene, const struct run *run)
 		scene->focus = (struct focus){ .at_live_end = true, .has_mode = track != run_main(run), .mode = track->mode };
 		return;
 	}
-	snprintf(scene->message, sizeof scene->message, "all batches that are kept are of mode %s",
+	snprintf(scene->message, sizeof scene->message, "all retained batches have mode %s",
 		run_name(run, run->tracks[at].mode));
 }
 

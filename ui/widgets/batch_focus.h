@@ -1,7 +1,7 @@
-/* batch_focus.h: the batch that a person looks at: moving it, walking flags and matches, flagging by hand, finding it
- * wherever it is kept.
+/* batch_focus.h: the selected batch: moving it, going through flags and search matches, flagging by hand, finding it in
+ * the ring or among the flagged batches.
  *
- * Ordinals are those of the track that is looked at: scene_track. */
+ * Ordinals are those of scene_track. */
 #ifndef PMTOP_UI_WIDGETS_BATCH_FOCUS_H
 #define PMTOP_UI_WIDGETS_BATCH_FOCUS_H
 
@@ -13,20 +13,19 @@
 
 enum { BATCH_KIND_SIZE = 64 };
 
-/* The ordinals whose batches have ended and are kept: *first ≤ ordinal < *end. */
+/* The retained batches that have ended: *first ≤ ordinal < *end. */
 void batch_range(const struct track *track, uint64_t *first, uint64_t *end);
-/* From the ring, or from the flagged ones that are kept beyond it; NULL where it is gone. Fills *usual unless it is
- * NULL. */
+/* From the ring, or from the flagged batches that outlive it; NULL if it is gone. Fills *baseline unless it is NULL. */
 const struct batch *batch_find(
 	const struct run *run, const struct track *track, uint64_t ordinal, struct baseline *baseline);
-/* "micro-batch 2 of 4", "kind: long"; empty where there is one kind. */
+/* "micro-batch 2 of 4", "kind: long"; empty if there is one kind. */
 const char *batch_kind(
 	char out[BATCH_KIND_SIZE], const struct run *run, const struct track *track, const struct batch *batch);
-/* For each mark of the run that lies behind the begin of one of these batches, the last such: ascending. Returns how
+/* For each mark of the run after the begin of one of these batches, the last such batch, ascending. Returns how
  * many. */
 size_t batch_marks(
 	const struct run *run, const struct track *track, uint64_t first, uint64_t end, uint64_t out[RUN_MARKS_MAX]);
-/* The focused batch; at the live end the newest that has ended. NULL where there is none. */
+/* The selected batch; at the live end the newest that has ended. NULL if there is none. */
 const struct batch *batch_focused(const struct scene *scene, const struct run *run);
 
 void batch_focus(struct scene *scene, uint64_t ordinal);

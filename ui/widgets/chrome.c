@@ -21,13 +21,13 @@ const int view_count = sizeof all_views / sizeof all_views[0];
 
 /* -- the header -- */
 
-/* In whole seconds: the header does not flicker. */
+/* In whole seconds, so that the header does not flicker. */
 static const char *age(char out[NUMBER_SIZE], double seconds)
 {
 	return seconds < 60 ? parts_waiting(out, seconds) : format_seconds(out, seconds);
 }
 
-/* Which rank this is, and the slowest. */
+/* Adds this run's rank and the slowest rank. */
 static void add_rank(
 	const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_wide, struct line *line)
 {
@@ -53,20 +53,22 @@ static void add_who(
 			model->command[0] != '\0' ? model->command : "?", model->target_pid);
 	if (run)
 		line_add(line, 2, run->is_counted ? ROLE_NORMAL : ROLE_STRONG, "%s",
-			run->is_counted ? "counted from outside" : run->name);
+			!run->is_counted ? run->name
+				: is_wide    ? "steps inferred (DataLoader counter)"
+							 : "steps inferred");
 	if (run && run->inner_pid != 0 && run->inner_pid != run->pid)
-		line_add(line, 7, ROLE_DIM, "pid %d inside", run->inner_pid);
+		line_add(line, 7, ROLE_DIM, "pid %d in its container", run->inner_pid);
 	if (run)
 		add_rank(scene, run, ranks, is_wide, line);
 	if (run && run->start_ns > 0 && !run->is_counted)
 		line_add(line, 4, ROLE_NORMAL, "up %s", age(text, seconds_between(run->start_ns, scene->now_ns)));
 	else if (model->first_ns > 0)
-		line_add(line, 4, ROLE_NORMAL, "watched %s", age(text, seconds_between(model->first_ns, scene->now_ns)));
+		line_add(line, 4, ROLE_NORMAL, "attached %s", age(text, seconds_between(model->first_ns, scene->now_ns)));
 	if (model->note[0] != '\0')
 		line_add(line, 6, ROLE_WARNING, "%s", model->note);
 }
 
-/* The rank that stands still explains why this one does. */
+/* A stalled rank explains why the others wait. */
 static bool add_still_rank(const struct scene *scene, const struct ranks *ranks, struct line *line)
 {
 	const struct rank *rank = ranks->still >= 0 ? &ranks->list[ranks->still] : NULL;
@@ -97,9 +99,9 @@ static void add_state(
 	else if (!scene->is_paused && !scene->replay)
 		line_add(line, 3, ROLE_GOOD, "● live");
 	if (run && run->lost_events > 0)
-		line_add(line, 4, ROLE_WARNING, "lost %s", format_count(text, (double)run->lost_events));
+		line_add(line, 4, ROLE_WARNING, "%s events lost", format_count(text, (double)run->lost_events));
 	if (run && run_refused_gaps(run) > 0)
-		line_add(line, 4, ROLE_WARNING, "refused %s", format_count(text, (double)run_refused_gaps(run)));
+		line_add(line, 4, ROLE_WARNING, "%s calls refused", format_count(text, (double)run_refused_gaps(run)));
 }
 
 static void add_cost(const struct scene *scene, bool is_wide, int64_t clock_ns, int64_t period_ns, struct line *line)
@@ -112,7 +114,7 @@ static void add_cost(const struct scene *scene, bool is_wide, int64_t clock_ns, 
 	snprintf(text, sizeof text, "–");
 	if (!isnan(scene->model->self.cpu_ratio))
 		snprintf(text, sizeof text, "%.1f %%", scene->model->self.cpu_ratio * 100);
-	line_add(line, 5, ROLE_DIM, is_wide ? "own %s CPU" : "own %s", text);
+	line_add(line, 5, ROLE_DIM, is_wide ? "pmtop %s CPU" : "pmtop %s", text);
 	if (localtime_r(&seconds, &parts) != NULL && strftime(text, sizeof text, "%H:%M:%S", &parts) > 0)
 		line_add(line, 7, ROLE_NORMAL, "%s", text);
 }
@@ -128,7 +130,7 @@ void chrome_header(
 	ranks_compare(scene->model, scene->run < 0 ? scene->model->run_count : (unsigned)scene->run, &ranks);
 	line_start(&how, "  ");
 	add_state(scene, run, &ranks, canvas->charset == CHARSET_ASCII, &how);
-	/* The rank to look at is worth more room than the pace. */
+	/* The slowest rank matters more than the refresh rate. */
 	add_cost(scene, is_wide, clock_ns, is_wide || ranks.slowest < 0 ? period_ns : 0, &how);
 	row.x += 1;
 	row.width -= 2;
@@ -152,7 +154,7 @@ static int warning_count(const struct alerts *alerts)
 	return count;
 }
 
-/* The text of a tab with a blank at either side; returns its cells. */
+/* The text of a tab with a blank on either side; returns its cells. */
 static int tab_text(const struct scene *scene, int view, bool is_wide, char *out, size_t size)
 {
 	const char *name = is_wide ? all_views[view]->name : all_views[view]->short_name;
@@ -164,7 +166,7 @@ static int tab_text(const struct scene *scene, int view, bool is_wide, char *out
 	return (int)text_cells(out);
 }
 
-/* Where each tab begins: with all names, short names, or digits alone, as there is room. */
+/* Whether full names fit; else short names are used. */
 static bool tabs_are_wide(const struct scene *scene, int width)
 {
 	char text[64];
@@ -174,7 +176,7 @@ static bool tabs_are_wide(const struct scene *scene, int width)
 	return used <= width;
 }
 
-/* Without colour the chosen tab still stands out. */
+/* Brackets mark the chosen tab when there are no colours. */
 static void draw_active_tab(struct canvas *canvas, struct rect tab, char *text)
 {
 	if (canvas->charset == CHARSET_ASCII) {

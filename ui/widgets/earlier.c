@@ -64,7 +64,7 @@ const char *earlier_words(
 	else if (earlier->count == 0)
 		snprintf(out, size, "no batches in %s", earlier->name);
 	else if (isnan(median_s))
-		snprintf(out, size, "earlier run ended at %s", parts_thousands(text, (double)earlier->count));
+		snprintf(out, size, "earlier run: %s batches only", parts_thousands(text, (double)earlier->count));
 	else if (isnan(now_s) || !(median_s > 0))
 		snprintf(out, size, "earlier %s", parts_time(text, median_s, median_s));
 	else
@@ -85,13 +85,13 @@ static const struct cell *cell_of(const struct canvas *canvas, int x, int y)
 
 static bool is_on(const struct scale *scale, double value) { return scale->max > scale->min && value >= scale->min; }
 
-/* What lies above the scale stands at its top, as what is cut off there. */
+/* Values above the scale are drawn at its top, like cut-off steps. */
 static uint32_t sign(const struct canvas *canvas, const struct scale *scale, double value)
 {
 	return value <= scale->max ? ring(canvas) : canvas->charset == CHARSET_ASCII ? '+' : CUT;
 }
 
-/* Where nothing stands; and now and then over our own line where that runs level, so that both are seen. */
+/* In free cells, and every few columns over a level line of the shown run, so that both stay visible. */
 static bool has_room(const struct canvas *canvas, int x, int y)
 {
 	const struct cell *cell = cell_of(canvas, x, y), *above = cell_of(canvas, x, y - 1);
@@ -127,7 +127,7 @@ void earlier_mark(struct canvas *canvas, struct rect rect, int x, const struct s
 
 void earlier_prompt(const struct earlier *earlier, struct canvas *canvas, struct rect row)
 {
-	/* Of a long path the end is seen, where one types. */
+	/* Shows the end of a long path, where the cursor is. */
 	const char *typed = earlier->typed;
 	int room = row.width - 20;
 

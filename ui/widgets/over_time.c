@@ -21,21 +21,21 @@ struct rect over_time_draw(
 	for (size_t i = 0; i < what->count; i++)
 		trace_extremes(scene, what->lines[i].series, what->from_ns, &min, &max);
 	if (isnan(max)) {
-		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, ROLE_DIM, rect.height > 0 ? "no figures yet" : "");
+		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, ROLE_DIM, rect.height > 0 ? "no samples yet" : "");
 		return (struct rect){ rect.x, rect.y, 0, 0 };
 	}
 	min = what->level < min ? what->level : min;
 	max = what->level > max ? what->level : max;
-	/* what hardly moves is drawn as what hardly moves */
+	/* small changes must look small */
 	if (max - min < fabs(max) / 20)
 		min = max - fabs(max) / 20;
-	/* nothing at all: as much as one would look for, not one byte */
-	static const double looked_for[] = {
+	/* for a series of zeros: a range that is worth reading, not one byte */
+	static const double zero_range[] = {
 		[PLOT_BYTES] = 1e6, [PLOT_HERTZ] = 1e9, [PLOT_CPUS] = 1e9, [PLOT_WATTS] = 10, [PLOT_COUNT] = 1
 	};
 
-	if (max <= 0 && min >= 0 && what->unit < sizeof looked_for / sizeof looked_for[0])
-		max = looked_for[what->unit];
+	if (max <= 0 && min >= 0 && what->unit < sizeof zero_range / sizeof zero_range[0])
+		max = zero_range[what->unit];
 	scale_update(scale, min, max, what->from_zero);
 	struct rect plot = plot_axis(canvas, rect, scale, what->unit);
 

@@ -15,7 +15,7 @@ struct over_time {
 	int64_t from_ns; /* up to now */
 	enum plot_unit unit;
 	bool from_zero;
-	double level; /* the scale has room for it too; NAN = none */
+	double level; /* the scale includes it; NAN = none */
 	size_t count;
 	/* the first is drawn last, on top */
 	struct {
@@ -23,10 +23,10 @@ struct over_time {
 		enum role role;
 	} lines[OVER_TIME_LINES];
 };
-/* Returns where the plot stands, its axis left out; empty where nothing is known yet, which it says. */
+/* Returns the plot's rectangle without its axis; empty if there are no samples, which the panel says. */
 struct rect over_time_draw(
 	struct scene *scene, struct canvas *canvas, struct rect rect, struct scale *scale, const struct over_time *what);
-/* One figure on a scale that is already there, without an axis. */
+/* One figure on an existing scale, without an axis. */
 void over_time_points(struct scene *scene, struct canvas *canvas, struct rect rect, const struct scale *scale,
 	const struct series *series, int64_t from_ns, enum role role);
 

@@ -25,14 +25,14 @@ struct rect parts_panel(
 	struct rect inside = parts_is_roomy(canvas) ? canvas_box(canvas, rect, title, shown, title_role)
 												: canvas_rule(canvas, rect, title, shown, title_role);
 
-	/* once more over the plain text, each piece in its own role */
+	/* draws each piece again in its own role */
 	if (shown)
 		line_draw_right(right, canvas, rect.x, rect.y, rect.width - (is_box ? 3 : 2));
 	return inside;
 }
 
-/* The length in bytes of what fits into `width` cells of `text`, cut before a word; at least one byte of a word that is
- * too long. */
+/* The length in bytes of the part of `text` that fits into `width` cells, cut before a word; at least one byte of a
+ * word that is too long. */
 static size_t fitting(const char *text, int width)
 {
 	size_t length = strlen(text), at = 0, word_end = 0;
@@ -103,7 +103,7 @@ const char *parts_clock(char out[NUMBER_SIZE], const struct scene *scene, int64_
 	return out;
 }
 
-/* From which value on which unit, and with how many places: three digits or more at every size. */
+/* The smallest value for each unit, and its decimal places: three digits or more at every size. */
 static const struct time_form {
 	double from, scale;
 	int places;

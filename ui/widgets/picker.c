@@ -33,7 +33,7 @@ static const struct table_column columns[CELLS] = {
 	[CELL_MEMORY] = { "MEMORY", 8, 3, false, false },
 	[CELL_GPU] = { "GPU", 14, 4, true, false },
 	[CELL_STATE] = { "STATE", 19, 1, true, false },
-	[CELL_HOW] = { "HOW IT CAN BE WATCHED", 26, 3, true, true },
+	[CELL_HOW] = { "HOW TO WATCH IT", 26, 3, true, true },
 };
 
 enum { SHOWN_MAX = 512, HOW_BESIDE_GPU = 17 };
@@ -59,7 +59,7 @@ static int shown_rows(const struct picker *picker, const struct picker_row *rows
 	return found;
 }
 
-/* The row that was selected, wherever it stands now. */
+/* The selected row at its current position. */
 static void follow(struct picker *picker, const struct picker_row *rows, const int *shown, int count)
 {
 	for (int i = 0; i < count && picker->pid != 0; i++)
@@ -106,12 +106,12 @@ static void draw_row(const struct table *table, const struct picker_row *row, st
 	table_cell(table, canvas, y, CELL_HOW, ROLE_DIM, text_of(row->how));
 }
 
-static const char nothing_to_watch[] = "Nothing that can be watched was found.\n"
-									   "pmtop -p PID watches any process of yours. A run shows its batches once it "
-									   "publishes them: one C header, pmtop.h, and five lines (man 3 pmtop.h).\n"
-									   "make demo, in pmtop's source, starts a run to look at.";
+static const char no_process[] = "pmtop found no process that it can watch.\n"
+								 "pmtop -p PID attaches to any process of yours. Batches appear once the program "
+								 "is instrumented: pmtop.torch.instrument() in Python, pmtop.h in C (man 3 pmtop.h).\n"
+								 "make demo, in pmtop's source, starts an example run.";
 
-/* Who uses a GPU is shown where anybody does; then the row below the list says in full how one can be watched. */
+/* The GPU column is shown only if a process uses one; then the row below the list says how to watch the process. */
 static void choose_columns(const struct picker_row *rows, size_t count, struct table_column out[CELLS])
 {
 	bool has_gpu = false;
@@ -136,7 +136,7 @@ static void draw_list(
 	line_add(&right, 0, ROLE_NORMAL, "%s", parts_thousands(text, (double)found));
 	if (picker->filter[0] != '\0')
 		line_add(&right, 0, ROLE_KEY, "/%s", picker->filter);
-	struct rect inside = parts_panel(canvas, rect, "What can be watched", &right, ROLE_TITLE),
+	struct rect inside = parts_panel(canvas, rect, "Processes to watch", &right, ROLE_TITLE),
 				header = rect_take_top(&inside, 1);
 	struct rect detail = rect_take_bottom(&inside, inside.height > 6 ? 1 : 0);
 
@@ -150,7 +150,7 @@ static void draw_list(
 		canvas_printf(canvas, detail.x + 1, detail.y, detail.width - 1, ROLE_DIM, "%d  %s  %s", picker->pid,
 			text_of(rows[shown[picker->row]].state), text_of(rows[shown[picker->row]].how));
 	if (found == 0)
-		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "nothing here matches; Esc shows all");
+		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, "no process matches; Esc shows all");
 	for (int i = 0; i < inside.height && picker->scroll + i < found; i++) {
 		struct rect row = rect_row(inside, i);
 
@@ -175,7 +175,7 @@ void picker_draw(struct picker *picker, const struct picker_row *rows, size_t co
 	if (parts_is_roomy(canvas))
 		rect_take_top(&rest, 1);
 	if (count == 0)
-		parts_note(canvas, rest, "What can be watched", nothing_to_watch);
+		parts_note(canvas, rest, "No process", no_process);
 	else
 		draw_list(picker, rows, count, canvas, rest);
 	if (last.height > 0 && picker->is_typing)
@@ -211,7 +211,7 @@ static enum picker_wish choose(const struct picker *picker, const struct picker_
 	return picker_selected(picker, rows, count) >= 0 ? PICKER_CHOSEN : PICKER_NOTHING;
 }
 
-/* A click on the selected row opens it, on another selects it. */
+/* A click on the selected row opens it, a click on another row selects it. */
 static enum picker_wish move(struct picker *picker, const struct picker_row *rows, size_t count, struct key_event event)
 {
 	int shown[SHOWN_MAX], found = shown_rows(picker, rows, count, shown), before = picker->row;

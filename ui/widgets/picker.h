@@ -1,4 +1,4 @@
-/* picker.h: `pmtop` alone: what can be watched, as a list to choose from. The caller gives the rows anew each time; the
+/* picker.h: the list of processes that `pmtop` without arguments shows. The caller passes new rows each time; the
  * selection follows its process and run. */
 #ifndef PMTOP_UI_WIDGETS_PICKER_H
 #define PMTOP_UI_WIDGETS_PICKER_H
@@ -10,7 +10,7 @@
 #include "ui/core/canvas.h"
 #include "ui/core/keys.h"
 
-/* Texts are clean and borrowed; "" or NULL where not known. */
+/* Texts are clean and borrowed; "" or NULL if unknown. */
 struct picker_row {
 	int32_t pid;
 	const char *run, *rank, *epoch, *batch, *rate, *memory;
@@ -36,7 +36,7 @@ void picker_init(struct picker *picker);
 void picker_draw(struct picker *picker, const struct picker_row *rows, size_t count, struct canvas *canvas);
 /* After PICKER_CHOSEN, picker_selected says which row. */
 enum picker_wish picker_key(struct picker *picker, const struct picker_row *rows, size_t count, struct key_event event);
-/* Index of the selected row, −1 where none is shown. */
+/* Index of the selected row, −1 if no row is shown. */
 int picker_selected(const struct picker *picker, const struct picker_row *rows, size_t count);
 
 #endif

@@ -11,7 +11,7 @@
 
 /* -- a batch that does not end -- */
 
-/* The newest that has begun, of whatever mode. */
+/* The newest batch that has begun, of any mode. */
 static const struct batch *last_batch(const struct run *run)
 {
 	const struct batch *last = NULL;
@@ -25,7 +25,7 @@ static const struct batch *last_batch(const struct run *run)
 	return last;
 }
 
-/* Of the current mode, where it has any; else of the main one. */
+/* Of the current mode if it has steps, else of the main one. */
 static double baseline_step(const struct run *run)
 {
 	const struct track *track = run_track_of(run, run->state.mode);
@@ -108,8 +108,8 @@ static const char *trend_sign(const struct run *run)
 	return isnan(run->loss_trend) ? " " : run->loss_trend < 0 ? "↓" : run->loss_trend > 0 ? "↑" : "→";
 }
 
-/* "validation 12/40": the length of the pass before is what is known of this one. */
-static void pass_cell(const struct run *run, char *out, size_t size)
+/* "validation 12/40": the total is that of the previous validation pass. */
+static void validation_cell(const struct run *run, char *out, size_t size)
 {
 	const struct track *track = run_track_of(run, run->state.mode);
 	bool is_newest = track && track == &run->tracks[run->newest_track];
@@ -129,7 +129,7 @@ static void batch_cell(const struct run *run, char *out, size_t size)
 	char planned[NUMBER_SIZE];
 	int width = snprintf(planned, sizeof planned, "%llu", (unsigned long long)state->batches_per_epoch);
 	if (!is_main_mode(run, state->mode))
-		pass_cell(run, out, size);
+		validation_cell(run, out, size);
 	else if (state->batches_per_epoch > 0)
 		snprintf(out, size, "batch %*llu/%s", width, (unsigned long long)state->batches_in_epoch, planned);
 	else
@@ -164,7 +164,7 @@ static int column_width(const struct cells *cells, int column)
 	return first > second ? first : second;
 }
 
-/* A line rather than a block: two of them stand on each other. */
+/* Drawn as a line: blocks in two rows would touch. */
 static void draw_bar(struct canvas *canvas, int x, int y, int width, double ratio, bool is_planned)
 {
 	int halves = isnan(ratio) ? 0 : (int)lrint((ratio < 0 ? 0 : ratio > 1 ? 1 : ratio) * 2 * width);
@@ -179,11 +179,11 @@ static void draw_bar(struct canvas *canvas, int x, int y, int width, double rati
 			canvas_put(canvas, x + cell, y, is_ascii ? '.' : 0x2500, ROLE_BORDER);
 	}
 	if (!is_planned)
-		canvas_text(canvas, x + 2, y, width - 4, ROLE_DIM, width >= 26 ? " length not published " : " not known ");
+		canvas_text(canvas, x + 2, y, width - 4, ROLE_DIM, width >= 19 ? " total unknown " : " unknown ");
 	canvas_text_right(canvas, x + width, y, 6, ROLE_STRONG, format_percent(text, ratio));
 }
 
-/* Between two epochs, and after the last, the one that ended. */
+/* Between two epochs, and after the last, the ratio of the epoch that ended. */
 static double epoch_ratio(const struct run *run)
 {
 	if (!isnan(run->epoch_done_ratio) || run->state.batches_per_epoch == 0)
@@ -208,7 +208,7 @@ static void draw_second_line(
 		canvas_fill(canvas, row, ' ', ROLE_NORMAL);
 		line_start(&line, " · ");
 		line_add(&line, 0, ROLE_CRITICAL, "⚠ %s", hang);
-		line_add(&line, 1, ROLE_NORMAL, "usual step %s", parts_time(baseline, baseline_s, baseline_s));
+		line_add(&line, 1, ROLE_NORMAL, "median step %s", parts_time(baseline, baseline_s, baseline_s));
 		line_draw(&line, canvas, row.x, row.y, row.width);
 	}
 }

@@ -23,7 +23,7 @@ int replay_line_rows(const struct replay_line *line, const struct canvas *canvas
 	return canvas->height < 50 ? 2 : 3;
 }
 
-/* As a person may type it at the prompt. */
+/* The same format that the prompt accepts. */
 static int format_elapsed(char out[NUMBER_SIZE], int64_t ns)
 {
 	long long seconds = ns > 0 ? ns / NS_PER_S : 0;
@@ -111,16 +111,16 @@ static void draw_left(const struct replay_line *line, struct canvas *canvas, str
 
 /* -- the bar -- */
 
-/* What a cell of the bar says, in the order in which one thing covers another. */
+/* What a cell of the bar shows; later entries cover earlier ones. */
 static const struct {
 	uint32_t code, ascii;
 	enum role role;
 } signs[] = {
-	{ 0x2588, '#', ROLE_ACCENT },  /* █ the place */
+	{ 0x2588, '#', ROLE_ACCENT },  /* █ the current position */
 	{ 0x00d7, 'x', ROLE_WARNING }, /* × lost */
 	{ 0x25b2, '^', ROLE_FLAG },    /* ▲ */
 	{ ' ', ' ', ROLE_NORMAL },     /* silent */
-	{ 0x2501, '=', ROLE_ACCENT },  /* ━ before the place */
+	{ 0x2501, '=', ROLE_ACCENT },  /* ━ before it */
 	{ 0x2500, '-', ROLE_DIM },     /* ─ after it */
 };
 
@@ -192,7 +192,7 @@ void replay_line_draw(struct replay_line *line, struct canvas *canvas, struct re
 		draw_bar(line, canvas);
 		draw_outline(line, canvas, (struct rect){ line->bar.x, rect.y, line->bar.width, rect.height });
 		rect_take_left(&row, 2);
-		/* The outline above it is clicked on too. */
+		/* The outline above the bar is clickable too. */
 		line->bar.y = rect.y;
 		line->bar.height += rect.height;
 	}

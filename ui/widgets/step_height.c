@@ -42,7 +42,7 @@ bool step_height_scale(struct scale *scale, const struct step_height *height, co
 	if (isnan(reach_s))
 		return false;
 	reach_s = earlier_s > reach_s ? earlier_s : reach_s;
-	/* a run's first steps: the scale that its first one made alone does not linger */
+	/* at the start of a run: the scale of a very slow first step is not kept */
 	if (height->count < STEPS_FEW && scale->max > LONE_RATIO * reach_s)
 		*scale = (struct scale){ 0, 0, 0 };
 	scale_update(scale, 0, reach_s, true);
@@ -62,7 +62,7 @@ static struct cell *cell_in(struct canvas *canvas, struct rect plot, int x, int 
 	return is_inside ? &canvas->cells[y * canvas->width + x] : NULL;
 }
 
-/* What is faint gives way. */
+/* Faint characters may be overwritten. */
 static bool is_free(struct canvas *canvas, struct rect plot, int x, int cells)
 {
 	for (int i = x; i < x + cells; i++) {
@@ -79,7 +79,7 @@ static bool is_sign(const struct canvas *canvas, const struct cell *cell, uint32
 	return cell->code == (canvas->charset == CHARSET_ASCII ? canvas_ascii_like(sign) : sign);
 }
 
-/* One cell apart from the mark, and from what stands beyond. */
+/* One cell away from the mark and from other text. */
 static void write_beside(struct canvas *canvas, struct rect plot, int x, double step_s, enum role role)
 {
 	char words[NUMBER_SIZE];

@@ -1,8 +1,8 @@
-/* step_height.h: how high a plot of step times reaches, and the mark on what it cuts off.
+/* step_height.h: the upper end of a plot of step times, and the mark on steps that are cut off.
  *
- * The warm-up sets no scale, nor do a few steps that stand far above all others: at most one in 50, three at most and
- * one at least, each more than four times the longest of the rest. They are drawn up to the top edge, with a mark there
- * and, where there is room, their time. */
+ * The scale ignores the warm-up and rare very slow steps: at most one in 50, between one and three, each more than
+ * four times the longest of the rest. They are drawn up to the top edge with a mark and, if there is room, their
+ * time. */
 #ifndef PMTOP_UI_WIDGETS_STEP_HEIGHT_H
 #define PMTOP_UI_WIDGETS_STEP_HEIGHT_H
 
@@ -15,20 +15,21 @@ enum { STEPS_LONE_MAX = 3 };
 
 /* Starts as { .count = 0 }. */
 struct step_height {
-	size_t count, warmups;                /* steps beside the warm-up; of the warm-up */
-	double longest_s[STEPS_LONE_MAX + 1]; /* of the former, longest first */
-	double warmup_s;                      /* the longest of the latter */
+	size_t count, warmups;                /* steps without the warm-up; steps of the warm-up */
+	double longest_s[STEPS_LONE_MAX + 1]; /* without the warm-up, longest first */
+	double warmup_s;                      /* the longest of the warm-up */
 };
-/* NAN is not counted. */
+/* Ignores NAN. */
 void step_height_add(struct step_height *height, double step_s, bool is_warmup);
-/* What the scale has to hold; the warm-up where there is nothing else; NAN where there is nothing. */
+/* The value that the scale has to reach; the warm-up's if there is nothing else; NAN if there are no steps. */
 double step_height_reach(const struct step_height *height);
-/* Of what is drawn and, where `earlier` is not NULL, of an earlier run beside it. False: there is nothing to draw. */
+/* Sets the scale for the steps drawn and, unless `earlier` is NULL, for an earlier run. False: there is nothing to
+ * draw. */
 bool step_height_scale(struct scale *scale, const struct step_height *height, const struct step_height *earlier);
 
 bool step_is_cut(const struct scale *scale, double step_s);
-/* The mark in the top row of column `x` of the canvas, where the step is `width` cells wide, and its time beside it
- * where nothing stands; a flag or cursor that stood there moves down. */
+/* Draws the mark in the top row of column `x` of the canvas, on a step `width` cells wide, and its time beside it if
+ * the cells are free. A flag or cursor in that cell moves down. */
 void step_mark_cut(struct canvas *canvas, struct rect plot, int x, int width, double step_s);
 
 #endif

@@ -14,7 +14,7 @@ void lane_of_run(const struct scene *scene, const struct run *run, struct lane *
 
 static bool is_throttled(const struct series_column *column) { return column->has && column->max > 0; }
 
-/* Whether it ever was: most never are, and that is known at once. */
+/* Fast path: most GPUs are never throttled. */
 static bool was_throttled(const struct series *series)
 {
 	double smallest, largest;
@@ -35,7 +35,7 @@ static void find_of(const struct gpu *gpu, int64_t from_ns, int64_t to_ns, unsig
 	}
 }
 
-/* What held any of them back, in even columns of the time. */
+/* The throttle reasons of all GPUs, in even columns of the time. */
 static void find(const struct lane *lane, int64_t from_ns, int64_t to_ns, unsigned char throttle_bits[FINE])
 {
 	memset(throttle_bits, 0, FINE);
@@ -91,13 +91,13 @@ static void draw_label(struct canvas *canvas, struct rect row, unsigned found)
 	canvas_put(canvas, row.x - 1, row.y, 0x2524, ROLE_BORDER);
 }
 
-/* What the marks stand for, where the row has none. */
+/* The legend, in the part of the row without marks. */
 static void draw_legend(struct canvas *canvas, struct rect row, unsigned found, size_t first, size_t last)
 {
-	static const char *const texts[] = { "", "GPU at its power limit", "GPU slowed by heat",
-		"GPU slowed: ▂ power ▆ heat" };
-	static const char *const ascii_texts[] = { "", "p: GPU at its power limit", "t: GPU slowed by heat",
-		"GPU slowed: p power, t heat" };
+	static const char *const texts[] = { "", "GPU throttled by power limit", "GPU throttled by heat",
+		"GPU throttled: ▂ power ▆ heat" };
+	static const char *const ascii_texts[] = { "", "p: GPU throttled by power limit", "t: GPU throttled by heat",
+		"GPU throttled: p power, t heat" };
 	const char *text = (canvas->charset == CHARSET_ASCII ? ascii_texts : texts)[found];
 	int cells = (int)text_cells(text);
 	if ((int)first > cells + 2)

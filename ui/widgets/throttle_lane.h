@@ -1,5 +1,4 @@
-/* throttle_lane.h: a row of marks below a plot: where a GPU ran slower than it could, for power (▂, p) or for heat (▆,
- * t). */
+/* throttle_lane.h: a row of marks below a plot: times at which a GPU was throttled by power (▂, p) or heat (▆, t). */
 #ifndef PMTOP_UI_WIDGETS_THROTTLE_LANE_H
 #define PMTOP_UI_WIDGETS_THROTTLE_LANE_H
 
@@ -12,7 +11,7 @@
 
 enum { LANE_CELLS_MAX = 2048 };
 
-/* What one cell of the plot above covers; from ≥ to: nothing. */
+/* The time that one cell of the plot above covers; from ≥ to: none. */
 struct lane_cell {
 	int64_t from_ns, to_ns;
 };
@@ -24,9 +23,9 @@ struct lane {
 
 /* Those that this run is on. */
 void lane_of_run(const struct scene *scene, const struct run *run, struct lane *lane);
-/* The share in which any of them was held back, of the time of which that is known; 0 also where nothing is. */
+/* The share of the known time in which any of them was throttled; 0 also if nothing is known. */
 double lane_share(const struct lane *lane, int64_t from_ns, int64_t to_ns);
-/* `row` holds a cell for each of `cells`; its label stands before it, on the axis of the plot above. */
+/* `row` has one cell for each of `cells`; the label is left of it, on the plot's axis. */
 void lane_draw(
 	const struct lane *lane, struct canvas *canvas, struct rect row, const struct lane_cell *cells, size_t count);
 

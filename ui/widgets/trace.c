@@ -114,7 +114,7 @@ void trace_steps(const struct run *run, const struct stretch *stretch, struct pl
 				widen(&points[column], run->bins[i].min_s, run->bins[i].max_s);
 			} else if (batch) {
 				widen(&points[column], batch_pace_s(batch), batch_pace_s(batch));
-				/* a batch that is wider than a column is marked once */
+				/* a batch wider than a column is marked once */
 				points[column].is_flagged |=
 					batch->is_flagged && (column == 0 || (column - 1) * stretch->count / columns < i);
 			}
@@ -124,7 +124,7 @@ void trace_steps(const struct run *run, const struct stretch *stretch, struct pl
 		mark_flagged_bins(run, points, columns);
 }
 
-/* Bins are of the batches of all modes: those of the main one are taken to lie evenly among them. */
+/* Bins count batches of all modes; those of the main mode are assumed to be spread evenly. */
 static uint64_t main_ordinal(const struct run *run, size_t bin, bool is_end)
 {
 	const struct bin *last = &run->bins[run->bin_count - 1];

@@ -1,5 +1,5 @@
-/* trace.h: what stretch of a run a plot shows, and that stretch as points: step times batch by batch or, for the whole
- * run, from its bins; memory and other figures over time. */
+/* trace.h: the part of a run that a plot shows, as points: step times batch by batch or, for the whole run, from its
+ * bins; memory and other figures over time. */
 #ifndef PMTOP_UI_WIDGETS_TRACE_H
 #define PMTOP_UI_WIDGETS_TRACE_H
 
@@ -20,38 +20,38 @@ struct stretch {
 	size_t count; /* batches, or bins */
 	int64_t from_ns, to_ns;
 };
-/* Which steps `zoom` shows: the newest, unless the focus lies before them. */
+/* The steps that `zoom` shows: the newest, or those around an older focus. */
 void trace_stretch(const struct scene *scene, const struct run *run, struct stretch *out);
-/* Whether one more step of zoom (+1 or −1) would show anything else. */
+/* Whether one more step of zoom (+1 or −1) would change the plot. */
 bool trace_can_zoom(const struct scene *scene, const struct run *run, int step);
-/* One point for each of `columns`; several batches in a column give its least and its most. */
+/* One point for each of `columns`; a column with several batches gets their minimum and maximum. */
 void trace_steps(const struct run *run, const struct stretch *stretch, struct plot_point *points, size_t columns);
-/* What they ask of a scale. */
+/* The height that the plot's scale needs. */
 void trace_height(const struct run *run, const struct stretch *stretch, struct step_height *out);
 /* The means of an earlier run's batches of the same ordinals; NAN beyond its end. */
 void trace_earlier(const struct run *run, const struct stretch *stretch, const struct earlier *earlier, double *values,
 	size_t columns);
 /* Which ordinals of the main track it shows. */
 void trace_ordinals(const struct run *run, const struct stretch *stretch, uint64_t *first, uint64_t *end);
-/* The column that holds a batch; false where the stretch does not hold it. */
+/* The column of a batch; false if the stretch does not contain it. */
 bool trace_column(const struct stretch *stretch, uint64_t ordinal, size_t columns, size_t *column);
-/* The slowest batch in a column; false where there is none. */
+/* The slowest batch in a column; false if it has none. */
 bool trace_batch_at(
 	const struct run *run, const struct stretch *stretch, size_t column, size_t columns, uint64_t *ordinal);
-/* When the batches in a column began and the last of them ended; false where it holds none. */
+/* From the begin of the column's first batch to the end of its last; false if it has none. */
 bool trace_times(const struct run *run, const struct stretch *stretch, size_t column, size_t columns, int64_t *from_ns,
 	int64_t *to_ns);
-/* Count, median, p95, max and flagged of what is shown. */
+/* Count, median, p95, max and flags of the steps shown. */
 struct figures trace_figures(const struct run *run, const struct stretch *stretch);
 uint64_t trace_flagged(const struct run *run, const struct stretch *stretch);
 
-/* From when on a plot over time shows: zoom 0 = five minutes, the least since pmtop watches. */
+/* The first time that a plot over time shows: zoom 0 = five minutes; never before pmtop attached. */
 int64_t trace_since(const struct scene *scene, int zoom);
 bool trace_can_zoom_time(const struct scene *scene, int zoom, int step);
-/* Widens *least and *most (NAN at first) to what the series was since then. */
+/* Widens *min and *max (NAN at first) to the series' range since then. */
 void trace_extremes(const struct scene *scene, const struct series *series, int64_t from_ns, double *min, double *max);
-/* One point a column over [from_ns, now]. Columns between two samples that are not far apart are joined; a longer
- * silence stays a gap. */
+/* One point a column over [from_ns, now]. Neighbouring samples are joined across empty columns; a longer pause stays
+ * a gap. */
 void trace_series(const struct scene *scene, const struct series *series, int64_t from_ns, enum role role,
 	struct plot_point *points, size_t columns);
 

@@ -9,7 +9,7 @@ const struct run *scene_run(const struct scene *scene)
 	return &scene->model->runs[scene->run];
 }
 
-/* Names that publishers use for the same thing; the Python adapters use the first of each. */
+/* Names that programs use for the same phase; pmtop's Python adapters use the first of each. */
 static const struct {
 	const char *name;
 	enum role role;

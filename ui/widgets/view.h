@@ -1,5 +1,5 @@
-/* view.h: one screen. A view draws the scene into a rect of a canvas and answers keys; it keeps nothing of its own
- * beyond `struct view_state`.
+/* view.h: one screen. A view draws the scene into a rect of a canvas and handles keys; its only state is `struct
+ * view_state`.
  *
  * A new view is one file in ui/views/ and one line in VIEWS. */
 #ifndef PMTOP_UI_WIDGETS_VIEW_H
@@ -20,37 +20,37 @@
 #include "ui/widgets/earlier.h"
 #include "ui/widgets/replay_line.h"
 
-/* What a person has chosen; belongs to the screen, not to the model. */
+/* The user's choices in one view; belongs to the screen, not to the model. */
 struct view_state {
-	int zoom; /* 0 = the default; + shows less time, − more; the least shows the whole run */
+	int zoom; /* 0 = the default; + shows less time, − more, down to the whole run */
 	int sort; /* column of the view's table */
 	bool sort_ascending;
 	int row, scroll; /* selected row and first row of a list */
-	/* what the selected row is about, where rows change places; 0 = whatever stands there */
+	/* identity of the selected row's subject, for lists whose rows move; 0 = none */
 	uint64_t chosen;
-	int chosen_for; /* the run that was shown when it was chosen, where that matters */
-	bool is_open;   /* the selected row is shown large */
+	int chosen_for; /* the run that was shown when it was chosen */
+	bool is_open;   /* the selected row is expanded */
 	struct scale scales[4];
 	char search[64];
-	struct rect plot, list; /* where they were drawn last, for clicks; empty: not drawn */
+	struct rect plot, list; /* their last position, for clicks; empty: not drawn */
 	size_t plot_columns;
 };
 #define VIEW_STATES 12
 
-/* The batch that a person looks at, the same in every view; of the main track's, unless another mode is chosen. */
+/* The selected batch, the same in every view; of the main track unless another mode is chosen. */
 struct focus {
-	uint64_t batch;            /* its ordinal in its track; follows the newest while at_live_end */
+	uint64_t batch;            /* its ordinal in its track; the newest while at_live_end */
 	bool at_live_end, is_open; /* open: the batch is explained */
 	bool has_mode;
 	uint32_t mode;
 };
-/* What is said of the steps' plot; the plot itself moves with each frame. */
+/* The text around the plot of steps; the plot itself changes with each frame. */
 struct step_words {
 	int64_t made_ns;
 	struct line title, shown;
 	bool is_shown;
 };
-/* A batch that a person flagged or unflagged: of a run by its index, among those of its mode. */
+/* A batch that the user flagged or unflagged: the run's index, and its mode and ordinal. */
 struct hand_flag {
 	unsigned run;
 	uint32_t mode;
@@ -59,25 +59,25 @@ struct hand_flag {
 };
 
 struct scene {
-	struct model *model; /* only for model_flag; views never apply sets */
+	struct model *model; /* only model_flag changes it; views never apply sets */
 	const struct alerts *alerts;
 	const struct settings *settings;
-	int run;             /* index into model->runs, −1 = nothing publishes */
+	int run;             /* index into model->runs, −1 = no run */
 	int64_t now_ns;      /* model->now_ns, or when it was paused */
 	int64_t realtime_ns; /* of now_ns, for clocks on the screen */
 	bool is_paused;
 	const struct replay_line *replay; /* NULL: a live run */
-	const struct earlier *earlier;    /* NULL: there can be none */
+	const struct earlier *earlier;    /* NULL: no overlay is possible */
 	bool is_recording;
-	double recorded_bytes; /* by a recording that goes on */
-	bool has_hand_flag;    /* one that is still to be told to the program around the screen */
+	double recorded_bytes; /* by the current recording */
+	bool has_hand_flag;    /* not yet passed to the caller of screen_take_flag */
 	struct hand_flag hand_flag;
 	struct focus focus;
 	struct view_state *state; /* of the view being drawn */
 	struct panes panes;
 	struct step_words step_words;
-	const char *go_to; /* a key asked for another view, by its name; NULL */
-	char message[160]; /* one line for the person, shown in the last line until the next key */
+	const char *go_to; /* view to open after this key, by name; NULL = none */
+	char message[160]; /* message in the last line until the next key */
 };
 enum view_need { NEEDS_COUNTERS = 1, NEEDS_STACKS = 2 };
 
@@ -87,12 +87,12 @@ struct view {
 	char digit;             /* '1' … '9', '?' */
 	const char *keys;       /* hints for the last line: "←→ batch  n/N flag  …" */
 	const char *keys_short; /* under 100 columns */
-	unsigned needs;  /* enum view_need: what is sampled only while (counters: once) a view that needs it is shown */
-	bool can_search; /* '/' sets state->search; n and N then walk the matches */
+	unsigned needs;         /* enum view_need: what pmtop samples only for a view that needs it */
+	bool can_search;        /* '/' sets state->search; n and N then go through the matches */
 	void (*draw)(struct scene *scene, struct canvas *canvas, struct rect rect);
-	/* `rect` as it was drawn into. NULL: no keys of its own. */
+	/* `rect`: as given to draw. NULL: no keys of its own. */
 	bool (*key)(struct scene *scene, struct key_event event, struct rect rect); /* false: not for this view */
-	/* What is shown, as CSV (header first; UTF-8; empty for missing). NULL: nothing to write. */
+	/* Writes the view as CSV (header first; UTF-8; empty for unknown). NULL: nothing to write. */
 	void (*write)(const struct scene *scene, struct buffer *out);
 };
 
@@ -112,17 +112,17 @@ struct view {
 VIEWS(DECLARE_VIEW)
 #undef DECLARE_VIEW
 
-/* The run that is shown, or NULL. */
+/* The shown run, or NULL. */
 const struct run *scene_run(const struct scene *scene);
-/* The track whose batches a person looks at: the chosen mode's, else the main one. */
+/* The track of the chosen mode, else the main track. */
 const struct track *scene_track(const struct scene *scene, const struct run *run);
-/* Whether the focus is on a batch of this track, and not at its live end. */
+/* Whether the focus is on a batch of this track and not at its live end. */
 bool scene_has_focus(const struct scene *scene, const struct run *run, const struct track *track);
-/* Whether a mode is the track's ("train" and none published are the same). */
+/* Whether a mode is the track's (no mode counts as "train"). */
 bool is_mode_of(const struct run *run, uint32_t mode, const struct track *track);
-/* Whether a mode is the one that the main track is of ("train" and none published are the same). */
+/* Whether a mode is the main track's (no mode counts as "train"). */
 bool is_main_mode(const struct run *run, uint32_t mode);
-/* The role that a phase has everywhere: by its name (data, forward, backward, optimizer, …), else by its place among
+/* The role of a phase in every view: by its name (data, forward, backward, optimizer, …), else by its position among
  * the run's operations. */
 enum role phase_role(const struct run *run, uint32_t name);
 

@@ -376,3 +376,8 @@ void memory_judge(struct model *model, size_t from)
 		set_growth_per_epoch(memory, &model->runs[0]);
 	memory_attribute(model, from, look.noticeable);
 }
+
+double memory_trend_left_s(const struct memory *memory, int64_t now_ns)
+{
+	return memory->growth_since_ns ? FLAT_MIN_S - seconds_between(memory->growth_since_ns, now_ns) : NAN;
+}

@@ -16,7 +16,7 @@
 
 /* -- bars -- */
 
-/* From near to far: how many cells a bar takes, and how many batches it stands for (it shows the slowest). */
+/* From near to far: the cells of a bar, and how many batches it represents (it shows the slowest). */
 static const struct bar_level {
 	int cells;
 	uint64_t batches;
@@ -46,7 +46,7 @@ struct bars {
 	const struct bar_level *level;
 };
 
-/* The newest bars; around the focus where that is further back. */
+/* The newest bars, or those around the selected batch if it is older. */
 static struct bars choose_bars(const struct scene *scene, const struct run *run, int width)
 {
 	struct bars bars = { .level = bar_level(scene->state) };
@@ -66,7 +66,7 @@ static struct bars choose_bars(const struct scene *scene, const struct run *run,
 	return bars;
 }
 
-/* The slowest of a group, a flagged one before any other. */
+/* The slowest batch of a group; flagged ones take precedence. */
 static const struct batch *slowest(const struct track *track, uint64_t from, uint64_t to)
 {
 	const struct batch *found = NULL;
@@ -94,7 +94,7 @@ static size_t stack_of(const struct run *run, const struct batch *batch, struct 
 	return count;
 }
 
-/* The batch that a bar stands for; the one in focus, if it is among them. */
+/* The batch that a bar shows: the selected one if it is in the group. */
 static const struct batch *bar_batch(
 	const struct scene *scene, const struct run *run, const struct bars *bars, int column, bool *holds_focus)
 {
@@ -126,7 +126,7 @@ static void draw_bars(
 	}
 }
 
-/* Once all bars stand: the words go where none does. */
+/* After all bars, because the labels need free cells. */
 static void mark_cut(
 	struct scene *scene, const struct run *run, const struct bars *bars, struct canvas *canvas, struct rect plot)
 {
@@ -140,7 +140,7 @@ static void mark_cut(
 	}
 }
 
-/* Marks that the program published, above the batch in which they lie. */
+/* Marks that the program published, above their batch. */
 static bool draw_marks(
 	const struct scene *scene, const struct run *run, const struct bars *bars, struct canvas *canvas, struct rect plot)
 {
@@ -202,7 +202,7 @@ static void draw_legend(
 	}
 }
 
-/* Of the main mode, which is what an earlier run is known by. */
+/* Overlays exist only for the main mode. */
 static bool has_earlier(const struct scene *scene, const struct run *run)
 {
 	return scene->earlier && scene->earlier->is_shown && scene_track(scene, run) == run_main(run);
@@ -241,7 +241,7 @@ static void bars_title(const struct scene *scene, const struct run *run, const s
 	if (first && last)
 		line_add(line, 1, ROLE_NORMAL, "%s … %s", parts_batch_name(from, run, first), parts_batch_name(to, run, last));
 	if (bars->level->batches > 1)
-		line_add(line, 2, ROLE_NORMAL, "a bar is the slowest of %llu", (unsigned long long)bars->level->batches);
+		line_add(line, 2, ROLE_NORMAL, "each bar: slowest of %llu", (unsigned long long)bars->level->batches);
 	line_add(line, 0, ROLE_FLAG, "▲ %s flagged", parts_thousands(text, (double)track->flagged_count));
 	if (has_earlier(scene, run) &&
 		earlier_words(scene->earlier, bars->first, bars->end, median_of_bars(track, bars), words, sizeof words)[0] !=
@@ -249,7 +249,7 @@ static void bars_title(const struct scene *scene, const struct run *run, const s
 		line_add(line, 0, ROLE_EARLIER, "%s", words);
 }
 
-/* When the batches of a bar were; each cell of it shows them all. */
+/* The times of a bar's batches; each of its cells shows them all. */
 static void bar_times(const struct track *track, const struct bars *bars, struct lane_cell *cells, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -288,7 +288,7 @@ static void draw_lane(const struct scene *scene, const struct run *run, const st
 	lane_draw(lane, canvas, row, cells, count);
 }
 
-/* The focused batch in words, under the bars. */
+/* The selected batch as text, under the bars. */
 static void draw_focus_line(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect row)
 {
 	const struct batch *batch = batch_focused(scene, run);
@@ -385,9 +385,9 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	scene->state->plot = scene->state->list = (struct rect){ 0, 0, 0, 0 };
 	if (!run) {
 		parts_note(canvas, rect, "Batches",
-			"Nothing publishes batches here. In C or C++ that takes pmtop.h and a line at each end of a batch; 1 shows "
-			"the "
-			"process itself meanwhile.");
+			"This process is not instrumented, so pmtop shows no batches. 1 Overview says how to instrument it and "
+			"shows "
+			"process figures.");
 		return;
 	}
 	upper = rect_take_top(&rect,

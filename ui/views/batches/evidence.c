@@ -13,8 +13,8 @@
 
 /* -- which plot -- */
 
-/* By what the rule's name begins with. What is about batches is seen in the steps, flags and all; a figure's own
- * history would be a stair. */
+/* By the beginning of the rule's name. Rules about batches show the step plot; other rules plot their figure's
+ * history, which would be a staircase for batches. */
 static const struct {
 	const char *begin;
 	enum evidence_kind kind;
@@ -63,7 +63,7 @@ static const char *times(char out[NUMBER_SIZE], double ratio)
 	return out;
 }
 
-/* What can be counted has no places. */
+/* Counts have no decimals. */
 static const char *plain(char out[NUMBER_SIZE], double number)
 {
 	if (!(number == floor(number) && fabs(number) < 1e9))
@@ -72,16 +72,16 @@ static const char *plain(char out[NUMBER_SIZE], double number)
 	return out;
 }
 
-/* How keys are told: whole ones, then what they end with, which the name leaves out. A ratio is a share, unless it says
- * how many times. */
+/* The format of each key: exact keys first, then suffixes, which the shown name omits. A ratio is a percentage
+ * unless the key names a multiple. */
 static const struct form {
 	const char *key, *ending, *(*format)(char[NUMBER_SIZE], double), *after;
 } forms[] = {
 	{ "ratio", "", times, "" },
 	{ "slow_ratio", "_ratio", times, "" },
 	{ NULL, "_bytes_per_s", format_bytes, "/s" },
-	{ NULL, "_bytes_per_batch", format_bytes, " a batch" },
-	{ NULL, "_bytes_per_epoch", format_bytes, " an epoch" },
+	{ NULL, "_bytes_per_batch", format_bytes, "/batch" },
+	{ NULL, "_bytes_per_epoch", format_bytes, "/epoch" },
 	{ NULL, "_bytes", format_bytes, "" },
 	{ NULL, "_per_s", format_rate, "/s" },
 	{ NULL, "_ratio", format_percent, "" },
@@ -138,20 +138,20 @@ static const char *figure(char out[NUMBER_SIZE], enum figure_unit unit, double v
 	return formats[unit](out, value);
 }
 
-/* A rule that never said so has neither. */
+/* A rule without a threshold has neither. */
 static bool has_level(const struct alert *alert)
 {
 	return !isnan(alert->level) && (alert->level != 0 || alert->value != 0);
 }
 
-const char *evidence_level(const struct alert *alert, char *out, size_t size)
+const char *evidence_threshold(const struct alert *alert, char *out, size_t size)
 {
 	char now[NUMBER_SIZE], level[NUMBER_SIZE];
 	const char *way = alert->value > alert->level ? "above" : alert->value < alert->level ? "below" : "at";
 	out[0] = '\0';
 	if (has_level(alert))
-		snprintf(out, size, "%s, %s the level of %s%s%s", figure(now, alert->unit, alert->value), way,
-			figure(level, alert->unit, alert->level), alert->guide[0] != '\0' ? " of guide " : "", alert->guide);
+		snprintf(out, size, "%s, %s %s%s%s", figure(now, alert->unit, alert->value), way,
+			figure(level, alert->unit, alert->level), alert->guide[0] != '\0' ? ", from guide " : "", alert->guide);
 	return out;
 }
 
@@ -166,7 +166,7 @@ static int64_t first_of(const struct scene *scene, const struct alert *alert)
 	return first_ns > 0 ? first_ns : scene->now_ns;
 }
 
-/* From some time before it was raised; each step of zoom shows half of that, or twice as much. */
+/* From some time before it was raised; each zoom step halves or doubles the time. */
 static int64_t history_since(const struct scene *scene, const struct alert *alert)
 {
 	int64_t held_ns = scene->now_ns - alert->since_ns, first_ns = first_of(scene, alert);
@@ -198,15 +198,15 @@ static void history_title(const struct scene *scene, const struct alert *alert, 
 	line_start(line, " · ");
 	line_add(line, 0, ROLE_STRONG, "now %s", figure(text, alert->unit, alert->value));
 	if (has_level(alert))
-		line_add(line, 1, ROLE_WARNING, "┄ level %s", figure(text, alert->unit, alert->level));
+		line_add(line, 1, ROLE_WARNING, "┄ threshold %s", figure(text, alert->unit, alert->level));
 	if (series_extremes(alert->history, &min, &max))
-		line_add(line, 3, ROLE_NORMAL, "most %s", figure(text, alert->unit, max));
+		line_add(line, 3, ROLE_NORMAL, "max %s", figure(text, alert->unit, max));
 	line_add(line, 2, ROLE_NORMAL, "▲ raised %s", parts_clock(text, scene, alert->since_ns));
 	if (!alert->is_raised)
 		line_add(line, 2, ROLE_GOOD, "✓ cleared %s", parts_clock(text, scene, alert->cleared_ns));
 }
 
-/* A line through the plot, and below it what happened then. */
+/* A vertical line through the plot, with a label below. */
 static void draw_moment(const struct scene *scene, int64_t from_ns, int64_t time_ns, const char *words, enum role role,
 	struct canvas *canvas, struct rect plot)
 {
@@ -223,7 +223,7 @@ static void draw_moment(const struct scene *scene, int64_t from_ns, int64_t time
 	canvas_text(canvas, x, y, room < (int)text_cells(words) ? 1 : room, role, words);
 }
 
-/* "14:00:22" at both ends, where nothing stands yet. */
+/* "14:00:22" at both ends, in free cells. */
 static void draw_ends(const struct scene *scene, int64_t from_ns, struct canvas *canvas, struct rect row)
 {
 	enum { CELLS = 8 };
@@ -284,6 +284,6 @@ void evidence_draw(struct scene *scene, const struct alert *alert, struct canvas
 	case EVIDENCE_RANKS: panel_ranks(scene, canvas, rect); break;
 	default:
 		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, ROLE_DIM,
-			"no plot belongs to this warning: its figures say all that is known");
+			"this warning has no plot; its figures are all that is known");
 	}
 }

@@ -23,7 +23,7 @@ static double ratio_of(const struct flagged *flagged)
 	return flagged->baseline.step_s > 0 ? batch_pace_s(&flagged->batch) / flagged->baseline.step_s : NAN;
 }
 
-/* Largest first in every column: causes by the phase that explains most, then by how much. */
+/* Largest first in every column: causes by the phase that explains most, then by its share. */
 static double sort_key(const struct flagged *flagged, int column)
 {
 	const struct explanation *why = flagged_explanation(flagged);
@@ -133,7 +133,7 @@ void flag_list_draw(struct scene *scene, const struct run *run, struct canvas *c
 
 	if (count == 0) {
 		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM,
-			"none so far; f flags the batch under the cursor");
+			"no flagged batch yet; f flags the selected batch");
 		return;
 	}
 	panel_patterns_draw(scene, run, canvas, &inside);

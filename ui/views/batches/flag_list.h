@@ -1,4 +1,4 @@
-/* flag_list.h: the flagged batches of a run as a sorted list; the focused one is the selected row. */
+/* flag_list.h: the flagged batches of a run as a sorted list; the selected batch is the selected row. */
 #ifndef PMTOP_UI_VIEWS_BATCHES_FLAG_LIST_H
 #define PMTOP_UI_VIEWS_BATCHES_FLAG_LIST_H
 

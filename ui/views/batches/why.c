@@ -11,7 +11,7 @@
 #include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"
 
-/* Widths of the three columns of figures; the name takes what is left of `name`, the bar the rest. */
+/* Widths of the three columns of figures; the name takes the rest of `name`, the bar the rest of the row. */
 enum { FIGURE_WIDTH = 10, NAME_CELLS_MAX = 34 };
 
 /* -- phases -- */
@@ -24,17 +24,17 @@ static void draw_heading(
 	canvas_text(canvas, row.x, row.y, name, ROLE_HEADER, what);
 	snprintf(text, sizeof text, unit[0] != '\0' ? "this %s" : "this%s", unit);
 	canvas_text_right(canvas, row.x + name, row.y, FIGURE_WIDTH, ROLE_HEADER, text);
-	canvas_text_right(canvas, row.x + name + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_HEADER, "usual");
+	canvas_text_right(canvas, row.x + name + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_HEADER, "median");
 	canvas_text_right(canvas, row.x + name + 2 * FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_HEADER, third);
 }
 
-/* What the table's times are like: a unit finer than the whole asks for, since phases are shorter. */
+/* The magnitude of the table's times: one unit finer than the whole, because phases are shorter. */
 static double unit_of(const struct explanation *why)
 {
 	return (isnan(why->baseline_s) ? why->step_s : why->baseline_s) / 4;
 }
 
-/* Of the usual step: under it, shares of the excess would be shares of chance. */
+/* As a share of the baseline: below it, shares of the excess would be noise. */
 static const double min_excess = 0.1;
 
 static void draw_phase(const struct run *run, const struct explanation *why, const struct explain_row *phase,
@@ -70,7 +70,7 @@ static int name_width(const struct run *run, const struct explanation *why, int 
 	return name > width - 3 * FIGURE_WIDTH ? width - 3 * FIGURE_WIDTH : name;
 }
 
-/* Of the excess: where there is little room, phases with less of it give way to the figures that explain. */
+/* As a share of the excess: if room is short, phases below it give way to the figures that explain. */
 static const double min_shown = 0.05;
 enum { HAPPENINGS_MIN = 6 };
 
@@ -105,7 +105,7 @@ static const char *context_value(char out[NUMBER_SIZE], enum explain_unit unit, 
 	}
 }
 
-/* One thing that can be compared with what is usual. */
+/* One figure of the batch's window, compared with its baseline. */
 struct happening {
 	const char *what;
 	char now[NUMBER_SIZE], baseline[NUMBER_SIZE];
@@ -114,13 +114,13 @@ struct happening {
 };
 enum { MARKS_MAX = 3, HAPPENINGS_MAX = EXPLAIN_CONTEXT_MAX + RUN_BATCH_FIGURES_MAX + MARKS_MAX + 9 };
 
-/* Twice what is usual, and not of a size that means nothing. */
+/* At least twice the baseline, and above a minimum. */
 static bool is_unusual(double now, double baseline, double min)
 {
 	return now >= min && (isnan(baseline) || now >= 2 * baseline);
 }
 
-/* A clock is that has fallen; a happening, that it happened at all. */
+/* A clock is unusual when it has dropped; an event, when it happened at all. */
 static bool is_context_unusual(const struct explanation *why, const struct explain_context *context)
 {
 	switch (context->unit) {
@@ -147,8 +147,7 @@ static size_t add_evidence(const struct explanation *why, struct happening *out)
 	return why->context_count;
 }
 
-/* What the process source saw of the whole process: means over the window, against the time that the usual batches
- * took. */
+/* Figures of the whole process: means over the batch's window against those over the baseline batches. */
 static size_t add_process(
 	const struct model *model, const struct batch *batch, int64_t baseline_from_ns, struct happening *out)
 {
@@ -159,7 +158,7 @@ static size_t add_process(
 		double min;
 	} rows[] = {
 		{ "process: CPU", model->series.cpu_ratio, format_percent, 0.2 },
-		{ "process: waits for CPU", model->series.run_queue_wait_ratio, format_percent, 0.05 },
+		{ "process: CPU wait", model->series.run_queue_wait_ratio, format_percent, 0.05 },
 		{ "process: reads, bytes/s", model->series.read_bytes_per_s, format_bytes, 1e6 },
 		{ "process: writes, bytes/s", model->series.write_bytes_per_s, format_bytes, 1e6 },
 		{ "process: major faults/s", model->series.major_faults_per_s, format_rate, 10 },
@@ -181,7 +180,7 @@ static size_t add_process(
 	return count;
 }
 
-/* Room for what is put into words here. */
+/* Storage for texts that are formatted here. */
 struct shown_texts {
 	char marks[MARKS_MAX][128], figures[RUN_BATCH_FIGURES_MAX][160];
 };
@@ -218,7 +217,7 @@ static const char *figure_value(char out[NUMBER_SIZE], enum figure_unit unit, do
 	return out;
 }
 
-/* What was told of the batch later, by clocks of their own. */
+/* Figures reported after the batch, measured by their own clocks. */
 static size_t add_figures(const struct run *run, const struct track *track, const struct batch *batch,
 	const struct explanation *why, struct happening *out, struct shown_texts *texts)
 {
@@ -264,7 +263,7 @@ static void draw_happening(struct canvas *canvas, struct rect row, int name, con
 		canvas_text(canvas, row.x + name + 2 * FIGURE_WIDTH + 2, row.y, 9, ROLE_FLAG, "▲ unusual");
 }
 
-/* What no figure explains. */
+/* The unexplained share. */
 static bool add_unknown(const struct explanation *why, struct happening *out)
 {
 	for (size_t i = 0; i < why->cause_count; i++)
@@ -282,7 +281,7 @@ static int pass_of(const struct happening *happening)
 													  : 3;
 }
 
-/* Those that explain nothing keep their order. */
+/* Stable, so that entries with equal shares keep their order. */
 static void stable_sort(struct happening *list, size_t count)
 {
 	for (size_t i = 1; i < count; i++) {
@@ -295,7 +294,7 @@ static void stable_sort(struct happening *list, size_t count)
 	}
 }
 
-/* What explains the most first, then what is unusual, what is not known last. */
+/* Order: explaining figures first, then unusual ones, unknown ones last. */
 static void draw_happenings(const struct model *model, const struct run *run, const struct track *track,
 	const struct batch *batch, const struct explanation *why, struct canvas *canvas, struct rect rect)
 {
@@ -310,7 +309,7 @@ static void draw_happenings(const struct model *model, const struct run *run, co
 
 	count += add_process(model, batch, baseline_begin(track, batch, why->baseline_batches), list + count);
 	count += add_unknown(why, list + count);
-	snprintf(title, sizeof title, "in these %.20s", parts_time(text, why->step_s, why->baseline_s));
+	snprintf(title, sizeof title, "during %.20s", parts_time(text, why->step_s, why->baseline_s));
 	draw_heading(canvas, rect_row(rect, 0), name, title, "", "explains");
 	stable_sort(list, count);
 	for (int pass = 0; pass < 4; pass++)
@@ -321,8 +320,7 @@ static void draw_happenings(const struct model *model, const struct run *run, co
 
 /* -- the panel -- */
 
-/* What to try about the cause that explains most; where nothing better is known, what the warnings advise about its
- * phase. NULL: nothing. */
+/* Advice for the main cause; if it has none, a warning's advice for its phase. NULL: none. */
 static const char *next_step(const struct scene *scene, const struct explanation *why)
 {
 	if (why->cause_count > 0 && why->causes[0].next[0] != '\0')
@@ -337,7 +335,7 @@ static const char *next_step(const struct scene *scene, const struct explanation
 	return NULL;
 }
 
-/* All on one row; the main one alone, and on more rows, where it is too long. Returns the rows used. */
+/* All causes in one row; if the main cause is too long, it alone, wrapped. Returns the rows used. */
 static int draw_cause_rows(const struct explanation *why, struct canvas *canvas, struct rect rect)
 {
 	char text[NUMBER_SIZE], main_cause[sizeof why->causes[0].what + NUMBER_SIZE];
@@ -353,12 +351,11 @@ static int draw_cause_rows(const struct explanation *why, struct canvas *canvas,
 		line_add(&line, (int)i, i == 0 ? ROLE_STRONG : ROLE_NORMAL, "%s %s", why->causes[i].what,
 			format_percent(text, why->causes[i].share_ratio));
 	if (why->is_bigger)
-		line_add(
-			&line, 1, ROLE_NORMAL, "a bigger batch: %.0f samples against %.0f", why->samples, why->baseline_samples);
+		line_add(&line, 1, ROLE_NORMAL, "bigger batch: %.0f samples, median %.0f", why->samples, why->baseline_samples);
 	if (why->baseline_batches == 0)
-		line_add(&line, 0, ROLE_DIM, "nothing to compare with yet: too few batches before it");
+		line_add(&line, 0, ROLE_DIM, "no baseline yet: too few batches before it");
 	else if (why->cause_count == 0)
-		line_add(&line, 0, ROLE_GOOD, "nothing out of line");
+		line_add(&line, 0, ROLE_GOOD, "no phase is unusual");
 	if (line_draw(&line, canvas, rect.x, rect.y, rect.width) == 0 && why->cause_count > 0)
 		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_STRONG, main_cause);
 	return 1;
@@ -392,11 +389,11 @@ static void why_title(const struct run *run, const struct track *track, const st
 	if (ratio[0] != '\0')
 		line_add(right, 1, ROLE_NORMAL, "%s", ratio);
 	if (why->is_by_device)
-		line_add(right, 1, ROLE_NORMAL, "by the GPU's clock");
+		line_add(right, 1, ROLE_NORMAL, "GPU clock");
 	if (batch_kind(kind, run, track, batch)[0] != '\0')
 		line_add(right, 2, ROLE_NORMAL, "%s", kind);
 	if (batch->is_by_hand)
-		line_add(right, 2, ROLE_NORMAL, "by hand");
+		line_add(right, 2, ROLE_NORMAL, "flagged by hand");
 	if (batch->is_warmup)
 		line_add(right, 1, ROLE_NORMAL, "warm-up");
 	if (!isnan(batch->loss))
@@ -412,7 +409,7 @@ void panel_why(
 	struct line right;
 	char title[NUMBER_SIZE + 16];
 	if (!batch) {
-		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_DIM, "this batch is no longer kept");
+		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_DIM, "pmtop no longer retains this batch");
 		return;
 	}
 	const struct explanation *why = explain_any(scene->model, run, track, batch, &room);

@@ -1,5 +1,5 @@
-/* Code: which lines of the person's own Python the time goes to, what the chosen one calls, and which functions that
- * is. */
+/* Code: the user's own Python lines that take the most time, what the selected line calls, and functions by self
+ * time. */
 #include "src/model/code/code.h"
 
 #include <math.h>
@@ -14,7 +14,7 @@
 
 enum { FUNCTIONS_FROM_WIDTH = 110, LINES_MIN = 4, BELOW_MIN = 4 };
 
-/* chosen_for: the group that was chosen by hand, and one more. */
+/* chosen_for holds the chosen group's index + 1. */
 static bool rule_context_init(const struct scene *scene, struct code_sampled *sample)
 {
 	return code_sampled_init(scene, scene->state->chosen_for - 1, scene->state->zoom < 0, sample);
@@ -22,11 +22,11 @@ static bool rule_context_init(const struct scene *scene, struct code_sampled *sa
 
 /* -- lines -- */
 
-/* The row stays on its line, wherever that moves. */
+/* The selection follows its line. */
 static void settle(struct view_state *state, const struct code_rows *rows, int height)
 {
 	for (size_t i = 0; i < rows->count && state->chosen > 0; i++)
-		if (rows->places[i] == state->chosen - 1)
+		if (rows->indices[i] == state->chosen - 1)
 			state->row = (int)i;
 	parts_list_settle(state, (int)rows->count, height);
 }
@@ -44,8 +44,8 @@ static void lines_panel(struct scene *scene, const struct code_sampled *sample, 
 
 	if (rows->count == 0) {
 		parts_wrap(canvas, inside, ROLE_DIM,
-			sample->seconds > 0 ? "None of what it runs is your own, by its path: all is installed or Python's."
-								: "Nothing was seen in this time.");
+			sample->seconds > 0 ? "No line of your own code ran: all of it is installed packages or Python itself."
+								: "No samples in this time.");
 		return;
 	}
 	code_rows_fit(sample, rows, inside, &table, fitted);
@@ -57,7 +57,7 @@ static void lines_panel(struct scene *scene, const struct code_sampled *sample, 
 		struct rect row = rect_row(inside, i);
 
 		code_line_draw(
-			sample, &sample->code->lines[rows->places[state->scroll + i]], &table, canvas, row.y, state->search);
+			sample, &sample->code->lines[rows->indices[state->scroll + i]], &table, canvas, row.y, state->search);
 		if (state->scroll + i == state->row)
 			parts_select(canvas, row);
 	}
@@ -67,18 +67,19 @@ static void lines_panel(struct scene *scene, const struct code_sampled *sample, 
 
 static void draw_absent(const struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	static const char spans[] = "\nSpans say where time goes in any language: PMTOP_SPAN(pm, \"decode\") { … } around "
-								"a suspect, and see it on 3.";
+	static const char spans[] =
+		"\nSpans show where time goes in any language: put PMTOP_SPAN(pm, \"decode\") { … } around "
+		"the code; 3 Operations shows it.";
 	const struct model *model = scene->model;
 	char text[600];
-	snprintf(text, sizeof text, "The first looks at its Python code are still to come.%s", spans);
+	snprintf(text, sizeof text, "pmtop has no samples of its Python code yet.%s", spans);
 	for (size_t i = 0; i < model->missing_count; i++)
 		if (model->missing[i].subject == MISSING_STACKS)
-			snprintf(text, sizeof text, "No Python code is seen: %s%s%s%s%s.%s", model->missing[i].text,
+			snprintf(text, sizeof text, "No Python code sampled: %s%s%s%s%s.%s", model->missing[i].text,
 				model->missing[i].remedy[0] ? " (" : "", model->missing[i].remedy,
 				model->missing[i].remedy[0] ? ")" : "", "", spans);
 	if (scene->replay && model->missing_count == 0)
-		snprintf(text, sizeof text, "This recording holds no looks at Python code.%s", spans);
+		snprintf(text, sizeof text, "This recording has no samples of Python code.%s", spans);
 	parts_note(canvas, rect, "Code", text);
 }
 
@@ -110,7 +111,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 										   : rect.width);
 
 	if (rect.width > 0)
-		code_tree_panel(&sample, rows.count > 0 ? &sample.code->lines[rows.places[state->row]] : NULL, canvas, rect);
+		code_tree_panel(&sample, rows.count > 0 ? &sample.code->lines[rows.indices[state->row]] : NULL, canvas, rect);
 	if (right.width > 0)
 		code_functions_panel(&sample, canvas, right);
 }
@@ -140,10 +141,10 @@ static bool walk_matches(struct scene *scene, const struct code_sampled *sample,
 	for (size_t i = 1; i <= rows->count; i++) {
 		size_t at = ((size_t)state->row + (step > 0 ? i : rows->count - i)) % rows->count;
 
-		if (!code_line_matches(sample, &sample->code->lines[rows->places[at]], state->search))
+		if (!code_line_matches(sample, &sample->code->lines[rows->indices[at]], state->search))
 			continue;
 		state->row = (int)at;
-		state->chosen = rows->places[at] + 1u;
+		state->chosen = rows->indices[at] + 1u;
 		return true;
 	}
 	snprintf(scene->message, sizeof scene->message, "no line matches \"%s\"", state->search);
@@ -152,7 +153,7 @@ static bool walk_matches(struct scene *scene, const struct code_sampled *sample,
 
 static int next_sort(int sort, int step)
 {
-	static const int sorts[] = { CODE_CELL_SHARE, CODE_CELL_ALL, CODE_CELL_PLACE };
+	static const int sorts[] = { CODE_CELL_SHARE, CODE_CELL_ALL, CODE_CELL_LOCATION };
 	int at = 0;
 	for (int i = 0; i < 3; i++)
 		if (sorts[i] == sort)
@@ -170,7 +171,7 @@ static bool click_header(
 	code_rows_fit(sample, rows, state->list, &table, fitted);
 	int column = table_column_at(&table, event.x);
 
-	if (column == CODE_CELL_SHARE || column == CODE_CELL_ALL || column == CODE_CELL_PLACE) {
+	if (column == CODE_CELL_SHARE || column == CODE_CELL_ALL || column == CODE_CELL_LOCATION) {
 		state->sort_ascending = column == state->sort && !state->sort_ascending;
 		state->sort = column;
 	}
@@ -205,7 +206,7 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	if (!parts_list_key(state, event, (int)rows.count, state->list))
 		return false;
 	if (rows.count > 0 && state->row >= 0 && state->row < (int)rows.count)
-		state->chosen = rows.places[state->row] + 1u;
+		state->chosen = rows.indices[state->row] + 1u;
 	return true;
 }
 
@@ -219,7 +220,7 @@ static void write(const struct scene *scene, struct buffer *out)
 	buffer_puts(
 		out, "pid,is_workers,file,line,function,works_at,seconds,share_ratio,all_seconds,all_share_ratio,text\n");
 	for (size_t i = 0; i < rows.count; i++) {
-		const struct code_line *line = &sample.code->lines[rows.places[i]];
+		const struct code_line *line = &sample.code->lines[rows.indices[i]];
 		const struct code_name *name = &sample.code->codes[line->code];
 
 		parts_csv_integer(out, true, sample.group->pid);

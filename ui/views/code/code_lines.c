@@ -1,4 +1,4 @@
-/* Lines of Python in a table, with the time they take; for the view of code and for the overview. */
+/* Python lines as a table with their times, for the Code view and the overview. */
 #include "src/model/code/code.h"
 
 #include <math.h>
@@ -12,12 +12,12 @@ static const struct table_column columns[CODE_CELLS] = {
 	[CODE_CELL_SHARE] = { "TIME", 5, 0, false, false },
 	[CODE_CELL_BAR] = { "", 8, 3, true, false },
 	[CODE_CELL_ALL] = { "ALL", 5, 2, false, false },
-	[CODE_CELL_PLACE] = { "LINE", 16, 0, true, false },
+	[CODE_CELL_LOCATION] = { "LINE", 16, 0, true, false },
 	[CODE_CELL_TEXT] = { "CODE", 34, 1, true, true },
-	[CODE_CELL_PHASE] = { "WORKS AT", 13, 2, true, false },
+	[CODE_CELL_PHASE] = { "PHASE", 13, 2, true, false },
 };
 
-enum { PLACE_WIDTH_MAX = 28 };
+enum { LOCATION_WIDTH_MAX = 28 };
 
 /* -- what is shown -- */
 
@@ -56,7 +56,7 @@ double code_share(const struct code_sampled *sample, const struct code_time *tim
 	return sample->seconds > 0 ? code_seconds(sample, time) / sample->seconds : NAN;
 }
 
-const char *code_place(const struct code_name *name, uint32_t line, char *out, size_t size)
+const char *code_location(const struct code_name *name, uint32_t line, char *out, size_t size)
 {
 	const char *file = code_short_file(name->file), *slash = strrchr(file, '/');
 	file = name->is_own && slash ? slash + 1 : file;
@@ -104,14 +104,14 @@ void code_title(const struct scene *scene, const struct code_sampled *sample, st
 	line_add(line, 0, ROLE_STRONG, "%s", whose(scene, sample, name, sizeof name));
 	line_add(line, 4, ROLE_NORMAL, "Python %s", sample->group->python);
 	if (sample->is_whole)
-		line_add(line, 1, ROLE_NORMAL, "since pmtop came, %s", parts_waiting(text, sample->group->time.total_s));
+		line_add(line, 1, ROLE_NORMAL, "since attach, %s", parts_waiting(text, sample->group->time.total_s));
 	else
 		line_add(line, 1, ROLE_NORMAL, "last %s", parts_waiting(text, rint(sample->group->time.recent_s)));
-	line_add(line, 3, ROLE_NORMAL, "%s looks", parts_thousands(text, samples));
+	line_add(line, 3, ROLE_NORMAL, "%s samples", parts_thousands(text, samples));
 	if (samples > 0)
 		line_add(line, 2, ROLE_NORMAL, "± %s", format_percent(text, 2 * code_error_ratio(0.5, samples)));
 	if (sample->group->samples > 0 && sample->group->partial * 50 > sample->group->samples)
-		line_add(line, 5, ROLE_DIM, "%s read in part",
+		line_add(line, 5, ROLE_DIM, "%s partly read",
 			format_percent(text, (double)sample->group->partial / (double)sample->group->samples));
 }
 
@@ -130,7 +130,7 @@ static int compare(const struct code_sampled *sample, int sort, size_t a, size_t
 	const struct code_time *x = sort == CODE_CELL_ALL ? &left->all : &left->self,
 						   *y = sort == CODE_CELL_ALL ? &right->all : &right->self;
 	double difference = code_seconds(sample, y) - code_seconds(sample, x);
-	if (sort == CODE_CELL_PLACE) {
+	if (sort == CODE_CELL_LOCATION) {
 		int files = strcmp(sample->code->codes[left->code].file, sample->code->codes[right->code].file);
 
 		return files != 0 ? files : left->line < right->line ? -1 : left->line > right->line;
@@ -138,7 +138,7 @@ static int compare(const struct code_sampled *sample, int sort, size_t a, size_t
 	return difference > 0 ? 1 : difference < 0 ? -1 : 0;
 }
 
-/* By insertion: they are few, and nearly sorted. */
+/* Insertion sort: the lines are few and nearly sorted. */
 void code_rows_collect(const struct code_sampled *sample, int sort, bool is_ascending, struct code_rows *rows)
 {
 	rows->count = 0;
@@ -149,29 +149,29 @@ void code_rows_collect(const struct code_sampled *sample, int sort, bool is_asce
 		if (line->group != sample->index || code_seconds(sample, &line->all) <= 0)
 			continue;
 		rows->count++;
-		for (; at > 0 && compare(sample, sort, i, rows->places[at - 1]) * (is_ascending ? -1 : 1) < 0; at--)
-			rows->places[at] = rows->places[at - 1];
-		rows->places[at] = (uint16_t)i;
+		for (; at > 0 && compare(sample, sort, i, rows->indices[at - 1]) * (is_ascending ? -1 : 1) < 0; at--)
+			rows->indices[at] = rows->indices[at - 1];
+		rows->indices[at] = (uint16_t)i;
 	}
 }
 
-/* The column of places is as wide as they are. */
+/* The column of indices is as wide as its content. */
 void code_rows_fit(const struct code_sampled *sample, const struct code_rows *rows, struct rect rect,
 	struct table *table, struct table_column fitted[CODE_CELLS])
 {
 	char text[300];
 	memcpy(fitted, columns, sizeof columns);
 	for (size_t i = 0; i < rows->count; i++) {
-		const struct code_line *line = &sample->code->lines[rows->places[i]];
-		int cells = (int)text_cells(code_place(&sample->code->codes[line->code], line->line, text, sizeof text));
+		const struct code_line *line = &sample->code->lines[rows->indices[i]];
+		int cells = (int)text_cells(code_location(&sample->code->codes[line->code], line->line, text, sizeof text));
 
-		if (cells > fitted[CODE_CELL_PLACE].width)
-			fitted[CODE_CELL_PLACE].width = cells < PLACE_WIDTH_MAX ? cells : PLACE_WIDTH_MAX;
+		if (cells > fitted[CODE_CELL_LOCATION].width)
+			fitted[CODE_CELL_LOCATION].width = cells < LOCATION_WIDTH_MAX ? cells : LOCATION_WIDTH_MAX;
 	}
 	table_fit(table, fitted, CODE_CELLS, rect);
 }
 
-/* Code has few words: what does not fit is cut where it ends. */
+/* Code is cut at any character, not between words. */
 static void cut_code(char *text, int width)
 {
 	size_t length = strlen(text), at = 0;
@@ -201,9 +201,9 @@ void code_line_draw(const struct code_sampled *sample, const struct code_line *l
 		canvas_bar(
 			canvas, table->x[CODE_CELL_BAR], y, table->width[CODE_CELL_BAR], share, code_phase_role(line->phase));
 	table_cell(table, canvas, y, CODE_CELL_ALL, ROLE_DIM, format_percent(text, code_share(sample, &line->all)));
-	table_cell(table, canvas, y, CODE_CELL_PLACE, is_match ? ROLE_KEY : ROLE_NORMAL,
-		code_place(name, line->line, text, sizeof text));
-	/* Where the file cannot be read, or was changed since, the function says where it is. */
+	table_cell(table, canvas, y, CODE_CELL_LOCATION, is_match ? ROLE_KEY : ROLE_NORMAL,
+		code_location(name, line->line, text, sizeof text));
+	/* Without the source line (unreadable, or changed since) show the function. */
 	snprintf(text, sizeof text, line->text ? "%s" : "in %s", line->text ? line->text : name->function);
 	cut_code(text, table->width[CODE_CELL_TEXT]);
 	table_cell(table, canvas, y, CODE_CELL_TEXT, line->text ? ROLE_NORMAL : ROLE_DIM, text);

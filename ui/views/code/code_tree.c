@@ -1,4 +1,4 @@
-/* What a line calls, as a tree of functions; and all functions by their own time. */
+/* The calls of a line as a tree of functions; and all functions by self time. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,14 +9,14 @@
 #include "ui/views/code/code_parts.h"
 #include "ui/widgets/parts.h"
 
-/* What makes less of the line's time is left out. */
+/* Calls below this share of the line's time are omitted. */
 #define SHARE_MIN 0.01
 
 enum { SET_MAX = 512, DEPTH_MAX = 40, CALLS_MAX = 64, FUNCTIONS_SHOWN_MAX = 256 };
 
 /* -- the tree -- */
 
-/* Nodes of one function, called from the same place of the tree. */
+/* Nodes of one function at the same position in the tree. */
 struct set {
 	size_t count;
 	uint16_t nodes[SET_MAX];
@@ -34,13 +34,13 @@ struct tree {
 	struct rect rect;
 	int row;
 };
-/* Stands between each module and its forward, and says nothing. */
+/* torch's wrapper between a module and its forward: hidden. */
 static bool is_wrapper(const struct code_name *name)
 {
 	return text_ends_with(name->function, "_call_impl") && text_ends_with(name->file, "/torch/nn/modules/module.py");
 }
 
-/* What the nodes of `from` call; wrappers are looked through. */
+/* The calls of a node; wrappers are replaced by their own calls. */
 static void add_children(const struct code_sampled *sample, uint32_t node, struct set *out, int depth)
 {
 	const struct code *code = sample->code;
@@ -90,7 +90,7 @@ static void draw_call(struct tree *tree, const struct call *call, int depth)
 	used += indent +
 		canvas_text(tree->canvas, row.x + used + indent, row.y, width, name->is_own ? ROLE_ACCENT : ROLE_NORMAL,
 			name->function);
-	code_place(name, 0, place, sizeof place);
+	code_location(name, 0, place, sizeof place);
 	if (used + 2 + (int)text_cells(place) <= row.width)
 		canvas_text(tree->canvas, row.x + used + 2, row.y, row.width - used - 2, ROLE_DIM, place);
 }
@@ -116,7 +116,7 @@ static void draw_calls(struct tree *tree, const struct set *from, int depth)
 	}
 }
 
-/* Where the line was come by for the first time: what it calls again lies below. */
+/* The outermost occurrences of the line: recursive ones lie below them. */
 static void find_line(const struct code_sampled *sample, const struct code_line *line, struct set *out)
 {
 	const struct code *code = sample->code;
@@ -145,7 +145,7 @@ void code_tree_panel(
 	line_start(&right, " · ");
 	line_add(&right, 1, ROLE_NORMAL, "in %.120s", sample->code->codes[line->code].function);
 	snprintf(title, sizeof title, "What %s calls",
-		code_place(&sample->code->codes[line->code], line->line, place, sizeof place));
+		code_location(&sample->code->codes[line->code], line->line, place, sizeof place));
 	struct tree tree = { .sample = sample,
 		.whole_s = code_seconds(sample, &line->all),
 		.canvas = canvas,
@@ -155,11 +155,11 @@ void code_tree_panel(
 	draw_calls(&tree, &from, 0);
 	if (tree.row == 0 && tree.rect.height > 0)
 		canvas_printf(canvas, tree.rect.x, tree.rect.y, tree.rect.width, ROLE_DIM,
-			"no Python: its %s are spent in the line itself, or in C that it calls",
+			"no Python calls: %s go to the line itself or to C code",
 			format_percent(text, code_share(sample, &line->all)));
 }
 
-/* Of a path that is too long the first folders are left out. */
+/* Drops leading folders of a path that is too long. */
 static const char *fit_path(const char *path, int width)
 {
 	for (const char *slash; (int)text_cells(path) > width && (slash = strchr(path, '/')) != NULL;)
@@ -181,13 +181,13 @@ static const struct table_column columns[FUNCTION_CELLS] = {
 void code_functions_panel(const struct code_sampled *sample, struct canvas *canvas, struct rect rect)
 {
 	const struct code *code = sample->code;
-	uint32_t places[FUNCTIONS_SHOWN_MAX];
+	uint32_t indices[FUNCTIONS_SHOWN_MAX];
 	size_t count = 0;
 	struct table table;
 	struct line right;
 	char text[300];
 	line_start(&right, " · ");
-	line_add(&right, 0, ROLE_NORMAL, "by the time in themselves");
+	line_add(&right, 0, ROLE_NORMAL, "by self time");
 	struct rect inside = parts_panel(canvas, rect, "Functions", &right, ROLE_TITLE),
 				header = rect_take_top(&inside, inside.height > 1 ? 1 : 0);
 
@@ -198,19 +198,19 @@ void code_functions_panel(const struct code_sampled *sample, struct canvas *canv
 		if (function->group != sample->index || code_seconds(sample, &function->self) <= 0)
 			continue;
 		while (at > 0 &&
-			code_seconds(sample, &function->self) > code_seconds(sample, &code->functions[places[at - 1]].self))
+			code_seconds(sample, &function->self) > code_seconds(sample, &code->functions[indices[at - 1]].self))
 			at--;
 		if (at == FUNCTIONS_SHOWN_MAX)
 			continue;
 		count += count < FUNCTIONS_SHOWN_MAX;
-		memmove(&places[at + 1], &places[at], (count - 1 - at) * sizeof places[0]);
-		places[at] = (uint32_t)i;
+		memmove(&indices[at + 1], &indices[at], (count - 1 - at) * sizeof indices[0]);
+		indices[at] = (uint32_t)i;
 	}
 	table_fit(&table, columns, FUNCTION_CELLS, inside);
 	if (header.height > 0)
 		table_header(&table, canvas, header.y, CELL_SELF, false);
 	for (int i = 0; i < inside.height && i < (int)count; i++) {
-		const struct code_function *function = &code->functions[places[i]];
+		const struct code_function *function = &code->functions[indices[i]];
 		const struct code_name *name = &code->codes[function->code];
 		int y = rect_row(inside, i).y;
 
@@ -219,6 +219,6 @@ void code_functions_panel(const struct code_sampled *sample, struct canvas *canv
 		table_cell(&table, canvas, y, CELL_ALL, ROLE_DIM, format_percent(text, code_share(sample, &function->all)));
 		table_cell(&table, canvas, y, CELL_FUNCTION, name->is_own ? ROLE_ACCENT : ROLE_NORMAL, name->function);
 		table_cell(&table, canvas, y, CELL_FILE, ROLE_DIM,
-			fit_path(code_place(name, 0, text, sizeof text), table.width[CELL_FILE]));
+			fit_path(code_location(name, 0, text, sizeof text), table.width[CELL_FILE]));
 	}
 }

@@ -1,5 +1,4 @@
-/* Counters: what the CPUs' own counters (and the kernel's) say of the run, what follows from them, and of which
- * process. */
+/* Counters: hardware and software events of the run, figures derived from them, and their split by process. */
 #include "src/model/machine/perf.h"
 
 #include <math.h>
@@ -37,7 +36,7 @@ const char *counter_amount(char out[NUMBER_SIZE], enum perf_role role, double am
 	return role == PERF_ROLE_MEMORY_BYTES ? format_bytes(out, amount) : format_rate(out, amount);
 }
 
-/* A whole number of events is written as one. */
+/* Whole numbers without decimals. */
 static const char *total_of(char out[NUMBER_SIZE], const struct perf_event_now *event)
 {
 	bool is_count = event->role != PERF_ROLE_TASK_CLOCK && event->role != PERF_ROLE_MEMORY_BYTES;
@@ -78,13 +77,13 @@ enum event_cell { CELL_EVENT, CELL_RATE, CELL_BATCH, CELL_TOTAL, CELL_COUNTED, C
 static const struct table_column event_columns[EVENT_CELLS] = {
 	[CELL_EVENT] = { "EVENT", 20, 0, true, false },
 	[CELL_RATE] = { "RATE", 10, 0, false, false },
-	[CELL_BATCH] = { "A BATCH", 8, 1, false, false },
+	[CELL_BATCH] = { "/BATCH", 8, 1, false, false },
 	[CELL_TOTAL] = { "TOTAL", 8, 2, false, false },
 	[CELL_COUNTED] = { "COUNTED", 7, 1, false, false },
-	[CELL_NAME] = { "AS IT IS CALLED", 18, 3, true, true },
+	[CELL_NAME] = { "PERF NAME", 18, 3, true, true },
 };
 
-/* Places in perf->events of those that are used. */
+/* Indices into perf->events of the events in use. */
 static int used_events(const struct perf *perf, int places[PERF_EVENTS_MAX])
 {
 	int count = 0;
@@ -128,7 +127,7 @@ static void panel_events(struct scene *scene, struct canvas *canvas, struct rect
 	char text[NUMBER_SIZE];
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "%d", count);
-	line_add(&line, 1, ROLE_NORMAL, "all threads of the run, for %s",
+	line_add(&line, 1, ROLE_NORMAL, "all threads of the run, over %s",
 		parts_waiting(text, (double)(scene->now_ns - perf->since_ns) * 1e-9));
 	struct rect inside = parts_panel(canvas, rect, "Events", &line, ROLE_TITLE),
 				header = rect_take_top(&inside, inside.height > 1 ? 1 : 0);
@@ -179,41 +178,41 @@ static void panel_plot(struct scene *scene, struct canvas *canvas, struct rect r
 		.lines = { { event->series, ROLE_PLOT } },
 	};
 
-	snprintf(title, sizeof title, "%s%s", counter_words(event), is_time ? "" : " a second");
+	snprintf(title, sizeof title, "%s%s", counter_words(event), is_time ? "" : " per second");
 	line_add(&line, 0, ROLE_NORMAL, "%s", counter_rate(rate, event->role, event->per_s));
 	over_time_draw(scene, canvas, parts_panel(canvas, rect, title, &line, ROLE_TITLE), &scene->state->scales[0], &what);
 }
 
 /* -- the whole -- */
 
-static const char begins_now[] =
-	"Counting begins now, for somebody looks: the first figures come with the next reading.\n"
-	"Each counter costs the watched threads a little at every switch, so none is opened before. Counters that the CPU "
-	"or a right does not allow are named "
-	"here; what the kernel counts itself (CPU time, faults, switches) works everywhere.\n"
+static const char starting[] =
+	"pmtop starts the counters when this view opens; the first figures appear in a moment.\n"
+	"Open counters slow each context switch a little, so pmtop opens none before. This view names counters that the "
+	"CPU or a permission refuses; "
+	"software events (CPU time, faults, context switches) work everywhere.\n"
 	"pmtop --counters, or counters: always: true in pmtop.yaml, counts from the start.";
 
 static void draw_nothing(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	const struct missing *missing = counter_missing(scene->model, "counters");
-	/* what only waits for this view to be looked at is about to come */
+	/* counters that start only when this view opens are about to come */
 	bool waits_for_us = missing == NULL || parts_matches(missing->remedy, "view 9");
 	char text[640];
 	if (!waits_for_us)
-		snprintf(text, sizeof text, "Not counted: %s.\n%s%s%spmtop doctor says what each counter needs here.",
+		snprintf(text, sizeof text, "Not counted: %s.\n%s%s%spmtop doctor lists what each counter needs here.",
 			missing->text, missing->remedy[0] != '\0' ? "Try: " : "", missing->remedy,
 			missing->remedy[0] != '\0' ? ".\n" : "");
 	else if (scene->replay)
 		snprintf(
-			text, sizeof text, "This recording holds no counters up to here.\npmtop record --counters keeps them.");
+			text, sizeof text, "This recording has no counters up to here.\npmtop record --counters records them.");
 	else
-		snprintf(text, sizeof text, "%s", begins_now);
+		snprintf(text, sizeof text, "%s", starting);
 	parts_note(canvas, rect, "Counters", text);
 }
 
 static void panel_figures(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	struct rect inside = parts_panel(canvas, rect, "What follows", NULL, ROLE_TITLE);
+	struct rect inside = parts_panel(canvas, rect, "Derived figures", NULL, ROLE_TITLE);
 	rect_take_left(&inside, 1);
 	counter_figures(scene, canvas, inside);
 }
@@ -302,7 +301,7 @@ static void write_row(const struct scene *scene, const struct perf_event_now *ev
 	buffer_puts(out, "\n");
 }
 
-/* The tree first, with no pid; then each process. */
+/* The tree first (pid empty), then each process. */
 static void write(const struct scene *scene, struct buffer *out)
 {
 	const struct perf *perf = &scene->model->perf;

@@ -7,7 +7,7 @@
 #include "ui/views/counters/counters_parts.h"
 #include "ui/widgets/parts.h"
 
-/* What it is of, and what its value means; where not both have room a complaint comes first. */
+/* What the figure measures, and its meaning; if both do not fit, a complaint has priority. */
 struct figure {
 	char value[48], what[64], judged[160];
 	bool is_known, is_complaint;
@@ -38,12 +38,12 @@ static void show_cpus(const struct scene *scene, struct figure *figure)
 {
 	double all = scene->model->system.now[METRIC_SYSTEM_CPUS];
 	set_number(figure, scene->model->perf.cpus);
-	say(figure, "cores' worth of CPU time", false, "");
+	say(figure, "in use", false, "");
 	if (all > 0)
-		snprintf(figure->what, sizeof figure->what, "of %.0f cores' CPU time", all);
+		snprintf(figure->what, sizeof figure->what, "in use, of %.0f", all);
 }
 
-/* What it is of; beside it, what the rule files say of its value. */
+/* What the figure measures, and what the rule files say about its value. */
 static void say_note(const struct scene *scene, struct figure *figure, const char *what, const char *name)
 {
 	struct note note;
@@ -54,7 +54,7 @@ static void say_note(const struct scene *scene, struct figure *figure, const cha
 static void show_ipc(const struct scene *scene, struct figure *figure)
 {
 	set_number(figure, scene->model->perf.ipc);
-	say_note(scene, figure, "instructions a cycle", "ipc_note");
+	say_note(scene, figure, "instructions per cycle", "ipc_note");
 }
 
 static void show_clock(const struct scene *scene, struct figure *figure)
@@ -64,31 +64,31 @@ static void show_clock(const struct scene *scene, struct figure *figure)
 	snprintf(figure->value, sizeof figure->value, "–");
 	if (figure->is_known)
 		snprintf(figure->value, sizeof figure->value, "%.2f GHz", hertz / 1e9);
-	say(figure, "while its threads ran", false, "");
+	say(figure, "while its threads run", false, "");
 }
 
 static void show_cache(const struct scene *scene, struct figure *figure)
 {
 	set_ratio(figure, scene->model->perf.cache_miss_ratio);
-	say_note(scene, figure, "of look-ups went to memory", "cache_note");
+	say_note(scene, figure, "of cache references missed", "cache_note");
 }
 
 static void show_branches(const struct scene *scene, struct figure *figure)
 {
 	set_ratio(figure, scene->model->perf.branch_miss_ratio);
-	say_note(scene, figure, "of branches guessed wrong", "branch_note");
+	say_note(scene, figure, "of branches mispredicted", "branch_note");
 }
 
 static void show_front(const struct scene *scene, struct figure *figure)
 {
 	set_ratio(figure, scene->model->perf.stalled_front_ratio);
-	say(figure, "of cycles had no instructions", false, "");
+	say(figure, "of cycles: front end stalled", false, "");
 }
 
 static void show_back(const struct scene *scene, struct figure *figure)
 {
 	set_ratio(figure, scene->model->perf.stalled_back_ratio);
-	say_note(scene, figure, "of cycles waited for data", "stalled_note");
+	say_note(scene, figure, "of cycles: back end stalled", "stalled_note");
 }
 
 static void show_flops(const struct scene *scene, struct figure *figure)
@@ -104,10 +104,10 @@ static void show_per_batch(const struct scene *scene, struct figure *figure)
 	say(figure, "on the CPUs", false, "");
 	if (!isnan(scene->model->perf.flops_per_sample))
 		snprintf(
-			figure->what, sizeof figure->what, "%s a sample", format_rate(text, scene->model->perf.flops_per_sample));
+			figure->what, sizeof figure->what, "%s per sample", format_rate(text, scene->model->perf.flops_per_sample));
 }
 
-/* What was published, as a number. */
+/* A number that the program published, as text; "–" if there is none. */
 static const char *published(const struct run *run, const char *key, char out[NUMBER_SIZE])
 {
 	const char *text = run ? run_meta(run, key) : NULL;
@@ -122,12 +122,12 @@ static void show_mfu(const struct scene *scene, struct figure *figure)
 	const struct run *run = scene_run(scene);
 	char text[NUMBER_SIZE];
 	set_ratio(figure, run ? run_mfu(scene->model, run) : NAN);
-	say(figure, "needs flops_per_sample", false, "and peak_flops, published as meta");
+	say(figure, "needs meta flops_per_sample", false, "and peak_flops");
 	if (!figure->is_known)
 		return;
-	snprintf(figure->what, sizeof figure->what, "of %s FLOP/s, as published", published(run, "peak_flops", text));
+	snprintf(figure->what, sizeof figure->what, "of %s FLOP/s (published peak)", published(run, "peak_flops", text));
 	snprintf(
-		figure->judged, sizeof figure->judged, "%s a sample, as published", published(run, "flops_per_sample", text));
+		figure->judged, sizeof figure->judged, "%s per sample (published)", published(run, "flops_per_sample", text));
 }
 
 static void show_traffic(const struct scene *scene, struct figure *figure)
@@ -136,13 +136,13 @@ static void show_traffic(const struct scene *scene, struct figure *figure)
 	char text[NUMBER_SIZE];
 	figure->is_known = !isnan(bytes_per_s);
 	snprintf(figure->value, sizeof figure->value, figure->is_known ? "%s/s" : "%s", format_bytes(text, bytes_per_s));
-	say(figure, "memory, of all programs", false, "");
+	say(figure, "memory bandwidth, all programs", false, "");
 }
 
 static void show_intensity(const struct scene *scene, struct figure *figure)
 {
 	set_number(figure, scene->model->perf.intensity);
-	say_note(scene, figure, "FLOPs a byte of traffic", "intensity_note");
+	say_note(scene, figure, "FLOPs per byte of traffic", "intensity_note");
 }
 
 static const struct {
@@ -158,7 +158,7 @@ static const struct {
 	{ "stalled, front", 6, show_front },
 	{ "stalled, back", 3, show_back },
 	{ "FLOP/s", 1, show_flops },
-	{ "FLOPs a batch", 2, show_per_batch },
+	{ "FLOPs/batch", 2, show_per_batch },
 	{ "MFU", 1, show_mfu },
 	{ "traffic", 5, show_traffic },
 	{ "intensity", 5, show_intensity },

@@ -33,7 +33,7 @@ static const struct table_column process_columns[PROCESS_CELLS] = {
 	[CELL_SWITCHES] = { "SWITCH/s", 8, 7, false, false },
 };
 
-/* Of a process, by what is counted; NAN. */
+/* A process's figure for an event role; NAN. */
 static double of_role(const struct perf *perf, const struct perf_process *process, enum perf_role role)
 {
 	const struct perf_event_now *event = perf_find(perf, role);

@@ -1,5 +1,4 @@
-/* GPU: all of them in a table, the chosen one large: what it does over time, what holds it back, whose its memory is,
- * who uses it. */
+/* GPU: a table of all GPUs, and the selected one in detail: utilization over time, throttling, memory, processes. */
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
@@ -17,8 +16,8 @@ static int clamp(int value, int min, int max) { return value < min ? min : value
 
 static int place_of(const struct model *model, const struct gpu *gpu) { return (int)(gpu - model->gpus.gpus); }
 
-/* Who was chosen by hand stays chosen until another run is shown; else the first that the run is on. `chosen` holds its
- * instance + 1. */
+/* The user's choice stays until another run is shown; else the first GPU of the run. `chosen` holds its instance +
+ * 1. */
 static int chosen_gpu(const struct scene *scene)
 {
 	const struct view_state *state = scene->state;
@@ -57,7 +56,7 @@ static void table_title(const struct model *model, struct line *line)
 	if (parts > 0)
 		line_add(line, 1, ROLE_NORMAL, "in %u parts", parts);
 	if (ours > 0)
-		line_add(line, 1, ROLE_NORMAL, "%u of the run", ours);
+		line_add(line, 1, ROLE_NORMAL, "%u used by the run", ours);
 	if (lost > 0)
 		line_add(line, 0, ROLE_CRITICAL, "⚠ %u lost", lost);
 	line_add(line, 2, ROLE_KEY, "↑↓ choose");
@@ -74,7 +73,7 @@ static void gpu_title(const struct scene *scene, const struct gpu *gpu, char *ti
 	if (isdigit((unsigned char)ranks[0]))
 		line_add(line, 0, ROLE_STRONG, "rank %s", ranks);
 	else if (ranks[0] != '\0')
-		line_add(line, 0, ROLE_STRONG, "the run's");
+		line_add(line, 0, ROLE_STRONG, "used by the run");
 	if (gpu->driver[0] != '\0')
 		line_add(line, 1, ROLE_DIM, "%s", gpu->driver);
 	if (gpu->pci[0] != '\0')
@@ -83,7 +82,7 @@ static void gpu_title(const struct scene *scene, const struct gpu *gpu, char *ti
 
 enum { SIDE_BY_SIDE = 100 };
 
-/* Where nothing stands beside it the plot of its use stands above it. */
+/* Without a column of plots the utilization plot is above the facts. */
 static void draw_facts(
 	struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect, bool has_title)
 {
@@ -100,7 +99,7 @@ static void draw_facts(
 	gpu_facts(scene, gpu, canvas, inside);
 }
 
-/* Over time at the left; at the right what it is now, and who uses it. */
+/* Plots over time on the left, current facts and processes on the right. */
 static void draw_wide(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect)
 {
 	bool has_grid = rect.width >= 160 && rect.height >= 16;

@@ -10,14 +10,14 @@
 #include "ui/widgets/throttle_lane.h"
 #include "ui/widgets/trace.h"
 
-/* One line: a value, a bar of what two kinds of users take of a whole, and more. */
+/* One line: a value, a bar with two shares, and details. */
 struct fact_row {
 	char value[48];
 	enum role role;
 	bool has_bar;
 	double first, second; /* shares of the bar */
 	struct line more;
-	bool is_urgent; /* never left out */
+	bool is_urgent; /* never dropped */
 };
 struct shown {
 	struct scene *scene;
@@ -30,7 +30,7 @@ static void set_value(struct fact_row *row, enum role role, const char *value)
 	row->role = role;
 }
 
-/* "not told: …" behind a dash, where somebody says why. */
+/* Adds why the figure is unknown, if a source reported a reason. */
 static void add_reason(const struct shown *shown, const char *figure, struct line *line)
 {
 	const struct missing *missing = gpu_missing(shown->scene->model, figure);
@@ -79,7 +79,7 @@ static bool show_busy(const struct shown *shown, struct fact_row *row)
 	if (isnan(sm) && (activity = gpu_missing(shown->scene->model, "GPU activity")) != NULL)
 		line_add(&row->more, 4, ROLE_DIM, "SMs –: %s", activity->text);
 	if (!isnan(gpu->run_busy_ratio) && gpu->is_ours)
-		line_add(&row->more, 2, ROLE_NORMAL, "the run %s", format_percent(text, gpu->run_busy_ratio));
+		line_add(&row->more, 2, ROLE_NORMAL, "run %s", format_percent(text, gpu->run_busy_ratio));
 	add_percent(&row->more, 3, ROLE_DIM, "memory busy", gpu_now(gpu, METRIC_GPU_MEMORY_BUSY));
 	return true;
 }
@@ -198,7 +198,7 @@ static bool show_heat(const struct shown *shown, struct fact_row *row)
 	if (isnan(celsius))
 		add_reason(shown, "GPU temperature", &row->more);
 	if (!isnan(limit))
-		line_add(&row->more, 1, ROLE_DIM, "slows down at %s", gpu_degrees(text, limit));
+		line_add(&row->more, 1, ROLE_DIM, "throttles at %s", gpu_degrees(text, limit));
 	if (!isnan(memory))
 		line_add(&row->more, 0, ROLE_NORMAL, "memory %s", gpu_degrees(text, memory));
 	return !isnan(celsius) || gpu->parent < 0;
@@ -214,13 +214,13 @@ static bool show_clock(const struct shown *shown, struct fact_row *row)
 	if (isnan(now))
 		add_reason(shown, "GPU clock", &row->more);
 	if (!isnan(max))
-		line_add(&row->more, 0, ROLE_NORMAL, "of %s", gpu_hertz(text, max));
+		line_add(&row->more, 0, ROLE_NORMAL, "max %s", gpu_hertz(text, max));
 	if (!isnan(memory))
 		line_add(&row->more, 1, ROLE_DIM, "memory %s", gpu_hertz(text, memory));
 	return !isnan(now) || gpu->parent < 0;
 }
 
-/* Its own counters, between the last two readings; the reasons before them were looked at now and then. */
+/* The GPU's own throttle counters between the last two readings; the throttle reasons above are only sampled. */
 static void add_counted(struct line *line, const char *what, double ratio)
 {
 	add_percent(line, 2, ROLE_NORMAL, what, ratio > 0 ? ratio : NAN);
@@ -240,14 +240,16 @@ static bool show_throttled(const struct shown *shown, struct fact_row *row)
 		add_reason(shown, "GPU throttl", &row->more);
 		return row->more.count > 0;
 	}
-	set_value(row, is_throttled ? ROLE_WARNING : ROLE_NORMAL,
-		gpu->throttle == 0 ? (share > 0 ? "not now" : "by nothing")
-						   : gpu_throttle_words(gpu->throttle, words, sizeof words));
+	gpu_throttle_words(gpu->throttle, words, sizeof words);
+	if (gpu->throttle != 0 && !is_throttled)
+		snprintf(row->value, sizeof row->value, "no (%.40s)", words);
+	else
+		set_value(row, is_throttled ? ROLE_WARNING : ROLE_NORMAL, is_throttled ? words : share > 0 ? "not now" : "no");
 	if (share > 0 && window_s >= 1)
 		line_add(&row->more, 0, is_throttled ? ROLE_WARNING : ROLE_NORMAL, "%s of the last %s",
 			format_percent(text, share), parts_waiting(time, window_s));
-	add_counted(&row->more, "counted just now: power", gpu->throttled_power_ratio);
-	add_counted(&row->more, "counted just now: heat", gpu->throttled_thermal_ratio);
+	add_counted(&row->more, "by counter now: power", gpu->throttled_power_ratio);
+	add_counted(&row->more, "by counter now: heat", gpu->throttled_thermal_ratio);
 	row->is_urgent = is_throttled;
 	return true;
 }
@@ -346,9 +348,9 @@ static bool show_cost(const struct shown *shown, struct fact_row *row)
 	char text[NUMBER_SIZE];
 	if (isnan(ns_per_s))
 		return false;
-	snprintf(row->value, sizeof row->value, "%s a second", format_seconds(text, ns_per_s * 1e-9));
+	snprintf(row->value, sizeof row->value, "%s per second", format_seconds(text, ns_per_s * 1e-9));
 	row->role = ROLE_DIM;
-	line_add(&row->more, 0, ROLE_DIM, "to ask its driver");
+	line_add(&row->more, 0, ROLE_DIM, "to query the driver");
 	return true;
 }
 
@@ -361,20 +363,20 @@ static const struct fact {
 } facts[] = {
 	{ "lost", 0, show_lost },
 	{ "busy", 0, show_busy },
-	{ "inside", 4, show_units },
+	{ "activity", 4, show_units },
 	{ "memory", 0, show_memory },
 	{ "", 3, show_shares },
 	{ "allocator", 6, show_allocator },
 	{ "growth", 5, show_growth },
 	{ "power", 1, show_power },
-	{ "heat", 2, show_heat },
+	{ "temp", 2, show_heat },
 	{ "clock", 2, show_clock },
-	{ "held back", 1, show_throttled },
+	{ "throttled", 1, show_throttled },
 	{ "PCIe", 7, show_pcie },
 	{ "NVLink", 8, show_nvlink },
 	{ "ECC", 9, show_ecc },
 	{ "event", 3, show_happening },
-	{ "reading it", 10, show_cost },
+	{ "overhead", 10, show_cost },
 };
 enum {
 	FACTS = sizeof facts / sizeof facts[0],
@@ -439,7 +441,7 @@ int gpu_facts_rows(struct scene *scene, const struct gpu *gpu)
 	return rows + (meaning[0] != '\0' ? 1 : 0);
 }
 
-/* Marks what is told, and leaves out the least telling until the rest fits. */
+/* Chooses the lines to draw: drops the least important until the rest fits. */
 static void choose(const struct shown *shown, int height, bool chosen[FACTS])
 {
 	int ranks[FACTS], count = 0;
@@ -475,7 +477,7 @@ void gpu_facts(struct scene *scene, const struct gpu *gpu, struct canvas *canvas
 	for (int i = 0; i < FACTS; i++)
 		if (chosen[i] && show(&shown, i, &row))
 			draw_fact(canvas, rect_take_top(&rect, 1), facts[i].label, &row);
-	/* a row apart where there is one */
+	/* an empty row above it, if there is one */
 	if (rect.height > 0 && below.height > 0)
 		below.y -= rect.height - 1;
 	parts_wrap(canvas, below, is_complaint ? ROLE_WARNING : ROLE_GOOD, meaning);

@@ -1,4 +1,4 @@
-/* What a GPU's figures mean together, what its memory does, and why there is none. */
+/* One sentence on a GPU's figures, the trend of its memory, and why there is no GPU. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "ui/views/gpu/gpu_parts.h"
 #include "ui/widgets/parts.h"
 
-/* -- what it all means: as the rule files say -- */
+/* -- the meaning: a note of the rule files. Its text begins with "GPU", so that the overview can insert a number -- */
 
 bool gpu_meaning(const struct scene *scene, const struct gpu *gpu, char out[GPU_WORDS_SIZE])
 {
@@ -19,7 +19,7 @@ bool gpu_meaning(const struct scene *scene, const struct gpu *gpu, char out[GPU_
 	if (is_known)
 		snprintf(out, GPU_WORDS_SIZE, "%s", note.text);
 	else if (!is_ours && gpu_now(gpu, METRIC_GPU_BUSY) >= 0)
-		snprintf(out, GPU_WORDS_SIZE, "no process of the run is known to use it");
+		snprintf(out, GPU_WORDS_SIZE, "GPU not known to be used by the run");
 	return is_known && note.severity > SEVERITY_INFO;
 }
 
@@ -34,13 +34,13 @@ void gpu_verdict_line(const struct gpu *gpu, struct line *line)
 	char text[NUMBER_SIZE];
 	line_start(line, " · ");
 	if (!is_known) {
-		line_add(line, 0, ROLE_DIM, gpu->slope.points == 0 ? "too early to judge" : "verdict open");
+		line_add(line, 0, ROLE_DIM, gpu->slope.points == 0 ? "trend unclear: too few samples" : "trend unclear");
 		return;
 	}
 	line_add(line, 0, role, "%s%s", is_growing ? "⚠ " : "", memory_verdict_word(gpu->verdict));
 	if (gpu->slope.points > 0 && (is_growing || fabs(slope) >= 1))
-		line_add(line, 2, role, "%s%s a %s", slope >= 0 ? "+" : "", format_bytes(text, slope),
-			is_per_batch ? "batch" : "second");
+		line_add(
+			line, 2, role, "%s%s/%s", slope >= 0 ? "+" : "", format_bytes(text, slope), is_per_batch ? "batch" : "s");
 	if (!isnan(gpu->full_in_s))
 		line_add(line, 1, role, "full in %s", parts_waiting(text, gpu->full_in_s));
 	line_add(line, 3, ROLE_DIM, "%s", gpu_memory_meaning(gpu));
@@ -66,10 +66,10 @@ void gpu_absent_line(const struct model *model, struct line *line)
 	for (size_t i = 0; i < model->missing_count && !missing; i++)
 		missing = model->missing[i].subject == MISSING_GPU ? &model->missing[i] : NULL;
 	line_start(line, " · ");
-	line_add(line, 0, ROLE_DIM, "GPU – %s", missing ? missing->text : "no driver has told of one");
+	line_add(line, 0, ROLE_DIM, "GPU – %s", missing ? missing->text : "no driver reports one");
 	if (missing && missing->remedy[0] != '\0')
 		line_add(line, 2, ROLE_DIM, "%s", missing->remedy);
-	line_add(line, 1, ROLE_DIM, "5 says more");
+	line_add(line, 1, ROLE_DIM, "5 details");
 }
 
 void gpu_absent_text(const struct model *model, char *out, size_t size)
@@ -87,8 +87,7 @@ void gpu_absent_text(const struct model *model, char *out, size_t size)
 		length += written > 0 ? (size_t)written : 0;
 	}
 	if (length < size)
-		snprintf(out + length, size - length, "%s%s", length == 0 ? "No driver has told of a GPU here.\n" : "",
-			"What is shown of a run is measured on the host's clock meanwhile: work that a GPU does in the background "
-			"counts where the host waits for it.\n"
-			"pmtop doctor looks for drivers, libraries and rights, and says what would bring each.");
+		snprintf(out + length, size - length, "%s%s", length == 0 ? "No driver reports a GPU here.\n" : "",
+			"pmtop measures steps with the host clock: asynchronous GPU work counts where the CPU waits for it.\n"
+			"pmtop doctor checks drivers, libraries and permissions, and says how to get each.");
 }

@@ -10,7 +10,7 @@
 
 #define SM_ROLE ROLE_PHASE_0
 
-/* Marks below a plot over time, where something held it back while it shows. */
+/* Throttle marks below a plot over time. */
 static void draw_lane(
 	const struct lane *lane, int64_t from_ns, int64_t now_ns, struct canvas *canvas, struct rect plot, struct rect row)
 {
@@ -34,7 +34,7 @@ void gpu_plot_busy(struct scene *scene, const struct gpu *gpu, struct canvas *ca
 	trace_extremes(scene, gpu->series.busy_ratio, from_ns, &min, &max);
 	trace_extremes(scene, gpu->series.sm_active_ratio, from_ns, &min, &max);
 	if (isnan(max)) {
-		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, ROLE_DIM, rect.height > 0 ? "no figures yet" : "");
+		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, ROLE_DIM, rect.height > 0 ? "no samples yet" : "");
 		return;
 	}
 	struct rect row =
@@ -55,10 +55,10 @@ static void panel_busy(struct scene *scene, const struct gpu *gpu, struct canvas
 	line_add(&line, 0, ROLE_PLOT, "busy %s", format_percent(text, gpu_now(gpu, METRIC_GPU_BUSY)));
 	if (!isnan(gpu_now(gpu, METRIC_GPU_SM_ACTIVE)))
 		line_add(&line, 0, SM_ROLE, "SMs active %s", format_percent(text, gpu_now(gpu, METRIC_GPU_SM_ACTIVE)));
-	gpu_plot_busy(scene, gpu, canvas, parts_panel(canvas, rect, "Use", &line, ROLE_TITLE), scene->state->zoom);
+	gpu_plot_busy(scene, gpu, canvas, parts_panel(canvas, rect, "Utilization", &line, ROLE_TITLE), scene->state->zoom);
 }
 
-/* A figure over time with a level that it stays below, and what stands in the title. */
+/* A figure over time with an upper limit, and the text of its title. */
 struct plotted {
 	const char *title;
 	enum plot_unit unit;
@@ -126,25 +126,25 @@ static void panel_clock(struct scene *scene, const struct gpu *gpu, struct canva
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "%s", gpu_hertz(text, gpu_now(gpu, METRIC_GPU_CLOCK)));
 	if (!isnan(what.level))
-		line_add(&line, 1, ROLE_DIM, "most %s", gpu_hertz(text, what.level));
+		line_add(&line, 1, ROLE_DIM, "max %s", gpu_hertz(text, what.level));
 	draw_panel(scene, gpu, canvas, rect, &what, &line, &lines);
 }
 
 static void panel_heat(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect)
 {
 	double limit = gpu_now(gpu, METRIC_GPU_TEMPERATURE_LIMIT);
-	const struct plotted what = { "Heat", PLOT_CELSIUS, GPU_SCALE_HEAT, limit, false, false };
+	const struct plotted what = { "Temperature", PLOT_CELSIUS, GPU_SCALE_HEAT, limit, false, false };
 	struct over_time lines = { .count = 1, .lines = { { gpu->series.temperature_c, ROLE_PHASE_0 } } };
 	char text[NUMBER_SIZE];
 	struct line line;
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "%s", gpu_degrees(text, gpu_now(gpu, METRIC_GPU_TEMPERATURE)));
 	if (!isnan(limit))
-		line_add(&line, 1, ROLE_DIM, "slows down at %s", gpu_degrees(text, limit));
+		line_add(&line, 1, ROLE_DIM, "throttles at %s", gpu_degrees(text, limit));
 	draw_panel(scene, gpu, canvas, rect, &what, &line, &lines);
 }
 
-/* The most telling first; what its driver does not tell is left out. */
+/* The most important first; figures that the driver does not report are omitted. */
 static const struct {
 	void (*draw)(struct scene *, const struct gpu *, struct canvas *, struct rect);
 	enum metric metric;

@@ -14,7 +14,7 @@ static const struct table_column process_columns[PROCESS_CELLS] = {
 	[CELL_COMMAND] = { "COMMAND", 12, 0, true, true },
 	[CELL_RANK] = { "RANK", 5, 1, false, false },
 	[CELL_MEMORY] = { "MEMORY", 8, 0, false, false },
-	[CELL_SHARE] = { "OF ALL", 6, 2, false, false },
+	[CELL_SHARE] = { "SHARE", 6, 2, false, false },
 	[CELL_BUSY] = { "BUSY", 6, 1, false, false },
 	[CELL_KIND] = { "KIND", 8, 3, true, false },
 };
@@ -69,11 +69,11 @@ static void draw_none(const struct model *model, const struct gpu *gpu, struct c
 	const struct missing *missing = gpu_missing(model, "GPU processes");
 	char text[sizeof missing->text + sizeof missing->remedy + 32];
 	if (missing)
-		snprintf(text, sizeof text, missing->remedy[0] != '\0' ? "– not told: %s → %s" : "– not told: %s",
-			missing->text, missing->remedy);
+		snprintf(text, sizeof text, missing->remedy[0] != '\0' ? "– unknown: %s → %s" : "– unknown: %s", missing->text,
+			missing->remedy);
 	else
-		snprintf(
-			text, sizeof text, gpu->processes_ns == 0 ? "its processes have not been told yet" : "no process uses it");
+		snprintf(text, sizeof text,
+			gpu->processes_ns == 0 ? "the driver has not listed its processes yet" : "no process uses it");
 	parts_wrap(canvas, rect, ROLE_DIM, text);
 }
 
@@ -88,7 +88,7 @@ static void title_of(const struct gpu *gpu, struct line *line)
 	if (ours > 0)
 		line_add(line, 1, ROLE_NORMAL, "%zu of the run", ours);
 	else if (gpu->is_ours_by_place)
-		line_add(line, 1, ROLE_NORMAL, "the run's by its environment");
+		line_add(line, 1, ROLE_NORMAL, "the run's, from its environment");
 }
 
 void gpu_processes(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect)

@@ -34,14 +34,14 @@ static const struct table_column gpu_columns[GPU_CELLS] = {
 	[CELL_SM] = { "SM", 5, 1, false, false },
 	[CELL_MEMORY] = { "MEMORY", 12, 0, false, false },
 	[CELL_BAR] = { "", 12, 6, true, false },
-	[CELL_RUN] = { "THE RUN", 7, 4, false, false },
+	[CELL_RUN] = { "RUN MEM", 7, 4, false, false },
 	[CELL_POWER] = { "POWER", 9, 1, false, false },
-	[CELL_HEAT] = { "HEAT", 5, 3, false, false },
+	[CELL_HEAT] = { "TEMP", 5, 3, false, false },
 	[CELL_CLOCK] = { "CLOCK", 8, 5, false, false },
-	[CELL_THROTTLED] = { "HELD BACK BY", 12, 2, true, true },
+	[CELL_THROTTLED] = { "THROTTLED", 12, 2, true, true },
 };
 
-/* For what share of the time that is shown. */
+/* The throttled share of the time shown. */
 static double throttled_share(const struct scene *scene, const struct gpu *gpu)
 {
 	const struct lane lane = { 1, { gpu } };
@@ -51,15 +51,19 @@ static double throttled_share(const struct scene *scene, const struct gpu *gpu)
 static const char *throttled_words(const struct scene *scene, const struct gpu *gpu, char *out, size_t size)
 {
 	double share = throttled_share(scene, gpu);
-	char text[NUMBER_SIZE];
+	char text[NUMBER_SIZE], words[120];
 	if (gpu->lost[0] != '\0')
 		return "lost";
 	if (isnan(gpu_now(gpu, METRIC_GPU_THROTTLE)))
 		return "–";
-	if (gpu->throttle != 0)
+	if (gpu->throttle != 0 && gpu_is_throttled(gpu->throttle))
 		return gpu_throttle_words(gpu->throttle, out, size);
+	if (gpu->throttle != 0) {
+		snprintf(out, size, "no (%s)", gpu_throttle_words(gpu->throttle, words, sizeof words));
+		return out;
+	}
 	if (!(share > 0))
-		return "nothing";
+		return "no";
 	snprintf(out, size, "not now, %s", format_percent(text, share));
 	return out;
 }
@@ -77,7 +81,7 @@ static void draw_bar(const struct gpu *gpu, const struct table *table, struct ca
 
 enum { NARROW = 100 };
 
-/* Where there is little room the model says more than its maker. */
+/* On narrow screens drop the vendor's name. */
 static const char *name_text(char *out, size_t size, const struct gpu *gpu, bool is_narrow)
 {
 	size_t maker = strlen(gpu->vendor);
@@ -86,7 +90,7 @@ static const char *name_text(char *out, size_t size, const struct gpu *gpu, bool
 																									: out;
 }
 
-/* Cells of one width, so that nothing moves when a figure does. */
+/* Cells of fixed width, so that columns do not move. */
 static const char *cell_text(
 	const struct scene *scene, const struct gpu *gpu, enum gpu_cell cell, bool is_narrow, char *out, size_t size)
 {
@@ -131,7 +135,7 @@ static void widen(struct table_column *column, int cells, int max)
 	column->width = cells > max ? max : cells > column->width ? cells : column->width;
 }
 
-/* Columns that no GPU has a figure for are left out; those with words are as wide as these. */
+/* Drops columns without any figure; columns of text are as wide as their text. */
 static void fit_columns(const struct scene *scene, int width, struct table_column columns[GPU_CELLS])
 {
 	const struct model *model = scene->model;

@@ -1,4 +1,4 @@
-/* GPUs in words: names, numbers with their units, whose they are, all in a line. */
+/* GPUs as text: names, numbers with units, ranks, the short line. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -60,8 +60,7 @@ const char *gpu_hertz(char out[NUMBER_SIZE], double hertz)
 	return out;
 }
 
-/* Three digits, in the unit of the whole; so that it keeps its width a place after the point stands also where it is
- * 0. */
+/* Three digits in the unit of the whole; a used amount of 0 keeps its decimal, so the width stays the same. */
 static const char *amount(char out[NUMBER_SIZE], double value, double scale, bool is_whole)
 {
 	double scaled = fmin(fmax(value, -1e15), 1e15) / scale;
@@ -154,7 +153,7 @@ size_t gpus_to_show(const struct model *model, const struct run *run, const stru
 	bool has_some = count > 0;
 	size_t known = count;
 
-	/* who used what is lost is lost too */
+	/* the users of a lost GPU are unknown */
 	for (size_t i = 0; i < model->gpus.count && count < GPUS_MAX; i++) {
 		const struct gpu *gpu = &model->gpus.gpus[i];
 
@@ -242,5 +241,5 @@ void gpu_short_line(const struct gpu *const gpus[], size_t count, struct line *l
 	if (!isnan(sum.celsius))
 		line_add(line, 3, ROLE_NORMAL, "%s", gpu_degrees(text, sum.celsius));
 	if (gpu_is_throttled(sum.throttle))
-		line_add(line, 1, ROLE_WARNING, "⚠ %s", gpu_throttle_words(sum.throttle, words, sizeof words));
+		line_add(line, 1, ROLE_WARNING, "⚠ throttled: %s", gpu_throttle_words(sum.throttle, words, sizeof words));
 }

@@ -1,5 +1,5 @@
-/* The overview: progress, step times, where a step goes, memory, warnings; or, where nothing publishes, the process and
- * how to publish. */
+/* The overview: progress, step times, where a step goes, memory, warnings; without instrumentation, the process and
+ * how to instrument it. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static int clamp(int value, int min, int max) { return value < min ? min : value
 
 static int raised_count(const struct scene *scene) { return (int)alerts_raised(scene->alerts); }
 
-/* The machine, and until it was read why there is no GPU to show. */
+/* The machine's line; before it is known, the line that says why there is no GPU. */
 static int machine_rows(const struct scene *scene)
 {
 	return system_is_known(scene->model) || scene->model->gpus.count == 0 ? 1 : 0;
@@ -73,7 +73,7 @@ static void draw_narrow(struct scene *scene, const struct run *run, struct canva
 		draw_machine(scene, canvas, machine);
 }
 
-/* Above 160 columns: time on the left, what it is made of on the right, warnings below both. */
+/* From 160 columns on: plots over time on the left, breakdowns on the right, warnings below both. */
 static void draw_wide(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	const struct process *shown[PROCESS_ROWS_MAX];
@@ -126,15 +126,15 @@ static void draw_run(struct scene *scene, const struct run *run, struct canvas *
 
 /* -- without one -- */
 
-static const char how_to_publish[] =
-	"No training run publishes here yet, so there are no batches to show: below is what the process itself tells.\n"
-	"PyTorch: import pmtop.torch; pmtop.torch.instrument() before training, and nothing else. Lightning: "
+static const char how_to_instrument[] =
+	"This process is not instrumented, so pmtop shows no batches yet. Process figures are below.\n"
+	"PyTorch: import pmtop.torch; pmtop.torch.instrument() before training. Lightning: "
 	"pmtop.lightning.PmtopCallback(). "
 	"Other Python: for batch in pmtop.batches(loader).\n"
-	"C or C++: #include \"pmtop.h\", one header; man 3 pmtop.h has five lines to copy. A run that begins to publish is "
-	"found at once.";
+	"C or C++: #include \"pmtop.h\", one header; man 3 pmtop.h has five lines to copy. pmtop finds an instrumented "
+	"run at once.";
 
-/* What is published may be there and yet not be ours to read; NULL: it is just not there. */
+/* Why the published region could not be read; NULL if there is none. */
 static const struct missing *refused_region(const struct model *model)
 {
 	for (size_t i = 0; i < model->missing_count; i++)
@@ -149,9 +149,9 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	char reason[512];
 	if (refused)
 		snprintf(reason, sizeof reason,
-			"Whether it publishes a run cannot be seen: %s.\nTry: %s.\nBelow is what the process itself tells.",
+			"pmtop cannot tell whether this process is instrumented: %s.\nTry: %s.\nProcess figures are below.",
 			refused->text, refused->remedy);
-	const char *text = refused ? reason : how_to_publish;
+	const char *text = refused ? reason : how_to_instrument;
 	const struct process *shown[PROCESS_ROWS_MAX];
 	int frame = parts_panel_rows(canvas), rows = (int)process_rows(scene, shown);
 	struct rect measure = { 0, 0, rect.width - 4, 0 };
@@ -165,7 +165,7 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 
 	if (note.height > 0 && pane_is_due(&scene->panes, PANE_EPOCHS, note)) {
 		struct rect inside =
-			parts_panel(canvas, note, refused ? "Not readable" : "Nothing publishes", NULL, ROLE_TITLE);
+			parts_panel(canvas, note, refused ? "Not readable" : "No instrumentation", NULL, ROLE_TITLE);
 		rect_take_left(&inside, 1);
 		parts_wrap(canvas, inside, ROLE_NORMAL, text);
 	}
@@ -199,7 +199,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	if (run)
 		draw_run(scene, run, canvas, rect);
 	else if (!scene->model->has_target)
-		parts_note(canvas, rect, "Waiting", "Nothing has been read yet. pmtop list says what can be watched.");
+		parts_note(canvas, rect, "Waiting", "pmtop has read nothing yet. pmtop list shows the processes it can watch.");
 	else
 		draw_process(scene, canvas, rect);
 }
@@ -234,7 +234,7 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	}
 	if (!run)
 		return false;
-	/* What is chosen here is of the main track. */
+	/* The overview selects batches of the main track only. */
 	if (scene->focus.has_mode && event.key != KEY_RETURN)
 		scene->focus = (struct focus){ .at_live_end = true };
 	if (event.key == KEY_RETURN) {

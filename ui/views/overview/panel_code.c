@@ -1,4 +1,4 @@
-/* Which lines the time goes to, in short: for the overview of a run that publishes nothing. */
+/* The Python lines that take the most time, for the overview of a run without instrumentation. */
 #include "src/model/code/code.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 
 enum { ROWS_DEFAULT = 5, ROWS_MIN = 2 };
 
-/* Of so many rows a third is for lines. */
+/* A third of the rows is for lines. */
 int panel_code_height(const struct scene *scene, const struct canvas *canvas, int height)
 {
 	struct code_sampled sample;
@@ -35,14 +35,14 @@ void panel_code(const struct scene *scene, struct canvas *canvas, struct rect re
 		return;
 	code_rows_collect(&sample, CODE_CELL_SHARE, false, &rows);
 	code_title(scene, &sample, &title);
-	line_add(&title, 1, ROLE_KEY, "7 for more");
+	line_add(&title, 1, ROLE_KEY, "7 details");
 	struct rect inside = parts_panel(canvas, rect, "Your lines", &title, ROLE_TITLE),
 				phases = rect_take_top(&inside, 1);
 
 	code_phases_row(&sample, canvas, phases);
 	code_rows_fit(&sample, &rows, inside, &table, fitted);
 	for (int i = 0; i < inside.height && i < (int)rows.count; i++)
-		code_line_draw(&sample, &sample.code->lines[rows.places[i]], &table, canvas, rect_row(inside, i).y, "");
+		code_line_draw(&sample, &sample.code->lines[rows.indices[i]], &table, canvas, rect_row(inside, i).y, "");
 }
 
 /* -- where a step goes -- */
@@ -65,7 +65,7 @@ static void draw_phase(
 		canvas, x + SHARE_CELLS, row.y, SECONDS_CELLS, ROLE_NORMAL, parts_time(text, share * step_s, step_s / 4));
 }
 
-void panel_where_seen(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
+void panel_where_sampled(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	struct code_sampled sample;
 	struct line title;
@@ -74,7 +74,7 @@ void panel_where_seen(const struct scene *scene, const struct run *run, struct c
 		 is_seen = code_sampled_init(scene, -1, false, &sample) && sample.seconds > 0;
 	line_start(&title, " · ");
 	if (is_seen) {
-		line_add(&title, 0, ROLE_NORMAL, "by %s looks", parts_thousands(text, sample.group->recent_samples));
+		line_add(&title, 0, ROLE_NORMAL, "%s samples", parts_thousands(text, sample.group->recent_samples));
 		line_add(&title, 1, ROLE_NORMAL, "± %s",
 			format_percent(text, 2 * code_error_ratio(0.5, sample.group->recent_samples)));
 		line_add(&title, 2, ROLE_NORMAL, "host clock");
@@ -83,8 +83,7 @@ void panel_where_seen(const struct scene *scene, const struct run *run, struct c
 
 	rect_take_left(&inside, 1);
 	if (!is_seen) {
-		canvas_text(
-			canvas, inside.x, inside.y, inside.width, ROLE_DIM, "nothing of its stack was seen in the last minute");
+		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "no stack samples in the last minute");
 		return;
 	}
 	for (int i = 0; i < inside.height && i < CODE_PHASE_COUNT; i++) {

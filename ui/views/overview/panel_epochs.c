@@ -17,7 +17,7 @@ static const struct table_column columns[EPOCH_CELLS] = {
 	[CELL_MAX] = { "MAX", 9, 2, false, false },
 };
 
-/* One of another mode has no number among the epochs of training. */
+/* Epochs of other modes have no number. */
 static const char *epoch_name(const struct run *run, const struct epoch *epoch, char out[NUMBER_SIZE])
 {
 	if (epoch->mode != run_main(run)->mode)
@@ -50,7 +50,7 @@ void panel_epochs(const struct scene *scene, const struct run *run, struct canva
 	line_start(&right, " · ");
 	line_add(&right, 0, ROLE_NORMAL, "newest first");
 	if (run->epochs_dropped > 0)
-		line_add(&right, 1, ROLE_NORMAL, "%s older not kept", parts_thousands(text, (double)run->epochs_dropped));
+		line_add(&right, 1, ROLE_NORMAL, "%s older dropped", parts_thousands(text, (double)run->epochs_dropped));
 	struct rect inside = parts_panel(canvas, rect, "Epochs, by batch time", &right, ROLE_TITLE),
 				header = rect_take_top(&inside, 1);
 

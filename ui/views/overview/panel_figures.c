@@ -57,8 +57,9 @@ void panel_figures(const struct run *run, struct canvas *canvas, struct rect rec
 	struct line line;
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "median of the last 200");
-	line_add(&line, 1, ROLE_NORMAL, "clocks of their own: no part of the times above");
-	struct rect inside = parts_panel(canvas, rect, "Told later", &line, ROLE_TITLE), header = rect_take_top(&inside, 1);
+	line_add(&line, 1, ROLE_NORMAL, "measured by their own clocks, not part of the times above");
+	struct rect inside = parts_panel(canvas, rect, "Reported after the batch", &line, ROLE_TITLE),
+				header = rect_take_top(&inside, 1);
 
 	table_fit(&table, columns, CELLS, header);
 	if (header.height > 0)

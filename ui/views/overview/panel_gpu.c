@@ -15,7 +15,7 @@
 
 enum { ONE_ROWS = 4, LINES_MAX = 4, HALF_MIN = 54 };
 
-/* Of several: two side by side where both have room. */
+/* Two GPUs side by side if both fit. */
 static int columns_of(int width, size_t count) { return count > 1 && width >= 2 * HALF_MIN ? 2 : 1; }
 
 int panel_gpu_height(const struct scene *scene, const struct canvas *canvas, int height)
@@ -74,12 +74,13 @@ static void throttled_line(const struct scene *scene, const struct gpu *gpu, str
 	char words[120], text[NUMBER_SIZE], time[NUMBER_SIZE];
 	line_start(line, "   ");
 	if (isnan(gpu_now(gpu, METRIC_GPU_THROTTLE)))
-		line_add(line, 0, ROLE_DIM, "held back by –");
+		line_add(line, 0, ROLE_DIM, "throttled: –");
 	else if (gpu->throttle == 0)
-		line_add(line, 0, ROLE_DIM, share > 0 ? "not held back now" : "nothing holds it back");
+		line_add(line, 0, ROLE_DIM, share > 0 ? "not throttled now" : "not throttled");
 	else
-		line_add(line, 0, gpu_is_throttled(gpu->throttle) ? ROLE_WARNING : ROLE_NORMAL, "%sheld back by %s",
-			gpu_is_throttled(gpu->throttle) ? "⚠ " : "", gpu_throttle_words(gpu->throttle, words, sizeof words));
+		line_add(line, 0, gpu_is_throttled(gpu->throttle) ? ROLE_WARNING : ROLE_NORMAL, "%s: %s",
+			gpu_is_throttled(gpu->throttle) ? "⚠ throttled" : "not throttled",
+			gpu_throttle_words(gpu->throttle, words, sizeof words));
 	if (share > 0 && seconds_between(from_ns, scene->now_ns) >= 1)
 		line_add(line, 1, share > 0.05 ? ROLE_WARNING : ROLE_NORMAL, "%s of the last %s", format_percent(text, share),
 			parts_waiting(time, seconds_between(from_ns, scene->now_ns)));
@@ -93,7 +94,7 @@ static void draw_meaning(struct scene *scene, const struct gpu *gpu, struct canv
 	line_start(&line, "   ");
 	if (meaning[0] != '\0')
 		line_add(&line, 0, is_complaint ? ROLE_WARNING : ROLE_DIM, "%.198s", meaning);
-	line_add(&line, 1, ROLE_KEY, "5 for more");
+	line_add(&line, 1, ROLE_KEY, "5 details");
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 }
 
@@ -144,7 +145,7 @@ static void draw_line(const struct model *model, const struct gpu *gpu, struct c
 	line_draw(&line, canvas, row.x, row.y, row.width);
 }
 
-/* What one lacks that is lost, or the first that could do better, or what is to be said of the first. */
+/* One meaning for all GPUs: a lost GPU's, else that of the first that could do better, else the first GPU's. */
 static void draw_meaning_of(
 	const struct scene *scene, const struct gpu *const gpus[], size_t count, struct canvas *canvas, struct rect row)
 {
@@ -162,9 +163,9 @@ static void draw_meaning_of(
 	gpu_meaning(scene, gpus[which], meaning);
 	line_start(&line, "   ");
 	if (meaning[0] != '\0')
-		line_add(&line, 0, is_complaint ? ROLE_WARNING : ROLE_DIM, "GPU %s: %.180s",
-			gpu_number(number, scene->model, gpus[which]), meaning);
-	line_add(&line, 1, ROLE_KEY, "5 for more");
+		line_add(&line, 0, is_complaint ? ROLE_WARNING : ROLE_DIM, "GPU %s%.180s",
+			gpu_number(number, scene->model, gpus[which]), meaning + strlen("GPU"));
+	line_add(&line, 1, ROLE_KEY, "5 details");
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 }
 
@@ -182,7 +183,8 @@ static void draw_several(
 		struct rect row = { inside.x + i % columns * width, inside.y + i / columns, width - 1, 1 };
 
 		if (i == shown - 1 && (int)count > shown)
-			canvas_printf(canvas, row.x + 2, row.y, row.width - 2, ROLE_DIM, "and %d more: 5 for all", (int)count - i);
+			canvas_printf(
+				canvas, row.x + 2, row.y, row.width - 2, ROLE_DIM, "and %d more · 5 all GPUs", (int)count - i);
 		else
 			draw_line(scene->model, gpus[i], canvas, row);
 	}
@@ -200,9 +202,9 @@ static void title_of(const struct scene *scene, const struct gpu *const gpus[], 
 	else
 		line_add(line, 0, ROLE_NORMAL, "%zu × %s", count, gpu_name(name, sizeof name, gpus[0]));
 	if (!gpus[0]->is_ours)
-		line_add(line, 1, ROLE_DIM, "not known to be the run's");
+		line_add(line, 1, ROLE_DIM, "no known use by the run");
 	else if (gpus[0]->is_ours_by_place)
-		line_add(line, 1, ROLE_DIM, "by its environment");
+		line_add(line, 1, ROLE_DIM, "from the environment");
 }
 
 static void draw_folded(

@@ -11,7 +11,7 @@
 
 /* -- warnings -- */
 
-/* The message, and in the row below (where `has_advice`) or behind it (where it fits whole) what to try first. Returns
+/* Draws the message and its first advice: in the row below if `has_advice`, or behind it if it fits whole. Returns
  * the rows used. */
 static int draw_warning(struct canvas *canvas, struct rect rect, const struct alert *alert, bool has_advice)
 {
@@ -39,7 +39,7 @@ void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rec
 	int raised = (int)alerts_raised(alerts), shown = 0;
 	struct line line;
 	line_start(&line, "  ");
-	line_add(&line, 0, ROLE_KEY, "8 for all");
+	line_add(&line, 0, ROLE_KEY, "8 all warnings");
 	struct rect inside = parts_panel(canvas, rect, "Warnings", &line, ROLE_TITLE);
 	if (parts_is_roomy(canvas))
 		rect_take_left(&inside, 1);
@@ -49,14 +49,14 @@ void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rec
 		if (!alerts->list[i].is_raised)
 			continue;
 		if (inside.height == 1 && shown + 1 < raised && shown > 0) {
-			canvas_printf(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "  and %d more", raised - shown);
+			canvas_printf(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "  and %d more warnings", raised - shown);
 			return;
 		}
 		rect_take_top(&inside, draw_warning(canvas, inside, &alerts->list[i], has_advice));
 		shown++;
 	}
 	if (raised == 0)
-		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_GOOD, "nothing to warn of so far");
+		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_GOOD, "no warnings so far");
 }
 
 /* -- processes -- */
@@ -82,7 +82,7 @@ const char *process_state_words(double state)
 	return "–";
 }
 
-/* What has gone is shown for a while; a worker that died until another takes its place. */
+/* Ended processes are shown for a while; a dead worker until another takes its place. */
 #define GONE_SHOWN_NS (10 * NS_PER_S)
 
 size_t process_rows(const struct scene *scene, const struct process *rows[PROCESS_ROWS_MAX])
@@ -122,19 +122,19 @@ static const struct table_column process_columns[PROCESS_CELLS] = {
 	[CELL_COMMAND] = { "COMMAND", 12, 0, true, true },
 	[CELL_STATE] = { "STATE", 14, 1, true, false },
 	[CELL_BUSY] = { "BUSY", 6, 2, false, false },
-	[CELL_ITEM] = { "AN ITEM", 8, 1, false, false },
+	[CELL_ITEM] = { "PER ITEM", 8, 1, false, false },
 	[CELL_RATE] = { "ITEMS/s", 7, 2, false, false },
 	[CELL_SINCE] = { "FOR", 7, 5, false, false },
 	[CELL_CPU] = { "CPU", 6, 1, false, false },
 	[CELL_RESIDENT] = { "RESIDENT", 8, 0, false, false },
-	[CELL_GREW] = { "GREW", 8, 2, false, false },
+	[CELL_GREW] = { "GROWTH", 8, 2, false, false },
 	[CELL_SWAP] = { "SWAP", 8, 3, false, false },
 	[CELL_WAIT] = { "CPU WAIT", 8, 4, false, false },
 	[CELL_READ] = { "READS", 10, 4, false, false },
 	[CELL_FAULTS] = { "FAULTS/s", 8, 6, false, false },
 };
 
-/* The cells that a worker which publishes fills, and how it does. */
+/* The cells that an instrumented worker fills, and its form of each. */
 static const char *cell_of_worker(const struct worker_shown *worker, enum process_cell cell, char out[NUMBER_SIZE])
 {
 	switch (cell) {
@@ -198,7 +198,7 @@ void process_table(const struct scene *scene, struct canvas *canvas, struct rect
 	struct table_column columns[PROCESS_CELLS];
 	struct table table;
 	memcpy(columns, process_columns, sizeof columns);
-	if (!workers_publish(scene))
+	if (!workers_are_instrumented(scene))
 		columns[CELL_BUSY].width = columns[CELL_ITEM].width = columns[CELL_RATE].width = 0;
 	table_fit(&table, columns, PROCESS_CELLS, header);
 	if (header.height > 0)

@@ -4,7 +4,7 @@
 #include "ui/core/line.h"
 #include "ui/widgets/parts.h"
 
-/* So many lines of the list stay. */
+/* Lines that the list keeps. */
 enum { LIST_MIN = 3, GAP = 1 };
 
 /* "Pattern: every 40th batch (12 of 12, from 7/144)  matches prefetch_factor 10 × 4 workers": on one line, or on

@@ -12,37 +12,58 @@
 
 /* -- memory -- */
 
+/* Below this width "about" becomes "~". */
+enum { ABOUT_WIDTH = 44 };
+
 static void add_slope(const struct memory *memory, struct line *line, enum role role)
 {
 	bool is_per_batch = !isnan(memory->slope_per_batch);
 	double slope = is_per_batch ? memory->slope_per_batch : memory->slope.per_s;
 	char text[NUMBER_SIZE], high[NUMBER_SIZE];
-	line_add(line, 1, role, "%s%s a %s", slope >= 0 ? "+" : "", format_bytes(text, slope),
-		is_per_batch ? "batch" : "second");
+	line_add(line, 1, role, "%s%s/%s", slope >= 0 ? "+" : "", format_bytes(text, slope), is_per_batch ? "batch" : "s");
 	line_add(line, 4, ROLE_DIM, "(%s … %s)",
 		format_bytes(text, is_per_batch ? memory->slope_per_batch_low : memory->slope.low_per_s),
 		format_bytes(high, is_per_batch ? memory->slope_per_batch_high : memory->slope.high_per_s));
 }
 
-void memory_verdict_line(const struct memory *memory, struct line *line)
+static void add_unclear(const struct scene *scene, struct line *line, int width)
 {
+	const struct memory *memory = &scene->model->memory;
+	const struct run *run = scene_run(scene);
+	double step_s = run ? run_main(run)->step.p50_s : NAN, left_s = memory_trend_left_s(memory, scene->now_ns);
+	const char *about = width < ABOUT_WIDTH ? "~" : "about ";
+	if (!(left_s > 0))
+		line_add(line, 0, ROLE_DIM, "trend unclear: memory varies too much");
+	else if (step_s > 0)
+		line_add(line, 0, ROLE_DIM, "trend unclear: needs %s%.0f more steps", about, ceil(left_s / step_s));
+	else
+		line_add(line, 0, ROLE_DIM, "trend unclear: needs %s%.0f s more", about, ceil(left_s));
+}
+
+void memory_trend_line(const struct scene *scene, struct line *line, int width)
+{
+	const struct memory *memory = &scene->model->memory;
 	bool is_growing = memory_is_growing(memory), is_unknown = !memory_verdict_is_known(memory->verdict);
 	enum role role = is_growing ? ROLE_WARNING : ROLE_NORMAL;
 	char text[NUMBER_SIZE];
 	line_start(line, " ");
 	if (memory->slope.points == 0) {
-		line_add(line, 0, ROLE_DIM, "too early to judge");
+		line_add(line, 0, ROLE_DIM, "trend unclear: too few samples");
 		return;
 	}
-	line_add(line, 0, role, "%s%s%s", is_growing ? "⚠ " : "",
-		is_unknown ? "verdict open" : memory_verdict_word(memory->verdict), is_growing && memory->grower[0] ? ":" : "");
+	if (is_unknown)
+		add_unclear(scene, line, width);
+	else
+		line_add(line, 0, role, "%s%s%s", is_growing ? "⚠ " : "", memory_verdict_word(memory->verdict),
+			is_growing && memory->grower[0] ? ":" : "");
 	if (is_growing && memory->grower[0])
 		line_add(line, 3, role, "%s", memory->grower);
-	add_slope(memory, line, role);
+	if (!is_unknown)
+		add_slope(memory, line, role);
 	if (!isnan(memory->limit_in_s))
 		line_add(line, 2, role, "· full in %s", parts_waiting(text, memory->limit_in_s));
 	if (!isnan(memory->growth_bytes))
-		line_add(line, 5, ROLE_DIM, "· %s%s since the warm-up", memory->growth_bytes >= 0 ? "+" : "",
+		line_add(line, 5, ROLE_DIM, "· %s%s since warm-up", memory->growth_bytes >= 0 ? "+" : "",
 			format_bytes(text, memory->growth_bytes));
 }
 
@@ -51,7 +72,7 @@ static void memory_title(const struct memory *memory, struct line *line)
 	bool is_growing = memory_is_growing(memory);
 	char text[NUMBER_SIZE];
 	line_start(line, " · ");
-	line_add(line, 0, ROLE_STRONG, "tree %s", format_bytes(text, memory->tree_rss_bytes));
+	line_add(line, 0, ROLE_STRONG, "total %s", format_bytes(text, memory->tree_rss_bytes));
 	if (memory->slope.points > 0)
 		line_add(line, 1, is_growing ? ROLE_WARNING : ROLE_NORMAL, "%s%s/s%s", memory->slope.per_s >= 0 ? "+" : "",
 			format_bytes(text, memory->slope.per_s), is_growing ? " ⚠" : "");
@@ -66,7 +87,7 @@ static void memory_parts_line(const struct model *model, struct canvas *canvas, 
 	struct line line;
 	model_worker_group_now(model, -1, &workers);
 	line_start(&line, "  ");
-	line_add(&line, 0, ROLE_MEMORY, "target %s", format_bytes(text, memory->rss_bytes));
+	line_add(&line, 0, ROLE_MEMORY, "main process %s", format_bytes(text, memory->rss_bytes));
 	if (workers.count > 0)
 		line_add(&line, 1, ROLE_NORMAL, "%u workers %s", workers.count, format_bytes(text, workers.resident_bytes));
 	if (memory->shared_bytes > 0)
@@ -120,7 +141,7 @@ void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, 
 	if (inside.height >= 3) {
 		struct rect row = rect_take_bottom(&inside, 1);
 
-		memory_verdict_line(&model->memory, &line);
+		memory_trend_line(scene, &line, row.width - 1);
 		line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 	}
 	draw_tree(scene, canvas, inside, zoom);
@@ -150,7 +171,7 @@ void panel_allocator(struct scene *scene, const struct run *run, struct canvas *
 	line_add(&line, 0, ROLE_STRONG, "allocated %s", format_bytes(text, allocator.allocated_bytes));
 	line_add(&line, 1, ROLE_NORMAL, "reserved %s", format_bytes(text, allocator.reserved_bytes));
 	line_add(&line, 2, ROLE_NORMAL, "peak %s", format_bytes(text, allocator.peak_bytes));
-	/* a title is too short for them */
+	/* a title has no room for them */
 	bool is_line = rect.height <= parts_panel_rows(canvas);
 	struct rect inside = parts_panel(canvas, rect, "GPU allocator", is_line ? &line : NULL, ROLE_TITLE),
 				row = rect_take_bottom(&inside, is_line ? 0 : 1);
@@ -217,7 +238,7 @@ void panel_cpu(struct scene *scene, struct canvas *canvas, struct rect rect, int
 	struct line line;
 	line_start(&line, " · ");
 	if (target) {
-		line_add(&line, 0, ROLE_NORMAL, "%s of a core", format_percent(text, target->cpu_ratio));
+		line_add(&line, 0, ROLE_NORMAL, "%s of one CPU", format_percent(text, target->cpu_ratio));
 		line_add(&line, 1, ROLE_NORMAL, "waits for CPU %s", format_percent(text, target->run_queue_wait_ratio));
 		line_add(&line, 2, ROLE_NORMAL, "%s threads", format_count(text, target->now[METRIC_PROCESS_THREADS]));
 	}

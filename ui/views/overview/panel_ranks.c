@@ -104,8 +104,8 @@ static void draw_row(const struct scene *scene, const struct ranks *ranks, const
 
 /* -- which rows -- */
 
-/* Less room than ranks: the slowest and the one that stands still are always there, then the one that is shown, the
- * other bad ones, the first. */
+/* With fewer rows than ranks: the slowest and the stalled one first, then the shown rank, other unhealthy ranks, the
+ * rest in order. */
 static size_t choose_rows(const struct scene *scene, const struct ranks *ranks, size_t room, bool shown[MODEL_RUNS_MAX])
 {
 	size_t count = 0;
@@ -182,10 +182,10 @@ void panel_ranks(const struct scene *scene, struct canvas *canvas, struct rect r
 	compare(scene, &ranks);
 	line_start(&right, " · ");
 	if (ranks.world_size > (long)ranks.count)
-		line_add(&right, 0, ROLE_NORMAL, "%zu of %ld are here", ranks.count, ranks.world_size);
+		line_add(&right, 0, ROLE_NORMAL, "%zu of %ld on this machine", ranks.count, ranks.world_size);
 	if (ranks.is_compared)
 		line_add(&right, 1, ROLE_DIM,
-			ranks.is_synchronous ? "own: the step without waiting (backward, sync)" : "own: the step");
+			ranks.is_synchronous ? "own: step without waiting (backward, sync)" : "own: step time");
 	line_add(&right, 2, ROLE_KEY, "[ ] choose");
 	if (rect.height == 1) {
 		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, words_role(&ranks), words_of(&ranks, words));

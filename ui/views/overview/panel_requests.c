@@ -1,5 +1,4 @@
-/* Requests of a service: how fast they are answered, in windows that slide, and which; nothing where the run's mode is
- * another. */
+/* Requests of an inference run: latency percentiles in sliding windows; nothing in other modes. */
 #include <stdio.h>
 #include <string.h>
 
@@ -25,7 +24,7 @@ enum request_cell {
 static const struct table_column columns[CELLS] = {
 	[CELL_WHAT] = { "REQUESTS", 14, 0, true, true },
 	[CELL_COUNT] = { "COUNT", 9, 0, false, false },
-	[CELL_RATE] = { "A SECOND", 9, 2, false, false },
+	[CELL_RATE] = { "PER S", 9, 2, false, false },
 	[CELL_P50] = { "P50", 9, 0, false, false },
 	[CELL_P95] = { "P95", 9, 0, false, false },
 	[CELL_P99] = { "P99", 9, 0, false, false },
@@ -84,7 +83,7 @@ static void draw_row(
 	table_cell(table, canvas, y, CELL_FAILED, failed, parts_thousands(text, (double)figures->failed));
 }
 
-/* Where there is no room: the last five minutes in one line, and in another those of all that were late. */
+/* Short form: the last five minutes in one line, all requests over the SLA in another. */
 static void draw_late(
 	const struct scene *scene, const struct requests *requests, struct canvas *canvas, struct rect row)
 {
@@ -94,7 +93,7 @@ static void draw_late(
 	struct line line;
 	requests_whole(requests, scene->now_ns, &all);
 	line_start(&line, "  ");
-	line_add(&line, 0, ROLE_NORMAL, "of all %s, %s over %s", parts_thousands(text, (double)all.count),
+	line_add(&line, 0, ROLE_NORMAL, "%s in all, %s over %s", parts_thousands(text, (double)all.count),
 		share(over, all.over_sla, all.count), format_seconds(when, requests_sla_s(requests)));
 	if (requests_late(requests, &late, 1))
 		line_add(&line, 1, ROLE_WARNING, "last %s, %s, %s", parts_clock(when, scene, late.time_ns),
@@ -131,7 +130,7 @@ void panel_requests(const struct scene *scene, struct canvas *canvas, struct rec
 	line_start(&right, " · ");
 	line_add(&right, 0, ROLE_NORMAL, "SLA %s", format_seconds(text, requests_sla_s(requests)));
 	if (requests_late(requests, &late, 1))
-		line_add(&right, 1, ROLE_WARNING, "last over it %s, %s", parts_clock(when, scene, late.time_ns),
+		line_add(&right, 1, ROLE_WARNING, "last over SLA %s, %s", parts_clock(when, scene, late.time_ns),
 			format_seconds(text, late.seconds));
 	struct rect inside = parts_panel(canvas, rect, "Requests", &right, ROLE_TITLE), header = rect_take_top(&inside, 1);
 

@@ -12,7 +12,7 @@
 
 /* -- step times -- */
 
-/* Where gradients are accumulated a step of the optimizer is several of ours. */
+/* With gradient accumulation an optimizer step spans several batches. */
 static void add_accumulation(const struct run *run, struct line *line)
 {
 	const struct counter *steps = run_counter(run, "optimizer.steps");
@@ -27,7 +27,7 @@ static void add_accumulation(const struct run *run, struct line *line)
 		line_add(line, 1, ROLE_NORMAL, "accumulation %u", accumulation);
 }
 
-/* An earlier run's median of the same batches, beside ours. */
+/* The overlay's median of the same batches. */
 static void add_earlier(
 	const struct scene *scene, const struct run *run, const struct stretch *stretch, double now_s, struct line *line)
 {
@@ -50,11 +50,11 @@ static void stretch_title(
 		return;
 	if (stretch->is_whole && isnan(run_main(run)->step.total_s))
 		line_add(
-			line, 2, ROLE_NORMAL, "%s since pmtop came", parts_thousands(text, (double)run_main(run)->judged.count));
+			line, 2, ROLE_NORMAL, "%s steps since attach", parts_thousands(text, (double)run_main(run)->judged.count));
 	else if (stretch->is_whole)
-		line_add(line, 2, ROLE_NORMAL, "whole run, %s", parts_thousands(text, (double)run_main(run)->count));
+		line_add(line, 2, ROLE_NORMAL, "all %s steps", parts_thousands(text, (double)run_main(run)->count));
 	else
-		line_add(line, 2, ROLE_NORMAL, "last %llu", (unsigned long long)stretch->count);
+		line_add(line, 2, ROLE_NORMAL, "last %llu steps", (unsigned long long)stretch->count);
 	line_add(line, 0, ROLE_NORMAL, "median %s", parts_time(text, figures.p50_s, like));
 	add_earlier(scene, run, stretch, figures.p50_s, line);
 	line_add(line, 3, ROLE_NORMAL, "p95 %s", parts_time_bare(text, figures.p95_s, like, false));
@@ -63,7 +63,7 @@ static void stretch_title(
 	add_accumulation(run, line);
 }
 
-/* The focused batch instead of the figures: what a person asked for by choosing it. */
+/* The selected batch, in place of the figures. */
 static void focus_title(const struct scene *scene, const struct run *run, const struct batch *batch, struct line *line)
 {
 	struct explanation room;
@@ -90,7 +90,7 @@ static void draw_cursor(struct canvas *canvas, struct rect plot, int x)
 			canvas_put(canvas, x, y, 0x2502, ROLE_ACCENT);
 }
 
-/* Marks that the program published, on the axis below the batch in which they lie. */
+/* Marks that the program published, on the axis below their batch. */
 static void draw_marks(
 	const struct run *run, const struct stretch *stretch, struct canvas *canvas, struct rect plot, size_t columns)
 {
@@ -103,7 +103,7 @@ static void draw_marks(
 				ROLE_ACCENT);
 }
 
-/* The longest of the points in one cell. */
+/* The longest step of the points in one cell. */
 static double longest_in(const struct plot_point *points, size_t columns, size_t across, size_t cell)
 {
 	double step_s = NAN;
@@ -112,7 +112,7 @@ static double longest_in(const struct plot_point *points, size_t columns, size_t
 	return step_s;
 }
 
-/* A batch that is wider than a cell is marked once. */
+/* A batch wider than a cell is marked once. */
 static void mark_cut(
 	struct canvas *canvas, struct rect plot, const struct scale *scale, const struct plot_point *points, size_t columns)
 {
@@ -174,7 +174,7 @@ static void draw_steps(struct scene *scene, const struct run *run, const struct 
 
 enum { LANE_WITHIN = 6 };
 
-/* Two points of the plot may stand in one cell. */
+/* Two points of the plot can share a cell. */
 static void draw_lane(const struct scene *scene, const struct run *run, const struct stretch *stretch,
 	const struct lane *lane, struct canvas *canvas, struct rect row)
 {
@@ -199,7 +199,7 @@ static void draw_lane(const struct scene *scene, const struct run *run, const st
 
 /* -- what slow batches have in common, below the plot -- */
 
-/* The one that a person looks at, else the newest. */
+/* The selected flagged batch, else the newest. */
 static const struct flagged *flagged_to_show(const struct scene *scene, const struct run *run)
 {
 	bool has_focus = scene_has_focus(scene, run, run_main(run));
@@ -236,7 +236,7 @@ static void show_batch(const struct run *run, const struct flagged *flagged, str
 		line_add(line, 2, ROLE_ACCENT, "→ %s", why->causes[0].next);
 }
 
-/* The strongest pattern, or the newest slow batch with its cause. False: there is neither. */
+/* The strongest pattern, or the newest slow batch with its cause. False: neither. */
 static bool show_slow(const struct scene *scene, const struct run *run, struct line *line)
 {
 	const struct patterns *patterns = alerts_patterns(scene->alerts, (unsigned)(run - scene->model->runs));
@@ -254,7 +254,7 @@ static bool show_slow(const struct scene *scene, const struct run *run, struct l
 	return line->count > 0;
 }
 
-/* From so many rows on it has one of its own; with fewer it stands on the plot's lowest, where nothing else does. */
+/* With at least this many rows the text has its own row; with fewer it uses free cells of the plot's lowest row. */
 enum { SHOWN_BELOW = 8, SHOWN_WITHIN = 5 };
 
 static void draw_shown(struct line *shown, struct canvas *canvas, struct rect row)
@@ -272,7 +272,7 @@ static struct step_words *step_words(struct scene *scene, const struct run *run,
 	const struct batch *focused =
 		scene_has_focus(scene, run, run_main(run)) ? track_batch(run_main(run), scene->focus.batch) : NULL;
 	struct step_words *words = &scene->step_words;
-	if (panes_stands(&scene->panes, words->made_ns))
+	if (panes_is_fresh(&scene->panes, words->made_ns))
 		return words;
 	words->made_ns = scene->panes.now_ns;
 	if (focused)

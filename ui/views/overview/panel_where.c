@@ -8,11 +8,11 @@
 #include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"
 
-/* Where a step goes: each phase's part of all time, and what of the mean step that is. One that only some steps have is
- * told as such. */
+/* Where a step goes: each phase's share of all time and its mean per step. For a phase that only some steps have,
+ * the row adds its mean over those steps. */
 enum { PHASE_ROWS_MAX = 64 };
 
-/* Sums over the steps that track_phases looked at. */
+/* Sums over the steps that track_phases counted. */
 struct where_sum {
 	size_t batches;
 	double seconds, cpu_s;
@@ -34,7 +34,7 @@ static void add_batch(const struct batch *batch, const struct phase_row *rows, s
 	}
 }
 
-/* The newest finished steps, the warm-up left out unless there is nothing else: as many as track_phases found. */
+/* The newest finished steps without the warm-up (unless there is nothing else): the same ones as in track_phases. */
 static size_t add_up(
 	const struct track *track, size_t batches, const struct phase_row *rows, size_t count, struct where_sum *sums)
 {
@@ -73,7 +73,7 @@ static size_t drop_min(struct phase_row *rows, size_t count)
 	return count - 1;
 }
 
-/* Leaves out the deepest rows until the rest fits. */
+/* Drops the deepest rows until the rest fits. */
 static size_t rows_that_fit(struct phase_row *rows, size_t count, int height)
 {
 	unsigned deepest = 0;
@@ -108,7 +108,7 @@ static struct where_layout lay_out_where(const struct run *run, const struct pha
 	return layout;
 }
 
-/* "0.124 s in 10 %", right of the bar of what many steps do without. */
+/* "0.124 s in 10 %", right of the bar, for a phase that many steps do not have. */
 static void draw_seldom(const struct where_sum *sum, size_t batches, const struct where_layout *layout, int filled,
 	struct canvas *canvas, struct rect row)
 {
@@ -160,7 +160,7 @@ void panel_where(struct scene *scene, const struct run *run, struct canvas *canv
 	enum role role = ROLE_PHASE_0;
 	struct line line;
 	if (run->is_counted) {
-		panel_where_seen(scene, run, canvas, rect);
+		panel_where_sampled(scene, run, canvas, rect);
 		return;
 	}
 	line_start(&line, " · ");
@@ -172,10 +172,10 @@ void panel_where(struct scene *scene, const struct run *run, struct canvas *canv
 
 	rect_take_left(&inside, 1);
 	if (count == 0) {
-		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "known when the first batch has ended");
+		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "waiting for the first batch to end");
 		return;
 	}
-	if (inside.height >= 4 && workers_publish(scene)) {
+	if (inside.height >= 4 && workers_are_instrumented(scene)) {
 		bool is_spare = inside.height >= (int)count + 3;
 
 		panel_workers_line(scene, canvas, rect_row(inside, inside.height - (is_spare ? 2 : 1)));

@@ -8,7 +8,7 @@
 
 /* -- in words -- */
 
-/* From these widths on it is said too who waits for work, and how much items differ. */
+/* Minimum widths for idle workers and for the range of item times. */
 enum { WITH_WAITING = 50, WITH_RANGE = 70 };
 
 static void add_states(struct line *line, const struct worker_group_now *now, bool is_wide)
@@ -45,9 +45,9 @@ static void add_disk(struct line *line, const struct worker_group_now *now)
 		return;
 	if (worker && worker->id != UINT32_MAX)
 		line_add(
-			line, 0, ROLE_WARNING, "worker %u waits for disk, D %s", worker->id, format_seconds(text, now->on_disk_s));
+			line, 0, ROLE_WARNING, "worker %u waits for disk for %s", worker->id, format_seconds(text, now->on_disk_s));
 	else
-		line_add(line, 0, ROLE_WARNING, "worker %d waits for disk, D %s", now->on_disk->process->pid,
+		line_add(line, 0, ROLE_WARNING, "worker %d waits for disk for %s", now->on_disk->process->pid,
 			format_seconds(text, now->on_disk_s));
 }
 
@@ -83,12 +83,15 @@ static void add_work(struct line *line, const struct worker_work *work, bool is_
 		snprintf(range, sizeof range, " (%s–%s)", parts_time_bare(low, work->item_p5_s, of->mean_s, false),
 			parts_time_bare(high, of->p95_s, of->mean_s, false));
 	line_add(line, 2, ROLE_STRONG, "%s %s%s", format_seconds(mean, of->mean_s),
-		of == &work->item ? "an item" : "a batch", range);
+		of == &work->item ? "per item" : "per batch", range);
 	if (span)
 		line_add(line, 3, ROLE_NORMAL, "%s %s", span->name, format_percent(low, span->share_ratio));
 }
 
-bool workers_publish(const struct scene *scene) { return model_worker_group(scene->model, scene->run) != NULL; }
+bool workers_are_instrumented(const struct scene *scene)
+{
+	return model_worker_group(scene->model, scene->run) != NULL;
+}
 
 void panel_workers_line(const struct scene *scene, struct canvas *canvas, struct rect row)
 {

@@ -1,5 +1,4 @@
-/* System: the machine that the run is on: CPUs, who waits for what, room, disks and network, and the run's own
- * processes. */
+/* System: the machine: CPUs, waiting, capacity, disks and network, and the run's own processes. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -32,7 +31,7 @@ static void draw_processes(struct scene *scene, struct canvas *canvas, struct re
 	processes_title(scene, &line);
 	struct rect inside = parts_panel(canvas, rect, "Processes of the run", &line, ROLE_TITLE);
 
-	if (inside.height >= 5 && workers_publish(scene)) {
+	if (inside.height >= 5 && workers_are_instrumented(scene)) {
 		struct rect row = rect_take_top(&inside, 1);
 
 		rect_take_left(&row, 1);
@@ -43,9 +42,10 @@ static void draw_processes(struct scene *scene, struct canvas *canvas, struct re
 
 /* -- the machine -- */
 
-static const char nothing_read[] = "Nothing has been read of the machine yet; 8 lists what could not be read, and why.";
+static const char nothing_read[] =
+	"pmtop has read nothing about the machine yet; 8 Warnings lists what is missing, and why.";
 
-/* Side by side, with one column of rules parted. */
+/* Splits the rectangle; without boxes one column separates the halves. */
 static struct rect take_half(const struct canvas *canvas, struct rect *rest, int width)
 {
 	struct rect half = rect_take_left(rest, width);
@@ -54,20 +54,20 @@ static struct rect take_half(const struct canvas *canvas, struct rect *rest, int
 	return half;
 }
 
-/* Rows for the plots, so that each of those that wait has as many as the others. */
+/* Plot rows: a multiple of the number of rows in the Waiting panel. */
 static int plot_rows(int height) { return height < 30 ? 5 : height < 66 ? 10 : 15; }
 
-/* Two columns of panels. Returns what is left below. */
+/* Two columns of panels. Returns the rectangle below. */
 static struct rect draw_two_columns(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	int frame = parts_panel_rows(canvas), wanted = panel_devices_rows(scene->model);
 	struct rect top = rect_take_top(&rect, frame + plot_rows(rect.height));
-	struct rect middle = rect_take_top(&rect, frame + clamp(wanted, ROOM_ROWS, rect.height / 3));
+	struct rect middle = rect_take_top(&rect, frame + clamp(wanted, CAPACITY_ROWS, rect.height / 3));
 	struct rect left = take_half(canvas, &top, top.width / 2);
 	panel_machine_cpu(scene, canvas, left);
 	panel_waiting(scene, canvas, top);
 	left = take_half(canvas, &middle, middle.width / 2);
-	panel_room(scene, canvas, left);
+	panel_capacity(scene, canvas, left);
 	panel_devices(scene, canvas, middle);
 	return rect;
 }
@@ -76,11 +76,11 @@ static struct rect draw_three_columns(struct scene *scene, struct canvas *canvas
 {
 	struct rect top = rect_take_top(&rect, 2 + plot_rows(rect.height));
 	struct rect middle =
-		rect_take_top(&rect, 2 + clamp(panel_devices_rows(scene->model), ROOM_ROWS + 2, rect.height / 3));
+		rect_take_top(&rect, 2 + clamp(panel_devices_rows(scene->model), CAPACITY_ROWS + 2, rect.height / 3));
 	panel_machine_cpu(scene, canvas, rect_take_left(&top, top.width / 3));
 	panel_machine_memory(scene, canvas, rect_take_left(&top, top.width / 2));
 	panel_waiting(scene, canvas, top);
-	panel_room(scene, canvas, rect_take_left(&middle, middle.width / 2));
+	panel_capacity(scene, canvas, rect_take_left(&middle, middle.width / 2));
 	panel_devices(scene, canvas, middle);
 	return rect;
 }

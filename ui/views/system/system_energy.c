@@ -1,5 +1,4 @@
-/* Power and heat: what CPUs and GPUs draw, what a batch costs, how hot the machine is; in two panels, or folded to a
- * line. */
+/* Power and temperature: watts of CPUs and GPUs, joules per batch, sensors; in two panels or in one line. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,20 +10,27 @@
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
-/* So near its limit a sensor is marked. */
+/* A sensor this close to its limit is marked. */
 #define NEAR_LIMIT_CELSIUS 5
-/* From where to where a course goes, where the sensor names no limit. */
+/* The range of a sensor's plot if the sensor has no limit. */
 #define COLDEST_CELSIUS 20
 #define HOT_CELSIUS 100
 
-enum { NAME_CELLS = 22, VALUE_CELLS = 9, LIMIT_CELLS = 13, COURSE_MIN = 8, BAND_ROWS_MAX = 6, PROCESS_ROWS_MIN = 8 };
+enum {
+	NAME_CELLS = 22,
+	VALUE_CELLS = 9,
+	LIMIT_CELLS = 13,
+	PLOT_CELLS_MIN = 8,
+	BAND_ROWS_MAX = 6,
+	PROCESS_ROWS_MIN = 8
+};
 
 /* -- a row: a name, a value, its limit, and its course -- */
 
 struct row {
 	const char *name, *value;
-	const char *limit; /* NULL = the column of limits is not there */
-	const char *note;  /* NULL = its course is drawn */
+	const char *limit; /* NULL = without the column of limits */
+	const char *note;  /* NULL = a plot is drawn instead */
 	enum role role;
 	double now;
 	const struct series *series;
@@ -44,7 +50,7 @@ static void draw_row(
 	rect_take_left(&rect, row->limit ? LIMIT_CELLS : 2);
 	if (row->note)
 		canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_DIM, row->note);
-	else if (rect.width < COURSE_MIN || isnan(row->now))
+	else if (rect.width < PLOT_CELLS_MIN || isnan(row->now))
 		return;
 	else if (canvas->charset == CHARSET_BRAILLE)
 		over_time_points(scene, canvas, rect, &row->scale, row->series, trace_since(scene, scene->state->zoom), role);
@@ -71,7 +77,7 @@ static bool is_beside(const struct energy_meter *meter)
 	return !energy_is_of_cpus(meter->name) && !isnan(meter->watts);
 }
 
-/* CPUs, GPUs, a batch, the newest whole epoch, and meters that are no part of the CPUs'. */
+/* CPUs, GPUs, per batch, the newest whole epoch, and meters outside the CPUs. */
 static int power_rows(const struct scene *scene)
 {
 	const struct energy *energy = &scene->model->energy;
@@ -121,9 +127,9 @@ static void draw_batch(struct scene *scene, struct canvas *canvas, struct rect r
 	if (!isnan(energy->gpu_joules_per_batch))
 		line_add(&line, 0, ROLE_DIM, "GPUs %s", format_joules(text, energy->gpu_joules_per_batch));
 	if (!isnan(energy->joules_per_sample))
-		line_add(&line, 1, ROLE_DIM, "a sample %s", format_joules(text, energy->joules_per_sample));
+		line_add(&line, 1, ROLE_DIM, "%s per sample", format_joules(text, energy->joules_per_sample));
 	int cells = name_cells(rect, NAME_CELLS - 7);
-	struct row row = { .name = "a batch",
+	struct row row = { .name = "per batch",
 		.value = format_joules(value, energy->joules_per_batch),
 		.role = ROLE_NORMAL,
 		.note = line_text(&line, rect.width - cells - VALUE_CELLS - 2, note, sizeof note) };
@@ -234,17 +240,17 @@ static void draw_clock(struct scene *scene, struct canvas *canvas, struct rect r
 static void draw_throttles(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	char value[NUMBER_SIZE];
-	struct row row = { .name = "slowed down by heat",
+	struct row row = { .name = "throttled by heat",
 		.value = format_rate(value, scene->model->energy.throttles_per_s),
 		.role = ROLE_WARNING,
-		.note = "times a second ⚠" };
+		.note = "times per second ⚠" };
 	draw_row(scene, canvas, rect, name_cells(rect, NAME_CELLS), &row);
 }
 
 static void panel_heat(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
 	const struct energy *energy = &scene->model->energy;
-	struct rect inside = parts_panel(canvas, rect, "Heat", NULL, ROLE_TITLE);
+	struct rect inside = parts_panel(canvas, rect, "Temperature", NULL, ROLE_TITLE);
 	int left = heat_rows(energy);
 	rect_take_left(&inside, 1);
 	if (energy->throttles_per_s > 0 && left-- > 0 && inside.height > 0)
@@ -281,7 +287,7 @@ void system_energy_line(const struct scene *scene, struct line *line)
 	if (!isnan(energy->gpu_watts))
 		line_add(line, 0, ROLE_NORMAL, "GPUs %s", format_watts(text, energy->gpu_watts));
 	if (has_power(energy) && !isnan(energy->joules_per_batch))
-		line_add(line, 1, ROLE_NORMAL, "%s a batch", format_joules(text, energy->joules_per_batch));
+		line_add(line, 1, ROLE_NORMAL, "%s/batch", format_joules(text, energy->joules_per_batch));
 	if (hottest && isnan(hottest->limit_celsius))
 		line_add(line, 1, ROLE_NORMAL, "CPU %s", format_celsius(text, hottest->celsius));
 	else if (hottest)
@@ -291,7 +297,7 @@ void system_energy_line(const struct scene *scene, struct line *line)
 	if (energy->cpu_clock_hz > 0)
 		line_add(line, 2, ROLE_NORMAL, "at %s", format_hertz(text, energy->cpu_clock_hz));
 	if (energy->throttles_per_s > 0)
-		line_add(line, 0, ROLE_WARNING, "slowed by heat ⚠");
+		line_add(line, 0, ROLE_WARNING, "throttled by heat ⚠");
 	if (has_power(energy) && !isnan(energy->co2_g))
 		line_add(line, 3, ROLE_NORMAL, "%.3g g CO2", energy->co2_g);
 }

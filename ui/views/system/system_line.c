@@ -1,5 +1,4 @@
-/* The machine in lines: one in the overview, five where the system view has no room for panels; and which figures a
- * warning marks. */
+/* The machine in lines: one in the overview, five in a small system view; and the figures that warnings mark. */
 #include <math.h>
 #include <string.h>
 
@@ -104,7 +103,7 @@ static void add_cpu(const struct scene *scene, struct line *line)
 			system_mark_sign(scene, MARK_CPU));
 }
 
-/* The slower direction's latency: it is what a reader or a writer of it meets. */
+/* The slower direction's latency: the one that delays its user. */
 static void add_disk(const struct scene *scene, struct line *line, int rank)
 {
 	const struct device *disk = system_busiest(&scene->model->system);
@@ -145,7 +144,7 @@ void panel_system_line(const struct scene *scene, struct canvas *canvas, struct 
 	add_swap(scene, &line, 1);
 	add_disk(scene, &line, 3);
 	add_throttled(scene, &line, 1);
-	line_add(&line, 4, ROLE_DIM, "6 more");
+	line_add(&line, 4, ROLE_DIM, "6 details");
 	line_draw(&line, canvas, row.x, row.y, row.width);
 }
 
@@ -157,7 +156,7 @@ static void cpu_line(const struct scene *scene, struct line *line)
 	char text[NUMBER_SIZE];
 	add_cpu(scene, line);
 	add_ratio(scene, line, 1, MARK_IO_WAIT, "I/O wait", system->io_wait_ratio);
-	add_ratio(scene, line, 3, MARK_CPU, "stolen", system->stolen_ratio);
+	add_ratio(scene, line, 3, MARK_CPU, "steal", system->stolen_ratio);
 	if (!isnan(system->now[METRIC_SYSTEM_LOAD]))
 		line_add(line, 2, ROLE_NORMAL, "load %s", format_rate(text, system->now[METRIC_SYSTEM_LOAD]));
 	add_throttled(scene, line, 1);

@@ -33,7 +33,7 @@ static void queue_line(const struct scene *scene, struct canvas *canvas, struct 
 	line_add(&line, 0, ROLE_NORMAL, "run queue %s", format_count(text, system->now[METRIC_SYSTEM_RUNNING]));
 	line_add(&line, 1, ROLE_NORMAL, "blocked %s", format_count(text, system->now[METRIC_SYSTEM_BLOCKED]));
 	line_add(&line, 2, ROLE_NORMAL, "load %s", format_rate(text, system->now[METRIC_SYSTEM_LOAD]));
-	line_add(&line, 3, ROLE_NORMAL, "stolen %s", format_percent(text, system->stolen_ratio));
+	line_add(&line, 3, ROLE_NORMAL, "steal %s", format_percent(text, system->stolen_ratio));
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 }
 
@@ -108,7 +108,7 @@ static void draw_waiting(
 	if (isnan(what->ratio))
 		draw_reason(scene->model, what->missing, canvas, plot);
 	else if (plot.height == 1 && canvas->charset != CHARSET_BRAILLE)
-		/* one row shows no course without the dots */
+		/* a single row can show the plot only with braille dots */
 		canvas_bar(
 			canvas, plot.x, plot.y, plot.width, what->ratio / scale->max, role == ROLE_NORMAL ? ROLE_PLOT : role);
 	else if (plot.width >= 8)
@@ -128,8 +128,8 @@ void panel_waiting(struct scene *scene, struct canvas *canvas, struct rect rect)
 		trace_extremes(scene, rows[i].series, trace_since(scene, scene->state->zoom), &min, &max);
 	scale_update(scale, 0, max > 0.05 ? max : 0.05, true);
 	line_start(&line, " · ");
-	line_add(&line, 1, ROLE_DIM, "share of the time");
-	line_add(&line, 0, ROLE_DIM, "0–%s", format_percent(text, scale->max));
+	line_add(&line, 1, ROLE_DIM, "share of time");
+	line_add(&line, 0, ROLE_DIM, "plots 0–%s", format_percent(text, scale->max));
 	struct rect inside = parts_panel(canvas, rect, "Waiting", &line, ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
@@ -141,37 +141,37 @@ void panel_waiting(struct scene *scene, struct canvas *canvas, struct rect rect)
 
 /* -- what is used of what there is -- */
 
-/* A ratio of NAN with a limit of NAN: no limit, or not known. */
-struct room {
+/* A ratio of NAN with a limit of NAN: no limit, or unknown. */
+struct capacity {
 	const char *name, *missing;
 	enum system_mark mark;
 	double used, limit, ratio;
 	bool is_cpu;
 };
 
-static void room_rows(const struct model *model, struct room out[ROOM_ROWS])
+static void room_rows(const struct model *model, struct capacity out[CAPACITY_ROWS])
 {
 	const struct system *system = &model->system;
 	const double *now = system->now;
 	double cpu = system->cgroup_cpu_ratio, cpus = now[METRIC_CGROUP_CPU_LIMIT], swap = now[METRIC_SYSTEM_SWAP];
-	out[0] = (struct room){ "memory", "memory of the machine", MARK_MEMORY,
+	out[0] = (struct capacity){ "memory", "memory of the machine", MARK_MEMORY,
 		now[METRIC_SYSTEM_MEMORY] - now[METRIC_SYSTEM_MEMORY_AVAILABLE], now[METRIC_SYSTEM_MEMORY],
 		system->memory_ratio, false };
-	out[1] = (struct room){ "swap", "swapping", MARK_SWAP, system->swap_used_bytes, swap,
+	out[1] = (struct capacity){ "swap", "swapping", MARK_SWAP, system->swap_used_bytes, swap,
 		swap > 0 ? system->swap_used_bytes / swap : NAN, false };
-	out[2] = (struct room){ "cgroup memory", "cgroup", MARK_CGROUP_MEMORY, now[METRIC_CGROUP_MEMORY],
+	out[2] = (struct capacity){ "cgroup memory", "cgroup", MARK_CGROUP_MEMORY, now[METRIC_CGROUP_MEMORY],
 		now[METRIC_CGROUP_MEMORY_LIMIT], system->cgroup_memory_ratio, false };
-	out[3] = (struct room){ "cgroup CPU", "cgroup", MARK_THROTTLED, cpu, cpus, cpu / cpus, true };
-	out[4] = (struct room){ "/dev/shm", "shm", MARK_SHM, now[METRIC_SYSTEM_SHM_USED], now[METRIC_SYSTEM_SHM],
+	out[3] = (struct capacity){ "cgroup CPU", "cgroup", MARK_THROTTLED, cpu, cpus, cpu / cpus, true };
+	out[4] = (struct capacity){ "/dev/shm", "shm", MARK_SHM, now[METRIC_SYSTEM_SHM_USED], now[METRIC_SYSTEM_SHM],
 		system->shm_ratio, false };
-	out[5] =
-		(struct room){ "disk space", "free space", MARK_SPACE, now[METRIC_SYSTEM_SPACE] - now[METRIC_SYSTEM_SPACE_FREE],
-			now[METRIC_SYSTEM_SPACE], system->space_ratio, false };
+	out[5] = (struct capacity){ "disk space", "free space", MARK_SPACE,
+		now[METRIC_SYSTEM_SPACE] - now[METRIC_SYSTEM_SPACE_FREE], now[METRIC_SYSTEM_SPACE], system->space_ratio,
+		false };
 }
 
-static const char *amount(char out[NUMBER_SIZE], const struct room *room, double value)
+static const char *amount(char out[NUMBER_SIZE], const struct capacity *capacity, double value)
 {
-	if (!room->is_cpu)
+	if (!capacity->is_cpu)
 		return format_bytes(out, value);
 	if (isnan(value))
 		snprintf(out, NUMBER_SIZE, "–");
@@ -180,42 +180,43 @@ static const char *amount(char out[NUMBER_SIZE], const struct room *room, double
 	return out;
 }
 
-static void draw_room(const struct scene *scene, const struct room *room, struct canvas *canvas, struct rect row)
+static void draw_capacity(
+	const struct scene *scene, const struct capacity *capacity, struct canvas *canvas, struct rect row)
 {
 	enum { NAME = 14, USED = 9, LIMIT = 13, RATIO = 6, FIGURES = NAME + USED + LIMIT };
-	enum role role = system_mark_role(scene, room->mark);
+	enum role role = system_mark_role(scene, capacity->mark);
 	bool is_narrow = row.width < FIGURES + RATIO + 4;
 	char text[NUMBER_SIZE], limit[NUMBER_SIZE + 8];
-	canvas_text(canvas, row.x, row.y, NAME, role, room->name);
-	if (room->limit == 0) {
+	canvas_text(canvas, row.x, row.y, NAME, role, capacity->name);
+	if (capacity->limit == 0) {
 		canvas_text(canvas, row.x + NAME, row.y, row.width - NAME, ROLE_DIM, "none");
 		return;
 	}
-	if (isnan(room->used) && isnan(room->limit)) {
+	if (isnan(capacity->used) && isnan(capacity->limit)) {
 		canvas_text_right(canvas, row.x + NAME, row.y, USED, ROLE_DIM, "–");
-		draw_reason(scene->model, room->missing, canvas,
+		draw_reason(scene->model, capacity->missing, canvas,
 			(struct rect){ row.x + NAME + USED + 1, row.y, row.width - NAME - USED - 1, 1 });
 		return;
 	}
-	snprintf(limit, sizeof limit, isnan(room->limit) ? " no limit" : " of %s",
-		isnan(room->limit) ? "" : amount(text, room, room->limit));
-	if (is_narrow && !isnan(room->ratio))
+	snprintf(limit, sizeof limit, isnan(capacity->limit) ? " no limit" : " of %s",
+		isnan(capacity->limit) ? "" : amount(text, capacity, capacity->limit));
+	if (is_narrow && !isnan(capacity->ratio))
 		canvas_text_right(canvas, row.x + NAME, row.y, RATIO, role == ROLE_NORMAL ? ROLE_STRONG : role,
-			format_percent(text, room->ratio));
+			format_percent(text, capacity->ratio));
 	else
-		canvas_text_right(canvas, row.x + NAME, row.y, USED, ROLE_STRONG, amount(text, room, room->used));
-	int x = row.x + NAME + (is_narrow && !isnan(room->ratio) ? (int)RATIO : (int)USED),
+		canvas_text_right(canvas, row.x + NAME, row.y, USED, ROLE_STRONG, amount(text, capacity, capacity->used));
+	int x = row.x + NAME + (is_narrow && !isnan(capacity->ratio) ? (int)RATIO : (int)USED),
 		used = canvas_text(canvas, x, row.y, LIMIT, ROLE_DIM, limit);
 
-	if (is_narrow || isnan(room->ratio)) {
-		canvas_text(canvas, x + used, row.y, 2, role, system_mark_sign(scene, room->mark));
+	if (is_narrow || isnan(capacity->ratio)) {
+		canvas_text(canvas, x + used, row.y, 2, role, system_mark_sign(scene, capacity->mark));
 		return;
 	}
 	int bar = row.width - FIGURES - RATIO - 4;
 
-	canvas_bar(canvas, row.x + FIGURES + 1, row.y, bar, room->ratio, role == ROLE_NORMAL ? ROLE_MEMORY : role);
-	canvas_text_right(canvas, row.x + FIGURES + 1 + bar, row.y, RATIO, role, format_percent(text, room->ratio));
-	canvas_text(canvas, row.x + FIGURES + 1 + bar + RATIO, row.y, 2, role, system_mark_sign(scene, room->mark));
+	canvas_bar(canvas, row.x + FIGURES + 1, row.y, bar, capacity->ratio, role == ROLE_NORMAL ? ROLE_MEMORY : role);
+	canvas_text_right(canvas, row.x + FIGURES + 1 + bar, row.y, RATIO, role, format_percent(text, capacity->ratio));
+	canvas_text(canvas, row.x + FIGURES + 1 + bar + RATIO, row.y, 2, role, system_mark_sign(scene, capacity->mark));
 }
 
 static void room_title(const struct scene *scene, struct line *line)
@@ -225,27 +226,27 @@ static void room_title(const struct scene *scene, struct line *line)
 	char in[NUMBER_SIZE], out[NUMBER_SIZE];
 	line_start(line, " · ");
 	if (killed > 0)
-		line_add(line, 0, ROLE_CRITICAL, "%s killed for memory", format_count(in, killed));
+		line_add(line, 0, ROLE_CRITICAL, "%s killed by the OOM killer", format_count(in, killed));
 	if (system->swap_per_s > 0)
 		line_add(line, 0, ROLE_WARNING, "swaps in %s/s, out %s/s", format_bytes(in, system->swap_in_bytes_per_s),
 			format_bytes(out, system->swap_out_bytes_per_s));
 	if (outside > 0)
-		line_add(line, 1, ROLE_DIM, "cgroup shared with %s others", format_count(in, outside));
+		line_add(line, 1, ROLE_DIM, "cgroup: shared with %s processes", format_count(in, outside));
 	else if (system->owns_cgroup)
-		line_add(line, 1, ROLE_DIM, "the cgroup is the run's");
+		line_add(line, 1, ROLE_DIM, "cgroup: only this run");
 }
 
-void panel_room(const struct scene *scene, struct canvas *canvas, struct rect rect)
+void panel_capacity(const struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	struct room rows[ROOM_ROWS];
+	struct capacity rows[CAPACITY_ROWS];
 	struct line line;
 	room_rows(scene->model, rows);
 	room_title(scene, &line);
-	struct rect inside = parts_panel(canvas, rect, "Room", &line, ROLE_TITLE);
+	struct rect inside = parts_panel(canvas, rect, "Capacity", &line, ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
-	for (int i = 0; i < ROOM_ROWS && i < inside.height; i++)
-		draw_room(scene, &rows[i], canvas, rect_row(inside, i));
+	for (int i = 0; i < CAPACITY_ROWS && i < inside.height; i++)
+		draw_capacity(scene, &rows[i], canvas, rect_row(inside, i));
 }
 
 void panel_machine_memory(struct scene *scene, struct canvas *canvas, struct rect rect)
@@ -288,8 +289,8 @@ static const struct table_column device_columns[DEVICE_CELLS] = {
 	[DEVICE_BAR] = { "", 10, 5, true, true },
 	[DEVICE_READS] = { "READS/IN", 10, 0, false, false },
 	[DEVICE_WRITES] = { "WRITES/OUT", 10, 1, false, false },
-	[DEVICE_READ_WAIT] = { "A READ", 8, 2, false, false },
-	[DEVICE_WRITE_WAIT] = { "A WRITE", 8, 3, false, false },
+	[DEVICE_READ_WAIT] = { "R_AWAIT", 8, 2, false, false },
+	[DEVICE_WRITE_WAIT] = { "W_AWAIT", 8, 3, false, false },
 };
 
 static const char *bytes_per_s(char out[NUMBER_SIZE], double bytes)
@@ -302,7 +303,7 @@ static const char *bytes_per_s(char out[NUMBER_SIZE], double bytes)
 	return out;
 }
 
-/* How busy it was over time, from 0 to 100 %; without dots only how busy it is. */
+/* Busy over time, from 0 to 100 %; without braille only the current value. */
 static void draw_course(
 	struct scene *scene, struct canvas *canvas, struct rect row, const struct device *device, enum role role)
 {
@@ -335,7 +336,7 @@ static void draw_device(struct scene *scene, const struct table *table, struct c
 		parts_time(text, device->write_latency_s, device->write_latency_s));
 }
 
-/* A device that does something comes before one that does not; else they keep their places. */
+/* Active devices come first; otherwise the order stays. */
 struct order {
 	size_t count;
 	struct {
@@ -365,7 +366,7 @@ static void order_devices(const struct system *system, struct order *order)
 	}
 }
 
-/* The column of names is as wide as they are. */
+/* The column of names is as wide as the names. */
 static void fit_devices(const struct order *order, struct table_column columns[DEVICE_CELLS])
 {
 	enum { WIDEST = 16 };
@@ -393,7 +394,7 @@ void panel_devices(struct scene *scene, struct canvas *canvas, struct rect rect)
 	order_devices(&scene->model->system, &order);
 	if (order.count == 0) {
 		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM,
-			inside.height > 0 ? "– no disk and no network interface is told of" : "");
+			inside.height > 0 ? "– no disks or network interfaces found" : "");
 		rect_take_top(&inside, 1);
 		draw_reason(scene->model, "disks", canvas, inside);
 		return;

@@ -92,7 +92,7 @@ static const char *text_of(
 
 /* -- sorting -- */
 
-/* qsort hands no context on, so each row carries what it is compared by. */
+/* qsort passes no context, so each row carries its sort key. */
 struct sorted {
 	const struct process *process;
 	const char *text;
@@ -149,13 +149,13 @@ static void draw_process(
 	const struct worker_shown *worker = worker_of(scene->model, process->pid);
 	enum role role = process->is_gone ? ROLE_DIM : process->is_target ? ROLE_STRONG : ROLE_NORMAL;
 	double now = process->is_gone ? NAN : process->now[METRIC_PROCESS_STATE];
-	bool stands = now == 'D' || now == 'T' || now == 't' || now == 'Z';
+	bool is_waiting = now == 'D' || now == 'T' || now == 't' || now == 'Z';
 	char text[NUMBER_SIZE];
 	for (int cell = 0; cell < CELLS; cell++) {
 		bool is_of_state = cell == CELL_STATE || cell == CELL_SINCE || cell == CELL_WAITS_IN;
 
-		table_cell(
-			table, canvas, y, cell, stands && is_of_state ? ROLE_WARNING : role, text_of(process, worker, cell, text));
+		table_cell(table, canvas, y, cell, is_waiting && is_of_state ? ROLE_WARNING : role,
+			text_of(process, worker, cell, text));
 	}
 }
 

@@ -1,5 +1,5 @@
-/* system_processes.h: the run's processes as the system view shows them: what each does, where it waits, what it reads
- * and writes; sorted. */
+/* system_processes.h: the sorted table of the run's processes in the system view: state, wait channel, reads and
+ * writes. */
 #ifndef PMTOP_UI_VIEWS_SYSTEM_SYSTEM_PROCESSES_H
 #define PMTOP_UI_VIEWS_SYSTEM_SYSTEM_PROCESSES_H
 
@@ -7,7 +7,7 @@
 
 #include "ui/views/overview/panels.h"
 
-/* In the order that the state says; as they stand where it says none. */
+/* In the sort order of the state, if it has one. */
 size_t system_processes(const struct scene *scene, const struct process *rows[PROCESS_ROWS_MAX]);
 void system_process_table(struct scene *scene, struct canvas *canvas, struct rect rect);
 /* < > I and clicks on a heading. */
