@@ -6,7 +6,7 @@
  * terminal_show /proc/PID … ──────┘  (sampler thread: collector.c)         (main thread: session.c)    ├→ export_json,
  * export_lines, …  (-b) └→ export_report                 (report)
  *
- * A command is one file in src/commands/ and one entry in COMMANDS (src/commands/commands.h). */
+ * Each command is one file in src/commands/ and one entry in COMMANDS (src/commands/commands.h). */
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -17,7 +17,8 @@
 
 #include "src/commands/options.h"
 
-/* A standard descriptor that is closed would be the next file that is opened, and what is printed would go there. */
+/* open() returns the lowest free descriptor. Had the caller closed descriptor 1 or 2, the next file that pmtop opens
+ * would take its number, and pmtop would print into that file. */
 static void fill_standard_descriptors(void)
 {
 	int fd;
@@ -30,7 +31,7 @@ static void fill_standard_descriptors(void)
 int main(int argc, char **argv)
 {
 	fill_standard_descriptors();
-	/* Characters as the terminal has them; numbers always with a point. */
+	/* LC_CTYPE alone: LC_NUMERIC stays "C", so that numbers are printed and read with a decimal point. */
 	setlocale(LC_CTYPE, "");
 	signal(SIGPIPE, SIG_IGN);
 	/* With SIGXFSZ ignored, a write beyond `ulimit -f` fails with EFBIG, which pmtop reports. */
@@ -41,7 +42,7 @@ int main(int argc, char **argv)
 	if (code == EXIT_OK && options.command)
 		code = options.command->run(&options, &settings);
 	if (fflush(stdout) != 0 && errno != EPIPE && code == EXIT_OK) {
-		fprintf(stderr, "pmtop: standard output: %s: what follows is not written\n", strerror(errno));
+		fprintf(stderr, "pmtop: cannot write to standard output: %s: the output is incomplete\n", strerror(errno));
 		code = EXIT_RUNTIME;
 	}
 	return (int)code;

@@ -1,5 +1,5 @@
-/* pmtop check: whether a run got slower than its baseline, or went over its budgets; for CI. Its answer is its exit
- * status. */
+/* pmtop check: tests in CI whether a run is slower than its baseline or exceeds its budgets. The exit status is the
+ * result. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static enum exit_code usage(const char *what)
 	return EXIT_USAGE;
 }
 
-/* Any recording is one, too. */
+/* A baseline is a saved summary, or any recording. */
 static enum exit_code read_baseline(struct check *check)
 {
 	const char *path = check->options->baseline;
@@ -41,20 +41,20 @@ static enum exit_code read_baseline(struct check *check)
 	struct stat file;
 	if (stat(path, &file) == 0 && S_ISREG(file.st_mode) && file.st_size == 0)
 		return command_fail(
-			reason_set(&reason, STATUS_DAMAGED, "pmtop check --save=FILE makes a baseline", "%s is empty", path),
+			reason_set(&reason, STATUS_DAMAGED, "write a baseline with pmtop check --save=FILE", "%s is empty", path),
 			&reason);
 	enum exit_code code = summarize(&how, &options, check->settings, &check->baseline);
 	check->has_baseline = code == EXIT_OK;
 	return code;
 }
 
-/* All that can be wrong before the run is looked at, for that may take long. */
+/* Checks the arguments first, because measuring the run may take long. */
 static enum exit_code prepare(struct check *check)
 {
 	const struct options *options = check->options;
 	struct reason reason = { 0 };
 	if (!options->baseline && !options->budget && !options->save)
-		return usage("check needs --baseline=FILE or --budget=LIMITS to hold the run against, or --save=FILE to make a "
+		return usage("check needs --baseline=FILE or --budget=LIMITS to compare with, or --save=FILE to write a "
 					 "baseline");
 	enum status status = budget_parse(options->budget, &check->budgets, &reason);
 	if (status != STATUS_OK)
@@ -87,10 +87,10 @@ static enum exit_code save(struct check *check)
 	if (now->step_count < CONTRAST_MIN) {
 		if (now->origin == ORIGIN_REPORT)
 			fprintf(stderr,
-				"pmtop: %s is a saved report, which has no steps: make a baseline of a recording or a run\n",
+				"pmtop: %s is a saved report, which has no steps: save a baseline from a recording or a run\n",
 				now->label);
 		else
-			fprintf(stderr, "pmtop: %s has %zu batches after its warm-up, a baseline takes %d: look longer\n",
+			fprintf(stderr, "pmtop: %s has %zu batches after its warm-up, a baseline needs %d: measure longer\n",
 				now->label, now->step_count, CONTRAST_MIN);
 		return EXIT_RUNTIME;
 	}
@@ -101,8 +101,7 @@ static enum exit_code save(struct check *check)
 	if (status != STATUS_OK)
 		return command_fail(status, &reason);
 	if (check->options->format == FORMAT_TEXT)
-		buffer_printf(&check->out,
-			"%s: the baseline of %s: a step takes %s (the median of %llu, %llu of warm-up left out)\n",
+		buffer_printf(&check->out, "%s: baseline of %s: median step %s (%llu steps; %llu of the warm-up excluded)\n",
 			check->options->save, now->run[0] ? now->run : now->label, format_seconds(step, now->median_s),
 			(unsigned long long)now->seen, (unsigned long long)now->warmup);
 	return EXIT_OK;
@@ -112,10 +111,10 @@ static enum exit_code write_junit(const char *path, const struct judgement *judg
 {
 	struct buffer text = BUFFER_INIT;
 	judgement_as_junit(&text, judgement, elapsed_s);
-	/* Who collects test reports may be another user. */
+	/* Public, because another user may collect the test reports. */
 	int error = text.failed ? ENOMEM : new_file_write(path, NEW_FILE_PUBLIC, text.data, text.length);
 	if (error)
-		fprintf(stderr, "pmtop: %s was not written: %s\n", path, strerror(error));
+		fprintf(stderr, "pmtop: cannot write %s: %s: name another file with --junit\n", path, strerror(error));
 	buffer_release(&text);
 	return error ? EXIT_RUNTIME : EXIT_OK;
 }
@@ -153,7 +152,7 @@ static enum exit_code update_and_judge(struct check *check)
 {
 	const struct options *options = check->options;
 	char pid[32];
-	struct summarize_how how = { .label = label_of(options, pid), .until_end = true, .most_s = options->record_s };
+	struct summarize_how how = { .label = label_of(options, pid), .until_end = true, .max_s = options->record_s };
 	enum exit_code code = summarize(&how, options, check->settings, &check->now);
 	check->has_now = code == EXIT_OK;
 	if (code == EXIT_OK && (options->baseline || options->budget))

@@ -1,5 +1,5 @@
-/* pmtop collect: what a recording holds, as a stream on standard output and nothing else. The reader may be slow or
- * gone: what waits for it is bounded. */
+/* pmtop collect: writes the blocks of a recording to standard output as a stream, and nothing else. The reader may be
+ * slow or gone: the buffer for it is bounded. */
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -22,7 +22,7 @@ struct collect {
 	bool is_interrupted;
 };
 
-/* False: nothing more is to be collected. */
+/* Returns false when the target or the stream has ended. */
 static bool collect_next(struct collect *collect)
 {
 	struct session *session = &collect->session;
@@ -39,7 +39,7 @@ static bool collect_next(struct collect *collect)
 	return !collect->is_interrupted;
 }
 
-/* A reader that is slow gets what waits for it, for as long as it is there. */
+/* Waits until a slow reader has read the buffer, or has closed the pipe. */
 static void drain(struct collect *collect)
 {
 	enum { READ_MS = 100 };
@@ -49,8 +49,8 @@ static void drain(struct collect *collect)
 		collect->is_interrupted = signals_have_ended(collect->signal_fd, 0);
 }
 
-/* A driver may hold the sampler for ever, and with it all that waits for it: where nobody reads any more, there is
- * nobody left to end this process. */
+/* A call into a driver may never return, and then the main thread never sees that the reader is gone. This thread ends
+ * the process when the reader closes the pipe. */
 static void *leave_with_reader(void *nothing)
 {
 	struct pollfd reader = { .fd = STDOUT_FILENO };
@@ -64,7 +64,7 @@ static void be_gpu_reader(void)
 {
 	pthread_t thread;
 	sigset_t all, before;
-	/* As ps shows it: its file is /proc/self/exe. */
+	/* For ps: the program file is /proc/self/exe, so its name would be "exe". */
 	prctl(PR_SET_NAME, "pmtop-gpu");
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -79,8 +79,8 @@ static enum exit_code run_collect(const struct options *options, const struct se
 	bool is_gpu_reader = options->only && strcmp(options->only, gpu_direct_source.name) == 0;
 	struct session *session = &collect.session;
 	if (isatty(STDOUT_FILENO)) {
-		fputs("pmtop: a terminal cannot show a stream: pmtop collect -p PID | pmtop -r -, or pmtop record -p PID -o "
-			  "FILE\n",
+		fputs("pmtop: collect does not write its binary stream to a terminal: pmtop collect -p PID | pmtop -r -, or "
+			  "pmtop record -p PID -o FILE\n",
 			stderr);
 		return EXIT_USAGE;
 	}
@@ -97,10 +97,11 @@ static enum exit_code run_collect(const struct options *options, const struct se
 	drain(&collect);
 	recording_end(&session->recording);
 	const struct recorder_state *state = &session->recording.state;
-	/* A reader that is gone, or that takes nothing when it is to end, is nobody's failure. */
+	/* A reader that closed the pipe, or that did not read until an interrupt, is no failure. */
 	bool has_failed = state->error && state->error != EPIPE && !collect.is_interrupted;
 	if (has_failed)
-		fprintf(stderr, "pmtop: standard output: %s: what follows is not written\n", strerror(state->error));
+		fprintf(
+			stderr, "pmtop: cannot write to standard output: %s: the stream is incomplete\n", strerror(state->error));
 	signals_close(collect.signal_fd);
 	code = session_close(session);
 	return has_failed ? EXIT_RUNTIME : code;

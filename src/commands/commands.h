@@ -34,7 +34,7 @@ COMMANDS(DECLARE_COMMAND)
 
 extern const struct command *const commands[COMMAND_COUNT];
 
-/* That is asked for by its name as a word, unlike watch, stream and once. */
+/* Whether its name is a word of the command line (unlike watch, stream and once, which options choose). */
 bool command_has_word(enum command_id id);
 
 #endif

@@ -1,4 +1,4 @@
-/* pmtop diff A B ...: runs side by side; more than two as a table, the best first. */
+/* pmtop diff A B ...: compares two runs side by side, or ranks more than two in a table, the best first. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static enum exit_code summarize_word(
 	const char *word, const struct options *options, const struct settings *settings, struct summary *out)
 {
 	struct options one = *options;
-	struct summarize_how how = { .label = word, .most_s = options->record_s, .until_end = options->record_s > 0 };
+	struct summarize_how how = { .label = word, .max_s = options->record_s, .until_end = options->record_s > 0 };
 	return options_target(word, &one) ? summarize(&how, &one, settings, out) : EXIT_USAGE;
 }
 
@@ -54,8 +54,8 @@ static enum exit_code run_diff(const struct options *options, const struct setti
 	if (count < 2 || count > RANKING_MAX || options->pid || options->run_name || options->replay || options->demo ||
 		options->child) {
 		fprintf(stderr,
-			"pmtop: diff takes two to %d runs as words: pmtop diff A B, each a pid, a run's name, a recording or a "
-			"saved summary\n",
+			"pmtop: diff takes 2 to %d runs: pmtop diff A B; each is a pid, a run's name, a recording, a saved summary "
+			"or report\n",
 			RANKING_MAX);
 		return EXIT_USAGE;
 	}
@@ -89,7 +89,7 @@ const struct command diff_command = {
 	.synopsis = "diff A B ...",
 	.summary = "compare runs, with 95 % intervals",
 	.details = "A and B are pids, names, recordings, saved summaries or reports.\n"
-			   "Of more than two the best comes first.\n",
+			   "Three or more runs are listed with the best first.\n",
 	.example = "pmtop diff before.pmtop after.pmtop",
 	.words = COMMAND_TAKES_WORDS,
 	.formats = FORMATS_TEXT_JSON,

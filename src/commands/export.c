@@ -1,9 +1,8 @@
-/* pmtop export: a run in a format of other programs.
+/* pmtop export: converts a run into a format of other programs.
  *
- * A recording is read to its end; of one that is still being written, what is there. Of a live run: what is there now,
- * as a report has it; with -n or
- * --for as long as that says, with -- COMMAND until it ends. What has come by an interrupt is written, but for a
- * recording, which is then left. */
+ * It reads a recording to its end, or to the last complete block if the file is still being written. Of a live run it
+ * exports the current state, as a report does; with -n or --for it goes on for that long, with -- COMMAND until the
+ * command ends. An interrupt ends the export of a live run, which is then written; it cancels that of a recording. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -41,7 +40,7 @@ struct work {
 	size_t file_count;
 	struct output_file files[FILES_MAX];
 	char names[FILES_MAX][NAME_SIZE]; /* in the folder */
-	bool is_open;                     /* somebody takes what is written */
+	bool is_open;                     /* the output takes more: no write has failed, the reader is there */
 	int code;
 };
 
@@ -81,7 +80,7 @@ static struct buffer *file_in_folder(const struct export_scene *scene, const cha
 	snprintf(path, sizeof path, "%s/%s", work->options->write, name);
 	enum status status = make_folders(path)
 		? output_file_open(file, path, NULL, &reason)
-		: reason_set(&reason, STATUS_IO, "name another folder with -o", "%s cannot be made: %s", path, strerror(errno));
+		: reason_set(&reason, STATUS_IO, "name another folder with -o", "cannot create %s: %s", path, strerror(errno));
 	if (status != STATUS_OK) {
 		work->code = (int)command_fail(status, &reason);
 		work->is_open = false;
@@ -109,11 +108,11 @@ static void add_set(struct work *work)
 	drain(&work->scene);
 }
 
-/* Whether no more is wanted than what has come. */
+/* Whether to end before the run does: by -n, --for, --until or an interrupt. */
 static bool is_enough(const struct work *work, int64_t refreshes, int64_t end_ns)
 {
 	const struct options *options = work->options;
-	/* What tells of the state of one moment tells of that of --until. */
+	/* Formats that export one moment export that of --until. */
 	bool is_past = !work->exporter->add && work->session.model->now_ns >= work->scene.until_ns;
 	if (options->replay)
 		return is_interrupted || is_past;
@@ -124,7 +123,7 @@ static bool is_enough(const struct work *work, int64_t refreshes, int64_t end_ns
 	return !end_ns && !options->child;
 }
 
-/* A file that is still being written: nothing more of it can be read now. */
+/* A recording that is still being written has been read to its present end. */
 static bool is_read(const struct session *session)
 {
 	return session->player && !player_is_pipe(session->player) && player_wait_ms(session->player) > 0;
@@ -167,7 +166,7 @@ static bool begin(struct work *work)
 		.file = file_in_folder,
 		.sink = work,
 		.out = work->exporter->is_folder ? NULL : &work->files[0].out };
-	/* Once: one moment has one date in all of a file. */
+	/* Computed once, so that one moment has the same date in the whole file. */
 	work->scene.run = session_run(&work->session);
 	work->scene.realtime_offset_ns = session_realtime_ns(&work->session) - work->session.model->now_ns;
 	work->scene.boottime_offset_ns =
@@ -176,7 +175,7 @@ static bool begin(struct work *work)
 	work->state = work->code ? NULL : work->exporter->open(&work->scene);
 	if (work->state || work->code)
 		return work->state != NULL;
-	fputs("pmtop: out of memory, or of room for temporary files: nothing was exported\n", stderr);
+	fputs("pmtop: nothing was exported: out of memory, or no space for temporary files: check df -h /tmp\n", stderr);
 	work->code = EXIT_RUNTIME;
 	return false;
 }
@@ -223,21 +222,22 @@ static enum exit_code unknown_format(const char *name)
 {
 	const struct exporter *exporter;
 	if (name)
-		fprintf(stderr, "pmtop: there is no format %.60s: --to takes", name);
+		fprintf(stderr, "pmtop: unknown format %.60s: --to takes", name);
 	else
 		fputs("pmtop: export needs a format: --to takes", stderr);
 	for (unsigned i = 0; (exporter = exporter_at(i)); i++)
 		fprintf(stderr, "%s %s", i ? "," : "", exporter->name);
-	fputs(" (--to=list says what they are)\n", stderr);
+	fputs(" (--to=list describes them)\n", stderr);
 	return EXIT_USAGE;
 }
 
 static bool is_possible(const struct exporter *exporter, const char *path)
 {
 	if (exporter->is_folder && !path)
-		fprintf(stderr, "pmtop: %s is several files: name a folder with -o\n", exporter->name);
+		fprintf(stderr, "pmtop: %s writes several files: name a folder with -o\n", exporter->name);
 	else if (exporter->is_binary && !path && isatty(STDOUT_FILENO))
-		fprintf(stderr, "pmtop: %s is not for a terminal: name a file with -o\n", exporter->name);
+		fprintf(
+			stderr, "pmtop: %s is binary, and standard output is a terminal: name a file with -o\n", exporter->name);
 	else
 		return true;
 	return false;
@@ -265,7 +265,7 @@ static enum exit_code run_export(const struct options *options, const struct set
 		? STATUS_OK
 		: output_file_open(&work->files[work->file_count++], path, options->replay, &reason);
 	enum exit_code code = status == STATUS_OK ? export_run(work, settings) : command_fail(status, &reason);
-	/* What a child returned is no failure of the export. */
+	/* The exit status of a child is no failure of the export. */
 	if (!close_files(work, work->is_open && status == STATUS_OK) && !code)
 		code = (enum exit_code)work->code;
 	free(work);

@@ -36,7 +36,7 @@ static void print_option(const struct option_row *row)
 	printf("  %-*s %s\n", LEFT, words, row->help);
 }
 
-/* That is named among the uses. */
+/* The list of uses already names it. */
 static bool is_target(const struct option_row *row)
 {
 	return strchr("psrl", row->letter ? row->letter : ' ') || strcmp(row->name, "demo") == 0;
@@ -47,7 +47,7 @@ void help_print(void)
 	puts("pmtop " PMTOP_VERSION ": htop for training runs\n");
 	for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
 		printf("  %-*s %s\n", LEFT, uses[i].command, uses[i].does);
-	puts("\nCommands (pmtop COMMAND --help, pmtop -p PID --help: more options, an example)");
+	puts("\nCommands (pmtop COMMAND --help shows its options and an example)");
 	for (enum command_id id = 0; id < COMMAND_COUNT; id++)
 		if (command_has_word(id))
 			printf("  %-*s %s\n", LEFT, commands[id]->name, commands[id]->summary);
@@ -55,10 +55,10 @@ void help_print(void)
 	for (const struct option_row *row = option_rows; row->name; row++)
 		if (!row->commands && !is_target(row))
 			print_option(row);
-	puts("\nOn the screen, ? lists the keys. More: man pmtop");
+	puts("\nOn the screen, ? lists the keys. Manual: man pmtop");
 }
 
-static bool goes_with(const struct option_row *row, enum command_id id) { return row->commands >> id & 1; }
+static bool applies_to(const struct option_row *row, enum command_id id) { return row->commands >> id & 1; }
 
 void help_print_command(enum command_id id)
 {
@@ -66,7 +66,7 @@ void help_print_command(enum command_id id)
 	printf("pmtop %s\n\n%c%s.\n%s\n", command->synopsis, command->summary[0] - 'a' + 'A', command->summary + 1,
 		command->details ? command->details : "");
 	for (const struct option_row *row = option_rows; row->name; row++)
-		if (goes_with(row, id) || (!row->commands && strcmp(row->name, "format") == 0))
+		if (applies_to(row, id) || (!row->commands && strcmp(row->name, "format") == 0))
 			print_option(row);
 	printf("\nExample: %s\n", command->example);
 }
@@ -78,7 +78,7 @@ void help_print_synopses(void)
 		for (const struct option_row *row = option_rows; row->name; row++) {
 			char words[64];
 			snprintf(words, sizeof words, "--%s=", row->name);
-			if (!goes_with(row, id) || strstr(commands[id]->synopsis, words))
+			if (!applies_to(row, id) || strstr(commands[id]->synopsis, words))
 				continue;
 			if (row->letter)
 				printf(" [-%c %s]", row->letter, row->value);

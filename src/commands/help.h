@@ -1,4 +1,4 @@
-/* help.h: --help, made of the tables of commands (commands.h) and options (options_rows.h). */
+/* help.h: --help, generated from the tables of commands (commands.h) and options (options_rows.h). */
 #ifndef PMTOP_COMMANDS_HELP_H
 #define PMTOP_COMMANDS_HELP_H
 
@@ -8,8 +8,8 @@
 void help_print(void);
 /* What the command does, its options and an example. */
 void help_print_command(enum command_id id);
-/* Every command with all its options, a line each: the manual's synopsis and the completion of shells are made of
- * it. */
+/* Prints one line for each command, with all its options. The manual's synopsis and the shell completions are generated
+ * from it. */
 void help_print_synopses(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* pmtop list: what can be watched, as a table or as JSON. */
+/* pmtop list: prints the runs that pmtop can watch, as a table or as JSON. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 #include "src/session/output.h"
 #include "src/session/runs/runs.h"
 
-/* Longer than it takes to begin where the driver stays loaded; where it does not, the list goes without. */
+/* Enough for NVML to start while the driver stays loaded. If the driver has to load first, the list has no GPUs. */
 #define GPU_WAIT_S 1.5
 
 static void add_gpus(struct json *json, const struct gpu_users *users, const struct run_row *row)
@@ -79,7 +79,7 @@ static void list_as_table(struct buffer *out, const struct gpu_users *users, con
 	static const size_t widths[] = { 7, 16, 5, 7, 13, 8, 9, 14, 22 };
 	for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
 		add_cell(out, heads[i], widths[i]);
-	buffer_puts(out, "HOW IT CAN BE WATCHED\n");
+	buffer_puts(out, "HOW TO WATCH IT\n");
 	for (size_t i = 0; i < count; i++) {
 		const struct run_row *row = &rows[i];
 		char number[NUMBER_SIZE], pid[16], state[sizeof row->state + 16], rate[NUMBER_SIZE + 2] = "-",
@@ -104,8 +104,8 @@ static void list_as_table(struct buffer *out, const struct gpu_users *users, con
 	}
 	if (count == 0)
 		buffer_puts(out,
-			"nothing publishes here, and no Python process is yours: pmtop -p PID watches any process; instrument one: "
-			"import pmtop.torch in Python, pmtop.h in C (man pmtop.h)\n");
+			"no instrumented run and no Python process of yours: watch any process with pmtop -p PID; instrument one "
+			"with pmtop.torch in Python or pmtop.h in C (man pmtop.h)\n");
 }
 
 static enum exit_code run_list(const struct options *options, const struct settings *settings)

@@ -1,4 +1,4 @@
-/* pmtop --once: one screen as text, drawn by the same views as the terminal's. */
+/* pmtop --once: prints one screen as text, drawn by the same views as on the terminal. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -12,7 +12,7 @@
 #include "ui/screen.h"
 #include "ui/terminal/term_text.h"
 
-/* As asked for, else as the terminal is, else 120×40. */
+/* --size, else the terminal's size, else 120×40. */
 static void choose_size(const struct options *options, int *width, int *height)
 {
 	struct winsize window;
@@ -27,14 +27,14 @@ static enum exit_code run_once(const struct options *options, const struct setti
 	enum exit_code code = session_open(&session, options, settings);
 	if (code != EXIT_OK)
 		return code;
-	/* Of a recording the end is wanted, unless something else is asked for. */
+	/* A recording is shown at its end, unless --at or -n says otherwise. */
 	bool is_file = session.player && !player_is_pipe(session.player),
 		 is_sought = options->at || (is_file && !options->count);
 	if (is_sought && (code = seek_to(&session, options->at)) != EXIT_OK) {
 		session_close(&session);
 		return code;
 	}
-	/* Rates need two readings; -n asks for more. */
+	/* Rates need two readings. */
 	for (int64_t readings = 1;
 		 !is_sought && readings < (options->count ? options->count : 2) && !session_has_ended(&session);)
 		readings += session_wait(&session, -1) && session_step(&session);

@@ -78,11 +78,11 @@ bool options_target(const char *text, struct options *options)
 	return true;
 }
 
-static enum exit_code not_understood(const char *word, const char *more)
+static enum exit_code refuse_argument(const char *command, const char *argument)
 {
-	char both[256];
-	snprintf(both, sizeof both, "%.100s %.100s", word, more);
-	return usage("not understood:", both);
+	char what[160];
+	snprintf(what, sizeof what, "%.100s does not take the argument", command);
+	return usage(what, argument);
 }
 
 static enum exit_code take_words(char **word, char **end, struct options *options)
@@ -91,15 +91,15 @@ static enum exit_code take_words(char **word, char **end, struct options *option
 		return EXIT_OK;
 	const struct command *command = command_named(word[0]);
 	if (!command)
-		return usage("not understood:", word[0]);
+		return usage("unknown command", word[0]);
 	options->command = command;
 	options->words = word + 1;
 	options->word_count = (int)(end - word) - 1;
 	if (command->words == COMMAND_TAKES_WORDS || !options->word_count)
 		return EXIT_OK;
 	if (command->words == COMMAND_TAKES_NOTHING || options->word_count > 1)
-		return not_understood(word[0], word[command->words == COMMAND_TAKES_NOTHING ? 1 : 2]);
-	return options_target(word[1], options) ? EXIT_OK : not_understood(word[0], word[1]);
+		return refuse_argument(word[0], word[command->words == COMMAND_TAKES_NOTHING ? 1 : 2]);
+	return options_target(word[1], options) ? EXIT_OK : refuse_argument(word[0], word[1]);
 }
 
 /* -- options -- */
@@ -137,12 +137,12 @@ static enum exit_code take_row(const struct option_row *row, struct options *opt
 	return usage(what, optarg);
 }
 
-/* "--check goes with rules", "-w goes with watch and stream" */
-static enum exit_code does_not_go(const struct option_row *row)
+/* "-w is an option of the screen, -b" */
+static enum exit_code refuse_option(const struct option_row *row)
 {
 	char what[200];
-	int used = row->letter ? snprintf(what, sizeof what, "-%c goes with", row->letter)
-						   : snprintf(what, sizeof what, "--%s goes with", row->name);
+	int used = row->letter ? snprintf(what, sizeof what, "-%c is an option of", row->letter)
+						   : snprintf(what, sizeof what, "--%s is an option of", row->name);
 	const char *between = " ";
 	for (unsigned i = 0; i < COMMAND_COUNT; i++) {
 		if (!(row->commands >> i & 1))
@@ -156,7 +156,7 @@ static enum exit_code does_not_go(const struct option_row *row)
 static enum exit_code choose_command(struct options *options)
 {
 	if (options->is_batch + options->is_once + options->is_list + (options->command != NULL) > 1)
-		return usage("-b, --once, --list and a command's word exclude one another", NULL);
+		return usage("-b, --once, --list and a command exclude one another", NULL);
 	if ((options->pid != 0) + (options->run_name != NULL) + (options->child != NULL) + (options->demo != NULL) +
 			(options->replay != NULL) >
 		1)
@@ -195,12 +195,12 @@ static enum exit_code check_needs(const struct options *options)
 		return usage(what, NULL);
 	}
 	if (options->replay && (command->traits & COMMAND_NEEDS_PROCESS))
-		return usage("a recording is not a running process:", options->replay);
+		return usage("this needs a running process, not a recording:", options->replay);
 	if (options->replay && options->write && (command->traits & COMMAND_MONITORS))
 		return usage(
-			"-w records a running process, not a recording: copy the file, or put tee before pmtop -r -", NULL);
+			"-w records a running process: copy a recording with cp, save a stream with tee before pmtop -r -", NULL);
 	if ((options->child || options->demo) && (command->traits & COMMAND_NEEDS_RUNNING)) {
-		snprintf(what, sizeof what, "%s needs a process that runs already: %s", command->name, command->example);
+		snprintf(what, sizeof what, "%s needs a process that is already running: %s", command->name, command->example);
 		return usage(what, NULL);
 	}
 	if (!(command->formats >> options->format & 1)) {
@@ -211,7 +211,7 @@ static enum exit_code check_needs(const struct options *options)
 	return EXIT_OK;
 }
 
-/* A home that is closed to us, as in many containers, is no reason not to start a training. */
+/* An unreadable home, as in many containers, must not keep a training from starting: pmtop then uses the defaults. */
 static enum status read_own_settings(struct settings *settings)
 {
 	char path[4096];
@@ -222,7 +222,7 @@ static enum status read_own_settings(struct settings *settings)
 	if (status == STATUS_INVALID)
 		command_fail(status, &reason);
 	else if (status != STATUS_OK && status != STATUS_NOT_FOUND)
-		fprintf(stderr, "pmtop: %s: pmtop goes on with the default settings\n", reason.text);
+		fprintf(stderr, "pmtop: %s: using the default settings\n", reason.text);
 	return status == STATUS_INVALID ? status : STATUS_OK;
 }
 
@@ -231,13 +231,13 @@ static enum exit_code read_settings(const struct options *options, struct settin
 	struct reason reason = { 0 };
 	enum status status = STATUS_OK;
 	settings_default(settings);
-	/* The doctor says itself what is wrong with it. */
+	/* The doctor reports faults of the file itself. */
 	if (options->command != &doctor_command && options->config)
 		status = settings_load(settings, options->config, &reason);
 	else if (options->command != &doctor_command && read_own_settings(settings) != STATUS_OK)
 		return EXIT_USAGE;
 	if (status == STATUS_NOT_FOUND)
-		return usage("--config names a file that is not there:", options->config);
+		return usage("--config: no such file:", options->config);
 	if (status != STATUS_OK) {
 		command_fail(status, &reason);
 		return EXIT_USAGE;
@@ -255,7 +255,8 @@ static enum exit_code read_settings(const struct options *options, struct settin
 	return EXIT_OK;
 }
 
-/* "pmtop export --help", "pmtop -b --help", "pmtop -p PID --help" (the screen); without any of these, of all. */
+/* The help of one command: "pmtop export --help", "pmtop -b --help", "pmtop -p PID --help" (the screen); else that of
+ * pmtop. */
 static enum exit_code print_help(const char *word, struct options *options)
 {
 	bool has_target = options->pid || options->run_name || options->replay || options->demo || options->child;
@@ -267,7 +268,7 @@ static enum exit_code print_help(const char *word, struct options *options)
 										 : NULL;
 	options->command = NULL;
 	if (word && !command)
-		return usage("not understood:", word);
+		return usage("unknown command", word);
 	if (command)
 		help_print_command(id_of(command));
 	else
@@ -275,7 +276,7 @@ static enum exit_code print_help(const char *word, struct options *options)
 	return EXIT_OK;
 }
 
-/* getopt's own tables, made of ours; long options have LONG_ONLY + their row. */
+/* Fills getopt's tables from option_rows; getopt returns LONG_ONLY + the row for a long option. */
 static int make_tables(struct option *longs, char *letters)
 {
 	int count = 0;
@@ -310,12 +311,12 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 	bool is_given[ROWS_MAX] = { false }, is_help = false, is_synopses = false;
 	int count = make_tables(longs, letters), option;
 	*options = (struct options){ .color = -1 };
-	/* What comes after -- is a command to start, and nothing of ours. */
+	/* pmtop starts what follows --, and does not parse its options. */
 	for (int i = 1; i < argc && !options->child; i++) {
 		if (strcmp(argv[i], "--") != 0)
 			continue;
 		if (i + 1 == argc)
-			return usage("after -- comes the command to start", NULL);
+			return usage("-- must be followed by the command to start", NULL);
 		options->child = argv + i + 1;
 		argc = i;
 	}
@@ -323,7 +324,7 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 	while ((option = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
 		int row = row_of(option, count);
 		if (row < 0)
-			return usage("not understood, or without its value:", argv[optind - 1]);
+			return usage("unknown option, or an option without its value:", argv[optind - 1]);
 		const char *name = option_rows[row].name;
 		if (!strcmp(name, "version")) {
 			puts("pmtop " PMTOP_VERSION);
@@ -333,7 +334,7 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 			is_help = true;
 			is_synopses = optarg && strcmp(optarg, "commands") == 0;
 			if (optarg && !is_synopses)
-				return usage("--help takes nothing or commands, not", optarg);
+				return usage("--help takes no value (write pmtop COMMAND --help), not", optarg);
 			continue;
 		}
 		if (!strcmp(name, "demo") && optarg && !strcmp(optarg, "list")) {
@@ -357,7 +358,7 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 		code = choose_command(options);
 	for (int i = 0; i < count && code == EXIT_OK; i++)
 		if (is_given[i] && option_rows[i].commands && !(option_rows[i].commands >> id_of(options->command) & 1))
-			code = does_not_go(&option_rows[i]);
+			code = refuse_option(&option_rows[i]);
 	if (code == EXIT_OK)
 		code = check_needs(options);
 	return code == EXIT_OK ? read_settings(options, settings) : code;

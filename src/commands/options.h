@@ -1,14 +1,14 @@
-/* options.h: the command line made into a struct options and the settings. */
+/* options.h: parses the command line into a struct options and the settings. */
 #ifndef PMTOP_COMMANDS_OPTIONS_H
 #define PMTOP_COMMANDS_OPTIONS_H
 
 #include "src/commands/commands.h"
 
-/* EXIT_OK: go on with options->command; a command of NULL: all is said (--help, --version). Otherwise the line was said
- * on standard error. */
+/* Returns EXIT_OK if options->command is to be run, or if it is NULL and nothing is left to do (--help, --version).
+ * Otherwise the error was printed on standard error. */
 enum exit_code options_parse(int argc, char **argv, struct options *options, struct settings *settings);
-/* A target given as a word: a number is a pid, what looks like a file is a recording, the rest a run's name. False:
- * there is one already. */
+/* Takes a target given without an option: a number is a pid, a file's name is a recording, anything else is a run's
+ * name. Returns false if there already is a target. */
 bool options_target(const char *text, struct options *options);
 
 #endif

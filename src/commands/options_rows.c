@@ -36,50 +36,50 @@ const struct option_row option_rows[] = {
 	FLAG("list", 'l', is_list, 0, "list the runs that pmtop can watch"),
 	FLAG("batch", 'b', is_batch, 0, "print lines instead of the screen"),
 	FLAG("once", 0, is_once, 0, "print one screen as text, or with --format=svg"),
-	VALUE(WHOLE, "iterations", 'n', count, 0, "N", "end after N refreshes (with -b, --once)"),
+	VALUE(WHOLE, "iterations", 'n', count, 0, "N", "exit after N refreshes (with -b, --once)"),
 	{ "delay", 'd', OPTION_NUMBER, MEMBER(period_s), 0.05, 60, NULL, "seconds from 0.05 to 60", 0, "SECONDS",
 		"time between refreshes (0.5)" },
 	{ "format", 0, OPTION_WORD, MEMBER(format), .words = option_formats,
 		.takes = "text, json, csv or (with --once) svg", .value = "FORMAT",
 		.help = "text, json, csv; with --once also svg" },
-	OTHER("json", 0, 0, NULL, "the same as --format=json"),
+	OTHER("json", 0, 0, NULL, "same as --format=json"),
 	{ "color", 0, OPTION_WORD, MEMBER(color), .words = colors, .takes = "auto, always or never", .value = "WHEN",
 		.help = "auto, always or never; NO_COLOR is respected" },
 	FLAG("ascii", 0, ascii, 0, "draw with ASCII only"),
-	FLAG("no-nvml", 0, no_nvml, 0, "do not open NVIDIA's library"),
+	FLAG("no-nvml", 0, no_nvml, 0, "do not load NVIDIA's NVML library"),
 	FLAG("counters", 0, counters, 0, "count cycles and instructions from the start"),
 	VALUE(TEXT, "config", 0, config, 0, "FILE", "read FILE instead of your pmtop.yaml"),
 	FLAG("all", 0, all, FOR(stream), "JSON: all flagged batches in every object"),
-	VALUE(TEXT, "view", 0, view, FOR(watch) | FOR(once), "NAME", "begin with this view"),
+	VALUE(TEXT, "view", 0, view, FOR(watch) | FOR(once), "NAME", "open this view first"),
 	OTHER("size", 0, FOR(once), "COLUMNSxROWS", "size of the screen (120x40)"),
 
-	VALUE(TEXT, "check", 0, check, FOR(rules), "FILE", "check a file of rules"),
-	FLAG("figures", 0, figures, FOR(rules), "list the figures that rules may use"),
+	VALUE(TEXT, "check", 0, check, FOR(rules), "FILE", "check a rule file for errors"),
+	FLAG("figures", 0, figures, FOR(rules), "list the figures that rules can use"),
 
-	VALUE(TEXT, "write", 'w', write, FOR(watch) | FOR(stream), "FILE", "record to FILE meanwhile"),
+	VALUE(TEXT, "write", 'w', write, FOR(watch) | FOR(stream), "FILE", "also record to FILE"),
 	VALUE(TEXT, "output", 'o', write, FOR(record) | FOR(repair) | FOR(export), "FILE", "write to FILE"),
 	VALUE(TIME, "for", 0, record_s, FOR(record) | FOR(collect) | FOR(export) | FOR(check) | FOR(diff), "TIME",
-		"end after TIME, such as 90s, 5m or 2h"),
-	VALUE(BYTES, "max-size", 0, record_bytes, RECORDS, "SIZE", "drop the oldest of the recording beyond SIZE"),
-	VALUE(BYTES, "rotate", 0, file_bytes, RECORDS, "SIZE", "begin another file every SIZE"),
-	VALUE(TEXT, "only", 0, only, FOR(collect), "SOURCE,...", "only these sources"),
+		"stop after TIME, such as 90s, 5m or 2h"),
+	VALUE(BYTES, "max-size", 0, record_bytes, RECORDS, "SIZE", "delete the oldest data beyond SIZE"),
+	VALUE(BYTES, "rotate", 0, file_bytes, RECORDS, "SIZE", "start a new file every SIZE"),
+	VALUE(TEXT, "only", 0, only, FOR(collect), "SOURCE,...", "read only these sources"),
 	{ "speed", 0, OPTION_NUMBER, MEMBER(speed), 0.01, 100000, NULL, "a number from 0.01 to 100000", FOR(watch),
-		"FACTOR", "replay so much faster" },
+		"FACTOR", "replay FACTOR times as fast" },
 	VALUE(TEXT, "at", 0, at, FOR(watch) | FOR(once) | FOR(report) | FOR(stream), "WHEN",
-		"replay to 14:02:30, 5m, 50%, #624 or end"),
+		"jump to 14:02:30, 5m, 50%, batch #624 or end"),
 	VALUE(TEXT, "overlay", 0, overlay, FOR(watch) | FOR(once), "FILE", "show an earlier run beside this one"),
 
 	VALUE(TEXT, "to", 0, to, FOR(export), "FORMAT", "the format to convert to (--to=list)"),
-	VALUE(TEXT, "since", 0, since, FOR(export), "WHEN", "only from then on"),
-	VALUE(TEXT, "until", 0, until, FOR(export), "WHEN", "only until then"),
+	VALUE(TEXT, "since", 0, since, FOR(export), "WHEN", "export from WHEN on (14:02:30, 5m, 50%)"),
+	VALUE(TEXT, "until", 0, until, FOR(export), "WHEN", "export until WHEN"),
 	VALUE(TEXT, "baseline", 0, baseline, FOR(check), "FILE", "compare with this summary"),
 	VALUE(TEXT, "save", 0, save, FOR(check), "FILE", "save the summary as a baseline"),
 	VALUE(TEXT, "junit", 0, junit, FOR(check), "FILE", "write a JUnit report"),
-	VALUE(TEXT, "budget", 0, budget, FOR(check), "LIMITS", "limits of its own: data:20%,step:0.3s"),
+	VALUE(TEXT, "budget", 0, budget, FOR(check), "LIMITS", "absolute limits, such as data:20%,step:0.3s"),
 	{ "threshold", 0, OPTION_NUMBER, MEMBER(threshold), 0.001, 100, NULL, "a share such as 0.2", FOR(check), "SHARE",
-		"how much slower is slower (0.2 = 20 %)" },
+		"fail if slower by more than SHARE (0.2 = 20 %)" },
 
-	OTHER("help", 'h', 0, "[commands]", "this text; after a command, the command's"),
+	OTHER("help", 'h', 0, "[commands]", "this text; after COMMAND, its options"),
 	OTHER("version", 0, 0, NULL, "print the version"),
 	{ 0 },
 };
@@ -95,7 +95,7 @@ static bool read_whole(const char *text, int64_t *out)
 	return !errno && end != text && !*end && value >= 1;
 }
 
-/* A number and, at its end, one of the units (a letter each). */
+/* Reads a number with an optional unit, a single letter. */
 static bool read_scaled(const char *text, const char *letters, const double *scales, double *out)
 {
 	char *end;
@@ -124,7 +124,7 @@ bool option_take(const struct option_row *row, const char *value, struct options
 		*(double *)member = number;
 		return end != value && !*end && number >= row->min && number <= row->max;
 	case OPTION_TIME:
-		/* A century: in nanoseconds more has no room in an int64_t. */
+		/* At most a century: an int64_t of nanoseconds holds 292 years. */
 		return read_scaled(value, "smhd", times, member) && *(double *)member <= TIME_MAX_S;
 	case OPTION_BYTES: return read_scaled(value, "kKMGT", sizes, member);
 	case OPTION_WORD:

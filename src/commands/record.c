@@ -1,5 +1,5 @@
-/* pmtop record: a recording without a screen. Rules and hooks go on; what is said on standard output never holds the
- * recording up. */
+/* pmtop record: records a run without a screen. Rules are evaluated and hooks started. A slow reader of standard output
+ * never delays the recording. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 
 enum { WAITING_MAX = 64 * 1024 };
 
-/* Warnings that stand and were told. */
+/* The warnings that are raised and printed. */
 struct printed {
 	size_t count;
 	struct printed_row {
@@ -35,15 +35,15 @@ struct unattended {
 	int signal_fd;
 	int64_t until_ns;
 	struct buffer out; /* what standard output has not taken yet */
-	bool is_unheard;   /* nobody reads it any more */
-	bool is_over;      /* the recording; a command of ours may go on */
+	bool is_unheard;   /* the reader of standard output is gone */
+	bool is_over;      /* the recording has ended; a command that pmtop started may go on */
 	size_t warnings;   /* raised so far */
 	struct printed printed;
 };
 
-/* -- what is said -- */
+/* -- progress lines -- */
 
-/* A pipe that poll calls writable takes PIPE_BUF bytes at once. */
+/* A pipe that poll reports writable takes PIPE_BUF bytes without blocking. */
 static void say(struct unattended *unattended, int timeout_ms)
 {
 	enum { AT_ONCE = 4096 };
@@ -72,12 +72,12 @@ static void say_begin(struct unattended *unattended)
 	buffer_puts(&unattended->out, "pmtop: recording ");
 	if (model->has_target)
 		buffer_printf(&unattended->out, "%s %d ", model->command, (int)model->target_pid);
-	buffer_printf(&unattended->out, "in %s, until it ends", session->recording.path);
+	buffer_printf(&unattended->out, "to %s until it ends", session->recording.path);
 	if (options->record_s > 0)
 		buffer_printf(&unattended->out, ", for at most %s", format_seconds(text, options->record_s));
 	if (options->record_bytes > 0)
 		buffer_printf(&unattended->out, ", at most %s", format_bytes(text, options->record_bytes));
-	buffer_puts(&unattended->out, "; ^C or SIGTERM ends it before\n");
+	buffer_puts(&unattended->out, "; ^C or SIGTERM stops it\n");
 }
 
 static bool was_printed(const struct printed *printed, const struct alert *alert)
@@ -106,7 +106,7 @@ static void say_warning(struct unattended *unattended, const struct alert *alert
 	unattended->warnings += alert->severity > SEVERITY_INFO;
 }
 
-/* Those that were raised since; that the recording itself has stopped is said at its end. */
+/* Prints the warnings raised since the last call, except that the recording has stopped: say_end prints that. */
 static void say_warnings(struct unattended *unattended)
 {
 	const struct printed before = unattended->printed;
@@ -136,7 +136,7 @@ static void say_end(struct unattended *unattended)
 
 /* -- the recording -- */
 
-/* Says how it went. What stopped it, but for what was asked for, is a failure. */
+/* Prints the summary. A recording that stopped by an error is a failure; --for, --max-size and a signal are none. */
 static enum exit_code end_recording(struct unattended *unattended)
 {
 	struct session *session = &unattended->session;
@@ -166,7 +166,7 @@ static int wait_ms(const struct unattended *unattended, int64_t now_ns)
 	return (int)left_ms;
 }
 
-/* False: the target has ended, or a signal has come. */
+/* Returns false if the target has ended or a signal has come. */
 static bool wait_for_more(struct unattended *unattended, int64_t now_ns)
 {
 	struct session *session = &unattended->session;
@@ -179,7 +179,8 @@ static bool wait_for_more(struct unattended *unattended, int64_t now_ns)
 	return !signals_have_ended(unattended->signal_fd, session->child);
 }
 
-/* A command of ours goes on when its recording is over; a process of somebody else's is left. */
+/* pmtop waits for a command that it started even after the recording has ended; it does not wait for other processes.
+ */
 static enum exit_code record_until_over(struct unattended *unattended)
 {
 	struct session *session = &unattended->session;

@@ -1,5 +1,5 @@
-/* repair FILE -o FILE: whole blocks as they stand, in the order of their numbers, which they keep: so a gap stays one
- * for every reader. */
+/* pmtop repair: copies the intact blocks of a recording unchanged, in the order of their numbers, and writes an index.
+ * The blocks keep their numbers, so that readers still see where blocks are missing. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static const char *clock_text(char out[32], const struct stream_header *header, 
 	return out;
 }
 
-/* Nothing but what is for ever lost is wrong with it. */
+/* Nothing can be repaired: at most, blocks are missing. */
 static bool is_tidy(const struct survey *survey)
 {
 	return survey->has_index && !survey->stray_bytes && !survey->doubled && !survey->moved && !survey->other_at &&
@@ -51,7 +51,7 @@ static void say_losses(const struct survey *survey)
 	printf("%s %s %s", clock_text(from, &survey->header, first->from_ns), survey->loss_count > 1 ? "and" : "to",
 		clock_text(to, &survey->header, last->to_ns));
 	if (is_tidy(survey))
-		printf(", for good: there is nothing to repair");
+		printf(", and cannot be recovered: nothing to repair");
 }
 
 static void say_places(const struct survey *survey)
@@ -73,7 +73,7 @@ static void say(const char *name, const struct survey *survey)
 	char number[32], from[32], to[32];
 	const char *between = "";
 	if (is_whole(survey)) {
-		printf("%s is whole: %s blocks, %s to %s, and its index\n", name, format_grouped(number, survey->count),
+		printf("%s is intact: %s blocks, %s to %s, with its index\n", name, format_grouped(number, survey->count),
 			clock_text(from, &survey->header, survey->pieces[0].time_ns),
 			clock_text(to, &survey->header, survey->pieces[survey->count - 1].time_ns));
 		return;
@@ -87,9 +87,9 @@ static void say(const char *name, const struct survey *survey)
 		uint64_t count;
 		const char *one, *many;
 	} rows[] = {
-		{ survey->stray_bytes, "byte was no block", "bytes were no block" },
-		{ survey->doubled, "block stood there twice", "blocks stood there twice" },
-		{ survey->moved, "block stood in the wrong place", "blocks stood in the wrong place" },
+		{ survey->stray_bytes, "byte belongs to no block", "bytes belong to no block" },
+		{ survey->doubled, "block is duplicated", "blocks are duplicated" },
+		{ survey->moved, "block is out of order", "blocks are out of order" },
 		{ survey->undated, "block before the first dictionary cannot be shown",
 			"blocks before the first dictionary cannot be shown" },
 	};
@@ -102,12 +102,12 @@ static void say(const char *name, const struct survey *survey)
 	}
 	if (!survey->has_index) {
 		printf(
-			survey->is_index_off ? "%sits index is of other places" : "%sit has no index: it was not closed", between);
+			survey->is_index_off ? "%sits index has wrong offsets" : "%sit has no index: it was not closed", between);
 		between = "; ";
 	}
 	if (survey->other_at)
-		printf("%sanother recording begins at byte %s, and is left out", between,
-			format_grouped(number, survey->other_at));
+		printf(
+			"%sanother recording begins at byte %s and is left out", between, format_grouped(number, survey->other_at));
 	putchar('\n');
 	say_places(survey);
 }
@@ -118,7 +118,7 @@ struct writing {
 	int from, to;
 	uint64_t offset;            /* in the new file */
 	struct buffer bytes;        /* to be written */
-	struct stream_place headed; /* where the headers before this block begin, if there are any */
+	struct stream_place headed; /* where the headers that precede this block begin, or the block itself */
 	bool is_headed;
 	size_t place_count;
 	struct stream_place *places;
@@ -198,14 +198,14 @@ static enum status write_file(int from, const struct survey *survey, const char 
 	struct writing writing = { .from = from, .to = new_file_create(path) };
 	if (writing.to < 0 && errno == EEXIST)
 		return reason_set(
-			why_not, STATUS_INVALID, "choose another name with -o, or remove it", "%s is there already", path);
+			why_not, STATUS_INVALID, "name another file with -o, or remove it", "%s exists already", path);
 	if (writing.to < 0)
-		return reason_set(why_not, errno == EACCES ? STATUS_DENIED : STATUS_IO, "choose another place with -o",
-			"%s cannot be written: %s", path, strerror(errno));
+		return reason_set(why_not, errno == EACCES ? STATUS_DENIED : STATUS_IO, "name another file with -o",
+			"cannot write %s: %s", path, strerror(errno));
 	enum status status = STATUS_OK;
 	if (!write_pieces(&writing, survey)) {
-		status = reason_set(
-			why_not, STATUS_IO, "choose another place with -o", "%s was not written: %s", path, strerror(errno));
+		status =
+			reason_set(why_not, STATUS_IO, "name another file with -o", "cannot write %s: %s", path, strerror(errno));
 		unlink(path);
 	}
 	close(writing.to);
@@ -225,12 +225,12 @@ static enum status open_recording(const char *name, int *fd, struct reason *why_
 			errno == ENOENT       ? STATUS_NOT_FOUND
 				: errno == EACCES ? STATUS_DENIED
 								  : STATUS_IO,
-			NULL, "%s cannot be read: %s", name, strerror(errno));
+			"check the path and its permissions", "cannot read %s: %s", name, strerror(errno));
 	if (!S_ISREG(file.st_mode))
-		return reason_set(why_not, STATUS_INVALID, "pmtop repair FILE -o FILE", "%s is no file", name);
+		return reason_set(why_not, STATUS_INVALID, "pmtop repair FILE -o FILE", "%s is not a regular file", name);
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	if (fcntl(*fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK)
-		return reason_set(why_not, STATUS_INVALID, "end its recorder first", "%s is being recorded", name);
+		return reason_set(why_not, STATUS_INVALID, "stop its recorder first", "%s is being recorded", name);
 	return STATUS_OK;
 }
 
@@ -279,7 +279,7 @@ static enum exit_code run_repair(const struct options *options, const struct set
 const struct command repair_command = {
 	.name = "repair",
 	.synopsis = "repair FILE",
-	.summary = "save what is whole of a damaged recording",
+	.summary = "recover the intact blocks of a recording",
 	.example = "pmtop repair run.pmtop -o whole.pmtop",
 	.words = COMMAND_TAKES_WORDS,
 	.formats = FORMATS_ALL_BUT_SVG,

@@ -1,4 +1,4 @@
-/* pmtop report: the tables of a run as it stands now. */
+/* pmtop report: prints the summary tables of a live run now, or of a recording at its end (or at --at). */
 #include "src/commands/commands.h"
 #include "src/export/export.h"
 #include "src/session/output.h"

@@ -1,4 +1,5 @@
-/* pmtop rules: what is warned of, at which level; with a target how each rule stands now, or what it lacks. */
+/* pmtop rules: lists the rules with their levels; with a target, also each rule's state and value now, or the figures
+ * that it lacks. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,10 +12,10 @@
 #include "src/session/output.h"
 #include "src/session/session.h"
 
-/* Conditions that last a while are seen to last; rates need two readings. */
+/* Rates need two readings; a third shows whether conditions with "for" persist. */
 enum { READINGS = 3 };
 
-/* Times of the files as people write them: "10 s", not "10.0 s". */
+/* Writes levels as rule files do: "10 s", not "10.0 s". */
 static void write_time(enum figure_form form, double value, char out[FIGURE_TEXT_SIZE])
 {
 	if (form == FORM_SECONDS && value < 60)
@@ -69,14 +70,14 @@ static void add_row(struct buffer *out, const struct session *session, const str
 	add_condition(out, rule);
 	buffer_puts(out, "\n");
 	if (session && now.lacks[0])
-		buffer_printf(out, "%-32s lacks %s\n", "", now.lacks);
+		buffer_printf(out, "%-32s missing: %s\n", "", now.lacks);
 	else if (session && now.subject[0])
 		buffer_printf(out, "%-32s in %s\n", "", now.subject);
 }
 
 static void list_as_table(struct buffer *out, const struct session *session, const struct rule_book *book)
 {
-	buffer_printf(out, "%-9s %-22s %s%s\n", "SEVERITY", "RULE", session ? "NOW                " : "", "WARNS WHERE");
+	buffer_printf(out, "%-9s %-22s %s%s\n", "SEVERITY", "RULE", session ? "NOW                " : "", "WARNS IF");
 	for (enum severity severity = SEVERITY_CRITICAL + 1; severity-- > SEVERITY_INFO;)
 		for (size_t i = 0; i < book->count; i++)
 			if (book->list[i]->figure.row && book->list[i]->severity == severity)
@@ -160,7 +161,7 @@ static void list_figures(struct buffer *out, const struct session *session, bool
 	}
 }
 
-/* The built-in rules and those of the user; what is wrong with a file is said. */
+/* Reads the built-in rules and the user's files, and prints the faults of those files. */
 static enum exit_code read_book(struct rule_book **book)
 {
 	char folder[4096];
@@ -189,7 +190,7 @@ static enum exit_code check_file(const char *path)
 		command_fail(status, &reason);
 		code = EXIT_USAGE;
 	} else if (code == EXIT_OK) {
-		puts("nothing is wrong with it");
+		printf("%s: no errors\n", path);
 	}
 	rule_book_free(book);
 	return code;

@@ -1,5 +1,4 @@
-/* pmtop stack PID: where the Python code of a process and its children stands now, thread by thread, without stopping
- * it. */
+/* pmtop stack PID: prints the Python stack of each thread of a process and its children, without stopping them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,16 +18,16 @@
 
 enum { FUNCTION_WIDTH_MAX = 40, READ_MAX_S = 4 };
 
-/* Once the memory of one process could not be read in READ_MAX_S. */
+/* The limit for the other processes once reading one took longer than READ_MAX_S. */
 #define READ_NEXT_NS (200 * NS_PER_MS)
 
 struct stack_out {
 	struct buffer text;
 	struct json json;
 	bool is_json;
-	size_t processes; /* that are Pythons */
+	size_t processes; /* Python processes printed */
 	struct remote_reader *reader;
-	struct reason stuck; /* the first whose memory cannot be read, where there is one */
+	struct reason stuck; /* about the first process whose memory did not answer in time; empty = none */
 };
 
 static const char *state_words(char state)
@@ -38,8 +37,8 @@ static const char *state_words(char state)
 		const char *words;
 	} all[] = {
 		{ 'R', "running" },
-		{ 'S', "asleep" },
-		{ 'D', "waiting for the disk" },
+		{ 'S', "sleeping" },
+		{ 'D', "waiting for I/O (uninterruptible)" },
 		{ 'T', "stopped" },
 		{ 't', "stopped by a debugger" },
 		{ 'Z', "ended" },
@@ -70,7 +69,7 @@ static void print_frames(struct buffer *out, const struct py_frame *frames, size
 	}
 }
 
-/* `common`: the name that all threads have that were given none. */
+/* `common`: the default thread name (the process's), which is not printed. */
 static void print_thread(
 	struct buffer *out, const struct py_stacks *stacks, const struct py_thread *thread, const char *common)
 {
@@ -83,10 +82,10 @@ static void print_thread(
 	buffer_printf(out, "%s%s%s\n", state ? ": " : "", state ? state : "",
 		thread->has_gil ? state ? ", holds the GIL" : ": holds the GIL" : "");
 	if (!thread->is_whole)
-		buffer_puts(out, "    … (what it called last changed while it was read)\n");
+		buffer_puts(out, "    … (the innermost frames changed during the read)\n");
 	print_frames(out, stacks->frames + thread->first, thread->count);
 	if (thread->is_cut)
-		buffer_printf(out, "    … (the outer frames of more than %d are left out)\n", PY_FRAMES_MAX);
+		buffer_printf(out, "    … (only the innermost %d frames are shown)\n", PY_FRAMES_MAX);
 	else if (thread->is_whole && thread->count == 0)
 		buffer_puts(out, "    (no Python code)\n");
 }
@@ -144,7 +143,7 @@ static void print_json(struct stack_out *out, const struct target_member *member
 
 /* -- the tree -- */
 
-static enum status rule_context_init(
+static enum status print_member(
 	const struct target *target, const struct target_member *member, struct stack_out *out, struct reason *why_not)
 {
 	struct py_process *process;
@@ -164,7 +163,7 @@ static enum status rule_context_init(
 	return status;
 }
 
-/* The others are still shown. */
+/* If reading this process timed out, notes it and lets the reader go on with the others. */
 static void note_stuck(struct stack_out *out, pid_t pid)
 {
 	if (!remote_reader_stuck_ns(out->reader))
@@ -172,25 +171,26 @@ static void note_stuck(struct stack_out *out, pid_t pid)
 	remote_reader_resume(out->reader);
 	remote_reader_set_limit(out->reader, READ_NEXT_NS);
 	if (!out->stuck.text[0])
-		reason_set(&out->stuck, STATUS_IO, "it may wait for a page that never comes (userfaultfd, FUSE, network disk)",
-			"the memory of process %d could not be read within %d s", (int)pid, READ_MAX_S);
+		reason_set(&out->stuck, STATUS_IO, "check for a stuck page fault (userfaultfd, FUSE, network disk)",
+			"reading the memory of process %d took more than %d s", (int)pid, READ_MAX_S);
 }
 
-/* What is wrong with the target itself is what is said where nothing of it can be shown. */
+/* If no stack can be printed, *why_not is about the target itself, not about one of its children. */
 static enum status sample_tree(struct target *target, struct stack_out *out, struct reason *why_not)
 {
 	enum status status = target_refresh(target);
 	if (status != STATUS_OK || target->member_count == 0)
-		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "process %d has ended", (int)target->pid);
+		return reason_set(
+			why_not, STATUS_NOT_FOUND, "pmtop list shows the runs", "process %d has ended", (int)target->pid);
 	if (out->is_json) {
 		json_open_object(&out->json, NULL);
 		json_open_array(&out->json, "processes");
 	}
 	for (size_t i = 0; i < target->member_count; i++) {
 		struct reason other;
-		enum status found = rule_context_init(target, &target->members[i], out, i ? &other : why_not);
+		enum status found = print_member(target, &target->members[i], out, i ? &other : why_not);
 		note_stuck(out, target->members[i].pid);
-		/* It is there, and no Python. */
+		/* The process exists, but is not Python. */
 		found = found == STATUS_NOT_FOUND ? STATUS_UNSUPPORTED : found;
 		status = i == 0 ? found : status;
 	}
@@ -212,8 +212,8 @@ static enum status find_pid(const struct options *options, pid_t *pid, struct re
 	size_t count = runs_find(NULL, &rows);
 	enum status status = runs_choose(rows, count, options->run_name, &row, why_not);
 	if (status == STATUS_OK && !row->is_live)
-		status = reason_set(why_not, STATUS_NOT_FOUND, "pmtop list", "run %.100s has ended: it stands nowhere any more",
-			options->run_name);
+		status = reason_set(why_not, STATUS_NOT_FOUND, "pmtop list shows the live runs",
+			"run %.100s has ended and has no stack", options->run_name);
 	if (status == STATUS_OK)
 		*pid = row->pid;
 	free(rows);
@@ -261,7 +261,7 @@ const struct command stack_command = {
 	.name = "stack",
 	.synopsis = "stack PID|NAME",
 	.summary = "print the Python stacks of a running process",
-	.details = "The process is neither stopped nor written to.\n",
+	.details = "pmtop reads its memory; it does not stop the process.\n",
 	.example = "pmtop stack 48213",
 	.words = COMMAND_TAKES_TARGET,
 	.traits = COMMAND_NEEDS_PROCESS | COMMAND_NEEDS_RUNNING,

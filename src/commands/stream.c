@@ -1,4 +1,5 @@
-/* pmtop -b: one object, row or set of lines per refresh, until the target ends or -n refreshes were printed. */
+/* pmtop -b: prints one JSON object, CSV row or group of lines per refresh, until the target ends or after -n
+ * refreshes. */
 #include <poll.h>
 #include <signal.h>
 #include <unistd.h>
@@ -22,11 +23,11 @@ struct stream {
 	struct buffer out;
 	enum output_format format;
 	bool has_header;
-	bool has_news;  /* something came while the reader did not read */
-	bool wants_all; /* each JSON object with all of its rows, not the last alone */
+	bool has_news;  /* sets were applied while the reader did not read */
+	bool wants_all; /* --all: every JSON object has all rows, not the last object alone */
 };
 
-/* Nothing more comes: a recording has been read to its end, or a run is over. */
+/* Whether the recording has been read to its end, or the run is over. */
 static bool is_at_end(const struct session *session)
 {
 	int64_t next_ns;
@@ -55,15 +56,16 @@ static void print_refresh(struct stream *stream, bool is_last)
 	}
 }
 
-/* The reader may be slow or gone; while it does not read, the sampler goes on and the ring's losses are counted. */
+/* Whether the reader has closed the pipe. (If it is only slow, the sampler goes on and the ring counts what it loses.)
+ */
 static bool reader_is_gone(void)
 {
 	struct pollfd reader = { .fd = STDOUT_FILENO };
 	return poll(&reader, 1, 0) > 0 && (reader.revents & (POLLERR | POLLHUP)) != 0;
 }
 
-/* What comes while the reader does not read is applied, and recorded; the reader is given the newest. A recording
- * waits. */
+/* While the reader does not read, live sets are applied and recorded, so that it gets the newest state next. A replayed
+ * recording waits for the reader. */
 static bool go_on_unread(void *context)
 {
 	struct stream *stream = context;
@@ -73,7 +75,7 @@ static bool go_on_unread(void *context)
 	return !is_interrupted;
 }
 
-/* Waits for it, and applies it. False: none comes, or nobody wants it. */
+/* Waits for the next set and applies it. Returns false if there is none, or the reader is gone. */
 static bool next_set(struct stream *stream)
 {
 	struct session *session = &stream->session;
@@ -114,7 +116,7 @@ static enum exit_code run_stream(const struct options *options, const struct set
 	buffer_release(&stream.out);
 	if (is_interrupted && stream.session.child)
 		kill(stream.session.child, SIGTERM);
-	/* What -w asked for is not whole. */
+	/* A recording of -w that failed makes the command fail. */
 	struct reason why;
 	recording_end(&stream.session.recording);
 	stream.session.recording.is_emitted = false;

@@ -18,15 +18,15 @@ static volatile sig_atomic_t is_interrupted;
 
 static void interrupt(int signal_number) { is_interrupted = signal_number; }
 
-/* Time is over: of a recording its own, else ours. */
+/* Whether max_s have passed: in a recording's own time, else on the clock. */
 static bool is_over(const struct summarize_how *how, const struct session *session, int64_t begun_ns)
 {
 	const struct model *model = session->model;
 	int64_t since_ns = session->player ? model->now_ns - model->first_ns : clock_monotonic_ns() - begun_ns;
-	return how->most_s > 0 && (double)since_ns >= how->most_s * (double)NS_PER_S;
+	return how->max_s > 0 && (double)since_ns >= how->max_s * (double)NS_PER_S;
 }
 
-/* What has already come counts as being there; of a pipe nothing has before it ends. */
+/* Without until_end the data that is there now is enough. A pipe is always read to its end. */
 static bool is_enough(const struct summarize_how *how, const struct session *session)
 {
 	return session_has_ended(session) || (!how->until_end && !(session->player && player_is_pipe(session->player)));
@@ -44,7 +44,7 @@ static void watch(const struct summarize_how *how, struct session *session, stru
 		else
 			session_wait(session, WAIT_MS);
 	}
-	/* A command of ours is not left behind. */
+	/* End the command that pmtop started. */
 	if (session->child)
 		kill(session->child, SIGTERM);
 }
@@ -63,14 +63,14 @@ static void take_host(const struct session *session, struct summary *out)
 	out->made_ns = session_realtime_ns(session);
 }
 
-/* A command that ended before it could be watched has a status all the same. */
+/* A command that ended before pmtop could watch it still has an exit status. */
 static enum exit_code status_of_short(pid_t child, const char *label, enum exit_code code)
 {
 	int status;
 	if (waitpid(child, &status, 0) < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == 0))
 		return code;
 	int printed = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-	fprintf(stderr, "pmtop: %s ended with status %d, so nothing was judged\n", label, printed);
+	fprintf(stderr, "pmtop: %s exited with status %d: nothing was compared\n", label, printed);
 	return (enum exit_code)printed;
 }
 
@@ -82,7 +82,7 @@ static enum exit_code summarize_session(const struct summarize_how *how, const s
 	enum exit_code code = session_open(&session, options, settings);
 	if (code != EXIT_OK)
 		return session.child ? status_of_short(session.child, how->label, code) : code;
-	/* Nobody reads warnings here. */
+	/* No rules: a summary has no warnings. */
 	session.judge_from_ns = INT64_MAX;
 	summary_init(out);
 	keeper_init(&keeper, out);
@@ -100,20 +100,20 @@ static enum exit_code summarize_session(const struct summarize_how *how, const s
 	signal(SIGINT, on_interrupt);
 	signal(SIGTERM, on_end);
 	if (is_interrupted) {
-		fprintf(stderr, "pmtop: %s: interrupted, so nothing was judged\n", how->label);
+		fprintf(stderr, "pmtop: %s: interrupted: nothing was compared\n", how->label);
 		code = (enum exit_code)(128 + is_interrupted);
 	} else if (!is_whole) {
 		fprintf(stderr, "pmtop: %s: out of memory\n", how->label);
 		code = EXIT_RUNTIME;
 	} else if (is_ours && code != EXIT_OK && !(is_cut && code == (enum exit_code)(128 + SIGTERM))) {
-		fprintf(stderr, "pmtop: %s ended with status %d, so nothing was judged\n", how->label, (int)code);
+		fprintf(stderr, "pmtop: %s exited with status %d: nothing was compared\n", how->label, (int)code);
 	} else {
 		code = EXIT_OK;
 	}
 	if (code == EXIT_OK && out->seen == 0) {
 		fprintf(stderr, "pmtop: %s: no batches: %s\n", how->label,
-			run < 0 ? "it published none, or ended at once: import pmtop.torch or pmtop.h (man pmtop.h) publishes them"
-					: "none finished after its warm-up: look longer");
+			run < 0 ? "not instrumented, or ended too early: use pmtop.torch, or pmtop.h (man pmtop.h)"
+					: "none finished after the warm-up: measure longer");
 		code = EXIT_RUNTIME;
 	}
 	if (code != EXIT_OK)

@@ -12,7 +12,7 @@ void summary_target(struct buffer *out, const struct model *model, bool is_repla
 		buffer_printf(out, "pmtop: %s %d %s, peak resident %s\n", model->command, (int)model->target_pid,
 			model->target_ended ? "has ended"
 				: is_replay     ? "was recorded"
-								: "goes on",
+								: "is still running",
 			format_bytes(peak, model->memory.peak_rss_bytes));
 }
 
@@ -39,8 +39,7 @@ static void add_losses(struct buffer *out, const struct recording *recording, co
 	if (events)
 		buffer_printf(out, ", %" PRIu64 " event%s lost before they were read", events, events == 1 ? "" : "s");
 	if (sets)
-		buffer_printf(
-			out, ", %" PRIu64 " reading%s lost that the disk did not take in time", sets, sets == 1 ? "" : "s");
+		buffer_printf(out, ", %" PRIu64 " sample set%s lost: the disk was too slow", sets, sets == 1 ? "" : "s");
 }
 
 void summary_recording(struct buffer *out, const struct recording *recording, const struct model *model)
@@ -48,7 +47,7 @@ void summary_recording(struct buffer *out, const struct recording *recording, co
 	char length[NUMBER_SIZE], bytes[NUMBER_SIZE];
 	if (!recording->path[0])
 		return;
-	buffer_printf(out, "pmtop: recorded %s in %s: %s",
+	buffer_printf(out, "pmtop: recorded %s to %s: %s",
 		format_seconds(length, seconds_between(recording->begun_ns, recording->last_ns)), recording->path,
 		format_bytes(bytes, (double)recording->state.bytes));
 	if (recording->state.files > 1)

@@ -1,4 +1,4 @@
-/* summary.h: what remains to be read once a watch or a recording is over. */
+/* summary.h: the lines printed after the screen or a recording has ended. */
 #ifndef PMTOP_COMMANDS_SUMMARY_H
 #define PMTOP_COMMANDS_SUMMARY_H
 
@@ -9,7 +9,8 @@
 void summary_target(struct buffer *out, const struct model *model, bool is_replay);
 /* "pmtop: resnet: 3 epochs, 1200 batches, step mean 0.201 s, max 0.412 s, 12 flagged, 3 warnings" */
 void summary_run(struct buffer *out, const struct run *run, size_t warnings);
-/* "pmtop: recorded 2 h 03 in run.pmtop: 12.3 MB, nothing lost"; nothing where there was no recording. It has ended. */
+/* "pmtop: recorded 2 h 03 to run.pmtop: 12.3 MB, nothing lost"; adds nothing without a recording. To be called after
+ * recording_end. */
 void summary_recording(struct buffer *out, const struct recording *recording, const struct model *model);
 
 #endif

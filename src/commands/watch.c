@@ -2,8 +2,8 @@
  *
  *   poll: keys · signals · sample sets · room in the terminal → apply, answer, draw what changed
  *
- * While it is paused the sets are held back, not lost; what a terminal does not take is dropped by the frame, never
- * waited for. */
+ * While it is paused the sets are buffered, not lost. If the terminal is slow, whole frames are dropped; pmtop never
+ * waits for it. */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
@@ -28,8 +28,8 @@
 #include "ui/screen.h"
 #include "ui/terminal/terminal.h"
 
-/* Sets held back by a pause, at most: an hour at 10 Hz, or some 100 MB; then the oldest are applied and the picture
- * moves on. */
+/* The most that a pause buffers: an hour at 10 Hz, or about 100 MB. Beyond it the oldest sets are applied, and the
+ * paused screen changes. */
 enum { HELD_MAX = 36000, HELD_RECORDS_MAX = 1000000 };
 
 #define SUMMARY_WAIT_NS (2 * NS_PER_S)
@@ -48,8 +48,8 @@ struct watch {
 	struct canvas canvas;
 	int signal_fd;
 	size_t held_count, held_records;
-	size_t silent_count;                            /* files that did not answer when they were last counted … */
-	char silent[sizeof((struct missing *)0)->text]; /* … and what was shown of them */
+	size_t silent_count;                            /* files whose read hung at the last count */
+	char silent[sizeof((struct missing *)0)->text]; /* the message shown about them */
 	struct sample_set *held;
 	bool is_dirty, has_quit;
 };
@@ -82,7 +82,7 @@ static bool hold_next(struct watch *watch)
 	return true;
 }
 
-/* A missing figure with the name of a file is one that does not answer (collector_watch.c). */
+/* A missing figure whose name is a path is a file whose read hangs (collector_watch.c). */
 static void name_silent_files(struct watch *watch)
 {
 	const struct model *model = watch->session.model;
@@ -122,7 +122,7 @@ static void take_sets(struct watch *watch)
 	name_silent_files(watch);
 }
 
-/* w: what is shown, as a new file in the working directory. */
+/* Key w: writes the view as CSV to a new file in the working directory. */
 static void write_view(struct watch *watch)
 {
 	struct buffer csv = BUFFER_INIT;
@@ -131,7 +131,7 @@ static void write_view(struct watch *watch)
 	struct tm parts;
 	strftime(when, sizeof when, "%Y%m%d-%H%M%S", localtime_r(&now, &parts));
 	if (!screen_write(watch->screen, &csv)) {
-		snprintf(message, sizeof message, "nothing to write in this view");
+		snprintf(message, sizeof message, "this view has no table to write");
 	} else {
 		snprintf(path, sizeof path, "pmtop-%s-%d-%s.csv", screen_view_name(watch->screen),
 			(int)watch->session.model->target_pid, when);
@@ -178,7 +178,7 @@ static void draw(struct watch *watch)
 		!canvas_resize(&watch->canvas, width, height))
 		return;
 	watch->canvas.charset = terminal_charset(watch->terminal);
-	/* At what pace it was recorded is not known. */
+	/* 0 = unknown: a recording does not say its refresh time. */
 	int64_t period_ns = watch->replay ? 0 : (int64_t)(watch->settings->refresh_s * (double)NS_PER_S);
 	if (watch->replay)
 		replay_show(watch->replay, watch->canvas.width);
@@ -235,14 +235,14 @@ static void watch_until_quit(struct watch *watch)
 	}
 }
 
-/* A terminal that nobody reads takes no summary: a signal, or the time, ends the try. */
+/* The terminal may not read the summary (a stopped ssh, ^S): a signal or SUMMARY_WAIT_NS ends the wait. */
 static bool waits_for_reader(void *context)
 {
 	struct summary_wait *wait = context;
 	return clock_monotonic_ns() < wait->until_ns && !signals_have_ended(wait->signal_fd, 0);
 }
 
-/* What remains on the terminal after the screen is gone. */
+/* Prints the lines that stay on the terminal after the screen has closed. */
 static void print_summary(struct watch *watch)
 {
 	struct session *session = &watch->session;
@@ -261,7 +261,7 @@ static void print_summary(struct watch *watch)
 	if (session->child_log[0])
 		buffer_printf(&out, "pmtop: its output is in %s\n", session->child_log);
 	if (session->child && !model->target_ended)
-		buffer_puts(&out, "pmtop: waiting for its end, to keep its exit status (^C ends it)\n");
+		buffer_puts(&out, "pmtop: waiting for it to exit, to return its status (^C ends it)\n");
 	struct summary_wait wait = { watch->signal_fd, clock_monotonic_ns() + SUMMARY_WAIT_NS };
 	output_flush_while(&out, &code, waits_for_reader, &wait);
 	buffer_release(&out);
@@ -308,7 +308,8 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	watch.overlay = watch.screen ? overlay_new(watch.screen, &watch.session.model_options) : NULL;
 	enum status status = STATUS_OK;
 	if (!watch.overlay || watch.signal_fd < 0)
-		status = reason_set(&reason, STATUS_NO_MEMORY, "close some programs", "the screen could not be set up");
+		status =
+			reason_set(&reason, STATUS_NO_MEMORY, "close some programs", "cannot set up the screen: out of memory");
 	else if (options->view && !screen_open_view(watch.screen, options->view))
 		status = view_unknown(options->view, &reason);
 	else if (options->overlay && (status = overlay_open(watch.overlay, options->overlay, &reason)) != STATUS_OK)

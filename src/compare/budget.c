@@ -64,7 +64,7 @@ static enum budget_what what_of(const char *name)
 
 static enum status parse_one(const char *part, struct budget *out, struct reason *why_not)
 {
-	/* The last colon: a phase may have one in its name. */
+	/* Split at the last colon, because the name of a phase may have one. */
 	const char *colon = strrchr(part, ':');
 	static const char remedy[] = "such as data:20%, step:0.3s, forward:80ms, p95:0.5s or memory:4GB";
 	if (!colon || colon == part || (size_t)(colon - part) >= sizeof out->name)
@@ -74,10 +74,10 @@ static enum status parse_one(const char *part, struct budget *out, struct reason
 	out->what = what_of(out->name);
 	if (!read_limit(colon + 1, out))
 		return reason_set(why_not, STATUS_INVALID, remedy,
-			"--budget: \"%.60s\" is no limit: a number and %%, s, ms, us, kB, MB or GB", colon + 1);
+			"--budget: \"%.60s\" is not a limit: write a number with %%, s, ms, us, kB, MB or GB", colon + 1);
 	if (out->what == BUDGET_PHASE ? out->unit == LIMIT_BYTES : out->unit != known[out->what].unit)
-		return reason_set(why_not, STATUS_INVALID, remedy, "--budget: %s has its limit in %s", out->name,
-			out->what == BUDGET_PHASE                  ? "% of a step or in seconds"
+		return reason_set(why_not, STATUS_INVALID, remedy, "--budget: the unit of %s is %s", out->name,
+			out->what == BUDGET_PHASE                  ? "% of a step, or seconds"
 				: known[out->what].unit == LIMIT_BYTES ? "bytes"
 													   : "seconds");
 	return STATUS_OK;
@@ -88,7 +88,7 @@ enum status budget_parse(const char *text, struct budget_list *out, struct reaso
 	*out = (struct budget_list){ 0 };
 	if (text && !*text)
 		return reason_set(why_not, STATUS_INVALID, "such as data:20%, step:0.3s, forward:80ms, p95:0.5s or memory:4GB",
-			"--budget names no limit");
+			"--budget has no limit");
 	for (const char *part = text; part && *part;) {
 		char one[160];
 		size_t length = strcspn(part, ",");
@@ -116,8 +116,7 @@ enum status budget_check_names(const struct budget_list *list, const struct summ
 			used += (size_t)snprintf(names + used, sizeof names - used, "%s %s", k ? "," : "", summary->phases[k].name);
 		if (!summary->phase_count)
 			snprintf(names, sizeof names, "it has no phases");
-		return reason_set(
-			why_not, STATUS_INVALID, names, "--budget names \"%.60s\", which is no phase of the run", budget->name);
+		return reason_set(why_not, STATUS_INVALID, names, "--budget: the run has no phase \"%.60s\"", budget->name);
 	}
 	return STATUS_OK;
 }

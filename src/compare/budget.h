@@ -1,4 +1,4 @@
-/* budget.h: what a run may take at most, as a person writes it: "data:20%,step:0.3s,memory:4GB". */
+/* budget.h: the limits of check --budget: "data:20%,step:0.3s,memory:4GB". */
 #ifndef PMTOP_COMPARE_BUDGET_H
 #define PMTOP_COMPARE_BUDGET_H
 
@@ -9,8 +9,8 @@
 
 enum { BUDGETS_MAX = 32 };
 
-/* BUDGET(NAME, "word", unit): what has a limit of its own; every other word is a phase's name, with a share or a
- * time. */
+/* BUDGET(NAME, "word", unit): the figures with limits. Any other word is the name of a phase, with a share or a time.
+ */
 #define BUDGETS(X) \
 	X(STEP, "step", SECONDS) \
 	X(MEAN, "mean", SECONDS) \
@@ -38,9 +38,9 @@ struct budget_list {
 	struct budget budgets[BUDGETS_MAX];
 };
 
-/* NULL is an empty list. STATUS_INVALID: the part that is not understood, and what it takes. */
+/* Parses the option; NULL gives an empty list. STATUS_INVALID: why_not has the faulty part, and examples. */
 enum status budget_parse(const char *text, struct budget_list *out, struct reason *why_not);
-/* STATUS_INVALID: one names a phase that the run does not have; the message lists those that it has. */
+/* STATUS_INVALID: a budget names a phase that the run does not have; why_not lists its phases. */
 enum status budget_check_names(const struct budget_list *list, const struct summary *summary, struct reason *why_not);
 
 #endif

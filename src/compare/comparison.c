@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Memory is read now and then, and pages come and go. */
+/* same_memory: memory is sampled and fluctuates, so a smaller difference counts as none. */
 static const double same_memory = 0.05, explains_min = 0.1, negligible_share = 0.01, printed_share = 0.0005;
 
 const char *verdict_word(enum verdict verdict)
@@ -40,7 +40,7 @@ static void note(struct comparison *comparison, const char *format, ...)
 	va_end(arguments);
 }
 
-/* The last is given again where there is no more room. */
+/* Returns the next row, or the last again if there is no more room. */
 static struct comparison_row *add_row(
 	struct comparison *comparison, enum row_group group, enum row_unit unit, const char *what, double a, double b)
 {
@@ -87,7 +87,7 @@ bool compare_rates(const struct summary *a, const struct summary *b, struct inte
 	if (!isfinite(ratio) || !(ratio > 0) ||
 		!contrast_mean_ratio(a->steps, a->step_count, b->steps, b->step_count, &steps))
 		return false;
-	/* The kept steps say how sure it is, the totals what it is. */
+	/* The value is from the totals, the interval from the retained steps. */
 	*out = (struct interval){ ratio, ratio * steps.value / steps.high, ratio * steps.value / steps.low };
 	return true;
 }
@@ -149,7 +149,7 @@ static void close_middle(struct middle *middle)
 	free(middle->places);
 }
 
-/* In a step, nothing of a phase is no time; in a saved report it is not known. */
+/* A run without the phase spends 0 s in it; of a saved report the time is unknown. */
 static double phase_mean(const struct summary *summary, const struct summary_phase *phase)
 {
 	return phase ? phase->mean_s : summary_has_steps(summary) ? 0 : NAN;
@@ -208,7 +208,7 @@ static void compare_phases(struct comparison *comparison)
 	comparison->difference_s = b->middle_s - a->middle_s;
 }
 
-/* Only where the step itself has changed. */
+/* Finds the phases that explain a changed step. */
 static void find_explanation(struct comparison *comparison)
 {
 	double whole = comparison->difference_s;
@@ -243,7 +243,7 @@ static const struct summary_operation *operation_like(
 	return NULL;
 }
 
-/* Phases have their rows already: what is nested in them, and what lies outside of steps. */
+/* Adds the operations that are no phases: those nested in phases, and those outside of steps. */
 static void compare_operations(struct comparison *comparison)
 {
 	const struct summary *a = comparison->a, *b = comparison->b;
@@ -261,7 +261,7 @@ static void compare_operations(struct comparison *comparison)
 	}
 }
 
-/* `noticed`: a smaller difference is none. */
+/* `noticed`: a smaller difference counts as none. */
 static void compare_bytes(struct comparison *comparison, const char *what, double a, double b, double noticed)
 {
 	if (!isfinite(a) && !isfinite(b))
@@ -275,7 +275,7 @@ static void compare_bytes(struct comparison *comparison, const char *what, doubl
 
 static void compare_metas(struct comparison *comparison)
 {
-	/* Each run has its own. */
+	/* These differ between any two runs. */
 	static const char *const own[] = { "run_id", "RANK", "LOCAL_RANK", "pid" };
 	const struct summary *of[] = { comparison->a, comparison->b };
 	for (unsigned side = 0; side < 2; side++) {
@@ -303,23 +303,24 @@ static void add_notes(struct comparison *comparison)
 		char letter = side ? 'B' : 'A';
 		if (of[side]->origin == ORIGIN_REPORT)
 			note(comparison,
-				"%c is a saved report: it has quantiles and no steps, so intervals are rough; pmtop check --save keeps "
+				"%c is a saved report, which has quantiles but no steps: intervals are rough; pmtop check --save saves "
 				"the steps",
 				letter);
 		else if (of[side]->step_count < CONTRAST_MIN)
-			note(comparison, "%c has %zu steps after its warm-up: an interval takes %d", letter, of[side]->step_count,
+			note(comparison, "%c has %zu steps after its warm-up: an interval needs %d", letter, of[side]->step_count,
 				CONTRAST_MIN);
 		if (of[side]->lost_events)
-			note(comparison, "of %c %llu events were lost: its counts are whole, some of its steps are missing", letter,
+			note(comparison, "%c lost %llu events: its counts are complete, but some of its steps are missing", letter,
 				(unsigned long long)of[side]->lost_events);
 	}
 	const struct summary *a = of[0], *b = of[1];
 	if (a->host[0] && b->host[0] && strcmp(a->host, b->host) != 0)
-		note(comparison, "they ran on different machines: %.63s and %.63s", a->host, b->host);
+		note(comparison, "the runs were on different machines: %.63s and %.63s", a->host, b->host);
 	if (isfinite(a->cpus) && isfinite(b->cpus) && fabs(a->cpus - b->cpus) > 0.5)
-		note(comparison, "their machines have %.0f and %.0f CPUs", a->cpus, b->cpus);
+		note(comparison, "the machines have %.0f and %.0f CPUs", a->cpus, b->cpus);
 	if (comparison->is_by_samples)
-		note(comparison, "their batch sizes are %.0f and %.0f: samples a second judge", a->batch_size, b->batch_size);
+		note(comparison, "the batch sizes are %.0f and %.0f: the verdict compares samples a second", a->batch_size,
+			b->batch_size);
 }
 
 void compare(const struct summary *a, const struct summary *b, struct comparison *out)

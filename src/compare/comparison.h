@@ -1,4 +1,5 @@
-/* comparison.h: two summaries side by side: each figure with its change, how sure that is, and what explains it. */
+/* comparison.h: compares two summaries: each figure with its change, the 95 % interval, and the phases that explain it.
+ */
 #ifndef PMTOP_COMPARE_COMPARISON_H
 #define PMTOP_COMPARE_COMPARISON_H
 
@@ -9,12 +10,13 @@
 #include "src/compare/contrast.h"
 #include "src/compare/summary.h"
 
-/* Runs of one program differ by a few percent whatever their batches say: a smaller change is none. */
+/* Repeated runs of one program differ by a few percent, even if the interval is narrower: a smaller change counts as
+ * none. */
 #define SAME_RATIO 1.03
-/* An interval that reaches beyond this and holds "no change" as well says nothing. */
+/* If an interval includes both "no change" and more than this, the verdict is "unclear". */
 #define TELLS_RATIO 1.10
 
-/* VERDICT(NAME, "word"); more and less are of memory, where nothing is known of the noise. */
+/* VERDICT(NAME, "word"); MORE and LESS are for memory, which has no interval. */
 #define VERDICTS(X) \
 	X(NONE, "") \
 	X(SAME, "the same") \
@@ -37,7 +39,7 @@ struct comparison_row {
 	enum row_group group;
 	enum row_unit unit;
 	char what[2 * SUMMARY_NAME + 8]; /* "data", "data › wait" */
-	double a, b;                     /* NAN: one does not have it */
+	double a, b;                     /* NAN: unknown */
 	double change;                   /* B ÷ A; of phases B − A (seconds a step) */
 	bool has_interval;
 	double low, high; /* of the change, 95 % */
@@ -51,25 +53,24 @@ struct comparison {
 	const struct summary *a, *b;
 	size_t row_count;
 	struct comparison_row rows[COMPARISON_ROWS_MAX];
-	bool is_rough;       /* its intervals are, for one is a saved report */
-	double difference_s; /* of a step of the middle, B − A: what the phases' changes sum up to; NAN */
-	/* phases that have the most of it, in its direction, each a tenth at least; NULL behind the last */
+	bool is_rough;       /* the intervals are rough, because one side is a saved report */
+	double difference_s; /* B − A of the mean middle step, the sum of the phases' changes; NAN */
+	/* the phases with the largest part of it in its direction, each at least a tenth; NULL after the last */
 	const struct comparison_row *explains[3];
 	size_t meta_count; /* what both published, and is not the same; or one alone (NULL) */
 	struct {
 		const char *key, *a, *b;
 	} meta[SUMMARY_META_MAX];
-	bool is_by_samples;                  /* batch sizes differ, so samples a second judge */
-	const struct comparison_row *judged; /* what the verdict is of; NULL: nothing could be compared */
+	bool is_by_samples;                  /* batch sizes differ, so the verdict compares samples a second */
+	const struct comparison_row *judged; /* the row of the verdict; NULL: nothing could be compared */
 	size_t note_count;
 	char notes[COMPARISON_NOTES_MAX][200];
 };
 
 void compare(const struct summary *a, const struct summary *b, struct comparison *out);
-/* The verdict of a ratio of times (`more_is_better` of rates). */
+/* The verdict on a ratio of times, or of rates with `more_is_better`. */
 enum verdict verdict_of_ratio(double ratio, double low, double high, bool more_is_better);
-/* The ratio of step times B ÷ A, with what is known; *is_rough where that is quantiles only. False: nothing can be
- * said. */
+/* The ratio of step times B ÷ A. *is_rough: only quantiles are known. Returns false if it is unknown. */
 bool compare_steps(const struct summary *a, const struct summary *b, struct contrast *out, bool *is_rough);
 /* Samples a second, else steps; B ÷ A. */
 bool compare_rates(const struct summary *a, const struct summary *b, struct interval *out);

@@ -22,7 +22,7 @@ static int name_cells(int width)
 	return room < 22 ? 22 : room > NAME_CELLS_MAX ? NAME_CELLS_MAX : room;
 }
 
-/* "1.17×", and of large ones no more digits than are known. */
+/* "1.17×"; three significant digits. */
 static const char *ratio_text(char out[PAGE_VALUE], double ratio)
 {
 	if (!isfinite(ratio))
@@ -69,7 +69,7 @@ static void write_row(struct buffer *out, const struct comparison *comparison, c
 		buffer_puts(out, "  ");
 		page_verdict(out, row->verdict, has_color);
 	}
-	/* No blanks at the end of a line. */
+	/* No trailing blanks. */
 	while (out->length && out->data[out->length - 1] == ' ')
 		out->data[--out->length] = '\0';
 	buffer_puts(out, "\n");
@@ -129,7 +129,7 @@ static void write_metas(struct buffer *out, const struct comparison *comparison,
 	if (!comparison->meta_count)
 		return;
 	buffer_puts(out, "\n");
-	page_title(out, "What they publish differs", has_color);
+	page_title(out, "Different parameters", has_color);
 	for (size_t i = 0; i < comparison->meta_count; i++) {
 		char line[600];
 		snprintf(line, sizeof line, "  %s: %s → %s", comparison->meta[i].key,
@@ -145,7 +145,7 @@ static size_t add_explanation(const struct comparison *comparison, char *out, si
 	for (unsigned i = 0; i < 3 && comparison->explains[i] && used < size; i++) {
 		const struct comparison_row *row = comparison->explains[i];
 		if (i == 0)
-			used += (size_t)snprintf(out + used, size - used, "; %s has %s of %s", row->what,
+			used += (size_t)snprintf(out + used, size - used, "; %s: %s of %s", row->what,
 				page_change(part, row->change), page_change(whole, comparison->difference_s));
 		else
 			used += (size_t)snprintf(out + used, size - used, ", %s %s", row->what, page_change(part, row->change));
@@ -158,7 +158,7 @@ void comparison_sentence(const struct comparison *comparison, char *out, size_t 
 	const struct comparison_row *row = comparison->judged;
 	char range[80] = "";
 	if (!row) {
-		snprintf(out, size, "nothing to compare: one of them has no steps");
+		snprintf(out, size, "cannot compare: a run has no steps");
 		return;
 	}
 	bool is_rate = row->unit == ROW_PER_SECOND;
@@ -166,8 +166,8 @@ void comparison_sentence(const struct comparison *comparison, char *out, size_t 
 		snprintf(
 			range, sizeof range, " (95 %%: %s%.2f to %.2f)", comparison->is_rough ? "about " : "", row->low, row->high);
 	size_t used = (size_t)snprintf(out, size, "%s: %s %.2f times %s%s",
-		row->verdict == VERDICT_NONE          ? "B against A, how sure that is is not known"
-			: row->verdict == VERDICT_UNCLEAR ? "unclear, the noise is too large"
+		row->verdict == VERDICT_NONE          ? "B compared with A, without an interval"
+			: row->verdict == VERDICT_UNCLEAR ? "unclear, too much noise"
 			: row->verdict == VERDICT_SAME    ? "B is the same within noise"
 			: row->verdict == VERDICT_SLOWER  ? "B is slower"
 											  : "B is faster",
@@ -191,9 +191,8 @@ void comparison_as_text(struct buffer *out, const struct comparison *comparison,
 	write_group(out, comparison, ROW_STEP, NULL, "B ÷ A", width, has_color);
 	write_group(out, comparison, ROW_MEMORY, NULL, NULL, width, has_color);
 	write_group(out, comparison, ROW_PHASE,
-		comparison->is_rough ? "Where a step goes: means" : "Where a step goes: means of the middle 90 % of the steps",
+		comparison->is_rough ? "Phases of a step: means" : "Phases of a step: means of the middle 90 % of the steps",
 		"B − A", width, has_color);
-	write_group(
-		out, comparison, ROW_OPERATION, "Operations: the mean of one, over the whole run", "B ÷ A", width, has_color);
+	write_group(out, comparison, ROW_OPERATION, "Operations: mean time over the whole run", "B ÷ A", width, has_color);
 	write_metas(out, comparison, width, has_color);
 }

@@ -17,7 +17,7 @@ static double student_95(double degrees)
 		(3 * z7 + 19 * z5 + 17 * z3 - 15 * z) / (384 * d * d * d);
 }
 
-/* -- the mean of what is alike in a row -- */
+/* -- means of autocorrelated values -- */
 
 struct mean {
 	double value, variance, degrees;
@@ -108,7 +108,7 @@ static double *sorted_copy(const double *values, size_t n)
 	return copy;
 }
 
-/* Pairs whose difference b − a is at most `most`. */
+/* The number of pairs whose difference b − a is at most `max`. */
 static double pairs_up_to(const double *a, size_t n, const double *b, size_t m, double max)
 {
 	double pairs = 0;
@@ -148,7 +148,7 @@ static size_t below(const double *sorted, size_t n, double value, bool or_equal)
 	return low;
 }
 
-/* Where each stands among the others, moved by `shift`: 0 … 1. */
+/* The placement of each value among the others, which are moved by `shift`: 0 … 1. */
 static void place_among(const double *values, size_t n, const double *others, size_t m, double shift, double *places)
 {
 	for (size_t i = 0; i < n; i++)
@@ -171,7 +171,7 @@ bool contrast_ratio(const double *a, size_t n, const double *b, size_t m, struct
 	}
 	if (sorted_a && sorted_b) {
 		double shift = quantile_of_pairs(sorted_a, n, sorted_b, m, 0.5);
-		/* Aligned first, so that the variance is that about the estimate. */
+		/* Align the samples first, so that the variance is the one at the estimate. */
 		place_among(logs, n, sorted_b, m, -shift, places);
 		place_among(logs + n, m, sorted_a, n, shift, places + n);
 		struct mean of_a = mean_of_blocks(places, n), of_b = mean_of_blocks(places + n, m);
@@ -188,7 +188,7 @@ bool contrast_ratio(const double *a, size_t n, const double *b, size_t m, struct
 	return is_there;
 }
 
-/* How sure a quantile is: the share that lies below it is the mean of marks, and those have a variance. */
+/* The interval of a quantile: the share of values below it is a mean of 0s and 1s, whose variance is known. */
 bool contrast_quantile(const double *values, size_t n, double q, struct interval *out)
 {
 	if (n < CONTRAST_MIN)

@@ -1,12 +1,11 @@
-/* contrast.h: by how much two sequences of times differ, and how sure that is. Pure functions; an unknown result is
+/* contrast.h: the difference between two sequences of times, with a 95 % interval. Pure functions; an unknown result is
  * NAN.
  *
- * Step times have heavy tails, several modes and neighbours that are alike. So the ratio is Hodges and Lehmann's
- * (1963): the median of all ratios of one of B to one of A. Its interval is that of the Mann–Whitney statistic turned
- * round (Moses 1965; Lehmann 1975, section 2.5), with the variance of the placements (Sen 1960) taken from the means of
- * blocks of neighbours (batch means: Conway 1963, Schmeiser 1982), for neighbours are not independent; and Student's
- * quantile for so many blocks. The effect is Cliff's delta (1993). No chance is involved: the same figures give the
- * same. */
+ * Step times have heavy tails, several modes and autocorrelation. So the ratio is the estimator of Hodges and Lehmann
+ * (1963): the median of the ratios of all pairs of a step of B and a step of A. Its interval inverts the Mann–Whitney
+ * test (Moses 1965; Lehmann 1975, section 2.5). The variance of the placements (Sen 1960) is estimated from the means
+ * of blocks (batch means: Conway 1963, Schmeiser 1982), because neighbours are not independent, with Student's quantile
+ * for the number of blocks. The effect is Cliff's delta (1993). The results are deterministic. */
 #ifndef PMTOP_COMPARE_CONTRAST_H
 #define PMTOP_COMPARE_CONTRAST_H
 
@@ -25,7 +24,7 @@ struct contrast {
 	double effect;         /* share of pairs in which B is the larger, minus those in which A is: −1 … 1 */
 };
 
-/* In the order of time, all above 0. False: out of memory, or too few of them. */
+/* The values are in the order of time, all above 0. Returns false if out of memory, or with too few values. */
 bool contrast_ratio(const double *a, size_t n, const double *b, size_t m, struct contrast *out);
 /* B − A of the means, with Welch's interval over means of blocks. */
 bool contrast_means(const double *a, size_t n, const double *b, size_t m, struct interval *out);

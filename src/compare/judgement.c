@@ -32,8 +32,8 @@ static void settle(struct judged_figure *figure, enum outcome outcome, const cha
 
 /* -- against the baseline -- */
 
-/* How many steps would bring the interval's half to what lies between no change and the threshold: its width goes with
- * the root of their number. */
+/* The number of steps for which half the interval would be narrower than the threshold: its width is inversely
+ * proportional to the root of their number. */
 static double steps_needed(const struct judgement *judgement, const struct interval *ratio)
 {
 	double half = log(ratio->high / ratio->low) / 2, wanted = log(1 + judgement->threshold) / 2;
@@ -46,7 +46,7 @@ static bool has_few(struct judged_figure *figure, const struct summary *of, cons
 {
 	if (of->seen >= CONTRAST_MIN)
 		return false;
-	settle(figure, OUTCOME_UNTOLD, "too few batches: %s has %llu after %llu of warm-up, %d are needed", whose,
+	settle(figure, OUTCOME_UNTOLD, "too few batches: %s has %llu after %llu of warm-up, %d are required", whose,
 		(unsigned long long)of->seen, (unsigned long long)of->warmup, CONTRAST_MIN);
 	return true;
 }
@@ -64,7 +64,7 @@ static void judge_step(struct judgement *judgement)
 	if (has_few(figure, now, "the run") || has_few(figure, baseline, "the baseline"))
 		return;
 	if (!compare_steps(baseline, now, &contrast, &is_rough)) {
-		settle(figure, OUTCOME_UNTOLD, "the step times cannot be compared: the baseline or the run lacks them");
+		settle(figure, OUTCOME_UNTOLD, "cannot compare: the baseline or the run has no step times");
 		return;
 	}
 	const struct interval *ratio = &contrast.ratio;
@@ -73,7 +73,7 @@ static void judge_step(struct judgement *judgement)
 		is_rough ? "about " : "", ratio->low, ratio->high, page_value(of_now, ROW_SECONDS, now->median_s),
 		page_value(of_baseline, ROW_SECONDS, baseline->median_s));
 	if (ratio->low <= 1 && ratio->high > figure->limit)
-		settle(figure, OUTCOME_UNTOLD, "too noisy to tell: %s; about %.0f batches of each would", figures,
+		settle(figure, OUTCOME_UNTOLD, "too noisy: %s; record about %.0f batches of each run", figures,
 			steps_needed(judgement, ratio));
 	else if (ratio->value > figure->limit)
 		settle(figure, OUTCOME_FAILED, "slower: %s; %.2f is allowed", figures, figure->limit);
@@ -95,7 +95,7 @@ static const char *limit_text(char out[PAGE_VALUE], enum budget_unit unit, doubl
 	return out;
 }
 
-/* The phase's share of each block of steps: of the sum of what is kept. */
+/* The phase's share of the retained steps' total time. */
 static bool share_of_phase(const struct summary *summary, const struct summary_phase *phase, struct interval *out)
 {
 	double mean_s = 0, *values = malloc((summary->step_count + 1) * sizeof *values);
@@ -103,7 +103,7 @@ static bool share_of_phase(const struct summary *summary, const struct summary_p
 		return false;
 	for (size_t i = 0; i < summary->step_count; i++)
 		mean_s += summary->steps[i] / (double)summary->step_count;
-	/* A ratio of sums, linearised: each step's phase minus its due part. */
+	/* The interval of a ratio of sums by linearisation: of each step, the phase's time minus the mean share. */
 	double share = 0;
 	for (size_t i = 0; i < summary->step_count; i++)
 		share += phase->seconds[i] / mean_s / (double)summary->step_count;
@@ -130,7 +130,7 @@ static bool measure(const struct summary *summary, const struct budget *budget, 
 	case BUDGET_GROWTH: value = summary->growth_bytes; break;
 	case BUDGET_GPU_MEMORY: value = summary->gpu_peak_bytes; break;
 	}
-	/* Read, not sampled: no interval. */
+	/* A single reading has no interval. */
 	*out = (struct interval){ value, value, value };
 	return isfinite(value);
 }
@@ -146,8 +146,8 @@ static void judge_budget(struct judgement *judgement, const struct budget *budge
 	if (is_of_steps && has_few(figure, judgement->now, "the run"))
 		return;
 	if (!measure(judgement->now, budget, &figure->change)) {
-		settle(figure, OUTCOME_UNTOLD, "%s of the run is not known%s", budget->name,
-			judgement->now->origin == ORIGIN_REPORT ? ": a saved report has no steps, a recording has" : "");
+		settle(figure, OUTCOME_UNTOLD, "%s of the run is unknown%s", budget->name,
+			judgement->now->origin == ORIGIN_REPORT ? ": a saved report has no steps, use a recording" : "");
 		return;
 	}
 	figure->now = figure->change.value;
@@ -161,10 +161,10 @@ static void judge_budget(struct judgement *judgement, const struct budget *budge
 		settle(figure, OUTCOME_FAILED, "over its budget: %s%s%s; %s is allowed", now, what, range, limit);
 	else
 		settle(figure, OUTCOME_PASSED, "%s%s%s; %s is allowed%s", now, what, range, limit,
-			figure->now > budget->limit ? ", and the noise is larger than what is above it" : "");
+			figure->now > budget->limit ? ", but the excess is within noise" : "");
 }
 
-/* -- what makes the baseline another one -- */
+/* -- differences between the baseline and the run -- */
 
 static void warn(struct judgement *judgement, const char *format, ...) __attribute__((format(printf, 2, 3)));
 static void warn(struct judgement *judgement, const char *format, ...)

@@ -1,10 +1,8 @@
-/* judgement.h: whether a run got slower than its baseline or went over its budgets: one verdict a figure, with its
- * figures.
+/* judgement.h: whether a run is slower than its baseline or exceeds its budgets, with an outcome for each figure.
  *
- * A regression: the ratio of the step times is beyond the threshold, and its 95 % interval leaves "no change" out.
- * Where it is not beyond it, or only below it, it passes. Cannot be told: the interval holds both "no change" and
- * "beyond the threshold", or there are too few steps. A budget is broken where the figure is above it, and so is the
- * low end of its interval. */
+ * A regression: the ratio of the step times exceeds the threshold, and its 95 % interval excludes "no change".
+ * Inconclusive (UNTOLD): the interval includes both "no change" and a ratio above the threshold, or there are too few
+ * steps. Otherwise the run passes. A budget fails if both the figure and the low end of its interval exceed it. */
 #ifndef PMTOP_COMPARE_JUDGEMENT_H
 #define PMTOP_COMPARE_JUDGEMENT_H
 
@@ -21,11 +19,11 @@ enum outcome { OUTCOME_PASSED, OUTCOME_FAILED, OUTCOME_UNTOLD };
 struct judged_figure {
 	char name[SUMMARY_NAME]; /* "step", "data" */
 	enum outcome outcome;
-	enum budget_unit unit; /* of now, baseline, low and high where it is a budget's */
+	enum budget_unit unit; /* of a budget: the unit of now, limit and change */
 	bool is_budget;
-	double now, baseline, limit; /* limit: of a ratio (1.2), or of the budget */
+	double now, baseline, limit; /* limit: a ratio (1.2), or the budget */
 	struct interval change;      /* the ratio to the baseline; of a budget the figure; NAN: no interval */
-	char text[320];              /* the figures in a sentence */
+	char text[320];              /* a sentence with the figures */
 };
 
 enum { JUDGED_MAX = BUDGETS_MAX + 1, WARNINGS_MAX = 12 };
@@ -33,22 +31,21 @@ enum { JUDGED_MAX = BUDGETS_MAX + 1, WARNINGS_MAX = 12 };
 struct judgement {
 	const struct summary *now, *baseline; /* baseline NULL: only budgets */
 	double threshold;
-	enum outcome outcome; /* failed where any has; else untold where any is */
+	enum outcome outcome; /* FAILED if any figure has; else UNTOLD if any is */
 	size_t count;
 	struct judged_figure figures[JUDGED_MAX];
 	size_t warning_count;
-	char warnings[WARNINGS_MAX][256]; /* what makes the baseline another one: machine, batch size, model … */
+	char warnings[WARNINGS_MAX][256]; /* differences between baseline and run: machine, batch size, model … */
 	struct comparison comparison;     /* only with a baseline */
 };
 
-/* Budgets name phases that the run has (budget_check_names). */
+/* The caller has checked the budgets' phases (budget_check_names). */
 void judge(const struct summary *now, const struct summary *baseline, double threshold,
 	const struct budget_list *budgets, struct judgement *out);
-/* A line for each warning and each figure, for logs that are searched; the last says it all. */
+/* Prints one line for each warning and figure, so that logs can be searched; the last line is the result. */
 void judgement_as_text(struct buffer *out, const struct judgement *judgement, bool has_color);
 void judgement_as_json(struct buffer *out, const struct judgement *judgement);
-/* JUnit's XML, as GitHub's, GitLab's and Jenkins's readers take it: a test case for each figure; what cannot be told is
- * an error there. */
+/* Writes JUnit XML for GitHub, GitLab and Jenkins: a test case for each figure; an inconclusive one is an error. */
 void judgement_as_junit(struct buffer *out, const struct judgement *judgement, double elapsed_s);
 
 #endif

@@ -12,7 +12,7 @@
 #include "src/compare/page.h"
 
 static const char *const words[] = {
-	[OUTCOME_PASSED] = "ok", [OUTCOME_FAILED] = "FAILED", [OUTCOME_UNTOLD] = "cannot be told"
+	[OUTCOME_PASSED] = "ok", [OUTCOME_FAILED] = "FAILED", [OUTCOME_UNTOLD] = "inconclusive"
 };
 
 static const char *name_of(const struct judgement *judgement)
@@ -21,7 +21,7 @@ static const char *name_of(const struct judgement *judgement)
 	return now->run[0] ? now->run : now->command[0] ? now->command : "run";
 }
 
-/* What takes the time that is more: only where the step failed. */
+/* Names the phases that explain a failed step. */
 static void explain(const struct judgement *judgement, char *out, size_t size)
 {
 	size_t used = 0;
@@ -56,7 +56,7 @@ void judgement_as_text(struct buffer *out, const struct judgement *judgement, bo
 	buffer_printf(out, "%s, %llu batches: %s\n", name_of(judgement), (unsigned long long)judgement->now->batches,
 		judgement->outcome == OUTCOME_PASSED       ? "ok"
 			: judgement->outcome == OUTCOME_FAILED ? "a regression"
-												   : "cannot be told");
+												   : "inconclusive");
 }
 
 void judgement_as_json(struct buffer *out, const struct judgement *judgement)
@@ -113,7 +113,7 @@ void judgement_as_json(struct buffer *out, const struct judgement *judgement)
 
 /* -- JUnit -- */
 
-/* What XML 1.0 does not have is left out; texts were made harmless when they were read. */
+/* Texts have no control characters, which XML 1.0 forbids: text_clean removed them when they were read. */
 static void add_xml(struct buffer *out, const char *text)
 {
 	size_t length = strlen(text);

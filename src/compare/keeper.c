@@ -7,7 +7,8 @@
 
 #include "src/base/text.h"
 
-/* Behind the newest, for what is warm-up is known only after some steps, and a phase may be told after its batch. */
+/* Reads this many batches behind the newest, because the end of the warm-up is known only after some steps, and a phase
+ * may be emitted after its batch. */
 enum { BEHIND = 32 };
 #define SEED UINT64_C(0x9e3779b97f4a7c15)
 
@@ -16,7 +17,7 @@ void keeper_init(struct keeper *keeper, struct summary *summary)
 	*keeper = (struct keeper){ .summary = summary, .chance = SEED };
 }
 
-/* xorshift64 (Marsaglia 2003): below `most`. */
+/* xorshift64 (Marsaglia 2003): a number below `max`. */
 static unsigned draw(struct keeper *keeper, unsigned max)
 {
 	keeper->chance ^= keeper->chance << 13;
@@ -67,7 +68,7 @@ static void keep_at(
 
 /* -- steps -- */
 
-/* Of each two in a row one stays. */
+/* Keeps one of each two successive steps. */
 static void halve(struct keeper *keeper)
 {
 	struct summary *summary = keeper->summary;
@@ -86,7 +87,7 @@ static void take_step(struct keeper *keeper, const struct run *run, const struct
 	struct summary *summary = keeper->summary;
 	if (keeper->in_stride == 0 && summary->step_count == SUMMARY_STEPS_MAX)
 		halve(keeper);
-	/* Each of a stride has the same chance to be the one that is kept. */
+	/* Reservoir sampling: each step of a stride has the same probability to be kept. */
 	bool is_first = keeper->in_stride == 0, is_retained = is_first || draw(keeper, keeper->in_stride + 1) == 0;
 	keep_at(keeper, summary->step_count - !is_first, run, batch, is_retained);
 	summary->step_count += is_first;
@@ -143,7 +144,7 @@ static const struct run *run_at(const struct model *model, int run)
 	return run >= 0 && (unsigned)run < model->run_count ? &model->runs[run] : NULL;
 }
 
-/* Another run, or another mode that turns out to be the training: from its first on. */
+/* Starts again if the run changes, or if another mode turns out to be the training. */
 static const struct track *follow(struct keeper *keeper, const struct run *run)
 {
 	const struct track *track = run_main(run);
@@ -210,7 +211,7 @@ static void take_run(struct keeper *keeper, const struct run *run, const struct 
 	summary->epochs = run->state.epochs_begun;
 	summary->loss = run->loss;
 	summary->gpu_peak_bytes = run_allocator(run).peak_bytes;
-	/* Where some told no samples, the rest stands for them; where none did, the batch size that was published does. */
+	/* Steps without samples count as the mean of the others; if no step has samples, the batch size counts. */
 	if (keeper->sampled)
 		summary->samples *= summary->total_s / keeper->sampled_s;
 	else

@@ -36,7 +36,7 @@ static void name_by_label(const struct summary *of, char *out, size_t size)
 	snprintf(out, size, "%s", summary_name(of));
 }
 
-/* The first that gives each a name of its own; files may share theirs, then the whole path is told. */
+/* Uses the first kind of name that is different for all runs; else the labels (paths). */
 static void name_all(struct ranking *ranking)
 {
 	static void (*const ways[])(
@@ -76,7 +76,7 @@ void ranking_make(struct ranking *ranking, const struct summary *const *summarie
 	*ranking = (struct ranking){ .is_by_samples = true, .count = count < RANKING_MAX ? count : RANKING_MAX };
 	for (size_t i = 0; i < ranking->count; i++) {
 		ranking->rows[i] = (struct ranking_row){ .of = summaries[i], .against_best = { NAN, NAN, NAN } };
-		/* A run without steps has no rate of any kind. */
+		/* A run without steps has no rate, neither of steps nor of samples. */
 		ranking->is_by_samples &= isfinite(summaries[i]->samples_per_s) || !isfinite(summaries[i]->steps_per_s);
 	}
 	qsort(ranking->rows, ranking->count, sizeof *ranking->rows, by_steps);
@@ -98,14 +98,14 @@ void ranking_make(struct ranking *ranking, const struct summary *const *summarie
 	name_all(ranking);
 }
 
-/* -- telling -- */
+/* -- output -- */
 
 void ranking_sentence(const struct ranking *ranking, char *out, size_t size)
 {
 	const struct summary *best = ranking->count ? ranking->rows[0].of : NULL;
 	char rate[NUMBER_SIZE];
 	if (!best || !isfinite(rate_of(ranking, best))) {
-		snprintf(out, size, "none of them has finished a step");
+		snprintf(out, size, "no run has finished a step");
 		return;
 	}
 	size_t used = (size_t)snprintf(out, size, "best: %s (%s %s/s)", ranking->name[0],
@@ -117,7 +117,7 @@ void ranking_sentence(const struct ranking *ranking, char *out, size_t size)
 		snprintf(out + used, size - used, ", %.2f times %s (95 %%: %.2f to %.2f)", 1 / next->against_best.value,
 			ranking->name[1], 1 / next->against_best.high, 1 / next->against_best.low);
 	else
-		snprintf(out + used, size - used, "; %s is not told apart from it (%.2f times, 95 %%: %.2f to %.2f)",
+		snprintf(out + used, size - used, "; %s is the same within noise (%.2f times, 95 %%: %.2f to %.2f)",
 			ranking->name[1], next->against_best.value, next->against_best.low, next->against_best.high);
 }
 

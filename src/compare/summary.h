@@ -1,8 +1,8 @@
-/* summary.h: what one run was like, in so little that two can be compared: made of a model (keeper.h), or read from a
- * file (summary_file.h).
+/* summary.h: the figures of one run that comparisons need, made from a model (keeper.h) or read from a file
+ * (summary_file.h).
  *
- * Seconds and bytes are doubles, unknown is NAN. Steps are those of mode train without the warm-up; of many, one of
- * each `stride` in a row, drawn with a fixed seed, so that no period of the run falls in with that of the drawing. */
+ * Seconds and bytes are doubles, NAN = unknown. Steps are those of mode train without the warm-up. Of a long run it
+ * keeps one step of each `stride`, drawn at random (with a fixed seed), so that periods of the run do not alias. */
 #ifndef PMTOP_COMPARE_SUMMARY_H
 #define PMTOP_COMPARE_SUMMARY_H
 
@@ -22,11 +22,11 @@ enum {
 
 enum summary_origin { ORIGIN_RUN, ORIGIN_RECORDING, ORIGIN_SAVED, ORIGIN_REPORT };
 
-struct summary_phase { /* outermost; unattributed time and what lies between batches are phases too */
+struct summary_phase { /* outermost phases; also the unattributed time and the time between batches */
 	char name[SUMMARY_NAME];
 	double total_s;             /* in the steps that were judged */
-	double mean_s, share_ratio; /* of those of the middle (summary_finish), and of the total */
-	double *seconds;            /* of each kept step, 0 where it did not have it; NULL in a saved report */
+	double mean_s, share_ratio; /* mean of the middle steps (summary_finish); share of the total */
+	double *seconds;            /* in each kept step, 0 if the step did not have it; NULL in a saved report */
 };
 
 struct summary_operation {
@@ -49,7 +49,7 @@ struct summary {
 	double batch_size; /* samples a batch */
 
 	uint64_t batches;      /* finished in the whole run */
-	uint64_t seen, warmup; /* steps that were seen without the warm-up; what was left out as that */
+	uint64_t seen, warmup; /* steps without the warm-up; steps of the warm-up */
 	uint64_t lost_events, epochs;
 	uint64_t damaged_blocks, damaged_bytes; /* of its recording */
 	double total_s;                         /* of the steps seen */
@@ -58,7 +58,7 @@ struct summary {
 	size_t step_count;
 	double *steps; /* kept, in the order of time */
 	double median_s, mad_s, mean_s, p95_s, least_s, most_s;
-	double middle_s; /* the mean of the middle ones: what the phases' mean_s sum up to */
+	double middle_s; /* the mean of the middle steps, the sum of the phases' mean_s */
 	double samples_per_s, steps_per_s, loss;
 
 	unsigned phase_count;
@@ -70,19 +70,19 @@ struct summary {
 	char verdict[24]; /* of the memory */
 };
 
-/* All is unknown. */
+/* Sets all figures to unknown. */
 void summary_init(struct summary *summary);
 void summary_release(struct summary *summary);
-/* Makes the figures of what was kept: medians, means, shares, rates. False: out of memory. */
+/* Computes medians, means, shares and rates from the kept steps. Returns false when out of memory. */
 bool summary_finish(struct summary *summary);
-/* Whether each step is known, so that differences have an interval. */
+/* Whether it has single steps, which intervals need. */
 bool summary_has_steps(const struct summary *summary);
 const char *summary_meta(const struct summary *summary, const char *key); /* NULL: not published */
-/* NULL: it has none of that name */
+/* NULL: it has no phase of that name */
 const struct summary_phase *summary_phase(const struct summary *summary, const char *name);
-/* The steps of the middle: without the shortest and the longest 5 %. Fills `middle`; returns how many. */
+/* The middle steps: without the shortest and the longest 5 %. Fills `middle`; returns their number. */
 size_t summary_middle(const struct summary *summary, size_t *middle);
-/* How it is told from others: its file without the folder, else run and pid. */
+/* Its name in tables: the file without the folder, else run and pid. */
 const char *summary_name(const struct summary *summary);
 
 #endif

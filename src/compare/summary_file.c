@@ -53,7 +53,7 @@ enum { FILE_MAX = 64 << 20 };
 
 /* -- writing -- */
 
-/* Six digits tell a step of 100 s to 0.1 ms: more than its clock means. */
+/* Six digits give a step of 100 s to 0.1 ms, which is enough. */
 static double rounded(double value)
 {
 	char text[32];
@@ -119,7 +119,7 @@ static void write_operations(struct json *json, const struct summary *summary)
 	json_close_array(json);
 }
 
-/* A line for each member of the whole and each object of a list, so that two files can be compared by eye. */
+/* Writes one line for each member and each object of a list, for diff(1). */
 static void break_lines(struct buffer *out, const struct buffer *in)
 {
 	bool is_in_text = false, is_escaped = false, is_list_of_objects = false;
@@ -197,7 +197,9 @@ enum status summary_save(const char *path, const struct summary *summary, struct
 	}
 	int error = new_file_write(path, NEW_FILE_PRIVATE, text.data, text.length);
 	buffer_release(&text);
-	return error ? reason_set(why_not, STATUS_IO, NULL, "%s was not written: %s", path, strerror(error)) : STATUS_OK;
+	return error
+		? reason_set(why_not, STATUS_IO, "name another file with --save", "cannot write %s: %s", path, strerror(error))
+		: STATUS_OK;
 }
 
 /* -- reading -- */
@@ -215,7 +217,7 @@ static uint64_t count_of(const struct json_value *object, const char *key)
 	return count >= 0 && count < 1e15 ? (uint64_t)count : 0;
 }
 
-/* `count` numbers above or at 0; NULL: it is not that. */
+/* Reads `count` numbers, none negative; NULL: the array is something else. */
 static double *read_series(const struct json_value *array, size_t count)
 {
 	if (!array || array->count != count)
@@ -272,8 +274,8 @@ static enum status read_summary(const struct json_value *root, struct summary *o
 							*meta = json_member(root, "meta", JSON_OBJECT);
 	double version = json_member_number(root, "summary_version");
 	if (!(version >= SUMMARY_VERSION && version <= SUMMARY_VERSION))
-		return reason_set(why_not, STATUS_UNSUPPORTED, "make it anew with pmtop check --save",
-			"a summary of version %g, not %d", version, SUMMARY_VERSION);
+		return reason_set(why_not, STATUS_UNSUPPORTED, "write it again with pmtop check --save",
+			"the summary has version %g, not %d", version, SUMMARY_VERSION);
 #define READ_TEXT(name) take_text(out->name, sizeof out->name, root, #name);
 #define READ_FIGURE(part, name) \
 	out->name = json_member_number(*part ? json_member(root, part, JSON_OBJECT) : root, #name);
@@ -298,18 +300,18 @@ static enum status read_summary(const struct json_value *root, struct summary *o
 	out->origin = ORIGIN_SAVED;
 	if (!steps || steps->count > SUMMARY_STEPS_MAX || !(out->steps = read_series(steps, steps->count)))
 		return reason_set(
-			why_not, STATUS_DAMAGED, "make it anew with pmtop check --save", "its steps are not a list of times");
+			why_not, STATUS_DAMAGED, "write it again with pmtop check --save", "its steps are not a list of times");
 	out->step_count = steps->count;
 	for (size_t i = 0; i < out->step_count; i++)
 		if (!(out->steps[i] > 0))
 			return reason_set(
-				why_not, STATUS_DAMAGED, "make it anew with pmtop check --save", "a step of it takes no time");
+				why_not, STATUS_DAMAGED, "write it again with pmtop check --save", "one of its steps takes no time");
 	if (!read_phases(json_member(root, "phases", JSON_ARRAY), out))
-		return reason_set(why_not, STATUS_DAMAGED, "make it anew with pmtop check --save",
-			"a phase of it is not as long as its steps");
+		return reason_set(why_not, STATUS_DAMAGED, "write it again with pmtop check --save",
+			"one of its phases has not as many values as there are steps");
 	if (out->step_count && (out->seen < out->step_count || !(out->total_s > 0)))
 		return reason_set(
-			why_not, STATUS_DAMAGED, "make it anew with pmtop check --save", "its steps do not fit its totals");
+			why_not, STATUS_DAMAGED, "write it again with pmtop check --save", "its steps contradict its totals");
 	return summary_finish(out) ? STATUS_OK : reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 }
 
@@ -361,9 +363,9 @@ enum status summary_load(const char *path, struct summary *out, struct reason *w
 		else if (!format && json_member(root, "self", JSON_OBJECT) && json_member(root, "time_ns", JSON_NUMBER))
 			status = summary_of_report(root, out, &why);
 		else
-			status = reason_set(&why, STATUS_DAMAGED,
-				"pmtop check --save=FILE makes one, pmtop report --format=json the other",
-				"neither a summary nor a report of pmtop");
+			status =
+				reason_set(&why, STATUS_DAMAGED, "write one with pmtop check --save=FILE or pmtop report --format=json",
+					"neither a summary nor a report of pmtop");
 	}
 	json_tree_free(tree);
 	buffer_release(&text);

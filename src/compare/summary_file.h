@@ -1,6 +1,5 @@
-/* summary_file.h: a summary as a file: JSON that a person can read, with the steps themselves, so that two of them can
- * be compared with their noise. `pmtop check --save` writes it. A report that was saved (`pmtop report --format=json`)
- * is read as well; it has quantiles only. */
+/* summary_file.h: a summary as a readable JSON file with its steps, so that comparisons have intervals. `pmtop check
+ * --save` writes it. pmtop also reads a saved report (`pmtop report --format=json`), which has quantiles only. */
 #ifndef PMTOP_COMPARE_SUMMARY_FILE_H
 #define PMTOP_COMPARE_SUMMARY_FILE_H
 
@@ -13,14 +12,14 @@
 enum { SUMMARY_VERSION = 1 };
 
 void summary_write(struct buffer *out, const struct summary *summary);
-/* Written beside it first, then renamed: there is never half a file. */
+/* Writes a temporary file and renames it, so that the file is never incomplete. */
 enum status summary_save(const char *path, const struct summary *summary, struct reason *why_not);
-/* Whether the file begins as JSON does (and is no recording); what cannot be read does not. */
+/* Whether the file begins like JSON, so that it is no recording; false if it cannot be read. */
 bool summary_is_file(const char *path);
-/* STATUS_OK: release it. */
+/* On STATUS_OK the caller releases it. */
 enum status summary_load(const char *path, struct summary *out, struct reason *why_not);
 
-/* -- for summary_file.c: what it found in a file that is a report -- */
+/* -- for summary_file.c: a saved report -- */
 struct json_value;
 enum status summary_of_report(const struct json_value *report, struct summary *out, struct reason *why_not);
 

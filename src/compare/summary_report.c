@@ -31,7 +31,7 @@ static void take_operations(const struct json_value *operations, struct summary 
 			.total_s = json_member_number(value, "total_s"),
 			.share_ratio = json_member_number(value, "share_ratio") };
 		take_text(operation->name, sizeof operation->name, value, "name");
-		/* Where a step goes, as well as whole-run totals tell it. */
+		/* Estimates the phases from the totals of the whole run. */
 		if (operation->depth || out->phase_count == SUMMARY_PHASES_MAX || !isfinite(operation->share_ratio) ||
 			!isfinite(out->mean_s))
 			continue;
@@ -52,8 +52,7 @@ enum status summary_of_report(const struct json_value *report, struct summary *o
 	const struct json_value *meta = json_member(report, "meta", JSON_OBJECT);
 	double time_ns = json_member_number(report, "time_ns");
 	if (!batch || !(json_member_number(batch, "count") > 0))
-		return reason_set(
-			why_not, STATUS_DAMAGED, "save it again when batches have finished", "a report without batches");
+		return reason_set(why_not, STATUS_DAMAGED, "save it again after some batches", "the report has no batches");
 	out->origin = ORIGIN_REPORT;
 	take_text(out->run, sizeof out->run, report, "run");
 	take_text(out->mode, sizeof out->mode, report, "mode");
@@ -62,7 +61,7 @@ enum status summary_of_report(const struct json_value *report, struct summary *o
 	out->cpus =
 		json_member_number(json_member(json_member(report, "system", JSON_OBJECT), "cpu", JSON_OBJECT), "count");
 	out->batches = out->seen = as_count(json_member_number(batch, "count"));
-	/* Steps where it tells them, of the last 200 where it tells only those, else batches. */
+	/* The figures of all steps; else those of the last 200; else those of batches. */
 	out->median_s = first_known(json_member_number(step, "p50_s"),
 		first_known(json_member_number(recent, "p50_s"), json_member_number(batch, "p50_s")));
 	out->p95_s = first_known(json_member_number(step, "p95_s"),
@@ -73,7 +72,7 @@ enum status summary_of_report(const struct json_value *report, struct summary *o
 	out->steps_per_s = 1 / out->mean_s;
 	out->samples_per_s = json_member_number(batch, "samples_per_s");
 	out->loss = json_member_number(batch, "loss");
-	/* The tree's peak is not told: the process's own, or what the tree has now. */
+	/* A report has no peak of the tree: use the larger of the process's peak and the tree's present size. */
 	out->peak_bytes = fmax(json_member_number(memory, "peak_rss_bytes"), json_member_number(memory, "tree_rss_bytes"));
 	out->growth_bytes = json_member_number(memory, "growth_bytes");
 	for (const struct json_value *value = meta ? meta->first : NULL; value && out->meta_count < SUMMARY_META_MAX;

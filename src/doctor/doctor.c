@@ -1,4 +1,4 @@
-/* pmtop doctor: each figure that pmtop could show: there, or what is missing, why, and what brings it. */
+/* pmtop doctor: reports for each figure whether pmtop can read it, and if not, why and how to get it. */
 #include "src/doctor/doctor.h"
 
 #include <signal.h>
@@ -88,8 +88,8 @@ static void print_text(struct buffer *out, const struct doctor *doctor)
 	buffer_printf(out, "\n%zu ok, %zu missing, %zu off", count_of(doctor, FINDING_OK, false),
 		count_of(doctor, FINDING_MISSING, false), count_of(doctor, FINDING_OFF, false));
 	buffer_puts(out,
-		count_of(doctor, FINDING_MISSING, true) ? "; what pmtop cannot do without is missing\n"
-												: "; all that pmtop needs is here\n");
+		count_of(doctor, FINDING_MISSING, true) ? "; something that pmtop requires is missing\n"
+												: "; nothing that pmtop requires is missing\n");
 }
 
 static void print_json(struct buffer *out, const struct doctor *doctor)
@@ -128,8 +128,8 @@ void doctor_run(struct doctor *doctor, void (*check)(struct doctor *doctor))
 		return;
 	}
 	if (!limited_wait(child, fd, CHECK_LIMIT_NS))
-		doctor_say(doctor, FINDING_MISSING, "look for what hangs: dmesg, and file systems whose server is gone (mount)",
-			"no answer for %d s", (int)(CHECK_LIMIT_NS / NS_PER_S));
+		doctor_say(doctor, FINDING_MISSING, "find what hangs: dmesg, and network file systems without a server (mount)",
+			"the check did not answer within %d s", (int)(CHECK_LIMIT_NS / NS_PER_S));
 	else if (waitpid(child, &status, 0) == child && WIFSIGNALED(status))
 		doctor_say(doctor, FINDING_MISSING, NULL, "the check crashed (%s)", strsignal(WTERMSIG(status)));
 }
@@ -153,7 +153,7 @@ static enum exit_code run_doctor(const struct options *options, const struct set
 	struct buffer out = BUFFER_INIT;
 	int output_code = 0;
 	if (doctor == MAP_FAILED) {
-		fputs("pmtop: out of memory: nothing was looked at\n", stderr);
+		fputs("pmtop: out of memory: nothing was checked\n", stderr);
 		return EXIT_RUNTIME;
 	}
 	doctor->options = options;

@@ -1,5 +1,5 @@
-/* doctor.h: what `pmtop doctor` finds: one row for each figure that pmtop could show, and for each thing that one
- * needs. */
+/* doctor.h: the findings of `pmtop doctor`: one row for each figure that pmtop can show, and for what the figures
+ * require. */
 #ifndef PMTOP_DOCTOR_DOCTOR_H
 #define PMTOP_DOCTOR_DOCTOR_H
 
@@ -13,7 +13,7 @@
 
 struct model;
 
-/* off: there, but not in use; because of how things are set, or because there is nothing to do with it. */
+/* off: not in use, because of a setting, or because there is nothing to read (no GPU, no Python). */
 enum finding_state { FINDING_OK, FINDING_MISSING, FINDING_OFF };
 
 enum { FINDINGS_MAX = 96 };
@@ -22,23 +22,23 @@ struct finding {
 	const char *group;
 	char name[48];
 	enum finding_state state;
-	bool is_essential; /* without it pmtop shows nothing worth while: the exit status is 1 */
-	/* text: what it is, or why it is missing; remedy: what brings it, a command where there is one */
+	bool is_essential; /* pmtop is of no use without it: the exit status is 1 */
+	/* text: what it is, or why it is missing; remedy: how to get it, if possible a command */
 	struct reason reason;
 };
 
 struct doctor {
 	const struct options *options;
 	const struct settings *settings;
-	/* before /proc, /sys and /dev wherever GPUs, counters and meters are looked for; NULL = "". For tests, as the next
+	/* prefix of /proc, /sys and /dev in the checks of GPUs, counters and energy; NULL = "". For tests, as are the next
 	 * two */
 	const char *root;
 	const char *nvml_path;                               /* NULL: libnvidia-ml.so.1 */
-	int (*open_counter)(uint32_t type, uint64_t config); /* 0, or why not (errno); NULL: the kernel is asked */
+	int (*open_counter)(uint32_t type, uint64_t config); /* returns 0 or an errno; NULL: perf_event_open */
 	const struct model *model;                           /* of the target, once it is watched */
-	const char *group;                                   /* of the rows to come */
-	char process[200];                                   /* what the target's group is called */
-	bool has_gpus;                                       /* of any maker */
+	const char *group;                                   /* of the next rows */
+	char process[200];                                   /* the name of the target's group */
+	bool has_gpus;                                       /* of any vendor */
 	size_t count;
 	struct finding findings[FINDINGS_MAX];
 };
@@ -46,45 +46,45 @@ struct doctor {
 /* Fills the newest row's reason and state. */
 void doctor_say(struct doctor *doctor, enum finding_state state, const char *remedy, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* The next row, ok until something else is said; further rows than there is room for go into the last one. */
+/* Adds a row, in the state ok. If there are FINDINGS_MAX rows already, it overwrites the last. */
 struct finding *doctor_row(struct doctor *doctor, const char *name, bool is_essential);
 
-/* Runs a check in a process of its own, for a driver, a library or a file system can hang: then the newest row says so,
- * and the next check follows. `doctor` must be memory that the child shares (MAP_SHARED). */
+/* Runs a check in a child process, because a driver, a library or a file system can hang: the newest row then says so,
+ * and doctor_run returns. `doctor` must be in shared memory (MAP_SHARED). */
 void doctor_run(struct doctor *doctor, void (*check)(struct doctor *doctor));
 
-/* What would let us look at a process that may not be looked at. */
+/* The remedy if pmtop may not read a process. */
 const char *doctor_access_remedy(void);
 
-/* -- what lies beneath `root` (doctor_inspect.c) -- */
+/* -- files below `root` (doctor_inspect.c) -- */
 
 /* The first line of a file. */
 bool doctor_read(const struct doctor *doctor, char *out, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 /* As access(2): 0, or why not (errno). */
 int doctor_access(const struct doctor *doctor, int mode, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* How many entries of a folder begin so, the first `most` of them in `names`, sorted; numbers within them by their
- * value. */
+/* Returns how many entries of a folder begin with `begin`, and puts the first `max` of them into `names`, sorted as by
+ * strverscmp. */
 enum { DOCTOR_NAMES_MAX = 32, DOCTOR_NAME_SIZE = 64 };
 size_t doctor_names(
 	const struct doctor *doctor, const char *folder, const char *begin, char names[][DOCTOR_NAME_SIZE], size_t max);
-/* The name that a link ends with. */
+/* The last component of a symbolic link's target. */
 bool doctor_link(const struct doctor *doctor, char *out, size_t size, const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
-/* One of CAP_…, or root's all. */
+/* Whether the process has a capability (CAP_…); root has all of them. */
 bool doctor_has_right(const struct doctor *doctor, unsigned capability);
-/* Loaded, never called: a row's state for a library that figures need. */
+/* Sets the newest row's state for a library that figures need. The library is loaded, none of its functions called. */
 void doctor_say_library(struct doctor *doctor, const char *file, const char *package, const char *what);
 
-/* pmtop itself, the terminal; the machine. */
+/* Checks pmtop itself, the terminal and the machine. */
 void doctor_check_machine(struct doctor *doctor);
-/* Drivers, libraries, devices and rights of NVIDIA's, AMD's, Intel's and other GPUs: files and dlopen alone, for a
- * driver can hang. */
+/* Check drivers, libraries, devices and permissions of GPUs. They use files and dlopen only, because a driver can
+ * hang. */
 void doctor_check_nvidia(struct doctor *doctor);
 void doctor_check_other_gpus(struct doctor *doctor);
-/* The CPUs' counters, energy meters and heat sensors. */
+/* Checks the CPUs' counters, energy meters and temperature sensors. */
 void doctor_check_counters(struct doctor *doctor);
-/* What the model got of the target after a few readings, and what the target itself is. */
+/* Checks which figures of the target the model has after a few readings, and what kind of process it is. */
 void doctor_check_process(struct doctor *doctor);
 
 extern const struct command doctor_command;

@@ -1,4 +1,4 @@
-/* The CPUs' counters, energy meters and heat sensors: which there are, which may be read, and what makes that so. */
+/* Checks the CPUs' counters, energy meters and temperature sensors: which exist, and which pmtop may read. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -10,7 +10,7 @@
 #include "src/doctor/doctor.h"
 
 enum { CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38 };
-#define RIGHT_REMEDY "sudo setcap cap_perfmon=ep $(command -v pmtop), or sudo sysctl kernel.perf_event_paranoid="
+#define PERMISSION_REMEDY "sudo setcap cap_perfmon=ep $(command -v pmtop), or sudo sysctl kernel.perf_event_paranoid="
 
 static bool is_privileged(const struct doctor *doctor)
 {
@@ -47,24 +47,22 @@ static int open_counter(const struct doctor *doctor, uint32_t type, uint64_t con
 
 static void check_level(struct doctor *doctor)
 {
-	/* Up to this level, without a right of its own; the last is what Debian's and Ubuntu's kernels add. */
+	/* What a process without CAP_PERFMON may count up to each level of perf_event_paranoid (the kernel's
+	 * Documentation/admin-guide/sysctl/kernel.rst). Debian's and Ubuntu's kernels add levels above 2. */
 	static const struct {
 		int max;
 		enum finding_state state;
 		const char *what, *remedy;
 	} levels[] = {
-		{ 0, FINDING_OK, "processes and whole CPUs, memory traffic and energy too", NULL },
-		{ 1, FINDING_OK,
-			"your processes, with what the kernel does for them; no memory traffic and energy of the whole machine",
-			RIGHT_REMEDY "0" },
-		{ 2, FINDING_OK,
-			"your processes, without what the kernel does for them; no memory traffic and energy of the whole machine",
-			RIGHT_REMEDY "0" },
-		{ 99, FINDING_MISSING, "no counter may be opened; times, faults and switches of /proc are read",
-			RIGHT_REMEDY "2" },
+		{ 0, FINDING_OK, "processes and whole CPUs, memory traffic and energy", NULL },
+		{ 1, FINDING_OK, "your processes, user and kernel mode; no memory traffic, no energy of the machine",
+			PERMISSION_REMEDY "0" },
+		{ 2, FINDING_OK, "your processes, user mode only; no memory traffic, no energy of the machine",
+			PERMISSION_REMEDY "0" },
+		{ 99, FINDING_MISSING, "no counters; times, faults and switches are read from /proc", PERMISSION_REMEDY "2" },
 	};
 	int level;
-	doctor_row(doctor, "right to count", false);
+	doctor_row(doctor, "permission to count", false);
 	if (!read_level(doctor, &level)) {
 		doctor_say(
 			doctor, FINDING_MISSING, "boot a kernel with CONFIG_PERF_EVENTS", "the kernel has no performance counters");
@@ -72,7 +70,7 @@ static void check_level(struct doctor *doctor)
 	}
 	if (is_privileged(doctor)) {
 		doctor_say(doctor, FINDING_OK, NULL,
-			"perf_event_paranoid is %d, and pmtop is root or has CAP_PERFMON: everything", level);
+			"perf_event_paranoid is %d, but pmtop is root or has CAP_PERFMON: all counters", level);
 		return;
 	}
 	size_t at = 0;
@@ -81,23 +79,23 @@ static void check_level(struct doctor *doctor)
 	doctor_say(doctor, levels[at].state, levels[at].remedy, "perf_event_paranoid is %d: %s", level, levels[at].what);
 }
 
-/* What an errno of perf_event_open means. */
+/* The meaning of an errno of perf_event_open (perf_event_open(2)). */
 static const struct {
 	int error;
 	const char *why, *remedy;
 } refusals[] = {
-	{ ENOENT, "this CPU, or the virtual machine that it is, offers none",
-		"run on the host; or let the hypervisor pass them on (QEMU: -cpu host,pmu=on; EC2: a metal instance)" },
-	{ EOPNOTSUPP, "this CPU, or the virtual machine that it is, offers none",
-		"run on the host; or let the hypervisor pass them on (QEMU: -cpu host,pmu=on; EC2: a metal instance)" },
-	{ EACCES, "they may not be opened", RIGHT_REMEDY "2" },
-	{ EPERM, "they may not be opened",
-		"in a container: --cap-add=PERFMON, and a seccomp profile that lets perf_event_open through; else " RIGHT_REMEDY
-		"2" },
-	{ ENOSYS, "the kernel has none, or a seccomp filter hides it",
-		"in a container: --security-opt seccomp=unconfined, or a profile that lets perf_event_open through" },
-	{ EBUSY, "somebody else holds them all (the NMI watchdog, another profiler)", "sudo sysctl kernel.nmi_watchdog=0" },
-	{ EMFILE, "no descriptor is free", "ulimit -n 4096" },
+	{ ENOENT, "this CPU or virtual machine has none",
+		"run on the host, or enable them in the hypervisor (QEMU: -cpu host,pmu=on; EC2: a metal instance)" },
+	{ EOPNOTSUPP, "this CPU or virtual machine has none",
+		"run on the host, or enable them in the hypervisor (QEMU: -cpu host,pmu=on; EC2: a metal instance)" },
+	{ EACCES, "no permission", PERMISSION_REMEDY "2" },
+	{ EPERM, "no permission",
+		"in a container: --cap-add=PERFMON, and a seccomp profile that allows perf_event_open; "
+		"else " PERMISSION_REMEDY "2" },
+	{ ENOSYS, "the kernel has none, or a seccomp filter blocks them",
+		"in a container: --security-opt seccomp=unconfined, or a profile that allows perf_event_open" },
+	{ EBUSY, "the NMI watchdog or another profiler uses them all", "sudo sysctl kernel.nmi_watchdog=0" },
+	{ EMFILE, "too many open files", "ulimit -n 4096" },
 };
 
 static void say_refusal(struct doctor *doctor, int error)
@@ -114,7 +112,7 @@ static void say_refusal(struct doctor *doctor, int error)
 static void check_software(struct doctor *doctor)
 {
 	int error = open_counter(doctor, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
-	doctor_row(doctor, "kernel's counters", false);
+	doctor_row(doctor, "software counters", false);
 	if (error)
 		say_refusal(doctor, error);
 	else
@@ -142,9 +140,9 @@ static void check_hardware(struct doctor *doctor)
 		else if (!error)
 			error = its;
 	}
-	doctor_row(doctor, "CPU's counters", false);
+	doctor_row(doctor, "hardware counters", false);
 	if (there[0])
-		doctor_say(doctor, FINDING_OK, NULL, "%s%s", there, error ? "; not all" : "");
+		doctor_say(doctor, FINDING_OK, NULL, "%s%s", there, error ? "; the others are not available" : "");
 	else
 		say_refusal(doctor, error);
 }
@@ -161,15 +159,15 @@ static void check_traffic(struct doctor *doctor)
 			unit = units[i];
 	doctor_row(doctor, "memory traffic", false);
 	if (!unit)
-		doctor_say(doctor, FINDING_OFF, NULL, "the CPU's memory controllers offer no counters");
+		doctor_say(doctor, FINDING_OFF, NULL, "the CPU's memory controllers have no counters");
 	else if (is_privileged(doctor) || (read_level(doctor, &level) && level <= 0))
-		doctor_say(doctor, FINDING_OK, NULL, "%s: bytes of each socket, of all programs", unit);
+		doctor_say(doctor, FINDING_OK, NULL, "%s: bytes per socket, of all processes", unit);
 	else
-		doctor_say(doctor, FINDING_MISSING, RIGHT_REMEDY "0",
-			"%s is there, and is of the whole machine: level %d does not let it be read", unit, level);
+		doctor_say(doctor, FINDING_MISSING, PERMISSION_REMEDY "0",
+			"%s counts the whole machine: perf_event_paranoid %d does not allow that", unit, level);
 }
 
-/* -- energy and heat -- */
+/* -- energy and temperatures -- */
 
 static void check_energy(struct doctor *doctor)
 {
@@ -185,15 +183,15 @@ static void check_energy(struct doctor *doctor)
 		doctor_say(doctor, FINDING_OK, NULL, "RAPL by the perf event power/energy-pkg/");
 	else if (zones)
 		doctor_say(doctor, FINDING_MISSING,
-			"sudo chmod -R a+r /sys/class/powercap/intel-rapl:*/ (until the next boot; a udev rule keeps it), "
-			"or " RIGHT_REMEDY "0",
-			"RAPL is there and may not be read: %s", strerror(why_not));
+			"sudo chmod -R a+r /sys/class/powercap/intel-rapl:*/ (until the next boot; use a udev rule to keep it), "
+			"or " PERMISSION_REMEDY "0",
+			"cannot read RAPL: %s", strerror(why_not));
 	else if (has_perf)
-		doctor_say(doctor, FINDING_MISSING, RIGHT_REMEDY "0",
-			"RAPL by perf is there, and level %d does not let it be read", level);
+		doctor_say(doctor, FINDING_MISSING, PERMISSION_REMEDY "0",
+			"RAPL counts the whole machine: perf_event_paranoid %d does not allow that", level);
 	else
-		doctor_say(doctor, FINDING_MISSING, "run on the host; or sudo modprobe intel_rapl_msr",
-			"no RAPL: neither /sys/class/powercap nor perf's power events (a virtual machine has none)");
+		doctor_say(doctor, FINDING_MISSING, "run on the host, or sudo modprobe intel_rapl_msr",
+			"no RAPL, neither in /sys/class/powercap nor as a perf event (virtual machines have none)");
 }
 
 static void check_heat(struct doctor *doctor)
@@ -210,12 +208,12 @@ static void check_heat(struct doctor *doctor)
 			snprintf(list + used, sizeof list - used, "%s%.20s", used ? ", " : "", name);
 		sensors += have;
 	}
-	doctor_row(doctor, "heat", false);
+	doctor_row(doctor, "temperatures", false);
 	if (sensors)
 		doctor_say(doctor, FINDING_OK, NULL, "%zu sensor%s: %s", sensors, sensors > 1 ? "s" : "", list);
 	else
-		doctor_say(doctor, FINDING_MISSING, "run on the host; or sudo modprobe coretemp (Intel), k10temp (AMD)",
-			"no temperature in /sys/class/hwmon (a virtual machine has none)");
+		doctor_say(doctor, FINDING_MISSING, "run on the host, or sudo modprobe coretemp (Intel), k10temp (AMD)",
+			"no temperature in /sys/class/hwmon (virtual machines have none)");
 }
 
 static void check_clock(struct doctor *doctor)
@@ -227,11 +225,10 @@ static void check_clock(struct doctor *doctor)
 	doctor_row(doctor, "CPU clock", false);
 	if (has_clock)
 		doctor_say(doctor, FINDING_OK, NULL, "of each CPU%s",
-			has_throttles ? ", and how often heat slowed the package down"
-						  : "; how often heat slowed it down is not told");
+			has_throttles ? ", with counts of thermal throttling" : "; no counts of thermal throttling");
 	else
-		doctor_say(doctor, FINDING_MISSING, "run on the host; or a kernel with CONFIG_CPU_FREQ",
-			"no cpufreq: clocks are not known, but by counting cycles");
+		doctor_say(doctor, FINDING_MISSING, "run on the host, or a kernel with CONFIG_CPU_FREQ",
+			"no cpufreq: pmtop knows the clock only if it counts cycles");
 }
 
 void doctor_check_counters(struct doctor *doctor)
@@ -242,9 +239,9 @@ void doctor_check_counters(struct doctor *doctor)
 	check_hardware(doctor);
 	doctor_row(doctor, "libpfm4", false);
 	doctor_say_library(doctor, "libpfm.so.4", "libpfm4",
-		"FLOPs and the events of pmtop.yaml cannot be named; cycles, instructions and misses are counted");
+		"no FLOPs, and no events of pmtop.yaml; cycles, instructions and misses work");
 	check_traffic(doctor);
-	doctor->group = "energy and heat";
+	doctor->group = "energy and temperatures";
 	check_energy(doctor);
 	check_heat(doctor);
 	check_clock(doctor);

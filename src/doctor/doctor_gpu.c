@@ -1,5 +1,5 @@
-/* GPUs: what each maker's figures need. Files are read and libraries loaded; no function of a driver is called, for it
- * can hang. */
+/* Checks what the figures of GPUs require. It reads files and loads libraries, but calls no driver function, because
+ * those can hang. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum { CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38, VERSION_SIZE = 48 };
 
 /* -- NVIDIA -- */
 
-/* Display controllers of one vendor on PCI. The first one's place. */
+/* Counts the PCI display controllers of one vendor; `first` is the address of the first. */
 static unsigned count_cards(const struct doctor *doctor, const char *vendor, char first[DOCTOR_NAME_SIZE])
 {
 	enum { DEVICES_MAX = 512 };
@@ -60,24 +60,24 @@ static bool driver_version(const struct doctor *doctor, char out[VERSION_SIZE])
 
 static bool check_nvidia_driver(struct doctor *doctor, char version[VERSION_SIZE])
 {
-	char place[DOCTOR_NAME_SIZE], driver[64] = "";
-	unsigned cards = count_cards(doctor, VENDOR_NVIDIA, place);
+	char address[DOCTOR_NAME_SIZE], driver[64] = "";
+	unsigned cards = count_cards(doctor, VENDOR_NVIDIA, address);
 	doctor_row(doctor, "NVIDIA driver", false);
 	if (driver_version(doctor, version)) {
 		doctor_say(doctor, FINDING_OK, NULL, "%s", version);
 		return true;
 	}
 	version[0] = '\0';
-	bool has_other = cards && doctor_link(doctor, driver, sizeof driver, "/sys/bus/pci/devices/%s/driver", place);
+	bool has_other = cards && doctor_link(doctor, driver, sizeof driver, "/sys/bus/pci/devices/%s/driver", address);
 	if (!cards)
-		doctor_say(doctor, FINDING_OFF, NULL, "no NVIDIA GPU here");
+		doctor_say(doctor, FINDING_OFF, NULL, "this machine has no NVIDIA GPU");
 	else if (has_other)
 		doctor_say(doctor, FINDING_MISSING, "install NVIDIA's driver (Debian: nvidia-driver)",
-			"the GPU at %s is driven by %.30s", place, driver);
+			"the GPU at %s uses the driver %.30s", address, driver);
 	else
 		doctor_say(doctor, FINDING_MISSING,
 			"install NVIDIA's driver (Debian: nvidia-driver), or load it: sudo modprobe nvidia",
-			"the GPU at %s has none", place);
+			"the GPU at %s has no driver", address);
 	return false;
 }
 
@@ -97,18 +97,19 @@ static void check_nvidia_devices(struct doctor *doctor)
 	doctor_row(doctor, "NVIDIA devices", false);
 	if (why_not == ENOENT)
 		doctor_say(doctor, FINDING_MISSING, "sudo nvidia-modprobe -c0 -u; " CONTAINER_REMEDY,
-			"a driver, but no /dev/nvidiactl");
+			"the driver is loaded, but there is no /dev/nvidiactl");
 	else if (why_not)
 		doctor_say(doctor, FINDING_MISSING,
-			"ls -l /dev/nvidia*: join the group that owns them (sudo usermod -aG video $USER), and log in again",
-			"may not be opened: %s", strerror(why_not));
+			"join the group that owns them (ls -l /dev/nvidia*; sudo usermod -aG video $USER), and log in again",
+			"cannot open /dev/nvidia*: %s", strerror(why_not));
 	else if (devices == 0)
-		doctor_say(doctor, FINDING_MISSING, "nvidia-smi -L; " CONTAINER_REMEDY, "/dev/nvidiactl, but no /dev/nvidia0");
+		doctor_say(doctor, FINDING_MISSING, "nvidia-smi -L; " CONTAINER_REMEDY,
+			"there is /dev/nvidiactl, but no /dev/nvidia0");
 	else
-		doctor_say(doctor, FINDING_OK, NULL, "%u GPU%s, and they may be opened", devices, devices > 1 ? "s" : "");
+		doctor_say(doctor, FINDING_OK, NULL, "%u GPU%s, accessible", devices, devices > 1 ? "s" : "");
 }
 
-/* "580.82.07" from the file that the library's name stands for. */
+/* "580.82.07" from the name of the file that the library was loaded from. */
 static bool library_version(void *library, char out[VERSION_SIZE])
 {
 	Dl_info info;
@@ -127,17 +128,17 @@ static void say_library(struct doctor *doctor, void *library, const char *driver
 	static const struct {
 		const char *symbol, *without;
 	} newer[] = {
-		{ "nvmlDeviceGetComputeRunningProcesses_v3", "an old one: memory of processes by its older calls" },
-		{ "nvmlDeviceGetMemoryInfo_v2", "an old one: what the driver keeps of the memory is not told" },
-		{ "nvmlDeviceGetFieldValues", "an old one: no energy, NVLink and throttling times" },
+		{ "nvmlDeviceGetComputeRunningProcesses_v3", "an old version: older calls for the memory of processes" },
+		{ "nvmlDeviceGetMemoryInfo_v2", "an old version: no memory reserved by the driver" },
+		{ "nvmlDeviceGetFieldValues", "an old version: no energy, NVLink and throttling times" },
 	};
 	char version[VERSION_SIZE];
 	bool has_version = library_version(library, version);
 	if (has_version && driver[0] >= '0' && driver[0] <= '9' && strcmp(version, driver) != 0) {
 		doctor_say(doctor, FINDING_MISSING,
 			"reboot, or reload the driver (sudo rmmod nvidia_uvm nvidia_drm nvidia_modeset nvidia; nvidia-smi); in a "
-			"container: start it again",
-			"library %s and driver %s differ: NVML refuses to work", version, driver);
+			"container: restart it",
+			"library %s and driver %s differ: NVML does not work", version, driver);
 		return;
 	}
 	for (size_t i = 0; i < sizeof newer / sizeof *newer; i++) {
@@ -153,10 +154,10 @@ static void check_activity(struct doctor *doctor, void *library)
 {
 	doctor_row(doctor, "GPU activity (GPM)", false);
 	if (dlsym(library, "nvmlGpmQueryDeviceSupport") && dlsym(library, "nvmlGpmMetricsGet"))
-		doctor_say(doctor, FINDING_OK, NULL, "how full a busy GPU is, where it is of the Hopper generation or newer");
+		doctor_say(doctor, FINDING_OK, NULL, "SM and tensor core activity, on Hopper GPUs and newer");
 	else
-		doctor_say(doctor, FINDING_MISSING, "a driver from 525 on",
-			"the library does not have it: busy is known, how full is not");
+		doctor_say(doctor, FINDING_MISSING, "install driver 525 or newer",
+			"the library has no GPM: GPU utilization only, no SM activity");
 }
 
 /* Returns whether NVML could be used. */
@@ -165,17 +166,18 @@ static void check_nvml(struct doctor *doctor, bool has_driver, const char *drive
 	const char *path = doctor->nvml_path ? doctor->nvml_path : "libnvidia-ml.so.1";
 	doctor_row(doctor, "NVIDIA library", false);
 	if (!doctor->settings->nvml) {
-		doctor_say(doctor, FINDING_OFF, "gpu: nvml: true in pmtop.yaml, and no --no-nvml", "NVML is not to be opened");
+		doctor_say(doctor, FINDING_OFF, "set gpu: nvml: true in pmtop.yaml, and omit --no-nvml",
+			"turned off in pmtop.yaml or by --no-nvml");
 		return;
 	}
 	void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
 	if (!library && has_driver)
 		doctor_say(doctor, FINDING_MISSING, "install the driver's library (Debian: libnvidia-ml1); " CONTAINER_REMEDY,
-			"a driver, but no libnvidia-ml.so.1");
+			"the driver is loaded, but there is no libnvidia-ml.so.1");
 	else if (!library)
-		doctor_say(doctor, FINDING_OFF, NULL, "none is needed");
+		doctor_say(doctor, FINDING_OFF, NULL, "not needed without the driver");
 	else if (!dlsym(library, "nvmlInit_v2") && !dlsym(library, "nvmlInit"))
-		doctor_say(doctor, FINDING_MISSING, "install the driver's own (Debian: libnvidia-ml1)",
+		doctor_say(doctor, FINDING_MISSING, "install the driver's library (Debian: libnvidia-ml1)",
 			"%.120s is not NVIDIA's library", path);
 	else
 		say_library(doctor, library, driver);
@@ -185,28 +187,29 @@ static void check_nvml(struct doctor *doctor, bool has_driver, const char *drive
 		dlclose(library);
 }
 
-/* A user who was given one part of a GPU sees no others', and of his own only with the monitor's right. */
-static void check_parts(struct doctor *doctor)
+/* MIG: a user sees only the instances assigned to him, and their figures only with access to the monitor capability
+ * (NVIDIA's Multi-Instance GPU User Guide). */
+static void check_mig(struct doctor *doctor)
 {
 	char text[256], names[DOCTOR_NAMES_MAX][DOCTOR_NAME_SIZE], folder[64];
-	unsigned minor = 0, parts = 0;
+	unsigned minor = 0, instances = 0;
 	for (unsigned gpu = 0; gpu < 16; gpu++) {
 		snprintf(folder, sizeof folder, "/proc/driver/nvidia/capabilities/gpu%u/mig", gpu);
-		parts += (unsigned)doctor_names(doctor, folder, "gi", names, DOCTOR_NAMES_MAX);
+		instances += (unsigned)doctor_names(doctor, folder, "gi", names, DOCTOR_NAMES_MAX);
 	}
-	if (parts == 0)
+	if (instances == 0)
 		return;
 	bool has_minor = doctor_read(doctor, text, sizeof text, "/proc/driver/nvidia/capabilities/mig/monitor") &&
 		sscanf(text, "DeviceFileMinor: %u", &minor) == 1;
 	doctor_row(doctor, "MIG", false);
 	if (has_minor && doctor_access(doctor, R_OK, "/dev/nvidia-caps/nvidia-cap%u", minor) == 0)
-		doctor_say(doctor, FINDING_OK, NULL, "%u part%s, all of which may be looked at", parts, parts > 1 ? "s" : "");
+		doctor_say(doctor, FINDING_OK, NULL, "%u instance%s, all accessible", instances, instances > 1 ? "s" : "");
 	else if (has_minor)
 		doctor_say(doctor, FINDING_MISSING,
 			"run pmtop as root; in a container: -e NVIDIA_MIG_MONITOR_DEVICES=all --cap-add=SYS_ADMIN",
-			"%u part%s; only those that were given to you may be looked at", parts, parts > 1 ? "s" : "");
+			"%u instance%s; only those assigned to you are accessible", instances, instances > 1 ? "s" : "");
 	else
-		doctor_say(doctor, FINDING_OK, NULL, "%u part%s", parts, parts > 1 ? "s" : "");
+		doctor_say(doctor, FINDING_OK, NULL, "%u instance%s", instances, instances > 1 ? "s" : "");
 }
 
 static bool check_nvidia(struct doctor *doctor)
@@ -217,61 +220,61 @@ static bool check_nvidia(struct doctor *doctor)
 		check_nvidia_devices(doctor);
 	check_nvml(doctor, has_driver, version);
 	if (has_driver)
-		check_parts(doctor);
+		check_mig(doctor);
 	return has_driver;
 }
 
 /* -- AMD, Intel and others: render nodes -- */
 
 static const struct {
-	const char *driver, *also;
+	const char *driver, *vendor;
 } known_drivers[] = {
 	{ "amdgpu", "AMD" },
 	{ "i915", "Intel" },
 	{ "xe", "Intel" },
-	{ "nouveau", "NVIDIA's, without its own driver" },
+	{ "nouveau", "NVIDIA, open-source driver" },
 };
 
-static const char *maker_of(const char *driver)
+static const char *vendor_of(const char *driver)
 {
 	for (size_t i = 0; i < sizeof known_drivers / sizeof *known_drivers; i++)
 		if (strcmp(known_drivers[i].driver, driver) == 0)
-			return known_drivers[i].also;
-	return "of another maker";
+			return known_drivers[i].vendor;
+	return "another vendor";
 }
 
 static void check_node(struct doctor *doctor, const char *node, const char *driver)
 {
-	char place[64] = "";
-	doctor_link(doctor, place, sizeof place, "/sys/class/drm/%s/device", node);
+	char address[64] = "";
+	doctor_link(doctor, address, sizeof address, "/sys/class/drm/%s/device", node);
 	int why_not = doctor_access(doctor, R_OK | W_OK, "/dev/dri/%s", node);
 	doctor_row(doctor, node, false);
 	if (why_not == ENOENT)
 		doctor_say(doctor, FINDING_MISSING, "in a container: --device=/dev/dri", "%s (%s) %s: no /dev/dri/%s", driver,
-			maker_of(driver), place, node);
+			vendor_of(driver), address, node);
 	else if (why_not)
 		doctor_say(doctor, FINDING_MISSING, "sudo usermod -aG render $USER, and log in again",
-			"%s (%s) %s: /dev/dri/%s may not be opened: what only its driver tells is missing, what "
-			"/sys and its users' fdinfo tell is not",
-			driver, maker_of(driver), place, node);
+			"%s (%s) %s: cannot open /dev/dri/%s: only the figures of /sys and fdinfo are available", driver,
+			vendor_of(driver), address, node);
 	else
-		doctor_say(doctor, FINDING_OK, NULL, "%s (%s) %s", driver, maker_of(driver), place);
+		doctor_say(doctor, FINDING_OK, NULL, "%s (%s) %s", driver, vendor_of(driver), address);
 }
 
 static void check_amd(struct doctor *doctor)
 {
 	doctor_row(doctor, "libdrm_amdgpu", false);
-	doctor_say_library(doctor, "libdrm_amdgpu.so.1", "libdrm-amdgpu1", "clocks, power and heat by /sys alone");
+	doctor_say_library(
+		doctor, "libdrm_amdgpu.so.1", "libdrm-amdgpu1", "clocks, power and temperatures come from /sys only");
 	doctor_row(doctor, "KFD", false);
 	if (doctor_access(doctor, F_OK, "/sys/class/kfd/kfd/topology") != 0)
 		doctor_say(doctor, FINDING_MISSING, "boot a kernel with CONFIG_HSA_AMD",
-			"not there: what ROCm programs use of a GPU is not told");
+			"the kernel has none: no GPU use of each ROCm process");
 	else if (doctor_access(doctor, R_OK | X_OK, "/sys/class/kfd/kfd/proc") != 0)
 		doctor_say(doctor, FINDING_MISSING,
-			"a kernel from 5.9 on; in a container: --device=/dev/kfd, and /sys of the host",
-			"does not tell what each process uses");
+			"use kernel 5.9 or newer; in a container: --device=/dev/kfd, and /sys of the host",
+			"cannot read its processes: no GPU use of each ROCm process");
 	else
-		doctor_say(doctor, FINDING_OK, NULL, "what each ROCm program uses");
+		doctor_say(doctor, FINDING_OK, NULL, "GPU use of each ROCm process");
 }
 
 static void check_intel(struct doctor *doctor, const char *driver)
@@ -281,8 +284,7 @@ static void check_intel(struct doctor *doctor, const char *driver)
 		doctor_say(doctor, FINDING_OK, NULL, "as root, or with CAP_PERFMON: processes of all users");
 	else
 		doctor_say(doctor, FINDING_OFF, "sudo setcap cap_perfmon=ep $(command -v pmtop)",
-			"%s tells some figures of the whole device only with CAP_PERFMON; those of your processes are read",
-			driver);
+			"%s shows some figures of the device only with CAP_PERFMON; those of your processes work", driver);
 }
 
 static bool check_drm(struct doctor *doctor)
@@ -302,11 +304,11 @@ static bool check_drm(struct doctor *doctor)
 	}
 	if (!has_any) {
 		doctor_row(doctor, "AMD, Intel, others", false);
-		doctor_say(doctor, FINDING_OFF, NULL, "no render node of theirs");
+		doctor_say(doctor, FINDING_OFF, NULL, "no render node (/dev/dri/renderD*)");
 		return false;
 	}
 	doctor_row(doctor, "libdrm", false);
-	doctor_say_library(doctor, "libdrm.so.2", "libdrm2", "devices are told by /sys alone");
+	doctor_say_library(doctor, "libdrm.so.2", "libdrm2", "devices are known from /sys only");
 	if (has_amd)
 		check_amd(doctor);
 	if (intel[0])
@@ -314,7 +316,7 @@ static bool check_drm(struct doctor *doctor)
 	return has_any;
 }
 
-/* -- who uses them -- */
+/* -- processes -- */
 
 static void check_pids(struct doctor *doctor)
 {
@@ -322,11 +324,11 @@ static void check_pids(struct doctor *doctor)
 	doctor_link(doctor, space, sizeof space, "/proc/self/ns/pid");
 	doctor_row(doctor, "GPU processes", false);
 	if (!space[0] || strcmp(space, FIRST_PID_NAMESPACE) == 0)
-		doctor_say(doctor, FINDING_OK, NULL, "drivers' pids are those that pmtop sees");
+		doctor_say(doctor, FINDING_OK, NULL, "drivers report the pids that pmtop sees");
 	else
 		doctor_say(doctor, FINDING_MISSING, "docker run --pid=host, or run pmtop on the host",
-			"in a container: NVIDIA's driver may name pids of the host; a run's GPUs are then taken from LOCAL_RANK "
-			"and CUDA_VISIBLE_DEVICES");
+			"pid namespace: NVIDIA's driver may report host pids; pmtop then uses LOCAL_RANK and "
+			"CUDA_VISIBLE_DEVICES");
 }
 
 void doctor_check_nvidia(struct doctor *doctor)

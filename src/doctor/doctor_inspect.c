@@ -1,4 +1,4 @@
-/* What pmtop doctor reads of files, links and folders beneath a root that tests choose. */
+/* How pmtop doctor reads files, links and folders. Tests choose another root. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>

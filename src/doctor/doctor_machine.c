@@ -1,4 +1,4 @@
-/* What pmtop itself, its terminal and the machine have, each a row of a table. */
+/* Checks pmtop itself, its terminal and the machine; each check is a row of the table `checks`. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -57,16 +57,16 @@ static void check_config(struct doctor *doctor)
 		snprintf(path, sizeof path, "%s", doctor->options->config);
 	else if (settings_path(path, sizeof path) != STATUS_OK) {
 		doctor_say(
-			doctor, FINDING_OFF, "export HOME=/home/you", "neither XDG_CONFIG_HOME nor HOME is set: the defaults hold");
+			doctor, FINDING_OFF, "export HOME=/home/you", "neither XDG_CONFIG_HOME nor HOME is set: default settings");
 		return;
 	}
 	enum status status = settings_load(&settings, path, &why);
 	if (status == STATUS_OK)
 		doctor_say(doctor, FINDING_OK, NULL, "%.200s", path);
 	else if (status == STATUS_NOT_FOUND && !doctor->options->config)
-		doctor_say(doctor, FINDING_OFF, NULL, "no %.180s: the defaults hold", path);
+		doctor_say(doctor, FINDING_OFF, NULL, "no %.180s: default settings", path);
 	else
-		doctor_say(doctor, FINDING_MISSING, why.remedy, "%s", why.text[0] ? why.text : "it could not be read");
+		doctor_say(doctor, FINDING_MISSING, why.remedy, "%s", why.text[0] ? why.text : "it cannot be read");
 }
 
 static void check_rules(struct doctor *doctor)
@@ -85,9 +85,9 @@ static void check_rules(struct doctor *doctor)
 	if (count > 0)
 		doctor_say(doctor, FINDING_MISSING, faults[0].remedy, "%s", faults[0].text);
 	else if (has_folder && access(folder, R_OK) == 0)
-		doctor_say(doctor, FINDING_OK, NULL, "the built-in ones, and those in %.150s", folder);
+		doctor_say(doctor, FINDING_OK, NULL, "the built-in rules, and those in %.150s", folder);
 	else
-		doctor_say(doctor, FINDING_OK, NULL, "the built-in ones");
+		doctor_say(doctor, FINDING_OK, NULL, "the built-in rules");
 	rule_book_free(book);
 }
 
@@ -95,21 +95,21 @@ static void check_clock(struct doctor *doctor)
 {
 	char source[64];
 	if (!read_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", source, sizeof source)) {
-		doctor_say(doctor, FINDING_OFF, NULL, "the kernel does not tell its clock source");
+		doctor_say(doctor, FINDING_OFF, NULL, "the kernel does not show its clock source");
 		return;
 	}
 	bool is_slow =
 		strcmp(source, "hpet") == 0 || strcmp(source, "acpi_pm") == 0 || strcmp(source, "refined-jiffies") == 0;
 	if (is_slow)
-		doctor_say(doctor, FINDING_MISSING, "boot with tsc=reliable where the hardware allows it",
-			"%s: reading it costs a microsecond in each event", source);
+		doctor_say(doctor, FINDING_MISSING, "boot with tsc=reliable if the hardware allows it",
+			"%s: each event takes about 1 µs to read the clock", source);
 	else
 		doctor_say(doctor, FINDING_OK, NULL, "%s", source);
 }
 
 /* -- the terminal -- */
 
-/* As ncurses looks: folders by first letter, or by its hexadecimal code. */
+/* Searches as ncurses does, in folders named by the first letter or its hexadecimal code (terminfo(5)). */
 static bool has_terminfo(const char *term)
 {
 	const char *home = environment("HOME"), *own = environment("TERMINFO");
@@ -134,17 +134,16 @@ static void check_terminal(struct doctor *doctor)
 	char name[64];
 	text_clean(name, sizeof name, term ? term : "", term ? strlen(term) : 0);
 	if (!isatty(STDOUT_FILENO))
-		doctor_say(doctor, FINDING_OFF, NULL,
-			"standard output is no terminal: -b and --once write there, the screen does not");
+		doctor_say(doctor, FINDING_OFF, NULL, "standard output is not a terminal: no screen; -b and --once work");
 	else if (!term || strcmp(term, "dumb") == 0)
-		doctor_say(doctor, FINDING_MISSING, "export TERM=xterm-256color", "%s: lines instead of the screen",
+		doctor_say(doctor, FINDING_MISSING, "export TERM=xterm-256color", "%s: pmtop prints lines, not the screen",
 			term ? "TERM is dumb" : "TERM is not set");
 	else if (strchr(term, '/') || !has_terminfo(term))
 		doctor_say(doctor, FINDING_MISSING, "install ncurses-term, or export TERM=xterm-256color",
-			"no terminal is known by the name of %s", name);
+			"terminfo has no entry for TERM=%s", name);
 	else if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > 0 &&
 		(window.ws_col < COLUMNS_MIN || window.ws_row < ROWS_MIN))
-		doctor_say(doctor, FINDING_MISSING, "make the window larger", "%s, %dx%d: too small for more than a line", name,
+		doctor_say(doctor, FINDING_MISSING, "make the window larger", "%s, %dx%d: too small for the screen", name,
 			window.ws_col, window.ws_row);
 	else
 		doctor_say(doctor, FINDING_OK, NULL, "%s, %dx%d", name, window.ws_col, window.ws_row);
@@ -154,7 +153,7 @@ static void check_colors(struct doctor *doctor)
 {
 	const char *term = environment("TERM");
 	if (doctor->settings->color == COLOR_NEVER)
-		doctor_say(doctor, FINDING_OFF, "--color=auto", "by --color=never, or in pmtop.yaml");
+		doctor_say(doctor, FINDING_OFF, "--color=auto", "turned off by --color=never or in pmtop.yaml");
 	else if (doctor->settings->color == COLOR_AUTO && environment("NO_COLOR"))
 		doctor_say(doctor, FINDING_OFF, "unset NO_COLOR", "NO_COLOR is set");
 	else if (!term || strcmp(term, "dumb") == 0 || strncmp(term, "vt", 2) == 0)
@@ -163,16 +162,15 @@ static void check_colors(struct doctor *doctor)
 		doctor_say(doctor, FINDING_OK, NULL, "%s",
 			strstr(term, "256")            ? "256"
 				: environment("COLORTERM") ? "COLORTERM is set"
-										   : "as the terminal has them");
+										   : "those of terminfo");
 }
 
 static void check_characters(struct doctor *doctor)
 {
 	if (doctor->settings->ascii)
-		doctor_say(doctor, FINDING_OFF, NULL, "plots are drawn with ASCII, as asked for");
+		doctor_say(doctor, FINDING_OFF, NULL, "ASCII, by --ascii or in pmtop.yaml");
 	else if (!output_is_utf8())
-		doctor_say(
-			doctor, FINDING_MISSING, "export LC_ALL=C.UTF-8", "the locale is not UTF-8: plots are drawn with ASCII");
+		doctor_say(doctor, FINDING_MISSING, "export LC_ALL=C.UTF-8", "the locale is not UTF-8: pmtop draws with ASCII");
 	else
 		doctor_say(doctor, FINDING_OK, NULL, "UTF-8");
 }
@@ -184,8 +182,8 @@ static void check_proc(struct doctor *doctor)
 	char text[TEXT_SIZE];
 	size_t length;
 	if (file_read(AT_FDCWD, "/proc/self/stat", text, sizeof text, &length) != STATUS_OK) {
-		doctor_say(doctor, FINDING_MISSING, "mount -t proc proc /proc",
-			"/proc is not mounted: nothing of any process can be read");
+		doctor_say(
+			doctor, FINDING_MISSING, "mount -t proc proc /proc", "/proc is not mounted: pmtop cannot read processes");
 		return;
 	}
 	bool is_hidden = false;
@@ -195,12 +193,12 @@ static void check_proc(struct doctor *doctor)
 		is_hidden = hidden && (!end || hidden < end) && hidden[8] != '0' && hidden[8] != 'o';
 	}
 	if (is_hidden && geteuid() != 0)
-		doctor_say(doctor, FINDING_MISSING, doctor_access_remedy(),
-			"mounted with hidepid: other users' processes cannot be seen");
+		doctor_say(
+			doctor, FINDING_MISSING, doctor_access_remedy(), "mounted with hidepid: other users' processes are hidden");
 	else
 		doctor_say(doctor, FINDING_OK, NULL, "%s",
 			geteuid() == 0 ? "as root: processes of all users"
-						   : "your own processes in full; of others, memory and CPU");
+						   : "all figures of your processes; memory and CPU of others'");
 }
 
 static void check_shm(struct doctor *doctor)
@@ -209,9 +207,7 @@ static void check_shm(struct doctor *doctor)
 	char size[NUMBER_SIZE], room[NUMBER_SIZE];
 	if (statvfs("/dev/shm", &space) != 0 || access("/dev/shm", W_OK) != 0) {
 		doctor_say(doctor, FINDING_MISSING, "mount -t tmpfs -o mode=1777 tmpfs /dev/shm",
-			"/dev/shm: %s: runs publish into anonymous memory instead, which does not "
-			"outlive them",
-			strerror(errno));
+			"/dev/shm: %s: events of a run are lost when it ends (pmtop uses a memfd)", strerror(errno));
 		return;
 	}
 	double whole_bytes = (double)space.f_blocks * (double)space.f_frsize,
@@ -219,11 +215,10 @@ static void check_shm(struct doctor *doctor)
 	format_bytes(size, whole_bytes);
 	format_bytes(room, room_bytes);
 	if (room_bytes < SHM_MIN_BYTES)
-		doctor_say(doctor, FINDING_MISSING,
-			"ls -lS /dev/shm, and remove what nobody uses; in a container: --shm-size=8g",
-			"%s of %s left: too little to publish", room, size);
+		doctor_say(doctor, FINDING_MISSING, "remove unused files (ls -lS /dev/shm); in a container: --shm-size=8g",
+			"%s of %s free: too little for an instrumented run", room, size);
 	else
-		doctor_say(doctor, FINDING_OK, NULL, "writable, %s of %s left", room, size);
+		doctor_say(doctor, FINDING_OK, NULL, "writable, %s of %s free", room, size);
 }
 
 static void check_memfd(struct doctor *doctor)
@@ -231,7 +226,7 @@ static void check_memfd(struct doctor *doctor)
 	int fd = memfd_create("pmtop", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		doctor_say(
-			doctor, FINDING_MISSING, "none is needed while /dev/shm is writable", "memfd_create: %s", strerror(errno));
+			doctor, FINDING_MISSING, "not needed while /dev/shm is writable", "memfd_create: %s", strerror(errno));
 	else
 		doctor_say(doctor, FINDING_OK, NULL, "for runs that cannot write to /dev/shm");
 	if (fd >= 0)
@@ -242,10 +237,10 @@ static void check_pressure(struct doctor *doctor)
 {
 	char text[512];
 	if (read_line("/proc/pressure/memory", text, sizeof text))
-		doctor_say(doctor, FINDING_OK, NULL, "how long tasks waited for CPU, memory and disks");
+		doctor_say(doctor, FINDING_OK, NULL, "PSI: stall time of tasks on CPU, memory and I/O");
 	else
 		doctor_say(doctor, FINDING_MISSING, "boot with psi=1 (a kernel with CONFIG_PSI)",
-			"the kernel does not count what tasks wait for");
+			"the kernel has no pressure stall information (PSI)");
 }
 
 static void check_delays(struct doctor *doctor)
@@ -253,12 +248,12 @@ static void check_delays(struct doctor *doctor)
 	char text[64];
 	if (!read_line("/proc/sys/kernel/task_delayacct", text, sizeof text))
 		doctor_say(doctor, FINDING_MISSING, "boot with delayacct (a kernel with CONFIG_TASK_DELAY_ACCT)",
-			"the kernel does not tell how long a process waits for its disk");
+			"the kernel has no delay accounting: no disk wait of a process");
 	else if (text[0] == '0')
 		doctor_say(doctor, FINDING_OFF, "sudo sysctl kernel.task_delayacct=1, before the run starts",
-			"how long a process waits for its disk is not counted");
+			"delay accounting is turned off: no disk wait of a process");
 	else
-		doctor_say(doctor, FINDING_OK, NULL, "how long a process waits for its disk");
+		doctor_say(doctor, FINDING_OK, NULL, "delay accounting: time a process waits for I/O");
 }
 
 static void check_schedstat(struct doctor *doctor)
@@ -267,10 +262,10 @@ static void check_schedstat(struct doctor *doctor)
 	unsigned long long ran = 0, waited = 0;
 	if (read_line("/proc/self/schedstat", text, sizeof text) && sscanf(text, "%llu %llu", &ran, &waited) == 2 &&
 		ran + waited > 0)
-		doctor_say(doctor, FINDING_OK, NULL, "how long a process waits for a CPU");
+		doctor_say(doctor, FINDING_OK, NULL, "schedstat: time a process waits for a CPU");
 	else
 		doctor_say(doctor, FINDING_MISSING, "boot a kernel with CONFIG_SCHED_INFO",
-			"the kernel does not count how long a process waits for a CPU");
+			"the kernel has no schedstat: no run-queue wait of a process");
 }
 
 static void check_children(struct doctor *doctor)
@@ -278,28 +273,28 @@ static void check_children(struct doctor *doctor)
 	char path[64];
 	snprintf(path, sizeof path, "/proc/self/task/%d/children", (int)getpid());
 	if (access(path, R_OK) == 0)
-		doctor_say(doctor, FINDING_OK, NULL, "which processes are children of which");
+		doctor_say(doctor, FINDING_OK, NULL, "DataLoader workers and ranks are found");
 	else
 		doctor_say(doctor, FINDING_MISSING, "boot a kernel with CONFIG_PROC_CHILDREN",
-			"loader workers and ranks are not found: %s", strerror(errno));
+			"pmtop cannot find DataLoader workers and ranks: %s", strerror(errno));
 }
 
 static void check_cgroup(struct doctor *doctor)
 {
 	if (access("/sys/fs/cgroup/cgroup.controllers", R_OK) == 0)
-		doctor_say(doctor, FINDING_OK, NULL, "version 2: limits, memory and throttling of the run's own");
+		doctor_say(doctor, FINDING_OK, NULL, "version 2: limits, memory and throttling");
 	else if (access("/sys/fs/cgroup/memory", R_OK) == 0)
 		doctor_say(doctor, FINDING_OK, NULL, "version 1: limits, memory and throttling");
 	else
 		doctor_say(doctor, FINDING_MISSING, "mount -t cgroup2 none /sys/fs/cgroup",
-			"not mounted: limits of containers and jobs are not known");
+			"not mounted: no limits of containers and jobs");
 }
 
 static void check_disks(struct doctor *doctor)
 {
 	char text[256];
 	if (read_line("/proc/diskstats", text, sizeof text))
-		doctor_say(doctor, FINDING_OK, NULL, "how busy disks are, and how long requests take");
+		doctor_say(doctor, FINDING_OK, NULL, "utilization of disks, and latency of requests");
 	else
 		doctor_say(doctor, FINDING_MISSING, NULL, "/proc/diskstats: %s", strerror(errno));
 }
@@ -311,16 +306,12 @@ static void check_ptrace(struct doctor *doctor)
 	if (error)
 		doctor_say(doctor, FINDING_OFF,
 			"run pmtop outside the container, or allow process_vm_readv in its seccomp profile",
-			"process_vm_readv: %s, even of pmtop's own memory: nothing is seen of Python that does not publish",
-			strerror(error));
+			"process_vm_readv: %s: no Python stacks, no steps of runs without instrumentation", strerror(error));
 	else if (!read_line("/proc/sys/kernel/yama/ptrace_scope", text, sizeof text) || text[0] == '0' || geteuid() == 0)
-		doctor_say(doctor, FINDING_OK, NULL,
-			"the memory of your processes may be read: which lines of Python the time goes to can be seen");
+		doctor_say(doctor, FINDING_OK, NULL, "pmtop may read the memory of your processes: Python stacks");
 	else
 		doctor_say(doctor, FINDING_OFF, "sudo sysctl kernel.yama.ptrace_scope=0",
-			"ptrace_scope is %.8s: the memory of other processes may not be read, so nothing is seen of Python that "
-			"does not publish",
-			text);
+			"ptrace_scope is %.8s: no Python stacks, no steps of runs without instrumentation", text);
 }
 
 static const struct {
@@ -337,8 +328,8 @@ static const struct {
 	{ "terminal", "characters", false, check_characters },
 	{ "machine", "/proc", true, check_proc },
 	{ "machine", "children", false, check_children },
-	{ "machine", "CPU waits", false, check_schedstat },
-	{ "machine", "disk waits", false, check_delays },
+	{ "machine", "CPU wait", false, check_schedstat },
+	{ "machine", "disk wait", false, check_delays },
 	{ "machine", "pressure", false, check_pressure },
 	{ "machine", "disks", false, check_disks },
 	{ "machine", "cgroup", false, check_cgroup },

@@ -1,4 +1,4 @@
-/* What the model knows of the target after a few readings, figure by figure, and what the target is. */
+/* Checks which figures of the target the model has after a few readings, and what kind of process the target is. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,7 +16,7 @@
 
 enum { MAPS_SIZE = 256 * 1024 };
 
-/* Why a figure is missing, as the screen says it; NULL: nothing was said. */
+/* The reason of a missing figure that the screen shows too; NULL if no source gave one. */
 static const struct missing *why_missing(const struct model *model, const char *figure)
 {
 	for (size_t i = 0; i < model->missing_count; i++)
@@ -30,25 +30,26 @@ static const struct missing *why_missing(const struct model *model, const char *
 static const struct figure_row {
 	const char *name;
 	enum metric metric;
-	const char *figure; /* its name among what is missing */
+	const char *figure; /* its name in struct missing */
 	bool is_essential;
-	const char *is_there, *is_not, *remedy; /* the latter two where nothing was said; NULL: leave to look */
+	/* the texts of ok and missing; the latter and the remedy if no source gave a reason (NULL: doctor_access_remedy) */
+	const char *is_there, *is_not, *remedy;
 } figure_rows[] = {
-	{ "CPU", METRIC_PROCESS_CPU_USER, "CPU", true, "time on CPUs, state, threads", "its stat could not be read", "" },
-	{ "memory", METRIC_PROCESS_RESIDENT, "memory", true, "resident set and its peak", "its status could not be read",
+	{ "CPU", METRIC_PROCESS_CPU_USER, "CPU", true, "CPU time, state, threads", "cannot read /proc/PID/stat", "" },
+	{ "memory", METRIC_PROCESS_RESIDENT, "memory", true, "resident set and its peak", "cannot read /proc/PID/status",
 		"" },
-	{ "memory by kind", METRIC_PROCESS_ANONYMOUS, "memory", false, "anonymous, file and shared, swapped out",
-		"the kernel does not tell kinds of memory", "a kernel from 4.5 on" },
+	{ "memory by kind", METRIC_PROCESS_ANONYMOUS, "memory", false, "anonymous, file, shared, swapped out",
+		"the kernel does not show kinds of memory", "use kernel 4.5 or newer" },
 	{ "disk I/O", METRIC_PROCESS_READ, "disk I/O", false, "bytes read from and written to disks",
-		"its io could not be read", NULL },
-	{ "waits for CPU", METRIC_PROCESS_RUN_QUEUE_WAIT, "run-queue wait", false, "of its main thread",
+		"cannot read /proc/PID/io", NULL },
+	{ "CPU wait", METRIC_PROCESS_RUN_QUEUE_WAIT, "run-queue wait", false, "of its main thread",
 		"the kernel does not count it", "boot a kernel with CONFIG_SCHED_INFO" },
-	{ "waits for disk", METRIC_PROCESS_DISK_WAIT, "disk wait", false, "of all its threads",
-		"the kernel does not count it", "sudo sysctl kernel.task_delayacct=1, before the run starts" },
-	{ "page faults", METRIC_PROCESS_MAJOR_FAULTS, "faults", false, "minor, and those that read the disk",
-		"its stat could not be read", "" },
-	{ "descriptors", METRIC_PROCESS_DESCRIPTORS, "descriptors", false, "how many files it has open",
-		"nothing is told of them", "" },
+	{ "disk wait", METRIC_PROCESS_DISK_WAIT, "disk wait", false, "of all its threads", "the kernel does not count it",
+		"sudo sysctl kernel.task_delayacct=1, before the run starts" },
+	{ "page faults", METRIC_PROCESS_MAJOR_FAULTS, "faults", false, "minor and major", "cannot read /proc/PID/stat",
+		"" },
+	{ "descriptors", METRIC_PROCESS_DESCRIPTORS, "descriptors", false, "number of open files",
+		"cannot read /proc/PID/fd", "" },
 };
 
 static void say_missing(struct doctor *doctor, const struct model *model, const struct figure_row *row)
@@ -79,29 +80,29 @@ static void check_cgroup(struct doctor *doctor, const struct model *model)
 	const struct missing *missing = why_missing(model, "cgroup");
 	double memory = system->now[METRIC_CGROUP_MEMORY], limit = system->now[METRIC_CGROUP_MEMORY_LIMIT],
 		   cpus = system->now[METRIC_CGROUP_CPU_LIMIT];
-	char text[NUMBER_SIZE], has_cpus[64] = "no limit of CPUs";
-	doctor_row(doctor, "its cgroup", false);
+	char text[NUMBER_SIZE], has_cpus[64] = "no CPU limit";
+	doctor_row(doctor, "cgroup", false);
 	if (cpus > 0)
 		snprintf(has_cpus, sizeof has_cpus, "at most %.4g CPUs", cpus);
 	if (!(memory > 0))
 		doctor_say(doctor, FINDING_MISSING, missing ? missing->remedy : "", "%s",
-			missing ? missing->text : "nothing is told of its memory");
+			missing ? missing->text : "it shows no memory");
 	else if (limit > 0)
 		doctor_say(doctor, FINDING_OK, NULL, "at most %s of memory, %s%s", format_bytes(text, limit), has_cpus,
-			system->owns_cgroup ? ", its own" : "");
+			system->owns_cgroup ? "; not shared with other processes" : "");
 	else
-		doctor_say(
-			doctor, FINDING_OK, NULL, "no limit of memory, %s%s", has_cpus, system->owns_cgroup ? ", its own" : "");
+		doctor_say(doctor, FINDING_OK, NULL, "no memory limit, %s%s", has_cpus,
+			system->owns_cgroup ? "; not shared with other processes" : "");
 }
 
-/* -- what it publishes -- */
+/* -- its instrumentation -- */
 
 static void check_refused(struct doctor *doctor, const struct run *run)
 {
 	if (!run_refused_gaps(run))
 		return;
 	doctor_row(doctor, "refused calls", false);
-	doctor_say(doctor, FINDING_MISSING, run_refused_remedy(run), "%" PRIu64 "%s%s: their events are in no figure",
+	doctor_say(doctor, FINDING_MISSING, run_refused_remedy(run), "%" PRIu64 "%s%s: no figure includes their events",
 		run_refused_gaps(run), run_refused_why(run)[0] ? ", mostly because " : "", run_refused_why(run));
 }
 
@@ -121,20 +122,20 @@ static void check_region(struct doctor *doctor, const struct model *model)
 	char more[48] = "";
 	if (run->is_counted) {
 		doctor_say(doctor, FINDING_OK, "for phases and causes: import pmtop.torch; pmtop.torch.instrument()",
-			"counted from outside, by its DataLoaders: it publishes nothing");
+			"steps inferred from its DataLoaders: no instrumentation");
 		return;
 	}
 	if (model->run_count > 1)
 		snprintf(more, sizeof more, ", and %u more", model->run_count - 1);
-	doctor_say(doctor, FINDING_OK, NULL, "published: run %.60s, ABI %s%s", run->name, run->abi, more);
+	doctor_say(doctor, FINDING_OK, NULL, "instrumented: run %.60s, ABI %s%s", run->name, run->abi, more);
 	check_refused(doctor, run);
 	doctor_row(doctor, "epochs", false);
 	if (run->epoch_count)
 		doctor_say(doctor, FINDING_OK, NULL, "%zu seen", run->epoch_count);
 	else
 		doctor_say(doctor, FINDING_MISSING, "pmtop.epoch() around each pass (pmtop_epoch_begin in C)",
-			"no epoch is published: a leak takes longer to tell from a cache");
-	doctor_row(doctor, "evidence of batches", false);
+			"no epochs: pmtop needs longer to distinguish a memory leak from a cache");
+	doctor_row(doctor, "batch evidence", false);
 	const struct track *track = run_main(run);
 	const struct batch *newest = track->end > track->first ? track_batch(track, track->end - 1) : NULL;
 	const struct batch *batch = newest && newest->end_ns ? newest
@@ -143,39 +144,39 @@ static void check_region(struct doctor *doctor, const struct model *model)
 	if (!batch)
 		doctor_say(doctor, FINDING_OFF, NULL, "no batch has ended yet");
 	else if (batch->has_evidence)
-		doctor_say(doctor, FINDING_OK, NULL, "CPU time, faults, switches and waits of each");
+		doctor_say(doctor, FINDING_OK, NULL, "CPU time, faults, switches and waits of each batch");
 	else
-		doctor_say(doctor, FINDING_MISSING, "publish with the option evidence (man pmtop.h)",
-			"batches have no CPU time, faults and waits of their own");
+		doctor_say(doctor, FINDING_MISSING, "set the option evidence in the program (man pmtop.h)",
+			"no CPU time, faults and waits of each batch");
 }
 
 static void check_code(struct doctor *doctor, const struct model *model)
 {
 	const struct missing *missing = why_missing(model, "stacks");
 	int group = code_main_group(model);
-	doctor_row(doctor, "lines of Python", false);
+	doctor_row(doctor, "Python stacks", false);
 	if (group >= 0)
-		doctor_say(doctor, FINDING_OK, NULL, "Python %s: its stack is looked at %.0f times a second",
-			model->code.groups[group].python, model->code.groups[group].hz);
+		doctor_say(doctor, FINDING_OK, NULL, "Python %s, sampled %.0f times a second", model->code.groups[group].python,
+			model->code.groups[group].hz);
 	else
-		doctor_say(
-			doctor, FINDING_OFF, missing ? missing->remedy : NULL, "%s", missing ? missing->text : "no Python is seen");
+		doctor_say(doctor, FINDING_OFF, missing ? missing->remedy : NULL, "%s",
+			missing ? missing->text : "no Python process found");
 }
 
 static void check_workers(struct doctor *doctor, const struct model *model)
 {
 	struct worker_group_now workers;
 	model_worker_group_now(model, model->run_count ? 0 : -1, &workers);
-	doctor_row(doctor, "loader workers", false);
+	doctor_row(doctor, "DataLoader workers", false);
 	if (workers.count > 0 && model->run_count == 0 && workers.published == 0)
 		doctor_say(doctor, FINDING_OK, NULL, "%u child processes", workers.count);
 	else if (workers.count == 0)
-		doctor_say(doctor, FINDING_OFF, NULL, "none is seen");
+		doctor_say(doctor, FINDING_OFF, NULL, "none found");
 	else if (workers.published == 0)
-		doctor_say(doctor, FINDING_OFF, "pmtop.torch.instrument() before the loader is made",
-			"%u, which publish nothing: their state and I/O are known, not their items", workers.count);
+		doctor_say(doctor, FINDING_OFF, "call pmtop.torch.instrument() before the DataLoader is created",
+			"%u, not instrumented: state and I/O only, no items", workers.count);
 	else
-		doctor_say(doctor, FINDING_OK, NULL, "%u, of which %u publish", workers.count, workers.published);
+		doctor_say(doctor, FINDING_OK, NULL, "%u, %u instrumented", workers.count, workers.published);
 }
 
 static void check_allocator(struct doctor *doctor, const struct model *model)
@@ -185,9 +186,9 @@ static void check_allocator(struct doctor *doctor, const struct model *model)
 	if (model->run_count)
 		allocator = run_allocator(&model->runs[0]);
 	if (!isnan(allocator.allocated_bytes) || !isnan(allocator.reserved_bytes))
-		doctor_say(doctor, FINDING_OK, NULL, "published");
+		doctor_say(doctor, FINDING_OK, NULL, "PyTorch's allocated and reserved memory");
 	else
-		doctor_say(doctor, FINDING_OFF, NULL, "no gauge cuda.allocated_bytes is published");
+		doctor_say(doctor, FINDING_OFF, NULL, "the run has no gauge cuda.allocated_bytes");
 }
 
 /* -- GPUs and counters -- */
@@ -196,7 +197,7 @@ static void check_gpu_use(struct doctor *doctor, const struct model *model)
 {
 	const struct missing *hidden = why_missing(model, "GPU processes");
 	const struct gpus *gpus = &model->gpus;
-	unsigned ours = 0, by_place = 0;
+	unsigned ours = 0, inferred = 0;
 	double bytes = 0;
 	char list[64] = "", text[NUMBER_SIZE];
 	for (size_t i = 0; i < gpus->count; i++) {
@@ -204,26 +205,27 @@ static void check_gpu_use(struct doctor *doctor, const struct model *model)
 		if (!gpu->is_ours)
 			continue;
 		ours++;
-		by_place += gpu->is_ours_by_place;
+		inferred += gpu->is_ours_by_place;
 		bytes += gpu->run_memory_bytes;
 		size_t used = strlen(list);
 		if (used + 8 < sizeof list)
 			snprintf(list + used, sizeof list - used, "%s%u", used ? ", " : "", gpu->index);
 	}
-	doctor_row(doctor, "its GPUs", false);
+	doctor_row(doctor, "GPUs", false);
 	if (gpus->count == 0)
 		doctor_say(doctor, FINDING_OFF, why_missing(model, "gpu") ? why_missing(model, "gpu")->remedy : NULL, "%s",
-			why_missing(model, "gpu") ? why_missing(model, "gpu")->text : "no GPU is read");
-	else if (ours && by_place)
-		doctor_say(doctor, FINDING_MISSING, hidden ? hidden->remedy : "", "%s, by its environment alone: %s", list,
+			why_missing(model, "gpu") ? why_missing(model, "gpu")->text : "no GPU found");
+	else if (ours && inferred)
+		doctor_say(doctor, FINDING_MISSING, hidden ? hidden->remedy : "", "%s, inferred from its environment: %s", list,
 			hidden ? hidden->text : "the driver does not list it");
 	else if (ours)
 		doctor_say(
-			doctor, FINDING_OK, NULL, "%s, with %s of memory, as the driver says", list, format_bytes(text, bytes));
+			doctor, FINDING_OK, NULL, "%s, %s of memory according to the driver", list, format_bytes(text, bytes));
 	else if (hidden)
 		doctor_say(doctor, FINDING_MISSING, hidden->remedy, "%s", hidden->text);
 	else
-		doctor_say(doctor, FINDING_OFF, NULL, "the drivers list none of its processes on the %zu here", gpus->count);
+		doctor_say(doctor, FINDING_OFF, NULL, "the driver lists none of its processes (%zu GPU%s here)", gpus->count,
+			gpus->count == 1 ? "" : "s");
 }
 
 static void check_counts(struct doctor *doctor, const struct model *model)
@@ -233,16 +235,16 @@ static void check_counts(struct doctor *doctor, const struct model *model)
 	if (model->perf.event_count > 0 && perf_find(&model->perf, PERF_ROLE_CYCLES))
 		doctor_say(doctor, FINDING_OK, NULL, "cycles and others of each thread");
 	else if (model->perf.event_count == 0 && !doctor->settings->counters_always)
-		doctor_say(doctor, FINDING_OFF, "open view 9, or start with --counters", "off until requested");
+		doctor_say(doctor, FINDING_OFF, "open view 9, or start with --counters", "counted only while view 9 is open");
 	else if (missing)
 		doctor_say(doctor, FINDING_MISSING, missing->remedy, "%s", missing->text);
 	else if (model->perf.event_count > 0)
-		doctor_say(doctor, FINDING_OK, NULL, "those of the kernel alone: CPU time, faults, switches");
+		doctor_say(doctor, FINDING_OK, NULL, "software counters only: CPU time, faults, switches");
 	else
-		doctor_say(doctor, FINDING_MISSING, NULL, "nothing is told of them");
+		doctor_say(doctor, FINDING_MISSING, NULL, "no counter, and no reason given");
 }
 
-/* -- what it is -- */
+/* -- the process -- */
 
 static void read_link(pid_t pid, const char *what, char *out, size_t size)
 {
@@ -273,11 +275,11 @@ static void check_namespaces(struct doctor *doctor, pid_t pid)
 				others + strlen(others), sizeof others - strlen(others), "%s%s", others[0] ? ", " : "", spaces[i].name);
 	}
 	if (is_denied)
-		doctor_say(doctor, FINDING_MISSING, doctor_access_remedy(), "they may not be looked at");
+		doctor_say(doctor, FINDING_MISSING, doctor_access_remedy(), "no permission to read them");
 	else if (others[0])
-		doctor_say(doctor, FINDING_OK, NULL, "a container's (%s): followed through /proc/%d/root", others, (int)pid);
+		doctor_say(doctor, FINDING_OK, NULL, "in a container (%s): read through /proc/%d/root", others, (int)pid);
 	else
-		doctor_say(doctor, FINDING_OK, NULL, "those of pmtop");
+		doctor_say(doctor, FINDING_OK, NULL, "the same as pmtop's");
 }
 
 /* "3.11" from "…/python3.11" or "…/libpython3.11.so.1.0". */
@@ -298,9 +300,9 @@ static void say_python(struct doctor *doctor, const struct model *model, const c
 	char version[16] = "";
 	bool is_python = python_version(program, version, sizeof version) || python_version(maps, version, sizeof version);
 	if (!program[0] && !maps[0])
-		doctor_say(doctor, FINDING_MISSING, doctor_access_remedy(), "which program it is may not be looked at");
+		doctor_say(doctor, FINDING_MISSING, doctor_access_remedy(), "no permission to read its program");
 	else if (!is_python)
-		doctor_say(doctor, FINDING_OFF, NULL, "%.160s is no Python", program[0] ? program : "its program");
+		doctor_say(doctor, FINDING_OFF, NULL, "%.160s is not Python", program[0] ? program : "its program");
 	else if (strstr(maps, "/pmtop/_pmtop"))
 		doctor_say(doctor, FINDING_OK, NULL, "%s, with the package pmtop", version);
 	else if (model->run_count)
@@ -324,7 +326,7 @@ static void check_python(struct doctor *doctor, const struct model *model, pid_t
 	free(maps);
 }
 
-/* What the screen says that is missing and no row has told. */
+/* Adds a row for each missing figure of the screen that has no row yet. */
 static void add_the_rest(struct doctor *doctor, const struct model *model)
 {
 	static const char *const printed[] = {
@@ -333,7 +335,7 @@ static void add_the_rest(struct doctor *doctor, const struct model *model)
 		"GPU processes",
 		"counters",
 		"gpu",
-		/* the machine's own rows */
+		/* in the groups of the machine */
 		"CPU energy",
 		"temperatures",
 		"CPU throttle counts",
@@ -360,8 +362,8 @@ void doctor_check_process(struct doctor *doctor)
 	if (pid)
 		snprintf(doctor->process, sizeof doctor->process, "process %d, %.120s", (int)pid, model->command);
 	else
-		snprintf(doctor->process, sizeof doctor->process, "run %.120s, which has ended",
-			model->run_count ? model->runs[0].name : "");
+		snprintf(
+			doctor->process, sizeof doctor->process, "run %.120s (ended)", model->run_count ? model->runs[0].name : "");
 	doctor->group = doctor->process;
 	check_region(doctor, model);
 	check_code(doctor, model);

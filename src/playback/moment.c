@@ -14,7 +14,7 @@ const char moment_takes[] = "a time such as 90s, 5m, 1h30m, -5m, 0:01:30, 14:02:
 
 enum { DAY_S = 86400, TEXT_MAX = 40 };
 
-/* A number as %f writes it, whatever the locale: digits, and a point with digits. */
+/* Reads digits, optionally with a point and more digits, in every locale. */
 static bool read_number(const char **text, double *out)
 {
 	const char *at = *text;
@@ -31,7 +31,7 @@ static bool read_number(const char **text, double *out)
 	return true;
 }
 
-/* "90s", "1h30m", "2d", "250ms"; the largest unit first, each once. Without any: seconds. */
+/* Reads "90s", "1h30m", "2d", "250ms": the largest unit first, each at most once. Without a unit: seconds. */
 static bool read_duration(const char *text, double *seconds)
 {
 	static const struct {
@@ -59,7 +59,7 @@ static bool read_duration(const char *text, double *seconds)
 	return true;
 }
 
-/* "A:B", "A:B:C", the last with a fraction where there are three. How many parts; 0: it is no such thing. */
+/* Reads "A:B" or "A:B:C"; the last of three may have a fraction. Returns the number of parts, or 0. */
 static int read_colons(const char *text, double parts[3], int *first_digits)
 {
 	int count = 0;
@@ -76,7 +76,7 @@ static int read_colons(const char *text, double parts[3], int *first_digits)
 	}
 }
 
-/* Hours, minutes and seconds; "1:30" are minutes and seconds, "14:02" hours and minutes. */
+/* "1:30" is minutes and seconds, "14:02" hours and minutes. */
 static bool read_clock(const char *text, bool is_since, struct moment *out)
 {
 	double parts[3];
@@ -190,7 +190,7 @@ bool moment_is_time(const struct moment *moment)
 
 static int64_t to_ns(double seconds) { return (int64_t)(fmax(fmin(seconds, 9e9), -9e9) * (double)NS_PER_S); }
 
-/* The first such time of the day at or after the beginning; its day may have 23 or 25 hours. */
+/* The first time with this clock reading at or after the beginning; mktime, because a day may have 23 or 25 hours. */
 static int64_t clock_after(double seconds, int64_t begin_realtime_ns)
 {
 	time_t begin = (time_t)(begin_realtime_ns / NS_PER_S);
@@ -209,7 +209,7 @@ static int64_t clock_after(double seconds, int64_t begin_realtime_ns)
 		if (second > INT64_MAX / NS_PER_S || second < INT64_MIN / NS_PER_S)
 			break;
 		found_ns = clock_add(second * NS_PER_S, (int64_t)((seconds - whole) * (double)NS_PER_S));
-		/* The second that it begins in is the first that a person can write. */
+		/* A person types whole seconds, so accept the second in which the recording begins. */
 		if (found_ns >= begin_realtime_ns - begin_realtime_ns % NS_PER_S)
 			break;
 	}

@@ -14,7 +14,7 @@
 #include "src/model/ranks/ranks.h"
 #include "src/playback/player.h"
 
-/* 16 MB: of longer runs the first so many batches are drawn. */
+/* STEPS_MAX: 16 MB; of longer runs only the first batches are drawn. */
 enum { STEPS_MAX = 1 << 22, READ_MS = 150, SAMPLES_MAX = 3 };
 
 struct steps {
@@ -27,10 +27,10 @@ struct overlay {
 	struct model_options options;
 	struct earlier earlier;
 	struct steps steps;            /* the main thread's copy */
-	char path[EARLIER_TYPED_SIZE]; /* the last that was read, to be offered again */
+	char path[EARLIER_TYPED_SIZE]; /* the last file, offered again at the next prompt */
 	bool has_thread;
 	pthread_t thread;
-	/* the thread's own */
+	/* used by the thread only */
 	struct player *player;
 	struct model *model;
 	int run;
@@ -41,7 +41,7 @@ struct overlay {
 	atomic_bool is_stopping;
 	pthread_mutex_t lock;
 	struct steps found;
-	bool is_new, is_whole; /* is_new: what was found before is not of the run's main mode */
+	bool is_new, is_whole; /* is_new: the steps found before are of another mode, so drop them */
 	double done_ratio;
 };
 
@@ -118,7 +118,7 @@ static void *read_all(void *argument)
 	struct overlay *overlay = argument;
 	struct sample_set set = SAMPLE_SET_INIT;
 	int64_t next_ns;
-	/* Of a recording that is still being written, what there is now. */
+	/* A recording that is still being written is read to its present end. */
 	for (int refreshes = 0; !atomic_load(&overlay->is_stopping) && refreshes < SAMPLES_MAX;) {
 		if (!player_next_ns(overlay->player, &next_ns)) {
 			if (player_has_ended(overlay->player))
@@ -186,7 +186,7 @@ void overlay_free(struct overlay *overlay)
 	free(overlay);
 }
 
-/* All signals stay the main thread's. */
+/* Blocks all signals in the thread, so that the main thread gets them. */
 static bool start_thread(struct overlay *overlay)
 {
 	sigset_t all, before;
@@ -220,7 +220,7 @@ enum status overlay_open(struct overlay *overlay, const char *path, struct reaso
 	atomic_store(&overlay->is_stopping, false);
 	if (!overlay->model || !start_thread(overlay)) {
 		end_thread(overlay);
-		return reason_set(why_not, STATUS_NO_MEMORY, "close some programs", "%s: there is no memory to read it", path);
+		return reason_set(why_not, STATUS_NO_MEMORY, "close some programs", "cannot read %s: out of memory", path);
 	}
 	snprintf(overlay->path, sizeof overlay->path, "%s", path);
 	text_clean(overlay->earlier.name, sizeof overlay->earlier.name, slash ? slash + 1 : path,

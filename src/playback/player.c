@@ -12,7 +12,7 @@
 #include "src/base/clock.h"
 #include "src/playback/player_files.h"
 
-/* A pipe that begins with so many bytes that are no block brings no recording. */
+/* NONSENSE_MAX: a pipe that begins with this many bytes outside of blocks is no recording. */
 enum {
 	READ_AT_ONCE = 256 * 1024,
 	FOLLOW_MS = 100,
@@ -23,25 +23,25 @@ enum {
 };
 #define HEADER_WAIT_NS (30 * NS_PER_S)
 
-/* A run as it was told: what a dictionary after a gap says again. */
+/* The state of a run before a gap, to be compared with the dictionary after it. */
 struct known {
 	char uuid[UUID_SIZE]; /* empty: none */
 	uint64_t next[LANES]; /* sequence of the lane's next event */
 };
 
 struct player {
-	int first_fd, fd; /* of the recording; of the file of it that is being read */
-	char *path;       /* NULL: it is one file, or a pipe */
+	int first_fd, fd; /* the first file of the recording; the file being read */
+	char *path;       /* NULL: standard input */
 	unsigned file;
-	off_t offset; /* of a file: what lies before was read */
+	off_t offset; /* the position in the file */
 	bool was_growing;
 	bool is_pipe, is_finished, has_ended;
 	double speed;
 	struct stream_reader *reader;
-	struct sample_set ahead; /* read, and not due yet */
+	struct sample_set ahead; /* read, but not due yet */
 	bool has_ahead, is_begun, has_gap;
-	bool is_ahead_lost;         /* blocks before it */
-	int64_t first_ns, begun_ns; /* the first set's time, and when it was given */
+	bool is_ahead_lost;         /* blocks before `ahead` are lost */
+	int64_t first_ns, begun_ns; /* the first set's time, and when player_take returned it */
 	struct known *known;
 	char *room;
 };
@@ -54,7 +54,7 @@ static int file_after(const struct player *player, unsigned file)
 	return player->path && header ? files_open(player->path, file + 1, header->uuid) : -1;
 }
 
-/* The last of its files: a descriptor to be closed. */
+/* Opens the last file of the recording; the caller closes it. */
 static int last_file(const struct player *player)
 {
 	int fd = fcntl(player->fd, F_DUPFD_CLOEXEC, 3), next;
@@ -76,7 +76,7 @@ bool player_is_growing(const struct player *player)
 	return grows;
 }
 
-/* Where the recorder went on in another. */
+/* --rotate: the recording goes on in another file. */
 static bool go_to_next_file(struct player *player)
 {
 	int next = player->is_pipe ? -1 : file_after(player, player->file);
@@ -90,13 +90,13 @@ static bool go_to_next_file(struct player *player)
 	return true;
 }
 
-/* False: nothing now. */
+/* Returns false if there are no bytes now. */
 static bool read_more(struct player *player)
 {
 	struct pollfd ready = { .fd = player->fd, .events = POLLIN };
 	if (player->is_finished || (player->is_pipe && poll(&ready, 1, 0) <= 0))
 		return false;
-	/* Asked before: what is written between the two is read at the next turn. */
+	/* Check the lock before reading: bytes written in between are read the next time. */
 	bool grows = !player->is_pipe && files_is_locked(player->fd);
 	ssize_t length = player->is_pipe ? read(player->fd, player->room, READ_AT_ONCE)
 									 : pread(player->fd, player->room, READ_AT_ONCE, player->offset);
@@ -108,7 +108,7 @@ static bool read_more(struct player *player)
 		return false;
 	if (length == 0 && !grows && go_to_next_file(player))
 		return true;
-	/* A recorder that has left a file may be about to begin the next. */
+	/* A recorder that has unlocked a file may be about to create the next. */
 	bool may_go_on = grows || player->was_growing;
 	player->was_growing = grows;
 	if (length == 0 && may_go_on)
@@ -136,7 +136,7 @@ static void note_events(struct player *player, const struct sample_set *set)
 	}
 }
 
-/* After a gap: the numbers of the events that come tell how many did not. */
+/* After a gap in the blocks, adds a RECORD_LOST for each gap in the events' sequence numbers. */
 static void emit_lost(struct player *player, struct sample_set *set)
 {
 	size_t count = set->count;
@@ -156,7 +156,7 @@ static void emit_lost(struct player *player, struct sample_set *set)
 	}
 }
 
-/* Up to which event of each lane a dictionary's totals go. */
+/* The last event of each lane that a dictionary's totals include. */
 static void find_ends(const struct sample_set *set, unsigned run, uint64_t upto[LANES])
 {
 	memset(upto, 0, LANES * sizeof *upto);
@@ -168,7 +168,8 @@ static void find_ends(const struct sample_set *set, unsigned run, uint64_t upto[
 	}
 }
 
-/* A run that goes on is not opened again; in place of that stands what it has lost. */
+/* After a gap the dictionary opens each run again. For a run that is already known, replaces that record by the number
+ * of lost events. */
 static void mend(struct player *player, struct sample_set *set)
 {
 	uint64_t upto[LANES];
@@ -199,7 +200,7 @@ static void mend(struct player *player, struct sample_set *set)
 	}
 }
 
-/* Whether the event brought a set that is to be applied. */
+/* Returns true if the event has a set to apply. */
 static bool take_event(struct player *player, enum stream_event event, bool has_gap)
 {
 	player->has_gap |= has_gap && player->is_begun;
@@ -282,7 +283,7 @@ int player_fd(const struct player *player) { return player->is_pipe && !player->
 
 /* -- opening -- */
 
-/* Nothing can be shown before the header. */
+/* Reads up to the header. */
 static enum status read_header(struct player *player, const char *name, struct reason *why_not)
 {
 	bool has_gap;
@@ -291,22 +292,24 @@ static enum status read_header(struct player *player, const char *name, struct r
 		if (event == STREAM_HEADED)
 			return STATUS_OK;
 		if (event == STREAM_REFUSED)
-			return reason_set(why_not, STATUS_UNSUPPORTED, "use the pmtop that made it, or a newer one", "%s: %s", name,
-				stream_reader_refusal(player->reader));
+			return reason_set(why_not, STATUS_UNSUPPORTED, "use the pmtop that recorded it, or a newer one", "%s: %s",
+				name, stream_reader_refusal(player->reader));
 		if (event == STREAM_END || (player->is_pipe && stream_reader_losses(player->reader)->bytes > NONSENSE_MAX))
-			return reason_set(
-				why_not, STATUS_DAMAGED, "pmtop -p PID -w FILE makes one", "%s is no recording of pmtop", name);
+			return reason_set(why_not, STATUS_DAMAGED, "record one with pmtop -p PID -w FILE",
+				"%s is not a recording of pmtop", name);
 		struct pollfd ready = { .fd = player->fd, .events = POLLIN };
 		if (event == STREAM_WAIT && !read_more(player))
 			poll(&ready, player->is_pipe ? 1 : 0, FOLLOW_MS);
 	}
-	return reason_set(why_not, STATUS_IO, "see whether its sender runs", "nothing came from %s in 30 s", name);
+	return reason_set(why_not, STATUS_IO, "check that its writer is running", "no data from %s for 30 s", name);
 }
 
 enum status player_open(const char *path, double speed, struct player **out, struct reason *why_not)
 {
 	struct stat file;
 	bool is_standard = strcmp(path, "-") == 0;
+	char directory[200];
+	snprintf(directory, sizeof directory, "%.160s is a directory", path);
 	struct player *player = calloc(1, sizeof *player);
 	if (!player)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
@@ -318,16 +321,16 @@ enum status player_open(const char *path, double speed, struct player **out, str
 	player->known = calloc(RUNS, sizeof *player->known);
 	player->room = malloc(READ_AT_ONCE);
 	enum status status = STATUS_OK;
-	/* The open did not wait for a FIFO's writer: reading its header does, for a while. */
+	/* With O_NONBLOCK the open did not wait for a FIFO's writer; read_header waits for HEADER_WAIT_NS. */
 	if (player->fd < 0 || fstat(player->fd, &file) < 0)
 		status = reason_set(why_not,
 			errno == ENOENT       ? STATUS_NOT_FOUND
 				: errno == EACCES ? STATUS_DENIED
 								  : STATUS_IO,
-			NULL, "%s cannot be read: %s", path, strerror(errno));
+			"name a recording; pmtop list shows the runs", "cannot read %s: %s", path, strerror(errno));
 	else if (S_ISDIR(file.st_mode) || (is_standard && isatty(player->fd)))
 		status = reason_set(why_not, STATUS_INVALID, "pmtop -r FILE, or pmtop collect -p PID | pmtop -r -",
-			"%s is no recording", is_standard ? "a terminal" : path);
+			"%s, not a recording", is_standard ? "standard input is a terminal" : directory);
 	else if (!is_standard && (S_ISCHR(file.st_mode) || S_ISBLK(file.st_mode)))
 		status = reason_set(why_not, STATUS_INVALID, "pmtop -r FILE, or pmtop collect -p PID | pmtop -r -",
 			"%s is a device, not a recording", path);

@@ -10,8 +10,8 @@
 #include "src/collect/recorder.h"
 #include "src/samples/stream.h"
 
-/* A header is a block of names; the newest block is looked for in a tail of the file, and in a longer one where that
- * holds none that is whole. */
+/* HEAD: enough for the header block. The newest block is searched in the last TAIL_FIRST bytes, then in longer tails
+ * until there is an intact one. */
 enum { HEAD = 64 * 1024, TAIL_FIRST = 64 * 1024, TAIL_MAX = 4 * STREAM_PAYLOAD_MAX };
 
 static bool is_of(int fd, const unsigned char uuid[16])

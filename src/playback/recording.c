@@ -13,7 +13,7 @@
 
 #define PACE_MIN_NS NS_PER_S
 #define PACE_MAX_NS (60 * NS_PER_S)
-/* Of what lies between two dictionaries, as a multiple of theirs. */
+/* The least bytes between two dictionaries, as a multiple of a dictionary's. */
 #define OTHERS_MIN 4
 
 static void read_boot_id(char out[40])
@@ -58,7 +58,7 @@ void recording_name(const char *name, int32_t pid, int64_t realtime_ns, char *ou
 	snprintf(out, size, "pmtop-%s-%d-%s.pmtop", clean, (int)pid, when);
 }
 
-/* A recording before it may still be on its way to the disk. */
+/* Ends the previous recording, which may still be writing to the disk. */
 static enum status make_way(struct recording *recording, struct reason *why_not)
 {
 	enum { PATIENCE_MS = 50 };
@@ -66,7 +66,7 @@ static enum status make_way(struct recording *recording, struct reason *why_not)
 		recorder_finish(recording->recorder);
 		if (!recorder_wait(recording->recorder, PATIENCE_MS))
 			return reason_set(
-				why_not, STATUS_AGAIN, "try again in some seconds", "%s is still being written", recording->path);
+				why_not, STATUS_AGAIN, "try again in a few seconds", "%s is still being written", recording->path);
 		recording_end(recording);
 	}
 	*recording = (struct recording){ 0 };
@@ -101,8 +101,8 @@ bool recording_goes_on(const struct recording *recording)
 	return recording->recorder && !recording->is_finishing && !recording->state.stopped_ns;
 }
 
-/* About each second, but where little else is written as much later as keeps dictionaries a small part of the file.
- * What was lost, and another file, make it due at once. */
+/* A dictionary is due about once a second; later if few other bytes were written, so that dictionaries stay a small
+ * part of the file; after PACE_MIN_NS if sets were lost or a new file began. */
 static bool is_due(const struct recording *recording, int64_t now_ns)
 {
 	int64_t since_ns = now_ns - recording->emitted_ns;
@@ -137,7 +137,7 @@ static void add(struct recording *recording, const struct sample_set *set, bool 
 	recording->is_begun = true;
 	recording->has_dropped = false;
 	recording->emitted_ns = set->time_ns;
-	/* What a file begins with says nothing of what later ones cost. */
+	/* The first dictionary of a file is larger than the later ones: do not compare with it. */
 	recording->emitted_bytes = is_first ? 0 : bytes;
 	recording->bytes = 0;
 }
@@ -159,7 +159,7 @@ void recording_flag(struct recording *recording, unsigned run, uint32_t mode, ui
 {
 	if (!recording_goes_on(recording) || !recording->is_begun)
 		return;
-	/* Between two sets, so that times never go back. */
+	/* The time of the last set, so that times never decrease. */
 	struct sample_set set = { .time_ns = recording->last_ns };
 	struct record *record = sample_set_add(&set, RECORD_FLAG, run, set.time_ns);
 	if (record) {
@@ -191,7 +191,8 @@ bool recording_has_stopped(struct recording *recording, struct reason *why)
 	if (localtime_r(&seconds, &parts))
 		strftime(when, sizeof when, "%H:%M", &parts);
 	reason_set(why, STATUS_OK, NULL, "recording stopped %s: %s", when, recording->state.why);
-	snprintf(why->remedy, sizeof why->remedy, "what was recorded is in %.200s", recording->path);
+	snprintf(why->remedy, sizeof why->remedy,
+		recording->state.blocks ? "the data up to then is in %.200s" : "%.200s has no data", recording->path);
 	return true;
 }
 

@@ -10,7 +10,7 @@ static void merge(struct history_row *into, const struct history_row *row)
 	into->max_s = fmax(into->max_s, row->max_s);
 }
 
-/* The first stays alone: the run's first batch is often slow, and told by itself. */
+/* Does not merge the first bin: the first batch of a run is often slow, and shown separately. */
 static bool merge_history(struct record *record, struct sample_set *out)
 {
 	const struct history_row *rows = record->history.rows;

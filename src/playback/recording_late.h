@@ -1,14 +1,14 @@
-/* recording_late.h: a snapshot for whoever comes in the middle of a recording: all of it, but for a history that is
- * coarser than the first one. */
+/* recording_late.h: makes a smaller snapshot for dictionaries within a recording: complete, but with a coarser history
+ * than the first. */
 #ifndef PMTOP_PLAYBACK_RECORDING_LATE_H
 #define PMTOP_PLAYBACK_RECORDING_LATE_H
 
 #include "src/samples/sample_set.h"
 
-/* Of a run's bins so many, and up to twice as many. */
+/* A run's history keeps from this many bins up to twice as many. */
 enum { LATE_BINS_MIN = 64 };
 
-/* Fills *out, which is empty; its texts are those of the snapshot. False: out of memory. */
+/* Fills *out, which must be empty; it points to the texts of the snapshot. Returns false when out of memory. */
 bool recording_late(const struct sample_set *snapshot, struct sample_set *out);
 
 #endif

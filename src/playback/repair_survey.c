@@ -30,7 +30,7 @@ static enum status fill(struct window *window, const char *name, struct reason *
 		if (length < 0 && errno == EINTR)
 			continue;
 		if (length < 0)
-			return reason_set(why_not, STATUS_IO, NULL, "%s cannot be read: %s", name, strerror(errno));
+			return reason_set(why_not, STATUS_IO, NULL, "cannot read %s: %s", name, strerror(errno));
 		window->is_last = length == 0;
 		window->length += (size_t)length;
 	}
@@ -69,7 +69,7 @@ static bool add_loss(struct survey *survey, uint64_t blocks, int64_t from_ns, in
 	return true;
 }
 
-/* False: another recording begins here. */
+/* Returns false if another recording begins here. */
 static bool read_header(struct survey *survey, const struct stream_block *block, struct reason *why_not)
 {
 	struct stream_header header;
@@ -91,7 +91,7 @@ static uint64_t little(const unsigned char *at)
 	return value;
 }
 
-/* Where the index was, its number says how many blocks there should have been. */
+/* The index has the number after the last block, so it shows how many blocks there were. */
 static enum status take_block(struct survey *survey, struct window *window, const struct stream_block *block,
 	int64_t *index_ns, struct reason *why_not)
 {
@@ -166,7 +166,7 @@ static bool account(struct survey *survey, int64_t index_ns)
 {
 	const struct piece *pieces = survey->pieces, *last = &pieces[survey->count - 1];
 	bool is_good = true;
-	/* A file begins with a header. One that went on from another begins with any number. */
+	/* A file begins with a header block. A later file of --rotate begins with any number. */
 	if (pieces[0].kind != BLOCK_HEADER) {
 		uint64_t fit = survey->stray_bytes / STREAM_BLOCK_HEAD;
 		is_good = add_loss(survey, pieces[0].number && pieces[0].number <= fit ? pieces[0].number : 1,
@@ -200,10 +200,10 @@ enum status survey_file(int fd, const char *name, struct survey *out, struct rea
 		reason_set(why_not, status, NULL, "out of memory");
 	if (status == STATUS_OK && !survey.has_header)
 		status = survey.count
-			? reason_set(why_not, STATUS_DAMAGED, "nothing can be done",
-				  "%s has no header left, so what its %zu blocks mean is not known", name, survey.count)
-			: reason_set(why_not, STATUS_DAMAGED, "pmtop -p PID -w FILE makes one",
-				  "%s is no recording of pmtop, or nothing of it is whole", name);
+			? reason_set(why_not, STATUS_DAMAGED, "it cannot be repaired",
+				  "%s has %zu blocks, but no header, without which they cannot be read", name, survey.count)
+			: reason_set(why_not, STATUS_DAMAGED, "record one with pmtop -p PID -w FILE",
+				  "%s is not a recording of pmtop, or has no intact block", name);
 	if (status == STATUS_OK)
 		*out = survey;
 	else

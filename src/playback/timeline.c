@@ -11,7 +11,7 @@
 
 enum { BINS = 2048, GAPS_MAX = 1024, READ_AGAIN_MS = 200 };
 #define BIN_FIRST_NS (100 * NS_PER_MS)
-/* Longer without a set, and by so much than is usual, nothing was recorded. */
+/* A gap: more time between two sets than this, and than this multiple of the usual time. */
 #define SILENT_NS (5 * NS_PER_S)
 enum { SILENT_TIMES = 20 };
 
@@ -26,7 +26,7 @@ struct gap {
 
 struct timeline {
 	pthread_t thread;
-	/* the thread's own */
+	/* used by the thread only */
 	struct player *player;
 	struct model *model;
 	struct sample_set set;
@@ -58,7 +58,7 @@ static void halve_bins(struct timeline *timeline)
 	timeline->bin_ns *= 2;
 }
 
-/* A long step fills all the bins that it lies in: a hang is not a gap. */
+/* A long step fills all bins that it spans: a hang is not a gap. */
 static void note_step(struct timeline *timeline, const struct batch *batch)
 {
 	int64_t from_ns = batch->begin_ns - timeline->state.begin_ns,
@@ -158,7 +158,7 @@ static void note_set(struct timeline *timeline, bool is_lost)
 	pthread_mutex_unlock(&timeline->lock);
 }
 
-/* True: it is to stop. */
+/* Returns true if the thread has to end. */
 static bool wait_for_more(struct timeline *timeline)
 {
 	int64_t until_ns = clock_monotonic_ns() + READ_AGAIN_MS * NS_PER_MS;
@@ -214,7 +214,7 @@ static void free_timeline(struct timeline *timeline)
 	free(timeline);
 }
 
-/* All signals stay the main thread's. */
+/* Blocks all signals in the thread, so that the main thread gets them. */
 static bool start_thread(struct timeline *timeline)
 {
 	sigset_t all, before;
@@ -316,7 +316,7 @@ static void mark_gaps(const struct timeline *timeline, const struct columns *col
 		size_t first = column_of(columns, gap->from_ns), last = column_of(columns, gap->to_ns);
 		if (gap->is_lost)
 			columns->list[first].is_lost = true;
-		/* Only columns without anything: a gap that is narrower than one is not told apart. */
+		/* Only empty columns: a gap narrower than one column cannot be shown. */
 		for (size_t column = first + 1; column < last; column++)
 			columns->list[column].is_silent = true;
 		if (gap->is_lost && gap->to_ns - gap->from_ns > column_ns)

@@ -1,6 +1,5 @@
-/* timeline.h: what a whole recording holds, in outline: step times, flags, gaps. Found by a thread that plays it once
- * on its own, without rules; the main thread looks at what it has found so far. Of a recording that is still being
- * written it goes on as that grows. */
+/* timeline.h: an outline of a whole recording: step times, flags, gaps. A thread plays the recording once, without
+ * rules; the main thread reads what it has found so far. The thread follows a recording that is still being written. */
 #ifndef PMTOP_PLAYBACK_TIMELINE_H
 #define PMTOP_PLAYBACK_TIMELINE_H
 
@@ -23,22 +22,22 @@ struct timeline_flag {
 };
 
 struct timeline_state {
-	int64_t begin_ns, upto_ns; /* of the first set; of what was gone through; 0 = nothing yet */
-	bool is_whole;             /* to the end, and no more will come */
+	int64_t begin_ns, upto_ns; /* times of the first set and of the last one read; 0 = none yet */
+	bool is_whole;             /* the recording has been read to its end */
 	uint64_t flag_count, lost_blocks;
 };
 
 struct timeline;
-/* NULL: a pipe, or out of memory or threads; then there is no outline. `player` is only copied (player_again). */
+/* Returns NULL for a pipe, or if out of memory or threads. `player` is only copied (player_again). */
 struct timeline *timeline_start(const struct player *player, const struct model_options *options);
 void timeline_stop(struct timeline *timeline);
 
-/* From here on main thread; `timeline` NULL: nothing was found. */
+/* The rest is for the main thread; `timeline` may be NULL. */
 void timeline_read(struct timeline *timeline, struct timeline_state *out);
 /* `count` columns of equal time from begin to end. */
 void timeline_columns(
 	struct timeline *timeline, int64_t begin_ns, int64_t end_ns, struct replay_column *out, size_t count);
-/* The newest TIMELINE_FLAGS_MAX flags, in the order in which they were seen. Returns how many. */
+/* Copies the newest TIMELINE_FLAGS_MAX flags, oldest first. Returns their number. */
 size_t timeline_flags(struct timeline *timeline, struct timeline_flag out[TIMELINE_FLAGS_MAX]);
 
 #endif

@@ -31,5 +31,5 @@ enum status view_unknown(const char *name, struct reason *reason)
 								: " or ",
 			words[i]);
 	text_clean(shown, sizeof shown, name, strlen(name));
-	return reason_set(reason, STATUS_INVALID, views, "no view is named %s", shown);
+	return reason_set(reason, STATUS_INVALID, views, "unknown view %s: the views are", shown);
 }

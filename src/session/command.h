@@ -1,5 +1,4 @@
-/* command.h: what a command of the command line is, and the options that it is given. The table of all:
- * src/commands/commands.h. */
+/* command.h: a command of the command line, and its options. The table of all commands: src/commands/commands.h. */
 #ifndef PMTOP_SESSION_COMMAND_H
 #define PMTOP_SESSION_COMMAND_H
 
@@ -10,8 +9,8 @@
 #include "src/base/status.h"
 #include "src/settings/settings.h"
 
-/* EXIT_ENDED: nothing could be watched, for the command of our own ended well before that; a shell sees its lowest
- * byte, 0. */
+/* EXIT_ENDED: the command that pmtop started exited with 0 before pmtop could watch it. A shell sees the lowest byte,
+ * 0. */
 enum exit_code {
 	EXIT_OK = 0,
 	EXIT_RUNTIME = 1,
@@ -24,17 +23,17 @@ enum exit_code {
 
 enum output_format { FORMAT_TEXT, FORMAT_JSON, FORMAT_CSV, FORMAT_SVG };
 
-/* The command line, as it was given (options_rows.c says what goes with which command). */
+/* The parsed command line (options_rows.c lists which option belongs to which command). */
 struct options {
 	const struct command *command;
 
-	/* what is watched: one of these, or nothing */
+	/* the target: at most one of these */
 	pid_t pid;            /* 0 = none */
 	const char *run_name; /* -s */
-	const char *demo;     /* --demo: "SCENARIO:SEED", "" = the usual; NULL = not asked for */
-	const char *replay;   /* -r, or a file where a target is named: a recording; "-" = standard input */
+	const char *demo;     /* --demo: "SCENARIO:SEED", "" = the default scenario; NULL = not given */
+	const char *replay;   /* -r FILE, or a file given as the target: a recording; "-" = standard input */
 	char **child;         /* after --, or NULL */
-	char **words;         /* what stands after the command's own word, where that takes several */
+	char **words;         /* the arguments after the command */
 	int word_count;
 
 	bool is_batch, is_once, is_list;
@@ -64,11 +63,11 @@ struct options {
 	const char *to;                      /* export --to=FORMAT */
 	const char *since, *until;           /* of the run, as --at */
 	const char *baseline, *save, *junit; /* check */
-	double threshold;                    /* check; 0 = the usual */
+	double threshold;                    /* check; 0 = the default */
 	const char *budget;                  /* check --budget=data:20%,step:0.3s */
 };
 
-/* What follows a command's word. WORDS: the command reads them itself. */
+/* The arguments of a command. WORDS: the command parses them itself. */
 enum command_words { COMMAND_TAKES_NOTHING, COMMAND_TAKES_TARGET, COMMAND_TAKES_WORDS };
 
 enum command_trait {
@@ -76,20 +75,20 @@ enum command_trait {
 	COMMAND_MONITORS = 2,   /* watches until the run ends: starts hooks, may record */
 	COMMAND_RECORDS = 4,    /* records whether -w is given or not */
 	COMMAND_STREAMS = 8,    /* writes samples to standard output; evaluates no rules */
-	/* waits a moment for sources that start slowly: its first picture may be its only one */
+	/* waits for sources that start slowly, because its first output may be its only one */
 	COMMAND_AWAITS_SOURCES = 16,
-	COMMAND_NEEDS_PROCESS = 32, /* a recording will not do */
-	COMMAND_NEEDS_RUNNING = 64, /* nor a command to start, nor a synthetic run */
+	COMMAND_NEEDS_PROCESS = 32, /* refuses a recording */
+	COMMAND_NEEDS_RUNNING = 64, /* also refuses a command to start and a synthetic run */
 };
 
 #define FORMATS_TEXT_JSON (1u << FORMAT_TEXT | 1u << FORMAT_JSON)
 #define FORMATS_ALL_BUT_SVG (FORMATS_TEXT_JSON | 1u << FORMAT_CSV)
 #define FORMATS_ALL (FORMATS_ALL_BUT_SVG | 1u << FORMAT_SVG)
 
-/* Each command's own file defines its own: --help, the checks of options, the manual's synopsis and completion are made
- * of these. */
+/* Each command's file defines one. --help, the checks of options, the manual's synopsis and the shell completions are
+ * generated from these. */
 struct command {
-	/* "export"; of watch, stream and once it is a name for messages: "the screen", "-b", "--once" */
+	/* "export"; for watch, stream and once the name in messages: "the screen", "-b", "--once" */
 	const char *name;
 	const char *synopsis; /* after "pmtop ", without the options that follow from options_rows.c */
 	const char *summary;  /* at most 50 columns */
@@ -101,9 +100,9 @@ struct command {
 	enum exit_code (*run)(const struct options *options, const struct settings *settings);
 };
 
-/* Says one line on standard error and gives the exit code for `status`. */
+/* Prints "pmtop: TEXT: REMEDY" on standard error and returns the exit code for `status`. */
 enum exit_code command_fail(enum status status, const struct reason *reason);
-/* --view names none that there is. */
+/* Fills the reason for an unknown --view with the list of views; returns STATUS_INVALID. */
 enum status view_unknown(const char *name, struct reason *reason);
 
 #endif

@@ -43,11 +43,11 @@ struct hooks {
 	struct reported reported[REPORTED_MAX];
 	struct limit limits[LIMITS_MAX];
 	struct running running[RUNNING_MAX];
-	bool is_waiting;                       /* something is to be started later */
-	bool is_failed[SEVERITY_CRITICAL + 1]; /* by severity: it could not be started, and that was said */
+	bool is_waiting;                       /* a hook has to be started later */
+	bool is_failed[SEVERITY_CRITICAL + 1]; /* by severity: starting it failed, and a warning says so */
 };
 
-/* What is said of one warning. */
+/* The values that a hook gets about one warning. */
 struct event {
 	const char *severity, *state, *rule;
 	char message[256], run[128], pid[16];
@@ -71,7 +71,7 @@ struct hooks *hooks_new(const struct settings *settings)
 	return hooks;
 }
 
-/* -- what it is told -- */
+/* -- arguments and environment -- */
 
 static void describe(const struct alert *alert, const struct model *model, const char *state, struct event *event)
 {
@@ -91,7 +91,7 @@ static void describe(const struct alert *alert, const struct model *model, const
 	json_close_object(&json);
 }
 
-static const char *figure_of(const struct event *event, const char *name, size_t length)
+static const char *value_of(const struct event *event, const char *name, size_t length)
 {
 	const struct {
 		const char *name, *value;
@@ -109,13 +109,14 @@ static const char *figure_of(const struct event *event, const char *name, size_t
 	return NULL;
 }
 
-/* Filled in once, from left to right: braces in what was filled in are text. */
+/* Replaces {message} and the like in one pass, so that braces in a value stay text. */
 static void fill_in(struct buffer *out, const char *word, const struct event *event)
 {
 	for (const char *at = word; *at;) {
 		size_t length = *at == '{' ? strcspn(at + 1, "}") : 0;
-		const char *value = *at == '{' && at[1 + length] == '}' ? figure_of(event, at + 1, length) : NULL;
+		const char *value = *at == '{' && at[1 + length] == '}' ? value_of(event, at + 1, length) : NULL;
 		if (value) {
+			/* A value must not become an option of the program. */
 			if (at == word && value[0] == '-')
 				buffer_puts(out, " ");
 			buffer_puts(out, value);
@@ -143,7 +144,7 @@ static void set_environment(struct spawn *spawn, const struct event *event)
 		spawn_set(spawn, values[i].name, values[i].value);
 }
 
-/* 0, or why not. */
+/* Returns 0 or an errno. */
 static int start(const struct setting_command *command, const struct event *event, pid_t *pid)
 {
 	struct spawn spawn = { 0 };
@@ -160,7 +161,7 @@ static int start(const struct setting_command *command, const struct event *even
 	return error;
 }
 
-/* -- what was told -- */
+/* -- reported warnings -- */
 
 static struct reported *find_reported(struct hooks *hooks, const struct alert *alert)
 {
@@ -173,7 +174,7 @@ static struct reported *find_reported(struct hooks *hooks, const struct alert *a
 	return NULL;
 }
 
-/* The room of one that is over is used again. NULL: all stand. */
+/* Reuses the entry of a cleared warning. Returns NULL if all entries are still raised. */
 static struct reported *note_reported(struct hooks *hooks, const struct alert *alert)
 {
 	struct reported *reported = find_reported(hooks, alert);
@@ -217,28 +218,28 @@ static void say_failed(
 	if (hooks->is_failed[severity])
 		return;
 	hooks->is_failed[severity] = true;
-	reason_set(&reason, STATUS_IO, "look at its path and its rights in pmtop.yaml; pmtop goes on without it",
-		"the hook on_%s was not started: %.80s: %s", severity_name(severity),
-		command_of(hooks->settings, severity)->text, strerror(error));
+	reason_set(&reason, STATUS_IO, "check its path in pmtop.yaml and its permissions; pmtop goes on without it",
+		"cannot start the hook on_%s: %.80s: %s", severity_name(severity), command_of(hooks->settings, severity)->text,
+		strerror(error));
 	alerts_note(alerts, model->now_ns, "hook", SEVERITY_WARNING, &reason);
 }
 
-/* What one warning's hook is to be told now: "raised", "cleared" or NULL. */
-static const char *news_of(struct hooks *hooks, const struct alert *alert)
+/* The state to report to a warning's hook now: "raised", "cleared", or NULL for none. */
+static const char *new_state(struct hooks *hooks, const struct alert *alert)
 {
 	const struct reported *reported = find_reported(hooks, alert);
 	bool was_raised = reported && reported->is_raised;
 	if (!command_of(hooks->settings, alert->severity)->count || hooks->is_failed[alert->severity] ||
 		strcmp(alert->rule, "hook") == 0)
 		return NULL;
-	/* One that was cleared and raised again in between is raised news. */
+	/* A warning that was cleared and raised again since the last call is reported as raised. */
 	if (alert->is_raised)
 		return was_raised && reported->since_ns == alert->since_ns ? NULL : "raised";
 	return was_raised ? "cleared" : NULL;
 }
 
-/* False: not now. */
-static bool report(struct hooks *hooks, const struct alert *alert, const struct model *model, const char *news,
+/* Returns false if the hook has to wait. */
+static bool report(struct hooks *hooks, const struct alert *alert, const struct model *model, const char *state,
 	int64_t now_ns, int *error)
 {
 	struct event event;
@@ -249,7 +250,7 @@ static bool report(struct hooks *hooks, const struct alert *alert, const struct 
 	struct reported *reported = note_reported(hooks, alert);
 	if (!reported)
 		return false;
-	describe(alert, model, news, &event);
+	describe(alert, model, state, &event);
 	*error = start(command_of(hooks->settings, alert->severity), &event, &pid);
 	buffer_release(&event.evidence);
 	reported->is_raised = alert->is_raised;
@@ -261,7 +262,7 @@ static bool report(struct hooks *hooks, const struct alert *alert, const struct 
 	return true;
 }
 
-/* Each has a process group of its own, so what it has started ends with it. */
+/* Each hook has its own process group, so that killing it also ends the programs that it started. */
 static void reap(struct hooks *hooks, int64_t max_ns, int64_t now_ns)
 {
 	size_t retained = 0;
@@ -286,14 +287,14 @@ void hooks_update(struct hooks *hooks, struct alerts *alerts, const struct model
 	hooks->is_waiting = false;
 	for (size_t i = 0; i < alerts->count; i++) {
 		const struct alert *alert = &alerts->list[i];
-		const char *news = news_of(hooks, alert);
+		const char *state = new_state(hooks, alert);
 		enum severity severity = alert->severity;
 		int error = 0;
-		if (!news)
+		if (!state)
 			continue;
-		if (!report(hooks, alert, model, news, now_ns, &error))
+		if (!report(hooks, alert, model, state, now_ns, &error))
 			hooks->is_waiting = true;
-		/* The list changes with what is said, so the rest waits for the next time. */
+		/* say_failed changes the list of alerts: the rest has to wait for the next call. */
 		if (error) {
 			say_failed(hooks, alerts, model, severity, error);
 			return;

@@ -1,8 +1,8 @@
-/* hooks.h: the programs that are started when a warning is raised or cleared (hooks: in pmtop.yaml). Never through a
- * shell; main thread only.
+/* hooks.h: starts the user's programs when a warning is raised or cleared (hooks: in pmtop.yaml), never through a
+ * shell. Main thread only.
  *
- * Each is told once that a warning stands, and once, if it was told that, that it does not any more. What may not be
- * started now (a rule is told of too often, too many run) is started later, if it still holds then. */
+ * A hook runs once when a warning is raised, and once when it is cleared if it ran before. A hook that may not start
+ * now (its rule's last one was too recent, or too many are running) starts later if the state is still the same. */
 #ifndef PMTOP_SESSION_HOOKS_H
 #define PMTOP_SESSION_HOOKS_H
 
@@ -13,14 +13,14 @@
 
 struct hooks;
 
-/* NULL: none is set (or out of memory). The settings are borrowed. */
+/* Returns NULL if no hook is set (or out of memory). Borrows the settings. */
 struct hooks *hooks_new(const struct settings *settings);
-/* Starts what is due, takes note of what has ended, kills what runs for too long. `now_ns`: CLOCK_MONOTONIC. NULL:
- * nothing. */
+/* Starts hooks that are due, reaps those that have ended, and kills those that run too long. `now_ns`: CLOCK_MONOTONIC.
+ * Does nothing if `hooks` is NULL. */
 void hooks_update(struct hooks *hooks, struct alerts *alerts, const struct model *model, int64_t now_ns);
-/* Whether some run, or wait to be started: hooks_update is to be called a few times a second. */
+/* Whether hooks are running or waiting: the caller must then call hooks_update a few times a second. */
 bool hooks_are_busy(const struct hooks *hooks);
-/* Gives those that still run two seconds, and ends them. */
+/* Waits two seconds for running hooks, then kills them. */
 void hooks_close(struct hooks *hooks);
 
 #endif

@@ -1,5 +1,4 @@
-/* limited.h: work in a process of its own, for what it reads, loads or calls can hang in a way that not even SIGKILL
- * ends. */
+/* limited.h: work in a child process, because a file, library or driver can hang so that not even SIGKILL ends it. */
 #ifndef PMTOP_SESSION_LIMITED_H
 #define PMTOP_SESSION_LIMITED_H
 
@@ -7,10 +6,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* As fork. The child does what can hang, closes *fd, and may go on as long as it likes; by then it must call _exit. */
+/* Like fork. The child does the work that can hang, closes *fd when it is done, and ends with _exit. */
 pid_t limited_fork(int *fd);
-/* Parent: waits until the child has closed its *fd, and closes this one. False: it has not within `limit_ns`; it was
- * killed, and is left behind. */
+/* Parent: waits until the child has closed its *fd, and closes this one. Returns false if that took longer than
+ * `limit_ns`: the child was sent SIGKILL, but may remain. */
 bool limited_wait(pid_t child, int fd, int64_t limit_ns);
 
 #endif

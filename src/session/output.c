@@ -50,8 +50,8 @@ void output_fit_locale(struct buffer *buffer)
 	buffer->length = retained;
 }
 
-/* A descriptor of our own that never waits, whoever else has the same terminal or pipe open; standard output itself
- * where there can be none. */
+/* Opens standard output again as nonblocking: O_NONBLOCK on descriptor 1 itself would affect other processes that share
+ * it. Returns STDOUT_FILENO if that is impossible. */
 static int open_patient(bool *is_socket)
 {
 	struct stat file;
@@ -63,8 +63,8 @@ static int open_patient(bool *is_socket)
 	return fd >= 0 ? fd : STDOUT_FILENO;
 }
 
-/* As much as goes without waiting; −1 and EAGAIN: nothing. Without a descriptor of our own a pipe takes PIPE_AT_ONCE
- * bytes whenever it is ready. */
+/* Writes as much as possible without blocking; −1 and EAGAIN: nothing. Without a nonblocking descriptor, a pipe that
+ * poll reports writable takes PIPE_AT_ONCE bytes. */
 static ssize_t write_some(int fd, bool is_socket, const char *data, size_t length)
 {
 	enum { PIPE_AT_ONCE = 512 };
@@ -99,7 +99,7 @@ static bool write_all(
 			continue;
 		*code = errno == EPIPE ? 0 : 1;
 		if (errno != EPIPE)
-			fprintf(stderr, "pmtop: standard output: %s: what follows is not written\n", strerror(errno));
+			fprintf(stderr, "pmtop: cannot write to standard output: %s: the output is incomplete\n", strerror(errno));
 		return false;
 	}
 	return true;
@@ -116,7 +116,7 @@ bool output_flush_while(struct buffer *buffer, int *code, bool (*goes_on)(void *
 		return false;
 	buffer_clear(buffer);
 	if (!is_whole) {
-		fputs("pmtop: out of memory: part of the output is missing\n", stderr);
+		fputs("pmtop: out of memory: the output is incomplete\n", stderr);
 		*code = 1;
 	}
 	return is_whole;

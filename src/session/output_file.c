@@ -25,17 +25,17 @@ enum status output_file_open(struct output_file *file, const char *path, const c
 		return reason_set(why_not, STATUS_INVALID, "name another file with -o", "%s is the recording itself", path);
 	int error = new_file_open(&file->file, path, NEW_FILE_PRIVATE);
 	if (error == ENAMETOOLONG)
-		return reason_set(why_not, STATUS_INVALID, NULL, "%.60s…: the name is too long", path);
+		return reason_set(why_not, STATUS_INVALID, "name a shorter path", "%.60s…: the name is too long", path);
 	if (error)
 		return reason_set(why_not, error == EACCES ? STATUS_DENIED : STATUS_IO,
-			"name a file with -o where you may write", "%s cannot be written: %s", path, strerror(error));
+			"name a file in a writable folder with -o", "cannot write %s: %s", path, strerror(error));
 	return STATUS_OK;
 }
 
 static void say(const struct output_file *file, const char *why, int *code)
 {
-	fprintf(stderr, "pmtop: %s: %s: %s\n", file->file.path, why,
-		file->file.beside[0] ? "it was not written" : "what follows is not written");
+	fprintf(stderr, "pmtop: cannot write %s: %s%s\n", file->file.path, why,
+		file->file.beside[0] ? "" : ": the output is incomplete");
 	*code = 1;
 }
 
@@ -45,7 +45,8 @@ static bool goes_on(void *context)
 	return !file->goes_on || file->goes_on();
 }
 
-/* −1 and EINTR: nobody took any for a while. A pipe that is ready takes PIPE_BUF bytes without waiting. */
+/* Returns −1 with EINTR if the reader of a pipe did not read for READ_MS. A pipe that poll reports writable takes
+ * PIPE_BUF bytes without blocking. */
 static ssize_t write_some(const struct output_file *file, const char *data, size_t length)
 {
 	enum { READ_MS = 100 };

@@ -24,20 +24,24 @@
 #include "src/sources/synthetic/synthetic.h"
 #include "ui/widgets/view.h"
 
-/* Nobody reads warnings faster. */
+/* Rules need not be evaluated more often than a person reads warnings; while seeking, rarely. */
 #define JUDGE_EVERY_NS (450 * NS_PER_MS)
 #define JUDGE_SELDOM_NS (60 * NS_PER_S)
-/* How long a first picture waits for a source that has begun, and how often it is looked at meanwhile. */
+/* How long the first output waits for a source that is starting, and how often it is read meanwhile. */
 #define START_MAX_NS (2 * NS_PER_S)
 #define START_READ_NS (50 * NS_PER_MS)
 
-/* -s: a live run is watched through its process, an ended one through what it left. */
+/* -s: pmtop watches a live run through its process, an ended one through the file of its region. */
 static enum status find_run(struct session *session, const char *name, pid_t *pid, struct reason *why_not)
 {
 	struct run_row *rows;
 	size_t count = runs_find(NULL, &rows);
 	const struct run_row *row = NULL;
 	enum status status = runs_choose(rows, count, name, &row, why_not);
+	struct stat file;
+	if (status == STATUS_NOT_FOUND && stat(name, &file) == 0 && S_ISDIR(file.st_mode))
+		reason_set(why_not, status, "name a recording in it, or a pid or run of pmtop list",
+			"%.100s is a directory, not a recording", name);
 	if (status == STATUS_OK) {
 		snprintf(session->wanted_run, sizeof session->wanted_run, "%s", row->run);
 		session->wanted_pid = row->pid;
@@ -50,8 +54,8 @@ static enum status find_run(struct session *session, const char *name, pid_t *pi
 	return status;
 }
 
-/* The command's output would spoil the screen, or the stream: it goes to $XDG_STATE_HOME/pmtop/output-PID.log
- * (~/.local/state). */
+/* While pmtop uses standard output for the screen or the stream, the command's output goes to
+ * $XDG_STATE_HOME/pmtop/output-PID.log (~/.local/state). */
 static int open_child_log(struct session *session)
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -79,7 +83,8 @@ static enum status start_child(struct session *session, char **command, bool is_
 {
 	int ready[2], log = is_output_ours ? open_child_log(session) : -1;
 	if (pipe2(ready, O_CLOEXEC) < 0)
-		return reason_set(why_not, STATUS_IO, NULL, "%s was not started: %s", command[0], strerror(errno));
+		return reason_set(
+			why_not, STATUS_IO, "close some programs", "cannot start %s: %s", command[0], strerror(errno));
 	pid_t child = fork();
 	if (child == 0) {
 		signal(SIGPIPE, SIG_DFL);
@@ -103,7 +108,7 @@ static enum status start_child(struct session *session, char **command, bool is_
 	close(ready[0]);
 	if (error)
 		return reason_set(why_not, error == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, "check the command after --",
-			"%s was not started: %s", command[0], strerror(error));
+			"cannot start %s: %s", command[0], strerror(error));
 	session->child = child;
 	return STATUS_OK;
 }
@@ -134,7 +139,7 @@ static void note_faults(struct session *session, const struct rule_book *rules)
 		alerts_note(&session->alerts, clock_monotonic_ns(), "rule_file", SEVERITY_WARNING, &faults[i]);
 }
 
-/* A rule file that is wrong is left out, and said: here, and where warnings are. */
+/* A faulty rule file is ignored; its fault is printed here and shown as a warning. */
 static void read_rules(struct session *session)
 {
 	char folder[4096];
@@ -151,19 +156,18 @@ static void read_rules(struct session *session)
 	note_faults(session, session->rules);
 }
 
-/* An invented run (--demo): whether there is one of that name is said here, not by a source that would be tried
- * again. */
-static enum status check_synthetic(const char *reported, struct reason *why_not)
+/* Refuses an unknown --demo here, because the collector would retry a source that fails. */
+static enum status check_synthetic(const char *scenario, struct reason *why_not)
 {
 	struct synthetic *synthetic = NULL;
-	enum status status = synthetic_new(reported, 0, &synthetic, why_not);
+	enum status status = synthetic_new(scenario, 0, &synthetic, why_not);
 	synthetic_free(synthetic);
 	return status;
 }
 
 static enum status start_collector(struct session *session, const struct options *options, struct reason *why_not)
 {
-	static const struct source *const invented[] = { &synthetic_source };
+	static const struct source *const synthetic[] = { &synthetic_source };
 	const struct source *chosen[SOURCE_CHOICE_MAX];
 	unsigned count;
 	int64_t period_ns = (int64_t)(session->settings.refresh_s * (double)NS_PER_S);
@@ -171,11 +175,11 @@ static enum status start_collector(struct session *session, const struct options
 	if (status != STATUS_OK)
 		return status;
 	if (session->target.synthetic)
-		return collector_start_with(invented, 1, &session->target, period_ns, &session->collector, why_not);
+		return collector_start_with(synthetic, 1, &session->target, period_ns, &session->collector, why_not);
 	return collector_start_with(chosen, count, &session->target, period_ns, &session->collector, why_not);
 }
 
-/* Root reads everybody's; anybody else only his own. */
+/* The owner that a region's file must have: root may read the files of all users, others only their own. */
 static uid_t region_owner(const char *path)
 {
 	struct stat file;
@@ -209,14 +213,14 @@ static void set_model_options(struct model_options *out, const struct settings *
 	out->grid_g_per_kwh = settings->grid_g_per_kwh > 0 ? settings->grid_g_per_kwh : NAN;
 }
 
-/* Who shows one picture and no second wants it whole; a screen fills as things come. */
+/* For commands that may print only once: waits until all sources have started. A screen fills in as they start. */
 static void wait_for_starting(struct session *session)
 {
 	int64_t now_ns = clock_monotonic_ns(), until_ns = now_ns + START_MAX_NS,
 			period_ns = (int64_t)(session->settings.refresh_s * (double)NS_PER_S);
 	if (session->player || !collector_is_starting(session->collector))
 		return;
-	/* Else it would be seen at the next refresh, which may be long after. */
+	/* The collector notices a started source only when it reads, and -d may be long. */
 	collector_set_period(session->collector, period_ns < START_READ_NS ? period_ns : START_READ_NS);
 	for (; now_ns < until_ns && !session_has_ended(session); now_ns = clock_monotonic_ns()) {
 		bool is_starting = collector_is_starting(session->collector);
@@ -234,19 +238,19 @@ static enum exit_code code_of_child(int status)
 	return (enum exit_code)(WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* A command may be over before it can be watched: its status is ours all the same. */
+/* A command may exit before pmtop can watch it: pmtop then returns its status. */
 static bool has_ended_at_once(const struct session *session, const char *name, enum exit_code *code)
 {
 	int status;
 	if (!session->child || waitpid(session->child, &status, WNOHANG) != session->child)
 		return false;
-	fprintf(stderr, "pmtop: %.100s ended before it could be watched\n", name);
+	fprintf(stderr, "pmtop: %.100s exited before pmtop could watch it\n", name);
 	*code = code_of_child(status) == EXIT_OK ? EXIT_ENDED : code_of_child(status);
 	return true;
 }
 
-/* Opens what the command line names: a recording, a child of ours, a process, a run by name, a region's file or a
- * synthetic run. */
+/* Opens the target: a recording, a command to start, a process, a run by name, the file of a region or a synthetic
+ * run. */
 static enum status open_watched(struct session *session, const struct options *options, struct reason *reason)
 {
 	enum status status = STATUS_OK;
@@ -265,8 +269,12 @@ static enum status open_watched(struct session *session, const struct options *o
 		return player_open(session->replayed = options->replay, 0, &session->player, reason);
 	if (status != STATUS_OK)
 		return status;
-	if (pid)
-		return target_open(&session->target, pid, "/proc", reason);
+	if (pid) {
+		status = target_open(&session->target, pid, "/proc", reason);
+		if (status == STATUS_NOT_FOUND && !reason->remedy[0])
+			snprintf(reason->remedy, sizeof reason->remedy, "pmtop list shows the runs");
+		return status;
+	}
 	session->target = (struct target){ .proc_root = "/proc",
 		.pidfd = -1,
 		.synthetic = options->demo,
@@ -294,7 +302,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	set_choices(session, options);
 	if (!(options->command->traits & COMMAND_STREAMS))
 		read_rules(session);
-	/* A single look is nobody's watch. */
+	/* Only commands that watch until the run ends start hooks. */
 	if (!session->player && (options->command->traits & COMMAND_MONITORS))
 		session->hooks = hooks_new(&session->settings);
 	set_model_options(&session->model_options, settings);
@@ -314,7 +322,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 		end_session(session);
 		return command_fail(status, &reason);
 	}
-	/* What comes through a pipe takes its time; a screen can be looked at meanwhile. */
+	/* Wait for the first set of a pipe; a screen is drawn without it. */
 	while (!session_step(session) && session->player && !(options->command->traits & COMMAND_HAS_SCREEN) &&
 		!session_has_ended(session))
 		session_wait(session, -1);
@@ -323,7 +331,7 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	return EXIT_OK;
 }
 
-/* Nothing more will come. */
+/* No more sets will come. */
 static bool has_all(const struct session *session)
 {
 	return session->player ? player_has_ended(session->player) : collector_has_ended(session->collector);

@@ -6,7 +6,7 @@
 #include "src/base/clock.h"
 #include "src/session/session_private.h"
 
-/* Who is watched: once a sampler looks after the target, as the model knows it. */
+/* The recorded process: from the target, or from the model once the collector's thread uses the target. */
 static struct recording_subject subject_of(const struct session *session)
 {
 	const struct model *model = session->model;
@@ -20,7 +20,7 @@ static struct recording_subject subject_of(const struct session *session)
 	return subject;
 }
 
-/* By the run's name, or by what the process is called. */
+/* Generates a name from the run's name or the command. */
 static void name_recording(
 	const struct session *session, const struct recording_subject *subject, char *out, size_t size)
 {
@@ -33,9 +33,9 @@ enum status session_record(struct session *session, const char *path, struct rea
 {
 	char made[RECORDING_PATH_SIZE];
 	if (session->player)
-		return reason_set(why_not, STATUS_INVALID, NULL, "this is a recording already");
+		return reason_set(why_not, STATUS_INVALID, NULL, "this already is a recording");
 	if (session->collector && collector_has_ended(session->collector))
-		return reason_set(why_not, STATUS_INVALID, NULL, "nothing more comes that could be recorded");
+		return reason_set(why_not, STATUS_INVALID, NULL, "the run has ended: no more data to record");
 	struct recording_subject subject = subject_of(session);
 	if (!path)
 		name_recording(session, &subject, made, sizeof made);
@@ -62,7 +62,7 @@ enum status session_begin_recording(struct session *session, const struct option
 	struct recording_subject subject = subject_of(session);
 	int out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (out < 0)
-		return reason_set(why_not, STATUS_IO, NULL, "standard output: %s", strerror(errno));
+		return reason_set(why_not, STATUS_IO, NULL, "cannot write to standard output: %s", strerror(errno));
 	return recording_begin_fd(&session->recording, out, &subject, why_not);
 }
 

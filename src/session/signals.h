@@ -1,4 +1,4 @@
-/* signals.h: the signals of a program that owns the terminal, as a file descriptor to poll. */
+/* signals.h: the signals of a program that uses the terminal, as a file descriptor to poll (signalfd(2)). */
 #ifndef PMTOP_SESSION_SIGNALS_H
 #define PMTOP_SESSION_SIGNALS_H
 
@@ -7,17 +7,18 @@
 
 struct terminal;
 
-/* From now on SIGWINCH, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP and SIGCONT only come through the descriptor; −1 when
- * there is none to be had. */
+/* Blocks SIGWINCH, SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP and SIGCONT, which then arrive through the descriptor.
+ * Returns −1 on failure. */
 int signals_open(void);
-/* Only SIGINT, SIGTERM and SIGHUP, as far as they are not ignored (nohup): for a program without a screen. */
+/* Does so only with SIGINT, SIGTERM and SIGHUP, unless they are ignored (nohup): for commands without a screen. */
 int signals_open_ending(void);
-/* True: one of them has come. A command of ours (0 = none) is passed what was meant for us alone: the terminal's ^C it
- * has had itself. */
+/* Returns true if one of them has come. Passes a signal sent by kill(2) on to `child` (0 = none); the terminal's ^C
+ * reaches the child by itself. */
 bool signals_have_ended(int signal_fd, pid_t child);
-/* Gives them back to their defaults. */
+/* Closes the descriptor and unblocks the signals. */
 void signals_close(int signal_fd);
-/* Answers what has come: a new size, a stop (gives the terminal back, stops, takes it again). True: end the program. */
+/* Handles the signals of a screen: a new size; a stop, around which it gives the terminal back. Returns true if the
+ * program must end. */
 bool signals_answer(int signal_fd, struct terminal *terminal);
 
 #endif

@@ -1,4 +1,4 @@
-/* source_choice.h: which sources a run is watched with (--only). */
+/* source_choice.h: the sources that pmtop reads (--only). */
 #ifndef PMTOP_SESSION_SOURCE_CHOICE_H
 #define PMTOP_SESSION_SOURCE_CHOICE_H
 
@@ -7,7 +7,8 @@
 
 enum { SOURCE_CHOICE_MAX = 32 };
 
-/* Those that `names` has ("process,region"; NULL: all). INVALID: no source has such a name; the reason lists them. */
+/* Chooses the sources in `names` ("process,region"; NULL: all). STATUS_INVALID: a name is unknown; the reason lists
+ * all. */
 enum status source_choice(const char *names, const struct source **chosen, unsigned *count, struct reason *why_not);
 
 #endif

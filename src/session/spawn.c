@@ -47,7 +47,8 @@ static bool is_set(const struct spawn *spawn, const char *entry)
 	return false;
 }
 
-/* Ours, without what is set anew. NULL when out of memory; to be freed, its texts not. */
+/* pmtop's environment with the variables of `spawn` added or replaced. NULL when out of memory. The caller frees the
+ * array, not the strings. */
 static char **make_environment(const struct spawn *spawn)
 {
 	size_t count = 0, at = 0;

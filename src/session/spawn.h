@@ -1,5 +1,5 @@
-/* spawn.h: a program started with nothing of ours: no descriptors, no signal set aside, input and output /dev/null, a
- * process group of its own. */
+/* spawn.h: starts a program in its own process group, with default signals, no inherited descriptors, and /dev/null as
+ * input and output. */
 #ifndef PMTOP_SESSION_SPAWN_H
 #define PMTOP_SESSION_SPAWN_H
 
@@ -14,9 +14,9 @@ struct spawn {
 };
 
 void spawn_add(struct spawn *spawn, const char *word); /* the program, then its arguments */
-/* in its environment, which is else ours */
+/* adds to its environment, which otherwise is pmtop's */
 void spawn_set(struct spawn *spawn, const char *name, const char *value);
-/* 0, or an errno: then nothing was started. The program is looked for in PATH. */
+/* Searches the program in PATH. Returns 0, or an errno if it was not started. */
 int spawn_start(const struct spawn *spawn, pid_t *pid);
 void spawn_release(struct spawn *spawn);
 

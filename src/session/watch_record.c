@@ -11,10 +11,10 @@ void watch_record_toggle(struct session *session, struct screen *screen)
 	char message[160], bytes[NUMBER_SIZE];
 	if (recording_goes_on(recording)) {
 		recording_finish(recording);
-		snprintf(message, sizeof message, "recorded %s in %.110s", format_bytes(bytes, (double)recording->state.bytes),
+		snprintf(message, sizeof message, "recorded %s to %.110s", format_bytes(bytes, (double)recording->state.bytes),
 			recording->path);
 	} else if (session_record(session, NULL, &why) == STATUS_OK) {
-		snprintf(message, sizeof message, "recording from now on in %.90s; r ends it", recording->path);
+		snprintf(message, sizeof message, "recording to %.90s; r stops it", recording->path);
 	} else {
 		snprintf(
 			message, sizeof message, "not recorded: %.100s%s%.40s", why.text, why.remedy[0] ? ": " : "", why.remedy);

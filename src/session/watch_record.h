@@ -1,13 +1,13 @@
-/* watch_record.h: recording while a screen shows: the key r, the mark in the header, flags set by hand. */
+/* watch_record.h: recording from the screen: the key r, the mark in the header, flags set by hand. */
 #ifndef PMTOP_SESSION_WATCH_RECORD_H
 #define PMTOP_SESSION_WATCH_RECORD_H
 
 #include "src/session/session.h"
 #include "ui/screen.h"
 
-/* r: begins a recording from now on, or ends the one that goes on; the screen says which. */
+/* Key r: starts or stops a recording; the screen shows a message. */
 void watch_record_toggle(struct session *session, struct screen *screen);
-/* Before each frame and after each key: what the header says, and what a person flagged. */
+/* To be called before each frame and after each key: updates the mark in the header and records flags set by hand. */
 void watch_record_report(struct session *session, struct screen *screen);
 
 #endif

@@ -30,13 +30,13 @@ static bool find_epoch(const struct run *run, uint64_t number, struct span *out)
 	return false;
 }
 
-/* Where time alone does not tell: played on to its end, beside `session`. */
+/* Finds the time of a batch or epoch by playing a second session of the recording up to its end. */
 static enum status find_entry(
 	const struct session *session, const struct moment *moment, struct span *out, struct reason *why_not)
 {
 	bool is_batch = moment->kind == MOMENT_BATCH, is_there = false;
 	uint64_t ordinal = (uint64_t)moment->value;
-	/* The next one's begin says that this one has ended. */
+	/* An epoch's end is known when the next one begins. */
 	struct goal goal = { .kind = is_batch ? GOAL_BATCH : GOAL_EPOCH,
 		.ordinal = is_batch ? ordinal : ordinal + 1,
 		.judge_from_ns = INT64_MAX };
@@ -67,7 +67,7 @@ static enum status find(
 	if (!moment_parse(text, &moment))
 		return reason_set(why_not, STATUS_INVALID, NULL, "%s takes %s, not %.60s", option, moment_takes, text);
 	if (!session->player || player_is_pipe(session->player) || !player_span(session->player, &begin_ns, &end_ns))
-		return reason_set(why_not, STATUS_INVALID, "record the run first (-w FILE)", "%s is for recordings", option);
+		return reason_set(why_not, STATUS_INVALID, "record the run first (-w FILE)", "%s needs a recording", option);
 	if (!moment_is_time(&moment))
 		return find_entry(session, &moment, out, why_not);
 	enum status status = goal_of(&moment, session, begin_ns, end_ns, &goal, why_not);
@@ -85,7 +85,7 @@ enum exit_code window_of(
 	if (status == STATUS_OK && options->until)
 		status = find(session, "--until", options->until, &until, &reason);
 	if (status == STATUS_OK && since.begin_ns >= until.end_ns)
-		status = reason_set(&reason, STATUS_INVALID, NULL, "nothing lies between --since %s and --until %s",
+		status = reason_set(&reason, STATUS_INVALID, "choose a later --until", "--since %s is not before --until %s",
 			options->since, options->until ? options->until : "(the end)");
 	if (status != STATUS_OK)
 		return command_fail(status, &reason);

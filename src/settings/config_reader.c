@@ -32,11 +32,11 @@ static enum status refuse_open(int error, const char *name, struct reason *why_n
 {
 	enum status status = status_of_errno(error);
 	const char *remedy =
-		status == STATUS_DENIED ? "make it readable (chmod u+r), or move it away" : "look at its path and its rights";
+		status == STATUS_DENIED ? "make it readable (chmod u+r), or move it away" : "check its path and permissions";
 	return reason_set(why_not, status, remedy, "%s: %s", name, strerror(error));
 }
 
-/* Only a regular file of a sane size is read: anything else could block or never end. */
+/* Only a regular file of limited size is read: another could block, or never end. */
 static enum status check_kind(int fd, const char *name, struct reason *why_not)
 {
 	struct stat st;
@@ -44,19 +44,18 @@ static enum status check_kind(int fd, const char *name, struct reason *why_not)
 		return refuse_open(errno, name, why_not);
 	if (S_ISDIR(st.st_mode))
 		return reason_set(why_not, STATUS_INVALID, "name the file in it, or remove the directory",
-			"%s: this is a directory, not a file", name);
+			"%s: is a directory, not a file", name);
 	if (!S_ISREG(st.st_mode))
-		return reason_set(why_not, STATUS_INVALID, "put an ordinary file there", "%s: not a regular file", name);
+		return reason_set(why_not, STATUS_INVALID, "replace it by a regular file", "%s: not a regular file", name);
 	if (st.st_size > CONFIG_FILE_MAX)
-		return reason_set(why_not, STATUS_INVALID,
-			"start again from the file that comes with pmtop (in its folder config)",
+		return reason_set(why_not, STATUS_INVALID, "start again from the file that comes with pmtop (folder config)",
 			"%s: larger than 1 MiB (%lld bytes)", name, (long long)st.st_size);
 	return STATUS_OK;
 }
 
 enum status config_load(const char *path, const char *name, char **content, size_t *length, struct reason *why_not)
 {
-	/* Without O_NONBLOCK a FIFO would hold us here until somebody writes to it. */
+	/* Without O_NONBLOCK, open() of a FIFO blocks until it has a writer. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 	if (fd < 0)
 		return refuse_open(errno, name, why_not);
@@ -135,7 +134,7 @@ enum status config_note_line(struct config_reader *reader, size_t *line, const c
 {
 	char word[CONFIG_WORD_SIZE];
 	if (*line)
-		return config_refuse(reader, config_line(reader), "keep one of the two", "%s \"%s\" stands in line %zu already",
+		return config_refuse(reader, config_line(reader), "remove one of the two", "%s \"%s\" is already in line %zu",
 			what, config_word(reader, word), *line);
 	*line = config_line(reader);
 	return STATUS_OK;
@@ -171,13 +170,13 @@ enum status config_next(struct config_reader *reader)
 		return refuse_syntax(reader);
 	if (event_anchor(&reader->event))
 		return config_refuse(
-			reader, config_line(reader), "write the value out", "anchors and aliases (&, *) have no use here");
+			reader, config_line(reader), "write the value out", "anchors and aliases (&, *) are not supported");
 	if (event_tag(&reader->event))
-		return config_refuse(reader, config_line(reader), "write the value alone", "tags (!) have no use here");
+		return config_refuse(reader, config_line(reader), "write the value alone", "tags (!) are not supported");
 	return STATUS_OK;
 }
 
-/* A value that cannot be a text (it holds NUL) is no word of ours either. */
+/* A scalar with a NUL is no word: as a C string it would be cut there. */
 bool config_is_word(const struct config_reader *reader)
 {
 	const yaml_event_t *event = &reader->event;

@@ -49,7 +49,7 @@ bool config_number(const char *text, double *value)
 
 bool config_whole_number(const char *text, double *value) { return is_integer(text) && config_number(text, value); }
 
-/* -- advice on a word that is none -- */
+/* -- advice on an unknown word -- */
 
 static size_t min_of(size_t a, size_t b, size_t c)
 {
@@ -57,7 +57,7 @@ static size_t min_of(size_t a, size_t b, size_t c)
 	return min < c ? min : c;
 }
 
-/* Levenshtein's distance; words longer than any of ours are as far as they are long. */
+/* Levenshtein's distance; for words longer than any name, the sum of both lengths. */
 static size_t distance(const char *a, const char *b)
 {
 	size_t row[49], a_length = strlen(a), b_length = strlen(b);
@@ -80,7 +80,7 @@ static size_t distance(const char *a, const char *b)
 const char *config_closest(const char *word, config_names *next, const void *argument)
 {
 	const char *name, *closest = NULL;
-	size_t min = strlen(word) / 3 + 2; /* farther than this is another word */
+	size_t min = strlen(word) / 3 + 2; /* a name this far away is no typing error */
 	for (size_t at = 0; (name = next(argument, &at));) {
 		size_t far = distance(word, name);
 		if (far < min) {

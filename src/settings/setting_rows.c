@@ -62,12 +62,12 @@ static const struct {
 
 static void store(const struct setting_row *row, double value, struct settings *settings)
 {
-	void *place = (char *)settings + row->offset;
+	void *member = (char *)settings + row->offset;
 	switch (row->kind) {
-	case SETTING_NUMBER: *(double *)place = value; break;
-	case SETTING_INTEGER: *(int64_t *)place = (int64_t)value; break;
-	case SETTING_FLAG: *(bool *)place = value > 0; break;
-	case SETTING_COLOR: *(enum color_choice *)place = (enum color_choice)value; break;
+	case SETTING_NUMBER: *(double *)member = value; break;
+	case SETTING_INTEGER: *(int64_t *)member = (int64_t)value; break;
+	case SETTING_FLAG: *(bool *)member = value > 0; break;
+	case SETTING_COLOR: *(enum color_choice *)member = (enum color_choice)value; break;
 	case SETTING_COMMAND: break;
 	}
 }
@@ -96,7 +96,7 @@ void setting_wanted(const struct setting_row *row, struct buffer *out)
 		buffer_printf(out, " from %.10g to %.10g", row->min, row->max);
 }
 
-/* -- advice on a word that is none -- */
+/* -- advice on an unknown word -- */
 
 /* The next candidate's name: each key of the section, or each section once. */
 static const char *next_name(const void *section, size_t *at)

@@ -1,5 +1,4 @@
-/* setting_rows.h: the settings as a table: where each stands in the file and in the struct, and what it may be. Private
- * to src/settings. */
+/* setting_rows.h: the table of settings: section, key, struct member, type and range. Private to src/settings. */
 #ifndef PMTOP_SETTINGS_SETTING_ROWS_H
 #define PMTOP_SETTINGS_SETTING_ROWS_H
 
@@ -21,9 +20,9 @@ struct setting_row {
 enum { SETTING_ROWS = 1 SETTINGS(SETTING_ONE) + SETTING_COMMANDS };
 #undef SETTING_ONE
 
-extern const struct setting_row setting_rows[SETTING_ROWS]; /* the rows of a section stand together */
+extern const struct setting_row setting_rows[SETTING_ROWS]; /* the rows of a section are adjacent */
 
-/* −1: no such row; a NULL key asks for the section's first row. */
+/* Returns the row's index, or −1. With a NULL key: the section's first row. */
 int setting_row_find(const char *section, const char *key);
 
 enum setting_fault { SETTING_TAKEN, SETTING_WRONG_TYPE, SETTING_OUT_OF_RANGE };
@@ -34,7 +33,7 @@ void setting_take_command(
 /* "a number from 1 to 1000", "true or false", … */
 void setting_wanted(const struct setting_row *row, struct buffer *out);
 
-/* `did you mean "mad"? keys are: mad, ratio, …`; of the sections where `section` is NULL. */
+/* `did you mean "mad"? keys are: mad, ratio, …`; with a NULL `section` about the sections. */
 void setting_advise(const char *section, const char *word, struct buffer *out);
 
 #endif

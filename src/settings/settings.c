@@ -19,18 +19,18 @@ enum status settings_path(char *path, unsigned size)
 {
 	static const struct {
 		const char *variable, *below;
-	} places[] = {
+	} roots[] = {
 		{ "XDG_CONFIG_HOME", "pmtop/pmtop.yaml" },
 		{ "HOME", ".config/pmtop/pmtop.yaml" },
 	};
-	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-		const char *root = getenv(places[i].variable);
-		/* A relative one would mean the working directory, which may be anybody's. */
+	for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+		const char *root = getenv(roots[i].variable);
+		/* A relative path would depend on the working directory, which another user may control. */
 		if (!root || root[0] != '/')
 			continue;
-		if (strlen(root) + 1 + strlen(places[i].below) >= size)
+		if (strlen(root) + 1 + strlen(roots[i].below) >= size)
 			return STATUS_INVALID;
-		snprintf(path, size, "%s/%s", root, places[i].below);
+		snprintf(path, size, "%s/%s", root, roots[i].below);
 		return STATUS_OK;
 	}
 	return STATUS_NOT_FOUND;

@@ -1,5 +1,5 @@
-/* settings.h: everything in pmtop.yaml (pmtop.yaml(5)), with its default. Plain values; read once at start, passed down
- * as const. */
+/* settings.h: everything in pmtop.yaml (pmtop.yaml(5)), with its default. The settings are read once at start and
+ * passed down as const. */
 #ifndef PMTOP_SETTINGS_SETTINGS_H
 #define PMTOP_SETTINGS_SETTINGS_H
 
@@ -10,8 +10,8 @@
 
 enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 
-/* One list gives the struct, the defaults, the parser and a test that config/pmtop.yaml names them all.
- * SETTING(section, key, member, KIND, default, least, most): NUMBER (double), INTEGER (int64_t), FLAG (bool 0/1). */
+/* This list generates the struct, the defaults and the parser; a test checks that config/pmtop.yaml names them all.
+ * X(section, key, member, KIND, default, min, max): NUMBER (double), INTEGER (int64_t), FLAG (bool 0/1). */
 #define SETTINGS(X) \
 	X(screen, refresh_seconds, refresh_s, NUMBER, 0.5, 0.05, 60) \
 	X(screen, ascii, ascii, FLAG, 0, 0, 1) \
@@ -26,11 +26,11 @@ enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 	X(counters, always, counters_always, FLAG, 0, 0, 1) \
 	X(stacks, looks_per_second, stacks_hz, NUMBER, 10, 0, 1000)    /* 0 = none */ \
 	X(energy, grid_g_per_kwh, grid_g_per_kwh, NUMBER, 0, 0, 10000) /* 0 = not known */ \
-	X(hooks, least_seconds, hook_min_s, NUMBER, 60, 0, 86400)      /* between two of the same rule */ \
+	X(hooks, least_seconds, hook_min_s, NUMBER, 60, 0, 86400)      /* between two hooks of one rule */ \
 	X(hooks, at_most, hooks_at_most, INTEGER, 4, 1, 64)            /* running at a time */ \
-	X(hooks, seconds_most, hook_max_s, NUMBER, 30, 0.1, 3600)      /* then it is killed */
+	X(hooks, seconds_most, hook_max_s, NUMBER, 30, 0.1, 3600)      /* then pmtop kills it */
 
-/* hooks: on_info, on_warning, on_critical: the program and its arguments, one after the other, each with its NUL. */
+/* A command of hooks: on_info, on_warning, on_critical: the program and its arguments, each with its NUL. */
 enum { SETTING_WORDS_MAX = 16, SETTING_COMMAND_SIZE = 1024, SETTING_COMMANDS = 4 };
 struct setting_command {
 	unsigned count;
@@ -51,19 +51,19 @@ struct settings {
 #undef SETTING_MEMBER_INTEGER
 #undef SETTING_MEMBER_FLAG
 	struct setting_command on_info, on_warning, on_critical;
-	struct setting_command counter_events; /* counters: events: names that libpfm4 knows; none = the usual ones */
-	/* borrowed; NULL: the built-in ones. Not in pmtop.yaml: rules/ beside it (src/rules/rule_book.h) */
+	struct setting_command counter_events; /* counters: events: event names of libpfm4; empty = the default events */
+	/* borrowed; NULL = the built-in rules. Not from pmtop.yaml, but from rules/ beside it (src/rules/rule_book.h) */
 	const struct rule_book *rules;
 };
 
 void settings_default(struct settings *settings);
 /* The user's file: $XDG_CONFIG_HOME/pmtop/pmtop.yaml, or ~/.config/pmtop/pmtop.yaml (a relative XDG_CONFIG_HOME is
- * ignored); never the working directory. Fills `path`; STATUS_NOT_FOUND where neither variable is set to an absolute
- * path, STATUS_INVALID where it does not fit. */
+ * ignored); never the working directory. Fills `path`. STATUS_NOT_FOUND: neither variable is an absolute path;
+ * STATUS_INVALID: the path is too long. */
 enum status settings_path(char *path, unsigned size);
-/* Reads `path` over *settings. A file that is not there is STATUS_NOT_FOUND (no error for the default path). Anything
- * wrong with its text: STATUS_INVALID, with "FILE:LINE: what" in why_not ("FILE: what" where it is no regular file, or
- * over 1 MiB), the next step as its remedy. *settings is untouched unless STATUS_OK is returned. Never blocks. */
+/* Reads `path` over *settings. STATUS_NOT_FOUND: there is no such file (no error for the default path). STATUS_INVALID:
+ * its text is wrong; why_not has "FILE:LINE: what" ("FILE: what" if it is no regular file, or over 1 MiB) and the
+ * remedy. *settings is unchanged unless STATUS_OK is returned. Never blocks. */
 enum status settings_load(struct settings *settings, const char *path, struct reason *why_not);
 
 #endif

@@ -17,7 +17,7 @@ static enum status refuse_unknown(struct config_reader *reader, const char *sect
 	config_word(reader, word);
 	if (!section && strcmp(word, "warnings") == 0)
 		buffer_puts(&advice,
-			"levels stand in rule files: ~/.config/pmtop/rules/mine.yaml with \"data_loading: {above: 40 %}\"; see "
+			"set levels in a rule file, such as ~/.config/pmtop/rules/mine.yaml: \"data_loading: {above: 40 %}\"; see "
 			"pmtop.yaml(5)");
 	else
 		setting_advise(section, word, &advice);
@@ -53,10 +53,10 @@ static enum status read_command(struct config_reader *reader, const struct setti
 		return STATUS_OK;
 	}
 	if (reader->event.type != YAML_SEQUENCE_START_EVENT)
-		return refuse_value(reader, row, "is no list of words");
+		return refuse_value(reader, row, "is not a list of words");
 	while ((status = config_next(reader)) == STATUS_OK && reader->event.type != YAML_SEQUENCE_END_EVENT) {
 		if (!config_is_word(reader))
-			return refuse_value(reader, row, "has a word that is no text");
+			return refuse_value(reader, row, "has an entry that is not text");
 		size_t size = reader->event.data.scalar.length + 1;
 		if (command.count == SETTING_WORDS_MAX || size > sizeof command.text - used)
 			return refuse_value(reader, row, "is too long");
@@ -65,7 +65,7 @@ static enum status read_command(struct config_reader *reader, const struct setti
 		command.count++;
 	}
 	if (status == STATUS_OK && command.count > 0 && (command.text[0] == '\0' || strchr(command.text, '{')))
-		return refuse_value(reader, row, "begins with no program");
+		return refuse_value(reader, row, "does not begin with a program");
 	if (status == STATUS_OK)
 		setting_take_command(row, &command, &reading->values);
 	return status;
@@ -79,12 +79,12 @@ static enum status read_value(struct config_reader *reader, const struct setting
 	if (row->kind == SETTING_COMMAND)
 		return read_command(reader, row, reading);
 	if (!config_is_word(reader))
-		return refuse_value(reader, row, "is not one value");
+		return refuse_value(reader, row, "is not a single value");
 	if (config_is_nothing(reader))
 		return refuse_value(reader, row, "has no value");
-	/* Quotes make a text, as everywhere in YAML. */
+	/* In YAML quotes make a string: "5" is no number. */
 	if (!config_is_plain(reader) && row->kind != SETTING_COLOR)
-		return refuse_value(reader, row, "is a text in quotes");
+		return refuse_value(reader, row, "is a string in quotes");
 	switch (setting_take(row, config_scalar(reader), &reading->values)) {
 	case SETTING_WRONG_TYPE: return refuse_value(reader, row, "is of the wrong type");
 	case SETTING_OUT_OF_RANGE: return refuse_value(reader, row, "is out of range");

@@ -30,7 +30,7 @@ wait $dead
 expect help_goes_to_standard_output           0 'pmtop -p PID' ''                     -- --help
 expect version_is_one_line                    0 '^pmtop [0-9]' ''                     -- --version
 expect a_time_beyond_all_is_refused           2 '' '--for takes a time'               -- record --demo --for=9300000000
-expect an_empty_budget_is_no_gate             2 '' 'names no limit'                   -- check --budget= --demo
+expect an_empty_budget_is_no_gate             2 '' 'has no limit'                   -- check --budget= --demo
 expect a_value_is_shown_without_its_escapes   2 '' 'not \^\[\[31m'                     -- -b -p 1 -d "$(printf '\033[31m')"
 expect unknown_option_is_named                2 '' '--wrong'                          -- --wrong
 expect missing_value_is_named                 2 '' '-p'                               -- -p
@@ -45,9 +45,9 @@ expect targets_exclude_one_another            2 '' 'exclude'                    
 expect unknown_word_is_named                  2 '' 'fnord'                            -- fnord
 expect dead_process_is_not_found              3 '' "no process $dead"                 -- -p $dead
 expect dead_process_has_no_report             3 '' "no process $dead"                 -- report $dead
-expect unknown_run_is_not_found               3 '' 'no published run is named nobody' -- -s nobody
+expect unknown_run_is_not_found               3 '' 'no run or file is named nobody' -- -s nobody
 expect config_that_is_not_there_is_named      2 '' 'nothere.yaml'                     -- --config "$scratch/nothere.yaml" -b -p 1
-expect command_that_is_not_there_is_named     3 '' 'nothere was not started'          -- -b -- "$scratch/nothere"
+expect command_that_is_not_there_is_named     3 '' 'cannot start .*nothere'          -- -b -- "$scratch/nothere"
 
 "$pmtop" --help > /dev/full 2> "$scratch/err"
 [ $? -eq 1 ] && grep -q 'standard output' "$scratch/err" && ok || not_ok help_that_is_not_written_is_a_failure
@@ -78,12 +78,12 @@ grep -q 'PERFORMANCE SUMMARY' "$scratch/out" && ok || not_ok report_has_the_summ
 expect report_takes_a_name          0 'PERFORMANCE SUMMARY' ''       -- report clitest
 expect run_is_found_by_name         0 '"run":"clitest"' ''           -- -b -n 1 --format=json -s clitest
 expect run_is_found_by_name_and_pid 0 '"run":"clitest"' ''           -- -b -n 1 --format=json -s clitest.$trainer_pid
-expect list_shows_the_run           0 "^$trainer_pid +clitest .*published" '' -- list
+expect list_shows_the_run           0 "^$trainer_pid +clitest .*instrumented" '' -- list
 expect list_speaks_json             0 '"run":"clitest"' ''           -- list --json
 expect once_is_a_whole_screen       0 'Overview' ''                  -- --once --size=120x40 -p $trainer_pid
 [ "$(wc -l < "$scratch/out")" -eq 40 ] && ok || not_ok once_has_forty_rows
 expect once_opens_a_view            0 'forward' ''                   -- --once --view=operations -p $trainer_pid
-expect once_refuses_an_unknown_view 2 '' 'no view is named.*: overview, batches, operations, memory, gpu, system, code, warnings, counters or help$'         -- --once --view=nothing -p $trainer_pid
+expect once_refuses_an_unknown_view 2 '' 'unknown view .*: the views are: overview, batches, operations, memory, gpu, system, code, warnings, counters or help$'         -- --once --view=nothing -p $trainer_pid
 expect once_draws_svg               0 '^<svg' ''                     -- --once --format=svg -p $trainer_pid
 expect once_after_more_readings     0 'Overview' ''                  -- --once -n 4 -d 0.05 -p $trainer_pid
 LC_ALL=C expect c_locale_draws_ascii 0 'Overview' ''                 -- --once -p $trainer_pid

@@ -34,7 +34,7 @@ try() {
 	fi
 }
 
-defaults='pmtop goes on with the default settings$'
+defaults='using the default settings$'
 try a_closed_home "$scratch/closed" 0 yes "Permission denied: $defaults"
 try links_in_a_ring "$scratch/looped" 0 yes "Too many levels of symbolic links: $defaults"
 try a_home_that_is_a_file "$scratch/home-is-a-file" 0 yes ''
@@ -42,7 +42,7 @@ try an_open_home "$scratch/open" 0 yes ''
 try no_home_at_all "$scratch/nowhere" 0 yes ''
 try a_wrong_setting_is_refused "$scratch/wrong" 2 no 'unknown key'
 try a_named_file_is_needed "$scratch/open" 2 no 'Permission denied' "--config=$scratch/closed/pmtop.yaml"
-try a_named_file_that_is_missing "$scratch/open" 2 no 'is not there' "--config=$scratch/missing.yaml"
+try a_named_file_that_is_missing "$scratch/open" 2 no 'no such file' "--config=$scratch/missing.yaml"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

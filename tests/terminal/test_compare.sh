@@ -35,9 +35,9 @@ record fast.pmtop "$(run 30)" & record again.pmtop "$(run 30)" & record slow.pmt
 $trainer --name lasting$$ --workers 0 --epochs 100000 --step-ms 0.5 --fault sleep,every=1,ms=30 > /dev/null 2>&1 & live_pid=$!
 wait %1 %2 %3
 
-expect diff_takes_two               2 '' 'two to 64 runs'                         -- diff fast.pmtop
+expect diff_takes_two               2 '' '2 to 64 runs'                         -- diff fast.pmtop
 expect diff_speaks_text_and_json    2 '' 'diff takes text or json'                          -- diff --format=csv fast.pmtop slow.pmtop
-expect diff_names_what_is_not_there 3 '' 'nothere.pmtop cannot be read'           -- diff fast.pmtop nothere.pmtop
+expect diff_names_what_is_not_there 3 '' 'cannot read nothere.pmtop'           -- diff fast.pmtop nothere.pmtop
 expect check_needs_something        2 '' '--baseline=FILE or --budget'            -- check fast.pmtop
 expect check_needs_a_target         2 '' 'needs a target'                         -- check --baseline=base.json
 expect budget_is_read_first         2 '' 'NAME:LIMIT, not "data"'                 -- check --budget=data nothere.pmtop
@@ -45,11 +45,11 @@ expect budget_is_read_first         2 '' 'NAME:LIMIT, not "data"'               
 echo 'step: 0.3' > words.json
 echo '{"format": "pmtop summary", "summary_version": 2}' > newer.json
 expect empty_baseline_is_named      1 '' 'empty.json is empty'                    -- check --baseline=empty.json fast.pmtop
-expect text_is_no_baseline          1 '' 'words.json is no recording'             -- check --baseline=words.json fast.pmtop
+expect text_is_no_baseline          1 '' 'words.json is not a recording'             -- check --baseline=words.json fast.pmtop
 expect newer_baseline_is_refused    1 '' 'version 2, not 1'                       -- check --baseline=newer.json fast.pmtop
-expect missing_baseline_is_named    3 '' 'nothere.json cannot be read'            -- check --baseline=nothere.json fast.pmtop
+expect missing_baseline_is_named    3 '' 'cannot read nothere.json'            -- check --baseline=nothere.json fast.pmtop
 
-expect baseline_is_made             0 'base.json: the baseline of compared'  ''   -- check --save=base.json fast.pmtop
+expect baseline_is_made             0 'base.json: baseline of compared'  ''   -- check --save=base.json fast.pmtop
 python3 -c 'import json; o = json.load(open("base.json")); assert o["summary_version"] == 1 and len(o["steps"]) > 40 and o["meta"]["batch_size"] == "32"' 2> err && ok || not_ok baseline_is_json
 expect same_run_passes              0 'step: ok: [01]\.[0-9]+ times' ''           -- check --baseline=base.json again.pmtop
 expect recording_is_a_baseline_too  0 'step: ok' ''                               -- check --baseline=fast.pmtop again.pmtop
@@ -66,17 +66,17 @@ END
 expect threshold_is_heard           0 'step: ok.*3\.00 is allowed' ''             -- check --baseline=base.json --threshold=2 slow.pmtop
 expect budgets_are_kept             0 'forward: ok' ''                            -- check --budget=forward:99%,step:9s,memory:40GB fast.pmtop
 expect broken_budget_fails          5 'forward: FAILED: over its budget' ''       -- check --budget=forward:20% fast.pmtop
-expect unknown_phase_is_told_the_phases 2 '' 'names "backwards".*forward, backward' -- check --budget=backwards:20% fast.pmtop
+expect unknown_phase_is_told_the_phases 2 '' 'no phase "backwards".*forward, backward' -- check --budget=backwards:20% fast.pmtop
 expect check_speaks_json            5 '^\{' ''                                    -- check --json --baseline=base.json slow.pmtop
 holds  json_has_the_figures         'o["outcome"] == "failed" and 1.2 < o["figures"][0]["ratio"] and o["figures"][0]["low"] > 1 and o["run"]["batch_size"] == 128'
 
 expect command_is_checked           5 'step: FAILED' ''                           -- check --baseline=base.json -- $(run 54)
 says   its_output_goes_through      '^epoch 0: loss'
-expect command_that_fails_keeps_its_status 9 '' 'ended with status 9, so nothing was judged' -- check --baseline=base.json -- sh -c 'sleep 1; exit 9'
+expect command_that_fails_keeps_its_status 9 '' 'exited with status 9: nothing was compared' -- check --baseline=base.json -- sh -c 'sleep 1; exit 9'
 expect command_that_publishes_nothing 1 '' 'no batches'                           -- check --baseline=base.json -- sleep 1
-expect short_run_cannot_be_told     1 'too few batches: the run has [0-9]+ .*20 are needed' '' -- check --baseline=base.json -- $trainer --workers 0 --epochs 1 --batches 12 --step-ms 0.5 --fault sleep,every=1,ms=100
+expect short_run_cannot_be_told     1 'too few batches: the run has [0-9]+ .*20 are required' '' -- check --baseline=base.json -- $trainer --workers 0 --epochs 1 --batches 12 --step-ms 0.5 --fault sleep,every=1,ms=100
 expect live_look_is_bounded         0 'step: ok' ''                               -- check --baseline=base.json --for=2s $live_pid
-expect short_run_is_no_baseline     1 '' 'a baseline takes 20'                    -- check --save=none.json --for=1.5s -- $trainer --workers 0 --step-ms 150
+expect short_run_is_no_baseline     1 '' 'a baseline needs 20'                    -- check --save=none.json --for=1.5s -- $trainer --workers 0 --step-ms 150
 [ ! -e none.json ] && ok || not_ok nothing_is_written
 
 expect two_are_side_by_side         0 'B is faster: it handles [12]\.[0-9]+ times the samples' '' -- diff fast.pmtop slow.pmtop

@@ -123,15 +123,15 @@ for path in /dev/zero /dev/null /dev/full; do
 	one_line "diff_of_$path" "^pmtop: $path is a device, not a recording: " diff run.pmtop $path
 	one_line "check_of_$path" "^pmtop: $path is a device, not a recording: " check --baseline=$path run.pmtop
 done
-one_line a_folder '^pmtop: \./ is no recording: ' report ./
+one_line a_folder '^pmtop: \./ is a directory, not a recording: ' report ./
 cat /dev/zero 2> /dev/null | timeout 60 "$pmtop" -b -r - > out 2> err
-check zeros_through_a_pipe grep -q '^pmtop: standard input is no recording of pmtop: ' err
+check zeros_through_a_pipe grep -q '^pmtop: standard input is not a recording of pmtop: ' err
 mkfifo late.fifo
 (sleep 0.5; cat run.pmtop > late.fifo) &
 timeout 60 "$pmtop" report ./late.fifo > out 2> err < /dev/null
 check a_late_writer_is_waited_for [ $? -eq 0 ]
 wait $silent
-[ $? -eq 1 ] && [ "$(wc -l < silent.err)" -eq 1 ] && grep -q '^pmtop: nothing came from ./silent in 30 s: ' silent.err && ok || { cp silent.err err; not_ok a_fifo_without_a_writer; }
+[ $? -eq 1 ] && [ "$(wc -l < silent.err)" -eq 1 ] && grep -q '^pmtop: no data from ./silent for 30 s: ' silent.err && ok || { cp silent.err err; not_ok a_fifo_without_a_writer; }
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -30,14 +30,14 @@ expect() {
 
 expect formats_are_listed                    0 '^csv +a row a batch' ''                          -- export --to=list
 expect format_is_needed                      2 '' 'needs a format: --to takes csv,.*jsonl'       -- export run.pmtop
-expect unknown_format_is_named               2 '' 'no format xml: --to takes csv,.*--to=list'    -- export --to=xml run.pmtop
+expect unknown_format_is_named               2 '' 'unknown format xml: --to takes csv,.*--to=list'    -- export --to=xml run.pmtop
 expect target_is_needed                      2 '' 'needs a target'                               -- export --to=csv
-expect recording_that_is_not_there_is_named  3 '' 'nothere.pmtop cannot be read'                 -- export --to=csv nothere.pmtop
-expect folder_is_needed                      2 '' 'tensorboard is several files: .* -o'          -- export --to=tensorboard run.pmtop
+expect recording_that_is_not_there_is_named  3 '' 'cannot read nothere.pmtop'                 -- export --to=csv nothere.pmtop
+expect folder_is_needed                      2 '' 'tensorboard writes several files: .* -o'          -- export --to=tensorboard run.pmtop
 expect bad_moment_is_named                   2 '' '--since takes .*not fnord'                    -- export --to=csv --since=fnord run.pmtop
-expect empty_window_is_said                  2 '' 'nothing lies between --since 1s and --until 0.5s' -- export --to=csv --since=1s --until=0.5s run.pmtop
+expect empty_window_is_said                  2 '' '--since 1s is not before --until 0.5s' -- export --to=csv --since=1s --until=0.5s run.pmtop
 expect epoch_that_is_not_there_is_named      2 '' 'has no epoch 7'                               -- export --to=csv --since=@7 run.pmtop
-expect window_is_for_recordings              2 '' '--since is for recordings'                    -- export --to=csv --since=1s --demo
+expect window_is_for_recordings              2 '' '--since needs a recording'                    -- export --to=csv --since=1s --demo
 expect standard_output_is_the_usual_place    0 '^run,rank,pid,mode' ''                           -- export --to=csv run.pmtop
 expect dash_is_standard_output               0 '^run,rank,pid,mode' ''                           -- export --to=csv -o - run.pmtop
 expect live_run_is_told_as_it_is_now         0 '^# EOF' ''                                       -- export --to=openmetrics --demo
@@ -46,7 +46,7 @@ expect own_command_is_told_to_its_end        0 '' ''                            
 check own_commands_batches_are_all_there     grep -q '"type":"end",.*"batches":100,' own.jsonl
 expect own_commands_exit_is_kept             3 '# EOF' ''                                        -- export --to=openmetrics -- sh -c 'sleep 0.2; exit 3'
 expect full_disk_is_told                     1 '' '/dev/full: No space left on device'           -- export --to=csv -o /dev/full run.pmtop
-expect folder_that_is_not_there_is_told      1 '' 'nothere/run.csv cannot be written'            -- export --to=csv -o nothere/run.csv run.pmtop
+expect folder_that_is_not_there_is_told      1 '' 'cannot write nothere/run.csv'            -- export --to=csv -o nothere/run.csv run.pmtop
 expect recording_is_not_overwritten          2 '' 'run.pmtop is the recording itself'            -- export --to=csv -o run.pmtop run.pmtop
 
 echo old > run.csv
@@ -57,14 +57,14 @@ ln -s run.csv link.csv
 expect link_stays_a_link                     0 '' ''                                             -- export --to=csv-operations -o link.csv run.pmtop
 check what_a_link_leads_to_is_replaced       grep -q '^run,rank,pid,mode,operation' run.csv
 check link_is_still_one                      test -L link.csv
-expect wrong_window_leaves_the_file          2 '' 'nothing lies'                                 -- export --to=csv --since=end -o run.csv run.pmtop
+expect wrong_window_leaves_the_file          2 '' 'is not before'                                 -- export --to=csv --since=end -o run.csv run.pmtop
 check file_is_left_as_it_was                 grep -q '^run,rank,pid,mode,operation' run.csv
 check nothing_is_left_beside                 test -z "$(ls | grep tmp)"
 
 # A limit on the size of files is a disk that is full.
 (ulimit -f 1; exec "$pmtop" export --to=jsonl -o cut.jsonl run.pmtop) > out 2> err
 check full_disk_is_a_failure                 test $? -eq 1
-check full_disk_is_said                      grep -q '^pmtop: .*cut.jsonl: File too large: it was not written$' err
+check full_disk_is_said                      grep -q '^pmtop: cannot write .*cut.jsonl: File too large$' err
 check full_disk_leaves_no_half_file          test -z "$(ls | grep cut.jsonl)"
 
 "$pmtop" export --to=jsonl run.pmtop 2> err | head -n 1 > out

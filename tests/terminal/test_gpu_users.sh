@@ -20,7 +20,7 @@ card() { printf 'gpu NVIDIA H100 80GB HBM3\nuuid GPU-%s\npci 0:%s:0\nmemory 80Gi
 { echo 'driver 580.82.07'; card a 23; echo "process $user_pid compute 30000M"; card b 24; echo "process $user_pid compute 12000M"; echo "process $other_pid compute 500M"; } > "$FAKE_NVML"
 
 timeout 20 "$pmtop" list > "$scratch/out" 2>&1
-check a_gpu_user_has_a_row            has "^$user_pid +sleep .* 0, 1: 42\.0 GB +running +process figures: pmtop -p $user_pid"
+check a_gpu_user_has_a_row            has "^$user_pid +sleep .* 0, 1: 42\.0 GB +running +not instrumented: pmtop -p $user_pid"
 check each_has_its_own                has "^$other_pid +sleep .* 1: 500 MB +running"
 check the_larger_comes_first          awk -v a="$user_pid" -v b="$other_pid" '$1 == a { first = NR } $1 == b { second = NR } END { exit !(first && first < second) }' "$scratch/out"
 timeout 20 "$pmtop" list --json > "$scratch/out" 2>&1
@@ -33,7 +33,7 @@ timeout 20 "$pmtop" doctor > "$scratch/out" 2>&1
 check doctor_loads_the_library        has '^  ok +NVIDIA library '
 check doctor_knows_gpm                has '^  ok +GPU activity \(GPM\)'
 timeout 20 "$pmtop" doctor -p $user_pid > "$scratch/out" 2>&1
-check doctor_says_which_it_is_on      has '^  ok +its GPUs +0, 1, with 42\.0 GB of memory'
+check doctor_says_which_it_is_on      has '^  ok +GPUs +0, 1, 42\.0 GB of memory'
 
 echo 'hang nvmlInit' > "$FAKE_NVML"
 begun=$(date +%s)

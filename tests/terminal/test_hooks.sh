@@ -112,7 +112,7 @@ settings <<END
 hooks: {on_warning: [$scratch/nothere, "{message}"], least_seconds: 0}
 END
 watch -n 10 --format=json
-check a_missing_hook_is_a_warning       grep -q '"rule":"hook","severity":"warning","message":"the hook on_warning was not started: .*nothere: No such file' "$scratch/out"
+check a_missing_hook_is_a_warning       grep -q '"rule":"hook","severity":"warning","message":"cannot start the hook on_warning: .*nothere: No such file' "$scratch/out"
 check it_is_told_once                   [ "$(tail -n 1 "$scratch/out" | grep -o '"rule":"hook"' | wc -l)" -eq 1 ]
 check all_refreshes_came                [ "$(wc -l < "$scratch/out")" -eq 10 ]
 

@@ -58,7 +58,7 @@ import json
 a, b = (json.loads(open(name).read().splitlines()[-1]) for name in ("replay.json", "replay_all.json"))
 assert a == b' 2> err && ok || not_ok the_last_is_the_same_with_all
 timeout 60 "$pmtop" report --all run.pmtop > out 2> err < /dev/null
-grep -q -- '--all goes with -b' err && ok || not_ok all_goes_with_batch_mode
+grep -q -- '--all is an option of -b' err && ok || not_ok all_goes_with_batch_mode
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

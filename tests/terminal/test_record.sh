@@ -61,9 +61,9 @@ kill -TERM $nohup; wait $nohup
 for job in $jobs; do wait "$job"; done
 
 # -- record ---------------------------------------------------------------------------------------------------------------------------
-[ "$(cat limited.code)" = 0 ] && [ ! -s limited.err ] && head -n 1 limited.out | grep -q '^pmtop: recording trainer [0-9]* in limited.pmtop.*1\.500 s'
+[ "$(cat limited.code)" = 0 ] && [ ! -s limited.err ] && head -n 1 limited.out | grep -q '^pmtop: recording trainer [0-9]* to limited.pmtop.*1\.500 s'
 check time_limit_is_said_and_kept limited.out limited.err
-tail -n 1 limited.out | grep -q '^pmtop: recorded 1\.[0-9]* s in limited.pmtop: [0-9.]* kB, nothing lost$' && grep -q "^pmtop: $run: .* batches, " limited.out && is_closed limited.pmtop && is_whole limited.pmtop
+tail -n 1 limited.out | grep -q '^pmtop: recorded 1\.[0-9]* s to limited.pmtop: [0-9.]* kB, nothing lost$' && grep -q "^pmtop: $run: .* batches, " limited.out && is_closed limited.pmtop && is_whole limited.pmtop
 check summary_says_what_was_recorded limited.out limited.err
 [ "$(cat sized.code)" = 0 ] && [ "$(cat sized*.pmtop | wc -c)" -le 110000 ] && [ "$(cat sized*.pmtop | wc -c)" -gt 90000 ] && grep -q 'recording stopped ..:..: size limit reached; complete up to then' sized.out
 check all_files_together_are_bounded sized.out sized.err
@@ -71,7 +71,7 @@ check all_files_together_are_bounded sized.out sized.err
 check each_file_is_read_by_itself sized.pmtop.json sized.1.pmtop.json
 [ "$(cat full.code)" = 1 ] && [ "$(wc -l < full.err)" -eq 1 ] && grep -q '^pmtop: recording stopped ..:..: file too large; complete up to then' full.err && is_whole full.pmtop
 check full_disk_is_said_and_what_was_written_is_whole full.out full.err
-[ "$(cat named.code)" = 0 ] && name=$(ls pmtop-$run-$trainer_pid-*.pmtop) && grep -q "in $name" named.out && is_closed "$name"
+[ "$(cat named.code)" = 0 ] && name=$(ls pmtop-$run-$trainer_pid-*.pmtop) && grep -q "to $name" named.out && is_closed "$name"
 check name_is_made_and_said named.out named.err
 [ $term_code = 0 ] && [ ! -s term.err ] && is_closed term.pmtop && is_whole term.pmtop && grep -q '^pmtop: recorded' term.out
 check sigterm_closes_the_file term.out term.err
@@ -113,7 +113,7 @@ check reader_that_takes_nothing_keeps_nobody stuck.err
 check stream_that_is_cut_ends_quietly_on_both_sides cut.code cut.player cut.err cut.out2 cut.out
 [ "$(cat only.code)" = 0 ] && [ ! -s only.err ] && "$pmtop" -b --format=json -r only.pmtop > only.out && tail -n 1 only.out | grep -q '"rss_bytes"' && ! grep -q '"batch":' only.out
 check only_the_sources_asked_for only.err
-"$pmtop" collect -p $trainer_pid --only=region,fnord 2> fnord.err | cat > fnord.out; [ ! -s fnord.out ] && grep -q '^pmtop: no source is named fnord: there are process, .*region.*gpu$' fnord.err
+"$pmtop" collect -p $trainer_pid --only=region,fnord 2> fnord.err | cat > fnord.out; [ ! -s fnord.out ] && grep -q '^pmtop: unknown source fnord: the sources are process, .*region.*gpu$' fnord.err
 check unknown_source_gets_the_list fnord.err
 [ "$(cat quiet.code)" = 5 ] && [ ! -s quiet.err ] && ! grep -q spoilt quiet.pmtop && [ "$(head -c 4 quiet.pmtop)" = pmtB ]
 check output_of_a_command_is_not_in_the_stream quiet.err
@@ -123,7 +123,7 @@ check stream_that_cannot_be_written_is_a_failure dev.err
 # -- a disk that is really full, where one may be mounted ---------------------------------------------------------------------------------
 if unshare -rm sh -c 'mkdir disk && mount -t tmpfs -o size=64k none disk' 2> mount.err; then
 	unshare -rm sh -c 'mount -t tmpfs -o size=64k none disk && "$0" record --demo -o disk/run.pmtop -d 0.05 > disk.out 2> disk.err; echo $? > disk.code; cp disk/run.pmtop disk.pmtop' "$pmtop"
-	[ "$(cat disk.code)" = 1 ] && grep -q 'recording stopped ..:..: no space left on device; complete up to then: what was recorded is in disk/run.pmtop' disk.err && is_whole disk.pmtop
+	[ "$(cat disk.code)" = 1 ] && grep -q 'recording stopped ..:..: no space left on device; complete up to then: the data up to then is in disk/run.pmtop' disk.err && is_whole disk.pmtop
 	check disk_without_space_is_said disk.err disk.out
 else
 	echo "skipped: nothing may be mounted here"

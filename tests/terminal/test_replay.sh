@@ -29,10 +29,10 @@ timeout 20 "$pmtop" -b -n 12 -d 0.2 --demo -w "$run" > /dev/null 2>&1
 # -- files that are none --
 expect missing_file_is_named          3 '' 'nothere.pmtop.*No such file'      -- --once -r "$scratch/nothere.pmtop"
 : > "$scratch/empty.pmtop"
-expect empty_file_is_no_recording     1 '' 'empty.pmtop is (empty|no recording)'  -- --once -r "$scratch/empty.pmtop"
-expect folder_is_no_recording         2 '' 'is no recording'                  -- --once -r "$scratch"
+expect empty_file_is_no_recording     1 '' 'empty.pmtop is (empty|not a recording)'  -- --once -r "$scratch/empty.pmtop"
+expect folder_is_no_recording         2 '' 'not a recording'                 -- --once -r "$scratch"
 echo 'epoch,batch' > "$scratch/text.pmtop"
-expect text_is_no_recording           1 '' 'text.pmtop is no recording'       -- report "$scratch/text.pmtop"
+expect text_is_no_recording           1 '' 'text.pmtop is not a recording'       -- report "$scratch/text.pmtop"
 head -c 100 "$run" > "$scratch/head.pmtop"
 expect cut_head_is_no_recording       1 '' 'head.pmtop'                       -- report "$scratch/head.pmtop"
 expect standard_input_may_be_empty    1 '' 'standard input'                   -- --once -r -
@@ -42,10 +42,10 @@ expect once_shows_the_end             0 'recorded'  ''                        --
 expect at_begin_shows_the_first_set   0 'recorded'  ''                        -- --once -r "$run" --at=begin
 expect at_takes_a_share               0 'SUMMARY|run' ''                      -- report "$run" --at=50%
 expect nonsense_is_no_moment          2 '' '--at takes a time such as'        -- --once -r "$run" --at=soon
-expect moment_outside_is_told         2 '' 'the recording goes from .* to '   -- --once -r "$run" --at=2h
+expect moment_outside_is_told         2 '' 'the recording, which goes from .* to '   -- --once -r "$run" --at=2h
 expect batch_that_never_was_is_told   2 '' 'has no batch 99999'               -- --once -r "$run" --at=#99999
 expect lines_begin_there              0 'Batch' ''                            -- -b -r "$run" --at=#5
-expect speed_is_for_the_screen        2 '' '--speed goes with the screen'     -- --once -r "$run" --speed=2
+expect speed_is_for_the_screen        2 '' '--speed is an option of the screen'     -- --once -r "$run" --speed=2
 expect speed_has_bounds               2 '' '--speed takes'                    -- -r "$run" --speed=0
 
 # -- the whole, and a part --

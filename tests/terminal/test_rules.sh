@@ -30,16 +30,16 @@ expect rules_speak_json              0 '"rule":"data_loading","severity":"warnin
 python3 -c 'import json, sys; assert len(json.load(open(sys.argv[1]))) > 30' "$scratch/out" && ok || not_ok json_is_one_array
 expect figures_are_listed            0 '^memory\.growth_bytes +bytes +model +growth since the warm-up$' '' -- rules --figures
 expect figures_speak_json            0 '"figure":"gpu.busy_ratio".*"lacks":"no GPU that the run uses is known' '' -- rules --figures --json
-expect check_goes_with_rules         2 '' '--check goes with rules'     -- -b -p 1 --check=x
-expect rules_take_no_word            2 '' 'not understood: rules'       -- rules now
+expect check_goes_with_rules         2 '' '--check is an option of rules'     -- -b -p 1 --check=x
+expect rules_take_no_word            2 '' 'rules does not take'       -- rules now
 expect rules_exclude_lines           2 '' 'exclude'                     -- -b rules
 
 printf 'data_loading: {above: 40 %%}\nmine: {figure: run.steps, above: 5, message: "steps {run.steps}"}\n' > "$scratch/good.yaml"
 printf 'data_loading:\n  above: 40 %%\n  if: phase.knd = data\n' > "$scratch/bad.yaml"
-expect a_good_file_is_said_to_be     0 'nothing is wrong' ''            -- rules --check "$scratch/good.yaml"
+expect a_good_file_is_said_to_be     0 'no errors' ''            -- rules --check "$scratch/good.yaml"
 expect a_bad_one_with_its_line       2 '' 'bad\.yaml:3: unknown figure "phase\.knd": did you mean "phase\.kind"' -- rules --check "$scratch/bad.yaml"
 expect one_that_is_not_there         2 '' 'nothere\.yaml: No such file' -- rules --check "$scratch/nothere.yaml"
-expect a_folder_is_no_file           2 '' 'this is a directory'         -- rules --check "$config/rules"
+expect a_folder_is_no_file           2 '' 'is a directory'         -- rules --check "$config/rules"
 
 cp "$scratch/good.yaml" "$config/rules/good.yaml"
 expect the_users_rules_are_read      0 'data_loading +phase\.share_ratio above 40 %' '' -- rules
@@ -52,7 +52,7 @@ until "$pmtop" -b -n 1 --format=json -p $trainer_pid 2>/dev/null | grep -q '"cou
 	waited=$((waited + 1)); [ $waited -lt 100 ] || break; sleep 0.1
 done
 expect with_a_target_their_figures   0 '^warning +mine +raised +[0-9]+ +run\.steps above 5$' '' -- rules -p $trainer_pid
-grep -q 'lacks gpu.memory_ratio: no GPU of the run is known' "$scratch/out" && ok || not_ok what_they_lack_is_said
+grep -q 'missing: gpu.memory_ratio: no GPU of the run is known' "$scratch/out" && ok || not_ok what_they_lack_is_said
 expect with_a_target_in_json         0 '"rule":"mine".*"state":"raised","value":[0-9]+' '' -- rules --json -p $trainer_pid
 expect figures_of_now                0 '^run\.name +text +run +rulestest' '' -- rules --figures -p $trainer_pid
 expect a_warning_of_the_users        0 '"rule":"mine","severity":"warning","message":"steps [0-9]+"' '' -- -b -n 3 -d 0.1 --format=json -p $trainer_pid

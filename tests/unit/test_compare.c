@@ -240,7 +240,7 @@ START_TEST(what_is_no_summary_is_refused_in_a_line)
 		{ "{\"a\": 1,\n \"b\" 2}", STATUS_DAMAGED, "line 2: expected a colon" },
 		{ "{\"a\": 01}", STATUS_DAMAGED, "neither a number" },
 		{ "{\"a\": \"\\q\"}", STATUS_DAMAGED, "escape" },
-		{ "{\"time_ns\": 1, \"self\": {}}", STATUS_DAMAGED, "without batches" },
+		{ "{\"time_ns\": 1, \"self\": {}}", STATUS_DAMAGED, "has no batches" },
 		{ "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[", STATUS_DAMAGED,
 			"nested too deeply" },
 	};
@@ -305,7 +305,7 @@ START_TEST(slower_run_is_explained_by_its_phase_and_its_meta)
 	ck_assert_str_eq(comparison.meta[0].b, "0");
 	comparison_sentence(&comparison, sentence, sizeof sentence);
 	ck_assert_ptr_nonnull(strstr(sentence, "B is slower: a step takes 1.27 times as long"));
-	ck_assert_ptr_nonnull(strstr(sentence, "data has +3"));
+	ck_assert_ptr_nonnull(strstr(sentence, "data: +3"));
 	summary_release(&a);
 	summary_release(&b);
 }
@@ -458,7 +458,7 @@ START_TEST(too_few_batches_cannot_be_told_and_say_how_many_it_takes)
 	summarize_counts(&now, 15, 0.5, 0.1, NULL, NULL);
 	judge_with(&now, &baseline, NULL, &judgement);
 	ck_assert_int_eq(judgement.outcome, OUTCOME_UNTOLD);
-	ck_assert_ptr_nonnull(strstr(judgement.figures[0].text, "20 are needed"));
+	ck_assert_ptr_nonnull(strstr(judgement.figures[0].text, "20 are required"));
 	summary_release(&now);
 	summary_release(&baseline);
 }
@@ -475,7 +475,7 @@ START_TEST(noise_that_hides_the_answer_is_named_with_the_batches_it_takes)
 	summarize_steps(&now, steps, 60);
 	judge_with(&now, &baseline, NULL, &judgement);
 	ck_assert_int_eq(judgement.outcome, OUTCOME_UNTOLD);
-	ck_assert_ptr_nonnull(strstr(judgement.figures[0].text, "batches of each would"));
+	ck_assert_ptr_nonnull(strstr(judgement.figures[0].text, "batches of each run"));
 	summary_release(&now);
 	summary_release(&baseline);
 }

@@ -103,7 +103,7 @@ START_TEST(nothing_here_is_no_fault)
 	doctor_check_nvidia(&doctor);
 	doctor_check_other_gpus(&doctor);
 	expect("NVIDIA driver", FINDING_OFF, "no NVIDIA GPU", "");
-	expect("NVIDIA library", FINDING_OFF, "none is needed", "");
+	expect("NVIDIA library", FINDING_OFF, "not needed", "");
 	expect("AMD, Intel, others", FINDING_OFF, "no render node", "");
 	ck_assert_ptr_null(look("GPU processes"));
 }
@@ -131,7 +131,7 @@ START_TEST(a_card_with_another_driver_is_named)
 	put_card("0x10de\n", "../../../bus/pci/drivers/nouveau");
 	doctor_check_nvidia(&doctor);
 	doctor_check_other_gpus(&doctor);
-	expect("NVIDIA driver", FINDING_MISSING, "driven by nouveau", "install NVIDIA's driver");
+	expect("NVIDIA driver", FINDING_MISSING, "uses the driver nouveau", "install NVIDIA's driver");
 }
 END_TEST
 
@@ -184,7 +184,7 @@ START_TEST(nvml_may_be_left_closed)
 	settings.nvml = false;
 	doctor_check_nvidia(&doctor);
 	doctor_check_other_gpus(&doctor);
-	expect("NVIDIA library", FINDING_OFF, "not to be opened", "--no-nvml");
+	expect("NVIDIA library", FINDING_OFF, "turned off", "--no-nvml");
 }
 END_TEST
 
@@ -206,12 +206,12 @@ START_TEST(parts_of_gpus_need_a_right)
 	put("proc/driver/nvidia/capabilities/mig/monitor", "DeviceFileMinor: 2\nDeviceFileMode: 256\n");
 	doctor_check_nvidia(&doctor);
 	doctor_check_other_gpus(&doctor);
-	expect("MIG", FINDING_MISSING, "2 parts", "NVIDIA_MIG_MONITOR_DEVICES");
+	expect("MIG", FINDING_MISSING, "2 instances", "NVIDIA_MIG_MONITOR_DEVICES");
 	put("dev/nvidia-caps/nvidia-cap2", "");
 	doctor.count = 0;
 	doctor_check_nvidia(&doctor);
 	doctor_check_other_gpus(&doctor);
-	expect("MIG", FINDING_OK, "2 parts", "");
+	expect("MIG", FINDING_OK, "2 instances", "");
 }
 END_TEST
 
@@ -289,7 +289,7 @@ START_TEST(a_node_that_may_not_be_opened_names_its_group)
 	if (is_other)
 		ck_assert(seteuid(0) == 0 && setegid(0) == 0);
 	if (!is_other)
-		expect("renderD128", FINDING_MISSING, "may not be opened", "usermod -aG render");
+		expect("renderD128", FINDING_MISSING, "cannot open /dev/dri/", "usermod -aG render");
 }
 END_TEST
 
@@ -301,11 +301,11 @@ static const struct {
 	const char *text, *remedy;
 } levels[] = {
 	{ "-1\n", "0", FINDING_OK, "is -1: processes and whole CPUs", "" },
-	{ "1\n", "0", FINDING_OK, "with what the kernel does", "perf_event_paranoid=0" },
-	{ "2\n", "0", FINDING_OK, "without what the kernel does", "perf_event_paranoid=0" },
-	{ "3\n", "0", FINDING_MISSING, "no counter may be opened", "perf_event_paranoid=2" },
+	{ "1\n", "0", FINDING_OK, "user and kernel mode", "perf_event_paranoid=0" },
+	{ "2\n", "0", FINDING_OK, "user mode only", "perf_event_paranoid=0" },
+	{ "3\n", "0", FINDING_MISSING, "no counters", "perf_event_paranoid=2" },
 	{ "4\n", "0", FINDING_MISSING, "is 4: no counter", "cap_perfmon=ep" },
-	{ "4\n", "0000004000000000", FINDING_OK, "everything", "" },
+	{ "4\n", "0000004000000000", FINDING_OK, "all counters", "" },
 };
 
 START_TEST(each_level_says_what_still_works)
@@ -313,7 +313,7 @@ START_TEST(each_level_says_what_still_works)
 	put("proc/sys/kernel/perf_event_paranoid", levels[_i].level);
 	has_rights(levels[_i].rights);
 	doctor_check_counters(&doctor);
-	expect("right to count", levels[_i].state, levels[_i].text, levels[_i].remedy);
+	expect("permission to count", levels[_i].state, levels[_i].text, levels[_i].remedy);
 }
 END_TEST
 
@@ -321,12 +321,12 @@ static const struct {
 	int error;
 	const char *text, *remedy;
 } refusals[] = {
-	{ ENOENT, "offers none", "pmu=on" },
-	{ EACCES, "may not be opened", "setcap" },
-	{ EPERM, "may not be opened", "seccomp" },
+	{ ENOENT, "has none", "pmu=on" },
+	{ EACCES, "no permission", "setcap" },
+	{ EPERM, "no permission", "seccomp" },
 	{ ENOSYS, "seccomp", "seccomp" },
 	{ EBUSY, "NMI watchdog", "nmi_watchdog=0" },
-	{ EMFILE, "descriptor", "ulimit" },
+	{ EMFILE, "open files", "ulimit" },
 	{ EIO, "", "" },
 };
 
@@ -334,16 +334,16 @@ START_TEST(each_refusal_has_its_remedy)
 {
 	hardware_error = refusals[_i].error;
 	doctor_check_counters(&doctor);
-	expect("CPU's counters", FINDING_MISSING, refusals[_i].text, refusals[_i].remedy);
-	expect("kernel's counters", FINDING_OK, "CPU time", "");
+	expect("hardware counters", FINDING_MISSING, refusals[_i].text, refusals[_i].remedy);
+	expect("software counters", FINDING_OK, "CPU time", "");
 }
 END_TEST
 
 START_TEST(counters_that_open_are_named)
 {
 	doctor_check_counters(&doctor);
-	expect("CPU's counters", FINDING_OK, "cycles, instructions, cache misses", "");
-	expect("right to count", FINDING_MISSING, "no performance counters", "CONFIG_PERF_EVENTS");
+	expect("hardware counters", FINDING_OK, "cycles, instructions, cache misses", "");
+	expect("permission to count", FINDING_MISSING, "no performance counters", "CONFIG_PERF_EVENTS");
 }
 END_TEST
 
@@ -360,13 +360,13 @@ START_TEST(memory_traffic_needs_a_level)
 }
 END_TEST
 
-/* -- energy and heat -- */
+/* -- energy and temperatures -- */
 
 START_TEST(no_meters_are_told_with_a_remedy)
 {
 	doctor_check_counters(&doctor);
 	expect("CPU energy", FINDING_MISSING, "no RAPL", "run on the host");
-	expect("heat", FINDING_MISSING, "no temperature", "coretemp");
+	expect("temperatures", FINDING_MISSING, "no temperature", "coretemp");
 	expect("CPU clock", FINDING_MISSING, "no cpufreq", "CONFIG_CPU_FREQ");
 }
 END_TEST
@@ -383,9 +383,9 @@ START_TEST(meters_are_counted)
 	put("sys/devices/system/cpu/cpu0/cpufreq/scaling_cur_freq", "3100000\n");
 	doctor_check_counters(&doctor);
 	expect("CPU energy", FINDING_OK, "1 meter, the first package-0", "");
-	expect("heat", FINDING_OK, "2 sensors: coretemp, nvme", "");
-	ck_assert_ptr_null(strchr(look("heat")->reason.text, 033));
-	expect("CPU clock", FINDING_OK, "of each CPU; how often", "");
+	expect("temperatures", FINDING_OK, "2 sensors: coretemp, nvme", "");
+	ck_assert_ptr_null(strchr(look("temperatures")->reason.text, 033));
+	expect("CPU clock", FINDING_OK, "of each CPU; no counts", "");
 }
 END_TEST
 
@@ -394,7 +394,7 @@ START_TEST(energy_by_perf_needs_a_level)
 	put("sys/bus/event_source/devices/power/type", "9\n");
 	put("proc/sys/kernel/perf_event_paranoid", "1\n");
 	doctor_check_counters(&doctor);
-	expect("CPU energy", FINDING_MISSING, "level 1", "perf_event_paranoid=0");
+	expect("CPU energy", FINDING_MISSING, "perf_event_paranoid 1", "perf_event_paranoid=0");
 	has_rights("0000000000200000");
 	doctor.count = 0;
 	doctor_check_counters(&doctor);

@@ -175,12 +175,12 @@ START_TEST(the_report_has_the_runs_gpus)
 	export_report(&out, script.model, &alerts, 0);
 	assert_has(out.data, "\nGPUS\n");
 	assert_has(out.data,
-		"GPU                                Use      SM     Memory   Power   Energy   Heat     Held\n"
-		"                                  mean    mean       peak    mean      all   peak     back\n"
+		"GPU                                Use      SM     Memory   Power   Energy  Temp. Throttle\n"
+		"                                  mean    mean       peak    mean      all   peak     time\n"
 		"------------------------------------------------------------------------------------------\n"
 		"GPU 0 H100 80GB HBM3              75 %       –          –   640 W  5.76 kJ      –     33 %\n"
 		"    the run had up to 50.0 GB of its memory\n"
-		"    held back: thermal slowdown 33 % of the time\n"
+		"    throttled: thermal slowdown 33 % of the time\n"
 		"==========================================================================================\n");
 }
 END_TEST

@@ -157,7 +157,7 @@ START_TEST(whole_report_reads_like_the_guides_tables)
 																													   "    try: more workers\n"
 																													   "    try: prefetch\n" DOUBLE_RULE
 																													   "\n" TITLE(
-																														   "FLAGGED BATCHES") "Epoch/batch      Step (s)   Usual (s)   Ratio  Causes\n" SINGLE_RULE
+																														   "FLAGGED BATCHES") "Epoch/batch      Step (s)  Median (s)   Ratio  Causes\n" SINGLE_RULE
 																																			  "0/624               0.512       0.201    2.5×  data 100 %\n" DOUBLE_RULE
 																																			  "\n" TITLE(
 																																				  "MEMORY") "Resident set                      1.65 GB\n"
@@ -167,7 +167,7 @@ START_TEST(whole_report_reads_like_the_guides_tables)
 																																							"Shared                                  –\n"
 																																							"Swapped out                           0 B\n"
 																																							"Whole tree, upper bound           3.42 GB\n"
-																																							"Tree's growth a second            3.80 MB   (95 % sure: 3.10 MB to 4.40 MB)\n"
+																																							"Tree's growth a second            3.80 MB   (95 %: 3.10 MB to 4.40 MB)\n"
 																																							"Verdict                           plateau\n" DOUBLE_RULE);
 }
 END_TEST
@@ -188,11 +188,11 @@ START_TEST(leak_says_who_when_it_is_full_and_what_to_try)
 	const char *fixture_memory = strstr(report_of(0), "Tree's growth a second");
 	ck_assert_ptr_nonnull(fixture_memory);
 	ck_assert_str_eq(fixture_memory,
-		"Tree's growth a second            3.80 MB   (95 % sure: 3.10 MB to 4.40 MB)\n"
+		"Tree's growth a second            3.80 MB   (95 %: 3.10 MB to 4.40 MB)\n"
 		"Tree's growth an epoch            47.5 MB\n"
 		"Grows the most                       97 %   of the growth: worker 4711, anonymous\n"
 		"Room to the nearest limit         20.7 GB   (cgroup: 24.0 GB)\n"
-		"Full at this pace in               1 h 31\n"
+		"Full at this rate in               1 h 31\n"
 		"Verdict                              leak\n"
 		"    A DataLoader worker keeps memory after each batch and does not free it.\n"
 		"    try: Check what the dataset's __getitem__ keeps: a list, an unbounded cache, open files. Store samples in "
@@ -206,8 +206,8 @@ START_TEST(unpublished_process_says_what_is_not_known_and_why)
 	ck_assert_str_eq(report_of(-1),
 		"train.py, process 48213\n"
 		"\n"
-		"Nothing is published: operations, batches and epochs come from a program that imports pmtop, or includes "
-		"pmtop.h (pmtop(1))\n"
+		"No instrumentation: for operations, batches and epochs, use pmtop.torch in Python or pmtop.h in C "
+		"(man pmtop.h)\n"
 		"\n" TITLE("WARNINGS") "none\n" DOUBLE_RULE
 							   "\n" TITLE("MEMORY") "Resident set                            –\n"
 													"Peak                                    –\n"
@@ -297,7 +297,7 @@ END_TEST
 START_TEST(dropped_epochs_are_named)
 {
 	fixture.run.epochs_dropped = 12;
-	ck_assert(has("\n(12 earlier ones are no longer kept)\n"));
+	ck_assert(has("\n(12 earlier epochs are not shown)\n"));
 }
 END_TEST
 
@@ -346,12 +346,12 @@ START_TEST(kinds_and_figures_told_later_have_tables)
 								  "Kind                           Count   Median (s)      P95 (s)\n" SINGLE_RULE
 								  "step                              25        0.180        0.200\n"
 								  "accumulate                        75        0.100        0.110\n" DOUBLE_RULE
-								  "\n" TITLE("FIGURES TOLD LATER") "Figure                         Count         Mean  "
-																   "     Median         Last\n" SINGLE_RULE
-																   "forward (GPU clock)              150      0.055 s  "
-																   "    0.045 s      0.050 s\n"
-																   "accuracy, validation             150         0.99  "
-																   "       0.81          0.9\n" DOUBLE_RULE));
+								  "\n" TITLE("LATE FIGURES") "Figure                         Count         Mean  "
+															 "     Median         Last\n" SINGLE_RULE
+															 "forward (GPU clock)              150      0.055 s  "
+															 "    0.045 s      0.050 s\n"
+															 "accuracy, validation             150         0.99  "
+															 "       0.81          0.9\n" DOUBLE_RULE));
 	ck_assert_ptr_nonnull(strstr(report, "0/5                 0.500       0.100    5.0×  (accumulate)  data 100 %\n"));
 	ck_assert_ptr_nonnull(strstr(report, "GPU allocated                     14.4 MB\n"));
 	ck_assert_ptr_null(strstr(report, "GPU reserved"));

@@ -148,7 +148,7 @@ START_TEST(the_report_has_a_table_of_it)
 	fixture.model.energy.throttles_per_s = 0.5;
 	fixture.model.energy.gpu_joules = fixture.model.energy.gpu_watts = NAN;
 	text = report(0);
-	ck_has(text, "Slowed down by heat                  0.50   times a second\n");
+	ck_has(text, "Thermal throttling                   0.50   times a second\n");
 	ck_assert_ptr_null(strstr(text, "GPUs of the run"));
 	ck_assert_ptr_null(strstr(text, "\nBoth"));
 }

@@ -145,7 +145,7 @@ END_TEST
 START_TEST(what_is_no_recording_is_said_in_one_line)
 {
 	press("o/nonexistent/run.pmtop\r");
-	ck_assert(strstr(last_line(), "no overlay: /nonexistent/run.pmtop cannot be read"));
+	ck_assert(strstr(last_line(), "no overlay: cannot read /nonexistent/run.pmtop"));
 	press("o");
 	for (size_t i = 0; i < 30; i++)
 		press("\b");

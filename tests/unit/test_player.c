@@ -256,7 +256,7 @@ START_TEST(what_is_no_recording_is_refused_by_name)
 	fputs("no recording at all, but text of some length that says so\n", file);
 	fclose(file);
 	ck_assert_int_eq(player_open(path, 0, &player, &why), STATUS_DAMAGED);
-	ck_assert_ptr_nonnull(strstr(why.text, "is no recording of pmtop"));
+	ck_assert_ptr_nonnull(strstr(why.text, "is not a recording of pmtop"));
 	ck_assert_int_eq(player_open("/no/such/file", 0, &player, &why), STATUS_NOT_FOUND);
 	ck_assert_int_eq(player_open(folder, 0, &player, &why), STATUS_INVALID);
 }

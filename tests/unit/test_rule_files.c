@@ -330,7 +330,7 @@ START_TEST(a_rule_must_be_whole_and_of_its_figures)
 	ck_refused(RULE "  evidence: {a: phase.mean_s}\n",
 		"mine.yaml:5: rule \"mine\" is of the run, and phase.mean_s is of a phase", "write \"of: phase\"");
 	ck_refused(RULE RULE, "mine.yaml:5: rule \"mine\" is already defined in line 1", "keep one of the two");
-	ck_refused(RULE "  above: 6\n", "mine.yaml:5: key \"above\" stands in line 3 already", "keep one of the two");
+	ck_refused(RULE "  above: 6\n", "mine.yaml:5: key \"above\" is already in line 3", "remove one of the two");
 }
 END_TEST
 
@@ -339,9 +339,9 @@ START_TEST(what_is_no_mapping_of_rules_is_refused)
 	ck_refused("- variance\n", "mine.yaml:1: no rule here", "begin with a rule's name");
 	ck_refused(
 		"variance: off\n", "mine.yaml:1: rule \"variance\" has no \"key: value\" lines", "write its keys below it");
-	ck_refused(
-		"variance: {above: &a 3}\n", "mine.yaml:1: anchors and aliases (&, *) have no use here", "write the value out");
-	ck_refused("variance: {above: !!int 3}\n", "mine.yaml:1: tags (!) have no use here", "write the value alone");
+	ck_refused("variance: {above: &a 3}\n", "mine.yaml:1: anchors and aliases (&, *) are not supported",
+		"write the value out");
+	ck_refused("variance: {above: !!int 3}\n", "mine.yaml:1: tags (!) are not supported", "write the value alone");
 	ck_refused("variance: {above: 3}\n---\nvariance: {above: 4}\n", "mine.yaml:2: a second document begins", "remove");
 	ck_refused("variance:\n\tabove: 3\n", "mine.yaml:2: not YAML: found character that cannot start any token",
 		"indent with spaces");

@@ -177,19 +177,19 @@ START_TEST(commands_that_are_no_lists_of_words_are_refused)
 {
 	const char *remedy = "write a program and its arguments, such as [notify-send, --, \"{message}\"]";
 	ck_refused("hooks:\n  on_info: notify-send now\n",
-		"pmtop.yaml:2: \"on_info\" in section \"hooks\" is no list of words: \"notify-send now\"", remedy);
+		"pmtop.yaml:2: \"on_info\" in section \"hooks\" is not a list of words: \"notify-send now\"", remedy);
 	ck_refused(
-		"hooks:\n  on_info: {a: b}\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" is no list of words", remedy);
+		"hooks:\n  on_info: {a: b}\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" is not a list of words", remedy);
 	ck_refused("hooks:\n  on_info: [a, [b]]\n",
-		"pmtop.yaml:2: \"on_info\" in section \"hooks\" has a word that is no text", remedy);
+		"pmtop.yaml:2: \"on_info\" in section \"hooks\" has an entry that is not text", remedy);
 	ck_refused("hooks:\n  on_info: [a, \"b\\0c\"]\n",
-		"pmtop.yaml:2: \"on_info\" in section \"hooks\" has a word that is no text: \"b^@c\"", remedy);
+		"pmtop.yaml:2: \"on_info\" in section \"hooks\" has an entry that is not text: \"b^@c\"", remedy);
 	ck_refused("hooks:\n  on_info: [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q]\n",
 		"pmtop.yaml:2: \"on_info\" in section \"hooks\" is too long: \"q\"", remedy);
 	ck_refused("hooks:\n  on_info: [\"{message}\"]\n",
-		"pmtop.yaml:2: \"on_info\" in section \"hooks\" begins with no program", remedy);
-	ck_refused(
-		"hooks:\n  on_info: ['']\n", "pmtop.yaml:2: \"on_info\" in section \"hooks\" begins with no program", remedy);
+		"pmtop.yaml:2: \"on_info\" in section \"hooks\" does not begin with a program", remedy);
+	ck_refused("hooks:\n  on_info: ['']\n",
+		"pmtop.yaml:2: \"on_info\" in section \"hooks\" does not begin with a program", remedy);
 	ck_refused("hooks:\n  at_most: 0\n", "pmtop.yaml:2: \"at_most\" in section \"hooks\" is out of range: \"0\"",
 		"write a whole number from 1 to 64");
 }
@@ -198,7 +198,7 @@ END_TEST
 START_TEST(levels_have_moved_into_rule_files)
 {
 	ck_refused("warnings:\n  data_ratio: 0.4\n", "pmtop.yaml:1: unknown section \"warnings\"",
-		"levels stand in rule files: ~/.config/pmtop/rules/mine.yaml with \"data_loading: {above: 40 %}\"; see "
+		"set levels in a rule file, such as ~/.config/pmtop/rules/mine.yaml: \"data_loading: {above: 40 %}\"; see "
 		"pmtop.yaml(5)");
 }
 END_TEST
@@ -255,10 +255,10 @@ END_TEST
 
 START_TEST(a_second_time_is_refused_with_both_lines)
 {
-	ck_refused("flags:\n  mad: 3\n  ratio: 2\n  mad: 4\n", "pmtop.yaml:4: key \"mad\" stands in line 2 already",
-		"keep one of the two");
-	ck_refused("flags:\n  mad: 3\nlines:\nflags:\n", "pmtop.yaml:4: section \"flags\" stands in line 1 already",
-		"keep one of the two");
+	ck_refused("flags:\n  mad: 3\n  ratio: 2\n  mad: 4\n", "pmtop.yaml:4: key \"mad\" is already in line 2",
+		"remove one of the two");
+	ck_refused("flags:\n  mad: 3\nlines:\nflags:\n", "pmtop.yaml:4: section \"flags\" is already in line 1",
+		"remove one of the two");
 }
 END_TEST
 
@@ -276,9 +276,10 @@ START_TEST(wrong_types_are_refused_at_their_line)
 	ck_refused(
 		"flags:\n  mad: inf\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is of the wrong type: \"inf\"", number);
 	ck_refused(
-		"flags:\n  mad: \"5\"\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is a text in quotes: \"5\"", number);
-	ck_refused("flags:\n  mad: [5]\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is not one value", number);
-	ck_refused("flags:\n  mad:\n    k: 5\n", "pmtop.yaml:3: \"mad\" in section \"flags\" is not one value", number);
+		"flags:\n  mad: \"5\"\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is a string in quotes: \"5\"", number);
+	ck_refused("flags:\n  mad: [5]\n", "pmtop.yaml:2: \"mad\" in section \"flags\" is not a single value", number);
+	ck_refused(
+		"flags:\n  mad:\n    k: 5\n", "pmtop.yaml:3: \"mad\" in section \"flags\" is not a single value", number);
 	ck_refused("flags:\n  mad:\n", "pmtop.yaml:2: \"mad\" in section \"flags\" has no value", number);
 	ck_refused("lines:\n  batch_lines: 2.5\n",
 		"pmtop.yaml:2: \"batch_lines\" in section \"lines\" is of the wrong type: \"2.5\"",
@@ -325,15 +326,15 @@ END_TEST
 
 START_TEST(anchors_aliases_and_tags_are_refused)
 {
-	const char *what = "pmtop.yaml:2: anchors and aliases (&, *) have no use here";
+	const char *what = "pmtop.yaml:2: anchors and aliases (&, *) are not supported";
 	ck_refused("flags:\n  mad: &a 3\n", what, "write the value out");
 	ck_refused("flags:\n  mad: *a\n", what, "write the value out");
 	ck_refused("flags:\n  &k mad: 3\n", what, "write the value out");
 	ck_refused(
-		"flags: &f\n  mad: 3\n", "pmtop.yaml:1: anchors and aliases (&, *) have no use here", "write the value out");
+		"flags: &f\n  mad: 3\n", "pmtop.yaml:1: anchors and aliases (&, *) are not supported", "write the value out");
 	ck_refused("flags:\n  <<: *f\n", "pmtop.yaml:2: unknown key \"<<\" in section \"flags\"",
 		"keys are: mad, ratio, after_batches, window_batches, warmup_batches");
-	ck_refused("flags:\n  mad: !!int 3\n", "pmtop.yaml:2: tags (!) have no use here", "write the value alone");
+	ck_refused("flags:\n  mad: !!int 3\n", "pmtop.yaml:2: tags (!) are not supported", "write the value alone");
 }
 END_TEST
 

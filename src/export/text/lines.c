@@ -23,8 +23,7 @@ static const char *const alert_labels[] = {
 
 void lines_init(struct lines *lines, int64_t batch_lines) { *lines = (struct lines){ .batch_lines = batch_lines }; }
 
-/* Moves on to the next finished batch that is kept. One that never ended (its end was lost) is passed over once another
- * has begun. */
+/* Moves on to the next finished batch in the model. Skips a batch whose end was lost, once another has begun. */
 static const struct batch *next_finished(struct lines *lines, const struct track *track)
 {
 	if (lines->next_ordinal < track->first)
@@ -39,11 +38,10 @@ static const struct batch *next_finished(struct lines *lines, const struct track
 	return NULL;
 }
 
-/* What ended so shortly before pmtop came counts as seen: the resident set that was read then is that of its end. */
+/* A batch that ended this shortly before pmtop attached is printed: the first reading still has its resident set. */
 #define JUST_BEFORE_NS NS_PER_S
 
-/* Where to begin in a run that was not followed before: from now on; in one that is over, with the oldest batch that is
- * kept. */
+/* Begins with a live run's next batch, or with an ended run's oldest batch in the model. */
 static void begin_run(struct lines *lines, const struct model *model, const struct run *run, const struct track *track)
 {
 	lines->next_ordinal = track->first;
@@ -61,7 +59,7 @@ static void begin_run(struct lines *lines, const struct model *model, const stru
 	lines->flagged_until_ns = lines->printed_until_ns - 1;
 }
 
-/* The main track changes once "train" occurs: what was printed of the other one is not printed again. */
+/* The main track changes when the mode "train" first occurs. Batches already printed are not printed again. */
 static void follow(struct lines *lines, const struct model *model, int run_index, const struct track *track)
 {
 	uint64_t run_part = ((uint64_t)run_index + 1) << 32;
@@ -84,7 +82,7 @@ static const struct epoch *next_epoch(struct lines *lines, const struct run *run
 	return i < run->epoch_count && run->epochs[i].end_ns ? &run->epochs[i] : NULL;
 }
 
-/* Its place among those that are kept; mark_count where none is due. */
+/* The index of the next mark to print; mark_count if there is none. */
 static size_t next_mark(struct lines *lines, const struct run *run)
 {
 	if (lines->next_mark < run->marks_dropped)
@@ -93,7 +91,7 @@ static size_t next_mark(struct lines *lines, const struct run *run)
 	return at < run->mark_count ? (size_t)at : run->mark_count;
 }
 
-/* In megabytes, with so many places: "GPU 23.1MB", "3236MB reserved". */
+/* Megabytes with `places` decimals: "GPU 23.1MB", "3236MB reserved". */
 static void add_memory(struct buffer *out, const char *before, double bytes, int places, const char *after)
 {
 	if (!isnan(bytes))
@@ -122,8 +120,8 @@ static void add_batch(struct buffer *out, struct lines *lines, const struct batc
 
 /* -- flagged batches -- */
 
-/* Why it was slow is known once the samplers have read after its end; then, or when they have not after so long, it is
- * told. */
+/* The cause is known after the samplers' next reading. A flagged batch is printed then, or after this time without
+ * one. */
 #define FLAGGED_PATIENCE_NS (2 * NS_PER_S)
 
 static bool is_due(const struct model *model, const struct run *run, const struct flagged *flagged)
@@ -140,7 +138,7 @@ static void add_flagged_line(struct buffer *out, const struct flagged *flagged)
 	buffer_printf(out, "  ⚠ Batch %" PRIu64 ": %s%s", flagged->batch.index, format_brief_seconds(step_s, why->step_s),
 		why->is_by_device ? " (GPU clock)" : "");
 	if (!isnan(why->ratio))
-		buffer_printf(out, " = %.1f× the usual", why->ratio);
+		buffer_printf(out, " = %.1f× the median", why->ratio);
 	if (why->cause_count && why->causes[0].kind == CAUSE_UNKNOWN)
 		buffer_puts(out, ", cause unknown");
 	else if (why->cause_count)
@@ -148,8 +146,7 @@ static void add_flagged_line(struct buffer *out, const struct flagged *flagged)
 	buffer_puts(out, "\n");
 }
 
-/* Those of the main mode that began after the last that was told, in their order; one that is not due yet holds up
- * those after it. */
+/* Prints flagged batches of the main mode in their order; one that is not due yet delays the later ones. */
 static void add_flagged(struct buffer *out, struct lines *lines, const struct model *model, const struct run *run,
 	const struct track *track)
 {
@@ -163,7 +160,7 @@ static void add_flagged(struct buffer *out, struct lines *lines, const struct mo
 	}
 }
 
-/* The resident set about the end of the epoch's last batch; NAN where that batch is no longer kept. */
+/* The resident set at the end of the epoch's last batch; NAN if the model no longer has that batch. */
 static double resident_at_end(const struct track *track, const struct epoch *epoch)
 {
 	for (uint64_t ordinal = track->end; ordinal > track->first; ordinal--) {
@@ -191,7 +188,7 @@ static void add_epoch(struct buffer *out, struct lines *lines, const struct trac
 
 /* -- energy -- */
 
-/* The meters are read after its end; where they are not so long after, they will not be. */
+/* The epoch's energy is known after the meters' next reading; do not wait for that longer than this. */
 #define ENERGY_PATIENCE_NS (3 * NS_PER_S)
 
 static void add_energy(struct buffer *out, struct lines *lines, const struct model *model, int run_index)
@@ -297,7 +294,7 @@ static bool was_printed(const struct lines *lines, const struct alert *alert)
 	return false;
 }
 
-/* A warning that was cleared is forgotten, so it is told again when it is raised again. */
+/* Forgets cleared warnings, so that they are printed again when raised again. */
 static void add_warnings(struct buffer *out, struct lines *lines, const struct alerts *alerts, int run)
 {
 	const struct lines before = *lines;

@@ -41,7 +41,7 @@ static void add_heading(struct buffer *out, const struct model *model, const str
 	buffer_puts(out, "\n\n");
 }
 
-/* "PERFORMANCE SUMMARY", and the mode where it is not the main one. */
+/* "PERFORMANCE SUMMARY", with the mode if it is not the main one. */
 static void add_title(struct buffer *out, const char *title, const struct run *run, const struct track *track)
 {
 	char text[256];
@@ -49,8 +49,8 @@ static void add_title(struct buffer *out, const char *title, const struct run *r
 	table_title(out, track == run_main(run) ? title : text);
 }
 
-/* Outermost operations, as the guides' get_total_time: with operations of other threads it is more than the time that
- * passed. */
+/* The total of the outermost operations, like get_total_time of the guides; operations of several threads can exceed
+ * the elapsed time. */
 static double total_seconds(const struct run *run, const struct track *track)
 {
 	double sum = NAN;
@@ -96,7 +96,7 @@ static void add_statistics_header(struct buffer *out, const char *first, const c
 	table_rule(out, '-');
 }
 
-/* What follows the name in AGGREGATE STATISTICS and EPOCHS. */
+/* The cells after the name in AGGREGATE STATISTICS and EPOCHS. */
 static void add_statistics(
 	struct buffer *out, uint64_t count, double total_s, double mean_s, double min_s, double max_s)
 {
@@ -162,7 +162,7 @@ static const char *format_figure(char out[NUMBER_SIZE], enum figure_unit unit, d
 	return out;
 }
 
-/* Only where there are any: their events are in no table above. */
+/* The tables above do not include the events of refused calls. */
 static void add_refused(struct buffer *out, const struct run *run)
 {
 	if (!run->refused_events)
@@ -172,17 +172,17 @@ static void add_refused(struct buffer *out, const struct run *run)
 		if (run_refused_for(run, i))
 			buffer_printf(out, "  %" PRIu64 ": %s\n", run_refused_for(run, i), refusal_why(i));
 	if (run_refused_for(run, REFUSAL_COUNT))
-		buffer_printf(out, "  %" PRIu64 ": reason not published\n", run_refused_for(run, REFUSAL_COUNT));
+		buffer_printf(out, "  %" PRIu64 ": reason unknown\n", run_refused_for(run, REFUSAL_COUNT));
 	buffer_puts(out, "\n");
 }
 
-/* The parts of a batch that have clocks of their own, or became known later: beside the host's times, never among
- * them. */
+/* Figures of batches that the program emits later, or that have another clock (GPU): they are not parts of the host's
+ * times. */
 static void add_late_figures(struct buffer *out, const struct run *run)
 {
 	if (run->late_figure_count == 0)
 		return;
-	table_title(out, "FIGURES TOLD LATER");
+	table_title(out, "LATE FIGURES");
 	table_name(out, 0, "Figure");
 	buffer_puts(out, " Count         Mean       Median         Last\n");
 	table_rule(out, '-');
@@ -203,7 +203,7 @@ static void add_late_figures(struct buffer *out, const struct run *run)
 	table_rule(out, '=');
 }
 
-/* Where batches are of several kinds: of the last 200 of each. */
+/* If batches are of several kinds, the last 200 of each. */
 static void add_kinds(struct buffer *out, const struct run *run, const struct track *track)
 {
 	if (track->kind_count < 2)
@@ -238,7 +238,7 @@ static void add_epochs(struct buffer *out, const struct run *run)
 	table_title(out, "EPOCHS");
 	add_statistics_header(out, "Epoch", "Batches");
 	if (run->epochs_dropped)
-		buffer_printf(out, "(%" PRIu64 " earlier ones are no longer kept)\n", run->epochs_dropped);
+		buffer_printf(out, "(%" PRIu64 " earlier epochs are not shown)\n", run->epochs_dropped);
 	for (size_t i = 0; i < run->epoch_count; i++) {
 		const struct epoch *epoch = &run->epochs[i];
 		char name[64];
@@ -291,7 +291,7 @@ static void add_flagged_batch(struct buffer *out, const struct run *run, const s
 	buffer_puts(out, "\n");
 }
 
-/* What to try about what slowed most of these batches: each once, with how many it would have helped. */
+/* The advice for the causes of these batches: each once, with the number of batches. */
 static void add_next_steps(struct buffer *out, const struct run *run, size_t first)
 {
 	struct {
@@ -325,7 +325,7 @@ static void add_flagged(struct buffer *out, const struct run *run)
 		title, sizeof title, "FLAGGED BATCHES (the newest %zu of %zu)", run->flagged_count - first, run->flagged_count);
 	table_title(out, first ? title : "FLAGGED BATCHES");
 	if (run->flagged_count) {
-		buffer_puts(out, "Epoch/batch      Step (s)   Usual (s)   Ratio  Causes\n");
+		buffer_puts(out, "Epoch/batch      Step (s)  Median (s)   Ratio  Causes\n");
 		table_rule(out, '-');
 	} else {
 		buffer_puts(out, "none\n");
@@ -353,8 +353,8 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 		add_epochs(out, run);
 	} else {
 		buffer_puts(out,
-			"Nothing is published: operations, batches and epochs come from a program that imports pmtop, or includes "
-			"pmtop.h (pmtop(1))\n");
+			"No instrumentation: for operations, batches and epochs, use pmtop.torch in Python or pmtop.h in C "
+			"(man pmtop.h)\n");
 	}
 	buffer_puts(out, "\n");
 	ranks_as_table(out, model, run_index);

@@ -6,7 +6,7 @@
 #include "src/base/text.h"
 #include "src/export/table.h"
 
-/* Fewer looks say nothing about a line. */
+/* A line with fewer samples is not shown: its share would be noise. */
 enum { ROWS_MAX = 15, SAMPLES_MIN = 20, SHARE_CELLS = 8 };
 #define SHARE_MIN 0.005
 
@@ -32,8 +32,9 @@ static void add_group(struct buffer *out, const struct model *model, size_t at)
 	if (!group->is_used || group->samples < SAMPLES_MIN || count == 0)
 		return;
 	buffer_puts(out, "\n");
-	snprintf(title, sizeof title, "YOUR LINES: %sprocess %d (%s looks at its stack)",
-		group->is_workers ? "loader workers of " : "", (int)group->pid, format_count(samples, (double)group->samples));
+	snprintf(title, sizeof title, "YOUR LINES: %sprocess %d (%s stack samples)",
+		group->is_workers ? "DataLoader workers of " : "", (int)group->pid,
+		format_count(samples, (double)group->samples));
 	table_title(out, title);
 	table_name(out, 0, "");
 	table_right(out, SHARE_CELLS, "Time");

@@ -17,7 +17,7 @@ static void add_joules(struct buffer *out, const double *joules, size_t count)
 		table_right(out, CELLS, format_joules(text, joules[i]));
 }
 
-/* -- what is used -- */
+/* -- energy used -- */
 
 static void add_sum(struct buffer *out, const char *name, double watts, double joules, double per_batch)
 {
@@ -132,7 +132,7 @@ static void add_heat(struct buffer *out, const struct energy *energy)
 	if (energy->cpu_clock_hz > 0)
 		add_value(out, "CPU clock", format_hertz(text, energy->cpu_clock_hz), "");
 	if (energy->throttles_per_s > 0)
-		add_value(out, "Slowed down by heat", format_rate(text, energy->throttles_per_s), "times a second");
+		add_value(out, "Thermal throttling", format_rate(text, energy->throttles_per_s), "times a second");
 }
 
 void report_energy(struct buffer *out, const struct model *model, int run)
@@ -158,7 +158,7 @@ void report_energy(struct buffer *out, const struct model *model, int run)
 
 /* -- a line -- */
 
-/* "12.1kJ", as the lines have it. */
+/* "12.1kJ", the form in lines. */
 static void add_close(struct buffer *out, const char *before, double joules, const char *after)
 {
 	char text[NUMBER_SIZE];

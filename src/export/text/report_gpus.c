@@ -38,8 +38,8 @@ static void add_header(struct buffer *out)
 		{ 11, "Memory" },
 		{ 8, "Power" },
 		{ 9, "Energy" },
-		{ 7, "Heat" },
-		{ 9, "Held" },
+		{ 7, "Temp." },
+		{ 9, "Throttle" },
 	};
 	table_title(out, "GPUS");
 	table_name(out, 0, "GPU");
@@ -47,7 +47,7 @@ static void add_header(struct buffer *out)
 		table_right(out, columns[i].cells, columns[i].name);
 	buffer_puts(out, "\n");
 	table_name(out, 0, "");
-	buffer_puts(out, "    mean    mean       peak    mean      all   peak     back\n");
+	buffer_puts(out, "    mean    mean       peak    mean      all   peak     time\n");
 	table_rule(out, '-');
 }
 
@@ -80,7 +80,7 @@ static void add_reasons(struct buffer *out, const struct gpu_totals *totals)
 	for (unsigned i = 0; i < GPU_THROTTLE_COUNT; i++)
 		if (totals->reason_ratio[i] > 0)
 			buffer_printf(out, "%s%s %s of the time",
-				written++ ? ", " : "    held back: ", gpu_throttle_words(1u << i, words, sizeof words),
+				written++ ? ", " : "    throttled: ", gpu_throttle_words(1u << i, words, sizeof words),
 				format_percent(text, totals->reason_ratio[i]));
 	if (written)
 		buffer_puts(out, "\n");
@@ -115,7 +115,7 @@ static void add_gpu(struct buffer *out, const struct model *model, const struct 
 	add_happenings(out, &model->gpus, gpu);
 }
 
-/* The run's; where it was on none, all: it may be that it should have been. */
+/* The GPUs of the run; all of them if it used none, because it may have been meant to. */
 void report_gpus(struct buffer *out, const struct model *model)
 {
 	const struct gpus *gpus = &model->gpus;
@@ -126,7 +126,7 @@ void report_gpus(struct buffer *out, const struct model *model)
 		has_ours |= gpus->gpus[i].totals.was_ours;
 	add_header(out);
 	if (!has_ours)
-		buffer_puts(out, "The run was on none of them\n");
+		buffer_puts(out, "The run used none of them\n");
 	for (size_t i = 0; i < gpus->count; i++)
 		if (gpus->gpus[i].totals.was_ours || !has_ours)
 			add_gpu(out, model, &gpus->gpus[i]);

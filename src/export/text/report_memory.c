@@ -21,7 +21,7 @@ static void add_slope(struct buffer *out, const char *name, double slope, double
 		return;
 	table_name(out, 0, name);
 	table_right(out, 11, format_bytes(text[0], slope));
-	buffer_printf(out, "   (95 %% sure: %s to %s)\n", format_bytes(text[1], low), format_bytes(text[2], high));
+	buffer_printf(out, "   (95 %%: %s to %s)\n", format_bytes(text[1], low), format_bytes(text[2], high));
 }
 
 static void add_allocator(struct buffer *out, const struct run *run)
@@ -63,7 +63,7 @@ static void add_limit(struct buffer *out, const struct memory *memory)
 	buffer_printf(out, "   (%s: %s)\n", memory->limit, format_bytes(text, memory->limit_bytes));
 	if (isnan(memory->limit_in_s))
 		return;
-	table_name(out, 0, "Full at this pace in");
+	table_name(out, 0, "Full at this rate in");
 	table_right(out, 11, format_seconds(text, memory->limit_in_s));
 	buffer_puts(out, "\n");
 }

@@ -8,9 +8,9 @@
 #include "src/base/clock.h"
 #include "src/session/replay/replay_private.h"
 
-/* One turn's work, between two looks at the keys; and how often the line moves on while nothing else does. */
+/* The time slice of work between two checks for keys. */
 #define SLICE_NS (40 * NS_PER_MS)
-/* So much is gone on with in place, rather than from a station. */
+/* Up to this distance the session itself plays on; farther away a station may be nearer. */
 #define SHORT_WAY_NS (30 * NS_PER_S)
 enum { FRAME_MS = 33, FOLLOW_MS = 100, MOVE_MS = 250 };
 
@@ -49,7 +49,7 @@ static void note_end(struct replay *replay)
 
 /* -- seeking -- */
 
-static void put_again_away(struct replay *replay)
+static void give_up_again(struct replay *replay)
 {
 	if (replay->again)
 		stations_give(replay->stations, replay->again);
@@ -65,8 +65,8 @@ static struct session *from_the_beginning(const struct session *session)
 	return NULL;
 }
 
-/* Where the way begins. False: out of memory. */
-static bool choose_way(struct replay *replay, const struct goal *goal)
+/* Chooses the session to seek with: the shown one, a station, or a new one. Returns false when out of memory. */
+static bool choose_start(struct replay *replay, const struct goal *goal)
 {
 	struct session *session = replay->session;
 	bool is_behind = goal_is_passed(goal, session);
@@ -74,10 +74,10 @@ static bool choose_way(struct replay *replay, const struct goal *goal)
 	if (replay->again && !goal_is_passed(goal, replay->again) && replay->again->model->now_ns > best_ns)
 		best_ns = replay->again->model->now_ns;
 	else
-		put_again_away(replay);
+		give_up_again(replay);
 	struct session *nearer = stations_take(replay->stations, goal, best_ns);
 	if (nearer) {
-		put_again_away(replay);
+		give_up_again(replay);
 		replay->again = nearer;
 	}
 	if (is_behind && !replay->again)
@@ -88,13 +88,13 @@ static bool choose_way(struct replay *replay, const struct goal *goal)
 void replay_seek(struct replay *replay, const struct goal *goal)
 {
 	if (!replay->is_file) {
-		screen_message(replay->screen, "what comes through a pipe goes on as it comes: record it to move in it");
+		screen_message(replay->screen, "pmtop cannot seek in a pipe: record to a file first");
 		return;
 	}
 	replay->focus.is_wanted = false;
 	replay_put(replay, replay_place_ns(replay));
-	if (!choose_way(replay, goal)) {
-		screen_message(replay->screen, "out of memory: the recording cannot be gone through again");
+	if (!choose_start(replay, goal)) {
+		screen_message(replay->screen, "out of memory: cannot seek in the recording");
 		replay->is_seeking = false;
 		return;
 	}
@@ -108,7 +108,7 @@ void replay_seek(struct replay *replay, const struct goal *goal)
 void replay_stop_seek(struct replay *replay)
 {
 	bool is_back = replay->again != NULL;
-	put_again_away(replay);
+	give_up_again(replay);
 	replay->is_seeking = false;
 	replay_put(replay, is_back ? replay->at_ns : replay->session->model->now_ns);
 	replay->has_ended = player_has_ended(replay->session->player);
@@ -129,7 +129,7 @@ static void arrive(struct replay *replay, enum seek_state state)
 	if (replay->again) {
 		session_swap(session, replay->again);
 		screen_set_model(replay->screen, session->model);
-		put_again_away(replay);
+		give_up_again(replay);
 	}
 	screen_moved(replay->screen);
 	replay->is_seeking = false;
@@ -159,7 +159,7 @@ static bool step_seek(struct replay *replay)
 
 /* -- playing -- */
 
-/* Nothing can be read now. */
+/* No more sets can be read now: the recording has ended, or its recorder has not written more yet. */
 static void run_out(struct replay *replay)
 {
 	replay->has_ended = player_has_ended(replay->session->player);
@@ -187,7 +187,7 @@ static bool play(struct replay *replay)
 		did = true;
 		if (isinf(replay->speed) || replay->is_following)
 			replay_put(replay, session->model->now_ns);
-		/* More than can be shown: the clock waits for us. */
+		/* Playing is slower than the chosen speed: the clock waits. */
 		if (clock_monotonic_ns() - begun_ns > SLICE_NS) {
 			replay_put(replay, session->model->now_ns);
 			return true;
@@ -293,8 +293,8 @@ static enum exit_code begin_at(struct replay *replay, const char *at)
 	if (at && !moment_parse(at, &moment))
 		status = reason_set(&reason, STATUS_INVALID, NULL, "--at takes %s, not %.60s", moment_takes, at);
 	else if (at && !replay->is_file)
-		status = reason_set(
-			&reason, STATUS_INVALID, "record it first", "--at needs a file: what comes through a pipe has no length");
+		status =
+			reason_set(&reason, STATUS_INVALID, "record it first", "--at needs a file: pmtop cannot seek in a pipe");
 	else if (!at && !player_is_growing(replay->session->player))
 		return EXIT_OK;
 	if (status == STATUS_OK)
@@ -339,7 +339,7 @@ void replay_close(struct replay *replay)
 	if (!replay)
 		return;
 	timeline_stop(replay->timeline);
-	put_again_away(replay);
+	give_up_again(replay);
 	stations_stop(replay->stations);
 	free(replay);
 }

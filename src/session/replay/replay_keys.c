@@ -1,4 +1,4 @@
-/* What is pressed in a replay. */
+/* The keys of a replay. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void go_to(struct replay *replay, int64_t time_ns)
 	replay_seek(replay, &goal);
 }
 
-/* Where the clock is, or is to be. */
+/* The time that is shown, or the goal of a seek in progress. */
 static int64_t wished_ns(const struct replay *replay)
 {
 	if (!replay->is_seeking || replay->goal.kind != GOAL_TIME)
@@ -32,12 +32,12 @@ static int64_t wished_ns(const struct replay *replay)
 	return replay->goal.time_ns < replay->end_ns ? replay->goal.time_ns : replay->end_ns;
 }
 
-/* Pressed again on the way, it adds up. */
+/* Presses during a seek add up. */
 static void go_by(struct replay *replay, int64_t by_ns)
 {
 	if (by_ns > 0 && (replay->is_following || replay->has_ended)) {
 		screen_message(
-			replay->screen, replay->has_ended ? "this is the end of the recording" : "this is the end so far");
+			replay->screen, replay->has_ended ? "this is the end of the recording" : "this is the newest data");
 		return;
 	}
 	go_to(replay, wished_ns(replay) + by_ns);
@@ -55,7 +55,7 @@ static void change_speed(struct replay *replay, bool is_faster)
 	replay_put(replay, replay_place_ns(replay));
 	replay->speed = speed;
 	if (replay->is_following)
-		screen_message(replay->screen, "the end is followed as it comes; the speed counts from an earlier place on");
+		screen_message(replay->screen, "following the recorder: the speed applies after you seek back");
 }
 
 static void pause_or_go_on(struct replay *replay)
@@ -72,7 +72,7 @@ static void pause_or_go_on(struct replay *replay)
 
 /* -- flags -- */
 
-/* Those of the run and the mode that are shown. */
+/* The flags of the run and mode that are shown. */
 static size_t shown_flags(struct replay *replay, struct timeline_flag *flags)
 {
 	size_t count = timeline_flags(replay->timeline, flags), retained = 0;
@@ -82,7 +82,7 @@ static size_t shown_flags(struct replay *replay, struct timeline_flag *flags)
 	return retained;
 }
 
-/* From the one that is looked at, else from where the clock is. */
+/* The next flag after the focused batch, else after the shown time. */
 static const struct timeline_flag *next_flag(
 	const struct replay *replay, const struct timeline_flag *flags, size_t count, bool is_later)
 {
@@ -118,7 +118,7 @@ static void go_to_flag(struct replay *replay, bool is_later)
 	timeline_read(replay->timeline, &seen);
 	if (!seen.is_whole && seen.upto_ns < wished_ns(replay) && !player_is_growing(replay->session->player)) {
 		char text[96];
-		snprintf(text, sizeof text, "the flags are still being looked for: %.0f %% of the recording",
+		snprintf(text, sizeof text, "still reading the recording for flags: %.0f %%",
 			100 * (double)(seen.upto_ns - seen.begin_ns) / (double)(replay->end_ns - replay->begin_ns + 1));
 		screen_message(replay->screen, text);
 	} else if (flag) {
@@ -128,7 +128,7 @@ static void go_to_flag(struct replay *replay, bool is_later)
 		replay->focus.flag = *flag;
 	} else if (!count) {
 		screen_message(
-			replay->screen, seen.is_whole ? "no batch of this recording is flagged" : "no batch is flagged so far");
+			replay->screen, seen.is_whole ? "this recording has no flagged batch" : "no flagged batch so far");
 	} else {
 		screen_message(replay->screen,
 			is_later ? seen.is_whole ? "this is the last flag" : "this is the last flag so far"
@@ -147,8 +147,8 @@ static void go_to_typed(struct replay *replay)
 	if (!replay->line.typed[0])
 		return;
 	if (!moment_parse(replay->line.typed, &moment)) {
-		screen_message(replay->screen,
-			"not understood: 14:02:30, 0:05:00, 5m, -5m, 50%, #624 (a batch), @7 (an epoch), begin or end");
+		screen_message(
+			replay->screen, "type 14:02:30, 0:05:00, 5m, -5m, 50%, #624 (a batch), @7 (an epoch), begin or end");
 		return;
 	}
 	if (goal_of(&moment, replay->session, replay->begin_ns, replay->end_ns, &goal, &reason) != STATUS_OK)
@@ -178,7 +178,7 @@ static void type(struct replay *replay, int key)
 static void ask(struct replay *replay)
 {
 	if (!replay->is_file)
-		screen_message(replay->screen, "what comes through a pipe goes on as it comes: record it to move in it");
+		screen_message(replay->screen, "pmtop cannot seek in a pipe: record to a file first");
 	replay->line.is_typing = replay->is_file;
 	replay->line.typed[0] = '\0';
 }

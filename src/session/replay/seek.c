@@ -7,7 +7,8 @@
 #include "src/base/clock.h"
 #include "src/base/text.h"
 
-/* Warnings look back over ten minutes at most (memory, patterns), so those that stand are the same from there on. */
+/* Rules use at most ten minutes of history (memory, patterns): evaluated that long, warnings are the same as after a
+ * full replay. */
 #define JUDGE_BEFORE_NS (600 * NS_PER_S)
 
 static const char *clock_of(char out[NUMBER_SIZE], int64_t realtime_ns)
@@ -38,14 +39,14 @@ enum status goal_of(const struct moment *moment, const struct session *session, 
 	}
 	int64_t time_ns = moment_time_ns(moment, begin_ns, end_ns, offset_ns);
 	*out = goal_at(time_ns < begin_ns ? begin_ns : time_ns > end_ns ? end_ns : time_ns);
-	/* All of it: the last block need not be the latest. */
+	/* Read the whole file: its last block need not be the newest. */
 	if (time_ns >= end_ns)
 		out->time_ns = INT64_MAX;
-	/* The second that it ends in is the last that a person can write. */
+	/* A person types whole seconds, so accept the second in which the recording ends. */
 	if (time_ns >= clock_add(begin_ns, -NS_PER_S) && time_ns <= clock_add(end_ns, NS_PER_S))
 		return STATUS_OK;
 	char from[NUMBER_SIZE], to[NUMBER_SIZE], length[NUMBER_SIZE];
-	return reason_set(why_not, STATUS_INVALID, NULL, "the recording goes from %s to %s, %s",
+	return reason_set(why_not, STATUS_INVALID, NULL, "outside the recording, which goes from %s to %s (%s)",
 		clock_of(from, clock_add(begin_ns, offset_ns)), clock_of(to, clock_add(end_ns, offset_ns)),
 		format_seconds(length, seconds_between(begin_ns, end_ns)));
 }
@@ -83,7 +84,7 @@ static enum seek_state apply_sets(struct session *session, const struct goal *go
 	}
 }
 
-/* What was read ahead of the goal may have been damaged, too. */
+/* The player reads ahead, so damage may be found even without applying a set. */
 enum seek_state seek_on(struct session *session, const struct goal *goal, int64_t budget_ns)
 {
 	enum seek_state state = apply_sets(session, goal, budget_ns);
@@ -99,14 +100,14 @@ enum exit_code seek_to(struct session *session, const char *at)
 	int64_t begin_ns, end_ns;
 	if (!session->player)
 		return at
-			? command_fail(reason_set(&reason, STATUS_INVALID, "pmtop -r FILE", "--at is for recordings"), &reason)
+			? command_fail(reason_set(&reason, STATUS_INVALID, "pmtop -r FILE", "--at needs a recording"), &reason)
 			: EXIT_OK;
 	if (at && !moment_parse(at, &moment))
 		return command_fail(
 			reason_set(&reason, STATUS_INVALID, NULL, "--at takes %s, not %.60s", moment_takes, at), &reason);
 	if (player_is_pipe(session->player) && at)
-		return command_fail(reason_set(&reason, STATUS_INVALID, "record it first",
-								"--at needs a file: what comes through a pipe has no length"),
+		return command_fail(
+			reason_set(&reason, STATUS_INVALID, "record it first", "--at needs a file: pmtop cannot seek in a pipe"),
 			&reason);
 	while (player_is_pipe(session->player) && !session_has_ended(session))
 		if (!session_step(session))
@@ -114,7 +115,7 @@ enum exit_code seek_to(struct session *session, const char *at)
 	if (at && player_span(session->player, &begin_ns, &end_ns) &&
 		goal_of(&moment, session, begin_ns, end_ns, &goal, &reason) != STATUS_OK)
 		return command_fail(STATUS_INVALID, &reason);
-	/* Nobody waits at a screen: all warnings that were raised on the way are wanted. */
+	/* Without a screen speed matters less: evaluate the rules all the way, to get every warning. */
 	goal.judge_from_ns = 0;
 	enum seek_state state;
 	while ((state = seek_on(session, &goal, NS_PER_S)) == SEEK_GOES_ON)

@@ -9,21 +9,21 @@
 
 #include "src/base/clock.h"
 
-/* A gap of so long is gone through in a moment. */
+/* Playing through a gap of this length is fast enough. */
 #define GAP_NS (240 * NS_PER_S)
 #define SLICE_NS (20 * NS_PER_MS)
 enum { STATIONS_MAX = 6, NICENESS = 15 };
 
 struct stations {
 	pthread_t thread;
-	struct session base; /* what the others are made from; goes nowhere itself */
+	struct session base; /* the template of session_again; it is never played */
 	int64_t begin_ns, end_ns;
 	/* shared */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool is_stopping;
 	size_t count;
-	struct session *list[STATIONS_MAX]; /* in the order of their time */
+	struct session *list[STATIONS_MAX]; /* sorted by time */
 };
 
 static void close_session(struct session *session)
@@ -40,7 +40,7 @@ static int64_t time_at(const struct stations *stations, size_t place)
 								  : stations->list[place - 1]->model->now_ns;
 }
 
-/* The middle of the widest gap; 0: all are narrow, or there is no room. Under the lock. */
+/* The middle of the widest gap; 0: all gaps are short, or the list is full. Under the lock. */
 static int64_t wanted_ns(const struct stations *stations)
 {
 	int64_t widest_ns = GAP_NS, found_ns = 0;
@@ -63,7 +63,7 @@ static struct session *remove_at(struct stations *stations, size_t at)
 	return session;
 }
 
-/* The one that stands closest behind the one before it. Under the lock. */
+/* The station that is closest to its predecessor. Under the lock. */
 static size_t min_useful(const struct stations *stations)
 {
 	size_t min = 0;
@@ -112,7 +112,7 @@ struct session *stations_take(struct stations *stations, const struct goal *goal
 
 /* -- the thread -- */
 
-/* Waits until one is wanted; 0: it is over. */
+/* Waits until a station is wanted; returns 0 if the thread has to end. */
 static int64_t next_wanted_ns(struct stations *stations)
 {
 	int64_t time_ns = 0;
@@ -153,7 +153,7 @@ static void *work(void *argument)
 {
 	struct stations *stations = argument;
 	int64_t time_ns;
-	/* Of this thread alone, on Linux. */
+	/* On Linux this sets the priority of one thread. */
 	setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
 	while ((time_ns = next_wanted_ns(stations))) {
 		struct session *session = make(stations, time_ns);
@@ -164,7 +164,7 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* All signals stay the main thread's. */
+/* Blocks all signals in the thread, so that the main thread gets them. */
 static bool start_thread(struct stations *stations)
 {
 	sigset_t all, before;

@@ -1,6 +1,6 @@
-/* stations.h: sessions that stand ready along a recording, so that a way back need not begin at its beginning. A thread
- * of low priority makes them, one after the other in the middle of the widest gap; one that is taken is gone on with,
- * and what it takes the place of is given back. */
+/* stations.h: sessions already played to several times of a recording, so that seeking back need not start at its
+ * beginning. A low-priority thread makes them, each in the middle of the widest gap. replay.c takes a station to seek
+ * with, and gives back the session that it replaces. */
 #ifndef PMTOP_SESSION_REPLAY_STATIONS_H
 #define PMTOP_SESSION_REPLAY_STATIONS_H
 
@@ -10,13 +10,13 @@
 
 struct stations;
 
-/* NULL: out of memory or threads; then there are none. The settings and rules of `session` must live on. */
+/* Returns NULL if out of memory or threads. The settings and rules of `session` must outlive the stations. */
 struct stations *stations_start(const struct session *session, int64_t begin_ns, int64_t end_ns);
 void stations_stop(struct stations *stations);
-/* The last that the goal lies ahead of, if it stands after `after_ns`; the caller's to close and free. NULL: none.
+/* Takes the last station before the goal if it is after `after_ns`; the caller closes and frees it. NULL: none.
  * `stations` may be NULL, here and below. */
 struct session *stations_take(struct stations *stations, const struct goal *goal, int64_t after_ns);
-/* Takes the session, which was made by session_again and malloc: kept where it helps, else closed. */
+/* Takes over a session made by malloc and session_again, and closes the least useful station if there are too many. */
 void stations_give(struct stations *stations, struct session *session);
 
 #endif

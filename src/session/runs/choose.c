@@ -12,7 +12,7 @@
 #include "ui/terminal/terminal.h"
 #include "ui/widgets/picker.h"
 
-/* How often the list is made anew: it looks at every process of the user. */
+/* The refresh time of the list. Each refresh reads every process of the user. */
 enum { REFRESH_MS = 2000 };
 
 struct cells {
@@ -117,7 +117,7 @@ static bool take_choice(const struct choose *choose, struct chosen *chosen)
 	return true;
 }
 
-/* True: the list is done with, by a choice or without one. */
+/* Returns true if the person chose a run or quit. */
 static bool answer_keys(struct choose *choose, struct chosen *chosen)
 {
 	for (;;) {

@@ -1,4 +1,4 @@
-/* choose.h: `pmtop` alone: a list of what can be watched, to choose from. */
+/* choose.h: `pmtop` without arguments: a list of runs to choose from. */
 #ifndef PMTOP_SESSION_RUNS_CHOOSE_H
 #define PMTOP_SESSION_RUNS_CHOOSE_H
 

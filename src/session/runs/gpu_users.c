@@ -17,7 +17,7 @@
 
 enum { LABELS_MAX = 2, DEVICES_MAX = sizeof((struct gpu_users *)0)->devices / sizeof(struct gpu_device) };
 
-/* -- what is told -- */
+/* -- records -- */
 
 static size_t device_of(const struct gpu_users *users, int32_t instance)
 {
@@ -27,7 +27,7 @@ static size_t device_of(const struct gpu_users *users, int32_t instance)
 	return at;
 }
 
-/* "0"; of a part "0.3"; of another maker than the first "AMD 0". */
+/* Labels: "0"; a MIG instance "0.3"; a GPU of another vendor than the first "AMD 0". */
 static void take_device(struct gpu_users *users, const struct gpu_row *row)
 {
 	size_t at = device_of(users, row->instance),
@@ -118,7 +118,7 @@ const char *gpu_use_words(
 	return out;
 }
 
-/* -- asking -- */
+/* -- the child process -- */
 
 struct gpu_users *gpu_users_open(const struct options *options, const struct settings *settings)
 {
@@ -136,7 +136,7 @@ struct gpu_users *gpu_users_open(const struct options *options, const struct set
 	users->choices->nvml_path = getenv("PMTOP_NVML");
 	users->choices->program = "/proc/self/exe";
 	users->choices->config = options->config;
-	/* It tells of every process on a GPU, whoever is watched. */
+	/* Any target will do: the source reports all processes on the GPUs. */
 	users->target->pid = getpid();
 	users->target->choices = users->choices;
 	if (gpu_source.open(users->target, &users->child, &why_not) != STATUS_OK)

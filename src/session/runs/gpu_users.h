@@ -1,5 +1,5 @@
-/* gpu_users.h: which processes use which GPUs, for the list of what can be watched. Asked of a child process, so that a
- * driver that hangs holds up nobody. */
+/* gpu_users.h: which processes use which GPUs, for the list of runs. A child process asks the drivers, so that a driver
+ * that hangs does not block pmtop. */
 #ifndef PMTOP_SESSION_RUNS_GPU_USERS_H
 #define PMTOP_SESSION_RUNS_GPU_USERS_H
 
@@ -12,7 +12,7 @@
 
 enum { GPU_USERS_MAX = 256, GPU_USES_MAX = 16, GPU_WORDS_SIZE = 64 };
 
-/* What one process, or several together, use of one GPU. `device` numbers those of struct gpu_users. */
+/* The use of one GPU by one process, or several together. `device` is an index into gpu_users.devices. */
 struct gpu_use {
 	unsigned device;
 	double memory_bytes;
@@ -33,26 +33,26 @@ struct gpu_users {
 	size_t device_count, count;
 	struct gpu_device devices[64];
 	struct gpu_user users[GPU_USERS_MAX];
-	bool is_hidden;  /* a driver does not say who uses it */
-	char vendor[16]; /* of the first; labels of others have theirs before them */
-	void *child;     /* private, as what follows; NULL: there is no driver to ask */
+	bool is_hidden;  /* a driver does not list its processes */
+	char vendor[16]; /* of the first GPU; labels of other vendors' GPUs have a prefix */
+	void *child;     /* private, as are the next members; NULL: no driver */
 	struct target *target;
 	struct source_choices *choices;
 	struct sample_set set;
 };
 
-/* Starts to ask. NULL when out of memory. */
+/* Starts the child process. Returns NULL when out of memory. */
 struct gpu_users *gpu_users_open(const struct options *options, const struct settings *settings);
-/* Takes what has come, and waits for all of it, but no longer than so many seconds. */
+/* Takes the child's records; waits at most `wait_s` seconds until they are complete. */
 void gpu_users_read(struct gpu_users *users, double wait_s);
 void gpu_users_close(struct gpu_users *users);
 
-/* One set of what the child says. */
+/* Takes one set of the child. */
 void gpu_users_take(struct gpu_users *users, const struct sample_set *set);
-/* "0: 38.9 GB", "0, 1: 77.8 GB", "8 GPUs: 311 GB"; "" where nothing is used. Returns out. */
+/* "0: 38.9 GB", "0, 1: 77.8 GB", "8 GPUs: 311 GB"; "" without uses. Returns out. */
 const char *gpu_use_words(
 	const struct gpu_users *users, const struct gpu_use *uses, size_t count, char out[GPU_WORDS_SIZE]);
-/* Adds a use to others, to that of the same device where there is one. */
+/* Adds a use to `uses`, merging it with one of the same device. Returns the new count. */
 size_t gpu_use_add(struct gpu_use *uses, size_t count, const struct gpu_use *more);
 
 #endif

@@ -11,7 +11,7 @@
 
 enum { TOTALS_MAX = 64 * 1024, GROUP_MAX = 512 };
 
-/* -- what a region's totals say -- */
+/* -- totals of a region -- */
 
 static bool is_wait(struct region *region, uint32_t name)
 {
@@ -69,7 +69,8 @@ static int by_rank(const void *left, const void *right)
 
 static bool is_compared(const struct run_row *row) { return row->is_live && isfinite(row->step_s); }
 
-/* Own times where all keep one pace, else steps. */
+/* Synchronous ranks have equal step times, so their own times (without waits for others) are compared; those of
+ * asynchronous ranks are the step times. */
 static void fill_times(const struct run_row *rows, size_t count, double *times_s)
 {
 	double least_s = INFINITY, most_s = 0;
@@ -82,7 +83,7 @@ static void fill_times(const struct run_row *rows, size_t count, double *times_s
 		times_s[i] = most_s <= least_s * RANK_SYNCHRONOUS_RATIO ? rows[i].own_s : rows[i].step_s;
 }
 
-/* By means over the whole run: which is slow only now, the screen of the run says. */
+/* Compares means over the whole run. */
 static void mark_slowest(struct run_row *rows, size_t count)
 {
 	double times_s[GROUP_MAX], others_s[GROUP_MAX];

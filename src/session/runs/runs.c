@@ -81,7 +81,7 @@ static void read_rank(struct region *region, uint32_t metas, struct run_row *row
 		snprintf(row->rank, sizeof row->rank, "%s%s%s", rank, world[0] ? "/" : "", world);
 }
 
-/* Epochs of training; a look at the data, or validation that has an epoch of its own, is none. */
+/* Counts the epochs of training, without epochs of other modes (validation, a pass over the data). */
 static uint32_t read_epoch(struct region *region, const struct region_state *state)
 {
 	enum { EPOCHS_MAX = 1024 };
@@ -112,7 +112,7 @@ static void read_rate(struct region *region, struct run_row *row)
 		row->rate_per_s = count / seconds;
 }
 
-/* "14:02", or with its day when that is not today. */
+/* "14:02", or with the date if it is not today. */
 static void say_when(char out[32], time_t when)
 {
 	struct tm then, today;
@@ -138,7 +138,7 @@ static void describe_state(struct region *region, const struct region_state *sta
 	if (!row->is_live) {
 		say_when(when, (time_t)(region_last_sign_ns(region) / NS_PER_S));
 		snprintf(row->state, sizeof row->state, "ended %s (%s)", when, state->is_ended ? "closed" : "killed");
-		say_by_name(row, "last events kept");
+		say_by_name(row, "ended, last events");
 		return;
 	}
 	if (state->in_epoch && state->mode && region_read_name(region, state->mode, &mode, &length) == REGION_OK)
@@ -163,7 +163,7 @@ static void add_region(struct found *found, const struct region_location *locati
 		region_calls_open(location, owner, &region, message) != REGION_OK)
 		return;
 	struct run_row *row = NULL;
-	/* Loader workers are shown with their run. */
+	/* DataLoader workers have no row: they belong to their run. */
 	bool is_worker = region_role(region, clock_monotonic_ns()) == REGION_IS_WORKER;
 	if (!is_worker && region_identify(region, &identity) == REGION_OK && region_read_state(region, &state) == REGION_OK)
 		row = add_row(found);
@@ -175,9 +175,9 @@ static void add_region(struct found *found, const struct region_location *locati
 		row->is_elsewhere = row->is_live && !pid && !identity.writer_pid;
 		snprintf(row->path, sizeof row->path, "%s", location->path);
 		text_clean(row->run, sizeof row->run, identity.run_name, strnlen(identity.run_name, sizeof identity.run_name));
-		snprintf(row->how, sizeof row->how, "published (pmtop.h %u.%u)", identity.abi_major, identity.abi_minor);
+		snprintf(row->how, sizeof row->how, "instrumented (pmtop.h %u.%u)", identity.abi_major, identity.abi_minor);
 		if (row->is_elsewhere)
-			say_by_name(row, "published in another container");
+			say_by_name(row, "in another container");
 		row->epoch = read_epoch(region, &state);
 		row->epochs = state.epochs_planned;
 		row->batch = state.batches_in_epoch;
@@ -198,11 +198,11 @@ static void describe_process(pid_t pid, struct run_row *row)
 	row->pid = pid;
 	row->is_live = true;
 	snprintf(row->state, sizeof row->state, "running");
-	snprintf(row->how, sizeof row->how, "process figures: pmtop -p %d", (int)pid);
+	snprintf(row->how, sizeof row->how, "not instrumented: pmtop -p %d", (int)pid);
 	read_resident(pid, row);
 }
 
-/* A Python process that is not another's worker: worth a row though nothing is published. */
+/* A Python process gets a row without instrumentation. */
 static bool describe_python(pid_t pid, const char *name, struct run_row *row)
 {
 	char path[64], text[512];
@@ -270,9 +270,9 @@ static void read_process(struct found *found, pid_t pid)
 	}
 }
 
-/* -- who uses a GPU -- */
+/* -- processes that use a GPU -- */
 
-/* The row of a process, or of one that it descends from. */
+/* The row of a process, or of its nearest ancestor. */
 static struct run_row *row_above(const struct found *found, pid_t pid)
 {
 	char name[32];
@@ -319,7 +319,7 @@ static void add_gpu_users(struct found *found, const struct gpu_users *users)
 
 /* -- all -- */
 
-static int worth_of(const struct run_row *row)
+static int priority_of(const struct run_row *row)
 {
 	bool is_published = row->run[0] != '\0';
 	return 4 * is_published + 4 * row->is_live + 2 * (is_published && row->is_live) +
@@ -334,12 +334,12 @@ static double gpu_bytes(const struct run_row *row)
 	return sum;
 }
 
-static int by_worth(const void *left, const void *right)
+static int by_priority(const void *left, const void *right)
 {
 	const struct run_row *a = left, *b = right;
-	int worth_a = worth_of(a), worth_b = worth_of(b);
-	if (worth_a != worth_b)
-		return worth_b - worth_a;
+	int priority_a = priority_of(a), priority_b = priority_of(b);
+	if (priority_a != priority_b)
+		return priority_b - priority_a;
 	if (!a->run[0] && !b->run[0] && gpu_bytes(a) != gpu_bytes(b))
 		return gpu_bytes(a) < gpu_bytes(b) ? 1 : -1;
 	int names = strcmp(a->run, b->run);
@@ -356,7 +356,7 @@ static void search(void *context)
 {
 	struct search *search = context;
 	struct found *found = &search->found;
-	/* Processes first: they say which of the files in /dev/shm are alive, also in other namespaces. */
+	/* Processes first: they show which files in /dev/shm belong to live runs, also of other pid namespaces. */
 	DIR *proc = search->without_processes ? NULL : file_open_folder(AT_FDCWD, "/proc");
 	for (struct dirent *entry; proc && (entry = file_next(proc));) {
 		int pid = atoi(entry->d_name);
@@ -366,7 +366,7 @@ static void search(void *context)
 	if (proc)
 		closedir(proc);
 	struct region_location *locations = calloc(RUNS_MAX, sizeof *locations);
-	/* One's own first, so that no other user's files leave no room for them. */
+	/* The user's own files first, so that files of others cannot use up the room. */
 	const uid_t owners[] = { geteuid(), REGION_ANYBODY };
 	for (size_t i = 0; locations && i < (geteuid() == 0 ? 2 : 1); i++) {
 		size_t count = region_calls_list("/dev/shm", owners[i], locations, RUNS_MAX);
@@ -380,7 +380,7 @@ static void search(void *context)
 	free(locations);
 	add_gpu_users(found, search->users);
 	if (found->count)
-		qsort(found->rows, found->count, sizeof *found->rows, by_worth);
+		qsort(found->rows, found->count, sizeof *found->rows, by_priority);
 	run_groups_arrange(found->rows, found->count);
 }
 
@@ -392,8 +392,8 @@ size_t runs_find(const struct gpu_users *users, struct run_row **rows)
 		struct search *work = calloc(1, sizeof *work);
 		if (!work)
 			return 0;
-		/* A search that hangs is begun anew without the file that does not answer. Somebody may have made very many of
-		 * these: then what stands in /dev/shm is shown alone. */
+		/* A search that hangs is repeated without the file that does not answer. If too many files hang, only
+		 * /dev/shm is searched. */
 		*work = (struct search){ .users = users, .without_processes = tries >= PROCESS_TRIES_MAX };
 		if (!hang_run(search, work, HANG_LIMIT_NS, path))
 			continue;
@@ -409,19 +409,18 @@ size_t runs_find(const struct gpu_users *users, struct run_row **rows)
 void runs_print_left_out(void)
 {
 	if (last_was_cut)
-		fprintf(stderr, "pmtop: there are more than %d runs: the others are left out (pmtop -p PID watches any)\n",
-			RUNS_MAX);
+		fprintf(stderr, "pmtop: more than %d runs: the others are not listed: watch one with pmtop -p PID\n", RUNS_MAX);
 	struct hang_path paths[HANG_PATHS_MAX];
 	size_t count = hang_paths(paths);
 	for (size_t i = 0; i < count; i++)
-		fprintf(stderr, "pmtop: reading %s has not answered: it is left out\n", paths[i].path);
+		fprintf(stderr, "pmtop: reading %s hangs: its run is not listed\n", paths[i].path);
 }
 
 enum status runs_choose(
 	const struct run_row *rows, size_t count, const char *name, const struct run_row **out, struct reason *why_not)
 {
 	const struct run_row *best = NULL;
-	unsigned equals = 0; /* the ranks of one run count once: the first stands for all */
+	unsigned equals = 0; /* the ranks of one run count as one */
 	for (size_t i = 0; i < count; i++) {
 		char with_pid[160];
 		const struct run_row *row = &rows[i];
@@ -438,8 +437,7 @@ enum status runs_choose(
 	char shown[128];
 	text_clean(shown, sizeof shown, name, strlen(name));
 	if (!best)
-		return reason_set(
-			why_not, STATUS_NOT_FOUND, "pmtop list shows what can be watched", "no published run is named %s", shown);
+		return reason_set(why_not, STATUS_NOT_FOUND, "pmtop list shows the runs", "no run or file is named %s", shown);
 	if (equals > 1)
 		return reason_set(why_not, STATUS_INVALID, "name one as NAME.PID (pmtop list)", "%u %s runs are named %s",
 			equals, best->is_live ? "live" : "ended", shown);
