@@ -35,7 +35,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Optional
 
 from ._request import Request as request
-from ._request import begin_anew as _begin_requests_anew
+from ._request import reset_mode as _reset_request_mode
 from ._run import facts as _facts, run_name as _run_name
 from ._version import __version__ as __version__
 
@@ -95,7 +95,7 @@ def init(
         raise TypeError("name must be a str, not %r" % type(name))
     if _pmtop.is_open():
         return True
-    if _is_read_again():
+    if _is_importing_script():
         return False
     if not enabled or _is_switched_off():
         close()
@@ -109,14 +109,14 @@ def init(
     return True
 
 
-def _is_read_again() -> bool:
+def _is_importing_script() -> bool:
     """Whether this is a spawned child that is still importing the script's module. It publishes only afterwards."""
     process = sys.modules.get("multiprocessing.process")
     return process is not None and getattr(process.current_process(), "_inheriting", False)
 
 
 def _introduce() -> None:
-    _begin_requests_anew()
+    _reset_request_mode()
     for key, value in _facts().items():
         meta(key, value)
 
