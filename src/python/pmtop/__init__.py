@@ -176,16 +176,16 @@ def _decorate(span: Span, function: Callable[..., Any]) -> Callable[..., Any]:
 class Turns:
     """What epochs() and batches() return: a repeatable iterable with the length of its argument."""
 
-    def __init__(self, what: str, turns: Iterable[Any], around: Callable[[Iterable[Any]], Iterator[Any]]) -> None:
+    def __init__(self, what: str, turns: Iterable[Any], iterate: Callable[[Iterable[Any]], Iterator[Any]]) -> None:
         if not hasattr(turns, "__iter__") and not hasattr(turns, "__getitem__"):
             raise TypeError("%s must be iterable, and %r is not" % (what, type(turns)))
-        self._turns, self._around = turns, around
+        self._turns, self._iterate = turns, iterate
 
     def __len__(self) -> int:
         return len(self._turns)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Any]:
-        return self._around(self._turns)
+        return self._iterate(self._turns)
 
 
 def _length(turns: Any) -> int:
@@ -202,10 +202,10 @@ def epochs(count: Any) -> Any:
     published as the plan.
     """
     turns = range(count) if hasattr(count, "__index__") else count
-    return Turns("epochs", turns, _around_epochs)
+    return Turns("epochs", turns, _iterate_epochs)
 
 
-def _around_epochs(turns: Iterable[Any]) -> Iterator[Any]:
+def _iterate_epochs(turns: Iterable[Any]) -> Iterator[Any]:
     plan(epochs=min(_length(turns), 2**32 - 1) or None)
     return _pmtop.turns(iter(turns), True, 0)
 
@@ -222,7 +222,7 @@ def batches(loader: Iterable[Any], samples: int = 0) -> Any:
     batch_size = samples.__index__()
     if batch_size < 0:
         raise ValueError("samples must not be negative")
-    return Turns("loader", loader, functools.partial(_around_batches, samples=batch_size))
+    return Turns("loader", loader, functools.partial(_iterate_batches, samples=batch_size))
 
 
 def _watch_workers() -> None:
@@ -236,7 +236,7 @@ def _watch_workers() -> None:
             print("pmtop: DataLoader workers are not measured: %s: %s" % (type(error).__name__, error), file=sys.stderr)
 
 
-def _around_batches(loader: Iterable[Any], samples: int) -> Iterator[Any]:
+def _iterate_batches(loader: Iterable[Any], samples: int) -> Iterator[Any]:
     meta("between", "data")
     _watch_workers()
     _, batches_planned, samples_planned = _pmtop.planned()

@@ -256,11 +256,11 @@ def name_column(name: str, depth: int = 0) -> str:
     cells = [_cells(sign) for sign in text]
     used = sum(cells)
     if used > room:
-        kept, used = 0, 1
-        while used + cells[kept] <= room:
-            used += cells[kept]
-            kept += 1
-        text = text[:kept] + "…"
+        length, used = 0, 1
+        while used + cells[length] <= room:
+            used += cells[length]
+            length += 1
+        text = text[:length] + "…"
     return " " * (NAME_CELLS - room) + text + " " * (room - used)
 
 

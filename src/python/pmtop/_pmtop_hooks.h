@@ -31,9 +31,9 @@ static int hook_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 		return -1;
 	if (hook->loop || !((struct loop *)loop)->device || PyTuple_Size(more) > EXTRA_MAX)
 		return PyErr_SetString(PyExc_TypeError, "Hook() needs a loop with a device, and one call"), -1;
-	PyObject *kept[] = { loop, part, span, original, slow, more };
-	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-		Py_INCREF(kept[i]);
+	PyObject *held[] = { loop, part, span, original, slow, more };
+	for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+		Py_INCREF(held[i]);
 	hook->loop = (struct loop *)loop;
 	hook->part = (struct part *)part;
 	hook->span = (struct span *)span;

@@ -150,18 +150,18 @@ static struct span *span_new(PyTypeObject *type, PyObject *name, unsigned notes)
 }
 
 /* Takes `span`, and returns the stored one: another thread may have been first. */
-static struct span *first_kept(PyObject *bound, PyObject *name, struct span *span)
+static struct span *store_span(PyObject *bound, PyObject *name, struct span *span)
 {
-	PyObject *kept = (PyObject *)span;
+	PyObject *stored = (PyObject *)span;
 #ifdef Py_GIL_DISABLED
-	int failed = PyDict_SetDefaultRef(bound, name, (PyObject *)span, &kept) < 0;
+	int failed = PyDict_SetDefaultRef(bound, name, (PyObject *)span, &stored) < 0;
 	Py_DECREF((PyObject *)span);
 #else
-	int failed = PyDict_SetItem(bound, name, kept);
+	int failed = PyDict_SetItem(bound, name, stored);
 	if (failed)
-		Py_CLEAR(kept);
+		Py_CLEAR(stored);
 #endif
-	return failed ? NULL : (struct span *)kept;
+	return failed ? NULL : (struct span *)stored;
 }
 
 /* A new reference to the span of a name; cached while there are few names. */
@@ -180,7 +180,7 @@ static struct span *find_span(PyObject *module, PyObject *name, unsigned notes)
 	Py_XDECREF((PyObject *)type);
 	if (span && !bind_methods((PyObject *)span))
 		Py_CLEAR(span);
-	return span ? first_kept(bound, name, span) : NULL;
+	return span ? store_span(bound, name, span) : NULL;
 }
 
 static PyObject *make_span(PyObject *module, PyObject *name, unsigned notes)

@@ -65,7 +65,7 @@ def _open(node: Optional[_Node]) -> Optional[_Node]:
     return node
 
 
-def _request_around(node: Optional[_Node]) -> Optional[_Node]:
+def _enclosing_request(node: Optional[_Node]) -> Optional[_Node]:
     while node is not None and node.how != _BY_REQUEST:
         node = _open(node.parent)
     return node
@@ -74,7 +74,7 @@ def _request_around(node: Optional[_Node]) -> Optional[_Node]:
 def _begin(owner: Any, span: Any, name: str, how: int) -> _Node:
     parent = _open(_innermost.get())
     if how == _BY_REQUEST:
-        parent = _request_around(parent)  # A request is outermost even within a span such as "serve".
+        parent = _enclosing_request(parent)  # A request is outermost even within a span such as "serve".
     if parent is not None:
         parent.parent = _open(parent.parent)  # Keeps the chain short if spans overlap endlessly.
     node = _Node()
@@ -89,7 +89,7 @@ def _begin(owner: Any, span: Any, name: str, how: int) -> _Node:
         node.depth = 0  # Ignores spans that enclose the event loop.
     else:
         node.depth = max(0, _pmtop.stack_depth() - len(nodes))
-    node.marks_failure = name == "error" and _request_around(parent) is not None
+    node.marks_failure = name == "error" and _enclosing_request(parent) is not None
     node.stack = None
     is_next = (nodes[-1] if nodes else None) is parent and len(nodes) < STACK_MAX and not node.marks_failure
     if is_next and (how != _BY_REQUEST or parent is not None or not _pmtop.stack_depth()):
@@ -112,10 +112,10 @@ def _end(node: _Node) -> None:
     end_ns = monotonic_ns()
     node.is_over = True
     _pmtop.tasks_opened(-1)
-    kept = _opened.get(id(node.owner))
-    if kept is not None:
-        kept.remove(node)
-        if not kept:
+    opened = _opened.get(id(node.owner))
+    if opened is not None:
+        opened.remove(node)
+        if not opened:
             del _opened[id(node.owner)]
     innermost = _innermost.get()
     if innermost is node or (innermost is not None and innermost.is_over):
@@ -130,7 +130,7 @@ def _end(node: _Node) -> None:
 
 def _publish(node: _Node, end_ns: int) -> None:
     if node.marks_failure:
-        request = _request_around(_open(node.parent))
+        request = _enclosing_request(_open(node.parent))
         if request is not None:
             request.has_failed = True
         return
@@ -164,12 +164,12 @@ def _find(owner: Any, how: int) -> Optional[_Node]:
         if how == _BY_CALL and node.how in (_BY_WITH, _BY_REQUEST):
             return None  # span_end() does not end an enclosing `with`.
         node = _open(node.parent)
-    kept = _opened.get(id(owner), ()) if owner is not None else ()
-    if kept and kept[-1].how == _BY_REQUEST:
-        return kept[-1]
-    if kept and (_pmtop.is_in_loop() or not _pmtop.stack_depth()):
+    opened = _opened.get(id(owner), ()) if owner is not None else ()
+    if opened and opened[-1].how == _BY_REQUEST:
+        return opened[-1]
+    if opened and (_pmtop.is_in_loop() or not _pmtop.stack_depth()):
         here = threading.get_ident()
-        return next((node for node in reversed(kept) if node.thread == here), None)
+        return next((node for node in reversed(opened) if node.thread == here), None)
     return None
 
 
@@ -207,7 +207,7 @@ def past(name: str, begin_ns: int, end_ns: int) -> bool:
     parent = _open(_innermost.get())
     if parent is None:
         return False
-    request = _request_around(parent) if name == "error" else None
+    request = _enclosing_request(parent) if name == "error" else None
     if request is not None:
         request.has_failed = True  # Published with the request's end.
         return True

@@ -367,26 +367,26 @@ class _Listener:
         actions: dict[str, Optional[_Action]] = {}
         start, stop = profiler.start, profiler.stop
 
-        def action_of(told: str) -> Optional[_Action]:
+        def action_of(action_name: str) -> Optional[_Action]:
             try:
-                return actions[told]
+                return actions[action_name]
             except KeyError:
-                last = told.rpartition(".")[2]
-                name = None if told.startswith("[Callback]") or last == skipped else ACTIONS.get(last)
-                action = actions[told] = _Action(name, device) if name else None
+                last = action_name.rpartition(".")[2]
+                span = None if action_name.startswith("[Callback]") or last == skipped else ACTIONS.get(last)
+                action = actions[action_name] = _Action(span, device) if span else None
                 return action
 
-        def listening_start(told: str) -> None:
-            start(told)
-            action = action_of(told)
+        def listening_start(action_name: str) -> None:
+            start(action_name)
+            action = action_of(action_name)
             if action is not None:
                 action.start()
 
-        def listening_stop(told: str) -> None:
-            action = action_of(told)
+        def listening_stop(action_name: str) -> None:
+            action = action_of(action_name)
             if action is not None:
                 action.stop()
-            stop(told)
+            stop(action_name)
 
         try:
             profiler.start, profiler.stop = listening_start, listening_stop

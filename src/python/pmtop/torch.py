@@ -262,20 +262,20 @@ def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, b
         return _current
     if _current is not None:
         _current.close()
-    asked = {"batches": batches, "forward": forward, "backward": backward, "optimizer": optimizer, "zero_grad": zero_grad, "loss": loss,
+    chosen = {"batches": batches, "forward": forward, "backward": backward, "optimizer": optimizer, "zero_grad": zero_grad, "loss": loss,
              "device": device, "memory": memory, "sync": sync is not False, "checkpoints": checkpoints, "gc": gc, "workers": workers}
     if _pmtop._is_importing_script():
-        _current = _wait_for_loop(asked, epochs, sync)
+        _current = _wait_for_loop(chosen, epochs, sync)
         return _current
     is_enabled = _pmtop.init()
-    parts = {name: Part(_PARTS[name], is_enabled and is_on) for name, is_on in asked.items()}
+    parts = {name: Part(_PARTS[name], is_enabled and is_on) for name, is_on in chosen.items()}
     _current = Instrumentation(parts, _publisher(), epochs, sync and is_enabled)
     _watch_forks()
     return _current
 
 
-def _wait_for_loop(asked: dict[str, bool], epochs: int, sync: Optional[bool]) -> Instrumentation:
-    waiting = Instrumentation({name: Part(_PARTS[name], False) for name in asked}, _publisher(), epochs)
+def _wait_for_loop(chosen: dict[str, bool], epochs: int, sync: Optional[bool]) -> Instrumentation:
+    waiting = Instrumentation({name: Part(_PARTS[name], False) for name in chosen}, _publisher(), epochs)
     waiting.is_waiting = True
     original = _DataLoader.__iter__
 
@@ -283,7 +283,7 @@ def _wait_for_loop(asked: dict[str, bool], epochs: int, sync: Optional[bool]) ->
     def __iter__(loader: Any) -> Any:
         if waiting.is_open:
             waiting.close()
-            instrument(epochs=epochs, **{**asked, "sync": sync})
+            instrument(epochs=epochs, **{**chosen, "sync": sync})
         return _DataLoader.__iter__(loader)
 
     waiting._patches.set(_DataLoader, "__iter__", __iter__)
