@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir)
-TOURS = ('src/README.md', 'ui/README.md')
+TOURS = ('src/README.md', 'ui/README.md', 'src/python/README.md')
 # Names of pages that are made, or that others have.
 ELSEWHERE = {'CHANGELOG.md', 'locations.md'}
 

@@ -496,7 +496,7 @@ def test_a_hook_that_fails_is_said_once_and_training_goes_on(pl, monkeypatch, ca
     trainer_of(pl, max_epochs=2, num_sanity_val_steps=0).fit(module, loader(3))
     assert len(module.losses) == 6
     assert [line for line in capfd.readouterr().err.splitlines() if "pmtop" in line] == [
-        "pmtop: on_train_batch_start failed (OSError: no more); training goes on unwatched; please report this"]
+        "pmtop: on_train_batch_start failed (OSError: no more); training continues without pmtop; please report this"]
 
 
 def test_a_loader_without_length_and_a_step_that_fetches(pl):

@@ -247,8 +247,8 @@ def test_clear_forgets_all_but_what_is_open(world, capsys):
 
 
 def test_what_is_kept_is_bounded_and_counted(world, monkeypatch, capsys):
-    monkeypatch.setattr(module, "METRICS_MOST", 10)
-    monkeypatch.setattr(module, "NAMES_MOST", 5)
+    monkeypatch.setattr(module, "METRICS_MAX", 10)
+    monkeypatch.setattr(module, "NAMES_MAX", 5)
     monitor = pmtop.PerformanceMonitor()
     for number in range(25):
         with monitor.track(f"a{number}"), monitor.track(f"b{number}", aggregate=True):

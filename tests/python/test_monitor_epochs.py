@@ -136,7 +136,7 @@ def test_an_epochs_lines_wait_for_no_loss(world, told, late, capsys):
 def test_losses_that_never_come_take_no_memory(world, told, late):
     monitor = pmtop.EpochPerformanceMonitor(verbose_batches=0)
     run_epoch(monitor, world, [0.1] * 300, [late(0.5) for _ in range(300)])
-    assert len(monitor._late) <= module.LATE_MOST
+    assert len(monitor._late) <= module.LATE_MAX
     failing = pmtop.EpochPerformanceMonitor(verbose_batches=1)
     run_epoch(failing, world, [0.1], [late(0.5, None)])
     assert not failing._late
@@ -332,12 +332,12 @@ def test_configurations(config, enabled, batches):
 
 
 @pytest.mark.parametrize("config, error, said", [
-    (None, TypeError, "config: None is no mapping; "), ([1], TypeError, "config: [1] is no mapping; "),
-    ({"trainer_params": "x"}, TypeError, "trainer_params: 'x' is no mapping; "),
+    (None, TypeError, "config: None is not a mapping; "), ([1], TypeError, "config: [1] is not a mapping; "),
+    ({"trainer_params": "x"}, TypeError, "trainer_params: 'x' is not a mapping; "),
     ({"enable_memory_monitoring": "yes"}, TypeError, "config.enable_memory_monitoring: 'yes' is neither true nor false; "),
     ({"trainer_params": {"enable_memory_monitoring": 1}}, TypeError, "trainer_params.enable_memory_monitoring: 1 is neither true nor "),
-    ({"memory_monitor_batches": 2.5}, TypeError, "config.memory_monitor_batches: 2.5 is no whole number; "),
-    ({"memory_monitor_batches": True}, TypeError, "config.memory_monitor_batches: True is no whole number; "),
+    ({"memory_monitor_batches": 2.5}, TypeError, "config.memory_monitor_batches: 2.5 is not a whole number; "),
+    ({"memory_monitor_batches": True}, TypeError, "config.memory_monitor_batches: True is not a whole number; "),
     ({"memory_monitor_batches": -1}, ValueError, "config.memory_monitor_batches: -1 is below 0; "),
     ({"memory_monitor_batches": "x\n" * 99}, TypeError, "config.memory_monitor_batches: 'x\\nx\\n"),
 ])

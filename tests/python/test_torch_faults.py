@@ -1,4 +1,4 @@
-"""What pmtop.torch does where something is missing or goes wrong: a line on standard error, and training goes on."""
+"""What pmtop.torch does where something is missing or goes wrong: a line on standard error, and training continues."""
 import gc
 import os
 import threading
@@ -90,8 +90,8 @@ def train_beside():
     return [parameter.tolist() for parameter in model.parameters()]
 
 
-@pytest.mark.parametrize("method", ["asked", "handed", "pass_ends", "pass_begins", "has_forward", "has_backward", "_began", "_note_interval",
-                                    "_look_for_forward"])
+@pytest.mark.parametrize("method", ["batch_requested", "batch_returned", "pass_ends", "pass_begins", "has_forward", "has_backward", "_began", "_note_interval",
+                                    "_check_forward"])
 def test_errors_anywhere_in_the_loop_are_caught(monkeypatch, capfd, method):
     plain = train_beside()
     on = pmtop.torch.instrument()

@@ -1,4 +1,4 @@
-"""A training loop that publishes itself: epochs, batches, their phases and losses. Plain Python; torch is not needed.
+"""A training loop that publishes its epochs, batches, phases and losses. Plain Python, without torch.
 
     pmtop -- python epochs_and_batches.py
 """
@@ -12,7 +12,7 @@ SLOPE, OFFSET = 3.0, -0.5
 
 
 class Loader:
-    """Batches of (x, y) of a line with some noise; each takes a moment to come."""
+    """Batches of (x, y) on a line with noise; each takes 2 ms to load."""
 
     def __init__(self, count, size):
         self.count, self.size, self.random = count, size, random.Random(0)

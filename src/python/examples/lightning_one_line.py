@@ -1,4 +1,4 @@
-"""The same network with Lightning; the callback is all that pmtop needs.
+"""The same network with Lightning; pmtop needs only the callback.
 
     python lightning_one_line.py --workers 2 --slow-every 40 &
     pmtop -p $!

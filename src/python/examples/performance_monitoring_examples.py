@@ -1,4 +1,4 @@
-"""The six examples of the guide "Performance Monitoring", with work that takes a moment and needs nothing installed.
+"""The six examples of the guide "Performance Monitoring", with synthetic work and without dependencies.
 
     python performance_monitoring_examples.py           all six
     python performance_monitoring_examples.py 2 5       these

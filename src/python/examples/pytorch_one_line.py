@@ -1,4 +1,4 @@
-"""A small convolutional network learns to tell shapes apart; the line marked below is all that pmtop needs.
+"""A small convolutional network learns to distinguish shapes; pmtop needs only the line marked below.
 
     python pytorch_one_line.py --workers 2 --slow-every 40 &
     pmtop -p $!

@@ -1,4 +1,4 @@
-"""Publishes a training run, for `pmtop -p PID` to show: batches and their phases, figures, memory.
+"""Publishes a training run for `pmtop -p PID`: batches and their phases, figures, memory.
 
     import pmtop
     for epoch in pmtop.epochs(10):
@@ -8,22 +8,22 @@
             with pmtop.span("backward"):
                 loss.backward()
 
-The first call that publishes makes the process's region (as `init()` does). Nothing here raises into training: what cannot be published is
-left out. Where nothing can be, or PMTOP=0 is in the environment, every call does nothing. Wrong arguments raise TypeError, ValueError or
-OverflowError at once, also where nothing is published. Any thread may call. Spans belong to the thread that begins them; where an event loop
-runs, to the task (_tasks.py).
+The first call that publishes creates the process's region, as `init()` does. No call raises into training: the package omits what it cannot
+publish. If it cannot publish at all, or PMTOP=0 is in the environment, every call does nothing. Wrong arguments raise TypeError, ValueError or
+OverflowError at once, even then. Any thread may call. A span belongs to the thread that begins it; if an event loop runs, to the task
+(_tasks.py).
 
-For the parts of this package that publish without being called by the script:
+For adapters, which publish without a call from the script (src/python/README.md):
 
-- `_pmtop.is_automatic()` is false in a forked child (also one forked by C code) and where nothing is published: then do nothing. It opens
-  nothing itself; the first call that publishes does.
+- `_pmtop.is_automatic()` is false in a forked child (even one forked by C code) and if nothing is published: then do nothing. It does not open
+  the region; the first call that publishes does.
 - `_pmtop.auto_epoch_begin(index)`, `auto_epoch_end()`, `auto_batch_begin(index)`, `auto_batch_end(loss=None)` are the public calls, but do
-  nothing in a forked child, and nothing from the moment that the script begins an epoch, or a batch, by the public calls: a script that
-  publishes its own loop is never counted twice. They return whether they published.
+  nothing in a forked child, and nothing once the script itself has begun an epoch, or a batch: pmtop must not count a loop twice.
+  They return whether they published.
 - `_pmtop.reopen(name, lanes=, slots=, totals=, names=, history=, epochs=, evidence=, directory="")` gives a child a region of another
-  size instead of the one that its first call would make; `_introduce()` then says again who it is. Automatic publishers stay silent there.
-- `_pmtop.planned()` is (epochs, batches_per_epoch, samples_per_batch), 0 for unknown; `plan()` leaves what it is not given.
-- `_pmtop` is the compiled part, or `_nothing`, which has the same calls. Nothing of either may get into what the user pickles, but a Span.
+  size than its first call would create; `_introduce()` then publishes its facts again. Adapters do nothing there.
+- `_pmtop.planned()` is (epochs, batches_per_epoch, samples_per_batch), 0 for unknown; `plan()` changes only the arguments that it gets.
+- `_pmtop` is the compiled part, or `_nothing`, which has the same calls. The user's pickles must contain nothing of either, except a Span.
 """
 import atexit
 import functools
@@ -35,7 +35,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Optional
 
 from ._request import Request as request
-from ._request import begin_anew as _begin_requests_anew
+from ._request import reset_mode as _reset_request_mode
 from ._run import facts as _facts, run_name as _run_name
 from ._version import __version__ as __version__
 
@@ -79,19 +79,23 @@ def init(
     evidence: bool = True,
     directory: Optional[str] = None,
 ) -> bool:
-    """Makes the region now; True: something is published.
+    """Creates the region now. Returns whether the process publishes.
 
-    name: the run's (default: PMTOP_RUN, else the script's name without ".py"). enabled=False: nothing is published until another init().
-    lanes: threads at the same time (16), besides the one that publishes batches; slots: events kept per thread (1,024; more where pmtop
-    says that some are lost); totals: rows of statistics (256); names: different names (1,024). evidence=False: batches do not note CPU
-    time, faults and waits. directory: a tmpfs (/dev/shm); "": no file.
-    Where a region is open already, nothing changes. Nothing is done while a spawned child of multiprocessing reads the script's module again.
+    name: the run's name (default: PMTOP_RUN, else the script's name without ".py").
+    enabled: False publishes nothing until another init().
+    lanes: threads that publish at the same time (default 16), besides the one that publishes batches.
+    slots: events in the ring of each thread (default 1,024); use more if pmtop reports lost events.
+    totals: rows of statistics (default 256). names: different names (default 1,024).
+    evidence: False omits CPU time, faults and waits from the batches.
+    directory: a tmpfs (default /dev/shm); "" uses no file.
+
+    Changes nothing if a region is open, and does nothing while a spawned child of multiprocessing imports the script's module.
     """
     if name is not None and not isinstance(name, str):
         raise TypeError("name must be a str, not %r" % type(name))
     if _pmtop.is_open():
         return True
-    if _is_read_again():
+    if _is_importing_script():
         return False
     if not enabled or _is_switched_off():
         close()
@@ -105,14 +109,14 @@ def init(
     return True
 
 
-def _is_read_again() -> bool:
-    """Whether this is a spawned child that is only just reading the script's module, to have its names. What it publishes comes later."""
+def _is_importing_script() -> bool:
+    """Whether this is a spawned child that is still importing the script's module. It publishes only afterwards."""
     process = sys.modules.get("multiprocessing.process")
     return process is not None and getattr(process.current_process(), "_inheriting", False)
 
 
 def _introduce() -> None:
-    _begin_requests_anew()
+    _reset_request_mode()
     for key, value in _facts().items():
         meta(key, value)
 
@@ -130,7 +134,7 @@ def _open_at_first_call(is_child: int) -> None:
 
 
 def _watch_for_the_end() -> None:
-    """An exception that ends the script is published; whoever showed it before still does."""
+    """Publishes an exception that ends the script, and calls the previous sys.excepthook."""
     global _excepthook_before
     if sys.excepthook is not _excepthook and not _excepthook_before:
         _excepthook_before = sys.excepthook
@@ -147,7 +151,7 @@ def _excepthook(kind: type, value: BaseException, trace: Any) -> None:
 
 
 def _end_with_multiprocessing() -> None:
-    """Its children leave by os._exit, past atexit: without this a region of their own would stay behind."""
+    """Closes the region of a multiprocessing child, which ends by os._exit without running atexit."""
     parent = getattr(sys.modules.get("multiprocessing.process"), "parent_process", None)
     util = sys.modules.get("multiprocessing.util")
     if parent and parent() and util:
@@ -170,67 +174,69 @@ def _decorate(span: Span, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Turns:
-    """What epochs() and batches() return: something to iterate over again and again, of the same length as what is in it."""
+    """What epochs() and batches() return: a repeatable iterable with the length of its argument."""
 
-    def __init__(self, what: str, turns: Iterable[Any], around: Callable[[Iterable[Any]], Iterator[Any]]) -> None:
+    def __init__(self, what: str, turns: Iterable[Any], iterate: Callable[[Iterable[Any]], Iterator[Any]]) -> None:
         if not hasattr(turns, "__iter__") and not hasattr(turns, "__getitem__"):
             raise TypeError("%s must be iterable, and %r is not" % (what, type(turns)))
-        self._turns, self._around = turns, around
+        self._turns, self._iterate = turns, iterate
 
     def __len__(self) -> int:
         return len(self._turns)  # type: ignore[arg-type]
 
     def __iter__(self) -> Iterator[Any]:
-        return self._around(self._turns)
+        return self._iterate(self._turns)
 
 
 def _length(turns: Any) -> int:
     try:
         return len(turns)
-    except Exception:  # unsized, or a loader over an iterable data set: they know it when they end
+    except Exception:  # unsized, such as a loader over an iterable data set: the length is known only at the end
         return 0
 
 
 def epochs(count: Any) -> Any:
-    """`for epoch in pmtop.epochs(10)`: an epoch around each turn. One that an exception leaves is not finished.
+    """`for epoch in pmtop.epochs(10)`: each iteration is an epoch. An exception leaves its epoch unfinished.
 
-    count: how many, or an iterable: its ints are the epochs' indexes, else they count from 0. Its length, where it has one, is the plan.
+    count: the number of epochs, or an iterable. Its ints are the epochs' indexes; other items count from 0. Its length, if it has one, is
+    published as the plan.
     """
     turns = range(count) if hasattr(count, "__index__") else count
-    return Turns("epochs", turns, _around_epochs)
+    return Turns("epochs", turns, _iterate_epochs)
 
 
-def _around_epochs(turns: Iterable[Any]) -> Iterator[Any]:
+def _iterate_epochs(turns: Iterable[Any]) -> Iterator[Any]:
     plan(epochs=min(_length(turns), 2**32 - 1) or None)
     return _pmtop.turns(iter(turns), True, 0)
 
 
 def batches(loader: Iterable[Any], samples: int = 0) -> Any:
-    """`for x, y in pmtop.batches(loader)`: a batch around each turn; the time in the loader is the phase "data".
+    """`for x, y in pmtop.batches(loader)`: each iteration is a batch; the time in the loader is the phase "data".
 
-    `break` ends the batch; one that an exception leaves was never finished and is not counted.
+    `break` ends the batch. A batch that an exception leaves is unfinished and does not count. A loop may end its batch earlier by
+    batch_end(loss).
 
-    samples: in each batch, where known. A loop that calls batch_end(loss) itself ends its batch there. The loader's length, where it has
-    one and nothing is planned yet, is the plan for an epoch.
+    samples: the number in each batch, 0 if unknown. The loader's length, if it has one, is published as the plan for an epoch unless there
+    is one.
     """
     batch_size = samples.__index__()
     if batch_size < 0:
         raise ValueError("samples must not be negative")
-    return Turns("loader", loader, functools.partial(_around_batches, samples=batch_size))
+    return Turns("loader", loader, functools.partial(_iterate_batches, samples=batch_size))
 
 
 def _watch_workers() -> None:
-    """Those of torch's loaders publish into regions of their own, spans in their data sets included."""
+    """Has the workers of torch's DataLoaders publish, each into its own region, with the spans in their data sets."""
     if "torch.utils.data.dataloader" in sys.modules:
         try:
             from . import _workers
 
             _workers.install()
         except Exception as error:
-            print("pmtop: loader workers are not watched: %s: %s" % (type(error).__name__, error), file=sys.stderr)
+            print("pmtop: DataLoader workers are not measured: %s: %s" % (type(error).__name__, error), file=sys.stderr)
 
 
-def _around_batches(loader: Iterable[Any], samples: int) -> Iterator[Any]:
+def _iterate_batches(loader: Iterable[Any], samples: int) -> Iterator[Any]:
     meta("between", "data")
     _watch_workers()
     _, batches_planned, samples_planned = _pmtop.planned()
@@ -239,9 +245,9 @@ def _around_batches(loader: Iterable[Any], samples: int) -> Iterator[Any]:
 
 
 def watch_gc(threshold_s: float = 0.0005) -> None:
-    """Publishes garbage collections: pauses from `threshold_s` seconds on as spans "gc", all in the counters gc.collections and gc.ns.
+    """Publishes garbage collections: pauses of at least `threshold_s` seconds as spans "gc", all in the counters gc.collections and gc.ns.
 
-    Opens no region. A forked child is silent until it calls this itself. A second call only changes the threshold.
+    Opens no region. A forked child publishes none until it calls this itself. A second call only changes the threshold.
     """
     if not 0 <= threshold_s < 1e9:
         raise ValueError("threshold_s must be seconds, 0 and up, not %r" % (threshold_s,))
@@ -251,20 +257,20 @@ def watch_gc(threshold_s: float = 0.0005) -> None:
 
 
 def unwatch_gc() -> None:
-    """No longer publishes garbage collections."""
+    """Stops publishing garbage collections."""
     _pmtop.watch_collections(None)
     if _pmtop.collected in gc.callbacks:
         gc.callbacks.remove(_pmtop.collected)
 
 
-def _say_what_is_missing() -> None:
+def _warn_if_missing() -> None:
     parent = getattr(sys.modules.get("multiprocessing.process"), "parent_process", None)
     if _missing and not _is_switched_off() and not (parent and parent()):
         what = "its compiled part cannot be loaded (%s)" % _missing
         print("pmtop: not publishing: %s; install pmtop for this Python, or set PMTOP=0" % what, file=sys.stderr)
 
 
-# Not by a __getattr__ of the module: with one, CPython looks every pmtop.gauge up the slow way, which takes 20 ns.
+# No __getattr__ of the module: with one, CPython looks up every pmtop.gauge the slow way, which takes 20 ns.
 from .monitor import (  # noqa: E402
     EpochPerformanceMonitor, PerformanceMetric, PerformanceMonitor, monitor_from_config, monitor_performance, track_performance,
 )  # fmt: skip
@@ -274,4 +280,4 @@ for _name in __all__:
         globals()[_name].__module__ = __name__
 _pmtop.connect(_open_at_first_call, _decorate)
 atexit.register(close)
-_say_what_is_missing()
+_warn_if_missing()

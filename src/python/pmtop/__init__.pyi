@@ -1,12 +1,12 @@
-"""The contract of `import pmtop`. What each call publishes, and what it costs, is in src/region/pmtop.h.
+"""The contract of `import pmtop`. src/region/pmtop.h describes what each call publishes and its overhead.
 
-The first call that publishes makes the process's region (as `init()` does). Nothing here raises into training: what cannot be published is
-left out, and where nothing can be (no /dev/shm and no memfd, no compiled extension, PMTOP=0 in the environment), every call does nothing;
-that is said once on standard error, unless it was asked for (PMTOP=0, `init(enabled=False)`).
-Errors of the caller raise at once, also where nothing is published: TypeError (a name that is no str), ValueError (a negative index),
-OverflowError (an int that 64 bits cannot hold).
+The first call that publishes creates the process's region, as `init()` does. No call raises into training: the package omits what it cannot
+publish. If it cannot publish at all (no /dev/shm and no memfd, no compiled extension, PMTOP=0 in the environment), every call does nothing,
+and the package prints one line on standard error, except after PMTOP=0 and `init(enabled=False)`.
+Errors of the caller raise at once, even then: TypeError (a name that is no str), ValueError (a negative index),
+OverflowError (an int that does not fit into 64 bits).
 
-Names and texts are published as UTF-8: lone surrogates as "?", up to a NUL, names up to 120 bytes.
+Names and texts are published as UTF-8, with "?" for lone surrogates, up to a NUL; names up to 120 bytes.
 """
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, NamedTuple, Optional, SupportsFloat, SupportsIndex, TypedDict, TypeVar, Union, overload
@@ -17,7 +17,7 @@ Number = Union[SupportsFloat, SupportsIndex]
 
 __version__: str
 header_version: Optional[str]
-"""ABI of the region that is written, "1.0"; None without the extension."""
+"""ABI version of the region, "1.0"; None without the extension."""
 
 def init(
     name: Optional[str] = None,
@@ -30,30 +30,30 @@ def init(
     evidence: bool = True,
     directory: Optional[str] = None,
 ) -> bool:
-    """Makes the region now. name: the run's (default: PMTOP_RUN, else the script's name without ".py"). True: something is published.
-    A second call changes nothing but the answer. Publishes RANK, LOCAL_RANK, WORLD_SIZE, the run's id, host and Python version as meta."""
+    """Creates the region now; returns whether the process publishes. name: the run's name (default: PMTOP_RUN, else the script's name without
+    ".py"). A second call changes nothing. Publishes RANK, LOCAL_RANK, WORLD_SIZE, the run's id, host and Python version as meta."""
 def close() -> None:
-    """Ends the run and removes its region; done at exit. What is called afterwards does nothing until init()."""
+    """Ends the run and removes its region; the package does so at exit. Later calls do nothing until init()."""
 def is_enabled() -> bool:
-    """True where something is published. It decides that where no call has yet: then it makes the region."""
+    """Whether the process publishes. The first call creates the region, if no other has."""
 
 def plan(epochs: Optional[int] = None, batches_per_epoch: Optional[int] = None, samples_per_batch: Optional[int] = None) -> None:
-    """What is ahead; 0 for unknown. What is left out stays as it was."""
+    """Publishes the planned totals; 0 is unknown. Omitted arguments keep their values."""
 def meta(key: str, value: object) -> None:
-    """Publishes str(value); None is not published."""
+    """Publishes the fact str(value); None publishes nothing."""
 def mode(name: str) -> None: ...
 def epoch_begin(index: SupportsIndex) -> None: ...
 def epoch_end() -> None: ...
 def batch_begin(index: SupportsIndex) -> None: ...
 def batch_end(loss: Optional[Number] = None) -> None:
-    """A torch tensor that lies on a device is left out (said once on standard error), for reading it would wait for the device."""
+    """Ignores a torch tensor on a device, with one line on standard error, because reading it would wait for the device."""
 def batch_samples(samples: SupportsIndex) -> None: ...
 def batch_kind(kind: Optional[str]) -> None: ...
 def batch_figure(number: SupportsIndex, name: str, value: Number) -> None: ...
 def batch_number() -> int: ...
 
 class Span:
-    """`with pmtop.span("forward"): ...`, or a decorator. It nests in itself, serves all threads, and can be kept and pickled."""
+    """`with pmtop.span("forward"): ...`, or a decorator. One object serves all threads, nests in itself, and can be stored and pickled."""
     @property
     def name(self) -> str: ...
     @property
@@ -63,16 +63,16 @@ class Span:
     def __enter__(self) -> Span: ...
     def __exit__(self, *exception: object) -> None: ...
     def __call__(self, function: F) -> F:
-        """TypeError for a coroutine or generator function: it returns before it has run."""
+        """Raises TypeError for a coroutine or generator function, because it returns before it has run."""
 def span(name: str, cpu: bool = False, memory: bool = False) -> Span:
-    """The same object for the same arguments, as long as there are no more than a few hundred."""
+    """Returns the same object for the same arguments, for the first few hundred names."""
 def span_begin(name: str) -> None: ...
 def span_end() -> None: ...
 def span_past(name: str, begin_ns: SupportsIndex, end_ns: SupportsIndex) -> None: ...
 class request:
-    """`with pmtop.request("GET /user/17"): ...`: a span "GET /user/*" of mode inference, for what answers requests. It failed where an exception
-    leaves it. The first one in a process makes the mode "inference"; a program that also trains calls mode() itself. Tasks of asyncio (or of trio, or of
-    any scheduler that gives each its own context) have their own; spans in it, in tasks that it starts and in asyncio.to_thread() lie in it."""
+    """`with pmtop.request("GET /user/17"): ...`: a span "GET /user/*" in the mode "inference", for services. A request that an exception leaves has
+    failed. The first request in a process sets the mode "inference"; a program that also trains calls mode() itself. Each task of asyncio, of trio, or of
+    another scheduler with a context per task has its own requests; spans in a request, in its tasks and in asyncio.to_thread() nest in it."""
     def __init__(self, name: str) -> None: ...
     def __enter__(self) -> request: ...
     def __exit__(self, *exception: object) -> None: ...
@@ -83,17 +83,17 @@ def count(name: str, add: SupportsIndex = 1) -> None: ...
 def mark(text: str) -> None: ...
 
 class Turns(Generic[T]):
-    """What epochs() and batches() return; not exported. It can be iterated over again and again."""
+    """What epochs() and batches() return: a repeatable iterable; not exported."""
     def __iter__(self) -> Iterator[T]: ...
     def __len__(self) -> int: ...
 def epochs(count: Union[Iterable[T], SupportsIndex]) -> Turns[Any]:
-    """`for epoch in pmtop.epochs(10)`: an epoch around each turn; the length, where it has one, is the plan."""
+    """`for epoch in pmtop.epochs(10)`: each iteration is an epoch; the length, if there is one, is published as the plan."""
 def batches(loader: Iterable[T], samples: SupportsIndex = 0) -> Turns[T]:
-    """`for x, y in pmtop.batches(loader)`: a batch around each turn; the time in the loader is the phase "data".
-    A loop that calls batch_end(loss) itself ends its batch there."""
+    """`for x, y in pmtop.batches(loader)`: each iteration is a batch; the time in the loader is the phase "data".
+    A loop may end its batch earlier by batch_end(loss)."""
 
 def watch_gc(threshold_s: float = 0.0005) -> None:
-    """Publishes garbage collections: pauses from `threshold_s` on as spans "gc", all in the counters gc.collections and gc.ns."""
+    """Publishes garbage collections: pauses of at least `threshold_s` as spans "gc", all in the counters gc.collections and gc.ns."""
 def unwatch_gc() -> None: ...
 
 class Statistics(TypedDict):
@@ -120,7 +120,7 @@ class PerformanceMetric(NamedTuple):
     begin_ns: int
 
 class Measure:
-    """A block that `with` measures."""
+    """Measures the block of a `with`."""
     @property
     def metric(self) -> Optional[PerformanceMetric]: ...
     def __enter__(self) -> Measure: ...

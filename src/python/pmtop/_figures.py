@@ -1,6 +1,6 @@
-"""What the monitors read (memory, losses) and how they write it: the lines and tables of `pmtop -b` and `pmtop report`.
+"""The figures that the monitors read (memory, losses) and their formats, which are those of `pmtop -b` and `pmtop report`.
 
-Nothing here raises, waits for a device, imports torch or starts CUDA. What cannot be had is None.
+Nothing here raises, waits for a device, imports torch or initialises CUDA. An unknown figure is None.
 """
 import numbers
 import os
@@ -8,11 +8,11 @@ import sys
 import unicodedata
 from typing import Any, List, NamedTuple, Optional
 
-BYTES_PER_MB = 1e6  # as everywhere in pmtop
+BYTES_PER_MB = 1e6
 UNKNOWN = "–"
 TABLE_WIDTH = 90
 NAME_CELLS = 30
-COUNT_MOST = 9_999_999
+COUNT_MAX = 9_999_999
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _STATM_FIELDS = 7
@@ -20,7 +20,7 @@ _statm = -1
 
 
 def resident_bytes() -> Optional[int]:
-    """The resident set of this process, by the kernel's count, which may lag by some pages a thread. About 2 us: one pread."""
+    """The resident set of this process, by the kernel's count, which may lag by some pages per thread. About 2 us: one pread."""
     global _statm
     for _ in range(2):
         try:
@@ -31,30 +31,30 @@ def resident_bytes() -> Optional[int]:
                 return int(fields[1]) * _PAGE_BYTES
         except (OSError, ValueError):
             pass
-        _statm = -1  # The program may have closed it: the number may be another file's by now, so it is not ours to close.
+        _statm = -1  # Not closed: the program may have closed it, and the number may now be another file's.
     return None
 
 
 def after_fork_in_child() -> None:
-    """The descriptor that came with the fork tells of the parent. It is not closed, for the reason above."""
+    """The inherited descriptor reads the parent's memory. It is not closed, for the reason above."""
     global _statm
     _statm = -1
 
 
 class GpuMemory(NamedTuple):
-    """torch's CUDA allocator, in bytes; None: not known."""
+    """Memory of torch's CUDA allocator in bytes; None is unknown."""
 
     allocated: Optional[int]
     reserved: Optional[int]
     peak: Optional[int]
-    """The most that was allocated since the process began, or since the program's own last torch.cuda.reset_peak_memory_stats()."""
+    """Peak since the process began, or since the program's last torch.cuda.reset_peak_memory_stats()."""
 
 
 GPU_GAUGES = ("cuda.allocated_bytes", "cuda.reserved_bytes", "cuda.peak_bytes")
 
 
 def gpu_memory(device: Any = None) -> Optional[GpuMemory]:
-    """None: CUDA is not in use (torch is not imported, or has not initialised it), so the allocator holds nothing yet.
+    """None if CUDA is not in use: torch is not imported or has not initialised it, so the allocator holds nothing.
 
     device: as torch.cuda.memory_allocated takes it; None is the current one."""
     cuda = getattr(sys.modules.get("torch"), "cuda", None)
@@ -66,15 +66,15 @@ def gpu_memory(device: Any = None) -> Optional[GpuMemory]:
     except Exception:
         return GpuMemory(None, None, None)
     try:
-        # One call into the allocator; each of those below makes one, and a dictionary of some hundred keys of it.
+        # One call into the allocator; each of the calls below makes one too, and builds a dictionary of some hundred keys.
         stats = cuda.memory_stats_as_nested_dict(device)
         allocated = stats["allocated_bytes"]["all"]
         return GpuMemory(allocated["current"], stats["reserved_bytes"]["all"]["current"], allocated["peak"])
     except Exception:
-        return GpuMemory(*(_asked(cuda, name, device) for name in ("memory_allocated", "memory_reserved", "max_memory_allocated")))
+        return GpuMemory(*(_from_allocator(cuda, name, device) for name in ("memory_allocated", "memory_reserved", "max_memory_allocated")))
 
 
-def _asked(cuda: Any, name: str, device: Any) -> Optional[int]:
+def _from_allocator(cuda: Any, name: str, device: Any) -> Optional[int]:
     try:
         return int(getattr(cuda, name)(device))
     except Exception:
@@ -86,19 +86,19 @@ def growth_mb(before: Optional[int], after: Optional[int]) -> Optional[float]:
 
 
 def gpu_growth_mb(before: Optional[GpuMemory], after: Optional[GpuMemory]) -> Optional[float]:
-    """None where CUDA is still not in use: whether there is a device at all is not known then."""
+    """None if CUDA is still not in use, because then it is unknown whether there is a device."""
     if after is None:
         return None
     return growth_mb(0 if before is None else before.allocated, after.allocated)
 
 
 def _is_plain_tensor(loss: Any, torch: Any) -> bool:
-    """The value of others may lie in other processes, which would have to be asked together."""
+    """Excludes subclasses, such as distributed tensors, whose value may need a collective call."""
     return type(loss) is torch.Tensor or type(loss) is torch.nn.Parameter
 
 
 def plain_loss(loss: Any) -> Optional[float]:
-    """The value, where no device has to be asked for it: a number, a NumPy array or a tensor on the CPU of one element."""
+    """The value, if reading it waits for no device: a number, a NumPy array or a CPU tensor with one element."""
     try:
         if isinstance(loss, numbers.Real):
             return float(loss)
@@ -113,7 +113,7 @@ def plain_loss(loss: Any) -> Optional[float]:
 
 
 class LateLoss:
-    """A loss on a CUDA device, on its way to the host behind what the device still has to do. Nothing waits for it."""
+    """A loss on a CUDA device, copied to the host in the device's stream order, without waiting for it."""
 
     __slots__ = ("_copy", "_event")
 
@@ -123,14 +123,14 @@ class LateLoss:
         self._event.record(cuda.current_stream(tensor.device))
 
     def is_there(self) -> bool:
-        """True also where it will never come."""
+        """True also if the loss will never arrive."""
         try:
             return bool(self._event.query())
         except Exception:
             return True
 
     def value(self) -> Optional[float]:
-        """To be asked once it is there."""
+        """Call it once is_there() is true."""
         try:
             return float(self._copy) if self._event.query() else None
         except Exception:
@@ -142,17 +142,17 @@ def late_loss(loss: Any) -> Optional[LateLoss]:
         torch = sys.modules.get("torch")
         if torch is None or not _is_plain_tensor(loss, torch) or loss.device.type != "cuda" or loss.numel() != 1:
             return None
-        # Asking an event would break a graph that is being captured.
+        # Querying an event would break a CUDA graph that is being captured.
         return None if torch.cuda.is_current_stream_capturing() else LateLoss(loss, torch.cuda)
     except Exception:
         return None
 
 
-# What is written
+# Output
 
 
-def say(text: str) -> None:
-    """Onto sys.stdout as it is now; where that takes only ASCII, in signs alike. What cannot be written is not."""
+def print_text(text: str) -> None:
+    """Writes to the current sys.stdout, with ASCII substitutes if its encoding needs them; ignores errors."""
     stream = sys.stdout
     try:
         try:
@@ -169,12 +169,12 @@ def mb(figure: Optional[float]) -> str:
 
 
 def mb_change(figure: Optional[float]) -> str:
-    # Adding 0 makes -0.0 of what rounds to nothing +0.0.
+    # Adding 0 turns -0.0 into +0.0.
     return UNKNOWN if figure is None else f"{round(figure, 1) + 0.0:+.1f}"
 
 
 def small_seconds(seconds: float) -> Optional[str]:
-    """What three places of a second would show as 0.000, in its own unit: "451 µs"; None for all else."""
+    """Below a millisecond, which three decimals of a second show as 0.000, in a smaller unit: "451 µs"; else None."""
     if seconds == 0 or abs(seconds) >= 0.001:
         return None
     scaled, unit = next((seconds / scale, unit) for scale, unit in ((1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")) if abs(seconds) >= 0.9995 * scale or scale == 1e-9)
@@ -187,7 +187,7 @@ def brief_seconds(seconds: float) -> str:
 
 
 def result_lines(name: str, seconds: float, cpu_mb: Optional[float], gpu_mb: Optional[float], peak_mb: Optional[float]) -> str:
-    """The lines of track_performance; a figure that is not known is left out."""
+    """The lines of track_performance, without unknown figures."""
     text = f"[Performance] {visible(name)}: {brief_seconds(seconds)}"
     if cpu_mb is not None:
         text += f", CPU {mb_change(cpu_mb)}MB"
@@ -199,7 +199,7 @@ def result_lines(name: str, seconds: float, cpu_mb: Optional[float], gpu_mb: Opt
 
 
 def batch_line(index: int, seconds: float, gpu: Optional[GpuMemory], resident: Optional[int]) -> str:
-    """Up to the loss and the end of the line."""
+    """The line of a batch, without the loss and the newline."""
     text = f"  Batch {index}: {brief_seconds(seconds)}"
     if gpu is not None and gpu.allocated is not None:
         text += f", GPU {gpu.allocated / BYTES_PER_MB:.1f}MB"
@@ -209,7 +209,7 @@ def batch_line(index: int, seconds: float, gpu: Optional[GpuMemory], resident: O
 
 
 def epoch_line(seconds: float, gpu: Optional[GpuMemory], resident: Optional[int]) -> str:
-    """The resident set stands there only where there is nothing to say of a GPU."""
+    """The line of an epoch; it shows the resident set only if no GPU memory is known."""
     text = f"  Epoch end: {brief_seconds(seconds)} total"
     if gpu is None or gpu == (None, None, None):
         return text + ("\n" if resident is None else f", CPU {resident / BYTES_PER_MB:.1f}MB\n")
@@ -227,13 +227,13 @@ def loss_end(loss: Optional[float]) -> str:
 
 
 def timing_line(mean_s: Optional[float], least_s: float, most_s: float) -> str:
-    """Empty where there was no batch."""
+    """Empty if there was no batch."""
     return "" if mean_s is None else (
         f"  Batch timing: avg={brief_seconds(mean_s)}, min={brief_seconds(least_s)}, max={brief_seconds(most_s)}\n")
 
 
 def visible(text: str) -> str:
-    """Control characters, and those that hide or turn others, as signs that can be seen."""
+    """Makes control characters visible, and those that hide or reorder others."""
     if text.isprintable():
         return text
     return "".join(sign if sign.isprintable() else _visible_sign(ord(sign)) for sign in text)
@@ -250,22 +250,22 @@ def _cells(sign: str) -> int:
 
 
 def name_column(name: str, depth: int = 0) -> str:
-    """30 cells, indented by two for each depth; one that is too long ends in "…"."""
+    """30 cells, indented by two for each depth; a name that is too long ends in "…"."""
     room = NAME_CELLS - min(2 * depth, NAME_CELLS // 2)
     text = visible(name)
     cells = [_cells(sign) for sign in text]
     used = sum(cells)
     if used > room:
-        kept, used = 0, 1
-        while used + cells[kept] <= room:
-            used += cells[kept]
-            kept += 1
-        text = text[:kept] + "…"
+        length, used = 0, 1
+        while used + cells[length] <= room:
+            used += cells[length]
+            length += 1
+        text = text[:length] + "…"
     return " " * (NAME_CELLS - room) + text + " " * (room - used)
 
 
 def seconds_column(seconds: Optional[float], cells: int) -> str:
-    """With 3 places, or as many as leave a blank."""
+    """With 3 decimals, or fewer so that a blank remains."""
     if seconds is None:
         return UNKNOWN.rjust(cells)
     if small := small_seconds(seconds):
@@ -280,7 +280,7 @@ def summary_row(name: str, depth: int, seconds: float, cpu_mb: Optional[float], 
 
 
 def aggregate_row(name: str, depth: int, count: int, total_s: float, least_s: float, most_s: float) -> str:
-    shown = str(count) if count <= COUNT_MOST else _in_units(count)
+    shown = str(count) if count <= COUNT_MAX else _in_units(count)
     columns = seconds_column(total_s, 8), seconds_column(total_s / count, 12), seconds_column(least_s, 13), seconds_column(most_s, 13)
     return f"{name_column(name, depth)} {shown:<7}" + "".join(columns)
 

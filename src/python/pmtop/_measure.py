@@ -1,7 +1,7 @@
-"""A measured block: what `with` does for the monitors.
+"""A measured block: the `with` of the monitors.
 
-Blocks nest in each thread and in each task of asyncio; spans of the region nest in each thread. So that both are right, a block is shown
-while it runs where it lies in the last one that is, and otherwise told when it is over.
+Blocks nest in each thread and in each task of asyncio, but spans of the region only in each thread. A block is therefore an open span while it
+runs only if it is directly inside the thread's innermost open block; otherwise it is published when it is over.
 """
 import contextvars
 import os
@@ -12,35 +12,35 @@ from typing import Any, List, NamedTuple, Optional
 import pmtop
 from pmtop import _figures
 
-LIVE_MOST = 16
+LIVE_MAX = 16
 
 _NS_PER_S = 1e9
 
 
 class PerformanceMetric(NamedTuple):
-    """One finished block. Figures that could not be had are None."""
+    """One finished block. Unknown figures are None."""
 
     operation: str
     duration_seconds: float
     cpu_delta_mb: Optional[float]
     """Growth of the resident set from begin to end."""
     gpu_delta_mb: Optional[float]
-    """Growth of what torch's CUDA allocator has handed out on the device."""
+    """Growth of the memory that torch's CUDA allocator has allocated on the device."""
     gpu_peak_mb: Optional[float]
-    """The most that it ever had handed out when the block ended; pmtop does not reset it, torch.cuda.reset_peak_memory_stats() does."""
+    """The allocator's peak at the end of the block. pmtop does not reset it; torch.cuda.reset_peak_memory_stats() does."""
     depth: int
-    """0: outermost; else in so many blocks of the same monitor."""
+    """The number of blocks of the same monitor that enclose it; 0 is outermost."""
     begin_ns: int
     """By CLOCK_MONOTONIC."""
 
 
 class _Block:
-    """A measured block that is open, or was."""
+    """A measured block, open or finished."""
 
     __slots__ = ("owner", "measure", "parent", "depth", "is_over", "live", "begin_ns", "resident", "gpu")
 
 
-# Of a task of asyncio each has its own, as each thread has: where blocks of several tasks overlap in one thread, none is in the other.
+# Each task of asyncio and each thread has its own: blocks of several tasks that overlap in one thread do not nest in each other.
 _innermost: "contextvars.ContextVar[Optional[_Block]]" = contextvars.ContextVar("pmtop_innermost", default=None)
 
 
@@ -61,7 +61,7 @@ _live = _Live()
 
 
 def _after_fork_in_child() -> None:
-    _live.blocks.clear()  # Their spans, and the blocks themselves, are the parent's.
+    _live.blocks.clear()  # These blocks and their spans belong to the parent.
     _innermost.set(None)
     _figures.after_fork_in_child()
 
@@ -70,7 +70,7 @@ os.register_at_fork(after_in_child=_after_fork_in_child)
 
 
 class Measure:
-    """`with` measures the block, also where it raises. May be entered again, also in itself and in other threads."""
+    """`with` measures the block, even if it raises. One object may be entered again, within itself and in other threads."""
 
     __slots__ = ("metric", "_name", "_span", "_device", "_owner", "_blocks")
 
@@ -85,7 +85,7 @@ class Measure:
         block.parent = parent = _open(_innermost.get())
         block.depth = 0
         if parent is not None:
-            # Keeps the chain short where blocks overlap for ever.
+            # Keeps the chain short if blocks overlap endlessly.
             parent.parent = _open(parent.parent)
             block.depth = _depth_in(parent, self._owner)
         self._blocks.append(block)
@@ -114,7 +114,7 @@ class Measure:
         self._done(metric)
 
     def _take(self) -> Optional[_Block]:
-        """The innermost open block of this context; where it was entered in another (a generator may move), the last that was entered."""
+        """The innermost open block of this context. If it was entered in another context (a generator may move), the last one entered."""
         block = _open(_innermost.get())
         while block is not None and block.measure is not self:
             block = _open(block.parent)
@@ -127,7 +127,7 @@ class Measure:
         return block
 
     def _done(self, metric: PerformanceMetric) -> None:
-        """What becomes of it."""
+        """Called with the figures of a finished block."""
 
 
 def _depth_in(parent: Optional[_Block], owner: Any) -> int:
@@ -139,9 +139,9 @@ def _depth_in(parent: Optional[_Block], owner: Any) -> int:
 
 
 def _begin_live(block: _Block) -> Optional[List[_Block]]:
-    """The blocks that it was added to; None: it is told when it is over."""
+    """Returns the list to which the block was added; None if it is to be published when it is over."""
     blocks = _live.blocks
-    if len(blocks) >= LIVE_MOST or (blocks[-1] if blocks else None) is not block.parent:
+    if len(blocks) >= LIVE_MAX or (blocks[-1] if blocks else None) is not block.parent:
         return None
     block.measure._span.__enter__()
     blocks.append(block)
@@ -152,7 +152,7 @@ def _end_live(block: _Block, end_ns: int) -> None:
     blocks = _live.blocks
     if block.live is None:
         pmtop.span_past(block.measure._name, block.begin_ns, end_ns)
-    # One that ends before what lies in it, or in another thread, ends there when it can.
+    # A block that ended before its inner blocks, or in another thread, leaves as soon as it is innermost.
     while blocks and blocks[-1].is_over:
         blocks.pop().measure._span.__exit__(None, None, None)
 

@@ -1,4 +1,4 @@
-"""The calls of the compiled part where that is missing: the same errors for the same mistakes, and nothing else."""
+"""Replaces the compiled part if that is missing: the same calls, which only check their arguments."""
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -257,7 +257,7 @@ def connect(opener: Callable[[int], None], decorator: Callable[..., Any]) -> Non
 
 
 class Here(threading.local):
-    """The states that pmtop.torch's hooks have in compiled code, and those hooks, which are never put in place here."""
+    """The state and hooks of pmtop.torch, which the compiled part has; without it they are never installed."""
 
     inside = paused = backward = saving = waiting = is_stepping = 0
     steps: tuple[int, ...] = ()
@@ -280,7 +280,7 @@ class PassState:
 
 class LoopState:
     owner = work = since_step = accumulation = samples_planned = 0
-    usual = batch = loss = None
+    fast_pass = batch = loss = None
     owner_trains = is_busy = is_left_alone = is_learning = times_forwards = watches_forward = awaits_backward = False
 
     def __init__(self, device: Any) -> None:

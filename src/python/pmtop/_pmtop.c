@@ -1,13 +1,13 @@
 /* The compiled part of the Python package pmtop.
  *
  *   arguments -> C        _pmtop_arguments.h
- *   the region            _pmtop_run.h           made by the first call, let go of at the end and in forked children
+ *   the region            _pmtop_run.h           created by the first call, closed at the end and in forked children
  *   publish               _pmtop_calls.h, _pmtop_span.h, _pmtop_turns.h, _pmtop_gc.h
  *   tasks of asyncio      _pmtop_tasks.h
  *   pmtop.torch's hooks   _pmtop_here.h, _pmtop_loop.h, _pmtop_hooks.h, _pmtop_modules.h
  *
- * The functions are what `import pmtop` exports: nothing of Python lies between. Names that the package does not export
- * are for its own parts. */
+ * `import pmtop` exports these functions without any Python between. The names that it does not export are for the
+ * package's own modules. */
 #define PY_SSIZE_T_CLEAN
 #define PMTOP_IMPLEMENTATION
 #include <pmtop.h>
@@ -44,142 +44,150 @@ static PyObject *connect_python(PyObject *module, PyObject *arguments)
 static PyMethodDef functions[] = {
 	{ "plan", QUICK(publish_plan),
 		"plan($module, /, epochs=None, batches_per_epoch=None, samples_per_batch=None)\n--\n\n"
-		"What is ahead, as far as it is known: ints, 0 for unknown. What is left out stays as it was." },
+		"Publishes the planned totals: ints, 0 for unknown. Omitted arguments keep their values." },
 	{ "meta", QUICK(publish_meta),
 		"meta($module, /, key, value)\n--\n\n"
-		"A fact about the run, such as its batch size: str(value) is published, up to 192 bytes; None is not. At most "
-		"64 keys, of 56 bytes." },
+		"Publishes a fact about the run, such as its batch size: str(value), up to 192 bytes; None publishes nothing. "
+		"At most 64 keys, of up to 56 bytes." },
 	{ "mode", QUICK(publish_mode),
 		"mode($module, /, name)\n--\n\n"
-		"\"train\", \"validation\", ...: of the batches that end from now on, and of an epoch that has begun and has "
-		"no batch yet." },
+		"Sets the mode, such as \"train\" or \"validation\", of the batches that end from now on, and of an epoch that "
+		"has no batch yet." },
 	{ "epoch_begin", QUICK(publish_epoch_begin),
-		"epoch_begin($module, /, index)\n--\n\nAn epoch begins; one that is still open ends. index: an int, 0 to 2**32 "
+		"epoch_begin($module, /, index)\n--\n\nBegins an epoch, and ends an open one. index: an int, 0 to 2**32 "
 		"- 1." },
-	{ "epoch_end", publish_epoch_end, METH_NOARGS, "epoch_end($module)\n--\n\nThe epoch ends." },
+	{ "epoch_end", publish_epoch_end, METH_NOARGS, "epoch_end($module)\n--\n\nEnds the epoch." },
 	{ "batch_begin", QUICK(publish_batch_begin),
-		"batch_begin($module, /, index)\n--\n\nA batch begins. index: an int, 0 to 2**64 - 1, its number in the "
+		"batch_begin($module, /, index)\n--\n\nBegins a batch. index: an int, 0 to 2**64 - 1, its number in the "
 		"epoch." },
 	{ "batch_end", QUICK(publish_batch_end),
 		"batch_end($module, /, loss=None)\n--\n\n"
-		"The batch ends. loss: a float or what has __float__; None or NaN where there is none.\n"
-		"A torch tensor that lies on a device is left out, for reading it would wait for the device: pass loss.item() "
-		"where that is meant,\n"
-		"or tell it later by batch_figure(). Arrays of other libraries are read: pass only what is ready." },
+		"Ends the batch. loss: a float or an object with __float__; None or NaN for none.\n"
+		"The call ignores a torch tensor on a device, because reading it would wait for the device: pass loss.item() "
+		"if you accept the wait,\n"
+		"or publish it later by batch_figure(). It reads arrays of other libraries: pass only what is ready." },
 	{ "batch_samples", QUICK(publish_batch_samples),
-		"batch_samples($module, /, samples)\n--\n\nHow many samples the running batch has, where that is not as "
-		"planned." },
+		"batch_samples($module, /, samples)\n--\n\nSets the number of samples in the running batch, if it differs from "
+		"the "
+		"plan." },
 	{ "batch_kind", QUICK(publish_batch_kind),
-		"batch_kind($module, /, kind)\n--\n\nThe kind of the running batch (\"accumulate\"): batches are judged among "
-		"their own kind. None: the usual." },
+		"batch_kind($module, /, kind)\n--\n\nSets the kind of the running batch, such as \"accumulate\": pmtop "
+		"compares a "
+		"batch with its own kind. None: the default." },
 	{ "batch_figure", QUICK(publish_batch_figure),
 		"batch_figure($module, /, number, name, value)\n--\n\n"
-		"What becomes known of a batch later: its \"loss\", or \"gpu.forward_s\" in seconds. number: what "
-		"batch_number() said while it ran." },
+		"Publishes a figure that is known only after the batch: its \"loss\", or \"gpu.forward_s\" in seconds. number: "
+		"what batch_number() returned while the batch ran." },
 	{ "batch_number", read_batch_number, METH_NOARGS,
-		"batch_number($module)\n--\n\nOf the running batch, or else of the next: 0 and up, over all modes and "
-		"epochs." },
+		"batch_number($module)\n--\n\nReturns the number of the running batch, or else of the next: from 0, over all "
+		"modes and epochs." },
 	{ "span", QUICK(span_of),
 		"span($module, /, name, cpu=False, memory=False)\n--\n\n"
-		"`with pmtop.span(\"forward\"):`, or a decorator. cpu: note the thread's CPU time too (about 1 us); memory: "
-		"the growth of the process's\n"
-		"resident memory (about 2 us). Spans nest, 32 deep, in each thread and in each task of asyncio for itself; "
-		"where tasks take turns, their\n"
-		"spans may lack both notes. Names beyond 120 bytes of UTF-8 are cut, as all names are, and end at a NUL." },
+		"`with pmtop.span(\"forward\"):`, or a decorator. cpu: also measures the thread's CPU time (about 1 us); "
+		"memory: "
+		"also the growth of the\n"
+		"process's resident memory (about 2 us). Spans nest, 32 deep, separately in each thread and in each task of "
+		"asyncio; spans of\n"
+		"interleaved tasks may lack both figures. Names are cut after 120 bytes of UTF-8 or at a NUL." },
 	{ "span_begin", QUICK(publish_span_begin),
 		"span_begin($module, /, name)\n--\n\n"
-		"A span begins in this thread, to be ended by span_end(), or by the end of the batch or the `with "
-		"pmtop.span()` that it began in." },
-	{ "span_end", publish_span_end, METH_NOARGS, "span_end($module)\n--\n\nThe innermost span of this thread ends." },
+		"Begins a span in this thread. span_end() ends it, or the end of the batch or of the `with pmtop.span()` in "
+		"which it began." },
+	{ "span_end", publish_span_end, METH_NOARGS, "span_end($module)\n--\n\nEnds the innermost span of this thread." },
 	{ "span_past", QUICK(publish_span_past),
-		"span_past($module, /, name, begin_ns, end_ns)\n--\n\nA span that is over, within the innermost open one of "
-		"this thread. Times as now_ns() says them." },
+		"span_past($module, /, name, begin_ns, end_ns)\n--\n\nPublishes a span that is over, within the innermost open "
+		"one of this thread. Times are those of now_ns()." },
 	{ "now_ns", read_now, METH_NOARGS,
-		"now_ns($module)\n--\n\nNanoseconds of the clock that pmtop uses: time.monotonic_ns()." },
+		"now_ns($module)\n--\n\nReturns pmtop's clock in nanoseconds: time.monotonic_ns()." },
 	{ "gauge", QUICK(publish_gauge),
-		"gauge($module, /, name, value)\n--\n\nThe value of something now: a float or what has __float__, read as that "
-		"of batch_end(). At most 256 names." },
+		"gauge($module, /, name, value)\n--\n\nPublishes a current value: a float or an object with __float__, read as "
+		"in "
+		"batch_end(). At most 256 names." },
 	{ "count", QUICK(publish_count),
-		"count($module, /, name, add=1)\n--\n\nAdds to a running total: an int, 0 and up. At most 256 names." },
+		"count($module, /, name, add=1)\n--\n\nAdds to a total: an int, 0 and up. At most 256 names." },
 	{ "mark", QUICK(publish_mark),
-		"mark($module, /, text)\n--\n\nNotes a moment, such as \"checkpoint saved\": up to 120 bytes." },
+		"mark($module, /, text)\n--\n\nMarks a moment, such as \"checkpoint saved\": up to 120 bytes." },
 	{ "statistics", read_statistics, METH_NOARGS,
-		"statistics($module)\n--\n\nA dict of the finished epochs and batches of all modes: times in seconds, None "
-		"where there is none yet, and their numbers." },
+		"statistics($module)\n--\n\nReturns a dict about the finished epochs and batches of all modes: times in "
+		"seconds, None before the first, and their numbers." },
 	{ "operation_time", QUICK(read_operation_time),
-		"operation_time($module, /, name)\n--\n\nSeconds in all finished spans of this name; None where there is "
-		"none." },
+		"operation_time($module, /, name)\n--\n\nReturns the seconds in all finished spans of this name; None before "
+		"the first." },
 	{ "total_time", read_total_time, METH_NOARGS,
-		"total_time($module)\n--\n\nSeconds in all finished outermost spans; None where there is none." },
+		"total_time($module)\n--\n\nReturns the seconds in all finished outermost spans; None before the first." },
 	{ "close", run_close, METH_NOARGS,
-		"close($module)\n--\n\nEnds the run and removes its region. What is called afterwards does nothing until "
+		"close($module)\n--\n\nEnds the run and removes its region. Later calls do nothing until "
 		"init()." },
 	{ "auto_epoch_begin", QUICK(auto_epoch_begin),
-		"auto_epoch_begin($module, /, index)\n--\n\nAs epoch_begin(), unless the script does that itself. True: "
-		"published." },
+		"auto_epoch_begin($module, /, index)\n--\n\nAs epoch_begin(), unless the script does so itself. Returns "
+		"whether "
+		"it published." },
 	{ "auto_epoch_end", auto_epoch_end, METH_NOARGS,
-		"auto_epoch_end($module)\n--\n\nAs epoch_end(), unless the script does that itself. True: published." },
+		"auto_epoch_end($module)\n--\n\nAs epoch_end(), unless the script does so itself. Returns whether it "
+		"published." },
 	{ "auto_batch_begin", QUICK(auto_batch_begin),
-		"auto_batch_begin($module, /, index)\n--\n\nAs batch_begin(), unless the script does that itself. True: "
-		"published." },
+		"auto_batch_begin($module, /, index)\n--\n\nAs batch_begin(), unless the script does so itself. Returns "
+		"whether "
+		"it published." },
 	{ "auto_batch_end", QUICK(auto_batch_end),
-		"auto_batch_end($module, /, loss=None)\n--\n\nAs batch_end(), unless the script does that itself. True: "
-		"published." },
+		"auto_batch_end($module, /, loss=None)\n--\n\nAs batch_end(), unless the script does so itself. Returns "
+		"whether "
+		"it published." },
 	{ "turns", make_turns, METH_VARARGS,
-		"turns($module, iterator, is_epochs, samples, /)\n--\n\nThe items of `iterator`, an epoch or a batch (of so "
-		"many samples, 0 if not known) around each." },
+		"turns($module, iterator, is_epochs, samples, /)\n--\n\nReturns the items of `iterator`, each within an epoch, "
+		"or within a batch of `samples` samples (0: unknown)." },
 	{ "is_automatic", run_is_automatic, METH_NOARGS,
-		"is_automatic($module)\n--\n\nTrue where publishers that nobody called may publish: not in a forked child, and "
-		"not where nothing is published." },
+		"is_automatic($module)\n--\n\nWhether adapters may publish: false in a forked child, and if nothing is "
+		"published." },
 	{ "planned", read_planned, METH_NOARGS,
 		"planned($module)\n--\n\n(epochs, batches_per_epoch, samples_per_batch); 0 for unknown." },
 	{ "is_enabled", read_is_enabled, METH_NOARGS,
-		"is_enabled($module)\n--\n\nTrue where something is published. It decides that where no call has yet: then it "
-		"makes the region." },
-	{ "is_open", run_is_open, METH_NOARGS, "is_open($module)\n--\n\nTrue where there is a region now." },
+		"is_enabled($module)\n--\n\nWhether the process publishes. The first call creates the region, if no other "
+		"has." },
+	{ "is_open", run_is_open, METH_NOARGS, "is_open($module)\n--\n\nWhether there is a region now." },
 	{ "open", WORDY(run_open),
 		"open($module, /, name, lanes=0, slots=0, totals=0, names=0, history=0, epochs=0, evidence=True, "
 		"directory='/dev/shm')\n--\n\n"
-		"As pmtop_open(); 0 is the default. True: there is a region, of this call or an earlier one." },
+		"As pmtop_open(); 0 is the default. Returns whether there is a region, of this call or an earlier one." },
 	{ "reopen", WORDY(run_reopen),
 		"reopen($module, /, name, lanes=0, slots=0, totals=0, names=0, history=0, epochs=0, evidence=True, "
 		"directory='/dev/shm')\n--\n\n"
-		"As open(), after letting go of the region that there is: the process's own ends, one that was inherited by a "
-		"fork is left as it is.\n"
-		"False, and nothing changes, after close() and where publishing was declined.\n"
-		"directory=\"\": no file; what is published goes with the process. Facts about the run must be told again." },
+		"As open(), after closing the current region: the process's own ends, an inherited one stays as it is.\n"
+		"Returns False, and changes nothing, after close() and if publishing was declined.\n"
+		"directory=\"\": no file; the region ends with the process. Facts about the run must be published again." },
 	{ "collected", (PyCFunction)(void (*)(void))gc_collected, METH_FASTCALL, "For gc.callbacks." },
 	{ "watch_collections", gc_watch, METH_O,
-		"watch_collections($module, threshold_ns, /)\n--\n\nPublishes garbage collections; None: no longer." },
+		"watch_collections($module, threshold_ns, /)\n--\n\nPublishes garbage collections; None stops it." },
 	{ "instances", instances, METH_VARARGS,
-		"instances($module, objects, types, /)\n--\n\nThose in a list of objects whose type is in a set." },
+		"instances($module, objects, types, /)\n--\n\nReturns the objects of a list whose type is in a set." },
 	{ "connect_tasks", connect_tasks, METH_VARARGS,
-		"connect_tasks($module, begin, end, past, innermost, other_loop, /)\n--\n\nThe part of _tasks.py." },
+		"connect_tasks($module, begin, end, past, innermost, other_loop, /)\n--\n\nInstalls the functions of "
+		"_tasks.py." },
 	{ "is_in_task", read_is_in_task, METH_NOARGS,
-		"is_in_task($module)\n--\n\nWhether a span that begins here is a task's." },
+		"is_in_task($module)\n--\n\nWhether a span that begins here belongs to a task." },
 	{ "is_in_loop", read_is_in_loop, METH_NOARGS,
 		"is_in_loop($module)\n--\n\nWhether an event loop runs in this thread." },
 	{ "tasks_opened", tasks_opened, METH_O,
-		"tasks_opened($module, add, /)\n--\n\nSo many more spans of tasks are open." },
+		"tasks_opened($module, add, /)\n--\n\nAdds to the number of open spans of tasks." },
 	{ "task_span", publish_task_span, METH_VARARGS,
-		"task_span($module, name, begin_ns, end_ns, inner_ns, parent, depth, /)\n--\n\nA span of a task that is over, "
-		"as pmtop_span_of_task()." },
+		"task_span($module, name, begin_ns, end_ns, inner_ns, parent, depth, /)\n--\n\nPublishes a finished span of a "
+		"task, as pmtop_span_of_task()." },
 	{ "stack_begin", stack_begin, METH_O,
 		"stack_begin($module, span, /)\n--\n\nBegins a span on this thread's stack." },
 	{ "stack_end", stack_end, METH_NOARGS,
 		"stack_end($module)\n--\n\nEnds the innermost span on this thread's stack." },
 	{ "stack_drop", stack_drop, METH_NOARGS,
-		"stack_drop($module)\n--\n\nTakes the innermost span off this thread's stack, unpublished." },
+		"stack_drop($module)\n--\n\nRemoves the innermost span from this thread's stack, unpublished." },
 	{ "stack_depth", read_stack_depth, METH_NOARGS,
-		"stack_depth($module)\n--\n\nSpans that are open on this thread's stack." },
+		"stack_depth($module)\n--\n\nReturns the number of open spans on this thread's stack." },
 	{ "always", always, METH_O,
-		"always($module, value, /)\n--\n\nA function that takes anything and returns this value." },
+		"always($module, value, /)\n--\n\nReturns a function that takes any arguments and returns this value." },
 	{ "connect", connect_python, METH_VARARGS,
-		"connect($module, opener, decorator, /)\n--\n\nThe parts that are written in Python." },
+		"connect($module, opener, decorator, /)\n--\n\nInstalls the functions that are written in Python." },
 	{ NULL, NULL, 0, NULL },
 };
 
-/* Takes `object`, which may be NULL with an exception. */
+/* Takes ownership of `object`, which may be NULL with an exception. */
 static int export(PyObject *module, const char *name, PyObject *object)
 {
 	if (object && !PyModule_AddObject(module, name, object))
@@ -188,7 +196,7 @@ static int export(PyObject *module, const char *name, PyObject *object)
 	return 0;
 }
 
-/* What pmtop.torch builds upon. */
+/* The base types of pmtop.torch. */
 static int export_hooks(PyObject *module)
 {
 	PyTypeObject *const types[] = { hook_types.here, hook_types.part, hook_types.device, hook_types.pass,
@@ -209,7 +217,7 @@ static int module_exec(PyObject *module)
 	struct module_state *state = state_of(module);
 	if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) {
 		PyErr_SetString(
-			PyExc_ImportError, "a process publishes one run, from its main interpreter: pmtop does nothing in others");
+			PyExc_ImportError, "a process publishes one run, from its main interpreter: import pmtop there");
 		return -1;
 	}
 	if (!is_prepared && pthread_atfork(NULL, NULL, in_forked_child)) {

@@ -1,5 +1,5 @@
-/* For what is switched off: a function that takes anything and returns one value. As method of a class it is not bound,
- * so `with` costs little. */
+/* For disabled monitors: a function that takes any arguments and returns one value. As a class attribute it is not
+ * bound, so `with` is cheap. */
 #ifndef PMTOP_ALWAYS_H
 #define PMTOP_ALWAYS_H
 

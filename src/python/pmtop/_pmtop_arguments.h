@@ -1,5 +1,5 @@
-/* What callers pass, as C. Every failure sets an exception that names the argument; nothing here looks at whether
- * anything is published. */
+/* Converts the callers' arguments to C. Every failure sets an exception that names the argument, whether or not the
+ * process publishes. */
 #ifndef PMTOP_ARGUMENTS_H
 #define PMTOP_ARGUMENTS_H
 
@@ -7,29 +7,29 @@
 #include <math.h>
 #include <stdint.h>
 
-#define MOST_ARGUMENTS 4
+#define ARGUMENTS_MAX 4
 
 struct signature {
 	const char *function;
-	const char *names[MOST_ARGUMENTS];
-	int required, most;
+	const char *names[ARGUMENTS_MAX];
+	int required, max;
 };
 
 static PyObject *const *sorted_arguments(
 	const struct signature *takes, PyObject *const *given, Py_ssize_t count, PyObject *keywords, PyObject **own)
 {
-	if (count > takes->most)
+	if (count > takes->max)
 		return PyErr_Format(
-				   PyExc_TypeError, "%s() takes at most %d arguments (%zd given)", takes->function, takes->most, count),
+				   PyExc_TypeError, "%s() takes at most %d arguments (%zd given)", takes->function, takes->max, count),
 			   NULL;
-	for (int i = 0; i < takes->most; i++)
+	for (int i = 0; i < takes->max; i++)
 		own[i] = i < count ? given[i] : NULL;
 	for (Py_ssize_t k = 0; keywords && k < PyTuple_Size(keywords); k++) {
 		PyObject *keyword = PyTuple_GetItem(keywords, k);
 		int i = 0;
-		while (i < takes->most && PyUnicode_CompareWithASCIIString(keyword, takes->names[i]))
+		while (i < takes->max && PyUnicode_CompareWithASCIIString(keyword, takes->names[i]))
 			i++;
-		if (i == takes->most)
+		if (i == takes->max)
 			return PyErr_Format(
 					   PyExc_TypeError, "%s() got an unexpected keyword argument %R", takes->function, keyword),
 				   NULL;
@@ -46,17 +46,17 @@ static PyObject *const *sorted_arguments(
 	return own;
 }
 
-/* `most` borrowed arguments in their order, NULL for those left out; or NULL with an exception. `own` is room for
- * them. */
+/* Returns `max` borrowed arguments in order, NULL for omitted ones; or NULL with an exception. They may be stored in
+ * `own`. */
 static inline PyObject *const *take(
 	const struct signature *takes, PyObject *const *given, Py_ssize_t count, PyObject *keywords, PyObject **own)
 {
-	if (__builtin_expect(!keywords && count == takes->most, 1))
+	if (__builtin_expect(!keywords && count == takes->max, 1))
 		return given;
 	return sorted_arguments(takes, given, count, keywords, own);
 }
 
-/* UTF-8 of a str, valid while that is; what UTF-8 cannot say is in bytes of our own. A NUL ends it. */
+/* UTF-8 of a str, valid while the str lives. A str with lone surrogates is encoded into `own`. A NUL ends the text. */
 struct text {
 	const char *utf8;
 	PyObject *own;
@@ -82,7 +82,7 @@ static inline int text_of(PyObject *object, const char *what, struct text *out)
 	return unusual_text(object, what, out);
 }
 
-static int unusual_whole(PyObject *object, const char *what, uint64_t most, uint64_t *out)
+static int unusual_whole(PyObject *object, const char *what, uint64_t max, uint64_t *out)
 {
 	int overflow;
 	PyErr_Clear();
@@ -98,23 +98,23 @@ static int unusual_whole(PyObject *object, const char *what, uint64_t most, uint
 	Py_DECREF(number);
 	if (overflow < 0 || (!overflow && is_signed < 0))
 		return PyErr_Format(PyExc_ValueError, "%s must not be negative", what), 0;
-	if (*out > most || *out == UINT64_MAX)
-		/* The largest of all says that nothing is known (PMTOP_UNKNOWN). */
+	if (*out > max || *out == UINT64_MAX)
+		/* The largest value means unknown (PMTOP_UNKNOWN). */
 		return PyErr_Format(PyExc_OverflowError, "%s must be at most %llu", what,
-				   (unsigned long long)(most == UINT64_MAX ? most - 1 : most)),
+				   (unsigned long long)(max == UINT64_MAX ? max - 1 : max)),
 			   0;
 	return 1;
 }
 
-/* An int, or what has __index__, from 0 to `most`. */
-static inline int whole_of(PyObject *object, const char *what, uint64_t most, uint64_t *out)
+/* An int, or an object with __index__, from 0 to `max`. */
+static inline int whole_of(PyObject *object, const char *what, uint64_t max, uint64_t *out)
 {
 	if (__builtin_expect(Py_IS_TYPE(object, &PyLong_Type), 1)) {
 		*out = PyLong_AsUnsignedLongLong(object);
-		if (__builtin_expect(*out <= most && *out != UINT64_MAX, 1))
+		if (__builtin_expect(*out <= max && *out != UINT64_MAX, 1))
 			return 1;
 	}
-	return unusual_whole(object, what, most, out);
+	return unusual_whole(object, what, max, out);
 }
 
 enum number { NUMBER_ERROR = -1, NUMBER_UNREAD, NUMBER_READ };
@@ -125,8 +125,8 @@ static enum number float_of(PyObject *object, double *out)
 	return *out == -1.0 && PyErr_Occurred() ? NUMBER_ERROR : NUMBER_READ;
 }
 
-/* A torch tensor says where it lies: to read one on a device is to wait for the device. float() warns where a gradient
- * is kept, item() does not. */
+/* Skips a tensor on a device, because reading it waits for the device. item() is used because float() warns about a
+ * tensor with a gradient. */
 static enum number number_of_tensor(PyObject *object, PyObject *is_cpu, double *out)
 {
 	PyObject *item = is_cpu == Py_True ? PyObject_CallMethod(object, "item", NULL) : NULL;
@@ -153,7 +153,7 @@ static enum number unusual_number(PyObject *object, const char *what, int is_nee
 	return read;
 }
 
-/* A float, or what has __float__; that is called only where the value is needed and does not lie on a device. */
+/* A float, or an object with __float__, which is called only if the value is needed and not on a device. */
 static inline enum number number_of(PyObject *object, const char *what, int is_needed, double *out)
 {
 	if (__builtin_expect(Py_IS_TYPE(object, &PyFloat_Type), 1)) {

@@ -1,5 +1,5 @@
-/* The calls of pmtop.h, taking what Python has. Each: arguments to C, so that errors are raised first, also where
- * nothing is published; then reach() the region, which the first call opens; then publish. */
+/* The calls of pmtop.h for Python. Each converts its arguments first, so that errors raise even if nothing is
+ * published; then calls reach() for the region, which the first call opens; then publishes. */
 #ifndef PMTOP_CALLS_H
 #define PMTOP_CALLS_H
 
@@ -8,11 +8,11 @@
 #define ARGUMENTS PyObject *module, PyObject *const *given, Py_ssize_t count, PyObject *keywords
 #define TAKE(...) \
 	static const struct signature takes = { __VA_ARGS__ }; \
-	PyObject *own[MOST_ARGUMENTS]; \
+	PyObject *own[ARGUMENTS_MAX]; \
 	if (!(given = take(&takes, given, count, keywords, own))) \
 	return NULL
 
-/* What a call returns that gave `text` to somebody. */
+/* Frees `text`; returns None, or NULL after an error. */
 static inline PyObject *done(struct text *text, int is_fine)
 {
 	if (__builtin_expect(text->own != NULL, 0))
@@ -29,12 +29,12 @@ static PyObject *float_or_none(double value)
 	Py_RETURN_NONE;
 }
 
-static void say_unread(const char *function)
+static void warn_unread(const char *function)
 {
 	static int is_said;
 	if (!__atomic_exchange_n(&is_said, 1, __ATOMIC_RELAXED))
-		PySys_WriteStderr("pmtop: %s() left out a tensor on a device, for reading it waits for the device: pass "
-						  "value.item() where that is meant\n",
+		PySys_WriteStderr("pmtop: %s() ignored a tensor on a device, because reading it waits for the device: pass "
+						  "value.item() to publish it\n",
 			function);
 }
 
@@ -67,7 +67,7 @@ static int end_batch(PyObject *loss)
 	if (read == NUMBER_UNREAD) {
 		value = NAN;
 		if (region_now())
-			say_unread("batch_end");
+			warn_unread("batch_end");
 	}
 	pmtop_batch_end(region_now(), value);
 	return 1;
@@ -109,8 +109,8 @@ static PyObject *publish_batch_end(ARGUMENTS)
 	Py_RETURN_NONE;
 }
 
-/* The same for publishers that nobody called: they leave a script alone that publishes its own, and a forked child.
- * They say what they did. */
+/* The same for adapters: these calls do nothing in a forked child, or if the script publishes its own epochs or
+ * batches. They return whether they published. */
 static PyObject *auto_epoch_begin(ARGUMENTS)
 {
 	struct pmtop *pm = NULL;
@@ -186,7 +186,7 @@ static PyObject *publish_batch_figure(ARGUMENTS)
 	if (is_fine && read == NUMBER_READ)
 		pmtop_batch_figure(pm, number, name.utf8, value);
 	else if (is_fine && pm)
-		say_unread("batch_figure");
+		warn_unread("batch_figure");
 	return done(&name, is_fine);
 }
 
@@ -212,7 +212,7 @@ static PyObject *read_planned(PyObject *module, PyObject *unused)
 			  : Py_BuildValue("(iii)", 0, 0, 0);
 }
 
-/* What is left out, or None, stays as it was. */
+/* Omitted arguments, and None, keep their values. */
 static PyObject *publish_plan(ARGUMENTS)
 {
 	struct pmtop *pm;
@@ -243,7 +243,7 @@ static PyObject *publish_meta(ARGUMENTS)
 	if (!text_of(given[0], "key", &key))
 		return NULL;
 	PyObject *value = given[1] == Py_None || is_declined() ? NULL : PyObject_Str(given[1]);
-	/* unknown, unwanted, or its own __str__ failed: nothing that training should hear of */
+	/* None, nothing is published, or its __str__ failed: no error for training */
 	if (!value) {
 		int is_fine = !PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_Exception);
 		if (is_fine)
@@ -341,7 +341,7 @@ static PyObject *publish_gauge(ARGUMENTS)
 	if (__builtin_expect(is_fine && read == NUMBER_READ, 1))
 		pmtop_gauge(pm, name.utf8, value);
 	else if (is_fine && pm)
-		say_unread("gauge");
+		warn_unread("gauge");
 	return done(&name, is_fine);
 }
 

@@ -1,5 +1,5 @@
-/* Garbage collection: pauses as spans, and counters of all collections. Opens no region, for nobody asked for one by
- * collecting. */
+/* Garbage collection: pauses as spans, and counters of all collections. Opens no region: a collection is no request to
+ * publish. */
 #ifndef PMTOP_GC_H
 #define PMTOP_GC_H
 
@@ -25,8 +25,7 @@ static PyObject *gc_collected(PyObject *module, PyObject *const *given, Py_ssize
 	Py_RETURN_NONE;
 }
 
-/* watch_collections(threshold_ns): None ends it. The callback is put into gc.callbacks, and taken out of it, by Python
- * code. */
+/* watch_collections(threshold_ns): None ends it. Python code adds the callback to gc.callbacks and removes it. */
 static PyObject *gc_watch(PyObject *module, PyObject *threshold)
 {
 	(void)module;

@@ -1,6 +1,6 @@
-/* What the hooks of pmtop.torch stand on: what a thread is in the middle of, switches, and how errors of our own end.
+/* Shared by the hooks of pmtop.torch: the state of a thread, switches, and the handling of pmtop's own errors.
  *
- * The types here and in the files that include this one are bases: Python classes add what is needed seldom. They are
+ * The types here and in the files that include this one are base classes; Python subclasses add the slow path. They are
  * static, as the run is. */
 #ifndef PMTOP_HERE_H
 #define PMTOP_HERE_H
@@ -10,17 +10,17 @@
 #include <stddef.h>
 #include <structmember.h>
 
-#define MOST_OPEN_STEPS 8
+#define OPEN_STEPS_MAX 8
 
 enum { WORK_FORWARD = 1, WORK_BACKWARD = 2, WORK_STEP = 4, WORK_ZERO_GRAD = 8 };
 
-/* Steps of optimizers that are open, outermost first: their addresses. Those beyond the most are only counted. */
+/* steps: addresses of the optimizers whose steps are open, outermost first; further ones are only counted. */
 struct here {
-	int inside; /* not 0: a module that is called is not the outermost one */
+	int inside; /* not 0: a called module is not the outermost one */
 	int paused, backward, saving, waiting;
 	int is_stepping; /* a span "optimizer" is open */
 	uint32_t step_count;
-	uintptr_t steps[MOST_OPEN_STEPS];
+	uintptr_t steps[OPEN_STEPS_MAX];
 };
 
 static __thread struct here here;
@@ -43,7 +43,7 @@ static int here_set(PyObject *self, PyObject *value, void *offset)
 
 static PyObject *here_steps(PyObject *self, void *unused)
 {
-	uint32_t count = here.step_count < MOST_OPEN_STEPS ? here.step_count : MOST_OPEN_STEPS;
+	uint32_t count = here.step_count < OPEN_STEPS_MAX ? here.step_count : OPEN_STEPS_MAX;
 	PyObject *steps = PyTuple_New(count);
 	(void)self, (void)unused;
 	for (uint32_t i = 0; steps && i < count; i++) {
@@ -57,7 +57,7 @@ static PyObject *here_steps(PyObject *self, void *unused)
 static int here_set_steps(PyObject *self, PyObject *steps, void *unused)
 {
 	(void)self, (void)unused;
-	if (!steps || !PyTuple_Check(steps) || PyTuple_Size(steps) > MOST_OPEN_STEPS)
+	if (!steps || !PyTuple_Check(steps) || PyTuple_Size(steps) > OPEN_STEPS_MAX)
 		return PyErr_SetString(PyExc_TypeError, "steps must be a tuple of ids"), -1;
 	for (Py_ssize_t i = 0; i < PyTuple_Size(steps); i++)
 		here.steps[i] = (uintptr_t)PyLong_AsVoidPtr(PyTuple_GetItem(steps, i));
@@ -81,7 +81,7 @@ static PyGetSetDef here_fields[] = {
 };
 
 static PyType_Slot here_slots[] = {
-	{ Py_tp_doc, "What the calling thread is in the middle of." },
+	{ Py_tp_doc, "The state of the calling thread." },
 	{ Py_tp_new, PyType_GenericNew },
 	{ Py_tp_getset, here_fields },
 	{ 0, NULL },
@@ -100,13 +100,13 @@ static PyType_Slot part_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_me
 static PyType_Spec part_spec = { "pmtop._pmtop.Switch", sizeof(struct part), 0,
 	Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, part_slots };
 
-/* What a batch needs to know so that it asks Python only where something is to be done for the device. */
+/* With these a batch calls Python only if there is something to do for the device. */
 struct device {
 	PyObject_HEAD char can_come, is_ready;
 	char measures; /* the running batch */
-	char awaits;   /* something of earlier batches is still to be read */
-	/* the next batch to be measured begins then or later; memory is told at a batch's end then or later */
-	unsigned long long measure_at_ns, tell_at_ns;
+	char awaits;   /* figures of earlier batches are pending */
+	/* the earliest times for the next measured batch, and for publishing memory at a batch's end */
+	unsigned long long measure_at_ns, memory_at_ns;
 };
 
 static PyMemberDef device_members[] = {
@@ -115,7 +115,7 @@ static PyMemberDef device_members[] = {
 	{ "measures", T_BOOL, offsetof(struct device, measures), 0, NULL },
 	{ "awaits", T_BOOL, offsetof(struct device, awaits), 0, NULL },
 	{ "measure_at_ns", T_ULONGLONG, offsetof(struct device, measure_at_ns), 0, NULL },
-	{ "tell_at_ns", T_ULONGLONG, offsetof(struct device, tell_at_ns), 0, NULL },
+	{ "memory_at_ns", T_ULONGLONG, offsetof(struct device, memory_at_ns), 0, NULL },
 	{ NULL, 0, 0, 0, NULL },
 };
 static PyType_Slot device_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_members, device_members },
@@ -123,21 +123,21 @@ static PyType_Slot device_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_
 static PyType_Spec device_spec = { "pmtop._pmtop.DeviceState", sizeof(struct device), 0,
 	Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, device_slots };
 
-/* Whether its batch_begins() would do anything. */
+/* Whether its batch_begins() has work to do. */
 static int is_to_begin(const struct device *device)
 {
 	return device->can_come && (!device->is_ready || pmtop_now() >= device->measure_at_ns);
 }
 
-/* The same of batch_ends() and read(). */
+/* The same for batch_ends() and read(). */
 static int is_to_end(const struct device *device)
 {
-	return device->is_ready && (device->measures || device->awaits || pmtop_now() >= device->tell_at_ns);
+	return device->is_ready && (device->measures || device->awaits || pmtop_now() >= device->memory_at_ns);
 }
 
 /* -- errors */
 
-/* The exception that is set, taken away for a while; NULL where none is. */
+/* The current exception, set aside for a while; NULL for none. */
 struct pending {
 	PyObject *type, *value, *trace;
 };
@@ -149,7 +149,7 @@ static struct pending pending_take(void)
 	return pending;
 }
 
-/* Where another has been set since, that one stays. */
+/* An exception that was set meanwhile stays. */
 static void pending_put_back(struct pending pending)
 {
 	if (pending.type && PyErr_Occurred()) {
@@ -161,32 +161,33 @@ static void pending_put_back(struct pending pending)
 	}
 }
 
-/* An error of our own switches its part off, which says so. False: it is not ours (KeyboardInterrupt), and still
- * set. */
-static int is_ours(struct part *part)
+/* An error of pmtop itself switches its part off, with one line. False: the exception is not pmtop's
+ * (KeyboardInterrupt) and remains set. */
+static int is_own_error(struct part *part)
 {
 	struct pending pending;
 	if (!PyErr_ExceptionMatches(PyExc_Exception))
 		return 0;
 	pending = pending_take();
 	PyErr_NormalizeException(&pending.type, &pending.value, &pending.trace);
-	PyObject *said = PyObject_CallMethod((PyObject *)part, "failed", "O", pending.value);
-	Py_XDECREF(said);
+	PyObject *reply = PyObject_CallMethod((PyObject *)part, "failed", "O", pending.value);
+	Py_XDECREF(reply);
 	Py_XDECREF(pending.type);
 	Py_XDECREF(pending.value);
 	Py_XDECREF(pending.trace);
-	if (!said)
+	if (!reply)
 		PyErr_Clear();
 	return 1;
 }
 
-/* What a seldom called method of ours gave, which may be None: a new reference. NULL: an exception that is not ours. */
-static PyObject *ask(struct part *part, PyObject *object, const char *method, PyObject *argument)
+/* Calls a Python method of the slow path. Returns a new reference, None after an error of pmtop itself; NULL: an
+ * exception that is not pmtop's. */
+static PyObject *call_slow(struct part *part, PyObject *object, const char *method, PyObject *argument)
 {
 	PyObject *name = PyUnicode_FromString(method);
 	PyObject *result = name ? PyObject_CallMethodObjArgs(object, name, argument, NULL) : NULL;
 	Py_XDECREF(name);
-	if (!result && is_ours(part))
+	if (!result && is_own_error(part))
 		Py_RETURN_NONE;
 	return result;
 }

@@ -1,45 +1,44 @@
-/* What pmtop.torch puts around torch's own calls, as far as every step goes through it. Each asks Python only for what
- * is seldom.
+/* The wrappers of torch's own calls that every step goes through. Each calls Python only on the slow path.
  *
- * Whatever torch.compile could trace calls these from Python code that looks first whether it is being traced. */
+ * Functions that torch.compile could trace call these from Python code that first checks whether it is being traced. */
 #ifndef PMTOP_HOOKS_H
 #define PMTOP_HOOKS_H
 
 #include "_pmtop_loop.h"
 
-#define MOST_MORE 5
+#define EXTRA_MAX 5
 
 struct hook {
 	PyObject_HEAD struct loop *loop;
 	struct part *part;
 	struct span *span;
-	PyObject *original; /* what was replaced */
-	PyObject *seldom;   /* what is asked for the rest */
-	PyObject *more;     /* a tuple; `at` is what it holds */
-	PyObject *at[MOST_MORE];
+	PyObject *original; /* the replaced function */
+	PyObject *slow;     /* the Python object, or function, of the slow path */
+	PyObject *more;     /* a tuple; `at` has its items, borrowed */
+	PyObject *at[EXTRA_MAX];
 	PyObject *began; /* of a step: the device's mark, or NULL */
 	struct pmtop_site steps;
 };
 
-/* Hook(loop, part, span, original, seldom, more) */
+/* Hook(loop, part, span, original, slow, more) */
 static int hook_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	struct hook *hook = (struct hook *)self;
-	PyObject *loop, *part, *span, *original, *seldom, *more;
+	PyObject *loop, *part, *span, *original, *slow, *more;
 	(void)keywords;
 	if (!PyArg_ParseTuple(arguments, "O!O!O!OOO!", hook_types.loop, &loop, hook_types.part, &part, hook_types.span,
-			&span, &original, &seldom, &PyTuple_Type, &more))
+			&span, &original, &slow, &PyTuple_Type, &more))
 		return -1;
-	if (hook->loop || !((struct loop *)loop)->device || PyTuple_Size(more) > MOST_MORE)
-		return PyErr_SetString(PyExc_TypeError, "a hook is made once, for a loop that is"), -1;
-	PyObject *kept[] = { loop, part, span, original, seldom, more };
-	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-		Py_INCREF(kept[i]);
+	if (hook->loop || !((struct loop *)loop)->device || PyTuple_Size(more) > EXTRA_MAX)
+		return PyErr_SetString(PyExc_TypeError, "Hook() needs a loop with a device, and one call"), -1;
+	PyObject *held[] = { loop, part, span, original, slow, more };
+	for (size_t i = 0; i < sizeof held / sizeof *held; i++)
+		Py_INCREF(held[i]);
 	hook->loop = (struct loop *)loop;
 	hook->part = (struct part *)part;
 	hook->span = (struct span *)span;
 	hook->original = original;
-	hook->seldom = seldom;
+	hook->slow = slow;
 	hook->more = more;
 	for (Py_ssize_t i = 0; i < PyTuple_Size(more); i++)
 		hook->at[i] = PyTuple_GetItem(more, i);
@@ -53,17 +52,17 @@ static int hook_traverse(PyObject *self, visitproc visit, void *arg)
 	Py_VISIT((PyObject *)hook->loop);
 	Py_VISIT((PyObject *)hook->part);
 	Py_VISIT(hook->original);
-	Py_VISIT(hook->seldom);
+	Py_VISIT(hook->slow);
 	Py_VISIT(hook->more);
 	Py_VISIT(hook->began);
 	return 0;
 }
 
-/* What a call would need stays until the end: cycles go through `seldom`. */
+/* Leaves what a call needs until the end: cycles go through `slow`. */
 static int hook_clear(PyObject *self)
 {
 	struct hook *hook = (struct hook *)self;
-	Py_CLEAR(hook->seldom);
+	Py_CLEAR(hook->slow);
 	Py_CLEAR(hook->began);
 	return 0;
 }
@@ -81,7 +80,7 @@ static void hook_free(PyObject *self)
 	free_object(self);
 }
 
-static int is_at_work(const struct hook *hook) { return hook->seldom && hook->part->is_on && !here.paused; }
+static int is_active(const struct hook *hook) { return hook->slow && hook->part->is_on && !here.paused; }
 
 /* -- the loader's turns */
 
@@ -93,14 +92,14 @@ static void close_step_span(void)
 	}
 }
 
-/* Ends the span of a step that did not come to its end, because of an exception in it. */
+/* Ends the span of a step that an exception left open. */
 static void forget_steps(void)
 {
 	here.step_count = 0;
 	close_step_span();
 }
 
-/* After the loader handed out `data`. Samples are 0 where they are not known beforehand. */
+/* Called after the loader has returned `data`. */
 static PyObject *hand_on(struct hook *hook, struct pass *now, PyObject *data)
 {
 	struct loop *loop = hook->loop;
@@ -116,15 +115,15 @@ static PyObject *hand_on(struct hook *hook, struct pass *now, PyObject *data)
 	return PyObject_CallMethod((PyObject *)loop, "_began", "OKO", (PyObject *)now, (unsigned long long)index, data);
 }
 
-/* A turn of the pass that owns the batches, by the thread that does. */
-static PyObject *usual_turn(struct hook *hook, struct pass *now, PyObject *iterator)
+/* One iteration of the pass that owns the batches, in the thread that owns them. */
+static PyObject *fast_turn(struct hook *hook, struct pass *now, PyObject *iterator)
 {
 	struct loop *loop = hook->loop;
-	PyObject *said;
+	PyObject *reply;
 	if (here.step_count)
 		forget_steps();
 	loop->is_busy = 1;
-	int is_fine = end_batch_of(loop) || is_ours(hook->part), inside = here.inside;
+	int is_fine = end_batch_of(loop) || is_own_error(hook->part), inside = here.inside;
 	loop->is_busy = 0;
 	if (!is_fine)
 		return NULL;
@@ -135,35 +134,36 @@ static PyObject *usual_turn(struct hook *hook, struct pass *now, PyObject *itera
 		struct pending pending = { NULL, NULL, NULL };
 		if (PyErr_ExceptionMatches(PyExc_StopIteration)) {
 			pending = pending_take();
-			said = ask(hook->part, (PyObject *)loop, "pass_ends", (PyObject *)now);
-			Py_XDECREF(said);
+			reply = call_slow(hook->part, (PyObject *)loop, "pass_ends", (PyObject *)now);
+			Py_XDECREF(reply);
 		}
 		pending_put_back(pending);
 		return NULL;
 	}
 	loop->is_busy = 1;
-	said = loop->usual == now ? hand_on(hook, now, data)
-							  : PyObject_CallMethod((PyObject *)loop, "handed", "OO", (PyObject *)now, data);
+	reply = loop->fast_pass == now
+		? hand_on(hook, now, data)
+		: PyObject_CallMethod((PyObject *)loop, "batch_returned", "OO", (PyObject *)now, data);
 	loop->is_busy = 0;
-	if (!said && !is_ours(hook->part))
+	if (!reply && !is_own_error(hook->part))
 		Py_CLEAR(data);
-	Py_XDECREF(said);
+	Py_XDECREF(reply);
 	return data;
 }
 
-/* iterator.__next__(). `seldom`: the same in Python, for whatever is not usual. */
+/* iterator.__next__(). `slow` is the same in Python, for all other passes and threads. */
 static PyObject *hook_turn(PyObject *self, PyObject *iterator)
 {
 	struct hook *hook = (struct hook *)self;
 	struct loop *loop = hook->loop;
-	if (!is_at_work(hook))
+	if (!is_active(hook))
 		return PyObject_CallFunctionObjArgs(hook->original, iterator, NULL);
-	if (__atomic_load_n(&loop->owner, __ATOMIC_RELAXED) != this_thread() || !loop->usual ||
-		loop->usual->iterator != (uintptr_t)iterator || has_late(loop))
-		return PyObject_CallFunctionObjArgs(hook->seldom, iterator, NULL);
-	struct pass *now = loop->usual;
+	if (__atomic_load_n(&loop->owner, __ATOMIC_RELAXED) != this_thread() || !loop->fast_pass ||
+		loop->fast_pass->iterator != (uintptr_t)iterator || has_late(loop))
+		return PyObject_CallFunctionObjArgs(hook->slow, iterator, NULL);
+	struct pass *now = loop->fast_pass;
 	Py_INCREF((PyObject *)now);
-	PyObject *data = usual_turn(hook, now, iterator);
+	PyObject *data = fast_turn(hook, now, iterator);
 	Py_DECREF((PyObject *)now);
 	return data;
 }
@@ -173,7 +173,7 @@ static PyObject *hook_turn(PyObject *self, PyObject *iterator)
 static PyObject *hook_zero_grad(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	struct hook *hook = (struct hook *)self;
-	if (!is_at_work(hook))
+	if (!is_active(hook))
 		return PyObject_Call(hook->original, arguments, keywords);
 	if (hook->loop->owner == this_thread())
 		hook->loop->work |= WORK_ZERO_GRAD;
@@ -183,7 +183,7 @@ static PyObject *hook_zero_grad(PyObject *self, PyObject *arguments, PyObject *k
 	return result;
 }
 
-/* -- backward; more: (torch.Tensor, its numel, its item, the losses' part, what a scaler made of losses) */
+/* -- backward; more: (torch.Tensor, its numel, its item, the losses' part, a list with a scaler's scaled loss) */
 
 enum { TENSOR, NUMEL, ITEM, LOSSES, UNSCALED };
 
@@ -194,17 +194,17 @@ static int is_one(PyObject *number)
 	return value == 1;
 }
 
-/* The value that a backward starts from. One on a device is told only of batches that are measured. */
+/* Notes the argument of a backward as the loss; a loss on a device only in measured batches. */
 static PyObject *note_loss(struct hook *hook, PyObject *value)
 {
 	if (!Py_IS_TYPE(value, (PyTypeObject *)hook->at[TENSOR]) || PyList_Size(hook->at[UNSCALED]) != 0)
-		return PyObject_CallMethod(hook->seldom, "note_loss", "O", value);
+		return PyObject_CallMethod(hook->slow, "note_loss", "O", value);
 	PyObject *is_cpu = PyObject_GetAttr(value, hook_names.is_cpu);
 	Py_XDECREF(is_cpu);
 	if (!is_cpu)
 		return NULL;
 	if (is_cpu != Py_True && hook->loop->device->measures)
-		return PyObject_CallMethod(hook->seldom, "note_loss", "O", value);
+		return PyObject_CallMethod(hook->slow, "note_loss", "O", value);
 	int is_loss = is_one(PyObject_CallFunctionObjArgs(hook->at[NUMEL], value, NULL));
 	if (is_loss && is_cpu != Py_True) {
 		hook->loop->loss = NAN;
@@ -222,38 +222,38 @@ static PyObject *note_loss(struct hook *hook, PyObject *value)
 
 static struct part *losses_of(const struct hook *hook) { return (struct part *)hook->at[LOSSES]; }
 
-/* The device's mark, or None; NULL: an exception that is not ours. */
+/* Returns the device's mark, or None; NULL: an exception that is not pmtop's. */
 static PyObject *backward_begins(struct hook *hook, PyObject *value)
 {
 	struct loop *loop = hook->loop;
-	PyObject *said;
+	PyObject *reply;
 	if (loop->owner != this_thread())
-		return ask(hook->part, (PyObject *)loop, "backward_elsewhere", NULL);
+		return call_slow(hook->part, (PyObject *)loop, "backward_elsewhere", NULL);
 	loop->work |= WORK_BACKWARD;
 	if (loop->awaits_backward) {
-		said = ask(hook->part, (PyObject *)loop, "has_backward", NULL);
-		if (!said)
+		reply = call_slow(hook->part, (PyObject *)loop, "has_backward", NULL);
+		if (!reply)
 			return NULL;
-		Py_DECREF(said);
+		Py_DECREF(reply);
 	}
 	if (losses_of(hook)->is_on && value) {
-		said = note_loss(hook, value);
-		if (!said && !is_ours(losses_of(hook)))
+		reply = note_loss(hook, value);
+		if (!reply && !is_own_error(losses_of(hook)))
 			return NULL;
-		Py_XDECREF(said);
+		Py_XDECREF(reply);
 	}
 	if (loop->device->measures)
-		return ask(hook->part, hook->seldom, "begins", NULL);
+		return call_slow(hook->part, hook->slow, "begins", NULL);
 	Py_RETURN_NONE;
 }
 
-/* What began at `began`, a new reference, is over; an exception of training stays. */
-static void ends_with(struct part *part, PyObject *seldom, PyObject *began)
+/* Ends the interval that began at `began`, and takes this reference; an exception of training stays set. */
+static void ends_with(struct part *part, PyObject *slow, PyObject *began)
 {
 	if (began != Py_None) {
 		struct pending pending = pending_take();
-		PyObject *said = ask(part, seldom, "ends", began);
-		Py_XDECREF(said);
+		PyObject *reply = call_slow(part, slow, "ends", began);
+		Py_XDECREF(reply);
 		pending_put_back(pending);
 	}
 	Py_DECREF(began);
@@ -262,7 +262,7 @@ static void ends_with(struct part *part, PyObject *seldom, PyObject *began)
 static PyObject *hook_backward(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	struct hook *hook = (struct hook *)self;
-	if (!is_at_work(hook) || here.backward)
+	if (!is_active(hook) || here.backward)
 		return PyObject_Call(hook->original, arguments, keywords);
 	here.backward = 1;
 	PyObject *result = NULL,
@@ -274,7 +274,7 @@ static PyObject *hook_backward(PyObject *self, PyObject *arguments, PyObject *ke
 		span_begins(hook->span);
 		result = PyObject_Call(hook->original, arguments, keywords);
 		span_ends();
-		ends_with(hook->part, hook->seldom, began);
+		ends_with(hook->part, hook->slow, began);
 	}
 	here.backward = 0;
 	if (result && PyErr_Occurred())
@@ -292,47 +292,47 @@ static void open_step_span(const struct hook *hook)
 
 static int is_open_step(uintptr_t optimizer)
 {
-	for (uint32_t i = 0; i < here.step_count && i < MOST_OPEN_STEPS; i++)
+	for (uint32_t i = 0; i < here.step_count && i < OPEN_STEPS_MAX; i++)
 		if (here.steps[i] == optimizer)
 			return 1;
 	return 0;
 }
 
-/* Tells `seldom` of an optimizer that has not stepped in this epoch. NULL: an exception is set. */
-static PyObject *tell_stepper(struct hook *hook, PyObject *optimizer)
+/* Reports an optimizer's first step in this epoch to `slow`. NULL: an exception is set. */
+static PyObject *note_stepper(struct hook *hook, PyObject *optimizer)
 {
 	struct loop *loop = hook->loop;
 	int is_owner = loop->owner == this_thread();
 	for (unsigned i = 0; is_owner && i < loop->stepper_count; i++)
 		if (loop->steppers[i] == (uintptr_t)optimizer)
 			Py_RETURN_NONE;
-	PyObject *said = PyObject_CallMethod(hook->seldom, "stepped", "O", optimizer);
-	if (said && is_owner && loop->stepper_count < MOST_OPEN_STEPS)
+	PyObject *reply = PyObject_CallMethod(hook->slow, "stepped", "O", optimizer);
+	if (reply && is_owner && loop->stepper_count < OPEN_STEPS_MAX)
 		loop->steppers[loop->stepper_count++] = (uintptr_t)optimizer;
-	return said;
+	return reply;
 }
 
-/* The outermost step begins. What torch is to call it with, or None. */
+/* The outermost step begins. Returns the arguments with which torch is to call it, or None. */
 static PyObject *step_begins(struct hook *hook, PyObject *optimizer, PyObject *arguments, PyObject *keywords)
 {
 	struct loop *loop = hook->loop;
-	PyObject *said = tell_stepper(hook, optimizer);
-	if (!said)
+	PyObject *reply = note_stepper(hook, optimizer);
+	if (!reply)
 		return NULL;
 	if (loop->device->measures && loop->owner == this_thread()) {
-		Py_DECREF(said);
+		Py_DECREF(reply);
 		Py_CLEAR(hook->began);
-		if (!(hook->began = said = PyObject_CallMethod(hook->seldom, "begins", NULL)))
+		if (!(hook->began = reply = PyObject_CallMethod(hook->slow, "begins", NULL)))
 			return NULL;
-		Py_INCREF(said);
+		Py_INCREF(reply);
 	}
 	if (PyTuple_Size(arguments) > 1 || PyDict_Size(keywords) > 0) {
-		Py_DECREF(said);
-		said = PyObject_CallMethod(hook->seldom, "with_closure", "OO", arguments, keywords);
-		if (!said || said != Py_None)
-			return said;
+		Py_DECREF(reply);
+		reply = PyObject_CallMethod(hook->slow, "with_closure", "OO", arguments, keywords);
+		if (!reply || reply != Py_None)
+			return reply;
 	}
-	Py_DECREF(said);
+	Py_DECREF(reply);
 	open_step_span(hook);
 	Py_RETURN_NONE;
 }
@@ -341,26 +341,26 @@ static PyObject *step_begins(struct hook *hook, PyObject *optimizer, PyObject *a
 static PyObject *hook_before_step(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
 	struct hook *hook = (struct hook *)self;
-	if (count != 3 || !PyTuple_Check(given[1]) || !PyDict_Check(given[2]) || !is_at_work(hook))
+	if (count != 3 || !PyTuple_Check(given[1]) || !PyDict_Check(given[2]) || !is_active(hook))
 		Py_RETURN_NONE;
 	uintptr_t me = (uintptr_t)given[0];
 	if (is_open_step(me))
 		forget_steps();
-	if (here.step_count < MOST_OPEN_STEPS)
+	if (here.step_count < OPEN_STEPS_MAX)
 		here.steps[here.step_count] = me;
 	if (here.step_count++)
 		Py_RETURN_NONE;
-	PyObject *said = step_begins(hook, given[0], given[1], given[2]);
-	if (!said && is_ours(hook->part))
+	PyObject *reply = step_begins(hook, given[0], given[1], given[2]);
+	if (!reply && is_own_error(hook->part))
 		Py_RETURN_NONE;
-	return said;
+	return reply;
 }
 
 static PyObject *hook_after_step(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
 	struct hook *hook = (struct hook *)self;
 	(void)given, (void)count;
-	if (!here.step_count || --here.step_count || !hook->seldom)
+	if (!here.step_count || --here.step_count || !hook->slow)
 		Py_RETURN_NONE;
 	close_step_span();
 	pmtop_count_at(region_now(), &hook->steps, "optimizer.steps", 1);
@@ -370,7 +370,7 @@ static PyObject *hook_after_step(PyObject *self, PyObject *const *given, Py_ssiz
 	PyObject *began = hook->began;
 	hook->began = NULL;
 	if (began)
-		ends_with(hook->part, hook->seldom, began);
+		ends_with(hook->part, hook->slow, began);
 	if (PyErr_Occurred())
 		return NULL;
 	Py_RETURN_NONE;

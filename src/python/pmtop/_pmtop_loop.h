@@ -1,5 +1,5 @@
-/* The quick part of _torch_batches.py: which pass owns the batches, and the usual end and begin of one. What is unusual
- * asks Python. */
+/* The fast path of _torch_batches.py: which pass owns the batches, and the ordinary end and begin of a batch. All other
+ * cases call Python. */
 #ifndef PMTOP_LOOP_H
 #define PMTOP_LOOP_H
 
@@ -13,20 +13,20 @@ struct pass {
 	PyObject_HEAD uintptr_t iterator; /* its address, while it lives */
 	int kind;
 	unsigned long long index;            /* of the next batch */
-	unsigned long long full, batch_size; /* the first `full` batches have so many samples */
+	unsigned long long full, batch_size; /* the first `full` batches have batch_size samples */
 };
 
-/* One thread's, the owner's; others read `owner` and append to `late`. */
+/* Belongs to one thread, the owner; others only read `owner` and append to `late`. */
 struct loop {
 	PyObject_HEAD unsigned long owner;
 	char owner_trains, is_busy, is_left_alone, is_learning, times_forwards, watches_forward, awaits_backward;
-	unsigned work; /* what the batch had so far */
+	unsigned work; /* bits WORK_*: what the batch has done so far */
 	double loss;   /* NAN: none */
 	unsigned long long since_step, accumulation, samples_planned;
-	struct pass *usual, *batch; /* the pass whose turns need no thought; that of the open batch. Or NULL */
+	struct pass *fast_pass, *batch; /* the pass for the fast path; that of the open batch; or NULL */
 	struct device *device;
-	PyObject *late;                      /* list: passes that ended where they could not be let go of */
-	uintptr_t steppers[MOST_OPEN_STEPS]; /* optimizers that stepped in this epoch */
+	PyObject *late;                     /* list: passes that ended while they could not be removed */
+	uintptr_t steppers[OPEN_STEPS_MAX]; /* optimizers that stepped in this epoch */
 	unsigned stepper_count;
 };
 
@@ -34,7 +34,7 @@ static struct {
 	PyTypeObject *here, *part, *device, *pass, *loop, *hook, *module_hook, *timed, *span;
 } hook_types;
 
-/* Looked up in every step: an interned name is found many times as quickly. */
+/* Interned, because every step looks them up. */
 static struct {
 	PyObject *compiled_call, *call, *is_cpu;
 } hook_names;
@@ -94,7 +94,7 @@ static int open_batch(struct loop *loop, struct pass *now, uint64_t index)
 	return 1;
 }
 
-/* Counts batches to the next step. True: not as many as always. */
+/* Counts batches to the next step. True: another number than before. */
 static int is_new_interval(struct loop *loop, unsigned long long *since)
 {
 	*since = loop->since_step + 1;
@@ -104,13 +104,12 @@ static int is_new_interval(struct loop *loop, unsigned long long *since)
 	return loop->work & WORK_STEP && *since != loop->accumulation;
 }
 
-static PyObject *say_interval(struct loop *loop, unsigned long long since)
+static PyObject *note_interval(struct loop *loop, unsigned long long since)
 {
 	return PyObject_CallMethod((PyObject *)loop, "_note_interval", "K", since);
 }
 
-/* After a batch in which a forward was looked for: one while modules are being learnt, or without a forward though it
- * had a backward. */
+/* Whether _check_forward() is due: while modules are being learnt, or after a batch with a backward but no forward. */
 static int is_forward_in_question(const struct loop *loop)
 {
 	return loop->is_learning ||
@@ -122,25 +121,25 @@ static int end_batch_of(struct loop *loop)
 {
 	struct pass *now = loop->batch;
 	unsigned long long since;
-	PyObject *said = NULL;
+	PyObject *reply = NULL;
 	int is_fine = 1;
 	if (!now)
 		return 1;
 	loop->batch = NULL;
 	if (now->kind == PASS_TRAINING && is_new_interval(loop, &since)) {
-		is_fine = (said = say_interval(loop, since)) != NULL;
-		Py_XDECREF(said);
+		is_fine = (reply = note_interval(loop, since)) != NULL;
+		Py_XDECREF(reply);
 	}
 	Py_DECREF((PyObject *)now);
 	if (is_fine && is_to_end(loop->device)) {
-		is_fine = (said = PyObject_CallMethod((PyObject *)loop, "_end_with_device", NULL)) != NULL;
-		Py_XDECREF(said);
+		is_fine = (reply = PyObject_CallMethod((PyObject *)loop, "_end_with_device", NULL)) != NULL;
+		Py_XDECREF(reply);
 	} else if (is_fine && !run.is_forked && !run.are_batches_by_hand) {
 		pmtop_batch_end(region_now(), loop->loss);
 	}
 	if (is_fine && is_forward_in_question(loop)) {
-		is_fine = (said = PyObject_CallMethod((PyObject *)loop, "_look_for_forward", NULL)) != NULL;
-		Py_XDECREF(said);
+		is_fine = (reply = PyObject_CallMethod((PyObject *)loop, "_check_forward", NULL)) != NULL;
+		Py_XDECREF(reply);
 	}
 	return is_fine;
 }
@@ -199,7 +198,7 @@ static int loop_set_pass(PyObject *self, PyObject *value, void *offset)
 {
 	PyObject **pass = (PyObject **)((char *)self + (uintptr_t)offset), *before = *pass;
 	if (value && value != Py_None && !PyObject_TypeCheck(value, hook_types.pass))
-		return PyErr_SetString(PyExc_TypeError, "not a pass"), -1;
+		return PyErr_SetString(PyExc_TypeError, "must be a PassState or None"), -1;
 	*pass = value == Py_None ? NULL : value;
 	Py_XINCREF(*pass);
 	Py_XDECREF(before);
@@ -207,17 +206,17 @@ static int loop_set_pass(PyObject *self, PyObject *value, void *offset)
 }
 
 static PyMethodDef loop_methods[] = {
-	{ "_end_batch", loop_end_batch, METH_NOARGS, "The open batch, if there is one, ends." },
+	{ "_end_batch", loop_end_batch, METH_NOARGS, "Ends the open batch, if there is one." },
 	{ "_begin_batch", loop_begin_batch, METH_VARARGS,
-		"_begin_batch($self, pass, index, /)\n--\n\nA batch of the pass begins; False: the script publishes its own." },
+		"_begin_batch($self, pass, index, /)\n--\n\nBegins a batch of the pass; False: the script publishes its own." },
 	{ "_forget_steppers", loop_forget_steppers, METH_NOARGS,
-		"Each optimizer's next step is told to `optimised` again." },
+		"Reports each optimizer's next step to `optimised` again." },
 	{ NULL, NULL, 0, NULL },
 };
 
 static PyGetSetDef loop_fields[] = {
 	{ "loss", loop_get_loss, loop_set_loss, NULL, NULL },
-	{ "usual", loop_get_pass, loop_set_pass, NULL, (void *)offsetof(struct loop, usual) },
+	{ "fast_pass", loop_get_pass, loop_set_pass, NULL, (void *)offsetof(struct loop, fast_pass) },
 	{ "batch", loop_get_pass, loop_set_pass, NULL, (void *)offsetof(struct loop, batch) },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
@@ -248,18 +247,18 @@ static int loop_traverse(PyObject *self, visitproc visit, void *arg)
 {
 	struct loop *loop = (struct loop *)self;
 	Py_VISIT(Py_TYPE(self));
-	Py_VISIT((PyObject *)loop->usual);
+	Py_VISIT((PyObject *)loop->fast_pass);
 	Py_VISIT((PyObject *)loop->batch);
 	Py_VISIT((PyObject *)loop->device);
 	Py_VISIT(loop->late);
 	return 0;
 }
 
-/* `device` and `late` stay: a hook may still ask for them. */
+/* `device` and `late` stay: a hook may still use them. */
 static int loop_clear(PyObject *self)
 {
 	struct loop *loop = (struct loop *)self;
-	Py_CLEAR(loop->usual);
+	Py_CLEAR(loop->fast_pass);
 	Py_CLEAR(loop->batch);
 	return 0;
 }

@@ -1,21 +1,21 @@
-/* The descriptor that _torch_modules.py puts in place of nn.Module._compiled_call_impl: it gives a timed call to the
+/* The descriptor that _torch_modules.py installs as nn.Module._compiled_call_impl: it returns a timed call for the
  * outermost module. */
 #ifndef PMTOP_MODULES_H
 #define PMTOP_MODULES_H
 
 #include "_pmtop_hooks.h"
 
-/* A module hook's `more`: the code that asks for the call, the class of losses, their span, the variables of
- * torch.compiler and the name of its flag there (or None and what to call instead). */
+/* A module hook's `more`: the code that reads the attribute, the class of losses, their span, the variables of
+ * torch.compiler and the name of its flag there (or None and a function). */
 enum { CODE, LOSS, LOSS_SPAN, FLAGS, FLAG };
 
-/* What is called once: a module, timed by a hook. */
+/* The timed call of one module. */
 struct timed {
 	PyObject_HEAD struct hook *hook;
 	PyObject *module, *plain;
 };
 
-/* True also where that cannot be known. */
+/* True also if that is unknown. */
 static int is_compiling(const struct hook *hook)
 {
 	PyObject *is_so = hook->at[FLAGS] != Py_None ? PyDict_GetItemWithError(hook->at[FLAGS], hook->at[FLAG]) : NULL;
@@ -30,7 +30,7 @@ static int is_compiling(const struct hook *hook)
 	return is_so != Py_False;
 }
 
-/* Others who read the attribute are to see what would be there without us. */
+/* Whether nn.Module's own code reads the attribute: other readers get the original value. */
 static int is_called_by(PyObject *code)
 {
 	PyFrameObject *frame = PyEval_GetFrame();
@@ -63,7 +63,7 @@ static PyObject *module_get(PyObject *self, PyObject *module, PyObject *type)
 		Py_RETURN_NONE;
 	}
 	PyObject *plain = PyDict_GetItemWithError(variables, hook_names.compiled_call);
-	if (!hook->loop || here.inside || !is_at_work(hook) || is_compiling(hook) || !is_called_by(hook->at[CODE])) {
+	if (!hook->loop || here.inside || !is_active(hook) || is_compiling(hook) || !is_called_by(hook->at[CODE])) {
 		plain = plain ? plain : Py_None;
 		Py_INCREF(plain);
 	} else {
@@ -87,7 +87,7 @@ static int module_set(PyObject *self, PyObject *module, PyObject *value)
 	return failed;
 }
 
-/* The device's mark, or None; NULL: an exception that is not ours. */
+/* Returns the device's mark, or None; NULL: an exception that is not pmtop's. */
 static PyObject *forward_begins(struct hook *hook, PyObject *module, int is_loss)
 {
 	struct loop *loop = hook->loop;
@@ -96,10 +96,10 @@ static PyObject *forward_begins(struct hook *hook, PyObject *module, int is_loss
 		loop->work |= WORK_FORWARD;
 	if (!loop->is_learning && !(is_owner && (loop->watches_forward || loop->device->measures)))
 		Py_RETURN_NONE;
-	PyObject *said = PyObject_CallMethod(hook->seldom, "begins", "Oi", module, is_loss);
-	if (!said && is_ours(hook->part))
+	PyObject *reply = PyObject_CallMethod(hook->slow, "begins", "Oi", module, is_loss);
+	if (!reply && is_own_error(hook->part))
 		Py_RETURN_NONE;
-	return said;
+	return reply;
 }
 
 static PyObject *call_plain(const struct timed *timed, PyObject *arguments, PyObject *keywords)
@@ -127,7 +127,7 @@ static PyObject *timed_call(PyObject *self, PyObject *arguments, PyObject *keywo
 	}
 	here.inside = 0;
 	if (began)
-		ends_with(hook->part, hook->seldom ? hook->seldom : Py_None, began);
+		ends_with(hook->part, hook->slow ? hook->slow : Py_None, began);
 	if (result && PyErr_Occurred())
 		Py_CLEAR(result);
 	return result;
@@ -161,7 +161,7 @@ static PyType_Slot module_hook_slots[] = {
 static PyType_Spec module_hook_spec = { "pmtop._pmtop.ModuleHook", sizeof(struct hook), 0,
 	Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, module_hook_slots };
 
-/* -- for _torch_modules.py: instances(objects, types), those of a list whose type is in a set */
+/* -- for _torch_modules.py: instances(objects, types), the objects of a list whose type is in a set */
 
 #define TYPES_REMEMBERED 1024u
 

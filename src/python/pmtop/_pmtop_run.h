@@ -1,8 +1,8 @@
-/* The process's region: made by the first call that publishes, let go of at the end and in forked children.
+/* The process's region: created by the first call that publishes, closed at the end and in forked children.
  *
- * It is static, not of the module: pmtop.h keeps the calling thread's place in thread-local storage, a fork concerns
- * the whole process, and pmtop shows one run per process. For that reason the module refuses a second interpreter. All
- * calls hold the GIL; without one, what two threads may do at the same time is atomic. */
+ * It is static and not part of the module's state: pmtop.h has the calling thread's lane in thread-local storage, a
+ * fork concerns the whole process, and pmtop shows one run per process. Therefore the module refuses a second
+ * interpreter. All calls hold the GIL; without a GIL, accesses that two threads may do at the same time are atomic. */
 #ifndef PMTOP_RUN_H
 #define PMTOP_RUN_H
 
@@ -14,9 +14,9 @@ static struct {
 	struct pmtop *region; /* NULL: nothing is published now */
 	/* in a forked child: the parent's, until this process publishes something itself */
 	struct pmtop *inherited;
-	struct pmtop *retired;                       /* ended, but a thread that is just ending may still look at it */
+	struct pmtop *retired;                       /* ended, but a thread that is just ending may still read it */
 	int is_decided;                              /* 0: the next call that publishes opens the region */
-	int is_forked;                               /* automatic publishers keep silent */
+	int is_forked;                               /* adapters publish nothing */
 	int are_epochs_by_hand, are_batches_by_hand; /* the script publishes them itself */
 	uint64_t gc_begin_ns, gc_threshold_ns;
 	int is_gc_watched;
@@ -28,16 +28,16 @@ static int is_declined(void) { return __atomic_load_n(&run.is_decided, __ATOMIC_
 
 static int is_switched_off(void)
 {
-	const char *said = getenv("PMTOP");
-	return said && !strcmp(said, "0");
+	const char *value = getenv("PMTOP");
+	return value && !strcmp(value, "0");
 }
 
-/* Python code does what needs Python: it finds the run's name, asks the environment and says who this is. */
+/* The opener, in Python, finds the run's name, reads the environment and publishes the facts. */
 static int first_call(PyObject *opener, struct pmtop **out)
 {
 	struct pmtop *inherited = __atomic_exchange_n(&run.inherited, NULL, __ATOMIC_ACQ_REL);
 	if (inherited)
-		__atomic_store_n(&run.region, inherited, __ATOMIC_RELEASE); /* pmtop.h makes a child's own of it */
+		__atomic_store_n(&run.region, inherited, __ATOMIC_RELEASE); /* pmtop.h replaces it by the child's own */
 	PyObject *result = opener ? PyObject_CallFunction(opener, "i", inherited != NULL) : NULL;
 	Py_XDECREF(result);
 	if (!result && PyErr_Occurred()) {
@@ -50,8 +50,8 @@ static int first_call(PyObject *opener, struct pmtop **out)
 	return 1;
 }
 
-/* The run ends and its file goes. The memory of the one before is given back only now, so that whoever was inside has
- * long left it. */
+/* Ends the run and removes its file. The memory of the run before is freed only now, when no thread can still be inside
+ * it. */
 static void retire(struct pmtop *pm)
 {
 	if (!pmtop_i_is_own(pm)) {
@@ -68,7 +68,7 @@ static void retire(struct pmtop *pm)
 	pmtop_close(__atomic_exchange_n(&run.retired, pm, __ATOMIC_ACQ_REL));
 }
 
-static void let_go(void)
+static void close_region(void)
 {
 	struct pmtop *pm = __atomic_exchange_n(&run.region, NULL, __ATOMIC_ACQ_REL);
 	if (pm)
@@ -124,30 +124,30 @@ static PyObject *open_region(PyObject *arguments, PyObject *keywords)
 	return PyBool_FromLong(region_now() != NULL);
 }
 
-/* open(name, ...): as pmtop_open(); what is open already stays as it is. */
+/* open(name, ...): as pmtop_open(); does not change an open region. */
 static PyObject *run_open(PyObject *module, PyObject *arguments, PyObject *keywords)
 {
 	(void)module;
 	if (!region_now())
-		let_go();
+		close_region();
 	return open_region(arguments, keywords);
 }
 
-/* reopen(name, ...): lets go of the region that there is, also an inherited one, and opens another; not where nothing
- * is to be published. */
+/* reopen(name, ...): closes the current region, or an inherited one, and opens another, unless publishing was
+ * declined. */
 static PyObject *run_reopen(PyObject *module, PyObject *arguments, PyObject *keywords)
 {
 	(void)module;
 	if (is_declined())
 		Py_RETURN_FALSE;
-	let_go();
+	close_region();
 	return open_region(arguments, keywords);
 }
 
 static PyObject *run_close(PyObject *module, PyObject *unused)
 {
 	(void)module, (void)unused;
-	let_go();
+	close_region();
 	run.are_epochs_by_hand = run.are_batches_by_hand = 0; /* of the run that ended */
 	__atomic_store_n(&run.is_decided, 1, __ATOMIC_RELAXED);
 	Py_RETURN_NONE;

@@ -1,21 +1,21 @@
 /* Spans: `with pmtop.span("forward"):`, and the objects behind them.
  *
- * Most of what a `with` costs is the binding of __enter__ and __exit__ to the object, anew each time. So the names used
- * first have a type each, a subclass of Span whose two methods are bound for good: functions that are already of the
- * one object. All others share the type Span. */
+ * Most of the overhead of a `with` is binding __enter__ and __exit__ to the object each time. The first names therefore
+ * have a type each, a subclass of Span whose two methods are functions bound to its only object. All others share the
+ * type Span. */
 #ifndef PMTOP_SPAN_H
 #define PMTOP_SPAN_H
 
 #include "_pmtop_tasks.h"
 
-#define SPAN_SETS 256u       /* a power of two */
-#define MOST_BOUND_SPANS 256 /* names that have a type of their own, of about 2 KB */
-#define LONGEST_KEPT 200     /* characters; longer names are nowhere kept */
+#define SPAN_SETS 256u      /* a power of two */
+#define BOUND_SPANS_MAX 256 /* names with their own type, about 2 KB each */
+#define CACHED_NAME_MAX 200 /* characters; longer names are not cached */
 
-/* One name and kind. It keeps nothing of a span that runs: pmtop.h does, per thread. So it serves all threads and nests
- * in itself. */
+/* One name and kind. pmtop.h has the state of a running span, per thread, so one object serves all threads and nests in
+ * itself. */
 struct span {
-	PyObject_HEAD PyObject *name; /* as it was given, and never of a subclass of str */
+	PyObject_HEAD PyObject *name; /* as given; an exact str */
 	struct text text;
 	unsigned notes;
 	struct pmtop_site site;
@@ -29,14 +29,14 @@ struct remembered {
 struct module_state {
 	PyObject *opener, *decorator;
 	PyTypeObject *span_type, *turns_type;
-	PyObject *bound_spans[4]; /* by notes: dicts from a name to its span; nothing is ever taken out */
-	/* by the address of the name: a literal's stays. The second gives way */
+	PyObject *bound_spans[4]; /* by notes: dicts from a name to its span; entries are never removed */
+	/* a cache by the name's address, which is constant for a literal. The second of a pair is replaced */
 	struct remembered remembered[SPAN_SETS][2];
 };
 
 static struct module_state *state_of(PyObject *module) { return (struct module_state *)PyModule_GetState(module); }
 
-/* The region to publish to, NULL where there is none. False: an exception is set. */
+/* The region to publish to, or NULL. False: an exception is set. */
 static inline int reach(PyObject *module, struct pmtop **out)
 {
 	*out = region_now();
@@ -45,7 +45,7 @@ static inline int reach(PyObject *module, struct pmtop **out)
 	return first_call(state_of(module)->opener, out);
 }
 
-/* The same from within an object of this module. */
+/* The same for an object of this module. */
 static inline int reach_from(PyObject *object, struct pmtop **out)
 {
 	*out = region_now();
@@ -61,14 +61,13 @@ static PyObject *span_enter(PyObject *self, PyObject *const *ignored, Py_ssize_t
 	(void)ignored, (void)count;
 	if (!reach_from(self, &pm))
 		return NULL;
-	if (pm && !(is_in_task() && task_begins(self, SPAN_BY_WITH))) /* calls that are spared where nothing is published */
+	if (pm && !(is_in_task() && task_begins(self, SPAN_BY_WITH))) /* skips the calls if nothing is published */
 		pmtop_scope_begin(pm, &span->site, span->text.utf8, span->notes);
 	Py_INCREF(self);
 	return self;
 }
 
-/* Whatever has only an end began elsewhere: before a close(), or in the process that forked this one. It opens no
- * region. */
+/* Opens no region: an end without a begin here began before a close() or in the parent process. */
 static PyObject *span_exit(PyObject *self, PyObject *const *ignored, Py_ssize_t count)
 {
 	struct pmtop_scope scope = { region_now(), 0 };
@@ -83,12 +82,12 @@ static PyObject *stack_begin(PyObject *module, PyObject *object)
 {
 	struct span *span = (struct span *)object;
 	if (!PyObject_TypeCheck(object, state_of(module)->span_type))
-		return PyErr_SetString(PyExc_TypeError, "a span"), NULL;
+		return PyErr_SetString(PyExc_TypeError, "span must be a Span"), NULL;
 	pmtop_scope_begin(region_now(), &span->site, span->text.utf8, span->notes);
 	Py_RETURN_NONE;
 }
 
-/* Copies, and a user's object that keeps one, can be pickled. */
+/* So that copies, and users' objects with a span, can be pickled. */
 static PyObject *span_reduce(PyObject *self, PyObject *unused)
 {
 	const struct span *span = (struct span *)self;
@@ -100,7 +99,7 @@ static PyObject *span_reduce(PyObject *self, PyObject *unused)
 					: NULL;
 }
 
-/* The first two are bound once for each of the names used first. */
+/* bind_methods() binds the first two. */
 static PyMethodDef span_methods[] = {
 	{ "__enter__", (PyCFunction)(void (*)(void))span_enter, METH_FASTCALL, "Begins the span in this thread." },
 	{ "__exit__", (PyCFunction)(void (*)(void))span_exit, METH_FASTCALL, "Ends the innermost span of this thread." },
@@ -108,8 +107,8 @@ static PyMethodDef span_methods[] = {
 	{ NULL, NULL, 0, NULL },
 };
 
-/* The type of one object: __enter__ and __exit__ are no descriptors, so `with` takes them as they are. Both ignore what
- * they are given. */
+/* The type of one object. Its __enter__ and __exit__ are no descriptors, so `with` does not bind them. Both ignore
+ * their arguments. */
 static PyTypeObject *bound_type(PyObject *module)
 {
 	static PyType_Slot slots[] = { { 0, NULL } };
@@ -150,22 +149,22 @@ static struct span *span_new(PyTypeObject *type, PyObject *name, unsigned notes)
 	return span;
 }
 
-/* Takes `span`, and returns the one that is kept: another thread may have been quicker. */
-static struct span *first_kept(PyObject *bound, PyObject *name, struct span *span)
+/* Takes `span`, and returns the stored one: another thread may have been first. */
+static struct span *store_span(PyObject *bound, PyObject *name, struct span *span)
 {
-	PyObject *kept = (PyObject *)span;
+	PyObject *stored = (PyObject *)span;
 #ifdef Py_GIL_DISABLED
-	int failed = PyDict_SetDefaultRef(bound, name, (PyObject *)span, &kept) < 0;
+	int failed = PyDict_SetDefaultRef(bound, name, (PyObject *)span, &stored) < 0;
 	Py_DECREF((PyObject *)span);
 #else
-	int failed = PyDict_SetItem(bound, name, kept);
+	int failed = PyDict_SetItem(bound, name, stored);
 	if (failed)
-		Py_CLEAR(kept);
+		Py_CLEAR(stored);
 #endif
-	return failed ? NULL : (struct span *)kept;
+	return failed ? NULL : (struct span *)stored;
 }
 
-/* A new reference to the span of a name; interned while there are few names. */
+/* A new reference to the span of a name; cached while there are few names. */
 static struct span *find_span(PyObject *module, PyObject *name, unsigned notes)
 {
 	struct module_state *state = state_of(module);
@@ -174,19 +173,19 @@ static struct span *find_span(PyObject *module, PyObject *name, unsigned notes)
 		Py_INCREF(known);
 		return (struct span *)known;
 	}
-	if (PyErr_Occurred() || PyDict_Size(bound) >= MOST_BOUND_SPANS || PyUnicode_GetLength(name) > LONGEST_KEPT)
+	if (PyErr_Occurred() || PyDict_Size(bound) >= BOUND_SPANS_MAX || PyUnicode_GetLength(name) > CACHED_NAME_MAX)
 		return PyErr_Occurred() ? NULL : span_new(state->span_type, name, notes);
 	PyTypeObject *type = bound_type(module);
 	struct span *span = type ? span_new(type, name, notes) : NULL;
 	Py_XDECREF((PyObject *)type);
 	if (span && !bind_methods((PyObject *)span))
 		Py_CLEAR(span);
-	return span ? first_kept(bound, name, span) : NULL;
+	return span ? store_span(bound, name, span) : NULL;
 }
 
 static PyObject *make_span(PyObject *module, PyObject *name, unsigned notes)
 {
-#ifndef Py_GIL_DISABLED /* a table for all threads would cost more than it saves */
+#ifndef Py_GIL_DISABLED /* a cache for all threads would cost more than it saves */
 	uintptr_t address = (uintptr_t)name;
 	struct remembered *set = state_of(module)->remembered[((address >> 4 ^ address >> 12) + notes) % SPAN_SETS];
 	for (int i = 0; i < 2; i++) {
@@ -201,7 +200,7 @@ static PyObject *make_span(PyObject *module, PyObject *name, unsigned notes)
 	PyObject *plain = PyUnicode_FromObject(name);
 	struct span *span = plain ? find_span(module, plain, notes) : NULL;
 #ifndef Py_GIL_DISABLED
-	if (span && plain == name && PyUnicode_GetLength(name) <= LONGEST_KEPT) {
+	if (span && plain == name && PyUnicode_GetLength(name) <= CACHED_NAME_MAX) {
 		int is_bound = Py_TYPE((PyObject *)span) != state_of(module)->span_type;
 		struct remembered last = set[1];
 		set[1] = is_bound ? set[0] : (struct remembered){ name, span };
@@ -227,7 +226,7 @@ static int is_asked_for(PyObject *argument, unsigned note, unsigned *notes)
 static PyObject *span_of(PyObject *module, PyObject *const *given, Py_ssize_t count, PyObject *keywords)
 {
 	static const struct signature takes = { "span", { "name", "cpu", "memory" }, 1, 3 };
-	PyObject *own[MOST_ARGUMENTS];
+	PyObject *own[ARGUMENTS_MAX];
 	unsigned notes = 0;
 	if (__builtin_expect(count == 1 && !keywords, 1))
 		return make_span(module, given[0], 0);
@@ -269,7 +268,7 @@ static PyObject *span_repr(PyObject *self)
 static PyObject *refuse_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
 {
 	(void)type, (void)arguments, (void)keywords;
-	PyErr_SetString(PyExc_TypeError, "not to be made directly: use pmtop.span(name)");
+	PyErr_SetString(PyExc_TypeError, "cannot be created directly: use pmtop.span(name)");
 	return NULL;
 }
 
@@ -284,17 +283,17 @@ static void span_free(PyObject *self)
 }
 
 static PyGetSetDef span_fields[] = {
-	{ "name", span_name, NULL, "The name, as it was given.", NULL },
-	{ "cpu", span_notes, NULL, "True: the thread's CPU time is noted too.", (void *)(uintptr_t)PMTOP_NOTE_CPU },
-	{ "memory", span_notes, NULL, "True: growth of the process's resident memory is noted too.",
+	{ "name", span_name, NULL, "The name, as given.", NULL },
+	{ "cpu", span_notes, NULL, "Whether it also measures the thread's CPU time.", (void *)(uintptr_t)PMTOP_NOTE_CPU },
+	{ "memory", span_notes, NULL, "Whether it also measures the growth of the process's resident memory.",
 		(void *)(uintptr_t)PMTOP_NOTE_MEMORY },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 
 static PyType_Slot span_slots[] = {
 	{ Py_tp_doc,
-		"A named stretch of time, for `with`, or a decorator; made by pmtop.span(name). It nests, in itself too, and "
-		"serves all threads." },
+		"A named interval of time, for `with` or as a decorator; created by pmtop.span(name). One object serves all "
+		"threads and nests in itself." },
 	{ Py_tp_new, refuse_new },
 	{ Py_tp_dealloc, span_free },
 	{ Py_tp_methods, span_methods },

@@ -1,23 +1,22 @@
-/* Spans of coroutines, which share a thread: a thread's own stack cannot hold them, because tasks take turns while
- * their spans are open.
+/* Spans of coroutines, which share a thread: they interleave, so they do not nest on the thread's stack of spans.
  *
- * `_tasks.py` keeps them, by contextvars. This file decides, as cheaply as it can, whether a span belongs there: where
- * an event loop runs in the calling thread, or while spans of tasks are open in its context (asyncio.to_thread() hands
- * the context on). All else goes straight to the thread's stack in pmtop.h. Callers hold the GIL; without one, what two
- * threads may do at the same time is atomic. */
+ * `_tasks.py` has them, by contextvars. This file decides cheaply whether a span belongs there: if an event loop runs
+ * in the calling thread, or while spans of tasks are open in its context (asyncio.to_thread() copies the context). All
+ * other spans go to the thread's stack in pmtop.h. Callers hold the GIL; without a GIL, accesses that two threads may
+ * do at the same time are atomic. */
 #ifndef PMTOP_TASKS_H
 #define PMTOP_TASKS_H
 
 #include "_pmtop_run.h"
 
 static struct {
-	PyObject *begin, *end, *past; /* of _tasks.py: each returns whether it took the span */
+	PyObject *begin, *end, *past; /* of _tasks.py: each returns whether the span belongs to a task */
 	PyObject *innermost;          /* the context variable's get */
 	PyObject *other_loop;         /* of _tasks.py: whether trio or curio runs here */
 	PyObject *running_loop;       /* of asyncio; NULL until that is imported */
 	int has_other_loops;
-	Py_ssize_t modules_seen; /* so many modules were there when loops were last looked for */
-	int open_count;          /* spans of tasks that are open, in the whole process */
+	Py_ssize_t modules_seen; /* size of sys.modules at the last search for loops */
+	int open_count;          /* open spans of tasks, in the whole process */
 } tasks;
 
 static PyObject *call_nothing(PyObject *function)
@@ -29,7 +28,7 @@ static PyObject *call_nothing(PyObject *function)
 #endif
 }
 
-/* False also where it fails: an error in here must not reach training. Takes `result`. */
+/* False also after an error, which must not reach training. Takes the reference `result`. */
 static int is_true_result(PyObject *result)
 {
 	int is_true = result ? PyObject_IsTrue(result) : -1;
@@ -39,16 +38,16 @@ static int is_true_result(PyObject *result)
 	return is_true > 0;
 }
 
-static void look_for_loops(PyObject *modules)
+static void find_event_loops(PyObject *modules)
 {
 	PyObject *asyncio = PyDict_GetItemString(modules, "asyncio.events");
 	if (asyncio && !tasks.running_loop && !(tasks.running_loop = PyObject_GetAttrString(asyncio, "_get_running_loop")))
-		PyErr_Clear(); /* it is just being imported: no loop runs yet */
+		PyErr_Clear(); /* it is being imported: no loop runs yet */
 	tasks.has_other_loops = PyDict_GetItemString(modules, "trio") || PyDict_GetItemString(modules, "curio");
 }
 
-/* Whether an event loop runs in this thread. After close(), which also comes at the interpreter's end, nobody asks for
- * modules any more. */
+/* Whether an event loop runs in this thread. After close(), which runs at the interpreter's end, it must not read
+ * sys.modules any more. */
 static inline int is_in_loop(void)
 {
 	if (!region_now())
@@ -57,7 +56,7 @@ static inline int is_in_loop(void)
 	Py_ssize_t count = PyDict_Size(modules);
 	if (__builtin_expect(count != tasks.modules_seen, 0)) {
 		tasks.modules_seen = count;
-		look_for_loops(modules);
+		find_event_loops(modules);
 	}
 	if (tasks.running_loop) {
 		PyObject *loop = call_nothing(tasks.running_loop);
@@ -98,7 +97,7 @@ static int task_begins(PyObject *span, int how)
 	return is_true_result(PyObject_CallFunction(tasks.begin, "Oi", span, how));
 }
 
-/* Ends a span of the running task. `span`: None where nothing but how it was begun is known. */
+/* Ends a span of the running task. `span` is None if only `how` is known. */
 static inline int task_ends(PyObject *span, int how)
 {
 	if (__builtin_expect(__atomic_load_n(&tasks.open_count, __ATOMIC_RELAXED) <= 0, 1))
@@ -106,7 +105,7 @@ static inline int task_ends(PyObject *span, int how)
 	return is_true_result(PyObject_CallFunction(tasks.end, "Oi", span, how));
 }
 
-/* A span that is over; false: no span of a task is open around it. */
+/* Publishes a finished span; false: no open span of a task encloses it. */
 static int task_notes_past(const char *name, uint64_t begin_ns, uint64_t end_ns)
 {
 	if (__builtin_expect(__atomic_load_n(&tasks.open_count, __ATOMIC_RELAXED) <= 0, 1) || !has_span_in_context())
@@ -154,7 +153,7 @@ static PyObject *tasks_opened(PyObject *module, PyObject *add)
 	Py_RETURN_NONE;
 }
 
-/* -- this thread's stack, on which the first of the tasks' spans stand too, so that pmtop shows what is open */
+/* -- this thread's stack, which also has the first spans of tasks, so that pmtop shows the open spans */
 
 static PyObject *read_stack_depth(PyObject *module, PyObject *unused)
 {
@@ -175,7 +174,7 @@ static PyObject *stack_end(PyObject *module, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
-/* Takes the innermost span off without publishing it: the task does that itself. */
+/* Removes the innermost span without publishing it: the task publishes it. */
 static PyObject *stack_drop(PyObject *module, PyObject *unused)
 {
 	struct pmtop_i_lane *lane = pmtop_i_enter(region_now());
@@ -191,7 +190,7 @@ static PyObject *stack_drop(PyObject *module, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
-/* task_span(name, begin_ns, end_ns, inner_ns, parent, depth): a span of a task that is over. parent: "" for none. */
+/* task_span(name, begin_ns, end_ns, inner_ns, parent, depth): publishes a finished span. parent: "" for none. */
 static PyObject *publish_task_span(PyObject *module, PyObject *arguments)
 {
 	PyObject *name, *parent;

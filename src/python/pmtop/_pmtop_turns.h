@@ -1,7 +1,7 @@
-/* What a loop over epochs() or batches() iterates with: an epoch or a batch around each turn.
+/* The iterator of epochs() and batches(): each iteration is an epoch or a batch.
  *
- * In C because only a deallocator can tell how a loop was left: by `break` the turn is over; by an exception it never
- * was finished, and then it is no batch. */
+ * It is in C because only a deallocator can distinguish how a loop was left: `break` ends the batch, an exception
+ * leaves it unfinished. */
 #ifndef PMTOP_TURNS_H
 #define PMTOP_TURNS_H
 
@@ -9,8 +9,8 @@
 
 struct turns {
 	PyObject_HEAD PyObject *items;
-	uint64_t index, number;     /* of the next turn in this loop; of the batch in the run */
-	unsigned long long samples; /* in each batch, 0 = not known */
+	uint64_t index, number;     /* of the next iteration in this loop; of the batch in the run */
+	unsigned long long samples; /* in each batch, 0 = unknown */
 	int is_epochs, is_open;
 };
 
@@ -21,11 +21,11 @@ static void turn_ends(struct turns *turns)
 	turns->is_open = 0;
 	if (is_open && turns->is_epochs)
 		pmtop_epoch_end(pm);
-	else if (is_open && pmtop_batch_number(pm) == turns->number) /* else the loop has ended it itself */
+	else if (is_open && pmtop_batch_number(pm) == turns->number) /* else the loop has ended it */
 		pmtop_batch_end(pm, NAN);
 }
 
-/* An int says itself which epoch it is. */
+/* An int item is the epoch's index. */
 static uint32_t epoch_index(const struct turns *turns, PyObject *item)
 {
 	uint64_t index = PyLong_CheckExact(item) ? PyLong_AsUnsignedLongLong(item) : turns->index;
@@ -66,7 +66,7 @@ static PyObject *make_turns(PyObject *module, PyObject *arguments)
 	if (!PyArg_ParseTuple(arguments, "OpK", &items, &is_epochs, &samples))
 		return NULL;
 	if (!PyIter_Check(items))
-		return PyErr_Format(PyExc_TypeError, "%R is no iterator", Py_TYPE(items));
+		return PyErr_Format(PyExc_TypeError, "%R is not an iterator", Py_TYPE(items));
 	struct turns *turns = PyObject_GC_New(struct turns, state_of(module)->turns_type);
 	if (!turns)
 		return NULL;

@@ -1,4 +1,4 @@
-"""Blocks and functions that are measured by themselves and print their line: track_performance and monitor_performance."""
+"""track_performance and monitor_performance: measure a block or a function and print its line."""
 import functools
 import inspect
 from typing import Any, Callable, Optional
@@ -12,18 +12,18 @@ class _Printed(Measure):
     __slots__ = ()
 
     def _done(self, metric: PerformanceMetric) -> None:
-        _figures.say(_figures.result_lines(*metric[:5]))
+        _figures.print_text(_figures.result_lines(*metric[:5]))
 
 
 def track_performance(operation: str, print_result: bool = True, device: Any = None) -> Any:
-    """`with track_performance("critical_operation"):` measures the block and prints the guide's line when it is over, also where it raises;
-    it is a span of the run, too. `metric` of what `with ... as` gives is the PerformanceMetric then. TypeError: the name is no str."""
+    """`with track_performance("critical_operation"):` measures the block and prints the guide's line at its end, even if it raises. The block
+    is also a span of the run. Afterwards `metric` of the `as` variable is the PerformanceMetric. Raises TypeError for a name that is no str."""
     _check_name("track_performance", operation)
     return (_Printed if print_result else Measure)(operation, pmtop.span(operation, memory=True), device)
 
 
 class _Steps(Measure):
-    """A function that is entered again and again, such as a generator: the time in it, without that of who uses what it yields."""
+    """A function that is entered repeatedly, such as a generator: the time in it, without the time of its consumer."""
 
     __slots__ = ("_seconds", "_cpu_mb", "_gpu_mb", "_peak_mb")
 
@@ -39,16 +39,16 @@ class _Steps(Measure):
         self._cpu_mb, self._gpu_mb = plus(self._cpu_mb, metric.cpu_delta_mb), plus(self._gpu_mb, metric.gpu_delta_mb)
         self._peak_mb = larger(self._peak_mb, metric.gpu_peak_mb)
 
-    def say(self) -> None:
-        _figures.say(_figures.result_lines(self._name, self._seconds, self._cpu_mb, self._gpu_mb, self._peak_mb))
+    def print_line(self) -> None:
+        _figures.print_text(_figures.result_lines(self._name, self._seconds, self._cpu_mb, self._gpu_mb, self._peak_mb))
 
 
 def monitor_performance(operation: Any = None, device: Any = None) -> Any:
     """A decorator that measures every call as track_performance() does: `@monitor_performance("data processing")`, `@monitor_performance()`
-    or bare `@monitor_performance`; without a name it is the function's.
+    or `@monitor_performance`. The default name is the function's.
 
-    A coroutine is measured from its first step to its last, with what it waits for. Of a generator the time within it counts, and the
-    line is printed when it ends or is closed."""
+    A coroutine is measured from its first step to its last, including what it awaits. For a generator the time within it counts; the
+    line is printed when the generator ends or is closed."""
     if callable(operation):
         return _monitored(operation, _name_of(operation), device)
     if operation is not None:
@@ -114,7 +114,7 @@ def _generator(function: Callable[..., Any], name: str, device: Any) -> Callable
                 else:
                     step = functools.partial(generator.send, sent)
         finally:
-            steps.say()
+            steps.print_line()
 
     return call
 
@@ -141,6 +141,6 @@ def _async_generator(function: Callable[..., Any], name: str, device: Any) -> Ca
                 else:
                     step = functools.partial(generator.asend, sent)
         finally:
-            steps.say()
+            steps.print_line()
 
     return call

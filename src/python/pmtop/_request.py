@@ -9,29 +9,30 @@ except ImportError:
     from . import _nothing as _pmtop  # type: ignore[no-redef]
 from . import _tasks
 
-# As request_pattern in pmtop itself: numbers, hexadecimal words and UUIDs. Names in a region are few and stay, so they are made alike here.
+# The same rule as request_pattern() in pmtop: numbers, hexadecimal words and UUIDs. The region's name table is small and names are never removed,
+# so requests are grouped before they are published.
 _VARIES = re.compile(
     r"(?<![0-9A-Za-z])(?:[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}|[0-9]+|0[xX][0-9a-fA-F]+"
     r"|(?=[a-fA-F]*[0-9])[0-9a-fA-F]{8,})(?![0-9A-Za-z])"
 )
-_PATTERNS_MOST = 64
+_PATTERNS_MAX = 64
 _patterns: set[str] = set()
 
 
 def pattern(name: str) -> str:
-    """"GET /user/17" is "GET /user/*"; "other" where there are too many of them."""
+    """"GET /user/17" becomes "GET /user/*"; "other" if there are too many patterns."""
     if not isinstance(name, str):
         raise TypeError("name must be a str, not %r" % type(name))
     short = _VARIES.sub("*", name)
     if short not in _patterns:
-        if len(_patterns) >= _PATTERNS_MOST:
+        if len(_patterns) >= _PATTERNS_MAX:
             return "other"
         _patterns.add(short)
     return short
 
 
 class Request:
-    """A span of mode "inference"; it failed where an exception leaves it (a cancelled task's too). Each task of asyncio has its own."""
+    """A span in the mode "inference". A request that an exception leaves has failed, also by cancelling its task. Each task has its own requests."""
 
     __slots__ = ("_span",)
 
@@ -56,14 +57,14 @@ class Request:
 _mode_of = 0
 
 
-def begin_anew() -> None:
-    """A new region knows no mode yet."""
+def reset_mode() -> None:
+    """A new region has no mode yet."""
     global _mode_of
     _mode_of = 0
 
 
 def _set_mode() -> None:
-    """Once in a process and region: a service that also trains says itself what goes on, by mode()."""
+    """Sets the mode once per process and region: a service that also trains calls mode() itself."""
     global _mode_of
     if _mode_of != os.getpid():
         _mode_of = os.getpid()

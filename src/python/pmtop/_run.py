@@ -1,18 +1,18 @@
-"""Who this process is, for pmtop to show: the run's name, its place among the ranks, the run's id. Only what is known."""
+"""Identifies this process for pmtop: the run's name, its rank, the run's id, as far as they are known."""
 import os
 import sys
 from collections.abc import Mapping
 from typing import Optional
 
-# The first that is set is it; what the launchers say stands behind what the frameworks read.
+# The first variable that is set counts: those that frameworks read come before the launchers' own.
 _PLACES = {
     "RANK": ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"),
     "LOCAL_RANK": ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"),
     "WORLD_SIZE": ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"),
 }
-# Which GPUs it may see, in the order in which the drivers look: beside other ranks it is not read from its process.
+# The visible GPUs, in the order in which the drivers read them. Published because pmtop reads no environment of other ranks' processes.
 _VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK")
-_MOST_BYTES = 192  # of a value
+_VALUE_BYTES_MAX = 192  # of a value
 _NO_SCRIPTS = {"": "python", "-": "python", "-c": "python", "-m": "python"}
 _NO_SCRIPTS.update(dict.fromkeys(("ipykernel_launcher", "colab_kernel_launcher"), "notebook"))
 
@@ -34,12 +34,12 @@ def run_name(environment: Mapping[str, str] = os.environ) -> str:
 
 
 def _is_one_of_several(environment: Mapping[str, str]) -> bool:
-    """A launcher's own variables are also set in a batch job around one process."""
+    """Whether the job has several processes: Slurm sets its variables for a single process, too."""
     return environment.get("SLURM_NTASKS", "1") != "1" or "WORLD_SIZE" in environment
 
 
 def _address(environment: Mapping[str, str]) -> str:
-    """Of a run's first rank. "localhost" is another one in each network namespace, so that two containers may have the same."""
+    """The address of rank 0. "localhost" differs between network namespaces, so the namespace is added: two containers may use the same."""
     address = environment["MASTER_ADDR"]
     if address == "localhost" or address.startswith("127.") or address == "::1":
         try:
@@ -50,7 +50,7 @@ def _address(environment: Mapping[str, str]) -> str:
 
 
 def run_id(environment: Mapping[str, str] = os.environ) -> Optional[str]:
-    """The same in all ranks of one run and, as far as the launcher lets, in no other; None where there is nothing to tell it by."""
+    """An id that all ranks of a run share and, as far as the launcher allows, no other run has; None if nothing identifies the run."""
     parts = []
     if environment.get("TORCHELASTIC_RUN_ID", "none") != "none":
         parts.append(environment["TORCHELASTIC_RUN_ID"])
@@ -65,12 +65,12 @@ def run_id(environment: Mapping[str, str] = os.environ) -> Optional[str]:
 
 
 def _whole_names(names: str) -> str:
-    """As many of a list's as have room: half of one could be another's."""
-    return names if len(names.encode(errors="replace")) <= _MOST_BYTES else names[:_MOST_BYTES].rpartition(",")[0]
+    """As many names of a list as fit: a name that is cut could be another's."""
+    return names if len(names.encode(errors="replace")) <= _VALUE_BYTES_MAX else names[:_VALUE_BYTES_MAX].rpartition(",")[0]
 
 
 def facts(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """What is published as meta when the region is made."""
+    """The facts that are published as meta when the region is created."""
     found = {"python": "%d.%d.%d" % sys.version_info[:3], "host": os.uname().nodename}
     for key, sources in _PLACES.items():
         for source in sources:

@@ -1,10 +1,10 @@
 """Spans and requests of coroutines, each in its own task.
 
-Tasks share a thread and take turns while their spans are open, so a thread's stack cannot hold them. Here each context (of a task, or of a
-thread that asyncio.to_thread() runs) knows its innermost open span, and a span is published when it is over, with its own begin, end and
-parent. As long as it lies right in what the thread's stack holds, it stands on that stack too, so that pmtop shows what is open.
+Tasks share a thread and interleave while their spans are open, so their spans do not nest on the thread's stack of spans. Here each context (of a
+task, or of a thread that asyncio.to_thread() runs) has its innermost open span, and a span is published when it is over, with its own begin, end
+and parent. While it nests correctly on the thread's stack it is on that stack, too, so that pmtop shows the open spans.
 
-The compiled part asks begin() and end() only where an event loop runs, or where a span of a task is open in the context.
+The compiled part calls begin() and end() only if an event loop runs, or if a span of a task is open in the context.
 """
 import contextvars
 import os
@@ -24,7 +24,7 @@ _COROUTINE = 0x80 | 0x100 | 0x200  # code flags: coroutine, types.coroutine, asy
 
 
 class _Node:
-    """A span of a task that is open, or was."""
+    """A span of a task, open or finished."""
 
     __slots__ = (
         "name", "how", "owner", "parent", "depth", "begin_ns", "is_over", "has_failed", "marks_failure", "stack", "pid", "thread",
@@ -33,12 +33,12 @@ class _Node:
 
 
 _innermost: "contextvars.ContextVar[Optional[_Node]]" = contextvars.ContextVar("pmtop_task_span", default=None)
-_opened: Dict[int, List[_Node]] = {}  # by owner: for ends that come from another context (a generator that is closed elsewhere)
+_opened: Dict[int, List[_Node]] = {}  # by owner, for ends in another context (a generator that is closed elsewhere)
 _pid = os.getpid()
 
 
 class _Stack(threading.local):
-    """The nodes that stand on this thread's stack in the region, outermost first."""
+    """The nodes that are on this thread's stack in the region, outermost first."""
 
     def __init__(self) -> None:
         self.nodes: List[_Node] = []
@@ -65,7 +65,7 @@ def _open(node: Optional[_Node]) -> Optional[_Node]:
     return node
 
 
-def _request_around(node: Optional[_Node]) -> Optional[_Node]:
+def _enclosing_request(node: Optional[_Node]) -> Optional[_Node]:
     while node is not None and node.how != _BY_REQUEST:
         node = _open(node.parent)
     return node
@@ -74,9 +74,9 @@ def _request_around(node: Optional[_Node]) -> Optional[_Node]:
 def _begin(owner: Any, span: Any, name: str, how: int) -> _Node:
     parent = _open(_innermost.get())
     if how == _BY_REQUEST:
-        parent = _request_around(parent)  # Spans around requests ("serve") do not swallow them.
+        parent = _enclosing_request(parent)  # A request is outermost even within a span such as "serve".
     if parent is not None:
-        parent.parent = _open(parent.parent)  # Keeps the chain short where spans overlap for ever.
+        parent.parent = _open(parent.parent)  # Keeps the chain short if spans overlap endlessly.
     node = _Node()
     node.name, node.how, node.owner, node.parent, node.pid = name, how, owner, parent, _pid
     node.thread = threading.get_ident()
@@ -86,10 +86,10 @@ def _begin(owner: Any, span: Any, name: str, how: int) -> _Node:
     if parent is not None:
         node.depth = parent.depth + 1
     elif how == _BY_REQUEST:
-        node.depth = 0  # Whatever the thread has open around its event loop.
+        node.depth = 0  # Ignores spans that enclose the event loop.
     else:
         node.depth = max(0, _pmtop.stack_depth() - len(nodes))
-    node.marks_failure = name == "error" and _request_around(parent) is not None
+    node.marks_failure = name == "error" and _enclosing_request(parent) is not None
     node.stack = None
     is_next = (nodes[-1] if nodes else None) is parent and len(nodes) < STACK_MAX and not node.marks_failure
     if is_next and (how != _BY_REQUEST or parent is not None or not _pmtop.stack_depth()):
@@ -112,10 +112,10 @@ def _end(node: _Node) -> None:
     end_ns = monotonic_ns()
     node.is_over = True
     _pmtop.tasks_opened(-1)
-    kept = _opened.get(id(node.owner))
-    if kept is not None:
-        kept.remove(node)
-        if not kept:
+    opened = _opened.get(id(node.owner))
+    if opened is not None:
+        opened.remove(node)
+        if not opened:
             del _opened[id(node.owner)]
     innermost = _innermost.get()
     if innermost is node or (innermost is not None and innermost.is_over):
@@ -130,14 +130,14 @@ def _end(node: _Node) -> None:
 
 def _publish(node: _Node, end_ns: int) -> None:
     if node.marks_failure:
-        request = _request_around(_open(node.parent))
+        request = _enclosing_request(_open(node.parent))
         if request is not None:
             request.has_failed = True
         return
     nodes = _stack.nodes
     is_on_top = node.stack is nodes and bool(nodes) and nodes[-1] is node
     if node.has_failed:
-        # Right before the request itself, so that it is no other's.
+        # Directly before the request itself, so that it belongs to no other.
         _pmtop.task_span("error", end_ns, end_ns, 0, node.name, node.depth + 1)
     if is_on_top and not node.has_children_apart:
         nodes.pop()
@@ -149,32 +149,32 @@ def _publish(node: _Node, end_ns: int) -> None:
         inner_ns = node.inner_ns + (end_ns - node.busy_from_ns if node.children else 0)
         parent = node.parent.name if node.parent is not None else ""
         _pmtop.task_span(node.name, node.begin_ns, end_ns, inner_ns, parent, node.depth)
-    # What ended below others, or in another thread, leaves the stack as soon as it is on top.
+    # A span that ended below others, or in another thread, leaves the stack as soon as it is on top.
     while nodes and nodes[-1].is_over:
         nodes.pop()
         _pmtop.stack_drop()
 
 
 def _find(owner: Any, how: int) -> Optional[_Node]:
-    """The innermost open node of this context that `owner` began; where that is in another context, the last one that it began."""
+    """The innermost open node of this context that `owner` began; if it began in another context, the last one that it began."""
     node = _open(_innermost.get())
     while node is not None:
         if node.owner is owner if owner is not None else node.how == how:
             return node
         if how == _BY_CALL and node.how in (_BY_WITH, _BY_REQUEST):
-            return None  # span_end() does not end a `with` around it.
+            return None  # span_end() does not end an enclosing `with`.
         node = _open(node.parent)
-    kept = _opened.get(id(owner), ()) if owner is not None else ()
-    if kept and kept[-1].how == _BY_REQUEST:
-        return kept[-1]
-    if kept and (_pmtop.is_in_loop() or not _pmtop.stack_depth()):
+    opened = _opened.get(id(owner), ()) if owner is not None else ()
+    if opened and opened[-1].how == _BY_REQUEST:
+        return opened[-1]
+    if opened and (_pmtop.is_in_loop() or not _pmtop.stack_depth()):
         here = threading.get_ident()
-        return next((node for node in reversed(kept) if node.thread == here), None)
+        return next((node for node in reversed(opened) if node.thread == here), None)
     return None
 
 
-def _end_with_what_was_left_open(node: _Node) -> None:
-    """span_begin() without its span_end() inside a `with` ends with that."""
+def _end_with_open_children(node: _Node) -> None:
+    """A span_begin() without span_end() inside a `with` ends with the `with`."""
     inner = _open(_innermost.get())
     left = []
     while inner is not None and inner is not node:
@@ -188,7 +188,7 @@ def _end_with_what_was_left_open(node: _Node) -> None:
 
 
 def begin(span: Any, how: int) -> bool:
-    """Whether the span is the task's; else it is the thread's."""
+    """Returns whether the span belongs to the task; else it belongs to the thread."""
     if _open(_innermost.get()) is None and (how == _BY_CALL or not _pmtop.is_in_loop()):
         return False
     _begin(span, span, span.name, how)
@@ -199,7 +199,7 @@ def end(span: Any, how: int) -> bool:
     node = _find(span, how)
     if node is None:
         return False
-    _end_with_what_was_left_open(node)
+    _end_with_open_children(node)
     return True
 
 
@@ -207,7 +207,7 @@ def past(name: str, begin_ns: int, end_ns: int) -> bool:
     parent = _open(_innermost.get())
     if parent is None:
         return False
-    request = _request_around(parent) if name == "error" else None
+    request = _enclosing_request(parent) if name == "error" else None
     if request is not None:
         request.has_failed = True  # Published with the request's end.
         return True
@@ -221,7 +221,7 @@ def past(name: str, begin_ns: int, end_ns: int) -> bool:
 
 
 def begin_request(request: Any, span: Any) -> bool:
-    """The same for a request, which is also a task's where a coroutine begins it, whatever runs that."""
+    """The same for a request, which also belongs to a task if a coroutine begins it, in any scheduler."""
     if not (_pmtop.is_in_task() or sys._getframe(2).f_code.co_flags & _COROUTINE):
         return False
     if not _pmtop.is_open():
@@ -237,12 +237,12 @@ def end_request(request: Any, has_failed: bool) -> bool:
     if node is None:
         return False
     node.has_failed |= has_failed
-    _end_with_what_was_left_open(node)
+    _end_with_open_children(node)
     return True
 
 
 def _other_loop_runs() -> bool:
-    """trio and curio set these hooks of their thread while they run."""
+    """Whether trio or curio runs: they set these hooks of their thread."""
     return sys.get_asyncgen_hooks().firstiter is not None
 
 

@@ -1,15 +1,15 @@
 """Batches, epochs and modes from the iterators of DataLoaders.
 
-A pass is one iterator from its making to its end. What happens to it:
+A pass is one iterator from its creation to its end:
 
-    DataLoader.__iter__      pass_begins    a training pass begins an epoch, where none runs
-    iterator.__next__        asked          ends the open batch
-      ... returns            handed         begins the next batch
-      ... StopIteration      pass_ends      ends the epoch, or gives the mode back
-    the iterator is dropped  pass_ends      as if it had ended
+    DataLoader.__iter__      pass_begins        a training pass begins an epoch, unless one is open
+    iterator.__next__        batch_requested    ends the open batch
+      ... returns            batch_returned     begins the next batch
+      ... StopIteration      pass_ends          ends the epoch, or restores the mode
+    the iterator is dropped  pass_ends          as if it had ended
 
-Passes that own batches stand in a stack: a training pass, and in it perhaps a validation pass. A further pass beside them (zip) owns none:
-what it waits is a span "data" of the batch that runs. Only the thread that trains publishes batches.
+Passes that own batches are on a stack: a training pass, and perhaps a validation pass within it. A further pass beside them (zip) owns none:
+its wait is a span "data" of the running batch. Only the thread that trains publishes batches.
 """
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNDECIDED, _TRAINING, _VALIDATION = range(3)
 
 
 def _references(keep: list[Any]) -> int:
-    """How often the only object in a list is referred to, as this Python counts it."""
+    """The reference count of the only object in a list, as this Python counts it."""
     thing = keep[0]
     return sys.getrefcount(thing)
 
@@ -39,7 +39,7 @@ _ONE_HOLDER = _references([object()])
 
 
 class Pass(_pmtop.PassState):
-    """One iterator on its way: its kind, and the index of its next batch."""
+    """One iterator: its kind, and the index of its next batch."""
 
     __slots__ = ("__weakref__", "facts", "grad_was_off", "is_trained", "iterator", "loader")
 
@@ -52,7 +52,7 @@ class Pass(_pmtop.PassState):
         self.is_trained = False
 
     def is_abandoned(self) -> bool:
-        """Whether only its loader, which will use it again, still knows the iterator (persistent workers, after a break)."""
+        """Whether only its loader, which will reuse it, still refers to the iterator (persistent workers, after a break)."""
         loader = self.loader()
         iterator = self.iterator()
         if loader is None or iterator is None or getattr(loader, "_iterator", None) is not iterator:
@@ -62,12 +62,12 @@ class Pass(_pmtop.PassState):
 
 
 class Loop(_pmtop.LoopState):
-    """The training loop of this process, as far as its loaders show it. `out`: the package pmtop, or what stands for it.
+    """The training loop of this process, inferred from its loaders. `out`: the package pmtop, or a stand-in for it.
 
-    Compiled code does what is usual, in _pmtop_loop.h and _pmtop_hooks.h; its state are attributes too: `owner` (the thread that trains) and
-    owner_trains; `batch` (the pass of the open one), its `work` and `loss`; `usual` (the pass whose turns need no thought); watches_forward;
-    is_learning (modules) and times_forwards; awaits_backward (one tells something about the pass); is_left_alone (the script publishes its batches itself);
-    is_busy; `late` (passes that ended where nothing could be done about it); since_step, accumulation, samples_planned."""
+    The fast path is compiled, in _pmtop_loop.h and _pmtop_hooks.h, and shares these attributes: `owner` (the thread that trains), owner_trains;
+    `batch` (the pass of the open batch), its `work` and `loss`; `fast_pass` (the pass that the fast path may serve); watches_forward;
+    is_learning (modules) and times_forwards; awaits_backward (a backward will reveal the pass's kind); is_left_alone (the script publishes its own
+    batches); is_busy; `late` (passes that ended while they could not be removed); since_step, accumulation, samples_planned."""
 
     def __init__(self, out: Any, optimised: Optimised, device: Any, epochs: int = 0) -> None:
         super().__init__(device)
@@ -91,13 +91,13 @@ class Loop(_pmtop.LoopState):
     # -- what the loaders do
 
     def pass_begins(self, loader: Any, iterator: Any) -> None:
-        """An iterator was made, or is used again from its start."""
+        """An iterator was created, or restarts."""
         if not self._is_owner():
             self.passes[id(iterator)] = Pass(loader, iterator, LoaderFacts(loader), self._dropped)
             return
         self.is_busy = True
         try:
-            self._let_go()
+            self._end_late()
             before = self.passes.pop(id(iterator), None)
             for old in [p for p in self.stack if p is before or p.is_abandoned()]:
                 self._end(old)
@@ -112,15 +112,15 @@ class Loop(_pmtop.LoopState):
         finally:
             self._leave()
 
-    def asked(self, now: Pass) -> bool:
-        """The next batch is asked for, not as usual: ends the open one. True: the wait is to be a span of the batch that runs."""
+    def batch_requested(self, now: Pass) -> bool:
+        """The next batch is requested, on the slow path: ends the open batch. True: the wait becomes a span of the running batch."""
         if get_ident() != self.owner:
             return False
         self.is_busy = True
         try:
-            self._let_go()
+            self._end_late()
             if not self.stack or self.stack[-1] is not now:
-                return self._asked_beside(now)
+                return self._requested_beside(now)
             self.beside = None
             if self.carried is None or now.index:
                 self._end_batch()
@@ -128,15 +128,15 @@ class Loop(_pmtop.LoopState):
         finally:
             self._leave()
 
-    def handed(self, now: Pass, data: Any) -> None:
-        """The loader has handed out a batch, not as usual."""
+    def batch_returned(self, now: Pass, data: Any) -> None:
+        """The loader has returned a batch, on the slow path."""
         stack = self.stack
         if not stack or stack[-1] is not now or get_ident() != self.owner:
             return
         self.is_busy = True
         index = now.index
         now.index = index + 1
-        # A batch that is open already was carried into validation.
+        # An open batch was carried into validation.
         if self.batch is now or self._begin_batch(now, index):
             self.work = 0
             self.loss = None
@@ -144,7 +144,7 @@ class Loop(_pmtop.LoopState):
         self.is_busy = False
 
     def pass_ends(self, now: Pass, is_dropped: bool = False) -> None:
-        """StopIteration, or the iterator is dropped."""
+        """StopIteration was raised, or the iterator is dropped."""
         if get_ident() != self.owner:
             return
         self.is_busy = True
@@ -154,17 +154,17 @@ class Loop(_pmtop.LoopState):
             self._leave()
 
     def stop(self) -> None:
-        """Ends what is open."""
+        """Ends all open passes."""
         if get_ident() == self.owner:
             while self.stack:
                 self._end(self.stack[-1])
-            self.usual = None
+            self.fast_pass = None
         self.passes.clear()
 
     # -- what training does
 
     def has_forward(self, module: Any) -> None:
-        """The first forward of a pass whose loader is not known yet shows what it is."""
+        """The first forward of a pass whose loader is new shows whether it trains."""
         self.watches_forward = False
         if torch.is_grad_enabled() and module.training:
             return
@@ -178,7 +178,7 @@ class Loop(_pmtop.LoopState):
             self._set_mode("validation")
 
     def has_backward(self) -> None:
-        """A backward in the thread that trains."""
+        """A backward ran in the thread that trains."""
         self.work |= BACKWARD
         self.owner_trains = True
         if self.beside is not None:
@@ -196,7 +196,7 @@ class Loop(_pmtop.LoopState):
         self.awaits_backward = not top.is_trained
 
     def backward_elsewhere(self) -> None:
-        """Another thread than the owner trains. Batches are its from now on, unless the owner has trained."""
+        """Another thread trains: it becomes the owner of the batches, unless the owner has trained."""
         if not self.owner_trains:
             self.owner = get_ident()
             self.owner_trains = True
@@ -228,8 +228,8 @@ class Loop(_pmtop.LoopState):
             return False
         return facts.is_validation or self.optimised.is_in_eval()
 
-    def _asked_beside(self, now: Pass) -> bool:
-        """Asked by a pass that is not the innermost one."""
+    def _requested_beside(self, now: Pass) -> bool:
+        """A request by a pass that is not the innermost one."""
         if id(now.iterator()) not in self.passes:
             return False
         self.beside = None
@@ -259,7 +259,7 @@ class Loop(_pmtop.LoopState):
         now.kind = _TRAINING
         self.stack.append(now)
         self.watches_forward = not now.facts.trains_in_eval
-        self._tell_loader(now.facts)
+        self._publish_loader(now.facts)
         self.optimised.is_new_epoch = True
         self._forget_steppers()
         if not self.is_in_epoch:
@@ -275,7 +275,7 @@ class Loop(_pmtop.LoopState):
             if self.work:
                 self._end_batch()
             else:
-                # Validation before the batch's own work: what began is the first batch of it, the training batch begins anew afterwards.
+                # Validation before the batch's own work: the open batch becomes the first of validation, and the training batch restarts afterwards.
                 self.carried = self.batch.index - 1
                 self.batch = now
         self._set_mode("validation")
@@ -289,7 +289,7 @@ class Loop(_pmtop.LoopState):
         if now.kind == _VALIDATION and not (self.is_in_epoch and len(self.stack) == 1):
             self._pop_validation()
             return
-        # next(iter(loader)) looks at the data and trains nothing.
+        # next(iter(loader)) reads a batch and trains nothing.
         is_peek = is_dropped and now.kind == _TRAINING and (now.index == 0 or (now.index == 1 and self.batch is now and not self.work))
         if is_peek:
             self._set_mode("peek")
@@ -321,7 +321,7 @@ class Loop(_pmtop.LoopState):
             del self.passes[key]
 
     def _dropped(self, now: Pass) -> None:
-        """The iterator is gone. This can happen anywhere: in any thread, and in the middle of what stands here."""
+        """The iterator is gone. This can happen in any thread, and in the middle of this class's methods."""
         if self.is_busy or get_ident() != self.owner:
             self.late.append(now)
             return
@@ -330,16 +330,16 @@ class Loop(_pmtop.LoopState):
         except Exception:
             self._forget(now)
 
-    def _let_go(self) -> None:
+    def _end_late(self) -> None:
         while self.late:
             self._end(self.late.pop(0), True)
 
     def _leave(self) -> None:
         if self.late:
-            self._let_go()
+            self._end_late()
         self.is_busy = False
         top = self.stack[-1] if self.stack else None
-        self.usual = top if self.beside is None and self.carried is None else None
+        self.fast_pass = top if self.beside is None and self.carried is None else None
         self.awaits_backward = self.beside is not None or not self.owner_trains or (top is not None and not top.is_trained)
 
     def _set_mode(self, mode: str) -> None:
@@ -351,7 +351,7 @@ class Loop(_pmtop.LoopState):
     # -- batches
 
     def _began(self, now: Pass, index: int, data: Any) -> None:
-        """A batch has begun with `data`."""
+        """Called after a batch has begun with `data`."""
         if self.device.can_come:
             self.device.batch_begins(self.out)
         samples = now.facts.samples(index, data)
@@ -363,32 +363,32 @@ class Loop(_pmtop.LoopState):
         self.out.batch_end(self.loss)
         self.device.read(self.out)
 
-    def _look_for_forward(self) -> None:
+    def _check_forward(self) -> None:
         if self.forwards is not None:
             self.forwards.batch_ended(bool(self.work & FORWARD))
 
     def _note_interval(self, batches: int) -> None:
-        """Batches from one step to the next: what came twice in a row is how many gradients are accumulated from."""
+        """Notes the batches between two optimizer steps: the same number twice in a row is the gradient accumulation."""
         if self.interval == batches:
             self.accumulation = batches
-            self.say("accumulation", batches)
+            self.publish_fact("accumulation", batches)
         self.interval = batches
 
-    # -- what is said once
+    # -- facts
 
-    def say(self, key: str, value: object) -> None:
-        """Publishes a fact, unless it stands there already."""
+    def publish_fact(self, key: str, value: object) -> None:
+        """Publishes a fact, unless its value is unchanged."""
         if self.meta.get(key) != value:
             self.meta[key] = value
             self.out.meta(key, value)
 
-    def _tell_loader(self, facts: LoaderFacts) -> None:
+    def _publish_loader(self, facts: LoaderFacts) -> None:
         plan = (facts.length or 0, facts.batch_size or 0)
         if plan != self.plan:
             self.plan = plan
             self.samples_planned = plan[1]
             self.out.plan(self.epochs_planned or None, *plan)
         for key, value in facts.meta.items():
-            self.say(key, value)
+            self.publish_fact(key, value)
         if facts.batch_size:
-            self.say("batch_size", facts.batch_size)
+            self.publish_fact("batch_size", facts.batch_size)

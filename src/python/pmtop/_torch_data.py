@@ -1,4 +1,4 @@
-"""What a DataLoader says of itself and of what it handed out, without side effects."""
+"""Facts about a DataLoader and its batches, read without side effects."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from typing import Any, Optional
 from torch import Tensor
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset
 
-_DEEPEST = 4
+_DEPTH_MAX = 4
 _META = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers")
 
 
@@ -19,7 +19,7 @@ def _length(sized: Any) -> Optional[int]:
 
 
 class LoaderFacts:
-    """One loader: `length` batches a pass, `batch_size` samples a batch (None: not known), and what its passes turned out to be."""
+    """One loader: `length` batches a pass and `batch_size` samples a batch (None if unknown), and the kind of its passes, once known."""
 
     __slots__ = ("batch_size", "full", "is_exact", "is_validation", "length", "looks_at_data", "meta", "rest", "trains_in_eval")
 
@@ -30,7 +30,7 @@ class LoaderFacts:
         self.length: Optional[int] = None
         self.looks_at_data = sampler is not None or isinstance(loader.sampler, BatchSampler)
         if isinstance(loader.dataset, IterableDataset):
-            # len(loader) would have torch remember the length and warn where a pass turns out longer.
+            # len(loader) would make torch remember the length and warn about a longer pass.
             samples = _length(loader.dataset)
             if samples is not None:
                 size = self.batch_size or 1
@@ -42,7 +42,7 @@ class LoaderFacts:
             elif self.batch_size is None and sampler is not None:
                 size = getattr(sampler, "batch_size", None)
                 self.batch_size = size if type(size) is int else None
-        # Of torch's own batch sampler the sizes are known beforehand: all are full but the last.
+        # torch's own batch sampler has predictable sizes: all batches but the last are full.
         is_iterable = isinstance(loader.dataset, IterableDataset)
         self.is_exact = type(sampler) is BatchSampler and getattr(loader, "in_order", True) and not is_iterable
         self.full = self.rest = 0
@@ -55,7 +55,7 @@ class LoaderFacts:
         self.trains_in_eval = False
 
     def samples(self, index: int, data: Any) -> Optional[int]:
-        """Samples in the batch number `index` of a pass, which is `data`; None: not known."""
+        """The number of samples in `data`, the batch number `index` of a pass; None if unknown."""
         if self.is_exact:
             if index < self.full:
                 return self.batch_size
@@ -68,10 +68,10 @@ class LoaderFacts:
 
 
 def _size(data: Any, depth: int) -> Optional[int]:
-    """The length of the first tensor in nested mappings and sequences, or of a list of what is none (strings)."""
+    """The length of the first tensor in nested mappings and sequences, or of a list of strings or numbers."""
     if isinstance(data, Tensor):
         return data.shape[0] if data.dim() else None
-    if depth == _DEEPEST:
+    if depth == _DEPTH_MAX:
         return None
     if isinstance(data, (list, tuple)):
         inside = data[0] if data else None
@@ -85,5 +85,5 @@ def _size(data: Any, depth: int) -> Optional[int]:
 
 
 def facts_of(loader: DataLoader[Any]) -> LoaderFacts:
-    """What is known of a loader now: its sampler may have changed since its last pass."""
+    """Reads the facts again: the sampler may have changed since the last pass."""
     return LoaderFacts(loader)

@@ -1,9 +1,9 @@
-"""Times by the GPU's own clock, losses that lie on it, the allocator's figures. Nothing here waits: what is not ready is read at a later batch.
+"""Times by the GPU's own clock, losses on the GPU, the allocator's figures. Nothing here waits: a figure that is not ready is read at a later batch.
 
-A batch that is measured costs about 0.1 ms of the thread that trains: ten events, a copy of the loss, and reading them. Measured are therefore
-batches that begin at least 25 to 50 ms after the last one measured, so that it stays at 0.3 % however short a step is, and every batch is where
-they take 50 ms. The time in between varies, for batches that differ may come in a rhythm. What is not measured costs nothing here: compiled code
-looks at `measure_at_ns`, `tell_at_ns` and `awaits` first.
+Measuring a batch costs the training thread about 0.1 ms: ten events, a copy of the loss, and reading them. Therefore a measured batch begins at
+least 25 to 50 ms after the one before, which limits the overhead to 0.3 % for short steps; batches of 50 ms or more are all measured. The interval
+varies, because batches may differ periodically. Other batches have no overhead here: compiled code checks `measure_at_ns`, `memory_at_ns` and
+`awaits` first.
 """
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from pmtop import _pmtop
 
 from ._torch_patch import Part
 
-_MOST_EVENTS = 256
-_MOST_LOSSES = 64
-_MOST_READ = 8
+_EVENTS_MAX = 256
+_LOSSES_MAX = 64
+_READS_MAX = 8
 _MEASURE_EVERY_NS = 50_000_000
 _GOLDEN = 0.6180339887498949
 _MEMORY_EVERY_NS = 50_000_000
@@ -29,10 +29,10 @@ _GAUGES = (("cuda.allocated_bytes", "allocated_bytes", "current"), ("cuda.reserv
 
 
 class Device(_pmtop.DeviceState):
-    """The CUDA device that training is on, once that has initialised CUDA; without it does nothing. One thread's: the one that trains.
+    """The CUDA device of the training, once CUDA is initialised; does nothing before. Used only by the thread that trains.
 
-    It is the current one, but for a program that holds nothing there and puts its model elsewhere (model.to(local_rank) without set_device).
-    cuda: torch.cuda, or what stands for it."""
+    It is the current device, or the one with the most memory if the program has none on the current one (model.to(local_rank) without set_device).
+    cuda: torch.cuda, or a stand-in."""
 
     def __init__(self, part: Part, losses: Part, memory: Part, cuda: Any = torch.cuda, memory_stats: Any = None) -> None:
         self.part, self.losses, self.memory, self.cuda = part, losses, memory, cuda
@@ -48,13 +48,13 @@ class Device(_pmtop.DeviceState):
         self.pending: deque[tuple[int, list[tuple[str, Any, Any]]]] = deque()
         self.copies: deque[tuple[int, Any, Any]] = deque()
         self.buffers: dict[Any, list[Any]] = {}
-        """Of each type the places for a loss that are free."""
+        """Free host buffers for a loss, by dtype."""
         self.rhythm = 0.0
         self.index: Optional[int] = None
-        """Its number, where it is not the current one."""
+        """The device's number, if it is not the current one."""
 
     def has_come(self) -> bool:
-        """Whether CUDA is in use by now."""
+        """Whether CUDA is in use."""
         if not self.is_ready and self.can_come:
             try:
                 self.is_ready = bool(self.cuda.is_initialized())
@@ -64,11 +64,11 @@ class Device(_pmtop.DeviceState):
         return self.is_ready
 
     def find(self) -> None:
-        """Looks which one it is; where it is another than before, what was measured there is let go."""
+        """Finds the device. If it has changed, drops the pending measurements."""
         index = self._elsewhere()
         if index == self.index:
             return
-        self.index, self.tell_at_ns = index, 0
+        self.index, self.memory_at_ns = index, 0
         self.began = None
         self.awaits = False
         self.figures, self.free, self.made = [], [], 0
@@ -79,7 +79,7 @@ class Device(_pmtop.DeviceState):
     # -- while a batch runs
 
     def batch_begins(self, out: Any) -> None:
-        """After the batch began."""
+        """Call after the batch began."""
         if not self.has_come():
             return
         self.began = None
@@ -94,8 +94,7 @@ class Device(_pmtop.DeviceState):
             self.began = self.mark()
 
     def mark(self) -> Optional[tuple[int, Any]]:
-        """The batch and an event recorded now. None where it is not measured, and where nothing can be recorded (no event is free, a CUDA graph is
-        being captured)."""
+        """The batch and an event recorded now; None if the batch is not measured, no event is free, or a CUDA graph is being captured."""
         if not self.measures or not self.part.is_on:
             return None
         try:
@@ -108,7 +107,7 @@ class Device(_pmtop.DeviceState):
             return None
 
     def note(self, name: str, begin: Optional[tuple[int, Any]]) -> None:
-        """What began at that mark is over. Nothing is told of it where it began in another batch."""
+        """Ends the interval that began at that mark; ignores it if it began in another batch."""
         if begin is None:
             return
         number, event = begin
@@ -119,7 +118,7 @@ class Device(_pmtop.DeviceState):
             self.figures.append((name, event, end[1]))
 
     def loss(self, value: Any) -> None:
-        """The batch's loss, a tensor of one element on a device: copied without waiting for it."""
+        """Copies the batch's loss, a tensor of one element on a device, without waiting for it."""
         if not self.measures or not self.losses.is_on:
             return
         try:
@@ -134,7 +133,7 @@ class Device(_pmtop.DeviceState):
             self.losses.failed(error)
 
     def batch_ends(self, out: Any) -> None:
-        """Before the batch ends."""
+        """Call before the batch ends."""
         if self.measures:
             if self.began is not None:
                 self.note("gpu.batch_s", self.began)
@@ -144,24 +143,24 @@ class Device(_pmtop.DeviceState):
             self.measures = False
             self.awaits = bool(self.pending or self.copies)
         if self.is_ready:
-            self._tell_memory(out)
+            self._publish_memory(out)
 
     # -- later
 
     def read(self, out: Any) -> None:
-        """Tells what has become known of earlier batches."""
+        """Publishes the figures of earlier batches that are ready."""
         if not self.awaits:
             return
         try:
-            for _ in range(_MOST_READ):
+            for _ in range(_READS_MAX):
                 if not self.pending or not self.pending[0][1][-1][2].query():
                     break
-                self._tell_times(out, *self.pending.popleft())
+                self._publish_times(out, *self.pending.popleft())
         except Exception as error:
             self.pending.clear()
             self.part.failed(error)
         try:
-            for _ in range(_MOST_READ):
+            for _ in range(_READS_MAX):
                 if not self.copies or not self.copies[0][1].query():
                     break
                 number, event, place = self.copies.popleft()
@@ -174,14 +173,14 @@ class Device(_pmtop.DeviceState):
         self.awaits = bool(self.pending or self.copies)
 
     def name(self) -> str:
-        """As its driver gives it."""
+        """The driver's name for the device."""
         try:
             return str(self.cuda.get_device_name(self._number()))
         except Exception:
             return "cuda"
 
     def uuid(self) -> Optional[str]:
-        """Without the word GPU or MIG before it; None: this torch does not tell."""
+        """The UUID without the prefix GPU or MIG; None if this torch does not have it."""
         try:
             return str(self.cuda.get_device_properties(self._number()).uuid)
         except Exception:
@@ -205,7 +204,7 @@ class Device(_pmtop.DeviceState):
     def _recorded(self) -> Any:
         if self.free:
             event = self.free.pop()
-        elif self.made < _MOST_EVENTS:
+        elif self.made < _EVENTS_MAX:
             self.made += 1
             event = self.cuda.Event(enable_timing=True)
         else:
@@ -217,17 +216,17 @@ class Device(_pmtop.DeviceState):
         return event
 
     def _recorded_after(self, action: Any) -> Any:
-        if not self.free and self.made >= _MOST_EVENTS:
+        if not self.free and self.made >= _EVENTS_MAX:
             return None
         action()
         return self._recorded()
 
     def _places(self, dtype: Any) -> list[Any]:
         if dtype not in self.buffers:
-            self.buffers[dtype] = list(torch.empty(_MOST_LOSSES, dtype=dtype, pin_memory=self.cuda is torch.cuda).unbind())
+            self.buffers[dtype] = list(torch.empty(_LOSSES_MAX, dtype=dtype, pin_memory=self.cuda is torch.cuda).unbind())
         return self.buffers[dtype]
 
-    def _tell_times(self, out: Any, number: int, figures: list[tuple[str, Any, Any]]) -> None:
+    def _publish_times(self, out: Any, number: int, figures: list[tuple[str, Any, Any]]) -> None:
         sums: dict[str, float] = {}
         for name, begin, end in figures:
             sums[name] = sums.get(name, 0.0) + begin.elapsed_time(end) / 1e3
@@ -235,14 +234,14 @@ class Device(_pmtop.DeviceState):
         for name, seconds in sums.items():
             out.batch_figure(number, name, seconds)
 
-    def _tell_memory(self, out: Any) -> None:
+    def _publish_memory(self, out: Any) -> None:
         if not self.memory.is_on:
-            self.tell_at_ns = _NEVER_NS
+            self.memory_at_ns = _NEVER_NS
             return
         now = out.now_ns()
-        if now < self.tell_at_ns:
+        if now < self.memory_at_ns:
             return
-        self.tell_at_ns = now + _MEMORY_EVERY_NS
+        self.memory_at_ns = now + _MEMORY_EVERY_NS
         try:
             stats = self.memory_stats(self._number())
             for name, kind, which in _GAUGES:

@@ -1,8 +1,8 @@
-"""Forward passes, and which modules are being trained. Nothing is put into a module, and no hook is registered.
+"""Forward passes, and which modules are being trained. Nothing is stored in a module, and no hook is registered.
 
-nn.Module.__call__ looks for an attribute `_compiled_call_impl` and calls that where it is not None. ForwardTimes is a descriptor of that name:
-for the outermost call it gives a timed call, for calls inside it and for everybody else who reads the attribute what they would have found
-without. It stands on nn.Module only until it has seen which classes are called outermost, and then on those. torch.compile does not look at it.
+nn.Module.__call__ reads the attribute `_compiled_call_impl` and calls it if it is not None. ForwardTimes is a descriptor of that name: it returns
+a timed call for the outermost call, and the original value for inner calls and for other readers of the attribute. It is installed on nn.Module
+only until it has seen which classes are called outermost, then on those classes. torch.compile ignores it.
 """
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from ._torch_patch import Part, Patches, flag_of_compiling
 from ._torch_precision import Precision
 
 _NAME = "_compiled_call_impl"
-_LOSSES = getattr(nn.modules.loss, "_Loss", bool)  # what turns a model's output into a number is no forward of a model
+_LOSSES = getattr(nn.modules.loss, "_Loss", bool)  # a loss module is the criterion, not a forward
 _LEARNING_BATCHES = 3
-_MOST_LESSONS = 4
-_MOST_SCANS = 8
-_MOST_OWNERS = 64
+_LESSONS_MAX = 4
+_SCANS_MAX = 8
+_OWNERS_MAX = 64
 
 
 class ForwardTimes(_pmtop.ModuleHook):
-    """Times the outermost call of any module, in each thread. How it gives a call is in _pmtop_modules.h."""
+    """Times the outermost call of any module, in each thread; the descriptor's methods are in _pmtop_modules.h."""
 
     def __init__(self, patches: Patches, part: Part, loop: Any) -> None:
         wrapped = getattr(nn.Module, "_wrapped_call_impl", None)
@@ -38,7 +38,7 @@ class ForwardTimes(_pmtop.ModuleHook):
         self.patches, self.part, self.loop = patches, part, loop
         self.precision = Precision(patches, loop)
         self.classes: set[type] = set()
-        self.stands_on: set[type] = set()
+        self.installed_on: set[type] = set()
         self.learnt_from = 0
         self.lessons = 0
         self.batches_until_lesson = 1
@@ -48,14 +48,14 @@ class ForwardTimes(_pmtop.ModuleHook):
         self.learn()
 
     def __reduce__(self) -> Any:
-        # A class that is pickled by value takes what it had before: None.
+        # A class that is pickled by value gets the original value, None.
         return type(None), ()
 
     def __deepcopy__(self, memo: Any) -> None:
         return None
 
     def begins(self, module: Any, is_loss: bool) -> Optional[tuple[str, Any]]:
-        """A call that is looked at: while it learns, where a loader is not known yet, with a device. For ends()."""
+        """Called for a module while learning, for a new loader, and with a device. Returns the argument of ends()."""
         loop = self.loop
         begin = None
         if get_ident() == loop.owner:
@@ -70,11 +70,11 @@ class ForwardTimes(_pmtop.ModuleHook):
         return None if begin is None else ("gpu.criterion_s" if is_loss else "gpu.forward_s", begin)
 
     def ends(self, began: tuple[str, Any]) -> None:
-        """What begins() gave is over."""
+        """Ends the interval that begins() returned."""
         self.loop.device.note(*began)
 
     def learn(self) -> None:
-        """Stands on nn.Module, to see what is called."""
+        """Installs itself on nn.Module, to see which classes are called."""
         self.lessons += 1
         self.loop.is_learning = True
         self.learnt_from = 0
@@ -82,32 +82,32 @@ class ForwardTimes(_pmtop.ModuleHook):
         self.precision.watch()
 
     def batch_ended(self, has_forward: bool) -> None:
-        """After a batch while it learns, or one with a backward and without a forward."""
+        """Call after a batch while learning, and after one with a backward and without a forward."""
         if self.loop.is_learning:
             self.learnt_from += has_forward
             if has_forward:
-                self.precision.tell()
+                self.precision.publish()
             if self.learnt_from >= _LEARNING_BATCHES or not has_forward and self.classes:
-                self._stand_on_classes()
-        elif self.lessons < _MOST_LESSONS and self.part.is_on:
+                self._install_on_classes()
+        elif self.lessons < _LESSONS_MAX and self.part.is_on:
             self.batches_until_lesson -= 1
             if self.batches_until_lesson <= 0:
                 self.batches_until_lesson = 10 ** self.lessons
                 self.learn()
 
-    def _stand_on_classes(self) -> None:
+    def _install_on_classes(self) -> None:
         self.loop.is_learning = False
-        for kind in self.classes - self.stands_on:
-            # A class that inherits from one that is done already needs none of its own.
-            if not any(base in self.stands_on for base in kind.__mro__):
+        for kind in self.classes - self.installed_on:
+            # A subclass inherits the descriptor.
+            if not any(base in self.installed_on for base in kind.__mro__):
                 self.patches.set(kind, _NAME, self)
-                self.stands_on.add(kind)
+                self.installed_on.add(kind)
         self.patches.undo(nn.Module, _NAME)
-        self.precision.rest()
+        self.precision.stop()
 
 
 def _kinds(base: type) -> set[type]:
-    """A class and all that inherit from it."""
+    """A class and all its subclasses."""
     found, left = {base}, [base]
     while left:
         for kind in type.__subclasses__(left.pop()):
@@ -118,19 +118,19 @@ def _kinds(base: type) -> set[type]:
 
 
 class Optimised:
-    """The modules whose parameters some optimizer has. Found by looking through all objects, seldom: about 30 ms with torch alone loaded."""
+    """The modules whose parameters some optimizer has. A rare scan over all objects finds them: about 30 ms with only torch loaded."""
 
     def __init__(self) -> None:
         self.owners: list[tuple[weakref.ref[nn.Module], set[int]]] = []
         self.known: set[int] = set()
         self.stepping: set[int] = set()
-        """id()s of the optimizers that stepped in this epoch, or in the last one where none has."""
+        """id()s of the optimizers that stepped in this epoch, or in the last one if none has yet."""
         self.is_new_epoch = True
         self.is_stale = True
         self.scans = 0
 
     def stepped(self, optimizer: torch.optim.Optimizer) -> None:
-        """An optimizer that has not stepped in this epoch does so; one that is new makes what is known stale."""
+        """The first step of an optimizer in this epoch. A new optimizer makes the known modules stale."""
         if self.is_new_epoch:
             self.is_new_epoch = False
             self.stepping.clear()
@@ -140,8 +140,8 @@ class Optimised:
             self.is_stale = True
 
     def is_in_eval(self) -> bool:
-        """Whether all that is known to be trained now is in evaluation mode. False where nothing is known."""
-        if self.is_stale and self.scans < _MOST_SCANS:
+        """Whether all modules that are being trained are in evaluation mode. False if none are known."""
+        if self.is_stale and self.scans < _SCANS_MAX:
             self._scan()
         stepping = self.stepping or self.known
         alive = [module for module in (ref() for ref, by in self.owners if not by.isdisjoint(stepping)) if module is not None]
@@ -167,4 +167,4 @@ class Optimised:
                 by = set().union(*(trained.get(id(parameter), ()) for parameter in vars(thing).get("_parameters", {}).values()))
                 if by:
                     owners.append((weakref.ref(thing), by))
-        self.owners = owners[::len(owners) // _MOST_OWNERS + 1]
+        self.owners = owners[::len(owners) // _OWNERS_MAX + 1]

@@ -1,4 +1,4 @@
-"""What every part of pmtop.torch stands on: attributes replaced and put back, errors of our own caught, threads kept apart."""
+"""Shared by all parts of pmtop.torch: replaced attributes, errors of pmtop itself, state per thread."""
 from __future__ import annotations
 
 import sys
@@ -12,24 +12,24 @@ from pmtop import _pmtop
 _ABSENT = object()
 
 FORWARD, BACKWARD, STEP, ZERO_GRAD = 1, 2, 4, 8
-"""What a batch had, as bits of `Loop.work`."""
+"""Bits of `Loop.work`: what a batch has done."""
 
 
 def _never() -> bool:
     return False
 
 
-# True while torch.compile traces: what it traces must not see us, so that it neither breaks the graph nor guards on our state.
+# True while torch.compile traces. Traced code must not reach pmtop, which would break the graph or add guards on its state.
 is_compiling: Callable[[], bool] = getattr(getattr(torch, "compiler", None), "is_compiling", _never)
 
 
 Here = _pmtop.Here
-"""What a thread is in the middle of: the same in all its instances. inside: not 0 where a module that is called is not the outermost one (in
-another, in the loader, in `paused()`); is_stepping: a span "optimizer" is open; steps: id()s of the optimizers whose steps are open, outermost first."""
+"""The state of the calling thread, the same in all instances. inside: not 0 if a called module is not the outermost one (within
+another, the loader, `paused()`); is_stepping: a span "optimizer" is open; steps: id()s of the optimizers whose steps are open, outermost first."""
 
 
 def flag_of_compiling() -> tuple[Any, Any]:
-    """The variables and the name of what is_compiling() tells; (None, is_compiling) where it is not known where that stands."""
+    """The variables and the name of the flag behind is_compiling(); (None, is_compiling) if this torch has no such flag."""
     compiler = getattr(torch, "compiler", None)
     if compiler is not None and "_is_compiling_flag" in vars(compiler):
         return vars(compiler), "_is_compiling_flag"
@@ -37,7 +37,7 @@ def flag_of_compiling() -> tuple[Any, Any]:
 
 
 class Part(_pmtop.Switch):
-    """One part of the adapter, which its first error switches off, with one line on standard error."""
+    """One part of the adapter. Its first error switches it off, with one line on standard error."""
 
     __slots__ = ("name",)
 
@@ -47,11 +47,11 @@ class Part(_pmtop.Switch):
 
     def lacks(self, what: str) -> None:
         """Switches it off because this torch has no `what`."""
-        self._off(f"torch {torch.__version__} has no {what}; a newer torch brings them")
+        self._off(f"torch {torch.__version__} has no {what}; install a newer torch")
 
     def failed(self, error: BaseException) -> None:
-        """Switches it off after an error of our own. Training does not notice."""
-        self._off(f"{type(error).__name__}: {error}; training goes on without, please report it")
+        """Switches it off after an error of pmtop itself. Training continues."""
+        self._off(f"{type(error).__name__}: {error}; training continues; please report this")
 
     def _off(self, why: str) -> None:
         if self.is_on:
@@ -63,7 +63,7 @@ class Part(_pmtop.Switch):
 
 
 class Patches:
-    """Attributes that were replaced."""
+    """The replaced attributes."""
 
     def __init__(self) -> None:
         self._made: list[tuple[Any, str, Any, Any]] = []
@@ -75,7 +75,7 @@ class Patches:
         self._made.append((owner, name, before, value))
 
     def undo(self, owner: Any, name: str) -> None:
-        """Puts back one attribute."""
+        """Restores one attribute."""
         for i, (at, called, before, value) in enumerate(self._made):
             if at is owner and called == name:
                 self._put_back(at, called, before, value)
@@ -83,7 +83,7 @@ class Patches:
                 return
 
     def restore(self) -> None:
-        """Puts back everything, last first. What somebody else replaced since is theirs: it stays, and ours in it does nothing."""
+        """Restores everything, last first. An attribute that other code has replaced since stays; pmtop's function inside it does nothing."""
         while self._made:
             self._put_back(*self._made.pop())
 

@@ -1,4 +1,4 @@
-"""What happens inside a batch besides forward: backward, optimizer, zero_grad, checkpoints, waits for a device."""
+"""The phases of a batch besides forward: backward, optimizer, zero_grad, checkpoints, waits for a device."""
 from __future__ import annotations
 
 import functools
@@ -19,7 +19,7 @@ _item = torch.Tensor.item
 
 
 class Backward:
-    """torch.autograd.backward, which Tensor.backward calls. The loss is what the last backward of a batch started from."""
+    """torch.autograd.backward, which Tensor.backward calls. The loss is the argument of the last backward in a batch."""
 
     def __init__(self, patches: Patches, part: Part, loop: Loop, device: Any, loss: Part) -> None:
         self.loop, self.device = loop, device
@@ -37,7 +37,7 @@ class Backward:
             self._patch_scaler(patches, self.unscaled)
 
     def note_loss(self, value: Any) -> None:
-        """What a backward starts from, where that is not simply a tensor on the CPU."""
+        """Notes the argument of a backward that is no plain tensor on the CPU."""
         if type(value) is not torch.Tensor:
             if not isinstance(value, (tuple, list)) or len(value) != 1 or type(value[0]) is not torch.Tensor:
                 return
@@ -53,16 +53,16 @@ class Backward:
                 self.device.loss(value)
 
     def begins(self) -> Any:
-        """The device's mark; for ends()."""
+        """The device's mark, the argument of ends()."""
         return self.device.mark()
 
     def ends(self, began: Any) -> None:
-        """What began there is over."""
+        """Ends the interval that began at that mark."""
         self.device.note("gpu.backward_s", began)
 
     @staticmethod
     def _patch_scaler(patches: Patches, unscaled: list[tuple[weakref.ref[Any], Any]]) -> None:
-        """What a GradScaler multiplied is remembered, so that the loss is told as it was."""
+        """Remembers what a GradScaler multiplies, so that the published loss is unscaled."""
         amp = getattr(torch, "amp", None)
         scaler = getattr(amp, "GradScaler", None) or torch.cuda.amp.GradScaler
         original = scaler.scale
@@ -78,7 +78,7 @@ class Backward:
 
 
 class Optimizers:
-    """Steps, by torch's hooks for all optimizers. A closure is no part of the step: the span begins after it, and ends where it is called again."""
+    """Steps, by torch's hooks for all optimizers. A closure is no part of the step: its calls interrupt the span."""
 
     def __init__(self, part: Part, here: Here, loop: Loop, device: Any, optimised: Optimised) -> None:
         self.here, self.device, self.stepped = here, device, optimised.stepped
@@ -99,25 +99,25 @@ class Optimizers:
         self.handles = [optimizer.register_optimizer_step_pre_hook(before), optimizer.register_optimizer_step_post_hook(after)]
 
     def close(self) -> None:
-        """Takes the hooks back."""
+        """Removes the hooks."""
         while self.handles:
             self.handles.pop().remove()
 
     def repair(self) -> None:
-        """Ends the span of a step that did not come to its end (an exception in it), in this thread."""
+        """Ends the span of a step that an exception left open, in this thread."""
         self.here.steps = ()
         self.hook.close_span()
 
     def begins(self) -> Any:
-        """The device's mark; for ends()."""
+        """The device's mark, the argument of ends()."""
         return self.device.mark()
 
     def ends(self, began: Any) -> None:
-        """What began there is over."""
+        """Ends the interval that began at that mark."""
         self.device.note("gpu.optimizer_s", began)
 
     def with_closure(self, args: Any, kwargs: Any) -> Any:
-        """What a step is to be called with, so that its closure lies outside the span; None: it has none."""
+        """The arguments for a step, with its closure outside the span; None if it has no closure."""
         closure = kwargs.get("closure")
         if closure is not None:
             return args, {**kwargs, "closure": self._outside(closure)} if callable(closure) else None
@@ -194,7 +194,7 @@ _WAITS = ("item", "cpu", "tolist", "numpy")
 
 
 def patch_waits(patches: Patches, part: Part, here: Here, out: Any, is_on_device: Callable[[Any], bool]) -> None:
-    """Calls that wait for a device to be done: a span "sync" where the tensor lies on one."""
+    """Calls that wait for a device: a span "sync" if the tensor is on one."""
     span = out.span("sync")
     for name in _WAITS:
         original = getattr(torch.Tensor, name, None)
@@ -207,7 +207,7 @@ def patch_waits(patches: Patches, part: Part, here: Here, out: Any, is_on_device
 
 def _wait(original: Any, name: str, span: Any, part: Part, here: Here, is_on_device: Callable[[Any], bool]) -> Any:
     def wait(*args: Any, **kwargs: Any) -> Any:
-        # Where the tensor lies first: an optimizer may call item() twice for each of its parameters, and those tensors lie on the CPU.
+        # The device check comes first: an optimizer may call item() twice for each of its parameters, on tensors on the CPU.
         if (args and not is_on_device(args[0])) or is_compiling() or here.waiting or here.paused or not part.is_on:
             return original(*args, **kwargs)
         here.waiting = 1

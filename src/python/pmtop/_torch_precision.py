@@ -1,7 +1,7 @@
-"""What a model computes in, told as the fact torch.precision: bf16-mixed or 16-mixed where training enters an autocast, wherever that stands (around
-the model, inside it, in a library); else what its parameters are of, 32-true, bf16-true, …, or tf32 where a GPU may multiply single precision so.
+"""The precision of a model, published as the fact torch.precision: bf16-mixed or 16-mixed if training enters an autocast, anywhere (outside
+the model, inside it, in a library); else its parameters' dtype, 32-true, bf16-true, …, or tf32 if a GPU may multiply single precision that way.
 
-Watched only while ForwardTimes learns: a few batches.
+Observed only while ForwardTimes learns, for a few batches.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SHORT = {torch.bfloat16: "bf16", torch.float16: "16", torch.float32: "32", torc
 
 
 class Precision:
-    """What was seen of one training loop. A class that has no autocast to watch (an old torch) is told by its parameters."""
+    """The precision of one training loop. With an old torch without this autocast class only the parameters count."""
 
     def __init__(self, patches: Patches, loop: Any) -> None:
         self.patches, self.loop = patches, loop
@@ -26,7 +26,7 @@ class Precision:
         self.is_on_gpu = False
 
     def watch(self) -> None:
-        """From now on autocasts are seen."""
+        """Starts to observe autocasts."""
         if self.owner is None:
             return
         original = self.owner.__enter__
@@ -40,29 +40,29 @@ class Precision:
 
         self.patches.set(self.owner, "__enter__", __enter__)
 
-    def rest(self) -> None:
-        """They are no longer."""
+    def stop(self) -> None:
+        """Stops observing autocasts."""
         if self.owner is not None:
             self.patches.undo(self.owner, "__enter__")
 
     def called(self, module: Any) -> None:
-        """This module is called, the outermost one. The first one of a loop that has parameters and trains says what they are of; a compiled one may
-        have an autocast inside that nobody enters, so it says nothing."""
+        """Called for the outermost module. The first module of a loop that has parameters and trains gives the dtype. A compiled module is ignored:
+        it may contain an autocast that is never entered."""
         if self.plain is None and torch.is_grad_enabled() and not hasattr(module, "_orig_mod") and not isinstance(module, torch.jit.ScriptModule):
             first = next((parameter for parameter in module.parameters() if parameter.dtype in _SHORT), None)
             if first is not None:
                 self.plain = f"{_SHORT[first.dtype]}-true"
                 self.is_on_gpu = first.is_cuda
 
-    def tell(self) -> None:
-        """At the end of a batch that had a forward."""
+    def publish(self) -> None:
+        """Call at the end of a batch with a forward."""
         value = self.mixed or (with_tf32(self.plain, self.is_on_gpu) if self.plain else None)
         if value:
-            self.loop.say("torch.precision", value)
+            self.loop.publish_fact("torch.precision", value)
 
 
 def with_tf32(precision: str, is_on_gpu: bool) -> str:
-    """tf32 beside it, where a GPU multiplies single precision as such."""
+    """Adds tf32 if a GPU multiplies single precision that way."""
     try:
         is_rounded = is_on_gpu and precision.startswith("32") and torch.get_float32_matmul_precision() != "highest"
     except Exception:

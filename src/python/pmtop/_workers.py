@@ -1,10 +1,10 @@
-"""DataLoader worker processes: each publishes into a small region of its own, which goes with the process, and never into its trainer's.
+"""DataLoader worker processes: each publishes into its own small region, which ends with the process, never into its trainer's.
 
-A fetch is a batch there: its time is that of `dataset[...]` and the collating, its samples are the dataset's items in it; what lies between is
-the wait for work. A fetch that found an iterable at its end has the mode "exhausted", one that raised "failed".
+A fetch is a batch there: its time is that of `dataset[...]` and of collating, its samples are the items of the data set in it; between fetches
+the worker waits for work. A fetch at the end of an iterable has the mode "exhausted", one that raised has "failed".
 
-`install()` is called in the trainer; what goes to the worker is a `WorkerInit`, which torch runs there first. This module imports nothing of
-torch: a spawned worker has it already when `WorkerInit` is called.
+The trainer calls `install()`. The worker gets a `WorkerInit`, which torch runs there first. This module does not import torch at the top: a
+spawned worker has imported it when `WorkerInit` runs.
 """
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from typing import Any, Optional
 from pmtop import _pmtop
 
 REGION = {"lanes": 2, "slots": 256, "totals": 16, "names": 64, "history": 64, "epochs": 8, "directory": ""}
-"""Of `_pmtop.reopen`: a few threads, the last fetches, no file."""
+"""Options of `_pmtop.reopen`: a few threads, the last fetches, no file."""
 
 Init = Callable[[int], Any]
 
 
 class WorkerInit:
-    """A worker_init_fn: begins to publish, then calls the user's. Picklable where that is."""
+    """A worker_init_fn that starts publishing, then calls the user's. Picklable if the user's is."""
 
     __slots__ = ("count", "original")
 
@@ -52,10 +52,10 @@ def _begin(worker_id: int, count: int) -> None:
     if not _pmtop.reopen(f"worker {worker_id}", **REGION):
         return
     _pmtop.count("samples", 0)
-    # The role last: whoever reads it finds the rest.
+    # The role comes last: a reader that finds it finds the other facts, too.
     for key, value in (("between", "idle"), ("worker.id", worker_id), ("worker.count", count), ("role", "worker")):
         _pmtop.meta(key, value)
-    # Worker processes run no atexit. One that ends without this was killed.
+    # Worker processes run no atexit. A region that stays open belongs to a worker that was killed.
     util.Finalize(None, _pmtop.close, exitpriority=0)
     fetch._MapDatasetFetcher.fetch = _published(fetch._MapDatasetFetcher.fetch, _fetch_map)
     fetch._IterableDatasetFetcher.fetch = _published(fetch._IterableDatasetFetcher.fetch, _fetch_iterable)
@@ -69,7 +69,7 @@ def _fetch_map(fetch: Fetch, fetcher: Any, index: Any) -> tuple[Any, int]:
 
 
 def _fetch_iterable(fetch: Fetch, fetcher: Any, index: Any) -> tuple[Any, int]:
-    """The last fetch may find fewer than were asked for: what is handed to the collating is counted."""
+    """Counts the items that are collated, because the last fetch may get fewer than requested."""
     collate, samples = fetcher.collate_fn, 1
 
     def counting(data: Any) -> Any:
@@ -122,7 +122,7 @@ _plain_init: Optional[Callable[..., None]] = None
 
 
 def install() -> None:
-    """Loaders that make their workers from now on have them publish. Imports torch.utils.data."""
+    """Has the workers of all DataLoaders that start from now on publish. Imports torch.utils.data."""
     global _plain_init
     from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter as iterator
 
@@ -133,7 +133,7 @@ def install() -> None:
     @functools.wraps(plain_init)
     def init(self: Any, loader: Any) -> None:
         original = loader.worker_init_fn
-        if isinstance(original, WorkerInit):  # another thread is at it: it puts the user's back
+        if isinstance(original, WorkerInit):  # another thread has replaced it meanwhile, and restores the user's
             original = original.original
         if _pmtop.is_automatic():
             loader.worker_init_fn = WorkerInit(original, loader.num_workers)
@@ -148,7 +148,7 @@ def install() -> None:
 
 
 def remove() -> None:
-    """Undoes install(). Workers that run already publish on."""
+    """Reverts install(). Workers that already run continue to publish."""
     global _plain_init
     from torch.utils.data.dataloader import _MultiProcessingDataLoaderIter as iterator
 

@@ -1,13 +1,13 @@
-"""`Trainer(callbacks=[PmtopCallback()])` is all that a training with Lightning needs, as `lightning` or as `pytorch_lightning`.
+"""Instruments Lightning: `Trainer(callbacks=[PmtopCallback()])`, for `lightning` and for `pytorch_lightning`.
 
-A batch reaches from the callback's on_train_batch_start to its on_train_batch_end. What lies between two of them is the phase "lightning"
-(other callbacks, loggers, setting up validation) but for spans of their own: "data" is the time in the loader, "transfer" that in
-batch_to_device. These, "forward" (training_step, validation_step, ...), "clip" and "checkpoint" are actions that the trainer tells its
-profiler of, whose start and stop are listened to while it runs. All else, such as backward, device times and workers, is that of
-pmtop.torch, whose own view of batches and epochs is switched off meanwhile. With manual optimization training_step holds everything, so
-there "forward" is the calls of modules, as in pmtop.torch.
+A batch lasts from the callback's on_train_batch_start to its on_train_batch_end. The time between two batches is the phase "lightning"
+(other callbacks, loggers, setting up validation), except for the spans "data", the time in the loader, and "transfer", the time in
+batch_to_device. These spans, "forward" (training_step, validation_step, ...), "clip" and "checkpoint" are actions that the trainer reports to
+its profiler; the callback wraps the profiler's start and stop meanwhile. Everything else, such as backward, device times and workers, comes
+from pmtop.torch, whose own batches and epochs are switched off meanwhile. With manual optimization training_step contains everything, so
+"forward" is then the calls of modules, as in pmtop.torch.
 
-Sanity checking, validation, test and predict are modes. Nothing here raises into training, and nothing of it lands in a checkpoint.
+Sanity checking, validation, test and predict are modes. The callback never raises into training, and stores nothing in a checkpoint.
 """
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ from .torch import _here as here
 H = TypeVar("H", bound=Callable[..., None])
 
 PACKAGES = {"lightning": "lightning.pytorch", "pytorch_lightning": "pytorch_lightning"}
-"""What may be installed, and where its Callback is."""
+"""The supported packages, and the modules of their Callback."""
 
 ACTIONS = {"train_dataloader_next": "data", "val_next": "data", "test_next": "data", "predict_next": "data", "batch_to_device": "transfer",
            "training_step": "forward", "validation_step": "forward", "test_step": "forward", "predict_step": "forward",
            "configure_gradient_clipping": "clip", "save_checkpoint": "checkpoint"}
-"""The last word of what a profiler is told, and the span that it is."""
+"""The last word of a profiler's action, and its span."""
 
 
 def _guarded(hook: H) -> H:
-    """What fails in a hook ends the publishing, said once on standard error, and not the training."""
+    """An error in a hook ends publishing, with one line on standard error, and never training."""
     @functools.wraps(hook)
     def guarded(self: PmtopCallback, *arguments: Any, **more: Any) -> None:
         if self._is_silent:
@@ -56,7 +56,7 @@ def _guarded(hook: H) -> H:
             self._is_silent = True
             self._unlisten()
             why = f"{hook.__name__} failed ({type(error).__name__}: {error})"
-            print(f"pmtop: {why}; training goes on unwatched; please report this", file=sys.stderr)
+            print(f"pmtop: {why}; training continues without pmtop; please report this", file=sys.stderr)
     return guarded  # type: ignore[return-value]
 
 
@@ -66,7 +66,7 @@ def _class_for(cls: type, bases: tuple[type, ...]) -> type:
 
 
 def _callback_classes() -> tuple[type, ...]:
-    """Callback of each package that is imported; of each that is installed where none is yet. ImportError where there is none."""
+    """Callback of each imported package, or of each installed one if none is imported. ImportError if there is none."""
     names = [name for name in PACKAGES.values() if sys.modules.get(name)]
     names = names or [name for package, name in PACKAGES.items() if importlib.util.find_spec(package)]
     if not names:
@@ -79,13 +79,13 @@ def _make(cls: type) -> Any:
 
 
 def _whole(number: Any) -> int:
-    """A count, 0 where it is unknown (None, -1, infinite)."""
+    """A count; 0 if it is unknown (None, -1, infinite)."""
     return int(number) if number is not None and 0 < number < math.inf else 0
 
 
 class PmtopCallback:
-    """name: of the run (default: PMTOP_RUN, else the class of the module). One object may serve several trainers, one after another.
-    ImportError where neither package is installed."""
+    """name: the run's name (default: PMTOP_RUN, else the class of the module). One object may serve several trainers, one after another.
+    Raises ImportError if neither package is installed."""
 
     _origin: Optional[type] = None
     name: Optional[str]
@@ -205,7 +205,7 @@ class PmtopCallback:
 
     @_guarded
     def on_train_batch_start(self, trainer: Any, pl_module: Any, batch: Any, batch_idx: int) -> None:
-        # A restart in the middle of an epoch does not tell of its beginning.
+        # After a restart in the middle of an epoch there is no on_train_epoch_start.
         self._begin_epoch(trainer)
         self._begin_batch(batch_idx)
 
@@ -215,9 +215,9 @@ class PmtopCallback:
         if steps == self._steps:
             pmtop.batch_kind("accumulate")
         loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
-        # The trainer hands out the part that goes into the accumulated gradient.
+        # The trainer passes the loss divided by the number of accumulated batches.
         self._end_batch(batch, loss, trainer.accumulate_grad_batches if pl_module.automatic_optimization else 1)
-        # Validation that follows the last batch stands between the epochs, as in a loop written by hand.
+        # Validation after the last batch is between the epochs, as in a hand-written loop.
         if trainer.is_last_batch:
             self._end_epoch()
 
@@ -276,7 +276,7 @@ class PmtopCallback:
 
 
 class _Parts:
-    """What pmtop.torch measures in the trainer's batches. The user's own instrument() serves too: it sees no batches until give_back()."""
+    """pmtop.torch within the trainer's batches. Uses the user's own instrument() if there is one, without its batches until give_back()."""
 
     def __init__(self, has_forward: bool) -> None:
         self._is_users = torch._current is not None and torch._current.is_open
@@ -287,9 +287,9 @@ class _Parts:
         self._sees_batches, self._batches.is_on = self._batches.is_on, False
 
     def training_begins(self) -> None:
-        """The model lies on its device by now."""
+        """Call when the model is on its device."""
         if self.device.can_come:
-            self._torch._tell_device()
+            self._torch._publish_device()
 
     def give_back(self) -> None:
         if self._is_users:
@@ -300,20 +300,20 @@ class _Parts:
             self._torch.close()
 
     def repair(self) -> None:
-        """After an exception in a step."""
+        """Call after an exception in a step."""
         if self._torch._optimizers is not None:
             self._torch._optimizers.repair()
 
     def batch_begins(self) -> None:
-        """After the batch began."""
+        """Call after the batch began."""
         self._loop.owner = threading.get_ident()
         self._loop.work = 0
         self._loop.loss = None
         self.device.batch_begins(pmtop)
 
     def batch_ends(self, loss: Any, parts_of_loss: int) -> None:
-        """Ends the batch. loss: what the trainer calls so, of which a tensor of one element counts; where it is none, the last backward's.
-        Both are to be multiplied by parts_of_loss."""
+        """Ends the batch. loss: the trainer's loss if it is a tensor of one element; otherwise that of the last backward counts.
+        Both are multiplied by parts_of_loss."""
         loop, device = self._loop, self.device
         value = loop.loss
         if isinstance(loss, Tensor) and loss.numel() == 1:
@@ -329,7 +329,7 @@ class _Parts:
 
 
 class _Action:
-    """A span, and what pmtop.torch is in the middle of meanwhile: a module in the loader is no forward, a checkpoint is counted once."""
+    """A span, and the thread's state for pmtop.torch meanwhile: a module within the loader is no forward, and a checkpoint counts once."""
 
     __slots__ = ("began", "device", "is_forward", "span", "state")
     STATES = {"data": "inside", "forward": "inside", "checkpoint": "saving"}
@@ -358,35 +358,35 @@ class _Action:
 
 
 class _Listener:
-    """Makes spans of the actions that a trainer tells its profiler of, which still gets them all.
+    """Turns the actions that a trainer reports to its profiler into spans; the profiler still gets them all.
 
-    skipped: the last word of one that is no span. is_on: False where this profiler cannot be listened to."""
+    skipped: the last word of an action that is no span. is_on: False if this profiler's methods cannot be replaced."""
 
     def __init__(self, profiler: Any, device: Any, skipped: Optional[str]) -> None:
         self.profiler = profiler
         actions: dict[str, Optional[_Action]] = {}
         start, stop = profiler.start, profiler.stop
 
-        def action_of(told: str) -> Optional[_Action]:
+        def action_of(action_name: str) -> Optional[_Action]:
             try:
-                return actions[told]
+                return actions[action_name]
             except KeyError:
-                last = told.rpartition(".")[2]
-                name = None if told.startswith("[Callback]") or last == skipped else ACTIONS.get(last)
-                action = actions[told] = _Action(name, device) if name else None
+                last = action_name.rpartition(".")[2]
+                span = None if action_name.startswith("[Callback]") or last == skipped else ACTIONS.get(last)
+                action = actions[action_name] = _Action(span, device) if span else None
                 return action
 
-        def listening_start(told: str) -> None:
-            start(told)
-            action = action_of(told)
+        def listening_start(action_name: str) -> None:
+            start(action_name)
+            action = action_of(action_name)
             if action is not None:
                 action.start()
 
-        def listening_stop(told: str) -> None:
-            action = action_of(told)
+        def listening_stop(action_name: str) -> None:
+            action = action_of(action_name)
             if action is not None:
                 action.stop()
-            stop(told)
+            stop(action_name)
 
         try:
             profiler.start, profiler.stop = listening_start, listening_stop

@@ -1,12 +1,12 @@
-"""PyTorch without code: `import pmtop.torch; pmtop.torch.instrument()`, once, before training.
+"""Instruments PyTorch: `import pmtop.torch; pmtop.torch.instrument()`, once, before training.
 
-From then on every turn of a loop over a DataLoader is a batch, every pass of the training loader an epoch; forward, criterion (the modules of
-torch.nn for losses), backward, optimizer, zero_grad and torch.save are spans of it. Validation is told apart (gradients off, the model in evaluation mode).
-Results do not change, nothing waits for a device, models and checkpoints do not know of it, and an error of its own only switches a part of it
-off, with a line on standard error.
+From then on every iteration over a DataLoader is a batch, and every pass over the training loader is an epoch. Forward, criterion (the loss
+modules of torch.nn), backward, optimizer, zero_grad and torch.save are spans. Validation is recognised by disabled gradients or a model in
+evaluation mode. Results do not change, no call waits for a device, and models and checkpoints contain nothing of pmtop. An error of pmtop
+switches off only one part, with a line on standard error.
 
-What it cannot see: which of two loaders of the same loop is meant to be the main one (the first is), a break out of a loop over a loader with
-persistent workers until the next pass begins, and what happens inside one function that torch.compile made of forward and backward.
+Limits: of two loaders in the same loop the first counts as the main one; a break out of a loop over a loader with persistent workers is noticed
+only when the next pass begins; a function that torch.compile made of forward and backward has no phases.
 """
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _knows_forks = False
 
 _PARTS = {"batches": "batches", "forward": "forward times", "backward": "backward times", "optimizer": "optimizer times", "zero_grad": "zero_grad times",
           "loss": "losses", "device": "device times", "memory": "device memory figures", "sync": "waits for the device", "checkpoints": "checkpoints",
-          "gc": "garbage collections", "workers": "loader workers"}
+          "gc": "garbage collections", "workers": "DataLoader workers"}
 
 
 class Instrumentation:
-    """What instrument() put in place. A context manager: its end is close()."""
+    """The installed instrumentation. As a context manager it ends with close()."""
 
     def __init__(self, parts: dict[str, Part], out: Any, epochs: int = 0, sync: Optional[bool] = None, device: Optional[Device] = None) -> None:
         self.parts = parts
@@ -71,7 +71,7 @@ class Instrumentation:
             self.close()
 
     def close(self) -> None:
-        """Ends what is open and puts back everything that was replaced. instrument() may be called again afterwards."""
+        """Ends open batches and epochs, and restores everything that was replaced. instrument() may be called again afterwards."""
         global _current
         if not self.is_open:
             return
@@ -101,7 +101,7 @@ class Instrumentation:
         loop, part = self._loop, self.parts["batches"]
         if not part.is_on:
             return
-        loop.say("between", "data")
+        loop.publish_fact("between", "data")
         base = _dataloader._BaseDataLoaderIter
         self._patches.set(_DataLoader, "__iter__", self._iter(_DataLoader.__iter__, loop, part))
         self._patches.set(base, "__next__", self._next(base.__next__, loop, part))
@@ -135,22 +135,22 @@ class Instrumentation:
             _workers.install()
             self._has_workers = True
         if any(part.is_on for part in parts.values()):
-            self._loop.say("framework", f"torch {_torch.__version__.partition('+')[0]}")
-            self._tell_device()
+            self._loop.publish_fact("framework", f"torch {_torch.__version__.partition('+')[0]}")
+            self._publish_device()
 
     def _install_waits(self) -> None:
         patch_waits(self._patches, self.parts["sync"], _here, self._out, operator.attrgetter("is_cuda"))
 
-    def _tell_device(self) -> None:
-        """Once CUDA is in use: which device, and waits for it."""
+    def _publish_device(self) -> None:
+        """Publishes the device once CUDA is in use, and starts to measure waits for it."""
         if not self._device.has_come():
-            self._loop.say("device", "cpu")
+            self._loop.publish_fact("device", "cpu")
             return
         self._device.find()
-        self._loop.say("device", self._device.name())
+        self._loop.publish_fact("device", self._device.name())
         uuid = self._device.uuid()
         if uuid:
-            self._loop.say("gpu.uuid", uuid)
+            self._loop.publish_fact("gpu.uuid", uuid)
         if self._sync is None and self.parts["sync"].is_on:
             self._sync = True
             self._install_waits()
@@ -165,7 +165,7 @@ class Instrumentation:
                         self._optimizers.repair()
                     loop.pass_begins(loader, iterator)
                     if self._device.can_come:
-                        self._tell_device()
+                        self._publish_device()
                 except Exception as error:
                     part.failed(error)
             return iterator
@@ -176,7 +176,7 @@ class Instrumentation:
         passes = loop.passes
         data_span = loop.out.span("data")
 
-        def turn_unusually(iterator: Any) -> Any:
+        def turn_slow(iterator: Any) -> Any:
             now = passes.get(id(iterator))
             if now is None:
                 return original(iterator)
@@ -185,7 +185,7 @@ class Instrumentation:
             try:
                 if _here.steps and self._optimizers is not None:
                     self._optimizers.repair()
-                is_beside = loop.asked(now)
+                is_beside = loop.batch_requested(now)
             except Exception as error:
                 part.failed(error)
             _here.inside = 1
@@ -204,12 +204,12 @@ class Instrumentation:
             finally:
                 _here.inside = inside
             try:
-                loop.handed(now, data)
+                loop.batch_returned(now, data)
             except Exception as error:
                 part.failed(error)
             return data
 
-        turn = _pmtop._pmtop.Hook(loop, part, data_span, original, turn_unusually, ()).turn
+        turn = _pmtop._pmtop.Hook(loop, part, data_span, original, turn_slow, ()).turn
 
         @functools.wraps(original)
         def __next__(iterator: Any) -> Any:
@@ -220,7 +220,7 @@ class Instrumentation:
     def _del(self, original: Any, loop: Loop, part: Part) -> Any:
         @functools.wraps(original)
         def __del__(iterator: Any) -> None:
-            # Shutting down the workers takes time that is no part of the batch.
+            # Ends the batch first: shutting down the workers is no part of it.
             now = loop.passes.get(id(iterator))
             if now is not None and part.is_on:
                 try:
@@ -238,7 +238,7 @@ _AUTOMATIC = ("epoch_begin", "epoch_end", "batch_begin", "batch_end")
 
 
 def _publisher() -> SimpleNamespace:
-    """The calls of pmtop; of batches and epochs those that keep out of the way of a script that publishes its own."""
+    """The calls of pmtop. Those for batches and epochs do nothing if the script publishes its own."""
     calls = {name: getattr(_pmtop, name) for name in _CALLS}
     calls.update({name: getattr(_pmtop._pmtop, f"auto_{name}") for name in _AUTOMATIC})
     return SimpleNamespace(**calls)
@@ -247,35 +247,35 @@ def _publisher() -> SimpleNamespace:
 def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, backward: bool = True, optimizer: bool = True, zero_grad: bool = True,
                loss: bool = True, device: bool = True, memory: bool = True, sync: Optional[bool] = None, checkpoints: bool = True,
                gc: bool = True, workers: bool = True) -> Instrumentation:
-    """Publishes all training loops of this process from now on. A second call changes nothing and gives what the first gave.
+    """Publishes all training loops of this process from now on. A second call changes nothing and returns the first result.
 
-    epochs: how many are planned, 0: not known. The others switch parts off: batches (with epochs, validation, the loaders' facts), spans of
-    forward, backward, optimizer, zero_grad and torch.save (checkpoints), the loss, the device's own times and its memory, garbage collections, loader workers
-    (which publish regions of their own).
-    sync: spans of .item(), .cpu(), .tolist(), .numpy() and torch.cuda.synchronize; None: once CUDA is in use.
+    epochs: the planned number, 0 if unknown. The other arguments switch parts off: batches (with epochs, validation, the loaders' facts), spans of
+    forward, backward, optimizer, zero_grad and torch.save (checkpoints), the loss, the device's own times and its memory, garbage collections,
+    DataLoader workers (each publishes its own region).
+    sync: spans of .item(), .cpu(), .tolist(), .numpy() and torch.cuda.synchronize; None: as soon as CUDA is in use.
 
-    The loss of a batch is the value that its last backward started from. Does nothing where nothing is published (pmtop.is_enabled()). In a
-    spawned child that reads the script's module again it waits for the child's first loop over a loader: loader workers have none.
+    The loss of a batch is the value on which its last backward was called. Does nothing if nothing is published (pmtop.is_enabled()). In a
+    spawned child that imports the script's module it waits for the child's first loop over a loader, which DataLoader workers do not have.
     """
     global _current
-    if _current is not None and not _current.is_forked and not (_current.is_waiting and not _pmtop._is_read_again()):
+    if _current is not None and not _current.is_forked and not (_current.is_waiting and not _pmtop._is_importing_script()):
         return _current
     if _current is not None:
         _current.close()
-    asked = {"batches": batches, "forward": forward, "backward": backward, "optimizer": optimizer, "zero_grad": zero_grad, "loss": loss,
+    chosen = {"batches": batches, "forward": forward, "backward": backward, "optimizer": optimizer, "zero_grad": zero_grad, "loss": loss,
              "device": device, "memory": memory, "sync": sync is not False, "checkpoints": checkpoints, "gc": gc, "workers": workers}
-    if _pmtop._is_read_again():
-        _current = _wait_for_loop(asked, epochs, sync)
+    if _pmtop._is_importing_script():
+        _current = _wait_for_loop(chosen, epochs, sync)
         return _current
     is_enabled = _pmtop.init()
-    parts = {name: Part(_PARTS[name], is_enabled and is_on) for name, is_on in asked.items()}
+    parts = {name: Part(_PARTS[name], is_enabled and is_on) for name, is_on in chosen.items()}
     _current = Instrumentation(parts, _publisher(), epochs, sync and is_enabled)
     _watch_forks()
     return _current
 
 
-def _wait_for_loop(asked: dict[str, bool], epochs: int, sync: Optional[bool]) -> Instrumentation:
-    waiting = Instrumentation({name: Part(_PARTS[name], False) for name in asked}, _publisher(), epochs)
+def _wait_for_loop(chosen: dict[str, bool], epochs: int, sync: Optional[bool]) -> Instrumentation:
+    waiting = Instrumentation({name: Part(_PARTS[name], False) for name in chosen}, _publisher(), epochs)
     waiting.is_waiting = True
     original = _DataLoader.__iter__
 
@@ -283,7 +283,7 @@ def _wait_for_loop(asked: dict[str, bool], epochs: int, sync: Optional[bool]) ->
     def __iter__(loader: Any) -> Any:
         if waiting.is_open:
             waiting.close()
-            instrument(epochs=epochs, **{**asked, "sync": sync})
+            instrument(epochs=epochs, **{**chosen, "sync": sync})
         return _DataLoader.__iter__(loader)
 
     waiting._patches.set(_DataLoader, "__iter__", __iter__)
@@ -292,7 +292,7 @@ def _wait_for_loop(asked: dict[str, bool], epochs: int, sync: Optional[bool]) ->
 
 @contextlib.contextmanager
 def paused() -> Iterator[None]:
-    """Nothing of what this thread does inside is published. Loops over loaders that began outside go on afterwards."""
+    """Publishes nothing of what this thread does inside. Loops over loaders that began outside continue afterwards."""
     inside = _here.inside
     _here.inside = 1
     _here.paused += 1
