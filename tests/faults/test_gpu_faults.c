@@ -17,6 +17,7 @@
 #include "tests/support/fake_gpus.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 #define PERIOD_NS (20 * NS_PER_MS)
 #define SILENCE_NS (400 * NS_PER_MS)
@@ -242,10 +243,41 @@ START_TEST(a_first_picture_does_not_wait_for_a_hanging_driver)
 }
 END_TEST
 
-/* Its parent's word is not needed: the pipe says it. */
+/* Replaces *pid by that of its child, which a thread of it may have started. */
+static bool is_child_there(void *pid)
+{
+	char command[64], text[64] = "";
+	snprintf(command, sizeof command, "cat /proc/%d/task/*/children", (int)*(pid_t *)pid);
+	FILE *children = popen(command, "r");
+	bool is_there = children && fgets(text, sizeof text, children) && atoi(text) > 0;
+	if (children)
+		pclose(children);
+	if (is_there)
+		*(pid_t *)pid = (pid_t)atoi(text);
+	return is_there;
+}
+
+static bool has_loaded_the_driver(void *pid)
+{
+	char command[64];
+	snprintf(command, sizeof command, "grep -q libnvidia-ml /proc/%d/maps", (int)*(pid_t *)pid);
+	return system(command) == 0;
+}
+
+static bool has_ended(void *pid)
+{
+	char name[64], state = 0;
+	snprintf(name, sizeof name, "/proc/%d/stat", (int)*(pid_t *)pid);
+	FILE *file = fopen(name, "r");
+	bool is_running = file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1 && state != 'Z';
+	if (file)
+		fclose(file);
+	return !is_running;
+}
+
+/* The end of the pipe ends the reader: a killed pmtop cannot stop it. */
 START_TEST(a_reader_that_hangs_ends_when_its_pmtop_was_killed)
 {
-	char name[64], text[64] = "";
 	collector = NULL;
 	fake_gpus_say(&gpus, "hang nvmlDeviceGetUtilizationRates\n");
 	pid_t pid = fork();
@@ -257,34 +289,12 @@ START_TEST(a_reader_that_hangs_ends_when_its_pmtop_was_killed)
 			execl(program, program, "-b", "-d", "0.1", "-p", number, (char *)NULL);
 		_exit(99);
 	}
-	pid_t reader = 0;
-	for (int64_t until_ns = clock_monotonic_ns() + 10 * NS_PER_S; !reader && clock_monotonic_ns() < until_ns;
-		 poll(NULL, 0, 20)) {
-		/* It is a child of the sampler's thread. */
-		snprintf(name, sizeof name, "cat /proc/%d/task/*/children", (int)pid);
-		FILE *children = popen(name, "r");
-		if (children && fgets(text, sizeof text, children))
-			reader = (pid_t)atoi(text);
-		if (children)
-			pclose(children);
-	}
-	ck_assert_int_gt(reader, 0);
-	poll(NULL, 0, 300);
-	ck_assert_int_eq(kill(reader, 0), 0);
+	pid_t reader = pid;
+	ck_assert(wait_until(is_child_there, &reader, 10));
+	ck_assert_msg(wait_until(has_loaded_the_driver, &reader, 10), "the reader has not loaded the driver");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	for (int64_t until_ns = clock_monotonic_ns() + 5 * NS_PER_S; clock_monotonic_ns() < until_ns; poll(NULL, 0, 20)) {
-		char state = 0;
-		snprintf(name, sizeof name, "/proc/%d/stat", (int)reader);
-		FILE *file = fopen(name, "r");
-		if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1 || state == 'Z') {
-			if (file)
-				fclose(file);
-			return;
-		}
-		fclose(file);
-	}
-	ck_abort_msg("it is still there");
+	ck_assert_msg(wait_until(has_ended, &reader, 5), "the reader is still running");
 }
 END_TEST
 

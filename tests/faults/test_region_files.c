@@ -1,6 +1,6 @@
 /* The region's file: cut, replaced, not what it seems, left behind; and a mapping that changes while it is read. */
 #define PMTOP_IMPLEMENTATION
-#include "src/region/pmtop.h"
+#include "tests/support/publisher_clock.h"
 
 #include <check.h>
 #include <sys/sysmacros.h>
@@ -310,7 +310,7 @@ START_TEST(descriptors_closed_and_used_again_by_the_program_are_not_touched)
 	struct pmtop *own = pmtop_open("descriptors", NULL);
 	snprintf(path, sizeof path, "%s/of the program", folder);
 	pmtop_batch_begin(own, 0);
-	usleep(100);
+	publisher_later_ns += 100000;
 	pmtop_batch_end(own, 1);
 	PMTOP_SPAN_MEMORY(own, "memory") {}
 	ck_assert(own->file.fd >= 3 && own->statm.fd >= 3 && own->lanes[0].schedstat.fd >= 3);

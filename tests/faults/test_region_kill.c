@@ -6,7 +6,9 @@
 #include <math.h>
 #include <sys/wait.h>
 
+#include "src/base/clock.h"
 #include "tests/support/regions.h"
+#include "tests/support/waiting.h"
 
 enum { ROUNDS = 100, WRITERS = 3, BUFFER = 512 };
 
@@ -136,10 +138,15 @@ static void kill_and_reap(pid_t pid)
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 }
 
-static void wait_for_a_little(unsigned seed)
+/* Between 100 and 10,000 more records of the batches' lane, a number that differs from seed to seed. */
+static void await_records(struct region *region, unsigned seed)
 {
-	struct timespec pause = { 0, (long)(200000 + seed * 2654435761u % 4000000) };
-	nanosleep(&pause, NULL);
+	const int64_t deadline_ns = wait_deadline(10);
+	uint64_t wanted = regions_lane(region, 0).head + 100 + seed * 2654435761u % 9900;
+	while (regions_lane(region, 0).head < wanted) {
+		ck_assert_int_lt(clock_monotonic_ns(), deadline_ns);
+		sched_yield();
+	}
 }
 
 START_TEST(a_killed_writer_leaves_no_torn_record)
@@ -152,7 +159,7 @@ START_TEST(a_killed_writer_leaves_no_torn_record)
 		struct region *region = regions_open(shared->path);
 		ck_assert(region_is_live(region, -1));
 		read_all(region, &account);
-		wait_for_a_little(round);
+		await_records(region, round);
 		if (round % 2)
 			read_all(region, &account);
 		kill_and_reap(pid);
@@ -179,7 +186,7 @@ START_TEST(totals_of_a_killed_writer_are_whole)
 		struct region *region = regions_open(shared->path);
 		for (int i = 0; i < 4; i++) {
 			read_all(region, &account);
-			wait_for_a_little(round * 4 + (unsigned)i);
+			await_records(region, round * 4 + (unsigned)i);
 		}
 		kill_and_reap(pid);
 		read_all(region, &account);
@@ -265,7 +272,9 @@ START_TEST(who_comes_late_to_a_busy_writer_counts_nothing_twice_either)
 	for (int round = 0; round < 30; round++) {
 		pid_t pid = start_writer(65536);
 		ck_assert(regions_wait(&shared->is_ready, 1));
-		wait_for_a_little((unsigned)round);
+		struct region *early = regions_open(shared->path);
+		await_records(early, (unsigned)round);
+		region_close(early);
 		struct region *region = regions_open(shared->path);
 		struct region_total total = regions_total(region, PMTOP_TOTAL_SPAN, "forward");
 		kill_and_reap(pid);

@@ -1,6 +1,6 @@
 /* Where there is no room for a region: the run goes on, with a memfd or with nothing. */
 #define PMTOP_IMPLEMENTATION
-#include "src/region/pmtop.h"
+#include "tests/support/publisher_clock.h"
 
 #include <check.h>
 #include <linux/filter.h>
@@ -163,7 +163,7 @@ START_TEST(evidence_and_memory_do_without_descriptors)
 	PMTOP_SPAN_MEMORY(pm, "memory") {}
 	for (int i = 0; i < 2; i++) {
 		pmtop_batch_begin(pm, 0);
-		usleep(1000);
+		publisher_later_ns += 1000000;
 		pmtop_batch_end(pm, 1);
 	}
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "tests/support/regions.h"
+#include "tests/support/waiting.h"
 
 enum { STORM = 10000, AT_ONCE = 24 };
 
@@ -107,14 +108,16 @@ static void *hold_lane(void *argument)
 	return NULL;
 }
 
+/* So many events were published or refused. */
+static bool has_tried(void *count) { return written() + regions_state(region).refused >= *(uint64_t *)count; }
+
 START_TEST(without_a_free_lane_events_are_refused_and_counted)
 {
 	volatile uint32_t stop = 0;
 	pthread_t threads[16];
 	for (int i = 0; i < 16; i++)
 		pthread_create(&threads[i], NULL, hold_lane, (void *)(uintptr_t)&stop);
-	while (written() < 16)
-		sched_yield();
+	ck_assert(wait_until(has_tried, &(uint64_t){ 16 }, 20));
 	pmtop_mark(pm, "no lane");
 	ck_assert_uint_eq(regions_state(region).refused, 1);
 	ck_assert_uint_eq(written(), 16);
@@ -144,8 +147,7 @@ START_TEST(other_threads_never_take_the_lane_of_the_batches)
 	pthread_t threads[40], trainer;
 	for (int i = 0; i < 40; i++)
 		pthread_create(&threads[i], NULL, hold_lane, (void *)(uintptr_t)&stop);
-	while (written() + regions_state(region).refused < 40)
-		sched_yield();
+	ck_assert(wait_until(has_tried, &(uint64_t){ 40 }, 20));
 	ck_assert_uint_eq(written(), 16);
 	ck_assert_uint_eq(regions_state(region).refused_for[PMTOP_REFUSED_NO_LANE], 24);
 	for (int run = 1; run <= 2; run++) {

@@ -25,6 +25,8 @@ enum region_status regions_read_everything(struct region *region);
 double regions_value(uint64_t bits);
 /* Polls until *word is `value`, at most ten seconds; false: it never was. */
 bool regions_wait(const volatile uint32_t *word, uint32_t value);
+/* Whether the process, a pid_t, has a region in /dev/shm; for wait_until. */
+bool regions_is_there(void *pid);
 
 /* Runs the tests, each with the fixture (or NULLs) around it, and returns what main returns. */
 int regions_run(const char *name, SFun setup, SFun teardown, const TTest *const *tests, size_t count);

@@ -15,6 +15,8 @@
 
 #include "tests/support/suite.h"
 #include "tests/support/watching.h"
+#include "tests/support/regions.h"
+#include "tests/support/waiting.h"
 
 START_TEST(live_run_shows_progress_phases_and_memory)
 {
@@ -176,7 +178,7 @@ START_TEST(unread_terminal_stops_nothing)
 	vt_set_reading(vt, false);
 	for (int i = 0; i < 200; i++) {
 		vt_resize(vt, 190 + i % 10, 50);
-		usleep(5000);
+		vt_pump(vt, 5);
 	}
 	vt_set_reading(vt, true);
 	vt_resize(vt, 120, 40);
@@ -331,7 +333,7 @@ START_TEST(without_a_target_a_run_is_chosen_from_the_list)
 	TRAIN("--name", "chosen-one", ENDLESS);
 	char *const argv[] = { watching_pmtop, NULL };
 	const char *const environment[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", "HOME=/nonexistent", NULL };
-	usleep(300000);
+	ck_assert(wait_until(regions_is_there, &trainer_pid, 20));
 	struct vt *vt = vt_start(120, 40, argv, environment);
 	ASSERT_SHOWS(vt, "chosen-one");
 	vt_press(vt, "/chosen-one\r");

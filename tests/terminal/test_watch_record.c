@@ -16,6 +16,7 @@
 #include "src/base/buffer.h"
 #include "tests/support/suite.h"
 #include "tests/support/watching.h"
+#include "tests/support/waiting.h"
 
 static char folder[64];
 
@@ -142,8 +143,9 @@ static bool is_same(const char *a, const char *b)
 
 static void wait_for_size(const char *path, off_t size)
 {
-	for (int i = 0; i < 200 && size_of(path) < size; i++)
-		usleep(20000);
+	const int64_t deadline_ns = wait_deadline(10);
+	while (size_of(path) < size && wait_nap(deadline_ns))
+		continue;
 	ck_assert_int_ge(size_of(path), size);
 }
 
@@ -291,7 +293,7 @@ START_TEST(unread_terminal_records_on)
 	vt_set_reading(vt, false);
 	for (int i = 0; i < 100; i++) {
 		vt_resize(vt, 190 + i % 10, 50);
-		usleep(2000);
+		vt_pump(vt, 2);
 	}
 	wait_for_size("run.pmtop", size_of("run.pmtop") + 20000);
 	vt_set_reading(vt, true);

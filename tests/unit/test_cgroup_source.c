@@ -13,6 +13,7 @@
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 /* What the target sees as /, below the made-up /proc. */
 #define TARGET_ROOT "100/root"
@@ -392,6 +393,9 @@ static bool make_quota(char *folder, size_t size)
 	return false;
 }
 
+/* The kernel refuses until it has reaped the last process. */
+static bool is_removed(void *folder) { return rmdir(folder) == 0; }
+
 START_TEST(a_real_quota_is_read_with_its_throttling)
 {
 	char folder[256], pid[32];
@@ -405,21 +409,18 @@ START_TEST(a_real_quota_is_read_with_its_throttling)
 	if (is_in) {
 		ck_assert_int_eq(target_open(&target, child.pid, "/proc", &reason), STATUS_OK);
 		ck_assert_int_eq(cgroup_source.open(&target, &state, &reason), STATUS_OK);
-		int64_t until_ns = clock_monotonic_ns() + 20 * NS_PER_S;
-		while (!(throttled_ns > 0) && clock_monotonic_ns() < until_ns) {
+		const int64_t deadline_ns = wait_deadline(20);
+		do {
 			sample_set_clear(&set);
 			cgroup_source.read(state, clock_monotonic_ns(), &set);
 			throttled_ns = set_figure(&set, METRIC_CGROUP_THROTTLED, 0);
 			if (!isnan(set_figure(&set, METRIC_CGROUP_CPU_LIMIT, 0)))
 				limit = set_figure(&set, METRIC_CGROUP_CPU_LIMIT, 0);
-			usleep(20000);
-		}
+		} while (!(throttled_ns > 0) && wait_nap(deadline_ns));
 		close_source();
 	}
 	child_kill(&child);
-	int64_t until_ns = clock_monotonic_ns() + 5 * NS_PER_S;
-	while (rmdir(folder) != 0 && clock_monotonic_ns() < until_ns)
-		usleep(10000);
+	wait_until(is_removed, folder, 5);
 	if (!is_in)
 		return;
 	ck_assert_double_eq(limit, 0.05);

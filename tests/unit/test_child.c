@@ -16,6 +16,7 @@
 #include "src/sources/target/target.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 enum { SETS = 30, LARGE_SETS = 20000, FIGURES = 8, BEATS_MIN = 15 };
 #define SHORT_NS (300 * NS_PER_MS)
@@ -111,12 +112,9 @@ static enum status read_once(void)
 static enum status read_on(size_t records)
 {
 	enum status status = STATUS_OK;
-	for (int64_t until_ns = clock_monotonic_ns() + 20 * NS_PER_S;
-		 clock_monotonic_ns() < until_ns && set.count < records; poll(NULL, 0, 2)) {
+	const int64_t deadline_ns = wait_deadline(20);
+	while (set.count < records && (status == STATUS_OK || status == STATUS_AGAIN) && wait_nap(deadline_ns))
 		status = read_once();
-		if (status != STATUS_OK && status != STATUS_AGAIN)
-			break;
-	}
 	return status;
 }
 
@@ -171,31 +169,35 @@ START_TEST(nothing_yet_is_no_success)
 }
 END_TEST
 
-static bool has_no_child(void)
+static bool has_no_child(void *context)
 {
 	siginfo_t info;
+	(void)context;
 	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
 }
 
-/* The pid that the script wrote: of something that it started. Who ended without a parent may stay a zombie. */
+/* A process that ended without a parent may stay a zombie. */
+static bool has_ended(void *stat_path)
+{
+	char line[512] = "";
+	FILE *file = fopen(stat_path, "r");
+	bool is_running = file && fgets(line, sizeof line, file) && strstr(line, ") Z ") == NULL;
+	if (file)
+		fclose(file);
+	return !is_running;
+}
+
+/* The pid that the script wrote is one of a process that it started. */
 static void ck_started_is_gone(void)
 {
-	char name[128], line[512] = "";
+	char name[128];
 	int pid = 0;
 	snprintf(name, sizeof name, "%s.pid", path);
 	FILE *file = fopen(name, "r");
 	ck_assert_int_eq(fscanf(file, "%d", &pid), 1);
 	fclose(file);
 	snprintf(name, sizeof name, "/proc/%d/stat", pid);
-	for (int tries = 0; tries < 500; tries++, poll(NULL, 0, 10)) {
-		file = fopen(name, "r");
-		bool is_there = file && fgets(line, sizeof line, file) && strstr(line, ") Z ") == NULL;
-		if (file)
-			fclose(file);
-		if (!is_there)
-			return;
-	}
-	ck_abort_msg("%s", line);
+	ck_assert_msg(wait_until(has_ended, name, 5), "%s: still running", name);
 }
 
 START_TEST(one_that_hangs_is_killed_with_all_that_it_started)
@@ -207,9 +209,7 @@ START_TEST(one_that_hangs_is_killed_with_all_that_it_started)
 	state = NULL;
 	ck_assert_int_lt(clock_monotonic_ns() - from_ns, 50 * NS_PER_MS);
 	/* Its end is taken note of, without anybody's waiting. */
-	for (int tries = 0; tries < 500 && !has_no_child(); tries++)
-		poll(NULL, 0, 10);
-	ck_assert(has_no_child());
+	ck_assert(wait_until(has_no_child, NULL, 5));
 	ck_started_is_gone();
 }
 END_TEST
@@ -276,7 +276,9 @@ START_TEST(a_flood_waits_in_its_pipe)
 	write_recording(LARGE_SETS, STREAM_MAJOR);
 	ck_start("cat $f; sleep 100");
 	size_t max = 0;
-	for (size_t figures = 0; figures < (size_t)LARGE_SETS * FIGURES - LARGE_SETS / 10 * FIGURES; poll(NULL, 0, 1)) {
+	const int64_t deadline_ns = wait_deadline(60);
+	for (size_t figures = 0; figures < (size_t)LARGE_SETS * FIGURES - LARGE_SETS / 10 * FIGURES;) {
+		ck_assert(wait_nap(deadline_ns));
 		sample_set_clear(&set);
 		enum status status = read_once();
 		ck_assert(status == STATUS_OK || status == STATUS_AGAIN);

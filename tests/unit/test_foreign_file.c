@@ -14,6 +14,7 @@
 
 #include "src/sources/target/foreign_file.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 enum { NOBODY = 65534, BUSY_THREADS = 4, READS = 50 };
 
@@ -124,10 +125,11 @@ static enum status read_until(const struct foreign_rights *rights, int64_t newes
 {
 	char *text = NULL;
 	enum status status;
+	const int64_t deadline_ns = wait_deadline(60);
 	/* A machine with much else to do may let a child wait for a second. */
-	while ((status = foreign_file_read(&reader, self_fd, rights, path, newest_ns, &text, length)) == STATUS_AGAIN &&
-		!reader.has_given_up)
-		usleep(100000);
+	do
+		status = foreign_file_read(&reader, self_fd, rights, path, newest_ns, &text, length);
+	while (status == STATUS_AGAIN && !reader.has_given_up && wait_nap(deadline_ns));
 	for (size_t i = 0; status == STATUS_OK && i < *length; i++)
 		ck_assert_int_eq(text[i], 'a' + (int)(i % 23));
 	free(text);

@@ -11,6 +11,7 @@
 #include "tests/support/fake_gpus.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 static struct fake_gpus gpus;
 static struct sample_set set;
@@ -440,14 +441,11 @@ END_TEST
 
 static bool read_until(enum record_kind kind, size_t count)
 {
-	const struct timespec pause = { .tv_nsec = 20 * NS_PER_MS };
-	for (int i = 0; i < 200; i++) {
+	const int64_t deadline_ns = wait_deadline(10);
+	do
 		ck_assert_int_eq(nvidia_gpus.read(state, clock_monotonic_ns(), &set), STATUS_OK);
-		if (set_count(&set, kind) >= count)
-			return true;
-		nanosleep(&pause, NULL);
-	}
-	return false;
+	while (set_count(&set, kind) < count && wait_nap(deadline_ns));
+	return set_count(&set, kind) >= count;
 }
 
 START_TEST(xid_errors_are_told_in_words_with_their_number)

@@ -13,6 +13,7 @@
 #include "tests/support/fake_gpus.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 static struct fake_gpus gpus;
 static struct sample_set set;
@@ -152,6 +153,19 @@ static void wait_body(void *argument, int in, int out)
 	child_wait(in);
 }
 
+static bool has_started(void *context)
+{
+	(void)context;
+	return !collector_is_starting(collector);
+}
+
+static bool has_ended(void *context)
+{
+	(void)context;
+	collector_take(collector, &set);
+	return collector_has_ended(collector);
+}
+
 START_TEST(a_child_tells_the_same_and_is_waited_for)
 {
 	struct target target;
@@ -165,10 +179,8 @@ START_TEST(a_child_tells_the_same_and_is_waited_for)
 	ck_start(&gpu_source, &target);
 	ck_assert(collector_is_starting(collector));
 	ck_comes(RECORD_GPU, false);
-	/* Said right after the set was delivered. */
-	for (int i = 0; i < 500 && collector_is_starting(collector); i++)
-		usleep(10000);
-	ck_assert(!collector_is_starting(collector));
+	/* The sampler's thread notes it after it has delivered the set. */
+	ck_assert(wait_until(has_started, NULL, 5));
 	ck_assert(set_figure(&set, METRIC_GPU_SM_ACTIVE, 1) == 0.5);
 	/* What it costs is told beside pmtop's own. */
 	ck_assert(set_figure(&set, METRIC_SELF_CPU, 1) > 0 && set_figure(&set, METRIC_SELF_RESIDENT, 1) > 1e6);
@@ -178,10 +190,7 @@ START_TEST(a_child_tells_the_same_and_is_waited_for)
 	ck_comes(RECORD_GPU_PROCESSES, true);
 	/* It ends with what is watched. */
 	child_kill(&child);
-	for (int64_t until_ns = clock_monotonic_ns() + 10 * NS_PER_S;
-		 !collector_has_ended(collector) && clock_monotonic_ns() < until_ns; poll(NULL, 0, 5))
-		collector_take(collector, &set);
-	ck_assert(collector_has_ended(collector));
+	ck_assert(wait_until(has_ended, NULL, 10));
 	collector_stop(collector);
 }
 END_TEST

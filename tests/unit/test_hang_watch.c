@@ -9,6 +9,7 @@
 #include "src/base/files/file.h"
 #include "src/base/files/hang_watch.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 #define LIMIT_NS (50 * NS_PER_MS)
 
@@ -50,6 +51,13 @@ START_TEST(work_that_reads_is_waited_for)
 }
 END_TEST
 
+static bool all_have_answered(void *context)
+{
+	struct hang_path silent[HANG_PATHS_MAX];
+	(void)context;
+	return hang_paths(silent) == 0;
+}
+
 START_TEST(read_that_does_not_return_is_left_behind_and_its_file_refused)
 {
 	int ends[2];
@@ -67,9 +75,7 @@ START_TEST(read_that_does_not_return_is_left_behind_and_its_file_refused)
 
 	/* It answers after all: nobody gets the answer, and the file is read again. */
 	ck_assert_int_eq(write(ends[1], "x", 1), 1);
-	for (int i = 0; i < 1000 && hang_paths(silent) > 0; i++)
-		usleep(10000);
-	ck_assert_uint_eq(hang_paths(silent), 0);
+	ck_assert(wait_until(all_have_answered, NULL, 10));
 	ck_assert_int_eq(reading->length, -2);
 	ck_assert_int_eq(write(ends[1], "y", 1), 1);
 	ck_assert_int_eq(file_read_some(ends[0], &byte, 1), 1);

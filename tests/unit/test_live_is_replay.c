@@ -16,6 +16,8 @@
 #include "ui/screen.h"
 #include "ui/terminal/term_text.h"
 #include "ui/widgets/chrome.h"
+#include "tests/support/regions.h"
+#include "tests/support/waiting.h"
 
 /* Last, for it has a macro of the name of one of our functions. */
 #include <check.h>
@@ -124,7 +126,7 @@ START_TEST(every_view_of_a_replay_is_that_of_the_live_run)
 	settings.refresh_s = 0.1;
 	settings.counters_always = true;
 	pid_t pid = start_trainer();
-	usleep(300000);
+	ck_assert(wait_until(regions_is_there, &pid, 20));
 	ck_assert_int_eq(
 		session_open(&session, &(struct options){ .command = &once_command, .pid = pid, .write = path }, &settings),
 		EXIT_OK);

@@ -1,6 +1,5 @@
 #include <check.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "src/collect/recorder.h"
 #include "src/playback/player.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 static char folder[64], path[128];
 static struct sample_set set, back;
@@ -97,9 +97,10 @@ struct account {
 static struct account play(struct player *player)
 {
 	struct account account = { 0 };
+	const int64_t deadline_ns = wait_deadline(60);
 	while (!player_has_ended(player)) {
 		if (!player_take(player, &back)) {
-			poll(NULL, 0, 1);
+			ck_assert(wait_nap(deadline_ns));
 			continue;
 		}
 		for (size_t i = 0; i < back.count; i++) {
@@ -163,12 +164,11 @@ START_TEST(a_file_that_grows_is_followed_to_its_end)
 	for (uint64_t i = 0; i < 50; i++) {
 		make_set(i, false);
 		recorder_add(recorder, BLOCK_TICK, &set);
-		for (int tries = 0; events == i && tries < 10000; tries++) {
-			if (player_take(player, &back))
+		const int64_t deadline_ns = wait_deadline(10);
+		do {
+			while (events == i && player_take(player, &back))
 				events += back.records[0].kind == RECORD_BATCH_BEGIN;
-			else
-				poll(NULL, 0, 1);
-		}
+		} while (events == i && wait_nap(deadline_ns));
 		ck_assert_uint_eq(events, i + 1);
 		ck_assert(!player_has_ended(player));
 	}
@@ -220,14 +220,15 @@ START_TEST(files_of_a_rotated_recording_are_one)
 		make_set(i, false);
 		recorder_add(recorder, BLOCK_TICK, &set);
 	}
-	for (int tries = 0; tries < 5000 && player_open(path, 0, &player, &why) != STATUS_OK; tries++)
-		poll(NULL, 0, 1);
+	const int64_t deadline_ns = wait_deadline(20);
+	while (player_open(path, 0, &player, &why) != STATUS_OK)
+		ck_assert_msg(wait_nap(deadline_ns), "%s", why.text);
 	struct account early = { 0 };
 	while (early.events < 100) {
 		if (player_take(player, &back))
 			early.events += back.count && back.records[0].kind == RECORD_BATCH_BEGIN;
 		else
-			poll(NULL, 0, 1);
+			ck_assert(wait_nap(deadline_ns));
 	}
 	ck_assert(player_is_growing(player));
 	recorder_close(recorder, NULL);

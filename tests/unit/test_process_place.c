@@ -11,6 +11,7 @@
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 #define READ(text) process_place_read(text, sizeof text - 1, &place)
 

@@ -1,5 +1,5 @@
 #define PMTOP_IMPLEMENTATION
-#include "src/region/pmtop.h"
+#include "tests/support/publisher_clock.h"
 
 #include <check.h>
 #include <signal.h>
@@ -43,7 +43,7 @@ static void fetch(struct pmtop *pm, uint64_t index)
 {
 	pmtop_batch_begin(pm, index);
 	PMTOP_SPAN(pm, "decode")
-	usleep(1000);
+	publisher_later_ns += NS_PER_MS;
 	pmtop_count(pm, "samples", 8);
 	pmtop_batch_end(pm, 0);
 }

@@ -16,6 +16,7 @@
 #include "src/sources/python/remote.h"
 #include "tests/support/children.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 enum { PIECES = 3000, SIZE = 40 };
 
@@ -142,8 +143,9 @@ START_TEST(one_that_does_not_answer_is_left_behind)
 	ck_assert(!stacks_stuck_is_due(&stuck, reader, 100 * NS_PER_S));
 	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
 	ck_assert(!stacks_stuck_note(&stuck, reader, 101 * NS_PER_S));
-	for (int i = 0; remote_reader_is_left(reader, first) && i < 3000; i++)
-		usleep(10000);
+	const int64_t deadline_ns = wait_deadline(30);
+	while (remote_reader_is_left(reader, first) && wait_nap(deadline_ns))
+		continue;
 	ck_assert(stacks_stuck_is_due(&stuck, reader, 200 * NS_PER_S));
 	stacks_stuck_end(&stuck, 200 * NS_PER_S);
 	ck_assert_int_eq(stuck.since_ns, 0);
@@ -163,20 +165,19 @@ static void *read_and_end(void *argument)
 
 static bool has_ended(void *argument)
 {
+	uint64_t word;
 	(void)argument;
+	remote_word(getpid(), (uintptr_t)ours, &word);
 	return !remote_reader_is_left(reader, of_thread) && kill(of_thread, 0) != 0;
 }
 
 START_TEST(it_ends_with_its_thread)
 {
 	pthread_t thread;
-	uint64_t word;
 	ck_assert_int_eq(pthread_create(&thread, NULL, read_and_end, reader), 0);
 	pthread_join(thread, NULL);
 	ck_assert_int_gt(of_thread, 0);
 	/* A read notes that it has ended, and collects it. */
-	for (int i = 0; i < 100 && remote_word(getpid(), (uintptr_t)ours, &word); i++)
-		usleep(10000);
 	ck_assert(wait_until(has_ended, NULL, 30));
 }
 END_TEST

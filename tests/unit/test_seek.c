@@ -12,6 +12,7 @@
 #include "src/session/replay/stations.h"
 #include "tests/support/recorded.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 /* Last, for it has a macro of the name of one of our functions. */
 #include <check.h>
@@ -190,10 +191,11 @@ static struct timeline *whole_timeline(struct timeline_state *seen)
 {
 	struct timeline *timeline = timeline_start(session.player, &session.model_options);
 	ck_assert_ptr_nonnull(timeline);
-	do {
-		usleep(1000);
+	const int64_t deadline_ns = wait_deadline(60);
+	do
 		timeline_read(timeline, seen);
-	} while (!seen->is_whole);
+	while (!seen->is_whole && wait_nap(deadline_ns));
+	ck_assert(seen->is_whole);
 	return timeline;
 }
 
@@ -235,8 +237,9 @@ START_TEST(a_station_gives_what_playing_gives)
 	struct goal goal = goal_at(at(300)), before = goal_at(at(200));
 	ck_assert_ptr_nonnull(stations);
 	ck_assert_ptr_null(stations_take(stations, &before, 0));
-	for (int tries = 0; tries < 30000 && !(station = stations_take(stations, &goal, at(100))); tries++)
-		usleep(1000);
+	const int64_t deadline_ns = wait_deadline(30);
+	while (!(station = stations_take(stations, &goal, at(100))) && wait_nap(deadline_ns))
+		continue;
 	ck_assert_ptr_nonnull(station);
 	ck_assert_int_eq(station->model->now_ns, at(250));
 	ck_assert_int_eq(seek(station, &goal), SEEK_ARRIVED);

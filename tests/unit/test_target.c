@@ -16,6 +16,7 @@
 #include "tests/support/children.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 static struct target target;
 static struct reason reason;
