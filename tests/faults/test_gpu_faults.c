@@ -301,7 +301,7 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("GPU faults");
-	TCase *cases = tcase_create("row 53");
+	TCase *cases = tcase_create("driver faults");
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_test(cases, a_driver_that_hangs_at_the_start_delays_nothing_and_is_tried_again);
 	tcase_add_test(cases, a_driver_that_hangs_while_it_is_read_is_killed_and_tried_again);

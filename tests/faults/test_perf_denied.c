@@ -217,7 +217,7 @@ static void count_a_stranger(void *argument)
 	close_source();
 }
 
-START_TEST(a_process_of_another_user_is_not_counted_and_said)
+START_TEST(a_process_of_another_user_is_not_counted_but_reported)
 {
 	if (geteuid() != 0)
 		return;
@@ -262,7 +262,7 @@ static void many_threads_body(void *argument, int in, int out)
 	wait_body(argument, in, out);
 }
 
-START_TEST(threads_beyond_the_descriptors_are_said)
+START_TEST(threads_beyond_the_descriptors_are_reported)
 {
 	struct child child = child_start(many_threads_body, NULL);
 	child_await(&child);
@@ -274,11 +274,11 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("counters denied");
-	TCase *cases = tcase_create("row 56");
+	TCase *cases = tcase_create("denied");
 	tcase_add_test(cases, cpu_time_is_counted_and_an_ended_thread_keeps_its_own);
 	tcase_add_test(cases, without_rights_the_level_decides_and_is_named);
-	tcase_add_test(cases, a_process_of_another_user_is_not_counted_and_said);
-	tcase_add_test(cases, threads_beyond_the_descriptors_are_said);
+	tcase_add_test(cases, a_process_of_another_user_is_not_counted_but_reported);
+	tcase_add_test(cases, threads_beyond_the_descriptors_are_reported);
 	suite_add_tcase(suite, cases);
 	return suite_run(suite);
 }

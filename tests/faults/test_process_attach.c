@@ -171,7 +171,7 @@ static void watch_undumpable(void *argument)
 	ck_assert(isnan(set_figure(&set, METRIC_PROCESS_READ, child->pid)));
 }
 
-START_TEST(process_that_is_not_dumpable_is_watched_as_far_as_it_goes)
+START_TEST(a_process_that_is_not_dumpable_is_read_as_far_as_rights_allow)
 {
 	struct child child = child_start(undumpable_body, NULL);
 	child_await(&child);
@@ -230,7 +230,7 @@ static void watch_hidden(void *argument)
 	ck_assert_str_eq(reason.text, "no process 4000000 (it may have ended)");
 }
 
-START_TEST(hidden_process_is_said_to_be_hidden)
+START_TEST(a_hidden_process_is_reported_as_hidden)
 {
 	static const char *const options[] = { "hidepid=1", "hidepid=2", "hidepid=ptraceable" };
 	ck_assert_int_eq(in_child(watch_hidden, (void *)(uintptr_t)options[_i]), 0);
@@ -244,9 +244,9 @@ int main(void)
 	tcase_set_timeout(all, 60);
 	tcase_add_test(all, process_that_dies_during_attach_is_no_process_or_ends);
 	tcase_add_test(all, newcomer_with_the_same_pid_is_never_followed);
-	tcase_add_test(all, process_that_is_not_dumpable_is_watched_as_far_as_it_goes);
+	tcase_add_test(all, a_process_that_is_not_dumpable_is_read_as_far_as_rights_allow);
 	tcase_add_test(all, process_of_somebody_else_says_whose_it_is);
-	tcase_add_loop_test(all, hidden_process_is_said_to_be_hidden, 0, 3);
+	tcase_add_loop_test(all, a_hidden_process_is_reported_as_hidden, 0, 3);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);
 }

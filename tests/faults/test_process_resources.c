@@ -207,7 +207,7 @@ static void watch_with_failing_malloc(void *argument)
 	_exit(was_whole ? 0 : 2);
 }
 
-START_TEST(allocation_that_fails_loses_figures_and_says_so)
+START_TEST(a_failed_allocation_loses_figures_and_is_reported)
 {
 	struct child child = child_start(wait_body, NULL);
 	child_await(&child);
@@ -274,7 +274,7 @@ int main(void)
 	tcase_set_timeout(all, 90);
 	tcase_add_test(all, every_number_of_descriptors_degrades_and_says_which);
 	tcase_add_test(all, collector_starts_or_says_why_with_any_number_of_descriptors);
-	tcase_add_test(all, allocation_that_fails_loses_figures_and_says_so);
+	tcase_add_test(all, a_failed_allocation_loses_figures_and_is_reported);
 	tcase_add_test(all, collector_survives_any_allocation_that_fails);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);

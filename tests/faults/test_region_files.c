@@ -41,7 +41,7 @@ static void teardown(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
-START_TEST(a_region_cut_under_the_reader_is_said_to_be_cut)
+START_TEST(a_region_truncated_under_the_reader_is_reported)
 {
 	static const off_t sizes[] = { 0, 4096, 8192, 100000, 1000000 };
 	size_t count;
@@ -73,7 +73,7 @@ static void *read_with_signals_blocked(void *path)
 	return (void *)(uintptr_t)(is_truncated && status == REGION_CUT_SHORT);
 }
 
-START_TEST(so_it_is_in_a_thread_that_blocks_all_signals)
+START_TEST(a_thread_that_blocks_all_signals_is_protected_too)
 {
 	struct pmtop *other = pmtop_open("cut", NULL);
 	pthread_t thread;
@@ -97,7 +97,7 @@ static void note_sigbus(int number)
 	_exit(passed_on ? 1 : 42);
 }
 
-START_TEST(a_sigbus_elsewhere_goes_to_whoever_had_it_before)
+START_TEST(a_sigbus_elsewhere_goes_to_the_previous_handler)
 {
 	pid_t pid = fork();
 	if (!pid) {
@@ -136,7 +136,7 @@ START_TEST(a_replaced_file_is_noticed)
 }
 END_TEST
 
-START_TEST(what_is_not_a_regular_file_is_refused_without_waiting)
+START_TEST(a_file_that_is_not_regular_is_refused_without_waiting)
 {
 	ck_assert_int_eq(symlink(pm->path, name), 0);
 	ck_assert_int_eq(regions_try(name, geteuid(), message), REGION_NOT_REGULAR);
@@ -369,11 +369,11 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		a_region_cut_under_the_reader_is_said_to_be_cut,
-		so_it_is_in_a_thread_that_blocks_all_signals,
-		a_sigbus_elsewhere_goes_to_whoever_had_it_before,
+		a_region_truncated_under_the_reader_is_reported,
+		a_thread_that_blocks_all_signals_is_protected_too,
+		a_sigbus_elsewhere_goes_to_the_previous_handler,
 		a_replaced_file_is_noticed,
-		what_is_not_a_regular_file_is_refused_without_waiting,
+		a_file_that_is_not_regular_is_refused_without_waiting,
 		a_wrong_owner_and_an_extra_link_are_refused,
 		another_users_region_is_denied,
 		a_run_that_ends_without_close_can_still_be_read,

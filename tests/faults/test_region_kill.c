@@ -242,7 +242,7 @@ END_TEST
 
 /* The totals of a lane hold the events below `upto`; adding those that follow gives each event once, whenever the
  * reader came. */
-START_TEST(who_comes_late_adds_totals_and_ring_and_counts_nothing_twice)
+START_TEST(a_late_reader_adds_totals_and_ring_and_counts_nothing_twice)
 {
 	struct pmtop_options options = PMTOP_OPTIONS_INIT;
 	options.slots = 256;
@@ -267,7 +267,7 @@ START_TEST(who_comes_late_adds_totals_and_ring_and_counts_nothing_twice)
 }
 END_TEST
 
-START_TEST(who_comes_late_to_a_busy_writer_counts_nothing_twice_either)
+START_TEST(a_late_reader_of_a_busy_writer_counts_nothing_twice)
 {
 	for (int round = 0; round < 30; round++) {
 		pid_t pid = start_writer(65536);
@@ -343,8 +343,8 @@ int main(void)
 		totals_of_a_killed_writer_are_whole,
 		a_lapped_reader_knows_exactly_what_it_lost,
 		a_reader_that_slept_resumes_at_the_newest,
-		who_comes_late_adds_totals_and_ring_and_counts_nothing_twice,
-		who_comes_late_to_a_busy_writer_counts_nothing_twice_either,
+		a_late_reader_adds_totals_and_ring_and_counts_nothing_twice,
+		a_late_reader_of_a_busy_writer_counts_nothing_twice,
 		a_writer_stopped_in_mid_record_is_not_waited_for,
 	};
 	return regions_run("region: killed, stopped, lapped", setup, NULL, tests, sizeof tests / sizeof tests[0]);

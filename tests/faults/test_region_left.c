@@ -96,7 +96,7 @@ START_TEST(children_that_end_by_exit_leave_as_little)
 }
 END_TEST
 
-START_TEST(of_many_sixteen_stay)
+START_TEST(sixteen_regions_of_dead_runs_remain)
 {
 	char path[224];
 	mount_shm("size=2g");
@@ -128,7 +128,7 @@ START_TEST(a_runs_evidence_outlasts_that_of_any_children)
 }
 END_TEST
 
-START_TEST(where_there_is_little_room_a_region_is_smaller)
+START_TEST(a_small_file_system_gets_a_smaller_region)
 {
 	struct region *region;
 	mount_shm("size=10m");
@@ -257,7 +257,7 @@ START_TEST(a_second_open_in_a_process_leaves_the_firsts_lock)
 }
 END_TEST
 
-START_TEST(evidence_of_a_long_run_is_kept_when_it_is_started_again)
+START_TEST(evidence_of_a_long_run_survives_its_restart)
 {
 	char path[224];
 	mount_shm("size=64m");
@@ -400,16 +400,16 @@ int main(int count, char **words)
 	const TTest *const tests[] = {
 		killed_runs_leave_a_tenth_of_the_file_system_at_most_and_the_newest,
 		children_that_end_by_exit_leave_as_little,
-		of_many_sixteen_stay,
+		sixteen_regions_of_dead_runs_remain,
 		a_runs_evidence_outlasts_that_of_any_children,
-		where_there_is_little_room_a_region_is_smaller,
+		a_small_file_system_gets_a_smaller_region,
 		a_live_region_is_never_removed_though_its_lock_was_lost,
 		a_second_open_in_a_process_leaves_the_firsts_lock,
 		many_that_live_leave_most_of_the_file_system,
 		a_file_system_without_a_limit_keeps_evidence,
 		the_last_inodes_are_for_others,
 		another_users_file_leaves_no_less_room,
-		evidence_of_a_long_run_is_kept_when_it_is_started_again,
+		evidence_of_a_long_run_survives_its_restart,
 		the_last_sign_of_life_is_the_newest_event,
 		the_last_sign_of_life_outlasts_a_suspend,
 		a_file_with_holes_is_no_region,

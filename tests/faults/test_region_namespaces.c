@@ -134,7 +134,7 @@ START_TEST(a_process_in_other_namespaces_is_read_as_any)
 }
 END_TEST
 
-START_TEST(two_containers_with_pid_1_and_one_shm_are_told_apart)
+START_TEST(two_containers_with_pid_1_and_one_shm_are_distinguished)
 {
 	struct container first = start(CLONE_NEWPID), second = start(CLONE_NEWPID);
 	struct region *a = find(&first), *b = find(&second);
@@ -177,7 +177,7 @@ int main(void)
 {
 	const TTest *const tests[] = {
 		a_process_in_other_namespaces_is_read_as_any,
-		two_containers_with_pid_1_and_one_shm_are_told_apart,
+		two_containers_with_pid_1_and_one_shm_are_distinguished,
 		times_of_another_time_namespace_are_brought_to_ours,
 	};
 	return regions_run("region: namespaces", NULL, NULL, tests, sizeof tests / sizeof tests[0]);

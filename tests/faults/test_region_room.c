@@ -117,7 +117,7 @@ static size_t said(const struct pmtop_options *options, char *out, size_t size)
 	return length > 0 ? (size_t)length : 0;
 }
 
-START_TEST(without_shm_and_memfd_nothing_is_published_and_one_line_says_so_if_asked)
+START_TEST(without_shm_and_memfd_nothing_is_published_and_one_line_reports_it_on_request)
 {
 	struct pmtop_options options = PMTOP_OPTIONS_INIT;
 	char text[512];
@@ -206,7 +206,7 @@ int main(void)
 		a_full_shm_means_a_sealed_memfd,
 		a_shm_that_fills_up_later_does_no_harm,
 		a_folder_on_a_disk_is_never_used,
-		without_shm_and_memfd_nothing_is_published_and_one_line_says_so_if_asked,
+		without_shm_and_memfd_nothing_is_published_and_one_line_reports_it_on_request,
 		a_limit_on_file_sizes_is_no_signal,
 		no_descriptor_is_no_region,
 		evidence_and_memory_do_without_descriptors,

@@ -318,7 +318,7 @@ START_TEST(a_forked_child_publishes_into_a_region_of_its_own)
 }
 END_TEST
 
-START_TEST(so_does_a_child_of_a_raw_clone)
+START_TEST(a_child_of_a_raw_clone_publishes_into_a_region_of_its_own)
 {
 	struct report *report = regions_shared(sizeof *report);
 	PMTOP_SPAN(pm, "shared name") {}
@@ -390,7 +390,7 @@ int main(void)
 		batches_from_two_threads_at_once_stay_consistent,
 		an_event_from_a_signal_handler_is_refused_where_it_interrupts_another,
 		a_forked_child_publishes_into_a_region_of_its_own,
-		so_does_a_child_of_a_raw_clone,
+		a_child_of_a_raw_clone_publishes_into_a_region_of_its_own,
 		a_child_that_publishes_nothing_has_no_region_and_removes_none,
 		a_child_of_a_child_names_its_own_parent,
 	};

@@ -260,7 +260,7 @@ START_TEST(zoom_widens_bars_and_gathers_batches_without_losing_flags)
 }
 END_TEST
 
-START_TEST(csv_has_every_kept_batch_with_its_phases)
+START_TEST(csv_has_every_retained_batch_with_its_phases)
 {
 	struct buffer csv = BUFFER_INIT;
 	struct stage stage;
@@ -318,7 +318,7 @@ int main(void)
 	tcase_add_test(tests, slash_finds_slow_phases_and_n_walks_matches_until_escape);
 	tcase_add_test(tests, a_search_without_a_match_says_what_can_be_found);
 	tcase_add_test(tests, zoom_widens_bars_and_gathers_batches_without_losing_flags);
-	tcase_add_test(tests, csv_has_every_kept_batch_with_its_phases);
+	tcase_add_test(tests, csv_has_every_retained_batch_with_its_phases);
 	tcase_add_test(tests, without_a_run_it_says_what_would_bring_batches);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

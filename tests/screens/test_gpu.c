@@ -56,7 +56,7 @@ START_TEST(one_gpu_at_80_columns) { expect_one(80, 24, CHARSET_BRAILLE, "5", "gp
 END_TEST
 START_TEST(one_gpu_at_200_columns) { expect_one(200, 60, CHARSET_BRAILLE, "5", "gpu_one_200x60"); }
 END_TEST
-START_TEST(one_gpu_where_there_is_hardly_room) { expect_one(40, 10, CHARSET_BRAILLE, "5", "gpu_one_40x10"); }
+START_TEST(one_gpu_on_a_small_screen) { expect_one(40, 10, CHARSET_BRAILLE, "5", "gpu_one_40x10"); }
 END_TEST
 START_TEST(one_gpu_in_ascii) { expect_one(80, 24, CHARSET_ASCII, "5", "gpu_one_80x24_ascii"); }
 END_TEST
@@ -92,7 +92,7 @@ static void held_back(struct gpu_node *node)
 	node->heat_s = 5;
 }
 
-START_TEST(batches_have_marks_where_a_gpu_was_held_back)
+START_TEST(batches_have_marks_if_a_gpu_was_throttled)
 {
 	struct gpu_node node;
 	held_back(&node);
@@ -108,7 +108,7 @@ START_TEST(marks_are_letters_in_ascii)
 }
 END_TEST
 
-START_TEST(there_is_no_row_of_marks_where_nothing_held_it_back)
+START_TEST(unthrottled_batches_have_no_row_of_marks)
 {
 	struct gpu_node node;
 	struct stage stage;
@@ -124,7 +124,7 @@ START_TEST(there_is_no_row_of_marks_where_nothing_held_it_back)
 }
 END_TEST
 
-START_TEST(what_its_counters_say_of_being_held_back_is_called_so)
+START_TEST(throttling_by_the_counters_is_labelled_as_counted)
 {
 	struct gpu_node node;
 	struct stage stage;
@@ -152,7 +152,7 @@ START_TEST(an_empty_memory_has_no_axis_of_single_bytes)
 END_TEST
 
 /* Its driver first told of it 90 s after pmtop came, and the limit holds it back all the time since. */
-START_TEST(what_is_not_known_is_no_time_in_which_nothing_held_it_back)
+START_TEST(unknown_throttling_is_not_shown_as_none)
 {
 	static struct gpu gpu;
 	struct lane lane = { 1, { &gpu } };
@@ -165,7 +165,7 @@ START_TEST(what_is_not_known_is_no_time_in_which_nothing_held_it_back)
 }
 END_TEST
 
-START_TEST(one_that_heat_holds_back_now_says_so_first)
+START_TEST(a_gpu_throttled_by_heat_says_so_first)
 {
 	struct gpu_node node;
 	struct stage stage;
@@ -255,7 +255,7 @@ START_TEST(an_old_one_has_no_sm_figure_and_no_zero_for_it)
 }
 END_TEST
 
-START_TEST(one_that_is_lost_says_so_and_the_others_go_on)
+START_TEST(a_lost_gpu_is_marked_and_the_others_go_on)
 {
 	struct gpu_node node;
 	struct stage stage;
@@ -335,7 +335,7 @@ END_TEST
 
 /* -- choosing -- */
 
-START_TEST(parts_stand_under_their_gpu)
+START_TEST(parts_are_listed_under_their_gpu)
 {
 	struct gpu_node node;
 	gpu_node_default(&node);
@@ -441,7 +441,7 @@ int main(void)
 	tcase_add_test(tests, one_gpu_at_120_columns);
 	tcase_add_test(tests, one_gpu_at_80_columns);
 	tcase_add_test(tests, one_gpu_at_200_columns);
-	tcase_add_test(tests, one_gpu_where_there_is_hardly_room);
+	tcase_add_test(tests, one_gpu_on_a_small_screen);
 	tcase_add_test(tests, one_gpu_in_ascii);
 	tcase_add_test(tests, eight_gpus_at_120_columns);
 	tcase_add_test(tests, eight_gpus_at_80_columns);
@@ -452,21 +452,21 @@ int main(void)
 	tcase_add_test(tests, the_overview_has_a_gpu_line);
 	tcase_add_test(tests, the_overview_has_a_gpu_panel_at_200_columns);
 	tcase_add_test(tests, the_overview_of_eight_gpus);
-	tcase_add_test(tests, batches_have_marks_where_a_gpu_was_held_back);
+	tcase_add_test(tests, batches_have_marks_if_a_gpu_was_throttled);
 	tcase_add_test(tests, marks_are_letters_in_ascii);
-	tcase_add_test(tests, what_its_counters_say_of_being_held_back_is_called_so);
+	tcase_add_test(tests, throttling_by_the_counters_is_labelled_as_counted);
 	tcase_add_test(tests, an_empty_memory_has_no_axis_of_single_bytes);
-	tcase_add_test(tests, what_is_not_known_is_no_time_in_which_nothing_held_it_back);
-	tcase_add_test(tests, there_is_no_row_of_marks_where_nothing_held_it_back);
-	tcase_add_test(tests, one_that_heat_holds_back_now_says_so_first);
+	tcase_add_test(tests, unknown_throttling_is_not_shown_as_none);
+	tcase_add_test(tests, unthrottled_batches_have_no_row_of_marks);
+	tcase_add_test(tests, a_gpu_throttled_by_heat_says_so_first);
 	tcase_add_test(tests, without_a_gpu_it_says_why_and_what_would_bring_one);
 	tcase_add_test(tests, hidden_processes_say_why);
 	tcase_add_test(tests, an_old_one_has_no_sm_figure_and_no_zero_for_it);
-	tcase_add_test(tests, one_that_is_lost_says_so_and_the_others_go_on);
+	tcase_add_test(tests, a_lost_gpu_is_marked_and_the_others_go_on);
 	tcase_add_test(tests, a_narrow_link_is_marked);
 	tcase_add_test(tests, memory_that_grows_says_when_it_is_full);
 	tcase_add_test(tests, a_process_that_publishes_nothing_has_its_gpu_too);
-	tcase_add_test(tests, parts_stand_under_their_gpu);
+	tcase_add_test(tests, parts_are_listed_under_their_gpu);
 	tcase_add_test(tests, keys_and_clicks_choose_one);
 	tcase_add_test(tests, what_is_written_is_every_gpu_over_time);
 	tcase_add_test(tests, no_size_and_no_figure_does_harm);

@@ -50,15 +50,12 @@ START_TEST(kinds_among_the_batches_at_80_columns)
 END_TEST
 START_TEST(marks_in_ascii) { expect_picture(52, 80, 24, CHARSET_ASCII, "2", "kinds_batches_80x24_ascii"); }
 END_TEST
-START_TEST(figures_told_later_below_the_operations)
+START_TEST(late_figures_are_below_the_operations)
 {
 	expect_picture(52, 120, 40, CHARSET_BRAILLE, "3", "kinds_operations_120x40");
 }
 END_TEST
-START_TEST(figures_told_later_at_80_columns)
-{
-	expect_picture(52, 80, 24, CHARSET_BRAILLE, "3", "kinds_operations_80x24");
-}
+START_TEST(late_figures_at_80_columns) { expect_picture(52, 80, 24, CHARSET_BRAILLE, "3", "kinds_operations_80x24"); }
 END_TEST
 START_TEST(the_allocator_beside_the_hosts_memory)
 {
@@ -146,7 +143,7 @@ START_TEST(a_run_of_one_mode_says_so)
 }
 END_TEST
 
-START_TEST(a_mark_is_told_in_the_batch_in_which_it_lies)
+START_TEST(a_mark_is_shown_in_its_batch)
 {
 	struct stage stage;
 	play(&stage, 52, 120, 40);
@@ -160,7 +157,7 @@ START_TEST(a_mark_is_told_in_the_batch_in_which_it_lies)
 }
 END_TEST
 
-START_TEST(a_run_without_news_keeps_its_screens)
+START_TEST(a_run_without_kinds_has_unchanged_screens)
 {
 	struct story_options options;
 	struct stage stage;
@@ -189,8 +186,8 @@ int main(void)
 	tcase_add_test(tests, kinds_among_the_batches);
 	tcase_add_test(tests, kinds_among_the_batches_at_80_columns);
 	tcase_add_test(tests, marks_in_ascii);
-	tcase_add_test(tests, figures_told_later_below_the_operations);
-	tcase_add_test(tests, figures_told_later_at_80_columns);
+	tcase_add_test(tests, late_figures_are_below_the_operations);
+	tcase_add_test(tests, late_figures_at_80_columns);
 	tcase_add_test(tests, the_allocator_beside_the_hosts_memory);
 	tcase_add_test(tests, the_allocator_at_80_columns);
 	tcase_add_test(tests, validation_among_the_batches);
@@ -199,8 +196,8 @@ int main(void)
 	tcase_add_test(tests, n_walks_the_flags_of_the_mode);
 	tcase_add_test(tests, the_overview_shows_training_whatever_is_chosen);
 	tcase_add_test(tests, a_run_of_one_mode_says_so);
-	tcase_add_test(tests, a_mark_is_told_in_the_batch_in_which_it_lies);
-	tcase_add_test(tests, a_run_without_news_keeps_its_screens);
+	tcase_add_test(tests, a_mark_is_shown_in_its_batch);
+	tcase_add_test(tests, a_run_without_kinds_has_unchanged_screens);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

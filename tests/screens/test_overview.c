@@ -41,7 +41,7 @@ START_TEST(at_80_columns_nothing_essential_is_lost) { expect_picture(80, 24, CHA
 END_TEST
 START_TEST(at_120_columns_panels_are_boxes) { expect_picture(120, 40, CHARSET_BRAILLE, "overview_120x40"); }
 END_TEST
-START_TEST(at_200_columns_panels_stand_side_by_side) { expect_picture(200, 60, CHARSET_BRAILLE, "overview_200x60"); }
+START_TEST(at_200_columns_panels_are_side_by_side) { expect_picture(200, 60, CHARSET_BRAILLE, "overview_200x60"); }
 END_TEST
 START_TEST(ascii_carries_the_same) { expect_picture(80, 24, CHARSET_ASCII, "overview_80x24_ascii"); }
 END_TEST
@@ -50,7 +50,7 @@ END_TEST
 
 /* -- other states -- */
 
-START_TEST(a_run_that_may_not_be_read_is_said_to_be_so)
+START_TEST(an_unreadable_run_is_reported)
 {
 	struct story_options options = long_run();
 	struct stage stage;
@@ -231,7 +231,7 @@ START_TEST(a_process_that_publishes_nothing_has_the_machine_too)
 }
 END_TEST
 
-START_TEST(the_newest_slow_batch_is_told_below_the_plot_and_a_pattern_instead_of_it)
+START_TEST(below_the_plot_is_the_newest_slow_batch_or_a_pattern)
 {
 	struct stage stage;
 	struct pattern *pattern;
@@ -396,7 +396,7 @@ static bool is_same_picture(const struct canvas *a, const struct canvas *b, int 
 	return true;
 }
 
-START_TEST(panels_stand_for_half_a_second_and_the_plot_moves)
+START_TEST(panels_change_each_half_second_and_the_plot_always)
 {
 	struct story_options options = long_run();
 	struct canvas retained = { 0 };
@@ -442,10 +442,10 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, at_80_columns_nothing_essential_is_lost);
 	tcase_add_test(tests, at_120_columns_panels_are_boxes);
-	tcase_add_test(tests, at_200_columns_panels_stand_side_by_side);
+	tcase_add_test(tests, at_200_columns_panels_are_side_by_side);
 	tcase_add_test(tests, ascii_carries_the_same);
 	tcase_add_test(tests, blocks_carry_the_same);
-	tcase_add_test(tests, a_run_that_may_not_be_read_is_said_to_be_so);
+	tcase_add_test(tests, an_unreadable_run_is_reported);
 	tcase_add_test(tests, without_a_region_the_process_is_shown_and_how_to_publish);
 	tcase_add_test(tests, before_the_first_set_it_waits);
 	tcase_add_test(tests, before_the_first_batch_ended_it_says_so);
@@ -455,13 +455,13 @@ int main(void)
 	tcase_add_test(tests, a_batch_that_does_not_end_is_named_in_the_header_and_in_place_of_the_eta);
 	tcase_add_test(tests, the_machine_has_a_line);
 	tcase_add_test(tests, a_process_that_publishes_nothing_has_the_machine_too);
-	tcase_add_test(tests, the_newest_slow_batch_is_told_below_the_plot_and_a_pattern_instead_of_it);
+	tcase_add_test(tests, below_the_plot_is_the_newest_slow_batch_or_a_pattern);
 	tcase_add_test(tests, zoom_goes_from_the_last_batches_to_the_whole_run);
 	tcase_add_test(tests, n_shows_the_newest_flag_and_enter_explains_it);
 	tcase_add_test(tests, a_click_into_the_plot_chooses_a_batch);
 	tcase_add_test(tests, a_pause_holds_the_picture_and_says_so);
 	tcase_add_test(tests, digits_tab_and_clicks_open_views);
-	tcase_add_test(tests, panels_stand_for_half_a_second_and_the_plot_moves);
+	tcase_add_test(tests, panels_change_each_half_second_and_the_plot_always);
 	tcase_add_test(tests, q_quits_w_writes_and_a_message_stays_until_the_next_key);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

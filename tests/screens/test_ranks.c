@@ -47,7 +47,7 @@ static void train(unsigned count, unsigned slow, size_t steps)
 	}
 }
 
-START_TEST(two_ranks_stand_beside_each_other)
+START_TEST(two_ranks_are_side_by_side)
 {
 	train(2, 1, 60);
 	show(12.1);
@@ -163,7 +163,7 @@ int main(void)
 	TCase *tests = tcase_create("ranks");
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, two_ranks_stand_beside_each_other);
+	tcase_add_test(tests, two_ranks_are_side_by_side);
 	tcase_add_test(tests, ascii_carries_the_same);
 	tcase_add_test(tests, of_64_the_slowest_and_the_stopped_one_are_always_shown);
 	tcase_add_test(tests, a_killed_rank_is_named_with_its_time);

@@ -105,7 +105,7 @@ START_TEST(below_40_by_10_one_line_says_what_matters)
 }
 END_TEST
 
-START_TEST(where_not_even_that_fits_a_sign_stands)
+START_TEST(the_smallest_screens_show_a_sign)
 {
 	expect_line(6, 3, "⚠");
 	expect_line(1, 1, "⚠");
@@ -138,7 +138,7 @@ int main(void)
 	tcase_add_test(tests, no_size_does_harm_before_the_first_set);
 	tcase_add_test(tests, huge_and_odd_sizes_do_no_harm);
 	tcase_add_test(tests, below_40_by_10_one_line_says_what_matters);
-	tcase_add_test(tests, where_not_even_that_fits_a_sign_stands);
+	tcase_add_test(tests, the_smallest_screens_show_a_sign);
 	tcase_add_test(tests, pieces_of_a_line_are_left_out_whole);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

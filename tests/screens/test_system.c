@@ -114,7 +114,7 @@ START_TEST(a_hot_sensor_and_a_slow_cpu_are_marked)
 }
 END_TEST
 
-START_TEST(a_meter_that_may_not_be_read_says_so_beside_one_that_may)
+START_TEST(an_unreadable_meter_is_reported_beside_a_readable_one)
 {
 	struct stage stage;
 	play(&stage, 120, 40);
@@ -178,7 +178,7 @@ START_TEST(before_the_machine_is_read_it_says_so)
 }
 END_TEST
 
-START_TEST(what_is_missing_says_why_and_what_would_bring_it)
+START_TEST(a_missing_figure_shows_its_reason_and_remedy)
 {
 	struct stage stage;
 	play(&stage, 200, 60);
@@ -203,7 +203,7 @@ START_TEST(what_is_missing_says_why_and_what_would_bring_it)
 }
 END_TEST
 
-START_TEST(a_figure_that_nobody_read_is_a_dash_and_never_zero)
+START_TEST(an_unread_figure_is_a_dash_and_never_zero)
 {
 	struct stage stage;
 	play(&stage, 120, 40);
@@ -374,11 +374,11 @@ int main(void)
 	tcase_add_test(tests, power_and_heat_fold_to_a_line);
 	tcase_add_test(tests, power_and_heat_in_ascii);
 	tcase_add_test(tests, a_hot_sensor_and_a_slow_cpu_are_marked);
-	tcase_add_test(tests, a_meter_that_may_not_be_read_says_so_beside_one_that_may);
+	tcase_add_test(tests, an_unreadable_meter_is_reported_beside_a_readable_one);
 	tcase_add_test(tests, without_meters_and_sensors_nothing_of_it_is_shown);
 	tcase_add_test(tests, before_the_machine_is_read_it_says_so);
-	tcase_add_test(tests, what_is_missing_says_why_and_what_would_bring_it);
-	tcase_add_test(tests, a_figure_that_nobody_read_is_a_dash_and_never_zero);
+	tcase_add_test(tests, a_missing_figure_shows_its_reason_and_remedy);
+	tcase_add_test(tests, an_unread_figure_is_a_dash_and_never_zero);
 	tcase_add_test(tests, what_a_warning_is_about_is_marked);
 	tcase_add_test(tests, processes_can_be_sorted);
 	tcase_add_test(tests, a_click_on_a_heading_sorts_and_one_on_a_row_selects);

@@ -194,15 +194,12 @@ static void expect_emitted(int width, int height, enum charset charset, const ch
 	close_emitted(&stage);
 }
 
-START_TEST(the_evidence_stands_beside_the_list_where_there_is_room)
+START_TEST(the_evidence_is_beside_the_list_if_there_is_room)
 {
 	expect_emitted(200, 60, CHARSET_BRAILLE, "8", "warnings_history_200x60");
 }
 END_TEST
-START_TEST(the_evidence_stands_below_the_words)
-{
-	expect_emitted(120, 40, CHARSET_BRAILLE, "8", "warnings_history_120x40");
-}
+START_TEST(the_evidence_is_below_the_text) { expect_emitted(120, 40, CHARSET_BRAILLE, "8", "warnings_history_120x40"); }
 END_TEST
 START_TEST(enter_shows_the_evidence_large)
 {
@@ -211,7 +208,7 @@ START_TEST(enter_shows_the_evidence_large)
 END_TEST
 START_TEST(the_evidence_in_ascii) { expect_emitted(80, 24, CHARSET_ASCII, "8\r", "warnings_evidence_80x24_ascii"); }
 END_TEST
-START_TEST(what_has_cleared_keeps_its_times)
+START_TEST(a_cleared_warning_shows_its_times)
 {
 	expect_emitted(120, 40, CHARSET_BRAILLE, "8j\r", "warnings_cleared_120x40");
 }
@@ -256,7 +253,7 @@ START_TEST(the_selection_stays_with_its_warning)
 }
 END_TEST
 
-START_TEST(the_evidence_can_be_zoomed_to_all_that_is_kept)
+START_TEST(the_evidence_can_be_zoomed_to_its_whole_history)
 {
 	struct stage stage;
 	play(&stage, 80, 24);
@@ -460,14 +457,14 @@ int main(void)
 	tcase_add_test(tests, without_a_warning_it_says_what_is_watched_for);
 	tcase_add_test(tests, a_missing_figure_says_why_and_what_would_bring_it);
 	tcase_add_test(tests, csv_has_every_warning_with_its_advice);
-	tcase_add_test(tests, the_evidence_stands_beside_the_list_where_there_is_room);
-	tcase_add_test(tests, the_evidence_stands_below_the_words);
+	tcase_add_test(tests, the_evidence_is_beside_the_list_if_there_is_room);
+	tcase_add_test(tests, the_evidence_is_below_the_text);
 	tcase_add_test(tests, enter_shows_the_evidence_large);
 	tcase_add_test(tests, the_evidence_in_ascii);
-	tcase_add_test(tests, what_has_cleared_keeps_its_times);
+	tcase_add_test(tests, a_cleared_warning_shows_its_times);
 	tcase_add_test(tests, esc_leads_back_from_the_evidence);
 	tcase_add_test(tests, the_selection_stays_with_its_warning);
-	tcase_add_test(tests, the_evidence_can_be_zoomed_to_all_that_is_kept);
+	tcase_add_test(tests, the_evidence_can_be_zoomed_to_its_whole_history);
 	tcase_add_test(tests, n_opens_the_batch_that_is_meant);
 	tcase_add_test(tests, warnings_can_be_searched);
 	tcase_add_test(tests, a_click_selects_a_warning);

@@ -53,7 +53,7 @@ END_TEST
 START_TEST(memory_has_their_figures) { expect_picture("4", 120, 40, "workers_memory_120x40"); }
 END_TEST
 
-START_TEST(who_waits_for_the_disk_is_named_at_every_size)
+START_TEST(the_process_that_waits_for_the_disk_is_named_at_every_size)
 {
 	static const int sizes[][2] = { { 80, 24 }, { 120, 40 }, { 200, 60 } };
 	struct stage stage;
@@ -66,7 +66,7 @@ START_TEST(who_waits_for_the_disk_is_named_at_every_size)
 }
 END_TEST
 
-START_TEST(one_that_died_is_told_until_another_does_its_work)
+START_TEST(a_dead_worker_is_shown_until_another_replaces_it)
 {
 	struct stage stage;
 	struct sample_set *set = &stage.set;
@@ -97,8 +97,8 @@ int main(void)
 	tcase_add_test(tests, the_overview_at_200_columns);
 	tcase_add_test(tests, memory_has_their_figures_at_80_columns);
 	tcase_add_test(tests, memory_has_their_figures);
-	tcase_add_test(tests, who_waits_for_the_disk_is_named_at_every_size);
-	tcase_add_test(tests, one_that_died_is_told_until_another_does_its_work);
+	tcase_add_test(tests, the_process_that_waits_for_the_disk_is_named_at_every_size);
+	tcase_add_test(tests, a_dead_worker_is_shown_until_another_replaces_it);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -83,7 +83,7 @@ START_TEST(every_view_opens_by_its_digit_and_help_lists_the_keys)
 }
 END_TEST
 
-START_TEST(paused_screen_stands_still_and_catches_up)
+START_TEST(a_paused_screen_does_not_change_and_catches_up)
 {
 	TRAIN("--name", "pause", ENDLESS);
 	struct vt *vt = watch(120, 40);
@@ -376,7 +376,7 @@ int main(void)
 	tcase_add_test(tests, attached_before_the_first_batch_waits_and_then_shows_it);
 	tcase_add_test(tests, a_person_walks_from_flag_to_flag_and_sees_why);
 	tcase_add_test(tests, every_view_opens_by_its_digit_and_help_lists_the_keys);
-	tcase_add_test(tests, paused_screen_stands_still_and_catches_up);
+	tcase_add_test(tests, a_paused_screen_does_not_change_and_catches_up);
 	tcase_add_test(tests, killed_target_leaves_its_last_picture);
 	tcase_add_test(tests, hang_names_the_open_span);
 	tcase_add_test(tests, process_that_publishes_nothing_is_shown_all_the_same);

@@ -189,7 +189,7 @@ static void drop_rates(char *text)
 
 /* Whoever records from the middle of the run on knows of it what the region still told: all but the single batches
  * before. */
-START_TEST(recording_from_the_middle_on_tells_the_same_as_the_live_run)
+START_TEST(a_recording_begun_in_the_middle_equals_the_live_run)
 {
 	static const char *const same[] = { "run", "batch", "epochs", "operations", "modes", "epoch", "run_eta_s",
 		"lost_events" };
@@ -357,7 +357,7 @@ START_TEST(full_disk_stays_visible_and_the_watch_goes_on)
 }
 END_TEST
 
-START_TEST(terminal_is_no_place_for_a_stream)
+START_TEST(a_stream_is_not_written_to_a_terminal)
 {
 	int status;
 	char *const argv[] = { watching_pmtop, (char[]){ "collect" }, (char[]){ "-p" }, (char[]){ "1" }, NULL };
@@ -379,7 +379,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	const TTest *const all[] = {
 		r_begins_a_recording_and_ends_it,
-		recording_from_the_middle_on_tells_the_same_as_the_live_run,
+		a_recording_begun_in_the_middle_equals_the_live_run,
 		flag_by_hand_is_in_the_recording,
 		mark_needs_no_colour_and_no_unicode,
 		paused_screen_records_on,
@@ -387,7 +387,7 @@ int main(void)
 		hang_up_closes_the_recording_even_when_sighup_is_ignored,
 		crash_leaves_all_that_was_recorded,
 		full_disk_stays_visible_and_the_watch_goes_on,
-		terminal_is_no_place_for_a_stream,
+		a_stream_is_not_written_to_a_terminal,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

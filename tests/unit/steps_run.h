@@ -76,7 +76,7 @@ static inline struct batch *steps_add(struct steps_run *steps, double step_s)
 }
 
 /* Some seconds later, so that it is looked again. */
-static inline const struct patterns *steps_look(struct steps_run *steps)
+static inline const struct patterns *steps_search(struct steps_run *steps)
 {
 	int64_t now_ns = (int64_t)(steps->now_s * 1e9);
 	steps->model.now_ns = now_ns > steps->model.now_ns + 5 * NS_PER_S ? now_ns : steps->model.now_ns + 5 * NS_PER_S;

@@ -268,7 +268,7 @@ START_TEST(phases_that_load_data_are_known_by_their_words)
 }
 END_TEST
 
-START_TEST(operations_are_a_bottleneck_over_half_and_worth_a_look_over_a_fifth)
+START_TEST(operations_are_a_bottleneck_over_half_and_a_remark_over_a_fifth)
 {
 	batches(25, 2.758);
 	share(OPTIMIZER, 2.361 / 2.758); /* guide 000_92dc6d78458fd3fe: "Optimization: 2.361s (86% of total time)" */
@@ -291,7 +291,7 @@ END_TEST
 
 /* That the model computes is no fault of a run: guide 000_92dc6d78458fd3fe has these bounds, and pmtop says them
  * without alarm. */
-START_TEST(the_guides_slow_passes_are_remarks)
+START_TEST(slow_forward_and_backward_are_remarks)
 {
 	static const struct {
 		uint32_t name;
@@ -412,7 +412,7 @@ static void memory_grows(double growth_bytes, double low_per_s)
 	model.memory.verdict = low_per_s > 0 ? "growing" : "plateau";
 }
 
-START_TEST(memory_growth_is_said_per_second_and_per_batch)
+START_TEST(memory_growth_is_shown_per_second_and_per_batch)
 {
 	memory_grows(312e6, 3.5e6);
 	update();
@@ -427,7 +427,7 @@ START_TEST(memory_growth_is_said_per_second_and_per_batch)
 }
 END_TEST
 
-START_TEST(memory_that_stands_still_or_is_unknown_is_no_growth)
+START_TEST(constant_or_unknown_memory_is_no_growth)
 {
 	memory_grows(312e6, 0); /* the interval holds zero */
 	update();
@@ -596,7 +596,7 @@ START_TEST(a_figure_that_stays_low_clears_its_warning_and_may_raise_it_again)
 }
 END_TEST
 
-START_TEST(figures_in_a_standing_warning_are_of_now)
+START_TEST(figures_in_a_raised_warning_are_current)
 {
 	batches(25, 0.2);
 	share(DATA, 0.32);
@@ -609,7 +609,7 @@ START_TEST(figures_in_a_standing_warning_are_of_now)
 }
 END_TEST
 
-START_TEST(what_becomes_unknown_changes_nothing)
+START_TEST(a_figure_that_becomes_unknown_changes_no_warning)
 {
 	memory_grows(312e6, 3.5e6);
 	update();
@@ -651,7 +651,7 @@ START_TEST(the_higher_warning_replaces_the_lower_at_once)
 }
 END_TEST
 
-START_TEST(data_loading_stands_alone_for_its_phase)
+START_TEST(data_loading_replaces_other_warnings_of_its_phase)
 {
 	batches(25, 0.2);
 	share(DATA, 0.25);
@@ -816,16 +816,16 @@ int main(void)
 	tcase_add_test(tests, the_guides_slow_data_is_raised_with_advice_from_the_loader);
 	tcase_add_test(tests, advice_follows_what_is_published);
 	tcase_add_test(tests, phases_that_load_data_are_known_by_their_words);
-	tcase_add_test(tests, operations_are_a_bottleneck_over_half_and_worth_a_look_over_a_fifth);
-	tcase_add_test(tests, the_guides_slow_passes_are_remarks);
+	tcase_add_test(tests, operations_are_a_bottleneck_over_half_and_a_remark_over_a_fifth);
+	tcase_add_test(tests, slow_forward_and_backward_are_remarks);
 	tcase_add_test(tests, time_outside_spans_is_no_operation_and_time_between_batches_is);
 	tcase_add_test(tests, flagged_batches_name_the_cause_they_share);
 	tcase_add_test(tests, flagged_batches_say_when_the_cause_is_unknown);
 	tcase_add_test(tests, causes_are_taken_from_recent_flags_of_the_main_mode);
 	tcase_add_test(tests, flags_of_long_ago_are_not_counted);
 	tcase_add_test(tests, two_flagged_batches_are_no_warning);
-	tcase_add_test(tests, memory_growth_is_said_per_second_and_per_batch);
-	tcase_add_test(tests, memory_that_stands_still_or_is_unknown_is_no_growth);
+	tcase_add_test(tests, memory_growth_is_shown_per_second_and_per_batch);
+	tcase_add_test(tests, constant_or_unknown_memory_is_no_growth);
 	tcase_add_test(tests, nothing_is_judged_before_enough_batches);
 	tcase_add_test(tests, a_figure_on_its_level_raises_nothing_and_above_it_does);
 	tcase_add_loop_test(tests, slow_batches_that_cost_little_are_no_warning, 0, 3);
@@ -833,11 +833,11 @@ int main(void)
 	tcase_add_test(tests, a_part_of_an_operation_is_not_judged_by_itself);
 	tcase_add_test(tests, a_figure_that_wavers_about_its_level_keeps_one_warning);
 	tcase_add_test(tests, a_figure_that_stays_low_clears_its_warning_and_may_raise_it_again);
-	tcase_add_test(tests, figures_in_a_standing_warning_are_of_now);
-	tcase_add_test(tests, what_becomes_unknown_changes_nothing);
+	tcase_add_test(tests, figures_in_a_raised_warning_are_current);
+	tcase_add_test(tests, a_figure_that_becomes_unknown_changes_no_warning);
 	tcase_add_test(tests, an_operation_that_is_gone_loses_its_warning);
 	tcase_add_test(tests, the_higher_warning_replaces_the_lower_at_once);
-	tcase_add_test(tests, data_loading_stands_alone_for_its_phase);
+	tcase_add_test(tests, data_loading_replaces_other_warnings_of_its_phase);
 	tcase_add_test(tests, raised_come_first_then_the_severe_then_the_new);
 	tcase_add_test(tests, ranks_are_named_and_a_full_list_keeps_the_severe);
 	tcase_add_test(tests, a_run_whose_place_is_not_used_is_not_judged);

@@ -113,7 +113,7 @@ START_TEST(time_on_the_CPU_is_more_work)
 }
 END_TEST
 
-START_TEST(what_is_neither_was_spent_asleep)
+START_TEST(remaining_time_was_spent_asleep)
 {
 	phase(FORWARD, 0, 0.5, 0.1);
 	explain();
@@ -168,7 +168,7 @@ START_TEST(phases_that_publish_their_CPU_time_keep_it)
 }
 END_TEST
 
-START_TEST(one_cause_in_several_phases_is_told_once)
+START_TEST(one_cause_in_several_phases_is_named_once)
 {
 	phase(DATA, 0, 0.10, 0.02);
 	phase(FORWARD, 0, 0.32, 0.12);
@@ -194,7 +194,7 @@ START_TEST(work_on_contended_CPUs_brings_its_waiting)
 END_TEST
 
 /* The record of a batch reaches back to the end of the one before: what lay there is none of this batch's. */
-START_TEST(what_the_record_has_of_before_the_batch_is_not_claimed)
+START_TEST(counts_from_before_the_batch_are_no_cause)
 {
 	hand.batches[0] = (struct batch){ .number = 0, .ordinal = 0, .step_s = 0.9, .batch_s = 0.1 };
 	add_phase(hand.batches[0].phases, &hand.batches[0].phase_count, NAME_BETWEEN, 0, 0.4);
@@ -358,7 +358,7 @@ START_TEST(spans_that_say_what_they_are)
 END_TEST
 
 /* torch.save is a span, the fsync after it is none. */
-START_TEST(what_a_step_with_a_checkpoint_waits_besides_is_its_writing)
+START_TEST(unattributed_wait_of_a_checkpoint_step_is_writing)
 {
 	phase(CHECKPOINT, NAME_BETWEEN, 0.1, NAN);
 	phase(NAME_BETWEEN, 0, 0.5, 0.02);
@@ -394,7 +394,7 @@ static void load_with(const char *workers)
 	phase(DATA, 0, 0.5, 0.1);
 }
 
-START_TEST(a_worker_whose_fetch_took_long_held_up_the_batch)
+START_TEST(a_worker_with_a_long_fetch_is_the_cause)
 {
 	load_with("4");
 	happened(WINDOW_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
@@ -406,7 +406,7 @@ START_TEST(a_worker_whose_fetch_took_long_held_up_the_batch)
 }
 END_TEST
 
-START_TEST(where_nothing_is_known_of_the_workers_the_place_is_told)
+START_TEST(without_worker_records_the_position_is_named)
 {
 	load_with("4");
 	explain();
@@ -524,7 +524,7 @@ START_TEST(a_child_that_takes_the_CPU_is_named)
 }
 END_TEST
 
-START_TEST(the_quota_is_named_where_throttling_was_seen_or_is_usual)
+START_TEST(the_quota_is_named_if_throttling_was_seen_or_is_common)
 {
 	phase(FORWARD, 0, 0.5, 0.1);
 	batch.evidence.run_queue_wait_s = 0.401;
@@ -777,13 +777,13 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, a_wait_in_the_run_queue_is_that_many_seconds);
 	tcase_add_test(tests, time_on_the_CPU_is_more_work);
-	tcase_add_test(tests, what_is_neither_was_spent_asleep);
+	tcase_add_test(tests, remaining_time_was_spent_asleep);
 	tcase_add_test(tests, without_a_record_only_the_place_is_known);
 	tcase_add_test(tests, without_the_run_queues_figure_a_sleep_is_not_claimed);
 	tcase_add_test(tests, phases_that_publish_their_CPU_time_keep_it);
-	tcase_add_test(tests, one_cause_in_several_phases_is_told_once);
+	tcase_add_test(tests, one_cause_in_several_phases_is_named_once);
 	tcase_add_test(tests, work_on_contended_CPUs_brings_its_waiting);
-	tcase_add_test(tests, what_the_record_has_of_before_the_batch_is_not_claimed);
+	tcase_add_test(tests, counts_from_before_the_batch_are_no_cause);
 	tcase_add_test(tests, time_between_batches_has_the_next_ones_record);
 	tcase_add_test(tests, reading_explains_as_much_as_it_can_have_taken);
 	tcase_add_test(tests, major_faults_while_the_machine_swaps_in_are_swapping);
@@ -791,10 +791,10 @@ int main(void)
 	tcase_add_test(tests, many_pages_asked_of_the_kernel_are_allocation);
 	tcase_add_test(tests, more_samples_explain_as_much_as_they_cost);
 	tcase_add_test(tests, spans_that_say_what_they_are);
-	tcase_add_test(tests, what_a_step_with_a_checkpoint_waits_besides_is_its_writing);
+	tcase_add_test(tests, unattributed_wait_of_a_checkpoint_step_is_writing);
 	tcase_add_test(tests, the_CPU_time_of_a_named_span_is_not_counted_again);
-	tcase_add_test(tests, a_worker_whose_fetch_took_long_held_up_the_batch);
-	tcase_add_test(tests, where_nothing_is_known_of_the_workers_the_place_is_told);
+	tcase_add_test(tests, a_worker_with_a_long_fetch_is_the_cause);
+	tcase_add_test(tests, without_worker_records_the_position_is_named);
 	tcase_add_test(tests, a_stopped_worker_and_one_on_disk_are_named_before_their_fetch);
 	tcase_add_test(tests, workers_that_wait_for_a_CPU_starve);
 	tcase_add_test(tests, a_worker_that_is_gone_explains_what_is_left);
@@ -802,7 +802,7 @@ int main(void)
 	tcase_add_test(tests, without_workers_the_threads_own_record_speaks);
 	tcase_add_test(tests, a_compiler_that_came_explains_the_wait_for_it);
 	tcase_add_test(tests, a_child_that_takes_the_CPU_is_named);
-	tcase_add_test(tests, the_quota_is_named_where_throttling_was_seen_or_is_usual);
+	tcase_add_test(tests, the_quota_is_named_if_throttling_was_seen_or_is_common);
 	tcase_add_test(tests, stops_suspends_and_stolen_time_take_what_was_seen);
 	tcase_add_test(tests, ranks_wait_for_each_other_where_they_exchange);
 	tcase_add_test(tests, samplers_that_read_nothing_inside_claim_nothing);

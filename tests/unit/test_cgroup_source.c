@@ -256,7 +256,7 @@ START_TEST(a_cgroup_outside_of_our_namespace_is_reached_only_by_a_mount_from_the
 }
 END_TEST
 
-START_TEST(what_only_the_target_has_mounted_is_read_through_its_root)
+START_TEST(a_mount_of_the_target_alone_is_read_through_its_root)
 {
 	char path[256], to[256];
 	put_mounts("self", "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
@@ -439,7 +439,7 @@ int main(void)
 	tcase_add_test(fake, version_1_and_a_hybrid_are_read_from_where_each_controller_is);
 	tcase_add_test(fake, a_part_of_the_hierarchy_is_found_where_a_container_has_it_mounted);
 	tcase_add_test(fake, a_cgroup_outside_of_our_namespace_is_reached_only_by_a_mount_from_there);
-	tcase_add_test(fake, what_only_the_target_has_mounted_is_read_through_its_root);
+	tcase_add_test(fake, a_mount_of_the_target_alone_is_read_through_its_root);
 	tcase_add_test(fake, a_target_that_moves_is_followed_within_seconds);
 	tcase_add_test(fake, others_are_counted_and_cgroups_below_leave_it_open);
 	tcase_add_test(fake, a_kernel_without_cgroups_is_no_failure);

@@ -127,7 +127,7 @@ static void ck_fails(enum status expected, const char *words)
 	ck_assert_msg(strstr(why.text, "the test's reader"), "%s", why.text);
 }
 
-START_TEST(what_it_says_comes_with_its_times_and_is_told_once)
+START_TEST(records_of_a_child_have_their_times_and_come_once)
 {
 	ck_start("cat $f; sleep 100");
 	ck_assert_int_eq(read_on(SETS * FIGURES - 15), STATUS_OK);
@@ -200,7 +200,7 @@ static void ck_started_is_gone(void)
 	ck_assert_msg(wait_until(has_ended, name, 5), "%s: still running", name);
 }
 
-START_TEST(one_that_hangs_is_killed_with_all_that_it_started)
+START_TEST(a_hanging_child_is_killed_with_all_that_it_started)
 {
 	ck_start("cat $f; (trap '' TERM; sleep 1000) & echo $! > $f.pid; sleep 1000");
 	ck_fails(STATUS_IO, "said nothing for 0.3");
@@ -214,7 +214,7 @@ START_TEST(one_that_hangs_is_killed_with_all_that_it_started)
 }
 END_TEST
 
-START_TEST(its_first_word_may_take_longer)
+START_TEST(the_first_output_has_a_longer_limit)
 {
 	start_ns = 20 * NS_PER_S;
 	ck_start("sleep 0.8; cat $f; sleep 100");
@@ -246,7 +246,7 @@ START_TEST(the_reason_is_how_it_ended)
 }
 END_TEST
 
-START_TEST(what_cannot_be_started_says_so)
+START_TEST(a_command_that_cannot_be_started_is_reported)
 {
 	char *words[] = { "/no/such/program", NULL };
 	struct child_command command = { .name = "the test's reader", .words = words };
@@ -304,7 +304,7 @@ START_TEST(when_the_target_has_ended_so_may_it)
 }
 END_TEST
 
-START_TEST(one_that_goes_on_after_the_target_is_not_waited_for_long)
+START_TEST(a_child_that_outlives_the_target_is_soon_killed)
 {
 	ck_start("while :; do cat $f; sleep 0.1; done");
 	target.has_ended = true;
@@ -386,7 +386,7 @@ static size_t collect(const char *what, int64_t period_ns, int64_t for_ns, char 
 	return figures;
 }
 
-START_TEST(its_failure_is_told_and_it_is_started_again_with_back_off)
+START_TEST(a_failed_child_is_reported_and_restarted_with_back_off)
 {
 	char why[224];
 	bool was_withdrawn;
@@ -422,18 +422,18 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
-		what_it_says_comes_with_its_times_and_is_told_once,
+		records_of_a_child_have_their_times_and_come_once,
 		another_pmtop_is_merged,
 		nothing_yet_is_no_success,
-		one_that_hangs_is_killed_with_all_that_it_started,
-		its_first_word_may_take_longer,
+		a_hanging_child_is_killed_with_all_that_it_started,
+		the_first_output_has_a_longer_limit,
 		the_reason_is_how_it_ended,
-		what_cannot_be_started_says_so,
+		a_command_that_cannot_be_started_is_reported,
 		nonsense_and_other_versions_are_refused_by_name,
 		a_flood_waits_in_its_pipe,
 		when_the_target_has_ended_so_may_it,
-		one_that_goes_on_after_the_target_is_not_waited_for_long,
-		its_failure_is_told_and_it_is_started_again_with_back_off,
+		a_child_that_outlives_the_target_is_soon_killed,
+		a_failed_child_is_reported_and_restarted_with_back_off,
 		the_other_source_keeps_its_pace_beside_one_that_hangs_or_floods,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

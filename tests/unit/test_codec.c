@@ -402,7 +402,7 @@ START_TEST(every_kind_has_a_layout)
 }
 END_TEST
 
-START_TEST(what_is_written_in_parts_is_read_in_parts)
+START_TEST(records_written_in_parts_are_read_in_parts)
 {
 	fill_set(&set, 500);
 	size_t parts = 0;
@@ -418,7 +418,7 @@ START_TEST(what_is_written_in_parts_is_read_in_parts)
 }
 END_TEST
 
-START_TEST(what_ends_too_soon_is_said_and_keeps_what_stood_before)
+START_TEST(truncated_bytes_are_reported_and_earlier_records_remain)
 {
 	fill_set(&set, 20);
 	buffer_clear(&bytes);
@@ -533,8 +533,8 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, every_kind_comes_back_as_it_was);
 	tcase_add_test(tests, every_kind_has_a_layout);
-	tcase_add_test(tests, what_is_written_in_parts_is_read_in_parts);
-	tcase_add_test(tests, what_ends_too_soon_is_said_and_keeps_what_stood_before);
+	tcase_add_test(tests, records_written_in_parts_are_read_in_parts);
+	tcase_add_test(tests, truncated_bytes_are_reported_and_earlier_records_remain);
 	tcase_add_test(tests, noise_is_survived);
 	tcase_add_test(tests, numbers_go_by_names_and_the_unknown_is_stepped_over);
 	tcase_add_test(tests, an_event_takes_few_bytes);

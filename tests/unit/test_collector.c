@@ -150,7 +150,7 @@ static bool has_read_thrice(void *argument)
 	return reads == 3;
 }
 
-START_TEST(end_is_told_with_the_last_set_not_before)
+START_TEST(the_end_is_reported_with_the_last_set_not_before)
 {
 	end_after = 3;
 	start_own(1 * NS_PER_MS);
@@ -167,7 +167,7 @@ END_TEST
 
 /* -- pace -- */
 
-START_TEST(pace_is_kept_and_can_be_changed)
+START_TEST(the_interval_does_not_drift_and_can_be_changed)
 {
 	start_own(20 * NS_PER_MS);
 	ck_assert(take(1000));
@@ -189,7 +189,7 @@ START_TEST(pace_is_kept_and_can_be_changed)
 END_TEST
 
 /* The first set is delivered as soon as it is read; what looks add is in the next. */
-START_TEST(looks_between_two_readings_come_into_one_set)
+START_TEST(samples_between_two_readings_come_in_one_set)
 {
 	sample_every_ns = 10 * NS_PER_MS;
 	start_own(200 * NS_PER_MS);
@@ -204,7 +204,7 @@ START_TEST(looks_between_two_readings_come_into_one_set)
 }
 END_TEST
 
-START_TEST(who_asks_for_no_look_is_read_at_the_refresh_and_no_sooner)
+START_TEST(a_source_that_requests_no_early_reading_is_read_at_the_refresh)
 {
 	start_own(50 * NS_PER_MS);
 	for (int i = 0; i < 5; i++)
@@ -214,7 +214,7 @@ START_TEST(who_asks_for_no_look_is_read_at_the_refresh_and_no_sooner)
 }
 END_TEST
 
-START_TEST(a_look_that_is_later_than_the_refresh_does_not_come)
+START_TEST(an_early_reading_due_after_the_refresh_is_skipped)
 {
 	sample_every_ns = 60 * NS_PER_MS;
 	start_own(50 * NS_PER_MS);
@@ -225,7 +225,7 @@ START_TEST(a_look_that_is_later_than_the_refresh_does_not_come)
 }
 END_TEST
 
-START_TEST(a_set_that_looks_have_filled_does_not_wait_for_the_refresh)
+START_TEST(a_set_filled_by_samples_is_delivered_before_the_refresh)
 {
 	sample_every_ns = 1 * NS_PER_MS;
 	records_a_sample = 10000;
@@ -293,7 +293,7 @@ START_TEST(source_that_cannot_be_opened_says_why_and_is_retried)
 }
 END_TEST
 
-START_TEST(source_that_fails_is_closed_and_its_reason_told)
+START_TEST(a_source_that_fails_is_closed_and_its_reason_emitted)
 {
 	fails_to_read = true;
 	start_own(10 * NS_PER_MS);
@@ -322,7 +322,7 @@ static bool has_read_enough(void *argument)
 	return same > 50;
 }
 
-START_TEST(nothing_read_is_lost_while_nobody_takes)
+START_TEST(no_set_is_lost_while_none_are_taken)
 {
 	records_a_read = 20000;
 	start_own(1 * NS_PER_MS);
@@ -348,17 +348,17 @@ int main(void)
 	tcase_set_timeout(all, 90);
 	tcase_add_test(all, first_reading_of_every_source_waits_as_one_set);
 	tcase_add_test(all, end_of_the_target_is_known_with_its_last_set);
-	tcase_add_test(all, end_is_told_with_the_last_set_not_before);
-	tcase_add_test(all, pace_is_kept_and_can_be_changed);
-	tcase_add_test(all, looks_between_two_readings_come_into_one_set);
-	tcase_add_test(all, who_asks_for_no_look_is_read_at_the_refresh_and_no_sooner);
-	tcase_add_test(all, a_look_that_is_later_than_the_refresh_does_not_come);
-	tcase_add_test(all, a_set_that_looks_have_filled_does_not_wait_for_the_refresh);
+	tcase_add_test(all, the_end_is_reported_with_the_last_set_not_before);
+	tcase_add_test(all, the_interval_does_not_drift_and_can_be_changed);
+	tcase_add_test(all, samples_between_two_readings_come_in_one_set);
+	tcase_add_test(all, a_source_that_requests_no_early_reading_is_read_at_the_refresh);
+	tcase_add_test(all, an_early_reading_due_after_the_refresh_is_skipped);
+	tcase_add_test(all, a_set_filled_by_samples_is_delivered_before_the_refresh);
 	tcase_add_test(all, sampler_takes_no_signal_but_its_own_faults);
 	tcase_add_test(all, stopping_does_not_wait_for_the_pace);
 	tcase_add_test(all, source_that_cannot_be_opened_says_why_and_is_retried);
-	tcase_add_test(all, source_that_fails_is_closed_and_its_reason_told);
-	tcase_add_test(all, nothing_read_is_lost_while_nobody_takes);
+	tcase_add_test(all, a_source_that_fails_is_closed_and_its_reason_emitted);
+	tcase_add_test(all, no_set_is_lost_while_none_are_taken);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);
 }

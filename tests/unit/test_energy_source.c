@@ -203,7 +203,7 @@ START_TEST(a_counter_that_reaches_its_range_goes_on)
 }
 END_TEST
 
-START_TEST(a_counter_that_began_anew_begins_anew_for_its_reader_too)
+START_TEST(a_counter_that_restarted_restarts_for_its_reader_too)
 {
 	/* The whole range within a second is no power that there is. */
 	put_zone("intel-rapl:0", "package-0\n", "500000000\n", "262143328850\n");
@@ -276,7 +276,7 @@ static void deny(const char *name)
 
 static bool become_nobody(void) { return geteuid() != 0 || seteuid(NOBODY) == 0; }
 
-START_TEST(energy_uj_of_root_is_said_with_what_would_help)
+START_TEST(energy_uj_of_root_is_reported_with_a_remedy)
 {
 	put_zone("intel-rapl:0", "package-0\n", "1000000\n", "262143328850\n");
 	deny(POWERCAP "intel-rapl:0/energy_uj");
@@ -301,7 +301,7 @@ START_TEST(energy_uj_of_root_is_said_with_what_would_help)
 }
 END_TEST
 
-START_TEST(where_powercap_is_denied_the_pmu_is_read)
+START_TEST(without_powercap_the_pmu_is_read)
 {
 	put_zone("intel-rapl:0", "package-0\n", "1000000\n", "262143328850\n");
 	put_pmu("0\n");
@@ -318,7 +318,7 @@ START_TEST(where_powercap_is_denied_the_pmu_is_read)
 }
 END_TEST
 
-START_TEST(where_both_are_denied_both_ways_are_named)
+START_TEST(without_powercap_and_pmu_both_are_named)
 {
 	put_zone("intel-rapl:0", "package-0\n", "1000000\n", "262143328850\n");
 	put_pmu("0\n");
@@ -341,7 +341,7 @@ START_TEST(a_denied_pmu_names_the_sysctl)
 }
 END_TEST
 
-START_TEST(where_there_is_nothing_each_says_why)
+START_TEST(without_meters_each_figure_has_a_reason)
 {
 	read_at(1);
 	ck_missing("CPU energy", "this machine has no RAPL: it is a virtual one", "");
@@ -408,7 +408,7 @@ START_TEST(events_are_opened_once_a_package_and_scaled)
 }
 END_TEST
 
-START_TEST(an_event_whose_cpu_went_away_is_opened_again_and_begins_anew)
+START_TEST(an_event_whose_cpu_went_offline_is_reopened_from_zero)
 {
 	put_pmu("0\n");
 	ck_assert_int_eq(energy_open_with(&fake_calls, &target, &state, &reason), STATUS_OK);
@@ -512,7 +512,7 @@ START_TEST(cpus_come_first_and_their_cores_are_left_out)
 }
 END_TEST
 
-START_TEST(of_amd_the_die_is_read_and_two_alike_are_told_apart)
+START_TEST(amd_dies_are_read_and_equal_sensors_are_numbered)
 {
 	put_sensor("hwmon0", "k10temp\n", 1, "Tctl\n", "80000\n", NULL);
 	put_sensor("hwmon0", "k10temp\n", 2, "Tdie\n", "60000\n", NULL);
@@ -639,7 +639,7 @@ START_TEST(lists_of_cpus_that_make_no_sense_end_where_they_do)
 }
 END_TEST
 
-START_TEST(it_ends_with_its_target_after_a_last_reading_of_the_meters)
+START_TEST(the_source_ends_with_its_target_after_a_last_reading)
 {
 	put_zone("intel-rapl:0", "package-0\n", "1000000\n", "262143328850\n");
 	put_sensor("hwmon0", "coretemp\n", 1, "Package id 0\n", "50000\n", NULL);
@@ -661,27 +661,27 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, packages_dram_and_platform_are_read_but_no_part_of_a_package_and_nothing_twice);
 	tcase_add_test(tests, a_counter_that_reaches_its_range_goes_on);
-	tcase_add_test(tests, a_counter_that_began_anew_begins_anew_for_its_reader_too);
+	tcase_add_test(tests, a_counter_that_restarted_restarts_for_its_reader_too);
 	tcase_add_test(tests, garbage_is_not_read);
 	tcase_add_test(tests, hostile_zones_do_no_harm);
-	tcase_add_test(tests, energy_uj_of_root_is_said_with_what_would_help);
-	tcase_add_test(tests, where_powercap_is_denied_the_pmu_is_read);
-	tcase_add_test(tests, where_both_are_denied_both_ways_are_named);
+	tcase_add_test(tests, energy_uj_of_root_is_reported_with_a_remedy);
+	tcase_add_test(tests, without_powercap_the_pmu_is_read);
+	tcase_add_test(tests, without_powercap_and_pmu_both_are_named);
 	tcase_add_test(tests, a_denied_pmu_names_the_sysctl);
-	tcase_add_test(tests, where_there_is_nothing_each_says_why);
+	tcase_add_test(tests, without_meters_each_figure_has_a_reason);
 	tcase_add_test(tests, without_a_sys_there_is_no_source);
 	tcase_add_test(tests, events_are_opened_once_a_package_and_scaled);
-	tcase_add_test(tests, an_event_whose_cpu_went_away_is_opened_again_and_begins_anew);
+	tcase_add_test(tests, an_event_whose_cpu_went_offline_is_reopened_from_zero);
 	tcase_add_test(tests, nonsense_of_a_pmu_is_refused);
 	tcase_add_test(tests, cpus_come_first_and_their_cores_are_left_out);
-	tcase_add_test(tests, of_amd_the_die_is_read_and_two_alike_are_told_apart);
+	tcase_add_test(tests, amd_dies_are_read_and_equal_sensors_are_numbered);
 	tcase_add_test(tests, a_slow_sensor_is_read_seldom);
 	tcase_add_test(tests, a_temperature_that_cannot_be_is_none);
 	tcase_add_test(tests, unknown_chips_are_left_alone_and_many_are_bounded);
 	tcase_add_test(tests, throttling_is_counted_once_a_package);
 	tcase_add_test(tests, the_clock_is_the_mean_of_a_few_and_read_seldom);
 	tcase_add_test(tests, lists_of_cpus_that_make_no_sense_end_where_they_do);
-	tcase_add_test(tests, it_ends_with_its_target_after_a_last_reading_of_the_meters);
+	tcase_add_test(tests, the_source_ends_with_its_target_after_a_last_reading);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -135,7 +135,7 @@ static size_t count_of(const char *text, const char *part)
 	return count;
 }
 
-START_TEST(lines_tell_the_first_batches_each_epoch_and_each_warning_once)
+START_TEST(lines_have_the_first_batches_each_epoch_and_each_warning_once)
 {
 	struct lines lines;
 	lines_init(&lines, 5);
@@ -234,7 +234,7 @@ int main(void)
 	tcase_add_test(all, json_holds_at_every_stage_of_a_run);
 	tcase_add_test(all, json_of_a_late_attach_has_the_whole_runs_figures);
 	tcase_add_test(all, json_of_an_unpublished_process_has_its_memory);
-	tcase_add_test(all, lines_tell_the_first_batches_each_epoch_and_each_warning_once);
+	tcase_add_test(all, lines_have_the_first_batches_each_epoch_and_each_warning_once);
 	tcase_add_test(all, lines_of_one_late_refresh_are_those_of_many);
 	tcase_add_test(all, report_of_a_run_has_its_operations_and_epochs);
 	suite_add_tcase(suite, all);

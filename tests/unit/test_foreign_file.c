@@ -152,7 +152,7 @@ START_TEST(a_file_is_read_whole)
 }
 END_TEST
 
-START_TEST(what_is_no_small_regular_file_is_refused)
+START_TEST(only_small_regular_files_are_read)
 {
 	size_t length = 0;
 	ck_assert_int_eq(read_as(&nobody, &length), STATUS_NOT_FOUND);
@@ -230,7 +230,7 @@ int main(void)
 	tcase_add_test(rights, too_many_groups_give_no_rights);
 	tcase_add_checked_fixture(files, setup, teardown);
 	tcase_add_loop_test(files, a_file_is_read_whole, 0, 5);
-	tcase_add_test(files, what_is_no_small_regular_file_is_refused);
+	tcase_add_test(files, only_small_regular_files_are_read);
 	tcase_add_test(files, rights_are_those_of_the_process);
 	tcase_add_test(files, a_newer_file_is_refused);
 	tcase_add_test(files, other_threads_are_no_hindrance);

@@ -182,7 +182,7 @@ START_TEST(a_driver_that_says_nothing_of_itself_has_its_name)
 }
 END_TEST
 
-START_TEST(i915_tells_how_much_of_its_memory_is_used)
+START_TEST(i915_reports_how_much_of_its_memory_is_used)
 {
 	struct answers answers = { 0 };
 	struct intel_memory memory;
@@ -269,7 +269,7 @@ int main(int count, char **words)
 	tcase_add_test(all, devices_are_found_in_order_with_driver_and_address);
 	tcase_add_test(all, the_drivers_version_is_asked);
 	tcase_add_test(all, a_driver_that_says_nothing_of_itself_has_its_name);
-	tcase_add_test(all, i915_tells_how_much_of_its_memory_is_used);
+	tcase_add_test(all, i915_reports_how_much_of_its_memory_is_used);
 	tcase_add_test(all, a_length_that_cannot_be_is_not_believed);
 	tcase_add_test(all, without_the_right_nothing_seems_to_be_used_which_is_not_known);
 	tcase_add_test(all, xe_has_its_own_layout);

@@ -187,7 +187,7 @@ START_TEST(throttle_reasons_are_named_and_the_vaguer_one_gives_way)
 }
 END_TEST
 
-START_TEST(what_is_not_supported_is_absent_and_named)
+START_TEST(unsupported_figures_are_absent_and_named)
 {
 	fake_gpus_say(&gpus, "busy !3\npower !3\ntemperature !3\nenergy !3\nclock !3\nreasons !3\ngpm 0\npcie_sent !3\n");
 	ck_open();
@@ -284,7 +284,7 @@ START_TEST(an_old_driver_is_asked_by_its_older_calls)
 }
 END_TEST
 
-START_TEST(lists_of_32_bytes_are_told_from_those_of_24)
+START_TEST(lists_of_32_bytes_are_distinguished_from_those_of_24)
 {
 	for (int pid = 201; pid <= 203; pid++)
 		fake_proc_add(&gpus.proc, pid, 1, "other");
@@ -347,7 +347,7 @@ START_TEST(a_library_that_is_not_there_or_not_nvidias_is_named)
 }
 END_TEST
 
-START_TEST(why_a_driver_does_not_start_is_said_with_the_remedy)
+START_TEST(a_driver_that_does_not_start_is_reported_with_the_remedy)
 {
 	fake_proc_put(&gpus.proc, "fake-sys/module/nvidia/version", "570.11\n");
 	static const struct {
@@ -378,7 +378,7 @@ START_TEST(why_a_driver_does_not_start_is_said_with_the_remedy)
 }
 END_TEST
 
-START_TEST(it_is_looked_for_in_files_alone)
+START_TEST(the_library_is_searched_in_files_alone)
 {
 	gpus.choices.nvml_path = NULL;
 	ck_assert(!nvidia_gpus.is_here(&gpus.choices));
@@ -401,7 +401,7 @@ START_TEST(one_gpu_that_is_refused_leaves_the_other)
 }
 END_TEST
 
-START_TEST(what_a_user_may_not_know_says_what_would_help)
+START_TEST(a_refused_query_is_reported_with_a_remedy)
 {
 	fake_gpus_say(&gpus, "fail nvmlDeviceGetComputeRunningProcesses 4\nfail nvmlGpmSampleGet 4\n");
 	ck_open();
@@ -448,7 +448,7 @@ static bool read_until(enum record_kind kind, size_t count)
 	return set_count(&set, kind) >= count;
 }
 
-START_TEST(xid_errors_are_told_in_words_with_their_number)
+START_TEST(xid_errors_have_a_text_and_their_number)
 {
 	ck_open();
 	fake_gpus_say(&gpus, "xid 1 48 0\nxid 2 4711 1\n");
@@ -485,7 +485,7 @@ START_TEST(a_driver_that_was_restarted_fails_the_source)
 }
 END_TEST
 
-START_TEST(counters_that_wrap_or_begin_anew_only_grow)
+START_TEST(counters_that_wrap_or_restart_only_grow)
 {
 	ck_open();
 	fake_gpus_say(&gpus, "pcie_sent 4294967000\n");
@@ -654,7 +654,7 @@ START_TEST(a_process_is_known_by_the_number_it_has_further_in)
 }
 END_TEST
 
-START_TEST(what_was_found_out_of_a_process_is_not_looked_for_at_each_turn)
+START_TEST(facts_about_a_process_are_cached)
 {
 	fake_proc_add(&gpus.proc, 200, 1, "first");
 	fake_gpus_say(&gpus, "process 200 compute 1Gi\n");
@@ -691,7 +691,7 @@ START_TEST(a_members_numbers_are_read_once_and_those_of_a_new_one_are_found)
 }
 END_TEST
 
-START_TEST(a_process_that_came_after_the_last_look_is_not_said_to_be_idle)
+START_TEST(a_process_newer_than_the_last_sample_is_not_idle)
 {
 	/* Its use is dear: it is asked more seldom than who is there. */
 	fake_gpus_say(&gpus, "burn nvmlDeviceGetProcessesUtilizationInfo 4000\nprocess 100 compute 1Gi 40\n");
@@ -761,23 +761,23 @@ int main(void)
 		each_gpu_is_described_before_its_first_figure,
 		figures_have_their_units,
 		throttle_reasons_are_named_and_the_vaguer_one_gives_way,
-		what_is_not_supported_is_absent_and_named,
+		unsupported_figures_are_absent_and_named,
 		all_ones_and_what_no_gpu_can_be_is_no_figure,
 		more_in_use_than_there_is_is_no_figure,
 		a_gpu_without_memory_of_its_own_shows_the_machines,
 		an_old_driver_is_asked_by_its_older_calls,
-		lists_of_32_bytes_are_told_from_those_of_24,
+		lists_of_32_bytes_are_distinguished_from_those_of_24,
 		a_library_with_next_to_nothing_gives_gpus_without_figures,
 		a_library_that_is_not_there_or_not_nvidias_is_named,
-		why_a_driver_does_not_start_is_said_with_the_remedy,
-		it_is_looked_for_in_files_alone,
+		a_driver_that_does_not_start_is_reported_with_the_remedy,
+		the_library_is_searched_in_files_alone,
 		one_gpu_that_is_refused_leaves_the_other,
-		what_a_user_may_not_know_says_what_would_help,
+		a_refused_query_is_reported_with_a_remedy,
 		a_gpu_that_is_lost_says_so_once_and_the_other_goes_on,
-		xid_errors_are_told_in_words_with_their_number,
+		xid_errors_have_a_text_and_their_number,
 		xid_79_is_a_lost_gpu,
 		a_driver_that_was_restarted_fails_the_source,
-		counters_that_wrap_or_begin_anew_only_grow,
+		counters_that_wrap_or_restart_only_grow,
 		without_counters_the_measured_rates_are_summed_up,
 		time_throttled_by_an_older_driver_is_its_one_counter,
 		the_targets_own_and_others_are_users,
@@ -786,9 +786,9 @@ int main(void)
 		pids_of_the_host_are_hidden_and_never_taken_for_ours,
 		inside_a_container_a_process_with_the_device_open_is_known,
 		a_process_is_known_by_the_number_it_has_further_in,
-		what_was_found_out_of_a_process_is_not_looked_for_at_each_turn,
+		facts_about_a_process_are_cached,
 		a_members_numbers_are_read_once_and_those_of_a_new_one_are_found,
-		a_process_that_came_after_the_last_look_is_not_said_to_be_idle,
+		a_process_newer_than_the_last_sample_is_not_idle,
 		parts_are_devices_with_their_own_memory_and_processes,
 		a_part_that_is_removed_says_so_and_a_new_one_is_found,
 	};

@@ -165,7 +165,7 @@ START_TEST(eight_h100_take_less_than_a_hundredth_of_a_cpu)
 }
 END_TEST
 
-START_TEST(what_is_dear_is_not_asked_of_all_gpus_at_once)
+START_TEST(slow_calls_are_spread_over_the_gpus)
 {
 	double max_us = 0;
 	say_node(8);
@@ -180,7 +180,7 @@ START_TEST(what_is_dear_is_not_asked_of_all_gpus_at_once)
 }
 END_TEST
 
-START_TEST(limits_are_asked_again_when_the_power_limit_was_changed_and_told_all_the_time)
+START_TEST(limits_are_read_again_after_a_change_and_emitted_always)
 {
 	ck_open();
 	ck_read(0);
@@ -199,7 +199,7 @@ START_TEST(limits_are_asked_again_when_the_power_limit_was_changed_and_told_all_
 }
 END_TEST
 
-START_TEST(a_slow_call_is_made_less_often_and_said)
+START_TEST(a_slow_call_is_made_less_often_and_reported)
 {
 	ck_open();
 	fake_gpus_say(&gpus, "slow nvmlDeviceGetUtilizationRates 40\n");
@@ -253,11 +253,11 @@ int main(void)
 		processes_are_asked_for_seldom_and_figures_often,
 		an_h100_takes_three_ms_of_cpu_a_second,
 		eight_h100_take_less_than_a_hundredth_of_a_cpu,
-		what_is_dear_is_not_asked_of_all_gpus_at_once,
-		limits_are_asked_again_when_the_power_limit_was_changed_and_told_all_the_time,
-		a_slow_call_is_made_less_often_and_said,
+		slow_calls_are_spread_over_the_gpus,
+		limits_are_read_again_after_a_change_and_emitted_always,
+		a_slow_call_is_made_less_often_and_reported,
 	};
-	Suite *suite = suite_create("paces of NVIDIA's GPUs");
+	Suite *suite = suite_create("reading intervals of NVIDIA GPUs");
 	TCase *cases = tcase_create("fake library");
 	tcase_add_checked_fixture(cases, setup, teardown);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)

@@ -37,7 +37,7 @@ static void teardown(void)
 
 /* -- the drivers themselves -- */
 
-START_TEST(where_no_maker_has_a_gpu_one_line_names_them)
+START_TEST(without_gpus_one_line_names_all_vendors)
 {
 	void *state;
 	gpus.choices.nvml_path = "libnvidia-nothing.so.1";
@@ -52,7 +52,7 @@ START_TEST(where_no_maker_has_a_gpu_one_line_names_them)
 }
 END_TEST
 
-START_TEST(what_is_there_and_fails_comes_before_what_is_not)
+START_TEST(a_failing_vendor_is_reported_before_absent_ones)
 {
 	void *state;
 	fake_gpus_say(&gpus, "fail nvmlInit 18\n");
@@ -98,7 +98,7 @@ START_TEST(nothing_is_started_where_no_gpu_is_expected)
 }
 END_TEST
 
-START_TEST(of_a_run_that_has_ended_nothing_is_read_and_nothing_is_missed)
+START_TEST(an_ended_run_is_not_read_and_misses_nothing)
 {
 	void *state;
 	struct target ended = { .proc_root = "/proc", .pidfd = -1, .choices = &gpus.choices };
@@ -128,7 +128,7 @@ static void ck_comes(enum record_kind kind, bool is_snapshot)
 	ck_abort_msg("no %s", record_kind_name(kind));
 }
 
-START_TEST(one_who_comes_late_is_told_gpus_and_their_users)
+START_TEST(a_snapshot_has_gpus_and_their_users)
 {
 	fake_gpus_say(&gpus, "process 100 compute 3Gi 40\n");
 	ck_start(&gpu_direct_source, &gpus.target);
@@ -166,7 +166,7 @@ static bool has_ended(void *context)
 	return collector_has_ended(collector);
 }
 
-START_TEST(a_child_tells_the_same_and_is_waited_for)
+START_TEST(a_child_emits_the_same_and_its_start_is_awaited)
 {
 	struct target target;
 	struct child child = child_start(wait_body, NULL);
@@ -195,7 +195,7 @@ START_TEST(a_child_tells_the_same_and_is_waited_for)
 }
 END_TEST
 
-START_TEST(a_childs_own_reason_is_the_one_that_stands)
+START_TEST(a_childs_own_reason_wins)
 {
 	struct target target;
 	struct child child = child_start(wait_body, NULL);
@@ -218,17 +218,17 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("GPUs of all makers");
+	Suite *suite = suite_create("GPUs of all vendors");
 	TCase *cases = tcase_create("gpu");
 	tcase_add_checked_fixture(cases, setup, teardown);
-	tcase_add_test(cases, where_no_maker_has_a_gpu_one_line_names_them);
-	tcase_add_test(cases, what_is_there_and_fails_comes_before_what_is_not);
+	tcase_add_test(cases, without_gpus_one_line_names_all_vendors);
+	tcase_add_test(cases, a_failing_vendor_is_reported_before_absent_ones);
 	tcase_add_test(cases, a_driver_that_goes_away_fails_the_source_with_its_reason);
 	tcase_add_test(cases, nothing_is_started_where_no_gpu_is_expected);
-	tcase_add_test(cases, of_a_run_that_has_ended_nothing_is_read_and_nothing_is_missed);
-	tcase_add_test(cases, one_who_comes_late_is_told_gpus_and_their_users);
-	tcase_add_test(cases, a_child_tells_the_same_and_is_waited_for);
-	tcase_add_test(cases, a_childs_own_reason_is_the_one_that_stands);
+	tcase_add_test(cases, an_ended_run_is_not_read_and_misses_nothing);
+	tcase_add_test(cases, a_snapshot_has_gpus_and_their_users);
+	tcase_add_test(cases, a_child_emits_the_same_and_its_start_is_awaited);
+	tcase_add_test(cases, a_childs_own_reason_wins);
 	tcase_set_timeout(cases, 40);
 	suite_add_tcase(suite, cases);
 	return suite_run(suite);

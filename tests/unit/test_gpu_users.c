@@ -83,7 +83,7 @@ START_TEST(a_later_list_replaces_that_of_its_gpu_alone)
 }
 END_TEST
 
-START_TEST(memory_that_is_not_told_is_left_out)
+START_TEST(unknown_memory_is_left_out)
 {
 	emit_gpu(0, -1, 0, "NVIDIA");
 	emit_processes(0, 1, (int32_t[]){ 10 }, (double[]){ NAN });
@@ -176,7 +176,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, memory_is_summed_over_gpus);
 	tcase_add_test(tests, a_later_list_replaces_that_of_its_gpu_alone);
-	tcase_add_test(tests, memory_that_is_not_told_is_left_out);
+	tcase_add_test(tests, unknown_memory_is_left_out);
 	tcase_add_test(tests, parts_and_other_makers_have_labels_of_their_own);
 	tcase_add_test(tests, nonsense_is_bounded);
 	tcase_add_test(tests, a_gpu_user_has_a_row);

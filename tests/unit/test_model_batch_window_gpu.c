@@ -122,7 +122,7 @@ static const unsigned heat = 1u << GPU_THROTTLE_HEAT, power = 1u << GPU_THROTTLE
 
 /* -- a clock that fell -- */
 
-START_TEST(a_clock_that_heat_holds_down_is_told_against_the_one_before)
+START_TEST(a_clock_throttled_by_heat_is_compared_with_the_one_before)
 {
 	read_until(10);
 	slow(1215e6, heat);
@@ -159,7 +159,7 @@ START_TEST(a_part_of_the_window_is_a_part)
 }
 END_TEST
 
-START_TEST(what_always_holds_it_back_is_no_news)
+START_TEST(a_constant_throttle_reason_is_no_event)
 {
 	slow(1215e6, heat);
 	read_until(12);
@@ -209,7 +209,7 @@ START_TEST(a_window_too_short_for_the_sampler_claims_nothing)
 END_TEST
 
 /* Two seconds between readings: what was in between nobody knows. */
-START_TEST(of_a_window_between_two_distant_readings_nothing_is_claimed)
+START_TEST(a_window_between_two_distant_readings_has_no_event)
 {
 	read_until(10);
 	slow(1215e6, heat);
@@ -225,7 +225,7 @@ START_TEST(of_a_window_between_two_distant_readings_nothing_is_claimed)
 }
 END_TEST
 
-START_TEST(without_a_past_nothing_is_usual)
+START_TEST(without_history_there_is_no_baseline)
 {
 	slow(1215e6, heat);
 	read_until(3);
@@ -251,7 +251,7 @@ END_TEST
 
 /* -- others -- */
 
-START_TEST(another_program_that_came_a_report_and_a_loss_are_told)
+START_TEST(a_new_process_an_error_report_and_a_lost_gpu_are_events)
 {
 	const struct gpu_process_row rows[] = { trainer_row, { 777, GPU_PROCESS_GRAPHICS, "blender scene", 2e9, 0.4 } };
 	read_until(10.5);
@@ -277,7 +277,7 @@ START_TEST(another_program_that_came_a_report_and_a_loss_are_told)
 }
 END_TEST
 
-START_TEST(hot_CPUs_are_told_where_their_kernel_counts_it)
+START_TEST(throttled_CPUs_are_events_if_the_kernel_counts_them)
 {
 	for (int i = 1; i <= 48; i++) {
 		bool is_hot = i >= 41 && i <= 44;
@@ -296,7 +296,7 @@ END_TEST
 
 /* -- for how long -- */
 
-START_TEST(the_share_of_the_last_seconds_in_which_it_was_held_back_is_known)
+START_TEST(the_throttled_share_of_the_last_seconds_is_known)
 {
 	ck_assert(isnan(gpu_throttled_ratio(script.model, GPU, heat, 10, NULL)));
 	read_until(20);
@@ -367,7 +367,7 @@ START_TEST(a_batch_that_was_slow_for_another_reason_is_not)
 END_TEST
 
 /* Numbers that no GPU has leave the room to those that there are. */
-START_TEST(figures_of_nobody_take_no_room)
+START_TEST(figures_without_a_gpu_take_no_room)
 {
 	for (int32_t i = 1000; i < 1200; i++)
 		emit_clock(0.1, i, 1e9, heat);
@@ -395,25 +395,25 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("the GPU around a batch");
-	TCase *tests = tcase_create("the GPU around a batch");
+	Suite *suite = suite_create("batch window: GPU");
+	TCase *tests = tcase_create("batch window: GPU");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
-		a_clock_that_heat_holds_down_is_told_against_the_one_before,
+		a_clock_throttled_by_heat_is_compared_with_the_one_before,
 		a_part_of_the_window_is_a_part,
-		what_always_holds_it_back_is_no_news,
+		a_constant_throttle_reason_is_no_event,
 		a_clock_that_falls_for_lack_of_work_is_no_cause,
 		a_window_too_short_for_the_sampler_claims_nothing,
-		of_a_window_between_two_distant_readings_nothing_is_claimed,
-		without_a_past_nothing_is_usual,
+		a_window_between_two_distant_readings_has_no_event,
+		without_history_there_is_no_baseline,
 		a_GPU_that_the_run_is_not_on_says_nothing_of_it,
-		another_program_that_came_a_report_and_a_loss_are_told,
-		hot_CPUs_are_told_where_their_kernel_counts_it,
-		the_share_of_the_last_seconds_in_which_it_was_held_back_is_known,
+		a_new_process_an_error_report_and_a_lost_gpu_are_events,
+		throttled_CPUs_are_events_if_the_kernel_counts_them,
+		the_throttled_share_of_the_last_seconds_is_known,
 		a_batch_that_heat_slowed_down_is_explained,
 		a_batch_that_was_slow_for_another_reason_is_not,
-		figures_of_nobody_take_no_room,
+		figures_without_a_gpu_take_no_room,
 		hours_of_readings_take_bounded_room_and_say_the_same,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

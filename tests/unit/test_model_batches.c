@@ -259,7 +259,7 @@ START_TEST(recent_covers_exactly_the_last_200_steps)
 }
 END_TEST
 
-START_TEST(open_spans_gauges_counters_marks_and_meta_are_kept)
+START_TEST(open_spans_gauges_counters_marks_and_meta_are_in_the_model)
 {
 	struct script script;
 	script_open(&script, NULL);
@@ -319,6 +319,6 @@ int main(void)
 	tcase_add_test(tests, evidence_belongs_to_the_batch_that_just_ended);
 	tcase_add_test(tests, ring_keeps_the_newest_batches);
 	tcase_add_test(tests, recent_covers_exactly_the_last_200_steps);
-	tcase_add_test(tests, open_spans_gauges_counters_marks_and_meta_are_kept);
+	tcase_add_test(tests, open_spans_gauges_counters_marks_and_meta_are_in_the_model);
 	return suite_run(suite);
 }

@@ -119,7 +119,7 @@ START_TEST(calls_into_libraries_count_for_the_line_that_makes_them)
 }
 END_TEST
 
-START_TEST(what_is_called_again_counts_once)
+START_TEST(a_recursive_call_counts_once)
 {
 	emit_run();
 	ck_assert_double_eq_tol(line_at(10)->all.total_s, 1, 1e-9);
@@ -155,7 +155,7 @@ START_TEST(a_line_with_a_comprehension_is_one)
 }
 END_TEST
 
-START_TEST(the_last_minute_is_what_was_told_in_it)
+START_TEST(the_last_minute_has_the_samples_emitted_in_it)
 {
 	emit_run();
 	for (int second = 2; second <= 200; second++) {
@@ -180,7 +180,7 @@ START_TEST(the_last_minute_is_what_was_told_in_it)
 }
 END_TEST
 
-START_TEST(what_a_latecomer_is_told_is_not_of_the_last_minute)
+START_TEST(samples_of_a_snapshot_are_not_of_the_last_minute)
 {
 	begin_set(1);
 	set.is_snapshot = true;
@@ -298,10 +298,10 @@ int main(void)
 	TCase *tests = tcase_create("model_code");
 	tcase_add_checked_fixture(tests, open_model, close_model);
 	tcase_add_test(tests, calls_into_libraries_count_for_the_line_that_makes_them);
-	tcase_add_test(tests, what_is_called_again_counts_once);
+	tcase_add_test(tests, a_recursive_call_counts_once);
 	tcase_add_test(tests, a_line_with_a_comprehension_is_one);
-	tcase_add_test(tests, the_last_minute_is_what_was_told_in_it);
-	tcase_add_test(tests, what_a_latecomer_is_told_is_not_of_the_last_minute);
+	tcase_add_test(tests, the_last_minute_has_the_samples_emitted_in_it);
+	tcase_add_test(tests, samples_of_a_snapshot_are_not_of_the_last_minute);
 	tcase_add_test(tests, phases_follow_the_libraries_functions);
 	tcase_add_test(tests, an_outer_phase_stays_but_for_an_optimizers);
 	tcase_add_test(tests, records_that_make_no_sense_are_left_out);

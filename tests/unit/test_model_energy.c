@@ -117,7 +117,7 @@ START_TEST(packages_and_memory_are_added_and_the_platform_is_not)
 }
 END_TEST
 
-START_TEST(a_counter_that_begins_anew_has_lost_what_was_between)
+START_TEST(a_counter_that_restarts_loses_the_energy_between)
 {
 	name_meters();
 	meter_evenly(1, 5, 1000, 100);
@@ -334,7 +334,7 @@ START_TEST(without_a_counter_power_is_added_up_but_not_over_a_gap)
 }
 END_TEST
 
-START_TEST(a_counter_that_is_not_told_any_more_gives_way_to_power)
+START_TEST(a_counter_that_is_no_longer_emitted_is_replaced_by_power)
 {
 	for (double at_s = 0.25; at_s < 200; at_s += 0.25) {
 		add_gpu(at_s, 0, -1, 100);
@@ -405,7 +405,7 @@ START_TEST(power_says_when_the_joules_between_two_readings_of_a_counter_were_use
 }
 END_TEST
 
-START_TEST(epochs_are_summed_and_told_in_grams)
+START_TEST(epochs_have_sums_in_grams)
 {
 	teardown();
 	open_with(360);
@@ -471,7 +471,7 @@ START_TEST(the_oldest_epochs_make_room)
 }
 END_TEST
 
-START_TEST(the_last_epoch_is_told_with_the_end_of_its_target)
+START_TEST(the_last_epoch_is_reported_when_its_target_ends)
 {
 	name_meters();
 	meter_evenly(0, 10, 0, 100);
@@ -555,7 +555,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, nothing_is_known_before_anything_was_read);
 	tcase_add_test(tests, packages_and_memory_are_added_and_the_platform_is_not);
-	tcase_add_test(tests, a_counter_that_begins_anew_has_lost_what_was_between);
+	tcase_add_test(tests, a_counter_that_restarts_loses_the_energy_between);
 	tcase_add_test(tests, a_meter_that_vanishes_is_not_known_then_not_waited_for);
 	tcase_add_test(tests, nonsense_is_no_energy);
 	tcase_add_test(tests, batches_get_their_share_of_the_readings);
@@ -566,13 +566,13 @@ int main(void)
 	tcase_add_test(tests, too_little_says_nothing);
 	tcase_add_test(tests, a_gpus_counter_is_believed_before_its_power);
 	tcase_add_test(tests, without_a_counter_power_is_added_up_but_not_over_a_gap);
-	tcase_add_test(tests, a_counter_that_is_not_told_any_more_gives_way_to_power);
+	tcase_add_test(tests, a_counter_that_is_no_longer_emitted_is_replaced_by_power);
 	tcase_add_test(tests, power_says_when_the_joules_between_two_readings_of_a_counter_were_used);
 	tcase_add_test(tests, a_part_of_a_gpu_is_metered_by_the_whole);
-	tcase_add_test(tests, epochs_are_summed_and_told_in_grams);
+	tcase_add_test(tests, epochs_have_sums_in_grams);
 	tcase_add_test(tests, an_epoch_with_a_gap_in_it_is_not_whole);
 	tcase_add_test(tests, the_oldest_epochs_make_room);
-	tcase_add_test(tests, the_last_epoch_is_told_with_the_end_of_its_target);
+	tcase_add_test(tests, the_last_epoch_is_reported_when_its_target_ends);
 	tcase_add_test(tests, the_hottest_of_the_cpus_is_known_until_it_is_stale);
 	tcase_add_test(tests, throttling_is_a_rate);
 	tcase_add_test(tests, a_long_curve_is_bounded_and_hardly_blurred);

@@ -142,7 +142,7 @@ START_TEST(published_epochs_and_their_events_are_one)
 }
 END_TEST
 
-START_TEST(newest_thousand_epochs_are_kept)
+START_TEST(the_newest_thousand_epochs_are_retained)
 {
 	struct script script;
 	script_open(&script, NULL);
@@ -345,7 +345,7 @@ int main(void)
 	tcase_add_test(tests, epoch_that_never_ended_ends_with_the_next);
 	tcase_add_test(tests, epoch_takes_the_mode_that_is_published_before_its_first_batch);
 	tcase_add_test(tests, published_epochs_and_their_events_are_one);
-	tcase_add_test(tests, newest_thousand_epochs_are_kept);
+	tcase_add_test(tests, the_newest_thousand_epochs_are_retained);
 	tcase_add_test(tests, epoch_whose_begin_was_lost_is_taken_from_the_state);
 	tcase_add_test(tests, remaining_time_is_right_once_an_epoch_is_complete);
 	tcase_add_test(tests, first_epoch_is_estimated_from_its_plan);

@@ -301,7 +301,7 @@ START_TEST(person_flags_and_unflags_and_that_stays)
 }
 END_TEST
 
-START_TEST(flagged_batches_outlive_the_ring_and_only_the_newest_thousand_are_kept)
+START_TEST(flagged_batches_outlive_the_ring_and_the_newest_thousand_remain)
 {
 	struct model_options options;
 	model_options_default(&options);
@@ -392,7 +392,7 @@ int main(void)
 	tcase_add_test(tests, counted_batches_are_flagged_where_each_has_a_time_of_its_own);
 	tcase_add_test(tests, recorded_flag_is_one_by_hand);
 	tcase_add_test(tests, person_flags_and_unflags_and_that_stays);
-	tcase_add_test(tests, flagged_batches_outlive_the_ring_and_only_the_newest_thousand_are_kept);
+	tcase_add_test(tests, flagged_batches_outlive_the_ring_and_the_newest_thousand_remain);
 	tcase_add_test(tests, loss_trend_is_the_sign_of_its_slope);
 	return suite_run(suite);
 }

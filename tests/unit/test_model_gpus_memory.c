@@ -74,7 +74,7 @@ static struct held leaks(double time_s)
 	return (struct held){ reserved + 600e6, allocated, reserved, allocated, NAN };
 }
 
-START_TEST(what_is_handed_out_and_grows_batch_by_batch_is_a_leak)
+START_TEST(allocated_memory_that_grows_each_batch_is_a_leak)
 {
 	ck_assert_str_eq(play(14, true, leaks)->verdict, "growing");
 	const struct gpu *gpu = play(60, true, leaks);
@@ -108,7 +108,7 @@ static struct held caches_unseen(double time_s)
 }
 
 /* What a batch needs in between is not known where no peak is published. */
-START_TEST(what_is_taken_and_not_handed_out_is_a_cache)
+START_TEST(reserved_but_unallocated_memory_is_a_cache)
 {
 	const struct gpu *gpu = play(40, true, _i ? caches_unseen : caches);
 	ck_assert_str_eq(gpu->verdict, "cache");
@@ -143,7 +143,7 @@ static struct held fills(double time_s)
 	return (struct held){ reserved, allocated, reserved, reserved, NAN };
 }
 
-START_TEST(what_stays_or_has_come_to_rest_is_a_plateau)
+START_TEST(constant_or_settled_memory_is_a_plateau)
 {
 	ck_assert_str_eq(play(_i ? 14 : 5, true, _i ? fills : stays)->verdict, _i ? "growing" : "unknown");
 	ck_assert_str_eq(play(_i ? 80 : 30, true, _i ? fills : stays)->verdict, "plateau");
@@ -152,7 +152,7 @@ END_TEST
 
 static struct held unpublished(double time_s) { return (struct held){ 4e9 + 50e6 * time_s, NAN, NAN, NAN, NAN }; }
 
-START_TEST(without_an_allocator_nobody_knows_what_grows)
+START_TEST(without_an_allocator_memory_is_only_growing)
 {
 	const struct gpu *gpu = play(60, _i, unpublished);
 	ck_assert_str_eq(gpu->verdict, "growing");
@@ -183,7 +183,7 @@ static struct held swings(double time_s)
 	return (struct held){ reserved + 600e6, allocated, reserved, reserved, NAN };
 }
 
-START_TEST(what_falls_back_is_no_leak)
+START_TEST(memory_that_falls_back_is_no_leak)
 {
 	for (int until_s = 20; until_s < 300; until_s += 7)
 		ck_assert_str_ne(play(until_s, true, swings)->verdict, "leak");
@@ -232,13 +232,13 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, what_is_handed_out_and_grows_batch_by_batch_is_a_leak);
-	tcase_add_loop_test(tests, what_is_taken_and_not_handed_out_is_a_cache, 0, 2);
+	tcase_add_test(tests, allocated_memory_that_grows_each_batch_is_a_leak);
+	tcase_add_loop_test(tests, reserved_but_unallocated_memory_is_a_cache, 0, 2);
 	tcase_add_loop_test(tests, more_taken_than_was_ever_handed_out_is_fragmentation, 0, 2);
-	tcase_add_loop_test(tests, what_stays_or_has_come_to_rest_is_a_plateau, 0, 2);
-	tcase_add_loop_test(tests, without_an_allocator_nobody_knows_what_grows, 0, 2);
+	tcase_add_loop_test(tests, constant_or_settled_memory_is_a_plateau, 0, 2);
+	tcase_add_loop_test(tests, without_an_allocator_memory_is_only_growing, 0, 2);
 	tcase_add_test(tests, where_processes_are_hidden_the_allocator_is_judged_alone);
-	tcase_add_test(tests, what_falls_back_is_no_leak);
+	tcase_add_test(tests, memory_that_falls_back_is_no_leak);
 	tcase_add_test(tests, a_gpu_that_the_run_is_not_on_is_not_judged);
 	tcase_add_test(tests, an_allocator_is_of_the_gpu_where_its_run_has_the_most);
 	tcase_add_test(tests, an_allocator_is_of_all_gpus_that_its_run_uses_alike);

@@ -213,7 +213,7 @@ START_TEST(a_spread_within_a_kind_is_a_variance_and_says_which)
 }
 END_TEST
 
-START_TEST(a_slow_first_batch_is_held_against_its_kind)
+START_TEST(a_slow_first_batch_is_compared_with_its_kind)
 {
 	struct alerts alerts = { 0 };
 	for (uint64_t i = 0; i < 60; i++)
@@ -224,7 +224,7 @@ START_TEST(a_slow_first_batch_is_held_against_its_kind)
 }
 END_TEST
 
-START_TEST(kinds_beyond_the_bound_are_usual)
+START_TEST(kinds_beyond_the_bound_are_ordinary)
 {
 	for (uint32_t i = 0; i < 3 * RUN_KINDS_MAX; i++)
 		step_of_kind(i, 0.1, MANY + i);
@@ -358,7 +358,7 @@ START_TEST(a_flag_by_hand_moves_with_its_batch)
 }
 END_TEST
 
-START_TEST(what_validates_between_epochs_has_the_epoch_before)
+START_TEST(validation_between_epochs_has_the_epoch_before)
 {
 	script_epoch(&script, RECORD_EPOCH_BEGIN, 1, 5);
 	script_batch_begin(&script, 0, 1.1, 0);
@@ -390,13 +390,13 @@ int main(void)
 	tcase_add_test(tests, a_run_of_one_kind_names_none);
 	tcase_add_test(tests, a_place_is_not_known_after_a_loss_until_the_next_step);
 	tcase_add_test(tests, a_spread_within_a_kind_is_a_variance_and_says_which);
-	tcase_add_test(tests, a_slow_first_batch_is_held_against_its_kind);
-	tcase_add_test(tests, kinds_beyond_the_bound_are_usual);
+	tcase_add_test(tests, a_slow_first_batch_is_compared_with_its_kind);
+	tcase_add_test(tests, kinds_beyond_the_bound_are_ordinary);
 	tcase_add_test(tests, a_batch_is_of_the_mode_at_its_end);
 	tcase_add_test(tests, the_runs_first_batch_may_move);
 	tcase_add_test(tests, a_batch_may_change_its_mode_back);
 	tcase_add_test(tests, an_epoch_takes_the_mode_that_its_first_finished_batch_has);
 	tcase_add_test(tests, a_flag_by_hand_moves_with_its_batch);
-	tcase_add_test(tests, what_validates_between_epochs_has_the_epoch_before);
+	tcase_add_test(tests, validation_between_epochs_has_the_epoch_before);
 	return suite_run(suite);
 }

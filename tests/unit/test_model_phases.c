@@ -160,7 +160,7 @@ START_TEST(outermost_phases_of_every_finished_step_sum_to_it)
 }
 END_TEST
 
-START_TEST(usual_is_the_median_of_the_batches_before)
+START_TEST(the_baseline_is_the_median_of_the_batches_before)
 {
 	struct model_options options;
 	model_options_default(&options);
@@ -237,7 +237,7 @@ int main(void)
 	tcase_add_test(tests, time_between_has_the_name_that_the_publisher_gives_it);
 	tcase_add_test(tests, phases_beyond_the_most_are_counted_and_stay_in_the_sum);
 	tcase_add_test(tests, outermost_phases_of_every_finished_step_sum_to_it);
-	tcase_add_test(tests, usual_is_the_median_of_the_batches_before);
+	tcase_add_test(tests, the_baseline_is_the_median_of_the_batches_before);
 	tcase_add_test(tests, phase_rows_are_depth_first_with_medians_and_shares);
 	return suite_run(suite);
 }

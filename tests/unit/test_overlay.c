@@ -142,7 +142,7 @@ START_TEST(o_asks_for_a_file_and_takes_it_away)
 }
 END_TEST
 
-START_TEST(what_is_no_recording_is_said_in_one_line)
+START_TEST(a_file_that_is_no_recording_is_reported_in_one_line)
 {
 	press("o/nonexistent/run.pmtop\r");
 	ck_assert(strstr(last_line(), "no overlay: /nonexistent/run.pmtop cannot be read"));
@@ -189,7 +189,7 @@ int main(void)
 	tcase_add_test(tests, the_steps_are_those_of_the_recorded_run);
 	tcase_add_test(tests, it_is_read_on_the_side);
 	tcase_add_test(tests, o_asks_for_a_file_and_takes_it_away);
-	tcase_add_test(tests, what_is_no_recording_is_said_in_one_line);
+	tcase_add_test(tests, a_file_that_is_no_recording_is_reported_in_one_line);
 	tcase_add_test(tests, words_say_how_much_slower_it_is);
 	return suite_run(suite);
 }

@@ -201,7 +201,7 @@ START_TEST(a_name_that_is_none_is_refused_with_a_reason)
 }
 END_TEST
 
-START_TEST(names_of_the_kernel_and_who_is_left_out_are_understood)
+START_TEST(kernel_names_and_exclusions_are_parsed)
 {
 	struct perf_code code;
 	struct reason reason;
@@ -228,7 +228,7 @@ int main(void)
 	tcase_add_test(named, neoverse_has_the_architectures_codes);
 	tcase_add_loop_test(named, a_forced_pmu_knows_the_names_of_the_table, 0, 2);
 	tcase_add_test(named, a_name_that_is_none_is_refused_with_a_reason);
-	tcase_add_test(named, names_of_the_kernel_and_who_is_left_out_are_understood);
+	tcase_add_test(named, kernel_names_and_exclusions_are_parsed);
 	suite_add_tcase(suite, tables);
 	suite_add_tcase(suite, named);
 	return suite_run(suite);

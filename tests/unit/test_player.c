@@ -126,7 +126,7 @@ START_TEST(a_file_is_read_to_its_end_and_opens_its_run_once)
 }
 END_TEST
 
-START_TEST(what_was_lost_on_the_way_is_told_as_lost_events)
+START_TEST(lost_blocks_become_lost_events)
 {
 	write_file(100, 35, 47);
 	struct player *player = open_player(path, 0);
@@ -249,7 +249,7 @@ START_TEST(files_of_a_rotated_recording_are_one)
 }
 END_TEST
 
-START_TEST(what_is_no_recording_is_refused_by_name)
+START_TEST(a_file_that_is_no_recording_is_refused_by_name)
 {
 	struct player *player = NULL;
 	struct reason why = { "", "" };
@@ -271,12 +271,12 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
 		a_file_is_read_to_its_end_and_opens_its_run_once,
-		what_was_lost_on_the_way_is_told_as_lost_events,
+		lost_blocks_become_lost_events,
 		speed_is_a_multiple_of_the_recorded_pace,
 		a_file_that_grows_is_followed_to_its_end,
 		a_pipe_gives_its_sets_as_they_come,
 		files_of_a_rotated_recording_are_one,
-		what_is_no_recording_is_refused_by_name,
+		a_file_that_is_no_recording_is_refused_by_name,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

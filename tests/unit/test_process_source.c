@@ -155,7 +155,7 @@ static void put_stat(int pid, char process_state, unsigned user_ticks, unsigned 
 	fake_proc_puts(&proc, pid, "stat", text);
 }
 
-START_TEST(wait_for_the_disk_is_told_where_the_kernel_counts_it)
+START_TEST(wait_for_the_disk_is_emitted_if_the_kernel_counts_it)
 {
 	double tick = 1e9 / (double)sysconf(_SC_CLK_TCK);
 	put_stat(100, 'S', 250, 0);
@@ -169,7 +169,7 @@ START_TEST(wait_for_the_disk_is_told_where_the_kernel_counts_it)
 }
 END_TEST
 
-START_TEST(wait_for_the_disk_that_nobody_counts_is_missing_and_not_zero)
+START_TEST(uncounted_wait_for_the_disk_is_missing_and_not_zero)
 {
 	fake_proc_put(&proc, "sys/kernel/task_delayacct", "0\n");
 	put_stat(100, 'S', 250, 0);
@@ -228,7 +228,7 @@ static const char *emitted_wait(int pid)
 	return text;
 }
 
-START_TEST(where_a_process_waits_is_told_when_it_changes)
+START_TEST(a_processs_wait_is_emitted_when_it_changes)
 {
 	fake_proc_add(&proc, 101, 100, "worker");
 	fake_proc_puts(&proc, 100, "task/100/children", "101 ");
@@ -262,7 +262,7 @@ START_TEST(where_a_process_waits_is_told_when_it_changes)
 }
 END_TEST
 
-START_TEST(missing_file_is_said_once_with_its_remedy_and_withdrawn)
+START_TEST(a_missing_file_is_reported_once_with_its_remedy_and_withdrawn)
 {
 	fake_proc_remove(&proc, 100, "io");
 	open_source(100, proc.root);
@@ -313,7 +313,7 @@ START_TEST(garbage_gives_no_figure)
 }
 END_TEST
 
-START_TEST(end_of_the_target_is_told)
+START_TEST(the_end_of_the_target_is_emitted)
 {
 	open_source(100, proc.root);
 	read_source(0);
@@ -406,7 +406,7 @@ static bool is_replaced(void *argument)
 	return read_source(1) == STATUS_OK && set_count(&set, RECORD_PROCESS_REPLACED) == 1;
 }
 
-START_TEST(exec_is_told_as_replaced)
+START_TEST(exec_is_emitted_as_replaced)
 {
 	struct child child = child_start(exec_body, NULL);
 	child_await(&child);
@@ -441,7 +441,7 @@ static void storm_body(void *argument, int in, int out)
 	}
 }
 
-START_TEST(whoever_came_in_a_storm_of_children_also_went)
+START_TEST(every_child_of_a_burst_that_came_also_goes)
 {
 	struct child child = child_start(storm_body, NULL);
 	child_await(&child);
@@ -472,22 +472,22 @@ int main(void)
 	tcase_add_test(fixture, every_figure_of_the_target_is_read);
 	tcase_add_test(fixture, children_give_stat_each_time_and_the_rest_each_second);
 	tcase_add_test(fixture, child_that_ends_is_gone_and_others_stay_themselves);
-	tcase_add_test(fixture, wait_for_the_disk_is_told_where_the_kernel_counts_it);
-	tcase_add_test(fixture, wait_for_the_disk_that_nobody_counts_is_missing_and_not_zero);
+	tcase_add_test(fixture, wait_for_the_disk_is_emitted_if_the_kernel_counts_it);
+	tcase_add_test(fixture, uncounted_wait_for_the_disk_is_missing_and_not_zero);
 	tcase_add_test(fixture, an_older_kernel_that_says_nothing_is_believed_where_it_counted);
 	tcase_add_test(fixture, descriptors_are_counted_every_five_seconds);
-	tcase_add_test(fixture, where_a_process_waits_is_told_when_it_changes);
-	tcase_add_test(fixture, missing_file_is_said_once_with_its_remedy_and_withdrawn);
+	tcase_add_test(fixture, a_processs_wait_is_emitted_when_it_changes);
+	tcase_add_test(fixture, a_missing_file_is_reported_once_with_its_remedy_and_withdrawn);
 	tcase_add_test(fixture, counters_that_the_kernel_does_not_keep_are_missing_not_zero);
 	tcase_add_test(fixture, garbage_gives_no_figure);
-	tcase_add_test(fixture, end_of_the_target_is_told);
+	tcase_add_test(fixture, the_end_of_the_target_is_emitted);
 	suite_add_tcase(suite, fixture);
 
 	TCase *real = tcase_create("real");
 	tcase_set_timeout(real, 30);
 	tcase_add_test(real, states_of_real_children_are_seen);
-	tcase_add_test(real, exec_is_told_as_replaced);
-	tcase_add_test(real, whoever_came_in_a_storm_of_children_also_went);
+	tcase_add_test(real, exec_is_emitted_as_replaced);
+	tcase_add_test(real, every_child_of_a_burst_that_came_also_goes);
 	suite_add_tcase(suite, real);
 
 	return suite_run(suite);

@@ -161,7 +161,7 @@ static struct account read_file(const char *name)
 	return account;
 }
 
-START_TEST(what_was_added_is_in_the_file)
+START_TEST(every_added_set_is_in_the_file)
 {
 	struct recorder *recorder = open_recorder();
 	struct recorder_state state;
@@ -177,7 +177,7 @@ START_TEST(what_was_added_is_in_the_file)
 }
 END_TEST
 
-START_TEST(what_is_there_is_not_written_over)
+START_TEST(an_existing_file_is_not_overwritten)
 {
 	struct recorder *second = NULL, *recorder = open_recorder();
 	struct reason why = { "", "" };
@@ -463,8 +463,8 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
-		what_was_added_is_in_the_file,
-		what_is_there_is_not_written_over,
+		every_added_set_is_in_the_file,
+		an_existing_file_is_not_overwritten,
 		a_full_disk_ends_the_recording_behind_a_whole_block,
 		a_stalled_disk_costs_sets_that_are_counted_and_no_time,
 		a_disk_that_hangs_for_good_does_not_keep_pmtop,

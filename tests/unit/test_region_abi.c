@@ -234,7 +234,7 @@ START_TEST(what_the_frozen_header_publishes_is_read)
 }
 END_TEST
 
-START_TEST(what_it_left_once_is_read)
+START_TEST(a_region_stored_by_the_frozen_header_is_read)
 {
 	struct region *region = regions_open(FIXTURE);
 	struct region_identity identity;
@@ -253,7 +253,8 @@ static int make(const char *to)
 
 int main(int count, char **arguments)
 {
-	const TTest *const tests[] = { what_the_frozen_header_publishes_is_read, what_it_left_once_is_read };
+	const TTest *const tests[] = { what_the_frozen_header_publishes_is_read,
+		a_region_stored_by_the_frozen_header_is_read };
 	if (count == 3 && !strcmp(arguments[1], "--make"))
 		return make(arguments[2]);
 	return regions_run("region: ABI 1.0", NULL, NULL, tests, sizeof tests / sizeof tests[0]);

@@ -366,7 +366,7 @@ START_TEST(spans_left_open_end_with_the_batch_that_never_ended)
 END_TEST
 
 /* A `with` around the loader's next() of an instrumented loop: the batch ends within it. */
-START_TEST(scopes_and_spans_around_a_batch_outlive_it)
+START_TEST(scopes_and_spans_that_enclose_a_batch_outlive_it)
 {
 	pmtop_span_begin(pm, "epoch");
 	PMTOP_SPAN(pm, "fit")
@@ -448,7 +448,7 @@ int main(void)
 		evidence_can_be_turned_off,
 		spans_left_open_end_with_their_batch,
 		spans_left_open_end_with_the_batch_that_never_ended,
-		scopes_and_spans_around_a_batch_outlive_it,
+		scopes_and_spans_that_enclose_a_batch_outlive_it,
 		a_scope_ends_what_was_left_open_in_it,
 		each_reason_to_refuse_is_counted_apart,
 	};

@@ -146,7 +146,7 @@ static void ck_counts(uint64_t batches)
 
 /* -- what is told -- */
 
-START_TEST(run_is_told_whole_from_its_start)
+START_TEST(a_run_is_emitted_from_its_start)
 {
 	struct plan plan = { 10, 25, 0, 0 };
 	struct child child = start_training(&plan);
@@ -209,7 +209,7 @@ static uint32_t *next_sequence_of(const char *path, uint32_t *beginning)
 }
 
 /* Faults of tests/README.md: 31. */
-START_TEST(record_in_progress_is_told_when_it_stands_still_and_not_waited_for)
+START_TEST(a_record_in_progress_is_reported_when_it_stalls_and_not_waited_for)
 {
 	struct plan plan = { 10, 25, 0, 0 };
 	struct child child = start_training(&plan);
@@ -490,7 +490,7 @@ static void open_later_body(void *argument, int in, int out)
 	}
 }
 
-START_TEST(region_is_looked_for_until_there_is_one_and_after_it_ended)
+START_TEST(a_region_is_searched_for_until_found_and_again_after_its_end)
 {
 	struct child child = child_start(open_later_body, NULL);
 	child_await(&child);
@@ -521,7 +521,7 @@ START_TEST(region_is_looked_for_until_there_is_one_and_after_it_ended)
 }
 END_TEST
 
-START_TEST(killed_run_is_told_to_its_last_event)
+START_TEST(a_killed_run_is_emitted_to_its_last_event)
 {
 	struct plan plan = { 10, 25, 0, 0 };
 	struct child child = start_training(&plan);
@@ -769,16 +769,16 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("region source");
 	TCase *all = tcase_create("region");
 	tcase_set_timeout(all, 60);
-	tcase_add_test(all, run_is_told_whole_from_its_start);
-	tcase_add_test(all, record_in_progress_is_told_when_it_stands_still_and_not_waited_for);
+	tcase_add_test(all, a_run_is_emitted_from_its_start);
+	tcase_add_test(all, a_record_in_progress_is_reported_when_it_stalls_and_not_waited_for);
 	tcase_add_test(all, late_attach_knows_exact_counts);
 	tcase_add_test(all, lapped_reader_counts_what_it_lost_and_keeps_exact_totals);
 	tcase_add_test(all, counts_are_exact_under_a_writer_at_full_speed);
 	tcase_add_test(all, lanes_are_merged_by_time);
 	tcase_add_test(all, every_kind_of_event_becomes_its_record);
 	tcase_add_test(all, events_keep_their_mode_where_its_change_is_gone);
-	tcase_add_test(all, region_is_looked_for_until_there_is_one_and_after_it_ended);
-	tcase_add_test(all, killed_run_is_told_to_its_last_event);
+	tcase_add_test(all, a_region_is_searched_for_until_found_and_again_after_its_end);
+	tcase_add_test(all, a_killed_run_is_emitted_to_its_last_event);
 	tcase_add_test(all, exec_closes_the_run_and_the_next_one_is_found);
 	tcase_add_test(all, regions_of_two_ranks_are_two_runs);
 	tcase_add_test(all, inherited_mapping_is_not_the_workers_own);

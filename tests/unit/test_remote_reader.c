@@ -74,7 +74,7 @@ START_TEST(errors_are_those_of_the_kernel)
 }
 END_TEST
 
-START_TEST(it_keeps_no_descriptor)
+START_TEST(a_reader_has_no_open_descriptor)
 {
 	char path[32];
 	uint64_t word;
@@ -112,7 +112,7 @@ START_TEST(a_file_is_read_as_far_as_there_is_room)
 }
 END_TEST
 
-START_TEST(one_that_was_killed_is_started_again)
+START_TEST(a_killed_reader_is_started_again)
 {
 	uint64_t word;
 	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
@@ -124,7 +124,7 @@ START_TEST(one_that_was_killed_is_started_again)
 END_TEST
 
 /* A child that is stopped answers as little as one that waits in the kernel. */
-START_TEST(one_that_does_not_answer_is_left_behind)
+START_TEST(a_reader_that_does_not_answer_is_abandoned)
 {
 	uint64_t word;
 	struct stacks_stuck stuck = { 0 };
@@ -171,7 +171,7 @@ static bool has_ended(void *argument)
 	return !remote_reader_is_left(reader, of_thread) && kill(of_thread, 0) != 0;
 }
 
-START_TEST(it_ends_with_its_thread)
+START_TEST(a_reader_ends_with_its_thread)
 {
 	pthread_t thread;
 	ck_assert_int_eq(pthread_create(&thread, NULL, read_and_end, reader), 0);
@@ -203,11 +203,11 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, many_pieces_are_read_as_one_would);
 	tcase_add_test(tests, errors_are_those_of_the_kernel);
-	tcase_add_test(tests, it_keeps_no_descriptor);
+	tcase_add_test(tests, a_reader_has_no_open_descriptor);
 	tcase_add_test(tests, a_file_is_read_as_far_as_there_is_room);
-	tcase_add_test(tests, one_that_was_killed_is_started_again);
-	tcase_add_test(tests, one_that_does_not_answer_is_left_behind);
-	tcase_add_test(tests, it_ends_with_its_thread);
+	tcase_add_test(tests, a_killed_reader_is_started_again);
+	tcase_add_test(tests, a_reader_that_does_not_answer_is_abandoned);
+	tcase_add_test(tests, a_reader_ends_with_its_thread);
 	tcase_add_test(tests, searches_have_a_share_of_a_cpu);
 	return suite_run(suite);
 }

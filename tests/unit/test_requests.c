@@ -15,7 +15,7 @@ static const char *pattern(const char *name)
 	return out;
 }
 
-START_TEST(what_varies_in_a_name_becomes_a_star)
+START_TEST(variable_parts_of_a_name_become_a_star)
 {
 	static const struct {
 		const char *name, *wanted;
@@ -265,7 +265,7 @@ int main(void)
 {
 	Suite *suite = suite_create("requests");
 	TCase *tests = tcase_create("all");
-	tcase_add_test(tests, what_varies_in_a_name_becomes_a_star);
+	tcase_add_test(tests, variable_parts_of_a_name_become_a_star);
 	tcase_add_test(tests, windows_slide_and_forget);
 	tcase_add_test(tests, patterns_hours_and_late_ones_are_bounded);
 	tcase_add_test(tests, outermost_spans_are_requests_until_there_are_batches);

@@ -104,7 +104,7 @@ START_TEST(a_figure_must_stay_beyond_its_level_for_the_time_of_its_rule)
 }
 END_TEST
 
-START_TEST(a_dip_begins_the_time_anew)
+START_TEST(a_dip_restarts_the_time)
 {
 	cpus(0.96, 1);
 	update_after(1);
@@ -131,7 +131,7 @@ START_TEST(a_machine_that_the_run_itself_uses_is_cpu_bound_and_no_warning)
 }
 END_TEST
 
-START_TEST(a_rule_may_look_for_what_is_too_small)
+START_TEST(a_rule_may_have_a_lower_limit)
 {
 	model.memory.limit = "cgroup";
 	model.memory.limit_room_bytes = 2e9;
@@ -175,7 +175,7 @@ START_TEST(a_condition_that_holds_no_more_clears_the_warning)
 }
 END_TEST
 
-START_TEST(what_is_unknown_neither_raises_nor_clears)
+START_TEST(unknown_figures_neither_raise_nor_clear)
 {
 	override(
 		"mine: {of: model, if: system.io_wait_ratio > 1 %, figure: system.memory_ratio, above: 50 %, message: hm}");
@@ -269,7 +269,7 @@ START_TEST(texts_are_filled_in_and_brackets_left_out)
 }
 END_TEST
 
-START_TEST(what_a_run_publishes_can_be_judged_and_is_harmless_in_texts)
+START_TEST(published_figures_can_have_rules_and_are_harmless_in_texts)
 {
 	hand.names[EXTRA] = "queue_depth";
 	struct series *series = series_new();
@@ -290,7 +290,7 @@ END_TEST
 
 /* -- rules beside each other -- */
 
-START_TEST(a_rule_that_stands_keeps_others_quiet_at_once)
+START_TEST(a_raised_rule_quiets_others_at_once)
 {
 	override("low: {of: model, figure: system.memory_ratio, above: 50 %, message: low}\n"
 			 "high: {of: model, figure: system.memory_ratio, above: 80 %, message: high, quiets: [low]}\n"
@@ -330,7 +330,7 @@ START_TEST(without_rules_of_its_own_it_judges_by_the_built_in_ones)
 }
 END_TEST
 
-START_TEST(what_else_is_wrong_stands_among_the_warnings)
+START_TEST(other_problems_are_among_the_warnings)
 {
 	struct reason why = { "mine.yaml:3: no \x1b[31m", "write it" };
 	alerts_note(&alerts, 5, "rule_file", SEVERITY_WARNING, &why);
@@ -396,7 +396,7 @@ START_TEST(waiting_for_the_disk_is_a_warning_where_the_run_reads_or_writes)
 }
 END_TEST
 
-START_TEST(a_spike_of_the_last_minute_is_told)
+START_TEST(a_spike_of_the_last_minute_is_warned_of)
 {
 	model.memory.tree_rss_bytes = 2e9;
 	model.memory.spike_bytes = 3e9;
@@ -410,7 +410,7 @@ START_TEST(a_spike_of_the_last_minute_is_told)
 }
 END_TEST
 
-START_TEST(answers_that_take_longer_than_agreed_are_told)
+START_TEST(requests_slower_than_their_limit_are_warned_of)
 {
 	hand.names[EXTRA] = "inference";
 	runs[0].track_count = 2;
@@ -441,7 +441,7 @@ START_TEST(requests_published_as_spans_are_answers_too)
 }
 END_TEST
 
-START_TEST(times_by_the_clock_of_the_gpu_tell_that_it_waits_for_data)
+START_TEST(times_by_the_gpus_clock_show_that_it_waits_for_data)
 {
 	batches(30, 0.2);
 	for (size_t i = 0; i < 30; i++)
@@ -499,26 +499,26 @@ int main(void)
 	TCase *tests = tcase_create("rules");
 	tcase_add_checked_fixture(tests, start, stop);
 	tcase_add_test(tests, a_figure_must_stay_beyond_its_level_for_the_time_of_its_rule);
-	tcase_add_test(tests, a_dip_begins_the_time_anew);
+	tcase_add_test(tests, a_dip_restarts_the_time);
 	tcase_add_test(tests, a_machine_that_the_run_itself_uses_is_cpu_bound_and_no_warning);
-	tcase_add_test(tests, a_rule_may_look_for_what_is_too_small);
+	tcase_add_test(tests, a_rule_may_have_a_lower_limit);
 	tcase_add_test(tests, a_condition_that_holds_no_more_clears_the_warning);
-	tcase_add_test(tests, what_is_unknown_neither_raises_nor_clears);
+	tcase_add_test(tests, unknown_figures_neither_raise_nor_clear);
 	tcase_add_test(tests, a_history_begins_before_the_warning);
 	tcase_add_test(tests, histories_are_bounded);
 	tcase_add_test(tests, texts_are_filled_in_and_brackets_left_out);
-	tcase_add_test(tests, what_a_run_publishes_can_be_judged_and_is_harmless_in_texts);
-	tcase_add_test(tests, a_rule_that_stands_keeps_others_quiet_at_once);
+	tcase_add_test(tests, published_figures_can_have_rules_and_are_harmless_in_texts);
+	tcase_add_test(tests, a_raised_rule_quiets_others_at_once);
 	tcase_add_test(tests, a_rule_that_is_off_is_not_judged);
 	tcase_add_test(tests, without_rules_of_its_own_it_judges_by_the_built_in_ones);
-	tcase_add_test(tests, what_else_is_wrong_stands_among_the_warnings);
+	tcase_add_test(tests, other_problems_are_among_the_warnings);
 	tcase_add_test(tests, memory_of_the_machine_is_a_warning_where_the_run_holds_it);
 	tcase_add_test(tests, pages_of_files_do_not_fill_a_container);
 	tcase_add_test(tests, waiting_for_the_disk_is_a_warning_where_the_run_reads_or_writes);
-	tcase_add_test(tests, a_spike_of_the_last_minute_is_told);
-	tcase_add_test(tests, answers_that_take_longer_than_agreed_are_told);
+	tcase_add_test(tests, a_spike_of_the_last_minute_is_warned_of);
+	tcase_add_test(tests, requests_slower_than_their_limit_are_warned_of);
 	tcase_add_test(tests, requests_published_as_spans_are_answers_too);
-	tcase_add_test(tests, times_by_the_clock_of_the_gpu_tell_that_it_waits_for_data);
+	tcase_add_test(tests, times_by_the_gpus_clock_show_that_it_waits_for_data);
 	tcase_add_test(tests, a_rule_says_what_it_lacks);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

@@ -96,7 +96,7 @@ static const struct alert *raised(const char *rule)
 	return NULL;
 }
 
-START_TEST(a_line_that_takes_much_is_told)
+START_TEST(a_line_that_takes_much_is_warned_of)
 {
 	go_on(9.5, 0.3);
 	ck_assert_ptr_null(raised("slow_line")); /* fewer than a hundred looks */
@@ -124,7 +124,7 @@ int main(void)
 	Suite *suite = suite_create("rules of code");
 	TCase *tests = tcase_create("rules of code");
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, a_line_that_takes_much_is_told);
+	tcase_add_test(tests, a_line_that_takes_much_is_warned_of);
 	tcase_add_test(tests, lines_of_the_training_itself_are_not);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

@@ -302,7 +302,7 @@ static enum rule_state state_of(const char *rule, struct rule_now *out)
 	return out->state;
 }
 
-START_TEST(a_rule_lacks_is_held_stands_and_is_cleared)
+START_TEST(a_rule_lacks_is_held_is_raised_and_is_cleared)
 {
 	const struct row *row = &rows[_i];
 	struct rule_now state;
@@ -337,7 +337,7 @@ START_TEST(a_rule_lacks_is_held_stands_and_is_cleared)
 }
 END_TEST
 
-START_TEST(what_is_unknown_again_clears_nothing)
+START_TEST(a_figure_that_is_unknown_again_clears_nothing)
 {
 	model.gpus.count = 1;
 	hot();
@@ -364,7 +364,7 @@ START_TEST(a_GPU_that_the_run_is_not_on_warns_of_nothing)
 }
 END_TEST
 
-START_TEST(of_several_the_worst_is_named)
+START_TEST(the_worst_of_several_gpus_is_named)
 {
 	model.gpus.count = 2;
 	used(10, 0);
@@ -409,7 +409,7 @@ START_TEST(the_driver_says_that_the_GPU_waits_where_the_program_does_not)
 }
 END_TEST
 
-START_TEST(why_the_GPU_is_idle_is_told_once)
+START_TEST(the_cause_of_an_idle_GPU_is_warned_of_once)
 {
 	model.gpus.count = 1;
 	much_copied();
@@ -469,7 +469,7 @@ static void passes(double forward_s, double backward_s, double rest_s)
 	runs[0].tracks[0].count = runs[0].tracks[0].end = hand.batch_count;
 }
 
-START_TEST(a_pass_has_its_share_by_the_clock_of_the_GPU)
+START_TEST(forward_and_backward_have_their_shares_by_the_GPU_clock)
 {
 	passes(0.12, 0.05, 0.03);
 	update_after(1);
@@ -538,7 +538,7 @@ START_TEST(its_own_wait_counts_each_pass_once)
 }
 END_TEST
 
-START_TEST(what_lies_outside_all_spans_is_told)
+START_TEST(time_outside_all_spans_is_warned_of)
 {
 	passes(0.02, 0.02, 0.16);
 	update_after(1);
@@ -551,7 +551,7 @@ START_TEST(what_lies_outside_all_spans_is_told)
 }
 END_TEST
 
-START_TEST(who_publishes_no_spans_is_told_nothing_of_them)
+START_TEST(a_run_without_spans_is_not_warned_of_time_outside_them)
 {
 	batches(0.1, 0.1);
 	for (size_t i = 0; i < 30; i++) {
@@ -635,7 +635,7 @@ START_TEST(advice_says_what_the_host_could_do)
 }
 END_TEST
 
-START_TEST(workers_that_begin_anew_are_to_be_kept_not_doubled)
+START_TEST(workers_that_restart_each_epoch_advise_persistent_workers)
 {
 	static const char *const line =
 		"persistent_workers is off: True keeps the workers from epoch to epoch, else each starts 2 anew";
@@ -732,27 +732,27 @@ int main(void)
 	Suite *suite = suite_create("rules of the hardware");
 	TCase *tests = tcase_create("rules of the hardware");
 	tcase_add_checked_fixture(tests, start, stop);
-	tcase_add_loop_test(tests, a_rule_lacks_is_held_stands_and_is_cleared, 0, sizeof rows / sizeof *rows);
+	tcase_add_loop_test(tests, a_rule_lacks_is_held_is_raised_and_is_cleared, 0, sizeof rows / sizeof *rows);
 	const TTest *const all[] = {
-		what_is_unknown_again_clears_nothing,
+		a_figure_that_is_unknown_again_clears_nothing,
 		a_GPU_that_the_run_is_not_on_warns_of_nothing,
-		of_several_the_worst_is_named,
+		the_worst_of_several_gpus_is_named,
 		an_idle_link_may_be_slow,
 		the_driver_says_that_the_GPU_waits_where_the_program_does_not,
 		advice_quotes_what_was_published,
 		precisions_have_many_names,
 		the_slope_of_what_only_caches_is_none,
-		why_the_GPU_is_idle_is_told_once,
+		the_cause_of_an_idle_GPU_is_warned_of_once,
 		an_idle_GPU_with_an_idle_host_does_not_wait_for_it,
-		a_pass_has_its_share_by_the_clock_of_the_GPU,
+		forward_and_backward_have_their_shares_by_the_GPU_clock,
 		a_host_that_runs_ahead_has_no_shares_above_the_whole,
 		its_own_wait_counts_each_pass_once,
-		what_lies_outside_all_spans_is_told,
-		who_publishes_no_spans_is_told_nothing_of_them,
+		time_outside_all_spans_is_warned_of,
+		a_run_without_spans_is_not_warned_of_time_outside_them,
 		a_GPU_at_its_limit_under_full_load_is_no_fault,
 		loading_is_warned_of_once,
 		advice_says_what_the_host_could_do,
-		workers_that_begin_anew_are_to_be_kept_not_doubled,
+		workers_that_restart_each_epoch_advise_persistent_workers,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

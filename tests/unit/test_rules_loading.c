@@ -173,7 +173,7 @@ static void flicker(double until_s, unsigned bits)
 	}
 }
 
-START_TEST(what_holds_a_GPU_back_now_and_then_is_told_by_its_share)
+START_TEST(a_gpu_that_is_throttled_at_times_is_judged_by_the_share)
 {
 	static const struct {
 		const char *rule;
@@ -209,7 +209,7 @@ int main(void)
 	tcase_add_test(tests, workers_that_compute_all_the_time_are_CPU_bound);
 	tcase_add_test(tests, workers_that_wait_for_the_disk_are_IO_bound);
 	tcase_add_test(tests, workers_that_do_neither_are_neither);
-	tcase_add_test(tests, what_holds_a_GPU_back_now_and_then_is_told_by_its_share);
+	tcase_add_test(tests, a_gpu_that_is_throttled_at_times_is_judged_by_the_share);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -135,7 +135,7 @@ START_TEST(a_planted_leak_is_memory_growth_of_that_size_a_batch)
 }
 END_TEST
 
-START_TEST(a_late_look_says_the_same_of_the_shares)
+START_TEST(a_late_attach_gives_the_same_shares)
 {
 	options.slow_every = 0;
 	options.attach_s = 40;
@@ -156,7 +156,7 @@ int main(void)
 	tcase_add_test(tests, a_quiet_run_has_its_shares_alone);
 	tcase_add_test(tests, data_loaded_between_the_batches_is_data);
 	tcase_add_test(tests, a_planted_leak_is_memory_growth_of_that_size_a_batch);
-	tcase_add_test(tests, a_late_look_says_the_same_of_the_shares);
+	tcase_add_test(tests, a_late_attach_gives_the_same_shares);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -94,7 +94,7 @@ START_TEST(forward_and_backward_give_what_playing_gives)
 END_TEST
 
 /* Rules are looked at seldom on the way, and closely from ten minutes before. */
-START_TEST(warnings_that_stand_are_those_of_playing)
+START_TEST(raised_warnings_are_those_of_playing)
 {
 	record(&(struct recorded_options){ .scenario = "data-bound:2", .seconds = 900, .period_ns = NS_PER_S });
 	struct goal goal = goal_at(at(850));
@@ -129,7 +129,7 @@ START_TEST(a_batch_has_just_ended_and_an_epoch_just_begun)
 END_TEST
 
 /* What a damaged recording says of its times may be anything. */
-START_TEST(times_at_the_ends_of_what_can_be_counted_are_kept)
+START_TEST(times_at_the_limits_of_int64_do_not_overflow)
 {
 	static const struct moment end = { MOMENT_END, 0 }, begin = { MOMENT_BEGIN, 0 }, half = { MOMENT_SHARE, 0.5 };
 	struct goal goal;
@@ -173,7 +173,7 @@ static struct goal goal_for(const char *text, enum status wanted)
 	return goal;
 }
 
-START_TEST(moments_outside_are_told_and_held_at_the_ends)
+START_TEST(moments_outside_are_reported_and_clamped)
 {
 	record(&(struct recorded_options){ .seconds = 100 });
 	ck_assert_int_eq(goal_for("50%", STATUS_OK).time_ns, at(50));
@@ -298,11 +298,11 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	const TTest *const all[] = {
 		forward_and_backward_give_what_playing_gives,
-		warnings_that_stand_are_those_of_playing,
+		raised_warnings_are_those_of_playing,
 		a_batch_has_just_ended_and_an_epoch_just_begun,
-		times_at_the_ends_of_what_can_be_counted_are_kept,
+		times_at_the_limits_of_int64_do_not_overflow,
 		the_span_is_known_without_reading_the_whole,
-		moments_outside_are_told_and_held_at_the_ends,
+		moments_outside_are_reported_and_clamped,
 		the_time_line_has_every_flag_and_when_it_is_seen,
 		a_station_gives_what_playing_gives,
 		the_time_line_shows_steps_losses_and_silence,

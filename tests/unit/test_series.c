@@ -7,7 +7,7 @@
 
 #define S NS_PER_S
 
-START_TEST(newest_points_are_kept_as_they_came)
+START_TEST(the_newest_points_are_retained_unmerged)
 {
 	struct series *series = series_new();
 	int64_t time_ns = -1;
@@ -78,7 +78,7 @@ START_TEST(gap_stays_a_gap)
 }
 END_TEST
 
-START_TEST(point_stands_until_the_next_where_columns_are_finer)
+START_TEST(a_point_fills_columns_until_the_next)
 {
 	struct series *series = series_new();
 	for (int i = 0; i < 5; i++)
@@ -98,7 +98,7 @@ START_TEST(point_stands_until_the_next_where_columns_are_finer)
 }
 END_TEST
 
-START_TEST(standing_on_does_not_change_a_column_with_points_of_its_own)
+START_TEST(a_carried_point_does_not_change_a_column_with_points_of_its_own)
 {
 	struct series *series = series_new();
 	series_push(series, 0, 1000);
@@ -170,11 +170,11 @@ int main(void)
 	Suite *suite = suite_create("series");
 	TCase *tests = tcase_create("series");
 	suite_add_tcase(suite, tests);
-	tcase_add_test(tests, newest_points_are_kept_as_they_came);
+	tcase_add_test(tests, the_newest_points_are_retained_unmerged);
 	tcase_add_test(tests, column_holds_min_max_mean_and_last_of_its_points);
 	tcase_add_test(tests, gap_stays_a_gap);
-	tcase_add_test(tests, point_stands_until_the_next_where_columns_are_finer);
-	tcase_add_test(tests, standing_on_does_not_change_a_column_with_points_of_its_own);
+	tcase_add_test(tests, a_point_fills_columns_until_the_next);
+	tcase_add_test(tests, a_carried_point_does_not_change_a_column_with_points_of_its_own);
 	tcase_add_test(tests, times_do_not_go_back);
 	tcase_add_test(tests, whole_run_is_covered_by_coarser_levels);
 	return suite_run(suite);

@@ -428,7 +428,7 @@ START_TEST(blocks_that_changed_places)
 }
 END_TEST
 
-START_TEST(blocks_that_stand_there_twice)
+START_TEST(repeated_blocks_are_skipped)
 {
 	for (int round = 0; round < 300 / STRIDE; round++) {
 		size_t a = below(block_count), after = round % 2 ? a : 1 + below(block_count - 1), size = 0;
@@ -463,7 +463,7 @@ int main(void)
 		ranges_cut_out,
 		ranges_put_in,
 		blocks_that_changed_places,
-		blocks_that_stand_there_twice,
+		repeated_blocks_are_skipped,
 	};
 	for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
 		tcase_add_test(large, both[i]);

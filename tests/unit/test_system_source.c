@@ -159,7 +159,7 @@ START_TEST(every_figure_of_the_machine_is_read)
 }
 END_TEST
 
-START_TEST(dear_files_are_read_once_a_second_and_the_rest_each_time)
+START_TEST(slow_files_are_read_once_a_second_and_the_rest_each_time)
 {
 	read_at(1);
 	read_at(1.2);
@@ -208,7 +208,7 @@ START_TEST(disks_are_whole_and_physical_and_named_once)
 }
 END_TEST
 
-START_TEST(where_there_are_no_disks_what_stands_for_them_is_told)
+START_TEST(without_disks_virtual_devices_are_emitted)
 {
 	fake_proc_put(
 		&proc, "diskstats", " 253       0 dm-0 10 0 80 26 4 0 16 9 0 71 17\n 251 0 zram0 5 0 5 5 5 5 5 5 0 5 5\n");
@@ -389,7 +389,7 @@ START_TEST(the_source_ends_with_the_target_and_lets_go_of_its_network)
 }
 END_TEST
 
-START_TEST(mountinfo_is_understood)
+START_TEST(mountinfo_is_parsed)
 {
 	struct mount mount;
 	ck_assert(mount_parse(
@@ -443,9 +443,9 @@ int main(void)
 	TCase *fake = tcase_create("fake"), *real = tcase_create("real");
 	tcase_add_checked_fixture(fake, setup, teardown);
 	tcase_add_test(fake, every_figure_of_the_machine_is_read);
-	tcase_add_test(fake, dear_files_are_read_once_a_second_and_the_rest_each_time);
+	tcase_add_test(fake, slow_files_are_read_once_a_second_and_the_rest_each_time);
 	tcase_add_test(fake, disks_are_whole_and_physical_and_named_once);
-	tcase_add_test(fake, where_there_are_no_disks_what_stands_for_them_is_told);
+	tcase_add_test(fake, without_disks_virtual_devices_are_emitted);
 	tcase_add_test(fake, network_is_the_targets_without_lo_and_what_was_never_used);
 	tcase_add_test(fake, space_and_shm_are_those_of_the_target);
 	tcase_add_test(fake, a_network_file_system_is_never_asked);
@@ -455,7 +455,7 @@ int main(void)
 	tcase_add_test(fake, garbage_gives_no_figure);
 	tcase_add_test(fake, a_line_of_interrupts_longer_than_all_loses_only_what_comes_after);
 	tcase_add_test(fake, the_source_ends_with_the_target_and_lets_go_of_its_network);
-	tcase_add_test(real, mountinfo_is_understood);
+	tcase_add_test(real, mountinfo_is_parsed);
 	tcase_add_test(real, the_real_machine_is_read);
 	suite_add_tcase(suite, fake);
 	suite_add_tcase(suite, real);
