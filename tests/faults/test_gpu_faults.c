@@ -1,5 +1,5 @@
-/* Faults of tests/README.md: 53: NVIDIA's library missing, hanging, failing, crashing or lying. The rest goes on, at
- * its pace. */
+/* Fault 53 of tests/README.md: NVIDIA's library is missing, hangs, fails, crashes or lies. Other sources keep their
+ * sampling interval. */
 #include <check.h>
 #include <math.h>
 #include <poll.h>
@@ -62,7 +62,7 @@ static void teardown(void)
 	fake_gpus_close(&gpus);
 }
 
-/* A source that is read at every turn, as the region is. */
+/* A source that every reading includes, like the region source. */
 static enum status open_own(struct target *whose, void **state, struct reason *why_not)
 {
 	(void)whose, (void)why_not;
@@ -99,7 +99,7 @@ static bool take(void)
 	return true;
 }
 
-/* A thread of a busy machine may wait long; a hanging driver would make it far longer than this. */
+/* A busy machine may delay a thread; a hanging driver would delay it far longer than this. */
 #define PAUSE_MAX_NS (SILENCE_NS / 2)
 
 static const struct record *ck_missing(void)
@@ -180,7 +180,7 @@ START_TEST(a_driver_that_fails_says_how)
 }
 END_TEST
 
-/* Every figure is one that cannot be. */
+/* The driver gives impossible values for every figure. */
 START_TEST(a_driver_that_lies_gives_no_figure)
 {
 	fake_gpus_say_only(&gpus,
@@ -236,7 +236,7 @@ START_TEST(a_first_picture_does_not_wait_for_a_hanging_driver)
 	fake_gpus_say(&gpus, "hang nvmlInit\n");
 	double seconds = once_s("system");
 	ck_assert_msg(seconds > 1.9 && seconds < 8, "%g s", seconds);
-	/* And waits no longer than it must for one that answers. */
+	/* pmtop waits no longer than a slow driver needs. */
 	fake_gpus_say(&gpus, "slow nvmlInit 400\n");
 	seconds = once_s("system");
 	ck_assert_msg(seconds > 0.4 && seconds < 5, "%g s", seconds);

@@ -1,5 +1,5 @@
 /* Faults of tests/README.md: 1 (it dies during attach), 2 (pid reused), 8 (not dumpable), 13 (hidepid), and processes
- * of somebody else. */
+ * of another user. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +109,7 @@ static pid_t fork_with_number(pid_t wanted)
 static void reuse_a_number(void *argument)
 {
 	(void)argument;
-	/* In a pid namespace of its own, nobody else takes numbers. */
+	/* In a pid namespace of its own, so that no other process takes the pid. */
 	ck_assert_int_eq(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
 	ck_assert_int_eq(mount("proc", "/proc", "proc", 0, NULL), 0);
 	pid_t pid = fork_with_number(100);
@@ -225,7 +225,7 @@ static void watch_hidden(void *argument)
 	ck_assert_str_eq(reason.text, wanted);
 	snprintf(wanted, sizeof wanted, "run as root (sudo pmtop -p %d)", (int)child.pid);
 	ck_assert_msg(strncmp(reason.remedy, wanted, strlen(wanted)) == 0, "%s", reason.remedy);
-	/* What is really not there is still told apart from what is hidden. */
+	/* A process that does not exist is still distinguished from a hidden one. */
 	ck_assert_int_eq(target_open(&target, 4000000, "/proc", &reason), STATUS_NOT_FOUND);
 	ck_assert_str_eq(reason.text, "no process 4000000 (it may have ended)");
 }

@@ -1,6 +1,6 @@
-/* Faults of tests/README.md: 10 and 11 (namespaces), 12 (time namespace), 20 (cut short), 21 (replaced), 22 (not a
- * regular file), 23 (wrong owner, hard link), 24 and 25 (hostile bytes), 35 (left by the dead) and 36 (lock lost), as
- * seen through the region source: one line says what is wrong, nothing else suffers. */
+/* Faults of tests/README.md: 10 and 11 (namespaces), 12 (time namespace), 20 (truncated), 21 (replaced), 22 (not a
+ * regular file), 23 (wrong owner, hard link), 24 and 25 (hostile bytes), 35 (dead process) and 36 (lost lock), seen
+ * through the region source: one message names the fault, other sources are unaffected. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 
@@ -127,7 +127,7 @@ START_TEST(a_truncated_region_is_closed_with_a_message)
 	ck_assert_uint_eq(account.closed, 1);
 	ck_assert_str_eq(account.why, "region was cut short");
 	ck_assert_str_eq(missing_text(), "region was cut short");
-	/* It is not opened again, however often one looks. */
+	/* Later readings do not open it again. */
 	for (int i = 0; i < 3; i++)
 		ck_assert_int_eq(read_source_later(), STATUS_OK);
 	ck_assert_uint_eq(account.opened, 1);
@@ -173,7 +173,7 @@ START_TEST(region_with_a_second_link_is_refused)
 	ck_assert_int_eq(read_source(), STATUS_OK);
 	ck_assert_uint_eq(account.opened, 0);
 	ck_assert_str_ne(missing_text(), "(not said)");
-	/* Once it is as it should be, it is read. */
+	/* Once the owner is right again, it is read. */
 	unlink("/dev/shm/second-link");
 	read_source_later();
 	ck_assert_uint_eq(account.batch_ends, 10);
@@ -205,7 +205,7 @@ START_TEST(region_of_another_owner_is_refused)
 }
 END_TEST
 
-/* Its region is root's then, and what its children publish is not its own. */
+/* Its region then belongs to root, and its children publish into regions of their own. */
 static void became_another_user_body(void *argument, int in, int out)
 {
 	(void)argument;
@@ -255,8 +255,8 @@ START_TEST(a_region_that_is_no_regular_file_is_refused_as_such)
 }
 END_TEST
 
-/* Bytes all over the region change while it is read. What is told may be nonsense, but is bounded, and no later layer
- * can trip over a time or a depth. (The sanitizers watch.) */
+/* Bytes all over the region change while it is read. Emitted values may be nonsense, but times and depths are bounded,
+ * so that no later layer fails. The sanitizers check the reads. */
 START_TEST(hostile_bytes_do_no_harm)
 {
 	char path[256];
@@ -300,7 +300,8 @@ START_TEST(hostile_bytes_do_no_harm)
 }
 END_TEST
 
-/* Closing any other descriptor of the file drops the writer's lock: that it is mapped still says that it lives. */
+/* Closing any other descriptor of the file drops the writer's lock; the mapping in /proc still shows that it is alive.
+ */
 static void lose_lock_body(void *argument, int in, int out)
 {
 	(void)argument;

@@ -1,6 +1,6 @@
-/* A process chooses what it maps, and pmtop searches that for a Python: a library whose chain of symbols never ends,
- * mapped as often as the kernel allows, must cost no more than one search's budget. Somebody else's process is searched
- * by root's pmtop, too. */
+/* A process chooses what it maps, and pmtop searches its mappings for a Python: a library with an endless chain of
+ * symbols, mapped as often as the kernel allows, must cost no more than one search's budget. Root's pmtop searches
+ * processes of other users, too. */
 #include <check.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -36,7 +36,7 @@ static void must(bool good, const char *what)
 	_exit(99);
 }
 
-/* Its tables lie in memory that is there once, far above all its images: addresses above an image's are absolute. */
+/* All images share tables in memory far above them: addresses above an image are absolute. */
 static void write_image(const struct tables *tables)
 {
 	unsigned char page[PAGE] = { 0 };
@@ -156,7 +156,7 @@ static size_t line_count(const char *path)
 
 static bool has_watched(void *path) { return line_count(path) > WATCH_S && says(path, "search exceeded its budget"); }
 
-/* It kept a core busy before. */
+/* An earlier version kept a core busy. */
 START_TEST(a_monitor_stays_cheap)
 {
 	static int endless;

@@ -1,6 +1,6 @@
-/* What is read of a running Python may be anything: it goes on meanwhile, and its memory is used again. A real one is
- * looked at, with its loops over loaders, while words of what the kernel gave are replaced: nothing of it may lead
- * astray. Under the sanitizers that says the most. */
+/* Memory of a running Python changes while pmtop reads it. This test samples a real Python with loops over loaders
+ * while it replaces words of what the kernel returned: pmtop must neither crash nor read out of bounds (run it with the
+ * sanitizers). */
 #include <check.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -46,7 +46,7 @@ static uint64_t other_word(uint64_t word, const unsigned char *bytes, size_t wor
 	}
 }
 
-/* In the place of the C library's. */
+/* Replaces the C library's function. */
 ssize_t process_vm_readv(pid_t pid, const struct iovec *here, unsigned long here_count, const struct iovec *there,
 	unsigned long there_count, unsigned long flags)
 {
@@ -112,7 +112,7 @@ static void sample_all(int fd, unsigned per_mille, struct seen *seen)
 	struct py_process *process;
 	struct py_stacks stacks = { 0 };
 	struct reason why_not;
-	/* Where it is torn already, it is mostly not even found. */
+	/* With torn memory from the start, pmtop rarely finds a Python. */
 	for (unsigned whole_at_first = 0; whole_at_first < 2; whole_at_first++) {
 		torn_per_mille = whole_at_first ? 0 : per_mille;
 		enum status status = py_open(python, fd, &process, &why_not);
@@ -180,7 +180,7 @@ START_TEST(torn_memory_does_no_harm)
 {
 	static const unsigned per_mille[] = { 1, 5, 20, 100, 300 };
 	struct seen seen = sample_long(per_mille[_i]);
-	/* With few torn words most is still seen. */
+	/* With few torn words most samples succeed. */
 	if (per_mille[_i] <= 5)
 		ck_assert_uint_gt(seen.samples, SAMPLES);
 }

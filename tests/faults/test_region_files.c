@@ -1,4 +1,5 @@
-/* The region's file: cut, replaced, not what it seems, left behind; and a mapping that changes while it is read. */
+/* The region's file: truncated, replaced, of another type, left by a dead process; and a mapping that changes while it
+ * is read. */
 #define PMTOP_IMPLEMENTATION
 #include "tests/support/publisher_clock.h"
 
@@ -50,7 +51,7 @@ START_TEST(a_region_truncated_under_the_reader_is_reported)
 		struct pmtop *other = pmtop_open("cut", NULL);
 		struct region *cut = regions_open(other->path);
 		pmtop_mark(other, "one");
-		/* The mapping's own guard is what is tried: no call looks at the size before these. */
+		/* Tests the SIGBUS guard of the mapping: no call checks the size before these. */
 		ck_assert_int_eq(ftruncate(other->file.fd, sizes[i]), 0);
 		ck_assert_int_eq(region_read_events(cut, 0, events, 2048, &count), REGION_CUT_SHORT);
 		ck_assert_int_eq(regions_read_everything(cut), REGION_CUT_SHORT);
@@ -102,7 +103,7 @@ START_TEST(a_sigbus_elsewhere_goes_to_the_previous_handler)
 	pid_t pid = fork();
 	if (!pid) {
 		signal(SIGBUS, note_sigbus);
-		ck_assert_int_eq(regions_read_everything(region), REGION_OK); /* takes the handler over again */
+		ck_assert_int_eq(regions_read_everything(region), REGION_OK); /* installs its handler again */
 		int fd = open(folder, O_TMPFILE | O_RDWR, 0600);
 		volatile char *empty = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 		passed_on = empty[0];
@@ -223,7 +224,7 @@ static void age(const char *path, time_t hours)
 	ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* Leaves a region whose writer is dead and whose file is so old; *path says where. */
+/* Leaves a region with a dead writer and a file of this age; its name is in *path. */
 static void leave_behind(time_t hours, char *path)
 {
 	pid_t pid = fork();
@@ -244,7 +245,7 @@ START_TEST(regions_of_the_dead_are_removed_after_a_day_by_the_next_writer)
 	options.directory = folder;
 	leave_behind(23, young);
 	leave_behind(25, old);
-	/* What must stay: a stranger's file, somebody else's region, and a living one however old. */
+	/* Must remain: files that are no regions, regions of other users, and live regions of any age. */
 	int fd = open(name, O_RDWR | O_CREAT, 0600);
 	ck_assert_int_eq(fchown(fd, 4711, 4711), 0);
 	close(fd);
@@ -266,7 +267,7 @@ START_TEST(regions_of_the_dead_are_removed_after_a_day_by_the_next_writer)
 }
 END_TEST
 
-/* A POSIX lock goes when any descriptor of the file is closed; the mapping still tells. */
+/* Closing any descriptor of the file releases a POSIX lock; the mapping still shows that the writer lives. */
 START_TEST(a_lost_lock_does_not_make_a_run_dead)
 {
 	uint32_t *step = regions_shared(4096);
@@ -337,7 +338,7 @@ static void *scribble(void *argument)
 		x ^= x << 13;
 		x ^= x >> 7;
 		x ^= x << 17;
-		/* Mostly near the front, where state, lanes and names are. */
+		/* Mostly near the start, where state, lanes and names are. */
 		uint64_t at = x % 3 ? x % 65536 : x % pm->size;
 		map[at] = (unsigned char)(x >> 40);
 	}

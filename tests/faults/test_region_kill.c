@@ -14,7 +14,7 @@ enum { ROUNDS = 100, WRITERS = 3, BUFFER = 512 };
 
 static struct region_event events[BUFFER];
 
-/* What the test and the writer it forks tell each other. */
+/* Shared by the test and the writer that it forks. */
 struct shared {
 	char path[256];
 	uint32_t is_ready, is_stopped;
@@ -23,7 +23,7 @@ static struct shared *shared;
 
 static void setup(void) { shared = regions_shared(sizeof *shared); }
 
-/* Batches whose every word can be told from their number. */
+/* Every word of these batches follows from their number. */
 static void publish_batches(struct pmtop *pm)
 {
 	for (uint64_t i = 0;; i++) {
@@ -105,7 +105,7 @@ static void take(struct account *account, const struct region_event *event)
 	account->next[event->lane] = event->sequence + 1;
 }
 
-/* What is there now: the writer goes on, and faster than the test can check. */
+/* Reads to the current head only: the writer publishes faster than the test reads. */
 static void read_all(struct region *region, struct account *account)
 {
 	for (uint32_t lane = 0; lane < region_lane_count(region); lane++) {
@@ -172,11 +172,11 @@ START_TEST(a_killed_writer_leaves_no_torn_record)
 		unlink(shared->path);
 	}
 	ck_assert_uint_gt(read, ROUNDS * 100);
-	ck_assert_uint_gt(in_record, 0); /* some did die in the middle of one */
+	ck_assert_uint_gt(in_record, 0); /* some died within a record */
 }
 END_TEST
 
-/* However a writer dies, its totals hold what its ring had, give or take the one being added. */
+/* A killed writer's totals equal the events of its ring, except for the event in progress. */
 START_TEST(totals_of_a_killed_writer_are_whole)
 {
 	for (unsigned round = 0; round < 40; round++) {
@@ -240,8 +240,8 @@ START_TEST(a_reader_that_slept_resumes_at_the_newest)
 }
 END_TEST
 
-/* The totals of a lane hold the events below `upto`; adding those that follow gives each event once, whenever the
- * reader came. */
+/* A lane's totals cover the events below `upto`; adding the later ones counts each event once, whenever the reader
+ * attached. */
 START_TEST(a_late_reader_adds_totals_and_ring_and_counts_nothing_twice)
 {
 	struct pmtop_options options = PMTOP_OPTIONS_INIT;

@@ -96,7 +96,7 @@ static struct region *find(struct container *container)
 	struct region *region = NULL;
 	char message[REGION_MESSAGE_SIZE] = "";
 	ck_assert_uint_eq(region_find(container->directory, container->inner, locations, 4), 1);
-	/* Where it lies for us, if it is not in a /dev/shm of its own that goes with it. */
+	/* Its path in this mount namespace, unless its /dev/shm is private. */
 	snprintf(container->path, sizeof container->path, "/dev/shm%s", strrchr(locations[0].path, '/'));
 	ck_assert_msg(
 		region_open(&locations[0], geteuid(), &region, message) == REGION_OK, "%s: %s", locations[0].path, message);

@@ -1,4 +1,4 @@
-/* Where there is no room for a region: the run goes on, with a memfd or with nothing. */
+/* No room for a region: the run continues with a memfd or without a region. */
 #define PMTOP_IMPLEMENTATION
 #include "tests/support/publisher_clock.h"
 
@@ -29,7 +29,7 @@ static size_t find(struct region_location *out)
 	return count;
 }
 
-/* `others`: regions that the process has besides. */
+/* `others`: further regions of the process. */
 static void check_works_as_memfd(struct pmtop *pm, size_t others)
 {
 	struct region_location locations[4];

@@ -1,4 +1,4 @@
-/* Many threads, signal handlers, forked and cloned children: whose ring is whose. */
+/* Many threads, signal handlers, forked and cloned children: each writer has its own ring. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 
@@ -140,7 +140,7 @@ static void *hold_and_train(void *argument)
 	return NULL;
 }
 
-/* 40 threads for 16 lanes: the run's own batches are there all the same, whichever thread begins them. */
+/* 40 threads for 16 lanes: the run's batches are published all the same, whichever thread begins them. */
 START_TEST(other_threads_never_take_the_lane_of_the_batches)
 {
 	volatile uint32_t stop = 0;
@@ -201,7 +201,7 @@ static void *train(void *argument)
 	return NULL;
 }
 
-/* Nobody should, but nothing may break: every end is of some begin, or is refused. */
+/* Invalid use, but it must do no harm: every end belongs to a begin, or is refused. */
 START_TEST(batches_from_two_threads_at_once_stay_consistent)
 {
 	pthread_t threads[2];
@@ -214,7 +214,7 @@ START_TEST(batches_from_two_threads_at_once_stay_consistent)
 	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_BATCH, NULL).count, statistics.num_batches);
 	ck_assert_double_lt(regions_total(region, PMTOP_TOTAL_BATCH, NULL).max_s, 60);
 	ck_assert_double_lt(regions_total(region, PMTOP_TOTAL_STEP, NULL).max_s, 60);
-	/* A begin that is never ended is refused, and so is an end too many: one each, or none. */
+	/* A begin without an end is refused, and so is an end without a begin: one each, or none. */
 	ck_assert_uint_eq(statistics.num_batches * 2 + regions_state(region).refused, 20000);
 }
 END_TEST

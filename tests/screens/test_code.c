@@ -28,7 +28,7 @@ static const struct {
 	{ "Image.convert", "/venv/lib/python3.11/site-packages/PIL/Image.py", false },
 };
 
-/* share: of the group's time in which this line is the innermost; a tenth of a percent. */
+/* share: of the group's time with this line innermost, in tenths of a percent */
 static const struct {
 	uint32_t group, parent, code, line;
 	const char *text;
@@ -91,7 +91,7 @@ static void emit_nodes(struct sample_set *set, int64_t time_ns)
 	}
 }
 
-/* A run that has been watched for so long. */
+/* A run that pmtop has watched for `seconds`. */
 static void play(struct stage *stage, double until_s, int width, int height)
 {
 	struct sample_set set = SAMPLE_SET_INIT;

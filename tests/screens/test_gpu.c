@@ -151,7 +151,7 @@ START_TEST(an_empty_memory_has_no_axis_of_single_bytes)
 }
 END_TEST
 
-/* Its driver first told of it 90 s after pmtop came, and the limit holds it back all the time since. */
+/* The driver emits figures from 90 s after pmtop's start; since then the power limit throttles the GPU all the time. */
 START_TEST(unknown_throttling_is_not_shown_as_none)
 {
 	static struct gpu gpu;

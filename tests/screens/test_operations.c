@@ -5,7 +5,7 @@
 #include "tests/support/stage.h"
 #include "tests/support/suite.h"
 
-/* Two epochs and a bit, so with validation and checkpoints; the data comes late on every 10th batch. */
+/* A little more than two epochs, so with validation and checkpoints; the data of every 10th batch is late. */
 static void play(struct stage *stage, int width, int height)
 {
 	struct story_options options;
@@ -45,7 +45,7 @@ END_TEST
 START_TEST(ascii_carries_the_same) { expect_picture(80, 24, CHARSET_ASCII, "<", "operations_by_share_80x24_ascii"); }
 END_TEST
 
-/* Row of the picture in which a name stands. */
+/* Row of the picture that has this name. */
 static int row_of(const struct stage *stage, const char *name)
 {
 	int x, y;

@@ -157,7 +157,7 @@ START_TEST(a_finished_run_says_when_and_what_it_was)
 }
 END_TEST
 
-/* In the middle of a batch nothing more comes but the word that `name` is still open. */
+/* Within a batch, the only further record is the open span `name`. */
 static void hang(struct stage *stage, enum story_name name, double seconds)
 {
 	int64_t begin_ns = stage->model->now_ns, now_ns = begin_ns + (int64_t)(seconds * 1e9);

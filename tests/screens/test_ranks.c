@@ -33,7 +33,7 @@ static void show(double at_s)
 	stage_draw(&stage);
 }
 
-/* All keep one pace: what `slow` loads longer, the others wait. */
+/* All have the same step time: while `slow` loads longer, the others wait. */
 static void train(unsigned count, unsigned slow, size_t steps)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -124,7 +124,7 @@ START_TEST(the_rank_of_the_process_that_was_asked_for_is_shown_first)
 	show(1);
 	ck_assert(stage_shows(&stage, "rank 1/2"));
 	ck_assert(stage_shows(&stage, "too few steps to compare the ranks"));
-	/* It ends, and with it what is watched: the picture stays with it. */
+	/* The target ends: the last picture remains. */
 	rank_group_end(&rank_group, 1, 2, true);
 	stage.model->target_ended = true;
 	show(2);

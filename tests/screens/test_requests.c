@@ -12,7 +12,7 @@ static struct stage stage;
 static struct script script;
 static double at_s;
 
-/* A service beside nothing else: the script tells the stage's model. */
+/* A service alone: the script emits into the stage's model. */
 static void setup(void)
 {
 	static const char *const names[] = { "inference", "/user/17", "/user/18", "/search", "/predict/9f86d081" };

@@ -5,7 +5,7 @@
 #include "tests/support/stage.h"
 #include "tests/support/suite.h"
 
-/* Every view, at a size, in a state; then the keys that move things, for they use what was drawn. */
+/* Draws every view at a size and in a state; then presses the keys that use positions of the drawn picture. */
 static void draw_all(struct stage *stage, int width, int height)
 {
 	static const char views[] = "123456789?";

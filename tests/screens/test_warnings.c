@@ -106,11 +106,11 @@ END_TEST
 
 /* -- warnings told by hand -- */
 
-/* Histories told by hand; no alert owns its own. */
+/* Histories by hand; the alerts do not own them. */
 static struct series *emitted[ALERTS_MAX + 4];
 static size_t emitted_count;
 
-/* A figure that crossed its level, and by the end of `seconds` came down again. */
+/* A figure that rose above its level and fell below it within `seconds`. */
 static struct series *history_of(int64_t now_ns, double seconds, double min, double max)
 {
 	struct series *series = series_new();
@@ -143,7 +143,7 @@ static struct alert *emit(
 	return alert;
 }
 
-/* A busy disk that stands, and memory that was nearly used up for a while. */
+/* A raised warning of a busy disk, and a cleared one of nearly used up memory. */
 static void emit_two(struct stage *stage)
 {
 	struct alert *disk, *memory;

@@ -1,5 +1,5 @@
-/* children.h: real child processes for tests: each says when it is ready and waits until it is told to go on; all die
- * with the test. */
+/* children.h: real child processes for tests: each signals that it is ready and waits until the test releases it. All
+ * die with the test. */
 #ifndef PMTOP_TESTS_CHILDREN_H
 #define PMTOP_TESTS_CHILDREN_H
 

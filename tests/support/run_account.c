@@ -52,7 +52,7 @@ static void apply_total(struct run_account *account, const struct record *record
 static void check_event(struct run_account *account, const struct record *record)
 {
 	uint64_t *next = &account->next_sequence[record->lane % ACCOUNT_LANES];
-	/* A mode may be told again before the batch that is of it, under that event's own number: see region_emitter.h. */
+	/* A mode may come again before its batch, with that event's sequence number: see region_emitter.h. */
 	bool was_its_mode = account->last_was_mode && record->sequence + 1 == *next;
 	account->last_was_mode = record->kind == RECORD_MODE;
 	if (record->sequence < *next && !was_its_mode)
@@ -66,7 +66,7 @@ static void check_event(struct run_account *account, const struct record *record
 
 static void copy_text(char *out, size_t size, const char *text) { snprintf(out, size, "%s", text); }
 
-/* What stands in the region. */
+/* Contents of the region other than events. */
 static void apply_contents(struct run_account *account, const struct record *record)
 {
 	switch ((enum record_kind)record->kind) {
@@ -122,7 +122,7 @@ static void apply_event(struct run_account *account, const struct record *record
 		use_name(account, record, record->gauge.name);
 		account->last_gauge = record->gauge.value;
 		if (record->sequence == 0 && account->events > 0)
-			return; /* the last value, told apart from the events */
+			return; /* the last value, apart from the events */
 		account->gauges++;
 		break;
 	case RECORD_BATCH_END:

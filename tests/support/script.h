@@ -22,14 +22,14 @@ enum { SCRIPT_LANES = 4 };
 struct script {
 	struct model *model;
 	struct sample_set set;
-	uint64_t sequence[SCRIPT_LANES]; /* of the lane's next event; may be set */
-	uint64_t batches;                /* finished in the run: the next one's number */
+	uint64_t sequence[SCRIPT_LANES]; /* of the lane's next event; a test may set it */
+	uint64_t batches;                /* batches finished in the run: the next one's number */
 };
 
 /* A new model and a run in it, live, id 0. `options` NULL: the defaults. */
 void script_open(struct script *script, const struct model_options *options);
 void script_close(struct script *script);
-/* Applies what was told since the last time, as one set read at this time. */
+/* Applies the records since the last call, as one set read at this time. */
 void script_apply(struct script *script, double at_s);
 struct run *script_run(struct script *script);
 
@@ -48,8 +48,8 @@ void script_figure(struct script *script, double at_s, enum metric metric, int32
 void script_process(
 	struct script *script, double at_s, int32_t pid, uint64_t start_ticks, const char *command, bool is_target);
 
-/* `count` batches of one step length each, back to back, from `at_s` on, told and applied in one set; batches take 90 %
- * of the step. Returns where the next would begin. */
+/* `count` contiguous batches with equal steps from `at_s` on, applied as one set; batches take 90 % of the step.
+ * Returns the begin of the next. */
 double script_steps(struct script *script, double at_s, const double *steps_s, size_t count);
 
 #endif

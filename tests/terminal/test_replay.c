@@ -1,4 +1,4 @@
-/* The real program shows a recording on a real terminal: keys are pressed, and the clock is where they lead. */
+/* The real program replays a recording on a real terminal: keys seek, and the clock shows the position. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* The real program on a real terminal, watching the real trainer: what is planted is what the screen shows; whatever
- * happens to the terminal, the training run and the terminal's modes survive it. Faults of tests/README.md: 34, 39, 40,
- * 41, 42, 43, 44, 45. */
+/* The real program on a real terminal, watching the real trainer: the screen shows the planted causes; the training run
+ * and the terminal's modes survive every fault of the terminal. Faults of tests/README.md: 34, 39, 40, 41, 42, 43,
+ * 44, 45. */
 #include <check.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -169,7 +169,7 @@ START_TEST(written_view_is_a_csv_file)
 }
 END_TEST
 
-/* Row 39: nothing that the terminal does stops collecting, or the training. */
+/* Fault 39: no state of the terminal stops collection or training. */
 START_TEST(unread_terminal_stops_nothing)
 {
 	TRAIN("--name", "unread", ENDLESS);
@@ -191,7 +191,7 @@ END_TEST
 
 static void ignore_hangup(void) { signal(SIGHUP, SIG_IGN); }
 
-/* Row 40. */
+/* Fault 40. */
 START_TEST(hang_up_ends_it_within_a_second_even_when_sighup_is_ignored)
 {
 	TRAIN("--name", "hangup", ENDLESS);
@@ -206,7 +206,7 @@ START_TEST(hang_up_ends_it_within_a_second_even_when_sighup_is_ignored)
 }
 END_TEST
 
-/* Row 42. */
+/* Fault 42. */
 START_TEST(resize_storm_ends_at_the_last_size)
 {
 	static const int sizes[][2] = { { 1, 1 }, { 1000, 300 }, { 2, 50 }, { 39, 9 }, { 80, 24 }, { 0, 0 }, { 250, 2 },
@@ -227,7 +227,7 @@ START_TEST(resize_storm_ends_at_the_last_size)
 }
 END_TEST
 
-/* Row 43. */
+/* Fault 43. */
 START_TEST(odd_locales_and_terminals_are_drawn)
 {
 	static const char *const odd[][3] = {
@@ -235,7 +235,7 @@ START_TEST(odd_locales_and_terminals_are_drawn)
 		{ "LC_ALL=de_DE.UTF-8", NULL },
 		{ "TERM=vt100", NULL },
 		{ "TERM=screen", NULL },
-		/* ncurses itself forgets some of what it allocated for these two. */
+		/* ncurses leaks memory in these two. */
 		{ "TERM=linux", "ASAN_OPTIONS=detect_leaks=0" },
 		{ "TERM=no-such-terminal", "ASAN_OPTIONS=detect_leaks=0" },
 		{ "NO_COLOR=1", NULL },
@@ -251,7 +251,7 @@ START_TEST(odd_locales_and_terminals_are_drawn)
 }
 END_TEST
 
-/* Row 44. */
+/* Fault 44. */
 START_TEST(crash_gives_the_terminal_back)
 {
 	TRAIN("--name", "crash", ENDLESS);
@@ -271,7 +271,7 @@ START_TEST(crash_gives_the_terminal_back)
 }
 END_TEST
 
-/* Row 45. */
+/* Fault 45. */
 START_TEST(paste_of_a_megabyte_is_survived)
 {
 	TRAIN("--name", "paste", ENDLESS);
@@ -286,7 +286,7 @@ START_TEST(paste_of_a_megabyte_is_survived)
 	vt_send(vt, paste, length);
 	free(paste);
 	vt_press(vt, "\033[");
-	/* A flood is thrown away; keys count again a second after it. */
+	/* A flood of keys is dropped; keys count again a second later. */
 	vt_pump(vt, 1500);
 	vt_press(vt, "\033\033");
 	vt_press(vt, "1");
@@ -296,7 +296,7 @@ START_TEST(paste_of_a_megabyte_is_survived)
 }
 END_TEST
 
-/* Row 34. */
+/* Fault 34. */
 START_TEST(hostile_names_never_reach_the_terminal_raw)
 {
 	TRAIN("--name",

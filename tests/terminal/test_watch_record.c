@@ -1,5 +1,5 @@
-/* Recording while the screen shows, on the real program: the key r, its mark, flags by hand, and what goes on when the
- * terminal, the disk or pmtop itself fails. Faults of tests/README.md: 39, 40, 44, 46. */
+/* Recording beside the screen, with the real program: the key r, its mark, flags by hand, and failures of the terminal,
+ * the disk or pmtop. Faults of tests/README.md: 39, 40, 44, 46. */
 #include <check.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -47,7 +47,7 @@ static off_t size_of(const char *path)
 	return stat(path, &file) == 0 ? file.st_size : 0;
 }
 
-/* The recording whose name was made. */
+/* The recording with an automatic name. */
 static void made_name(char *out, size_t size)
 {
 	glob_t found;
@@ -102,7 +102,7 @@ static void assert_whole(const char *path)
 	buffer_release(&json);
 }
 
-/* `"key":` and its value, as text; "" where it is not there. */
+/* `"key":` and its value, as text; "" if absent. */
 static void part_of(const struct buffer *json, const char *key, struct buffer *out)
 {
 	char text[64];
@@ -122,8 +122,8 @@ static void part_of(const struct buffer *json, const char *key, struct buffer *o
 	buffer_add(out, begin, (size_t)(end - begin));
 }
 
-/* The same text, but for the last digits of numbers: a span's own time is a float in the stream, and sums of these are
- * made in another order. */
+/* Equal text except for the last digits of numbers: a span's self time is a float in the stream, and the order of sums
+ * differs. */
 static bool is_same(const char *a, const char *b)
 {
 	while (*a && *b) {
@@ -176,7 +176,7 @@ START_TEST(r_begins_a_recording_and_ends_it)
 }
 END_TEST
 
-/* Rates are those of the last 200 steps: of a mode with fewer the single batches before the recording are missing. */
+/* Rates cover the last 200 steps; a mode with fewer lacks the single batches from before the recording. */
 static void drop_rates(char *text)
 {
 	static const char key[] = ",\"samples_per_s\":";
@@ -187,8 +187,7 @@ static void drop_rates(char *text)
 	}
 }
 
-/* Whoever records from the middle of the run on knows of it what the region still told: all but the single batches
- * before. */
+/* A recording begun in mid-run knows what the region still had: everything except earlier single batches. */
 START_TEST(a_recording_begun_in_the_middle_equals_the_live_run)
 {
 	static const char *const same[] = { "run", "batch", "epochs", "operations", "modes", "epoch", "run_eta_s",
@@ -284,7 +283,7 @@ START_TEST(paused_screen_records_on)
 }
 END_TEST
 
-/* Row 39. */
+/* Fault 39. */
 START_TEST(unread_terminal_records_on)
 {
 	TRAIN("--name", "unread", ENDLESS);
@@ -304,7 +303,7 @@ START_TEST(unread_terminal_records_on)
 }
 END_TEST
 
-/* Row 40. */
+/* Fault 40. */
 START_TEST(hang_up_closes_the_recording_even_when_sighup_is_ignored)
 {
 	int status;
@@ -320,7 +319,7 @@ START_TEST(hang_up_closes_the_recording_even_when_sighup_is_ignored)
 }
 END_TEST
 
-/* Row 44. */
+/* Fault 44. */
 START_TEST(crash_leaves_all_that_was_recorded)
 {
 	int status;
@@ -337,7 +336,7 @@ START_TEST(crash_leaves_all_that_was_recorded)
 }
 END_TEST
 
-/* Row 46. */
+/* Fault 46. */
 START_TEST(full_disk_stays_visible_and_the_watch_goes_on)
 {
 	struct rlimit limit = { .rlim_cur = 30000, .rlim_max = RLIM_INFINITY };

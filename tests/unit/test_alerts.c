@@ -16,14 +16,14 @@ static struct settings settings;
 static struct alerts alerts;
 static struct rule_book *book;
 
-/* Changes the rules, as a file of the user's would. */
+/* Changes the rules, as a user's file would. */
 static void override(const char *text)
 {
 	struct reason why_not = { 0 };
 	ck_assert_msg(rule_book_parse(book, "mine.yaml", text, strlen(text), &why_not) == STATUS_OK, "%s", why_not.text);
 }
 
-/* The outermost operations of each batch that is not flagged, by their share of its step. */
+/* Outermost operations of each batch that is not flagged, with their share of its step. */
 static struct {
 	uint32_t name;
 	double ratio;
@@ -51,7 +51,7 @@ static void start(void)
 	model.memory = (struct memory){ .growth_bytes = NAN, .slope_per_batch = NAN, .tree_rss_bytes = NAN };
 }
 
-/* `count` more finished batches of the same step. */
+/* `count` more finished batches with equal steps. */
 static void batches(size_t count, double step_s)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -289,8 +289,8 @@ START_TEST(operations_are_a_bottleneck_over_half_and_a_remark_over_a_fifth)
 }
 END_TEST
 
-/* That the model computes is no fault of a run: guide 000_92dc6d78458fd3fe has these bounds, and pmtop says them
- * without alarm. */
+/* Time in the model is no problem by itself: guide 000_92dc6d78458fd3fe has these bounds, and pmtop reports them as
+ * remarks. */
 START_TEST(slow_forward_and_backward_are_remarks)
 {
 	static const struct {
@@ -356,7 +356,7 @@ START_TEST(flagged_batches_say_when_the_cause_is_unknown)
 	start();
 	batches(200, 0.1);
 	flag_newest(5, 0.01, 0);
-	runs[0].flagged_count = 0; /* flagged, and not kept */
+	runs[0].flagged_count = 0; /* flagged, but not in the list */
 	update();
 	ck_assert_str_eq(raised("flagged_batches")->message, "5 of the last 200 batches are flagged");
 	ck_assert_double_nan(evidence(raised("flagged_batches"), "cause_share_ratio"));
@@ -490,7 +490,7 @@ END_TEST
 
 START_TEST(slow_batches_that_cost_little_are_no_warning)
 {
-	/* the last: one burst */
+	/* the last row: one burst */
 	static const struct {
 		size_t slow, every;
 		bool is_raised;
@@ -521,7 +521,7 @@ START_TEST(a_share_on_its_level_raises_nothing_and_above_it_does)
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		start();
-		/* levels and shares of which sums are exact */
+		/* levels and shares with exact sums */
 		override(cases[i].ratio < 0.5 ? "data_loading: {above: 0.375}\nconsider_optimizing: {above: 0.25}"
 									  : "consider_optimizing: {above: 0.45}");
 		batches(32, 0.25);
@@ -542,7 +542,7 @@ START_TEST(a_part_of_an_operation_is_not_judged_by_itself)
 		struct batch *batch = &hand.batches[i];
 		add_phase(batch->phases, &batch->phase_count, BACKWARD, NAME_NONE, 0.02);
 		add_phase(batch->phases, &batch->phase_count, EXTRA, BACKWARD, 0.2);
-		batch->is_flagged = true; /* so that it is left as it is */
+		batch->is_flagged = true; /* so that it stays unchanged */
 	}
 	override("flagged_batches: {above: 1}");
 	update();
@@ -698,7 +698,7 @@ START_TEST(ranks_are_named_and_a_full_list_keeps_the_severe)
 	update();
 	ck_assert_uint_eq(alerts.count, ALERTS_MAX);
 	ck_assert_str_eq(alerts.list[3].message, "rank 3: forward takes 30 % of each step (0.060 s of 0.200 s)");
-	/* no later one of the same weight came in */
+	/* no later warning of the same severity was added */
 	ck_assert_uint_eq(alerts.list[ALERTS_MAX - 1].run, ALERTS_MAX - 1);
 	memory_grows(312e6, 3.5e6);
 	update_after(1);
@@ -773,7 +773,7 @@ START_TEST(every_message_is_one_line_that_fits_whatever_the_names)
 		"a very long name for the loading of data by a program that likes long names",
 		"Größenänderung der Bilddaten und ihre Übertragung auf die Grafikkarte" };
 	static const char *const counts[] = { NULL, "0", "3", "99999", "999999999999999999999" };
-	/* The others need what a run by hand does not have: test_rules.c, test_model_ranks.c. */
+	/* The other rules need more than a run by hand has: see test_rules.c and test_model_ranks.c. */
 	static const char *const emitted[] = { "memory_growth", "slow_first_batch", "flagged_batches", "variance",
 		"data_loading", "bottleneck", "consider_optimizing", "slow_forward", "slow_backward" };
 	enum { EMITTED = sizeof emitted / sizeof *emitted };

@@ -1,4 +1,4 @@
-/* The small parts of src/base and src/samples that everything stands on. */
+/* The small parts of src/base and src/samples. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* Each cause from figures made by hand; what figures do not carry is not claimed. */
+/* Each cause from figures made by hand; a cause without evidence is not named. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void phase(uint32_t name, uint32_t parent, double this_s, double baseline
 	phase_cpu(name, parent, this_s, baseline_s, NAN, NAN);
 }
 
-/* Usually 0.1 s of which the CPU has 0.08; the samplers read twice in this one. */
+/* The median is 0.1 s with 0.08 s on the CPU; the samplers read twice in this batch. */
 static void start(void)
 {
 	hand_run_init(&run);
@@ -119,7 +119,7 @@ START_TEST(remaining_time_was_spent_asleep)
 	explain();
 	ck_first("forward: waiting, neither on the CPU nor for the disk", 1);
 	ck_assert_double_eq_tol(evidence("asleep_s"), 0.4, 1e-6);
-	saw(METRIC_PROCESS_WRITTEN, 100, 0, 2e6, 0.5e6); /* no more than it always writes */
+	saw(METRIC_PROCESS_WRITTEN, 100, 0, 2e6, 0.5e6); /* no more than in other batches */
 	explain();
 	ck_assert_double_eq_tol(share_of(CAUSE_SLEPT), 1, 1e-6);
 }
@@ -140,7 +140,7 @@ START_TEST(without_a_record_only_the_place_is_known)
 }
 END_TEST
 
-/* A kernel without schedstat: forced switches say that it was pushed aside; without them it may have slept or
+/* A kernel without schedstat: involuntary switches show that it was preempted; without them it may have slept or
  * waited. */
 START_TEST(without_the_run_queues_figure_a_sleep_is_not_claimed)
 {
@@ -181,7 +181,7 @@ START_TEST(one_cause_in_several_phases_is_named_once)
 }
 END_TEST
 
-/* Usually 0.5 s in the queue for each on the CPU: so much of the waiting came with the work. */
+/* The median is 0.5 s in the run queue for each second on the CPU: that much of the wait comes with the work. */
 START_TEST(work_on_contended_CPUs_brings_its_waiting)
 {
 	phase(FORWARD, 0, 0.5, 0.2);
@@ -193,7 +193,7 @@ START_TEST(work_on_contended_CPUs_brings_its_waiting)
 }
 END_TEST
 
-/* The record of a batch reaches back to the end of the one before: what lay there is none of this batch's. */
+/* A batch's evidence begins at the end of the batch before: earlier time is not part of this batch. */
 START_TEST(counts_from_before_the_batch_are_no_cause)
 {
 	hand.batches[0] = (struct batch){ .number = 0, .ordinal = 0, .step_s = 0.9, .batch_s = 0.1 };
@@ -209,7 +209,7 @@ START_TEST(counts_from_before_the_batch_are_no_cause)
 }
 END_TEST
 
-/* What lies behind a batch's end stands in the record of the next. */
+/* Time after a batch's end is in the evidence of the next. */
 START_TEST(time_between_batches_has_the_next_ones_record)
 {
 	phase(FORWARD, 0, 0.1, 0.1);
@@ -227,7 +227,7 @@ START_TEST(time_between_batches_has_the_next_ones_record)
 	run.tracks[0].end = 2;
 	explain();
 	ck_first("between: waiting for a CPU", 1);
-	hand.batches[1].number = 2; /* batches of another mode lie between */
+	hand.batches[1].number = 2; /* batches of another mode are between them */
 	explain();
 	ck_first("between", 1);
 }
@@ -244,7 +244,7 @@ START_TEST(reading_explains_as_much_as_it_can_have_taken)
 	explain();
 	ck_first("data: reading from disk", 1);
 	ck_assert_double_eq(evidence("blocks_read"), 5200);
-	batch.evidence.blocks_read = 8; /* one page: a slow disk has that in 30 ms, not in 400 */
+	batch.evidence.blocks_read = 8; /* one page: a slow disk reads it in 30 ms, not in 400 */
 	batch.evidence.voluntary_switches = 11;
 	explain();
 	ck_first("data: waiting, neither on the CPU nor for the disk", 0.925);
@@ -261,7 +261,7 @@ START_TEST(major_faults_while_the_machine_swaps_in_are_swapping)
 	saw(METRIC_SYSTEM_SWAP_IN, 0, 5200 * 512, 5200 * 512, 0);
 	explain();
 	ck_first("forward: swapping", 1);
-	batch_window.figures[0].min = batch_window.figures[0].max = 4096; /* most of it was read from elsewhere */
+	batch_window.figures[0].min = batch_window.figures[0].max = 4096; /* most of it came from other reads */
 	explain();
 	ck_first("forward: reading from disk", 1);
 }
@@ -273,7 +273,7 @@ START_TEST(writing_is_claimed_where_it_was_seen)
 	saw(METRIC_PROCESS_WRITTEN, 100, 30e6, 40e6, 0);
 	explain();
 	ck_first("optimizer: writing to disk", 1);
-	/* may have been before or after: then it is not said to have waited for nothing of the disk's */
+	/* may have been before or after: then pmtop does not exclude the disk */
 	batch_window.figures[0].min = 0;
 	explain();
 	ck_first("optimizer", 1);
@@ -282,7 +282,7 @@ START_TEST(writing_is_claimed_where_it_was_seen)
 	explain();
 	ck_first("optimizer: writing to disk", 0.75);
 	ck_assert_double_eq(share_of(CAUSE_SLEPT), 0);
-	batch_window.figures[0].max = 0; /* on disk, but nothing was written: not known for what */
+	batch_window.figures[0].max = 0; /* on disk, but nothing was written: for what is unknown */
 	explain();
 	ck_first("optimizer", 1);
 }
@@ -300,7 +300,7 @@ START_TEST(many_pages_asked_of_the_kernel_are_allocation)
 	batch.evidence.minor_faults = 300;
 	explain();
 	ck_first("forward: more work on the CPU", 1);
-	baseline.evidence.minor_faults = 20000; /* as many more as there was more work */
+	baseline.evidence.minor_faults = 20000; /* in proportion to the additional work */
 	batch.evidence.minor_faults = 95000;
 	explain();
 	ck_first("forward: more work on the CPU", 1);
@@ -351,13 +351,13 @@ START_TEST(spans_that_say_what_they_are)
 			ck_first(cases[i].what, 1);
 	}
 	start();
-	phase(CHECKPOINT, 0, 0.5, 0.2); /* it is there in every batch: its name is no cause */
+	phase(CHECKPOINT, 0, 0.5, 0.2); /* every batch has it: its name is no cause */
 	explain();
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_SLEPT);
 }
 END_TEST
 
-/* torch.save is a span, the fsync after it is none. */
+/* torch.save is a span, but the fsync after it is not. */
 START_TEST(unattributed_wait_of_a_checkpoint_step_is_writing)
 {
 	phase(CHECKPOINT, NAME_BETWEEN, 0.1, NAN);
@@ -366,14 +366,14 @@ START_TEST(unattributed_wait_of_a_checkpoint_step_is_writing)
 	explain();
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_CHECKPOINT);
 	ck_assert_double_eq_tol(share_of(CAUSE_CHECKPOINT), 1, 1e-3);
-	/* nothing to speak of was written: what it waited for is not known to be the checkpoint */
+	/* hardly anything was written: the wait may not be the checkpoint's */
 	batch_window.figures[0].max = 2e5;
 	explain();
 	ck_assert_double_le(share_of(CAUSE_CHECKPOINT), 0.25);
 }
 END_TEST
 
-/* A collection's CPU time is spoken for: the sleep in the data is still a sleep. */
+/* A garbage collection accounts for its CPU time only: the sleep in the data is still a sleep. */
 START_TEST(the_CPU_time_of_a_named_span_is_not_counted_again)
 {
 	phase(EXTRA, FORWARD, 0.4, NAN);
@@ -518,7 +518,7 @@ START_TEST(a_child_that_takes_the_CPU_is_named)
 	happened(WINDOW_CHILD_RAN, 300, UINT32_MAX, 0.5, 0.01, "ffmpeg -i x");
 	explain();
 	ck_first("forward: ffmpeg, of this run, takes the CPU", 1);
-	batch_window.events[0].baseline = 0.48; /* as it always does */
+	batch_window.events[0].baseline = 0.48; /* as in every batch */
 	explain();
 	ck_first("forward: waiting for a CPU", 1);
 }
@@ -533,7 +533,7 @@ START_TEST(the_quota_is_named_if_throttling_was_seen_or_is_common)
 	ck_first("forward: the CPU quota is used up", 1);
 	ck_assert_double_eq_tol(evidence("throttled_s"), 0.3, 1e-9);
 	batch_window.figures[0].min = 0;
-	/* the wait is in the record; readings on both sides of it saw throttling of that size */
+	/* the wait is in the evidence; readings on both sides of it saw throttling of that size */
 	batch_window.readings = 0;
 	explain();
 	ck_first("forward: the CPU quota is used up", 1);
@@ -745,7 +745,7 @@ START_TEST(each_figure_has_what_it_explains)
 }
 END_TEST
 
-/* Lists explain on every draw. Measured at some µs; a loaded machine has room. */
+/* Lists call it at every draw. It takes some µs; the bound leaves room for a loaded machine. */
 START_TEST(explaining_is_cheap)
 {
 	struct timespec begin, end;

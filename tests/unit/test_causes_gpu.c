@@ -1,4 +1,4 @@
-/* What a slower GPU, another program on it, or hot CPUs explain of a slow batch; from figures made by hand. */
+/* How much of a slow batch a slower GPU, another program on it, or hot CPUs explain; from figures made by hand. */
 #include <check.h>
 #include <stdio.h>
 
@@ -118,7 +118,7 @@ START_TEST(a_slow_clock_explains_only_its_own_share)
 }
 END_TEST
 
-/* Half of the window, and a GPU that is usually busy half of the time. */
+/* For half of the window, and a GPU whose median utilization is one half. */
 START_TEST(only_the_time_in_which_it_was_slow_and_busy_counts)
 {
 	phase(FORWARD, 1.2, 0.8);
@@ -187,7 +187,7 @@ START_TEST(another_program_on_the_GPU_explains_its_turns)
 	struct window_event *event = happened(WINDOW_GPU_SHARED, 0.4, NAN, "blender -b scene.blend");
 	explain();
 	ck_first("forward: another program came on the GPU (blender)", 0.1 * 0.4 / 0.6 / 0.1);
-	event->value = NAN; /* how busy it kept the GPU is not known */
+	event->value = NAN; /* its GPU utilization is unknown */
 	explain();
 	ck_assert_double_eq(share_of(CAUSE_GPU_SHARED), 0);
 	event->value = 0.4;

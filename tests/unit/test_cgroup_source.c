@@ -15,7 +15,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/waiting.h"
 
-/* What the target sees as /, below the made-up /proc. */
+/* The target's root directory, below the fake /proc. */
 #define TARGET_ROOT "100/root"
 
 enum { TARGET = 100 };
@@ -26,7 +26,7 @@ static struct sample_set set;
 static struct fake_proc proc;
 static void *state;
 
-/* A file of the made-up hierarchy, which lies beside the made-up /proc. */
+/* Writes a file of the fake hierarchy, which is beside the fake /proc. */
 static void put(const char *name, const char *text)
 {
 	char path[256];
@@ -129,7 +129,7 @@ START_TEST(version_2_is_read_with_the_least_limits_on_the_way_up)
 	ck_figure(METRIC_CGROUP_THROTTLED, 123e3);
 	ck_figure(METRIC_CGROUP_MEMBERS_OUTSIDE, 0);
 	ck_assert_uint_eq(set_count(&set, RECORD_MISSING), 0);
-	/* CPU each time, memory once a second. */
+	/* CPU at each reading, memory once a second. */
 	put("pod/train/cpu.stat", "usage_usec 6000\nnr_periods 41\nnr_throttled 11\nthrottled_usec 223\n");
 	read_at(1.2);
 	ck_figure(METRIC_CGROUP_THROTTLED, 223e3);
@@ -149,8 +149,8 @@ START_TEST(a_quota_further_up_is_where_throttling_is_counted)
 	ck_figure(METRIC_CGROUP_CPU_LIMIT, 4);
 	ck_figure(METRIC_CGROUP_THROTTLED, 777e3);
 	ck_figure(METRIC_CGROUP_PERIODS, 400);
-	ck_figure(METRIC_CGROUP_CPU, 5000e3); /* what it used is its own */
-	/* The quota is given to the inner one: a few seconds later its counters are told. */
+	ck_figure(METRIC_CGROUP_CPU, 5000e3); /* its usage is its own */
+	/* The inner cgroup gets a quota: a few seconds later its counters are emitted. */
 	put("pod/train/cpu.max", "100000 100000\n");
 	read_at(5);
 	ck_figure(METRIC_CGROUP_CPU_LIMIT, 1);
@@ -299,7 +299,7 @@ START_TEST(others_are_counted_and_cgroups_below_leave_it_open)
 	put("pod/train/cgroup.procs", procs);
 	open_source();
 	read_at(1);
-	ck_figure(METRIC_CGROUP_MEMBERS_OUTSIDE, 0); /* its worker and pmtop are no strangers */
+	ck_figure(METRIC_CGROUP_MEMBERS_OUTSIDE, 0); /* its worker and pmtop are not counted as others */
 	put("pod/train/cgroup.procs", "100\n101\n0\n7\n");
 	read_at(5);
 	ck_figure(METRIC_CGROUP_MEMBERS_OUTSIDE, NAN);
@@ -366,13 +366,13 @@ static bool write_text(const char *folder, const char *name, const char *text)
 {
 	char path[512];
 	snprintf(path, sizeof path, "%s/%s", folder, name);
-	FILE *file = fopen(path, "r+e"); /* where the folder is no cgroup, the file is not there */
+	FILE *file = fopen(path, "r+e"); /* if the folder is no cgroup, the file does not exist */
 	bool is_good = file && fputs(text, file) >= 0;
 	return file ? fclose(file) == 0 && is_good : false;
 }
 
-/* A CPU cgroup of the test's own, with a twentieth of a CPU (which is reached on a busy machine, too); false where none
- * can be made. */
+/* Makes a CPU cgroup with a twentieth of a CPU, little enough to be throttled on a busy machine, too; false if that
+ * fails. */
 static bool make_quota(char *folder, size_t size)
 {
 	static const struct {

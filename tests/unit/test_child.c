@@ -25,7 +25,7 @@ static char folder[64], path[96], script[512];
 static struct sample_set set;
 static struct target target;
 static void *state;
-static int64_t longest_ns; /* of all readings */
+static int64_t longest_ns; /* longest of all readings */
 static int64_t start_ns;
 
 /* -- what a child says: an instance in each dictionary, figures in each set -- */
@@ -108,7 +108,7 @@ static enum status read_once(void)
 	return status;
 }
 
-/* Until it is neither OK nor AGAIN, or so many records are there. */
+/* Reads until the status is neither OK nor AGAIN, or `records` have come. */
 static enum status read_on(size_t records)
 {
 	enum status status = STATUS_OK;
@@ -140,7 +140,7 @@ START_TEST(records_of_a_child_have_their_times_and_come_once)
 }
 END_TEST
 
-/* The program itself, as a source that may hang will be run. */
+/* Runs the test program itself, as pmtop runs a source that may hang. */
 START_TEST(another_pmtop_is_merged)
 {
 	char what[256], program[192];
@@ -208,7 +208,7 @@ START_TEST(a_hanging_child_is_killed_with_all_that_it_started)
 	child_close(state);
 	state = NULL;
 	ck_assert_int_lt(clock_monotonic_ns() - from_ns, 50 * NS_PER_MS);
-	/* Its end is taken note of, without anybody's waiting. */
+	/* Its end is noticed without a blocking wait. */
 	ck_assert(wait_until(has_no_child, NULL, 5));
 	ck_started_is_gone();
 }
@@ -220,7 +220,7 @@ START_TEST(the_first_output_has_a_longer_limit)
 	ck_start("sleep 0.8; cat $f; sleep 100");
 	ck_assert_int_eq(read_on(SETS * FIGURES - 15), STATUS_OK);
 	ck_assert_uint_gt(set.count, 0);
-	/* From then on it must go on. */
+	/* After its first output the shorter limit applies. */
 	ck_fails(STATUS_IO, "said nothing for 0.3");
 }
 END_TEST
@@ -285,7 +285,7 @@ START_TEST(a_flood_waits_in_its_pipe)
 		figures += set_count(&set, RECORD_FIGURE);
 		max = set.count > max ? set.count : max;
 	}
-	/* 256 KiB at a reading; a figure takes 6 bytes and more. */
+	/* 256 KiB at a reading; a figure has at least 6 bytes. */
 	ck_assert_uint_le(max, 50000);
 	ck_assert_msg(longest_ns < 100 * NS_PER_MS, "%lld ns", (long long)longest_ns);
 }
@@ -342,8 +342,8 @@ static enum status beat(void *heart, int64_t now_ns, struct sample_set *out)
 	(void)heart, (void)out;
 	(void)now_ns;
 	int64_t at_ns = clock_thread_cpu_ns();
-	/* CPU time, so that what else runs on the machine does not count; and a read that blocked would count as none, so
-	 * beats are counted too. */
+	/* Measures CPU time, so that other programs do not count. A blocked read would take no CPU time, so beats are
+	 * counted, too. */
 	if (beats++ && at_ns - last_ns > longest_beat_ns)
 		longest_beat_ns = at_ns - last_ns;
 	last_ns = at_ns;
@@ -393,7 +393,7 @@ START_TEST(a_failed_child_is_reported_and_restarted_with_back_off)
 	collect("exit 3", 20 * NS_PER_MS, 1600 * NS_PER_MS, why, &was_withdrawn);
 	ck_assert_str_eq(why, "the test's reader ended with status 3");
 	ck_assert_int_eq(opens, 2);
-	/* It never worked in between. */
+	/* It failed every time. */
 	ck_assert(!was_withdrawn);
 }
 END_TEST

@@ -62,7 +62,7 @@ static void own_close(void *state)
 	atomic_fetch_add(&closes, 1);
 }
 
-/* Asks to be looked at again after `sample_every_ns`; 0: not at all. */
+/* Requests another sample after `sample_every_ns`; 0: none. */
 static _Atomic int samples, records_a_sample = 1;
 static _Atomic int64_t sample_every_ns;
 
@@ -174,7 +174,7 @@ START_TEST(the_interval_does_not_drift_and_can_be_changed)
 	int64_t first_ns = set.time_ns;
 	for (int i = 0; i < 10; i++)
 		ck_assert(take(1000));
-	/* On an absolute pace the readings' own time does not add up; a loaded machine may leave turns out, never add
+	/* With absolute deadlines the time of readings does not add up; a loaded machine may skip turns, but never add
 	 * some. */
 	ck_assert_int_ge(set.time_ns - first_ns, 195 * NS_PER_MS);
 	collector_set_period(collector, 3600 * NS_PER_S);
@@ -188,7 +188,7 @@ START_TEST(the_interval_does_not_drift_and_can_be_changed)
 }
 END_TEST
 
-/* The first set is delivered as soon as it is read; what looks add is in the next. */
+/* The first set is delivered as soon as it is read; samples are in the next. */
 START_TEST(samples_between_two_readings_come_in_one_set)
 {
 	sample_every_ns = 10 * NS_PER_MS;
@@ -310,8 +310,7 @@ START_TEST(a_source_that_fails_is_closed_and_its_reason_emitted)
 }
 END_TEST
 
-/* While nobody takes, the set at hand grows to its bound; then the source is not read, and nothing that was read is
- * lost. */
+/* While no set is taken, the current one grows to its bound; then the source is not read, and no record is lost. */
 static bool has_read_enough(void *argument)
 {
 	(void)argument;

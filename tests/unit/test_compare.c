@@ -1,4 +1,4 @@
-/* Summaries of runs, their files, and what is told of two or more of them. */
+/* Summaries of runs, their files, and comparisons of two or more. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void teardown(void) { unlink(path); }
 
 /* -- runs -- */
 
-/* A run of `count` batches with the phases data and forward; the rest of a step is nobody's. */
+/* A run of `count` batches with the phases data and forward; the rest of a step is unattributed. */
 static void summarize_counts(
 	struct summary *out, size_t count, double data_s, double forward_s, const char *batch_size, const char *workers)
 {
@@ -104,7 +104,7 @@ START_TEST(summary_of_a_long_run_is_bounded_and_true_to_its_periods)
 	enum { LONG = 20000 };
 	double *steps = calloc(LONG, sizeof *steps), total_s = 0;
 	struct summary summary;
-	/* Every fourth is twice as long: drawn evenly in place, only one kind would be left. */
+	/* Every fourth is twice as long: a regular selection would retain only one kind. */
 	for (size_t i = 0; i < LONG; i++)
 		total_s += steps[i] = i % 4 ? 0.01 : 0.02;
 	summarize_steps(&summary, steps, LONG);
@@ -269,7 +269,7 @@ START_TEST(saved_report_is_read_with_what_it_has)
 	ck_assert_uint_eq(summary.seen, 642);
 	ck_assert(!summary_has_steps(&summary));
 	ck_assert_double_eq_tol(summary_phase(&summary, "data")->mean_s, 0.021, 1e-9);
-	/* Against one with steps: an interval, and it says that it is rough. */
+	/* Compared with a run that has steps: an interval, marked as rough. */
 	struct summary other;
 	static struct comparison comparison;
 	summarize_counts(&other, 100, 0.05, 0.25, "64", NULL);

@@ -1,5 +1,5 @@
-/* Batches that a device works for behind the host, as an asynchronous framework has them: what is slow and what only
- * seems to be. */
+/* Batches that a device runs asynchronously, behind the host: which are slow and which only seem so by the host's
+ * clock. */
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 
 enum { SYNC = STORY_NAME_COUNT, GPU_BATCH, GPU_BACKWARD, BATCHES_MAX = 1024 };
 
-/* What happens: seconds by the host to launch a batch, by the device to do it; the host waits in every k-th for all (0:
- * never); so many batches wait in the queue before a launch waits. */
+/* The planned run: seconds of the host to launch a batch and of the device to run it; the host synchronizes in every
+ * k-th batch (0: never); launches block when `depth` batches are queued. */
 static struct plan {
 	double launch_s, work_s;
 	unsigned sync_every, depth;
@@ -21,7 +21,7 @@ static struct plan {
 	uint64_t slower_from, slower_to; /* these … */
 	double slower_ratio;             /* … so much longer on the device */
 	uint64_t long_every;             /* every such batch three times as long */
-	bool is_silent;                  /* nothing is told of the device */
+	bool is_silent;                  /* no times of the device are published */
 } plan;
 
 static struct script script;
@@ -49,7 +49,7 @@ static void emit(uint64_t number, uint32_t name, double at_s, double value)
 	record->batch_figure.value = value;
 }
 
-/* A little uneven, as everything is. */
+/* Adds a little jitter. */
 static double uneven(uint64_t number) { return 1 + 0.01 * (double)(number * 7 % 5) - 0.02; }
 
 static double work_of(uint64_t number)
@@ -125,7 +125,7 @@ START_TEST(a_wait_for_the_work_of_many_is_no_slow_batch)
 	plan.depth = cases[_i].depth;
 	double end_s = run(400);
 	ck_assert_uint_eq(script_run(&script)->flagged_count, 0);
-	/* What the batches took together is what passed. */
+	/* The batches' sum is the elapsed time. */
 	double sum_s = 0;
 	for (uint64_t i = 100; i < 400; i++)
 		sum_s += batch_pace_s(track_batch(track(), i));
@@ -143,7 +143,7 @@ START_TEST(without_times_of_the_device_the_hosts_are_all_there_is)
 	const struct batch *batch = track_batch(track(), 309);
 	ck_assert(!batch->is_paced);
 	ck_assert_double_eq(batch_pace_s(batch), batch->step_s);
-	/* And why it was slow is known all the same. */
+	/* Its cause is known all the same. */
 	struct explanation why;
 	const struct flagged *flagged = &script_run(&script)->flagged[0];
 	explain_batch(script_run(&script), &flagged->batch, &flagged->baseline, NULL, &why);
@@ -169,7 +169,7 @@ END_TEST
 START_TEST(data_that_the_device_waits_for_is_a_slow_batch)
 {
 	struct explanation why;
-	plan.odd = 205 + (uint64_t)_i; /* in the midst of a stretch, and where the host waits */
+	plan.odd = 205 + (uint64_t)_i; /* within a stretch, and in a batch that synchronizes */
 	plan.odd_data_s = 1.5;
 	run(400);
 	const struct flagged *flagged = only_flagged(plan.odd);
@@ -177,7 +177,7 @@ START_TEST(data_that_the_device_waits_for_is_a_slow_batch)
 	explain_batch(script_run(&script), &flagged->batch, &flagged->baseline, NULL, &why);
 	ck_assert_int_eq(why.causes[0].phase, STORY_DATA);
 	ck_assert_double_gt(why.causes[0].share_ratio, 0.9);
-	/* No batch after it is told slow for what it caught up with. */
+	/* No later batch is flagged while the device catches up. */
 	for (uint64_t i = plan.odd + 1; i < 400; i++)
 		ck_assert_double_lt(batch_pace_s(track_batch(track(), i)), 0.15);
 }
@@ -190,7 +190,7 @@ START_TEST(a_batch_that_takes_the_device_longer_is_the_slow_one)
 	plan.odd_work_s = 0.3;
 	plan.depth = 100;
 	run(400);
-	/* by the host's clock it was as fast as ever */
+	/* by the host's clock it was not slow */
 	ck_assert_double_lt(track_batch(track(), 205)->step_s, 0.03);
 	const struct flagged *flagged = only_flagged(205);
 	ck_assert(flagged->batch.is_by_device);
@@ -223,7 +223,7 @@ END_TEST
 
 START_TEST(a_stretch_that_took_the_device_longer_shows_where_the_host_waits)
 {
-	/* As soon as the host waits, whether times of the device have come or not. */
+	/* At the next synchronization, with or without times of the device. */
 	plan.slower_from = 200;
 	plan.slower_to = 210;
 	plan.slower_ratio = 2;

@@ -1,5 +1,5 @@
-/* pmtop doctor's looks at GPUs, counters and meters, beneath a made-up root: each thing that can be missing, and its
- * remedy. */
+/* pmtop doctor's checks of GPUs, counters and meters below a fake root: each thing that can be missing, and its remedy.
+ */
 #include <check.h>
 #include <errno.h>
 #include <linux/perf_event.h>

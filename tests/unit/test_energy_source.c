@@ -31,7 +31,7 @@ static void *state;
 static int64_t clock_ns, cost_ns;
 static size_t clock_calls;
 
-/* The PMU's events as pipes: what is written there is their next count. */
+/* The PMU's events as pipes: the bytes written there are the next count. */
 static struct {
 	uint32_t type;
 	uint64_t config;
@@ -39,7 +39,7 @@ static struct {
 } events[EVENTS_MAX];
 static size_t event_count;
 static int event_refusal;
-static bool counts_at_once; /* those that are opened from now on: 0 */
+static bool counts_at_once; /* events opened from now on count 0 */
 
 static int fake_open(uint32_t type, uint64_t config, int cpu)
 {
@@ -57,7 +57,7 @@ static int fake_open(uint32_t type, uint64_t config, int cpu)
 	return ends[0];
 }
 
-/* Each second call is so much later. */
+/* Every second call returns a time this much later. */
 static int64_t fake_clock(void)
 {
 	clock_ns += clock_calls++ % 2 ? cost_ns : 0;
@@ -143,7 +143,7 @@ static void ck_near(double value, double wanted)
 	ck_assert_msg(fabs(value - wanted) < NEAR || (isnan(value) && isnan(wanted)), "%.9g, not %.9g", value, wanted);
 }
 
-/* The name of the n-th that was named in this set. */
+/* The n-th name in this set. */
 static const char *name_of(size_t n)
 {
 	const struct record *record = set_record(&set, RECORD_INSTANCE, n);
@@ -205,7 +205,7 @@ END_TEST
 
 START_TEST(a_counter_that_restarted_restarts_for_its_reader_too)
 {
-	/* The whole range within a second is no power that there is. */
+	/* The counter's whole range within a second is an impossible power. */
 	put_zone("intel-rapl:0", "package-0\n", "500000000\n", "262143328850\n");
 	read_at(1);
 	put_zone("intel-rapl:0", "package-0\n", "600000000\n", "262143328850\n");
@@ -284,7 +284,7 @@ START_TEST(energy_uj_of_root_is_reported_with_a_remedy)
 	read_at(1);
 	ck_missing("CPU energy", "readable by root only", "chmod a+r");
 	ck_assert_uint_eq(set_count(&set, RECORD_INSTANCE), 0);
-	/* It is looked for again, but not said again. */
+	/* It is searched for again, but not reported again. */
 	read_at(2);
 	ck_assert_ptr_null(set_missing(&set, "CPU energy"));
 	if (getuid() == 0)
@@ -389,7 +389,7 @@ START_TEST(events_are_opened_once_a_package_and_scaled)
 	put(CPU, "cpu18/topology/physical_package_id", "1\n");
 	event_count = 0;
 	ck_assert_int_eq(energy_open_with(&fake_calls, &target, &state, &reason), STATUS_OK);
-	/* They block until they are told something. */
+	/* Reads of the pipes block until the test writes. */
 	ck_assert_int_eq(energy_find_meters(state, &reason), STATUS_OK);
 	ck_assert_uint_eq(event_count, 5);
 	for (size_t i = 0; i < event_count; i++)
@@ -502,7 +502,7 @@ START_TEST(cpus_come_first_and_their_cores_are_left_out)
 	ck_near(celsius(3), 27.8);
 	ck_near(set_figure(&set, METRIC_HEAT_LIMIT, 0), 100);
 	ck_near(set_figure(&set, METRIC_HEAT_LIMIT, 3), NAN);
-	/* A disk and a zone of the firmware are not asked each second. */
+	/* Sensors of a disk and of the firmware are not read each second. */
 	read_at(2);
 	ck_near(celsius(0), 71);
 	ck_near(celsius(2), NAN);

@@ -18,7 +18,7 @@ static void start(void)
 	baseline = (struct baseline){ .batches = 100 };
 }
 
-/* A phase in this batch and usually; NAN = not there. Outermost ones make the steps. */
+/* A phase in this batch and its median; NAN = absent. Outermost phases sum up to the step. */
 static void phase(uint32_t name, uint32_t parent, double this_s, double baseline_s)
 {
 	if (!isnan(this_s))
@@ -175,7 +175,7 @@ START_TEST(a_part_that_carries_half_or_less_is_not_named)
 	phase(DATA, 0, 0.5, 0.1);
 	phase(DECODE, DATA, 0.25, 0.05);
 	phase(COLLATE, DATA, 0.25, 0.05);
-	phase(OPTIMIZER, DECODE, 0.45, 0.05); /* nor is what it holds, though its other parts were faster */
+	phase(OPTIMIZER, DECODE, 0.45, 0.05); /* nor is its inner phase, though its other parts were faster */
 	phase(CHECKPOINT, DECODE, 0.0, 0.2);
 	explain();
 	ck_cause(0, "data", DATA, 1);
@@ -223,7 +223,7 @@ START_TEST(a_batch_that_was_not_slower_has_no_causes)
 	phase(FORWARD, 0, 0.1, 0.3);
 	explain();
 	ck_assert_uint_eq(why.cause_count, 0);
-	batch.step_s = NAN; /* its step is not known yet */
+	batch.step_s = NAN; /* its step is unknown yet */
 	explain();
 	ck_assert_uint_eq(why.cause_count, 0);
 }
@@ -234,10 +234,10 @@ START_TEST(parents_that_make_no_tree_do_no_harm)
 	phase(DATA, 0, 0.5, 0.1);
 	phase(DECODE, DATA, 0.5, 0.1);
 	phase(DECODE, DECODE, 0.5, 0.1);    /* calls itself */
-	phase(DATA, DECODE, 0.5, 0.1);      /* and the phase around it */
+	phase(DATA, DECODE, 0.5, 0.1);      /* and its parent phase */
 	phase(FORWARD, BACKWARD, 0.5, 0.1); /* each within the other */
 	phase(BACKWARD, FORWARD, 0.5, 0.1);
-	phase(COLLATE, 39, 0.5, 0.1); /* its parent is not here */
+	phase(COLLATE, 39, 0.5, 0.1); /* its parent is absent */
 	explain();
 	ck_assert_uint_le(why.row_count, 4);
 	ck_assert_uint_eq(why.cause_count, 1);
@@ -325,7 +325,7 @@ START_TEST(shares_are_sorted_and_sum_to_one_for_any_slow_batch)
 }
 END_TEST
 
-/* A collector's pause lies wherever it came up. */
+/* A garbage collection may be within any phase. */
 START_TEST(a_pause_is_named_where_it_happened)
 {
 	phase(FORWARD, 0, 0.55, 0.1);

@@ -9,7 +9,7 @@
 #include "tests/support/script_gpus.h"
 #include "tests/support/suite.h"
 
-/* What every format tells of GPUs: a run of ten seconds on one of two, told by hand, exported set by set. */
+/* GPUs in every format: a run of ten seconds on one of two GPUs, by hand, exported set by set. */
 enum { TRAINER = 100 };
 
 static struct script script;

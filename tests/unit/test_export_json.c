@@ -11,7 +11,7 @@
 static struct fixture fixture;
 static struct track *train;
 static struct buffer out;
-static bool is_cut; /* the object is one of many: its lists are cut */
+static bool is_cut; /* one object of many: its lists are truncated */
 
 static void setup(void)
 {
@@ -34,8 +34,7 @@ static const char *object_of(int run)
 	return out.data;
 }
 
-/* Holds where Python reads the object, knows every key and its type, and finds each of the expressions over it ("o")
- * true. */
+/* Passes if Python parses the object, knows every key and its type, and finds each expression over it ("o") true. */
 static void assert_holds(int run, const char *expressions)
 {
 	char command[4096];
@@ -320,7 +319,7 @@ static struct flagged many_flagged[MANY_FLAGGED];
 static struct epoch many_epochs[MANY_EPOCHS];
 static struct operation many_operations[MANY_OPERATIONS];
 
-/* As after days; of the operations every third takes long. */
+/* As after days; every third operation is slow. */
 static void fill_long_run(void)
 {
 	for (unsigned i = 0; i < MANY_FLAGGED; i++) {

@@ -285,7 +285,7 @@ START_TEST(marks_are_printed_among_batches_and_epochs_by_time)
 		"  Batch 0: 0.100s\n  Mark: learning rate lowered\n  Batch 1: 0.100s\n  Epoch end: 0.200s total\n  Mark: "
 		"checkpoint saved\n");
 	ck_assert_str_eq(refresh(), "");
-	/* More than are kept came between two refreshes: those that are kept are told. */
+	/* More batches than retained came between two refreshes: the retained ones are printed. */
 	fixture.run.marks_dropped = 10;
 	ck_assert_str_eq(refresh(), "  Mark: learning rate lowered\n  Mark: checkpoint saved\n");
 }

@@ -45,7 +45,7 @@ static void set_times(struct operation *operation, double mean_s, double min_s, 
 	operation->max_s = max_s;
 }
 
-/* The figures of the guides' two examples, and the rest of a report. */
+/* The figures of the guides' two examples, and other parts of a report. */
 static void fill(void)
 {
 	snprintf(fixture.run.rank, sizeof fixture.run.rank, "0");

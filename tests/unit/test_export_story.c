@@ -1,4 +1,4 @@
-/* A whole made-up run, told through the model and the rules, as every format tells it. */
+/* A whole synthetic run through the model and the rules into every format. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static void teardown(void)
 	buffer_release(&emiting.out);
 }
 
-/* Tells one more period; false at the run's end. */
+/* Emits one more period; false at the run's end. */
 static bool emit_on(void)
 {
 	if (!emiting.story)
@@ -156,7 +156,7 @@ START_TEST(lines_have_the_first_batches_each_epoch_and_each_warning_once)
 }
 END_TEST
 
-/* Takes the lines that begin so out of a text, and gives them. */
+/* Removes the lines with this beginning from a text and returns them. */
 static void take_lines(struct buffer *text, const char *begin, struct buffer *taken)
 {
 	struct buffer left = BUFFER_INIT;

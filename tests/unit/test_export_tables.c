@@ -49,7 +49,7 @@ static void teardown(void)
 	fixture_release(&fixture);
 }
 
-/* The whole of it at once. */
+/* The whole run in one set. */
 static const char *export_all(const char *name)
 {
 	const struct exporter *exporter = exporter_find(name);
@@ -192,14 +192,14 @@ START_TEST(modes_are_exported_in_the_order_of_their_batches)
 }
 END_TEST
 
-/* Whoever reads along gets a batch once it can be told, and each only once. */
+/* A live reader gets each batch once, when its flag is decided. */
 START_TEST(a_waiting_reader_gets_a_batch_once_it_is_settled)
 {
 	const struct exporter *exporter = exporter_find("jsonl");
 	struct sample_set none = SAMPLE_SET_INIT;
 	scene.is_awaited = true;
 	void *state = exporter->open(&scene);
-	/* Before the warm-up is decided nothing is. */
+	/* No batch is decided before the warm-up is. */
 	for (uint64_t i = 0; i < 10; i++)
 		fixture_add_batch(&fixture, train, i, 1);
 	exporter->add(state, &scene, &none);
@@ -329,8 +329,7 @@ START_TEST(a_metric_without_a_figure_is_left_out_and_the_text_ends_in_eof)
 }
 END_TEST
 
-/* A reading of the processes alone leaves the machine's columns empty, for what they were before is not what they
- * are. */
+/* A reading of the processes alone leaves the machine's columns empty: earlier values are not current ones. */
 START_TEST(a_row_has_only_the_figures_of_its_reading)
 {
 	const struct exporter *exporter = exporter_find("csv-series");

@@ -1,5 +1,5 @@
-/* Whose rights a process has, and files read with them. The whole, on a hostile Python and on a file system that never
- * answers: test_source_rights.sh. */
+/* The rights of a process, and files read with them. test_source_rights.sh has a hostile Python and a file system that
+ * never answers. */
 #include <check.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -33,7 +33,7 @@ START_TEST(ids_and_groups_are_the_processs)
 	ck_assert_uint_eq(rights.gid, 8);
 	ck_assert_uint_eq(rights.group_count, 3);
 	ck_assert_uint_eq(rights.groups[2], 4294967294U);
-	/* An ordinary user's capabilities are not taken over. */
+	/* Capabilities of an ordinary user are ignored. */
 	ck_assert_uint_eq(rights.capabilities, 0);
 }
 END_TEST
@@ -126,7 +126,7 @@ static enum status read_until(const struct foreign_rights *rights, int64_t newes
 	char *text = NULL;
 	enum status status;
 	const int64_t deadline_ns = wait_deadline(60);
-	/* A machine with much else to do may let a child wait for a second. */
+	/* A busy machine may delay the child for a second. */
 	do
 		status = foreign_file_read(&reader, self_fd, rights, path, newest_ns, &text, length);
 	while (status == STATUS_AGAIN && !reader.has_given_up && wait_nap(deadline_ns));
@@ -177,7 +177,7 @@ START_TEST(rights_are_those_of_the_process)
 	ck_assert_int_eq(chown(path, NOBODY, NOBODY), 0);
 	ck_assert_int_eq(read_as(&nobody, &length), STATUS_OK);
 	ck_assert_int_eq(read_as(&root, &length), STATUS_OK);
-	/* Root without its capabilities, as a container may have it. */
+	/* Root without capabilities, as in a container. */
 	ck_assert_int_eq(read_as(&bare, &length), STATUS_DENIED);
 }
 END_TEST

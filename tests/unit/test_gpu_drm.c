@@ -65,7 +65,7 @@ static void read_at(double at_s)
 	ck_assert_int_eq(vendor->read(state, (int64_t)(at_s * 1e9), &set), STATUS_OK);
 }
 
-/* NAN: not there. */
+/* NAN: absent */
 static void ck_figure(enum metric metric, int32_t instance, double wanted)
 {
 	double value = set_figure(&set, metric, instance);
@@ -159,7 +159,7 @@ START_TEST(every_figure_of_an_amd_gpu)
 }
 END_TEST
 
-/* Reading it would take a second of somebody's time. */
+/* Reading it would take a second. */
 START_TEST(pcie_bw_is_never_opened)
 {
 	char path[512];
@@ -197,7 +197,7 @@ START_TEST(throttling_is_decoded_by_the_tables_version)
 	put_metrics(128, 2, 2, 120, 1ull << 16 | 1ull << 46, 8);
 	read_at(3);
 	ck_throttle(GPU_THROTTLE_CURRENT, GPU_THROTTLE_HEAT);
-	/* The chip's own bits: that there is a reason is all that they say. */
+	/* Bits specific to the chip: they only show that there is a reason. */
 	put_metrics(96, 1, 1, 68, 1u << 9, 4);
 	read_at(4);
 	ck_throttle(GPU_THROTTLE_HARDWARE);
@@ -237,7 +237,7 @@ START_TEST(an_unknown_table_is_refused_by_name)
 	read_at(1);
 	ck_figure(METRIC_GPU_THROTTLE, FIRST, NAN);
 	ck_missing("GPU throttling", "a version that pmtop does not know (3.0, 120 bytes)");
-	/* Cut short, and longer than it is. */
+	/* Truncated, and with a length beyond its end. */
 	fake_gpu_write(&sys, FAKE_AMD, "gpu_metrics", "\x78\0\1\3", 4);
 	read_at(2);
 	ck_missing("GPU throttling", "make no sense");
@@ -471,7 +471,7 @@ START_TEST(every_figure_of_a_card_with_i915)
 	put_energy("5300000000\n");
 	read_at(3);
 	ck_figure(METRIC_GPU_POWER, FIRST, 150);
-	/* It was reset: nothing follows from that. */
+	/* The counter was reset: no rate. */
 	put_energy("100\n");
 	read_at(4);
 	ck_figure(METRIC_GPU_POWER, FIRST, NAN);
@@ -695,7 +695,7 @@ static const char *const amd_files[] = {
 	"uevent",
 };
 
-/* Two sensors beside them are well. */
+/* Two other sensors work. */
 static const enum metric garbled[] = {
 	METRIC_GPU_BUSY,
 	METRIC_GPU_MEMORY_BUSY,
@@ -713,7 +713,7 @@ static const enum metric garbled[] = {
 	METRIC_GPU_ECC_UNCORRECTED,
 };
 
-/* Before the vendor looks, and while it reads. */
+/* Before the vendor opens, and while it reads. */
 static void read_with(const void *bytes, size_t length, bool is_early)
 {
 	fake_gpu_amd(&sys);

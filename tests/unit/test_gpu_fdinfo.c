@@ -188,7 +188,7 @@ START_TEST(cycles_and_the_highest_clock_do_where_there_is_no_time)
 	unsigned emitted = ENGINE_CYCLES | ENGINE_MAX_HZ;
 	struct fdinfo_engine old = engine(emitted, 0, 0, 0), now = engine(emitted, 0, 500000000, 0);
 	ck_assert_double_eq_tol(fdinfo_busy(&old, &now, 1e9), 0.5, 1e-9);
-	/* panfrost with its time counter off: the cycles move all the same. */
+	/* panfrost with its time counter off: the cycles still grow. */
 	old.emitted = now.emitted = emitted | ENGINE_BUSY;
 	ck_assert_double_eq_tol(fdinfo_busy(&old, &now, 1e9), 0.5, 1e-9);
 	now.max_hz = 0;
@@ -267,7 +267,7 @@ START_TEST(a_process_and_how_busy_it_keeps_the_gpu)
 	ck_assert_uint_eq(read_at(3, 0), 1);
 	ck_assert_double_eq_tol(uses[0].busy_ratio, 0.5, 1e-9);
 	ck_assert_double_eq(uses[0].own_bytes, 96 * MIB);
-	/* It steps back, and stays there until it has caught up. */
+	/* The counter steps back, and its figure stays until it has caught up. */
 	fake_gpu_open(&proc, TARGET, 5, RENDER, client(1, 9, 96));
 	read_at(5, 0);
 	ck_assert_double_eq(uses[0].busy_ratio, 0);
@@ -289,7 +289,7 @@ START_TEST(a_client_behind_several_descriptors_and_processes_counts_once)
 	ck_assert_double_eq(uses[0].own_bytes, 64 * MIB);
 	ck_assert_int_eq(uses[1].pid, CHILD);
 	ck_assert_double_eq(uses[1].own_bytes, 32 * MIB);
-	/* The first of them closes it: the client lives on in the other, with its counters. */
+	/* The first process closes it: the client remains in the other, with its counters. */
 	fake_gpu_close(&proc, TARGET, 5);
 	fake_gpu_close(&proc, TARGET, 9);
 	fake_gpu_open(&proc, CHILD, 5, RENDER, client(1, 2, 64));
@@ -338,7 +338,7 @@ START_TEST(a_descriptor_that_comes_later_is_found_and_one_that_goes_is_forgotten
 	fake_gpu_open(&proc, TARGET, 5, RENDER, client(1, 1, 64));
 	ck_assert_uint_eq(read_at(1.5, 0), 0);
 	ck_assert_uint_eq(read_at(2.1, 0), 1);
-	/* Something else in its place. */
+	/* Another file under its number. */
 	fake_gpu_open(&proc, TARGET, 5, "/dev/null", "pos: 0\n");
 	ck_assert_uint_eq(read_at(2.3, 0), 0);
 	add_child();

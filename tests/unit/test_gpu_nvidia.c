@@ -35,7 +35,7 @@ static void ck_open(void)
 	ck_assert_msg(nvidia_gpus.open(&gpus.target, 0, &state, &why) == STATUS_OK, "%s", why.text);
 }
 
-/* Forgets what was told before. */
+/* Clears the set first. */
 static enum status read_at(double seconds)
 {
 	sample_set_clear(&set);
@@ -64,7 +64,7 @@ static void ck_missing(const char *figure, const char *words)
 	ck_assert_msg(strstr(missing->missing.text, words) != NULL, "%s: %s", figure, missing->missing.text);
 }
 
-/* The newest row of a GPU, NULL where none was told. */
+/* The newest row of a GPU, NULL if none was emitted. */
 static const struct gpu_row *row_of(int32_t instance)
 {
 	const struct gpu_row *row = NULL;
@@ -204,7 +204,7 @@ START_TEST(unsupported_figures_are_absent_and_named)
 	ck_missing("GPU clock", "GPU 1");
 	ck_missing("GPU throttle reasons", "GPU 1");
 	ck_missing("GPU activity", "Hopper");
-	/* Said once, and withdrawn. */
+	/* Reported once, and withdrawn. */
 	ck_read(1);
 	ck_assert_uint_eq(set_count(&set, RECORD_MISSING), 0);
 	fake_gpus_say(&gpus, "");
@@ -429,7 +429,7 @@ START_TEST(a_gpu_that_is_lost_says_so_once_and_the_other_goes_on)
 	ck_assert_uint_eq(set_count(&set, RECORD_GPU) + set_count(&set, RECORD_GPU_EVENT), 0);
 	ck_absent(METRIC_GPU_BUSY, 1);
 	ck_figure(METRIC_GPU_BUSY, 0, 0.9);
-	/* It was reset. */
+	/* The GPU was reset. */
 	fake_gpus_say(&gpus, "");
 	ck_read(5);
 	ck_assert_ptr_null(row_of(1));
@@ -503,7 +503,7 @@ START_TEST(counters_that_wrap_or_restart_only_grow)
 	fake_gpus_say(&gpus, "pcie_sent 500\n");
 	ck_read(4);
 	ck_figure(METRIC_GPU_PCIE_SENT, 1, 900e9 + 1000300 - 1000004 + 500);
-	/* A leap that no link could make is none. */
+	/* An increase beyond any link's rate is ignored. */
 	fake_gpus_say(&gpus, "pcie_sent 9000000G\n");
 	ck_read(5);
 	ck_figure(METRIC_GPU_PCIE_SENT, 1, 900e9 + 1000300 - 1000004 + 500);
@@ -532,7 +532,7 @@ START_TEST(time_throttled_by_an_older_driver_is_its_one_counter)
 	ck_read(0);
 	ck_figure(METRIC_GPU_THROTTLED_THERMAL, 1, 9e9);
 	ck_figure(METRIC_GPU_THROTTLED_POWER, 1, 4e9);
-	/* One that comes later would look like time that has passed. */
+	/* A newer sample would look like elapsed time. */
 	fake_gpus_say(&gpus, "throttled_thermal 10\nthrottled_brake !3\n");
 	ck_read(2);
 	ck_figure(METRIC_GPU_THROTTLED_THERMAL, 1, 10e9);
@@ -567,10 +567,10 @@ START_TEST(junk_samples_of_use_are_left_out)
 		"4711 50 0\nsample 0 50 0\n");
 	ck_open();
 	ck_read(0);
-	/* 40 now and 60 half a second ago; not 250 %, nor what is a minute old or lies ahead. */
+	/* 40 now and 60 half a second ago; 250 %, a sample a minute old and one of the future do not count. */
 	ck_assert_double_eq_tol(user_of(1, 100)->busy_ratio, 0.5, 1e-9);
 	ck_assert_uint_eq(users_of(1)->gpu_processes.count, 1);
-	/* What was seen is not seen again: idle. */
+	/* No new samples: idle. */
 	fake_gpus_say(&gpus, "process 100 compute 3Gi\nsample 100 60 30\n");
 	ck_read(3);
 	ck_assert(user_of(1, 100)->busy_ratio == 0);
@@ -621,7 +621,7 @@ START_TEST(pids_of_the_host_are_hidden_and_never_taken_for_ours)
 	fake_gpus_say(&gpus, "process 200 compute 1Gi 10\nprocess 48213 compute 2Gi 20\n");
 	ck_open();
 	ck_read(0);
-	/* 200 is a process of ours that has no GPU open: the driver means another one. */
+	/* 200 is a local process without an open GPU: the driver means another pid namespace. */
 	ck_assert_uint_eq(users_of(1)->gpu_processes.count, 1);
 	ck_assert(user_of(1, 0)->memory_bytes == 3 * 0x1p30);
 	ck_missing("GPU processes", "GPU 1: 2 hidden: they run outside this container");
@@ -693,7 +693,7 @@ END_TEST
 
 START_TEST(a_process_newer_than_the_last_sample_is_not_idle)
 {
-	/* Its use is dear: it is asked more seldom than who is there. */
+	/* Utilization is slow to read: it is read less often than the list of processes. */
 	fake_gpus_say(&gpus, "burn nvmlDeviceGetProcessesUtilizationInfo 4000\nprocess 100 compute 1Gi 40\n");
 	fake_proc_add(&gpus.proc, 200, 1, "other");
 	ck_open();

@@ -72,10 +72,10 @@ START_TEST(the_busiest_engine_says_how_busy_the_gpu_is)
 	count_to(0, 10.25);
 	count_to(1, 20.75);
 	ck_assert_double_eq_tol(intel_pmu_read(&pmu, 2 * NS_PER_S), 0.75, 1e-9);
-	/* Too soon for another. */
+	/* Too soon for another reading. */
 	count_to(1, 30);
 	ck_assert_double_eq_tol(intel_pmu_read(&pmu, 2 * NS_PER_S + 1000), 0.75, 1e-9);
-	/* A leap, and a step back, are no measurements. */
+	/* A jump and a decrease are ignored. */
 	ck_assert_double_eq_tol(intel_pmu_read(&pmu, 3 * NS_PER_S), 0, 1e-9);
 	count_to(0, 1);
 	count_to(1, 1);

@@ -72,7 +72,7 @@ START_TEST(a_driver_that_goes_away_fails_the_source_with_its_reason)
 	ck_assert_int_eq(gpu_direct_source.read(state, fake_gpus_at(&gpus, 1), &set), STATUS_IO);
 	gpu_direct_source.explain(state, &reason);
 	ck_assert_str_eq(reason.text, "NVIDIA's driver was unloaded or restarted");
-	/* It stands for all: none of its own is left. */
+	/* It stands for all vendors: no figure of one vendor remains missing. */
 	ck_assert_ptr_null(set_missing(&set, "NVIDIA GPUs")->missing.text);
 	gpu_direct_source.close(state);
 }
@@ -182,13 +182,13 @@ START_TEST(a_child_emits_the_same_and_its_start_is_awaited)
 	/* The sampler's thread notes it after it has delivered the set. */
 	ck_assert(wait_until(has_started, NULL, 5));
 	ck_assert(set_figure(&set, METRIC_GPU_SM_ACTIVE, 1) == 0.5);
-	/* What it costs is told beside pmtop's own. */
+	/* Its overhead is emitted beside pmtop's own. */
 	ck_assert(set_figure(&set, METRIC_SELF_CPU, 1) > 0 && set_figure(&set, METRIC_SELF_RESIDENT, 1) > 1e6);
 	const struct record *users = set_record(&set, RECORD_GPU_PROCESSES, 1);
 	ck_assert(users->gpu_processes.count == 1 && users->gpu_processes.rows[0].pid == child.pid);
 	collector_want_snapshot(collector);
 	ck_comes(RECORD_GPU_PROCESSES, true);
-	/* It ends with what is watched. */
+	/* It ends with the target. */
 	child_kill(&child);
 	ck_assert(wait_until(has_ended, NULL, 10));
 	collector_stop(collector);

@@ -1,4 +1,4 @@
-/* Who uses which GPU, from what the GPU reader tells, and where that comes out in the list of what can be watched. */
+/* Which process uses which GPU, from the GPU reader's records, and its column in the list of runs. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -134,8 +134,7 @@ static const struct run_row *row_of(const struct run_row *rows, size_t count, pi
 	return NULL;
 }
 
-/* A process that neither publishes nor is Python; what its child uses is put down to it only where the child has no
- * row. */
+/* A process that neither publishes nor is Python; its child's usage counts as its own only if the child has no row. */
 START_TEST(a_gpu_user_has_a_row)
 {
 	int ends[2];

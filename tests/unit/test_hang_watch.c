@@ -13,7 +13,7 @@
 
 #define LIMIT_NS (50 * NS_PER_MS)
 
-/* A pipe into which nobody writes stands for a file that does not answer. */
+/* A pipe without data acts as a file that does not answer. */
 struct reading {
 	int fd;
 	ssize_t length;
@@ -73,7 +73,7 @@ START_TEST(read_that_does_not_return_is_left_behind_and_its_file_refused)
 	ck_assert_int_eq(file_read_some(ends[0], &byte, 1), -1);
 	ck_assert_int_eq(errno, ETIMEDOUT);
 
-	/* It answers after all: nobody gets the answer, and the file is read again. */
+	/* It answers after all: the answer is discarded, and the file is read again. */
 	ck_assert_int_eq(write(ends[1], "x", 1), 1);
 	ck_assert(wait_until(all_have_answered, NULL, 10));
 	ck_assert_int_eq(reading->length, -2);

@@ -17,7 +17,7 @@ enum { TRAINER = 100, WORKER = 101, COMPILER = 200 };
 static struct script script;
 static double at_s;
 
-/* What the kernel would say of the trainer, and by how much each grows a second. */
+/* The kernel's counters of the trainer, and their growth per second. */
 static double cpu_s, cpu_per_s, read_bytes, read_per_s;
 
 static void emit_trainer(double time_s)
@@ -52,7 +52,7 @@ static void setup(void)
 
 static void teardown(void) { script_close(&script); }
 
-/* One batch, told now: both ends may lie before. */
+/* One batch, emitted now; its begin and end may be earlier. */
 static void batch(double begin_s, double end_s)
 {
 	script_batch_begin(&script, 0, begin_s, script.batches);
@@ -143,7 +143,7 @@ START_TEST(figures_from_before_pmtop_started_are_unknown)
 	read_until(2);
 	batch(-3, -1);
 	ck_assert(!read_window());
-	/* One that had begun: how much it grew by until the first reading nobody knows. */
+	/* A batch that had begun: the growth before the first reading is unknown. */
 	batch(-0.5, 1.1);
 	ck_assert(read_window());
 	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, TRAINER)->min, 0.5e9, 1e3);
@@ -273,9 +273,9 @@ START_TEST(a_compiler_that_came_and_went_is_an_event_with_its_cpu)
 	ck_assert_str_eq(went->text, "cc1plus");
 	ck_assert_ptr_nonnull(ran);
 	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, COMPILER)->min, 0.9e9, 1e3);
-	/* what it used after its last reading nobody knows */
+	/* its usage after its last reading is unknown */
 	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, COMPILER)->max));
-	/* A window after it knows nothing of it. */
+	/* A later window does not have it. */
 	batch(11.5, 11.9);
 	ck_assert(read_window());
 	ck_assert_ptr_null(event(WINDOW_CHILD_CAME));
@@ -301,7 +301,7 @@ START_TEST(processes_older_than_pmtop_are_not_new)
 }
 END_TEST
 
-/* A worker's row: `fetches` that took each_s each. */
+/* A worker's row: `fetches` of each_s each. */
 static struct worker_row *emit_worker(
 	double time_s, unsigned place, int32_t pid, uint32_t id, uint64_t fetches, double total_s, double begin_s)
 {
@@ -369,7 +369,7 @@ START_TEST(a_workers_wait_for_the_disk_is_an_event_with_its_length)
 	ck_assert_double_eq(disk->baseline, 0);
 	ck_assert_ptr_null(event(WINDOW_TARGET_ON_DISK));
 	ck_assert_ptr_null(event(WINDOW_CHILD_RAN));
-	/* A window between two readings in D: it may have been awake in it. */
+	/* A window between two readings in D: the process may have run in it. */
 	batch(10.65, 10.75);
 	ck_assert(read_window());
 	ck_assert_ptr_null(event(WINDOW_WORKER_ON_DISK));
@@ -433,7 +433,7 @@ START_TEST(a_fetch_that_still_runs_counts_up_to_the_end_of_the_window)
 	ck_assert(read_window());
 	ck_assert_ptr_nonnull(event(WINDOW_WORKER_FETCHED));
 	ck_assert_double_eq_tol(event(WINDOW_WORKER_FETCHED)->value, 2, NEAR);
-	/* One that takes as long as they do is not told. */
+	/* A worker as slow as the others is no event. */
 	emit_worker(13, 1, WORKER, 0, 101, 13, 13.45);
 	read_until(14);
 	batch(13.1, 13.5);
@@ -526,7 +526,7 @@ START_TEST(a_flagged_batch_has_it_as_soon_as_it_is_known_and_again_with_the_slow
 	script_figure(&script, 0, METRIC_SYSTEM_SWAP_IN, 0, 0);
 	steps(40, 0.1);
 	steps(1, 1);
-	/* The flag comes with the next begin: no reading has followed the step's end. */
+	/* The flag comes with the next begin: before any reading after the step's end. */
 	script_batch_begin(&script, 0, step_at, script.batches);
 	script_apply(&script, step_at);
 	ck_assert_uint_eq(script_run(&script)->flagged_count, 1);

@@ -1,4 +1,4 @@
-/* What was seen of the GPU, and of hot CPUs, around a batch: told to the real model, and explained. */
+/* Figures of the GPU and of hot CPUs in a batch's window, in the real model, and their causes. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -165,7 +165,7 @@ START_TEST(a_constant_throttle_reason_is_no_event)
 	read_until(12);
 	batch(10.1, 11.1);
 	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
-	slow(1100e6, heat | power); /* and what came to it is */
+	slow(1100e6, heat | power); /* an additional reason is an event */
 	read_until(14);
 	batch(12.1, 13.1);
 	ck_assert_ptr_nonnull(event(WINDOW_GPU_SLOWED));
@@ -191,7 +191,7 @@ START_TEST(a_window_too_short_for_the_sampler_claims_nothing)
 	read_until(10.25);
 	slow(1980e6, 0);
 	read_until(12);
-	batch(10.2, 10.35); /* one reading, and those about it do not say so */
+	batch(10.2, 10.35); /* one reading, and its neighbours disagree */
 	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
 	batch(10.3, 10.45); /* none */
 	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
@@ -199,16 +199,16 @@ START_TEST(a_window_too_short_for_the_sampler_claims_nothing)
 	read_until(13.5);
 	batch(12.7, 12.8); /* one, between others that agree */
 	ck_assert_double_eq_tol(event(WINDOW_GPU_SLOWED)->part_ratio, 1, NEAR);
-	batch(12.2, 12.3); /* one, and only the one behind it agrees */
+	batch(12.2, 12.3); /* one, and only the next agrees */
 	ck_assert_double_eq_tol(event(WINDOW_GPU_SLOWED)->part_ratio, 0.5, NEAR);
-	batch(12.8, 12.9); /* none, between two that agree and are near */
+	batch(12.8, 12.9); /* none, between two close ones that agree */
 	ck_assert_double_eq_tol(event(WINDOW_GPU_SLOWED)->part_ratio, 1, NEAR);
-	batch(12.05, 12.2); /* none, and only one of the two says so */
+	batch(12.05, 12.2); /* none, and only one of the two agrees */
 	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
 }
 END_TEST
 
-/* Two seconds between readings: what was in between nobody knows. */
+/* Two seconds between readings: the time between is unknown. */
 START_TEST(a_window_between_two_distant_readings_has_no_event)
 {
 	read_until(10);
@@ -350,7 +350,7 @@ START_TEST(a_batch_that_heat_slowed_down_is_explained)
 }
 END_TEST
 
-/* The same batch, while the clock stays where it was: nobody knows why. */
+/* The same batch with an unchanged clock: no cause. */
 START_TEST(a_batch_that_was_slow_for_another_reason_is_not)
 {
 	struct explanation why;
@@ -366,7 +366,7 @@ START_TEST(a_batch_that_was_slow_for_another_reason_is_not)
 }
 END_TEST
 
-/* Numbers that no GPU has leave the room to those that there are. */
+/* Figures without a GPU leave the room to existing ones. */
 START_TEST(figures_without_a_gpu_take_no_room)
 {
 	for (int32_t i = 1000; i < 1200; i++)

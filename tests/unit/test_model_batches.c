@@ -150,7 +150,7 @@ START_TEST(step_across_a_loss_is_not_invented)
 	script_batch_begin(&script, 0, 7.0, 12);
 	script_batch_end(&script, 0, 7.2, 7.0, NAN);
 	script_batch_begin(&script, 0, 7.5, 13);
-	script_add(&script, RECORD_LOST, 7.6)->lost.count = 43; /* counted when all that is left has been read */
+	script_add(&script, RECORD_LOST, 7.6)->lost.count = 43; /* counted when the rest has been read */
 	script_apply(&script, 7.6);
 	for (uint64_t ordinal = 0; ordinal < 4; ordinal++) {
 		ck_assert_double_nan(batch_of(&script, ordinal)->step_s);

@@ -55,7 +55,7 @@ static void meter(double at_s, int32_t instance, double joules)
 	script_figure(&script, at_s, METRIC_ENERGY_USED, instance, joules);
 }
 
-/* Readings each second of one package that draws so much; from_s … to_s, applied. Returns its counter. */
+/* Applies a reading each second from from_s to to_s of one package with this power. Returns its counter. */
 static double meter_evenly(double from_s, double to_s, double joules, double watts)
 {
 	for (double at_s = from_s; at_s <= to_s; at_s++, joules += watts) {
@@ -154,7 +154,7 @@ START_TEST(a_meter_that_vanishes_is_not_known_then_not_waited_for)
 	}
 	ck_near(energy->cpu_watts, 100);
 	ck_near(energy->cpu_joules, 7900 + 80);
-	/* It comes back: what it counted meanwhile counts, but is no power. */
+	/* It comes back: its energy meanwhile counts, but gives no power. */
 	meter(81, SECOND, 40 * 81);
 	meter(81, PACKAGE, 8100);
 	script_apply(&script, 81);
@@ -187,8 +187,8 @@ END_TEST
 START_TEST(batches_get_their_share_of_the_readings)
 {
 	name_meters();
-	/* 100 W for ten seconds, then 300; steps of a second each, a quarter off the readings: 9.75 s of the one, 10.25 s
-	 * of the other. */
+	/* 100 W for ten seconds, then 300; steps of a second, offset from the readings by a quarter: 9.75 s at 100 W, 10.25
+	 * s at 300. */
 	double joules = meter_evenly(0, 9, 0, 100);
 	joules = meter_evenly(10, 22, joules, 300);
 	emit_steps(0.25, 1, 20);
@@ -234,7 +234,7 @@ START_TEST(a_gap_is_not_shared_out)
 {
 	name_meters();
 	meter_evenly(0, 10, 0, 100);
-	/* Nothing for half a minute, in which it counted far more: no batch gets of it, but it was used. */
+	/* No readings for half a minute, in which it counted much energy: the total has it, but no batch. */
 	meter_evenly(40, 50, 50000, 100);
 	emit_steps(1, 1, 45);
 	script_apply(&script, 50.5);
@@ -400,7 +400,7 @@ START_TEST(power_says_when_the_joules_between_two_readings_of_a_counter_were_use
 		ck_assert(epoch && epoch->is_whole);
 		ck_assert_msg(fabs(epoch->gpu_joules - wanted) < 150, "epoch %u: %g J, not %g", i, epoch->gpu_joules, wanted);
 	}
-	/* What was counted stays what was counted. */
+	/* Counted energy remains. */
 	ck_near(energy->gpu_joules, swinging_joules(65.25) - swinging_joules(0.25));
 }
 END_TEST

@@ -233,7 +233,7 @@ START_TEST(remaining_time_is_right_once_an_epoch_is_complete)
 			}
 			if (run->epoch_count < 2 || run->epochs[run->epoch_count - 1].end_ns || !run->is_live)
 				continue;
-			/* Within the planted slow batches: each is 0.25 s. */
+			/* Within the planted 0.25 s of each slow batch. */
 			double epoch_end_s = epoch_ends[run->epoch_count - 1];
 			ck_assert_double_eq_tol(run->epoch_eta_s, epoch_end_s - now_s, 0.9);
 			if (has_plan)

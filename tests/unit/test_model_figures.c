@@ -97,7 +97,7 @@ END_TEST
 
 START_TEST(the_loss_is_that_of_training)
 {
-	/* A sanity check validates before anything is learnt. */
+	/* Lightning's sanity check validates before training. */
 	script_mode(&script, 0, 0.5, STORY_VALIDATION);
 	batch(0, 9);
 	script_mode(&script, 0, 1.1, STORY_TRAIN);
@@ -284,11 +284,11 @@ START_TEST(a_counters_rate_is_of_the_times_when_it_grew)
 	for (int i = 0; i < 120; i++)
 		count_to(1 + 0.5 * i, floor(1.2 * 0.5 * i));
 	ck_assert_double_eq_tol(run_counter(script_run(&script), "optimizer.steps")->rate_per_s, 1.2, 0.05);
-	/* Much slower than it is read. */
+	/* Published much less often than read. */
 	for (int i = 0; i < 1000; i++)
 		count_to(100 + 0.5 * i, 100 + floor(0.5 * i / 20));
 	ck_assert_double_eq_tol(run_counter(script_run(&script), "optimizer.steps")->rate_per_s, 0.05, 0.001);
-	count_to(700, 1); /* begun anew */
+	count_to(700, 1); /* restarted */
 	ck_assert_double_nan(run_counter(script_run(&script), "optimizer.steps")->rate_per_s);
 }
 END_TEST

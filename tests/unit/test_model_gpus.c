@@ -159,7 +159,7 @@ START_TEST(a_rare_figure_is_valid_for_four_of_its_intervals)
 }
 END_TEST
 
-/* A driver that answers slowly is asked seldom: its figures are not to come and go. */
+/* A slow driver is read rarely: its figures must not come and go. */
 START_TEST(a_gpu_that_is_read_every_half_minute_keeps_its_figures)
 {
 	two_gpus();
@@ -250,7 +250,7 @@ START_TEST(the_whole_run_is_summed_up_over_time)
 		emit(i, METRIC_GPU_THROTTLED_POWER, FIRST, 1e9 * i);
 		script_apply(&script, i);
 	}
-	/* Nothing was read for a minute: that counts for ten seconds. */
+	/* No reading for a minute counts as ten seconds. */
 	emit(71, METRIC_GPU_BUSY, FIRST, 0);
 	script_apply(&script, 71);
 	const struct gpu_totals *totals = &first()->totals;
@@ -394,7 +394,7 @@ START_TEST(a_rank_is_on_the_gpus_of_its_processes)
 	ck_assert_double_eq(run_gpu_figure(script.model, NULL, METRIC_GPU_THROTTLE), 5);
 	ck_assert_double_nan(run_gpu_figure(script.model, NULL, METRIC_GPU_CLOCK));
 	ck_assert_double_eq(run_gpu_figure(script.model, &script.model->runs[1], METRIC_GPU_POWER), 400);
-	/* What it was on stays known when it is over. */
+	/* Its GPU remains known after its end. */
 	script_add(&script, RECORD_PROCESS_GONE, 2)->process.pid = 201;
 	script_add(&script, RECORD_PROCESS_GONE, 2)->process.pid = 200;
 	sample_set_add(&script.set, RECORD_RUN_CLOSED, 1, script_ns(2))->text = "ended";
@@ -483,7 +483,7 @@ START_TEST(where_processes_are_seen_the_environment_says_nothing)
 	script_gpu_processes(&script, 1, SECOND, NULL, 0);
 	script_apply(&script, 1);
 	ck_assert(!first()->is_ours && !script_gpu_of(&script, SECOND)->is_ours);
-	/* But it holds memory of one: the lists do not tell of it. */
+	/* But it has memory of one GPU: the lists omit it. */
 	script_gauge(&script, 2, 0, STORY_RESERVED, 1e9);
 	script_apply(&script, 2.5);
 	ck_assert(!first()->is_ours && script_gpu_of(&script, SECOND)->is_ours_by_place);
@@ -508,7 +508,7 @@ START_TEST(ranks_with_hidden_processes_are_matched_by_their_local_ranks)
 }
 END_TEST
 
-/* As CUDA has it, without the driver's word before it. What nobody has says nothing. */
+/* As CUDA has it, without the driver's prefix. A UUID of no GPU is ignored. */
 START_TEST(the_uuid_that_a_run_publishes_goes_before_its_environment)
 {
 	static const struct {

@@ -45,7 +45,7 @@ static void emit_batches(double until_s)
 	}
 }
 
-/* `held` says what is held at a time. */
+/* `held` returns the allocated bytes at a time. */
 static const struct gpu *play(double until_s, bool has_batches, struct held (*held)(double time_s))
 {
 	for (; at_s < until_s; at_s++) {
@@ -65,7 +65,7 @@ static const struct gpu *play(double until_s, bool has_batches, struct held (*he
 	return script_gpu_of(&script, 0);
 }
 
-/* Segments of 20 MB are taken when what is held no longer fits. */
+/* Reserves segments of 20 MB when the allocated bytes no longer fit. */
 static double segments(double bytes) { return ceil(bytes / 20e6) * 20e6; }
 
 static struct held leaks(double time_s)
@@ -81,7 +81,7 @@ START_TEST(allocated_memory_that_grows_each_batch_is_a_leak)
 	ck_assert_str_eq(gpu->verdict, "leak");
 	ck_assert_double_eq_tol(gpu->slope.per_s, 20e6, 1e6);
 	ck_assert_double_eq_tol(gpu->slope_per_batch, 2e6, 2e5);
-	/* 80 − 12.3 GB are left, and half a gigabyte of it is taken already. */
+	/* 80 − 12.3 GB remain, of which half a gigabyte is already reserved. */
 	ck_assert_double_eq_tol(gpu->full_in_s, 68.2e9 / 20e6, 100);
 	ck_assert(gpu_memory_is_growing(gpu));
 	ck_assert_ptr_nonnull(strstr(gpu_memory_next_step(gpu), ".item()"));
@@ -107,7 +107,7 @@ static struct held caches_unseen(double time_s)
 	return held;
 }
 
-/* What a batch needs in between is not known where no peak is published. */
+/* Without a published peak the need within a batch is unknown. */
 START_TEST(reserved_but_unallocated_memory_is_a_cache)
 {
 	const struct gpu *gpu = play(40, true, _i ? caches_unseen : caches);
@@ -199,7 +199,7 @@ START_TEST(a_gpu_that_the_run_is_not_on_is_not_judged)
 }
 END_TEST
 
-/* A second GPU has no more than a context of it. */
+/* On a second GPU it has only a context. */
 START_TEST(an_allocator_is_of_the_gpu_where_its_run_has_the_most)
 {
 	script_gpu(&script, 0, 1, -1, 1);
@@ -212,7 +212,7 @@ START_TEST(an_allocator_is_of_the_gpu_where_its_run_has_the_most)
 }
 END_TEST
 
-/* Two alike: what it publishes fits both. */
+/* Two equal GPUs: the published memory fits both. */
 START_TEST(an_allocator_is_of_all_gpus_that_its_run_uses_alike)
 {
 	script_gpu(&script, 0, 1, -1, 1);

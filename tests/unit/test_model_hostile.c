@@ -7,10 +7,10 @@
 #include "tests/support/suite.h"
 #include "tests/support/random_records.h"
 
-/* Whatever records come, in whatever order and with whatever in them: nothing breaks (the sanitizers watch), nothing
- * grows without bound, and what the model says of itself holds. */
+/* Random records in any order: no crash (the sanitizers check), no unbounded growth, and the model's invariants hold.
+ */
 
-/* Check notes every assertion in a file; these are millions. */
+/* Check writes every assertion to a file; these would be millions. */
 #define HOLDS(condition) \
 	do { \
 		if (!(condition)) \

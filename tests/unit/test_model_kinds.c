@@ -137,7 +137,7 @@ END_TEST
 
 START_TEST(each_kind_begins_with_its_20th_batch)
 {
-	/* The steps' 20th after the warm-up is batch 79; one before it may be as slow as it likes. */
+	/* The 20th step after the warm-up is batch 79; earlier ones may be slow. */
 	for (uint64_t i = 0; i < 100; i++)
 		accumulated(i, 4, i == 75 || i == 83 ? 0.3 : 0);
 	const struct run *run = script_run(&script);
@@ -160,7 +160,7 @@ START_TEST(kinds_have_their_figures_and_names)
 	ck_assert_double_eq_tol(track->kinds[1].p95_s, 0.1, NEAR);
 	for (uint64_t i = 0; i < 100; i++)
 		ck_assert_uint_eq(track_batch(track, i)->place, i % 4 + 1);
-	/* A phase that one kind has alone counts there; its share is of all. */
+	/* A phase of one kind alone counts in that kind; its share is of all batches. */
 	struct phase_row rows[8];
 	size_t count = track_phases(track, RUN_RECENT, rows, 8, NULL);
 	ck_assert_uint_ge(count, 2);
@@ -265,7 +265,7 @@ START_TEST(a_batch_is_of_the_mode_at_its_end)
 	ck_assert_uint_eq(batch->phases[0].name, STORY_DATA);
 	ck_assert_double_eq_tol((double)batch->phases[2].seconds, 0.03, NEAR); /* unattributed */
 	ck_assert(!batch->is_warmup);
-	/* What spans cover of the moved batch is no time of its own that nothing covers. */
+	/* Time of the moved batch that spans cover is not unattributed. */
 	for (size_t i = 0; i < run->operation_count; i++)
 		if (run->operations[i].name == NAME_UNATTRIBUTED && run->operations[i].mode == STORY_VALIDATION)
 			ck_assert_double_eq_tol(run->operations[i].total_s, 0.03, NEAR);

@@ -248,7 +248,7 @@ START_TEST(exec_and_end_of_the_target_are_known)
 	ck_assert(script.model->target_ended);
 	ck_assert_int_eq(script.model->target_ended_ns, script_ns(3));
 	ck_assert_str_eq(script.model->note, "process 100 ended");
-	ck_assert_double_eq(script.model->memory.rss_bytes, 9e6); /* the last picture stays */
+	ck_assert_double_eq(script.model->memory.rss_bytes, 9e6); /* the last figures remain */
 	ck_assert_double_eq(script.model->memory.tree_rss_bytes, 9e6);
 	ck_assert_ptr_nonnull(model_target(script.model));
 	script_close(&script);

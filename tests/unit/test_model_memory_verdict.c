@@ -120,8 +120,8 @@ START_TEST(leak_in_the_trainer_is_growing_first_and_a_leak_in_the_second_epoch)
 }
 END_TEST
 
-/* Healthy series, as real runs have them: `bytes` beyond 700 MB at each time, a batch every `step_s`. Nobody may say at
- * any time that they grow. */
+/* Healthy series, like those of real runs: `bytes` beyond 700 MB at each time, a batch every `step_s`. The verdict must
+ * never be growth. */
 static void check_never_grows(double (*bytes)(double at_s), double step_s, double until_s)
 {
 	struct script script;
@@ -147,7 +147,7 @@ static void check_never_grows(double (*bytes)(double at_s), double step_s, doubl
 	script_close(&script);
 }
 
-/* Steps of 8 s on a CPU: each takes its activations bit by bit, and gives them back. */
+/* Steps of 8 s on a CPU: each allocates its activations gradually, and frees them. */
 static double within_slow_steps(double at_s) { return 40e6 * fmin(fmod(at_s, 8), 6); }
 /* An evaluation of 2 s after each 8 s of training. */
 static double by_evaluation(double at_s) { return fmod(at_s, 10) > 8 ? 150e6 * (fmod(at_s, 10) - 8) / 2 : 0; }
@@ -172,9 +172,9 @@ START_TEST(growth_is_named_after_ten_batches_or_a_minute_without)
 	ck_assert_str_eq(play_until(&play, 0.8)->verdict, "unknown");
 	ck_assert(memory_is_growing(play_until(&play, 9)));
 	close_play(&play);
-	/* Ten seconds a step: not before the hundredth second. */
+	/* With steps of ten seconds: not before 100 s. */
 	check_never_grows(without_steps, 10, 95);
-	/* No step was ever seen: not before the sixtieth. */
+	/* Without steps: not before 60 s. */
 	check_never_grows(without_steps, 1000, 59);
 }
 END_TEST
@@ -248,7 +248,7 @@ START_TEST(shared_pages_that_two_see_grow_once)
 }
 END_TEST
 
-/* Each worker has its own; together they are what /dev/shm grew by. */
+/* Each worker has its own files; their sum is the growth of /dev/shm. */
 static void leak_of_each_in_shm(struct play *play)
 {
 	double leaked = LEAK_A_BATCH * (double)play->batches;
@@ -317,7 +317,7 @@ START_TEST(unmapped_files_in_shm_that_the_run_has_open_count)
 }
 END_TEST
 
-/* As steadily as the run's batches go on, so that time cannot tell whose it is. */
+/* As steady as the run's batches, so that time does not show whose files they are. */
 static void another_fills_shm_at_the_runs_pace(struct play *play)
 {
 	set_shm(play, 300e6 + LEAK_A_BATCH * (double)play->batches);
@@ -352,7 +352,7 @@ START_TEST(files_in_shm_of_unknown_owners_are_not_the_runs)
 }
 END_TEST
 
-/* The cgroup leaves out what another container puts there. */
+/* The cgroup excludes files of another container. */
 static void write_files_in_a_cgroup(struct play *play)
 {
 	set_shm(play, 300e6 + 50e6 * play->at_s + LEAK_A_BATCH * (double)play->batches);
@@ -373,7 +373,7 @@ START_TEST(the_cgroup_distinguishes_the_runs_files_in_shm_from_others)
 }
 END_TEST
 
-/* Workers start anew each epoch, as forks of a trainer that leaks: their anonymous memory is its own once more. */
+/* Workers restart each epoch as forks of a leaking trainer: its anonymous memory counts once more in each. */
 static void leak_with_forked_workers(struct play *play)
 {
 	struct script *script = &play->script;
@@ -492,7 +492,7 @@ START_TEST(teeth_whose_lows_rise_are_a_leak)
 }
 END_TEST
 
-/* Allocates and frees in each step: readings see it here and there. */
+/* Allocates and frees in each step: readings catch it at random. */
 static void flicker(struct play *play)
 {
 	unsigned drawn = (unsigned)(play->batches * 2654435761u);
@@ -557,7 +557,7 @@ START_TEST(swapped_memory_still_counts)
 }
 END_TEST
 
-/* The cgroup sees what the processes' own figures cannot: pages copied when a worker writes to them. */
+/* The cgroup counts what the processes' own figures miss: pages copied when a worker writes to them. */
 static void copy_on_write(struct play *play)
 {
 	emit_system(play, METRIC_CGROUP_MEMBERS_OUTSIDE, 0);

@@ -189,7 +189,7 @@ START_TEST(span_outside_of_steps_has_no_share_in_them)
 }
 END_TEST
 
-/* A garbage collection of the start, before any batch: it takes nothing from what lies between batches. */
+/* A garbage collection before the first batch does not count as time between batches. */
 START_TEST(span_before_the_first_batch_covers_nothing_between_batches)
 {
 	enum { BATCHES = 20 };
@@ -200,7 +200,7 @@ START_TEST(span_before_the_first_batch_covers_nothing_between_batches)
 		double at_s = 1 + (double)i * 0.1;
 		script_batch_begin(&script, 0, at_s, i);
 		script_batch_end(&script, 0, at_s + 0.09, at_s, NAN);
-		/* The same operation in some of the gaps, which is how it is known to lie there. */
+		/* The same operation in some of the gaps, from which pmtop infers its position. */
 		if (i == 5)
 			script_span(&script, 0, at_s + 0.091, at_s + 0.093, STORY_DECODE, NAME_NONE);
 	}

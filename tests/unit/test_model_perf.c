@@ -257,7 +257,7 @@ END_TEST
 
 /* -- batches -- */
 
-/* Steps of 0.25 s, of which each makes so many FLOPs, read four times a second but not at their ends. */
+/* Steps of 0.25 s with so many FLOPs each, read four times a second but not at their ends. */
 static void run_steps(unsigned count, double flops_a_step, double from_s)
 {
 	const double step_s = 0.25;

@@ -122,7 +122,7 @@ START_TEST(phases_beyond_the_most_are_counted_and_stay_in_the_sum)
 	script_apply(&script, 1.5);
 	const struct batch *batch = batch_of(&script, 0);
 	ck_assert_uint_eq(batch->phase_count, RUN_PHASES_MAX);
-	ck_assert_uint_eq(batch->phases_left_out, 16); /* all nested ones give way, and six outermost */
+	ck_assert_uint_eq(batch->phases_left_out, 16); /* all nested ones are dropped, and six outermost */
 	ck_assert_double_eq_tol(phase_seconds(batch, NAME_UNATTRIBUTED, 0), 0.1 + 0.06, NEAR);
 	ck_assert_double_eq_tol(outermost_sum(batch), batch->step_s, NEAR);
 	script_close(&script);
@@ -183,7 +183,7 @@ START_TEST(the_baseline_is_the_median_of_the_batches_before)
 	ck_assert_uint_eq(baseline.batches, 5); /* 20 … 24 */
 	ck_assert_double_eq_tol(baseline.step_s, 0.122, NEAR);
 	ck_assert_double_eq_tol(baseline.batch_s, 0.8 * 0.122, NEAR);
-	ck_assert_uint_eq(baseline.phase_count, 3); /* the checkpoint is not usual */
+	ck_assert_uint_eq(baseline.phase_count, 3); /* the checkpoint has no baseline */
 	ck_assert_uint_eq(baseline.phases[0].name, STORY_FORWARD);
 	ck_assert_double_eq_tol((double)baseline.phases[0].seconds, 0.061, NEAR);
 	ck_assert_double_nan(baseline.evidence.cpu_s);

@@ -40,7 +40,7 @@ static double newest_s(void)
 	return newest;
 }
 
-/* As seen so long after the newest end of a batch. */
+/* The state so long after the newest end of a batch. */
 static void compare_after(double seconds)
 {
 	rank_group_apply(&rank_group, newest_s() + seconds);
@@ -53,7 +53,7 @@ static void take_steps(unsigned rank, size_t count, struct rank_group_step step)
 		rank_group_step(&rank_group, rank, step);
 }
 
-/* Two ranks that synchronise in backward: what one loads longer, the other waits. */
+/* Two ranks that synchronize in backward: while one loads longer, the other waits. */
 static void train_pair(size_t steps)
 {
 	rank_group_add(&rank_group, 0, 2, "a", 100);
@@ -117,7 +117,7 @@ START_TEST(the_rank_that_was_asked_for_comes_first_then_the_lowest)
 	rank_group_end(&rank_group, 0, 1, true);
 	rank_group_apply(&rank_group, 1);
 	ck_assert_int_eq(ranks_first(rank_group.model, NULL, NULL), 1);
-	/* The whole target is over: what it was stays on the screen. */
+	/* The whole target has ended: its last state stays on the screen. */
 	rank_group.model->target_ended = true;
 	ck_assert_int_eq(ranks_first(rank_group.model, NULL, NULL), 0);
 }
@@ -347,7 +347,7 @@ START_TEST(a_killed_rank_is_named_and_one_that_ended_is_not)
 	ck_assert_int_eq(ranks.list[1].state, RANK_ENDED);
 	ck_assert_int_eq(ranks.still, -1);
 	ck_assert(!ranks.is_compared);
-	/* All are over: what set them apart remains. */
+	/* All have ended: their comparison remains. */
 	rank_group_end(&rank_group, 0, rank_group.ranks[1].at_s + 1, true);
 	compare_after(3);
 	ck_assert_int_eq(ranks.still, -1);

@@ -248,7 +248,7 @@ START_TEST(row_after_a_loss_replaces_what_was_accumulated)
 	}
 	script_apply(&script, at_s);
 	ck_assert_uint_eq(run_main(script_run(&script))->count, 10);
-	/* Events after the loss come first, then what was lost, then the totals: these are ahead of the events. */
+	/* Events after the loss come first, then the loss, then the totals, which are ahead of the events. */
 	script.sequence[0] = 1996;
 	script_batch_begin(&script, 0, 300, 998);
 	script_batch_end(&script, 0, 300.1, 300, NAN); /* 1997 */
@@ -267,7 +267,7 @@ START_TEST(row_after_a_loss_replaces_what_was_accumulated)
 	ck_assert_uint_eq(track->end, 1001);
 	ck_assert_ptr_nonnull(track_batch(track, 9));
 	ck_assert_ptr_null(track_batch(track, 500)); /* never seen */
-	/* A row that is older than what was seen since, and holds less, says nothing new. */
+	/* A row older than the later events, with a lower count, changes nothing. */
 	add_row(&script, TOTAL_BATCH, 0, 2000, 1000, 0.1);
 	script_apply(&script, 304);
 	ck_assert_uint_eq(run_main(script_run(&script))->count, 1001);

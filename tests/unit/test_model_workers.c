@@ -28,7 +28,7 @@ static void add_process(double at_s, int32_t pid, int32_t parent, const char *co
 	script.set.records[script.set.count - 1].process.parent = parent;
 }
 
-/* `fetches` of 8 items and `each_s` so far; `begin_s` of the one that runs, 0 = none. */
+/* `fetches` of 8 items and `each_s` so far; `begin_s` of the current one, 0 = none. */
 static struct worker_row *emit(
 	double at_s, unsigned place, uint32_t id, int32_t pid, uint64_t fetches, double each_s, double begin_s)
 {

@@ -119,7 +119,7 @@ START_TEST(invalid_moments_are_refused_and_leave_the_result_alone)
 }
 END_TEST
 
-#define OFFSET_NS (INT64_C(1795183200) * NS_PER_S) /* monotonic 0 is 15:00:00 at this place */
+#define OFFSET_NS (INT64_C(1795183200) * NS_PER_S) /* monotonic 0 is 15:00:00 in this time zone */
 #define BEGIN_NS (100 * NS_PER_S)
 #define END_NS (4100 * NS_PER_S)
 
@@ -142,7 +142,7 @@ START_TEST(moments_become_times_of_the_recording)
 	ck_assert_int_eq(time_of("15:01:40"), 100000);
 	ck_assert_int_eq(time_of("2026-11-20T15:10"), 600000);
 	ck_assert_int_eq(time_of("2026-11-20T14:10Z"), 600000);
-	/* What has been today already is tomorrow's. */
+	/* A time that has passed today is tomorrow's. */
 	ck_assert_int_eq(time_of("15:01:39"), 99000 + 86400000);
 }
 END_TEST

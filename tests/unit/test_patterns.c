@@ -41,7 +41,7 @@ static void add_phase(struct batch *batch, uint32_t name, uint32_t parent, doubl
 
 static double noisy(double step_s) { return step_s * exp(0.05 * chance_normal(&chance)); }
 
-/* `excess_s` lies in data › decode. */
+/* `excess_s` is in data › decode. */
 static struct batch *add_step(double excess_s)
 {
 	double data_s = noisy(0.03) + excess_s, rest_s = noisy(0.07);
@@ -95,7 +95,7 @@ START_TEST(every_40th_is_found_with_its_fourth)
 }
 END_TEST
 
-/* What does not fit leaves the period as it is. */
+/* Batches that do not fit do not change the period. */
 START_TEST(period_stays_exact_with_misses_outliers_and_holes)
 {
 	open_run();
@@ -288,7 +288,7 @@ START_TEST(two_kinds_are_named_by_their_size)
 }
 END_TEST
 
-/* More of the big ones: each takes as long as ever. */
+/* More of the larger batches, each as long as before. */
 START_TEST(a_changing_mix_of_sizes_is_no_drift)
 {
 	open_run();

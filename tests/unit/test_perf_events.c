@@ -1,4 +1,4 @@
-/* The tables of events, and what libpfm4 makes of their names for CPUs that are not here. */
+/* The tables of events, and libpfm4's codes of their names for other CPUs. */
 #include <check.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -120,7 +120,7 @@ static uint64_t encoded(const char *pmu, const char *name)
 	return code.config;
 }
 
-/* Of each part the first of its names that is known. */
+/* The first known name of each part. */
 static void assert_parts(const char *pmu, const struct perf_default *baseline, const uint64_t *configs)
 {
 	for (unsigned i = 0; i < baseline->part_count; i++) {
@@ -174,7 +174,7 @@ START_TEST(neoverse_has_the_architectures_codes)
 }
 END_TEST
 
-/* As on such a machine itself, where names have no PMU before them. */
+/* As on such a machine itself, where names have no PMU prefix. */
 START_TEST(a_forced_pmu_knows_the_names_of_the_table)
 {
 	static const struct {

@@ -84,7 +84,7 @@ static enum status read_at(double at_s)
 	return perf_reader_read(reader, (int64_t)(at_s * (double)NS_PER_S), &set);
 }
 
-/* The number of the event with this role, as told in any set so far. */
+/* The number of the event with this role, from any set so far. */
 static int event_numbers[PERF_ROLE_COUNT];
 static char event_names[PERF_ROLE_COUNT][64];
 
@@ -423,7 +423,7 @@ START_TEST(a_level_that_refuses_the_kernels_part_leaves_user_space)
 	ck_assert_str_eq(event_names[PERF_ROLE_CYCLES], "cycles:u");
 	ck_assert_str_eq(event_names[PERF_ROLE_TASK_CLOCK], "task-clock");
 	ck_assert_str_eq(event_names[PERF_ROLE_MINOR_FAULTS], "minor-faults:u");
-	/* Of these, which happen in the kernel, a counter of user space would say 0. */
+	/* These happen in the kernel: a counter of user space would be 0. */
 	ck_assert_int_eq(event_numbers[PERF_ROLE_SWITCHES], -1);
 	ck_assert_int_eq(event_numbers[PERF_ROLE_MIGRATIONS], -1);
 	assert_says(missing("counters of the kernel's part"), "perf_event_paranoid is 2");
@@ -446,7 +446,7 @@ START_TEST(a_level_that_refuses_all_is_named_with_what_helps)
 	assert_says(missing("counters"), "what /proc tells goes on");
 	assert_says(remedy("counters"), "sudo sysctl kernel.perf_event_paranoid=2, or sudo setcap cap_perfmon=ep");
 	ck_assert_uint_eq(set_count(&set, RECORD_PERF_EVENT), 0);
-	/* Tried again after a while, and withdrawn once it is allowed. */
+	/* Opened again later, and the report is withdrawn once it is allowed. */
 	perf.refusals[0].error = 0;
 	read_at(20);
 	ck_assert_uint_eq(set_count(&set, RECORD_PERF_EVENT), 0);

@@ -133,7 +133,7 @@ START_TEST(lost_blocks_become_lost_events)
 	struct account account = play(player);
 	ck_assert_uint_eq(account.events, 88);
 	ck_assert_uint_eq(account.opened, 1);
-	/* The first event behind the gap tells; the dictionary at 50 has nothing to add. */
+	/* The first event after the gap shows the loss; the dictionary at 50 adds none. */
 	ck_assert_uint_eq(account.lost, 12);
 	player_close(player);
 }

@@ -10,7 +10,7 @@ static const struct rect ROOM = { 0, 0, 16, 4 };
 
 static struct canvas room(enum charset charset) { return picture_canvas(ROOM.width, ROOM.height, charset); }
 
-/* Seconds around 0.2 with one flagged peak and a gap, at two points a cell. */
+/* Seconds near 0.2 with one flagged peak and a gap, at two points a cell. */
 static size_t batches(struct plot_point *points, size_t peak, size_t gap, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {

@@ -62,7 +62,7 @@ START_TEST(garbage_is_no_place)
 	READ("LOCAL_RANK=-1\0LOCAL_RANK=\0LOCAL_RANK=two\0LOCAL_RANK=99999999999999999999\0LOCAL_RANK=3x\0LOCAL_RANKS="
 		 "4\0XLOCAL_RANK=4\0local_rank=4\0LOCAL_RANK\0=\0\0");
 	ck_assert_int_eq(place.local_rank, -1);
-	/* Cut off in the middle. */
+	/* Truncated. */
 	READ("LOCAL_RANK=1");
 	ck_assert_int_eq(place.local_rank, -1);
 }
@@ -191,7 +191,7 @@ START_TEST(the_ledger_keeps_places_and_counted_events)
 	note(ledger, (struct record){ .kind = RECORD_PROCESS_SEEN, .process = { .pid = 7, .command = "b" } });
 	ledger_emit(ledger, 9, &set);
 	ck_assert_uint_eq(set.count, 4);
-	/* The process before its place, whatever was told of it later. */
+	/* The process comes before its GPU, whatever came later. */
 	ck_assert_int_eq(set.records[0].kind, RECORD_PROCESS_SEEN);
 	ck_assert_str_eq(set.records[0].process.command, "b");
 	ck_assert_int_eq(set.records[1].kind, RECORD_PROCESS_PLACE);

@@ -93,7 +93,7 @@ START_TEST(every_figure_of_the_target_is_read)
 	ck_figure(METRIC_PROCESS_WRITTEN, 100, 8192);
 	ck_figure(METRIC_PROCESS_READ_CALLS, 100, 5000);
 	ck_assert_uint_eq(set_count(&set, RECORD_MISSING), 0);
-	/* Who it is is said once, the figures each time. */
+	/* Identity is emitted once, figures at each reading. */
 	read_source(6);
 	ck_assert_uint_eq(set_count(&set, RECORD_PROCESS_SEEN), 0);
 	ck_figure(METRIC_PROCESS_RESIDENT, 100, 10000 * 1024.0);
@@ -178,7 +178,7 @@ START_TEST(uncounted_wait_for_the_disk_is_missing_and_not_zero)
 	ck_assert(isnan(set_figure(&set, METRIC_PROCESS_DISK_WAIT, 100)));
 	ck_assert_ptr_nonnull(set_missing(&set, "disk wait"));
 	ck_assert_ptr_nonnull(strstr(set_missing(&set, "disk wait")->missing.remedy, "sysctl kernel.task_delayacct=1"));
-	/* Switched on, the kernel counts for those that begin from then on. */
+	/* Once switched on, the kernel counts for new processes only. */
 	fake_proc_put(&proc, "sys/kernel/task_delayacct", "1\n");
 	fake_proc_add(&proc, 101, 100, "worker");
 	read_source(6 * NS_PER_S);
@@ -211,7 +211,7 @@ START_TEST(descriptors_are_counted_every_five_seconds)
 	open_source(100, proc.root);
 	read_source(0);
 	double first = set_figure(&set, METRIC_PROCESS_DESCRIPTORS, 100);
-	ck_assert(!isnan(first)); /* of a folder that is none of the kernel's, any number */
+	ck_assert(!isnan(first)); /* any number, for a folder that is not the kernel's */
 	read_source(4 * NS_PER_S);
 	ck_assert(isnan(set_figure(&set, METRIC_PROCESS_DESCRIPTORS, 100)));
 	read_source(5 * NS_PER_S);
@@ -241,21 +241,21 @@ START_TEST(a_processs_wait_is_emitted_when_it_changes)
 	ck_assert_ptr_null(emitted_wait(101));
 	read_source(NS_PER_S);
 	ck_assert_ptr_null(emitted_wait(100));
-	/* In D it is told at once, and that it is over, too. */
+	/* State D is emitted at once, and so is its end. */
 	put_stat(101, 'D', 10, 0);
 	read_source(NS_PER_S + NS_PER_S / 10);
 	ck_assert_str_eq(emitted_wait(101), "folio_wait_bit_common");
 	put_stat(101, 'R', 10, 0);
 	read_source(NS_PER_S + NS_PER_S / 5);
 	ck_assert_str_eq(emitted_wait(101), "");
-	/* Asleep and never run since: at the next turn of the others. */
+	/* Asleep and never run since: at the next reading of all. */
 	fake_proc_puts(&proc, 101, "wchan", "pipe_read");
 	put_stat(101, 'S', 11, 0);
 	read_source(2 * NS_PER_S);
 	ck_assert_ptr_null(emitted_wait(101));
 	read_source(3 * NS_PER_S);
 	ck_assert_str_eq(emitted_wait(101), "pipe_read");
-	/* "0": the kernel does not say. */
+	/* "0": the kernel hides it. */
 	fake_proc_puts(&proc, 100, "wchan", "0");
 	read_source(4 * NS_PER_S);
 	ck_assert_str_eq(emitted_wait(100), "");
@@ -416,7 +416,7 @@ START_TEST(exec_is_emitted_as_replaced)
 	ck_assert(wait_until(is_replaced, NULL, 5));
 	ck_assert_str_eq(set_process(&set, RECORD_PROCESS_REPLACED, child.pid)->process.command, "sleep");
 	ck_assert_uint_eq(set_count(&set, RECORD_PROCESS_GONE), 0);
-	/* The kept descriptors follow it: the figures go on. */
+	/* The open descriptors follow it: the figures continue. */
 	read_source(2);
 	ck_assert_double_gt(set_figure(&set, METRIC_PROCESS_RESIDENT, child.pid), 0);
 	ck_assert_uint_eq(set_count(&set, RECORD_MISSING), 0);
@@ -449,7 +449,7 @@ START_TEST(every_child_of_a_burst_that_came_also_goes)
 	uint64_t seen = 0, gone = 0;
 	for (int i = 0; i < 2000; i++) {
 		ck_assert_int_eq(read_source(i * NS_PER_S), STATUS_OK);
-		/* What this kernel counts is not the matter. */
+		/* Independent of what this kernel counts. */
 		ck_assert_uint_eq(set_count(&set, RECORD_MISSING), set_missing(&set, "disk wait") ? 1 : 0);
 		seen += set_count(&set, RECORD_PROCESS_SEEN);
 		gone += set_count(&set, RECORD_PROCESS_GONE);

@@ -33,7 +33,7 @@ static void stall(bool is_so)
 	pthread_mutex_unlock(&stall_lock);
 }
 
-/* Until a write() waits. */
+/* Waits until a write() is stalled. */
 static void await_stalled_write(void)
 {
 	pthread_mutex_lock(&stall_lock);
@@ -370,7 +370,7 @@ START_TEST(another_file_steps_over_what_was_put_in_its_place)
 }
 END_TEST
 
-/* Row 37. */
+/* Fault 37. */
 START_TEST(a_clock_that_was_set_dates_what_follows)
 {
 	header.monotonic_ns = clock_monotonic_ns();
@@ -402,7 +402,7 @@ static uint64_t drain(int fd, struct stream_reader *reader)
 	return bytes;
 }
 
-/* A pipe that nobody reads for a while: what does not wait is counted, and the rest arrives whole. */
+/* A pipe that is not read for a while: sets beyond the queue are counted, and the rest arrives complete. */
 START_TEST(a_reader_that_stalls_costs_sets_that_are_counted)
 {
 	int ends[2];

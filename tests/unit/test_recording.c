@@ -72,8 +72,7 @@ struct account {
 	uint64_t dictionary_bytes, all_bytes, max_apart_ns;
 };
 
-/* A collector's sets, each put half a second after the one before; a snapshot is given as soon as it is asked for, as
- * the sampler does. */
+/* A collector's sets, half a second apart; a requested snapshot comes at once, as from the sampler. */
 static struct account record_sets(unsigned sets, unsigned records, unsigned snapshot_records)
 {
 	struct recording recording = { 0 };

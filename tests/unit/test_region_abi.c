@@ -1,4 +1,4 @@
-/* ABI 1.0 is frozen: what its header publishes, and a region that it once left, are read by every later pmtop.
+/* ABI 1.0 is frozen: every later pmtop reads what its header publishes, and a stored region of it.
  *
  * tests/fixtures/abi-1.0 holds the header as it was released and a region file that it wrote; neither ever changes. A
  * later ABI gets a folder and a test of its own. `test_region_abi --make FILE` is how the region file was made. */

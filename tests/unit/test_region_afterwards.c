@@ -1,4 +1,4 @@
-/* What a publisher says of a batch besides its times, spans told when they are over, and small regions. */
+/* What a publisher adds to a batch besides its times, spans published after their end, and small regions. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 
@@ -116,7 +116,7 @@ START_TEST(a_span_published_afterwards_is_nested_in_its_parent)
 }
 END_TEST
 
-/* Times that cannot be are cut to what can, and the span around keeps a self time. */
+/* Impossible times are clamped, and the parent span still has a self time. */
 START_TEST(impossible_times_are_cut)
 {
 	struct region_event spans[8];
@@ -170,7 +170,7 @@ START_TEST(a_mode_said_within_a_batch_is_that_batchs_and_the_empty_epochs)
 }
 END_TEST
 
-/* Whoever comes late must not find training in two places. */
+/* A late reader must not find training twice. */
 START_TEST(train_is_the_same_as_no_mode)
 {
 	struct region_total total;

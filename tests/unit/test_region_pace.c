@@ -1,5 +1,4 @@
-/* Between two readings of the region source: what fills a ring is read, and what does not is left to the next
- * reading. */
+/* Between two readings of the region source: a ring that fills up is read, others wait for the next reading. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 
@@ -29,7 +28,8 @@ static void read_source(void)
 	ck_assert_msg(!account.wrong[0], "%s", account.wrong);
 }
 
-/* What it tells, the time since the last look being told to it, and how long until it is to be asked again. */
+/* Samples so long after the last sample. Returns the number of records; *next_after_ns is the time until the next
+ * sample. */
 static size_t sample_after(int64_t after_ns, int64_t *next_after_ns)
 {
 	static int64_t at_ns;
@@ -41,8 +41,8 @@ static size_t sample_after(int64_t after_ns, int64_t *next_after_ns)
 	return set.count;
 }
 
-/* A run that ends with the test and leaves nothing in /dev/shm: so many batches of five events, and as many as `then`
- * at each go_on. */
+/* A run that ends with the test and leaves nothing in /dev/shm: a first few batches of five events, and `then` more at
+ * each go_on. */
 struct plan {
 	uint32_t slots;
 	unsigned then;
@@ -75,7 +75,7 @@ static void train_body(void *argument, int in, int out)
 	}
 }
 
-/* The first reading is over, and the first look. */
+/* After the first reading and the first sample. */
 static struct child start_training(struct plan *plan)
 {
 	struct child child = child_start(train_body, plan);
@@ -131,7 +131,7 @@ START_TEST(a_ring_that_fills_is_read_between_two_readings)
 }
 END_TEST
 
-/* Not at once as seldom as may be: it is not known yet how fast events come. */
+/* Not at the longest interval at once: the rate of events is still unknown. */
 START_TEST(a_ring_that_fills_slowly_is_left_to_the_reading)
 {
 	struct plan plan = { 1024, 3 };
@@ -181,7 +181,7 @@ START_TEST(a_loss_between_two_readings_is_reported_with_a_remedy)
 	ck_assert_uint_gt(sample_after(100 * NS_PER_MS, &next_ns), 0);
 	ck_assert_int_eq(next_ns, 10 * NS_PER_MS);
 	ck_assert_uint_eq(account.lost, 0);
-	/* Although nothing has come since the look. */
+	/* Although nothing came since the sample. */
 	read_source();
 	ck_counts(FIRST + 2000);
 	ck_assert_uint_gt(account.lost, 0);

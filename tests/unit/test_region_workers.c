@@ -17,7 +17,7 @@ static struct target target;
 static struct reason reason;
 static struct sample_set set;
 static void *state;
-static int64_t later_ns; /* added to the clock, so that pauses need not be waited for */
+static int64_t later_ns; /* added to the clock instead of waiting */
 
 static void read_later(double seconds)
 {

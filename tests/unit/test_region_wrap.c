@@ -1,4 +1,4 @@
-/* Lanes that have run for so long that their slots' sequences wrap. */
+/* Lanes with so many events that their slots' sequences wrap. */
 #include <stdint.h>
 static uint64_t first_event;
 #define PMTOP_I_FIRST_EVENT first_event
@@ -36,7 +36,7 @@ static void check_across(uint64_t first)
 		ck_assert_double_eq(regions_value(events[0].payload[0]), i);
 	}
 	ck_assert_uint_eq(regions_lane(region, 0).lost, lost);
-	/* And where the reader is lapped across it. */
+	/* And if the writer laps the reader across the wrap. */
 	for (unsigned i = 0; i < EVENTS; i++)
 		pmtop_gauge(pm, "i", i);
 	ck_assert_uint_eq(regions_events(region, 0, events, EVENTS), SLOTS);

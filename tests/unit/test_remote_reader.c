@@ -1,5 +1,5 @@
-/* The child that reads memory for us: what it gives is what the kernel gives; it keeps nothing of ours, and ends with
- * us. */
+/* The child that reads memory for pmtop: it returns what the kernel returns, has no open descriptors of ours, and ends
+ * with us. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -177,7 +177,7 @@ START_TEST(a_reader_ends_with_its_thread)
 	ck_assert_int_eq(pthread_create(&thread, NULL, read_and_end, reader), 0);
 	pthread_join(thread, NULL);
 	ck_assert_int_gt(of_thread, 0);
-	/* A read notes that it has ended, and collects it. */
+	/* A read notices its end and reaps it. */
 	ck_assert(wait_until(has_ended, NULL, 30));
 }
 END_TEST

@@ -1,4 +1,4 @@
-/* Rule files: what is understood, and every way in which one can be wrong, each with its line and the next step. */
+/* Rule files: valid ones, and every error with its line and the next step. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The engine of rules: durations, both directions, what keeps what quiet, histories, what lacks a figure; and figures
- * that need more than a run. */
+/* The engine of rules: durations, both directions, quieting, histories, missing figures; and figures that need more
+ * than a run. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,7 +150,7 @@ START_TEST(a_rule_may_have_a_lower_limit)
 	ck_assert_ptr_nonnull(alert);
 	ck_assert_int_eq(alert->severity, SEVERITY_CRITICAL);
 	ck_assert_str_eq(alert->message, "full in 9:00: 2.00 GB left of the cgroup, and memory grows by 3.70 MB/s");
-	model.memory.limit_in_s = 1100; /* over the level, and below where it is calm */
+	model.memory.limit_in_s = 1100; /* over the level, and below the level that clears it */
 	update_after(1);
 	update_after(11);
 	ck_assert_ptr_nonnull(raised("memory_limit_near"));
@@ -167,7 +167,7 @@ START_TEST(a_condition_that_holds_no_more_clears_the_warning)
 	update_after(1);
 	update_after(10);
 	ck_assert_ptr_nonnull(raised("busy_machine"));
-	cpus(0.96, 3.8); /* as busy, by the run itself now */
+	cpus(0.96, 3.8); /* as busy, but by the run itself */
 	update_after(1);
 	ck_assert_ptr_nonnull(raised("busy_machine"));
 	update_after(10);
@@ -228,8 +228,7 @@ START_TEST(a_history_begins_before_the_warning)
 }
 END_TEST
 
-/* More rules near their levels than histories are kept: the oldest make way, those that stand are told whatever there
- * is room for. */
+/* More rules near their levels than histories: the oldest are dropped; raised warnings are reported all the same. */
 START_TEST(histories_are_bounded)
 {
 	char text[128];

@@ -1,5 +1,4 @@
-/* Rules of the hardware, each from figures made by hand: what lacks, how long it is held, what it says, when it is
- * cleared. */
+/* Rules of the hardware, each from figures made by hand: missing figures, duration, message, clearing. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -403,7 +402,7 @@ START_TEST(the_driver_says_that_the_GPU_waits_where_the_program_does_not)
 	ck_assert_str_eq(alert->message, "the GPU waits: data loading takes 50 % of each step (0.100 s of 0.200 s)");
 	ck_assert_str_eq(
 		alert->meaning, "By its driver the GPU has nothing to do 55 % of the time, while batches are being loaded.");
-	ck_assert_ptr_null(raised("gpu_idle_while_loading")); /* said once */
+	ck_assert_ptr_null(raised("gpu_idle_while_loading")); /* reported once */
 	ck_assert_ptr_null(raised("gpu_underused"));
 	ck_assert_ptr_null(raised("data_loading"));
 }
@@ -531,7 +530,7 @@ START_TEST(its_own_wait_counts_each_pass_once)
 {
 	passes(0.12, 0.05, 0.03);
 	clock_says("gpu.forward_s", 0.02);
-	ck_assert(isnan(own_wait())); /* backward is not known */
+	ck_assert(isnan(own_wait())); /* backward is unknown */
 	clock_says("gpu.backward_s", 0.04);
 	clock_says("gpu.batch_s", 0.19);
 	ck_assert_double_eq_tol(own_wait(), 0.7, 1e-6);
@@ -697,7 +696,7 @@ START_TEST(precisions_have_many_names)
 		ck_assert(figure_text(&ref, &context, text) == (cases[i].name[0] != '\0'));
 		ck_assert_str_eq(text, cases[i].name);
 	}
-	/* What somebody declares goes before what was seen. */
+	/* A declared setting has precedence over an observed one. */
 	runs[0].meta_count = 0;
 	hand_meta(&runs[0], "torch.precision", "32-true");
 	rule_context_init(&context, &cache, &model, 0, NULL);

@@ -1,5 +1,5 @@
-/* Told to the real model: workers that compute, workers that wait for the disk, and a GPU whose clock heat, power or
- * its hardware holds down. */
+/* In the real model: workers that compute, workers that wait for the disk, and a GPU whose clock heat, power or its
+ * hardware throttles. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -164,7 +164,7 @@ START_TEST(workers_that_do_neither_are_neither)
 }
 END_TEST
 
-/* A reason that comes and goes is judged by its share of the last 10 s. */
+/* An intermittent reason is judged by its share of the last 10 s. */
 static void flicker(double until_s, unsigned bits)
 {
 	while (at_s + TICK <= until_s + 1e-9) {

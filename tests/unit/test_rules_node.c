@@ -1,5 +1,4 @@
-/* The made-up node with a fault of its hardware: the rule that it is made for stands, and slow batches are explained by
- * it. */
+/* The synthetic node with a hardware fault: the matching rule is raised, and slow batches have it as their cause. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -86,7 +85,7 @@ static const struct {
 	{ "ecc", "gpu_reported", 120 },
 };
 
-/* The driver's report of it says the same. */
+/* The driver's report has the same fault. */
 START_TEST(a_lost_gpu_is_warned_of_once)
 {
 	begin("gpu-lost");
@@ -146,7 +145,7 @@ START_TEST(a_healthy_gpu_raises_no_rule)
 }
 END_TEST
 
-/* Scenario, and the rule of these that it is made for. */
+/* Scenario, and the rule that it must raise. */
 static const struct {
 	const char *scenario, *rule;
 } own[] = { { "gpu-waits-for-host", "gpu_waits_for_host" }, { "gpu-copies", "gpu_waits_for_copies" } };

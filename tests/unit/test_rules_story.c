@@ -1,4 +1,4 @@
-/* What is planted in a made-up run is what the rules say of it, on the real model. */
+/* The rules report what is planted in a synthetic run, on the real model. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -59,7 +59,7 @@ static double evidence(const struct alert *alert, const char *key)
 	return NAN;
 }
 
-/* Every flagged batch is explained by `what`, for nearly all of its excess. */
+/* `what` explains nearly all of the excess of every flagged batch. */
 static void ck_explained_by(const char *what)
 {
 	const struct run *run = &model->runs[0];

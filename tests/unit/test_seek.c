@@ -1,4 +1,4 @@
-/* What is there after a seek is what playing up to there gives. */
+/* A seek gives the same state as playing up to that time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "tests/support/suite.h"
 #include "tests/support/waiting.h"
 
-/* Last, for it has a macro of the name of one of our functions. */
+/* Last: it has a macro with the name of one of our functions. */
 #include <check.h>
 
 static char path[] = "/tmp/pmtop-seek-XXXXXX";
@@ -43,7 +43,7 @@ static enum seek_state seek(struct session *of, const struct goal *goal)
 	return state;
 }
 
-/* All that is told of it, as text. */
+/* The whole export, as text. */
 static char *emitted(struct session *of)
 {
 	struct buffer out = BUFFER_INIT;
@@ -93,7 +93,7 @@ START_TEST(forward_and_backward_give_what_playing_gives)
 }
 END_TEST
 
-/* Rules are looked at seldom on the way, and closely from ten minutes before. */
+/* A seek evaluates rules rarely on the way, and at full rate for the last ten minutes. */
 START_TEST(raised_warnings_are_those_of_playing)
 {
 	record(&(struct recorded_options){ .scenario = "data-bound:2", .seconds = 900, .period_ns = NS_PER_S });
@@ -128,7 +128,7 @@ START_TEST(a_batch_has_just_ended_and_an_epoch_just_begun)
 }
 END_TEST
 
-/* What a damaged recording says of its times may be anything. */
+/* A damaged recording may have any times. */
 START_TEST(times_at_the_limits_of_int64_do_not_overflow)
 {
 	static const struct moment end = { MOMENT_END, 0 }, begin = { MOMENT_BEGIN, 0 }, half = { MOMENT_SHARE, 0.5 };
@@ -227,7 +227,7 @@ START_TEST(the_time_line_has_every_flag_and_when_it_is_seen)
 }
 END_TEST
 
-/* The model is exact; warnings have been looked for from other places on. */
+/* The model is exact; warnings may differ, since rules began at another time. */
 START_TEST(a_station_gives_what_playing_gives)
 {
 	struct session *station = NULL, played;

@@ -90,9 +90,9 @@ START_TEST(a_point_fills_columns_until_the_next)
 		ck_assert_double_eq(columns[i].mean, i / 10);
 	}
 	for (int i = 41; i < 50; i++)
-		ck_assert(!columns[i].has); /* nothing was measured after the last point */
+		ck_assert(!columns[i].has); /* no point follows the last */
 	series_columns(series, S / 2, S, columns, 5);
-	ck_assert(columns[0].has); /* the point before the window stands on into it */
+	ck_assert(columns[0].has); /* the point before the window is carried into it */
 	ck_assert_double_eq(columns[0].last, 0);
 	series_free(series);
 }
@@ -157,7 +157,7 @@ START_TEST(whole_run_is_covered_by_coarser_levels)
 	ck_assert_double_eq_tol(mean, points / 2.0, points * 0.001);
 	ck_assert(series_extremes(series, &min, &max));
 	ck_assert_double_eq(max, 5e6);
-	/* The last seconds are still there point by point. */
+	/* The last seconds still have every point. */
 	series_columns(series, (int64_t)(points - 50) * S / 10, (int64_t)points * S / 10, columns, 50);
 	for (int i = 0; i < 50; i++)
 		ck_assert_double_eq(columns[i].last, points - 50 + i);

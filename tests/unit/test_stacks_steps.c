@@ -1,4 +1,4 @@
-/* What a loader's counts become: polled by hand, told as a run's events. */
+/* A loader's counts, polled by hand, become a run's events. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void see(uint64_t yielded, bool is_over, const char *function)
 	stacks_steps_take(steps, &counted, 1, &text, now_ns);
 }
 
-/* Batches of so many seconds each from now on, until the pass has handed out `until`; polled as the steps ask for. */
+/* Batches of so many seconds each from now on, until the loader has yielded `until`; polled when steps request it. */
 static void go_on(uint64_t from, uint64_t until, double step_s, const char *function)
 {
 	int64_t begin_ns = now_ns;
@@ -151,7 +151,7 @@ START_TEST(last_batches_that_no_sample_saw_are_emitted_if_the_length_is_known)
 }
 END_TEST
 
-/* PyTorch's iterators begin twice where they have workers, and the first of the two hands nothing out. */
+/* PyTorch's iterators with workers begin twice, and the first yields nothing. */
 START_TEST(an_iteration_that_never_began_is_no_epoch)
 {
 	go_on(0, LENGTH, 0.03, "train");

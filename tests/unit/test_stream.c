@@ -9,7 +9,7 @@
 
 enum { SETS = 12, BLOCKS_MAX = 64 };
 
-/* A small recording, and where its blocks lie in it. */
+/* A small recording, and the offsets of its blocks. */
 static struct buffer recording;
 static struct {
 	size_t from, to;
@@ -74,7 +74,7 @@ static void teardown(void)
 	sample_set_release(&set);
 }
 
-/* What was read: which of the sets, by their figure; a set that is none of them is wrong. */
+/* Which sets were read, by their figure; an unknown set is an error. */
 struct account {
 	bool has[SETS];
 	size_t count, gaps;
@@ -121,8 +121,8 @@ static struct account read_all(const void *bytes, size_t length)
 	return account;
 }
 
-/* Which sets must come when the bytes from..to are not what they were: all whose blocks were not touched, the first
- * dictionary and the header at hand. */
+/* Which sets must come when the bytes from..to are damaged: all with undamaged blocks, given the first dictionary and a
+ * header. */
 static void ck_untouched(const struct account *account, size_t from, size_t to)
 {
 	bool has_header = from >= blocks[0].to, has_dictionary = false;
@@ -196,7 +196,7 @@ START_TEST(ranges_of_zeros_and_noise_cost_what_they_touch)
 		memcpy(copy, recording.data, recording.length);
 		for (size_t i = 0; i < length; i++)
 			copy[from + i] = round % 2 ? 0 : (char)random_bits();
-		/* What happens to be as it was is no damage. */
+		/* Bytes that did not change are no damage. */
 		size_t to = from + length;
 		while (from < to && copy[from] == recording.data[from])
 			from++;
@@ -228,7 +228,7 @@ START_TEST(ranges_that_were_cut_out_or_put_in_cost_what_they_touch)
 			ck_assert_uint_ge(account.losses.bytes, length);
 		} else {
 			length = length < recording.length - at ? length : recording.length - at;
-			/* The same bytes before and after: another cut would have done the same. */
+			/* Equal bytes before and after: another cut would give the same. */
 			if (recording.data[at - 1] == recording.data[at + length - 1] ||
 				(at + length < recording.length && recording.data[at] == recording.data[at + length]))
 				continue;
@@ -255,7 +255,7 @@ END_TEST
 
 START_TEST(a_reader_that_comes_late_begins_with_a_dictionary)
 {
-	/* The header, then from the middle of a block on. */
+	/* The header, then the stream from within a block on. */
 	size_t from = blocks[3].from + 7;
 	memmove(recording.data + blocks[0].to, recording.data + from, recording.length - from);
 	struct account account = read_all(recording.data, recording.length - (from - blocks[0].to));
@@ -392,7 +392,7 @@ START_TEST(a_sender_that_was_started_again_is_read_on_after_a_gap)
 	ck_assert_uint_eq(account.count, 9);
 	ck_assert_uint_eq(account.gaps, 1);
 	ck_assert(!account.is_refused);
-	/* Another process is another recording. */
+	/* Another process means another recording. */
 	stream_write_header(&second, &headers[2], &out);
 	append(&second, &out, 9, 11);
 	account = read_all(out.data, out.length);

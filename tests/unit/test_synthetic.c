@@ -1,5 +1,4 @@
-/* The synthetic run: the same each time it is told, nothing in it that could not be, and every warning raised by one of
- * them. */
+/* The synthetic run: the same each time, without impossible values, and with a scenario for every warning. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -269,7 +268,7 @@ START_TEST(every_warning_can_be_raised)
 }
 END_TEST
 
-/* The slow batches are those that it says, and no others. */
+/* Only the announced batches are slow. */
 START_TEST(planted_batches_are_slow)
 {
 	struct emitted emitted;

@@ -1,5 +1,4 @@
-/* The invented node: its GPUs, counters and meters agree with the batches, and each thing that can go wrong with them
- * does. */
+/* The synthetic node: its GPUs, counters and meters agree with the batches, and each of its faults occurs. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 
 enum { GPUS = 2, LARGEST_PID = 4194304 };
 
-/* Everything that was told last, and sums over all readings. */
+/* The last value of every figure, and sums over all readings. */
 struct seen {
 	struct synthetic *synthetic;
 	struct sample_set set;
@@ -212,7 +211,7 @@ START_TEST(an_ordinary_run_uses_both_gpus)
 }
 END_TEST
 
-/* Watts are what the energy counter grows by. */
+/* Power is the growth of the energy counter. */
 START_TEST(power_and_energy_agree)
 {
 	struct seen seen;
@@ -243,7 +242,7 @@ START_TEST(a_stalled_run_leaves_gpus_idle)
 }
 END_TEST
 
-/* In a batch that waits for half a second for its data the GPUs have nothing to do, and take less. */
+/* In a batch that waits half a second for data the GPUs are idle and draw less power. */
 START_TEST(they_idle_while_a_batch_waits)
 {
 	struct seen seen;
@@ -354,7 +353,7 @@ START_TEST(the_allocator_distinguishes_a_leak_from_a_cache)
 }
 END_TEST
 
-/* Scenario, GPU, metric, and what its mean is. */
+/* Scenario, GPU, metric, and its mean. */
 static const struct {
 	const char *scenario;
 	int gpu;
@@ -419,7 +418,7 @@ START_TEST(a_missing_figure_is_named)
 }
 END_TEST
 
-/* Who comes late is told of the GPUs before their processes. */
+/* A snapshot has the GPUs before their processes. */
 START_TEST(a_snapshot_has_all_records)
 {
 	struct target target = { .synthetic = "" };

@@ -15,7 +15,7 @@
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
 
-/* What the target sees as /, below the made-up /proc. */
+/* The target's root directory, below the fake /proc. */
 #define TARGET_ROOT "100/root"
 
 enum { TARGET = 100 };
@@ -195,7 +195,7 @@ START_TEST(disks_are_whole_and_physical_and_named_once)
 	read_at(2);
 	ck_assert_uint_eq(set_count(&set, RECORD_INSTANCE), 0);
 	ck_figure(METRIC_DISK_BUSY, disk, 700e6);
-	/* A disk that is put in later moves the lines: everyone keeps its number. */
+	/* A disk added later moves the lines: every disk keeps its number. */
 	char text[2048];
 	snprintf(text, sizeof text, "   8      48 sdd 7 0 7 7 7 0 7 7 0 7 7\n%s", diskstats_text);
 	fake_proc_put(&proc, "sysfs/block/sdd/size", "1\n");
@@ -263,7 +263,7 @@ START_TEST(a_network_file_system_is_never_asked)
 		if (i == 0)
 			ck_missing("free space", "nfs4", "");
 	}
-	/* The same path on a disk is asked: it is not there, and that is said. */
+	/* The same path on a disk is read: it does not exist, and that is reported. */
 	put_mounts("xfs");
 	read_at(200);
 	ck_figure(METRIC_SYSTEM_SPACE, 0, NAN);
@@ -291,7 +291,7 @@ START_TEST(a_shm_behind_what_may_hang_or_none_at_all_is_missing)
 }
 END_TEST
 
-/* A file that can be opened and not be read, as a kernel's with psi=0. */
+/* A file that can be opened but not read, as with psi=0. */
 static void make_unreadable(const char *name)
 {
 	char path[256];

@@ -97,7 +97,7 @@ START_TEST(every_cut_of_a_stat_line_is_refused_or_whole)
 		}
 		free(copy);
 	}
-	/* Only with a digit of the last field is it whole. */
+	/* Complete only with a digit of the last field. */
 	ck_assert_uint_eq(refused, sizeof text - 3 + 1);
 }
 END_TEST
@@ -169,7 +169,7 @@ START_TEST(children_beyond_the_most_are_counted)
 	ck_assert_uint_eq(target.member_count, TARGET_MEMBERS_MAX);
 	ck_assert_uint_eq(target.members_left_out, 10);
 	ck_assert(!target.is_short_of_files);
-	/* In the middle of the list one ends: the order of the others stays, and one that waited comes in. */
+	/* A process in the middle of the list ends: the others keep their order, and a waiting one joins. */
 	fake_proc_end(&proc, 1003);
 	ck_assert_int_eq(target_refresh(&target), STATUS_OK);
 	ck_assert_uint_eq(target.member_count, TARGET_MEMBERS_MAX);
@@ -317,7 +317,7 @@ START_TEST(process_whose_main_thread_ended_is_still_watched)
 	ck_assert_int_eq(target_open(&target, child.pid, "/proc", &reason), STATUS_OK);
 	ck_assert(wait_until(main_thread_is_a_zombie, &child, 5));
 	ck_assert_int_eq(target_refresh(&target), STATUS_OK);
-	/* It is in the state of the thread that lives. */
+	/* It has the state of the live thread. */
 	ck_assert_int_eq(target.members[0].stat.state, 'S');
 	child_release(&child);
 	child_collect(&child);

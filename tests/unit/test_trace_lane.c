@@ -8,8 +8,8 @@
 #include "src/export/trace/trace_lane.h"
 #include "tests/support/suite.h"
 
-/* Slices of a lane, as text: "batch 0 1000-2000 { 1 1000-1200 }", names of spans being numbers; "|2" where they stand
- * on the second track beside. */
+/* Slices of a lane, as text: "batch 0 1000-2000 { 1 1000-1200 }" with numbers as spans' names; "|2" marks the second
+ * parallel track. */
 static struct trace_lane lane;
 static char text[4096];
 
