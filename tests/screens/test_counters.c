@@ -22,10 +22,7 @@ static void expect_picture(
 	struct stage stage;
 	play(&stage, counts, width, height);
 	alerts_release(&stage.alerts);
-	stage.canvas.charset = charset;
-	stage_type(&stage, keys);
-	stage_draw(&stage);
-	stage_expect(&stage, name);
+	stage_expect_after(&stage, charset, keys, name);
 	stage_close(&stage);
 }
 

@@ -47,6 +47,15 @@ void script_state(struct script *script, const struct run_state *state);
 void script_figure(struct script *script, double at_s, enum metric metric, int32_t pid, double value);
 void script_process(
 	struct script *script, double at_s, int32_t pid, uint64_t start_ticks, const char *command, bool is_target);
+/* A batch from begin_s to end_s after the last, and the begin of the next; applied at now_s or its end, if that is
+ * later. */
+void script_whole_batch(struct script *script, double begin_s, double end_s, double now_s);
+/* Fails the test if there is none. */
+const struct batch *script_batch(struct script *script, uint64_t ordinal);
+const struct batch *script_newest_batch(struct script *script); /* that has ended */
+/* A total of `count` equal durations. */
+struct total_row *script_total(
+	struct script *script, enum total_kind kind, unsigned lane, uint64_t upto, uint64_t count, double each_s);
 
 /* `count` contiguous batches with equal steps from `at_s` on, applied as one set; batches take 90 % of the step.
  * Returns the begin of the next. */

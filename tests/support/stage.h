@@ -40,6 +40,8 @@ bool stage_shows(const struct stage *stage, const char *text);
 bool stage_find(const struct stage *stage, const char *text, int *x, int *y);
 /* If they differ, fails the test and prints the differing rows of both. */
 void stage_expect(const struct stage *stage, const char *name);
+/* The same in this charset after these keys. */
+void stage_expect_after(struct stage *stage, enum charset charset, const char *keys, const char *name);
 void picture_expect_file(const struct canvas *canvas, const char *name);
 
 #endif

@@ -8,6 +8,7 @@
 #include "src/rules/rule.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
+#include "tests/support/model_parts.h"
 
 static struct model model;
 static struct run runs[70];
@@ -124,13 +125,7 @@ static void update_after(double seconds)
 	update();
 }
 
-static const struct alert *raised(const char *rule)
-{
-	for (size_t i = 0; i < alerts.count; i++)
-		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
-			return &alerts.list[i];
-	return NULL;
-}
+static const struct alert *raised(const char *rule) { return alerts_find_raised(&alerts, rule); }
 
 static double evidence(const struct alert *alert, const char *key)
 {

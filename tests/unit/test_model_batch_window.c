@@ -53,28 +53,13 @@ static void setup(void)
 static void teardown(void) { script_close(&script); }
 
 /* One batch, emitted now; its begin and end may be earlier. */
-static void batch(double begin_s, double end_s)
-{
-	script_batch_begin(&script, 0, begin_s, script.batches);
-	script_batch_end(&script, 0, end_s, begin_s, NAN);
-	script_batch_begin(&script, 0, end_s, script.batches);
-	script_apply(&script, fmax(at_s, end_s));
-}
-
-static const struct batch *newest_finished(void)
-{
-	const struct track *track = run_main(script_run(&script));
-	for (uint64_t ordinal = track->end; ordinal-- > track->first;)
-		if (track_batch(track, ordinal) && track_batch(track, ordinal)->end_ns)
-			return track_batch(track, ordinal);
-	ck_abort_msg("no batch");
-}
+static void batch(double begin_s, double end_s) { script_whole_batch(&script, begin_s, end_s, at_s); }
 
 static struct batch_window batch_window;
 
 static bool read_window(void)
 {
-	return model_batch_window(script.model, script_run(&script), newest_finished(), &batch_window);
+	return model_batch_window(script.model, script_run(&script), script_newest_batch(&script), &batch_window);
 }
 
 static const struct window_figure *figure(enum metric metric, int32_t instance)
@@ -572,7 +557,7 @@ START_TEST(a_batch_that_a_person_flags_has_it_at_once_and_unflagged_no_more)
 	step_at = 0.05;
 	steps(40, 0.1);
 	read_until(8);
-	uint64_t ordinal = newest_finished()->ordinal - 3;
+	uint64_t ordinal = script_newest_batch(&script)->ordinal - 3;
 	ck_assert(model_flag(script.model, 0, script_run(&script)->main_track, ordinal, true));
 	ck_assert_ptr_nonnull(newest_flagged());
 	ck_assert_ptr_nonnull(newest_flagged()->batch_window);

@@ -86,26 +86,11 @@ static void setup(void)
 
 static void teardown(void) { script_close(&script); }
 
-static void batch(double begin_s, double end_s)
-{
-	script_batch_begin(&script, 0, begin_s, script.batches);
-	script_batch_end(&script, 0, end_s, begin_s, NAN);
-	script_batch_begin(&script, 0, end_s, script.batches);
-	script_apply(&script, fmax(at_s, end_s));
-}
-
-static const struct batch *newest_finished(void)
-{
-	const struct track *track = run_main(script_run(&script));
-	for (uint64_t ordinal = track->end; ordinal-- > track->first;)
-		if (track_batch(track, ordinal) && track_batch(track, ordinal)->end_ns)
-			return track_batch(track, ordinal);
-	ck_abort_msg("no batch");
-}
+static void batch(double begin_s, double end_s) { script_whole_batch(&script, begin_s, end_s, at_s); }
 
 static const struct window_event *event(enum window_event_kind kind)
 {
-	ck_assert(model_batch_window(script.model, script_run(&script), newest_finished(), &batch_window));
+	ck_assert(model_batch_window(script.model, script_run(&script), script_newest_batch(&script), &batch_window));
 	for (size_t i = 0; i < batch_window.event_count; i++)
 		if (batch_window.events[i].kind == kind)
 			return &batch_window.events[i];

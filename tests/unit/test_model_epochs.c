@@ -3,17 +3,9 @@
 
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
+#include "tests/support/model_parts.h"
 
 #define NEAR 1e-6
-
-static struct model *new_model(void)
-{
-	struct model_options options;
-	model_options_default(&options);
-	struct model *model = model_new(&options);
-	ck_assert_ptr_nonnull(model);
-	return model;
-}
 
 START_TEST(epochs_have_ordinals_and_the_figures_of_their_batches)
 {
@@ -194,7 +186,7 @@ END_TEST
 static double length_of(const struct story_options *options, double *epoch_ends)
 {
 	struct story *story = story_new(options);
-	struct model *model = new_model();
+	struct model *model = model_new_default();
 	struct sample_set set = SAMPLE_SET_INIT;
 	while (story_next(story, &set))
 		model_apply(model, &set);
@@ -218,7 +210,7 @@ START_TEST(remaining_time_is_right_once_an_epoch_is_complete)
 		options.checkpoint_s = 2;
 		double epoch_ends[5], end_s = length_of(&options, epoch_ends);
 		struct story *story = story_new(&options);
-		struct model *model = new_model();
+		struct model *model = model_new_default();
 		struct sample_set set = SAMPLE_SET_INIT;
 		double last_ratio = 0;
 		while (story_next(story, &set)) {
@@ -255,7 +247,7 @@ START_TEST(first_epoch_is_estimated_from_its_plan)
 	story_options_default(&options);
 	options.slow_every = 0;
 	struct story *story = story_new(&options);
-	struct model *model = new_model();
+	struct model *model = model_new_default();
 	struct sample_set set = SAMPLE_SET_INIT;
 	for (int i = 0; i < 51; i++) {
 		story_next(story, &set);
@@ -280,7 +272,7 @@ START_TEST(unknown_plan_makes_no_estimate_in_the_first_epoch)
 	story_options_default(&options);
 	options.has_plan = false;
 	struct story *story = story_new(&options);
-	struct model *model = new_model();
+	struct model *model = model_new_default();
 	struct sample_set set = SAMPLE_SET_INIT;
 	for (int i = 0; i < 51; i++) {
 		story_next(story, &set);

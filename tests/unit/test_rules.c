@@ -9,6 +9,7 @@
 #include "src/rules/rule_now.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
+#include "tests/support/model_parts.h"
 
 static struct model model;
 static struct process processes[3];
@@ -16,12 +17,6 @@ static struct run runs[2];
 static struct settings settings;
 static struct alerts alerts;
 static struct rule_book *book;
-
-static void unknown(double *from, double *to)
-{
-	while (from < to)
-		*from++ = NAN;
-}
 
 static void start(void)
 {
@@ -34,11 +29,7 @@ static void start(void)
 	model = (struct model){
 		.now_ns = 100 * NS_PER_S, .run_count = 1, .runs = runs, .processes = processes, .system = no_system
 	};
-	model.memory = (struct memory){ .growth_bytes = NAN, .slope_per_batch = NAN, .tree_rss_bytes = NAN };
-	unknown(model.system.now, model.system.now + METRIC_COUNT);
-	model.system.cpu_ratio = model.system.io_wait_ratio = model.system.memory_ratio = model.system.swap_per_s =
-		model.system.shm_ratio = NAN;
-	model.system.throttled_ratio = model.system.space_ratio = NAN;
+	model_set_unknown(&model);
 }
 
 static void stop(void)
@@ -59,13 +50,7 @@ static void update_after(double seconds)
 	alerts_update(&alerts, &model, &settings);
 }
 
-static const struct alert *raised(const char *rule)
-{
-	for (size_t i = 0; i < alerts.count; i++)
-		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
-			return &alerts.list[i];
-	return NULL;
-}
+static const struct alert *raised(const char *rule) { return alerts_find_raised(&alerts, rule); }
 
 static void batches(size_t count, double step_s)
 {

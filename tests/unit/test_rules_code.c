@@ -7,6 +7,7 @@
 #include "src/rules/rule_now.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
+#include "tests/support/model_parts.h"
 
 enum { TRAINER = 100, TRAIN = 1, ITEM = 2, BACKWARD = 3 };
 
@@ -88,13 +89,7 @@ static void go_on(double until_s, double share)
 	}
 }
 
-static const struct alert *raised(const char *rule)
-{
-	for (size_t i = 0; i < alerts.count; i++)
-		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
-			return &alerts.list[i];
-	return NULL;
-}
+static const struct alert *raised(const char *rule) { return alerts_find_raised(&alerts, rule); }
 
 START_TEST(a_line_that_takes_much_is_warned_of)
 {

@@ -8,6 +8,7 @@
 #include "src/rules/rule_now.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
+#include "tests/support/model_parts.h"
 
 static struct model model;
 static struct run runs[1];
@@ -54,12 +55,7 @@ static void start(void)
 	trainer = (struct process){ .is_target = true, .cpu_ratio = NAN };
 	model.processes = &trainer;
 	model.process_count = 1;
-	model.memory = (struct memory){ .growth_bytes = NAN, .slope_per_batch = NAN, .tree_rss_bytes = NAN };
-	for (size_t i = 0; i < METRIC_COUNT; i++)
-		model.system.now[i] = NAN;
-	model.system.cpu_ratio = model.system.io_wait_ratio = model.system.memory_ratio = model.system.swap_per_s =
-		model.system.shm_ratio = NAN;
-	model.system.throttled_ratio = model.system.space_ratio = NAN;
+	model_set_unknown(&model);
 	model.energy.throttles_per_s = model.energy.hottest_celsius = model.energy.cpu_clock_hz = NAN;
 }
 
@@ -77,13 +73,7 @@ static void update_after(double seconds)
 	alerts_update(&alerts, &model, &settings);
 }
 
-static const struct alert *raised(const char *rule)
-{
-	for (size_t i = 0; i < alerts.count; i++)
-		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
-			return &alerts.list[i];
-	return NULL;
-}
+static const struct alert *raised(const char *rule) { return alerts_find_raised(&alerts, rule); }
 
 static void batches(double data_s, double forward_s)
 {

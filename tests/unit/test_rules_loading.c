@@ -8,6 +8,7 @@
 #include "src/rules/rule_now.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
+#include "tests/support/model_parts.h"
 
 #define TICK 0.2
 
@@ -105,13 +106,7 @@ static void go_on(double until_s)
 	}
 }
 
-static const struct alert *raised(const char *rule)
-{
-	for (size_t i = 0; i < alerts.count; i++)
-		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
-			return &alerts.list[i];
-	return NULL;
-}
+static const struct alert *raised(const char *rule) { return alerts_find_raised(&alerts, rule); }
 
 START_TEST(workers_that_compute_all_the_time_are_CPU_bound)
 {

@@ -12,6 +12,7 @@
 #include "src/sources/synthetic/synthetic.h"
 #include "tests/support/suite.h"
 #include "tests/support/stride.h"
+#include "tests/support/model_parts.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)
 #define READING_NS (200 * NS_PER_MS)
@@ -42,13 +43,7 @@ static void end(void)
 	synthetic_free(synthetic);
 }
 
-static const struct alert *raised(const char *rule)
-{
-	for (size_t i = 0; i < alerts.count; i++)
-		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
-			return &alerts.list[i];
-	return NULL;
-}
+static const struct alert *raised(const char *rule) { return alerts_find_raised(&alerts, rule); }
 
 static void go_on(double seconds, const char *until)
 {

@@ -10,6 +10,7 @@
 #include "src/sources/synthetic/synthetic.h"
 #include "tests/support/suite.h"
 #include "tests/support/stride.h"
+#include "tests/support/model_parts.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)
 #define READING_NS (200 * NS_PER_MS)
@@ -46,14 +47,6 @@ static void read_once(struct emitted *emitted)
 	emitted->now_ns += READING_NS;
 }
 
-static bool has_raised(const struct emitted *emitted, const char *rule)
-{
-	for (size_t i = 0; i < emitted->alerts.count; i++)
-		if (emitted->alerts.list[i].is_raised && strcmp(emitted->alerts.list[i].rule, rule) == 0)
-			return true;
-	return false;
-}
-
 /* True as soon as the rule is raised. */
 static bool goes_on_until(struct emitted *emitted, double seconds, const char *rule)
 {
@@ -61,7 +54,7 @@ static bool goes_on_until(struct emitted *emitted, double seconds, const char *r
 		read_once(emitted);
 		model_apply(emitted->model, &emitted->set);
 		alerts_update(&emitted->alerts, emitted->model, &emitted->settings);
-		if (rule && has_raised(emitted, rule))
+		if (rule && alerts_find_raised(&emitted->alerts, rule))
 			return true;
 	}
 	return false;
