@@ -220,7 +220,7 @@ START_TEST(files_of_a_rotated_recording_are_one)
 		make_set(i, false);
 		recorder_add(recorder, BLOCK_TICK, &set);
 	}
-	const int64_t deadline_ns = wait_deadline(20);
+	const int64_t deadline_ns = wait_deadline(50);
 	while (player_open(path, 0, &player, &why) != STATUS_OK)
 		ck_assert_msg(wait_nap(deadline_ns), "%s", why.text);
 	struct account early = { 0 };
