@@ -1,5 +1,5 @@
-/* Faults of tests/README.md: 53: NVIDIA's library missing, hanging, failing, crashing or lying. The rest goes on, at
- * its pace. */
+/* Fault 53 of tests/README.md: NVIDIA's library is missing, hangs, fails, crashes or lies. Other sources keep their
+ * sampling interval. */
 #include <check.h>
 #include <math.h>
 #include <poll.h>
@@ -17,6 +17,7 @@
 #include "tests/support/fake_gpus.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 #define PERIOD_NS (20 * NS_PER_MS)
 #define SILENCE_NS (400 * NS_PER_MS)
@@ -61,7 +62,7 @@ static void teardown(void)
 	fake_gpus_close(&gpus);
 }
 
-/* A source that is read at every turn, as the region is. */
+/* A source that every reading includes, like the region source. */
 static enum status open_own(struct target *whose, void **state, struct reason *why_not)
 {
 	(void)whose, (void)why_not;
@@ -98,7 +99,7 @@ static bool take(void)
 	return true;
 }
 
-/* A thread of a busy machine may wait long; a hanging driver would make it far longer than this. */
+/* A busy machine may delay a thread; a hanging driver would delay it far longer than this. */
 #define PAUSE_MAX_NS (SILENCE_NS / 2)
 
 static const struct record *ck_missing(void)
@@ -179,7 +180,7 @@ START_TEST(a_driver_that_fails_says_how)
 }
 END_TEST
 
-/* Every figure is one that cannot be. */
+/* The driver gives impossible values for every figure. */
 START_TEST(a_driver_that_lies_gives_no_figure)
 {
 	fake_gpus_say_only(&gpus,
@@ -235,17 +236,48 @@ START_TEST(a_first_picture_does_not_wait_for_a_hanging_driver)
 	fake_gpus_say(&gpus, "hang nvmlInit\n");
 	double seconds = once_s("system");
 	ck_assert_msg(seconds > 1.9 && seconds < 8, "%g s", seconds);
-	/* And waits no longer than it must for one that answers. */
+	/* pmtop waits no longer than a slow driver needs. */
 	fake_gpus_say(&gpus, "slow nvmlInit 400\n");
 	seconds = once_s("system");
 	ck_assert_msg(seconds > 0.4 && seconds < 5, "%g s", seconds);
 }
 END_TEST
 
-/* Its parent's word is not needed: the pipe says it. */
+/* Replaces *pid by that of its child, which a thread of it may have started. */
+static bool is_child_there(void *pid)
+{
+	char command[64], text[64] = "";
+	snprintf(command, sizeof command, "cat /proc/%d/task/*/children", (int)*(pid_t *)pid);
+	FILE *children = popen(command, "r");
+	bool is_there = children && fgets(text, sizeof text, children) && atoi(text) > 0;
+	if (children)
+		pclose(children);
+	if (is_there)
+		*(pid_t *)pid = (pid_t)atoi(text);
+	return is_there;
+}
+
+static bool has_loaded_the_driver(void *pid)
+{
+	char command[64];
+	snprintf(command, sizeof command, "grep -q libnvidia-ml /proc/%d/maps", (int)*(pid_t *)pid);
+	return system(command) == 0;
+}
+
+static bool has_ended(void *pid)
+{
+	char name[64], state = 0;
+	snprintf(name, sizeof name, "/proc/%d/stat", (int)*(pid_t *)pid);
+	FILE *file = fopen(name, "r");
+	bool is_running = file && fscanf(file, "%*d (%*[^)]) %c", &state) == 1 && state != 'Z';
+	if (file)
+		fclose(file);
+	return !is_running;
+}
+
+/* The end of the pipe ends the reader: a killed pmtop cannot stop it. */
 START_TEST(a_reader_that_hangs_ends_when_its_pmtop_was_killed)
 {
-	char name[64], text[64] = "";
 	collector = NULL;
 	fake_gpus_say(&gpus, "hang nvmlDeviceGetUtilizationRates\n");
 	pid_t pid = fork();
@@ -257,41 +289,19 @@ START_TEST(a_reader_that_hangs_ends_when_its_pmtop_was_killed)
 			execl(program, program, "-b", "-d", "0.1", "-p", number, (char *)NULL);
 		_exit(99);
 	}
-	pid_t reader = 0;
-	for (int64_t until_ns = clock_monotonic_ns() + 10 * NS_PER_S; !reader && clock_monotonic_ns() < until_ns;
-		 poll(NULL, 0, 20)) {
-		/* It is a child of the sampler's thread. */
-		snprintf(name, sizeof name, "cat /proc/%d/task/*/children", (int)pid);
-		FILE *children = popen(name, "r");
-		if (children && fgets(text, sizeof text, children))
-			reader = (pid_t)atoi(text);
-		if (children)
-			pclose(children);
-	}
-	ck_assert_int_gt(reader, 0);
-	poll(NULL, 0, 300);
-	ck_assert_int_eq(kill(reader, 0), 0);
+	pid_t reader = pid;
+	ck_assert(wait_until(is_child_there, &reader, 10));
+	ck_assert_msg(wait_until(has_loaded_the_driver, &reader, 10), "the reader has not loaded the driver");
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
-	for (int64_t until_ns = clock_monotonic_ns() + 5 * NS_PER_S; clock_monotonic_ns() < until_ns; poll(NULL, 0, 20)) {
-		char state = 0;
-		snprintf(name, sizeof name, "/proc/%d/stat", (int)reader);
-		FILE *file = fopen(name, "r");
-		if (!file || fscanf(file, "%*d (%*[^)]) %c", &state) != 1 || state == 'Z') {
-			if (file)
-				fclose(file);
-			return;
-		}
-		fclose(file);
-	}
-	ck_abort_msg("it is still there");
+	ck_assert_msg(wait_until(has_ended, &reader, 5), "the reader is still running");
 }
 END_TEST
 
 int main(void)
 {
 	Suite *suite = suite_create("GPU faults");
-	TCase *cases = tcase_create("row 53");
+	TCase *cases = tcase_create("driver faults");
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_test(cases, a_driver_that_hangs_at_the_start_delays_nothing_and_is_tried_again);
 	tcase_add_test(cases, a_driver_that_hangs_while_it_is_read_is_killed_and_tried_again);

@@ -1,6 +1,6 @@
-/* Faults of tests/README.md: 56: counters that the kernel denies, by level, by owner and by descriptors; and what it
- * does count, counted rightly. Real calls: what a machine must have or lack for a case is asked of it first
- * (tests/unit/test_perf_source.c has all cases with a kernel of its own). */
+/* Fault 56 of tests/README.md: the kernel denies counters by level, by owner or for lack of descriptors; allowed
+ * counters count correctly. These are real system calls, so each case first checks that the machine fits it.
+ * tests/unit/test_perf_source.c has all cases with a fake kernel. */
 #include <check.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -45,7 +45,7 @@ static void become_nobody(void)
 	ck_assert_int_eq(setgroups(0, NULL), 0);
 	ck_assert_int_eq(setresgid(NOBODY, NOBODY, NOBODY), 0);
 	ck_assert_int_eq(setresuid(NOBODY, NOBODY, NOBODY), 0);
-	/* Its children may be looked at by itself. */
+	/* A process may trace its own children. */
 	prctl(PR_SET_DUMPABLE, 1);
 }
 
@@ -116,7 +116,7 @@ static void *burn_on_release(void *argument)
 	return NULL;
 }
 
-/* A thread that was there works, and ends; then its process works. */
+/* An existing thread works and ends; then the main thread works. */
 static void thread_body(void *argument, int in, int out)
 {
 	pthread_t thread;
@@ -169,7 +169,7 @@ static void wait_body(void *argument, int in, int out)
 	child_wait(in);
 }
 
-/* As the level says: everything, user space only, or nothing; each with its words. */
+/* perf_event_paranoid allows everything, user space only, or nothing; each has its message. */
 static void count_own_child(void *argument)
 {
 	char name[64];
@@ -217,7 +217,7 @@ static void count_a_stranger(void *argument)
 	close_source();
 }
 
-START_TEST(a_process_of_another_user_is_not_counted_and_said)
+START_TEST(a_process_of_another_user_is_not_counted_but_reported)
 {
 	if (geteuid() != 0)
 		return;
@@ -232,7 +232,7 @@ static void count_with_few_descriptors(void *argument)
 {
 	const struct child *child = argument;
 	char name[64];
-	/* Twelve beyond the highest that is open. */
+	/* Room for twelve more descriptors. */
 	int highest = dup(STDOUT_FILENO);
 	struct rlimit few = { (rlim_t)highest + 12, (rlim_t)highest + 12 };
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
@@ -262,7 +262,7 @@ static void many_threads_body(void *argument, int in, int out)
 	wait_body(argument, in, out);
 }
 
-START_TEST(threads_beyond_the_descriptors_are_said)
+START_TEST(threads_beyond_the_descriptors_are_reported)
 {
 	struct child child = child_start(many_threads_body, NULL);
 	child_await(&child);
@@ -274,11 +274,11 @@ END_TEST
 int main(void)
 {
 	Suite *suite = suite_create("counters denied");
-	TCase *cases = tcase_create("row 56");
+	TCase *cases = tcase_create("denied");
 	tcase_add_test(cases, cpu_time_is_counted_and_an_ended_thread_keeps_its_own);
 	tcase_add_test(cases, without_rights_the_level_decides_and_is_named);
-	tcase_add_test(cases, a_process_of_another_user_is_not_counted_and_said);
-	tcase_add_test(cases, threads_beyond_the_descriptors_are_said);
+	tcase_add_test(cases, a_process_of_another_user_is_not_counted_but_reported);
+	tcase_add_test(cases, threads_beyond_the_descriptors_are_reported);
 	suite_add_tcase(suite, cases);
 	return suite_run(suite);
 }

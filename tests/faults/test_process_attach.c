@@ -1,5 +1,5 @@
 /* Faults of tests/README.md: 1 (it dies during attach), 2 (pid reused), 8 (not dumpable), 13 (hidepid), and processes
- * of somebody else. */
+ * of another user. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +109,7 @@ static pid_t fork_with_number(pid_t wanted)
 static void reuse_a_number(void *argument)
 {
 	(void)argument;
-	/* In a pid namespace of its own, nobody else takes numbers. */
+	/* In a pid namespace of its own, so that no other process takes the pid. */
 	ck_assert_int_eq(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
 	ck_assert_int_eq(mount("proc", "/proc", "proc", 0, NULL), 0);
 	pid_t pid = fork_with_number(100);
@@ -171,7 +171,7 @@ static void watch_undumpable(void *argument)
 	ck_assert(isnan(set_figure(&set, METRIC_PROCESS_READ, child->pid)));
 }
 
-START_TEST(process_that_is_not_dumpable_is_watched_as_far_as_it_goes)
+START_TEST(a_process_that_is_not_dumpable_is_read_as_far_as_rights_allow)
 {
 	struct child child = child_start(undumpable_body, NULL);
 	child_await(&child);
@@ -225,12 +225,12 @@ static void watch_hidden(void *argument)
 	ck_assert_str_eq(reason.text, wanted);
 	snprintf(wanted, sizeof wanted, "run as root (sudo pmtop -p %d)", (int)child.pid);
 	ck_assert_msg(strncmp(reason.remedy, wanted, strlen(wanted)) == 0, "%s", reason.remedy);
-	/* What is really not there is still told apart from what is hidden. */
+	/* A process that does not exist is still distinguished from a hidden one. */
 	ck_assert_int_eq(target_open(&target, 4000000, "/proc", &reason), STATUS_NOT_FOUND);
 	ck_assert_str_eq(reason.text, "no process 4000000 (it may have ended)");
 }
 
-START_TEST(hidden_process_is_said_to_be_hidden)
+START_TEST(a_hidden_process_is_reported_as_hidden)
 {
 	static const char *const options[] = { "hidepid=1", "hidepid=2", "hidepid=ptraceable" };
 	ck_assert_int_eq(in_child(watch_hidden, (void *)(uintptr_t)options[_i]), 0);
@@ -244,9 +244,9 @@ int main(void)
 	tcase_set_timeout(all, 60);
 	tcase_add_test(all, process_that_dies_during_attach_is_no_process_or_ends);
 	tcase_add_test(all, newcomer_with_the_same_pid_is_never_followed);
-	tcase_add_test(all, process_that_is_not_dumpable_is_watched_as_far_as_it_goes);
+	tcase_add_test(all, a_process_that_is_not_dumpable_is_read_as_far_as_rights_allow);
 	tcase_add_test(all, process_of_somebody_else_says_whose_it_is);
-	tcase_add_loop_test(all, hidden_process_is_said_to_be_hidden, 0, 3);
+	tcase_add_loop_test(all, a_hidden_process_is_reported_as_hidden, 0, 3);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);
 }

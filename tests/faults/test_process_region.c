@@ -1,6 +1,6 @@
-/* Faults of tests/README.md: 10 and 11 (namespaces), 12 (time namespace), 20 (cut short), 21 (replaced), 22 (not a
- * regular file), 23 (wrong owner, hard link), 24 and 25 (hostile bytes), 35 (left by the dead) and 36 (lock lost), as
- * seen through the region source: one line says what is wrong, nothing else suffers. */
+/* Faults of tests/README.md: 10 and 11 (namespaces), 12 (time namespace), 20 (truncated), 21 (replaced), 22 (not a
+ * regular file), 23 (wrong owner, hard link), 24 and 25 (hostile bytes), 35 (dead process) and 36 (lost lock), seen
+ * through the region source: one message names the fault, other sources are unaffected. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 
@@ -112,7 +112,7 @@ static void go_on(struct child *child)
 
 /* -- the file under the reader -- */
 
-START_TEST(region_that_is_cut_short_is_closed_with_a_word)
+START_TEST(a_truncated_region_is_closed_with_a_message)
 {
 	char path[256];
 	struct child child = child_start(train_body, NULL);
@@ -127,7 +127,7 @@ START_TEST(region_that_is_cut_short_is_closed_with_a_word)
 	ck_assert_uint_eq(account.closed, 1);
 	ck_assert_str_eq(account.why, "region was cut short");
 	ck_assert_str_eq(missing_text(), "region was cut short");
-	/* It is not opened again, however often one looks. */
+	/* Later readings do not open it again. */
 	for (int i = 0; i < 3; i++)
 		ck_assert_int_eq(read_source_later(), STATUS_OK);
 	ck_assert_uint_eq(account.opened, 1);
@@ -138,7 +138,7 @@ START_TEST(region_that_is_cut_short_is_closed_with_a_word)
 }
 END_TEST
 
-START_TEST(region_file_that_was_replaced_is_let_go)
+START_TEST(a_replaced_region_file_is_closed)
 {
 	char path[256];
 	struct child child = child_start(train_body, NULL);
@@ -173,7 +173,7 @@ START_TEST(region_with_a_second_link_is_refused)
 	ck_assert_int_eq(read_source(), STATUS_OK);
 	ck_assert_uint_eq(account.opened, 0);
 	ck_assert_str_ne(missing_text(), "(not said)");
-	/* Once it is as it should be, it is read. */
+	/* Once the owner is right again, it is read. */
 	unlink("/dev/shm/second-link");
 	read_source_later();
 	ck_assert_uint_eq(account.batch_ends, 10);
@@ -205,7 +205,7 @@ START_TEST(region_of_another_owner_is_refused)
 }
 END_TEST
 
-/* Its region is root's then, and what its children publish is not its own. */
+/* Its region then belongs to root, and its children publish into regions of their own. */
 static void became_another_user_body(void *argument, int in, int out)
 {
 	(void)argument;
@@ -237,7 +237,7 @@ START_TEST(region_of_one_who_was_root_is_its_own)
 }
 END_TEST
 
-START_TEST(what_is_no_regular_file_is_said_to_be_none)
+START_TEST(a_region_that_is_no_regular_file_is_refused_as_such)
 {
 	char path[] = "/dev/shm/pmtop-test-fifo";
 	unlink(path);
@@ -255,9 +255,9 @@ START_TEST(what_is_no_regular_file_is_said_to_be_none)
 }
 END_TEST
 
-/* Bytes all over the region change while it is read. What is told may be nonsense, but is bounded, and no later layer
- * can trip over a time or a depth. (The sanitizers watch.) */
-START_TEST(hostile_bytes_hurt_nobody)
+/* Bytes all over the region change while it is read. Emitted values may be nonsense, but times and depths are bounded,
+ * so that no later layer fails. The sanitizers check the reads. */
+START_TEST(hostile_bytes_do_no_harm)
 {
 	char path[256];
 	struct stat file;
@@ -300,7 +300,8 @@ START_TEST(hostile_bytes_hurt_nobody)
 }
 END_TEST
 
-/* Closing any other descriptor of the file drops the writer's lock: that it is mapped still says that it lives. */
+/* Closing any other descriptor of the file drops the writer's lock; the mapping in /proc still shows that it is alive.
+ */
 static void lose_lock_body(void *argument, int in, int out)
 {
 	(void)argument;
@@ -373,7 +374,7 @@ static void remove_regions_of(int inner_pid)
 	globfree(&found);
 }
 
-START_TEST(process_in_namespaces_is_read_and_both_numbers_told)
+START_TEST(a_process_in_namespaces_is_read_and_both_pids_emitted)
 {
 	static const int kinds[] = { CLONE_NEWPID, CLONE_NEWPID | CLONE_NEWNS, CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWUSER };
 	namespaces = kinds[_i];
@@ -425,7 +426,7 @@ START_TEST(two_containers_with_the_same_number_are_two_runs)
 }
 END_TEST
 
-START_TEST(times_of_a_time_namespace_are_made_our_own)
+START_TEST(times_of_a_time_namespace_are_converted)
 {
 	namespaces = CLONE_NEWTIME;
 	clock_offset = _i ? "monotonic -20 0\n" : "monotonic 864000 500\n";
@@ -479,20 +480,20 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("regions that are not as they should be");
+	Suite *suite = suite_create("invalid regions");
 	TCase *all = tcase_create("region");
 	tcase_set_timeout(all, 60);
-	tcase_add_test(all, region_that_is_cut_short_is_closed_with_a_word);
-	tcase_add_test(all, region_file_that_was_replaced_is_let_go);
+	tcase_add_test(all, a_truncated_region_is_closed_with_a_message);
+	tcase_add_test(all, a_replaced_region_file_is_closed);
 	tcase_add_test(all, region_with_a_second_link_is_refused);
 	tcase_add_test(all, region_of_another_owner_is_refused);
 	tcase_add_test(all, region_of_one_who_was_root_is_its_own);
-	tcase_add_loop_test(all, what_is_no_regular_file_is_said_to_be_none, 0, 2);
-	tcase_add_loop_test(all, hostile_bytes_hurt_nobody, 0, 2);
+	tcase_add_loop_test(all, a_region_that_is_no_regular_file_is_refused_as_such, 0, 2);
+	tcase_add_loop_test(all, hostile_bytes_do_no_harm, 0, 2);
 	tcase_add_test(all, region_whose_lock_was_lost_is_still_live);
-	tcase_add_loop_test(all, process_in_namespaces_is_read_and_both_numbers_told, 0, 3);
+	tcase_add_loop_test(all, a_process_in_namespaces_is_read_and_both_pids_emitted, 0, 3);
 	tcase_add_test(all, two_containers_with_the_same_number_are_two_runs);
-	tcase_add_loop_test(all, times_of_a_time_namespace_are_made_our_own, 0, 2);
+	tcase_add_loop_test(all, times_of_a_time_namespace_are_converted, 0, 2);
 	tcase_add_test(all, region_of_a_dead_process_is_read_as_ended);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);

@@ -1,5 +1,5 @@
-/* Faults of tests/README.md: 55: no file descriptor left, and malloc that fails at any one call: pmtop degrades and
- * says which. */
+/* Fault 55 of tests/README.md: no file descriptor is left, or malloc fails at any one call. pmtop continues without the
+ * figures concerned and reports which. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -90,7 +90,7 @@ static void watch_with_few(void *argument)
 	target_refresh(&target);
 	ck_assert_int_eq(process_source.open(&target, &state, &reason), STATUS_OK);
 	ck_assert_int_eq(process_source.read(state, 0, &set), STATUS_OK);
-	/* Each figure is there, or said to be missing. */
+	/* Each figure is emitted, or reported as missing. */
 	struct {
 		enum metric metric;
 		const char *figure;
@@ -198,7 +198,7 @@ static void watch_with_failing_malloc(void *argument)
 	ck_assert_int_eq(status, STATUS_OK);
 	bool was_whole = !set.failed;
 	sample_set_clear(&set);
-	/* Once there is memory again, all is as it should be. */
+	/* With memory again, every figure is emitted. */
 	process_source.read(state, 1, &set);
 	ck_assert(!set.failed);
 	ck_assert_double_gt(set_figure(&set, METRIC_PROCESS_RESIDENT, numbers[0]), 0);
@@ -207,7 +207,7 @@ static void watch_with_failing_malloc(void *argument)
 	_exit(was_whole ? 0 : 2);
 }
 
-START_TEST(allocation_that_fails_loses_figures_and_says_so)
+START_TEST(a_failed_allocation_loses_figures_and_is_reported)
 {
 	struct child child = child_start(wait_body, NULL);
 	child_await(&child);
@@ -234,7 +234,7 @@ static void collect_with_failing_malloc(void *argument)
 	allocations_left = -1;
 	if (status != STATUS_OK)
 		_exit(1);
-	/* What failed is tried again: in the end every source is there. */
+	/* A failed source is opened again: in the end every source is open. */
 	struct sample_set set = SAMPLE_SET_INIT;
 	bool has_failed = false;
 	int64_t until_ns = clock_monotonic_ns() + 20 * NS_PER_S;
@@ -274,7 +274,7 @@ int main(void)
 	tcase_set_timeout(all, 90);
 	tcase_add_test(all, every_number_of_descriptors_degrades_and_says_which);
 	tcase_add_test(all, collector_starts_or_says_why_with_any_number_of_descriptors);
-	tcase_add_test(all, allocation_that_fails_loses_figures_and_says_so);
+	tcase_add_test(all, a_failed_allocation_loses_figures_and_is_reported);
 	tcase_add_test(all, collector_survives_any_allocation_that_fails);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);

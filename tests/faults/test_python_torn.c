@@ -1,6 +1,6 @@
-/* What is read of a running Python may be anything: it goes on meanwhile, and its memory is used again. A real one is
- * looked at, with its loops over loaders, while words of what the kernel gave are replaced: nothing of it may lead
- * astray. Under the sanitizers that says the most. */
+/* Memory of a running Python changes while pmtop reads it. This test samples a real Python with loops over loaders
+ * while it replaces words of what the kernel returned: pmtop must neither crash nor read out of bounds (run it with the
+ * sanitizers). */
 #include <check.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -46,7 +46,7 @@ static uint64_t other_word(uint64_t word, const unsigned char *bytes, size_t wor
 	}
 }
 
-/* In the place of the C library's. */
+/* Replaces the C library's function. */
 ssize_t process_vm_readv(pid_t pid, const struct iovec *here, unsigned long here_count, const struct iovec *there,
 	unsigned long there_count, unsigned long flags)
 {
@@ -104,7 +104,7 @@ static void teardown(void)
 }
 
 struct seen {
-	size_t looks, lines, counted, stacks;
+	size_t samples, lines, counted, stacks;
 };
 
 static void sample_all(int fd, unsigned per_mille, struct seen *seen)
@@ -112,7 +112,7 @@ static void sample_all(int fd, unsigned per_mille, struct seen *seen)
 	struct py_process *process;
 	struct py_stacks stacks = { 0 };
 	struct reason why_not;
-	/* Where it is torn already, it is mostly not even found. */
+	/* With torn memory from the start, pmtop rarely finds a Python. */
 	for (unsigned whole_at_first = 0; whole_at_first < 2; whole_at_first++) {
 		torn_per_mille = whole_at_first ? 0 : per_mille;
 		enum status status = py_open(python, fd, &process, &why_not);
@@ -125,14 +125,14 @@ static void sample_all(int fd, unsigned per_mille, struct seen *seen)
 	py_stacks_release(&stacks);
 }
 
-static void look(struct py_sampler *sampler, struct py_counter *counter, size_t number, struct seen *seen)
+static void sample_once(struct py_sampler *sampler, struct py_counter *counter, size_t number, struct seen *seen)
 {
 	static struct py_sample sample;
 	const struct py_counted *counted;
 	size_t count;
 	int64_t now_ns = clock_monotonic_ns();
 	if (py_sampler_sample(sampler, now_ns, &sample) == STATUS_OK) {
-		seen->looks++;
+		seen->samples++;
 		for (size_t i = 0; i < sample.count; i++)
 			seen->lines += sample.sites[i].line > 0 && strlen(sample.sites[i].known->code.file) > 0;
 		py_counter_note(counter, &sample, now_ns);
@@ -155,7 +155,7 @@ static struct seen sample_long(unsigned per_mille)
 		ck_assert_int_eq(py_counter_open(py_sampler_process(sampler), &counter, &why_not), STATUS_OK);
 		torn_per_mille = per_mille;
 		for (size_t i = 0; i < SAMPLES; i++) {
-			look(sampler, counter, i, &seen);
+			sample_once(sampler, counter, i, &seen);
 			if (i % EVERYTHING_EACH == 0)
 				sample_all(fd, per_mille, &seen);
 		}
@@ -166,23 +166,23 @@ static struct seen sample_long(unsigned per_mille)
 	return seen;
 }
 
-START_TEST(a_whole_one_is_seen)
+START_TEST(an_intact_process_gives_stacks)
 {
 	struct seen seen = sample_long(0);
-	ck_assert_uint_gt(seen.looks, OPENINGS * SAMPLES / 2);
-	ck_assert_uint_ge(seen.lines, seen.looks);
+	ck_assert_uint_gt(seen.samples, OPENINGS * SAMPLES / 2);
+	ck_assert_uint_ge(seen.lines, seen.samples);
 	ck_assert_uint_gt(seen.counted, OPENINGS);
 	ck_assert_uint_gt(seen.stacks, OPENINGS);
 }
 END_TEST
 
-START_TEST(a_torn_one_leads_nowhere)
+START_TEST(torn_memory_does_no_harm)
 {
 	static const unsigned per_mille[] = { 1, 5, 20, 100, 300 };
 	struct seen seen = sample_long(per_mille[_i]);
-	/* With few torn words most is still seen. */
+	/* With few torn words most samples succeed. */
 	if (per_mille[_i] <= 5)
-		ck_assert_uint_gt(seen.looks, SAMPLES);
+		ck_assert_uint_gt(seen.samples, SAMPLES);
 }
 END_TEST
 
@@ -193,7 +193,7 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 120);
-	tcase_add_test(tests, a_whole_one_is_seen);
-	tcase_add_loop_test(tests, a_torn_one_leads_nowhere, 0, 5);
+	tcase_add_test(tests, an_intact_process_gives_stacks);
+	tcase_add_loop_test(tests, torn_memory_does_no_harm, 0, 5);
 	return suite_run(suite);
 }

@@ -1,6 +1,7 @@
-/* The region's file: cut, replaced, not what it seems, left behind; and a mapping that changes while it is read. */
+/* The region's file: truncated, replaced, of another type, left by a dead process; and a mapping that changes while it
+ * is read. */
 #define PMTOP_IMPLEMENTATION
-#include "src/region/pmtop.h"
+#include "tests/support/publisher_clock.h"
 
 #include <check.h>
 #include <sys/sysmacros.h>
@@ -41,7 +42,7 @@ static void teardown(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
-START_TEST(a_region_cut_under_the_reader_is_said_to_be_cut)
+START_TEST(a_region_truncated_under_the_reader_is_reported)
 {
 	static const off_t sizes[] = { 0, 4096, 8192, 100000, 1000000 };
 	size_t count;
@@ -50,7 +51,7 @@ START_TEST(a_region_cut_under_the_reader_is_said_to_be_cut)
 		struct pmtop *other = pmtop_open("cut", NULL);
 		struct region *cut = regions_open(other->path);
 		pmtop_mark(other, "one");
-		/* The mapping's own guard is what is tried: no call looks at the size before these. */
+		/* Tests the SIGBUS guard of the mapping: no call checks the size before these. */
 		ck_assert_int_eq(ftruncate(other->file.fd, sizes[i]), 0);
 		ck_assert_int_eq(region_read_events(cut, 0, events, 2048, &count), REGION_CUT_SHORT);
 		ck_assert_int_eq(regions_read_everything(cut), REGION_CUT_SHORT);
@@ -73,7 +74,7 @@ static void *read_with_signals_blocked(void *path)
 	return (void *)(uintptr_t)(is_truncated && status == REGION_CUT_SHORT);
 }
 
-START_TEST(so_it_is_in_a_thread_that_blocks_all_signals)
+START_TEST(a_thread_that_blocks_all_signals_is_protected_too)
 {
 	struct pmtop *other = pmtop_open("cut", NULL);
 	pthread_t thread;
@@ -97,12 +98,12 @@ static void note_sigbus(int number)
 	_exit(passed_on ? 1 : 42);
 }
 
-START_TEST(a_sigbus_elsewhere_goes_to_whoever_had_it_before)
+START_TEST(a_sigbus_elsewhere_goes_to_the_previous_handler)
 {
 	pid_t pid = fork();
 	if (!pid) {
 		signal(SIGBUS, note_sigbus);
-		ck_assert_int_eq(regions_read_everything(region), REGION_OK); /* takes the handler over again */
+		ck_assert_int_eq(regions_read_everything(region), REGION_OK); /* installs its handler again */
 		int fd = open(folder, O_TMPFILE | O_RDWR, 0600);
 		volatile char *empty = mmap(NULL, 4096, PROT_READ, MAP_SHARED, fd, 0);
 		passed_on = empty[0];
@@ -136,7 +137,7 @@ START_TEST(a_replaced_file_is_noticed)
 }
 END_TEST
 
-START_TEST(what_is_not_a_regular_file_is_refused_without_waiting)
+START_TEST(a_file_that_is_not_regular_is_refused_without_waiting)
 {
 	ck_assert_int_eq(symlink(pm->path, name), 0);
 	ck_assert_int_eq(regions_try(name, geteuid(), message), REGION_NOT_REGULAR);
@@ -223,7 +224,7 @@ static void age(const char *path, time_t hours)
 	ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
 }
 
-/* Leaves a region whose writer is dead and whose file is so old; *path says where. */
+/* Leaves a region with a dead writer and a file of this age; its name is in *path. */
 static void leave_behind(time_t hours, char *path)
 {
 	pid_t pid = fork();
@@ -244,7 +245,7 @@ START_TEST(regions_of_the_dead_are_removed_after_a_day_by_the_next_writer)
 	options.directory = folder;
 	leave_behind(23, young);
 	leave_behind(25, old);
-	/* What must stay: a stranger's file, somebody else's region, and a living one however old. */
+	/* Must remain: files that are no regions, regions of other users, and live regions of any age. */
 	int fd = open(name, O_RDWR | O_CREAT, 0600);
 	ck_assert_int_eq(fchown(fd, 4711, 4711), 0);
 	close(fd);
@@ -266,7 +267,7 @@ START_TEST(regions_of_the_dead_are_removed_after_a_day_by_the_next_writer)
 }
 END_TEST
 
-/* A POSIX lock goes when any descriptor of the file is closed; the mapping still tells. */
+/* Closing any descriptor of the file releases a POSIX lock; the mapping still shows that the writer lives. */
 START_TEST(a_lost_lock_does_not_make_a_run_dead)
 {
 	uint32_t *step = regions_shared(4096);
@@ -310,7 +311,7 @@ START_TEST(descriptors_closed_and_used_again_by_the_program_are_not_touched)
 	struct pmtop *own = pmtop_open("descriptors", NULL);
 	snprintf(path, sizeof path, "%s/of the program", folder);
 	pmtop_batch_begin(own, 0);
-	usleep(100);
+	publisher_later_ns += 100000;
 	pmtop_batch_end(own, 1);
 	PMTOP_SPAN_MEMORY(own, "memory") {}
 	ck_assert(own->file.fd >= 3 && own->statm.fd >= 3 && own->lanes[0].schedstat.fd >= 3);
@@ -337,7 +338,7 @@ static void *scribble(void *argument)
 		x ^= x << 13;
 		x ^= x >> 7;
 		x ^= x << 17;
-		/* Mostly near the front, where state, lanes and names are. */
+		/* Mostly near the start, where state, lanes and names are. */
 		uint64_t at = x % 3 ? x % 65536 : x % pm->size;
 		map[at] = (unsigned char)(x >> 40);
 	}
@@ -369,11 +370,11 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		a_region_cut_under_the_reader_is_said_to_be_cut,
-		so_it_is_in_a_thread_that_blocks_all_signals,
-		a_sigbus_elsewhere_goes_to_whoever_had_it_before,
+		a_region_truncated_under_the_reader_is_reported,
+		a_thread_that_blocks_all_signals_is_protected_too,
+		a_sigbus_elsewhere_goes_to_the_previous_handler,
 		a_replaced_file_is_noticed,
-		what_is_not_a_regular_file_is_refused_without_waiting,
+		a_file_that_is_not_regular_is_refused_without_waiting,
 		a_wrong_owner_and_an_extra_link_are_refused,
 		another_users_region_is_denied,
 		a_run_that_ends_without_close_can_still_be_read,

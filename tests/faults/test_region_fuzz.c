@@ -15,7 +15,7 @@ static uint64_t next_random(void)
 	return random_state;
 }
 
-/* Values that break arithmetic are tried more often than chance would. */
+/* Values that provoke overflows come more often than by chance. */
 static uint64_t interesting(void)
 {
 	static const uint64_t values[] = { 0, 1, UINT64_MAX, UINT64_MAX - 7, UINT64_C(1) << 63, UINT64_C(1) << 32,

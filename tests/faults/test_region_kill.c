@@ -6,13 +6,15 @@
 #include <math.h>
 #include <sys/wait.h>
 
+#include "src/base/clock.h"
 #include "tests/support/regions.h"
+#include "tests/support/waiting.h"
 
 enum { ROUNDS = 100, WRITERS = 3, BUFFER = 512 };
 
 static struct region_event events[BUFFER];
 
-/* What the test and the writer it forks tell each other. */
+/* Shared by the test and the writer that it forks. */
 struct shared {
 	char path[256];
 	uint32_t is_ready, is_stopped;
@@ -21,7 +23,7 @@ static struct shared *shared;
 
 static void setup(void) { shared = regions_shared(sizeof *shared); }
 
-/* Batches whose every word can be told from their number. */
+/* Every word of these batches follows from their number. */
 static void publish_batches(struct pmtop *pm)
 {
 	for (uint64_t i = 0;; i++) {
@@ -103,7 +105,7 @@ static void take(struct account *account, const struct region_event *event)
 	account->next[event->lane] = event->sequence + 1;
 }
 
-/* What is there now: the writer goes on, and faster than the test can check. */
+/* Reads to the current head only: the writer publishes faster than the test reads. */
 static void read_all(struct region *region, struct account *account)
 {
 	for (uint32_t lane = 0; lane < region_lane_count(region); lane++) {
@@ -136,10 +138,15 @@ static void kill_and_reap(pid_t pid)
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 }
 
-static void wait_for_a_little(unsigned seed)
+/* Between 100 and 10,000 more records of the batches' lane, a number that differs from seed to seed. */
+static void await_records(struct region *region, unsigned seed)
 {
-	struct timespec pause = { 0, (long)(200000 + seed * 2654435761u % 4000000) };
-	nanosleep(&pause, NULL);
+	const int64_t deadline_ns = wait_deadline(10);
+	uint64_t wanted = regions_lane(region, 0).head + 100 + seed * 2654435761u % 9900;
+	while (regions_lane(region, 0).head < wanted) {
+		ck_assert_int_lt(clock_monotonic_ns(), deadline_ns);
+		sched_yield();
+	}
 }
 
 START_TEST(a_killed_writer_leaves_no_torn_record)
@@ -152,7 +159,7 @@ START_TEST(a_killed_writer_leaves_no_torn_record)
 		struct region *region = regions_open(shared->path);
 		ck_assert(region_is_live(region, -1));
 		read_all(region, &account);
-		wait_for_a_little(round);
+		await_records(region, round);
 		if (round % 2)
 			read_all(region, &account);
 		kill_and_reap(pid);
@@ -165,11 +172,11 @@ START_TEST(a_killed_writer_leaves_no_torn_record)
 		unlink(shared->path);
 	}
 	ck_assert_uint_gt(read, ROUNDS * 100);
-	ck_assert_uint_gt(in_record, 0); /* some did die in the middle of one */
+	ck_assert_uint_gt(in_record, 0); /* some died within a record */
 }
 END_TEST
 
-/* However a writer dies, its totals hold what its ring had, give or take the one being added. */
+/* A killed writer's totals equal the events of its ring, except for the event in progress. */
 START_TEST(totals_of_a_killed_writer_are_whole)
 {
 	for (unsigned round = 0; round < 40; round++) {
@@ -179,7 +186,7 @@ START_TEST(totals_of_a_killed_writer_are_whole)
 		struct region *region = regions_open(shared->path);
 		for (int i = 0; i < 4; i++) {
 			read_all(region, &account);
-			wait_for_a_little(round * 4 + (unsigned)i);
+			await_records(region, round * 4 + (unsigned)i);
 		}
 		kill_and_reap(pid);
 		read_all(region, &account);
@@ -233,9 +240,9 @@ START_TEST(a_reader_that_slept_resumes_at_the_newest)
 }
 END_TEST
 
-/* The totals of a lane hold the events below `upto`; adding those that follow gives each event once, whenever the
- * reader came. */
-START_TEST(who_comes_late_adds_totals_and_ring_and_counts_nothing_twice)
+/* A lane's totals cover the events below `upto`; adding the later ones counts each event once, whenever the reader
+ * attached. */
+START_TEST(a_late_reader_adds_totals_and_ring_and_counts_nothing_twice)
 {
 	struct pmtop_options options = PMTOP_OPTIONS_INIT;
 	options.slots = 256;
@@ -260,12 +267,14 @@ START_TEST(who_comes_late_adds_totals_and_ring_and_counts_nothing_twice)
 }
 END_TEST
 
-START_TEST(who_comes_late_to_a_busy_writer_counts_nothing_twice_either)
+START_TEST(a_late_reader_of_a_busy_writer_counts_nothing_twice)
 {
 	for (int round = 0; round < 30; round++) {
 		pid_t pid = start_writer(65536);
 		ck_assert(regions_wait(&shared->is_ready, 1));
-		wait_for_a_little((unsigned)round);
+		struct region *early = regions_open(shared->path);
+		await_records(early, (unsigned)round);
+		region_close(early);
 		struct region *region = regions_open(shared->path);
 		struct region_total total = regions_total(region, PMTOP_TOTAL_SPAN, "forward");
 		kill_and_reap(pid);
@@ -334,8 +343,8 @@ int main(void)
 		totals_of_a_killed_writer_are_whole,
 		a_lapped_reader_knows_exactly_what_it_lost,
 		a_reader_that_slept_resumes_at_the_newest,
-		who_comes_late_adds_totals_and_ring_and_counts_nothing_twice,
-		who_comes_late_to_a_busy_writer_counts_nothing_twice_either,
+		a_late_reader_adds_totals_and_ring_and_counts_nothing_twice,
+		a_late_reader_of_a_busy_writer_counts_nothing_twice,
 		a_writer_stopped_in_mid_record_is_not_waited_for,
 	};
 	return regions_run("region: killed, stopped, lapped", setup, NULL, tests, sizeof tests / sizeof tests[0]);

@@ -1,6 +1,6 @@
-/* What dead runs leave in /dev/shm: little, the newest, and never a live one's. */
+/* Regions of dead runs in /dev/shm: a bounded size, the newest remain, and no live region is removed. */
 #define PMTOP_IMPLEMENTATION
-#include "src/region/pmtop.h"
+#include "tests/support/publisher_clock.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -39,7 +39,7 @@ static void train(struct pmtop *pm)
 	}
 }
 
-/* A run that is killed in the middle. Its region's path. */
+/* Runs a trainer that is killed in mid-run; gives its region's path. */
 static void killed_run(const char *run_name, char path[224])
 {
 	char *shared = regions_shared(256);
@@ -61,13 +61,13 @@ START_TEST(killed_runs_leave_a_tenth_of_the_file_system_at_most_and_the_newest)
 	mount_shm("size=64m");
 	for (int i = 0; i < 26; i++)
 		killed_run("killed", i == 25 ? newest : path);
-	/* The run that comes next makes room again, and takes what it needs itself. */
+	/* The next run removes old regions and creates its own. */
 	struct pmtop *pm = pmtop_open("next", NULL);
 	ck_assert_ptr_nonnull(pm);
 	ck_assert_str_ne(pm->path, "");
 	ck_assert_double_le(used_bytes(), 6.4 * MEGABYTE);
 	ck_assert_int_eq(access(newest, F_OK), 0);
-	/* PyTorch's loaders have room for what they pass. */
+	/* PyTorch's loaders need this room for their tensors. */
 	int fd = open("/dev/shm/torch", O_RDWR | O_CREAT, 0600);
 	ck_assert_int_eq(posix_fallocate(fd, 0, 48 * MEGABYTE), 0);
 	close(fd);
@@ -89,14 +89,14 @@ START_TEST(children_that_end_by_exit_leave_as_little)
 		}
 		waitpid(pid, NULL, 0);
 	}
-	/* The parent's, and what the last children left, in a tenth of the file system. */
+	/* The regions of the parent and of the last children fit in a tenth of the file system. */
 	ck_assert_double_le(used_bytes(), 6.4 * MEGABYTE);
 	ck_assert_int_eq(access(pm->path, F_OK), 0);
 	pmtop_close(pm);
 }
 END_TEST
 
-START_TEST(of_many_sixteen_stay)
+START_TEST(sixteen_regions_of_dead_runs_remain)
 {
 	char path[224];
 	mount_shm("size=2g");
@@ -128,7 +128,7 @@ START_TEST(a_runs_evidence_outlasts_that_of_any_children)
 }
 END_TEST
 
-START_TEST(where_there_is_little_room_a_region_is_smaller)
+START_TEST(a_small_file_system_gets_a_smaller_region)
 {
 	struct region *region;
 	mount_shm("size=10m");
@@ -143,7 +143,7 @@ START_TEST(where_there_is_little_room_a_region_is_smaller)
 }
 END_TEST
 
-/* Lets go of the POSIX lock, as any program does that closes a file which it did not know to be locked. */
+/* Each child releases its POSIX lock, as any program does by closing another descriptor of the file. */
 START_TEST(many_that_live_leave_most_of_the_file_system)
 {
 	enum { CHILDREN = 48 };
@@ -195,7 +195,7 @@ START_TEST(the_last_inodes_are_for_others)
 }
 END_TEST
 
-/* A name of ours is not ours: it must not push out what is. */
+/* Files of other users with such a name must not displace regions. */
 START_TEST(another_users_file_leaves_no_less_room)
 {
 	char path[2][224];
@@ -245,7 +245,7 @@ START_TEST(a_second_open_in_a_process_leaves_the_firsts_lock)
 	struct pmtop *first = pmtop_open("first", NULL), *second = pmtop_open("second", NULL);
 	pid_t pid = fork();
 	if (!pid) {
-		/* Of another process's locks only. */
+		/* F_GETLK reports only locks of other processes. */
 		struct region *region = regions_open(first->path);
 		_exit(region_is_live(region, -1) ? 0 : 1);
 	}
@@ -257,7 +257,7 @@ START_TEST(a_second_open_in_a_process_leaves_the_firsts_lock)
 }
 END_TEST
 
-START_TEST(evidence_of_a_long_run_is_kept_when_it_is_started_again)
+START_TEST(evidence_of_a_long_run_survives_its_restart)
 {
 	char path[224];
 	mount_shm("size=64m");
@@ -284,16 +284,18 @@ START_TEST(the_last_sign_of_life_is_the_newest_event)
 {
 	struct pmtop_options options = PMTOP_OPTIONS_INIT;
 	mount_shm("size=64m");
+	publisher_later_ns = -200000000;
 	struct pmtop *pm = pmtop_open("signs", &options);
 	struct region *region = regions_open(pm->path);
+	age(pm->path, 5); /* else the file's time is newer than the run's begin */
 	int64_t began_ns = region_last_sign_ns(region);
 	ck_assert_int_lt(llabs(began_ns - (int64_t)pmtop_i_clock(CLOCK_REALTIME)), INT64_C(60) * 1000000000);
-	usleep(200000);
+	publisher_later_ns = 0;
 	train(pm);
 	int64_t now_ns = (int64_t)pmtop_i_clock(CLOCK_REALTIME), sign_ns = region_last_sign_ns(region);
 	ck_assert_int_ge(sign_ns - began_ns, 200000000);
 	ck_assert_int_le(sign_ns, now_ns);
-	/* The file's own time says nothing of it. */
+	/* The file's time does not change it. */
 	age(pm->path, 5);
 	ck_assert_int_eq(region_last_sign_ns(region), sign_ns);
 	region_close(region);
@@ -306,8 +308,8 @@ START_TEST(the_last_sign_of_life_outlasts_a_suspend)
 	mount_shm("size=64m");
 	struct pmtop *pm = pmtop_open("slept", NULL);
 	train(pm);
-	/* As if the machine had slept for two hours in the middle: three hours ago by the clock on the wall, one by the one
-	 * that stands still. */
+	/* As after a suspend of two hours in mid-run: it began three hours ago by the wall clock, but one hour ago by the
+	 * monotonic clock, which stops in a suspend. */
 	struct pmtop_header *header = (struct pmtop_header *)(void *)pm->base;
 	header->start_realtime_ns -= UINT64_C(3) * 3600 * 1000000000;
 	header->crc = pmtop_crc32c(header, offsetof(struct pmtop_header, crc));
@@ -356,8 +358,8 @@ START_TEST(ones_own_are_listed_among_a_thousand_of_others)
 }
 END_TEST
 
-/* A child that shares the parent's memory until it ends or execs: its events are the parent's lane's. Not supported,
- * and it harms no more than this. */
+/* A vfork child shares the parent's memory until it exits or execs, and its events go into the parent's lane. This is
+ * not supported; the test bounds the damage. */
 static int publish_in_vfork(void *argument)
 {
 	struct pmtop *pm = argument;
@@ -390,7 +392,7 @@ END_TEST
 int main(int count, char **words)
 {
 	if (count > 1) {
-		/* A run that comes later, in a program of its own. */
+		/* A later run, in another program. */
 		struct pmtop *next = pmtop_open(words[1], NULL);
 		pmtop_close(next);
 		return next ? 0 : 1;
@@ -398,16 +400,16 @@ int main(int count, char **words)
 	const TTest *const tests[] = {
 		killed_runs_leave_a_tenth_of_the_file_system_at_most_and_the_newest,
 		children_that_end_by_exit_leave_as_little,
-		of_many_sixteen_stay,
+		sixteen_regions_of_dead_runs_remain,
 		a_runs_evidence_outlasts_that_of_any_children,
-		where_there_is_little_room_a_region_is_smaller,
+		a_small_file_system_gets_a_smaller_region,
 		a_live_region_is_never_removed_though_its_lock_was_lost,
 		a_second_open_in_a_process_leaves_the_firsts_lock,
 		many_that_live_leave_most_of_the_file_system,
 		a_file_system_without_a_limit_keeps_evidence,
 		the_last_inodes_are_for_others,
 		another_users_file_leaves_no_less_room,
-		evidence_of_a_long_run_is_kept_when_it_is_started_again,
+		evidence_of_a_long_run_survives_its_restart,
 		the_last_sign_of_life_is_the_newest_event,
 		the_last_sign_of_life_outlasts_a_suspend,
 		a_file_with_holes_is_no_region,

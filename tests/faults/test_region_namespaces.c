@@ -96,7 +96,7 @@ static struct region *find(struct container *container)
 	struct region *region = NULL;
 	char message[REGION_MESSAGE_SIZE] = "";
 	ck_assert_uint_eq(region_find(container->directory, container->inner, locations, 4), 1);
-	/* Where it lies for us, if it is not in a /dev/shm of its own that goes with it. */
+	/* Its path in this mount namespace, unless its /dev/shm is private. */
 	snprintf(container->path, sizeof container->path, "/dev/shm%s", strrchr(locations[0].path, '/'));
 	ck_assert_msg(
 		region_open(&locations[0], geteuid(), &region, message) == REGION_OK, "%s: %s", locations[0].path, message);
@@ -134,7 +134,7 @@ START_TEST(a_process_in_other_namespaces_is_read_as_any)
 }
 END_TEST
 
-START_TEST(two_containers_with_pid_1_and_one_shm_are_told_apart)
+START_TEST(two_containers_with_pid_1_and_one_shm_are_distinguished)
 {
 	struct container first = start(CLONE_NEWPID), second = start(CLONE_NEWPID);
 	struct region *a = find(&first), *b = find(&second);
@@ -177,7 +177,7 @@ int main(void)
 {
 	const TTest *const tests[] = {
 		a_process_in_other_namespaces_is_read_as_any,
-		two_containers_with_pid_1_and_one_shm_are_told_apart,
+		two_containers_with_pid_1_and_one_shm_are_distinguished,
 		times_of_another_time_namespace_are_brought_to_ours,
 	};
 	return regions_run("region: namespaces", NULL, NULL, tests, sizeof tests / sizeof tests[0]);

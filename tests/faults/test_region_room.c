@@ -1,6 +1,6 @@
-/* Where there is no room for a region: the run goes on, with a memfd or with nothing. */
+/* No room for a region: the run continues with a memfd or without a region. */
 #define PMTOP_IMPLEMENTATION
-#include "src/region/pmtop.h"
+#include "tests/support/publisher_clock.h"
 
 #include <check.h>
 #include <linux/filter.h>
@@ -29,7 +29,7 @@ static size_t find(struct region_location *out)
 	return count;
 }
 
-/* `others`: regions that the process has besides. */
+/* `others`: further regions of the process. */
 static void check_works_as_memfd(struct pmtop *pm, size_t others)
 {
 	struct region_location locations[4];
@@ -117,7 +117,7 @@ static size_t said(const struct pmtop_options *options, char *out, size_t size)
 	return length > 0 ? (size_t)length : 0;
 }
 
-START_TEST(without_shm_and_memfd_nothing_is_published_and_one_line_says_so_if_asked)
+START_TEST(without_shm_and_memfd_nothing_is_published_and_one_line_reports_it_on_request)
 {
 	struct pmtop_options options = PMTOP_OPTIONS_INIT;
 	char text[512];
@@ -163,7 +163,7 @@ START_TEST(evidence_and_memory_do_without_descriptors)
 	PMTOP_SPAN_MEMORY(pm, "memory") {}
 	for (int i = 0; i < 2; i++) {
 		pmtop_batch_begin(pm, 0);
-		usleep(1000);
+		publisher_later_ns += 1000000;
 		pmtop_batch_end(pm, 1);
 	}
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
@@ -206,7 +206,7 @@ int main(void)
 		a_full_shm_means_a_sealed_memfd,
 		a_shm_that_fills_up_later_does_no_harm,
 		a_folder_on_a_disk_is_never_used,
-		without_shm_and_memfd_nothing_is_published_and_one_line_says_so_if_asked,
+		without_shm_and_memfd_nothing_is_published_and_one_line_reports_it_on_request,
 		a_limit_on_file_sizes_is_no_signal,
 		no_descriptor_is_no_region,
 		evidence_and_memory_do_without_descriptors,

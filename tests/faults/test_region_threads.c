@@ -1,4 +1,4 @@
-/* Many threads, signal handlers, forked and cloned children: whose ring is whose. */
+/* Many threads, signal handlers, forked and cloned children: each writer has its own ring. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 
@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "tests/support/regions.h"
+#include "tests/support/waiting.h"
 
 enum { STORM = 10000, AT_ONCE = 24 };
 
@@ -107,14 +108,16 @@ static void *hold_lane(void *argument)
 	return NULL;
 }
 
+/* So many events were published or refused. */
+static bool has_tried(void *count) { return written() + regions_state(region).refused >= *(uint64_t *)count; }
+
 START_TEST(without_a_free_lane_events_are_refused_and_counted)
 {
 	volatile uint32_t stop = 0;
 	pthread_t threads[16];
 	for (int i = 0; i < 16; i++)
 		pthread_create(&threads[i], NULL, hold_lane, (void *)(uintptr_t)&stop);
-	while (written() < 16)
-		sched_yield();
+	ck_assert(wait_until(has_tried, &(uint64_t){ 16 }, 20));
 	pmtop_mark(pm, "no lane");
 	ck_assert_uint_eq(regions_state(region).refused, 1);
 	ck_assert_uint_eq(written(), 16);
@@ -137,15 +140,14 @@ static void *hold_and_train(void *argument)
 	return NULL;
 }
 
-/* 40 threads for 16 lanes: the run's own batches are there all the same, whichever thread begins them. */
+/* 40 threads for 16 lanes: the run's batches are published all the same, whichever thread begins them. */
 START_TEST(other_threads_never_take_the_lane_of_the_batches)
 {
 	volatile uint32_t stop = 0;
 	pthread_t threads[40], trainer;
 	for (int i = 0; i < 40; i++)
 		pthread_create(&threads[i], NULL, hold_lane, (void *)(uintptr_t)&stop);
-	while (written() + regions_state(region).refused < 40)
-		sched_yield();
+	ck_assert(wait_until(has_tried, &(uint64_t){ 40 }, 20));
 	ck_assert_uint_eq(written(), 16);
 	ck_assert_uint_eq(regions_state(region).refused_for[PMTOP_REFUSED_NO_LANE], 24);
 	for (int run = 1; run <= 2; run++) {
@@ -199,7 +201,7 @@ static void *train(void *argument)
 	return NULL;
 }
 
-/* Nobody should, but nothing may break: every end is of some begin, or is refused. */
+/* Invalid use, but it must do no harm: every end belongs to a begin, or is refused. */
 START_TEST(batches_from_two_threads_at_once_stay_consistent)
 {
 	pthread_t threads[2];
@@ -212,7 +214,7 @@ START_TEST(batches_from_two_threads_at_once_stay_consistent)
 	ck_assert_uint_eq(regions_total(region, PMTOP_TOTAL_BATCH, NULL).count, statistics.num_batches);
 	ck_assert_double_lt(regions_total(region, PMTOP_TOTAL_BATCH, NULL).max_s, 60);
 	ck_assert_double_lt(regions_total(region, PMTOP_TOTAL_STEP, NULL).max_s, 60);
-	/* A begin that is never ended is refused, and so is an end too many: one each, or none. */
+	/* A begin without an end is refused, and so is an end without a begin: one each, or none. */
 	ck_assert_uint_eq(statistics.num_batches * 2 + regions_state(region).refused, 20000);
 }
 END_TEST
@@ -316,7 +318,7 @@ START_TEST(a_forked_child_publishes_into_a_region_of_its_own)
 }
 END_TEST
 
-START_TEST(so_does_a_child_of_a_raw_clone)
+START_TEST(a_child_of_a_raw_clone_publishes_into_a_region_of_its_own)
 {
 	struct report *report = regions_shared(sizeof *report);
 	PMTOP_SPAN(pm, "shared name") {}
@@ -388,7 +390,7 @@ int main(void)
 		batches_from_two_threads_at_once_stay_consistent,
 		an_event_from_a_signal_handler_is_refused_where_it_interrupts_another,
 		a_forked_child_publishes_into_a_region_of_its_own,
-		so_does_a_child_of_a_raw_clone,
+		a_child_of_a_raw_clone_publishes_into_a_region_of_its_own,
 		a_child_that_publishes_nothing_has_no_region_and_removes_none,
 		a_child_of_a_child_names_its_own_parent,
 	};

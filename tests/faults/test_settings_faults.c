@@ -1,4 +1,4 @@
-/* Faults of tests/README.md: 51, and what else may stand where pmtop.yaml should. */
+/* Fault 51 of tests/README.md, and other files in place of pmtop.yaml. */
 #include <check.h>
 #include <locale.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ static void write_file(const char *where, const char *text, size_t length)
 	fclose(file);
 }
 
-/* Refused in one line that names the file, and nothing was taken. */
+/* One line with the file's name refuses it, and no setting changed. */
 static void ck_load_refused(const char *what)
 {
 	struct settings settings, before;

@@ -21,10 +21,7 @@ static void expect_picture(int width, int height, enum charset charset, const ch
 {
 	struct stage stage;
 	play(&stage, width, height);
-	stage.canvas.charset = charset;
-	stage_type(&stage, keys);
-	stage_draw(&stage);
-	stage_expect(&stage, name);
+	stage_expect_after(&stage, charset, keys, name);
 	stage_close(&stage);
 }
 

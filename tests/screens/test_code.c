@@ -29,7 +29,7 @@ static const struct {
 	{ "Image.convert", "/venv/lib/python3.11/site-packages/PIL/Image.py", false },
 };
 
-/* share: of the group's time in which this line is the innermost; a tenth of a percent. */
+/* share: of the group's time with this line innermost, in tenths of a percent */
 static const struct {
 	uint32_t group, parent, code, line;
 	const char *text;

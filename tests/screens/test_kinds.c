@@ -26,10 +26,7 @@ static void expect_picture(
 {
 	struct stage stage;
 	play(&stage, until_s, width, height);
-	stage.canvas.charset = charset;
-	stage_type(&stage, keys);
-	stage_draw(&stage);
-	stage_expect(&stage, name);
+	stage_expect_after(&stage, charset, keys, name);
 	stage_close(&stage);
 }
 
@@ -157,7 +154,7 @@ START_TEST(a_mark_is_shown_with_its_batch)
 }
 END_TEST
 
-START_TEST(a_run_without_news_keeps_its_screens)
+START_TEST(a_run_without_kinds_has_unchanged_screens)
 {
 	struct story_options options;
 	struct stage stage;
@@ -197,7 +194,7 @@ int main(void)
 	tcase_add_test(tests, the_overview_shows_training_whatever_is_chosen);
 	tcase_add_test(tests, a_run_of_one_mode_says_so);
 	tcase_add_test(tests, a_mark_is_shown_with_its_batch);
-	tcase_add_test(tests, a_run_without_news_keeps_its_screens);
+	tcase_add_test(tests, a_run_without_kinds_has_unchanged_screens);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

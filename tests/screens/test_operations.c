@@ -5,7 +5,7 @@
 #include "tests/support/stage.h"
 #include "tests/support/suite.h"
 
-/* Two epochs and a bit, so with validation and checkpoints; the data comes late on every 10th batch. */
+/* A little more than two epochs, so with validation and checkpoints; the data of every 10th batch is late. */
 static void play(struct stage *stage, int width, int height)
 {
 	struct story_options options;
@@ -20,10 +20,7 @@ static void expect_picture(int width, int height, enum charset charset, const ch
 {
 	struct stage stage;
 	play(&stage, width, height);
-	stage.canvas.charset = charset;
-	stage_type(&stage, keys);
-	stage_draw(&stage);
-	stage_expect(&stage, name);
+	stage_expect_after(&stage, charset, keys, name);
 	stage_close(&stage);
 }
 

@@ -116,7 +116,7 @@ START_TEST(a_hot_sensor_and_a_slow_cpu_are_marked)
 }
 END_TEST
 
-START_TEST(a_meter_that_may_not_be_read_says_so_beside_one_that_may)
+START_TEST(an_unreadable_meter_is_reported_beside_a_readable_one)
 {
 	struct stage stage;
 	play(&stage, 120, 40);
@@ -376,7 +376,7 @@ int main(void)
 	tcase_add_test(tests, power_and_heat_fold_to_a_line);
 	tcase_add_test(tests, power_and_heat_in_ascii);
 	tcase_add_test(tests, a_hot_sensor_and_a_slow_cpu_are_marked);
-	tcase_add_test(tests, a_meter_that_may_not_be_read_says_so_beside_one_that_may);
+	tcase_add_test(tests, an_unreadable_meter_is_reported_beside_a_readable_one);
 	tcase_add_test(tests, without_meters_and_sensors_nothing_of_it_is_shown);
 	tcase_add_test(tests, before_the_machine_is_read_it_says_so);
 	tcase_add_test(tests, a_missing_figure_says_why_and_what_to_do);

@@ -22,10 +22,7 @@ static void expect_picture(int width, int height, enum charset charset, const ch
 {
 	struct stage stage;
 	play(&stage, width, height);
-	stage.canvas.charset = charset;
-	stage_type(&stage, keys);
-	stage_draw(&stage);
-	stage_expect(&stage, name);
+	stage_expect_after(&stage, charset, keys, name);
 	stage_close(&stage);
 }
 
@@ -186,10 +183,7 @@ static void expect_emitted(int width, int height, enum charset charset, const ch
 	struct stage stage;
 	play(&stage, width, height);
 	emit_two(&stage);
-	stage.canvas.charset = charset;
-	stage_type(&stage, keys);
-	stage_draw(&stage);
-	stage_expect(&stage, name);
+	stage_expect_after(&stage, charset, keys, name);
 	close_emitted(&stage);
 }
 

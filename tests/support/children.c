@@ -2,11 +2,11 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static void must(bool is_good, const char *what)
@@ -69,17 +69,6 @@ void child_kill(struct child *child)
 {
 	kill(child->pid, SIGKILL);
 	child_collect(child);
-}
-
-bool wait_until(bool (*is_so)(void *argument), void *argument, int seconds)
-{
-	const struct timespec pause = { .tv_nsec = 2000000 };
-	for (int i = 0; i < seconds * 500; i++) {
-		if (is_so(argument))
-			return true;
-		nanosleep(&pause, NULL);
-	}
-	return is_so(argument);
 }
 
 int in_child(void (*body)(void *argument), void *argument)

@@ -1,9 +1,8 @@
-/* children.h: real child processes for tests: each says when it is ready and waits until it is told to go on; all die
- * with the test. */
+/* children.h: real child processes for tests: each signals that it is ready and waits until the test releases it. All
+ * die with the test. */
 #ifndef PMTOP_TESTS_CHILDREN_H
 #define PMTOP_TESTS_CHILDREN_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 struct child {
@@ -25,8 +24,6 @@ void child_release(const struct child *child);
 void child_kill(struct child *child);
 int child_collect(struct child *child);
 
-/* Polls until `is_so(argument)`, at most `seconds`. */
-bool wait_until(bool (*is_so)(void *argument), void *argument, int seconds);
 /* Runs body(argument) in a child and gives its exit code (so that it may change uid, limits or namespaces); −1 when it
  * was killed. */
 int in_child(void (*body)(void *argument), void *argument);

@@ -7,7 +7,7 @@
 
 enum { TRAINER = 48213, WORKERS = 4 };
 
-/* What each counts a second of CPU time. */
+/* Counts per second of CPU time. */
 static const struct {
 	enum perf_role role;
 	const char *name;

@@ -1,4 +1,4 @@
-/* counts.h: CPU counters made up for tests, told by records beside a story, twice a second. */
+/* counts.h: synthetic CPU counters, emitted as records beside a story, twice a second. */
 #ifndef PMTOP_TESTS_SUPPORT_COUNTS_H
 #define PMTOP_TESTS_SUPPORT_COUNTS_H
 
@@ -7,11 +7,11 @@
 #include "tests/support/stage.h"
 
 struct counts {
-	bool is_software_only; /* the CPU's own are refused */
-	double counted_ratio;  /* of the hardware events; 1 = always */
+	bool is_software_only; /* hardware events are denied */
+	double counted_ratio;  /* share of the time in which hardware events are counted; 1 = always */
 };
 
-/* Tells the story on until then, and what was counted of its trainer and its workers. */
+/* Emits the story until then, with the counters of its trainer and its workers. */
 void counts_play(const struct counts *counts, struct stage *stage, double until_s);
 
 #endif

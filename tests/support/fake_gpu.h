@@ -1,6 +1,5 @@
-/* fake_gpu.h: GPUs of a test's own making: their folders in a made-up /sys, and processes that have them open in a
- * made-up /proc. Made from the kernel's documents (gpu/amdgpu/thermal.rst, ABI/testing/sysfs-driver-intel-*,
- * drm-usage-stats.rst, …). */
+/* fake_gpu.h: fake GPUs: their folders in a fake /sys, and processes that have them open in a fake /proc, after the
+ * kernel's documents (gpu/amdgpu/thermal.rst, ABI/testing/sysfs-driver-intel-*, drm-usage-stats.rst, …). */
 #ifndef PMTOP_TESTS_FAKE_GPU_H
 #define PMTOP_TESTS_FAKE_GPU_H
 
@@ -25,12 +24,12 @@ void fake_gpu_i915(const struct fake_proc *sys);
 void fake_gpu_xe(const struct fake_proc *sys);
 void fake_gpu_panfrost(const struct fake_proc *sys);
 void fake_gpu_npu(const struct fake_proc *sys);
-/* The table gpu_metrics of so many bytes, filled with 0xff but for its header. */
+/* The table gpu_metrics of `size` bytes: a header, then 0xff. */
 unsigned char *fake_gpu_metrics(unsigned char *bytes, unsigned size, unsigned format, unsigned content);
 void fake_gpu_write(
 	const struct fake_proc *sys, const char *folder, const char *name, const void *bytes, size_t length);
 
-/* The process has the node open as `fd`; `info` is what the driver says of it. Again: it says something else now. */
+/* The process has the node open as `fd` with the fdinfo `info`. A second call replaces the fdinfo. */
 void fake_gpu_open(const struct fake_proc *proc, int pid, int fd, const char *node, const char *info);
 void fake_gpu_close(const struct fake_proc *proc, int pid, int fd);
 

@@ -1,4 +1,4 @@
-/* fake_gpus.h: NVIDIA's library as a test wants it (tests/fake_nvml), and a made-up /proc beside it. */
+/* fake_gpus.h: a scripted NVIDIA library (tests/fake_nvml), with a fake /proc. */
 #ifndef PMTOP_TESTS_FAKE_GPUS_H
 #define PMTOP_TESTS_FAKE_GPUS_H
 
@@ -13,17 +13,15 @@ enum { FAKE_TARGET = 100 };
 struct fake_gpus {
 	struct fake_proc proc; /* with a process FAKE_TARGET, "train.py" */
 	struct target target;
-	struct source_choices choices; /* the target's; sys and dev lie below the made-up /proc */
+	struct source_choices choices; /* of the target; sys and dev are below the fake /proc */
 	char folder[64], nvml[512], sys[96], dev[96];
-	int64_t begin_ns; /* a time for readings to count from: now, as GPM samples have real ages */
+	int64_t begin_ns; /* begin of the readings' times: now, since GPM samples have real ages */
 };
 
-/* `kind`: "" for a driver of now, "r535", "old", "bare". Two GPUs and no process (FAKE_NODE) until something else is
- * said. */
+/* `kind`: "" for a current driver, "r535", "old", "bare". Two GPUs without processes (FAKE_NODE) by default. */
 void fake_gpus_open(struct fake_gpus *gpus, const char *kind);
 void fake_gpus_close(struct fake_gpus *gpus);
-/* From the next call on the driver says this: FAKE_NODE's first lines, then `more`, which may add to GPU 1, the last,
- * and override. */
+/* The script from the next call on: FAKE_NODE, then `more`, which may add to GPU 1, the last, and override. */
 void fake_gpus_say(const struct fake_gpus *gpus, const char *more);
 /* The same without FAKE_NODE. */
 void fake_gpus_say_only(const struct fake_gpus *gpus, const char *all);
@@ -44,7 +42,7 @@ int64_t fake_gpus_at(const struct fake_gpus *gpus, double seconds);
 	"driver 580.82.07\ntime 10\n" \
 	"gpu NVIDIA H100 80GB HBM3\npci a:1B:0\n" FAKE_GPU "gpu NVIDIA H100 80GB HBM3\npci a:2c:0\n" FAKE_GPU
 
-/* What an H100's driver (580) was measured to take of the CPU: lines to put before the GPUs. */
+/* Measured CPU time of an H100's driver (580) per call: lines for before the GPUs. */
 #define FAKE_H100_COSTS \
 	"burn field/83 3300\nburn nvmlDeviceGetTotalEnergyConsumption 3500\nburn field/82 4\nburn field/197 83\nburn " \
 	"field/198 86\nburn field/94 137\n" \

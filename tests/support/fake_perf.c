@@ -8,7 +8,7 @@
 
 enum { FIRST_FD = 100000 };
 
-/* libpfm4's names, some of them. */
+/* Some of libpfm4's names. */
 static const struct {
 	const char *name;
 	struct perf_code code;

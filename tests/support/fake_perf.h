@@ -1,5 +1,5 @@
-/* fake_perf.h: a kernel with counters of a test's own making, as a perf_opener: what it refuses, how long it counts,
- * what was opened. */
+/* fake_perf.h: a fake kernel with counters, as a perf_opener: which it denies, how long it counts, which were opened.
+ */
 #ifndef PMTOP_TESTS_FAKE_PERF_H
 #define PMTOP_TESTS_FAKE_PERF_H
 
@@ -35,13 +35,13 @@ struct fake_perf {
 	struct fake_counter counters[FAKE_PERF_MAX]; /* by descriptor − FAKE_PERF_FIRST */
 };
 
-/* All is opened and counted: each event so many times a nanosecond as its code's lowest bits say, plus one; the clock,
- * nanoseconds. */
+/* Everything can be opened. An event counts (lowest bits of its code) + 1 a nanosecond; the clock counts nanoseconds.
+ */
 void fake_perf_init(struct fake_perf *perf);
 void fake_perf_refuse(struct fake_perf *perf, int64_t type, int64_t config, int64_t tid, int error);
-/* A thread (or with cpu: all on it, tid −1) runs for so long. */
+/* A thread runs for so long (tid −1: all threads on `cpu`). */
 void fake_perf_run(struct fake_perf *perf, int tid, double seconds);
-/* What a counter is worth a nanosecond. */
+/* Counts per nanosecond of a counter. */
 double fake_perf_rate(const struct perf_code *code);
 
 #endif

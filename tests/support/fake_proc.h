@@ -1,4 +1,4 @@
-/* fake_proc.h: a /proc of a test's own making in a temporary folder. */
+/* fake_proc.h: a fake /proc in a temporary folder. */
 #ifndef PMTOP_TESTS_FAKE_PROC_H
 #define PMTOP_TESTS_FAKE_PROC_H
 
@@ -19,7 +19,7 @@ void fake_proc_put(const struct fake_proc *proc, const char *name, const char *t
 void fake_proc_write(const struct fake_proc *proc, int pid, const char *name, const char *text, size_t length);
 void fake_proc_puts(const struct fake_proc *proc, int pid, const char *name, const char *text);
 void fake_proc_remove(const struct fake_proc *proc, int pid, const char *name);
-/* It ends: its files are empty, then gone. */
+/* The process ends: its files become empty, then disappear. */
 void fake_proc_end(const struct fake_proc *proc, int pid);
 
 #endif

@@ -1,4 +1,4 @@
-/* fixture.h: a model filled by hand, for tests of what pmtop tells: every figure stands here as the test put it. */
+/* fixture.h: a model filled by hand, for tests of output: every figure is the test's own. */
 #ifndef PMTOP_TESTS_FIXTURE_H
 #define PMTOP_TESTS_FIXTURE_H
 
@@ -31,7 +31,7 @@ enum fixture_name {
 
 struct fixture {
 	struct model *names; /* knows the names and nothing else */
-	struct model model;  /* one run, one process; all that follows is its storage */
+	struct model model;  /* one run, one process; the members below are its storage */
 	struct run run;
 	struct process process;
 	struct batch ring[RUN_TRACKS_MAX][FIXTURE_BATCHES];
@@ -63,7 +63,8 @@ struct operation *fixture_add_operation(
 struct flagged *fixture_add_flagged(
 	struct fixture *fixture, uint32_t epoch, uint64_t index, double step_s, double baseline_s);
 void fixture_add_gauge(struct fixture *fixture, uint32_t name, double value);
-/* Batches of mode train are of two kinds from now on: 75 accumulate, 25 step, four to a step, 1.2 steps a second. */
+/* From now on batches of mode train have two kinds: 75 accumulate, 25 step; four batches to a step, 1.2 steps a second.
+ */
 void fixture_accumulate(struct fixture *fixture);
 void fixture_add_late_figure(struct fixture *fixture, uint32_t mode, uint32_t name, double value);
 struct alert *fixture_add_alert(struct fixture *fixture, const char *rule, enum severity severity, const char *message);

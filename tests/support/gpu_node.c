@@ -11,7 +11,10 @@ enum { TRAINER = 48213, OTHER = 991, PART_FIRST = 100 };
 
 void gpu_node_default(struct gpu_node *node) { *node = (struct gpu_node){ .count = 1, .power_s = 3 }; }
 
-static const char *keep(struct sample_set *set, const char *text) { return sample_set_text(set, text, strlen(text)); }
+static const char *add_text(struct sample_set *set, const char *text)
+{
+	return sample_set_text(set, text, strlen(text));
+}
 
 static void emit_gpu(
 	const struct gpu_node *node, struct sample_set *set, int32_t instance, int32_t parent, unsigned index, bool is_lost)
@@ -29,8 +32,8 @@ static void emit_gpu(
 		.name = parent >= 0 ? "1g.18gb"
 			: node->is_old  ? "Tesla P4"
 							: "H200",
-		.uuid = keep(set, uuid),
-		.pci = keep(set, pci),
+		.uuid = add_text(set, uuid),
+		.pci = add_text(set, pci),
 		.driver = "nvidia 580.82",
 		.lost = is_lost ? "it has fallen off the bus (XID 79)" : NULL,
 	};

@@ -1,5 +1,4 @@
-/* heat.h: meters and sensors filled in by hand, for tests of what is told of them: every figure stands where the model
- * would put it. */
+/* heat.h: energy meters and sensors, filled into the model by hand for tests of output. */
 #ifndef PMTOP_TESTS_HEAT_H
 #define PMTOP_TESTS_HEAT_H
 

@@ -282,7 +282,7 @@ static void fill(struct sample_set *set, struct record *record, int64_t now_ns, 
 
 void random_seed(uint64_t seed) { random_state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1; }
 
-/* Batches and spans are the most of what comes; the rest is rare, but all of it comes. */
+/* Most records are batches and spans; every other kind comes, but rarely. */
 static enum record_kind draw_kind(bool is_random)
 {
 	static const enum record_kind baseline[] = { RECORD_BATCH_BEGIN, RECORD_BATCH_END, RECORD_SPAN, RECORD_SPAN,

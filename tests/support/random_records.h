@@ -1,5 +1,4 @@
-/* random_records.h: records of all kinds with anything in them, for what takes sample sets. The same seed draws the
- * same. */
+/* random_records.h: random records of all kinds, for readers of sample sets. The same seed gives the same records. */
 #ifndef PMTOP_TESTS_RANDOM_RECORDS_H
 #define PMTOP_TESTS_RANDOM_RECORDS_H
 
@@ -13,10 +12,10 @@
 
 void random_seed(uint64_t seed);
 uint64_t random_below(uint64_t n);
-/* About now; where it is wild, sometimes at the ends of its range. */
+/* A time near now; if `wild`, sometimes at the limits of int64_t. */
 int64_t random_time(int64_t now_ns, bool is_random);
-/* Adds `count` records: disorderly batches and spans of three lanes for the most part, or (wild) all kinds alike.
- * Returns count. */
+/* Adds `count` records: mostly batches and spans of three lanes in disorder, or (wild) all kinds equally often. Returns
+ * count. */
 uint64_t random_add(struct sample_set *set, uint64_t count, int64_t now_ns, bool is_random, uint64_t *sequence);
 
 #endif

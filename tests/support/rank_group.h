@@ -39,17 +39,17 @@ void rank_group_close(struct rank_group *rank_group);
 /* A live run of process `pid`, with RANK and WORLD_SIZE unless `world` is 0, and a run_id unless NULL; in an epoch.
  * Returns its id and index. */
 unsigned rank_group_add(struct rank_group *rank_group, long rank, long world, const char *run_id, int32_t pid);
-/* Another name for this span, in all ranks that are there. */
+/* Renames this span in all current ranks. */
 void rank_group_rename(struct rank_group *rank_group, enum rank_group_name name, const char *text);
-/* The next batch, from where the last ended, with its spans one after the other. */
+/* The next batch, from the end of the last, with consecutive spans. */
 void rank_group_step(struct rank_group *rank_group, unsigned rank, struct rank_group_step step);
 /* A batch begins and stays in this span (0: none). */
 void rank_group_hang(struct rank_group *rank_group, unsigned rank, enum rank_group_name name);
-/* The rank's batches are over for so long that it is between two, in the loader. */
+/* The rank's last batch ended so long ago that it is in the loader. */
 void rank_group_load(struct rank_group *rank_group, unsigned rank);
 void rank_group_end(struct rank_group *rank_group, unsigned rank, double at_s, bool is_killed);
 void rank_group_figure(struct rank_group *rank_group, double at_s, enum metric metric, int32_t pid, double value);
-/* Applies what was told since the last time, as one set read at this time. */
+/* Applies the records since the last call, as one set read at this time. */
 void rank_group_apply(struct rank_group *rank_group, double at_s);
 
 #endif

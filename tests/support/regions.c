@@ -3,6 +3,7 @@
 #include "tests/support/regions.h"
 #include "tests/support/suite.h"
 
+#include <glob.h>
 #include <math.h>
 #include <sched.h>
 #include <stdio.h>
@@ -160,6 +161,16 @@ bool regions_wait(const volatile uint32_t *word, uint32_t value)
 		sched_yield();
 	}
 	return true;
+}
+
+bool regions_is_there(void *pid)
+{
+	char pattern[64];
+	glob_t found;
+	snprintf(pattern, sizeof pattern, "/dev/shm/pmtop.*.%d.*", *(pid_t *)pid);
+	bool is_there = glob(pattern, 0, NULL, &found) == 0;
+	globfree(&found);
+	return is_there;
 }
 
 void *regions_shared(size_t size)

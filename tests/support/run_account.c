@@ -52,7 +52,7 @@ static void apply_total(struct run_account *account, const struct record *record
 static void check_event(struct run_account *account, const struct record *record)
 {
 	uint64_t *next = &account->next_sequence[record->lane % ACCOUNT_LANES];
-	/* A mode may be told again before the batch that is of it, under that event's own number: see region_emitter.h. */
+	/* A mode may come again before its batch, with that event's sequence number: see region_emitter.h. */
 	bool was_its_mode = account->last_was_mode && record->sequence + 1 == *next;
 	account->last_was_mode = record->kind == RECORD_MODE;
 	if (record->sequence < *next && !was_its_mode)
@@ -64,10 +64,10 @@ static void check_event(struct run_account *account, const struct record *record
 	account->events += !was_its_mode;
 }
 
-static void keep(char *out, size_t size, const char *text) { snprintf(out, size, "%s", text); }
+static void copy_text(char *out, size_t size, const char *text) { snprintf(out, size, "%s", text); }
 
-/* What stands in the region. */
-static void apply_standing(struct run_account *account, const struct record *record)
+/* Contents of the region other than events. */
+static void apply_contents(struct run_account *account, const struct record *record)
 {
 	switch ((enum record_kind)record->kind) {
 	case RECORD_NAME:
@@ -75,7 +75,7 @@ static void apply_standing(struct run_account *account, const struct record *rec
 			wrong(account, record, "numbers have a gap");
 		account->names = record->name.id;
 		if (account->names < ACCOUNT_NAMES)
-			keep(account->name[account->names], sizeof account->name[0], record->name.text);
+			copy_text(account->name[account->names], sizeof account->name[0], record->name.text);
 		break;
 	case RECORD_META:
 		snprintf(account->last_meta, sizeof account->last_meta, "%s=%s", record->meta.key, record->meta.value);
@@ -122,7 +122,7 @@ static void apply_event(struct run_account *account, const struct record *record
 		use_name(account, record, record->gauge.name);
 		account->last_gauge = record->gauge.value;
 		if (record->sequence == 0 && account->events > 0)
-			return; /* the last value, told apart from the events */
+			return; /* the last value, apart from the events */
 		account->gauges++;
 		break;
 	case RECORD_BATCH_END:
@@ -135,7 +135,7 @@ static void apply_event(struct run_account *account, const struct record *record
 		use_name(account, record, record->span.parent);
 		count_event(account, record, TOTAL_SPAN, record->span.name, record->span.parent);
 		break;
-	case RECORD_MARK: keep(account->last_mark, sizeof account->last_mark, record->text); break;
+	case RECORD_MARK: copy_text(account->last_mark, sizeof account->last_mark, record->text); break;
 	default: break;
 	}
 	check_event(account, record);
@@ -154,17 +154,17 @@ void run_account_apply(struct run_account *account, const struct sample_set *set
 			account->last_time_ns = INT64_MIN;
 			account->pid = record->opened.pid;
 			account->inner_pid = record->opened.inner_pid;
-			keep(account->run_name, sizeof account->run_name, record->opened.name);
-			keep(account->uuid, sizeof account->uuid, record->opened.uuid);
+			copy_text(account->run_name, sizeof account->run_name, record->opened.name);
+			copy_text(account->uuid, sizeof account->uuid, record->opened.uuid);
 		} else if (account->opened != account->closed + 1) {
 			wrong(account, record, "the run is not open");
 		} else if (record->kind == RECORD_RUN_CLOSED) {
 			account->closed++;
-			keep(account->why, sizeof account->why, record->text);
+			copy_text(account->why, sizeof account->why, record->text);
 		} else if (is_event(record)) {
 			apply_event(account, record);
 		} else {
-			apply_standing(account, record);
+			apply_contents(account, record);
 		}
 	}
 }

@@ -1,6 +1,5 @@
-/* run_account.h: keeps the books of one run from its records, as the model has to: totals plus the events after them.
- * For tests, which compare them with what was really published. It also checks what every set must hold to (see
- * run_account_apply). */
+/* run_account.h: sums up one run from its records, as the model must: totals plus the later events. Tests compare the
+ * sums with what was published. It also checks the rules of every set (see run_account_apply). */
 #ifndef PMTOP_TESTS_RUN_ACCOUNT_H
 #define PMTOP_TESTS_RUN_ACCOUNT_H
 
@@ -18,11 +17,11 @@ struct account_row {
 };
 
 struct run_account {
-	unsigned run; /* which run of the sets; others are passed over */
+	unsigned run; /* the run's number in the sets; others are skipped */
 	unsigned opened, closed;
 	int32_t pid, inner_pid;
 	char run_name[128], why[128], uuid[40];
-	uint32_t names; /* told: 1 … names */
+	uint32_t names; /* emitted names: 1 … names */
 	char name[ACCOUNT_NAMES][128];
 	uint32_t mode;
 	struct run_state state;
@@ -37,10 +36,10 @@ struct run_account {
 	uint64_t history_batches;
 	char last_mark[256], last_meta[256];
 	double last_gauge, last_counter;
-	char wrong[256]; /* the first thing that must not be; empty = all is well */
+	char wrong[256]; /* the first broken rule; empty = none */
 };
 
-/* Checks: names stand before their use and without gaps, a lane's sequences never go back, records of different lanes
+/* Checks: names come before their use and without gaps, a lane's sequences never decrease, records of different lanes
  * are sorted by time within a set, no record comes after RUN_CLOSED or before RUN_OPENED. */
 void run_account_apply(struct run_account *account, const struct sample_set *set);
 /* How many finished: of a kind, in all modes, lanes and parents; `name` NULL = any. */

@@ -1,6 +1,8 @@
 #include "src/explain/explain.h"
 #include "tests/support/script.h"
+#include "src/base/histogram.h"
 
+#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,4 +151,50 @@ double script_steps(struct script *script, double at_s, const double *steps_s, s
 	}
 	script_apply(script, at_s);
 	return at_s;
+}
+
+void script_whole_batch(struct script *script, double begin_s, double end_s, double now_s)
+{
+	script_batch_begin(script, 0, begin_s, script->batches);
+	script_batch_end(script, 0, end_s, begin_s, NAN);
+	script_batch_begin(script, 0, end_s, script->batches);
+	script_apply(script, fmax(now_s, end_s));
+}
+
+const struct batch *script_batch(struct script *script, uint64_t ordinal)
+{
+	const struct batch *batch = track_batch(run_main(script_run(script)), ordinal);
+	ck_assert_ptr_nonnull(batch);
+	return batch;
+}
+
+const struct batch *script_newest_batch(struct script *script)
+{
+	const struct track *track = run_main(script_run(script));
+	for (uint64_t ordinal = track->end; ordinal-- > track->first;)
+		if (track_batch(track, ordinal) && track_batch(track, ordinal)->end_ns)
+			return track_batch(track, ordinal);
+	ck_abort_msg("no batch");
+}
+
+struct total_row *script_total(
+	struct script *script, enum total_kind kind, unsigned lane, uint64_t upto, uint64_t count, double each_s)
+{
+	struct total_row *row = sample_set_allocate(&script->set, sizeof *row);
+	*row = (struct total_row){ .kind = kind,
+		.upto = upto,
+		.count = count,
+		.total_s = (double)count * each_s,
+		.self_s = (double)count * each_s,
+		.min_s = each_s,
+		.max_s = each_s,
+		.last_s = each_s,
+		.cpu_s = NAN,
+		.memory_bytes = NAN,
+		.has_histogram = true };
+	row->histogram[histogram_bucket((uint64_t)llround(each_s * 1e9))] = (uint32_t)count;
+	struct record *record = script_add(script, RECORD_TOTAL, 0);
+	record->lane = (uint16_t)lane;
+	record->total = row;
+	return row;
 }

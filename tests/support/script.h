@@ -22,14 +22,14 @@ enum { SCRIPT_LANES = 4 };
 struct script {
 	struct model *model;
 	struct sample_set set;
-	uint64_t sequence[SCRIPT_LANES]; /* of the lane's next event; may be set */
-	uint64_t batches;                /* finished in the run: the next one's number */
+	uint64_t sequence[SCRIPT_LANES]; /* of the lane's next event; a test may set it */
+	uint64_t batches;                /* batches finished in the run: the next one's number */
 };
 
 /* A new model and a run in it, live, id 0. `options` NULL: the defaults. */
 void script_open(struct script *script, const struct model_options *options);
 void script_close(struct script *script);
-/* Applies what was told since the last time, as one set read at this time. */
+/* Applies the records since the last call, as one set read at this time. */
 void script_apply(struct script *script, double at_s);
 struct run *script_run(struct script *script);
 
@@ -47,9 +47,18 @@ void script_state(struct script *script, const struct run_state *state);
 void script_figure(struct script *script, double at_s, enum metric metric, int32_t pid, double value);
 void script_process(
 	struct script *script, double at_s, int32_t pid, uint64_t start_ticks, const char *command, bool is_target);
+/* A batch from begin_s to end_s after the last, and the begin of the next; applied at now_s or its end, if that is
+ * later. */
+void script_whole_batch(struct script *script, double begin_s, double end_s, double now_s);
+/* Fails the test if there is none. */
+const struct batch *script_batch(struct script *script, uint64_t ordinal);
+const struct batch *script_newest_batch(struct script *script); /* that has ended */
+/* A total of `count` equal durations. */
+struct total_row *script_total(
+	struct script *script, enum total_kind kind, unsigned lane, uint64_t upto, uint64_t count, double each_s);
 
-/* `count` batches of one step length each, back to back, from `at_s` on, told and applied in one set; batches take 90 %
- * of the step. Returns where the next would begin. */
+/* `count` contiguous batches with equal steps from `at_s` on, applied as one set; batches take 90 % of the step.
+ * Returns the begin of the next. */
 double script_steps(struct script *script, double at_s, const double *steps_s, size_t count);
 
 #endif

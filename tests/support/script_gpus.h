@@ -1,11 +1,11 @@
-/* script_gpus.h: GPUs told by hand to a script's model: NVIDIA's as numbers 0, 1, …, with parts at 100 + 16 × GPU +
+/* script_gpus.h: GPUs added by hand to a script's model: NVIDIA's as numbers 0, 1, …, with parts at 100 + 16 × GPU +
  * part. */
 #ifndef PMTOP_TESTS_SCRIPT_GPUS_H
 #define PMTOP_TESTS_SCRIPT_GPUS_H
 
 #include "tests/support/script.h"
 
-/* "GPU-0000000N", 80 GB, answers. Returns the row, to change until script_apply. */
+/* "GPU-0000000N", 80 GB, not lost. The returned row may be changed until script_apply. */
 struct gpu_row *script_gpu(struct script *script, double at_s, int32_t instance, int32_t parent, uint32_t index);
 /* `count` processes, `rows` copied. */
 void script_gpu_processes(

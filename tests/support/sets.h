@@ -1,4 +1,4 @@
-/* sets.h: looking things up in a sample set, for tests. */
+/* sets.h: finds records in a sample set. */
 #ifndef PMTOP_TESTS_SETS_H
 #define PMTOP_TESTS_SETS_H
 

@@ -186,3 +186,11 @@ void picture_expect_file(const struct canvas *canvas, const char *name)
 }
 
 void stage_expect(const struct stage *stage, const char *name) { picture_expect_file(&stage->canvas, name); }
+
+void stage_expect_after(struct stage *stage, enum charset charset, const char *keys, const char *name)
+{
+	stage->canvas.charset = charset;
+	stage_type(stage, keys);
+	stage_draw(stage);
+	stage_expect(stage, name);
+}

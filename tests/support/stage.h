@@ -1,5 +1,4 @@
-/* stage.h: a screen with a whole model behind it, fed by a story, at a moment of its own: no clock, no terminal, no
- * process.
+/* stage.h: a screen over a complete model, fed by a story, at an injected time: no clock, no terminal, no process.
  *
  * Pictures are compared with tests/screens/expected/NAME.txt, relative to the working directory (the root of the
  * source). With PMTOP_UPDATE=1 they are written instead. */
@@ -33,16 +32,18 @@ void stage_forget_alerts(struct stage *stage);
 void stage_play(struct stage *stage, double until_s);
 void stage_resize(struct stage *stage, int width, int height);
 void stage_draw(struct stage *stage);
-/* Presses keys one after the other and draws after each: printable ones as they are, '\r' Enter, '\t' Tab, '\033' Esc.
- * Returns the last wish. */
+/* Presses keys and draws after each: printable ones as they are, '\r' Enter, '\t' Tab, '\033' Esc. Returns the last
+ * key's result. */
 enum screen_wish stage_type(struct stage *stage, const char *keys);
 enum screen_wish stage_press(struct stage *stage, int key);
 enum screen_wish stage_click(struct stage *stage, int x, int y);
-/* Whether a row of the picture holds this text; where it begins goes to *x and *y, if they are not NULL. */
+/* Whether a row of the picture contains this text; its position is in *x and *y, which may be NULL. */
 bool stage_shows(const struct stage *stage, const char *text);
 bool stage_find(const struct stage *stage, const char *text, int *x, int *y);
-/* Fails the test, with both pictures' rows that differ. */
+/* If they differ, fails the test and prints the differing rows of both. */
 void stage_expect(const struct stage *stage, const char *name);
+/* The same in this charset after these keys. */
+void stage_expect_after(struct stage *stage, enum charset charset, const char *keys, const char *name);
 void picture_expect_file(const struct canvas *canvas, const char *name);
 
 #endif

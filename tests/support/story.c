@@ -15,8 +15,8 @@ enum { EVENTS_RETAINED = 1024 };
 struct story {
 	struct story_options options;
 	struct plot plot;
-	uint64_t figures_random; /* apart, so that the plot does not depend on when pmtop came */
-	int64_t now_ns;          /* how far it has happened */
+	uint64_t figures_random; /* separate, so that the plot does not depend on the time of attach */
+	int64_t now_ns;          /* events up to here have happened */
 	bool is_attached, is_over;
 	uint64_t happened; /* events; the plot is written ahead of it */
 	struct story_region region;
@@ -114,8 +114,8 @@ static void happen_next(struct story *story, struct sample_set *out)
 		emit_event(out, event);
 }
 
-/* Lets everything happen up to `now_ns`; tells it where `out` is given. It is written ahead of now, so that what is
- * open then is known. */
+/* Advances to `now_ns`, and emits events if `out` is given. The plot is written ahead of now, so that open spans are
+ * known. */
 static void happen(struct story *story, int64_t now_ns, struct sample_set *out)
 {
 	story->now_ns = now_ns;
@@ -152,8 +152,8 @@ static void emit_meta(struct sample_set *out, int64_t time_ns, const char *key, 
 	meta->meta.value = value;
 }
 
-/* The ring's. The modes of its oldest batches may differ from the state that was told before, and their change may be
- * gone. */
+/* Events of the ring. The modes of its oldest batches may differ from the emitted state, and their MODE event may be
+ * overwritten. */
 static void emit_past_events(struct story *story, struct sample_set *out)
 {
 	uint64_t retained = story->happened < EVENTS_RETAINED ? story->happened : EVENTS_RETAINED;
@@ -206,7 +206,7 @@ static void emit_run(struct story *story, struct sample_set *out)
 	emit_past_events(story, out);
 }
 
-/* Spans that have begun but not ended: they are written, but have not happened. Outermost first. */
+/* Spans that have begun but not ended: in the plot, but not yet emitted. Outermost first. */
 static void emit_open_spans(struct story *story, struct sample_set *out)
 {
 	bool has_any = false;
@@ -232,7 +232,7 @@ static void emit_figures(struct story *story, struct sample_set *out)
 	for (unsigned i = 0; i <= options->workers; i++) {
 		int32_t pid = options->pid + (int32_t)i;
 		double resident = i ? 2e8 : story->truth.resident_bytes + 1e6 * plot_chance(&story->figures_random);
-		/* what leaks is anonymous */
+		/* the leak is anonymous memory */
 		double file = 0.08 * (i ? 2e8 : options->resident_bytes), shared = file / 4;
 		const struct {
 			enum metric metric;

@@ -1,5 +1,4 @@
-/* story.h: a made-up training run, told as sample sets: what the region and process sources would say of it, with
- * nothing read.
+/* story.h: a synthetic training run as sample sets, as the region and process sources would emit them.
  *
  *   struct story_options options;
  *   story_options_default(&options);
@@ -8,7 +7,7 @@
  *   while (story_next(story, &set))
  *           model_apply(model, &set);
  *
- * The same options tell the same story, to the nanosecond. Each epoch: `batches` of mode train (data › decode, collate;
+ * The same options give the same story, to the nanosecond. Each epoch: `batches` of mode train (data › decode, collate;
  * forward; backward; optimizer), then `validation_batches` of mode validation (data, forward), then a checkpoint. */
 #ifndef PMTOP_TESTS_STORY_H
 #define PMTOP_TESTS_STORY_H
@@ -22,8 +21,8 @@ struct story_options {
 	uint64_t seed;
 	int64_t start_ns;  /* when the process begins to publish */
 	int64_t period_ns; /* one set each */
-	/* pmtop comes so long after the start, and knows the rest from the totals, the history and the ring; 0 = sees
-	 * all */
+	/* pmtop attaches so long after the start, and knows earlier batches from the totals, the history and the ring; 0 =
+	 * attached from the start */
 	double attach_s;
 	/* the process dies so long after the start, in mid-batch or wherever it is; 0 = never */
 	double killed_s;
@@ -36,7 +35,7 @@ struct story_options {
 	bool loads_between; /* data is loaded between the batches, outside any span; meta "between" = "data" */
 	uint32_t epochs;
 	uint64_t batches, validation_batches; /* per epoch */
-	/* the usual step; split: data 34 %, forward 22, backward 31, optimizer 8, unattributed 5 */
+	/* the ordinary step; split: data 34 %, forward 22, backward 31, optimizer 8, unattributed 5 */
 	double step_s;
 	double jitter_ratio; /* each phase varies evenly by ± this */
 	double first_s;      /* how much longer the run's first batch takes (in forward) */
@@ -93,13 +92,13 @@ enum { STORY_RUN = 0, STORY_LANE = 0, STORY_SAMPLES_PER_BATCH = 32 };
 
 struct story;
 
-/* Aborts when out of memory: it is a test's. */
+/* Aborts when out of memory. */
 struct story *story_new(const struct story_options *options);
 void story_free(struct story *story);
-/* Clears *out and fills it with the next period. The first set holds everything that pmtop learns when it comes. False
- * once the run has ended (or died) and its last set was given. */
+/* Clears *out and fills it with the next period. The first set has everything that pmtop reads at attach. False once
+ * the run has ended (or died) and its last set was given. */
 bool story_next(struct story *story, struct sample_set *out);
-/* What really happened so far, counted apart from the totals: finished batches of mode train, and their figures. */
+/* The true figures so far, counted apart from the totals: finished batches of mode train. */
 struct story_truth {
 	uint64_t batches, steps, validation_batches;
 	double batch_total_s, step_total_s, step_min_s, step_max_s, first_step_s;

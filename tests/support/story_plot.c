@@ -29,7 +29,7 @@ static struct event *write_event(struct plot *plot, enum record_kind kind)
 
 static void pass(struct plot *plot, double seconds) { plot->emitted_ns += llround(seconds * 1e9); }
 
-/* Time that varies a little; it never stands still, so that no two events have the same time. */
+/* Durations that vary a little and are never 0, so that no two events have the same time. */
 static double vary(struct plot *plot, double seconds)
 {
 	return fmax(seconds * (1 + plot->options.jitter_ratio * chance(plot)), 1e-6);

@@ -1,5 +1,5 @@
-/* story_region.h: what the region of a made-up run keeps: totals, history, epochs, state. Counted event by event, as
- * pmtop-region(7) has it. */
+/* story_region.h: the totals, history, epochs and state in the region of a synthetic run, counted event by event after
+ * pmtop-region(7). */
 #ifndef PMTOP_TESTS_STORY_REGION_H
 #define PMTOP_TESTS_STORY_REGION_H
 

@@ -7,7 +7,7 @@
 
 #define IDLE_S 0.09
 
-/* 0.3 to 0.7 s, the same each time it is asked. */
+/* 0.3 to 0.7 s, the same at each call. */
 static double fetch_s(unsigned worker, uint64_t fetch)
 {
 	uint64_t mixed = (fetch * 16 + worker + 1) * UINT64_C(0x9e3779b97f4a7c15);

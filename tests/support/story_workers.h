@@ -1,4 +1,4 @@
-/* story_workers.h: what the workers of a story's loader publish: fetches of 32 items, decode and augment in them, and
+/* story_workers.h: what the DataLoader's workers of a story publish: fetches of 32 items with decode and augment, and
  * waits for work between. */
 #ifndef PMTOP_TESTS_STORY_WORKERS_H
 #define PMTOP_TESTS_STORY_WORKERS_H

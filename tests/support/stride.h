@@ -1,5 +1,5 @@
-/* stride.h: of what is more and more of the same, every how many is enough where a sanitizer makes it several times as
- * slow. Without one all of it is tested. Odd, so that a stride over bits meets each place in a byte. */
+/* stride.h: long loops over similar cases test every STRIDE-th case under a sanitizer, which is several times as slow,
+ * and all of them otherwise. Odd, so that a stride over bits meets each bit of a byte. */
 #ifndef PMTOP_TESTS_STRIDE_H
 #define PMTOP_TESTS_STRIDE_H
 

@@ -112,7 +112,7 @@ static void remember(struct vt *vt, const char *bytes, size_t length)
 	vt->tail_length += length;
 }
 
-/* Takes what is there; false when nothing was. */
+/* Reads available output; false if there was none. */
 static bool take(struct vt *vt)
 {
 	char bytes[65536];
@@ -131,7 +131,7 @@ static bool take(struct vt *vt)
 	return true;
 }
 
-/* Waits for output or input room at most so long, and takes what came. */
+/* Waits at most so long for output or room for input, and reads the output. */
 static bool step(struct vt *vt, short events, int ms)
 {
 	struct pollfd ready = { .fd = vt->master, .events = (short)(events | (vt->is_reading ? POLLIN : 0)) };

@@ -1,4 +1,4 @@
-/* vt.h: a program on a terminal that the test holds: a pty, with libvterm to say what its screen shows. */
+/* vt.h: a program on a pseudo-terminal of the test, with libvterm to read its screen. */
 #ifndef PMTOP_TESTS_SUPPORT_VT_H
 #define PMTOP_TESTS_SUPPORT_VT_H
 
@@ -27,31 +27,31 @@ struct vt *vt_fork(int width, int height, int (*child)(void *context), void *con
 /* Kills the program if it still runs. */
 void vt_free(struct vt *vt);
 
-/* takes what the program writes meanwhile, at most 10 s */
+/* reads the program's output meanwhile, at most 10 s */
 void vt_send(struct vt *vt, const char *bytes, size_t length);
 void vt_press(struct vt *vt, const char *text);
 void vt_resize(struct vt *vt, int width, int height);
 void vt_signal(struct vt *vt, int number);
-/* Reading the master again, or no more: then the program's writes pile up. */
+/* Resumes or stops reading the master; while stopped, the program's output fills the pty. */
 void vt_set_reading(struct vt *vt, bool is_reading);
 /* Closes the master: the terminal is gone. */
 void vt_hang_up(struct vt *vt);
 
-/* Takes what comes for so long. */
+/* Reads output for so long. */
 void vt_pump(struct vt *vt, int ms);
-/* Until the screen shows the text (in one row): true; or the time is over: false. */
+/* Waits until a row of the screen has the text; false at the deadline. */
 bool vt_wait_text(struct vt *vt, const char *text, int deadline_ms);
-/* Until *condition(context) is true. */
+/* Waits until condition(vt, context) is true; false at the deadline. */
 bool vt_wait(struct vt *vt, bool (*condition)(struct vt *vt, void *context), void *context, int deadline_ms);
-/* Until nothing came for `quiet_ms`. */
+/* Waits until no output came for `quiet_ms`; false at the deadline. */
 bool vt_settle(struct vt *vt, int quiet_ms, int deadline_ms);
-/* Until the program ended; *status as of waitpid. */
+/* Waits until the program ended; *status is that of waitpid. */
 bool vt_wait_exit(struct vt *vt, int *status, int deadline_ms);
 
 void vt_row(struct vt *vt, int y, struct buffer *out); /* without trailing blanks */
 void vt_screen(struct vt *vt, struct buffer *out);     /* all rows, each with a newline */
 struct vt_cell vt_cell(struct vt *vt, int x, int y);
-uint64_t vt_reads(const struct vt *vt); /* reads of the master that brought something */
+uint64_t vt_reads(const struct vt *vt); /* reads of the master that returned bytes */
 uint64_t vt_bytes(const struct vt *vt);
 bool vt_saw(const struct vt *vt, const char *bytes); /* among the last 64 kB that came */
 struct termios vt_modes(const struct vt *vt);

@@ -1,4 +1,4 @@
-/* watching.h: the real pmtop on a terminal of its own, and the real trainer to be watched. One trainer at a time. */
+/* watching.h: the real pmtop on a pseudo-terminal, watching the real trainer. One trainer at a time. */
 #ifndef PMTOP_TESTS_SUPPORT_WATCHING_H
 #define PMTOP_TESTS_SUPPORT_WATCHING_H
 
@@ -13,7 +13,7 @@ enum { SOON_MS = 15000 };
 extern pid_t trainer_pid;
 extern char watching_pmtop[PATH_MAX], watching_home[64], trainer_pid_text[16];
 
-/* Finds the programs and makes an empty home; false: that failed. */
+/* Finds the programs and makes an empty home; false on failure. */
 bool watching_open(void);
 bool watching_close(void);
 void start_trainer(const char *const options[]);

@@ -32,7 +32,7 @@ static void print_cost(const char *name, const struct cost *cost)
 static struct py_sample sample;
 static struct cost looks, notes, polls, met;
 
-static void look(struct py_sampler *sampler, struct py_counter *counter)
+static void sample_once(struct py_sampler *sampler, struct py_counter *counter)
 {
 	int64_t begin = now_of(CLOCK_THREAD_CPUTIME_ID);
 	enum status status = py_sampler_sample(sampler, now_of(CLOCK_MONOTONIC), &sample);
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 		int64_t now = now_of(CLOCK_MONOTONIC);
 		if (now - looked_ns >= sample_ns) {
 			looked_ns = now;
-			look(sampler, counter);
+			sample_once(sampler, counter);
 		}
 		if (now - polled_ns >= poll_ns) {
 			polled_ns = now;

@@ -1,4 +1,4 @@
-/* The real program shows a recording on a real terminal: keys are pressed, and the clock is where they lead. */
+/* The real program replays a recording on a real terminal: keys seek, and the clock shows the position. */
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ static void quit(struct vt *vt)
 	vt_free(vt);
 }
 
-START_TEST(it_begins_at_the_beginning_and_its_clock_goes_on)
+START_TEST(a_replay_begins_at_the_start_and_its_clock_advances)
 {
 	struct vt *vt = replay(80, 24, NULL);
 	ASSERT_SHOWS(vt, "14:00:00  0:00:00 / 0:10:00");
@@ -150,7 +150,7 @@ START_TEST(speed_and_pause)
 }
 END_TEST
 
-START_TEST(losses_are_told_and_drawn)
+START_TEST(losses_are_reported_and_drawn)
 {
 	struct vt *vt = replay(120, 40, NULL);
 	ASSERT_SHOWS(vt, "10 blocks lost");
@@ -197,7 +197,7 @@ START_TEST(all_views_and_sizes_are_drawn_and_help_has_the_keys)
 }
 END_TEST
 
-START_TEST(what_comes_through_a_pipe_is_shown_as_it_comes)
+START_TEST(a_recording_from_a_pipe_is_shown_as_it_arrives)
 {
 	char command[700];
 	snprintf(command, sizeof command, "cat %s | %s -r -", path, pmtop);
@@ -224,14 +224,14 @@ int main(void)
 	TCase *tests = tcase_create("replay");
 	tcase_set_timeout(tests, 120);
 	const TTest *const all[] = {
-		it_begins_at_the_beginning_and_its_clock_goes_on,
+		a_replay_begins_at_the_start_and_its_clock_advances,
 		keys_move_the_clock,
 		flags_are_walked_across_the_whole_recording,
 		speed_and_pause,
-		losses_are_told_and_drawn,
+		losses_are_reported_and_drawn,
 		a_click_on_the_time_line_goes_there,
 		all_views_and_sizes_are_drawn_and_help_has_the_keys,
-		what_comes_through_a_pipe_is_shown_as_it_comes,
+		a_recording_from_a_pipe_is_shown_as_it_arrives,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

@@ -17,7 +17,7 @@
 #include "tests/support/vt.h"
 #include "ui/terminal/terminal.h"
 
-/* A small program that draws: it counts, says its size and the last key, and does what some keys ask. */
+/* A small program that draws: a counter, its size and the last key; some keys are commands. */
 
 struct shared {
 	volatile uint64_t loops, keys, last_key, last_x, last_y, waiting, phase;
@@ -71,7 +71,7 @@ static void draw(struct terminal *terminal, struct canvas *canvas)
 	shared->waiting = terminal_has_backlog(terminal);
 }
 
-/* Runs out of stack: the handler needs one of its own. */
+/* Overflows the stack: the handler needs an alternate one. */
 static int fall(volatile char *above, long depth)
 {
 	volatile char frame[4096];
@@ -455,7 +455,7 @@ struct crash_case {
 static const struct crash_case crashes[] = {
 	{ "!", SIGSEGV },
 	{ "#", SIGABRT },
-#ifndef IS_SANITIZED /* which looks into a full stack by itself */
+#ifndef IS_SANITIZED /* a sanitizer reports a stack overflow itself */
 	{ "%", SIGSEGV },
 #endif
 };
@@ -518,7 +518,7 @@ START_TEST(a_short_paste_is_no_command)
 }
 END_TEST
 
-/* What is typed at once after a paste may belong to it; after a second's pause it does not. */
+/* Keys right after a paste may belong to it; after a second's pause they do not. */
 static void expect_keys_work_again(struct vt *vt)
 {
 	uint64_t key = 'x';

@@ -1,6 +1,6 @@
-/* The real program on a real terminal, watching the real trainer: what is planted is what the screen shows; whatever
- * happens to the terminal, the training run and the terminal's modes survive it. Faults of tests/README.md: 34, 39, 40,
- * 41, 42, 43, 44, 45. */
+/* The real program on a real terminal, watching the real trainer: the screen shows the planted causes; the training run
+ * and the terminal's modes survive every fault of the terminal. Faults of tests/README.md: 34, 39, 40, 41, 42, 43,
+ * 44, 45. */
 #include <check.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +15,8 @@
 
 #include "tests/support/suite.h"
 #include "tests/support/watching.h"
+#include "tests/support/regions.h"
+#include "tests/support/waiting.h"
 
 START_TEST(live_run_shows_progress_phases_and_memory)
 {
@@ -81,7 +83,7 @@ START_TEST(every_view_opens_by_its_digit_and_help_lists_the_keys)
 }
 END_TEST
 
-START_TEST(paused_screen_stands_still_and_catches_up)
+START_TEST(a_paused_screen_does_not_change_and_catches_up)
 {
 	TRAIN("--name", "pause", ENDLESS);
 	struct vt *vt = watch(120, 40);
@@ -167,7 +169,7 @@ START_TEST(written_view_is_a_csv_file)
 }
 END_TEST
 
-/* Row 39: nothing that the terminal does stops collecting, or the training. */
+/* Fault 39: no state of the terminal stops collection or training. */
 START_TEST(unread_terminal_stops_nothing)
 {
 	TRAIN("--name", "unread", ENDLESS);
@@ -176,7 +178,7 @@ START_TEST(unread_terminal_stops_nothing)
 	vt_set_reading(vt, false);
 	for (int i = 0; i < 200; i++) {
 		vt_resize(vt, 190 + i % 10, 50);
-		usleep(5000);
+		vt_pump(vt, 5);
 	}
 	vt_set_reading(vt, true);
 	vt_resize(vt, 120, 40);
@@ -189,7 +191,7 @@ END_TEST
 
 static void ignore_hangup(void) { signal(SIGHUP, SIG_IGN); }
 
-/* Row 40. */
+/* Fault 40. */
 START_TEST(hang_up_ends_it_within_a_second_even_when_sighup_is_ignored)
 {
 	TRAIN("--name", "hangup", ENDLESS);
@@ -204,7 +206,7 @@ START_TEST(hang_up_ends_it_within_a_second_even_when_sighup_is_ignored)
 }
 END_TEST
 
-/* Row 42. */
+/* Fault 42. */
 START_TEST(resize_storm_ends_at_the_last_size)
 {
 	static const int sizes[][2] = { { 1, 1 }, { 1000, 300 }, { 2, 50 }, { 39, 9 }, { 80, 24 }, { 0, 0 }, { 250, 2 },
@@ -225,7 +227,7 @@ START_TEST(resize_storm_ends_at_the_last_size)
 }
 END_TEST
 
-/* Row 43. */
+/* Fault 43. */
 START_TEST(odd_locales_and_terminals_are_drawn)
 {
 	static const char *const odd[][3] = {
@@ -233,7 +235,7 @@ START_TEST(odd_locales_and_terminals_are_drawn)
 		{ "LC_ALL=de_DE.UTF-8", NULL },
 		{ "TERM=vt100", NULL },
 		{ "TERM=screen", NULL },
-		/* ncurses itself forgets some of what it allocated for these two. */
+		/* ncurses leaks memory in these two. */
 		{ "TERM=linux", "ASAN_OPTIONS=detect_leaks=0" },
 		{ "TERM=no-such-terminal", "ASAN_OPTIONS=detect_leaks=0" },
 		{ "NO_COLOR=1", NULL },
@@ -249,7 +251,7 @@ START_TEST(odd_locales_and_terminals_are_drawn)
 }
 END_TEST
 
-/* Row 44. */
+/* Fault 44. */
 START_TEST(crash_gives_the_terminal_back)
 {
 	TRAIN("--name", "crash", ENDLESS);
@@ -269,7 +271,7 @@ START_TEST(crash_gives_the_terminal_back)
 }
 END_TEST
 
-/* Row 45. */
+/* Fault 45. */
 START_TEST(paste_of_a_megabyte_is_survived)
 {
 	TRAIN("--name", "paste", ENDLESS);
@@ -284,7 +286,7 @@ START_TEST(paste_of_a_megabyte_is_survived)
 	vt_send(vt, paste, length);
 	free(paste);
 	vt_press(vt, "\033[");
-	/* A flood is thrown away; keys count again a second after it. */
+	/* A flood of keys is dropped; keys count again a second later. */
 	vt_pump(vt, 1500);
 	vt_press(vt, "\033\033");
 	vt_press(vt, "1");
@@ -294,7 +296,7 @@ START_TEST(paste_of_a_megabyte_is_survived)
 }
 END_TEST
 
-/* Row 34. */
+/* Fault 34. */
 START_TEST(hostile_names_never_reach_the_terminal_raw)
 {
 	TRAIN("--name",
@@ -331,7 +333,7 @@ START_TEST(without_a_target_a_run_is_chosen_from_the_list)
 	TRAIN("--name", "chosen-one", ENDLESS);
 	char *const argv[] = { watching_pmtop, NULL };
 	const char *const environment[] = { "TERM=xterm-256color", "LC_ALL=C.UTF-8", "HOME=/nonexistent", NULL };
-	usleep(300000);
+	ck_assert(wait_until(regions_is_there, &trainer_pid, 20));
 	struct vt *vt = vt_start(120, 40, argv, environment);
 	ASSERT_SHOWS(vt, "chosen-one");
 	vt_press(vt, "/chosen-one\r");
@@ -374,7 +376,7 @@ int main(void)
 	tcase_add_test(tests, attached_before_the_first_batch_waits_and_then_shows_it);
 	tcase_add_test(tests, a_person_walks_from_flag_to_flag_and_sees_why);
 	tcase_add_test(tests, every_view_opens_by_its_digit_and_help_lists_the_keys);
-	tcase_add_test(tests, paused_screen_stands_still_and_catches_up);
+	tcase_add_test(tests, a_paused_screen_does_not_change_and_catches_up);
 	tcase_add_test(tests, killed_target_leaves_its_last_picture);
 	tcase_add_test(tests, hang_names_the_open_span);
 	tcase_add_test(tests, process_that_publishes_nothing_is_shown_all_the_same);

@@ -1,5 +1,5 @@
-/* Recording while the screen shows, on the real program: the key r, its mark, flags by hand, and what goes on when the
- * terminal, the disk or pmtop itself fails. Faults of tests/README.md: 39, 40, 44, 46. */
+/* Recording beside the screen, with the real program: the key r, its mark, flags by hand, and failures of the terminal,
+ * the disk or pmtop. Faults of tests/README.md: 39, 40, 44, 46. */
 #include <check.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -16,6 +16,7 @@
 #include "src/base/buffer.h"
 #include "tests/support/suite.h"
 #include "tests/support/watching.h"
+#include "tests/support/waiting.h"
 
 static char folder[64];
 
@@ -46,7 +47,7 @@ static off_t size_of(const char *path)
 	return stat(path, &file) == 0 ? file.st_size : 0;
 }
 
-/* The recording whose name was made. */
+/* The recording with an automatic name. */
 static void made_name(char *out, size_t size)
 {
 	glob_t found;
@@ -101,7 +102,7 @@ static void assert_whole(const char *path)
 	buffer_release(&json);
 }
 
-/* `"key":` and its value, as text; "" where it is not there. */
+/* `"key":` and its value, as text; "" if absent. */
 static void part_of(const struct buffer *json, const char *key, struct buffer *out)
 {
 	char text[64];
@@ -121,8 +122,8 @@ static void part_of(const struct buffer *json, const char *key, struct buffer *o
 	buffer_add(out, begin, (size_t)(end - begin));
 }
 
-/* The same text, but for the last digits of numbers: a span's own time is a float in the stream, and sums of these are
- * made in another order. */
+/* Equal text except for the last digits of numbers: a span's self time is a float in the stream, and the order of sums
+ * differs. */
 static bool is_same(const char *a, const char *b)
 {
 	while (*a && *b) {
@@ -142,8 +143,9 @@ static bool is_same(const char *a, const char *b)
 
 static void wait_for_size(const char *path, off_t size)
 {
-	for (int i = 0; i < 200 && size_of(path) < size; i++)
-		usleep(20000);
+	const int64_t deadline_ns = wait_deadline(10);
+	while (size_of(path) < size && wait_nap(deadline_ns))
+		continue;
 	ck_assert_int_ge(size_of(path), size);
 }
 
@@ -174,7 +176,7 @@ START_TEST(r_begins_a_recording_and_ends_it)
 }
 END_TEST
 
-/* Rates are those of the last 200 steps: of a mode with fewer the single batches before the recording are missing. */
+/* Rates cover the last 200 steps; a mode with fewer lacks the single batches from before the recording. */
 static void drop_rates(char *text)
 {
 	static const char key[] = ",\"samples_per_s\":";
@@ -185,9 +187,8 @@ static void drop_rates(char *text)
 	}
 }
 
-/* Whoever records from the middle of the run on knows of it what the region still told: all but the single batches
- * before. */
-START_TEST(recording_from_the_middle_on_tells_the_same_as_the_live_run)
+/* A recording begun in mid-run knows what the region still had: everything except earlier single batches. */
+START_TEST(a_recording_begun_in_the_middle_equals_the_live_run)
 {
 	static const char *const same[] = { "run", "batch", "epochs", "operations", "modes", "epoch", "run_eta_s",
 		"lost_events" };
@@ -282,7 +283,7 @@ START_TEST(paused_screen_records_on)
 }
 END_TEST
 
-/* Row 39. */
+/* Fault 39. */
 START_TEST(unread_terminal_records_on)
 {
 	TRAIN("--name", "unread", ENDLESS);
@@ -291,7 +292,7 @@ START_TEST(unread_terminal_records_on)
 	vt_set_reading(vt, false);
 	for (int i = 0; i < 100; i++) {
 		vt_resize(vt, 190 + i % 10, 50);
-		usleep(2000);
+		vt_pump(vt, 2);
 	}
 	wait_for_size("run.pmtop", size_of("run.pmtop") + 20000);
 	vt_set_reading(vt, true);
@@ -302,7 +303,7 @@ START_TEST(unread_terminal_records_on)
 }
 END_TEST
 
-/* Row 40. */
+/* Fault 40. */
 START_TEST(hang_up_closes_the_recording_even_when_sighup_is_ignored)
 {
 	int status;
@@ -318,7 +319,7 @@ START_TEST(hang_up_closes_the_recording_even_when_sighup_is_ignored)
 }
 END_TEST
 
-/* Row 44. */
+/* Fault 44. */
 START_TEST(crash_leaves_all_that_was_recorded)
 {
 	int status;
@@ -335,7 +336,7 @@ START_TEST(crash_leaves_all_that_was_recorded)
 }
 END_TEST
 
-/* Row 46. */
+/* Fault 46. */
 START_TEST(full_disk_stays_visible_and_the_watch_goes_on)
 {
 	struct rlimit limit = { .rlim_cur = 30000, .rlim_max = RLIM_INFINITY };
@@ -355,7 +356,7 @@ START_TEST(full_disk_stays_visible_and_the_watch_goes_on)
 }
 END_TEST
 
-START_TEST(terminal_is_no_place_for_a_stream)
+START_TEST(a_stream_is_not_written_to_a_terminal)
 {
 	int status;
 	char *const argv[] = { watching_pmtop, (char[]){ "collect" }, (char[]){ "-p" }, (char[]){ "1" }, NULL };
@@ -377,7 +378,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	const TTest *const all[] = {
 		r_begins_a_recording_and_ends_it,
-		recording_from_the_middle_on_tells_the_same_as_the_live_run,
+		a_recording_begun_in_the_middle_equals_the_live_run,
 		flag_by_hand_is_in_the_recording,
 		mark_needs_no_colour_and_no_unicode,
 		paused_screen_records_on,
@@ -385,7 +386,7 @@ int main(void)
 		hang_up_closes_the_recording_even_when_sighup_is_ignored,
 		crash_leaves_all_that_was_recorded,
 		full_disk_stays_visible_and_the_watch_goes_on,
-		terminal_is_no_place_for_a_stream,
+		a_stream_is_not_written_to_a_terminal,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

@@ -46,7 +46,7 @@ static inline void hand_meta(struct run *run, const char *key, const char *value
 	hand.meta[run->meta_count++].value = (char *)(uintptr_t)value;
 }
 
-/* One phase of a batch, or of what is usual. */
+/* One phase of a batch, or of the baseline. */
 static inline void add_phase(struct phase_time *phases, unsigned *count, uint32_t name, uint32_t parent, double seconds)
 {
 	phases[(*count)++] = (struct phase_time){

@@ -1,5 +1,5 @@
-/* random_steps.h: seeded step times as training runs have them: heavy tails, neighbours that are alike, drift,
- * outliers, two modes. */
+/* random_steps.h: seeded step times like those of training runs: heavy tails, autocorrelation, drift, outliers, two
+ * modes. */
 #ifndef PMTOP_TESTS_WILD_STEPS_H
 #define PMTOP_TESTS_WILD_STEPS_H
 
@@ -10,9 +10,9 @@
 
 enum { RANDOM_STEPS_MIN = 60, RANDOM_STEPS_MAX = 400 };
 
-/* What two runs of one program have in common. */
+/* Parameters that two runs of one program share. */
 struct random_program {
-	double step_s, noise, memory; /* noise: of the logarithm; memory: how much of it the next step keeps */
+	double step_s, noise, memory; /* noise: of the logarithm; memory: its autocorrelation from step to step */
 	double outliers, tail;        /* share of the steps; Pareto's exponent of how much longer they take */
 	/* every so many-th step is of the slow mode; 0 = at random, with the share below */
 	unsigned period;
@@ -42,8 +42,8 @@ static inline struct random_program random_program(struct chance *chance)
 	return program;
 }
 
-/* One run of it: its own length, level (half a percent) and drift; every step `ratio` times as long. Fills steps,
- * returns how many. */
+/* One run of the program: with its own length, level (half a percent) and drift; every step `ratio` times as long.
+ * Fills steps and returns their number. */
 static inline size_t random_run(
 	const struct random_program *program, struct chance *chance, double ratio, double steps[RANDOM_STEPS_MAX])
 {
@@ -58,7 +58,7 @@ static inline size_t random_run(
 			logarithm += log(program->slow_ratio);
 		if (chance_even(chance) < program->outliers)
 			logarithm += log(fmin(pow(chance_even(chance), -1 / program->tail), 50));
-		/* The first have caches to fill and kernels to choose. */
+		/* The first steps fill caches and choose kernels. */
 		if (i < 3)
 			logarithm += log(4.0 - (double)i);
 		steps[i] = exp(logarithm);

@@ -1,4 +1,4 @@
-/* steps_run.h: a run of seeded made-up steps, in one track that is made by hand. */
+/* steps_run.h: a run of seeded synthetic steps in one track made by hand. */
 #ifndef PMTOP_TESTS_STEPS_RUN_H
 #define PMTOP_TESTS_STEPS_RUN_H
 
@@ -75,8 +75,8 @@ static inline struct batch *steps_add(struct steps_run *steps, double step_s)
 	return batch;
 }
 
-/* Some seconds later, so that it is looked again. */
-static inline const struct patterns *steps_look(struct steps_run *steps)
+/* Advances five seconds, so that the search runs again. */
+static inline const struct patterns *steps_search(struct steps_run *steps)
 {
 	int64_t now_ns = (int64_t)(steps->now_s * 1e9);
 	steps->model.now_ns = now_ns > steps->model.now_ns + 5 * NS_PER_S ? now_ns : steps->model.now_ns + 5 * NS_PER_S;

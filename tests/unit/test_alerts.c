@@ -9,6 +9,7 @@
 #include "src/rules/rule.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
+#include "tests/support/model_parts.h"
 
 static struct model model;
 static struct run runs[70];
@@ -17,14 +18,14 @@ static struct settings settings;
 static struct alerts alerts;
 static struct rule_book *book;
 
-/* Changes the rules, as a file of the user's would. */
+/* Changes the rules, as a user's file would. */
 static void override(const char *text)
 {
 	struct reason why_not = { 0 };
 	ck_assert_msg(rule_book_parse(book, "mine.yaml", text, strlen(text), &why_not) == STATUS_OK, "%s", why_not.text);
 }
 
-/* The outermost operations of each batch that is not flagged, by their share of its step. */
+/* Outermost operations of each batch that is not flagged, with their share of its step. */
 static struct {
 	uint32_t name;
 	double ratio;
@@ -52,7 +53,7 @@ static void start(void)
 	model.memory = (struct memory){ .growth_bytes = NAN, .slope_per_batch = NAN, .tree_rss_bytes = NAN };
 }
 
-/* `count` more finished batches of the same step. */
+/* `count` more finished batches with equal steps. */
 static void batches(size_t count, double step_s)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -127,13 +128,7 @@ static void update_after(double seconds)
 	update();
 }
 
-static const struct alert *raised(const char *rule)
-{
-	for (size_t i = 0; i < alerts.count; i++)
-		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
-			return &alerts.list[i];
-	return NULL;
-}
+static const struct alert *raised(const char *rule) { return alerts_find_raised(&alerts, rule); }
 
 static double evidence(const struct alert *alert, const char *key)
 {
@@ -270,7 +265,7 @@ START_TEST(phases_that_load_data_are_known_by_their_words)
 }
 END_TEST
 
-START_TEST(operations_are_a_bottleneck_over_half_and_worth_a_look_over_a_fifth)
+START_TEST(operations_are_a_bottleneck_over_half_and_a_remark_over_a_fifth)
 {
 	batches(25, 2.758);
 	share(OPTIMIZER, 2.361 / 2.758); /* guide 000_92dc6d78458fd3fe: "Optimization: 2.361s (86% of total time)" */
@@ -291,9 +286,9 @@ START_TEST(operations_are_a_bottleneck_over_half_and_worth_a_look_over_a_fifth)
 }
 END_TEST
 
-/* That the model computes is no fault of a run: guide 000_92dc6d78458fd3fe has these bounds, and pmtop says them
- * without alarm. */
-START_TEST(the_guides_slow_passes_are_remarks)
+/* Time in the model is no problem by itself: guide 000_92dc6d78458fd3fe has these bounds, and pmtop reports them as
+ * remarks. */
+START_TEST(slow_forward_and_backward_are_remarks)
 {
 	static const struct {
 		uint32_t name;
@@ -358,7 +353,7 @@ START_TEST(flagged_batches_say_when_the_cause_is_unknown)
 	start();
 	batches(200, 0.1);
 	flag_newest(5, 0.01, 0);
-	runs[0].flagged_count = 0; /* flagged, and not kept */
+	runs[0].flagged_count = 0; /* flagged, but not in the list */
 	update();
 	ck_assert_str_eq(raised("flagged_batches")->message, "5 of the last 200 batches are flagged");
 	ck_assert_double_nan(evidence(raised("flagged_batches"), "cause_share_ratio"));
@@ -414,7 +409,7 @@ static void memory_grows(double growth_bytes, double low_per_s)
 	model.memory.verdict = low_per_s > 0 ? MEMORY_GROWING : MEMORY_PLATEAU;
 }
 
-START_TEST(memory_growth_is_said_per_second_and_per_batch)
+START_TEST(memory_growth_is_shown_per_second_and_per_batch)
 {
 	memory_grows(312e6, 3.5e6);
 	update();
@@ -428,7 +423,7 @@ START_TEST(memory_growth_is_said_per_second_and_per_batch)
 }
 END_TEST
 
-START_TEST(memory_that_stands_still_or_is_unknown_is_no_growth)
+START_TEST(constant_or_unknown_memory_is_no_growth)
 {
 	memory_grows(312e6, 0); /* the interval holds zero */
 	update();
@@ -491,7 +486,7 @@ END_TEST
 
 START_TEST(slow_batches_that_cost_little_are_no_warning)
 {
-	/* the last: one burst */
+	/* the last row: one burst */
 	static const struct {
 		size_t slow, every;
 		bool is_raised;
@@ -522,7 +517,7 @@ START_TEST(a_share_on_its_level_raises_nothing_and_above_it_does)
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		start();
-		/* levels and shares of which sums are exact */
+		/* levels and shares with exact sums */
 		override(cases[i].ratio < 0.5 ? "data_loading: {above: 0.375}\nconsider_optimizing: {above: 0.25}"
 									  : "consider_optimizing: {above: 0.45}");
 		batches(32, 0.25);
@@ -543,7 +538,7 @@ START_TEST(a_part_of_an_operation_is_not_judged_by_itself)
 		struct batch *batch = &hand.batches[i];
 		add_phase(batch->phases, &batch->phase_count, BACKWARD, NAME_NONE, 0.02);
 		add_phase(batch->phases, &batch->phase_count, EXTRA, BACKWARD, 0.2);
-		batch->is_flagged = true; /* so that it is left as it is */
+		batch->is_flagged = true; /* so that it stays unchanged */
 	}
 	override("flagged_batches: {above: 1}");
 	update();
@@ -597,7 +592,7 @@ START_TEST(a_figure_that_stays_low_clears_its_warning_and_may_raise_it_again)
 }
 END_TEST
 
-START_TEST(figures_in_a_standing_warning_are_of_now)
+START_TEST(figures_in_a_raised_warning_are_current)
 {
 	batches(25, 0.2);
 	share(DATA, 0.32);
@@ -610,7 +605,7 @@ START_TEST(figures_in_a_standing_warning_are_of_now)
 }
 END_TEST
 
-START_TEST(what_becomes_unknown_changes_nothing)
+START_TEST(a_figure_that_becomes_unknown_changes_no_warning)
 {
 	memory_grows(312e6, 3.5e6);
 	update();
@@ -652,7 +647,7 @@ START_TEST(the_higher_warning_replaces_the_lower_at_once)
 }
 END_TEST
 
-START_TEST(data_loading_stands_alone_for_its_phase)
+START_TEST(data_loading_replaces_other_warnings_of_its_phase)
 {
 	batches(25, 0.2);
 	share(DATA, 0.25);
@@ -699,7 +694,7 @@ START_TEST(ranks_are_named_and_a_full_list_keeps_the_severe)
 	update();
 	ck_assert_uint_eq(alerts.count, ALERTS_MAX);
 	ck_assert_str_eq(alerts.list[3].message, "rank 3: forward takes 30 % of each step (0.060 s of 0.200 s)");
-	/* no later one of the same weight came in */
+	/* no later warning of the same severity was added */
 	ck_assert_uint_eq(alerts.list[ALERTS_MAX - 1].run, ALERTS_MAX - 1);
 	memory_grows(312e6, 3.5e6);
 	update_after(1);
@@ -774,7 +769,7 @@ START_TEST(every_message_is_one_line_that_fits_whatever_the_names)
 		"a very long name for the loading of data by a program that likes long names",
 		"Größenänderung der Bilddaten und ihre Übertragung auf die Grafikkarte" };
 	static const char *const counts[] = { NULL, "0", "3", "99999", "999999999999999999999" };
-	/* The others need what a run by hand does not have: test_rules.c, test_model_ranks.c. */
+	/* The other rules need more than a run by hand has: see test_rules.c and test_model_ranks.c. */
 	static const char *const emitted[] = { "memory_growth", "slow_first_batch", "flagged_batches", "variance",
 		"data_loading", "bottleneck", "consider_optimizing", "slow_forward", "slow_backward" };
 	enum { EMITTED = sizeof emitted / sizeof *emitted };
@@ -817,16 +812,16 @@ int main(void)
 	tcase_add_test(tests, the_guides_slow_data_is_raised_with_advice_from_the_loader);
 	tcase_add_test(tests, advice_follows_what_is_published);
 	tcase_add_test(tests, phases_that_load_data_are_known_by_their_words);
-	tcase_add_test(tests, operations_are_a_bottleneck_over_half_and_worth_a_look_over_a_fifth);
-	tcase_add_test(tests, the_guides_slow_passes_are_remarks);
+	tcase_add_test(tests, operations_are_a_bottleneck_over_half_and_a_remark_over_a_fifth);
+	tcase_add_test(tests, slow_forward_and_backward_are_remarks);
 	tcase_add_test(tests, time_outside_spans_is_no_operation_and_time_between_batches_is);
 	tcase_add_test(tests, flagged_batches_name_the_cause_they_share);
 	tcase_add_test(tests, flagged_batches_say_when_the_cause_is_unknown);
 	tcase_add_test(tests, causes_are_taken_from_recent_flags_of_the_main_mode);
 	tcase_add_test(tests, flags_of_long_ago_are_not_counted);
 	tcase_add_test(tests, two_flagged_batches_are_no_warning);
-	tcase_add_test(tests, memory_growth_is_said_per_second_and_per_batch);
-	tcase_add_test(tests, memory_that_stands_still_or_is_unknown_is_no_growth);
+	tcase_add_test(tests, memory_growth_is_shown_per_second_and_per_batch);
+	tcase_add_test(tests, constant_or_unknown_memory_is_no_growth);
 	tcase_add_test(tests, nothing_is_judged_before_enough_batches);
 	tcase_add_test(tests, a_figure_on_its_level_raises_nothing_and_above_it_does);
 	tcase_add_loop_test(tests, slow_batches_that_cost_little_are_no_warning, 0, 3);
@@ -834,11 +829,11 @@ int main(void)
 	tcase_add_test(tests, a_part_of_an_operation_is_not_judged_by_itself);
 	tcase_add_test(tests, a_figure_that_wavers_about_its_level_keeps_one_warning);
 	tcase_add_test(tests, a_figure_that_stays_low_clears_its_warning_and_may_raise_it_again);
-	tcase_add_test(tests, figures_in_a_standing_warning_are_of_now);
-	tcase_add_test(tests, what_becomes_unknown_changes_nothing);
+	tcase_add_test(tests, figures_in_a_raised_warning_are_current);
+	tcase_add_test(tests, a_figure_that_becomes_unknown_changes_no_warning);
 	tcase_add_test(tests, an_operation_that_is_gone_loses_its_warning);
 	tcase_add_test(tests, the_higher_warning_replaces_the_lower_at_once);
-	tcase_add_test(tests, data_loading_stands_alone_for_its_phase);
+	tcase_add_test(tests, data_loading_replaces_other_warnings_of_its_phase);
 	tcase_add_test(tests, raised_come_first_then_the_severe_then_the_new);
 	tcase_add_test(tests, ranks_are_named_and_a_full_list_keeps_the_severe);
 	tcase_add_test(tests, a_run_whose_place_is_not_used_is_not_judged);

@@ -1,4 +1,4 @@
-/* The small parts of src/base and src/samples that everything stands on. */
+/* The small parts of src/base and src/samples. */
 #include <check.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ START_TEST(absurd_length_fails_the_buffer_and_keeps_the_text)
 }
 END_TEST
 
-START_TEST(kept_descriptor_reads_what_the_file_says_now)
+START_TEST(an_open_descriptor_reads_the_current_contents)
 {
 	char path[] = "/tmp/pmtop-test-XXXXXX", text[8];
 	int fd = mkstemp(path);
@@ -144,7 +144,7 @@ int main(void)
 	TCase *tests = tcase_create("base");
 	tcase_add_test(tests, buffer_grows_and_keeps_its_text);
 	tcase_add_test(tests, absurd_length_fails_the_buffer_and_keeps_the_text);
-	tcase_add_test(tests, kept_descriptor_reads_what_the_file_says_now);
+	tcase_add_test(tests, an_open_descriptor_reads_the_current_contents);
 	tcase_add_test(tests, reason_carries_cause_and_remedy);
 	tcase_add_test(tests, records_and_texts_live_until_the_set_is_cleared);
 	tcase_add_test(tests, foreign_text_is_cleaned_at_the_door);

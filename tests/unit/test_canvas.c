@@ -290,7 +290,7 @@ START_TEST(warning_colours_are_for_warnings_only)
 }
 END_TEST
 
-START_TEST(monochrome_tells_warnings_and_the_selection_apart)
+START_TEST(monochrome_distinguishes_warnings_from_the_selection)
 {
 	for (int role = 0; role < ROLE_COUNT; role++) {
 		struct style plain = theme_style(PALETTE_MONO, (enum role)role, false),
@@ -324,7 +324,7 @@ int main(void)
 	tcase_add_test(test, svg_draws_shapes_as_shapes_and_escapes_text);
 	tcase_add_test(test, svg_of_a_full_screen_stays_small);
 	tcase_add_test(test, warning_colours_are_for_warnings_only);
-	tcase_add_test(test, monochrome_tells_warnings_and_the_selection_apart);
+	tcase_add_test(test, monochrome_distinguishes_warnings_from_the_selection);
 	suite_add_tcase(suite, test);
 	return suite_run(suite);
 }

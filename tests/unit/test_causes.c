@@ -1,4 +1,4 @@
-/* Each cause from figures made by hand; what figures do not carry is not claimed. */
+/* Each cause from figures made by hand; a cause without evidence is not named. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static void phase(uint32_t name, uint32_t parent, double this_s, double baseline
 	phase_cpu(name, parent, this_s, baseline_s, NAN, NAN);
 }
 
-/* Usually 0.1 s of which the CPU has 0.08; the samplers read twice in this one. */
+/* The median is 0.1 s with 0.08 s on the CPU; the samplers read twice in this batch. */
 static void start(void)
 {
 	hand_run_init(&run);
@@ -114,13 +114,13 @@ START_TEST(time_on_the_CPU_is_more_work)
 }
 END_TEST
 
-START_TEST(what_is_neither_was_spent_asleep)
+START_TEST(remaining_time_was_spent_asleep)
 {
 	phase(FORWARD, 0, 0.5, 0.1);
 	explain();
 	ck_first("forward: blocked (lock, network, device or timer)", 1);
 	ck_assert_double_eq_tol(evidence("asleep_s"), 0.4, 1e-6);
-	saw(METRIC_PROCESS_WRITTEN, 100, 0, 2e6, 0.5e6); /* no more than it always writes */
+	saw(METRIC_PROCESS_WRITTEN, 100, 0, 2e6, 0.5e6); /* no more than in other batches */
 	explain();
 	ck_assert_double_eq_tol(share_of(CAUSE_SLEPT), 1, 1e-6);
 }
@@ -141,7 +141,7 @@ START_TEST(without_a_record_only_the_place_is_known)
 }
 END_TEST
 
-/* A kernel without schedstat: forced switches say that it was pushed aside; without them it may have slept or
+/* A kernel without schedstat: involuntary switches show that it was preempted; without them it may have slept or
  * waited. */
 START_TEST(without_the_run_queues_figure_a_sleep_is_not_claimed)
 {
@@ -169,7 +169,7 @@ START_TEST(phases_that_publish_their_CPU_time_keep_it)
 }
 END_TEST
 
-START_TEST(one_cause_in_several_phases_is_told_once)
+START_TEST(one_cause_in_several_phases_is_named_once)
 {
 	phase(DATA, 0, 0.10, 0.02);
 	phase(FORWARD, 0, 0.32, 0.12);
@@ -182,7 +182,7 @@ START_TEST(one_cause_in_several_phases_is_told_once)
 }
 END_TEST
 
-/* Usually 0.5 s in the queue for each on the CPU: so much of the waiting came with the work. */
+/* The median is 0.5 s in the run queue for each second on the CPU: that much of the wait comes with the work. */
 START_TEST(work_on_contended_CPUs_brings_its_waiting)
 {
 	phase(FORWARD, 0, 0.5, 0.2);
@@ -194,8 +194,8 @@ START_TEST(work_on_contended_CPUs_brings_its_waiting)
 }
 END_TEST
 
-/* The record of a batch reaches back to the end of the one before: what lay there is none of this batch's. */
-START_TEST(what_the_record_has_of_before_the_batch_is_not_claimed)
+/* A batch's evidence begins at the end of the batch before: earlier time is not part of this batch. */
+START_TEST(counts_from_before_the_batch_are_no_cause)
 {
 	hand.batches[0] = (struct batch){ .number = 0, .ordinal = 0, .step_s = 0.9, .batch_s = 0.1 };
 	add_phase(hand.batches[0].phases, &hand.batches[0].phase_count, NAME_BETWEEN, 0, 0.4);
@@ -210,7 +210,7 @@ START_TEST(what_the_record_has_of_before_the_batch_is_not_claimed)
 }
 END_TEST
 
-/* What lies behind a batch's end stands in the record of the next. */
+/* Time after a batch's end is in the evidence of the next. */
 START_TEST(time_between_batches_has_the_next_ones_record)
 {
 	phase(FORWARD, 0, 0.1, 0.1);
@@ -228,7 +228,7 @@ START_TEST(time_between_batches_has_the_next_ones_record)
 	run.tracks[0].end = 2;
 	explain();
 	ck_first("between: waiting for a CPU", 1);
-	hand.batches[1].number = 2; /* batches of another mode lie between */
+	hand.batches[1].number = 2; /* batches of another mode are between them */
 	explain();
 	ck_first("between", 1);
 }
@@ -245,7 +245,7 @@ START_TEST(reading_explains_as_much_as_it_can_have_taken)
 	explain();
 	ck_first("data: reading from disk", 1);
 	ck_assert_double_eq(evidence("blocks_read"), 5200);
-	batch.evidence.blocks_read = 8; /* one page: a slow disk has that in 30 ms, not in 400 */
+	batch.evidence.blocks_read = 8; /* one page: a slow disk reads it in 30 ms, not in 400 */
 	batch.evidence.voluntary_switches = 11;
 	explain();
 	ck_first("data: blocked (lock, network, device or timer)", 0.925);
@@ -262,7 +262,7 @@ START_TEST(major_faults_while_the_machine_swaps_in_are_swapping)
 	saw(METRIC_SYSTEM_SWAP_IN, 0, 5200 * 512, 5200 * 512, 0);
 	explain();
 	ck_first("forward: swapping", 1);
-	batch_window.figures[0].min = batch_window.figures[0].max = 4096; /* most of it was read from elsewhere */
+	batch_window.figures[0].min = batch_window.figures[0].max = 4096; /* most of it came from other reads */
 	explain();
 	ck_first("forward: reading from disk", 1);
 }
@@ -274,7 +274,7 @@ START_TEST(writing_is_claimed_where_it_was_seen)
 	saw(METRIC_PROCESS_WRITTEN, 100, 30e6, 40e6, 0);
 	explain();
 	ck_first("optimizer: writing to disk", 1);
-	/* may have been before or after: then it is not said to have waited for nothing of the disk's */
+	/* may have been before or after: then pmtop does not exclude the disk */
 	batch_window.figures[0].min = 0;
 	explain();
 	ck_first("optimizer", 1);
@@ -283,7 +283,7 @@ START_TEST(writing_is_claimed_where_it_was_seen)
 	explain();
 	ck_first("optimizer: writing to disk", 0.75);
 	ck_assert_double_eq(share_of(CAUSE_SLEPT), 0);
-	batch_window.figures[0].max = 0; /* on disk, but nothing was written: not known for what */
+	batch_window.figures[0].max = 0; /* on disk, but nothing was written: for what is unknown */
 	explain();
 	ck_first("optimizer", 1);
 }
@@ -352,14 +352,14 @@ START_TEST(spans_that_say_what_they_are)
 			ck_first(cases[i].what, 1);
 	}
 	start();
-	phase(CHECKPOINT, 0, 0.5, 0.2); /* it is there in every batch: its name is no cause */
+	phase(CHECKPOINT, 0, 0.5, 0.2); /* every batch has it: its name is no cause */
 	explain();
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_SLEPT);
 }
 END_TEST
 
-/* torch.save is a span, the fsync after it is none. */
-START_TEST(what_a_step_with_a_checkpoint_waits_besides_is_its_writing)
+/* torch.save is a span, but the fsync after it is not. */
+START_TEST(unattributed_wait_of_a_checkpoint_step_is_writing)
 {
 	phase(CHECKPOINT, NAME_BETWEEN, 0.1, NAN);
 	phase(NAME_BETWEEN, 0, 0.5, 0.02);
@@ -367,14 +367,14 @@ START_TEST(what_a_step_with_a_checkpoint_waits_besides_is_its_writing)
 	explain();
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_CHECKPOINT);
 	ck_assert_double_eq_tol(share_of(CAUSE_CHECKPOINT), 1, 1e-3);
-	/* nothing to speak of was written: what it waited for is not known to be the checkpoint */
+	/* hardly anything was written: the wait may not be the checkpoint's */
 	batch_window.figures[0].max = 2e5;
 	explain();
 	ck_assert_double_le(share_of(CAUSE_CHECKPOINT), 0.25);
 }
 END_TEST
 
-/* A collection's CPU time is spoken for: the sleep in the data is still a sleep. */
+/* A garbage collection accounts for its CPU time only: the sleep in the data is still a sleep. */
 START_TEST(the_CPU_time_of_a_named_span_is_not_counted_again)
 {
 	phase(EXTRA, FORWARD, 0.4, NAN);
@@ -395,7 +395,7 @@ static void load_with(const char *workers)
 	phase(DATA, 0, 0.5, 0.1);
 }
 
-START_TEST(a_worker_whose_fetch_took_long_held_up_the_batch)
+START_TEST(a_worker_with_a_long_fetch_is_the_cause)
 {
 	load_with("4");
 	happened(WINDOW_WORKER_FETCHED, 203, 3, 0.45, 0.05, "");
@@ -407,7 +407,7 @@ START_TEST(a_worker_whose_fetch_took_long_held_up_the_batch)
 }
 END_TEST
 
-START_TEST(where_nothing_is_known_of_the_workers_the_place_is_told)
+START_TEST(without_worker_records_the_position_is_named)
 {
 	load_with("4");
 	explain();
@@ -525,7 +525,7 @@ START_TEST(a_child_that_takes_the_CPU_is_named)
 }
 END_TEST
 
-START_TEST(the_quota_is_named_where_throttling_was_seen_or_is_usual)
+START_TEST(the_quota_is_named_if_throttling_was_seen_or_is_common)
 {
 	phase(FORWARD, 0, 0.5, 0.1);
 	batch.evidence.run_queue_wait_s = 0.401;
@@ -534,7 +534,7 @@ START_TEST(the_quota_is_named_where_throttling_was_seen_or_is_usual)
 	ck_first("forward: throttled by the CPU quota", 1);
 	ck_assert_double_eq_tol(evidence("throttled_s"), 0.3, 1e-9);
 	batch_window.figures[0].min = 0;
-	/* the wait is in the record; readings on both sides of it saw throttling of that size */
+	/* the wait is in the evidence; readings on both sides of it saw throttling of that size */
 	batch_window.readings = 0;
 	explain();
 	ck_first("forward: throttled by the CPU quota", 1);
@@ -746,7 +746,7 @@ START_TEST(each_figure_has_what_it_explains)
 }
 END_TEST
 
-/* Lists explain on every draw. Measured at some µs; a loaded machine has room. */
+/* Lists call it at every draw. It takes some µs; the bound leaves room for a loaded machine. */
 START_TEST(explaining_is_cheap)
 {
 	struct timespec begin, end;
@@ -778,13 +778,13 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, a_wait_in_the_run_queue_is_that_many_seconds);
 	tcase_add_test(tests, time_on_the_CPU_is_more_work);
-	tcase_add_test(tests, what_is_neither_was_spent_asleep);
+	tcase_add_test(tests, remaining_time_was_spent_asleep);
 	tcase_add_test(tests, without_a_record_only_the_place_is_known);
 	tcase_add_test(tests, without_the_run_queues_figure_a_sleep_is_not_claimed);
 	tcase_add_test(tests, phases_that_publish_their_CPU_time_keep_it);
-	tcase_add_test(tests, one_cause_in_several_phases_is_told_once);
+	tcase_add_test(tests, one_cause_in_several_phases_is_named_once);
 	tcase_add_test(tests, work_on_contended_CPUs_brings_its_waiting);
-	tcase_add_test(tests, what_the_record_has_of_before_the_batch_is_not_claimed);
+	tcase_add_test(tests, counts_from_before_the_batch_are_no_cause);
 	tcase_add_test(tests, time_between_batches_has_the_next_ones_record);
 	tcase_add_test(tests, reading_explains_as_much_as_it_can_have_taken);
 	tcase_add_test(tests, major_faults_while_the_machine_swaps_in_are_swapping);
@@ -792,10 +792,10 @@ int main(void)
 	tcase_add_test(tests, many_pages_asked_of_the_kernel_are_allocation);
 	tcase_add_test(tests, more_samples_explain_as_much_as_they_cost);
 	tcase_add_test(tests, spans_that_say_what_they_are);
-	tcase_add_test(tests, what_a_step_with_a_checkpoint_waits_besides_is_its_writing);
+	tcase_add_test(tests, unattributed_wait_of_a_checkpoint_step_is_writing);
 	tcase_add_test(tests, the_CPU_time_of_a_named_span_is_not_counted_again);
-	tcase_add_test(tests, a_worker_whose_fetch_took_long_held_up_the_batch);
-	tcase_add_test(tests, where_nothing_is_known_of_the_workers_the_place_is_told);
+	tcase_add_test(tests, a_worker_with_a_long_fetch_is_the_cause);
+	tcase_add_test(tests, without_worker_records_the_position_is_named);
 	tcase_add_test(tests, a_stopped_worker_and_one_on_disk_are_named_before_their_fetch);
 	tcase_add_test(tests, workers_that_wait_for_a_CPU_starve);
 	tcase_add_test(tests, a_worker_that_is_gone_explains_what_is_left);
@@ -803,7 +803,7 @@ int main(void)
 	tcase_add_test(tests, without_workers_the_threads_own_record_speaks);
 	tcase_add_test(tests, a_compiler_that_came_explains_the_wait_for_it);
 	tcase_add_test(tests, a_child_that_takes_the_CPU_is_named);
-	tcase_add_test(tests, the_quota_is_named_where_throttling_was_seen_or_is_usual);
+	tcase_add_test(tests, the_quota_is_named_if_throttling_was_seen_or_is_common);
 	tcase_add_test(tests, stops_suspends_and_stolen_time_take_what_was_seen);
 	tcase_add_test(tests, ranks_wait_for_each_other_where_they_exchange);
 	tcase_add_test(tests, samplers_that_read_nothing_inside_claim_nothing);

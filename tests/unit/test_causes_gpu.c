@@ -1,4 +1,4 @@
-/* What a slower GPU, another program on it, or hot CPUs explain of a slow batch; from figures made by hand. */
+/* How much of a slow batch a slower GPU, another program on it, or hot CPUs explain; from figures made by hand. */
 #include <check.h>
 #include <stdio.h>
 
@@ -104,7 +104,7 @@ START_TEST(a_thread_that_asks_over_and_over_waits_for_the_GPU_as_well)
 }
 END_TEST
 
-START_TEST(what_the_clock_cannot_have_cost_stays_unexplained_by_it)
+START_TEST(a_slow_clock_explains_only_its_own_share)
 {
 	phase(FORWARD, 1.1, 0.1);
 	slowed(1800, 1980, GPU_THROTTLE_POWER_CAP, "power cap");
@@ -119,7 +119,7 @@ START_TEST(what_the_clock_cannot_have_cost_stays_unexplained_by_it)
 }
 END_TEST
 
-/* Half of the window, and a GPU that is usually busy half of the time. */
+/* For half of the window, and a GPU whose median utilization is one half. */
 START_TEST(only_the_time_in_which_it_was_slow_and_busy_counts)
 {
 	phase(FORWARD, 1.2, 0.8);
@@ -145,7 +145,7 @@ START_TEST(loading_does_not_wait_for_the_GPU)
 }
 END_TEST
 
-START_TEST(reading_that_the_record_tells_of_comes_first)
+START_TEST(reading_from_disk_in_the_evidence_comes_first)
 {
 	phase(FORWARD, 0.5, 0.1);
 	batch.evidence.blocks_read = 5200;
@@ -156,7 +156,7 @@ START_TEST(reading_that_the_record_tells_of_comes_first)
 }
 END_TEST
 
-START_TEST(an_unknown_reason_and_one_of_several_GPUs_are_told)
+START_TEST(an_unknown_reason_and_one_of_several_GPUs_are_named)
 {
 	phase(FORWARD, 0.2, 0.1);
 	snprintf(slowed(990, 1980, GPU_THROTTLE_HARDWARE, "hardware slowdown")->gpu, WINDOW_GPU_SIZE, "GPU 1");
@@ -212,7 +212,7 @@ START_TEST(hot_CPUs_explain_the_work_that_took_longer)
 }
 END_TEST
 
-START_TEST(what_else_happened_to_it_stands_among_the_evidence)
+START_TEST(other_gpu_events_are_among_the_evidence)
 {
 	phase(FORWARD, 0.163, 0.1);
 	slowed(1215, 1980, GPU_THROTTLE_HEAT, "thermal slowdown");
@@ -251,15 +251,15 @@ int main(void)
 	const TTest *const all[] = {
 		heat_explains_what_so_much_slower_a_clock_costs,
 		a_thread_that_asks_over_and_over_waits_for_the_GPU_as_well,
-		what_the_clock_cannot_have_cost_stays_unexplained_by_it,
+		a_slow_clock_explains_only_its_own_share,
 		only_the_time_in_which_it_was_slow_and_busy_counts,
 		loading_does_not_wait_for_the_GPU,
-		reading_that_the_record_tells_of_comes_first,
-		an_unknown_reason_and_one_of_several_GPUs_are_told,
+		reading_from_disk_in_the_evidence_comes_first,
+		an_unknown_reason_and_one_of_several_GPUs_are_named,
 		a_clock_that_rose_or_is_no_clock_explains_nothing,
 		another_program_on_the_GPU_explains_its_turns,
 		hot_CPUs_explain_the_work_that_took_longer,
-		what_else_happened_to_it_stands_among_the_evidence,
+		other_gpu_events_are_among_the_evidence,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

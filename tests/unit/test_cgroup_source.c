@@ -13,8 +13,9 @@
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
-/* What the target sees as /, below the made-up /proc. */
+/* The target's root directory, below the fake /proc. */
 #define TARGET_ROOT "100/root"
 
 enum { TARGET = 100 };
@@ -25,7 +26,7 @@ static struct sample_set set;
 static struct fake_proc proc;
 static void *state;
 
-/* A file of the made-up hierarchy, which lies beside the made-up /proc. */
+/* Writes a file of the fake hierarchy, which is beside the fake /proc. */
 static void put(const char *name, const char *text)
 {
 	char path[256];
@@ -128,7 +129,7 @@ START_TEST(version_2_is_read_with_the_least_limits_on_the_way_up)
 	ck_figure(METRIC_CGROUP_THROTTLED, 123e3);
 	ck_figure(METRIC_CGROUP_MEMBERS_OUTSIDE, 0);
 	ck_assert_uint_eq(set_count(&set, RECORD_MISSING), 0);
-	/* CPU each time, memory once a second. */
+	/* CPU at each reading, memory once a second. */
 	put("pod/train/cpu.stat", "usage_usec 6000\nnr_periods 41\nnr_throttled 11\nthrottled_usec 223\n");
 	read_at(1.2);
 	ck_figure(METRIC_CGROUP_THROTTLED, 223e3);
@@ -148,8 +149,8 @@ START_TEST(a_quota_further_up_is_where_throttling_is_counted)
 	ck_figure(METRIC_CGROUP_CPU_LIMIT, 4);
 	ck_figure(METRIC_CGROUP_THROTTLED, 777e3);
 	ck_figure(METRIC_CGROUP_PERIODS, 400);
-	ck_figure(METRIC_CGROUP_CPU, 5000e3); /* what it used is its own */
-	/* The quota is given to the inner one: a few seconds later its counters are told. */
+	ck_figure(METRIC_CGROUP_CPU, 5000e3); /* its usage is its own */
+	/* The inner cgroup gets a quota: a few seconds later its counters are emitted. */
 	put("pod/train/cpu.max", "100000 100000\n");
 	read_at(5);
 	ck_figure(METRIC_CGROUP_CPU_LIMIT, 1);
@@ -255,7 +256,7 @@ START_TEST(a_cgroup_outside_of_our_namespace_is_reached_only_by_a_mount_from_the
 }
 END_TEST
 
-START_TEST(what_only_the_target_has_mounted_is_read_through_its_root)
+START_TEST(a_mount_of_the_target_alone_is_read_through_its_root)
 {
 	char path[256], to[256];
 	put_mounts("self", "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
@@ -298,7 +299,7 @@ START_TEST(others_are_counted_and_cgroups_below_leave_it_open)
 	put("pod/train/cgroup.procs", procs);
 	open_source();
 	read_at(1);
-	ck_figure(METRIC_CGROUP_MEMBERS_OUTSIDE, 0); /* its worker and pmtop are no strangers */
+	ck_figure(METRIC_CGROUP_MEMBERS_OUTSIDE, 0); /* its worker and pmtop are not counted as others */
 	put("pod/train/cgroup.procs", "100\n101\n0\n7\n");
 	read_at(5);
 	ck_figure(METRIC_CGROUP_MEMBERS_OUTSIDE, NAN);
@@ -365,13 +366,13 @@ static bool write_text(const char *folder, const char *name, const char *text)
 {
 	char path[512];
 	snprintf(path, sizeof path, "%s/%s", folder, name);
-	FILE *file = fopen(path, "r+e"); /* where the folder is no cgroup, the file is not there */
+	FILE *file = fopen(path, "r+e"); /* if the folder is no cgroup, the file does not exist */
 	bool is_good = file && fputs(text, file) >= 0;
 	return file ? fclose(file) == 0 && is_good : false;
 }
 
-/* A CPU cgroup of the test's own, with a twentieth of a CPU (which is reached on a busy machine, too); false where none
- * can be made. */
+/* Makes a CPU cgroup with a twentieth of a CPU, little enough to be throttled on a busy machine, too; false if that
+ * fails. */
 static bool make_quota(char *folder, size_t size)
 {
 	static const struct {
@@ -392,6 +393,9 @@ static bool make_quota(char *folder, size_t size)
 	return false;
 }
 
+/* The kernel refuses until it has reaped the last process. */
+static bool is_removed(void *folder) { return rmdir(folder) == 0; }
+
 START_TEST(a_real_quota_is_read_with_its_throttling)
 {
 	char folder[256], pid[32];
@@ -405,21 +409,18 @@ START_TEST(a_real_quota_is_read_with_its_throttling)
 	if (is_in) {
 		ck_assert_int_eq(target_open(&target, child.pid, "/proc", &reason), STATUS_OK);
 		ck_assert_int_eq(cgroup_source.open(&target, &state, &reason), STATUS_OK);
-		int64_t until_ns = clock_monotonic_ns() + 20 * NS_PER_S;
-		while (!(throttled_ns > 0) && clock_monotonic_ns() < until_ns) {
+		const int64_t deadline_ns = wait_deadline(20);
+		do {
 			sample_set_clear(&set);
 			cgroup_source.read(state, clock_monotonic_ns(), &set);
 			throttled_ns = set_figure(&set, METRIC_CGROUP_THROTTLED, 0);
 			if (!isnan(set_figure(&set, METRIC_CGROUP_CPU_LIMIT, 0)))
 				limit = set_figure(&set, METRIC_CGROUP_CPU_LIMIT, 0);
-			usleep(20000);
-		}
+		} while (!(throttled_ns > 0) && wait_nap(deadline_ns));
 		close_source();
 	}
 	child_kill(&child);
-	int64_t until_ns = clock_monotonic_ns() + 5 * NS_PER_S;
-	while (rmdir(folder) != 0 && clock_monotonic_ns() < until_ns)
-		usleep(10000);
+	wait_until(is_removed, folder, 5);
 	if (!is_in)
 		return;
 	ck_assert_double_eq(limit, 0.05);
@@ -438,7 +439,7 @@ int main(void)
 	tcase_add_test(fake, version_1_and_a_hybrid_are_read_from_where_each_controller_is);
 	tcase_add_test(fake, a_part_of_the_hierarchy_is_found_where_a_container_has_it_mounted);
 	tcase_add_test(fake, a_cgroup_outside_of_our_namespace_is_reached_only_by_a_mount_from_there);
-	tcase_add_test(fake, what_only_the_target_has_mounted_is_read_through_its_root);
+	tcase_add_test(fake, a_mount_of_the_target_alone_is_read_through_its_root);
 	tcase_add_test(fake, a_target_that_moves_is_followed_within_seconds);
 	tcase_add_test(fake, others_are_counted_and_cgroups_below_leave_it_open);
 	tcase_add_test(fake, a_kernel_without_cgroups_is_no_failure);

@@ -16,6 +16,7 @@
 #include "src/sources/target/target.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 enum { SETS = 30, LARGE_SETS = 20000, FIGURES = 8, BEATS_MIN = 15 };
 #define SHORT_NS (300 * NS_PER_MS)
@@ -24,7 +25,7 @@ static char folder[64], path[96], script[512];
 static struct sample_set set;
 static struct target target;
 static void *state;
-static int64_t longest_ns; /* of all readings */
+static int64_t longest_ns; /* longest of all readings */
 static int64_t start_ns;
 
 /* -- what a child says: an instance in each dictionary, figures in each set -- */
@@ -107,16 +108,13 @@ static enum status read_once(void)
 	return status;
 }
 
-/* Until it is neither OK nor AGAIN, or so many records are there. */
+/* Reads until the status is neither OK nor AGAIN, or `records` have come. */
 static enum status read_on(size_t records)
 {
 	enum status status = STATUS_OK;
-	for (int64_t until_ns = clock_monotonic_ns() + 20 * NS_PER_S;
-		 clock_monotonic_ns() < until_ns && set.count < records; poll(NULL, 0, 2)) {
+	const int64_t deadline_ns = wait_deadline(20);
+	while (set.count < records && (status == STATUS_OK || status == STATUS_AGAIN) && wait_nap(deadline_ns))
 		status = read_once();
-		if (status != STATUS_OK && status != STATUS_AGAIN)
-			break;
-	}
 	return status;
 }
 
@@ -129,7 +127,7 @@ static void ck_fails(enum status expected, const char *words)
 	ck_assert_msg(strstr(why.text, "the test's reader"), "%s", why.text);
 }
 
-START_TEST(what_it_says_comes_with_its_times_and_is_told_once)
+START_TEST(records_of_a_child_have_their_times_and_come_once)
 {
 	ck_start("cat $f; sleep 100");
 	ck_assert_int_eq(read_on(SETS * FIGURES - 15), STATUS_OK);
@@ -142,7 +140,7 @@ START_TEST(what_it_says_comes_with_its_times_and_is_told_once)
 }
 END_TEST
 
-/* The program itself, as a source that may hang will be run. */
+/* Runs the test program itself, as pmtop runs a source that may hang. */
 START_TEST(another_pmtop_is_merged)
 {
 	char what[256], program[192];
@@ -171,34 +169,38 @@ START_TEST(nothing_yet_is_no_success)
 }
 END_TEST
 
-static bool has_no_child(void)
+static bool has_no_child(void *context)
 {
 	siginfo_t info;
+	(void)context;
 	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
 }
 
-/* The pid that the script wrote: of something that it started. Who ended without a parent may stay a zombie. */
+/* A process that ended without a parent may stay a zombie. */
+static bool has_ended(void *stat_path)
+{
+	char line[512] = "";
+	FILE *file = fopen(stat_path, "r");
+	bool is_running = file && fgets(line, sizeof line, file) && strstr(line, ") Z ") == NULL;
+	if (file)
+		fclose(file);
+	return !is_running;
+}
+
+/* The pid that the script wrote is one of a process that it started. */
 static void ck_started_is_gone(void)
 {
-	char name[128], line[512] = "";
+	char name[128];
 	int pid = 0;
 	snprintf(name, sizeof name, "%s.pid", path);
 	FILE *file = fopen(name, "r");
 	ck_assert_int_eq(fscanf(file, "%d", &pid), 1);
 	fclose(file);
 	snprintf(name, sizeof name, "/proc/%d/stat", pid);
-	for (int tries = 0; tries < 500; tries++, poll(NULL, 0, 10)) {
-		file = fopen(name, "r");
-		bool is_there = file && fgets(line, sizeof line, file) && strstr(line, ") Z ") == NULL;
-		if (file)
-			fclose(file);
-		if (!is_there)
-			return;
-	}
-	ck_abort_msg("%s", line);
+	ck_assert_msg(wait_until(has_ended, name, 5), "%s: still running", name);
 }
 
-START_TEST(one_that_hangs_is_killed_with_all_that_it_started)
+START_TEST(a_hanging_child_is_killed_with_all_that_it_started)
 {
 	ck_start("cat $f; (trap '' TERM; sleep 1000) & echo $! > $f.pid; sleep 1000");
 	ck_fails(STATUS_IO, "sent nothing for 0.3");
@@ -206,15 +208,13 @@ START_TEST(one_that_hangs_is_killed_with_all_that_it_started)
 	child_close(state);
 	state = NULL;
 	ck_assert_int_lt(clock_monotonic_ns() - from_ns, 50 * NS_PER_MS);
-	/* Its end is taken note of, without anybody's waiting. */
-	for (int tries = 0; tries < 500 && !has_no_child(); tries++)
-		poll(NULL, 0, 10);
-	ck_assert(has_no_child());
+	/* Its end is noticed without a blocking wait. */
+	ck_assert(wait_until(has_no_child, NULL, 5));
 	ck_started_is_gone();
 }
 END_TEST
 
-START_TEST(its_first_word_may_take_longer)
+START_TEST(the_first_output_has_a_longer_limit)
 {
 	start_ns = 20 * NS_PER_S;
 	ck_start("sleep 0.8; cat $f; sleep 100");
@@ -246,7 +246,7 @@ START_TEST(the_reason_is_how_it_ended)
 }
 END_TEST
 
-START_TEST(what_cannot_be_started_says_so)
+START_TEST(a_command_that_cannot_be_started_is_reported)
 {
 	char *words[] = { "/no/such/program", NULL };
 	struct child_command command = { .name = "the test's reader", .words = words };
@@ -276,14 +276,16 @@ START_TEST(a_flood_waits_in_its_pipe)
 	write_recording(LARGE_SETS, STREAM_MAJOR);
 	ck_start("cat $f; sleep 100");
 	size_t max = 0;
-	for (size_t figures = 0; figures < (size_t)LARGE_SETS * FIGURES - LARGE_SETS / 10 * FIGURES; poll(NULL, 0, 1)) {
+	const int64_t deadline_ns = wait_deadline(60);
+	for (size_t figures = 0; figures < (size_t)LARGE_SETS * FIGURES - LARGE_SETS / 10 * FIGURES;) {
+		ck_assert(wait_nap(deadline_ns));
 		sample_set_clear(&set);
 		enum status status = read_once();
 		ck_assert(status == STATUS_OK || status == STATUS_AGAIN);
 		figures += set_count(&set, RECORD_FIGURE);
 		max = set.count > max ? set.count : max;
 	}
-	/* 256 KiB at a reading; a figure takes 6 bytes and more. */
+	/* 256 KiB at a reading; a figure has at least 6 bytes. */
 	ck_assert_uint_le(max, 50000);
 	ck_assert_msg(longest_ns < 100 * NS_PER_MS, "%lld ns", (long long)longest_ns);
 }
@@ -302,7 +304,7 @@ START_TEST(when_the_target_has_ended_so_may_it)
 }
 END_TEST
 
-START_TEST(one_that_goes_on_after_the_target_is_not_waited_for_long)
+START_TEST(a_child_that_outlives_the_target_is_soon_killed)
 {
 	ck_start("while :; do cat $f; sleep 0.1; done");
 	target.has_ended = true;
@@ -340,8 +342,8 @@ static enum status beat(void *heart, int64_t now_ns, struct sample_set *out)
 	(void)heart, (void)out;
 	(void)now_ns;
 	int64_t at_ns = clock_thread_cpu_ns();
-	/* CPU time, so that what else runs on the machine does not count; and a read that blocked would count as none, so
-	 * beats are counted too. */
+	/* Measures CPU time, so that other programs do not count. A blocked read would take no CPU time, so beats are
+	 * counted, too. */
 	if (beats++ && at_ns - last_ns > longest_beat_ns)
 		longest_beat_ns = at_ns - last_ns;
 	last_ns = at_ns;
@@ -384,14 +386,14 @@ static size_t collect(const char *what, int64_t period_ns, int64_t for_ns, char 
 	return figures;
 }
 
-START_TEST(its_failure_is_told_and_it_is_started_again_with_back_off)
+START_TEST(a_failed_child_is_reported_and_restarted_with_back_off)
 {
 	char why[224];
 	bool was_withdrawn;
 	collect("exit 3", 20 * NS_PER_MS, 1600 * NS_PER_MS, why, &was_withdrawn);
 	ck_assert_str_eq(why, "the test's reader ended with status 3");
 	ck_assert_int_eq(opens, 2);
-	/* It never worked in between. */
+	/* It failed every time. */
 	ck_assert(!was_withdrawn);
 }
 END_TEST
@@ -420,18 +422,18 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
-		what_it_says_comes_with_its_times_and_is_told_once,
+		records_of_a_child_have_their_times_and_come_once,
 		another_pmtop_is_merged,
 		nothing_yet_is_no_success,
-		one_that_hangs_is_killed_with_all_that_it_started,
-		its_first_word_may_take_longer,
+		a_hanging_child_is_killed_with_all_that_it_started,
+		the_first_output_has_a_longer_limit,
 		the_reason_is_how_it_ended,
-		what_cannot_be_started_says_so,
+		a_command_that_cannot_be_started_is_reported,
 		nonsense_and_other_versions_are_refused_by_name,
 		a_flood_waits_in_its_pipe,
 		when_the_target_has_ended_so_may_it,
-		one_that_goes_on_after_the_target_is_not_waited_for_long,
-		its_failure_is_told_and_it_is_started_again_with_back_off,
+		a_child_that_outlives_the_target_is_soon_killed,
+		a_failed_child_is_reported_and_restarted_with_back_off,
 		the_other_source_keeps_its_pace_beside_one_that_hangs_or_floods,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -20,7 +20,7 @@ static uint64_t random_bits(void)
 	return seed;
 }
 
-/* Often 0, else of any size. */
+/* Often 0, else any value. */
 static uint64_t number(void) { return random_bits() % 4 ? random_bits() >> random_bits() % 64 : 0; }
 static int64_t moment(void) { return (int64_t)(number() >> 3); }
 static uint32_t number32(void) { return (uint32_t)number(); }
@@ -394,7 +394,7 @@ START_TEST(every_kind_comes_back_as_it_was)
 }
 END_TEST
 
-/* The size of each union member is spent on fields: none was added without its layout. */
+/* The fields cover the size of each union member: no field was added without its layout. */
 START_TEST(every_kind_has_a_layout)
 {
 	for (size_t i = 0; i < RECORD_KIND_COUNT; i++)
@@ -402,7 +402,7 @@ START_TEST(every_kind_has_a_layout)
 }
 END_TEST
 
-START_TEST(what_is_written_in_parts_is_read_in_parts)
+START_TEST(records_written_in_parts_are_read_in_parts)
 {
 	fill_set(&set, 500);
 	size_t parts = 0;
@@ -418,7 +418,7 @@ START_TEST(what_is_written_in_parts_is_read_in_parts)
 }
 END_TEST
 
-START_TEST(what_ends_too_soon_is_said_and_keeps_what_stood_before)
+START_TEST(truncated_bytes_are_reported_and_earlier_records_remain)
 {
 	fill_set(&set, 20);
 	buffer_clear(&bytes);
@@ -436,7 +436,7 @@ START_TEST(what_ends_too_soon_is_said_and_keeps_what_stood_before)
 }
 END_TEST
 
-/* Nothing but the sanitizers and the bounds say what is right here. */
+/* Random bytes: only the sanitizers and the bounds can fail here. */
 START_TEST(noise_is_survived)
 {
 	for (int round = 0; round < 3000; round++) {
@@ -533,8 +533,8 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, every_kind_comes_back_as_it_was);
 	tcase_add_test(tests, every_kind_has_a_layout);
-	tcase_add_test(tests, what_is_written_in_parts_is_read_in_parts);
-	tcase_add_test(tests, what_ends_too_soon_is_said_and_keeps_what_stood_before);
+	tcase_add_test(tests, records_written_in_parts_are_read_in_parts);
+	tcase_add_test(tests, truncated_bytes_are_reported_and_earlier_records_remain);
 	tcase_add_test(tests, noise_is_survived);
 	tcase_add_test(tests, numbers_go_by_names_and_the_unknown_is_stepped_over);
 	tcase_add_test(tests, an_event_takes_few_bytes);

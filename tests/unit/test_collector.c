@@ -13,6 +13,7 @@
 #include "tests/support/children.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 static struct target target;
 static struct reason reason;
@@ -61,7 +62,7 @@ static void own_close(void *state)
 	atomic_fetch_add(&closes, 1);
 }
 
-/* Asks to be looked at again after `sample_every_ns`; 0: not at all. */
+/* Requests another sample after `sample_every_ns`; 0: none. */
 static _Atomic int samples, records_a_sample = 1;
 static _Atomic int64_t sample_every_ns;
 
@@ -149,7 +150,7 @@ static bool has_read_thrice(void *argument)
 	return reads == 3;
 }
 
-START_TEST(end_is_told_with_the_last_set_not_before)
+START_TEST(the_end_is_reported_with_the_last_set_not_before)
 {
 	end_after = 3;
 	start_own(1 * NS_PER_MS);
@@ -166,14 +167,14 @@ END_TEST
 
 /* -- pace -- */
 
-START_TEST(pace_is_kept_and_can_be_changed)
+START_TEST(the_interval_does_not_drift_and_can_be_changed)
 {
 	start_own(20 * NS_PER_MS);
 	ck_assert(take(1000));
 	int64_t first_ns = set.time_ns;
 	for (int i = 0; i < 10; i++)
 		ck_assert(take(1000));
-	/* On an absolute pace the readings' own time does not add up; a loaded machine may leave turns out, never add
+	/* With absolute deadlines the time of readings does not add up; a loaded machine may skip turns, but never add
 	 * some. */
 	ck_assert_int_ge(set.time_ns - first_ns, 195 * NS_PER_MS);
 	collector_set_period(collector, 3600 * NS_PER_S);
@@ -187,8 +188,8 @@ START_TEST(pace_is_kept_and_can_be_changed)
 }
 END_TEST
 
-/* The first set is delivered as soon as it is read; what looks add is in the next. */
-START_TEST(looks_between_two_readings_come_into_one_set)
+/* The first set is delivered as soon as it is read; samples are in the next. */
+START_TEST(samples_between_two_readings_come_in_one_set)
 {
 	sample_every_ns = 10 * NS_PER_MS;
 	start_own(200 * NS_PER_MS);
@@ -203,7 +204,7 @@ START_TEST(looks_between_two_readings_come_into_one_set)
 }
 END_TEST
 
-START_TEST(who_asks_for_no_look_is_read_at_the_refresh_and_no_sooner)
+START_TEST(a_source_that_requests_no_early_reading_is_read_at_the_refresh)
 {
 	start_own(50 * NS_PER_MS);
 	for (int i = 0; i < 5; i++)
@@ -213,7 +214,7 @@ START_TEST(who_asks_for_no_look_is_read_at_the_refresh_and_no_sooner)
 }
 END_TEST
 
-START_TEST(a_look_that_is_later_than_the_refresh_does_not_come)
+START_TEST(an_early_reading_due_after_the_refresh_is_skipped)
 {
 	sample_every_ns = 60 * NS_PER_MS;
 	start_own(50 * NS_PER_MS);
@@ -224,7 +225,7 @@ START_TEST(a_look_that_is_later_than_the_refresh_does_not_come)
 }
 END_TEST
 
-START_TEST(a_set_that_looks_have_filled_does_not_wait_for_the_refresh)
+START_TEST(a_set_filled_by_samples_is_delivered_before_the_refresh)
 {
 	sample_every_ns = 1 * NS_PER_MS;
 	records_a_sample = 10000;
@@ -292,7 +293,7 @@ START_TEST(source_that_cannot_be_opened_says_why_and_is_retried)
 }
 END_TEST
 
-START_TEST(source_that_fails_is_closed_and_its_reason_told)
+START_TEST(a_source_that_fails_is_closed_and_its_reason_emitted)
 {
 	fails_to_read = true;
 	start_own(10 * NS_PER_MS);
@@ -309,8 +310,7 @@ START_TEST(source_that_fails_is_closed_and_its_reason_told)
 }
 END_TEST
 
-/* While nobody takes, the set at hand grows to its bound; then the source is not read, and nothing that was read is
- * lost. */
+/* While no set is taken, the current one grows to its bound; then the source is not read, and no record is lost. */
 static bool has_read_enough(void *argument)
 {
 	(void)argument;
@@ -321,7 +321,7 @@ static bool has_read_enough(void *argument)
 	return same > 50;
 }
 
-START_TEST(nothing_read_is_lost_while_nobody_takes)
+START_TEST(no_set_is_lost_while_none_are_taken)
 {
 	records_a_read = 20000;
 	start_own(1 * NS_PER_MS);
@@ -347,17 +347,17 @@ int main(void)
 	tcase_set_timeout(all, 90);
 	tcase_add_test(all, first_reading_of_every_source_waits_as_one_set);
 	tcase_add_test(all, end_of_the_target_is_known_with_its_last_set);
-	tcase_add_test(all, end_is_told_with_the_last_set_not_before);
-	tcase_add_test(all, pace_is_kept_and_can_be_changed);
-	tcase_add_test(all, looks_between_two_readings_come_into_one_set);
-	tcase_add_test(all, who_asks_for_no_look_is_read_at_the_refresh_and_no_sooner);
-	tcase_add_test(all, a_look_that_is_later_than_the_refresh_does_not_come);
-	tcase_add_test(all, a_set_that_looks_have_filled_does_not_wait_for_the_refresh);
+	tcase_add_test(all, the_end_is_reported_with_the_last_set_not_before);
+	tcase_add_test(all, the_interval_does_not_drift_and_can_be_changed);
+	tcase_add_test(all, samples_between_two_readings_come_in_one_set);
+	tcase_add_test(all, a_source_that_requests_no_early_reading_is_read_at_the_refresh);
+	tcase_add_test(all, an_early_reading_due_after_the_refresh_is_skipped);
+	tcase_add_test(all, a_set_filled_by_samples_is_delivered_before_the_refresh);
 	tcase_add_test(all, sampler_takes_no_signal_but_its_own_faults);
 	tcase_add_test(all, stopping_does_not_wait_for_the_pace);
 	tcase_add_test(all, source_that_cannot_be_opened_says_why_and_is_retried);
-	tcase_add_test(all, source_that_fails_is_closed_and_its_reason_told);
-	tcase_add_test(all, nothing_read_is_lost_while_nobody_takes);
+	tcase_add_test(all, a_source_that_fails_is_closed_and_its_reason_emitted);
+	tcase_add_test(all, no_set_is_lost_while_none_are_taken);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);
 }

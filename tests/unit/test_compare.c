@@ -1,4 +1,4 @@
-/* Summaries of runs, their files, and what is told of two or more of them. */
+/* Summaries of runs, their files, and comparisons of two or more. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -30,7 +30,7 @@ static void teardown(void) { unlink(path); }
 
 /* -- runs -- */
 
-/* A run of `count` batches with the phases data and forward; the rest of a step is nobody's. */
+/* A run of `count` batches with the phases data and forward; the rest of a step is unattributed. */
 static void summarize_counts(
 	struct summary *out, size_t count, double data_s, double forward_s, const char *batch_size, const char *workers)
 {
@@ -104,7 +104,7 @@ START_TEST(summary_of_a_long_run_is_bounded_and_true_to_its_periods)
 	enum { LONG = 20000 };
 	double *steps = calloc(LONG, sizeof *steps), total_s = 0;
 	struct summary summary;
-	/* Every fourth is twice as long: drawn evenly in place, only one kind would be left. */
+	/* Every fourth is twice as long: a regular selection would retain only one kind. */
 	for (size_t i = 0; i < LONG; i++)
 		total_s += steps[i] = i % 4 ? 0.01 : 0.02;
 	summarize_steps(&summary, steps, LONG);
@@ -218,7 +218,7 @@ START_TEST(summary_with_any_byte_changed_is_read_or_refused)
 }
 END_TEST
 
-START_TEST(what_is_no_summary_is_refused_in_a_line)
+START_TEST(a_file_that_is_no_summary_is_refused_in_a_line)
 {
 	static const struct {
 		const char *text;
@@ -269,7 +269,7 @@ START_TEST(saved_report_is_read_with_what_it_has)
 	ck_assert_uint_eq(summary.seen, 642);
 	ck_assert(!summary_has_steps(&summary));
 	ck_assert_double_eq_tol(summary_phase(&summary, "data")->mean_s, 0.021, 1e-9);
-	/* Against one with steps: an interval, and it says that it is rough. */
+	/* Compared with a run that has steps: an interval, marked as rough. */
 	struct summary other;
 	static struct comparison comparison;
 	summarize_counts(&other, 100, 0.05, 0.25, "64", NULL);
@@ -422,7 +422,7 @@ static void judge_with(
 	judge(now, baseline, 0, &list, out);
 }
 
-START_TEST(broken_budgets_fail_and_kept_ones_pass)
+START_TEST(exceeded_budgets_fail_and_met_ones_pass)
 {
 	static const struct {
 		const char *budget;
@@ -450,7 +450,7 @@ START_TEST(broken_budgets_fail_and_kept_ones_pass)
 }
 END_TEST
 
-START_TEST(too_few_batches_cannot_be_told_and_say_how_many_it_takes)
+START_TEST(too_few_batches_are_inconclusive_and_the_number_needed_is_shown)
 {
 	struct summary now, baseline;
 	static struct judgement judgement;
@@ -505,7 +505,7 @@ START_TEST(baseline_of_another_machine_or_batch_size_is_warned_of)
 }
 END_TEST
 
-START_TEST(rare_long_steps_are_warned_of_though_the_usual_step_is_the_same)
+START_TEST(rare_long_steps_are_warned_of_though_medians_are_equal)
 {
 	double steps[300];
 	struct summary now, baseline;
@@ -537,7 +537,7 @@ int main(void)
 	tcase_add_test(tests, saved_summary_comes_back_as_it_was);
 	tcase_add_test(tests, cut_summary_is_refused_wherever_it_is_cut);
 	tcase_add_test(tests, summary_with_any_byte_changed_is_read_or_refused);
-	tcase_add_test(tests, what_is_no_summary_is_refused_in_a_line);
+	tcase_add_test(tests, a_file_that_is_no_summary_is_refused_in_a_line);
 	tcase_add_test(tests, saved_report_is_read_with_what_it_has);
 	tcase_add_test(tests, slower_run_is_explained_by_its_phase_and_its_meta);
 	tcase_add_test(tests, two_of_the_same_are_the_same);
@@ -545,11 +545,11 @@ int main(void)
 	tcase_add_test(tests, several_are_ordered_by_samples_a_second);
 	tcase_add_test(tests, budgets_are_read_as_people_write_them);
 	tcase_add_test(tests, budget_of_an_unknown_phase_lists_those_there_are);
-	tcase_add_test(tests, broken_budgets_fail_and_kept_ones_pass);
-	tcase_add_test(tests, too_few_batches_cannot_be_told_and_say_how_many_it_takes);
+	tcase_add_test(tests, exceeded_budgets_fail_and_met_ones_pass);
+	tcase_add_test(tests, too_few_batches_are_inconclusive_and_the_number_needed_is_shown);
 	tcase_add_test(tests, noise_that_hides_the_answer_is_named_with_the_batches_it_takes);
 	tcase_add_test(tests, baseline_of_another_machine_or_batch_size_is_warned_of);
-	tcase_add_test(tests, rare_long_steps_are_warned_of_though_the_usual_step_is_the_same);
+	tcase_add_test(tests, rare_long_steps_are_warned_of_though_medians_are_equal);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

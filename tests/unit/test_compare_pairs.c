@@ -1,5 +1,4 @@
-/* Planted regressions in seeded pairs of runs, from the batches as they are told to the model to the verdict of a
- * check. */
+/* Planted regressions in seeded pairs of runs, from the batches in the model to the verdict of `pmtop compare`. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +24,7 @@ static void summarize(const double *steps, size_t count, struct summary *out)
 	script_open(&script, NULL);
 	summary_init(out);
 	keeper_init(&keeper, out);
-	/* In sets of about half a second, as they come. */
+	/* In sets of about half a second. */
 	double at_s = 1;
 	for (size_t from = 0, to; from < count; from = to) {
 		double until_s = at_s + 0.5, end_s = at_s;
@@ -38,7 +37,7 @@ static void summarize(const double *steps, size_t count, struct summary *out)
 	script_close(&script);
 }
 
-/* As a baseline comes: from its file. */
+/* The baseline comes from a file. */
 static void save_and_load(struct summary *summary)
 {
 	char path[] = "/tmp/pmtop-pairs-XXXXXX";

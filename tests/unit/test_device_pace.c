@@ -1,5 +1,5 @@
-/* Batches that a device works for behind the host, as an asynchronous framework has them: what is slow and what only
- * seems to be. */
+/* Batches that a device runs asynchronously, behind the host: which are slow and which only seem so by the host's
+ * clock. */
 #include <check.h>
 #include <math.h>
 #include <string.h>
@@ -12,9 +12,9 @@
 
 enum { SYNC = STORY_NAME_COUNT, GPU_BATCH, GPU_BACKWARD, BATCHES_MAX = 1024 };
 
-/* What happens: seconds by the host to launch a batch, by the device to do it; the host waits in every k-th for all (0:
- * never); so many batches wait in the queue before a launch waits. */
-static struct course {
+/* The planned run: seconds of the host to launch a batch and of the device to run it; the host synchronizes in every
+ * k-th batch (0: never); launches block when `depth` batches are queued. */
+static struct plan {
 	double launch_s, work_s;
 	unsigned sync_every, depth;
 	uint64_t odd;                    /* this batch … */
@@ -22,8 +22,8 @@ static struct course {
 	uint64_t slower_from, slower_to; /* these … */
 	double slower_ratio;             /* … so much longer on the device */
 	uint64_t long_every;             /* every such batch three times as long */
-	bool is_silent;                  /* nothing is told of the device */
-} course;
+	bool is_silent;                  /* no times of the device are published */
+} plan;
 
 static struct script script;
 static double begins[BATCHES_MAX], done[BATCHES_MAX], works[BATCHES_MAX];
@@ -37,7 +37,7 @@ static void setup(void)
 		name->name.id = SYNC + i;
 		name->name.text = names[i];
 	}
-	course = (struct course){ .launch_s = 0.016, .work_s = 0.1, .sync_every = 10, .depth = 7, .odd = UINT64_MAX };
+	plan = (struct plan){ .launch_s = 0.016, .work_s = 0.1, .sync_every = 10, .depth = 7, .odd = UINT64_MAX };
 }
 
 static void teardown(void) { script_close(&script); }
@@ -50,15 +50,15 @@ static void emit(uint64_t number, uint32_t name, double at_s, double value)
 	record->batch_figure.value = value;
 }
 
-/* A little uneven, as everything is. */
+/* Adds a little jitter. */
 static double uneven(uint64_t number) { return 1 + 0.01 * (double)(number * 7 % 5) - 0.02; }
 
 static double work_of(uint64_t number)
 {
-	double work_s = course.work_s * uneven(number);
-	work_s *= number >= course.slower_from && number < course.slower_to ? course.slower_ratio : 1;
-	work_s *= course.long_every && number % course.long_every == course.long_every - 1 ? 3 : 1;
-	return number == course.odd ? work_s + course.odd_work_s : work_s;
+	double work_s = plan.work_s * uneven(number);
+	work_s *= number >= plan.slower_from && number < plan.slower_to ? plan.slower_ratio : 1;
+	work_s *= plan.long_every && number % plan.long_every == plan.long_every - 1 ? 3 : 1;
+	return number == plan.odd ? work_s + plan.odd_work_s : work_s;
 }
 
 /* Returns when the next batch would begin. */
@@ -67,7 +67,7 @@ static double run(uint64_t count)
 	double at_s = 1, free_s = 0;
 	uint64_t emitted = 0;
 	for (uint64_t i = 0; i < count; i++) {
-		double data_s = i == course.odd ? course.odd_data_s : 0, launch_s = at_s + data_s + course.launch_s * uneven(i);
+		double data_s = i == plan.odd ? plan.odd_data_s : 0, launch_s = at_s + data_s + plan.launch_s * uneven(i);
 		begins[i] = at_s;
 		script_batch_begin(&script, 0, at_s, i);
 		if (data_s > 0)
@@ -75,14 +75,14 @@ static double run(uint64_t count)
 		works[i] = work_of(i);
 		free_s = fmax(free_s, at_s + data_s) + works[i];
 		done[i] = free_s;
-		if (i >= course.depth)
-			launch_s = fmax(launch_s, done[i - course.depth]);
+		if (i >= plan.depth)
+			launch_s = fmax(launch_s, done[i - plan.depth]);
 		script_span(&script, 0, at_s + data_s, launch_s, STORY_BACKWARD, NAME_NONE);
-		if (course.sync_every && i % course.sync_every == course.sync_every - 1) {
+		if (plan.sync_every && i % plan.sync_every == plan.sync_every - 1) {
 			script_span(&script, 0, launch_s, fmax(launch_s, free_s), SYNC, NAME_NONE);
 			launch_s = fmax(launch_s, free_s);
 		}
-		for (; emitted < i && done[emitted] <= launch_s && !course.is_silent; emitted++) {
+		for (; emitted < i && done[emitted] <= launch_s && !plan.is_silent; emitted++) {
 			emit(emitted, GPU_BACKWARD, launch_s, works[emitted] * 0.9);
 			emit(emitted, GPU_BATCH, launch_s, works[emitted]);
 		}
@@ -121,12 +121,12 @@ START_TEST(a_wait_for_the_work_of_many_is_no_slow_batch)
 		{ 0.016, 1, 7 },
 		{ 0.05, 0, 4 },
 	};
-	course.launch_s = cases[_i].launch_s;
-	course.sync_every = cases[_i].sync_every;
-	course.depth = cases[_i].depth;
+	plan.launch_s = cases[_i].launch_s;
+	plan.sync_every = cases[_i].sync_every;
+	plan.depth = cases[_i].depth;
 	double end_s = run(400);
 	ck_assert_uint_eq(script_run(&script)->flagged_count, 0);
-	/* What the batches took together is what passed. */
+	/* The batches' sum is the elapsed time. */
 	double sum_s = 0;
 	for (uint64_t i = 100; i < 400; i++)
 		sum_s += batch_pace_s(track_batch(track(), i));
@@ -137,14 +137,14 @@ END_TEST
 
 START_TEST(without_times_of_the_device_the_hosts_are_all_there_is)
 {
-	course.is_silent = true;
-	course.depth = 100;
+	plan.is_silent = true;
+	plan.depth = 100;
 	run(400);
 	ck_assert_uint_gt(script_run(&script)->flagged_count, 30);
 	const struct batch *batch = track_batch(track(), 309);
 	ck_assert(!batch->is_paced);
 	ck_assert_double_eq(batch_pace_s(batch), batch->step_s);
-	/* And why it was slow is known all the same. */
+	/* Its cause is known all the same. */
 	struct explanation why;
 	const struct flagged *flagged = &script_run(&script)->flagged[0];
 	explain_batch(script_run(&script), &flagged->batch, &flagged->baseline, NULL, &why);
@@ -156,9 +156,9 @@ END_TEST
 
 START_TEST(data_that_the_device_does_not_wait_for_costs_nothing)
 {
-	course.odd = 205;
-	course.odd_data_s = 0.25; /* it has half a second of work left then */
-	course.depth = 100;
+	plan.odd = 205;
+	plan.odd_data_s = 0.25; /* it has half a second of work left then */
+	plan.depth = 100;
 	run(400);
 	ck_assert_double_gt(track_batch(track(), 205)->step_s, 0.26);
 	ck_assert_uint_eq(script_run(&script)->flagged_count, 0);
@@ -170,16 +170,16 @@ END_TEST
 START_TEST(data_that_the_device_waits_for_is_a_slow_batch)
 {
 	struct explanation why;
-	course.odd = 205 + (uint64_t)_i; /* in the midst of a stretch, and where the host waits */
-	course.odd_data_s = 1.5;
+	plan.odd = 205 + (uint64_t)_i; /* within a stretch, and in a batch that synchronizes */
+	plan.odd_data_s = 1.5;
 	run(400);
-	const struct flagged *flagged = only_flagged(course.odd);
+	const struct flagged *flagged = only_flagged(plan.odd);
 	ck_assert(!flagged->batch.is_by_device);
 	explain_batch(script_run(&script), &flagged->batch, &flagged->baseline, NULL, &why);
 	ck_assert_int_eq(why.causes[0].phase, STORY_DATA);
 	ck_assert_double_gt(why.causes[0].share_ratio, 0.9);
-	/* No batch after it is told slow for what it caught up with. */
-	for (uint64_t i = course.odd + 1; i < 400; i++)
+	/* No later batch is flagged while the device catches up. */
+	for (uint64_t i = plan.odd + 1; i < 400; i++)
 		ck_assert_double_lt(batch_pace_s(track_batch(track(), i)), 0.15);
 }
 END_TEST
@@ -187,11 +187,11 @@ END_TEST
 START_TEST(a_batch_that_takes_the_device_longer_is_the_slow_one)
 {
 	struct explanation why;
-	course.odd = 205;
-	course.odd_work_s = 0.3;
-	course.depth = 100;
+	plan.odd = 205;
+	plan.odd_work_s = 0.3;
+	plan.depth = 100;
 	run(400);
-	/* by the host's clock it was as fast as ever */
+	/* by the host's clock it was not slow */
 	ck_assert_double_lt(track_batch(track(), 205)->step_s, 0.03);
 	const struct flagged *flagged = only_flagged(205);
 	ck_assert(flagged->batch.is_by_device);
@@ -209,10 +209,10 @@ START_TEST(a_batch_that_takes_the_device_longer_is_the_slow_one)
 }
 END_TEST
 
-START_TEST(a_person_who_says_that_it_is_not_slow_is_heard)
+START_TEST(a_batch_unflagged_by_hand_stays_unflagged)
 {
-	course.odd = 205;
-	course.odd_work_s = 0.3;
+	plan.odd = 205;
+	plan.odd_work_s = 0.3;
 	run(206);
 	struct record *by_hand = script_add(&script, RECORD_FLAG, done[204]);
 	by_hand->flag.ordinal = 205;
@@ -224,11 +224,11 @@ END_TEST
 
 START_TEST(a_stretch_that_took_the_device_longer_shows_where_the_host_waits)
 {
-	/* As soon as the host waits, whether times of the device have come or not. */
-	course.slower_from = 200;
-	course.slower_to = 210;
-	course.slower_ratio = 2;
-	course.depth = 100;
+	/* At the next synchronization, with or without times of the device. */
+	plan.slower_from = 200;
+	plan.slower_to = 210;
+	plan.slower_ratio = 2;
+	plan.depth = 100;
 	run(210);
 	const struct batch *batch = track_batch(track(), 209);
 	ck_assert_double_eq_tol(batch_pace_s(batch), 0.2, 0.01);
@@ -240,8 +240,8 @@ START_TEST(every_so_many_batches_that_take_the_device_longer_are_a_period)
 {
 	struct patterns found;
 	memset(&found, 0, sizeof found);
-	course.long_every = 40;
-	course.sync_every = 7;
+	plan.long_every = 40;
+	plan.sync_every = 7;
 	run(400);
 	const struct run *of = script_run(&script);
 	ck_assert_uint_ge(of->flagged_count, 8);
@@ -259,9 +259,9 @@ END_TEST
 
 /* -- holes -- */
 
-START_TEST(lost_batches_begin_a_stretch_anew)
+START_TEST(lost_batches_restart_a_stretch)
 {
-	course.depth = 100;
+	plan.depth = 100;
 	double at_s = run(205);
 	/* Two more are lost, and one that waits comes after them. */
 	script.batches += 2;
@@ -285,10 +285,10 @@ int main(void)
 	tcase_add_test(all, data_that_the_device_does_not_wait_for_costs_nothing);
 	tcase_add_loop_test(all, data_that_the_device_waits_for_is_a_slow_batch, 0, 5);
 	tcase_add_test(all, a_batch_that_takes_the_device_longer_is_the_slow_one);
-	tcase_add_test(all, a_person_who_says_that_it_is_not_slow_is_heard);
+	tcase_add_test(all, a_batch_unflagged_by_hand_stays_unflagged);
 	tcase_add_test(all, a_stretch_that_took_the_device_longer_shows_where_the_host_waits);
 	tcase_add_test(all, every_so_many_batches_that_take_the_device_longer_are_a_period);
-	tcase_add_test(all, lost_batches_begin_a_stretch_anew);
+	tcase_add_test(all, lost_batches_restart_a_stretch);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);
 }

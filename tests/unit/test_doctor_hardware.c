@@ -1,5 +1,5 @@
-/* pmtop doctor's looks at GPUs, counters and meters, beneath a made-up root: each thing that can be missing, and its
- * remedy. */
+/* pmtop doctor's checks of GPUs, counters and meters below a fake root: each thing that can be missing, and its remedy.
+ */
 #include <check.h>
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -79,7 +79,7 @@ static void has_rights(const char *rights)
 	put("proc/self/status", text);
 }
 
-static const struct finding *look(const char *name)
+static const struct finding *find(const char *name)
 {
 	for (size_t i = 0; i < doctor.count; i++)
 		if (strcmp(doctor.findings[i].name, name) == 0)
@@ -89,7 +89,7 @@ static const struct finding *look(const char *name)
 
 static void expect(const char *name, enum finding_state state, const char *text, const char *remedy)
 {
-	const struct finding *row = look(name);
+	const struct finding *row = find(name);
 	ck_assert_msg(row != NULL, "no row %s", name);
 	ck_assert_msg(row->state == state && strstr(row->reason.text, text) && strstr(row->reason.remedy, remedy),
 		"%s: %d, %s → %s", name, (int)row->state, row->reason.text, row->reason.remedy);
@@ -105,7 +105,7 @@ START_TEST(nothing_here_is_no_fault)
 	expect("NVIDIA driver", FINDING_OFF, "no NVIDIA GPU", "");
 	expect("NVIDIA library", FINDING_OFF, "not needed", "");
 	expect("AMD, Intel, others", FINDING_OFF, "no render node", "");
-	ck_assert_ptr_null(look("GPU processes"));
+	ck_assert_ptr_null(find("GPU processes"));
 }
 END_TEST
 
@@ -215,7 +215,7 @@ START_TEST(parts_of_gpus_need_a_right)
 }
 END_TEST
 
-START_TEST(pids_in_a_container_are_told)
+START_TEST(pids_in_a_container_are_reported)
 {
 	put_driver();
 	link_to("proc/self/ns/pid", "pid:[4026531836]");
@@ -246,7 +246,7 @@ static void put_node(const char *node, const char *driver)
 	link_to(path, target);
 }
 
-START_TEST(render_nodes_are_told_with_their_drivers)
+START_TEST(render_nodes_are_reported_with_their_drivers)
 {
 	put_node("renderD128", "amdgpu");
 	put_node("renderD129", "xe");
@@ -257,11 +257,11 @@ START_TEST(render_nodes_are_told_with_their_drivers)
 	doctor_check_other_gpus(&doctor);
 	expect("renderD128", FINDING_OK, "amdgpu (AMD) card-of-renderD128", "");
 	expect("renderD129", FINDING_MISSING, "no /dev/dri/renderD129", "--device=/dev/dri");
-	ck_assert_ptr_null(look("renderD130"));
+	ck_assert_ptr_null(find("renderD130"));
 	expect("KFD", FINDING_MISSING, "ROCm", "CONFIG_HSA_AMD");
 	expect("Intel, whole device", FINDING_OFF, "CAP_PERFMON", "setcap");
-	ck_assert_ptr_nonnull(look("libdrm"));
-	ck_assert_ptr_nonnull(look("libdrm_amdgpu"));
+	ck_assert_ptr_nonnull(find("libdrm"));
+	ck_assert_ptr_nonnull(find("libdrm_amdgpu"));
 	has_rights("000000c000000000");
 	put("sys/class/kfd/kfd/topology/generation_id", "1\n");
 	put("sys/class/kfd/kfd/proc/1/pasid", "1\n");
@@ -362,7 +362,7 @@ END_TEST
 
 /* -- energy and temperatures -- */
 
-START_TEST(no_meters_are_told_with_a_remedy)
+START_TEST(missing_energy_meters_are_reported_with_a_remedy)
 {
 	doctor_check_counters(&doctor);
 	expect("CPU energy", FINDING_MISSING, "no RAPL", "run on the host");
@@ -384,7 +384,7 @@ START_TEST(meters_are_counted)
 	doctor_check_counters(&doctor);
 	expect("CPU energy", FINDING_OK, "1 meter, the first package-0", "");
 	expect("temperatures", FINDING_OK, "2 sensors: coretemp, nvme", "");
-	ck_assert_ptr_null(strchr(look("temperatures")->reason.text, 033));
+	ck_assert_ptr_null(strchr(find("temperatures")->reason.text, 033));
 	expect("CPU clock", FINDING_OK, "of each CPU; no counts", "");
 }
 END_TEST
@@ -417,14 +417,14 @@ int main(void)
 	tcase_add_test(tests, nvml_may_be_left_closed);
 	tcase_add_test(tests, a_library_that_is_not_nvidias_is_refused);
 	tcase_add_test(tests, parts_of_gpus_need_a_right);
-	tcase_add_test(tests, pids_in_a_container_are_told);
-	tcase_add_test(tests, render_nodes_are_told_with_their_drivers);
+	tcase_add_test(tests, pids_in_a_container_are_reported);
+	tcase_add_test(tests, render_nodes_are_reported_with_their_drivers);
 	tcase_add_test(tests, a_node_that_may_not_be_opened_names_its_group);
 	tcase_add_loop_test(tests, each_level_says_what_still_works, 0, sizeof levels / sizeof *levels);
 	tcase_add_loop_test(tests, each_refusal_has_its_remedy, 0, sizeof refusals / sizeof *refusals);
 	tcase_add_test(tests, counters_that_open_are_named);
 	tcase_add_test(tests, memory_traffic_needs_a_level);
-	tcase_add_test(tests, no_meters_are_told_with_a_remedy);
+	tcase_add_test(tests, missing_energy_meters_are_reported_with_a_remedy);
 	tcase_add_test(tests, meters_are_counted);
 	tcase_add_test(tests, energy_by_perf_needs_a_level);
 	suite_add_tcase(suite, tests);

@@ -31,7 +31,7 @@ static void *state;
 static int64_t clock_ns, cost_ns;
 static size_t clock_calls;
 
-/* The PMU's events as pipes: what is written there is their next count. */
+/* The PMU's events as pipes: the bytes written there are the next count. */
 static struct {
 	uint32_t type;
 	uint64_t config;
@@ -39,7 +39,7 @@ static struct {
 } events[EVENTS_MAX];
 static size_t event_count;
 static int event_refusal;
-static bool counts_at_once; /* those that are opened from now on: 0 */
+static bool counts_at_once; /* events opened from now on count 0 */
 
 static int fake_open(uint32_t type, uint64_t config, int cpu)
 {
@@ -57,7 +57,7 @@ static int fake_open(uint32_t type, uint64_t config, int cpu)
 	return ends[0];
 }
 
-/* Each second call is so much later. */
+/* Every second call returns a time this much later. */
 static int64_t fake_clock(void)
 {
 	clock_ns += clock_calls++ % 2 ? cost_ns : 0;
@@ -143,7 +143,7 @@ static void ck_near(double value, double wanted)
 	ck_assert_msg(fabs(value - wanted) < NEAR || (isnan(value) && isnan(wanted)), "%.9g, not %.9g", value, wanted);
 }
 
-/* The name of the n-th that was named in this set. */
+/* The n-th name in this set. */
 static const char *name_of(size_t n)
 {
 	const struct record *record = set_record(&set, RECORD_INSTANCE, n);
@@ -203,9 +203,9 @@ START_TEST(a_counter_that_reaches_its_range_goes_on)
 }
 END_TEST
 
-START_TEST(a_counter_that_began_anew_begins_anew_for_its_reader_too)
+START_TEST(a_counter_that_restarted_restarts_for_its_reader_too)
 {
-	/* The whole range within a second is no power that there is. */
+	/* The counter's whole range within a second is an impossible power. */
 	put_zone("intel-rapl:0", "package-0\n", "500000000\n", "262143328850\n");
 	read_at(1);
 	put_zone("intel-rapl:0", "package-0\n", "600000000\n", "262143328850\n");
@@ -276,7 +276,7 @@ static void deny(const char *name)
 
 static bool become_nobody(void) { return geteuid() != 0 || seteuid(NOBODY) == 0; }
 
-START_TEST(energy_uj_of_root_is_said_with_what_would_help)
+START_TEST(energy_uj_of_root_is_reported_with_a_remedy)
 {
 	put_zone("intel-rapl:0", "package-0\n", "1000000\n", "262143328850\n");
 	deny(POWERCAP "intel-rapl:0/energy_uj");
@@ -284,7 +284,7 @@ START_TEST(energy_uj_of_root_is_said_with_what_would_help)
 	read_at(1);
 	ck_missing("CPU energy", "readable by root only", "chmod a+r");
 	ck_assert_uint_eq(set_count(&set, RECORD_INSTANCE), 0);
-	/* It is looked for again, but not said again. */
+	/* It is searched for again, but not reported again. */
 	read_at(2);
 	ck_assert_ptr_null(set_missing(&set, "CPU energy"));
 	if (getuid() == 0)
@@ -301,7 +301,7 @@ START_TEST(energy_uj_of_root_is_said_with_what_would_help)
 }
 END_TEST
 
-START_TEST(where_powercap_is_denied_the_pmu_is_read)
+START_TEST(without_powercap_the_pmu_is_read)
 {
 	put_zone("intel-rapl:0", "package-0\n", "1000000\n", "262143328850\n");
 	put_pmu("0\n");
@@ -318,7 +318,7 @@ START_TEST(where_powercap_is_denied_the_pmu_is_read)
 }
 END_TEST
 
-START_TEST(where_both_are_denied_both_ways_are_named)
+START_TEST(without_powercap_and_pmu_both_are_named)
 {
 	put_zone("intel-rapl:0", "package-0\n", "1000000\n", "262143328850\n");
 	put_pmu("0\n");
@@ -341,7 +341,7 @@ START_TEST(a_denied_pmu_names_the_sysctl)
 }
 END_TEST
 
-START_TEST(where_there_is_nothing_each_says_why)
+START_TEST(without_meters_each_figure_has_a_reason)
 {
 	read_at(1);
 	ck_missing("CPU energy", "a virtual machine has no RAPL meters", "");
@@ -389,7 +389,7 @@ START_TEST(events_are_opened_once_a_package_and_scaled)
 	put(CPU, "cpu18/topology/physical_package_id", "1\n");
 	event_count = 0;
 	ck_assert_int_eq(energy_open_with(&fake_calls, &target, &state, &reason), STATUS_OK);
-	/* They block until they are told something. */
+	/* Reads of the pipes block until the test writes. */
 	ck_assert_int_eq(energy_find_meters(state, &reason), STATUS_OK);
 	ck_assert_uint_eq(event_count, 5);
 	for (size_t i = 0; i < event_count; i++)
@@ -408,7 +408,7 @@ START_TEST(events_are_opened_once_a_package_and_scaled)
 }
 END_TEST
 
-START_TEST(an_event_whose_cpu_went_away_is_opened_again_and_begins_anew)
+START_TEST(an_event_whose_cpu_went_offline_is_reopened_from_zero)
 {
 	put_pmu("0\n");
 	ck_assert_int_eq(energy_open_with(&fake_calls, &target, &state, &reason), STATUS_OK);
@@ -502,7 +502,7 @@ START_TEST(cpus_come_first_and_their_cores_are_left_out)
 	ck_near(celsius(3), 27.8);
 	ck_near(set_figure(&set, METRIC_HEAT_LIMIT, 0), 100);
 	ck_near(set_figure(&set, METRIC_HEAT_LIMIT, 3), NAN);
-	/* A disk and a zone of the firmware are not asked each second. */
+	/* Sensors of a disk and of the firmware are not read each second. */
 	read_at(2);
 	ck_near(celsius(0), 71);
 	ck_near(celsius(2), NAN);
@@ -512,7 +512,7 @@ START_TEST(cpus_come_first_and_their_cores_are_left_out)
 }
 END_TEST
 
-START_TEST(of_amd_the_die_is_read_and_two_alike_are_told_apart)
+START_TEST(amd_dies_are_read_and_equal_sensors_are_numbered)
 {
 	put_sensor("hwmon0", "k10temp\n", 1, "Tctl\n", "80000\n", NULL);
 	put_sensor("hwmon0", "k10temp\n", 2, "Tdie\n", "60000\n", NULL);
@@ -639,7 +639,7 @@ START_TEST(lists_of_cpus_that_make_no_sense_end_where_they_do)
 }
 END_TEST
 
-START_TEST(it_ends_with_its_target_after_a_last_reading_of_the_meters)
+START_TEST(the_source_ends_with_its_target_after_a_last_reading)
 {
 	put_zone("intel-rapl:0", "package-0\n", "1000000\n", "262143328850\n");
 	put_sensor("hwmon0", "coretemp\n", 1, "Package id 0\n", "50000\n", NULL);
@@ -661,27 +661,27 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, packages_dram_and_platform_are_read_but_no_part_of_a_package_and_nothing_twice);
 	tcase_add_test(tests, a_counter_that_reaches_its_range_goes_on);
-	tcase_add_test(tests, a_counter_that_began_anew_begins_anew_for_its_reader_too);
+	tcase_add_test(tests, a_counter_that_restarted_restarts_for_its_reader_too);
 	tcase_add_test(tests, garbage_is_not_read);
 	tcase_add_test(tests, hostile_zones_do_no_harm);
-	tcase_add_test(tests, energy_uj_of_root_is_said_with_what_would_help);
-	tcase_add_test(tests, where_powercap_is_denied_the_pmu_is_read);
-	tcase_add_test(tests, where_both_are_denied_both_ways_are_named);
+	tcase_add_test(tests, energy_uj_of_root_is_reported_with_a_remedy);
+	tcase_add_test(tests, without_powercap_the_pmu_is_read);
+	tcase_add_test(tests, without_powercap_and_pmu_both_are_named);
 	tcase_add_test(tests, a_denied_pmu_names_the_sysctl);
-	tcase_add_test(tests, where_there_is_nothing_each_says_why);
+	tcase_add_test(tests, without_meters_each_figure_has_a_reason);
 	tcase_add_test(tests, without_a_sys_there_is_no_source);
 	tcase_add_test(tests, events_are_opened_once_a_package_and_scaled);
-	tcase_add_test(tests, an_event_whose_cpu_went_away_is_opened_again_and_begins_anew);
+	tcase_add_test(tests, an_event_whose_cpu_went_offline_is_reopened_from_zero);
 	tcase_add_test(tests, nonsense_of_a_pmu_is_refused);
 	tcase_add_test(tests, cpus_come_first_and_their_cores_are_left_out);
-	tcase_add_test(tests, of_amd_the_die_is_read_and_two_alike_are_told_apart);
+	tcase_add_test(tests, amd_dies_are_read_and_equal_sensors_are_numbered);
 	tcase_add_test(tests, a_slow_sensor_is_read_seldom);
 	tcase_add_test(tests, a_temperature_that_cannot_be_is_none);
 	tcase_add_test(tests, unknown_chips_are_left_alone_and_many_are_bounded);
 	tcase_add_test(tests, throttling_is_counted_once_a_package);
 	tcase_add_test(tests, the_clock_is_the_mean_of_a_few_and_read_seldom);
 	tcase_add_test(tests, lists_of_cpus_that_make_no_sense_end_where_they_do);
-	tcase_add_test(tests, it_ends_with_its_target_after_a_last_reading_of_the_meters);
+	tcase_add_test(tests, the_source_ends_with_its_target_after_a_last_reading);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -19,7 +19,7 @@ static void start(void)
 	baseline = (struct baseline){ .batches = 100 };
 }
 
-/* A phase in this batch and usually; NAN = not there. Outermost ones make the steps. */
+/* A phase in this batch and its median; NAN = absent. Outermost phases sum up to the step. */
 static void phase(uint32_t name, uint32_t parent, double this_s, double baseline_s)
 {
 	if (!isnan(this_s))
@@ -50,7 +50,7 @@ static double shares(void)
 	return sum;
 }
 
-START_TEST(a_slow_decode_is_named_with_the_phase_around_it)
+START_TEST(a_slow_decode_is_named_with_its_phase)
 {
 	phase(DECODE, DATA, 0.318, 0.022);
 	phase(COLLATE, DATA, 0.043, 0.041);
@@ -70,7 +70,7 @@ START_TEST(a_slow_decode_is_named_with_the_phase_around_it)
 }
 END_TEST
 
-START_TEST(rows_stand_depth_first_whatever_the_order_of_the_spans)
+START_TEST(rows_are_depth_first_whatever_the_order_of_the_spans)
 {
 	phase(DECODE, DATA, 0.3, 0.1);
 	phase(EXTRA, DECODE, 0.2, 0.1);
@@ -103,7 +103,7 @@ START_TEST(rows_stand_depth_first_whatever_the_order_of_the_spans)
 }
 END_TEST
 
-START_TEST(a_phase_that_is_not_usual_is_a_cause)
+START_TEST(a_phase_absent_from_other_batches_is_a_cause)
 {
 	phase(FORWARD, 0, 0.1, 0.1);
 	phase(CHECKPOINT, 0, 0.4, NAN);
@@ -176,7 +176,7 @@ START_TEST(a_part_that_carries_half_or_less_is_not_named)
 	phase(DATA, 0, 0.5, 0.1);
 	phase(DECODE, DATA, 0.25, 0.05);
 	phase(COLLATE, DATA, 0.25, 0.05);
-	phase(OPTIMIZER, DECODE, 0.45, 0.05); /* nor is what it holds, though its other parts were faster */
+	phase(OPTIMIZER, DECODE, 0.45, 0.05); /* nor is its inner phase, though its other parts were faster */
 	phase(CHECKPOINT, DECODE, 0.0, 0.2);
 	explain();
 	ck_cause(0, "data", DATA, 1);
@@ -198,7 +198,7 @@ START_TEST(more_slow_phases_than_causes_leave_the_smallest_to_the_unknown)
 }
 END_TEST
 
-START_TEST(nothing_is_claimed_where_nothing_is_usual)
+START_TEST(without_a_baseline_there_is_no_cause)
 {
 	phase(DATA, 0, 0.5, 0.1);
 	baseline.batches = 0;
@@ -224,7 +224,7 @@ START_TEST(a_batch_that_was_not_slower_has_no_causes)
 	phase(FORWARD, 0, 0.1, 0.3);
 	explain();
 	ck_assert_uint_eq(why.cause_count, 0);
-	batch.step_s = NAN; /* its step is not known yet */
+	batch.step_s = NAN; /* its step is unknown yet */
 	explain();
 	ck_assert_uint_eq(why.cause_count, 0);
 }
@@ -235,10 +235,10 @@ START_TEST(parents_that_make_no_tree_do_no_harm)
 	phase(DATA, 0, 0.5, 0.1);
 	phase(DECODE, DATA, 0.5, 0.1);
 	phase(DECODE, DECODE, 0.5, 0.1);    /* calls itself */
-	phase(DATA, DECODE, 0.5, 0.1);      /* and the phase around it */
+	phase(DATA, DECODE, 0.5, 0.1);      /* and its parent phase */
 	phase(FORWARD, BACKWARD, 0.5, 0.1); /* each within the other */
 	phase(BACKWARD, FORWARD, 0.5, 0.1);
-	phase(COLLATE, 39, 0.5, 0.1); /* its parent is not here */
+	phase(COLLATE, 39, 0.5, 0.1); /* its parent is absent */
 	explain();
 	ck_assert_uint_le(why.row_count, 4);
 	ck_assert_uint_eq(why.cause_count, 1);
@@ -267,7 +267,7 @@ START_TEST(a_long_path_is_cut_between_code_points)
 }
 END_TEST
 
-START_TEST(evidence_stands_against_the_usual_and_unknown_is_left_out)
+START_TEST(evidence_is_compared_with_the_median_and_unknown_is_omitted)
 {
 	phase(DATA, 0, 0.5, 0.1);
 	batch.has_evidence = true;
@@ -326,7 +326,7 @@ START_TEST(shares_are_sorted_and_sum_to_one_for_any_slow_batch)
 }
 END_TEST
 
-/* A collector's pause lies wherever it came up. */
+/* A garbage collection may be within any phase. */
 START_TEST(a_pause_is_named_where_it_happened)
 {
 	phase(FORWARD, 0, 0.55, 0.1);
@@ -378,9 +378,9 @@ int main(void)
 	TCase *tests = tcase_create("explain");
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, start, NULL);
-	tcase_add_test(tests, a_slow_decode_is_named_with_the_phase_around_it);
-	tcase_add_test(tests, rows_stand_depth_first_whatever_the_order_of_the_spans);
-	tcase_add_test(tests, a_phase_that_is_not_usual_is_a_cause);
+	tcase_add_test(tests, a_slow_decode_is_named_with_its_phase);
+	tcase_add_test(tests, rows_are_depth_first_whatever_the_order_of_the_spans);
+	tcase_add_test(tests, a_phase_absent_from_other_batches_is_a_cause);
 	tcase_add_test(tests, time_that_no_phase_covers_is_unknown);
 	tcase_add_test(tests, time_between_batches_is_named);
 	tcase_add_test(tests, excess_without_any_phase_is_unknown);
@@ -388,11 +388,11 @@ int main(void)
 	tcase_add_test(tests, phases_that_were_faster_do_not_push_a_share_over_one);
 	tcase_add_test(tests, a_part_that_carries_half_or_less_is_not_named);
 	tcase_add_test(tests, more_slow_phases_than_causes_leave_the_smallest_to_the_unknown);
-	tcase_add_test(tests, nothing_is_claimed_where_nothing_is_usual);
+	tcase_add_test(tests, without_a_baseline_there_is_no_cause);
 	tcase_add_test(tests, a_batch_that_was_not_slower_has_no_causes);
 	tcase_add_test(tests, parents_that_make_no_tree_do_no_harm);
 	tcase_add_test(tests, a_long_path_is_cut_between_code_points);
-	tcase_add_test(tests, evidence_stands_against_the_usual_and_unknown_is_left_out);
+	tcase_add_test(tests, evidence_is_compared_with_the_median_and_unknown_is_omitted);
 	tcase_add_test(tests, a_pause_is_named_where_it_happened);
 	tcase_add_test(tests, a_bigger_batch_is_noted);
 	tcase_add_test(tests, shares_are_sorted_and_sum_to_one_for_any_slow_batch);

@@ -1,4 +1,4 @@
-/* The guides' own figures, told to the real model: what they call an outlier is flagged and explained. */
+/* The guides' own figures in the real model: pmtop flags and explains their outlier. */
 #include <check.h>
 #include <math.h>
 

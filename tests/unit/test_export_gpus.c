@@ -10,7 +10,7 @@
 #include "tests/support/script_gpus.h"
 #include "tests/support/suite.h"
 
-/* What every format tells of GPUs: a run of ten seconds on one of two, told by hand, exported set by set. */
+/* GPUs in every format: a run of ten seconds on one of two GPUs, by hand, exported set by set. */
 enum { TRAINER = 100 };
 
 static struct script script;
@@ -103,7 +103,7 @@ static void assert_has(const char *text, const char *what)
 	ck_assert_msg(strstr(text, what) != NULL, "no %s in %.6000s", what, text);
 }
 
-START_TEST(openmetrics_tells_families_with_units_and_labels)
+START_TEST(openmetrics_has_families_with_units_and_labels)
 {
 	const char *text = export_run("openmetrics");
 	assert_has(text, "# TYPE pmtop_gpu_power_watts gauge\n# UNIT pmtop_gpu_power_watts watts\n");
@@ -140,7 +140,7 @@ START_TEST(series_have_columns_for_each_gpu_and_batches_for_those_of_the_run)
 }
 END_TEST
 
-START_TEST(lines_tell_of_gpus_and_of_what_happens_to_them)
+START_TEST(lines_show_gpus_and_their_events)
 {
 	const char *text = export_run("jsonl");
 	ck_assert_uint_eq(count_of(text, "{\"type\":\"gpu\","), 3);
@@ -155,7 +155,7 @@ START_TEST(lines_tell_of_gpus_and_of_what_happens_to_them)
 }
 END_TEST
 
-START_TEST(traces_have_counters_and_what_held_a_gpu_back)
+START_TEST(traces_have_counters_and_throttle_reasons)
 {
 	const char *text = export_run("chrome-trace");
 	assert_has(text, "\"GPU 0 use (ratio)\"");
@@ -194,7 +194,7 @@ START_TEST(a_line_of_csv_has_the_gpus_of_the_run)
 }
 END_TEST
 
-START_TEST(lines_beside_batches_tell_what_happens_to_gpus)
+START_TEST(lines_between_batches_show_gpu_events)
 {
 	struct lines lines;
 	lines_init(&lines, 0);
@@ -226,12 +226,12 @@ int main(void)
 	TCase *tests = tcase_create("export gpus");
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, openmetrics_tells_families_with_units_and_labels);
+	tcase_add_test(tests, openmetrics_has_families_with_units_and_labels);
 	tcase_add_test(tests, series_have_columns_for_each_gpu_and_batches_for_those_of_the_run);
-	tcase_add_test(tests, lines_tell_of_gpus_and_of_what_happens_to_them);
-	tcase_add_test(tests, traces_have_counters_and_what_held_a_gpu_back);
+	tcase_add_test(tests, lines_show_gpus_and_their_events);
+	tcase_add_test(tests, traces_have_counters_and_throttle_reasons);
 	tcase_add_test(tests, the_report_has_the_runs_gpus);
 	tcase_add_test(tests, a_line_of_csv_has_the_gpus_of_the_run);
-	tcase_add_test(tests, lines_beside_batches_tell_what_happens_to_gpus);
+	tcase_add_test(tests, lines_between_batches_show_gpu_events);
 	return suite_run(suite);
 }

@@ -11,7 +11,7 @@
 static struct fixture fixture;
 static struct track *train;
 static struct buffer out;
-static bool is_cut; /* the object is one of many: its lists are cut */
+static bool is_cut; /* one object of many: its lists are truncated */
 
 static void setup(void)
 {
@@ -35,8 +35,7 @@ static const char *object_of(int run)
 	return out.data;
 }
 
-/* Holds where Python reads the object, knows every key and its type, and finds each of the expressions over it ("o")
- * true. */
+/* Passes if Python parses the object, knows every key and its type, and finds each expression over it ("o") true. */
 static void assert_holds(int run, const char *expressions)
 {
 	char command[4096];
@@ -125,7 +124,7 @@ START_TEST(fresh_run_has_counts_of_zero_and_no_times)
 }
 END_TEST
 
-START_TEST(run_epoch_and_batches_stand_under_their_keys)
+START_TEST(run_epoch_and_batches_are_under_their_keys)
 {
 	fill_run();
 	assert_holds(0,
@@ -144,7 +143,7 @@ START_TEST(run_epoch_and_batches_stand_under_their_keys)
 }
 END_TEST
 
-START_TEST(operations_of_other_modes_stand_under_their_mode)
+START_TEST(operations_of_other_modes_are_under_their_mode)
 {
 	fill_run();
 	fill_operations();
@@ -187,7 +186,7 @@ START_TEST(flagged_batch_has_its_ratio_and_causes_that_add_up)
 }
 END_TEST
 
-START_TEST(process_figures_stand_under_memory_and_cpu)
+START_TEST(process_figures_are_under_memory_and_cpu)
 {
 	fill_process();
 	assert_holds(-1,
@@ -271,7 +270,7 @@ START_TEST(names_with_quotes_and_controls_stay_json)
 }
 END_TEST
 
-START_TEST(kinds_stand_with_their_figures_and_flagged_batches_say_theirs)
+START_TEST(kinds_have_their_figures_and_flagged_batches_their_kind)
 {
 	fixture_accumulate(&fixture);
 	train->step = (struct figures){ 100, 12, 0.12, 0.1, 0.2, 0.1, 0.1, 0.2 };
@@ -292,7 +291,7 @@ START_TEST(kinds_stand_with_their_figures_and_flagged_batches_say_theirs)
 }
 END_TEST
 
-START_TEST(figures_told_later_stand_by_name_and_mode)
+START_TEST(late_figures_are_under_their_name_and_mode)
 {
 	fixture_add_track(&fixture, FIXTURE_VALIDATION);
 	fixture_add_late_figure(&fixture, FIXTURE_TRAIN, FIXTURE_GPU_FORWARD, 0.05);
@@ -304,7 +303,7 @@ START_TEST(figures_told_later_stand_by_name_and_mode)
 }
 END_TEST
 
-START_TEST(the_allocator_stands_under_memory_where_it_is_published)
+START_TEST(a_published_allocator_is_under_memory)
 {
 	assert_holds(0, "'\"gpu_allocator\" not in o[\"memory\"] and \"figures\" not in o and \"kinds\" not in o'");
 	fixture_add_gauge(&fixture, FIXTURE_ALLOCATED, 14.4e6);
@@ -321,7 +320,7 @@ static struct flagged many_flagged[MANY_FLAGGED];
 static struct epoch many_epochs[MANY_EPOCHS];
 static struct operation many_operations[MANY_OPERATIONS];
 
-/* As after days; of the operations every third takes long. */
+/* As after days; every third operation is slow. */
 static void fill_long_run(void)
 {
 	for (unsigned i = 0; i < MANY_FLAGGED; i++) {
@@ -360,7 +359,7 @@ START_TEST(lists_that_grow_are_cut_to_their_newest_and_say_how_many_are_missing)
 }
 END_TEST
 
-START_TEST(the_whole_object_has_all_that_is_kept)
+START_TEST(the_whole_object_has_all_retained_batches)
 {
 	fill_long_run();
 	assert_holds(0,
@@ -390,23 +389,23 @@ int main(void)
 	tcase_add_checked_fixture(all, setup, teardown);
 	tcase_add_test(all, nothing_known_gives_no_keys_and_no_zeroes);
 	tcase_add_test(all, fresh_run_has_counts_of_zero_and_no_times);
-	tcase_add_test(all, run_epoch_and_batches_stand_under_their_keys);
-	tcase_add_test(all, operations_of_other_modes_stand_under_their_mode);
+	tcase_add_test(all, run_epoch_and_batches_are_under_their_keys);
+	tcase_add_test(all, operations_of_other_modes_are_under_their_mode);
 	tcase_add_test(all, epochs_give_the_published_index_and_leave_out_times_without_batches);
 	tcase_add_test(all, flagged_batch_has_its_ratio_and_causes_that_add_up);
-	tcase_add_test(all, process_figures_stand_under_memory_and_cpu);
+	tcase_add_test(all, process_figures_are_under_memory_and_cpu);
 	tcase_add_test(all, tree_cpu_counts_living_processes);
 	tcase_add_test(all, warning_carries_evidence_advice_and_when_by_the_wall_clock);
 	tcase_add_test(all, missing_figure_says_why_and_the_remedy_where_there_is_one);
 	tcase_add_test(all, region_read_by_itself_gives_its_writers_pid);
 	tcase_add_loop_test(all, rank_that_is_no_number_is_left_out, 0, sizeof no_ranks / sizeof no_ranks[0]);
 	tcase_add_test(all, names_with_quotes_and_controls_stay_json);
-	tcase_add_test(all, kinds_stand_with_their_figures_and_flagged_batches_say_theirs);
-	tcase_add_test(all, figures_told_later_stand_by_name_and_mode);
+	tcase_add_test(all, kinds_have_their_figures_and_flagged_batches_their_kind);
+	tcase_add_test(all, late_figures_are_under_their_name_and_mode);
 	tcase_add_test(all, lists_that_grow_are_cut_to_their_newest_and_say_how_many_are_missing);
-	tcase_add_test(all, the_whole_object_has_all_that_is_kept);
+	tcase_add_test(all, the_whole_object_has_all_retained_batches);
 	tcase_add_test(all, short_lists_are_the_same_in_both);
-	tcase_add_test(all, the_allocator_stands_under_memory_where_it_is_published);
+	tcase_add_test(all, a_published_allocator_is_under_memory);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);
 }

@@ -42,7 +42,7 @@ static void add_batches(uint64_t first, uint64_t count, double seconds)
 		fixture_add_batch(&fixture, train, i, seconds);
 }
 
-START_TEST(batches_and_epochs_are_told_in_the_guides_words)
+START_TEST(batches_and_epochs_have_the_guides_words)
 {
 	struct epoch *epoch = fixture_begin_epoch(&fixture, 0);
 	struct batch *batch = fixture_add_batch(&fixture, train, 0, 0.538);
@@ -66,7 +66,7 @@ START_TEST(batches_and_epochs_are_told_in_the_guides_words)
 }
 END_TEST
 
-START_TEST(what_is_unknown_is_left_out_of_a_line)
+START_TEST(unknown_figures_are_left_out_of_a_line)
 {
 	struct epoch *epoch = fixture_begin_epoch(&fixture, 0);
 	fixture_add_batch(&fixture, train, 0, 0.5)->loss = 1;
@@ -93,7 +93,7 @@ START_TEST(batches_between_two_refreshes_come_in_order_and_once)
 }
 END_TEST
 
-START_TEST(two_epochs_between_two_refreshes_stand_among_their_batches)
+START_TEST(two_epochs_between_two_refreshes_are_among_their_batches)
 {
 	for (uint32_t i = 0; i < 2; i++) {
 		struct epoch *epoch = fixture_begin_epoch(&fixture, i);
@@ -139,7 +139,7 @@ START_TEST(batch_whose_end_was_lost_does_not_hold_up_the_next)
 }
 END_TEST
 
-START_TEST(run_that_is_over_begins_with_the_oldest_kept_batch)
+START_TEST(an_ended_run_begins_with_the_oldest_retained_batch)
 {
 	for (uint32_t i = 0; i < 2; i++) {
 		struct epoch *epoch = fixture_begin_epoch(&fixture, i);
@@ -161,7 +161,7 @@ START_TEST(batches_overwritten_between_two_refreshes_are_not_made_up)
 }
 END_TEST
 
-START_TEST(validation_before_the_first_training_batch_is_told_once)
+START_TEST(validation_before_the_first_training_batch_is_printed_once)
 {
 	train->mode = FIXTURE_VALIDATION;
 	add_batches(0, 2, 0.125);
@@ -175,7 +175,7 @@ START_TEST(validation_before_the_first_training_batch_is_told_once)
 }
 END_TEST
 
-START_TEST(warning_is_told_when_it_is_raised_and_again_after_it_was_cleared)
+START_TEST(a_warning_is_printed_when_raised_and_when_raised_again)
 {
 	struct alert *data = fixture_add_alert(&fixture, "data_loading", SEVERITY_WARNING, "data takes 34 % of each batch");
 	ck_assert_str_eq(refresh(), "  Warning: data takes 34 % of each batch\n");
@@ -197,7 +197,7 @@ START_TEST(warnings_of_one_rule_about_two_operations_are_two)
 }
 END_TEST
 
-START_TEST(warnings_of_another_run_are_not_told)
+START_TEST(warnings_of_another_run_are_not_printed)
 {
 	fixture_add_alert(&fixture, "data_loading", SEVERITY_WARNING, "of rank 1")->run = 1;
 	fixture_add_alert(&fixture, "memory_growth", SEVERITY_CRITICAL, "of the process")->run = 1;
@@ -205,7 +205,7 @@ START_TEST(warnings_of_another_run_are_not_told)
 }
 END_TEST
 
-START_TEST(memory_is_told_when_it_begins_to_grow_when_it_is_a_leak_and_when_it_rests)
+START_TEST(memory_is_printed_when_it_grows_leaks_and_settles)
 {
 	struct memory *memory = &fixture.model.memory;
 	memory->verdict = MEMORY_PLATEAU;
@@ -251,7 +251,7 @@ START_TEST(process_of_which_nothing_is_known_is_not_given_figures)
 }
 END_TEST
 
-START_TEST(the_allocators_memory_is_told_in_the_guides_words)
+START_TEST(the_allocators_memory_has_the_guides_words)
 {
 	struct epoch *epoch = fixture_begin_epoch(&fixture, 0);
 	struct batch *batch = fixture_add_batch(&fixture, train, 0, 0.538);
@@ -273,7 +273,7 @@ static void add_mark(const char *text, double after_s)
 	snprintf(fixture.run.marks[fixture.run.mark_count++].text, sizeof fixture.run.marks[0].text, "%s", text);
 }
 
-START_TEST(marks_stand_among_batches_and_epochs_in_the_order_of_time)
+START_TEST(marks_are_printed_among_batches_and_epochs_by_time)
 {
 	struct epoch *epoch = fixture_begin_epoch(&fixture, 0);
 	add_batches(0, 1, 0.1);
@@ -285,13 +285,13 @@ START_TEST(marks_stand_among_batches_and_epochs_in_the_order_of_time)
 		"  Batch 0: 0.100s\n  Mark: learning rate lowered\n  Batch 1: 0.100s\n  Epoch end: 0.200s total\n  Mark: "
 		"checkpoint saved\n");
 	ck_assert_str_eq(refresh(), "");
-	/* More than are kept came between two refreshes: those that are kept are told. */
+	/* More batches than retained came between two refreshes: the retained ones are printed. */
 	fixture.run.marks_dropped = 10;
 	ck_assert_str_eq(refresh(), "  Mark: learning rate lowered\n  Mark: checkpoint saved\n");
 }
 END_TEST
 
-START_TEST(marks_from_before_are_not_told)
+START_TEST(earlier_marks_are_not_printed)
 {
 	add_mark("long ago", 1);
 	fixture.model.now_ns += 100 * NS_PER_S;
@@ -307,25 +307,25 @@ int main(void)
 	Suite *suite = suite_create("export_lines");
 	TCase *all = tcase_create("all");
 	tcase_add_checked_fixture(all, setup, teardown);
-	tcase_add_test(all, batches_and_epochs_are_told_in_the_guides_words);
-	tcase_add_test(all, what_is_unknown_is_left_out_of_a_line);
+	tcase_add_test(all, batches_and_epochs_have_the_guides_words);
+	tcase_add_test(all, unknown_figures_are_left_out_of_a_line);
 	tcase_add_test(all, batches_between_two_refreshes_come_in_order_and_once);
-	tcase_add_test(all, two_epochs_between_two_refreshes_stand_among_their_batches);
+	tcase_add_test(all, two_epochs_between_two_refreshes_are_among_their_batches);
 	tcase_add_test(all, no_batch_lines_leaves_the_epochs);
 	tcase_add_test(all, running_batch_and_epoch_wait_for_their_end);
 	tcase_add_test(all, batch_whose_end_was_lost_does_not_hold_up_the_next);
-	tcase_add_test(all, run_that_is_over_begins_with_the_oldest_kept_batch);
+	tcase_add_test(all, an_ended_run_begins_with_the_oldest_retained_batch);
 	tcase_add_test(all, batches_overwritten_between_two_refreshes_are_not_made_up);
-	tcase_add_test(all, validation_before_the_first_training_batch_is_told_once);
-	tcase_add_test(all, warning_is_told_when_it_is_raised_and_again_after_it_was_cleared);
+	tcase_add_test(all, validation_before_the_first_training_batch_is_printed_once);
+	tcase_add_test(all, a_warning_is_printed_when_raised_and_when_raised_again);
 	tcase_add_test(all, warnings_of_one_rule_about_two_operations_are_two);
-	tcase_add_test(all, warnings_of_another_run_are_not_told);
-	tcase_add_test(all, memory_is_told_when_it_begins_to_grow_when_it_is_a_leak_and_when_it_rests);
+	tcase_add_test(all, warnings_of_another_run_are_not_printed);
+	tcase_add_test(all, memory_is_printed_when_it_grows_leaks_and_settles);
 	tcase_add_test(all, unpublished_process_gets_a_line_each_refresh);
 	tcase_add_test(all, process_of_which_nothing_is_known_is_not_given_figures);
-	tcase_add_test(all, the_allocators_memory_is_told_in_the_guides_words);
-	tcase_add_test(all, marks_stand_among_batches_and_epochs_in_the_order_of_time);
-	tcase_add_test(all, marks_from_before_are_not_told);
+	tcase_add_test(all, the_allocators_memory_has_the_guides_words);
+	tcase_add_test(all, marks_are_printed_among_batches_and_epochs_by_time);
+	tcase_add_test(all, earlier_marks_are_not_printed);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);
 }

@@ -46,7 +46,7 @@ static void set_times(struct operation *operation, double mean_s, double min_s, 
 	operation->max_s = max_s;
 }
 
-/* The figures of the guides' two examples, and the rest of a report. */
+/* The figures of the guides' two examples, and other parts of a report. */
 static void fill(void)
 {
 	snprintf(fixture.run.rank, sizeof fixture.run.rank, "0");
@@ -283,7 +283,7 @@ START_TEST(another_mode_gets_tables_of_its_own)
 }
 END_TEST
 
-START_TEST(only_the_newest_ten_flagged_batches_are_told)
+START_TEST(only_the_newest_ten_flagged_batches_are_listed)
 {
 	for (uint64_t i = 0; i < 12; i++)
 		fixture_add_flagged(&fixture, 3, 100 + i, 0.5, 0.2);
@@ -332,7 +332,7 @@ START_TEST(csv_leaves_unknown_figures_empty_and_writes_its_header_once)
 }
 END_TEST
 
-START_TEST(kinds_and_figures_told_later_have_tables)
+START_TEST(kinds_and_late_figures_have_tables)
 {
 	fixture_accumulate(&fixture);
 	fixture_add_flagged(&fixture, 0, 5, 0.5, 0.1)->batch.kind = FIXTURE_ACCUMULATE;
@@ -373,11 +373,11 @@ int main(void)
 	tcase_add_test(all, total_of_nothing_is_unknown);
 	tcase_add_test(all, memory_growth_of_an_operation_is_shown_where_it_was_published);
 	tcase_add_test(all, another_mode_gets_tables_of_its_own);
-	tcase_add_test(all, only_the_newest_ten_flagged_batches_are_told);
+	tcase_add_test(all, only_the_newest_ten_flagged_batches_are_listed);
 	tcase_add_test(all, dropped_epochs_are_named);
 	tcase_add_test(all, ended_run_says_how_it_ended);
 	tcase_add_test(all, csv_leaves_unknown_figures_empty_and_writes_its_header_once);
-	tcase_add_test(all, kinds_and_figures_told_later_have_tables);
+	tcase_add_test(all, kinds_and_late_figures_have_tables);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);
 }

@@ -1,4 +1,4 @@
-/* A whole made-up run, told through the model and the rules, as every format tells it. */
+/* A whole synthetic run through the model and the rules into every format. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +44,7 @@ static void teardown(void)
 	buffer_release(&emiting.out);
 }
 
-/* Tells one more period; false at the run's end. */
+/* Emits one more period; false at the run's end. */
 static bool emit_on(void)
 {
 	if (!emiting.story)
@@ -137,7 +137,7 @@ static size_t count_of(const char *text, const char *part)
 	return count;
 }
 
-START_TEST(lines_tell_the_first_batches_each_epoch_and_each_warning_once)
+START_TEST(lines_have_the_first_batches_each_epoch_and_each_warning_once)
 {
 	struct lines lines;
 	lines_init(&lines, 5);
@@ -158,7 +158,7 @@ START_TEST(lines_tell_the_first_batches_each_epoch_and_each_warning_once)
 }
 END_TEST
 
-/* Takes the lines that begin so out of a text, and gives them. */
+/* Removes the lines with this beginning from a text and returns them. */
 static void take_lines(struct buffer *text, const char *begin, struct buffer *taken)
 {
 	struct buffer left = BUFFER_INIT;
@@ -236,7 +236,7 @@ int main(void)
 	tcase_add_test(all, json_holds_at_every_stage_of_a_run);
 	tcase_add_test(all, json_of_a_late_attach_has_the_whole_runs_figures);
 	tcase_add_test(all, json_of_an_unpublished_process_has_its_memory);
-	tcase_add_test(all, lines_tell_the_first_batches_each_epoch_and_each_warning_once);
+	tcase_add_test(all, lines_have_the_first_batches_each_epoch_and_each_warning_once);
 	tcase_add_test(all, lines_of_one_late_refresh_are_those_of_many);
 	tcase_add_test(all, report_of_a_run_has_its_operations_and_epochs);
 	suite_add_tcase(suite, all);

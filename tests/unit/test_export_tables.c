@@ -49,7 +49,7 @@ static void teardown(void)
 	fixture_release(&fixture);
 }
 
-/* The whole of it at once. */
+/* The whole run in one set. */
 static const char *export_all(const char *name)
 {
 	fixture_explain(&fixture);
@@ -106,7 +106,7 @@ START_TEST(formats_are_found_by_name)
 }
 END_TEST
 
-START_TEST(what_is_not_known_is_an_empty_cell)
+START_TEST(an_unknown_figure_is_an_empty_cell)
 {
 	fixture_add_batch(&fixture, train, 7, 0.25)->step_s = NAN;
 	const char *row = line_at(export_all("csv"), 1);
@@ -170,7 +170,7 @@ START_TEST(batches_outside_of_since_and_until_are_left_out)
 }
 END_TEST
 
-START_TEST(the_batch_that_runs_is_not_told)
+START_TEST(the_running_batch_is_not_exported)
 {
 	fixture_add_batch(&fixture, train, 0, 1);
 	struct batch *running = fixture_add_batch(&fixture, train, 1, 1);
@@ -180,7 +180,7 @@ START_TEST(the_batch_that_runs_is_not_told)
 }
 END_TEST
 
-START_TEST(modes_are_told_in_the_order_of_their_batches)
+START_TEST(modes_are_exported_in_the_order_of_their_batches)
 {
 	struct track *validation = fixture_add_track(&fixture, FIXTURE_VALIDATION);
 	fixture_add_batch(&fixture, train, 0, 1);
@@ -193,14 +193,14 @@ START_TEST(modes_are_told_in_the_order_of_their_batches)
 }
 END_TEST
 
-/* Whoever reads along gets a batch once it can be told, and each only once. */
-START_TEST(somebody_who_waits_gets_a_batch_once_it_is_settled)
+/* A live reader gets each batch once, when its flag is decided. */
+START_TEST(a_waiting_reader_gets_a_batch_once_it_is_settled)
 {
 	const struct exporter *exporter = exporter_find("jsonl");
 	struct sample_set none = SAMPLE_SET_INIT;
 	scene.is_awaited = true;
 	void *state = exporter->open(&scene);
-	/* Before the warm-up is decided nothing is. */
+	/* No batch is decided before the warm-up is. */
 	for (uint64_t i = 0; i < 10; i++)
 		fixture_add_batch(&fixture, train, i, 1);
 	exporter->add(state, &scene, &none);
@@ -217,7 +217,7 @@ START_TEST(somebody_who_waits_gets_a_batch_once_it_is_settled)
 }
 END_TEST
 
-START_TEST(an_epoch_stands_behind_its_batches_and_before_the_next)
+START_TEST(an_epoch_follows_its_batches_and_precedes_the_next)
 {
 	for (uint32_t i = 0; i < 2; i++) {
 		struct epoch *epoch = fixture_begin_epoch(&fixture, i);
@@ -235,7 +235,7 @@ START_TEST(an_epoch_stands_behind_its_batches_and_before_the_next)
 }
 END_TEST
 
-START_TEST(warnings_are_told_when_raised_and_when_cleared)
+START_TEST(warnings_are_exported_when_raised_and_when_cleared)
 {
 	const struct exporter *exporter = exporter_find("jsonl");
 	struct sample_set none = SAMPLE_SET_INIT;
@@ -330,9 +330,8 @@ START_TEST(a_metric_without_a_figure_is_left_out_and_the_text_ends_in_eof)
 }
 END_TEST
 
-/* A reading of the processes alone leaves the machine's columns empty, for what they were before is not what they
- * are. */
-START_TEST(a_reading_tells_only_what_it_read)
+/* A reading of the processes alone leaves the machine's columns empty: earlier values are not current ones. */
+START_TEST(a_row_has_only_the_figures_of_its_reading)
 {
 	const struct exporter *exporter = exporter_find("csv-series");
 	struct sample_set set = SAMPLE_SET_INIT;
@@ -364,21 +363,21 @@ int main(void)
 	TCase *all = tcase_create("all");
 	tcase_add_checked_fixture(all, setup, teardown);
 	tcase_add_test(all, formats_are_found_by_name);
-	tcase_add_test(all, what_is_not_known_is_an_empty_cell);
+	tcase_add_test(all, an_unknown_figure_is_an_empty_cell);
 	tcase_add_test(all, every_row_has_every_column_also_those_before_a_phase_was_known);
 	tcase_add_test(all, names_with_commas_quotes_and_newlines_are_quoted);
 	tcase_add_test(all, operations_have_their_path);
 	tcase_add_test(all, batches_outside_of_since_and_until_are_left_out);
-	tcase_add_test(all, the_batch_that_runs_is_not_told);
-	tcase_add_test(all, modes_are_told_in_the_order_of_their_batches);
-	tcase_add_test(all, somebody_who_waits_gets_a_batch_once_it_is_settled);
-	tcase_add_test(all, an_epoch_stands_behind_its_batches_and_before_the_next);
-	tcase_add_test(all, warnings_are_told_when_raised_and_when_cleared);
+	tcase_add_test(all, the_running_batch_is_not_exported);
+	tcase_add_test(all, modes_are_exported_in_the_order_of_their_batches);
+	tcase_add_test(all, a_waiting_reader_gets_a_batch_once_it_is_settled);
+	tcase_add_test(all, an_epoch_follows_its_batches_and_precedes_the_next);
+	tcase_add_test(all, warnings_are_exported_when_raised_and_when_cleared);
 	tcase_add_test(all, a_flagged_batch_has_its_cause);
 	tcase_add_test(all, an_event_file_is_records_with_masked_crcs);
 	tcase_add_test(all, ranks_have_folders_of_their_own);
 	tcase_add_test(all, a_metric_without_a_figure_is_left_out_and_the_text_ends_in_eof);
-	tcase_add_test(all, a_reading_tells_only_what_it_read);
+	tcase_add_test(all, a_row_has_only_the_figures_of_its_reading);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);
 }

@@ -1,5 +1,5 @@
-/* Whose rights a process has, and files read with them. The whole, on a hostile Python and on a file system that never
- * answers: test_source_rights.sh. */
+/* The rights of a process, and files read with them. test_source_rights.sh has a hostile Python and a file system that
+ * never answers. */
 #include <check.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -14,6 +14,7 @@
 
 #include "src/sources/target/foreign_file.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 enum { NOBODY = 65534, BUSY_THREADS = 4, READS = 50 };
 
@@ -32,7 +33,7 @@ START_TEST(ids_and_groups_are_the_processs)
 	ck_assert_uint_eq(rights.gid, 8);
 	ck_assert_uint_eq(rights.group_count, 3);
 	ck_assert_uint_eq(rights.groups[2], 4294967294U);
-	/* An ordinary user's capabilities are not taken over. */
+	/* Capabilities of an ordinary user are ignored. */
 	ck_assert_uint_eq(rights.capabilities, 0);
 }
 END_TEST
@@ -124,10 +125,11 @@ static enum status read_until(const struct foreign_rights *rights, int64_t newes
 {
 	char *text = NULL;
 	enum status status;
-	/* A machine with much else to do may let a child wait for a second. */
-	while ((status = foreign_file_read(&reader, self_fd, rights, path, newest_ns, &text, length)) == STATUS_AGAIN &&
-		!reader.has_given_up)
-		usleep(100000);
+	const int64_t deadline_ns = wait_deadline(60);
+	/* A busy machine may delay the child for a second. */
+	do
+		status = foreign_file_read(&reader, self_fd, rights, path, newest_ns, &text, length);
+	while (status == STATUS_AGAIN && !reader.has_given_up && wait_nap(deadline_ns));
 	for (size_t i = 0; status == STATUS_OK && i < *length; i++)
 		ck_assert_int_eq(text[i], 'a' + (int)(i % 23));
 	free(text);
@@ -150,7 +152,7 @@ START_TEST(a_file_is_read_whole)
 }
 END_TEST
 
-START_TEST(what_is_no_small_regular_file_is_refused)
+START_TEST(only_small_regular_files_are_read)
 {
 	size_t length = 0;
 	ck_assert_int_eq(read_as(&nobody, &length), STATUS_NOT_FOUND);
@@ -175,7 +177,7 @@ START_TEST(rights_are_those_of_the_process)
 	ck_assert_int_eq(chown(path, NOBODY, NOBODY), 0);
 	ck_assert_int_eq(read_as(&nobody, &length), STATUS_OK);
 	ck_assert_int_eq(read_as(&root, &length), STATUS_OK);
-	/* Root without its capabilities, as a container may have it. */
+	/* Root without capabilities, as in a container. */
 	ck_assert_int_eq(read_as(&bare, &length), STATUS_DENIED);
 }
 END_TEST
@@ -228,7 +230,7 @@ int main(void)
 	tcase_add_test(rights, too_many_groups_give_no_rights);
 	tcase_add_checked_fixture(files, setup, teardown);
 	tcase_add_loop_test(files, a_file_is_read_whole, 0, 5);
-	tcase_add_test(files, what_is_no_small_regular_file_is_refused);
+	tcase_add_test(files, only_small_regular_files_are_read);
 	tcase_add_test(files, rights_are_those_of_the_process);
 	tcase_add_test(files, a_newer_file_is_refused);
 	tcase_add_test(files, other_threads_are_no_hindrance);

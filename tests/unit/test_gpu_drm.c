@@ -65,7 +65,7 @@ static void read_at(double at_s)
 	ck_assert_int_eq(vendor->read(state, (int64_t)(at_s * 1e9), &set), STATUS_OK);
 }
 
-/* NAN: not there. */
+/* NAN: absent */
 static void ck_figure(enum metric metric, int32_t instance, double wanted)
 {
 	double value = set_figure(&set, metric, instance);
@@ -159,7 +159,7 @@ START_TEST(every_figure_of_an_amd_gpu)
 }
 END_TEST
 
-/* Reading it would take a second of somebody's time. */
+/* Reading it would take a second. */
 START_TEST(pcie_bw_is_never_opened)
 {
 	char path[512];
@@ -184,7 +184,7 @@ static void put_metrics(
 	fake_gpu_write(&sys, FAKE_AMD, "gpu_metrics", bytes, size);
 }
 
-START_TEST(throttling_is_told_by_the_tables_version)
+START_TEST(throttling_is_decoded_by_the_tables_version)
 {
 	fake_gpu_amd(&sys);
 	open_vendor(&amd_gpus);
@@ -197,7 +197,7 @@ START_TEST(throttling_is_told_by_the_tables_version)
 	put_metrics(128, 2, 2, 120, 1ull << 16 | 1ull << 46, 8);
 	read_at(3);
 	ck_throttle(GPU_THROTTLE_CURRENT, GPU_THROTTLE_HEAT);
-	/* The chip's own bits: that there is a reason is all that they say. */
+	/* Bits specific to the chip: they only show that there is a reason. */
 	put_metrics(96, 1, 1, 68, 1u << 9, 4);
 	read_at(4);
 	ck_throttle(GPU_THROTTLE_HARDWARE);
@@ -250,7 +250,7 @@ END_TEST
 static const char fdinfo_text[] = "drm-driver:\tamdgpu\ndrm-client-id:\t9\ndrm-pdev:\t0000:03:00.0\ndrm-memory-vram:"
 								  "\t64 MiB\ndrm-memory-gtt:\t16 MiB\n";
 
-START_TEST(kfd_tells_of_memory_and_compute_units_of_all)
+START_TEST(kfd_reports_memory_and_compute_units_of_all)
 {
 	fake_gpu_amd(&sys);
 	fake_gpu_kfd(&sys);
@@ -278,7 +278,7 @@ START_TEST(kfd_tells_of_memory_and_compute_units_of_all)
 }
 END_TEST
 
-START_TEST(the_only_user_of_a_gpu_is_who_keeps_it_busy)
+START_TEST(the_only_user_of_a_gpu_gets_its_utilization)
 {
 	fake_gpu_amd(&sys);
 	fake_gpu_kfd(&sys);
@@ -290,7 +290,7 @@ START_TEST(the_only_user_of_a_gpu_is_who_keeps_it_busy)
 }
 END_TEST
 
-START_TEST(kfd_with_the_hosts_pids_in_a_container_is_said)
+START_TEST(kfd_with_the_hosts_pids_in_a_container_is_reported)
 {
 	char path[512];
 	fake_gpu_amd(&sys);
@@ -333,7 +333,7 @@ START_TEST(a_sleeping_gpu_is_not_woken)
 }
 END_TEST
 
-START_TEST(a_gpu_that_nobody_uses_is_left_alone_so_that_it_can_fall_asleep)
+START_TEST(an_unused_gpu_is_not_read_so_that_it_can_suspend)
 {
 	fake_gpu_amd(&sys);
 	fake_gpu_put(&sys, FAKE_AMD, "power/control", "auto\n");
@@ -384,7 +384,7 @@ START_TEST(a_gpu_that_goes_is_lost_until_it_is_back)
 }
 END_TEST
 
-START_TEST(who_comes_late_is_told_all)
+START_TEST(a_snapshot_has_every_gpu)
 {
 	fake_gpu_amd(&sys);
 	fake_gpu_open(&proc, TARGET, 5, "/dev/dri/renderD128", fdinfo_text);
@@ -471,7 +471,7 @@ START_TEST(every_figure_of_a_card_with_i915)
 	put_energy("5300000000\n");
 	read_at(3);
 	ck_figure(METRIC_GPU_POWER, FIRST, 150);
-	/* It was reset: nothing follows from that. */
+	/* The counter was reset: no rate. */
 	put_energy("100\n");
 	read_at(4);
 	ck_figure(METRIC_GPU_POWER, FIRST, NAN);
@@ -553,7 +553,7 @@ START_TEST(an_integrated_gpu_has_the_machines_memory_and_power)
 }
 END_TEST
 
-START_TEST(of_an_integrated_gpu_that_the_run_does_not_use_nothing_is_missed)
+START_TEST(an_unused_integrated_gpu_has_no_missing_figures)
 {
 	fake_gpu_add(&sys, INTEGRATED, "i915", "renderD128 card0", "8086:9a49");
 	open_vendor(&intel_gpus);
@@ -563,7 +563,7 @@ START_TEST(of_an_integrated_gpu_that_the_run_does_not_use_nothing_is_missed)
 }
 END_TEST
 
-START_TEST(of_several_gpus_the_one_that_lacks_something_is_named)
+START_TEST(missing_figures_name_their_gpu)
 {
 	fake_gpu_i915(&sys);
 	fake_gpu_xe(&sys);
@@ -656,7 +656,7 @@ START_TEST(a_console_is_no_gpu_and_a_virtual_one_only_once_it_is_used)
 }
 END_TEST
 
-START_TEST(what_is_not_there_is_said_in_words)
+START_TEST(a_missing_driver_is_reported_as_not_found)
 {
 	const struct gpu_vendor *const all[] = { &amd_gpus, &intel_gpus, &drm_gpus };
 	for (size_t i = 0; i < 3; i++) {
@@ -695,7 +695,7 @@ static const char *const amd_files[] = {
 	"uevent",
 };
 
-/* Two sensors beside them are well. */
+/* Two other sensors work. */
 static const enum metric garbled[] = {
 	METRIC_GPU_BUSY,
 	METRIC_GPU_MEMORY_BUSY,
@@ -713,7 +713,7 @@ static const enum metric garbled[] = {
 	METRIC_GPU_ECC_UNCORRECTED,
 };
 
-/* Before the vendor looks, and while it reads. */
+/* Before the vendor opens, and while it reads. */
 static void read_with(const void *bytes, size_t length, bool is_early)
 {
 	fake_gpu_amd(&sys);
@@ -829,16 +829,16 @@ int main(void)
 	tcase_set_timeout(all, 30);
 	tcase_add_test(all, every_figure_of_an_amd_gpu);
 	tcase_add_test(all, pcie_bw_is_never_opened);
-	tcase_add_test(all, throttling_is_told_by_the_tables_version);
+	tcase_add_test(all, throttling_is_decoded_by_the_tables_version);
 	tcase_add_test(all, throttling_of_an_instinct_is_what_grew_between_two_readings);
 	tcase_add_test(all, an_unknown_table_is_refused_by_name);
-	tcase_add_test(all, kfd_tells_of_memory_and_compute_units_of_all);
-	tcase_add_test(all, the_only_user_of_a_gpu_is_who_keeps_it_busy);
-	tcase_add_test(all, kfd_with_the_hosts_pids_in_a_container_is_said);
+	tcase_add_test(all, kfd_reports_memory_and_compute_units_of_all);
+	tcase_add_test(all, the_only_user_of_a_gpu_gets_its_utilization);
+	tcase_add_test(all, kfd_with_the_hosts_pids_in_a_container_is_reported);
 	tcase_add_test(all, a_sleeping_gpu_is_not_woken);
-	tcase_add_test(all, a_gpu_that_nobody_uses_is_left_alone_so_that_it_can_fall_asleep);
+	tcase_add_test(all, an_unused_gpu_is_not_read_so_that_it_can_suspend);
 	tcase_add_test(all, a_gpu_that_goes_is_lost_until_it_is_back);
-	tcase_add_test(all, who_comes_late_is_told_all);
+	tcase_add_test(all, a_snapshot_has_every_gpu);
 	tcase_add_test(all, behind_a_cards_own_switch_its_link_to_the_machine_counts);
 	tcase_add_test(all, a_switch_of_somebody_else_is_the_machines);
 	tcase_add_test(all, every_figure_of_a_card_with_i915);
@@ -846,13 +846,13 @@ int main(void)
 	tcase_add_test(all, every_figure_of_a_card_with_xe);
 	tcase_add_test(all, an_xe_process_by_cycles);
 	tcase_add_test(all, an_integrated_gpu_has_the_machines_memory_and_power);
-	tcase_add_test(all, of_an_integrated_gpu_that_the_run_does_not_use_nothing_is_missed);
-	tcase_add_test(all, of_several_gpus_the_one_that_lacks_something_is_named);
+	tcase_add_test(all, an_unused_integrated_gpu_has_no_missing_figures);
+	tcase_add_test(all, missing_figures_name_their_gpu);
 	tcase_add_test(all, panfrost_by_devfreq_and_fdinfo);
 	tcase_add_test(all, an_npu_on_an_accel_node);
 	tcase_add_test(all, an_intel_npu_by_its_counter);
 	tcase_add_test(all, a_console_is_no_gpu_and_a_virtual_one_only_once_it_is_used);
-	tcase_add_test(all, what_is_not_there_is_said_in_words);
+	tcase_add_test(all, a_missing_driver_is_reported_as_not_found);
 	tcase_add_loop_test(all, garbage_in_sysfs_becomes_no_figure, 0, 2 * (int)(sizeof garbage / sizeof *garbage));
 	tcase_add_test(all, endless_files_and_folders_for_files_are_no_figure);
 	tcase_add_test(all, a_hundred_devices_are_taken_up_to_a_bound_and_texts_are_cleaned);

@@ -31,7 +31,7 @@ static const char amdgpu_text[] =
 	"drm-memory-gtt:\t16 MiB\ndrm-memory-cpu:\t5 MiB\namd-evicted-vram:\t0 KiB\ndrm-engine-gfx:\t4000000000 "
 	"ns\ndrm-engine-compute:\t1500000000 ns\n";
 
-START_TEST(an_amdgpu_client_is_understood)
+START_TEST(an_amdgpu_client_is_parsed)
 {
 	struct fdinfo info;
 	ck_assert(PARSE(amdgpu_text, &info));
@@ -77,7 +77,7 @@ START_TEST(units_are_what_the_document_says)
 }
 END_TEST
 
-START_TEST(what_makes_no_sense_is_left_out)
+START_TEST(implausible_values_are_left_out)
 {
 	static const char *const lines[] = {
 		"drm-engine-gfx: -5 ns",
@@ -169,7 +169,7 @@ START_TEST(busy_time_over_elapsed_time_and_capacity)
 }
 END_TEST
 
-START_TEST(cycles_are_held_against_all_cycles_never_against_time)
+START_TEST(cycles_are_divided_by_all_cycles_never_by_time)
 {
 	unsigned emitted = ENGINE_CYCLES | ENGINE_TOTAL_CYCLES;
 	struct fdinfo_engine old = engine(emitted, 0, 100, 1000), now = engine(emitted, 0, 350, 2000);
@@ -267,7 +267,7 @@ START_TEST(a_process_and_how_busy_it_keeps_the_gpu)
 	ck_assert_uint_eq(read_at(3, 0), 1);
 	ck_assert_double_eq_tol(uses[0].busy_ratio, 0.5, 1e-9);
 	ck_assert_double_eq(uses[0].own_bytes, 96 * MIB);
-	/* It steps back, and stays there until it has caught up. */
+	/* The counter steps back, and its figure stays until it has caught up. */
 	fake_gpu_open(&proc, TARGET, 5, RENDER, client(1, 9, 96));
 	read_at(5, 0);
 	ck_assert_double_eq(uses[0].busy_ratio, 0);
@@ -289,7 +289,7 @@ START_TEST(a_client_behind_several_descriptors_and_processes_counts_once)
 	ck_assert_double_eq(uses[0].own_bytes, 64 * MIB);
 	ck_assert_int_eq(uses[1].pid, CHILD);
 	ck_assert_double_eq(uses[1].own_bytes, 32 * MIB);
-	/* The first of them closes it: the client lives on in the other, with its counters. */
+	/* The first process closes it: the client remains in the other, with its counters. */
 	fake_gpu_close(&proc, TARGET, 5);
 	fake_gpu_close(&proc, TARGET, 9);
 	fake_gpu_open(&proc, CHILD, 5, RENDER, client(1, 2, 64));
@@ -338,7 +338,7 @@ START_TEST(a_descriptor_that_comes_later_is_found_and_one_that_goes_is_forgotten
 	fake_gpu_open(&proc, TARGET, 5, RENDER, client(1, 1, 64));
 	ck_assert_uint_eq(read_at(1.5, 0), 0);
 	ck_assert_uint_eq(read_at(2.1, 0), 1);
-	/* Something else in its place. */
+	/* Another file under its number. */
 	fake_gpu_open(&proc, TARGET, 5, "/dev/null", "pos: 0\n");
 	ck_assert_uint_eq(read_at(2.3, 0), 0);
 	add_child();
@@ -350,7 +350,7 @@ START_TEST(a_descriptor_that_comes_later_is_found_and_one_that_goes_is_forgotten
 }
 END_TEST
 
-START_TEST(thousands_of_descriptors_are_looked_at_up_to_a_bound)
+START_TEST(thousands_of_descriptors_are_read_up_to_a_bound)
 {
 	struct reason why;
 	for (int i = 0; i < FDINFO_LINKS_A_MEMBER + 200; i++) {
@@ -366,7 +366,7 @@ START_TEST(thousands_of_descriptors_are_looked_at_up_to_a_bound)
 }
 END_TEST
 
-START_TEST(more_clients_than_there_is_room_for_are_said)
+START_TEST(more_clients_than_fit_are_reported)
 {
 	struct reason why;
 	for (int i = 0; i < FDINFO_CLIENTS_MAX + 20; i++)
@@ -402,7 +402,7 @@ static void read_as_nobody(void *argument)
 	_exit(!(fdinfo_tree_why(tree, &why) && strstr(why.text, "100")));
 }
 
-START_TEST(a_process_that_may_not_be_looked_into_is_said)
+START_TEST(an_unreadable_process_is_reported)
 {
 	char path[128];
 	fake_gpu_open(&proc, TARGET, 5, RENDER, client(1, 1, 64));
@@ -418,14 +418,14 @@ int main(void)
 {
 	Suite *suite = suite_create("gpu fdinfo");
 	TCase *text = tcase_create("text");
-	tcase_add_test(text, an_amdgpu_client_is_understood);
+	tcase_add_test(text, an_amdgpu_client_is_parsed);
 	tcase_add_test(text, resident_goes_before_the_older_word_and_that_before_what_was_allocated);
 	tcase_add_test(text, units_are_what_the_document_says);
-	tcase_add_test(text, what_makes_no_sense_is_left_out);
+	tcase_add_test(text, implausible_values_are_left_out);
 	tcase_add_test(text, a_line_with_nul_and_a_file_without_a_driver_are_nothing);
 	tcase_add_test(text, more_engines_and_regions_than_there_is_room_for_are_left_out);
 	tcase_add_test(text, busy_time_over_elapsed_time_and_capacity);
-	tcase_add_test(text, cycles_are_held_against_all_cycles_never_against_time);
+	tcase_add_test(text, cycles_are_divided_by_all_cycles_never_by_time);
 	tcase_add_test(text, cycles_and_the_highest_clock_do_where_there_is_no_time);
 	tcase_add_test(text, a_counter_that_steps_back_keeps_the_larger);
 	suite_add_tcase(suite, text);
@@ -438,10 +438,10 @@ int main(void)
 	tcase_add_test(members, the_driver_says_which_device_it_is);
 	tcase_add_test(members, without_a_pci_address_the_node_says_it);
 	tcase_add_test(members, a_descriptor_that_comes_later_is_found_and_one_that_goes_is_forgotten);
-	tcase_add_test(members, thousands_of_descriptors_are_looked_at_up_to_a_bound);
-	tcase_add_test(members, more_clients_than_there_is_room_for_are_said);
+	tcase_add_test(members, thousands_of_descriptors_are_read_up_to_a_bound);
+	tcase_add_test(members, more_clients_than_fit_are_reported);
 	tcase_add_test(members, garbage_instead_of_fdinfo_gives_a_user_without_figures);
-	tcase_add_test(members, a_process_that_may_not_be_looked_into_is_said);
+	tcase_add_test(members, an_unreadable_process_is_reported);
 	suite_add_tcase(suite, members);
 	return suite_run(suite);
 }

@@ -1,5 +1,5 @@
-/* The real libdrm against devices that umockdev makes up: which it finds, what it says of their driver, and what i915
- * and xe say of their memory. */
+/* The real libdrm with umockdev's mock devices: which it finds, their drivers, and the memory that i915 and xe report.
+ */
 #include <check.h>
 #include <drm.h>
 #include <errno.h>
@@ -62,7 +62,7 @@ END_TEST
 /* -- what its driver answers -- */
 
 struct answers {
-	bool is_rude; /* it gives lengths that cannot be */
+	bool is_rude; /* it returns impossible lengths */
 	bool is_xe;
 	unsigned long denied; /* a request that fails */
 };
@@ -182,7 +182,7 @@ START_TEST(a_driver_that_says_nothing_of_itself_has_its_name)
 }
 END_TEST
 
-START_TEST(i915_tells_how_much_of_its_memory_is_used)
+START_TEST(i915_reports_how_much_of_its_memory_is_used)
 {
 	struct answers answers = { 0 };
 	struct intel_memory memory;
@@ -252,14 +252,14 @@ START_TEST(answers_of_garbage_and_cut_off_are_nothing)
 }
 END_TEST
 
-/* umockdev takes the place of the C library's calls: the program starts itself anew below it. */
+/* umockdev replaces calls of the C library: the program runs itself again with it preloaded. */
 int main(int count, char **words)
 {
 	(void)count;
 	if (!umockdev_in_mock_environment() && !getenv("PMTOP_TEST_PRELOADED")) {
 		setenv("PMTOP_TEST_PRELOADED", "1", 1);
 		setenv("LD_PRELOAD", "libumockdev-preload.so.0", 1);
-		/* AddressSanitizer wants to come first, and need not. */
+		/* AddressSanitizer demands to be loaded first, but does not need it. */
 		setenv("ASAN_OPTIONS", "verify_asan_link_order=0:detect_leaks=0", 1);
 		execv("/proc/self/exe", words);
 	}
@@ -269,7 +269,7 @@ int main(int count, char **words)
 	tcase_add_test(all, devices_are_found_in_order_with_driver_and_address);
 	tcase_add_test(all, the_drivers_version_is_asked);
 	tcase_add_test(all, a_driver_that_says_nothing_of_itself_has_its_name);
-	tcase_add_test(all, i915_tells_how_much_of_its_memory_is_used);
+	tcase_add_test(all, i915_reports_how_much_of_its_memory_is_used);
 	tcase_add_test(all, a_length_that_cannot_be_is_not_believed);
 	tcase_add_test(all, without_the_right_nothing_seems_to_be_used_which_is_not_known);
 	tcase_add_test(all, xe_has_its_own_layout);

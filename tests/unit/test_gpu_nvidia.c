@@ -11,6 +11,7 @@
 #include "tests/support/fake_gpus.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 static struct fake_gpus gpus;
 static struct sample_set set;
@@ -34,7 +35,7 @@ static void ck_open(void)
 	ck_assert_msg(nvidia_gpus.open(&gpus.target, 0, &state, &why) == STATUS_OK, "%s", why.text);
 }
 
-/* Forgets what was told before. */
+/* Clears the set first. */
 static enum status read_at(double seconds)
 {
 	sample_set_clear(&set);
@@ -63,7 +64,7 @@ static void ck_missing(const char *figure, const char *words)
 	ck_assert_msg(strstr(missing->missing.text, words) != NULL, "%s: %s", figure, missing->missing.text);
 }
 
-/* The newest row of a GPU, NULL where none was told. */
+/* The newest row of a GPU, NULL if none was emitted. */
 static const struct gpu_row *row_of(int32_t instance)
 {
 	const struct gpu_row *row = NULL;
@@ -186,7 +187,7 @@ START_TEST(throttle_reasons_are_named_and_the_vaguer_one_gives_way)
 }
 END_TEST
 
-START_TEST(what_is_not_supported_is_absent_and_named)
+START_TEST(unsupported_figures_are_absent_and_named)
 {
 	fake_gpus_say(&gpus, "busy !3\npower !3\ntemperature !3\nenergy !3\nclock !3\nreasons !3\ngpm 0\npcie_sent !3\n");
 	ck_open();
@@ -203,7 +204,7 @@ START_TEST(what_is_not_supported_is_absent_and_named)
 	ck_missing("GPU clock", "GPU 1");
 	ck_missing("GPU throttle reasons", "GPU 1");
 	ck_missing("GPU activity", "Hopper");
-	/* Said once, and withdrawn. */
+	/* Reported once, and withdrawn. */
 	ck_read(1);
 	ck_assert_uint_eq(set_count(&set, RECORD_MISSING), 0);
 	fake_gpus_say(&gpus, "");
@@ -283,7 +284,7 @@ START_TEST(an_old_driver_is_asked_by_its_older_calls)
 }
 END_TEST
 
-START_TEST(lists_of_32_bytes_are_told_from_those_of_24)
+START_TEST(lists_of_32_bytes_are_distinguished_from_those_of_24)
 {
 	for (int pid = 201; pid <= 203; pid++)
 		fake_proc_add(&gpus.proc, pid, 1, "other");
@@ -346,7 +347,7 @@ START_TEST(a_library_that_is_not_there_or_not_nvidias_is_named)
 }
 END_TEST
 
-START_TEST(why_a_driver_does_not_start_is_said_with_the_remedy)
+START_TEST(a_driver_that_does_not_start_is_reported_with_the_remedy)
 {
 	fake_proc_put(&gpus.proc, "fake-sys/module/nvidia/version", "570.11\n");
 	static const struct {
@@ -376,7 +377,7 @@ START_TEST(why_a_driver_does_not_start_is_said_with_the_remedy)
 }
 END_TEST
 
-START_TEST(it_is_looked_for_in_files_alone)
+START_TEST(the_library_is_searched_in_files_alone)
 {
 	gpus.choices.nvml_path = NULL;
 	ck_assert(!nvidia_gpus.is_here(&gpus.choices));
@@ -399,7 +400,7 @@ START_TEST(one_gpu_that_is_refused_leaves_the_other)
 }
 END_TEST
 
-START_TEST(what_a_user_may_not_know_says_what_would_help)
+START_TEST(a_refused_query_is_reported_with_a_remedy)
 {
 	fake_gpus_say(&gpus, "fail nvmlDeviceGetComputeRunningProcesses 4\nfail nvmlGpmSampleGet 4\n");
 	ck_open();
@@ -427,7 +428,7 @@ START_TEST(a_gpu_that_is_lost_says_so_once_and_the_other_goes_on)
 	ck_assert_uint_eq(set_count(&set, RECORD_GPU) + set_count(&set, RECORD_GPU_EVENT), 0);
 	ck_absent(METRIC_GPU_BUSY, 1);
 	ck_figure(METRIC_GPU_BUSY, 0, 0.9);
-	/* It was reset. */
+	/* The GPU was reset. */
 	fake_gpus_say(&gpus, "");
 	ck_read(5);
 	ck_assert_ptr_null(row_of(1));
@@ -439,17 +440,14 @@ END_TEST
 
 static bool read_until(enum record_kind kind, size_t count)
 {
-	const struct timespec pause = { .tv_nsec = 20 * NS_PER_MS };
-	for (int i = 0; i < 200; i++) {
+	const int64_t deadline_ns = wait_deadline(10);
+	do
 		ck_assert_int_eq(nvidia_gpus.read(state, clock_monotonic_ns(), &set), STATUS_OK);
-		if (set_count(&set, kind) >= count)
-			return true;
-		nanosleep(&pause, NULL);
-	}
-	return false;
+	while (set_count(&set, kind) < count && wait_nap(deadline_ns));
+	return set_count(&set, kind) >= count;
 }
 
-START_TEST(xid_errors_are_told_in_words_with_their_number)
+START_TEST(xid_errors_have_a_text_and_their_number)
 {
 	ck_open();
 	fake_gpus_say(&gpus, "xid 1 48 0\nxid 2 4711 1\n");
@@ -486,7 +484,7 @@ START_TEST(a_driver_that_was_restarted_fails_the_source)
 }
 END_TEST
 
-START_TEST(counters_that_wrap_or_begin_anew_only_grow)
+START_TEST(counters_that_wrap_or_restart_only_grow)
 {
 	ck_open();
 	fake_gpus_say(&gpus, "pcie_sent 4294967000\n");
@@ -504,7 +502,7 @@ START_TEST(counters_that_wrap_or_begin_anew_only_grow)
 	fake_gpus_say(&gpus, "pcie_sent 500\n");
 	ck_read(4);
 	ck_figure(METRIC_GPU_PCIE_SENT, 1, 900e9 + 1000300 - 1000004 + 500);
-	/* A leap that no link could make is none. */
+	/* An increase beyond any link's rate is ignored. */
 	fake_gpus_say(&gpus, "pcie_sent 9000000G\n");
 	ck_read(5);
 	ck_figure(METRIC_GPU_PCIE_SENT, 1, 900e9 + 1000300 - 1000004 + 500);
@@ -533,7 +531,7 @@ START_TEST(time_throttled_by_an_older_driver_is_its_one_counter)
 	ck_read(0);
 	ck_figure(METRIC_GPU_THROTTLED_THERMAL, 1, 9e9);
 	ck_figure(METRIC_GPU_THROTTLED_POWER, 1, 4e9);
-	/* One that comes later would look like time that has passed. */
+	/* A newer sample would look like elapsed time. */
 	fake_gpus_say(&gpus, "throttled_thermal 10\nthrottled_brake !3\n");
 	ck_read(2);
 	ck_figure(METRIC_GPU_THROTTLED_THERMAL, 1, 10e9);
@@ -568,10 +566,10 @@ START_TEST(junk_samples_of_use_are_left_out)
 		"4711 50 0\nsample 0 50 0\n");
 	ck_open();
 	ck_read(0);
-	/* 40 now and 60 half a second ago; not 250 %, nor what is a minute old or lies ahead. */
+	/* 40 now and 60 half a second ago; 250 %, a sample a minute old and one of the future do not count. */
 	ck_assert_double_eq_tol(user_of(1, 100)->busy_ratio, 0.5, 1e-9);
 	ck_assert_uint_eq(users_of(1)->gpu_processes.count, 1);
-	/* What was seen is not seen again: idle. */
+	/* No new samples: idle. */
 	fake_gpus_say(&gpus, "process 100 compute 3Gi\nsample 100 60 30\n");
 	ck_read(3);
 	ck_assert(user_of(1, 100)->busy_ratio == 0);
@@ -622,7 +620,7 @@ START_TEST(pids_of_the_host_are_hidden_and_never_taken_for_ours)
 	fake_gpus_say(&gpus, "process 200 compute 1Gi 10\nprocess 48213 compute 2Gi 20\n");
 	ck_open();
 	ck_read(0);
-	/* 200 is a process of ours that has no GPU open: the driver means another one. */
+	/* 200 is a local process without an open GPU: the driver means another pid namespace. */
 	ck_assert_uint_eq(users_of(1)->gpu_processes.count, 1);
 	ck_assert(user_of(1, 0)->memory_bytes == 3 * 0x1p30);
 	ck_missing("GPU processes", "GPU 1: 2 hidden: they run outside this container");
@@ -655,7 +653,7 @@ START_TEST(a_process_is_known_by_the_number_it_has_further_in)
 }
 END_TEST
 
-START_TEST(what_was_found_out_of_a_process_is_not_looked_for_at_each_turn)
+START_TEST(facts_about_a_process_are_cached)
 {
 	fake_proc_add(&gpus.proc, 200, 1, "first");
 	fake_gpus_say(&gpus, "process 200 compute 1Gi\n");
@@ -692,9 +690,9 @@ START_TEST(a_members_numbers_are_read_once_and_those_of_a_new_one_are_found)
 }
 END_TEST
 
-START_TEST(a_process_that_came_after_the_last_look_is_not_said_to_be_idle)
+START_TEST(a_process_newer_than_the_last_sample_is_not_idle)
 {
-	/* Its use is dear: it is asked more seldom than who is there. */
+	/* Utilization is slow to read: it is read less often than the list of processes. */
 	fake_gpus_say(&gpus, "burn nvmlDeviceGetProcessesUtilizationInfo 4000\nprocess 100 compute 1Gi 40\n");
 	fake_proc_add(&gpus.proc, 200, 1, "other");
 	ck_open();
@@ -762,23 +760,23 @@ int main(void)
 		each_gpu_is_described_before_its_first_figure,
 		figures_have_their_units,
 		throttle_reasons_are_named_and_the_vaguer_one_gives_way,
-		what_is_not_supported_is_absent_and_named,
+		unsupported_figures_are_absent_and_named,
 		all_ones_and_what_no_gpu_can_be_is_no_figure,
 		more_in_use_than_there_is_is_no_figure,
 		a_gpu_without_memory_of_its_own_shows_the_machines,
 		an_old_driver_is_asked_by_its_older_calls,
-		lists_of_32_bytes_are_told_from_those_of_24,
+		lists_of_32_bytes_are_distinguished_from_those_of_24,
 		a_library_with_next_to_nothing_gives_gpus_without_figures,
 		a_library_that_is_not_there_or_not_nvidias_is_named,
-		why_a_driver_does_not_start_is_said_with_the_remedy,
-		it_is_looked_for_in_files_alone,
+		a_driver_that_does_not_start_is_reported_with_the_remedy,
+		the_library_is_searched_in_files_alone,
 		one_gpu_that_is_refused_leaves_the_other,
-		what_a_user_may_not_know_says_what_would_help,
+		a_refused_query_is_reported_with_a_remedy,
 		a_gpu_that_is_lost_says_so_once_and_the_other_goes_on,
-		xid_errors_are_told_in_words_with_their_number,
+		xid_errors_have_a_text_and_their_number,
 		xid_79_is_a_lost_gpu,
 		a_driver_that_was_restarted_fails_the_source,
-		counters_that_wrap_or_begin_anew_only_grow,
+		counters_that_wrap_or_restart_only_grow,
 		without_counters_the_measured_rates_are_summed_up,
 		time_throttled_by_an_older_driver_is_its_one_counter,
 		the_targets_own_and_others_are_users,
@@ -787,9 +785,9 @@ int main(void)
 		pids_of_the_host_are_hidden_and_never_taken_for_ours,
 		inside_a_container_a_process_with_the_device_open_is_known,
 		a_process_is_known_by_the_number_it_has_further_in,
-		what_was_found_out_of_a_process_is_not_looked_for_at_each_turn,
+		facts_about_a_process_are_cached,
 		a_members_numbers_are_read_once_and_those_of_a_new_one_are_found,
-		a_process_that_came_after_the_last_look_is_not_said_to_be_idle,
+		a_process_newer_than_the_last_sample_is_not_idle,
 		parts_are_devices_with_their_own_memory_and_processes,
 		a_part_that_is_removed_says_so_and_a_new_one_is_found,
 	};

@@ -1,4 +1,4 @@
-/* How often NVIDIA's driver is asked for what, and what that takes. */
+/* How often pmtop calls NVIDIA's driver, and the overhead of that. */
 #include <check.h>
 #include <dlfcn.h>
 #include <math.h>
@@ -58,7 +58,7 @@ static void ck_missing(const char *figure, const char *words)
 	ck_assert_msg(strstr(missing->missing.text, words) != NULL, "%s: %s", figure, missing->missing.text);
 }
 
-/* What the fake library counted. */
+/* Calls that the fake library counted. */
 static unsigned calls_of(const char *symbol, unsigned gpu)
 {
 	unsigned (*calls)(const char *, unsigned);
@@ -115,8 +115,8 @@ static void say_node(unsigned count)
 	fake_gpus_say_only(&gpus, script);
 }
 
-/* So many seconds at four readings a second, figures nearly each time: where other programs run too, one may be late.
- * Returns how many ms of CPU a second of them took the driver. */
+/* So many seconds at four readings a second, nearly each with figures: on a busy machine one may be late. Returns the
+ * driver's CPU time in ms per second. */
 static double ms_a_second(double from_s, double seconds)
 {
 	double before_us = burnt_us(), readings = 0, with_figures = 0;
@@ -128,7 +128,7 @@ static double ms_a_second(double from_s, double seconds)
 	return (burnt_us() - before_us) / 1e3 / seconds;
 }
 
-/* The calls alone are counted, so a machine with other work changes nothing. */
+/* Only calls are counted, so a busy machine does not matter. */
 START_TEST(an_h100_takes_three_ms_of_cpu_a_second)
 {
 	say_node(1);
@@ -142,7 +142,7 @@ START_TEST(an_h100_takes_three_ms_of_cpu_a_second)
 	ck_assert_msg(throttled >= 25 && throttled <= 32, "time throttled %u times", throttled);
 	ck_assert_uint_ge(calls_of("field/197", 0), 55);
 	ck_assert_msg(limits <= 4, "highest clocks %u times", limits);
-	/* What stands for those that are told is asked once, and the call beside the field never. */
+	/* Fixed values of emitted figures are read once, and the call that a field replaces never. */
 	ck_assert_uint_eq(calls_of("field/75", 0), 1);
 	ck_assert_uint_eq(calls_of("nvmlDeviceGetTotalEnergyConsumption", 0), 0);
 }
@@ -156,8 +156,7 @@ START_TEST(eight_h100_take_less_than_a_hundredth_of_a_cpu)
 	ms_a_second(0.25, 15);
 	double ms = ms_a_second(15.25, 60);
 	ck_assert_msg(ms > 3 && ms < 9, "%g ms a second", ms);
-	/* Calls that other programs interrupt look dear, and are made more seldom: a third of what an idle machine
-	 * shows. */
+	/* Interrupted calls seem slow and are made less often: the bound is a third of an idle machine's count. */
 	for (unsigned i = 0; i < 8; i++)
 		ck_assert_msg(calls_of("field/83", i) >= 3 && calls_of("field/270", i) >= 3 && calls_of("field/197", i) >= 10,
 			"GPU %u: energy %u, time throttled %u, PCIe %u times", i, calls_of("field/83", i), calls_of("field/270", i),
@@ -165,7 +164,7 @@ START_TEST(eight_h100_take_less_than_a_hundredth_of_a_cpu)
 }
 END_TEST
 
-START_TEST(what_is_dear_is_not_asked_of_all_gpus_at_once)
+START_TEST(slow_calls_are_spread_over_the_gpus)
 {
 	double max_us = 0;
 	say_node(8);
@@ -180,7 +179,7 @@ START_TEST(what_is_dear_is_not_asked_of_all_gpus_at_once)
 }
 END_TEST
 
-START_TEST(limits_are_asked_again_when_the_power_limit_was_changed_and_told_all_the_time)
+START_TEST(limits_are_read_again_after_a_change_and_emitted_always)
 {
 	ck_open();
 	ck_read(0);
@@ -192,14 +191,14 @@ START_TEST(limits_are_asked_again_when_the_power_limit_was_changed_and_told_all_
 	ck_figure(METRIC_GPU_POWER_LIMIT, 1, 500);
 	ck_read(6);
 	ck_figure(METRIC_GPU_CLOCK_MAX, 1, 1755e6);
-	/* Nobody said why: a minute later it is known all the same. */
+	/* Without an event the new limit is known a minute later. */
 	fake_gpus_say(&gpus, "clock_max 1500\npower_limit 500\n");
 	ck_read(66.5);
 	ck_figure(METRIC_GPU_CLOCK_MAX, 1, 1500e6);
 }
 END_TEST
 
-START_TEST(a_slow_call_is_made_less_often_and_said)
+START_TEST(a_slow_call_is_made_less_often_and_reported)
 {
 	ck_open();
 	fake_gpus_say(&gpus, "slow nvmlDeviceGetUtilizationRates 40\n");
@@ -253,11 +252,11 @@ int main(void)
 		processes_are_asked_for_seldom_and_figures_often,
 		an_h100_takes_three_ms_of_cpu_a_second,
 		eight_h100_take_less_than_a_hundredth_of_a_cpu,
-		what_is_dear_is_not_asked_of_all_gpus_at_once,
-		limits_are_asked_again_when_the_power_limit_was_changed_and_told_all_the_time,
-		a_slow_call_is_made_less_often_and_said,
+		slow_calls_are_spread_over_the_gpus,
+		limits_are_read_again_after_a_change_and_emitted_always,
+		a_slow_call_is_made_less_often_and_reported,
 	};
-	Suite *suite = suite_create("paces of NVIDIA's GPUs");
+	Suite *suite = suite_create("reading intervals of NVIDIA GPUs");
 	TCase *cases = tcase_create("fake library");
 	tcase_add_checked_fixture(cases, setup, teardown);
 	for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)

@@ -72,10 +72,10 @@ START_TEST(the_busiest_engine_says_how_busy_the_gpu_is)
 	count_to(0, 10.25);
 	count_to(1, 20.75);
 	ck_assert_double_eq_tol(intel_pmu_read(&pmu, 2 * NS_PER_S), 0.75, 1e-9);
-	/* Too soon for another. */
+	/* Too soon for another reading. */
 	count_to(1, 30);
 	ck_assert_double_eq_tol(intel_pmu_read(&pmu, 2 * NS_PER_S + 1000), 0.75, 1e-9);
-	/* A leap, and a step back, are no measurements. */
+	/* A jump and a decrease are ignored. */
 	ck_assert_double_eq_tol(intel_pmu_read(&pmu, 3 * NS_PER_S), 0, 1e-9);
 	count_to(0, 1);
 	count_to(1, 1);
@@ -83,7 +83,7 @@ START_TEST(the_busiest_engine_says_how_busy_the_gpu_is)
 }
 END_TEST
 
-START_TEST(who_may_not_is_told_what_would_help)
+START_TEST(a_missing_right_is_reported_with_a_remedy)
 {
 	refused_with = EACCES;
 	ck_assert_int_eq(intel_pmu_open(sys.root, "0000:05:00.0", fake_opener, &pmu, &why), STATUS_DENIED);
@@ -95,7 +95,7 @@ START_TEST(who_may_not_is_told_what_would_help)
 }
 END_TEST
 
-START_TEST(a_kernel_that_does_not_count_is_said)
+START_TEST(a_kernel_that_does_not_count_is_reported)
 {
 	ck_assert_int_eq(intel_pmu_open(sys.root, "0000:09:00.0", fake_opener, &pmu, &why), STATUS_NOT_FOUND);
 	ck_assert_int_eq(intel_pmu_open(sys.root, "0000:00:02.0", fake_opener, &pmu, &why), STATUS_NOT_FOUND);
@@ -136,8 +136,8 @@ int main(void)
 	TCase *all = tcase_create("all");
 	tcase_add_checked_fixture(all, setup, teardown);
 	tcase_add_test(all, the_busiest_engine_says_how_busy_the_gpu_is);
-	tcase_add_test(all, who_may_not_is_told_what_would_help);
-	tcase_add_test(all, a_kernel_that_does_not_count_is_said);
+	tcase_add_test(all, a_missing_right_is_reported_with_a_remedy);
+	tcase_add_test(all, a_kernel_that_does_not_count_is_reported);
 	tcase_add_test(all, a_device_is_called_what_the_shop_calls_it);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);

@@ -13,6 +13,7 @@
 #include "tests/support/fake_gpus.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 static struct fake_gpus gpus;
 static struct sample_set set;
@@ -36,7 +37,7 @@ static void teardown(void)
 
 /* -- the drivers themselves -- */
 
-START_TEST(where_no_maker_has_a_gpu_one_line_names_them)
+START_TEST(without_gpus_one_line_names_all_vendors)
 {
 	void *state;
 	gpus.choices.nvml_path = "libnvidia-nothing.so.1";
@@ -50,7 +51,7 @@ START_TEST(where_no_maker_has_a_gpu_one_line_names_them)
 }
 END_TEST
 
-START_TEST(what_is_there_and_fails_comes_before_what_is_not)
+START_TEST(a_failing_vendor_is_reported_before_absent_ones)
 {
 	void *state;
 	fake_gpus_say(&gpus, "fail nvmlInit 18\n");
@@ -95,7 +96,7 @@ START_TEST(nothing_is_started_where_no_gpu_is_expected)
 }
 END_TEST
 
-START_TEST(of_a_run_that_has_ended_nothing_is_read_and_nothing_is_missed)
+START_TEST(an_ended_run_is_not_read_and_misses_nothing)
 {
 	void *state;
 	struct target ended = { .proc_root = "/proc", .pidfd = -1, .choices = &gpus.choices };
@@ -125,7 +126,7 @@ static void ck_comes(enum record_kind kind, bool is_snapshot)
 	ck_abort_msg("no %s", record_kind_name(kind));
 }
 
-START_TEST(one_who_comes_late_is_told_gpus_and_their_users)
+START_TEST(a_snapshot_has_gpus_and_their_users)
 {
 	fake_gpus_say(&gpus, "process 100 compute 3Gi 40\n");
 	ck_start(&gpu_direct_source, &gpus.target);
@@ -150,7 +151,20 @@ static void wait_body(void *argument, int in, int out)
 	child_wait(in);
 }
 
-START_TEST(a_child_tells_the_same_and_is_waited_for)
+static bool has_started(void *context)
+{
+	(void)context;
+	return !collector_is_starting(collector);
+}
+
+static bool has_ended(void *context)
+{
+	(void)context;
+	collector_take(collector, &set);
+	return collector_has_ended(collector);
+}
+
+START_TEST(a_child_emits_the_same_and_its_start_is_awaited)
 {
 	struct target target;
 	struct child child = child_start(wait_body, NULL);
@@ -163,28 +177,23 @@ START_TEST(a_child_tells_the_same_and_is_waited_for)
 	ck_start(&gpu_source, &target);
 	ck_assert(collector_is_starting(collector));
 	ck_comes(RECORD_GPU, false);
-	/* Said right after the set was delivered. */
-	for (int i = 0; i < 500 && collector_is_starting(collector); i++)
-		usleep(10000);
-	ck_assert(!collector_is_starting(collector));
+	/* The sampler's thread notes it after it has delivered the set. */
+	ck_assert(wait_until(has_started, NULL, 5));
 	ck_assert(set_figure(&set, METRIC_GPU_SM_ACTIVE, 1) == 0.5);
-	/* What it costs is told beside pmtop's own. */
+	/* Its overhead is emitted beside pmtop's own. */
 	ck_assert(set_figure(&set, METRIC_SELF_CPU, 1) > 0 && set_figure(&set, METRIC_SELF_RESIDENT, 1) > 1e6);
 	const struct record *users = set_record(&set, RECORD_GPU_PROCESSES, 1);
 	ck_assert(users->gpu_processes.count == 1 && users->gpu_processes.rows[0].pid == child.pid);
 	collector_want_snapshot(collector);
 	ck_comes(RECORD_GPU_PROCESSES, true);
-	/* It ends with what is watched. */
+	/* It ends with the target. */
 	child_kill(&child);
-	for (int64_t until_ns = clock_monotonic_ns() + 10 * NS_PER_S;
-		 !collector_has_ended(collector) && clock_monotonic_ns() < until_ns; poll(NULL, 0, 5))
-		collector_take(collector, &set);
-	ck_assert(collector_has_ended(collector));
+	ck_assert(wait_until(has_ended, NULL, 10));
 	collector_stop(collector);
 }
 END_TEST
 
-START_TEST(a_childs_own_reason_is_the_one_that_stands)
+START_TEST(a_childs_own_reason_wins)
 {
 	struct target target;
 	struct child child = child_start(wait_body, NULL);
@@ -207,17 +216,17 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("GPUs of all makers");
+	Suite *suite = suite_create("GPUs of all vendors");
 	TCase *cases = tcase_create("gpu");
 	tcase_add_checked_fixture(cases, setup, teardown);
-	tcase_add_test(cases, where_no_maker_has_a_gpu_one_line_names_them);
-	tcase_add_test(cases, what_is_there_and_fails_comes_before_what_is_not);
+	tcase_add_test(cases, without_gpus_one_line_names_all_vendors);
+	tcase_add_test(cases, a_failing_vendor_is_reported_before_absent_ones);
 	tcase_add_test(cases, a_driver_that_goes_away_fails_the_source_with_its_reason);
 	tcase_add_test(cases, nothing_is_started_where_no_gpu_is_expected);
-	tcase_add_test(cases, of_a_run_that_has_ended_nothing_is_read_and_nothing_is_missed);
-	tcase_add_test(cases, one_who_comes_late_is_told_gpus_and_their_users);
-	tcase_add_test(cases, a_child_tells_the_same_and_is_waited_for);
-	tcase_add_test(cases, a_childs_own_reason_is_the_one_that_stands);
+	tcase_add_test(cases, an_ended_run_is_not_read_and_misses_nothing);
+	tcase_add_test(cases, a_snapshot_has_gpus_and_their_users);
+	tcase_add_test(cases, a_child_emits_the_same_and_its_start_is_awaited);
+	tcase_add_test(cases, a_childs_own_reason_wins);
 	tcase_set_timeout(cases, 40);
 	suite_add_tcase(suite, cases);
 	return suite_run(suite);

@@ -1,4 +1,4 @@
-/* Who uses which GPU, from what the GPU reader tells, and where that comes out in the list of what can be watched. */
+/* Which process uses which GPU, from the GPU reader's records, and its column in the list of runs. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -83,7 +83,7 @@ START_TEST(a_later_list_replaces_that_of_its_gpu_alone)
 }
 END_TEST
 
-START_TEST(memory_that_is_not_told_is_left_out)
+START_TEST(unknown_memory_is_left_out)
 {
 	emit_gpu(0, -1, 0, "NVIDIA");
 	emit_processes(0, 1, (int32_t[]){ 10 }, (double[]){ NAN });
@@ -134,8 +134,7 @@ static const struct run_row *row_of(const struct run_row *rows, size_t count, pi
 	return NULL;
 }
 
-/* A process that neither publishes nor is Python; what its child uses is put down to it only where the child has no
- * row. */
+/* A process that neither publishes nor is Python; its child's usage counts as its own only if the child has no row. */
 START_TEST(a_gpu_user_has_a_row)
 {
 	int ends[2];
@@ -176,7 +175,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, set_up, tear_down);
 	tcase_add_test(tests, memory_is_summed_over_gpus);
 	tcase_add_test(tests, a_later_list_replaces_that_of_its_gpu_alone);
-	tcase_add_test(tests, memory_that_is_not_told_is_left_out);
+	tcase_add_test(tests, unknown_memory_is_left_out);
 	tcase_add_test(tests, parts_and_other_makers_have_labels_of_their_own);
 	tcase_add_test(tests, nonsense_is_bounded);
 	tcase_add_test(tests, a_gpu_user_has_a_row);

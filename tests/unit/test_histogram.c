@@ -34,7 +34,7 @@ START_TEST(octaves_begin_at_powers_of_two_of_a_microsecond)
 }
 END_TEST
 
-START_TEST(what_is_out_of_range_falls_into_the_outer_buckets)
+START_TEST(values_out_of_range_are_in_the_outer_buckets)
 {
 	ck_assert_uint_eq(histogram_bucket(0), 0);
 	ck_assert_uint_eq(histogram_bucket(999), 0);
@@ -85,7 +85,7 @@ int main(void)
 	tcase_add_checked_fixture(all, setup, NULL);
 	tcase_add_test(all, each_bucket_holds_its_lower_bound_and_not_its_upper);
 	tcase_add_test(all, octaves_begin_at_powers_of_two_of_a_microsecond);
-	tcase_add_test(all, what_is_out_of_range_falls_into_the_outer_buckets);
+	tcase_add_test(all, values_out_of_range_are_in_the_outer_buckets);
 	tcase_add_test(all, quantile_of_nothing_is_unknown);
 	tcase_add_test(all, quantiles_of_a_wide_spread_are_within_two_percent);
 	tcase_add_test(all, quantiles_stay_within_the_extremes);

@@ -56,7 +56,7 @@ static void assert_holds(const char *expressions)
 	ck_assert_msg(pclose(python) == 0, "%.3000s", out.data);
 }
 
-START_TEST(what_was_counted_is_told)
+START_TEST(counted_events_are_exported)
 {
 	emit_event(1, 0, PERF_ROLE_TASK_CLOCK, "task-clock");
 	emit_event(1, 1, PERF_ROLE_CYCLES, "cycles");
@@ -83,7 +83,7 @@ START_TEST(what_was_counted_is_told)
 }
 END_TEST
 
-START_TEST(where_nothing_was_counted_nothing_is_told)
+START_TEST(without_counters_nothing_is_exported)
 {
 	emit_event(1, 0, PERF_ROLE_TASK_CLOCK, "task-clock");
 	script_apply(&script, 1);
@@ -108,8 +108,8 @@ int main(void)
 	Suite *suite = suite_create("JSON of counters");
 	TCase *cases = tcase_create("JSON of counters");
 	tcase_add_checked_fixture(cases, setup, teardown);
-	tcase_add_test(cases, what_was_counted_is_told);
-	tcase_add_test(cases, where_nothing_was_counted_nothing_is_told);
+	tcase_add_test(cases, counted_events_are_exported);
+	tcase_add_test(cases, without_counters_nothing_is_exported);
 	tcase_add_test(cases, mfu_needs_no_counter);
 	suite_add_tcase(suite, cases);
 	return suite_run(suite);

@@ -57,7 +57,7 @@ static void ck_has(const char *text, const char *part)
 	ck_assert_msg(strstr(text, part) != NULL, "\"%s\" is not in:\n%s", part, text);
 }
 
-START_TEST(watts_joules_batches_and_grams_are_told)
+START_TEST(watts_joules_batches_and_grams_are_exported)
 {
 	heat_fill(&fixture.model);
 	assert_holds(0,
@@ -85,7 +85,7 @@ START_TEST(each_epoch_says_whether_it_was_metered_whole)
 }
 END_TEST
 
-START_TEST(temperatures_are_told_with_their_limits)
+START_TEST(temperatures_are_exported_with_their_limits)
 {
 	heat_fill(&fixture.model);
 	assert_holds(0,
@@ -97,7 +97,7 @@ START_TEST(temperatures_are_told_with_their_limits)
 }
 END_TEST
 
-START_TEST(what_is_not_known_is_not_there)
+START_TEST(unknown_values_have_no_key)
 {
 	assert_holds(0, "'\"energy\" not in o'");
 	ck_assert_ptr_null(strstr(report(0), "ENERGY"));
@@ -192,7 +192,7 @@ START_TEST(an_epochs_end_says_what_it_used_once_it_is_known)
 }
 END_TEST
 
-START_TEST(where_nothing_is_metered_there_is_no_line)
+START_TEST(without_meters_there_is_no_line)
 {
 	struct lines state;
 	lines_init(&state, 0);
@@ -209,14 +209,14 @@ int main(void)
 	TCase *tests = tcase_create("json_energy");
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, watts_joules_batches_and_grams_are_told);
+	tcase_add_test(tests, watts_joules_batches_and_grams_are_exported);
 	tcase_add_test(tests, each_epoch_says_whether_it_was_metered_whole);
-	tcase_add_test(tests, temperatures_are_told_with_their_limits);
-	tcase_add_test(tests, what_is_not_known_is_not_there);
+	tcase_add_test(tests, temperatures_are_exported_with_their_limits);
+	tcase_add_test(tests, unknown_values_have_no_key);
 	tcase_add_test(tests, the_report_has_a_table_of_it);
 	tcase_add_test(tests, the_csv_has_columns_of_it);
 	tcase_add_test(tests, an_epochs_end_says_what_it_used_once_it_is_known);
-	tcase_add_test(tests, where_nothing_is_metered_there_is_no_line);
+	tcase_add_test(tests, without_meters_there_is_no_line);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -47,7 +47,7 @@ START_TEST(without_gpus_there_is_no_key)
 }
 END_TEST
 
-START_TEST(what_is_not_known_of_a_gpu_is_not_there)
+START_TEST(unknown_values_of_a_gpu_have_no_key)
 {
 	script_gpu(&script, 0, 3, -1, 3)->uuid = "";
 	script_apply(&script, 1);
@@ -85,7 +85,7 @@ static void emit_figures(double at_s)
 		script_figure(&script, at_s, figures[i].metric, 0, figures[i].value);
 }
 
-START_TEST(figures_processes_and_the_runs_own_are_told)
+START_TEST(figures_processes_and_the_runs_own_are_exported)
 {
 	const struct gpu_process_row rows[] = { { 7, GPU_PROCESS_COMPUTE | GPU_PROCESS_GRAPHICS, "other", 9e9, NAN },
 		{ TRAINER, GPU_PROCESS_COMPUTE, "", 50e9, 0.9 } };
@@ -122,7 +122,7 @@ START_TEST(figures_processes_and_the_runs_own_are_told)
 }
 END_TEST
 
-START_TEST(parts_lost_gpus_and_hidden_processes_are_told)
+START_TEST(parts_lost_gpus_and_hidden_processes_are_exported)
 {
 	script_gpu(&script, 0, 2, -1, 2);
 	script_gpu(&script, 0, 132, 2, 0);
@@ -144,9 +144,9 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, without_gpus_there_is_no_key);
-	tcase_add_test(tests, what_is_not_known_of_a_gpu_is_not_there);
-	tcase_add_test(tests, figures_processes_and_the_runs_own_are_told);
-	tcase_add_test(tests, parts_lost_gpus_and_hidden_processes_are_told);
+	tcase_add_test(tests, unknown_values_of_a_gpu_have_no_key);
+	tcase_add_test(tests, figures_processes_and_the_runs_own_are_exported);
+	tcase_add_test(tests, parts_lost_gpus_and_hidden_processes_are_exported);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -43,7 +43,7 @@ static void assert_holds(const char *expressions)
 	ck_assert_msg(pclose(python) == 0, "%.3000s", out.data);
 }
 
-START_TEST(the_machine_and_the_cgroup_are_told)
+START_TEST(the_machine_and_the_cgroup_are_exported)
 {
 	machine_fill(&fixture.model);
 	assert_holds(
@@ -62,7 +62,7 @@ START_TEST(the_machine_and_the_cgroup_are_told)
 }
 END_TEST
 
-START_TEST(what_is_not_known_is_not_there)
+START_TEST(unknown_values_have_no_key)
 {
 	assert_holds("'\"system\" not in o'");
 	fixture.model.system.now[METRIC_SYSTEM_CPUS] = 4;
@@ -70,7 +70,7 @@ START_TEST(what_is_not_known_is_not_there)
 }
 END_TEST
 
-START_TEST(a_set_clock_and_a_suspend_are_told)
+START_TEST(a_set_clock_and_a_suspend_are_exported)
 {
 	fixture.model.system.now[METRIC_SYSTEM_CPUS] = 4;
 	fixture.model.system.clock_step_s = -3.5;
@@ -85,9 +85,9 @@ int main(void)
 	TCase *tests = tcase_create("json_system");
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, the_machine_and_the_cgroup_are_told);
-	tcase_add_test(tests, what_is_not_known_is_not_there);
-	tcase_add_test(tests, a_set_clock_and_a_suspend_are_told);
+	tcase_add_test(tests, the_machine_and_the_cgroup_are_exported);
+	tcase_add_test(tests, unknown_values_have_no_key);
+	tcase_add_test(tests, a_set_clock_and_a_suspend_are_exported);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -1,5 +1,5 @@
-/* A live screen and its replay are equal, cell for cell: a real trainer is watched and recorded, drawn in every view at
- * three sizes, and drawn again from the recording after as many sets. With the line of a replay only the header's mark,
+/* A live screen and its replay are equal, cell for cell: the test watches and records a real trainer, draws every view
+ * at three sizes, and draws again from the recording after as many sets. With the replay's line only the header's mark,
  * that line and the keys differ. */
 #include <fcntl.h>
 #include <signal.h>
@@ -16,8 +16,10 @@
 #include "ui/screen.h"
 #include "ui/terminal/term_text.h"
 #include "ui/widgets/chrome.h"
+#include "tests/support/regions.h"
+#include "tests/support/waiting.h"
 
-/* Last, for it has a macro of the name of one of our functions. */
+/* Last: it has a macro with the name of one of our functions. */
 #include <check.h>
 
 enum { SIZES = 3, VIEWS_MAX = 12, SHOTS = 4 };
@@ -66,7 +68,7 @@ static void draw(struct session *session, struct screen *screen, struct canvas o
 	}
 }
 
-/* Draws when as many sets were applied, and at the end. */
+/* Draws after the numbers of sets in shots_at, and at the end. */
 static void watch(struct session *session, struct gallery *gallery, bool is_replay)
 {
 	struct screen *plain = screen_new(session->model, &session->alerts, &settings),
@@ -124,7 +126,7 @@ START_TEST(every_view_of_a_replay_is_that_of_the_live_run)
 	settings.refresh_s = 0.1;
 	settings.counters_always = true;
 	pid_t pid = start_trainer();
-	usleep(300000);
+	ck_assert(wait_until(regions_is_there, &pid, 20));
 	ck_assert_int_eq(
 		session_open(&session, &(struct options){ .command = &once_command, .pid = pid, .write = path }, &settings),
 		EXIT_OK);
@@ -147,8 +149,7 @@ START_TEST(every_view_of_a_replay_is_that_of_the_live_run)
 									*c = &live.lined[shot][view][size], *d = &again.lined[shot][view][size];
 				snprintf(what, sizeof what, "shot %d, %s, %dx%d", shot, all_views[view]->name, a->width, a->height);
 				compare_rows(a, 0, b, 0, a->height, what);
-				/* Between the header and the line of the replay, which stands above the keys; help has that line's keys
-				 * too. */
+				/* The rows between the header and the replay's line above the keys; help also has that line's keys. */
 				if (all_views[view] != &help_view)
 					compare_rows(c, 1, d, 1, c->height - 2, what);
 				ck_assert_int_eq(d->height - c->height, size + 1);

@@ -17,7 +17,7 @@ enum { TRAINER = 100, WORKER = 101, COMPILER = 200 };
 static struct script script;
 static double at_s;
 
-/* What the kernel would say of the trainer, and by how much each grows a second. */
+/* The kernel's counters of the trainer, and their growth per second. */
 static double cpu_s, cpu_per_s, read_bytes, read_per_s;
 
 static void emit_trainer(double time_s)
@@ -52,29 +52,14 @@ static void setup(void)
 
 static void teardown(void) { script_close(&script); }
 
-/* One batch, told now: both ends may lie before. */
-static void batch(double begin_s, double end_s)
-{
-	script_batch_begin(&script, 0, begin_s, script.batches);
-	script_batch_end(&script, 0, end_s, begin_s, NAN);
-	script_batch_begin(&script, 0, end_s, script.batches);
-	script_apply(&script, fmax(at_s, end_s));
-}
-
-static const struct batch *newest_finished(void)
-{
-	const struct track *track = run_main(script_run(&script));
-	for (uint64_t ordinal = track->end; ordinal-- > track->first;)
-		if (track_batch(track, ordinal) && track_batch(track, ordinal)->end_ns)
-			return track_batch(track, ordinal);
-	ck_abort_msg("no batch");
-}
+/* One batch, emitted now; its begin and end may be earlier. */
+static void batch(double begin_s, double end_s) { script_whole_batch(&script, begin_s, end_s, at_s); }
 
 static struct batch_window batch_window;
 
-static bool look(void)
+static bool read_window(void)
 {
-	return model_batch_window(script.model, script_run(&script), newest_finished(), &batch_window);
+	return model_batch_window(script.model, script_run(&script), script_newest_batch(&script), &batch_window);
 }
 
 static const struct window_figure *figure(enum metric metric, int32_t instance)
@@ -100,7 +85,7 @@ START_TEST(a_counter_grew_by_what_lies_inside_at_least_and_by_what_encloses_it_a
 	cpu_per_s = 1;
 	read_until(12);
 	batch(10.1, 11.5);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert_uint_eq(batch_window.readings, 7); /* 10.2 … 11.4 */
 	ck_assert_double_eq_tol(batch_window.seconds, 1.4, NEAR);
 	const struct window_figure *cpu = figure(METRIC_PROCESS_CPU_USER, TRAINER);
@@ -114,13 +99,13 @@ START_TEST(a_counter_grew_by_what_lies_inside_at_least_and_by_what_encloses_it_a
 }
 END_TEST
 
-START_TEST(of_a_window_between_two_readings_nothing_is_claimed)
+START_TEST(a_window_between_two_readings_has_bounds_only)
 {
 	read_until(10);
 	read_per_s = 1e6;
 	read_until(11);
 	batch(10.25, 10.35);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert_uint_eq(batch_window.readings, 0);
 	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->min, 0);
 	ck_assert_double_eq_tol(figure(METRIC_PROCESS_READ, TRAINER)->max, 2e5, 1);
@@ -132,20 +117,20 @@ START_TEST(before_a_reading_after_the_end_has_come_it_is_not_known)
 {
 	read_until(10);
 	batch(9.5, 10.1);
-	ck_assert(!look());
+	ck_assert(!read_window());
 	read_until(10.2);
-	ck_assert(look());
+	ck_assert(read_window());
 }
 END_TEST
 
-START_TEST(what_ran_before_pmtop_came_is_not_known)
+START_TEST(figures_from_before_pmtop_started_are_unknown)
 {
 	read_until(2);
 	batch(-3, -1);
-	ck_assert(!look());
-	/* One that had begun: how much it grew by until the first reading nobody knows. */
+	ck_assert(!read_window());
+	/* A batch that had begun: the growth before the first reading is unknown. */
 	batch(-0.5, 1.1);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, TRAINER)->min, 0.5e9, 1e3);
 	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, TRAINER)->max));
 	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, TRAINER)->baseline));
@@ -158,25 +143,25 @@ START_TEST(a_counter_that_was_reset_in_the_window_has_no_bound)
 	cpu_s = 0;
 	read_until(12);
 	batch(9.9, 11.5);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, TRAINER)->max));
 	ck_assert_double_le(figure(METRIC_PROCESS_CPU_USER, TRAINER)->min, 0.7e9);
 }
 END_TEST
 
-START_TEST(a_minute_of_history_is_what_is_usual_and_two_minutes_are_kept)
+START_TEST(the_baseline_is_a_minute_and_two_minutes_are_retained)
 {
 	cpu_per_s = 0.9;
 	read_until(300);
 	cpu_per_s = 0.2;
 	read_until(400);
 	batch(398, 399);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, TRAINER)->baseline, 0.2e9, 1e3);
 	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->baseline, 0);
 	ck_assert_double_eq(figure(METRIC_PROCESS_READ, TRAINER)->max, 0);
 	batch(200, 201);
-	ck_assert(!look());
+	ck_assert(!read_window());
 }
 END_TEST
 
@@ -190,7 +175,7 @@ START_TEST(machine_and_cgroup_are_there_too)
 		read_until(time_s);
 	}
 	batch(10.5, 11.5);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert_double_eq_tol(figure(METRIC_SYSTEM_CPU_IO_WAIT, 0)->min, 4e7, 1);
 	ck_assert_double_eq_tol(figure(METRIC_CGROUP_THROTTLED, 0)->min, 4e8, 1);
 	ck_assert_double_eq(figure(METRIC_CGROUP_THROTTLED, 0)->baseline, 0);
@@ -246,7 +231,7 @@ static void lose_child(double time_s, int32_t pid)
 	script_add(&script, RECORD_PROCESS_GONE, time_s)->process.pid = pid;
 }
 
-START_TEST(a_compiler_that_came_and_went_is_told_with_what_it_used)
+START_TEST(a_compiler_that_came_and_went_is_an_event_with_its_cpu)
 {
 	read_until(10);
 	emit_child(10.2, COMPILER, "cc1plus");
@@ -256,13 +241,13 @@ START_TEST(a_compiler_that_came_and_went_is_told_with_what_it_used)
 		read_until(at_s + TICK);
 	}
 	batch(9.9, 10.95);
-	ck_assert(look());
+	ck_assert(read_window());
 	/* before it came it used nothing */
 	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, COMPILER)->max, 0.9e9, 1e3);
 	lose_child(11.2, COMPILER);
 	read_until(12);
 	batch(9.9, 11.9);
-	ck_assert(look());
+	ck_assert(read_window());
 	const struct window_event *came = event(WINDOW_CHILD_CAME), *went = event(WINDOW_CHILD_WENT),
 							  *ran = event(WINDOW_CHILD_RAN);
 	ck_assert_ptr_nonnull(came);
@@ -273,18 +258,18 @@ START_TEST(a_compiler_that_came_and_went_is_told_with_what_it_used)
 	ck_assert_str_eq(went->text, "cc1plus");
 	ck_assert_ptr_nonnull(ran);
 	ck_assert_double_eq_tol(figure(METRIC_PROCESS_CPU_USER, COMPILER)->min, 0.9e9, 1e3);
-	/* what it used after its last reading nobody knows */
+	/* its usage after its last reading is unknown */
 	ck_assert(isnan(figure(METRIC_PROCESS_CPU_USER, COMPILER)->max));
-	/* A window after it knows nothing of it. */
+	/* A later window does not have it. */
 	batch(11.5, 11.9);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert_ptr_null(event(WINDOW_CHILD_CAME));
 	ck_assert_ptr_null(event(WINDOW_CHILD_WENT));
 	ck_assert_ptr_null(event(WINDOW_CHILD_RAN));
 }
 END_TEST
 
-START_TEST(who_was_there_when_pmtop_came_did_not_come_then)
+START_TEST(processes_older_than_pmtop_are_not_new)
 {
 	emit_child(0.2, COMPILER, "nvcc");
 	teardown();
@@ -296,12 +281,12 @@ START_TEST(who_was_there_when_pmtop_came_did_not_come_then)
 	script_apply(&script, 0);
 	read_until(2);
 	batch(0.05, 1.5);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert_ptr_null(event(WINDOW_CHILD_CAME));
 }
 END_TEST
 
-/* A worker's row: `fetches` that took each_s each. */
+/* A worker's row: `fetches` of each_s each. */
 static struct worker_row *emit_worker(
 	double time_s, unsigned place, int32_t pid, uint32_t id, uint64_t fetches, double total_s, double begin_s)
 {
@@ -337,7 +322,7 @@ START_TEST(the_longest_of_several_fetches_between_two_readings_is_found)
 	row->max_s = 0.6;
 	read_until(12);
 	batch(10.2, 10.8);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert_ptr_nonnull(event(WINDOW_WORKER_FETCHED));
 	/* until the window's end; the next one began at 10.9 */
 	ck_assert_double_eq_tol(event(WINDOW_WORKER_FETCHED)->value, 0.5, 0.02);
@@ -352,7 +337,7 @@ static void states(int32_t pid, char state, double until_s)
 	}
 }
 
-START_TEST(a_worker_that_waits_for_the_disk_is_told_with_how_long)
+START_TEST(a_workers_wait_for_the_disk_is_an_event_with_its_length)
 {
 	emit_child(0, WORKER, "pt_data_worker");
 	emit_worker(0, 1, WORKER, 3, 10, 1, 0);
@@ -360,7 +345,7 @@ START_TEST(a_worker_that_waits_for_the_disk_is_told_with_how_long)
 	states(WORKER, 'D', 11);
 	states(WORKER, 'S', 12);
 	batch(10.1, 11.9);
-	ck_assert(look());
+	ck_assert(read_window());
 	const struct window_event *disk = event(WINDOW_WORKER_ON_DISK);
 	ck_assert_ptr_nonnull(disk);
 	ck_assert_int_eq(disk->pid, WORKER);
@@ -369,32 +354,32 @@ START_TEST(a_worker_that_waits_for_the_disk_is_told_with_how_long)
 	ck_assert_double_eq(disk->baseline, 0);
 	ck_assert_ptr_null(event(WINDOW_TARGET_ON_DISK));
 	ck_assert_ptr_null(event(WINDOW_CHILD_RAN));
-	/* A window between two readings in D: it may have been awake in it. */
+	/* A window between two readings in D: the process may have run in it. */
 	batch(10.65, 10.75);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert_ptr_null(event(WINDOW_WORKER_ON_DISK));
 }
 END_TEST
 
-START_TEST(a_stop_is_told_also_where_it_began_before_and_ended_after)
+START_TEST(a_stop_that_began_before_and_ended_after_is_an_event)
 {
 	emit_child(0, WORKER, "pt_data_worker");
 	states(WORKER, 'S', 10);
 	states(WORKER, 'T', 12);
 	states(WORKER, 'S', 13);
 	batch(11.05, 11.15);
-	ck_assert(look());
+	ck_assert(read_window());
 	const struct window_event *stopped = event(WINDOW_WORKER_STOPPED);
 	ck_assert_ptr_nonnull(stopped);
 	ck_assert_double_eq_tol(stopped->value, 0.1, NEAR);
 	ck_assert_uint_eq(stopped->worker, UINT32_MAX);
 	batch(12.5, 12.9);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert_ptr_null(event(WINDOW_WORKER_STOPPED));
 }
 END_TEST
 
-START_TEST(a_worker_that_died_and_a_fetch_that_took_long_are_told)
+START_TEST(a_dead_worker_and_a_long_fetch_are_events)
 {
 	emit_child(0, WORKER, "pt_data_worker");
 	emit_child(0, WORKER + 1, "pt_data_worker");
@@ -410,7 +395,7 @@ START_TEST(a_worker_that_died_and_a_fetch_that_took_long_are_told)
 	script_apply(&script, 11.05);
 	read_until(12);
 	batch(10.5, 11.5);
-	ck_assert(look());
+	ck_assert(read_window());
 	const struct window_event *fetched = event(WINDOW_WORKER_FETCHED), *went = event(WINDOW_WORKER_WENT);
 	ck_assert_ptr_nonnull(fetched);
 	ck_assert_uint_eq(fetched->worker, 0);
@@ -430,14 +415,14 @@ START_TEST(a_fetch_that_still_runs_counts_up_to_the_end_of_the_window)
 	emit_worker(10, 1, WORKER, 0, 100, 10, 10);
 	read_until(13);
 	batch(10.5, 12);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert_ptr_nonnull(event(WINDOW_WORKER_FETCHED));
 	ck_assert_double_eq_tol(event(WINDOW_WORKER_FETCHED)->value, 2, NEAR);
-	/* One that takes as long as they do is not told. */
+	/* A worker as slow as the others is no event. */
 	emit_worker(13, 1, WORKER, 0, 101, 13, 13.45);
 	read_until(14);
 	batch(13.1, 13.5);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert_ptr_null(event(WINDOW_WORKER_FETCHED));
 }
 END_TEST
@@ -448,7 +433,7 @@ static void emit_clocks(double time_s, double offset_s, double suspended_s)
 	script_figure(&script, time_s, METRIC_SYSTEM_SUSPENDED, 0, suspended_s * 1e9);
 }
 
-START_TEST(a_step_of_the_clock_a_suspend_and_a_mark_are_told)
+START_TEST(a_clock_step_a_suspend_and_a_mark_are_events)
 {
 	emit_clocks(9.8, 1000, 0);
 	read_until(9.8);
@@ -460,7 +445,7 @@ START_TEST(a_step_of_the_clock_a_suspend_and_a_mark_are_told)
 	script_event(&script, RECORD_MARK, 0, 10.6)->text = "checkpoint 4";
 	read_until(12.4);
 	batch(10.3, 12.2);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert_ptr_nonnull(event(WINDOW_CLOCK_STEPPED));
 	ck_assert_double_eq_tol(event(WINDOW_CLOCK_STEPPED)->value, -2, NEAR);
 	ck_assert_ptr_nonnull(event(WINDOW_SUSPENDED));
@@ -485,7 +470,7 @@ START_TEST(more_than_fits_leaves_the_busiest_and_some_of_each_kind)
 	}
 	read_until(12);
 	batch(10.1, 11.1);
-	ck_assert(look());
+	ck_assert(read_window());
 	ck_assert_uint_eq(batch_window.figure_count, WINDOW_FIGURES_MAX);
 	ck_assert_uint_le(batch_window.event_count, WINDOW_EVENTS_MAX);
 	ck_assert_double_ge(figure(METRIC_PROCESS_CPU_USER, 1042)->min, 7e8);
@@ -526,7 +511,7 @@ START_TEST(a_flagged_batch_has_it_as_soon_as_it_is_known_and_again_with_the_slow
 	script_figure(&script, 0, METRIC_SYSTEM_SWAP_IN, 0, 0);
 	steps(40, 0.1);
 	steps(1, 1);
-	/* The flag comes with the next begin: no reading has followed the step's end. */
+	/* The flag comes with the next begin: before any reading after the step's end. */
 	script_batch_begin(&script, 0, step_at, script.batches);
 	script_apply(&script, step_at);
 	ck_assert_uint_eq(script_run(&script)->flagged_count, 1);
@@ -572,7 +557,7 @@ START_TEST(a_batch_that_a_person_flags_has_it_at_once_and_unflagged_no_more)
 	step_at = 0.05;
 	steps(40, 0.1);
 	read_until(8);
-	uint64_t ordinal = newest_finished()->ordinal - 3;
+	uint64_t ordinal = script_newest_batch(&script)->ordinal - 3;
 	ck_assert(model_flag(script.model, 0, script_run(&script)->main_track, ordinal, true));
 	ck_assert_ptr_nonnull(newest_flagged());
 	ck_assert_ptr_nonnull(newest_flagged()->batch_window);
@@ -601,27 +586,27 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("what was seen around a batch");
-	TCase *batch_window_case = tcase_create("around");
+	Suite *suite = suite_create("batch window");
+	TCase *batch_window_case = tcase_create("batch window");
 	tcase_add_checked_fixture(batch_window_case, setup, teardown);
 	tcase_set_timeout(batch_window_case, 60);
 	const TTest *const tests[] = {
 		a_counter_grew_by_what_lies_inside_at_least_and_by_what_encloses_it_at_most,
-		of_a_window_between_two_readings_nothing_is_claimed,
+		a_window_between_two_readings_has_bounds_only,
 		before_a_reading_after_the_end_has_come_it_is_not_known,
-		what_ran_before_pmtop_came_is_not_known,
+		figures_from_before_pmtop_started_are_unknown,
 		a_counter_that_was_reset_in_the_window_has_no_bound,
-		a_minute_of_history_is_what_is_usual_and_two_minutes_are_kept,
+		the_baseline_is_a_minute_and_two_minutes_are_retained,
 		machine_and_cgroup_are_there_too,
 		readings_give_the_bounds_of_every_reading_though_they_keep_fewer,
-		a_compiler_that_came_and_went_is_told_with_what_it_used,
-		who_was_there_when_pmtop_came_did_not_come_then,
-		a_worker_that_waits_for_the_disk_is_told_with_how_long,
-		a_stop_is_told_also_where_it_began_before_and_ended_after,
-		a_worker_that_died_and_a_fetch_that_took_long_are_told,
+		a_compiler_that_came_and_went_is_an_event_with_its_cpu,
+		processes_older_than_pmtop_are_not_new,
+		a_workers_wait_for_the_disk_is_an_event_with_its_length,
+		a_stop_that_began_before_and_ended_after_is_an_event,
+		a_dead_worker_and_a_long_fetch_are_events,
 		a_fetch_that_still_runs_counts_up_to_the_end_of_the_window,
 		the_longest_of_several_fetches_between_two_readings_is_found,
-		a_step_of_the_clock_a_suspend_and_a_mark_are_told,
+		a_clock_step_a_suspend_and_a_mark_are_events,
 		more_than_fits_leaves_the_busiest_and_some_of_each_kind,
 		a_flagged_batch_has_it_as_soon_as_it_is_known_and_again_with_the_slower_counters,
 		a_target_that_ends_right_after_leaves_what_is_known,

@@ -1,4 +1,4 @@
-/* What was seen of the GPU, and of hot CPUs, around a batch: told to the real model, and explained. */
+/* Figures of the GPU and of hot CPUs in a batch's window, in the real model, and their causes. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -87,26 +87,11 @@ static void setup(void)
 
 static void teardown(void) { script_close(&script); }
 
-static void batch(double begin_s, double end_s)
-{
-	script_batch_begin(&script, 0, begin_s, script.batches);
-	script_batch_end(&script, 0, end_s, begin_s, NAN);
-	script_batch_begin(&script, 0, end_s, script.batches);
-	script_apply(&script, fmax(at_s, end_s));
-}
-
-static const struct batch *newest_finished(void)
-{
-	const struct track *track = run_main(script_run(&script));
-	for (uint64_t ordinal = track->end; ordinal-- > track->first;)
-		if (track_batch(track, ordinal) && track_batch(track, ordinal)->end_ns)
-			return track_batch(track, ordinal);
-	ck_abort_msg("no batch");
-}
+static void batch(double begin_s, double end_s) { script_whole_batch(&script, begin_s, end_s, at_s); }
 
 static const struct window_event *event(enum window_event_kind kind)
 {
-	ck_assert(model_batch_window(script.model, script_run(&script), newest_finished(), &batch_window));
+	ck_assert(model_batch_window(script.model, script_run(&script), script_newest_batch(&script), &batch_window));
 	for (size_t i = 0; i < batch_window.event_count; i++)
 		if (batch_window.events[i].kind == kind)
 			return &batch_window.events[i];
@@ -123,7 +108,7 @@ static const unsigned heat = 1u << GPU_THROTTLE_HEAT, power = 1u << GPU_THROTTLE
 
 /* -- a clock that fell -- */
 
-START_TEST(a_clock_that_heat_holds_down_is_told_against_the_one_before)
+START_TEST(a_clock_throttled_by_heat_is_compared_with_the_one_before)
 {
 	read_until(10);
 	slow(1215e6, heat);
@@ -160,13 +145,13 @@ START_TEST(a_part_of_the_window_is_a_part)
 }
 END_TEST
 
-START_TEST(what_always_holds_it_back_is_no_news)
+START_TEST(a_constant_throttle_reason_is_no_event)
 {
 	slow(1215e6, heat);
 	read_until(12);
 	batch(10.1, 11.1);
 	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
-	slow(1100e6, heat | power); /* and what came to it is */
+	slow(1100e6, heat | power); /* an additional reason is an event */
 	read_until(14);
 	batch(12.1, 13.1);
 	ck_assert_ptr_nonnull(event(WINDOW_GPU_SLOWED));
@@ -192,7 +177,7 @@ START_TEST(a_window_too_short_for_the_sampler_claims_nothing)
 	read_until(10.25);
 	slow(1980e6, 0);
 	read_until(12);
-	batch(10.2, 10.35); /* one reading, and those about it do not say so */
+	batch(10.2, 10.35); /* one reading, and its neighbours disagree */
 	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
 	batch(10.3, 10.45); /* none */
 	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
@@ -200,17 +185,17 @@ START_TEST(a_window_too_short_for_the_sampler_claims_nothing)
 	read_until(13.5);
 	batch(12.7, 12.8); /* one, between others that agree */
 	ck_assert_double_eq_tol(event(WINDOW_GPU_SLOWED)->part_ratio, 1, NEAR);
-	batch(12.2, 12.3); /* one, and only the one behind it agrees */
+	batch(12.2, 12.3); /* one, and only the next agrees */
 	ck_assert_double_eq_tol(event(WINDOW_GPU_SLOWED)->part_ratio, 0.5, NEAR);
-	batch(12.8, 12.9); /* none, between two that agree and are near */
+	batch(12.8, 12.9); /* none, between two close ones that agree */
 	ck_assert_double_eq_tol(event(WINDOW_GPU_SLOWED)->part_ratio, 1, NEAR);
-	batch(12.05, 12.2); /* none, and only one of the two says so */
+	batch(12.05, 12.2); /* none, and only one of the two agrees */
 	ck_assert_ptr_null(event(WINDOW_GPU_SLOWED));
 }
 END_TEST
 
-/* Two seconds between readings: what was in between nobody knows. */
-START_TEST(of_a_window_between_two_distant_readings_nothing_is_claimed)
+/* Two seconds between readings: the time between is unknown. */
+START_TEST(a_window_between_two_distant_readings_has_no_event)
 {
 	read_until(10);
 	slow(1215e6, heat);
@@ -226,7 +211,7 @@ START_TEST(of_a_window_between_two_distant_readings_nothing_is_claimed)
 }
 END_TEST
 
-START_TEST(without_a_past_nothing_is_usual)
+START_TEST(without_history_there_is_no_baseline)
 {
 	slow(1215e6, heat);
 	read_until(3);
@@ -252,7 +237,7 @@ END_TEST
 
 /* -- others -- */
 
-START_TEST(another_program_that_came_a_report_and_a_loss_are_told)
+START_TEST(a_new_process_an_error_report_and_a_lost_gpu_are_events)
 {
 	const struct gpu_process_row rows[] = { trainer_row, { 777, GPU_PROCESS_GRAPHICS, "blender scene", 2e9, 0.4 } };
 	read_until(10.5);
@@ -278,7 +263,7 @@ START_TEST(another_program_that_came_a_report_and_a_loss_are_told)
 }
 END_TEST
 
-START_TEST(hot_CPUs_are_told_where_their_kernel_counts_it)
+START_TEST(throttled_CPUs_are_events_if_the_kernel_counts_them)
 {
 	for (int i = 1; i <= 48; i++) {
 		bool is_hot = i >= 41 && i <= 44;
@@ -297,7 +282,7 @@ END_TEST
 
 /* -- for how long -- */
 
-START_TEST(the_share_of_the_last_seconds_in_which_it_was_held_back_is_known)
+START_TEST(the_throttled_share_of_the_last_seconds_is_known)
 {
 	ck_assert(isnan(gpu_throttled_ratio(script.model, GPU, heat, 10, NULL)));
 	read_until(20);
@@ -351,7 +336,7 @@ START_TEST(a_batch_that_heat_slowed_down_is_explained)
 }
 END_TEST
 
-/* The same batch, while the clock stays where it was: nobody knows why. */
+/* The same batch with an unchanged clock: no cause. */
 START_TEST(a_batch_that_was_slow_for_another_reason_is_not)
 {
 	struct explanation why;
@@ -367,8 +352,8 @@ START_TEST(a_batch_that_was_slow_for_another_reason_is_not)
 }
 END_TEST
 
-/* Numbers that no GPU has leave the room to those that there are. */
-START_TEST(figures_of_nobody_take_no_room)
+/* Figures without a GPU leave the room to existing ones. */
+START_TEST(figures_without_a_gpu_take_no_room)
 {
 	for (int32_t i = 1000; i < 1200; i++)
 		emit_clock(0.1, i, 1e9, heat);
@@ -396,25 +381,25 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("the GPU around a batch");
-	TCase *tests = tcase_create("the GPU around a batch");
+	Suite *suite = suite_create("batch window: GPU");
+	TCase *tests = tcase_create("batch window: GPU");
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
-		a_clock_that_heat_holds_down_is_told_against_the_one_before,
+		a_clock_throttled_by_heat_is_compared_with_the_one_before,
 		a_part_of_the_window_is_a_part,
-		what_always_holds_it_back_is_no_news,
+		a_constant_throttle_reason_is_no_event,
 		a_clock_that_falls_for_lack_of_work_is_no_cause,
 		a_window_too_short_for_the_sampler_claims_nothing,
-		of_a_window_between_two_distant_readings_nothing_is_claimed,
-		without_a_past_nothing_is_usual,
+		a_window_between_two_distant_readings_has_no_event,
+		without_history_there_is_no_baseline,
 		a_GPU_that_the_run_is_not_on_says_nothing_of_it,
-		another_program_that_came_a_report_and_a_loss_are_told,
-		hot_CPUs_are_told_where_their_kernel_counts_it,
-		the_share_of_the_last_seconds_in_which_it_was_held_back_is_known,
+		a_new_process_an_error_report_and_a_lost_gpu_are_events,
+		throttled_CPUs_are_events_if_the_kernel_counts_them,
+		the_throttled_share_of_the_last_seconds_is_known,
 		a_batch_that_heat_slowed_down_is_explained,
 		a_batch_that_was_slow_for_another_reason_is_not,
-		figures_of_nobody_take_no_room,
+		figures_without_a_gpu_take_no_room,
 		hours_of_readings_take_bounded_room_and_say_the_same,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)

@@ -4,31 +4,9 @@
 
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
+#include "tests/support/model_parts.h"
 
 #define NEAR 1e-6
-
-static double phase_seconds(const struct batch *batch, uint32_t name, uint32_t parent)
-{
-	for (unsigned i = 0; i < batch->phase_count; i++)
-		if (batch->phases[i].name == name && batch->phases[i].parent == parent)
-			return (double)batch->phases[i].seconds;
-	return NAN;
-}
-
-static double outermost_sum(const struct batch *batch)
-{
-	double sum = 0;
-	for (unsigned i = 0; i < batch->phase_count; i++)
-		sum += batch->phases[i].parent == NAME_NONE ? (double)batch->phases[i].seconds : 0;
-	return sum;
-}
-
-static const struct batch *batch_of(struct script *script, uint64_t ordinal)
-{
-	const struct batch *batch = track_batch(run_main(script_run(script)), ordinal);
-	ck_assert_ptr_nonnull(batch);
-	return batch;
-}
 
 START_TEST(batch_is_begin_to_end_and_step_is_begin_to_next_begin)
 {
@@ -38,11 +16,11 @@ START_TEST(batch_is_begin_to_end_and_step_is_begin_to_next_begin)
 	script_batch_begin(&script, 0, 1.0, 0);
 	script_batch_end(&script, 0, 1.2, 1.0, 0.25);
 	script_apply(&script, 1.21);
-	ck_assert_double_eq_tol(batch_of(&script, 0)->batch_s, 0.2, NEAR);
-	ck_assert_double_nan(batch_of(&script, 0)->step_s);
+	ck_assert_double_eq_tol(script_batch(&script, 0)->batch_s, 0.2, NEAR);
+	ck_assert_double_nan(script_batch(&script, 0)->step_s);
 	script_batch_begin(&script, 0, 1.5, 1);
 	script_apply(&script, 1.6);
-	const struct batch *first = batch_of(&script, 0), *running = batch_of(&script, 1);
+	const struct batch *first = script_batch(&script, 0), *running = script_batch(&script, 1);
 	ck_assert_double_eq_tol(first->step_s, 0.5, NEAR);
 	ck_assert_double_eq(first->loss, 0.25);
 	ck_assert_uint_eq(first->epoch, 7);
@@ -68,11 +46,11 @@ START_TEST(last_step_of_an_epoch_is_its_batch)
 	script_epoch(&script, RECORD_EPOCH_BEGIN, 2.5, 1);
 	script_batch_begin(&script, 0, 3.0, 0);
 	script_apply(&script, 3.1);
-	const struct batch *batch = batch_of(&script, 0);
+	const struct batch *batch = script_batch(&script, 0);
 	ck_assert_double_eq_tol(batch->step_s, 0.2, NEAR);
-	ck_assert_double_nan(phase_seconds(batch, STORY_CHECKPOINT, 0));
-	ck_assert_double_eq_tol(outermost_sum(batch), 0.2, NEAR);
-	ck_assert_uint_eq(batch_of(&script, 1)->epoch_ordinal, 2);
+	ck_assert_double_nan(batch_phase_s(batch, STORY_CHECKPOINT, 0));
+	ck_assert_double_eq_tol(batch_outermost_s(batch), 0.2, NEAR);
+	ck_assert_uint_eq(script_batch(&script, 1)->epoch_ordinal, 2);
 	script_close(&script);
 }
 END_TEST
@@ -89,9 +67,9 @@ START_TEST(epoch_end_of_another_lane_ends_the_step_too)
 	script_batch_end(&script, 1, 1.2, 1.0, NAN);
 	script_batch_begin(&script, 1, 3.0, 0);
 	script_apply(&script, 3.1);
-	ck_assert_double_eq_tol(batch_of(&script, 0)->step_s, 0.2, NEAR);
-	ck_assert_uint_eq(batch_of(&script, 0)->epoch, 0);
-	ck_assert_uint_eq(batch_of(&script, 1)->epoch, 1);
+	ck_assert_double_eq_tol(script_batch(&script, 0)->step_s, 0.2, NEAR);
+	ck_assert_uint_eq(script_batch(&script, 0)->epoch, 0);
+	ck_assert_uint_eq(script_batch(&script, 1)->epoch, 1);
 	script_close(&script);
 }
 END_TEST
@@ -105,9 +83,9 @@ START_TEST(batch_that_never_ended_has_no_times)
 	script_batch_end(&script, 0, 2.2, 2.0, NAN);
 	script_batch_begin(&script, 0, 2.5, 2);
 	script_apply(&script, 2.6);
-	ck_assert_double_nan(batch_of(&script, 0)->batch_s);
-	ck_assert_double_nan(batch_of(&script, 0)->step_s);
-	ck_assert_double_eq_tol(batch_of(&script, 1)->step_s, 0.5, NEAR);
+	ck_assert_double_nan(script_batch(&script, 0)->batch_s);
+	ck_assert_double_nan(script_batch(&script, 0)->step_s);
+	ck_assert_double_eq_tol(script_batch(&script, 1)->step_s, 0.5, NEAR);
 	ck_assert_uint_eq(run_main(script_run(&script))->count, 1);
 	script_close(&script);
 }
@@ -123,11 +101,11 @@ START_TEST(batch_joined_in_its_middle_has_a_time_but_no_step)
 	script_batch_end(&script, 0, 1.7, 1.5, 0.5);
 	script_batch_begin(&script, 0, 2.0, 9);
 	script_apply(&script, 2.1);
-	const struct batch *joined = batch_of(&script, 0);
+	const struct batch *joined = script_batch(&script, 0);
 	ck_assert_double_eq_tol(joined->batch_s, 0.2, NEAR);
 	ck_assert_double_nan(joined->step_s);
-	ck_assert_double_nan(phase_seconds(joined, NAME_UNATTRIBUTED, 0));
-	ck_assert_double_eq_tol(batch_of(&script, 1)->step_s, 0.5, NEAR);
+	ck_assert_double_nan(batch_phase_s(joined, NAME_UNATTRIBUTED, 0));
+	ck_assert_double_eq_tol(script_batch(&script, 1)->step_s, 0.5, NEAR);
 	ck_assert_uint_eq(run_main(script_run(&script))->count, 2);
 	script_close(&script);
 }
@@ -150,14 +128,14 @@ START_TEST(step_across_a_loss_is_not_invented)
 	script_batch_begin(&script, 0, 7.0, 12);
 	script_batch_end(&script, 0, 7.2, 7.0, NAN);
 	script_batch_begin(&script, 0, 7.5, 13);
-	script_add(&script, RECORD_LOST, 7.6)->lost.count = 43; /* counted when all that is left has been read */
+	script_add(&script, RECORD_LOST, 7.6)->lost.count = 43; /* counted when the rest has been read */
 	script_apply(&script, 7.6);
 	for (uint64_t ordinal = 0; ordinal < 4; ordinal++) {
-		ck_assert_double_nan(batch_of(&script, ordinal)->step_s);
-		ck_assert_double_eq_tol(batch_of(&script, ordinal)->batch_s, 0.2, NEAR);
-		ck_assert(!batch_of(&script, ordinal)->is_flagged);
+		ck_assert_double_nan(script_batch(&script, ordinal)->step_s);
+		ck_assert_double_eq_tol(script_batch(&script, ordinal)->batch_s, 0.2, NEAR);
+		ck_assert(!script_batch(&script, ordinal)->is_flagged);
 	}
-	ck_assert_double_eq_tol(batch_of(&script, 4)->step_s, 0.5, NEAR);
+	ck_assert_double_eq_tol(script_batch(&script, 4)->step_s, 0.5, NEAR);
 	ck_assert_uint_eq(script_run(&script)->lost_events, 43);
 	ck_assert_uint_eq(run_main(script_run(&script))->recent.count, 1);
 	script_close(&script);
@@ -174,9 +152,9 @@ START_TEST(batches_may_move_to_another_thread)
 	script_batch_end(&script, 2, 1.7, 1.5, NAN); /* ended by a third thread */
 	script_batch_begin(&script, 1, 2.0, 2);
 	script_apply(&script, 2.1);
-	ck_assert_double_eq_tol(batch_of(&script, 0)->step_s, 0.5, NEAR);
-	ck_assert_double_eq_tol(batch_of(&script, 1)->step_s, 0.5, NEAR);
-	ck_assert_double_eq_tol(batch_of(&script, 1)->batch_s, 0.2, NEAR);
+	ck_assert_double_eq_tol(script_batch(&script, 0)->step_s, 0.5, NEAR);
+	ck_assert_double_eq_tol(script_batch(&script, 1)->step_s, 0.5, NEAR);
+	ck_assert_double_eq_tol(script_batch(&script, 1)->batch_s, 0.2, NEAR);
 	ck_assert_uint_eq(run_main(script_run(&script))->count, 2);
 	ck_assert_uint_eq(run_main(script_run(&script))->step.count, 2);
 	script_close(&script);
@@ -194,11 +172,11 @@ START_TEST(evidence_belongs_to_the_batch_that_just_ended)
 	script_batch_begin(&script, 0, 1.5, 1);
 	script_event(&script, RECORD_EVIDENCE, 0, 1.6)->evidence = &evidence; /* of nothing */
 	script_apply(&script, 1.7);
-	ck_assert(batch_of(&script, 0)->has_evidence);
-	ck_assert_double_eq(batch_of(&script, 0)->evidence.major_faults, 1);
-	ck_assert_double_eq(batch_of(&script, 0)->samples, 64);
-	ck_assert(!batch_of(&script, 1)->has_evidence);
-	ck_assert_double_nan(batch_of(&script, 1)->evidence.cpu_s);
+	ck_assert(script_batch(&script, 0)->has_evidence);
+	ck_assert_double_eq(script_batch(&script, 0)->evidence.major_faults, 1);
+	ck_assert_double_eq(script_batch(&script, 0)->samples, 64);
+	ck_assert(!script_batch(&script, 1)->has_evidence);
+	ck_assert_double_nan(script_batch(&script, 1)->evidence.cpu_s);
 	ck_assert_double_eq_tol(run_main(script_run(&script))->samples_per_s, 64 / 0.5, NEAR);
 	script_close(&script);
 }
@@ -259,7 +237,7 @@ START_TEST(recent_covers_exactly_the_last_200_steps)
 }
 END_TEST
 
-START_TEST(open_spans_gauges_counters_marks_and_meta_are_kept)
+START_TEST(open_spans_gauges_counters_marks_and_meta_are_in_the_model)
 {
 	struct script script;
 	script_open(&script, NULL);
@@ -319,6 +297,6 @@ int main(void)
 	tcase_add_test(tests, evidence_belongs_to_the_batch_that_just_ended);
 	tcase_add_test(tests, ring_keeps_the_newest_batches);
 	tcase_add_test(tests, recent_covers_exactly_the_last_200_steps);
-	tcase_add_test(tests, open_spans_gauges_counters_marks_and_meta_are_kept);
+	tcase_add_test(tests, open_spans_gauges_counters_marks_and_meta_are_in_the_model);
 	return suite_run(suite);
 }

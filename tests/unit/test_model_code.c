@@ -88,7 +88,7 @@ static const struct code_function *function_named(uint32_t code)
 	return NULL;
 }
 
-/* train:10 calls Tensor.backward (a library), and fit:20, that calls train:10 again. */
+/* train:10 calls Tensor.backward (a library) and fit:20, which calls train:10 again. */
 static void emit_run(void)
 {
 	begin_set(1);
@@ -119,7 +119,7 @@ START_TEST(calls_into_libraries_count_for_the_line_that_makes_them)
 }
 END_TEST
 
-START_TEST(what_is_called_again_counts_once)
+START_TEST(a_recursive_call_counts_once)
 {
 	emit_run();
 	ck_assert_double_eq_tol(line_at(10)->all.total_s, 1, 1e-9);
@@ -155,7 +155,7 @@ START_TEST(a_line_with_a_comprehension_is_one)
 }
 END_TEST
 
-START_TEST(the_last_minute_is_what_was_told_in_it)
+START_TEST(the_last_minute_has_the_samples_emitted_in_it)
 {
 	emit_run();
 	for (int second = 2; second <= 200; second++) {
@@ -171,7 +171,7 @@ START_TEST(the_last_minute_is_what_was_told_in_it)
 	ck_assert_double_ge(line_at(20)->self.recent_s, 49);
 	ck_assert_double_le(line_at(10)->self.recent_s, 11);
 	ck_assert_double_gt(line_at(10)->self.total_s, 148);
-	/* Nothing comes any more: it grows old. */
+	/* No more samples: it becomes outdated. */
 	begin_set(300);
 	model_apply(model, &set);
 	ck_assert_double_eq(group->time.recent_s, 0);
@@ -180,7 +180,7 @@ START_TEST(the_last_minute_is_what_was_told_in_it)
 }
 END_TEST
 
-START_TEST(what_a_latecomer_is_told_is_not_of_the_last_minute)
+START_TEST(samples_of_a_snapshot_are_not_of_the_last_minute)
 {
 	begin_set(1);
 	set.is_snapshot = true;
@@ -220,7 +220,7 @@ START_TEST(phases_follow_the_libraries_functions)
 }
 END_TEST
 
-/* Lightning gives the optimizer the whole step to call; data that is computed by a model is data. */
+/* Lightning's optimizer calls the whole step as a closure; data that a model computes is data. */
 START_TEST(an_outer_phase_stays_but_for_an_optimizers)
 {
 	begin_set(1);
@@ -258,7 +258,7 @@ START_TEST(records_that_make_no_sense_are_left_out)
 	emit_node(2, 9, 1, 1, 10); /* a parent that comes later */
 	emit_node(2, 1, 1, 1, 10); /* one that is not there */
 	emit_node(CODE_NODES_MAX + 1, 0, 1, 1, 10);
-	emit_node(3, 0, 1, 7, 10); /* a code that was not told */
+	emit_node(3, 0, 1, 7, 10); /* a code that was not emitted */
 	emit_time(1, 5);
 	emit_time(0, 5);
 	ck_assert_uint_eq(model->code.node_count, 0);
@@ -298,10 +298,10 @@ int main(void)
 	TCase *tests = tcase_create("model_code");
 	tcase_add_checked_fixture(tests, open_model, close_model);
 	tcase_add_test(tests, calls_into_libraries_count_for_the_line_that_makes_them);
-	tcase_add_test(tests, what_is_called_again_counts_once);
+	tcase_add_test(tests, a_recursive_call_counts_once);
 	tcase_add_test(tests, a_line_with_a_comprehension_is_one);
-	tcase_add_test(tests, the_last_minute_is_what_was_told_in_it);
-	tcase_add_test(tests, what_a_latecomer_is_told_is_not_of_the_last_minute);
+	tcase_add_test(tests, the_last_minute_has_the_samples_emitted_in_it);
+	tcase_add_test(tests, samples_of_a_snapshot_are_not_of_the_last_minute);
 	tcase_add_test(tests, phases_follow_the_libraries_functions);
 	tcase_add_test(tests, an_outer_phase_stays_but_for_an_optimizers);
 	tcase_add_test(tests, records_that_make_no_sense_are_left_out);

@@ -55,7 +55,7 @@ static void meter(double at_s, int32_t instance, double joules)
 	script_figure(&script, at_s, METRIC_ENERGY_USED, instance, joules);
 }
 
-/* Readings each second of one package that draws so much; from_s … to_s, applied. Returns its counter. */
+/* Applies a reading each second from from_s to to_s of one package with this power. Returns its counter. */
 static double meter_evenly(double from_s, double to_s, double joules, double watts)
 {
 	for (double at_s = from_s; at_s <= to_s; at_s++, joules += watts) {
@@ -117,7 +117,7 @@ START_TEST(packages_and_memory_are_added_and_the_platform_is_not)
 }
 END_TEST
 
-START_TEST(a_counter_that_begins_anew_has_lost_what_was_between)
+START_TEST(a_counter_that_restarts_loses_the_energy_between)
 {
 	name_meters();
 	meter_evenly(1, 5, 1000, 100);
@@ -154,7 +154,7 @@ START_TEST(a_meter_that_vanishes_is_not_known_then_not_waited_for)
 	}
 	ck_near(energy->cpu_watts, 100);
 	ck_near(energy->cpu_joules, 7900 + 80);
-	/* It comes back: what it counted meanwhile counts, but is no power. */
+	/* It comes back: its energy meanwhile counts, but gives no power. */
 	meter(81, SECOND, 40 * 81);
 	meter(81, PACKAGE, 8100);
 	script_apply(&script, 81);
@@ -187,8 +187,8 @@ END_TEST
 START_TEST(batches_get_their_share_of_the_readings)
 {
 	name_meters();
-	/* 100 W for ten seconds, then 300; steps of a second each, a quarter off the readings: 9.75 s of the one, 10.25 s
-	 * of the other. */
+	/* 100 W for ten seconds, then 300; steps of a second, offset from the readings by a quarter: 9.75 s at 100 W, 10.25
+	 * s at 300. */
 	double joules = meter_evenly(0, 9, 0, 100);
 	joules = meter_evenly(10, 22, joules, 300);
 	emit_steps(0.25, 1, 20);
@@ -234,7 +234,7 @@ START_TEST(a_gap_is_not_shared_out)
 {
 	name_meters();
 	meter_evenly(0, 10, 0, 100);
-	/* Nothing for half a minute, in which it counted far more: no batch gets of it, but it was used. */
+	/* No readings for half a minute, in which it counted much energy: the total has it, but no batch. */
 	meter_evenly(40, 50, 50000, 100);
 	emit_steps(1, 1, 45);
 	script_apply(&script, 50.5);
@@ -334,7 +334,7 @@ START_TEST(without_a_counter_power_is_added_up_but_not_over_a_gap)
 }
 END_TEST
 
-START_TEST(a_counter_that_is_not_told_any_more_gives_way_to_power)
+START_TEST(a_counter_that_is_no_longer_emitted_is_replaced_by_power)
 {
 	for (double at_s = 0.25; at_s < 200; at_s += 0.25) {
 		add_gpu(at_s, 0, -1, 100);
@@ -400,12 +400,12 @@ START_TEST(power_says_when_the_joules_between_two_readings_of_a_counter_were_use
 		ck_assert(epoch && epoch->is_whole);
 		ck_assert_msg(fabs(epoch->gpu_joules - wanted) < 150, "epoch %u: %g J, not %g", i, epoch->gpu_joules, wanted);
 	}
-	/* What was counted stays what was counted. */
+	/* Counted energy remains. */
 	ck_near(energy->gpu_joules, swinging_joules(65.25) - swinging_joules(0.25));
 }
 END_TEST
 
-START_TEST(epochs_are_summed_and_told_in_grams)
+START_TEST(epochs_have_sums_in_grams)
 {
 	teardown();
 	open_with(360);
@@ -471,7 +471,7 @@ START_TEST(the_oldest_epochs_make_room)
 }
 END_TEST
 
-START_TEST(the_last_epoch_is_told_with_the_end_of_its_target)
+START_TEST(the_last_epoch_is_reported_when_its_target_ends)
 {
 	name_meters();
 	meter_evenly(0, 10, 0, 100);
@@ -555,7 +555,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, nothing_is_known_before_anything_was_read);
 	tcase_add_test(tests, packages_and_memory_are_added_and_the_platform_is_not);
-	tcase_add_test(tests, a_counter_that_begins_anew_has_lost_what_was_between);
+	tcase_add_test(tests, a_counter_that_restarts_loses_the_energy_between);
 	tcase_add_test(tests, a_meter_that_vanishes_is_not_known_then_not_waited_for);
 	tcase_add_test(tests, nonsense_is_no_energy);
 	tcase_add_test(tests, batches_get_their_share_of_the_readings);
@@ -566,13 +566,13 @@ int main(void)
 	tcase_add_test(tests, too_little_says_nothing);
 	tcase_add_test(tests, a_gpus_counter_is_believed_before_its_power);
 	tcase_add_test(tests, without_a_counter_power_is_added_up_but_not_over_a_gap);
-	tcase_add_test(tests, a_counter_that_is_not_told_any_more_gives_way_to_power);
+	tcase_add_test(tests, a_counter_that_is_no_longer_emitted_is_replaced_by_power);
 	tcase_add_test(tests, power_says_when_the_joules_between_two_readings_of_a_counter_were_used);
 	tcase_add_test(tests, a_part_of_a_gpu_is_metered_by_the_whole);
-	tcase_add_test(tests, epochs_are_summed_and_told_in_grams);
+	tcase_add_test(tests, epochs_have_sums_in_grams);
 	tcase_add_test(tests, an_epoch_with_a_gap_in_it_is_not_whole);
 	tcase_add_test(tests, the_oldest_epochs_make_room);
-	tcase_add_test(tests, the_last_epoch_is_told_with_the_end_of_its_target);
+	tcase_add_test(tests, the_last_epoch_is_reported_when_its_target_ends);
 	tcase_add_test(tests, the_hottest_of_the_cpus_is_known_until_it_is_stale);
 	tcase_add_test(tests, throttling_is_a_rate);
 	tcase_add_test(tests, a_long_curve_is_bounded_and_hardly_blurred);

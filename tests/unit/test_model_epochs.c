@@ -3,17 +3,9 @@
 
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
+#include "tests/support/model_parts.h"
 
 #define NEAR 1e-6
-
-static struct model *new_model(void)
-{
-	struct model_options options;
-	model_options_default(&options);
-	struct model *model = model_new(&options);
-	ck_assert_ptr_nonnull(model);
-	return model;
-}
 
 START_TEST(epochs_have_ordinals_and_the_figures_of_their_batches)
 {
@@ -142,7 +134,7 @@ START_TEST(published_epochs_and_their_events_are_one)
 }
 END_TEST
 
-START_TEST(newest_thousand_epochs_are_kept)
+START_TEST(the_newest_thousand_epochs_are_retained)
 {
 	struct script script;
 	script_open(&script, NULL);
@@ -194,7 +186,7 @@ END_TEST
 static double length_of(const struct story_options *options, double *epoch_ends)
 {
 	struct story *story = story_new(options);
-	struct model *model = new_model();
+	struct model *model = model_new_default();
 	struct sample_set set = SAMPLE_SET_INIT;
 	while (story_next(story, &set))
 		model_apply(model, &set);
@@ -218,7 +210,7 @@ START_TEST(remaining_time_is_right_once_an_epoch_is_complete)
 		options.checkpoint_s = 2;
 		double epoch_ends[5], end_s = length_of(&options, epoch_ends);
 		struct story *story = story_new(&options);
-		struct model *model = new_model();
+		struct model *model = model_new_default();
 		struct sample_set set = SAMPLE_SET_INIT;
 		double last_ratio = 0;
 		while (story_next(story, &set)) {
@@ -233,7 +225,7 @@ START_TEST(remaining_time_is_right_once_an_epoch_is_complete)
 			}
 			if (run->epoch_count < 2 || run->epochs[run->epoch_count - 1].end_ns || !run->is_live)
 				continue;
-			/* Within the planted slow batches: each is 0.25 s. */
+			/* Within the planted 0.25 s of each slow batch. */
 			double epoch_end_s = epoch_ends[run->epoch_count - 1];
 			ck_assert_double_eq_tol(run->epoch_eta_s, epoch_end_s - now_s, 0.9);
 			if (has_plan)
@@ -255,7 +247,7 @@ START_TEST(first_epoch_is_estimated_from_its_plan)
 	story_options_default(&options);
 	options.slow_every = 0;
 	struct story *story = story_new(&options);
-	struct model *model = new_model();
+	struct model *model = model_new_default();
 	struct sample_set set = SAMPLE_SET_INIT;
 	for (int i = 0; i < 51; i++) {
 		story_next(story, &set);
@@ -280,7 +272,7 @@ START_TEST(unknown_plan_makes_no_estimate_in_the_first_epoch)
 	story_options_default(&options);
 	options.has_plan = false;
 	struct story *story = story_new(&options);
-	struct model *model = new_model();
+	struct model *model = model_new_default();
 	struct sample_set set = SAMPLE_SET_INIT;
 	for (int i = 0; i < 51; i++) {
 		story_next(story, &set);
@@ -345,7 +337,7 @@ int main(void)
 	tcase_add_test(tests, epoch_that_never_ended_ends_with_the_next);
 	tcase_add_test(tests, epoch_takes_the_mode_that_is_published_before_its_first_batch);
 	tcase_add_test(tests, published_epochs_and_their_events_are_one);
-	tcase_add_test(tests, newest_thousand_epochs_are_kept);
+	tcase_add_test(tests, the_newest_thousand_epochs_are_retained);
 	tcase_add_test(tests, epoch_whose_begin_was_lost_is_taken_from_the_state);
 	tcase_add_test(tests, remaining_time_is_right_once_an_epoch_is_complete);
 	tcase_add_test(tests, first_epoch_is_estimated_from_its_plan);

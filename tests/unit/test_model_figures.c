@@ -59,7 +59,7 @@ static const struct batch *batch_at(uint64_t ordinal) { return track_batch(run_m
 
 /* -- the loss -- */
 
-START_TEST(a_loss_told_later_is_of_its_batch)
+START_TEST(a_late_loss_belongs_to_its_batch)
 {
 	for (uint64_t i = 0; i < 5; i++)
 		batch(i, NAN);
@@ -80,7 +80,7 @@ START_TEST(a_loss_told_later_is_of_its_batch)
 }
 END_TEST
 
-START_TEST(losses_told_later_make_a_trend)
+START_TEST(late_losses_make_a_trend)
 {
 	for (uint64_t i = 0; i < 60; i++) {
 		batch(i, NAN);
@@ -97,7 +97,7 @@ END_TEST
 
 START_TEST(the_loss_is_that_of_training)
 {
-	/* A sanity check validates before anything is learnt. */
+	/* Lightning's sanity check validates before training. */
 	script_mode(&script, 0, 0.5, STORY_VALIDATION);
 	batch(0, 9);
 	script_mode(&script, 0, 1.1, STORY_TRAIN);
@@ -114,7 +114,7 @@ START_TEST(the_loss_is_that_of_training)
 }
 END_TEST
 
-START_TEST(a_state_tells_the_loss_where_there_is_but_one_mode)
+START_TEST(a_state_has_the_loss_if_there_is_one_mode)
 {
 	struct run_state state = { .loss = 0.7 };
 	script_state(&script, &state);
@@ -129,7 +129,7 @@ START_TEST(a_state_tells_the_loss_where_there_is_but_one_mode)
 }
 END_TEST
 
-START_TEST(a_loss_told_within_the_batch_stays)
+START_TEST(a_loss_published_within_the_batch_stays)
 {
 	script_batch_begin(&script, 0, 1, 0);
 	figure(0, LOSS, 0.3);
@@ -141,7 +141,7 @@ END_TEST
 
 /* -- others -- */
 
-START_TEST(figures_are_kept_by_name_and_with_their_batch)
+START_TEST(figures_are_found_by_name_and_by_batch)
 {
 	for (uint64_t i = 0; i < 250; i++) {
 		batch(i, NAN);
@@ -284,16 +284,16 @@ START_TEST(a_counters_rate_is_of_the_times_when_it_grew)
 	for (int i = 0; i < 120; i++)
 		count_to(1 + 0.5 * i, floor(1.2 * 0.5 * i));
 	ck_assert_double_eq_tol(run_counter(script_run(&script), "optimizer.steps")->rate_per_s, 1.2, 0.05);
-	/* Much slower than it is read. */
+	/* Published much less often than read. */
 	for (int i = 0; i < 1000; i++)
 		count_to(100 + 0.5 * i, 100 + floor(0.5 * i / 20));
 	ck_assert_double_eq_tol(run_counter(script_run(&script), "optimizer.steps")->rate_per_s, 0.05, 0.001);
-	count_to(700, 1); /* begun anew */
+	count_to(700, 1); /* restarted */
 	ck_assert_double_nan(run_counter(script_run(&script), "optimizer.steps")->rate_per_s);
 }
 END_TEST
 
-START_TEST(marks_are_numbered_beyond_those_that_are_kept)
+START_TEST(marks_are_numbered_beyond_those_retained)
 {
 	for (int i = 0; i < RUN_MARKS_MAX + 5; i++)
 		script_event(&script, RECORD_MARK, 0, 1 + i)->text = i == RUN_MARKS_MAX + 4 ? "last" : "a mark";
@@ -349,12 +349,12 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, a_loss_told_later_is_of_its_batch);
-	tcase_add_test(tests, losses_told_later_make_a_trend);
+	tcase_add_test(tests, a_late_loss_belongs_to_its_batch);
+	tcase_add_test(tests, late_losses_make_a_trend);
 	tcase_add_test(tests, the_loss_is_that_of_training);
-	tcase_add_test(tests, a_state_tells_the_loss_where_there_is_but_one_mode);
-	tcase_add_test(tests, a_loss_told_within_the_batch_stays);
-	tcase_add_test(tests, figures_are_kept_by_name_and_with_their_batch);
+	tcase_add_test(tests, a_state_has_the_loss_if_there_is_one_mode);
+	tcase_add_test(tests, a_loss_published_within_the_batch_stays);
+	tcase_add_test(tests, figures_are_found_by_name_and_by_batch);
 	tcase_add_test(tests, a_mode_has_its_own);
 	tcase_add_test(tests, a_figure_of_a_batch_that_is_gone_counts_by_name);
 	tcase_add_test(tests, names_and_figures_of_a_batch_are_bounded);
@@ -362,7 +362,7 @@ int main(void)
 	tcase_add_test(tests, the_allocator_is_noted_with_batches_and_epochs);
 	tcase_add_test(tests, without_gauges_there_is_no_allocator);
 	tcase_add_test(tests, a_counters_rate_is_of_the_times_when_it_grew);
-	tcase_add_test(tests, marks_are_numbered_beyond_those_that_are_kept);
+	tcase_add_test(tests, marks_are_numbered_beyond_those_retained);
 	tcase_add_test(tests, a_pass_is_counted_since_another_mode);
 	tcase_add_test(tests, samples_a_second_count_what_a_batch_really_had);
 	return suite_run(suite);

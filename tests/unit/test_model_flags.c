@@ -9,14 +9,14 @@
 
 static double at_s;
 
-/* One step, told when its end is known: the next batch's begin comes with the next step. */
+/* One step, emitted when its end is known: the next batch's begin comes with the next step. */
 static void step(struct script *script, double step_s)
 {
 	script_steps(script, at_s, &step_s, 1);
 	at_s += step_s;
 }
 
-/* The batch that makes the newest step known. */
+/* The next batch, whose begin ends the newest step. */
 static void finish(struct script *script)
 {
 	script_batch_begin(script, 0, at_s, 0);
@@ -53,7 +53,7 @@ START_TEST(slow_first_batch_is_warmup_and_not_variance)
 	ck_assert_uint_eq(warmup_length(&script), 1);
 	ck_assert_double_eq_tol(track->slow_first_s, 0.538, NEAR);
 	ck_assert_double_eq_tol(track->step.max_s, 0.538, NEAR);   /* the whole run has it */
-	ck_assert_double_eq_tol(track->judged.max_s, 0.187, NEAR); /* judgement has not */
+	ck_assert_double_eq_tol(track->judged.max_s, 0.187, NEAR); /* the verdict has not */
 	ck_assert_double_lt(track->judged.max_s / track->judged.min_s, 1.02);
 	ck_assert_uint_eq(track->judged.count, 25);
 	ck_assert_double_eq_tol(track->judged.p50_s, 0.186, 0.004);
@@ -210,7 +210,7 @@ START_TEST(each_mode_is_judged_by_its_own_kind)
 	story_options_default(&options);
 	options.slow_every = 0;
 	options.first_s = 0;
-	options.validation_batches = 30; /* half as long as training's: out of line there, usual here */
+	options.validation_batches = 30; /* half as long as in training: an outlier there, ordinary here */
 	struct model_options model_options;
 	model_options_default(&model_options);
 	struct model *model = model_new(&model_options);
@@ -228,7 +228,7 @@ START_TEST(each_mode_is_judged_by_its_own_kind)
 }
 END_TEST
 
-/* Of a recording: what was flagged in the run that it shows. */
+/* Flags by hand from a recording. */
 static void emit_flag(struct script *script, uint32_t mode, uint64_t ordinal, bool is_flagged)
 {
 	struct record *record = script_add(script, RECORD_FLAG, at_s);
@@ -254,7 +254,7 @@ START_TEST(recorded_flag_is_one_by_hand)
 	emit_flag(&script, mode, 30, false);
 	ck_assert_uint_eq(run->flagged_count, 1);
 	ck_assert_uint_eq(run_main(run)->count, count);
-	/* What is not kept, or was never there, is let alone. */
+	/* Batches that are not retained, or never existed, are ignored. */
 	emit_flag(&script, mode, 100000, true);
 	emit_flag(&script, mode + 77, 40, false);
 	struct record *record = script_add(&script, RECORD_FLAG, at_s);
@@ -301,7 +301,7 @@ START_TEST(person_flags_and_unflags_and_that_stays)
 }
 END_TEST
 
-START_TEST(flagged_batches_outlive_the_ring_and_only_the_newest_thousand_are_kept)
+START_TEST(flagged_batches_outlive_the_ring_and_the_newest_thousand_remain)
 {
 	struct model_options options;
 	model_options_default(&options);
@@ -319,8 +319,8 @@ START_TEST(flagged_batches_outlive_the_ring_and_only_the_newest_thousand_are_kep
 		ck_assert_uint_eq(run->flagged[i].batch.ordinal, run->flagged[i - 1].batch.ordinal + 5);
 	uint64_t oldest = run->flagged[0].batch.ordinal;
 	ck_assert_ptr_null(track_batch(run_main(run), oldest));
-	ck_assert(!model_flag(script.model, 0, 0, oldest - 5, false)); /* kept nowhere */
-	ck_assert(model_flag(script.model, 0, 0, oldest, false));      /* kept in the list */
+	ck_assert(!model_flag(script.model, 0, 0, oldest - 5, false)); /* in no list */
+	ck_assert(model_flag(script.model, 0, 0, oldest, false));      /* in the list */
 	ck_assert_uint_eq(run->flagged_count, RUN_FLAGGED_MAX - 1);
 	script_close(&script);
 }
@@ -392,7 +392,7 @@ int main(void)
 	tcase_add_test(tests, counted_batches_are_flagged_where_each_has_a_time_of_its_own);
 	tcase_add_test(tests, recorded_flag_is_one_by_hand);
 	tcase_add_test(tests, person_flags_and_unflags_and_that_stays);
-	tcase_add_test(tests, flagged_batches_outlive_the_ring_and_only_the_newest_thousand_are_kept);
+	tcase_add_test(tests, flagged_batches_outlive_the_ring_and_the_newest_thousand_remain);
 	tcase_add_test(tests, loss_trend_is_the_sign_of_its_slope);
 	return suite_run(suite);
 }

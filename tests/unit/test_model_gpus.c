@@ -36,7 +36,7 @@ static void two_gpus(void)
 
 /* -- figures -- */
 
-START_TEST(gpus_stand_in_the_order_of_their_numbers_and_parts_after_their_gpu)
+START_TEST(gpus_are_ordered_by_number_and_parts_follow_their_gpu)
 {
 	static const int32_t expected[] = { 0, 100, 101, 1, 10000 };
 	script_gpu(&script, 0, 10000, -1, 0);
@@ -80,7 +80,7 @@ START_TEST(a_counter_has_a_rate_and_one_that_wraps_has_none_for_one_reading)
 END_TEST
 
 /* 3 ms every two seconds, 0.1 ms at each other reading: 1.85 ms a second, not 0.4 or 12. */
-START_TEST(what_reading_takes_is_told_over_half_a_minute)
+START_TEST(the_overhead_of_reading_is_averaged_over_half_a_minute)
 {
 	double taken_ns = 0;
 	two_gpus();
@@ -99,7 +99,7 @@ START_TEST(what_reading_takes_is_told_over_half_a_minute)
 }
 END_TEST
 
-START_TEST(power_is_that_of_its_energy_counter_where_it_is_not_told)
+START_TEST(unknown_power_is_derived_from_the_energy_counter)
 {
 	two_gpus();
 	emit(1, METRIC_GPU_ENERGY, FIRST, 1000);
@@ -112,7 +112,7 @@ START_TEST(power_is_that_of_its_energy_counter_where_it_is_not_told)
 }
 END_TEST
 
-START_TEST(what_is_no_longer_told_is_forgotten)
+START_TEST(a_figure_that_is_no_longer_emitted_becomes_unknown)
 {
 	two_gpus();
 	emit(1, METRIC_GPU_BUSY, FIRST, 0.9);
@@ -143,7 +143,7 @@ START_TEST(what_is_no_longer_told_is_forgotten)
 }
 END_TEST
 
-START_TEST(what_is_told_rarely_stands_for_four_of_its_intervals)
+START_TEST(a_rare_figure_is_valid_for_four_of_its_intervals)
 {
 	two_gpus();
 	for (int at_s = 0; at_s <= 60; at_s++) {
@@ -159,7 +159,7 @@ START_TEST(what_is_told_rarely_stands_for_four_of_its_intervals)
 }
 END_TEST
 
-/* A driver that answers slowly is asked seldom: its figures are not to come and go. */
+/* A slow driver is read rarely: its figures must not come and go. */
 START_TEST(a_gpu_that_is_read_every_half_minute_keeps_its_figures)
 {
 	two_gpus();
@@ -196,7 +196,7 @@ START_TEST(a_lost_gpu_says_why_and_has_no_figures)
 }
 END_TEST
 
-START_TEST(another_part_under_the_same_number_begins_anew)
+START_TEST(another_part_under_the_same_number_starts_from_zero)
 {
 	script_gpu(&script, 0, FIRST, -1, 0);
 	script_gpu(&script, 0, PART, FIRST, 0);
@@ -224,7 +224,7 @@ START_TEST(junk_is_not_taken)
 }
 END_TEST
 
-START_TEST(reasons_have_words_and_only_power_and_heat_hold_back)
+START_TEST(reasons_have_texts_and_only_power_and_heat_throttle)
 {
 	char words[128];
 	ck_assert_str_eq(gpu_throttle_words(0, words, sizeof words), "");
@@ -250,7 +250,7 @@ START_TEST(the_whole_run_is_summed_up_over_time)
 		emit(i, METRIC_GPU_THROTTLED_POWER, FIRST, 1e9 * i);
 		script_apply(&script, i);
 	}
-	/* Nothing was read for a minute: that counts for ten seconds. */
+	/* No reading for a minute counts as ten seconds. */
 	emit(71, METRIC_GPU_BUSY, FIRST, 0);
 	script_apply(&script, 71);
 	const struct gpu_totals *totals = &first()->totals;
@@ -266,7 +266,7 @@ START_TEST(the_whole_run_is_summed_up_over_time)
 }
 END_TEST
 
-START_TEST(the_newest_happenings_are_kept)
+START_TEST(the_newest_events_are_retained)
 {
 	two_gpus();
 	for (uint32_t i = 0; i < 20; i++) {
@@ -285,7 +285,7 @@ END_TEST
 
 /* -- processes -- */
 
-START_TEST(the_runs_processes_stand_first_then_those_with_the_most_memory)
+START_TEST(the_runs_processes_are_first_then_those_with_the_most_memory)
 {
 	const struct gpu_process_row rows[] = {
 		{ 7, GPU_PROCESS_COMPUTE, "other", 9e9, NAN },
@@ -316,7 +316,7 @@ START_TEST(the_runs_processes_stand_first_then_those_with_the_most_memory)
 }
 END_TEST
 
-START_TEST(of_too_many_processes_the_runs_are_kept)
+START_TEST(the_runs_processes_remain_if_there_are_too_many)
 {
 	struct gpu_process_row rows[200];
 	two_gpus();
@@ -331,7 +331,7 @@ START_TEST(of_too_many_processes_the_runs_are_kept)
 }
 END_TEST
 
-START_TEST(who_ended_since_the_list_was_read_is_still_of_the_run)
+START_TEST(a_process_that_ended_since_the_list_was_read_is_still_of_the_run)
 {
 	two_gpus();
 	script_process(&script, 0, 101, 1, "helper", false);
@@ -394,7 +394,7 @@ START_TEST(a_rank_is_on_the_gpus_of_its_processes)
 	ck_assert_double_eq(run_gpu_figure(script.model, NULL, METRIC_GPU_THROTTLE), 5);
 	ck_assert_double_nan(run_gpu_figure(script.model, NULL, METRIC_GPU_CLOCK));
 	ck_assert_double_eq(run_gpu_figure(script.model, &script.model->runs[1], METRIC_GPU_POWER), 400);
-	/* What it was on stays known when it is over. */
+	/* Its GPU remains known after its end. */
 	script_add(&script, RECORD_PROCESS_GONE, 2)->process.pid = 201;
 	script_add(&script, RECORD_PROCESS_GONE, 2)->process.pid = 200;
 	sample_set_add(&script.set, RECORD_RUN_CLOSED, 1, script_ns(2))->text = "ended";
@@ -483,7 +483,7 @@ START_TEST(where_processes_are_seen_the_environment_says_nothing)
 	script_gpu_processes(&script, 1, SECOND, NULL, 0);
 	script_apply(&script, 1);
 	ck_assert(!first()->is_ours && !script_gpu_of(&script, SECOND)->is_ours);
-	/* But it holds memory of one: the lists do not tell of it. */
+	/* But it has memory of one GPU: the lists omit it. */
 	script_gauge(&script, 2, 0, STORY_RESERVED, 1e9);
 	script_apply(&script, 2.5);
 	ck_assert(!first()->is_ours && script_gpu_of(&script, SECOND)->is_ours_by_place);
@@ -493,7 +493,7 @@ START_TEST(where_processes_are_seen_the_environment_says_nothing)
 }
 END_TEST
 
-START_TEST(ranks_whose_processes_are_hidden_are_told_apart_by_their_local_ranks)
+START_TEST(ranks_with_hidden_processes_are_matched_by_their_local_ranks)
 {
 	const struct gpu *gpus[GPUS_MAX];
 	two_gpus();
@@ -508,7 +508,7 @@ START_TEST(ranks_whose_processes_are_hidden_are_told_apart_by_their_local_ranks)
 }
 END_TEST
 
-/* As CUDA has it, without the driver's word before it. What nobody has says nothing. */
+/* As CUDA has it, without the driver's prefix. A UUID of no GPU is ignored. */
 START_TEST(the_uuid_that_a_run_publishes_goes_before_its_environment)
 {
 	static const struct {
@@ -559,7 +559,7 @@ START_TEST(a_part_is_used_in_place_of_its_gpu)
 }
 END_TEST
 
-START_TEST(labels_tell_parts_and_vendors_apart)
+START_TEST(labels_distinguish_parts_and_vendors)
 {
 	char label[48];
 	script_gpu(&script, 0, FIRST, -1, 3);
@@ -579,29 +579,29 @@ int main(void)
 	TCase *tests = tcase_create("gpus");
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, gpus_stand_in_the_order_of_their_numbers_and_parts_after_their_gpu);
-	tcase_add_test(tests, what_reading_takes_is_told_over_half_a_minute);
+	tcase_add_test(tests, gpus_are_ordered_by_number_and_parts_follow_their_gpu);
+	tcase_add_test(tests, the_overhead_of_reading_is_averaged_over_half_a_minute);
 	tcase_add_test(tests, a_counter_has_a_rate_and_one_that_wraps_has_none_for_one_reading);
-	tcase_add_test(tests, power_is_that_of_its_energy_counter_where_it_is_not_told);
-	tcase_add_test(tests, what_is_no_longer_told_is_forgotten);
-	tcase_add_test(tests, what_is_told_rarely_stands_for_four_of_its_intervals);
+	tcase_add_test(tests, unknown_power_is_derived_from_the_energy_counter);
+	tcase_add_test(tests, a_figure_that_is_no_longer_emitted_becomes_unknown);
+	tcase_add_test(tests, a_rare_figure_is_valid_for_four_of_its_intervals);
 	tcase_add_test(tests, a_gpu_that_is_read_every_half_minute_keeps_its_figures);
 	tcase_add_test(tests, a_lost_gpu_says_why_and_has_no_figures);
-	tcase_add_test(tests, another_part_under_the_same_number_begins_anew);
+	tcase_add_test(tests, another_part_under_the_same_number_starts_from_zero);
 	tcase_add_test(tests, junk_is_not_taken);
-	tcase_add_test(tests, reasons_have_words_and_only_power_and_heat_hold_back);
+	tcase_add_test(tests, reasons_have_texts_and_only_power_and_heat_throttle);
 	tcase_add_test(tests, the_whole_run_is_summed_up_over_time);
-	tcase_add_test(tests, the_newest_happenings_are_kept);
-	tcase_add_test(tests, the_runs_processes_stand_first_then_those_with_the_most_memory);
-	tcase_add_test(tests, of_too_many_processes_the_runs_are_kept);
-	tcase_add_test(tests, who_ended_since_the_list_was_read_is_still_of_the_run);
+	tcase_add_test(tests, the_newest_events_are_retained);
+	tcase_add_test(tests, the_runs_processes_are_first_then_those_with_the_most_memory);
+	tcase_add_test(tests, the_runs_processes_remain_if_there_are_too_many);
+	tcase_add_test(tests, a_process_that_ended_since_the_list_was_read_is_still_of_the_run);
 	tcase_add_test(tests, a_rank_is_on_the_gpus_of_its_processes);
 	tcase_add_loop_test(tests, where_processes_are_hidden_the_environment_says_where_a_run_is, 0,
 		sizeof place_cases / sizeof *place_cases);
 	tcase_add_test(tests, where_processes_are_seen_the_environment_says_nothing);
-	tcase_add_test(tests, ranks_whose_processes_are_hidden_are_told_apart_by_their_local_ranks);
+	tcase_add_test(tests, ranks_with_hidden_processes_are_matched_by_their_local_ranks);
 	tcase_add_loop_test(tests, the_uuid_that_a_run_publishes_goes_before_its_environment, 0, 5);
 	tcase_add_loop_test(tests, a_part_is_used_in_place_of_its_gpu, 0, 3);
-	tcase_add_test(tests, labels_tell_parts_and_vendors_apart);
+	tcase_add_test(tests, labels_distinguish_parts_and_vendors);
 	return suite_run(suite);
 }

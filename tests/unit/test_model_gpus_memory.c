@@ -45,7 +45,7 @@ static void emit_batches(double until_s)
 	}
 }
 
-/* `held` says what is held at a time. */
+/* `held` returns the allocated bytes at a time. */
 static const struct gpu *play(double until_s, bool has_batches, struct held (*held)(double time_s))
 {
 	for (; at_s < until_s; at_s++) {
@@ -65,7 +65,7 @@ static const struct gpu *play(double until_s, bool has_batches, struct held (*he
 	return script_gpu_of(&script, 0);
 }
 
-/* Segments of 20 MB are taken when what is held no longer fits. */
+/* Reserves segments of 20 MB when the allocated bytes no longer fit. */
 static double segments(double bytes) { return ceil(bytes / 20e6) * 20e6; }
 
 static struct held leaks(double time_s)
@@ -74,14 +74,14 @@ static struct held leaks(double time_s)
 	return (struct held){ reserved + 600e6, allocated, reserved, allocated, NAN };
 }
 
-START_TEST(what_is_handed_out_and_grows_batch_by_batch_is_a_leak)
+START_TEST(allocated_memory_that_grows_each_batch_is_a_leak)
 {
 	ck_assert_int_eq(play(14, true, leaks)->verdict, MEMORY_GROWING);
 	const struct gpu *gpu = play(60, true, leaks);
 	ck_assert_int_eq(gpu->verdict, MEMORY_LEAK);
 	ck_assert_double_eq_tol(gpu->slope.per_s, 20e6, 1e6);
 	ck_assert_double_eq_tol(gpu->slope_per_batch, 2e6, 2e5);
-	/* 80 − 12.3 GB are left, and half a gigabyte of it is taken already. */
+	/* 80 − 12.3 GB remain, of which half a gigabyte is already reserved. */
 	ck_assert_double_eq_tol(gpu->full_in_s, 68.2e9 / 20e6, 100);
 	ck_assert(gpu_memory_is_growing(gpu));
 	ck_assert_ptr_nonnull(strstr(gpu_memory_next_step(gpu), ".item()"));
@@ -107,8 +107,8 @@ static struct held caches_unseen(double time_s)
 	return held;
 }
 
-/* What a batch needs in between is not known where no peak is published. */
-START_TEST(what_is_taken_and_not_handed_out_is_a_cache)
+/* Without a published peak the need within a batch is unknown. */
+START_TEST(reserved_but_unallocated_memory_is_a_cache)
 {
 	const struct gpu *gpu = play(40, true, _i ? caches_unseen : caches);
 	ck_assert_int_eq(gpu->verdict, MEMORY_CACHE);
@@ -143,7 +143,7 @@ static struct held fills(double time_s)
 	return (struct held){ reserved, allocated, reserved, reserved, NAN };
 }
 
-START_TEST(what_stays_or_has_come_to_rest_is_a_plateau)
+START_TEST(constant_or_settled_memory_is_a_plateau)
 {
 	ck_assert_int_eq(play(_i ? 14 : 5, true, _i ? fills : stays)->verdict, _i ? MEMORY_GROWING : MEMORY_UNKNOWN);
 	ck_assert_int_eq(play(_i ? 80 : 30, true, _i ? fills : stays)->verdict, MEMORY_PLATEAU);
@@ -152,7 +152,7 @@ END_TEST
 
 static struct held unpublished(double time_s) { return (struct held){ 4e9 + 50e6 * time_s, NAN, NAN, NAN, NAN }; }
 
-START_TEST(without_an_allocator_nobody_knows_what_grows)
+START_TEST(without_an_allocator_memory_is_only_growing)
 {
 	const struct gpu *gpu = play(60, _i, unpublished);
 	ck_assert_int_eq(gpu->verdict, MEMORY_GROWING);
@@ -183,7 +183,7 @@ static struct held swings(double time_s)
 	return (struct held){ reserved + 600e6, allocated, reserved, reserved, NAN };
 }
 
-START_TEST(what_falls_back_is_no_leak)
+START_TEST(memory_that_falls_back_is_no_leak)
 {
 	for (int until_s = 20; until_s < 300; until_s += 7)
 		ck_assert_int_ne(play(until_s, true, swings)->verdict, MEMORY_LEAK);
@@ -199,7 +199,7 @@ START_TEST(a_gpu_that_the_run_is_not_on_is_not_judged)
 }
 END_TEST
 
-/* A second GPU has no more than a context of it. */
+/* On a second GPU it has only a context. */
 START_TEST(an_allocator_is_of_the_gpu_where_its_run_has_the_most)
 {
 	script_gpu(&script, 0, 1, -1, 1);
@@ -212,7 +212,7 @@ START_TEST(an_allocator_is_of_the_gpu_where_its_run_has_the_most)
 }
 END_TEST
 
-/* Two alike: what it publishes fits both. */
+/* Two equal GPUs: the published memory fits both. */
 START_TEST(an_allocator_is_of_all_gpus_that_its_run_uses_alike)
 {
 	script_gpu(&script, 0, 1, -1, 1);
@@ -232,13 +232,13 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, what_is_handed_out_and_grows_batch_by_batch_is_a_leak);
-	tcase_add_loop_test(tests, what_is_taken_and_not_handed_out_is_a_cache, 0, 2);
+	tcase_add_test(tests, allocated_memory_that_grows_each_batch_is_a_leak);
+	tcase_add_loop_test(tests, reserved_but_unallocated_memory_is_a_cache, 0, 2);
 	tcase_add_loop_test(tests, more_taken_than_was_ever_handed_out_is_fragmentation, 0, 2);
-	tcase_add_loop_test(tests, what_stays_or_has_come_to_rest_is_a_plateau, 0, 2);
-	tcase_add_loop_test(tests, without_an_allocator_nobody_knows_what_grows, 0, 2);
+	tcase_add_loop_test(tests, constant_or_settled_memory_is_a_plateau, 0, 2);
+	tcase_add_loop_test(tests, without_an_allocator_memory_is_only_growing, 0, 2);
 	tcase_add_test(tests, where_processes_are_hidden_the_allocator_is_judged_alone);
-	tcase_add_test(tests, what_falls_back_is_no_leak);
+	tcase_add_test(tests, memory_that_falls_back_is_no_leak);
 	tcase_add_test(tests, a_gpu_that_the_run_is_not_on_is_not_judged);
 	tcase_add_test(tests, an_allocator_is_of_the_gpu_where_its_run_has_the_most);
 	tcase_add_test(tests, an_allocator_is_of_all_gpus_that_its_run_uses_alike);

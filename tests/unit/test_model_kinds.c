@@ -138,7 +138,7 @@ END_TEST
 
 START_TEST(each_kind_begins_with_its_20th_batch)
 {
-	/* The steps' 20th after the warm-up is batch 79; one before it may be as slow as it likes. */
+	/* The 20th step after the warm-up is batch 79; earlier ones may be slow. */
 	for (uint64_t i = 0; i < 100; i++)
 		accumulated(i, 4, i == 75 || i == 83 ? 0.3 : 0);
 	const struct run *run = script_run(&script);
@@ -161,7 +161,7 @@ START_TEST(kinds_have_their_figures_and_names)
 	ck_assert_double_eq_tol(track->kinds[1].p95_s, 0.1, NEAR);
 	for (uint64_t i = 0; i < 100; i++)
 		ck_assert_uint_eq(track_batch(track, i)->place, i % 4 + 1);
-	/* A phase that one kind has alone counts there; its share is of all. */
+	/* A phase of one kind alone counts in that kind; its share is of all batches. */
 	struct phase_row rows[8];
 	size_t count = track_phases(track, RUN_RECENT, rows, 8, NULL);
 	ck_assert_uint_ge(count, 2);
@@ -214,7 +214,7 @@ START_TEST(a_spread_within_a_kind_is_a_variance_and_says_which)
 }
 END_TEST
 
-START_TEST(a_slow_first_batch_is_held_against_its_kind)
+START_TEST(a_slow_first_batch_is_compared_with_its_kind)
 {
 	struct alerts alerts = { 0 };
 	for (uint64_t i = 0; i < 60; i++)
@@ -225,7 +225,7 @@ START_TEST(a_slow_first_batch_is_held_against_its_kind)
 }
 END_TEST
 
-START_TEST(kinds_beyond_the_bound_are_usual)
+START_TEST(kinds_beyond_the_bound_are_ordinary)
 {
 	for (uint32_t i = 0; i < 3 * RUN_KINDS_MAX; i++)
 		step_of_kind(i, 0.1, MANY + i);
@@ -266,7 +266,7 @@ START_TEST(a_batch_is_of_the_mode_at_its_end)
 	ck_assert_uint_eq(batch->phases[0].name, STORY_DATA);
 	ck_assert_double_eq_tol((double)batch->phases[2].seconds, 0.03, NEAR); /* unattributed */
 	ck_assert(!batch->is_warmup);
-	/* What spans cover of the moved batch is no time of its own that nothing covers. */
+	/* Time of the moved batch that spans cover is not unattributed. */
 	for (size_t i = 0; i < run->operation_count; i++)
 		if (run->operations[i].name == NAME_UNATTRIBUTED && run->operations[i].mode == STORY_VALIDATION)
 			ck_assert_double_eq_tol(run->operations[i].total_s, 0.03, NEAR);
@@ -359,7 +359,7 @@ START_TEST(a_flag_by_hand_moves_with_its_batch)
 }
 END_TEST
 
-START_TEST(what_validates_between_epochs_has_the_epoch_before)
+START_TEST(validation_between_epochs_has_the_epoch_before)
 {
 	script_epoch(&script, RECORD_EPOCH_BEGIN, 1, 5);
 	script_batch_begin(&script, 0, 1.1, 0);
@@ -391,13 +391,13 @@ int main(void)
 	tcase_add_test(tests, a_run_of_one_kind_names_none);
 	tcase_add_test(tests, a_place_is_not_known_after_a_loss_until_the_next_step);
 	tcase_add_test(tests, a_spread_within_a_kind_is_a_variance_and_says_which);
-	tcase_add_test(tests, a_slow_first_batch_is_held_against_its_kind);
-	tcase_add_test(tests, kinds_beyond_the_bound_are_usual);
+	tcase_add_test(tests, a_slow_first_batch_is_compared_with_its_kind);
+	tcase_add_test(tests, kinds_beyond_the_bound_are_ordinary);
 	tcase_add_test(tests, a_batch_is_of_the_mode_at_its_end);
 	tcase_add_test(tests, the_runs_first_batch_may_move);
 	tcase_add_test(tests, a_batch_may_change_its_mode_back);
 	tcase_add_test(tests, an_epoch_takes_the_mode_that_its_first_finished_batch_has);
 	tcase_add_test(tests, a_flag_by_hand_moves_with_its_batch);
-	tcase_add_test(tests, what_validates_between_epochs_has_the_epoch_before);
+	tcase_add_test(tests, validation_between_epochs_has_the_epoch_before);
 	return suite_run(suite);
 }

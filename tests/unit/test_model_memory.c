@@ -47,7 +47,7 @@ START_TEST(planted_leak_is_found_with_its_slope)
 }
 END_TEST
 
-START_TEST(memory_that_stays_is_a_plateau_and_a_short_look_is_unknown)
+START_TEST(constant_memory_is_a_plateau_and_a_short_history_is_unknown)
 {
 	struct story_options options;
 	story_options_default(&options);
@@ -88,7 +88,7 @@ START_TEST(growth_of_the_warmup_does_not_count)
 }
 END_TEST
 
-START_TEST(slope_looks_at_ten_minutes_at_most)
+START_TEST(the_slope_covers_ten_minutes_at_most)
 {
 	struct script script;
 	script_open(&script, NULL);
@@ -224,7 +224,7 @@ START_TEST(pid_that_is_used_again_is_another_process)
 }
 END_TEST
 
-START_TEST(exec_and_end_of_the_target_are_told)
+START_TEST(exec_and_end_of_the_target_are_known)
 {
 	struct script script;
 	script_open(&script, NULL);
@@ -248,7 +248,7 @@ START_TEST(exec_and_end_of_the_target_are_told)
 	ck_assert(script.model->target_ended);
 	ck_assert_int_eq(script.model->target_ended_ns, script_ns(3));
 	ck_assert_str_eq(script.model->note, "process 100 ended");
-	ck_assert_double_eq(script.model->memory.rss_bytes, 9e6); /* the last picture stays */
+	ck_assert_double_eq(script.model->memory.rss_bytes, 9e6); /* the last figures remain */
 	ck_assert_double_eq(script.model->memory.tree_rss_bytes, 9e6);
 	ck_assert_ptr_nonnull(model_target(script.model));
 	script_close(&script);
@@ -349,14 +349,14 @@ int main(void)
 	suite_add_tcase(suite, tests);
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, planted_leak_is_found_with_its_slope);
-	tcase_add_test(tests, memory_that_stays_is_a_plateau_and_a_short_look_is_unknown);
+	tcase_add_test(tests, constant_memory_is_a_plateau_and_a_short_history_is_unknown);
 	tcase_add_test(tests, growth_of_the_warmup_does_not_count);
-	tcase_add_test(tests, slope_looks_at_ten_minutes_at_most);
+	tcase_add_test(tests, the_slope_covers_ten_minutes_at_most);
 	tcase_add_test(tests, rates_come_from_counters_and_elapsed_time);
 	tcase_add_test(tests, counter_that_was_reset_or_wrapped_makes_no_rate);
 	tcase_add_test(tests, tree_is_the_sum_of_those_that_live);
 	tcase_add_test(tests, pid_that_is_used_again_is_another_process);
-	tcase_add_test(tests, exec_and_end_of_the_target_are_told);
+	tcase_add_test(tests, exec_and_end_of_the_target_are_known);
 	tcase_add_test(tests, processes_are_bounded_and_the_gone_give_way);
 	tcase_add_test(tests, gone_processes_are_dropped_after_two_minutes);
 	tcase_add_test(tests, missing_figures_are_listed_until_they_are_withdrawn);

@@ -120,8 +120,8 @@ START_TEST(leak_in_the_trainer_is_growing_first_and_a_leak_in_the_second_epoch)
 }
 END_TEST
 
-/* Healthy series, as real runs have them: `bytes` beyond 700 MB at each time, a batch every `step_s`. Nobody may say at
- * any time that they grow. */
+/* Healthy series, like those of real runs: `bytes` beyond 700 MB at each time, a batch every `step_s`. The verdict must
+ * never be growth. */
 static void check_never_grows(double (*bytes)(double at_s), double step_s, double until_s)
 {
 	struct script script;
@@ -148,7 +148,7 @@ static void check_never_grows(double (*bytes)(double at_s), double step_s, doubl
 	script_close(&script);
 }
 
-/* Steps of 8 s on a CPU: each takes its activations bit by bit, and gives them back. */
+/* Steps of 8 s on a CPU: each allocates its activations gradually, and frees them. */
 static double within_slow_steps(double at_s) { return 40e6 * fmin(fmod(at_s, 8), 6); }
 /* An evaluation of 2 s after each 8 s of training. */
 static double by_evaluation(double at_s) { return fmod(at_s, 10) > 8 ? 150e6 * (fmod(at_s, 10) - 8) / 2 : 0; }
@@ -173,9 +173,9 @@ START_TEST(growth_is_named_after_ten_batches_or_a_minute_without)
 	ck_assert_int_eq(play_until(&play, 0.8)->verdict, MEMORY_UNKNOWN);
 	ck_assert(memory_is_growing(play_until(&play, 9)));
 	close_play(&play);
-	/* Ten seconds a step: not before the hundredth second. */
+	/* With steps of ten seconds: not before 100 s. */
 	check_never_grows(without_steps, 10, 95);
-	/* No step was ever seen: not before the sixtieth. */
+	/* Without steps: not before 60 s. */
 	check_never_grows(without_steps, 1000, 59);
 }
 END_TEST
@@ -249,7 +249,7 @@ START_TEST(shared_pages_that_two_see_grow_once)
 }
 END_TEST
 
-/* Each worker has its own; together they are what /dev/shm grew by. */
+/* Each worker has its own files; their sum is the growth of /dev/shm. */
 static void leak_of_each_in_shm(struct play *play)
 {
 	double leaked = LEAK_A_BATCH * (double)play->batches;
@@ -274,7 +274,7 @@ static void another_fills_shm(struct play *play)
 	set_shm(play, 300e6 + 50e6 * play->at_s);
 }
 
-START_TEST(what_others_put_into_shm_does_not_count)
+START_TEST(files_of_others_in_shm_do_not_count)
 {
 	struct play play;
 	open_play(&play, another_fills_shm);
@@ -304,7 +304,7 @@ static void write_files_to_shm(struct play *play)
 	emit_system(play, METRIC_SYSTEM_SHM_OWN, 20e6 + LEAK_A_BATCH * (double)play->batches);
 }
 
-START_TEST(files_in_shm_that_the_run_has_open_count_though_nobody_maps_them)
+START_TEST(unmapped_files_in_shm_that_the_run_has_open_count)
 {
 	struct play play;
 	open_play(&play, write_files_to_shm);
@@ -318,7 +318,7 @@ START_TEST(files_in_shm_that_the_run_has_open_count_though_nobody_maps_them)
 }
 END_TEST
 
-/* As steadily as the run's batches go on, so that time cannot tell whose it is. */
+/* As steady as the run's batches, so that time does not show whose files they are. */
 static void another_fills_shm_at_the_runs_pace(struct play *play)
 {
 	set_shm(play, 300e6 + LEAK_A_BATCH * (double)play->batches);
@@ -342,7 +342,7 @@ static void no_change_here_but_at_the_runs_pace(struct play *play)
 	set_shm(play, 300e6 + LEAK_A_BATCH * (double)play->batches);
 }
 
-START_TEST(files_in_shm_of_which_nobody_knows_whose_they_are_are_not_the_runs)
+START_TEST(files_in_shm_of_unknown_owners_are_not_the_runs)
 {
 	struct play play;
 	open_play(&play, no_change_here_but_at_the_runs_pace);
@@ -353,7 +353,7 @@ START_TEST(files_in_shm_of_which_nobody_knows_whose_they_are_are_not_the_runs)
 }
 END_TEST
 
-/* The cgroup leaves out what another container puts there. */
+/* The cgroup excludes files of another container. */
 static void write_files_in_a_cgroup(struct play *play)
 {
 	set_shm(play, 300e6 + 50e6 * play->at_s + LEAK_A_BATCH * (double)play->batches);
@@ -362,7 +362,7 @@ static void write_files_in_a_cgroup(struct play *play)
 	emit_system(play, METRIC_CGROUP_MEMORY_SHARED, 10e6 + LEAK_A_BATCH * (double)play->batches);
 }
 
-START_TEST(cgroup_tells_the_runs_files_in_shm_from_those_of_others)
+START_TEST(the_cgroup_distinguishes_the_runs_files_in_shm_from_others)
 {
 	struct play play;
 	open_play(&play, write_files_in_a_cgroup);
@@ -374,7 +374,7 @@ START_TEST(cgroup_tells_the_runs_files_in_shm_from_those_of_others)
 }
 END_TEST
 
-/* Workers start anew each epoch, as forks of a trainer that leaks: their anonymous memory is its own once more. */
+/* Workers restart each epoch as forks of a leaking trainer: its anonymous memory counts once more in each. */
 static void leak_with_forked_workers(struct play *play)
 {
 	struct script *script = &play->script;
@@ -439,7 +439,7 @@ END_TEST
 
 static void fill_in_first_epoch(struct play *play) { play->trees[0].anonymous = 700e6 + 20e6 * fmin(play->at_s, 9.5); }
 
-START_TEST(what_fills_in_the_first_epoch_is_a_cache_and_never_was_a_leak)
+START_TEST(memory_that_grows_in_the_first_epoch_is_a_cache_and_never_a_leak)
 {
 	struct play play;
 	open_play(&play, fill_in_first_epoch);
@@ -453,7 +453,7 @@ END_TEST
 
 static void settle_at_once(struct play *play) { play->trees[0].anonymous = 700e6 + 150e6 * (1 - exp(-play->at_s)); }
 
-START_TEST(what_settles_at_once_is_a_plateau)
+START_TEST(memory_that_settles_at_once_is_a_plateau)
 {
 	struct play play;
 	open_play(&play, settle_at_once);
@@ -464,7 +464,7 @@ END_TEST
 
 static void rise_each_epoch(struct play *play) { play->trees[0].anonymous = 700e6 + 10e6 * place_in_epoch(play->at_s); }
 
-START_TEST(what_falls_back_each_epoch_is_a_sawtooth_and_never_was_a_leak)
+START_TEST(memory_that_falls_back_each_epoch_is_a_sawtooth_and_never_a_leak)
 {
 	struct play play;
 	open_play(&play, rise_each_epoch);
@@ -493,14 +493,14 @@ START_TEST(teeth_whose_lows_rise_are_a_leak)
 }
 END_TEST
 
-/* Allocates and frees in each step: readings see it here and there. */
+/* Allocates and frees in each step: readings catch it at random. */
 static void flicker(struct play *play)
 {
 	unsigned drawn = (unsigned)(play->batches * 2654435761u);
 	play->trees[0].anonymous = 700e6 + (double)(drawn >> 8) * (300e6 / (1 << 24));
 }
 
-START_TEST(what_flickers_is_neither_sawtooth_nor_leak)
+START_TEST(fluctuating_memory_is_neither_sawtooth_nor_leak)
 {
 	struct play play;
 	open_play(&play, flicker);
@@ -547,7 +547,7 @@ static void leak_into_swap(struct play *play)
 	play->trees[0].swap = leaked;
 }
 
-START_TEST(what_is_swapped_out_still_counts)
+START_TEST(swapped_memory_still_counts)
 {
 	struct play play;
 	open_play(&play, leak_into_swap);
@@ -558,7 +558,7 @@ START_TEST(what_is_swapped_out_still_counts)
 }
 END_TEST
 
-/* The cgroup sees what the processes' own figures cannot: pages copied when a worker writes to them. */
+/* The cgroup counts what the processes' own figures miss: pages copied when a worker writes to them. */
 static void copy_on_write(struct play *play)
 {
 	emit_system(play, METRIC_CGROUP_MEMBERS_OUTSIDE, 0);
@@ -569,7 +569,7 @@ static void copy_on_write(struct play *play)
 	emit_system(play, METRIC_CGROUP_MEMORY_SHARED, 40e6);
 }
 
-START_TEST(an_own_cgroup_tells_of_copies_on_write_and_is_the_limit)
+START_TEST(an_own_cgroup_shows_copies_on_write_and_sets_the_limit)
 {
 	struct play play;
 	open_play(&play, copy_on_write);
@@ -702,24 +702,24 @@ int main(void)
 	tcase_add_test(tests, workers_that_leak_alike_are_named_together);
 	tcase_add_test(tests, shared_pages_that_two_see_grow_once);
 	tcase_add_test(tests, shared_pages_that_each_has_for_itself_are_added);
-	tcase_add_test(tests, what_others_put_into_shm_does_not_count);
+	tcase_add_test(tests, files_of_others_in_shm_do_not_count);
 	tcase_add_test(tests, shm_that_only_others_fill_is_no_growth);
-	tcase_add_test(tests, files_in_shm_that_the_run_has_open_count_though_nobody_maps_them);
+	tcase_add_test(tests, unmapped_files_in_shm_that_the_run_has_open_count);
 	tcase_add_test(tests, another_programs_files_in_shm_are_the_machines);
-	tcase_add_test(tests, files_in_shm_of_which_nobody_knows_whose_they_are_are_not_the_runs);
-	tcase_add_test(tests, cgroup_tells_the_runs_files_in_shm_from_those_of_others);
+	tcase_add_test(tests, files_in_shm_of_unknown_owners_are_not_the_runs);
+	tcase_add_test(tests, the_cgroup_distinguishes_the_runs_files_in_shm_from_others);
 	tcase_add_test(tests, forks_of_a_leaking_trainer_do_not_multiply_its_leak);
 	tcase_add_test(tests, mapped_files_that_grow_are_a_cache);
 	tcase_add_test(tests, leak_is_seen_beside_files_that_grow_faster);
-	tcase_add_test(tests, what_fills_in_the_first_epoch_is_a_cache_and_never_was_a_leak);
-	tcase_add_test(tests, what_settles_at_once_is_a_plateau);
-	tcase_add_test(tests, what_falls_back_each_epoch_is_a_sawtooth_and_never_was_a_leak);
+	tcase_add_test(tests, memory_that_grows_in_the_first_epoch_is_a_cache_and_never_a_leak);
+	tcase_add_test(tests, memory_that_settles_at_once_is_a_plateau);
+	tcase_add_test(tests, memory_that_falls_back_each_epoch_is_a_sawtooth_and_never_a_leak);
 	tcase_add_test(tests, teeth_whose_lows_rise_are_a_leak);
-	tcase_add_test(tests, what_flickers_is_neither_sawtooth_nor_leak);
+	tcase_add_test(tests, fluctuating_memory_is_neither_sawtooth_nor_leak);
 	tcase_add_test(tests, without_epochs_a_leak_takes_a_minute_and_200_batches);
 	tcase_add_test(tests, without_batches_a_leak_takes_five_minutes);
-	tcase_add_test(tests, what_is_swapped_out_still_counts);
-	tcase_add_test(tests, an_own_cgroup_tells_of_copies_on_write_and_is_the_limit);
+	tcase_add_test(tests, swapped_memory_still_counts);
+	tcase_add_test(tests, an_own_cgroup_shows_copies_on_write_and_sets_the_limit);
 	tcase_add_test(tests, the_machine_is_full_when_its_room_is_used_up);
 	tcase_add_test(tests, spikes_are_counted_with_their_height);
 	tcase_add_test(tests, a_step_is_no_spike);

@@ -5,13 +5,12 @@
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 
-/* Allocations fail, one after the other and then for good, while the model takes a story: it loses something, but never
- * its footing. */
+/* Allocations fail, one at a time and then all, while the model takes a story: it loses figures, but never crashes. */
 
 static bool is_armed;
 static uint64_t allocations, fail_from, fail_to;
 
-/* Under a sanitizer the allocator is its own; then nothing fails, and only the story itself is checked. */
+/* A sanitizer has an allocator of its own; then nothing fails, and only the story itself is checked. */
 #ifndef IS_SANITIZED
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
@@ -60,7 +59,7 @@ enum { ALLOCATIONS_MIN = 0 };
 enum { ALLOCATIONS_MIN = 100 };
 #endif
 
-/* How many allocations the story took; 0 where the model itself had no memory. */
+/* Number of the story's allocations; 0 if the model itself had no memory. */
 static uint64_t emit(uint64_t from, uint64_t to, double attach_s, bool is_checked)
 {
 	struct story_options story_options;

@@ -4,55 +4,9 @@
 #include "src/model/run/run_private.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
+#include "tests/support/model_parts.h"
 
 #define NEAR 1e-6
-
-static struct model *new_model(void)
-{
-	struct model_options options;
-	model_options_default(&options);
-	struct model *model = model_new(&options);
-	ck_assert_ptr_nonnull(model);
-	return model;
-}
-
-static void emit(struct story *story, struct model *model)
-{
-	struct sample_set set = SAMPLE_SET_INIT;
-	while (story_next(story, &set))
-		model_apply(model, &set);
-	sample_set_release(&set);
-}
-
-static struct total_row *add_row(
-	struct script *script, enum total_kind kind, unsigned lane, uint64_t upto, uint64_t count, double each_s)
-{
-	struct total_row *row = sample_set_allocate(&script->set, sizeof *row);
-	*row = (struct total_row){ .kind = kind,
-		.upto = upto,
-		.count = count,
-		.total_s = (double)count * each_s,
-		.self_s = (double)count * each_s,
-		.min_s = each_s,
-		.max_s = each_s,
-		.last_s = each_s,
-		.cpu_s = NAN,
-		.memory_bytes = NAN,
-		.has_histogram = true };
-	row->histogram[histogram_bucket((uint64_t)llround(each_s * 1e9))] = (uint32_t)count;
-	struct record *record = script_add(script, RECORD_TOTAL, 0);
-	record->lane = (uint16_t)lane;
-	record->total = row;
-	return row;
-}
-
-static const struct operation *operation_of(const struct run *run, uint32_t mode, uint32_t name)
-{
-	for (size_t i = 0; i < run->operation_count; i++)
-		if (run->operations[i].mode == mode && run->operations[i].name == name)
-			return &run->operations[i];
-	ck_abort_msg("no operation %u in mode %u", name, mode);
-}
 
 START_TEST(lanes_are_merged_when_they_are_read)
 {
@@ -63,7 +17,7 @@ START_TEST(lanes_are_merged_when_they_are_read)
 	for (int i = 0; i < 10; i++)
 		script_span(&script, 3, 1 + i, 1.4 + i, STORY_DECODE, 0);
 	script_apply(&script, 50);
-	const struct operation *decode = operation_of(script_run(&script), NAME_NONE, STORY_DECODE);
+	const struct operation *decode = run_operation(script_run(&script), NAME_NONE, STORY_DECODE);
 	ck_assert_uint_eq(decode->count, 40);
 	ck_assert_double_eq_tol(decode->total_s, 7, NEAR);
 	ck_assert_double_eq_tol(decode->min_s, 0.1, NEAR);
@@ -80,14 +34,14 @@ START_TEST(row_without_a_histogram_is_a_count_and_nothing_more)
 {
 	struct script script;
 	script_open(&script, NULL);
-	struct total_row *row = add_row(&script, TOTAL_SPAN, 0, 500, 77, 0.1);
+	struct total_row *row = script_total(&script, TOTAL_SPAN, 0, 500, 77, 0.1);
 	row->name = STORY_FORWARD;
 	row->has_histogram = false;
 	row->total_s = row->self_s = row->min_s = row->max_s = row->last_s = NAN;
 	script.sequence[0] = 500;
 	script_span(&script, 0, 1, 1.2, STORY_FORWARD, 0);
 	script_apply(&script, 2);
-	const struct operation *forward = operation_of(script_run(&script), NAME_NONE, STORY_FORWARD);
+	const struct operation *forward = run_operation(script_run(&script), NAME_NONE, STORY_FORWARD);
 	ck_assert_uint_eq(forward->count, 78);
 	ck_assert_double_nan(forward->total_s);
 	ck_assert_double_nan(forward->min_s);
@@ -150,11 +104,11 @@ START_TEST(unattributed_time_of_the_whole_run_is_known_to_a_late_monitor)
 		story_options_default(&options);
 		options.attach_s = late * 45;
 		struct story *story = story_new(&options);
-		struct model *model = new_model();
-		emit(story, model);
+		struct model *model = model_new_default();
+		story_play(story, model);
 		const struct run *run = &model->runs[0];
-		const struct operation *unattributed = operation_of(run, NAME_NONE, NAME_UNATTRIBUTED),
-							   *between = operation_of(run, NAME_NONE, NAME_BETWEEN);
+		const struct operation *unattributed = run_operation(run, NAME_NONE, NAME_UNATTRIBUTED),
+							   *between = run_operation(run, NAME_NONE, NAME_BETWEEN);
 		ck_assert_uint_eq(unattributed->count, 300);
 		if (late) {
 			ck_assert_double_eq_tol(unattributed->total_s, exact_s, 0.01 * exact_s);
@@ -175,21 +129,21 @@ START_TEST(span_outside_of_steps_has_no_share_in_them)
 	struct story_options options;
 	story_options_default(&options);
 	struct story *story = story_new(&options);
-	struct model *model = new_model();
-	emit(story, model);
+	struct model *model = model_new_default();
+	story_play(story, model);
 	double sum = 0;
 	const struct run *run = &model->runs[0];
 	for (size_t i = 0; i < run->operation_count; i++)
 		if (run->operations[i].mode == NAME_NONE && run->operations[i].parent == NAME_NONE)
 			sum += run->operations[i].share_ratio;
 	ck_assert_double_eq_tol(sum, 1, 1e-6);
-	ck_assert_double_nan(operation_of(run, STORY_VALIDATION, STORY_CHECKPOINT)->share_ratio);
+	ck_assert_double_nan(run_operation(run, STORY_VALIDATION, STORY_CHECKPOINT)->share_ratio);
 	model_free(model);
 	story_free(story);
 }
 END_TEST
 
-/* A garbage collection of the start, before any batch: it takes nothing from what lies between batches. */
+/* A garbage collection before the first batch does not count as time between batches. */
 START_TEST(span_before_the_first_batch_covers_nothing_between_batches)
 {
 	enum { BATCHES = 20 };
@@ -200,15 +154,15 @@ START_TEST(span_before_the_first_batch_covers_nothing_between_batches)
 		double at_s = 1 + (double)i * 0.1;
 		script_batch_begin(&script, 0, at_s, i);
 		script_batch_end(&script, 0, at_s + 0.09, at_s, NAN);
-		/* The same operation in some of the gaps, which is how it is known to lie there. */
+		/* The same operation in some of the gaps, from which pmtop infers its position. */
 		if (i == 5)
 			script_span(&script, 0, at_s + 0.091, at_s + 0.093, STORY_DECODE, NAME_NONE);
 	}
 	script_apply(&script, 4);
 	const struct run *run = script_run(&script);
-	const struct operation *between = operation_of(run, NAME_NONE, run->private->between);
+	const struct operation *between = run_operation(run, NAME_NONE, run->private->between);
 	ck_assert_double_eq_tol(between->total_s, (BATCHES - 1) * 0.01 - 0.002, 0.002);
-	ck_assert_double_eq_tol(operation_of(run, NAME_NONE, STORY_DECODE)->total_s, 0.802, NEAR);
+	ck_assert_double_eq_tol(run_operation(run, NAME_NONE, STORY_DECODE)->total_s, 0.802, NEAR);
 	script_close(&script);
 }
 END_TEST

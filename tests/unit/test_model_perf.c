@@ -138,7 +138,7 @@ START_TEST(cycles_of_user_space_alone_make_no_clock)
 }
 END_TEST
 
-START_TEST(what_an_ended_process_counted_stays_in_the_sum)
+START_TEST(counts_of_an_ended_process_stay_in_the_sum)
 {
 	for (int i = 1; i <= 2; i++) {
 		emit(i, 200, CLOCK, i * 1e9, 1);
@@ -158,7 +158,7 @@ START_TEST(what_an_ended_process_counted_stays_in_the_sum)
 }
 END_TEST
 
-START_TEST(counting_that_begins_anew_is_no_fall)
+START_TEST(counting_that_restarts_is_no_decrease)
 {
 	emit_one(1, 100, CLOCK, 5e9);
 	emit_one(2, 100, CLOCK, 6e9);
@@ -172,7 +172,7 @@ START_TEST(counting_that_begins_anew_is_no_fall)
 }
 END_TEST
 
-START_TEST(an_event_that_is_not_told_has_no_rate)
+START_TEST(an_event_that_is_not_emitted_has_no_rate)
 {
 	for (int i = 1; i <= 2; i++) {
 		emit(i, 100, CYCLES, i * 1e9, 1);
@@ -202,7 +202,7 @@ START_TEST(counts_that_come_no_more_are_forgotten_and_a_pause_is_no_rate)
 }
 END_TEST
 
-START_TEST(another_event_under_the_same_number_begins_anew)
+START_TEST(another_event_under_the_same_number_starts_from_zero)
 {
 	emit_one(1, 100, CYCLES, 1e9);
 	emit_one(2, 100, CYCLES, 2e9);
@@ -246,7 +246,7 @@ START_TEST(sockets_are_summed_and_are_no_processes)
 }
 END_TEST
 
-START_TEST(intensity_is_told_only_where_hardly_anybody_else_computes)
+START_TEST(intensity_is_known_only_if_others_hardly_compute)
 {
 	emit_second(1, 3.6);
 	emit_second(2, 3.6);
@@ -257,7 +257,7 @@ END_TEST
 
 /* -- batches -- */
 
-/* Steps of 0.25 s, of which each makes so many FLOPs, read four times a second but not at their ends. */
+/* Steps of 0.25 s with so many FLOPs each, read four times a second but not at their ends. */
 static void run_steps(unsigned count, double flops_a_step, double from_s)
 {
 	const double step_s = 0.25;
@@ -377,13 +377,13 @@ int main(void)
 	tcase_add_test(cases, rates_are_summed_over_the_tree);
 	tcase_add_test(cases, misses_and_stalls_are_shares);
 	tcase_add_test(cases, cycles_of_user_space_alone_make_no_clock);
-	tcase_add_test(cases, what_an_ended_process_counted_stays_in_the_sum);
-	tcase_add_test(cases, counting_that_begins_anew_is_no_fall);
-	tcase_add_test(cases, an_event_that_is_not_told_has_no_rate);
+	tcase_add_test(cases, counts_of_an_ended_process_stay_in_the_sum);
+	tcase_add_test(cases, counting_that_restarts_is_no_decrease);
+	tcase_add_test(cases, an_event_that_is_not_emitted_has_no_rate);
 	tcase_add_test(cases, counts_that_come_no_more_are_forgotten_and_a_pause_is_no_rate);
-	tcase_add_test(cases, another_event_under_the_same_number_begins_anew);
+	tcase_add_test(cases, another_event_under_the_same_number_starts_from_zero);
 	tcase_add_test(cases, sockets_are_summed_and_are_no_processes);
-	tcase_add_test(cases, intensity_is_told_only_where_hardly_anybody_else_computes);
+	tcase_add_test(cases, intensity_is_known_only_if_others_hardly_compute);
 	tcase_add_test(cases, flops_of_a_batch_are_those_counted_over_recent_steps);
 	tcase_add_test(cases, steps_of_less_than_a_second_are_too_few);
 	tcase_add_test(cases, without_samples_there_are_no_flops_a_sample);

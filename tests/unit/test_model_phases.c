@@ -3,31 +3,9 @@
 
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
+#include "tests/support/model_parts.h"
 
 #define NEAR 1e-6
-
-static double phase_seconds(const struct batch *batch, uint32_t name, uint32_t parent)
-{
-	for (unsigned i = 0; i < batch->phase_count; i++)
-		if (batch->phases[i].name == name && batch->phases[i].parent == parent)
-			return (double)batch->phases[i].seconds;
-	return NAN;
-}
-
-static double outermost_sum(const struct batch *batch)
-{
-	double sum = 0;
-	for (unsigned i = 0; i < batch->phase_count; i++)
-		sum += batch->phases[i].parent == NAME_NONE ? (double)batch->phases[i].seconds : 0;
-	return sum;
-}
-
-static const struct batch *batch_of(struct script *script, uint64_t ordinal)
-{
-	const struct batch *batch = track_batch(run_main(script_run(script)), ordinal);
-	ck_assert_ptr_nonnull(batch);
-	return batch;
-}
 
 START_TEST(spans_between_batches_belong_to_the_step_before)
 {
@@ -40,13 +18,13 @@ START_TEST(spans_between_batches_belong_to_the_step_before)
 	script_span(&script, 0, 1.25, 1.35, STORY_DATA, 0);
 	script_batch_begin(&script, 0, 1.5, 1);
 	script_apply(&script, 1.6);
-	const struct batch *batch = batch_of(&script, 0);
-	ck_assert_double_eq_tol(phase_seconds(batch, STORY_FORWARD, 0), 0.1, NEAR);
-	ck_assert_double_eq_tol(phase_seconds(batch, STORY_DATA, 0), 0.1, NEAR);
-	ck_assert_double_eq_tol(phase_seconds(batch, STORY_DECODE, STORY_DATA), 0.05, NEAR);
-	ck_assert_double_eq_tol(phase_seconds(batch, NAME_UNATTRIBUTED, 0), 0.1, NEAR);
-	ck_assert_double_eq_tol(phase_seconds(batch, NAME_BETWEEN, 0), 0.2, NEAR);
-	ck_assert_double_eq_tol(outermost_sum(batch), batch->step_s, NEAR);
+	const struct batch *batch = script_batch(&script, 0);
+	ck_assert_double_eq_tol(batch_phase_s(batch, STORY_FORWARD, 0), 0.1, NEAR);
+	ck_assert_double_eq_tol(batch_phase_s(batch, STORY_DATA, 0), 0.1, NEAR);
+	ck_assert_double_eq_tol(batch_phase_s(batch, STORY_DECODE, STORY_DATA), 0.05, NEAR);
+	ck_assert_double_eq_tol(batch_phase_s(batch, NAME_UNATTRIBUTED, 0), 0.1, NEAR);
+	ck_assert_double_eq_tol(batch_phase_s(batch, NAME_BETWEEN, 0), 0.2, NEAR);
+	ck_assert_double_eq_tol(batch_outermost_s(batch), batch->step_s, NEAR);
 	script_close(&script);
 }
 END_TEST
@@ -60,10 +38,10 @@ START_TEST(span_across_the_end_of_its_batch_counts_on_both_sides)
 	script_span(&script, 0, 1.1, 1.4, STORY_FORWARD, 0);
 	script_batch_begin(&script, 0, 1.5, 1);
 	script_apply(&script, 1.6);
-	const struct batch *batch = batch_of(&script, 0);
-	ck_assert_double_eq_tol(phase_seconds(batch, STORY_FORWARD, 0), 0.3, NEAR);
-	ck_assert_double_eq_tol(phase_seconds(batch, NAME_UNATTRIBUTED, 0), 0.1, NEAR);
-	ck_assert_double_eq_tol(phase_seconds(batch, NAME_BETWEEN, 0), 0.1, NEAR);
+	const struct batch *batch = script_batch(&script, 0);
+	ck_assert_double_eq_tol(batch_phase_s(batch, STORY_FORWARD, 0), 0.3, NEAR);
+	ck_assert_double_eq_tol(batch_phase_s(batch, NAME_UNATTRIBUTED, 0), 0.1, NEAR);
+	ck_assert_double_eq_tol(batch_phase_s(batch, NAME_BETWEEN, 0), 0.1, NEAR);
 	script_close(&script);
 }
 END_TEST
@@ -77,7 +55,7 @@ START_TEST(spans_of_another_lane_are_no_phases_of_the_batch)
 	script_batch_begin(&script, 0, 1.3, 1);
 	script_span(&script, 1, 1.05, 1.15, STORY_DECODE, 0);
 	script_apply(&script, 1.4);
-	ck_assert_double_nan(phase_seconds(batch_of(&script, 0), STORY_DECODE, 0));
+	ck_assert_double_nan(batch_phase_s(script_batch(&script, 0), STORY_DECODE, 0));
 	ck_assert_double_nan(script_run(&script)->operations[0].share_ratio);
 	ck_assert_double_eq_tol(script_run(&script)->operations[0].total_s, 0.1, NEAR);
 	script_close(&script);
@@ -93,7 +71,7 @@ START_TEST(time_between_has_the_name_that_the_publisher_gives_it)
 	script_batch_end(&script, 0, 1.2, 1.0, NAN);
 	script_batch_begin(&script, 0, 1.5, 1);
 	script_apply(&script, 1.6);
-	ck_assert_double_eq_tol(phase_seconds(batch_of(&script, 0), STORY_DATA, 0), 0.3, NEAR);
+	ck_assert_double_eq_tol(batch_phase_s(script_batch(&script, 0), STORY_DATA, 0), 0.3, NEAR);
 	script_close(&script);
 
 	script_open(&script, NULL);
@@ -102,7 +80,7 @@ START_TEST(time_between_has_the_name_that_the_publisher_gives_it)
 	script_batch_end(&script, 0, 1.2, 1.0, NAN);
 	script_batch_begin(&script, 0, 1.5, 1);
 	script_apply(&script, 1.6);
-	ck_assert_double_eq_tol(phase_seconds(batch_of(&script, 0), NAME_BETWEEN, 0), 0.3, NEAR);
+	ck_assert_double_eq_tol(batch_phase_s(script_batch(&script, 0), NAME_BETWEEN, 0), 0.3, NEAR);
 	ck_assert_str_eq(run_name(script_run(&script), NAME_BETWEEN), "loader");
 	script_close(&script);
 }
@@ -120,11 +98,11 @@ START_TEST(phases_beyond_the_most_are_counted_and_stay_in_the_sum)
 	script_batch_end(&script, 0, 1.3, 1.0, NAN);
 	script_batch_begin(&script, 0, 1.4, 1);
 	script_apply(&script, 1.5);
-	const struct batch *batch = batch_of(&script, 0);
+	const struct batch *batch = script_batch(&script, 0);
 	ck_assert_uint_eq(batch->phase_count, RUN_PHASES_MAX);
-	ck_assert_uint_eq(batch->phases_left_out, 16); /* all nested ones give way, and six outermost */
-	ck_assert_double_eq_tol(phase_seconds(batch, NAME_UNATTRIBUTED, 0), 0.1 + 0.06, NEAR);
-	ck_assert_double_eq_tol(outermost_sum(batch), batch->step_s, NEAR);
+	ck_assert_uint_eq(batch->phases_left_out, 16); /* all nested ones are dropped, and six outermost */
+	ck_assert_double_eq_tol(batch_phase_s(batch, NAME_UNATTRIBUTED, 0), 0.1 + 0.06, NEAR);
+	ck_assert_double_eq_tol(batch_outermost_s(batch), batch->step_s, NEAR);
 	script_close(&script);
 }
 END_TEST
@@ -149,7 +127,7 @@ START_TEST(outermost_phases_of_every_finished_step_sum_to_it)
 		for (uint64_t ordinal = track->first; ordinal < track->end; ordinal++, checked++) {
 			const struct batch *batch = track_batch(track, ordinal);
 			ck_assert_double_eq_tol(batch->step_s, steps[ordinal], 1e-9);
-			ck_assert_double_eq_tol(outermost_sum(batch), batch->step_s, 1e-6);
+			ck_assert_double_eq_tol(batch_outermost_s(batch), batch->step_s, 1e-6);
 			ck_assert_double_eq(batch->samples, STORY_SAMPLES_PER_BATCH);
 		}
 		ck_assert_uint_eq(checked, 300);
@@ -160,7 +138,7 @@ START_TEST(outermost_phases_of_every_finished_step_sum_to_it)
 }
 END_TEST
 
-START_TEST(usual_is_the_median_of_the_batches_before)
+START_TEST(the_baseline_is_the_median_of_the_batches_before)
 {
 	struct model_options options;
 	model_options_default(&options);
@@ -183,7 +161,7 @@ START_TEST(usual_is_the_median_of_the_batches_before)
 	ck_assert_uint_eq(baseline.batches, 5); /* 20 … 24 */
 	ck_assert_double_eq_tol(baseline.step_s, 0.122, NEAR);
 	ck_assert_double_eq_tol(baseline.batch_s, 0.8 * 0.122, NEAR);
-	ck_assert_uint_eq(baseline.phase_count, 3); /* the checkpoint is not usual */
+	ck_assert_uint_eq(baseline.phase_count, 3); /* the checkpoint has no baseline */
 	ck_assert_uint_eq(baseline.phases[0].name, STORY_FORWARD);
 	ck_assert_double_eq_tol((double)baseline.phases[0].seconds, 0.061, NEAR);
 	ck_assert_double_nan(baseline.evidence.cpu_s);
@@ -237,7 +215,7 @@ int main(void)
 	tcase_add_test(tests, time_between_has_the_name_that_the_publisher_gives_it);
 	tcase_add_test(tests, phases_beyond_the_most_are_counted_and_stay_in_the_sum);
 	tcase_add_test(tests, outermost_phases_of_every_finished_step_sum_to_it);
-	tcase_add_test(tests, usual_is_the_median_of_the_batches_before);
+	tcase_add_test(tests, the_baseline_is_the_median_of_the_batches_before);
 	tcase_add_test(tests, phase_rows_are_depth_first_with_medians_and_shares);
 	return suite_run(suite);
 }

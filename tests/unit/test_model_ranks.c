@@ -40,7 +40,7 @@ static double newest_s(void)
 	return newest;
 }
 
-/* As seen so long after the newest end of a batch. */
+/* The state so long after the newest end of a batch. */
 static void compare_after(double seconds)
 {
 	rank_group_apply(&rank_group, newest_s() + seconds);
@@ -53,7 +53,7 @@ static void take_steps(unsigned rank, size_t count, struct rank_group_step step)
 		rank_group_step(&rank_group, rank, step);
 }
 
-/* Two ranks that synchronise in backward: what one loads longer, the other waits. */
+/* Two ranks that synchronize in backward: while one loads longer, the other waits. */
 static void train_pair(size_t steps)
 {
 	rank_group_add(&rank_group, 0, 2, "a", 100);
@@ -117,7 +117,7 @@ START_TEST(the_rank_that_was_asked_for_comes_first_then_the_lowest)
 	rank_group_end(&rank_group, 0, 1, true);
 	rank_group_apply(&rank_group, 1);
 	ck_assert_int_eq(ranks_first(rank_group.model, NULL, NULL), 1);
-	/* The whole target is over: what it was stays on the screen. */
+	/* The whole target has ended: its last state stays on the screen. */
 	rank_group.model->target_ended = true;
 	ck_assert_int_eq(ranks_first(rank_group.model, NULL, NULL), 0);
 }
@@ -139,7 +139,7 @@ END_TEST
 
 /* -- the slowest -- */
 
-START_TEST(of_ranks_that_keep_one_pace_the_one_that_waits_least_is_slowest)
+START_TEST(at_equal_step_times_the_rank_that_waits_least_is_slowest)
 {
 	train_pair(40);
 	compare_after(0.1);
@@ -178,7 +178,7 @@ START_TEST(spans_named_allreduce_are_waits_too)
 }
 END_TEST
 
-START_TEST(of_ranks_with_a_pace_each_the_longest_step_is_slowest)
+START_TEST(at_different_step_times_the_longest_step_is_slowest)
 {
 	rank_group_add(&rank_group, 0, 2, "a", 100);
 	rank_group_add(&rank_group, 1, 2, "a", 101);
@@ -192,7 +192,7 @@ START_TEST(of_ranks_with_a_pace_each_the_longest_step_is_slowest)
 }
 END_TEST
 
-START_TEST(equal_ranks_do_not_stand_out)
+START_TEST(equal_ranks_are_no_stragglers)
 {
 	rank_group_add(&rank_group, 0, 2, "a", 100);
 	rank_group_add(&rank_group, 1, 2, "a", 101);
@@ -281,7 +281,7 @@ START_TEST(the_rank_whose_loader_hangs_is_stuck_and_the_other_waits_in_backward)
 }
 END_TEST
 
-START_TEST(of_ranks_that_all_wait_the_one_with_fewer_batches_is_stuck)
+START_TEST(if_all_ranks_wait_the_one_with_fewer_batches_is_stuck)
 {
 	train_pair(20);
 	take_steps(0, 1, (struct rank_group_step){ 0.02, 0.04, 0.10, 0, 0.01 });
@@ -307,7 +307,7 @@ START_TEST(a_rank_that_hangs_alone_is_stuck_also_in_backward)
 }
 END_TEST
 
-START_TEST(a_stopped_process_is_named_though_all_stand_in_backward)
+START_TEST(a_stopped_process_is_named_though_all_ranks_are_in_backward)
 {
 	train_pair(20);
 	rank_group_hang(&rank_group, 0, RANK_GROUP_BACKWARD);
@@ -347,7 +347,7 @@ START_TEST(a_killed_rank_is_named_and_one_that_ended_is_not)
 	ck_assert_int_eq(ranks.list[1].state, RANK_ENDED);
 	ck_assert_int_eq(ranks.still, -1);
 	ck_assert(!ranks.is_compared);
-	/* All are over: what set them apart remains. */
+	/* All have ended: their comparison remains. */
 	rank_group_end(&rank_group, 0, rank_group.ranks[1].at_s + 1, true);
 	compare_after(3);
 	ck_assert_int_eq(ranks.still, -1);
@@ -384,7 +384,7 @@ static const struct alert *find_alert(const struct alerts *alerts, const char *r
 	return NULL;
 }
 
-START_TEST(the_slowest_and_the_one_that_stands_still_are_warned_of)
+START_TEST(the_slowest_and_the_stuck_rank_are_warned_of)
 {
 	static struct alerts alerts;
 	struct settings settings;
@@ -453,22 +453,22 @@ int main(void)
 	tcase_add_test(tests, brackets_walk_ranks_by_number_within_their_run);
 	tcase_add_test(tests, the_rank_that_was_asked_for_comes_first_then_the_lowest);
 	tcase_add_test(tests, a_restarted_rank_replaces_the_one_that_ended_and_a_child_does_not_replace_its_parent);
-	tcase_add_test(tests, of_ranks_that_keep_one_pace_the_one_that_waits_least_is_slowest);
+	tcase_add_test(tests, at_equal_step_times_the_rank_that_waits_least_is_slowest);
 	tcase_add_test(tests, spans_named_allreduce_are_waits_too);
-	tcase_add_test(tests, of_ranks_with_a_pace_each_the_longest_step_is_slowest);
-	tcase_add_test(tests, equal_ranks_do_not_stand_out);
+	tcase_add_test(tests, at_different_step_times_the_longest_step_is_slowest);
+	tcase_add_test(tests, equal_ranks_are_no_stragglers);
 	tcase_add_test(tests, fewer_than_ten_steps_say_nothing);
 	tcase_add_test(tests, a_difference_within_the_noise_is_none);
 	tcase_add_test(tests, a_difference_that_costs_next_to_nothing_is_none);
 	tcase_add_test(tests, sixty_four_ranks_are_compared);
 	tcase_add_test(tests, the_rank_whose_loader_hangs_is_stuck_and_the_other_waits_in_backward);
-	tcase_add_test(tests, of_ranks_that_all_wait_the_one_with_fewer_batches_is_stuck);
+	tcase_add_test(tests, if_all_ranks_wait_the_one_with_fewer_batches_is_stuck);
 	tcase_add_test(tests, a_rank_that_hangs_alone_is_stuck_also_in_backward);
-	tcase_add_test(tests, a_stopped_process_is_named_though_all_stand_in_backward);
+	tcase_add_test(tests, a_stopped_process_is_named_though_all_ranks_are_in_backward);
 	tcase_add_test(tests, a_killed_rank_is_named_and_one_that_ended_is_not);
 	tcase_add_test(tests, memory_of_a_rank_elsewhere_is_its_own_and_not_the_trees);
 	tcase_add_test(tests, words_fit_on_a_line_whatever_the_names);
-	tcase_add_test(tests, the_slowest_and_the_one_that_stands_still_are_warned_of);
+	tcase_add_test(tests, the_slowest_and_the_stuck_rank_are_warned_of);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -114,7 +114,7 @@ START_TEST(memory_swap_space_and_pressure_are_ratios_and_rates)
 }
 END_TEST
 
-START_TEST(the_cgroup_is_held_against_its_limits)
+START_TEST(the_cgroup_is_compared_with_its_limits)
 {
 	for (int i = 0; i < 2; i++) {
 		emit(1 + i, METRIC_CGROUP_CPU_LIMIT, 4);
@@ -267,7 +267,7 @@ START_TEST(a_suspend_is_no_step_though_both_offsets_jump)
 }
 END_TEST
 
-START_TEST(what_stood_when_the_target_ended_stays)
+START_TEST(figures_from_the_targets_end_remain)
 {
 	emit(1, METRIC_CGROUP_MEMORY, 30);
 	emit(1, METRIC_CGROUP_MEMORY_LIMIT, 40);
@@ -279,7 +279,7 @@ START_TEST(what_stood_when_the_target_ended_stays)
 }
 END_TEST
 
-START_TEST(where_a_process_waits_is_kept_until_it_is_gone)
+START_TEST(a_processs_wait_is_known_until_it_is_gone)
 {
 	const struct process *process = model_target(script.model);
 	ck_assert_str_eq(process->wait, "");
@@ -321,7 +321,7 @@ int main(void)
 	tcase_add_test(all, shares_of_the_cpus_are_those_between_the_last_two_readings);
 	tcase_add_test(all, a_counter_that_goes_back_gives_no_rate);
 	tcase_add_test(all, memory_swap_space_and_pressure_are_ratios_and_rates);
-	tcase_add_test(all, the_cgroup_is_held_against_its_limits);
+	tcase_add_test(all, the_cgroup_is_compared_with_its_limits);
 	tcase_add_test(all, with_less_than_a_cpu_one_thread_waits);
 	tcase_add_test(all, a_limit_that_was_taken_away_is_forgotten);
 	tcase_add_test(all, disks_have_rates_latency_and_a_busy_share);
@@ -329,8 +329,8 @@ int main(void)
 	tcase_add_test(all, networks_have_both_directions_and_more_than_there_is_room_for_are_left_out);
 	tcase_add_test(all, a_clock_that_is_set_steps_and_one_that_is_slewed_does_not);
 	tcase_add_test(all, a_suspend_is_no_step_though_both_offsets_jump);
-	tcase_add_test(all, what_stood_when_the_target_ended_stays);
-	tcase_add_test(all, where_a_process_waits_is_kept_until_it_is_gone);
+	tcase_add_test(all, figures_from_the_targets_end_remain);
+	tcase_add_test(all, a_processs_wait_is_known_until_it_is_gone);
 	tcase_add_test(all, hostile_figures_change_nothing);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);

@@ -5,6 +5,7 @@
 
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
+#include "tests/support/model_parts.h"
 
 #define NEAR 1e-6
 
@@ -12,23 +13,6 @@ static int ascending(const void *a, const void *b)
 {
 	double left = *(const double *)a, right = *(const double *)b;
 	return (left > right) - (left < right);
-}
-
-static struct model *new_model(void)
-{
-	struct model_options options;
-	model_options_default(&options);
-	struct model *model = model_new(&options);
-	ck_assert_ptr_nonnull(model);
-	return model;
-}
-
-static void emit(struct story *story, struct model *model)
-{
-	struct sample_set set = SAMPLE_SET_INIT;
-	while (story_next(story, &set))
-		model_apply(model, &set);
-	sample_set_release(&set);
 }
 
 static void check_against_truth(const struct run *run, struct story *story)
@@ -54,36 +38,6 @@ static void check_against_truth(const struct run *run, struct story *story)
 	free(sorted);
 }
 
-static const struct operation *operation_of(const struct run *run, uint32_t mode, uint32_t name)
-{
-	for (size_t i = 0; i < run->operation_count; i++)
-		if (run->operations[i].mode == mode && run->operations[i].name == name)
-			return &run->operations[i];
-	ck_abort_msg("no operation %u in mode %u", name, mode);
-}
-
-static struct total_row *add_row(
-	struct script *script, enum total_kind kind, unsigned lane, uint64_t upto, uint64_t count, double each_s)
-{
-	struct total_row *row = sample_set_allocate(&script->set, sizeof *row);
-	*row = (struct total_row){ .kind = kind,
-		.upto = upto,
-		.count = count,
-		.total_s = (double)count * each_s,
-		.self_s = (double)count * each_s,
-		.min_s = each_s,
-		.max_s = each_s,
-		.last_s = each_s,
-		.cpu_s = NAN,
-		.memory_bytes = NAN,
-		.has_histogram = true };
-	row->histogram[histogram_bucket((uint64_t)llround(each_s * 1e9))] = (uint32_t)count;
-	struct record *record = script_add(script, RECORD_TOTAL, 0);
-	record->lane = (uint16_t)lane;
-	record->total = row;
-	return row;
-}
-
 START_TEST(figures_cover_the_whole_run_whenever_pmtop_came)
 {
 	/* At the start, in the first batch, in mid-run, in a validation, in a checkpoint, between epochs, near the end,
@@ -94,15 +48,15 @@ START_TEST(figures_cover_the_whole_run_whenever_pmtop_came)
 		story_options_default(&options);
 		options.attach_s = moments[i];
 		struct story *story = story_new(&options);
-		struct model *model = new_model();
-		emit(story, model);
+		struct model *model = model_new_default();
+		story_play(story, model);
 		struct run *run = &model->runs[0];
 		check_against_truth(run, story);
 		ck_assert_uint_eq(run->tracks[1].count, 30);
 		struct story_truth truth = story_truth(story);
-		ck_assert_double_eq_tol(operation_of(run, NAME_NONE, STORY_DATA)->total_s, truth.data_total_s, NEAR);
-		ck_assert_double_eq_tol(operation_of(run, NAME_NONE, STORY_DECODE)->total_s, truth.decode_total_s, NEAR);
-		ck_assert_uint_eq(operation_of(run, NAME_NONE, STORY_DATA)->count, 300);
+		ck_assert_double_eq_tol(run_operation(run, NAME_NONE, STORY_DATA)->total_s, truth.data_total_s, NEAR);
+		ck_assert_double_eq_tol(run_operation(run, NAME_NONE, STORY_DECODE)->total_s, truth.decode_total_s, NEAR);
+		ck_assert_uint_eq(run_operation(run, NAME_NONE, STORY_DATA)->count, 300);
 		model_free(model);
 		story_free(story);
 	}
@@ -115,13 +69,13 @@ START_TEST(late_monitor_numbers_batches_and_epochs_as_an_early_one)
 	struct story_options options;
 	story_options_default(&options);
 	struct story *early_story = story_new(&options);
-	struct model *early = new_model();
-	emit(early_story, early);
+	struct model *early = model_new_default();
+	story_play(early_story, early);
 	for (size_t i = 0; i < sizeof moments / sizeof *moments; i++) {
 		options.attach_s = moments[i];
 		struct story *story = story_new(&options);
-		struct model *late = new_model();
-		emit(story, late);
+		struct model *late = model_new_default();
+		story_play(story, late);
 		ck_assert_uint_eq(late->runs[0].track_count, 2);
 		for (unsigned t = 0; t < 2; t++) {
 			const struct track *track = NULL, *known = NULL;
@@ -161,8 +115,8 @@ START_TEST(history_and_events_make_one_line_without_double_steps)
 		story_options_default(&options);
 		options.attach_s = moments[i];
 		struct story *story = story_new(&options);
-		struct model *model = new_model();
-		emit(story, model);
+		struct model *model = model_new_default();
+		story_play(story, model);
 		const struct run *run = &model->runs[0];
 		uint64_t next = 0;
 		double sum_s = 0;
@@ -191,8 +145,8 @@ START_TEST(history_of_any_length_stays_within_its_bins)
 	for (int late = 0; late < 2; late++) {
 		options.attach_s = late * 15;
 		struct story *story = story_new(&options);
-		struct model *model = new_model();
-		emit(story, model);
+		struct model *model = model_new_default();
+		story_play(story, model);
 		const struct run *run = &model->runs[0];
 		uint64_t next = 0;
 		double min = INFINITY, max = 0;
@@ -217,7 +171,7 @@ START_TEST(event_below_upto_is_not_counted_again)
 	struct script script;
 	script_open(&script, NULL);
 	script.sequence[0] = 100;
-	add_row(&script, TOTAL_BATCH, 0, 104, 50, 0.2);
+	script_total(&script, TOTAL_BATCH, 0, 104, 50, 0.2);
 	script_batch_begin(&script, 0, 1.0, 48);     /* 100 */
 	script_batch_end(&script, 0, 1.2, 1.0, NAN); /* 101: counted */
 	script_batch_begin(&script, 0, 1.3, 49);
@@ -248,12 +202,12 @@ START_TEST(row_after_a_loss_replaces_what_was_accumulated)
 	}
 	script_apply(&script, at_s);
 	ck_assert_uint_eq(run_main(script_run(&script))->count, 10);
-	/* Events after the loss come first, then what was lost, then the totals: these are ahead of the events. */
+	/* Events after the loss come first, then the loss, then the totals, which are ahead of the events. */
 	script.sequence[0] = 1996;
 	script_batch_begin(&script, 0, 300, 998);
 	script_batch_end(&script, 0, 300.1, 300, NAN); /* 1997 */
 	script_add(&script, RECORD_LOST, at_s)->lost.count = 1976;
-	add_row(&script, TOTAL_BATCH, 0, 2000, 1000, 0.1);
+	script_total(&script, TOTAL_BATCH, 0, 2000, 1000, 0.1);
 	script_apply(&script, 300.2);
 	script_batch_begin(&script, 0, 301, 999);
 	script_batch_end(&script, 0, 301.1, 301, NAN); /* 1999: in the row */
@@ -267,8 +221,8 @@ START_TEST(row_after_a_loss_replaces_what_was_accumulated)
 	ck_assert_uint_eq(track->end, 1001);
 	ck_assert_ptr_nonnull(track_batch(track, 9));
 	ck_assert_ptr_null(track_batch(track, 500)); /* never seen */
-	/* A row that is older than what was seen since, and holds less, says nothing new. */
-	add_row(&script, TOTAL_BATCH, 0, 2000, 1000, 0.1);
+	/* A row older than the later events, with a lower count, changes nothing. */
+	script_total(&script, TOTAL_BATCH, 0, 2000, 1000, 0.1);
 	script_apply(&script, 304);
 	ck_assert_uint_eq(run_main(script_run(&script))->count, 1001);
 	script_close(&script);

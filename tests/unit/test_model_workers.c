@@ -28,7 +28,7 @@ static void add_process(double at_s, int32_t pid, int32_t parent, const char *co
 	script.set.records[script.set.count - 1].process.parent = parent;
 }
 
-/* `fetches` of 8 items and `each_s` so far; `begin_s` of the one that runs, 0 = none. */
+/* `fetches` of 8 items and `each_s` so far; `begin_s` of the current one, 0 = none. */
 static struct worker_row *emit(
 	double at_s, unsigned place, uint32_t id, int32_t pid, uint64_t fetches, double each_s, double begin_s)
 {
@@ -164,7 +164,7 @@ START_TEST(a_long_fetch_counts_as_busy_while_it_runs)
 }
 END_TEST
 
-START_TEST(one_that_died_stays_until_another_has_its_number)
+START_TEST(a_dead_worker_stays_until_another_has_its_number)
 {
 	size_t count;
 	struct worker_group_now now;
@@ -275,7 +275,7 @@ START_TEST(the_one_that_waits_for_the_disk_the_longest_is_named)
 }
 END_TEST
 
-START_TEST(what_makes_no_sense_is_not_believed)
+START_TEST(implausible_values_are_ignored)
 {
 	size_t count;
 	add_process(1, 101, TRAINER, "pt_data_worker");
@@ -324,12 +324,12 @@ int main(void)
 	tcase_add_test(tests, totals_outlive_workers_so_that_an_epoch_with_new_ones_goes_on);
 	tcase_add_test(tests, busy_is_of_the_last_seconds_and_not_of_a_whole_life);
 	tcase_add_test(tests, a_long_fetch_counts_as_busy_while_it_runs);
-	tcase_add_test(tests, one_that_died_stays_until_another_has_its_number);
+	tcase_add_test(tests, a_dead_worker_stays_until_another_has_its_number);
 	tcase_add_test(tests, children_of_a_run_that_publish_nothing_are_workers_by_their_processes);
 	tcase_add_test(tests, beside_workers_of_torch_other_children_are_none);
 	tcase_add_test(tests, a_worker_belongs_to_its_nearest_ancestor_with_a_run);
 	tcase_add_test(tests, the_one_that_waits_for_the_disk_the_longest_is_named);
-	tcase_add_test(tests, what_makes_no_sense_is_not_believed);
+	tcase_add_test(tests, implausible_values_are_ignored);
 	tcase_add_test(tests, more_workers_than_there_is_room_for_are_left_out);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_ENV);

@@ -102,7 +102,7 @@ static void setup(void)
 	tzset();
 }
 
-START_TEST(what_a_person_writes_is_understood)
+START_TEST(moments_of_all_forms_are_parsed)
 {
 	struct moment moment = { MOMENT_END, 99 };
 	ck_assert_msg(moment_parse(good[_i].text, &moment), "%s", good[_i].text);
@@ -111,7 +111,7 @@ START_TEST(what_a_person_writes_is_understood)
 }
 END_TEST
 
-START_TEST(what_is_none_is_refused_and_leaves_the_result_alone)
+START_TEST(invalid_moments_are_refused_and_leave_the_result_alone)
 {
 	struct moment moment = { MOMENT_END, 99 };
 	ck_assert_msg(!moment_parse(bad[_i], &moment), "%s", bad[_i]);
@@ -119,7 +119,7 @@ START_TEST(what_is_none_is_refused_and_leaves_the_result_alone)
 }
 END_TEST
 
-#define OFFSET_NS (INT64_C(1795183200) * NS_PER_S) /* monotonic 0 is 15:00:00 at this place */
+#define OFFSET_NS (INT64_C(1795183200) * NS_PER_S) /* monotonic 0 is 15:00:00 in this time zone */
 #define BEGIN_NS (100 * NS_PER_S)
 #define END_NS (4100 * NS_PER_S)
 
@@ -142,7 +142,7 @@ START_TEST(moments_become_times_of_the_recording)
 	ck_assert_int_eq(time_of("15:01:40"), 100000);
 	ck_assert_int_eq(time_of("2026-11-20T15:10"), 600000);
 	ck_assert_int_eq(time_of("2026-11-20T14:10Z"), 600000);
-	/* What has been today already is tomorrow's. */
+	/* A time that has passed today is tomorrow's. */
 	ck_assert_int_eq(time_of("15:01:39"), 99000 + 86400000);
 }
 END_TEST
@@ -161,8 +161,8 @@ int main(void)
 	Suite *suite = suite_create("moment");
 	TCase *tests = tcase_create("moment");
 	tcase_add_checked_fixture(tests, setup, NULL);
-	tcase_add_loop_test(tests, what_a_person_writes_is_understood, 0, sizeof good / sizeof *good);
-	tcase_add_loop_test(tests, what_is_none_is_refused_and_leaves_the_result_alone, 0, sizeof bad / sizeof *bad);
+	tcase_add_loop_test(tests, moments_of_all_forms_are_parsed, 0, sizeof good / sizeof *good);
+	tcase_add_loop_test(tests, invalid_moments_are_refused_and_leave_the_result_alone, 0, sizeof bad / sizeof *bad);
 	tcase_add_test(tests, moments_become_times_of_the_recording);
 	tcase_add_test(tests, a_clock_time_is_found_across_a_change_of_the_clocks);
 	suite_add_tcase(suite, tests);

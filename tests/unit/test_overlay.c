@@ -1,4 +1,4 @@
-/* An earlier run over this one: what is read of its recording, what is said of it, and the keys. */
+/* An earlier run drawn over this one: its recording, its text, and the keys. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "tests/support/suite.h"
 #include "ui/widgets/earlier.h"
 
-/* Last, for it has a macro of the name of one of our functions. */
+/* Last: it has a macro with the name of one of our functions. */
 #include <check.h>
 
 static char path[] = "/tmp/pmtop-overlay-XXXXXX";
@@ -69,7 +69,7 @@ static const char *last_line(void)
 	return text;
 }
 
-/* What the model itself makes of the same sets. */
+/* The model's own figures from the same sets. */
 struct truth {
 	struct model *model;
 };
@@ -109,7 +109,7 @@ START_TEST(it_is_read_on_the_side)
 	ck_assert(overlay_read(overlay));
 	earlier_words(overlay_earlier(overlay), 0, 10, 0.2, words, sizeof words);
 	ck_assert_msg(strncmp(words, "reading pmtop-overlay-", 22) == 0, "%s", words);
-	/* Taken away in the middle of it, and put there again. */
+	/* Removed in mid-read, and put back. */
 	press("o");
 	ck_assert(!overlay_earlier(overlay)->is_shown);
 	ck_assert_int_eq(overlay_open(overlay, path, &why), STATUS_OK);
@@ -135,14 +135,14 @@ START_TEST(o_asks_for_a_file_and_takes_it_away)
 	ck_assert_uint_gt(overlay_earlier(overlay)->count, 10);
 	press("o");
 	ck_assert(!overlay_earlier(overlay)->is_shown);
-	/* The next time the same is offered. */
+	/* Opened again, it offers the same run. */
 	press("o\r");
 	overlay_finish(overlay);
 	ck_assert(overlay_earlier(overlay)->is_shown);
 }
 END_TEST
 
-START_TEST(what_is_no_recording_is_said_in_one_line)
+START_TEST(a_file_that_is_no_recording_is_reported_in_one_line)
 {
 	press("o/nonexistent/run.pmtop\r");
 	ck_assert(strstr(last_line(), "no overlay: cannot read /nonexistent/run.pmtop"));
@@ -190,7 +190,7 @@ int main(void)
 	tcase_add_test(tests, the_steps_are_those_of_the_recorded_run);
 	tcase_add_test(tests, it_is_read_on_the_side);
 	tcase_add_test(tests, o_asks_for_a_file_and_takes_it_away);
-	tcase_add_test(tests, what_is_no_recording_is_said_in_one_line);
+	tcase_add_test(tests, a_file_that_is_no_recording_is_reported_in_one_line);
 	tcase_add_test(tests, words_say_how_much_slower_it_is);
 	return suite_run(suite);
 }

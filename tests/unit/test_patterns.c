@@ -41,7 +41,7 @@ static void add_phase(struct batch *batch, uint32_t name, uint32_t parent, doubl
 
 static double noisy(double step_s) { return step_s * exp(0.05 * chance_normal(&chance)); }
 
-/* `excess_s` lies in data › decode. */
+/* `excess_s` is in data › decode. */
 static struct batch *add_step(double excess_s)
 {
 	double data_s = noisy(0.03) + excess_s, rest_s = noisy(0.07);
@@ -54,7 +54,7 @@ static struct batch *add_step(double excess_s)
 
 static const struct pattern *only_pattern(void)
 {
-	const struct patterns *patterns = steps_look(&steps);
+	const struct patterns *patterns = steps_search(&steps);
 	for (size_t i = 1; i < patterns->count; i++)
 		printf("also: %s\n", pattern_words(&patterns->list[i], &steps.run, words, sizeof words));
 	ck_assert_uint_eq(patterns->count, 1);
@@ -63,7 +63,7 @@ static const struct pattern *only_pattern(void)
 
 static void expect_none(void)
 {
-	const struct patterns *patterns = steps_look(&steps);
+	const struct patterns *patterns = steps_search(&steps);
 	ck_assert_msg(patterns->count == 0, "%s",
 		patterns->count ? pattern_words(&patterns->list[0], &steps.run, words, sizeof words) : "");
 }
@@ -95,7 +95,7 @@ START_TEST(every_40th_is_found_with_its_fourth)
 }
 END_TEST
 
-/* What does not fit leaves the period as it is. */
+/* Batches that do not fit do not change the period. */
 START_TEST(period_stays_exact_with_misses_outliers_and_holes)
 {
 	open_run();
@@ -120,7 +120,7 @@ START_TEST(period_of_a_thousand_is_found)
 }
 END_TEST
 
-START_TEST(period_may_be_counted_anew_in_each_epoch)
+START_TEST(a_period_may_restart_in_each_epoch)
 {
 	open_run();
 	steps.epoch_length = 130;
@@ -135,7 +135,7 @@ START_TEST(period_may_be_counted_anew_in_each_epoch)
 }
 END_TEST
 
-START_TEST(each_epochs_first_batch_names_the_workers_that_are_not_kept)
+START_TEST(slow_first_batches_of_epochs_name_persistent_workers)
 {
 	open_run();
 	add_meta("loader.persistent_workers", "False");
@@ -158,7 +158,7 @@ START_TEST(a_little_slower_is_found_where_it_is_clear)
 		add_step(i % 50 == 7 ? 0.02 : 0);
 	for (unsigned i = 0; i < 16; i++) {
 		add_step(0);
-		steps_look(&steps);
+		steps_search(&steps);
 	}
 	ck_assert_double_eq(only_pattern()->period, 50);
 	close_run();
@@ -177,7 +177,7 @@ START_TEST(every_so_many_seconds_is_no_number_of_batches)
 		if (!is_due && i / 100 % 2)
 			steps.now_s += 0.02, batch->step_s += 0.02;
 	}
-	const struct patterns *patterns = steps_look(&steps);
+	const struct patterns *patterns = steps_search(&steps);
 	ck_assert_uint_ge(patterns->count, 1);
 	ck_assert_int_eq(patterns->list[0].unit, PATTERN_SECONDS);
 	ck_assert_double_eq_tol(patterns->list[0].period, 7.37, 0.03);
@@ -196,7 +196,7 @@ static void add_optimizer_steps(unsigned count, unsigned every)
 	}
 }
 
-START_TEST(accumulation_that_nobody_told_is_guessed)
+START_TEST(accumulation_is_inferred_where_it_is_not_published)
 {
 	open_run();
 	add_optimizer_steps(400, 4);
@@ -208,7 +208,7 @@ START_TEST(accumulation_that_nobody_told_is_guessed)
 }
 END_TEST
 
-START_TEST(accumulation_that_was_told_is_no_pattern)
+START_TEST(published_accumulation_is_no_pattern)
 {
 	open_run();
 	add_meta("accumulation", "4");
@@ -237,7 +237,7 @@ START_TEST(drift_says_since_when_and_is_withdrawn)
 }
 END_TEST
 
-START_TEST(slower_and_slower_is_told_as_such)
+START_TEST(steps_that_get_slower_are_a_drift)
 {
 	open_run();
 	for (unsigned i = 0; i < 2000; i++)
@@ -288,7 +288,7 @@ START_TEST(two_kinds_are_named_by_their_size)
 }
 END_TEST
 
-/* More of the big ones: each takes as long as ever. */
+/* More of the larger batches, each as long as before. */
 START_TEST(a_changing_mix_of_sizes_is_no_drift)
 {
 	open_run();
@@ -296,7 +296,7 @@ START_TEST(a_changing_mix_of_sizes_is_no_drift)
 		bool is_big = chance_even(&chance) < (i < 500 ? 0.1 : 0.9);
 		add_step(is_big ? 0.06 : 0)->samples = is_big ? 32 : 16;
 	}
-	const struct patterns *patterns = steps_look(&steps);
+	const struct patterns *patterns = steps_search(&steps);
 	for (size_t i = 0; i < patterns->count; i++)
 		ck_assert_int_ne(patterns->list[i].kind, PATTERN_DRIFT);
 	close_run();
@@ -318,14 +318,14 @@ START_TEST(since_is_when_it_was_first_found)
 }
 END_TEST
 
-START_TEST(it_is_looked_once_a_second_and_only_at_what_is_new)
+START_TEST(the_search_runs_once_a_second_and_only_on_new_batches)
 {
 	open_run();
 	for (unsigned i = 0; i < 200; i++)
 		add_step(0);
-	steps_look(&steps);
+	steps_search(&steps);
 	unsigned looks = steps.patterns.looks;
-	steps_look(&steps);
+	steps_search(&steps);
 	ck_assert_uint_eq(steps.patterns.looks, looks);
 	add_step(0);
 	patterns_update(&steps.patterns, &steps.model, &steps.run);
@@ -379,7 +379,7 @@ START_TEST(steps_without_a_pattern_have_none)
 		chance.state = (uint64_t)k * 7919 + (uint64_t)_i * 131 + 1;
 		for (unsigned i = 0; i < SERIES_STEPS; i++) {
 			steps_add(&steps, clean_step((unsigned)_i, &wavering));
-			is_false |= i % STEPS_A_READ == STEPS_A_READ - 1 && steps_look(&steps)->count > 0;
+			is_false |= i % STEPS_A_READ == STEPS_A_READ - 1 && steps_search(&steps)->count > 0;
 		}
 		falsely += is_false;
 		close_run();
@@ -399,7 +399,7 @@ START_TEST(planted_periods_are_found_exactly)
 		for (unsigned i = 0; i < SERIES_STEPS; i++) {
 			steps_add(&steps, clean_step(2, NULL) * (i % periods[p] == place ? 1.6 : 1));
 			if (i % STEPS_A_READ == STEPS_A_READ - 1)
-				steps_look(&steps);
+				steps_search(&steps);
 		}
 		ck_assert_double_eq(only_pattern()->period, periods[p]);
 		close_run();
@@ -416,19 +416,19 @@ int main(void)
 	tcase_add_test(tests, every_40th_is_found_with_its_fourth);
 	tcase_add_test(tests, period_stays_exact_with_misses_outliers_and_holes);
 	tcase_add_test(tests, period_of_a_thousand_is_found);
-	tcase_add_test(tests, period_may_be_counted_anew_in_each_epoch);
-	tcase_add_test(tests, each_epochs_first_batch_names_the_workers_that_are_not_kept);
+	tcase_add_test(tests, a_period_may_restart_in_each_epoch);
+	tcase_add_test(tests, slow_first_batches_of_epochs_name_persistent_workers);
 	tcase_add_test(tests, a_little_slower_is_found_where_it_is_clear);
 	tcase_add_test(tests, every_so_many_seconds_is_no_number_of_batches);
-	tcase_add_test(tests, accumulation_that_nobody_told_is_guessed);
-	tcase_add_test(tests, accumulation_that_was_told_is_no_pattern);
+	tcase_add_test(tests, accumulation_is_inferred_where_it_is_not_published);
+	tcase_add_test(tests, published_accumulation_is_no_pattern);
 	tcase_add_test(tests, drift_says_since_when_and_is_withdrawn);
-	tcase_add_test(tests, slower_and_slower_is_told_as_such);
+	tcase_add_test(tests, steps_that_get_slower_are_a_drift);
 	tcase_add_test(tests, a_burst_and_places_in_the_epoch_are_no_drift);
 	tcase_add_test(tests, two_kinds_are_named_by_their_size);
 	tcase_add_test(tests, a_changing_mix_of_sizes_is_no_drift);
 	tcase_add_test(tests, since_is_when_it_was_first_found);
-	tcase_add_test(tests, it_is_looked_once_a_second_and_only_at_what_is_new);
+	tcase_add_test(tests, the_search_runs_once_a_second_and_only_on_new_batches);
 	tcase_add_test(tests, few_steps_and_equal_ones_say_nothing);
 	tcase_add_loop_test(tests, steps_without_a_pattern_have_none, 0, 5);
 	tcase_add_test(tests, planted_periods_are_found_exactly);

@@ -1,4 +1,4 @@
-/* The tables of events, and what libpfm4 makes of their names for CPUs that are not here. */
+/* The tables of events, and libpfm4's codes of their names for other CPUs. */
 #include <check.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
@@ -120,7 +120,7 @@ static uint64_t encoded(const char *pmu, const char *name)
 	return code.config;
 }
 
-/* Of each part the first of its names that is known. */
+/* The first known name of each part. */
 static void assert_parts(const char *pmu, const struct perf_default *baseline, const uint64_t *configs)
 {
 	for (unsigned i = 0; i < baseline->part_count; i++) {
@@ -174,7 +174,7 @@ START_TEST(neoverse_has_the_architectures_codes)
 }
 END_TEST
 
-/* As on such a machine itself, where names have no PMU before them. */
+/* As on such a machine itself, where names have no PMU prefix. */
 START_TEST(a_forced_pmu_knows_the_names_of_the_table)
 {
 	static const struct {
@@ -201,7 +201,7 @@ START_TEST(a_name_that_is_none_is_refused_with_a_reason)
 }
 END_TEST
 
-START_TEST(names_of_the_kernel_and_who_is_left_out_are_understood)
+START_TEST(kernel_names_and_exclusions_are_parsed)
 {
 	struct perf_code code;
 	struct reason reason;
@@ -228,7 +228,7 @@ int main(void)
 	tcase_add_test(named, neoverse_has_the_architectures_codes);
 	tcase_add_loop_test(named, a_forced_pmu_knows_the_names_of_the_table, 0, 2);
 	tcase_add_test(named, a_name_that_is_none_is_refused_with_a_reason);
-	tcase_add_test(named, names_of_the_kernel_and_who_is_left_out_are_understood);
+	tcase_add_test(named, kernel_names_and_exclusions_are_parsed);
 	suite_add_tcase(suite, tables);
 	suite_add_tcase(suite, named);
 	return suite_run(suite);

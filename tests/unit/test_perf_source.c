@@ -84,7 +84,7 @@ static enum status read_at(double at_s)
 	return perf_reader_read(reader, (int64_t)(at_s * (double)NS_PER_S), &set);
 }
 
-/* The number of the event with this role, as told in any set so far. */
+/* The number of the event with this role, from any set so far. */
 static int event_numbers[PERF_ROLE_COUNT];
 static char event_names[PERF_ROLE_COUNT][64];
 
@@ -152,7 +152,7 @@ static void assert_says(const char *text, const char *part)
 
 /* -- when -- */
 
-START_TEST(nothing_is_opened_before_somebody_looks)
+START_TEST(nothing_is_opened_before_counters_are_wanted)
 {
 	choices.wants_counters = false;
 	ck_assert_int_eq(read_at(10), STATUS_OK);
@@ -169,7 +169,7 @@ START_TEST(nothing_is_opened_before_somebody_looks)
 }
 END_TEST
 
-START_TEST(what_nobody_looks_at_any_more_is_closed_and_begins_anew)
+START_TEST(counters_no_longer_wanted_are_closed_and_restart)
 {
 	begin_counting();
 	choices.wants_counters = false;
@@ -242,7 +242,7 @@ START_TEST(threads_that_come_are_counted_and_those_that_end_keep_their_counts)
 }
 END_TEST
 
-START_TEST(a_process_that_ends_tells_its_last_counts_once)
+START_TEST(a_process_that_ends_emits_its_last_counts_once)
 {
 	fake_proc_add(&proc, 200, TARGET, "worker");
 	fake_proc_puts(&proc, TARGET, "task/100/children", "200 ");
@@ -274,7 +274,7 @@ END_TEST
 
 /* -- turns -- */
 
-START_TEST(counters_that_take_turns_are_scaled_and_their_share_is_told)
+START_TEST(multiplexed_counters_are_scaled_and_their_share_emitted)
 {
 	begin_counting();
 	perf.share = 0.25;
@@ -286,7 +286,7 @@ START_TEST(counters_that_take_turns_are_scaled_and_their_share_is_told)
 }
 END_TEST
 
-START_TEST(what_had_no_turn_is_not_told_and_made_good_with_the_next)
+START_TEST(counters_without_a_turn_are_omitted_and_caught_up_at_the_next)
 {
 	perf.share = 0;
 	begin_counting();
@@ -302,7 +302,7 @@ START_TEST(what_had_no_turn_is_not_told_and_made_good_with_the_next)
 }
 END_TEST
 
-START_TEST(what_never_has_a_turn_is_said_until_it_has_one)
+START_TEST(counters_that_never_get_a_turn_are_reported_until_they_do)
 {
 	perf.share = 0;
 	begin_counting();
@@ -341,7 +341,7 @@ START_TEST(a_sum_never_falls_when_the_share_does)
 }
 END_TEST
 
-START_TEST(before_a_thread_has_run_nobody_knows_whether_hardware_is_counted)
+START_TEST(before_a_thread_has_run_hardware_counts_are_unknown)
 {
 	begin_counting();
 	ck_assert_ptr_null(count_of(TARGET, PERF_ROLE_CYCLES));
@@ -423,7 +423,7 @@ START_TEST(a_level_that_refuses_the_kernels_part_leaves_user_space)
 	ck_assert_str_eq(event_names[PERF_ROLE_CYCLES], "cycles:u");
 	ck_assert_str_eq(event_names[PERF_ROLE_TASK_CLOCK], "task-clock");
 	ck_assert_str_eq(event_names[PERF_ROLE_MINOR_FAULTS], "minor-faults:u");
-	/* Of these, which happen in the kernel, a counter of user space would say 0. */
+	/* These happen in the kernel: a counter of user space would be 0. */
 	ck_assert_int_eq(event_numbers[PERF_ROLE_SWITCHES], -1);
 	ck_assert_int_eq(event_numbers[PERF_ROLE_MIGRATIONS], -1);
 	assert_says(missing("counters of the kernel's part"), "perf_event_paranoid is 2");
@@ -446,7 +446,7 @@ START_TEST(a_level_that_refuses_all_is_named_with_what_helps)
 	assert_says(missing("counters"), "figures from /proc continue");
 	assert_says(remedy("counters"), "sudo sysctl kernel.perf_event_paranoid=2, or sudo setcap cap_perfmon=ep");
 	ck_assert_uint_eq(set_count(&set, RECORD_PERF_EVENT), 0);
-	/* Tried again after a while, and withdrawn once it is allowed. */
+	/* Opened again later, and the report is withdrawn once it is allowed. */
 	perf.refusals[0].error = 0;
 	read_at(20);
 	ck_assert_uint_eq(set_count(&set, RECORD_PERF_EVENT), 0);
@@ -457,7 +457,7 @@ START_TEST(a_level_that_refuses_all_is_named_with_what_helps)
 }
 END_TEST
 
-START_TEST(a_seccomp_filter_is_told_from_the_level)
+START_TEST(a_seccomp_filter_is_distinguished_from_the_level)
 {
 	fake_perf_refuse(&perf, FAKE_PERF_ANY, FAKE_PERF_ANY, FAKE_PERF_ANY, EPERM);
 	begin_counting();
@@ -466,7 +466,7 @@ START_TEST(a_seccomp_filter_is_told_from_the_level)
 }
 END_TEST
 
-START_TEST(a_kernel_without_perf_says_so)
+START_TEST(a_kernel_without_perf_is_reported)
 {
 	fake_perf_refuse(&perf, FAKE_PERF_ANY, FAKE_PERF_ANY, FAKE_PERF_ANY, ENOSYS);
 	begin_counting();
@@ -506,7 +506,7 @@ START_TEST(a_process_of_another_user_is_named)
 }
 END_TEST
 
-START_TEST(threads_without_a_descriptor_are_left_out_and_said)
+START_TEST(threads_without_a_descriptor_are_left_out_and_reported)
 {
 	for (int tid = 101; tid < 110; tid++)
 		put_thread(TARGET, tid);
@@ -556,7 +556,7 @@ END_TEST
 
 /* -- what the user chose -- */
 
-START_TEST(chosen_events_stand_in_place_of_the_usual_ones)
+START_TEST(chosen_events_replace_the_default_ones)
 {
 	static const char *const chosen[] = { "cycles", "instructions", "UOPS:ANY", "NO_SUCH", "faults" };
 	for (size_t i = 0; i < 5; i++)
@@ -572,7 +572,7 @@ START_TEST(chosen_events_stand_in_place_of_the_usual_ones)
 }
 END_TEST
 
-START_TEST(all_that_stands_can_be_told_again)
+START_TEST(a_snapshot_emits_every_event_again)
 {
 	begin_counting();
 	size_t emitted = set_count(&set, RECORD_PERF_EVENT);
@@ -610,7 +610,7 @@ static void put_imc(int number)
 	fake_proc_put(&proc, "sysfs/devices/system/cpu/cpu8/topology/physical_package_id", "1\n");
 }
 
-START_TEST(memory_traffic_is_told_by_socket)
+START_TEST(memory_traffic_is_emitted_by_socket)
 {
 	put_imc(0);
 	put_imc(1);
@@ -686,35 +686,35 @@ int main(void)
 	TCase *cases = tcase_create("perf source");
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_set_timeout(cases, 30);
-	tcase_add_test(cases, nothing_is_opened_before_somebody_looks);
-	tcase_add_test(cases, what_nobody_looks_at_any_more_is_closed_and_begins_anew);
+	tcase_add_test(cases, nothing_is_opened_before_counters_are_wanted);
+	tcase_add_test(cases, counters_no_longer_wanted_are_closed_and_restart);
 	tcase_add_test(cases, a_watch_without_a_process_has_nothing_to_count);
 	tcase_add_test(cases, every_thread_is_counted_and_summed_by_process);
 	tcase_add_test(cases, threads_that_come_are_counted_and_those_that_end_keep_their_counts);
-	tcase_add_test(cases, a_process_that_ends_tells_its_last_counts_once);
+	tcase_add_test(cases, a_process_that_ends_emits_its_last_counts_once);
 	tcase_add_test(cases, the_end_of_the_target_is_the_end);
-	tcase_add_test(cases, counters_that_take_turns_are_scaled_and_their_share_is_told);
-	tcase_add_test(cases, what_had_no_turn_is_not_told_and_made_good_with_the_next);
-	tcase_add_test(cases, what_never_has_a_turn_is_said_until_it_has_one);
+	tcase_add_test(cases, multiplexed_counters_are_scaled_and_their_share_emitted);
+	tcase_add_test(cases, counters_without_a_turn_are_omitted_and_caught_up_at_the_next);
+	tcase_add_test(cases, counters_that_never_get_a_turn_are_reported_until_they_do);
 	tcase_add_test(cases, a_sum_never_falls_when_the_share_does);
-	tcase_add_test(cases, before_a_thread_has_run_nobody_knows_whether_hardware_is_counted);
+	tcase_add_test(cases, before_a_thread_has_run_hardware_counts_are_unknown);
 	tcase_add_test(cases, a_group_that_is_full_is_followed_by_another);
 	tcase_add_test(cases, a_short_reading_is_no_reading);
 	tcase_add_test(cases, counters_that_go_back_add_nothing);
 	tcase_add_loop_test(cases, a_machine_without_hardware_counters_counts_the_kernels_own, 0, 2);
 	tcase_add_test(cases, a_level_that_refuses_the_kernels_part_leaves_user_space);
 	tcase_add_loop_test(cases, a_level_that_refuses_all_is_named_with_what_helps, 0, 2);
-	tcase_add_test(cases, a_seccomp_filter_is_told_from_the_level);
-	tcase_add_test(cases, a_kernel_without_perf_says_so);
+	tcase_add_test(cases, a_seccomp_filter_is_distinguished_from_the_level);
+	tcase_add_test(cases, a_kernel_without_perf_is_reported);
 	tcase_add_test(cases, a_role_that_this_cpu_lacks_is_missing_by_name);
 	tcase_add_test(cases, an_unknown_cpu_has_no_formula_for_flops);
 	tcase_add_test(cases, a_process_of_another_user_is_named);
-	tcase_add_test(cases, threads_without_a_descriptor_are_left_out_and_said);
+	tcase_add_test(cases, threads_without_a_descriptor_are_left_out_and_reported);
 	tcase_add_test(cases, there_is_a_bound_for_threads);
 	tcase_add_test(cases, a_limit_of_descriptors_is_raised_and_the_tree_knows_it);
-	tcase_add_test(cases, chosen_events_stand_in_place_of_the_usual_ones);
-	tcase_add_test(cases, all_that_stands_can_be_told_again);
-	tcase_add_test(cases, memory_traffic_is_told_by_socket);
+	tcase_add_test(cases, chosen_events_replace_the_default_ones);
+	tcase_add_test(cases, a_snapshot_emits_every_event_again);
+	tcase_add_test(cases, memory_traffic_is_emitted_by_socket);
 	tcase_add_test(cases, amds_memory_controllers_have_no_names_but_codes);
 	tcase_add_test(cases, memory_traffic_that_may_not_be_counted_says_at_which_level_it_may);
 	tcase_add_loop_test(cases, a_damaged_description_of_a_controller_opens_nothing, 0, 6);

@@ -1,6 +1,5 @@
 #include <check.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "src/collect/recorder.h"
 #include "src/playback/player.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 static char folder[64], path[128];
 static struct sample_set set, back;
@@ -97,9 +97,10 @@ struct account {
 static struct account play(struct player *player)
 {
 	struct account account = { 0 };
+	const int64_t deadline_ns = wait_deadline(60);
 	while (!player_has_ended(player)) {
 		if (!player_take(player, &back)) {
-			poll(NULL, 0, 1);
+			ck_assert(wait_nap(deadline_ns));
 			continue;
 		}
 		for (size_t i = 0; i < back.count; i++) {
@@ -125,14 +126,14 @@ START_TEST(a_file_is_read_to_its_end_and_opens_its_run_once)
 }
 END_TEST
 
-START_TEST(what_was_lost_on_the_way_is_told_as_lost_events)
+START_TEST(lost_blocks_become_lost_events)
 {
 	write_file(100, 35, 47);
 	struct player *player = open_player(path, 0);
 	struct account account = play(player);
 	ck_assert_uint_eq(account.events, 88);
 	ck_assert_uint_eq(account.opened, 1);
-	/* The first event behind the gap tells; the dictionary at 50 has nothing to add. */
+	/* The first event after the gap shows the loss; the dictionary at 50 adds none. */
 	ck_assert_uint_eq(account.lost, 12);
 	player_close(player);
 }
@@ -163,12 +164,11 @@ START_TEST(a_file_that_grows_is_followed_to_its_end)
 	for (uint64_t i = 0; i < 50; i++) {
 		make_set(i, false);
 		recorder_add(recorder, BLOCK_TICK, &set);
-		for (int tries = 0; events == i && tries < 10000; tries++) {
-			if (player_take(player, &back))
+		const int64_t deadline_ns = wait_deadline(10);
+		do {
+			while (events == i && player_take(player, &back))
 				events += back.records[0].kind == RECORD_BATCH_BEGIN;
-			else
-				poll(NULL, 0, 1);
-		}
+		} while (events == i && wait_nap(deadline_ns));
 		ck_assert_uint_eq(events, i + 1);
 		ck_assert(!player_has_ended(player));
 	}
@@ -220,14 +220,15 @@ START_TEST(files_of_a_rotated_recording_are_one)
 		make_set(i, false);
 		recorder_add(recorder, BLOCK_TICK, &set);
 	}
-	for (int tries = 0; tries < 5000 && player_open(path, 0, &player, &why) != STATUS_OK; tries++)
-		poll(NULL, 0, 1);
+	const int64_t deadline_ns = wait_deadline(50);
+	while (player_open(path, 0, &player, &why) != STATUS_OK)
+		ck_assert_msg(wait_nap(deadline_ns), "%s", why.text);
 	struct account early = { 0 };
 	while (early.events < 100) {
 		if (player_take(player, &back))
 			early.events += back.count && back.records[0].kind == RECORD_BATCH_BEGIN;
 		else
-			poll(NULL, 0, 1);
+			ck_assert(wait_nap(deadline_ns));
 	}
 	ck_assert(player_is_growing(player));
 	recorder_close(recorder, NULL);
@@ -248,7 +249,7 @@ START_TEST(files_of_a_rotated_recording_are_one)
 }
 END_TEST
 
-START_TEST(what_is_no_recording_is_refused_by_name)
+START_TEST(a_file_that_is_no_recording_is_refused_by_name)
 {
 	struct player *player = NULL;
 	struct reason why = { "", "" };
@@ -270,12 +271,12 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
 		a_file_is_read_to_its_end_and_opens_its_run_once,
-		what_was_lost_on_the_way_is_told_as_lost_events,
+		lost_blocks_become_lost_events,
 		speed_is_a_multiple_of_the_recorded_pace,
 		a_file_that_grows_is_followed_to_its_end,
 		a_pipe_gives_its_sets_as_they_come,
 		files_of_a_rotated_recording_are_one,
-		what_is_no_recording_is_refused_by_name,
+		a_file_that_is_no_recording_is_refused_by_name,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

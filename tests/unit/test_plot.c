@@ -10,7 +10,7 @@ static const struct rect ROOM = { 0, 0, 16, 4 };
 
 static struct canvas room(enum charset charset) { return picture_canvas(ROOM.width, ROOM.height, charset); }
 
-/* Seconds around 0.2 with one flagged peak and a gap, at two points a cell. */
+/* Seconds near 0.2 with one flagged peak and a gap, at two points a cell. */
 static size_t batches(struct plot_point *points, size_t peak, size_t gap, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -111,7 +111,7 @@ START_TEST(more_points_than_room_show_the_newest)
 }
 END_TEST
 
-START_TEST(median_and_band_never_cover_data)
+START_TEST(the_median_and_its_range_never_cover_data)
 {
 	static const enum charset charsets[] = { CHARSET_BRAILLE, CHARSET_BLOCK, CHARSET_ASCII };
 	for (size_t i = 0; i < 3; i++) {
@@ -151,7 +151,7 @@ START_TEST(data_replaces_a_faint_line_drawn_before)
 }
 END_TEST
 
-START_TEST(faint_lines_stand_at_their_values)
+START_TEST(faint_lines_are_drawn_at_their_values)
 {
 	struct canvas canvas = room(CHARSET_BRAILLE);
 	plot_level(&canvas, ROOM, &SCALE, 0.3, ROLE_MEDIAN);
@@ -344,9 +344,9 @@ int main(void)
 	tcase_add_test(test, strokes_span_least_to_most);
 	tcase_add_test(test, a_flag_at_the_top_of_the_scale_stays_inside);
 	tcase_add_test(test, more_points_than_room_show_the_newest);
-	tcase_add_test(test, median_and_band_never_cover_data);
+	tcase_add_test(test, the_median_and_its_range_never_cover_data);
 	tcase_add_test(test, data_replaces_a_faint_line_drawn_before);
-	tcase_add_test(test, faint_lines_stand_at_their_values);
+	tcase_add_test(test, faint_lines_are_drawn_at_their_values);
 	tcase_add_test(test, axis_labels_are_round_and_carry_the_unit_once);
 	tcase_add_test(test, the_unit_follows_the_scale);
 	tcase_add_test(test, a_scale_grows_at_once);

@@ -11,6 +11,7 @@
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 #define READ(text) process_placement_read(text, sizeof text - 1, &place)
 
@@ -48,7 +49,7 @@ START_TEST(the_innermost_launcher_holds_in_any_order)
 }
 END_TEST
 
-START_TEST(no_gpu_at_all_is_not_the_same_as_not_told)
+START_TEST(no_gpu_is_distinguished_from_unknown)
 {
 	READ("CUDA_VISIBLE_DEVICES=\0");
 	ck_assert(place.has_devices);
@@ -61,13 +62,13 @@ START_TEST(garbage_is_no_place)
 	READ("LOCAL_RANK=-1\0LOCAL_RANK=\0LOCAL_RANK=two\0LOCAL_RANK=99999999999999999999\0LOCAL_RANK=3x\0LOCAL_RANKS="
 		 "4\0XLOCAL_RANK=4\0local_rank=4\0LOCAL_RANK\0=\0\0");
 	ck_assert_int_eq(place.local_rank, -1);
-	/* Cut off in the middle. */
+	/* Truncated. */
 	READ("LOCAL_RANK=1");
 	ck_assert_int_eq(place.local_rank, -1);
 }
 END_TEST
 
-START_TEST(what_is_too_long_is_skipped)
+START_TEST(an_overlong_variable_is_skipped)
 {
 	static char text[8192];
 	memset(text, 'x', sizeof text);
@@ -112,7 +113,7 @@ static void read_source(int64_t now_ns)
 
 static const struct record *emitted(void) { return set_record(&set, RECORD_PROCESS_PLACE, 0); }
 
-START_TEST(a_member_is_told_where_it_runs_once)
+START_TEST(a_members_gpu_is_emitted_once)
 {
 	fake_proc_write(&proc, 100, "environ", "LOCAL_RANK=1\0CUDA_VISIBLE_DEVICES=2\x1b[2J\0", 40);
 	open_source(100, proc.root);
@@ -126,7 +127,7 @@ START_TEST(a_member_is_told_where_it_runs_once)
 }
 END_TEST
 
-START_TEST(one_that_was_told_nothing_is_not_spoken_of)
+START_TEST(a_process_without_gpu_variables_emits_nothing)
 {
 	fake_proc_write(&proc, 100, "environ", "HOME=/\0", 7);
 	open_source(100, proc.root);
@@ -144,14 +145,14 @@ static void become_another(void *argument, int in, int out)
 	execve("/bin/sleep", words, names);
 }
 
-static bool is_emitted_anew(void *argument)
+static bool is_emitted_again(void *argument)
 {
 	(void)argument;
 	read_source(5);
 	return emitted() != NULL;
 }
 
-START_TEST(after_an_exec_it_is_looked_at_anew)
+START_TEST(after_an_exec_the_environment_is_read_again)
 {
 	unsetenv("LOCAL_RANK");
 	setenv("SLURM_LOCALID", "4", 1);
@@ -160,7 +161,7 @@ START_TEST(after_an_exec_it_is_looked_at_anew)
 	open_source(child.pid, "/proc");
 	read_source(1);
 	child_release(&child);
-	ck_assert(wait_until(is_emitted_anew, NULL, 10));
+	ck_assert(wait_until(is_emitted_again, NULL, 10));
 	ck_assert_int_eq(emitted()->place.local_rank, -1);
 	ck_assert_str_eq(emitted()->place.visible_devices, "0");
 	child_kill(&child);
@@ -190,7 +191,7 @@ START_TEST(the_ledger_keeps_places_and_counted_events)
 	note(ledger, (struct record){ .kind = RECORD_PROCESS_SEEN, .process = { .pid = 7, .command = "b" } });
 	ledger_emit(ledger, 9, &set);
 	ck_assert_uint_eq(set.count, 4);
-	/* The process before its place, whatever was told of it later. */
+	/* The process comes before its GPU, whatever came later. */
 	ck_assert_int_eq(set.records[0].kind, RECORD_PROCESS_SEEN);
 	ck_assert_str_eq(set.records[0].process.command, "b");
 	ck_assert_int_eq(set.records[1].kind, RECORD_PROCESS_PLACE);
@@ -212,16 +213,16 @@ int main(void)
 	TCase *text = tcase_create("text");
 	tcase_add_test(text, rank_and_devices_are_found);
 	tcase_add_test(text, the_innermost_launcher_holds_in_any_order);
-	tcase_add_test(text, no_gpu_at_all_is_not_the_same_as_not_told);
+	tcase_add_test(text, no_gpu_is_distinguished_from_unknown);
 	tcase_add_test(text, garbage_is_no_place);
-	tcase_add_test(text, what_is_too_long_is_skipped);
+	tcase_add_test(text, an_overlong_variable_is_skipped);
 	tcase_add_test(text, the_ledger_keeps_places_and_counted_events);
 	suite_add_tcase(suite, text);
 	TCase *source = tcase_create("source");
 	tcase_add_checked_fixture(source, setup, teardown);
-	tcase_add_test(source, a_member_is_told_where_it_runs_once);
-	tcase_add_test(source, one_that_was_told_nothing_is_not_spoken_of);
-	tcase_add_test(source, after_an_exec_it_is_looked_at_anew);
+	tcase_add_test(source, a_members_gpu_is_emitted_once);
+	tcase_add_test(source, a_process_without_gpu_variables_emits_nothing);
+	tcase_add_test(source, after_an_exec_the_environment_is_read_again);
 	suite_add_tcase(suite, source);
 	return suite_run(suite);
 }

@@ -17,6 +17,7 @@
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 static struct target target;
 static struct reason reason;
@@ -92,7 +93,7 @@ START_TEST(every_figure_of_the_target_is_read)
 	ck_figure(METRIC_PROCESS_WRITTEN, 100, 8192);
 	ck_figure(METRIC_PROCESS_READ_CALLS, 100, 5000);
 	ck_assert_uint_eq(set_count(&set, RECORD_MISSING), 0);
-	/* Who it is is said once, the figures each time. */
+	/* Identity is emitted once, figures at each reading. */
 	read_source(6);
 	ck_assert_uint_eq(set_count(&set, RECORD_PROCESS_SEEN), 0);
 	ck_figure(METRIC_PROCESS_RESIDENT, 100, 10000 * 1024.0);
@@ -154,7 +155,7 @@ static void put_stat(int pid, char process_state, unsigned user_ticks, unsigned 
 	fake_proc_puts(&proc, pid, "stat", text);
 }
 
-START_TEST(wait_for_the_disk_is_told_where_the_kernel_counts_it)
+START_TEST(wait_for_the_disk_is_emitted_if_the_kernel_counts_it)
 {
 	double tick = 1e9 / (double)sysconf(_SC_CLK_TCK);
 	put_stat(100, 'S', 250, 0);
@@ -168,7 +169,7 @@ START_TEST(wait_for_the_disk_is_told_where_the_kernel_counts_it)
 }
 END_TEST
 
-START_TEST(wait_for_the_disk_that_nobody_counts_is_missing_and_not_zero)
+START_TEST(uncounted_wait_for_the_disk_is_missing_and_not_zero)
 {
 	fake_proc_put(&proc, "sys/kernel/task_delayacct", "0\n");
 	put_stat(100, 'S', 250, 0);
@@ -177,7 +178,7 @@ START_TEST(wait_for_the_disk_that_nobody_counts_is_missing_and_not_zero)
 	ck_assert(isnan(set_figure(&set, METRIC_PROCESS_DISK_WAIT, 100)));
 	ck_assert_ptr_nonnull(set_missing(&set, "disk wait"));
 	ck_assert_ptr_nonnull(strstr(set_missing(&set, "disk wait")->missing.remedy, "sysctl kernel.task_delayacct=1"));
-	/* Switched on, the kernel counts for those that begin from then on. */
+	/* Once switched on, the kernel counts for new processes only. */
 	fake_proc_put(&proc, "sys/kernel/task_delayacct", "1\n");
 	fake_proc_add(&proc, 101, 100, "worker");
 	read_source(6 * NS_PER_S);
@@ -210,7 +211,7 @@ START_TEST(descriptors_are_counted_every_five_seconds)
 	open_source(100, proc.root);
 	read_source(0);
 	double first = set_figure(&set, METRIC_PROCESS_DESCRIPTORS, 100);
-	ck_assert(!isnan(first)); /* of a folder that is none of the kernel's, any number */
+	ck_assert(!isnan(first)); /* any number, for a folder that is not the kernel's */
 	read_source(4 * NS_PER_S);
 	ck_assert(isnan(set_figure(&set, METRIC_PROCESS_DESCRIPTORS, 100)));
 	read_source(5 * NS_PER_S);
@@ -227,7 +228,7 @@ static const char *emitted_wait(int pid)
 	return text;
 }
 
-START_TEST(where_a_process_waits_is_told_when_it_changes)
+START_TEST(a_processs_wait_is_emitted_when_it_changes)
 {
 	fake_proc_add(&proc, 101, 100, "worker");
 	fake_proc_puts(&proc, 100, "task/100/children", "101 ");
@@ -240,28 +241,28 @@ START_TEST(where_a_process_waits_is_told_when_it_changes)
 	ck_assert_ptr_null(emitted_wait(101));
 	read_source(NS_PER_S);
 	ck_assert_ptr_null(emitted_wait(100));
-	/* In D it is told at once, and that it is over, too. */
+	/* State D is emitted at once, and so is its end. */
 	put_stat(101, 'D', 10, 0);
 	read_source(NS_PER_S + NS_PER_S / 10);
 	ck_assert_str_eq(emitted_wait(101), "folio_wait_bit_common");
 	put_stat(101, 'R', 10, 0);
 	read_source(NS_PER_S + NS_PER_S / 5);
 	ck_assert_str_eq(emitted_wait(101), "");
-	/* Asleep and never run since: at the next turn of the others. */
+	/* Asleep and never run since: at the next reading of all. */
 	fake_proc_puts(&proc, 101, "wchan", "pipe_read");
 	put_stat(101, 'S', 11, 0);
 	read_source(2 * NS_PER_S);
 	ck_assert_ptr_null(emitted_wait(101));
 	read_source(3 * NS_PER_S);
 	ck_assert_str_eq(emitted_wait(101), "pipe_read");
-	/* "0": the kernel does not say. */
+	/* "0": the kernel hides it. */
 	fake_proc_puts(&proc, 100, "wchan", "0");
 	read_source(4 * NS_PER_S);
 	ck_assert_str_eq(emitted_wait(100), "");
 }
 END_TEST
 
-START_TEST(missing_file_is_said_once_with_its_remedy_and_withdrawn)
+START_TEST(a_missing_file_is_reported_once_with_its_remedy_and_withdrawn)
 {
 	fake_proc_remove(&proc, 100, "io");
 	open_source(100, proc.root);
@@ -312,7 +313,7 @@ START_TEST(garbage_gives_no_figure)
 }
 END_TEST
 
-START_TEST(end_of_the_target_is_told)
+START_TEST(the_end_of_the_target_is_emitted)
 {
 	open_source(100, proc.root);
 	read_source(0);
@@ -405,7 +406,7 @@ static bool is_replaced(void *argument)
 	return read_source(1) == STATUS_OK && set_count(&set, RECORD_PROCESS_REPLACED) == 1;
 }
 
-START_TEST(exec_is_told_as_replaced)
+START_TEST(exec_is_emitted_as_replaced)
 {
 	struct child child = child_start(exec_body, NULL);
 	child_await(&child);
@@ -415,7 +416,7 @@ START_TEST(exec_is_told_as_replaced)
 	ck_assert(wait_until(is_replaced, NULL, 5));
 	ck_assert_str_eq(set_process(&set, RECORD_PROCESS_REPLACED, child.pid)->process.command, "sleep");
 	ck_assert_uint_eq(set_count(&set, RECORD_PROCESS_GONE), 0);
-	/* The kept descriptors follow it: the figures go on. */
+	/* The open descriptors follow it: the figures continue. */
 	read_source(2);
 	ck_assert_double_gt(set_figure(&set, METRIC_PROCESS_RESIDENT, child.pid), 0);
 	ck_assert_uint_eq(set_count(&set, RECORD_MISSING), 0);
@@ -440,7 +441,7 @@ static void storm_body(void *argument, int in, int out)
 	}
 }
 
-START_TEST(whoever_came_in_a_storm_of_children_also_went)
+START_TEST(every_child_of_a_burst_that_came_also_goes)
 {
 	struct child child = child_start(storm_body, NULL);
 	child_await(&child);
@@ -448,7 +449,7 @@ START_TEST(whoever_came_in_a_storm_of_children_also_went)
 	uint64_t seen = 0, gone = 0;
 	for (int i = 0; i < 2000; i++) {
 		ck_assert_int_eq(read_source(i * NS_PER_S), STATUS_OK);
-		/* What this kernel counts is not the matter. */
+		/* Independent of what this kernel counts. */
 		ck_assert_uint_eq(set_count(&set, RECORD_MISSING), set_missing(&set, "disk wait") ? 1 : 0);
 		seen += set_count(&set, RECORD_PROCESS_SEEN);
 		gone += set_count(&set, RECORD_PROCESS_GONE);
@@ -471,22 +472,22 @@ int main(void)
 	tcase_add_test(fixture, every_figure_of_the_target_is_read);
 	tcase_add_test(fixture, children_give_stat_each_time_and_the_rest_each_second);
 	tcase_add_test(fixture, child_that_ends_is_gone_and_others_stay_themselves);
-	tcase_add_test(fixture, wait_for_the_disk_is_told_where_the_kernel_counts_it);
-	tcase_add_test(fixture, wait_for_the_disk_that_nobody_counts_is_missing_and_not_zero);
+	tcase_add_test(fixture, wait_for_the_disk_is_emitted_if_the_kernel_counts_it);
+	tcase_add_test(fixture, uncounted_wait_for_the_disk_is_missing_and_not_zero);
 	tcase_add_test(fixture, an_older_kernel_that_says_nothing_is_believed_where_it_counted);
 	tcase_add_test(fixture, descriptors_are_counted_every_five_seconds);
-	tcase_add_test(fixture, where_a_process_waits_is_told_when_it_changes);
-	tcase_add_test(fixture, missing_file_is_said_once_with_its_remedy_and_withdrawn);
+	tcase_add_test(fixture, a_processs_wait_is_emitted_when_it_changes);
+	tcase_add_test(fixture, a_missing_file_is_reported_once_with_its_remedy_and_withdrawn);
 	tcase_add_test(fixture, counters_that_the_kernel_does_not_keep_are_missing_not_zero);
 	tcase_add_test(fixture, garbage_gives_no_figure);
-	tcase_add_test(fixture, end_of_the_target_is_told);
+	tcase_add_test(fixture, the_end_of_the_target_is_emitted);
 	suite_add_tcase(suite, fixture);
 
 	TCase *real = tcase_create("real");
 	tcase_set_timeout(real, 30);
 	tcase_add_test(real, states_of_real_children_are_seen);
-	tcase_add_test(real, exec_is_told_as_replaced);
-	tcase_add_test(real, whoever_came_in_a_storm_of_children_also_went);
+	tcase_add_test(real, exec_is_emitted_as_replaced);
+	tcase_add_test(real, every_child_of_a_burst_that_came_also_goes);
 	suite_add_tcase(suite, real);
 
 	return suite_run(suite);

@@ -1,5 +1,5 @@
-/* Which line an instruction of CPython belongs to, in the tables of three formats; and what is refused of a layout.
- * Real ones: tests/terminal/stack.py. */
+/* The line of a CPython instruction, in tables of three formats; and invalid layouts. tests/terminal/stack.py reads
+ * real ones. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,8 +7,8 @@
 #include "src/sources/python/py_code.h"
 #include "tests/support/suite.h"
 
-/* One function of ten lines as 3.9, 3.10 and 3.11 compile it, with what their own co_lines() and dis say: from each
- * offset on that line. */
+/* One function of ten lines as 3.9, 3.10 and 3.11 compile it, with the lines from their own co_lines() and dis: each
+ * offset begins that line. */
 static const unsigned char in_pairs[] = { 0, 1, 4, 1, 8, 1, 8, 1, 2, 1, 2, 255, 6, 5 };
 static const unsigned char in_ranges[] = { 4, 1, 8, 1, 8, 1, 2, 1, 2, 1, 4, 255, 2, 128, 4, 5 };
 static const unsigned char in_locations[] = { 128, 0, 216, 12, 13, 128, 69, 216, 16, 21, 240, 0, 4, 5, 14, 240, 0, 4, 5,
@@ -54,7 +54,7 @@ START_TEST(before_the_first_instruction_is_the_first_line)
 }
 END_TEST
 
-/* Whatever the bytes are: it ends, reads nothing beyond them (the sanitizers see it), and gives a line or none. */
+/* Random bytes: the reader ends, stays within them (the sanitizers check), and returns a line or none. */
 START_TEST(bytes_that_are_no_table_give_some_line_or_none)
 {
 	unsigned seed = 1;
@@ -70,7 +70,7 @@ START_TEST(bytes_that_are_no_table_give_some_line_or_none)
 }
 END_TEST
 
-/* Eight steps of 2^29 - 1 lines wrap around 32 bits to a line that looks real. */
+/* Eight steps of 2^29 - 1 lines overflow 32 bits to a plausible line. */
 START_TEST(lines_beyond_all_numbers_are_none)
 {
 	static const unsigned char step[] = { 0xe8, 0x7e, 0x7f, 0x7f, 0x7f, 0x3f };
@@ -82,7 +82,7 @@ START_TEST(lines_beyond_all_numbers_are_none)
 }
 END_TEST
 
-/* The last line that there can be, and one more; in the other formats too. */
+/* The highest possible line, and one more; in the other formats, too. */
 START_TEST(lines_end_with_the_largest_number)
 {
 	static const unsigned char one_more[] = { 2, 1, 2, 1 }, location[] = { 0xe8, 0x02 };

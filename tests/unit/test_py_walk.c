@@ -1,5 +1,4 @@
-/* Frames that lead in a circle, as a mixture of two moments can: they are no stack. Real stacks:
- * tests/terminal/stack.py. */
+/* Frames that form a cycle, as a torn read can give: no stack. tests/terminal/stack.py samples real stacks. */
 #include <check.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,7 +18,7 @@ static struct {
 } thread;
 static struct py_walk walk;
 
-/* As a plain CPython of 3.10 has them. */
+/* The layout of an unmodified CPython 3.10. */
 static bool sample(enum py_care care)
 {
 	struct py_process process = { .pid = getpid(), .process_fd = -1 };
@@ -56,7 +55,7 @@ START_TEST(a_stack_is_walked_to_its_end)
 }
 END_TEST
 
-/* From the last frame back to each of the others, itself too. */
+/* From the last frame back to each frame, itself included. */
 START_TEST(a_circle_is_no_stack)
 {
 	frames[FRAMES - 1].previous = (uintptr_t)&frames[_i];

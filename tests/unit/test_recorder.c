@@ -1,6 +1,7 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -14,19 +15,48 @@
 #include "src/base/clock.h"
 #include "src/collect/recorder.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 /* -- the disk: the recorder's write() is this one -- */
 
-static atomic_int is_stalled, refuses_with, has_stalled;
+static atomic_int refuses_with;
 static _Atomic int64_t takes_bytes = INT64_MAX;
+static bool is_stalled, has_stalled; /* under stall_lock */
+static pthread_mutex_t stall_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t stall_changed = PTHREAD_COND_INITIALIZER;
+
+static void stall(bool is_so)
+{
+	pthread_mutex_lock(&stall_lock);
+	is_stalled = is_so;
+	pthread_cond_broadcast(&stall_changed);
+	pthread_mutex_unlock(&stall_lock);
+}
+
+/* Waits until a write() is stalled. */
+static void await_stalled_write(void)
+{
+	pthread_mutex_lock(&stall_lock);
+	while (!has_stalled)
+		pthread_cond_wait(&stall_changed, &stall_lock);
+	pthread_mutex_unlock(&stall_lock);
+}
+
+static void wait_while_stalled(void)
+{
+	pthread_mutex_lock(&stall_lock);
+	while (is_stalled) {
+		has_stalled = true;
+		pthread_cond_broadcast(&stall_changed);
+		pthread_cond_wait(&stall_changed, &stall_lock);
+	}
+	pthread_mutex_unlock(&stall_lock);
+}
 
 ssize_t write(int fd, const void *bytes, size_t length)
 {
 	if (fd > STDERR_FILENO) {
-		while (atomic_load(&is_stalled)) {
-			atomic_store(&has_stalled, 1);
-			usleep(1000);
-		}
+		wait_while_stalled();
 		if (atomic_load(&takes_bytes) <= 0 && atomic_load(&refuses_with)) {
 			errno = atomic_load(&refuses_with);
 			return -1;
@@ -131,7 +161,7 @@ static struct account read_file(const char *name)
 	return account;
 }
 
-START_TEST(what_was_added_is_in_the_file)
+START_TEST(every_added_set_is_in_the_file)
 {
 	struct recorder *recorder = open_recorder();
 	struct recorder_state state;
@@ -147,7 +177,7 @@ START_TEST(what_was_added_is_in_the_file)
 }
 END_TEST
 
-START_TEST(what_is_there_is_not_written_over)
+START_TEST(an_existing_file_is_not_overwritten)
 {
 	struct recorder *second = NULL, *recorder = open_recorder();
 	struct reason why = { "", "" };
@@ -190,26 +220,21 @@ START_TEST(a_stalled_disk_costs_sets_that_are_counted_and_no_time)
 	struct recorder_state state;
 	options.queue_bytes = 20000;
 	struct recorder *recorder = open_recorder();
-	atomic_store(&is_stalled, 1);
+	stall(true);
 	for (uint64_t i = 0; i < 500; i++)
 		add(recorder, i, 10);
 	recorder_read(recorder, &state);
 	ck_assert_uint_gt(state.dropped, 100);
-	while (!atomic_load(&has_stalled))
-		usleep(1000);
-	atomic_store(&is_stalled, 0);
-	uint64_t dropped = state.dropped, added = 500;
-	for (; dropped == state.dropped && added < 100000; added++) {
-		add(recorder, added, 10);
-		usleep(100);
+	await_stalled_write();
+	stall(false);
+	const int64_t deadline_ns = wait_deadline(20);
+	uint64_t dropped, added = 500;
+	do {
+		dropped = state.dropped;
+		add(recorder, added++, 10);
 		recorder_read(recorder, &state);
-		if (state.dropped > dropped) {
-			dropped = state.dropped;
-			continue;
-		}
-		if (added > 600)
-			break;
-	}
+	} while (state.dropped > dropped && wait_nap(deadline_ns));
+	ck_assert_uint_eq(state.dropped, dropped);
 	recorder_close(recorder, &state);
 	struct account account = read_file(path);
 	ck_assert_uint_eq(account.losses.bytes, 0);
@@ -222,7 +247,7 @@ START_TEST(a_disk_that_hangs_for_good_does_not_keep_pmtop)
 {
 	struct recorder_state state;
 	struct recorder *recorder = open_recorder();
-	atomic_store(&is_stalled, 1);
+	stall(true);
 	add(recorder, 0, 10);
 	int64_t before_ns = clock_monotonic_ns();
 	recorder_close(recorder, &state);
@@ -345,7 +370,7 @@ START_TEST(another_file_steps_over_what_was_put_in_its_place)
 }
 END_TEST
 
-/* Row 37. */
+/* Fault 37. */
 START_TEST(a_clock_that_was_set_dates_what_follows)
 {
 	header.monotonic_ns = clock_monotonic_ns();
@@ -377,7 +402,7 @@ static uint64_t drain(int fd, struct stream_reader *reader)
 	return bytes;
 }
 
-/* A pipe that nobody reads for a while: what does not wait is counted, and the rest arrives whole. */
+/* A pipe that is not read for a while: sets beyond the queue are counted, and the rest arrives complete. */
 START_TEST(a_reader_that_stalls_costs_sets_that_are_counted)
 {
 	int ends[2];
@@ -420,11 +445,12 @@ START_TEST(a_reader_that_is_gone_ends_it)
 	ck_assert_int_eq(pipe(ends), 0);
 	ck_assert_int_eq(recorder_open_fd(ends[1], &header, &options, &recorder, &why), STATUS_OK);
 	close(ends[0]);
-	for (uint64_t i = 0; i < 10000 && !state.stopped_ns; i++) {
-		add(recorder, i, 10);
-		usleep(1000);
+	const int64_t deadline_ns = wait_deadline(20);
+	uint64_t added = 0;
+	do {
+		add(recorder, added++, 10);
 		recorder_read(recorder, &state);
-	}
+	} while (!state.stopped_ns && wait_nap(deadline_ns));
 	ck_assert_int_eq(state.error, EPIPE);
 	recorder_close(recorder, NULL);
 }
@@ -437,8 +463,8 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
-		what_was_added_is_in_the_file,
-		what_is_there_is_not_written_over,
+		every_added_set_is_in_the_file,
+		an_existing_file_is_not_overwritten,
 		a_full_disk_ends_the_recording_behind_a_whole_block,
 		a_stalled_disk_costs_sets_that_are_counted_and_no_time,
 		a_disk_that_hangs_for_good_does_not_keep_pmtop,

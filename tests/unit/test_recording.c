@@ -72,8 +72,7 @@ struct account {
 	uint64_t dictionary_bytes, all_bytes, max_apart_ns;
 };
 
-/* A collector's sets, each put half a second after the one before; a snapshot is given as soon as it is asked for, as
- * the sampler does. */
+/* A collector's sets, half a second apart; a requested snapshot comes at once, as from the sampler. */
 static struct account record_sets(unsigned sets, unsigned records, unsigned snapshot_records)
 {
 	struct recording recording = { 0 };
@@ -139,7 +138,7 @@ START_TEST(dictionaries_come_each_minute_at_least)
 }
 END_TEST
 
-START_TEST(late_history_is_coarser_and_tells_the_same_sums)
+START_TEST(late_history_is_coarser_with_the_same_sums)
 {
 	enum { ROWS = 1000 };
 	struct sample_set all = SAMPLE_SET_INIT, late = SAMPLE_SET_INIT;
@@ -244,7 +243,7 @@ int main(void)
 		dictionaries_come_each_second_where_much_is_written,
 		dictionaries_stay_a_fifth_where_little_is_written,
 		dictionaries_come_each_minute_at_least,
-		late_history_is_coarser_and_tells_the_same_sums,
+		late_history_is_coarser_with_the_same_sums,
 		made_name_is_safe_and_says_who,
 		flag_comes_between_the_sets,
 	};

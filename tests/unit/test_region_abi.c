@@ -1,4 +1,4 @@
-/* ABI 1.0 is frozen: what its header publishes, and a region that it once left, are read by every later pmtop.
+/* ABI 1.0 is frozen: every later pmtop reads what its header publishes, and a stored region of it.
  *
  * tests/fixtures/abi-1.0 holds the header as it was released and a region file that it wrote; neither ever changes. A
  * later ABI gets a folder and a test of its own. `test_region_abi --make FILE` is how the region file was made. */
@@ -234,7 +234,7 @@ START_TEST(what_the_frozen_header_publishes_is_read)
 }
 END_TEST
 
-START_TEST(what_it_left_once_is_read)
+START_TEST(a_region_stored_by_the_frozen_header_is_read)
 {
 	struct region *region = regions_open(FIXTURE);
 	struct region_identity identity;
@@ -253,7 +253,8 @@ static int make(const char *to)
 
 int main(int count, char **arguments)
 {
-	const TTest *const tests[] = { what_the_frozen_header_publishes_is_read, what_it_left_once_is_read };
+	const TTest *const tests[] = { what_the_frozen_header_publishes_is_read,
+		a_region_stored_by_the_frozen_header_is_read };
 	if (count == 3 && !strcmp(arguments[1], "--make"))
 		return make(arguments[2]);
 	return regions_run("region: ABI 1.0", NULL, NULL, tests, sizeof tests / sizeof tests[0]);

@@ -1,4 +1,4 @@
-/* What a publisher says of a batch besides its times, spans told when they are over, and small regions. */
+/* What a publisher adds to a batch besides its times, spans published after their end, and small regions. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 
@@ -94,7 +94,7 @@ START_TEST(a_late_figure_names_its_batch)
 }
 END_TEST
 
-START_TEST(a_span_told_afterwards_lies_in_the_one_around_it)
+START_TEST(a_span_published_afterwards_is_nested_in_its_parent)
 {
 	struct region_event spans[4];
 	pmtop_span_begin(pm, "forward");
@@ -116,7 +116,7 @@ START_TEST(a_span_told_afterwards_lies_in_the_one_around_it)
 }
 END_TEST
 
-/* Times that cannot be are cut to what can, and the span around keeps a self time. */
+/* Impossible times are clamped, and the parent span still has a self time. */
 START_TEST(impossible_times_are_cut)
 {
 	struct region_event spans[8];
@@ -170,7 +170,7 @@ START_TEST(a_mode_said_within_a_batch_is_that_batchs_and_the_empty_epochs)
 }
 END_TEST
 
-/* Whoever comes late must not find training in two places. */
+/* A late reader must not find training twice. */
 START_TEST(train_is_the_same_as_no_mode)
 {
 	struct region_total total;
@@ -246,11 +246,12 @@ int main(void)
 		a_kind_is_of_one_batch,
 		samples_are_the_plans_unless_a_batch_says_its_own,
 		a_late_figure_names_its_batch,
-		a_span_told_afterwards_lies_in_the_one_around_it,
+		a_span_published_afterwards_is_nested_in_its_parent,
 		impossible_times_are_cut,
 		a_mode_said_within_a_batch_is_that_batchs_and_the_empty_epochs,
 		train_is_the_same_as_no_mode,
 		a_region_can_be_small_and_without_a_file,
 	};
-	return regions_run("region: what is told of a batch", setup, teardown, tests, sizeof tests / sizeof tests[0]);
+	return regions_run(
+		"region: kinds, late spans, small regions", setup, teardown, tests, sizeof tests / sizeof tests[0]);
 }

@@ -38,7 +38,7 @@ static void spend(uint64_t ns)
 		;
 }
 
-/* Of the thread's own CPU time: on a busy machine the clock's goes by without it. */
+/* Uses CPU time of the thread: on a busy machine elapsed time passes without it. */
 static void compute(uint64_t ns)
 {
 	uint64_t until = pmtop_i_clock(CLOCK_THREAD_CPUTIME_ID) + ns;
@@ -56,8 +56,8 @@ static void batches(uint64_t count)
 
 static double since(int64_t from_ns, int64_t to_ns) { return (double)(to_ns - from_ns) * 1e-9; }
 
-/* What the definitions say, from the events alone: begin to the next begin in the same epoch, an epoch's last to its
- * own end. */
+/* Steps by their definition, from the events alone: from begin to the next begin in the same epoch; the last of an
+ * epoch to its own end. */
 struct sums {
 	uint64_t batches, steps;
 	double batch_s, step_s, longest_step_s;
@@ -326,8 +326,8 @@ START_TEST(evidence_can_be_turned_off)
 }
 END_TEST
 
-/* An error path that skips span_end(), in each of 100 batches: with a stack of 32, nothing was recorded from the 33rd
- * on. */
+/* An error path that skips span_end(), in each of 100 batches. An earlier version with a stack of 32 recorded nothing
+ * from the 33rd on. */
 START_TEST(spans_left_open_end_with_their_batch)
 {
 	for (uint64_t i = 0; i < 100; i++) {
@@ -365,8 +365,8 @@ START_TEST(spans_left_open_end_with_the_batch_that_never_ended)
 }
 END_TEST
 
-/* A `with` around the loader's next() of an instrumented loop: the batch ends within it. */
-START_TEST(scopes_and_spans_around_a_batch_outlive_it)
+/* A `with` statement that encloses the loader's next() in an instrumented loop: the batch ends within it. */
+START_TEST(scopes_and_spans_that_enclose_a_batch_outlive_it)
 {
 	pmtop_span_begin(pm, "epoch");
 	PMTOP_SPAN(pm, "fit")
@@ -448,7 +448,7 @@ int main(void)
 		evidence_can_be_turned_off,
 		spans_left_open_end_with_their_batch,
 		spans_left_open_end_with_the_batch_that_never_ended,
-		scopes_and_spans_around_a_batch_outlive_it,
+		scopes_and_spans_that_enclose_a_batch_outlive_it,
 		a_scope_ends_what_was_left_open_in_it,
 		each_reason_to_refuse_is_counted_apart,
 	};

@@ -31,7 +31,7 @@ static void reopen(const struct pmtop_options *options)
 	open_with(options);
 }
 
-START_TEST(full_name_table_is_counted_and_named_so)
+START_TEST(a_full_name_table_is_counted_and_named)
 {
 	struct pmtop_options options = PMTOP_OPTIONS_INIT;
 	options.names = 8;
@@ -164,7 +164,7 @@ START_TEST(meta_is_replaced_by_key)
 }
 END_TEST
 
-START_TEST(short_marks_stand_in_the_record_and_long_ones_among_the_names)
+START_TEST(short_marks_are_in_the_record_and_long_ones_among_the_names)
 {
 	static const char long_text[] = "checkpoint 000123 was written to the shared file system";
 	pmtop_mark(pm, "checkpoint saved");
@@ -180,14 +180,14 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		full_name_table_is_counted_and_named_so,
+		a_full_name_table_is_counted_and_named,
 		a_name_of_a_megabyte_is_cut_between_characters,
 		a_changed_text_at_the_same_place_is_another_name,
 		a_call_site_serves_several_instances,
 		gauges_keep_the_last_value_and_counters_the_sum,
 		full_tables_are_counted_as_refused,
 		meta_is_replaced_by_key,
-		short_marks_stand_in_the_record_and_long_ones_among_the_names,
+		short_marks_are_in_the_record_and_long_ones_among_the_names,
 	};
 	return regions_run("region: names, values, texts", setup, teardown, tests, sizeof tests / sizeof tests[0]);
 }

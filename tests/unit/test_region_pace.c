@@ -1,5 +1,4 @@
-/* Between two readings of the region source: what fills a ring is read, and what does not is left to the next
- * reading. */
+/* Between two readings of the region source: a ring that fills up is read, others wait for the next reading. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 
@@ -29,8 +28,9 @@ static void read_source(void)
 	ck_assert_msg(!account.wrong[0], "%s", account.wrong);
 }
 
-/* What it tells, the time since the last look being told to it, and how long until it is to be asked again. */
-static size_t look(int64_t after_ns, int64_t *next_after_ns)
+/* Samples so long after the last sample. Returns the number of records; *next_after_ns is the time until the next
+ * sample. */
+static size_t sample_after(int64_t after_ns, int64_t *next_after_ns)
 {
 	static int64_t at_ns;
 	at_ns = (at_ns ? at_ns : clock_monotonic_ns()) + after_ns;
@@ -41,8 +41,8 @@ static size_t look(int64_t after_ns, int64_t *next_after_ns)
 	return set.count;
 }
 
-/* A run that ends with the test and leaves nothing in /dev/shm: so many batches of five events, and as many as `then`
- * at each go_on. */
+/* A run that ends with the test and leaves nothing in /dev/shm: a first few batches of five events, and `then` more at
+ * each go_on. */
 struct plan {
 	uint32_t slots;
 	unsigned then;
@@ -75,7 +75,7 @@ static void train_body(void *argument, int in, int out)
 	}
 }
 
-/* The first reading is over, and the first look. */
+/* After the first reading and the first sample. */
 static struct child start_training(struct plan *plan)
 {
 	struct child child = child_start(train_body, plan);
@@ -85,7 +85,7 @@ static struct child start_training(struct plan *plan)
 	ck_assert_int_eq(region_source.open(&target, &state, &reason), STATUS_OK);
 	read_source();
 	ck_assert_uint_eq(account.batch_ends, FIRST);
-	look(0, &next_ns);
+	sample_after(0, &next_ns);
 	ck_assert_int_eq(next_ns, 10 * NS_PER_MS);
 	return child;
 }
@@ -118,7 +118,7 @@ START_TEST(a_ring_that_fills_is_read_between_two_readings)
 	int64_t next_ns = 0;
 	for (unsigned i = 1; i <= 50; i++) {
 		go_on(&child);
-		ck_assert_uint_gt(look(100 * NS_PER_MS, &next_ns), 0);
+		ck_assert_uint_gt(sample_after(100 * NS_PER_MS, &next_ns), 0);
 		ck_assert_uint_eq(account.batch_ends, FIRST + i * 80);
 	}
 	ck_assert_int_ge(next_ns, 10 * NS_PER_MS);
@@ -131,7 +131,7 @@ START_TEST(a_ring_that_fills_is_read_between_two_readings)
 }
 END_TEST
 
-/* Not at once as seldom as may be: it is not known yet how fast events come. */
+/* Not at the longest interval at once: the rate of events is still unknown. */
 START_TEST(a_ring_that_fills_slowly_is_left_to_the_reading)
 {
 	struct plan plan = { 1024, 3 };
@@ -139,13 +139,13 @@ START_TEST(a_ring_that_fills_slowly_is_left_to_the_reading)
 	int64_t next_ns = 10 * NS_PER_MS;
 	for (int i = 0; i < 30; i++) {
 		int64_t before_ns = next_ns;
-		ck_assert_uint_eq(look(next_ns, &next_ns), 0);
+		ck_assert_uint_eq(sample_after(next_ns, &next_ns), 0);
 		ck_assert_int_le(next_ns, before_ns + before_ns / 8);
 	}
 	ck_assert_int_eq(next_ns, 125 * NS_PER_MS);
 	for (int i = 0; i < 4; i++) {
 		go_on(&child);
-		ck_assert_uint_eq(look(next_ns, &next_ns), 0);
+		ck_assert_uint_eq(sample_after(next_ns, &next_ns), 0);
 		ck_assert_int_eq(next_ns, 125 * NS_PER_MS);
 	}
 	read_source();
@@ -160,28 +160,28 @@ START_TEST(a_burst_is_followed_at_once_and_forgotten_slowly)
 	struct child child = start_training(&plan);
 	int64_t next_ns = 10 * NS_PER_MS;
 	for (int i = 0; i < 30; i++)
-		look(next_ns, &next_ns);
+		sample_after(next_ns, &next_ns);
 	go_on(&child);
-	ck_assert_uint_gt(look(next_ns, &next_ns), 0);
+	ck_assert_uint_gt(sample_after(next_ns, &next_ns), 0);
 	/* 800 events in 125 ms. */
 	ck_assert_int_lt(next_ns, 60 * NS_PER_MS);
 	int64_t before_ns = next_ns;
-	ck_assert_uint_eq(look(next_ns, &next_ns), 0);
+	ck_assert_uint_eq(sample_after(next_ns, &next_ns), 0);
 	ck_assert_int_eq(next_ns, before_ns + before_ns / 8);
 	stop(&child);
 }
 END_TEST
 
-START_TEST(a_loss_between_two_readings_is_told_with_what_to_do)
+START_TEST(a_loss_between_two_readings_is_reported_with_a_remedy)
 {
 	struct plan plan = { 256, 2000 };
 	struct child child = start_training(&plan);
 	int64_t next_ns;
 	go_on(&child);
-	ck_assert_uint_gt(look(100 * NS_PER_MS, &next_ns), 0);
+	ck_assert_uint_gt(sample_after(100 * NS_PER_MS, &next_ns), 0);
 	ck_assert_int_eq(next_ns, 10 * NS_PER_MS);
 	ck_assert_uint_eq(account.lost, 0);
-	/* Although nothing has come since the look. */
+	/* Although nothing came since the sample. */
 	read_source();
 	ck_counts(FIRST + 2000);
 	ck_assert_uint_gt(account.lost, 0);
@@ -207,7 +207,7 @@ int main(void)
 	tcase_add_test(all, a_ring_that_fills_is_read_between_two_readings);
 	tcase_add_test(all, a_ring_that_fills_slowly_is_left_to_the_reading);
 	tcase_add_test(all, a_burst_is_followed_at_once_and_forgotten_slowly);
-	tcase_add_test(all, a_loss_between_two_readings_is_told_with_what_to_do);
+	tcase_add_test(all, a_loss_between_two_readings_is_reported_with_a_remedy);
 	suite_add_tcase(suite, all);
 	return suite_run(suite);
 }

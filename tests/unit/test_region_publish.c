@@ -244,7 +244,7 @@ START_TEST(a_scope_ends_however_it_is_left)
 }
 END_TEST
 
-START_TEST(what_is_open_is_seen_outermost_first)
+START_TEST(open_spans_are_read_outermost_first)
 {
 	size_t open;
 	struct region_open_span spans[PMTOP_OPEN_SPANS];
@@ -302,7 +302,7 @@ START_TEST(spans_can_note_cpu_time_and_memory)
 }
 END_TEST
 
-START_TEST(without_room_for_totals_counts_are_kept_and_said_to_be_counts)
+START_TEST(without_room_for_totals_there_are_counts_marked_as_such)
 {
 	struct pmtop_options options = PMTOP_OPTIONS_INIT;
 	options.totals = 2;
@@ -395,10 +395,10 @@ int main(void)
 		totals_are_the_sum_of_the_events,
 		buckets_are_those_of_the_rest_of_pmtop,
 		a_scope_ends_however_it_is_left,
-		what_is_open_is_seen_outermost_first,
+		open_spans_are_read_outermost_first,
 		spans_too_deep_are_refused_and_the_others_stay_paired,
 		spans_can_note_cpu_time_and_memory,
-		without_room_for_totals_counts_are_kept_and_said_to_be_counts,
+		without_room_for_totals_there_are_counts_marked_as_such,
 		errno_and_the_heap_are_left_alone,
 		close_removes_the_region_and_says_that_the_run_ended,
 		options_are_brought_within_their_bounds,

@@ -1,5 +1,4 @@
-/* Finding regions, and headers that are not what they should be: each is made from a real one, its checksum
- * recomputed. */
+/* Finding regions, and invalid headers: each is made from a real one with its checksum recomputed. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
 
@@ -233,7 +232,7 @@ START_TEST(a_region_is_found_through_its_process_and_in_its_folder)
 		named += !strcmp(listed[i].path, pm->path) || !strcmp(listed[i].path, second->path);
 	ck_assert_uint_eq(named, 2);
 	ck_assert_uint_eq(region_list("/nowhere", REGION_ANYBODY, listed, 1024), 0);
-	/* Unlinked by somebody: still there behind the writer's descriptor. */
+	/* Unlinked: still open through the writer's descriptor. */
 	unlink(second->path);
 	ck_assert_uint_eq(region_find(self, getpid(), found, 4), 2);
 	const struct region_location *gone = found[0].inode == second->file.inode ? &found[0] : &found[1];

@@ -18,13 +18,14 @@
 #include "tests/support/run_account.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 static struct target target;
 static struct reason reason;
 static struct sample_set set;
 static struct run_account account, other = { .run = 1 };
 static void *state;
-static int64_t later_ns; /* added to the clock, so that pauses need not be waited for */
+static int64_t later_ns; /* added to the clock instead of waiting */
 
 static void open_source(pid_t pid)
 {
@@ -44,7 +45,7 @@ static enum status read_source(void)
 	return status;
 }
 
-/* As after a pause that is longer than any between two looks for a region. */
+/* As after a pause longer than the interval of searches for a region. */
 static enum status read_source_later(void)
 {
 	later_ns += 60 * NS_PER_S;
@@ -66,7 +67,7 @@ static void kill_and_close(struct child *child)
 	close_source();
 }
 
-/* What a killed process leaves behind. */
+/* Removes the region of a killed process. */
 static char *left_region(pid_t pid)
 {
 	char pattern[64];
@@ -98,7 +99,7 @@ static void publish_batches(struct pmtop *pm, uint64_t first, uint64_t count)
 	}
 }
 
-/* Opens at once; then `batches` more each time it is told to go on. */
+/* Opens at once; then publishes `batches` more at each release. */
 struct plan {
 	uint64_t first, then;
 	uint32_t lanes, slots;
@@ -145,7 +146,7 @@ static void ck_counts(uint64_t batches)
 
 /* -- what is told -- */
 
-START_TEST(run_is_told_whole_from_its_start)
+START_TEST(a_run_is_emitted_from_its_start)
 {
 	struct plan plan = { 10, 25, 0, 0 };
 	struct child child = start_training(&plan);
@@ -176,7 +177,7 @@ START_TEST(run_is_told_whole_from_its_start)
 	}
 	ck_assert_uint_eq(account.lost + account.before, 0);
 	ck_assert_uint_eq(account.histories_emitted, 1);
-	/* Nothing new: nothing told. */
+	/* Nothing new: no record. */
 	read_source();
 	ck_assert_uint_eq(set.count, 0);
 	kill_and_close(&child);
@@ -207,8 +208,8 @@ static uint32_t *next_sequence_of(const char *path, uint32_t *beginning)
 	return &slots[lane->head % per_lane].sequence;
 }
 
-/* Faults of tests/README.md: 31. */
-START_TEST(record_in_progress_is_told_when_it_stands_still_and_not_waited_for)
+/* Fault 31 of tests/README.md. */
+START_TEST(a_record_in_progress_is_reported_when_it_stalls_and_not_waited_for)
 {
 	struct plan plan = { 10, 25, 0, 0 };
 	struct child child = start_training(&plan);
@@ -273,7 +274,7 @@ START_TEST(lapped_reader_counts_what_it_lost_and_keeps_exact_totals)
 		ck_assert_uint_eq(account.events + account.lost, account.next_sequence[0]);
 		ck_assert_uint_eq(account.histories_emitted, 1 + (unsigned)i);
 	}
-	/* What follows without a loss is added to the totals of then. */
+	/* Events without a loss are added to those totals. */
 	ck_assert_uint_eq(account.before, 0);
 	kill_and_close(&child);
 	remove_left_region(child.pid);
@@ -305,8 +306,7 @@ START_TEST(counts_are_exact_under_a_writer_at_full_speed)
 	struct child child = child_start(fast_body, published);
 	child_await(&child);
 	open_source(child.pid);
-	/* Of a total that is always being written there is no whole copy at some readings: then what stood before
-	 * stands. */
+	/* A total that is constantly written has no consistent copy at some readings: then the earlier one remains. */
 	for (int i = 0, behind = 0; i < 3000; i++) {
 		uint64_t before = *published;
 		read_source();
@@ -441,7 +441,7 @@ START_TEST(every_kind_of_event_becomes_its_record)
 }
 END_TEST
 
-/* The events of mode train that lie in the ring are told as such, though the run is in validation when pmtop comes. */
+/* Events of mode train in the ring are emitted as such, though the run is in validation at attach. */
 static void modes_body(void *argument, int in, int out)
 {
 	(void)argument;
@@ -489,7 +489,7 @@ static void open_later_body(void *argument, int in, int out)
 	}
 }
 
-START_TEST(region_is_looked_for_until_there_is_one_and_after_it_ended)
+START_TEST(a_region_is_searched_for_until_found_and_again_after_its_end)
 {
 	struct child child = child_start(open_later_body, NULL);
 	child_await(&child);
@@ -507,7 +507,7 @@ START_TEST(region_is_looked_for_until_there_is_one_and_after_it_ended)
 		ck_assert_uint_eq(account.opened, i + 1);
 		ck_assert_str_eq(account.run_name, i ? "second" : "first");
 		ck_assert_ptr_null(set_missing(&set, "region")->missing.text);
-		/* It is closed, and its file is gone: what was written last is still told. */
+		/* It is closed and its file is unlinked: its last events are still emitted. */
 		go_on(&child);
 		read_source();
 		ck_assert_uint_eq(account.batch_ends, 5);
@@ -520,7 +520,7 @@ START_TEST(region_is_looked_for_until_there_is_one_and_after_it_ended)
 }
 END_TEST
 
-START_TEST(killed_run_is_told_to_its_last_event)
+START_TEST(a_killed_run_is_emitted_to_its_last_event)
 {
 	struct plan plan = { 10, 25, 0, 0 };
 	struct child child = start_training(&plan);
@@ -535,7 +535,7 @@ START_TEST(killed_run_is_told_to_its_last_event)
 	ck_assert(!account.state.is_ended);
 	close_source();
 
-	/* -s: the file that it left. */
+	/* -s: the file that it stored. */
 	char *path = left_region(child.pid);
 	ck_assert_ptr_nonnull(path);
 	account = (struct run_account){ 0 };
@@ -592,7 +592,7 @@ START_TEST(exec_closes_the_run_and_the_next_one_is_found)
 	ck_assert_str_eq(account.run_name, "before");
 	go_on(&child);
 	read_source();
-	/* The old one is told to its end, the new one is another run. */
+	/* The old run is emitted to its end, the new one is another run. */
 	ck_assert_uint_eq(account.closed, 1);
 	ck_assert_str_eq(account.why, "process called exec");
 	ck_assert_uint_eq(account.batch_ends, 4);
@@ -646,7 +646,7 @@ START_TEST(regions_of_two_ranks_are_two_runs)
 	ck_assert_int_eq(other.pid, pids[1]);
 	ck_assert_uint_eq(run_account_count(&account, TOTAL_BATCH, NULL), 10);
 	ck_assert_uint_eq(run_account_count(&other, TOTAL_BATCH, NULL), 11);
-	/* One dies: its run is closed, the other's goes on under its own number. */
+	/* One is killed: its run is closed, the other continues under its own number. */
 	kill(pids[0], SIGKILL);
 	ck_assert(wait_until(first_has_closed, NULL, 5));
 	ck_assert_uint_eq(other.closed, 0);
@@ -661,7 +661,7 @@ START_TEST(regions_of_two_ranks_are_two_runs)
 }
 END_TEST
 
-/* Loader workers: they inherit the mapping; the one that publishes gets a region of its own. */
+/* DataLoader workers inherit the mapping; a worker that publishes gets a region of its own. */
 static void workers_body(void *argument, int in, int out)
 {
 	pid_t *worker = argument;
@@ -719,7 +719,7 @@ static void *many_body(void *argument)
 {
 	struct pmtop *pm = argument;
 	PMTOP_SPAN(pm, "load");
-	/* A lane is used again once its thread has ended: both shall have their own. */
+	/* A lane is reused once its thread has ended: here both threads must have their own. */
 	pthread_barrier_wait(&all_have_lanes);
 	for (int i = 1; i < MANY_SPANS; i++)
 		PMTOP_SPAN(pm, "load");
@@ -751,7 +751,7 @@ START_TEST(one_reading_is_bounded_and_the_rest_follows)
 	ck_assert_uint_gt(waiting, 64 * 1024);
 	ck_assert_uint_eq(account.events, 64 * 1024);
 	ck_assert_uint_eq(run_account_count(&account, TOTAL_SPAN, "load"), MANY_THREADS * MANY_SPANS);
-	/* Also when the process ends in between. */
+	/* Also if the process ends in between. */
 	child_kill(&child);
 	ck_assert_int_eq(read_source(), STATUS_END);
 	ck_assert_uint_eq(account.events, waiting);
@@ -768,16 +768,16 @@ int main(int argc, char **argv)
 	Suite *suite = suite_create("region source");
 	TCase *all = tcase_create("region");
 	tcase_set_timeout(all, 60);
-	tcase_add_test(all, run_is_told_whole_from_its_start);
-	tcase_add_test(all, record_in_progress_is_told_when_it_stands_still_and_not_waited_for);
+	tcase_add_test(all, a_run_is_emitted_from_its_start);
+	tcase_add_test(all, a_record_in_progress_is_reported_when_it_stalls_and_not_waited_for);
 	tcase_add_test(all, late_attach_knows_exact_counts);
 	tcase_add_test(all, lapped_reader_counts_what_it_lost_and_keeps_exact_totals);
 	tcase_add_test(all, counts_are_exact_under_a_writer_at_full_speed);
 	tcase_add_test(all, lanes_are_merged_by_time);
 	tcase_add_test(all, every_kind_of_event_becomes_its_record);
 	tcase_add_test(all, events_keep_their_mode_where_its_change_is_gone);
-	tcase_add_test(all, region_is_looked_for_until_there_is_one_and_after_it_ended);
-	tcase_add_test(all, killed_run_is_told_to_its_last_event);
+	tcase_add_test(all, a_region_is_searched_for_until_found_and_again_after_its_end);
+	tcase_add_test(all, a_killed_run_is_emitted_to_its_last_event);
 	tcase_add_test(all, exec_closes_the_run_and_the_next_one_is_found);
 	tcase_add_test(all, regions_of_two_ranks_are_two_runs);
 	tcase_add_test(all, inherited_mapping_is_not_the_workers_own);

@@ -1,5 +1,5 @@
 #define PMTOP_IMPLEMENTATION
-#include "src/region/pmtop.h"
+#include "tests/support/publisher_clock.h"
 
 #include <check.h>
 #include <signal.h>
@@ -17,7 +17,7 @@ static struct target target;
 static struct reason reason;
 static struct sample_set set;
 static void *state;
-static int64_t later_ns; /* added to the clock, so that pauses need not be waited for */
+static int64_t later_ns; /* added to the clock instead of waiting */
 
 static void read_later(double seconds)
 {
@@ -43,7 +43,7 @@ static void fetch(struct pmtop *pm, uint64_t index)
 {
 	pmtop_batch_begin(pm, index);
 	PMTOP_SPAN(pm, "decode")
-	usleep(1000);
+	publisher_later_ns += NS_PER_MS;
 	pmtop_count(pm, "samples", 8);
 	pmtop_batch_end(pm, 0);
 }
@@ -112,7 +112,7 @@ static const struct worker_row *emitted(void)
 	return record->worker;
 }
 
-START_TEST(a_worker_is_told_as_a_row_and_never_as_a_run)
+START_TEST(a_worker_is_emitted_as_a_row_and_never_as_a_run)
 {
 	go_on();
 	read_later(0);
@@ -138,7 +138,7 @@ START_TEST(a_worker_is_told_as_a_row_and_never_as_a_run)
 }
 END_TEST
 
-START_TEST(what_has_not_said_yet_what_it_is_is_looked_at_again)
+START_TEST(a_region_without_a_role_yet_is_read_again)
 {
 	read_later(0);
 	ck_assert_uint_eq(set_count(&set, RECORD_RUN_OPENED), 0);
@@ -149,7 +149,7 @@ START_TEST(what_has_not_said_yet_what_it_is_is_looked_at_again)
 }
 END_TEST
 
-START_TEST(nothing_is_told_while_nothing_happens)
+START_TEST(an_idle_worker_emits_nothing)
 {
 	go_on();
 	read_later(0);
@@ -161,7 +161,7 @@ START_TEST(nothing_is_told_while_nothing_happens)
 }
 END_TEST
 
-START_TEST(one_that_closes_is_told_to_its_last_fetch)
+START_TEST(a_worker_that_closes_is_emitted_to_its_last_fetch)
 {
 	go_on();
 	read_later(0);
@@ -175,7 +175,7 @@ START_TEST(one_that_closes_is_told_to_its_last_fetch)
 }
 END_TEST
 
-START_TEST(one_that_is_killed_is_told_to_its_last_fetch)
+START_TEST(a_killed_worker_is_emitted_to_its_last_fetch)
 {
 	go_on();
 	read_later(0);
@@ -195,11 +195,11 @@ int main(void)
 	SRunner *runner = srunner_create(suite);
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, a_worker_is_told_as_a_row_and_never_as_a_run);
-	tcase_add_test(tests, what_has_not_said_yet_what_it_is_is_looked_at_again);
-	tcase_add_test(tests, nothing_is_told_while_nothing_happens);
-	tcase_add_test(tests, one_that_closes_is_told_to_its_last_fetch);
-	tcase_add_test(tests, one_that_is_killed_is_told_to_its_last_fetch);
+	tcase_add_test(tests, a_worker_is_emitted_as_a_row_and_never_as_a_run);
+	tcase_add_test(tests, a_region_without_a_role_yet_is_read_again);
+	tcase_add_test(tests, an_idle_worker_emits_nothing);
+	tcase_add_test(tests, a_worker_that_closes_is_emitted_to_its_last_fetch);
+	tcase_add_test(tests, a_killed_worker_is_emitted_to_its_last_fetch);
 	suite_add_tcase(suite, tests);
 	srunner_run_all(runner, CK_ENV);
 	int failed = srunner_ntests_failed(runner);

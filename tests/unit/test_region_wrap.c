@@ -1,4 +1,4 @@
-/* Lanes that have run for so long that their slots' sequences wrap. */
+/* Lanes with so many events that their slots' sequences wrap. */
 #include <stdint.h>
 static uint64_t first_event;
 #define PMTOP_I_FIRST_EVENT first_event
@@ -36,7 +36,7 @@ static void check_across(uint64_t first)
 		ck_assert_double_eq(regions_value(events[0].payload[0]), i);
 	}
 	ck_assert_uint_eq(regions_lane(region, 0).lost, lost);
-	/* And where the reader is lapped across it. */
+	/* And if the writer laps the reader across the wrap. */
 	for (unsigned i = 0; i < EVENTS; i++)
 		pmtop_gauge(pm, "i", i);
 	ck_assert_uint_eq(regions_events(region, 0, events, EVENTS), SLOTS);
@@ -46,7 +46,7 @@ static void check_across(uint64_t first)
 	pmtop_close(pm);
 }
 
-START_TEST(nothing_is_seen_of_a_sequence_that_wraps)
+START_TEST(a_sequence_that_wraps_loses_no_event)
 {
 	static const uint64_t places[] = { 0, (UINT64_C(1) << 31) - 100, (UINT64_C(1) << 31) - 400,
 		(UINT64_C(1) << 32) - 100, (UINT64_C(1) << 63) - 100 };
@@ -55,7 +55,7 @@ START_TEST(nothing_is_seen_of_a_sequence_that_wraps)
 }
 END_TEST
 
-START_TEST(who_comes_after_the_wrap_reads_the_newest_as_ever)
+START_TEST(a_reader_that_comes_after_the_wrap_reads_the_newest)
 {
 	struct pmtop *pm;
 	struct region *region = open_at((UINT64_C(1) << 31) - 10, &pm);
@@ -87,8 +87,8 @@ END_TEST
 int main(void)
 {
 	const TTest *const tests[] = {
-		nothing_is_seen_of_a_sequence_that_wraps,
-		who_comes_after_the_wrap_reads_the_newest_as_ever,
+		a_sequence_that_wraps_loses_no_event,
+		a_reader_that_comes_after_the_wrap_reads_the_newest,
 		a_total_whose_sequence_wraps_is_read_as_ever,
 	};
 	return regions_run("region: wraps", NULL, NULL, tests, sizeof tests / sizeof tests[0]);

@@ -1,5 +1,5 @@
-/* The child that reads memory for us: what it gives is what the kernel gives; it keeps nothing of ours, and ends with
- * us. */
+/* The child that reads memory for pmtop: it returns what the kernel returns, has no open descriptors of ours, and ends
+ * with us. */
 #include <check.h>
 #include <dirent.h>
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include "src/sources/python/remote.h"
 #include "tests/support/children.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 enum { PIECES = 3000, SIZE = 40 };
 
@@ -73,7 +74,7 @@ START_TEST(errors_are_those_of_the_kernel)
 }
 END_TEST
 
-START_TEST(it_keeps_no_descriptor)
+START_TEST(a_reader_has_no_open_descriptor)
 {
 	char path[32];
 	uint64_t word;
@@ -111,7 +112,7 @@ START_TEST(a_file_is_read_as_far_as_there_is_room)
 }
 END_TEST
 
-START_TEST(one_that_was_killed_is_started_again)
+START_TEST(a_killed_reader_is_started_again)
 {
 	uint64_t word;
 	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
@@ -123,7 +124,7 @@ START_TEST(one_that_was_killed_is_started_again)
 END_TEST
 
 /* A child that is stopped answers as little as one that waits in the kernel. */
-START_TEST(one_that_does_not_answer_is_left_behind)
+START_TEST(a_reader_that_does_not_answer_is_abandoned)
 {
 	uint64_t word;
 	struct stacks_stuck stuck = { 0 };
@@ -142,8 +143,9 @@ START_TEST(one_that_does_not_answer_is_left_behind)
 	ck_assert(!stacks_stuck_is_due(&stuck, reader, 100 * NS_PER_S));
 	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
 	ck_assert(!stacks_stuck_note(&stuck, reader, 101 * NS_PER_S));
-	for (int i = 0; remote_reader_is_left(reader, first) && i < 3000; i++)
-		usleep(10000);
+	const int64_t deadline_ns = wait_deadline(30);
+	while (remote_reader_is_left(reader, first) && wait_nap(deadline_ns))
+		continue;
 	ck_assert(stacks_stuck_is_due(&stuck, reader, 200 * NS_PER_S));
 	stacks_stuck_end(&stuck, 200 * NS_PER_S);
 	ck_assert_int_eq(stuck.since_ns, 0);
@@ -163,20 +165,19 @@ static void *read_and_end(void *argument)
 
 static bool has_ended(void *argument)
 {
+	uint64_t word;
 	(void)argument;
+	remote_word(getpid(), (uintptr_t)ours, &word);
 	return !remote_reader_is_left(reader, of_thread) && kill(of_thread, 0) != 0;
 }
 
-START_TEST(it_ends_with_its_thread)
+START_TEST(a_reader_ends_with_its_thread)
 {
 	pthread_t thread;
-	uint64_t word;
 	ck_assert_int_eq(pthread_create(&thread, NULL, read_and_end, reader), 0);
 	pthread_join(thread, NULL);
 	ck_assert_int_gt(of_thread, 0);
-	/* A read notes that it has ended, and collects it. */
-	for (int i = 0; i < 100 && remote_word(getpid(), (uintptr_t)ours, &word); i++)
-		usleep(10000);
+	/* A read notices its end and reaps it. */
 	ck_assert(wait_until(has_ended, NULL, 30));
 }
 END_TEST
@@ -202,11 +203,11 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_test(tests, many_pieces_are_read_as_one_would);
 	tcase_add_test(tests, errors_are_those_of_the_kernel);
-	tcase_add_test(tests, it_keeps_no_descriptor);
+	tcase_add_test(tests, a_reader_has_no_open_descriptor);
 	tcase_add_test(tests, a_file_is_read_as_far_as_there_is_room);
-	tcase_add_test(tests, one_that_was_killed_is_started_again);
-	tcase_add_test(tests, one_that_does_not_answer_is_left_behind);
-	tcase_add_test(tests, it_ends_with_its_thread);
+	tcase_add_test(tests, a_killed_reader_is_started_again);
+	tcase_add_test(tests, a_reader_that_does_not_answer_is_abandoned);
+	tcase_add_test(tests, a_reader_ends_with_its_thread);
 	tcase_add_test(tests, searches_have_a_share_of_a_cpu);
 	return suite_run(suite);
 }

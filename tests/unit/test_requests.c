@@ -15,7 +15,7 @@ static const char *pattern(const char *name)
 	return out;
 }
 
-START_TEST(what_varies_in_a_name_becomes_a_star)
+START_TEST(variable_parts_of_a_name_become_a_star)
 {
 	static const struct {
 		const char *name, *wanted;
@@ -77,12 +77,12 @@ START_TEST(windows_slide_and_forget)
 	requests_whole(requests, at(7199), &f);
 	ck_assert_uint_eq(f.count, 7200);
 	ck_assert_uint_eq(f.failed, 720);
-	/* Asleep for a day: nothing is in any window, the hours stay. */
+	/* A suspend of a day: all windows are empty, the hours remain. */
 	requests_add(requests, "a", at(7199 + 86400), 0.1, false, 2);
 	requests_window(requests, 3600, at(7199 + 86400), &f);
 	ck_assert_uint_eq(f.count, 1);
 	ck_assert_uint_eq(requests_hours(requests), 3);
-	/* One that ended long before is counted in all, and in its hour. */
+	/* A request that ended long before counts in the total and in its hour. */
 	requests_add(requests, "a", at(10), 0.1, false, 2);
 	requests_window(requests, 300, at(7199 + 86400), &f);
 	ck_assert_uint_eq(f.count, 1);
@@ -166,7 +166,7 @@ START_TEST(outermost_spans_are_requests_until_there_are_batches)
 }
 END_TEST
 
-/* As coroutines publish them: many of one thread at a time, each with its error right before its end. */
+/* As from coroutines: many at a time in one thread, each with its error right before its end. */
 START_TEST(an_error_is_of_the_request_that_ends_next)
 {
 	struct request_figures f;
@@ -208,7 +208,7 @@ START_TEST(a_garbage_collection_between_requests_is_none)
 }
 END_TEST
 
-/* Told by 0.2 s; named as its spans and its kind say. */
+/* Distinguished by 0.2 s; named by its spans and its kind. */
 static const char *name_of_batch(uint32_t outer, uint32_t second, uint32_t kind)
 {
 	static char found[REQUEST_NAME_SIZE];
@@ -242,7 +242,7 @@ START_TEST(a_batch_is_named_by_its_kind_or_by_its_one_span)
 {
 	ck_assert_str_eq(name_of_batch(GET_1, 0, 0), "GET /user/*");
 	ck_assert_str_eq(name_of_batch(GET_1, 0, GET_2), "translate");
-	/* Several are what it is made of. */
+	/* Several spans are its parts. */
 	ck_assert_str_eq(name_of_batch(STORY_DATA, STORY_FORWARD, 0), "batch");
 }
 END_TEST
@@ -265,7 +265,7 @@ int main(void)
 {
 	Suite *suite = suite_create("requests");
 	TCase *tests = tcase_create("all");
-	tcase_add_test(tests, what_varies_in_a_name_becomes_a_star);
+	tcase_add_test(tests, variable_parts_of_a_name_become_a_star);
 	tcase_add_test(tests, windows_slide_and_forget);
 	tcase_add_test(tests, patterns_hours_and_late_ones_are_bounded);
 	tcase_add_test(tests, outermost_spans_are_requests_until_there_are_batches);

@@ -1,4 +1,4 @@
-/* Rule files: what is understood, and every way in which one can be wrong, each with its line and the next step. */
+/* Rule files: valid ones, and every error with its line and the next step. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -163,7 +163,7 @@ START_TEST(levels_have_units)
 }
 END_TEST
 
-START_TEST(those_that_quiet_others_come_before_them)
+START_TEST(quieting_rules_precede_the_quieted)
 {
 	ck_taken(
 		"late: {of: phase, figure: phase.share_ratio, above: 90 %, message: hm, quiets: [data_loading, variance]}\n");
@@ -334,7 +334,7 @@ START_TEST(a_rule_must_be_whole_and_of_its_figures)
 }
 END_TEST
 
-START_TEST(what_is_no_mapping_of_rules_is_refused)
+START_TEST(a_file_that_is_no_mapping_of_rules_is_refused)
 {
 	ck_refused("- variance\n", "mine.yaml:1: no rule here", "begin with a rule's name");
 	ck_refused(
@@ -460,14 +460,14 @@ int main(void)
 	tcase_add_test(tests, every_figure_has_words_and_one_name);
 	tcase_add_test(tests, an_entry_changes_only_the_keys_that_it_gives);
 	tcase_add_test(tests, levels_have_units);
-	tcase_add_test(tests, those_that_quiet_others_come_before_them);
+	tcase_add_test(tests, quieting_rules_precede_the_quieted);
 	tcase_add_test(tests, nothing_is_no_rule_and_no_fault);
 	tcase_add_test(tests, keys_and_names_are_refused_with_the_likeliest);
 	tcase_add_test(tests, values_of_the_wrong_kind_are_refused);
 	tcase_add_test(tests, conditions_are_refused_with_their_form);
 	tcase_add_test(tests, texts_are_refused_with_what_to_write);
 	tcase_add_test(tests, a_rule_must_be_whole_and_of_its_figures);
-	tcase_add_test(tests, what_is_no_mapping_of_rules_is_refused);
+	tcase_add_test(tests, a_file_that_is_no_mapping_of_rules_is_refused);
 	tcase_add_test(tests, more_rules_than_there_is_room_for_are_refused);
 	tcase_add_test(tests, damaged_rules_are_refused_with_a_line_and_never_crash);
 	tcase_add_test(tests, deep_nesting_costs_nothing);

@@ -1,5 +1,5 @@
-/* The engine of rules: durations, both directions, what keeps what quiet, histories, what lacks a figure; and figures
- * that need more than a run. */
+/* The engine of rules: durations, both directions, quieting, histories, missing figures; and figures that need more
+ * than a run. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "src/rules/rule_now.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
+#include "tests/support/model_parts.h"
 
 static struct model model;
 static struct process processes[3];
@@ -16,12 +17,6 @@ static struct run runs[2];
 static struct settings settings;
 static struct alerts alerts;
 static struct rule_book *book;
-
-static void unknown(double *from, double *to)
-{
-	while (from < to)
-		*from++ = NAN;
-}
 
 static void start(void)
 {
@@ -34,11 +29,7 @@ static void start(void)
 	model = (struct model){
 		.now_ns = 100 * NS_PER_S, .run_count = 1, .runs = runs, .processes = processes, .system = no_system
 	};
-	model.memory = (struct memory){ .growth_bytes = NAN, .slope_per_batch = NAN, .tree_rss_bytes = NAN };
-	unknown(model.system.now, model.system.now + METRIC_COUNT);
-	model.system.cpu_ratio = model.system.io_wait_ratio = model.system.memory_ratio = model.system.swap_per_s =
-		model.system.shm_ratio = NAN;
-	model.system.throttled_ratio = model.system.space_ratio = NAN;
+	model_set_unknown(&model);
 }
 
 static void stop(void)
@@ -59,13 +50,7 @@ static void update_after(double seconds)
 	alerts_update(&alerts, &model, &settings);
 }
 
-static const struct alert *raised(const char *rule)
-{
-	for (size_t i = 0; i < alerts.count; i++)
-		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
-			return &alerts.list[i];
-	return NULL;
-}
+static const struct alert *raised(const char *rule) { return alerts_find_raised(&alerts, rule); }
 
 static void batches(size_t count, double step_s)
 {
@@ -103,7 +88,7 @@ START_TEST(a_figure_must_stay_beyond_its_level_for_the_time_of_its_rule)
 }
 END_TEST
 
-START_TEST(a_dip_begins_the_time_anew)
+START_TEST(a_dip_restarts_the_time)
 {
 	cpus(0.96, 1);
 	update_after(1);
@@ -130,7 +115,7 @@ START_TEST(a_machine_that_the_run_itself_uses_is_cpu_bound_and_no_warning)
 }
 END_TEST
 
-START_TEST(a_rule_may_look_for_what_is_too_small)
+START_TEST(a_rule_may_have_a_lower_limit)
 {
 	model.memory.limit = "cgroup";
 	model.memory.limit_room_bytes = 2e9;
@@ -166,7 +151,7 @@ START_TEST(a_condition_that_holds_no_more_clears_the_warning)
 	update_after(1);
 	update_after(10);
 	ck_assert_ptr_nonnull(raised("busy_machine"));
-	cpus(0.96, 3.8); /* as busy, by the run itself now */
+	cpus(0.96, 3.8); /* as busy, but by the run itself */
 	update_after(1);
 	ck_assert_ptr_nonnull(raised("busy_machine"));
 	update_after(10);
@@ -174,7 +159,7 @@ START_TEST(a_condition_that_holds_no_more_clears_the_warning)
 }
 END_TEST
 
-START_TEST(what_is_unknown_neither_raises_nor_clears)
+START_TEST(unknown_figures_neither_raise_nor_clear)
 {
 	override(
 		"mine: {of: model, if: system.io_wait_ratio > 1 %, figure: system.memory_ratio, above: 50 %, message: hm}");
@@ -227,8 +212,7 @@ START_TEST(a_history_begins_before_the_warning)
 }
 END_TEST
 
-/* More rules near their levels than histories are kept: the oldest make way, those that stand are told whatever there
- * is room for. */
+/* More rules near their levels than histories: the oldest are dropped; raised warnings are reported all the same. */
 START_TEST(histories_are_bounded)
 {
 	char text[128];
@@ -268,7 +252,7 @@ START_TEST(texts_are_filled_in_and_brackets_left_out)
 }
 END_TEST
 
-START_TEST(what_a_run_publishes_can_be_judged_and_is_harmless_in_texts)
+START_TEST(published_figures_can_have_rules_and_are_harmless_in_texts)
 {
 	hand.names[EXTRA] = "queue_depth";
 	struct series *series = series_new();
@@ -289,7 +273,7 @@ END_TEST
 
 /* -- rules beside each other -- */
 
-START_TEST(a_rule_that_stands_keeps_others_quiet_at_once)
+START_TEST(a_raised_rule_quiets_others_at_once)
 {
 	override("low: {of: model, figure: system.memory_ratio, above: 50 %, message: low}\n"
 			 "high: {of: model, figure: system.memory_ratio, above: 80 %, message: high, quiets: [low]}\n"
@@ -329,7 +313,7 @@ START_TEST(without_rules_of_its_own_it_judges_by_the_built_in_ones)
 }
 END_TEST
 
-START_TEST(what_else_is_wrong_stands_among_the_warnings)
+START_TEST(other_problems_are_among_the_warnings)
 {
 	struct reason why = { "mine.yaml:3: no \x1b[31m", "write it" };
 	alerts_note(&alerts, 5, "rule_file", SEVERITY_WARNING, &why);
@@ -394,7 +378,7 @@ START_TEST(waiting_for_the_disk_is_a_warning_where_the_run_reads_or_writes)
 }
 END_TEST
 
-START_TEST(a_spike_of_the_last_minute_is_told)
+START_TEST(a_spike_of_the_last_minute_is_warned_of)
 {
 	model.memory.tree_rss_bytes = 2e9;
 	model.memory.spike_bytes = 3e9;
@@ -408,7 +392,7 @@ START_TEST(a_spike_of_the_last_minute_is_told)
 }
 END_TEST
 
-START_TEST(answers_that_take_longer_than_agreed_are_told)
+START_TEST(requests_slower_than_their_limit_are_warned_of)
 {
 	hand.names[EXTRA] = "inference";
 	runs[0].track_count = 2;
@@ -439,7 +423,7 @@ START_TEST(requests_published_as_spans_are_answers_too)
 }
 END_TEST
 
-START_TEST(times_by_the_clock_of_the_gpu_tell_that_it_waits_for_data)
+START_TEST(times_by_the_gpus_clock_show_that_it_waits_for_data)
 {
 	batches(30, 0.2);
 	for (size_t i = 0; i < 30; i++)
@@ -498,26 +482,26 @@ int main(void)
 	TCase *tests = tcase_create("rules");
 	tcase_add_checked_fixture(tests, start, stop);
 	tcase_add_test(tests, a_figure_must_stay_beyond_its_level_for_the_time_of_its_rule);
-	tcase_add_test(tests, a_dip_begins_the_time_anew);
+	tcase_add_test(tests, a_dip_restarts_the_time);
 	tcase_add_test(tests, a_machine_that_the_run_itself_uses_is_cpu_bound_and_no_warning);
-	tcase_add_test(tests, a_rule_may_look_for_what_is_too_small);
+	tcase_add_test(tests, a_rule_may_have_a_lower_limit);
 	tcase_add_test(tests, a_condition_that_holds_no_more_clears_the_warning);
-	tcase_add_test(tests, what_is_unknown_neither_raises_nor_clears);
+	tcase_add_test(tests, unknown_figures_neither_raise_nor_clear);
 	tcase_add_test(tests, a_history_begins_before_the_warning);
 	tcase_add_test(tests, histories_are_bounded);
 	tcase_add_test(tests, texts_are_filled_in_and_brackets_left_out);
-	tcase_add_test(tests, what_a_run_publishes_can_be_judged_and_is_harmless_in_texts);
-	tcase_add_test(tests, a_rule_that_stands_keeps_others_quiet_at_once);
+	tcase_add_test(tests, published_figures_can_have_rules_and_are_harmless_in_texts);
+	tcase_add_test(tests, a_raised_rule_quiets_others_at_once);
 	tcase_add_test(tests, a_rule_that_is_off_is_not_judged);
 	tcase_add_test(tests, without_rules_of_its_own_it_judges_by_the_built_in_ones);
-	tcase_add_test(tests, what_else_is_wrong_stands_among_the_warnings);
+	tcase_add_test(tests, other_problems_are_among_the_warnings);
 	tcase_add_test(tests, memory_of_the_machine_is_a_warning_where_the_run_holds_it);
 	tcase_add_test(tests, pages_of_files_do_not_fill_a_container);
 	tcase_add_test(tests, waiting_for_the_disk_is_a_warning_where_the_run_reads_or_writes);
-	tcase_add_test(tests, a_spike_of_the_last_minute_is_told);
-	tcase_add_test(tests, answers_that_take_longer_than_agreed_are_told);
+	tcase_add_test(tests, a_spike_of_the_last_minute_is_warned_of);
+	tcase_add_test(tests, requests_slower_than_their_limit_are_warned_of);
 	tcase_add_test(tests, requests_published_as_spans_are_answers_too);
-	tcase_add_test(tests, times_by_the_clock_of_the_gpu_tell_that_it_waits_for_data);
+	tcase_add_test(tests, times_by_the_gpus_clock_show_that_it_waits_for_data);
 	tcase_add_test(tests, a_rule_says_what_it_lacks);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

@@ -1,4 +1,4 @@
-/* Told to the real model: a run of which a line of Python takes much of the time. */
+/* A run in the real model with a line of Python that takes much of the time. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +7,7 @@
 #include "src/rules/rule_now.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
+#include "tests/support/model_parts.h"
 
 enum { TRAINER = 100, TRAIN = 1, ITEM = 2, BACKWARD = 3 };
 
@@ -59,7 +60,7 @@ static void emit_time(uint32_t id, double seconds)
 	record->code_time.total_ns = (uint64_t)(seconds * 1e9);
 }
 
-/* Ten looks a second; the line that asks for the loss has this share of the time, backward the rest. */
+/* Ten samples a second; the line that reads the loss has this share of the time, backward the rest. */
 static void go_on(double until_s, double share)
 {
 	while (at_s + 0.5 <= until_s + 1e-9) {
@@ -88,18 +89,12 @@ static void go_on(double until_s, double share)
 	}
 }
 
-static const struct alert *raised(const char *rule)
-{
-	for (size_t i = 0; i < alerts.count; i++)
-		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
-			return &alerts.list[i];
-	return NULL;
-}
+static const struct alert *raised(const char *rule) { return alerts_find_raised(&alerts, rule); }
 
-START_TEST(a_line_that_takes_much_is_told)
+START_TEST(a_line_that_takes_much_is_warned_of)
 {
 	go_on(9.5, 0.3);
-	ck_assert_ptr_null(raised("slow_line")); /* fewer than a hundred looks */
+	ck_assert_ptr_null(raised("slow_line")); /* fewer than a hundred samples */
 	go_on(25, 0.3);
 	const struct alert *alert = raised("slow_line");
 	ck_assert_ptr_nonnull(alert);
@@ -109,11 +104,11 @@ START_TEST(a_line_that_takes_much_is_told)
 }
 END_TEST
 
-/* Backward takes 88 %, and is what training is made of. */
+/* Backward takes 88 %, which is ordinary for training. */
 START_TEST(lines_of_the_training_itself_are_not)
 {
 	go_on(60, 0.12);
-	ck_assert_ptr_null(raised("slow_line")); /* 12 % of 600 looks may be 9 */
+	ck_assert_ptr_null(raised("slow_line")); /* 12 % of 600 samples may be 9 */
 	go_on(90, 0);
 	ck_assert_ptr_null(raised("slow_line"));
 }
@@ -124,7 +119,7 @@ int main(void)
 	Suite *suite = suite_create("rules of code");
 	TCase *tests = tcase_create("rules of code");
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, a_line_that_takes_much_is_told);
+	tcase_add_test(tests, a_line_that_takes_much_is_warned_of);
 	tcase_add_test(tests, lines_of_the_training_itself_are_not);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

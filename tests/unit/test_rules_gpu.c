@@ -1,5 +1,4 @@
-/* Rules of the hardware, each from figures made by hand: what lacks, how long it is held, what it says, when it is
- * cleared. */
+/* Rules of the hardware, each from figures made by hand: missing figures, duration, message, clearing. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "src/rules/rule_now.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
+#include "tests/support/model_parts.h"
 
 static struct model model;
 static struct run runs[1];
@@ -55,12 +55,7 @@ static void start(void)
 	trainer = (struct process){ .is_target = true, .cpu_ratio = NAN };
 	model.processes = &trainer;
 	model.process_count = 1;
-	model.memory = (struct memory){ .growth_bytes = NAN, .slope_per_batch = NAN, .tree_rss_bytes = NAN };
-	for (size_t i = 0; i < METRIC_COUNT; i++)
-		model.system.now[i] = NAN;
-	model.system.cpu_ratio = model.system.io_wait_ratio = model.system.memory_ratio = model.system.swap_per_s =
-		model.system.shm_ratio = NAN;
-	model.system.throttled_ratio = model.system.space_ratio = NAN;
+	model_set_unknown(&model);
 	model.energy.throttles_per_s = model.energy.hottest_celsius = model.energy.cpu_clock_hz = NAN;
 }
 
@@ -78,13 +73,7 @@ static void update_after(double seconds)
 	alerts_update(&alerts, &model, &settings);
 }
 
-static const struct alert *raised(const char *rule)
-{
-	for (size_t i = 0; i < alerts.count; i++)
-		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
-			return &alerts.list[i];
-	return NULL;
-}
+static const struct alert *raised(const char *rule) { return alerts_find_raised(&alerts, rule); }
 
 static void batches(double data_s, double forward_s)
 {
@@ -302,7 +291,7 @@ static enum rule_state state_of(const char *rule, struct rule_now *out)
 	return out->state;
 }
 
-START_TEST(a_rule_lacks_is_held_stands_and_is_cleared)
+START_TEST(a_rule_lacks_is_held_is_raised_and_is_cleared)
 {
 	const struct row *row = &rows[_i];
 	struct rule_now state;
@@ -337,7 +326,7 @@ START_TEST(a_rule_lacks_is_held_stands_and_is_cleared)
 }
 END_TEST
 
-START_TEST(what_is_unknown_again_clears_nothing)
+START_TEST(a_figure_that_is_unknown_again_clears_nothing)
 {
 	model.gpus.count = 1;
 	hot();
@@ -364,7 +353,7 @@ START_TEST(a_GPU_that_the_run_is_not_on_warns_of_nothing)
 }
 END_TEST
 
-START_TEST(of_several_the_worst_is_named)
+START_TEST(the_worst_of_several_gpus_is_named)
 {
 	model.gpus.count = 2;
 	used(10, 0);
@@ -408,7 +397,7 @@ START_TEST(the_driver_says_that_the_GPU_waits_where_the_program_does_not)
 }
 END_TEST
 
-START_TEST(why_the_GPU_is_idle_is_told_once)
+START_TEST(the_cause_of_an_idle_GPU_is_warned_of_once)
 {
 	model.gpus.count = 1;
 	much_copied();
@@ -468,7 +457,7 @@ static void passes(double forward_s, double backward_s, double rest_s)
 	runs[0].tracks[0].count = runs[0].tracks[0].end = hand.batch_count;
 }
 
-START_TEST(a_pass_has_its_share_by_the_clock_of_the_GPU)
+START_TEST(forward_and_backward_have_their_shares_by_the_GPU_clock)
 {
 	passes(0.12, 0.05, 0.03);
 	update_after(1);
@@ -530,14 +519,14 @@ START_TEST(its_own_wait_counts_each_pass_once)
 {
 	passes(0.12, 0.05, 0.03);
 	clock_says("gpu.forward_s", 0.02);
-	ck_assert(isnan(own_wait())); /* backward is not known */
+	ck_assert(isnan(own_wait())); /* backward is unknown */
 	clock_says("gpu.backward_s", 0.04);
 	clock_says("gpu.batch_s", 0.19);
 	ck_assert_double_eq_tol(own_wait(), 0.7, 1e-6);
 }
 END_TEST
 
-START_TEST(what_lies_outside_all_spans_is_told)
+START_TEST(time_outside_all_spans_is_warned_of)
 {
 	passes(0.02, 0.02, 0.16);
 	update_after(1);
@@ -550,7 +539,7 @@ START_TEST(what_lies_outside_all_spans_is_told)
 }
 END_TEST
 
-START_TEST(who_publishes_no_spans_is_told_nothing_of_them)
+START_TEST(a_run_without_spans_is_not_warned_of_time_outside_them)
 {
 	batches(0.1, 0.1);
 	for (size_t i = 0; i < 30; i++) {
@@ -634,7 +623,7 @@ START_TEST(advice_says_what_the_host_could_do)
 }
 END_TEST
 
-START_TEST(workers_that_begin_anew_are_to_be_kept_not_doubled)
+START_TEST(workers_that_restart_each_epoch_advise_persistent_workers)
 {
 	static const char *const line = "set persistent_workers=True: now each epoch restarts 2 workers";
 	static struct rule_cache cache;
@@ -695,7 +684,7 @@ START_TEST(precisions_have_many_names)
 		ck_assert(figure_text(&ref, &context, text) == (cases[i].name[0] != '\0'));
 		ck_assert_str_eq(text, cases[i].name);
 	}
-	/* What somebody declares goes before what was seen. */
+	/* A declared setting has precedence over an observed one. */
 	runs[0].meta_count = 0;
 	hand_meta(&runs[0], "torch.precision", "32-true");
 	rule_context_init(&context, &cache, &model, 0, NULL);
@@ -730,27 +719,27 @@ int main(void)
 	Suite *suite = suite_create("rules of the hardware");
 	TCase *tests = tcase_create("rules of the hardware");
 	tcase_add_checked_fixture(tests, start, stop);
-	tcase_add_loop_test(tests, a_rule_lacks_is_held_stands_and_is_cleared, 0, sizeof rows / sizeof *rows);
+	tcase_add_loop_test(tests, a_rule_lacks_is_held_is_raised_and_is_cleared, 0, sizeof rows / sizeof *rows);
 	const TTest *const all[] = {
-		what_is_unknown_again_clears_nothing,
+		a_figure_that_is_unknown_again_clears_nothing,
 		a_GPU_that_the_run_is_not_on_warns_of_nothing,
-		of_several_the_worst_is_named,
+		the_worst_of_several_gpus_is_named,
 		an_idle_link_may_be_slow,
 		the_driver_says_that_the_GPU_waits_where_the_program_does_not,
 		advice_quotes_what_was_published,
 		precisions_have_many_names,
 		the_slope_of_what_only_caches_is_none,
-		why_the_GPU_is_idle_is_told_once,
+		the_cause_of_an_idle_GPU_is_warned_of_once,
 		an_idle_GPU_with_an_idle_host_does_not_wait_for_it,
-		a_pass_has_its_share_by_the_clock_of_the_GPU,
+		forward_and_backward_have_their_shares_by_the_GPU_clock,
 		a_host_that_runs_ahead_has_no_shares_above_the_whole,
 		its_own_wait_counts_each_pass_once,
-		what_lies_outside_all_spans_is_told,
-		who_publishes_no_spans_is_told_nothing_of_them,
+		time_outside_all_spans_is_warned_of,
+		a_run_without_spans_is_not_warned_of_time_outside_them,
 		a_GPU_at_its_limit_under_full_load_is_no_fault,
 		loading_is_warned_of_once,
 		advice_says_what_the_host_could_do,
-		workers_that_begin_anew_are_to_be_kept_not_doubled,
+		workers_that_restart_each_epoch_advise_persistent_workers,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

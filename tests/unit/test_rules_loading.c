@@ -1,5 +1,5 @@
-/* Told to the real model: workers that compute, workers that wait for the disk, and a GPU whose clock heat, power or
- * its hardware holds down. */
+/* In the real model: workers that compute, workers that wait for the disk, and a GPU whose clock heat, power or its
+ * hardware throttles. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -8,6 +8,7 @@
 #include "src/rules/rule_now.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
+#include "tests/support/model_parts.h"
 
 #define TICK 0.2
 
@@ -105,13 +106,7 @@ static void go_on(double until_s)
 	}
 }
 
-static const struct alert *raised(const char *rule)
-{
-	for (size_t i = 0; i < alerts.count; i++)
-		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
-			return &alerts.list[i];
-	return NULL;
-}
+static const struct alert *raised(const char *rule) { return alerts_find_raised(&alerts, rule); }
 
 START_TEST(workers_that_compute_all_the_time_are_CPU_bound)
 {
@@ -162,7 +157,7 @@ START_TEST(workers_that_do_neither_are_neither)
 }
 END_TEST
 
-/* A reason that comes and goes is judged by its share of the last 10 s. */
+/* An intermittent reason is judged by its share of the last 10 s. */
 static void flicker(double until_s, unsigned bits)
 {
 	while (at_s + TICK <= until_s + 1e-9) {
@@ -171,7 +166,7 @@ static void flicker(double until_s, unsigned bits)
 	}
 }
 
-START_TEST(what_holds_a_GPU_back_now_and_then_is_told_by_its_share)
+START_TEST(a_gpu_that_is_throttled_at_times_is_judged_by_the_share)
 {
 	static const struct {
 		const char *rule;
@@ -207,7 +202,7 @@ int main(void)
 	tcase_add_test(tests, workers_that_compute_all_the_time_are_CPU_bound);
 	tcase_add_test(tests, workers_that_wait_for_the_disk_are_IO_bound);
 	tcase_add_test(tests, workers_that_do_neither_are_neither);
-	tcase_add_test(tests, what_holds_a_GPU_back_now_and_then_is_told_by_its_share);
+	tcase_add_test(tests, a_gpu_that_is_throttled_at_times_is_judged_by_the_share);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

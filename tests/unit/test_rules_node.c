@@ -1,5 +1,4 @@
-/* The made-up node with a fault of its hardware: the rule that it is made for stands, and slow batches are explained by
- * it. */
+/* The synthetic node with a hardware fault: the matching rule is raised, and slow batches have it as their cause. */
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include "src/sources/synthetic/synthetic.h"
 #include "tests/support/suite.h"
 #include "tests/support/stride.h"
+#include "tests/support/model_parts.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)
 #define READING_NS (200 * NS_PER_MS)
@@ -44,17 +44,11 @@ static void end(void)
 	synthetic_free(synthetic);
 }
 
-static const struct alert *standing(const char *rule)
-{
-	for (size_t i = 0; i < alerts.count; i++)
-		if (alerts.list[i].is_raised && strcmp(alerts.list[i].rule, rule) == 0)
-			return &alerts.list[i];
-	return NULL;
-}
+static const struct alert *raised(const char *rule) { return alerts_find_raised(&alerts, rule); }
 
 static void go_on(double seconds, const char *until)
 {
-	for (int64_t end_ns = now_ns + llround(seconds * 1e9); now_ns < end_ns && !(until && standing(until));
+	for (int64_t end_ns = now_ns + llround(seconds * 1e9); now_ns < end_ns && !(until && raised(until));
 		 now_ns += READING_NS) {
 		sample_set_clear(&set);
 		set.time_ns = now_ns;
@@ -88,14 +82,14 @@ static const struct {
 	{ "ecc", "gpu_reported", 120 },
 };
 
-/* The driver's report of it says the same. */
-START_TEST(a_lost_gpu_is_told_once)
+/* The driver's report has the same fault. */
+START_TEST(a_lost_gpu_is_warned_of_once)
 {
 	begin("gpu-lost");
 	go_on(120, "gpu_lost");
 	go_on(5, NULL);
-	ck_assert_ptr_nonnull(standing("gpu_lost"));
-	ck_assert_ptr_null(standing("gpu_reported"));
+	ck_assert_ptr_nonnull(raised("gpu_lost"));
+	ck_assert_ptr_null(raised("gpu_reported"));
 	end();
 }
 END_TEST
@@ -104,7 +98,7 @@ START_TEST(a_fault_of_the_hardware_is_warned_of)
 {
 	begin(cases[_i].scenario);
 	go_on(cases[_i].within_s, cases[_i].rule);
-	const struct alert *alert = standing(cases[_i].rule);
+	const struct alert *alert = raised(cases[_i].rule);
 	ck_assert_msg(alert != NULL, "%s does not raise %s", cases[_i].scenario, cases[_i].rule);
 	ck_assert_uint_gt(alert->advice_count, 0);
 	ck_assert_msg(!strstr(alert->message, "–") && strlen(alert->message) <= 115, "%s", alert->message);
@@ -112,7 +106,7 @@ START_TEST(a_fault_of_the_hardware_is_warned_of)
 }
 END_TEST
 
-START_TEST(where_nothing_is_wrong_with_it_nothing_is_said)
+START_TEST(a_healthy_gpu_raises_no_rule)
 {
 	static const char *const rules[] = {
 		"gpu_waits_for_data",
@@ -142,13 +136,13 @@ START_TEST(where_nothing_is_wrong_with_it_nothing_is_said)
 	for (int second = 0; second < 120; second++) {
 		go_on(1, NULL);
 		for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-			ck_assert_msg(!standing(rules[i]), "%s: %s", rules[i], standing(rules[i])->message);
+			ck_assert_msg(!raised(rules[i]), "%s: %s", rules[i], raised(rules[i])->message);
 	}
 	end();
 }
 END_TEST
 
-/* Scenario, and the rule of these that it is made for. */
+/* Scenario, and the rule that it must raise. */
 static const struct {
 	const char *scenario, *rule;
 } own[] = { { "gpu-waits-for-host", "gpu_waits_for_host" }, { "gpu-copies", "gpu_waits_for_copies" } };
@@ -168,8 +162,8 @@ START_TEST(only_its_own_scenario_blames_the_host_or_copies)
 	begin(scenario);
 	go_on(40, NULL);
 	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
-		ck_assert_msg(is_own(scenario, rules[i]) == (standing(rules[i]) != NULL), "%s: %s", scenario,
-			standing(rules[i]) ? standing(rules[i])->message : rules[i]);
+		ck_assert_msg(is_own(scenario, rules[i]) == (raised(rules[i]) != NULL), "%s: %s", scenario,
+			raised(rules[i]) ? raised(rules[i])->message : rules[i]);
 	end();
 }
 END_TEST
@@ -204,9 +198,9 @@ START_TEST(slow_batches_are_explained_by_the_clock_that_fell)
 	size_t flagged = model->runs[0].flagged_count, found = explained_by(explained[_i].kind, explained[_i].words);
 	ck_assert_uint_gt(flagged, 0);
 	ck_assert_msg(found * 2 > flagged, "%zu of %zu", found, flagged);
-	ck_assert_ptr_nonnull(standing("flagged_batches"));
+	ck_assert_ptr_nonnull(raised("flagged_batches"));
 	ck_assert_msg(
-		strstr(standing("flagged_batches")->message, explained[_i].brief), "%s", standing("flagged_batches")->message);
+		strstr(raised("flagged_batches")->message, explained[_i].brief), "%s", raised("flagged_batches")->message);
 	end();
 }
 END_TEST
@@ -224,16 +218,16 @@ END_TEST
 
 int main(void)
 {
-	Suite *suite = suite_create("rules on a made-up node");
-	TCase *tests = tcase_create("rules on a made-up node");
+	Suite *suite = suite_create("rules on a synthetic node");
+	TCase *tests = tcase_create("rules on a synthetic node");
 	const char *help;
 	int scenarios = 0;
 	while (synthetic_scenario((unsigned)scenarios, &help))
 		scenarios++;
 	tcase_set_timeout(tests, 120);
-	tcase_add_test(tests, a_lost_gpu_is_told_once);
+	tcase_add_test(tests, a_lost_gpu_is_warned_of_once);
 	tcase_add_loop_test(tests, a_fault_of_the_hardware_is_warned_of, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(tests, where_nothing_is_wrong_with_it_nothing_is_said);
+	tcase_add_test(tests, a_healthy_gpu_raises_no_rule);
 	for (int i = 0; i < scenarios; i += STRIDE)
 		tcase_add_loop_test(tests, only_its_own_scenario_blames_the_host_or_copies, i, i + 1);
 	tcase_add_loop_test(

@@ -1,4 +1,4 @@
-/* What is planted in a made-up run is what the rules say of it, on the real model. */
+/* The rules report what is planted in a synthetic run, on the real model. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -61,7 +61,7 @@ static double evidence(const struct alert *alert, const char *key)
 	return NAN;
 }
 
-/* Every flagged batch is explained by `what`, for nearly all of its excess. */
+/* `what` explains nearly all of the excess of every flagged batch. */
 static void ck_explained_by(const char *what)
 {
 	const struct run *run = &model->runs[0];
@@ -137,7 +137,7 @@ START_TEST(a_planted_leak_is_memory_growth_of_that_size_a_batch)
 }
 END_TEST
 
-START_TEST(a_late_look_says_the_same_of_the_shares)
+START_TEST(a_late_attach_gives_the_same_shares)
 {
 	options.slow_every = 0;
 	options.attach_s = 40;
@@ -158,7 +158,7 @@ int main(void)
 	tcase_add_test(tests, a_quiet_run_has_its_shares_alone);
 	tcase_add_test(tests, data_loaded_between_the_batches_is_data);
 	tcase_add_test(tests, a_planted_leak_is_memory_growth_of_that_size_a_batch);
-	tcase_add_test(tests, a_late_look_says_the_same_of_the_shares);
+	tcase_add_test(tests, a_late_attach_gives_the_same_shares);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -1,4 +1,4 @@
-/* What is there after a seek is what playing up to there gives. */
+/* A seek gives the same state as playing up to that time. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +12,9 @@
 #include "src/session/replay/stations.h"
 #include "tests/support/recorded.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
-/* Last, for it has a macro of the name of one of our functions. */
+/* Last: it has a macro with the name of one of our functions. */
 #include <check.h>
 
 static char path[] = "/tmp/pmtop-seek-XXXXXX";
@@ -42,7 +43,7 @@ static enum seek_state seek(struct session *of, const struct goal *goal)
 	return state;
 }
 
-/* All that is told of it, as text. */
+/* The whole export, as text. */
 static char *emitted(struct session *of)
 {
 	struct buffer out = BUFFER_INIT;
@@ -92,8 +93,8 @@ START_TEST(forward_and_backward_give_what_playing_gives)
 }
 END_TEST
 
-/* Rules are looked at seldom on the way, and closely from ten minutes before. */
-START_TEST(warnings_that_stand_are_those_of_playing)
+/* A seek evaluates rules rarely on the way, and at full rate for the last ten minutes. */
+START_TEST(raised_warnings_are_those_of_playing)
 {
 	record(&(struct recorded_options){ .scenario = "data-bound:2", .seconds = 900, .period_ns = NS_PER_S });
 	struct goal goal = goal_at(at(850));
@@ -127,8 +128,8 @@ START_TEST(a_batch_has_just_ended_and_an_epoch_just_begun)
 }
 END_TEST
 
-/* What a damaged recording says of its times may be anything. */
-START_TEST(times_at_the_ends_of_what_can_be_counted_are_kept)
+/* A damaged recording may have any times. */
+START_TEST(times_at_the_limits_of_int64_do_not_overflow)
 {
 	static const struct moment end = { MOMENT_END, 0 }, begin = { MOMENT_BEGIN, 0 }, half = { MOMENT_SHARE, 0.5 };
 	struct goal goal;
@@ -172,7 +173,7 @@ static struct goal goal_for(const char *text, enum status wanted)
 	return goal;
 }
 
-START_TEST(moments_outside_are_told_and_held_at_the_ends)
+START_TEST(moments_outside_are_reported_and_clamped)
 {
 	record(&(struct recorded_options){ .seconds = 100 });
 	ck_assert_int_eq(goal_for("50%", STATUS_OK).time_ns, at(50));
@@ -190,10 +191,11 @@ static struct timeline *whole_timeline(struct timeline_state *seen)
 {
 	struct timeline *timeline = timeline_start(session.player, &session.model_options);
 	ck_assert_ptr_nonnull(timeline);
-	do {
-		usleep(1000);
+	const int64_t deadline_ns = wait_deadline(60);
+	do
 		timeline_read(timeline, seen);
-	} while (!seen->is_whole);
+	while (!seen->is_whole && wait_nap(deadline_ns));
+	ck_assert(seen->is_whole);
 	return timeline;
 }
 
@@ -225,7 +227,7 @@ START_TEST(the_time_line_has_every_flag_and_when_it_is_seen)
 }
 END_TEST
 
-/* The model is exact; warnings have been looked for from other places on. */
+/* The model is exact; warnings may differ, since rules began at another time. */
 START_TEST(a_station_gives_what_playing_gives)
 {
 	struct session *station = NULL, played;
@@ -235,8 +237,9 @@ START_TEST(a_station_gives_what_playing_gives)
 	struct goal goal = goal_at(at(300)), before = goal_at(at(200));
 	ck_assert_ptr_nonnull(stations);
 	ck_assert_ptr_null(stations_take(stations, &before, 0));
-	for (int tries = 0; tries < 30000 && !(station = stations_take(stations, &goal, at(100))); tries++)
-		usleep(1000);
+	const int64_t deadline_ns = wait_deadline(30);
+	while (!(station = stations_take(stations, &goal, at(100))) && wait_nap(deadline_ns))
+		continue;
 	ck_assert_ptr_nonnull(station);
 	ck_assert_int_eq(station->model->now_ns, at(250));
 	ck_assert_int_eq(seek(station, &goal), SEEK_ARRIVED);
@@ -295,11 +298,11 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	const TTest *const all[] = {
 		forward_and_backward_give_what_playing_gives,
-		warnings_that_stand_are_those_of_playing,
+		raised_warnings_are_those_of_playing,
 		a_batch_has_just_ended_and_an_epoch_just_begun,
-		times_at_the_ends_of_what_can_be_counted_are_kept,
+		times_at_the_limits_of_int64_do_not_overflow,
 		the_span_is_known_without_reading_the_whole,
-		moments_outside_are_told_and_held_at_the_ends,
+		moments_outside_are_reported_and_clamped,
 		the_time_line_has_every_flag_and_when_it_is_seen,
 		a_station_gives_what_playing_gives,
 		the_time_line_shows_steps_losses_and_silence,

@@ -7,7 +7,7 @@
 
 #define S NS_PER_S
 
-START_TEST(newest_points_are_kept_as_they_came)
+START_TEST(the_newest_points_are_retained_unmerged)
 {
 	struct series *series = series_new();
 	int64_t time_ns = -1;
@@ -78,7 +78,7 @@ START_TEST(gap_stays_a_gap)
 }
 END_TEST
 
-START_TEST(point_stands_until_the_next_where_columns_are_finer)
+START_TEST(a_point_fills_columns_until_the_next)
 {
 	struct series *series = series_new();
 	for (int i = 0; i < 5; i++)
@@ -90,15 +90,15 @@ START_TEST(point_stands_until_the_next_where_columns_are_finer)
 		ck_assert_double_eq(columns[i].mean, i / 10);
 	}
 	for (int i = 41; i < 50; i++)
-		ck_assert(!columns[i].has); /* nothing was measured after the last point */
+		ck_assert(!columns[i].has); /* no point follows the last */
 	series_columns(series, S / 2, S, columns, 5);
-	ck_assert(columns[0].has); /* the point before the window stands on into it */
+	ck_assert(columns[0].has); /* the point before the window is carried into it */
 	ck_assert_double_eq(columns[0].last, 0);
 	series_free(series);
 }
 END_TEST
 
-START_TEST(standing_on_does_not_change_a_column_with_points_of_its_own)
+START_TEST(a_carried_point_does_not_change_a_column_with_points_of_its_own)
 {
 	struct series *series = series_new();
 	series_push(series, 0, 1000);
@@ -157,7 +157,7 @@ START_TEST(whole_run_is_covered_by_coarser_levels)
 	ck_assert_double_eq_tol(mean, points / 2.0, points * 0.001);
 	ck_assert(series_extremes(series, &min, &max));
 	ck_assert_double_eq(max, 5e6);
-	/* The last seconds are still there point by point. */
+	/* The last seconds still have every point. */
 	series_columns(series, (int64_t)(points - 50) * S / 10, (int64_t)points * S / 10, columns, 50);
 	for (int i = 0; i < 50; i++)
 		ck_assert_double_eq(columns[i].last, points - 50 + i);
@@ -170,11 +170,11 @@ int main(void)
 	Suite *suite = suite_create("series");
 	TCase *tests = tcase_create("series");
 	suite_add_tcase(suite, tests);
-	tcase_add_test(tests, newest_points_are_kept_as_they_came);
+	tcase_add_test(tests, the_newest_points_are_retained_unmerged);
 	tcase_add_test(tests, column_holds_min_max_mean_and_last_of_its_points);
 	tcase_add_test(tests, gap_stays_a_gap);
-	tcase_add_test(tests, point_stands_until_the_next_where_columns_are_finer);
-	tcase_add_test(tests, standing_on_does_not_change_a_column_with_points_of_its_own);
+	tcase_add_test(tests, a_point_fills_columns_until_the_next);
+	tcase_add_test(tests, a_carried_point_does_not_change_a_column_with_points_of_its_own);
 	tcase_add_test(tests, times_do_not_go_back);
 	tcase_add_test(tests, whole_run_is_covered_by_coarser_levels);
 	return suite_run(suite);

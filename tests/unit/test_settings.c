@@ -306,7 +306,7 @@ START_TEST(values_out_of_range_are_refused)
 }
 END_TEST
 
-START_TEST(what_is_not_sections_of_keys_is_refused)
+START_TEST(settings_that_are_not_sections_of_keys_are_refused)
 {
 	const char *begin = "begin with a section, such as \"flags:\"; see pmtop.yaml(5)";
 	ck_refused("- mad\n", "pmtop.yaml:1: no section here", begin);
@@ -338,7 +338,7 @@ START_TEST(anchors_aliases_and_tags_are_refused)
 }
 END_TEST
 
-START_TEST(what_is_not_yaml_is_refused_at_its_line)
+START_TEST(invalid_yaml_is_refused_at_its_line)
 {
 	const char *remedy = "indent with spaces, one \"key: value\" a line; see pmtop.yaml(5)";
 	ck_refused("flags:\n\tmad: 3\n", "pmtop.yaml:2: not YAML: found character that cannot start any token", remedy);
@@ -347,7 +347,7 @@ START_TEST(what_is_not_yaml_is_refused_at_its_line)
 }
 END_TEST
 
-START_TEST(what_is_not_utf8_is_refused_at_its_line)
+START_TEST(invalid_utf8_is_refused_at_its_line)
 {
 	ck_refused("flags:\n  mad: 3 # gr\xF6\xDF"
 			   "er\n",
@@ -438,10 +438,10 @@ int main(void)
 	tcase_add_test(tests, a_second_time_is_refused_with_both_lines);
 	tcase_add_test(tests, wrong_types_are_refused_at_their_line);
 	tcase_add_test(tests, values_out_of_range_are_refused);
-	tcase_add_test(tests, what_is_not_sections_of_keys_is_refused);
+	tcase_add_test(tests, settings_that_are_not_sections_of_keys_are_refused);
 	tcase_add_test(tests, anchors_aliases_and_tags_are_refused);
-	tcase_add_test(tests, what_is_not_yaml_is_refused_at_its_line);
-	tcase_add_test(tests, what_is_not_utf8_is_refused_at_its_line);
+	tcase_add_test(tests, invalid_yaml_is_refused_at_its_line);
+	tcase_add_test(tests, invalid_utf8_is_refused_at_its_line);
 	tcase_add_test(tests, words_of_the_file_are_short_and_harmless_in_messages);
 	tcase_add_test(tests, long_paths_are_shown_by_their_end);
 	tcase_add_test(tests, path_follows_the_xdg_rules);

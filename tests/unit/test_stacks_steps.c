@@ -1,4 +1,4 @@
-/* What a loader's counts become: polled by hand, told as a run's events. */
+/* A loader's counts, polled by hand, become a run's events. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -47,7 +47,7 @@ static void see(uint64_t yielded, bool is_over, const char *function)
 	stacks_steps_take(steps, &counted, 1, &text, now_ns);
 }
 
-/* Batches of so many seconds each from now on, until the pass has handed out `until`; polled as the steps ask for. */
+/* Batches of so many seconds each from now on, until the loader has yielded `until`; polled when steps request it. */
 static void go_on(uint64_t from, uint64_t until, double step_s, const char *function)
 {
 	int64_t begin_ns = now_ns;
@@ -80,7 +80,7 @@ static double longest(enum record_kind kind, double *min)
 	return max;
 }
 
-START_TEST(a_pass_is_an_epoch_and_each_batch_ends_where_the_next_begins)
+START_TEST(an_iteration_of_a_loader_is_an_epoch_and_batches_are_contiguous)
 {
 	double min;
 	go_on(0, LENGTH, 0.25, "train");
@@ -108,7 +108,7 @@ START_TEST(a_pass_is_an_epoch_and_each_batch_ends_where_the_next_begins)
 }
 END_TEST
 
-START_TEST(short_batches_are_told_with_their_mean)
+START_TEST(short_batches_are_emitted_with_their_mean)
 {
 	double min;
 	go_on(0, 4000, 0.007, "train");
@@ -119,7 +119,7 @@ START_TEST(short_batches_are_told_with_their_mean)
 }
 END_TEST
 
-START_TEST(what_was_handed_out_before_is_counted_and_not_told)
+START_TEST(batches_before_the_first_sample_are_counted_but_not_emitted)
 {
 	see(12, false, "train");
 	go_on(12, 20, 0.25, "train");
@@ -133,7 +133,7 @@ START_TEST(what_was_handed_out_before_is_counted_and_not_told)
 }
 END_TEST
 
-START_TEST(the_last_ones_that_no_poll_saw_are_told_where_that_can_be)
+START_TEST(last_batches_that_no_sample_saw_are_emitted_if_the_length_is_known)
 {
 	go_on(0, LENGTH - 1, 0.03, "train");
 	now_ns += NS_PER_S / 20;
@@ -151,8 +151,8 @@ START_TEST(the_last_ones_that_no_poll_saw_are_told_where_that_can_be)
 }
 END_TEST
 
-/* PyTorch's iterators begin twice where they have workers, and the first of the two hands nothing out. */
-START_TEST(a_pass_that_never_began_is_none)
+/* PyTorch's iterators with workers begin twice, and the first yields nothing. */
+START_TEST(an_iteration_that_never_began_is_no_epoch)
 {
 	go_on(0, LENGTH, 0.03, "train");
 	see(LENGTH, true, "train");
@@ -187,7 +187,7 @@ START_TEST(a_loop_that_validates_is_no_epoch)
 }
 END_TEST
 
-START_TEST(words_are_looked_at_whole)
+START_TEST(only_whole_words_mark_a_function_as_validation)
 {
 	static const struct {
 		const char *function;
@@ -216,7 +216,7 @@ START_TEST(words_are_looked_at_whole)
 }
 END_TEST
 
-START_TEST(a_latecomer_is_told_what_was_told)
+START_TEST(a_snapshot_repeats_what_was_emitted)
 {
 	go_on(0, 20, 0.2, "train");
 	emit();
@@ -254,14 +254,14 @@ int main(void)
 	Suite *suite = suite_create("stacks_steps");
 	TCase *tests = tcase_create("stacks_steps");
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, a_pass_is_an_epoch_and_each_batch_ends_where_the_next_begins);
-	tcase_add_test(tests, short_batches_are_told_with_their_mean);
-	tcase_add_test(tests, what_was_handed_out_before_is_counted_and_not_told);
-	tcase_add_test(tests, the_last_ones_that_no_poll_saw_are_told_where_that_can_be);
-	tcase_add_test(tests, a_pass_that_never_began_is_none);
+	tcase_add_test(tests, an_iteration_of_a_loader_is_an_epoch_and_batches_are_contiguous);
+	tcase_add_test(tests, short_batches_are_emitted_with_their_mean);
+	tcase_add_test(tests, batches_before_the_first_sample_are_counted_but_not_emitted);
+	tcase_add_test(tests, last_batches_that_no_sample_saw_are_emitted_if_the_length_is_known);
+	tcase_add_test(tests, an_iteration_that_never_began_is_no_epoch);
 	tcase_add_test(tests, a_loop_that_validates_is_no_epoch);
-	tcase_add_test(tests, words_are_looked_at_whole);
-	tcase_add_test(tests, a_latecomer_is_told_what_was_told);
+	tcase_add_test(tests, only_whole_words_mark_a_function_as_validation);
+	tcase_add_test(tests, a_snapshot_repeats_what_was_emitted);
 	tcase_add_test(tests, the_end_of_the_process_ends_all);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

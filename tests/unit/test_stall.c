@@ -89,7 +89,7 @@ START_TEST(an_open_batch_says_for_how_long_and_in_what)
 }
 END_TEST
 
-START_TEST(what_moves_inside_is_no_stall)
+START_TEST(a_batch_with_activity_inside_is_no_stall)
 {
 	begin();
 	open_batch();
@@ -132,7 +132,7 @@ START_TEST(the_process_says_why)
 }
 END_TEST
 
-START_TEST(a_stopped_process_is_told_sooner)
+START_TEST(a_stopped_process_stalls_sooner)
 {
 	begin();
 	open_batch();
@@ -170,7 +170,7 @@ START_TEST(a_span_that_never_ended_before_has_longer)
 }
 END_TEST
 
-START_TEST(what_has_ended_or_hardly_begun_does_not_stall)
+START_TEST(an_ended_or_new_run_does_not_stall)
 {
 	begin();
 	open_batch();
@@ -197,12 +197,12 @@ int main(void)
 	TCase *tests = tcase_create("stall");
 	suite_add_tcase(suite, tests);
 	tcase_add_test(tests, an_open_batch_says_for_how_long_and_in_what);
-	tcase_add_test(tests, what_moves_inside_is_no_stall);
+	tcase_add_test(tests, a_batch_with_activity_inside_is_no_stall);
 	tcase_add_test(tests, the_wait_between_batches_counts_too);
 	tcase_add_test(tests, the_process_says_why);
-	tcase_add_test(tests, a_stopped_process_is_told_sooner);
+	tcase_add_test(tests, a_stopped_process_stalls_sooner);
 	tcase_add_test(tests, epochs_that_end_or_begin_are_waited_for);
 	tcase_add_test(tests, a_span_that_never_ended_before_has_longer);
-	tcase_add_test(tests, what_has_ended_or_hardly_begun_does_not_stall);
+	tcase_add_test(tests, an_ended_or_new_run_does_not_stall);
 	return suite_run(suite);
 }

@@ -165,7 +165,7 @@ START_TEST(slope_interval_holds_the_truth_about_as_often_as_it_says)
 		held += slope.low_per_s <= 2 && 2 <= slope.high_per_s;
 	}
 	ck_assert_int_ge(held, 368); /* 92 % */
-	ck_assert_int_le(held, 396); /* 99 %: wider would say nothing */
+	ck_assert_int_le(held, 396); /* 99 %: wider would be useless */
 }
 END_TEST
 

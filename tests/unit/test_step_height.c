@@ -34,7 +34,7 @@ START_TEST(a_lone_step_far_above_all_others_sets_none)
 }
 END_TEST
 
-START_TEST(a_slow_step_that_is_not_far_above_is_held)
+START_TEST(a_slow_step_not_far_above_the_others_sets_the_scale)
 {
 	struct step_height height = { .count = 0 };
 	add_many(&height, 0.1, 100);
@@ -43,7 +43,7 @@ START_TEST(a_slow_step_that_is_not_far_above_is_held)
 }
 END_TEST
 
-START_TEST(slow_steps_that_recur_are_held)
+START_TEST(slow_steps_that_recur_set_the_scale)
 {
 	struct step_height height = { .count = 0 };
 	add_many(&height, 0.002, 194);
@@ -52,7 +52,7 @@ START_TEST(slow_steps_that_recur_are_held)
 }
 END_TEST
 
-START_TEST(one_in_fifty_is_lone_and_each_may_stand_above_the_next)
+START_TEST(one_step_in_fifty_is_an_outlier)
 {
 	struct step_height height = { .count = 0 };
 	step_height_add(&height, 0.5, false);
@@ -92,7 +92,7 @@ START_TEST(the_scale_of_the_first_step_does_not_linger)
 }
 END_TEST
 
-START_TEST(an_earlier_run_beside_it_is_held_but_for_its_own_lone_steps)
+START_TEST(the_scale_fits_an_earlier_run_without_its_outliers)
 {
 	struct step_height height = { .count = 0 }, earlier = { .count = 0 };
 	struct scale scale = { 0, 0, 0 };
@@ -121,7 +121,7 @@ static void draw(struct canvas *canvas, size_t cut, bool is_flagged)
 	step_mark_cut(canvas, ROOM, (int)cut, 1, 2.5);
 }
 
-START_TEST(what_is_cut_off_has_a_mark_and_its_time)
+START_TEST(a_step_above_the_scale_has_a_mark_and_its_time)
 {
 	struct canvas canvas = picture_canvas(ROOM.width, ROOM.height, CHARSET_BLOCK);
 	draw(&canvas, 1, false);
@@ -133,7 +133,7 @@ START_TEST(what_is_cut_off_has_a_mark_and_its_time)
 }
 END_TEST
 
-START_TEST(at_the_right_edge_its_time_stands_before_it)
+START_TEST(at_the_right_edge_the_time_is_left_of_its_mark)
 {
 	struct canvas canvas = picture_canvas(ROOM.width, ROOM.height, CHARSET_BLOCK);
 	draw(&canvas, 14, false);
@@ -169,7 +169,7 @@ START_TEST(in_ascii_the_mark_is_not_that_of_a_flag)
 }
 END_TEST
 
-START_TEST(without_room_the_mark_stands_alone)
+START_TEST(without_room_the_mark_has_no_time)
 {
 	struct canvas canvas = picture_canvas(ROOM.width, ROOM.height, CHARSET_BLOCK);
 	canvas_text(&canvas, 0, 0, 16, ROLE_NORMAL, "x      xx      x");
@@ -208,17 +208,17 @@ int main(void)
 	suite_add_tcase(suite, tcase);
 	tcase_add_test(tcase, the_warm_up_sets_no_scale);
 	tcase_add_test(tcase, a_lone_step_far_above_all_others_sets_none);
-	tcase_add_test(tcase, a_slow_step_that_is_not_far_above_is_held);
-	tcase_add_test(tcase, slow_steps_that_recur_are_held);
-	tcase_add_test(tcase, one_in_fifty_is_lone_and_each_may_stand_above_the_next);
+	tcase_add_test(tcase, a_slow_step_not_far_above_the_others_sets_the_scale);
+	tcase_add_test(tcase, slow_steps_that_recur_set_the_scale);
+	tcase_add_test(tcase, one_step_in_fifty_is_an_outlier);
 	tcase_add_test(tcase, nothing_known_reaches_nowhere);
 	tcase_add_test(tcase, the_scale_of_the_first_step_does_not_linger);
-	tcase_add_test(tcase, an_earlier_run_beside_it_is_held_but_for_its_own_lone_steps);
-	tcase_add_test(tcase, what_is_cut_off_has_a_mark_and_its_time);
-	tcase_add_test(tcase, at_the_right_edge_its_time_stands_before_it);
+	tcase_add_test(tcase, the_scale_fits_an_earlier_run_without_its_outliers);
+	tcase_add_test(tcase, a_step_above_the_scale_has_a_mark_and_its_time);
+	tcase_add_test(tcase, at_the_right_edge_the_time_is_left_of_its_mark);
 	tcase_add_test(tcase, a_flagged_one_keeps_its_flag_below_the_mark);
 	tcase_add_test(tcase, in_ascii_the_mark_is_not_that_of_a_flag);
 	tcase_add_test(tcase, an_earlier_run_above_the_scale_is_cut_off_too);
-	tcase_add_test(tcase, without_room_the_mark_stands_alone);
+	tcase_add_test(tcase, without_room_the_mark_has_no_time);
 	return suite_run(suite);
 }

@@ -9,7 +9,7 @@
 
 enum { SETS = 12, BLOCKS_MAX = 64 };
 
-/* A small recording, and where its blocks lie in it. */
+/* A small recording, and the offsets of its blocks. */
 static struct buffer recording;
 static struct {
 	size_t from, to;
@@ -74,7 +74,7 @@ static void teardown(void)
 	sample_set_release(&set);
 }
 
-/* What was read: which of the sets, by their figure; a set that is none of them is wrong. */
+/* Which sets were read, by their figure; an unknown set is an error. */
 struct account {
 	bool has[SETS];
 	size_t count, gaps;
@@ -121,8 +121,8 @@ static struct account read_all(const void *bytes, size_t length)
 	return account;
 }
 
-/* Which sets must come when the bytes from..to are not what they were: all whose blocks were not touched, the first
- * dictionary and the header at hand. */
+/* Which sets must come when the bytes from..to are damaged: all with undamaged blocks, given the first dictionary and a
+ * header. */
 static void ck_untouched(const struct account *account, size_t from, size_t to)
 {
 	bool has_header = from >= blocks[0].to, has_dictionary = false;
@@ -134,7 +134,7 @@ static void ck_untouched(const struct account *account, size_t from, size_t to)
 	}
 }
 
-START_TEST(what_was_written_is_read)
+START_TEST(every_written_set_is_read)
 {
 	struct account account = read_all(recording.data, recording.length);
 	ck_assert(account.has_header);
@@ -196,7 +196,7 @@ START_TEST(ranges_of_zeros_and_noise_cost_what_they_touch)
 		memcpy(copy, recording.data, recording.length);
 		for (size_t i = 0; i < length; i++)
 			copy[from + i] = round % 2 ? 0 : (char)random_bits();
-		/* What happens to be as it was is no damage. */
+		/* Bytes that did not change are no damage. */
 		size_t to = from + length;
 		while (from < to && copy[from] == recording.data[from])
 			from++;
@@ -228,7 +228,7 @@ START_TEST(ranges_that_were_cut_out_or_put_in_cost_what_they_touch)
 			ck_assert_uint_ge(account.losses.bytes, length);
 		} else {
 			length = length < recording.length - at ? length : recording.length - at;
-			/* The same bytes before and after: another cut would have done the same. */
+			/* Equal bytes before and after: another cut would give the same. */
 			if (recording.data[at - 1] == recording.data[at + length - 1] ||
 				(at + length < recording.length && recording.data[at] == recording.data[at + length]))
 				continue;
@@ -241,7 +241,7 @@ START_TEST(ranges_that_were_cut_out_or_put_in_cost_what_they_touch)
 }
 END_TEST
 
-START_TEST(lost_blocks_are_counted_and_told_as_a_gap)
+START_TEST(lost_blocks_are_counted_and_reported_as_a_gap)
 {
 	size_t cut = blocks[4].to - blocks[3].from;
 	memmove(recording.data + blocks[3].from, recording.data + blocks[4].to, recording.length - blocks[4].to);
@@ -255,7 +255,7 @@ END_TEST
 
 START_TEST(a_reader_that_comes_late_begins_with_a_dictionary)
 {
-	/* The header, then from the middle of a block on. */
+	/* The header, then the stream from within a block on. */
 	size_t from = blocks[3].from + 7;
 	memmove(recording.data + blocks[0].to, recording.data + from, recording.length - from);
 	struct account account = read_all(recording.data, recording.length - (from - blocks[0].to));
@@ -392,7 +392,7 @@ START_TEST(a_sender_that_was_started_again_is_read_on_after_a_gap)
 	ck_assert_uint_eq(account.count, 9);
 	ck_assert_uint_eq(account.gaps, 1);
 	ck_assert(!account.is_refused);
-	/* Another process is another recording. */
+	/* Another process means another recording. */
 	stream_write_header(&second, &headers[2], &out);
 	append(&second, &out, 9, 11);
 	account = read_all(out.data, out.length);
@@ -404,7 +404,7 @@ START_TEST(a_sender_that_was_started_again_is_read_on_after_a_gap)
 }
 END_TEST
 
-START_TEST(a_header_from_elsewhere_may_stand_in_front)
+START_TEST(another_header_may_precede_the_stream)
 {
 	struct stream_writer writer = { .number = 900 };
 	struct stream_header header = header_of(0, 4711);
@@ -448,7 +448,7 @@ START_TEST(some_bytes_cannot_ask_for_any_amount_of_memory)
 END_TEST
 
 /* Each looks like a block of a megabyte. */
-START_TEST(what_imitates_blocks_is_given_up)
+START_TEST(bytes_that_imitate_blocks_are_given_up)
 {
 	enum { SIZE = STREAM_PAYLOAD_MAX + 65536 };
 	unsigned char *bytes = calloc(1, SIZE);
@@ -468,22 +468,22 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
 	const TTest *const all[] = {
-		what_was_written_is_read,
+		every_written_set_is_read,
 		a_byte_at_a_time_is_the_same,
 		every_length_keeps_what_is_whole,
 		every_flipped_bit_costs_its_block_alone,
 		ranges_of_zeros_and_noise_cost_what_they_touch,
 		ranges_that_were_cut_out_or_put_in_cost_what_they_touch,
-		lost_blocks_are_counted_and_told_as_a_gap,
+		lost_blocks_are_counted_and_reported_as_a_gap,
 		a_reader_that_comes_late_begins_with_a_dictionary,
 		a_set_that_is_too_large_for_a_block_is_one_set_again,
 		another_version_is_refused_by_name,
 		a_dead_writer_leaves_what_it_wrote,
 		a_set_in_parts_comes_whole_or_not_at_all,
 		a_sender_that_was_started_again_is_read_on_after_a_gap,
-		a_header_from_elsewhere_may_stand_in_front,
+		another_header_may_precede_the_stream,
 		some_bytes_cannot_ask_for_any_amount_of_memory,
-		what_imitates_blocks_is_given_up,
+		bytes_that_imitate_blocks_are_given_up,
 	};
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		tcase_add_test(tests, all[i]);

@@ -1,5 +1,5 @@
-/* A real recording, made by the recorder of a synthetic run, and every damage that a disk does: what comes out went in,
- * in order; what was not touched comes out; what is lost is counted. */
+/* A real recording of a synthetic run, with every damage that a disk can do: the reader returns only recorded sets, in
+ * order; it returns every undamaged set, and counts losses. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static size_t below(size_t end)
 	return (size_t)(seed % end);
 }
 
-/* Equal sets have equal bytes (test_codec shows it), and these tell the set. */
+/* Equal sets have equal bytes (see test_codec), which identify the set. */
 static uint32_t content_of(const struct sample_set *set)
 {
 	buffer_clear(&bytes);
@@ -104,8 +104,7 @@ static void thin_out(struct sample_set *set, size_t share)
 	set->count = retained;
 }
 
-/* Five readings a second, of which one record in `share` is kept, and a dictionary of what stands each `every` of
- * them. */
+/* Five readings a second with one record in `share`, and a dictionary after each `every` of them. */
 static void make_recording(size_t sets, size_t every, size_t share)
 {
 	char folder[] = "/tmp/pmtop-damage-XXXXXX", path[64];
@@ -206,7 +205,7 @@ static bool is_set(size_t i)
 	return (blocks[i].kind == BLOCK_TICK || blocks[i].kind == BLOCK_DICTIONARY) && !blocks[i].is_copy;
 }
 
-/* A block of kind `kind` up to `upto` to which nothing was done, after a header where `is_headed`. */
+/* An undamaged block of this kind before `upto`, after a header if `is_headed`. */
 static bool has_untouched(enum block_kind kind, bool is_headed, size_t upto, size_t from, size_t to)
 {
 	bool has_header = !is_headed;
@@ -219,8 +218,8 @@ static bool has_untouched(enum block_kind kind, bool is_headed, size_t upto, siz
 	return false;
 }
 
-/* Of the blocks from..to−1, to which something was done, none is to come, of the others all: but before the first
- * header nothing can be read, and without both copies of the first dictionary nothing up to the next. */
+/* None of the damaged blocks from..to−1 may come, and all others must. Exceptions: nothing before the first header can
+ * be read, and without both copies of the first dictionary nothing before the next. */
 static bool is_wanted(size_t i, size_t from, size_t to)
 {
 	size_t upto = blocks[i].copy ? blocks[i].copy : i;
@@ -228,7 +227,7 @@ static bool is_wanted(size_t i, size_t from, size_t to)
 	return has_dictionary && (!is_touched || blocks[i].copy);
 }
 
-/* More: what took the place of a block may have it whole. */
+/* More: the bytes in place of a block may contain it whole. */
 static void ck_all_or_more(const struct account *account, size_t from, size_t to)
 {
 	for (size_t i = 0; i < block_count; i++)
@@ -299,7 +298,7 @@ START_TEST(every_flipped_bit)
 }
 END_TEST
 
-/* Of the first dictionary, and of the headers about it: no set is lost. */
+/* Damage to the first dictionary or to its headers loses no set. */
 START_TEST(every_damaged_byte_of_what_a_file_begins_with)
 {
 	for (size_t bit = 0; bit < blocks[copy_at].to * 8; bit += 1 + below(16 * STRIDE)) {
@@ -313,7 +312,7 @@ START_TEST(every_damaged_byte_of_what_a_file_begins_with)
 }
 END_TEST
 
-/* A page that the disk gives back as zeros, wherever the file lies in it. */
+/* A page that the disk returns as zeros, at any offset in the file. */
 START_TEST(every_zeroed_page)
 {
 	enum { PAGE = 4096 };
@@ -337,7 +336,7 @@ START_TEST(flipped_bits_here_and_there)
 }
 END_TEST
 
-/* Zeros, or noise, or what stands elsewhere. */
+/* Zeros, noise, or bytes from elsewhere in the file. */
 START_TEST(ranges_with_something_else_in_them)
 {
 	for (int round = 0; round < 450 / STRIDE; round++) {
@@ -367,7 +366,7 @@ START_TEST(ranges_cut_out)
 		size = size < length - from ? size : length - from;
 		memcpy(damaged, recording, from);
 		memcpy(damaged + from, recording + from + size, length - from - size);
-		/* The same bytes before and after: another cut would have done the same. */
+		/* Equal bytes before and after: another cut would give the same. */
 		if (recording[from - 1] == recording[from + size - 1] ||
 			(from + size < length && recording[from] == recording[from + size]))
 			continue;
@@ -378,7 +377,7 @@ START_TEST(ranges_cut_out)
 }
 END_TEST
 
-/* Noise, or whole blocks from elsewhere, of which none may come a second time or too early. */
+/* Noise, or whole blocks from elsewhere: no set may come twice or too early. */
 START_TEST(ranges_put_in)
 {
 	for (int round = 0; round < 300 / STRIDE; round++) {
@@ -392,7 +391,7 @@ START_TEST(ranges_put_in)
 		struct account account = read_all(damaged, length + size);
 		touched(at, at + 1, &first, &end);
 		bool is_between = blocks[first].from == at;
-		/* A copy that comes just before the rest of the block that it tears apart may stand for it. */
+		/* A copy directly before the rest of the block that it splits may replace that block. */
 		if (round % 2 && !is_between && other == first)
 			continue;
 		ck_all_but(&account, first, is_between ? first : first + 1);
@@ -406,13 +405,13 @@ static size_t put(size_t at, size_t i)
 	return at + blocks[i].to - blocks[i].from;
 }
 
-/* The two that were moved may be lost, and then are counted; nothing else is. */
+/* Only the two moved blocks may be lost, and then they are counted. */
 START_TEST(blocks_that_changed_places)
 {
 	for (int round = 0; round < 300 / STRIDE; round++) {
 		size_t first = copy_at + 1, a = first + below(block_count - first - 1),
 			   b = round % 2 ? a + 1 : first + below(block_count - first - 1), size = 0, missing = 0;
-		/* Of three that stand in reverse one alone can come. */
+		/* Of three blocks in reverse order only one can come. */
 		if (a == b || b >= block_count - 1 || a == b + 2 || b == a + 2)
 			continue;
 		for (size_t i = 0; i < block_count; i++)
@@ -428,7 +427,7 @@ START_TEST(blocks_that_changed_places)
 }
 END_TEST
 
-START_TEST(blocks_that_stand_there_twice)
+START_TEST(repeated_blocks_are_skipped)
 {
 	for (int round = 0; round < 300 / STRIDE; round++) {
 		size_t a = below(block_count), after = round % 2 ? a : 1 + below(block_count - 1), size = 0;
@@ -463,7 +462,7 @@ int main(void)
 		ranges_cut_out,
 		ranges_put_in,
 		blocks_that_changed_places,
-		blocks_that_stand_there_twice,
+		repeated_blocks_are_skipped,
 	};
 	for (size_t i = 0; i < sizeof both / sizeof *both; i++) {
 		tcase_add_test(large, both[i]);

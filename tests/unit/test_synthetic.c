@@ -1,5 +1,4 @@
-/* The synthetic run: the same each time it is told, nothing in it that could not be, and every warning raised by one of
- * them. */
+/* The synthetic run: the same each time, without impossible values, and with a scenario for every warning. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "src/sources/synthetic/synthetic.h"
 #include "tests/support/suite.h"
 #include "tests/support/stride.h"
+#include "tests/support/model_parts.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)
 #define READING_NS (200 * NS_PER_MS)
@@ -48,14 +48,6 @@ static void read_once(struct emitted *emitted)
 	emitted->now_ns += READING_NS;
 }
 
-static bool stands(const struct emitted *emitted, const char *rule)
-{
-	for (size_t i = 0; i < emitted->alerts.count; i++)
-		if (emitted->alerts.list[i].is_raised && strcmp(emitted->alerts.list[i].rule, rule) == 0)
-			return true;
-	return false;
-}
-
 /* True as soon as the rule is raised. */
 static bool goes_on_until(struct emitted *emitted, double seconds, const char *rule)
 {
@@ -64,7 +56,7 @@ static bool goes_on_until(struct emitted *emitted, double seconds, const char *r
 		model_apply(emitted->model, &emitted->set);
 		explain_flagged(emitted->model);
 		alerts_update(&emitted->alerts, emitted->model, &emitted->settings);
-		if (rule && stands(emitted, rule))
+		if (rule && alerts_find_raised(&emitted->alerts, rule))
 			return true;
 	}
 	return false;
@@ -80,7 +72,7 @@ static void end(struct emitted *emitted)
 
 /* -- what is told -- */
 
-START_TEST(same_seed_tells_the_same)
+START_TEST(the_same_seed_gives_the_same_records)
 {
 	struct emitted one, other;
 	begin(&one, "cold-read:7");
@@ -171,7 +163,7 @@ START_TEST(nothing_in_it_could_not_be)
 }
 END_TEST
 
-START_TEST(it_says_what_it_is)
+START_TEST(a_synthetic_run_is_marked_as_such)
 {
 	struct emitted emitted;
 	begin(&emitted, "");
@@ -182,7 +174,7 @@ START_TEST(it_says_what_it_is)
 }
 END_TEST
 
-START_TEST(what_is_not_known_is_refused)
+START_TEST(unknown_scenarios_are_refused)
 {
 	struct synthetic *synthetic = NULL;
 	struct reason reason;
@@ -271,7 +263,7 @@ START_TEST(every_warning_can_be_raised)
 }
 END_TEST
 
-/* The slow batches are those that it says, and no others. */
+/* Only the announced batches are slow. */
 START_TEST(planted_batches_are_slow)
 {
 	struct emitted emitted;
@@ -299,12 +291,12 @@ static Suite *synthetic_suite(void)
 	while (synthetic_scenario((unsigned)scenarios, &help))
 		scenarios++;
 	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, same_seed_tells_the_same);
+	tcase_add_test(tests, the_same_seed_gives_the_same_records);
 	tcase_add_test(tests, another_seed_is_another_run);
 	for (int i = 0; i < scenarios; i += STRIDE)
 		tcase_add_loop_test(tests, nothing_in_it_could_not_be, i, i + 1);
-	tcase_add_test(tests, it_says_what_it_is);
-	tcase_add_test(tests, what_is_not_known_is_refused);
+	tcase_add_test(tests, a_synthetic_run_is_marked_as_such);
+	tcase_add_test(tests, unknown_scenarios_are_refused);
 	tcase_add_loop_test(tests, no_warning_where_nothing_is_wrong, 0, 6);
 	for (int i = 0; i < (int)(sizeof raised / sizeof *raised); i += STRIDE)
 		tcase_add_loop_test(tests, every_warning_can_be_raised, i, i + 1);

@@ -1,5 +1,4 @@
-/* The invented node: its GPUs, counters and meters agree with the batches, and each thing that can go wrong with them
- * does. */
+/* The synthetic node: its GPUs, counters and meters agree with the batches, and each of its faults occurs. */
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +15,7 @@
 
 enum { GPUS = 2, LARGEST_PID = 4194304 };
 
-/* Everything that was told last, and sums over all readings. */
+/* The last value of every figure, and sums over all readings. */
 struct seen {
 	struct synthetic *synthetic;
 	struct sample_set set;
@@ -189,7 +188,7 @@ START_TEST(every_figure_is_possible)
 }
 END_TEST
 
-START_TEST(a_usual_run_keeps_both_busy)
+START_TEST(an_ordinary_run_uses_both_gpus)
 {
 	struct seen seen;
 	begin(&seen, "");
@@ -212,7 +211,7 @@ START_TEST(a_usual_run_keeps_both_busy)
 }
 END_TEST
 
-/* Watts are what the energy counter grows by. */
+/* Power is the growth of the energy counter. */
 START_TEST(power_and_energy_agree)
 {
 	struct seen seen;
@@ -229,7 +228,7 @@ START_TEST(power_and_energy_agree)
 }
 END_TEST
 
-START_TEST(a_run_that_stands_still_leaves_them_idle)
+START_TEST(a_stalled_run_leaves_gpus_idle)
 {
 	struct seen seen;
 	begin(&seen, "hang");
@@ -243,7 +242,7 @@ START_TEST(a_run_that_stands_still_leaves_them_idle)
 }
 END_TEST
 
-/* In a batch that waits for half a second for its data the GPUs have nothing to do, and take less. */
+/* In a batch that waits half a second for data the GPUs are idle and draw less power. */
 START_TEST(they_idle_while_a_batch_waits)
 {
 	struct seen seen;
@@ -292,7 +291,7 @@ START_TEST(heat_halves_the_clock_of_one)
 }
 END_TEST
 
-START_TEST(a_lower_power_limit_is_kept)
+START_TEST(a_lower_power_limit_throttles_by_power_alone)
 {
 	struct seen seen;
 	begin(&seen, "gpu-power-cap");
@@ -339,7 +338,7 @@ static const struct {
 	bool uses_more, reserves_more;
 } memories[] = { { "", false, false }, { "gpu-leak", true, true }, { "gpu-fragmented", false, true } };
 
-START_TEST(the_allocator_tells_a_leak_from_a_cache)
+START_TEST(the_allocator_distinguishes_a_leak_from_a_cache)
 {
 	struct seen seen;
 	begin(&seen, memories[_i].scenario);
@@ -354,7 +353,7 @@ START_TEST(the_allocator_tells_a_leak_from_a_cache)
 }
 END_TEST
 
-/* Scenario, GPU, metric, and what its mean is. */
+/* Scenario, GPU, metric, and its mean. */
 static const struct {
 	const char *scenario;
 	int gpu;
@@ -385,7 +384,7 @@ START_TEST(a_level_is_as_its_scenario_says)
 }
 END_TEST
 
-START_TEST(a_memory_error_is_counted_and_told)
+START_TEST(a_memory_error_is_counted_and_emitted)
 {
 	struct seen seen;
 	begin(&seen, "ecc");
@@ -397,7 +396,7 @@ START_TEST(a_memory_error_is_counted_and_told)
 }
 END_TEST
 
-START_TEST(what_is_missing_is_named)
+START_TEST(a_missing_figure_is_named)
 {
 	struct seen seen;
 	begin(&seen, "gpu-hidden");
@@ -419,8 +418,8 @@ START_TEST(what_is_missing_is_named)
 }
 END_TEST
 
-/* Who comes late is told of the GPUs before their processes. */
-START_TEST(all_is_told_to_one_who_comes_late)
+/* A snapshot has the GPUs before their processes. */
+START_TEST(a_snapshot_has_all_records)
 {
 	struct target target = { .synthetic = "" };
 	struct reason reason;
@@ -451,20 +450,20 @@ static Suite *node_suite(void)
 	tcase_set_timeout(tests, 60);
 	for (int i = 0; i < scenarios; i += STRIDE)
 		tcase_add_loop_test(tests, every_figure_is_possible, i, i + 1);
-	tcase_add_test(tests, a_usual_run_keeps_both_busy);
+	tcase_add_test(tests, an_ordinary_run_uses_both_gpus);
 	tcase_add_test(tests, power_and_energy_agree);
-	tcase_add_test(tests, a_run_that_stands_still_leaves_them_idle);
+	tcase_add_test(tests, a_stalled_run_leaves_gpus_idle);
 	tcase_add_test(tests, they_idle_while_a_batch_waits);
 	tcase_add_test(tests, counters_agree_with_cpu_time);
 	tcase_add_test(tests, heat_halves_the_clock_of_one);
-	tcase_add_test(tests, a_lower_power_limit_is_kept);
+	tcase_add_test(tests, a_lower_power_limit_throttles_by_power_alone);
 	tcase_add_test(tests, a_lost_gpu_says_nothing_more);
 	tcase_add_test(tests, a_neighbour_comes);
-	tcase_add_loop_test(tests, the_allocator_tells_a_leak_from_a_cache, 0, sizeof memories / sizeof *memories);
+	tcase_add_loop_test(tests, the_allocator_distinguishes_a_leak_from_a_cache, 0, sizeof memories / sizeof *memories);
 	tcase_add_loop_test(tests, a_level_is_as_its_scenario_says, 0, sizeof levels / sizeof *levels);
-	tcase_add_test(tests, a_memory_error_is_counted_and_told);
-	tcase_add_test(tests, what_is_missing_is_named);
-	tcase_add_test(tests, all_is_told_to_one_who_comes_late);
+	tcase_add_test(tests, a_memory_error_is_counted_and_emitted);
+	tcase_add_test(tests, a_missing_figure_is_named);
+	tcase_add_test(tests, a_snapshot_has_all_records);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

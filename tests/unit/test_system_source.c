@@ -15,7 +15,7 @@
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
 
-/* What the target sees as /, below the made-up /proc. */
+/* The target's root directory, below the fake /proc. */
 #define TARGET_ROOT "100/root"
 
 enum { TARGET = 100 };
@@ -159,7 +159,7 @@ START_TEST(every_figure_of_the_machine_is_read)
 }
 END_TEST
 
-START_TEST(dear_files_are_read_once_a_second_and_the_rest_each_time)
+START_TEST(slow_files_are_read_once_a_second_and_the_rest_each_time)
 {
 	read_at(1);
 	read_at(1.2);
@@ -195,7 +195,7 @@ START_TEST(disks_are_whole_and_physical_and_named_once)
 	read_at(2);
 	ck_assert_uint_eq(set_count(&set, RECORD_INSTANCE), 0);
 	ck_figure(METRIC_DISK_BUSY, disk, 700e6);
-	/* A disk that is put in later moves the lines: everyone keeps its number. */
+	/* A disk added later moves the lines: every disk keeps its number. */
 	char text[2048];
 	snprintf(text, sizeof text, "   8      48 sdd 7 0 7 7 7 0 7 7 0 7 7\n%s", diskstats_text);
 	fake_proc_put(&proc, "sysfs/block/sdd/size", "1\n");
@@ -208,7 +208,7 @@ START_TEST(disks_are_whole_and_physical_and_named_once)
 }
 END_TEST
 
-START_TEST(where_there_are_no_disks_what_stands_for_them_is_told)
+START_TEST(without_disks_virtual_devices_are_emitted)
 {
 	fake_proc_put(
 		&proc, "diskstats", " 253       0 dm-0 10 0 80 26 4 0 16 9 0 71 17\n 251 0 zram0 5 0 5 5 5 5 5 5 0 5 5\n");
@@ -263,7 +263,7 @@ START_TEST(a_network_file_system_is_never_asked)
 		if (i == 0)
 			ck_missing("free space", "nfs4", "");
 	}
-	/* The same path on a disk is asked: it is not there, and that is said. */
+	/* The same path on a disk is read: it does not exist, and that is reported. */
 	put_mounts("xfs");
 	read_at(200);
 	ck_figure(METRIC_SYSTEM_SPACE, 0, NAN);
@@ -291,7 +291,7 @@ START_TEST(a_shm_behind_what_may_hang_or_none_at_all_is_missing)
 }
 END_TEST
 
-/* A file that can be opened and not be read, as a kernel's with psi=0. */
+/* A file that can be opened but not read, as with psi=0. */
 static void make_unreadable(const char *name)
 {
 	char path[256];
@@ -389,7 +389,7 @@ START_TEST(the_source_ends_with_the_target_and_lets_go_of_its_network)
 }
 END_TEST
 
-START_TEST(mountinfo_is_understood)
+START_TEST(mountinfo_is_parsed)
 {
 	struct mount mount;
 	ck_assert(mount_parse(
@@ -443,9 +443,9 @@ int main(void)
 	TCase *fake = tcase_create("fake"), *real = tcase_create("real");
 	tcase_add_checked_fixture(fake, setup, teardown);
 	tcase_add_test(fake, every_figure_of_the_machine_is_read);
-	tcase_add_test(fake, dear_files_are_read_once_a_second_and_the_rest_each_time);
+	tcase_add_test(fake, slow_files_are_read_once_a_second_and_the_rest_each_time);
 	tcase_add_test(fake, disks_are_whole_and_physical_and_named_once);
-	tcase_add_test(fake, where_there_are_no_disks_what_stands_for_them_is_told);
+	tcase_add_test(fake, without_disks_virtual_devices_are_emitted);
 	tcase_add_test(fake, network_is_the_targets_without_lo_and_what_was_never_used);
 	tcase_add_test(fake, space_and_shm_are_those_of_the_target);
 	tcase_add_test(fake, a_network_file_system_is_never_asked);
@@ -455,7 +455,7 @@ int main(void)
 	tcase_add_test(fake, garbage_gives_no_figure);
 	tcase_add_test(fake, a_line_of_interrupts_longer_than_all_loses_only_what_comes_after);
 	tcase_add_test(fake, the_source_ends_with_the_target_and_lets_go_of_its_network);
-	tcase_add_test(real, mountinfo_is_understood);
+	tcase_add_test(real, mountinfo_is_parsed);
 	tcase_add_test(real, the_real_machine_is_read);
 	suite_add_tcase(suite, fake);
 	suite_add_tcase(suite, real);

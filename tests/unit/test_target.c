@@ -16,6 +16,7 @@
 #include "tests/support/children.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/suite.h"
+#include "tests/support/waiting.h"
 
 static struct target target;
 static struct reason reason;
@@ -96,7 +97,7 @@ START_TEST(every_cut_of_a_stat_line_is_refused_or_whole)
 		}
 		free(copy);
 	}
-	/* Only with a digit of the last field is it whole. */
+	/* Complete only with a digit of the last field. */
 	ck_assert_uint_eq(refused, sizeof text - 3 + 1);
 }
 END_TEST
@@ -168,7 +169,7 @@ START_TEST(children_beyond_the_most_are_counted)
 	ck_assert_uint_eq(target.member_count, TARGET_MEMBERS_MAX);
 	ck_assert_uint_eq(target.members_left_out, 10);
 	ck_assert(!target.is_short_of_files);
-	/* In the middle of the list one ends: the order of the others stays, and one that waited comes in. */
+	/* A process in the middle of the list ends: the others keep their order, and a waiting one joins. */
 	fake_proc_end(&proc, 1003);
 	ck_assert_int_eq(target_refresh(&target), STATUS_OK);
 	ck_assert_uint_eq(target.member_count, TARGET_MEMBERS_MAX);
@@ -188,7 +189,7 @@ START_TEST(garbage_in_a_children_file_is_no_child)
 }
 END_TEST
 
-START_TEST(kernel_that_tells_no_children_is_noticed)
+START_TEST(a_kernel_without_children_files_is_noticed)
 {
 	fake_proc_add(&proc, 100, 1, "trainer");
 	fake_proc_remove(&proc, 100, "task/100/children");
@@ -197,7 +198,7 @@ START_TEST(kernel_that_tells_no_children_is_noticed)
 }
 END_TEST
 
-START_TEST(unreadable_stat_is_refused_in_words)
+START_TEST(an_unreadable_stat_is_refused_with_a_message)
 {
 	fake_proc_add(&proc, 100, 1, "trainer");
 	fake_proc_puts(&proc, 100, "stat", "100 (trainer");
@@ -215,7 +216,7 @@ static void wait_body(void *argument, int in, int out)
 	child_wait(in);
 }
 
-START_TEST(no_such_process_is_said_in_one_line)
+START_TEST(no_such_process_is_reported_in_one_line)
 {
 	struct child child = child_start(wait_body, NULL);
 	child_kill(&child);
@@ -236,7 +237,7 @@ static void *thread_body(void *argument)
 
 static bool is_set(void *argument) { return __atomic_load_n((pid_t *)argument, __ATOMIC_ACQUIRE) != 0; }
 
-START_TEST(thread_is_said_to_belong_to_its_process)
+START_TEST(a_thread_id_is_reported_with_its_process)
 {
 	static pid_t tid;
 	pthread_t thread;
@@ -316,7 +317,7 @@ START_TEST(process_whose_main_thread_ended_is_still_watched)
 	ck_assert_int_eq(target_open(&target, child.pid, "/proc", &reason), STATUS_OK);
 	ck_assert(wait_until(main_thread_is_a_zombie, &child, 5));
 	ck_assert_int_eq(target_refresh(&target), STATUS_OK);
-	/* It is in the state of the thread that lives. */
+	/* It has the state of the live thread. */
 	ck_assert_int_eq(target.members[0].stat.state, 'S');
 	child_release(&child);
 	child_collect(&child);
@@ -528,14 +529,14 @@ int main(void)
 	tcase_add_test(fixture, other_start_time_is_another_process);
 	tcase_add_test(fixture, children_beyond_the_most_are_counted);
 	tcase_add_test(fixture, garbage_in_a_children_file_is_no_child);
-	tcase_add_test(fixture, kernel_that_tells_no_children_is_noticed);
-	tcase_add_test(fixture, unreadable_stat_is_refused_in_words);
+	tcase_add_test(fixture, a_kernel_without_children_files_is_noticed);
+	tcase_add_test(fixture, an_unreadable_stat_is_refused_with_a_message);
 	suite_add_tcase(suite, fixture);
 
 	TCase *real = tcase_create("real");
 	tcase_set_timeout(real, 30);
-	tcase_add_test(real, no_such_process_is_said_in_one_line);
-	tcase_add_test(real, thread_is_said_to_belong_to_its_process);
+	tcase_add_test(real, no_such_process_is_reported_in_one_line);
+	tcase_add_test(real, a_thread_id_is_reported_with_its_process);
 	tcase_add_test(real, zombie_is_not_watched);
 	tcase_add_test(real, end_is_seen_before_the_parent_collects);
 	tcase_add_test(real, process_whose_main_thread_ended_is_still_watched);

@@ -8,8 +8,8 @@
 #include "src/export/trace/trace_lane.h"
 #include "tests/support/suite.h"
 
-/* Slices of a lane, as text: "batch 0 1000-2000 { 1 1000-1200 }", names of spans being numbers; "|2" where they stand
- * on the second track beside. */
+/* Slices of a lane, as text: "batch 0 1000-2000 { 1 1000-1200 }" with numbers as spans' names; "|2" marks the second
+ * parallel track. */
 static struct trace_lane lane;
 static char text[4096];
 
@@ -88,7 +88,7 @@ START_TEST(a_thread_without_batches_has_units_when_its_outermost_spans_end)
 }
 END_TEST
 
-START_TEST(of_a_batch_whose_begin_was_not_seen_the_spans_are_within)
+START_TEST(a_batch_without_a_begin_contains_its_spans)
 {
 	add_span(1, 12, 14, 0);
 	add_span(2, 14, 16, 0);
@@ -120,7 +120,7 @@ START_TEST(a_batch_with_a_gap_in_it_is_whole)
 }
 END_TEST
 
-START_TEST(one_that_has_lost_its_parent_does_not_go_into_the_next)
+START_TEST(a_span_without_a_parent_is_not_nested_in_the_next)
 {
 	lane.is_certain = true;
 	add_span(2, 10, 12, 1);
@@ -132,7 +132,7 @@ START_TEST(one_that_has_lost_its_parent_does_not_go_into_the_next)
 }
 END_TEST
 
-START_TEST(what_overlaps_stands_beside_with_what_lies_in_it)
+START_TEST(overlapping_spans_get_a_lane_of_their_own_with_their_children)
 {
 	trace_lane_batch_begin(&lane, 10, 0, 0);
 	add_span(1, 10, 16, 0);
@@ -143,7 +143,7 @@ START_TEST(what_overlaps_stands_beside_with_what_lies_in_it)
 }
 END_TEST
 
-START_TEST(a_span_about_several_batches_stands_beside)
+START_TEST(a_span_over_several_batches_gets_a_lane_of_its_own)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		trace_lane_batch_begin(&lane, 10 + 10 * i, i, i);
@@ -173,7 +173,7 @@ START_TEST(the_last_batch_ends_with_the_run)
 }
 END_TEST
 
-START_TEST(a_span_without_end_is_not_kept_without_end)
+START_TEST(a_long_span_buffers_a_bounded_number_of_children)
 {
 	lane.is_certain = true;
 	for (int i = 0; i < 200000; i++)
@@ -222,15 +222,15 @@ int main(void)
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_test(cases, equal_starts_and_no_length_nest_as_they_were);
 	tcase_add_test(cases, a_thread_without_batches_has_units_when_its_outermost_spans_end);
-	tcase_add_test(cases, of_a_batch_whose_begin_was_not_seen_the_spans_are_within);
+	tcase_add_test(cases, a_batch_without_a_begin_contains_its_spans);
 	tcase_add_test(cases, a_lost_end_is_where_the_gap_begins_and_what_follows_is_not_within);
 	tcase_add_test(cases, a_batch_with_a_gap_in_it_is_whole);
-	tcase_add_test(cases, one_that_has_lost_its_parent_does_not_go_into_the_next);
-	tcase_add_test(cases, what_overlaps_stands_beside_with_what_lies_in_it);
-	tcase_add_test(cases, a_span_about_several_batches_stands_beside);
+	tcase_add_test(cases, a_span_without_a_parent_is_not_nested_in_the_next);
+	tcase_add_test(cases, overlapping_spans_get_a_lane_of_their_own_with_their_children);
+	tcase_add_test(cases, a_span_over_several_batches_gets_a_lane_of_its_own);
 	tcase_add_test(cases, a_span_that_began_before_its_batch_gives_way_to_it);
 	tcase_add_test(cases, the_last_batch_ends_with_the_run);
-	tcase_add_test(cases, a_span_without_end_is_not_kept_without_end);
+	tcase_add_test(cases, a_long_span_buffers_a_bounded_number_of_children);
 	tcase_add_test(cases, messages_within_messages_have_their_lengths_before_them);
 	suite_add_tcase(suite, cases);
 	return suite_run(suite);
