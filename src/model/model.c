@@ -23,17 +23,17 @@ void model_options_default(struct model_options *options)
 struct model *model_new(const struct model_options *options)
 {
 	struct model *model = calloc(1, sizeof *model);
-	struct model_private *private = calloc(1, sizeof *private);
-	if (!model || !private) {
+	struct model_private *priv = calloc(1, sizeof *priv);
+	if (!model || !priv) {
 		free(model);
-		free(private);
+		free(priv);
 		return NULL;
 	}
 	model->options = *options;
-	model->private = private;
+	model->priv = priv;
 	model->refresh_s = model->self.cpu_ratio = model->self.memory_bytes = NAN;
 	for (size_t i = 0; i < RUN_IDS; i++)
-	private->run_by_id[i] = -1;
+		priv->run_by_id[i] = -1;
 	model_init_memory(model);
 	model_init_workers(model);
 	model_init_system(model);
@@ -67,8 +67,8 @@ void model_free(struct model *model)
 	model_free_code(model);
 	model_free_energy(model);
 	model_free_batch_windows(model);
-	free(model->private->pasts);
-	free(model->private);
+	free(model->priv->pasts);
+	free(model->priv);
 	free(model->processes);
 	free(model->runs);
 	free(model);
@@ -76,7 +76,7 @@ void model_free(struct model *model)
 
 static struct run *find_run(struct model *model, uint8_t id)
 {
-	int16_t index = model->private->run_by_id[id];
+	int16_t index = model->priv->run_by_id[id];
 	return index < 0 ? NULL : &model->runs[index];
 }
 
@@ -113,8 +113,8 @@ static int find_run_index(struct model *model, const struct record *opened)
 static void forget_run_ids(struct model *model, int index)
 {
 	for (size_t i = 0; i < RUN_IDS; i++)
-		if (model->private->run_by_id[i] == index)
-			model->private->run_by_id[i] = -1;
+		if (model->priv->run_by_id[i] == index)
+			model->priv->run_by_id[i] = -1;
 }
 
 static void open_run(struct model *model, const struct record *record)
@@ -122,7 +122,7 @@ static void open_run(struct model *model, const struct record *record)
 	struct run *before = find_run(model, record->run);
 	if (before)
 		before->is_live = false;
-	model->private->run_by_id[record->run] = -1;
+	model->priv->run_by_id[record->run] = -1;
 	int index = find_run_index(model, record);
 	struct run run;
 	if (index < 0 || !run_open(&run, record, &model->options))
@@ -132,8 +132,8 @@ static void open_run(struct model *model, const struct record *record)
 	model->runs[index] = run;
 	if ((unsigned)index == model->run_count)
 		model->run_count++;
-	model->private->run_by_id[record->run] = (int16_t)index;
-	model->private->tree_version++;
+	model->priv->run_by_id[record->run] = (int16_t)index;
+	model->priv->tree_version++;
 	model_add_resident(model, index);
 }
 
@@ -168,7 +168,7 @@ static void note_missing(struct model *model, const struct record *record)
 /* A person flagged a batch during the recording. */
 static void take_flag(struct model *model, const struct record *record)
 {
-	int16_t index = model->private->run_by_id[record->run];
+	int16_t index = model->priv->run_by_id[record->run];
 	const struct run *run = index < 0 ? NULL : &model->runs[index];
 	const struct track *track = run ? run_track_of(run, record->flag.mode) : NULL;
 	if (track)

@@ -168,7 +168,7 @@ struct model {
 	uint64_t damaged_blocks, damaged_bytes;
 	unsigned run_count; /* runs[0 … run_count − 1] in the order in which they were found */
 	struct run *runs;
-	struct model_private *private;
+	struct model_private *priv;
 };
 
 /* NULL: out of memory. */

@@ -66,7 +66,7 @@ static void report(struct alert *alert, const struct alerts *alerts, const struc
 	alert->value = value;
 	alert->level = rule->level;
 	alert->history = watch ? watch->history : NULL;
-	alert_report(alert, alerts->private->book, rule, context);
+	alert_report(alert, alerts->priv->book, rule, context);
 }
 
 static enum truth holds(const struct rule *rule, const struct context *context, double *value)
@@ -106,7 +106,7 @@ static bool evaluate_rule(struct alerts *alerts, const struct context *context, 
 		return is_raised;
 	struct watch *watch = truth == TRUTH_YES
 		? watch_figure(alerts, rule, context, value)
-		: watch_find(alerts->private, rule, context->index, context->phase ? context->phase->name : NAME_NONE);
+		: watch_find(alerts->priv, rule, context->index, context->phase ? context->phase->name : NAME_NONE);
 	if (truth == TRUTH_NO && watch)
 		watch->over_since_ns = 0;
 	if (!is_raised && (truth == TRUTH_NO || !has_lasted(rule, watch, value, now_ns)))
@@ -126,7 +126,7 @@ static bool evaluate_rule(struct alerts *alerts, const struct context *context, 
 static void suppress_rule(struct alerts *alerts, const struct context *context, const struct rule *rule)
 {
 	uint32_t subject = context->phase ? context->phase->name : NAME_NONE;
-	struct watch *watch = watch_find(alerts->private, rule, context->index, subject);
+	struct watch *watch = watch_find(alerts->priv, rule, context->index, subject);
 	if (watch)
 		watch->over_since_ns = 0;
 	alert_clear(alerts_find(alerts, rule->name, context->index, subject), context->model->now_ns);
@@ -144,7 +144,7 @@ static bool is_quieted(const struct rule *rule, const struct rule *const *raised
 /* The book is sorted: rules that quiet others come first. */
 static void evaluate_scope(struct alerts *alerts, const struct context *context, enum rule_scope scope)
 {
-	const struct rule_book *book = alerts->private->book;
+	const struct rule_book *book = alerts->priv->book;
 	const struct rule *raised[RULES_MAX];
 	size_t raised_count = 0;
 	for (size_t i = 0; i < book->count; i++) {
@@ -170,7 +170,7 @@ static bool has_phase(const struct context *context, uint32_t name)
 
 static double clear_time(const struct alerts *alerts, const struct alert *alert)
 {
-	const struct rule *rule = rule_find(alerts->private->book, alert->rule);
+	const struct rule *rule = rule_find(alerts->priv->book, alert->rule);
 	return rule ? rule->clear_s : 0;
 }
 
@@ -187,14 +187,14 @@ static void calm_absent_phases(struct alerts *alerts, const struct context *cont
 
 static bool is_of_run(const struct alerts *alerts, const struct alert *alert)
 {
-	const struct rule *rule = rule_find(alerts->private->book, alert->rule);
+	const struct rule *rule = rule_find(alerts->priv->book, alert->rule);
 	return rule && rule->of != RULE_OF_MODEL;
 }
 
 static void evaluate_run(struct alerts *alerts, const struct model *model, unsigned index)
 {
-	struct context *context = &alerts->private->context;
-	rule_context_init(context, &alerts->private->cache, model, (int)index, alerts_patterns(alerts, index));
+	struct context *context = &alerts->priv->context;
+	rule_context_init(context, &alerts->priv->cache, model, (int)index, alerts_patterns(alerts, index));
 	evaluate_scope(alerts, context, RULE_OF_RUN);
 	for (size_t i = 0; i < context->phase_count; i++) {
 		context->phase = &context->phases[i];
@@ -224,10 +224,10 @@ static void calm_run(struct alerts *alerts, unsigned index, int64_t now_ns)
 
 void alerts_release(struct alerts *alerts)
 {
-	if (alerts->private) {
+	if (alerts->priv) {
 		watches_release(alerts);
-		rule_book_free(alerts->private->own);
-		free(alerts->private);
+		rule_book_free(alerts->priv->own);
+		free(alerts->priv);
 	}
 	free(alerts->patterns);
 	*alerts = (struct alerts){ 0 };
@@ -255,15 +255,15 @@ static void update_patterns(struct alerts *alerts, const struct model *model)
 /* False when out of memory. */
 static bool take_rules(struct alerts *alerts, const struct rule_book *rules)
 {
-	if (!alerts->private && !(alerts->private = calloc(1, sizeof *alerts->private)))
+	if (!alerts->priv && !(alerts->priv = calloc(1, sizeof *alerts->priv)))
 		return false;
-	struct alerts_private *private = alerts->private;
-	if (!rules && !private->own)
-	private->own = rule_book_new();
-	rules = rules ? rules : private->own;
-	if (rules != private->book)
+	struct alerts_private *priv = alerts->priv;
+	if (!rules && !priv->own)
+		priv->own = rule_book_new();
+	rules = rules ? rules : priv->own;
+	if (rules != priv->book)
 		watches_release(alerts);
-	private->book = rules;
+	priv->book = rules;
 	return rules != NULL;
 }
 
@@ -272,11 +272,11 @@ void alerts_update(struct alerts *alerts, const struct model *model, const struc
 	if (!take_rules(alerts, settings->rules))
 		return;
 	update_patterns(alerts, model);
-	struct alerts_private *private = alerts->private;
-	rule_context_init(&private->context, &private->cache, model, -1, NULL);
-	evaluate_scope(alerts, &private->context, RULE_OF_MODEL);
+	struct alerts_private *priv = alerts->priv;
+	rule_context_init(&priv->context, &priv->cache, model, -1, NULL);
+	evaluate_scope(alerts, &priv->context, RULE_OF_MODEL);
 
-	struct ranks *ranks = &private->cache.ranks;
+	struct ranks *ranks = &priv->cache.ranks;
 	bool evaluated[MODEL_RUNS_MAX];
 	int first = ranks_first(model, NULL, NULL);
 	ranks_compare(model, first < 0 ? model->run_count : (unsigned)first, ranks);

@@ -54,8 +54,8 @@ struct alerts {
 	size_t count;
 	struct alert list[ALERTS_MAX]; /* raised first, most severe first, then newest */
 	size_t pattern_room;
-	struct patterns *patterns;      /* by run; NULL until the first update; owned by the alerts */
-	struct alerts_private *private; /* NULL until the first update */
+	struct patterns *patterns;   /* by run; NULL until the first update; owned by the alerts */
+	struct alerts_private *priv; /* NULL until the first update */
 };
 
 void alerts_release(struct alerts *alerts);

@@ -159,10 +159,10 @@ void alert_report(
 
 /* -- figures near their levels -- */
 
-struct watch *watch_find(struct alerts_private *private, const struct rule *rule, unsigned run, uint32_t subject)
+struct watch *watch_find(struct alerts_private *priv, const struct rule *rule, unsigned run, uint32_t subject)
 {
-	for (size_t i = 0; i < private->watch_count; i++) {
-		struct watch *watch = &private->watches[i];
+	for (size_t i = 0; i < priv->watch_count; i++) {
+		struct watch *watch = &priv->watches[i];
 		if (watch->rule == rule && watch->run == run && watch->subject == subject)
 			return watch;
 	}
@@ -179,21 +179,21 @@ static void end_watch(struct alerts *alerts, struct watch *watch)
 
 void watches_release(struct alerts *alerts)
 {
-	for (size_t i = 0; i < alerts->private->watch_count; i++)
-		end_watch(alerts, &alerts->private->watches[i]);
-	alerts->private->watch_count = 0;
+	for (size_t i = 0; i < alerts->priv->watch_count; i++)
+		end_watch(alerts, &alerts->priv->watches[i]);
+	alerts->priv->watch_count = 0;
 }
 
 /* A free entry, or that of the figure that has been far from its level for the longest time; NULL if all are near. */
 static struct watch *claim_watch(struct alerts *alerts, int64_t now_ns)
 {
-	struct alerts_private *private = alerts->private;
-	if (private->watch_count < WATCHES_MAX)
-		return &private->watches[private->watch_count++];
-	struct watch *oldest = &private->watches[0];
+	struct alerts_private *priv = alerts->priv;
+	if (priv->watch_count < WATCHES_MAX)
+		return &priv->watches[priv->watch_count++];
+	struct watch *oldest = &priv->watches[0];
 	for (size_t i = 1; i < WATCHES_MAX; i++)
-		if (private->watches[i].near_ns < oldest->near_ns)
-			oldest = &private->watches[i];
+		if (priv->watches[i].near_ns < oldest->near_ns)
+			oldest = &priv->watches[i];
 	if (oldest->near_ns == now_ns)
 		return NULL;
 	end_watch(alerts, oldest);
@@ -205,7 +205,7 @@ struct watch *watch_figure(struct alerts *alerts, const struct rule *rule, const
 	uint32_t subject = context->phase ? context->phase->name : NAME_NONE;
 	int64_t now_ns = context->model->now_ns;
 	bool is_near = rule_is_near(rule, value);
-	struct watch *watch = watch_find(alerts->private, rule, context->index, subject);
+	struct watch *watch = watch_find(alerts->priv, rule, context->index, subject);
 	if (!watch && is_near && (watch = claim_watch(alerts, now_ns)))
 		*watch = (struct watch){ .rule = rule, .run = context->index, .subject = subject, .history = series_new() };
 	if (!watch)

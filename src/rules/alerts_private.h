@@ -38,7 +38,7 @@ void alert_report(
 	struct alert *alert, const struct rule_book *book, const struct rule *rule, const struct context *context);
 
 /* NULL if it has never been near its level, or there is no room. */
-struct watch *watch_find(struct alerts_private *private, const struct rule *rule, unsigned run, uint32_t subject);
+struct watch *watch_find(struct alerts_private *priv, const struct rule *rule, unsigned run, uint32_t subject);
 /* Records the figure, and starts a watch if it is near its level. NULL as above. */
 struct watch *watch_figure(struct alerts *alerts, const struct rule *rule, const struct context *context, double value);
 void watches_release(struct alerts *alerts);

@@ -5,7 +5,7 @@
 bool alerts_note_of(const struct alerts *alerts, const char *name, const struct model *model, const struct run *run,
 	const struct gpu *gpu, struct note *out)
 {
-	const struct rule *rule = alerts->private ? rule_find(alerts->private->book, name) : NULL;
+	const struct rule *rule = alerts->priv ? rule_find(alerts->priv->book, name) : NULL;
 	struct context context;
 	struct rule_cache cache;
 	*out = (struct note){ .severity = SEVERITY_INFO };

@@ -26,7 +26,7 @@ static struct {
 	__typeof__(*((struct run *)0)->meta) meta[METAS];
 	struct batch batches[BATCHES];
 	size_t batch_count;
-	struct run_private private;
+	struct run_private priv;
 } hand;
 
 static inline void hand_run_init(struct run *run)
@@ -35,8 +35,8 @@ static inline void hand_run_init(struct run *run)
 		"checkpoint", "gc" };
 	memset(&hand, 0, sizeof hand);
 	memcpy(hand.names, baseline_names, sizeof baseline_names);
-	hand.private.names = (struct names){ .room = NAMES, .texts = (char **)(uintptr_t)hand.names };
-	*run = (struct run){ .is_used = true, .track_count = 1, .private = &hand.private, .meta = hand.meta };
+	hand.priv.names = (struct names){ .room = NAMES, .texts = (char **)(uintptr_t)hand.names };
+	*run = (struct run){ .is_used = true, .track_count = 1, .priv = &hand.priv, .meta = hand.meta };
 	run->tracks[0] = (struct track){ .ring = hand.batches, .capacity = BATCHES, .slow_first_s = NAN };
 }
 

@@ -160,7 +160,7 @@ START_TEST(span_before_the_first_batch_covers_nothing_between_batches)
 	}
 	script_apply(&script, 4);
 	const struct run *run = script_run(&script);
-	const struct operation *between = run_operation(run, NAME_NONE, run->private->between);
+	const struct operation *between = run_operation(run, NAME_NONE, run->priv->between);
 	ck_assert_double_eq_tol(between->total_s, (BATCHES - 1) * 0.01 - 0.002, 0.002);
 	ck_assert_double_eq_tol(run_operation(run, NAME_NONE, STORY_DECODE)->total_s, 0.802, NEAR);
 	script_close(&script);

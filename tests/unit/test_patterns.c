@@ -8,7 +8,7 @@
 enum { DATA = 1, DECODE, FORWARD, OPTIMIZER, NAMES };
 
 static const char *const names[NAMES] = { NULL, "data", "decode", "forward", "optimizer" };
-static struct run_private private;
+static struct run_private priv;
 static __typeof__(*((struct run *)0)->meta) metas[4];
 static struct steps_run steps;
 static struct chance chance;
@@ -17,9 +17,9 @@ static char words[PATTERN_WORDS_SIZE];
 static void open_run(void)
 {
 	steps_open(&steps);
-	memset(&private, 0, sizeof private);
-	private.names = (struct names){ .room = NAMES, .texts = (char **)(uintptr_t)names };
-	steps.run.private = &private;
+	memset(&priv, 0, sizeof priv);
+	priv.names = (struct names){ .room = NAMES, .texts = (char **)(uintptr_t)names };
+	steps.run.priv = &priv;
 	steps.run.meta = metas;
 	chance.state = 41;
 }

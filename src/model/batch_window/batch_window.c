@@ -81,7 +81,7 @@ static int by_busyness(const void *left, const void *right)
 static bool was_there(const struct model *model, size_t at, const struct batch_window *out)
 {
 	const struct process *process = &model->processes[at];
-	return model->private->pasts[at].watched && process->seen_ns <= out->to_ns + NS_PER_S &&
+	return model->priv->pasts[at].watched && process->seen_ns <= out->to_ns + NS_PER_S &&
 		(!process->is_gone || process->gone_ns >= out->from_ns);
 }
 
@@ -91,11 +91,11 @@ static void add_child_figures(const struct model *model, size_t own, struct batc
 	size_t count = 0;
 	for (size_t i = 0; i < model->process_count && count < WATCHED_MAX; i++)
 		if (i != own && was_there(model, i, out))
-			children[count++] = (struct child){ i, busyness(out, model->private->pasts[i].watched) };
+			children[count++] = (struct child){ i, busyness(out, model->priv->pasts[i].watched) };
 	qsort(children, count, sizeof *children, by_busyness);
 	for (size_t i = 0; i < count; i++)
 		add_process_figures(
-			out, model->processes[children[i].process].pid, model->private->pasts[children[i].process].watched);
+			out, model->processes[children[i].process].pid, model->priv->pasts[children[i].process].watched);
 }
 
 /* -- events -- */
@@ -147,7 +147,7 @@ static void add_child_that_ran(
 	const struct model *model, size_t at, const struct batch_window *out, struct candidates *candidates)
 {
 	const struct process *process = &model->processes[at];
-	const struct watched *watched = model->private->pasts[at].watched;
+	const struct watched *watched = model->priv->pasts[at].watched;
 	uint32_t id;
 	double used_s = cpu_used(watched, out);
 	if (out->readings == 0 || used_s < CHILD_MIN_S || used_s < CHILD_MIN_RATIO * out->seconds ||
@@ -165,7 +165,7 @@ static void add_processes(
 	const struct model *model, size_t own, const struct batch_window *out, struct candidates *candidates)
 {
 	for (size_t i = 0; i < model->process_count; i++) {
-		const struct watched *watched = model->private->pasts[i].watched;
+		const struct watched *watched = model->priv->pasts[i].watched;
 		if (!was_there(model, i, out))
 			continue;
 		add_state(model, i, &watched->on_disk, i == own ? WINDOW_TARGET_ON_DISK : WINDOW_WORKER_ON_DISK, false, out,
@@ -182,7 +182,7 @@ static double cpu_of(const struct model *model, int32_t pid, const struct batch_
 {
 	for (size_t i = model->process_count; i-- > 0;)
 		if (model->processes[i].pid == pid)
-			return model->private->pasts[i].watched ? cpu_used(model->private->pasts[i].watched, out) : NAN;
+			return model->priv->pasts[i].watched ? cpu_used(model->priv->pasts[i].watched, out) : NAN;
 	return NAN;
 }
 
@@ -314,7 +314,7 @@ bool model_batch_window(
 		(notes->processes_read_ns < to_ns && !is_over(model, run)))
 		return false;
 	size_t own = process_of(model, run->pid);
-	const struct watched *watched = own < model->process_count ? model->private->pasts[own].watched : NULL;
+	const struct watched *watched = own < model->process_count ? model->priv->pasts[own].watched : NULL;
 	*out = (struct batch_window){ .from_ns = from_ns, .to_ns = to_ns, .seconds = seconds_between(from_ns, to_ns) };
 	out->readings = readings_within(&notes->process_readings, from_ns, to_ns);
 	if (watched)
@@ -363,13 +363,13 @@ static void capture_flagged(const struct model *model, struct run *run, bool all
 
 static void forget_gone(struct model *model)
 {
-	struct window_notes *notes = model->private->window_notes;
+	struct window_notes *notes = model->priv->window_notes;
 	if (model->now_ns < notes->swept_ns + SWEEP_NS)
 		return;
 	notes->swept_ns = model->now_ns;
 	for (size_t i = 0; i < model->process_count; i++)
 		if (model->processes[i].is_gone && model->now_ns - model->processes[i].gone_ns > OLD_NS_MAX)
-			model_forget_watched(model, &model->private->pasts[i]);
+			model_forget_watched(model, &model->priv->pasts[i]);
 }
 
 void model_refresh_batch_windows(struct model *model, bool all)

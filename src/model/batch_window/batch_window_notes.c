@@ -18,7 +18,7 @@ const enum metric watched_metrics[SLOT_COUNT] = {
 
 void model_init_batch_windows(struct model *model)
 {
-	model->private->window_notes = calloc(1, sizeof *model->private->window_notes);
+	model->priv->window_notes = calloc(1, sizeof *model->priv->window_notes);
 }
 
 static void free_watched(struct watched *watched)
@@ -36,14 +36,14 @@ void model_forget_watched(struct model *model, struct process_past *past)
 		return;
 	free_watched(past->watched);
 	past->watched = NULL;
-	model->private->window_notes->watched_count--;
+	model->priv->window_notes->watched_count--;
 }
 
 void model_free_batch_windows(struct model *model)
 {
-	struct window_notes *notes = model->private->window_notes;
+	struct window_notes *notes = model->priv->window_notes;
 	for (size_t i = 0; i < model->process_count; i++)
-		model_forget_watched(model, &model->private->pasts[i]);
+		model_forget_watched(model, &model->priv->pasts[i]);
 	for (size_t i = 0; notes && i < notes->machine_count; i++)
 		readings_release(&notes->machine[i].readings);
 	for (size_t i = 0; notes && i < notes->clock_history_count; i++)
@@ -98,7 +98,7 @@ static bool is_of_run(const struct model *model, const struct process *process)
 static struct watched *watch(struct model *model, size_t process)
 {
 	struct window_notes *notes = window_notes_of(model);
-	struct process_past *past = &model->private->pasts[process];
+	struct process_past *past = &model->priv->pasts[process];
 	if (past->watched || !notes || notes->watched_count >= WATCHED_MAX)
 		return past->watched;
 	past->watched = calloc(1, sizeof *past->watched);
@@ -151,7 +151,7 @@ void model_note_process_came(struct model *model, size_t process, int64_t time_n
 	struct window_notes *notes = window_notes_of(model);
 	if (!notes || notes->processes_read_ns == 0 || notes->processes_read_ns >= time_ns)
 		return;
-	int64_t before_ns = model->private->pasts[process].came_after_ns = notes->processes_read_ns;
+	int64_t before_ns = model->priv->pasts[process].came_after_ns = notes->processes_read_ns;
 	struct watched *watched = watch(model, process);
 	for (size_t i = 0; watched && i < SLOTS_OF_ALL; i++)
 		readings_begin(&watched->slots[i], before_ns);

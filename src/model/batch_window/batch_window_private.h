@@ -109,7 +109,7 @@ struct window_notes {
 
 static inline struct window_notes *window_notes_of(const struct model *model)
 {
-	return model->private ? model->private->window_notes : NULL;
+	return model->priv ? model->priv->window_notes : NULL;
 }
 
 /* All events of a window, before the most important are selected. */

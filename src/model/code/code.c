@@ -38,7 +38,7 @@ struct code_past {
 	struct group_past groups[CODE_GROUPS_MAX];
 };
 
-void model_init_code(struct model *model) { model->private->code = calloc(1, sizeof *model->private->code); }
+void model_init_code(struct model *model) { model->priv->code = calloc(1, sizeof *model->priv->code); }
 
 void model_free_code(struct model *model)
 {
@@ -53,8 +53,8 @@ void model_free_code(struct model *model)
 	free(code->codes);
 	free(code->lines);
 	free(code->functions);
-	free(model->private->code ? model->private->code->nodes : NULL);
-	free(model->private->code);
+	free(model->priv->code ? model->priv->code->nodes : NULL);
+	free(model->priv->code);
 }
 
 /* -- records -- */
@@ -88,7 +88,7 @@ static void add_recent(struct slots *slots, const struct code_past *past, uint64
 /* Clears the slots that are reused: they are a minute old. */
 static void advance_slots(struct model *model)
 {
-	struct code_past *past = model->private->code;
+	struct code_past *past = model->priv->code;
 	int64_t slot = model->now_ns / (CODE_SLOT_S * NS_PER_S);
 	if (slot <= past->slot)
 		return;
@@ -112,7 +112,7 @@ static void advance_slots(struct model *model)
 void model_take_code_group(struct model *model, const struct record *record, bool is_snapshot)
 {
 	struct code *code = &model->code;
-	struct code_past *past = model->private->code;
+	struct code_past *past = model->priv->code;
 	size_t at = record->code_group.id - 1u;
 	if (!past || at >= CODE_GROUPS_MAX)
 		return;
@@ -139,7 +139,7 @@ void model_take_code_group(struct model *model, const struct record *record, boo
 void model_take_code(struct model *model, const struct record *record)
 {
 	struct code *code = &model->code;
-	struct code_past *past = model->private->code;
+	struct code_past *past = model->priv->code;
 	size_t at = record->code.id - 1u;
 	if (!past || at >= CODE_CODES_MAX || (at < code->code_count && code->codes[at].function))
 		return;
@@ -238,7 +238,7 @@ static void place_node(struct code *code, struct code_past *past, size_t at)
 void model_take_code_node(struct model *model, const struct record *record)
 {
 	struct code *code = &model->code;
-	struct code_past *past = model->private->code;
+	struct code_past *past = model->priv->code;
 	size_t at = record->code_node.id - 1u, parent = record->code_node.parent, name = record->code_node.code - 1u,
 		   group = record->code_node.group - 1u;
 	if (!past || at >= CODE_NODES_MAX || (at < code->node_count && code->nodes[at].is_used) ||
@@ -266,7 +266,7 @@ void model_take_code_node(struct model *model, const struct record *record)
 void model_take_code_time(struct model *model, const struct record *record, bool is_snapshot)
 {
 	struct code *code = &model->code;
-	struct code_past *past = model->private->code;
+	struct code_past *past = model->priv->code;
 	size_t at = record->code_time.id - 1u;
 	if (!past || at >= code->node_count || !code->nodes[at].is_used ||
 		record->code_time.total_ns <= past->nodes[at].emitted_ns)
@@ -352,7 +352,7 @@ static void sum_rows(struct code *code, const struct code_past *past)
 
 void model_refresh_code(struct model *model)
 {
-	struct code_past *past = model->private->code;
+	struct code_past *past = model->priv->code;
 	if (!past || model->code.group_count == 0)
 		return;
 	advance_slots(model);

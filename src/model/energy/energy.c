@@ -25,13 +25,13 @@ void model_init_energy(struct model *model)
 	energy->cpu_joules_per_batch = energy->gpu_joules_per_batch = energy->co2_g = energy->co2_g_per_epoch = NAN;
 	energy->hottest_celsius = energy->throttles_per_s = energy->cpu_clock_hz = NAN;
 	energy->grid_g_per_kwh = model->options.grid_g_per_kwh;
-	model->private->energy = calloc(1, sizeof *model->private->energy);
+	model->priv->energy = calloc(1, sizeof *model->priv->energy);
 }
 
 void model_free_energy(struct model *model)
 {
 	struct energy *energy = &model->energy;
-	struct energy_past *past = model->private->energy;
+	struct energy_past *past = model->priv->energy;
 	for (size_t i = 0; i < energy->meter_count; i++)
 		series_free(energy->meters[i].series);
 	for (size_t i = 0; i < energy->sensor_count; i++)
@@ -129,7 +129,7 @@ static void take_meter(struct model *model, const struct record *record)
 	int64_t time_ns = record->time_ns;
 	if (!meter)
 		return;
-	struct meter_past *past = &model->private->energy->meters[meter - model->energy.meters];
+	struct meter_past *past = &model->priv->energy->meters[meter - model->energy.meters];
 	int64_t before_ns = past->curve.last_ns;
 	if (time_ns <= before_ns)
 		return;
@@ -143,7 +143,7 @@ static void take_meter(struct model *model, const struct record *record)
 	series_push(meter->series, time_ns, meter->watts);
 	if (model->energy.since_ns == 0)
 		model->energy.since_ns = time_ns;
-	model->private->energy->is_new_in_set = true;
+	model->priv->energy->is_new_in_set = true;
 }
 
 static void take_heat(struct model *model, const struct record *record)
@@ -160,12 +160,12 @@ static void take_heat(struct model *model, const struct record *record)
 	if (!sensor->series && sensor - model->energy.sensors < SENSORS_WITH_SERIES)
 		sensor->series = series_new();
 	series_push(sensor->series, record->time_ns, sensor->celsius);
-	model->private->energy->is_new_in_set = true;
+	model->priv->energy->is_new_in_set = true;
 }
 
 static void take_throttles(struct model *model, const struct record *record)
 {
-	struct energy_past *past = model->private->energy;
+	struct energy_past *past = model->priv->energy;
 	if (record->time_ns <= past->throttles_ns)
 		return;
 	double growth =
@@ -178,18 +178,18 @@ static void take_throttles(struct model *model, const struct record *record)
 
 static void take_clock(struct model *model, const struct record *record)
 {
-	if (record->time_ns <= model->private->energy->clock_ns)
+	if (record->time_ns <= model->priv->energy->clock_ns)
 		return;
 	model->energy.cpu_clock_hz = record->figure.value;
-	model->private->energy->clock_ns = record->time_ns;
-	model->private->energy->is_new_in_set = true;
+	model->priv->energy->clock_ns = record->time_ns;
+	model->priv->energy->is_new_in_set = true;
 }
 
 bool model_take_energy_figure(struct model *model, const struct record *record)
 {
 	enum metric metric = record->figure.metric;
 	bool is_ours = metric >= METRIC_ENERGY_USED && metric <= METRIC_HEAT_CPU_CLOCK;
-	if (!model->private->energy)
+	if (!model->priv->energy)
 		return is_ours;
 	switch (metric) {
 	case METRIC_ENERGY_USED: take_meter(model, record); break;
@@ -242,7 +242,7 @@ static void push(struct series **series, int64_t *pushed_ns, int64_t time_ns, do
 static void forget_stale(struct model *model)
 {
 	struct energy *energy = &model->energy;
-	struct energy_past *past = model->private->energy;
+	struct energy_past *past = model->priv->energy;
 	for (size_t i = 0; i < energy->meter_count; i++)
 		if (model->now_ns - energy->meters[i].seen_ns > METER_STALE_NS)
 			energy->meters[i].watts = NAN;
@@ -275,14 +275,14 @@ static void refresh_cpus(struct model *model)
 	}
 	energy->cpu_watts = has_any ? watts : NAN;
 	energy->cpu_joules = joules;
-	push(&energy->cpu_watts_series, &model->private->energy->cpu_pushed_ns, newest_ns, energy->cpu_watts);
+	push(&energy->cpu_watts_series, &model->priv->energy->cpu_pushed_ns, newest_ns, energy->cpu_watts);
 }
 
 /* gpu_watts is of the GPUs that the run uses now, gpu_joules of all that it has used. */
 static void refresh_gpus(struct model *model)
 {
 	struct energy *energy = &model->energy;
-	struct energy_past *past = model->private->energy;
+	struct energy_past *past = model->priv->energy;
 	double joules = NAN;
 	int64_t newest_ns = 0;
 	for (size_t i = 0; i < past->gpu_count; i++) {
@@ -299,7 +299,7 @@ static void refresh_gpus(struct model *model)
 static void refresh_heat(struct model *model)
 {
 	struct energy *energy = &model->energy;
-	struct energy_past *past = model->private->energy;
+	struct energy_past *past = model->priv->energy;
 	int64_t newest_ns = 0;
 	energy->hottest_celsius = NAN;
 	for (size_t i = 0; i < energy->sensor_count; i++) {
@@ -316,7 +316,7 @@ static void refresh_heat(struct model *model)
 void model_refresh_energy(struct model *model)
 {
 	struct energy *energy = &model->energy;
-	struct energy_past *past = model->private->energy;
+	struct energy_past *past = model->priv->energy;
 	/* The last epoch may end together with the target. */
 	bool is_due = past && (model->target_ended || model->now_ns >= past->renewed_ns + RENEW_NS);
 	if (!past || (!past->is_new_in_set && !is_due))

@@ -136,7 +136,7 @@ static void take_power(struct gpu_meter *gpu, int64_t time_ns, double watts)
 
 void energy_take_gpu(struct model *model, const struct record *record)
 {
-	struct gpu_meter *gpu = find_gpu(model->private->energy, record->figure.instance);
+	struct gpu_meter *gpu = find_gpu(model->priv->energy, record->figure.instance);
 	if (!gpu)
 		return;
 	if (record->figure.metric == METRIC_GPU_ENERGY)
@@ -145,5 +145,5 @@ void energy_take_gpu(struct model *model, const struct record *record)
 		take_power(gpu, record->time_ns, record->figure.value);
 	if (model->energy.since_ns == 0)
 		model->energy.since_ns = record->time_ns;
-	model->private->energy->is_new_in_set = true;
+	model->priv->energy->is_new_in_set = true;
 }

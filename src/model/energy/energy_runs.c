@@ -25,7 +25,7 @@ static void note_gpus(struct model *model, const struct run *run, uint64_t bit)
 	const struct gpu *gpus[GPUS_MAX];
 	size_t count = run_gpus(model, run, gpus);
 	for (size_t i = 0; i < count; i++) {
-		struct gpu_meter *meter = meter_of(model->private->energy, gpus[i]);
+		struct gpu_meter *meter = meter_of(model->priv->energy, gpus[i]);
 		if (!meter)
 			continue;
 		meter->was_ours = true;
@@ -72,8 +72,7 @@ static void add(struct share *sum, const struct energy_curve *curve, int64_t fro
 /* A CPU meter that was read at least once. */
 static bool is_counted(const struct model *model, size_t meter)
 {
-	return energy_is_of_cpus(model->energy.meters[meter].name) &&
-		model->private->energy->meters[meter].curve.last_ns > 0;
+	return energy_is_of_cpus(model->energy.meters[meter].name) && model->priv->energy->meters[meter].curve.last_ns > 0;
 }
 
 static struct share cpus_between(const struct model *model, int64_t from_ns, int64_t to_ns)
@@ -81,14 +80,14 @@ static struct share cpus_between(const struct model *model, int64_t from_ns, int
 	struct share sum = { NAN, true };
 	for (size_t i = 0; i < model->energy.meter_count; i++)
 		if (is_counted(model, i))
-			add(&sum, &model->private->energy->meters[i].curve, from_ns, to_ns);
+			add(&sum, &model->priv->energy->meters[i].curve, from_ns, to_ns);
 	return sum;
 }
 
 /* `runs`: bit mask of the runs whose GPUs count; 0 = all GPUs that the process tree has used. */
 static struct share gpus_between(const struct model *model, uint64_t runs, int64_t from_ns, int64_t to_ns)
 {
-	const struct energy_past *past = model->private->energy;
+	const struct energy_past *past = model->priv->energy;
 	struct share sum = { NAN, true };
 	for (size_t i = 0; i < past->gpu_count; i++)
 		if (runs ? (past->gpus[i].runs & runs) != 0 : past->gpus[i].was_ours)
@@ -180,7 +179,7 @@ static size_t find_row(const struct model *model, unsigned run, const struct epo
 	const struct energy *energy = &model->energy;
 	for (size_t i = energy->epoch_count; i-- > 0;)
 		if (energy->epochs[i].run == run && energy->epochs[i].ordinal == epoch->ordinal &&
-			model->private->energy->epoch_begins_ns[i] == epoch->begin_ns)
+			model->priv->energy->epoch_begins_ns[i] == epoch->begin_ns)
 			return i;
 	return NO_ROW;
 }
@@ -189,7 +188,7 @@ static size_t find_row(const struct model *model, unsigned run, const struct epo
 static size_t add_row(struct model *model, unsigned run, const struct epoch *epoch)
 {
 	struct energy *energy = &model->energy;
-	int64_t *begins_ns = model->private->energy->epoch_begins_ns;
+	int64_t *begins_ns = model->priv->energy->epoch_begins_ns;
 	if (energy->epoch_count == ENERGY_EPOCHS_MAX) {
 		energy->epoch_count--;
 		memmove(energy->epochs, energy->epochs + 1, energy->epoch_count * sizeof energy->epochs[0]);
@@ -204,7 +203,7 @@ static size_t add_row(struct model *model, unsigned run, const struct epoch *epo
 /* The time until which all meters were read. */
 static int64_t metered_until(const struct model *model)
 {
-	const struct energy_past *past = model->private->energy;
+	const struct energy_past *past = model->priv->energy;
 	int64_t until_ns = INT64_MAX;
 	for (size_t i = 0; i < model->energy.meter_count; i++)
 		if (is_counted(model, i) && past->meters[i].curve.last_ns < until_ns)

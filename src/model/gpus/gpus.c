@@ -13,7 +13,7 @@ enum { STALE_INTERVALS = 4 };
 
 /* -- init and free -- */
 
-void model_init_gpus(struct model *model) { model->private->gpus = NULL; }
+void model_init_gpus(struct model *model) { model->priv->gpus = NULL; }
 
 static void free_gpu(struct gpu *gpu, struct gpu_past *past)
 {
@@ -26,16 +26,16 @@ static void free_gpu(struct gpu *gpu, struct gpu_past *past)
 void model_free_gpus(struct model *model)
 {
 	struct gpus *gpus = &model->gpus;
-	for (size_t i = 0; i < gpus->count && model->private->gpus; i++)
-		free_gpu(&gpus->gpus[i], &model->private->gpus->pasts[i]);
+	for (size_t i = 0; i < gpus->count && model->priv->gpus; i++)
+		free_gpu(&gpus->gpus[i], &model->priv->gpus->pasts[i]);
 	free(gpus->gpus);
-	free(model->private->gpus);
+	free(model->priv->gpus);
 }
 
 /* Allocates room for all GPUs with the first one: untouched pages take no memory. */
 static bool make_room(struct model *model)
 {
-	if (model->private->gpus)
+	if (model->priv->gpus)
 		return true;
 	struct gpus_past *past = calloc(1, sizeof *past);
 	struct gpu *gpus = calloc(GPUS_MAX, sizeof *gpus);
@@ -44,7 +44,7 @@ static bool make_room(struct model *model)
 		free(gpus);
 		return false;
 	}
-	model->private->gpus = past;
+	model->priv->gpus = past;
 	model->gpus.gpus = gpus;
 	return true;
 }
@@ -174,7 +174,7 @@ static int add_gpu(struct model *model, const struct gpu_row *row)
 	struct gpus *gpus = &model->gpus;
 	if (!make_room(model) || gpus->count == GPUS_MAX)
 		return -1;
-	struct gpu_past *pasts = model->private->gpus->pasts;
+	struct gpu_past *pasts = model->priv->gpus->pasts;
 	size_t at = 0, after;
 	while (at < gpus->count && !is_before(row, &gpus->gpus[at]))
 		at++;
@@ -213,7 +213,7 @@ void model_take_gpu(struct model *model, const struct record *record)
 	if (!row || row->instance < 0 || (at < 0 && (at = add_gpu(model, row)) < 0))
 		return;
 	struct gpu *gpu = &model->gpus.gpus[at];
-	struct gpu_past *past = &model->private->gpus->pasts[at];
+	struct gpu_past *past = &model->priv->gpus->pasts[at];
 	char before[sizeof gpu->uuid];
 	memcpy(before, gpu->uuid, sizeof before);
 	gpu->parent = row->parent >= 0 && row->parent != row->instance ? row->parent : -1;
@@ -228,7 +228,7 @@ void model_take_gpu(struct model *model, const struct record *record)
 		replace(gpu, past);
 	if (gpu->lost[0])
 		forget_all(gpu, past);
-	model->private->gpus->has_new_processes = true;
+	model->priv->gpus->has_new_processes = true;
 }
 
 const struct gpu *model_gpu(const struct model *model, int32_t instance)
@@ -320,7 +320,7 @@ bool model_take_gpu_figure(struct model *model, const struct record *record)
 	if (found < 0 || is_absurd)
 		return true;
 	struct gpu *gpu = &model->gpus.gpus[found];
-	struct gpu_past *past = &model->private->gpus->pasts[found];
+	struct gpu_past *past = &model->priv->gpus->pasts[found];
 	size_t at = metric - METRIC_GPU_FIRST;
 	struct gpu_figure_past *before = &past->figures[at];
 	int64_t time_ns = bounded_time(record->time_ns);
@@ -380,13 +380,13 @@ void model_take_gpu_processes(struct model *model, const struct record *record)
 	if (found < 0)
 		return;
 	struct gpu *gpu = &model->gpus.gpus[found];
-	struct gpu_past *past = &model->private->gpus->pasts[found];
+	struct gpu_past *past = &model->priv->gpus->pasts[found];
 	if (time_ns <= past->processes.time_ns)
 		return;
 	note_reading(&past->processes, time_ns);
 	note_any(gpu, past, time_ns);
 	gpu->processes_ns = time_ns;
-	past->has_new_processes = model->private->gpus->has_new_processes = true;
+	past->has_new_processes = model->priv->gpus->has_new_processes = true;
 	gpu->process_count = 0;
 	for (size_t i = 0; record->gpu_processes.rows && i < record->gpu_processes.count; i++) {
 		const struct gpu_process_row *row = &record->gpu_processes.rows[i];
@@ -414,17 +414,17 @@ void model_take_gpu_event(struct model *model, const struct record *record)
 
 void model_refresh_gpus(struct model *model)
 {
-	struct gpus_past *past = model->private->gpus;
+	struct gpus_past *past = model->priv->gpus;
 	if (!past)
 		return;
 	bool is_due = !past->renewed_ns || model->now_ns >= past->renewed_ns + NS_PER_S;
 	for (size_t i = 0; is_due && i < model->gpus.count; i++)
 		forget_stale(&model->gpus.gpus[i], &past->pasts[i], model->now_ns);
-	if (!is_due && !past->has_new_processes && past->tree_version == model->private->tree_version)
+	if (!is_due && !past->has_new_processes && past->tree_version == model->priv->tree_version)
 		return;
 	gpus_find_ours(model);
 	past->has_new_processes = false;
-	past->tree_version = model->private->tree_version;
+	past->tree_version = model->priv->tree_version;
 	if (!is_due)
 		return;
 	past->renewed_ns = model->now_ns;

@@ -292,7 +292,7 @@ void gpus_judge_memory(struct model *model)
 	for (size_t i = 0; i < model->gpus.count; i++) {
 		struct gpu *gpu = &model->gpus.gpus[i];
 		struct gpu_trend *trend =
-			gpu->is_ours && !gpu_has_parts(model, gpu) ? trend_of(&model->private->gpus->pasts[i]) : NULL;
+			gpu->is_ours && !gpu_has_parts(model, gpu) ? trend_of(&model->priv->gpus->pasts[i]) : NULL;
 		struct gpu_sample sample = { model->now_ns, NAN, gpu->run_memory_bytes, NAN, NAN, NAN, NAN };
 		int64_t since_ns = 0, window_ns = model->now_ns - WINDOW_NS;
 		if (!trend) {

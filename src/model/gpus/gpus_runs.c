@@ -273,7 +273,7 @@ void gpus_find_ours(struct model *model)
 	find_by_place(model);
 	mark_parents(gpus);
 	for (size_t i = 0; i < gpus->count; i++)
-		push_run_memory(&gpus->gpus[i], &model->private->gpus->pasts[i]);
+		push_run_memory(&gpus->gpus[i], &model->priv->gpus->pasts[i]);
 	note_runs(model);
 }
 

@@ -62,13 +62,13 @@ void model_init_perf(struct model *model)
 		.flops_per_batch = NAN, .flops_per_sample = NAN, .ipc_series = series_new(), .flops_series = series_new()
 	};
 	forget_derived(perf);
-	model->private->perf = calloc(1, sizeof *model->private->perf);
+	model->priv->perf = calloc(1, sizeof *model->priv->perf);
 }
 
 void model_free_perf(struct model *model)
 {
 	struct perf *perf = &model->perf;
-	struct perf_past *past = model->private->perf;
+	struct perf_past *past = model->priv->perf;
 	for (unsigned i = 0; i < perf->event_count; i++)
 		series_free(perf->events[i].series);
 	series_free(perf->ipc_series);
@@ -91,7 +91,7 @@ const struct perf_event_now *perf_find(const struct perf *perf, enum perf_role r
 static void forget_counts(struct model *model, unsigned event)
 {
 	struct perf *perf = &model->perf;
-	struct perf_past *past = model->private->perf;
+	struct perf_past *past = model->priv->perf;
 	past->ended_total[event] = 0;
 	for (size_t i = 0; i < perf->process_count; i++) {
 		past->processes[i].events[event] = (struct count_past){ .per_s = NAN };
@@ -106,7 +106,7 @@ static void forget_counts(struct model *model, unsigned event)
 void model_take_perf_event(struct model *model, const struct record *record)
 {
 	struct perf *perf = &model->perf;
-	struct perf_past *past = model->private->perf;
+	struct perf_past *past = model->priv->perf;
 	unsigned at = record->perf_event.event;
 	enum perf_role role =
 		record->perf_event.role < PERF_ROLE_COUNT ? (enum perf_role)record->perf_event.role : PERF_ROLE_OTHER;
@@ -203,7 +203,7 @@ static struct count_past *find_socket(struct perf_past *past, int32_t socket)
 void model_take_perf_count(struct model *model, const struct record *record)
 {
 	struct perf *perf = &model->perf;
-	struct perf_past *past = model->private->perf;
+	struct perf_past *past = model->priv->perf;
 	unsigned event = record->perf_count.event;
 	if (!past || event >= perf->event_count || !perf->events[event].is_used)
 		return;
@@ -329,7 +329,7 @@ static void derive(struct model *model)
 	double cycles = per_s(perf, PERF_ROLE_CYCLES);
 	perf->cpus = per_s(perf, PERF_ROLE_TASK_CLOCK) * 1e-9;
 	perf->ipc = ratio(per_s(perf, PERF_ROLE_INSTRUCTIONS), cycles);
-	perf->clock_hz = clock_of(perf, model->private->perf);
+	perf->clock_hz = clock_of(perf, model->priv->perf);
 	perf->cache_miss_ratio = ratio(per_s(perf, PERF_ROLE_CACHE_MISSES), per_s(perf, PERF_ROLE_CACHE_REFERENCES));
 	perf->branch_miss_ratio = ratio(per_s(perf, PERF_ROLE_BRANCH_MISSES), per_s(perf, PERF_ROLE_BRANCHES));
 	perf->stalled_front_ratio = ratio(per_s(perf, PERF_ROLE_STALLED_FRONT), cycles);
@@ -439,7 +439,7 @@ static double samples_between(const struct model *model, int64_t from_ns, int64_
 static void refresh_batches(struct model *model)
 {
 	struct perf *perf = &model->perf;
-	struct perf_past *past = model->private->perf;
+	struct perf_past *past = model->priv->perf;
 	const struct run *run = main_run(model);
 	perf->flops_per_batch = perf->flops_per_sample = NAN;
 	if (!run || past->point_count < 2)
@@ -468,7 +468,7 @@ static void forget_rates(struct perf *perf)
 void model_refresh_perf(struct model *model)
 {
 	struct perf *perf = &model->perf;
-	struct perf_past *past = model->private->perf;
+	struct perf_past *past = model->priv->perf;
 	if (!past)
 		return;
 	if (past->has_new) {

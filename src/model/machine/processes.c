@@ -10,16 +10,16 @@ enum { PROCESSES_FIRST = 8 };
 
 static struct process *find_process(struct model *model, int32_t pid)
 {
-	struct model_private *private = model->private;
-	if (private->newest_process < model->process_count) {
-		struct process *process = &model->processes[private->newest_process];
+	struct model_private *priv = model->priv;
+	if (priv->newest_process < model->process_count) {
+		struct process *process = &model->processes[priv->newest_process];
 		if (process->pid == pid && !process->is_gone)
 			return process;
 	}
 	for (size_t i = model->process_count; i-- > 0;) {
 		if (model->processes[i].pid != pid || model->processes[i].is_gone)
 			continue;
-		private->newest_process = i;
+		priv->newest_process = i;
 		return &model->processes[i];
 	}
 	return NULL;
@@ -27,26 +27,26 @@ static struct process *find_process(struct model *model, int32_t pid)
 
 static bool grow(struct model *model)
 {
-	struct model_private *private = model->private;
-	size_t room = private->process_room ? private->process_room * 2 : PROCESSES_FIRST;
+	struct model_private *priv = model->priv;
+	size_t room = priv->process_room ? priv->process_room * 2 : PROCESSES_FIRST;
 	if (room > PROCESSES_MAX)
 		return false;
 	struct process *processes = realloc(model->processes, room * sizeof *processes);
 	if (!processes)
 		return false;
 	model->processes = processes;
-	struct process_past *pasts = realloc(private->pasts, room * sizeof *pasts);
+	struct process_past *pasts = realloc(priv->pasts, room * sizeof *pasts);
 	if (!pasts)
 		return false;
-	private->pasts = pasts;
-	private->process_room = room;
+	priv->pasts = pasts;
+	priv->process_room = room;
 	return true;
 }
 
 /* Removes the process that ended first, if it ended before this time. */
 static bool drop_gone(struct model *model, int64_t before_ns)
 {
-	struct model_private *private = model->private;
+	struct model_private *priv = model->priv;
 	size_t oldest = model->process_count;
 	for (size_t i = 0; i < model->process_count; i++) {
 		const struct process *process = &model->processes[i];
@@ -57,23 +57,23 @@ static bool drop_gone(struct model *model, int64_t before_ns)
 	if (oldest == model->process_count || model->processes[oldest].gone_ns >= before_ns)
 		return false;
 	size_t after = model->process_count - oldest - 1;
-	model_forget_watched(model, &private->pasts[oldest]);
+	model_forget_watched(model, &priv->pasts[oldest]);
 	memmove(&model->processes[oldest], &model->processes[oldest + 1], after * sizeof *model->processes);
-	memmove(&private->pasts[oldest], &private->pasts[oldest + 1], after * sizeof *private->pasts);
+	memmove(&priv->pasts[oldest], &priv->pasts[oldest + 1], after * sizeof *priv->pasts);
 	model->process_count--;
 	return true;
 }
 
 static struct process *add_process(struct model *model)
 {
-	struct model_private *private = model->private;
+	struct model_private *priv = model->priv;
 	while (drop_gone(model, model->now_ns - GONE_RETAINED_NS))
 		continue;
-	if (model->process_count == private->process_room && !grow(model) && !drop_gone(model, INT64_MAX))
+	if (model->process_count == priv->process_room && !grow(model) && !drop_gone(model, INT64_MAX))
 		return NULL;
 	struct process *process = &model->processes[model->process_count];
-	struct process_past *past = &private->pasts[model->process_count];
-	private->newest_process = model->process_count++;
+	struct process_past *past = &priv->pasts[model->process_count];
+	priv->newest_process = model->process_count++;
 	*process = (struct process){ .cpu_ratio = NAN,
 		.run_queue_wait_ratio = NAN,
 		.read_bytes_per_s = NAN,
@@ -101,8 +101,8 @@ static void end_process(struct model *model, struct process *process, int64_t ti
 	process->gone_ns = bounded_time(time_ns);
 	process->wait[0] = '\0';
 	model_note_process_went(model, (size_t)(process - model->processes), time_ns);
-	model->private->tree_version++;
-	model->private->is_tree_changed = true;
+	model->priv->tree_version++;
+	model->priv->is_tree_changed = true;
 }
 
 void model_see_process(struct model *model, const struct record *record)
@@ -121,7 +121,7 @@ void model_see_process(struct model *model, const struct record *record)
 		process->start_ticks = record->process.start_ticks;
 		process->seen_ns = record->time_ns;
 	}
-	model->private->tree_version++;
+	model->priv->tree_version++;
 	process->parent = record->process.parent;
 	process->is_target = record->process.is_target;
 	put_text(process->command, sizeof process->command, record->process.command);
@@ -184,7 +184,7 @@ static void sum_selves(struct model *model, int64_t now_ns)
 {
 	model->self.cpu_ratio = model->self.memory_bytes = 0;
 	for (size_t i = 0; i < MODEL_SELVES; i++) {
-		__typeof__(model->private->selves[i]) *own = &model->private->selves[i];
+		__typeof__(model->priv->selves[i]) *own = &model->priv->selves[i];
 		/* Skip child processes that have ended. */
 		if (own->seen_ns == 0 || (i > 0 && now_ns - own->seen_ns > SELF_RETAINED_NS))
 			continue;
@@ -198,7 +198,7 @@ static void take_self(struct model *model, const struct record *record)
 	double value = record->figure.value;
 	if (record->figure.instance < 0 || record->figure.instance >= MODEL_SELVES)
 		return;
-	__typeof__(model->private->selves[0]) *own = &model->private->selves[record->figure.instance];
+	__typeof__(model->priv->selves[0]) *own = &model->priv->selves[record->figure.instance];
 	if (own->seen_ns == 0)
 		own->cpu_ratio = own->memory_bytes = NAN;
 	own->seen_ns = record->time_ns;
@@ -210,14 +210,14 @@ static void take_self(struct model *model, const struct record *record)
 		own->cpu = value;
 		own->cpu_ns = record->time_ns;
 	}
-	if (model->private->selves[0].seen_ns)
+	if (model->priv->selves[0].seen_ns)
 		sum_selves(model, record->time_ns);
 }
 
 /* A counter that decreases was reset or has wrapped: its growth is unknown. */
 static void take_counter(struct model *model, size_t at, double before, const struct record *record)
 {
-	struct process_past *past = &model->private->pasts[at];
+	struct process_past *past = &model->priv->pasts[at];
 	enum metric metric = record->figure.metric;
 	bool is_first = past->time_ns[metric] <= 0 || isnan(before), is_known = !is_first && record->figure.value >= before;
 	double growth = is_known              ? record->figure.value - before
@@ -246,7 +246,7 @@ static void push_gauge(struct model *model, enum metric metric, const struct rec
 static void update_runs(struct model *model, const struct record *record)
 {
 	for (unsigned i = 0; i < model->run_count; i++) {
-		struct run_private *run = model->runs[i].private;
+		struct run_private *run = model->runs[i].priv;
 		if (model->runs[i].pid != record->figure.instance)
 			continue;
 		if (record->figure.metric == METRIC_PROCESS_STATE) {
@@ -266,11 +266,11 @@ void model_add_resident(struct model *model, int index)
 		const struct process *process = &model->processes[i];
 		if (process->pid != run->pid || process->is_gone)
 			continue;
-		run->private->process_state = process->now[METRIC_PROCESS_STATE];
+		run->priv->process_state = process->now[METRIC_PROCESS_STATE];
 		if (isnan(process->now[METRIC_PROCESS_RESIDENT]))
 			continue;
-		run->private->resident_bytes = process->now[METRIC_PROCESS_RESIDENT];
-		run->private->resident_ns = model->now_ns;
+		run->priv->resident_bytes = process->now[METRIC_PROCESS_RESIDENT];
+		run->priv->resident_ns = model->now_ns;
 	}
 }
 
@@ -301,7 +301,7 @@ void model_take_figure(struct model *model, const struct record *record)
 		return;
 	}
 	size_t at = (size_t)(process - model->processes);
-	struct process_past *past = &model->private->pasts[at];
+	struct process_past *past = &model->priv->pasts[at];
 	double before = process->now[metric];
 	bool is_counter = metric_table[metric].kind == KIND_COUNTER;
 	if (past->time_ns[metric] > record->time_ns || (is_counter && past->time_ns[metric] == record->time_ns))
@@ -317,7 +317,7 @@ void model_take_figure(struct model *model, const struct record *record)
 		model_note_state(model, at, record->time_ns);
 	if (process->is_target)
 		push_gauge(model, metric, record);
-	model->private->is_tree_changed |= metric == METRIC_PROCESS_RESIDENT;
+	model->priv->is_tree_changed |= metric == METRIC_PROCESS_RESIDENT;
 	update_runs(model, record);
 }
 
@@ -360,7 +360,7 @@ void model_refresh_processes(struct model *model)
 {
 	for (size_t i = 0; i < model->process_count; i++) {
 		struct process *process = &model->processes[i];
-		struct process_past *past = &model->private->pasts[i];
+		struct process_past *past = &model->priv->pasts[i];
 		if (past->is_new_in_set)
 			refresh_process(model, process, past);
 		if (past->state_since_ns > 0 && !process->is_gone)

@@ -67,7 +67,7 @@ void model_init_system(struct model *model)
 #define NEW_SERIES(name) system->series.name = series_new();
 	SYSTEM_SERIES(NEW_SERIES)
 #undef NEW_SERIES
-	struct system_past *past = model->private->system = calloc(1, sizeof *past);
+	struct system_past *past = model->priv->system = calloc(1, sizeof *past);
 	if (!past)
 		return;
 	past->clock_offset_ns = past->suspended_ns = NAN;
@@ -85,7 +85,7 @@ void model_free_system(struct model *model)
 		series_free(system->disks[i].series);
 	for (size_t i = 0; i < system->network_count; i++)
 		series_free(system->networks[i].series);
-	free(model->private->system);
+	free(model->priv->system);
 }
 
 /* -- devices -- */
@@ -100,7 +100,7 @@ struct family {
 static bool find_family(struct model *model, enum metric metric, struct family *out)
 {
 	struct system *system = &model->system;
-	struct system_past *past = model->private->system;
+	struct system_past *past = model->priv->system;
 	if (metric >= METRIC_DISK_READ && metric <= METRIC_DISK_BUSY)
 		*out = (struct family){ METRIC_DISK_READ, &system->disk_count, system->disks, past->disks };
 	else if (metric == METRIC_NETWORK_RECEIVED || metric == METRIC_NETWORK_SENT)
@@ -150,7 +150,7 @@ void model_name_instance(struct model *model, const struct record *record)
 	struct family family;
 	if (model_name_meter(model, record))
 		return;
-	if (!model->private->system || !record->instance.name || !find_family(model, record->instance.metric, &family))
+	if (!model->priv->system || !record->instance.name || !find_family(model, record->instance.metric, &family))
 		return;
 	size_t at = find_or_add_device(&family, record->instance.instance);
 	if (at == DEVICES_MAX)
@@ -182,7 +182,7 @@ static void take_device_figure(struct model *model, const struct family *family,
 		return;
 	family->pasts[at].is_new_in_set = true;
 	family->devices[at].seen_ns = record->time_ns;
-	model->private->system->is_new_in_set = true;
+	model->priv->system->is_new_in_set = true;
 	model_note_growth(model, record->figure.metric, record->figure.instance, record->time_ns, growth);
 }
 
@@ -196,7 +196,7 @@ static bool is_of_system(enum metric metric)
 
 bool model_take_system_figure(struct model *model, const struct record *record)
 {
-	struct system_past *past = model->private->system;
+	struct system_past *past = model->priv->system;
 	enum metric metric = record->figure.metric;
 	struct family family;
 	double growth = NAN;
@@ -219,10 +219,7 @@ bool model_take_system_figure(struct model *model, const struct record *record)
 
 /* -- derived figures -- */
 
-static double rate(const struct model *model, enum metric metric)
-{
-	return model->private->system->metrics[metric].per_s;
-}
+static double rate(const struct model *model, enum metric metric) { return model->priv->system->metrics[metric].per_s; }
 
 /* fmin alone would return 1 for NAN. */
 static double at_most_1(double ratio) { return isnan(ratio) ? NAN : fmin(ratio, 1); }
@@ -276,7 +273,7 @@ static void refresh_cgroup(struct model *model)
 static void refresh_clock(struct model *model)
 {
 	struct system *system = &model->system;
-	struct system_past *past = model->private->system;
+	struct system_past *past = model->priv->system;
 	int64_t time_ns = past->metrics[METRIC_SYSTEM_CLOCK_OFFSET].time_ns;
 	double offset_ns = system->now[METRIC_SYSTEM_CLOCK_OFFSET], suspended_ns = system->now[METRIC_SYSTEM_SUSPENDED];
 	if (time_ns <= past->clock_read_ns || isnan(offset_ns) || isnan(suspended_ns))
@@ -349,7 +346,7 @@ static void forget_stale_devices(struct model *model, enum metric metric)
 
 static void forget_stale(struct model *model)
 {
-	struct system_past *past = model->private->system;
+	struct system_past *past = model->priv->system;
 	if (model->now_ns < past->swept_ns + SWEEP_NS)
 		return;
 	past->swept_ns = model->now_ns;
@@ -380,7 +377,7 @@ static void push_series(struct model *model)
 		{ system->series.pressure_io_ratio, METRIC_SYSTEM_PRESSURE_IO, system->pressure_io_ratio },
 		{ system->series.throttled_ratio, METRIC_CGROUP_THROTTLED, system->throttled_ratio },
 	};
-	struct system_past *past = model->private->system;
+	struct system_past *past = model->priv->system;
 	for (size_t i = 0; i < SERIES_COUNT; i++) {
 		int64_t time_ns = past->metrics[rows[i].metric].time_ns;
 		if (time_ns > past->pushed_ns[i] && !isnan(rows[i].value))
@@ -391,7 +388,7 @@ static void push_series(struct model *model)
 
 void model_refresh_system(struct model *model)
 {
-	struct system_past *past = model->private->system;
+	struct system_past *past = model->priv->system;
 	/* After the target's end the last figures stay on the screen. */
 	if (!past || model->target_ended)
 		return;

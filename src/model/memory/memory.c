@@ -9,7 +9,7 @@ static void forget_growth(struct model *model)
 {
 	model->memory.growth_bytes = NAN;
 	model->memory.growth_since_ns = 0;
-	model->private->trend.base_for_ns = -1;
+	model->priv->trend.base_for_ns = -1;
 }
 
 void model_init_memory(struct model *model)
@@ -33,22 +33,22 @@ void model_init_memory(struct model *model)
 		.limit_in_s = NAN,
 		.spike_bytes = NAN,
 	};
-	model->private->spikes.baseline = rolling_new(BASELINE_POINTS);
+	model->priv->spikes.baseline = rolling_new(BASELINE_POINTS);
 	model_restart_memory(model);
 }
 
-void model_free_memory(struct model *model) { rolling_free(model->private->spikes.baseline); }
+void model_free_memory(struct model *model) { rolling_free(model->priv->spikes.baseline); }
 
 void model_restart_memory(struct model *model)
 {
-	struct model_private *private = model->private;
-	private->trend.count = 0;
-	private->trend.interval_ns = INTERVAL_FIRST_NS;
-	private->trend.basis = (struct memory_basis){ PART_ANONYMOUS, PART_SHARED, PART_FILE };
+	struct model_private *priv = model->priv;
+	priv->trend.count = 0;
+	priv->trend.interval_ns = INTERVAL_FIRST_NS;
+	priv->trend.basis = (struct memory_basis){ PART_ANONYMOUS, PART_SHARED, PART_FILE };
 	for (size_t i = 0; i < model->process_count; i++)
-	private->pasts[i].growth = (struct process_growth){ 0 };
-	rolling_clear(private->spikes.baseline);
-	private->spikes.since_ns = 0;
+		priv->pasts[i].growth = (struct process_growth){ 0 };
+	rolling_clear(priv->spikes.baseline);
+	priv->spikes.since_ns = 0;
 	memory_forget_slope(model);
 	forget_growth(model);
 }
@@ -95,7 +95,7 @@ static size_t first_sample_since(const struct memory_trend *trend, int64_t since
 
 static void refresh_growth(struct model *model, int64_t since_ns)
 {
-	struct memory_trend *trend = &model->private->trend;
+	struct memory_trend *trend = &model->priv->trend;
 	if (since_ns == INT64_MAX) {
 		forget_growth(model);
 		return;
@@ -147,7 +147,7 @@ static void push_series(struct model *model)
 /* Judges the memory, once per second. */
 static void renew(struct model *model, int64_t since_ns)
 {
-	struct memory_trend *trend = &model->private->trend;
+	struct memory_trend *trend = &model->priv->trend;
 	int64_t window_ns = model->now_ns - WINDOW_NS;
 	if (trend->renewed_ns && model->now_ns < trend->renewed_ns + NS_PER_S)
 		return;
@@ -165,19 +165,19 @@ static void renew(struct model *model, int64_t since_ns)
 
 void model_refresh_memory(struct model *model)
 {
-	struct model_private *private = model->private;
+	struct model_private *priv = model->priv;
 	struct memory *memory = &model->memory;
 	/* After the target's end the last figures stay on the screen. */
-	if (!private->is_tree_changed || model->target_ended)
+	if (!priv->is_tree_changed || model->target_ended)
 		return;
-	private->is_tree_changed = false;
+	priv->is_tree_changed = false;
 	refresh_target(model);
-	memory_take_parts(model, &private->trend.now);
+	memory_take_parts(model, &priv->trend.now);
 	if (isnan(memory->tree_rss_bytes))
 		return;
 	memory->tree_peak_bytes = fmax(memory->tree_peak_bytes, memory->tree_rss_bytes);
 	push_series(model);
-	add_sample(&private->trend);
+	add_sample(&priv->trend);
 	int64_t since_ns = warmup_end(model);
 	memory_watch_spikes(model, since_ns != INT64_MAX);
 	refresh_growth(model, since_ns);

@@ -75,7 +75,7 @@ void memory_take_parts(struct model *model, struct memory_sample *out)
 	memory->tree_rss_bytes = memory->tree_anonymous_bytes = NAN;
 	for (size_t i = 0; i < model->process_count; i++) {
 		const struct process *process = &model->processes[i];
-		struct process_growth *growth = &model->private->pasts[i].growth;
+		struct process_growth *growth = &model->priv->pasts[i].growth;
 		if (!has_memory(process))
 			continue;
 		double anonymous = anonymous_of(process, is_emitted);
@@ -192,7 +192,7 @@ static enum memory_part choose_shared(const struct memory_trend *trend, size_t f
 
 void memory_choose_basis(struct model *model, size_t from)
 {
-	struct memory_trend *trend = &model->private->trend;
+	struct memory_trend *trend = &model->priv->trend;
 	bool is_group =
 		is_known_throughout(trend, from, PART_GROUP_ANONYMOUS) && is_known_throughout(trend, from, PART_GROUP_SHARED);
 	double largest = memory_part_growth(trend, from, PART_SHARED), grown;
@@ -230,7 +230,7 @@ void memory_note_processes(struct model *model)
 		const struct process *process = &model->processes[i];
 		double anonymous = anonymous_of(process, is_emitted);
 		if (has_memory(process) && !isnan(anonymous))
-			note_point(&model->private->pasts[i].growth, model->now_ns, anonymous);
+			note_point(&model->priv->pasts[i].growth, model->now_ns, anonymous);
 	}
 }
 
@@ -316,7 +316,7 @@ static void take_processes(struct model *model, int64_t since_ns, struct growers
 	for (size_t i = 0; i < model->process_count; i++) {
 		struct process *process = &model->processes[i];
 		double bytes = has_memory(process)
-			? process_growth_since(&model->private->pasts[i].growth, since_ns, anonymous_of(process, is_emitted))
+			? process_growth_since(&model->priv->pasts[i].growth, since_ns, anonymous_of(process, is_emitted))
 			: NAN;
 		process->grown_bytes = bytes;
 		if (!(bytes > 0))
@@ -341,7 +341,7 @@ static void take_processes(struct model *model, int64_t since_ns, struct growers
 
 static void take_kinds(const struct model *model, size_t from, double noticeable_bytes, struct growers *growers)
 {
-	const struct memory_trend *trend = &model->private->trend;
+	const struct memory_trend *trend = &model->priv->trend;
 	struct memory *memory = growers->memory;
 	double shared = memory_part_growth(trend, from, trend->basis.shared),
 		   file = memory_part_growth(trend, from, trend->basis.file);
@@ -360,7 +360,7 @@ static void take_kinds(const struct model *model, size_t from, double noticeable
 
 void memory_attribute(struct model *model, size_t from, double noticeable_bytes)
 {
-	const struct memory_trend *trend = &model->private->trend;
+	const struct memory_trend *trend = &model->priv->trend;
 	struct memory *memory = &model->memory;
 	struct growers growers = { .memory = memory };
 	forget_grower(memory);

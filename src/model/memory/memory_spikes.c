@@ -8,7 +8,7 @@ enum { TIMES = sizeof((struct memory_spikes *)0)->times_ns / sizeof(int64_t), BA
 
 static void add_spike(struct model *model, int64_t time_ns, double bytes)
 {
-	struct memory_spikes *spikes = &model->private->spikes;
+	struct memory_spikes *spikes = &model->priv->spikes;
 	spikes->times_ns[spikes->count++ % TIMES] = time_ns;
 	model->memory.spike_bytes = bytes;
 	model->memory.spike_ns = time_ns;
@@ -16,7 +16,7 @@ static void add_spike(struct model *model, int64_t time_ns, double bytes)
 
 static void count_recent(struct model *model)
 {
-	const struct memory_spikes *spikes = &model->private->spikes;
+	const struct memory_spikes *spikes = &model->priv->spikes;
 	model->memory.spikes = 0;
 	for (uint64_t i = 0; i < spikes->count && i < TIMES; i++)
 		model->memory.spikes += spikes->times_ns[i] > model->now_ns - RECENT_NS;
@@ -27,7 +27,7 @@ static double threshold(double baseline_bytes) { return fmax(SPIKE_RATIO * basel
 /* The kernel's peak (VmHWM) rose above all readings: the memory was used and freed between two readings. */
 static bool saw_kernel_spike(const struct model *model, double baseline_bytes, double *height)
 {
-	const struct memory_spikes *spikes = &model->private->spikes;
+	const struct memory_spikes *spikes = &model->priv->spikes;
 	double before = spikes->peak_bytes, peak = model->memory.peak_rss_bytes, now = model->memory.rss_bytes;
 	*height = peak - now;
 	return before > 0 && peak > before && *height > threshold(baseline_bytes);
@@ -35,8 +35,8 @@ static bool saw_kernel_spike(const struct model *model, double baseline_bytes, d
 
 void memory_watch_spikes(struct model *model, bool is_warm)
 {
-	struct memory_spikes *spikes = &model->private->spikes;
-	const struct memory_trend *trend = &model->private->trend;
+	struct memory_spikes *spikes = &model->priv->spikes;
+	const struct memory_trend *trend = &model->priv->trend;
 	double now = memory_retained(&trend->now, (struct memory_basis){ PART_ANONYMOUS, PART_SHARED, PART_FILE }), height;
 	double baseline = spikes->since_ns ? spikes->baseline_bytes : rolling_median(spikes->baseline);
 	bool is_known = is_warm && rolling_count(spikes->baseline) >= BASELINE_MIN && !isnan(now);

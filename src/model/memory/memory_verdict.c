@@ -351,7 +351,7 @@ static void judge_others_in_shm(struct model *model, const struct look *look)
 void memory_judge(struct model *model, size_t from)
 {
 	struct memory *memory = &model->memory;
-	struct look look = { .model = model, .trend = &model->private->trend, .from = from };
+	struct look look = { .model = model, .trend = &model->priv->trend, .from = from };
 	int64_t growing_since_ns = memory->growing_since_ns;
 	memory_forget_slope(model);
 	if (look.trend->count < from + SAMPLES_MIN)

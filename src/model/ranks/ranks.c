@@ -115,8 +115,8 @@ static void measure_pace(const struct run *run, const struct track *track, struc
 static const struct pace *pace_of(const struct run *run, struct pace *own)
 {
 	const struct track *track = run_main(run);
-	struct pace *pace = track->private ? &track->private->pace : own;
-	if (!track->private || !pace->is_valid)
+	struct pace *pace = track->priv ? &track->priv->pace : own;
+	if (!track->priv || !pace->is_valid)
 		measure_pace(run, track, pace);
 	return pace;
 }
@@ -173,7 +173,7 @@ static const struct open_span *innermost(const struct run *run)
 
 static enum rank_state first_state(const struct run *run, const struct rank *rank)
 {
-	double process = run->private->process_state;
+	double process = run->priv->process_state;
 	const struct run_state *state = &run->state;
 	if (!run->is_live || state->is_ended)
 		return state->is_ended ? RANK_ENDED : RANK_KILLED;
@@ -203,10 +203,10 @@ static void fill_rank(const struct model *model, unsigned index, struct rank *ra
 		.last_batch_age_s = NAN,
 		.still_s = NAN,
 		.loss = run->loss,
-		.resident_bytes = run->private->resident_bytes,
+		.resident_bytes = run->priv->resident_bytes,
 		.where = span ? run_name(run, span->name) : NULL };
-	if (run->private->closed_ns)
-		rank->ended_ns = now_ns = run->private->was_live ? run->private->closed_ns : later(moved_ns, 1);
+	if (run->priv->closed_ns)
+		rank->ended_ns = now_ns = run->priv->was_live ? run->priv->closed_ns : later(moved_ns, 1);
 	if (batch_ns)
 		rank->last_batch_age_s = fmax(seconds_between(batch_ns, now_ns), 0);
 	if (moved_ns)

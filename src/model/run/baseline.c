@@ -157,8 +157,8 @@ void track_baseline(const struct track *track, uint64_t ordinal, struct baseline
 	double values[BASELINE_BATCHES_MAX];
 	struct seen_phase seen[PHASES_SEEN_MAX];
 	const struct batch *this = track_batch(track, ordinal);
-	size_t count = track->private
-		? gather(track, ordinal, this ? this->kind : KIND_ANY, track->private->flag_window, false, batches)
+	size_t count = track->priv
+		? gather(track, ordinal, this ? this->kind : KIND_ANY, track->priv->flag_window, false, batches)
 		: 0;
 	*out = (struct baseline){ .batches = count };
 	for (size_t i = 0; i < count; i++)
@@ -220,7 +220,7 @@ static void refresh_phases(const struct track *track, size_t last, struct phase_
 size_t track_phases(const struct track *track, size_t last, struct phase_row *out, size_t max, size_t *batches_used)
 {
 	/* Tracks built by tests have no cache. */
-	struct phase_cache own = { .is_valid = false }, *cache = track->private ? &track->private->phases : &own;
+	struct phase_cache own = { .is_valid = false }, *cache = track->priv ? &track->priv->phases : &own;
 	size_t count = 0;
 	if (!cache->is_valid || cache->last != last)
 		refresh_phases(track, last, cache);

@@ -8,17 +8,17 @@ enum { BINS_FIRST = 64 };
 
 static bool make_room(struct run *run, size_t count)
 {
-	struct run_private *private = run->private;
-	if (count <= private->bin_room)
+	struct run_private *priv = run->priv;
+	if (count <= priv->bin_room)
 		return true;
-	size_t room = private->bin_room ? private->bin_room : BINS_FIRST;
+	size_t room = priv->bin_room ? priv->bin_room : BINS_FIRST;
 	while (room < count)
 		room *= 2;
 	struct bin *bins = realloc(run->bins, room * sizeof *bins);
 	if (!bins)
 		return false;
 	run->bins = bins;
-	private->bin_room = room;
+	priv->bin_room = room;
 	return true;
 }
 
@@ -37,17 +37,17 @@ static void merge_neighbours(struct run *run)
 		run->bins[merged++] = bin;
 	}
 	run->bin_count = merged;
-	run->private->bin_width *= 2;
+	run->priv->bin_width *= 2;
 }
 
 /* Steps that the region's history contained at attach have the same numbers, and are not added again. */
 void run_add_bin(struct run *run, uint64_t ordinal, int64_t begin_ns, double step_s)
 {
-	struct run_private *private = run->private;
+	struct run_private *priv = run->priv;
 	struct bin *last = run->bin_count ? &run->bins[run->bin_count - 1] : NULL;
 	if (last && ordinal < last->first + last->count)
 		return;
-	if (!last || last->count >= private->bin_width) {
+	if (!last || last->count >= priv->bin_width) {
 		if (run->bin_count == BINS_MAX)
 			merge_neighbours(run);
 		if (!make_room(run, run->bin_count + 1))
@@ -69,17 +69,17 @@ static bool makes_sense(const struct history_row *row)
 
 void run_replace_bins(struct run *run, const struct history_row *rows, size_t count)
 {
-	struct run_private *private = run->private;
+	struct run_private *priv = run->priv;
 	if (!rows || count > BINS_MAX || !make_room(run, count))
 		return;
 	run->bin_count = 0;
-	private->bin_width = 1;
+	priv->bin_width = 1;
 	for (size_t i = 0; i < count; i++) {
 		const struct bin *last = run->bin_count ? &run->bins[run->bin_count - 1] : NULL;
 		if (!makes_sense(&rows[i]) || (last && rows[i].first < last->first + last->count))
 			continue;
-		while (private->bin_width < rows[i].count)
-		private->bin_width *= 2;
+		while (priv->bin_width < rows[i].count)
+			priv->bin_width *= 2;
 		run->bins[run->bin_count++] =
 			(struct bin){ rows[i].first, rows[i].count, rows[i].sum_s, rows[i].min_s, rows[i].max_s, rows[i].begin_ns };
 	}

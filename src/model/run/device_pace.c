@@ -16,16 +16,16 @@
  * batches. */
 enum { BACKLOG_BATCHES_MAX = 16, DEVICE_FIGURES_MIN = 3 };
 
-static void begin_stretch(struct track_private *private)
+static void begin_stretch(struct track_private *priv)
 {
-	private->pace_of_device = (struct device_pace){ .next_ordinal = private->pace_of_device.next_ordinal };
+	priv->pace_of_device = (struct device_pace){ .next_ordinal = priv->pace_of_device.next_ordinal };
 }
 
 static double waited_s(const struct run *run, const struct batch *batch)
 {
 	double seconds = 0;
-	for (unsigned i = 0; i < batch->phase_count && run->private->sync; i++)
-		seconds += batch->phases[i].name == run->private->sync ? (double)batch->phases[i].seconds : 0;
+	for (unsigned i = 0; i < batch->phase_count && run->priv->sync; i++)
+		seconds += batch->phases[i].name == run->priv->sync ? (double)batch->phases[i].seconds : 0;
 	return fmin(seconds, batch->step_s);
 }
 
@@ -33,24 +33,24 @@ static double waited_s(const struct run *run, const struct batch *batch)
 static double work_of(const struct run *run, const struct batch *batch, double baseline_s)
 {
 	for (unsigned i = 0; i < batch->figure_count; i++)
-		if (batch->figures[i].name == run->private->device_batch)
+		if (batch->figures[i].name == run->priv->device_batch)
 			return (double)batch->figures[i].value;
 	return baseline_s;
 }
 
 void device_pace_restart(struct track *track)
 {
-	track->private->pace_of_device = (struct device_pace){ .next_ordinal = NO_ORDINAL };
+	track->priv->pace_of_device = (struct device_pace){ .next_ordinal = NO_ORDINAL };
 }
 
 void device_pace_take(const struct run *run, struct track *track, struct batch *batch)
 {
-	struct device_pace *pace = &track->private->pace_of_device;
-	const struct late_figure *work = run_late_figure(run, run->private->device_batch, track->mode, NULL);
+	struct device_pace *pace = &track->priv->pace_of_device;
+	const struct late_figure *work = run_late_figure(run, run->priv->device_batch, track->mode, NULL);
 	bool follows = pace->next_ordinal == batch->ordinal;
 	pace->next_ordinal = batch->ordinal + 1;
 	if (!follows)
-		begin_stretch(track->private);
+		begin_stretch(track->priv);
 	if (!work || work->count < DEVICE_FIGURES_MIN || !(work->median > 0))
 		return;
 	double own_s = waited_s(run, batch), host_s = batch->step_s - own_s;
@@ -62,7 +62,7 @@ void device_pace_take(const struct run *run, struct track *track, struct batch *
 	batch->stall_s = stall_s;
 	batch->paced_s = work_of(run, batch, own_s > 0 ? pace->seconds / (double)pace->batches : work->median) + stall_s;
 	if (own_s > 0)
-		begin_stretch(track->private);
+		begin_stretch(track->priv);
 	else
 		pace->backlog_s = fmin(fmax(pace->backlog_s + work->median - host_s, 0), BACKLOG_BATCHES_MAX * work->median);
 }
@@ -71,7 +71,7 @@ void device_pace_take(const struct run *run, struct track *track, struct batch *
 static bool is_out_of_line(const struct run *run, const struct batch *batch, const struct late_figure *work,
 	const struct rolling *window, double seconds)
 {
-	const struct model_options *options = &run->private->options;
+	const struct model_options *options = &run->priv->options;
 	return work->count >= options->flag_after && seconds > work->median + options->flag_mad * rolling_mad(window) &&
 		seconds - work->median > (options->flag_ratio - 1) * batch->median_s;
 }
@@ -79,7 +79,7 @@ static bool is_out_of_line(const struct run *run, const struct batch *batch, con
 bool device_pace_hear(const struct run *run, const struct track *track, struct batch *batch, double seconds)
 {
 	const struct rolling *window;
-	const struct late_figure *work = run_late_figure(run, run->private->device_batch, track->mode, &window);
+	const struct late_figure *work = run_late_figure(run, run->priv->device_batch, track->mode, &window);
 	bool is_slow = work && is_out_of_line(run, batch, work, window, seconds);
 	/* After a wait the device's queue was empty, so its time includes the first launches of the batch: ignore that
 	 * difference. */

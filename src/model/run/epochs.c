@@ -13,17 +13,17 @@ static const struct allocator no_allocator = { NAN, NAN, NAN };
 
 static bool make_room(struct run *run, size_t count)
 {
-	struct run_private *private = run->private;
-	if (count <= private->epoch_room)
+	struct run_private *priv = run->priv;
+	if (count <= priv->epoch_room)
 		return true;
-	size_t room = private->epoch_room ? private->epoch_room : EPOCHS_FIRST;
+	size_t room = priv->epoch_room ? priv->epoch_room : EPOCHS_FIRST;
 	while (room < count)
 		room *= 2;
 	struct epoch *epochs = realloc(run->epochs, room * sizeof *epochs);
 	if (!epochs)
 		return false;
 	run->epochs = epochs;
-	private->epoch_room = room;
+	priv->epoch_room = room;
 	return true;
 }
 
@@ -60,8 +60,8 @@ static bool is_near(int64_t a_ns, int64_t b_ns) { return fabs((double)a_ns - (do
 
 static void note_boundary(struct run *run, int64_t time_ns)
 {
-	if (time_ns > run->private->boundary_ns)
-		run->private->boundary_ns = time_ns;
+	if (time_ns > run->priv->boundary_ns)
+		run->priv->boundary_ns = time_ns;
 }
 
 static void end_epoch(const struct run *run, struct epoch *epoch, int64_t time_ns)
@@ -86,13 +86,13 @@ void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns)
 	uint32_t ordinal = last ? last->ordinal + 1 : 1;
 	run->epochs[run->epoch_count++] = (struct epoch){ .index = index,
 		.ordinal = ordinal,
-		.mode = run->private->mode,
+		.mode = run->priv->mode,
 		.begin_ns = time_ns,
 		.mean_s = NAN,
 		.min_s = NAN,
 		.max_s = NAN,
 		.allocator = no_allocator };
-	run->private->epoch_has_batches = false;
+	run->priv->epoch_has_batches = false;
 }
 
 void run_end_epoch(struct run *run, int64_t time_ns)
@@ -141,7 +141,7 @@ void run_replace_epochs(struct run *run, const struct epoch_row *rows, size_t co
 			last->end_ns = rows[i].begin_ns;
 		run->epochs[run->epoch_count++] = epoch_of(run, &rows[i], dropped + i + 1);
 	}
-	run->private->epoch_has_batches = newest(run) && newest(run)->batches > 0;
+	run->priv->epoch_has_batches = newest(run) && newest(run)->batches > 0;
 }
 
 void run_reconcile_epochs(struct run *run)

@@ -93,7 +93,7 @@ static void refresh_epoch(struct run *run, const struct epoch *epoch, const stru
 		return;
 	run->epoch_done_ratio = (double)epoch->batches / (double)planned;
 	double step_s = baseline_step(run);
-	if (isnan(step_s) || run->private->closed_ns)
+	if (isnan(step_s) || run->priv->closed_ns)
 		return;
 	double beyond_s = fmax(past->beyond_steps_s - beyond_steps(run, epoch), 0);
 	run->epoch_eta_s = (double)(planned - epoch->batches) * step_s + beyond_s;
@@ -108,7 +108,7 @@ static void refresh_without_epochs(struct run *run)
 	if (planned <= 0 || (double)track->count > planned)
 		return;
 	run->run_done_ratio = (double)track->count / planned;
-	if (!run->private->closed_ns)
+	if (!run->priv->closed_ns)
 		run->run_eta_s = (planned - (double)track->count) * baseline_step(run);
 }
 
@@ -132,7 +132,7 @@ void run_refresh_eta(struct run *run, int64_t now_ns)
 	double to_come = planned - begun, length_s = past.length_s;
 	if (past.lengths == 0)
 		length_s = epoch ? epoch->total_s + run->epoch_eta_s : last->total_s;
-	if (run->private->closed_ns)
+	if (run->priv->closed_ns)
 		return;
 	/* Each length includes the pause before the next epoch. Between epochs, subtract the part of the pause that is
 	 * over. */

@@ -10,12 +10,12 @@
 
 void run_note_number(struct run *run, unsigned track, uint64_t ordinal, uint64_t number)
 {
-	run->private->numbered[number % NUMBERED_MAX] = (struct numbered){ true, track, number, ordinal };
+	run->priv->numbered[number % NUMBERED_MAX] = (struct numbered){ true, track, number, ordinal };
 }
 
 static struct batch *find_numbered(struct run *run, uint64_t number, struct track **track)
 {
-	const struct numbered *at = &run->private->numbered[number % NUMBERED_MAX];
+	const struct numbered *at = &run->priv->numbered[number % NUMBERED_MAX];
 	if (!at->is_used || at->number != number)
 		return NULL;
 	*track = &run->tracks[at->track];
@@ -27,11 +27,11 @@ static struct batch *find_numbered(struct run *run, uint64_t number, struct trac
 
 void run_note_loss(struct track *track, uint64_t number, double loss)
 {
-	struct track_private *private = track->private;
-	if (isnan(loss) || (!isnan(track->loss) && number < private->loss_number))
+	struct track_private *priv = track->priv;
+	if (isnan(loss) || (!isnan(track->loss) && number < priv->loss_number))
 		return;
 	track->loss = loss;
-	private->loss_number = number;
+	priv->loss_number = number;
 }
 
 /* The state's loss may be of any mode, so it is used only if there is a single mode. */
@@ -75,24 +75,24 @@ void run_take_figure(struct run *run, const struct record *record)
 	struct batch *batch = find_numbered(run, number, &track);
 	if (!isfinite(value))
 		return;
-	if (name == run->private->loss) {
+	if (name == run->priv->loss) {
 		if (batch)
 			batch->loss = value;
 		if (track)
 			run_note_loss(track, number, value);
 	} else {
-		uint32_t mode = track ? track->mode : run->private->mode;
+		uint32_t mode = track ? track->mode : run->priv->mode;
 		if (batch)
 			attach(batch, name, value);
 		if (mode != MODE_UNKNOWN)
 			run_add_late_figure(run, name, mode, value);
-		if (batch && name == run->private->device_batch && device_pace_hear(run, track, batch, value)) {
+		if (batch && name == run->priv->device_batch && device_pace_hear(run, track, batch, value)) {
 			batch->is_by_device = true;
 			run_add_flagged(run, track, batch);
 		}
 	}
 	if (track)
-		track->private->is_changed = true;
+		track->priv->is_changed = true;
 	if (batch && batch->is_flagged)
 		run_renew_flagged(run, track, batch);
 }

@@ -37,36 +37,36 @@ void run_release_flagged(struct run *run)
 {
 	for (size_t i = 0; i < run->flagged_count; i++)
 		release(&run->flagged[i]);
-	free(run->private->flagged_storage);
+	free(run->priv->flagged_storage);
 }
 
 static bool make_room(struct run *run)
 {
-	struct run_private *private = run->private;
-	size_t offset = private->flagged_storage ? (size_t)(run->flagged - private->flagged_storage) : 0;
+	struct run_private *priv = run->priv;
+	size_t offset = priv->flagged_storage ? (size_t)(run->flagged - priv->flagged_storage) : 0;
 	if (run->flagged_count == RUN_FLAGGED_MAX) {
 		drop_oldest(run);
 		offset++;
 	}
-	if (offset + run->flagged_count < private->flagged_room)
+	if (offset + run->flagged_count < priv->flagged_room)
 		return true;
-	if (private->flagged_room < FLAGGED_ROOM_MAX) {
-		size_t room = private->flagged_room ? private->flagged_room * 2 : FLAGGED_FIRST;
+	if (priv->flagged_room < FLAGGED_ROOM_MAX) {
+		size_t room = priv->flagged_room ? priv->flagged_room * 2 : FLAGGED_FIRST;
 		room = room < FLAGGED_ROOM_MAX ? room : FLAGGED_ROOM_MAX;
-		struct flagged *storage = realloc(private->flagged_storage, room * sizeof *storage);
+		struct flagged *storage = realloc(priv->flagged_storage, room * sizeof *storage);
 		if (storage) {
-			private->flagged_storage = storage;
-			private->flagged_room = room;
+			priv->flagged_storage = storage;
+			priv->flagged_room = room;
 			run->flagged = storage + offset;
 			return true;
 		}
 	}
-	if (private->flagged_room == 0)
+	if (priv->flagged_room == 0)
 		return false;
 	if (offset == 0)
 		drop_oldest(run);
-	memmove(private->flagged_storage, run->flagged, run->flagged_count * sizeof *run->flagged);
-	run->flagged = private->flagged_storage;
+	memmove(priv->flagged_storage, run->flagged, run->flagged_count * sizeof *run->flagged);
+	run->flagged = priv->flagged_storage;
 	return true;
 }
 

@@ -41,8 +41,8 @@ static struct batch *lane_batch(struct run *run, const struct lane *lane)
 static bool count(struct run *run, enum total_kind kind, uint32_t mode, const struct record *record, double seconds)
 {
 	struct total_key key = { .kind = kind, .lane = record->lane, .mode = mode };
-	struct total *total = totals_find(&run->private->totals, &key, true);
-	return totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, seconds, NAN, NAN);
+	struct total *total = totals_find(&run->priv->totals, &key, true);
+	return totals_add(&run->priv->totals, total, record->sequence, record->time_ns, seconds, seconds, NAN, NAN);
 }
 
 /* The number of the next batch in the run, all modes. It is exact near the begin of the run, where it is needed. */
@@ -56,15 +56,15 @@ static uint64_t number_in_run(const struct run *run)
 
 static void note_candidate(struct run *run, struct track *track, struct batch *batch)
 {
-	struct track_private *private = track->private;
+	struct track_private *priv = track->priv;
 	uint64_t number = number_in_run(run) - 1;
-	if (number >= run->private->options.warmup_max)
+	if (number >= run->priv->options.warmup_max)
 		return;
-	if (private->candidates_end == 0) {
-		private->candidates_first = batch->ordinal;
-		private->has_run_first = number == 0;
+	if (priv->candidates_end == 0) {
+		priv->candidates_first = batch->ordinal;
+		priv->has_run_first = number == 0;
 	}
-	private->candidates_end = batch->ordinal + 1;
+	priv->candidates_end = batch->ordinal + 1;
 	batch->is_warmup = number == 0;
 }
 
@@ -72,15 +72,15 @@ static void note_candidate(struct run *run, struct track *track, struct batch *b
 static void renumber(struct run *run, struct track *track, const struct record *record)
 {
 	struct total_key key = { TOTAL_BATCH, record->lane, track->mode, 0, 0 };
-	const struct total *total = totals_find(&run->private->totals, &key, false);
-	if (track->private->counted > track->end && (!total || record->sequence >= total->upto))
-		track_skip_to(track, track->private->counted);
+	const struct total *total = totals_find(&run->priv->totals, &key, false);
+	if (track->priv->counted > track->end && (!total || record->sequence >= total->upto))
+		track_skip_to(track, track->priv->counted);
 }
 
 /* The run's first batch begins: spans seen in the lane before it were in no batch. */
 static void settle_before(struct run *run, uint16_t lane)
 {
-	struct totals *totals = &run->private->totals;
+	struct totals *totals = &run->priv->totals;
 	for (size_t i = 0; i < totals->count; i++) {
 		struct total *total = &totals->list[i];
 		if (total->key.kind != TOTAL_SPAN || total->key.lane != lane)
@@ -95,11 +95,11 @@ static void start_batch(
 {
 	uint16_t id = lane->id;
 	uint64_t next_sequence = lane->next_sequence;
-	struct track *track = run_track(run, run->private->mode, true);
+	struct track *track = run_track(run, run->priv->mode, true);
 	lane->has_step = track != NULL;
 	if (!track)
 		return;
-	run->private->step_lane = id;
+	run->priv->step_lane = id;
 	if (!lane->has_run_batches && record->batch.number == 0)
 		settle_before(run, id);
 	renumber(run, track, record);
@@ -133,11 +133,11 @@ static void move_batch(struct run *run, struct lane *lane, struct track *to, con
 	if (is_retained)
 		moved = *batch;
 	track_take_back(&run->tracks[from], lane->ordinal);
-	run->tracks[from].private->covered_elsewhere_s -= lane->covered_in_s;
+	run->tracks[from].priv->covered_elsewhere_s -= lane->covered_in_s;
 	lane->has_step = to != NULL;
 	if (!to)
 		return;
-	to->private->covered_elsewhere_s += lane->covered_in_s;
+	to->priv->covered_elsewhere_s += lane->covered_in_s;
 	renumber(run, to, record);
 	lane->track = (unsigned)(to - run->tracks);
 	lane->ordinal = to->end;
@@ -156,7 +156,7 @@ static void move_batch(struct run *run, struct lane *lane, struct track *to, con
 
 void lane_follow_mode(struct run *run, struct lane *lane, const struct record *record)
 {
-	uint32_t mode = run->private->mode;
+	uint32_t mode = run->priv->mode;
 	if (lane->has_step && !lane->is_ended && run->tracks[lane->track].mode != mode)
 		move_batch(run, lane, run_track(run, mode, true), record);
 }
@@ -168,7 +168,7 @@ static void take_in_between(struct run *run, struct lane *lane, struct batch *ba
 	for (unsigned i = 0; i < lane->between.phase_count; i++) {
 		const struct phase_time *phase = &lane->between.phases[i];
 		struct total_key key = { TOTAL_SPAN, lane->id, mode, phase->name, phase->parent };
-		struct total *total = phase->parent == NAME_NONE ? totals_find(&run->private->totals, &key, false) : NULL;
+		struct total *total = phase->parent == NAME_NONE ? totals_find(&run->priv->totals, &key, false) : NULL;
 		if (total)
 			total->between_s += (double)phase->seconds;
 		bool has_row = batch_add_phase(batch, phase->name, phase->parent, (double)phase->seconds, (double)phase->cpu_s,
@@ -176,13 +176,13 @@ static void take_in_between(struct run *run, struct lane *lane, struct batch *ba
 		if (!has_row && phase->parent == NAME_NONE)
 			lane->covered_between_s -= (double)phase->seconds;
 	}
-	batch_add_between(batch, run->private->between, between_s - lane->covered_between_s);
+	batch_add_between(batch, run->priv->between, between_s - lane->covered_between_s);
 }
 
 /* Does the batch's step last until this event, or only until the batch's end? */
 static bool has_next(const struct run *run, const struct lane *lane, const struct record *next)
 {
-	int64_t boundary_ns = run->private->boundary_ns;
+	int64_t boundary_ns = run->priv->boundary_ns;
 	return next->kind == RECORD_BATCH_BEGIN && !(boundary_ns > lane->begin_ns && boundary_ns <= next->time_ns);
 }
 
@@ -206,7 +206,7 @@ void lane_close_step(struct run *run, struct lane *lane, const struct record *re
 		device_pace_take(run, track, batch);
 	}
 	if (count(run, TOTAL_STEP, track->mode, record, step_s))
-		run_add_bin(run, run->private->step_count++, lane->begin_ns, is_whole ? batch_pace_s(batch) : step_s);
+		run_add_bin(run, run->priv->step_count++, lane->begin_ns, is_whole ? batch_pace_s(batch) : step_s);
 	if (is_whole && is_followed)
 		take_in_between(run, lane, batch, step_s - batch_s);
 	if (is_whole)
@@ -216,9 +216,9 @@ void lane_close_step(struct run *run, struct lane *lane, const struct record *re
 void lane_begin_batch(struct run *run, struct lane *lane, const struct record *record)
 {
 	/* Batches may have moved to this thread: the last step of the other thread's lane ends here too. */
-	struct run_private *private = run->private;
-	if (private->step_lane != lane->id && private->step_lane < private->lane_count) {
-		struct lane *before = &private->lanes[private->step_lane];
+	struct run_private *priv = run->priv;
+	if (priv->step_lane != lane->id && priv->step_lane < priv->lane_count) {
+		struct lane *before = &priv->lanes[priv->step_lane];
 		if (before->is_ended && before->end_ns <= record->time_ns)
 			lane_close_step(run, before, record);
 	}
@@ -230,8 +230,8 @@ static void count_pass(struct run *run, unsigned index)
 {
 	struct track *track = &run->tracks[index];
 	if (index != run->newest_track) {
-		track->pass_before = track->private->is_pass_whole ? track->pass_count : 0;
-		track->private->is_pass_whole = true;
+		track->pass_before = track->priv->is_pass_whole ? track->pass_count : 0;
+		track->priv->is_pass_whole = true;
 		track->pass_count = 0;
 	}
 	run->newest_track = index;
@@ -241,8 +241,8 @@ static void count_pass(struct run *run, unsigned index)
 /* The resident set at the batch's end; NAN if it was read more than two seconds earlier or later. */
 static double resident_at(const struct run *run, int64_t time_ns)
 {
-	double distance_s = fabs((double)time_ns - (double)run->private->resident_ns) * 1e-9;
-	return distance_s <= 2 ? run->private->resident_bytes : NAN;
+	double distance_s = fabs((double)time_ns - (double)run->priv->resident_ns) * 1e-9;
+	return distance_s <= 2 ? run->priv->resident_bytes : NAN;
 }
 
 static bool is_open_since(const struct lane *lane, int64_t begin_ns)
@@ -254,12 +254,12 @@ static bool is_open_since(const struct lane *lane, int64_t begin_ns)
  * time. */
 static struct lane *find_lane_to_end(struct run *run, struct lane *lane, const struct record *record)
 {
-	struct run_private *private = run->private;
+	struct run_private *priv = run->priv;
 	int64_t begin_ns = record->batch.begin_ns;
 	if (is_open_since(lane, begin_ns))
 		return lane;
-	if (private->step_lane < private->lane_count && is_open_since(&private->lanes[private->step_lane], begin_ns))
-		return &private->lanes[private->step_lane];
+	if (priv->step_lane < priv->lane_count && is_open_since(&priv->lanes[priv->step_lane], begin_ns))
+		return &priv->lanes[priv->step_lane];
 	if (begin_ns <= 0 || begin_ns > record->time_ns)
 		return NULL;
 	start_batch(run, lane, record, begin_ns, true);
@@ -278,13 +278,13 @@ void lane_end_batch(struct run *run, struct lane *lane, const struct record *rec
 	lane->is_ended = true;
 	lane->end_ns = record->time_ns;
 	if (count(run, TOTAL_BATCH, track->mode, record, batch_s)) {
-		track->private->counted++;
+		track->priv->counted++;
 		struct epoch *epoch = run_epoch_at(run, lane->begin_ns);
-		if (epoch && epoch->mode == track->mode && record->batch.number >= run->private->epochs_upto)
+		if (epoch && epoch->mode == track->mode && record->batch.number >= run->priv->epochs_upto)
 			epoch_add_batch(epoch, batch_s);
 	}
 	run_note_batch(run, lane, track->mode, record);
-	track->private->is_changed = true;
+	track->priv->is_changed = true;
 	count_pass(run, lane->track);
 	run_note_loss(track, record->batch.number, record->batch.loss);
 	struct batch *batch = lane_batch(run, lane);
@@ -364,12 +364,12 @@ void lane_add_span(struct run *run, struct lane *lane, const struct record *publ
 	struct record copy = *published, *record = &copy;
 	record->span.name = name_of_thing(published->span.name);
 	record->span.parent = name_or_none(published->span.parent);
-	struct total_key key = { TOTAL_SPAN, record->lane, run->private->mode, record->span.name, record->span.parent };
+	struct total_key key = { TOTAL_SPAN, record->lane, run->priv->mode, record->span.name, record->span.parent };
 	double seconds = (double)record->span.duration_ns * 1e-9, self_s = (double)record->span.self_s;
-	struct total *total = key.mode == MODE_UNKNOWN ? NULL : totals_find(&run->private->totals, &key, true);
+	struct total *total = key.mode == MODE_UNKNOWN ? NULL : totals_find(&run->priv->totals, &key, true);
 	if (!isfinite(self_s) || self_s < 0)
 		self_s = seconds;
-	totals_add(&run->private->totals, total, record->sequence, record->time_ns, seconds, self_s,
+	totals_add(&run->priv->totals, total, record->sequence, record->time_ns, seconds, self_s,
 		(double)record->span.cpu_s, (double)record->span.memory_bytes);
 	if (total) {
 		total->depth = record->span.depth < total->depth ? record->span.depth : total->depth;

@@ -11,7 +11,7 @@ const struct late_figure *run_late_figure(
 	for (size_t i = 0; name && i < run->late_figure_count; i++) {
 		if (run->late_figures[i].name == name && run->late_figures[i].mode == mode) {
 			if (window)
-				*window = run->private->late_windows[i];
+				*window = run->priv->late_windows[i];
 			return &run->late_figures[i];
 		}
 	}
@@ -26,7 +26,7 @@ void run_add_late_figure(struct run *run, uint32_t name, uint32_t mode, double v
 	if (at == RUN_LATE_FIGURES_MAX)
 		return;
 	struct late_figure *figure = &run->late_figures[at];
-	struct rolling **window = &run->private->late_windows[at];
+	struct rolling **window = &run->priv->late_windows[at];
 	if (at == run->late_figure_count) {
 		run->late_figure_count++;
 		*figure = (struct late_figure){ .name = name, .mode = mode };
@@ -42,7 +42,7 @@ void run_add_late_figure(struct run *run, uint32_t name, uint32_t mode, double v
 void run_release_late_figures(struct run *run)
 {
 	for (size_t i = 0; i < run->late_figure_count; i++)
-		rolling_free(run->private->late_windows[i]);
+		rolling_free(run->priv->late_windows[i]);
 }
 
 enum figure_unit late_figure_label(char *out, size_t size, const char *name)

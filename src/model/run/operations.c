@@ -15,16 +15,16 @@ struct operation_source {
 
 static bool lane_runs_batches(const struct run *run, uint16_t lane)
 {
-	return lane < LANES_MAX && (run->private->batch_lanes[lane / 64] >> lane % 64 & 1) != 0;
+	return lane < LANES_MAX && (run->priv->batch_lanes[lane / 64] >> lane % 64 & 1) != 0;
 }
 
 static void note_batch_lanes(struct run *run)
 {
-	const struct totals *totals = &run->private->totals;
-	memset(run->private->batch_lanes, 0, sizeof run->private->batch_lanes);
+	const struct totals *totals = &run->priv->totals;
+	memset(run->priv->batch_lanes, 0, sizeof run->priv->batch_lanes);
 	for (size_t i = 0; i < totals->count; i++)
 		if (totals->list[i].key.kind == TOTAL_BATCH && totals->list[i].key.lane < LANES_MAX)
-			run->private->batch_lanes[totals->list[i].key.lane / 64] |= UINT64_C(1) << totals->list[i].key.lane % 64;
+			run->priv->batch_lanes[totals->list[i].key.lane / 64] |= UINT64_C(1) << totals->list[i].key.lane % 64;
 }
 
 /* -- rows -- */
@@ -71,24 +71,24 @@ static bool has_row(const struct draft *draft, uint32_t mode, uint32_t name)
 
 static bool make_room(struct run *run, size_t count)
 {
-	struct run_private *private = run->private;
-	if (count <= private->operation_room)
+	struct run_private *priv = run->priv;
+	if (count <= priv->operation_room)
 		return true;
 	struct operation *operations = realloc(run->operations, count * sizeof *operations);
 	if (!operations)
 		return false;
 	run->operations = operations;
-	struct operation_source *sources = realloc(private->operation_sources, count * sizeof *sources);
+	struct operation_source *sources = realloc(priv->operation_sources, count * sizeof *sources);
 	if (!sources)
 		return false;
-	private->operation_sources = sources;
-	private->operation_room = count;
+	priv->operation_sources = sources;
+	priv->operation_room = count;
 	return true;
 }
 
 static void lay_out(struct run *run, struct draft *draft)
 {
-	struct run_private *private = run->private;
+	struct run_private *priv = run->priv;
 	size_t order[TREE_ROWS_MAX];
 	unsigned depth[TREE_ROWS_MAX];
 	if (!make_room(run, draft->count))
@@ -96,7 +96,7 @@ static void lay_out(struct run *run, struct draft *draft)
 	tree_order(draft->rows, draft->count, order, depth);
 	for (size_t i = 0; i < draft->count; i++) {
 		const struct tree_row *row = &draft->rows[order[i]];
-		private->operation_sources[i].first = draft->first[order[i]];
+		priv->operation_sources[i].first = draft->first[order[i]];
 		run->operations[i] = (struct operation){ .name = row->name,
 			.parent = row->parent,
 			.mode = row->group,
@@ -118,8 +118,8 @@ static void lay_out(struct run *run, struct draft *draft)
 /* Rebuilds the rows after a new name, lane or mode, which is rare. */
 static void draft_rows(struct run *run)
 {
-	struct run_private *private = run->private;
-	struct totals *totals = &private->totals;
+	struct run_private *priv = run->priv;
+	struct totals *totals = &priv->totals;
 	struct draft *draft = malloc(sizeof *draft);
 	if (!draft)
 		return;
@@ -131,16 +131,16 @@ static void draft_rows(struct run *run)
 		}
 	for (unsigned i = 0; i < run->track_count; i++) {
 		draft_row(draft, run->tracks[i].mode, NAME_UNATTRIBUTED, NAME_NONE, 0);
-		if (!has_row(draft, run->tracks[i].mode, private->between))
-			draft_row(draft, run->tracks[i].mode, private->between, NAME_NONE, 0);
+		if (!has_row(draft, run->tracks[i].mode, priv->between))
+			draft_row(draft, run->tracks[i].mode, priv->between, NAME_NONE, 0);
 	}
 	note_batch_lanes(run);
 	lay_out(run, draft);
 	free(draft);
-	private->operation_totals = totals->count;
-	private->operation_tracks = run->track_count;
-	private->operation_between = private->between;
-	private->renewed_ns = 0;
+	priv->operation_totals = totals->count;
+	priv->operation_tracks = run->track_count;
+	priv->operation_between = priv->between;
+	priv->renewed_ns = 0;
 }
 
 /* -- figures -- */
@@ -153,7 +153,7 @@ struct covered {
 
 static struct covered covered_by_spans(const struct run *run, uint32_t mode)
 {
-	const struct totals *totals = &run->private->totals;
+	const struct totals *totals = &run->priv->totals;
 	struct covered covered = { 0, 0 };
 	for (size_t i = 0; i < totals->count; i++) {
 		const struct total *total = &totals->list[i];
@@ -165,10 +165,10 @@ static struct covered covered_by_spans(const struct run *run, uint32_t mode)
 	}
 	for (unsigned i = 0; i < run->track_count; i++)
 		if (run->tracks[i].mode == mode)
-			covered.in_batch_s += run->tracks[i].private->covered_elsewhere_s;
+			covered.in_batch_s += run->tracks[i].priv->covered_elsewhere_s;
 	/* The running batch is not part of the batches' total. */
-	for (size_t i = 0; i < run->private->lane_count; i++) {
-		const struct lane *lane = &run->private->lanes[i];
+	for (size_t i = 0; i < run->priv->lane_count; i++) {
+		const struct lane *lane = &run->priv->lanes[i];
 		if (lane->has_step && !lane->is_ended && run->tracks[lane->track].mode == mode)
 			covered.in_batch_s -= lane->covered_in_s;
 	}
@@ -185,12 +185,12 @@ static double steps_total(const struct run *run, uint32_t mode)
 
 static bool stands_for_between(const struct run *run, const struct operation *operation)
 {
-	return operation->name == run->private->between && operation->parent == NAME_NONE;
+	return operation->name == run->priv->between && operation->parent == NAME_NONE;
 }
 
 static void refresh_from_totals(const struct run *run, struct operation *operation, uint32_t first)
 {
-	const struct totals *totals = &run->private->totals;
+	const struct totals *totals = &run->priv->totals;
 	struct merged_total merged;
 	double in_steps_s = NAN;
 	bool is_changed = stands_for_between(run, operation);
@@ -251,10 +251,10 @@ static void refresh_own_rows(struct run *run, const struct track *track)
 	double ahead_s = ahead == 1 ? track->batch.last_s : (double)ahead * track->batch.mean_s;
 	double in_batches_s = track->batch.total_s - (track->batch.count > track->step.count ? ahead_s : 0);
 	double between_s = fmax(track->step.total_s - in_batches_s - covered.between_s, 0);
-	struct operation *operation = find_operation(run, track->mode, run->private->between, NAME_NONE);
+	struct operation *operation = find_operation(run, track->mode, run->priv->between, NAME_NONE);
 	if (!operation || isnan(between_s))
 		return;
-	if (run->private->operation_sources[operation - run->operations].first == 0) {
+	if (run->priv->operation_sources[operation - run->operations].first == 0) {
 		set_own_row(operation, between_s, track->step.count, steps_s);
 		return;
 	}
@@ -284,17 +284,17 @@ static void renew_recent_median(struct operation *operation, const struct track 
 
 void run_refresh_operations(struct run *run, bool with_recent)
 {
-	struct run_private *private = run->private;
-	if (private->operation_totals != private->totals.count || private->operation_tracks != run->track_count ||
-		private->operation_between != private->between) {
+	struct run_private *priv = run->priv;
+	if (priv->operation_totals != priv->totals.count || priv->operation_tracks != run->track_count ||
+		priv->operation_between != priv->between) {
 		draft_rows(run);
 		with_recent = true;
 	}
 	for (size_t i = 0; i < run->operation_count; i++)
-		if (private->operation_sources[i].first)
-			refresh_from_totals(run, &run->operations[i], private->operation_sources[i].first);
-	for (size_t i = 0; i < private->totals.count; i++)
-	private->totals.list[i].is_changed = false;
+		if (priv->operation_sources[i].first)
+			refresh_from_totals(run, &run->operations[i], priv->operation_sources[i].first);
+	for (size_t i = 0; i < priv->totals.count; i++)
+		priv->totals.list[i].is_changed = false;
 	for (unsigned i = 0; i < run->track_count; i++)
 		refresh_own_rows(run, &run->tracks[i]);
 	for (size_t i = 0; with_recent && i < run->operation_count; i++) {

@@ -12,35 +12,35 @@ void run_set_name(struct run *run, uint32_t id, const char *text)
 {
 	if (id == 0 || id > NAMES_MAX || !text)
 		return;
-	struct run_private *private = run->private;
+	struct run_private *priv = run->priv;
 	const struct {
 		const char *text;
 		uint32_t *id;
 	} meant[] = {
-		{ "train", &private->train },
-		{ "accumulate", &private->accumulate },
-		{ "loss", &private->loss },
-		{ "cuda.allocated_bytes", &private->allocated },
-		{ "inference", &private->inference },
-		{ "error", &private->error },
-		{ "gc", &private->gc },
-		{ "sync", &private->sync },
-		{ "gpu.batch_s", &private->device_batch },
+		{ "train", &priv->train },
+		{ "accumulate", &priv->accumulate },
+		{ "loss", &priv->loss },
+		{ "cuda.allocated_bytes", &priv->allocated },
+		{ "inference", &priv->inference },
+		{ "error", &priv->error },
+		{ "gc", &priv->gc },
+		{ "sync", &priv->sync },
+		{ "gpu.batch_s", &priv->device_batch },
 	};
-	names_set(&private->names, id, text);
+	names_set(&priv->names, id, text);
 	for (size_t i = 0; i < sizeof meant / sizeof *meant; i++)
 		if (strcmp(text, meant[i].text) == 0)
 			*meant[i].id = id;
 	const char *between = run_meta(run, "between");
 	if (between && strcmp(text, between) == 0)
-		run->private->between = id;
+		run->priv->between = id;
 }
 
 static void note_phase_between(struct run *run)
 {
 	const char *text = run_meta(run, "between");
-	uint32_t id = text && *text ? names_find(&run->private->names, text) : 0;
-	run->private->between = id ? id : NAME_BETWEEN;
+	uint32_t id = text && *text ? names_find(&run->priv->names, text) : 0;
+	run->priv->between = id ? id : NAME_BETWEEN;
 }
 
 /* Makes room for one more row of an array that only grows; NULL: full or out of memory. */
@@ -89,8 +89,8 @@ void run_set_meta(struct run *run, const char *key, const char *value)
 /* Published about the batch's end, before or after. */
 static void note_allocated(struct run *run, double value)
 {
-	const struct run_private *private = run->private;
-	const struct lane *lane = private->step_lane < private->lane_count ? &private->lanes[private->step_lane] : NULL;
+	const struct run_private *priv = run->priv;
+	const struct lane *lane = priv->step_lane < priv->lane_count ? &priv->lanes[priv->step_lane] : NULL;
 	struct batch *batch = lane && lane->has_step ? track_slot(&run->tracks[lane->track], lane->ordinal) : NULL;
 	if (batch && value >= 0)
 		batch->allocated_bytes = value;
@@ -114,7 +114,7 @@ void run_set_gauge(struct run *run, uint32_t name, int64_t time_ns, double value
 		run->gauge_count++;
 	}
 	run->gauges[at].value = value;
-	if (name != 0 && name == run->private->allocated)
+	if (name != 0 && name == run->priv->allocated)
 		note_allocated(run, value);
 	series_push(run->gauges[at].series, time_ns, value);
 }
@@ -199,5 +199,5 @@ void run_release_published(struct run *run)
 	free(run->meta);
 	free(run->gauges);
 	free(run->counters);
-	names_release(&run->private->names);
+	names_release(&run->priv->names);
 }

@@ -17,30 +17,30 @@ enum { COUNT_MAX_BITS = 62 };
 
 static void set_mode(struct run *run, const struct record *record)
 {
-	struct run_private *private = run->private;
-	private->mode = run_mode_of(run, record->mode.name);
+	struct run_private *priv = run->priv;
+	priv->mode = run_mode_of(run, record->mode.name);
 	struct epoch *epoch = run_epoch_at(run, record->time_ns);
-	if (epoch && epoch == &run->epochs[run->epoch_count - 1] && epoch->batches == 0 && !private->epoch_has_batches)
-		epoch->mode = private->mode;
-	if (private->step_lane < private->lane_count)
-		lane_follow_mode(run, &private->lanes[private->step_lane], record);
+	if (epoch && epoch == &run->epochs[run->epoch_count - 1] && epoch->batches == 0 && !priv->epoch_has_batches)
+		epoch->mode = priv->mode;
+	if (priv->step_lane < priv->lane_count)
+		lane_follow_mode(run, &priv->lanes[priv->step_lane], record);
 }
 
 /* -- lanes -- */
 
 static struct lane *find_lane(struct run *run, uint16_t id)
 {
-	struct run_private *private = run->private;
-	if (id < private->lane_count)
-		return &private->lanes[id];
+	struct run_private *priv = run->priv;
+	if (id < priv->lane_count)
+		return &priv->lanes[id];
 	if (id >= LANES_MAX)
 		return NULL;
-	struct lane *lanes = realloc(private->lanes, ((size_t)id + 1) * sizeof *lanes);
+	struct lane *lanes = realloc(priv->lanes, ((size_t)id + 1) * sizeof *lanes);
 	if (!lanes)
 		return NULL;
-	private->lanes = lanes;
-	for (; private->lane_count <= id; private->lane_count++)
-		lanes[private->lane_count] = (struct lane){ .id = (uint16_t) private->lane_count };
+	priv->lanes = lanes;
+	for (; priv->lane_count <= id; priv->lane_count++)
+		lanes[priv->lane_count] = (struct lane){ .id = (uint16_t)priv->lane_count };
 	return &lanes[id];
 }
 
@@ -54,7 +54,7 @@ static uint64_t bounded(uint64_t count)
 static void replace_total(struct run *run, const struct record *record)
 {
 	const struct total_row *row = record->total;
-	struct run_private *private = run->private;
+	struct run_private *priv = run->priv;
 	if (!row || (unsigned)row->kind > TOTAL_SPAN)
 		return;
 	struct total_key key = { row->kind, record->lane, run_mode_of(run, row->mode), 0, 0 };
@@ -64,34 +64,34 @@ static void replace_total(struct run *run, const struct record *record)
 	}
 	if (key.mode == MODE_UNKNOWN)
 		return;
-	const struct total *before = totals_find(&private->totals, &key, false);
+	const struct total *before = totals_find(&priv->totals, &key, false);
 	uint64_t counted = before ? bounded(before->count) : 0;
-	totals_replace(&private->totals, &key, row);
-	const struct total *after = totals_find(&private->totals, &key, false);
+	totals_replace(&priv->totals, &key, row);
+	const struct total *after = totals_find(&priv->totals, &key, false);
 	if (!after)
 		return;
 	if (key.kind == TOTAL_STEP)
-	private->step_count = bounded(private->step_count - counted + bounded(after->count));
+		priv->step_count = bounded(priv->step_count - counted + bounded(after->count));
 	struct track *track = key.kind == TOTAL_SPAN ? NULL : run_track(run, key.mode, true);
 	if (!track)
 		return;
-	track->private->is_changed = true;
+	track->priv->is_changed = true;
 	if (key.kind == TOTAL_BATCH)
-		track->private->counted = bounded(track->private->counted - counted + bounded(after->count));
+		track->priv->counted = bounded(track->priv->counted - counted + bounded(after->count));
 }
 
 /* pmtop comes: the batches whose events follow (`rest`) are among the counted ones, and get the numbers that they
  * had. */
 void run_settle_past(struct run *run, const struct record *rest, size_t rest_count)
 {
-	struct run_private *private = run->private;
-	if (!private->is_opening)
+	struct run_private *priv = run->priv;
+	if (!priv->is_opening)
 		return;
-	private->is_opening = false;
+	priv->is_opening = false;
 	uint64_t numbered[RUN_TRACKS_MAX];
 	for (unsigned i = 0; i < run->track_count; i++)
-		numbered[i] = run->tracks[i].private->counted;
-	uint32_t mode = private->mode;
+		numbered[i] = run->tracks[i].priv->counted;
+	uint32_t mode = priv->mode;
 	for (size_t i = 0; i < rest_count; i++) {
 		if (rest[i].run != run->id || (rest[i].kind != RECORD_BATCH_END && rest[i].kind != RECORD_MODE))
 			continue;
@@ -100,7 +100,7 @@ void run_settle_past(struct run *run, const struct record *rest, size_t rest_cou
 			continue;
 		}
 		struct total_key key = { TOTAL_BATCH, rest[i].lane, mode, 0, 0 };
-		const struct total *total = totals_find(&private->totals, &key, false);
+		const struct total *total = totals_find(&priv->totals, &key, false);
 		struct track *track = run_track(run, mode, false);
 		if (total && track && rest[i].sequence < total->upto && numbered[track - run->tracks] > 0)
 			numbered[track - run->tracks]--;
@@ -139,7 +139,7 @@ static void apply_event(struct run *run, const struct record *record)
 	case RECORD_BATCH_BEGIN: lane_begin_batch(run, lane, record); break;
 	case RECORD_BATCH_END:
 		lane_end_batch(run, lane, record);
-		run->private->epoch_has_batches = true;
+		run->priv->epoch_has_batches = true;
 		break;
 	case RECORD_EVIDENCE: lane_add_evidence(run, lane, record); break;
 	case RECORD_SPAN: lane_add_span(run, lane, record); break;
@@ -154,17 +154,17 @@ static void apply_event(struct run *run, const struct record *record)
 /* The writer that says that the run is ended has counted the last step; one that was killed has not. */
 static void close_run(struct run *run, const struct record *record)
 {
-	struct run_private *private = run->private;
-	for (size_t i = 0; run->state.is_ended && i < private->lane_count; i++) {
-		struct lane *lane = &private->lanes[i];
+	struct run_private *priv = run->priv;
+	for (size_t i = 0; run->state.is_ended && i < priv->lane_count; i++) {
+		struct lane *lane = &priv->lanes[i];
 		struct record last = { .kind = RECORD_RUN_CLOSED, .lane = lane->id, .time_ns = record->time_ns };
-		last.sequence = private->was_ended ? 0 : lane->next_sequence;
+		last.sequence = priv->was_ended ? 0 : lane->next_sequence;
 		lane_close_step(run, lane, &last);
 	}
 	put_text(run->ended, sizeof run->ended, record->text && *record->text ? record->text : "ended");
 	run->has_ended_orderly = end_is_orderly(run->ended);
 	run->is_live = false;
-	private->closed_ns = bounded_time(record->time_ns);
+	priv->closed_ns = bounded_time(record->time_ns);
 	run->open_span_count = 0;
 }
 
@@ -172,17 +172,17 @@ static void set_state(struct run *run, const struct run_state *state)
 {
 	if (!state)
 		return;
-	struct run_private *private = run->private;
+	struct run_private *priv = run->priv;
 	run->state = *state;
-	run->state.mode = private->mode = run_mode_of(run, state->mode);
-	if (!private->has_state)
-	private->was_ended = state->is_ended;
-	private->has_state = true;
+	run->state.mode = priv->mode = run_mode_of(run, state->mode);
+	if (!priv->has_state)
+		priv->was_ended = state->is_ended;
+	priv->has_state = true;
 }
 
 void run_apply(struct run *run, const struct record *record, size_t rest_count)
 {
-	run->private->is_changed = true;
+	run->priv->is_changed = true;
 	switch ((enum record_kind)record->kind) {
 	case RECORD_NAME: run_set_name(run, record->name.id, record->name.text); break;
 	case RECORD_META: run_set_meta(run, record->meta.key, record->meta.value); break;
@@ -191,14 +191,14 @@ void run_apply(struct run *run, const struct record *record, size_t rest_count)
 	case RECORD_HISTORY: run_replace_bins(run, record->history.rows, record->history.count); break;
 	case RECORD_EPOCHS:
 		run_replace_epochs(run, record->epochs.rows, record->epochs.count, record->epochs.dropped);
-		run->private->epochs_upto = record->epochs.upto;
+		run->priv->epochs_upto = record->epochs.upto;
 		break;
 	case RECORD_COUNTER: run_set_counter(run, record->counter.name, record->time_ns, record->counter.total); break;
 	case RECORD_OPEN_SPAN: run_set_open_span(run, record); break;
 	case RECORD_OPEN_SPANS_NONE: run_clear_open_spans(run, record->lane); break;
 	case RECORD_LOST:
 		run->lost_events += record->lost.count;
-		run->private->is_lost_in_set = true;
+		run->priv->is_lost_in_set = true;
 		break;
 	case RECORD_BEFORE_ATTACH: run->before_attach_events = record->lost.count; break;
 	case RECORD_REFUSED:

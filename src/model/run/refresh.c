@@ -23,8 +23,8 @@ enum { TREND_BATCHES_MIN = 20, TREND_POINTS_MAX = 64 };
 
 bool run_open(struct run *run, const struct record *opened, const struct model_options *options)
 {
-	struct run_private *private = calloc(1, sizeof *private);
-	if (!private)
+	struct run_private *priv = calloc(1, sizeof *priv);
+	if (!priv)
 		return false;
 	*run = (struct run){ .is_used = true,
 		.is_live = opened->opened.is_live,
@@ -38,18 +38,18 @@ bool run_open(struct run *run, const struct record *opened, const struct model_o
 		.epoch_eta_s = NAN,
 		.run_done_ratio = NAN,
 		.run_eta_s = NAN,
-		.private = private };
+		.priv = priv };
 	run->state.loss = NAN;
 	put_text(run->name, sizeof run->name, opened->opened.name);
 	put_text(run->uuid, sizeof run->uuid, opened->opened.uuid);
 	put_text(run->abi, sizeof run->abi, opened->opened.abi);
 	run->is_counted = strcmp(run->abi, "counted") == 0;
-	private->options = *options;
-	private->between = NAME_BETWEEN;
-	private->bin_width = 1;
-	private->is_opening = true;
-	private->resident_bytes = private->process_state = NAN;
-	private->was_live = opened->opened.is_live;
+	priv->options = *options;
+	priv->between = NAME_BETWEEN;
+	priv->bin_width = 1;
+	priv->is_opening = true;
+	priv->resident_bytes = priv->process_state = NAN;
+	priv->was_live = opened->opened.is_live;
 	for (unsigned i = 0; i < RUN_TRACKS_MAX; i++)
 		track_init_empty(&run->tracks[i]);
 	return true;
@@ -57,29 +57,29 @@ bool run_open(struct run *run, const struct record *opened, const struct model_o
 
 void run_release(struct run *run)
 {
-	struct run_private *private = run->private;
-	if (!private)
+	struct run_private *priv = run->priv;
+	if (!priv)
 		return;
 	for (unsigned i = 0; i < run->track_count; i++)
 		track_release(&run->tracks[i]);
 	run_release_published(run);
 	run_release_late_figures(run);
-	totals_release(&private->totals);
-	free(private->lanes);
+	totals_release(&priv->totals);
+	free(priv->lanes);
 	requests_free(run->requests);
 	run_release_flagged(run);
-	free(private->operation_sources);
+	free(priv->operation_sources);
 	free(run->operations);
 	free(run->bins);
 	free(run->epochs);
-	free(private);
+	free(priv);
 	*run = (struct run){ 0 };
 }
 
 /* Training if it ever occurred, else the current mode. */
 static void choose_main_track(struct run *run)
 {
-	uint32_t current = run->private->mode;
+	uint32_t current = run->priv->mode;
 	for (unsigned i = 0; i < run->track_count; i++) {
 		if (run->tracks[i].mode == NAME_NONE) {
 			run->main_track = i;
@@ -95,7 +95,7 @@ static void refresh_slow_first(struct run *run)
 {
 	struct track *track = &run->tracks[run->main_track];
 	for (unsigned i = 0; i < run->track_count; i++)
-		if (run->tracks[i].private->has_run_first)
+		if (run->tracks[i].priv->has_run_first)
 			return;
 	if (isnan(track->slow_first_s) && run->bin_count && run->bins[0].first == 0 && run->bins[0].count == 1)
 		track->slow_first_s = run->bins[0].sum_s;
@@ -129,43 +129,42 @@ static double loss_trend(const struct track *track)
 
 static void refresh_phases(struct run *run, int64_t now_ns)
 {
-	struct run_private *private = run->private;
-	private->has_new_phases |= private->is_changed;
-	if (!private->has_new_phases ||
-		(private->phases_ns && now_ns < private->phases_ns + PHASES_NS && !private->closed_ns))
+	struct run_private *priv = run->priv;
+	priv->has_new_phases |= priv->is_changed;
+	if (!priv->has_new_phases || (priv->phases_ns && now_ns < priv->phases_ns + PHASES_NS && !priv->closed_ns))
 		return;
 	for (unsigned i = 0; i < run->track_count; i++)
-		run->tracks[i].private->phases.is_valid = false;
-	private->has_new_phases = false;
-	private->phases_ns = now_ns;
+		run->tracks[i].priv->phases.is_valid = false;
+	priv->has_new_phases = false;
+	priv->phases_ns = now_ns;
 }
 
 void run_refresh(struct run *run, int64_t now_ns)
 {
-	struct run_private *private = run->private;
-	if (private->closed_ns && private->closed_ns < now_ns)
-		now_ns = private->closed_ns;
+	struct run_private *priv = run->priv;
+	if (priv->closed_ns && priv->closed_ns < now_ns)
+		now_ns = priv->closed_ns;
 	run_settle_past(run, NULL, 0);
-	if (private->is_lost_in_set)
+	if (priv->is_lost_in_set)
 		run_reconcile_epochs(run);
-	private->is_lost_in_set = false;
+	priv->is_lost_in_set = false;
 	run_refresh_epochs(run, now_ns);
 	choose_main_track(run);
 	refresh_phases(run, now_ns);
-	if (private->is_changed) {
-		bool is_renewal = private->renewed_ns == 0 || now_ns >= private->renewed_ns + RENEW_NS || private->closed_ns;
+	if (priv->is_changed) {
+		bool is_renewal = priv->renewed_ns == 0 || now_ns >= priv->renewed_ns + RENEW_NS || priv->closed_ns;
 		for (unsigned i = 0; i < run->track_count; i++) {
 			track_refresh(run, &run->tracks[i]);
-			run->tracks[i].private->pace.is_valid &= !is_renewal;
+			run->tracks[i].priv->pace.is_valid &= !is_renewal;
 		}
 		refresh_slow_first(run);
 		run_refresh_loss(run);
 		run_refresh_operations(run, is_renewal);
 		if (is_renewal) {
 			run->loss_trend = loss_trend(run_main(run));
-			private->renewed_ns = now_ns;
+			priv->renewed_ns = now_ns;
 		}
-		private->is_changed = false;
+		priv->is_changed = false;
 	}
 	run_refresh_eta(run, now_ns);
 }

@@ -25,7 +25,7 @@ const char *run_name(const struct run *run, uint32_t id)
 		return text && *text ? text : "between";
 	}
 	default: {
-		const char *text = run->private ? names_text(&run->private->names, id) : NULL;
+		const char *text = run->priv ? names_text(&run->priv->names, id) : NULL;
 		return text ? text : "(unnamed)";
 	}
 	}
@@ -110,5 +110,5 @@ const char *track_kind_name(const struct run *run, const struct track *track, ui
 		return NULL;
 	if (kind != NAME_NONE)
 		return run_name(run, kind);
-	return run->private && run->private->accumulate && track_kind(track, run->private->accumulate) ? "step" : "usual";
+	return run->priv && run->priv->accumulate && track_kind(track, run->priv->accumulate) ? "step" : "usual";
 }

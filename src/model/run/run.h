@@ -213,7 +213,7 @@ struct track {
 	size_t capacity;
 	/* retained ordinals: first ≤ ordinal < end. The last may be running; some may be missing (lost) */
 	uint64_t first, end;
-	struct track_private *private;
+	struct track_private *priv;
 };
 
 struct bin {
@@ -289,7 +289,7 @@ struct run {
 	/* NAN = unknown; the ETA includes validation and checkpoints */
 	double epoch_done_ratio, epoch_eta_s, run_done_ratio, run_eta_s;
 	/* private */
-	struct run_private *private;
+	struct run_private *priv;
 };
 
 /* "forward", "unattributed", "between" (or the phase named by the meta key `between`), …; NAME_NONE is "train", which

@@ -6,7 +6,7 @@
 
 static void refresh_totals(const struct run *run, uint32_t mode, enum total_kind kind, struct figures *out)
 {
-	const struct totals *totals = &run->private->totals;
+	const struct totals *totals = &run->priv->totals;
 	struct merged_total merged;
 	merged_total_init(&merged);
 	for (size_t i = 0; i < totals->count; i++)
@@ -31,24 +31,24 @@ static void take_seen(const struct track *track, struct figures *out)
 
 static void refresh_judged(struct track *track)
 {
-	const struct track_private *private = track->private;
-	track->judged = private->judged;
-	if (private->judged_counts && private->judged.count) {
+	const struct track_private *priv = track->priv;
+	track->judged = priv->judged;
+	if (priv->judged_counts && priv->judged.count) {
 		double quantiles[2];
-		histogram_quantiles(private->judged_counts, 2, (const double[]){ 0.5, 0.95 }, private->judged.min_s,
-			private->judged.max_s, quantiles);
+		histogram_quantiles(
+			priv->judged_counts, 2, (const double[]){ 0.5, 0.95 }, priv->judged.min_s, priv->judged.max_s, quantiles);
 		track->judged.p50_s = quantiles[0];
 		track->judged.p95_s = quantiles[1];
 	}
 	for (unsigned i = 0; i < track->kind_count; i++) {
-		track->kinds[i].median_s = rolling_median(private->windows[i]);
-		track->kinds[i].p95_s = rolling_quantile(private->windows[i], 0.95);
+		track->kinds[i].median_s = rolling_median(priv->windows[i]);
+		track->kinds[i].p95_s = rolling_quantile(priv->windows[i], 0.95);
 	}
 }
 
 static void refresh_recent(struct track *track)
 {
-	const struct track_private *private = track->private;
+	const struct track_private *priv = track->priv;
 	struct figures recent = no_figures;
 	double samples = 0, sampled_s = 0;
 	for (uint64_t ordinal = track->end; ordinal-- > track->first && recent.count < RUN_RECENT;) {
@@ -67,8 +67,8 @@ static void refresh_recent(struct track *track)
 	}
 	if (recent.count)
 		recent.mean_s = recent.total_s / (double)recent.count;
-	recent.p50_s = rolling_median(private->recent);
-	recent.p95_s = rolling_quantile(private->recent, 0.95);
+	recent.p50_s = rolling_median(priv->recent);
+	recent.p95_s = rolling_quantile(priv->recent, 0.95);
 	track->recent = recent;
 	track->rate_per_s = recent.total_s > 0 ? (double)recent.count / recent.total_s : NAN;
 	track->samples_per_s = sampled_s > 0 ? samples / sampled_s : NAN;
@@ -76,10 +76,10 @@ static void refresh_recent(struct track *track)
 
 void track_refresh(struct run *run, struct track *track)
 {
-	struct track_private *private = track->private;
-	if (!private->is_changed)
+	struct track_private *priv = track->priv;
+	if (!priv->is_changed)
 		return;
-	private->is_changed = false;
+	priv->is_changed = false;
 	refresh_totals(run, track->mode, TOTAL_BATCH, &track->batch);
 	refresh_totals(run, track->mode, TOTAL_STEP, &track->step);
 	track->count = track->batch.count;

@@ -25,7 +25,7 @@ void track_init_empty(struct track *track)
 
 uint32_t run_mode_of(const struct run *run, uint32_t id)
 {
-	if (id == run->private->train)
+	if (id == run->priv->train)
 		return NAME_NONE;
 	return id > NAMES_MAX ? MODE_UNKNOWN : id;
 }
@@ -37,39 +37,39 @@ struct track *run_track(struct run *run, uint32_t mode, bool create)
 			return &run->tracks[i];
 	if (!create || mode == MODE_UNKNOWN || run->track_count == RUN_TRACKS_MAX)
 		return NULL;
-	const struct model_options *options = &run->private->options;
-	struct track_private *private = calloc(1, sizeof *private);
-	if (!private)
+	const struct model_options *options = &run->priv->options;
+	struct track_private *priv = calloc(1, sizeof *priv);
+	if (!priv)
 		return NULL;
-	private->max = options->batch_capacity < RING_MIN ? RING_MIN
-		: options->batch_capacity < RING_MAX          ? options->batch_capacity
-													  : RING_MAX;
-	private->flag_window = options->flag_window < 2   ? 2
+	priv->max = options->batch_capacity < RING_MIN ? RING_MIN
+		: options->batch_capacity < RING_MAX       ? options->batch_capacity
+												   : RING_MAX;
+	priv->flag_window = options->flag_window < 2      ? 2
 		: options->flag_window < BASELINE_BATCHES_MAX ? options->flag_window
 													  : BASELINE_BATCHES_MAX;
-	private->recent = rolling_new(RUN_RECENT);
-	private->windows[0] = rolling_new(private->flag_window);
-	private->judged_counts = calloc(HISTOGRAM_BUCKETS, sizeof *private->judged_counts);
-	private->judged = no_figures;
-	private->place_ordinal = private->pace_of_device.next_ordinal = NO_ORDINAL;
+	priv->recent = rolling_new(RUN_RECENT);
+	priv->windows[0] = rolling_new(priv->flag_window);
+	priv->judged_counts = calloc(HISTOGRAM_BUCKETS, sizeof *priv->judged_counts);
+	priv->judged = no_figures;
+	priv->place_ordinal = priv->pace_of_device.next_ordinal = NO_ORDINAL;
 	struct track *track = &run->tracks[run->track_count++];
 	track_init_empty(track);
 	track->mode = mode;
-	track->private = private;
+	track->priv = priv;
 	return track;
 }
 
 void track_release(struct track *track)
 {
-	if (!track->private)
+	if (!track->priv)
 		return;
-	rolling_free(track->private->recent);
+	rolling_free(track->priv->recent);
 	for (unsigned i = 0; i < RUN_KINDS_MAX; i++)
-		rolling_free(track->private->windows[i]);
-	free(track->private->judged_counts);
-	free(track->private);
+		rolling_free(track->priv->windows[i]);
+	free(track->priv->judged_counts);
+	free(track->priv);
 	free(track->ring);
-	track->private = NULL;
+	track->priv = NULL;
 	track->ring = NULL;
 }
 
@@ -96,7 +96,7 @@ const struct batch *track_batch(const struct track *track, uint64_t ordinal)
 /* Grows the ring to `count` batches, or its maximum. If memory runs out it stays as it is, and drops its oldest. */
 static void grow(struct track *track, uint64_t count)
 {
-	size_t max = track->private->max, capacity = track->capacity ? track->capacity * 2 : RING_FIRST;
+	size_t max = track->priv->max, capacity = track->capacity ? track->capacity * 2 : RING_FIRST;
 	while (capacity < count && capacity < max)
 		capacity *= 2;
 	if (capacity > max)
@@ -122,23 +122,23 @@ void track_skip_to(struct track *track, uint64_t ordinal)
 		return;
 	if (track->first == track->end)
 		track->first = ordinal;
-	if (ordinal - track->first > track->capacity && ordinal - track->first <= track->private->max)
+	if (ordinal - track->first > track->capacity && ordinal - track->first <= track->priv->max)
 		grow(track, ordinal - track->first);
 	track->end = ordinal;
 	if (ordinal - track->first > track->capacity)
 		track->first = ordinal - track->capacity;
-	track->private->is_changed = true;
+	track->priv->is_changed = true;
 }
 
 struct batch *track_append(struct track *track, uint64_t ordinal)
 {
 	if (track->first == track->end)
 		track->first = ordinal;
-	if (ordinal - track->first >= track->capacity && track->capacity < track->private->max &&
-		ordinal - track->first < track->private->max)
+	if (ordinal - track->first >= track->capacity && track->capacity < track->priv->max &&
+		ordinal - track->first < track->priv->max)
 		grow(track, ordinal - track->first + 1);
 	track->end = ordinal + 1;
-	track->private->is_changed = true;
+	track->priv->is_changed = true;
 	if (track->capacity == 0) {
 		track->first = track->end;
 		return NULL;
@@ -157,7 +157,7 @@ struct batch *track_append(struct track *track, uint64_t ordinal)
 
 void track_take_back(struct track *track, uint64_t ordinal)
 {
-	struct track_private *private = track->private;
+	struct track_private *priv = track->priv;
 	struct batch *batch = track_slot(track, ordinal);
 	if (batch)
 		batch->ordinal = NO_ORDINAL;
@@ -165,8 +165,9 @@ void track_take_back(struct track *track, uint64_t ordinal)
 		track->end--;
 	if (track->first > track->end)
 		track->first = track->end;
-	if (private->candidates_end == ordinal + 1 && private->candidates_first == ordinal)
-	private->candidates_end = private->has_run_first = 0;
-	else if (private->candidates_end == ordinal + 1) private->candidates_end = ordinal;
-	private->is_changed = true;
+	if (priv->candidates_end == ordinal + 1 && priv->candidates_first == ordinal)
+		priv->candidates_end = priv->has_run_first = 0;
+	else if (priv->candidates_end == ordinal + 1)
+		priv->candidates_end = ordinal;
+	priv->is_changed = true;
 }

@@ -151,7 +151,7 @@ static void drop_predecessor(struct workers *workers, int32_t owner, uint32_t id
 
 static struct worker_retained *add_retained(struct model *model, const struct record *record)
 {
-	struct workers *workers = model->private->workers;
+	struct workers *workers = model->priv->workers;
 	const struct worker_row *row = record->worker;
 	int32_t owner = model_owner(model, row->pid);
 	drop_predecessor(workers, owner, row->id);
@@ -259,7 +259,7 @@ static void take_row(struct worker_retained *retained, const struct worker_row *
 
 void model_take_worker(struct model *model, const struct record *record)
 {
-	struct workers *workers = model->private->workers;
+	struct workers *workers = model->priv->workers;
 	const struct worker_row *row = record->worker;
 	struct worker_retained *retained = workers && row && row->histogram ? find_retained(workers, record->run) : NULL;
 	if (retained && (retained->worker.pid != row->pid || retained->worker.start_ns != row->start_ns)) {
@@ -280,7 +280,7 @@ void model_take_worker(struct model *model, const struct record *record)
 
 void model_lose_worker(struct model *model, const struct record *record)
 {
-	struct workers *workers = model->private->workers;
+	struct workers *workers = model->priv->workers;
 	for (size_t i = 0; workers && i < workers->count; i++) {
 		struct worker_retained *retained = workers->retained[i];
 		if (retained->source_id != record->run || retained->is_emitted_gone)
@@ -325,7 +325,7 @@ static bool was_taken_along(const struct model *model, const struct worker_retai
 /* When the trainer ends normally, its workers end too: these do not count as died. */
 static void forget_taken_along(struct model *model)
 {
-	struct workers *workers = model->private->workers;
+	struct workers *workers = model->priv->workers;
 	for (size_t i = workers->count; i-- > 0;) {
 		const struct worker_retained *retained = workers->retained[i];
 		if (!retained->worker.is_gone || model->now_ns - retained->gone_ns > TAKEN_ALONG_NS ||
@@ -340,7 +340,7 @@ static void forget_taken_along(struct model *model)
 
 void model_refresh_workers(struct model *model)
 {
-	struct workers *workers = model->private->workers;
+	struct workers *workers = model->priv->workers;
 	if (!workers)
 		return;
 	for (size_t i = 0; i < workers->count; i++) {
@@ -364,13 +364,13 @@ const struct worker_group *model_worker_group(const struct model *model, int run
 
 void model_init_workers(struct model *model)
 {
-	model->private->tree_version = 1;
-	model->private->workers = calloc(1, sizeof *model->private->workers);
+	model->priv->tree_version = 1;
+	model->priv->workers = calloc(1, sizeof *model->priv->workers);
 }
 
 void model_free_workers(struct model *model)
 {
-	struct workers *workers = model->private->workers;
+	struct workers *workers = model->priv->workers;
 	for (size_t i = 0; workers && i < workers->count; i++)
 		free(workers->retained[i]);
 	for (size_t i = 0; workers && i < workers->worker_group_count; i++)

@@ -14,7 +14,7 @@ struct sums {
 
 static void add_worker(const struct model *model, const struct process *process, struct sums *sums)
 {
-	const struct watched *watched = model->private->pasts[process - model->processes].watched;
+	const struct watched *watched = model->priv->pasts[process - model->processes].watched;
 	if (!watched || process->is_gone)
 		return;
 	int64_t to_ns = watched->on_disk.last_ns, from_ns = to_ns - WINDOW_NS,
@@ -37,7 +37,7 @@ void model_worker_group_load(const struct model *model, int run, struct worker_g
 {
 	size_t count;
 	struct sums sums = { .known = 0 };
-	const struct worker_shown *shown = model->private ? model_workers(model, run, &count) : NULL;
+	const struct worker_shown *shown = model->priv ? model_workers(model, run, &count) : NULL;
 	*out =
 		(struct worker_group_load){ .cpu_ratio = NAN, .disk_ratio = NAN, .queue_ratio = NAN, .read_bytes_per_s = NAN };
 	for (size_t i = 0; shown && i < count; i++)

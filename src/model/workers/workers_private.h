@@ -52,7 +52,7 @@ struct workers {
 /* NULL: out of memory, or the model was built by a test. */
 static inline struct workers *workers_of(const struct model *model)
 {
-	return model->private ? model->private->workers : NULL;
+	return model->priv ? model->priv->workers : NULL;
 }
 
 /* The owner of a process: its nearest ancestor that publishes a run, else the target; 0 = unknown. */

@@ -20,10 +20,10 @@ static int by_pid(const void *left, const void *right)
 /* Updates the list of running processes after a change. */
 static void find_living(const struct model *model)
 {
-	struct workers *workers = model->private->workers;
-	if (workers->living_version == model->private->tree_version)
+	struct workers *workers = model->priv->workers;
+	if (workers->living_version == model->priv->tree_version)
 		return;
-	workers->living_version = model->private->tree_version;
+	workers->living_version = model->priv->tree_version;
 	workers->living_count = 0;
 	for (size_t i = 0; i < model->process_count; i++)
 		if (!model->processes[i].is_gone)
@@ -33,7 +33,7 @@ static void find_living(const struct model *model)
 
 static const struct process *find_process(const struct model *model, int32_t pid)
 {
-	const struct workers *workers = model->private->workers;
+	const struct workers *workers = model->priv->workers;
 	find_living(model);
 	const struct living *living =
 		bsearch(&(struct living){ .pid = pid }, workers->living, workers->living_count, sizeof *living, by_pid);
@@ -78,7 +78,7 @@ static const struct worker *published_by(const struct workers *workers, int32_t 
 /* In a PyTorch run the workers have known names, so other children are no workers. */
 static bool find_torch_workers(const struct model *model, int32_t owner)
 {
-	const struct workers *workers = model->private->workers;
+	const struct workers *workers = model->priv->workers;
 	for (size_t i = 0; i < workers->worker_group_count; i++)
 		if (workers->worker_groups[i]->worker_group.owner == owner)
 			return true;
@@ -109,7 +109,7 @@ static void show(struct workers *workers, const struct worker *worker, const str
 
 static void show_unpublished(struct model *model, size_t at, struct torch_answer *last)
 {
-	struct workers *workers = model->private->workers;
+	struct workers *workers = model->priv->workers;
 	const struct process *process = &model->processes[at];
 	int32_t owner = workers->process_owners[at];
 	if (process->is_gone || process->is_target || publishes_run(model, process->pid) ||
@@ -149,7 +149,7 @@ static void sort_shown(struct workers *workers)
 
 static void find_shown(struct model *model)
 {
-	struct workers *workers = model->private->workers;
+	struct workers *workers = model->priv->workers;
 	struct torch_answer last = { .is_known = false };
 	workers->shown_count = 0;
 	for (size_t i = 0; i < workers->count; i++) {
@@ -183,10 +183,10 @@ static enum worker_state state_of(const struct worker_shown *shown)
 
 void model_show_workers(struct model *model)
 {
-	struct workers *workers = model->private->workers;
-	if (workers->is_changed || workers->tree_version != model->private->tree_version) {
+	struct workers *workers = model->priv->workers;
+	if (workers->is_changed || workers->tree_version != model->priv->tree_version) {
 		workers->is_changed = false;
-		workers->tree_version = model->private->tree_version;
+		workers->tree_version = model->priv->tree_version;
 		find_shown(model);
 	}
 	for (size_t i = 0; i < workers->shown_count; i++)
