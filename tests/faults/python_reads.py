@@ -191,7 +191,7 @@ def stack_ends_with_one_line():
         before = time.monotonic()
         told = pmtop('stack', program.pid)
         assert told.returncode == 1 and not told.stdout and told.stderr.count('\n') == 1, told
-        assert f'the memory of process {program.pid} could not be read within 4 s' in told.stderr, told.stderr
+        assert f'reading the memory of process {program.pid} took more than 4 s' in told.stderr, told.stderr
         assert time.monotonic() - before < 40
 
 
@@ -273,7 +273,7 @@ def a_filter_is_named(error):
 
 def doctor_names_a_filter():
     told = subprocess.run([PMTOP, 'doctor'], env=ENVIRONMENT, capture_output=True, text=True, timeout=SOON_S, preexec_fn=lambda: forbid_reading(1))
-    assert "process_vm_readv: Operation not permitted, even of pmtop's own memory" in ' '.join(told.stdout.split()), told.stdout
+    assert "process_vm_readv: Operation not permitted: no Python stacks" in ' '.join(told.stdout.split()), told.stdout
 
 
 def another_user_is_named():

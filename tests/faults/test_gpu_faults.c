@@ -165,7 +165,7 @@ START_TEST(a_missing_library_is_named_and_the_rest_goes_on)
 	setenv("PMTOP_NVML", "libnvidia-nothing.so.1", 1);
 	ck_start();
 	const struct record *missing = ck_missing();
-	ck_words(missing, "no NVIDIA driver here (libnvidia-nothing.so.1 not found)");
+	ck_words(missing, "no NVIDIA driver (libnvidia-nothing.so.1 not found)");
 	ck_assert_ptr_nonnull(strstr(missing->missing.remedy, "install the NVIDIA driver"));
 	for (int i = 0; i < 5; i++)
 		ck_assert(take());
@@ -176,7 +176,7 @@ START_TEST(a_driver_that_fails_says_how)
 {
 	fake_gpus_say(&gpus, "fail nvmlInit 18\n");
 	ck_start();
-	ck_words(ck_missing(), "are of different versions");
+	ck_words(ck_missing(), "have different versions");
 }
 END_TEST
 

@@ -109,7 +109,7 @@ def says_the_tree():
                 text = pmtop('stack', running.pid).stdout
                 assert text.startswith(f'train.py ({running.pid}), Python 3.'), text
                 assert f'\n\ntrain.py ({worker}), Python 3.' in text, text
-                assert f'\n  thread {worker}: asleep\n    ' in text and '  multiprocessing/process.py:' in text, text
+                assert f'\n  thread {worker}: sleeping\n    ' in text and '  multiprocessing/process.py:' in text, text
             finally:
                 os.kill(worker, 9)
 
@@ -155,7 +155,7 @@ def says_what_is_wrong():
     refuses([], 2, 'pmtop stack PID')
     refuses([4194304], 3, 'no process 4194304')
     refuses(['nobody-runs-this'], 3, 'nobody-runs-this')
-    refuses(['/etc/hostname'], 2, 'not a running process')
+    refuses(['/etc/hostname'], 2, 'needs a running process, not a recording')
     refuses(['--format=csv', 1], 2, 'text or json')
 
 

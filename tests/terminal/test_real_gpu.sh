@@ -35,7 +35,7 @@ read_end bursts
 holds bursts_are_flagged                "len(o['flagged']) == 8 and all(row['batch'] % 40 == 39 for row in o['flagged'])"
 holds bursts_are_the_gpus               "all(row['clock'] == 'gpu' and row['causes'][0]['kind'] == 'gpu_work' and 2.6 < row['ratio'] < 2.9 for row in o['flagged'][1:])"
 holds bursts_are_a_period               "[(row['kind'], row['period'], row['unit']) for row in o['patterns']] == [('period', 40, 'batches')]"
-holds bursts_say_where                  "o['patterns'][0]['what'].startswith('backward') and 'GPU works longer' in o['patterns'][0]['what']"
+holds bursts_say_where                  "o['patterns'][0]['what'].startswith('backward') and 'more GPU work' in o['patterns'][0]['what']"
 
 # 256 MB go to it from pageable memory in each step.
 read_end copies

@@ -358,7 +358,7 @@ START_TEST(command_of_our_own_outlives_the_screen_and_gives_its_exit_status)
 	int status = quit(vt);
 	ck_assert(WIFEXITED(status));
 	ck_assert_int_eq(WEXITSTATUS(status), 7);
-	ck_assert(vt_saw(vt, "waiting for its end"));
+	ck_assert(vt_saw(vt, "waiting for it to exit"));
 	ck_assert(!vt_saw(vt, "spoils the screen\r\n"));
 	vt_free(vt);
 }

@@ -156,7 +156,7 @@ START_TEST(r_begins_a_recording_and_ends_it)
 	struct vt *vt = watch(120, 40);
 	ASSERT_SHOWS(vt, "optimizer");
 	vt_press(vt, "r");
-	ASSERT_SHOWS(vt, "recording from now on in pmtop-key-");
+	ASSERT_SHOWS(vt, "recording to pmtop-key-");
 	ASSERT_SHOWS(vt, "● rec ");
 	made_name(path, sizeof path);
 	wait_for_size(path, 20000);
@@ -361,7 +361,7 @@ START_TEST(a_stream_is_not_written_to_a_terminal)
 	int status;
 	char *const argv[] = { watching_pmtop, (char[]){ "collect" }, (char[]){ "-p" }, (char[]){ "1" }, NULL };
 	struct vt *vt = vt_start(120, 10, argv, NULL);
-	ASSERT_SHOWS(vt, "a terminal cannot show a stream");
+	ASSERT_SHOWS(vt, "does not write its binary stream to a terminal");
 	ck_assert(vt_wait_exit(vt, &status, SOON_MS));
 	ck_assert_int_eq(WEXITSTATUS(status), 2);
 	vt_free(vt);
