@@ -54,9 +54,9 @@ def test_batches_are_there_with_more_threads_than_lanes_and_what_is_refused_is_s
         assert seen["refused_events"] == 2 * (40 - helpers)
         assert seen["refused"] == {"no_lane": 2 * (40 - helpers)}
         (warning,) = [warning for warning in seen["warnings"] if warning["rule"] == "refused_events"]
-        assert "50 calls" in warning["message"] and "lanes" in warning["message"] and "lanes=" in warning["advice"][0]
+        assert "50 instrumentation calls" in warning["message"] and "lanes" in warning["message"] and "lanes=" in warning["advice"][0]
         screen = watching.once(script.pid)
-        assert "refused 50" in screen
+        assert "50 calls refused" in screen
         report = watching.pmtop("report", script.pid)
         assert "Refused calls: 50" in report
         doctor = watching.pmtop("doctor", "-p", script.pid)

@@ -167,7 +167,7 @@ if __name__ == "__main__":
             pmtop.batch_end()
             if index == 20:
                 print("READY", *[child.pid for child in mp.active_children()], flush=True)
-    except RuntimeError as error:
+    except (RuntimeError, OSError) as error:  # OSError: killed while it handed over a batch
         print("RAISED", error, flush=True)
     time.sleep(60)
 '''
