@@ -130,30 +130,39 @@ static void add_place(struct disk *disk, const struct chunk *chunk)
 	disk->places[disk->place_count++] = (struct stream_place){ disk->offset, chunk->number, chunk->time_ns };
 }
 
-void disk_end(struct disk *disk)
+/* Writes the index of the file, and gives its descriptor to the caller, who closes it: until then it is locked. */
+static int finish_file(struct disk *disk)
 {
 	struct stream_writer writer = { .number = disk->next_number };
 	struct buffer out = BUFFER_INIT;
-	if (disk->fd < 0)
-		return;
+	int fd = disk->fd;
+	if (fd < 0)
+		return fd;
 	stream_write_index(&writer, disk->places, disk->place_count, disk->offset, disk->last_ns, &out);
 	if (disk->is_file && !disk->state.error && disk->place_count && !out.failed)
 		write_all(disk, out.data, out.length);
 	buffer_release(&out);
 	stream_writer_release(&writer);
-	fdatasync(disk->fd);
-	close(disk->fd);
+	fdatasync(fd);
 	disk->fd = -1;
 	disk->place_count = 0;
 	disk->offset = 0;
+	return fd;
 }
+
+static void close_file(int fd)
+{
+	if (fd >= 0)
+		close(fd);
+}
+
+void disk_end(struct disk *disk) { close_file(finish_file(disk)); }
 
 /* Skips numbers of files that exist by now. */
 static bool begin_next_file(struct disk *disk)
 {
 	char path[NAME_SIZE];
 	int error = EEXIST;
-	disk_end(disk);
 	for (unsigned tries = 0; disk->fd < 0 && error == EEXIST && tries < FILES_TRIED; tries++) {
 		recorder_path(disk->path, ++disk->file, path, sizeof path);
 		disk->fd = open_new(path);
@@ -188,7 +197,10 @@ void disk_write(struct disk *disk, const struct chunk *chunk)
 {
 	if (disk->state.stopped_ns)
 		return;
-	if (!has_room(disk, chunk)) {
+	/* The file before is unlocked after the next one has its header: a reader that follows the recording finds it. */
+	bool has_room_left = has_room(disk, chunk);
+	int former = has_room_left && chunk->begins_file ? finish_file(disk) : -1;
+	if (!has_room_left) {
 		stop(disk, 0, "size limit reached");
 	} else if (!chunk->begins_file || begin_next_file(disk)) {
 		if (chunk->is_dictionary)
@@ -200,6 +212,7 @@ void disk_write(struct disk *disk, const struct chunk *chunk)
 			sync_at_times(disk);
 		}
 	}
+	close_file(former);
 	if (disk->state.stopped_ns)
 		disk_end(disk);
 }
