@@ -94,7 +94,7 @@ $(BUILD)/libpmtop.a: $(OBJECTS) $(BUILD)/rules_builtin.o
 	@$(AR) rcs $@ $^
 
 # The built-in rules as text in the program, line by line, so that nothing need be installed.
-$(BUILD)/rules_builtin.c: $(RULES) Makefile
+$(BUILD)/rules_builtin.c: $(RULES) config/rules Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include "src/rules/rule_builtin.h"'; echo 'const struct rule_builtin rule_builtin[] = {'; \
 	  for file in $(RULES); do \

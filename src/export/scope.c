@@ -39,11 +39,7 @@ bool scope_is_of_track(const struct run *run, const struct track *track, const s
 
 bool scope_has_alert(const struct alert *alert, int run)
 {
-	static const char *const of_all[] = { "memory_growth", "slowest_rank", "still_rank" };
-	for (size_t i = 0; i < sizeof of_all / sizeof *of_all; i++)
-		if (strcmp(alert->rule, of_all[i]) == 0)
-			return true;
-	return run >= 0 && alert->run == (unsigned)run;
+	return alert->is_of_model || (run >= 0 && alert->run == (unsigned)run);
 }
 
 const struct batch *scope_newest(const struct track *track)

@@ -43,6 +43,7 @@ static struct alert *raise_alert(
 		.rule = rule->name,
 		.run = context->index,
 		.subject = context->phase ? context->phase->name : NAME_NONE,
+		.is_of_model = rule->of == RULE_OF_MODEL,
 		.severity = rule->severity,
 		.is_raised = true,
 		.since_ns = context->model->now_ns,

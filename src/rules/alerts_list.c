@@ -82,9 +82,13 @@ void alerts_note(
 	struct alert *alert = alerts_claim(alerts, severity);
 	if (!alert)
 		return;
-	*alert = (struct alert){
-		.rule = name, .severity = severity, .is_raised = true, .since_ns = now_ns, .value = NAN, .level = NAN
-	};
+	*alert = (struct alert){ .rule = name,
+		.is_of_model = true,
+		.severity = severity,
+		.is_raised = true,
+		.since_ns = now_ns,
+		.value = NAN,
+		.level = NAN };
 	text_clean(alert->message, sizeof alert->message, reason->text, strlen(reason->text));
 	if (reason->remedy[0])
 		text_clean(

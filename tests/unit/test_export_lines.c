@@ -200,7 +200,9 @@ END_TEST
 START_TEST(warnings_of_another_run_are_not_printed)
 {
 	fixture_add_alert(&fixture, "data_loading", SEVERITY_WARNING, "of rank 1")->run = 1;
-	fixture_add_alert(&fixture, "memory_growth", SEVERITY_CRITICAL, "of the process")->run = 1;
+	struct alert *of_model = fixture_add_alert(&fixture, "busy_machine", SEVERITY_CRITICAL, "of the process");
+	of_model->run = 1;
+	of_model->is_of_model = true;
 	ck_assert_str_eq(refresh(), "  Critical: of the process\n");
 }
 END_TEST
