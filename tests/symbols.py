@@ -1,5 +1,5 @@
-"""Reads the objects: what one uses of another must be of its own folder or of one that tests/layers.txt lets it see, and what it defines for others must be
-declared in a header of its own folder or of one around it. Includes alone do not show it: a header may declare what lies above."""
+"""Reads the objects: what one uses of another must be of its own folder or of one that tests/layers.txt lets it see, and what a file defines for others must be
+declared in the header of its own name. Includes alone do not show it: a header may declare what lies above."""
 import collections
 import os
 import re
@@ -7,8 +7,11 @@ import subprocess
 import sys
 
 BUILD, ROOT = sys.argv[1], os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir)
-# Definitions that are declared elsewhere on purpose: a table of one row a file, and the program's own start.
-DECLARED_ELSEWHERE = re.compile(r'_(source|view|command|exporter|gpus)$|^panel_')
+# Definitions that a table lists, one row a file: the table's header declares them.
+ROWS = re.compile(r'_(source|view|command|exporter)$|^(amd|drm|intel|nvidia)_gpus$|^panel_|^doctor_check_')
+ROWS_IN = {'src/rules/inputs': re.compile(r'_figures$')}
+# What a file shares with its own folder only, apart from its header.
+INTERNAL = {'src/region/reader': 'src/region/region.h'}
 # No file of these folders calls, through other files, itself.
 ACYCLIC = {'src/model/run'}
 
@@ -35,16 +38,18 @@ def symbols():
             yield path, name, {s for s, kind in pairs if kind in 'TDBRVC'}, {s for s, kind in pairs if kind == 'U'}
 
 
-def headers(folder):
-    """All words in the headers of the folder and of those around it."""
+def is_row(symbol, folder):
+    return ROWS.search(symbol) or folder in ROWS_IN and ROWS_IN[folder].search(symbol)
+
+
+def declared(file):
+    """All words in the header of a file, comments left out; none if there is no such header."""
     text = ''
-    while folder:
-        for name in os.listdir(os.path.join(ROOT, folder)):
-            if name.endswith('.h'):
-                with open(os.path.join(ROOT, folder, name), encoding='utf-8') as file:
-                    text += file.read()
-        folder = os.path.dirname(folder)
-    return set(re.findall(r'\w+', text))
+    for path in (file + '.h', INTERNAL.get(file, '')):
+        if path and os.path.exists(os.path.join(ROOT, path)):
+            with open(os.path.join(ROOT, path), encoding='utf-8') as header:
+                text += header.read()
+    return set(re.findall(r'\w+', re.sub(r'/\*.*?\*/', '', text, flags=re.DOTALL)))
 
 
 def cycles(objects, home):
@@ -63,12 +68,12 @@ def main():
     for folder, name, _, used in objects:
         for symbol in sorted(used & home.keys()):
             users[symbol].add((folder, name))
-            if home[symbol][0] not in allowed[folder] | {folder} and not DECLARED_ELSEWHERE.search(symbol):
+            if home[symbol][0] not in allowed[folder] | {folder} and not is_row(symbol, home[symbol][0]):
                 findings.append(f'{folder}/{name} uses {symbol} of {"/".join(home[symbol])}, which tests/layers.txt does not let it see')
-    words = {folder: headers(folder) for folder in allowed if os.path.isdir(os.path.join(ROOT, folder))}
     for symbol, (folder, name) in sorted(home.items()):
-        if users[symbol] - {(folder, name)} and symbol not in words[folder] and not DECLARED_ELSEWHERE.search(symbol):
-            findings.append(f'{folder}/{name} defines {symbol}, which no header of {folder} declares')
+        file = f'{folder}/{name[:-2]}'
+        if users[symbol] - {(folder, name)} and not is_row(symbol, folder) and symbol not in declared(file):
+            findings.append(f'{file}.c defines {symbol} for others, which {file}.h does not declare')
     for group in cycles(objects, home):
         if {folder for folder, _ in group} & ACYCLIC:
             findings.append(f'{", ".join(f"{folder}/{name[:-1]}c" for folder, name in group)} call each other in a cycle')

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "src/base/text.h"
+#include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
 #include "ui/core/layout.h"
 #include "ui/widgets/chrome.h"

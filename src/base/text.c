@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/text_width.h"
+
 enum { REPLACEMENT = 0xfffd };
 
 static const char UNKNOWN[] = "–";

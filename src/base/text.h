@@ -13,8 +13,6 @@
 size_t utf8_decode(const char *text, size_t length, uint32_t *code);
 /* Encodes into `out` (at least 4 bytes); returns the bytes used. */
 size_t utf8_encode(uint32_t code, char *out);
-/* Terminal cells of a code point: 0 (combining, zero width), 1 or 2 (East Asian wide, emoji). */
-int utf8_cells(uint32_t code);
 /* Terminal cells of a whole text. */
 size_t text_cells(const char *text);
 

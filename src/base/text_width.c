@@ -1,9 +1,11 @@
 /* utf8_cells: derived from the Unicode 14 character database: general categories Mn and Me and the Hangul vowels and
  * finals have width 0, East_Asian_Width W and F width 2. Ranges include unassigned code points between assigned
  * ones. */
-#include "src/base/text.h"
+#include "src/base/text_width.h"
 
 #include <stdbool.h>
+
+#include "src/base/text.h"
 
 struct range {
 	uint32_t first, last;

@@ -16,6 +16,7 @@
 #include "src/base/files/start.h"
 #include "src/base/text.h"
 #include "src/samples/stream.h"
+#include "src/samples/stream_read.h"
 #include "src/sources/target/target.h"
 
 /* READ_MAX limits one reading: more data waits in the pipe, and blocks the sender. */

@@ -11,6 +11,7 @@
 
 #include "src/base/clock.h"
 #include "src/collect/collector_private.h"
+#include "src/collect/collector_watch.h"
 #include "src/collect/ledger.h"
 #include "src/collect/queue.h"
 #include "src/sources/source.h"

@@ -40,4 +40,9 @@ void collector_want_snapshot(struct collector *collector);
 void collector_set_period(struct collector *collector, int64_t period_ns);
 void collector_stop(struct collector *collector);
 
+/* -- within src/collect -- */
+
+/* The sampler thread. */
+void collector_sample(void *collector);
+
 #endif

@@ -55,15 +55,4 @@ struct collector {
 	int64_t refresh_ns; /* when to refresh the process tree */
 };
 
-/* The sampler thread. */
-void collector_sample(void *collector);
-
-/* -- collector_watch.c: reads that never return -- */
-
-/* The watcher thread: replaces a sampler that hangs in a read. */
-void collector_watch(void *collector);
-/* Sampler thread. Reports each file that does not answer as a missing figure, with the time since it stopped answering,
- * until it answers again. */
-void collector_show_silent(struct collector *collector, int64_t now_ns);
-
 #endif

@@ -1,11 +1,13 @@
 /* Replaces a sampler blocked in a read that never returns: the new one continues without that file. */
-#include "src/collect/collector_private.h"
+#include "src/collect/collector_watch.h"
 
 #include <inttypes.h>
 #include <poll.h>
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/collect/collector.h"
+#include "src/collect/collector_private.h"
 #include "src/collect/ledger.h"
 #include "src/sources/target/target.h"
 

@@ -5,6 +5,8 @@
 
 #include "src/base/buffer.h"
 #include "src/samples/codec.h"
+#include "src/samples/codec_read.h"
+#include "src/samples/codec_write.h"
 
 /* For each kind: which records are about the same thing, and which record removes it. Linear searches are enough:
  * entries are few (processes and devices). */

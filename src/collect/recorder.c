@@ -10,6 +10,7 @@
 
 #include "src/base/clock.h"
 #include "src/collect/recorder_disk.h"
+#include "src/samples/stream_write.h"
 
 #define HEADER_AGAIN_NS (60 * NS_PER_S)
 /* More than NTP slewing moves the clock between two dictionaries: it was set, or the machine was suspended. */

@@ -45,8 +45,6 @@ enum status recorder_open(const char *path, const struct stream_header *header, 
  * failure. */
 enum status recorder_open_fd(int fd, const struct stream_header *header, const struct recorder_options *options,
 	struct recorder **out, struct reason *why_not);
-/* Checks in advance whether recorder_open would succeed; the same errors. */
-enum status recorder_check(const char *path, const struct recorder_options *options, struct reason *why_not);
 /* Main thread; never blocks. `kind` as for stream_write_set. Returns the size in bytes; 0: the set was dropped. */
 size_t recorder_add(struct recorder *recorder, enum block_kind kind, const struct sample_set *set);
 void recorder_read(struct recorder *recorder, struct recorder_state *out);
@@ -58,7 +56,5 @@ void recorder_finish(struct recorder *recorder);
 bool recorder_wait(struct recorder *recorder, int timeout_ms);
 /* recorder_finish, recorder_wait for close_ms, and frees the recorder. *out is the final state; `out` may be NULL. */
 void recorder_close(struct recorder *recorder, struct recorder_state *out);
-/* run.pmtop, run.1.pmtop, run.2.pmtop */
-void recorder_path(const char *path, unsigned file, char *out, size_t size);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/files/new_file.h"
+#include "src/samples/stream_write.h"
 
 #define SYNC_NS NS_PER_S
 enum { NAME_SIZE = DISK_PATH_SIZE + 16, FILES_TRIED = 1000 };

@@ -3,9 +3,11 @@
 #define PMTOP_COLLECT_RECORDER_DISK_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "src/base/buffer.h"
+#include "src/base/status.h"
 #include "src/collect/recorder.h"
 
 enum { DISK_PATH_SIZE = 4096 };
@@ -46,5 +48,13 @@ void disk_write(struct disk *disk, const struct chunk *chunk);
 /* Writes the index, unless there was a write error, and closes the file. */
 void disk_end(struct disk *disk);
 void disk_release(struct disk *disk);
+
+struct reason;
+struct recorder_options;
+
+/* Checks in advance whether recorder_open would succeed; the same errors. */
+enum status recorder_check(const char *path, const struct recorder_options *options, struct reason *why_not);
+/* run.pmtop, run.1.pmtop, run.2.pmtop */
+void recorder_path(const char *path, unsigned file, char *out, size_t size);
 
 #endif

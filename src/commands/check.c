@@ -12,6 +12,7 @@
 #include "src/commands/commands.h"
 #include "src/commands/summarize.h"
 #include "src/compare/judgement.h"
+#include "src/compare/judgement_text.h"
 #include "src/compare/summary_file.h"
 #include "src/session/output.h"
 

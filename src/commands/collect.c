@@ -11,7 +11,8 @@
 
 #include "src/base/clock.h"
 #include "src/commands/commands.h"
-#include "src/session/session_private.h"
+#include "src/session/session.h"
+#include "src/session/session_record.h"
 #include "src/session/signals.h"
 #include "src/sources/gpu/gpu.h"
 

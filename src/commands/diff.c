@@ -6,6 +6,8 @@
 #include "src/commands/options.h"
 #include "src/commands/summarize.h"
 #include "src/compare/comparison.h"
+#include "src/compare/comparison_json.h"
+#include "src/compare/comparison_text.h"
 #include "src/compare/ranking.h"
 #include "src/session/output.h"
 

@@ -10,6 +10,7 @@
 #include "src/session/output.h"
 #include "src/session/replay/seek.h"
 #include "ui/screen.h"
+#include "ui/terminal/term_svg.h"
 #include "ui/terminal/term_text.h"
 
 /* --size, else the terminal's size, else 120×40. */

@@ -14,6 +14,7 @@
 #include "src/base/text.h"
 #include "src/commands/commands.h"
 #include "src/playback/repair_survey.h"
+#include "src/samples/stream_write.h"
 #include "src/session/command.h"
 
 enum { PATH_SIZE = 4096, LOSSES_SHOWN = 10, WRITTEN_AT_ONCE = 1 << 20 };

@@ -1,6 +1,9 @@
 /* pmtop report: prints the summary tables of a live run now, or of a recording at its end (or at --at). */
 #include "src/commands/commands.h"
+#include "src/export/csv/csv.h"
 #include "src/export/export.h"
+#include "src/export/json/json.h"
+#include "src/export/text/report.h"
 #include "src/session/output.h"
 #include "src/session/replay/seek.h"
 

@@ -8,6 +8,8 @@
 #include "src/base/formats/json.h"
 #include "src/base/text.h"
 #include "src/commands/commands.h"
+#include "src/rules/alerts_list.h"
+#include "src/rules/rule_book.h"
 #include "src/rules/rule_now.h"
 #include "src/session/output.h"
 #include "src/session/session.h"

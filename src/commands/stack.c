@@ -8,6 +8,7 @@
 #include "src/base/text.h"
 #include "src/commands/commands.h"
 #include "src/model/code/code.h"
+#include "src/model/code/code_phases.h"
 #include "src/session/command.h"
 #include "src/session/output.h"
 #include "src/session/runs/runs.h"

@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include "src/commands/commands.h"
+#include "src/export/csv/csv.h"
 #include "src/export/export.h"
+#include "src/export/json/json.h"
+#include "src/export/text/lines.h"
 #include "src/session/output.h"
 #include "src/session/replay/seek.h"
 

@@ -5,6 +5,4 @@
 #include "src/base/formats/json.h"
 #include "src/compare/summary.h"
 
-void summary_as_json(struct json *json, const struct summary *summary);
-
 #endif

@@ -75,10 +75,4 @@ bool compare_steps(const struct summary *a, const struct summary *b, struct cont
 /* Samples a second, else steps; B ÷ A. */
 bool compare_rates(const struct summary *a, const struct summary *b, struct interval *out);
 
-/* "B is slower: a step takes 1.17× as long (95 %: 1.16–1.19); data has +31 ms of +35 ms" */
-void comparison_sentence(const struct comparison *comparison, char *out, size_t size);
-/* `width` in cells, at least 80. */
-void comparison_as_text(struct buffer *out, const struct comparison *comparison, int width, bool has_color);
-void comparison_as_json(struct buffer *out, const struct comparison *comparison);
-
 #endif

@@ -1,4 +1,6 @@
+#include "src/compare/comparison_json.h"
 #include "src/compare/comparison.h"
+#include "src/compare/comparison_text.h"
 
 #include "src/base/formats/json.h"
 #include "src/compare/compare_json.h"

@@ -1,10 +1,11 @@
-#include "src/compare/comparison.h"
+#include "src/compare/comparison_text.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/compare/comparison.h"
 #include "src/compare/page.h"
 
 enum {

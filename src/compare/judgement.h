@@ -42,10 +42,5 @@ struct judgement {
 /* The caller has checked the budgets' phases (budget_check_names). */
 void judge(const struct summary *now, const struct summary *baseline, double threshold,
 	const struct budget_list *budgets, struct judgement *out);
-/* Prints one line for each warning and figure, so that logs can be searched; the last line is the result. */
-void judgement_as_text(struct buffer *out, const struct judgement *judgement, bool has_color);
-void judgement_as_json(struct buffer *out, const struct judgement *judgement);
-/* Writes JUnit XML for GitHub, GitLab and Jenkins: a test case for each figure; an inconclusive one is an error. */
-void judgement_as_junit(struct buffer *out, const struct judgement *judgement, double elapsed_s);
 
 #endif

@@ -1,4 +1,4 @@
-#include "src/compare/judgement.h"
+#include "src/compare/judgement_text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -9,6 +9,8 @@
 
 #include "src/base/text.h"
 #include "src/compare/compare_json.h"
+#include "src/compare/comparison_json.h"
+#include "src/compare/judgement.h"
 #include "src/compare/page.h"
 
 static const char *const words[] = {

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/model/memory/memory_words.h"
+#include "src/model/run/tracks.h"
 
 /* Reads this many batches behind the newest, because the end of the warm-up is known only after some steps, and a phase
  * may be emitted after its batch. */

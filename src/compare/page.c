@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/base/text_width.h"
 
 static size_t fitting(const char *text, size_t cells)
 {

@@ -7,6 +7,7 @@
 
 #include "src/base/text.h"
 #include "src/compare/compare_json.h"
+#include "src/compare/comparison_json.h"
 #include "src/compare/page.h"
 
 static double rate_of(const struct ranking *ranking, const struct summary *of)

@@ -14,6 +14,7 @@
 #include "src/base/formats/json.h"
 #include "src/base/formats/json_tree.h"
 #include "src/base/text.h"
+#include "src/compare/summary_report.h"
 
 static const char format_name[] = "pmtop summary";
 enum { FILE_MAX = 64 << 20 };

@@ -19,8 +19,4 @@ bool summary_is_file(const char *path);
 /* On STATUS_OK the caller releases it. */
 enum status summary_load(const char *path, struct summary *out, struct reason *why_not);
 
-/* -- for summary_file.c: a saved report -- */
-struct json_value;
-enum status summary_of_report(const struct json_value *report, struct summary *out, struct reason *why_not);
-
 #endif

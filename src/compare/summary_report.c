@@ -1,4 +1,4 @@
-#include "src/compare/summary_file.h"
+#include "src/compare/summary_report.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 
 #include "src/base/formats/json_tree.h"
 #include "src/base/text.h"
+#include "src/compare/summary_file.h"
 
 static void take_text(char *out, size_t size, const struct json_value *object, const char *key)
 {

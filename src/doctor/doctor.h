@@ -56,26 +56,6 @@ void doctor_run(struct doctor *doctor, void (*check)(struct doctor *doctor));
 /* The remedy if pmtop may not read a process. */
 const char *doctor_access_remedy(void);
 
-/* -- files below `root` (doctor_inspect.c) -- */
-
-/* The first line of a file. */
-bool doctor_read(const struct doctor *doctor, char *out, size_t size, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-/* As access(2): 0, or why not (errno). */
-int doctor_access(const struct doctor *doctor, int mode, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* Returns how many entries of a folder begin with `begin`, and puts the first `max` of them into `names`, sorted as by
- * strverscmp. */
-enum { DOCTOR_NAMES_MAX = 32, DOCTOR_NAME_SIZE = 64 };
-size_t doctor_names(
-	const struct doctor *doctor, const char *folder, const char *begin, char names[][DOCTOR_NAME_SIZE], size_t max);
-/* The last component of a symbolic link's target. */
-bool doctor_link(const struct doctor *doctor, char *out, size_t size, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
-/* Whether the process has a capability (CAP_…); root has all of them. */
-bool doctor_has_right(const struct doctor *doctor, unsigned capability);
-/* Sets the newest row's state for a library that figures need. The library is loaded, none of its functions called. */
-void doctor_say_library(struct doctor *doctor, const char *file, const char *package, const char *what);
-
 /* Checks pmtop itself, the terminal and the machine. */
 void doctor_check_machine(struct doctor *doctor);
 /* Check drivers, libraries, devices and permissions of GPUs. They use files and dlopen only, because a driver can

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "src/doctor/doctor.h"
+#include "src/doctor/doctor_inspect.h"
 
 enum { CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38 };
 #define PERMISSION_REMEDY "sudo setcap cap_perfmon=ep $(command -v pmtop), or sudo sysctl kernel.perf_event_paranoid="

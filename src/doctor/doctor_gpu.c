@@ -9,6 +9,7 @@
 
 #include "src/base/text.h"
 #include "src/doctor/doctor.h"
+#include "src/doctor/doctor_inspect.h"
 
 enum { CAPABILITY_SYS_ADMIN = 21, CAPABILITY_PERFMON = 38, VERSION_SIZE = 48 };
 #define VENDOR_NVIDIA "0x10de"

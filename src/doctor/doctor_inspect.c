@@ -1,4 +1,6 @@
 /* How pmtop doctor reads files, links and folders. Tests choose another root. */
+#include "src/doctor/doctor_inspect.h"
+
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>

@@ -11,8 +11,11 @@
 #include "src/base/files/file.h"
 #include "src/base/text.h"
 #include "src/doctor/doctor.h"
+#include "src/model/machine/processes.h"
 #include "src/model/model.h"
 #include "src/model/run/refusals.h"
+#include "src/model/run/tracks.h"
+#include "src/model/workers/workers_shown.h"
 
 enum { MAPS_SIZE = 256 * 1024 };
 

@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/explain/causes_account.h"
+#include "src/explain/causes_claims.h"
+#include "src/explain/causes_gpu.h"
+#include "src/explain/causes_seen.h"
+#include "src/explain/causes_words.h"
+
 /* Causes below this share of the excess are added to "unknown". */
 #define CAUSE_MIN_RATIO 0.05
 /* Smaller shares would print as 0 %. */

@@ -1,6 +1,9 @@
-#include "src/explain/causes.h"
+#include "src/explain/causes_account.h"
 
 #include <math.h>
+
+#include "src/explain/causes.h"
+#include "src/model/run/tracks.h"
 
 double excess_over(double this_value, double baseline_value)
 {

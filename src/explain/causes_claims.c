@@ -1,11 +1,16 @@
 /* What each pool was spent on. Within a pool, certain observations claim before likely ones. */
-#include "src/explain/causes.h"
+#include "src/explain/causes_claims.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
 #include <strings.h>
 
+#include "src/explain/causes.h"
+#include "src/explain/causes_account.h"
+#include "src/explain/causes_gpu.h"
+#include "src/explain/causes_seen.h"
+#include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
 
 #define BYTES_PER_BLOCK 512

@@ -1,5 +1,5 @@
 /* Time that a batch lost to lower GPU or CPU clocks: from the drop of the clock and its duration. */
-#include "src/explain/causes.h"
+#include "src/explain/causes_gpu.h"
 
 #include <limits.h>
 #include <math.h>
@@ -7,6 +7,10 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/explain/causes.h"
+#include "src/explain/causes_account.h"
+#include "src/explain/causes_claims.h"
+#include "src/explain/causes_seen.h"
 #include "src/model/run/known_names.h"
 
 /* Clocks are read a few times a second, so the loss is an estimate. */

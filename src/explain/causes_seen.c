@@ -1,10 +1,15 @@
 /* What the samplers saw of other processes while a slow batch ran: DataLoader workers, and children of the run. */
-#include "src/explain/causes.h"
+#include "src/explain/causes_seen.h"
 
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "src/explain/causes.h"
+#include "src/explain/causes_account.h"
+#include "src/explain/causes_claims.h"
+#include "src/explain/causes_words.h"
 
 /* A fetch is slow above this multiple of the worker's median. */
 #define FETCH_SLOW 1.5

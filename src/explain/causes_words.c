@@ -1,9 +1,10 @@
-#include "src/explain/causes.h"
+#include "src/explain/causes_words.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/explain/causes.h"
 
 /* -- names -- */
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/explain/causes.h"
+#include "src/explain/explain_context.h"
 #include "src/model/run/known_names.h"
 
 /* A batch with at least this multiple of the baseline's samples is a larger one. */

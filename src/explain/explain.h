@@ -12,15 +12,17 @@
 
 enum { CAUSE_BRIEF_SIZE = 96 };
 
-const char *cause_kind_name(enum cause_kind kind); /* as in CAUSES */
-const char *cause_kind_id(enum cause_kind kind);   /* "disk_read": for programs */
-/* Its words contain figures, which differ from batch to batch. */
-bool cause_is_about_clock(enum cause_kind kind);
-/* For a column: "data: disk read", "data › decode", "unknown". */
-const char *cause_brief(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE]);
-/* Call after model_apply() and model_flag(): updates the explanation of each flagged batch with new evidence. */
-void explain_flagged(struct model *model);
-/* The explanation of any batch of a track: the stored one if it is flagged, else computed into *room. */
-const struct explanation *explain_any(const struct model *model, const struct run *run, const struct track *track,
-	const struct batch *batch, struct explanation *room);
+/* -- within src/explain -- */
+
+struct baseline;
+struct batch;
+struct batch_window;
+struct explanation;
+struct run;
+
+/* `batch_window` is NULL if no sampler covered the window. Readers use flagged_explanation() or explain_any() instead.
+ */
+void explain_batch(const struct run *run, const struct batch *batch, const struct baseline *baseline,
+	const struct batch_window *batch_window, struct explanation *out);
+
 #endif

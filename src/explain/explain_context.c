@@ -1,10 +1,14 @@
 /* Context of a slow batch: what else happened while it ran, and how much of its excess each figure explains. */
+#include "src/explain/explain_context.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/text.h"
 #include "src/explain/causes.h"
+#include "src/explain/causes_account.h"
+#include "src/explain/causes_words.h"
 
 static struct explain_context *add(struct explanation *out, const char *key, double this_value, double baseline_value)
 {

@@ -1,7 +1,12 @@
 /* Explanations are computed once and stored with the flagged batch, so that every reader sees the same one. */
+#include "src/explain/explain_flagged.h"
+
 #include <stdlib.h>
 
 #include "src/explain/causes.h"
+#include "src/explain/explain.h"
+#include "src/model/run/baseline.h"
+#include "src/model/run/flagged.h"
 
 /* Number of batches that began after a flagged one, at most two. With two, the record of the next batch is complete,
  * which covers the time between both. */

@@ -6,7 +6,9 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
+#include "src/model/run/tracks.h"
 #include "src/model/statistics/statistics.h"
 
 enum { STEPS_LOOKED_AT = 512, STEPS_MIN = 5 };

@@ -9,15 +9,6 @@
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 
-/* One JSON object on one line with a newline (README "The JSON object"); `run` is an index into model->runs, −1 = no
- * run. */
-void export_json(
-	struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns);
-/* The same, in which lists that grow with the run have their newest (or largest) 50 rows: an object that is written at
- * each refresh stays small. */
-void export_json_newest(
-	struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns);
-
 /* What was told of a GPU. */
 struct gpu_line {
 	int32_t instance;
@@ -52,17 +43,5 @@ struct lines {
 		int64_t since_ns;
 	} patterns[PATTERNS_MAX];
 };
-void lines_init(struct lines *lines, int64_t batch_lines);
-/* Appends the lines that became due, in the order in which they happened: batches (from the oldest that is kept),
- * marks, at each epoch's end its two lines and, once it is known, what it used of energy, then flagged batches with
- * their cause once it can be known, what memory does where that is news or an epoch has ended while it grows, what
- * happens to GPUs, and warnings that were raised since; where nothing publishes, one line of process figures. */
-void export_lines(
-	struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run);
-
-/* PERFORMANCE SUMMARY, AGGREGATE STATISTICS, epochs, warnings, as the guides show them. */
-void export_report(struct buffer *out, const struct model *model, const struct alerts *alerts, int run);
-/* One line per refresh for --format=csv; the header when `with_header`. */
-void export_csv(struct buffer *out, const struct model *model, int run, int64_t realtime_ns, int with_header);
 
 #endif

@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "src/model/gpus/gpus_runs.h"
+
 enum joining { JOIN_MEAN, JOIN_SUM, JOIN_MAX };
 
 const char *const gpu_batch_names[GPU_BATCH_COUNT] = {

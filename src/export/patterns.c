@@ -5,6 +5,7 @@
 
 #include "src/export/scope.h"
 #include "src/export/table.h"
+#include "src/model/run/tracks.h"
 
 void pattern_as_json(
 	struct json *json, const struct run *run, const struct pattern *pattern, int64_t realtime_offset_ns)

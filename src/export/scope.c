@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/model/run/tracks.h"
+
 const struct run *scope_run(const struct model *model, int run)
 {
 	return run >= 0 && (unsigned)run < model->run_count ? &model->runs[run] : NULL;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/base/text_width.h"
 
 void table_rule(struct buffer *out, char sign)
 {

@@ -3,10 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/batch_window/batch_window.h"
+#include "src/model/batch_window/batch_window_clocks.h"
+#include "src/model/batch_window/batch_window_notes.h"
+#include "src/model/code/code.h"
+#include "src/model/energy/energy.h"
+#include "src/model/gpus/gpus.h"
+#include "src/model/machine/perf.h"
+#include "src/model/machine/processes.h"
+#include "src/model/machine/system.h"
+#include "src/model/memory/memory.h"
 #include "src/model/model_private.h"
 #include "src/model/run/flagged.h"
 #include "src/model/run/records.h"
 #include "src/model/run/refresh.h"
+#include "src/model/workers/workers.h"
 
 void model_options_default(struct model_options *options)
 {

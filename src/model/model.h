@@ -178,14 +178,4 @@ void model_apply(struct model *model, const struct sample_set *set);
 /* Flags or unflags a batch manually. False: the batch is no longer retained. */
 bool model_flag(struct model *model, unsigned run, unsigned track, uint64_t ordinal, bool flagged);
 
-const struct process *model_target(const struct model *model); /* NULL: not seen yet */
-
-/* -- memory_words.c -- */
-/* Seconds until the window is long enough for a verdict; 0 or less: it is; NAN: it has not begun. */
-double memory_trend_left_s(const struct memory *memory, int64_t now_ns);
-bool memory_is_growing(const struct memory *memory); /* growing or leak */
-/* What the verdict means, and what to do next, one sentence each; never NULL. */
-const char *memory_meaning(const struct memory *memory);
-const char *memory_next_step(const struct memory *memory);
-
 #endif

@@ -11,7 +11,9 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
+#include "src/model/run/tracks.h"
 #include "src/playback/player.h"
 
 /* STEPS_MAX: 16 MB; of longer runs only the first batches are drawn. */

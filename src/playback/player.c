@@ -11,6 +11,7 @@
 
 #include "src/base/clock.h"
 #include "src/playback/player_files.h"
+#include "src/samples/stream_read.h"
 
 /* NONSENSE_MAX: a pipe that begins with this many bytes outside of blocks is no recording. */
 enum {

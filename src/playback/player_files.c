@@ -8,7 +8,10 @@
 #include <unistd.h>
 
 #include "src/collect/recorder.h"
+#include "src/collect/recorder_disk.h"
 #include "src/samples/stream.h"
+#include "src/samples/stream_read.h"
+#include "src/samples/stream_tail.h"
 
 /* HEAD: enough for the header block. The newest block is searched in the last TAIL_FIRST bytes, then in longer tails
  * until there is an intact one. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "src/samples/codec.h"
+#include "src/samples/stream_block.h"
 
 enum { BLOCK_MAX = STREAM_BLOCK_HEAD + STREAM_PAYLOAD_MAX, WINDOW = 4 * BLOCK_MAX };
 

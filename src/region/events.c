@@ -1,8 +1,11 @@
-#include "src/region/region.h"
+#include "src/region/events.h"
 
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+
+#include "src/region/reader.h"
+#include "src/region/region.h"
 
 uint32_t region_lane_count(const struct region *region) { return region->lane_count; }
 

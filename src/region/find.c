@@ -1,4 +1,4 @@
-#include "src/region/region.h"
+#include "src/region/find.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+
+#include "src/region/reader.h"
+#include "src/region/region.h"
 
 enum { PROC_BUFFER_SIZE = 4096 };
 

@@ -1,8 +1,10 @@
-#include "src/region/region.h"
+#include "src/region/header.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "src/region/region.h"
 
 static const struct rule {
 	const char *name;

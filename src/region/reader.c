@@ -1,4 +1,4 @@
-#include "src/region/region.h"
+#include "src/region/reader.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,7 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/region/find.h"
 #include "src/region/guard.h"
+#include "src/region/header.h"
+#include "src/region/region.h"
+#include "src/region/tables.h"
 
 /* More than the maximum of lanes and slots in pmtop.h needs. */
 #define REGION_SIZE_MAX (INT64_C(2) << 30)

@@ -37,14 +37,7 @@ struct region_location {
 	bool is_memfd;
 };
 
-/* Finds the regions mapped by `pid` (`directory_fd` = its /proc/PID). Fills at most `max`; returns how many. DataLoader
- * workers inherit their parent's mapping, so only regions whose header names `pid` (in the process's own namespace:
- * NSpid) are included. */
-size_t region_find(int directory_fd, pid_t pid, struct region_location *out, size_t max);
 #define REGION_ANYBODY ((uid_t)-1)
-/* Named regions of /dev/shm, of running and dead processes, for `pmtop list` and -s. `owner`: only that user's;
- * REGION_ANYBODY: all. Fills at most `max`; returns how many. */
-size_t region_list(const char *shm_directory, uid_t owner, struct region_location *out, size_t max);
 
 struct region_identity {
 	uint32_t abi_major, abi_minor;
@@ -68,19 +61,12 @@ enum region_status region_identify(struct region *region, struct region_identity
 /* The offset from the writer's times to the reader's (time namespaces). `directory_fd`: the writer's /proc/PID; −1 =
  * unknown, the offset is 0 then. */
 int64_t region_clock_offset_ns(const struct region *region, int directory_fd);
-/* When the writer was last active, CLOCK_REALTIME: its newest event, else its start, or the file's mtime if later.
- * Never later than now. */
-int64_t region_last_sign_ns(struct region *region);
 /* Is the lock held (F_GETLK), or dev:ino still mapped by the process of `directory_fd`? */
 bool region_is_live(const struct region *region, int directory_fd);
 /* Is the file at the location still this one? Always true for memfds and descriptor links. */
 bool region_is_in_place(const struct region *region);
 /* The path it was opened by. */
 const char *region_path(const struct region *region);
-
-/* -- current contents. Each call makes a consistent copy under the entry's sequence counter, or returns
- * REGION_CUT_SHORT or REGION_DAMAGED. Only region_read_total, _meta, _open_spans and the very first region_read_state
- * return REGION_BUSY -- */
 
 struct region_state {
 	uint32_t mode;
@@ -99,18 +85,6 @@ struct region_state {
 	uint64_t version; /* a hash: changes when the state or its lists change */
 };
 
-enum region_status region_read_state(struct region *region, struct region_state *out);
-/* One load. While it is unchanged and even, no batch or epoch has begun or ended. */
-uint32_t region_state_sequence(const struct region *region);
-/* The i-th entry; *key and *value are valid until the next call. */
-enum region_status region_read_meta(
-	struct region *region, uint32_t i, const char **key, size_t *key_length, const char **value, size_t *value_length);
-enum region_status region_read_gauge(struct region *region, uint32_t i, uint32_t *name, double *value);
-enum region_status region_read_counter(struct region *region, uint32_t i, uint32_t *name, double *total);
-/* The number of names published so far; ids start at 1 and have no gaps. */
-uint32_t region_name_count(struct region *region);
-enum region_status region_read_name(struct region *region, uint32_t id, const char **text, size_t *length);
-
 struct region_total {
 	uint32_t kind; /* 0 batch, 1 step, 2 span */
 	uint32_t lane, mode, name, parent, depth;
@@ -120,8 +94,6 @@ struct region_total {
 	bool has_histogram;
 	uint32_t histogram[962];
 };
-uint32_t region_total_count(struct region *region); /* entries in use so far */
-enum region_status region_read_total(struct region *region, uint32_t i, struct region_total *out);
 
 struct region_bin {
 	uint64_t first, count;
@@ -134,13 +106,6 @@ struct region_epoch {
 	uint64_t batches;
 	double sum_s, min_s, max_s;
 };
-/* Fill at most `max` entries, oldest first, and set *count. *upto: number of the run's batches, all modes, in the
- * epochs. */
-enum region_status region_read_history(struct region *region, struct region_bin *out, size_t max, size_t *count);
-enum region_status region_read_epochs(
-	struct region *region, struct region_epoch *out, size_t max, size_t *count, uint64_t *dropped, uint64_t *upto);
-
-/* -- the lanes' events -- */
 
 struct region_event {
 	uint32_t type; /* PMTOP_EVENT_… of pmtop.h (with PMTOP_LAYOUT) */
@@ -161,21 +126,9 @@ struct region_lane_status {
 	bool in_record;    /* an event is being written (or its writer was stopped during that) */
 };
 
-uint32_t region_lane_count(const struct region *region);
-uint64_t region_lane_slots(const struct region *region); /* capacity of a lane, in events */
-/* One load. Returns the events written so far; *waiting: those not read yet. */
-uint64_t region_lane_head(const struct region *region, uint32_t lane, uint64_t *waiting);
-enum region_status region_lane_status(struct region *region, uint32_t lane, struct region_lane_status *out);
-/* Reads up to `max` next events of a lane, in order. *count 0: none now. Lost events are counted and skipped. */
-enum region_status region_read_events(
-	struct region *region, uint32_t lane, struct region_event *out, size_t max, size_t *count);
-
 struct region_open_span {
 	uint32_t name;
 	int64_t begin_ns;
 };
-/* Outermost first. */
-enum region_status region_read_open_spans(
-	struct region *region, uint32_t lane, struct region_open_span *out, size_t max, size_t *count);
 
 #endif

@@ -31,21 +31,16 @@ struct region {
 	char name[PMTOP_NAME_LENGTH + 1];
 };
 
-/* Checks a private copy of page 0 against the file's size and fills sections[] by type. */
-enum region_status header_check(const struct pmtop_header *header, uint64_t file_size,
-	struct pmtop_section sections[PMTOP_SECTION_TYPES], char message[REGION_MESSAGE_SIZE]);
-
 /* Checks and opens the file at a location for reading. On REGION_OK the caller owns *fd. */
 enum region_status location_open(
 	const struct region_location *location, uid_t owner, int *fd, uint64_t *size, char message[REGION_MESSAGE_SIZE]);
-
 /* Entry `i` (< count) of a section. */
 const unsigned char *region_entry(const struct region *region, enum pmtop_section_type type, uint64_t i);
 /* A count from the state, limited to the section's entries. */
 uint32_t region_count(const struct region *region, size_t offset_in_state, enum pmtop_section_type type);
-
 void region_copy_raw(void *to, const void *from, size_t size);
 uint32_t region_load(const void *from);
+
 /* Makes a consistent copy of an entry that begins with its sequence counter (a seqlock: odd while being written). If
  * the writer died during a write, copies what it has written. */
 enum region_status region_copy(struct region *region, void *to, const void *from, size_t size);
@@ -53,8 +48,5 @@ enum region_status region_copy(struct region *region, void *to, const void *from
  * or starved writer may never complete. */
 bool region_wait(struct region *region);
 enum region_status region_cut_or(const struct region *region, enum region_status status);
-
-/* Is the file mapped, according to /proc/PID/maps? */
-bool maps_has(int directory_fd, uint64_t device, uint64_t inode);
 
 #endif

@@ -1,10 +1,12 @@
-#include "src/region/region.h"
+#include "src/region/tables.h"
 
 #include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "src/region/guard.h"
+#include "src/region/reader.h"
+#include "src/region/region.h"
 
 static double seconds(uint64_t ns) { return (double)ns * 1e-9; }
 

@@ -5,7 +5,12 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/model/ranks/rank_places.h"
+#include "src/rules/alerts_list.h"
 #include "src/rules/alerts_private.h"
+#include "src/rules/rule_book.h"
+#include "src/rules/rule_context.h"
+#include "src/rules/rule_text.h"
 
 #define CLEAR_RATIO 0.9
 #define NEAR_RATIO 0.5
@@ -17,7 +22,7 @@ bool rule_is_over(const struct rule *rule, double value)
 	return rule->is_below ? value < rule->level : value > rule->level;
 }
 
-bool rule_is_calm(const struct rule *rule, double value)
+static bool rule_is_calm(const struct rule *rule, double value)
 {
 	if (!isnan(rule->clear_level))
 		return rule->is_below ? value >= rule->clear_level : value <= rule->clear_level;

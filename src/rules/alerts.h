@@ -22,7 +22,6 @@
 #include "src/settings/settings.h"
 
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL }; /* "info", "warning", "critical" */
-const char *severity_name(enum severity severity);
 
 enum { ALERT_EVIDENCE_MAX = 6, ALERT_ADVICE_MAX = 4, ALERTS_MAX = 64 };
 
@@ -65,9 +64,11 @@ const struct patterns *alerts_patterns(const struct alerts *alerts, unsigned run
 
 /* Evaluates the rules of the settings, which must outlive the alerts, or the built-in rules if there are none. */
 void alerts_update(struct alerts *alerts, const struct model *model, const struct settings *settings);
-/* Adds a warning that is no rule's: an error in a rule file or a hook. `name` is static. It is never cleared. */
-void alerts_note(
-	struct alerts *alerts, int64_t now_ns, const char *name, enum severity severity, const struct reason *reason);
-size_t alerts_raised(const struct alerts *alerts);
+
+struct rule;
+
+/* Whether the figure is beyond its level; far enough back to clear the warning; near enough to record its history. */
+bool rule_is_over(const struct rule *rule, double value);
+bool rule_is_near(const struct rule *rule, double value);
 
 #endif

@@ -1,4 +1,4 @@
-#include "src/rules/alerts_private.h"
+#include "src/rules/alerts_list.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -6,6 +6,10 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/rules/alerts.h"
+#include "src/rules/alerts_private.h"
+#include "src/rules/rule_book.h"
+#include "src/rules/rule_text.h"
 
 const char *severity_name(enum severity severity)
 {

@@ -1,4 +1,7 @@
 #include "src/rules/note.h"
+#include "src/rules/rule_book.h"
+#include "src/rules/rule_context.h"
+#include "src/rules/rule_text.h"
 
 #include "src/rules/alerts_private.h"
 

@@ -37,9 +37,6 @@ struct rule_terms {
 };
 
 enum truth { TRUTH_NO, TRUTH_YES, TRUTH_UNKNOWN };
-/* `unknown`: receives the first unknown figure if the result is TRUTH_UNKNOWN; may be NULL. */
-enum truth rule_terms_hold(
-	const struct rule_terms *terms, const struct context *context, const struct figure_ref **unknown);
 
 /* -- a text with figures in it -- */
 
@@ -55,8 +52,6 @@ struct rule_text {
 	size_t count;
 	const struct text_part *parts;
 };
-/* Fills in one line. False if a figure outside brackets is unknown; it is printed as "–". */
-bool rule_text_fill(const struct rule_text *text, const struct context *context, char *out, size_t size);
 
 /* One of several texts; the first whose condition holds is used. In advice, as_name inserts all advice of another rule
  * or list. */
@@ -70,8 +65,6 @@ struct rule_choices {
 	size_t count;
 	const struct rule_choice *list;
 };
-/* NULL if none applies. */
-const struct rule_choice *rule_choose(const struct rule_choices *choices, const struct context *context);
 
 /* -- the rule -- */
 
@@ -111,39 +104,18 @@ struct rule_book {
 	struct reason faults[RULE_FAULTS_MAX];
 };
 
-/* NULL if there is none of that name. */
-const struct rule *rule_find(const struct rule_book *book, const char *name);
 static inline bool rule_judges(const struct rule *rule) { return rule->figure.row && !rule->is_off; }
-const char *rule_scope_name(enum rule_scope scope);
-
-/* Whether the figure is beyond its level; far enough back to clear the warning; near enough to record its history. */
-bool rule_is_over(const struct rule *rule, double value);
-bool rule_is_calm(const struct rule *rule, double value);
-bool rule_is_near(const struct rule *rule, double value);
 
 /* Reads all of these files, or none on an error; rules of one file may name those of another. */
 struct rule_source {
 	const char *name, *text;
 	size_t length;
 };
-enum status rule_files_read(
-	struct rule_book *book, const struct rule_source *sources, size_t count, struct reason *why_not);
-
-/* Storage that lives as long as the book; NULL when out of memory. */
-void *rule_book_take(struct rule_book *book, size_t size);
-const char *rule_book_keep(struct rule_book *book, const char *text);
 
 /* rule_read.c, for rule_keys.c: parses values of a rule file. On false, the fault says what is wrong and what to
  * write. */
 struct rule_fault {
 	char what[128], next[256];
 };
-bool rule_read_terms(struct rule_book *book, const char *text, struct rule_terms *out, struct rule_fault *fault);
-bool rule_read_text(struct rule_book *book, const char *text, struct rule_text *out, struct rule_fault *fault);
-bool rule_read_figure(struct rule_book *book, const char *name, struct figure_ref *out, struct rule_fault *fault);
-/* "30 %", "100 MB", "10 min", "2", converted to base units; form FORM_NUMBER if it has no unit. */
-bool rule_read_number(const char *text, double *value, enum figure_form *form);
-/* Whether a number with this unit can be a level of a figure of that form. */
-bool rule_unit_fits(enum figure_form figure, enum figure_form number);
 
 #endif

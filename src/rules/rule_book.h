@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "src/base/status.h"
+#include "src/rules/rule_figures.h"
 
 struct rule_book;
 
@@ -29,5 +30,15 @@ double rule_book_level(const struct rule_book *book, const char *rule);
 
 /* The user's folder: `rules` next to pmtop.yaml. Results as settings_path(). */
 enum status rule_book_path(char *path, unsigned size);
+
+struct rule;
+
+/* NULL if there is none of that name. */
+const struct rule *rule_find(const struct rule_book *book, const char *name);
+const char *rule_scope_name(enum rule_scope scope);
+
+/* Storage that lives as long as the book; NULL when out of memory. */
+void *rule_book_take(struct rule_book *book, size_t size);
+const char *rule_book_keep(struct rule_book *book, const char *text);
 
 #endif

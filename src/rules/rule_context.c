@@ -1,7 +1,14 @@
 /* The context of rules: steps and phases of a run, gathered once for each update. */
+#include "src/rules/rule_context.h"
+
 #include <math.h>
 #include <string.h>
 
+#include "src/explain/causes_words.h"
+#include "src/model/ranks/rank_places.h"
+#include "src/model/run/baseline.h"
+#include "src/model/run/flagged.h"
+#include "src/model/run/tracks.h"
 #include "src/model/statistics/statistics.h"
 #include "src/rules/rule_figures.h"
 

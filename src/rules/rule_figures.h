@@ -81,14 +81,6 @@ struct context {
 	struct rule_cache *cache;
 };
 
-/* For the whole model (index < 0) or a run. Invalidates the cache. */
-void rule_context_init(struct context *context, struct rule_cache *cache, const struct model *model, int index,
-	const struct patterns *patterns);
-const struct ranks *context_ranks(const struct context *context);
-const struct common_cause *context_cause(const struct context *context);
-/* The run; for rules of the model the slowest rank, or the first run. NULL = no instrumented run. */
-const struct run *context_run(const struct context *context);
-
 struct figure {
 	const char *name; /* "phase.share_ratio"; one that ends in a dot takes an argument */
 	enum figure_form form;

@@ -1,11 +1,16 @@
 /* Parses rule files. Each entry changes a copy of its rule, which is checked at the end of the entry; a file with an
  * error changes nothing in the book. */
+#include "src/rules/rule_file.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "src/rules/rule_book.h"
+#include "src/rules/rule_keys.h"
 #include "src/rules/rule_reading.h"
+#include "src/settings/config_words.h"
 
 enum { NAME_CELLS_MAX = 32 };
 

@@ -1,9 +1,15 @@
 /* The keys of a rule: a table with the function that reads each value. */
-#include "src/rules/rule_reading.h"
+#include "src/rules/rule_keys.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "src/rules/alerts_list.h"
+#include "src/rules/rule_book.h"
+#include "src/rules/rule_read.h"
+#include "src/rules/rule_reading.h"
+#include "src/settings/config_words.h"
 
 enum { ADVICE_ITEMS_MAX = 16 };
 

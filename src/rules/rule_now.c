@@ -5,6 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/rules/alerts.h"
+#include "src/rules/rule_context.h"
+#include "src/rules/rule_text.h"
+
 const char *rule_state_name(enum rule_state state)
 {
 	static const char *const names[] = {

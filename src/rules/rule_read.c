@@ -1,4 +1,6 @@
 /* Parses conditions, texts and levels of a rule file. */
+#include "src/rules/rule_read.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -7,7 +9,9 @@
 
 #include "src/base/text.h"
 #include "src/rules/rule.h"
+#include "src/rules/rule_book.h"
 #include "src/settings/config_reader.h"
+#include "src/settings/config_words.h"
 
 enum { NAME_SIZE = 96, SHOWN_SIZE = 40 };
 

@@ -24,10 +24,6 @@ struct rule_key {
 	const char *name;
 	enum status (*read)(struct rule_reading *reading, const char *key);
 };
-extern const struct rule_key rule_keys[];
-extern const size_t rule_key_count;
-
-enum status rule_no_memory(struct rule_reading *reading);
 
 #define REFUSE(remedy, ...) config_refuse(reading->reader, config_line(reading->reader), remedy, __VA_ARGS__)
 

@@ -1,4 +1,6 @@
 /* Evaluates conditions, and fills in texts. */
+#include "src/rules/rule_text.h"
+
 #include <math.h>
 #include <string.h>
 

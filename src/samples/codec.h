@@ -23,19 +23,4 @@ struct codec_numbers {
 	int16_t kinds[CODEC_NUMBERS_MAX], metrics[CODEC_NUMBERS_MAX];
 };
 
-/* Writes the names of all kinds and metrics, in the order of their numbers. */
-void codec_write_numbers(struct buffer *out);
-/* False: malformed. */
-bool codec_read_numbers(const unsigned char *bytes, size_t length, struct codec_numbers *out);
-/* The identity mapping, for records encoded by this program. */
-void codec_own_numbers(struct codec_numbers *out);
-
-/* Appends records from index `from` on, until `max` bytes or more are written or no record is left. Returns the index
- * of the first record not written. */
-size_t codec_write(const struct sample_set *set, size_t from, size_t max, struct buffer *out);
-/* Decodes `bytes` and appends the records to the set. False: the bytes are truncated or malformed; the records before
- * the fault are in the set. The number of skipped records is added to *unknown. */
-bool codec_read(const unsigned char *bytes, size_t length, const struct codec_numbers *numbers, int64_t time_ns,
-	struct sample_set *set, uint64_t *unknown);
-
 #endif

@@ -1,3 +1,5 @@
+#include "src/samples/codec_read.h"
+
 #include <math.h>
 
 #include "src/samples/bytes.h"

@@ -44,28 +44,17 @@ struct stream_header {
 	int64_t monotonic_ns, realtime_ns, boottime_ns; /* read at the same time: they map all other times to dates */
 };
 
-/* -- writing -- */
-
 struct stream_writer {
 	uint64_t number, dictionary; /* of the next block; of the latest dictionary */
 	struct buffer payload;       /* of the next block */
 };
 
-void stream_write_header(struct stream_writer *writer, const struct stream_header *header, struct buffer *out);
-/* `kind` BLOCK_TICK or BLOCK_DICTIONARY. A set that does not fit into one block is split into several. */
-void stream_write_set(
-	struct stream_writer *writer, enum block_kind kind, const struct sample_set *set, struct buffer *out);
 /* The index is the last block of a recording: the offsets of dictionaries, for readers that seek to a time. Its last
  * eight bytes are its own offset. */
 struct stream_place {
 	uint64_t offset, number;
 	int64_t time_ns;
 };
-void stream_write_index(struct stream_writer *writer, const struct stream_place *places, size_t count, uint64_t offset,
-	int64_t time_ns, struct buffer *out);
-void stream_writer_release(struct stream_writer *writer);
-
-/* -- single blocks -- */
 
 struct stream_block {
 	uint16_t kind, flags;
@@ -80,15 +69,6 @@ enum stream_found {
 	STREAM_FOUND_NONE, /* block->length is the number of bytes checked */
 	STREAM_FOUND_PART, /* the bytes may be the beginning of a block */
 };
-
-enum stream_found stream_block_at(const unsigned char *at, size_t left, struct stream_block *block);
-/* How many bytes of `left` to skip to the next possible beginning of a block, at least 1. */
-size_t stream_block_skip(const unsigned char *at, size_t left);
-/* False: the header is malformed, or of another version; only then *why_not is set. */
-bool stream_block_header(
-	const struct stream_block *block, struct stream_header *out, struct codec_numbers *numbers, struct reason *why_not);
-
-/* -- reading -- */
 
 enum stream_event {
 	STREAM_WAIT,       /* more bytes are needed */
@@ -109,21 +89,5 @@ struct stream_losses {
 };
 
 struct stream_reader;
-struct stream_reader *stream_reader_new(void); /* NULL when out of memory */
-void stream_reader_free(struct stream_reader *reader);
-enum status stream_reader_feed(struct stream_reader *reader, const void *bytes, size_t length);
-/* No more bytes will come: an incomplete block is damaged. */
-void stream_reader_finish(struct stream_reader *reader);
-/* Fills *set, which the caller owns and passes unchanged to every call, because a set may come in parts. *has_gap:
- * blocks were lost since the previous set. Sets come complete, once, and in the order in which they were written. Those
- * before the first header or dictionary are skipped, because they cannot be decoded without it. If the sender was
- * restarted for the same process, reading continues after a gap. */
-enum stream_event stream_reader_next(struct stream_reader *reader, struct sample_set *set, bool *has_gap);
-const struct stream_header *stream_reader_header(const struct stream_reader *reader); /* NULL: none yet */
-const struct stream_losses *stream_reader_losses(const struct stream_reader *reader);
-const char *stream_reader_refusal(const struct stream_reader *reader);
-/* The time of the last complete block, headers excluded, within `bytes`, the end of a recording. False: there is
- * none. */
-bool stream_tail_ns(const void *bytes, size_t length, int64_t *out);
 
 #endif

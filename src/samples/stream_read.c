@@ -1,9 +1,13 @@
+#include "src/samples/stream_read.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/samples/codec.h"
+#include "src/samples/codec_read.h"
 #include "src/samples/stream.h"
+#include "src/samples/stream_block.h"
 
 /* Limits the bytes spent on checksums of invalid blocks: a stream crafted of such blocks is rejected. Ordinary damage
  * stays far below the limit. */

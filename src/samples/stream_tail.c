@@ -1,7 +1,10 @@
 /* Searches backwards, so that it works for recordings that were not closed properly. */
+#include "src/samples/stream_tail.h"
+
 #include <string.h>
 
 #include "src/samples/stream.h"
+#include "src/samples/stream_block.h"
 #include "src/samples/stream_private.h"
 
 bool stream_tail_ns(const void *bytes, size_t length, int64_t *out)

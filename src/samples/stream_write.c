@@ -1,6 +1,8 @@
+#include "src/samples/stream_write.h"
 #include "src/base/formats/crc32c.h"
 #include "src/samples/bytes.h"
 #include "src/samples/codec.h"
+#include "src/samples/codec_write.h"
 #include "src/samples/stream.h"
 #include "src/samples/stream_private.h"
 

@@ -14,6 +14,7 @@
 #include "src/base/clock.h"
 #include "src/base/formats/json.h"
 #include "src/base/text.h"
+#include "src/rules/alerts_list.h"
 #include "src/session/spawn.h"
 
 enum { RUNNING_MAX = 64, REPORTED_MAX = 2 * ALERTS_MAX, LIMITS_MAX = 256, RULE_SIZE = 48 };

@@ -71,10 +71,6 @@ bool session_wait(const struct session *session, int timeout_ms);
 bool session_has_ended(const struct session *session);
 /* Index of the run to show by default; −1 = no instrumented run. */
 int session_run(const struct session *session);
-/* Starts to record the sets to `path` (NULL: a generated name). Live only. */
-enum status session_record(struct session *session, const char *path, struct reason *why_not);
-/* Records that a person flagged or unflagged a batch; the caller has changed the model. */
-void session_flag(struct session *session, unsigned run, uint32_t mode, uint64_t ordinal, bool is_flagged);
 /* The time of the model's newest figures, in nanoseconds since 1970. */
 int64_t session_realtime_ns(const struct session *session);
 /* Opens a second session of the same recording, at its beginning. It shares the settings and rules of `session`, which

@@ -3,6 +3,8 @@
 #include <stdio.h>
 
 #include "src/base/text.h"
+#include "src/session/session.h"
+#include "src/session/session_record.h"
 
 void watch_record_toggle(struct session *session, struct screen *screen)
 {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "src/base/clock.h"
+#include "src/model/run/tracks.h"
 #include "src/session/replay/seek.h"
 
 struct span {

@@ -49,18 +49,7 @@ void config_show_path(char out[CONFIG_NAME_SIZE], const char *path);
  * config_show_path. */
 enum status config_load(const char *path, const char *name, char **content, size_t *length, struct reason *why_not);
 
-/* -- words -- */
-
-/* Reads a decimal number, with a point in every locale. Unlike strtod it refuses hexadecimal, "inf" and "nan". */
-bool config_number(const char *text, double *value);
-bool config_whole_number(const char *text, double *value);
-/* "true" or "false". */
-bool config_truth(const char *text, bool *value);
 /* Iterates over the allowed names, from *at = 0 on; returns NULL at the end. */
 typedef const char *config_names(const void *argument, size_t *at);
-/* The name that is most similar to `word`; NULL if none is similar. */
-const char *config_closest(const char *word, config_names *next, const void *argument);
-/* `did you mean "mad"? keys are: mad, ratio, …` */
-void config_advise(const char *word, const char *before, config_names *next, const void *argument, struct buffer *out);
 
 #endif

@@ -1,3 +1,5 @@
+#include "src/settings/config_words.h"
+
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>

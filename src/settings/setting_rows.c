@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/settings/config_reader.h"
+#include "src/settings/config_words.h"
 
 #define SETTING_ROW(section, key, member, kind, value, min, max) \
 	{ #section, #key, SETTING_##kind, offsetof(struct settings, member), min, max },

@@ -14,7 +14,7 @@
 
 #include "src/base/clock.h"
 #include "src/sources/choices.h"
-#include "src/sources/perf/perf_system.h"
+#include "src/sources/perf/perf.h"
 #include "src/sources/perf/perf_threads.h"
 
 enum { ROUNDS_MAX = 101, THREADS = 64 };

@@ -6,11 +6,13 @@
 #define PMTOP_IMPLEMENTATION
 #define PMTOP_I_EVIDENCE_NS evidence_from_ns
 static unsigned long evidence_from_ns = 50000;
+#include "src/region/events.h"
 #include "src/region/pmtop.h"
 
 #include <sys/wait.h>
 
 #include "src/region/reader.h"
+#include "src/region/tables.h"
 
 enum { ROUNDS_MAX = 201 };
 

@@ -18,10 +18,14 @@
 #include "src/base/clock.h"
 #include "src/collect/ledger.h"
 #include "src/explain/explain.h"
+#include "src/explain/explain_flagged.h"
 #include "src/model/model.h"
 #include "src/playback/player.h"
 #include "src/rules/alerts.h"
 #include "src/samples/stream.h"
+#include "src/samples/stream_block.h"
+#include "src/samples/stream_read.h"
+#include "src/samples/stream_write.h"
 #include "src/sources/synthetic/synthetic.h"
 
 enum { READINGS_A_SECOND = 5, SETS_MAX = 256, REPEATS = 16, MOMENTS = 20 };

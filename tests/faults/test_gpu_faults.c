@@ -18,6 +18,7 @@
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
 #include "tests/support/waiting.h"
+#include "ui/views/gpu/gpu_processes.h"
 
 #define PERIOD_NS (20 * NS_PER_MS)
 #define SILENCE_NS (400 * NS_PER_MS)

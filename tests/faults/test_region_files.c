@@ -1,12 +1,14 @@
 /* The region's file: truncated, replaced, of another type, left by a dead process; and a mapping that changes while it
  * is read. */
 #define PMTOP_IMPLEMENTATION
-#include "tests/support/publisher_clock.h"
+#include "src/region/events.h"
 
 #include <check.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
+#include "src/region/find.h"
+#include "tests/support/publisher_clock.h"
 #include "tests/support/regions.h"
 
 static struct pmtop *pm;

@@ -1,12 +1,13 @@
 /* Writers that die, stop or lap their reader: every record is whole, and got + lost + before == written. */
 #define PMTOP_IMPLEMENTATION
-#include "src/region/pmtop.h"
+#include "src/region/events.h"
 
 #include <check.h>
 #include <math.h>
 #include <sys/wait.h>
 
 #include "src/base/clock.h"
+#include "src/region/pmtop.h"
 #include "tests/support/regions.h"
 #include "tests/support/waiting.h"
 

@@ -1,6 +1,6 @@
 /* Regions of dead runs in /dev/shm: a bounded size, the newest remain, and no live region is removed. */
 #define PMTOP_IMPLEMENTATION
-#include "tests/support/publisher_clock.h"
+#include "src/region/events.h"
 
 #include <check.h>
 #include <dirent.h>
@@ -8,6 +8,8 @@
 #include <sys/statvfs.h>
 #include <sys/wait.h>
 
+#include "src/region/find.h"
+#include "tests/support/publisher_clock.h"
 #include "tests/support/regions.h"
 
 enum { MEGABYTE = 1 << 20 };

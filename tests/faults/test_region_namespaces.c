@@ -1,11 +1,12 @@
 /* Regions of processes in other pid, mount, user and time namespaces. */
 #define PMTOP_IMPLEMENTATION
-#include "src/region/pmtop.h"
+#include "src/region/find.h"
 
 #include <check.h>
 #include <sys/mount.h>
 #include <sys/wait.h>
 
+#include "src/region/pmtop.h"
 #include "tests/support/regions.h"
 
 #ifndef CLONE_NEWTIME

@@ -1,6 +1,6 @@
 /* No room for a region: the run continues with a memfd or without a region. */
 #define PMTOP_IMPLEMENTATION
-#include "tests/support/publisher_clock.h"
+#include "src/region/find.h"
 
 #include <check.h>
 #include <linux/filter.h>
@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "tests/support/publisher_clock.h"
 #include "tests/support/regions.h"
 
 static struct region_event events[16];

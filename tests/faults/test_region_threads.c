@@ -1,10 +1,13 @@
 /* Many threads, signal handlers, forked and cloned children: each writer has its own ring. */
 #define PMTOP_IMPLEMENTATION
-#include "src/region/pmtop.h"
+#include "src/region/events.h"
 
 #include <check.h>
 #include <sys/wait.h>
 
+#include "src/region/find.h"
+#include "src/region/pmtop.h"
+#include "src/region/tables.h"
 #include "tests/support/regions.h"
 #include "tests/support/waiting.h"
 

@@ -14,10 +14,13 @@
 #include "src/base/formats/crc32c.h"
 #include "src/collect/ledger.h"
 #include "src/explain/explain.h"
+#include "src/explain/explain_flagged.h"
 #include "src/model/model.h"
 #include "src/playback/player.h"
 #include "src/playback/repair_survey.h"
 #include "src/samples/stream.h"
+#include "src/samples/stream_read.h"
+#include "src/samples/stream_write.h"
 #include "src/sources/synthetic/synthetic.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,6 +4,7 @@
 
 #include "src/base/clock.h"
 #include "src/explain/explain.h"
+#include "src/explain/explain_flagged.h"
 #include "tests/support/stage.h"
 
 enum { TRAINER = 48213, MAIN = 1, WORKERS = 2 };

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/explain/explain_flagged.h"
 #include "src/rules/rule_book.h"
 #include "src/explain/explain.h"
 #include "tests/support/counts.h"

@@ -6,6 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/explain/explain.h"
+#include "src/explain/explain_flagged.h"
 #include "tests/support/gpu_node.h"
 #include "tests/support/machine.h"
 #include "tests/support/stage.h"

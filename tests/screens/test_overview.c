@@ -5,6 +5,7 @@
 
 #include "src/base/clock.h"
 #include "src/explain/explain.h"
+#include "src/explain/explain_flagged.h"
 #include "tests/support/machine.h"
 #include "tests/support/stage.h"
 #include "tests/support/suite.h"

@@ -6,6 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/explain/explain.h"
+#include "src/explain/explain_flagged.h"
 #include "tests/support/heat.h"
 #include "tests/support/machine.h"
 #include "tests/support/stage.h"

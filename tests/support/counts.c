@@ -1,9 +1,10 @@
 #include "src/explain/explain.h"
-#include "tests/support/counts.h"
 
 #include <math.h>
 
 #include "src/base/clock.h"
+#include "src/explain/explain_flagged.h"
+#include "tests/support/counts.h"
 
 enum { TRAINER = 48213, WORKERS = 4 };
 

@@ -1,5 +1,4 @@
 #include "src/explain/explain.h"
-#include "tests/support/fixture.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +6,9 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/explain/explain_flagged.h"
 #include "src/samples/sample_set.h"
+#include "tests/support/fixture.h"
 
 static const char *const name_texts[] = { "",
 #define FIXTURE_NAME_TEXT(id, text) text,

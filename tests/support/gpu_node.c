@@ -1,11 +1,12 @@
 #include "src/explain/explain.h"
-#include "tests/support/gpu_node.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/explain/explain_flagged.h"
+#include "tests/support/gpu_node.h"
 
 enum { TRAINER = 48213, OTHER = 991, PART_FIRST = 100 };
 

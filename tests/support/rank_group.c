@@ -1,10 +1,12 @@
 #include "src/explain/explain.h"
-#include "tests/support/rank_group.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "src/explain/explain_flagged.h"
+#include "tests/support/rank_group.h"
 
 static int64_t time_at(const struct rank_group *rank_group, double at_s)
 {

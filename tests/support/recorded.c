@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/samples/stream_write.h"
 #include "src/sources/synthetic/synthetic.h"
 
 void recorded_header(struct stream_header *out)

@@ -1,7 +1,5 @@
 #define PMTOP_LAYOUT
-#include "src/region/pmtop.h"
-#include "tests/support/regions.h"
-#include "tests/support/suite.h"
+#include "src/region/events.h"
 
 #include <glob.h>
 #include <math.h>
@@ -12,6 +10,11 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "src/region/pmtop.h"
+#include "src/region/tables.h"
+#include "tests/support/regions.h"
+#include "tests/support/suite.h"
 
 static struct region_location at(const char *path)
 {

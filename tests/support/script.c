@@ -1,11 +1,14 @@
 #include "src/explain/explain.h"
-#include "tests/support/script.h"
-#include "src/base/histogram.h"
 
 #include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "src/base/histogram.h"
+#include "src/explain/explain_flagged.h"
+#include "src/model/run/tracks.h"
+#include "tests/support/script.h"
 
 int64_t script_ns(double at_s) { return SCRIPT_BASE_NS + llround(at_s * 1e9); }
 

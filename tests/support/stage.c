@@ -1,5 +1,4 @@
 #include "src/explain/explain.h"
-#include "tests/support/stage.h"
 
 #include <check.h>
 #include <locale.h>
@@ -11,6 +10,8 @@
 #include "src/base/buffer.h"
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/explain/explain_flagged.h"
+#include "tests/support/stage.h"
 #include "ui/terminal/term_text.h"
 
 /* 14:00:00 UTC on 20 November 2026, when a story starts. */

@@ -9,6 +9,7 @@
 #include "tests/support/suite.h"
 #include "ui/core/canvas.h"
 #include "ui/core/theme.h"
+#include "ui/terminal/term_svg.h"
 #include "ui/terminal/term_text.h"
 
 START_TEST(a_percentage_never_loses_its_sign)

@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "src/explain/causes.h"
+#include "src/explain/causes_words.h"
 #include "src/explain/explain.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"

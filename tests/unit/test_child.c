@@ -13,6 +13,7 @@
 #include "src/collect/child.h"
 #include "src/collect/collector.h"
 #include "src/samples/stream.h"
+#include "src/samples/stream_write.h"
 #include "src/sources/target/target.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"

@@ -5,6 +5,8 @@
 
 #include "src/base/formats/crc32c.h"
 #include "src/samples/codec.h"
+#include "src/samples/codec_read.h"
+#include "src/samples/codec_write.h"
 #include "src/samples/layout.h"
 #include "tests/support/suite.h"
 

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "src/base/text.h"
+#include "src/compare/comparison_text.h"
 #include "src/compare/judgement.h"
+#include "src/compare/judgement_text.h"
 #include "src/compare/keeper.h"
 #include "src/compare/ranking.h"
 #include "src/compare/summary_file.h"

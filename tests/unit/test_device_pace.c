@@ -7,6 +7,7 @@
 #include "src/explain/causes.h"
 #include "src/explain/explain.h"
 #include "src/explain/patterns/patterns.h"
+#include "src/model/run/tracks.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 

@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "src/sources/choices.h"
+#include "src/sources/energy/energy.h"
 #include "src/sources/energy/energy_private.h"
+#include "src/sources/energy/energy_rapl.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"

@@ -6,6 +6,9 @@
 
 #include "src/explain/causes.h"
 #include "src/explain/explain.h"
+#include "src/explain/explain_flagged.h"
+#include "src/model/run/flagged.h"
+#include "src/model/run/tracks.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 

@@ -5,8 +5,12 @@
 #include <string.h>
 
 #include "src/explain/explain.h"
+#include "src/explain/explain_flagged.h"
+#include "src/export/csv/csv.h"
 #include "src/export/export.h"
 #include "src/export/exporter.h"
+#include "src/export/text/lines.h"
+#include "src/export/text/report.h"
 #include "tests/support/script_gpus.h"
 #include "tests/support/suite.h"
 

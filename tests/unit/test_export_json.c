@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "src/export/export.h"
+#include "src/export/json/json.h"
 #include "tests/support/suite.h"
 #include "tests/support/fixture.h"
 

@@ -4,6 +4,7 @@
 
 #include "src/base/clock.h"
 #include "src/export/export.h"
+#include "src/export/text/lines.h"
 #include "tests/support/suite.h"
 #include "tests/support/fixture.h"
 

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/export/csv/csv.h"
 #include "src/export/export.h"
+#include "src/export/text/report.h"
 #include "tests/support/suite.h"
 #include "tests/support/fixture.h"
 

@@ -6,7 +6,11 @@
 #include <string.h>
 
 #include "src/explain/explain.h"
+#include "src/explain/explain_flagged.h"
 #include "src/export/export.h"
+#include "src/export/json/json.h"
+#include "src/export/text/lines.h"
+#include "src/export/text/report.h"
 #include "src/settings/settings.h"
 #include "tests/support/story.h"
 #include "tests/support/suite.h"

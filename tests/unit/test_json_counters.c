@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/export/export.h"
+#include "src/export/json/json.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 #include "tests/support/fixture.h"

@@ -5,7 +5,11 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/export/csv/csv.h"
 #include "src/export/export.h"
+#include "src/export/json/json.h"
+#include "src/export/text/lines.h"
+#include "src/export/text/report.h"
 #include "tests/support/heat.h"
 #include "tests/support/suite.h"
 #include "tests/support/fixture.h"

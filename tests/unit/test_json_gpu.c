@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/export/export.h"
+#include "src/export/json/json.h"
 #include "tests/support/script_gpus.h"
 #include "tests/support/suite.h"
 

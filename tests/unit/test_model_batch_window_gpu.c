@@ -7,6 +7,7 @@
 #include "src/explain/causes.h"
 #include "src/explain/explain.h"
 #include "src/model/batch_window/batch_window.h"
+#include "src/model/batch_window/batch_window_clocks.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 

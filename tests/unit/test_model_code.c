@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "src/base/clock.h"
+#include "src/model/code/code_phases.h"
 #include "src/model/model.h"
 #include "tests/support/suite.h"
 

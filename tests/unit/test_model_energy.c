@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/model/energy/energy_curve.h"
+#include "src/model/energy/energy_runs.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 

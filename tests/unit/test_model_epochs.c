@@ -1,6 +1,7 @@
 #include <check.h>
 #include <math.h>
 
+#include "src/model/run/tracks.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 #include "tests/support/model_parts.h"

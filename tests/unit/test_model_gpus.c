@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/model/gpus/gpus_runs.h"
+#include "src/model/gpus/gpus_words.h"
 #include "tests/support/script_gpus.h"
 #include "tests/support/suite.h"
 

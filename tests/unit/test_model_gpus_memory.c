@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/model/gpus/gpus_words.h"
 #include "tests/support/script_gpus.h"
 #include "tests/support/suite.h"
 

@@ -3,6 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/gpus/gpus_runs.h"
+#include "src/model/gpus/gpus_words.h"
+#include "src/model/run/baseline.h"
+#include "src/model/run/tracks.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 #include "tests/support/random_records.h"

@@ -4,6 +4,8 @@
 
 #include "src/explain/causes.h"
 #include "src/explain/explain.h"
+#include "src/model/run/baseline.h"
+#include "src/model/run/tracks.h"
 #include "src/rules/alerts.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"

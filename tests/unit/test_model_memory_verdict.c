@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/model/memory/memory_words.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 

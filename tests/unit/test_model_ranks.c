@@ -5,6 +5,7 @@
 
 #include "src/base/clock.h"
 #include "src/explain/rank_words.h"
+#include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
 #include "src/rules/alerts.h"
 #include "tests/support/rank_group.h"

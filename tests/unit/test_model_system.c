@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/machine/processes.h"
 #include "src/model/machine/system.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/run/tracks.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 #include "tests/support/model_parts.h"

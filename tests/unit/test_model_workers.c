@@ -5,6 +5,7 @@
 
 #include "src/base/histogram.h"
 #include "src/model/workers/workers.h"
+#include "src/model/workers/workers_shown.h"
 #include "tests/support/script.h"
 
 #define NEAR 1e-9

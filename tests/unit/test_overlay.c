@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "src/model/run/tracks.h"
 #include "src/playback/overlay.h"
 #include "tests/support/recorded.h"
 #include "tests/support/suite.h"

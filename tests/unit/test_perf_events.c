@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/sources/perf/perf.h"
 #include "src/sources/perf/perf_events.h"
-#include "src/sources/perf/perf_system.h"
 #include "tests/support/fake_proc.h"
 #include "tests/support/suite.h"
 

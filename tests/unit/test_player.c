@@ -7,7 +7,9 @@
 
 #include "src/base/clock.h"
 #include "src/collect/recorder.h"
+#include "src/collect/recorder_disk.h"
 #include "src/playback/player.h"
+#include "src/samples/stream_write.h"
 #include "tests/support/suite.h"
 #include "tests/support/waiting.h"
 

@@ -5,6 +5,7 @@
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "ui/core/plot.h"
+#include "ui/core/plot_axis.h"
 
 static const struct rect ROOM = { 0, 0, 16, 4 };
 

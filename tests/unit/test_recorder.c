@@ -14,6 +14,8 @@
 
 #include "src/base/clock.h"
 #include "src/collect/recorder.h"
+#include "src/collect/recorder_disk.h"
+#include "src/samples/stream_read.h"
 #include "tests/support/suite.h"
 #include "tests/support/waiting.h"
 

@@ -8,6 +8,7 @@
 #include "src/base/clock.h"
 #include "src/playback/recording.h"
 #include "src/playback/recording_late.h"
+#include "src/samples/stream_read.h"
 #include "src/sources/source.h"
 #include "tests/support/suite.h"
 

@@ -3,12 +3,14 @@
  * tests/fixtures/abi-1.0 holds the header as it was released and a region file that it wrote; neither ever changes. A
  * later ABI gets a folder and a test of its own. `test_region_abi --make FILE` is how the region file was made. */
 #define PMTOP_IMPLEMENTATION
-#include "tests/fixtures/abi-1.0/pmtop.h"
+#include "src/region/events.h"
 
 #include <check.h>
 #include <math.h>
 #include <sys/wait.h>
 
+#include "src/region/tables.h"
+#include "tests/fixtures/abi-1.0/pmtop.h"
 #include "tests/support/regions.h"
 
 #define FIXTURE "tests/fixtures/abi-1.0/region"

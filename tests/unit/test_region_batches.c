@@ -4,6 +4,7 @@
 #include <check.h>
 #include <math.h>
 
+#include "src/region/tables.h"
 #include "tests/support/regions.h"
 
 static struct pmtop *pm;

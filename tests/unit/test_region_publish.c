@@ -1,11 +1,13 @@
 #define PMTOP_IMPLEMENTATION
-#include "src/region/pmtop.h"
+#include "src/region/events.h"
 
 #include <check.h>
 #include <malloc.h>
 #include <math.h>
 
 #include "src/base/histogram.h"
+#include "src/region/pmtop.h"
+#include "src/region/tables.h"
 #include "tests/support/regions.h"
 
 static struct pmtop *pm;

@@ -1,9 +1,12 @@
 /* Finding regions, and invalid headers: each is made from a real one with its checksum recomputed. */
 #define PMTOP_IMPLEMENTATION
-#include "src/region/pmtop.h"
+#include "src/region/events.h"
 
 #include <check.h>
 
+#include "src/region/find.h"
+#include "src/region/pmtop.h"
+#include "src/region/tables.h"
 #include "tests/support/regions.h"
 
 static struct pmtop *pm;

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "src/export/export.h"
+#include "src/export/text/report.h"
+#include "src/model/requests/request_pattern.h"
 #include "src/model/requests/requests.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"

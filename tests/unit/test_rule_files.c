@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/rules/rule.h"
+#include "src/rules/rule_book.h"
 #include "tests/support/suite.h"
 #include "tests/support/stride.h"
 

@@ -6,6 +6,8 @@
 
 #include "src/base/clock.h"
 #include "src/model/requests/requests.h"
+#include "src/rules/alerts_list.h"
+#include "src/rules/rule_book.h"
 #include "src/rules/rule_now.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"

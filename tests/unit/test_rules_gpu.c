@@ -4,7 +4,10 @@
 #include <stdlib.h>
 
 #include "src/base/clock.h"
+#include "src/rules/alerts_list.h"
 #include "src/rules/alerts_private.h"
+#include "src/rules/rule_book.h"
+#include "src/rules/rule_context.h"
 #include "src/rules/rule_now.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"

@@ -8,6 +8,7 @@
 #include "src/base/clock.h"
 #include "src/explain/causes.h"
 #include "src/explain/explain.h"
+#include "src/explain/explain_flagged.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 #include "src/sources/synthetic/synthetic.h"

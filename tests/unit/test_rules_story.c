@@ -6,8 +6,10 @@
 
 #include "src/explain/causes.h"
 #include "src/explain/explain.h"
+#include "src/explain/explain_flagged.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
+#include "src/rules/alerts_list.h"
 #include "tests/support/story.h"
 #include "tests/support/suite.h"
 

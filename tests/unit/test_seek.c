@@ -6,8 +6,13 @@
 #include <unistd.h>
 
 #include "src/commands/commands.h"
+#include "src/export/csv/csv.h"
 #include "src/export/export.h"
+#include "src/export/json/json.h"
+#include "src/export/text/report.h"
+#include "src/model/run/tracks.h"
 #include "src/playback/timeline.h"
+#include "src/rules/alerts_list.h"
 #include "src/session/replay/seek.h"
 #include "src/session/replay/stations.h"
 #include "tests/support/recorded.h"

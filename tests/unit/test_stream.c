@@ -5,6 +5,9 @@
 
 #include "src/samples/codec.h"
 #include "src/samples/stream.h"
+#include "src/samples/stream_block.h"
+#include "src/samples/stream_read.h"
+#include "src/samples/stream_write.h"
 #include "tests/support/suite.h"
 
 enum { SETS = 12, BLOCKS_MAX = 64 };

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/base/text_width.h"
 #include "tests/support/suite.h"
 
 START_TEST(every_code_point_survives_encoding_and_decoding)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/base/text_width.h"
 
 static const struct cell BLANK = { ' ', ROLE_NORMAL, 0 };
 

@@ -13,9 +13,6 @@ struct scale {
 	double min, max;
 	unsigned calm;
 };
-/* `min`/`max` of the data shown; from_zero pins the lower end at 0. Ends on round numbers (1, 2, 2.5, 5 × 10^k
- * steps). */
-void scale_update(struct scale *scale, double min, double max, bool from_zero);
 
 /* One sample column: NAN in `high` = a gap. low == high draws a point; else a vertical stroke (min to max). */
 struct plot_point {
@@ -27,7 +24,6 @@ struct plot_point {
 /* The axis: labels with units at the left ("0.6 s ┤"), 8 cells wide unless a label needs more; returns the room for the
  * plot (all of it under 20 cells or 2 rows). PLOT_PERCENT takes ratios: 1 is 100 %; PLOT_CPUS nanoseconds a second. */
 enum plot_unit { PLOT_SECONDS, PLOT_BYTES, PLOT_PERCENT, PLOT_COUNT, PLOT_WATTS, PLOT_HERTZ, PLOT_CELSIUS, PLOT_CPUS };
-struct rect plot_axis(struct canvas *canvas, struct rect rect, const struct scale *scale, enum plot_unit unit);
 /* The canvas row of a value. */
 int plot_row(const struct canvas *canvas, struct rect rect, const struct scale *scale, double value);
 /* How many points fit across a rect of this width (2 a cell in braille, 1 otherwise). */

@@ -1,3 +1,5 @@
+#include "ui/core/plot_axis.h"
+
 #include <math.h>
 #include <stdio.h>
 

@@ -1,6 +1,6 @@
 /* term_frame.h: the bytes that turn a terminal's content into a canvas, and how many of them the terminal has taken.
  *
- * Knows no ncurses: term_curses.c queries the capabilities once. Only changed cells become bytes; a frame goes out
+ * Knows no ncurses: terminal.c queries the capabilities once. Only changed cells become bytes; a frame goes out
  * in one non-blocking write. A partly sent frame is finished before the next begins; of the frames in between only
  * the newest is kept. */
 #ifndef PMTOP_UI_TERMINAL_TERM_FRAME_H

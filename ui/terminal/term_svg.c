@@ -1,9 +1,10 @@
-#include "ui/terminal/term_text.h"
+#include "ui/terminal/term_svg.h"
 
 #include <string.h>
 
 #include "src/base/text.h"
 #include "ui/core/theme.h"
+#include "ui/terminal/term_text.h"
 
 /* All lengths refer to a cell of 16 × 32, so that eighths of it are whole numbers; the picture is shown at half
  * size. */

@@ -8,8 +8,5 @@
 
 /* Omits trailing blanks; each row ends with a newline. */
 void canvas_as_text(const struct canvas *canvas, struct buffer *out);
-/* Colours of the 256-colour theme on a dark background. Braille and blocks are drawn as shapes, so they need no
- * font. */
-void canvas_as_svg(const struct canvas *canvas, struct buffer *out);
 
 #endif

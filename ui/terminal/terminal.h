@@ -1,4 +1,4 @@
-/* terminal.h: shows a canvas on a terminal and reads keys. Implemented by term_curses.c, the only file that includes
+/* terminal.h: shows a canvas on a terminal and reads keys. Implemented by terminal.c, the only file that includes
  * ncurses: it sets up the terminal, queries its capabilities and reads keys; term_frame.c writes the cells that
  * changed.
  *

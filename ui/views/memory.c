@@ -4,7 +4,12 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/model/machine/processes.h"
+#include "src/model/memory/memory_words.h"
 #include "ui/core/layout.h"
+#include "ui/core/plot_axis.h"
+#include "ui/views/overview/panel_lists.h"
+#include "ui/views/overview/panel_process.h"
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/rules/alerts_list.h"
 #include "ui/core/layout.h"
 #include "ui/views/batches/evidence.h"
 #include "ui/views/overview/panels.h"

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "ui/core/plot_axis.h"
 #include "ui/widgets/trace.h"
 
 void over_time_points(struct scene *scene, struct canvas *canvas, struct rect rect, const struct scale *scale,

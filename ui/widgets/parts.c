@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "src/base/clock.h"
+#include "src/base/text_width.h"
 #include "ui/core/layout.h"
 
 bool parts_is_roomy(const struct canvas *canvas) { return canvas->width >= 100 && canvas->height >= 30; }

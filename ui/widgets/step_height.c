@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "src/base/text.h"
+#include "ui/core/plot_axis.h"
 
 enum { STEPS_A_LONE = 50, LONE_RATIO = 4, STEPS_FEW = 20 };
 

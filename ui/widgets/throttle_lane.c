@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "src/model/gpus/gpus_runs.h"
 #include "ui/core/plot.h"
 #include "ui/widgets/parts.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "src/base/clock.h"
+#include "src/model/run/tracks.h"
 #include "src/model/statistics/statistics.h"
 #include "ui/widgets/batch_focus.h"
 

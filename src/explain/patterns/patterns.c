@@ -7,7 +7,15 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/explain/patterns/patterns_cause.h"
+#include "src/explain/patterns/patterns_drift.h"
+#include "src/explain/patterns/patterns_kinds.h"
+#include "src/explain/patterns/patterns_mild.h"
+#include "src/explain/patterns/patterns_periods.h"
 #include "src/explain/patterns/patterns_private.h"
+#include "src/explain/patterns/patterns_steps.h"
+#include "src/explain/patterns/patterns_times.h"
+#include "src/model/run/tracks.h"
 
 enum { ROUNDS_MAX = 6 };
 /* The search costs more with more steps, and a few new ones change little: it waits for one new step per STEPS_A_READ

@@ -1,5 +1,7 @@
 /* Describes a pattern: the phase that takes longer, the cause that the explanations of its batches share, and a
  * candidate reason for exactly this pattern. */
+#include "src/explain/patterns/patterns_cause.h"
+
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
@@ -9,8 +11,11 @@
 
 #include "src/base/text.h"
 #include "src/explain/advice.h"
+#include "src/explain/causes_words.h"
 #include "src/explain/explain.h"
 #include "src/explain/patterns/patterns_private.h"
+#include "src/explain/patterns/patterns_steps.h"
+#include "src/model/run/flagged.h"
 #include "src/model/statistics/statistics.h"
 #include "src/model/run/known_names.h"
 

@@ -1,7 +1,10 @@
 /* Steps slower since a batch, or gradually slower: compares each step with the median of its kind and size by rank, and
  * excludes slowdowns that recur at the same place of each epoch. */
+#include "src/explain/patterns/patterns_drift.h"
+
 #include <math.h>
 
+#include "src/explain/patterns/patterns_cause.h"
 #include "src/explain/patterns/patterns_private.h"
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"

@@ -1,7 +1,10 @@
 /* Two kinds of steps: a bimodal distribution of step times with a clear gap, both mixed all the time. */
+#include "src/explain/patterns/patterns_kinds.h"
+
 #include <math.h>
 #include <stdlib.h>
 
+#include "src/explain/patterns/patterns_cause.h"
 #include "src/explain/patterns/patterns_private.h"
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"

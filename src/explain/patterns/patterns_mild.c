@@ -1,9 +1,12 @@
 /* Every k-th batch slightly slower, too little for each to stand out: folds the scores of all steps by k. Long periods
  * are expensive and tried in turn, in TURNS searches. */
+#include "src/explain/patterns/patterns_mild.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "src/explain/patterns/patterns_private.h"
+#include "src/explain/patterns/patterns_steps.h"
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"
 

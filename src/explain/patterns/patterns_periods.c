@@ -1,8 +1,11 @@
 /* Every k-th batch: walks back from the newest slow batches. k is a period if nearly all batches at this distance are
  * slow, and that is unlikely by chance. */
+#include "src/explain/patterns/patterns_periods.h"
+
 #include <math.h>
 
 #include "src/explain/patterns/patterns_private.h"
+#include "src/explain/patterns/patterns_steps.h"
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"
 

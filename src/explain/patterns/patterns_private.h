@@ -45,39 +45,4 @@ struct compared {
 	size_t rows[COMPARED_MAX];
 };
 
-/* -- patterns_steps.c -- */
-/* False if there are too few steps. */
-bool steps_gather(struct steps *steps, const struct model *model, const struct run *run, const struct patterns *before);
-/* Marks the members as explained, and rates the other steps again. */
-void steps_take_members(struct steps *steps);
-/* The median of the nearest steps of its kind that are no members; NAN = none. */
-double steps_near(const struct steps *steps, size_t row);
-/* The row's position in a period. */
-uint32_t steps_remainder(const struct steps *steps, enum clock_kind clock, uint32_t period, size_t row);
-/* The shortest divisor of the period whose additional batches are as slow, else the period itself: every 80th batch may
- * really be every 40th, of which some were not slow. No row is a member before or after the call. */
-uint32_t steps_part(struct steps *steps, enum clock_kind clock, uint32_t period, uint32_t remainder, uint32_t from);
-/* Whether the previous search found this period, in batches. */
-bool steps_knew(const struct steps *steps, uint32_t period);
-size_t steps_row(const struct steps *steps, uint64_t ordinal); /* steps->count if not present */
-
-/* -- patterns_periods.c: every k-th batch. Each fills the pattern and marks its members; false if there is none -- */
-bool find_epoch_first(struct steps *steps, struct pattern *out);
-bool find_comb(struct steps *steps, struct pattern *out);
-/* -- patterns_mild.c: every k-th batch slightly slower, too little for each to stand out -- */
-bool find_mild(struct steps *steps, struct pattern *out);
-/* -- patterns_times.c: every t seconds, or about every k batches -- */
-bool find_beat(struct steps *steps, struct pattern *out);
-/* -- patterns_drift.c -- */
-bool find_drift(struct steps *steps, struct pattern *out);
-/* -- patterns_kinds.c -- */
-bool find_kinds(struct steps *steps, struct pattern *out);
-
-/* -- patterns_cause.c: set phase, what and candidate -- */
-void describe_period(const struct steps *steps, struct pattern *pattern);
-void describe_drift(
-	const struct steps *steps, const struct compared *before, const struct compared *after, struct pattern *pattern);
-void describe_kinds(
-	const struct steps *steps, const struct compared *fast, const struct compared *slow, struct pattern *pattern);
-
 #endif

@@ -1,8 +1,11 @@
 /* The steps in which patterns are searched, each rated against its neighbours of the same kind. */
+#include "src/explain/patterns/patterns_steps.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "src/explain/patterns/patterns_private.h"
+#include "src/model/run/tracks.h"
 #include "src/model/statistics/statistics.h"
 
 enum { STEPS_MIN = 12, BLOCK = 64, SIDE = 4, ADDED_MIN = 3 };

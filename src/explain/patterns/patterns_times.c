@@ -1,9 +1,12 @@
 /* A beat: slow batches at equal distances in time, or at roughly equal distances in batches. Walks back from the newest
  * one, starting with its distance to an earlier one; each match refines the distance. */
+#include "src/explain/patterns/patterns_times.h"
+
 #include <math.h>
 
 #include "src/base/clock.h"
 #include "src/explain/patterns/patterns_private.h"
+#include "src/explain/patterns/patterns_steps.h"
 #include "src/model/statistics/significance.h"
 #include "src/model/statistics/statistics.h"
 

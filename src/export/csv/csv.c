@@ -1,10 +1,13 @@
-#include "src/export/export.h"
+#include "src/export/csv/csv.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 #include "src/export/cells.h"
+#include "src/export/export.h"
 #include "src/export/scope.h"
+#include "src/model/gpus/gpus_runs.h"
+#include "src/model/machine/processes.h"
 
 /* What a line is made of; every member may be NULL or empty. */
 struct row {

@@ -11,6 +11,7 @@
 #include "src/export/metrics/series_hardware.h"
 #include "src/export/scope.h"
 #include "src/export/wide.h"
+#include "src/model/machine/processes.h"
 
 /* What a set has figures of: what it has not keeps no old value. */
 struct seen {

@@ -1,4 +1,4 @@
-#include "src/export/export.h"
+#include "src/export/json/json.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -6,6 +6,7 @@
 
 #include "src/base/formats/json.h"
 #include "src/explain/explain.h"
+#include "src/export/export.h"
 #include "src/export/json/json_code.h"
 #include "src/export/json/json_counters.h"
 #include "src/export/json/json_energy.h"
@@ -19,6 +20,8 @@
 #include "src/export/ranks.h"
 #include "src/export/requests.h"
 #include "src/export/scope.h"
+#include "src/model/machine/processes.h"
+#include "src/model/run/flagged.h"
 #include "src/model/run/refusals.h"
 
 enum { ROWS_MAX = 50 };

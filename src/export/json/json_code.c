@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "src/model/code/code_phases.h"
+
 /* Of groups, in an object whose lists are cut: the target's is the first. */
 enum { ROWS_MAX = 20, GROUPS_MAX = 16 };
 

@@ -2,6 +2,9 @@
 
 #include <stdio.h>
 
+#include "src/explain/causes_words.h"
+#include "src/rules/alerts_list.h"
+
 static void write_cause(
 	struct json *json, const struct run *run, const struct explanation *why, const struct cause *cause)
 {

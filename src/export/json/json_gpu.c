@@ -4,6 +4,9 @@
 #include <stdlib.h>
 
 #include "src/export/gpu_figures.h"
+#include "src/model/gpus/gpus_runs.h"
+#include "src/model/memory/memory_words.h"
+#include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
 
 void json_gpu_identity(struct json *json, const struct model *model, const struct gpu *gpu)

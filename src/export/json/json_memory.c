@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "src/model/memory/memory_words.h"
+
 static void write_allocator(struct json *json, const struct run *run)
 {
 	struct allocator allocator = run_allocator(run);

@@ -2,6 +2,9 @@
 
 #include <math.h>
 
+#include "src/model/machine/processes.h"
+#include "src/model/workers/workers_shown.h"
+
 static void write_figures(struct json *json, const char *key, const struct figures *figures)
 {
 	if (isnan(figures->mean_s))

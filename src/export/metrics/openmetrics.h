@@ -34,7 +34,4 @@ void openmetrics_label_number(struct openmetrics *text, const char *name, int64_
 /* Not where the value is not known. `quantile` may be NULL. */
 void openmetrics_sample(struct openmetrics *text, const char *suffix, const char *quantile, double value);
 
-/* GPUs, CPU counters, energy, heat. */
-void openmetrics_hardware(struct openmetrics *text);
-
 #endif

@@ -1,3 +1,5 @@
+#include "src/export/metrics/openmetrics_hardware.h"
+
 #include <math.h>
 #include <stdio.h>
 

@@ -8,8 +8,10 @@
 #include "src/base/clock.h"
 #include "src/export/finished.h"
 #include "src/export/metrics/openmetrics.h"
+#include "src/export/metrics/openmetrics_hardware.h"
 #include "src/export/scope.h"
 #include "src/model/run/refusals.h"
+#include "src/rules/alerts_list.h"
 
 static void labels_of_run(struct openmetrics *text, const struct run *run)
 {

@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/model/gpus/gpus_words.h"
+#include "src/model/memory/memory_words.h"
 
 #define BYTES_PER_MB 1e6
 

@@ -1,4 +1,4 @@
-#include "src/export/export.h"
+#include "src/export/text/lines.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -7,11 +7,17 @@
 #include "src/base/clock.h"
 #include "src/base/text.h"
 #include "src/explain/explain.h"
+#include "src/export/export.h"
 #include "src/export/patterns.h"
 #include "src/export/ranks.h"
 #include "src/export/scope.h"
 #include "src/export/text/gpu_lines.h"
 #include "src/export/text/report_energy.h"
+#include "src/model/energy/energy_runs.h"
+#include "src/model/machine/processes.h"
+#include "src/model/memory/memory_words.h"
+#include "src/model/run/flagged.h"
+#include "src/model/run/tracks.h"
 
 #define BYTES_PER_MB 1e6
 

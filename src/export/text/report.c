@@ -1,4 +1,4 @@
-#include "src/export/export.h"
+#include "src/export/text/report.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -6,7 +6,9 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/explain/causes_words.h"
 #include "src/explain/explain.h"
+#include "src/export/export.h"
 #include "src/export/patterns.h"
 #include "src/export/ranks.h"
 #include "src/export/requests.h"
@@ -17,7 +19,10 @@
 #include "src/export/text/report_gpus.h"
 #include "src/export/text/report_memory.h"
 #include "src/export/text/report_workers.h"
+#include "src/model/run/flagged.h"
+#include "src/model/run/late_figures.h"
 #include "src/model/run/refusals.h"
+#include "src/rules/alerts_list.h"
 
 enum { REPORT_FLAGGED = 10, REPORT_CAUSES = 3, INDENT = 2, STATISTICS_COUNT_MAX = 9999999 };
 

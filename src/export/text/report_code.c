@@ -5,6 +5,7 @@
 
 #include "src/base/text.h"
 #include "src/export/table.h"
+#include "src/model/code/code_phases.h"
 
 /* A line with fewer samples is not shown: its share would be noise. */
 enum { ROWS_MAX = 15, SAMPLES_MIN = 20, SHARE_CELLS = 8 };

@@ -5,6 +5,8 @@
 
 #include "src/base/text.h"
 #include "src/export/table.h"
+#include "src/model/gpus/gpus_words.h"
+#include "src/model/memory/memory_words.h"
 
 static const char *number(char out[NUMBER_SIZE], double value, const char *unit)
 {

@@ -4,6 +4,7 @@
 
 #include "src/base/text.h"
 #include "src/export/table.h"
+#include "src/model/memory/memory_words.h"
 
 static void add_bytes(struct buffer *out, const char *name, double bytes)
 {

@@ -5,7 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/export/trace/trace_batches.h"
+#include "src/export/trace/trace_figures.h"
+#include "src/export/trace/trace_gpus.h"
+#include "src/export/trace/trace_happenings.h"
 #include "src/export/trace/trace_private.h"
+#include "src/export/trace/trace_tracks.h"
 
 enum { NAMES_MAX = 70000, LANES_MAX = 1024, RUNS_MAX = 4096 };
 

@@ -1,9 +1,15 @@
+#include "src/export/trace/trace_batches.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "src/explain/causes_words.h"
 #include "src/export/scope.h"
+#include "src/export/trace/trace_happenings.h"
 #include "src/export/trace/trace_private.h"
+#include "src/export/trace/trace_tracks.h"
+#include "src/export/trace/trace_write.h"
 
 const char *trace_name_text(const struct trace_run *run, uint32_t id)
 {

@@ -1,9 +1,14 @@
+#include "src/export/trace/trace_figures.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/export/trace/trace_batches.h"
 #include "src/export/trace/trace_private.h"
+#include "src/export/trace/trace_tracks.h"
+#include "src/export/trace/trace_write.h"
 
 /* -- what samplers read of processes -- */
 

@@ -1,8 +1,13 @@
+#include "src/export/trace/trace_gpus.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/export/trace/trace_private.h"
+#include "src/export/trace/trace_tracks.h"
+#include "src/export/trace/trace_write.h"
+#include "src/model/gpus/gpus_words.h"
 
 /* -- counters -- */
 

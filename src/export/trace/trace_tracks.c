@@ -1,3 +1,5 @@
+#include "src/export/trace/trace_tracks.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -5,7 +7,7 @@
 #include "src/export/trace/trace_private.h"
 
 /* FNV-1a, 64 bits. */
-uint64_t trace_uuid(const char *text, uint64_t more)
+static uint64_t trace_uuid(const char *text, uint64_t more)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 	for (; *text; text++)

@@ -1,7 +1,10 @@
+#include "src/export/trace/trace_write.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "src/export/trace/trace_private.h"
+#include "src/export/trace/trace_tracks.h"
 
 /* -- notes -- */
 

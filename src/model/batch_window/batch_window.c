@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/batch_window/batch_window_clocks.h"
+#include "src/model/batch_window/batch_window_notes.h"
 #include "src/model/batch_window/batch_window_private.h"
 
 /* Some counters are read once per second: so long after the batch's end they have been read too. */

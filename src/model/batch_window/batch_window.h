@@ -84,12 +84,18 @@ struct batch;
 /* Fills the window of a completed batch. False: the history does not cover it any more, or not yet. */
 bool model_batch_window(
 	const struct model *model, const struct run *run, const struct batch *batch, struct batch_window *out);
-/* The share of the last `seconds` in which a GPU was throttled for any of these reasons (1 << enum gpu_throttle); NAN =
- * unknown. *clock_hz (may be NULL): its mean clock while throttled; NAN = not throttled, or unknown. */
-double gpu_throttled_ratio(
-	const struct model *model, int32_t instance, uint32_t bits, double seconds, double *clock_hz);
 /* NULL: not found. */
 const struct window_figure *batch_window_find(
 	const struct batch_window *batch_window, enum metric metric, int32_t instance);
+
+/* -- within src/model -- */
+
+struct candidates;
+
+/* NULL: the list is full. */
+struct window_event *batch_window_add(struct candidates *candidates, enum window_event_kind kind, int32_t pid,
+	int64_t time_ns, double value, const char *text);
+/* Call last after a set: attaches the notes to flagged batches. `all`: to all of them, else only to the newest. */
+void model_refresh_batch_windows(struct model *model, bool all);
 
 #endif

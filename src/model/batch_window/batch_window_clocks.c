@@ -1,8 +1,14 @@
 /* Notes clocks of GPUs and CPUs and events of GPUs, and finds them for a window. */
+#include "src/model/batch_window/batch_window_clocks.h"
+
 #include <math.h>
 #include <string.h>
 
+#include "src/model/batch_window/batch_window.h"
+#include "src/model/batch_window/batch_window_notes.h"
 #include "src/model/batch_window/batch_window_private.h"
+#include "src/model/gpus/gpus_runs.h"
+#include "src/model/gpus/gpus_words.h"
 
 /* Throttle reasons, most informative first. */
 static const enum gpu_throttle reasons[] = {

@@ -1,3 +1,5 @@
+#include "src/model/batch_window/batch_window_notes.h"
+
 #include <stdlib.h>
 #include <string.h>
 

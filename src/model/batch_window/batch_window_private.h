@@ -59,8 +59,6 @@ enum {
 	CANDIDATES_MAX = 96
 };
 
-extern const enum metric watched_metrics[SLOT_COUNT];
-
 /* The notes of a process of the tree. */
 struct watched {
 	struct readings slots[SLOT_COUNT];
@@ -117,21 +115,5 @@ struct candidates {
 	size_t count;
 	struct window_event events[CANDIDATES_MAX];
 };
-/* NULL: the list is full. */
-struct window_event *batch_window_add(struct candidates *candidates, enum window_event_kind kind, int32_t pid,
-	int64_t time_ns, double value, const char *text);
-/* Adds drops of clocks in the window. */
-void batch_window_add_clocks(
-	const struct model *model, const struct run *run, const struct batch_window *out, struct candidates *candidates);
-/* Writes "GPU 1", "GPU" if there is only one, or "" if it is unknown. */
-void batch_window_name_gpu(const struct model *model, int32_t instance, char out[WINDOW_GPU_SIZE]);
-/* Does the run use this GPU? */
-bool batch_window_is_on(const struct model *model, const struct run *run, int32_t gpu);
-
-/* Is this process a DataLoader worker? *id: UINT32_MAX = unknown. */
-bool batch_window_is_worker(const struct model *model, const struct process *process, uint32_t *id);
-/* The baseline of this worker's fetch time, and the minimum of a long fetch. */
-void batch_window_baseline_fetch(
-	const struct model *model, const struct worker_retained *retained, double *baseline_s, double *long_s);
 
 #endif

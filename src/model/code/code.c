@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/model/code/code_phases.h"
 #include "src/model/model_private.h"
 
 enum { NONE = 0, LINES_MAX = CODE_NODES_MAX, US_PER_S = 1000000 };

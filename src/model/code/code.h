@@ -109,13 +109,8 @@ struct code {
 
 struct model;
 
-const char *code_phase_name(enum code_phase phase);
-/* The phase of a library function; CODE_PHASE_OTHER = unknown. */
-enum code_phase code_phase_of(const char *function, const char *file);
 /* Is a node in this line of the function's file, or, if the line is unknown (0), in the function? */
 bool code_is_in_line(const struct code *code, const struct code_node *node, uint32_t function, uint32_t line);
-/* The path without the folder of packages: "torch/_tensor.py". A pointer into `file`. */
-const char *code_short_file(const char *file);
 /* The group of a process itself, not of its workers; −1 = none. */
 int code_group_of(const struct code *code, int32_t pid);
 /* The group to show first: the target process, else the one with the most samples; −1 = none. */
@@ -125,5 +120,19 @@ size_t code_top_lines(const struct code *code, size_t group, const struct code_l
 size_t code_top_functions(const struct code *code, size_t group, const struct code_function **out, size_t max);
 /* The standard error of a share; NAN without samples. */
 double code_error_ratio(double share_ratio, double samples);
+
+/* -- within src/model -- */
+
+struct record;
+
+void model_init_code(struct model *model);
+void model_free_code(struct model *model);
+
+/* is_snapshot: the record repeats earlier totals, which do not count for the last minute. */
+void model_take_code_group(struct model *model, const struct record *record, bool is_snapshot);
+void model_take_code(struct model *model, const struct record *record);
+void model_take_code_node(struct model *model, const struct record *record);
+void model_take_code_time(struct model *model, const struct record *record, bool is_snapshot);
+void model_refresh_code(struct model *model);
 
 #endif

@@ -1,5 +1,7 @@
 /* Phases of library functions, as of PyTorch 2.13 and Lightning 2.6. Files are matched by the end of their path, NULL
  * is any function. */
+#include "src/model/code/code_phases.h"
+
 #include <string.h>
 
 #include "src/model/code/code.h"

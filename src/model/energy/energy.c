@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/batch_window/batch_window_notes.h"
+#include "src/model/energy/energy_gpus.h"
 #include "src/model/energy/energy_private.h"
+#include "src/model/energy/energy_runs.h"
 
 /* A figure is unknown again when its last reading is older than *_STALE_NS, and a meter no longer counts after
  * METER_GONE_NS. Sensors are read at least every 20 s. */

@@ -72,11 +72,27 @@ const struct heat_sensor *energy_hottest(const struct energy *energy);
 /* The sum of the known parts; NAN if neither is known. */
 double energy_total(double cpu, double gpu);
 double energy_co2_g(const struct energy *energy, double joules);
-/* NULL: nothing was metered in that epoch. */
-const struct epoch_energy *energy_of_epoch(const struct energy *energy, unsigned run, uint32_t ordinal);
 /* Does this meter count as CPU energy? */
 bool energy_is_of_cpus(const char *meter);
 /* Is this the name of a CPU sensor? */
 bool heat_is_of_cpus(const char *sensor);
+
+/* -- within src/model -- */
+
+struct meter_past;
+struct model;
+struct record;
+
+/* Returns the joules since the previous reading; NAN: first reading, the counter was reset, or the value is invalid. */
+double energy_take_counter(struct meter_past *past, int64_t time_ns, double value);
+void model_init_energy(struct model *model);
+void model_free_energy(struct model *model);
+
+/* Names of meters and sensors. False: not a metric of this family. */
+bool model_name_meter(struct model *model, const struct record *record);
+/* Call before model_take_gpu_figure: uses the power and energy of GPUs too, but returns false for them. */
+bool model_take_energy_figure(struct model *model, const struct record *record);
+/* After model_refresh_gpus. */
+void model_refresh_energy(struct model *model);
 
 #endif

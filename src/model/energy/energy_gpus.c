@@ -1,8 +1,11 @@
 /* Energy of GPUs, from their energy counters and their power. Power gives the distribution between two readings of the
  * counter, and replaces a missing counter. */
+#include "src/model/energy/energy_gpus.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/energy/energy.h"
 #include "src/model/energy/energy_private.h"
 
 /* A GPU whose energy counter is older counts as one without a counter. With many GPUs the counter is read only every 15

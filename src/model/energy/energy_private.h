@@ -46,16 +46,4 @@ struct energy_past {
 	bool is_new_in_set;
 };
 
-/* -- energy.c -- */
-/* Returns the joules since the previous reading; NAN: first reading, the counter was reset, or the value is invalid. */
-double energy_take_counter(struct meter_past *past, int64_t time_ns, double value);
-
-/* -- energy_gpus.c -- */
-struct gpu_meter *energy_gpu_meter(struct energy_past *past, int32_t instance); /* NULL: none */
-void energy_take_gpu(struct model *model, const struct record *record);         /* an energy or power figure */
-
-/* -- energy_runs.c -- */
-/* Updates the GPUs used by runs, and the energy of batches and epochs. */
-void energy_refresh_runs(struct model *model);
-
 #endif

@@ -1,8 +1,14 @@
 /* The energy of batches and epochs of runs. */
+#include "src/model/energy/energy_runs.h"
+
 #include <string.h>
 
+#include "src/model/energy/energy_gpus.h"
 #include "src/model/energy/energy_private.h"
+#include "src/model/gpus/gpus_runs.h"
+#include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
+#include "src/model/run/tracks.h"
 
 /* With less measured time, single readings would dominate the figure. */
 #define WINDOWS_MIN_S 2.0

@@ -3,7 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/gpus/gpus_memory.h"
 #include "src/model/gpus/gpus_private.h"
+#include "src/model/gpus/gpus_runs.h"
+#include "src/model/gpus/gpus_totals.h"
+#include "src/model/gpus/gpus_words.h"
 
 #define STALE_NS (15 * NS_PER_S)
 enum { STALE_INTERVALS = 4 };

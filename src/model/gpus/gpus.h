@@ -132,30 +132,20 @@ struct run;
 
 double gpu_now(const struct gpu *gpu, enum metric metric);
 double gpu_rate(const struct gpu *gpu, enum metric metric);
-/* Writes the throttle reasons, joined by ", "; "" = not throttled. Returns `out`. */
-const char *gpu_throttle_words(unsigned throttle, char *out, size_t size);
-/* Do the bits contain power or heat (not only clocks set by a user, or sync boost)? */
-bool gpu_is_throttled(unsigned throttle);
 const struct gpu *model_gpu(const struct model *model, int32_t instance); /* NULL: unknown */
-/* The GPUs that this run (a rank) uses: from its processes, else from LOCAL_RANK and CUDA_VISIBLE_DEVICES in its
- * environment or meta. For an ended run, those that it used. For a part (MIG), without its GPU. run NULL: all GPUs of
- * the process tree. Returns how many. */
-size_t run_gpus(const struct model *model, const struct run *run, const struct gpu *out[GPUS_MAX]);
-/* Memory of this run's processes on the GPU, a part of run_memory_bytes; NAN = unknown. */
-double gpu_memory_of_run(const struct model *model, const struct run *run, const struct gpu *gpu);
-/* The same on all GPUs that the run uses; run NULL: of the process tree. */
-double run_gpu_memory(const struct model *model, const struct run *run);
-/* One figure over all GPUs that a run uses: the mean of ratios and clocks, the sum of bytes, watts and rates of
- * counters, the maximum of temperatures and counts, all bits of GPU_THROTTLE. If a part (MIG) does not report a figure,
- * its GPU's is used. NAN = unknown. */
-double run_gpu_figure(const struct model *model, const struct run *run, enum metric metric);
-bool gpu_has_parts(const struct model *model, const struct gpu *gpu);
-/* "GPU 0", "GPU 1.2" (a part), "AMD GPU 0" with several vendors. Returns `out`. */
-const char *gpu_label(const struct model *model, const struct gpu *gpu, char *out, size_t size);
 
-bool gpu_memory_is_growing(const struct gpu *gpu); /* growing, leak or fragmentation */
-/* What the verdict means, and what to do next; never NULL. */
-const char *gpu_memory_meaning(const struct gpu *gpu);
-const char *gpu_memory_next_step(const struct gpu *gpu);
+/* -- within src/model -- */
+
+struct record;
+
+void model_init_gpus(struct model *model);
+void model_free_gpus(struct model *model);
+void model_take_gpu(struct model *model, const struct record *record);
+void model_take_gpu_processes(struct model *model, const struct record *record);
+void model_take_gpu_event(struct model *model, const struct record *record);
+
+/* False: not a figure of a GPU. */
+bool model_take_gpu_figure(struct model *model, const struct record *record);
+void model_refresh_gpus(struct model *model);
 
 #endif

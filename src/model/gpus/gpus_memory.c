@@ -1,7 +1,11 @@
+#include "src/model/gpus/gpus_memory.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/model/gpus/gpus_private.h"
+#include "src/model/gpus/gpus_runs.h"
+#include "src/model/gpus/gpus_words.h"
 #include "src/model/run/judge.h"
 
 enum { BLOCKS = 48, LAST_BLOCKS_MIN = 8, SAMPLES_MIN = 4, LEAK_BATCHES_MIN = 50 };

@@ -1,9 +1,12 @@
+#include "src/model/gpus/gpus_places.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "src/model/gpus/gpus_private.h"
+#include "src/model/gpus/gpus_runs.h"
 
 /* -- GPUs by number -- */
 

@@ -52,29 +52,7 @@ struct gpus_past {
 	struct gpu_past pasts[GPUS_MAX]; /* same indexes as gpus */
 };
 
-/* -- gpus_runs.c -- */
-/* Determines which processes on each GPU are the run's, and the figures that depend on it. */
-void gpus_find_ours(struct model *model);
-bool gpu_process_is_ours(const struct model *model, int32_t pid, int64_t seen_ns);
-
-const struct process *gpus_find_process(const struct model *model, int32_t pid); /* NULL: not in the process tree */
-const struct run *gpus_run_of_pid(const struct model *model, int32_t pid);       /* NULL: no live run */
-bool run_is_on_gpu(const struct run *run);                                       /* its allocator reports GPU memory */
-
-/* -- gpus_places.c: from environments and meta. Bit masks of the model's GPUs (GPUS_MAX is 64) -- */
+/* Bit masks of the model's GPUs (GPUS_MAX is 64). */
 static inline uint64_t gpu_bit(int gpu) { return UINT64_C(1) << gpu; }
-uint64_t gpus_by_run_place(const struct model *model, const struct run *run);
-uint64_t gpus_by_all_places(const struct model *model);
-
-/* -- gpus_memory.c: once per second -- */
-void gpus_judge_memory(struct model *model);
-void gpu_forget_memory(struct gpu *gpu);
-
-/* -- gpus_totals.c -- */
-void gpu_forget_totals(struct gpu *gpu, struct gpu_past *past);
-/* `seconds`: since the previous reading; NAN = first reading. */
-void gpu_count_gauge(struct gpu *gpu, struct gpu_past *past, enum metric metric, double value, double seconds);
-void gpu_count_growth(struct gpu *gpu, enum metric metric, double growth);
-void gpu_count_run_memory(struct gpu *gpu, struct gpu_past *past, double bytes, double seconds);
 
 #endif

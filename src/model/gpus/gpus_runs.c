@@ -1,7 +1,11 @@
+#include "src/model/gpus/gpus_runs.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/gpus/gpus_places.h"
 #include "src/model/gpus/gpus_private.h"
+#include "src/model/gpus/gpus_totals.h"
 
 /* The driver's list is read every few seconds: it may contain processes that have just ended. */
 #define ENDED_NS (5 * NS_PER_S)

@@ -1,4 +1,6 @@
+#include "src/model/gpus/gpus_totals.h"
 #include "src/model/gpus/gpus_private.h"
+#include "src/model/gpus/gpus_words.h"
 
 #define STANDS_MAX_S 10.0
 

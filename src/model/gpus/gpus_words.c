@@ -1,3 +1,5 @@
+#include "src/model/gpus/gpus_words.h"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/model/model_private.h"
+#include "src/model/run/tracks.h"
 
 /* Without a new count for so long, rates are unknown. */
 #define COUNTS_STALE_NS (5 * NS_PER_S)

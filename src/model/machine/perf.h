@@ -57,4 +57,14 @@ const struct perf_event_now *perf_find(const struct perf *perf, enum perf_role r
  * published. Definition: Chowdhery et al. 2022 (PaLM), appendix B. */
 double run_mfu(const struct model *model, const struct run *run);
 
+/* -- within src/model -- */
+
+struct record;
+
+void model_init_perf(struct model *model);
+void model_free_perf(struct model *model);
+void model_take_perf_event(struct model *model, const struct record *record);
+void model_take_perf_count(struct model *model, const struct record *record);
+void model_refresh_perf(struct model *model);
+
 #endif

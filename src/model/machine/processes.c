@@ -1,7 +1,15 @@
+#include "src/model/machine/processes.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/batch_window/batch_window_clocks.h"
+#include "src/model/batch_window/batch_window_notes.h"
+#include "src/model/energy/energy.h"
+#include "src/model/gpus/gpus.h"
+#include "src/model/machine/system.h"
+#include "src/model/memory/memory.h"
 #include "src/model/model_private.h"
 
 enum { PROCESSES_FIRST = 8 };

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/batch_window/batch_window_notes.h"
+#include "src/model/energy/energy.h"
 #include "src/model/model_private.h"
 
 /* The minimum of a clock step or a suspend; NTP slews the clock by less than SLEWED_RATIO. */

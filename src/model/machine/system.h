@@ -63,4 +63,18 @@ struct system {
 #undef SYSTEM_SERIES_MEMBER
 };
 
+/* -- within src/model -- */
+
+struct model;
+struct record;
+
+void model_init_system(struct model *model);
+void model_free_system(struct model *model);
+void model_name_instance(struct model *model, const struct record *record);
+
+/* False: not a figure of the machine or the cgroup. */
+bool model_take_system_figure(struct model *model, const struct record *record);
+/* After a set. */
+void model_refresh_system(struct model *model);
+
 #endif

@@ -1,3 +1,9 @@
+#include "src/model/memory/memory.h"
+#include "src/model/machine/processes.h"
+#include "src/model/memory/memory_limits.h"
+#include "src/model/memory/memory_parts.h"
+#include "src/model/memory/memory_spikes.h"
+#include "src/model/memory/memory_verdict.h"
 #include "src/model/model_private.h"
 #include "src/model/run/judge.h"
 

@@ -1,3 +1,5 @@
+#include "src/model/memory/memory_limits.h"
+#include "src/model/memory/memory_words.h"
 #include "src/model/model_private.h"
 
 struct limit {

@@ -1,7 +1,11 @@
+#include "src/model/memory/memory_parts.h"
+
 #include <stdio.h>
 #include <string.h>
 
+#include "src/model/machine/processes.h"
 #include "src/model/model_private.h"
+#include "src/model/workers/workers_shown.h"
 
 #define POINTS_FIRST_NS NS_PER_S
 #define POINTS_MAX_NS (32 * NS_PER_S)

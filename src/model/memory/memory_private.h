@@ -75,29 +75,4 @@ struct memory_spikes {
 	uint64_t count;
 };
 
-/* -- memory_parts.c -- */
-void memory_take_parts(struct model *model, struct memory_sample *out);
-/* Once per second. */
-void memory_note_processes(struct model *model);
-void memory_choose_basis(struct model *model, size_t from);
-/* The minimum of noticeable growth, in bytes. */
-double memory_noticeable(const struct memory *memory);
-/* Memory that the kernel cannot reclaim: anonymous and shared. NAN if anonymous memory is unknown. */
-double memory_retained(const struct memory_sample *sample, struct memory_basis basis);
-double memory_cached(const struct memory_sample *sample, struct memory_basis basis);
-/* Growth of a part: mean of the last eighth minus mean of the first eighth of the samples from index `from` on. */
-double memory_part_growth(const struct memory_trend *trend, size_t from, enum memory_part part);
-/* Finds what has grown the most since sample `from`; none if all together is less than half of noticeable_bytes. */
-void memory_attribute(struct model *model, size_t from, double noticeable_bytes);
-
-/* -- memory_verdict.c: slope, its interval and the verdict, over the samples from index `from` on -- */
-void memory_judge(struct model *model, size_t from);
-void memory_forget_slope(struct model *model);
-
-/* -- memory_limits.c -- */
-void memory_find_limit(struct model *model);
-
-/* -- memory_spikes.c -- */
-void memory_watch_spikes(struct model *model, bool is_warm);
-
 #endif

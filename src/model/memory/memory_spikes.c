@@ -1,3 +1,5 @@
+#include "src/model/memory/memory_spikes.h"
+#include "src/model/memory/memory_parts.h"
 #include "src/model/model_private.h"
 
 enum { TIMES = sizeof((struct memory_spikes *)0)->times_ns / sizeof(int64_t), BASELINE_MIN = 8 };

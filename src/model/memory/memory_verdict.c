@@ -1,5 +1,9 @@
+#include "src/model/memory/memory_verdict.h"
+
 #include <string.h>
 
+#include "src/model/memory/memory_parts.h"
+#include "src/model/memory/memory_words.h"
 #include "src/model/model_private.h"
 
 enum {

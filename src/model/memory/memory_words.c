@@ -1,3 +1,5 @@
+#include "src/model/memory/memory_words.h"
+
 #include <stddef.h>
 #include <string.h>
 

@@ -32,10 +32,6 @@ enum memory_kind {
 #undef MEMORY_KIND_ID
 };
 
-/* NULL where nothing was judged. */
-const char *memory_verdict_word(enum memory_verdict verdict);
-/* NULL where no kind is known. */
-const char *memory_kind_word(enum memory_kind kind);
 static inline bool memory_verdict_is_known(enum memory_verdict verdict) { return verdict > MEMORY_UNKNOWN; }
 
 #endif

@@ -1,3 +1,5 @@
+#include "src/model/ranks/rank_places.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

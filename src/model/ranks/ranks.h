@@ -79,16 +79,5 @@ const char *rank_state_name(enum rank_state state);
 bool ranks_is_wait(const char *name);
 /* Compares the ranks of the run that this one belongs to. */
 void ranks_compare(const struct model *model, unsigned run, struct ranks *out);
-/* The first run that is a rank; −1 = none. */
-int ranks_any(const struct model *model);
-/* The rank's number; −1 = not one of several ranks. */
-long rank_number(const struct run *run);
-long rank_world_size(const struct run *run); /* as published; −1 = not published */
-bool ranks_are_of_one_run(const struct run *a, const struct run *b);
-/* All runs in the order of the keys [ and ]: as they were found, ranks of one run by number. Returns how many. */
-unsigned ranks_order(const struct model *model, unsigned order[MODEL_RUNS_MAX]);
-/* The run to show by default: a live one, the target's own, the lowest rank. `accepts` NULL: any run. −1: none. */
-int ranks_first(
-	const struct model *model, bool (*accepts)(const struct run *run, const void *argument), const void *argument);
 
 #endif

@@ -1,3 +1,5 @@
+#include "src/model/requests/request_pattern.h"
+
 #include <ctype.h>
 #include <string.h>
 

@@ -6,6 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/histogram.h"
+#include "src/model/requests/request_pattern.h"
 
 enum { FINE_S = 5, FINE_SLICES = 61, COARSE_S = 60, COARSE_SLICES = 61, HOUR_S = 3600 };
 

@@ -33,10 +33,6 @@ struct request_late {
 	const char *pattern;
 };
 
-/* Replaces variable words by a star: "GET /user/17" becomes "GET /user/" and a star. Such words are numbers, eight or
- * more hexadecimal digits with at least one of 0 to 9, 0x numbers, and UUIDs. */
-void request_pattern(char *out, size_t size, const char *name);
-
 /* NULL: out of memory. */
 struct requests *requests_new(void);
 void requests_free(struct requests *requests);

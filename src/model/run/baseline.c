@@ -1,7 +1,10 @@
+#include "src/model/run/baseline.h"
+
 #include <string.h>
 
 #include "src/model/machine/tree.h"
 #include "src/model/run/run_private.h"
+#include "src/model/run/tracks.h"
 
 /* A phase present in some of the batches, with a bit mask of their kinds (indexes in the track). */
 struct seen_phase {

@@ -107,8 +107,4 @@ struct explanation {
 	struct cause causes[EXPLAIN_CAUSES_MAX];
 };
 
-/* The explanation that a flagged batch holds. Before explain_flagged() has filled it: one without rows and causes,
- * whose figures are NAN. */
-const struct explanation *flagged_explanation(const struct flagged *flagged);
-
 #endif

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/run/baseline.h"
 #include "src/model/run/explanation.h"
 #include "src/model/run/run_private.h"
 #include "src/model/run/tracks.h"

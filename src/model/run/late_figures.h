@@ -2,6 +2,8 @@
 #ifndef PMTOP_MODEL_RUN_LATE_FIGURES_H
 #define PMTOP_MODEL_RUN_LATE_FIGURES_H
 
+#include <stddef.h>
+
 #include "src/model/run/run.h"
 #include "src/model/statistics/statistics.h"
 
@@ -10,5 +12,7 @@ void run_add_late_figure(struct run *run, uint32_t name, uint32_t mode, double v
 const struct late_figure *run_late_figure(
 	const struct run *run, uint32_t name, uint32_t mode, const struct rolling **window);
 void run_release_late_figures(struct run *run);
+
+enum figure_unit late_figure_label(char *out, size_t size, const char *name);
 
 #endif

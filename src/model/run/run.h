@@ -160,7 +160,6 @@ struct late_figure {
 
 /* Writes a late figure's label and returns its unit: "gpu.forward_s" is "forward (GPU clock)", in seconds. */
 enum figure_unit { FIGURE_NUMBER, FIGURE_SECONDS, FIGURE_BYTES, FIGURE_RATIO };
-enum figure_unit late_figure_label(char *out, size_t size, const char *name);
 
 struct counter {
 	uint32_t name;
@@ -300,8 +299,6 @@ const struct track *run_main(const struct run *run);          /* never NULL; may
 /* The number, from 1, of the main mode's epoch with this ordinal, or of the last one before it; epochs of other modes
  * do not count. */
 uint32_t run_epoch_number(const struct run *run, uint32_t ordinal);
-/* NULL: that batch is not flagged. */
-const struct flagged *run_find_flagged(const struct run *run, uint32_t mode, uint64_t ordinal);
 const struct track *run_track_of(const struct run *run, uint32_t mode); /* NULL: no batch of it was seen */
 /* batches an optimizer step, as published (meta `accumulation`); 0 = not, or 1 */
 unsigned run_accumulation(const struct run *run);
@@ -314,12 +311,8 @@ unsigned track_kind(const struct track *track, uint32_t kind);
 bool run_gauge(const struct run *run, const char *name, double *value, const struct series **series);
 struct allocator run_allocator(const struct run *run);
 const struct counter *run_counter(const struct run *run, const char *name); /* NULL: never published */
-/* NULL: not retained any more, or not yet there. */
-const struct batch *track_batch(const struct track *track, uint64_t ordinal);
 /* A late figure of the batch; NAN = not published. */
 double batch_figure(const struct run *run, const struct batch *batch, const char *name);
-/* The baseline of the batch with this ordinal. */
-void track_baseline(const struct track *track, uint64_t ordinal, struct baseline *out);
 
 /* Phases of a step, over the latest `last` completed steps (without the warm-up, if there are others), depth first. */
 struct phase_row {
@@ -329,6 +322,5 @@ struct phase_row {
 	double median_s, share_ratio;
 	double cpu_s; /* median; NAN */
 };
-size_t track_phases(const struct track *track, size_t last, struct phase_row *out, size_t max, size_t *batches);
 
 #endif

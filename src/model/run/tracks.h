@@ -2,6 +2,8 @@
 #ifndef PMTOP_MODEL_RUN_TRACKS_H
 #define PMTOP_MODEL_RUN_TRACKS_H
 
+#include <stdint.h>
+
 #include "src/model/run/run.h"
 
 extern const struct figures no_figures;
@@ -15,5 +17,11 @@ struct batch *track_append(struct track *track, uint64_t ordinal); /* NULL: not 
 struct batch *track_slot(struct track *track, uint64_t ordinal);
 /* As if the batch had never been appended. */
 void track_take_back(struct track *track, uint64_t ordinal);
+
+struct batch;
+struct track;
+
+/* NULL: not retained any more, or not yet there. */
+const struct batch *track_batch(const struct track *track, uint64_t ordinal);
 
 #endif

@@ -8,6 +8,7 @@
 #include "src/base/clock.h"
 #include "src/model/model_private.h"
 #include "src/model/workers/workers_private.h"
+#include "src/model/workers/workers_shown.h"
 
 #define WINDOW_NS (WORKER_WINDOW_S * NS_PER_S)
 /* Readings without news emit no record: after so long, assume that there was one. */

@@ -64,9 +64,6 @@ struct worker_shown {
 	enum worker_state state;
 };
 
-/* The workers of a run (−1: of the whole tree), sorted by id, then pid; sets *count, at most WORKERS_MAX. Valid until
- * the next model_apply. */
-const struct worker_shown *model_workers(const struct model *model, int run, size_t *count);
 /* NULL: none of its workers has published. */
 const struct worker_group *model_worker_group(const struct model *model, int run);
 
@@ -79,7 +76,6 @@ struct worker_group_now {
 	const struct worker_shown *on_disk;
 	double on_disk_s;
 };
-void model_worker_group_now(const struct model *model, int run, struct worker_group_now *out);
 /* Load of a group's processes in the last 10 s, as far as known: means over processes, but read_bytes_per_s is the sum.
  * NAN = unknown. */
 struct worker_group_load {
@@ -89,8 +85,17 @@ struct worker_group_load {
 	double disk_ratio, queue_ratio;
 	double read_bytes_per_s;
 };
-void model_worker_group_load(const struct model *model, int run, struct worker_group_load *out);
-/* "busy", "idle", "disk", "stopped", "sleeping", "gone". */
-const char *worker_state_name(enum worker_state state);
+
+/* -- within src/model -- */
+
+struct record;
+
+void model_init_workers(struct model *model);
+void model_free_workers(struct model *model);
+void model_take_worker(struct model *model, const struct record *record);
+void model_lose_worker(struct model *model, const struct record *record);
+
+/* After a set, and after model_refresh_processes. */
+void model_refresh_workers(struct model *model);
 
 #endif

@@ -1,8 +1,11 @@
 /* How DataLoader workers spend their time: on the CPU or waiting for the disk. From the notes of
  * batch_window_notes.c. */
+#include "src/model/workers/workers_load.h"
+
 #include <math.h>
 
 #include "src/model/batch_window/batch_window_private.h"
+#include "src/model/workers/workers_shown.h"
 
 #define WINDOW_NS (10 * NS_PER_S)
 #define KNOWN_MIN_S 2.0

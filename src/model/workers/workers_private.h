@@ -55,9 +55,4 @@ static inline struct workers *workers_of(const struct model *model)
 	return model->priv ? model->priv->workers : NULL;
 }
 
-/* The owner of a process: its nearest ancestor that publishes a run, else the target; 0 = unknown. */
-int32_t model_owner(const struct model *model, int32_t pid);
-/* Updates the list of workers to show, and their states. */
-void model_show_workers(struct model *model);
-
 #endif

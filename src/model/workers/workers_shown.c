@@ -1,3 +1,5 @@
+#include "src/model/workers/workers_shown.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/model/code/code_phases.h"
+#include "src/rules/rule_context.h"
 #include "src/rules/rule_figures.h"
 
 #define NUMBER(name) static double name(const struct context *context, const char *argument)

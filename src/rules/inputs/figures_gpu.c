@@ -7,6 +7,9 @@
 #include "src/rules/inputs/figures_gpu.h"
 #include "src/base/clock.h"
 #include "src/model/batch_window/batch_window.h"
+#include "src/model/batch_window/batch_window_clocks.h"
+#include "src/model/gpus/gpus_runs.h"
+#include "src/model/gpus/gpus_words.h"
 
 #define NUMBER(name) static double name(const struct context *context, const char *argument)
 #define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])

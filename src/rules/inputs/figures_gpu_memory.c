@@ -5,7 +5,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/model/gpus/gpus_runs.h"
+#include "src/model/gpus/gpus_words.h"
+#include "src/model/memory/memory_words.h"
 #include "src/rules/inputs/figures_gpu.h"
+#include "src/rules/rule_context.h"
 
 #define NUMBER(name) static double name(const struct context *context, const char *argument)
 #define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])

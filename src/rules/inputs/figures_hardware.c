@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "src/rules/rule_context.h"
 #include "src/rules/rule_figures.h"
 
 #define NUMBER(name) static double name(const struct context *context, const char *argument)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/model/memory/memory_words.h"
 #include "src/rules/rule_figures.h"
 
 #define NUMBER(name) static double name(const struct context *context, const char *argument)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "src/explain/rank_words.h"
+#include "src/rules/rule_context.h"
 #include "src/rules/rule_figures.h"
 
 #define NUMBER(name) static double name(const struct context *context, const char *argument)

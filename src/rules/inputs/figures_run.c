@@ -7,8 +7,10 @@
 #include <strings.h>
 
 #include "src/base/text.h"
+#include "src/explain/causes_words.h"
 #include "src/model/requests/requests.h"
 #include "src/model/run/refusals.h"
+#include "src/rules/rule_context.h"
 #include "src/rules/rule_figures.h"
 #include "src/model/run/known_names.h"
 

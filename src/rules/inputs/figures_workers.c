@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/model/workers/workers_load.h"
+#include "src/model/workers/workers_shown.h"
+#include "src/rules/rule_context.h"
 #include "src/rules/rule_figures.h"
 
 #define NUMBER(name) static double name(const struct context *context, const char *argument)

@@ -10,6 +10,7 @@
 #define PMTOP_SESSION_REPLAY_REPLAY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "src/session/session.h"
 #include "ui/screen.h"
@@ -21,8 +22,6 @@ struct replay;
 enum exit_code replay_open(
 	struct session *session, const struct options *options, struct screen *screen, struct replay **out);
 void replay_close(struct replay *replay);
-/* Returns true if the key was for the replay. */
-bool replay_key(struct replay *replay, struct key_event event);
 /* Applies the sets that are due, for at most one time slice. Returns true if there is something to draw. */
 bool replay_step(struct replay *replay);
 /* The longest wait until replay_step has work; −1 = until a key or session_fd. */
@@ -32,5 +31,17 @@ int replay_wait_ms(const struct replay *replay);
 bool replay_is_file(const struct replay *replay);
 /* To be called before each drawing: updates the replay line for a screen of this width. */
 void replay_show(struct replay *replay, int width);
+
+/* -- within src/session/replay -- */
+
+struct goal;
+
+/* The replay's clock now, in the recording's time. */
+int64_t replay_place_ns(const struct replay *replay);
+void replay_put(struct replay *replay, int64_t at_ns);
+void replay_seek(struct replay *replay, const struct goal *goal);
+
+/* Ends a seek: a forward one stays at the time reached, a backward one returns to where it began. */
+void replay_stop_seek(struct replay *replay);
 
 #endif

@@ -1,10 +1,13 @@
 /* The keys of a replay. */
+#include "src/session/replay/replay_keys.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/session/replay/replay.h"
 #include "src/session/replay/replay_private.h"
 
 #define STEP_NS (10 * NS_PER_S)

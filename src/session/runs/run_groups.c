@@ -7,6 +7,7 @@
 #include "src/base/text.h"
 #include "src/model/ranks/ranks.h"
 #include "src/model/statistics/statistics.h"
+#include "src/region/tables.h"
 #include "src/sources/region/region_ranks.h"
 
 enum { TOTALS_MAX = 64 * 1024, GROUP_MAX = 512 };

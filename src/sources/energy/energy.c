@@ -1,3 +1,5 @@
+#include "src/sources/energy/energy.h"
+
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
@@ -12,7 +14,10 @@
 
 #include "src/base/files/file.h"
 #include "src/sources/choices.h"
+#include "src/sources/energy/energy_cpu.h"
+#include "src/sources/energy/energy_heat.h"
 #include "src/sources/energy/energy_private.h"
+#include "src/sources/energy/energy_rapl.h"
 
 /* A missing part may appear: a module is loaded, a right is granted. */
 #define PROBE_NS (30 * NS_PER_S)
@@ -206,7 +211,7 @@ static int open_event(uint32_t type, uint64_t config, int cpu)
 	return fd < 0 ? -errno : (int)fd;
 }
 
-const struct energy_calls energy_calls = { open_event, clock_monotonic_ns };
+static const struct energy_calls energy_calls = { open_event, clock_monotonic_ns };
 
 static enum status energy_open(struct target *target, void **state, struct reason *why_not)
 {

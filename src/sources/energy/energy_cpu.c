@@ -1,7 +1,10 @@
 /* How often heat throttled the CPUs (of one CPU per package), and their clock (of a few CPUs). */
+#include "src/sources/energy/energy_cpu.h"
+
 #include <stdio.h>
 #include <string.h>
 
+#include "src/sources/energy/energy.h"
 #include "src/sources/energy/energy_private.h"
 
 #define CPU_FOLDER "devices/system/cpu"

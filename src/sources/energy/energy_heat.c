@@ -1,11 +1,14 @@
 /* Temperatures of the machine, from hwmon (Documentation/hwmon/sysfs-interface.rst): a few sensors of each chip that
  * is known to have meaningful ones. */
+#include "src/sources/energy/energy_heat.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "src/sources/energy/energy.h"
 #include "src/sources/energy/energy_private.h"
 
 #define HWMON "class/hwmon"

@@ -4,6 +4,8 @@
  * Documentation/power/powercap/powercap.rst, Documentation/ABI/testing/sysfs-class-powercap,
  * sysfs-bus-event_source-devices-events. Zones "core" and "uncore" are parts of their package and are skipped, as
  * are those of intel-rapl-mmio, which are the same packages by another interface. */
+#include "src/sources/energy/energy_rapl.h"
+
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
@@ -12,6 +14,7 @@
 #include <unistd.h>
 
 #include "src/base/files/file.h"
+#include "src/sources/energy/energy.h"
 #include "src/sources/energy/energy_private.h"
 
 /* No meter draws more than the first: more means that the counter was reset. No package draws more than the second:

@@ -1,3 +1,5 @@
+#include "src/sources/machine/system.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,7 +8,9 @@
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
+#include "src/sources/machine/system_devices.h"
 #include "src/sources/machine/system_private.h"
+#include "src/sources/machine/system_space.h"
 #include "src/sources/source.h"
 
 /* The kernel formats /proc/stat for each CPU and each interrupt, which is too expensive four times a second on many

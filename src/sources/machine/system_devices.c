@@ -1,3 +1,5 @@
+#include "src/sources/machine/system_devices.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,6 +8,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
+#include "src/sources/machine/system.h"
 #include "src/sources/machine/system_private.h"
 
 #define DISKS_NS (900 * NS_PER_MS)

@@ -56,15 +56,4 @@ struct system_reader {
 	char text[SYSTEM_TEXT_SIZE];
 };
 
-/* Emits that a figure is missing, or no longer is (`why` NULL), when that has changed. */
-void system_emit_missing(
-	struct retained_file *file, const char *figure, const struct reason *why, struct sample_set *out, int64_t now_ns);
-
-/* -- system_devices.c -- */
-void system_read_disks(struct system_reader *reader, struct sample_set *out, int64_t now_ns);
-void system_read_networks(struct system_reader *reader, struct sample_set *out, int64_t now_ns);
-
-/* -- system_space.c -- */
-void system_read_space(struct system_reader *reader, struct sample_set *out, int64_t now_ns);
-
 #endif

@@ -1,3 +1,5 @@
+#include "src/sources/machine/system_space.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -8,6 +10,7 @@
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
 #include "src/base/files/mounts.h"
+#include "src/sources/machine/system.h"
 #include "src/sources/machine/system_private.h"
 
 #define SPACE_NS (10 * NS_PER_S)

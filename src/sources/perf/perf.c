@@ -1,3 +1,5 @@
+#include "src/sources/perf/perf.h"
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <perfmon/pfmlib_perf_event.h>
@@ -8,7 +10,6 @@
 #include <unistd.h>
 
 #include "src/sources/perf/perf_reader.h"
-#include "src/sources/perf/perf_system.h"
 
 /* Kernel and libpfm4 as a perf_opener. The library is loaded when the first name is encoded. */
 struct perf_system {

@@ -49,4 +49,7 @@ enum perf_role perf_code_role(const struct perf_code *code);
 const char *perf_role_words(enum perf_role role);
 bool perf_role_is_software(enum perf_role role);
 
+/* "ENOENT" and so on, for the errors of perf_event_open. */
+const char *perf_errno_name(int error);
+
 #endif

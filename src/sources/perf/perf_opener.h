@@ -48,7 +48,4 @@ static inline bool perf_reading_fits(const struct perf_reading *reading, ssize_t
 		size >= (ssize_t)(offsetof(struct perf_reading, values) + count * sizeof *reading->values);
 }
 
-/* "ENOENT" and so on, for the errors of perf_event_open. */
-const char *perf_errno_name(int error);
-
 #endif

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/base/files/file.h"
+#include "src/sources/perf/perf_events.h"
 
 /* -- the machine -- */
 

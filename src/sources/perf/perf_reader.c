@@ -8,6 +8,7 @@
 
 #include "src/base/clock.h"
 #include "src/sources/choices.h"
+#include "src/sources/perf/perf_events.h"
 #include "src/sources/perf/perf_threads.h"
 #include "src/sources/perf/perf_traffic.h"
 #include "src/sources/target/target.h"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/base/files/file.h"
+#include "src/sources/perf/perf_events.h"
 
 enum { METERS_MAX = 256, SOCKETS_MAX = 16, CPUS_A_PMU_MAX = 16, TEXT_SIZE = 256, BYTES_A_LINE = 64 };
 

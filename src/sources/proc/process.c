@@ -6,6 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
+#include "src/sources/proc/process_more.h"
 #include "src/sources/proc/process_placement.h"
 #include "src/sources/proc/process_private.h"
 #include "src/sources/source.h"

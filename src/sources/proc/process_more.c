@@ -1,3 +1,5 @@
+#include "src/sources/proc/process_more.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -49,11 +49,4 @@ struct process_reader {
 	char text[PROCESS_TEXT_SIZE];
 };
 
-/* -- process_more.c: figures that need a file of their own, and are read seldom -- */
-/* Call it before those of the members. */
-void process_begin_more(struct process_reader *reader, struct sample_set *out, int64_t now_ns);
-/* For a member whose stat was read. `with_others`: also emits what is read only about once a second. */
-void process_emit_more(
-	struct process_reader *reader, size_t index, bool with_others, struct sample_set *out, int64_t now_ns);
-
 #endif

@@ -9,6 +9,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
+#include "src/region/events.h"
 #include "src/region/reader.h"
 #include "src/sources/region/region_calls.h"
 #include "src/sources/region/region_ranks.h"

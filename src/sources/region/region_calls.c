@@ -8,6 +8,7 @@
 #include "src/base/files/file.h"
 #include "src/base/files/file_aside.h"
 #include "src/base/files/hang_watch.h"
+#include "src/region/find.h"
 #include "src/sources/proc/proc_file.h"
 
 enum { LISTED_MAX = 512, STATUS_SIZE = 16 * 1024 };

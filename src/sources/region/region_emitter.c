@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/region/tables.h"
+
 #define PMTOP_LAYOUT
 #include "src/region/pmtop.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "src/base/clock.h"
+#include "src/region/events.h"
 
 enum { LANE_BUFFER = 64, FILLING_PART = 4, FULL_PART = 3, SLOWER_PART = 8 };
 

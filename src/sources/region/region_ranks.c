@@ -10,6 +10,8 @@
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
+#include "src/region/events.h"
+#include "src/region/tables.h"
 #include "src/sources/proc/proc_file.h"
 #include "src/sources/region/region_calls.h"
 

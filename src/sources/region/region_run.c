@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/region/events.h"
+#include "src/region/tables.h"
 #include "src/sources/region/region_calls.h"
 #include "src/sources/region/region_lanes.h"
 #include "src/sources/region/region_emitter.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/region/tables.h"
 #include "src/sources/region/region_calls.h"
 #include "src/sources/source.h"
 

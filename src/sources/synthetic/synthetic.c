@@ -6,46 +6,33 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/sources/synthetic/synthetic_figures.h"
+#include "src/sources/synthetic/synthetic_gpu.h"
+#include "src/sources/synthetic/synthetic_meters.h"
 #include "src/sources/synthetic/synthetic_private.h"
 #include "src/sources/target/target.h"
 
-enum name {
-	NAME_NONE_GIVEN,
-	NAME_DATA,
-	NAME_FORWARD,
-	NAME_BACKWARD,
-	NAME_OPTIMIZER,
-	NAME_WAIT,
-	NAME_CHECKPOINT,
-	NAME_GC,
-	NAME_SAMPLES,
-	NAME_TRAIN,
-	NAME_ACCUMULATE,
-	NAME_STEPS,
-	NAME_INFERENCE,
-	NAME_ALLOCATED,
-	NAME_RESERVED,
-	NAME_PEAK,
-	NAME_COUNT
-};
-static const char *const names[NAME_COUNT] = {
-	"",
-	"data",
-	"forward",
-	"backward",
-	"optimizer",
-	"wait",
-	"checkpoint",
-	"gc",
-	"samples",
-	"train",
-	"accumulate",
-	"optimizer.steps",
-	"inference",
-	"cuda.allocated_bytes",
-	"cuda.reserved_bytes",
-	"cuda.peak_bytes",
-};
+#define NAMES(X) \
+	X(NONE_GIVEN, "") \
+	X(DATA, "data") \
+	X(FORWARD, "forward") \
+	X(BACKWARD, "backward") \
+	X(OPTIMIZER, "optimizer") \
+	X(WAIT, "wait") \
+	X(CHECKPOINT, "checkpoint") \
+	X(GC, "gc") \
+	X(SAMPLES, "samples") \
+	X(TRAIN, "train") \
+	X(ACCUMULATE, "accumulate") \
+	X(STEPS, "optimizer.steps") \
+	X(INFERENCE, "inference") \
+	X(ALLOCATED, "cuda.allocated_bytes") \
+	X(RESERVED, "cuda.reserved_bytes") \
+	X(PEAK, "cuda.peak_bytes")
+#define NAME_ID(id, text) NAME_##id,
+#define NAME_TEXT(id, text) [NAME_##id] = text,
+enum name { NAMES(NAME_ID) NAME_COUNT };
+static const char *const names[NAME_COUNT] = { NAMES(NAME_TEXT) };
 static const double baseline_shares[SYNTHETIC_PHASES] = { 0.12, 0.32, 0.38, 0.14, 0.04 };
 
 #define JITTER 0.04

@@ -1,7 +1,11 @@
+#include "src/sources/synthetic/synthetic_figures.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/sources/synthetic/synthetic_gpu.h"
+#include "src/sources/synthetic/synthetic_meters.h"
 #include "src/sources/synthetic/synthetic_private.h"
 
 enum { CPUS = 8, THE_DISK = 0, TICK_NS = 10000000 };

@@ -1,3 +1,5 @@
+#include "src/sources/synthetic/synthetic_gpu.h"
+
 #include <math.h>
 #include <string.h>
 

@@ -1,6 +1,9 @@
+#include "src/sources/synthetic/synthetic_meters.h"
+
 #include <math.h>
 
 #include "src/base/clock.h"
+#include "src/sources/synthetic/synthetic_figures.h"
 #include "src/sources/synthetic/synthetic_private.h"
 
 #define METERS_NS (190 * NS_PER_MS)

@@ -79,34 +79,5 @@ struct synthetic {
 
 /* −1 … 1 */
 double synthetic_chance(struct synthetic *synthetic);
-/* By how many seconds slow batches were longer, up to now. */
-double synthetic_slow_s(const struct synthetic *synthetic, int64_t now_ns);
-bool synthetic_is_slow(const struct synthetic *synthetic, int64_t now_ns);
-double synthetic_retained_bytes(const struct synthetic *synthetic);
-int32_t synthetic_worker_pid(unsigned worker);
-bool synthetic_worker_is_gone(const struct synthetic *synthetic, unsigned worker);
-/* A counter's growth since the run began; NAN: there is no such figure. */
-double synthetic_grown(const struct synthetic *synthetic, enum metric metric, enum synthetic_who who, int64_t now_ns);
-/* Emits the current figures, processes and workers. */
-void synthetic_emit_figures(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out);
-
-/* -- synthetic_gpu.c: the node's GPUs -- */
-
-/* Begins a batch after the previous one ended; then adds its GPU work. */
-void synthetic_gpu_begin_batch(struct synthetic *synthetic, bool is_throttled);
-void synthetic_gpu_work(struct synthetic *synthetic, enum synthetic_work work, int64_t begin_ns, int64_t end_ns);
-/* Memory of the framework's allocator on the first GPU. */
-double synthetic_gpu_allocated(const struct synthetic *synthetic);
-double synthetic_gpu_reserved(const struct synthetic *synthetic);
-/* The maximum allocated so far. */
-double synthetic_gpu_peak(const struct synthetic *synthetic);
-/* Emits what does not change: the GPUs, their processes, the run's placement. */
-void synthetic_describe_gpus(const struct synthetic *synthetic, int64_t now_ns, struct sample_set *out);
-void synthetic_emit_gpus(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out);
-
-/* -- synthetic_meters.c: CPU counters, energy, heat -- */
-
-void synthetic_describe_meters(const struct synthetic *synthetic, int64_t now_ns, struct sample_set *out);
-void synthetic_emit_meters(struct synthetic *synthetic, int64_t now_ns, struct sample_set *out);
 
 #endif

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/run/tracks.h"
 #include "src/model/statistics/statistics.h"
 #include "ui/core/layout.h"
+#include "ui/core/plot_axis.h"
 #include "ui/views/batches/flag_list.h"
 #include "ui/views/batches/why.h"
 #include "ui/views/overview/panels.h"

@@ -6,6 +6,9 @@
 
 #include "src/base/clock.h"
 #include "src/explain/explain.h"
+#include "src/explain/explain_flagged.h"
+#include "src/model/run/late_figures.h"
+#include "src/model/run/tracks.h"
 #include "ui/core/layout.h"
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/batch_focus.h"

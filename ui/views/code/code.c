@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/code/code_phases.h"
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
+#include "ui/views/code/code_lines.h"
 #include "ui/views/code/code_parts.h"
+#include "ui/views/code/code_tree.h"
 #include "ui/widgets/parts.h"
 
 enum { FUNCTIONS_FROM_WIDTH = 110, LINES_MIN = 4, BELOW_MIN = 4 };

@@ -1,10 +1,13 @@
 /* Python lines as a table with their times, for the Code view and the overview. */
-#include "src/model/code/code.h"
+#include "ui/views/code/code_lines.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/text_width.h"
+#include "src/model/code/code.h"
+#include "src/model/code/code_phases.h"
 #include "ui/views/code/code_parts.h"
 #include "ui/widgets/parts.h"
 

@@ -1,4 +1,6 @@
 /* The calls of a line as a tree of functions; and all functions by self time. */
+#include "ui/views/code/code_tree.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,6 +8,7 @@
 #include "src/base/text.h"
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
+#include "ui/views/code/code_lines.h"
 #include "ui/views/code/code_parts.h"
 #include "ui/widgets/parts.h"
 

@@ -7,7 +7,9 @@
 
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
+#include "ui/views/counters/counters_figures.h"
 #include "ui/views/counters/counters_parts.h"
+#include "ui/views/counters/counters_processes.h"
 #include "ui/widgets/over_time.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"

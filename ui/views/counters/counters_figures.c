@@ -1,3 +1,5 @@
+#include "ui/views/counters/counters_figures.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

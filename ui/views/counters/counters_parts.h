@@ -17,12 +17,4 @@ double counter_batches(const struct scene *scene);
 /* Why a figure is missing whose name contains `about`; NULL if no source reported a reason. */
 const struct missing *counter_missing(const struct model *model, const char *about);
 
-/* -- counters_figures.c: what follows from the counts, each with a word of what it means; what is not known is left out
- * first; below why that is -- */
-int counter_figures_rows(const struct model *model);
-void counter_figures(const struct scene *scene, struct canvas *canvas, struct rect rect);
-
-/* -- counters_processes.c -- */
-void counter_processes(const struct scene *scene, struct canvas *canvas, struct rect rect);
-
 #endif

@@ -1,3 +1,5 @@
+#include "ui/views/counters/counters_processes.h"
+
 #include <math.h>
 #include <stdio.h>
 

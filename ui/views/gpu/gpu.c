@@ -5,7 +5,14 @@
 #include <string.h>
 
 #include "ui/core/layout.h"
+#include "ui/views/gpu/gpu_facts.h"
+#include "ui/views/gpu/gpu_meaning.h"
 #include "ui/views/gpu/gpu_parts.h"
+#include "ui/views/gpu/gpu_plots.h"
+#include "ui/views/gpu/gpu_processes.h"
+#include "ui/views/gpu/gpu_table.h"
+#include "ui/views/gpu/gpu_words.h"
+#include "ui/views/overview/panel_process.h"
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"

@@ -1,10 +1,16 @@
+#include "ui/views/gpu/gpu_facts.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/model/gpus/gpus_words.h"
 #include "ui/core/layout.h"
+#include "ui/views/gpu/gpu_meaning.h"
 #include "ui/views/gpu/gpu_parts.h"
+#include "ui/views/gpu/gpu_words.h"
+#include "ui/views/overview/panel_process.h"
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/throttle_lane.h"

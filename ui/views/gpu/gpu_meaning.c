@@ -1,11 +1,16 @@
 /* One sentence on a GPU's figures, the trend of its memory, and why there is no GPU. */
+#include "ui/views/gpu/gpu_meaning.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "src/model/gpus/gpus_words.h"
+#include "src/model/memory/memory_words.h"
 #include "src/rules/note.h"
 #include "ui/views/gpu/gpu_parts.h"
+#include "ui/views/gpu/gpu_words.h"
 #include "ui/widgets/parts.h"
 
 /* -- the meaning: a note of the rule files. Its text begins with "GPU", so that the overview can insert a number -- */

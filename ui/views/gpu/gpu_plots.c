@@ -1,8 +1,12 @@
+#include "ui/views/gpu/gpu_plots.h"
+
 #include <math.h>
 
 #include "ui/core/layout.h"
 #include "ui/core/plot.h"
+#include "ui/core/plot_axis.h"
 #include "ui/views/gpu/gpu_parts.h"
+#include "ui/views/gpu/gpu_words.h"
 #include "ui/widgets/over_time.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/throttle_lane.h"

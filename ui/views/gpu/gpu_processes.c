@@ -1,10 +1,14 @@
+#include "ui/views/gpu/gpu_processes.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
+#include "ui/views/gpu/gpu_meaning.h"
 #include "ui/views/gpu/gpu_parts.h"
+#include "ui/views/gpu/gpu_words.h"
 #include "ui/widgets/parts.h"
 
 enum process_cell { CELL_PID, CELL_COMMAND, CELL_RANK, CELL_MEMORY, CELL_SHARE, CELL_BUSY, CELL_KIND, PROCESS_CELLS };

@@ -1,11 +1,15 @@
+#include "ui/views/gpu/gpu_table.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
+#include "src/model/gpus/gpus_words.h"
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
 #include "ui/views/gpu/gpu_parts.h"
+#include "ui/views/gpu/gpu_words.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/throttle_lane.h"
 #include "ui/widgets/trace.h"

@@ -1,10 +1,14 @@
 /* GPUs as text: names, numbers with units, ranks, the short line. */
+#include "ui/views/gpu/gpu_words.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "src/model/gpus/gpus_runs.h"
+#include "src/model/gpus/gpus_words.h"
 #include "ui/views/gpu/gpu_parts.h"
 #include "ui/widgets/parts.h"
 

@@ -4,9 +4,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/rules/alerts_list.h"
 #include "ui/core/layout.h"
 #include "ui/views/overview/panel_gpu.h"
+#include "ui/views/overview/panel_lists.h"
 #include "ui/views/overview/panels.h"
+#include "ui/views/system/system_line.h"
 #include "ui/views/system/system_panels.h"
 #include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"

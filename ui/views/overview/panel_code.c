@@ -3,7 +3,9 @@
 
 #include <math.h>
 
+#include "src/model/code/code_phases.h"
 #include "ui/core/layout.h"
+#include "ui/views/code/code_lines.h"
 #include "ui/views/code/code_parts.h"
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/parts.h"

@@ -6,8 +6,13 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/model/gpus/gpus_words.h"
 #include "ui/core/layout.h"
+#include "ui/views/gpu/gpu_meaning.h"
 #include "ui/views/gpu/gpu_parts.h"
+#include "ui/views/gpu/gpu_plots.h"
+#include "ui/views/gpu/gpu_words.h"
+#include "ui/views/system/system_line.h"
 #include "ui/views/system/system_panels.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/throttle_lane.h"

@@ -1,8 +1,11 @@
+#include "ui/views/overview/panel_lists.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/rules/alerts_list.h"
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
 #include "ui/views/overview/panel_workers.h"

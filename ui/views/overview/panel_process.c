@@ -1,8 +1,14 @@
+#include "ui/views/overview/panel_process.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/model/machine/processes.h"
+#include "src/model/memory/memory_verdict.h"
+#include "src/model/memory/memory_words.h"
+#include "src/model/workers/workers_shown.h"
 #include "ui/core/layout.h"
 #include "ui/views/overview/panel_workers.h"
 #include "ui/views/overview/panels.h"

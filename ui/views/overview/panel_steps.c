@@ -1,8 +1,13 @@
 #include <math.h>
 
 #include "src/base/clock.h"
+#include "src/explain/causes_words.h"
 #include "src/explain/explain.h"
+#include "src/explain/explain_flagged.h"
+#include "src/model/run/flagged.h"
+#include "src/model/run/tracks.h"
 #include "ui/core/layout.h"
+#include "ui/core/plot_axis.h"
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/model/workers/workers_shown.h"
 #include "ui/widgets/parts.h"
 
 /* -- in words -- */

@@ -17,12 +17,8 @@ void panel_where(struct scene *scene, const struct run *run, struct canvas *canv
 void panel_memory(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom);
 /* The plot alone. */
 void panel_memory_plot(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom);
-/* The trend of memory, what grows, and when the limit is reached, in one line of `width` cells. */
-struct line;
-void memory_trend_line(const struct scene *scene, struct line *line, int width);
 /* The GPU memory that the framework's allocator holds, over time; in one row only its figures. */
 void panel_allocator(struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect, int zoom);
-bool has_allocator(const struct run *run); /* false also for NULL */
 /* Figures that the program reported after their batch. */
 int panel_figures_height(const struct run *run, const struct canvas *canvas, int height);
 void panel_figures(const struct run *run, struct canvas *canvas, struct rect rect);
@@ -51,11 +47,5 @@ void panel_code(const struct scene *scene, struct canvas *canvas, struct rect re
 void panel_where_sampled(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect);
 
 enum { PROCESS_ROWS_MAX = 512 };
-/* The processes to show: all that live, and those that ended recently. */
-size_t process_rows(const struct scene *scene, const struct process *rows[PROCESS_ROWS_MAX]);
-/* Draws them as a table; `state` has the selected row, NULL: none. */
-void process_table(const struct scene *scene, struct canvas *canvas, struct rect rect, struct view_state *state);
-/* "running", "waiting for disk". */
-const char *process_state_words(double state);
 
 #endif

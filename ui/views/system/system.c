@@ -3,9 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/model/machine/processes.h"
 #include "ui/core/layout.h"
+#include "ui/views/overview/panel_lists.h"
 #include "ui/views/overview/panel_workers.h"
 #include "ui/views/overview/panels.h"
+#include "ui/views/system/system_energy.h"
+#include "ui/views/system/system_line.h"
 #include "ui/views/system/system_panels.h"
 #include "ui/views/system/system_processes.h"
 #include "ui/widgets/parts.h"

@@ -1,10 +1,14 @@
 /* Power and temperature: watts of CPUs and GPUs, joules per batch, sensors; in two panels or in one line. */
+#include "ui/views/system/system_energy.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "ui/core/layout.h"
+#include "ui/core/plot_axis.h"
 #include "ui/views/overview/panels.h"
+#include "ui/views/system/system_line.h"
 #include "ui/views/system/system_panels.h"
 #include "ui/widgets/over_time.h"
 #include "ui/widgets/parts.h"

@@ -1,9 +1,12 @@
 /* The machine in lines: one in the overview, five in a small system view; and the figures that warnings mark. */
+#include "ui/views/system/system_line.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "ui/core/layout.h"
 #include "ui/views/overview/panels.h"
+#include "ui/views/system/system_energy.h"
 #include "ui/views/system/system_panels.h"
 #include "ui/widgets/parts.h"
 

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "ui/core/layout.h"
+#include "ui/core/plot_axis.h"
 #include "ui/core/table.h"
 #include "ui/views/overview/panels.h"
+#include "ui/views/system/system_line.h"
 #include "ui/widgets/over_time.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"

@@ -10,13 +10,6 @@
 /* The scale of each plot in the system view. */
 enum { SYSTEM_SCALE_CPU, SYSTEM_SCALE_WAITING, SYSTEM_SCALE_MEMORY, SYSTEM_SCALE_POWER };
 
-/* False: nothing about the machine was read (yet). */
-bool system_is_known(const struct model *model);
-/* The share of all CPUs that the watched tree uses; NAN. */
-double system_run_ratio(const struct model *model);
-/* Why a figure is missing whose name contains `about`; NULL if no source reported a reason. */
-const struct missing *system_missing(const struct model *model, const char *about);
-
 /* Figures that a raised warning may be about. */
 enum system_mark {
 	MARK_NONE,
@@ -30,10 +23,6 @@ enum system_mark {
 	MARK_SPACE,
 	MARK_CGROUP_MEMORY
 };
-/* The role of such a figure (ROLE_NORMAL without a warning), and the sign behind it: " ⚠", " •" for a note, or
- * nothing. */
-enum role system_mark_role(const struct scene *scene, enum system_mark mark);
-const char *system_mark_sign(const struct scene *scene, enum system_mark mark);
 
 /* The use of all CPUs over time, the run's share of it, the run queue. */
 void panel_machine_cpu(struct scene *scene, struct canvas *canvas, struct rect rect);
@@ -48,16 +37,6 @@ void panel_devices(struct scene *scene, struct canvas *canvas, struct rect rect)
 /* The rows it wants inside. */
 int panel_devices_rows(const struct model *model);
 
-/* Power and temperature, taken off the top of *rest: two panels, or one line if room is short; nothing without any
- * figure. */
-void system_energy(struct scene *scene, struct canvas *canvas, struct rect *rest);
-void system_energy_line(const struct scene *scene, struct line *line);
-
-/* The same in lines: at most `rect.height`, the most important ones. Returns how many. */
-int system_lines(const struct scene *scene, struct canvas *canvas, struct rect rect);
 enum { SYSTEM_LINES = 5 };
-
-/* The busiest disk; NULL without disks or figures. */
-const struct device *system_busiest(const struct system *system);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
+#include "ui/views/overview/panel_lists.h"
 #include "ui/views/overview/panel_workers.h"
 #include "ui/widgets/parts.h"
 

@@ -1,3 +1,5 @@
+#include "src/sources/gpu/nvidia/nvidia.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -5,7 +7,15 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/sources/gpu/nvidia/nvidia_counters.h"
+#include "src/sources/gpu/nvidia/nvidia_events.h"
+#include "src/sources/gpu/nvidia/nvidia_figures.h"
+#include "src/sources/gpu/nvidia/nvidia_gpm.h"
+#include "src/sources/gpu/nvidia/nvidia_missing.h"
+#include "src/sources/gpu/nvidia/nvidia_names.h"
 #include "src/sources/gpu/nvidia/nvidia_private.h"
+#include "src/sources/gpu/nvidia/nvidia_processes.h"
+#include "src/sources/gpu/nvidia/nvidia_use.h"
 
 /* The pause after a reading has two limits. CPU time: all GPUs' readings of a group stay within that group's share;
  * the first reading of each opens things, is more expensive, and is not counted. Waiting for the driver, which may

@@ -1,7 +1,10 @@
+#include "src/sources/gpu/nvidia/nvidia_counters.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/sources/gpu/nvidia/nvidia.h"
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
 enum { THROTTLE_PARTS = 5 };

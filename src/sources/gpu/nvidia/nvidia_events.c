@@ -1,3 +1,5 @@
+#include "src/sources/gpu/nvidia/nvidia_events.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -6,6 +8,7 @@
 #include <time.h>
 
 #include "src/base/clock.h"
+#include "src/sources/gpu/nvidia/nvidia.h"
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
 /* The driver reports errors (XID) only to a waiting call, so a thread waits for them and does nothing else. */

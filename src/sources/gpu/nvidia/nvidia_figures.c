@@ -1,8 +1,11 @@
+#include "src/sources/gpu/nvidia/nvidia_figures.h"
+
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "src/base/files/file.h"
+#include "src/sources/gpu/nvidia/nvidia.h"
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 #include "src/sources/proc/proc_file.h"
 

@@ -1,8 +1,12 @@
+#include "src/sources/gpu/nvidia/nvidia_gpm.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <time.h>
 
 #include "src/base/clock.h"
+#include "src/sources/gpu/nvidia/nvidia.h"
+#include "src/sources/gpu/nvidia/nvidia_counters.h"
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
 /* The driver updates its counts ten times a second. */

@@ -1,3 +1,5 @@
+#include "src/sources/gpu/nvidia/nvidia_missing.h"
+
 #include <stdio.h>
 #include <string.h>
 

@@ -1,8 +1,11 @@
+#include "src/sources/gpu/nvidia/nvidia_names.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/sources/gpu/nvidia/nvidia.h"
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
 #define MAKER "NVIDIA "

@@ -1,8 +1,12 @@
+#include "src/sources/gpu/nvidia/nvidia_processes.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/sources/gpu/nvidia/nvidia.h"
 #include "src/sources/gpu/nvidia/nvidia_private.h"
+#include "src/sources/gpu/nvidia/nvidia_use.h"
 
 enum { LIST_COMPUTE, LIST_GRAPHICS, LIST_MPS };
 enum { PROCESSES_FIRST = 64, PROCESSES_MAX = 8192, TRIES = 4, COMMAND_SIZE = 256 };

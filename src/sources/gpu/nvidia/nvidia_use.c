@@ -1,7 +1,10 @@
+#include "src/sources/gpu/nvidia/nvidia_use.h"
+
 #include <math.h>
 #include <stdlib.h>
 
 #include "src/base/clock.h"
+#include "src/sources/gpu/nvidia/nvidia.h"
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
 /* The driver buffers samples for some time; the first reading uses only the newest part. */

@@ -1,0 +1,20 @@
+/* json.h: the state of the model as JSON. */
+#ifndef PMTOP_EXPORT_JSON_JSON_H
+#define PMTOP_EXPORT_JSON_JSON_H
+
+#include <stdint.h>
+
+struct alerts;
+struct buffer;
+struct model;
+
+/* One JSON object on one line with a newline (README "The JSON object"); `run` is an index into model->runs, −1 = no
+ * run. */
+void export_json(
+	struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns);
+/* The same, in which lists that grow with the run have their newest (or largest) 50 rows: an object that is written at
+ * each refresh stays small. */
+void export_json_newest(
+	struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns);
+
+#endif
