@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "src/commands/options.h"
+#include "src/commands/options/options.h"
 
 /* open() returns the lowest free descriptor. Had the caller closed descriptor 1 or 2, the next file that pmtop opens
  * would take its number, and pmtop would print into that file. */

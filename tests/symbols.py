@@ -13,7 +13,7 @@ ROWS_IN = {'src/rules/inputs': re.compile(r'_figures$')}
 # What a file shares with its own folder only, apart from its header.
 INTERNAL = {'src/region/reader': 'src/region/region.h'}
 # No file of these folders calls, through other files, itself.
-ACYCLIC = {'src/model/run'}
+ACYCLIC = {'src/model/run', 'src/model/run/figures', 'src/model/run/steps'}
 
 
 def sees():
@@ -52,6 +52,19 @@ def declared(file):
     return set(re.findall(r'\w+', re.sub(r'/\*.*?\*/', '', text, flags=re.DOTALL)))
 
 
+def within():
+    """What a header declares below a line `-- within FOLDER --`: the folder whose files alone may use it, by symbol."""
+    folders = {}
+    for folder, _, names in [entry for top in ('src', 'ui') for entry in os.walk(os.path.join(ROOT, top))]:
+        for name in sorted(names):
+            if name.endswith('.h'):
+                with open(os.path.join(folder, name), encoding='utf-8') as file:
+                    _, *sections = re.split(r'/\* -- within (\S+) -- \*/', file.read())
+                for allowed, text in zip(sections[::2], sections[1::2]):
+                    folders.update(dict.fromkeys(re.findall(r'\b(\w+)\(', re.sub(r'/\*.*?\*/', '', text, flags=re.DOTALL)), allowed))
+    return folders
+
+
 def cycles(objects, home):
     """The groups of files that reach each other by the symbols that they use."""
     calls = {(folder, name): {home[symbol] for symbol in used & home.keys()} - {(folder, name)} for folder, name, _, used in objects}
@@ -70,6 +83,9 @@ def main():
             users[symbol].add((folder, name))
             if home[symbol][0] not in allowed[folder] | {folder} and not is_row(symbol, home[symbol][0]):
                 findings.append(f'{folder}/{name} uses {symbol} of {"/".join(home[symbol])}, which tests/layers.txt does not let it see')
+    for symbol, allowed_in in sorted(within().items()):
+        findings += [f'{folder}/{name[:-2]}.c uses {symbol}, which is meant for {allowed_in} only'
+                     for folder, name in sorted(users[symbol]) if not f'{folder}/'.startswith(allowed_in + '/')]
     for symbol, (folder, name) in sorted(home.items()):
         file = f'{folder}/{name[:-2]}'
         if users[symbol] - {(folder, name)} and not is_row(symbol, folder) and symbol not in declared(file):

@@ -13,7 +13,7 @@
 #include "src/commands/summarize.h"
 #include "src/compare/judgement.h"
 #include "src/compare/judgement_text.h"
-#include "src/compare/summary_file.h"
+#include "src/compare/summary/summary_file.h"
 #include "src/session/output.h"
 
 struct check {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "src/commands/commands.h"
-#include "src/commands/options.h"
+#include "src/commands/options/options.h"
 #include "src/commands/summarize.h"
 #include "src/compare/comparison.h"
 #include "src/compare/comparison_json.h"

@@ -8,8 +8,8 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
-#include "src/compare/keeper.h"
-#include "src/compare/summary_file.h"
+#include "src/compare/summary/keeper.h"
+#include "src/compare/summary/summary_file.h"
 #include "src/session/session.h"
 
 enum { WAIT_MS = 200 };

@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "src/compare/summary.h"
+#include "src/compare/summary/summary.h"
 #include "src/session/command.h"
 
 struct summarize_how {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 #include "src/base/status.h"
-#include "src/compare/summary.h"
+#include "src/compare/summary/summary.h"
 
 enum { BUDGETS_MAX = 32 };
 

@@ -3,6 +3,6 @@
 #define PMTOP_COMPARE_COMPARE_JSON_H
 
 #include "src/base/formats/json.h"
-#include "src/compare/summary.h"
+#include "src/compare/summary/summary.h"
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "src/base/buffer.h"
 #include "src/compare/contrast.h"
-#include "src/compare/summary.h"
+#include "src/compare/summary/summary.h"
 
 /* Repeated runs of one program differ by a few percent, even if the interval is narrower: a smaller change counts as
  * none. */

@@ -12,7 +12,7 @@
 #include "src/base/clock.h"
 #include "src/base/formats/json.h"
 #include "src/base/text.h"
-#include "src/session/limited.h"
+#include "src/session/children/limited.h"
 #include "src/session/output.h"
 #include "src/session/session.h"
 

@@ -14,7 +14,7 @@
 #include "src/model/machine/processes.h"
 #include "src/model/model.h"
 #include "src/model/run/refusals.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 #include "src/model/workers/workers_shown.h"
 
 enum { MAPS_SIZE = 256 * 1024 };

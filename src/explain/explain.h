@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "src/model/model.h"
-#include "src/model/run/explanation.h"
+#include "src/model/run/steps/explanation.h"
 
 enum { CAUSE_BRIEF_SIZE = 96 };
 

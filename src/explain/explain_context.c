@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "src/base/text.h"
-#include "src/explain/causes.h"
-#include "src/explain/causes_account.h"
-#include "src/explain/causes_words.h"
+#include "src/explain/causes/causes.h"
+#include "src/explain/causes/causes_account.h"
+#include "src/explain/causes/causes_words.h"
 
 static struct explain_context *add(struct explanation *out, const char *key, double this_value, double baseline_value)
 {

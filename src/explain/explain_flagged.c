@@ -3,10 +3,10 @@
 
 #include <stdlib.h>
 
-#include "src/explain/causes.h"
+#include "src/explain/causes/causes.h"
 #include "src/explain/explain.h"
-#include "src/model/run/baseline.h"
-#include "src/model/run/flagged.h"
+#include "src/model/run/steps/baseline.h"
+#include "src/model/run/steps/flagged.h"
 
 /* Number of batches that began after a flagged one, at most two. With two, the record of the next batch is complete,
  * which covers the time between both. */

@@ -8,7 +8,7 @@
 #include "src/base/text.h"
 #include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 #include "src/model/statistics/statistics.h"
 
 enum { STEPS_LOOKED_AT = 512, STEPS_MIN = 5 };

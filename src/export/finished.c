@@ -7,7 +7,7 @@
 
 #include "src/base/clock.h"
 #include "src/explain/explain_flagged.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 
 /* A batch is told when so many of its run have come after it: half of what a track keeps, for a set may bring many.
  * Where somebody waits for it, also when it is so old; before that samplers and GPU clocks may still tell of it. */

@@ -14,9 +14,9 @@
 #include "src/model/machine/system.h"
 #include "src/model/memory/memory.h"
 #include "src/model/model_private.h"
-#include "src/model/run/flagged.h"
 #include "src/model/run/records.h"
 #include "src/model/run/refresh.h"
+#include "src/model/run/steps/flagged.h"
 #include "src/model/workers/workers.h"
 
 void model_options_default(struct model_options *options)

@@ -13,7 +13,7 @@
 #include "src/base/text.h"
 #include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 #include "src/playback/player.h"
 
 /* STEPS_MAX: 16 MB; of longer runs only the first batches are drawn. */

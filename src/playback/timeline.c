@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "src/base/clock.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 
 enum { BINS = 2048, GAPS_MAX = 1024, READ_AGAIN_MS = 200 };
 #define BIN_FIRST_NS (100 * NS_PER_MS)

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/rules/reading/rule_file.h"
 #include "src/rules/rule.h"
 #include "src/rules/rule_builtin.h"
-#include "src/rules/rule_file.h"
 #include "src/settings/config_reader.h"
 #include "src/settings/settings.h"
 

@@ -4,11 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/explain/causes_words.h"
+#include "src/explain/causes/causes_words.h"
 #include "src/model/ranks/rank_places.h"
-#include "src/model/run/baseline.h"
-#include "src/model/run/flagged.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/baseline.h"
+#include "src/model/run/steps/flagged.h"
+#include "src/model/run/steps/tracks.h"
 #include "src/model/statistics/statistics.h"
 #include "src/rules/rule_figures.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "src/base/clock.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 #include "src/session/replay/seek.h"
 
 struct span {

@@ -14,11 +14,13 @@
 
 #include "src/base/clock.h"
 #include "src/sources/gpu/nvidia/nvidia_counters.h"
+#include "src/sources/gpu/nvidia/nvidia_events.h"
 #include "src/sources/gpu/nvidia/nvidia_figures.h"
 #include "src/sources/gpu/nvidia/nvidia_gpm.h"
 #include "src/sources/gpu/nvidia/nvidia_names.h"
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 #include "src/sources/gpu/nvidia/nvidia_processes.h"
+#include "src/sources/gpu/nvidia/nvidia_use.h"
 #include "tests/support/fake_gpus.h"
 
 enum { ROUNDS = 9, PROCESSES = 8 };

@@ -11,7 +11,7 @@
 #include "tests/support/machine.h"
 #include "tests/support/stage.h"
 #include "tests/support/suite.h"
-#include "ui/widgets/throttle_lane.h"
+#include "ui/widgets/plots/throttle_lane.h"
 
 static void play(struct stage *stage, const struct gpu_node *node, int width, int height)
 {

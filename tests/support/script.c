@@ -7,7 +7,7 @@
 
 #include "src/base/histogram.h"
 #include "src/explain/explain_flagged.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 #include "tests/support/script.h"
 
 int64_t script_ns(double at_s) { return SCRIPT_BASE_NS + llround(at_s * 1e9); }

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "src/explain/causes.h"
-#include "src/explain/causes_words.h"
+#include "src/explain/causes/causes.h"
+#include "src/explain/causes/causes_words.h"
 #include "src/explain/explain.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"

@@ -2,8 +2,8 @@
 #include <check.h>
 #include <stdio.h>
 
-#include "src/explain/causes.h"
-#include "src/explain/causes_words.h"
+#include "src/explain/causes/causes.h"
+#include "src/explain/causes/causes_words.h"
 #include "src/explain/explain.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "src/compare/judgement.h"
-#include "src/compare/keeper.h"
-#include "src/compare/summary_file.h"
+#include "src/compare/summary/keeper.h"
+#include "src/compare/summary/summary_file.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 #include "tests/unit/random_steps.h"

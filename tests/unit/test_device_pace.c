@@ -4,10 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/explain/causes.h"
+#include "src/explain/causes/causes.h"
 #include "src/explain/explain.h"
 #include "src/explain/patterns/patterns.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "src/base/text.h"
-#include "src/explain/causes.h"
+#include "src/explain/causes/causes.h"
 #include "src/explain/explain.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"

@@ -2,7 +2,7 @@
 #include <check.h>
 #include <math.h>
 
-#include "src/explain/causes.h"
+#include "src/explain/causes/causes.h"
 #include "src/explain/explain.h"
 #include "src/rules/alerts.h"
 #include "tests/support/script.h"

@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/explain/causes.h"
+#include "src/explain/causes/causes.h"
 #include "src/explain/explain.h"
 #include "src/explain/explain_flagged.h"
-#include "src/model/run/flagged.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/flagged.h"
+#include "src/model/run/steps/tracks.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 

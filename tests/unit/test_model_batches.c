@@ -2,10 +2,10 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
+#include "tests/support/model_parts.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
-#include "tests/support/model_parts.h"
 
 #define NEAR 1e-6
 

@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 

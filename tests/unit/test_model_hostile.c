@@ -5,11 +5,11 @@
 
 #include "src/model/gpus/gpus_runs.h"
 #include "src/model/gpus/gpus_words.h"
-#include "src/model/run/baseline.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/baseline.h"
+#include "src/model/run/steps/tracks.h"
+#include "tests/support/random_records.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
-#include "tests/support/random_records.h"
 
 /* Random records in any order: no crash (the sanitizers check), no unbounded growth, and the model's invariants hold.
  */

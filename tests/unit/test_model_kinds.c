@@ -2,10 +2,10 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "src/explain/causes.h"
+#include "src/explain/causes/causes.h"
 #include "src/explain/explain.h"
-#include "src/model/run/baseline.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/baseline.h"
+#include "src/model/run/steps/tracks.h"
 #include "src/rules/alerts.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"

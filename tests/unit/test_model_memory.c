@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "src/model/machine/processes.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 

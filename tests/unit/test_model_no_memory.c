@@ -2,8 +2,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "src/model/run/baseline.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/baseline.h"
+#include "src/model/run/steps/tracks.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
 

@@ -1,11 +1,11 @@
 #include <check.h>
 #include <math.h>
 
-#include "src/model/run/baseline.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/baseline.h"
+#include "src/model/run/steps/tracks.h"
+#include "tests/support/model_parts.h"
 #include "tests/support/script.h"
 #include "tests/support/suite.h"
-#include "tests/support/model_parts.h"
 
 #define NEAR 1e-6
 

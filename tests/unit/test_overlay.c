@@ -5,11 +5,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 #include "src/playback/overlay.h"
 #include "tests/support/recorded.h"
 #include "tests/support/suite.h"
-#include "ui/widgets/earlier.h"
+#include "ui/widgets/plots/earlier.h"
 
 /* Last: it has a macro with the name of one of our functions. */
 #include <check.h>

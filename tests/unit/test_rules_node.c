@@ -6,15 +6,15 @@
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "src/explain/causes.h"
+#include "src/explain/causes/causes.h"
 #include "src/explain/explain.h"
 #include "src/explain/explain_flagged.h"
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 #include "src/sources/synthetic/synthetic.h"
-#include "tests/support/suite.h"
-#include "tests/support/stride.h"
 #include "tests/support/model_parts.h"
+#include "tests/support/stride.h"
+#include "tests/support/suite.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)
 #define READING_NS (200 * NS_PER_MS)

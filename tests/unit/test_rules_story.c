@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/explain/causes.h"
+#include "src/explain/causes/causes.h"
 #include "src/explain/explain.h"
 #include "src/explain/explain_flagged.h"
 #include "src/model/model.h"

@@ -10,7 +10,7 @@
 #include "src/export/export.h"
 #include "src/export/json/json.h"
 #include "src/export/text/report.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 #include "src/playback/timeline.h"
 #include "src/rules/alerts_list.h"
 #include "src/session/replay/seek.h"

@@ -4,8 +4,8 @@
 
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
-#include "ui/widgets/earlier.h"
-#include "ui/widgets/step_height.h"
+#include "ui/widgets/plots/earlier.h"
+#include "ui/widgets/plots/step_height.h"
 
 static void add_many(struct step_height *height, double step_s, size_t count)
 {

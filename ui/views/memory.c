@@ -12,7 +12,7 @@
 #include "ui/views/overview/panel_process.h"
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/parts.h"
-#include "ui/widgets/trace.h"
+#include "ui/widgets/plots/trace.h"
 
 /* -- what memory is made of -- */
 

@@ -11,7 +11,7 @@
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"
-#include "ui/widgets/trace.h"
+#include "ui/widgets/plots/trace.h"
 
 /* -- rows: warnings first, then missing figures -- */
 

@@ -7,9 +7,9 @@
 
 #include "src/base/clock.h"
 #include "src/explain/explain_flagged.h"
-#include "src/model/run/baseline.h"
-#include "src/model/run/flagged.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/baseline.h"
+#include "src/model/run/steps/flagged.h"
+#include "src/model/run/steps/tracks.h"
 #include "ui/widgets/parts.h"
 
 void batch_range(const struct track *track, uint64_t *first, uint64_t *end)

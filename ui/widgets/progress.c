@@ -6,7 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/explain/stall.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 #include "ui/core/layout.h"
 #include "ui/widgets/parts.h"
 

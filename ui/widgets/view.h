@@ -17,7 +17,7 @@
 #include "ui/core/line.h"
 #include "ui/core/panes.h"
 #include "ui/core/plot.h"
-#include "ui/widgets/earlier.h"
+#include "ui/widgets/plots/earlier.h"
 #include "ui/widgets/replay_line.h"
 
 /* The user's choices in one view; belongs to the screen, not to the model. */

@@ -15,7 +15,7 @@
 #include "src/explain/patterns/patterns_private.h"
 #include "src/explain/patterns/patterns_steps.h"
 #include "src/explain/patterns/patterns_times.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 
 enum { ROUNDS_MAX = 6 };
 /* The search costs more with more steps, and a few new ones change little: it waits for one new step per STEPS_A_READ

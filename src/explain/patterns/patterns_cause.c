@@ -11,13 +11,13 @@
 
 #include "src/base/text.h"
 #include "src/explain/advice.h"
-#include "src/explain/causes_words.h"
+#include "src/explain/causes/causes_words.h"
 #include "src/explain/explain.h"
 #include "src/explain/patterns/patterns_private.h"
 #include "src/explain/patterns/patterns_steps.h"
-#include "src/model/run/flagged.h"
-#include "src/model/statistics/statistics.h"
 #include "src/model/run/known_names.h"
+#include "src/model/run/steps/flagged.h"
+#include "src/model/statistics/statistics.h"
 
 enum {
 	PHASES_COMPARED_MAX = 48,

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/explain/patterns/patterns_private.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 #include "src/model/statistics/statistics.h"
 
 enum { STEPS_MIN = 12, BLOCK = 64, SIDE = 4, ADDED_MIN = 3 };

@@ -5,7 +5,7 @@
 
 #include "src/export/cells.h"
 #include "src/export/export.h"
-#include "src/export/scope.h"
+#include "src/export/figures/scope.h"
 #include "src/model/gpus/gpus_runs.h"
 #include "src/model/machine/processes.h"
 

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "src/export/cells.h"
+#include "src/export/figures/gpu_batch.h"
+#include "src/export/figures/scope.h"
 #include "src/export/finished.h"
-#include "src/export/gpu_batch.h"
-#include "src/export/scope.h"
 #include "src/export/wide.h"
 
 enum { KNOWN_MAX = 512 };

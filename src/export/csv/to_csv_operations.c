@@ -4,7 +4,7 @@
 
 #include "src/export/cells.h"
 #include "src/export/exporter.h"
-#include "src/export/scope.h"
+#include "src/export/figures/scope.h"
 
 /* No state; NULL would be a failure. */
 static void *open_table(const struct export_scene *scene)

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "src/export/cells.h"
+#include "src/export/figures/scope.h"
 #include "src/export/finished.h"
 #include "src/export/metrics/series_hardware.h"
-#include "src/export/scope.h"
 #include "src/export/wide.h"
 #include "src/model/machine/processes.h"
 

@@ -7,6 +7,10 @@
 #include "src/base/formats/json.h"
 #include "src/explain/explain.h"
 #include "src/export/export.h"
+#include "src/export/figures/patterns.h"
+#include "src/export/figures/ranks.h"
+#include "src/export/figures/requests.h"
+#include "src/export/figures/scope.h"
 #include "src/export/json/json_code.h"
 #include "src/export/json/json_counters.h"
 #include "src/export/json/json_energy.h"
@@ -16,13 +20,9 @@
 #include "src/export/json/json_stall.h"
 #include "src/export/json/json_system.h"
 #include "src/export/json/json_workers.h"
-#include "src/export/patterns.h"
-#include "src/export/ranks.h"
-#include "src/export/requests.h"
-#include "src/export/scope.h"
 #include "src/model/machine/processes.h"
-#include "src/model/run/flagged.h"
 #include "src/model/run/refusals.h"
+#include "src/model/run/steps/flagged.h"
 
 enum { ROWS_MAX = 50 };
 

@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "src/explain/causes_words.h"
+#include "src/explain/causes/causes_words.h"
 #include "src/rules/alerts_list.h"
 
 static void write_cause(

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "src/export/gpu_figures.h"
+#include "src/export/figures/gpu_figures.h"
 #include "src/model/gpus/gpus_runs.h"
 #include "src/model/memory/memory_words.h"
 #include "src/model/ranks/rank_places.h"

@@ -7,12 +7,12 @@
 #include <string.h>
 
 #include "src/export/cells.h"
+#include "src/export/figures/gpu_batch.h"
+#include "src/export/figures/patterns.h"
+#include "src/export/figures/scope.h"
 #include "src/export/finished.h"
-#include "src/export/gpu_batch.h"
 #include "src/export/json/json_events.h"
 #include "src/export/json/json_gpu.h"
-#include "src/export/patterns.h"
-#include "src/export/scope.h"
 
 struct written_alert {
 	const char *rule;

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "src/export/gpu_figures.h"
+#include "src/export/figures/gpu_figures.h"
 #include "src/export/metrics/openmetrics.h"
 
 /* -- GPUs -- */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/export/cells.h"
-#include "src/export/gpu_figures.h"
+#include "src/export/figures/gpu_figures.h"
 
 /* A column is made when its figure is first known. */
 static void add(struct wide *wide, const char *of, const char *name, double value)

@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/export/figures/scope.h"
 #include "src/export/finished.h"
 #include "src/export/metrics/openmetrics.h"
 #include "src/export/metrics/openmetrics_hardware.h"
-#include "src/export/scope.h"
 #include "src/model/run/refusals.h"
 #include "src/rules/alerts_list.h"
 

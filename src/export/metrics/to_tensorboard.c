@@ -11,8 +11,8 @@
 
 #include "src/base/clock.h"
 #include "src/base/formats/crc32c.h"
+#include "src/export/figures/scope.h"
 #include "src/export/finished.h"
-#include "src/export/scope.h"
 
 enum {
 	EVENT_WALL_TIME = 1 << 3 | 1,

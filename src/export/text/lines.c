@@ -8,16 +8,16 @@
 #include "src/base/text.h"
 #include "src/explain/explain.h"
 #include "src/export/export.h"
-#include "src/export/patterns.h"
-#include "src/export/ranks.h"
-#include "src/export/scope.h"
+#include "src/export/figures/patterns.h"
+#include "src/export/figures/ranks.h"
+#include "src/export/figures/scope.h"
 #include "src/export/text/gpu_lines.h"
 #include "src/export/text/report_energy.h"
 #include "src/model/energy/energy_runs.h"
 #include "src/model/machine/processes.h"
 #include "src/model/memory/memory_words.h"
-#include "src/model/run/flagged.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/flagged.h"
+#include "src/model/run/steps/tracks.h"
 
 #define BYTES_PER_MB 1e6
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "src/base/formats/json.h"
-#include "src/export/scope.h"
+#include "src/export/figures/scope.h"
 #include "src/export/trace/trace.h"
 
 struct chrome {

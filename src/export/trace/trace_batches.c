@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/explain/causes_words.h"
-#include "src/export/scope.h"
+#include "src/explain/causes/causes_words.h"
+#include "src/export/figures/scope.h"
 #include "src/export/trace/trace_happenings.h"
 #include "src/export/trace/trace_private.h"
 #include "src/export/trace/trace_tracks.h"

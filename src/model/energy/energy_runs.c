@@ -8,7 +8,7 @@
 #include "src/model/gpus/gpus_runs.h"
 #include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 
 /* With less measured time, single readings would dominate the figure. */
 #define WINDOWS_MIN_S 2.0

@@ -6,7 +6,7 @@
 #include "src/model/gpus/gpus_private.h"
 #include "src/model/gpus/gpus_runs.h"
 #include "src/model/gpus/gpus_words.h"
-#include "src/model/run/judge.h"
+#include "src/model/run/steps/judge.h"
 
 enum { BLOCKS = 48, LAST_BLOCKS_MIN = 8, SAMPLES_MIN = 4, LEAK_BATCHES_MIN = 50 };
 #define WINDOW_NS (600 * NS_PER_S)

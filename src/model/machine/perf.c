@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "src/model/model_private.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 
 /* Without a new count for so long, rates are unknown. */
 #define COUNTS_STALE_NS (5 * NS_PER_S)

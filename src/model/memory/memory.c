@@ -5,7 +5,7 @@
 #include "src/model/memory/memory_spikes.h"
 #include "src/model/memory/memory_verdict.h"
 #include "src/model/model_private.h"
-#include "src/model/run/judge.h"
+#include "src/model/run/steps/judge.h"
 
 #define INTERVAL_FIRST_NS (NS_PER_S / 8)
 #define INTERVAL_MAX_NS NS_PER_S

@@ -6,9 +6,9 @@
 #include <strings.h>
 
 #include "src/model/ranks/rank_places.h"
-#include "src/model/run/baseline.h"
 #include "src/model/run/run_private.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/baseline.h"
+#include "src/model/run/steps/tracks.h"
 
 static const double slowest_step_ratio = 0.02, errors = 3;
 /* A rank hangs if nothing has begun or ended for 8 median steps, and at least 2 s. */

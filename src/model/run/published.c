@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "src/model/run/run_private.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 
 enum { META_LENGTH_MAX = 1024, ROWS_FIRST = 4 };
 

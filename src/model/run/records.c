@@ -2,14 +2,14 @@
 
 #include <stdlib.h>
 
-#include "src/model/run/bins.h"
-#include "src/model/run/epochs.h"
-#include "src/model/run/figures.h"
-#include "src/model/run/lanes.h"
+#include "src/model/run/figures/bins.h"
+#include "src/model/run/figures/epochs.h"
+#include "src/model/run/figures/figures.h"
+#include "src/model/run/figures/totals.h"
 #include "src/model/run/published.h"
 #include "src/model/run/run_private.h"
-#include "src/model/run/totals.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/lanes.h"
+#include "src/model/run/steps/tracks.h"
 
 enum { COUNT_MAX_BITS = 62 };
 

@@ -3,18 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/model/run/epochs.h"
 #include "src/model/run/eta.h"
-#include "src/model/run/figures.h"
-#include "src/model/run/flagged.h"
-#include "src/model/run/late_figures.h"
-#include "src/model/run/operations.h"
+#include "src/model/run/figures/epochs.h"
+#include "src/model/run/figures/figures.h"
+#include "src/model/run/figures/late_figures.h"
+#include "src/model/run/figures/operations.h"
+#include "src/model/run/figures/totals.h"
+#include "src/model/run/figures/track_figures.h"
 #include "src/model/run/published.h"
 #include "src/model/run/records.h"
 #include "src/model/run/run_private.h"
-#include "src/model/run/totals.h"
-#include "src/model/run/track_figures.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/flagged.h"
+#include "src/model/run/steps/tracks.h"
 
 enum { TREND_BATCHES_MIN = 20, TREND_POINTS_MAX = 64 };
 #define RENEW_NS NS_PER_S

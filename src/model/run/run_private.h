@@ -13,7 +13,7 @@
 #include "src/base/clock.h"
 #include "src/model/model.h"
 #include "src/model/names.h"
-#include "src/model/run/totals.h"
+#include "src/model/run/figures/totals.h"
 
 enum {
 	LANES_MAX = 256,

@@ -7,12 +7,12 @@
 #include <strings.h>
 
 #include "src/base/text.h"
-#include "src/explain/causes_words.h"
+#include "src/explain/causes/causes_words.h"
 #include "src/model/requests/requests.h"
+#include "src/model/run/known_names.h"
 #include "src/model/run/refusals.h"
 #include "src/rules/rule_context.h"
 #include "src/rules/rule_figures.h"
-#include "src/model/run/known_names.h"
 
 #define NUMBER(name) static double name(const struct context *context, const char *argument)
 #define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])

@@ -6,7 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 
 /* Rules use at most ten minutes of history (memory, patterns): evaluated that long, warnings are the same as after a
  * full replay. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/tracks.h"
 #include "src/model/statistics/statistics.h"
 #include "ui/core/layout.h"
 #include "ui/core/plot_axis.h"
@@ -13,8 +13,8 @@
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"
-#include "ui/widgets/step_height.h"
-#include "ui/widgets/throttle_lane.h"
+#include "ui/widgets/plots/step_height.h"
+#include "ui/widgets/plots/throttle_lane.h"
 
 /* -- bars -- */
 

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/explain/causes_words.h"
+#include "src/explain/causes/causes_words.h"
 #include "src/explain/explain.h"
-#include "src/model/run/flagged.h"
+#include "src/model/run/steps/flagged.h"
 #include "ui/core/layout.h"
 #include "ui/views/overview/panel_patterns.h"
 #include "ui/widgets/batch_focus.h"

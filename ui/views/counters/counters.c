@@ -10,9 +10,9 @@
 #include "ui/views/counters/counters_figures.h"
 #include "ui/views/counters/counters_parts.h"
 #include "ui/views/counters/counters_processes.h"
-#include "ui/widgets/over_time.h"
 #include "ui/widgets/parts.h"
-#include "ui/widgets/trace.h"
+#include "ui/widgets/plots/over_time.h"
+#include "ui/widgets/plots/trace.h"
 
 static int clamp(int value, int min, int max) { return value < min ? min : value > max ? max : value; }
 

@@ -15,7 +15,7 @@
 #include "ui/views/overview/panel_process.h"
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/parts.h"
-#include "ui/widgets/trace.h"
+#include "ui/widgets/plots/trace.h"
 
 static int clamp(int value, int min, int max) { return value < min ? min : value > max ? max : value; }
 

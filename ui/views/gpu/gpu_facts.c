@@ -13,8 +13,8 @@
 #include "ui/views/overview/panel_process.h"
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/parts.h"
-#include "ui/widgets/throttle_lane.h"
-#include "ui/widgets/trace.h"
+#include "ui/widgets/plots/throttle_lane.h"
+#include "ui/widgets/plots/trace.h"
 
 /* One line: a value, a bar with two shares, and details. */
 struct fact_row {

@@ -7,10 +7,10 @@
 #include "ui/core/plot_axis.h"
 #include "ui/views/gpu/gpu_parts.h"
 #include "ui/views/gpu/gpu_words.h"
-#include "ui/widgets/over_time.h"
 #include "ui/widgets/parts.h"
-#include "ui/widgets/throttle_lane.h"
-#include "ui/widgets/trace.h"
+#include "ui/widgets/plots/over_time.h"
+#include "ui/widgets/plots/throttle_lane.h"
+#include "ui/widgets/plots/trace.h"
 
 #define SM_ROLE ROLE_PHASE_0
 

@@ -11,8 +11,8 @@
 #include "ui/views/gpu/gpu_parts.h"
 #include "ui/views/gpu/gpu_words.h"
 #include "ui/widgets/parts.h"
-#include "ui/widgets/throttle_lane.h"
-#include "ui/widgets/trace.h"
+#include "ui/widgets/plots/throttle_lane.h"
+#include "ui/widgets/plots/trace.h"
 
 enum gpu_cell {
 	CELL_NUMBER,

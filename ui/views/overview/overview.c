@@ -13,8 +13,8 @@
 #include "ui/views/system/system_panels.h"
 #include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"
+#include "ui/widgets/plots/trace.h"
 #include "ui/widgets/progress.h"
-#include "ui/widgets/trace.h"
 
 static int clamp(int value, int min, int max) { return value < min ? min : value > max ? max : value; }
 

@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "src/model/run/late_figures.h"
+#include "src/model/run/figures/late_figures.h"
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
 #include "ui/views/overview/panels.h"

@@ -15,8 +15,8 @@
 #include "ui/views/system/system_line.h"
 #include "ui/views/system/system_panels.h"
 #include "ui/widgets/parts.h"
-#include "ui/widgets/throttle_lane.h"
-#include "ui/widgets/trace.h"
+#include "ui/widgets/plots/throttle_lane.h"
+#include "ui/widgets/plots/trace.h"
 
 enum { ONE_ROWS = 4, LINES_MAX = 4, HALF_MIN = 54 };
 

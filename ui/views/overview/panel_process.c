@@ -12,9 +12,9 @@
 #include "ui/core/layout.h"
 #include "ui/views/overview/panel_workers.h"
 #include "ui/views/overview/panels.h"
-#include "ui/widgets/over_time.h"
 #include "ui/widgets/parts.h"
-#include "ui/widgets/trace.h"
+#include "ui/widgets/plots/over_time.h"
+#include "ui/widgets/plots/trace.h"
 
 /* -- memory -- */
 

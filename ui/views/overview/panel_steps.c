@@ -1,19 +1,19 @@
 #include <math.h>
 
 #include "src/base/clock.h"
-#include "src/explain/causes_words.h"
+#include "src/explain/causes/causes_words.h"
 #include "src/explain/explain.h"
 #include "src/explain/explain_flagged.h"
-#include "src/model/run/flagged.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/flagged.h"
+#include "src/model/run/steps/tracks.h"
 #include "ui/core/layout.h"
 #include "ui/core/plot_axis.h"
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/batch_focus.h"
 #include "ui/widgets/parts.h"
-#include "ui/widgets/step_height.h"
-#include "ui/widgets/throttle_lane.h"
-#include "ui/widgets/trace.h"
+#include "ui/widgets/plots/step_height.h"
+#include "ui/widgets/plots/throttle_lane.h"
+#include "ui/widgets/plots/trace.h"
 
 /* -- step times -- */
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/model/run/baseline.h"
-#include "src/model/run/tracks.h"
+#include "src/model/run/steps/baseline.h"
+#include "src/model/run/steps/tracks.h"
 #include "ui/core/layout.h"
 #include "ui/views/overview/panel_workers.h"
 #include "ui/views/overview/panels.h"

@@ -13,7 +13,7 @@
 #include "ui/views/system/system_panels.h"
 #include "ui/views/system/system_processes.h"
 #include "ui/widgets/parts.h"
-#include "ui/widgets/trace.h"
+#include "ui/widgets/plots/trace.h"
 
 static int clamp(int value, int min, int max) { return value < min ? min : value > max ? max : value; }
 

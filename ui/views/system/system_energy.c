@@ -10,9 +10,9 @@
 #include "ui/views/overview/panels.h"
 #include "ui/views/system/system_line.h"
 #include "ui/views/system/system_panels.h"
-#include "ui/widgets/over_time.h"
 #include "ui/widgets/parts.h"
-#include "ui/widgets/trace.h"
+#include "ui/widgets/plots/over_time.h"
+#include "ui/widgets/plots/trace.h"
 
 /* A sensor this close to its limit is marked. */
 #define NEAR_LIMIT_CELSIUS 5

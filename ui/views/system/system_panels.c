@@ -9,9 +9,9 @@
 #include "ui/core/table.h"
 #include "ui/views/overview/panels.h"
 #include "ui/views/system/system_line.h"
-#include "ui/widgets/over_time.h"
 #include "ui/widgets/parts.h"
-#include "ui/widgets/trace.h"
+#include "ui/widgets/plots/over_time.h"
+#include "ui/widgets/plots/trace.h"
 
 /* -- CPU -- */
 

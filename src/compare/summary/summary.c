@@ -1,0 +1,121 @@
+#include "src/compare/summary/summary.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/model/statistics/statistics.h"
+
+static const double outer = 0.05;
+
+void summary_init(struct summary *summary)
+{
+	*summary = (struct summary){ .stride = 1,
+		.cpus = NAN,
+		.batch_size = NAN,
+		.samples = NAN,
+		.median_s = NAN,
+		.mad_s = NAN,
+		.mean_s = NAN,
+		.p95_s = NAN,
+		.least_s = NAN,
+		.most_s = NAN,
+		.middle_s = NAN,
+		.samples_per_s = NAN,
+		.steps_per_s = NAN,
+		.loss = NAN,
+		.peak_bytes = NAN,
+		.growth_bytes = NAN,
+		.gpu_peak_bytes = NAN };
+}
+
+void summary_release(struct summary *summary)
+{
+	free(summary->steps);
+	for (unsigned i = 0; i < summary->phase_count; i++)
+		free(summary->phases[i].seconds);
+	summary->steps = NULL;
+	summary->phase_count = 0;
+	summary->step_count = 0;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+size_t summary_middle(const struct summary *summary, size_t *middle)
+{
+	size_t count = 0, n = summary->step_count;
+	double *sorted = malloc((n ? n : 1) * sizeof *sorted);
+	if (!sorted)
+		return 0;
+	memcpy(sorted, summary->steps, n * sizeof *sorted);
+	qsort(sorted, n, sizeof *sorted, by_value);
+	double low = quantile_of_sorted(sorted, n, outer), high = quantile_of_sorted(sorted, n, 1 - outer);
+	for (size_t i = 0; i < n; i++)
+		if (summary->steps[i] >= low && summary->steps[i] <= high)
+			middle[count++] = i;
+	free(sorted);
+	return count;
+}
+
+static double mean_over(const double *values, const size_t *places, size_t count)
+{
+	double sum = 0;
+	for (size_t i = 0; i < count; i++)
+		sum += values[places[i]];
+	return count ? sum / (double)count : NAN;
+}
+
+bool summary_finish(struct summary *summary)
+{
+	size_t n = summary->step_count;
+	if (n == 0)
+		return true;
+	double *values = malloc(n * sizeof *values);
+	size_t *middle = malloc(n * sizeof *middle), count = middle ? summary_middle(summary, middle) : 0;
+	bool is_done = values && count;
+	if (is_done) {
+		memcpy(values, summary->steps, n * sizeof *values);
+		summary->median_s = median_of(values, n);
+		summary->p95_s = quantile_of(values, n, 0.95);
+		summary->mad_s = mad_of(values, n, summary->median_s);
+		summary->mean_s = summary->total_s / (double)summary->seen;
+		summary->middle_s = mean_over(summary->steps, middle, count);
+		summary->steps_per_s = (double)summary->seen / summary->total_s;
+		summary->samples_per_s = summary->samples / summary->total_s;
+		for (unsigned i = 0; i < summary->phase_count; i++) {
+			summary->phases[i].mean_s = mean_over(summary->phases[i].seconds, middle, count);
+			summary->phases[i].share_ratio = summary->phases[i].total_s / summary->total_s;
+		}
+	}
+	free(middle);
+	free(values);
+	return is_done;
+}
+
+bool summary_has_steps(const struct summary *summary) { return summary->step_count > 0; }
+
+const char *summary_meta(const struct summary *summary, const char *key)
+{
+	for (size_t i = 0; i < summary->meta_count; i++)
+		if (strcmp(summary->meta[i].key, key) == 0)
+			return summary->meta[i].value;
+	return NULL;
+}
+
+const struct summary_phase *summary_phase(const struct summary *summary, const char *name)
+{
+	for (unsigned i = 0; i < summary->phase_count; i++)
+		if (strcmp(summary->phases[i].name, name) == 0)
+			return &summary->phases[i];
+	return NULL;
+}
+
+const char *summary_name(const struct summary *summary)
+{
+	const char *slash = strrchr(summary->label, '/');
+	return slash && slash[1] ? slash + 1 : summary->label;
+}

@@ -1,0 +1,210 @@
+#include "src/explain/causes/causes_words.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "src/explain/causes/causes.h"
+
+/* -- names -- */
+
+const char *cause_kind_name(enum cause_kind kind)
+{
+#define CAUSE_NAME(id, words) [CAUSE_##id] = words,
+	static const char *const names[CAUSE_COUNT] = { CAUSES(CAUSE_NAME) };
+#undef CAUSE_NAME
+	return names[kind];
+}
+
+/* id: for programs; with: the words if claim->who is known (NULL: cause_kind_name()); brief: for a column. */
+static const struct {
+	const char *id, *with, *brief;
+} kinds[CAUSE_COUNT] = {
+	[CAUSE_PHASE] = { "phase", NULL, "" },
+	[CAUSE_DISK_READ] = { "disk_read", NULL, "disk read" },
+	[CAUSE_DISK_WRITE] = { "disk_write", NULL, "disk write" },
+	[CAUSE_CPU_WAIT] = { "cpu_wait", NULL, "CPU wait" },
+	[CAUSE_PREEMPTED] = { "preempted", NULL, "descheduled" },
+	[CAUSE_MORE_WORK] = { "more_work", NULL, "CPU work" },
+	[CAUSE_SLEPT] = { "slept", NULL, "blocked" },
+	[CAUSE_SWAPPED] = { "swapped", NULL, "swapping" },
+	[CAUSE_ALLOCATION] = { "allocation", NULL, "allocation" },
+	[CAUSE_WORKER_GONE] = { "worker_gone", "%s died", "worker died" },
+	[CAUSE_WORKER_DISK] = { "worker_disk", "%s waits for the disk", "worker disk wait" },
+	[CAUSE_WORKER_STOPPED] = { "worker_stopped", "%s is stopped", "worker stopped" },
+	[CAUSE_WORKER_SLOW] = { "worker_slow", "slow fetch by %s", "slow fetch" },
+	[CAUSE_WORKER_STARVED] = { "worker_starved", NULL, "workers lack CPU" },
+	[CAUSE_CHECKPOINT] = { "checkpoint", NULL, "checkpoint" },
+	[CAUSE_GC] = { "gc", NULL, "gc" },
+	[CAUSE_COMPILER] = { "compiler", "compiler running (%s)", "compiler" },
+	[CAUSE_CHILD] = { "child", "child process %s uses the CPU", "child's CPU" },
+	[CAUSE_CHILD_AWAITED] = { "child_awaited", "waiting for child process %s", "child" },
+	[CAUSE_THROTTLED] = { "throttled", NULL, "CPU quota" },
+	[CAUSE_STOPPED] = { "stopped", NULL, "stopped" },
+	[CAUSE_SUSPENDED] = { "suspended", NULL, "suspended" },
+	[CAUSE_CLOCK] = { "clock", NULL, "clock set" },
+	[CAUSE_GPU_HEAT] = { "gpu_heat", "%s", "GPU heat" },
+	[CAUSE_GPU_POWER] = { "gpu_power", "%s", "GPU power" },
+	[CAUSE_GPU_CLOCK] = { "gpu_clock", "%s", "GPU clock" },
+	[CAUSE_GPU_SHARED] = { "gpu_shared", "another program started on the GPU (%s)", "GPU shared" },
+	[CAUSE_GPU_WAIT] = { "gpu_wait", NULL, "GPU wait" },
+	[CAUSE_GPU_WORK] = { "gpu_work", NULL, "more GPU work" },
+	[CAUSE_CPU_HEAT] = { "cpu_heat", "%s", "CPU heat" },
+	[CAUSE_RANK] = { "rank", NULL, "slower rank" },
+	[CAUSE_BIGGER] = { "bigger", NULL, "larger batch" },
+	[CAUSE_UNKNOWN] = { "unknown", NULL, "unknown" },
+};
+
+const char *cause_kind_id(enum cause_kind kind) { return kinds[kind].id; }
+
+bool cause_is_about_clock(enum cause_kind kind)
+{
+	return kind == CAUSE_GPU_HEAT || kind == CAUSE_GPU_POWER || kind == CAUSE_GPU_CLOCK || kind == CAUSE_CPU_HEAT;
+}
+
+const char *cause_brief(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE])
+{
+	const char *brief = kinds[cause->kind].brief, *phase = run_name(run, cause->phase);
+	if (cause->kind == CAUSE_PHASE || cause->kind == CAUSE_UNKNOWN || strcmp(cause->what, phase) == 0)
+		snprintf(out, CAUSE_BRIEF_SIZE, "%s", cause->what);
+	else
+		snprintf(out, CAUSE_BRIEF_SIZE, "%.40s: %s", phase, brief);
+	return out;
+}
+
+void call_worker(const struct window_event *event, char who[WINDOW_TEXT_SIZE])
+{
+	if (event->worker != UINT32_MAX)
+		snprintf(who, WINDOW_TEXT_SIZE, "worker %u", (unsigned)event->worker);
+	else if (event->pid)
+		snprintf(who, WINDOW_TEXT_SIZE, "worker process %d", (int)event->pid);
+}
+
+/* -- what -- */
+
+/* The child row with more than half of a phase's excess; NULL = none. */
+static const struct explain_row *main_part(const struct explanation *out, const struct explain_row *row)
+{
+	for (const struct explain_row *child = row + 1; child < out->rows + out->row_count && child->depth > row->depth;
+		 child++)
+		if (child->depth == row->depth + 1 && child->excess_s > row->excess_s / 2)
+			return child;
+	return NULL;
+}
+
+/* "data › decode", "forward, backward"; without the inner span if its name is the cause. */
+static void write_path(
+	const struct case_file *file, const struct places *places, bool is_named, char *path, size_t size)
+{
+	const struct explain_row *row = places->rows[0];
+	int used = snprintf(path, size, "%s", run_name(file->run, row->name));
+	while (places->count == 1 && !is_named && (row = main_part(file->out, row)) && used > 0 && (size_t)used < size)
+		used += snprintf(path + used, size - (size_t)used, " › %s", run_name(file->run, row->name));
+	for (size_t i = 1; i < places->count && used > 0 && (size_t)used < size; i++)
+		used += snprintf(path + used, size - (size_t)used, ", %s%s", run_name(file->run, places->rows[i]->name),
+			places->are_more && i + 1 == places->count ? " …" : "");
+}
+
+static void write_words(const struct claim *claim, char *words, size_t size)
+{
+	const char *with = kinds[claim->kind].with;
+	int cut = (int)(strstr(with ? with : "", "%s") ? strstr(with, "%s") - with : 0);
+	if (with && claim->who[0])
+		snprintf(words, size, "%.*s%s%s", cut, with, claim->who, with + cut + 2);
+	else
+		snprintf(words, size, "%s", cause_kind_name(claim->kind));
+}
+
+/* -- advice -- */
+
+enum { WORKERS_TRIED = 4, WORKERS_MANY = 16 };
+
+static const struct advice {
+	enum cause_kind kind;
+	enum phase_kind phase;
+	const char *text;
+} advice_table[] = {
+	/* PHASE_OTHER: any phase; specific rows first */
+	{ CAUSE_DISK_READ, PHASE_DATA, "data set is not in the page cache: use a faster disk, or cache decoded items" },
+	{ CAUSE_DISK_READ, PHASE_OTHER, "first read of a file or of code in this phase: read it before training" },
+	{ CAUSE_DISK_WRITE, PHASE_OTHER, "write less often, to a faster disk, or from a separate thread" },
+	{ CAUSE_CPU_WAIT, PHASE_OTHER,
+		"CPUs are oversubscribed: reduce threads and workers, or give the run its own CPUs (taskset)" },
+	{ CAUSE_PREEMPTED, PHASE_OTHER,
+		"check other guests of this machine (steal time), and processes with a higher priority" },
+	{ CAUSE_MORE_WORK, PHASE_DATA, "profile these samples, and preprocess the expensive part offline" },
+	{ CAUSE_MORE_WORK, PHASE_OTHER,
+		"compare its input shapes with other batches; add spans inside it to find the slow part" },
+	{ CAUSE_SLEPT, PHASE_OTHER, "find where it waits: pmtop stack PID, or gdb -p PID" },
+	{ CAUSE_SWAPPED, PHASE_OTHER, "free memory: smaller batch_size, fewer workers, less prefetching (memory view: 4)" },
+	{ CAUSE_ALLOCATION, PHASE_OTHER, "reuse buffers, or use an allocator that retains memory (jemalloc)" },
+	{ CAUSE_WORKER_GONE, PHASE_OTHER,
+		"check the run's log and dmesg (out-of-memory killer); a smaller prefetch_factor needs less memory" },
+	{ CAUSE_WORKER_DISK, PHASE_OTHER, "data set is not in the page cache: use a faster disk, or cache decoded items" },
+	{ CAUSE_WORKER_STOPPED, PHASE_OTHER, "resume it with kill -CONT: SIGSTOP or a debugger stopped it" },
+	{ CAUSE_WORKER_SLOW, PHASE_OTHER, "profile the slow samples" },
+	{ CAUSE_WORKER_STARVED, PHASE_OTHER, "CPUs are oversubscribed: reduce workers, and threads per worker" },
+	{ CAUSE_CHECKPOINT, PHASE_OTHER, "save less often, or copy the state and write it from another thread" },
+	{ CAUSE_GC, PHASE_OTHER, "call gc.freeze() after the warm-up, and gc.collect() between epochs" },
+	{ CAUSE_COMPILER, PHASE_OTHER,
+		"avoid recompilation: pad to few shapes, or torch.compile(dynamic=True); keep the compiler cache" },
+	{ CAUSE_CHILD, PHASE_OTHER, "start it before training, or run it on other CPUs (taskset, nice)" },
+	{ CAUSE_CHILD_AWAITED, PHASE_OTHER, "start it without waiting for it, or between epochs" },
+	{ CAUSE_THROTTLED, PHASE_OTHER, "raise the CPU quota of the cgroup (cpu.max), or reduce threads and workers" },
+	{ CAUSE_STOPPED, PHASE_OTHER, "check what stopped it: SIGSTOP, Ctrl-Z or a debugger" },
+	{ CAUSE_SUSPENDED, PHASE_OTHER, "keep the machine awake during training: systemd-inhibit" },
+	{ CAUSE_CLOCK, PHASE_OTHER, "slew the clock instead of setting it: timers that use wall-clock time were delayed" },
+	{ CAUSE_GPU_HEAT, PHASE_OTHER, "check fans, dust and airflow; a lower power limit (nvidia-smi -pl) reduces heat" },
+	{ CAUSE_GPU_POWER, PHASE_OTHER,
+		"check the power limit (nvidia-smi -q -d POWER) and supply; mixed precision needs less power" },
+	{ CAUSE_GPU_CLOCK, PHASE_OTHER, "find the throttle reason: nvidia-smi -q -d PERFORMANCE" },
+	{ CAUSE_GPU_SHARED, PHASE_OTHER,
+		"identify it in the GPU view (5); give the run its own GPU (CUDA_VISIBLE_DEVICES)" },
+	{ CAUSE_GPU_WAIT, PHASE_OTHER,
+		"read losses rarely: .item() and print wait for all launched kernels (GPU view: 5)" },
+	{ CAUSE_GPU_WORK, PHASE_OTHER, "compare its input shapes with other batches; torch.profiler shows the kernels" },
+	{ CAUSE_CPU_HEAT, PHASE_OTHER, "check fans, dust and airflow; fewer threads and workers reduce heat" },
+	{ CAUSE_RANK, PHASE_OTHER, "compare the ranks in the overview (1): which is slowest, and in which phase" },
+	{ CAUSE_BIGGER, PHASE_OTHER, "group samples of similar size (bucketing), or pad them to one size" },
+};
+
+/* Kinds that more workers hide, because workers load in parallel with training. */
+static bool helps_with_workers(enum cause_kind kind)
+{
+	return kind == CAUSE_DISK_READ || kind == CAUSE_MORE_WORK || kind == CAUSE_SLEPT || kind == CAUSE_WORKER_DISK ||
+		kind == CAUSE_WORKER_SLOW;
+}
+
+static void write_next(
+	const struct case_file *file, const struct explain_row *row, enum cause_kind kind, char next[CAUSE_NEXT_SIZE])
+{
+	enum phase_kind phase = phase_kind(file->run, row->name);
+	const char *text = "";
+	long workers;
+	for (size_t i = sizeof advice_table / sizeof *advice_table; i-- > 0;)
+		if (advice_table[i].kind == kind && (advice_table[i].phase == phase || advice_table[i].phase == PHASE_OTHER))
+			text = advice_table[i].text;
+	bool is_about_workers =
+		phase == PHASE_DATA && helps_with_workers(kind) && loader_count(file->run, "num_workers", &workers);
+	if (is_about_workers && workers == 0)
+		snprintf(
+			next, CAUSE_NEXT_SIZE, "num_workers=0 loads in the training process: try num_workers=%d", WORKERS_TRIED);
+	else if (is_about_workers && workers < WORKERS_MANY)
+		snprintf(next, CAUSE_NEXT_SIZE, "%s; raise num_workers from %ld to %ld", text, workers, workers * 2);
+	else
+		snprintf(next, CAUSE_NEXT_SIZE, "%s", text);
+}
+
+void cause_say(
+	const struct case_file *file, const struct claim *claim, const struct places *places, struct cause *cause)
+{
+	char path[512], words[160], whole[sizeof path + sizeof words];
+	bool is_named = claim->kind == CAUSE_GC || claim->kind == CAUSE_CHECKPOINT || claim->kind == CAUSE_COMPILER;
+	write_path(file, places, is_named, path, sizeof path);
+	write_words(claim, words, sizeof words);
+	bool is_itself = claim->kind == CAUSE_PHASE ||
+		(is_named && claim->evidence_count && claim->evidence[0].this_value == claim->row->this_s);
+	snprintf(whole, sizeof whole, is_itself ? "%s" : "%s: %s", path, words);
+	text_clean(cause->what, sizeof cause->what, whole, strlen(whole));
+	write_next(file, claim->row, claim->kind, cause->next);
+}

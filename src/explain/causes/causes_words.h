@@ -1,0 +1,28 @@
+/* causes_words.h: the words and the advice of a cause. */
+#ifndef PMTOP_EXPLAIN_CAUSES_CAUSES_WORDS_H
+#define PMTOP_EXPLAIN_CAUSES_CAUSES_WORDS_H
+
+#include <stdbool.h>
+
+#include "src/explain/explain.h"
+#include "src/model/batch_window/batch_window.h"
+#include "src/model/run/steps/explanation.h"
+
+struct case_file;
+struct claim;
+struct places;
+
+/* "worker 3", "worker process 4711"; empty if unknown. */
+void call_worker(const struct window_event *event, char who[WINDOW_TEXT_SIZE]);
+/* Fills in the cause's words ("data › decode: reading from disk") and its advice. */
+void cause_say(
+	const struct case_file *file, const struct claim *claim, const struct places *places, struct cause *cause);
+const char *cause_kind_name(enum cause_kind kind); /* as in CAUSES */
+const char *cause_kind_id(enum cause_kind kind);   /* "disk_read": for programs */
+
+/* Its words contain figures, which differ from batch to batch. */
+bool cause_is_about_clock(enum cause_kind kind);
+/* For a column: "data: disk read", "data › decode", "unknown". */
+const char *cause_brief(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE]);
+
+#endif

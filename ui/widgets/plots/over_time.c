@@ -1,0 +1,46 @@
+#include "ui/widgets/plots/over_time.h"
+
+#include <math.h>
+
+#include "ui/core/plot_axis.h"
+#include "ui/widgets/plots/trace.h"
+
+void over_time_points(struct scene *scene, struct canvas *canvas, struct rect rect, const struct scale *scale,
+	const struct series *series, int64_t from_ns, enum role role)
+{
+	struct plot_point points[TRACE_POINTS_MAX];
+	size_t columns = plot_resolution(canvas, rect);
+	columns = columns > TRACE_POINTS_MAX ? TRACE_POINTS_MAX : columns;
+	trace_series(scene, series, from_ns, role, points, columns);
+	plot_points(canvas, rect, scale, points, columns, true);
+}
+
+struct rect over_time_draw(
+	struct scene *scene, struct canvas *canvas, struct rect rect, struct scale *scale, const struct over_time *what)
+{
+	double min = NAN, max = NAN;
+	for (size_t i = 0; i < what->count; i++)
+		trace_extremes(scene, what->lines[i].series, what->from_ns, &min, &max);
+	if (isnan(max)) {
+		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, ROLE_DIM, rect.height > 0 ? "no samples yet" : "");
+		return (struct rect){ rect.x, rect.y, 0, 0 };
+	}
+	min = what->level < min ? what->level : min;
+	max = what->level > max ? what->level : max;
+	/* small changes must look small */
+	if (max - min < fabs(max) / 20)
+		min = max - fabs(max) / 20;
+	/* for a series of zeros: a range that is worth reading, not one byte */
+	static const double zero_range[] = {
+		[PLOT_BYTES] = 1e6, [PLOT_HERTZ] = 1e9, [PLOT_CPUS] = 1e9, [PLOT_WATTS] = 10, [PLOT_COUNT] = 1
+	};
+
+	if (max <= 0 && min >= 0 && what->unit < sizeof zero_range / sizeof zero_range[0])
+		max = zero_range[what->unit];
+	scale_update(scale, min, max, what->from_zero);
+	struct rect plot = plot_axis(canvas, rect, scale, what->unit);
+
+	for (size_t i = what->count; i-- > 0;)
+		over_time_points(scene, canvas, plot, scale, what->lines[i].series, what->from_ns, what->lines[i].role);
+	return plot;
+}
