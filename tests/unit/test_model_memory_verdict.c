@@ -110,7 +110,7 @@ START_TEST(leak_in_the_trainer_is_growing_first_and_a_leak_in_the_second_epoch)
 	ck_assert_int_eq(play_until(&play, 9)->verdict, MEMORY_GROWING);
 	const struct memory *memory = play_until(&play, 40);
 	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
-	ck_assert_str_eq(memory->grower, "trainer");
+	ck_assert_str_eq(memory->grower, "main process");
 	ck_assert_int_eq(memory->grower_kind, MEMORY_KIND_ANONYMOUS);
 	ck_assert_int_eq(memory->grower_pid, TRAINER);
 	ck_assert_double_eq_tol(memory->grower_share_ratio, 1, 0.01);
@@ -394,7 +394,7 @@ START_TEST(forks_of_a_leaking_trainer_do_not_multiply_its_leak)
 	open_play(&play, leak_with_forked_workers);
 	const struct memory *memory = play_until(&play, 65);
 	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
-	ck_assert_str_eq(memory->grower, "trainer");
+	ck_assert_str_eq(memory->grower, "main process");
 	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.1 * LEAK_A_BATCH);
 	close_play(&play);
 }

@@ -35,8 +35,8 @@ static int kinds_of(const struct model *model, struct kind out[KINDS_MAX])
 		out[0] = (struct kind){ "anonymous", "heap, tensors, swap", memory->tree_anonymous_bytes,
 			model->series.tree_anonymous, ROLE_PHASE_2 };
 		out[1] =
-			(struct kind){ "file", "largest process", memory->tree_file_bytes, model->series.tree_file, ROLE_PHASE_1 };
-		out[2] = (struct kind){ "shared", "largest process", memory->tree_shared_bytes, model->series.tree_shared,
+			(struct kind){ "file", "mapped files", memory->tree_file_bytes, model->series.tree_file, ROLE_PHASE_1 };
+		out[2] = (struct kind){ "shared", "/dev/shm, queues", memory->tree_shared_bytes, model->series.tree_shared,
 			ROLE_PHASE_0 };
 		return 3;
 	}
@@ -110,8 +110,15 @@ static void panel_kinds(struct scene *scene, struct canvas *canvas, struct rect 
 	char text[NUMBER_SIZE];
 	struct line line;
 	line_start(&line, " · ");
-	line_add(&line, 0, ROLE_NORMAL, "main process %s", format_bytes(text, memory->rss_bytes));
-	line_add(&line, 1, ROLE_NORMAL, "peak %s", format_bytes(text, memory->peak_rss_bytes));
+	if (count == KINDS_MAX) {
+		line_add(&line, 0, ROLE_NORMAL, "main process %s", format_bytes(text, memory->rss_bytes));
+		line_add(&line, 1, ROLE_NORMAL, "peak %s", format_bytes(text, memory->peak_rss_bytes));
+	} else {
+		line_add(&line, 0, ROLE_NORMAL, "%s", format_bytes(text, whole_of(kinds, count)));
+		line_add(&line, 1, ROLE_NORMAL, "shared pages counted once");
+		line_add(&line, 2, ROLE_DIM, "main process %s", format_bytes(text, memory->rss_bytes));
+		line_add(&line, 3, ROLE_DIM, "its peak %s", format_bytes(text, memory->peak_rss_bytes));
+	}
 	struct rect inside = parts_panel(canvas, rect, "By kind", &line, ROLE_TITLE),
 				plot = rect_take_top(&inside, inside.height - count);
 
@@ -130,7 +137,10 @@ static void kinds_line(const struct model *model, struct canvas *canvas, struct 
 	char text[NUMBER_SIZE];
 	struct line line;
 	line_start(&line, "  ");
-	line_add(&line, 0, ROLE_MEMORY, "main process %s", format_bytes(text, model->memory.rss_bytes));
+	if (count == KINDS_MAX)
+		line_add(&line, 0, ROLE_MEMORY, "main process %s", format_bytes(text, model->memory.rss_bytes));
+	else
+		line_add(&line, 0, ROLE_MEMORY, "all processes:");
 	for (int kind = 0; kind < count; kind++)
 		line_add(&line, 1 + kind, ROLE_NORMAL, "%s %s", kinds[kind].name, format_bytes(text, kinds[kind].bytes));
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
@@ -232,7 +242,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	scene->state->list = (struct rect){ 0, 0, 0, 0 };
 	if (model_target(scene->model) == NULL) {
 		parts_note(canvas, rect, "Memory",
-			"pmtop has read nothing about the process yet. 8 Warnings lists what is missing, and why.");
+			"pmtop has read nothing about the process yet. [8] Warnings lists what is missing, and why.");
 		return;
 	}
 	struct rect processes = take_processes(&rect, frame, rows);
@@ -332,8 +342,8 @@ const struct view memory_view = {
 	.name = "Memory",
 	.short_name = "Mem",
 	.digit = '4',
-	.keys = "q quit  Tab view  ↑↓ process  +/- zoom  / search  n/N match  Space pause  w write  ? help",
-	.keys_short = "q quit  Tab view  ↑↓ process  +/- zoom  / search  w write  ? help",
+	.keys = "q quit  Tab view  ↑↓ process  +/- zoom  / search  n/N next match  Space pause  w save CSV  ? help",
+	.keys_short = "q quit  Tab view  ↑↓ process  +/- zoom  / search  w save CSV  ? help",
 	.can_search = true,
 	.draw = draw,
 	.key = key,

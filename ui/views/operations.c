@@ -240,7 +240,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	if (run && run->is_counted) {
 		parts_note(canvas, rect, "Operations",
 			"This run is not instrumented: pmtop infers its steps from the DataLoader counter and knows no phases.\n"
-			"7 Code shows which lines of Python the time goes to.\n"
+			"[7] Code shows which lines of Python the time goes to.\n"
 			"import pmtop.torch; pmtop.torch.instrument() before training adds rows here: data, forward, backward, "
 			"optimizer.");
 		return;
@@ -248,7 +248,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	if (!run || run->operation_count == 0) {
 		parts_note(canvas, rect, "Operations",
 			run == NULL ? "This process is not instrumented. PMTOP_SPAN(pm, \"forward\") { … } in C or C++ adds a row; "
-						  "1 Overview shows process figures."
+						  "[1] Overview shows process figures."
 						: "This run has published no span yet: PMTOP_SPAN(pm, \"forward\") { … } adds a row.");
 		return;
 	}
@@ -369,8 +369,8 @@ const struct view operations_view = {
 	.name = "Operations",
 	.short_name = "Ops",
 	.digit = '3',
-	.keys = "q quit  Tab view  ↑↓ row  <> sort  I reverse  / search  n/N match  Space pause  w write  ? help",
-	.keys_short = "q quit  Tab view  <> sort  I reverse  / search  w write  ? help",
+	.keys = "q quit  Tab view  ↑↓ row  <> sort  I reverse  / search  n/N next match  Space pause  w save CSV  ? help",
+	.keys_short = "q quit  Tab view  <> sort  I reverse  / search  w save CSV  ? help",
 	.can_search = true,
 	.draw = draw,
 	.key = key,

@@ -402,8 +402,8 @@ const struct view warnings_view = {
 	.name = "Warnings",
 	.short_name = "Warn",
 	.digit = '8',
-	.keys =
-		"q quit  Tab view  ↑↓ warning  Enter evidence  +/- zoom  n slow batch  / search  Space pause  w write  ? help",
+	.keys = "q quit  Tab view  ↑↓ warning  Enter evidence  +/- zoom  n its slow batch  / search  Space pause  w save "
+			"CSV  ? help",
 	.keys_short = "q quit  Tab view  ↑↓ warning  Enter evidence  n slow batch  / search  ? help",
 	.can_search = true,
 	.draw = draw,

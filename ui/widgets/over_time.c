@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "ui/core/layout.h"
+#include "ui/core/line.h"
 #include "ui/widgets/trace.h"
 
 void over_time_points(struct scene *scene, struct canvas *canvas, struct rect rect, const struct scale *scale,
@@ -42,4 +44,34 @@ struct rect over_time_draw(
 	for (size_t i = what->count; i-- > 0;)
 		over_time_points(scene, canvas, plot, scale, what->lines[i].series, what->from_ns, what->lines[i].role);
 	return plot;
+}
+
+static bool is_blank(const struct canvas *canvas, struct rect row)
+{
+	for (int x = row.x; x < row.x + row.width; x++)
+		if (!rect_has((struct rect){ 0, 0, canvas->width, canvas->height }, x, row.y) ||
+			canvas->cells[row.y * canvas->width + x].code != ' ')
+			return false;
+	return true;
+}
+
+void over_time_legend(struct canvas *canvas, struct rect plot, const char *upper, enum role upper_role,
+	const char *lower, enum role lower_role)
+{
+	struct line line;
+	line_start(&line, " · ");
+	line_add(&line, 0, upper_role, "upper: %s", upper);
+	line_add(&line, 0, lower_role, "lower: %s", lower);
+	int cells = line_fit(&line, plot.width);
+
+	if (line.count < 2)
+		return;
+	for (int y = plot.y; y < plot.y + plot.height; y++) {
+		struct rect row = { plot.x + plot.width - cells, y, cells, 1 };
+
+		if (is_blank(canvas, row)) {
+			line_draw(&line, canvas, row.x, row.y, cells);
+			return;
+		}
+	}
 }

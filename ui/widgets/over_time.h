@@ -26,6 +26,9 @@ struct over_time {
 /* Returns the plot's rectangle without its axis; empty if there are no samples, which the panel says. */
 struct rect over_time_draw(
 	struct scene *scene, struct canvas *canvas, struct rect rect, struct scale *scale, const struct over_time *what);
+/* Names the two lines of a plot in its first row that has room; `upper` is never below `lower`. */
+void over_time_legend(struct canvas *canvas, struct rect plot, const char *upper, enum role upper_role,
+	const char *lower, enum role lower_role);
 /* One figure on an existing scale, without an axis. */
 void over_time_points(struct scene *scene, struct canvas *canvas, struct rect rect, const struct scale *scale,
 	const struct series *series, int64_t from_ns, enum role role);

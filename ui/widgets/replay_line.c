@@ -64,7 +64,7 @@ const char *replay_line_state(const struct replay_line *line, char *out, size_t 
 	case REPLAY_FOLLOWING: snprintf(out, size, "● following"); break;
 	case REPLAY_SEEKING: snprintf(out, size, "» seeking %2.0f %%", floor(line->done_ratio * 100)); break;
 	case REPLAY_ENDED: snprintf(out, size, "■ at the end"); break;
-	case REPLAY_STILL: snprintf(out, size, "■ recorded"); break;
+	case REPLAY_STILL: snprintf(out, size, "■ from a recording"); break;
 	default: snprintf(out, size, "▸ replay %s", format_speed(line, speed)); break;
 	}
 	return out;

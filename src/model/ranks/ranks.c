@@ -315,7 +315,7 @@ static double phase_of(const struct rank *rank, const void *name)
 	return 0;
 }
 
-/* `phase` is the one with the largest excess of the straggler; `wait` is the waiting phase in which the others spend
+/* `phase` is the one with the largest excess of the slowest rank; `wait` is the waiting phase in which the others spend
  * the most additional time. */
 static void find_phase_of_slowest(struct ranks *out, size_t slowest)
 {

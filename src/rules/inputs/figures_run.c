@@ -175,13 +175,18 @@ static bool has_cause(const struct context *context)
 
 TEXT(flagged_cause)
 {
+	enum { FITS = 44 }; /* in the line of the message */
 	UNUSED;
+	const struct cause *cause = &context_cause(context)->cause;
 	char brief[CAUSE_BRIEF_SIZE];
-	if (has_cause(context))
-		figure_shorten(out,
-			cause_is_about_clock(context_cause(context)->cause.kind)
-				? cause_brief(context->run, &context_cause(context)->cause, brief)
-				: context_cause(context)->cause.what);
+	if (!has_cause(context))
+		return;
+	const char *words = cause_is_about_clock(cause->kind) ? cause_brief(context->run, cause, brief) : cause->what;
+
+	if (text_cells(words) <= FITS)
+		copy(out, words);
+	else
+		figure_shorten(out, words);
 }
 
 TEXT(flagged_cause_kind)

@@ -69,7 +69,7 @@ static void draw_absent(const struct scene *scene, struct canvas *canvas, struct
 {
 	static const char spans[] =
 		"\nSpans show where time goes in any language: put PMTOP_SPAN(pm, \"decode\") { … } around "
-		"the code; 3 Operations shows it.";
+		"the code; [3] Operations shows it.";
 	const struct model *model = scene->model;
 	char text[600];
 	snprintf(text, sizeof text, "pmtop has no samples of its Python code yet.%s", spans);
@@ -243,8 +243,7 @@ const struct view code_view = {
 	.name = "Code",
 	.short_name = "Code",
 	.digit = '7',
-	.keys = "q quit  Tab view  ↑↓ line  ←→ process  - whole run  + last minute  <> sort  / search  n/N match  w write  "
-			"? help",
+	.keys = "q quit  Tab view  ↑↓ line  ←→ process  - whole run  + last minute  <> sort  / search  w save CSV  ? help",
 	.keys_short = "q quit  ↑↓ line  ←→ process  -/+ whole/minute  <> sort  / search  ? help",
 	.can_search = true,
 	.draw = draw,

@@ -1,5 +1,4 @@
 /* GPU: a table of all GPUs, and the selected one in detail: utilization over time, throttling, memory, processes. */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,10 +69,8 @@ static void gpu_title(const struct scene *scene, const struct gpu *gpu, char *ti
 	gpu_ranks(ranks, scene->model, gpu);
 	if (gpu->lost[0] != '\0')
 		line_add(line, 0, ROLE_CRITICAL, "⚠ lost");
-	if (isdigit((unsigned char)ranks[0]))
-		line_add(line, 0, ROLE_STRONG, "rank %s", ranks);
-	else if (ranks[0] != '\0')
-		line_add(line, 0, ROLE_STRONG, "used by the run");
+	if (ranks[0] != '\0')
+		line_add(line, 0, ROLE_STRONG, "used by %s", ranks);
 	if (gpu->driver[0] != '\0')
 		line_add(line, 1, ROLE_DIM, "%s", gpu->driver);
 	if (gpu->pci[0] != '\0')
@@ -236,8 +233,8 @@ const struct view gpu_view = {
 	.name = "GPU",
 	.short_name = "GPU",
 	.digit = '5',
-	.keys = "q quit  Tab view  ↑↓ GPU  [] run  +/- zoom  Space pause  w write  ? help",
-	.keys_short = "q quit  Tab view  ↑↓ GPU  [] run  +/- zoom  w write  ? help",
+	.keys = "q quit  Tab view  ↑↓ GPU  [] next run  +/- zoom  Space pause  w save CSV  ? help",
+	.keys_short = "q quit  Tab view  ↑↓ GPU  [] next run  +/- zoom  w save CSV  ? help",
 	.draw = draw,
 	.key = key,
 	.write = write,

@@ -43,7 +43,7 @@ static void draw_processes(struct scene *scene, struct canvas *canvas, struct re
 /* -- the machine -- */
 
 static const char nothing_read[] =
-	"pmtop has read nothing about the machine yet; 8 Warnings lists what is missing, and why.";
+	"pmtop has read nothing about the machine yet; [8] Warnings lists what is missing, and why.";
 
 /* Splits the rectangle; without boxes one column separates the halves. */
 static struct rect take_half(const struct canvas *canvas, struct rect *rest, int width)
@@ -213,8 +213,8 @@ const struct view system_view = {
 	.name = "System",
 	.short_name = "Sys",
 	.digit = '6',
-	.keys =
-		"q quit  Tab view  ↑↓ process  <> sort  I reverse  +/- zoom  / search  n/N match  Space pause  w write  ? help",
+	.keys = "q quit  Tab view  ↑↓ process  <> sort  I reverse  +/- zoom  / search  n/N next match  Space pause  w save "
+			"CSV  ? help",
 	.keys_short = "q quit  Tab view  ↑↓ process  <> sort  +/- zoom  / search  ? help",
 	.can_search = true,
 	.draw = draw,
