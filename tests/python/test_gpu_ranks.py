@@ -145,4 +145,6 @@ def test_real_ranks_are_told_by_the_processes_that_the_driver_lists(node, tmp_pa
         assert told["meta"]["torch.precision"] == "32-true"
 
         screen = watching.once(script.pid, "gpu", "160x50")
-        assert re.search(r"GPU NAME +RANK .*\n\| +0 NVIDIA H100 80GB HBM3 +1 .* 3\.22 GB .*\n\| +1 NVIDIA H100 80GB HBM3 +0 .* 5\.37 GB ", screen), screen
+        rows = (r"GPU NAME +USED BY .*\n\| +0 NVIDIA H100 80GB HBM3 +rank 1 .* 3\.22 GB .*\n"
+                r"\| +1 NVIDIA H100 80GB HBM3 +rank 0 .* 5\.37 GB ")
+        assert re.search(rows, screen), screen

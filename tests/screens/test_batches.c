@@ -127,9 +127,9 @@ START_TEST(enter_opens_and_escape_goes_back_step_by_step)
 	struct stage stage;
 	play(&stage, 120, 40);
 	stage_type(&stage, "N\r");
-	ck_assert(stage_shows(&stage, "Why 1/279 was slow"));
+	ck_assert(stage_shows(&stage, "Why batch 1/279 was slow"));
 	stage_type(&stage, "N");
-	ck_assert(stage_shows(&stage, "Why 1/239 was slow"));
+	ck_assert(stage_shows(&stage, "Why batch 1/239 was slow"));
 	stage_type(&stage, "\033");
 	ck_assert(!stage_shows(&stage, "was slow"));
 	expect_focus(&stage, "▲ batch 1/239 · ");

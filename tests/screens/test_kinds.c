@@ -104,7 +104,7 @@ START_TEST(n_selects_the_flags_of_the_mode)
 	stage_type(&stage, "\033n");
 	ck_assert(stage_shows(&stage, "▲ batch 2/27 · "));
 	stage_type(&stage, "\r");
-	ck_assert(stage_shows(&stage, "Why 2/27 was slow"));
+	ck_assert(stage_shows(&stage, "Why batch 2/27 was slow"));
 	stage_type(&stage, "\033m/2/27\r");
 	ck_assert(stage_shows(&stage, "▼ batch 2/27 · ")); /* that of training */
 	stage_type(&stage, "\033\033n");

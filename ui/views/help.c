@@ -60,8 +60,7 @@ static const struct entry entries[] = {
 	{ "span",
 		"a part of a batch that the program times; unattributed: batch time in no span; between: between two batches" },
 	{ "main",
-		"the process that runs the loop; GROWTH: anonymous memory since warm-up; slowest: rank of the largest own "
-		"time" },
+		"the process that runs the loop; GROWTH: anonymous memory since warm-up; slowest: rank of most own time" },
 	{ "activity", "of a GPU: SM occupancy, use of the tensor cores, share of the peak memory bandwidth" },
 	{ "ETA",
 		"remaining time with validation, checkpoints; MFU: share of the peak FLOPS; loss ↓ → ↑: falls, steady, rises" },
