@@ -139,10 +139,9 @@ static void kinds_line(const struct model *model, struct canvas *canvas, struct 
 	line_start(&line, "  ");
 	if (count == KINDS_MAX)
 		line_add(&line, 0, ROLE_MEMORY, "main process %s", format_bytes(text, model->memory.rss_bytes));
-	else
-		line_add(&line, 0, ROLE_MEMORY, "all processes:");
 	for (int kind = 0; kind < count; kind++)
-		line_add(&line, 1 + kind, ROLE_NORMAL, "%s %s", kinds[kind].name, format_bytes(text, kinds[kind].bytes));
+		line_add(&line, 1 + kind, ROLE_NORMAL, "%s%s %s", kind == 0 && count < KINDS_MAX ? "all processes: " : "",
+			kinds[kind].name, format_bytes(text, kinds[kind].bytes));
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 }
 

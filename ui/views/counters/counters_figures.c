@@ -125,7 +125,7 @@ static void show_mfu(const struct scene *scene, struct figure *figure)
 	say(figure, "needs meta flops_per_sample", false, "and peak_flops");
 	if (!figure->is_known)
 		return;
-	snprintf(figure->what, sizeof figure->what, "of the peak FLOP/s, %s", published(run, "peak_flops", text));
+	snprintf(figure->what, sizeof figure->what, "of the peak, %s FLOP/s", published(run, "peak_flops", text));
 	snprintf(
 		figure->judged, sizeof figure->judged, "%s per sample (published)", published(run, "flops_per_sample", text));
 }

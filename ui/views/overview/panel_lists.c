@@ -181,7 +181,7 @@ static void draw_process_row(
 	bool waits_for_disk = process->now[METRIC_PROCESS_STATE] == 'D' && !process->is_gone;
 	const struct run *run = scene_run(scene);
 	char text[NUMBER_SIZE], named[sizeof process->command + 8];
-	snprintf(named, sizeof named, "main: %s", process->command);
+	snprintf(named, sizeof named, "%s (main)", process->command);
 	for (int cell = 0; cell < PROCESS_CELLS; cell++) {
 		enum role cell_role = waits_for_disk && (cell == CELL_STATE || cell == CELL_SINCE) ? ROLE_WARNING : role;
 
