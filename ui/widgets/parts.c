@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "src/base/clock.h"
+#include "src/base/formats/cells.h"
 #include "ui/core/layout.h"
 
 bool parts_is_roomy(const struct canvas *canvas) { return canvas->width >= 100 && canvas->height >= 30; }
@@ -286,24 +287,13 @@ static void csv_comma(struct buffer *out, bool is_first)
 void parts_csv_text(struct buffer *out, bool is_first, const char *text)
 {
 	csv_comma(out, is_first);
-	if (strpbrk(text, ",\"\n\r") == NULL) {
-		buffer_puts(out, text);
-		return;
-	}
-	buffer_puts(out, "\"");
-	for (; *text != '\0'; text++) {
-		if (*text == '"')
-			buffer_puts(out, "\"");
-		buffer_add(out, text, 1);
-	}
-	buffer_puts(out, "\"");
+	cell_text(out, text);
 }
 
 void parts_csv_number(struct buffer *out, bool is_first, double value)
 {
 	csv_comma(out, is_first);
-	if (isfinite(value))
-		buffer_printf(out, "%.12g", value);
+	cell_number(out, value);
 }
 
 void parts_csv_integer(struct buffer *out, bool is_first, int64_t value)
@@ -315,15 +305,10 @@ void parts_csv_integer(struct buffer *out, bool is_first, int64_t value)
 void parts_csv_time(struct buffer *out, bool is_first, const struct scene *scene, int64_t time_ns)
 {
 	int64_t realtime_ns = realtime_of(scene, time_ns);
-	time_t seconds = (time_t)(realtime_ns / NS_PER_S);
-	struct tm parts;
-	char text[40];
 	csv_comma(out, is_first);
-	if (time_ns == 0 || gmtime_r(&seconds, &parts) == NULL ||
-		strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts) == 0) {
-		buffer_puts(out, ",");
-		return;
-	}
-	buffer_printf(
-		out, "%lld,%s.%03lldZ", (long long)realtime_ns, text, (long long)(realtime_ns % NS_PER_S / NS_PER_MS));
+	if (time_ns != 0)
+		buffer_printf(out, "%lld", (long long)realtime_ns);
+	buffer_puts(out, ",");
+	if (time_ns != 0)
+		cell_time(out, realtime_ns, 3);
 }
