@@ -257,38 +257,24 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		process_table(scene, canvas, parts_panel(canvas, processes, "Processes", &line, ROLE_TITLE), scene->state);
 }
 
-static bool walk_matches(struct scene *scene, int step)
+static bool matches(const void *rows, int row, const char *search)
 {
-	struct view_state *state = scene->state;
-	const struct process *rows[PROCESS_ROWS_MAX];
-	int count = (int)process_rows(scene, rows);
-	if (state->search[0] == '\0')
-		return false;
-	for (int i = 1; i <= count; i++) {
-		int row = (state->row + (step > 0 ? i : count - i)) % count;
-
-		if (parts_matches(rows[row]->command, state->search)) {
-			state->row = row;
-			return true;
-		}
-	}
-	snprintf(scene->message, sizeof scene->message, "no process matches \"%s\"", state->search);
-	return true;
+	return parts_matches(((const struct process *const *)rows)[row]->command, search);
 }
 
 static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
 	struct view_state *state = scene->state;
 	const struct process *rows[PROCESS_ROWS_MAX];
+	int count = (int)process_rows(scene, rows);
 	(void)rect;
-	switch (event.key) {
-	case '+':
-	case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
-	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
-	case 'n': return walk_matches(scene, 1);
-	case 'N': return walk_matches(scene, -1);
-	default: return parts_list_key(state, event, (int)process_rows(scene, rows), state->list);
+	if (trace_zoom_key(scene, event))
+		return true;
+	if (state->search[0] != '\0' && (event.key == 'n' || event.key == 'N')) {
+		parts_list_find(scene, event, count, "process", matches, rows);
+		return true;
 	}
+	return parts_list_key(state, event, count, state->list);
 }
 
 enum { WRITTEN_COLUMNS = 512 };

@@ -236,6 +236,37 @@ bool parts_list_key(struct view_state *state, struct key_event event, int count,
 	return true;
 }
 
+bool parts_sort_key(struct view_state *state, struct key_event event, int count)
+{
+	switch (event.key) {
+	case '<': state->sort = (state->sort + count - 1) % count; return true;
+	case '>': state->sort = (state->sort + 1) % count; return true;
+	case 'I': state->sort_ascending = !state->sort_ascending; return true;
+	default: return false;
+	}
+}
+
+void parts_sort_by(struct view_state *state, int column)
+{
+	state->sort_ascending = column == state->sort && !state->sort_ascending;
+	state->sort = column;
+}
+
+bool parts_list_find(struct scene *scene, struct key_event event, int count, const char *what,
+	bool (*matches)(const void *rows, int row, const char *search), const void *rows)
+{
+	struct view_state *state = scene->state;
+	for (int i = 1; i <= count; i++) {
+		int row = (state->row + (event.key == 'n' ? i : count - i)) % count;
+		if (matches(rows, row, state->search)) {
+			state->row = row;
+			return true;
+		}
+	}
+	snprintf(scene->message, sizeof scene->message, "no %s matches \"%s\"", what, state->search);
+	return false;
+}
+
 void parts_select(struct canvas *canvas, struct rect row)
 {
 	if (row.height < 1 || row.y < 0 || row.y >= canvas->height)

@@ -298,6 +298,13 @@ bool trace_can_zoom_time(const struct scene *scene, int zoom, int step)
 	return step > 0 ? zoom < TIME_DEFAULT : trace_since(scene, zoom) > scene->model->first_ns;
 }
 
+bool trace_zoom_key(const struct scene *scene, struct key_event event)
+{
+	int step = event.key == '+' || event.key == '=' ? 1 : event.key == '-' ? -1 : 0;
+	scene->state->zoom += step && trace_can_zoom_time(scene, scene->state->zoom, step) ? step : 0;
+	return step != 0;
+}
+
 void trace_extremes(
 	const struct scene *scene, const struct series *series, int64_t from_ns, double *smallest, double *largest)
 {

@@ -172,10 +172,9 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	struct view_state *state = scene->state;
 	int count = (int)scene->model->gpus.count;
 	(void)rect;
+	if (trace_zoom_key(scene, event))
+		return true;
 	switch (event.key) {
-	case '+':
-	case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
-	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
 	case KEY_ARROW_LEFT: event.key = KEY_ARROW_UP; break;
 	case KEY_ARROW_RIGHT: event.key = KEY_ARROW_DOWN; break;
 	default: break;

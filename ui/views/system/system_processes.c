@@ -194,19 +194,12 @@ static bool click_header(struct view_state *state, struct key_event event)
 	column = table_column_at(&table, event.x);
 	if (column < 0)
 		return true;
-	state->sort_ascending = column == state->sort && !state->sort_ascending;
-	state->sort = column;
+	parts_sort_by(state, column);
 	return true;
 }
 
 bool system_process_key(struct scene *scene, struct key_event event)
 {
 	struct view_state *state = scene->state;
-	switch (event.key) {
-	case '<': state->sort = (state->sort + CELLS - 1) % CELLS; return true;
-	case '>': state->sort = (state->sort + 1) % CELLS; return true;
-	case 'I': state->sort_ascending = !state->sort_ascending; return true;
-	case KEY_CLICK: return click_header(state, event);
-	default: return false;
-	}
+	return event.key == KEY_CLICK ? click_header(state, event) : parts_sort_key(state, event, CELLS);
 }
