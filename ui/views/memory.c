@@ -6,6 +6,7 @@
 #include "src/base/clock.h"
 #include "ui/core/layout.h"
 #include "ui/views/overview/panels.h"
+#include "ui/widgets/over_time.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
@@ -277,31 +278,6 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	return parts_list_key(state, event, count, state->list);
 }
 
-enum { WRITTEN_COLUMNS = 512 };
-
-static void write_series(
-	const struct scene *scene, const struct series *const series[], size_t count, struct buffer *out)
-{
-	int64_t from_ns = trace_since(scene, scene->state->zoom), width_ns = (scene->now_ns - from_ns) / WRITTEN_COLUMNS;
-	struct series_column columns[9][WRITTEN_COLUMNS];
-	if (width_ns <= 0)
-		return;
-	for (size_t i = 0; i < count; i++)
-		series_columns(series[i], from_ns, scene->now_ns + 1, columns[i], WRITTEN_COLUMNS);
-	for (size_t column = 0; column < WRITTEN_COLUMNS; column++) {
-		bool has = false;
-
-		for (size_t i = 0; i < count; i++)
-			has |= columns[i][column].has;
-		if (!has)
-			continue;
-		parts_csv_time(out, true, scene, from_ns + (int64_t)column * width_ns);
-		for (size_t i = 0; i < count; i++)
-			parts_csv_number(out, false, columns[i][column].has ? columns[i][column].last : NAN);
-		buffer_puts(out, "\n");
-	}
-}
-
 static void write(const struct scene *scene, struct buffer *out)
 {
 	const struct model *model = scene->model;
@@ -311,7 +287,7 @@ static void write(const struct scene *scene, struct buffer *out)
 	buffer_puts(out,
 		"time_ns,time,tree_resident_bytes,resident_bytes,anonymous_bytes,file_bytes,shared_bytes,swap_bytes,"
 		"tree_anonymous_bytes,tree_file_bytes,tree_shared_bytes\n");
-	write_series(scene, series, sizeof series / sizeof series[0], out);
+	over_time_write(scene, series, sizeof series / sizeof series[0], OVER_TIME_ROWS_MAX, "", out);
 }
 
 const struct view memory_view = {
