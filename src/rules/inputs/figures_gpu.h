@@ -2,7 +2,7 @@
 #ifndef PMTOP_RULES_INPUTS_FIGURES_GPU_H
 #define PMTOP_RULES_INPUTS_FIGURES_GPU_H
 
-#include "src/rules/rule_figures.h"
+#include "src/rules/inputs/figures.h"
 
 typedef double of_gpu(const struct context *context, const struct gpu *gpu);
 
