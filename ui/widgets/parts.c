@@ -189,6 +189,13 @@ const char *parts_thousands(char out[NUMBER_SIZE], double count)
 	return out;
 }
 
+const char *parts_bytes_per_s(char out[NUMBER_SIZE], double bytes_per_s)
+{
+	char text[NUMBER_SIZE];
+	snprintf(out, NUMBER_SIZE, isnan(bytes_per_s) ? "%s" : "%.24s/s", format_bytes(text, bytes_per_s));
+	return out;
+}
+
 const char *parts_waiting(char out[NUMBER_SIZE], double seconds)
 {
 	if (isnan(seconds) || seconds >= 3600)

@@ -32,6 +32,7 @@ const char *parts_time(char out[NUMBER_SIZE], double seconds, double like);
  * is "<0.001". */
 const char *parts_time_bare(char out[NUMBER_SIZE], double seconds, double like, bool is_signed);
 const char *parts_time_unit(double like);
+const char *parts_bytes_per_s(char out[NUMBER_SIZE], double bytes_per_s); /* "3.42 GB/s" */
 /* "41 s", "12 min", "4 h 03": how long something has lasted so far. */
 const char *parts_waiting(char out[NUMBER_SIZE], double seconds);
 /* "0.3184", "1.2e-05". */

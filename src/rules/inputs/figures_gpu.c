@@ -346,15 +346,6 @@ TEXT(report_words)
 NUMBER(ecc) { return gpu_max(context, ecc_of); }
 TEXT(ecc_who) { gpu_write_name(context, gpu_foremost(context, ecc_of), out); }
 
-#define NUMBER_OF(name, form, function, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks \
-	}
-#define TEXT_OF(name, function, what, lacks) \
-	{ \
-		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, lacks \
-	}
-
 static const char no_gpu[] = "no GPU that the run uses is known (pmtop doctor says why)";
 static const char not_reported[] = "no GPU of the run, or its driver does not report it";
 static const char no_sm[] = "its driver does not report it (NVIDIA: Hopper and later)";

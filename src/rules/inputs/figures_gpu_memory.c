@@ -98,23 +98,13 @@ TEXT(full_who) { gpu_write_name(context, gpu_foremost(context, haste_of), out); 
 
 /* -- the framework's allocator, as published -- */
 
-static bool is_on(const struct model *model, const struct run *run, const struct gpu *gpu)
-{
-	const struct gpu *gpus[GPUS_MAX];
-	size_t count = run_gpus(model, run, gpus);
-	for (size_t i = 0; i < count; i++)
-		if (gpus[i] == gpu)
-			return true;
-	return false;
-}
-
 /* For rules of the model: the run on the fullest GPU. */
 static struct allocator allocator_of(const struct context *context)
 {
 	const struct gpu *gpu = context->run ? NULL : gpu_foremost(context, fullness_of);
 	const struct run *run = context->run ? context->run : !gpu ? context_run(context) : NULL;
 	for (unsigned i = 0; gpu && !run && i < context->model->run_count; i++)
-		if (context->model->runs[i].is_used && is_on(context->model, &context->model->runs[i], gpu))
+		if (context->model->runs[i].is_used && run_uses_gpu(context->model, &context->model->runs[i], gpu))
 			run = &context->model->runs[i];
 	return run ? run_allocator(run) : (struct allocator){ NAN, NAN, NAN };
 }
@@ -170,15 +160,6 @@ TEXT(precision)
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", value ? precision_in(value) : "");
 	}
 }
-
-#define NUMBER_OF(name, form, function, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks \
-	}
-#define TEXT_OF(name, function, what, lacks) \
-	{ \
-		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, lacks \
-	}
 
 static const char no_memory[] = "no GPU of the run is known, or its driver does not report its memory";
 static const char no_verdict[] = "no GPU of the run is known, or the trend of its memory is unclear yet";

@@ -57,16 +57,6 @@ static double value_of(const struct process *process, int cell)
 	}
 }
 
-static const char *rate(char out[NUMBER_SIZE], double bytes)
-{
-	char text[NUMBER_SIZE];
-	if (isnan(bytes))
-		snprintf(out, NUMBER_SIZE, "–");
-	else
-		snprintf(out, NUMBER_SIZE, "%.24s/s", format_bytes(text, bytes));
-	return out;
-}
-
 /* `worker` may be NULL. */
 static const char *text_of(
 	const struct process *process, const struct worker_shown *worker, int cell, char out[NUMBER_SIZE])
@@ -84,7 +74,7 @@ static const char *text_of(
 	case CELL_CPU:
 	case CELL_QUEUE: return format_percent(out, value);
 	case CELL_READS:
-	case CELL_WRITES: return rate(out, value);
+	case CELL_WRITES: return parts_bytes_per_s(out, value);
 	case CELL_FAULTS: return format_rate(out, value);
 	default: return format_count(out, value);
 	}
