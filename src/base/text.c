@@ -1,8 +1,10 @@
 #include "src/base/text.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { REPLACEMENT = 0xfffd };
@@ -149,6 +151,13 @@ const char *text_shell_word(char *out, size_t size, const char *word)
 	if (used >= size)
 		out[0] = '\0';
 	return out;
+}
+
+long text_count(const char *text)
+{
+	char *end;
+	long count = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : -1;
+	return count >= 0 && *end == '\0' ? count : -1;
 }
 
 size_t text_cells(const char *text)

@@ -26,6 +26,8 @@ size_t text_clean(char *out, size_t size, const char *text, size_t length);
  * word does not fit. */
 const char *text_shell_word(char *out, size_t size, const char *word);
 
+/* A whole number of digits alone; -1: the text is something else. */
+long text_count(const char *text);
 bool text_ends_with(const char *text, const char *end);
 
 /* Each writes into `out` and returns it. NAN gives "–" everywhere: unknown is never zero. */

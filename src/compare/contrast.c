@@ -92,18 +92,12 @@ bool contrast_mean(const double *values, size_t n, struct interval *out)
 
 /* -- pairs -- */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 static double *sorted_copy(const double *values, size_t n)
 {
 	double *copy = malloc(n * sizeof *copy);
 	if (copy) {
 		memcpy(copy, values, n * sizeof *copy);
-		qsort(copy, n, sizeof *copy, by_value);
+		sort_ascending(copy, n);
 	}
 	return copy;
 }

@@ -21,6 +21,8 @@ enum status summary_load(const char *path, struct summary *out, struct reason *w
 
 /* -- for summary_file.c: a saved report -- */
 struct json_value;
+/* Cleans the text of a member; without one `out` stays as it is. */
+void summary_take_text(char *out, size_t size, const struct json_value *object, const char *key);
 enum status summary_of_report(const struct json_value *report, struct summary *out, struct reason *why_not);
 
 #endif

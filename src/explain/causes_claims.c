@@ -316,10 +316,8 @@ void claim_queue(struct case_file *file, struct pool *pool)
 
 static double growth_of(const struct case_file *file, const struct explain_row *row)
 {
-	for (unsigned i = 0; i < file->batch->phase_count; i++)
-		if (file->batch->phases[i].name == row->name && file->batch->phases[i].parent == row->parent)
-			return (double)file->batch->phases[i].memory_bytes;
-	return NAN;
+	const struct phase_time *phase = phase_find(file->batch->phases, file->batch->phase_count, row->name, row->parent);
+	return phase ? (double)phase->memory_bytes : NAN;
 }
 
 /* Counts only faults beyond those that the additional CPU time explains at the baseline's rate. */

@@ -13,15 +13,6 @@
 
 /* -- phases compared with the baseline -- */
 
-static const struct phase_time *find_phase(
-	const struct phase_time *phases, unsigned count, uint32_t name, uint32_t parent)
-{
-	for (unsigned i = 0; i < count; i++)
-		if (phases[i].name == name && phases[i].parent == parent)
-			return &phases[i];
-	return NULL;
-}
-
 static bool has_row(const struct explanation *out, uint32_t name, uint32_t parent)
 {
 	for (size_t i = 0; i < out->row_count; i++)
@@ -63,7 +54,7 @@ static void add_below(struct explanation *out, const struct pair *pair, uint32_t
 		const struct phase_time *phase = is_here ? &batch->phases[i] : &baseline->phases[i - batch->phase_count];
 		if (phase->parent != parent || has_row(out, phase->name, parent))
 			continue;
-		add_row(out, is_here ? phase : NULL, find_phase(baseline->phases, baseline_count, phase->name, parent), depth);
+		add_row(out, is_here ? phase : NULL, phase_find(baseline->phases, baseline_count, phase->name, parent), depth);
 		if (phase->name != parent && depth < RUN_PHASES_MAX)
 			add_below(out, pair, phase->name, depth + 1);
 	}

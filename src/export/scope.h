@@ -21,6 +21,8 @@ bool scope_is_of_track(const struct run *run, const struct track *track, const s
 bool scope_has_alert(const struct alert *alert, int run);
 /* The newest batch that is finished and still kept, or NULL. */
 const struct batch *scope_newest(const struct track *track);
+/* NULL: it is no longer retained. */
+const struct epoch *scope_epoch(const struct run *run, uint32_t ordinal);
 /* Sums over the tree's living processes; NAN where none is known. */
 double scope_tree_cpu_ratio(const struct model *model);
 /* "running", "sleeping", "waiting for disk", …; NULL where it is not known. */

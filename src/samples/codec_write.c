@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "src/samples/bytes.h"
+#include "src/base/formats/bytes.h"
 #include "src/samples/codec.h"
 #include "src/samples/layout.h"
 

@@ -1,6 +1,6 @@
 #include "src/base/formats/crc32c.h"
 #include "src/base/text.h"
-#include "src/samples/bytes.h"
+#include "src/base/formats/bytes.h"
 #include "src/samples/codec.h"
 #include "src/samples/stream.h"
 #include "src/samples/stream_private.h"

@@ -6,6 +6,7 @@
 #include "src/base/clock.h"
 #include "ui/core/layout.h"
 #include "ui/views/overview/panels.h"
+#include "ui/widgets/over_time.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
@@ -266,63 +267,24 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		process_table(scene, canvas, parts_panel(canvas, processes, "Processes", &line, ROLE_TITLE), scene->state);
 }
 
-static bool walk_matches(struct scene *scene, int step)
+static bool matches(const void *rows, int row, const char *search)
 {
-	struct view_state *state = scene->state;
-	const struct process *rows[PROCESS_ROWS_MAX];
-	int count = (int)process_rows(scene, rows);
-	if (state->search[0] == '\0')
-		return false;
-	for (int i = 1; i <= count; i++) {
-		int row = (state->row + (step > 0 ? i : count - i)) % count;
-
-		if (parts_matches(rows[row]->command, state->search)) {
-			state->row = row;
-			return true;
-		}
-	}
-	snprintf(scene->message, sizeof scene->message, "no process matches \"%s\"", state->search);
-	return true;
+	return parts_matches(((const struct process *const *)rows)[row]->command, search);
 }
 
 static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
 	struct view_state *state = scene->state;
 	const struct process *rows[PROCESS_ROWS_MAX];
+	int count = (int)process_rows(scene, rows);
 	(void)rect;
-	switch (event.key) {
-	case '+':
-	case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
-	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
-	case 'n': return walk_matches(scene, 1);
-	case 'N': return walk_matches(scene, -1);
-	default: return parts_list_key(state, event, (int)process_rows(scene, rows), state->list);
+	if (trace_zoom_key(scene, event))
+		return true;
+	if (state->search[0] != '\0' && (event.key == 'n' || event.key == 'N')) {
+		parts_list_find(scene, event, count, "process", matches, rows);
+		return true;
 	}
-}
-
-enum { WRITTEN_COLUMNS = 512 };
-
-static void write_series(
-	const struct scene *scene, const struct series *const series[], size_t count, struct buffer *out)
-{
-	int64_t from_ns = trace_since(scene, scene->state->zoom), width_ns = (scene->now_ns - from_ns) / WRITTEN_COLUMNS;
-	struct series_column columns[9][WRITTEN_COLUMNS];
-	if (width_ns <= 0)
-		return;
-	for (size_t i = 0; i < count; i++)
-		series_columns(series[i], from_ns, scene->now_ns + 1, columns[i], WRITTEN_COLUMNS);
-	for (size_t column = 0; column < WRITTEN_COLUMNS; column++) {
-		bool has = false;
-
-		for (size_t i = 0; i < count; i++)
-			has |= columns[i][column].has;
-		if (!has)
-			continue;
-		parts_csv_time(out, true, scene, from_ns + (int64_t)column * width_ns);
-		for (size_t i = 0; i < count; i++)
-			parts_csv_number(out, false, columns[i][column].has ? columns[i][column].last : NAN);
-		buffer_puts(out, "\n");
-	}
+	return parts_list_key(state, event, count, state->list);
 }
 
 static void write(const struct scene *scene, struct buffer *out)
@@ -334,7 +296,7 @@ static void write(const struct scene *scene, struct buffer *out)
 	buffer_puts(out,
 		"time_ns,time,tree_resident_bytes,resident_bytes,anonymous_bytes,file_bytes,shared_bytes,swap_bytes,"
 		"tree_anonymous_bytes,tree_file_bytes,tree_shared_bytes\n");
-	write_series(scene, series, sizeof series / sizeof series[0], out);
+	over_time_write(scene, series, sizeof series / sizeof series[0], OVER_TIME_ROWS_MAX, "", out);
 }
 
 const struct view memory_view = {

@@ -273,10 +273,8 @@ enum { WRITTEN_PHASES_MAX = 64 };
 
 static double outermost_seconds(const struct batch *batch, uint32_t name)
 {
-	for (unsigned i = 0; i < batch->phase_count; i++)
-		if (batch->phases[i].name == name && batch->phases[i].parent == NAME_NONE)
-			return (double)batch->phases[i].seconds;
-	return NAN;
+	const struct phase_time *phase = phase_find(batch->phases, batch->phase_count, name, NAME_NONE);
+	return phase ? (double)phase->seconds : NAN;
 }
 
 static void write_batch(const struct scene *scene, const struct batch *batch, const struct phase_row *phases,

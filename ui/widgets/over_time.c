@@ -4,6 +4,7 @@
 
 #include "ui/core/layout.h"
 #include "ui/core/line.h"
+#include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
 void over_time_points(struct scene *scene, struct canvas *canvas, struct rect rect, const struct scale *scale,
@@ -73,5 +74,27 @@ void over_time_legend(struct canvas *canvas, struct rect plot, const char *upper
 			line_draw(&line, canvas, row.x, row.y, cells);
 			return;
 		}
+	}
+}
+
+void over_time_write(const struct scene *scene, const struct series *const series[], size_t count, size_t rows,
+	const char *cells, struct buffer *out)
+{
+	int64_t from_ns = trace_since(scene, scene->state->zoom), width_ns = (scene->now_ns - from_ns) / (int64_t)rows;
+	struct series_column columns[OVER_TIME_SERIES_MAX][OVER_TIME_ROWS_MAX];
+	for (size_t i = 0; i < count && width_ns > 0; i++)
+		series_columns(series[i], from_ns, scene->now_ns + 1, columns[i], rows);
+	for (size_t row = 0; row < rows && width_ns > 0; row++) {
+		bool has = false;
+
+		for (size_t i = 0; i < count; i++)
+			has |= columns[i][row].has;
+		if (!has)
+			continue;
+		parts_csv_time(out, true, scene, from_ns + (int64_t)row * width_ns);
+		buffer_puts(out, cells);
+		for (size_t i = 0; i < count; i++)
+			parts_csv_number(out, false, columns[i][row].has ? columns[i][row].last : NAN);
+		buffer_puts(out, "\n");
 	}
 }

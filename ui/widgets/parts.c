@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "src/base/clock.h"
+#include "src/base/formats/cells.h"
 #include "ui/core/layout.h"
 
 bool parts_is_roomy(const struct canvas *canvas) { return canvas->width >= 100 && canvas->height >= 30; }
@@ -188,6 +189,13 @@ const char *parts_thousands(char out[NUMBER_SIZE], double count)
 	return out;
 }
 
+const char *parts_bytes_per_s(char out[NUMBER_SIZE], double bytes_per_s)
+{
+	char text[NUMBER_SIZE];
+	snprintf(out, NUMBER_SIZE, isnan(bytes_per_s) ? "%s" : "%.24s/s", format_bytes(text, bytes_per_s));
+	return out;
+}
+
 const char *parts_waiting(char out[NUMBER_SIZE], double seconds)
 {
 	if (isnan(seconds) || seconds >= 3600)
@@ -233,6 +241,37 @@ bool parts_list_key(struct view_state *state, struct key_event event, int count,
 	}
 	parts_list_settle(state, count, list.height);
 	return true;
+}
+
+bool parts_sort_key(struct view_state *state, struct key_event event, int count)
+{
+	switch (event.key) {
+	case '<': state->sort = (state->sort + count - 1) % count; return true;
+	case '>': state->sort = (state->sort + 1) % count; return true;
+	case 'I': state->sort_ascending = !state->sort_ascending; return true;
+	default: return false;
+	}
+}
+
+void parts_sort_by(struct view_state *state, int column)
+{
+	state->sort_ascending = column == state->sort && !state->sort_ascending;
+	state->sort = column;
+}
+
+bool parts_list_find(struct scene *scene, struct key_event event, int count, const char *what,
+	bool (*matches)(const void *rows, int row, const char *search), const void *rows)
+{
+	struct view_state *state = scene->state;
+	for (int i = 1; i <= count; i++) {
+		int row = (state->row + (event.key == 'n' ? i : count - i)) % count;
+		if (matches(rows, row, state->search)) {
+			state->row = row;
+			return true;
+		}
+	}
+	snprintf(scene->message, sizeof scene->message, "no %s matches \"%s\"", what, state->search);
+	return false;
 }
 
 void parts_select(struct canvas *canvas, struct rect row)
@@ -286,24 +325,13 @@ static void csv_comma(struct buffer *out, bool is_first)
 void parts_csv_text(struct buffer *out, bool is_first, const char *text)
 {
 	csv_comma(out, is_first);
-	if (strpbrk(text, ",\"\n\r") == NULL) {
-		buffer_puts(out, text);
-		return;
-	}
-	buffer_puts(out, "\"");
-	for (; *text != '\0'; text++) {
-		if (*text == '"')
-			buffer_puts(out, "\"");
-		buffer_add(out, text, 1);
-	}
-	buffer_puts(out, "\"");
+	cell_text(out, text);
 }
 
 void parts_csv_number(struct buffer *out, bool is_first, double value)
 {
 	csv_comma(out, is_first);
-	if (isfinite(value))
-		buffer_printf(out, "%.12g", value);
+	cell_number(out, value);
 }
 
 void parts_csv_integer(struct buffer *out, bool is_first, int64_t value)
@@ -315,15 +343,10 @@ void parts_csv_integer(struct buffer *out, bool is_first, int64_t value)
 void parts_csv_time(struct buffer *out, bool is_first, const struct scene *scene, int64_t time_ns)
 {
 	int64_t realtime_ns = realtime_of(scene, time_ns);
-	time_t seconds = (time_t)(realtime_ns / NS_PER_S);
-	struct tm parts;
-	char text[40];
 	csv_comma(out, is_first);
-	if (time_ns == 0 || gmtime_r(&seconds, &parts) == NULL ||
-		strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts) == 0) {
-		buffer_puts(out, ",");
-		return;
-	}
-	buffer_printf(
-		out, "%lld,%s.%03lldZ", (long long)realtime_ns, text, (long long)(realtime_ns % NS_PER_S / NS_PER_MS));
+	if (time_ns != 0)
+		buffer_printf(out, "%lld", (long long)realtime_ns);
+	buffer_puts(out, ",");
+	if (time_ns != 0)
+		cell_time(out, realtime_ns, 3);
 }

@@ -1,10 +1,8 @@
 /* Describes a pattern: the phase that takes longer, the cause that the explanations of its batches share, and a
  * candidate reason for exactly this pattern. */
-#include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/text.h"
@@ -48,10 +46,7 @@ struct comparison {
 
 static const struct phase_time *find_phase(const struct batch *batch, uint32_t name, uint32_t parent)
 {
-	for (unsigned i = 0; i < batch->phase_count; i++)
-		if (batch->phases[i].name == name && batch->phases[i].parent == parent)
-			return &batch->phases[i];
-	return NULL;
+	return phase_find(batch->phases, batch->phase_count, name, parent);
 }
 
 static double median_of_phase(const struct steps *steps, const struct compared *rows, uint32_t name, uint32_t parent)
@@ -184,21 +179,11 @@ static enum cause_kind take_explanations(const struct steps *steps, struct patte
 
 /* -- candidates -- */
 
-static const char *loader_meta(const struct run *run, const char *key)
-{
-	char full[48];
-	snprintf(full, sizeof full, "loader.%s", key);
-	const char *value = run_meta(run, full);
-	return value ? value : run_meta(run, key);
-}
-
 /* 0 = not known. */
 static unsigned long published_count(const struct run *run, const char *key)
 {
-	const char *value = loader_meta(run, key);
-	char *end;
-	unsigned long count = value && isdigit((unsigned char)*value) ? strtoul(value, &end, 10) : 0;
-	return count > 0 && *end == '\0' && count < 100000 ? count : 0;
+	long count;
+	return loader_count(run, key, &count) ? (unsigned long)count : 0;
 }
 
 /* Always true, so that tests can return it. */
@@ -234,7 +219,7 @@ static bool goes_with(const struct comparison *comparison,
 
 static bool is_epoch_begin(const struct comparison *comparison, struct pattern *pattern)
 {
-	const char *persistent = loader_meta(comparison->steps->run, "persistent_workers");
+	const char *persistent = loader_setting(comparison->steps->run, "persistent_workers");
 	bool is_off = persistent && value_is_off(persistent);
 	return pattern->is_epoch_first &&
 		set_candidate(pattern, "epoch length %.0f%s", pattern->period, is_off ? "; persistent_workers=False" : "");

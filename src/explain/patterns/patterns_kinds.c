@@ -1,6 +1,5 @@
 /* Two kinds of steps: a bimodal distribution of step times with a clear gap, both mixed all the time. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "src/explain/patterns/patterns_private.h"
 #include "src/model/statistics/significance.h"
@@ -54,12 +53,6 @@ static void gather(const struct steps *steps, struct mixed *out)
 	}
 }
 
-static int ascending(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-	return (*a > *b) - (*a < *b);
-}
-
 static double deviation_of(const double *sorted, size_t count, double median)
 {
 	double values[MIXED_MAX];
@@ -74,7 +67,7 @@ static bool find_heaps(const struct mixed *mixed, struct heaps *out)
 	struct two_groups groups;
 	for (size_t i = 0; i < mixed->count; i++)
 		sorted[i] = mixed->logs[i];
-	qsort(sorted, mixed->count, sizeof *sorted, ascending);
+	sort_ascending(sorted, mixed->count);
 	if (!split_in_two(sorted, mixed->count, &groups))
 		return false;
 	size_t low = groups.low_count, high = mixed->count - low, smaller = low < high ? low : high, between = 0;

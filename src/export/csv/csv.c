@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "src/export/cells.h"
+#include "src/base/formats/cells.h"
 #include "src/export/scope.h"
 
 /* What a line is made of; every member may be NULL or empty. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/export/cells.h"
+#include "src/base/formats/cells.h"
 #include "src/export/finished.h"
 #include "src/export/metrics/series_hardware.h"
 #include "src/export/scope.h"

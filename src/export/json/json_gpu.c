@@ -86,23 +86,13 @@ static void write_processes(struct json *json, const struct gpu *gpu)
 	json_close_array(json);
 }
 
-static bool is_on(const struct model *model, const struct run *run, const struct gpu *gpu)
-{
-	const struct gpu *gpus[GPUS_MAX];
-	size_t count = run_gpus(model, run, gpus);
-	for (size_t i = 0; i < count; i++)
-		if (gpus[i] == gpu)
-			return true;
-	return false;
-}
-
 /* The driver's figure beside the allocator's own. */
 static void write_runs(struct json *json, const struct model *model, const struct gpu *gpu)
 {
 	json_open_array(json, "runs");
 	for (unsigned i = 0; i < model->run_count; i++) {
 		const struct run *run = &model->runs[i];
-		if (!run->is_used || !is_on(model, run, gpu))
+		if (!run->is_used || !run_uses_gpu(model, run, gpu))
 			continue;
 		struct allocator allocator = run_allocator(run);
 		json_open_object(json, NULL);

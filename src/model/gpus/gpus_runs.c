@@ -235,6 +235,16 @@ size_t run_gpus(const struct model *model, const struct run *run, const struct g
 	return count;
 }
 
+bool run_uses_gpu(const struct model *model, const struct run *run, const struct gpu *gpu)
+{
+	const struct gpu *gpus[GPUS_MAX];
+	size_t count = run_gpus(model, run, gpus);
+	for (size_t i = 0; i < count; i++)
+		if (gpus[i] == gpu)
+			return true;
+	return false;
+}
+
 double gpu_memory_of_run(const struct model *model, const struct run *run, const struct gpu *gpu)
 {
 	double bytes = NAN;

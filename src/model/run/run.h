@@ -329,6 +329,8 @@ struct phase_row {
 	double median_s, share_ratio;
 	double cpu_s; /* median; NAN */
 };
+/* The row of a phase among a batch's or a baseline's; NULL: none. */
+const struct phase_time *phase_find(const struct phase_time *phases, unsigned count, uint32_t name, uint32_t parent);
 size_t track_phases(const struct track *track, size_t last, struct phase_row *out, size_t max, size_t *batches);
 
 #endif

@@ -7,6 +7,14 @@
 
 enum { SLOPE_POINTS_MIN = 8, SLOPE_POINTS_MAX = 300 };
 
+static int by_value(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+	return (a > b) - (a < b);
+}
+
+void sort_ascending(double *values, size_t n) { qsort(values, n, sizeof *values, by_value); }
+
 double quantile_of_sorted(const double *sorted, size_t n, double q)
 {
 	if (n == 0)

@@ -5,11 +5,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
-#include "src/rules/rule_figures.h"
-
-#define NUMBER(name) static double name(const struct context *context, const char *argument)
-#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
-#define UNUSED (void)argument
+#include "src/rules/inputs/figures.h"
 
 /* Minimum number of stack samples for a share. */
 enum { SAMPLES_MIN = 100 };
@@ -44,7 +40,6 @@ static const struct code_line *line_of(const struct context *context)
 
 NUMBER(line_share)
 {
-	UNUSED;
 	const struct code_line *line = line_of(context);
 	return line ? line->self.recent_s / group_of(context)->seen.recent_s : NAN;
 }
@@ -58,7 +53,6 @@ NUMBER(line_min)
 
 TEXT(line_name)
 {
-	UNUSED;
 	const struct code_line *line = line_of(context);
 	if (!line)
 		return;
@@ -68,7 +62,6 @@ TEXT(line_name)
 
 TEXT(line_text)
 {
-	UNUSED;
 	const struct code_line *line = line_of(context);
 	if (line)
 		figure_shorten(out, line->text ? line->text : context->model->code.codes[line->code].function);

@@ -2,7 +2,7 @@
 #ifndef PMTOP_RULES_INPUTS_FIGURES_GPU_H
 #define PMTOP_RULES_INPUTS_FIGURES_GPU_H
 
-#include "src/rules/rule_figures.h"
+#include "src/rules/inputs/figures.h"
 
 typedef double of_gpu(const struct context *context, const struct gpu *gpu);
 
@@ -15,5 +15,15 @@ double gpu_max(const struct context *context, of_gpu *of);
 double gpu_recent(const struct context *context, const struct series *series, double now);
 /* "the GPU", or "GPU 1" if there are several; writes nothing for NULL. */
 void gpu_write_name(const struct context *context, const struct gpu *gpu, char out[FIGURE_TEXT_SIZE]);
+
+/* A row of a table. */
+#define NUMBER_OF(name, form, function, what, lacks) \
+	{ \
+		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks \
+	}
+#define TEXT_OF(name, function, what, lacks) \
+	{ \
+		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, lacks \
+	}
 
 #endif

@@ -2,21 +2,10 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "src/rules/rule_figures.h"
+#include "src/rules/inputs/figures.h"
 
-#define NUMBER(name) static double name(const struct context *context, const char *argument)
-#define UNUSED (void)argument
-
-NUMBER(mfu)
-{
-	UNUSED;
-	return context_run(context) ? run_mfu(context->model, context_run(context)) : NAN;
-}
-NUMBER(cpu_mhz)
-{
-	UNUSED;
-	return context->model->energy.cpu_clock_hz * 1e-6;
-}
+NUMBER(mfu) { return context_run(context) ? run_mfu(context->model, context_run(context)) : NAN; }
+NUMBER(cpu_mhz) { return context->model->energy.cpu_clock_hz * 1e-6; }
 
 #define PERF(name, form, member, what) \
 	{ \

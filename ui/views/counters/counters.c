@@ -274,12 +274,8 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	struct view_state *state = scene->state;
 	int places[PERF_EVENTS_MAX], count = used_events(&scene->model->perf, places), row = state->row;
 	(void)rect;
-	switch (event.key) {
-	case '+':
-	case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
-	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
-	default: break;
-	}
+	if (trace_zoom_key(scene, event))
+		return true;
 	if (count == 0 || !parts_list_key(state, event, count, state->list))
 		return false;
 	if (state->row != row)

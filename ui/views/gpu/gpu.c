@@ -1,4 +1,5 @@
 /* GPU: a table of all GPUs, and the selected one in detail: utilization over time, throttling, memory, processes. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,6 +7,7 @@
 #include "ui/core/layout.h"
 #include "ui/views/gpu/gpu_parts.h"
 #include "ui/views/overview/panels.h"
+#include "ui/widgets/over_time.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/trace.h"
 
@@ -169,10 +171,9 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	struct view_state *state = scene->state;
 	int count = (int)scene->model->gpus.count;
 	(void)rect;
+	if (trace_zoom_key(scene, event))
+		return true;
 	switch (event.key) {
-	case '+':
-	case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
-	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
 	case KEY_ARROW_LEFT: event.key = KEY_ARROW_UP; break;
 	case KEY_ARROW_RIGHT: event.key = KEY_ARROW_DOWN; break;
 	default: break;
@@ -186,34 +187,19 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	return true;
 }
 
-enum { WRITTEN_COLUMNS = 256 };
+enum { WRITTEN_ROWS = 256 };
 
 static void write_gpu(const struct scene *scene, const struct gpu *gpu, struct buffer *out)
 {
 #define SERIES_POINTER(name) gpu->series.name,
 	const struct series *const series[] = { GPU_SERIES(SERIES_POINTER) };
 #undef SERIES_POINTER
-	enum { COUNT = sizeof series / sizeof series[0] };
-	int64_t from_ns = trace_since(scene, scene->state->zoom), width_ns = (scene->now_ns - from_ns) / WRITTEN_COLUMNS;
-	struct series_column columns[COUNT][WRITTEN_COLUMNS];
+	struct buffer cells = BUFFER_INIT;
 	char number[NUMBER_SIZE], name[80];
-
-	for (size_t i = 0; i < COUNT && width_ns > 0; i++)
-		series_columns(series[i], from_ns, scene->now_ns + 1, columns[i], WRITTEN_COLUMNS);
-	for (size_t column = 0; column < WRITTEN_COLUMNS && width_ns > 0; column++) {
-		bool has = false;
-
-		for (size_t i = 0; i < COUNT; i++)
-			has |= columns[i][column].has;
-		if (!has)
-			continue;
-		parts_csv_time(out, true, scene, from_ns + (int64_t)column * width_ns);
-		parts_csv_text(out, false, gpu_number(number, scene->model, gpu));
-		parts_csv_text(out, false, gpu_name(name, sizeof name, gpu));
-		for (size_t i = 0; i < COUNT; i++)
-			parts_csv_number(out, false, columns[i][column].has ? columns[i][column].last : NAN);
-		buffer_puts(out, "\n");
-	}
+	parts_csv_text(&cells, false, gpu_number(number, scene->model, gpu));
+	parts_csv_text(&cells, false, gpu_name(name, sizeof name, gpu));
+	over_time_write(scene, series, sizeof series / sizeof series[0], WRITTEN_ROWS, cells.data ? cells.data : "", out);
+	buffer_release(&cells);
 }
 
 static void write(const struct scene *scene, struct buffer *out)

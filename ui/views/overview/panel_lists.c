@@ -149,7 +149,6 @@ static const char *cell_of_worker(const struct worker_shown *worker, enum proces
 
 static const char *process_cell(const struct process *process, enum process_cell cell, char out[NUMBER_SIZE])
 {
-	char text[NUMBER_SIZE];
 	switch (cell) {
 	case CELL_PID: snprintf(out, NUMBER_SIZE, "%d", process->pid); return out;
 	case CELL_COMMAND: return process->command;
@@ -163,11 +162,7 @@ static const char *process_cell(const struct process *process, enum process_cell
 										  : "0 B";
 	case CELL_SWAP: return format_bytes(out, process->now[METRIC_PROCESS_SWAP]);
 	case CELL_WAIT: return format_percent(out, process->run_queue_wait_ratio);
-	case CELL_READ:
-		if (isnan(process->read_bytes_per_s))
-			return "–";
-		snprintf(out, NUMBER_SIZE, "%.24s/s", format_bytes(text, process->read_bytes_per_s));
-		return out;
+	case CELL_READ: return parts_bytes_per_s(out, process->read_bytes_per_s);
 	case CELL_FAULTS: return format_rate(out, process->major_faults_per_s);
 	default: return "";
 	}

@@ -57,16 +57,6 @@ static double value_of(const struct process *process, int cell)
 	}
 }
 
-static const char *rate(char out[NUMBER_SIZE], double bytes)
-{
-	char text[NUMBER_SIZE];
-	if (isnan(bytes))
-		snprintf(out, NUMBER_SIZE, "–");
-	else
-		snprintf(out, NUMBER_SIZE, "%.24s/s", format_bytes(text, bytes));
-	return out;
-}
-
 /* `worker` may be NULL. */
 static const char *text_of(
 	const struct process *process, const struct worker_shown *worker, int cell, char out[NUMBER_SIZE])
@@ -84,7 +74,7 @@ static const char *text_of(
 	case CELL_CPU:
 	case CELL_QUEUE: return format_percent(out, value);
 	case CELL_READS:
-	case CELL_WRITES: return rate(out, value);
+	case CELL_WRITES: return parts_bytes_per_s(out, value);
 	case CELL_FAULTS: return format_rate(out, value);
 	default: return format_count(out, value);
 	}
@@ -194,19 +184,12 @@ static bool click_header(struct view_state *state, struct key_event event)
 	column = table_column_at(&table, event.x);
 	if (column < 0)
 		return true;
-	state->sort_ascending = column == state->sort && !state->sort_ascending;
-	state->sort = column;
+	parts_sort_by(state, column);
 	return true;
 }
 
 bool system_process_key(struct scene *scene, struct key_event event)
 {
 	struct view_state *state = scene->state;
-	switch (event.key) {
-	case '<': state->sort = (state->sort + CELLS - 1) % CELLS; return true;
-	case '>': state->sort = (state->sort + 1) % CELLS; return true;
-	case 'I': state->sort_ascending = !state->sort_ascending; return true;
-	case KEY_CLICK: return click_header(state, event);
-	default: return false;
-	}
+	return event.key == KEY_CLICK ? click_header(state, event) : parts_sort_key(state, event, CELLS);
 }

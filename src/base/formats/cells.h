@@ -1,7 +1,7 @@
 /* cells.h: one cell of a CSV table (RFC 4180, UTF-8), such that `pandas.read_csv` needs no options: empty for what is
- * not known. No commas are added. Internal to src/export. */
-#ifndef PMTOP_EXPORT_CELLS_H
-#define PMTOP_EXPORT_CELLS_H
+ * not known. No commas are added. */
+#ifndef PMTOP_BASE_FORMATS_CELLS_H
+#define PMTOP_BASE_FORMATS_CELLS_H
 
 #include <stdint.h>
 

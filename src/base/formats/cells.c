@@ -1,4 +1,4 @@
-#include "src/export/cells.h"
+#include "src/base/formats/cells.h"
 
 #include <math.h>
 #include <stdio.h>
