@@ -16,14 +16,8 @@ double gpu_recent(const struct context *context, const struct series *series, do
 /* "the GPU", or "GPU 1" if there are several; writes nothing for NULL. */
 void gpu_write_name(const struct context *context, const struct gpu *gpu, char out[FIGURE_TEXT_SIZE]);
 
-/* A row of a table. */
-#define NUMBER_OF(name, form, function, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks \
-	}
-#define TEXT_OF(name, function, what, lacks) \
-	{ \
-		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, lacks \
-	}
+/* A row of figures_gpu.c and figures_gpu_memory.c. */
+#define NUMBER_OF(name, form, function, what, lacks) NUMBER_ROW(name, form, MODEL, function, what, lacks)
+#define TEXT_OF(name, function, what, lacks) TEXT_ROW(name, MODEL, function, what, lacks)
 
 #endif

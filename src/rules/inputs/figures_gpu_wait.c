@@ -186,18 +186,9 @@ NUMBER(waits_for_host)
 
 NUMBER(copied_a_step) { return context->steps ? copied(context, argument) * context->mean_s : NAN; }
 
-#define RUN_NUMBER(name, form, function, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, lacks \
-	}
-#define PHASE_NUMBER(name, form, function, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_PHASE, function, NULL, 0, what, lacks \
-	}
-#define PHASE_TEXT(name, function, what, lacks) \
-	{ \
-		name, FORM_TEXT, RULE_OF_PHASE, NULL, function, 0, what, lacks \
-	}
+#define RUN_NUMBER(name, form, function, what, lacks) NUMBER_ROW(name, form, RUN, function, what, lacks)
+#define PHASE_NUMBER(name, form, function, what, lacks) NUMBER_ROW(name, form, PHASE, function, what, lacks)
+#define PHASE_TEXT(name, function, what, lacks) TEXT_ROW(name, PHASE, function, what, lacks)
 
 static const char no_clock[] = "no GPU timing of it is published (gpu.*_s)";
 static const char no_rate[] = "no GPU of the run, or its driver does not report it";

@@ -7,14 +7,8 @@
 NUMBER(mfu) { return context_run(context) ? run_mfu(context->model, context_run(context)) : NAN; }
 NUMBER(cpu_mhz) { return context->model->energy.cpu_clock_hz * 1e-6; }
 
-#define PERF(name, form, member, what) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, perf.member), what, not_counted \
-	}
-#define ENERGY(name, form, member, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, energy.member), what, lacks \
-	}
+#define PERF(name, form, member, what) MEMBER_ROW(name, form, perf.member, what, not_counted)
+#define ENERGY(name, form, member, what, lacks) MEMBER_ROW(name, form, energy.member, what, lacks)
 
 static const char not_counted[] =
 	"CPU counters are not open: use --counters or view 9 (pmtop doctor shows what is missing)";

@@ -75,15 +75,9 @@ NUMBER(cgroup_held_share)
 	return limit > 0 ? cgroup_held(context, argument) / limit : NAN;
 }
 
-#define MACHINE(name, form, member, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, system.member), what, lacks \
-	}
+#define MACHINE(name, form, member, what, lacks) MEMBER_ROW(name, form, system.member, what, lacks)
 #define METRIC_OF(name, form, id, what, lacks) MACHINE(name, form, now[METRIC_##id], what, lacks)
-#define MADE(name, form, function, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks \
-	}
+#define MADE(name, form, function, what, lacks) NUMBER_ROW(name, form, MODEL, function, what, lacks)
 
 static const char no_reading[] = "not read yet, or the kernel does not provide it (pmtop doctor)";
 static const char no_cgroup[] = "its cgroup does not provide it";

@@ -60,18 +60,9 @@ NUMBER(spike)
 
 NUMBER(spike_share) { return spike(context, argument) / context->model->memory.tree_rss_bytes; }
 
-#define MEMORY(name, form, member, what) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, memory.member), what, NULL \
-	}
-#define MADE(name, form, function, what) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, NULL \
-	}
-#define WORDS(name, function, what) \
-	{ \
-		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, NULL \
-	}
+#define MEMORY(name, form, member, what) MEMBER_ROW(name, form, memory.member, what, NULL)
+#define MADE(name, form, function, what) NUMBER_ROW(name, form, MODEL, function, what, NULL)
+#define WORDS(name, function, what) TEXT_ROW(name, MODEL, function, what, NULL)
 
 static const struct figure rows[] = {
 	MEMORY("memory.rss_bytes", BYTES, rss_bytes, "resident memory of the process"),

@@ -58,13 +58,8 @@ TEXT(still_state)
 }
 
 #define RANK_NUMBER(name, form, function, what) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, "no two ranks of one run can be compared" \
-	}
-#define RANK_TEXT(name, function, what) \
-	{ \
-		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, "no two ranks of one run can be compared" \
-	}
+	NUMBER_ROW(name, form, MODEL, function, what, "no two ranks of one run can be compared")
+#define RANK_TEXT(name, function, what) TEXT_ROW(name, MODEL, function, what, "no two ranks of one run can be compared")
 
 static const struct figure rows[] = {
 	RANK_NUMBER(

@@ -254,22 +254,10 @@ static void write_switch(const struct context *context, const char *key, char ou
 TEXT(loader_pinning) { write_switch(context, "pin_memory", out); }
 TEXT(loader_persistent) { write_switch(context, "persistent_workers", out); }
 
-#define RUN_NUMBER(name, form, function, what) \
-	{ \
-		name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, NULL \
-	}
-#define RUN_TEXT(name, function, what) \
-	{ \
-		name, FORM_TEXT, RULE_OF_RUN, NULL, function, 0, what, NULL \
-	}
-#define PHASE_NUMBER(name, form, function, what) \
-	{ \
-		name, FORM_##form, RULE_OF_PHASE, function, NULL, 0, what, NULL \
-	}
-#define PHASE_TEXT(name, function, what) \
-	{ \
-		name, FORM_TEXT, RULE_OF_PHASE, NULL, function, 0, what, NULL \
-	}
+#define RUN_NUMBER(name, form, function, what) NUMBER_ROW(name, form, RUN, function, what, NULL)
+#define RUN_TEXT(name, function, what) TEXT_ROW(name, RUN, function, what, NULL)
+#define PHASE_NUMBER(name, form, function, what) NUMBER_ROW(name, form, PHASE, function, what, NULL)
+#define PHASE_TEXT(name, function, what) TEXT_ROW(name, PHASE, function, what, NULL)
 
 static const struct figure rows[] = {
 	RUN_NUMBER("run.steps", COUNT, steps, "recent steps: of the last 200, without the warm-up"),

@@ -235,18 +235,9 @@ NUMBER(stall_pid)
 	return context->run ? (double)(context->run->pid ? context->run->pid : context->run->inner_pid) : NAN;
 }
 
-#define RUN_NUMBER(name, form, function, what) \
-	{ \
-		name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, NULL \
-	}
-#define LOAD(name, form, function, what) \
-	{ \
-		name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, "no worker was observed for 2 s" \
-	}
-#define RUN_TEXT(name, function, what) \
-	{ \
-		name, FORM_TEXT, RULE_OF_RUN, NULL, function, 0, what, NULL \
-	}
+#define RUN_NUMBER(name, form, function, what) NUMBER_ROW(name, form, RUN, function, what, NULL)
+#define LOAD(name, form, function, what) NUMBER_ROW(name, form, RUN, function, what, "no worker was observed for 2 s")
+#define RUN_TEXT(name, function, what) TEXT_ROW(name, RUN, function, what, NULL)
 
 static const struct figure rows[] = {
 	RUN_NUMBER("workers.count", COUNT, worker_count, "live DataLoader workers"),
