@@ -69,8 +69,8 @@ void table_seconds(struct buffer *out, int cells, double seconds)
 		table_right(out, cells, format_seconds(small, seconds));
 		return;
 	}
-	for (int places = 3; !isnan(seconds) && places >= 0; places--)
-		if (snprintf(text, sizeof text, "%.*f", places, seconds) < cells)
+	for (int decimals = 3; !isnan(seconds) && decimals >= 0; decimals--)
+		if (snprintf(text, sizeof text, "%.*f", decimals, seconds) < cells)
 			break;
 	table_right(out, cells, text);
 }

@@ -15,7 +15,7 @@ void table_title(struct buffer *out, const char *title);
 void table_name(struct buffer *out, unsigned indent, const char *name);
 /* Right-aligned in `cells`. */
 void table_right(struct buffer *out, int cells, const char *text);
-/* With 3 places, or as many as fit; "–" for NAN. */
+/* With 3 decimals, or as many as fit; "–" for NAN. */
 void table_seconds(struct buffer *out, int cells, double seconds);
 
 #endif

@@ -91,11 +91,11 @@ static size_t next_mark(struct lines *lines, const struct run *run)
 	return at < run->mark_count ? (size_t)at : run->mark_count;
 }
 
-/* Megabytes with `places` decimals: "GPU 23.1MB", "3236MB reserved". */
-static void add_memory(struct buffer *out, const char *before, double bytes, int places, const char *after)
+/* Megabytes with `decimals` decimals: "GPU 23.1MB", "3236MB reserved". */
+static void add_memory(struct buffer *out, const char *before, double bytes, int decimals, const char *after)
 {
 	if (!isnan(bytes))
-		buffer_printf(out, ", %s%.*fMB%s", before, places, bytes / BYTES_PER_MB, after);
+		buffer_printf(out, ", %s%.*fMB%s", before, decimals, bytes / BYTES_PER_MB, after);
 }
 
 static void add_mark(struct buffer *out, struct lines *lines, const struct run *run, size_t at)
