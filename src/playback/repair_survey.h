@@ -27,7 +27,7 @@ struct survey {
 	struct stream_header header; /* the first that is whole */
 	/* has_index: it is whole, stands at the end, and says itself that it stands there */
 	bool has_header, has_index;
-	bool is_index_off; /* it says another place: bytes before it are missing or too many */
+	bool is_index_off; /* it states another offset: bytes before it are missing or too many */
 	size_t count, room;
 	struct piece *pieces; /* by number, each once; without the index */
 	size_t loss_count, loss_room;
