@@ -201,7 +201,7 @@ enum { PERF_EVENTS_MAX = 32 };
 	X(GPU)           /* gpu: found or changed */ \
 	X(GPU_PROCESSES) /* gpu_processes: all processes that use this GPU now; replaces the list */ \
 	X(GPU_EVENT)     /* gpu_event: an event such as an XID error */ \
-	X(PROCESS_PLACE) /* place: local rank and visible devices from a process's environment */ \
+	X(PROCESS_PLACE) /* placement: local rank and visible devices from a process's environment */ \
 	X(PERF_EVENT)    /* perf_event: describes an event number, before its first count */ \
 	X(PERF_COUNT)    /* perf_count: totals since pmtop began to count */ \
 	/* time in Python code, from stack samples */ \
@@ -359,7 +359,7 @@ struct record {
 		struct {
 			int32_t pid, local_rank;
 			const char *visible_devices;
-		} place;
+		} placement;
 		/* event < PERF_EVENTS_MAX; name: in the syntax of libpfm4 or perf */
 		struct {
 			uint32_t event, role;

@@ -59,7 +59,7 @@ static void read_environment(const char *text, size_t size)
 {
 	struct process_placement place;
 	process_placement_read(text, size, &place);
-	must(place.local_rank >= -1 && place.local_rank <= 65535 && memchr(place.devices, '\0', sizeof place.devices));
+	must(placement.local_rank >= -1 && place.local_rank <= 65535 && memchr(place.devices, '\0', sizeof place.devices));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -98,7 +98,7 @@ def until(monitor, condition, what, seconds=15):
 
 
 # What each of the two ranks has in its environment, and the ranks that stand at each GPU.
-PLACES = {
+PLACEMENTS = {
     "LOCAL_RANK alone": ({}, {}, [[0], [1]]),
     "in another order": ({"CUDA_VISIBLE_DEVICES": "1,0"}, {"CUDA_VISIBLE_DEVICES": "1,0"}, [[1], [0]]),
     "one each": ({"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": "1"}, [[0], [1]]),
@@ -108,9 +108,9 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_ranks_that_the_driver_does_not_list_are_told_by_their_places(node, place):
-    *environments, expected = PLACES[place]
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_ranks_that_the_driver_does_not_list_are_found_by_their_placement(node, placement):
+    *environments, expected = PLACEMENTS[placement]
     scripts = []
     try:
         for rank, more in enumerate(environments):

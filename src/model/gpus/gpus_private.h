@@ -63,8 +63,8 @@ bool run_is_on_gpu(const struct run *run);                                      
 
 /* -- gpus_places.c: from environments and meta. Bit masks of the model's GPUs (GPUS_MAX is 64) -- */
 static inline uint64_t gpu_bit(int gpu) { return UINT64_C(1) << gpu; }
-uint64_t gpus_by_run_place(const struct model *model, const struct run *run);
-uint64_t gpus_by_all_places(const struct model *model);
+uint64_t gpus_by_run_placement(const struct model *model, const struct run *run);
+uint64_t gpus_by_all_placements(const struct model *model);
 
 /* -- gpus_memory.c: once per second -- */
 void gpus_judge_memory(struct model *model);
