@@ -36,7 +36,7 @@ static void add_us(struct json *json, const char *key, int64_t ns)
 	buffer_printf(json->out, ",\"%s\":%s%" PRIu64 ".%03" PRIu64, key, ns < 0 ? "-" : "", size / 1000, size % 1000);
 }
 
-static void add_place(struct json *json, const struct trace_track *track)
+static void add_track(struct json *json, const struct trace_track *track)
 {
 	json_integer(json, "pid", track->pid);
 	json_unsigned(json, "tid", track->tid);
@@ -98,7 +98,7 @@ static void write_flow(struct chrome *chrome, struct buffer *out, const struct t
 	struct json json = begin_event(chrome, out, slice->is_flow_target ? "f" : "s", "warning");
 	json_text(&json, "cat", "warning");
 	json_unsigned(&json, "id", flow);
-	add_place(&json, slice->track);
+	add_track(&json, slice->track);
 	add_us(&json, "ts", slice->is_flow_target && slice->flow_ns > slice->begin_ns ? slice->flow_ns : slice->begin_ns);
 	if (slice->is_flow_target)
 		json_text(&json, "bp", "e");
@@ -119,7 +119,7 @@ static void write_slice(void *writer, struct buffer *out, const struct trace_sli
 		category = "user_annotation";
 	struct json json = begin_event(chrome, out, "X", name);
 	json_text(&json, "cat", category);
-	add_place(&json, slice->track);
+	add_track(&json, slice->track);
 	add_us(&json, "ts", slice->begin_ns);
 	add_us(&json, "dur", slice->end_ns - slice->begin_ns);
 	add_notes(&json, slice);
@@ -141,7 +141,7 @@ static void write_instant(void *writer, struct buffer *out, const struct trace_s
 	struct json json = begin_event(writer, out, "i", slice->name);
 	json_text(&json, "cat", slice->category);
 	json_text(&json, "s", "t");
-	add_place(&json, slice->track);
+	add_track(&json, slice->track);
 	add_us(&json, "ts", slice->begin_ns);
 	add_notes(&json, slice);
 	json_close_object(&json);

@@ -11,18 +11,18 @@ const char *trace_name_text(const struct trace_run *run, uint32_t id)
 }
 
 static const struct trace_track *track_of(
-	struct trace *trace, struct trace_run *run, struct trace_run_lane *lane, unsigned place)
+	struct trace *trace, struct trace_run *run, struct trace_run_lane *lane, unsigned index)
 {
 	char name[64];
-	if (lane->tracks[place] || !run->process)
-		return lane->tracks[place];
-	if (place)
-		snprintf(name, sizeof name, "lane %u, beside %u", lane->number, place);
+	if (lane->tracks[index] || !run->process)
+		return lane->tracks[index];
+	if (index)
+		snprintf(name, sizeof name, "lane %u, beside %u", lane->number, index);
 	else
 		snprintf(name, sizeof name, "lane %u", lane->number);
-	lane->tracks[place] = trace_track(
-		trace, place ? TRACE_TRACK : TRACE_LANE, TRACE_NUMBER, run->process, name, place ? 50 : (int)lane->number);
-	return lane->tracks[place];
+	lane->tracks[index] = trace_track(
+		trace, index ? TRACE_TRACK : TRACE_LANE, TRACE_NUMBER, run->process, name, index ? 50 : (int)lane->number);
+	return lane->tracks[index];
 }
 
 /* -- a batch and what lies in it -- */
@@ -88,7 +88,7 @@ static void fill_span(const struct trace_run *run, const struct lane_slice *from
 static void write_unit(struct trace *trace, struct trace_run *run, struct trace_run_lane *lane,
 	const struct lane_slice *unit, size_t count, const struct finished_batch *written)
 {
-	const struct trace_track *track = track_of(trace, run, lane, unit->place);
+	const struct trace_track *track = track_of(trace, run, lane, unit->track);
 	struct {
 		unsigned level;
 		int64_t end_ns;
@@ -228,7 +228,7 @@ void trace_epoch(struct trace *trace, const struct run *of, const struct epoch *
 		.end_ns = end_ns > epoch->begin_ns ? end_ns : epoch->begin_ns,
 		.category = "epoch",
 		.name = name };
-	slice.track = trace_place(trace, &run->epochs, run->process, "epochs", 0, slice.begin_ns, slice.end_ns);
+	slice.track = trace_track_beside(trace, &run->epochs, run->process, "epochs", 0, slice.begin_ns, slice.end_ns);
 	note_count(&slice, "ordinal", epoch->ordinal);
 	note_count(&slice, "batches", epoch->batches);
 	note_number(&slice, "batch_mean_s", epoch->mean_s);

@@ -42,12 +42,12 @@ void trace_lane_release(struct trace_lane *lane)
 /* -- units -- */
 
 /* The first track on which nothing stands at that time any more; one beside each other where there is none. */
-static unsigned find_place(struct trace_lane *lane, const struct lane_slice *root)
+static unsigned find_track(struct trace_lane *lane, const struct lane_slice *root)
 {
-	for (unsigned i = 0; i < lane->place_count; i++)
-		if (root->begin_ns >= lane->places[i])
+	for (unsigned i = 0; i < lane->track_count; i++)
+		if (root->begin_ns >= lane->track_ends_ns[i])
 			return i;
-	return lane->place_count;
+	return lane->track_count;
 }
 
 struct level {
@@ -77,7 +77,7 @@ static void hand_on(struct trace_lane *lane, const struct lane_slices *from, str
 	struct level levels[LANE_LEVELS];
 	int64_t batch_ns = batch_begin(from);
 	int apart_level = -1;
-	unsigned place = 0;
+	unsigned track = 0;
 	for (size_t i = 0; i < from->count; i++) {
 		struct lane_slice slice = from->list[from->first + i];
 		struct level *within = slice.level ? &levels[slice.level - 1] : NULL;
@@ -96,17 +96,17 @@ static void hand_on(struct trace_lane *lane, const struct lane_slices *from, str
 		if (within)
 			within->next_ns = slice.end_ns;
 		else
-			place = find_place(lane, &slice);
+			track = find_track(lane, &slice);
 		levels[slice.level] = (struct level){ slice.begin_ns, slice.end_ns };
-		if (place == LANE_PLACES) {
+		if (track == LANE_TRACKS) {
 			lane->left_out++;
 			continue;
 		}
 		if (!within) {
-			lane->place_count += place == lane->place_count;
-			lane->places[place] = slice.end_ns;
+			lane->track_count += track == lane->track_count;
+			lane->track_ends_ns[track] = slice.end_ns;
 		}
-		slice.place = (uint16_t)place;
+		slice.track = (uint16_t)track;
 		lane->failed |= !push(&lane->ready, &slice);
 	}
 }
@@ -117,9 +117,9 @@ static void commit(struct trace_lane *lane)
 	struct lane_slices from = lane->building, apart = { NULL, 0, 0, 0 };
 	if (from.count == 0)
 		return;
-	if (lane->place_count == 0) {
-		lane->places[0] = INT64_MIN;
-		lane->place_count = 1;
+	if (lane->track_count == 0) {
+		lane->track_ends_ns[0] = INT64_MIN;
+		lane->track_count = 1;
 	}
 	hand_on(lane, &from, &apart);
 	while (apart.count) {

@@ -10,13 +10,13 @@
 #include <stdint.h>
 
 /* Depths published, a batch and what was put beside. */
-enum { LANE_LEVELS = 64, LANE_PLACES = 64 };
+enum { LANE_LEVELS = 64, LANE_TRACKS = 64 };
 
 struct lane_slice {
 	int64_t begin_ns, end_ns;
 	uint16_t depth; /* as published */
 	uint16_t level; /* in its unit; 0 = the unit's outermost, the first */
-	uint16_t place; /* 0 = the lane's own track, or the number of one beside it */
+	uint16_t track; /* 0 = the lane's own track, or the number of one beside it */
 	/* unfinished: its end is not known; end_ns is where it was last known to run */
 	bool is_batch, is_unfinished;
 	union {
@@ -51,9 +51,9 @@ struct trace_lane {
 	struct lane_open batch; /* while it runs */
 	int64_t gap_ns;         /* where the newest gap began; 0 = none */
 	size_t gap_at;          /* where in `building` stands what came after it */
-	unsigned place_count;
-	int64_t places[LANE_PLACES]; /* where what stands on it ends */
-	uint64_t left_out;           /* slices for which there was no place */
+	unsigned track_count;
+	int64_t track_ends_ns[LANE_TRACKS]; /* where what stands on it ends */
+	uint64_t left_out;                  /* slices for which there was no track */
 };
 
 void trace_lane_release(struct trace_lane *lane);

@@ -5,12 +5,12 @@
 #include "src/export/trace/trace.h"
 
 /* Tracks side by side for what may overlap. */
-struct trace_places {
+struct trace_shared_tracks {
 	unsigned count;
 	struct {
 		const struct trace_track *track;
 		int64_t end_ns;
-	} list[LANE_PLACES];
+	} list[LANE_TRACKS];
 };
 
 struct trace_process {
@@ -35,7 +35,7 @@ struct trace_run_lane {
 	int64_t last_ns;
 	size_t open_count; /* spans that ran when that was last looked at, outermost first */
 	struct lane_slice open[LANE_LEVELS];
-	const struct trace_track *tracks[LANE_PLACES];
+	const struct trace_track *tracks[LANE_TRACKS];
 	struct trace_lane lane;
 };
 
@@ -50,7 +50,7 @@ struct trace_run {
 	struct trace_name *names; /* by id */
 	struct trace_run_lane **lanes;
 	struct trace_track *marks, *flags;
-	struct trace_places epochs, gaps;
+	struct trace_shared_tracks epochs, gaps;
 };
 
 enum { TRACE_ALERTS_MAX = 256, TRACE_WORKERS_MAX = 256 };
@@ -99,7 +99,7 @@ struct trace {
 	struct trace_run *current[256]; /* by the records' id */
 	uint64_t flow_count;
 	struct trace_alert alerts[TRACE_ALERTS_MAX];
-	struct trace_places alert_places, worker_places;
+	struct trace_shared_tracks alert_tracks, worker_tracks;
 	struct trace_worker workers[TRACE_WORKERS_MAX];
 	size_t gpu_count;
 	struct trace_gpu gpus[GPUS_MAX];
@@ -112,8 +112,8 @@ struct trace_track *trace_track(struct trace *trace, enum trace_kind kind, enum 
 	struct trace_process *process, const char *name, int rank);
 struct trace_process *trace_process(
 	struct trace *trace, int32_t pid, const char *name, const char *run_uuid, long rank);
-const struct trace_track *trace_place(struct trace *trace, struct trace_places *places, struct trace_process *process,
-	const char *name, int rank, int64_t begin_ns, int64_t end_ns);
+const struct trace_track *trace_track_beside(struct trace *trace, struct trace_shared_tracks *tracks,
+	struct trace_process *process, const char *name, int rank, int64_t begin_ns, int64_t end_ns);
 
 /* -- trace_write.c: cut at the scene's limits; what lies outside is not written -- */
 bool trace_begin(struct trace *trace, struct trace_slice *slice);

@@ -98,20 +98,20 @@ struct trace_process *trace_process(struct trace *trace, int32_t pid, const char
 	return process;
 }
 
-const struct trace_track *trace_place(struct trace *trace, struct trace_places *places, struct trace_process *process,
-	const char *name, int rank, int64_t begin_ns, int64_t end_ns)
+const struct trace_track *trace_track_beside(struct trace *trace, struct trace_shared_tracks *tracks,
+	struct trace_process *process, const char *name, int rank, int64_t begin_ns, int64_t end_ns)
 {
 	unsigned i = 0;
-	while (i < places->count && places->list[i].end_ns > begin_ns)
+	while (i < tracks->count && tracks->list[i].end_ns > begin_ns)
 		i++;
-	if (i == LANE_PLACES)
+	if (i == LANE_TRACKS)
 		return NULL;
-	if (i == places->count) {
-		places->list[i].track = trace_track(trace, TRACE_TRACK, TRACE_NUMBER, process, name, rank);
-		if (!places->list[i].track)
+	if (i == tracks->count) {
+		tracks->list[i].track = trace_track(trace, TRACE_TRACK, TRACE_NUMBER, process, name, rank);
+		if (!tracks->list[i].track)
 			return NULL;
-		places->count++;
+		tracks->count++;
 	}
-	places->list[i].end_ns = end_ns;
-	return places->list[i].track;
+	tracks->list[i].end_ns = end_ns;
+	return tracks->list[i].track;
 }
