@@ -36,7 +36,7 @@ int64_t scene_realtime_ns(const struct export_scene *scene, int64_t time_ns)
 	return time_ns + scene->realtime_offset_ns;
 }
 
-/* A place in the model may be given to another run. */
+/* A slot of the model may be reused for another run. */
 static struct written *written_of(struct finished *finished, const struct run *run, unsigned rank)
 {
 	struct written *written = &finished->runs[rank];

@@ -149,8 +149,8 @@ struct track_private {
 	bool is_decided;                           /* the warm-up is final */
 	bool is_pass_whole;                        /* the current pass was seen from its begin */
 	uint64_t loss_number;                      /* number of the batch with the track's loss */
-	uint64_t place_ordinal; /* the last batch with a known position in its accumulation; NO_ORDINAL: none */
-	uint32_t place;
+	uint64_t micro_batch_ordinal; /* the last batch with a known position in its accumulation; NO_ORDINAL: none */
+	uint32_t micro_batch;
 	struct device_pace pace_of_device;
 	/* time of its batches covered by spans of other modes, minus the time of other modes' batches covered by its
 	 * spans */
