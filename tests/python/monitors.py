@@ -37,8 +37,8 @@ class World:
 @pytest.fixture
 def world(monkeypatch):
     world = World()
-    for place in (module, _measure):
-        monkeypatch.setattr(place, "perf_counter_ns", lambda: world.now)
+    for owner in (module, _measure):
+        monkeypatch.setattr(owner, "perf_counter_ns", lambda: world.now)
     monkeypatch.setattr(_figures, "resident_bytes", lambda: world.resident)
     monkeypatch.setattr(_figures, "gpu_memory", world.gpu_memory)
     return world

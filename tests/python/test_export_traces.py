@@ -47,16 +47,16 @@ class Perfetto:
                 events.append((packet.timestamp, event, name, notes))
         stacks = collections.defaultdict(list)
         for time, event, name, notes in sorted(events, key=lambda one: one[0]):
-            stack, place = stacks[event.track_uuid], self.place(event.track_uuid)
+            stack, track = stacks[event.track_uuid], self.track(event.track_uuid)
             if event.type == BEGIN:
-                stack.append((*place, name, time, len(stack), notes, list(event.flow_ids)))
+                stack.append((*track, name, time, len(stack), notes, list(event.flow_ids)))
             elif event.type == END:
                 process, track, name, begin, depth, notes, flows = stack.pop()
                 self.slices.append(Slice(process, track, name, begin, time, depth, notes, flows))
             elif event.type == INSTANT:
-                self.instants.append(Slice(*place, name, time, time, 0, notes, []))
+                self.instants.append(Slice(*track, name, time, time, 0, notes, []))
             else:
-                self.counters[place].append((time, event.double_counter_value))
+                self.counters[track].append((time, event.double_counter_value))
         assert not any(stacks.values()), "every slice has an end"
 
     def check_rules(self):
@@ -73,7 +73,7 @@ class Perfetto:
                 assert packet.timestamp >= times[packet.track_event.track_uuid], "sorted"
                 times[packet.track_event.track_uuid] = packet.timestamp
 
-    def place(self, uuid):
+    def track(self, uuid):
         track = self.tracks[uuid]
         parent = self.tracks.get(track.parent_uuid)
         return parent.process.process_name if parent else None, track.thread.thread_name or track.name
@@ -93,7 +93,7 @@ class Chrome:
         self.processes = {one["pid"]: one["args"]["name"] for one in self.events if one["name"] == "process_name"}
         self.slices = [(self.processes.get(one["pid"]), self.names[one["pid"], one["tid"]], one["name"], ns(one["ts"]), ns(one["ts"]) + ns(one["dur"]))
                        for one in self.events if one["ph"] == "X"]
-        self.places = [(one["pid"], one["tid"]) for one in self.events if one["ph"] == "X"]
+        self.tracks = [(one["pid"], one["tid"]) for one in self.events if one["ph"] == "X"]
 
 
 def ns(us):
@@ -141,11 +141,11 @@ class Lane:
     """Tells events in their order, with their numbers."""
 
     def __init__(self, run, number):
-        self.place, self.sequence, self.told, self.lines = (run, number), 0, 0, []
+        self.track, self.sequence, self.told, self.lines = (run, number), 0, 0, []
 
     def event(self, kind, time, *rest):
         self.told = max(self.told, ZERO + time)
-        self.lines.append((self.told, " ".join(map(str, (kind, *self.place, self.sequence, ZERO + time, *rest)))))
+        self.lines.append((self.told, " ".join(map(str, (kind, *self.track, self.sequence, ZERO + time, *rest)))))
         self.sequence += 1
 
     def span(self, name, begin, end, depth=0):
@@ -303,8 +303,8 @@ def test_chrome_slices_nest_and_belong_somewhere(made_up, trained):
         assert chrome.whole["schemaVersion"] == 1 and {one["ph"] for one in chrome.events} <= set("MXCisf")
         stacks = collections.defaultdict(list)
         # By track, not by its name: workers that live at the same time have tracks of one name.
-        for place, (process, track, name, begin, end) in zip(chrome.places, chrome.slices):
-            stack = stacks[place]
+        for thread, (process, track, name, begin, end) in zip(chrome.tracks, chrome.slices):
+            stack = stacks[thread]
             while stack and stack[-1] <= begin:
                 stack.pop()
             assert not stack or end <= stack[-1], (process, track, name)

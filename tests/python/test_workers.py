@@ -22,7 +22,7 @@ def work(seconds):
     while time.perf_counter() < end:
         sum(range(50))
 
-def place():
+def worker_index():
     info = get_worker_info()
     return info.id + 1 if info else 0
 
@@ -31,7 +31,7 @@ class Account:
     def __init__(self):
         self.items, self.seconds, self.fetches, self.collating = (mp.Array("d", 16, lock=False) for _ in range(4))
     def item(self):
-        at = place()
+        at = worker_index()
         self.items[at] += 1
         begin = time.perf_counter()
         with pmtop.span("decode"):
@@ -42,8 +42,8 @@ class Account:
     def collate(self, items):
         begin = time.perf_counter()
         batch = torch.stack(items)
-        self.fetches[place()] += 1
-        self.collating[place()] += time.perf_counter() - begin
+        self.fetches[worker_index()] += 1
+        self.collating[worker_index()] += time.perf_counter() - begin
         return batch
     def truth(self, **more):
         return json.dumps({name: sum(value) for name, value in vars(self).items()} | more)

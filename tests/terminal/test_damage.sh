@@ -29,10 +29,10 @@ while at < len(data):
     at += 40 + length
 dictionaries = [block for block in blocks if block[0] == 2]
 ticks = [block for block in blocks if block[0] == 3]
-def write(name, *places):
+def write(name, *offsets):
     damaged = bytearray(data)
-    for place in places:
-        damaged[place] ^= 4
+    for offset in offsets:
+        damaged[offset] ^= 4
     open(name, "wb").write(damaged)
 first, copy = dictionaries[0], dictionaries[1]
 for share in range(9):

@@ -38,7 +38,7 @@ expect bad_moment_is_named                   2 '' '--since takes .*not fnord'   
 expect empty_window_is_said                  2 '' '--since 1s is not before --until 0.5s' -- export --to=csv --since=1s --until=0.5s run.pmtop
 expect epoch_that_is_not_there_is_named      2 '' 'has no epoch 7'                               -- export --to=csv --since=@7 run.pmtop
 expect window_is_for_recordings              2 '' '--since needs a recording'                    -- export --to=csv --since=1s --demo
-expect standard_output_is_the_usual_place    0 '^run,rank,pid,mode' ''                           -- export --to=csv run.pmtop
+expect the_default_output_is_standard_output    0 '^run,rank,pid,mode' ''                           -- export --to=csv run.pmtop
 expect dash_is_standard_output               0 '^run,rank,pid,mode' ''                           -- export --to=csv -o - run.pmtop
 expect live_run_is_told_as_it_is_now         0 '^# EOF' ''                                       -- export --to=openmetrics --demo
 expect live_run_is_told_for_so_many_readings 0 '^([^,]*,){5}6,' ''                               -- export --to=csv -n 9 -d 0.1 --demo

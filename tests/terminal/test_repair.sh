@@ -91,7 +91,7 @@ expect nothing_there 3 '' 'cannot read nothere.pmtop' -- repair nothere.pmtop
 expect a_folder_is_no_file 2 '' 'is not a regular file' -- repair .
 head -c 100000 /dev/urandom > noise.pmtop
 expect noise_is_no_recording 1 '' 'noise.pmtop is not a recording of pmtop' -- repair noise.pmtop
-expect a_place_that_is_not_there 1 '' 'cannot write' -- repair zeroed.pmtop -o nowhere/out.pmtop
+expect a_folder_that_is_not_there 1 '' 'cannot write' -- repair zeroed.pmtop -o nowhere/out.pmtop
 
 "$pmtop" --demo -b -d 0.05 -w growing.pmtop > /dev/null 2>&1 < /dev/null &
 recorder=$!

@@ -1,4 +1,4 @@
-"""Stands still in known places, in several threads, and says where: for `pmtop stack`. Runs on CPython 3.8 and newer.
+"""Stands still on known lines, in several threads, and says where: for `pmtop stack`. Runs on CPython 3.8 and newer.
 
 Writes one line of JSON: {"threads": {TID: [[function, file, line], …]}}, the newest frame first, then waits for the end of standard input.
 """

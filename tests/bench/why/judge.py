@@ -142,22 +142,22 @@ def had_slow_batches(truth, told):
     return sum(taken >= SLOW_LEAST * usual for taken in seconds) >= SLOW_OF_TOLD * warned['evidence']['flagged_count']
 
 
-def slower_places(seconds, pattern):
-    """Of each place in the rhythm the median of its batches, each over the median of those around it."""
+def slower_positions(seconds, pattern):
+    """Of each position in the rhythm the median of its batches, each over the median of those around it."""
     period, around, starts = pattern['period'], 30, list(itertools.accumulate(seconds, initial=0.0))
     in_batches = pattern.get('unit', 'batches') == 'batches'
-    places = int(period) if in_batches else max(2, round(period / statistics.median(seconds)))
-    by_place = defaultdict(list)
+    positions = int(period) if in_batches else max(2, round(period / statistics.median(seconds)))
+    by_position = defaultdict(list)
     for at, taken in enumerate(seconds):
-        place = at % places if in_batches else int(starts[at] % period / period * places)
-        by_place[place].append(taken / statistics.median(seconds[max(0, at - around):at + around + 1]))
-    return [statistics.median(ratios) for ratios in by_place.values() if len(ratios) >= REPEATS_LEAST]
+        position = at % positions if in_batches else int(starts[at] % period / period * positions)
+        by_position[position].append(taken / statistics.median(seconds[max(0, at - around):at + around + 1]))
+    return [statistics.median(ratios) for ratios in by_position.values() if len(ratios) >= REPEATS_LEAST]
 
 
 def had_period(truth, told):
-    """Whether each rhythm that was told at the end has a place at which batches take longer."""
+    """Whether each rhythm that was told at the end has a position at which batches take longer."""
     found = [pattern for pattern in told.patterns if pattern.get('kind', 'period') == 'period']
-    return bool(found) and 'seconds' in truth and all(max(slower_places(truth['seconds'], pattern), default=0) >= PERIOD_LEAST for pattern in found)
+    return bool(found) and 'seconds' in truth and all(max(slower_positions(truth['seconds'], pattern), default=0) >= PERIOD_LEAST for pattern in found)
 
 
 def judge_nothing(verdict, truth, told, kinds):

@@ -74,7 +74,7 @@ bool faults_add(struct faults *faults, const char *text)
 	for (const char *rest = text + length; *rest; rest += used)
 		if (sscanf(rest, ",%15[a-z]=%lf%n", key, &value, &used) != 2 || !set(fault, key, value))
 			return is_mistake(text);
-	if (fault->kind->place == AT_LOAD && fault->seconds > 0)
+	if (fault->kind->phase == AT_LOAD && fault->seconds > 0)
 		return is_mistake(text);
 	faults->count++;
 	return true;
@@ -238,21 +238,21 @@ void faults_begin(struct faults *faults, uint64_t batch)
 			fault->next_ns += (int64_t)(fault->seconds * 1e9);
 	}
 	for (unsigned i = 0; i < faults->count; i++)
-		if (faults->list[i].is_on && faults->list[i].kind->place == AT_SIZE)
+		if (faults->list[i].is_on && faults->list[i].kind->phase == AT_SIZE)
 			act(faults, i, batch, &(struct act){ 0 });
 }
 
-void faults_at(struct faults *faults, enum fault_place place, struct pmtop *pm, uint64_t batch, pid_t worker)
+void faults_at(struct faults *faults, enum fault_phase phase, struct pmtop *pm, uint64_t batch, pid_t worker)
 {
 	for (unsigned i = 0; i < faults->count; i++)
-		if (faults->list[i].is_on && faults->list[i].kind->place == place)
+		if (faults->list[i].is_on && faults->list[i].kind->phase == phase)
 			act(faults, i, batch, &(struct act){ .pm = pm, .batch = batch, .worker = worker, .begin_ns = now_ns() });
 }
 
 void faults_finish(struct faults *faults, uint64_t batch)
 {
 	for (unsigned i = 0; i < faults->count; i++)
-		if (faults->list[i].is_on && faults->list[i].kind->place == AT_BATCH)
+		if (faults->list[i].is_on && faults->list[i].kind->phase == AT_BATCH)
 			act(faults, i, batch, &(struct act){ .batch = batch, .is_end = true });
 	free(faults->block);
 	faults->block = NULL;
@@ -267,7 +267,7 @@ void faults_load(struct faults *faults, uint64_t batch, int worker)
 		bool is_on = is_of_worker(fault) ? worker == (int)fault->worker && (double)batch >= fault->from
 										 : is_due(faults, fault, batch);
 
-		if (is_on && fault->kind->place == AT_LOAD)
+		if (is_on && fault->kind->phase == AT_LOAD)
 			act(faults, i, batch, &(struct act){ .batch = batch, .begin_ns = now_ns() });
 	}
 }
@@ -276,7 +276,7 @@ bool faults_wait_for(const struct faults *faults, uint64_t batch)
 {
 	for (unsigned i = 0; i < faults->count; i++) {
 		const struct fault *fault = &faults->list[i];
-		bool is_before = fault->kind->place == AT_LOAD || fault->kind->place == AT_DATA;
+		bool is_before = fault->kind->phase == AT_LOAD || fault->kind->phase == AT_DATA;
 
 		if (is_before && !is_of_worker(fault) && fault->ms > 0 && is_due(faults, fault, batch))
 			return true;
@@ -287,7 +287,7 @@ bool faults_wait_for(const struct faults *faults, uint64_t batch)
 unsigned faults_samples(const struct faults *faults, uint64_t batch, unsigned usual)
 {
 	for (unsigned i = 0; i < faults->count; i++)
-		if (faults->list[i].kind->place == AT_SIZE && is_due(faults, &faults->list[i], batch))
+		if (faults->list[i].kind->phase == AT_SIZE && is_due(faults, &faults->list[i], batch))
 			return (unsigned)((double)usual * faults->list[i].size);
 	return usual;
 }
@@ -297,7 +297,7 @@ unsigned faults_samples_most(const struct faults *faults, unsigned usual)
 	double most = 1;
 
 	for (unsigned i = 0; i < faults->count; i++)
-		if (faults->list[i].kind->place == AT_SIZE)
+		if (faults->list[i].kind->phase == AT_SIZE)
 			most = fmax(most, faults->list[i].size);
 	return (unsigned)((double)usual * most);
 }

@@ -20,9 +20,9 @@ enum { FAULTS_MOST = 4 };
 
 /* Where it happens: LOAD in the loader's `decode` (in a worker, where there are any); BATCH from the batch's begin to
  * its end; DATA before the trainer asks for its data; the others within that span; BETWEEN after the batch's end. */
-enum fault_place { AT_LOAD, AT_DATA, AT_FORWARD, AT_OPTIMIZER, AT_BOOKKEEPING, AT_BETWEEN, AT_BATCH, AT_SIZE };
+enum fault_phase { AT_LOAD, AT_DATA, AT_FORWARD, AT_OPTIMIZER, AT_BOOKKEEPING, AT_BETWEEN, AT_BATCH, AT_SIZE };
 
-/* FAULT(name on the command line, function, place, ms, mb, size, help) */
+/* FAULT(name on the command line, function, phase, ms, mb, size, help) */
 #define FAULTS(X) \
 	X("slow-data", slow_data, AT_LOAD, 60, 0, 0, "the loader waits for ms") \
 	X("busy-data", busy_data, AT_LOAD, 60, 0, 0, "the loader works for ms longer") \
@@ -90,7 +90,7 @@ void faults_end(struct faults *faults);
 /* The trainer's batch begins: which of them happen in it. Those of the loader are only known by `faults_loads`. */
 void faults_begin(struct faults *faults, uint64_t batch);
 /* `worker`: its pid, of AT_DATA. */
-void faults_at(struct faults *faults, enum fault_place place, struct pmtop *pm, uint64_t batch, pid_t worker);
+void faults_at(struct faults *faults, enum fault_phase phase, struct pmtop *pm, uint64_t batch, pid_t worker);
 /* It has ended. */
 void faults_finish(struct faults *faults, uint64_t batch);
 /* Whoever loads the batch; `worker`: its number, or −1. */
