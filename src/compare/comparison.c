@@ -26,7 +26,7 @@ enum verdict verdict_of_ratio(double ratio, double low, double high, bool more_i
 	bool is_change = (low > 1 || high < 1) && fabs(log(ratio)) >= log(SAME_RATIO);
 	if (is_change)
 		return (ratio > 1) == more_is_better ? VERDICT_FASTER : VERDICT_SLOWER;
-	return low >= 1 / TELLS_RATIO && high <= TELLS_RATIO ? VERDICT_SAME : VERDICT_UNCLEAR;
+	return low >= 1 / UNCLEAR_RATIO && high <= UNCLEAR_RATIO ? VERDICT_SAME : VERDICT_UNCLEAR;
 }
 
 static void note(struct comparison *comparison, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -178,7 +178,7 @@ static void compare_phase(
 		fabs(row->change) >= (SAME_RATIO - 1) * row->a)
 		row->verdict = row->change > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
 	else
-		row->verdict = row->high - row->low <= 2 * fmax((TELLS_RATIO - 1) * fmax(row->a, row->b), noticed_s)
+		row->verdict = row->high - row->low <= 2 * fmax((UNCLEAR_RATIO - 1) * fmax(row->a, row->b), noticed_s)
 			? VERDICT_SAME
 			: VERDICT_UNCLEAR;
 }

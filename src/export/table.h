@@ -1,4 +1,4 @@
-/* table.h: the look of the guides' tables: 90 wide, a name of 30 cells at the left, figures right-aligned. Widths are
+/* table.h: tables of the text reports: 90 wide, a name of 30 cells at the left, figures right-aligned. Widths are in
  * terminal cells. Internal to src/export. */
 #ifndef PMTOP_EXPORT_TABLE_H
 #define PMTOP_EXPORT_TABLE_H
@@ -7,7 +7,7 @@
 
 enum { TABLE_WIDTH = 90, TABLE_NAME_CELLS = 30 };
 
-/* A line of `sign` over the whole width. */
+/* A full line of `sign`. */
 void table_rule(struct buffer *out, char sign);
 /* The title between two lines of '='. */
 void table_title(struct buffer *out, const char *title);

@@ -33,7 +33,7 @@ struct survey {
 	size_t loss_count, loss_room;
 	struct loss *losses;
 	uint64_t lost, doubled, moved; /* blocks; moved: stood before one of a lower number */
-	uint64_t undated;              /* before the first dictionary: no reader can tell what they mean */
+	uint64_t undated;              /* before the first dictionary: no reader can know what they mean */
 	uint64_t next;                 /* number of the block after the last */
 	uint64_t stray_bytes;          /* that were no block */
 	uint64_t other_at;             /* where another recording begins in the same file; 0 = nowhere */

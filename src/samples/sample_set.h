@@ -433,10 +433,9 @@ void sample_set_missing(
 
 const char *record_kind_name(enum record_kind kind);
 
-/* Whether a run that RUN_OPENED announces is inferred: pmtop counts its batches from outside the process. */
+/* Whether a run that RUN_OPENED announces is inferred from its DataLoaders' counters. */
 bool opened_is_counted(const struct record *record);
-/* Whether a run's or a worker's end, as RUN_CLOSED and WORKER_GONE have it in `text`, is the usual one: it said so
- * itself. */
+/* Whether `text` of RUN_CLOSED or WORKER_GONE says that the run or worker announced its end itself. */
 bool end_is_orderly(const char *text);
 
 #endif

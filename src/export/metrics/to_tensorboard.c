@@ -1,4 +1,4 @@
-/* --to=tensorboard: an event file of scalars for each rank, as TensorBoard reads it: tensorboard --logdir DIR.
+/* --to=tensorboard: for each rank an event file of scalars: tensorboard --logdir DIR.
  *
  * A file is records: u64 length, u32 masked CRC32C of that, an Event, u32 masked CRC32C of it, all little-endian. An
  * Event is a protobuf message: double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5, of
@@ -27,7 +27,7 @@ enum {
 struct board {
 	struct finished *finished;
 	struct buffer summary, value, event;
-	bool has_begun[MODEL_RUNS_MAX]; /* its file */
+	bool has_begun[MODEL_RUNS_MAX]; /* the rank's file has its first record */
 };
 
 static void close_board(void *state)
@@ -76,7 +76,7 @@ static void add_bytes(struct buffer *out, unsigned tag, const char *bytes, size_
 	buffer_add(out, bytes, length);
 }
 
-/* A CRC of data that hold CRCs themselves is worth less: so it is turned and moved. */
+/* Rotated and offset, as the format demands: a CRC of data that contain CRCs detects fewer errors. */
 static uint32_t masked_crc(const char *bytes, size_t length)
 {
 	uint32_t crc = crc32c(0, bytes, length);
@@ -109,7 +109,7 @@ static void begin_event(struct buffer *event, int64_t realtime_ns)
 
 /* -- scalars -- */
 
-/* What is not known has no point. */
+/* An unknown value has no point. */
 static void add_scalar(struct board *board, const char *mode, const char *group, const char *name, double figure)
 {
 	float simple = (float)figure;
@@ -127,8 +127,8 @@ static void add_scalar(struct board *board, const char *mode, const char *group,
 	board->summary.failed |= board->value.failed;
 }
 
-/* The same name whenever it is exported again, so that nothing is shown twice. Several ranks have folders, which
- * TensorBoard shows as runs. */
+/* A repeated export uses the same name, so that TensorBoard shows no run twice. Each of several ranks has a folder,
+ * which TensorBoard shows as a run. */
 static void name_file(const struct export_scene *scene, unsigned rank, char *out, size_t size)
 {
 	const struct run *run = &scene->model->runs[rank];
@@ -145,7 +145,7 @@ static void name_file(const struct export_scene *scene, unsigned rank, char *out
 		scene_realtime_ns(scene, run->start_ns) / NS_PER_S, used ? host : "unknown", (int)run->pid);
 }
 
-/* NULL: it cannot be written. */
+/* NULL: the file cannot be written. */
 static struct buffer *file_of(struct board *board, const struct export_scene *scene, unsigned rank)
 {
 	static const char version[] = "brain.Event:2";
@@ -230,7 +230,7 @@ static void add_set(void *state, const struct export_scene *scene, const struct 
 	write_one(state, scene, false);
 }
 
-/* A run without batches has its file too: that it is empty is an answer. */
+/* A run without batches has an empty file, not none. */
 static void end_board(void *state, const struct export_scene *scene)
 {
 	write_one(state, scene, true);

@@ -6,7 +6,7 @@
 #include "src/base/buffer.h"
 #include "src/model/model.h"
 
-/* An empty line and a table for each process that was looked at long enough; nothing where there is none. */
+/* An empty line and a table for each process with enough samples; nothing if there is none. */
 void report_code(struct buffer *out, const struct model *model);
 
 #endif

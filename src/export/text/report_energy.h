@@ -6,7 +6,7 @@
 #include "src/base/buffer.h"
 #include "src/model/model.h"
 
-/* An empty line and the table; nothing where there is neither meter nor sensor. `run`: whose epochs are told; −1 =
+/* An empty line and the table; nothing without a meter and a sensor. `run`: its epochs are written; −1 =
  * none. */
 void report_energy(struct buffer *out, const struct model *model, int run);
 /* "  Energy of epoch 3: CPUs 12.1kJ, GPUs 29.1kJ, 66.1J a batch, 4.3g CO2" */

@@ -1,6 +1,6 @@
-/* --to=chrome-trace: the Trace Event Format, as an object, as chrome://tracing and PyTorch's profiler have it: complete
- * events (X) that nest by their times, in microseconds with fractions. Times stand relative to baseTimeNanoseconds,
- * which is the date at which CLOCK_MONOTONIC was 0. */
+/* --to=chrome-trace: the Trace Event Format as one object, as chrome://tracing and PyTorch's profiler use it: complete
+ * events (X), nested by time, in microseconds with fractions. Times are relative to baseTimeNanoseconds, the date at
+ * which CLOCK_MONOTONIC was 0. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct chrome {
 
 /* -- one event -- */
 
-/* An event a line. */
+/* One event per line. */
 static struct json begin_event(struct chrome *chrome, struct buffer *out, const char *phase, const char *name)
 {
 	struct json json = { .out = out };
@@ -29,7 +29,7 @@ static struct json begin_event(struct chrome *chrome, struct buffer *out, const 
 	return json;
 }
 
-/* Nanoseconds in all digits: a double of 12 would not do. */
+/* All digits of the nanoseconds: json_number() writes only 12. */
 static void add_us(struct json *json, const char *key, int64_t ns)
 {
 	uint64_t size = ns < 0 ? (uint64_t)-ns : (uint64_t)ns;
@@ -59,7 +59,7 @@ static void add_notes(struct json *json, const struct trace_slice *slice)
 	json_close_object(json);
 }
 
-/* -- what there is -- */
+/* -- tracks, slices, instants, counters -- */
 
 static void start(void *writer, const struct export_scene *scene)
 {
@@ -110,7 +110,7 @@ static void write_slice(void *writer, struct buffer *out, const struct trace_sli
 	struct chrome *chrome = writer;
 	char step[40];
 	const char *name = slice->name, *category = slice->category;
-	/* As PyTorch's profiler names its steps, and what a program marks itself. */
+	/* The categories of PyTorch's profiler for its steps and for user annotations. */
 	if (slice->is_batch && !slice->has_mode) {
 		snprintf(step, sizeof step, "ProfilerStep#%" PRIu64, slice->number);
 		name = step;
@@ -168,7 +168,7 @@ static void finish(void *writer, const struct export_scene *scene)
 	if (model->damaged_blocks || model->damaged_bytes)
 		buffer_printf(scene->out, ",\n\"otherData\": {\"damaged_blocks\": %llu, \"damaged_bytes\": %llu}",
 			(unsigned long long)model->damaged_blocks, (unsigned long long)model->damaged_bytes);
-	/* Holistic Trace Analysis looks for the rank by a pattern that wants a space. */
+	/* Holistic Trace Analysis finds the rank by a regular expression that requires the space. */
 	if (run && run->rank[0])
 		buffer_printf(scene->out, ",\n\"distributedInfo\": {\"rank\": %ld", strtol(run->rank, NULL, 10));
 	if (run && run->rank[0] && run->world[0])

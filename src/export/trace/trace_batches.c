@@ -25,7 +25,7 @@ static const struct trace_track *track_of(
 	return lane->tracks[index];
 }
 
-/* -- a batch and what lies in it -- */
+/* -- a batch and its spans -- */
 
 static void write_figures(struct trace_slice *slice, const struct finished_batch *written)
 {
@@ -44,7 +44,7 @@ static void write_figures(struct trace_slice *slice, const struct finished_batch
 	note_number(slice, "major_faults", batch->evidence.major_faults);
 }
 
-/* What a slice's texts point to. */
+/* Storage for a slice's texts. */
 struct texts {
 	char name[160], cause[96];
 };
@@ -118,7 +118,7 @@ static void write_unit(struct trace *trace, struct trace_run *run, struct trace_
 		trace_close(trace, track, open[--depth].end_ns);
 }
 
-/* -- when -- */
+/* -- releasing units -- */
 
 static void release_lane(struct trace *trace, struct trace_run *run, struct trace_run_lane *lane,
 	const struct finished_batch *written, bool is_all)
@@ -149,7 +149,7 @@ void trace_release_ready(struct trace *trace, struct trace_run *run)
 		trace->failed |= run->lanes[i]->lane.failed;
 	}
 	trace->throttle_bits += throttled;
-	/* Rather without flags than without end. */
+	/* Without a limit memory would grow; the batch then lacks its flag. */
 	if (trace->throttle_bits > THROTTLED_MAX && throttled)
 		trace_release(trace, run, NULL);
 }
@@ -189,7 +189,7 @@ static void write_flag(struct trace *trace, struct trace_run *run, const struct 
 	trace_instant(trace, &slice);
 }
 
-/* Series of a mode other than training say so. */
+/* Series of modes other than training have the mode in their name. */
 static void write_rates(struct trace *trace, struct trace_run *run, const struct finished_batch *written)
 {
 	const struct batch *batch = written->batch;

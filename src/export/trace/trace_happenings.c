@@ -65,13 +65,13 @@ void trace_alerts(struct trace *trace, bool is_end)
 	}
 	for (size_t i = 0; i < trace->alert_count; i++) {
 		struct trace_alert *known = &trace->alerts[i];
-		/* Its batch is told first, so that the flow is known. */
+		/* Its batch is written first, so that the flow's begin is known. */
 		if (known->is_standing && (is_end || (known->cleared_ns && known->is_joined)))
 			write_alert(trace, known, known->cleared_ns ? known->cleared_ns : trace->scene->model->now_ns);
 	}
 }
 
-/* The first batch that ends after a warning was raised, or in which it was. */
+/* Joins a warning to the batch in which it was raised, or the next one that ends. */
 void trace_join_alerts(struct trace *trace, const struct trace_run *run, struct trace_slice *batch)
 {
 	const struct model *model = trace->scene->model;
@@ -103,7 +103,7 @@ void trace_gap(struct trace *trace, struct trace_run *run, uint64_t count, int64
 	trace_slice(trace, &slice);
 }
 
-/* More overlaps than there are tracks beside each other. */
+/* More slices overlap than there are tracks. */
 void trace_left_out(struct trace *trace, struct trace_run *run, uint64_t count, int64_t time_ns)
 {
 	char name[64];

@@ -60,8 +60,8 @@ static bool has_pid(const struct trace *trace, int32_t pid)
 	return false;
 }
 
-/* A process may publish several runs, and processes of several machines have one number: each run is a process of its
- * own. */
+/* Each run is a process of its own in the trace: a process may publish several runs, and processes of several machines
+ * may share a pid. */
 struct trace_process *trace_process(struct trace *trace, int32_t pid, const char *name, const char *run_uuid, long rank)
 {
 	enum { BEYOND_PIDS = 1 << 22 };
@@ -71,7 +71,7 @@ struct trace_process *trace_process(struct trace *trace, int32_t pid, const char
 			continue;
 		known->has_run |= run_uuid != NULL;
 		if (run_uuid && strcmp(known->track->name, name) != 0) {
-			/* Told again, under the name of its run. */
+			/* Write it again, now with its run's name. */
 			snprintf(known->track->name, sizeof known->track->name, "%s", name);
 			known->track->rank = (int)rank;
 			trace->format->track(trace->writer, trace->scene->out, known->track);

@@ -111,7 +111,7 @@ struct baseline {
 	struct evidence evidence; /* NAN if no batch had it */
 };
 
-/* A flagged batch, kept beyond the ring with what was usual then. */
+/* A flagged batch with its baseline, retained after it left the ring. */
 struct explanation; /* explanation.h */
 
 struct flagged {
