@@ -153,7 +153,7 @@ def says_what_is_wrong():
         finally:
             other.kill()
     refuses([], 2, 'pmtop stack PID')
-    refuses([4194304], 3, 'no process 4194304')
+    refuses([4194304], 3, 'no process 4194304 (it may have ended): pmtop list shows the runs')
     refuses(['nobody-runs-this'], 3, 'nobody-runs-this')
     refuses(['/etc/hostname'], 2, 'needs a running process, not a recording')
     refuses(['--format=csv', 1], 2, 'text or json')
