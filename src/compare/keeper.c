@@ -68,7 +68,7 @@ static void keep_at(
 
 /* -- steps -- */
 
-/* Keeps one of each two successive steps. */
+/* Retains one of each two successive steps. */
 static void halve(struct keeper *keeper)
 {
 	struct summary *summary = keeper->summary;
@@ -87,7 +87,7 @@ static void take_step(struct keeper *keeper, const struct run *run, const struct
 	struct summary *summary = keeper->summary;
 	if (keeper->in_stride == 0 && summary->step_count == SUMMARY_STEPS_MAX)
 		halve(keeper);
-	/* Reservoir sampling: each step of a stride has the same probability to be kept. */
+	/* Reservoir sampling: each step of a stride is retained with the same probability. */
 	bool is_first = keeper->in_stride == 0, is_retained = is_first || draw(keeper, keeper->in_stride + 1) == 0;
 	keep_at(keeper, summary->step_count - !is_first, run, batch, is_retained);
 	summary->step_count += is_first;

@@ -1,4 +1,4 @@
-/* keeper.h: collects a summary while sets are applied to a model, because the model keeps only the newest batches. */
+/* keeper.h: collects a summary while sets are applied to a model, because the model retains only the newest batches. */
 #ifndef PMTOP_COMPARE_KEEPER_H
 #define PMTOP_COMPARE_KEEPER_H
 

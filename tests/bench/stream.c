@@ -1,7 +1,7 @@
 /* stream: figures of recordings for bench_stream.py.
  *
  *   stream make FILE SECONDS     writes a synthetic run as it would be recorded, five readings a second, as fast as it
- * can be told stream json FILE             its records as JSON lines on standard output; the time that making them
+ * stream json FILE             its records as JSON lines on standard output; the time that making them
  * took, on standard error stream codec FILE ROUNDS     ns a record, written and read, in each round stream play FILE
  * [rules]     through player and model (and rules) stream find FILE             how long until a moment is found, with
  * the index and without
@@ -54,7 +54,7 @@ static void put(struct making *making)
 	buffer_clear(&making->out);
 }
 
-/* What the first reading told of the run, and what the ledger keeps. */
+/* The first records about the run, as the ledger retains them. */
 static void put_dictionary(
 	struct making *making, const struct sample_set *first, const struct ledger *ledger, int64_t now_ns)
 {

@@ -224,9 +224,9 @@ def same_form(line, sample, without_gpu=False, count=True):
     """Whether a table's row has the columns of a sample's row where the sample has them; the count of another one ends elsewhere."""
     def columns(text):
         return [(part.end(), part.group(0)) for part in re.finditer(rf"{SMALL}|\S+", text[31:])][0 if count else 1:]
-    told, wanted = columns(line), columns(sample)
-    assert [end for end, _ in told] == [end for end, _ in wanted], (line, sample)
-    for number, ((_, figure), (_, like)) in enumerate(zip(told, wanted)):
+    reported, wanted = columns(line), columns(sample)
+    assert [end for end, _ in reported] == [end for end, _ in wanted], (line, sample)
+    for number, ((_, figure), (_, like)) in enumerate(zip(reported, wanted)):
         if without_gpu and number >= len(wanted) - 2:
             assert figure == "–", line
         else:

@@ -796,7 +796,7 @@ START_TEST(every_message_is_one_line_that_fits_whatever_the_names)
 		}
 	}
 	for (size_t r = 0; r < EMITTED; r++)
-		ck_assert_msg(seen[r], "%s was never told", emitted[r]);
+		ck_assert_msg(seen[r], "%s was never raised", emitted[r]);
 }
 END_TEST
 

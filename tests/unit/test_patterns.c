@@ -324,14 +324,14 @@ START_TEST(the_search_runs_once_a_second_and_only_on_new_batches)
 	for (unsigned i = 0; i < 200; i++)
 		add_step(0);
 	steps_search(&steps);
-	unsigned looks = steps.patterns.looks;
+	unsigned searches = steps.patterns.searches;
 	steps_search(&steps);
-	ck_assert_uint_eq(steps.patterns.looks, looks);
+	ck_assert_uint_eq(steps.patterns.searches, searches);
 	add_step(0);
 	patterns_update(&steps.patterns, &steps.model, &steps.run);
 	steps.model.now_ns += NS_PER_S / 2;
 	patterns_update(&steps.patterns, &steps.model, &steps.run);
-	ck_assert_uint_eq(steps.patterns.looks, looks + 1);
+	ck_assert_uint_eq(steps.patterns.searches, searches + 1);
 	close_run();
 }
 END_TEST

@@ -127,7 +127,7 @@ bool find_mild(struct steps *steps, struct pattern *out)
 	spread_scores(steps, scores);
 	for (unsigned clock = CLOCK_RUN; clock < (steps->restarts ? CLOCKS : CLOCK_EPOCH); clock++) {
 		for (uint32_t period = 2; period <= max; period = period < ALWAYS_MAX ? period + 1
-				 : period == ALWAYS_MAX                                       ? period + 1 + before->looks % TURNS
+				 : period == ALWAYS_MAX                                       ? period + 1 + before->searches % TURNS
 																			  : period + TURNS)
 			try_period(steps, scores, clock, period, &best);
 		for (size_t i = 0; i < before->count; i++)
