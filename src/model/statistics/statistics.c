@@ -105,7 +105,7 @@ double mad_of(double *values, size_t n, double median)
 }
 
 /* Copies at most SLOPE_POINTS_MAX finite points, evenly spaced; returns how many. */
-static size_t thin(const double *time_s, const double *value, size_t n, double *x, double *y)
+static size_t copy_evenly_spaced(const double *time_s, const double *value, size_t n, double *x, double *y)
 {
 	size_t finite = 0, retained = 0, seen = 0;
 	for (size_t i = 0; i < n; i++)
@@ -127,7 +127,7 @@ static size_t thin(const double *time_s, const double *value, size_t n, double *
 bool theil_sen(const double *time_s, const double *value, size_t n, struct slope *out)
 {
 	double x[SLOPE_POINTS_MAX], y[SLOPE_POINTS_MAX];
-	size_t points = thin(time_s, value, n, x, y), pairs = 0;
+	size_t points = copy_evenly_spaced(time_s, value, n, x, y), pairs = 0;
 	if (points < SLOPE_POINTS_MIN)
 		return false;
 	double *slopes = malloc(points * (points - 1) / 2 * sizeof *slopes);
