@@ -261,8 +261,8 @@ static void add_process(struct buffer *out, const struct model *model)
 	buffer_printf(out, "%s%s\n", separator, state ? state : "state unknown");
 }
 
-/* "Memory: leak, worker 4711, 0.5MB a batch, 47.5MB an epoch, full in 1 h 31 (machine)": where it began to grow, at
- * epochs' ends while it does, and once when it no longer does. */
+/* "Memory: leak, worker 4711, 0.5MB a batch, 47.5MB an epoch, full in 1 h 31 (machine)": printed when memory begins to
+ * grow, at the end of each epoch while it grows, and once when it stops. */
 static void add_memory_verdict(
 	struct buffer *out, struct lines *lines, const struct memory *memory, bool has_epoch_ended)
 {

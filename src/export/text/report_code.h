@@ -1,5 +1,4 @@
-/* report_code.h: the report's table of lines: which of a person's own Python the time went to. Internal to
- * src/export. */
+/* report_code.h: the report's table of the user's own Python lines that take the time. Internal to src/export. */
 #ifndef PMTOP_EXPORT_TEXT_REPORT_CODE_H
 #define PMTOP_EXPORT_TEXT_REPORT_CODE_H
 

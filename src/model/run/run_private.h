@@ -25,7 +25,7 @@ enum {
 	COUNTERS_MAX = 256,
 	OPERATIONS_MAX = 512,
 	OPEN_SPANS_MAX = 32,
-	/* late figures are attached only to the latest so many batches of the run */
+	/* late figures are attached only to this many of the run's newest batches */
 	NUMBERED_MAX = 1024,
 	BASELINE_BATCHES_MAX = 4096, /* flag_window is at most this */
 	MODE_UNKNOWN = 0xffff,       /* above all name ids: the mode of a batch is unknown */
