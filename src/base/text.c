@@ -182,7 +182,7 @@ size_t text_cells(const char *text)
 }
 
 /* Three significant digits, so the width barely changes from 1.00 to 999. */
-static int places_for(double value) { return value < 9.995 ? 2 : value < 99.95 ? 1 : 0; }
+static int decimals_for(double value) { return value < 9.995 ? 2 : value < 99.95 ? 1 : 0; }
 
 struct unit {
 	double scale;
@@ -201,7 +201,7 @@ static const char *format_in_units(char out[NUMBER_SIZE], double value, const st
 	if (scaled >= 999.5)
 		snprintf(out, NUMBER_SIZE, "%s%.3g%s", sign, scaled, units[i].name);
 	else
-		snprintf(out, NUMBER_SIZE, "%s%.*f%s", sign, places_for(scaled), scaled, units[i].name);
+		snprintf(out, NUMBER_SIZE, "%s%.*f%s", sign, decimals_for(scaled), scaled, units[i].name);
 	return out;
 }
 
@@ -246,7 +246,7 @@ const char *format_seconds(char out[NUMBER_SIZE], double seconds)
 	return out;
 }
 
-/* Three decimal places would show 0.000. */
+/* Three decimals would show 0.000. */
 static bool reads_as_zero(double s) { return s != 0 && fabs(s) < 0.001; }
 
 const char *format_brief_seconds(char out[NUMBER_SIZE], double s)

@@ -220,7 +220,7 @@ static enum status supervise(struct child *child, int64_t now_ns, bool is_over, 
 	return status;
 }
 
-/* Reports a slow start, so that a hanging driver can be told from a missing one. */
+/* Reports a slow start, so that the user can distinguish a hanging driver from a missing one. */
 static void emit_late(struct child *child, int64_t now_ns, struct sample_set *out)
 {
 	char text[128];

@@ -55,11 +55,11 @@ size_t summary_middle(const struct summary *summary, size_t *middle)
 	return count;
 }
 
-static double mean_over(const double *values, const size_t *places, size_t count)
+static double mean_over(const double *values, const size_t *indices, size_t count)
 {
 	double sum = 0;
 	for (size_t i = 0; i < count; i++)
-		sum += values[places[i]];
+		sum += values[indices[i]];
 	return count ? sum / (double)count : NAN;
 }
 

@@ -125,14 +125,14 @@ void explain_context(struct case_file *file);
 void call_worker(const struct window_event *event, char who[WINDOW_TEXT_SIZE]);
 
 /* The phases that a cause names: "forward, backward: waiting for a CPU". */
-enum { PLACES_MAX = 3 };
-struct places {
+enum { CAUSE_PHASES_MAX = 3 };
+struct cause_phases {
 	size_t count;
-	const struct explain_row *rows[PLACES_MAX];
+	const struct explain_row *rows[CAUSE_PHASES_MAX];
 	bool are_more;
 };
 /* Fills in the cause's words ("data › decode: reading from disk") and its advice. */
 void cause_say(
-	const struct case_file *file, const struct claim *claim, const struct places *places, struct cause *cause);
+	const struct case_file *file, const struct claim *claim, const struct cause_phases *phases, struct cause *cause);
 
 #endif

@@ -124,8 +124,8 @@ void account_share_out(struct case_file *file, struct pool *pools, size_t count)
 {
 	double baseline_wait_ratio = file->baseline->evidence.run_queue_wait_s / file->baseline->evidence.cpu_s;
 	for (int behind = 0; behind < 2; behind++) {
-		const struct explain_row place = { .name = behind ? NAME_BETWEEN : NAME_NONE };
-		const struct evidence *record = account_evidence(file, &place);
+		const struct explain_row row = { .name = behind ? NAME_BETWEEN : NAME_NONE };
+		const struct evidence *record = account_evidence(file, &row);
 		double spilt = spilt_s(file, behind), cpu_s = NAN, queue_s = NAN;
 		if (record) {
 			cpu_s = fmax(excess_over(record->cpu_s, file->baseline->evidence.cpu_s) - file->named_s[behind] - spilt, 0);

@@ -1,4 +1,4 @@
-/* export.h: what leaves pmtop as text. Everything comes out of the same model as the screen. */
+/* export.h: writes the model as text and JSON; the screen shows the same model. */
 #ifndef PMTOP_EXPORT_EXPORT_H
 #define PMTOP_EXPORT_EXPORT_H
 
@@ -9,43 +9,43 @@
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 
-/* One JSON object on one line with a newline (README "The JSON object"); `run` is an index into model->runs, −1 = no
+/* One JSON object on one line with a newline (pmtop(1)); `run` is an index into model->runs, −1 = no
  * run. */
 void export_json(
 	struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns);
-/* The same, in which lists that grow with the run have their newest (or largest) 50 rows: an object that is written at
- * each refresh stays small. */
+/* The same, but lists that grow with the run contain only their newest (or largest) 50 rows, so that an object for each
+ * refresh stays small. */
 void export_json_newest(
 	struct buffer *out, const struct model *model, const struct alerts *alerts, int run, int64_t realtime_ns);
 
-/* What was told of a GPU. */
+/* What was printed about a GPU. */
 struct gpu_line {
 	int32_t instance;
 	bool is_lost;
 	enum memory_verdict verdict;
 };
 
-/* The guides' lines, `pmtop -b`. Keeps what was printed already; the members are lines.c's own. */
+/* State of the lines of `pmtop -b`: what was printed already. Only lines.c uses the members. */
 struct lines {
-	int64_t batch_lines; /* print each of the first so many batches seen */
+	int64_t batch_lines; /* print each of the first `batch_lines` batches */
 	int64_t batches_printed;
-	uint64_t run_key; /* which run and mode the two below count in; 0 = none yet */
+	uint64_t run_key; /* run and mode of the two times below; 0 = none yet */
 	uint64_t next_ordinal;
 	int64_t printed_until_ns;           /* end of the last batch or epoch printed */
-	int64_t flagged_until_ns;           /* begin of the last flagged batch told of */
+	int64_t flagged_until_ns;           /* begin of the last flagged batch printed */
 	uint64_t next_epoch, next_mark;     /* since the start of the run, dropped ones included */
-	uint64_t next_energy;               /* the same, of epochs whose energy is told */
-	enum memory_verdict memory_verdict; /* the last that was written */
-	uint64_t gpu_happenings;            /* told */
+	uint64_t next_energy;               /* the same, of epochs whose energy is printed */
+	enum memory_verdict memory_verdict; /* the last verdict printed */
+	uint64_t gpu_happenings;            /* events of GPUs, printed */
 	size_t gpu_count;
 	struct gpu_line gpus[GPUS_MAX];
-	size_t warned_count; /* warnings that stand and were printed */
+	size_t warned_count; /* active warnings that were printed */
 	struct {
 		const char *rule;
 		unsigned run;
 		uint32_t subject;
 	} warned[ALERTS_MAX];
-	size_t pattern_count; /* patterns that stand and were printed */
+	size_t pattern_count; /* current patterns that were printed */
 	struct {
 		int run;
 		enum pattern_kind kind;
@@ -53,14 +53,14 @@ struct lines {
 	} patterns[PATTERNS_MAX];
 };
 void lines_init(struct lines *lines, int64_t batch_lines);
-/* Appends the lines that became due, in the order in which they happened: batches (from the oldest that is kept),
- * marks, at each epoch's end its two lines and, once it is known, what it used of energy, then flagged batches with
- * their cause once it can be known, what memory does where that is news or an epoch has ended while it grows, what
- * happens to GPUs, and warnings that were raised since; where nothing publishes, one line of process figures. */
+/* Appends the lines that are due, in order of time: batches (from the oldest retained one) and marks; two lines for
+ * each epoch that ended, and its energy when that is known; then flagged batches with their cause, changes of the
+ * memory verdict (while memory grows, one line per epoch), events of GPUs, and new warnings. Without instrumentation it
+ * appends one line of process figures. */
 void export_lines(
 	struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run);
 
-/* PERFORMANCE SUMMARY, AGGREGATE STATISTICS, epochs, warnings, as the guides show them. */
+/* The tables PERFORMANCE SUMMARY and AGGREGATE STATISTICS, epochs and warnings. */
 void export_report(struct buffer *out, const struct model *model, const struct alerts *alerts, int run);
 /* One line per refresh for --format=csv; the header when `with_header`. */
 void export_csv(struct buffer *out, const struct model *model, int run, int64_t realtime_ns, int with_header);

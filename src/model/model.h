@@ -1,7 +1,7 @@
 /* model.h: the state of the target: processes, memory, runs, hardware. It depends only on sample sets, so the same sets
  * give the same model.
  *
- * The main thread owns it. All rates, quantiles, trends and histories are computed here; widgets keep none. */
+ * The main thread owns it. All rates, quantiles, trends and histories are computed here; widgets store none. */
 #ifndef PMTOP_MODEL_MODEL_H
 #define PMTOP_MODEL_MODEL_H
 

@@ -11,7 +11,7 @@
 
 enum { BINS = 2048, GAPS_MAX = 1024, READ_AGAIN_MS = 200 };
 #define BIN_FIRST_NS (100 * NS_PER_MS)
-/* A gap: more time between two sets than this, and than this multiple of the usual time. */
+/* A gap: more time between two sets than this, and than this multiple of the median time. */
 #define SILENT_NS (5 * NS_PER_S)
 enum { SILENT_TIMES = 20 };
 

@@ -207,7 +207,7 @@ enum { PERF_EVENTS_MAX = 32 };
 	X(GPU)           /* gpu: found or changed */ \
 	X(GPU_PROCESSES) /* gpu_processes: all processes that use this GPU now; replaces the list */ \
 	X(GPU_EVENT)     /* gpu_event: an event such as an XID error */ \
-	X(PROCESS_PLACE) /* place: local rank and visible devices from a process's environment */ \
+	X(PROCESS_PLACE) /* placement: local rank and visible devices from a process's environment */ \
 	X(PERF_EVENT)    /* perf_event: describes an event number, before its first count */ \
 	X(PERF_COUNT)    /* perf_count: totals since pmtop began to count */ \
 	/* time in Python code, from stack samples */ \
@@ -365,7 +365,7 @@ struct record {
 		struct {
 			int32_t pid, local_rank;
 			const char *visible_devices;
-		} place;
+		} placement;
 		/* event < PERF_EVENTS_MAX; name: in the syntax of libpfm4 or perf */
 		struct {
 			uint32_t event, role;
@@ -439,10 +439,9 @@ void sample_set_missing(
 
 const char *record_kind_name(enum record_kind kind);
 
-/* Whether a run that RUN_OPENED announces is inferred: pmtop counts its batches from outside the process. */
+/* Whether a run that RUN_OPENED announces is inferred from its DataLoaders' counters. */
 bool opened_is_counted(const struct record *record);
-/* Whether a run's or a worker's end, as RUN_CLOSED and WORKER_GONE have it in `text`, is the usual one: it said so
- * itself. */
+/* Whether `text` of RUN_CLOSED or WORKER_GONE says that the run or worker announced its end itself. */
 bool end_is_orderly(const char *text);
 
 #endif

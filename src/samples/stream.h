@@ -57,11 +57,11 @@ void stream_write_set(
 	struct stream_writer *writer, enum block_kind kind, const struct sample_set *set, struct buffer *out);
 /* The index is the last block of a recording: the offsets of dictionaries, for readers that seek to a time. Its last
  * eight bytes are its own offset. */
-struct stream_place {
+struct stream_entry {
 	uint64_t offset, number;
 	int64_t time_ns;
 };
-void stream_write_index(struct stream_writer *writer, const struct stream_place *places, size_t count, uint64_t offset,
+void stream_write_index(struct stream_writer *writer, const struct stream_entry *entries, size_t count, uint64_t offset,
 	int64_t time_ns, struct buffer *out);
 void stream_writer_release(struct stream_writer *writer);
 

@@ -63,18 +63,18 @@ void stream_write_set(
 	buffer_clear(&writer->payload);
 }
 
-void stream_write_index(struct stream_writer *writer, const struct stream_place *places, size_t count, uint64_t offset,
+void stream_write_index(struct stream_writer *writer, const struct stream_entry *entries, size_t count, uint64_t offset,
 	int64_t time_ns, struct buffer *out)
 {
-	enum { PLACE_SIZE = 24, PLACES_MAX = (STREAM_PAYLOAD_MAX - 16) / PLACE_SIZE };
+	enum { ENTRY_SIZE = 24, ENTRIES_MAX = (STREAM_PAYLOAD_MAX - 16) / ENTRY_SIZE };
 	struct buffer *payload = &writer->payload;
 	/* The index lists every dictionary of recordings up to half a day, and every second, third … of longer ones. */
-	size_t step = count / PLACES_MAX + 1, emitted = (count + step - 1) / step;
+	size_t step = count / ENTRIES_MAX + 1, emitted = (count + step - 1) / step;
 	buffer_add_little(payload, emitted, 8);
 	for (size_t i = 0; i < count; i += step) {
-		buffer_add_little(payload, places[i].offset, 8);
-		buffer_add_little(payload, places[i].number, 8);
-		buffer_add_little(payload, (uint64_t)places[i].time_ns, 8);
+		buffer_add_little(payload, entries[i].offset, 8);
+		buffer_add_little(payload, entries[i].number, 8);
+		buffer_add_little(payload, (uint64_t)entries[i].time_ns, 8);
 	}
 	buffer_add_little(payload, offset, 8);
 	write_block(writer, BLOCK_INDEX, 0, time_ns, out);

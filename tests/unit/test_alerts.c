@@ -706,7 +706,7 @@ START_TEST(ranks_are_named_and_a_full_list_keeps_the_severe)
 }
 END_TEST
 
-START_TEST(a_run_whose_place_is_not_used_is_not_judged)
+START_TEST(a_run_whose_slot_is_unused_is_not_judged)
 {
 	batches(25, 0.2);
 	share(OPTIMIZER, 0.6);
@@ -796,7 +796,7 @@ START_TEST(every_message_is_one_line_that_fits_whatever_the_names)
 		}
 	}
 	for (size_t r = 0; r < EMITTED; r++)
-		ck_assert_msg(seen[r], "%s was never told", emitted[r]);
+		ck_assert_msg(seen[r], "%s was never raised", emitted[r]);
 }
 END_TEST
 
@@ -836,7 +836,7 @@ int main(void)
 	tcase_add_test(tests, data_loading_replaces_other_warnings_of_its_phase);
 	tcase_add_test(tests, raised_come_first_then_the_severe_then_the_new);
 	tcase_add_test(tests, ranks_are_named_and_a_full_list_keeps_the_severe);
-	tcase_add_test(tests, a_run_whose_place_is_not_used_is_not_judged);
+	tcase_add_test(tests, a_run_whose_slot_is_unused_is_not_judged);
 	tcase_add_test(tests, the_same_model_gives_the_same_warnings);
 	tcase_add_test(tests, every_message_is_one_line_that_fits_whatever_the_names);
 	suite_add_tcase(suite, tests);

@@ -176,7 +176,7 @@ START_TEST(unknown_figures_neither_raise_nor_clear)
 }
 END_TEST
 
-/* -- what it is told with -- */
+/* -- message and evidence -- */
 
 START_TEST(a_history_begins_before_the_warning)
 {

@@ -17,7 +17,7 @@
 #define READING_NS (200 * NS_PER_MS)
 #define LARGEST_PID 4194304
 
-/* -- a run, told to a model -- */
+/* -- a run in a model -- */
 
 struct emitted {
 	struct synthetic *synthetic;
@@ -70,7 +70,7 @@ static void end(struct emitted *emitted)
 	synthetic_free(emitted->synthetic);
 }
 
-/* -- what is told -- */
+/* -- emitted records -- */
 
 START_TEST(the_same_seed_gives_the_same_records)
 {

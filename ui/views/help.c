@@ -73,10 +73,10 @@ enum {
 
 static int entry_count(const struct scene *scene) { return ENTRIES + (scene->replay ? REPLAY_ENTRIES : 0); }
 
-static const struct entry *entry_at(const struct scene *scene, int place)
+static const struct entry *entry_at(const struct scene *scene, int row)
 {
 	int before = scene->replay ? REPLAY_ENTRIES : 0;
-	return place < before ? &replay_entries[place] : &entries[place - before];
+	return row < before ? &replay_entries[row] : &entries[row - before];
 }
 
 /* Draws as many entries as fit, from *next on; *next ends behind the last. */

@@ -45,8 +45,8 @@ const char *batch_kind(
 {
 	const char *kind = track_kind_name(run, track, batch->kind);
 	unsigned accumulation = run_accumulation(run);
-	if (batch->place > 0 && accumulation > 0)
-		snprintf(out, BATCH_KIND_SIZE, "micro-batch %u of %u", batch->place, accumulation);
+	if (batch->micro_batch > 0 && accumulation > 0)
+		snprintf(out, BATCH_KIND_SIZE, "micro-batch %u of %u", batch->micro_batch, accumulation);
 	else
 		snprintf(out, BATCH_KIND_SIZE, "%s%.50s", kind ? "kind: " : "", kind ? kind : "");
 	return out;

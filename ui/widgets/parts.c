@@ -104,10 +104,10 @@ const char *parts_clock(char out[NUMBER_SIZE], const struct scene *scene, int64_
 	return out;
 }
 
-/* The smallest value for each unit, and its decimal places: three digits or more at every size. */
+/* The smallest value for each unit, and its decimals: three digits or more at every size. */
 static const struct time_form {
 	double from, scale;
-	int places;
+	int decimals;
 	const char *unit;
 } time_forms[] = {
 	{ 100, 1, 1, "s" },
@@ -135,14 +135,14 @@ const char *parts_time_bare(char out[NUMBER_SIZE], double seconds, double like, 
 {
 	const struct time_form *form = time_form_of(like);
 	double value = seconds * form->scale;
-	bool is_nothing = fabs(value) < 0.5 * pow(10, -form->places);
+	bool is_nothing = fabs(value) < 0.5 * pow(10, -form->decimals);
 	if (isnan(seconds))
 		snprintf(out, NUMBER_SIZE, "–");
 	else if (is_nothing)
-		snprintf(out, NUMBER_SIZE, is_signed || seconds <= 0 ? "%.*f" : "<%.*f", form->places,
-			is_signed || seconds <= 0 ? 0 : pow(10, -form->places));
+		snprintf(out, NUMBER_SIZE, is_signed || seconds <= 0 ? "%.*f" : "<%.*f", form->decimals,
+			is_signed || seconds <= 0 ? 0 : pow(10, -form->decimals));
 	else
-		snprintf(out, NUMBER_SIZE, is_signed ? "%+.*f" : "%.*f", form->places, value);
+		snprintf(out, NUMBER_SIZE, is_signed ? "%+.*f" : "%.*f", form->decimals, value);
 	return out;
 }
 

@@ -1,5 +1,5 @@
-/* cells.h: one cell of a CSV table (RFC 4180, UTF-8), such that `pandas.read_csv` needs no options: empty for what is
- * not known. No commas are added. */
+/* cells.h: one cell of a CSV table (RFC 4180, UTF-8), which `pandas.read_csv` reads without options. An unknown value
+ * is an empty cell. The functions add no commas. */
 #ifndef PMTOP_BASE_FORMATS_CELLS_H
 #define PMTOP_BASE_FORMATS_CELLS_H
 
@@ -8,9 +8,9 @@
 #include "src/base/buffer.h"
 
 void cell_number(struct buffer *out, double value);   /* 12 significant digits; not finite: empty */
-void cell_float(struct buffer *out, float value);     /* 7, which a float holds */
-void cell_text(struct buffer *out, const char *text); /* quoted where it must be; NULL: empty */
-/* ISO 8601, UTC, so many places of a second (0 … 9) */
-void cell_time(struct buffer *out, int64_t realtime_ns, int places);
+void cell_float(struct buffer *out, float value);     /* 7 significant digits */
+void cell_text(struct buffer *out, const char *text); /* quoted if necessary; NULL: empty */
+/* ISO 8601, UTC, with this many decimals of a second (0 … 9) */
+void cell_time(struct buffer *out, int64_t realtime_ns, int decimals);
 
 #endif

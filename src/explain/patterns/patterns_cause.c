@@ -335,7 +335,8 @@ static bool is_epoch_length(const struct comparison *comparison, struct pattern 
 	const struct steps *steps = comparison->steps;
 	double length = (double)steps->run->state.batches_per_epoch;
 	if (length <= 0 && steps->epoch_count > 2)
-		length = steps->epochs[steps->epoch_count - 1].first_place - steps->epochs[steps->epoch_count - 2].first_place;
+		length =
+			steps->epochs[steps->epoch_count - 1].first_position - steps->epochs[steps->epoch_count - 2].first_position;
 	return length > 0 && pattern->period == length && set_candidate(pattern, "epoch length %.0f", length);
 }
 

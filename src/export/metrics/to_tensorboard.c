@@ -1,4 +1,4 @@
-/* --to=tensorboard: an event file of scalars for each rank, as TensorBoard reads it: tensorboard --logdir DIR.
+/* --to=tensorboard: for each rank an event file of scalars: tensorboard --logdir DIR.
  *
  * A file is records: u64 length, u32 masked CRC32C of that, an Event, u32 masked CRC32C of it, all little-endian. An
  * Event is a protobuf message: double wall_time = 1; int64 step = 2; string file_version = 3; Summary summary = 5, of
@@ -23,7 +23,7 @@ struct board {
 	struct finished *finished;
 	struct buffer event;
 	size_t summary;                 /* where it begins in the event */
-	bool has_begun[MODEL_RUNS_MAX]; /* its file */
+	bool has_begun[MODEL_RUNS_MAX]; /* the rank's file has its first record */
 };
 
 static void close_board(void *state)
@@ -50,7 +50,7 @@ static void *open_board(const struct export_scene *scene)
 
 /* -- records -- */
 
-/* A CRC of data that hold CRCs themselves is worth less: so it is turned and moved. */
+/* Rotated and offset, as the format demands: a CRC of data that contain CRCs detects fewer errors. */
 static uint32_t masked_crc(const char *bytes, size_t length)
 {
 	uint32_t crc = crc32c(0, bytes, length);
@@ -83,7 +83,7 @@ static void begin_scalars(struct board *board, const struct export_scene *scene,
 
 /* -- scalars -- */
 
-/* What is not known has no point. */
+/* An unknown value has no point. */
 static void add_scalar(struct board *board, const char *mode, const char *group, const char *name, double figure)
 {
 	float simple = (float)figure;
@@ -97,8 +97,8 @@ static void add_scalar(struct board *board, const char *mode, const char *group,
 	protobuf_end(&board->event, value);
 }
 
-/* The same name whenever it is exported again, so that nothing is shown twice. Several ranks have folders, which
- * TensorBoard shows as runs. */
+/* A repeated export uses the same name, so that TensorBoard shows no run twice. Each of several ranks has a folder,
+ * which TensorBoard shows as a run. */
 static void name_file(const struct export_scene *scene, unsigned rank, char *out, size_t size)
 {
 	const struct run *run = &scene->model->runs[rank];
@@ -115,7 +115,7 @@ static void name_file(const struct export_scene *scene, unsigned rank, char *out
 		scene_realtime_ns(scene, run->start_ns) / NS_PER_S, used ? host : "unknown", (int)run->pid);
 }
 
-/* NULL: it cannot be written. */
+/* NULL: the file cannot be written. */
 static struct buffer *file_of(struct board *board, const struct export_scene *scene, unsigned rank)
 {
 	struct buffer first = BUFFER_INIT;
@@ -194,7 +194,7 @@ static void add_set(void *state, const struct export_scene *scene, const struct 
 	write_one(state, scene, false);
 }
 
-/* A run without batches has its file too: that it is empty is an answer. */
+/* A run without batches has an empty file, not none. */
 static void end_board(void *state, const struct export_scene *scene)
 {
 	write_one(state, scene, true);

@@ -5,7 +5,7 @@
 #include "src/base/text.h"
 #include "src/export/trace/trace_private.h"
 
-/* -- what samplers read of processes -- */
+/* -- process figures -- */
 
 static struct trace_process *process_of(struct trace *trace, const struct process *process)
 {
@@ -23,7 +23,7 @@ static bool has_readings(const struct sample_set *set)
 	return false;
 }
 
-/* Of the target and of every process that publishes a run. */
+/* For the target and every process that publishes a run. */
 void trace_readings(struct trace *trace, const struct sample_set *set)
 {
 	const struct model *model = trace->scene->model;
@@ -45,7 +45,7 @@ void trace_readings(struct trace *trace, const struct sample_set *set)
 	}
 }
 
-/* -- what the run publishes -- */
+/* -- published gauges, counters and losses -- */
 
 static enum trace_unit unit_of(const char *name) { return text_ends_with(name, "_bytes") ? TRACE_BYTES : TRACE_NUMBER; }
 

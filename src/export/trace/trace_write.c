@@ -3,7 +3,7 @@
 
 #include "src/export/trace/trace_private.h"
 
-/* -- notes -- */
+/* -- a slice's notes -- */
 
 static struct trace_note *add_note(struct trace_slice *slice, const char *key, enum trace_note_kind kind)
 {

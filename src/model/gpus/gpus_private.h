@@ -1,5 +1,5 @@
 /* gpus_private.h: internal state of the GPU files. gpus.c applies records and drops stale figures; gpus_runs.c finds
- * the GPUs that runs use, with gpus_places.c if processes are hidden; gpus_memory.c judges the run's memory;
+ * the GPUs that runs use, with gpus_placement.c if processes are hidden; gpus_memory.c judges the run's memory;
  * gpus_totals.c computes means and totals; gpus_words.c has the texts. */
 #ifndef PMTOP_MODEL_GPUS_GPUS_PRIVATE_H
 #define PMTOP_MODEL_GPUS_GPUS_PRIVATE_H
@@ -61,10 +61,10 @@ const struct process *gpus_find_process(const struct model *model, int32_t pid);
 const struct run *gpus_run_of_pid(const struct model *model, int32_t pid);       /* NULL: no live run */
 bool run_is_on_gpu(const struct run *run);                                       /* its allocator reports GPU memory */
 
-/* -- gpus_places.c: from environments and meta. Bit masks of the model's GPUs (GPUS_MAX is 64) -- */
+/* -- gpus_placement.c: from environments and meta. Bit masks of the model's GPUs (GPUS_MAX is 64) -- */
 static inline uint64_t gpu_bit(int gpu) { return UINT64_C(1) << gpu; }
-uint64_t gpus_by_run_place(const struct model *model, const struct run *run);
-uint64_t gpus_by_all_places(const struct model *model);
+uint64_t gpus_by_run_placement(const struct model *model, const struct run *run);
+uint64_t gpus_by_all_placements(const struct model *model);
 
 /* -- gpus_memory.c: once per second -- */
 void gpus_judge_memory(struct model *model);

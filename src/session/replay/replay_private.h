@@ -36,7 +36,7 @@ struct replay {
 
 bool replay_is_running(const struct replay *replay);
 /* The replay's clock now, in the recording's time. */
-int64_t replay_place_ns(const struct replay *replay);
+int64_t replay_position_ns(const struct replay *replay);
 void replay_put(struct replay *replay, int64_t at_ns);
 void replay_seek(struct replay *replay, const struct goal *goal);
 /* Ends a seek: a forward one stays at the time reached, a backward one returns to where it began. */

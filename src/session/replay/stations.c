@@ -33,11 +33,11 @@ static void close_session(struct session *session)
 	free(session);
 }
 
-static int64_t time_at(const struct stations *stations, size_t place)
+static int64_t time_at(const struct stations *stations, size_t index)
 {
-	return place == 0             ? stations->begin_ns
-		: place > stations->count ? stations->end_ns
-								  : stations->list[place - 1]->model->now_ns;
+	return index == 0             ? stations->begin_ns
+		: index > stations->count ? stations->end_ns
+								  : stations->list[index - 1]->model->now_ns;
 }
 
 /* The middle of the widest gap; 0: all gaps are short, or the list is full. Under the lock. */

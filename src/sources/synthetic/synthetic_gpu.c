@@ -244,9 +244,9 @@ void synthetic_describe_gpus(const struct synthetic *synthetic, int64_t now_ns, 
 	struct record *record = sample_set_add(out, RECORD_PROCESS_PLACE, 0, now_ns);
 	if (!record)
 		return;
-	record->place.pid = SYNTHETIC_PID;
-	record->place.local_rank = -1;
-	record->place.visible_devices = "0,1";
+	record->placement.pid = SYNTHETIC_PID;
+	record->placement.local_rank = -1;
+	record->placement.visible_devices = "0,1";
 	for (int gpu = 0; gpu < SYNTHETIC_GPUS && !synthetic->scenario->node.is_bare; gpu++)
 		emit_gpu(synthetic, now_ns, gpu, out);
 	if (synthetic->scenario->node.is_bare)

@@ -171,10 +171,10 @@ enum {
 	LACKS_MAX = 3
 };
 
-static void show(const struct scene *scene, int place, struct figure *out)
+static void show(const struct scene *scene, int index, struct figure *out)
 {
 	memset(out, 0, sizeof *out);
-	figures[place].show(scene, out);
+	figures[index].show(scene, out);
 }
 
 /* -- why some are missing -- */

@@ -15,7 +15,7 @@ static int clamp(int value, int min, int max) { return value < min ? min : value
 
 /* -- which one -- */
 
-static int place_of(const struct model *model, const struct gpu *gpu) { return (int)(gpu - model->gpus.gpus); }
+static int index_of(const struct model *model, const struct gpu *gpu) { return (int)(gpu - model->gpus.gpus); }
 
 /* The user's choice stays until another run is shown; else the first GPU of the run. `chosen` holds its instance +
  * 1. */
@@ -26,19 +26,19 @@ static int chosen_gpu(const struct scene *scene)
 	for (size_t i = 0; i < scene->model->gpus.count && state->chosen_for == scene->run; i++)
 		if (state->chosen == (uint64_t)scene->model->gpus.gpus[i].instance + 1)
 			return (int)i;
-	return gpus_to_show(scene->model, scene_run(scene), of_run) > 0 ? place_of(scene->model, of_run[0]) : 0;
+	return gpus_to_show(scene->model, scene_run(scene), of_run) > 0 ? index_of(scene->model, of_run[0]) : 0;
 }
 
-static void choose(struct scene *scene, int place)
+static void choose(struct scene *scene, int index)
 {
 	struct view_state *state = scene->state;
-	if (place < 0 || place >= (int)scene->model->gpus.count)
+	if (index < 0 || index >= (int)scene->model->gpus.count)
 		return;
-	if (place != chosen_gpu(scene))
+	if (index != chosen_gpu(scene))
 		memset(state->scales, 0, sizeof state->scales);
-	state->chosen = (uint64_t)scene->model->gpus.gpus[place].instance + 1;
+	state->chosen = (uint64_t)scene->model->gpus.gpus[index].instance + 1;
 	state->chosen_for = scene->run;
-	state->row = place;
+	state->row = index;
 }
 
 /* -- drawing -- */

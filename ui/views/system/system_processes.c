@@ -87,7 +87,7 @@ struct sorted {
 	const struct process *process;
 	const char *text;
 	double value;
-	size_t place;
+	size_t index;
 	int direction;
 };
 
@@ -99,10 +99,10 @@ static int compare(const void *left, const void *right)
 		order = strcmp(a->text, b->text);
 	else if (isnan(a->value) || isnan(b->value))
 		return isnan(a->value) != isnan(b->value) ? (isnan(a->value) ? 1 : -1)
-												  : (a->place > b->place) - (a->place < b->place);
+												  : (a->index > b->index) - (a->index < b->index);
 	else
 		order = (a->value > b->value) - (a->value < b->value);
-	return order != 0 ? order * a->direction : (a->place > b->place) - (a->place < b->place);
+	return order != 0 ? order * a->direction : (a->index > b->index) - (a->index < b->index);
 }
 
 static const char *sort_text(const struct process *process, int cell)
