@@ -1,8 +1,10 @@
 #include "src/base/text.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/text_width.h"
@@ -153,6 +155,13 @@ const char *text_shell_word(char *out, size_t size, const char *word)
 	return out;
 }
 
+long text_count(const char *text)
+{
+	char *end;
+	long count = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : -1;
+	return count >= 0 && *end == '\0' ? count : -1;
+}
+
 size_t text_cells(const char *text)
 {
 	size_t cells = 0, length = strlen(text);
@@ -175,7 +184,7 @@ size_t text_cells(const char *text)
 }
 
 /* Three significant digits, so the width barely changes from 1.00 to 999. */
-static int places_for(double value) { return value < 9.995 ? 2 : value < 99.95 ? 1 : 0; }
+static int decimals_for(double value) { return value < 9.995 ? 2 : value < 99.95 ? 1 : 0; }
 
 struct unit {
 	double scale;
@@ -194,7 +203,7 @@ static const char *format_in_units(char out[NUMBER_SIZE], double value, const st
 	if (scaled >= 999.5)
 		snprintf(out, NUMBER_SIZE, "%s%.3g%s", sign, scaled, units[i].name);
 	else
-		snprintf(out, NUMBER_SIZE, "%s%.*f%s", sign, places_for(scaled), scaled, units[i].name);
+		snprintf(out, NUMBER_SIZE, "%s%.*f%s", sign, decimals_for(scaled), scaled, units[i].name);
 	return out;
 }
 
@@ -239,7 +248,7 @@ const char *format_seconds(char out[NUMBER_SIZE], double seconds)
 	return out;
 }
 
-/* Three decimal places would show 0.000. */
+/* Three decimals would show 0.000. */
 static bool reads_as_zero(double s) { return s != 0 && fabs(s) < 0.001; }
 
 const char *format_brief_seconds(char out[NUMBER_SIZE], double s)

@@ -24,6 +24,8 @@ size_t text_clean(char *out, size_t size, const char *text, size_t length);
  * word does not fit. */
 const char *text_shell_word(char *out, size_t size, const char *word);
 
+/* A whole number of digits alone; -1: the text is something else. */
+long text_count(const char *text);
 bool text_ends_with(const char *text, const char *end);
 
 /* Each writes into `out` and returns it. NAN gives "–" everywhere: unknown is never zero. */
@@ -31,7 +33,7 @@ enum { NUMBER_SIZE = 32 };
 const char *format_grouped(char out[NUMBER_SIZE], uint64_t count); /* "1,204" */
 /* "12.3 µs" "4.51 ms" "0.201 s" "12.4 s" "3:03" "4 h 03" "2 d 04 h" */
 const char *format_seconds(char out[NUMBER_SIZE], double seconds);
-/* "0.201 s": seconds with 3 places, for columns; below 1 ms "451 µs" */
+/* "0.201 s": seconds with 3 decimals, for columns; below 1 ms "451 µs" */
 const char *format_fixed_seconds(char out[NUMBER_SIZE], double s);
 const char *format_brief_seconds(char out[NUMBER_SIZE], double s); /* "0.201s"; below 1 ms "451 µs" */
 /* "812 B" "1.61 MB" "3.42 GB" (decimal units: 1 MB = 10^6 bytes) */

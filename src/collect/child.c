@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "src/base/clock.h"
 #include "src/base/files/start.h"
 #include "src/base/text.h"
+#include "src/base/thread.h"
 #include "src/samples/stream.h"
 #include "src/samples/stream_read.h"
 #include "src/sources/target/target.h"
@@ -119,23 +119,12 @@ static void *reap(void *pid)
 	return NULL;
 }
 
-/* A killed process ends when the kernel lets it. A detached thread with a small stack and all signals blocked reaps
- * it. */
+/* A killed process ends when the kernel lets it: a thread reaps it. */
 static void reap_later(pid_t pid)
 {
-	pthread_attr_t attributes;
-	pthread_t thread;
-	sigset_t all, before;
 	atomic_fetch_add(&unreaped_count, 1);
-	pthread_attr_init(&attributes);
-	pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-	pthread_attr_setstacksize(&attributes, 64 * 1024);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, &attributes, reap, (void *)(intptr_t)pid) != 0)
+	if (thread_start_detached(reap, (void *)(intptr_t)pid) != 0)
 		atomic_fetch_sub(&unreaped_count, 1);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	pthread_attr_destroy(&attributes);
 }
 
 static void explain_end(struct child *child)
@@ -232,7 +221,7 @@ static enum status supervise(struct child *child, int64_t now_ns, bool is_over, 
 	return status;
 }
 
-/* Reports a slow start, so that a hanging driver can be told from a missing one. */
+/* Reports a slow start, so that the user can distinguish a hanging driver from a missing one. */
 static void emit_late(struct child *child, int64_t now_ns, struct sample_set *out)
 {
 	char text[128];

@@ -115,7 +115,7 @@ static void feed_sample(struct feed *feed, struct sample_set *out)
 		feed->sample_ns = feed->source->sample(feed->state, clock_monotonic_ns(), out);
 }
 
-/* Call before anything that may read a file: tells the watcher which source a blocked read belongs to. */
+/* Call before anything that may read a file, so that the watcher knows to which source a blocked read belongs. */
 static struct feed *begin_reading(struct collector *collector, int index)
 {
 	collector->reading = index;

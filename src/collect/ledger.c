@@ -63,7 +63,7 @@ static bool is_about_same(const struct record *a, const struct record *b)
 	switch (a->kind) {
 	case RECORD_PROCESS_SEEN: return a->process.pid == b->process.pid;
 	case RECORD_PROCESS_WAIT: return a->wait.pid == b->wait.pid;
-	case RECORD_PROCESS_PLACE: return a->place.pid == b->place.pid;
+	case RECORD_PROCESS_PLACE: return a->placement.pid == b->placement.pid;
 	case RECORD_PERF_EVENT: return a->perf_event.event == b->perf_event.event;
 	case RECORD_INSTANCE:
 		return a->instance.instance == b->instance.instance && is_same_family(a->instance.metric, b->instance.metric);
@@ -115,7 +115,7 @@ static bool copy_texts(struct entry *entry)
 	switch (record->kind) {
 	case RECORD_PROCESS_SEEN: return copy_entry_text(entry, 0, &record->process.command);
 	case RECORD_PROCESS_WAIT: return copy_entry_text(entry, 0, &record->wait.text);
-	case RECORD_PROCESS_PLACE: return copy_entry_text(entry, 0, &record->place.visible_devices);
+	case RECORD_PROCESS_PLACE: return copy_entry_text(entry, 0, &record->placement.visible_devices);
 	case RECORD_PERF_EVENT: return copy_entry_text(entry, 0, &record->perf_event.name);
 	case RECORD_INSTANCE: return copy_entry_text(entry, 0, &record->instance.name);
 	default:
@@ -153,11 +153,11 @@ static void put_rows(struct ledger *ledger, const struct record *record)
 static void end_process(struct ledger *ledger, const struct record *gone)
 {
 	struct record waits = { .kind = RECORD_PROCESS_WAIT }, seen = { .kind = RECORD_PROCESS_SEEN },
-				  place = { .kind = RECORD_PROCESS_PLACE };
-	seen.process.pid = waits.wait.pid = place.place.pid = gone->process.pid;
+				  placement = { .kind = RECORD_PROCESS_PLACE };
+	seen.process.pid = waits.wait.pid = placement.placement.pid = gone->process.pid;
 	remove_entry(ledger, &seen);
 	remove_entry(ledger, &waits);
-	remove_entry(ledger, &place);
+	remove_entry(ledger, &placement);
 }
 
 void ledger_note(struct ledger *ledger, const struct sample_set *set, size_t from)
@@ -212,7 +212,7 @@ void ledger_emit(const struct ledger *ledger, int64_t now_ns, struct sample_set 
 		switch (record->kind) {
 		case RECORD_PROCESS_SEEN: copy_text(out, &record->process.command); break;
 		case RECORD_PROCESS_WAIT: copy_text(out, &record->wait.text); break;
-		case RECORD_PROCESS_PLACE: copy_text(out, &record->place.visible_devices); break;
+		case RECORD_PROCESS_PLACE: copy_text(out, &record->placement.visible_devices); break;
 		case RECORD_PERF_EVENT: copy_text(out, &record->perf_event.name); break;
 		case RECORD_INSTANCE: copy_text(out, &record->instance.name); break;
 		default:

@@ -2,13 +2,13 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/thread.h"
 #include "src/collect/recorder_disk.h"
 #include "src/samples/stream_write.h"
 
@@ -103,18 +103,6 @@ static void recorder_free(struct recorder *recorder)
 	free(recorder);
 }
 
-/* Blocks all signals: the main thread handles them, and with SIGXFSZ blocked a write beyond the limit fails with
- * EFBIG. */
-static int start_thread(struct recorder *recorder)
-{
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int error = pthread_create(&recorder->thread, NULL, record, recorder);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error;
-}
-
 static struct recorder *recorder_new(const struct stream_header *header, const struct recorder_options *options)
 {
 	struct recorder *recorder = calloc(1, sizeof *recorder);
@@ -137,7 +125,7 @@ static struct recorder *recorder_new(const struct stream_header *header, const s
 
 static enum status begin(struct recorder *recorder, struct recorder **out, struct reason *why_not)
 {
-	int error = start_thread(recorder);
+	int error = thread_start(&recorder->thread, record, recorder);
 	if (error) {
 		if (recorder->disk.is_file)
 			unlink(recorder->disk.path);

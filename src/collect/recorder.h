@@ -20,7 +20,7 @@
 enum { RECORDER_WHY_SIZE = 256 };
 
 struct recorder_options {
-	/* continue in another file (run.1.pmtop, run.2.pmtop, …) after so many bytes; 0 = never */
+	/* continue in another file (run.1.pmtop, run.2.pmtop, …) after this many bytes; 0 = never */
 	uint64_t file_bytes;
 	uint64_t max_bytes;   /* limit of all files together; 0 = no limit */
 	uint64_t queue_bytes; /* limit of the queue; 0 = 16 MiB */

@@ -118,17 +118,17 @@ static bool write_all(struct disk *disk, const char *bytes, size_t length)
 	return true;
 }
 
-static void add_place(struct disk *disk, const struct chunk *chunk)
+static void add_entry(struct disk *disk, const struct chunk *chunk)
 {
-	if (disk->place_count == disk->place_room) {
-		size_t room = disk->place_room ? disk->place_room * 2 : 256;
-		struct stream_place *places = realloc(disk->places, room * sizeof *places);
-		if (!places)
+	if (disk->entry_count == disk->entry_room) {
+		size_t room = disk->entry_room ? disk->entry_room * 2 : 256;
+		struct stream_entry *entries = realloc(disk->entries, room * sizeof *entries);
+		if (!entries)
 			return;
-		disk->places = places;
-		disk->place_room = room;
+		disk->entries = entries;
+		disk->entry_room = room;
 	}
-	disk->places[disk->place_count++] = (struct stream_place){ disk->offset, chunk->number, chunk->time_ns };
+	disk->entries[disk->entry_count++] = (struct stream_entry){ disk->offset, chunk->number, chunk->time_ns };
 }
 
 /* Writes the index of the file, and gives its descriptor to the caller, who closes it: until then it is locked. */
@@ -139,14 +139,14 @@ static int finish_file(struct disk *disk)
 	int fd = disk->fd;
 	if (fd < 0)
 		return fd;
-	stream_write_index(&writer, disk->places, disk->place_count, disk->offset, disk->last_ns, &out);
-	if (disk->is_file && !disk->state.error && disk->place_count && !out.failed)
+	stream_write_index(&writer, disk->entries, disk->entry_count, disk->offset, disk->last_ns, &out);
+	if (disk->is_file && !disk->state.error && disk->entry_count && !out.failed)
 		write_all(disk, out.data, out.length);
 	buffer_release(&out);
 	stream_writer_release(&writer);
 	fdatasync(fd);
 	disk->fd = -1;
-	disk->place_count = 0;
+	disk->entry_count = 0;
 	disk->offset = 0;
 	return fd;
 }
@@ -179,7 +179,7 @@ static bool begin_next_file(struct disk *disk)
 static bool has_room(const struct disk *disk, const struct chunk *chunk)
 {
 	uint64_t index_bytes =
-		STREAM_BLOCK_HEAD + 2 * sizeof(uint64_t) + (disk->place_count + 1) * sizeof(struct stream_place);
+		STREAM_BLOCK_HEAD + 2 * sizeof(uint64_t) + (disk->entry_count + 1) * sizeof(struct stream_entry);
 	return !disk->max_bytes || disk->state.bytes + chunk->bytes.length + index_bytes <= disk->max_bytes;
 }
 
@@ -205,7 +205,7 @@ void disk_write(struct disk *disk, const struct chunk *chunk)
 		stop(disk, 0, "size limit reached");
 	} else if (!chunk->begins_file || begin_next_file(disk)) {
 		if (chunk->is_dictionary)
-			add_place(disk, chunk);
+			add_entry(disk, chunk);
 		disk->next_number = chunk->number + chunk->blocks;
 		disk->last_ns = chunk->time_ns;
 		if (write_all(disk, chunk->bytes.data, chunk->bytes.length)) {
@@ -239,5 +239,5 @@ void disk_release(struct disk *disk)
 {
 	if (disk->fd >= 0)
 		close(disk->fd);
-	free(disk->places);
+	free(disk->entries);
 }

@@ -32,8 +32,8 @@ struct disk {
 	struct recorder_state state; /* all but `dropped` */
 	uint64_t offset;             /* size of the file's complete blocks */
 	int64_t synced_ns;
-	size_t place_count, place_room;
-	struct stream_place *places;
+	size_t entry_count, entry_room;
+	struct stream_entry *entries;
 	uint64_t next_number;
 	int64_t last_ns;
 };

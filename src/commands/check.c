@@ -123,7 +123,7 @@ static enum exit_code write_junit(const char *path, const struct judgement *judg
 static enum exit_code judge_now(struct check *check)
 {
 	static const enum exit_code codes[] = {
-		[OUTCOME_PASSED] = EXIT_OK, [OUTCOME_FAILED] = EXIT_REGRESSION, [OUTCOME_UNTOLD] = EXIT_RUNTIME
+		[OUTCOME_PASSED] = EXIT_OK, [OUTCOME_FAILED] = EXIT_REGRESSION, [OUTCOME_INCONCLUSIVE] = EXIT_RUNTIME
 	};
 	const struct options *options = check->options;
 	struct reason reason = { 0 };

@@ -2,14 +2,13 @@
  * slow or gone: the buffer for it is bounded. */
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/thread.h"
 #include "src/commands/commands.h"
 #include "src/session/session.h"
 #include "src/session/session_record.h"
@@ -63,15 +62,9 @@ static void *leave_with_reader(void *nothing)
 
 static void be_gpu_reader(void)
 {
-	pthread_t thread;
-	sigset_t all, before;
 	/* For ps: the program file is /proc/self/exe, so its name would be "exe". */
 	prctl(PR_SET_NAME, "pmtop-gpu");
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	if (pthread_create(&thread, NULL, leave_with_reader, NULL) == 0)
-		pthread_detach(thread);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	thread_start_detached(leave_with_reader, NULL);
 }
 
 static enum exit_code run_collect(const struct options *options, const struct settings *settings)

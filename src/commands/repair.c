@@ -55,7 +55,7 @@ static void say_losses(const struct survey *survey)
 		printf(", and cannot be recovered: nothing to repair");
 }
 
-static void say_places(const struct survey *survey)
+static void print_summary(const struct survey *survey)
 {
 	char lost[32], from[32], to[32];
 	for (size_t i = 0; i < survey->loss_count && survey->loss_count > 1; i++) {
@@ -110,7 +110,7 @@ static void say(const char *name, const struct survey *survey)
 		printf(
 			"%sanother recording begins at byte %s and is left out", between, format_grouped(number, survey->other_at));
 	putchar('\n');
-	say_places(survey);
+	print_summary(survey);
 }
 
 /* -- the file -- */
@@ -119,10 +119,10 @@ struct writing {
 	int from, to;
 	uint64_t offset;            /* in the new file */
 	struct buffer bytes;        /* to be written */
-	struct stream_place headed; /* where the headers that precede this block begin, or the block itself */
+	struct stream_entry headed; /* where the headers that precede this block begin, or the block itself */
 	bool is_headed;
-	size_t place_count;
-	struct stream_place *places;
+	size_t entry_count;
+	struct stream_entry *entries;
 };
 
 static bool flush(struct writing *writing)
@@ -154,12 +154,12 @@ static bool copy_piece(struct writing *writing, const struct piece *piece, char 
 		done += (size_t)length;
 	}
 	if (!writing->is_headed)
-		writing->headed = (struct stream_place){ writing->offset, piece->number, piece->time_ns };
+		writing->headed = (struct stream_entry){ writing->offset, piece->number, piece->time_ns };
 	writing->is_headed = piece->kind == BLOCK_HEADER;
-	bool is_copy = writing->place_count && writing->places[writing->place_count - 1].time_ns == piece->time_ns;
+	bool is_copy = writing->entry_count && writing->entries[writing->entry_count - 1].time_ns == piece->time_ns;
 	if (piece->kind == BLOCK_DICTIONARY && !(piece->flags & BLOCK_CONTINUES) && !is_copy)
-		writing->places[writing->place_count++] =
-			(struct stream_place){ writing->headed.offset, writing->headed.number, piece->time_ns };
+		writing->entries[writing->entry_count++] =
+			(struct stream_entry){ writing->headed.offset, writing->headed.number, piece->time_ns };
 	buffer_add(&writing->bytes, room, piece->length);
 	writing->offset += piece->length;
 	errno = ENOMEM;
@@ -169,7 +169,7 @@ static bool copy_piece(struct writing *writing, const struct piece *piece, char 
 static bool write_index(struct writing *writing, const struct survey *survey)
 {
 	struct stream_writer writer = { .number = survey->next };
-	stream_write_index(&writer, writing->places, writing->place_count, writing->offset,
+	stream_write_index(&writer, writing->entries, writing->entry_count, writing->offset,
 		survey->pieces[survey->count - 1].time_ns, &writing->bytes);
 	stream_writer_release(&writer);
 	errno = ENOMEM;
@@ -180,8 +180,8 @@ static bool write_index(struct writing *writing, const struct survey *survey)
 static bool write_pieces(struct writing *writing, const struct survey *survey)
 {
 	char *room = malloc(STREAM_BLOCK_HEAD + STREAM_PAYLOAD_MAX);
-	writing->places = calloc(survey->count, sizeof *writing->places);
-	bool is_good = room && writing->places;
+	writing->entries = calloc(survey->count, sizeof *writing->entries);
+	bool is_good = room && writing->entries;
 	size_t header = 0;
 	while (is_good && survey->pieces[header].kind != BLOCK_HEADER)
 		header++;
@@ -211,7 +211,7 @@ static enum status write_file(int from, const struct survey *survey, const char 
 	}
 	close(writing.to);
 	buffer_release(&writing.bytes);
-	free(writing.places);
+	free(writing.entries);
 	return status;
 }
 

@@ -26,7 +26,7 @@ enum verdict verdict_of_ratio(double ratio, double low, double high, bool more_i
 	bool is_change = (low > 1 || high < 1) && fabs(log(ratio)) >= log(SAME_RATIO);
 	if (is_change)
 		return (ratio > 1) == more_is_better ? VERDICT_FASTER : VERDICT_SLOWER;
-	return low >= 1 / TELLS_RATIO && high <= TELLS_RATIO ? VERDICT_SAME : VERDICT_UNCLEAR;
+	return low >= 1 / UNCLEAR_RATIO && high <= UNCLEAR_RATIO ? VERDICT_SAME : VERDICT_UNCLEAR;
 }
 
 static void note(struct comparison *comparison, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -44,8 +44,8 @@ static void note(struct comparison *comparison, const char *format, ...)
 static struct comparison_row *add_row(
 	struct comparison *comparison, enum row_group group, enum row_unit unit, const char *what, double a, double b)
 {
-	size_t place = comparison->row_count < COMPARISON_ROWS_MAX ? comparison->row_count++ : COMPARISON_ROWS_MAX - 1;
-	struct comparison_row *row = &comparison->rows[place];
+	size_t index = comparison->row_count < COMPARISON_ROWS_MAX ? comparison->row_count++ : COMPARISON_ROWS_MAX - 1;
+	struct comparison_row *row = &comparison->rows[index];
 	*row = (struct comparison_row){ .group = group,
 		.unit = unit,
 		.a = a,
@@ -125,28 +125,28 @@ static void compare_times(struct comparison *comparison)
 
 struct middle {
 	double *values;
-	size_t *places, count;
+	size_t *indices, count;
 };
 
 static bool open_middle(struct middle *middle, const struct summary *summary)
 {
 	*middle = (struct middle){ .values = calloc(summary->step_count + 1, sizeof(double)),
-		.places = calloc(summary->step_count + 1, sizeof(size_t)) };
-	if (middle->values && middle->places && summary_has_steps(summary))
-		middle->count = summary_middle(summary, middle->places);
+		.indices = calloc(summary->step_count + 1, sizeof(size_t)) };
+	if (middle->values && middle->indices && summary_has_steps(summary))
+		middle->count = summary_middle(summary, middle->indices);
 	return middle->count >= CONTRAST_MIN;
 }
 
 static void fill_middle(struct middle *middle, const struct summary_phase *phase)
 {
 	for (size_t i = 0; i < middle->count; i++)
-		middle->values[i] = phase ? phase->seconds[middle->places[i]] : 0;
+		middle->values[i] = phase ? phase->seconds[middle->indices[i]] : 0;
 }
 
 static void close_middle(struct middle *middle)
 {
 	free(middle->values);
-	free(middle->places);
+	free(middle->indices);
 }
 
 /* A run without the phase spends 0 s in it; of a saved report the time is unknown. */
@@ -178,7 +178,7 @@ static void compare_phase(
 		fabs(row->change) >= (SAME_RATIO - 1) * row->a)
 		row->verdict = row->change > 0 ? VERDICT_SLOWER : VERDICT_FASTER;
 	else
-		row->verdict = row->high - row->low <= 2 * fmax((TELLS_RATIO - 1) * fmax(row->a, row->b), noticed_s)
+		row->verdict = row->high - row->low <= 2 * fmax((UNCLEAR_RATIO - 1) * fmax(row->a, row->b), noticed_s)
 			? VERDICT_SAME
 			: VERDICT_UNCLEAR;
 }
@@ -288,10 +288,10 @@ static void compare_metas(struct comparison *comparison)
 			if (is_own || (other && (side || strcmp(value, other) == 0)) ||
 				comparison->meta_count == SUMMARY_META_MAX || !of[!side]->meta_count)
 				continue;
-			size_t place = comparison->meta_count++;
-			comparison->meta[place].key = key;
-			comparison->meta[place].a = side ? NULL : value;
-			comparison->meta[place].b = side ? value : other;
+			size_t index = comparison->meta_count++;
+			comparison->meta[index].key = key;
+			comparison->meta[index].a = side ? NULL : value;
+			comparison->meta[index].b = side ? value : other;
 		}
 	}
 }

@@ -14,7 +14,7 @@
  * none. */
 #define SAME_RATIO 1.03
 /* If an interval includes both "no change" and more than this, the verdict is "unclear". */
-#define TELLS_RATIO 1.10
+#define UNCLEAR_RATIO 1.10
 
 /* VERDICT(NAME, "word"); MORE and LESS are for memory, which has no interval. */
 #define VERDICTS(X) \

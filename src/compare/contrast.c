@@ -92,18 +92,12 @@ bool contrast_mean(const double *values, size_t n, struct interval *out)
 
 /* -- pairs -- */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 static double *sorted_copy(const double *values, size_t n)
 {
 	double *copy = malloc(n * sizeof *copy);
 	if (copy) {
 		memcpy(copy, values, n * sizeof *copy);
-		qsort(copy, n, sizeof *copy, by_value);
+		sort_ascending(copy, n);
 	}
 	return copy;
 }
@@ -148,11 +142,11 @@ static size_t below(const double *sorted, size_t n, double value, bool or_equal)
 	return low;
 }
 
-/* The placement of each value among the others, which are moved by `shift`: 0 … 1. */
-static void place_among(const double *values, size_t n, const double *others, size_t m, double shift, double *places)
+/* The relative rank, 0 … 1, of each value among the others, which are moved by `shift`. */
+static void rank_among(const double *values, size_t n, const double *others, size_t m, double shift, double *ranks)
 {
 	for (size_t i = 0; i < n; i++)
-		places[i] = (double)(below(others, m, values[i] - shift, false) + below(others, m, values[i] - shift, true)) /
+		ranks[i] = (double)(below(others, m, values[i] - shift, false) + below(others, m, values[i] - shift, true)) /
 			(2 * (double)m);
 }
 
@@ -160,7 +154,7 @@ bool contrast_ratio(const double *a, size_t n, const double *b, size_t m, struct
 {
 	if (n < CONTRAST_MIN || m < CONTRAST_MIN)
 		return false;
-	double *logs = malloc(2 * (n + m) * sizeof *logs), *places = logs ? logs + n + m : NULL, *sorted_a = NULL,
+	double *logs = malloc(2 * (n + m) * sizeof *logs), *ranks = logs ? logs + n + m : NULL, *sorted_a = NULL,
 		   *sorted_b = NULL;
 	bool is_there = false;
 	if (logs) {
@@ -172,14 +166,14 @@ bool contrast_ratio(const double *a, size_t n, const double *b, size_t m, struct
 	if (sorted_a && sorted_b) {
 		double shift = quantile_of_pairs(sorted_a, n, sorted_b, m, 0.5);
 		/* Align the samples first, so that the variance is the one at the estimate. */
-		place_among(logs, n, sorted_b, m, -shift, places);
-		place_among(logs + n, m, sorted_a, n, shift, places + n);
-		struct mean of_a = mean_of_blocks(places, n), of_b = mean_of_blocks(places + n, m);
+		rank_among(logs, n, sorted_b, m, -shift, ranks);
+		rank_among(logs + n, m, sorted_a, n, shift, ranks + n);
+		struct mean of_a = mean_of_blocks(ranks, n), of_b = mean_of_blocks(ranks + n, m);
 		double half = fmin(student_95(joint_degrees(of_a, of_b)) * sqrt(of_a.variance + of_b.variance), 0.5);
 		out->ratio = (struct interval){ exp(shift), exp(quantile_of_pairs(sorted_a, n, sorted_b, m, 0.5 - half)),
 			exp(quantile_of_pairs(sorted_a, n, sorted_b, m, 0.5 + half)) };
-		place_among(logs + n, m, sorted_a, n, 0, places + n);
-		out->effect = 2 * mean_of_blocks(places + n, m).value - 1;
+		rank_among(logs + n, m, sorted_a, n, 0, ranks + n);
+		out->effect = 2 * mean_of_blocks(ranks + n, m).value - 1;
 		is_there = isfinite(shift);
 	}
 	free(sorted_a);

@@ -46,7 +46,7 @@ static bool has_few(struct judged_figure *figure, const struct summary *of, cons
 {
 	if (of->seen >= CONTRAST_MIN)
 		return false;
-	settle(figure, OUTCOME_UNTOLD, "too few batches: %s has %llu after %llu of warm-up, %d are required", whose,
+	settle(figure, OUTCOME_INCONCLUSIVE, "too few batches: %s has %llu after %llu of warm-up, %d are required", whose,
 		(unsigned long long)of->seen, (unsigned long long)of->warmup, CONTRAST_MIN);
 	return true;
 }
@@ -64,7 +64,7 @@ static void judge_step(struct judgement *judgement)
 	if (has_few(figure, now, "the run") || has_few(figure, baseline, "the baseline"))
 		return;
 	if (!compare_steps(baseline, now, &contrast, &is_rough)) {
-		settle(figure, OUTCOME_UNTOLD, "cannot compare: the baseline or the run has no step times");
+		settle(figure, OUTCOME_INCONCLUSIVE, "cannot compare: the baseline or the run has no step times");
 		return;
 	}
 	const struct interval *ratio = &contrast.ratio;
@@ -73,7 +73,7 @@ static void judge_step(struct judgement *judgement)
 		is_rough ? "about " : "", ratio->low, ratio->high, page_value(of_now, ROW_SECONDS, now->median_s),
 		page_value(of_baseline, ROW_SECONDS, baseline->median_s));
 	if (ratio->low <= 1 && ratio->high > figure->limit)
-		settle(figure, OUTCOME_UNTOLD, "too noisy: %s; record about %.0f batches of each run", figures,
+		settle(figure, OUTCOME_INCONCLUSIVE, "too noisy: %s; record about %.0f batches of each run", figures,
 			steps_needed(judgement, ratio));
 	else if (ratio->value > figure->limit)
 		settle(figure, OUTCOME_FAILED, "slower: %s; %.2f is allowed", figures, figure->limit);
@@ -146,7 +146,7 @@ static void judge_budget(struct judgement *judgement, const struct budget *budge
 	if (is_of_steps && has_few(figure, judgement->now, "the run"))
 		return;
 	if (!measure(judgement->now, budget, &figure->change)) {
-		settle(figure, OUTCOME_UNTOLD, "%s of the run is unknown%s", budget->name,
+		settle(figure, OUTCOME_INCONCLUSIVE, "%s of the run is unknown%s", budget->name,
 			judgement->now->origin == ORIGIN_REPORT ? ": a saved report has no steps, use a recording" : "");
 		return;
 	}
@@ -197,15 +197,15 @@ static void warn_of_differences(struct judgement *judgement)
 			warn(judgement, "%.60s: the baseline has %.60s, this run %.60s", judgement->comparison.meta[i].key,
 				judgement->comparison.meta[i].a ? judgement->comparison.meta[i].a : "none",
 				judgement->comparison.meta[i].b ? judgement->comparison.meta[i].b : "none");
-	/* What the usual step does not show: now and then a very long one. */
+	/* The median step does not show rare, very long steps. */
 	const struct comparison_row *rate = NULL;
 	for (size_t i = 0; i < judgement->comparison.row_count && !rate; i++)
 		rate = judgement->comparison.rows[i].unit == ROW_PER_SECOND ? &judgement->comparison.rows[i] : NULL;
 	if (rate && rate->has_interval && rate->high < 1 && rate->change * (1 + judgement->threshold) < 1 &&
 		judgement->figures[0].outcome == OUTCOME_PASSED)
 		warn(judgement,
-			"%s fell to %.2f times, though the usual step did not slow down so much: look for rare long steps (not "
-			"judged; --budget=mean:… judges it)",
+			"%s fell to %.2f times, but the median step slowed down less: find rare long steps (not judged; "
+			"--budget=mean:… judges them)",
 			rate->what, rate->change);
 	if (now->lost_events)
 		warn(judgement, "%llu events of the run were lost: some of its steps are missing",

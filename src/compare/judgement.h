@@ -1,7 +1,7 @@
 /* judgement.h: whether a run is slower than its baseline or exceeds its budgets, with an outcome for each figure.
  *
  * A regression: the ratio of the step times exceeds the threshold, and its 95 % interval excludes "no change".
- * Inconclusive (UNTOLD): the interval includes both "no change" and a ratio above the threshold, or there are too few
+ * Inconclusive: the interval includes both "no change" and a ratio above the threshold, or there are too few
  * steps. Otherwise the run passes. A budget fails if both the figure and the low end of its interval exceed it. */
 #ifndef PMTOP_COMPARE_JUDGEMENT_H
 #define PMTOP_COMPARE_JUDGEMENT_H
@@ -14,7 +14,7 @@
 
 #define THRESHOLD_DEFAULT 0.2
 
-enum outcome { OUTCOME_PASSED, OUTCOME_FAILED, OUTCOME_UNTOLD };
+enum outcome { OUTCOME_PASSED, OUTCOME_FAILED, OUTCOME_INCONCLUSIVE };
 
 struct judged_figure {
 	char name[SUMMARY_NAME]; /* "step", "data" */
@@ -31,7 +31,7 @@ enum { JUDGED_MAX = BUDGETS_MAX + 1, WARNINGS_MAX = 12 };
 struct judgement {
 	const struct summary *now, *baseline; /* baseline NULL: only budgets */
 	double threshold;
-	enum outcome outcome; /* FAILED if any figure has; else UNTOLD if any is */
+	enum outcome outcome; /* FAILED if any figure has; else INCONCLUSIVE if any is */
 	size_t count;
 	struct judged_figure figures[JUDGED_MAX];
 	size_t warning_count;

@@ -14,7 +14,7 @@
 #include "src/compare/page.h"
 
 static const char *const words[] = {
-	[OUTCOME_PASSED] = "ok", [OUTCOME_FAILED] = "FAILED", [OUTCOME_UNTOLD] = "inconclusive"
+	[OUTCOME_PASSED] = "ok", [OUTCOME_FAILED] = "FAILED", [OUTCOME_INCONCLUSIVE] = "inconclusive"
 };
 
 static const char *name_of(const struct judgement *judgement)
@@ -42,7 +42,7 @@ static void explain(const struct judgement *judgement, char *out, size_t size)
 void judgement_as_text(struct buffer *out, const struct judgement *judgement, bool has_color)
 {
 	static const char *const colors[] = {
-		[OUTCOME_PASSED] = "\033[32m", [OUTCOME_FAILED] = "\033[31m", [OUTCOME_UNTOLD] = "\033[33m"
+		[OUTCOME_PASSED] = "\033[32m", [OUTCOME_FAILED] = "\033[31m", [OUTCOME_INCONCLUSIVE] = "\033[33m"
 	};
 	char line[400];
 	for (size_t i = 0; i < judgement->warning_count; i++)
@@ -64,7 +64,7 @@ void judgement_as_text(struct buffer *out, const struct judgement *judgement, bo
 void judgement_as_json(struct buffer *out, const struct judgement *judgement)
 {
 	static const char *const outcomes[] = {
-		[OUTCOME_PASSED] = "passed", [OUTCOME_FAILED] = "failed", [OUTCOME_UNTOLD] = "untold"
+		[OUTCOME_PASSED] = "passed", [OUTCOME_FAILED] = "failed", [OUTCOME_INCONCLUSIVE] = "untold"
 	};
 	struct json json = { .out = out };
 	char why[400];
@@ -179,11 +179,11 @@ void judgement_as_junit(struct buffer *out, const struct judgement *judgement, d
 	buffer_puts(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
 	buffer_printf(out,
 		"<testsuites name=\"pmtop check\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" time=\"%.3f\">\n",
-		judgement->count, of[OUTCOME_FAILED], of[OUTCOME_UNTOLD], elapsed_s);
+		judgement->count, of[OUTCOME_FAILED], of[OUTCOME_INCONCLUSIVE], elapsed_s);
 	buffer_printf(out,
 		"  <testsuite name=\"pmtop check\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"0\" time=\"%.3f\" "
 		"timestamp=\"%s\"",
-		judgement->count, of[OUTCOME_FAILED], of[OUTCOME_UNTOLD], elapsed_s, date);
+		judgement->count, of[OUTCOME_FAILED], of[OUTCOME_INCONCLUSIVE], elapsed_s, date);
 	if (judgement->now->host[0]) {
 		buffer_puts(out, " hostname=\"");
 		add_xml(out, judgement->now->host);

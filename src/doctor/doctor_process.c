@@ -136,7 +136,7 @@ static void check_region(struct doctor *doctor, const struct model *model)
 	if (run->epoch_count)
 		doctor_say(doctor, FINDING_OK, NULL, "%zu seen", run->epoch_count);
 	else
-		doctor_say(doctor, FINDING_MISSING, "pmtop.epoch() around each pass (pmtop_epoch_begin in C)",
+		doctor_say(doctor, FINDING_MISSING, "pmtop.epoch() around each epoch (pmtop_epoch_begin in C)",
 			"no epochs: pmtop needs longer to distinguish a memory leak from a cache");
 	doctor_row(doctor, "batch evidence", false);
 	const struct track *track = run_main(run);

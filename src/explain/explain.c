@@ -7,21 +7,13 @@
 
 #include "src/explain/causes/causes.h"
 #include "src/explain/explain_context.h"
+#include "src/model/run/figures/phases.h"
 #include "src/model/run/known_names.h"
 
 /* A batch with at least this multiple of the baseline's samples is a larger one. */
 #define BIGGER_RATIO 1.2
 
 /* -- phases compared with the baseline -- */
-
-static const struct phase_time *find_phase(
-	const struct phase_time *phases, unsigned count, uint32_t name, uint32_t parent)
-{
-	for (unsigned i = 0; i < count; i++)
-		if (phases[i].name == name && phases[i].parent == parent)
-			return &phases[i];
-	return NULL;
-}
 
 static bool has_row(const struct explanation *out, uint32_t name, uint32_t parent)
 {
@@ -64,7 +56,7 @@ static void add_below(struct explanation *out, const struct pair *pair, uint32_t
 		const struct phase_time *phase = is_here ? &batch->phases[i] : &baseline->phases[i - batch->phase_count];
 		if (phase->parent != parent || has_row(out, phase->name, parent))
 			continue;
-		add_row(out, is_here ? phase : NULL, find_phase(baseline->phases, baseline_count, phase->name, parent), depth);
+		add_row(out, is_here ? phase : NULL, phase_find(baseline->phases, baseline_count, phase->name, parent), depth);
 		if (phase->name != parent && depth < RUN_PHASES_MAX)
 			add_below(out, pair, phase->name, depth + 1);
 	}

@@ -25,15 +25,15 @@ static const char *shorten(char out[NAME_SIZE], const char *name)
 static const char *time_beside(char out[NUMBER_SIZE], double seconds, double larger_s, bool has_unit)
 {
 	static const struct {
-		double least_s, factor;
-		int places;
+		double min_s, factor;
+		int decimals;
 		const char *unit;
 	} units[] = { { 0.1, 1, 3, "s" }, { 1e-4, 1e3, 1, "ms" }, { 0, 1e6, 1, "µs" } };
 	size_t i = 0;
-	while (larger_s < units[i].least_s)
+	while (larger_s < units[i].min_s)
 		i++;
 	snprintf(
-		out, NUMBER_SIZE, has_unit ? "%.*f %s" : "%.*f", units[i].places, seconds * units[i].factor, units[i].unit);
+		out, NUMBER_SIZE, has_unit ? "%.*f %s" : "%.*f", units[i].decimals, seconds * units[i].factor, units[i].unit);
 	return out;
 }
 

@@ -11,10 +11,10 @@
 #include "src/model/run/steps/tracks.h"
 #include "src/model/statistics/statistics.h"
 
-enum { STEPS_LOOKED_AT = 512, STEPS_MIN = 5 };
+enum { STEPS_COMPARED_MAX = 512, STEPS_MIN = 5 };
 /* A run is stalled after `longest_ratio` times its longest step, or `hundredth_ratio` times the 99th percentile if that
- * is shorter; but not before `least_s` seconds. */
-static const double longest_ratio = 3, hundredth_ratio = 10, least_s = 5;
+ * is shorter; but not before `min_s` seconds. */
+static const double longest_ratio = 3, hundredth_ratio = 10, min_s = 5;
 /* A stopped process needs less time: it cannot make progress. */
 static const double stopped_min_s = 2;
 /* The minimum for an epoch's first batch, which waits for workers to start, and for a span that never ended before. */
@@ -76,10 +76,10 @@ static void describe_stack(const struct run *run, const struct open_span *last, 
 
 static double baseline_of(const struct track *track)
 {
-	double steps[STEPS_LOOKED_AT], longest_s = 0;
+	double steps[STEPS_COMPARED_MAX], longest_s = 0;
 	size_t count = 0;
-	for (uint64_t back = 1; back <= 2 * STEPS_LOOKED_AT && back <= track->end - track->first && count < STEPS_LOOKED_AT;
-		 back++) {
+	for (uint64_t back = 1;
+		 back <= 2 * STEPS_COMPARED_MAX && back <= track->end - track->first && count < STEPS_COMPARED_MAX; back++) {
 		const struct batch *batch = track_batch(track, track->end - back);
 		if (!batch || batch->is_warmup || !isfinite(batch->step_s))
 			continue;
@@ -109,7 +109,7 @@ static double baseline_step(const struct run *run)
 /* Seconds without progress after which the run counts as stalled. */
 static double patience_s(const struct run *run, const struct open_span *span, double baseline_s)
 {
-	double patience = fmax(longest_ratio * baseline_s, least_s);
+	double patience = fmax(longest_ratio * baseline_s, min_s);
 	if (run->state.epochs_begun > 0 && run->state.batches_in_epoch == 0)
 		patience = fmax(patience, unknown_min_s);
 	if (!span)
@@ -177,12 +177,12 @@ bool stall_find(const struct model *model, const struct run *run, struct stall *
 		return false;
 	double seconds = seconds_between(moved_ns, model->now_ns);
 	/* Return early: computing the baseline is more expensive. */
-	if (!(seconds >= (is_stopped(process) ? stopped_min_s : least_s)))
+	if (!(seconds >= (is_stopped(process) ? stopped_min_s : min_s)))
 		return false;
 	double baseline_s = baseline_step(run);
 	if (isnan(baseline_s))
 		return false;
-	double patience = is_stopped(process) ? fmin(fmax(longest_ratio * baseline_s, stopped_min_s), least_s)
+	double patience = is_stopped(process) ? fmin(fmax(longest_ratio * baseline_s, stopped_min_s), min_s)
 										  : patience_s(run, outermost(run, span), baseline_s);
 	if (!(seconds >= patience))
 		return false;

@@ -1,4 +1,4 @@
-/* stall.h: a run without progress for far longer than its baseline: for how long, and in which open spans. */
+/* stall.h: a run without progress for several times its longest step: for how long, and in which open spans. */
 #ifndef PMTOP_EXPLAIN_STALL_H
 #define PMTOP_EXPLAIN_STALL_H
 

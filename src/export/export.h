@@ -1,4 +1,4 @@
-/* export.h: what leaves pmtop as text. Everything comes out of the same model as the screen. */
+/* export.h: writes the model as text and JSON; the screen shows the same model. */
 #ifndef PMTOP_EXPORT_EXPORT_H
 #define PMTOP_EXPORT_EXPORT_H
 
@@ -9,34 +9,34 @@
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 
-/* What was told of a GPU. */
+/* What was printed about a GPU. */
 struct gpu_line {
 	int32_t instance;
 	bool is_lost;
 	enum memory_verdict verdict;
 };
 
-/* The guides' lines, `pmtop -b`. Keeps what was printed already; the members are lines.c's own. */
+/* State of the lines of `pmtop -b`: what was printed already. Only lines.c uses the members. */
 struct lines {
-	int64_t batch_lines; /* print each of the first so many batches seen */
+	int64_t batch_lines; /* print each of the first `batch_lines` batches */
 	int64_t batches_printed;
-	uint64_t run_key; /* which run and mode the two below count in; 0 = none yet */
+	uint64_t run_key; /* run and mode of the two times below; 0 = none yet */
 	uint64_t next_ordinal;
 	int64_t printed_until_ns;           /* end of the last batch or epoch printed */
-	int64_t flagged_until_ns;           /* begin of the last flagged batch told of */
+	int64_t flagged_until_ns;           /* begin of the last flagged batch printed */
 	uint64_t next_epoch, next_mark;     /* since the start of the run, dropped ones included */
-	uint64_t next_energy;               /* the same, of epochs whose energy is told */
-	enum memory_verdict memory_verdict; /* the last that was written */
-	uint64_t gpu_happenings;            /* told */
+	uint64_t next_energy;               /* the same, of epochs whose energy is printed */
+	enum memory_verdict memory_verdict; /* the last verdict printed */
+	uint64_t gpu_happenings;            /* events of GPUs, printed */
 	size_t gpu_count;
 	struct gpu_line gpus[GPUS_MAX];
-	size_t warned_count; /* warnings that stand and were printed */
+	size_t warned_count; /* active warnings that were printed */
 	struct {
 		const char *rule;
 		unsigned run;
 		uint32_t subject;
 	} warned[ALERTS_MAX];
-	size_t pattern_count; /* patterns that stand and were printed */
+	size_t pattern_count; /* current patterns that were printed */
 	struct {
 		int run;
 		enum pattern_kind kind;

@@ -1,9 +1,10 @@
-/* exporter.h: a run in a format of other programs: `pmtop export --to=NAME`. One file each, and one line in EXPORTERS.
+/* exporter.h: writes a run in another program's format: `pmtop export --to=NAME`. Each format is one file and one line
+ * in EXPORTERS.
  *
  *   each set, once it has been applied: exporter->add(state, scene) → bytes → file or standard output
  *
- * An exporter tells of what the model knows (finished batches, epochs, series) or of the set's own records (spans),
- * never of both for one thing. finished.h walks the finished batches. All ranks are told. */
+ * An exporter writes a thing either from the model (finished batches, epochs, series) or from the set's records
+ * (spans), never from both. finished.h iterates over the finished batches. Every exporter writes all ranks. */
 #ifndef PMTOP_EXPORT_EXPORTER_H
 #define PMTOP_EXPORT_EXPORTER_H
 
@@ -28,36 +29,36 @@
 struct export_scene {
 	const struct model *model;
 	const struct alerts *alerts;
-	int run;                    /* index into model->runs, −1 = none: the one that a report would show */
+	int run;                    /* the run that a report would show: an index into model->runs; −1 = none */
 	int64_t realtime_offset_ns; /* realtime − monotonic */
 	int64_t boottime_offset_ns; /* boottime − monotonic */
 	int64_t since_ns, until_ns; /* CLOCK_MONOTONIC, since ≤ t < until; INT64_MIN and INT64_MAX = all */
-	const char *host;           /* of the run; empty = not known */
-	/* somebody reads along: a live run or a pipe. Else the whole is read as fast as can be */
+	const char *host;           /* of the run; empty = unknown */
+	/* a live run or a pipe, whose output is read meanwhile. Else a file, which is read as fast as possible */
 	bool is_awaited;
-	struct buffer *out; /* NULL where is_folder */
-	/* Hands on what stands in `out` now: for what is long. It is done anyway after each call. */
+	struct buffer *out; /* NULL if is_folder */
+	/* Writes `out` to its file now, so that a long output needs little memory. The caller does so after each call. */
 	void (*drain)(const struct export_scene *scene);
-	/* Of a format that is a folder: a file in it, made when it is first asked for; "rank 1/x" makes the folder too.
-	 * NULL: it could not be made. */
+	/* If is_folder: opens a file in the folder, created at the first call; "rank 1/x" also creates the subfolder. NULL:
+	 * the file cannot be created. */
 	struct buffer *(*file)(const struct export_scene *scene, const char *name);
-	void *sink; /* the command's own */
+	void *sink; /* private to the command */
 };
 
 struct exporter {
 	const char *name, *help;                         /* "perfetto", "for ui.perfetto.dev" */
-	bool is_binary;                                  /* not for a terminal */
+	bool is_binary;                                  /* refused if the output is a terminal */
 	bool is_folder;                                  /* several files: -o names a folder */
 	void *(*open)(const struct export_scene *scene); /* NULL: out of memory */
-	/* After each set was applied to the model; NULL where only the end counts. */
+	/* Called after each set was applied to the model; NULL if only the end counts. */
 	void (*add)(void *state, const struct export_scene *scene, const struct sample_set *set);
-	/* All has been told. */
+	/* Called once, after the last set. */
 	void (*end)(void *state, const struct export_scene *scene);
 	void (*close)(void *state);
 };
 
-/* NULL: no format has that name. */
+/* NULL: unknown name. */
 const struct exporter *exporter_find(const char *name);
-const struct exporter *exporter_at(unsigned index); /* NULL behind the last */
+const struct exporter *exporter_at(unsigned index); /* NULL after the last */
 
 #endif

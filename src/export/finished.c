@@ -9,15 +9,16 @@
 #include "src/explain/explain_flagged.h"
 #include "src/model/run/steps/tracks.h"
 
-/* A batch is told when so many of its run have come after it: half of what a track keeps, for a set may bring many.
- * Where somebody waits for it, also when it is so old; before that samplers and GPU clocks may still tell of it. */
+/* A batch is returned once BEHIND batches of its run came after it: half of a track's ring, because one set can add
+ * many. In a live run it is also returned after SETTLED_NS; until then samplers and GPU clocks can still add figures.
+ */
 enum { BEHIND = 4096, WARMUP_BEHIND = 10 };
 #define SETTLED_NS (5 * NS_PER_S)
 
 struct written {
 	char uuid[33];
-	uint64_t next[RUN_TRACKS_MAX]; /* ordinal of the next to be told */
-	uint64_t epoch;                /* ordinals up to here are told */
+	uint64_t next[RUN_TRACKS_MAX]; /* ordinal of the next to return */
+	uint64_t epoch;                /* epochs up to this ordinal were returned */
 };
 
 struct finished {
@@ -38,7 +39,7 @@ int64_t scene_realtime_ns(const struct export_scene *scene, int64_t time_ns)
 	return time_ns + scene->realtime_offset_ns;
 }
 
-/* A place in the model may be given to another run. */
+/* A slot of the model may be reused for another run. */
 static struct written *written_of(struct finished *finished, const struct run *run, unsigned rank)
 {
 	struct written *written = &finished->runs[rank];
@@ -74,7 +75,7 @@ static bool is_settled(const struct export_scene *scene, const struct finished_b
 		(batch->ordinal >= warmup_until || head->track->end > warmup_until);
 }
 
-/* The oldest that is not told of any of a run's tracks. */
+/* The oldest batch of all tracks of a run that was not returned yet. */
 static bool find_head(struct written *written, const struct run *run, struct finished_batch *out)
 {
 	out->batch = NULL;
@@ -88,7 +89,7 @@ static bool find_head(struct written *written, const struct run *run, struct fin
 				out->track = track;
 				out->batch = batch;
 			}
-			/* The last may still be running. */
+			/* The last one may still be running. */
 			if (batch && (batch->end_ns || written->next[i] + 1 == track->end))
 				break;
 		}
@@ -130,7 +131,7 @@ const struct explanation *finished_explain(
 	return explain_any(scene->model, finished->run, finished->track, finished->batch, room);
 }
 
-/* A batch that began before the epoch's end and is not told yet comes first. */
+/* A batch that began before the epoch's end must be returned first. */
 static bool has_older(struct finished *finished, const struct run *run, unsigned rank, int64_t end_ns)
 {
 	struct finished_batch head;

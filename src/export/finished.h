@@ -1,6 +1,6 @@
-/* finished.h: the finished batches of all ranks, each once and in each rank's order, told as late as can be: what
- * becomes known of a batch only afterwards (its step, a flag, what a GPU's clock said) is then in it. Internal to
- * src/export. */
+/* finished.h: iterates over the finished batches of all ranks: each once, in order within a rank. It returns a batch as
+ * late as possible, because some figures arrive after the batch: its step time, its flag, the GPU's own time. Internal
+ * to src/export. */
 #ifndef PMTOP_EXPORT_FINISHED_H
 #define PMTOP_EXPORT_FINISHED_H
 
@@ -19,18 +19,18 @@ struct finished_batch {
 struct finished;
 struct finished *finished_new(void); /* NULL: out of memory */
 void finished_free(struct finished *finished);
-/* False: no further one is settled, or (`is_end`) there is none. To be asked until then after each set. Batches that
- * begin outside of the scene's times are left out. */
+/* Call it after each set until it returns false: no further batch is final, or (`is_end`) none is left. It skips
+ * batches that begin outside of the scene's times. */
 bool finished_next(
 	struct finished *finished, const struct export_scene *scene, bool is_end, struct finished_batch *out);
-/* Why it was flagged: what it holds, else worked out into *room. NULL: it is not flagged. */
+/* Why the batch was flagged: the stored explanation, or one computed into *room. NULL: not flagged. */
 const struct explanation *finished_explain(
 	const struct finished_batch *batch, const struct export_scene *scene, struct explanation *room);
 
-/* The epochs that have ended, in each rank's order, the same way: one whose batches are all told. */
+/* Iterates likewise over the ended epochs: an epoch follows its last batch. NULL: no further one. */
 const struct epoch *finished_epoch(struct finished *finished, const struct export_scene *scene, unsigned *rank);
 
-/* "data", and of a phase within another "data/decode". */
+/* "data"; for a phase within another, "data/decode". */
 enum { PHASE_PATH_SIZE = 300 };
 const char *phase_path(const struct run *run, const struct phase_time *phase, char out[PHASE_PATH_SIZE]);
 

@@ -43,7 +43,7 @@ static size_t fitting(const char *text, int cells, int *used)
 
 void table_name(struct buffer *out, unsigned indent, const char *name)
 {
-	/* However deep, some of the name is seen. */
+	/* Show a part of the name at any depth. */
 	int blanks = (int)(indent < TABLE_NAME_CELLS / 2 ? indent : TABLE_NAME_CELLS / 2);
 	int room = TABLE_NAME_CELLS - blanks, used;
 	bool is_cut = text_cells(name) > (size_t)room;
@@ -65,13 +65,13 @@ void table_right(struct buffer *out, int cells, const char *text)
 void table_seconds(struct buffer *out, int cells, double seconds)
 {
 	char text[64] = "–", small[NUMBER_SIZE];
-	/* What would read 0.000 has its own unit. */
+	/* Shorter times get a smaller unit, instead of 0.000. */
 	if (fabs(seconds) < 0.001 && seconds != 0) {
 		table_right(out, cells, format_seconds(small, seconds));
 		return;
 	}
-	for (int places = 3; !isnan(seconds) && places >= 0; places--)
-		if (snprintf(text, sizeof text, "%.*f", places, seconds) < cells)
+	for (int decimals = 3; !isnan(seconds) && decimals >= 0; decimals--)
+		if (snprintf(text, sizeof text, "%.*f", decimals, seconds) < cells)
 			break;
 	table_right(out, cells, text);
 }

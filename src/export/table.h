@@ -1,4 +1,4 @@
-/* table.h: the look of the guides' tables: 90 wide, a name of 30 cells at the left, figures right-aligned. Widths are
+/* table.h: tables of the text reports: 90 wide, a name of 30 cells at the left, figures right-aligned. Widths are in
  * terminal cells. Internal to src/export. */
 #ifndef PMTOP_EXPORT_TABLE_H
 #define PMTOP_EXPORT_TABLE_H
@@ -7,7 +7,7 @@
 
 enum { TABLE_WIDTH = 90, TABLE_NAME_CELLS = 30 };
 
-/* A line of `sign` over the whole width. */
+/* A full line of `sign`. */
 void table_rule(struct buffer *out, char sign);
 /* The title between two lines of '='. */
 void table_title(struct buffer *out, const char *title);
@@ -15,7 +15,7 @@ void table_title(struct buffer *out, const char *title);
 void table_name(struct buffer *out, unsigned indent, const char *name);
 /* Right-aligned in `cells`. */
 void table_right(struct buffer *out, int cells, const char *text);
-/* With 3 places, or as many as fit; "–" for NAN. */
+/* With 3 decimals, or as many as fit; "–" for NAN. */
 void table_seconds(struct buffer *out, int cells, double seconds);
 
 #endif

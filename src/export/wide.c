@@ -4,18 +4,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/export/cells.h"
+#include "src/base/formats/cells.h"
 
 enum { DRAIN_BYTES = 256 * 1024 };
 
 struct wide {
 	FILE *rows;                   /* struct row_head, then its text */
-	unsigned count, room, newest; /* newest: that was asked for last; the next one often stands behind it */
+	unsigned count, room, newest; /* newest: the last one returned; callers often ask for the next one */
 	struct {
 		char *name;
 		struct buffer cell;
 	} * columns;
-	struct buffer row, spare; /* spare: of columns beyond the most */
+	struct buffer row, spare; /* spare: receives the cells of columns beyond the maximum */
 	bool has_failed;
 };
 
@@ -102,7 +102,7 @@ void wide_end_row(struct wide *wide)
 		(head.length && fwrite(wide->row.data, head.length, 1, wide->rows) != 1);
 }
 
-/* Rows from before a column was known end in commas. */
+/* Rows that are older than a column lack its cell: add commas. */
 static bool copy_row(struct wide *wide, struct buffer *out)
 {
 	struct row_head head;
@@ -137,6 +137,6 @@ void wide_write(struct wide *wide, const struct export_scene *scene)
 	while (!wide->has_failed && copy_row(wide, out))
 		if (out->length >= DRAIN_BYTES)
 			scene->drain(scene);
-	/* Nothing of it is to be taken for the whole. */
+	/* An incomplete table must not look complete. */
 	out->failed |= wide->has_failed;
 }

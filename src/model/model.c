@@ -198,7 +198,7 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 	case RECORD_PROCESS_REPLACED: model_replace_process(model, record); break;
 	case RECORD_INSTANCE: model_name_instance(model, record); break;
 	case RECORD_PROCESS_WAIT: model_take_wait(model, record); break;
-	case RECORD_PROCESS_PLACE: model_take_place(model, record); break;
+	case RECORD_PROCESS_PLACE: model_take_placement(model, record); break;
 	case RECORD_GPU:
 		model_note_gpu(model, record);
 		model_take_gpu(model, record);

@@ -1,7 +1,7 @@
 /* model.h: the state of the target: processes, memory, runs, hardware. It depends only on sample sets, so the same sets
  * give the same model.
  *
- * The main thread owns it. All rates, quantiles, trends and histories are computed here; widgets keep none. */
+ * The main thread owns it. All rates, quantiles, trends and histories are computed here; widgets store none. */
 #ifndef PMTOP_MODEL_MODEL_H
 #define PMTOP_MODEL_MODEL_H
 
@@ -113,7 +113,7 @@ struct memory {
 	double slope_per_batch_low, slope_per_batch_high;
 	double growth_per_epoch;  /* bytes an epoch; NAN */
 	int64_t growing_since_ns; /* when the verdict growing or leak began; 0 = neither */
-	/* what grows the most: "trainer", "rank 3", "worker 4711", "3 workers", "cc1plus 4711", "/dev/shm", "shared
+	/* what grows the most: "main process", "rank 3", "worker 4711", "3 workers", "cc1plus 4711", "/dev/shm", "shared
 	 * memory", "copies on write", "mapped files", "page cache"; and of which kind; empty and
 	 * MEMORY_KIND_NONE = nothing does, or not known */
 	char grower[48];

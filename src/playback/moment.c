@@ -18,14 +18,14 @@ enum { DAY_S = 86400, TEXT_MAX = 40 };
 static bool read_number(const char **text, double *out)
 {
 	const char *at = *text;
-	double value = 0, place = 1;
+	double value = 0, weight = 1;
 	if (!isdigit((unsigned char)*at))
 		return false;
 	for (; isdigit((unsigned char)*at); at++)
 		value = value * 10 + (*at - '0');
 	if (*at == '.' && isdigit((unsigned char)at[1]))
 		for (at++; isdigit((unsigned char)*at); at++)
-			value += (*at - '0') * (place /= 10);
+			value += (*at - '0') * (weight /= 10);
 	*text = at;
 	*out = value;
 	return true;

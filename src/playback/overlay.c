@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/base/thread.h"
 #include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
 #include "src/model/run/steps/tracks.h"
@@ -188,17 +188,6 @@ void overlay_free(struct overlay *overlay)
 	free(overlay);
 }
 
-/* Blocks all signals in the thread, so that the main thread gets them. */
-static bool start_thread(struct overlay *overlay)
-{
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	overlay->has_thread = pthread_create(&overlay->thread, NULL, read_all, overlay) == 0;
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return overlay->has_thread;
-}
-
 enum status overlay_open(struct overlay *overlay, const char *path, struct reason *why_not)
 {
 	const char *slash = strrchr(path, '/');
@@ -220,7 +209,8 @@ enum status overlay_open(struct overlay *overlay, const char *path, struct reaso
 	if (!player_span(player, &overlay->begin_ns, &overlay->end_ns))
 		overlay->begin_ns = overlay->end_ns = 0;
 	atomic_store(&overlay->is_stopping, false);
-	if (!overlay->model || !start_thread(overlay)) {
+	overlay->has_thread = overlay->model && thread_start(&overlay->thread, read_all, overlay) == 0;
+	if (!overlay->has_thread) {
 		end_thread(overlay);
 		return reason_set(why_not, STATUS_NO_MEMORY, "close some programs", "cannot read %s: out of memory", path);
 	}

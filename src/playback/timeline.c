@@ -2,17 +2,17 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "src/base/clock.h"
+#include "src/base/thread.h"
 #include "src/model/run/steps/tracks.h"
 
 enum { BINS = 2048, GAPS_MAX = 1024, READ_AGAIN_MS = 200 };
 #define BIN_FIRST_NS (100 * NS_PER_MS)
-/* A gap: more time between two sets than this, and than this multiple of the usual time. */
+/* A gap: more time between two sets than this, and than this multiple of the median time. */
 #define SILENT_NS (5 * NS_PER_S)
 enum { SILENT_TIMES = 20 };
 
@@ -215,21 +215,15 @@ static void free_timeline(struct timeline *timeline)
 	free(timeline);
 }
 
-/* Blocks all signals in the thread, so that the main thread gets them. */
 static bool start_thread(struct timeline *timeline)
 {
-	sigset_t all, before;
 	pthread_condattr_t monotonic;
 	pthread_mutex_init(&timeline->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&timeline->stopped, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int error = pthread_create(&timeline->thread, NULL, scan, timeline);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error == 0;
+	return thread_start(&timeline->thread, scan, timeline) == 0;
 }
 
 struct timeline *timeline_start(const struct player *player, const struct model_options *options)

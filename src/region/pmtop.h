@@ -838,18 +838,18 @@ static size_t pmtop_i_fit(const char *text, size_t most)
 	return length;
 }
 
-static uint32_t *pmtop_i_name_place(struct pmtop *pm, const char *text, size_t length)
+static uint32_t *pmtop_i_name_entry(struct pmtop *pm, const char *text, size_t length)
 {
 	uint64_t hash = UINT64_C(0xcbf29ce484222325);
 	for (size_t i = 0; i < length; i++)
 		hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
 	for (uint32_t at = (uint32_t)(hash ^ hash >> 32);; at++) {
-		uint32_t *place = &pm->name_table[at & pm->name_table_mask];
-		uint32_t name = __atomic_load_n(place, __ATOMIC_ACQUIRE);
+		uint32_t *entry = &pm->name_table[at & pm->name_table_mask];
+		uint32_t name = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
 		if (!name ||
 			(pm->names[name - 1].length == length &&
 				!memcmp(pm->name_bytes + pm->names[name - 1].offset, text, length)))
-			return place;
+			return entry;
 	}
 }
 
@@ -860,9 +860,9 @@ static uint32_t pmtop_i_name_add(struct pmtop *pm, const char *text, size_t leng
 		pmtop_i_refuse(pm, PMTOP_REFUSED_BUSY);
 		return name;
 	}
-	uint32_t *place = pmtop_i_name_place(pm, text, length);
-	if (PMTOP_I_GET(*place)) {
-		name = PMTOP_I_GET(*place);
+	uint32_t *entry = pmtop_i_name_entry(pm, text, length);
+	if (PMTOP_I_GET(*entry)) {
+		name = PMTOP_I_GET(*entry);
 	} else if (pm->name_count == pm->options.names || pm->name_used + length + 1 > pm->options.names * 64u) {
 		pmtop_i_refuse(pm, PMTOP_REFUSED_FULL);
 	} else {
@@ -872,7 +872,7 @@ static uint32_t pmtop_i_name_add(struct pmtop *pm, const char *text, size_t leng
 		pm->name_used += (uint32_t)length + 1;
 		name = ++pm->name_count;
 		PMTOP_I_PUBLISH(pm->state->name_count, name);
-		PMTOP_I_PUBLISH(*place, name);
+		PMTOP_I_PUBLISH(*entry, name);
 	}
 	pmtop_i_unlock(&pm->wiped.names_lock);
 	return name;
@@ -880,7 +880,7 @@ static uint32_t pmtop_i_name_add(struct pmtop *pm, const char *text, size_t leng
 
 static uint32_t pmtop_i_intern(struct pmtop *pm, const char *text, size_t length)
 {
-	uint32_t name = PMTOP_I_GET(*pmtop_i_name_place(pm, text, length));
+	uint32_t name = PMTOP_I_GET(*pmtop_i_name_entry(pm, text, length));
 	return name ? name : pmtop_i_name_add(pm, text, length);
 }
 
@@ -1721,10 +1721,10 @@ static inline void pmtop_i_gauge(struct pmtop_i_lane *lane, uint32_t name, uint6
 	uint16_t at = __atomic_load_n(&lane->pm->gauge_of[name], __ATOMIC_ACQUIRE);
 	PMTOP_I_SET(slot->payload[0], pmtop_i_bits(value));
 	pmtop_i_recorded(lane, slot);
-	struct pmtop_value *place =
+	struct pmtop_value *entry =
 		__builtin_expect(at != 0, 1) ? &lane->pm->gauges[at - 1] : pmtop_i_value(lane->pm, name, 1);
-	if (place)
-		PMTOP_I_SET(place->value, pmtop_i_bits(value));
+	if (entry)
+		PMTOP_I_SET(entry->value, pmtop_i_bits(value));
 }
 
 static inline void pmtop_i_count(struct pmtop_i_lane *lane, uint32_t name, uint64_t add)
@@ -1863,7 +1863,7 @@ double pmtop_get_operation_time(struct pmtop *pm, const char *name)
 {
 	if (!pmtop_i_is_own(pm) || !name)
 		return __builtin_nan("");
-	uint32_t number = PMTOP_I_GET(*pmtop_i_name_place(pm, name, pmtop_i_fit(name, PMTOP_NAME_LENGTH)));
+	uint32_t number = PMTOP_I_GET(*pmtop_i_name_entry(pm, name, pmtop_i_fit(name, PMTOP_NAME_LENGTH)));
 	return number ? pmtop_i_span_seconds(pm, number) : __builtin_nan("");
 }
 

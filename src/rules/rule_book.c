@@ -34,9 +34,9 @@ void *rule_book_take(struct rule_book *book, size_t size)
 		block->size = room;
 		book->arena = block;
 	}
-	void *place = block->room + block->used;
+	void *allocated = block->room + block->used;
 	block->used += rounded;
-	return place;
+	return allocated;
 }
 
 const char *rule_book_keep(struct rule_book *book, const char *text)

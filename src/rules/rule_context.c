@@ -66,13 +66,13 @@ static void compare_kinds(struct context *context, struct of_kind kinds[RUN_KIND
 static void set_aside_densest(struct context *context, const double *lost, const bool *is_flagged)
 {
 	size_t length = (context->steps + 3) / 4, here = 0, max = 0;
-	double here_s = 0, most_s = 0;
+	double here_s = 0, max_s = 0;
 	for (size_t i = 0; i < context->steps; i++) {
 		here += is_flagged[i];
 		here_s += lost[i];
-		if (here > max || (here == max && here_s > most_s)) {
+		if (here > max || (here == max && here_s > max_s)) {
 			max = here;
-			most_s = here_s;
+			max_s = here_s;
 		}
 		if (i + 1 >= length) {
 			here -= is_flagged[i + 1 - length];
@@ -80,7 +80,7 @@ static void set_aside_densest(struct context *context, const double *lost, const
 		}
 	}
 	context->apart = context->flagged - max;
-	context->lost_apart_s = context->lost_s - most_s;
+	context->lost_apart_s = context->lost_s - max_s;
 }
 
 /* Newest first. The newest batch may have no step yet, and lost events leave gaps: reads up to twice RUN_RECENT

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "src/samples/bytes.h"
+#include "src/base/formats/bytes.h"
 #include "src/samples/codec.h"
 #include "src/samples/layout.h"
 
@@ -19,15 +19,15 @@ struct reader {
 
 /* -- fields -- */
 
-static void put_unsigned(enum field_type type, void *place, uint64_t value)
+static void put_unsigned(enum field_type type, void *member, uint64_t value)
 {
 	uint16_t small = (uint16_t)value;
 	uint32_t middle = (uint32_t)value;
 	switch (type) {
-	case FIELD_U8: *(uint8_t *)place = (uint8_t)value; break;
-	case FIELD_U16: memcpy(place, &small, sizeof small); break;
-	case FIELD_U32: memcpy(place, &middle, sizeof middle); break;
-	default: memcpy(place, &value, sizeof value); break;
+	case FIELD_U8: *(uint8_t *)member = (uint8_t)value; break;
+	case FIELD_U16: memcpy(member, &small, sizeof small); break;
+	case FIELD_U32: memcpy(member, &middle, sizeof middle); break;
+	default: memcpy(member, &value, sizeof value); break;
 	}
 }
 
@@ -38,17 +38,17 @@ static int64_t checked_ns(struct bytes *bytes, int64_t value)
 	return bytes->failed ? 0 : value;
 }
 
-static void put_metric(struct reader *reader, char *place, int64_t difference)
+static void put_metric(struct reader *reader, char *member, int64_t difference)
 {
 	uint32_t metric = (uint32_t)(reader->metric + (uint64_t)difference);
-	memcpy(place, &metric, sizeof metric);
+	memcpy(member, &metric, sizeof metric);
 	reader->metric = metric + 1;
 }
 
-static void put_instance(struct reader *reader, char *place, int64_t difference)
+static void put_instance(struct reader *reader, char *member, int64_t difference)
 {
 	reader->instance = (int32_t)(uint32_t)((uint64_t)reader->instance + (uint64_t)difference);
-	memcpy(place, &reader->instance, sizeof reader->instance);
+	memcpy(member, &reader->instance, sizeof reader->instance);
 }
 
 static void set_default(struct reader *reader, const struct field *field, char *base)
@@ -105,24 +105,24 @@ static bool has_room(struct reader *reader, size_t size)
 	return false;
 }
 
-static void get_text(struct reader *reader, char *place)
+static void get_text(struct reader *reader, char *member)
 {
 	uint64_t length = get_varint(&reader->bytes);
 	const unsigned char *text = get_bytes(&reader->bytes, length);
 	const char *copy = text && has_room(reader, (size_t)length)
 		? sample_set_text(reader->set, (const char *)text, (size_t)length)
 		: "";
-	memcpy(place, &copy, sizeof copy);
+	memcpy(member, &copy, sizeof copy);
 }
 
 static void get_struct(struct reader *reader, const struct layout *layout, char *base);
 
 static void *allocate(struct reader *reader, size_t size)
 {
-	void *place = has_room(reader, size) ? sample_set_allocate(reader->set, size) : NULL;
-	if (!place)
+	void *room = has_room(reader, size) ? sample_set_allocate(reader->set, size) : NULL;
+	if (!room)
 		reader->bytes.failed = true;
-	return place;
+	return room;
 }
 
 /* A row takes at least one byte, so a count larger than the bytes left is malformed. */
@@ -146,7 +146,7 @@ static void get_rows(struct reader *reader, const struct field *field, char *bas
 static void get_field(struct reader *reader, const struct field *field, char *base)
 {
 	struct bytes *bytes = &reader->bytes;
-	char *place = base + field->offset, *part;
+	char *member = base + field->offset, *part;
 	double number;
 	uint32_t bits;
 	int32_t small;
@@ -154,43 +154,43 @@ static void get_field(struct reader *reader, const struct field *field, char *ba
 	case FIELD_U8:
 	case FIELD_U16:
 	case FIELD_U32:
-	case FIELD_U64: put_unsigned(field->type, place, get_varint(bytes)); break;
+	case FIELD_U64: put_unsigned(field->type, member, get_varint(bytes)); break;
 	case FIELD_I32:
 		small = (int32_t)unzigzag(get_varint(bytes));
-		memcpy(place, &small, sizeof small);
+		memcpy(member, &small, sizeof small);
 		break;
-	case FIELD_I64: put_unsigned(FIELD_I64, place, (uint64_t)checked_ns(bytes, unzigzag(get_varint(bytes)))); break;
-	case FIELD_METRIC: put_metric(reader, place, unzigzag(get_varint(bytes))); break;
-	case FIELD_INSTANCE: put_instance(reader, place, unzigzag(get_varint(bytes))); break;
+	case FIELD_I64: put_unsigned(FIELD_I64, member, (uint64_t)checked_ns(bytes, unzigzag(get_varint(bytes)))); break;
+	case FIELD_METRIC: put_metric(reader, member, unzigzag(get_varint(bytes))); break;
+	case FIELD_INSTANCE: put_instance(reader, member, unzigzag(get_varint(bytes))); break;
 	case FIELD_TIME:
-		put_unsigned(FIELD_TIME, place,
+		put_unsigned(FIELD_TIME, member,
 			(uint64_t)checked_ns(bytes, (int64_t)((uint64_t)unzigzag(get_varint(bytes)) + (uint64_t)reader->time_ns)));
 		break;
 	case FIELD_DOUBLE:
 		number = get_double(bytes);
-		memcpy(place, &number, sizeof number);
+		memcpy(member, &number, sizeof number);
 		break;
 	case FIELD_FLOAT:
 	case FIELD_SELF:
 		bits = (uint32_t)get_little(bytes, sizeof bits);
-		memcpy(place, &bits, sizeof bits);
+		memcpy(member, &bits, sizeof bits);
 		break;
-	case FIELD_FLAG: *(bool *)place = true; break;
-	case FIELD_TEXT: get_text(reader, place); break;
+	case FIELD_FLAG: *(bool *)member = true; break;
+	case FIELD_TEXT: get_text(reader, member); break;
 	case FIELD_PART:
 		part = allocate(reader, field->part->size);
 		if (part)
 			get_struct(reader, field->part, part);
-		memcpy(place, &part, sizeof part);
+		memcpy(member, &part, sizeof part);
 		break;
 	case FIELD_ROWS: get_rows(reader, field, base); break;
 	case FIELD_COUNTS:
 		part = allocate(reader, HISTOGRAM_BUCKETS * sizeof(uint32_t));
 		if (part)
 			get_counts(bytes, (uint32_t *)(void *)part);
-		memcpy(place, &part, sizeof part);
+		memcpy(member, &part, sizeof part);
 		break;
-	case FIELD_OWN_COUNTS: get_counts(bytes, (uint32_t *)(void *)place); break;
+	case FIELD_OWN_COUNTS: get_counts(bytes, (uint32_t *)(void *)member); break;
 	}
 }
 

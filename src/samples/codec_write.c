@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "src/samples/bytes.h"
+#include "src/base/formats/bytes.h"
 #include "src/samples/codec.h"
 #include "src/samples/layout.h"
 
@@ -39,30 +39,30 @@ static void add_little(struct buffer *out, uint64_t value, size_t size)
 
 /* -- fields -- */
 
-static const void *pointer_at(const void *place)
+static const void *pointer_at(const void *member)
 {
 	const void *pointer;
-	memcpy(&pointer, place, sizeof pointer);
+	memcpy(&pointer, member, sizeof pointer);
 	return pointer;
 }
 
-static size_t size_at(const void *place)
+static size_t size_at(const void *member)
 {
 	size_t size;
-	memcpy(&size, place, sizeof size);
+	memcpy(&size, member, sizeof size);
 	return size;
 }
 
-static uint64_t unsigned_at(enum field_type type, const void *place)
+static uint64_t unsigned_at(enum field_type type, const void *member)
 {
 	uint16_t small;
 	uint32_t middle;
 	uint64_t large;
 	switch (type) {
-	case FIELD_U8: return *(const uint8_t *)place;
-	case FIELD_U16: memcpy(&small, place, sizeof small); return small;
-	case FIELD_U32: memcpy(&middle, place, sizeof middle); return middle;
-	default: memcpy(&large, place, sizeof large); return large;
+	case FIELD_U8: return *(const uint8_t *)member;
+	case FIELD_U16: memcpy(&small, member, sizeof small); return small;
+	case FIELD_U32: memcpy(&middle, member, sizeof middle); return middle;
+	default: memcpy(&large, member, sizeof large); return large;
 	}
 }
 
@@ -140,10 +140,10 @@ static bool add_unsigned(struct buffer *out, uint64_t value)
 	return value;
 }
 
-static bool add_single(struct buffer *out, const char *place)
+static bool add_single(struct buffer *out, const char *member)
 {
 	uint32_t bits;
-	memcpy(&bits, place, sizeof bits);
+	memcpy(&bits, member, sizeof bits);
 	add_little(out, bits, sizeof bits);
 	return true;
 }
@@ -152,7 +152,7 @@ static bool add_single(struct buffer *out, const char *place)
 static bool add_field(struct writer *writer, const struct field *field, const char *base)
 {
 	struct buffer *out = writer->out;
-	const char *place = base + field->offset;
+	const char *member = base + field->offset;
 	double number;
 	float single;
 	int32_t small;
@@ -163,51 +163,51 @@ static bool add_field(struct writer *writer, const struct field *field, const ch
 	case FIELD_U8:
 	case FIELD_U16:
 	case FIELD_U32:
-	case FIELD_U64: return add_unsigned(out, unsigned_at(field->type, place));
-	case FIELD_I32: memcpy(&small, place, sizeof small); return add_unsigned(out, zigzag(small));
-	case FIELD_I64: return add_unsigned(out, zigzag((int64_t)unsigned_at(FIELD_I64, place)));
+	case FIELD_U64: return add_unsigned(out, unsigned_at(field->type, member));
+	case FIELD_I32: memcpy(&small, member, sizeof small); return add_unsigned(out, zigzag(small));
+	case FIELD_I64: return add_unsigned(out, zigzag((int64_t)unsigned_at(FIELD_I64, member)));
 	case FIELD_METRIC:
-		metric = (uint32_t)unsigned_at(FIELD_U32, place);
+		metric = (uint32_t)unsigned_at(FIELD_U32, member);
 		wide = zigzag((int64_t)metric - writer->metric);
 		writer->metric = metric + 1;
 		return add_unsigned(out, wide);
 	case FIELD_INSTANCE:
-		memcpy(&small, place, sizeof small);
+		memcpy(&small, member, sizeof small);
 		wide = zigzag((int64_t)small - writer->instance);
 		writer->instance = small;
 		return add_unsigned(out, wide);
 	case FIELD_TIME:
-		wide = unsigned_at(FIELD_TIME, place);
+		wide = unsigned_at(FIELD_TIME, member);
 		if (wide)
 			add_varint(out, zigzag((int64_t)(wide - (uint64_t)writer->time_ns)));
 		return wide;
 	case FIELD_DOUBLE:
-		memcpy(&number, place, sizeof number);
+		memcpy(&number, member, sizeof number);
 		if (isnan(number))
 			return false;
 		add_double(out, number);
 		return true;
-	case FIELD_FLOAT: memcpy(&single, place, sizeof single); return !isnan(single) && add_single(out, place);
+	case FIELD_FLOAT: memcpy(&single, member, sizeof single); return !isnan(single) && add_single(out, member);
 	case FIELD_SELF:
 		single = layout_self(field, base);
-		return memcmp(&single, place, sizeof single) != 0 && add_single(out, place);
-	case FIELD_FLAG: return *(const bool *)place;
-	case FIELD_TEXT: return pointer_at(place) && add_text(out, pointer_at(place));
+		return memcmp(&single, member, sizeof single) != 0 && add_single(out, member);
+	case FIELD_FLAG: return *(const bool *)member;
+	case FIELD_TEXT: return pointer_at(member) && add_text(out, pointer_at(member));
 	case FIELD_PART:
-		if (!pointer_at(place))
+		if (!pointer_at(member))
 			return false;
-		add_struct(writer, field->part, pointer_at(place));
+		add_struct(writer, field->part, pointer_at(member));
 		return has_room(out, STRUCT_ROOM);
 	case FIELD_ROWS:
-		return pointer_at(place) && size_at(base + field->count_offset) &&
-			add_rows(writer, field, pointer_at(place), size_at(base + field->count_offset));
+		return pointer_at(member) && size_at(base + field->count_offset) &&
+			add_rows(writer, field, pointer_at(member), size_at(base + field->count_offset));
 	case FIELD_COUNTS:
-		if (pointer_at(place))
-			add_counts(out, pointer_at(place));
-		return pointer_at(place);
+		if (pointer_at(member))
+			add_counts(out, pointer_at(member));
+		return pointer_at(member);
 	case FIELD_OWN_COUNTS:
 		at = out->length;
-		if (add_counts(out, (const uint32_t *)(const void *)place))
+		if (add_counts(out, (const uint32_t *)(const void *)member))
 			return true;
 		out->length = at;
 		return false;

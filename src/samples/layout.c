@@ -116,7 +116,8 @@ const struct layout record_layouts[RECORD_KIND_COUNT] = {
 	[RECORD_GPU_PROCESSES] = RECORD(OF(I32, gpu_processes.gpu),
 		ROWS_IN(struct record, gpu_processes.rows, gpu_processes.count, gpu_process_layout)),
 	[RECORD_GPU_EVENT] = RECORD(OF(I32, gpu_event.gpu), OF(U32, gpu_event.code), OF(TEXT, gpu_event.text)),
-	[RECORD_PROCESS_PLACE] = RECORD(OF(I32, place.pid), OF(I32, place.local_rank), OF(TEXT, place.visible_devices)),
+	[RECORD_PROCESS_PLACE] =
+		RECORD(OF(I32, placement.pid), OF(I32, placement.local_rank), OF(TEXT, placement.visible_devices)),
 	[RECORD_PERF_EVENT] = RECORD(OF(U32, perf_event.event), OF(U32, perf_event.role), OF(TEXT, perf_event.name)),
 	[RECORD_CODE_GROUP] = RECORD(OF(U32, code_group.id), OF(I32, code_group.pid), OF(FLAG, code_group.is_workers),
 		OF(TEXT, code_group.python), OF(U64, code_group.samples), OF(U64, code_group.partial),

@@ -135,9 +135,9 @@ bool sample_set_move(struct sample_set *set, struct sample_set *from)
 		struct arena *last = from->arena;
 		while (last->next)
 			last = last->next;
-		struct arena **place = set->arena ? &set->arena->next : &set->arena;
-		last->next = *place;
-		*place = from->arena;
+		struct arena **link = set->arena ? &set->arena->next : &set->arena;
+		last->next = *link;
+		*link = from->arena;
 		from->arena = NULL;
 	}
 	sample_set_clear(from);

@@ -91,23 +91,29 @@ struct worker_row {
 	const struct worker_span *spans;
 };
 
-/* Throttle reasons, for GPUs of all vendors: X(name, text). */
+/* Throttle reasons, for GPUs of all vendors: X(name, text, name in exports). */
 #define GPU_THROTTLES(X) \
-	X(POWER_CAP, "power cap") \
-	X(POWER_BRAKE, "power brake") /* external signal, from the power supply */ \
-	X(CURRENT, "current limit") \
-	X(HARDWARE, "hardware slowdown")  /* heat or power: the driver does not say which */ \
-	X(HEAT, "thermal slowdown")       /* by the hardware: halves the clock or worse */ \
-	X(HEAT_SOFTWARE, "thermal limit") /* by the driver, to stay below the temperature limit */ \
-	X(SYNC_BOOST, "sync boost")       /* lowered to match other GPUs of its sync group */ \
-	X(CLOCKS_SET, "clocks set by hand")
+	X(POWER_CAP, "power cap", "power_cap") \
+	X(POWER_BRAKE, "power brake", "power_brake") /* external signal, from the power supply */ \
+	X(CURRENT, "current limit", "current_limit") \
+	X(HARDWARE, "hardware slowdown", "hardware_slowdown") /* heat or power: the driver does not say which */ \
+	X(HEAT, "thermal slowdown", "thermal_slowdown")       /* by the hardware: halves the clock or worse */ \
+	X(HEAT_SOFTWARE, "thermal limit", "thermal_limit")    /* by the driver, to stay below the temperature limit */ \
+	X(SYNC_BOOST, "sync boost", "sync_boost")             /* lowered to match other GPUs of its sync group */ \
+	X(CLOCKS_SET, "clocks set by hand", "clocks_set")
 
 enum gpu_throttle {
-#define GPU_THROTTLE_ID(id, words) GPU_THROTTLE_##id,
+#define GPU_THROTTLE_ID(id, words, name) GPU_THROTTLE_##id,
 	GPU_THROTTLES(GPU_THROTTLE_ID)
 #undef GPU_THROTTLE_ID
 		GPU_THROTTLE_COUNT
 };
+
+/* Bits 1 << enum gpu_throttle. The other reasons lower the clock without being a problem. */
+#define GPU_THROTTLED_BY_HEAT (1u << GPU_THROTTLE_HEAT | 1u << GPU_THROTTLE_HEAT_SOFTWARE)
+#define GPU_THROTTLED_BY_POWER \
+	(1u << GPU_THROTTLE_POWER_CAP | 1u << GPU_THROTTLE_POWER_BRAKE | 1u << GPU_THROTTLE_CURRENT)
+#define GPU_THROTTLED_BY_HARDWARE (1u << GPU_THROTTLE_HARDWARE) /* heat or power */
 
 /* A GPU, or a part of one (a MIG instance). Emitted before its first figure, and again after any change. */
 struct gpu_row {
@@ -201,7 +207,7 @@ enum { PERF_EVENTS_MAX = 32 };
 	X(GPU)           /* gpu: found or changed */ \
 	X(GPU_PROCESSES) /* gpu_processes: all processes that use this GPU now; replaces the list */ \
 	X(GPU_EVENT)     /* gpu_event: an event such as an XID error */ \
-	X(PROCESS_PLACE) /* place: local rank and visible devices from a process's environment */ \
+	X(PROCESS_PLACE) /* placement: local rank and visible devices from a process's environment */ \
 	X(PERF_EVENT)    /* perf_event: describes an event number, before its first count */ \
 	X(PERF_COUNT)    /* perf_count: totals since pmtop began to count */ \
 	/* time in Python code, from stack samples */ \
@@ -359,7 +365,7 @@ struct record {
 		struct {
 			int32_t pid, local_rank;
 			const char *visible_devices;
-		} place;
+		} placement;
 		/* event < PERF_EVENTS_MAX; name: in the syntax of libpfm4 or perf */
 		struct {
 			uint32_t event, role;
@@ -433,10 +439,9 @@ void sample_set_missing(
 
 const char *record_kind_name(enum record_kind kind);
 
-/* Whether a run that RUN_OPENED announces is inferred: pmtop counts its batches from outside the process. */
+/* Whether a run that RUN_OPENED announces is inferred from its DataLoaders' counters. */
 bool opened_is_counted(const struct record *record);
-/* Whether a run's or a worker's end, as RUN_CLOSED and WORKER_GONE have it in `text`, is the usual one: it said so
- * itself. */
+/* Whether `text` of RUN_CLOSED or WORKER_GONE says that the run or worker announced its end itself. */
 bool end_is_orderly(const char *text);
 
 #endif

@@ -51,7 +51,7 @@ struct stream_writer {
 
 /* The index is the last block of a recording: the offsets of dictionaries, for readers that seek to a time. Its last
  * eight bytes are its own offset. */
-struct stream_place {
+struct stream_entry {
 	uint64_t offset, number;
 	int64_t time_ns;
 };

@@ -1,7 +1,7 @@
 #include "src/samples/stream_block.h"
+#include "src/base/formats/bytes.h"
 #include "src/base/formats/crc32c.h"
 #include "src/base/text.h"
-#include "src/samples/bytes.h"
 #include "src/samples/codec.h"
 #include "src/samples/codec_read.h"
 #include "src/samples/stream.h"

@@ -1,19 +1,12 @@
 #include "src/samples/stream_write.h"
+#include "src/base/formats/bytes.h"
 #include "src/base/formats/crc32c.h"
-#include "src/samples/bytes.h"
 #include "src/samples/codec.h"
 #include "src/samples/codec_write.h"
 #include "src/samples/stream.h"
 #include "src/samples/stream_private.h"
 
 enum { PAYLOAD_WANTED = 256 * 1024 };
-
-static void add_little(struct buffer *out, uint64_t value, size_t size)
-{
-	unsigned char bytes[8];
-	put_little(bytes, value, size);
-	buffer_add(out, (const char *)bytes, size);
-}
 
 static void write_block(
 	struct stream_writer *writer, enum block_kind kind, unsigned flags, int64_t time_ns, struct buffer *out)
@@ -37,19 +30,19 @@ static void write_block(
 void stream_write_header(struct stream_writer *writer, const struct stream_header *header, struct buffer *out)
 {
 	struct buffer *payload = &writer->payload;
-	add_little(payload, STREAM_MAJOR, 2);
-	add_little(payload, STREAM_MINOR, 2);
-	add_little(payload, header->incompatible, 4);
+	buffer_add_little(payload, STREAM_MAJOR, 2);
+	buffer_add_little(payload, STREAM_MINOR, 2);
+	buffer_add_little(payload, header->incompatible, 4);
 	buffer_add(payload, (const char *)header->uuid, sizeof header->uuid);
 	buffer_add(payload, header->boot_id, sizeof header->boot_id);
 	buffer_add(payload, header->host, sizeof header->host);
 	buffer_add(payload, header->version, sizeof header->version);
 	buffer_add(payload, header->command, sizeof header->command);
-	add_little(payload, (uint32_t)header->pid, 4);
-	add_little(payload, header->start_ticks, 8);
-	add_little(payload, (uint64_t)header->monotonic_ns, 8);
-	add_little(payload, (uint64_t)header->realtime_ns, 8);
-	add_little(payload, (uint64_t)header->boottime_ns, 8);
+	buffer_add_little(payload, (uint32_t)header->pid, 4);
+	buffer_add_little(payload, header->start_ticks, 8);
+	buffer_add_little(payload, (uint64_t)header->monotonic_ns, 8);
+	buffer_add_little(payload, (uint64_t)header->realtime_ns, 8);
+	buffer_add_little(payload, (uint64_t)header->boottime_ns, 8);
 	codec_write_numbers(payload);
 	write_block(writer, BLOCK_HEADER, 0, header->monotonic_ns, out);
 }
@@ -72,20 +65,20 @@ void stream_write_set(
 	buffer_clear(&writer->payload);
 }
 
-void stream_write_index(struct stream_writer *writer, const struct stream_place *places, size_t count, uint64_t offset,
+void stream_write_index(struct stream_writer *writer, const struct stream_entry *entries, size_t count, uint64_t offset,
 	int64_t time_ns, struct buffer *out)
 {
-	enum { PLACE_SIZE = 24, PLACES_MAX = (STREAM_PAYLOAD_MAX - 16) / PLACE_SIZE };
+	enum { ENTRY_SIZE = 24, ENTRIES_MAX = (STREAM_PAYLOAD_MAX - 16) / ENTRY_SIZE };
 	struct buffer *payload = &writer->payload;
 	/* The index lists every dictionary of recordings up to half a day, and every second, third … of longer ones. */
-	size_t step = count / PLACES_MAX + 1, emitted = (count + step - 1) / step;
-	add_little(payload, emitted, 8);
+	size_t step = count / ENTRIES_MAX + 1, emitted = (count + step - 1) / step;
+	buffer_add_little(payload, emitted, 8);
 	for (size_t i = 0; i < count; i += step) {
-		add_little(payload, places[i].offset, 8);
-		add_little(payload, places[i].number, 8);
-		add_little(payload, (uint64_t)places[i].time_ns, 8);
+		buffer_add_little(payload, entries[i].offset, 8);
+		buffer_add_little(payload, entries[i].number, 8);
+		buffer_add_little(payload, (uint64_t)entries[i].time_ns, 8);
 	}
-	add_little(payload, offset, 8);
+	buffer_add_little(payload, offset, 8);
 	write_block(writer, BLOCK_INDEX, 0, time_ns, out);
 }
 

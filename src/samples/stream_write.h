@@ -15,7 +15,7 @@ void stream_write_header(struct stream_writer *writer, const struct stream_heade
 /* `kind` BLOCK_TICK or BLOCK_DICTIONARY. A set that does not fit into one block is split into several. */
 void stream_write_set(
 	struct stream_writer *writer, enum block_kind kind, const struct sample_set *set, struct buffer *out);
-void stream_write_index(struct stream_writer *writer, const struct stream_place *places, size_t count, uint64_t offset,
+void stream_write_index(struct stream_writer *writer, const struct stream_entry *entries, size_t count, uint64_t offset,
 	int64_t time_ns, struct buffer *out);
 void stream_writer_release(struct stream_writer *writer);
 

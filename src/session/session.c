@@ -272,12 +272,8 @@ static enum status open_watched(struct session *session, const struct options *o
 		return player_open(session->replayed = options->replay, 0, &session->player, reason);
 	if (status != STATUS_OK)
 		return status;
-	if (pid) {
-		status = target_open(&session->target, pid, "/proc", reason);
-		if (status == STATUS_NOT_FOUND && !reason->remedy[0])
-			snprintf(reason->remedy, sizeof reason->remedy, "pmtop list shows the runs");
-		return status;
-	}
+	if (pid)
+		return target_open(&session->target, pid, "/proc", reason);
 	session->target = (struct target){ .proc_root = "/proc",
 		.pidfd = -1,
 		.synthetic = options->demo,

@@ -10,7 +10,6 @@
 #include "src/model/machine/processes.h"
 #include "src/rules/alerts_list.h"
 #include "src/session/session.h"
-#include "src/session/session_record.h"
 
 /* The recorded process: from the target, or from the model once the collector's thread uses the target. */
 static struct recording_subject subject_of(const struct session *session)

@@ -130,7 +130,7 @@ int main(void)
 {
 	struct target target;
 	struct reason reason;
-	struct plan_machine place;
+	struct plan_machine machine;
 	struct source_choices choices = { .event_count = 0 };
 	static struct perf_plan plan;
 	struct rlimit limit;
@@ -145,8 +145,8 @@ int main(void)
 	if (!opener || pid <= 0 || target_open(&target, pid, "/proc", &reason) != STATUS_OK)
 		return EXIT_FAILURE;
 	print_memory(opener);
-	plan_machine_read("/proc", &place);
-	perf_plan_make(&plan, opener, &place, &choices);
+	plan_machine_read("/proc", &machine);
+	perf_plan_make(&plan, opener, &machine, &choices);
 	if (plan.is_refused)
 		printf("absent\tCPU counters\t%s\n", plan.missing[0].reason.text);
 	else

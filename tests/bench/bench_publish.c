@@ -178,7 +178,7 @@ static void print_all(void)
 	}
 }
 
-/* Costs × rates: under 1 % cannot be told by the clock on a small machine. The costs are those of this run. */
+/* Costs × rates: under 1 % is too little to measure on a small machine. The costs are those of this run. */
 static void print_slow_down(void)
 {
 	enum { BATCHES_A_SECOND = 100, SPANS_A_BATCH = 6 };

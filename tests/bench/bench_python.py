@@ -159,7 +159,7 @@ def print_calls(taken):
     call = f'bare C call {medians["call"]:.1f} ns'
     clocks = f'perf_counter pair {medians["clocks"]:.0f} ns, {call}'
     row('Python gauge ÷ a perf_counter pair', ratio('gauge', 'clocks'), 0.6, '×', clocks)
-    for claim, name in (('count', 'count'), ('mark', 'mark'), ('span told afterwards', 'past'), ('batch begin+end, no evidence', 'batch')):
+    for claim, name in (('count', 'count'), ('mark', 'mark'), ('span added afterwards', 'past'), ('batch begin+end, no evidence', 'batch')):
         row(f'Python {claim} ÷ a perf_counter pair', ratio(name, 'clocks'), None, '×', clocks)
     row('Python batch begin+end with evidence', [ns / 1000 for ns in taken['evidence']], None, 'us', clocks)
     for claim, name in (('`with span`', 'span'), ('`with` a kept span', 'kept span')):
@@ -228,9 +228,9 @@ def alternate(steps, rounds):
     def instrumented():
         """The second loop: the first step after instrument() has a cost of its own, which is no part of the others'."""
         with pmtop.torch.instrument():
-            first, usual = block(), block()
-        once.append((first - usual) * steps)
-        return usual
+            first, later = block(), block()
+        once.append((first - later) * steps)
+        return later
 
     once, more = [], []
     block(), instrumented()
@@ -286,27 +286,27 @@ def samples_for(seconds):
     """The batch size with which a plain step takes about so long."""
     samples = 64
     for _ in range(3):
-        told = run_train(60, samples, WIDTH, 'plain')
-        samples = max(8, round(samples * seconds / statistics.median(told['taken'])))
+        reported = run_train(60, samples, WIDTH, 'plain')
+        samples = max(8, round(samples * seconds / statistics.median(reported['taken'])))
     return samples
 
 
 def print_step(taken):
     """Published events x what each costs, and all that comes with them, over the time of a step; the batch size that makes it so long."""
     samples = samples_for(STEP_S)
-    plain, told = (run_train(200, samples, WIDTH, how) for how in ('plain', 'instrumented'))
-    step_s, events = statistics.median(plain['taken']), told['events']
+    plain, reported = (run_train(200, samples, WIDTH, how) for how in ('plain', 'instrumented'))
+    step_s, events = statistics.median(plain['taken']), reported['events']
     batch = 'evidence' if events.pop('evidence', 0) else 'batch'
     parts = [(count / 2, batch) if kind == 'batch' else (count, kind) for kind, count in events.items()]
     costs = [sum(count * taken[kind][i] for count, kind in parts) for i in range(len(taken['gauge']))]
     listed = ', '.join(f'{count} {kind}' for kind, count in sorted(events.items()))
     row('events of a 2 ms torch step: calls × cost', [ns / 1e9 / step_s * 100 for ns in costs], None, '%', f'step {step_s * 1000:.2f} ms: {listed}')
-    told = run_child('alternate', *((20, 3) if SMOKE else (200, 61)))[0]
-    more = told['step']
+    reported = run_child('alternate', *((20, 3) if SMOKE else (200, 61)))[0]
+    more = reported['step']
     # No gate: its spread is wider than the limit. That is for the instructions.
     row('instrument(), a 2 ms torch step, by CPU time', [seconds / STEP_S * 100 for seconds in more], None, '%',
         f'{statistics.median(more) * 1e6:.1f} us more a step, hooks included')
-    row('instrument(), the first step after it, once', [seconds * 1000 for seconds in told['once']], None, 'ms', 'CPU time')
+    row('instrument(), the first step after it, once', [seconds * 1000 for seconds in reported['once']], None, 'ms', 'CPU time')
     return samples
 
 

@@ -20,7 +20,7 @@ PY_SPY = shutil.which('py-spy', path=VENV + os.pathsep + os.environ['PATH'])
 SMOKE = os.environ.get('PMTOP_BENCH_SMOKE') == '1'
 ROUNDS, WINDOW_S, BEGIN_S, HZ = (1, 0.3, 0.5, 100) if SMOKE else (11, 2.0, 1.0, 100)
 
-# As deep as a training step is; it tells how many it has done.
+# As deep as a training step is; it prints how many it has done.
 PROGRAM = '''
 import mmap, struct, sys
 file = open(sys.argv[1], "r+b")

@@ -88,7 +88,7 @@ def day(folder):
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     records, hours = made['records'][0], DAY_S / 3600
     made_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    what = f'{hours:.3g} h, {records / 1e6:.3g} million records, told and written in {made_s:.3g} s'
+    what = f'{hours:.3g} h, {records / 1e6:.3g} million records, made and written in {made_s:.3g} s'
     row('recording of a day' if not SMOKE else 'recording of some minutes', made['bytes'][0] / 1e6, '-', 'MB', what)
     plain = stream('play', path)
     judged = stream('play', path, 'rules')

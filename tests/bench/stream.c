@@ -1,7 +1,7 @@
 /* stream: figures of recordings for bench_stream.py.
  *
  *   stream make FILE SECONDS     writes a synthetic run as it would be recorded, five readings a second, as fast as it
- * can be told stream json FILE             its records as JSON lines on standard output; the time that making them
+ * stream json FILE             its records as JSON lines on standard output; the time that making them
  * took, on standard error stream codec FILE ROUNDS     ns a record, written and read, in each round stream play FILE
  * [rules]     through player and model (and rules) stream find FILE             how long until a moment is found, with
  * the index and without
@@ -45,8 +45,8 @@ struct making {
 	struct buffer out;
 	uint64_t offset, emitted_bytes, bytes;
 	int64_t emitted_ns;
-	struct stream_place *places;
-	size_t place_count;
+	struct stream_entry *entries;
+	size_t entry_count;
 };
 
 static void put(struct making *making)
@@ -58,7 +58,7 @@ static void put(struct making *making)
 	buffer_clear(&making->out);
 }
 
-/* What the first reading told of the run, and what the ledger keeps. */
+/* The first records about the run, as the ledger retains them. */
 static void put_dictionary(
 	struct making *making, const struct sample_set *first, const struct ledger *ledger, int64_t now_ns)
 {
@@ -72,7 +72,7 @@ static void put_dictionary(
 		if (record)
 			*record = first->records[i];
 	}
-	making->places[making->place_count++] = (struct stream_place){ making->offset, making->writer.number, now_ns };
+	making->entries[making->entry_count++] = (struct stream_entry){ making->offset, making->writer.number, now_ns };
 	stream_write_set(&making->writer, BLOCK_DICTIONARY, &set, &making->out);
 	making->emitted_bytes = making->out.length;
 	put(making);
@@ -83,7 +83,7 @@ static void put_dictionary(
 
 static int make(const char *path, double seconds)
 {
-	struct making making = { .file = fopen(path, "w"), .places = calloc((size_t)seconds + 2, sizeof *making.places) };
+	struct making making = { .file = fopen(path, "w"), .entries = calloc((size_t)seconds + 2, sizeof *making.entries) };
 	struct stream_header header = { .pid = SYNTHETIC_PID,
 		.command = "synthetic clean",
 		.monotonic_ns = START_NS,
@@ -94,7 +94,7 @@ static int make(const char *path, double seconds)
 	struct synthetic *run = NULL;
 	struct reason why = { "", "" };
 	uint64_t records = 0;
-	if (!making.file || !making.places || synthetic_new("bare", START_NS, &run, &why) != STATUS_OK)
+	if (!making.file || !making.entries || synthetic_new("bare", START_NS, &run, &why) != STATUS_OK)
 		die("the recording cannot be begun");
 	stream_write_header(&making.writer, &header, &making.out);
 	put(&making);
@@ -114,12 +114,12 @@ static int make(const char *path, double seconds)
 		if (since_ns >= 60 * NS_PER_S || (since_ns >= NS_PER_S && making.bytes >= 4 * making.emitted_bytes))
 			put_dictionary(&making, &first, ledger, set.time_ns);
 	}
-	stream_write_index(&making.writer, making.places, making.place_count, making.offset, set.time_ns, &making.out);
+	stream_write_index(&making.writer, making.entries, making.entry_count, making.offset, set.time_ns, &making.out);
 	put(&making);
 	if (fclose(making.file))
 		die("the recording cannot be written");
 	printf("records %llu\nbytes %llu\n", (unsigned long long)records, (unsigned long long)making.offset);
-	free(making.places);
+	free(making.entries);
 	buffer_release(&making.out);
 	stream_writer_release(&making.writer);
 	sample_set_release(&first);
@@ -379,18 +379,18 @@ static int find(const char *path)
 			unsigned char last[8];
 			if (pread(fd, last, 8, end - 8) != 8)
 				die("no index");
-			uint64_t at = little(last), count, place = 0;
+			uint64_t at = little(last), count, entry = 0;
 			ssize_t length = pread(fd, index, sizeof index, (off_t)at);
 			if (length < STREAM_BLOCK_HEAD || stream_block_at(index, (size_t)length, &block) != STREAM_FOUND ||
 				block.kind != BLOCK_INDEX)
 				die("no index");
 			count = little(block.payload);
-			const unsigned char *places = block.payload + 8;
-			int64_t first_ns = (int64_t)little(places + 16), last_ns = block.time_ns;
+			const unsigned char *entries = block.payload + 8;
+			int64_t first_ns = (int64_t)little(entries + 16), last_ns = block.time_ns;
 			moment_ns = first_ns + (last_ns - first_ns) / MOMENTS * i;
-			while (place + 1 < count && (int64_t)little(places + (place + 1) * 24 + 16) <= moment_ns)
-				place++;
-			uint64_t offset = with_index ? little(places + place * 24) : head_length;
+			while (entry + 1 < count && (int64_t)little(entries + (entry + 1) * 24 + 16) <= moment_ns)
+				entry++;
+			uint64_t offset = with_index ? little(entries + entry * 24) : head_length;
 			if (!read_to(fd, offset, head, head_length, moment_ns))
 				die("the moment was not found");
 			printf("%s %.4f\n", with_index ? "index" : "scan", (double)(clock_monotonic_ns() - from_ns) * 1e-6);

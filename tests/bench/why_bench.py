@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Plants causes in real runs, watches each with pmtop, and prints which cause was told first: a confusion table.
+"""Plants causes in real runs, watches each with pmtop, and prints which cause was named first: a confusion table.
 
     why_bench.py [--seeds=N] [--only=WORD[,WORD]] [--batches=N] [--clean-s=SECONDS] [--verbose]
 
 Faults are those of tests/workloads/faults.txt. What cannot be planted here is skipped by name. The real runs follow one another, and with each seed
 all faults are planted once, so that what else the machine does falls on all of them; synthetic ones come after them, side by side. Clean runs last --clean-s in all (1800: 30 minutes), shared
-out over the clean workloads. Writes PMTOP_BUILD/why-bench.json: every batch of which the wrong cause was told, with its evidence.
+out over the clean workloads. Writes PMTOP_BUILD/why-bench.json: every batch of which the wrong cause was reported, with its evidence.
 
 On a machine that others use, WHY_NICE=-10 (needs the right) keeps them from the runs, and planted batches that others kept from a CPU are left out.
 
@@ -25,7 +25,7 @@ import cases  # noqa: E402
 import judge  # noqa: E402
 import watch  # noqa: E402
 
-RIGHT_LEAST = 0.95
+RIGHT_MIN = 0.95
 STALL_S = 6
 STEP_MS = 5.0
 # torch's loader takes 1 to 1.5 ms a batch, whatever else happens: of 5 ms that is no sound run, and rules say so.
@@ -44,41 +44,41 @@ class Bench:
         self.verdicts, self.skipped, self.failed = [], {}, []
 
     def run(self, case, seed, batches, step_ms):
-        told, period, dice = case.told_with(seed, batches)
-        told += ['--epochs', '1', '--batches', str(batches), '--step-ms', f'{step_ms * dice.uniform(0.8, 1.4):.1f}']
+        arguments, period, dice = case.arguments_for(seed, batches)
+        arguments += ['--epochs', '1', '--batches', str(batches), '--step-ms', f'{step_ms * dice.uniform(0.8, 1.4):.1f}']
         until = None
         if 'stall' in case.expect:
             until = lambda seen: bool(seen.stall) and seen.stall.get('seconds', 0) > STALL_S
         limit_s = 60 + 4 * batches * step_ms / 1000
         try:
-            truth, seen = watch.watch(case, told, seed, 40 if until else limit_s, until)
+            truth, seen = watch.watch(case, arguments, seed, 40 if until else limit_s, until)
         except watch.Skip as why:
             self.skipped[case.name] = str(why)
             return
         except (RuntimeError, OSError, ValueError) as error:
             self.failed.append(f'{case.name} (seed {seed}): {error}')
             return
-        self.take(case, seed, told, period, truth, seen)
+        self.take(case, seed, arguments, period, truth, seen)
 
-    def take(self, case, seed, told, period, truth, seen):
-        verdict = judge.judge(case, seed, told, period, truth, seen)
+    def take(self, case, seed, arguments, period, truth, seen):
+        verdict = judge.judge(case, seed, arguments, period, truth, seen)
         self.verdicts.append(verdict)
         if self.chosen.verbose:
             print(line_of(verdict), file=sys.stderr, flush=True)
 
-    def tell(self, case, seed):
+    def watch(self, case, seed):
         try:
-            return watch.tell_synthetic(case, seed, self.chosen.synthetic_s)
+            return watch.run_synthetic(case, seed, self.chosen.synthetic_s)
         except (RuntimeError, OSError, ValueError) as error:
             self.failed.append(f'{case.name} (seed {seed}): {error}')
             return None
 
-    def run_invented(self, pairs):
+    def run_synthetic(self, pairs):
         """They have no clock but their own: so many at a time as there are CPUs."""
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            for (case, seed), told in zip(pairs, pool.map(lambda pair: self.tell(*pair), pairs)):
-                if told:
-                    self.take(case, seed, [], case.told_with(seed, self.chosen.batches)[1], *told)
+            for (case, seed), reported in zip(pairs, pool.map(lambda pair: self.watch(*pair), pairs)):
+                if reported:
+                    self.take(case, seed, [], case.arguments_for(seed, self.chosen.batches)[1], *reported)
 
     def run_clean(self, case, seed, seconds):
         step_ms = CLEAN_STEP_MS.get(case.program, STEP_MS)
@@ -104,7 +104,7 @@ class Bench:
                 else:
                     self.run(case, seed, self.chosen.batches * (LEAK_LONGER if 'leak' in case.expect else 1), STEP_MS)
         self.top_up(clean, clean_s)
-        self.run_invented([(case, seed) for seed in seeds for case in table if case.is_synthetic])
+        self.run_synthetic([(case, seed) for seed in seeds for case in table if case.is_synthetic])
 
 
 def line_of(verdict):
@@ -113,7 +113,7 @@ def line_of(verdict):
         disturbed = f' (and {verdict.disturbed} disturbed)' if verdict.disturbed else ''
         parts.append(f'{verdict.right} right of {verdict.flagged} flagged of {verdict.planted}{disturbed}; first {dict(verdict.firsts)}')
     if verdict.periods:
-        parts.append(f'period {verdict.periods[0]} told {verdict.periods[1]} {"ok" if verdict.period_is_right else "WRONG"}')
+        parts.append(f'period {verdict.periods[0]} reported {verdict.periods[1]} {"ok" if verdict.period_is_right else "WRONG"}')
     if 'leak' in verdict.case.expect:
         parts.append(f'slope ÷ true {verdict.slope and round(verdict.slope, 3)}')
     parts += [f'{what}: {"ok" if good else "WRONG"} ({got})' for what, good, got in verdict.claims]
@@ -131,23 +131,23 @@ def print_confusion(verdicts):
         by_case[verdict.case.name] += verdict.firsts
         columns += verdict.firsts
     names = list(dict.fromkeys(verdict.case.name for verdict in rows))
-    told = [kind for kind, _ in columns.most_common()]
-    print(f'{"planted":22} {"wanted":24} {"right":>7} ' + ' '.join(f'{kind:>{max(5, len(kind))}}' for kind in told))
+    reported = [kind for kind, _ in columns.most_common()]
+    print(f'{"planted":22} {"wanted":24} {"right":>7} ' + ' '.join(f'{kind:>{max(5, len(kind))}}' for kind in reported))
     for name in names:
         mine = [verdict for verdict in rows if verdict.case.name == name]
         flagged, right = sum(v.flagged for v in mine), sum(v.right for v in mine)
         share = f'{100 * right / flagged:.0f} %' if flagged else '–'
-        cells = ' '.join(f'{by_case[name][kind] or "":>{max(5, len(kind))}}' for kind in told)
+        cells = ' '.join(f'{by_case[name][kind] or "":>{max(5, len(kind))}}' for kind in reported)
         print(f'{name:22} {",".join(mine[0].case.causes):24} {share:>7} {cells}')
 
 
 def print_rest(bench):
     for verdict in bench.verdicts:
-        bad = [f'{what}, told {got}' for what, good, got in verdict.claims if not good]
+        bad = [f'{what}, reported {got}' for what, good, got in verdict.claims if not good]
         if verdict.periods and not verdict.period_is_right:
-            bad.append(f'period {verdict.periods[0]}, told {verdict.periods[1]}')
+            bad.append(f'period {verdict.periods[0]}, reported {verdict.periods[1]}')
         if 'leak' in verdict.case.expect and (verdict.slope is None or abs(verdict.slope - 1) > judge.SLOPE_WITHIN):
-            bad.append(f'slope told ÷ true {verdict.slope and round(verdict.slope, 3)}')
+            bad.append(f'slope reported ÷ true {verdict.slope and round(verdict.slope, 3)}')
         for what in bad:
             print(f'wrong: {verdict.case.name} (seed {verdict.seed}): {what}')
     for name, why in bench.skipped.items():
@@ -162,7 +162,7 @@ def goals(verdicts):
     sound = [v for v in verdicts if 'nothing' in v.case.expect and not v.case.is_synthetic]
     clean_h = sum(v.quiet_s for v in sound) / 3600
     noisy_s = sum(v.seconds - v.quiet_s for v in sound)
-    alarms, invented = sum(len(v.alarms) for v in sound), [v for v in verdicts if 'nothing' in v.case.expect and v.case.is_synthetic]
+    alarms, synthetic = sum(len(v.alarms) for v in sound), [v for v in verdicts if 'nothing' in v.case.expect and v.case.is_synthetic]
     others = sum(sum(v.others.values()) for v in sound)
     leaks = [v for v in verdicts if 'leak' in v.case.expect]
     slopes = [v for v in leaks if v.slope is not None and abs(v.slope - 1) <= judge.SLOPE_WITHIN]
@@ -172,20 +172,20 @@ def goals(verdicts):
     holds = lambda value, least: None if value is None else value >= least
     shown = lambda part, whole: f'{100 * part / whole:.1f} % ({part} of {whole})' if whole else 'nothing was planted'
     return [
-        ('the right cause first, of planted batches that were flagged', shown(right, flagged), holds(ratio(right, flagged), RIGHT_LEAST)),
-        ('flagged, of batches that were planted plainly', shown(flagged, planted), holds(ratio(flagged, planted), RIGHT_LEAST)),
+        ('the right cause first, of planted batches that were flagged', shown(right, flagged), holds(ratio(right, flagged), RIGHT_MIN)),
+        ('flagged, of batches that were planted plainly', shown(flagged, planted), holds(ratio(flagged, planted), RIGHT_MIN)),
         (f'false warnings in {clean_h * 60:.1f} clean minutes', f'{alarms}' + (f', {alarms / clean_h:.1f} an hour' if clean_h else ''), alarms == 0 if clean_h else None),
-        (f'false warnings in {sum(v.seconds for v in invented) / 60:.0f} clean synthetic minutes', f'{sum(len(v.alarms) for v in invented)}',
-         not any(v.alarms for v in invented) if invented else None),
+        (f'false warnings in {sum(v.seconds for v in synthetic) / 60:.0f} clean synthetic minutes', f'{sum(len(v.alarms) for v in synthetic)}',
+         not any(v.alarms for v in synthetic) if synthetic else None),
         ('warnings of sound runs that their own clocks bear out (for information)', f'{sum(len(v.borne_out) for v in sound)}', None),
-        (f'warnings in {noisy_s / 60:.1f} minutes of sound runs shortly after others took {100 * judge.OTHERS_MOST:.0f} % of the CPUs (for information)',
+        (f'warnings in {noisy_s / 60:.1f} minutes of sound runs shortly after others took {100 * judge.OTHERS_MAX:.0f} % of the CPUs (for information)',
          f'{sum(len(v.disturbances) for v in sound)}', None),
         ('planted batches left out, for others kept them from a CPU (for information)', f'{sum(v.disturbed for v in verdicts)}', None),
         ('batches flagged in sound runs (for information)', f'{others}', None),
         (f'slopes of leaks within {100 * judge.SLOPE_WITHIN:.0f} %', shown(len(slopes), len(leaks)), holds(ratio(len(slopes), len(leaks)), 1)),
         ('periods exact, and none where there is none', shown(sum(v.period_is_right for v in periods), len(periods)),
          holds(ratio(sum(v.period_is_right for v in periods), len(periods)), 1)),
-        ('verdicts, growers, drifts and stalls told', shown(sum(claims), len(claims)), holds(ratio(sum(claims), len(claims)), 1)),
+        ('verdicts, growers, drifts and stalls reported', shown(sum(claims), len(claims)), holds(ratio(sum(claims), len(claims)), 1)),
     ]
 
 
@@ -205,7 +205,7 @@ def main():
     parser.add_argument('--batches', type=int, default=int(os.environ.get('WHY_BATCHES', 1000)), help='of each run')
     parser.add_argument('--clean-s', type=float, default=float(os.environ.get('WHY_CLEAN_S', 1800)), help='of all clean runs together')
     parser.add_argument('--synthetic-s', type=float, default=float(os.environ.get('WHY_SYNTHETIC_S', 120)), help='of each synthetic run')
-    parser.add_argument('--gate', choices=('all', 'synthetic'), default=os.environ.get('WHY_GATE', 'all'), help='the runs whose goals the exit code tells')
+    parser.add_argument('--gate', choices=('all', 'synthetic'), default=os.environ.get('WHY_GATE', 'all'), help='the runs whose goals the exit code reports')
     parser.add_argument('--verbose', action='store_true', default=bool(os.environ.get('WHY_VERBOSE')))
     chosen = parser.parse_args()
     wanted = tuple(word for word in chosen.only.split(',') if word)

@@ -14,7 +14,7 @@ struct nvml_sample {
 	double taken_s;
 };
 struct nvml_event_set {
-	unsigned told;
+	unsigned sent;
 };
 
 #define EXPORT __attribute__((visibility("default")))

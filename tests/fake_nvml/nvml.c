@@ -505,9 +505,9 @@ EXPORT int nvmlEventSetWait_v2(struct nvml_event_set *set, struct nvml_event *ou
 		pthread_mutex_lock(&fake_lock);
 		for (unsigned i = 0; i < script.event_count; i++) {
 			const struct fake_event *event = &script.events[i];
-			if (event->number <= set->told || event->gpu >= FAKE_GPUS)
+			if (event->number <= set->sent || event->gpu >= FAKE_GPUS)
 				continue;
-			set->told = event->number;
+			set->sent = event->number;
 			*out = (struct nvml_event){ &fake_handles[event->gpu][0], NVML_EVENT_XID, event->code, UINT32_MAX,
 				UINT32_MAX };
 			pthread_mutex_unlock(&fake_lock);

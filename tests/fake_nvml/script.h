@@ -5,7 +5,7 @@
  * start of the library fail SYMBOL CODE [GPU]  slow SYMBOL MS          of every symbol that begins so: what it returns,
  * how long it takes burn SYMBOL US                                  how much CPU it takes crash SYMBOL            hang
  * SYMBOL             it ends its process; it never returns SYMBOL field/ID: that field, among those that a call asks
- * for xid NUMBER CODE GPU                             an event, told once for each NUMBER that is above the last gpu
+ * for xid NUMBER CODE GPU                             an event, sent once for each NUMBER that is above the last gpu
  * [NAME]              part [NAME]             what follows is about this one, a part belongs to the gpu before it uuid
  * UUID               pci DOMAIN:BUS:DEVICE   instance N FIGURE VALUE            see FAKE_FIGURES; one that has no line
  * is not supported process PID KIND MEMORY [USE]                   PID: a number, or `watched` (what -p of this

@@ -189,9 +189,9 @@ def stack_ends_with_one_line():
     with stuck_python() as program:
         program.stick('stuck')
         before = time.monotonic()
-        told = pmtop('stack', program.pid)
-        assert told.returncode == 1 and not told.stdout and told.stderr.count('\n') == 1, told
-        assert f'reading the memory of process {program.pid} took more than 4 s' in told.stderr, told.stderr
+        reported = pmtop('stack', program.pid)
+        assert reported.returncode == 1 and not reported.stdout and reported.stderr.count('\n') == 1, reported
+        assert f'reading the memory of process {program.pid} took more than 4 s' in reported.stderr, reported.stderr
         assert time.monotonic() - before < 40
 
 
@@ -258,9 +258,9 @@ def drop_ptrace_right():
 
 def is_refused(pid, words, not_words=(), **how):
     """By pmtop stack, and by a monitor, which goes on."""
-    told = subprocess.run([PMTOP, 'stack', str(pid)], env=ENVIRONMENT, capture_output=True, text=True, timeout=SOON_S, cwd='/', stdin=subprocess.DEVNULL, **how)
-    assert told.returncode == 4 and told.stderr.count('\n') == 1 and not told.stdout, told
-    assert all(word in told.stderr for word in words) and not any(word in told.stderr for word in not_words), told.stderr
+    reported = subprocess.run([PMTOP, 'stack', str(pid)], env=ENVIRONMENT, capture_output=True, text=True, timeout=SOON_S, cwd='/', stdin=subprocess.DEVNULL, **how)
+    assert reported.returncode == 4 and reported.stderr.count('\n') == 1 and not reported.stdout, reported
+    assert all(word in reported.stderr for word in words) and not any(word in reported.stderr for word in not_words), reported.stderr
     with Watching(pid, **how) as watching:
         found = watching.wait_for_reason(*words)
         assert found['memory'] and found['cpu'], found
@@ -272,8 +272,8 @@ def a_filter_is_named(error):
 
 
 def doctor_names_a_filter():
-    told = subprocess.run([PMTOP, 'doctor'], env=ENVIRONMENT, capture_output=True, text=True, timeout=SOON_S, preexec_fn=lambda: forbid_reading(1))
-    assert "process_vm_readv: Operation not permitted: no Python stacks" in ' '.join(told.stdout.split()), told.stdout
+    reported = subprocess.run([PMTOP, 'doctor'], env=ENVIRONMENT, capture_output=True, text=True, timeout=SOON_S, preexec_fn=lambda: forbid_reading(1))
+    assert "process_vm_readv: Operation not permitted: no Python stacks" in ' '.join(reported.stdout.split()), reported.stdout
 
 
 def another_user_is_named():
@@ -310,8 +310,8 @@ version.value = 0x036300f0
 def an_unknown_version_is_named():
     with Running(sys.executable, '-c', UNKNOWN + IDLE) as program:
         assert program.first == 'ready\n'
-        told = pmtop('stack', program.pid)
-        assert told.returncode == 1 and 'does not support Python 3.99' in told.stderr and told.stderr.count('\n') == 1, told
+        reported = pmtop('stack', program.pid)
+        assert reported.returncode == 1 and 'does not support Python 3.99' in reported.stderr and reported.stderr.count('\n') == 1, reported
         with Watching(program.pid) as watching:
             found = watching.wait_for_reason('does not support Python 3.99')
             assert found['memory'] and found['cpu'], found
@@ -326,8 +326,8 @@ def a_deleted_executable_is_read_from_memory():
             assert process.stdout.readline() == 'ready\n'
             os.unlink(python)
             assert os.readlink(f'/proc/{process.pid}/exe').endswith(' (deleted)')
-            told = pmtop('stack', process.pid)
-            assert told.returncode == 0 and '<module>' in told.stdout and f'Python 3.{sys.version_info[1]}' in told.stdout, told
+            reported = pmtop('stack', process.pid)
+            assert reported.returncode == 0 and '<module>' in reported.stdout and f'Python 3.{sys.version_info[1]}' in reported.stdout, reported
             with Watching(process.pid) as watching:
                 watching.wait_for(lambda one: looks(one) > 3 and one['memory'] and stacks_missing(one) is None)
         finally:

@@ -20,7 +20,7 @@
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
 
-/* -- an allocator that fails when told to; not under the sanitizers, which have their own -- */
+/* -- an allocator that fails on request; not under the sanitizers, which have their own -- */
 
 #ifdef IS_SANITIZED
 #define HAS_OWN_ALLOCATOR 0

@@ -30,12 +30,12 @@ static size_t make_input(uint8_t *out, size_t size)
 	size_t length = 1;
 	out[0] = (uint8_t)(random % 8 ? FLAG_CHECKSUM : random >> 8);
 	for (uint64_t edits = 1 + random / 8 % 12; edits-- && length + 13 <= size;) {
-		uint32_t place = (uint32_t)next_random();
+		uint32_t offset = (uint32_t)next_random();
 		uint64_t value = interesting();
 		/* Three of four on a field's boundary. */
-		place = place % 4 ? (place & ~UINT32_C(15)) | (place & 1) : place;
+		offset = offset % 4 ? (offset & ~UINT32_C(15)) | (offset & 1) : offset;
 		out[length + 4] = (uint8_t)(value % 5 ? 8 : 1 + value % 8);
-		memcpy(out + length, &place, sizeof place);
+		memcpy(out + length, &offset, sizeof offset);
 		memcpy(out + length + 5, &value, sizeof value);
 		length += 5u + out[length + 4];
 	}

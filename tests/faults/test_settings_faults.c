@@ -1,4 +1,4 @@
-/* Fault 51 of tests/README.md, and other files in place of pmtop.yaml. */
+/* Fault 51 of tests/README.md, and other files instead of pmtop.yaml. */
 #include <check.h>
 #include <locale.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ END_TEST
 
 START_TEST(config_in_the_working_directory_is_never_read)
 {
-	static const char *const places[] = { "pmtop.yaml", ".config/pmtop/pmtop.yaml", "pmtop/pmtop.yaml",
+	static const char *const paths[] = { "pmtop.yaml", ".config/pmtop/pmtop.yaml", "pmtop/pmtop.yaml",
 		"config/pmtop.yaml" };
 	static const struct {
 		const char *home, *config;
@@ -90,8 +90,8 @@ START_TEST(config_in_the_working_directory_is_never_read)
 	char found[256];
 	ck_assert_int_eq(chdir(folder), 0);
 	ck_assert_int_eq(system("mkdir -p .config/pmtop pmtop config"), 0);
-	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-		write_file(places[i], "flags:\n  mad: 9\n", 16);
+	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
+		write_file(paths[i], "flags:\n  mad: 9\n", 16);
 	for (size_t i = 0; i < sizeof unusable / sizeof *unusable; i++) {
 		unusable[i].home ? setenv("HOME", unusable[i].home, 1) : unsetenv("HOME");
 		unusable[i].config ? setenv("XDG_CONFIG_HOME", unusable[i].config, 1) : unsetenv("XDG_CONFIG_HOME");

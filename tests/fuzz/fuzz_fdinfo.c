@@ -57,9 +57,10 @@ static void read_memory(const uint8_t *data, size_t size, bool is_xe)
 
 static void read_environment(const char *text, size_t size)
 {
-	struct process_placement place;
-	process_placement_read(text, size, &place);
-	must(place.local_rank >= -1 && place.local_rank <= 65535 && memchr(place.devices, '\0', sizeof place.devices));
+	struct process_placement placement;
+	process_placement_read(text, size, &placement);
+	must(placement.local_rank >= -1 && placement.local_rank <= 65535 &&
+		memchr(placement.devices, '\0', sizeof placement.devices));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

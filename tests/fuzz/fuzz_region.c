@@ -1,8 +1,8 @@
 /* The region's reader against a damaged region: a real one, as its writer left it, with bytes changed as the input
  * says.
  *
- * Input: one byte of flags, then edits of { u32 place, u8 length, bytes }. Flag 1: the header's checksum is made right
- * again, so that what it guards is reached; flag 2: the file ends at the first edit's place. Places wrap around the
+ * Input: one byte of flags, then edits of { u32 offset, u8 length, bytes }. Flag 1: the header's checksum is made right
+ * again, so that what it guards is reached; flag 2: the file ends at the first edit's offset. Offsets wrap around the
  * file; every second one falls into its first 32 KiB, where the header, the state, the lanes and the names are. */
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
@@ -57,7 +57,7 @@ static void make_template(void)
 	pmtop_close(pm);
 }
 
-static size_t place_of(uint32_t place) { return place % 2 ? place / 2 % FRONT : place / 2 % template_size; }
+static size_t offset_of(uint32_t offset) { return offset % 2 ? offset / 2 % FRONT : offset / 2 % template_size; }
 
 /* Returns the size that the file shall have. */
 static size_t apply(const uint8_t *data, size_t size)
@@ -66,9 +66,9 @@ static size_t apply(const uint8_t *data, size_t size)
 	size_t cut = template_size;
 	memcpy(bytes, template_bytes, template_size);
 	for (size_t at = 1; at + 5 <= size;) {
-		uint32_t place;
-		memcpy(&place, data + at, sizeof place);
-		size_t to = place_of(place), length = data[at + 4];
+		uint32_t offset;
+		memcpy(&offset, data + at, sizeof offset);
+		size_t to = offset_of(offset), length = data[at + 4];
 		at += 5;
 		length = length < size - at ? length : size - at;
 		length = length < template_size - to ? length : template_size - to;

@@ -1,7 +1,7 @@
 /* A recording as a player meets it, with bytes changed: the reader of blocks, the codec, the player, the
  * model, and what a repair keeps.
  *
- * The first byte of the input, flags: 1 = what follows is the file, else edits of { u16 place, u8 length, bytes } to a
+ * The first byte of the input, flags: 1 = what follows is the file, else edits of { u16 offset, u8 length, bytes } to a
  * real recording, which 2 cuts off at the first; 4 = the checksums of all blocks that can be found are made right
  * again, so that what they guard is reached; 8 = in small pieces, as a pipe gives it, and without player and model. */
 #include <stdio.h>

@@ -5,7 +5,7 @@
         PMTOP_BUILD     the folder with pmtop (build);  GPU_SECONDS  how long each is looked at (20);  GPU_KEEP  a folder for recordings and texts
 
 Each kind is trained for a while; over the same seconds pmtop says its figures four times a second, nvidia-smi its own five times a second, and NVML is
-asked once a second for what nvidia-smi does not tell. A table is printed for each: mean, least and most of both, and what pmtop warned of.
+asked once a second for what nvidia-smi does not print. A table is printed for each: mean, least and most of both, and what pmtop warned of.
 """
 import csv
 import json
@@ -60,11 +60,11 @@ def numbers(rows, key, factor):
 
 
 def table(objects, smi, dmon, gpm):
-    gpus = [told["gpu"][0] for told in objects if told.get("gpu")]
+    gpus = [reported["gpu"][0] for reported in objects if reported.get("gpu")]
     print(f"  {'figure':26} {'pmtop':>24} {'nvidia-smi':>26}")
-    def line(name, told, said, unit, scale):
-        ratio = f"{statistics.mean(told) / statistics.mean(said):.3f}" if told and said and statistics.mean(said) else ""
-        print(f"  {name:26} {spread(told, scale):>24} {spread(said, scale):>26} {unit:6} {ratio}")
+    def line(name, reported, said, unit, scale):
+        ratio = f"{statistics.mean(reported) / statistics.mean(said):.3f}" if reported and said and statistics.mean(said) else ""
+        print(f"  {name:26} {spread(reported, scale):>24} {spread(said, scale):>26} {unit:6} {ratio}")
     for name, factor, key, unit, scale in FIGURES:
         line(name, [value for gpu in gpus if (value := figure(gpu, key)) is not None], numbers(smi, name, factor), unit, scale)
     for name, factor, key, unit, scale in DMON:

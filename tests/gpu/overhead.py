@@ -63,9 +63,9 @@ def make(width, layers, size, fused):
 
 
 def show(name, rows, plain):
-    told = [statistics.median(row[i] for row in rows) for i in range(3)]
+    reported = [statistics.median(row[i] for row in rows) for i in range(3)]
     base = [statistics.median(row[i] for row in plain) for i in range(3)]
-    print(f"  {name:30}" + "".join(f" {value:+9.1f} ({value / of:+6.1%})" for value, of in zip((a - b for a, b in zip(told, base)), base)), flush=True)
+    print(f"  {name:30}" + "".join(f" {value:+9.1f} ({value / of:+6.1%})" for value, of in zip((a - b for a, b in zip(reported, base)), base)), flush=True)
 
 
 def main():

@@ -51,7 +51,7 @@ static struct record *add(enum record_kind kind)
 	return record;
 }
 
-/* One table for all runs, told before each use. */
+/* One table for all runs, emitted before each use. */
 static uint32_t name(unsigned i)
 {
 	unsigned id = 0;

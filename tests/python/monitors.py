@@ -37,17 +37,17 @@ class World:
 @pytest.fixture
 def world(monkeypatch):
     world = World()
-    for place in (module, _measure):
-        monkeypatch.setattr(place, "perf_counter_ns", lambda: world.now)
+    for owner in (module, _measure):
+        monkeypatch.setattr(owner, "perf_counter_ns", lambda: world.now)
     monkeypatch.setattr(_figures, "resident_bytes", lambda: world.resident)
     monkeypatch.setattr(_figures, "gpu_memory", world.gpu_memory)
     return world
 
 
 @pytest.fixture
-def told(monkeypatch):
+def reported(monkeypatch):
     """What is published, in order; spans as ("begin", name) and ("end", name)."""
-    told = []
+    reported = []
 
     class Span:
         def __init__(self, name, memory=False):
@@ -55,22 +55,22 @@ def told(monkeypatch):
             self.name = name
 
         def __enter__(self):
-            told.append(("begin", self.name))
+            reported.append(("begin", self.name))
 
         def __exit__(self, *exception):
-            told.append(("end", self.name))
+            reported.append(("end", self.name))
 
     monkeypatch.setattr(pmtop, "span", Span)
-    monkeypatch.setattr(pmtop, "span_past", lambda name, begin_ns, end_ns: told.append(("past", name)))
+    monkeypatch.setattr(pmtop, "span_past", lambda name, begin_ns, end_ns: reported.append(("past", name)))
     for name in ("epoch_begin", "epoch_end", "batch_begin", "batch_end", "batch_figure", "gauge", "meta"):
-        monkeypatch.setattr(pmtop, name, lambda *values, name=name: told.append((name, *values)))
-    monkeypatch.setattr(pmtop, "batch_number", lambda: 40 + sum(event[0] == "batch_end" for event in told))
-    return told
+        monkeypatch.setattr(pmtop, name, lambda *values, name=name: reported.append((name, *values)))
+    monkeypatch.setattr(pmtop, "batch_number", lambda: 40 + sum(event[0] == "batch_end" for event in reported))
+    return reported
 
 
-def is_well_nested(told):
+def is_well_nested(reported):
     open_ones = []
-    for event, name in told:
+    for event, name in reported:
         if event == "begin":
             open_ones.append(name)
         elif event == "end":

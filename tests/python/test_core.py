@@ -18,7 +18,7 @@ import watching
 from pmtop import _nothing, _pmtop, _run
 
 
-def told():
+def reported():
     return watching.object_of(os.getpid())
 
 
@@ -67,7 +67,7 @@ class Published(Case):
                 pmtop.batch_end(1.0 / (1 + index))
             pmtop.epoch_end()
         pmtop.mark("saved")
-        seen = told()
+        seen = reported()
         self.assertEqual(seen["run"], "core")
         self.assertEqual(seen["batch"]["count"], 20)
         self.assertEqual(seen["batch"]["index"], 9)
@@ -108,7 +108,7 @@ class Published(Case):
         pmtop.mode("validation")
         pmtop.batch_begin(0)
         pmtop.batch_end()
-        seen = told()
+        seen = reported()
         self.assertEqual((seen["mode"], number, pmtop.batch_number()), ("validation", 3, 5))
         self.assertEqual({mode: row["count"] for mode, row in seen["modes"].items()}, {"train": 4, "validation": 1})
 
@@ -127,8 +127,8 @@ class Published(Case):
         for index, loss in enumerate((float("nan"), None, float("inf"), 3, Scalar(), True)):
             pmtop.batch_begin(index)
             pmtop.batch_end(loss)
-        self.assertEqual(told()["batch"]["count"], 6)
-        self.assertEqual(told()["batch"]["loss"], 1.0)
+        self.assertEqual(reported()["batch"]["count"], 6)
+        self.assertEqual(reported()["batch"]["loss"], 1.0)
         try:
             import numpy
         except ImportError:
@@ -136,15 +136,15 @@ class Published(Case):
         for loss in (numpy.float32(0.25), numpy.array(0.25), numpy.int64(4)):
             pmtop.batch_begin(numpy.int64(7))
             pmtop.batch_end(loss)
-        self.assertEqual(told()["batch"]["loss"], 4.0)
-        self.assertEqual(told()["batch"]["index"], 7)
+        self.assertEqual(reported()["batch"]["loss"], 4.0)
+        self.assertEqual(reported()["batch"]["index"], 7)
 
     def test_a_tensor_on_a_device_is_left_out_and_not_waited_for(self):
         pmtop.batch_begin(0)
         pmtop.batch_end(OnDevice())
         pmtop.gauge("figure", OnDevice())
         pmtop.batch_figure(0, "loss", OnDevice())
-        seen = told()
+        seen = reported()
         self.assertEqual(seen["batch"]["count"], 1)
         self.assertNotIn("loss", seen["batch"])
 
@@ -159,7 +159,7 @@ class Published(Case):
                 return 0.75
         pmtop.batch_begin(0)
         pmtop.batch_end(Tensor())
-        self.assertEqual(told()["batch"]["loss"], 0.75)
+        self.assertEqual(reported()["batch"]["loss"], 0.75)
 
     def test_names_of_any_text(self):
         names = ["", "ü", "日本語", "\ud800", "a\0b", "x" * 5000, "\x1b[31m", Subclass("own"), "a" * 119 + "é"]
@@ -173,7 +173,7 @@ class Published(Case):
             pmtop.meta(name, name)
             pmtop.batch_figure(0, name, 0.5)
             self.assertIsNone(pmtop.operation_time("never " + name[:9]))
-        operations = {row["name"]: row["count"] for row in told()["operations"] if row["depth"] == 0}
+        operations = {row["name"]: row["count"] for row in reported()["operations"] if row["depth"] == 0}
         for name in ("(unnamed)", "ü", "日本語", "?", "a", "x" * 120, "own", "a" * 119):
             self.assertEqual(operations[name], 1, name)
 
@@ -191,9 +191,9 @@ class Published(Case):
             for index in loader:
                 if index == 2:
                     pmtop.batch_end(0.5)
-        self.assertEqual([epoch["batches"] for epoch in told()["epochs"]], [5, 5])
+        self.assertEqual([epoch["batches"] for epoch in reported()["epochs"]], [5, 5])
         self.assertEqual(_pmtop.planned(), (2, 5, 8))
-        self.assertEqual(told()["batch"]["loss"], 0.5)
+        self.assertEqual(reported()["batch"]["loss"], 0.5)
 
     def test_a_loop_that_is_left_by_break_ended_its_batch_and_by_an_exception_did_not(self):
         for index, error in enumerate((KeyError, None, SystemExit)):
@@ -206,7 +206,7 @@ class Published(Case):
                             break
             except (KeyError, SystemExit):
                 pass
-        self.assertEqual([(epoch["index"], epoch["batches"]) for epoch in told()["epochs"]], [(7, 2), (8, 4), (9, 2)])
+        self.assertEqual([(epoch["index"], epoch["batches"]) for epoch in reported()["epochs"]], [(7, 2), (8, 4), (9, 2)])
         self.assertEqual(pmtop.statistics()["num_batches"], 8)
 
     def test_loops_pass_on_what_their_iterables_raise(self):
@@ -273,7 +273,7 @@ class Spans(Case):
                 self.assertIs(stack.enter_context(span), span)
         with span as given:
             self.assertIs(given, span)
-        rows = [row for row in told()["operations"] if row["name"] == "same"]
+        rows = [row for row in reported()["operations"] if row["name"] == "same"]
         self.assertEqual(sum(row["count"] for row in rows), 33)
 
     def test_exceptions_pass_through_and_end_the_span(self):
@@ -289,7 +289,7 @@ class Spans(Case):
             """Says it."""
             return a + b
         self.assertEqual((function(1), function(1, b=5), function.__name__, function.__doc__), (3, 6, "function", "Says it."))
-        self.assertEqual(watching.operation(told(), "decorated")["count"], 2)
+        self.assertEqual(watching.operation(reported(), "decorated")["count"], 2)
 
         async def coroutine():
             pass
@@ -317,7 +317,7 @@ class Spans(Case):
     def test_notes(self):
         with pmtop.span("noted", cpu=True, memory=True):
             sum(range(1000))
-        self.assertEqual(watching.operation(told(), "noted")["count"], 1)
+        self.assertEqual(watching.operation(reported(), "noted")["count"], 1)
 
     def test_threads(self):
         span, failures = pmtop.span("in a thread"), []
@@ -336,7 +336,7 @@ class Spans(Case):
                 thread.start()
             for thread in threads:
                 thread.join()
-        seen = told()
+        seen = reported()
         self.assertEqual(failures, [])
         self.assertEqual(watching.operation(seen, "in a thread", 0)["count"], 20000)
         self.assertEqual(watching.operation(seen, "inner", 1)["count"], 20000)
@@ -397,7 +397,7 @@ class Errors(Case):
         self.check(_nothing)
         pmtop.gauge("x", OnDevice())
         pmtop.batch_end(OnDevice())
-        self.assertEqual(told().get("run"), None)
+        self.assertEqual(reported().get("run"), None)
 
     def test_say_which_argument(self):
         for call, said in ((lambda: pmtop.gauge(5, 1.0), "name must be a str, not <class 'int'>"),
@@ -442,14 +442,14 @@ class Errors(Case):
         pmtop.batch_begin(index=4)
         pmtop.batch_end(loss=0.5)
         pmtop.span(name="s", memory=True)
-        self.assertEqual(told()["batch"]["index"], 4)
+        self.assertEqual(reported()["batch"]["index"], 4)
 
 
 class Life(Case):
     def test_init_again_changes_nothing_but_answers(self):
         self.assertTrue(pmtop.init("other"))
         self.assertTrue(pmtop.init(enabled=False))
-        self.assertEqual(told()["run"], "core")
+        self.assertEqual(reported()["run"], "core")
         with self.assertRaises(TypeError):
             pmtop.init(5)
         pmtop.close()
@@ -470,8 +470,8 @@ class Life(Case):
         self.assertEqual(pmtop.statistics()["num_batches"], 0)
         self.assertEqual(watching.region_files(os.getpid()), [])
         self.assertTrue(pmtop.init("later"))
-        self.assertEqual(told()["run"], "later")
-        self.assertEqual(told()["batch"]["count"], 0)
+        self.assertEqual(reported()["run"], "later")
+        self.assertEqual(reported()["batch"]["count"], 0)
 
     def test_opening_and_closing_often_holds_nothing(self):
         descriptors = len(os.listdir("/proc/self/fd"))
@@ -493,11 +493,11 @@ class Life(Case):
         for i in range(500):
             pmtop.batch_begin(i)
             pmtop.batch_end()
-        self.assertEqual(told()["batch"]["count"], 500)
+        self.assertEqual(reported()["batch"]["count"], 500)
 
     def test_a_run_name_that_is_no_utf_8(self):
         _pmtop.reopen("run\udc80")
-        self.assertEqual(told()["run"], "run?")
+        self.assertEqual(reported()["run"], "run?")
 
     def test_functions_can_be_looked_at(self):
         self.assertEqual(str(inspect.signature(pmtop.gauge)), "(name, value)")
@@ -533,11 +533,11 @@ class Collections(Case):
         with pmtop.span("around"):
             for _ in range(5):
                 gc.collect()
-        row = watching.operation(told(), "gc", 1)
+        row = watching.operation(reported(), "gc", 1)
         self.assertEqual(row["count"], 5)
         pmtop.watch_gc(1000)
         gc.collect()
-        self.assertEqual(watching.operation(told(), "gc", 1)["count"], 5)
+        self.assertEqual(watching.operation(reported(), "gc", 1)["count"], 5)
         pmtop.unwatch_gc()
         pmtop.unwatch_gc()
         self.assertNotIn(_pmtop.collected, gc.callbacks)

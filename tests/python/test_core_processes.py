@@ -24,7 +24,7 @@ class Refuse:
 sys.meta_path.insert(0, Refuse())
 """
 CHILD_READS = """
-def told(pid):
+def reported(pid):
     import json, subprocess
     return json.loads(subprocess.run([%r, "-b", "--format=json", "-n", "1", "-p", str(pid)], stdout=subprocess.PIPE, check=True).stdout)
 """ % watching.PMTOP
@@ -57,9 +57,9 @@ class Beginning(Case):
                        "PMTOP_RUN": "named", "TORCHELASTIC_RUN_ID": "none", "SLURM_JOB_ID": None}
         with watching.start(LOOP, env=environment, hold=True) as script:
             watching.wait_for(script.is_held)
-            told = watching.object_of(script.pid)
+            reported = watching.object_of(script.pid)
             written = self.meta(script.pid)
-        self.assertEqual((told["run"], told.get("rank")), ("named", 3))
+        self.assertEqual((reported["run"], reported.get("rank")), ("named", 3))
         for text in (b"LOCAL_RANK", b"WORLD_SIZE", b"host-a:29511", b"run_id", b"python", os.uname().nodename.encode()):
             self.assertIn(text, written)
 
@@ -184,9 +184,9 @@ with pmtop.span("around"):
 if not pid:
     pmtop.batch_end(); pmtop.epoch_end(); pmtop.span_end()
     assert not pmtop._pmtop.is_open()
-    assert "run" not in told(os.getpid())
+    assert "run" not in reported(os.getpid())
     sys.exit(0)
-print(os.waitpid(pid, 0)[1], told(os.getpid())["batch"]["count"], pmtop.is_enabled())
+print(os.waitpid(pid, 0)[1], reported(os.getpid())["batch"]["count"], pmtop.is_enabled())
 """
         script = watching.run(code)
         self.assertEqual(script.out(), "0 3 True\n", script.err())
@@ -201,12 +201,12 @@ pid = os.fork()
 if not pid:
     pmtop.batch_begin(0)
     pmtop.batch_end()
-    seen = told(os.getpid())
+    seen = reported(os.getpid())
     assert seen["batch"]["count"] == 1 and seen["rank"] == 5 and seen["run"] == "script", seen
     assert files(os.getpid()) == 1
     sys.exit(0)
 status = os.waitpid(pid, 0)[1]
-print(status, files(pid), files(os.getpid()), told(os.getpid())["batch"]["count"])
+print(status, files(pid), files(os.getpid()), reported(os.getpid())["batch"]["count"])
 """
         script = watching.run(code)
         self.assertEqual(script.out(), "0 0 1 3\n", script.err())
@@ -245,11 +245,11 @@ if not pid:
     pmtop.watch_gc(0)
     import gc
     gc.collect()
-    seen = told(os.getpid())
+    seen = reported(os.getpid())
     assert (seen["run"], seen["batch"]["count"]) == ("worker 1", 5), seen
     assert not pmtop._pmtop.is_automatic()
     os._exit(0)
-print(os.waitpid(pid, 0)[1], told(os.getpid())["batch"]["count"])
+print(os.waitpid(pid, 0)[1], reported(os.getpid())["batch"]["count"])
 """
         script = watching.run(code)
         self.assertEqual(script.out(), "0 3\n", script.err())

@@ -58,7 +58,7 @@ time.sleep(0.3)
 
 
 class Recording:
-    """A run that was recorded, and what pmtop itself tells of it."""
+    """A run that was recorded, and what pmtop itself reports about it."""
 
     def __init__(self, path):
         self.path = path
@@ -71,7 +71,7 @@ class Recording:
         return watching.pmtop("export", f"--to={to}", *options, self.path)
 
     def table(self, to, *options):
-        """As pandas reads it without being told how."""
+        """As pandas reads it without options."""
         return pandas.read_csv(io.StringIO(self.export(to, *options)))
 
     @functools.cached_property
@@ -92,7 +92,7 @@ def commands(folder):
         # The real trainer: two epochs, workers, slow data now and then.
         "trained": ["--", TRAINER, "--name", "digits, two", "--epochs", "2", "--batches", "120", "--step-ms", "3", "--slow-every", "40", "--slow-ms", "40"],
         "odd": ["--", watching.PYTHON, str(folder / "odd.py")],
-        "invented": ["-n", "60", "--demo=slow-fetch:3"],
+        "synthetic": ["-n", "60", "--demo=slow-fetch:3"],
     }
 
 
@@ -174,22 +174,22 @@ def odd(recordings):
 
 
 @pytest.fixture
-def invented(recordings):
-    return recordings["invented"]
+def synthetic(recordings):
+    return recordings["synthetic"]
 
 
-@pytest.fixture(params=["trained", "odd", "invented"])
+@pytest.fixture(params=["trained", "odd", "synthetic"])
 def recording(request, recordings):
     return recordings[request.param]
 
 
-def is_near(told, truth):
+def is_near(reported, truth):
     """Equal but for the last of 12 digits, and for what a sum of rounded ones adds."""
-    return math.isclose(told, truth, rel_tol=1e-9, abs_tol=1e-9)
+    return math.isclose(reported, truth, rel_tol=1e-9, abs_tol=1e-9)
 
 
 def main_mode(report):
-    """The mode that a report's top tells of."""
+    """The mode at the top of a report."""
     return next(mode for mode, row in report["modes"].items() if row["count"] == report["batch"]["count"])
 
 
@@ -203,8 +203,8 @@ def test_batches_are_those_of_the_report(recording):
         times = table[table["mode"] == mode]["batch_s"]
         assert len(times) == truth["count"]
         if truth["count"]:
-            for told, key in ((times.mean(), "mean_s"), (times.min(), "min_s"), (times.max(), "max_s"), (times.iloc[-1], "last_s")):
-                assert is_near(told, truth[key]), (mode, key)
+            for reported, key in ((times.mean(), "mean_s"), (times.min(), "min_s"), (times.max(), "max_s"), (times.iloc[-1], "last_s")):
+                assert is_near(reported, truth[key]), (mode, key)
     train = table[table["mode"] == main_mode(report)]
     assert is_near(train["step_s"].mean(), report["step"]["mean_s"])
     assert is_near(train["loss"].dropna().iloc[-1], report["batch"]["loss"])
@@ -219,8 +219,8 @@ def test_phases_are_columns_that_sum_to_the_operations(recording):
     outermost = [name for name in train.columns if name.startswith("phase.") and "/" not in name]
     for operation in recording.report["operations"]:
         if operation["depth"] == 0 and "share_ratio" in operation:       # else it lies in no step
-            told = train[f"phase.{operation['name']}_s"].sum()
-            assert math.isclose(told, operation["total_s"], rel_tol=1e-5, abs_tol=1e-6), operation["name"]
+            reported = train[f"phase.{operation['name']}_s"].sum()
+            assert math.isclose(reported, operation["total_s"], rel_tol=1e-5, abs_tol=1e-6), operation["name"]
     whole = train[train["step_s"].notna()]
     assert numpy.allclose(whole[outermost].sum(axis=1), whole["step_s"], rtol=1e-5, atol=1e-6)
 
@@ -230,13 +230,13 @@ def test_flagged_batches_have_the_causes_of_the_report(recording):
     truth = recording.report["flagged"]
     assert [(row.epoch, row.index, row.cause) for row in flagged[["epoch", "index", "cause"]].itertuples(index=False)] == \
         [(row["epoch"], row["batch"], row["causes"][0]["what"]) for row in truth]
-    for told, row in zip(flagged["cause_share_ratio"], truth):
-        assert is_near(told, row["causes"][0]["share_ratio"])
+    for reported, row in zip(flagged["cause_share_ratio"], truth):
+        assert is_near(reported, row["causes"][0]["share_ratio"])
 
 
-def test_the_trainer_had_slow_batches_and_the_demo_too(trained, invented):
+def test_the_trainer_had_slow_batches_and_the_demo_too(trained, synthetic):
     """So that the test before has something to compare."""
-    assert len(trained.report["flagged"]) >= 3 and len(invented.report["flagged"]) >= 1
+    assert len(trained.report["flagged"]) >= 3 and len(synthetic.report["flagged"]) >= 1
 
 
 def test_what_was_not_published_is_missing(odd):
@@ -260,9 +260,9 @@ def test_operations_are_those_of_the_report(recording):
     rows = table[table["mode"] == main_mode(recording.report)].to_dict("records")
     truth = recording.report["operations"]
     assert [row["operation"] for row in rows] == [row["name"] for row in truth]
-    for told, row in zip(rows, truth):
+    for reported, row in zip(rows, truth):
         for key in ("depth", "count", "total_s", "self_s", "mean_s", "min_s", "max_s", "p95_s", "cpu_s", "share_ratio"):
-            assert pandas.isna(told[key]) if key not in row else is_near(told[key], row[key]), (row["name"], key)
+            assert pandas.isna(reported[key]) if key not in row else is_near(reported[key], row[key]), (row["name"], key)
 
 
 def test_series_end_where_the_report_stands(recording):
@@ -272,22 +272,22 @@ def test_series_end_where_the_report_stands(recording):
                "system_memory_bytes": report["system"]["memory"]["total_bytes"]}
     for name, truth in figures.items():
         assert table[name].dropna().iloc[-1] == truth, name
-    # The kernel counts the resident set in parts of each CPU's own: its peak may be told a few pages short.
+    # The kernel counts the resident set in parts of each CPU's own: its peak may be a few pages too small.
     assert table["resident_bytes"].max() <= report["memory"]["peak_rss_bytes"] + (1 << 19)
 
 
-def test_gpus_and_meters_are_series(invented):
-    table, report = invented.table("csv-series"), invented.report
+def test_gpus_and_meters_are_series(synthetic):
+    table, report = synthetic.table("csv-series"), synthetic.report
     assert [row["index"] for row in report["gpu"]] == [0, 1]
     for row in report["gpu"]:
         for key in ("utilisation_ratio", "power_w", "memory_used_bytes", "process_memory_bytes", "temperature_c", "sm_active_ratio"):
             assert is_near(table[f"gpu{row['index']}.{key}"].dropna().iloc[-1], row[key]), key
     for row in report["energy"]["meters"]:
         assert is_near(table[f"energy.{row['name']}.joules"].dropna().iloc[-1], row["energy_j"])
-    busy = invented.csv["gpu.utilisation_ratio"].dropna()
+    busy = synthetic.csv["gpu.utilisation_ratio"].dropna()
     assert len(busy) and busy.between(0, 1).all()
     most_w = sum(row["totals"]["power_w"]["max"] for row in report["gpu"])
-    assert invented.csv["gpu.power_w"].max() <= most_w * (1 + 1e-9)
+    assert synthetic.csv["gpu.power_w"].max() <= most_w * (1 + 1e-9)
 
 
 def test_gauges_are_series(odd):
@@ -316,28 +316,28 @@ def test_since_and_until_leave_out_the_rest(trained):
 def test_json_lines_have_the_figures_of_the_table(recording):
     batches = sorted(recording.of_type("batch"), key=lambda line: line["time_ns"])
     assert len(batches) == len(recording.csv)
-    for told, row in zip(batches, recording.csv.to_dict("records")):
-        assert told["time_ns"] == row["begin_ns"] and told["time"] == row["begin"] and told["mode"] == row["mode"]
+    for reported, row in zip(batches, recording.csv.to_dict("records")):
+        assert reported["time_ns"] == row["begin_ns"] and reported["time"] == row["begin"] and reported["mode"] == row["mode"]
         for key in ("epoch", "index", "ordinal", "batch_s", "step_s", "samples", "loss", "resident_bytes", "usual_s"):
-            assert told.get(key) == row[key] or (key not in told and pandas.isna(row[key])), key
-        for phase in told["phases"]:
+            assert reported.get(key) == row[key] or (key not in reported and pandas.isna(row[key])), key
+        for phase in reported["phases"]:
             name = f"{phase['parent']}/{phase['name']}" if "parent" in phase else phase["name"]
             assert math.isclose(phase["seconds"], row[f"phase.{name}_s"], rel_tol=1e-6)
-        for key, value in told.get("evidence", {}).items():
+        for key, value in reported.get("evidence", {}).items():
             assert value == row[key], key
 
 
 def test_json_lines_have_the_causes_of_the_report(recording):
-    told = [(line["epoch"], line["index"], line["causes"]) for line in recording.of_type("batch") if line["flagged"]]
-    assert told == [(row["epoch"], row["batch"], row["causes"]) for row in recording.report["flagged"]]
+    reported = [(line["epoch"], line["index"], line["causes"]) for line in recording.of_type("batch") if line["flagged"]]
+    assert reported == [(row["epoch"], row["batch"], row["causes"]) for row in recording.report["flagged"]]
 
 
 def test_json_lines_have_epochs_warnings_patterns_and_marks(recording):
     report = recording.report
     ended = [row for row in report["epochs"] if row["index"] in {line["index"] for line in recording.of_type("epoch")}]
-    for told, row in zip(recording.of_type("epoch"), ended):
+    for reported, row in zip(recording.of_type("epoch"), ended):
         for key, value in row.items():
-            assert told[key] == value
+            assert reported[key] == value
     # Of one rule several operations may be warned of at the same time.
     raised, cleared = collections.Counter(), collections.Counter()
     for line in recording.of_type("warning"):
@@ -382,8 +382,8 @@ def test_tensorboard_reads_equal_figures_and_steps(recording, tmp_path):
         for tag, column in tags.items():
             if rows[column].notna().any():
                 expected[tag] = rows[rows[column].notna()][["ordinal", column]]
-    told = {tag for tag in board.Tags()["scalars"] if "_epochs/" not in tag}
-    assert told == set(expected)
+    reported = {tag for tag in board.Tags()["scalars"] if "_epochs/" not in tag}
+    assert reported == set(expected)
     for tag, rows in expected.items():
         scalars = board.Scalars(tag)
         assert [scalar.step for scalar in scalars] == list(rows.iloc[:, 0]), tag
@@ -394,9 +394,9 @@ def test_tensorboard_has_the_epochs(trained, tmp_path):
     trained.export("tensorboard", "-o", tmp_path)
     board = read_board(tmp_path)
     for tag, key in (("total_s", "total_s"), ("batches", "batches"), ("batch_mean_s", "mean_s")):
-        told = board.Scalars(f"train_epochs/{tag}")
-        assert [scalar.step for scalar in told] == [1, 2]
-        assert numpy.allclose([scalar.value for scalar in told], [row[key] for row in trained.report["epochs"]], rtol=1e-6)
+        reported = board.Scalars(f"train_epochs/{tag}")
+        assert [scalar.step for scalar in reported] == [1, 2]
+        assert numpy.allclose([scalar.value for scalar in reported], [row[key] for row in trained.report["epochs"]], rtol=1e-6)
 
 
 # -- openmetrics ---------------------------------------------------------------------------------------------------------------------------
@@ -453,5 +453,5 @@ def test_a_real_prometheus_scrapes_it(prometheus, odd):
     watching.wait_for(lambda: prometheus.ask('up{job="pmtop"} == 1'), 20, "a scrape that prometheus takes")
     for (name, *labels), truth in truths_of(odd.report).items():
         matches = ",".join(f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in labels)
-        told = prometheus.ask(f"{name}{{{matches}}}")
-        assert told and any(is_near(float(one["value"][1]), truth) for one in told), (name, labels, truth, told)
+        reported = prometheus.ask(f"{name}{{{matches}}}")
+        assert reported and any(is_near(float(one["value"][1]), truth) for one in reported), (name, labels, truth, reported)

@@ -47,16 +47,16 @@ class Perfetto:
                 events.append((packet.timestamp, event, name, notes))
         stacks = collections.defaultdict(list)
         for time, event, name, notes in sorted(events, key=lambda one: one[0]):
-            stack, place = stacks[event.track_uuid], self.place(event.track_uuid)
+            stack, track = stacks[event.track_uuid], self.track(event.track_uuid)
             if event.type == BEGIN:
-                stack.append((*place, name, time, len(stack), notes, list(event.flow_ids)))
+                stack.append((*track, name, time, len(stack), notes, list(event.flow_ids)))
             elif event.type == END:
                 process, track, name, begin, depth, notes, flows = stack.pop()
                 self.slices.append(Slice(process, track, name, begin, time, depth, notes, flows))
             elif event.type == INSTANT:
-                self.instants.append(Slice(*place, name, time, time, 0, notes, []))
+                self.instants.append(Slice(*track, name, time, time, 0, notes, []))
             else:
-                self.counters[place].append((time, event.double_counter_value))
+                self.counters[track].append((time, event.double_counter_value))
         assert not any(stacks.values()), "every slice has an end"
 
     def check_rules(self):
@@ -73,7 +73,7 @@ class Perfetto:
                 assert packet.timestamp >= times[packet.track_event.track_uuid], "sorted"
                 times[packet.track_event.track_uuid] = packet.timestamp
 
-    def place(self, uuid):
+    def track(self, uuid):
         track = self.tracks[uuid]
         parent = self.tracks.get(track.parent_uuid)
         return parent.process.process_name if parent else None, track.thread.thread_name or track.name
@@ -93,7 +93,7 @@ class Chrome:
         self.processes = {one["pid"]: one["args"]["name"] for one in self.events if one["name"] == "process_name"}
         self.slices = [(self.processes.get(one["pid"]), self.names[one["pid"], one["tid"]], one["name"], ns(one["ts"]), ns(one["ts"]) + ns(one["dur"]))
                        for one in self.events if one["ph"] == "X"]
-        self.places = [(one["pid"], one["tid"]) for one in self.events if one["ph"] == "X"]
+        self.tracks = [(one["pid"], one["tid"]) for one in self.events if one["ph"] == "X"]
 
 
 def ns(us):
@@ -138,14 +138,14 @@ ZERO = 2_000_000_000
 
 
 class Lane:
-    """Tells events in their order, with their numbers."""
+    """Emits events in order, with their sequence numbers."""
 
     def __init__(self, run, number):
-        self.place, self.sequence, self.told, self.lines = (run, number), 0, 0, []
+        self.track, self.sequence, self.emitted_at, self.lines = (run, number), 0, 0, []
 
     def event(self, kind, time, *rest):
-        self.told = max(self.told, ZERO + time)
-        self.lines.append((self.told, " ".join(map(str, (kind, *self.place, self.sequence, ZERO + time, *rest)))))
+        self.emitted_at = max(self.emitted_at, ZERO + time)
+        self.lines.append((self.emitted_at, " ".join(map(str, (kind, *self.track, self.sequence, ZERO + time, *rest)))))
         self.sequence += 1
 
     def span(self, name, begin, end, depth=0):
@@ -161,7 +161,7 @@ class Lane:
         self.sequence += count
 
 
-def tell_first(lane):
+def emit_first(lane):
     """Equal starts and ends, nothing between, a length of zero, a missing loss, an end that was lost, one that has not come."""
     lane.event("epoch_begin", 900, 7)
     lane.begin(0, 1000)
@@ -193,8 +193,8 @@ FIRST = [("batch", 1000, 2000, 0), ("data", 1000, 1200, 1), ("decode", 1000, 110
          ("data", 3500, 3600, 1), ("backward", 3600, 5000, 1)]
 
 
-def tell_reader(lane):
-    """A thread without batches, and what was told late and overlaps."""
+def emit_reader(lane):
+    """A thread without batches, and what was published late and overlaps."""
     lane.span("open", 1000, 1000, 1)
     lane.span("load", 1000, 1500)
     lane.span("load", 1500, 1600)
@@ -206,8 +206,8 @@ READER = [("load", 1000, 1500, 0), ("open", 1000, 1000, 1), ("load", 1500, 1600,
 READER_BESIDE = [("late", 1100, 1300, 0), ("upload", 1550, 1900, 0)]
 
 
-def tell_second(lane):
-    """Another rank. A span about all of its batches; one that began before its batch and ends in it; one told before its own begin."""
+def emit_second(lane):
+    """Another rank. A span about all of its batches; one that began before its batch and ends in it; one published before its own begin."""
     for number in range(3):
         begin = 1000 + 500 * number
         lane.begin(number, begin)
@@ -226,36 +226,36 @@ SECOND_BESIDE = [("prefetch", 1400, 1750, 0), ("loop", 900, 2600, 0)]
 @pytest.fixture(scope="module")
 def made_up(tmp_path_factory):
     lanes = [Lane(0, 0), Lane(0, 1), Lane(1, 0)]
-    for lane, tell in zip(lanes, (tell_first, tell_reader, tell_second)):
-        tell(lane)
+    for lane, emit in zip(lanes, (emit_first, emit_reader, emit_second)):
+        emit(lane)
     lines = [f"set {ZERO + 800}", "process 4711 train.py", "resident 4711 1000000", "run 0 4711 digits", "run 1 4712 digits"]
     lines += [f"meta {run} {key} {value}" for run in range(2) for key, value in (("RANK", run), ("WORLD_SIZE", 2))]
-    told = sorted((line for lane in lanes for line in lane.lines), key=lambda one: one[0])
+    reported = sorted((line for lane in lanes for line in lane.lines), key=lambda one: one[0])
     for until in range(1500, 4500, 500):        # an end in a later set than its begin
-        lines += [f"set {ZERO + until}"] + [line for time, line in told if until - 500 < time - ZERO <= until or (until == 1500 and time - ZERO <= 1000)]
+        lines += [f"set {ZERO + until}"] + [line for time, line in reported if until - 500 < time - ZERO <= until or (until == 1500 and time - ZERO <= 1000)]
     lines += [f"set {ZERO + 5000}", "open 0 0 backward 0 1400", "resident 4711 2000000"]
     path = tmp_path_factory.mktemp("made_up") / "run.pmtop"
     subprocess.run([MADE_UP, str(path)], input="\n".join(lines) + "\n", check=True, text=True, timeout=20)
     return Recording(path)
 
 
-def told_of(trace, *tracks, process):
+def slices_of(trace, *tracks, process):
     return sorted((one.name, one.begin - ZERO, one.end - ZERO, one.depth) for one in trace.of(*tracks, process=process))
 
 
 def test_every_slice_is_there_as_long_and_as_deep_as_it_was(made_up):
     trace = made_up.perfetto
-    assert told_of(trace, "lane 0", process="digits, rank 0") == sorted(FIRST)
-    assert told_of(trace, "lane 1", process="digits, rank 0") == sorted(READER)
-    assert told_of(trace, "lane 1, beside 1", "lane 1, beside 2", process="digits, rank 0") == sorted(READER_BESIDE)
-    assert told_of(trace, "lane 0", process="digits, rank 1") == sorted(SECOND)
-    assert told_of(trace, "lane 0, beside 1", "lane 0, beside 2", process="digits, rank 1") == sorted(SECOND_BESIDE)
+    assert slices_of(trace, "lane 0", process="digits, rank 0") == sorted(FIRST)
+    assert slices_of(trace, "lane 1", process="digits, rank 0") == sorted(READER)
+    assert slices_of(trace, "lane 1, beside 1", "lane 1, beside 2", process="digits, rank 0") == sorted(READER_BESIDE)
+    assert slices_of(trace, "lane 0", process="digits, rank 1") == sorted(SECOND)
+    assert slices_of(trace, "lane 0, beside 1", "lane 0, beside 2", process="digits, rank 1") == sorted(SECOND_BESIDE)
     lanes = {one.track for one in trace.slices if one.track.startswith("lane")}
     assert len(trace.of(*lanes)) == sum(map(len, (FIRST, READER, READER_BESIDE, SECOND, SECOND_BESIDE)))
 
 
 def test_what_lies_in_a_slice_is_that_which_lay_in_it(made_up):
-    """Depths alone would not tell two slices of equal start that were swapped."""
+    """Depths alone would not distinguish two slices of equal start that were swapped."""
     slices = made_up.perfetto.of("lane 0", process="digits, rank 0")
     for inner, outer in (("decode", "data"), ("write", "checkpoint")):
         one = next(one for one in slices if one.name == inner)
@@ -303,8 +303,8 @@ def test_chrome_slices_nest_and_belong_somewhere(made_up, trained):
         assert chrome.whole["schemaVersion"] == 1 and {one["ph"] for one in chrome.events} <= set("MXCisf")
         stacks = collections.defaultdict(list)
         # By track, not by its name: workers that live at the same time have tracks of one name.
-        for place, (process, track, name, begin, end) in zip(chrome.places, chrome.slices):
-            stack = stacks[place]
+        for thread, (process, track, name, begin, end) in zip(chrome.tracks, chrome.slices):
+            stack = stacks[thread]
             while stack and stack[-1] <= begin:
                 stack.pop()
             assert not stack or end <= stack[-1], (process, track, name)
@@ -323,9 +323,9 @@ def batches_of(trace):
 
 def test_batches_are_those_of_the_json_lines(trained):
     truth = sorted(trained.of_type("batch"), key=lambda line: line["time_ns"])
-    told = batches_of(trained.perfetto)
-    assert len(told) == len(truth) > 160
-    for one, line in zip(told, truth):
+    reported = batches_of(trained.perfetto)
+    assert len(reported) == len(truth) > 160
+    for one, line in zip(reported, truth):
         assert trained.perfetto.realtime(one.begin) == line["time_ns"]
         assert math.isclose((one.end - one.begin) * 1e-9, line["batch_s"], rel_tol=1e-9)
         assert one.name == ("batch" if line["mode"] == "train" else f"{line['mode']} batch")
@@ -370,9 +370,9 @@ def test_since_and_until_cut_what_reaches_across(trained):
     part = Perfetto(trained.export("perfetto", "--since=#20", "--until=#60"))
     assert min(one.begin for one in part.slices) == since
     whole = [one for one in trained.perfetto.of("lane 0") if since <= one.begin and one.end <= until]
-    told = [one for one in part.of("lane 0") if "cut" not in one.notes]
+    reported = [one for one in part.of("lane 0") if "cut" not in one.notes]
     assert {(one.name, one.begin, one.end, one.depth) for one in whole} <= {(one.name, one.begin, one.end, one.depth) for one in part.of("lane 0")}
-    assert len(told) <= len(whole) + 30
+    assert len(reported) <= len(whole) + 30
     epochs = part.of("epochs")
     assert epochs and epochs[0].begin == since and "cut" in epochs[0].notes
     assert all(since <= time for points in part.counters.values() for time, _ in points)

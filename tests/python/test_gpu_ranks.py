@@ -10,7 +10,7 @@ import watching
 UUIDS = ["GPU-3a5c1f00-8d1e-4b7a-9c55-00000000000%d" % number for number in (1, 2)]
 LIBRARY = watching.BUILD / "tests" / "fake_nvml" / "libnvidia-ml.so.1"
 
-# Trains until it is killed, and says once that it does. What it holds on a GPU, it is told.
+# Trains until it is killed, and says once that it does. What it holds on a GPU, it is reported.
 SCRIPT = """
 import os, time
 import pmtop
@@ -80,9 +80,9 @@ def node(tmp_path, monkeypatch):
     return node
 
 
-def runs_of(told):
+def runs_of(reported):
     """Which ranks stand at each GPU."""
-    return [[run["rank"] for run in gpu["runs"]] for gpu in told.get("gpu", [])]
+    return [[run["rank"] for run in gpu["runs"]] for gpu in reported.get("gpu", [])]
 
 
 def until(monitor, condition, what, seconds=15):
@@ -90,7 +90,7 @@ def until(monitor, condition, what, seconds=15):
     seen = len(monitor.objects())
 
     def found():
-        return next((told for told in monitor.objects()[max(seen - 1, 0):] if condition(told)), None)
+        return next((reported for reported in monitor.objects()[max(seen - 1, 0):] if condition(reported)), None)
     try:
         return watching.wait_for(found, seconds, what)
     except AssertionError as error:
@@ -98,7 +98,7 @@ def until(monitor, condition, what, seconds=15):
 
 
 # What each of the two ranks has in its environment, and the ranks that stand at each GPU.
-PLACES = {
+PLACEMENTS = {
     "LOCAL_RANK alone": ({}, {}, [[0], [1]]),
     "in another order": ({"CUDA_VISIBLE_DEVICES": "1,0"}, {"CUDA_VISIBLE_DEVICES": "1,0"}, [[1], [0]]),
     "one each": ({"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": "1"}, [[0], [1]]),
@@ -108,9 +108,9 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_ranks_that_the_driver_does_not_list_are_told_by_their_places(node, place):
-    *environments, expected = PLACES[place]
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_ranks_that_the_driver_does_not_list_are_found_by_their_placement(node, placement):
+    *environments, expected = PLACEMENTS[placement]
     scripts = []
     try:
         for rank, more in enumerate(environments):
@@ -119,8 +119,8 @@ def test_ranks_that_the_driver_does_not_list_are_told_by_their_places(node, plac
         for script in scripts:
             script.wait_for_line("trains")
         with watching.Monitor("-p", scripts[0].pid) as monitor:
-            told = until(monitor, lambda told: runs_of(told) == expected, f"that the ranks stand at {expected}")
-        for gpu, ranks in zip(told["gpu"], expected):
+            reported = until(monitor, lambda reported: runs_of(reported) == expected, f"that the ranks stand at {expected}")
+        for gpu, ranks in zip(reported["gpu"], expected):
             assert gpu["is_ours"] == bool(ranks)
             assert [run["pid"] for run in gpu["runs"]] == [scripts[rank].pid for rank in ranks]
             assert all(run["allocated_bytes"] == 1e9 and "process_memory_bytes" not in run for run in gpu["runs"])
@@ -129,20 +129,22 @@ def test_ranks_that_the_driver_does_not_list_are_told_by_their_places(node, plac
             script.close()
 
 
-def test_real_ranks_are_told_by_the_processes_that_the_driver_lists(node, tmp_path):
+def test_real_ranks_are_found_by_the_processes_that_the_driver_lists(node, tmp_path):
     pytest.importorskip("torch")
     (tmp_path / "train.py").write_text(DDP)
     with watching.start(["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", str(tmp_path / "train.py")],
                         env={"OMP_NUM_THREADS": 1, "CUDA_VISIBLE_DEVICES": "1,0"}) as script, watching.Monitor("-p", script.pid) as monitor:
-        told = until(monitor, lambda told: len(told.get("ranks", [])) == 2 and told["ranks"][1]["batches"] > 3, "that both train", 90)
-        pids = [rank["pid"] for rank in told["ranks"]]
+        reported = until(monitor, lambda reported: len(reported.get("ranks", [])) == 2 and reported["ranks"][1]["batches"] > 3, "that both train", 90)
+        pids = [rank["pid"] for rank in reported["ranks"]]
         # On the CPU, so the environment does not put them on GPUs that the driver says others use.
-        assert runs_of(told) == [[], []]
+        assert runs_of(reported) == [[], []]
         node.says([(pids[1], 3), (4194300, 2)], [(pids[0], 5)])
-        told = until(monitor, lambda told: runs_of(told) == [[1], [0]], "that the ranks stand at their GPUs")
-        assert [gpu["runs"][0]["pid"] for gpu in told["gpu"]] == [pids[1], pids[0]]
-        assert [gpu["runs"][0]["process_memory_bytes"] for gpu in told["gpu"]] == [3 * 2**30, 5 * 2**30]
-        assert told["meta"]["torch.precision"] == "32-true"
+        reported = until(monitor, lambda reported: runs_of(reported) == [[1], [0]], "that the ranks stand at their GPUs")
+        assert [gpu["runs"][0]["pid"] for gpu in reported["gpu"]] == [pids[1], pids[0]]
+        assert [gpu["runs"][0]["process_memory_bytes"] for gpu in reported["gpu"]] == [3 * 2**30, 5 * 2**30]
+        assert reported["meta"]["torch.precision"] == "32-true"
 
         screen = watching.once(script.pid, "gpu", "160x50")
-        assert re.search(r"GPU NAME +RANK .*\n\| +0 NVIDIA H100 80GB HBM3 +1 .* 3\.22 GB .*\n\| +1 NVIDIA H100 80GB HBM3 +0 .* 5\.37 GB ", screen), screen
+        rows = (r"GPU NAME +USED BY .*\n\| +0 NVIDIA H100 80GB HBM3 +rank 1 .* 3\.22 GB .*\n"
+                r"\| +1 NVIDIA H100 80GB HBM3 +rank 0 .* 5\.37 GB ")
+        assert re.search(rows, screen), screen

@@ -206,13 +206,13 @@ def run_block(monkeypatch, tmp_path, capsys):
 
 
 def pattern_of(sample):
-    """What a line like this sample looks like: its words and widths, any figures with as many places, and seconds that three would show as 0.000
+    """What a line like this sample looks like: its words and widths, any figures with as many decimals, and seconds that three would show as 0.000
     in a unit of their own."""
     def figure(match):
-        places = match.group(3)
+        decimals = match.group(3)
         if match.group(4):
             return rf"(?:\d+\.\d{{3}}s|{SMALL})"
-        return ("[+-]" if match.group(1) else "") + r"\d+" + (rf"\.\d{{{len(places)}}}" if places else "")
+        return ("[+-]" if match.group(1) else "") + r"\d+" + (rf"\.\d{{{len(decimals)}}}" if decimals else "")
     parts = re.finditer(r"([+-])?(\d+)(?:\.(\d+)((?<=\.\d{3})s)?)?|\D", sample)
     return re.compile("".join(figure(part) if part.group(2) else re.escape(part.group(0)) for part in parts))
 
@@ -220,13 +220,13 @@ def pattern_of(sample):
 SMALL = r"\d+(?:\.\d+)? [mµn]s"
 
 
-def same_places(line, sample, without_gpu=False, count=True):
+def same_form(line, sample, without_gpu=False, count=True):
     """Whether a table's row has the columns of a sample's row where the sample has them; the count of another one ends elsewhere."""
     def columns(text):
         return [(part.end(), part.group(0)) for part in re.finditer(rf"{SMALL}|\S+", text[31:])][0 if count else 1:]
-    told, wanted = columns(line), columns(sample)
-    assert [end for end, _ in told] == [end for end, _ in wanted], (line, sample)
-    for number, ((_, figure), (_, like)) in enumerate(zip(told, wanted)):
+    reported, wanted = columns(line), columns(sample)
+    assert [end for end, _ in reported] == [end for end, _ in wanted], (line, sample)
+    for number, ((_, figure), (_, like)) in enumerate(zip(reported, wanted)):
         if without_gpu and number >= len(wanted) - 2:
             assert figure == "–", line
         else:
@@ -240,7 +240,7 @@ def has_table(out, sample, names, without_gpu=True, count=True):
     assert lines[:5] == samples[:5]
     assert [line[:30].rstrip() for line in lines[5:5 + rows]] == names
     for line in lines[5:5 + rows]:
-        same_places(line, samples[5], without_gpu, count)
+        same_form(line, samples[5], without_gpu, count)
     for line, like in zip(lines[5 + rows:], [line for line in samples[5:] if line.startswith(("-", "=", "TOTAL"))]):
         assert line == like if line[0] in "-=" else pattern_of(like).fullmatch(line)
     assert lines[-1] == samples[-1] and len(lines) == len(samples) - sum(line[0].islower() for line in samples) + rows

@@ -1,4 +1,4 @@
-"""PmtopCallback in real trainers: what pmtop tells against the trainer's own counts and the module's own account of its time."""
+"""PmtopCallback in real trainers: what pmtop reports, compared with the trainer's own counts and the module's own account of its time."""
 import contextlib
 import copy
 import importlib
@@ -194,7 +194,7 @@ def trainer_of(pl, callbacks=(), **options):
     return pl.Trainer(callbacks=[PmtopCallback(), *callbacks], **{**QUIET, **options})
 
 
-def told():
+def reported():
     return watching.object_of(os.getpid())
 
 
@@ -218,7 +218,7 @@ def test_counts_are_the_trainers(pl):
     module = learner(pl)
     trainer = trainer_of(pl, max_epochs=3)
     trainer.fit(module, loader(8), loader(3))
-    seen = told()
+    seen = reported()
     assert sum(module.losses[-8:]) < sum(module.losses[:8]) / 2
     assert seen["run"] == "Learner" and seen["mode"] == "train"
     assert seen["batch"]["count"] == len(module.losses) == 24
@@ -239,7 +239,7 @@ def test_times_are_those_of_the_module(pl):
     module = learner(pl, account, forward_s=0.03, backward_s=0.02, optimizer_s=0.01, transfer_s=0.008)
     trainer = trainer_of(pl, [neighbour(pl, account, end_s=0.012)], max_epochs=2, num_sanity_val_steps=0)
     trainer.fit(module, loader(6, account=account, seconds=0.016))
-    seen = told()
+    seen = reported()
     for name in ("forward", "backward", "optimizer", "transfer", "data"):
         row = operation(seen, name, 0)
         assert row["count"] == 12, name
@@ -258,7 +258,7 @@ def test_accumulated_batches_are_of_a_kind(pl, monkeypatch):
     module = learner(pl)
     trainer = trainer_of(pl, max_epochs=2, accumulate_grad_batches=3)
     trainer.fit(module, loader(10))
-    seen = told()
+    seen = reported()
     assert seen["batch"]["count"] == 20 and trainer.global_step == 8
     assert kinds == [("accumulate",)] * 12
     assert optimizer_steps() == 8
@@ -293,7 +293,7 @@ def test_manual_optimization_with_two_optimizers(pl):
 
     trainer = trainer_of(pl, max_epochs=2)
     trainer.fit(Adversaries(), loader(5))
-    seen = told()
+    seen = reported()
     assert seen["batch"]["count"] == 10
     assert optimizer_steps() == trainer.global_step == 20
     for name in ("forward", "backward", "optimizer"):
@@ -308,7 +308,7 @@ def test_validation_in_the_middle_of_an_epoch(pl):
     module = learner(pl, account, validation_s=0.05)
     trainer = trainer_of(pl, [neighbour(pl, account)], max_epochs=2, val_check_interval=0.5, num_sanity_val_steps=0)
     trainer.fit(module, loader(10), loader(2))
-    seen = told()
+    seen = reported()
     assert seen["batch"]["count"] == 20 and [epoch["batches"] for epoch in seen["epochs"]] == [10, 10]
     assert seen["modes"]["validation"]["count"] == len(account["validated"]) == 8
     assert seen["modes"]["validation"]["min_s"] >= 0.05
@@ -318,7 +318,7 @@ def test_validation_in_the_middle_of_an_epoch(pl):
 def test_limits_and_max_steps_are_the_plan(pl):
     trainer = trainer_of(pl, max_steps=7, limit_train_batches=5, limit_val_batches=1)
     trainer.fit(learner(pl), loader(20), loader(6))
-    seen = told()
+    seen = reported()
     assert trainer.global_step == 7
     assert seen["batch"]["count"] == 7
     assert [epoch["batches"] for epoch in seen["epochs"]] == [5, 2]
@@ -339,10 +339,10 @@ def test_an_exception_is_marked_and_the_next_fit_counts_on(pl, monkeypatch):
     with pytest.raises(ValueError, match="fifth"):
         trainer_of(pl, max_epochs=1).fit(module, loader(8))
     assert marks == [("ValueError: the fifth batch is bad",)]
-    assert told()["batch"]["count"] == 4
+    assert reported()["batch"]["count"] == 4
     module.training_step = good
     trainer_of(pl, max_epochs=1).fit(module, loader(8))
-    seen = told()
+    seen = reported()
     assert seen["batch"]["count"] == 12
     assert operation(seen, "backward", 0)["count"] == 12
 
@@ -355,7 +355,7 @@ def test_an_exception_in_backward_leaves_no_span_open(pl):
         trainer_of(pl, max_epochs=1).fit(module, loader(2))
     module.backward = good
     trainer_of(pl, max_epochs=1).fit(module, loader(3))
-    seen = told()
+    seen = reported()
     assert {row["name"]: row["depth"] for row in seen["operations"]} == dict.fromkeys((row["name"] for row in seen["operations"]), 0)
     assert operation(seen, "optimizer")["count"] == 3
 
@@ -367,7 +367,7 @@ def test_test_and_predict_are_modes(pl):
     trainer.validate(module, loader(3), verbose=False)
     trainer.test(module, loader(4), verbose=False)
     trainer.predict(module, loader(5))
-    seen = told()
+    seen = reported()
     assert {mode: row["count"] for mode, row in seen["modes"].items()} == {"train": 2, "validation": 3, "test": 4, "predict": 5}
     assert seen["mode"] == "predict" and seen["batch"]["count"] == 2
 
@@ -375,7 +375,7 @@ def test_test_and_predict_are_modes(pl):
 def test_workers_that_persist(pl):
     module = learner(pl)
     trainer_of(pl, max_epochs=3).fit(module, loader(4, num_workers=1, persistent_workers=True))
-    seen = told()
+    seen = reported()
     assert seen["batch"]["count"] == 12 and [epoch["batches"] for epoch in seen["epochs"]] == [4, 4, 4]
     assert len(watching.region_files(os.getpid())) == 1
 
@@ -384,7 +384,7 @@ def test_a_barebones_trainer_takes_it(pl):
     from pmtop.lightning import PmtopCallback
 
     pl.Trainer(barebones=True, accelerator="cpu", max_epochs=1, callbacks=[PmtopCallback()]).fit(learner(pl), loader(5))
-    assert told()["batch"]["count"] == 5
+    assert reported()["batch"]["count"] == 5
 
 
 def test_lbfgs_calls_its_closure_more_than_once(pl):
@@ -392,7 +392,7 @@ def test_lbfgs_calls_its_closure_more_than_once(pl):
     module.configure_optimizers = lambda: torch.optim.LBFGS(module.parameters(), max_iter=3)
     trainer = trainer_of(pl, max_epochs=1)
     trainer.fit(module, loader(4))
-    seen = told()
+    seen = reported()
     assert seen["batch"]["count"] == trainer.global_step == 4
     assert operation(seen, "forward", 0)["count"] == operation(seen, "backward", 0)["count"] == len(module.losses) > 4
     assert all(row["depth"] == 0 for row in seen["operations"])
@@ -411,7 +411,7 @@ def test_spans_of_the_user_nest(pl):
             optimize(*arguments, **more)
     module.training_step, module.optimizer_step = training_step, optimizer_step
     trainer_of(pl, max_epochs=1).fit(module, loader(3))
-    seen = told()
+    seen = reported()
     assert {row["name"]: row["depth"] for row in seen["operations"] if row["name"] not in ("unattributed", "lightning")} == {
         "data": 0, "transfer": 0, "mine": 0, "forward": 1, "augment": 2, "zero_grad": 1, "backward": 1, "clip": 1, "optimizer": 1}
     assert {row["count"] for row in seen["operations"] if row["name"] != "zero_grad"} == {3}
@@ -422,7 +422,7 @@ def test_a_user_who_also_instruments_is_counted_once(pl):
 
     with pmtop.torch.instrument() as instrumented:
         trainer_of(pl, max_epochs=2).fit(learner(pl), loader(5), loader(3))
-        seen = told()
+        seen = reported()
         assert seen["batch"]["count"] == 10 and [epoch["batches"] for epoch in seen["epochs"]] == [5, 5]
         assert {mode: row["count"] for mode, row in seen["modes"].items()} == {"train": 10, "sanity": 2, "validation": 6}
         for name in ("forward", "backward", "optimizer", "data"):
@@ -447,10 +447,10 @@ def test_nothing_lands_in_checkpoints(pl, tmp_path):
     saved = tmp_path / "last.ckpt"
     assert b"pmtop" not in saved.read_bytes().lower()
     assert "PmtopCallback" not in torch.load(saved, weights_only=False)["callbacks"]
-    assert operation(told(), "checkpoint", 0)["count"] >= 2
+    assert operation(reported(), "checkpoint", 0)["count"] >= 2
     pmtop.close()
     trainer_of(pl, max_epochs=3).fit(learner(pl), loader(3), loader(1), ckpt_path=saved)
-    seen = told()
+    seen = reported()
     assert [(epoch["index"], epoch["batches"]) for epoch in seen["epochs"]] == [(2, 3)] and seen["epoch"]["total"] == 1
 
 
@@ -485,7 +485,7 @@ def test_the_users_profiler_sees_all_and_is_left_alone(pl):
     trainer.fit(learner(pl), loader(3))
     assert len(profiler.recorded_durations["run_training_batch"]) == 3
     assert "start" not in vars(profiler) and "stop" not in vars(profiler)
-    assert told()["batch"]["count"] == 3
+    assert reported()["batch"]["count"] == 3
 
 
 def test_a_hook_that_fails_is_said_once_and_training_goes_on(pl, monkeypatch, capfd):
@@ -510,11 +510,11 @@ def test_a_loader_without_length_and_a_step_that_fetches(pl):
             return super().training_step(batch, number)
     endless = torch.utils.data.DataLoader(Endless(), batch_size=4)
     trainer_of(pl, max_epochs=2).fit(learner(pl), endless)
-    seen = told()
+    seen = reported()
     assert seen["batch"]["count"] == 6 and [epoch["batches"] for epoch in seen["epochs"]] == [3, 3]
     pmtop.close()
     trainer_of(pl, max_epochs=2).fit(Fetching(), endless)
-    seen = told()
+    seen = reported()
     assert [epoch["batches"] for epoch in seen["epochs"]] == [3, 3]
     assert operation(seen, "data", 1)["count"] >= 6
 
@@ -576,10 +576,10 @@ def test_two_ranks_each_have_a_region(package, tmp_path):
     watching.run(RANKS, "lightning.pytorch" if package == "lightning" else package, watching.HERE, tmp_path, seconds=120)
     ranks = [json.loads(pathlib.Path(tmp_path, str(rank)).read_text()) for rank in (0, 1)]
     assert ranks[0]["run_id"] == ranks[1]["run_id"] is not None
-    for rank, told in enumerate(ranks):
-        seen = told["seen"]
+    for rank, reported in enumerate(ranks):
+        seen = reported["seen"]
         assert seen["rank"] == rank
-        assert seen["batch"]["count"] == told["steps"] == 10
+        assert seen["batch"]["count"] == reported["steps"] == 10
         assert [epoch["batches"] for epoch in seen["epochs"]] == [5, 5]
         assert operation(seen, "backward")["count"] == 10
 

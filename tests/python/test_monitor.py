@@ -14,7 +14,7 @@ import tracemalloc
 import pmtop
 import pytest
 import watching
-from monitors import MB, guide, is_well_nested, told, world  # noqa: F401 (fixtures)
+from monitors import MB, guide, is_well_nested, reported, world  # noqa: F401 (fixtures)
 from pmtop import _figures, _measure, monitor as module
 
 
@@ -36,8 +36,8 @@ def test_the_guides_summary_is_printed_to_the_letter(world, capsys):
         with monitor.track(name):
             world.work(*done)
     monitor.print_summary()
-    told, sample = capsys.readouterr().out.splitlines(), guide("03_performancemonitor.txt").splitlines()
-    assert [line.rstrip() for line in sample] == told
+    reported, sample = capsys.readouterr().out.splitlines(), guide("03_performancemonitor.txt").splitlines()
+    assert [line.rstrip() for line in sample] == reported
     assert monitor.get_total_time() == pytest.approx(1.42) and monitor.get_operation_time("preprocessing") == pytest.approx(0.12)
     assert monitor.get_metrics()[2][:5] == ("model forward", 0.85, pytest.approx(45.2), pytest.approx(1250.3), pytest.approx(2880.5))
 
@@ -88,7 +88,7 @@ def test_a_nested_block_counts_once_in_the_total(world):
     assert [(metric.operation, metric.depth) for metric in monitor.get_metrics()] == [("inner", 2), ("inner", 1), ("outer", 0)]
 
 
-def test_a_block_that_raises_is_recorded_and_raises(world, told, capsys):
+def test_a_block_that_raises_is_recorded_and_raises(world, reported, capsys):
     monitor = pmtop.PerformanceMonitor()
     for error in (ValueError, KeyboardInterrupt, StopIteration, SystemExit):
         with pytest.raises(error):
@@ -99,7 +99,7 @@ def test_a_block_that_raises_is_recorded_and_raises(world, told, capsys):
             with pmtop.track_performance("train"):
                 raise error
     assert len(monitor.get_metrics()) == 4 and monitor.get_total_time() == 4
-    assert told == [("begin", "train"), ("end", "train")] * 8
+    assert reported == [("begin", "train"), ("end", "train")] * 8
     assert capsys.readouterr().out.count("[Performance] train: 0.000s") == 4
 
 
@@ -146,7 +146,7 @@ def test_many_threads_lose_nothing():
     assert monitor.get_total_time() == pytest.approx(sum(metric.duration_seconds for metric in metrics))
 
 
-def test_tasks_that_overlap_are_not_within_each_other(told):
+def test_tasks_that_overlap_are_not_within_each_other(reported):
     monitor = pmtop.PerformanceMonitor()
 
     async def task(name, mine, theirs):
@@ -163,11 +163,11 @@ def test_tasks_that_overlap_are_not_within_each_other(told):
     asyncio.run(main())
     assert {metric.operation: metric.depth for metric in monitor.get_metrics()} == {"all": 0, "a": 1, "b": 1, "a inner": 2, "b inner": 2}
     assert monitor.get_total_time() == monitor.get_operation_time("all")
-    is_well_nested(told)
-    assert sum(event[0] == "past" for event in told) >= 1
+    is_well_nested(reported)
+    assert sum(event[0] == "past" for event in reported) >= 1
 
 
-def test_blocks_that_overlap_end_in_order_in_the_region(world, told):
+def test_blocks_that_overlap_end_in_order_in_the_region(world, reported):
     monitor = pmtop.PerformanceMonitor()
 
     def produce():
@@ -181,14 +181,14 @@ def test_blocks_that_overlap_end_in_order_in_the_region(world, told):
         world.work(1)
         assert next(items, None) is None
         world.work(1)
-    assert told == [("begin", "produce"), ("begin", "use"), ("end", "use"), ("end", "produce")]
+    assert reported == [("begin", "produce"), ("begin", "use"), ("end", "use"), ("end", "produce")]
     assert [(metric.operation, metric.duration_seconds) for metric in monitor.get_metrics()] == [("produce", 3), ("use", 3)]
     with monitor.track("after"):
         pass
-    assert monitor.get_metrics()[-1].depth == 0 and told[-2:] == [("begin", "after"), ("end", "after")]
+    assert monitor.get_metrics()[-1].depth == 0 and reported[-2:] == [("begin", "after"), ("end", "after")]
 
 
-def test_blocks_that_overlap_for_ever_take_no_memory(told):
+def test_blocks_that_overlap_for_ever_take_no_memory(reported):
     monitor = pmtop.PerformanceMonitor()
 
     def block():
@@ -204,10 +204,10 @@ def test_blocks_that_overlap_for_ever_take_no_memory(told):
     gc.collect()
     assert sum(type(thing) is _measure._Block for thing in gc.get_objects()) < 50
     last.close()
-    is_well_nested([event for event in told if event[0] != "past"])
+    is_well_nested([event for event in reported if event[0] != "past"])
 
 
-def test_a_block_may_end_in_another_thread_and_context(world, told):
+def test_a_block_may_end_in_another_thread_and_context(world, reported):
     monitor = pmtop.PerformanceMonitor()
     block = monitor.track("moves")
     block.__enter__()
@@ -218,8 +218,8 @@ def test_a_block_may_end_in_another_thread_and_context(world, told):
     assert monitor.get_operation_time("moves") == 2
     with monitor.track("next"):
         pass
-    assert told[0] == ("begin", "moves") and monitor.get_metrics()[-1].depth == 0
-    is_well_nested([event for event in told if event[0] != "past"])
+    assert reported[0] == ("begin", "moves") and monitor.get_metrics()[-1].depth == 0
+    is_well_nested([event for event in reported if event[0] != "past"])
     block.__exit__(None, None, None)
     assert len(monitor.get_metrics()) == 2
 
@@ -290,7 +290,7 @@ def test_a_wrong_name_is_said_at_once():
 # -- switched off -------------------------------------------------------------------------------------------------------------------
 
 
-def test_disabled_measures_prints_and_publishes_nothing(told, capsys):
+def test_disabled_measures_prints_and_publishes_nothing(reported, capsys):
     monitor, epochs = pmtop.PerformanceMonitor(enabled=False), pmtop.EpochPerformanceMonitor(enabled=False)
     assert monitor.track("a") is monitor.track("b", aggregate=True)
     with monitor.track("a") as block, block:
@@ -300,7 +300,7 @@ def test_disabled_measures_prints_and_publishes_nothing(told, capsys):
             1 / 0
     monitor.print_summary(True)
     epochs.on_epoch_start(), epochs.on_batch_start(0), epochs.on_batch_end(0, 1.0), epochs.on_epoch_end()
-    assert told == [] and monitor.get_metrics() == [] and capsys.readouterr().out == ""
+    assert reported == [] and monitor.get_metrics() == [] and capsys.readouterr().out == ""
     assert epochs.get_statistics()["num_batches"] == 0
 
 
@@ -315,13 +315,13 @@ def test_may_be_switched_on_and_off():
 
 
 def test_disabled_opens_no_region():
-    told = watching.run("""
+    reported = watching.run("""
 import glob, os, pmtop
 monitor, epochs = pmtop.PerformanceMonitor(enabled=False), pmtop.EpochPerformanceMonitor(enabled=False)
 with monitor.track("x"): epochs.on_epoch_start()
 print(glob.glob(f"/dev/shm/pmtop.*.{os.getpid()}.*"))
 """)
-    assert told.out() == "[]\n"
+    assert reported.out() == "[]\n"
 
 
 # -- what is printed ----------------------------------------------------------------------------------------------------------------
@@ -373,8 +373,8 @@ def test_the_guides_lines_are_printed_to_the_letter(world, capsys):
         monitor.on_batch_end(index, loss)
     world.work(4.774 - 0.538 - 0.185 - 0.082 - 0.2 * 18, gpu_mb=-8.7)
     monitor.on_epoch_end()
-    told, sample = capsys.readouterr().out.splitlines(), guide("01_example_output.txt").splitlines()
-    assert told == [*sample[:2], sample[3], sample[4].replace("avg=0.201s", "avg=0.210s")]
+    reported, sample = capsys.readouterr().out.splitlines(), guide("01_example_output.txt").splitlines()
+    assert reported == [*sample[:2], sample[3], sample[4].replace("avg=0.201s", "avg=0.210s")]
 
 
 def test_without_gpu_its_figures_are_left_out(world, capsys):
@@ -418,8 +418,8 @@ def test_where_output_cannot_be_written_training_goes_on(world, monkeypatch, str
     with pmtop.track_performance("x"):
         pass
     if isinstance(stream, io.TextIOWrapper):
-        told = stream.buffer.getvalue().decode("ascii").splitlines()
-        assert told[5] == "n?men?men?men?men?men?men?men~      1.000           +0.0              -           -"
+        reported = stream.buffer.getvalue().decode("ascii").splitlines()
+        assert reported[5] == "n?men?men?men?men?men?men?men~      1.000           +0.0              -           -"
 
 
 def test_tables_agree_with_pmtop_report():

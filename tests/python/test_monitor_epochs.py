@@ -10,7 +10,7 @@ import types
 import pmtop
 import pytest
 import watching
-from monitors import MB, FakeTensor, fake_torch, told, world  # noqa: F401 (fixtures)
+from monitors import MB, FakeTensor, fake_torch, reported, world  # noqa: F401 (fixtures)
 from pmtop import _figures, monitor as module
 
 
@@ -30,7 +30,7 @@ def run_epoch(monitor, world, seconds, losses=None):
     monitor.on_epoch_end()
 
 
-def test_statistics_are_of_the_whole_run(world, told, capsys):
+def test_statistics_are_of_the_whole_run(world, reported, capsys):
     monitor = pmtop.EpochPerformanceMonitor(verbose_batches=1)
     assert monitor.get_statistics() == NO_STATISTICS
     run_epoch(monitor, world, [0.5, 1.0], [0.5, 0.25])
@@ -39,7 +39,7 @@ def test_statistics_are_of_the_whole_run(world, told, capsys):
         "total_epoch_time": 4.25, "avg_epoch_time": 2.125, "total_batch_time": 3.5, "avg_batch_time": pytest.approx(3.5 / 3),
         "min_batch_time": 0.5, "max_batch_time": 2.0, "num_batches": 3, "num_epochs": 2,
     }
-    assert told == [
+    assert reported == [
         ("epoch_begin", 0), ("meta", "between", "data"), ("batch_begin", 0), ("batch_end", 0.5), ("batch_begin", 1), ("batch_end", 0.25),
         ("epoch_end",), ("epoch_begin", 1), ("batch_begin", 0), ("batch_end", None), ("epoch_end",),
     ]
@@ -50,11 +50,11 @@ def test_statistics_are_of_the_whole_run(world, told, capsys):
     ]
 
 
-def test_what_never_ended_or_never_began_counts_nowhere(world, told, capsys):
+def test_what_never_ended_or_never_began_counts_nowhere(world, reported, capsys):
     monitor = pmtop.EpochPerformanceMonitor()
     monitor.on_batch_end(0, 1.0)
     monitor.on_epoch_end()
-    assert told == [] and capsys.readouterr().out == "" and monitor.get_statistics() == NO_STATISTICS
+    assert reported == [] and capsys.readouterr().out == "" and monitor.get_statistics() == NO_STATISTICS
     monitor.on_epoch_start()
     monitor.on_batch_start(0)
     world.work(9)
@@ -96,7 +96,7 @@ def late(monkeypatch):
     assert FakeTensor.read_early == 0
 
 
-def test_a_loss_on_a_device_is_not_waited_for(world, told, late, capsys):
+def test_a_loss_on_a_device_is_not_waited_for(world, reported, late, capsys):
     monitor = pmtop.EpochPerformanceMonitor(verbose_batches=3)
     losses = [late(0.5), late(0.25), 0.125, late(0.0625)]
     monitor.on_epoch_start()
@@ -116,13 +116,13 @@ def test_a_loss_on_a_device_is_not_waited_for(world, told, late, capsys):
     ]]
     losses[3].done = True
     monitor.on_epoch_end()
-    assert [event for event in told if event[0] in ("batch_end", "batch_figure")] == [
+    assert [event for event in reported if event[0] in ("batch_end", "batch_figure")] == [
         ("batch_end", None), ("batch_end", None), ("batch_end", 0.125), ("batch_end", None), ("batch_figure", 40, "loss", 0.5),
         ("batch_figure", 41, "loss", 0.25), ("batch_figure", 43, "loss", 0.0625),
     ]
 
 
-def test_an_epochs_lines_wait_for_no_loss(world, told, late, capsys):
+def test_an_epochs_lines_wait_for_no_loss(world, reported, late, capsys):
     monitor = pmtop.EpochPerformanceMonitor()
     loss = late(0.5)
     run_epoch(monitor, world, [1], [loss])
@@ -130,10 +130,10 @@ def test_an_epochs_lines_wait_for_no_loss(world, told, late, capsys):
     loss.done = True
     monitor.on_epoch_start()
     monitor.on_batch_start(0)
-    assert ("batch_figure", 40, "loss", 0.5) in told and capsys.readouterr().out == ""
+    assert ("batch_figure", 40, "loss", 0.5) in reported and capsys.readouterr().out == ""
 
 
-def test_losses_that_never_come_take_no_memory(world, told, late):
+def test_losses_that_never_come_take_no_memory(world, reported, late):
     monitor = pmtop.EpochPerformanceMonitor(verbose_batches=0)
     run_epoch(monitor, world, [0.1] * 300, [late(0.5) for _ in range(300)])
     assert len(monitor._late) <= module.LATE_MAX
@@ -222,11 +222,11 @@ def test_before_cuda_is_in_use_nothing_was_allocated(monkeypatch, capsys):
     assert [line.split()[-2:] for line in capsys.readouterr().out.splitlines()[5:8]] == [["–", "–"], ["+8.0", "9.0"], ["+0.0", "9.0"]]
 
 
-def test_gpu_gauges_are_published(monkeypatch, told):
+def test_gpu_gauges_are_published(monkeypatch, reported):
     fake_torch(monkeypatch, is_initialized=lambda: True, memory_stats_as_nested_dict=statistics(1, 2, 3))
     monitor = pmtop.EpochPerformanceMonitor(verbose_batches=0)
     monitor.on_batch_start(0), monitor.on_batch_end(0)
-    assert told[-3:] == [("gauge", "cuda.allocated_bytes", 1), ("gauge", "cuda.reserved_bytes", 2), ("gauge", "cuda.peak_bytes", 3)]
+    assert reported[-3:] == [("gauge", "cuda.allocated_bytes", 1), ("gauge", "cuda.reserved_bytes", 2), ("gauge", "cuda.peak_bytes", 3)]
 
 
 def test_torch_is_never_imported_and_cuda_never_started():

@@ -7,7 +7,7 @@ import re
 
 import pmtop
 import pytest
-from monitors import is_well_nested, told, world  # noqa: F401 (fixtures)
+from monitors import is_well_nested, reported, world  # noqa: F401 (fixtures)
 
 
 def test_decorated_functions_stay_what_they_are(capsys):
@@ -44,7 +44,7 @@ def test_decorated_functions_pickle_and_raise(capsys):
     assert capsys.readouterr().out.count("\n") == 2
 
 
-def test_a_coroutine_is_measured_to_its_end(world, told, capsys):
+def test_a_coroutine_is_measured_to_its_end(world, reported, capsys):
     @pmtop.monitor_performance("fetch")
     async def fetch(value):
         await asyncio.sleep(0)
@@ -56,11 +56,11 @@ def test_a_coroutine_is_measured_to_its_end(world, told, capsys):
         return await asyncio.gather(fetch(1), fetch(2))
     assert asyncio.run(main()) == [1, 2]
     assert capsys.readouterr().out.count("[Performance] fetch: ") == 2
-    is_well_nested([event for event in told if event[0] != "past"])
-    assert len(told) == 3 and told.count(("past", "fetch")) == 1
+    is_well_nested([event for event in reported if event[0] != "past"])
+    assert len(reported) == 3 and reported.count(("past", "fetch")) == 1
 
 
-def test_of_a_generator_the_time_within_counts(world, told, capsys):
+def test_of_a_generator_the_time_within_counts(world, reported, capsys):
     seen = []
 
     @pmtop.monitor_performance("rows")
@@ -88,7 +88,7 @@ def test_of_a_generator_the_time_within_counts(world, told, capsys):
         items.throw(KeyError("x"))
     assert end.value.value == 3 and seen == ["sent", KeyError, "closed"]
     assert capsys.readouterr().out == "[Performance] rows: 7.500s, CPU +3.0MB\n"
-    assert told == [("begin", "rows"), ("end", "rows")] * 3
+    assert reported == [("begin", "rows"), ("end", "rows")] * 3
 
     left = rows()
     next(left)

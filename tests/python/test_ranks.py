@@ -73,13 +73,13 @@ class Launched:
                                      env={"OMP_NUM_THREADS": 1})
         self.monitor = watching.Monitor("-p", self.script.pid)
 
-    def told(self, condition, what, seconds=90):
+    def reported(self, condition, what, seconds=90):
         """The first object since now of which `condition` is true."""
         seen = len(self.monitor.objects())
 
         def found():
             assert not self.script.has_ended(), self.script.err()[-2000:]
-            return next((told for told in self.monitor.objects()[max(seen - 1, 0):] if condition(told)), None)
+            return next((reported for reported in self.monitor.objects()[max(seen - 1, 0):] if condition(reported)), None)
         return watching.wait_for(found, seconds, what)
 
     def truth(self):
@@ -90,7 +90,7 @@ class Launched:
         (self.folder / what).touch()
 
     def close(self):
-        pids = {rank["pid"] for told in self.monitor.objects() for rank in told.get("ranks", [])}
+        pids = {rank["pid"] for reported in self.monitor.objects() for rank in reported.get("ranks", [])}
         self.monitor.close()
         self.script.close()
         for path in (path for pid in pids for path in watching.region_files(pid)):
@@ -105,21 +105,21 @@ def launched(tmp_path):
 
 
 def test_both_ranks_are_one_run_and_the_slow_one_is_named_with_its_phase(launched):
-    def has_slowest(told):
-        return "slowest" in told and told["slowest"].get("others_wait_in")
-    told = launched.told(has_slowest, "that a slowest is named")
-    assert told["pid"] == launched.script.pid
-    assert (told["rank"], told["world_size"]) == (0, 2)
-    assert [rank["rank"] for rank in told["ranks"]] == [0, 1]
-    assert (told["slowest"]["rank"], told["slowest"]["phase"], told["slowest"]["others_wait_in"]) == (1, "data", "backward")
-    assert told["slowest"]["phase_s"] > 0.016 > told["slowest"]["phase_others_s"]
-    # They keep one pace, so what tells them apart is not the step.
-    steps = [rank["step_s"] for rank in told["ranks"]]
+    def has_slowest(reported):
+        return "slowest" in reported and reported["slowest"].get("others_wait_in")
+    reported = launched.reported(has_slowest, "that a slowest is named")
+    assert reported["pid"] == launched.script.pid
+    assert (reported["rank"], reported["world_size"]) == (0, 2)
+    assert [rank["rank"] for rank in reported["ranks"]] == [0, 1]
+    assert (reported["slowest"]["rank"], reported["slowest"]["phase"], reported["slowest"]["others_wait_in"]) == (1, "data", "backward")
+    assert reported["slowest"]["phase_s"] > 0.016 > reported["slowest"]["phase_others_s"]
+    # They keep one pace, so the step does not distinguish them.
+    steps = [rank["step_s"] for rank in reported["ranks"]]
     assert max(steps) < 1.1 * min(steps)
-    assert told["ranks"][1]["own_s"] > 1.5 * told["ranks"][0]["own_s"]
+    assert reported["ranks"][1]["own_s"] > 1.5 * reported["ranks"][0]["own_s"]
 
     # Asked for by itself, a rank knows the other too; whose memory is not in its tree.
-    pids = [rank["pid"] for rank in told["ranks"]]
+    pids = [rank["pid"] for rank in reported["ranks"]]
     with watching.Monitor("-p", pids[1]) as beside:
         alone = watching.wait_for(lambda: next((o for o in beside.objects() if "slowest" in o), None), 60, "that the other rank is compared")
         assert (alone["rank"], alone["pid"]) == (1, pids[1])
@@ -127,8 +127,8 @@ def test_both_ranks_are_one_run_and_the_slow_one_is_named_with_its_phase(launche
         assert (alone["slowest"]["rank"], alone["slowest"]["phase"]) == (1, "data")
         assert alone["memory"]["tree_rss_bytes"] < 1.5 * alone["ranks"][1]["rss_bytes"]
         assert alone["ranks"][0]["rss_bytes"] > 50e6
-        assert any(warning["rule"] == "slowest_rank" for warning in launched.told(
-            lambda told: any(warning["rule"] == "slowest_rank" for warning in told["warnings"]), "the warning")["warnings"])
+        assert any(warning["rule"] == "slowest_rank" for warning in launched.reported(
+            lambda reported: any(warning["rule"] == "slowest_rank" for warning in reported["warnings"]), "the warning")["warnings"])
         assert "rank 1 is slowest: data" in watching.once(pids[0])
 
         rows = [row for row in json.loads(watching.pmtop("list", "--json")) if row["pid"] in pids]
@@ -140,7 +140,7 @@ def test_both_ranks_are_one_run_and_the_slow_one_is_named_with_its_phase(launche
         assert [did["pid"] for did in truth] == pids
         counts = [did["batches"] for did in truth]
         for monitor in (launched.monitor, beside):
-            watching.wait_for(lambda: [rank["batches"] for rank in monitor.objects()[-1]["ranks"]] == counts, 20, f"that {counts} batches are told")
+            watching.wait_for(lambda: [rank["batches"] for rank in monitor.objects()[-1]["ranks"]] == counts, 20, f"that {counts} batches are reported")
     launched.say("go")
     assert launched.script.finish() == 0
     last = launched.monitor.finish()[-1]
@@ -151,21 +151,21 @@ def test_both_ranks_are_one_run_and_the_slow_one_is_named_with_its_phase(launche
 
 
 def test_the_rank_that_is_stopped_is_named_while_the_other_waits_in_backward(launched):
-    told = launched.told(lambda told: len(told.get("ranks", [])) == 2 and told["ranks"][1]["batches"] > 15, "that both train")
-    stopped = told["ranks"][1]["pid"]
+    reported = launched.reported(lambda reported: len(reported.get("ranks", [])) == 2 and reported["ranks"][1]["batches"] > 15, "that both train")
+    stopped = reported["ranks"][1]["pid"]
     os.kill(stopped, signal.SIGSTOP)
-    told = launched.told(lambda told: "still" in told and told["ranks"][0]["state"] == "waiting", "that the stopped rank is named")
-    assert (told["still"]["rank"], told["still"]["state"]) == (1, "stopped")
-    assert told["ranks"][0]["state"] == "waiting" and told["still"]["others_wait_in"]
-    assert told["still"]["message"].startswith("rank 1 is stopped, for ")
+    reported = launched.reported(lambda reported: "still" in reported and reported["ranks"][0]["state"] == "waiting", "that the stopped rank is named")
+    assert (reported["still"]["rank"], reported["still"]["state"]) == (1, "stopped")
+    assert reported["ranks"][0]["state"] == "waiting" and reported["still"]["others_wait_in"]
+    assert reported["still"]["message"].startswith("rank 1 is stopped, for ")
     os.kill(stopped, signal.SIGCONT)
-    launched.told(lambda told: "still" not in told and told["ranks"][1]["state"] == "running", "that it goes on")
+    launched.reported(lambda reported: "still" not in reported and reported["ranks"][1]["state"] == "running", "that it goes on")
 
 
 def test_the_rank_that_is_killed_is_named(launched):
-    told = launched.told(lambda told: len(told.get("ranks", [])) == 2 and told["ranks"][1]["batches"] > 15, "that both train")
-    os.kill(told["ranks"][1]["pid"], signal.SIGKILL)
+    reported = launched.reported(lambda reported: len(reported.get("ranks", [])) == 2 and reported["ranks"][1]["batches"] > 15, "that both train")
+    os.kill(reported["ranks"][1]["pid"], signal.SIGKILL)
     assert launched.script.finish() != 0
     objects = launched.monitor.finish()
     assert objects[-1]["ranks"][1]["state"] == "killed"
-    assert objects[-1]["ranks"][1]["batches"] >= told["ranks"][1]["batches"]
+    assert objects[-1]["ranks"][1]["batches"] >= reported["ranks"][1]["batches"]

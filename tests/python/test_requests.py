@@ -41,17 +41,17 @@ print(json.dumps({"times": times, "failed": failed}))
 """
 
 
-def test_requests_are_told_as_numpy_tells_them():
+def test_requests_are_reported_as_numpy_computes_them():
     seen = watching.watch(SCRIPT)
-    told, times = seen.last["requests"], seen.truth["times"]
-    assert told["count"] == len(times) == 300
-    assert told["failed"] == seen.truth["failed"] == 3
+    reported, times = seen.last["requests"], seen.truth["times"]
+    assert reported["count"] == len(times) == 300
+    assert reported["failed"] == seen.truth["failed"] == 3
     for q in (50, 95, 99):
-        assert watching.close_to(told[f"p{q}_s"], numpy.percentile(times, q), 0.025, 300e-6), q
-    assert watching.close_to(told["max_s"], max(times), slack_s=500e-6)
-    assert {row["pattern"]: row["count"] for row in told["patterns"]} == {"GET /user/*": 200, "request_*": 100}
-    assert told["over_sla"] == 0 and told["late"] == []
-    assert told["last_1h"]["count"] == 300 and sum(hour["count"] for hour in told["hours"]) == 300
+        assert watching.close_to(reported[f"p{q}_s"], numpy.percentile(times, q), 0.025, 300e-6), q
+    assert watching.close_to(reported["max_s"], max(times), slack_s=500e-6)
+    assert {row["pattern"]: row["count"] for row in reported["patterns"]} == {"GET /user/*": 200, "request_*": 100}
+    assert reported["over_sla"] == 0 and reported["late"] == []
+    assert reported["last_1h"]["count"] == 300 and sum(hour["count"] for hour in reported["hours"]) == 300
 
 
 BATCHES = """
@@ -75,18 +75,18 @@ print(json.dumps(taken), flush=True)
 """
 
 
-def quantile_fits(told, values, q):
+def quantile_fits(reported, values, q):
     """2 % and what two clock reads take, of the quantile or of a neighbour: in a thin tail two samples are far apart."""
     near = numpy.quantile(values, [q, max(q - 1 / len(values), 0), min(q + 1 / len(values), 1)])
-    return watching.close_to(told, near[0], slack_s=300e-6) or min(near) <= told <= max(near)
+    return watching.close_to(reported, near[0], slack_s=300e-6) or min(near) <= reported <= max(near)
 
 
-def held_against(told, values):
-    assert told["count"] == len(values)
-    assert watching.close_to(told["mean_s"], numpy.mean(values), slack_s=300e-6)
-    assert watching.close_to(told["max_s"], max(values), slack_s=500e-6)
+def held_against(reported, values):
+    assert reported["count"] == len(values)
+    assert watching.close_to(reported["mean_s"], numpy.mean(values), slack_s=300e-6)
+    assert watching.close_to(reported["max_s"], max(values), slack_s=500e-6)
     for q in (50, 95, 99):
-        assert quantile_fits(told[f"p{q}_s"], values, q / 100), (q, told)
+        assert quantile_fits(reported[f"p{q}_s"], values, q / 100), (q, reported)
 
 
 def test_batches_are_requests_live_and_from_a_recording(tmp_path):
@@ -97,18 +97,18 @@ def test_batches_are_requests_live_and_from_a_recording(tmp_path):
         live = json.loads(watching.pmtop("report", script.pid, "--format=json"))["requests"]
         watching.pmtop("-b", "-n", 2, "-d", 0.1, "-p", script.pid, "-w", recording)
     recorded = json.loads(watching.pmtop("report", recording, "--format=json"))["requests"]
-    for told in (live, recorded):
-        held_against(told, taken["user"] + taken["search"])
-        held_against(told["last_1h"], taken["user"] + taken["search"])
-        assert {row["pattern"] for row in told["patterns"]} == {"/user/*", "/search"}
-        for row in told["patterns"]:
+    for reported in (live, recorded):
+        held_against(reported, taken["user"] + taken["search"])
+        held_against(reported["last_1h"], taken["user"] + taken["search"])
+        assert {row["pattern"] for row in reported["patterns"]} == {"/user/*", "/search"}
+        for row in reported["patterns"]:
             held_against(row, taken[row["pattern"].split("/")[1]])
-        assert (told["sla_s"], told["over_sla"], len(told["late"])) == (2, 1, 1)
+        assert (reported["sla_s"], reported["over_sla"], len(reported["late"])) == (2, 1, 1)
     text = watching.pmtop("report", recording)
     assert "/user/*" in text and "REQUESTS BY THE HOUR" in text
 
 
-def test_a_region_that_is_opened_again_is_told_its_mode():
+def test_a_region_that_is_opened_again_gets_its_mode():
     for _ in range(2):
         pmtop.close()
         assert pmtop.init("again")

@@ -1,5 +1,5 @@
 """What happens to trainings, with real torch and pmtop.torch.instrument(): they die, fork, exec, run out of room, are watched by many.
-What pmtop tells is held against what the script counted itself."""
+What pmtop reports is compared with what the script counted itself."""
 import json
 import os
 import signal
@@ -22,7 +22,7 @@ import pmtop.torch
 torch.set_num_threads(1)
 DONE = {"begun": 0, "batches": 0, "epochs": 0}
 
-def tell():
+def print_counts():
     print(json.dumps(DONE), flush=True)
 
 def train(epochs=2, batches=10, body=None):
@@ -47,7 +47,7 @@ pmtop.torch.instrument()
 
 
 def counts(seen):
-    """Batches and the batches of each epoch, as pmtop tells them."""
+    """Batches and the batches of each epoch, as pmtop reports them."""
     return seen["batch"]["count"], [epoch["batches"] for epoch in seen["epochs"]]
 
 
@@ -74,7 +74,7 @@ def test_an_exception_that_nobody_catches():
     seen = watch(TRAINING + '''
 def body(number):
     if number == 13:
-        tell()
+        print_counts()
         raise RuntimeError("a bad sample")
 train(body=body)
 ''', code=1)
@@ -95,7 +95,7 @@ try:
 except RuntimeError:
     pass
 train(epochs=2, batches=5, body=body)
-tell()
+print_counts()
 ''')
     assert seen.truth["batches"] == 14
     assert counts(seen.last) == (seen.truth["begun"], [5, 5, 5])
@@ -106,7 +106,7 @@ def test_exit_in_the_middle_keeps_the_region():
     script = run(TRAINING + '''
 def body(number):
     if number == 12:
-        tell()
+        print_counts()
         os._exit(3)
 train(body=body)
 ''', env={"PMTOP_RUN": "gone-by-exit"}, code=3)
@@ -120,7 +120,7 @@ def test_kill_keeps_the_region():
     script = run(TRAINING + '''
 def body(number):
     if number == 7:
-        tell()
+        print_counts()
         os.kill(os.getpid(), signal.SIGKILL)
 train(body=body)
 ''', env={"PMTOP_RUN": "gone-by-kill"}, code=-signal.SIGKILL)
@@ -133,7 +133,7 @@ def test_sys_exit_in_the_loop():
     seen = watch(TRAINING + '''
 def body(number):
     if number == 3:
-        tell()
+        print_counts()
         sys.exit(5)
 train(body=body)
 ''', code=5)
@@ -145,7 +145,7 @@ def test_an_interrupt_in_the_loop():
     seen = watch(TRAINING + '''
 def body(number):
     if number == 6:
-        tell()
+        print_counts()
         signal.raise_signal(signal.SIGINT)
 train(body=body)
 ''', code=-signal.SIGINT)
@@ -157,7 +157,7 @@ def test_sigterm_keeps_the_region():
     with start(TRAINING + '''
 def body(number):
     if number == 8:
-        tell()
+        print_counts()
         time.sleep(60)
 train(body=body)
 ''', env={"PMTOP_RUN": "terminated"}) as script:
@@ -182,7 +182,7 @@ def can_mount():
 
 WATCHED_AT_THE_END = '''
 train()
-tell()
+print_counts()
 sys.stdin = open("go")
 sys.stdin.read()
 '''
@@ -206,7 +206,7 @@ def test_without_room_in_shm_there_is_a_memfd(mount, tmp_path):
 def test_a_small_limit_on_file_sizes_is_said_once():
     script = run("import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000))\n" + TRAINING + '''
 train()
-tell()
+print_counts()
 ''')
     assert script.truth() == {"begun": 20, "batches": 20, "epochs": 2}
     assert lines_of_pmtop(script.err()) == ["pmtop: not publishing: no room in /dev/shm and no memfd (the limit on file sizes, ulimit -f, is too small)"]
@@ -238,7 +238,7 @@ def test_switched_off_it_is_silent():
     with start(TRAINING + '''
 train()
 DONE["regions"] = [name for name in os.listdir("/dev/shm") if f".{os.getpid()}." in name]
-tell()
+print_counts()
 ''', env={"PMTOP": "0"}) as script:
         assert script.finish() == 0
         assert script.truth() == {"begun": 20, "batches": 20, "epochs": 2, "regions": []}
@@ -247,10 +247,10 @@ tell()
 
 # -- who watches
 
-def test_two_monitors_tell_the_same():
+def test_two_monitors_report_the_same():
     with start(TRAINING + '''
 train(epochs=3, batches=60, body=lambda number: time.sleep(0.005))
-tell()
+print_counts()
 ''', hold=True) as script, Monitor("-p", script.pid) as one, Monitor("-p", script.pid, refresh_s=0.07) as other:
         wait_for(script.is_held, 60)
         for monitor in (one, other):
@@ -293,23 +293,23 @@ try:
 except StopIteration:
     DONE["fds_after"] = len(os.listdir("/proc/self/fd"))
     DONE.update((name + "_s", statistics.median(seconds)) for name, seconds in times.items())
-    tell()
+    print_counts()
 ''', hold=True, cwd=tmp_path) as script, start("import time; time.sleep(600)") as idle:
         script.wait_for_line("ready")
-        told = []
+        reported = []
         for number in range(100):
             for name, pid in (("beside", idle.pid), ("watched", script.pid)):
                 if name == "watched" or number % 3 == 0:
                     (tmp_path / name).touch()
                     seen = object_of(pid)
                     (tmp_path / name).unlink()
-            told.append(seen["batch"]["count"])
+            reported.append(seen["batch"]["count"])
         (tmp_path / "enough").touch()
         wait_for(script.is_held, 30)
         seen = object_of(script.pid)
         assert script.finish() == 0
         truth = script.truth()
-    assert told == sorted(told) and told[0] < told[-1]
+    assert reported == sorted(reported) and reported[0] < reported[-1]
     assert seen["batch"]["count"] == truth["batches"] == truth["begun"]
     assert truth["fds"] == truth["fds_after"]
     assert truth["watched_s"] < 1.5 * truth["beside_s"], truth
@@ -329,7 +329,7 @@ if child == 0:
     time.sleep(60)
     os._exit(0)
 train(epochs=1, batches=4)
-tell()
+print_counts()
 ''', hold=True) as script:
         child = int(script.wait_for_line("child").split()[1])
         wait_for(script.is_held)
@@ -351,7 +351,7 @@ if child == 0:
     os._exit(DONE["batches"])
 DONE["child"] = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 DONE["child_regions"] = [name for name in os.listdir("/dev/shm") if f".{child}." in name]
-tell()
+print_counts()
 ''', hold=True) as script:
         wait_for(script.is_held)
         seen = object_of(script.pid)
@@ -387,7 +387,7 @@ def work(number):
 
 with multiprocessing.get_context("fork").Pool(2) as pool:
     train(epochs=1, batches=4, body=lambda number: DONE.setdefault("regions", []).extend(pool.map(work, range(4))))
-    tell()
+    print_counts()
 ''', hold=True) as script:
         wait_for(script.is_held)
         seen = object_of(script.pid)
@@ -435,7 +435,7 @@ train(epochs=1, batches=2)
 DONE["batches"] = 0
 pmtop.init("second")
 train(epochs=1, batches=4)
-tell()
+print_counts()
 ''', hold=True) as script:
         wait_for(script.is_held)
         seen = object_of(script.pid)

@@ -22,7 +22,7 @@ class Regions(Dataset):
     def __getitem__(self, i):
         return torch.tensor(float(regions(os.getpid())))
 
-def train(told):
+def train(reported):
     before = regions(os.getpid())
     model = torch.nn.Linear(4, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
@@ -30,14 +30,14 @@ def train(told):
         optimizer.zero_grad()
         model(x).sum().backward()
         optimizer.step()
-    told.put((before, regions(os.getpid()), pmtop.statistics()["num_batches"], pmtop.operation_time("forward") is not None))
+    reported.put((before, regions(os.getpid()), pmtop.statistics()["num_batches"], pmtop.operation_time("forward") is not None))
 
 if __name__ == "__main__":
     context = mp.get_context("spawn")
-    told = context.Queue()
-    child = context.Process(target=train, args=(told,))
+    reported = context.Queue()
+    child = context.Process(target=train, args=(reported,))
     child.start()
-    trained = told.get(timeout=60)
+    trained = reported.get(timeout=60)
     child.join()
     loader = DataLoader(Regions(), batch_size=4, num_workers=2, multiprocessing_context="spawn")
     workers = [float(value) for batch in loader for value in batch]

@@ -25,17 +25,17 @@ def account(capfd):
     assert "pmtop" not in capfd.readouterr().err
 
 
-def test_plain_loop_is_told_as_it_was(account):
+def test_plain_loop_is_reported_as_it_was(account):
     model, optimizer = make()
     loader = DataLoader(data(30), batch_size=4, shuffle=True)
     for account.epochs in range(1, 4):
         for x, y in loader:
             with account.body("train", len(x)):
                 account.learn(model, optimizer, x, y)
-    told, region = account.check()
-    assert spans(told, "forward") == spans(told, "backward") == spans(told, "optimizer") == spans(told, "zero_grad") == 24
+    reported, region = account.check()
+    assert spans(reported, "forward") == spans(reported, "backward") == spans(reported, "optimizer") == spans(reported, "zero_grad") == 24
     assert [batch.loss for batch in region.batches()] == pytest.approx(account.losses)
-    assert [epoch["batches"] for epoch in told["epochs"]] == [8, 8, 8]
+    assert [epoch["batches"] for epoch in reported["epochs"]] == [8, 8, 8]
     assert [batch.samples for batch in region.batches()][8:16] == [4] * 7 + [2]
     assert {key: region.meta[key] for key in ("between", "batch_size", "loader.num_workers", "accumulation", "framework", "device")} == {
         "between": "data", "batch_size": "4", "loader.num_workers": "0", "accumulation": "1", "device": "cpu",
@@ -48,8 +48,8 @@ def test_a_loss_module_is_no_forward(account):
     for x, y in DataLoader(data(24), batch_size=4):
         loss_of(model(x), y).backward()
         optimizer.step()
-    told, _ = account.told()
-    assert spans(told, "forward") == spans(told, "criterion") == spans(told, "backward") == 6
+    reported, _ = account.reported()
+    assert spans(reported, "forward") == spans(reported, "criterion") == spans(reported, "backward") == 6
 
 
 def evaluate_without_grad(model, loader, account):
@@ -96,10 +96,10 @@ def test_validation_between_epochs_has_its_own_mode(account, evaluate):
             with account.body("train", len(x)):
                 account.learn(model, optimizer, x, y)
         evaluate(model, other, account)
-    told, region = account.check()
-    assert spans(told, "forward") == 12 and spans(told, "forward", "validation") == 9
-    assert told["epoch"]["index"] == 2
-    assert not spans(told, "backward", "validation")
+    reported, region = account.check()
+    assert spans(reported, "forward") == 12 and spans(reported, "forward", "validation") == 9
+    assert reported["epoch"]["index"] == 2
+    assert not spans(reported, "backward", "validation")
 
 
 @pytest.mark.parametrize("evaluate", EVALUATIONS)
@@ -111,8 +111,8 @@ def test_validation_before_training_is_no_epoch(account, evaluate):
         for x, y in loader:
             with account.body("train", len(x)):
                 account.learn(model, optimizer, x, y)
-    told, region = account.check()
-    assert [epoch["batches"] for epoch in told["epochs"]] == [4, 4]
+    reported, region = account.check()
+    assert [epoch["batches"] for epoch in reported["epochs"]] == [4, 4]
 
 
 @pytest.mark.parametrize("evaluate", EVALUATIONS)
@@ -130,13 +130,13 @@ def test_validation_within_an_epoch_leaves_the_epoch_whole(account, evaluate, co
             if not comes_first and index % 3 == 1:
                 evaluate(model, other, account)
     # What comes before a validation in a batch that has not begun its work counts for the first batch of the validation.
-    told, region = account.check(within=0.1 if comes_first else 0.02)
-    assert [epoch["batches"] for epoch in told["epochs"]] == [6, 6]
+    reported, region = account.check(within=0.1 if comes_first else 0.02)
+    assert [epoch["batches"] for epoch in reported["epochs"]] == [6, 6]
     assert [batch.index for batch in region.batches() if batch.mode == "train"] == list(range(6)) * 2
-    assert spans(told, "optimizer") == 12 and spans(told, "forward", "validation") == 12
+    assert spans(reported, "optimizer") == 12 and spans(reported, "forward", "validation") == 12
 
 
-def test_accumulation_is_told_with_its_kinds(account):
+def test_accumulation_is_reported_with_its_kinds(account):
     model, optimizer = make(0.1)
     loader = DataLoader(data(40), batch_size=4)
     kinds = []
@@ -152,7 +152,7 @@ def test_accumulation_is_told_with_its_kinds(account):
                     optimizer.zero_grad()
                     account.steps += 1
                 account.losses.append(loss.item())
-    told, region = account.check()
+    reported, region = account.check()
     assert [batch.kind for batch in region.batches()] == kinds
     assert region.meta["accumulation"] == "4"
 
@@ -166,8 +166,8 @@ def test_break_ends_the_epoch_and_its_batch(account):
                 account.learn(model, optimizer, x, y)
             if index == 4:
                 break
-    told, region = account.check()
-    assert [epoch["batches"] for epoch in told["epochs"]] == [5, 5, 5, 5]
+    reported, region = account.check()
+    assert [epoch["batches"] for epoch in reported["epochs"]] == [5, 5, 5, 5]
 
 
 def test_model_of_an_earlier_run_does_not_hide_that_this_one_is_evaluated(account):
@@ -201,9 +201,9 @@ def test_exception_in_the_loop_that_is_caught(account):
                         account.learn(model, optimizer, x, y)
         except ArithmeticError:
             optimizer._optimizer_step_pre_hooks.clear()
-    told, region = account.check()
-    assert [epoch["batches"] for epoch in told["epochs"]] == [3, 3, 3]
-    assert all(row["depth"] == 0 for row in told["operations"])
+    reported, region = account.check()
+    assert [epoch["batches"] for epoch in reported["epochs"]] == [3, 3, 3]
+    assert all(row["depth"] == 0 for row in reported["operations"])
 
 
 def test_looking_at_one_batch_is_no_training(account):
@@ -214,11 +214,11 @@ def test_looking_at_one_batch_is_no_training(account):
         for x, y in loader:
             with account.body("train", len(x)):
                 account.learn(model, optimizer, x, y)
-    told, region = Account.told()
-    assert told["batch"]["count"] == 8 and told["modes"]["peek"]["count"] == 1
+    reported, region = Account.reported()
+    assert reported["batch"]["count"] == 8 and reported["modes"]["peek"]["count"] == 1
     assert [batch.epoch for batch in region.batches() if batch.mode == "train"] == [2] * 4 + [3] * 4
-    assert told["epoch"]["ordinal"] == 2
-    assert [(epoch.get("mode"), epoch["batches"]) for epoch in told["epochs"]] == [("peek", 1), (None, 4), (None, 4)]
+    assert reported["epoch"]["ordinal"] == 2
+    assert [(epoch.get("mode"), epoch["batches"]) for epoch in reported["epochs"]] == [("peek", 1), (None, 4), (None, 4)]
 
 
 def test_second_loader_beside_the_first_owns_no_batches(account):
@@ -228,10 +228,10 @@ def test_second_loader_beside_the_first_owns_no_batches(account):
         for (x, y), (other, _) in zip(first, second):
             with account.body("train", len(x)):
                 account.learn(model, optimizer, x, y)
-    told, region = Account.told()
-    assert told["batch"]["count"] == len(account.turns) == 18
-    assert len(told["epochs"]) == 3 and region.counters["optimizer.steps"] == 18
-    assert spans(told, "data") >= 18
+    reported, region = Account.reported()
+    assert reported["batch"]["count"] == len(account.turns) == 18
+    assert len(reported["epochs"]) == 3 and region.counters["optimizer.steps"] == 18
+    assert spans(reported, "data") >= 18
     assert region.meta["batch_size"] == "4"
 
 
@@ -245,8 +245,8 @@ def test_teacher_without_grad_beside_a_second_loader_is_no_validation(account):
                 with torch.no_grad():
                     teacher(other)
                 account.learn(model, optimizer, x, y)
-    told, region = Account.told()
-    assert {mode: row["count"] for mode, row in told.get("modes", {"train": told["batch"]}).items()} == {"train": 18}
+    reported, region = Account.reported()
+    assert {mode: row["count"] for mode, row in reported.get("modes", {"train": reported["batch"]}).items()} == {"train": 18}
 
 
 class Stream(IterableDataset):
@@ -264,9 +264,9 @@ def test_iterable_without_length(account):
         for x, y in loader:
             with account.body("train", len(x)):
                 account.learn(model, optimizer, x, y)
-    told, region = account.check()
-    assert "total" not in told["epoch"] or told["epoch"]["index"] == 2
-    assert [epoch["batches"] for epoch in told["epochs"]] == [6, 6, 6]
+    reported, region = account.check()
+    assert "total" not in reported["epoch"] or reported["epoch"]["index"] == 2
+    assert [epoch["batches"] for epoch in reported["epochs"]] == [6, 6, 6]
 
 
 def test_length_of_an_iterable_is_asked_without_torch_remembering(account):
@@ -289,7 +289,7 @@ def test_workers_and_persistent_workers(account):
             with account.body("train", len(x)):
                 account.learn(model, optimizer, x, y)
         evaluate_without_grad(model, other, account)
-    told, region = account.check()
+    reported, region = account.check()
     assert region.meta["loader.persistent_workers"] == "False" or region.meta["loader.num_workers"] == "1"
 
 
@@ -303,8 +303,8 @@ def test_abandoned_persistent_loader_does_not_hide_the_next(account):
     for x, y in DataLoader(data(24), batch_size=4):
         with account.body("train", len(x)):
             account.learn(model, optimizer, x, y)
-    told, region = Account.told()
-    assert told["batch"]["count"] == 7 and [epoch["batches"] for epoch in told["epochs"]] == [1, 6]
+    reported, region = Account.reported()
+    assert reported["batch"]["count"] == 7 and [epoch["batches"] for epoch in reported["epochs"]] == [1, 6]
 
 
 def test_gan_of_two_models_and_two_optimizers(account):
@@ -327,9 +327,9 @@ def test_gan_of_two_models_and_two_optimizers(account):
                 makes.step()
                 account.steps += 2
                 account.losses.append(loss.item())
-    told, region = account.check(learns=False)
+    reported, region = account.check(learns=False)
     assert [batch.loss for batch in region.batches()] == pytest.approx(account.losses)
-    assert spans(told, "backward") == spans(told, "optimizer") == 24
+    assert spans(reported, "backward") == spans(reported, "optimizer") == 24
     assert all(batch.kind is None for batch in region.batches())
 
 
@@ -350,9 +350,9 @@ def test_lbfgs_calls_its_closure_outside_the_span(account):
                     return loss
                 account.losses.append(optimizer.step(closure).item())
                 account.steps += 1
-    told, region = account.check()
-    assert spans(told, "forward") == spans(told, "backward") == spans(told, "zero_grad") == spans(told, "optimizer") == calls > 8
-    assert all(row["depth"] == 0 for row in told["operations"] if row["name"] in ("forward", "backward", "optimizer"))
+    reported, region = account.check()
+    assert spans(reported, "forward") == spans(reported, "backward") == spans(reported, "zero_grad") == spans(reported, "optimizer") == calls > 8
+    assert all(row["depth"] == 0 for row in reported["operations"] if row["name"] in ("forward", "backward", "optimizer"))
 
 
 def test_autocast_in_bfloat16(account):
@@ -367,7 +367,7 @@ def test_autocast_in_bfloat16(account):
                 optimizer.step()
                 account.steps += 1
                 account.losses.append(loss.item())
-    told, region = account.check()
+    reported, region = account.check()
     assert [batch.loss for batch in region.batches()] == pytest.approx(account.losses)
 
 
@@ -385,7 +385,7 @@ def test_grad_scaler_leaves_the_loss_as_it_was(account, is_enabled):
                 scaler.update()
                 account.steps += 1
                 account.losses.append(loss.item())
-    told, region = account.check()
+    reported, region = account.check()
     assert [batch.loss for batch in region.batches()] == pytest.approx(account.losses)
 
 
@@ -396,8 +396,8 @@ def test_checkpoints_are_spans_and_marks(account, tmp_path):
             with account.body("train", len(x)):
                 account.learn(model, optimizer, x, y)
         torch.save({"model": model.state_dict(), "optimizer": optimizer}, tmp_path / f"epoch{account.epochs}.pt")
-    told, region = account.check()
-    assert spans(told, "checkpoint") == 2
+    reported, region = account.check()
+    assert spans(reported, "checkpoint") == 2
     assert region.marks() == ["checkpoint epoch1.pt", "checkpoint epoch2.pt"]
 
 
@@ -411,8 +411,8 @@ def test_paused_publishes_nothing(account):
                     for other, _ in DataLoader(data(8), batch_size=4):
                         model(other).sum().backward()
                         optimizer.zero_grad()
-    told, region = account.check()
-    assert spans(told, "forward") == spans(told, "zero_grad") == spans(told, "backward") == 8
+    reported, region = account.check()
+    assert spans(reported, "forward") == spans(reported, "zero_grad") == spans(reported, "backward") == 8
 
 
 def test_script_with_batches_of_its_own_is_left_alone():

@@ -87,17 +87,17 @@ def test_times_by_the_gpu_are_what_events_of_ones_own_say():
             pass
         assert on.parts["device"].is_on
         figures = Region(os.getpid()).figures()
-    told = [number for number in range(len(own)) if (number, "gpu.batch_s") in figures]
-    assert len(told) >= 50
+    reported = [number for number in range(len(own)) if (number, "gpu.batch_s") in figures]
+    assert len(reported) >= 50
     for name, begin, end in (("gpu.forward_s", 0, 1), ("gpu.backward_s", 2, 3), ("gpu.optimizer_s", 4, 5)):
-        truth = [own[number][begin].elapsed_time(own[number][end]) / 1e3 for number in told]
-        values = [figures[number, name] for number in told]
+        truth = [own[number][begin].elapsed_time(own[number][end]) / 1e3 for number in reported]
+        values = [figures[number, name] for number in reported]
         # An event itself takes the device some microseconds; the loss is copied between our events and pmtop's.
         assert statistics.median(values) == pytest.approx(statistics.median(truth), rel=0.05, abs=100e-6), name
         # What else runs on the machine may delay a few.
         near = [abs(value - of) <= 0.1 * of + 200e-6 for value, of in zip(values, truth)]
         assert sum(near) >= 0.9 * len(near), name
-    for number in told:
+    for number in reported:
         parts = sum(figures[number, name] for name in ("gpu.forward_s", "gpu.backward_s", "gpu.optimizer_s"))
         assert figures[number, "gpu.batch_s"] >= parts - 100e-6
 
@@ -117,17 +117,17 @@ def test_nothing_waits_for_the_device():
         finally:
             torch.cuda.set_sync_debug_mode("default")
         assert all(on.parts[name].is_on for name in ("device", "loss", "memory", "backward", "optimizer"))
-        told = Region(os.getpid())
-        assert {name for _, name in told.figures()} >= {"gpu.batch_s", "gpu.forward_s", "gpu.backward_s", "gpu.optimizer_s", "loss"}
+        reported = Region(os.getpid())
+        assert {name for _, name in reported.figures()} >= {"gpu.batch_s", "gpu.forward_s", "gpu.backward_s", "gpu.optimizer_s", "loss"}
 
 
 def test_losses_come_as_they_were():
     model, optimizer = make()
     with pmtop.torch.instrument():
         losses = train(model, optimizer, batches(count=80), within=lambda step: time.sleep(0.011))
-        told = {number: value for (number, name), value in Region(os.getpid()).figures().items() if name == "loss"}
-    assert len(told) >= 60
-    assert all(value == pytest.approx(losses[number], rel=1e-6) for number, value in told.items())
+        reported = {number: value for (number, name), value in Region(os.getpid()).figures().items() if name == "loss"}
+    assert len(reported) >= 60
+    assert all(value == pytest.approx(losses[number], rel=1e-6) for number, value in reported.items())
 
 
 @pytest.mark.parametrize("dtype, scaled", [(None, False), (torch.bfloat16, False), (torch.float16, True)])
@@ -140,27 +140,27 @@ def test_learns_bit_for_bit_the_same(dtype, scaled):
             return train(model, optimizer, batches(512, 40, 64), scaler=scaler, dtype=dtype), model.state_dict()
         with pmtop.torch.instrument():
             return train(model, optimizer, batches(512, 40, 64), scaler=scaler, dtype=dtype), model.state_dict()
-    plain, told = learned(False), learned(True)
-    assert plain[0] == told[0]
-    assert all(torch.equal(a, b) for a, b in zip(plain[1].values(), told[1].values()))
+    plain, reported = learned(False), learned(True)
+    assert plain[0] == reported[0]
+    assert all(torch.equal(a, b) for a, b in zip(plain[1].values(), reported[1].values()))
 
 
-def test_a_scaled_loss_is_told_unscaled():
+def test_a_scaled_loss_is_reported_unscaled():
     model, optimizer = make(512, 3)
     with pmtop.torch.instrument():
         losses = train(model, optimizer, batches(512, 80, 64), within=lambda step: time.sleep(0.011), scaler=torch.amp.GradScaler("cuda"), dtype=torch.float16)
-        told = {number: value for (number, name), value in Region(os.getpid()).figures().items() if name == "loss"}
-    assert told and all(value == pytest.approx(losses[number], rel=1e-5) for number, value in told.items())
+        reported = {number: value for (number, name), value in Region(os.getpid()).figures().items() if name == "loss"}
+    assert reported and all(value == pytest.approx(losses[number], rel=1e-5) for number, value in reported.items())
 
 
-def test_a_model_in_cuda_graphs_trains_and_is_told():
+def test_a_model_in_cuda_graphs_trains_and_is_reported():
     model, optimizer = make(512, 3)
     step = torch.compile(model, mode="reduce-overhead")
     with pmtop.torch.instrument() as on:
         train(model, optimizer, batches(512, 60, 64), within=lambda step: (time.sleep(0.011), torch.compiler.cudagraph_mark_step_begin()), step=step)
         assert on.parts["device"].is_on and on.parts["forward"].is_on
-        told = Region(os.getpid())
-        assert len({number for number, name in told.figures() if name == "gpu.batch_s"}) > 30
+        reported = Region(os.getpid())
+        assert len({number for number, name in reported.figures() if name == "gpu.batch_s"}) > 30
 
 
 def test_a_whole_step_captured_by_hand():
@@ -202,7 +202,7 @@ def test_memory_figures_are_the_allocators():
         assert meta["gpu.uuid"] == str(torch.cuda.get_device_properties(0).uuid)
 
 
-def test_waits_are_told():
+def test_waits_are_reported():
     model, optimizer = make()
     with pmtop.torch.instrument():
         for (x,) in batches(count=20):
@@ -212,17 +212,17 @@ def test_waits_are_told():
             loss.backward()
             optimizer.step()
             loss.item()
-        told = watching.object_of(os.getpid())
-        assert spans(told, "sync") >= 18
+        reported = watching.object_of(os.getpid())
+        assert spans(reported, "sync") >= 18
 
 
 def test_the_monitor_sees_the_process_on_the_gpu():
     model, optimizer = make()
     with pmtop.torch.instrument():
-        # The device's memory is told at most every 50 ms, at the end of a batch: so the last ones are as long.
+        # The device's memory is reported at most every 50 ms, at the end of a batch: so the last ones are as long.
         train(model, optimizer, batches(count=40), within=lambda step: time.sleep(0.06))
-        told = json.loads(watching.pmtop("-b", "--format=json", "-n", 6, "-d", 0.5, "-p", os.getpid()).splitlines()[-1])
-        gpu = told["gpu"][0]
+        reported = json.loads(watching.pmtop("-b", "--format=json", "-n", 6, "-d", 0.5, "-p", os.getpid()).splitlines()[-1])
+        gpu = reported["gpu"][0]
         assert gpu["is_ours"] and gpu["uuid"].endswith(str(torch.cuda.get_device_properties(0).uuid))
         free, total = torch.cuda.mem_get_info()
         assert gpu["memory_total_bytes"] == pytest.approx(total, rel=0.02)

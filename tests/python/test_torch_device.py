@@ -152,16 +152,16 @@ def test_a_model_that_lies_elsewhere_than_on_the_current_device_is_measured_ther
         cuda.streams.clear()
         train(8)
         assert cuda.streams == {"stream 2"} and on.parts["device"].is_on
-        told = Region(os.getpid())
-        assert told.meta["device"] == "stand-in 2" and told.meta["gpu.uuid"].startswith("00000002-")
-        assert told.gauges["cuda.reserved_bytes"] == 1000 and told.figures()
+        reported = Region(os.getpid())
+        assert reported.meta["device"] == "stand-in 2" and reported.meta["gpu.uuid"].startswith("00000002-")
+        assert reported.gauges["cuda.reserved_bytes"] == 1000 and reported.figures()
         holds[0] = 1
         cuda.streams.clear()
         train(2)
         assert cuda.streams == {"stream 0"} and Region(os.getpid()).meta["device"] == "a stand-in"
 
 
-def test_a_torch_that_tells_no_uuid_lacks_only_that():
+def test_a_torch_without_uuid_lacks_only_that():
     cuda = Cuda()
     cuda.fails = "get_device_properties"
     with instrumented(cuda) as on:
@@ -170,7 +170,7 @@ def test_a_torch_that_tells_no_uuid_lacks_only_that():
         assert on.parts["device"].is_on and on.parts["memory"].is_on
 
 
-def test_a_torch_without_one_of_the_figures_tells_the_others():
+def test_a_torch_without_one_of_the_figures_publishes_the_others():
     few = memory_stats(0)
     del few["inactive_split_bytes"]
     with instrumented(Cuda(), lambda device: few) as on:
@@ -213,8 +213,8 @@ def test_a_failing_device_switches_its_part_off_and_training_goes_on(call, capfd
 
     with instrumented(cuda) as on:
         train(8, within)
-        told, region = Account.told()
-        assert told["batch"]["count"] == spans(told, "forward") == 8
+        reported, region = Account.reported()
+        assert reported["batch"]["count"] == spans(reported, "forward") == 8
         assert not on.parts["device"].is_on and on.parts["forward"].is_on
     said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("pmtop")]
     assert len(said) == 1 and "device times" in said[0] and "launch timed out" in said[0]
@@ -243,8 +243,8 @@ def test_losses_on_the_device_are_read_when_they_have_come():
             device.loss(losses[-1])
 
         train(8, lies_on_device)
-        told = {number: value for (number, name), value in Region(os.getpid()).figures().items() if name == "loss"}
-        assert len(told) >= 6 and all(value == number for number, value in told.items())
+        reported = {number: value for (number, name), value in Region(os.getpid()).figures().items() if name == "loss"}
+        assert len(reported) >= 6 and all(value == number for number, value in reported.items())
 
 
 def test_losses_that_never_come_are_bounded():
@@ -273,8 +273,8 @@ def test_a_batch_that_is_not_measured_asks_nothing_of_the_device(monkeypatch):
     with instrumented(Cuda(lag=0)):
         train(5, lambda number: asked.clear() if number == 2 else number > 2 and on_device.backward())
         assert asked == []
-        told, _ = Account.told()
-        assert told["batch"]["count"] == 5 and "loss" in told["batch"]
+        reported, _ = Account.reported()
+        assert reported["batch"]["count"] == 5 and "loss" in reported["batch"]
 
 
 def test_short_batches_are_measured_at_changing_distances_and_long_ones_each(monkeypatch):
@@ -307,7 +307,7 @@ def test_a_mark_is_free_where_nothing_is_measured():
     assert cuda.made == 0 and device.figures == []
 
 
-def test_what_began_in_another_batch_is_not_told():
+def test_what_began_in_another_batch_is_not_reported():
     cuda = Cuda()
     device = Device(Part("times"), Part("losses"), Part("memory"), cuda)
     device.measures, device.number = True, 1
@@ -341,8 +341,8 @@ def test_waits_are_spans_only_for_what_lies_on_a_device(monkeypatch):
         assert (far.tolist(), far.cpu() is far, far.numpy().tolist(), far.sum().item()) == ([1.0, 1.0], True, [1.0, 1.0], 2.0)
         compiled = torch.compile(lambda x: x * 2, backend="eager", fullgraph=True)
         assert compiled(near).item() == 2.0
-        told = watching.object_of(os.getpid())
-        assert spans(told, "sync") == 3
+        reported = watching.object_of(os.getpid())
+        assert spans(reported, "sync") == 3
     finally:
         patches.restore()
         pmtop.close()

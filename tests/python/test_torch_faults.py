@@ -56,14 +56,14 @@ def test_older_torch_loses_a_part_with_one_line(monkeypatch, capfd, missing, nam
     with pmtop.torch.instrument() as on:
         assert not on.parts[missing].is_on
         train()
-        told, region = Account.told()
-    assert told["batch"]["count"] == 8 and spans(told, "backward") == 8
+        reported, region = Account.reported()
+    assert reported["batch"]["count"] == 8 and spans(reported, "backward") == 8
     said = lines(capfd)
     assert len(said) == 1 and f"{missing} times are not measured" in said[0] and "newer torch" in said[0]
 
 
 @pytest.mark.parametrize("call", ["batch_samples", "epoch_begin", "epoch_end", "plan", "meta"])
-def test_our_own_errors_are_told_once_and_training_is_the_same(monkeypatch, capfd, call):
+def test_our_own_errors_are_reported_once_and_training_is_the_same(monkeypatch, capfd, call):
     plain = train(rest=2)
     publisher = pmtop.torch._publisher()
 
@@ -81,7 +81,7 @@ def test_our_own_errors_are_told_once_and_training_is_the_same(monkeypatch, capf
 
 
 def train_beside():
-    """With a second loader, of which the turns are not usual."""
+    """With a second loader, with unusual turns."""
     model, optimizer = make()
     for (x, y), _ in zip(DataLoader(data(34), batch_size=4), DataLoader(data(34), batch_size=4)):
         optimizer.zero_grad()
@@ -168,9 +168,9 @@ def test_an_interrupt_goes_through():
                 Interrupted()(x)
         assert all(part.is_on for part in on.parts.values())
         assert train()
-        told, region = Account.told()
-    assert told["batch"]["count"] == 9
-    assert all(row["depth"] == 0 for row in told["operations"])
+        reported, region = Account.reported()
+    assert reported["batch"]["count"] == 9
+    assert all(row["depth"] == 0 for row in reported["operations"])
 
 
 def test_errors_of_training_come_out_as_they_are():
@@ -209,8 +209,8 @@ def test_switched_off_nothing_is_replaced(monkeypatch):
 def test_parts_can_be_left_out():
     with pmtop.torch.instrument(forward=False, optimizer=False, loss=False):
         train()
-        told, region = Account.told()
-    assert not spans(told, "forward") and not spans(told, "optimizer") and spans(told, "backward") == 8
+        reported, region = Account.reported()
+    assert not spans(reported, "forward") and not spans(reported, "optimizer") and spans(reported, "backward") == 8
     assert all(batch.loss is None for batch in region.batches())
 
 
@@ -253,9 +253,9 @@ def test_validation_in_another_thread_does_not_confuse():
         finally:
             stop.set()
             thread.join()
-        told, region = Account.told()
+        reported, region = Account.reported()
     assert [batch.mode for batch in region.batches()] == ["train"] * 22
-    assert [epoch["batches"] for epoch in told["epochs"]] == [2, 20]
+    assert [epoch["batches"] for epoch in reported["epochs"]] == [2, 20]
 
 
 def test_training_in_another_thread_is_what_counts():
@@ -270,7 +270,7 @@ def test_training_in_another_thread_is_what_counts():
         thread = threading.Thread(target=run)
         thread.start()
         thread.join()
-        told, region = Account.told()
+        reported, region = Account.reported()
     modes = [batch.mode for batch in region.batches()]
     assert modes[:2] == ["validation"] * 2 and set(modes[2:]) == {"train"} and len(modes) >= 2 + 4
 
@@ -288,8 +288,8 @@ def test_iterators_that_are_kept_or_collected_late():
                 optimizer.step()
             del iterator, cycle
             gc.collect()
-        told, region = Account.told()
-    assert [epoch["batches"] for epoch in told["epochs"]] == [2, 2]
+        reported, region = Account.reported()
+    assert [epoch["batches"] for epoch in reported["epochs"]] == [2, 2]
 
 
 def test_loaders_and_models_are_not_kept_alive():

@@ -35,7 +35,7 @@ def train(model, epochs=1, forward=None):
             optimizer.zero_grad()
             (model if forward is None else forward)(x).sub(y).square().mean().backward()
             optimizer.step()
-    return Account.told()[0]
+    return Account.reported()[0]
 
 
 def test_only_the_outermost_module_is_forward():
@@ -47,9 +47,9 @@ def test_only_the_outermost_module_is_forward():
         def forward(self, x):
             return self.inner(x)
 
-    told = train(Wrapper())
-    assert spans(told, "forward") == 8
-    assert [row["depth"] for row in told["operations"] if row["name"] == "forward"] == [0]
+    reported = train(Wrapper())
+    assert spans(reported, "forward") == 8
+    assert [row["depth"] for row in reported["operations"] if row["name"] == "forward"] == [0]
 
 
 def test_container_that_is_not_called_itself():
@@ -150,8 +150,8 @@ def test_recomputed_forward_lies_in_backward():
     from torch.utils.checkpoint import checkpoint
 
     model = Net()
-    told = train(model, forward=lambda x: checkpoint(model, x.requires_grad_(), use_reentrant=False))
-    assert spans({"operations": [row for row in told["operations"] if row["depth"] == 0]}, "forward") == 8
+    reported = train(model, forward=lambda x: checkpoint(model, x.requires_grad_(), use_reentrant=False))
+    assert spans({"operations": [row for row in reported["operations"] if row["depth"] == 0]}, "forward") == 8
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
@@ -179,10 +179,10 @@ def test_distributed_wrapper(tmp_path):
 
     dist.init_process_group("gloo", init_method=f"file://{tmp_path}/store", rank=0, world_size=1)
     try:
-        told = train(nn.parallel.DistributedDataParallel(Net()))
+        reported = train(nn.parallel.DistributedDataParallel(Net()))
     finally:
         dist.destroy_process_group()
-    assert spans(told, "forward") == spans(told, "backward") == 8
+    assert spans(reported, "forward") == spans(reported, "backward") == 8
 
 
 def graphs():
@@ -213,17 +213,17 @@ def test_compiled_models_neither_break_nor_compile_again(instrumentation, way, i
             called = model
         else:
             called = WAYS[way](model)
-        told = train(model, epochs=2, forward=called)
-        return graphs(), [parameter.tolist() for parameter in model.parameters()], told
+        reported = train(model, epochs=2, forward=called)
+        return graphs(), [parameter.tolist() for parameter in model.parameters()], reported
 
-    counts, values, told = run()
+    counts, values, reported = run()
     instrumentation.close()
     plain_counts, plain_values, _ = run()
     assert counts["breaks"] == plain_counts["breaks"] and values == plain_values
     if not (way == "function" and is_hooked):
         assert counts == plain_counts
         if way != "function":
-            assert spans(told, "forward") == 16
+            assert spans(reported, "forward") == 16
 
 
 def test_step_within_a_compiled_function(instrumentation):

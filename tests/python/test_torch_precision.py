@@ -1,4 +1,4 @@
-"""What a model computes in, as pmtop.torch tells it, wherever the autocast stands."""
+"""What a model computes in, as pmtop.torch reports it, for every position of the autocast."""
 import os
 
 import pytest
@@ -26,7 +26,7 @@ class Within(torch.nn.Module):
         return self.model(x).float()
 
 
-def told(wrap=lambda model: model, around=None, batches=6):
+def reported(wrap=lambda model: model, around=None, batches=6):
     pmtop.close()
     pmtop.init("precision")
     try:
@@ -46,21 +46,21 @@ def told(wrap=lambda model: model, around=None, batches=6):
 
 
 def test_the_parameters_say_it_where_there_is_no_autocast():
-    assert told() == "32-true"
-    assert told(lambda model: model.bfloat16()) == "bf16-true"
-    assert told(lambda model: model.double()) == "64-true"
+    assert reported() == "32-true"
+    assert reported(lambda model: model.bfloat16()) == "bf16-true"
+    assert reported(lambda model: model.double()) == "64-true"
 
 
 def test_an_autocast_says_it_around_the_model_and_inside_it():
-    assert told(around=torch.autocast("cpu", dtype=torch.bfloat16)) == "bf16-mixed"
-    assert told(Within) == "16-mixed"
+    assert reported(around=torch.autocast("cpu", dtype=torch.bfloat16)) == "bf16-mixed"
+    assert reported(Within) == "16-mixed"
 
 
 @pytest.mark.parametrize("backend", ["eager", "aot_eager"])
 def test_a_compiled_model_says_it_where_it_is_compiled_and_else_nothing(backend):
-    assert told(lambda model: torch.compile(Within(model), backend=backend, fullgraph=True)) == "16-mixed"
+    assert reported(lambda model: torch.compile(Within(model), backend=backend, fullgraph=True)) == "16-mixed"
     torch.compiler.reset()
-    assert told(lambda model: torch.compile(model, backend=backend, fullgraph=True)) is None
+    assert reported(lambda model: torch.compile(model, backend=backend, fullgraph=True)) is None
     torch.compiler.reset()
 
 
@@ -70,7 +70,7 @@ def test_an_autocast_of_validation_says_nothing():
             model(torch.zeros(1, next(model.parameters()).shape[1]))
         return model
 
-    assert told(validate_first) == "32-true"
+    assert reported(validate_first) == "32-true"
 
 
 def test_single_precision_that_a_gpu_rounds_is_tf32(monkeypatch):

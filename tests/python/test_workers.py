@@ -1,4 +1,4 @@
-"""DataLoader workers: each fetch is told, exactly, as a worker's and never as the trainer's; and nothing of it stays in the user's objects."""
+"""DataLoader workers: each fetch is reported, exactly, as a worker's and never as the trainer's; and nothing of it stays in the user's objects."""
 import json
 import os
 import pathlib
@@ -22,7 +22,7 @@ def work(seconds):
     while time.perf_counter() < end:
         sum(range(50))
 
-def place():
+def worker_index():
     info = get_worker_info()
     return info.id + 1 if info else 0
 
@@ -31,7 +31,7 @@ class Account:
     def __init__(self):
         self.items, self.seconds, self.fetches, self.collating = (mp.Array("d", 16, lock=False) for _ in range(4))
     def item(self):
-        at = place()
+        at = worker_index()
         self.items[at] += 1
         begin = time.perf_counter()
         with pmtop.span("decode"):
@@ -42,8 +42,8 @@ class Account:
     def collate(self, items):
         begin = time.perf_counter()
         batch = torch.stack(items)
-        self.fetches[place()] += 1
-        self.collating[place()] += time.perf_counter() - begin
+        self.fetches[worker_index()] += 1
+        self.collating[worker_index()] += time.perf_counter() - begin
         return batch
     def truth(self, **more):
         return json.dumps({name: sum(value) for name, value in vars(self).items()} | more)
@@ -105,16 +105,16 @@ def ck_work(work, truth):
 
 @pytest.mark.parametrize("method, persistent, workers", [
     ("fork", "persistent", 4), ("fork", "anew", 4), ("spawn", "persistent", 4), ("spawn", "anew", 2), ("forkserver", "persistent", 2)])
-def test_what_workers_fetch_is_told_exactly(method, persistent, workers):
+def test_what_workers_fetch_is_reported_exactly(method, persistent, workers):
     seen = watch_loading("map", workers, method, persistent, 2, 300)
     total = seen.last["workers_total"]
     ck_work(total, seen.truth)
     assert total["seen"] == workers * (1 if persistent == "persistent" else 2)
     assert total["died"] == 0
-    most = max(([worker["id"] for worker in told.get("workers", []) if "id" in worker] for told in seen.objects), key=len)
+    most = max(([worker["id"] for worker in reported.get("workers", []) if "id" in worker] for reported in seen.objects), key=len)
     assert most == list(range(workers))
-    assert {worker["state"] for told in seen.objects for worker in told.get("workers", [])} <= {"busy", "idle", "sleeping", "disk"}
-    busy = [worker["busy_ratio"] for told in seen.objects for worker in told.get("workers", []) if worker.get("items", 0) > 50]
+    assert {worker["state"] for reported in seen.objects for worker in reported.get("workers", [])} <= {"busy", "idle", "sleeping", "disk"}
+    busy = [worker["busy_ratio"] for reported in seen.objects for worker in reported.get("workers", []) if worker.get("items", 0) > 50]
     assert busy and max(busy) > 0.5
 
 
@@ -149,12 +149,12 @@ if __name__ == "__main__":
         assert [line.split()[1] for line in listed if line.startswith(f"{running.pid} ")] == ["loading"]
         assert not [line for line in listed if line.split()[0] in map(str, workers)]
         assert not [path for pid in workers for path in watching.region_files(pid)]
-        told = watching.object_of(running.pid)
-        assert sorted(worker["pid"] for worker in told["workers"]) == sorted(workers)
+        reported = watching.object_of(running.pid)
+        assert sorted(worker["pid"] for worker in reported["workers"]) == sorted(workers)
         assert "run 1 of" not in watching.once(running.pid)
 
 
-def test_a_killed_worker_is_told_as_gone():
+def test_a_killed_worker_is_reported_as_gone():
     script = LOADING + '''
 if __name__ == "__main__":
     account = Account()
@@ -173,17 +173,17 @@ if __name__ == "__main__":
 '''
     with watching.start(script) as running, watching.Monitor("-p", running.pid) as monitor:
         workers = sorted(int(pid) for pid in running.wait_for_line("READY").split()[1:])
-        watching.wait_for(lambda: [told for told in monitor.objects() if len(told.get("workers", [])) == 2], what="both workers are seen")
+        watching.wait_for(lambda: [reported for reported in monitor.objects() if len(reported.get("workers", [])) == 2], what="both workers are seen")
         os.kill(workers[0], signal.SIGKILL)
         running.wait_for_line("RAISED")
 
         def gone():
-            told = monitor.objects()[-1]
-            return [worker for worker in told["workers"] if worker["state"] == "gone"] and told
-        told = watching.wait_for(gone, what="the worker is gone")
-        [worker] = [worker for worker in told["workers"] if worker["state"] == "gone"]
+            reported = monitor.objects()[-1]
+            return [worker for worker in reported["workers"] if worker["state"] == "gone"] and reported
+        reported = watching.wait_for(gone, what="the worker is gone")
+        [worker] = [worker for worker in reported["workers"] if worker["state"] == "gone"]
         assert worker["pid"] == workers[0] and worker["ended"] == "killed or crashed" and worker["items"] > 0
-        assert told["workers_total"]["died"] >= 1
+        assert reported["workers_total"]["died"] >= 1
 
 
 BESIDE = LOADING + '''
@@ -230,10 +230,10 @@ def test_loading_is_what_it_is_without(method):
     """The user's worker_init_fn and its exceptions, the dataset's exceptions, the order of items."""
     def said(how):
         return json.loads(watching.run(BESIDE, how, method, seconds=150).out().splitlines()[-1])
-    told = said("with")
-    assert told == said("without")
-    assert len(told[0]) == 8 and told[1:3] == [[1, 2, 0, 0, 0, 0, 0, 0], True] and told[3][0] == "KeyError" and told[4][0] == "ValueError"
-    assert told[5] is False
+    reported = said("with")
+    assert reported == said("without")
+    assert len(reported[0]) == 8 and reported[1:3] == [[1, 2, 0, 0, 0, 0, 0, 0], True] and reported[3][0] == "KeyError" and reported[4][0] == "ValueError"
+    assert reported[5] is False
 
 
 def test_fifty_epochs_of_new_workers_leave_nothing_behind():

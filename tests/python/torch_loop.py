@@ -24,7 +24,7 @@ class Account:
 
     @contextlib.contextmanager
     def body(self, mode="train", samples=0):
-        """Around the whole body of a loop. It takes STEP_S beside its work, so that a share of its time can be told from noise."""
+        """Around the whole body of a loop. It takes STEP_S beside its work, so that a share of its time can be distinguished from noise."""
         begin = time.perf_counter()
         try:
             yield
@@ -45,12 +45,12 @@ class Account:
         """Counts and their order are exact, times right up to the share `within`. What pmtop said: (JSON object, region).
 
         Of the times a tenth, where most was lost between two reads of a clock on a busy machine, is left out, but for the sum that pmtop itself gives."""
-        told, region = self.told()
+        reported, region = self.reported()
         batches = region.batches()
         assert [batch.mode for batch in batches] == [mode for mode, _, _ in self.turns]
         # The first batch has nothing to compare its evidence with, which is where samples stand.
         assert [batch.samples for batch in batches[1:]] == [samples for _, samples, _ in self.turns[1:]]
-        modes = {mode: row for mode, row in told["modes"].items() if row["count"]} if "modes" in told else {"train": told["batch"]}
+        modes = {mode: row for mode, row in reported["modes"].items() if row["count"]} if "modes" in reported else {"train": reported["batch"]}
         assert set(modes) == {batch.mode for batch in batches}
         for mode, row in modes.items():
             pairs = [((batch.end_ns - batch.begin_ns) / 1e9, seconds) for batch, (_, _, seconds) in zip(batches, self.turns) if batch.mode == mode]
@@ -58,16 +58,16 @@ class Account:
             assert math.isclose(row["mean_s"] * row["count"], sum(pair[0] for pair in pairs), rel_tol=1e-6)
             pairs.sort(key=lambda pair: abs(pair[0] - pair[1]))
             kept = pairs[:len(pairs) - len(pairs) // 10 - 1] or pairs
-            told_s, truth_s = (sum(pair[i] for pair in kept) for i in (0, 1))
-            assert abs(told_s - truth_s) <= within * truth_s, f"{mode}: {told_s} s told, {truth_s} s were"
-        assert len(told.get("epochs", [])) == self.epochs
+            reported_s, truth_s = (sum(pair[i] for pair in kept) for i in (0, 1))
+            assert abs(reported_s - truth_s) <= within * truth_s, f"{mode}: {reported_s} s reported, {truth_s} s were"
+        assert len(reported.get("epochs", [])) == self.epochs
         assert region.counters.get("optimizer.steps", 0) == self.steps
         if learns:
             assert min(self.losses[-3:]) < 0.7 * self.losses[0], f"nothing was learnt: {self.losses}"
-        return told, region
+        return reported, region
 
     @staticmethod
-    def told():
+    def reported():
         """What pmtop says of this process, now: (JSON object, region)."""
         return watching.object_of(os.getpid()), Region(os.getpid())
 
@@ -94,7 +94,7 @@ def make(lr=0.05):
     return model, torch.optim.SGD(model.parameters(), lr=lr)
 
 
-def spans(told, name, mode="train"):
+def spans(reported, name, mode="train"):
     """How many spans of this name there were in a mode."""
-    rows = told["operations"] if mode == "train" else told["modes"][mode]["operations"]
+    rows = reported["operations"] if mode == "train" else reported["modes"][mode]["operations"]
     return sum(row["count"] for row in rows if row["name"] == name)

@@ -40,9 +40,9 @@ def wait_for(condition, seconds=20, what=None):
         time.sleep(0.02)
 
 
-def close_to(told, truth, within=0.02, slack_s=200e-6):
-    """Whether a time (seconds) is told as it was, up to the share `within` and what two clock reads in Python may take."""
-    return abs(told - truth) <= within * abs(truth) + slack_s
+def close_to(reported, truth, within=0.02, slack_s=200e-6):
+    """Whether a time (seconds) is reported as it was, up to the share `within` and what two clock reads in Python may take."""
+    return abs(reported - truth) <= within * abs(truth) + slack_s
 
 
 def region_files(pid):
@@ -204,8 +204,8 @@ class Monitor:
     def objects(self):
         """Those printed so far."""
         # pmtop writes where the file's one offset stands: reading must not move it.
-        told = os.pread(self.output.fileno(), os.fstat(self.output.fileno()).st_size, 0).decode("utf-8", "replace")
-        return [json.loads(line) for line in told.splitlines(keepends=True) if line.startswith("{") and line.endswith("\n")]
+        reported = os.pread(self.output.fileno(), os.fstat(self.output.fileno()).st_size, 0).decode("utf-8", "replace")
+        return [json.loads(line) for line in reported.splitlines(keepends=True) if line.startswith("{") and line.endswith("\n")]
 
     def said(self):
         self.errors.seek(0)
@@ -293,9 +293,9 @@ def once(pid, view="overview", size="120x40"):
     return pmtop("--once", "--ascii", f"--view={view}", f"--size={size}", "-p", pid)
 
 
-def operation(told, name, depth=None):
+def operation(reported, name, depth=None):
     """The row of this name (and depth) in an object's operations, None where there is none."""
-    for row in told.get("operations", []):
+    for row in reported.get("operations", []):
         if row["name"] == name and (depth is None or row["depth"] == depth):
             return row
     return None

@@ -5,6 +5,7 @@
 #include "src/base/clock.h"
 #include "src/explain/explain.h"
 #include "src/explain/explain_flagged.h"
+#include "tests/support/sets.h"
 #include "tests/support/stage.h"
 
 enum { TRAINER = 48213, MAIN = 1, WORKERS = 2 };
@@ -61,36 +62,18 @@ static const struct {
 static void emit_group(struct sample_set *set, uint32_t id, int64_t time_ns, double seconds, double hz)
 {
 	struct record *record = sample_set_add(set, RECORD_CODE_GROUP, 0, time_ns);
-	record->code_group.id = id;
-	record->code_group.pid = TRAINER;
+	fill_code_group(record, id, TRAINER, (uint64_t)(seconds * hz), hz, seconds);
 	record->code_group.is_workers = id == WORKERS;
-	record->code_group.python = "3.11.7";
-	record->code_group.samples = (uint64_t)(seconds * hz);
-	record->code_group.partial = 0;
-	record->code_group.hz = hz;
-	record->code_group.total_ns = (uint64_t)(seconds * 1e9);
 }
 
 static void emit_nodes(struct sample_set *set, int64_t time_ns)
 {
-	for (uint32_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
-		struct record *record = sample_set_add(set, RECORD_CODE, 0, time_ns);
-
-		record->code.id = i + 1;
-		record->code.function = codes[i].function;
-		record->code.file = codes[i].file;
-		record->code.is_own = codes[i].is_own;
-	}
-	for (uint32_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++) {
-		struct record *record = sample_set_add(set, RECORD_CODE_NODE, 0, time_ns);
-
-		record->code_node.id = i + 1;
-		record->code_node.parent = nodes[i].parent;
-		record->code_node.group = nodes[i].group;
-		record->code_node.code = nodes[i].code;
-		record->code_node.line = nodes[i].line;
-		record->code_node.text = nodes[i].text;
-	}
+	for (uint32_t i = 0; i < sizeof codes / sizeof codes[0]; i++)
+		fill_code(
+			sample_set_add(set, RECORD_CODE, 0, time_ns), i + 1, codes[i].function, codes[i].file, codes[i].is_own);
+	for (uint32_t i = 0; i < sizeof nodes / sizeof nodes[0]; i++)
+		fill_code_node(sample_set_add(set, RECORD_CODE_NODE, 0, time_ns), i + 1, nodes[i].parent, nodes[i].group,
+			nodes[i].code, nodes[i].line, nodes[i].text);
 }
 
 /* A run that pmtop has watched for so many seconds. */
@@ -130,10 +113,7 @@ static void expect_picture(
 	struct stage stage;
 	play(&stage, until_s, width, height);
 	stage_forget_alerts(&stage);
-	stage.canvas.charset = charset;
-	stage_type(&stage, keys);
-	stage_draw(&stage);
-	stage_expect(&stage, name);
+	stage_expect_after(&stage, charset, keys, name);
 	stage_close(&stage);
 }
 

@@ -84,7 +84,7 @@ START_TEST(m_selects_the_next_mode)
 	ck_assert(stage_shows(&stage, "─ Batches, validation ─"));
 	ck_assert(stage_shows(&stage, " · newest"));
 	stage_type(&stage, "h");
-	ck_assert(stage_shows(&stage, "▼ 2/28 · "));
+	ck_assert(stage_shows(&stage, "▼ batch 2/28 · "));
 	stage_type(&stage, "m");
 	ck_assert(stage_shows(&stage, "─ Batches, train ─"));
 	ck_assert(stage_shows(&stage, " · newest"));
@@ -102,13 +102,13 @@ START_TEST(n_selects_the_flags_of_the_mode)
 	stage_type(&stage, "hhf");
 	ck_assert(stage_shows(&stage, "flagged 2/27 by hand"));
 	stage_type(&stage, "\033n");
-	ck_assert(stage_shows(&stage, "▲ 2/27 · "));
+	ck_assert(stage_shows(&stage, "▲ batch 2/27 · "));
 	stage_type(&stage, "\r");
-	ck_assert(stage_shows(&stage, "Why 2/27 was slow"));
+	ck_assert(stage_shows(&stage, "Why batch 2/27 was slow"));
 	stage_type(&stage, "\033m/2/27\r");
-	ck_assert(stage_shows(&stage, "▼ 2/27 · ")); /* that of training */
+	ck_assert(stage_shows(&stage, "▼ batch 2/27 · ")); /* that of training */
 	stage_type(&stage, "\033\033n");
-	ck_assert(!stage_shows(&stage, "▲ 2/27 · "));
+	ck_assert(!stage_shows(&stage, "▲ batch 2/27 · "));
 	stage_close(&stage);
 }
 END_TEST
@@ -118,7 +118,7 @@ START_TEST(the_overview_shows_training_whatever_is_chosen)
 	struct stage stage;
 	play(&stage, 52, 120, 40);
 	stage_type(&stage, "2mh1");
-	ck_assert(stage_shows(&stage, "all 200 steps · "));
+	ck_assert(stage_shows(&stage, "all 200 batches · "));
 	stage_type(&stage, "N2");
 	ck_assert(stage_shows(&stage, "─ Batches, train ─"));
 	stage_close(&stage);

@@ -68,13 +68,13 @@ START_TEST(processes_can_be_walked_and_searched)
 {
 	struct stage stage;
 	play(&stage, 0, 120, 40);
-	ck_assert(is_selected(&stage, "  48213 train.py"));
+	ck_assert(is_selected(&stage, "  48213 train.py (main)"));
 	stage_press(&stage, KEY_ARROW_DOWN);
-	ck_assert(!is_selected(&stage, "  48213 train.py"));
+	ck_assert(!is_selected(&stage, "  48213 train.py (main)"));
 	stage_type(&stage, "/nothing like it\r");
 	ck_assert(stage_shows(&stage, "no process matches"));
 	stage_press(&stage, KEY_TO_HOME);
-	ck_assert(is_selected(&stage, "  48213 train.py"));
+	ck_assert(is_selected(&stage, "  48213 train.py (main)"));
 	stage_close(&stage);
 }
 END_TEST

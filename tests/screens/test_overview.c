@@ -201,16 +201,17 @@ START_TEST(the_machine_has_a_line)
 	machine_fill(stage.model);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage,
-		"CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy 12.0 ms · throttled 8 % · 6 details"));
+		"CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy · latency 12.0 ms · "
+		"throttled 8 % · [6] details"));
 	alert = &stage.alerts.list[0];
 	*alert = (struct alert){
 		.rule = "busy_disk", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns
 	};
 	stage.model->system.throttled_ratio = 0;
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "disk nvme0n1 85 % busy 12.0 ms ⚠ · 6 details"));
+	ck_assert(stage_shows(&stage, "disk nvme0n1 85 % busy ⚠ · latency 12.0 ms · [6] details"));
 	stage_resize(&stage, 80, 24);
-	ck_assert(stage_shows(&stage, " CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy 12.0 ms ⚠\n"));
+	ck_assert(stage_shows(&stage, " CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy ⚠\n"));
 	stage.model->system.io_wait_ratio = stage.model->system.cpu_ratio = NAN;
 	stage.model->system.swap_per_s = 2e6;
 	stage_draw(&stage);
@@ -244,9 +245,9 @@ START_TEST(the_newest_slow_batch_is_named_below_the_plot_or_a_pattern)
 	ck_assert_uint_ge(stage.alerts.pattern_room, 1);
 	stage.alerts.patterns[0].count = 0;
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "▲ 1/1159 · 2.2× the median · data › decode: reading from disk +0.250 s"));
+	ck_assert(stage_shows(&stage, "▲ batch 1/1159 · 2.2× the median · data › decode: reading from disk +0.250 s"));
 	stage_type(&stage, "nN");
-	ck_assert(stage_shows(&stage, "│ ▲ 1/1119 · 2.2× the median"));
+	ck_assert(stage_shows(&stage, "│ ▲ batch 1/1119 · 2.2× the median"));
 	pattern = &stage.alerts.patterns[0].list[0];
 	stage.alerts.patterns[0].count = 1;
 	*pattern = (struct pattern){ .kind = PATTERN_PERIOD,
@@ -274,13 +275,13 @@ START_TEST(zoom_goes_from_the_last_batches_to_the_whole_run)
 {
 	struct stage stage;
 	play(&stage, 120, 40);
-	ck_assert(stage_shows(&stage, "last 200 steps · "));
+	ck_assert(stage_shows(&stage, "last 200 batches · "));
 	stage_type(&stage, "+");
-	ck_assert(stage_shows(&stage, "last 100 steps · "));
+	ck_assert(stage_shows(&stage, "last 100 batches · "));
 	stage_type(&stage, "++++++++");
-	ck_assert(stage_shows(&stage, "last 10 steps · "));
+	ck_assert(stage_shows(&stage, "last 10 batches · "));
 	stage_type(&stage, "-----");
-	ck_assert(stage_shows(&stage, "last 500 steps · "));
+	ck_assert(stage_shows(&stage, "last 500 batches · "));
 	stage_type(&stage, "----");
 	ck_assert(stage_shows(&stage, "all 1,1"));
 	stage_expect(&stage, "overview_whole_run_120x40");
@@ -299,7 +300,7 @@ START_TEST(n_shows_the_newest_flag_and_enter_explains_it)
 	ck_assert(stage_shows(&stage, "was slow"));
 	stage_type(&stage, "\033\033\033");
 	ck_assert_str_eq(screen_view_name(stage.screen), "Overview");
-	ck_assert(stage_shows(&stage, "last 200 steps · "));
+	ck_assert(stage_shows(&stage, "last 200 batches · "));
 	stage_close(&stage);
 }
 END_TEST
@@ -312,9 +313,9 @@ START_TEST(a_click_into_the_plot_chooses_a_batch)
 	ck_assert(stage_find(&stage, "Step time", &x, &y));
 	stage_click(&stage, 60, y + 4);
 	ck_assert(stage_shows(&stage, "the median · "));
-	ck_assert(!stage_shows(&stage, "last 200 steps · "));
+	ck_assert(!stage_shows(&stage, "last 200 batches · "));
 	stage_type(&stage, "\033");
-	ck_assert(stage_shows(&stage, "last 200 steps · "));
+	ck_assert(stage_shows(&stage, "last 200 batches · "));
 	stage_close(&stage);
 }
 END_TEST

@@ -136,7 +136,7 @@ static struct alert *emit(
 		.value = NAN,
 		.level = NAN,
 	};
-	snprintf(alert->message, sizeof alert->message, "%s was told by hand", rule);
+	snprintf(alert->message, sizeof alert->message, "%s was raised by hand", rule);
 	return alert;
 }
 

@@ -22,7 +22,7 @@ struct fake_perf {
 	struct perf_opener opener;
 	unsigned open, opened, encoded; /* now; ever; names asked for */
 	unsigned open_max;              /* then EMFILE */
-	int next;                       /* place, round about */
+	int next;                       /* index, wraps around */
 	int group_max;                  /* hardware counters in a group: then EINVAL */
 	bool is_user_only;              /* EACCES for the kernel's part */
 	bool reads_short;

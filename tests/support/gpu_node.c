@@ -62,12 +62,12 @@ static double memory_of(const struct gpu_node *node, unsigned index, double at_s
 
 static unsigned throttle_of(const struct gpu_node *node, unsigned index, double at_s)
 {
-	double place = fmod(at_s, 40);
+	double phase_s = fmod(at_s, 40);
 
 	if (index > 0)
 		return 0;
-	return (place >= 20 && place < 20 + node->power_s ? 1u << GPU_THROTTLE_POWER_CAP : 0u) |
-		(place >= 30 && place < 30 + node->heat_s ? 1u << GPU_THROTTLE_HEAT : 0u);
+	return (phase_s >= 20 && phase_s < 20 + node->power_s ? 1u << GPU_THROTTLE_POWER_CAP : 0u) |
+		(phase_s >= 30 && phase_s < 30 + node->heat_s ? 1u << GPU_THROTTLE_HEAT : 0u);
 }
 
 static void emit_activity(struct sample_set *set, int32_t instance, unsigned index, double at_s)

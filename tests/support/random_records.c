@@ -189,12 +189,12 @@ static void fill_gpu_processes(struct sample_set *set, struct record *record)
 	record->gpu_processes.count = count;
 }
 
-static void fill_place(struct sample_set *set, struct record *record)
+static void fill_placement(struct sample_set *set, struct record *record)
 {
 	static const char *const devices[] = { "0,1", "", "-1", "GPU-", "MIG-GPU-/1", "all", "3,2,1,0,9", "1.2,,", NULL };
-	record->place.pid = (int32_t)random_below(40);
-	record->place.local_rank = (int32_t)(random_below(3) ? random_below(4) : draw());
-	record->place.visible_devices = random_below(2) ? devices[random_below(9)] : draw_text(set);
+	record->placement.pid = (int32_t)random_below(40);
+	record->placement.local_rank = (int32_t)(random_below(3) ? random_below(4) : draw());
+	record->placement.visible_devices = random_below(2) ? devices[random_below(9)] : draw_text(set);
 }
 
 static void fill(struct sample_set *set, struct record *record, int64_t now_ns, bool is_random)
@@ -275,7 +275,7 @@ static void fill(struct sample_set *set, struct record *record, int64_t now_ns, 
 		record->gpu_event.code = (uint32_t)draw_count();
 		record->gpu_event.text = random_below(10) ? draw_text(set) : NULL;
 		break;
-	case RECORD_PROCESS_PLACE: fill_place(set, record); break;
+	case RECORD_PROCESS_PLACE: fill_placement(set, record); break;
 	default: break;
 	}
 }

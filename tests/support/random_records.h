@@ -12,10 +12,10 @@
 
 void random_seed(uint64_t seed);
 uint64_t random_below(uint64_t n);
-/* A time near now; if `wild`, sometimes at the limits of int64_t. */
+/* A time near now; if `has_extremes`, sometimes at the limits of int64_t. */
 int64_t random_time(int64_t now_ns, bool is_random);
-/* Adds `count` records: mostly batches and spans of three lanes in disorder, or (wild) all kinds equally often. Returns
- * count. */
+/* Adds `count` records: mostly batches and spans of three lanes in disorder, or (has_extremes) all kinds equally often.
+ * Returns count. */
 uint64_t random_add(struct sample_set *set, uint64_t count, int64_t now_ns, bool is_random, uint64_t *sequence);
 
 #endif

@@ -168,7 +168,7 @@ void rank_group_figure(struct rank_group *rank_group, double at_s, enum metric m
 void rank_group_apply(struct rank_group *rank_group, double at_s)
 {
 	rank_group->set.time_ns = time_at(rank_group, at_s);
-	rank_group->set.source = "band";
+	rank_group->set.source = "ranks";
 	model_apply(rank_group->model, &rank_group->set);
 	explain_flagged(rank_group->model);
 	sample_set_clear(&rank_group->set);

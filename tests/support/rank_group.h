@@ -1,10 +1,10 @@
-/* rank_group.h: several ranks told by hand to one model, step by step. Times are seconds since `base_ns`.
+/* rank_group.h: several ranks, emitted by hand to one model, step by step. Times are seconds since `base_ns`.
  *
- *   struct band band;
- *   rank_group_open(&band, model, SCRIPT_BASE_NS);
- *   unsigned first = rank_group_add(&band, 0, 2, "run", 100), second = rank_group_add(&band, 1, 2, "run", 101);
- *   rank_group_step(&band, first, (struct rank_group_step){ .data_s = 0.02, .forward_s = 0.05, .backward_s = 0.10 });
- *   rank_group_apply(&band, 1.0); */
+ *   struct group group;
+ *   rank_group_open(&group, model, SCRIPT_BASE_NS);
+ *   unsigned first = rank_group_add(&group, 0, 2, "run", 100), second = rank_group_add(&group, 1, 2, "run", 101);
+ *   rank_group_step(&group, first, (struct rank_group_step){ .data_s = 0.02, .forward_s = 0.05, .backward_s = 0.10 });
+ *   rank_group_apply(&group, 1.0); */
 #ifndef PMTOP_TESTS_RANK_GROUP_H
 #define PMTOP_TESTS_RANK_GROUP_H
 

@@ -13,7 +13,7 @@ static void wrong(struct run_account *account, const struct record *record, cons
 static void use_name(struct run_account *account, const struct record *record, uint32_t name)
 {
 	if (name > account->names)
-		wrong(account, record, "a name that was not told before");
+		wrong(account, record, "a name that was not emitted before");
 }
 
 static struct account_row *row_of(

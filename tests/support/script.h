@@ -1,4 +1,4 @@
-/* script.h: a run told by hand, event by event, to a model. Times are seconds since SCRIPT_BASE_NS. The names of
+/* script.h: a run emitted by hand, event by event, to a model. Times are seconds since SCRIPT_BASE_NS. The names of
  * story.h are published.
  *
  *   struct script script;

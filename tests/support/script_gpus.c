@@ -41,12 +41,12 @@ void script_gpu_process(struct script *script, double at_s, int32_t instance, in
 	script_gpu_processes(script, at_s, instance, &row, 1);
 }
 
-void script_place(struct script *script, double at_s, int32_t pid, int32_t local_rank, const char *visible_devices)
+void script_placement(struct script *script, double at_s, int32_t pid, int32_t local_rank, const char *visible_devices)
 {
 	struct record *record = script_add(script, RECORD_PROCESS_PLACE, at_s);
-	record->place.pid = pid;
-	record->place.local_rank = local_rank;
-	record->place.visible_devices = visible_devices;
+	record->placement.pid = pid;
+	record->placement.local_rank = local_rank;
+	record->placement.visible_devices = visible_devices;
 }
 
 static void add_meta(struct script *script, unsigned id, const char *key, const char *value)

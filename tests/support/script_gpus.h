@@ -12,7 +12,7 @@ void script_gpu_processes(
 	struct script *script, double at_s, int32_t instance, const struct gpu_process_row *rows, size_t count);
 /* One process with so much memory. */
 void script_gpu_process(struct script *script, double at_s, int32_t instance, int32_t pid, double bytes);
-void script_place(struct script *script, double at_s, int32_t pid, int32_t local_rank, const char *visible_devices);
+void script_placement(struct script *script, double at_s, int32_t pid, int32_t local_rank, const char *visible_devices);
 /* A further run, live, of this process; its names are published. Returns its number in the records. */
 unsigned script_rank(struct script *script, unsigned id, int32_t pid, const char *rank, const char *world);
 void script_gauge(struct script *script, double at_s, unsigned run, uint32_t name, double value);

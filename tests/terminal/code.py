@@ -13,14 +13,14 @@ SHARES = os.path.join(HERE, '../workloads/shares.py')
 
 
 def watch(seconds, *arguments, config='stacks:\n  looks_per_second: 100\n'):
-    """The last object that was told."""
+    """The last object that was reported."""
     with tempfile.NamedTemporaryFile('w', suffix='.yaml') as file:
         file.write(config)
         file.flush()
-        told = subprocess.run([PMTOP, '--config', file.name, *map(str, arguments), '-b', '--format=json', '-d', '0.25', '-n', str(int(seconds * 4))],
+        reported = subprocess.run([PMTOP, '--config', file.name, *map(str, arguments), '-b', '--format=json', '-d', '0.25', '-n', str(int(seconds * 4))],
                               env=ENVIRONMENT, capture_output=True, text=True, timeout=seconds + 60, stdin=subprocess.DEVNULL)
-    assert told.returncode == 0, told.stderr
-    return json.loads(told.stdout.splitlines()[-1])
+    assert reported.returncode == 0, reported.stderr
+    return json.loads(reported.stdout.splitlines()[-1])
 
 
 def shares(group, part):
@@ -30,8 +30,8 @@ def shares(group, part):
 
 def spends_as_it_does(version, path):
     with Running(path, SHARES) as program:
-        told = watch(8, '-p', program.pid)
-        group, = told['code']['groups']
+        reported = watch(8, '-p', program.pid)
+        group, = reported['code']['groups']
         assert group['pid'] == program.pid and not group['is_workers'], group
         assert group['python'] == (version if int(version.split('.')[1]) > 10 else version.rpartition('.')[0]), group['python']
         assert group['looks'] > 80, group['looks']
@@ -80,7 +80,7 @@ def counts_recursion_once():
         assert down['all_seconds'] > 0.9 * group['seconds'], (down, group['seconds'])
 
 
-def tells_apart_workers():
+def distinguishes_workers():
     """The loader workers of a run are one group, its main process another; both by the real PyTorch."""
     program = '''
 import time, torch
@@ -125,16 +125,16 @@ def replays_as_it_was():
 
 def may_be_switched_off():
     with Running(sys.executable, SHARES) as program:
-        told = watch(1, '-p', program.pid, config='stacks:\n  looks_per_second: 0\n')
-        assert 'code' not in told, told['code']
-        assert [row for row in told['self']['missing'] if row['figure'] == 'stacks' and 'looks_per_second' in row['remedy']], told['self']
+        reported = watch(1, '-p', program.pid, config='stacks:\n  looks_per_second: 0\n')
+        assert 'code' not in reported, reported['code']
+        assert [row for row in reported['self']['missing'] if row['figure'] == 'stacks' and 'looks_per_second' in row['remedy']], reported['self']
 
 
 def says_who_is_no_python():
     with subprocess.Popen(['sleep', '600']) as other:
         try:
-            told = watch(4, '-p', other.pid)
-            row, = [row for row in told['self']['missing'] if row['figure'] == 'stacks']
+            reported = watch(4, '-p', other.pid)
+            row, = [row for row in reported['self']['missing'] if row['figure'] == 'stacks']
             assert 'CPython' in row['reason'], row
         finally:
             other.kill()
@@ -143,13 +143,13 @@ def says_who_is_no_python():
 def costs_little():
     """In the run's own figures: what it gets done while it is looked at a hundred times a second is what it does otherwise."""
     with Running(sys.executable, SHARES) as program:
-        told = watch(6, '-p', program.pid)
-        assert told['self']['cpu_ratio'] < 0.1, told['self']
+        reported = watch(6, '-p', program.pid)
+        assert reported['self']['cpu_ratio'] < 0.1, reported['self']
 
 
 TESTS = {f'{version} spends its time as it does': lambda version=version, path=path: spends_as_it_does(version, path) for version, path in pythons().items()}
 TESTS.update({
-    'workers': tells_apart_workers,
+    'workers': distinguishes_workers,
     'a changed file': says_nothing_of_a_changed_file,
     'recursion': counts_recursion_once,
     'a recording': replays_as_it_was,

@@ -49,9 +49,9 @@ class Counting:
         self.first = self.process.stdout.readline().rstrip('\n')
 
     def end(self):
-        """All that it has told, and what that cost."""
-        told, _ = self.process.communicate('\n', timeout=60)
-        lines = told.splitlines()
+        """All that it has reported, and what that cost."""
+        reported, _ = self.process.communicate('\n', timeout=60)
+        lines = reported.splitlines()
         assert self.process.returncode == 0, (self.process.returncode, self.first, lines[-3:])
         words = lines[-1].split()[1:]
         return [poll_of(text) for text in lines[:-1]], dict(zip(words[::2], map(int, words[1::2])))
@@ -80,8 +80,8 @@ def could_be(poll, one):
     return bisect.bisect_right(times, poll.before) <= poll.yielded - one['base'] <= bisect.bisect_right(times, poll.after) + 1
 
 
-def is_consistent(polls, truth, **told):
-    """Each pass that is told is one that there was."""
+def is_consistent(polls, truth, **reported):
+    """Each reported epoch of a loader really happened."""
     serials = collections.defaultdict(list)
     for poll in polls:
         serials[poll.serial].append(poll)
@@ -93,13 +93,13 @@ def is_consistent(polls, truth, **told):
         assert fits, f'pass {serial} at {lines} is none: {fresh[:2]} {fresh[-2:]}'
         assert [poll.yielded for poll in of_one] == sorted(poll.yielded for poll in of_one), serial
         assert [poll.is_over for poll in of_one[:-1]] == [0] * (len(of_one) - 1), serial
-        for name, value in told.items():
+        for name, value in reported.items():
             assert {getattr(poll, name) for poll in of_one} <= value, (name, {getattr(poll, name) for poll in of_one})
 
 
-def is_exact(polls, truth, **told):
-    """And each that there was is told, and its end."""
-    is_consistent(polls, truth, **told)
+def is_exact(polls, truth, **reported):
+    """And each that there was is reported, and its end."""
+    is_consistent(polls, truth, **reported)
     for one in truth:
         begin, end = one['held_ns']
         held = [poll for poll in polls if begin < poll.before and poll.after < end and poll.is_fresh and could_be(poll, one) and poll.line in (0, one['line'])]
@@ -167,9 +167,9 @@ def outlives_it(python, environment):
             parent.stdin.flush()
             counting = Counting(int(parent.stdout.readline()), look_us=200, poll_us=100)
             if counting.first == 'ready':
-                told, _ = counting.process.communicate(timeout=60)
+                reported, _ = counting.process.communicate(timeout=60)
                 assert counting.process.returncode == 0, counting.process.returncode
-                counted += 'poll' in told
+                counted += 'poll' in reported
             else:
                 counting.process.communicate(timeout=60)
                 assert counting.process.returncode == 1 and counting.first.startswith('cannot '), counting.first

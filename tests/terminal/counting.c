@@ -1,4 +1,4 @@
-/* counting PID LOOK_US POLL_US: what py_counter tells of a process until it ends or standard input does, a line for
+/* counting PID SAMPLE_US POLL_US: what py_counter reads of a process until it ends or standard input does, a line for
  * each pass and poll: poll BEFORE_NS AFTER_NS serial yielded is_over is_fresh length workers batch_size line function
  * file and at the end what that cost: cost looks NS notes NS polls NS     each the mean of one, of CPU time; "met" is
  * how long it took the first time */

@@ -21,8 +21,8 @@ def pythons():
     folders = os.environ.get('PYENV_ROOT') or os.path.expanduser('~/.pyenv')
     candidates = [sys.executable] + [shutil.which(f'python3.{minor}') for minor in range(8, 16)] + sorted(glob.glob(f'{folders}/versions/3.*/bin/python3'))
     for path in filter(None, candidates):
-        told = subprocess.run([path, '-c', 'import sys; print("%d.%d.%d" % sys.version_info[:3], sys.implementation.name)'], capture_output=True, text=True)
-        version, _, name = told.stdout.strip().partition(' ')
+        reported = subprocess.run([path, '-c', 'import sys; print("%d.%d.%d" % sys.version_info[:3], sys.implementation.name)'], capture_output=True, text=True)
+        version, _, name = reported.stdout.strip().partition(' ')
         if name == 'cpython' and int(version.split('.')[1]) >= 8:
             found.setdefault(version, path)
     if os.environ.get('PMTOP_TEST_BRIEF') != '1':

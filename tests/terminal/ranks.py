@@ -64,8 +64,8 @@ class Ranks(unittest.TestCase):
 
         def newest():
             # pmtop writes where the file's one offset stands: reading must not move it.
-            told = os.pread(output.fileno(), os.fstat(output.fileno()).st_size, 0).decode()
-            lines = [line for line in told.split("\n")[:-1] if line]
+            reported = os.pread(output.fileno(), os.fstat(output.fileno()).st_size, 0).decode()
+            lines = [line for line in reported.split("\n")[:-1] if line]
             return json.loads(lines[-1]) if lines else {}
         return newest
 
@@ -77,18 +77,18 @@ class Ranks(unittest.TestCase):
         fast, slow = self.pair()
         for number, process in enumerate((fast, slow)):
             newest = self.watch(process.pid)
-            told = until(lambda: newest().get("slowest") and newest(), "that a slowest is named")
-            self.assertEqual(told["rank"], number)
-            self.assertEqual(told["pid"], process.pid)
-            self.assertEqual(told["world_size"], 2)
-            self.assertEqual([(r["rank"], r["pid"]) for r in told["ranks"]], [(0, fast.pid), (1, slow.pid)])
-            self.assertEqual([r["is_slowest"] for r in told["ranks"]], [False, True])
-            self.assertEqual((told["slowest"]["rank"], told["slowest"]["phase"]), (1, "data"))
-            self.assertGreater(told["slowest"]["phase_s"], 0.08)
-            self.assertLess(told["slowest"]["phase_others_s"], 0.04)
+            reported = until(lambda: newest().get("slowest") and newest(), "that a slowest is named")
+            self.assertEqual(reported["rank"], number)
+            self.assertEqual(reported["pid"], process.pid)
+            self.assertEqual(reported["world_size"], 2)
+            self.assertEqual([(r["rank"], r["pid"]) for r in reported["ranks"]], [(0, fast.pid), (1, slow.pid)])
+            self.assertEqual([r["is_slowest"] for r in reported["ranks"]], [False, True])
+            self.assertEqual((reported["slowest"]["rank"], reported["slowest"]["phase"]), (1, "data"))
+            self.assertGreater(reported["slowest"]["phase_s"], 0.08)
+            self.assertLess(reported["slowest"]["phase_others_s"], 0.04)
             # The other's memory is its own, and not the tree's.
-            self.assertTrue(all(r["rss_bytes"] > 1e6 for r in told["ranks"]))
-            self.assertEqual(told["memory"]["tree_rss_bytes"], told["memory"]["rss_bytes"])
+            self.assertTrue(all(r["rss_bytes"] > 1e6 for r in reported["ranks"]))
+            self.assertEqual(reported["memory"]["tree_rss_bytes"], reported["memory"]["rss_bytes"])
             until(lambda: any(w["rule"] == "slowest_rank" for w in newest()["warnings"]), "the warning")
 
     def test_list_report_lines_and_screen_say_the_same(self):
@@ -113,17 +113,17 @@ class Ranks(unittest.TestCase):
         self.assertEqual([r["pid"] for r in newest()["ranks"]], [first.pid])
         self.assertNotIn("run 1 of", said("--once", "--size=160x40", "-p", first.pid))
         later = self.start(1)
-        told = until(lambda: len(newest()["ranks"]) == 2 and newest(), "that the later rank is found")
-        self.assertEqual(told["ranks"][1]["pid"], later.pid)
+        reported = until(lambda: len(newest()["ranks"]) == 2 and newest(), "that the later rank is found")
+        self.assertEqual(reported["ranks"][1]["pid"], later.pid)
 
     def test_a_stopped_rank_is_named_until_it_goes_on(self):
         fast, slow = self.pair()
         newest = self.watch(fast.pid)
         until(lambda: len(newest().get("ranks", [])) == 2 and newest()["ranks"][1]["batches"] > 12, "that both train")
         slow.send_signal(signal.SIGSTOP)
-        told = until(lambda: newest().get("still") and newest(), "that the stopped rank is named")
-        self.assertEqual((told["still"]["rank"], told["still"]["state"]), (1, "stopped"))
-        self.assertEqual(told["ranks"][0]["state"], "running")
+        reported = until(lambda: newest().get("still") and newest(), "that the stopped rank is named")
+        self.assertEqual((reported["still"]["rank"], reported["still"]["state"]), (1, "stopped"))
+        self.assertEqual(reported["ranks"][0]["state"], "running")
         slow.send_signal(signal.SIGCONT)
         until(lambda: "still" not in newest() and newest()["ranks"][1]["state"] == "running", "that it goes on")
 
@@ -131,9 +131,9 @@ class Ranks(unittest.TestCase):
         fast = self.start(0)
         self.start(1, "--hang-at", 30)
         newest = self.watch(fast.pid)
-        told = until(lambda: newest().get("still") and newest(), "that the stuck rank is named")
-        self.assertEqual((told["still"]["rank"], told["still"]["state"], told["ranks"][1]["open_span"]), (1, "stuck", "backward"))
-        self.assertEqual(told["ranks"][1]["batches"], 30)
+        reported = until(lambda: newest().get("still") and newest(), "that the stuck rank is named")
+        self.assertEqual((reported["still"]["rank"], reported["still"]["state"], reported["ranks"][1]["open_span"]), (1, "stuck", "backward"))
+        self.assertEqual(reported["ranks"][1]["batches"], 30)
 
     def test_a_rank_of_an_earlier_run_at_the_same_address_is_none_of_this(self):
         earlier = self.start(1)
@@ -154,16 +154,16 @@ class Ranks(unittest.TestCase):
         until(lambda: len(newest().get("ranks", [])) == 2 and newest()["ranks"][1]["batches"] > 12, "that both train")
         slow.kill()
         slow.wait()
-        told = until(lambda: newest().get("still") and newest(), "that the killed rank is named")
-        self.assertEqual((told["still"]["rank"], told["still"]["state"]), (1, "killed"))
+        reported = until(lambda: newest().get("still") and newest(), "that the killed rank is named")
+        self.assertEqual((reported["still"]["rank"], reported["still"]["state"]), (1, "killed"))
         late = json.loads(said("-b", "--format=json", "-n", "1", "-p", fast.pid))
         self.assertEqual([r["state"] for r in late["ranks"]], ["running", "killed"])
-        self.assertEqual(late["ranks"][1]["batches"], told["ranks"][1]["batches"])
+        self.assertEqual(late["ranks"][1]["batches"], reported["ranks"][1]["batches"])
         # Started again, it takes its place.
         again = self.start(1)
-        told = until(lambda: newest()["ranks"][1]["pid"] == again.pid and newest(), "that the new one is found")
-        self.assertNotIn("still", told)
-        self.assertEqual(len(told["ranks"]), 2)
+        reported = until(lambda: newest()["ranks"][1]["pid"] == again.pid and newest(), "that the new one is found")
+        self.assertNotIn("still", reported)
+        self.assertEqual(len(reported["ranks"]), 2)
 
     def test_a_run_that_was_killed_is_read_whole_by_its_name(self):
         fast, slow = self.pair()
@@ -182,13 +182,13 @@ class Ranks(unittest.TestCase):
         parent = self.start(0, under=("sh", "-c", '"$0" "$@"; exec sleep 60'))
         elsewhere = self.start(1)
         newest = self.watch(parent.pid)
-        told = until(lambda: len(newest().get("ranks", [])) == 2 and newest(), "that both are found")
-        self.strays.append(told["ranks"][0]["pid"])
-        os.kill(told["ranks"][0]["pid"], signal.SIGKILL)
+        reported = until(lambda: len(newest().get("ranks", [])) == 2 and newest(), "that both are found")
+        self.strays.append(reported["ranks"][0]["pid"])
+        os.kill(reported["ranks"][0]["pid"], signal.SIGKILL)
         batches = until(lambda: newest().get("still") and newest(), "that the killed rank is named")["ranks"][1]["batches"]
         # A little longer than any pause between two looks at whether it is there.
-        told = until(lambda: newest()["ranks"][1]["batches"] > batches + 100 and newest(), "that the other goes on")
-        self.assertEqual([(r["pid"], r["state"]) for r in told["ranks"]][1], (elsewhere.pid, "running"))
+        reported = until(lambda: newest()["ranks"][1]["batches"] > batches + 100 and newest(), "that the other goes on")
+        self.assertEqual([(r["pid"], r["state"]) for r in reported["ranks"]][1], (elsewhere.pid, "running"))
 
     def test_the_end_of_the_rank_that_is_watched_ends_pmtop(self):
         first, second = self.pair()
@@ -203,8 +203,8 @@ class Ranks(unittest.TestCase):
     def test_one_process_is_no_rank(self):
         alone = self.start(0, world=1)
         newest = self.watch(alone.pid)
-        told = until(lambda: newest().get("batch", {}).get("count", 0) > 12 and newest(), "that it trains")
-        self.assertFalse({"ranks", "slowest", "still", "world_size"} & set(told))
+        reported = until(lambda: newest().get("batch", {}).get("count", 0) > 12 and newest(), "that it trains")
+        self.assertFalse({"ranks", "slowest", "still", "world_size"} & set(reported))
 
 
 if __name__ == "__main__":

@@ -13,9 +13,9 @@ passed, failed = [], []
 
 
 def stacks(pid):
-    told = pmtop('stack', '--json', pid)
-    assert told.returncode == 0, told.stderr
-    return json.loads(told.stdout)['processes']
+    reported = pmtop('stack', '--json', pid)
+    assert reported.returncode == 0, reported.stderr
+    return json.loads(reported.stdout)['processes']
 
 
 def check(name, test):
@@ -27,7 +27,7 @@ def check(name, test):
         print(f'FAIL {name}: {type(error).__name__}: {error}')
 
 
-def is_as_told(version, path):
+def is_as_reported(version, path):
     with Running(path, STANDING) as program:
         truth = json.loads(program.first)
         process, = stacks(program.pid)
@@ -37,10 +37,10 @@ def is_as_told(version, path):
         for tid, frames in truth['threads'].items():
             thread = seen[int(tid)]
             assert thread['is_whole'] and thread['state'] == 'S', thread
-            told = [[frame['function'], frame['file'], frame.get('line')] for frame in thread['frames']]
+            reported = [[frame['function'], frame['file'], frame.get('line')] for frame in thread['frames']]
             # Its innermost ones went on from where they said so, into the wait.
-            assert told[-len(frames):] == frames, f'{told}\nis not\n{frames}'
-            assert told[-len(frames) - 1][0] == 'stand', told
+            assert reported[-len(frames):] == frames, f'{reported}\nis not\n{frames}'
+            assert reported[-len(frames) - 1][0] == 'stand', reported
         assert [frame['function'] for frame in seen[truth['main']]['frames']][-2:] == ['main', '<module>']
 
 
@@ -104,8 +104,8 @@ def says_the_tree():
         with Running(sys.executable, path) as running:
             worker = int(running.first)
             try:
-                told = stacks(running.pid)
-                assert [process['pid'] for process in told] == [running.pid, worker], told
+                reported = stacks(running.pid)
+                assert [process['pid'] for process in reported] == [running.pid, worker], reported
                 text = pmtop('stack', running.pid).stdout
                 assert text.startswith(f'train.py ({running.pid}), Python 3.'), text
                 assert f'\n\ntrain.py ({worker}), Python 3.' in text, text
@@ -141,9 +141,9 @@ def knows_threads_without_code():
 
 
 def refuses(arguments, code, *words):
-    told = pmtop('stack', *arguments)
-    assert told.returncode == code and not told.stdout, (told.returncode, told.stdout)
-    assert told.stderr.count('\n') == 1 and all(word in told.stderr for word in words), told.stderr
+    reported = pmtop('stack', *arguments)
+    assert reported.returncode == code and not reported.stdout, (reported.returncode, reported.stdout)
+    assert reported.stderr.count('\n') == 1 and all(word in reported.stderr for word in words), reported.stderr
 
 
 def says_what_is_wrong():
@@ -153,7 +153,7 @@ def says_what_is_wrong():
         finally:
             other.kill()
     refuses([], 2, 'pmtop stack PID')
-    refuses([4194304], 3, 'no process 4194304')
+    refuses([4194304], 3, 'no process 4194304 (it may have ended): pmtop list shows the runs')
     refuses(['nobody-runs-this'], 3, 'nobody-runs-this')
     refuses(['/etc/hostname'], 2, 'needs a running process, not a recording')
     refuses(['--format=csv', 1], 2, 'text or json')
@@ -164,12 +164,12 @@ def says_who_may():
     if os.geteuid() != 0:
         return
     with Running(sys.executable, '-c', 'print("ready", flush=True)\nimport time; time.sleep(600)') as program:
-        told = subprocess.run([PMTOP, 'stack', str(program.pid)], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, user=65534, group=65534, cwd='/')
-        assert told.returncode == 4 and 'root' in told.stderr and told.stderr.count('\n') == 1, told
+        reported = subprocess.run([PMTOP, 'stack', str(program.pid)], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, user=65534, group=65534, cwd='/')
+        assert reported.returncode == 4 and 'root' in reported.stderr and reported.stderr.count('\n') == 1, reported
 
 
 for version, path in pythons().items():
-    check(f'{version} is as it says', lambda: is_as_told(version, path))
+    check(f'{version} is as it says', lambda: is_as_reported(version, path))
     check(f'{version} is never a mixture', lambda: is_never_mixed(path))
     check(f'{version} is mostly known', lambda: is_mostly_known(path))
 check('the tree', says_the_tree)

@@ -70,47 +70,47 @@ def watch(step=0.05, slow=0, each=0, batches=20, epochs=2, workers=0, validates=
 
 
 def counts_epochs_and_batches():
-    told = watch(step=0.05, batches=30, epochs=3)
-    assert told['meta'] == {'counted_by': 'torch DataLoader'}, told['meta']
-    assert [epoch['batches'] for epoch in told['epochs']] == [30, 30, 30], told['epochs']
-    assert told['batch']['count'] == 90, told['batch']
-    assert 0.045 < told['step']['mean_s'] < 0.06, told['step']
-    assert 0.045 < told['recent']['mean_s'] < 0.06, told['recent']
+    reported = watch(step=0.05, batches=30, epochs=3)
+    assert reported['meta'] == {'counted_by': 'torch DataLoader'}, reported['meta']
+    assert [epoch['batches'] for epoch in reported['epochs']] == [30, 30, 30], reported['epochs']
+    assert reported['batch']['count'] == 90, reported['batch']
+    assert 0.045 < reported['step']['mean_s'] < 0.06, reported['step']
+    assert 0.045 < reported['recent']['mean_s'] < 0.06, reported['recent']
 
 
 def counts_with_workers():
-    told = watch(step=0.02, batches=60, epochs=2, workers=2)
-    assert [epoch['batches'] for epoch in told['epochs']] == [60, 60], told['epochs']
+    reported = watch(step=0.02, batches=60, epochs=2, workers=2)
+    assert [epoch['batches'] for epoch in reported['epochs']] == [60, 60], reported['epochs']
 
 
 def finds_the_slow_ones():
-    told = watch(step=0.15, slow=0.45, each=10, batches=60, epochs=1)
-    assert told['batch']['count'] == 60, told['batch']
-    slow = [batch['batch'] for batch in told['flagged']]
+    reported = watch(step=0.15, slow=0.45, each=10, batches=60, epochs=1)
+    assert reported['batch']['count'] == 60, reported['batch']
+    slow = [batch['batch'] for batch in reported['flagged']]
     assert slow and all(index % 10 == 9 for index in slow), slow
     assert set(slow) >= {39, 49}, slow          # how long the very last one took is not seen
-    assert all(2.4 < batch['ratio'] < 3.6 for batch in told['flagged']), told['flagged']
+    assert all(2.4 < batch['ratio'] < 3.6 for batch in reported['flagged']), reported['flagged']
 
 
 def says_what_it_saw():
-    told = watch(step=0.15, batches=40, epochs=2, late=2)
-    first, second = told['epochs']
-    assert (first['batches'], second['batches'], told['batch']['count']) == (40, 40, 80), told['epochs']
-    assert 'total_s' not in first and 'mean_s' not in first and second['total_s'] > 5, told['epochs']
-    assert 'total_s' not in told['step'] and 0.14 < told['step']['mean_s'] < 0.17 and 0.14 < told['step']['p50_s'] < 0.17, told['step']
-    assert told['recent']['count'] < 75, told['recent']
+    reported = watch(step=0.15, batches=40, epochs=2, late=2)
+    first, second = reported['epochs']
+    assert (first['batches'], second['batches'], reported['batch']['count']) == (40, 40, 80), reported['epochs']
+    assert 'total_s' not in first and 'mean_s' not in first and second['total_s'] > 5, reported['epochs']
+    assert 'total_s' not in reported['step'] and 0.14 < reported['step']['mean_s'] < 0.17 and 0.14 < reported['step']['p50_s'] < 0.17, reported['step']
+    assert reported['recent']['count'] < 75, reported['recent']
 
 
-def tells_validation_apart():
-    told = watch(step=0.06, batches=20, epochs=3, validates=1)
-    assert told['batch']['count'] == 60 and [epoch['batches'] for epoch in told['epochs']] == [20, 20, 20], told['epochs']
-    assert told['modes']['validation']['count'] == 36, told['modes']
-    assert told['recent']['max_s'] < 0.2, told['recent']
+def distinguishes_validation():
+    reported = watch(step=0.06, batches=20, epochs=3, validates=1)
+    assert reported['batch']['count'] == 60 and [epoch['batches'] for epoch in reported['epochs']] == [20, 20, 20], reported['epochs']
+    assert reported['modes']['validation']['count'] == 36, reported['modes']
+    assert reported['recent']['max_s'] < 0.2, reported['recent']
 
 
 def leaves_published_runs_alone():
-    told = watch(step=0.05, batches=30, epochs=2, publishes=1)
-    assert 'counted_by' not in told['meta'] and told['batch']['count'] == 60, told['meta']
+    reported = watch(step=0.05, batches=30, epochs=2, publishes=1)
+    assert 'counted_by' not in reported['meta'] and reported['batch']['count'] == 60, reported['meta']
 
 
 def replays_as_it_was():
@@ -118,9 +118,9 @@ def replays_as_it_was():
         recording = os.path.join(folder, 'run.pmtop')
         live = watch(step=0.05, batches=20, epochs=2, recording=recording)
         played = subprocess.run([PMTOP, '-r', recording, '-b', '--format=json'], env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
-        told = json.loads(played.stdout.splitlines()[-1])
+        reported = json.loads(played.stdout.splitlines()[-1])
         for key in ('batch', 'epochs', 'recent', 'code', 'meta'):
-            assert told[key] == live[key], (key, told[key], live[key])
+            assert reported[key] == live[key], (key, reported[key], live[key])
 
 
 if not os.path.exists(PYTHON) or subprocess.run([PYTHON, '-c', 'import torch'], capture_output=True).returncode != 0:
@@ -131,7 +131,7 @@ TESTS = {
     'epochs and batches': counts_epochs_and_batches,
     'workers': counts_with_workers,
     'slow batches': finds_the_slow_ones,
-    'validation': tells_validation_apart,
+    'validation': distinguishes_validation,
     'late': says_what_it_saw,
     'a recording': replays_as_it_was,
 }

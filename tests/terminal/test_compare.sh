@@ -66,7 +66,7 @@ END
 expect threshold_is_heard           0 'step: ok.*3\.00 is allowed' ''             -- check --baseline=base.json --threshold=2 slow.pmtop
 expect budgets_are_kept             0 'forward: ok' ''                            -- check --budget=forward:99%,step:9s,memory:40GB fast.pmtop
 expect broken_budget_fails          5 'forward: FAILED: over its budget' ''       -- check --budget=forward:20% fast.pmtop
-expect unknown_phase_is_told_the_phases 2 '' 'no phase "backwards".*forward, backward' -- check --budget=backwards:20% fast.pmtop
+expect unknown_phase_lists_the_phases 2 '' 'no phase "backwards".*forward, backward' -- check --budget=backwards:20% fast.pmtop
 expect check_speaks_json            5 '^\{' ''                                    -- check --json --baseline=base.json slow.pmtop
 holds  json_has_the_figures         'o["outcome"] == "failed" and 1.2 < o["figures"][0]["ratio"] and o["figures"][0]["low"] > 1 and o["run"]["batch_size"] == 128'
 
@@ -74,7 +74,7 @@ expect command_is_checked           5 'step: FAILED' ''                         
 says   its_output_goes_through      '^epoch 0: loss'
 expect command_that_fails_keeps_its_status 9 '' 'exited with status 9: nothing was compared' -- check --baseline=base.json -- sh -c 'sleep 1; exit 9'
 expect command_that_publishes_nothing 1 '' 'no batches'                           -- check --baseline=base.json -- sleep 1
-expect short_run_cannot_be_told     1 'too few batches: the run has [0-9]+ .*20 are required' '' -- check --baseline=base.json -- $trainer --workers 0 --epochs 1 --batches 12 --step-ms 0.5 --fault sleep,every=1,ms=100
+expect short_run_cannot_be_judged     1 'too few batches: the run has [0-9]+ .*20 are required' '' -- check --baseline=base.json -- $trainer --workers 0 --epochs 1 --batches 12 --step-ms 0.5 --fault sleep,every=1,ms=100
 expect live_look_is_bounded         0 'step: ok' ''                               -- check --baseline=base.json --for=2s $live_pid
 expect short_run_is_no_baseline     1 '' 'a baseline needs 20'                    -- check --save=none.json --for=1.5s -- $trainer --workers 0 --step-ms 150
 [ ! -e none.json ] && ok || not_ok nothing_is_written

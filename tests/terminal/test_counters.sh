@@ -43,7 +43,7 @@ if grep -q '"figure":"counters"' "$scratch/out"; then
 	holds what_is_denied_has_a_reason "len(missing(-1, 'counters')[0]) > 20"
 else
 	holds cpu_time_is_that_of_proc "abs((count(-1, 'task-clock', $trainer_pid) - count(0, 'task-clock', $trainer_pid)) * 1e-9 / (cpu_s(-1) - cpu_s(0)) - 1) < 0.05"
-	holds it_is_told_as_cpus "0.01 < o[-1]['counters']['cpus'] < 3"
+	holds it_is_reported_as_cpus "0.01 < o[-1]['counters']['cpus'] < 3"
 	holds the_worker_is_counted_too "len(o[-1]['counters']['processes']) == 2"
 	holds all_of_the_time_was_counted "all(e['counted_ratio'] == 1 for e in o[-1]['counters']['events'] if e['name'] == 'task-clock')"
 	holds hardware_is_counted_or_missing "any(e['role'] == 'cycles' for e in o[-1]['counters']['events']) or missing(-1, 'cycles, instructions')"

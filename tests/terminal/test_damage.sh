@@ -29,10 +29,10 @@ while at < len(data):
     at += 40 + length
 dictionaries = [block for block in blocks if block[0] == 2]
 ticks = [block for block in blocks if block[0] == 3]
-def write(name, *places):
+def write(name, *offsets):
     damaged = bytearray(data)
-    for place in places:
-        damaged[place] ^= 4
+    for offset in offsets:
+        damaged[offset] ^= 4
     open(name, "wb").write(damaged)
 first, copy = dictionaries[0], dictionaries[1]
 for share in range(9):
@@ -92,11 +92,11 @@ check a_whole_one_has_no_such_keys sh -c '! grep -q damaged_ out'
 
 # Other damage: a reading, the end; and both dictionaries, where what is before the next cannot be read, and is counted.
 line='^pmtop: tick.pmtop: 1 block \([0-9,]+ bytes\) damaged, the rest is shown$'
-says a_reading_is_told 1 report tick.pmtop
+says a_reading_is_reported 1 report tick.pmtop
 line='^pmtop: cut.pmtop: 30 bytes damaged, the rest is shown$'
-says a_torn_end_is_told 1 report cut.pmtop
+says a_torn_end_is_reported 1 report cut.pmtop
 line='^pmtop: both.pmtop: [0-9]+ blocks \([0-9,]+ bytes\) damaged, the rest is shown$'
-says both_dictionaries_are_told 1 report both.pmtop
+says both_dictionaries_are_reported 1 report both.pmtop
 unread=$(grep -Eo '[0-9]+ blocks' err | cut -d' ' -f1)
 check what_cannot_be_read_counts_as_lost [ "${unread:-0}" -gt 2 ]
 

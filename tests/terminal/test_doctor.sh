@@ -25,15 +25,15 @@ has() { grep -Eq -- "$2" "$scratch/out" && ok || not_ok "$1"; }
 has_not() { grep -Eq -- "$2" "$scratch/out" && not_ok "$1" || ok; }
 
 doctor machine_is_looked_at_without_a_target 0 --
-has version_is_told                      '^  ok +version +[0-9]'
+has version_is_reported                      '^  ok +version +[0-9]'
 has missing_config_is_no_fault           '^  off +pmtop\.yaml +no .*pmtop\.yaml: default settings'
-has shm_is_told                          '^  (ok|missing) +/dev/shm '
+has shm_is_reported                          '^  (ok|missing) +/dev/shm '
 has a_pipe_is_no_terminal                '^  off +screen +standard output is not a terminal'
 has last_line_counts                     '^[0-9]+ ok, [0-9]+ missing, [0-9]+ off; nothing that pmtop requires is missing$'
 has_not a_pipe_gets_no_color             "$(printf '\033')"
 has nvidia_is_looked_for                 '^  (ok|missing|off) +NVIDIA driver '
 has drm_is_looked_for                    '^  (ok|missing|off) +(renderD[0-9]+|AMD, Intel, others) '
-has paranoid_level_is_told               '^  (ok|missing) +permission to count +perf_event_paranoid is -?[0-9]'
+has paranoid_level_is_reported               '^  (ok|missing) +permission to count +perf_event_paranoid is -?[0-9]'
 has kernel_counters_are_opened           "^  (ok|missing) +software counters "
 has cpu_counters_are_opened              "^  (ok|missing) +hardware counters "
 has libpfm_is_loaded                     '^  (ok|missing) +libpfm4 '
@@ -62,7 +62,7 @@ mkdir -p "$XDG_CONFIG_HOME/pmtop"
 printf 'flags:\n  mad: many\n' > "$XDG_CONFIG_HOME/pmtop/pmtop.yaml"
 doctor bad_config_is_essential 1 --
 has bad_config_is_named_with_its_line    '^  missing +pmtop\.yaml +.*pmtop\.yaml:2:'
-has bad_config_is_told_in_the_last_line  'something that pmtop requires is missing$'
+has bad_config_is_reported_in_the_last_line  'something that pmtop requires is missing$'
 doctor another_config_that_is_not_there 1 -- --config="$scratch/nothere.yaml"
 rm "$XDG_CONFIG_HOME/pmtop/pmtop.yaml"
 mkdir -p "$XDG_CONFIG_HOME/pmtop/rules"
@@ -83,8 +83,8 @@ has unpublished_process_is_named         "^process $sleeper_pid, sleep"
 has unpublished_batches_are_missing      '^  missing +batches +no instrumentation'
 has unpublished_batches_have_a_remedy    '→ in Python, import pmtop'
 has memory_is_read                       '^  ok +memory '
-has gpus_of_a_process_are_told           '^  (ok|off|missing) +GPUs '
-has counters_of_a_process_are_told       '^  (ok|off|missing) +CPU counters '
+has gpus_of_a_process_are_reported           '^  (ok|off|missing) +GPUs '
+has counters_of_a_process_are_reported       '^  (ok|off|missing) +CPU counters '
 has it_is_no_python                      '^  off +Python +.*is not Python'
 
 "$trainer" --name doctored --epochs 100000 --batches 20 --step-ms 2 --workers 2 > /dev/null 2>&1 & trainer_pid=$!
@@ -95,7 +95,7 @@ done
 doctor published_process 0 -- -p $trainer_pid
 has published_run_is_named               '^  ok +batches +instrumented: run doctored, ABI '
 has published_epochs_are_seen            '^  ok +epochs +[0-9]+ seen'
-has evidence_is_told                     '^  (ok|missing) +batch evidence'
+has evidence_is_reported                     '^  (ok|missing) +batch evidence'
 has workers_are_counted                  '^  ok +DataLoader workers +2, 2 instrumented'
 doctor by_name 0 -- -s doctored.$trainer_pid
 has by_name_is_the_process               "^process $trainer_pid, "
@@ -104,7 +104,7 @@ grep -q "\"pid\":$trainer_pid,\"is_complete\":true" "$scratch/out" && ok || not_
 kill -KILL $trainer_pid
 wait $trainer_pid 2>/dev/null
 doctor what_a_killed_run_left 0 -- -s doctored.$trainer_pid
-has killed_run_is_told                   '^run doctored \(ended\)'
+has killed_run_is_reported                   '^run doctored \(ended\)'
 rm -f /dev/shm/pmtop.*."$trainer_pid".*
 
 # A library whose own start never ends is left behind in a process of its own, and the other checks follow.
@@ -117,7 +117,7 @@ END
 ${CC:-cc} -shared -fPIC -o "$scratch/hangs.so" "$scratch/hangs.c"
 PMTOP_NVML="$scratch/hangs.so" timeout 60 "$pmtop" doctor > "$scratch/out" 2> "$scratch/err" < /dev/null
 [ $? -eq 0 ] && ok || not_ok library_that_hangs_does_not_keep_doctor
-has library_that_hangs_is_told           '^  missing +NVIDIA library +the check did not answer within 4 s'
+has library_that_hangs_is_reported           '^  missing +NVIDIA library +the check did not answer within 4 s'
 has checks_after_it_are_made             "^  (ok|missing|off) +software counters "
 
 echo "$passed passed, $failed failed"

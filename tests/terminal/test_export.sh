@@ -38,15 +38,15 @@ expect bad_moment_is_named                   2 '' '--since takes .*not fnord'   
 expect empty_window_is_said                  2 '' '--since 1s is not before --until 0.5s' -- export --to=csv --since=1s --until=0.5s run.pmtop
 expect epoch_that_is_not_there_is_named      2 '' 'has no epoch 7'                               -- export --to=csv --since=@7 run.pmtop
 expect window_is_for_recordings              2 '' '--since needs a recording'                    -- export --to=csv --since=1s --demo
-expect standard_output_is_the_usual_place    0 '^run,rank,pid,mode' ''                           -- export --to=csv run.pmtop
+expect the_default_output_is_standard_output    0 '^run,rank,pid,mode' ''                           -- export --to=csv run.pmtop
 expect dash_is_standard_output               0 '^run,rank,pid,mode' ''                           -- export --to=csv -o - run.pmtop
-expect live_run_is_told_as_it_is_now         0 '^# EOF' ''                                       -- export --to=openmetrics --demo
-expect live_run_is_told_for_so_many_readings 0 '^([^,]*,){5}6,' ''                               -- export --to=csv -n 9 -d 0.1 --demo
-expect own_command_is_told_to_its_end        0 '' ''                                             -- export --to=jsonl -d 0.1 -o own.jsonl -- sh -c "exec $trainer --epochs 2 --batches 50 --step-ms 4 > /dev/null"
+expect live_run_is_exported_as_it_is_now         0 '^# EOF' ''                                       -- export --to=openmetrics --demo
+expect live_run_is_exported_for_so_many_readings 0 '^([^,]*,){5}6,' ''                               -- export --to=csv -n 9 -d 0.1 --demo
+expect own_command_is_exported_to_its_end        0 '' ''                                             -- export --to=jsonl -d 0.1 -o own.jsonl -- sh -c "exec $trainer --epochs 2 --batches 50 --step-ms 4 > /dev/null"
 check own_commands_batches_are_all_there     grep -q '"type":"end",.*"batches":100,' own.jsonl
 expect own_commands_exit_is_kept             3 '# EOF' ''                                        -- export --to=openmetrics -- sh -c 'sleep 0.2; exit 3'
-expect full_disk_is_told                     1 '' '/dev/full: No space left on device'           -- export --to=csv -o /dev/full run.pmtop
-expect folder_that_is_not_there_is_told      1 '' 'cannot write nothere/run.csv'            -- export --to=csv -o nothere/run.csv run.pmtop
+expect full_disk_is_reported                     1 '' '/dev/full: No space left on device'           -- export --to=csv -o /dev/full run.pmtop
+expect folder_that_is_not_there_is_reported      1 '' 'cannot write nothere/run.csv'            -- export --to=csv -o nothere/run.csv run.pmtop
 expect recording_is_not_overwritten          2 '' 'run.pmtop is the recording itself'            -- export --to=csv -o run.pmtop run.pmtop
 
 echo old > run.csv
@@ -75,7 +75,7 @@ sleep 0.8
 kill $collecting 2> /dev/null; wait $collecting 2> /dev/null
 if [ -s piped.pmtop ]; then
 	"$pmtop" export --to=csv -r - < piped.pmtop > out 2> err
-	check what_comes_through_a_pipe_is_told  grep -q '^run,rank' out
+	check what_comes_through_a_pipe_is_exported  grep -q '^run,rank' out
 fi
 
 # An interrupt ends a live run's watch, and what has come is written.

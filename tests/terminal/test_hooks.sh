@@ -1,5 +1,5 @@
 #!/bin/sh
-# Hooks on the real program: what they are told stays what it is, and none of them can hold pmtop up or harm it.
+# Hooks on the real program: their arguments stay unchanged, and none of them can hold pmtop up or harm it.
 pmtop=$PMTOP_BUILD/pmtop trainer=$PMTOP_BUILD/tests/workloads/trainer
 scratch=$(mktemp -d)
 config=$scratch/config/pmtop
@@ -9,7 +9,7 @@ trap 'kill $trainer_pid 2>/dev/null; rm -rf "$scratch"' EXIT
 mkdir -p "$config/rules"
 
 ok() { passed=$((passed + 1)); }
-not_ok() { failed=$((failed + 1)); echo "not ok: $1"; head -n 20 "$scratch"/told.* "$scratch/out" "$scratch/err" 2>/dev/null; }
+not_ok() { failed=$((failed + 1)); echo "not ok: $1"; head -n 20 "$scratch"/reported.* "$scratch/out" "$scratch/err" 2>/dev/null; }
 check() { name=$1; shift; if "$@"; then ok; else not_ok "$name"; fi; }
 
 # Writes what it was given, each argument between brackets, then its environment and descriptors.
@@ -22,7 +22,7 @@ out=$(mktemp "$SCRATCH/new.XXXXXX")
   printf 'input %s\n' "$(readlink /proc/$$/fd/0)"
   printf 'ignored %s\n' "$(sed -n 's/^SigIgn:[[:space:]]*//p; s/^SigBlk:[[:space:]]*//p' /proc/$$/status | tr '\n' ' ')"
 } > "$out"
-mv "$out" "$SCRATCH/told.${out##*.}"
+mv "$out" "$SCRATCH/reported.${out##*.}"
 END
 cat > "$scratch/sleeper" <<'END'
 #!/bin/sh
@@ -41,8 +41,8 @@ trainer_pid=$!
 
 rules() { cat > "$config/rules/test.yaml"; }
 settings() { cat > "$config/pmtop.yaml"; }
-watch() { rm -f "$scratch"/told.* "$scratch"/new.*; timeout 30 "$pmtop" -b -d 0.1 "$@" -p $trainer_pid > "$scratch/out" 2> "$scratch/err" 9< /dev/zero; }
-told() { cat "$scratch"/told.* 2>/dev/null | grep -c "$1"; }
+watch() { rm -f "$scratch"/reported.* "$scratch"/new.*; timeout 30 "$pmtop" -b -d 0.1 "$@" -p $trainer_pid > "$scratch/out" 2> "$scratch/err" 9< /dev/zero; }
+logged() { cat "$scratch"/reported.* 2>/dev/null | grep -c "$1"; }
 
 # Quiets everything but what a test raises itself.
 quiet=$("$pmtop" rules | awk 'NR > 1 && $2 !~ /=/ { printf "%s: {off: true}\n", $2 }')
@@ -56,22 +56,22 @@ hooks:
   on_warning: [$scratch/hook, "{message}", "a {run} b", "{severity} {state} {rule}", "{unknown} {pid}", '\$(touch hooked); *']
 END
 watch -n 12
-check one_event_starts_one_hook         [ "$(told '^PMTOP_RULE=always$')" -eq 1 ]
-check message_is_one_argument           [ "$(told '^argument < -x"; touch hooked;.* took .*{pid}>$')" -eq 1 ]
-check name_is_part_of_one_argument      [ "$(told '^argument <a -x"; touch hooked;.*{pid} b>$')" -eq 1 ]
-check words_are_filled_in               [ "$(told '^argument <warning raised always>$')" -eq 1 ]
-check what_is_unknown_stays             [ "$(told "^argument <{unknown} $trainer_pid>$")" -eq 1 ]
-check no_word_is_expanded               [ "$(told '^argument <$(touch hooked); \*>$')" -eq 1 ]
+check one_event_starts_one_hook         [ "$(logged '^PMTOP_RULE=always$')" -eq 1 ]
+check message_is_one_argument           [ "$(logged '^argument < -x"; touch hooked;.* took .*{pid}>$')" -eq 1 ]
+check name_is_part_of_one_argument      [ "$(logged '^argument <a -x"; touch hooked;.*{pid} b>$')" -eq 1 ]
+check words_are_filled_in               [ "$(logged '^argument <warning raised always>$')" -eq 1 ]
+check what_is_unknown_stays             [ "$(logged "^argument <{unknown} $trainer_pid>$")" -eq 1 ]
+check no_word_is_expanded               [ "$(logged '^argument <$(touch hooked); \*>$')" -eq 1 ]
 check no_shell_was_asked                [ ! -e "$scratch/hooked" ]
-check environment_has_the_evidence      [ "$(told '^PMTOP_EVIDENCE={"steps":[0-9]*}$')" -eq 1 ]
-check environment_has_the_rest          [ "$(told '^PMTOP_\(SEVERITY=warning\|STATE=raised\|PID='$trainer_pid'\)$')" -eq 3 ]
-check no_descriptor_is_left_to_it       [ "$(told '^descriptor ')" -eq 0 ]
-check its_input_is_nothing              [ "$(told '^input /dev/null$')" -eq 1 ]
+check environment_has_the_evidence      [ "$(logged '^PMTOP_EVIDENCE={"steps":[0-9]*}$')" -eq 1 ]
+check environment_has_the_rest          [ "$(logged '^PMTOP_\(SEVERITY=warning\|STATE=raised\|PID='$trainer_pid'\)$')" -eq 3 ]
+check no_descriptor_is_left_to_it       [ "$(logged '^descriptor ')" -eq 0 ]
+check its_input_is_nothing              [ "$(logged '^input /dev/null$')" -eq 1 ]
 # Signals 32 and 33 are the C library's own.
-check no_signal_is_set_aside            [ "$(told '^ignored 0000000000000000 0000000[01][08]0000000 ')" -eq 1 ]
+check no_signal_is_set_aside            [ "$(logged '^ignored 0000000000000000 0000000[01][08]0000000 ')" -eq 1 ]
 check nothing_was_said                  [ ! -s "$scratch/err" ]
 
-# Raised, cleared and raised again: the second time within least_seconds is not told, and what was not told is not cleared.
+# Raised, cleared and raised again: the second time within least_seconds is not reported, and what was not reported is not cleared.
 printf '%s\n' "$quiet" | rules
 cat >> "$config/rules/test.yaml" <<'END'
 on_and_off: {figure: run.steps, above: 5, clear_for: 0 s, message: "steps {run.steps}"}
@@ -80,7 +80,7 @@ settings <<END
 hooks: {on_warning: [$scratch/hook], on_info: [$scratch/hook], least_seconds: 1000}
 END
 watch -n 30
-check a_standing_warning_is_told_once   [ "$(told '^PMTOP_STATE=raised$')" -eq 1 ]
+check an_active_warning_is_reported_once   [ "$(logged '^PMTOP_STATE=raised$')" -eq 1 ]
 
 # A flood: many rules, two at a time, each for ever; pmtop goes on, and ends them.
 : > "$config/rules/test.yaml"; printf '%s\n' "$quiet" | rules
@@ -107,23 +107,23 @@ while [ $alive -gt 0 ] && [ $waited -lt 50 ]; do
 done
 check none_of_them_is_left              [ $alive -eq 0 ]
 
-# One that is not there is told once, as a warning, and pmtop goes on.
+# One that is not there is reported once, as a warning, and pmtop goes on.
 settings <<END
 hooks: {on_warning: [$scratch/nothere, "{message}"], least_seconds: 0}
 END
 watch -n 10 --format=json
 check a_missing_hook_is_a_warning       grep -q '"rule":"hook","severity":"warning","message":"cannot start the hook on_warning: .*nothere: No such file' "$scratch/out"
-check it_is_told_once                   [ "$(tail -n 1 "$scratch/out" | grep -o '"rule":"hook"' | wc -l)" -eq 1 ]
+check it_is_reported_once                   [ "$(tail -n 1 "$scratch/out" | grep -o '"rule":"hook"' | wc -l)" -eq 1 ]
 check all_refreshes_came                [ "$(wc -l < "$scratch/out")" -eq 10 ]
 
 # A single look starts none.
 settings <<END
 hooks: {on_warning: [$scratch/hook]}
 END
-rm -f "$scratch"/told.*
+rm -f "$scratch"/reported.*
 timeout 20 "$pmtop" --once -n 8 -d 0.1 -p $trainer_pid > /dev/null 2>&1
 timeout 20 "$pmtop" report $trainer_pid > /dev/null 2>&1
-check a_single_look_starts_no_hook      [ "$(told .)" -eq 0 ]
+check once_starts_no_hook      [ "$(logged .)" -eq 0 ]
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -81,7 +81,7 @@ kill $reader
 check their_pipe_got_nothing [ ! -s stolen ]
 
 # Standard output that is closed is no file that is opened next.
-check closed_standard_output_is_told sh -c '"$1" --demo=gc -b -n 3 -d 0.1 -w beside.pmtop >&- 2> said; [ $? -eq 1 ] && grep -q "standard output: Bad file descriptor" said' sh "$pmtop"
+check closed_standard_output_is_reported sh -c '"$1" --demo=gc -b -n 3 -d 0.1 -w beside.pmtop >&- 2> said; [ $? -eq 1 ] && grep -q "standard output: Bad file descriptor" said' sh "$pmtop"
 check recording_beside_it_is_whole sh -c '"$1" report beside.pmtop' sh "$pmtop"
 check a_recording_that_was_cut_is_a_failure sh -c 'ulimit -f 1; "$1" --demo=gc -b -n 8 -d 0.1 -w cut.pmtop > lines 2> said; [ $? -eq 1 ] && grep -q "recording stopped" said' sh "$pmtop"
 

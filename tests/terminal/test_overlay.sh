@@ -23,7 +23,7 @@ has rings_are_drawn '∘'
 has_not overlay_ends_where_the_recording_does '^.{75}.*∘'
 for size in 80x24 200x60; do
 	once --size=$size --overlay="$scratch/earlier.pmtop"
-	has "earlier_is_told_at_$size" 'earlier [0-9.]+ m?s, now -'
+	has "earlier_is_reported_at_$size" 'earlier [0-9.]+ m?s, now -'
 	has "rings_at_$size" '∘'
 done
 once --size=120x40 --ascii --overlay="$scratch/earlier.pmtop"

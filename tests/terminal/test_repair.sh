@@ -51,7 +51,7 @@ expect a_hole_is_said 0 '[0-9,]+ bytes belong to no block' '' -- repair hole.pmt
 "$pmtop" export --to=csv hole.pmtop > a 2> err
 "$pmtop" export --to=csv filled.pmtop > b 2> err
 cmp -s a b && [ "$(wc -l < b)" -gt 40 ] && ok || not_ok what_follows_a_hole_is_kept
-(ulimit -f 8; "$pmtop" repair zeroed.pmtop -o cut.pmtop > out 2> err; [ $? -eq 1 ] && [ -s err ]) && ok || not_ok a_limit_on_files_is_told
+(ulimit -f 8; "$pmtop" repair zeroed.pmtop -o cut.pmtop > out 2> err; [ $? -eq 1 ] && [ -s err ]) && ok || not_ok a_limit_on_files_is_reported
 
 cat run.pmtop run.pmtop > twice.pmtop
 expect doubled_blocks_are_written_once 0 ': [0-9]+ blocks are duplicated; its index has wrong offsets$' '' -- repair twice.pmtop
@@ -91,7 +91,7 @@ expect nothing_there 3 '' 'cannot read nothere.pmtop' -- repair nothere.pmtop
 expect a_folder_is_no_file 2 '' 'is not a regular file' -- repair .
 head -c 100000 /dev/urandom > noise.pmtop
 expect noise_is_no_recording 1 '' 'noise.pmtop is not a recording of pmtop' -- repair noise.pmtop
-expect a_place_that_is_not_there 1 '' 'cannot write' -- repair zeroed.pmtop -o nowhere/out.pmtop
+expect a_folder_that_is_not_there 1 '' 'cannot write' -- repair zeroed.pmtop -o nowhere/out.pmtop
 
 "$pmtop" --demo -b -d 0.05 -w growing.pmtop > /dev/null 2>&1 < /dev/null &
 recorder=$!

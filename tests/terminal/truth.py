@@ -79,15 +79,15 @@ class Truth(unittest.TestCase):
     def assertClose(self, got, truth, within=WITHIN):
         self.assertLessEqual(abs(got - truth), within * truth + 30e-6, "%g, in truth %g" % (got, truth))
 
-    def assertTold(self, told, truth):
+    def assertTold(self, reported, truth):
         """Whole-run figures, however late pmtop came."""
-        self.assertEqual(told["batch"]["count"], truth["batches"])
-        self.assertEqual(told["epoch"]["ordinal"], truth["epochs"])
-        self.assertEqual(sum(e["batches"] for e in told["epochs"]), truth["batches"])
+        self.assertEqual(reported["batch"]["count"], truth["batches"])
+        self.assertEqual(reported["epoch"]["ordinal"], truth["epochs"])
+        self.assertEqual(sum(e["batches"] for e in reported["epochs"]), truth["batches"])
         for key in ("mean_s", "min_s", "max_s"):
-            self.assertClose(told["batch"][key], truth[key])
+            self.assertClose(reported["batch"][key], truth[key])
 
-    def test_run_watched_from_its_start_is_told_exactly(self):
+    def test_run_watched_from_its_start_is_reported_exactly(self):
         done, got = watch("--", *trainer("whole", "--epochs", 3, "--batches", 60, "--step-ms", 3, "--truth", self.truth))
         truth = self.what_happened()
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -119,8 +119,8 @@ class Truth(unittest.TestCase):
 
     def test_planted_slow_batches_are_flagged_with_their_cause(self):
         _, got = watch("--", *trainer("slow", "--epochs", 2, "--batches", 150, "--step-ms", 4, "--workers", 0, "--slow-every", 40, "--slow-ms", 60, "--truth", self.truth))
-        truth, told = self.what_happened(), got[-1]
-        flagged = {(f["epoch"] * 150 + f["batch"]): f for f in told["flagged"]}
+        truth, reported = self.what_happened(), got[-1]
+        flagged = {(f["epoch"] * 150 + f["batch"]): f for f in reported["flagged"]}
         judged = [b for b in truth["planted"] if b > 31]
         self.assertGreaterEqual(len(judged), 5)
         for batch in judged:
@@ -131,20 +131,20 @@ class Truth(unittest.TestCase):
             # Where others want the CPU too, a part of it is waiting for that.
             self.assertGreater(sum(c["share_ratio"] for c in flagged[batch]["causes"] if c["what"].startswith("data")), 0.8)
         self.assertLessEqual(len(flagged) - len(judged), 12, "a busy machine flags some; not this many")
-        self.assertIn("flagged_batches", {w["rule"] for w in told["warnings"]})
+        self.assertIn("flagged_batches", {w["rule"] for w in reported["warnings"]})
 
     def test_accumulation_is_kinds_and_no_trouble(self):
         _, got = watch("--", *trainer("kinds", "--epochs", 2, "--batches", 90, "--step-ms", 8, "--workers", 0, "--accumulate", 4, "--batch-size", 10,
                                       "--truth", self.truth))
-        told = got[-1]
+        reported = got[-1]
         # 22 full accumulations and the odd last batch an epoch; the step of a run's last batch counts with its end.
-        self.assertEqual({k["kind"]: k["count"] for k in told["kinds"]}, {"step": 2 * 23, "accumulate": 2 * 67})
-        kinds = {k["kind"]: k for k in told["kinds"]}
+        self.assertEqual({k["kind"]: k["count"] for k in reported["kinds"]}, {"step": 2 * 23, "accumulate": 2 * 67})
+        kinds = {k["kind"]: k for k in reported["kinds"]}
         self.assertGreater(kinds["step"]["median_s"], 1.4 * kinds["accumulate"]["median_s"])
-        self.assertEqual(told["step"]["accumulation"], 4)
-        self.assertLessEqual(len(told["flagged"]), 12, "a busy machine flags some; steps are as many as 46")
-        self.assertTrue(all(f["kind"] in kinds for f in told["flagged"]))
-        self.assertClose(told["batch"]["samples_per_s"], (2 * (89 * 10 + 5)) / (told["recent"]["count"] * told["recent"]["mean_s"]), 0.001)
+        self.assertEqual(reported["step"]["accumulation"], 4)
+        self.assertLessEqual(len(reported["flagged"]), 12, "a busy machine flags some; steps are as many as 46")
+        self.assertTrue(all(f["kind"] in kinds for f in reported["flagged"]))
+        self.assertClose(reported["batch"]["samples_per_s"], (2 * (89 * 10 + 5)) / (reported["recent"]["count"] * reported["recent"]["mean_s"]), 0.001)
 
     def test_slow_first_batch_is_named_and_is_no_variance(self):
         _, got = watch("--", *trainer("first", "--epochs", 1, "--batches", 80, "--step-ms", 5, "--workers", 0, "--slow-first-ms", 200))
@@ -168,8 +168,8 @@ class Truth(unittest.TestCase):
 
     def test_workers_stand_in_the_tree(self):
         process = self.start_training("workers", "--epochs", 1000, "--batches", 100, "--step-ms", 2, "--workers", 2)
-        told = one("-p", process.pid)
-        self.assertGreater(told["memory"]["tree_rss_bytes"], told["memory"]["rss_bytes"])
+        reported = one("-p", process.pid)
+        self.assertGreater(reported["memory"]["tree_rss_bytes"], reported["memory"]["rss_bytes"])
         report = subprocess.run([PMTOP, "report", str(process.pid)], capture_output=True, text=True).stdout
         self.assertIn("forward", report)
 
@@ -200,10 +200,10 @@ class Truth(unittest.TestCase):
         monitor.send_signal(signal.SIGSTOP)
         until(lambda: one("-p", process.pid)["batch"]["count"] > 1200)
         monitor.send_signal(signal.SIGCONT)
-        told = objects(monitor.communicate(timeout=60)[0])[-1]
+        reported = objects(monitor.communicate(timeout=60)[0])[-1]
         process.wait()
-        self.assertGreater(told["lost_events"], 0)
-        self.assertTold(told, self.what_happened())
+        self.assertGreater(reported["lost_events"], 0)
+        self.assertTold(reported, self.what_happened())
 
 
 if __name__ == "__main__":

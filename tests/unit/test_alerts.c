@@ -2,16 +2,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/explain/explain.h"
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/explain/explain.h"
 #include "src/explain/explain_flagged.h"
 #include "src/rules/alerts.h"
 #include "src/rules/alerts_list.h"
 #include "src/rules/rule.h"
+#include "tests/support/model_parts.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
-#include "tests/support/model_parts.h"
 
 static struct model model;
 static struct run runs[70];
@@ -708,7 +708,7 @@ START_TEST(ranks_are_named_and_a_full_list_keeps_the_severe)
 }
 END_TEST
 
-START_TEST(a_run_whose_place_is_not_used_is_not_judged)
+START_TEST(a_run_whose_slot_is_unused_is_not_judged)
 {
 	batches(25, 0.2);
 	share(OPTIMIZER, 0.6);
@@ -798,7 +798,7 @@ START_TEST(every_message_is_one_line_that_fits_whatever_the_names)
 		}
 	}
 	for (size_t r = 0; r < EMITTED; r++)
-		ck_assert_msg(seen[r], "%s was never told", emitted[r]);
+		ck_assert_msg(seen[r], "%s was never raised", emitted[r]);
 }
 END_TEST
 
@@ -838,7 +838,7 @@ int main(void)
 	tcase_add_test(tests, data_loading_replaces_other_warnings_of_its_phase);
 	tcase_add_test(tests, raised_come_first_then_the_severe_then_the_new);
 	tcase_add_test(tests, ranks_are_named_and_a_full_list_keeps_the_severe);
-	tcase_add_test(tests, a_run_whose_place_is_not_used_is_not_judged);
+	tcase_add_test(tests, a_run_whose_slot_is_unused_is_not_judged);
 	tcase_add_test(tests, the_same_model_gives_the_same_warnings);
 	tcase_add_test(tests, every_message_is_one_line_that_fits_whatever_the_names);
 	suite_add_tcase(suite, tests);

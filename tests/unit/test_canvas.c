@@ -108,17 +108,17 @@ END_TEST
 
 START_TEST(drawing_outside_does_no_harm)
 {
-	static const int places[] = { INT_MIN, -1000, -1, 0, 3, 4, 1000, INT_MAX };
-	enum { COUNT = sizeof places / sizeof places[0] };
+	static const int positions[] = { INT_MIN, -1000, -1, 0, 3, 4, 1000, INT_MAX };
+	enum { COUNT = sizeof positions / sizeof positions[0] };
 	struct canvas canvas = picture_canvas(4, 3, CHARSET_BRAILLE);
 	for (int i = 0; i < COUNT; i++)
 		for (int k = 0; k < COUNT; k++) {
-			canvas_put(&canvas, places[i], places[k], 0x6570, ROLE_NORMAL);
-			canvas_text(&canvas, places[i], places[k], INT_MAX, ROLE_NORMAL, "数a据");
-			canvas_text_right(&canvas, places[i], places[k], INT_MAX, ROLE_NORMAL, "数a据");
-			canvas_fill(&canvas, (struct rect){ places[i], places[k], INT_MAX, INT_MAX }, 'x', ROLE_NORMAL);
-			canvas_reverse(&canvas, (struct rect){ places[i], places[k], INT_MAX, INT_MIN });
-			canvas_clip(&canvas, (struct rect){ places[i], places[k], INT_MAX, INT_MAX });
+			canvas_put(&canvas, positions[i], positions[k], 0x6570, ROLE_NORMAL);
+			canvas_text(&canvas, positions[i], positions[k], INT_MAX, ROLE_NORMAL, "数a据");
+			canvas_text_right(&canvas, positions[i], positions[k], INT_MAX, ROLE_NORMAL, "数a据");
+			canvas_fill(&canvas, (struct rect){ positions[i], positions[k], INT_MAX, INT_MAX }, 'x', ROLE_NORMAL);
+			canvas_reverse(&canvas, (struct rect){ positions[i], positions[k], INT_MAX, INT_MIN });
+			canvas_clip(&canvas, (struct rect){ positions[i], positions[k], INT_MAX, INT_MAX });
 			canvas_fill(&canvas, (struct rect){ -5, -5, 100, 100 }, 'y', ROLE_NORMAL);
 			canvas_unclip(&canvas);
 		}

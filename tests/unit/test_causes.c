@@ -127,7 +127,7 @@ START_TEST(remaining_time_was_spent_asleep)
 }
 END_TEST
 
-START_TEST(without_a_record_only_the_place_is_known)
+START_TEST(without_a_record_only_the_phase_is_known)
 {
 	phase(DECODE, DATA, 0.45, 0.05);
 	phase(DATA, 0, 0.5, 0.1);
@@ -780,7 +780,7 @@ int main(void)
 	tcase_add_test(tests, a_wait_in_the_run_queue_is_that_many_seconds);
 	tcase_add_test(tests, time_on_the_CPU_is_more_work);
 	tcase_add_test(tests, remaining_time_was_spent_asleep);
-	tcase_add_test(tests, without_a_record_only_the_place_is_known);
+	tcase_add_test(tests, without_a_record_only_the_phase_is_known);
 	tcase_add_test(tests, without_the_run_queues_figure_a_sleep_is_not_claimed);
 	tcase_add_test(tests, phases_that_publish_their_CPU_time_keep_it);
 	tcase_add_test(tests, one_cause_in_several_phases_is_named_once);

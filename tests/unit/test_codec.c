@@ -238,8 +238,8 @@ static void fill(struct sample_set *set, struct record *record)
 		record->gpu_event.text = text(set);
 		break;
 	case RECORD_PROCESS_PLACE:
-		record->place.pid = (int32_t)number(), record->place.local_rank = (int32_t)number(),
-		record->place.visible_devices = maybe_text(set);
+		record->placement.pid = (int32_t)number(), record->placement.local_rank = (int32_t)number(),
+		record->placement.visible_devices = maybe_text(set);
 		break;
 	case RECORD_PERF_EVENT:
 		record->perf_event.event = number32(), record->perf_event.role = number32(),

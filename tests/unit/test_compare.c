@@ -438,7 +438,7 @@ START_TEST(exceeded_budgets_fail_and_met_ones_pass)
 		{ "forward:110ms", OUTCOME_PASSED },
 		{ "mean:0.1s", OUTCOME_FAILED },
 		{ "p95:0.2s", OUTCOME_PASSED },
-		{ "memory:4GB", OUTCOME_UNTOLD },
+		{ "memory:4GB", OUTCOME_INCONCLUSIVE },
 		{ "memory:4GB,step:0.1s", OUTCOME_FAILED },
 	};
 	struct summary summary;
@@ -459,7 +459,7 @@ START_TEST(too_few_batches_are_inconclusive_and_the_number_needed_is_shown)
 	summarize_counts(&baseline, 100, 0.012, 0.1, NULL, NULL);
 	summarize_counts(&now, 15, 0.5, 0.1, NULL, NULL);
 	judge_with(&now, &baseline, NULL, &judgement);
-	ck_assert_int_eq(judgement.outcome, OUTCOME_UNTOLD);
+	ck_assert_int_eq(judgement.outcome, OUTCOME_INCONCLUSIVE);
 	ck_assert_ptr_nonnull(strstr(judgement.figures[0].text, "20 are required"));
 	summary_release(&now);
 	summary_release(&baseline);
@@ -476,7 +476,7 @@ START_TEST(noise_that_hides_the_answer_is_named_with_the_batches_it_takes)
 	summarize_steps(&baseline, steps, 60);
 	summarize_steps(&now, steps, 60);
 	judge_with(&now, &baseline, NULL, &judgement);
-	ck_assert_int_eq(judgement.outcome, OUTCOME_UNTOLD);
+	ck_assert_int_eq(judgement.outcome, OUTCOME_INCONCLUSIVE);
 	ck_assert_ptr_nonnull(strstr(judgement.figures[0].text, "batches of each run"));
 	summary_release(&now);
 	summary_release(&baseline);

@@ -73,8 +73,8 @@ static struct counts check_pairs(double ratio)
 	struct counts counts = { 0 };
 	for (uint64_t seed = 1; seed <= PAIRS; seed++)
 		counts.of[check_pair(seed, ratio)]++;
-	printf("step times × %.2f: of %d checks %u failed, %u passed, %u could not tell\n", ratio, PAIRS,
-		counts.of[OUTCOME_FAILED], counts.of[OUTCOME_PASSED], counts.of[OUTCOME_UNTOLD]);
+	printf("step times × %.2f: of %d checks %u failed, %u passed, %u inconclusive\n", ratio, PAIRS,
+		counts.of[OUTCOME_FAILED], counts.of[OUTCOME_PASSED], counts.of[OUTCOME_INCONCLUSIVE]);
 	return counts;
 }
 

@@ -7,8 +7,8 @@
 #include "src/export/csv/csv.h"
 #include "src/export/export.h"
 #include "src/export/text/report.h"
-#include "tests/support/suite.h"
 #include "tests/support/fixture.h"
+#include "tests/support/suite.h"
 
 #define DOUBLE_RULE "==========================================================================================\n"
 #define SINGLE_RULE "------------------------------------------------------------------------------------------\n"
@@ -233,7 +233,7 @@ START_TEST(long_and_wide_names_are_cut_visibly_and_keep_the_columns)
 }
 END_TEST
 
-START_TEST(figures_too_large_for_their_column_lose_places_not_their_alignment)
+START_TEST(figures_too_large_for_their_column_lose_decimals_not_their_alignment)
 {
 	struct operation *operation =
 		fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DATA, FIXTURE_NO_NAME, 12345678, 1234567.891);
@@ -369,7 +369,7 @@ int main(void)
 	tcase_add_test(all, leak_says_who_when_it_is_full_and_what_to_try);
 	tcase_add_test(all, unpublished_process_says_what_is_not_known_and_why);
 	tcase_add_test(all, long_and_wide_names_are_cut_visibly_and_keep_the_columns);
-	tcase_add_test(all, figures_too_large_for_their_column_lose_places_not_their_alignment);
+	tcase_add_test(all, figures_too_large_for_their_column_lose_decimals_not_their_alignment);
 	tcase_add_test(all, total_sums_the_outermost_operations);
 	tcase_add_test(all, operation_that_has_not_finished_yet_is_left_out);
 	tcase_add_test(all, total_of_nothing_is_unknown);

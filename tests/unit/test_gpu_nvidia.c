@@ -46,23 +46,12 @@ static void ck_read(double seconds) { ck_assert_int_eq(read_at(seconds), STATUS_
 
 static void ck_figure(enum metric metric, int32_t instance, double expected)
 {
-	double value = set_figure(&set, metric, instance);
-	ck_assert_msg(fabs(value - expected) <= fabs(expected) * 1e-6, "%s of %d is %g, not %g", metric_table[metric].name,
-		(int)instance, value, expected);
+	ck_set_figure(&set, metric, instance, expected, 1e-6);
 }
 
-static void ck_absent(enum metric metric, int32_t instance)
-{
-	double value = set_figure(&set, metric, instance);
-	ck_assert_msg(isnan(value), "%s of %d is %g", metric_table[metric].name, (int)instance, value);
-}
+static void ck_absent(enum metric metric, int32_t instance) { ck_set_figure(&set, metric, instance, NAN, 0); }
 
-static void ck_missing(const char *figure, const char *words)
-{
-	const struct record *missing = set_missing(&set, figure);
-	ck_assert_msg(missing && missing->missing.text, "%s is not said to be missing", figure);
-	ck_assert_msg(strstr(missing->missing.text, words) != NULL, "%s: %s", figure, missing->missing.text);
-}
+static void ck_missing(const char *figure, const char *words) { ck_set_missing(&set, figure, words); }
 
 /* The newest row of a GPU, NULL if none was emitted. */
 static const struct gpu_row *row_of(int32_t instance)

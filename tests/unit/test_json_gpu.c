@@ -128,7 +128,7 @@ START_TEST(parts_lost_gpus_and_hidden_processes_are_exported)
 	script_gpu(&script, 0, 2, -1, 2);
 	script_gpu(&script, 0, 132, 2, 0);
 	script_gpu(&script, 0, 3, -1, 3)->lost = "it has fallen off the bus (XID 79)";
-	script_place(&script, 0, TRAINER, -1, "MIG-00000132");
+	script_placement(&script, 0, TRAINER, -1, "MIG-00000132");
 	script_apply(&script, 1);
 	assert_holds("'[(g[\"index\"], g.get(\"part_of\"), g[\"is_ours\"], g.get(\"is_ours_by_place\"), g.get(\"lost\")) "
 				 "for g in o[\"gpu\"]] == "

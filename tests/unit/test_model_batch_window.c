@@ -288,12 +288,12 @@ END_TEST
 
 /* A worker's row: `fetches` of each_s each. */
 static struct worker_row *emit_worker(
-	double time_s, unsigned place, int32_t pid, uint32_t id, uint64_t fetches, double total_s, double begin_s)
+	double time_s, unsigned run, int32_t pid, uint32_t id, uint64_t fetches, double total_s, double begin_s)
 {
 	struct worker_row *row = sample_set_allocate(&script.set, sizeof *row);
 	uint32_t *histogram = sample_set_allocate(&script.set, HISTOGRAM_BUCKETS * sizeof *histogram);
 	struct record *record = script_add(&script, RECORD_WORKER, time_s);
-	record->run = (uint8_t)place;
+	record->run = (uint8_t)run;
 	record->worker = row;
 	histogram[histogram_bucket((uint64_t)(0.1 * 1e9))] = (uint32_t)fetches;
 	*row = (struct worker_row){ .pid = pid,

@@ -5,6 +5,7 @@
 #include "src/base/clock.h"
 #include "src/model/code/code_phases.h"
 #include "src/model/model.h"
+#include "tests/support/sets.h"
 #include "tests/support/suite.h"
 
 enum { TRAINER = 4711 };
@@ -36,39 +37,22 @@ static void begin_set(double at_s)
 
 static void emit_group(uint32_t id, int32_t pid, uint64_t samples, double seconds)
 {
-	struct record *record = sample_set_add(&set, RECORD_CODE_GROUP, 0, set.time_ns);
-	record->code_group.id = id;
-	record->code_group.pid = pid;
-	record->code_group.python = "3.11.7";
-	record->code_group.samples = samples;
-	record->code_group.hz = 10;
-	record->code_group.total_ns = (uint64_t)(seconds * 1e9);
+	fill_code_group(sample_set_add(&set, RECORD_CODE_GROUP, 0, set.time_ns), id, pid, samples, 10, seconds);
 }
 
 static void emit_code(uint32_t id, const char *function, const char *file, bool is_own)
 {
-	struct record *record = sample_set_add(&set, RECORD_CODE, 0, set.time_ns);
-	record->code.id = id;
-	record->code.function = function;
-	record->code.file = file;
-	record->code.is_own = is_own;
+	fill_code(sample_set_add(&set, RECORD_CODE, 0, set.time_ns), id, function, file, is_own);
 }
 
 static void emit_node(uint32_t id, uint32_t parent, uint32_t group, uint32_t code, uint32_t line)
 {
-	struct record *record = sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns);
-	record->code_node.id = id;
-	record->code_node.parent = parent;
-	record->code_node.group = group;
-	record->code_node.code = code;
-	record->code_node.line = line;
+	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), id, parent, group, code, line, NULL);
 }
 
 static void emit_time(uint32_t id, double seconds)
 {
-	struct record *record = sample_set_add(&set, RECORD_CODE_TIME, 0, set.time_ns);
-	record->code_time.id = id;
-	record->code_time.total_ns = (uint64_t)(seconds * 1e9);
+	fill_code_time(sample_set_add(&set, RECORD_CODE_TIME, 0, set.time_ns), id, seconds);
 }
 
 static const struct code_line *line_at(uint32_t line)

@@ -409,13 +409,13 @@ START_TEST(a_rank_is_on_the_gpus_of_its_processes)
 END_TEST
 
 /* Where processes are hidden: visible devices, LOCAL_RANK, meta device → the GPUs, a bit each of four. −2: not set. */
-static const struct place_case {
+static const struct placement_case {
 	const char *visible;
 	int local_rank;
 	const char *device;
 	bool has_allocator;
 	unsigned expected;
-} place_cases[] = {
+} placement_cases[] = {
 	{ "0", -1, NULL, false, 1 },
 	{ "2", -1, NULL, false, 4 },
 	{ "1,3", -1, NULL, false, 10 },
@@ -451,7 +451,7 @@ static const struct place_case {
 
 START_TEST(where_processes_are_hidden_the_environment_says_where_a_run_is)
 {
-	const struct place_case *one = &place_cases[_i];
+	const struct placement_case *one = &placement_cases[_i];
 	const struct gpu *gpus[GPUS_MAX];
 	unsigned found = 0, of_run = 0;
 	for (int32_t i = 0; i < 4; i++) {
@@ -459,7 +459,7 @@ START_TEST(where_processes_are_hidden_the_environment_says_where_a_run_is)
 		script_gpu_process(&script, 1, i, 5000 + i, 1e9);
 	}
 	sample_set_missing(&script.set, script_ns(0), "GPU processes", "hidden", NULL);
-	script_place(&script, 0, TRAINER, one->local_rank, one->visible);
+	script_placement(&script, 0, TRAINER, one->local_rank, one->visible);
 	if (one->device)
 		script_meta(&script, "device", one->device);
 	if (one->has_allocator)
@@ -480,7 +480,7 @@ END_TEST
 START_TEST(where_processes_are_seen_the_environment_says_nothing)
 {
 	two_gpus();
-	script_place(&script, 0, TRAINER, 1, "0,1");
+	script_placement(&script, 0, TRAINER, 1, "0,1");
 	script_gpu_processes(&script, 1, FIRST, NULL, 0);
 	script_gpu_processes(&script, 1, SECOND, NULL, 0);
 	script_apply(&script, 1);
@@ -500,8 +500,8 @@ START_TEST(ranks_with_hidden_processes_are_matched_by_their_local_ranks)
 	const struct gpu *gpus[GPUS_MAX];
 	two_gpus();
 	two_ranks();
-	script_place(&script, 0, TRAINER, 0, NULL);
-	script_place(&script, 0, 200, 1, NULL);
+	script_placement(&script, 0, TRAINER, 0, NULL);
+	script_placement(&script, 0, 200, 1, NULL);
 	script_apply(&script, 1);
 	for (unsigned run = 0; run < 2; run++) {
 		ck_assert_uint_eq(gpus_of(run, gpus), 1);
@@ -526,7 +526,7 @@ START_TEST(the_uuid_that_a_run_publishes_goes_before_its_environment)
 	const struct gpu *gpus[GPUS_MAX];
 	script_gpu(&script, 0, FIRST, -1, 0);
 	script_gpu(&script, 0, SECOND, -1, 1);
-	script_place(&script, 0, TRAINER, 0, NULL);
+	script_placement(&script, 0, TRAINER, 0, NULL);
 	script_meta(&script, "gpu.uuid", cases[_i].published);
 	script_apply(&script, 1);
 	ck_assert_uint_eq(gpus_of(0, gpus), 1);
@@ -550,7 +550,7 @@ START_TEST(a_part_is_used_in_place_of_its_gpu)
 	script_gpu(&script, 0, 101, FIRST, 1);
 	emit(1, METRIC_GPU_POWER, FIRST, 300);
 	emit(1, METRIC_GPU_MEMORY_USED, 101, 4e9);
-	script_place(&script, 0, TRAINER, -1, cases[_i].visible);
+	script_placement(&script, 0, TRAINER, -1, cases[_i].visible);
 	script_apply(&script, 1);
 	ck_assert_uint_eq(run_gpus(script.model, NULL, gpus), 1);
 	ck_assert_int_eq(gpus[0]->instance, cases[_i].instance);
@@ -599,7 +599,7 @@ int main(void)
 	tcase_add_test(tests, a_process_that_ended_since_the_list_was_read_is_still_of_the_run);
 	tcase_add_test(tests, a_rank_is_on_the_gpus_of_its_processes);
 	tcase_add_loop_test(tests, where_processes_are_hidden_the_environment_says_where_a_run_is, 0,
-		sizeof place_cases / sizeof *place_cases);
+		sizeof placement_cases / sizeof *placement_cases);
 	tcase_add_test(tests, where_processes_are_seen_the_environment_says_nothing);
 	tcase_add_test(tests, ranks_with_hidden_processes_are_matched_by_their_local_ranks);
 	tcase_add_loop_test(tests, the_uuid_that_a_run_publishes_goes_before_its_environment, 0, 5);

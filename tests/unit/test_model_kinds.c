@@ -116,7 +116,7 @@ START_TEST(a_slow_step_is_flagged_against_steps)
 	ck_assert_uint_eq(flagged->batch.ordinal, 359);
 	ck_assert_double_eq_tol(flagged->batch.median_s, 0.18, NEAR);
 	ck_assert_double_eq_tol(flagged->baseline.step_s, 0.18, NEAR);
-	ck_assert_uint_eq(flagged->batch.place, 4);
+	ck_assert_uint_eq(flagged->batch.micro_batch, 4);
 	ck_assert_str_eq(track_kind_name(run, run_main(run), flagged->batch.kind), "step");
 	struct explanation why;
 	explain_batch(run, &flagged->batch, &flagged->baseline, flagged->batch_window, &why);
@@ -134,7 +134,7 @@ START_TEST(a_slow_accumulation_is_flagged_though_steps_are_as_long)
 	const struct run *run = script_run(&script);
 	ck_assert_uint_eq(run->flagged_count, 1);
 	ck_assert_double_eq_tol(run->flagged[0].batch.median_s, 0.1, NEAR);
-	ck_assert_uint_eq(run->flagged[0].batch.place, 1);
+	ck_assert_uint_eq(run->flagged[0].batch.micro_batch, 1);
 }
 END_TEST
 
@@ -162,7 +162,7 @@ START_TEST(kinds_have_their_figures_and_names)
 	ck_assert_uint_eq(track->kinds[1].count, 75);
 	ck_assert_double_eq_tol(track->kinds[1].p95_s, 0.1, NEAR);
 	for (uint64_t i = 0; i < 100; i++)
-		ck_assert_uint_eq(track_batch(track, i)->place, i % 4 + 1);
+		ck_assert_uint_eq(track_batch(track, i)->micro_batch, i % 4 + 1);
 	/* A phase of one kind alone counts in that kind; its share is of all batches. */
 	struct phase_row rows[8];
 	size_t count = track_phases(track, RUN_RECENT, rows, 8, NULL);
@@ -179,11 +179,11 @@ START_TEST(a_run_of_one_kind_names_none)
 	step_of_kind(1, 0.1, 0);
 	const struct run *run = script_run(&script);
 	ck_assert_ptr_null(track_kind_name(run, run_main(run), 0));
-	ck_assert_uint_eq(track_batch(run_main(run), 1)->place, 0);
+	ck_assert_uint_eq(track_batch(run_main(run), 1)->micro_batch, 0);
 }
 END_TEST
 
-START_TEST(a_place_is_not_known_after_a_loss_until_the_next_step)
+START_TEST(the_micro_batch_is_unknown_after_a_loss_until_the_next_step)
 {
 	for (uint64_t i = 0; i < 6; i++)
 		accumulated(i, 4, 0);
@@ -195,10 +195,10 @@ START_TEST(a_place_is_not_known_after_a_loss_until_the_next_step)
 	for (uint64_t i = 12; i < 22; i++)
 		accumulated(i, 4, 0);
 	const struct track *track = run_main(script_run(&script));
-	ck_assert_uint_eq(track_batch(track, 13)->place, 0);
-	ck_assert_uint_eq(track_batch(track, 15)->place, 0);
-	ck_assert_uint_eq(track_batch(track, 16)->place, 1);
-	ck_assert_uint_eq(track_batch(track, 19)->place, 4);
+	ck_assert_uint_eq(track_batch(track, 13)->micro_batch, 0);
+	ck_assert_uint_eq(track_batch(track, 15)->micro_batch, 0);
+	ck_assert_uint_eq(track_batch(track, 16)->micro_batch, 1);
+	ck_assert_uint_eq(track_batch(track, 19)->micro_batch, 4);
 }
 END_TEST
 
@@ -391,7 +391,7 @@ int main(void)
 	tcase_add_test(tests, each_kind_begins_with_its_20th_batch);
 	tcase_add_test(tests, kinds_have_their_figures_and_names);
 	tcase_add_test(tests, a_run_of_one_kind_names_none);
-	tcase_add_test(tests, a_place_is_not_known_after_a_loss_until_the_next_step);
+	tcase_add_test(tests, the_micro_batch_is_unknown_after_a_loss_until_the_next_step);
 	tcase_add_test(tests, a_spread_within_a_kind_is_a_variance_and_says_which);
 	tcase_add_test(tests, a_slow_first_batch_is_compared_with_its_kind);
 	tcase_add_test(tests, kinds_beyond_the_bound_are_ordinary);

@@ -61,14 +61,14 @@ static void open_play(struct play *play, void (*change)(struct play *play))
 		play->trees[i] = (struct tree){ .anonymous = 150e6, .file = 30e6, .shared = 20e6 };
 }
 
-static double place_in_epoch(double at_s) { return fmod(at_s, EPOCH_S); }
+static double position_in_epoch(double at_s) { return fmod(at_s, EPOCH_S); }
 
 static void emit_batches(struct play *play)
 {
 	double from_s = play->at_s - 0.2;
 	for (int i = 0; i < 2; i++) {
 		double begin_s = from_s + i * STEP_S;
-		uint64_t index = (uint64_t)llround(place_in_epoch(begin_s) / STEP_S);
+		uint64_t index = (uint64_t)llround(position_in_epoch(begin_s) / STEP_S);
 		if (index == 0 && play->has_epochs)
 			script_epoch(&play->script, RECORD_EPOCH_BEGIN, begin_s, (uint32_t)llround(begin_s / EPOCH_S));
 		if (index < EPOCH_BATCHES) {
@@ -111,7 +111,7 @@ START_TEST(leak_in_the_trainer_is_growing_first_and_a_leak_in_the_second_epoch)
 	ck_assert_int_eq(play_until(&play, 9)->verdict, MEMORY_GROWING);
 	const struct memory *memory = play_until(&play, 40);
 	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
-	ck_assert_str_eq(memory->grower, "trainer");
+	ck_assert_str_eq(memory->grower, "main process");
 	ck_assert_int_eq(memory->grower_kind, MEMORY_KIND_ANONYMOUS);
 	ck_assert_int_eq(memory->grower_pid, TRAINER);
 	ck_assert_double_eq_tol(memory->grower_share_ratio, 1, 0.01);
@@ -379,7 +379,7 @@ END_TEST
 static void leak_with_forked_workers(struct play *play)
 {
 	struct script *script = &play->script;
-	bool is_begin = place_in_epoch(play->at_s) < 0.3;
+	bool is_begin = position_in_epoch(play->at_s) < 0.3;
 	leak_in_the_trainer(play);
 	if (!is_begin)
 		return;
@@ -395,7 +395,7 @@ START_TEST(forks_of_a_leaking_trainer_do_not_multiply_its_leak)
 	open_play(&play, leak_with_forked_workers);
 	const struct memory *memory = play_until(&play, 65);
 	ck_assert_int_eq(memory->verdict, MEMORY_LEAK);
-	ck_assert_str_eq(memory->grower, "trainer");
+	ck_assert_str_eq(memory->grower, "main process");
 	ck_assert_double_eq_tol(memory->slope_per_batch, LEAK_A_BATCH, 0.1 * LEAK_A_BATCH);
 	close_play(&play);
 }
@@ -463,7 +463,10 @@ START_TEST(memory_that_settles_at_once_is_a_plateau)
 }
 END_TEST
 
-static void rise_each_epoch(struct play *play) { play->trees[0].anonymous = 700e6 + 10e6 * place_in_epoch(play->at_s); }
+static void rise_each_epoch(struct play *play)
+{
+	play->trees[0].anonymous = 700e6 + 10e6 * position_in_epoch(play->at_s);
+}
 
 START_TEST(memory_that_falls_back_each_epoch_is_a_sawtooth_and_never_a_leak)
 {
@@ -480,7 +483,7 @@ END_TEST
 
 static void leak_under_teeth(struct play *play)
 {
-	play->trees[0].anonymous = 700e6 + LEAK_A_BATCH * (double)play->batches + 10e6 * place_in_epoch(play->at_s);
+	play->trees[0].anonymous = 700e6 + LEAK_A_BATCH * (double)play->batches + 10e6 * position_in_epoch(play->at_s);
 }
 
 START_TEST(teeth_whose_lows_rise_are_a_leak)
@@ -605,8 +608,8 @@ END_TEST
 
 static void spike_now_and_then(struct play *play)
 {
-	double place = fmod(play->at_s, 20);
-	play->trees[0].anonymous = 700e6 + (place > 15 && place < 16.1 ? 400e6 : 0);
+	double position = fmod(play->at_s, 20);
+	play->trees[0].anonymous = 700e6 + (position > 15 && position < 16.1 ? 400e6 : 0);
 }
 
 START_TEST(spikes_are_counted_with_their_height)

@@ -31,13 +31,13 @@ static void add_process(double at_s, int32_t pid, int32_t parent, const char *co
 
 /* `fetches` of 8 items and `each_s` so far; `begin_s` of the current one, 0 = none. */
 static struct worker_row *emit(
-	double at_s, unsigned place, uint32_t id, int32_t pid, uint64_t fetches, double each_s, double begin_s)
+	double at_s, unsigned run, uint32_t id, int32_t pid, uint64_t fetches, double each_s, double begin_s)
 {
 	static struct worker_span spans[2];
 	struct worker_row *row = sample_set_allocate(&script.set, sizeof *row);
 	uint32_t *histogram = sample_set_allocate(&script.set, HISTOGRAM_BUCKETS * sizeof *histogram);
 	struct record *record = script_add(&script, RECORD_WORKER, at_s);
-	record->run = (uint8_t)place;
+	record->run = (uint8_t)run;
 	record->worker = row;
 	histogram[histogram_bucket((uint64_t)(each_s * 1e9))] = (uint32_t)fetches;
 	*row = (struct worker_row){ .pid = pid,
@@ -58,10 +58,10 @@ static struct worker_row *emit(
 	return row;
 }
 
-static void lose(double at_s, unsigned place, const char *why)
+static void lose(double at_s, unsigned run, const char *why)
 {
 	struct record *record = script_add(&script, RECORD_WORKER_GONE, at_s);
-	record->run = (uint8_t)place;
+	record->run = (uint8_t)run;
 	record->text = why;
 }
 

@@ -251,7 +251,7 @@ START_TEST(steps_that_get_slower_are_a_drift)
 }
 END_TEST
 
-START_TEST(a_burst_and_places_in_the_epoch_are_no_drift)
+START_TEST(a_burst_and_positions_in_the_epoch_are_no_drift)
 {
 	open_run();
 	for (unsigned i = 0; i < 1000; i++) {
@@ -324,14 +324,14 @@ START_TEST(the_search_runs_once_a_second_and_only_on_new_batches)
 	for (unsigned i = 0; i < 200; i++)
 		add_step(0);
 	steps_search(&steps);
-	unsigned looks = steps.patterns.looks;
+	unsigned searches = steps.patterns.searches;
 	steps_search(&steps);
-	ck_assert_uint_eq(steps.patterns.looks, looks);
+	ck_assert_uint_eq(steps.patterns.searches, searches);
 	add_step(0);
 	patterns_update(&steps.patterns, &steps.model, &steps.run);
 	steps.model.now_ns += NS_PER_S / 2;
 	patterns_update(&steps.patterns, &steps.model, &steps.run);
-	ck_assert_uint_eq(steps.patterns.looks, looks + 1);
+	ck_assert_uint_eq(steps.patterns.searches, searches + 1);
 	close_run();
 }
 END_TEST
@@ -395,9 +395,9 @@ START_TEST(planted_periods_are_found_exactly)
 	for (size_t p = 0; p < sizeof periods / sizeof *periods; p++) {
 		open_run();
 		chance.state = 1000 + p;
-		unsigned place = (unsigned)(chance_even(&chance) * periods[p]);
+		unsigned position = (unsigned)(chance_even(&chance) * periods[p]);
 		for (unsigned i = 0; i < SERIES_STEPS; i++) {
-			steps_add(&steps, clean_step(2, NULL) * (i % periods[p] == place ? 1.6 : 1));
+			steps_add(&steps, clean_step(2, NULL) * (i % periods[p] == position ? 1.6 : 1));
 			if (i % STEPS_A_READ == STEPS_A_READ - 1)
 				steps_search(&steps);
 		}
@@ -424,7 +424,7 @@ int main(void)
 	tcase_add_test(tests, published_accumulation_is_no_pattern);
 	tcase_add_test(tests, drift_says_since_when_and_is_withdrawn);
 	tcase_add_test(tests, steps_that_get_slower_are_a_drift);
-	tcase_add_test(tests, a_burst_and_places_in_the_epoch_are_no_drift);
+	tcase_add_test(tests, a_burst_and_positions_in_the_epoch_are_no_drift);
 	tcase_add_test(tests, two_kinds_are_named_by_their_size);
 	tcase_add_test(tests, a_changing_mix_of_sizes_is_no_drift);
 	tcase_add_test(tests, since_is_when_it_was_first_found);

@@ -60,13 +60,13 @@ static void write_sets(
 {
 	struct buffer lost = BUFFER_INIT;
 	for (uint64_t i = from; i < to; i++) {
-		struct buffer *place = i >= lost_from && i < lost_to ? &lost : out;
+		struct buffer *target = i >= lost_from && i < lost_to ? &lost : out;
 		if (i % 10 == 0) {
 			make_set(i, true);
-			stream_write_set(writer, BLOCK_DICTIONARY, &set, place);
+			stream_write_set(writer, BLOCK_DICTIONARY, &set, target);
 		}
 		make_set(i, false);
-		stream_write_set(writer, BLOCK_TICK, &set, place);
+		stream_write_set(writer, BLOCK_TICK, &set, target);
 	}
 	buffer_release(&lost);
 }

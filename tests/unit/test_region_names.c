@@ -71,7 +71,7 @@ START_TEST(a_name_of_a_megabyte_is_cut_between_characters)
 }
 END_TEST
 
-START_TEST(a_changed_text_at_the_same_place_is_another_name)
+START_TEST(a_changed_text_at_the_same_offset_is_another_name)
 {
 	char name[16];
 	for (int i = 0; i < 100; i++) {
@@ -183,7 +183,7 @@ int main(void)
 	const TTest *const tests[] = {
 		a_full_name_table_is_counted_and_named,
 		a_name_of_a_megabyte_is_cut_between_characters,
-		a_changed_text_at_the_same_place_is_another_name,
+		a_changed_text_at_the_same_offset_is_another_name,
 		a_call_site_serves_several_instances,
 		gauges_keep_the_last_value_and_counters_the_sum,
 		full_tables_are_counted_as_refused,

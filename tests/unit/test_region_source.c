@@ -144,7 +144,7 @@ static void ck_counts(uint64_t batches)
 	ck_assert_uint_eq(run_account_count_mode(&account, TOTAL_BATCH, "train"), batches);
 }
 
-/* -- what is told -- */
+/* -- emitted records -- */
 
 START_TEST(a_run_is_emitted_from_its_start)
 {

@@ -48,10 +48,10 @@ static void check_across(uint64_t first)
 
 START_TEST(a_sequence_that_wraps_loses_no_event)
 {
-	static const uint64_t places[] = { 0, (UINT64_C(1) << 31) - 100, (UINT64_C(1) << 31) - 400,
+	static const uint64_t positions[] = { 0, (UINT64_C(1) << 31) - 100, (UINT64_C(1) << 31) - 400,
 		(UINT64_C(1) << 32) - 100, (UINT64_C(1) << 63) - 100 };
-	for (size_t i = 0; i < sizeof places / sizeof places[0]; i++)
-		check_across(places[i]);
+	for (size_t i = 0; i < sizeof positions / sizeof positions[0]; i++)
+		check_across(positions[i]);
 }
 END_TEST
 

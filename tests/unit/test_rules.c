@@ -9,9 +9,9 @@
 #include "src/rules/alerts_list.h"
 #include "src/rules/rule_book.h"
 #include "src/rules/rule_now.h"
+#include "tests/support/model_parts.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
-#include "tests/support/model_parts.h"
 
 static struct model model;
 static struct process processes[3];
@@ -178,7 +178,7 @@ START_TEST(unknown_figures_neither_raise_nor_clear)
 }
 END_TEST
 
-/* -- what it is told with -- */
+/* -- message and evidence -- */
 
 START_TEST(a_history_begins_before_the_warning)
 {

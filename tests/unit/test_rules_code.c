@@ -5,9 +5,10 @@
 
 #include "src/rules/alerts.h"
 #include "src/rules/rule_now.h"
-#include "tests/support/script.h"
-#include "tests/support/suite.h"
 #include "tests/support/model_parts.h"
+#include "tests/support/script.h"
+#include "tests/support/sets.h"
+#include "tests/support/suite.h"
 
 enum { TRAINER = 100, TRAIN = 1, ITEM = 2, BACKWARD = 3 };
 
@@ -35,29 +36,17 @@ static void teardown(void)
 
 static void emit_node(uint32_t id, uint32_t parent, uint32_t code, uint32_t line, const char *text)
 {
-	struct record *record = script_add(&script, RECORD_CODE_NODE, at_s);
-	record->code_node.id = id;
-	record->code_node.parent = parent;
-	record->code_node.group = 1;
-	record->code_node.code = code;
-	record->code_node.line = line;
-	record->code_node.text = text;
+	fill_code_node(script_add(&script, RECORD_CODE_NODE, at_s), id, parent, 1, code, line, text);
 }
 
 static void emit_code(uint32_t id, const char *function, const char *file, bool is_own)
 {
-	struct record *record = script_add(&script, RECORD_CODE, at_s);
-	record->code.id = id;
-	record->code.function = function;
-	record->code.file = file;
-	record->code.is_own = is_own;
+	fill_code(script_add(&script, RECORD_CODE, at_s), id, function, file, is_own);
 }
 
 static void emit_time(uint32_t id, double seconds)
 {
-	struct record *record = script_add(&script, RECORD_CODE_TIME, at_s);
-	record->code_time.id = id;
-	record->code_time.total_ns = (uint64_t)(seconds * 1e9);
+	fill_code_time(script_add(&script, RECORD_CODE_TIME, at_s), id, seconds);
 }
 
 /* Ten samples a second; the line that reads the loss has this share of the time, backward the rest. */
@@ -68,13 +57,7 @@ static void go_on(double until_s, double share)
 		samples += 5;
 		item_s += 0.5 * share;
 		backward_s += 0.5 * (1 - share);
-		struct record *record = script_add(&script, RECORD_CODE_GROUP, at_s);
-		record->code_group.id = 1;
-		record->code_group.pid = TRAINER;
-		record->code_group.python = "3.11.7";
-		record->code_group.samples = (uint64_t)samples;
-		record->code_group.hz = 10;
-		record->code_group.total_ns = (uint64_t)(at_s * 1e9);
+		fill_code_group(script_add(&script, RECORD_CODE_GROUP, at_s), 1, TRAINER, (uint64_t)samples, 10, at_s);
 		if (at_s < 1) {
 			emit_code(1, "train", "/home/me/train.py", true);
 			emit_code(2, "Tensor.backward", "/x/site-packages/torch/_tensor.py", false);

@@ -80,10 +80,10 @@ static void assert_like_played(struct session *sought, int64_t time_ns)
 
 START_TEST(forward_and_backward_give_what_playing_gives)
 {
-	static const double places[] = { 30.05, 75, 45.3, 0, 99.9 };
+	static const double positions[] = { 30.05, 75, 45.3, 0, 99.9 };
 	record(&(struct recorded_options){ .scenario = "slow-worker:3", .seconds = 100 });
-	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-		struct goal goal = goal_at(at(places[i]));
+	for (size_t i = 0; i < sizeof positions / sizeof *positions; i++) {
+		struct goal goal = goal_at(at(positions[i]));
 		if (!goal_is_passed(&goal, &session)) {
 			ck_assert_int_eq(seek(&session, &goal), SEEK_ARRIVED);
 		} else {
@@ -93,7 +93,7 @@ START_TEST(forward_and_backward_give_what_playing_gives)
 			session_swap(&session, &again);
 			session_again_close(&again);
 		}
-		assert_like_played(&session, at(places[i]));
+		assert_like_played(&session, at(positions[i]));
 	}
 }
 END_TEST

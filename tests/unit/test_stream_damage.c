@@ -15,8 +15,8 @@
 #include "src/samples/stream_block.h"
 #include "src/samples/stream_read.h"
 #include "src/sources/synthetic/synthetic.h"
-#include "tests/support/suite.h"
 #include "tests/support/stride.h"
+#include "tests/support/suite.h"
 
 enum { BLOCKS_MAX = 400, SMALL_SETS = 10, LARGE_SETS = 150 };
 #define START_NS (INT64_C(1000) * NS_PER_S)
@@ -409,7 +409,7 @@ static size_t put(size_t at, size_t i)
 }
 
 /* Only the two moved blocks may be lost, and then they are counted. */
-START_TEST(blocks_that_changed_places)
+START_TEST(blocks_in_another_order)
 {
 	for (int round = 0; round < 300 / STRIDE; round++) {
 		size_t first = copy_at + 1, a = first + below(block_count - first - 1),
@@ -464,7 +464,7 @@ int main(void)
 		ranges_with_something_else_in_them,
 		ranges_cut_out,
 		ranges_put_in,
-		blocks_that_changed_places,
+		blocks_in_another_order,
 		repeated_blocks_are_skipped,
 	};
 	for (size_t i = 0; i < sizeof both / sizeof *both; i++) {

@@ -10,15 +10,15 @@
 #include "src/model/model.h"
 #include "src/rules/alerts.h"
 #include "src/sources/synthetic/synthetic.h"
-#include "tests/support/suite.h"
-#include "tests/support/stride.h"
 #include "tests/support/model_parts.h"
+#include "tests/support/stride.h"
+#include "tests/support/suite.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)
 #define READING_NS (200 * NS_PER_MS)
 #define LARGEST_PID 4194304
 
-/* -- a run, told to a model -- */
+/* -- a run in a model -- */
 
 struct emitted {
 	struct synthetic *synthetic;
@@ -71,7 +71,7 @@ static void end(struct emitted *emitted)
 	synthetic_free(emitted->synthetic);
 }
 
-/* -- what is told -- */
+/* -- emitted records -- */
 
 START_TEST(the_same_seed_gives_the_same_records)
 {

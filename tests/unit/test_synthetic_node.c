@@ -7,8 +7,8 @@
 #include "src/base/clock.h"
 #include "src/sources/synthetic/synthetic.h"
 #include "src/sources/target/target.h"
-#include "tests/support/suite.h"
 #include "tests/support/stride.h"
+#include "tests/support/suite.h"
 
 #define START_NS (INT64_C(3000) * NS_PER_S)
 #define READING_NS (200 * NS_PER_MS)
@@ -34,7 +34,7 @@ struct seen {
 	double allocated, reserved;
 	uint32_t allocated_name, reserved_name;
 	double meters[METRIC_COUNT];
-	unsigned places, named_meters;
+	unsigned placements, named_meters;
 };
 
 static void begin(struct seen *seen, const char *which)
@@ -104,7 +104,7 @@ static void take(struct seen *seen, const struct record *record)
 		break;
 	case RECORD_GPU_PROCESSES: take_processes(seen, record); break;
 	case RECORD_GPU_EVENT: seen->event_code = record->gpu_event.code; break;
-	case RECORD_PROCESS_PLACE: seen->places++; break;
+	case RECORD_PROCESS_PLACE: seen->placements++; break;
 	case RECORD_INSTANCE: seen->named_meters += record->instance.metric >= METRIC_ENERGY_USED; break;
 	case RECORD_MISSING:
 		if (record->missing.text)
@@ -205,7 +205,7 @@ START_TEST(an_ordinary_run_uses_both_gpus)
 	}
 	ck_assert_uint_eq(seen.process_count[0], 2);
 	ck_assert_uint_eq(seen.process_count[1], 1);
-	ck_assert_uint_ge(seen.places, 1);
+	ck_assert_uint_ge(seen.placements, 1);
 	ck_assert_uint_eq(seen.event_code, 0);
 	end(&seen);
 }
@@ -433,7 +433,7 @@ START_TEST(a_snapshot_has_all_records)
 	for (size_t i = 0; i < seen.set.count; i++)
 		take(&seen, &seen.set.records[i]);
 	ck_assert(
-		seen.has_gpu[0] && seen.has_gpu[1] && seen.process_count[0] == 2 && seen.places == 1 && seen.has_event[0]);
+		seen.has_gpu[0] && seen.has_gpu[1] && seen.process_count[0] == 2 && seen.placements == 1 && seen.has_event[0]);
 	synthetic_source.close(state);
 	sample_set_release(&seen.set);
 }

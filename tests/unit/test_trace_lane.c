@@ -43,8 +43,8 @@ static void say(const struct lane_slice *slice)
 	length += (size_t)snprintf(text + length, sizeof text - length, "%d %d-%d%s",
 		slice->is_batch ? (int)slice->batch.number : (int)slice->span.name, (int)slice->begin_ns, (int)slice->end_ns,
 		slice->is_unfinished ? "?" : "");
-	if (slice->place && slice->level == 0)
-		snprintf(text + length, sizeof text - length, "|%d", slice->place);
+	if (slice->track && slice->level == 0)
+		snprintf(text + length, sizeof text - length, "|%d", slice->track);
 }
 
 static const char *all(void)

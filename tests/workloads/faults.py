@@ -51,19 +51,19 @@ def work_for(ms):
         pass
 
 
-KEPT_MOST = 4 << 30
+KEPT_MAX = 4 << 30
 
 
 class Fault:
     """One of FAULTS, and in which batches it happens."""
 
     def __init__(self, text, seed):
-        self.name, *told = text.split(",")
+        self.name, *options = text.split(",")
         if self.name not in FAULTS:
             sys.exit(f"faults.py: no fault is named {self.name}: one of {', '.join(FAULTS)}")
         self.ms, self.mb, _ = FAULTS[self.name]
         self.every, self.odds, self.start, self.seed = 40, 0.0, 0, seed
-        for word in told:
+        for word in options:
             key, _, value = word.partition("=")
             if key not in ("every", "odds", "from", "ms", "mb"):
                 sys.exit(f"faults.py: {word}: not understood (--help)")
@@ -75,7 +75,7 @@ class Fault:
         """More and more of one large tensor that is there from the start: what grows is what is kept. Of many small ones a third more grew, for what the
         heap had between them was not used again."""
         if self.room is None:
-            self.room = torch.empty(KEPT_MOST, dtype=torch.uint8)
+            self.room = torch.empty(KEPT_MAX, dtype=torch.uint8)
         begin = len(self.kept) * int(self.mb * 1e6)
         self.kept.append(self.room[begin:begin + int(self.mb * 1e6)].fill_(1))
 
@@ -238,7 +238,7 @@ def options():
 
 
 def queued_s():
-    """How long this thread has waited for a CPU; 0 where the kernel does not tell."""
+    """How long this thread has waited for a CPU; 0 if the kernel does not report it."""
     try:
         with open("/proc/thread-self/schedstat") as file:
             return int(file.read().split()[1]) / 1e9

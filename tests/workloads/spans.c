@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { THREADS_MOST = 8, BURST_MOST = 64 };
+enum { THREADS_MAX = 8, BURST_MAX = 64 };
 
 static struct pmtop *pm;
 static double rate = 6000;
@@ -32,7 +32,7 @@ static void publish_for(double seconds)
 	double published = 0;
 
 	while ((passed_s = now_s() - from_s) < seconds) {
-		for (int i = 0; i < BURST_MOST && published < passed_s * rate; i++, published++)
+		for (int i = 0; i < BURST_MAX && published < passed_s * rate; i++, published++)
 			PMTOP_SPAN(pm, "cell");
 		if (published < passed_s * rate)
 			published = passed_s * rate;
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 	pmtop_mode(pm, "train");
 	pmtop_epoch_begin(pm, 0);
 	sleep(argc > 3 ? (unsigned)atoi(argv[3]) : 0);
-	for (int i = 1; i < threads && i < THREADS_MOST; i++)
+	for (int i = 1; i < threads && i < THREADS_MAX; i++)
 		pthread_create(&thread, NULL, work, NULL);
 	for (uint64_t batch = 0;; batch++) {
 		pmtop_batch_begin(pm, batch);

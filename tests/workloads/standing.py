@@ -1,4 +1,4 @@
-"""Stands still in known places, in several threads, and says where: for `pmtop stack`. Runs on CPython 3.8 and newer.
+"""Stands still on known lines, in several threads, and says where: for `pmtop stack`. Runs on CPython 3.8 and newer.
 
 Writes one line of JSON: {"threads": {TID: [[function, file, line], …]}}, the newest frame first, then waits for the end of standard input.
 """
@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 
-told, all_stand, ends = {}, threading.Semaphore(0), threading.Event()
+recorded, all_stand, ends = {}, threading.Semaphore(0), threading.Event()
 
 
 def name_of(code):
@@ -19,7 +19,7 @@ def stand():
     while frame:
         frames.append([name_of(frame.f_code), frame.f_code.co_filename, frame.f_lineno])
         frame = frame.f_back
-    told[threading.get_native_id()] = frames
+    recorded[threading.get_native_id()] = frames
     all_stand.release()
     ends.wait()
 
@@ -72,7 +72,7 @@ def main():
     for _ in WORK:
         all_stand.acquire()
     # Of the main thread only what lies outside of this function stands still.
-    frames = {tid: [frame for frame in frames if frame[0] != "stand"] for tid, frames in told.items()}
+    frames = {tid: [frame for frame in frames if frame[0] != "stand"] for tid, frames in recorded.items()}
     print(json.dumps({"version": "%d.%d.%d" % sys.version_info[:3], "pid": os.getpid(), "main": threading.get_native_id(), "threads": frames}), flush=True)
     sys.stdin.read()
 

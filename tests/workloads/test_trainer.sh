@@ -1,5 +1,5 @@
 #!/bin/sh
-# The trainer learns, and what it is told to do wrong it does, as its own account says: the other tests compare pmtop with that account.
+# The trainer learns, and it plants the faults that its arguments name, as its own account says: the other tests compare pmtop with that account.
 trainer=$PMTOP_BUILD/tests/workloads/trainer
 scratch=$(mktemp -d)
 passed=0 failed=0

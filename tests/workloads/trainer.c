@@ -1,8 +1,8 @@
 /* trainer: a training run to watch. Learns to read made-up digits: data from a file (through loader processes),
  * forward, backward, optimizer; after each epoch validation and a checkpoint. Publishes itself through pmtop.h, and can
- * be told to misbehave (--help).
+ * plant faults (--help).
  *
- * options.c  what it is told      digits.c   the data set      loader.c  batches from it
+ * options.c  its arguments      digits.c   the data set      loader.c  batches from it
  * network.c  what learns          truth.c    what really happened
  * faults.c   which batches go wrong, and fault_acts.c how: with scratch.c (a file on a disk), cgroup.c, accomplice.c
  * (other processes) */
@@ -64,9 +64,9 @@ static int64_t share_ns(const struct trainer *trainer, int percent)
 /* A bigger batch has so much more work. */
 static int64_t batch_share_ns(const struct trainer *trainer, const struct minibatch *batch, int percent)
 {
-	unsigned usual = trainer->loader.plan.batch_size;
+	unsigned size = trainer->loader.plan.batch_size;
 
-	return share_ns(trainer, percent) * (batch->samples > usual ? batch->samples : usual) / usual;
+	return share_ns(trainer, percent) * (batch->samples > size ? batch->samples : size) / size;
 }
 
 static bool is_accumulating(const struct trainer *trainer) { return trainer->options.accumulate > 1; }
@@ -296,7 +296,7 @@ static bool prepare(struct trainer *trainer)
 		.faults = &trainer->options.faults,
 		.is_quiet = options->quiet_workers,
 	};
-	unsigned samples_most = faults_samples_most(&options->faults, plan.batch_size),
+	unsigned samples_most = faults_samples_max(&options->faults, plan.batch_size),
 			 batch_most = samples_most > VALIDATION_BATCH ? samples_most : VALIDATION_BATCH;
 
 	trainer->loader.plan.fd = plan.fd = digits_create(plan.seed);
@@ -307,7 +307,7 @@ static bool prepare(struct trainer *trainer)
 		loader_start(&trainer->loader, &plan);
 }
 
-/* As launchers set them: the rank, how many there are, and what tells one run from another. */
+/* As launchers set them: the rank, how many there are, and what distinguishes runs. */
 static void publish_rank(struct pmtop *pm)
 {
 	static const char *const keys[] = { "RANK", "LOCAL_RANK", "WORLD_SIZE" };
@@ -391,7 +391,7 @@ int main(int argc, char **argv)
 	struct sigaction action = { .sa_handler = stop }; /* without SA_RESTART: a wait for data ends too */
 	struct trainer trainer = { .loader.plan.fd = -1 };
 	const char *ended = "failed";
-	bool is_told = true;
+	bool is_written = true;
 
 	options_parse(&trainer.options, argc, argv);
 	sigaction(SIGTERM, &action, NULL);
@@ -403,10 +403,10 @@ int main(int argc, char **argv)
 	}
 	if (prepare(&trainer)) {
 		ended = train(&trainer);
-		is_told = truth_write(&trainer.truth, &trainer.options, &trainer.loader.plan, ended);
+		is_written = truth_write(&trainer.truth, &trainer.options, &trainer.loader.plan, ended);
 	} else {
 		perror("trainer");
 	}
 	release(&trainer);
-	return strcmp(ended, "failed") != 0 && is_told ? 0 : 1;
+	return strcmp(ended, "failed") != 0 && is_written ? 0 : 1;
 }

@@ -76,15 +76,15 @@ static const struct axis_unit *unit_of(enum plot_unit unit, double max)
 	return chosen;
 }
 
-/* Decimal places that distinguish multiples of `step`. */
-static int places_of(double step)
+/* Decimals that distinguish multiples of `step`. */
+static int decimals_of(double step)
 {
-	int places = 0;
-	while (places < 6 && fabs(step - rint(step)) > 1e-6 * step) {
+	int decimals = 0;
+	while (decimals < 6 && fabs(step - rint(step)) > 1e-6 * step) {
 		step *= 10;
-		places++;
+		decimals++;
 	}
-	return places;
+	return decimals;
 }
 
 /* Which multiples of `step` are labelled: first, first + every, … */
@@ -107,10 +107,10 @@ static struct ticks ticks_of(const struct scale *scale, int height)
 static void write_label(char out[NUMBER_SIZE], const struct ticks *ticks, long tick, const struct axis_unit *unit)
 {
 	bool is_top = tick + ticks->every > ticks->last;
-	int spacing = places_of(ticks->step * (double)ticks->every / unit->scale),
-		first = places_of(ticks->step * (double)ticks->first / unit->scale);
-	int places = tick == 0 ? 0 : spacing > first ? spacing : first;
-	snprintf(out, NUMBER_SIZE, "%.*f%s", places, (double)tick * ticks->step / unit->scale, is_top ? unit->name : "");
+	int spacing = decimals_of(ticks->step * (double)ticks->every / unit->scale),
+		first = decimals_of(ticks->step * (double)ticks->first / unit->scale);
+	int decimals = tick == 0 ? 0 : spacing > first ? spacing : first;
+	snprintf(out, NUMBER_SIZE, "%.*f%s", decimals, (double)tick * ticks->step / unit->scale, is_top ? unit->name : "");
 }
 
 struct rect plot_axis(struct canvas *canvas, struct rect rect, const struct scale *scale, enum plot_unit unit)

@@ -32,7 +32,7 @@ static const struct entry entries[] = {
 	{ "r", "start recording into the working directory; r again stops it" },
 	{ "Esc", "go back: end a search, close an explanation, return to the newest batch" },
 	{ "q", "quit; the run continues" },
-	{ NULL, "Batches (1 Overview and 2 Batches)" },
+	{ NULL, "Batches ([1] Overview and [2] Batches)" },
 	{ "← →  h l", "previous or next batch; PgUp PgDn: one page; Home: oldest retained, End: newest" },
 	{ "n  N", "next or previous flagged batch; at the newest batch both select the newest flag" },
 	{ "f", "flag or unflag the selected batch" },
@@ -41,25 +41,29 @@ static const struct entry entries[] = {
 	{ "Enter", "explain the batch: each phase against its median, and what the process did" },
 	{ "/", "search a batch (7/624 or 624) or a phase that made batches slow; n N: next, previous match; Esc ends" },
 	{ "+  -", "zoom: from the last few batches to the whole run" },
-	{ NULL, "Lists and tables (2 to 9)" },
+	{ NULL, "Lists and tables ([2] to [9])" },
 	{ "↑ ↓  j k", "select a row (GPU, event, process); also PgUp PgDn Home End and the mouse wheel" },
 	{ "<  >", "sort by the previous or next column; I reverses the order; or click a heading" },
 	{ "/", "search by name; n N: next, previous match; Esc ends" },
-	{ "← →  -  +", "in 7 Code: ← → another process or the DataLoader's workers; - whole run, + last minute" },
-	{ NULL, "Warnings (8)" },
-	{ "Enter  n", "Enter: plot of the figure with its threshold, Esc back; n: its newest slow batch" },
-	{ NULL, "Mouse" },
+	{ "← →  -  +", "in [7] Code: ← → another process or the DataLoader's workers; - whole run, + last minute" },
+	{ "Enter  n", "in [8] Warnings: Enter: plot of the figure with its threshold, Esc back; n: its newest slow batch" },
 	{ "click", "a tab opens its view; a bar or point selects its batch; a row is selected" },
 	{ NULL, "Signs" },
 	{ "▲",
 		"flagged: slower than the rolling median by more than 5 MAD and by 50 % (flags: in pmtop.yaml), or by hand" },
 	{ "▂  ▆", "below batches: GPU throttled by its power limit (in ASCII p) or by heat (t)" },
 	{ "◆", "a mark that the program published; Enter on its batch shows its text" },
-	{ "⚠  ·", "a warning (8 Warnings shows what to try), and a note" },
-	{ "–", "unknown, never zero; 8 Warnings lists what is missing, why, and how to get it" },
-	{ "step", "from the start of a batch to the start of the next; batch: from its start to its end" },
-	{ "between", "time between two batches; unattributed: batch time outside all spans" },
-	{ "ETA", "remaining time, including validation and checkpoints" },
+	{ "⚠  ·", "a warning ([8] Warnings shows what to try), and a note" },
+	{ "–", "unknown, never zero; [8] Warnings lists what is missing, why, and how to get it" },
+	{ "step",
+		"from the start of a batch to that of the next; batch 1/31: epoch 1, batch 31 as the program numbers it" },
+	{ "span",
+		"a part of a batch that the program times; unattributed: batch time in no span; between: between two batches" },
+	{ "main",
+		"the process that runs the loop; GROWTH: anonymous memory since warm-up; slowest: rank of most own time" },
+	{ "activity", "of a GPU: SM occupancy, use of the tensor cores, share of the peak memory bandwidth" },
+	{ "ETA",
+		"remaining time with validation, checkpoints; MFU: share of the peak FLOPS; loss ↓ → ↑: falls, steady, rises" },
 };
 enum {
 	ENTRIES = sizeof entries / sizeof entries[0],
@@ -69,10 +73,10 @@ enum {
 
 static int entry_count(const struct scene *scene) { return ENTRIES + (scene->replay ? REPLAY_ENTRIES : 0); }
 
-static const struct entry *entry_at(const struct scene *scene, int place)
+static const struct entry *entry_at(const struct scene *scene, int row)
 {
 	int before = scene->replay ? REPLAY_ENTRIES : 0;
-	return place < before ? &replay_entries[place] : &entries[place - before];
+	return row < before ? &replay_entries[row] : &entries[row - before];
 }
 
 /* Draws as many entries as fit, from *next on; *next ends behind the last. */

@@ -12,6 +12,7 @@
 #include "ui/views/overview/panel_process.h"
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/parts.h"
+#include "ui/widgets/plots/over_time.h"
 #include "ui/widgets/plots/trace.h"
 
 /* -- what memory is made of -- */
@@ -40,8 +41,8 @@ static int kinds_of(const struct model *model, struct kind out[KINDS_MAX])
 		out[0] = (struct kind){ "anonymous", "heap, tensors, swap", memory->tree_anonymous_bytes,
 			model->series.tree_anonymous, ROLE_PHASE_2 };
 		out[1] =
-			(struct kind){ "file", "largest process", memory->tree_file_bytes, model->series.tree_file, ROLE_PHASE_1 };
-		out[2] = (struct kind){ "shared", "largest process", memory->tree_shared_bytes, model->series.tree_shared,
+			(struct kind){ "file", "mapped files", memory->tree_file_bytes, model->series.tree_file, ROLE_PHASE_1 };
+		out[2] = (struct kind){ "shared", "/dev/shm, queues", memory->tree_shared_bytes, model->series.tree_shared,
 			ROLE_PHASE_0 };
 		return 3;
 	}
@@ -115,8 +116,15 @@ static void panel_kinds(struct scene *scene, struct canvas *canvas, struct rect 
 	char text[NUMBER_SIZE];
 	struct line line;
 	line_start(&line, " · ");
-	line_add(&line, 0, ROLE_NORMAL, "main process %s", format_bytes(text, memory->rss_bytes));
-	line_add(&line, 1, ROLE_NORMAL, "peak %s", format_bytes(text, memory->peak_rss_bytes));
+	if (count == KINDS_MAX) {
+		line_add(&line, 0, ROLE_NORMAL, "main process %s", format_bytes(text, memory->rss_bytes));
+		line_add(&line, 1, ROLE_NORMAL, "peak %s", format_bytes(text, memory->peak_rss_bytes));
+	} else {
+		line_add(&line, 0, ROLE_NORMAL, "%s", format_bytes(text, whole_of(kinds, count)));
+		line_add(&line, 1, ROLE_NORMAL, "shared pages counted once");
+		line_add(&line, 2, ROLE_DIM, "main process %s", format_bytes(text, memory->rss_bytes));
+		line_add(&line, 3, ROLE_DIM, "its peak %s", format_bytes(text, memory->peak_rss_bytes));
+	}
 	struct rect inside = parts_panel(canvas, rect, "By kind", &line, ROLE_TITLE),
 				plot = rect_take_top(&inside, inside.height - count);
 
@@ -135,9 +143,11 @@ static void kinds_line(const struct model *model, struct canvas *canvas, struct 
 	char text[NUMBER_SIZE];
 	struct line line;
 	line_start(&line, "  ");
-	line_add(&line, 0, ROLE_MEMORY, "main process %s", format_bytes(text, model->memory.rss_bytes));
+	if (count == KINDS_MAX)
+		line_add(&line, 0, ROLE_MEMORY, "main process %s", format_bytes(text, model->memory.rss_bytes));
 	for (int kind = 0; kind < count; kind++)
-		line_add(&line, 1 + kind, ROLE_NORMAL, "%s %s", kinds[kind].name, format_bytes(text, kinds[kind].bytes));
+		line_add(&line, 1 + kind, ROLE_NORMAL, "%s%s %s", kind == 0 && count < KINDS_MAX ? "all processes: " : "",
+			kinds[kind].name, format_bytes(text, kinds[kind].bytes));
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 }
 
@@ -237,7 +247,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	scene->state->list = (struct rect){ 0, 0, 0, 0 };
 	if (model_target(scene->model) == NULL) {
 		parts_note(canvas, rect, "Memory",
-			"pmtop has read nothing about the process yet. 8 Warnings lists what is missing, and why.");
+			"pmtop has read nothing about the process yet. [8] Warnings lists what is missing, and why.");
 		return;
 	}
 	struct rect processes = take_processes(&rect, frame, rows);
@@ -262,63 +272,24 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		process_table(scene, canvas, parts_panel(canvas, processes, "Processes", &line, ROLE_TITLE), scene->state);
 }
 
-static bool walk_matches(struct scene *scene, int step)
+static bool matches(const void *rows, int row, const char *search)
 {
-	struct view_state *state = scene->state;
-	const struct process *rows[PROCESS_ROWS_MAX];
-	int count = (int)process_rows(scene, rows);
-	if (state->search[0] == '\0')
-		return false;
-	for (int i = 1; i <= count; i++) {
-		int row = (state->row + (step > 0 ? i : count - i)) % count;
-
-		if (parts_matches(rows[row]->command, state->search)) {
-			state->row = row;
-			return true;
-		}
-	}
-	snprintf(scene->message, sizeof scene->message, "no process matches \"%s\"", state->search);
-	return true;
+	return parts_matches(((const struct process *const *)rows)[row]->command, search);
 }
 
 static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
 	struct view_state *state = scene->state;
 	const struct process *rows[PROCESS_ROWS_MAX];
+	int count = (int)process_rows(scene, rows);
 	(void)rect;
-	switch (event.key) {
-	case '+':
-	case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
-	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
-	case 'n': return walk_matches(scene, 1);
-	case 'N': return walk_matches(scene, -1);
-	default: return parts_list_key(state, event, (int)process_rows(scene, rows), state->list);
+	if (trace_zoom_key(scene, event))
+		return true;
+	if (state->search[0] != '\0' && (event.key == 'n' || event.key == 'N')) {
+		parts_list_find(scene, event, count, "process", matches, rows);
+		return true;
 	}
-}
-
-enum { WRITTEN_COLUMNS = 512 };
-
-static void write_series(
-	const struct scene *scene, const struct series *const series[], size_t count, struct buffer *out)
-{
-	int64_t from_ns = trace_since(scene, scene->state->zoom), width_ns = (scene->now_ns - from_ns) / WRITTEN_COLUMNS;
-	struct series_column columns[9][WRITTEN_COLUMNS];
-	if (width_ns <= 0)
-		return;
-	for (size_t i = 0; i < count; i++)
-		series_columns(series[i], from_ns, scene->now_ns + 1, columns[i], WRITTEN_COLUMNS);
-	for (size_t column = 0; column < WRITTEN_COLUMNS; column++) {
-		bool has = false;
-
-		for (size_t i = 0; i < count; i++)
-			has |= columns[i][column].has;
-		if (!has)
-			continue;
-		parts_csv_time(out, true, scene, from_ns + (int64_t)column * width_ns);
-		for (size_t i = 0; i < count; i++)
-			parts_csv_number(out, false, columns[i][column].has ? columns[i][column].last : NAN);
-		buffer_puts(out, "\n");
-	}
+	return parts_list_key(state, event, count, state->list);
 }
 
 static void write(const struct scene *scene, struct buffer *out)
@@ -330,15 +301,15 @@ static void write(const struct scene *scene, struct buffer *out)
 	buffer_puts(out,
 		"time_ns,time,tree_resident_bytes,resident_bytes,anonymous_bytes,file_bytes,shared_bytes,swap_bytes,"
 		"tree_anonymous_bytes,tree_file_bytes,tree_shared_bytes\n");
-	write_series(scene, series, sizeof series / sizeof series[0], out);
+	over_time_write(scene, series, sizeof series / sizeof series[0], OVER_TIME_ROWS_MAX, "", out);
 }
 
 const struct view memory_view = {
 	.name = "Memory",
 	.short_name = "Mem",
 	.digit = '4',
-	.keys = "q quit  Tab view  ↑↓ process  +/- zoom  / search  n/N match  Space pause  w write  ? help",
-	.keys_short = "q quit  Tab view  ↑↓ process  +/- zoom  / search  w write  ? help",
+	.keys = "q quit  Tab view  ↑↓ process  +/- zoom  / search  n/N next match  Space pause  w save CSV  ? help",
+	.keys_short = "q quit  Tab view  ↑↓ process  +/- zoom  / search  w save CSV  ? help",
 	.can_search = true,
 	.draw = draw,
 	.key = key,

@@ -240,7 +240,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	if (run && run->is_counted) {
 		parts_note(canvas, rect, "Operations",
 			"This run is not instrumented: pmtop infers its steps from the DataLoader counter and knows no phases.\n"
-			"7 Code shows which lines of Python the time goes to.\n"
+			"[7] Code shows which lines of Python the time goes to.\n"
 			"import pmtop.torch; pmtop.torch.instrument() before training adds rows here: data, forward, backward, "
 			"optimizer.");
 		return;
@@ -248,7 +248,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	if (!run || run->operation_count == 0) {
 		parts_note(canvas, rect, "Operations",
 			run == NULL ? "This process is not instrumented. PMTOP_SPAN(pm, \"forward\") { … } in C or C++ adds a row; "
-						  "1 Overview shows process figures."
+						  "[1] Overview shows process figures."
 						: "This run has published no span yet: PMTOP_SPAN(pm, \"forward\") { … } adds a row.");
 		return;
 	}
@@ -286,23 +286,22 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 
 /* -- keys -- */
 
-static bool walk_matches(struct scene *scene, const struct run *run, int step)
-{
-	struct view_state *state = scene->state;
-	struct order order;
-	if (state->search[0] == '\0')
-		return false;
-	sort_rows(run, state, &order);
-	for (size_t i = 1; i <= order.count; i++) {
-		size_t row = ((size_t)state->row + (step > 0 ? i : order.count - i)) % order.count;
+struct listed {
+	const struct run *run;
+	const struct order *order;
+};
 
-		if (parts_matches(run_name(run, run->operations[order.rows[row]].name), state->search)) {
-			state->row = (int)row;
-			return true;
-		}
-	}
-	snprintf(scene->message, sizeof scene->message, "no operation matches \"%s\"", state->search);
-	return true;
+static bool matches(const void *rows, int row, const char *search)
+{
+	const struct listed *listed = rows;
+	return parts_matches(run_name(listed->run, listed->run->operations[listed->order->rows[row]].name), search);
+}
+
+static void find(struct scene *scene, const struct run *run, struct key_event event)
+{
+	struct order order;
+	sort_rows(run, scene->state, &order);
+	parts_list_find(scene, event, (int)order.count, "operation", matches, &(struct listed){ run, &order });
 }
 
 static bool click_header(const struct run *run, struct view_state *state, struct key_event event)
@@ -316,8 +315,7 @@ static bool click_header(const struct run *run, struct view_state *state, struct
 	column = table_column_at(&table, event.x);
 	if (column < 0 || column == CELL_BAR)
 		return true;
-	state->sort_ascending = column == state->sort && !state->sort_ascending;
-	state->sort = column;
+	parts_sort_by(state, column);
 	return true;
 }
 
@@ -329,18 +327,20 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	if (!run || run->operation_count == 0)
 		return false;
 	switch (event.key) {
-	case '<': state->sort = (state->sort + CELL_BAR - 1) % CELL_BAR; return true;
-	case '>': state->sort = (state->sort + 1) % CELL_BAR; return true;
-	case 'I': state->sort_ascending = !state->sort_ascending; return true;
-	case 'n': return walk_matches(scene, run, 1);
-	case 'N': return walk_matches(scene, run, -1);
+	case 'n':
+	case 'N':
+		if (state->search[0] == '\0')
+			return false;
+		find(scene, run, event);
+		return true;
 	case KEY_CLICK:
 		if (click_header(run, state, event))
 			return true;
 		break;
 	default: break;
 	}
-	return parts_list_key(state, event, (int)run->operation_count, state->list);
+	return parts_sort_key(state, event, CELL_BAR) ||
+		parts_list_key(state, event, (int)run->operation_count, state->list);
 }
 
 static void write(const struct scene *scene, struct buffer *out)
@@ -369,8 +369,8 @@ const struct view operations_view = {
 	.name = "Operations",
 	.short_name = "Ops",
 	.digit = '3',
-	.keys = "q quit  Tab view  ↑↓ row  <> sort  I reverse  / search  n/N match  Space pause  w write  ? help",
-	.keys_short = "q quit  Tab view  <> sort  I reverse  / search  w write  ? help",
+	.keys = "q quit  Tab view  ↑↓ row  <> sort  I reverse  / search  n/N next match  Space pause  w save CSV  ? help",
+	.keys_short = "q quit  Tab view  <> sort  I reverse  / search  w save CSV  ? help",
 	.can_search = true,
 	.draw = draw,
 	.key = key,

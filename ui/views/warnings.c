@@ -282,31 +282,15 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 
 /* -- keys -- */
 
-static bool row_matches(const struct scene *scene, int row)
+static bool matches(const void *rows, int row, const char *search)
 {
+	const struct scene *scene = rows;
 	const struct alert *alert = alert_at(scene, row);
 	const struct missing *missing = missing_at(scene, row);
-	const char *search = scene->state->search;
 	if (alert)
 		return parts_matches(alert->rule, search) || parts_matches(alert->message, search) ||
 			parts_matches(alert->meaning, search);
 	return missing && (parts_matches(missing->figure, search) || parts_matches(missing->text, search));
-}
-
-static void walk_matches(struct scene *scene, int step)
-{
-	struct view_state *state = scene->state;
-	int count = row_count(scene);
-	for (int i = 1; i <= count; i++) {
-		int row = (state->row + (step > 0 ? i : count - i)) % count;
-
-		if (row_matches(scene, row)) {
-			state->row = row;
-			choose(scene);
-			return;
-		}
-	}
-	snprintf(scene->message, sizeof scene->message, "no warning matches \"%s\"", state->search);
 }
 
 /* Opens the newest slow batch of the warning's run. */
@@ -364,10 +348,10 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	case '-': zoom(scene, alert, -1); return true;
 	case 'n':
 	case 'N':
-		if (state->search[0] != '\0')
-			walk_matches(scene, event.key == 'n' ? 1 : -1);
-		else
+		if (state->search[0] == '\0')
 			go_to_batch(scene, alert, event.key);
+		else if (parts_list_find(scene, event, row_count(scene), "warning", matches, scene))
+			choose(scene);
 		return true;
 	default: break;
 	}
@@ -403,8 +387,8 @@ const struct view warnings_view = {
 	.name = "Warnings",
 	.short_name = "Warn",
 	.digit = '8',
-	.keys =
-		"q quit  Tab view  ↑↓ warning  Enter evidence  +/- zoom  n slow batch  / search  Space pause  w write  ? help",
+	.keys = "q quit  Tab view  ↑↓ warning  Enter evidence  +/- zoom  n its slow batch  / search  Space pause  w save "
+			"CSV  ? help",
 	.keys_short = "q quit  Tab view  ↑↓ warning  Enter evidence  n slow batch  / search  ? help",
 	.can_search = true,
 	.draw = draw,

@@ -7,6 +7,7 @@
 
 #include "src/base/clock.h"
 #include "src/explain/explain_flagged.h"
+#include "src/model/run/figures/phases.h"
 #include "src/model/run/steps/baseline.h"
 #include "src/model/run/steps/flagged.h"
 #include "src/model/run/steps/tracks.h"
@@ -49,8 +50,8 @@ const char *batch_kind(
 {
 	const char *kind = track_kind_name(run, track, batch->kind);
 	unsigned accumulation = run_accumulation(run);
-	if (batch->place > 0 && accumulation > 0)
-		snprintf(out, BATCH_KIND_SIZE, "micro-batch %u of %u", batch->place, accumulation);
+	if (batch->micro_batch > 0 && accumulation > 0)
+		snprintf(out, BATCH_KIND_SIZE, "micro-batch %u of %u", batch->micro_batch, accumulation);
 	else
 		snprintf(out, BATCH_KIND_SIZE, "%s%.50s", kind ? "kind: " : "", kind ? kind : "");
 	return out;
@@ -277,10 +278,8 @@ enum { WRITTEN_PHASES_MAX = 64 };
 
 static double outermost_seconds(const struct batch *batch, uint32_t name)
 {
-	for (unsigned i = 0; i < batch->phase_count; i++)
-		if (batch->phases[i].name == name && batch->phases[i].parent == NAME_NONE)
-			return (double)batch->phases[i].seconds;
-	return NAN;
+	const struct phase_time *phase = phase_find(batch->phases, batch->phase_count, name, NAME_NONE);
+	return phase ? (double)phase->seconds : NAN;
 }
 
 static void write_batch(const struct scene *scene, const struct batch *batch, const struct phase_row *phases,

@@ -219,7 +219,8 @@ int chrome_tab_at(const struct scene *scene, struct rect row, int x)
 
 /* -- the last line -- */
 
-/* "n/N flag  Enter why": the first word of each is the key. Whole entries only. Returns what is left of the row. */
+/* "n/N next flagged  Enter why": the first word of each is the key. Whole entries only. Returns what is left of the
+ * row. */
 static struct rect draw_hints(struct canvas *canvas, struct rect row, const char *hints)
 {
 	while (*hints != '\0' && row.width > 0) {
@@ -255,7 +256,7 @@ void chrome_last_line(
 	} else if (scene->state->search[0] != '\0') {
 		rect_take_left(
 			&row, canvas_printf(canvas, row.x, row.y, row.width, ROLE_STRONG, "/%s", scene->state->search) + 2);
-		draw_hints(canvas, row, "n/N match  Esc ends the search");
+		draw_hints(canvas, row, "n/N next match  Esc ends the search");
 	} else {
 		if (scene->replay && scene->replay->state != REPLAY_STILL && scene->replay->has_span)
 			row = draw_hints(canvas, row,

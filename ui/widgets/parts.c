@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "src/base/clock.h"
+#include "src/base/formats/cells.h"
 #include "src/base/text_width.h"
 #include "ui/core/layout.h"
 
@@ -104,10 +105,10 @@ const char *parts_clock(char out[NUMBER_SIZE], const struct scene *scene, int64_
 	return out;
 }
 
-/* The smallest value for each unit, and its decimal places: three digits or more at every size. */
+/* The smallest value for each unit, and its decimals: three digits or more at every size. */
 static const struct time_form {
 	double from, scale;
-	int places;
+	int decimals;
 	const char *unit;
 } time_forms[] = {
 	{ 100, 1, 1, "s" },
@@ -135,14 +136,14 @@ const char *parts_time_bare(char out[NUMBER_SIZE], double seconds, double like, 
 {
 	const struct time_form *form = time_form_of(like);
 	double value = seconds * form->scale;
-	bool is_nothing = fabs(value) < 0.5 * pow(10, -form->places);
+	bool is_nothing = fabs(value) < 0.5 * pow(10, -form->decimals);
 	if (isnan(seconds))
 		snprintf(out, NUMBER_SIZE, "–");
 	else if (is_nothing)
-		snprintf(out, NUMBER_SIZE, is_signed || seconds <= 0 ? "%.*f" : "<%.*f", form->places,
-			is_signed || seconds <= 0 ? 0 : pow(10, -form->places));
+		snprintf(out, NUMBER_SIZE, is_signed || seconds <= 0 ? "%.*f" : "<%.*f", form->decimals,
+			is_signed || seconds <= 0 ? 0 : pow(10, -form->decimals));
 	else
-		snprintf(out, NUMBER_SIZE, is_signed ? "%+.*f" : "%.*f", form->places, value);
+		snprintf(out, NUMBER_SIZE, is_signed ? "%+.*f" : "%.*f", form->decimals, value);
 	return out;
 }
 
@@ -186,6 +187,13 @@ const char *parts_thousands(char out[NUMBER_SIZE], double count)
 		out[written++] = digits[i];
 	}
 	out[written] = '\0';
+	return out;
+}
+
+const char *parts_bytes_per_s(char out[NUMBER_SIZE], double bytes_per_s)
+{
+	char text[NUMBER_SIZE];
+	snprintf(out, NUMBER_SIZE, isnan(bytes_per_s) ? "%s" : "%.24s/s", format_bytes(text, bytes_per_s));
 	return out;
 }
 
@@ -234,6 +242,37 @@ bool parts_list_key(struct view_state *state, struct key_event event, int count,
 	}
 	parts_list_settle(state, count, list.height);
 	return true;
+}
+
+bool parts_sort_key(struct view_state *state, struct key_event event, int count)
+{
+	switch (event.key) {
+	case '<': state->sort = (state->sort + count - 1) % count; return true;
+	case '>': state->sort = (state->sort + 1) % count; return true;
+	case 'I': state->sort_ascending = !state->sort_ascending; return true;
+	default: return false;
+	}
+}
+
+void parts_sort_by(struct view_state *state, int column)
+{
+	state->sort_ascending = column == state->sort && !state->sort_ascending;
+	state->sort = column;
+}
+
+bool parts_list_find(struct scene *scene, struct key_event event, int count, const char *what,
+	bool (*matches)(const void *rows, int row, const char *search), const void *rows)
+{
+	struct view_state *state = scene->state;
+	for (int i = 1; i <= count; i++) {
+		int row = (state->row + (event.key == 'n' ? i : count - i)) % count;
+		if (matches(rows, row, state->search)) {
+			state->row = row;
+			return true;
+		}
+	}
+	snprintf(scene->message, sizeof scene->message, "no %s matches \"%s\"", what, state->search);
+	return false;
 }
 
 void parts_select(struct canvas *canvas, struct rect row)
@@ -287,24 +326,13 @@ static void csv_comma(struct buffer *out, bool is_first)
 void parts_csv_text(struct buffer *out, bool is_first, const char *text)
 {
 	csv_comma(out, is_first);
-	if (strpbrk(text, ",\"\n\r") == NULL) {
-		buffer_puts(out, text);
-		return;
-	}
-	buffer_puts(out, "\"");
-	for (; *text != '\0'; text++) {
-		if (*text == '"')
-			buffer_puts(out, "\"");
-		buffer_add(out, text, 1);
-	}
-	buffer_puts(out, "\"");
+	cell_text(out, text);
 }
 
 void parts_csv_number(struct buffer *out, bool is_first, double value)
 {
 	csv_comma(out, is_first);
-	if (isfinite(value))
-		buffer_printf(out, "%.12g", value);
+	cell_number(out, value);
 }
 
 void parts_csv_integer(struct buffer *out, bool is_first, int64_t value)
@@ -316,15 +344,10 @@ void parts_csv_integer(struct buffer *out, bool is_first, int64_t value)
 void parts_csv_time(struct buffer *out, bool is_first, const struct scene *scene, int64_t time_ns)
 {
 	int64_t realtime_ns = realtime_of(scene, time_ns);
-	time_t seconds = (time_t)(realtime_ns / NS_PER_S);
-	struct tm parts;
-	char text[40];
 	csv_comma(out, is_first);
-	if (time_ns == 0 || gmtime_r(&seconds, &parts) == NULL ||
-		strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &parts) == 0) {
-		buffer_puts(out, ",");
-		return;
-	}
-	buffer_printf(
-		out, "%lld,%s.%03lldZ", (long long)realtime_ns, text, (long long)(realtime_ns % NS_PER_S / NS_PER_MS));
+	if (time_ns != 0)
+		buffer_printf(out, "%lld", (long long)realtime_ns);
+	buffer_puts(out, ",");
+	if (time_ns != 0)
+		cell_time(out, realtime_ns, 3);
 }

@@ -32,6 +32,7 @@ const char *parts_time(char out[NUMBER_SIZE], double seconds, double like);
  * is "<0.001". */
 const char *parts_time_bare(char out[NUMBER_SIZE], double seconds, double like, bool is_signed);
 const char *parts_time_unit(double like);
+const char *parts_bytes_per_s(char out[NUMBER_SIZE], double bytes_per_s); /* "3.42 GB/s" */
 /* "41 s", "12 min", "4 h 03": how long something has lasted so far. */
 const char *parts_waiting(char out[NUMBER_SIZE], double seconds);
 /* "0.3184", "1.2e-05". */
@@ -45,6 +46,13 @@ const char *parts_thousands(char out[NUMBER_SIZE], double count);
  * keys that move the selection. A click in `list` selects the row under it. */
 void parts_list_settle(struct view_state *state, int count, int height);
 bool parts_list_key(struct view_state *state, struct key_event event, int count, struct rect list);
+/* Handles < > and I, which choose among `count` columns to sort by; and a click on the title of a column. */
+bool parts_sort_key(struct view_state *state, struct key_event event, int count);
+void parts_sort_by(struct view_state *state, int column);
+/* Handles n (or N): selects the next (previous) row that `matches` state->search, around the end. False: none, and a
+ * message says that no `what` matches. */
+bool parts_list_find(struct scene *scene, struct key_event event, int count, const char *what,
+	bool (*matches)(const void *rows, int row, const char *search), const void *rows);
 
 /* Draws the row as selected: one colour for all of it. */
 void parts_select(struct canvas *canvas, struct rect row);

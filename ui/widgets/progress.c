@@ -104,9 +104,12 @@ struct cells {
 	char text[ROWS][COLUMNS][CELL_SIZE];
 };
 
-static const char *trend_sign(const struct run *run)
+/* All words of one length, so that the columns do not move. */
+static const char *trend_word(const struct run *run, bool is_roomy)
 {
-	return isnan(run->loss_trend) ? " " : run->loss_trend < 0 ? "↓" : run->loss_trend > 0 ? "↑" : "→";
+	static const char *const words[][2] = { { "↓", "falling" }, { "→", "steady " }, { "↑", "rising " } };
+	int trend = run->loss_trend > 0 ? 2 : run->loss_trend < 0 ? 0 : 1;
+	return isnan(run->loss_trend) ? (is_roomy ? "       " : " ") : words[trend][is_roomy];
 }
 
 /* "validation 12/40": the total is that of the previous validation pass. */
@@ -132,9 +135,9 @@ static void batch_cell(const struct run *run, char *out, size_t size)
 	if (!is_main_mode(run, state->mode))
 		validation_cell(run, out, size);
 	else if (state->batches_per_epoch > 0)
-		snprintf(out, size, "batch %*llu/%s", width, (unsigned long long)state->batches_in_epoch, planned);
+		snprintf(out, size, "%*llu/%s batches", width, (unsigned long long)state->batches_in_epoch, planned);
 	else
-		snprintf(out, size, "batch %5llu", (unsigned long long)state->batches_in_epoch);
+		snprintf(out, size, "%5llu batches", (unsigned long long)state->batches_in_epoch);
 }
 
 /* "41 s", "3:03", "4 h 03": no fractions, they would flicker. */
@@ -143,18 +146,18 @@ static const char *eta(char out[NUMBER_SIZE], double seconds)
 	return seconds < 60 ? parts_waiting(out, seconds) : format_seconds(out, seconds);
 }
 
-static void fill_cells(const struct run *run, bool is_ended, struct cells *cells)
+static void fill_cells(const struct run *run, bool is_ended, bool is_roomy, struct cells *cells)
 {
 	const struct track *track = run_main(run);
 	char text[NUMBER_SIZE];
 	memset(cells, 0, sizeof *cells);
 	batch_cell(run, cells->text[0][0], CELL_SIZE);
-	snprintf(cells->text[1][0], CELL_SIZE, "loss %s %s", parts_loss(text, run->loss), trend_sign(run));
+	snprintf(cells->text[1][0], CELL_SIZE, "loss %s %s", parts_loss(text, run->loss), trend_word(run, is_roomy));
 	if (!is_ended) {
 		snprintf(cells->text[0][1], CELL_SIZE, "ETA %-7s", eta(text, run->epoch_eta_s));
 		snprintf(cells->text[1][1], CELL_SIZE, "ETA %-7s", eta(text, run->run_eta_s));
 	}
-	snprintf(cells->text[0][2], CELL_SIZE, "%5s it/s", format_rate(text, track->rate_per_s));
+	snprintf(cells->text[0][2], CELL_SIZE, "%5s batches/s", format_rate(text, track->rate_per_s));
 	if (!isnan(track->samples_per_s))
 		snprintf(cells->text[1][2], CELL_SIZE, "%5s samples/s", format_rate(text, track->samples_per_s));
 }
@@ -221,7 +224,7 @@ void progress_draw(const struct scene *scene, const struct run *run, struct canv
 	struct cells cells;
 	char label[NUMBER_SIZE];
 	int columns = COLUMNS, used = 0, gap = parts_is_roomy(canvas) ? 3 : 2;
-	fill_cells(run, is_ended, &cells);
+	fill_cells(run, is_ended, parts_is_roomy(canvas), &cells);
 	if (run->state.epochs_planned > 0)
 		snprintf(label, sizeof label, "Epoch %u/%u ", run_epoch_number(run, run->state.epochs_begun),
 			run->state.epochs_planned);

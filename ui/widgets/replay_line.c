@@ -64,7 +64,7 @@ const char *replay_line_state(const struct replay_line *line, char *out, size_t 
 	case REPLAY_FOLLOWING: snprintf(out, size, "● following"); break;
 	case REPLAY_SEEKING: snprintf(out, size, "» seeking %2.0f %%", floor(line->done_ratio * 100)); break;
 	case REPLAY_ENDED: snprintf(out, size, "■ at the end"); break;
-	case REPLAY_STILL: snprintf(out, size, "■ recorded"); break;
+	case REPLAY_STILL: snprintf(out, size, "■ from a recording"); break;
 	default: snprintf(out, size, "▸ replay %s", format_speed(line, speed)); break;
 	}
 	return out;
@@ -124,16 +124,16 @@ static const struct {
 	{ 0x2500, '-', ROLE_DIM },     /* ─ after it */
 };
 
-static size_t sign_of(const struct replay_line *line, int column, int place)
+static size_t sign_of(const struct replay_line *line, int column, int cursor)
 {
 	const struct replay_column *shown = (size_t)column < line->column_count ? &line->columns[column] : NULL;
-	if (column == place)
+	if (column == cursor)
 		return 0;
 	if (shown && shown->is_lost)
 		return 1;
 	if (shown && (shown->is_flagged || shown->is_silent))
 		return shown->is_flagged ? 2 : 3;
-	return column < place ? 4 : 5;
+	return column < cursor ? 4 : 5;
 }
 
 static void draw_bar(const struct replay_line *line, struct canvas *canvas)
@@ -141,11 +141,11 @@ static void draw_bar(const struct replay_line *line, struct canvas *canvas)
 	double share = line->end_ns > line->begin_ns
 		? (double)(line->at_ns - line->begin_ns) / (double)(line->end_ns - line->begin_ns)
 		: 0;
-	int place = (int)(fmax(fmin(share, 1), 0) * (double)line->bar.width);
-	if (place >= line->bar.width)
-		place = line->bar.width - 1;
+	int cursor = (int)(fmax(fmin(share, 1), 0) * (double)line->bar.width);
+	if (cursor >= line->bar.width)
+		cursor = line->bar.width - 1;
 	for (int column = 0; column < line->bar.width; column++) {
-		size_t sign = sign_of(line, column, place);
+		size_t sign = sign_of(line, column, cursor);
 		bool is_ascii = canvas->charset == CHARSET_ASCII;
 
 		canvas_put(canvas, line->bar.x + column, line->bar.y, is_ascii ? signs[sign].ascii : signs[sign].code,

@@ -46,7 +46,7 @@ bool is_main_mode(const struct run *run, uint32_t mode) { return is_mode_of(run,
 enum role phase_role(const struct run *run, uint32_t name)
 {
 	const char *text = run_name(run, name);
-	unsigned place = 0;
+	unsigned order = 0;
 	for (size_t i = 0; i < sizeof known_phases / sizeof known_phases[0]; i++)
 		if (strcmp(text, known_phases[i].name) == 0)
 			return known_phases[i].role;
@@ -55,6 +55,6 @@ enum role phase_role(const struct run *run, uint32_t name)
 	if (name == NAME_BETWEEN)
 		return ROLE_PHASE_6;
 	for (size_t i = 0; i < run->operation_count && run->operations[i].name != name; i++)
-		place += run->operations[i].depth == 0;
-	return (enum role)(ROLE_PHASE_4 + place % 2);
+		order += run->operations[i].depth == 0;
+	return (enum role)(ROLE_PHASE_4 + order % 2);
 }

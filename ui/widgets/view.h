@@ -85,7 +85,7 @@ struct view {
 	const char *name;       /* "Overview" */
 	const char *short_name; /* "Over" */
 	char digit;             /* '1' … '9', '?' */
-	const char *keys;       /* hints for the last line: "←→ batch  n/N flag  …" */
+	const char *keys;       /* hints for the last line: "←→ batch  n/N next flagged  …" */
 	const char *keys_short; /* under 100 columns */
 	unsigned needs;         /* enum view_need: what pmtop samples only for a view that needs it */
 	bool can_search;        /* '/' sets state->search; n and N then go through the matches */

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/thread.h"
 
 #define ABANDONED (UINT64_C(1) << 63)
 #define CHECK_NS (100 * NS_PER_MS)
@@ -166,21 +166,6 @@ static void *begin_thread(void *argument)
 	return NULL;
 }
 
-/* Synchronous faults stay unblocked: the kernel kills the program, without calling its handler, if one of them is
- * blocked. */
-static int create_thread(pthread_t *thread, struct start *start)
-{
-	static const int faults[] = { SIGBUS, SIGSEGV, SIGFPE, SIGILL };
-	sigset_t blocked, before;
-	sigfillset(&blocked);
-	for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-		sigdelset(&blocked, faults[i]);
-	pthread_sigmask(SIG_SETMASK, &blocked, &before);
-	int error = pthread_create(thread, NULL, begin_thread, start);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error;
-}
-
 int hang_thread_start(struct hang_thread *thread, void (*run)(void *context), void *context)
 {
 	struct hang_watch *watch = calloc(1, sizeof *watch);
@@ -188,7 +173,7 @@ int hang_thread_start(struct hang_thread *thread, void (*run)(void *context), vo
 	if (start)
 		*start = (struct start){ run, context, watch };
 	*thread = (struct hang_thread){ .watch = watch };
-	int error = watch && start ? create_thread(&thread->thread, start) : ENOMEM;
+	int error = watch && start ? thread_start(&thread->thread, begin_thread, start) : ENOMEM;
 	if (error) {
 		free(watch);
 		free(start);

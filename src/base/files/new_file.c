@@ -52,7 +52,7 @@ static bool is_descriptor(const char *path)
 
 /* Fills `path`. *is_straight: the file is written directly, not replaced. *there: the file that exists; st_mode is 0 if
  * none does. */
-static int find_place(struct new_file *file, const char *path, bool *is_straight, struct stat *there)
+static int find_path(struct new_file *file, const char *path, bool *is_straight, struct stat *there)
 {
 	struct stat link;
 	memset(there, 0, sizeof *there);
@@ -126,7 +126,7 @@ int new_file_open(struct new_file *file, const char *path, mode_t mode)
 	struct stat there;
 	bool is_straight;
 	*file = (struct new_file){ .fd = -1 };
-	int error = find_place(file, path, &is_straight, &there);
+	int error = find_path(file, path, &is_straight, &there);
 	if (error)
 		return error;
 	if (is_straight)

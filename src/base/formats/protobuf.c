@@ -2,21 +2,14 @@
 
 #include <string.h>
 
-enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, VARINT_MAX = 10 };
+#include "src/base/formats/bytes.h"
 
-static size_t encode(char out[VARINT_MAX], uint64_t value)
-{
-	size_t length = 0;
-	for (; value >= 0x80; value >>= 7)
-		out[length++] = (char)(value | 0x80);
-	out[length++] = (char)value;
-	return length;
-}
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
 static void add_varint(struct buffer *out, uint64_t value)
 {
-	char bytes[VARINT_MAX];
-	buffer_add(out, bytes, encode(bytes, value));
+	unsigned char bytes[VARINT_MAX];
+	buffer_add(out, (const char *)bytes, (size_t)(put_varint(bytes, value) - bytes));
 }
 
 static void add_tag(struct buffer *out, unsigned field, unsigned wire) { add_varint(out, (uint64_t)field << 3 | wire); }
@@ -31,11 +24,8 @@ void protobuf_int(struct buffer *out, unsigned field, int64_t value) { protobuf_
 
 void protobuf_fixed64(struct buffer *out, unsigned field, uint64_t value)
 {
-	char bytes[8];
-	for (unsigned i = 0; i < sizeof bytes; i++)
-		bytes[i] = (char)(value >> 8 * i);
 	add_tag(out, field, WIRE_FIXED64);
-	buffer_add(out, bytes, sizeof bytes);
+	buffer_add_little(out, value, 8);
 }
 
 void protobuf_double(struct buffer *out, unsigned field, double value)
@@ -43,6 +33,14 @@ void protobuf_double(struct buffer *out, unsigned field, double value)
 	uint64_t bits;
 	memcpy(&bits, &value, sizeof bits);
 	protobuf_fixed64(out, field, bits);
+}
+
+void protobuf_float(struct buffer *out, unsigned field, float value)
+{
+	uint32_t bits;
+	memcpy(&bits, &value, sizeof bits);
+	add_tag(out, field, WIRE_FIXED32);
+	buffer_add_little(out, bits, 4);
 }
 
 void protobuf_text(struct buffer *out, unsigned field, const char *text)
@@ -62,10 +60,10 @@ size_t protobuf_begin(struct buffer *out, unsigned field)
 /* Inserts the length before the message: it is known only now. */
 void protobuf_end(struct buffer *out, size_t begin)
 {
-	char bytes[VARINT_MAX];
+	unsigned char bytes[VARINT_MAX];
 	if (out->failed || begin > out->length)
 		return;
-	size_t size = out->length - begin, length = encode(bytes, size);
+	size_t size = out->length - begin, length = (size_t)(put_varint(bytes, size) - bytes);
 	if (!buffer_reserve(out, length))
 		return;
 	memmove(out->data + begin + length, out->data + begin, size);

@@ -48,13 +48,13 @@ static struct summary_phase *phase_of(struct keeper *keeper, const char *name)
 }
 
 static void keep_at(
-	struct keeper *keeper, size_t place, const struct run *run, const struct batch *batch, bool is_retained)
+	struct keeper *keeper, size_t index, const struct run *run, const struct batch *batch, bool is_retained)
 {
 	struct summary *summary = keeper->summary;
 	if (is_retained) {
-		summary->steps[place] = batch->step_s;
+		summary->steps[index] = batch->step_s;
 		for (unsigned i = 0; i < summary->phase_count; i++)
-			summary->phases[i].seconds[place] = 0;
+			summary->phases[i].seconds[index] = 0;
 	}
 	for (unsigned i = 0; i < batch->phase_count; i++) {
 		const struct phase_time *time = &batch->phases[i];
@@ -64,13 +64,13 @@ static void keep_at(
 			continue;
 		phase->total_s += (double)time->seconds;
 		if (is_retained)
-			phase->seconds[place] += (double)time->seconds;
+			phase->seconds[index] += (double)time->seconds;
 	}
 }
 
 /* -- steps -- */
 
-/* Keeps one of each two successive steps. */
+/* Retains one of each two successive steps. */
 static void halve(struct keeper *keeper)
 {
 	struct summary *summary = keeper->summary;
@@ -89,7 +89,7 @@ static void take_step(struct keeper *keeper, const struct run *run, const struct
 	struct summary *summary = keeper->summary;
 	if (keeper->in_stride == 0 && summary->step_count == SUMMARY_STEPS_MAX)
 		halve(keeper);
-	/* Reservoir sampling: each step of a stride has the same probability to be kept. */
+	/* Reservoir sampling: each step of a stride is retained with the same probability. */
 	bool is_first = keeper->in_stride == 0, is_retained = is_first || draw(keeper, keeper->in_stride + 1) == 0;
 	keep_at(keeper, summary->step_count - !is_first, run, batch, is_retained);
 	summary->step_count += is_first;
@@ -171,9 +171,9 @@ static void take_meta(struct summary *summary, const struct run *run)
 {
 	char *end;
 	for (size_t i = 0; i < run->meta_count && summary->meta_count < SUMMARY_META_MAX; i++) {
-		size_t place = summary->meta_count++;
-		copy_clean(summary->meta[place].key, sizeof summary->meta->key, run->meta[i].key);
-		copy_clean(summary->meta[place].value, sizeof summary->meta->value, run->meta[i].value);
+		size_t index = summary->meta_count++;
+		copy_clean(summary->meta[index].key, sizeof summary->meta->key, run->meta[i].key);
+		copy_clean(summary->meta[index].value, sizeof summary->meta->value, run->meta[i].value);
 	}
 	const char *printed = run_meta(run, "batch_size");
 	double size = printed ? strtod(printed, &end) : NAN;

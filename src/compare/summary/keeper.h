@@ -1,4 +1,4 @@
-/* keeper.h: collects a summary while sets are applied to a model, because the model keeps only the newest batches. */
+/* keeper.h: collects a summary while sets are applied to a model, because the model retains only the newest batches. */
 #ifndef PMTOP_COMPARE_SUMMARY_KEEPER_H
 #define PMTOP_COMPARE_SUMMARY_KEEPER_H
 
@@ -13,9 +13,9 @@ struct keeper {
 	uint64_t next;      /* ordinal of the next step to read */
 	unsigned in_stride; /* steps read of the current stride */
 	uint64_t chance;
-	unsigned sampled; /* steps that told their samples */
+	unsigned sampled; /* steps with a published sample count */
 	double sampled_s;
-	uint64_t gap_count; /* of which events were lost */
+	uint64_t gap_count; /* steps with lost events */
 };
 
 void keeper_init(struct keeper *keeper, struct summary *summary);

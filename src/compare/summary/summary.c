@@ -39,12 +39,6 @@ void summary_release(struct summary *summary)
 	summary->step_count = 0;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-	return (x > y) - (x < y);
-}
-
 size_t summary_middle(const struct summary *summary, size_t *middle)
 {
 	size_t count = 0, n = summary->step_count;
@@ -52,7 +46,7 @@ size_t summary_middle(const struct summary *summary, size_t *middle)
 	if (!sorted)
 		return 0;
 	memcpy(sorted, summary->steps, n * sizeof *sorted);
-	qsort(sorted, n, sizeof *sorted, by_value);
+	sort_ascending(sorted, n);
 	double low = quantile_of_sorted(sorted, n, outer), high = quantile_of_sorted(sorted, n, 1 - outer);
 	for (size_t i = 0; i < n; i++)
 		if (summary->steps[i] >= low && summary->steps[i] <= high)
@@ -61,11 +55,11 @@ size_t summary_middle(const struct summary *summary, size_t *middle)
 	return count;
 }
 
-static double mean_over(const double *values, const size_t *places, size_t count)
+static double mean_over(const double *values, const size_t *indices, size_t count)
 {
 	double sum = 0;
 	for (size_t i = 0; i < count; i++)
-		sum += values[places[i]];
+		sum += values[indices[i]];
 	return count ? sum / (double)count : NAN;
 }
 

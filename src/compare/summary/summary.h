@@ -26,7 +26,7 @@ struct summary_phase { /* outermost phases; also the unattributed time and the t
 	char name[SUMMARY_NAME];
 	double total_s;             /* in the steps that were judged */
 	double mean_s, share_ratio; /* mean of the middle steps (summary_finish); share of the total */
-	double *seconds;            /* in each kept step, 0 if the step did not have it; NULL in a saved report */
+	double *seconds;            /* in each retained step, 0 if the step did not have it; NULL in a saved report */
 };
 
 struct summary_operation {
@@ -56,7 +56,7 @@ struct summary {
 	double samples;                         /* in them */
 	unsigned stride;
 	size_t step_count;
-	double *steps; /* kept, in the order of time */
+	double *steps; /* the retained steps, in order of time */
 	double median_s, mad_s, mean_s, p95_s, least_s, most_s;
 	double middle_s; /* the mean of the middle steps, the sum of the phases' mean_s */
 	double samples_per_s, steps_per_s, loss;
@@ -73,7 +73,7 @@ struct summary {
 /* Sets all figures to unknown. */
 void summary_init(struct summary *summary);
 void summary_release(struct summary *summary);
-/* Computes medians, means, shares and rates from the kept steps. Returns false when out of memory. */
+/* Computes medians, means, shares and rates from the retained steps. Returns false when out of memory. */
 bool summary_finish(struct summary *summary);
 /* Whether it has single steps, which intervals need. */
 bool summary_has_steps(const struct summary *summary);

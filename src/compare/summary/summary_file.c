@@ -205,7 +205,7 @@ enum status summary_save(const char *path, const struct summary *summary, struct
 
 /* -- reading -- */
 
-static void take_text(char *out, size_t size, const struct json_value *object, const char *key)
+void summary_take_text(char *out, size_t size, const struct json_value *object, const char *key)
 {
 	const char *text = json_member_text(object, key);
 	if (text)
@@ -243,7 +243,7 @@ static bool read_phases(const struct json_value *array, struct summary *out)
 		struct summary_phase *phase = &out->phases[out->phase_count];
 		*phase = (struct summary_phase){ .total_s = json_member_number(value, "total_s"),
 			.seconds = read_series(json_member(value, "seconds", JSON_ARRAY), out->step_count) };
-		take_text(phase->name, sizeof phase->name, value, "name");
+		summary_take_text(phase->name, sizeof phase->name, value, "name");
 		if (!phase->seconds || !phase->name[0] || !isfinite(phase->total_s)) {
 			free(phase->seconds);
 			return false;
@@ -264,8 +264,8 @@ static void read_operations(const struct json_value *array, struct summary *out)
 			.p95_s = json_member_number(value, "p95_s"),
 			.total_s = json_member_number(value, "total_s"),
 			.share_ratio = json_member_number(value, "share_ratio") };
-		take_text(operation->name, sizeof operation->name, value, "name");
-		take_text(operation->parent, sizeof operation->parent, value, "parent");
+		summary_take_text(operation->name, sizeof operation->name, value, "name");
+		summary_take_text(operation->parent, sizeof operation->parent, value, "parent");
 	}
 }
 
@@ -277,7 +277,7 @@ static enum status read_summary(const struct json_value *root, struct summary *o
 	if (!(version >= SUMMARY_VERSION && version <= SUMMARY_VERSION))
 		return reason_set(why_not, STATUS_UNSUPPORTED, "write it again with pmtop check --save",
 			"the summary has version %g, not %d", version, SUMMARY_VERSION);
-#define READ_TEXT(name) take_text(out->name, sizeof out->name, root, #name);
+#define READ_TEXT(name) summary_take_text(out->name, sizeof out->name, root, #name);
 #define READ_FIGURE(part, name) \
 	out->name = json_member_number(*part ? json_member(root, part, JSON_OBJECT) : root, #name);
 #define READ_COUNT(part, name) out->name = count_of(*part ? json_member(root, part, JSON_OBJECT) : root, #name);
@@ -287,7 +287,7 @@ static enum status read_summary(const struct json_value *root, struct summary *o
 #undef READ_TEXT
 #undef READ_FIGURE
 #undef READ_COUNT
-	take_text(out->verdict, sizeof out->verdict, json_member(root, "memory", JSON_OBJECT), "verdict");
+	summary_take_text(out->verdict, sizeof out->verdict, json_member(root, "memory", JSON_OBJECT), "verdict");
 	double made_ns = json_member_number(root, "made_ns");
 	out->made_ns = made_ns > 0 && made_ns < 9e18 ? (int64_t)made_ns : 0;
 	uint64_t stride = count_of(json_member(root, "step", JSON_OBJECT), "stride");
@@ -295,7 +295,7 @@ static enum status read_summary(const struct json_value *root, struct summary *o
 	for (const struct json_value *value = meta ? meta->first : NULL; value && out->meta_count < SUMMARY_META_MAX;
 		 value = value->next) {
 		text_clean(out->meta[out->meta_count].key, sizeof out->meta->key, value->key, strlen(value->key));
-		take_text(out->meta[out->meta_count++].value, sizeof out->meta->value, meta, value->key);
+		summary_take_text(out->meta[out->meta_count++].value, sizeof out->meta->value, meta, value->key);
 	}
 	read_operations(json_member(root, "operations", JSON_ARRAY), out);
 	out->origin = ORIGIN_SAVED;

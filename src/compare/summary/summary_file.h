@@ -9,6 +9,8 @@
 #include "src/base/status.h"
 #include "src/compare/summary/summary.h"
 
+struct json_value;
+
 enum { SUMMARY_VERSION = 1 };
 
 void summary_write(struct buffer *out, const struct summary *summary);
@@ -18,5 +20,7 @@ enum status summary_save(const char *path, const struct summary *summary, struct
 bool summary_is_file(const char *path);
 /* On STATUS_OK the caller releases it. */
 enum status summary_load(const char *path, struct summary *out, struct reason *why_not);
+/* Cleans the text of a member; without one `out` stays as it is. */
+void summary_take_text(char *out, size_t size, const struct json_value *object, const char *key);
 
 #endif

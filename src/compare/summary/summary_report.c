@@ -9,13 +9,6 @@
 #include "src/base/text.h"
 #include "src/compare/summary/summary_file.h"
 
-static void take_text(char *out, size_t size, const struct json_value *object, const char *key)
-{
-	const char *text = json_member_text(object, key);
-	if (text)
-		text_clean(out, size, text, strlen(text));
-}
-
 static uint64_t as_count(double count) { return count >= 0 && count < 1e15 ? (uint64_t)count : 0; }
 
 static double first_known(double a, double b) { return isfinite(a) ? a : b; }
@@ -31,7 +24,7 @@ static void take_operations(const struct json_value *operations, struct summary 
 			.p95_s = json_member_number(value, "p95_s"),
 			.total_s = json_member_number(value, "total_s"),
 			.share_ratio = json_member_number(value, "share_ratio") };
-		take_text(operation->name, sizeof operation->name, value, "name");
+		summary_take_text(operation->name, sizeof operation->name, value, "name");
 		/* Estimates the phases from the totals of the whole run. */
 		if (operation->depth || out->phase_count == SUMMARY_PHASES_MAX || !isfinite(operation->share_ratio) ||
 			!isfinite(out->mean_s))
@@ -40,7 +33,7 @@ static void take_operations(const struct json_value *operations, struct summary 
 		*phase = (struct summary_phase){ .total_s = operation->total_s,
 			.share_ratio = operation->share_ratio,
 			.mean_s = operation->share_ratio * out->mean_s };
-		take_text(phase->name, sizeof phase->name, value, "name");
+		summary_take_text(phase->name, sizeof phase->name, value, "name");
 	}
 }
 
@@ -55,9 +48,9 @@ enum status summary_of_report(const struct json_value *report, struct summary *o
 	if (!batch || !(json_member_number(batch, "count") > 0))
 		return reason_set(why_not, STATUS_DAMAGED, "save it again after some batches", "the report has no batches");
 	out->origin = ORIGIN_REPORT;
-	take_text(out->run, sizeof out->run, report, "run");
-	take_text(out->mode, sizeof out->mode, report, "mode");
-	take_text(out->verdict, sizeof out->verdict, memory, "verdict");
+	summary_take_text(out->run, sizeof out->run, report, "run");
+	summary_take_text(out->mode, sizeof out->mode, report, "mode");
+	summary_take_text(out->verdict, sizeof out->verdict, memory, "verdict");
 	out->made_ns = time_ns > 0 && time_ns < 9e18 ? (int64_t)time_ns : 0;
 	out->cpus =
 		json_member_number(json_member(json_member(report, "system", JSON_OBJECT), "cpu", JSON_OBJECT), "count");
@@ -79,7 +72,7 @@ enum status summary_of_report(const struct json_value *report, struct summary *o
 	for (const struct json_value *value = meta ? meta->first : NULL; value && out->meta_count < SUMMARY_META_MAX;
 		 value = value->next) {
 		text_clean(out->meta[out->meta_count].key, sizeof out->meta->key, value->key, strlen(value->key));
-		take_text(out->meta[out->meta_count++].value, sizeof out->meta->value, meta, value->key);
+		summary_take_text(out->meta[out->meta_count++].value, sizeof out->meta->value, meta, value->key);
 	}
 	const char *size = summary_meta(out, "batch_size");
 	out->batch_size = size && strtod(size, NULL) > 0 ? strtod(size, NULL) : NAN;

@@ -17,7 +17,7 @@
 /* Smaller shares would print as 0 %. */
 #define NOTHING_RATIO 0.005
 /* A cause names only phases that hold at least this share of it. */
-#define PLACE_MIN_RATIO 0.2
+#define PHASE_MIN_RATIO 0.2
 
 /* Keeps the causes sorted, largest first. When the list is full, it drops the smallest, which becomes part of
  * "unknown". */
@@ -77,7 +77,7 @@ static size_t open_pools(const struct explanation *out, struct pool *pools)
 }
 
 /* Only the phase is known, not the reason. */
-static void claim_place(struct case_file *file, const struct pool *pool)
+static void claim_phase(struct case_file *file, const struct pool *pool)
 {
 	struct claim claim = { .kind = CAUSE_PHASE, .seconds = pool->left_s + pool->cpu_s + pool->queue_s + pool->away_s };
 	if (pool->row->name != NAME_UNATTRIBUTED)
@@ -91,21 +91,21 @@ static bool are_one(const struct claim *a, const struct claim *b)
 	return a->kind == b->kind && a->kind != CAUSE_PHASE && strcmp(a->who, b->who) == 0;
 }
 
-/* Adds phases with at least PLACE_MIN_RATIO of the cause; the main one is first already. */
-static void add_place(struct places *places, const struct claim *claim, double whole_s)
+/* Adds phases with at least PHASE_MIN_RATIO of the cause; the main one is first already. */
+static void add_phase(struct cause_phases *phases, const struct claim *claim, double whole_s)
 {
-	if (claim->seconds < PLACE_MIN_RATIO * whole_s)
+	if (claim->seconds < PHASE_MIN_RATIO * whole_s)
 		return;
-	if (places->count < PLACES_MAX)
-		places->rows[places->count++] = claim->row;
+	if (phases->count < CAUSE_PHASES_MAX)
+		phases->rows[phases->count++] = claim->row;
 	else
-		places->are_more = true;
+		phases->are_more = true;
 }
 
 /* Sums one cause over all phases. Its words and evidence are those of its largest claim. */
 static void add_cause(struct case_file *file, const struct claim *main_claim)
 {
-	struct places places = { .count = 1, .rows = { main_claim->row } };
+	struct cause_phases phases = { .count = 1, .rows = { main_claim->row } };
 	double seconds = 0;
 	for (size_t i = 0; i < file->claim_count; i++)
 		if (&file->claims[i] == main_claim || are_one(&file->claims[i], main_claim))
@@ -114,7 +114,7 @@ static void add_cause(struct case_file *file, const struct claim *main_claim)
 		return;
 	for (size_t i = 0; i < file->claim_count; i++)
 		if (&file->claims[i] != main_claim && are_one(&file->claims[i], main_claim))
-			add_place(&places, &file->claims[i], seconds);
+			add_phase(&phases, &file->claims[i], seconds);
 	struct cause cause = { .kind = main_claim->kind,
 		.phase = main_claim->row->name,
 		.share_ratio = fmin(seconds / file->whole_s, 1),
@@ -125,7 +125,7 @@ static void add_cause(struct case_file *file, const struct claim *main_claim)
 		cause.evidence[i].this_value = main_claim->evidence[i].this_value;
 		cause.evidence[i].baseline_value = main_claim->evidence[i].baseline_value;
 	}
-	cause_say(file, main_claim, &places, &cause);
+	cause_say(file, main_claim, &phases, &cause);
 	insert_cause(file->out, &cause, EXPLAIN_CAUSES_MAX - 1);
 }
 
@@ -175,7 +175,7 @@ void causes_find(struct case_file *file)
 		claim_away(file, &pools[i]);
 		claim_queue(file, &pools[i]);
 		claim_cpu(file, &pools[i]);
-		claim_place(file, &pools[i]);
+		claim_phase(file, &pools[i]);
 	}
 	for (size_t i = 0; i < file->claim_count; i++)
 		if (is_main(file, &file->claims[i]))

@@ -56,10 +56,10 @@ void causes_add(struct case_file *file, const struct explain_row *row, const str
 bool causes_has_workers(const struct case_file *file, const struct explain_row *row);
 
 /* The phases that a cause names: "forward, backward: waiting for a CPU". */
-enum { PLACES_MAX = 3 };
-struct places {
+enum { CAUSE_PHASES_MAX = 3 };
+struct cause_phases {
 	size_t count;
-	const struct explain_row *rows[PLACES_MAX];
+	const struct explain_row *rows[CAUSE_PHASES_MAX];
 	bool are_more;
 };
 

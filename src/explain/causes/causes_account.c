@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "src/explain/causes/causes.h"
+#include "src/model/run/figures/phases.h"
 #include "src/model/run/steps/tracks.h"
 
 double excess_over(double this_value, double baseline_value)
@@ -47,10 +48,8 @@ const struct evidence *account_evidence(const struct case_file *file, const stru
 
 static double outermost_s(const struct phase_time *phases, unsigned count, uint32_t name)
 {
-	for (unsigned i = 0; i < count; i++)
-		if (phases[i].name == name && phases[i].parent == NAME_NONE)
-			return (double)phases[i].seconds;
-	return 0;
+	const struct phase_time *phase = phase_find(phases, count, name, NAME_NONE);
+	return phase ? (double)phase->seconds : 0;
 }
 
 /* By how much the part of a record's window outside this step exceeded its baseline: that much of the record may belong
@@ -71,13 +70,9 @@ static double spilt_s(const struct case_file *file, bool behind)
 
 static double own_cpu_s(const struct case_file *file, const struct explain_row *row)
 {
-	const struct phase_time *this = NULL, *baseline = NULL;
-	for (unsigned i = 0; i < file->batch->phase_count; i++)
-		if (file->batch->phases[i].name == row->name && file->batch->phases[i].parent == row->parent)
-			this = &file->batch->phases[i];
-	for (unsigned i = 0; i < file->baseline->phase_count; i++)
-		if (file->baseline->phases[i].name == row->name && file->baseline->phases[i].parent == row->parent)
-			baseline = &file->baseline->phases[i];
+	const struct phase_time *this = phase_find(file->batch->phases, file->batch->phase_count, row->name, row->parent),
+							*baseline =
+								phase_find(file->baseline->phases, file->baseline->phase_count, row->name, row->parent);
 	return this ? excess_over((double)this->cpu_s, baseline ? (double)baseline->cpu_s : 0) : NAN;
 }
 
@@ -133,8 +128,8 @@ void account_share_out(struct case_file *file, struct pool *pools, size_t count)
 {
 	double baseline_wait_ratio = file->baseline->evidence.run_queue_wait_s / file->baseline->evidence.cpu_s;
 	for (int behind = 0; behind < 2; behind++) {
-		const struct explain_row place = { .name = behind ? NAME_BETWEEN : NAME_NONE };
-		const struct evidence *record = account_evidence(file, &place);
+		const struct explain_row row = { .name = behind ? NAME_BETWEEN : NAME_NONE };
+		const struct evidence *record = account_evidence(file, &row);
 		double spilt = spilt_s(file, behind), cpu_s = NAN, queue_s = NAN;
 		if (record) {
 			cpu_s = fmax(excess_over(record->cpu_s, file->baseline->evidence.cpu_s) - file->named_s[behind] - spilt, 0);

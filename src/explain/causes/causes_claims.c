@@ -12,6 +12,7 @@
 #include "src/explain/causes/causes_seen.h"
 #include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
+#include "src/model/run/figures/phases.h"
 
 #define BYTES_PER_BLOCK 512
 
@@ -321,10 +322,8 @@ void claim_queue(struct case_file *file, struct pool *pool)
 
 static double growth_of(const struct case_file *file, const struct explain_row *row)
 {
-	for (unsigned i = 0; i < file->batch->phase_count; i++)
-		if (file->batch->phases[i].name == row->name && file->batch->phases[i].parent == row->parent)
-			return (double)file->batch->phases[i].memory_bytes;
-	return NAN;
+	const struct phase_time *phase = phase_find(file->batch->phases, file->batch->phase_count, row->name, row->parent);
+	return phase ? (double)phase->memory_bytes : NAN;
 }
 
 /* Counts only faults beyond those that the additional CPU time explains at the baseline's rate. */

@@ -94,15 +94,15 @@ static const struct explain_row *main_part(const struct explanation *out, const 
 
 /* "data › decode", "forward, backward"; without the inner span if its name is the cause. */
 static void write_path(
-	const struct case_file *file, const struct places *places, bool is_named, char *path, size_t size)
+	const struct case_file *file, const struct cause_phases *phases, bool is_named, char *path, size_t size)
 {
-	const struct explain_row *row = places->rows[0];
+	const struct explain_row *row = phases->rows[0];
 	int used = snprintf(path, size, "%s", run_name(file->run, row->name));
-	while (places->count == 1 && !is_named && (row = main_part(file->out, row)) && used > 0 && (size_t)used < size)
+	while (phases->count == 1 && !is_named && (row = main_part(file->out, row)) && used > 0 && (size_t)used < size)
 		used += snprintf(path + used, size - (size_t)used, " › %s", run_name(file->run, row->name));
-	for (size_t i = 1; i < places->count && used > 0 && (size_t)used < size; i++)
-		used += snprintf(path + used, size - (size_t)used, ", %s%s", run_name(file->run, places->rows[i]->name),
-			places->are_more && i + 1 == places->count ? " …" : "");
+	for (size_t i = 1; i < phases->count && used > 0 && (size_t)used < size; i++)
+		used += snprintf(path + used, size - (size_t)used, ", %s%s", run_name(file->run, phases->rows[i]->name),
+			phases->are_more && i + 1 == phases->count ? " …" : "");
 }
 
 static void write_words(const struct claim *claim, char *words, size_t size)
@@ -196,11 +196,11 @@ static void write_next(
 }
 
 void cause_say(
-	const struct case_file *file, const struct claim *claim, const struct places *places, struct cause *cause)
+	const struct case_file *file, const struct claim *claim, const struct cause_phases *phases, struct cause *cause)
 {
 	char path[512], words[160], whole[sizeof path + sizeof words];
 	bool is_named = claim->kind == CAUSE_GC || claim->kind == CAUSE_CHECKPOINT || claim->kind == CAUSE_COMPILER;
-	write_path(file, places, is_named, path, sizeof path);
+	write_path(file, phases, is_named, path, sizeof path);
 	write_words(claim, words, sizeof words);
 	bool is_itself = claim->kind == CAUSE_PHASE ||
 		(is_named && claim->evidence_count && claim->evidence[0].this_value == claim->row->this_s);

@@ -10,13 +10,13 @@
 
 struct case_file;
 struct claim;
-struct places;
+struct cause_phases;
 
 /* "worker 3", "worker process 4711"; empty if unknown. */
 void call_worker(const struct window_event *event, char who[WINDOW_TEXT_SIZE]);
 /* Fills in the cause's words ("data › decode: reading from disk") and its advice. */
 void cause_say(
-	const struct case_file *file, const struct claim *claim, const struct places *places, struct cause *cause);
+	const struct case_file *file, const struct claim *claim, const struct cause_phases *phases, struct cause *cause);
 const char *cause_kind_name(enum cause_kind kind); /* as in CAUSES */
 const char *cause_kind_id(enum cause_kind kind);   /* "disk_read": for programs */
 

@@ -194,7 +194,7 @@ static void copy_since(struct patterns *found, const struct patterns *before, in
 static void search_patterns(struct patterns *patterns, const struct model *model, const struct run *run)
 {
 	struct patterns found = {
-		.renewed_ns = patterns->renewed_ns, .seen = patterns->seen, .looks = patterns->looks + 1
+		.renewed_ns = patterns->renewed_ns, .seen = patterns->seen, .searches = patterns->searches + 1
 	};
 	struct pattern pattern;
 	struct steps *steps = malloc(sizeof *steps);

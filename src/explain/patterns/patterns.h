@@ -38,7 +38,7 @@ struct pattern {
 struct patterns {
 	int64_t renewed_ns; /* 0 = never */
 	uint64_t seen;      /* track->end at that time */
-	unsigned looks;     /* number of searches: find_mild tries long periods in turn */
+	unsigned searches;  /* number of searches: find_mild tries long periods in turn */
 	size_t count;
 	struct pattern list[PATTERNS_MAX]; /* the most expensive first */
 };

@@ -1,12 +1,10 @@
 /* Describes a pattern: the phase that takes longer, the cause that the explanations of its batches share, and a
  * candidate reason for exactly this pattern. */
 #include "src/explain/patterns/patterns_cause.h"
-
 #include <ctype.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/text.h"
@@ -15,6 +13,7 @@
 #include "src/explain/explain.h"
 #include "src/explain/patterns/patterns_private.h"
 #include "src/explain/patterns/patterns_steps.h"
+#include "src/model/run/figures/phases.h"
 #include "src/model/run/known_names.h"
 #include "src/model/run/steps/flagged.h"
 #include "src/model/statistics/statistics.h"
@@ -53,10 +52,7 @@ struct comparison {
 
 static const struct phase_time *find_phase(const struct batch *batch, uint32_t name, uint32_t parent)
 {
-	for (unsigned i = 0; i < batch->phase_count; i++)
-		if (batch->phases[i].name == name && batch->phases[i].parent == parent)
-			return &batch->phases[i];
-	return NULL;
+	return phase_find(batch->phases, batch->phase_count, name, parent);
 }
 
 static double median_of_phase(const struct steps *steps, const struct compared *rows, uint32_t name, uint32_t parent)
@@ -189,21 +185,11 @@ static enum cause_kind take_explanations(const struct steps *steps, struct patte
 
 /* -- candidates -- */
 
-static const char *loader_meta(const struct run *run, const char *key)
-{
-	char full[48];
-	snprintf(full, sizeof full, "loader.%s", key);
-	const char *value = run_meta(run, full);
-	return value ? value : run_meta(run, key);
-}
-
 /* 0 = not known. */
 static unsigned long published_count(const struct run *run, const char *key)
 {
-	const char *value = loader_meta(run, key);
-	char *end;
-	unsigned long count = value && isdigit((unsigned char)*value) ? strtoul(value, &end, 10) : 0;
-	return count > 0 && *end == '\0' && count < 100000 ? count : 0;
+	long count;
+	return loader_count(run, key, &count) ? (unsigned long)count : 0;
 }
 
 /* Always true, so that tests can return it. */
@@ -239,7 +225,7 @@ static bool goes_with(const struct comparison *comparison,
 
 static bool is_epoch_begin(const struct comparison *comparison, struct pattern *pattern)
 {
-	const char *persistent = loader_meta(comparison->steps->run, "persistent_workers");
+	const char *persistent = loader_setting(comparison->steps->run, "persistent_workers");
 	bool is_off = persistent && value_is_off(persistent);
 	return pattern->is_epoch_first &&
 		set_candidate(pattern, "epoch length %.0f%s", pattern->period, is_off ? "; persistent_workers=False" : "");
@@ -355,7 +341,8 @@ static bool is_epoch_length(const struct comparison *comparison, struct pattern 
 	const struct steps *steps = comparison->steps;
 	double length = (double)steps->run->state.batches_per_epoch;
 	if (length <= 0 && steps->epoch_count > 2)
-		length = steps->epochs[steps->epoch_count - 1].first_place - steps->epochs[steps->epoch_count - 2].first_place;
+		length =
+			steps->epochs[steps->epoch_count - 1].first_position - steps->epochs[steps->epoch_count - 2].first_position;
 	return length > 0 && pattern->period == length && set_candidate(pattern, "epoch length %.0f", length);
 }
 

@@ -1,5 +1,5 @@
 /* Steps slower since a batch, or gradually slower: compares each step with the median of its kind and size by rank, and
- * excludes slowdowns that recur at the same place of each epoch. */
+ * excludes slowdowns that recur at the same position of each epoch. */
 #include "src/explain/patterns/patterns_drift.h"
 
 #include <math.h>
@@ -18,7 +18,7 @@ enum {
 	CLASS_MIN = 8,
 	CREEP_MIN = 400,
 	CREEP_POINTS = 64,
-	SAME_PLACE_MIN = 20,
+	SAME_POSITION_MIN = 20,
 	HISTORY_BLOCKS = 64,
 	CALM_BLOCKS = 16,
 	REFINEMENTS = 3,
@@ -131,11 +131,11 @@ static double deviation_of_blocks(const struct relative *all, size_t from, size_
 	return MAD_TO_DEVIATION * mad_of(blocks, count, median);
 }
 
-/* -- places in the epoch -- */
+/* -- positions in the epoch -- */
 
-/* Whether batches at the same places of earlier epochs, before the change, were as slow: then the place in the epoch is
- * the reason. */
-static bool is_by_place(const struct steps *steps, const struct relative *all, size_t at, double halfway)
+/* Whether batches at the same positions of earlier epochs, before the change, were as slow: then the position in the
+ * epoch is the reason. */
+static bool is_by_position(const struct steps *steps, const struct relative *all, size_t at, double halfway)
 {
 	double values[STEPS_MAX];
 	size_t count = 0;
@@ -153,7 +153,7 @@ static bool is_by_place(const struct steps *steps, const struct relative *all, s
 		if (batch->epoch_ordinal != epoch && batch->index >= min && batch->index <= max)
 			values[count++] = all->values[i];
 	}
-	return count >= SAME_PLACE_MIN && median_of(values, count) > halfway;
+	return count >= SAME_POSITION_MIN && median_of(values, count) > halfway;
 }
 
 /* -- history -- */
@@ -240,7 +240,7 @@ static bool is_worth_reporting(const struct steps *steps, const struct relative 
 	/* The newest steps are still slow. */
 	if (median_between(all, all->count - SIDE_MIN / 2, all->count) < halfway)
 		return false;
-	return is_slower_throughout(all, drift->at, halfway) && !is_by_place(steps, all, drift->at, halfway);
+	return is_slower_throughout(all, drift->at, halfway) && !is_by_position(steps, all, drift->at, halfway);
 }
 
 static bool find_change(const struct steps *steps, const struct relative *all, size_t from, struct drift *out)

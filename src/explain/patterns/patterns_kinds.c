@@ -2,7 +2,6 @@
 #include "src/explain/patterns/patterns_kinds.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "src/explain/patterns/patterns_cause.h"
 #include "src/explain/patterns/patterns_private.h"
@@ -57,12 +56,6 @@ static void gather(const struct steps *steps, struct mixed *out)
 	}
 }
 
-static int ascending(const void *left, const void *right)
-{
-	const double *a = left, *b = right;
-	return (*a > *b) - (*a < *b);
-}
-
 static double deviation_of(const double *sorted, size_t count, double median)
 {
 	double values[MIXED_MAX];
@@ -77,7 +70,7 @@ static bool find_heaps(const struct mixed *mixed, struct heaps *out)
 	struct two_groups groups;
 	for (size_t i = 0; i < mixed->count; i++)
 		sorted[i] = mixed->logs[i];
-	qsort(sorted, mixed->count, sizeof *sorted, ascending);
+	sort_ascending(sorted, mixed->count);
 	if (!split_in_two(sorted, mixed->count, &groups))
 		return false;
 	size_t low = groups.low_count, high = mixed->count - low, smaller = low < high ? low : high, between = 0;

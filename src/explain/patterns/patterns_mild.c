@@ -30,15 +30,15 @@ static void fold_clock(
 	const struct steps *steps, const float *scores, enum clock_kind clock, uint32_t from, uint32_t period, float *sums)
 {
 	if (clock == CLOCK_RUN) {
-		fold_into(scores + from, steps->places - from, from, period, sums);
+		fold_into(scores + from, steps->position_end - from, from, period, sums);
 		return;
 	}
 	for (size_t i = 0; i < steps->epoch_count; i++) {
 		const struct span_of_epoch *epoch = &steps->epochs[i];
-		uint32_t first = epoch->first_place > from ? epoch->first_place : from;
-		if (epoch->last_place >= first)
-			fold_into(scores + first, epoch->last_place - first + 1, epoch->first_index + (first - epoch->first_place),
-				period, sums);
+		uint32_t first = epoch->first_position > from ? epoch->first_position : from;
+		if (epoch->last_position >= first)
+			fold_into(scores + first, epoch->last_position - first + 1,
+				epoch->first_index + (first - epoch->first_position), period, sums);
 	}
 }
 
@@ -46,10 +46,10 @@ static void try_period(
 	const struct steps *steps, const float *scores, enum clock_kind clock, uint32_t period, struct fold *best)
 {
 	float sums[MILD_PERIOD_MAX];
-	uint32_t max = period * FOLDED_MAX, from = steps->places > max ? steps->places - max : 0;
-	double members = (double)(steps->places - from) / period;
+	uint32_t max = period * FOLDED_MAX, from = steps->position_end > max ? steps->position_end - max : 0;
+	double members = (double)(steps->position_end - from) / period;
 	/* In epochs of few periods some remainders occur more often than others. */
-	if (members < MEMBERS_MIN || (clock == CLOCK_EPOCH && 2 * period > steps->places / steps->epoch_count))
+	if (members < MEMBERS_MIN || (clock == CLOCK_EPOCH && 2 * period > steps->position_end / steps->epoch_count))
 		return;
 	memset(sums, 0, period * sizeof *sums);
 	fold_clock(steps, scores, clock, from, period, sums);
@@ -64,7 +64,7 @@ static void try_period(
 static void mark_members(struct steps *steps, const struct fold *fold)
 {
 	for (size_t row = 0; row < steps->count; row++)
-		steps->is_member[row] = steps->place[row] >= fold->from && !steps->is_taken[row] &&
+		steps->is_member[row] = steps->position[row] >= fold->from && !steps->is_taken[row] &&
 			steps_remainder(steps, fold->clock, fold->period, row) == fold->remainder;
 }
 
@@ -115,9 +115,9 @@ static bool goes_on(const struct steps *steps)
 
 static void spread_scores(const struct steps *steps, float *scores)
 {
-	memset(scores, 0, steps->places * sizeof *scores);
+	memset(scores, 0, steps->position_end * sizeof *scores);
 	for (size_t row = 0; row < steps->count; row++)
-		scores[steps->place[row]] = steps->scores[row];
+		scores[steps->position[row]] = steps->scores[row];
 }
 
 bool find_mild(struct steps *steps, struct pattern *out)
@@ -125,11 +125,12 @@ bool find_mild(struct steps *steps, struct pattern *out)
 	const struct patterns *before = steps->before;
 	float scores[STEPS_MAX];
 	struct fold best = { .z = FOLD_Z_MIN };
-	uint32_t max = steps->places / MEMBERS_MIN < MILD_PERIOD_MAX ? steps->places / MEMBERS_MIN : MILD_PERIOD_MAX;
+	uint32_t max =
+		steps->position_end / MEMBERS_MIN < MILD_PERIOD_MAX ? steps->position_end / MEMBERS_MIN : MILD_PERIOD_MAX;
 	spread_scores(steps, scores);
 	for (unsigned clock = CLOCK_RUN; clock < (steps->restarts ? CLOCKS : CLOCK_EPOCH); clock++) {
 		for (uint32_t period = 2; period <= max; period = period < ALWAYS_MAX ? period + 1
-				 : period == ALWAYS_MAX                                       ? period + 1 + before->looks % TURNS
+				 : period == ALWAYS_MAX                                       ? period + 1 + before->searches % TURNS
 																			  : period + TURNS)
 			try_period(steps, scores, clock, period, &best);
 		for (size_t i = 0; i < before->count; i++)

@@ -27,13 +27,13 @@ static void add_row(struct steps *steps, const struct batch *batch)
 	size_t row = steps->count++;
 	if (row == 0)
 		steps->first_ordinal = batch->ordinal;
-	uint32_t place = (uint32_t)(batch->ordinal - steps->first_ordinal);
+	uint32_t position = (uint32_t)(batch->ordinal - steps->first_ordinal);
 	steps->batches[row] = batch;
 	steps->step_s[row] = batch_pace_s(batch);
-	steps->place[row] = place;
+	steps->position[row] = position;
 	steps->kind[row] = (uint8_t)track_kind(steps->track, batch->kind);
-	steps->row_at[place] = (uint16_t)(row + 1);
-	steps->places = place + 1;
+	steps->row_at[position] = (uint16_t)(row + 1);
+	steps->position_end = position + 1;
 }
 
 static void gather_rows(struct steps *steps)
@@ -51,7 +51,7 @@ static void gather_rows(struct steps *steps)
 
 size_t steps_row(const struct steps *steps, uint64_t ordinal)
 {
-	if (ordinal < steps->first_ordinal || ordinal - steps->first_ordinal >= steps->places)
+	if (ordinal < steps->first_ordinal || ordinal - steps->first_ordinal >= steps->position_end)
 		return steps->count;
 	uint16_t row = steps->row_at[ordinal - steps->first_ordinal];
 	return row ? (size_t)row - 1 : steps->count;
@@ -59,7 +59,7 @@ size_t steps_row(const struct steps *steps, uint64_t ordinal)
 
 uint32_t steps_remainder(const struct steps *steps, enum clock_kind clock, uint32_t period, size_t row)
 {
-	return (clock == CLOCK_RUN ? steps->place[row] : (uint32_t)steps->batches[row]->index) % period;
+	return (clock == CLOCK_RUN ? steps->position[row] : (uint32_t)steps->batches[row]->index) % period;
 }
 
 bool steps_knew(const struct steps *steps, uint32_t period)
@@ -90,19 +90,19 @@ static void gather_epochs(struct steps *steps)
 			return;
 		}
 		if (row > 0 && is_next_in_epoch(steps->batches[row - 1], batch)) {
-			steps->epochs[steps->epoch_count - 1].last_place = steps->place[row];
+			steps->epochs[steps->epoch_count - 1].last_position = steps->position[row];
 			continue;
 		}
 		if (steps->epoch_count == EPOCHS_SEEN_MAX) {
 			steps->epoch_count = 0;
 			return;
 		}
-		uint32_t place = steps->place[row];
-		steps->epochs[steps->epoch_count++] = (struct span_of_epoch){ place, place, (uint32_t)batch->index };
+		uint32_t position = steps->position[row];
+		steps->epochs[steps->epoch_count++] = (struct span_of_epoch){ position, position, (uint32_t)batch->index };
 	}
 	for (size_t i = 1; i < steps->epoch_count; i++) {
 		const struct span_of_epoch *epoch = &steps->epochs[i], *before = epoch - 1;
-		steps->restarts |= epoch->first_index != before->first_index + (epoch->first_place - before->first_place);
+		steps->restarts |= epoch->first_index != before->first_index + (epoch->first_position - before->first_position);
 	}
 }
 
@@ -183,7 +183,7 @@ bool steps_gather(struct steps *steps, const struct model *model, const struct r
 	steps->track = run_main(run);
 	steps->count = steps->epoch_count = 0;
 	steps->restarts = false;
-	steps->places = 0;
+	steps->position_end = 0;
 	gather_rows(steps);
 	if (steps->count < STEPS_MIN)
 		return false;
@@ -263,7 +263,7 @@ uint32_t steps_part(struct steps *steps, enum clock_kind clock, uint32_t period,
 		if (period % part)
 			continue;
 		for (size_t row = 0; row < steps->count; row++)
-			steps->is_member[row] = steps->place[row] >= from && is_in(steps, clock, part, remainder % part, row);
+			steps->is_member[row] = steps->position[row] >= from && is_in(steps, clock, part, remainder % part, row);
 		double baseline = excess_of(steps, clock, period, remainder, true, 0, counts);
 		double added = excess_of(steps, clock, period, remainder, false, baseline / 2, counts);
 		if (counts[0] >= ADDED_MIN && added >= PART_RATIO * baseline &&

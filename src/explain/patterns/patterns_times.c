@@ -50,8 +50,8 @@ static void gather_events(const struct steps *steps, enum pattern_unit unit, str
 		if (!steps->is_slow[row])
 			continue;
 		const struct batch *batch = steps->batches[row];
-		double at =
-			unit == PATTERN_BATCHES ? steps->place[row] : seconds_between(zero_ns, batch->begin_ns) + batch->step_s / 2;
+		double at = unit == PATTERN_BATCHES ? steps->position[row]
+											: seconds_between(zero_ns, batch->begin_ns) + batch->step_s / 2;
 		struct beat_event *newest = axis->count ? &axis->events[axis->count - 1] : NULL;
 		if (newest && newest->first_row == row + 1) {
 			newest->first_row = row;
@@ -65,7 +65,7 @@ static void gather_events(const struct steps *steps, enum pattern_unit unit, str
 	size_t newest = steps->count - 1;
 	axis->step = unit == PATTERN_BATCHES ? 1 : steps->base_s[newest];
 	axis->now = unit == PATTERN_BATCHES
-		? steps->place[newest]
+		? steps->position[newest]
 		: seconds_between(zero_ns, steps->batches[newest]->begin_ns) + steps->step_s[newest];
 }
 

@@ -3,17 +3,17 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "src/export/cells.h"
+#include "src/base/formats/cells.h"
 #include "src/export/export.h"
 #include "src/export/figures/scope.h"
 #include "src/model/gpus/gpus_runs.h"
 #include "src/model/machine/processes.h"
 
-/* What a line is made of; every member may be NULL or empty. */
+/* The input of a line; every member may be NULL or empty. */
 struct row {
 	const struct model *model;
 	const struct run *run;
-	const struct track *track; /* the run's main one */
+	const struct track *track; /* the run's main track */
 	const struct batch *newest;
 	const struct process *target;
 };
@@ -27,7 +27,7 @@ static double running_epoch(const struct row *row)
 
 static double figure(const struct figures *figures, double value) { return figures->count ? value : NAN; }
 
-/* The numeric columns, in their order: COLUMN(name, value from `row`, or NAN). */
+/* The numeric columns in order: COLUMN(name, value from `row`, or NAN). */
 #define RUN_FIGURE(value) (row->run ? (value) : NAN)
 #define TARGET_FIGURE(value) (row->target ? (value) : NAN)
 #define GPU_FIGURE(metric) run_gpu_figure(row->model, row->run, METRIC_GPU_##metric)

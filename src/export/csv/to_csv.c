@@ -1,11 +1,11 @@
-/* --to=csv: a row a finished batch, phases as columns. */
+/* --to=csv: a row for each finished batch, with phases as columns. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/export/cells.h"
+#include "src/base/formats/cells.h"
 #include "src/export/figures/gpu_batch.h"
 #include "src/export/figures/scope.h"
 #include "src/export/finished.h"
@@ -13,7 +13,7 @@
 
 enum { KNOWN_MAX = 512 };
 
-/* The column of a name of a rank's: asked for by text only once. */
+/* Caches the column of a rank's name, so that it is searched by text only once. */
 struct known {
 	unsigned rank;
 	uint32_t name, parent;
@@ -27,14 +27,14 @@ struct table {
 	struct known known[KNOWN_MAX];
 };
 
-/* What a row is made of. */
+/* The input of a row. */
 struct row {
 	const struct export_scene *scene;
 	const struct run *run;
 	const struct track *track;
 	const struct batch *batch;
-	const struct evidence *evidence; /* all NAN where there is none */
-	const struct explanation *why;   /* NULL: it is not flagged */
+	const struct evidence *evidence; /* all NAN without evidence */
+	const struct explanation *why;   /* NULL: not flagged */
 };
 
 static const char *cause(const struct row *row)
@@ -49,7 +49,7 @@ static double cause_share(const struct row *row)
 
 static double epoch_of(const struct batch *batch) { return batch->epoch_ordinal ? (double)batch->epoch : NAN; }
 
-/* The columns that are always there: TEXT, TIME and INTEGER have types of their own. */
+/* The columns that every table has; TEXT, TIME and INTEGER are types. */
 #define BATCH (row->batch)
 #define COLUMNS(TEXT, INTEGER, TIME, NUMBER) \
 	TEXT(run, row->run->name) \
@@ -188,7 +188,7 @@ static void add_row(struct table *table, const struct export_scene *scene, const
 #undef ADD_INTEGER
 #undef ADD_TIME
 #undef ADD_NUMBER
-	/* Names of their own, so that no phase can be taken for a figure; those within others stand behind them. */
+	/* Prefixed, so that no phase is mistaken for a figure; a phase within another follows it. */
 	add_phases(table, written, true);
 	add_phases(table, written, false);
 	add_figures(table, written);

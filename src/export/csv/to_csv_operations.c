@@ -1,12 +1,12 @@
-/* --to=csv-operations: the table AGGREGATE STATISTICS, of all modes and ranks. */
+/* --to=csv-operations: the table AGGREGATE STATISTICS for all modes and ranks. */
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "src/export/cells.h"
+#include "src/base/formats/cells.h"
 #include "src/export/exporter.h"
 #include "src/export/figures/scope.h"
 
-/* No state; NULL would be a failure. */
+/* It has no state; NULL would mean failure. */
 static void *open_table(const struct export_scene *scene)
 {
 	static char none;
@@ -16,7 +16,7 @@ static void *open_table(const struct export_scene *scene)
 
 static void close_table(void *state) { (void)state; }
 
-/* "data/decode/read": rows stand depth first, under their parents. */
+/* "data/decode/read": rows are sorted depth first, after their parents. */
 enum { DEPTHS_MAX = 16, PATH_SIZE = 1024 };
 struct path {
 	const struct operation *above[DEPTHS_MAX];

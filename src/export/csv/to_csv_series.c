@@ -1,36 +1,36 @@
-/* --to=csv-series: a row a reading of the samplers: the target, its tree, the machine, its hardware.
- * --to=csv-processes: a row a process and reading. */
+/* --to=csv-series: a row for each sample: the target, its tree, the machine, its hardware.
+ * --to=csv-processes: a row for each process and sample. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/export/cells.h"
+#include "src/base/formats/cells.h"
 #include "src/export/figures/scope.h"
 #include "src/export/finished.h"
 #include "src/export/metrics/series_hardware.h"
 #include "src/export/wide.h"
 #include "src/model/machine/processes.h"
 
-/* What a set has figures of: what it has not keeps no old value. */
-struct seen {
+/* What a set has figures of. Cells of the rest stay empty, instead of repeating an old value. */
+struct contents {
 	bool process, system, hardware;
 };
 
-static struct seen look(const struct sample_set *set)
+static struct contents contents_of(const struct sample_set *set)
 {
-	struct seen seen = { .process = false };
+	struct contents contents = { .process = false };
 	for (size_t i = 0; i < set->count; i++) {
-		seen.hardware |= set->records[i].kind == RECORD_PERF_COUNT || set->records[i].kind == RECORD_GPU_PROCESSES;
+		contents.hardware |= set->records[i].kind == RECORD_PERF_COUNT || set->records[i].kind == RECORD_GPU_PROCESSES;
 		if (set->records[i].kind != RECORD_FIGURE)
 			continue;
 		enum metric metric = set->records[i].figure.metric;
-		seen.process |= metric < METRIC_SYSTEM_CPUS;
-		seen.system |= metric >= METRIC_SYSTEM_CPUS && metric < METRIC_GPU_FIRST;
-		seen.hardware |= metric >= METRIC_GPU_FIRST && metric < METRIC_SELF_CPU;
+		contents.process |= metric < METRIC_SYSTEM_CPUS;
+		contents.system |= metric >= METRIC_SYSTEM_CPUS && metric < METRIC_GPU_FIRST;
+		contents.hardware |= metric >= METRIC_GPU_FIRST && metric < METRIC_SELF_CPU;
 	}
-	return seen;
+	return contents;
 }
 
 static void add_time(struct buffer *out, int64_t realtime_ns)
@@ -134,8 +134,8 @@ static const struct run *run_of(const struct model *model, unsigned id)
 	return NULL;
 }
 
-/* What the run publishes beside its batches, under its own name: "gauge.cuda.allocated_bytes", of further ranks
- * "gauge.rank1.…". */
+/* Gauges, counters and losses that the run publishes: "gauge.cuda.allocated_bytes"; of further ranks "gauge.rank1.…".
+ */
 static bool add_gauges(struct wide *wide, const struct export_scene *scene, const struct sample_set *set)
 {
 	bool has_any = false;
@@ -160,22 +160,22 @@ static void add_series(void *state, const struct export_scene *scene, const stru
 		model_target(scene->model) },
 							*row = &whole;
 	struct wide *wide = state;
-	struct seen seen = look(set);
+	struct contents contents = contents_of(set);
 	int64_t realtime_ns = scene_realtime_ns(scene, set->time_ns);
 	if (!scene_covers(scene, set->time_ns))
 		return;
 	bool has_gauges = add_gauges(wide, scene, set);
-	if (!seen.process && !seen.system && !seen.hardware && !has_gauges)
+	if (!contents.process && !contents.system && !contents.hardware && !has_gauges)
 		return;
-	if (seen.hardware)
+	if (contents.hardware)
 		series_hardware(wide, scene->model, set);
 	buffer_printf(wide_cell(wide, COLUMN_time_ns), "%" PRId64, realtime_ns);
 	cell_time(wide_cell(wide, COLUMN_time), realtime_ns, 9);
 #define ADD_COLUMN(name, value) cell_number(wide_cell(wide, COLUMN_##name), value);
-	if (seen.process) {
+	if (contents.process) {
 		PROCESS_COLUMNS(ADD_COLUMN)
 	}
-	if (seen.system) {
+	if (contents.system) {
 		SYSTEM_COLUMNS(ADD_COLUMN)
 	}
 #undef ADD_COLUMN
@@ -234,7 +234,7 @@ static void add_processes(void *state, const struct export_scene *scene, const s
 	struct buffer *out = state;
 	for (size_t i = 0; i < set->count && scene_covers(scene, set->time_ns); i++) {
 		const struct record *record = &set->records[i];
-		/* Each has one such figure a reading. */
+		/* Each process has one such figure in each sample. */
 		bool is_reading = record->kind == RECORD_FIGURE && record->figure.metric == METRIC_PROCESS_THREADS;
 		const struct process *process = is_reading ? process_of(scene->model, record->figure.instance) : NULL;
 		if (!process)

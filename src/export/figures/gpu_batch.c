@@ -28,7 +28,7 @@ static const struct series *series_of(const struct gpu *gpu, enum gpu_batch_figu
 	return all[figure];
 }
 
-/* A part that has none of its own: its GPU's. */
+/* A MIG instance without its own series uses its GPU's. */
 static double mean_over(
 	const struct model *model, const struct gpu *gpu, enum gpu_batch_figure figure, int64_t from_ns, int64_t to_ns)
 {

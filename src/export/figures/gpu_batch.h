@@ -1,5 +1,5 @@
-/* gpu_batch.h: what a run's GPUs did while a batch ran, by their series: FIGURE(name, series, how those of several GPUs
- * make one). Internal to src/export. */
+/* gpu_batch.h: the means of the GPUs' series over one batch: FIGURE(name, series, how to combine several GPUs).
+ * Internal to src/export. */
 #ifndef PMTOP_EXPORT_FIGURES_GPU_BATCH_H
 #define PMTOP_EXPORT_FIGURES_GPU_BATCH_H
 
@@ -23,7 +23,7 @@ enum gpu_batch_figure {
 };
 
 extern const char *const gpu_batch_names[GPU_BATCH_COUNT]; /* "utilisation_ratio" */
-/* Means over its step; NAN where no reading stands there. False: none is known. */
+/* Means over the batch's step; NAN without a reading in it. False: all are unknown. */
 bool gpu_batch_figures(
 	const struct export_scene *scene, const struct finished_batch *written, double out[GPU_BATCH_COUNT]);
 

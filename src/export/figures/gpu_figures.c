@@ -24,14 +24,9 @@ const char *gpu_column(const struct model *model, const struct gpu *gpu, char *o
 const char *gpu_throttle_name(enum gpu_throttle throttle)
 {
 	static const char *const names[GPU_THROTTLE_COUNT] = {
-		[GPU_THROTTLE_POWER_CAP] = "power_cap",
-		[GPU_THROTTLE_POWER_BRAKE] = "power_brake",
-		[GPU_THROTTLE_CURRENT] = "current_limit",
-		[GPU_THROTTLE_HARDWARE] = "hardware_slowdown",
-		[GPU_THROTTLE_HEAT] = "thermal_slowdown",
-		[GPU_THROTTLE_HEAT_SOFTWARE] = "thermal_limit",
-		[GPU_THROTTLE_SYNC_BOOST] = "sync_boost",
-		[GPU_THROTTLE_CLOCKS_SET] = "clocks_set",
+#define THROTTLE_NAME(id, text, name) [GPU_THROTTLE_##id] = name,
+		GPU_THROTTLES(THROTTLE_NAME)
+#undef THROTTLE_NAME
 	};
 	return names[throttle];
 }

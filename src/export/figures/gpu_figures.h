@@ -1,4 +1,4 @@
-/* gpu_figures.h: the figures of a GPU under the names that they have in every format: FIGURE(name, value of `gpu`).
+/* gpu_figures.h: the figures of a GPU and their names, the same in every format: FIGURE(name, value of `gpu`).
  * Internal to src/export. */
 #ifndef PMTOP_EXPORT_FIGURES_GPU_FIGURES_H
 #define PMTOP_EXPORT_FIGURES_GPU_FIGURES_H
@@ -47,7 +47,7 @@
 	X(corrected, GPU_NOW(ECC_CORRECTED)) \
 	X(uncorrected, GPU_NOW(ECC_UNCORRECTED))
 
-/* "gpu0", "gpu1.2" (a part), "amd.gpu0" where it is not of the first GPU's vendor: the begin of a column's name.
+/* The prefix of a column's name: "gpu0", "gpu1.2" (a MIG instance), "amd.gpu0" if its vendor is not the first GPU's.
  * Returns out. */
 const char *gpu_column(const struct model *model, const struct gpu *gpu, char *out, size_t size);
 /* "power_cap" of GPU_THROTTLE_POWER_CAP. */

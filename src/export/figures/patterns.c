@@ -71,7 +71,7 @@ static bool was_written(const struct lines *lines, int run, const struct pattern
 	return false;
 }
 
-/* What is gone is forgotten, so that it is told again when it comes again. */
+/* Remove patterns that ended, so that they are printed again if they return. */
 void patterns_as_lines(
 	struct buffer *out, struct lines *lines, const struct alerts *alerts, const struct model *model, int run)
 {

@@ -1,5 +1,5 @@
 /* requests.h: a run's requests as `requests{}` of the JSON object, and as the tables REQUESTS and REQUESTS BY THE HOUR.
- * Internal to src/export. Nothing is written where there are none. */
+ * Internal to src/export. Nothing is written if there are none. */
 #ifndef PMTOP_EXPORT_FIGURES_REQUESTS_H
 #define PMTOP_EXPORT_FIGURES_REQUESTS_H
 

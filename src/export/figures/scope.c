@@ -65,6 +65,14 @@ double scope_tree_cpu_ratio(const struct model *model)
 	return sum;
 }
 
+const struct epoch *scope_epoch(const struct run *run, uint32_t ordinal)
+{
+	for (size_t i = run->epoch_count; i-- > 0;)
+		if (run->epochs[i].ordinal == ordinal)
+			return &run->epochs[i];
+	return NULL;
+}
+
 /* proc_pid_stat(5), field 3. */
 static const struct {
 	char code;

@@ -126,7 +126,7 @@ static int by_total(const void *a, const void *b)
 	return (x < y) - (x > y);
 }
 
-/* The total that an operation needs to be among the largest, where some are left out; else −1. */
+/* The smallest total of the operations that are written, if some are omitted; else −1. */
 static double min_total(const struct json *json, const struct run *run, const struct track *track, size_t *cut)
 {
 	double *totals = malloc((run->operation_count + 1) * sizeof *totals), min = -1;
@@ -230,7 +230,7 @@ static void write_modes(struct json *json, const struct run *run)
 		json_unsigned(json, "count", track->count);
 		write_figures(json, &track->batch);
 		json_number(json, "samples_per_s", track->samples_per_s);
-		/* The main track's stand at the top. */
+		/* Those of the main track are at the top level. */
 		if (track != run_main(run)) {
 			write_operations(json, run, track);
 			write_kinds(json, run, track);
@@ -241,8 +241,8 @@ static void write_modes(struct json *json, const struct run *run)
 	json_close_object(json);
 }
 
-/* Its mode, where that is not the main one, its kind, where there are several, its samples, where they are more than
- * usual. */
+/* A batch's mode if it is not the main one, its kind if there are several, its samples if they are more than the
+ * median. */
 static void write_what_it_was(
 	struct json *json, const struct run *run, const struct flagged *flagged, const struct explanation *why)
 {
@@ -284,7 +284,7 @@ static void write_flagged(struct json *json, const struct run *run)
 	json_left_out(json, "flagged_left_out", (size_t)total - run->flagged_count + cut);
 }
 
-/* By reason, where any was refused. */
+/* By reason; nothing if none was refused. */
 static void write_refused(struct json *json, const struct run *run)
 {
 	json_unsigned(json, "refused_events", run->refused_events);
@@ -385,7 +385,7 @@ static void write_self(struct json *json, const struct model *model)
 	json_close_object(json);
 }
 
-/* Of a recording of which something is lost; else nothing. */
+/* Only for a recording with losses. */
 static void write_damage(struct json *json, const struct model *model)
 {
 	if (!model->damaged_blocks && !model->damaged_bytes)

@@ -4,7 +4,7 @@
 
 #include "src/model/code/code_phases.h"
 
-/* Of groups, in an object whose lists are cut: the target's is the first. */
+/* Groups in an object with limited lists: the target's is the first. */
 enum { ROWS_MAX = 20, GROUPS_MAX = 16 };
 
 static void write_time(struct json *json, const struct code_group *group, const struct code_time *time)

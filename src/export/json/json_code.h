@@ -6,7 +6,7 @@
 #include "src/base/formats/json.h"
 #include "src/model/model.h"
 
-/* Left out whole where no Python was looked at. */
+/* Omitted if no Python process was sampled. */
 void json_code(struct json *json, const struct model *model);
 
 #endif

@@ -41,7 +41,7 @@ static void write_events(struct json *json, const struct perf *perf)
 	json_close_array(json);
 }
 
-/* Names come from a recording too, where they may be alike: a key stands once. */
+/* A recording may contain equal names, but a key must be unique. */
 static bool has_earlier(const struct perf *perf, unsigned event)
 {
 	for (unsigned i = 0; i < event; i++)

@@ -1,5 +1,7 @@
 #include "src/export/json/json_energy.h"
 
+#include "src/export/figures/scope.h"
+
 static void write_sums(struct json *json, const struct energy *energy, int64_t realtime_offset_ns)
 {
 	const struct {
@@ -25,14 +27,6 @@ static void write_sums(struct json *json, const struct energy *energy, int64_t r
 		json_number(json, rows[i].key, rows[i].value);
 }
 
-static const struct epoch *epoch_of(const struct run *run, uint32_t ordinal)
-{
-	for (size_t i = run->epoch_count; i-- > 0;)
-		if (run->epochs[i].ordinal == ordinal)
-			return &run->epochs[i];
-	return NULL;
-}
-
 static void write_epochs(struct json *json, const struct model *model, unsigned run)
 {
 	const struct energy *energy = &model->energy;
@@ -40,7 +34,7 @@ static void write_epochs(struct json *json, const struct model *model, unsigned 
 	json_open_array(json, "epochs");
 	for (size_t i = cut; i < energy->epoch_count; i++) {
 		const struct epoch_energy *used = &energy->epochs[i];
-		const struct epoch *epoch = used->run == run ? epoch_of(&model->runs[run], used->ordinal) : NULL;
+		const struct epoch *epoch = used->run == run ? scope_epoch(&model->runs[run], used->ordinal) : NULL;
 		double joules = energy_total(used->cpu_joules, used->gpu_joules);
 		if (!epoch)
 			continue;

@@ -5,7 +5,7 @@
 #include "src/base/formats/json.h"
 #include "src/model/model.h"
 
-/* Left out whole where there is neither meter nor sensor. `run`: whose epochs are told; −1 = none. */
+/* Omitted without a meter and a sensor. `run`: its epochs are written; −1 = none. */
 void json_energy(struct json *json, const struct model *model, int run, int64_t realtime_offset_ns);
 
 #endif

@@ -1,5 +1,5 @@
-/* json_events.h: what happened in a run, as JSON: members of an object that is open, the same in pmtop's one object and
- * in its lines. Internal to src/export. */
+/* json_events.h: adds events of a run to the open JSON object; pmtop's object and --to=jsonl share them. Internal to
+ * src/export. */
 #ifndef PMTOP_EXPORT_JSON_JSON_EVENTS_H
 #define PMTOP_EXPORT_JSON_JSON_EVENTS_H
 

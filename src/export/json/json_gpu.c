@@ -25,7 +25,7 @@ struct row {
 	double value;
 };
 
-/* One of which nothing is known is not there. */
+/* Omits a group whose figures are all unknown. */
 static void write_part(struct json *json, const char *key, const struct row *rows, size_t count)
 {
 	size_t known = 0;
@@ -89,23 +89,13 @@ static void write_processes(struct json *json, const struct gpu *gpu)
 	json_close_array(json);
 }
 
-static bool is_on(const struct model *model, const struct run *run, const struct gpu *gpu)
-{
-	const struct gpu *gpus[GPUS_MAX];
-	size_t count = run_gpus(model, run, gpus);
-	for (size_t i = 0; i < count; i++)
-		if (gpus[i] == gpu)
-			return true;
-	return false;
-}
-
-/* The driver's figure beside the allocator's own. */
+/* The driver's figure and the allocator's. */
 static void write_runs(struct json *json, const struct model *model, const struct gpu *gpu)
 {
 	json_open_array(json, "runs");
 	for (unsigned i = 0; i < model->run_count; i++) {
 		const struct run *run = &model->runs[i];
-		if (!run->is_used || !is_on(model, run, gpu))
+		if (!run->is_used || !run_uses_gpu(model, run, gpu))
 			continue;
 		struct allocator allocator = run_allocator(run);
 		json_open_object(json, NULL);
@@ -207,7 +197,7 @@ static void write_gpu(struct json *json, const struct model *model, const struct
 	write_memory(json, gpu);
 	write_totals(json, &gpu->totals);
 	write_events(json, &model->gpus, gpu, realtime_offset_ns);
-	/* What asking its driver costs, as a share of one CPU's time. */
+	/* CPU time for reading its driver, as a share of one CPU. */
 	json_number(json, "reading_ratio", gpu_rate(gpu, METRIC_GPU_READING) * 1e-9);
 	json_close_object(json);
 }

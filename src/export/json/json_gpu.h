@@ -5,10 +5,10 @@
 #include "src/base/formats/json.h"
 #include "src/model/model.h"
 
-/* Nothing where no GPU was found. */
+/* Omitted if no GPU was found. */
 void json_gpus(struct json *json, const struct model *model, int64_t realtime_offset_ns);
 
-/* Parts that are told elsewhere too, as members of the object that is open. */
+/* Parts that other formats share; they add members to the open object. */
 void json_gpu_identity(struct json *json, const struct model *model, const struct gpu *gpu);
 void json_gpu_figures(struct json *json, const struct gpu *gpu);
 

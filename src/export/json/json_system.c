@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-/* One figure of a part of the object. */
+/* One figure of a group. */
 struct row {
 	const char *key;
 	double value;
@@ -16,7 +16,7 @@ static void write_rows(struct json *json, const struct row *rows, size_t count)
 		json_number(json, rows[i].key, rows[i].value);
 }
 
-/* A part of which nothing is known is not there. */
+/* Omits a group whose figures are all unknown. */
 static void write_part(struct json *json, const char *key, const struct row *rows, size_t count)
 {
 	size_t known = 0;

@@ -5,7 +5,7 @@
 #include "src/base/formats/json.h"
 #include "src/model/model.h"
 
-/* Left out whole where nothing was read of the machine; so is each part of which nothing is known. */
+/* Omitted if nothing was read; a group is omitted if all its figures are unknown. */
 void json_system(struct json *json, const struct model *model);
 
 #endif

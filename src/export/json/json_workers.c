@@ -78,7 +78,7 @@ void json_workers(struct json *json, const struct model *model, int run)
 	size_t count;
 	const struct worker_shown *shown = model_workers(model, run, &count);
 	const struct worker_group *worker_group = model_worker_group(model, run);
-	/* Of a region that is read by itself nobody knows the processes. */
+	/* If only a region is read, its processes are unknown. */
 	if (!model_target(model))
 		return;
 	size_t cut = json_cut(json, count);

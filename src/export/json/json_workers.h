@@ -5,7 +5,7 @@
 #include "src/base/formats/json.h"
 #include "src/model/model.h"
 
-/* The workers of a run; of the whole tree where `run` is none. */
+/* The workers of a run; without a run, those of the whole tree. */
 void json_workers(struct json *json, const struct model *model, int run);
 
 #endif

@@ -1,12 +1,12 @@
-/* --to=jsonl: an object a line, each with "type" and "time_ns" (when it happened, or began): run, batch, epoch,
- * warning, pattern, mark, gpu, gpu_event, end. Batches and epochs of a rank are in their order; what else there is
- * comes when it became known. */
+/* --to=jsonl: one object per line, each with "type" and "time_ns" (of the event, or its begin): run, batch, epoch,
+ * warning, pattern, mark, gpu, gpu_event, end. A rank's batches and epochs are in order; other lines come when pmtop
+ * learns of them. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/export/cells.h"
+#include "src/base/formats/cells.h"
 #include "src/export/figures/gpu_batch.h"
 #include "src/export/figures/patterns.h"
 #include "src/export/figures/scope.h"
@@ -23,7 +23,7 @@ struct written_alert {
 };
 struct written_run {
 	char uuid[33];
-	uint64_t marks; /* told, those included that were gone before */
+	uint64_t marks; /* written, or dropped before they were */
 	size_t pattern_count;
 	struct {
 		enum pattern_kind kind;
@@ -36,7 +36,7 @@ struct written {
 	size_t alert_count;
 	struct written_alert alerts[ALERTS_MAX * 4];
 	struct written_run runs[MODEL_RUNS_MAX];
-	uint64_t happenings; /* of GPUs */
+	uint64_t happenings; /* written events of GPUs */
 	size_t gpu_count;
 	struct {
 		int32_t instance;
@@ -64,7 +64,7 @@ static void *open_lines(const struct export_scene *scene)
 	return NULL;
 }
 
-/* -- what every line has -- */
+/* -- members of every line -- */
 
 static void write_time(struct json *json, const char *key, const char *key_ns, int64_t realtime_ns)
 {
@@ -77,7 +77,7 @@ static void write_time(struct json *json, const char *key, const char *key_ns, i
 	json_text(json, key, text);
 }
 
-/* `run` NULL: of no run. */
+/* `run` NULL: belongs to no run. */
 static void begin_line(
 	struct json *json, const struct export_scene *scene, const char *type, int64_t time_ns, const struct run *run)
 {
@@ -197,7 +197,7 @@ static void write_epoch(const struct export_scene *scene, const struct run *run,
 	end_line(&json);
 }
 
-/* An epoch stands behind its batches and before the next one's. */
+/* An epoch follows its batches and precedes those of the next. */
 static void write_finished(struct written *written, const struct export_scene *scene, bool is_end)
 {
 	struct finished_batch batch;
@@ -296,7 +296,7 @@ static void write_marks(struct written_run *written, const struct export_scene *
 	written->marks = run->marks_dropped + run->mark_count;
 }
 
-/* When it is first seen: whatever --since says, for it says whose lines follow. */
+/* When the run is first seen, even before --since, because later lines refer to it. */
 static void write_run(const struct export_scene *scene, const struct run *run)
 {
 	struct json json;
@@ -313,7 +313,7 @@ static void write_run(const struct export_scene *scene, const struct run *run)
 
 /* -- GPUs -- */
 
-/* One that is new, or was lost, or is back. */
+/* A GPU that is new, lost or back. */
 static bool is_news(struct written *written, const struct gpu *gpu)
 {
 	bool is_lost = gpu->lost[0] != '\0', was_lost;

@@ -1,5 +1,5 @@
-/* openmetrics.h: one text after OpenMetrics 1.0, family by family; to_openmetrics.c tells of runs and processes,
- * openmetrics_hardware.c of the hardware. Internal to src/export.
+/* openmetrics.h: writes OpenMetrics 1.0, family by family: to_openmetrics.c for runs and processes,
+ * openmetrics_hardware.c for the hardware. Internal to src/export.
  *
  *   openmetrics_begin(text, "gpu_power_watts", "gauge", "watts", "What it draws.");
  *   buffer_clear(&text->labels), openmetrics_label(text, "gpu", "0");
@@ -13,7 +13,8 @@
 #include "src/base/buffer.h"
 #include "src/export/exporter.h"
 
-/* Announced with its first sample: one without any is left out. Unit "": none. */
+/* Begins a family. Its header is written with its first sample, so a family without samples is omitted. Unit "": none.
+ */
 struct openmetrics_family {
 	const char *name, *type, *unit, *help;
 	bool is_written;
@@ -28,10 +29,10 @@ struct openmetrics {
 
 void openmetrics_begin(
 	struct openmetrics *text, const char *name, const char *type, const char *unit, const char *help);
-/* An empty value is no label. */
+/* Omitted if the value is empty. */
 void openmetrics_label(struct openmetrics *text, const char *name, const char *value);
 void openmetrics_label_number(struct openmetrics *text, const char *name, int64_t value);
-/* Not where the value is not known. `quantile` may be NULL. */
+/* Omitted if the value is unknown. `quantile` may be NULL. */
 void openmetrics_sample(struct openmetrics *text, const char *suffix, const char *quantile, double value);
 
 #endif

@@ -102,15 +102,15 @@ static void write_gpus(struct openmetrics *text)
 		openmetrics_label(text, "driver", gpu->driver);
 		openmetrics_sample(text, "_info", NULL, 1);
 	}
-#define TELL(name, type, unit, help, value) \
+#define EMIT(name, type, unit, help, value) \
 	openmetrics_begin(text, #name, type, unit, help); \
 	EACH_GPU(text, gpu) \
 	{ \
 		label_gpu(text, gpu); \
 		openmetrics_sample(text, type[0] == 'c' ? "_total" : "", NULL, value); \
 	}
-	GPU_FAMILIES(TELL)
-#undef TELL
+	GPU_FAMILIES(EMIT)
+#undef EMIT
 	write_reasons(text);
 }
 
@@ -143,7 +143,7 @@ static void write_energy(struct openmetrics *text)
 	}
 }
 
-/* What follows from energy and counters: FAMILY(name, unit, help, value) */
+/* Derived from energy and counters: FAMILY(name, unit, help, value) */
 #define ENERGY_FAMILIES(X) \
 	X(cpu_energy_joules_per_batch, "", "What the machine's CPUs used a batch, lately.", energy->cpu_joules_per_batch) \
 	X(gpu_energy_joules_per_batch, "", "What the run's GPUs used a batch, lately.", energy->gpu_joules_per_batch) \
@@ -182,14 +182,14 @@ void openmetrics_hardware(struct openmetrics *text)
 	write_energy(text);
 	write_counters(text);
 	buffer_clear(&text->labels);
-#define TELL(name, unit, help, value) \
+#define EMIT(name, unit, help, value) \
 	openmetrics_begin(text, #name, "gauge", unit, help); \
 	openmetrics_sample(text, "", NULL, value);
 	if (is_metered || text->scene->model->gpus.count) {
-		ENERGY_FAMILIES(TELL)
+		ENERGY_FAMILIES(EMIT)
 	}
 	if (is_counted) {
-		COUNTER_FAMILIES(TELL)
+		COUNTER_FAMILIES(EMIT)
 	}
-#undef TELL
+#undef EMIT
 }

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/export/cells.h"
+#include "src/base/formats/cells.h"
 #include "src/export/figures/gpu_figures.h"
 
-/* A column is made when its figure is first known. */
+/* Adds the column when its figure is first known. */
 static void add(struct wide *wide, const char *of, const char *name, double value)
 {
 	char column[192];
@@ -63,35 +63,35 @@ static void add_counters(struct wide *wide, const struct perf *perf)
 	add(wide, "counter", "flops_per_s", perf->flops_per_s);
 }
 
-/* What a set tells of. */
-struct seen {
+/* The hardware of which a set has figures. */
+struct hardware {
 	bool energy, counters, gpus[GPUS_MAX];
 };
 
-static void note_gpu(struct seen *seen, const struct model *model, int32_t instance)
+static void note_gpu(struct hardware *hardware, const struct model *model, int32_t instance)
 {
 	for (size_t i = 0; i < model->gpus.count && i < GPUS_MAX; i++)
-		seen->gpus[i] |= model->gpus.gpus[i].instance == instance;
+		hardware->gpus[i] |= model->gpus.gpus[i].instance == instance;
 }
 
 void series_hardware(struct wide *wide, const struct model *model, const struct sample_set *set)
 {
-	struct seen seen = { .energy = false };
+	struct hardware hardware = { .energy = false };
 	for (size_t i = 0; i < set->count; i++) {
 		const struct record *record = &set->records[i];
 		enum metric metric = record->kind == RECORD_FIGURE ? record->figure.metric : METRIC_COUNT;
-		seen.counters |= record->kind == RECORD_PERF_COUNT;
-		seen.energy |= metric >= METRIC_ENERGY_USED && metric < METRIC_SELF_CPU;
+		hardware.counters |= record->kind == RECORD_PERF_COUNT;
+		hardware.energy |= metric >= METRIC_ENERGY_USED && metric < METRIC_SELF_CPU;
 		if (metric >= METRIC_GPU_FIRST && metric <= METRIC_GPU_LAST)
-			note_gpu(&seen, model, record->figure.instance);
+			note_gpu(&hardware, model, record->figure.instance);
 		else if (record->kind == RECORD_GPU_PROCESSES)
-			note_gpu(&seen, model, record->gpu_processes.gpu);
+			note_gpu(&hardware, model, record->gpu_processes.gpu);
 	}
 	for (size_t i = 0; i < model->gpus.count && i < GPUS_MAX; i++)
-		if (seen.gpus[i])
+		if (hardware.gpus[i])
 			add_gpu(wide, model, &model->gpus.gpus[i]);
-	if (seen.energy)
+	if (hardware.energy)
 		add_energy(wide, &model->energy);
-	if (seen.counters)
+	if (hardware.counters)
 		add_counters(wide, &model->perf);
 }

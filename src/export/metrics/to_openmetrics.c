@@ -1,5 +1,5 @@
-/* --to=openmetrics: the state now (of a recording: at its end) as one text, after OpenMetrics 1.0. What is not known
- * has no sample. */
+/* --to=openmetrics: the current state (of a recording: at its end) in OpenMetrics 1.0. An unknown figure has no
+ * sample. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -82,24 +82,24 @@ static void write_runs(struct openmetrics *text)
 		openmetrics_label(text, "uuid", run->uuid);
 		openmetrics_sample(text, "_info", NULL, 1);
 	}
-#define TELL(name, unit, help, value) \
+#define EMIT(name, unit, help, value) \
 	openmetrics_begin(text, #name, "gauge", unit, help); \
 	EACH_RUN(text, run) \
 	{ \
 		labels_of_run(text, run); \
 		openmetrics_sample(text, "", NULL, value); \
 	}
-	RUN_GAUGES(TELL)
-#undef TELL
-#define TELL(name, unit, help, value) \
+	RUN_GAUGES(EMIT)
+#undef EMIT
+#define EMIT(name, unit, help, value) \
 	openmetrics_begin(text, #name, "gauge", unit, help); \
 	EACH_TRACK(text, run, track) \
 	{ \
 		labels_of_track(text, run, track->mode); \
 		openmetrics_sample(text, "", NULL, value); \
 	}
-	TRACK_GAUGES(TELL)
-#undef TELL
+	TRACK_GAUGES(EMIT)
+#undef EMIT
 }
 
 static void write_totals(struct openmetrics *text)
@@ -152,7 +152,7 @@ static void labels_of_operation(struct openmetrics *text, const struct run *run,
 	const char *names[DEPTHS_MAX];
 	struct buffer path = BUFFER_INIT;
 	unsigned count = 0;
-	/* Rows stand depth first: the nearest row above that is less deep is the parent. */
+	/* Rows are sorted depth first: the parent is the nearest earlier row with less depth. */
 	for (size_t i = index + 1, depth = SIZE_MAX; i-- > 0 && count < DEPTHS_MAX && depth != 0;) {
 		if (run->operations[i].depth < depth) {
 			depth = run->operations[i].depth;
@@ -271,11 +271,11 @@ static void write_published(struct openmetrics *text)
 	X(self_cpu_ratio, "ratio", "pmtop's own CPU time; 1 is one CPU.", model->self.cpu_ratio) \
 	X(self_resident_bytes, "bytes", "pmtop's own resident set.", model->self.memory_bytes)
 
-/* A target that has ended is told as it was last seen, as everywhere. */
+/* An ended target has its last figures, as in the other formats. */
 static void write_machine(struct openmetrics *text)
 {
 	const struct model *model = text->scene->model;
-#define TELL(name, type, suffix, unit, help, value) \
+#define EMIT(name, type, suffix, unit, help, value) \
 	openmetrics_begin(text, #name, type, unit, help); \
 	for (size_t i = 0; i < model->process_count; i++) { \
 		const struct process *process = &model->processes[i]; \
@@ -287,14 +287,14 @@ static void write_machine(struct openmetrics *text)
 		openmetrics_label(text, "role", process->is_target ? "target" : "child"); \
 		openmetrics_sample(text, suffix, NULL, value); \
 	}
-	PROCESS_FIGURES(TELL)
-#undef TELL
+	PROCESS_FIGURES(EMIT)
+#undef EMIT
 	buffer_clear(&text->labels);
-#define TELL(name, unit, help, value) \
+#define EMIT(name, unit, help, value) \
 	openmetrics_begin(text, #name, "gauge", unit, help); \
 	openmetrics_sample(text, "", NULL, value);
-	MACHINE_FIGURES(TELL)
-#undef TELL
+	MACHINE_FIGURES(EMIT)
+#undef EMIT
 	if (model->damaged_blocks || model->damaged_bytes) {
 		openmetrics_begin(text, "recording_damaged_blocks", "gauge", "", "Blocks of the recording that are lost.");
 		openmetrics_sample(text, "", NULL, (double)model->damaged_blocks);
@@ -306,7 +306,7 @@ static void write_machine(struct openmetrics *text)
 	openmetrics_sample(text, "", NULL, (double)scene_realtime_ns(text->scene, model->now_ns) * 1e-9);
 }
 
-/* No state of its own. */
+/* It has no state; NULL would mean failure. */
 static void *open_text(const struct export_scene *scene) { return scene->out; }
 
 static void end_text(void *state, const struct export_scene *scene)

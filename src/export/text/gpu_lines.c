@@ -43,7 +43,8 @@ static void add_lost(struct buffer *out, struct gpu_line *line, const struct gpu
 	line->is_lost = is_lost;
 }
 
-/* "  GPU 0 memory: leak, 20.04MB a batch, full in 3:36": where it begins to grow, and once when it no longer does. */
+/* "  GPU 0 memory: leak, 20.04MB a batch, full in 3:36": printed when the memory begins to grow, and once when it
+ * stops. */
 static void add_memory(struct buffer *out, struct gpu_line *line, const struct gpu *gpu, const char *label)
 {
 	bool is_growing = gpu_memory_is_growing(gpu), is_same = line->verdict == gpu->verdict;

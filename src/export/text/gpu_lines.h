@@ -1,5 +1,5 @@
-/* gpu_lines.h: what `pmtop -b` says of GPUs beside batches: what happened to one, that it was lost, and what the run's
- * memory on it does where that is news. Internal to src/export. */
+/* gpu_lines.h: the lines of `pmtop -b` about GPUs: events, a lost GPU, and a changed verdict on the run's memory.
+ * Internal to src/export. */
 #ifndef PMTOP_EXPORT_TEXT_GPU_LINES_H
 #define PMTOP_EXPORT_TEXT_GPU_LINES_H
 

@@ -97,11 +97,11 @@ static size_t next_mark(struct lines *lines, const struct run *run)
 	return at < run->mark_count ? (size_t)at : run->mark_count;
 }
 
-/* Megabytes with `places` decimals: "GPU 23.1MB", "3236MB reserved". */
-static void add_memory(struct buffer *out, const char *before, double bytes, int places, const char *after)
+/* Megabytes with `decimals` decimals: "GPU 23.1MB", "3236MB reserved". */
+static void add_memory(struct buffer *out, const char *before, double bytes, int decimals, const char *after)
 {
 	if (!isnan(bytes))
-		buffer_printf(out, ", %s%.*fMB%s", before, places, bytes / BYTES_PER_MB, after);
+		buffer_printf(out, ", %s%.*fMB%s", before, decimals, bytes / BYTES_PER_MB, after);
 }
 
 static void add_mark(struct buffer *out, struct lines *lines, const struct run *run, size_t at)
@@ -267,8 +267,8 @@ static void add_process(struct buffer *out, const struct model *model)
 	buffer_printf(out, "%s%s\n", separator, state ? state : "state unknown");
 }
 
-/* "Memory: leak, worker 4711, 0.5MB a batch, 47.5MB an epoch, full in 1 h 31 (machine)": where it began to grow, at
- * epochs' ends while it does, and once when it no longer does. */
+/* "Memory: leak, worker 4711, 0.5MB a batch, 47.5MB an epoch, full in 1 h 31 (machine)": printed when memory begins to
+ * grow, at the end of each epoch while it grows, and once when it stops. */
 static void add_memory_verdict(
 	struct buffer *out, struct lines *lines, const struct memory *memory, bool has_epoch_ended)
 {

@@ -11,10 +11,10 @@ struct model;
 
 void lines_init(struct lines *lines, int64_t batch_lines);
 
-/* Appends the lines that became due, in the order in which they happened: batches (from the oldest that is kept),
- * marks, at each epoch's end its two lines and, once it is known, what it used of energy, then flagged batches with
- * their cause once it can be known, what memory does where that is news or an epoch has ended while it grows, what
- * happens to GPUs, and warnings that were raised since; where nothing publishes, one line of process figures. */
+/* Appends the lines that are due, in order of time: batches (from the oldest retained one) and marks; two lines for
+ * each epoch that ended, and its energy when that is known; then flagged batches with their cause, changes of the
+ * memory verdict (while memory grows, one line per epoch), events of GPUs, and new warnings. Without instrumentation it
+ * appends one line of process figures. */
 void export_lines(
 	struct buffer *out, struct lines *lines, const struct model *model, const struct alerts *alerts, int run);
 

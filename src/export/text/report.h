@@ -6,7 +6,7 @@ struct alerts;
 struct buffer;
 struct model;
 
-/* PERFORMANCE SUMMARY, AGGREGATE STATISTICS, epochs, warnings, as the guides show them. */
+/* The tables PERFORMANCE SUMMARY and AGGREGATE STATISTICS, epochs and warnings. */
 void export_report(struct buffer *out, const struct model *model, const struct alerts *alerts, int run);
 
 #endif

@@ -15,9 +15,9 @@ static void add_line(struct buffer *out, const struct code *code, const struct c
 {
 	const struct code_name *name = &code->codes[line->code];
 	const char *file = code_short_file(name->file), *slash = strrchr(file, '/');
-	char place[300], text[NUMBER_SIZE];
-	snprintf(place, sizeof place, "%.250s:%u", slash ? slash + 1 : file, line->line);
-	table_name(out, 0, place);
+	char location[300], text[NUMBER_SIZE];
+	snprintf(location, sizeof location, "%.250s:%u", slash ? slash + 1 : file, line->line);
+	table_name(out, 0, location);
 	table_right(out, SHARE_CELLS, format_percent(text, line->self.total_s / whole_s));
 	table_right(out, SHARE_CELLS, format_percent(text, line->all.total_s / whole_s));
 	buffer_printf(out, "  %s\n", line->text ? line->text : name->function);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/export/figures/scope.h"
 #include "src/export/table.h"
 
 enum { CELLS = 15, VALUE_CELLS = 11 };
@@ -49,14 +50,6 @@ static void add_sums(struct buffer *out, const struct energy *energy)
 	table_rule(out, '-');
 }
 
-static const struct epoch *epoch_of(const struct run *run, uint32_t ordinal)
-{
-	for (size_t i = run->epoch_count; i-- > 0;)
-		if (run->epochs[i].ordinal == ordinal)
-			return &run->epochs[i];
-	return NULL;
-}
-
 static void add_epoch(
 	struct buffer *out, const struct energy *energy, const struct epoch_energy *used, const struct epoch *epoch)
 {
@@ -79,7 +72,7 @@ static void add_epochs(struct buffer *out, const struct model *model, unsigned r
 	bool has_any = false;
 	for (size_t i = 0; i < energy->epoch_count; i++) {
 		const struct epoch *epoch =
-			energy->epochs[i].run == run ? epoch_of(&model->runs[run], energy->epochs[i].ordinal) : NULL;
+			energy->epochs[i].run == run ? scope_epoch(&model->runs[run], energy->epochs[i].ordinal) : NULL;
 		if (!epoch)
 			continue;
 		if (!has_any) {

@@ -1,4 +1,4 @@
-/* report_energy.h: what a run used of energy: the report's table ENERGY, and a line at an epoch's end. Internal to
+/* report_energy.h: the energy of a run: the report's table ENERGY, and a line at an epoch's end. Internal to
  * src/export. */
 #ifndef PMTOP_EXPORT_TEXT_REPORT_ENERGY_H
 #define PMTOP_EXPORT_TEXT_REPORT_ENERGY_H
@@ -6,8 +6,7 @@
 #include "src/base/buffer.h"
 #include "src/model/model.h"
 
-/* An empty line and the table; nothing where there is neither meter nor sensor. `run`: whose epochs are told; −1 =
- * none. */
+/* An empty line and the table; nothing without a meter and a sensor. `run`: its epochs are written; −1 = none. */
 void report_energy(struct buffer *out, const struct model *model, int run);
 /* "  Energy of epoch 3: CPUs 12.1kJ, GPUs 29.1kJ, 66.1J a batch, 4.3g CO2" */
 void energy_as_line(

@@ -117,7 +117,7 @@ static void add_gpu(struct buffer *out, const struct model *model, const struct 
 	add_happenings(out, &model->gpus, gpu);
 }
 
-/* The GPUs of the run; all of them if it used none, because it may have been meant to. */
+/* The GPUs of the run; all of them if it used none, because it may have failed to find them. */
 void report_gpus(struct buffer *out, const struct model *model)
 {
 	const struct gpus *gpus = &model->gpus;

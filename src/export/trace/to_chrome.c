@@ -1,6 +1,6 @@
-/* --to=chrome-trace: the Trace Event Format, as an object, as chrome://tracing and PyTorch's profiler have it: complete
- * events (X) that nest by their times, in microseconds with fractions. Times stand relative to baseTimeNanoseconds,
- * which is the date at which CLOCK_MONOTONIC was 0. */
+/* --to=chrome-trace: the Trace Event Format as one object, as chrome://tracing and PyTorch's profiler use it: complete
+ * events (X), nested by time, in microseconds with fractions. Times are relative to baseTimeNanoseconds, the date at
+ * which CLOCK_MONOTONIC was 0. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ struct chrome {
 
 /* -- one event -- */
 
-/* An event a line. */
+/* One event per line. */
 static struct json begin_event(struct chrome *chrome, struct buffer *out, const char *phase, const char *name)
 {
 	struct json json = { .out = out };
@@ -29,14 +29,14 @@ static struct json begin_event(struct chrome *chrome, struct buffer *out, const 
 	return json;
 }
 
-/* Nanoseconds in all digits: a double of 12 would not do. */
+/* All digits of the nanoseconds: json_number() writes only 12. */
 static void add_us(struct json *json, const char *key, int64_t ns)
 {
 	uint64_t size = ns < 0 ? (uint64_t)-ns : (uint64_t)ns;
 	buffer_printf(json->out, ",\"%s\":%s%" PRIu64 ".%03" PRIu64, key, ns < 0 ? "-" : "", size / 1000, size % 1000);
 }
 
-static void add_place(struct json *json, const struct trace_track *track)
+static void add_track(struct json *json, const struct trace_track *track)
 {
 	json_integer(json, "pid", track->pid);
 	json_unsigned(json, "tid", track->tid);
@@ -59,7 +59,7 @@ static void add_notes(struct json *json, const struct trace_slice *slice)
 	json_close_object(json);
 }
 
-/* -- what there is -- */
+/* -- tracks, slices, instants, counters -- */
 
 static void start(void *writer, const struct export_scene *scene)
 {
@@ -98,7 +98,7 @@ static void write_flow(struct chrome *chrome, struct buffer *out, const struct t
 	struct json json = begin_event(chrome, out, slice->is_flow_target ? "f" : "s", "warning");
 	json_text(&json, "cat", "warning");
 	json_unsigned(&json, "id", flow);
-	add_place(&json, slice->track);
+	add_track(&json, slice->track);
 	add_us(&json, "ts", slice->is_flow_target && slice->flow_ns > slice->begin_ns ? slice->flow_ns : slice->begin_ns);
 	if (slice->is_flow_target)
 		json_text(&json, "bp", "e");
@@ -110,7 +110,7 @@ static void write_slice(void *writer, struct buffer *out, const struct trace_sli
 	struct chrome *chrome = writer;
 	char step[40];
 	const char *name = slice->name, *category = slice->category;
-	/* As PyTorch's profiler names its steps, and what a program marks itself. */
+	/* The categories of PyTorch's profiler for its steps and for user annotations. */
 	if (slice->is_batch && !slice->has_mode) {
 		snprintf(step, sizeof step, "ProfilerStep#%" PRIu64, slice->number);
 		name = step;
@@ -119,7 +119,7 @@ static void write_slice(void *writer, struct buffer *out, const struct trace_sli
 		category = "user_annotation";
 	struct json json = begin_event(chrome, out, "X", name);
 	json_text(&json, "cat", category);
-	add_place(&json, slice->track);
+	add_track(&json, slice->track);
 	add_us(&json, "ts", slice->begin_ns);
 	add_us(&json, "dur", slice->end_ns - slice->begin_ns);
 	add_notes(&json, slice);
@@ -141,7 +141,7 @@ static void write_instant(void *writer, struct buffer *out, const struct trace_s
 	struct json json = begin_event(writer, out, "i", slice->name);
 	json_text(&json, "cat", slice->category);
 	json_text(&json, "s", "t");
-	add_place(&json, slice->track);
+	add_track(&json, slice->track);
 	add_us(&json, "ts", slice->begin_ns);
 	add_notes(&json, slice);
 	json_close_object(&json);
@@ -168,7 +168,7 @@ static void finish(void *writer, const struct export_scene *scene)
 	if (model->damaged_blocks || model->damaged_bytes)
 		buffer_printf(scene->out, ",\n\"otherData\": {\"damaged_blocks\": %llu, \"damaged_bytes\": %llu}",
 			(unsigned long long)model->damaged_blocks, (unsigned long long)model->damaged_bytes);
-	/* Holistic Trace Analysis looks for the rank by a pattern that wants a space. */
+	/* Holistic Trace Analysis finds the rank by a regular expression that requires the space. */
 	if (run && run->rank[0])
 		buffer_printf(scene->out, ",\n\"distributedInfo\": {\"rank\": %ld", strtol(run->rank, NULL, 10));
 	if (run && run->rank[0] && run->world[0])

@@ -1,6 +1,6 @@
-/* --to=perfetto: TracePacket messages, as the Perfetto project defines them (fields by their numbers there). One
- * sequence; names, categories and keys are told once and then by number; slices are begins and ends, for a trace has no
- * complete events. */
+/* --to=perfetto: TracePacket messages; field numbers are those of Perfetto's .proto files. One packet sequence. Names,
+ * categories and keys are interned: written once, then referred to by number. A slice is a begin and an end event,
+ * because the format has no complete events. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ enum {
 };
 enum { INTERNED_CATEGORIES = 1, INTERNED_NAMES = 2, INTERNED_KEYS = 3, INTERNED_KINDS = 4 };
 
-/* What was told of one kind of text; its number is its place and 1. */
+/* The interned texts of one kind; a text's number is its index + 1. */
 struct words {
 	size_t count, capacity;
 	char **list;
@@ -52,11 +52,11 @@ struct perfetto {
 	struct trace *trace;
 	bool is_begun; /* the sequence's first packet was written */
 	struct words words[INTERNED_KINDS];
-	/* Of the packet being made: what it tells first. */
+	/* Texts that the current packet interns. */
 	struct buffer interned;
 };
 
-/* -- texts by number -- */
+/* -- interned texts -- */
 
 enum { WORDS_MAX = 1 << 16, SLOTS = 1 << 18 };
 
@@ -83,7 +83,7 @@ static bool make_room(struct words *words)
 	return words->slots && words->count < WORDS_MAX;
 }
 
-/* 0: no more are kept. */
+/* 0: the table is full. */
 static uint64_t number_of(struct perfetto *perfetto, unsigned kind, const char *text)
 {
 	struct words *words = &perfetto->words[kind];
@@ -135,7 +135,7 @@ static void add_clock(struct buffer *out, unsigned clock, int64_t time_ns)
 	protobuf_end(out, begin);
 }
 
-/* How the clocks stand to each other, before anything has a time. */
+/* The clocks' offsets must precede the first packet with a time. */
 static void start(void *writer, const struct export_scene *scene)
 {
 	struct perfetto *perfetto = writer;

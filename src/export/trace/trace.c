@@ -37,8 +37,7 @@ static void open_run(struct trace *trace, const struct record *record)
 	if (run)
 		finish_run(trace, run);
 	trace->current[record->run] = NULL;
-	/* What publishes itself is not counted from outside beside: the model has no such run, and a trace no process for
-	 * it. */
+	/* An instrumented process has no second run with inferred steps: the model has none, so the trace has none. */
 	if (!of && opened_is_counted(record))
 		return;
 	struct trace_run **runs =
@@ -99,7 +98,7 @@ static struct trace_run_lane *lane_of(struct trace *trace, struct trace_run *run
 static void note_gap(
 	struct trace *trace, struct trace_run *run, struct trace_run_lane *lane, const struct record *record)
 {
-	/* Gauges are also told as they stand, which is no event. */
+	/* A gauge with an old sequence number repeats the current value and is no event. */
 	if (record->kind == RECORD_GAUGE &&
 		(record->sequence < lane->next_sequence || (!lane->has_next && !record->sequence)))
 		return;
@@ -136,7 +135,7 @@ static void note_open(struct trace_run_lane *lane, const struct record *record)
 	lane->open[lane->open_count++] = open;
 }
 
-/* Those within it have ended before it. */
+/* Spans within it ended before it. */
 static void note_ended(struct trace_run_lane *lane, const struct lane_slice *span)
 {
 	while (lane->open_count && lane->open[lane->open_count - 1].depth >= span->depth &&
@@ -207,7 +206,7 @@ static void take(struct trace *trace, const struct record *record)
 		take_event(trace, run, record);
 }
 
-/* -- the whole -- */
+/* -- the exporter's calls -- */
 
 static void write_finished(struct trace *trace, bool is_end)
 {
@@ -223,8 +222,8 @@ static void write_finished(struct trace *trace, bool is_end)
 	} while (true);
 }
 
-/* The call's scene, and the same without limits: a batch that began before --since has its part in what is told. */
-static void look(struct trace *trace, const struct export_scene *scene)
+/* Stores the call's scene, and a copy without limits: a batch that began before --since is written from --since on. */
+static void set_scene(struct trace *trace, const struct export_scene *scene)
 {
 	trace->scene = scene;
 	trace->all = *scene;
@@ -234,7 +233,7 @@ static void look(struct trace *trace, const struct export_scene *scene)
 
 void trace_add(struct trace *trace, const struct export_scene *scene, const struct sample_set *set)
 {
-	look(trace, scene);
+	set_scene(trace, scene);
 	for (size_t i = 0; i < set->count; i++)
 		take(trace, &set->records[i]);
 	trace_readings(trace, set);
@@ -245,7 +244,7 @@ void trace_add(struct trace *trace, const struct export_scene *scene, const stru
 		trace_release_ready(trace, trace->runs[i]);
 }
 
-/* What still runs, innermost first, as if it ended now. */
+/* Ends the open spans now, innermost first. */
 static void close_open(struct trace_run_lane *lane, int64_t end_ns)
 {
 	for (size_t i = lane->open_count; i-- > 0 && !lane->tail_lost;) {
@@ -281,8 +280,8 @@ static void finish_run(struct trace *trace, struct trace_run *run)
 
 void trace_end(struct trace *trace, const struct export_scene *scene)
 {
-	look(trace, scene);
-	/* So that what the lanes still build is there when its batch is told. */
+	set_scene(trace, scene);
+	/* First the finished batches: finish_run() then releases what is left in the lanes. */
 	write_finished(trace, true);
 	for (unsigned i = 0; i < 256; i++)
 		if (trace->current[i])
@@ -307,7 +306,7 @@ struct trace *trace_new(const struct export_scene *scene, const struct trace_for
 	}
 	trace->format = format;
 	trace->writer = writer;
-	look(trace, scene);
+	set_scene(trace, scene);
 	format->start(writer, scene);
 	return trace;
 }

@@ -1,13 +1,11 @@
-/* trace.h: a run as slices, instants and counters on tracks: what --to=perfetto and --to=chrome-trace have in common.
- * Which of these there are, and that they nest, is decided here; how they are written, by a trace_format. Internal to
- * src/export.
+/* trace.h: a run as slices, instants and counters on tracks, for --to=perfetto and --to=chrome-trace. This module
+ * decides what is written and nests the slices; a trace_format writes them. Internal to src/export.
  *
- *   a batch and its spans (trace_lane.h)     held until it is known whether the batch was flagged, as finished.h has it
- *   what overlaps (warnings, gaps, workers)  each on the first track that is free
+ *   a batch and its spans (trace_lane.h)    wait until finished.h returns the batch, because its flag is known only
+ * then warnings, gaps, workers                 may overlap: each uses the first free track
  *
- * Every slice begins on its track when those before it, but for those that it lies in, have ended; parents come before
- * what lies in them. --since and
- * --until cut what reaches across. */
+ * On a track, slices nest or follow each other, and parents come before their children. --since and --until cut slices
+ * that cross them. */
 #ifndef PMTOP_EXPORT_TRACE_TRACE_H
 #define PMTOP_EXPORT_TRACE_TRACE_H
 
@@ -25,10 +23,10 @@ enum trace_unit { TRACE_NUMBER, TRACE_BYTES, TRACE_COUNT };
 struct trace_track {
 	enum trace_kind kind;
 	enum trace_unit unit;  /* of a counter */
-	uint64_t uuid, parent; /* the same whenever the same run is exported; parent 0 = none */
-	int32_t pid;           /* unlike any other process's here */
-	uint32_t tid;          /* unlike any other track's of the process; a lane's number and 1 */
-	int rank;              /* where it stands among its siblings */
+	uint64_t uuid, parent; /* equal in every export of the same run; parent 0 = none */
+	int32_t pid;           /* unique in this trace */
+	uint32_t tid;          /* unique in the process; of a lane: its number + 1 */
+	int rank;              /* sorts it among its siblings */
 	char name[160];
 };
 
@@ -44,19 +42,19 @@ struct trace_note {
 };
 enum { TRACE_NOTES_MAX = 32, TRACE_FLOWS_MAX = 4 };
 
-/* What is told of one slice; texts live for the call. */
+/* One slice or instant; its texts are valid during the call. */
 struct trace_slice {
 	const struct trace_track *track;
-	int64_t begin_ns, end_ns; /* of an instant both alike */
+	int64_t begin_ns, end_ns; /* equal for an instant */
 	const char *name, *category;
-	bool is_common;          /* of few different names */
+	bool is_common;          /* one of few different names */
 	bool is_batch, has_mode; /* has_mode: a batch of a published mode */
 	uint64_t number;         /* the batch's */
 	size_t note_count, flow_count;
 	struct trace_note notes[TRACE_NOTES_MAX];
-	uint64_t flows[TRACE_FLOWS_MAX]; /* what belongs together has one in common */
-	bool is_flow_target;             /* a warning's; else where flows begin */
-	int64_t flow_ns;                 /* of a warning: when what it is about began */
+	uint64_t flows[TRACE_FLOWS_MAX]; /* linked slices share one */
+	bool is_flow_target;             /* flows end here (a warning); else they begin here */
+	int64_t flow_ns;                 /* of a warning: begin of the batch that it is about */
 };
 
 struct trace_format {

@@ -17,21 +17,21 @@ const char *trace_name_text(const struct trace_run *run, uint32_t id)
 }
 
 static const struct trace_track *track_of(
-	struct trace *trace, struct trace_run *run, struct trace_run_lane *lane, unsigned place)
+	struct trace *trace, struct trace_run *run, struct trace_run_lane *lane, unsigned index)
 {
 	char name[64];
-	if (lane->tracks[place] || !run->process)
-		return lane->tracks[place];
-	if (place)
-		snprintf(name, sizeof name, "lane %u, beside %u", lane->number, place);
+	if (lane->tracks[index] || !run->process)
+		return lane->tracks[index];
+	if (index)
+		snprintf(name, sizeof name, "lane %u, beside %u", lane->number, index);
 	else
 		snprintf(name, sizeof name, "lane %u", lane->number);
-	lane->tracks[place] = trace_track(
-		trace, place ? TRACE_TRACK : TRACE_LANE, TRACE_NUMBER, run->process, name, place ? 50 : (int)lane->number);
-	return lane->tracks[place];
+	lane->tracks[index] = trace_track(
+		trace, index ? TRACE_TRACK : TRACE_LANE, TRACE_NUMBER, run->process, name, index ? 50 : (int)lane->number);
+	return lane->tracks[index];
 }
 
-/* -- a batch and what lies in it -- */
+/* -- a batch and its spans -- */
 
 static void write_figures(struct trace_slice *slice, const struct finished_batch *written)
 {
@@ -50,7 +50,7 @@ static void write_figures(struct trace_slice *slice, const struct finished_batch
 	note_number(slice, "major_faults", batch->evidence.major_faults);
 }
 
-/* What a slice's texts point to. */
+/* Storage for a slice's texts. */
 struct texts {
 	char name[160], cause[96];
 };
@@ -94,7 +94,7 @@ static void fill_span(const struct trace_run *run, const struct lane_slice *from
 static void write_unit(struct trace *trace, struct trace_run *run, struct trace_run_lane *lane,
 	const struct lane_slice *unit, size_t count, const struct finished_batch *written)
 {
-	const struct trace_track *track = track_of(trace, run, lane, unit->place);
+	const struct trace_track *track = track_of(trace, run, lane, unit->track);
 	struct {
 		unsigned level;
 		int64_t end_ns;
@@ -124,7 +124,7 @@ static void write_unit(struct trace *trace, struct trace_run *run, struct trace_
 		trace_close(trace, track, open[--depth].end_ns);
 }
 
-/* -- when -- */
+/* -- releasing units -- */
 
 static void release_lane(struct trace *trace, struct trace_run *run, struct trace_run_lane *lane,
 	const struct finished_batch *written, bool is_all)
@@ -155,7 +155,7 @@ void trace_release_ready(struct trace *trace, struct trace_run *run)
 		trace->failed |= run->lanes[i]->lane.failed;
 	}
 	trace->throttle_bits += throttled;
-	/* Rather without flags than without end. */
+	/* Without a limit memory would grow; the batch then lacks its flag. */
 	if (trace->throttle_bits > THROTTLED_MAX && throttled)
 		trace_release(trace, run, NULL);
 }
@@ -195,7 +195,7 @@ static void write_flag(struct trace *trace, struct trace_run *run, const struct 
 	trace_instant(trace, &slice);
 }
 
-/* Series of a mode other than training say so. */
+/* Series of modes other than training have the mode in their name. */
 static void write_rates(struct trace *trace, struct trace_run *run, const struct finished_batch *written)
 {
 	const struct batch *batch = written->batch;
@@ -234,7 +234,7 @@ void trace_epoch(struct trace *trace, const struct run *of, const struct epoch *
 		.end_ns = end_ns > epoch->begin_ns ? end_ns : epoch->begin_ns,
 		.category = "epoch",
 		.name = name };
-	slice.track = trace_place(trace, &run->epochs, run->process, "epochs", 0, slice.begin_ns, slice.end_ns);
+	slice.track = trace_track_beside(trace, &run->epochs, run->process, "epochs", 0, slice.begin_ns, slice.end_ns);
 	note_count(&slice, "ordinal", epoch->ordinal);
 	note_count(&slice, "batches", epoch->batches);
 	note_number(&slice, "batch_mean_s", epoch->mean_s);

@@ -10,7 +10,7 @@ struct run;
 struct trace;
 struct trace_run;
 
-/* Units that wait for no batch, and those of batches up to this one. `told` NULL: all. */
+/* Writes units without a batch, and those of batches up to `written`. NULL: all. */
 void trace_release(struct trace *trace, struct trace_run *run, const struct finished_batch *written);
 void trace_release_ready(struct trace *trace, struct trace_run *run);
 void trace_finished(struct trace *trace, const struct finished_batch *written);

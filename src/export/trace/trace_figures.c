@@ -10,7 +10,7 @@
 #include "src/export/trace/trace_tracks.h"
 #include "src/export/trace/trace_write.h"
 
-/* -- what samplers read of processes -- */
+/* -- process figures -- */
 
 static struct trace_process *process_of(struct trace *trace, const struct process *process)
 {
@@ -28,7 +28,7 @@ static bool has_readings(const struct sample_set *set)
 	return false;
 }
 
-/* Of the target and of every process that publishes a run. */
+/* For the target and every process that publishes a run. */
 void trace_readings(struct trace *trace, const struct sample_set *set)
 {
 	const struct model *model = trace->scene->model;
@@ -50,7 +50,7 @@ void trace_readings(struct trace *trace, const struct sample_set *set)
 	}
 }
 
-/* -- what the run publishes -- */
+/* -- published gauges, counters and losses -- */
 
 static enum trace_unit unit_of(const char *name) { return text_ends_with(name, "_bytes") ? TRACE_BYTES : TRACE_NUMBER; }
 

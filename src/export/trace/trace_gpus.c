@@ -11,7 +11,7 @@
 
 /* -- counters -- */
 
-/* Of counters their rates. */
+/* Counters are shown as rates. */
 static const struct {
 	enum metric metric;
 	enum trace_unit unit;
@@ -76,7 +76,7 @@ static void add_processes(struct trace *trace, struct trace_gpu *to, int64_t tim
 	trace_counter(trace, &to->run_memory, NULL, name, TRACE_BYTES, time_ns, gpu->run_memory_bytes);
 }
 
-/* -- what holds it back, what happens to it -- */
+/* -- throttle reasons and events -- */
 
 static struct trace_track *track_of(struct trace *trace, struct trace_track **track, int32_t instance, const char *what)
 {

@@ -34,7 +34,7 @@ static void write_alert(struct trace *trace, struct trace_alert *alert, int64_t 
 		.name = alert->message,
 		.category = "warning",
 		.is_flow_target = true };
-	slice.track = trace_place(trace, &trace->alert_places, NULL, "warnings", -1, slice.begin_ns, slice.end_ns);
+	slice.track = trace_track_beside(trace, &trace->alert_tracks, NULL, "warnings", -1, slice.begin_ns, slice.end_ns);
 	note_text(&slice, "rule", alert->rule);
 	note_text(&slice, "severity", severity_name(alert->severity));
 	note_text(&slice, "advice", alert->advice);
@@ -70,13 +70,13 @@ void trace_alerts(struct trace *trace, bool is_end)
 	}
 	for (size_t i = 0; i < trace->alert_count; i++) {
 		struct trace_alert *known = &trace->alerts[i];
-		/* Its batch is told first, so that the flow is known. */
+		/* Its batch is written first, so that the flow's begin is known. */
 		if (known->is_standing && (is_end || (known->cleared_ns && known->is_joined)))
 			write_alert(trace, known, known->cleared_ns ? known->cleared_ns : trace->scene->model->now_ns);
 	}
 }
 
-/* The first batch that ends after a warning was raised, or in which it was. */
+/* Joins a warning to the batch in which it was raised, or the next one that ends. */
 void trace_join_alerts(struct trace *trace, const struct trace_run *run, struct trace_slice *batch)
 {
 	const struct model *model = trace->scene->model;
@@ -103,12 +103,12 @@ void trace_gap(struct trace *trace, struct trace_run *run, uint64_t count, int64
 	struct trace_slice slice = {
 		.begin_ns = from_ns, .end_ns = to_ns > from_ns ? to_ns : from_ns, .name = name, .category = "gap"
 	};
-	slice.track = trace_place(trace, &run->gaps, run->process, "lost events", 3, slice.begin_ns, slice.end_ns);
+	slice.track = trace_track_beside(trace, &run->gaps, run->process, "lost events", 3, slice.begin_ns, slice.end_ns);
 	note_count(&slice, "events", count);
 	trace_slice(trace, &slice);
 }
 
-/* More overlaps than there are tracks beside each other. */
+/* More slices overlap than there are tracks. */
 void trace_left_out(struct trace *trace, struct trace_run *run, uint64_t count, int64_t time_ns)
 {
 	char name[64];
@@ -116,7 +116,7 @@ void trace_left_out(struct trace *trace, struct trace_run *run, uint64_t count, 
 		return;
 	snprintf(name, sizeof name, "%" PRIu64 " spans left out: too many overlap", count);
 	struct trace_slice slice = { .begin_ns = time_ns, .end_ns = time_ns, .name = name, .category = "gap" };
-	slice.track = trace_place(trace, &run->gaps, run->process, "lost events", 3, time_ns, time_ns);
+	slice.track = trace_track_beside(trace, &run->gaps, run->process, "lost events", 3, time_ns, time_ns);
 	note_count(&slice, "spans", count);
 	trace_instant(trace, &slice);
 }
@@ -150,7 +150,8 @@ static void write_worker(struct trace *trace, struct trace_worker *worker, const
 		.end_ns = end_ns > worker->start_ns ? end_ns : worker->start_ns,
 		.name = name,
 		.category = "worker" };
-	slice.track = trace_place(trace, &trace->worker_places, NULL, "loader workers", 200, slice.begin_ns, slice.end_ns);
+	slice.track =
+		trace_track_beside(trace, &trace->worker_tracks, NULL, "loader workers", 200, slice.begin_ns, slice.end_ns);
 	note_count(&slice, "pid", (uint64_t)worker->pid);
 	note_count(&slice, "fetches", worker->fetches);
 	if (worker->failed)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of a batch or an outermost span that goes on for ever: what came in it so far then stands for itself. */
+/* Limits for a batch or outermost span that never ends: beyond them its spans so far are written without it. */
 enum { BUILDING_MAX = 65536, UNCERTAIN_MAX = 1024 };
 
 static bool reserve(struct lane_slices *slices, size_t more)
@@ -41,20 +41,20 @@ void trace_lane_release(struct trace_lane *lane)
 
 /* -- units -- */
 
-/* The first track on which nothing stands at that time any more; one beside each other where there is none. */
-static unsigned find_place(struct trace_lane *lane, const struct lane_slice *root)
+/* The first track that is free at that time; a new one if none is. */
+static unsigned find_track(struct trace_lane *lane, const struct lane_slice *root)
 {
-	for (unsigned i = 0; i < lane->place_count; i++)
-		if (root->begin_ns >= lane->places[i])
+	for (unsigned i = 0; i < lane->track_count; i++)
+		if (root->begin_ns >= lane->track_ends_ns[i])
 			return i;
-	return lane->place_count;
+	return lane->track_count;
 }
 
 struct level {
 	int64_t next_ns, end_ns;
-}; /* where the next slice within may begin, and must have ended */
+}; /* a slice within must begin at next_ns or later and end at end_ns or earlier */
 
-/* INT64_MAX: there is none. */
+/* INT64_MAX: no batch. */
 static int64_t batch_begin(const struct lane_slices *from)
 {
 	for (size_t i = from->count; i-- > 0;)
@@ -63,7 +63,7 @@ static int64_t batch_begin(const struct lane_slices *from)
 	return INT64_MAX;
 }
 
-/* The lane's own track is for batches first. */
+/* Outside of a batch: nothing on the lane's own track may overlap the next batch. */
 static bool does_nest(const struct lane_slice *slice, const struct level *within, int64_t batch_ns)
 {
 	if (within)
@@ -71,13 +71,13 @@ static bool does_nest(const struct lane_slice *slice, const struct level *within
 	return slice->is_batch || slice->begin_ns >= batch_ns || slice->end_ns <= batch_ns;
 }
 
-/* Hands on what nests, and keeps in `apart` what does not, each with all that lies in it. */
-static void hand_on(struct trace_lane *lane, const struct lane_slices *from, struct lane_slices *apart)
+/* Moves units that nest to `ready`, and those that do not to `apart`, each with its children. */
+static void sort_out(struct trace_lane *lane, const struct lane_slices *from, struct lane_slices *apart)
 {
 	struct level levels[LANE_LEVELS];
 	int64_t batch_ns = batch_begin(from);
 	int apart_level = -1;
-	unsigned place = 0;
+	unsigned track = 0;
 	for (size_t i = 0; i < from->count; i++) {
 		struct lane_slice slice = from->list[from->first + i];
 		struct level *within = slice.level ? &levels[slice.level - 1] : NULL;
@@ -96,36 +96,36 @@ static void hand_on(struct trace_lane *lane, const struct lane_slices *from, str
 		if (within)
 			within->next_ns = slice.end_ns;
 		else
-			place = find_place(lane, &slice);
+			track = find_track(lane, &slice);
 		levels[slice.level] = (struct level){ slice.begin_ns, slice.end_ns };
-		if (place == LANE_PLACES) {
+		if (track == LANE_TRACKS) {
 			lane->left_out++;
 			continue;
 		}
 		if (!within) {
-			lane->place_count += place == lane->place_count;
-			lane->places[place] = slice.end_ns;
+			lane->track_count += track == lane->track_count;
+			lane->track_ends_ns[track] = slice.end_ns;
 		}
-		slice.place = (uint16_t)place;
+		slice.track = (uint16_t)track;
 		lane->failed |= !push(&lane->ready, &slice);
 	}
 }
 
-/* All that was built is final. Each turn takes the outermost of what is left, so it ends. */
+/* Makes all slices in `building` final. Each round moves at least the outermost of the rest, so the loop ends. */
 static void commit(struct trace_lane *lane)
 {
 	struct lane_slices from = lane->building, apart = { NULL, 0, 0, 0 };
 	if (from.count == 0)
 		return;
-	if (lane->place_count == 0) {
-		lane->places[0] = INT64_MIN;
-		lane->place_count = 1;
+	if (lane->track_count == 0) {
+		lane->track_ends_ns[0] = INT64_MIN;
+		lane->track_count = 1;
 	}
-	hand_on(lane, &from, &apart);
+	sort_out(lane, &from, &apart);
 	while (apart.count) {
 		struct lane_slices rest = apart;
 		apart = (struct lane_slices){ NULL, 0, 0, 0 };
-		hand_on(lane, &rest, &apart);
+		sort_out(lane, &rest, &apart);
 		free(rest.list);
 	}
 	free(apart.list);
@@ -133,13 +133,13 @@ static void commit(struct trace_lane *lane)
 	lane->batch.at = lane->gap_at = 0;
 }
 
-/* Before anything was put in there is no list. */
+/* NULL while the list is empty and not allocated. */
 static struct lane_slice *first_of(const struct lane_slices *slices)
 {
 	return slices->list ? slices->list + slices->first : NULL;
 }
 
-/* Puts `slice` before those of building[at …], which lie within it from now on. */
+/* Inserts `slice` before building[at …], which become its children. */
 static void enclose(struct trace_lane *lane, size_t at, const struct lane_slice *slice)
 {
 	struct lane_slices *building = &lane->building;
@@ -161,13 +161,13 @@ void trace_lane_span(struct trace_lane *lane, const struct lane_slice *span)
 	struct lane_slices *building = &lane->building;
 	struct lane_slice *list = first_of(building);
 	struct lane_slice own = *span;
-	/* So that a level is left for the batch. */
+	/* One level is reserved for the batch. */
 	own.depth = own.depth < LANE_LEVELS - 2 ? own.depth : LANE_LEVELS - 2;
 	size_t at = building->count;
 	for (size_t i = at; i-- > lane->batch.at;) {
 		if (list[i].level)
 			continue;
-		/* One that was over before has lost its own parent. */
+		/* A span that ended before this one began is no child: its parent was lost. */
 		if (list[i].depth <= own.depth || (list[i].begin_ns < own.begin_ns && list[i].end_ns <= own.begin_ns))
 			break;
 		at = i;
@@ -182,8 +182,8 @@ void trace_lane_span(struct trace_lane *lane, const struct lane_slice *span)
 
 /* -- batches -- */
 
-/* What was told in the batch and began before it does not lie in it: it comes first. Returns where the batch's own
- * begin. */
+/* Spans that ended in the batch but began before it are not its children: moves them to the front. Returns the index of
+ * the batch's first child. */
 static size_t part(struct trace_lane *lane, size_t at, const struct lane_slice *batch)
 {
 	struct lane_slices *building = &lane->building, own = { NULL, 0, 0, 0 };
@@ -218,7 +218,7 @@ static void close_batch(struct trace_lane *lane, const struct lane_slice *batch)
 	commit(lane);
 }
 
-/* One that runs and of which the end never came. */
+/* Ends a running batch whose end was lost. */
 static void cut_batch(struct trace_lane *lane, int64_t time_ns)
 {
 	if (!lane->has_batch)
@@ -231,7 +231,7 @@ static void cut_batch(struct trace_lane *lane, int64_t time_ns)
 		.batch = { lane->batch.number, lane->batch.index, (double)__builtin_nan("") } };
 	if (batch.end_ns < batch.begin_ns)
 		batch.end_ns = batch.begin_ns;
-	/* What came after the gap is not its own. */
+	/* Slices after the gap are not its children. */
 	struct lane_slices *building = &lane->building, later = { NULL, 0, 0, 0 };
 	size_t retained = is_in_gap && lane->gap_at >= lane->batch.at ? lane->gap_at : building->count;
 	for (size_t i = retained; i < building->count; i++)
@@ -271,7 +271,7 @@ void trace_lane_finish(struct trace_lane *lane, int64_t time_ns)
 	commit(lane);
 }
 
-/* -- what is whole -- */
+/* -- finished units -- */
 
 size_t trace_lane_unit(const struct trace_lane *lane, const struct lane_slice **unit)
 {

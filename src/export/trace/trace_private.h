@@ -4,13 +4,13 @@
 
 #include "src/export/trace/trace.h"
 
-/* Tracks side by side for what may overlap. */
-struct trace_places {
+/* Tracks beside each other for slices that may overlap. */
+struct trace_shared_tracks {
 	unsigned count;
 	struct {
 		const struct trace_track *track;
 		int64_t end_ns;
-	} list[LANE_PLACES];
+	} list[LANE_TRACKS];
 };
 
 struct trace_process {
@@ -21,7 +21,7 @@ struct trace_process {
 	struct trace_track *resident, *cpu, *wait, *tree;
 };
 
-/* What is known of a name that was published. */
+/* A published name and its counter tracks. */
 struct trace_name {
 	char *text;
 	struct trace_track *gauge, *total, *loss, *rate;
@@ -31,11 +31,11 @@ struct trace_name {
 struct trace_run_lane {
 	uint16_t number;
 	bool has_next;
-	uint64_t next_sequence, tail_lost; /* tail_lost: told as lost, and nothing came after it */
+	uint64_t next_sequence, tail_lost; /* tail_lost: lost events after which no event came */
 	int64_t last_ns;
-	size_t open_count; /* spans that ran when that was last looked at, outermost first */
+	size_t open_count; /* spans that ran at the last sample, outermost first */
 	struct lane_slice open[LANE_LEVELS];
-	const struct trace_track *tracks[LANE_PLACES];
+	const struct trace_track *tracks[LANE_TRACKS];
 	struct trace_lane lane;
 };
 
@@ -44,13 +44,13 @@ struct trace_run {
 	unsigned id; /* as in the records */
 	char uuid[33], name[128];
 	int32_t pid;
-	int64_t closed_ns; /* 0 = it lives */
+	int64_t closed_ns; /* 0 = running */
 	struct trace_process *process;
 	size_t name_count, lane_count;
 	struct trace_name *names; /* by id */
 	struct trace_run_lane **lanes;
 	struct trace_track *marks, *flags;
-	struct trace_places epochs, gaps;
+	struct trace_shared_tracks epochs, gaps;
 };
 
 enum { TRACE_ALERTS_MAX = 256, TRACE_WORKERS_MAX = 256 };
@@ -62,8 +62,8 @@ struct trace_alert {
 	enum severity severity;
 	int64_t since_ns, cleared_ns; /* cleared 0 while it is raised */
 	uint64_t flow;
-	int64_t joined_ns;           /* where its batch begins */
-	bool is_standing, is_joined; /* standing: not written yet; joined: its batch carries the flow */
+	int64_t joined_ns;           /* begin of its batch */
+	bool is_standing, is_joined; /* standing: not written yet; joined: its batch has the flow */
 };
 
 struct trace_worker {
@@ -79,7 +79,7 @@ enum { TRACE_GPU_FIGURES = 12 };
 
 struct trace_gpu {
 	int32_t instance;
-	unsigned throttle; /* what holds it back, since when */
+	unsigned throttle; /* throttle reasons, and since when */
 	int64_t throttle_ns;
 	struct trace_track *tracks[TRACE_GPU_FIGURES], *run_memory, *throttled, *events;
 };
@@ -91,7 +91,7 @@ struct trace {
 	struct export_scene all;          /* the scene without its limits */
 	const struct export_scene *scene; /* of the call */
 	bool failed;
-	size_t throttle_bits; /* slices in all lanes that wait */
+	size_t throttle_bits; /* waiting slices in all lanes */
 	size_t track_count, process_count, run_count, alert_count;
 	struct trace_track **tracks;
 	struct trace_process **processes;
@@ -99,7 +99,7 @@ struct trace {
 	struct trace_run *current[256]; /* by the records' id */
 	uint64_t flow_count;
 	struct trace_alert alerts[TRACE_ALERTS_MAX];
-	struct trace_places alert_places, worker_places;
+	struct trace_shared_tracks alert_tracks, worker_tracks;
 	struct trace_worker workers[TRACE_WORKERS_MAX];
 	size_t gpu_count;
 	struct trace_gpu gpus[GPUS_MAX];

@@ -62,8 +62,8 @@ static bool has_pid(const struct trace *trace, int32_t pid)
 	return false;
 }
 
-/* A process may publish several runs, and processes of several machines have one number: each run is a process of its
- * own. */
+/* Each run is a process of its own in the trace: a process may publish several runs, and processes of several machines
+ * may share a pid. */
 struct trace_process *trace_process(struct trace *trace, int32_t pid, const char *name, const char *run_uuid, long rank)
 {
 	enum { BEYOND_PIDS = 1 << 22 };
@@ -73,7 +73,7 @@ struct trace_process *trace_process(struct trace *trace, int32_t pid, const char
 			continue;
 		known->has_run |= run_uuid != NULL;
 		if (run_uuid && strcmp(known->track->name, name) != 0) {
-			/* Told again, under the name of its run. */
+			/* Write it again, now with its run's name. */
 			snprintf(known->track->name, sizeof known->track->name, "%s", name);
 			known->track->rank = (int)rank;
 			trace->format->track(trace->writer, trace->scene->out, known->track);
@@ -100,20 +100,20 @@ struct trace_process *trace_process(struct trace *trace, int32_t pid, const char
 	return process;
 }
 
-const struct trace_track *trace_place(struct trace *trace, struct trace_places *places, struct trace_process *process,
-	const char *name, int rank, int64_t begin_ns, int64_t end_ns)
+const struct trace_track *trace_track_beside(struct trace *trace, struct trace_shared_tracks *tracks,
+	struct trace_process *process, const char *name, int rank, int64_t begin_ns, int64_t end_ns)
 {
 	unsigned i = 0;
-	while (i < places->count && places->list[i].end_ns > begin_ns)
+	while (i < tracks->count && tracks->list[i].end_ns > begin_ns)
 		i++;
-	if (i == LANE_PLACES)
+	if (i == LANE_TRACKS)
 		return NULL;
-	if (i == places->count) {
-		places->list[i].track = trace_track(trace, TRACE_TRACK, TRACE_NUMBER, process, name, rank);
-		if (!places->list[i].track)
+	if (i == tracks->count) {
+		tracks->list[i].track = trace_track(trace, TRACE_TRACK, TRACE_NUMBER, process, name, rank);
+		if (!tracks->list[i].track)
 			return NULL;
-		places->count++;
+		tracks->count++;
 	}
-	places->list[i].end_ns = end_ns;
-	return places->list[i].track;
+	tracks->list[i].end_ns = end_ns;
+	return tracks->list[i].track;
 }

@@ -6,7 +6,7 @@
 
 #include "src/export/trace/trace.h"
 
-struct trace_places;
+struct trace_shared_tracks;
 struct trace_process;
 
 /* NULL: out of memory. `process` NULL: of none. */
@@ -14,7 +14,7 @@ struct trace_track *trace_track(struct trace *trace, enum trace_kind kind, enum 
 	struct trace_process *process, const char *name, int rank);
 struct trace_process *trace_process(
 	struct trace *trace, int32_t pid, const char *name, const char *run_uuid, long rank);
-const struct trace_track *trace_place(struct trace *trace, struct trace_places *places, struct trace_process *process,
-	const char *name, int rank, int64_t begin_ns, int64_t end_ns);
+const struct trace_track *trace_track_beside(struct trace *trace, struct trace_shared_tracks *tracks,
+	struct trace_process *process, const char *name, int rank, int64_t begin_ns, int64_t end_ns);
 
 #endif

@@ -6,7 +6,7 @@
 #include "src/export/trace/trace_private.h"
 #include "src/export/trace/trace_tracks.h"
 
-/* -- notes -- */
+/* -- a slice's notes -- */
 
 static struct trace_note *add_note(struct trace_slice *slice, const char *key, enum trace_note_kind kind)
 {

@@ -14,7 +14,7 @@ void trace_close(struct trace *trace, const struct trace_track *track, int64_t e
 void trace_slice(struct trace *trace, struct trace_slice *slice);
 void trace_instant(struct trace *trace, struct trace_slice *slice);
 
-/* Not where the value is not known. The track is made when it is first needed. */
+/* Omitted if the value is unknown. Creates the track at its first use. */
 void trace_counter(struct trace *trace, struct trace_track **track, struct trace_process *process, const char *name,
 	enum trace_unit unit, int64_t time_ns, double value);
 void note_text(struct trace_slice *slice, const char *key, const char *text);

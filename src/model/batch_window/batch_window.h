@@ -49,12 +49,6 @@ enum window_event_kind {
 #undef WINDOW_EVENT_ID
 };
 
-/* Bits 1 << enum gpu_throttle. */
-#define GPU_THROTTLED_BY_HEAT (1u << GPU_THROTTLE_HEAT | 1u << GPU_THROTTLE_HEAT_SOFTWARE)
-#define GPU_THROTTLED_BY_POWER \
-	(1u << GPU_THROTTLE_POWER_CAP | 1u << GPU_THROTTLE_POWER_BRAKE | 1u << GPU_THROTTLE_CURRENT)
-#define GPU_THROTTLED_BY_HARDWARE (1u << GPU_THROTTLE_HARDWARE) /* heat or power */
-
 struct window_event {
 	enum window_event_kind kind;
 	int32_t pid;     /* 0 = none */

@@ -24,8 +24,8 @@ enum { ROOM_FIRST = 32, BASELINE_READINGS_MIN = 4 };
 
 static struct clock_reading *at(const struct clock_history *history, size_t i)
 {
-	size_t place = history->first + i;
-	return &history->readings[place < history->room ? place : place - history->room];
+	size_t at = history->first + i;
+	return &history->readings[at < history->room ? at : at - history->room];
 }
 
 void clock_history_release(struct clock_history *history)

@@ -209,7 +209,7 @@ static bool has_same_above(const struct code *code, const struct code_node *node
 	return false;
 }
 
-static void place_node(struct code *code, struct code_past *past, size_t at)
+static void link_node(struct code *code, struct code_past *past, size_t at)
 {
 	struct code_node *node = &code->nodes[at];
 	struct node_past *before = &past->nodes[at];
@@ -260,7 +260,7 @@ void model_take_code_node(struct model *model, const struct record *record)
 		.line = record->code_node.line,
 		.parent = (uint32_t)parent,
 		.text = record->code_node.text ? copy_text(record->code_node.text, NAME_LENGTH_MAX) : NULL };
-	place_node(code, past, at);
+	link_node(code, past, at);
 	past->has_new = true;
 }
 

@@ -21,7 +21,7 @@ void energy_curve_release(struct energy_curve *curve)
 }
 
 /* Drops every other point of the older half, but not the first. */
-static void thin(struct energy_curve *curve)
+static void drop_old_points(struct energy_curve *curve)
 {
 	size_t half = curve->count / 2, retained = 0;
 	for (size_t i = 0; i < curve->count; i++)
@@ -43,7 +43,7 @@ static bool make_room(struct energy_curve *curve)
 	}
 	if (curve->count < ROOM_FIRST)
 		return false;
-	thin(curve);
+	drop_old_points(curve);
 	return true;
 }
 

@@ -243,8 +243,6 @@ const struct gpu *model_gpu(const struct model *model, int32_t instance)
 
 /* -- figures -- */
 
-enum { HEAT = 1 << GPU_THROTTLE_HEAT | 1 << GPU_THROTTLE_HEAT_SOFTWARE | 1 << GPU_THROTTLE_HARDWARE };
-
 static void push_gauge(struct gpu *gpu, enum metric metric, int64_t time_ns, double value)
 {
 	switch (metric) {
@@ -256,7 +254,8 @@ static void push_gauge(struct gpu *gpu, enum metric metric, int64_t time_ns, dou
 	case METRIC_GPU_CLOCK: series_push(gpu->series.clock_hz, time_ns, value); break;
 	case METRIC_GPU_THROTTLE:
 		series_push(gpu->series.throttled, time_ns, gpu_is_throttled(gpu->throttle));
-		series_push(gpu->series.throttled_heat, time_ns, (gpu->throttle & HEAT) != 0);
+		series_push(gpu->series.throttled_heat, time_ns,
+			(gpu->throttle & (GPU_THROTTLED_BY_HEAT | GPU_THROTTLED_BY_HARDWARE)) != 0);
 		break;
 	default: break;
 	}

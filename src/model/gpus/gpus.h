@@ -1,7 +1,7 @@
 /* gpus.h: the GPUs that a run can use, as reported by their drivers, and the run's use of them. NAN = unknown.
  *
  * Rates are between a counter's last two readings. "The run" means all processes of the target's process tree that the
- * driver lists. A figure becomes unknown when the driver has not reported it for 15 s and for four times its usual
+ * driver lists. A figure becomes unknown when the driver has not reported it for 15 s and for four times its
  * interval; limits and sizes stay as long as the GPU reports anything. All figures of a GPU become unknown after the
  * same time without any report.
  *

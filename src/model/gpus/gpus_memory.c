@@ -99,7 +99,7 @@ static bool add_runs(const struct model *model, const struct gpu *gpu, struct gp
 	return *since_ns != INT64_MAX;
 }
 
-static void thin(struct gpu_trend *trend)
+static void halve_samples(struct gpu_trend *trend)
 {
 	size_t retained = 0, step = trend->interval_ns < INTERVAL_MAX_NS ? 2 : 1, from = step == 2 ? 0 : GPU_TREND_MAX / 4;
 	for (size_t i = from; i < trend->count; i += step)
@@ -114,7 +114,7 @@ static bool add_sample(struct gpu_trend *trend, const struct gpu_sample *sample)
 	if (trend->count && sample->time_ns < trend->samples[trend->count - 1].time_ns + trend->interval_ns)
 		return false;
 	if (trend->count == GPU_TREND_MAX)
-		thin(trend);
+		halve_samples(trend);
 	trend->samples[trend->count++] = *sample;
 	return true;
 }

@@ -1,5 +1,5 @@
 /* gpus_private.h: internal state of the GPU files. gpus.c applies records and drops stale figures; gpus_runs.c finds
- * the GPUs that runs use, with gpus_places.c if processes are hidden; gpus_memory.c judges the run's memory;
+ * the GPUs that runs use, with gpus_placement.c if processes are hidden; gpus_memory.c judges the run's memory;
  * gpus_totals.c computes means and totals; gpus_words.c has the texts. */
 #ifndef PMTOP_MODEL_GPUS_GPUS_PRIVATE_H
 #define PMTOP_MODEL_GPUS_GPUS_PRIVATE_H

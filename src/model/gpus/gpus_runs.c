@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/model/gpus/gpus_places.h"
+#include "src/model/gpus/gpus_placement.h"
 #include "src/model/gpus/gpus_private.h"
 #include "src/model/gpus/gpus_totals.h"
 
@@ -122,7 +122,7 @@ static bool is_any_run_on_one(const struct model *model)
 	return false;
 }
 
-static void find_by_place(struct model *model)
+static void find_by_placement(struct model *model)
 {
 	struct gpus *gpus = &model->gpus;
 	bool is_any_seen = false, is_any_unread = false;
@@ -132,7 +132,7 @@ static void find_by_place(struct model *model)
 		gpus->gpus[i].is_ours_by_place = false;
 	}
 	bool are_hidden = !is_any_seen && (are_processes_hidden(model) || is_any_run_on_one(model));
-	uint64_t bits = are_hidden || is_any_unread ? gpus_by_all_places(model) : 0;
+	uint64_t bits = are_hidden || is_any_unread ? gpus_by_all_placements(model) : 0;
 	for (size_t i = 0; i < gpus->count; i++) {
 		struct gpu *gpu = &gpus->gpus[i];
 		if (!(bits >> i & 1) || gpu->is_ours || (!are_hidden && gpu->processes_ns != 0))
@@ -207,7 +207,7 @@ static uint64_t gpus_now(const struct model *model, const struct run *run)
 	uint64_t bits = run ? gpus_of_processes(model, run) : 0;
 	if (bits || !run || count_runs(model) <= 1)
 		return bits ? bits : gpus_of_tree(model);
-	bits = gpus_by_run_place(model, run);
+	bits = gpus_by_run_placement(model, run);
 	for (size_t i = 0; i < model->gpus.count && i < GPUS_MAX; i++)
 		bits &= model->gpus.gpus[i].is_ours_by_place ? UINT64_MAX : ~gpu_bit((int)i);
 	return bits;
@@ -237,6 +237,16 @@ size_t run_gpus(const struct model *model, const struct run *run, const struct g
 		if (bits >> i & 1)
 			out[count++] = &model->gpus.gpus[i];
 	return count;
+}
+
+bool run_uses_gpu(const struct model *model, const struct run *run, const struct gpu *gpu)
+{
+	const struct gpu *gpus[GPUS_MAX];
+	size_t count = run_gpus(model, run, gpus);
+	for (size_t i = 0; i < count; i++)
+		if (gpus[i] == gpu)
+			return true;
+	return false;
 }
 
 double gpu_memory_of_run(const struct model *model, const struct run *run, const struct gpu *gpu)
@@ -274,7 +284,7 @@ void gpus_find_ours(struct model *model)
 	struct gpus *gpus = &model->gpus;
 	for (size_t i = 0; i < gpus->count; i++)
 		sum_processes(model, &gpus->gpus[i]);
-	find_by_place(model);
+	find_by_placement(model);
 	mark_parents(gpus);
 	for (size_t i = 0; i < gpus->count; i++)
 		push_run_memory(&gpus->gpus[i], &model->priv->gpus->pasts[i]);

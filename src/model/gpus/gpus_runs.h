@@ -15,6 +15,7 @@ struct process;
  * environment or meta. For an ended run, those that it used. For a part (MIG), without its GPU. run NULL: all GPUs of
  * the process tree. Returns how many. */
 size_t run_gpus(const struct model *model, const struct run *run, const struct gpu *out[GPUS_MAX]);
+bool run_uses_gpu(const struct model *model, const struct run *run, const struct gpu *gpu);
 /* Memory of this run's processes on the GPU, a part of run_memory_bytes; NAN = unknown. */
 double gpu_memory_of_run(const struct model *model, const struct run *run, const struct gpu *gpu);
 /* The same on all GPUs that the run uses; run NULL: of the process tree. */

@@ -5,15 +5,10 @@
 
 #include "src/model/model.h"
 
-enum {
-	THROTTLED = 1 << GPU_THROTTLE_POWER_CAP | 1 << GPU_THROTTLE_POWER_BRAKE | 1 << GPU_THROTTLE_CURRENT |
-		1 << GPU_THROTTLE_HARDWARE | 1 << GPU_THROTTLE_HEAT | 1 << GPU_THROTTLE_HEAT_SOFTWARE
-};
-
 const char *gpu_throttle_words(unsigned throttle, char *out, size_t size)
 {
 	static const char *const words[GPU_THROTTLE_COUNT] = {
-#define THROTTLE_WORDS(id, text) [GPU_THROTTLE_##id] = text,
+#define THROTTLE_WORDS(id, text, name) [GPU_THROTTLE_##id] = text,
 		GPU_THROTTLES(THROTTLE_WORDS)
 #undef THROTTLE_WORDS
 	};
@@ -26,7 +21,10 @@ const char *gpu_throttle_words(unsigned throttle, char *out, size_t size)
 	return out;
 }
 
-bool gpu_is_throttled(unsigned throttle) { return throttle & THROTTLED; }
+bool gpu_is_throttled(unsigned throttle)
+{
+	return throttle & (GPU_THROTTLED_BY_HEAT | GPU_THROTTLED_BY_POWER | GPU_THROTTLED_BY_HARDWARE);
+}
 
 const char *gpu_label(const struct model *model, const struct gpu *gpu, char *out, size_t size)
 {

@@ -174,15 +174,15 @@ void model_take_wait(struct model *model, const struct record *record)
 		put_text(process->wait, sizeof process->wait, record->wait.text ? record->wait.text : "");
 }
 
-void model_take_place(struct model *model, const struct record *record)
+void model_take_placement(struct model *model, const struct record *record)
 {
-	struct process *process = find_process(model, record->place.pid);
+	struct process *process = find_process(model, record->placement.pid);
 	if (!process)
 		return;
-	process->local_rank = record->place.local_rank;
-	process->has_visible_devices = record->place.visible_devices != NULL;
+	process->local_rank = record->placement.local_rank;
+	process->has_visible_devices = record->placement.visible_devices != NULL;
 	put_text(process->visible_devices, sizeof process->visible_devices,
-		record->place.visible_devices ? record->place.visible_devices : "");
+		record->placement.visible_devices ? record->placement.visible_devices : "");
 }
 
 /* How long the last figures of a child process of pmtop remain valid. */

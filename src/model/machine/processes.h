@@ -12,7 +12,7 @@ void model_lose_process(struct model *model, const struct record *record);
 void model_replace_process(struct model *model, const struct record *record);
 void model_take_figure(struct model *model, const struct record *record);
 void model_take_wait(struct model *model, const struct record *record);
-void model_take_place(struct model *model, const struct record *record);
+void model_take_placement(struct model *model, const struct record *record);
 void model_add_resident(struct model *model, int index);
 
 /* After a set: updates rates, series and states. */

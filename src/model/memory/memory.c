@@ -59,7 +59,7 @@ void model_restart_memory(struct model *model)
 	forget_growth(model);
 }
 
-static void thin(struct memory_trend *trend)
+static void halve_samples(struct memory_trend *trend)
 {
 	size_t retained = 0, step = trend->interval_ns < INTERVAL_MAX_NS ? 2 : 1,
 		   from = step == 2 ? 0 : TREND_SAMPLES_MAX / 4;
@@ -75,7 +75,7 @@ static void add_sample(struct memory_trend *trend)
 	if (trend->count && trend->now.time_ns < trend->samples[trend->count - 1].time_ns + trend->interval_ns)
 		return;
 	if (trend->count == TREND_SAMPLES_MAX)
-		thin(trend);
+		halve_samples(trend);
 	trend->samples[trend->count++] = trend->now;
 }
 

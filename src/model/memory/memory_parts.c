@@ -274,11 +274,11 @@ static void name_process(
 		if (model->run_count > 1 && run->rank[0])
 			snprintf(out, size, "rank %s", run->rank);
 		else
-			snprintf(out, size, "trainer");
+			snprintf(out, size, "main process");
 		return;
 	}
 	if (process->is_target)
-		snprintf(out, size, "trainer");
+		snprintf(out, size, "main process");
 	else if (is_of_worker_group)
 		snprintf(out, size, "worker %d", (int)process->pid);
 	else

@@ -33,12 +33,12 @@ enum {
 #define FRAGMENT_MIN_BYTES 256e6
 
 /* The window: means of blocks of samples, and their slope. */
-struct look {
+struct window {
 	const struct model *model;
 	const struct memory_trend *trend;
 	size_t from, blocks;
 	double time_s[BLOCKS], bytes[BLOCKS];
-	double window_s, noticeable;
+	double length_s, noticeable;
 	struct slope whole, last; /* last: of the last third */
 };
 
@@ -67,32 +67,34 @@ void memory_forget_slope(struct model *model)
 
 typedef double part_of_sample(const struct memory_sample *sample, struct memory_basis basis);
 
-static void fill_blocks(struct look *look, part_of_sample *part)
+static void fill_blocks(struct window *window, part_of_sample *part)
 {
-	const struct memory_trend *trend = look->trend;
-	size_t count = trend->count - look->from;
-	look->blocks = count < BLOCKS ? count : BLOCKS;
-	for (size_t block = 0; block < look->blocks; block++) {
-		size_t first = look->from + block * count / look->blocks, end = look->from + (block + 1) * count / look->blocks;
+	const struct memory_trend *trend = window->trend;
+	size_t count = trend->count - window->from;
+	window->blocks = count < BLOCKS ? count : BLOCKS;
+	for (size_t block = 0; block < window->blocks; block++) {
+		size_t first = window->from + block * count / window->blocks,
+			   end = window->from + (block + 1) * count / window->blocks;
 		double time_s = 0, bytes = 0;
 		for (size_t i = first; i < end; i++) {
-			time_s += seconds_between(trend->samples[look->from].time_ns, trend->samples[i].time_ns);
+			time_s += seconds_between(trend->samples[window->from].time_ns, trend->samples[i].time_ns);
 			bytes += part(&trend->samples[i], trend->basis);
 		}
-		look->time_s[block] = time_s / (double)(end - first);
-		look->bytes[block] = bytes / (double)(end - first);
+		window->time_s[block] = time_s / (double)(end - first);
+		window->bytes[block] = bytes / (double)(end - first);
 	}
 }
 
-static bool measure(struct look *look)
+static bool measure(struct window *window)
 {
-	look->last.points = 0;
-	if (!theil_sen(look->time_s, look->bytes, look->blocks, &look->whole))
+	window->last.points = 0;
+	if (!theil_sen(window->time_s, window->bytes, window->blocks, &window->whole))
 		return false;
 	/* With few samples, a third has too few for a slope. */
-	size_t last = look->blocks / 3 > LAST_BLOCKS_MIN ? look->blocks / 3 : LAST_BLOCKS_MIN, first = look->blocks - last;
-	if (2 * last <= look->blocks && !theil_sen(look->time_s + first, look->bytes + first, last, &look->last))
-		look->last.points = 0;
+	size_t last = window->blocks / 3 > LAST_BLOCKS_MIN ? window->blocks / 3 : LAST_BLOCKS_MIN,
+		   first = window->blocks - last;
+	if (2 * last <= window->blocks && !theil_sen(window->time_s + first, window->bytes + first, last, &window->last))
+		window->last.points = 0;
 	return true;
 }
 
@@ -110,28 +112,28 @@ static void note_low(struct teeth *teeth, struct turn low)
 	teeth->low_bytes[teeth->lows++] = low.bytes;
 }
 
-static void find_teeth(const struct look *look, struct teeth *teeth)
+static void find_teeth(const struct window *window, struct teeth *teeth)
 {
-	const struct memory_trend *trend = look->trend;
-	struct turn low = { 0, memory_retained(&trend->samples[look->from], trend->basis) }, high = low;
+	const struct memory_trend *trend = window->trend;
+	struct turn low = { 0, memory_retained(&trend->samples[window->from], trend->basis) }, high = low;
 	bool is_rising = true;
 	*teeth = (struct teeth){ 0 };
 	note_low(teeth, low);
-	for (size_t i = look->from; i < trend->count; i++) {
-		struct turn now = { seconds_between(trend->samples[look->from].time_ns, trend->samples[i].time_ns),
+	for (size_t i = window->from; i < trend->count; i++) {
+		struct turn now = { seconds_between(trend->samples[window->from].time_ns, trend->samples[i].time_ns),
 			memory_retained(&trend->samples[i], trend->basis) };
 		if (is_rising && now.bytes >= high.bytes) {
 			high = now;
-		} else if (is_rising && high.bytes - now.bytes > look->noticeable &&
+		} else if (is_rising && high.bytes - now.bytes > window->noticeable &&
 			high.bytes - now.bytes > 0.5 * (high.bytes - low.bytes)) {
-			teeth->falls += high.bytes - low.bytes > look->noticeable;
+			teeth->falls += high.bytes - low.bytes > window->noticeable;
 			teeth->up_s += high.s - low.s;
 			teeth->height += high.bytes - low.bytes;
 			low = now;
 			is_rising = false;
 		} else if (!is_rising && now.bytes <= low.bytes) {
 			low = now;
-		} else if (!is_rising && now.bytes - low.bytes > look->noticeable) {
+		} else if (!is_rising && now.bytes - low.bytes > window->noticeable) {
 			teeth->down_s += low.s - high.s;
 			note_low(teeth, low);
 			high = now;
@@ -141,13 +143,13 @@ static void find_teeth(const struct look *look, struct teeth *teeth)
 	}
 }
 
-static bool has_rising_lows(const struct look *look, const struct teeth *teeth)
+static bool has_rising_lows(const struct window *window, const struct teeth *teeth)
 {
 	return teeth->lows >= 2 &&
-		teeth->low_bytes[teeth->lows - 1] - teeth->low_bytes[teeth->lows >= TEETH_MIN + 1 ? 1 : 0] > look->noticeable;
+		teeth->low_bytes[teeth->lows - 1] - teeth->low_bytes[teeth->lows >= TEETH_MIN + 1 ? 1 : 0] > window->noticeable;
 }
 
-static bool has_alike_turns(const struct look *look, const struct teeth *teeth)
+static bool has_alike_turns(const struct window *window, const struct teeth *teeth)
 {
 	double turns_s[TEETH_MAX], min = INFINITY, max = 0;
 	size_t count = 0;
@@ -156,26 +158,27 @@ static bool has_alike_turns(const struct look *look, const struct teeth *teeth)
 		min = fmin(min, turns_s[count]);
 		max = fmax(max, turns_s[count++]);
 	}
-	double median = median_of(turns_s, count), sample_s = look->window_s / (double)(look->trend->count - look->from);
+	double median = median_of(turns_s, count),
+		   sample_s = window->length_s / (double)(window->trend->count - window->from);
 	return count >= 1 && median >= TOOTH_MIN_S && median >= TOOTH_SAMPLES_MIN * sample_s && min > 0.4 * median &&
 		max < 2.5 * median;
 }
 
-static bool is_sawtooth(const struct look *look, const struct teeth *teeth)
+static bool is_sawtooth(const struct window *window, const struct teeth *teeth)
 {
-	return teeth->falls >= TEETH_MIN && teeth->lows >= TEETH_MIN && !has_rising_lows(look, teeth) &&
-		teeth->up_s > teeth->down_s && has_alike_turns(look, teeth);
+	return teeth->falls >= TEETH_MIN && teeth->lows >= TEETH_MIN && !has_rising_lows(window, teeth) &&
+		teeth->up_s > teeth->down_s && has_alike_turns(window, teeth);
 }
 
 /* -- leak -- */
 
-static bool is_growth(const struct look *look, const struct slope *slope)
+static bool is_growth(const struct window *window, const struct slope *slope)
 {
-	const struct memory_trend *trend = look->trend;
-	double batches = trend->samples[trend->count - 1].batches - trend->samples[look->from].batches;
-	bool is_long = batches >= GROWING_MIN_BATCHES ? look->window_s >= GROWING_MIN_S
-												  : !(batches > 0) && look->window_s >= GROWING_UNBATCHED_S;
-	return is_long && slope->low_per_s * look->window_s > look->noticeable;
+	const struct memory_trend *trend = window->trend;
+	double batches = trend->samples[trend->count - 1].batches - trend->samples[window->from].batches;
+	bool is_long = batches >= GROWING_MIN_BATCHES ? window->length_s >= GROWING_MIN_S
+												  : !(batches > 0) && window->length_s >= GROWING_UNBATCHED_S;
+	return is_long && slope->low_per_s * window->length_s > window->noticeable;
 }
 
 /* *begin_ns: when the second training epoch began; INT64_MAX = not yet. False: no epochs are published. */
@@ -196,38 +199,40 @@ static bool second_epoch(const struct model *model, int64_t *begin_ns)
 	return has_epochs;
 }
 
-static bool is_long_enough(const struct look *look)
+static bool is_long_enough(const struct window *window)
 {
-	const struct memory_trend *trend = look->trend;
-	const struct memory *memory = &look->model->memory;
+	const struct memory_trend *trend = window->trend;
+	const struct memory *memory = &window->model->memory;
 	int64_t begin_ns, newest_ns = trend->samples[trend->count - 1].time_ns;
-	double batches = trend->samples[trend->count - 1].batches - trend->samples[look->from].batches;
-	if (second_epoch(look->model, &begin_ns)) {
+	double batches = trend->samples[trend->count - 1].batches - trend->samples[window->from].batches;
+	if (second_epoch(window->model, &begin_ns)) {
 		if (memory->growing_since_ns && seconds_between(memory->growing_since_ns, newest_ns) >= LEAK_FIRST_EPOCH_S)
 			return true;
-		return begin_ns <= newest_ns - (int64_t)(look->window_s / 3 * 1e9);
+		return begin_ns <= newest_ns - (int64_t)(window->length_s / 3 * 1e9);
 	}
-	return batches >= LEAK_BATCHES_MIN ? look->window_s >= LEAK_UNCOUNTED_S : look->window_s >= LEAK_UNBATCHED_S;
+	return batches >= LEAK_BATCHES_MIN ? window->length_s >= LEAK_UNCOUNTED_S : window->length_s >= LEAK_UNBATCHED_S;
 }
 
-static bool is_leak(const struct look *look, const struct teeth *teeth)
+static bool is_leak(const struct window *window, const struct teeth *teeth)
 {
-	const struct memory *memory = &look->model->memory;
-	double min = fmax(LEAK_RATIO * memory->tree_rss_bytes, LEAK_MIN_BYTES), grown = look->whole.per_s * look->window_s;
-	bool is_steady = look->last.points && look->last.per_s >= 0.5 * look->whole.per_s;
-	bool falls_back = teeth->fallen > 0.3 * grown || (teeth->falls > 0 && !has_rising_lows(look, teeth));
-	return look->window_s >= LEAK_MIN_S && memory->growth_bytes >= min && is_steady && !falls_back &&
-		is_long_enough(look);
+	const struct memory *memory = &window->model->memory;
+	double min = fmax(LEAK_RATIO * memory->tree_rss_bytes, LEAK_MIN_BYTES),
+		   grown = window->whole.per_s * window->length_s;
+	bool is_steady = window->last.points && window->last.per_s >= 0.5 * window->whole.per_s;
+	bool falls_back = teeth->fallen > 0.3 * grown || (teeth->falls > 0 && !has_rising_lows(window, teeth));
+	return window->length_s >= LEAK_MIN_S && memory->growth_bytes >= min && is_steady && !falls_back &&
+		is_long_enough(window);
 }
 
 /* -- plateau and cache -- */
 
-static bool is_flat_now(const struct look *look)
+static bool is_flat_now(const struct window *window)
 {
-	double third_s = look->window_s / 3;
-	return look->window_s >= FLAT_MIN_S && look->last.points && look->last.high_per_s * third_s < look->noticeable &&
-		look->last.per_s < 0.25 * fmax(look->whole.per_s, 0) &&
-		look->bytes[look->blocks - 1] - look->bytes[0] > look->noticeable;
+	double third_s = window->length_s / 3;
+	return window->length_s >= FLAT_MIN_S && window->last.points &&
+		window->last.high_per_s * third_s < window->noticeable &&
+		window->last.per_s < 0.25 * fmax(window->whole.per_s, 0) &&
+		window->bytes[window->blocks - 1] - window->bytes[0] > window->noticeable;
 }
 
 static double retained_at(const struct memory_trend *trend, int64_t time_ns)
@@ -240,10 +245,10 @@ static double retained_at(const struct memory_trend *trend, int64_t time_ns)
 
 /* Memory grew steadily during the first epoch and not since: data that was read once is cached. Allocations at the
  * start would grow at once, not steadily. */
-static bool filled_in_first_epoch(const struct look *look)
+static bool filled_in_first_epoch(const struct window *window)
 {
-	const struct memory_trend *trend = look->trend;
-	const struct run *run = look->model->run_count ? &look->model->runs[0] : NULL;
+	const struct memory_trend *trend = window->trend;
+	const struct run *run = window->model->run_count ? &window->model->runs[0] : NULL;
 	if (!run || run->epoch_count == 0 || run->epochs[0].ordinal != 1 || !run->epochs[0].end_ns || trend->count == 0)
 		return false;
 	const struct epoch *first = &run->epochs[0];
@@ -252,18 +257,18 @@ static bool filled_in_first_epoch(const struct look *look)
 		return false;
 	double begin = retained_at(trend, first->begin_ns), middle = retained_at(trend, first->begin_ns + length_ns / 2),
 		   end = retained_at(trend, first->end_ns);
-	double grown = end - begin, since = look->bytes[look->blocks - 1] - end;
-	return grown > fmax(CACHE_RATIO * look->model->memory.tree_rss_bytes, CACHE_MIN_BYTES) &&
+	double grown = end - begin, since = window->bytes[window->blocks - 1] - end;
+	return grown > fmax(CACHE_RATIO * window->model->memory.tree_rss_bytes, CACHE_MIN_BYTES) &&
 		middle - begin > 0.25 * grown && middle - begin < 0.75 * grown && fabs(since) < 0.1 * grown;
 }
 
-static bool is_fragmented(const struct look *look)
+static bool is_fragmented(const struct window *window)
 {
 	const struct series *series = NULL;
-	double held, min, max, anonymous = look->model->memory.anonymous_bytes;
-	for (unsigned i = 0; i < look->model->run_count; i++)
-		if (look->model->runs[i].pid == look->model->target_pid &&
-			run_gauge(&look->model->runs[i], "heap.allocated_bytes", &held, &series))
+	double held, min, max, anonymous = window->model->memory.anonymous_bytes;
+	for (unsigned i = 0; i < window->model->run_count; i++)
+		if (window->model->runs[i].pid == window->model->target_pid &&
+			run_gauge(&window->model->runs[i], "heap.allocated_bytes", &held, &series))
 			return series_extremes(series, &min, &max) && anonymous > 2 * held &&
 				anonymous - held > FRAGMENT_MIN_BYTES && max > 1.5 * held;
 	return false;
@@ -271,32 +276,34 @@ static bool is_fragmented(const struct look *look)
 
 /* -- the verdict -- */
 
-static enum memory_verdict verdict_of(const struct look *look)
+static enum memory_verdict verdict_of(const struct window *window)
 {
 	struct teeth teeth;
-	find_teeth(look, &teeth);
-	if (is_sawtooth(look, &teeth))
+	find_teeth(window, &teeth);
+	if (is_sawtooth(window, &teeth))
 		return MEMORY_SAWTOOTH;
-	if (is_flat_now(look))
-		return filled_in_first_epoch(look) ? MEMORY_CACHE : is_fragmented(look) ? MEMORY_FRAGMENTATION : MEMORY_PLATEAU;
-	if (is_growth(look, &look->whole))
-		return is_leak(look, &teeth) ? MEMORY_LEAK : MEMORY_GROWING;
-	if (look->window_s < PLATEAU_MIN_S || look->whole.high_per_s * look->window_s >= look->noticeable)
+	if (is_flat_now(window))
+		return filled_in_first_epoch(window) ? MEMORY_CACHE
+			: is_fragmented(window)          ? MEMORY_FRAGMENTATION
+											 : MEMORY_PLATEAU;
+	if (is_growth(window, &window->whole))
+		return is_leak(window, &teeth) ? MEMORY_LEAK : MEMORY_GROWING;
+	if (window->length_s < PLATEAU_MIN_S || window->whole.high_per_s * window->length_s >= window->noticeable)
 		return MEMORY_UNKNOWN;
-	return filled_in_first_epoch(look) ? MEMORY_CACHE : is_fragmented(look) ? MEMORY_FRAGMENTATION : MEMORY_PLATEAU;
+	return filled_in_first_epoch(window) ? MEMORY_CACHE : is_fragmented(window) ? MEMORY_FRAGMENTATION : MEMORY_PLATEAU;
 }
 
-static void set_slope(struct model *model, const struct look *look)
+static void set_slope(struct model *model, const struct window *window)
 {
 	struct memory *memory = &model->memory;
-	const struct memory_trend *trend = look->trend;
-	double batches = trend->samples[trend->count - 1].batches - trend->samples[look->from].batches;
-	memory->slope = look->whole;
+	const struct memory_trend *trend = window->trend;
+	double batches = trend->samples[trend->count - 1].batches - trend->samples[window->from].batches;
+	memory->slope = window->whole;
 	if (!(batches > 0))
 		return;
-	memory->slope_per_batch = look->whole.per_s * look->window_s / batches;
-	memory->slope_per_batch_low = look->whole.low_per_s * look->window_s / batches;
-	memory->slope_per_batch_high = look->whole.high_per_s * look->window_s / batches;
+	memory->slope_per_batch = window->whole.per_s * window->length_s / batches;
+	memory->slope_per_batch_low = window->whole.low_per_s * window->length_s / batches;
+	memory->slope_per_batch_high = window->whole.high_per_s * window->length_s / batches;
 }
 
 /* Growth per epoch: slope × the time between the begins of the last two training epochs, else slope per batch × planned
@@ -319,12 +326,12 @@ static void set_growth_per_epoch(struct memory *memory, const struct run *run)
 }
 
 /* Files are judged only if nothing else grows: the kernel reclaims their pages when memory is short. */
-static bool judge_files(struct model *model, struct look *look)
+static bool judge_files(struct model *model, struct window *window)
 {
-	double grown = memory_part_growth(look->trend, look->from, look->trend->basis.file);
-	if (!(grown > look->noticeable))
+	double grown = memory_part_growth(window->trend, window->from, window->trend->basis.file);
+	if (!(grown > window->noticeable))
 		return false;
-	struct look files = *look;
+	struct window files = *window;
 	fill_blocks(&files, memory_cached);
 	if (!measure(&files) || !is_growth(&files, &files.whole))
 		return false;
@@ -340,12 +347,12 @@ static double others_in_shm(const struct memory_sample *sample, struct memory_ba
 }
 
 /* Growth of other programs' files in /dev/shm; NAN = none, or not distinguishable. */
-static void judge_others_in_shm(struct model *model, const struct look *look)
+static void judge_others_in_shm(struct model *model, const struct window *window)
 {
-	struct look others = *look;
-	double grown = memory_part_growth(look->trend, look->from, PART_SHM_OTHERS);
+	struct window others = *window;
+	double grown = memory_part_growth(window->trend, window->from, PART_SHM_OTHERS);
 	model->memory.shm_others_growth_bytes = NAN;
-	if (!(grown > look->noticeable))
+	if (!(grown > window->noticeable))
 		return;
 	fill_blocks(&others, others_in_shm);
 	if (measure(&others) && is_growth(&others, &others.whole))
@@ -355,30 +362,30 @@ static void judge_others_in_shm(struct model *model, const struct look *look)
 void memory_judge(struct model *model, size_t from)
 {
 	struct memory *memory = &model->memory;
-	struct look look = { .model = model, .trend = &model->priv->trend, .from = from };
+	struct window window = { .model = model, .trend = &model->priv->trend, .from = from };
 	int64_t growing_since_ns = memory->growing_since_ns;
 	memory_forget_slope(model);
-	if (look.trend->count < from + SAMPLES_MIN)
+	if (window.trend->count < from + SAMPLES_MIN)
 		return;
 	memory->growing_since_ns = growing_since_ns;
-	look.noticeable = memory_noticeable(memory);
-	look.window_s =
-		seconds_between(look.trend->samples[from].time_ns, look.trend->samples[look.trend->count - 1].time_ns);
-	judge_others_in_shm(model, &look);
-	fill_blocks(&look, memory_retained);
-	if (!measure(&look))
+	window.noticeable = memory_noticeable(memory);
+	window.length_s =
+		seconds_between(window.trend->samples[from].time_ns, window.trend->samples[window.trend->count - 1].time_ns);
+	judge_others_in_shm(model, &window);
+	fill_blocks(&window, memory_retained);
+	if (!measure(&window))
 		return;
-	set_slope(model, &look);
-	memory->verdict = verdict_of(&look);
+	set_slope(model, &window);
+	memory->verdict = verdict_of(&window);
 	bool is_growing = memory_is_growing(memory);
 	memory->growing_since_ns = !is_growing ? 0
 		: growing_since_ns                 ? growing_since_ns
-										   : look.trend->samples[from].time_ns;
+										   : window.trend->samples[from].time_ns;
 	if (!is_growing)
-		judge_files(model, &look);
+		judge_files(model, &window);
 	if (model->run_count)
 		set_growth_per_epoch(memory, &model->runs[0]);
-	memory_attribute(model, from, look.noticeable);
+	memory_attribute(model, from, window.noticeable);
 }
 
 double memory_trend_left_s(const struct memory *memory, int64_t now_ns)

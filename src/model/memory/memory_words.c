@@ -17,11 +17,13 @@ static const struct words {
 		"Check what the dataset's __getitem__ keeps: a list, an unbounded cache, open files. Store samples in arrays, "
 		"not in lists of Python objects. persistent_workers=False restarts workers each epoch." },
 	{ MEMORY_LEAK, MEMORY_KIND_ANONYMOUS, "copies",
-		"Workers write to pages shared with the trainer, and each write copies a page: Python's reference counts do "
+		"Workers write to pages shared with the main process, and each write copies a page: Python's reference counts "
+		"do "
 		"that.",
 		"Store the dataset's index in one array (numpy, torch) instead of lists and dicts of Python objects." },
 	{ MEMORY_LEAK, MEMORY_KIND_ANONYMOUS, NULL, "Memory is kept after each batch and not freed.",
-		"Look for tensors or objects that are kept: losses summed with their graph (use loss.item() or detach()), "
+		"Look for tensors or objects that are kept: losses summed with their autograd graph (use loss.item() or "
+		"detach()), "
 		"growing lists, unbounded caches. Compare two tracemalloc snapshots one epoch apart." },
 	{ MEMORY_LEAK, MEMORY_KIND_SHARED, NULL, "Shared memory is allocated for each batch and not freed.",
 		"Look for tensors from the DataLoader that are kept, in lists or unread queues. ls -l /dev/shm shows leftover "

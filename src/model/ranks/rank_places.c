@@ -1,21 +1,17 @@
 #include "src/model/ranks/rank_places.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/text.h"
 #include "src/model/ranks/ranks.h"
 
-static long count_of(const char *text)
+long rank_world_size(const struct run *run) { return text_count(run->world); }
+
+long rank_number(const struct run *run)
 {
-	char *end;
-	long count = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : -1;
-	return count >= 0 && *end == '\0' ? count : -1;
+	return run->is_used && rank_world_size(run) > 1 ? text_count(run->rank) : -1;
 }
-
-long rank_world_size(const struct run *run) { return count_of(run->world); }
-
-long rank_number(const struct run *run) { return run->is_used && rank_world_size(run) > 1 ? count_of(run->rank) : -1; }
 
 bool ranks_are_of_one_run(const struct run *a, const struct run *b)
 {

@@ -260,17 +260,17 @@ static void find_compared(struct ranks *out)
 
 static void fill_own_times(const struct model *model, struct ranks *out)
 {
-	double least_s = INFINITY, most_s = 0;
+	double min_s = INFINITY, max_s = 0;
 	size_t compared = 0;
 	for (size_t i = 0; i < out->count; i++) {
 		if (!out->list[i].is_compared)
 			continue;
-		least_s = fmin(least_s, out->list[i].step_s);
-		most_s = fmax(most_s, out->list[i].step_s);
+		min_s = fmin(min_s, out->list[i].step_s);
+		max_s = fmax(max_s, out->list[i].step_s);
 		compared++;
 	}
 	out->is_compared = compared >= 2;
-	out->is_synchronous = out->is_compared && most_s <= least_s * RANK_SYNCHRONOUS_RATIO;
+	out->is_synchronous = out->is_compared && max_s <= min_s * RANK_SYNCHRONOUS_RATIO;
 	for (size_t i = 0; i < out->count; i++) {
 		struct rank *rank = &out->list[i];
 		struct pace room = { .is_valid = false };
@@ -318,12 +318,12 @@ static double phase_of(const struct rank *rank, const void *name)
 	return 0;
 }
 
-/* `phase` is the one with the largest excess of the straggler; `wait` is the waiting phase in which the others spend
+/* `phase` is the one with the largest excess of the slowest rank; `wait` is the waiting phase in which the others spend
  * the most additional time. */
 static void find_phase_of_slowest(struct ranks *out, size_t slowest)
 {
 	const struct rank *rank = &out->list[slowest];
-	double most_s = 0;
+	double max_s = 0;
 	out->wait_s = 0;
 	for (size_t i = 0; i < rank->phase_count; i++) {
 		const struct rank_phase *phase = &rank->phases[i];
@@ -333,11 +333,11 @@ static void find_phase_of_slowest(struct ranks *out, size_t slowest)
 				out->wait = phase->name;
 				out->wait_s = -excess_s;
 			}
-		} else if (excess_s > most_s) {
+		} else if (excess_s > max_s) {
 			out->phase = phase->name;
 			out->phase_s = phase->median_s;
 			out->phase_others_s = others_s;
-			most_s = excess_s;
+			max_s = excess_s;
 		}
 	}
 }

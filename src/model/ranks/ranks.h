@@ -1,10 +1,10 @@
-/* ranks.h: compares the ranks of one run: which rank is the straggler, in which phase, and which rank hangs.
+/* ranks.h: compares the ranks of one run: which rank is the slowest, in which phase, and which rank hangs.
  *
  * Two runs are ranks of one run if both publish RANK and a WORLD_SIZE above 1, and the same run_id (or neither
  * publishes one, and both name and WORLD_SIZE are equal). Ranks that synchronise have the same step time; they differ
  * in what they do before they wait for the others. Gradients are exchanged inside "backward", or in spans named
  * allreduce, communication, sync or barrier. So if the step medians agree within 10 %, the *own* time of a rank is the
- * step without these spans; else it is the step. The straggler is the rank with the largest own time, if that exceeds
+ * step without these spans; else it is the step. The slowest rank is the one with the largest own time, if that exceeds
  * the median of the others by 5 %, by three standard errors (from the MAD), and by 2 % of the step.
  *
  * Texts belong to the model and are valid until the next model_apply. NAN or NULL = unknown. */
@@ -63,7 +63,7 @@ struct ranks {
 	long world_size;
 	size_t count; /* known ranks, sorted by number; 0 = the run is not one of several ranks */
 	bool is_compared, is_synchronous;
-	int slowest;                                 /* the straggler, index into list; −1 = none, or not compared */
+	int slowest;                                 /* the slowest rank, index into list; −1 = none, or not compared */
 	double excess_s, excess_ratio, others_own_s; /* of its own time over the median of the others */
 	const char *phase;                           /* the phase with the largest excess; NULL */
 	double phase_s, phase_others_s;

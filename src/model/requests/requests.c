@@ -98,22 +98,22 @@ static struct tally *slice_at(struct tally *slices, int64_t count, int64_t secon
 static struct tally *hour_at(struct requests *requests, int64_t time_ns)
 {
 	int64_t index = time_ns > requests->first_ns ? (time_ns - requests->first_ns) / (HOUR_S * NS_PER_S) + 1 : 1;
-	size_t place = requests->hour_count;
-	while (place > 0 && requests->hours[place - 1].index > index)
-		place--;
-	if (place > 0 && requests->hours[place - 1].index == index)
-		return &requests->hours[place - 1];
+	size_t row = requests->hour_count;
+	while (row > 0 && requests->hours[row - 1].index > index)
+		row--;
+	if (row > 0 && requests->hours[row - 1].index == index)
+		return &requests->hours[row - 1];
 	if (requests->hour_count == REQUEST_HOURS_MAX) {
-		if (place == 0)
+		if (row == 0)
 			return NULL;
 		memmove(&requests->hours[0], &requests->hours[1], (REQUEST_HOURS_MAX - 1) * sizeof requests->hours[0]);
 		requests->hour_count--;
-		place--;
+		row--;
 	}
-	memmove(&requests->hours[place + 1], &requests->hours[place],
-		(requests->hour_count++ - place) * sizeof requests->hours[0]);
-	requests->hours[place] = (struct tally){ .index = index };
-	return &requests->hours[place];
+	memmove(
+		&requests->hours[row + 1], &requests->hours[row], (requests->hour_count++ - row) * sizeof requests->hours[0]);
+	requests->hours[row] = (struct tally){ .index = index };
+	return &requests->hours[row];
 }
 
 static size_t pattern_of(struct requests *requests, const char *name)
@@ -180,7 +180,7 @@ size_t requests_patterns(const struct requests *requests)
 	return requests->pattern_count + (requests->patterns[REQUEST_PATTERNS_MAX].tally.count > 0);
 }
 
-const char *requests_pattern(const struct requests *requests, size_t place, int64_t now_ns, struct request_figures *out)
+const char *requests_pattern(const struct requests *requests, size_t row, int64_t now_ns, struct request_figures *out)
 {
 	const struct pattern *chosen = &requests->patterns[REQUEST_PATTERNS_MAX];
 	/* Its rank: patterns before it are more frequent, or equally frequent and seen earlier. */
@@ -190,7 +190,7 @@ const char *requests_pattern(const struct requests *requests, size_t place, int6
 			uint64_t a = requests->patterns[k].tally.count, b = requests->patterns[i].tally.count;
 			before += a > b || (a == b && k < i);
 		}
-		if (before == place)
+		if (before == row)
 			chosen = &requests->patterns[i];
 	}
 	tally_figures(&chosen->tally, since_first_s(requests, now_ns), out);
@@ -199,9 +199,9 @@ const char *requests_pattern(const struct requests *requests, size_t place, int6
 
 size_t requests_hours(const struct requests *requests) { return requests->hour_count; }
 
-int64_t requests_hour(const struct requests *requests, size_t place, struct request_figures *out)
+int64_t requests_hour(const struct requests *requests, size_t row, struct request_figures *out)
 {
-	const struct tally *hour = &requests->hours[place];
+	const struct tally *hour = &requests->hours[row];
 	tally_figures(hour, 0, out);
 	return requests->first_ns + (hour->index - 1) * HOUR_S * NS_PER_S;
 }

@@ -46,11 +46,10 @@ void requests_window(const struct requests *requests, double window_s, int64_t n
 double requests_sla_s(const struct requests *requests);
 /* Patterns, most frequent first; "other" is last. */
 size_t requests_patterns(const struct requests *requests);
-const char *requests_pattern(
-	const struct requests *requests, size_t place, int64_t now_ns, struct request_figures *out);
+const char *requests_pattern(const struct requests *requests, size_t row, int64_t now_ns, struct request_figures *out);
 /* Hours since the first request, oldest first; requests_hour returns the hour's begin in ns. */
 size_t requests_hours(const struct requests *requests);
-int64_t requests_hour(const struct requests *requests, size_t place, struct request_figures *out);
+int64_t requests_hour(const struct requests *requests, size_t row, struct request_figures *out);
 /* Requests over the SLA, newest first; `pattern` is valid as long as `requests`. */
 size_t requests_late(const struct requests *requests, struct request_late *out, size_t max);
 

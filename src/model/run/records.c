@@ -111,8 +111,7 @@ void run_settle_past(struct run *run, const struct record *rest, size_t rest_cou
 
 /* -- records -- */
 
-/* Losses are told once they are counted, when later events have come already: where they lie, the lane's numbers
- * say. */
+/* A record of losses comes after later events; the sequence numbers of the lane show where the losses are. */
 static void follow_sequence(struct lane *lane, uint64_t sequence)
 {
 	if (lane->next_sequence > 0 && sequence > lane->next_sequence)

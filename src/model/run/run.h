@@ -64,7 +64,7 @@ struct batch {
 	uint64_t number; /* number in the run, all modes, from 0, as published */
 	uint64_t index;  /* as published, in its epoch */
 	/* position in the gradient accumulation, from 1 to the batch with the optimizer step; 0 = unknown, or none */
-	uint32_t place;
+	uint32_t micro_batch;
 	/* index as published; for a batch between epochs with a mode other than train, the previous epoch's */
 	uint32_t epoch;
 	uint32_t epoch_ordinal; /* from 1; 0 = in no epoch */
@@ -111,7 +111,7 @@ struct baseline {
 	struct evidence evidence; /* NAN if no batch had it */
 };
 
-/* A flagged batch, kept beyond the ring with what was usual then. */
+/* A flagged batch with its baseline, retained after it left the ring. */
 struct explanation; /* explanation.h */
 
 struct flagged {

@@ -25,7 +25,7 @@ enum {
 	COUNTERS_MAX = 256,
 	OPERATIONS_MAX = 512,
 	OPEN_SPANS_MAX = 32,
-	/* late figures are attached only to the latest so many batches of the run */
+	/* late figures are attached only to this many of the run's newest batches */
 	NUMBERED_MAX = 1024,
 	BASELINE_BATCHES_MAX = 4096, /* flag_window is at most this */
 	MODE_UNKNOWN = 0xffff,       /* above all name ids: the mode of a batch is unknown */
@@ -149,8 +149,8 @@ struct track_private {
 	bool is_decided;                           /* the warm-up is final */
 	bool is_pass_whole;                        /* the current pass was seen from its begin */
 	uint64_t loss_number;                      /* number of the batch with the track's loss */
-	uint64_t place_ordinal; /* the last batch with a known position in its accumulation; NO_ORDINAL: none */
-	uint32_t place;
+	uint64_t micro_batch_ordinal; /* the last batch with a known position in its accumulation; NO_ORDINAL: none */
+	uint32_t micro_batch;
 	struct device_pace pace_of_device;
 	/* time of its batches covered by spans of other modes, minus the time of other modes' batches covered by its
 	 * spans */

@@ -87,10 +87,10 @@ static void push_to_level(struct ring *ring, int64_t width_ns, int64_t time_ns, 
 	int64_t begin_ns = time_ns - time_ns % width_ns;
 	struct bin_of_time *bin = ring->count ? &ring->bins[ring_index(ring, ring->count - 1)] : NULL;
 	if (!bin || bin->begin_ns != begin_ns) {
-		size_t place = ring_append(ring, BINS_MAX, sizeof *bin);
+		size_t position = ring_append(ring, BINS_MAX, sizeof *bin);
 		if (ring->room == 0)
 			return;
-		bin = &ring->bins[place];
+		bin = &ring->bins[position];
 		*bin = (struct bin_of_time){ .begin_ns = begin_ns, .min = value, .max = value };
 	}
 	bin->count++;
@@ -108,9 +108,9 @@ void series_push(struct series *series, int64_t time_ns, double value)
 		series->first_ns = time_ns;
 	series->has_any = true;
 	series->last_ns = time_ns;
-	size_t place = ring_append(&series->points, POINTS_MAX, sizeof *series->points.points);
+	size_t position = ring_append(&series->points, POINTS_MAX, sizeof *series->points.points);
 	if (series->points.room > 0)
-		series->points.points[place] = (struct point){ time_ns, isfinite(value) ? value : NAN };
+		series->points.points[position] = (struct point){ time_ns, isfinite(value) ? value : NAN };
 	if (!isfinite(value))
 		return;
 	series->min = series->has_finite ? fmin(series->min, value) : value;

@@ -7,6 +7,14 @@
 
 enum { SLOPE_POINTS_MIN = 8, SLOPE_POINTS_MAX = 300 };
 
+static int by_value(const void *left, const void *right)
+{
+	double a = *(const double *)left, b = *(const double *)right;
+	return (a > b) - (a < b);
+}
+
+void sort_ascending(double *values, size_t n) { qsort(values, n, sizeof *values, by_value); }
+
 double quantile_of_sorted(const double *sorted, size_t n, double q)
 {
 	if (n == 0)
@@ -105,7 +113,7 @@ double mad_of(double *values, size_t n, double median)
 }
 
 /* Copies at most SLOPE_POINTS_MAX finite points, evenly spaced; returns how many. */
-static size_t thin(const double *time_s, const double *value, size_t n, double *x, double *y)
+static size_t copy_evenly_spaced(const double *time_s, const double *value, size_t n, double *x, double *y)
 {
 	size_t finite = 0, retained = 0, seen = 0;
 	for (size_t i = 0; i < n; i++)
@@ -127,7 +135,7 @@ static size_t thin(const double *time_s, const double *value, size_t n, double *
 bool theil_sen(const double *time_s, const double *value, size_t n, struct slope *out)
 {
 	double x[SLOPE_POINTS_MAX], y[SLOPE_POINTS_MAX];
-	size_t points = thin(time_s, value, n, x, y), pairs = 0;
+	size_t points = copy_evenly_spaced(time_s, value, n, x, y), pairs = 0;
 	if (points < SLOPE_POINTS_MIN)
 		return false;
 	double *slopes = malloc(points * (points - 1) / 2 * sizeof *slopes);
@@ -173,7 +181,7 @@ struct rolling *rolling_new(size_t window)
 void rolling_free(struct rolling *rolling) { free(rolling); }
 
 /* Index of the first value not below `value`. */
-static size_t place_of(const struct rolling *rolling, double value)
+static size_t position_of(const struct rolling *rolling, double value)
 {
 	size_t low = 0, high = rolling->count;
 	while (low < high) {
@@ -192,7 +200,7 @@ void rolling_push(struct rolling *rolling, double value)
 		return;
 	double *sorted = rolling->sorted;
 	if (rolling->count == rolling->window) {
-		size_t gone = place_of(rolling, rolling->arrived[rolling->oldest]);
+		size_t gone = position_of(rolling, rolling->arrived[rolling->oldest]);
 		memmove(sorted + gone, sorted + gone + 1, (rolling->count - gone - 1) * sizeof *sorted);
 		rolling->count--;
 		rolling->arrived[rolling->oldest] = value;
@@ -200,9 +208,9 @@ void rolling_push(struct rolling *rolling, double value)
 	} else {
 		rolling->arrived[rolling->count] = value;
 	}
-	size_t place = place_of(rolling, value);
-	memmove(sorted + place + 1, sorted + place, (rolling->count - place) * sizeof *sorted);
-	sorted[place] = value;
+	size_t position = position_of(rolling, value);
+	memmove(sorted + position + 1, sorted + position, (rolling->count - position) * sizeof *sorted);
+	sorted[position] = value;
 	rolling->count++;
 }
 
@@ -228,7 +236,7 @@ double rolling_mad(const struct rolling *rolling)
 	if (n == 0)
 		return NAN;
 	double median = rolling_median(rolling), distance = 0, before = 0;
-	size_t right = place_of(rolling, median), left = right;
+	size_t right = position_of(rolling, median), left = right;
 	for (size_t taken = 0; taken <= n / 2; taken++) {
 		before = distance;
 		double down = left > 0 ? median - rolling->sorted[left - 1] : INFINITY;

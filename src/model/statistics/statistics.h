@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+void sort_ascending(double *values, size_t n);
 /* The q-quantile of a sorted array, linear between ranks (type 7). NAN for n = 0. */
 double quantile_of_sorted(const double *sorted, size_t n, double q);
 double quantile_of(double *values, size_t n, double q); /* the same, unsorted; reorders `values` */

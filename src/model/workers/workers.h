@@ -17,7 +17,7 @@ struct process;
 
 enum { WORKERS_MAX = 160, WORKER_SPANS_MAX = 8, WORKER_NAME_SIZE = 64 };
 
-/* Busy ratios and rates are over the last so many seconds. */
+/* The window of busy ratios and rates, in seconds. */
 #define WORKER_WINDOW_S 5
 
 struct worker_time {

@@ -270,7 +270,7 @@ def seconds_column(seconds: Optional[float], cells: int) -> str:
         return UNKNOWN.rjust(cells)
     if small := small_seconds(seconds):
         return small.rjust(cells)
-    texts = [f"{seconds:.{places}f}" for places in (3, 2, 1, 0)]
+    texts = [f"{seconds:.{decimals}f}" for decimals in (3, 2, 1, 0)]
     return next((text for text in texts if len(text) < cells), texts[-1]).rjust(cells)
 
 

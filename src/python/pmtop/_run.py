@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Optional
 
 # The first variable that is set counts: those that frameworks read come before the launchers' own.
-_PLACES = {
+_SOURCES = {
     "RANK": ("RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"),
     "LOCAL_RANK": ("LOCAL_RANK", "SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"),
     "WORLD_SIZE": ("WORLD_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE"),
@@ -72,7 +72,7 @@ def _whole_names(names: str) -> str:
 def facts(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The facts that are published as meta when the region is created."""
     found = {"python": "%d.%d.%d" % sys.version_info[:3], "host": os.uname().nodename}
-    for key, sources in _PLACES.items():
+    for key, sources in _SOURCES.items():
         for source in sources:
             if environment.get(source):
                 found[key] = environment[source]

@@ -125,7 +125,7 @@ class Device(_pmtop.DeviceState):
             if self.cuda.is_current_stream_capturing():
                 return
             value = value.detach()
-            free = self._places(value.dtype)
+            free = self._free_buffers(value.dtype)
             event = self._recorded_after(lambda: free[-1].copy_(value.reshape(()), non_blocking=True)) if free else None
             if event is not None:
                 self.copies.append((self.number, event, free.pop()))
@@ -163,10 +163,10 @@ class Device(_pmtop.DeviceState):
             for _ in range(_READS_MAX):
                 if not self.copies or not self.copies[0][1].query():
                     break
-                number, event, place = self.copies.popleft()
-                out.batch_figure(number, "loss", float(place))
+                number, event, buffer = self.copies.popleft()
+                out.batch_figure(number, "loss", float(buffer))
                 self.free.append(event)
-                self.buffers[place.dtype].append(place)
+                self.buffers[buffer.dtype].append(buffer)
         except Exception as error:
             self.copies.clear()
             self.losses.failed(error)
@@ -221,7 +221,7 @@ class Device(_pmtop.DeviceState):
         action()
         return self._recorded()
 
-    def _places(self, dtype: Any) -> list[Any]:
+    def _free_buffers(self, dtype: Any) -> list[Any]:
         if dtype not in self.buffers:
             self.buffers[dtype] = list(torch.empty(_LOSSES_MAX, dtype=dtype, pin_memory=self.cuda is torch.cuda).unbind())
         return self.buffers[dtype]

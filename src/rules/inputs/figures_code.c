@@ -6,12 +6,8 @@
 
 #include "src/base/text.h"
 #include "src/model/code/code_phases.h"
+#include "src/rules/inputs/figures.h"
 #include "src/rules/rule_context.h"
-#include "src/rules/rule_figures.h"
-
-#define NUMBER(name) static double name(const struct context *context, const char *argument)
-#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
-#define UNUSED (void)argument
 
 /* Minimum number of stack samples for a share. */
 enum { SAMPLES_MIN = 100 };
@@ -46,7 +42,6 @@ static const struct code_line *line_of(const struct context *context)
 
 NUMBER(line_share)
 {
-	UNUSED;
 	const struct code_line *line = line_of(context);
 	return line ? line->self.recent_s / group_of(context)->seen.recent_s : NAN;
 }
@@ -60,7 +55,6 @@ NUMBER(line_min)
 
 TEXT(line_name)
 {
-	UNUSED;
 	const struct code_line *line = line_of(context);
 	if (!line)
 		return;
@@ -70,7 +64,6 @@ TEXT(line_name)
 
 TEXT(line_text)
 {
-	UNUSED;
 	const struct code_line *line = line_of(context);
 	if (line)
 		figure_shorten(out, line->text ? line->text : context->model->code.codes[line->code].function);

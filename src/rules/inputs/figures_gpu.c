@@ -11,10 +11,6 @@
 #include "src/model/gpus/gpus_runs.h"
 #include "src/model/gpus/gpus_words.h"
 
-#define NUMBER(name) static double name(const struct context *context, const char *argument)
-#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
-#define UNUSED (void)argument
-
 /* Fluctuating figures are means over this many seconds. */
 #define RECENT_S 10
 /* Driver reports (XID) count for this many seconds. */
@@ -69,14 +65,12 @@ static double reported(const struct context *context, const struct gpu *gpu, enu
 
 NUMBER(count)
 {
-	UNUSED;
 	const struct gpu *gpus[GPUS_MAX];
 	return (double)gpus_of(context, gpus);
 }
 
 TEXT(indexes)
 {
-	UNUSED;
 	const struct gpu *gpus[GPUS_MAX];
 	size_t all = gpus_of(context, gpus), used = 0;
 	for (size_t i = 0; i < all && used < FIGURE_TEXT_SIZE; i++)
@@ -85,7 +79,6 @@ TEXT(indexes)
 
 TEXT(names)
 {
-	UNUSED;
 	const struct gpu *gpus[GPUS_MAX];
 	size_t all = gpus_of(context, gpus);
 	if (all > 1)
@@ -132,46 +125,14 @@ static double figure_of(const struct context *context, enum metric metric)
 						: run_gpu_figure(context->model, context->run, metric);
 }
 
-NUMBER(busy)
-{
-	UNUSED;
-	return mean_of(context, busy_of);
-}
-NUMBER(sm_active)
-{
-	UNUSED;
-	return mean_of(context, sm_of);
-}
-NUMBER(occupancy)
-{
-	UNUSED;
-	return figure_of(context, METRIC_GPU_SM_OCCUPANCY);
-}
-NUMBER(tensor_active)
-{
-	UNUSED;
-	return figure_of(context, METRIC_GPU_TENSOR_ACTIVE);
-}
-NUMBER(dram_active)
-{
-	UNUSED;
-	return figure_of(context, METRIC_GPU_DRAM_ACTIVE);
-}
-NUMBER(power)
-{
-	UNUSED;
-	return figure_of(context, METRIC_GPU_POWER);
-}
-NUMBER(received)
-{
-	UNUSED;
-	return figure_of(context, METRIC_GPU_PCIE_RECEIVED);
-}
-NUMBER(sent)
-{
-	UNUSED;
-	return figure_of(context, METRIC_GPU_PCIE_SENT);
-}
+NUMBER(busy) { return mean_of(context, busy_of); }
+NUMBER(sm_active) { return mean_of(context, sm_of); }
+NUMBER(occupancy) { return figure_of(context, METRIC_GPU_SM_OCCUPANCY); }
+NUMBER(tensor_active) { return figure_of(context, METRIC_GPU_TENSOR_ACTIVE); }
+NUMBER(dram_active) { return figure_of(context, METRIC_GPU_DRAM_ACTIVE); }
+NUMBER(power) { return figure_of(context, METRIC_GPU_POWER); }
+NUMBER(received) { return figure_of(context, METRIC_GPU_PCIE_RECEIVED); }
+NUMBER(sent) { return figure_of(context, METRIC_GPU_PCIE_SENT); }
 
 /* -- clock, power, heat -- */
 
@@ -237,70 +198,24 @@ static void write_power(const struct context *context, const struct gpu *gpu, ch
 			reported(context, gpu, METRIC_GPU_POWER_LIMIT));
 }
 
-NUMBER(power_ratio)
-{
-	UNUSED;
-	return gpu_max(context, power_of);
-}
-NUMBER(clock_ratio)
-{
-	UNUSED;
-	return 1 - gpu_max(context, slowness_of);
-}
-NUMBER(temperature)
-{
-	UNUSED;
-	return gpu_max(context, temperature_of);
-}
-TEXT(clock_words)
-{
-	UNUSED;
-	write_clock(context, gpu_foremost(context, slowness_of), 0, out);
-}
-NUMBER(heat)
-{
-	UNUSED;
-	return gpu_max(context, heat_of);
-}
-TEXT(heat_who)
-{
-	UNUSED;
-	gpu_write_name(context, gpu_foremost(context, heat_of), out);
-}
-TEXT(heat_clock)
-{
-	UNUSED;
-	write_clock(context, gpu_foremost(context, heat_of), GPU_THROTTLED_BY_HEAT, out);
-}
+NUMBER(power_ratio) { return gpu_max(context, power_of); }
+NUMBER(clock_ratio) { return 1 - gpu_max(context, slowness_of); }
+NUMBER(temperature) { return gpu_max(context, temperature_of); }
+TEXT(clock_words) { write_clock(context, gpu_foremost(context, slowness_of), 0, out); }
+NUMBER(heat) { return gpu_max(context, heat_of); }
+TEXT(heat_who) { gpu_write_name(context, gpu_foremost(context, heat_of), out); }
+TEXT(heat_clock) { write_clock(context, gpu_foremost(context, heat_of), GPU_THROTTLED_BY_HEAT, out); }
 NUMBER(heat_celsius)
 {
-	UNUSED;
 	return gpu_foremost(context, heat_of) ? temperature_of(context, gpu_foremost(context, heat_of)) : NAN;
 }
-NUMBER(cap)
-{
-	UNUSED;
-	return gpu_max(context, cap_of);
-}
-TEXT(cap_who)
-{
-	UNUSED;
-	gpu_write_name(context, gpu_foremost(context, cap_of), out);
-}
-TEXT(cap_clock)
-{
-	UNUSED;
-	write_clock(context, gpu_foremost(context, cap_of), GPU_THROTTLED_BY_POWER, out);
-}
-TEXT(cap_power)
-{
-	UNUSED;
-	write_power(context, gpu_foremost(context, cap_of), out);
-}
+NUMBER(cap) { return gpu_max(context, cap_of); }
+TEXT(cap_who) { gpu_write_name(context, gpu_foremost(context, cap_of), out); }
+TEXT(cap_clock) { write_clock(context, gpu_foremost(context, cap_of), GPU_THROTTLED_BY_POWER, out); }
+TEXT(cap_power) { write_power(context, gpu_foremost(context, cap_of), out); }
 /* Clock while power-throttled ÷ maximum clock. */
 NUMBER(cap_clock_ratio)
 {
-	UNUSED;
 	const struct gpu *gpu = gpu_foremost(context, cap_of);
 	double clock_hz = NAN;
 	if (gpu)
@@ -310,25 +225,12 @@ NUMBER(cap_clock_ratio)
 						  : clock_hz / reported(context, gpu, METRIC_GPU_CLOCK_MAX);
 }
 
-NUMBER(hardware)
-{
-	UNUSED;
-	return gpu_max(context, hardware_of);
-}
-TEXT(hardware_who)
-{
-	UNUSED;
-	gpu_write_name(context, gpu_foremost(context, hardware_of), out);
-}
-TEXT(hardware_clock)
-{
-	UNUSED;
-	write_clock(context, gpu_foremost(context, hardware_of), GPU_THROTTLED_BY_HARDWARE, out);
-}
+NUMBER(hardware) { return gpu_max(context, hardware_of); }
+TEXT(hardware_who) { gpu_write_name(context, gpu_foremost(context, hardware_of), out); }
+TEXT(hardware_clock) { write_clock(context, gpu_foremost(context, hardware_of), GPU_THROTTLED_BY_HARDWARE, out); }
 
 TEXT(throttle)
 {
-	UNUSED;
 	double bits = figure_of(context, METRIC_GPU_THROTTLE);
 	if (bits >= 0)
 		gpu_throttle_words((unsigned)bits, out, FIGURE_TEXT_SIZE);
@@ -362,26 +264,10 @@ static void write_link(
 			out, FIGURE_TEXT_SIZE, "gen %.0f ×%.0f", reported(context, gpu, generation), reported(context, gpu, width));
 }
 
-NUMBER(link_ratio)
-{
-	UNUSED;
-	return 1 - gpu_max(context, narrowness_of);
-}
-TEXT(link_who)
-{
-	UNUSED;
-	gpu_write_name(context, gpu_foremost(context, narrowness_of), out);
-}
-TEXT(link_now)
-{
-	UNUSED;
-	write_link(context, METRIC_GPU_PCIE_GENERATION, METRIC_GPU_PCIE_WIDTH, out);
-}
-TEXT(link_max)
-{
-	UNUSED;
-	write_link(context, METRIC_GPU_PCIE_GENERATION_MAX, METRIC_GPU_PCIE_WIDTH_MAX, out);
-}
+NUMBER(link_ratio) { return 1 - gpu_max(context, narrowness_of); }
+TEXT(link_who) { gpu_write_name(context, gpu_foremost(context, narrowness_of), out); }
+TEXT(link_now) { write_link(context, METRIC_GPU_PCIE_GENERATION, METRIC_GPU_PCIE_WIDTH, out); }
+TEXT(link_max) { write_link(context, METRIC_GPU_PCIE_GENERATION_MAX, METRIC_GPU_PCIE_WIDTH_MAX, out); }
 
 /* -- faults -- */
 
@@ -422,26 +308,16 @@ static double ecc_of(const struct context *context, const struct gpu *gpu)
 	return reported(context, gpu, METRIC_GPU_ECC_UNCORRECTED);
 }
 
-NUMBER(lost)
-{
-	UNUSED;
-	return context->model->gpus.count ? lost_of(context) != NULL : NAN;
-}
-TEXT(lost_who)
-{
-	UNUSED;
-	gpu_write_name(context, lost_of(context), out);
-}
+NUMBER(lost) { return context->model->gpus.count ? lost_of(context) != NULL : NAN; }
+TEXT(lost_who) { gpu_write_name(context, lost_of(context), out); }
 TEXT(lost_why)
 {
-	UNUSED;
 	if (lost_of(context))
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", lost_of(context)->lost);
 }
 
 NUMBER(reports)
 {
-	UNUSED;
 	size_t reports;
 	report_of(context, &reports);
 	return context->model->gpus.count ? (double)reports : NAN;
@@ -449,14 +325,12 @@ NUMBER(reports)
 
 NUMBER(report_code)
 {
-	UNUSED;
 	size_t reports;
 	const struct gpu_happening *report = report_of(context, &reports);
 	return report ? (double)report->code : NAN;
 }
 TEXT(report_who)
 {
-	UNUSED;
 	size_t reports;
 	const struct gpu_happening *report = report_of(context, &reports);
 	if (report)
@@ -464,7 +338,6 @@ TEXT(report_who)
 }
 TEXT(report_words)
 {
-	UNUSED;
 	size_t reports;
 	const struct gpu_happening *report = report_of(context, &reports);
 	if (report && report->code && !strstr(report->text, "XID"))
@@ -473,25 +346,8 @@ TEXT(report_words)
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", report->text);
 }
 
-NUMBER(ecc)
-{
-	UNUSED;
-	return gpu_max(context, ecc_of);
-}
-TEXT(ecc_who)
-{
-	UNUSED;
-	gpu_write_name(context, gpu_foremost(context, ecc_of), out);
-}
-
-#define NUMBER_OF(name, form, function, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks \
-	}
-#define TEXT_OF(name, function, what, lacks) \
-	{ \
-		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, lacks \
-	}
+NUMBER(ecc) { return gpu_max(context, ecc_of); }
+TEXT(ecc_who) { gpu_write_name(context, gpu_foremost(context, ecc_of), out); }
 
 static const char no_gpu[] = "no GPU that the run uses is known (pmtop doctor says why)";
 static const char not_reported[] = "no GPU of the run, or its driver does not report it";

@@ -11,10 +11,6 @@
 #include "src/rules/inputs/figures_gpu.h"
 #include "src/rules/rule_context.h"
 
-#define NUMBER(name) static double name(const struct context *context, const char *argument)
-#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
-#define UNUSED (void)argument
-
 /* -- memory of the fullest GPU -- */
 
 static double fullness_of(const struct context *context, const struct gpu *gpu)
@@ -47,47 +43,28 @@ static double haste_of(const struct context *context, const struct gpu *gpu)
 
 #define FULLEST(value) \
 	const struct gpu *gpu = gpu_foremost(context, fullness_of); \
-	UNUSED; \
 	return gpu ? (value) : NAN
-NUMBER(memory_ratio)
-{
-	UNUSED;
-	return gpu_max(context, fullness_of);
-}
+NUMBER(memory_ratio) { return gpu_max(context, fullness_of); }
 NUMBER(memory_bytes) { FULLEST(gpu_now(gpu, METRIC_GPU_MEMORY)); }
 NUMBER(memory_used) { FULLEST(gpu_now(gpu, METRIC_GPU_MEMORY_USED)); }
 NUMBER(memory_free) { FULLEST(gpu_now(gpu, METRIC_GPU_MEMORY) - gpu_now(gpu, METRIC_GPU_MEMORY_USED)); }
 NUMBER(run_memory) { FULLEST(gpu->run_memory_bytes); }
 NUMBER(others_memory) { FULLEST(gpu->others_memory_bytes); }
-TEXT(memory_who)
-{
-	UNUSED;
-	gpu_write_name(context, gpu_foremost(context, fullness_of), out);
-}
+TEXT(memory_who) { gpu_write_name(context, gpu_foremost(context, fullness_of), out); }
 
 /* -- other processes on the GPU -- */
 
-NUMBER(others_ratio)
-{
-	UNUSED;
-	return gpu_max(context, others_of);
-}
+NUMBER(others_ratio) { return gpu_max(context, others_of); }
 NUMBER(others_bytes)
 {
-	UNUSED;
 	const struct gpu *gpu = gpu_foremost(context, others_of);
 	return gpu ? gpu->others_memory_bytes : NAN;
 }
-TEXT(others_who)
-{
-	UNUSED;
-	gpu_write_name(context, gpu_foremost(context, others_of), out);
-}
+TEXT(others_who) { gpu_write_name(context, gpu_foremost(context, others_of), out); }
 
 /* "blender 4711, python 4712 and 3 more", sorted by memory. */
 TEXT(others_names)
 {
-	UNUSED;
 	enum { NAMED = 2 };
 	const struct gpu *gpu = gpu_foremost(context, others_of);
 	size_t named = 0, used = 0, more = 0;
@@ -111,54 +88,19 @@ static const struct gpu *grower(const struct context *context)
 	return gpu && gpu_memory_is_growing(gpu) ? gpu : NULL;
 }
 
-NUMBER(grows)
-{
-	UNUSED;
-	return gpu_foremost(context, growth_of) ? grower(context) != NULL : NAN;
-}
-NUMBER(slope)
-{
-	UNUSED;
-	return gpu_max(context, growth_of);
-}
-NUMBER(slope_per_batch)
-{
-	UNUSED;
-	return grower(context) ? grower(context)->slope_per_batch : NAN;
-}
-TEXT(grows_who)
-{
-	UNUSED;
-	gpu_write_name(context, grower(context), out);
-}
+NUMBER(grows) { return gpu_foremost(context, growth_of) ? grower(context) != NULL : NAN; }
+NUMBER(slope) { return gpu_max(context, growth_of); }
+NUMBER(slope_per_batch) { return grower(context) ? grower(context)->slope_per_batch : NAN; }
+TEXT(grows_who) { gpu_write_name(context, grower(context), out); }
 TEXT(verdict)
 {
-	UNUSED;
 	const struct gpu *gpu = gpu_foremost(context, growth_of);
 	snprintf(out, FIGURE_TEXT_SIZE, "%s", gpu ? memory_verdict_word(gpu->verdict) : "");
 }
-NUMBER(full_in)
-{
-	UNUSED;
-	return -gpu_max(context, haste_of);
-}
-TEXT(full_who)
-{
-	UNUSED;
-	gpu_write_name(context, gpu_foremost(context, haste_of), out);
-}
+NUMBER(full_in) { return -gpu_max(context, haste_of); }
+TEXT(full_who) { gpu_write_name(context, gpu_foremost(context, haste_of), out); }
 
 /* -- the framework's allocator, as published -- */
-
-static bool is_on(const struct model *model, const struct run *run, const struct gpu *gpu)
-{
-	const struct gpu *gpus[GPUS_MAX];
-	size_t count = run_gpus(model, run, gpus);
-	for (size_t i = 0; i < count; i++)
-		if (gpus[i] == gpu)
-			return true;
-	return false;
-}
 
 /* For rules of the model: the run on the fullest GPU. */
 static struct allocator allocator_of(const struct context *context)
@@ -166,26 +108,14 @@ static struct allocator allocator_of(const struct context *context)
 	const struct gpu *gpu = context->run ? NULL : gpu_foremost(context, fullness_of);
 	const struct run *run = context->run ? context->run : !gpu ? context_run(context) : NULL;
 	for (unsigned i = 0; gpu && !run && i < context->model->run_count; i++)
-		if (context->model->runs[i].is_used && is_on(context->model, &context->model->runs[i], gpu))
+		if (context->model->runs[i].is_used && run_uses_gpu(context->model, &context->model->runs[i], gpu))
 			run = &context->model->runs[i];
 	return run ? run_allocator(run) : (struct allocator){ NAN, NAN, NAN };
 }
 
-NUMBER(allocated)
-{
-	UNUSED;
-	return allocator_of(context).allocated_bytes;
-}
-NUMBER(reserved)
-{
-	UNUSED;
-	return allocator_of(context).reserved_bytes;
-}
-NUMBER(peak)
-{
-	UNUSED;
-	return allocator_of(context).peak_bytes;
-}
+NUMBER(allocated) { return allocator_of(context).allocated_bytes; }
+NUMBER(reserved) { return allocator_of(context).reserved_bytes; }
+NUMBER(peak) { return allocator_of(context).peak_bytes; }
 
 /* -- precision: published under one of these keys -- */
 
@@ -228,22 +158,12 @@ static const char *precision_in(const char *value)
 
 TEXT(precision)
 {
-	UNUSED;
 	const struct run *run = context_run(context);
 	for (size_t i = 0; run && !*out && i < sizeof precision_keys / sizeof *precision_keys; i++) {
 		const char *value = run_meta(run, precision_keys[i]);
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", value ? precision_in(value) : "");
 	}
 }
-
-#define NUMBER_OF(name, form, function, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks \
-	}
-#define TEXT_OF(name, function, what, lacks) \
-	{ \
-		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, lacks \
-	}
 
 static const char no_memory[] = "no GPU of the run is known, or its driver does not report its memory";
 static const char no_verdict[] = "no GPU of the run is known, or the trend of its memory is unclear yet";

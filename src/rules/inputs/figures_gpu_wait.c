@@ -5,12 +5,8 @@
 #include <string.h>
 
 #include "src/base/text.h"
-#include "src/rules/inputs/figures_gpu.h"
 #include "src/model/run/known_names.h"
-
-#define NUMBER(name) static double name(const struct context *context, const char *argument)
-#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
-#define UNUSED (void)argument
+#include "src/rules/inputs/figures_gpu.h"
 
 /* The levels of the rules gpu_waits_for_host and gpu_waits_for_copies. */
 #define HOST_BUSY_RATIO 0.9
@@ -46,15 +42,10 @@ static double clocked_s(const struct context *context)
 		: NAN;
 }
 
-NUMBER(phase_gpu)
-{
-	UNUSED;
-	return clocked_s(context);
-}
+NUMBER(phase_gpu) { return clocked_s(context); }
 
 NUMBER(phase_gpu_share)
 {
-	UNUSED;
 	double share = clocked_s(context) / clocked_step_s(context);
 	return share > 1 ? 1 : share;
 }
@@ -68,16 +59,8 @@ NUMBER(phase_work_share)
 {
 	return isnan(clocked_s(context)) ? host_share(context) : phase_gpu_share(context, argument);
 }
-NUMBER(phase_work)
-{
-	UNUSED;
-	return isnan(clocked_s(context)) ? host_share(context) * context->mean_s : clocked_s(context);
-}
-TEXT(phase_clock)
-{
-	UNUSED;
-	snprintf(out, FIGURE_TEXT_SIZE, "%s", isnan(clocked_s(context)) ? "" : "GPU clock");
-}
+NUMBER(phase_work) { return isnan(clocked_s(context)) ? host_share(context) * context->mean_s : clocked_s(context); }
+TEXT(phase_clock) { snprintf(out, FIGURE_TEXT_SIZE, "%s", isnan(clocked_s(context)) ? "" : "GPU clock"); }
 
 TEXT(phase_work_part)
 {
@@ -85,11 +68,7 @@ TEXT(phase_work_part)
 		phase_work(context, argument), isnan(clocked_s(context)) ? context->mean_s : clocked_step_s(context), out);
 }
 
-NUMBER(backward_ratio)
-{
-	UNUSED;
-	return clock_of(context, "backward") / clock_of(context, "forward");
-}
+NUMBER(backward_ratio) { return clock_of(context, "backward") / clock_of(context, "forward"); }
 
 /* -- idle time -- */
 
@@ -122,7 +101,6 @@ static double sum_clock(const struct context *context)
 
 NUMBER(own_wait)
 {
-	UNUSED;
 	double busy_s = context->run && is_clock_whole(context) ? sum_clock(context) : NAN,
 		   step_s = clocked_step_s(context);
 	return isnan(busy_s) || isnan(step_s) ? NAN : fmax(0, 1 - busy_s / step_s);
@@ -135,11 +113,7 @@ static double by_name(const struct context *context, const char *name)
 	return figure_number(&ref, context);
 }
 
-NUMBER(idle)
-{
-	UNUSED;
-	return 1 - by_name(context, "gpu.busy_ratio");
-}
+NUMBER(idle) { return 1 - by_name(context, "gpu.busy_ratio"); }
 
 NUMBER(wait)
 {
@@ -149,7 +123,6 @@ NUMBER(wait)
 
 NUMBER(loading)
 {
-	UNUSED;
 	double share = 0;
 	for (size_t i = 0; i < context->phase_count; i++)
 		if (context->phases[i].name != NAME_UNATTRIBUTED &&
@@ -174,7 +147,6 @@ static const struct process *process_of(const struct context *context)
 
 NUMBER(host_cpu)
 {
-	UNUSED;
 	const struct process *process = process_of(context);
 	return !process          ? NAN
 		: process->is_target ? gpu_recent(context, context->model->series.cpu_ratio, process->cpu_ratio)
@@ -184,7 +156,6 @@ NUMBER(host_cpu)
 /* A network that is called cell by cell has one forward span per call. */
 NUMBER(forward_calls)
 {
-	UNUSED;
 	double max = 0;
 	for (size_t i = 0; context->run && i < context->run->operation_count; i++) {
 		const struct operation *operation = &context->run->operations[i];
@@ -204,11 +175,7 @@ static double copied_to(const struct context *context, const struct gpu *gpu)
 	return both > 0 ? in / both * gpu_recent(context, gpu->series.pcie_bytes_per_s, both) : both;
 }
 
-NUMBER(copied)
-{
-	UNUSED;
-	return gpu_max(context, copied_to);
-}
+NUMBER(copied) { return gpu_max(context, copied_to); }
 
 NUMBER(waits_for_host)
 {
@@ -219,18 +186,9 @@ NUMBER(waits_for_host)
 
 NUMBER(copied_a_step) { return context->steps ? copied(context, argument) * context->mean_s : NAN; }
 
-#define RUN_NUMBER(name, form, function, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, lacks \
-	}
-#define PHASE_NUMBER(name, form, function, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_PHASE, function, NULL, 0, what, lacks \
-	}
-#define PHASE_TEXT(name, function, what, lacks) \
-	{ \
-		name, FORM_TEXT, RULE_OF_PHASE, NULL, function, 0, what, lacks \
-	}
+#define RUN_NUMBER(name, form, function, what, lacks) NUMBER_ROW(name, form, RUN, function, what, lacks)
+#define PHASE_NUMBER(name, form, function, what, lacks) NUMBER_ROW(name, form, PHASE, function, what, lacks)
+#define PHASE_TEXT(name, function, what, lacks) TEXT_ROW(name, PHASE, function, what, lacks)
 
 static const char no_clock[] = "no GPU timing of it is published (gpu.*_s)";
 static const char no_rate[] = "no GPU of the run, or its driver does not report it";

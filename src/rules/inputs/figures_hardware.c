@@ -2,31 +2,15 @@
 #include <math.h>
 #include <stddef.h>
 
+#include "src/rules/inputs/figures.h"
 #include "src/rules/rule_context.h"
 #include "src/rules/rule_figures.h"
 
-#define NUMBER(name) static double name(const struct context *context, const char *argument)
-#define UNUSED (void)argument
+NUMBER(mfu) { return context_run(context) ? run_mfu(context->model, context_run(context)) : NAN; }
+NUMBER(cpu_mhz) { return context->model->energy.cpu_clock_hz * 1e-6; }
 
-NUMBER(mfu)
-{
-	UNUSED;
-	return context_run(context) ? run_mfu(context->model, context_run(context)) : NAN;
-}
-NUMBER(cpu_mhz)
-{
-	UNUSED;
-	return context->model->energy.cpu_clock_hz * 1e-6;
-}
-
-#define PERF(name, form, member, what) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, perf.member), what, not_counted \
-	}
-#define ENERGY(name, form, member, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, energy.member), what, lacks \
-	}
+#define PERF(name, form, member, what) MEMBER_ROW(name, form, perf.member, what, not_counted)
+#define ENERGY(name, form, member, what, lacks) MEMBER_ROW(name, form, energy.member, what, lacks)
 
 static const char not_counted[] =
 	"CPU counters are not open: use --counters or view 9 (pmtop doctor shows what is missing)";

@@ -3,11 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "src/rules/rule_figures.h"
-
-#define NUMBER(name) static double name(const struct context *context, const char *argument)
-#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
-#define UNUSED (void)argument
+#include "src/rules/inputs/figures.h"
 
 /* -- use of CPUs and disks -- */
 
@@ -34,27 +30,18 @@ static double disk_of(const struct process *process) { return process->read_byte
 
 NUMBER(tree_cpu)
 {
-	UNUSED;
 	double share = sum_tree(context, cpu_of) / cpus_of(context);
 	return share > 1 ? 1 : share;
 }
 
-NUMBER(tree_cpus)
-{
-	UNUSED;
-	return sum_tree(context, cpu_of);
-}
+NUMBER(tree_cpus) { return sum_tree(context, cpu_of); }
 NUMBER(others_cpu)
 {
 	double own = tree_cpu(context, argument), all = context->model->system.cpu_ratio;
 	return isnan(own) || isnan(all) ? NAN : fmax(0, all - own);
 }
 
-NUMBER(tree_disk)
-{
-	UNUSED;
-	return sum_tree(context, disk_of);
-}
+NUMBER(tree_disk) { return sum_tree(context, disk_of); }
 
 static const struct device *busiest(const struct context *context)
 {
@@ -66,42 +53,17 @@ static const struct device *busiest(const struct context *context)
 	return max;
 }
 
-NUMBER(disk_busy)
-{
-	UNUSED;
-	return busiest(context) ? busiest(context)->busy_ratio : NAN;
-}
-NUMBER(disk_read)
-{
-	UNUSED;
-	return busiest(context) ? busiest(context)->read_bytes_per_s : NAN;
-}
-NUMBER(disk_written)
-{
-	UNUSED;
-	return busiest(context) ? busiest(context)->write_bytes_per_s : NAN;
-}
-NUMBER(disk_read_latency)
-{
-	UNUSED;
-	return busiest(context) ? busiest(context)->read_latency_s : NAN;
-}
-NUMBER(disk_write_latency)
-{
-	UNUSED;
-	return busiest(context) ? busiest(context)->write_latency_s : NAN;
-}
-TEXT(disk_name)
-{
-	UNUSED;
-	figure_shorten(out, busiest(context) ? busiest(context)->name : "");
-}
+NUMBER(disk_busy) { return busiest(context) ? busiest(context)->busy_ratio : NAN; }
+NUMBER(disk_read) { return busiest(context) ? busiest(context)->read_bytes_per_s : NAN; }
+NUMBER(disk_written) { return busiest(context) ? busiest(context)->write_bytes_per_s : NAN; }
+NUMBER(disk_read_latency) { return busiest(context) ? busiest(context)->read_latency_s : NAN; }
+NUMBER(disk_write_latency) { return busiest(context) ? busiest(context)->write_latency_s : NAN; }
+TEXT(disk_name) { figure_shorten(out, busiest(context) ? busiest(context)->name : ""); }
 
 /* -- the cgroup: page cache, which can be reclaimed at once, does not count as used -- */
 
 NUMBER(cgroup_held)
 {
-	UNUSED;
 	const double *now = context->model->system.now;
 	double shared = now[METRIC_CGROUP_MEMORY_SHARED];
 	return now[METRIC_CGROUP_MEMORY] - now[METRIC_CGROUP_MEMORY_FILE] + (isnan(shared) ? 0 : shared);
@@ -113,15 +75,9 @@ NUMBER(cgroup_held_share)
 	return limit > 0 ? cgroup_held(context, argument) / limit : NAN;
 }
 
-#define MACHINE(name, form, member, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, system.member), what, lacks \
-	}
+#define MACHINE(name, form, member, what, lacks) MEMBER_ROW(name, form, system.member, what, lacks)
 #define METRIC_OF(name, form, id, what, lacks) MACHINE(name, form, now[METRIC_##id], what, lacks)
-#define MADE(name, form, function, what, lacks) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, lacks \
-	}
+#define MADE(name, form, function, what, lacks) NUMBER_ROW(name, form, MODEL, function, what, lacks)
 
 static const char no_reading[] = "not read yet, or the kernel does not provide it (pmtop doctor)";
 static const char no_cgroup[] = "its cgroup does not provide it";

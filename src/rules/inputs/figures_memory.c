@@ -6,69 +6,34 @@
 
 #include "src/base/clock.h"
 #include "src/model/memory/memory_words.h"
-#include "src/rules/rule_figures.h"
-
-#define NUMBER(name) static double name(const struct context *context, const char *argument)
-#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
-#define UNUSED (void)argument
+#include "src/rules/inputs/figures.h"
 
 static double of_slope(const struct context *context, double value)
 {
 	return context->model->memory.slope.points ? value : NAN;
 }
 
-NUMBER(slope)
-{
-	UNUSED;
-	return of_slope(context, context->model->memory.slope.per_s);
-}
-NUMBER(slope_low)
-{
-	UNUSED;
-	return of_slope(context, context->model->memory.slope.low_per_s);
-}
-NUMBER(slope_high)
-{
-	UNUSED;
-	return of_slope(context, context->model->memory.slope.high_per_s);
-}
+NUMBER(slope) { return of_slope(context, context->model->memory.slope.per_s); }
+NUMBER(slope_low) { return of_slope(context, context->model->memory.slope.low_per_s); }
+NUMBER(slope_high) { return of_slope(context, context->model->memory.slope.high_per_s); }
 
 NUMBER(growth_seconds)
 {
-	UNUSED;
 	int64_t since_ns = context->model->memory.growth_since_ns;
 	return since_ns ? seconds_between(since_ns, context->model->now_ns) : NAN;
 }
 
-NUMBER(limit_in)
-{
-	UNUSED;
-	return context->model->memory.limit ? context->model->memory.limit_in_s : NAN;
-}
-NUMBER(limit_room)
-{
-	UNUSED;
-	return context->model->memory.limit ? context->model->memory.limit_room_bytes : NAN;
-}
-TEXT(limit)
-{
-	UNUSED;
-	snprintf(out, FIGURE_TEXT_SIZE, "%s", context->model->memory.limit ? context->model->memory.limit : "");
-}
+NUMBER(limit_in) { return context->model->memory.limit ? context->model->memory.limit_in_s : NAN; }
+NUMBER(limit_room) { return context->model->memory.limit ? context->model->memory.limit_room_bytes : NAN; }
+TEXT(limit) { snprintf(out, FIGURE_TEXT_SIZE, "%s", context->model->memory.limit ? context->model->memory.limit : ""); }
 TEXT(verdict)
 {
-	UNUSED;
 	const char *word = memory_verdict_word(context->model->memory.verdict);
 	snprintf(out, FIGURE_TEXT_SIZE, "%s", word ? word : "");
 }
-TEXT(grower)
-{
-	UNUSED;
-	snprintf(out, FIGURE_TEXT_SIZE, "%s", context->model->memory.grower);
-}
+TEXT(grower) { snprintf(out, FIGURE_TEXT_SIZE, "%s", context->model->memory.grower); }
 TEXT(grower_kind)
 {
-	UNUSED;
 	snprintf(out, FIGURE_TEXT_SIZE, "%s",
 		context->model->memory.grower_kind ? memory_kind_word(context->model->memory.grower_kind) : "");
 }
@@ -79,24 +44,15 @@ static double machine_bytes(const struct context *context)
 	return bytes > 0 ? bytes : NAN;
 }
 
-NUMBER(tree_share)
-{
-	UNUSED;
-	return context->model->memory.tree_rss_bytes / machine_bytes(context);
-}
+NUMBER(tree_share) { return context->model->memory.tree_rss_bytes / machine_bytes(context); }
 
 /* Uses the verdict, not the slope, which may stay positive long after the growth has ended. */
-NUMBER(grows)
-{
-	UNUSED;
-	return memory_is_growing(&context->model->memory);
-}
+NUMBER(grows) { return memory_is_growing(&context->model->memory); }
 
 #define SPIKE_RECENT_NS (60 * NS_PER_S)
 
 NUMBER(spike)
 {
-	UNUSED;
 	const struct memory *memory = &context->model->memory;
 	if (isnan(memory->tree_rss_bytes))
 		return NAN;
@@ -105,18 +61,9 @@ NUMBER(spike)
 
 NUMBER(spike_share) { return spike(context, argument) / context->model->memory.tree_rss_bytes; }
 
-#define MEMORY(name, form, member, what) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, NULL, NULL, offsetof(struct model, memory.member), what, NULL \
-	}
-#define MADE(name, form, function, what) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, NULL \
-	}
-#define WORDS(name, function, what) \
-	{ \
-		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, NULL \
-	}
+#define MEMORY(name, form, member, what) MEMBER_ROW(name, form, memory.member, what, NULL)
+#define MADE(name, form, function, what) NUMBER_ROW(name, form, MODEL, function, what, NULL)
+#define WORDS(name, function, what) TEXT_ROW(name, MODEL, function, what, NULL)
 
 static const struct figure rows[] = {
 	MEMORY("memory.rss_bytes", BYTES, rss_bytes, "resident memory of the process"),

@@ -3,12 +3,8 @@
 #include <stdio.h>
 
 #include "src/explain/rank_words.h"
+#include "src/rules/inputs/figures.h"
 #include "src/rules/rule_context.h"
-#include "src/rules/rule_figures.h"
-
-#define NUMBER(name) static double name(const struct context *context, const char *argument)
-#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
-#define UNUSED (void)argument
 
 static const struct rank *slowest_of(const struct context *context)
 {
@@ -24,47 +20,17 @@ static const struct rank *still_of(const struct context *context)
 
 NUMBER(excess)
 {
-	UNUSED;
 	return !context_ranks(context)->is_compared ? NAN : slowest_of(context) ? context_ranks(context)->excess_ratio : 0;
 }
-NUMBER(excess_seconds)
-{
-	UNUSED;
-	return slowest_of(context) ? context_ranks(context)->excess_s : NAN;
-}
-NUMBER(slowest_number)
-{
-	UNUSED;
-	return slowest_of(context) ? (double)slowest_of(context)->number : NAN;
-}
-NUMBER(slowest_own)
-{
-	UNUSED;
-	return slowest_of(context) ? slowest_of(context)->own_s : NAN;
-}
-NUMBER(others_own)
-{
-	UNUSED;
-	return slowest_of(context) ? context_ranks(context)->others_own_s : NAN;
-}
-NUMBER(slowest_phase)
-{
-	UNUSED;
-	return slowest_of(context) ? context_ranks(context)->phase_s : NAN;
-}
-NUMBER(others_phase)
-{
-	UNUSED;
-	return slowest_of(context) ? context_ranks(context)->phase_others_s : NAN;
-}
-NUMBER(synchronous)
-{
-	UNUSED;
-	return context_ranks(context)->is_compared ? context_ranks(context)->is_synchronous : NAN;
-}
+NUMBER(excess_seconds) { return slowest_of(context) ? context_ranks(context)->excess_s : NAN; }
+NUMBER(slowest_number) { return slowest_of(context) ? (double)slowest_of(context)->number : NAN; }
+NUMBER(slowest_own) { return slowest_of(context) ? slowest_of(context)->own_s : NAN; }
+NUMBER(others_own) { return slowest_of(context) ? context_ranks(context)->others_own_s : NAN; }
+NUMBER(slowest_phase) { return slowest_of(context) ? context_ranks(context)->phase_s : NAN; }
+NUMBER(others_phase) { return slowest_of(context) ? context_ranks(context)->phase_others_s : NAN; }
+NUMBER(synchronous) { return context_ranks(context)->is_compared ? context_ranks(context)->is_synchronous : NAN; }
 TEXT(slowest_words)
 {
-	UNUSED;
 	if (slowest_of(context))
 		rank_words_slowest(context_ranks(context), out);
 }
@@ -72,57 +38,29 @@ TEXT(slowest_words)
 /* A killed rank counts as infinitely long without progress, while others wait for it. */
 NUMBER(still_seconds)
 {
-	UNUSED;
 	const struct rank *rank = still_of(context);
 	return context_ranks(context)->count < 2 ? NAN : !rank ? 0 : rank->state == RANK_KILLED ? INFINITY : rank->still_s;
 }
 
-NUMBER(hangs)
-{
-	UNUSED;
-	return still_of(context) != NULL;
-}
-NUMBER(still_age)
-{
-	UNUSED;
-	return still_of(context) ? still_of(context)->still_s : NAN;
-}
-NUMBER(still_number)
-{
-	UNUSED;
-	return still_of(context) ? (double)still_of(context)->number : NAN;
-}
-NUMBER(still_pid)
-{
-	UNUSED;
-	return still_of(context) ? (double)still_of(context)->pid : NAN;
-}
-NUMBER(still_batches)
-{
-	UNUSED;
-	return still_of(context) ? (double)still_of(context)->batches : NAN;
-}
+NUMBER(hangs) { return still_of(context) != NULL; }
+NUMBER(still_age) { return still_of(context) ? still_of(context)->still_s : NAN; }
+NUMBER(still_number) { return still_of(context) ? (double)still_of(context)->number : NAN; }
+NUMBER(still_pid) { return still_of(context) ? (double)still_of(context)->pid : NAN; }
+NUMBER(still_batches) { return still_of(context) ? (double)still_of(context)->batches : NAN; }
 TEXT(still_words)
 {
-	UNUSED;
 	if (still_of(context))
 		rank_words_still(context_ranks(context), out);
 }
 TEXT(still_state)
 {
-	UNUSED;
 	if (still_of(context))
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", rank_state_name(still_of(context)->state));
 }
 
 #define RANK_NUMBER(name, form, function, what) \
-	{ \
-		name, FORM_##form, RULE_OF_MODEL, function, NULL, 0, what, "no two ranks of one run can be compared" \
-	}
-#define RANK_TEXT(name, function, what) \
-	{ \
-		name, FORM_TEXT, RULE_OF_MODEL, NULL, function, 0, what, "no two ranks of one run can be compared" \
-	}
+	NUMBER_ROW(name, form, MODEL, function, what, "no two ranks of one run can be compared")
+#define RANK_TEXT(name, function, what) TEXT_ROW(name, MODEL, function, what, "no two ranks of one run can be compared")
 
 static const struct figure rows[] = {
 	RANK_NUMBER(

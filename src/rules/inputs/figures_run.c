@@ -11,12 +11,9 @@
 #include "src/model/requests/requests.h"
 #include "src/model/run/known_names.h"
 #include "src/model/run/refusals.h"
+#include "src/rules/inputs/figures.h"
 #include "src/rules/rule_context.h"
 #include "src/rules/rule_figures.h"
-
-#define NUMBER(name) static double name(const struct context *context, const char *argument)
-#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
-#define UNUSED (void)argument
 
 static void copy(char out[FIGURE_TEXT_SIZE], const char *text) { snprintf(out, FIGURE_TEXT_SIZE, "%s", text); }
 
@@ -24,72 +21,23 @@ static void copy(char out[FIGURE_TEXT_SIZE], const char *text) { snprintf(out, F
 
 static double of_steps(const struct context *context, double value) { return context->steps ? value : NAN; }
 
-NUMBER(steps)
-{
-	UNUSED;
-	return context->run ? (double)context->steps : NAN;
-}
-NUMBER(batches)
-{
-	UNUSED;
-	return context->run ? (double)context->track->count : NAN;
-}
-NUMBER(step_mean)
-{
-	UNUSED;
-	return of_steps(context, context->mean_s);
-}
-NUMBER(step_median)
-{
-	UNUSED;
-	return of_steps(context, context->median_s);
-}
-NUMBER(step_p95)
-{
-	UNUSED;
-	return context->run && context->track->recent.count ? context->track->recent.p95_s : NAN;
-}
-NUMBER(rate)
-{
-	UNUSED;
-	return context->run ? context->track->rate_per_s : NAN;
-}
-NUMBER(samples_rate)
-{
-	UNUSED;
-	return context->run ? context->track->samples_per_s : NAN;
-}
-NUMBER(loss)
-{
-	UNUSED;
-	return context->run ? context->run->loss : NAN;
-}
-NUMBER(loss_trend)
-{
-	UNUSED;
-	return context->run ? context->run->loss_trend : NAN;
-}
-TEXT(run_title)
-{
-	UNUSED;
-	figure_shorten(out, context->run ? context->run->name : "");
-}
+NUMBER(steps) { return context->run ? (double)context->steps : NAN; }
+NUMBER(batches) { return context->run ? (double)context->track->count : NAN; }
+NUMBER(step_mean) { return of_steps(context, context->mean_s); }
+NUMBER(step_median) { return of_steps(context, context->median_s); }
+NUMBER(step_p95) { return context->run && context->track->recent.count ? context->track->recent.p95_s : NAN; }
+NUMBER(rate) { return context->run ? context->track->rate_per_s : NAN; }
+NUMBER(samples_rate) { return context->run ? context->track->samples_per_s : NAN; }
+NUMBER(loss) { return context->run ? context->run->loss : NAN; }
+NUMBER(loss_trend) { return context->run ? context->run->loss_trend : NAN; }
+TEXT(run_title) { figure_shorten(out, context->run ? context->run->name : ""); }
 TEXT(run_mode)
 {
-	UNUSED;
 	figure_shorten(out, context->run && context->track->count ? run_name(context->run, context->track->mode) : "");
 }
 
-NUMBER(first_step)
-{
-	UNUSED;
-	return context->run ? context->track->slow_first_s : NAN;
-}
-NUMBER(first_baseline)
-{
-	UNUSED;
-	return of_steps(context, context->first_baseline_s);
-}
+NUMBER(first_step) { return context->run ? context->track->slow_first_s : NAN; }
+NUMBER(first_baseline) { return of_steps(context, context->first_baseline_s); }
 NUMBER(first_ratio) { return first_step(context, argument) / first_baseline(context, argument); }
 
 /* Unknown for inferred steps, whose times are only as exact as the polling interval. */
@@ -98,30 +46,13 @@ static double of_published(const struct context *context, double value)
 	return context->run && context->run->is_counted ? NAN : of_steps(context, value);
 }
 
-NUMBER(spread_max)
-{
-	UNUSED;
-	return of_published(context, context->slowest_s);
-}
-NUMBER(spread_min)
-{
-	UNUSED;
-	return of_published(context, context->fastest_s);
-}
-NUMBER(spread_ratio)
-{
-	UNUSED;
-	return of_published(context, context->slowest_s / context->fastest_s);
-}
-NUMBER(spread_slow)
-{
-	UNUSED;
-	return of_steps(context, (double)context->slow_count);
-}
+NUMBER(spread_max) { return of_published(context, context->slowest_s); }
+NUMBER(spread_min) { return of_published(context, context->fastest_s); }
+NUMBER(spread_ratio) { return of_published(context, context->slowest_s / context->fastest_s); }
+NUMBER(spread_slow) { return of_steps(context, (double)context->slow_count); }
 
 TEXT(spread_kind)
 {
-	UNUSED;
 	const char *kind = context->run ? track_kind_name(context->run, context->track, context->spread_kind) : NULL;
 	if (kind)
 		figure_shorten(out, kind);
@@ -129,44 +60,18 @@ TEXT(spread_kind)
 
 /* -- flagged batches -- */
 
-NUMBER(flagged_count)
-{
-	UNUSED;
-	return of_steps(context, (double)context->flagged);
-}
-NUMBER(flagged_share)
-{
-	UNUSED;
-	return of_steps(context, (double)context->flagged / (double)context->steps);
-}
-NUMBER(flagged_lost)
-{
-	UNUSED;
-	return of_steps(context, context->lost_s / (context->mean_s * (double)context->steps));
-}
-NUMBER(flagged_apart)
-{
-	UNUSED;
-	return of_steps(context, (double)context->apart);
-}
+NUMBER(flagged_count) { return of_steps(context, (double)context->flagged); }
+NUMBER(flagged_share) { return of_steps(context, (double)context->flagged / (double)context->steps); }
+NUMBER(flagged_lost) { return of_steps(context, context->lost_s / (context->mean_s * (double)context->steps)); }
+NUMBER(flagged_apart) { return of_steps(context, (double)context->apart); }
 NUMBER(flagged_lost_apart)
 {
-	UNUSED;
 	return of_steps(context, context->lost_apart_s / (context->mean_s * (double)context->steps * 3 / 4));
 }
-NUMBER(flagged_explained)
-{
-	UNUSED;
-	return of_steps(context, (double)context_cause(context)->explained);
-}
-NUMBER(flagged_slow)
-{
-	UNUSED;
-	return context_cause(context)->explained ? context_cause(context)->slow_ratio : NAN;
-}
+NUMBER(flagged_explained) { return of_steps(context, (double)context_cause(context)->explained); }
+NUMBER(flagged_slow) { return context_cause(context)->explained ? context_cause(context)->slow_ratio : NAN; }
 NUMBER(flagged_cause_share)
 {
-	UNUSED;
 	return context_cause(context)->explained ? context_cause(context)->cause.share_ratio : NAN;
 }
 
@@ -177,55 +82,40 @@ static bool has_cause(const struct context *context)
 
 TEXT(flagged_cause)
 {
-	UNUSED;
+	enum { FITS = 44 }; /* in the line of the message */
+	if (!has_cause(context))
+		return;
+	const struct cause *cause = &context_cause(context)->cause;
 	char brief[CAUSE_BRIEF_SIZE];
-	if (has_cause(context))
-		figure_shorten(out,
-			cause_is_about_clock(context_cause(context)->cause.kind)
-				? cause_brief(context->run, &context_cause(context)->cause, brief)
-				: context_cause(context)->cause.what);
+	const char *words = cause_is_about_clock(cause->kind) ? cause_brief(context->run, cause, brief) : cause->what;
+
+	if (text_cells(words) <= FITS)
+		copy(out, words);
+	else
+		figure_shorten(out, words);
 }
 
-TEXT(flagged_cause_kind)
-{
-	UNUSED;
-	copy(out, has_cause(context) ? cause_kind_id(context_cause(context)->cause.kind) : "");
-}
-TEXT(flagged_next)
-{
-	UNUSED;
-	copy(out, has_cause(context) ? context_cause(context)->cause.next : "");
-}
+TEXT(flagged_cause_kind) { copy(out, has_cause(context) ? cause_kind_id(context_cause(context)->cause.kind) : ""); }
+TEXT(flagged_next) { copy(out, has_cause(context) ? context_cause(context)->cause.next : ""); }
 
 /* -- phases -- */
 
 /* Unattributed time is no phase. */
 NUMBER(phase_share)
 {
-	UNUSED;
 	return context->phase && context->phase->name != NAME_UNATTRIBUTED ? context->phase->share_ratio : NAN;
 }
 /* Means, so that the phases add up to the step; medians do not if a phase is slow in some steps. */
 NUMBER(phase_mean) { return phase_share(context, argument) * context->mean_s; }
-NUMBER(phase_median)
-{
-	UNUSED;
-	return context->phase ? context->phase->median_s : NAN;
-}
+NUMBER(phase_median) { return context->phase ? context->phase->median_s : NAN; }
 NUMBER(phase_cpu)
 {
-	UNUSED;
 	return context->phase && context->phase->median_s > 0 ? context->phase->cpu_s / context->phase->median_s : NAN;
 }
-TEXT(phase_title)
-{
-	UNUSED;
-	copy(out, context->phase ? phase_kind_name(phase_kind(context->run, context->phase->name)) : "");
-}
+TEXT(phase_title) { copy(out, context->phase ? phase_kind_name(phase_kind(context->run, context->phase->name)) : ""); }
 
 TEXT(phase_name)
 {
-	UNUSED;
 	if (context->phase && phase_kind(context->run, context->phase->name) == PHASE_BETWEEN)
 		copy(out, "time between batches");
 	else if (context->phase)
@@ -247,7 +137,6 @@ TEXT(phase_part) { figure_write_part(phase_mean(context, argument), context->mea
 /* NAN if the run publishes no phases. */
 NUMBER(unattributed)
 {
-	UNUSED;
 	double share = 0;
 	bool has_phases = false;
 	for (size_t i = 0; i < context->phase_count; i++)
@@ -263,7 +152,6 @@ TEXT(unattributed_part) { figure_write_part(unattributed(context, argument) * co
 /* A phase that only waits for a slower rank or for the GPU cannot be optimized itself. */
 NUMBER(phase_only_waits)
 {
-	UNUSED;
 	if (context->phase && run_name_is(context->run, context->phase->name, KNOWN_SYNC))
 		return 1;
 	if (!context->phase || context->model->run_count < 2)
@@ -295,25 +183,12 @@ TEXT(cause_kind)
 
 #define REQUESTS_S 300
 
-NUMBER(events_refused)
-{
-	UNUSED;
-	return context->run ? (double)run_refused_gaps(context->run) : NAN;
-}
-TEXT(events_refused_why)
-{
-	UNUSED;
-	copy(out, context->run ? run_refused_why(context->run) : "");
-}
-TEXT(events_refused_remedy)
-{
-	UNUSED;
-	copy(out, context->run ? run_refused_remedy(context->run) : "");
-}
+NUMBER(events_refused) { return context->run ? (double)run_refused_gaps(context->run) : NAN; }
+TEXT(events_refused_why) { copy(out, context->run ? run_refused_why(context->run) : ""); }
+TEXT(events_refused_remedy) { copy(out, context->run ? run_refused_remedy(context->run) : ""); }
 
 NUMBER(latency_p95)
 {
-	UNUSED;
 	for (unsigned i = 0; context->run && i < context->run->track_count; i++) {
 		const struct track *track = &context->run->tracks[i];
 		if (track->mode != NAME_NONE && track->recent.count >= 20 &&
@@ -369,16 +244,8 @@ static double loader_number(const struct context *context, const char *key)
 	return run && loader_count(run, key, &count) ? (double)count : NAN;
 }
 
-NUMBER(loader_workers)
-{
-	UNUSED;
-	return loader_number(context, "num_workers");
-}
-NUMBER(loader_prefetch)
-{
-	UNUSED;
-	return loader_number(context, "prefetch_factor");
-}
+NUMBER(loader_workers) { return loader_number(context, "num_workers"); }
+NUMBER(loader_prefetch) { return loader_number(context, "prefetch_factor"); }
 
 static void write_switch(const struct context *context, const char *key, char out[FIGURE_TEXT_SIZE])
 {
@@ -387,33 +254,13 @@ static void write_switch(const struct context *context, const char *key, char ou
 		copy(out, value_is_off(value) ? "off" : "on");
 }
 
-TEXT(loader_pinning)
-{
-	UNUSED;
-	write_switch(context, "pin_memory", out);
-}
-TEXT(loader_persistent)
-{
-	UNUSED;
-	write_switch(context, "persistent_workers", out);
-}
+TEXT(loader_pinning) { write_switch(context, "pin_memory", out); }
+TEXT(loader_persistent) { write_switch(context, "persistent_workers", out); }
 
-#define RUN_NUMBER(name, form, function, what) \
-	{ \
-		name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, NULL \
-	}
-#define RUN_TEXT(name, function, what) \
-	{ \
-		name, FORM_TEXT, RULE_OF_RUN, NULL, function, 0, what, NULL \
-	}
-#define PHASE_NUMBER(name, form, function, what) \
-	{ \
-		name, FORM_##form, RULE_OF_PHASE, function, NULL, 0, what, NULL \
-	}
-#define PHASE_TEXT(name, function, what) \
-	{ \
-		name, FORM_TEXT, RULE_OF_PHASE, NULL, function, 0, what, NULL \
-	}
+#define RUN_NUMBER(name, form, function, what) NUMBER_ROW(name, form, RUN, function, what, NULL)
+#define RUN_TEXT(name, function, what) TEXT_ROW(name, RUN, function, what, NULL)
+#define PHASE_NUMBER(name, form, function, what) NUMBER_ROW(name, form, PHASE, function, what, NULL)
+#define PHASE_TEXT(name, function, what) TEXT_ROW(name, PHASE, function, what, NULL)
 
 static const struct figure rows[] = {
 	RUN_NUMBER("run.steps", COUNT, steps, "recent steps: of the last 200, without the warm-up"),

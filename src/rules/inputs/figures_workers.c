@@ -6,12 +6,8 @@
 #include "src/base/text.h"
 #include "src/model/workers/workers_load.h"
 #include "src/model/workers/workers_shown.h"
+#include "src/rules/inputs/figures.h"
 #include "src/rules/rule_context.h"
-#include "src/rules/rule_figures.h"
-
-#define NUMBER(name) static double name(const struct context *context, const char *argument)
-#define TEXT(name) static void name(const struct context *context, const char *argument, char out[FIGURE_TEXT_SIZE])
-#define UNUSED (void)argument
 
 /* -- workers; for rules of the model those of context_run() -- */
 
@@ -36,47 +32,15 @@ static const struct figures *fetches_of(const struct context *context)
 	return worker_group && worker_group->work.fetch.count ? &worker_group->work.fetch : NULL;
 }
 
-NUMBER(worker_count)
-{
-	UNUSED;
-	return worker_group_of(context)->count;
-}
-NUMBER(worker_busy)
-{
-	UNUSED;
-	return worker_group_of(context)->count ? worker_group_of(context)->busy_ratio : NAN;
-}
+NUMBER(worker_count) { return worker_group_of(context)->count; }
+NUMBER(worker_busy) { return worker_group_of(context)->count ? worker_group_of(context)->busy_ratio : NAN; }
 NUMBER(worker_idle) { return 1 - worker_busy(context, argument); }
-NUMBER(worker_gone)
-{
-	UNUSED;
-	return worker_group_of(context)->states[WORKER_GONE];
-}
-NUMBER(worker_stopped)
-{
-	UNUSED;
-	return worker_group_of(context)->states[WORKER_STOPPED];
-}
-NUMBER(worker_disk)
-{
-	UNUSED;
-	return worker_group_of(context)->on_disk ? worker_group_of(context)->on_disk_s : 0;
-}
-NUMBER(worker_memory)
-{
-	UNUSED;
-	return worker_group_of(context)->count ? worker_group_of(context)->resident_bytes : NAN;
-}
-NUMBER(fetch_longest)
-{
-	UNUSED;
-	return fetches_of(context) ? fetches_of(context)->max_s : NAN;
-}
-NUMBER(fetch_baseline)
-{
-	UNUSED;
-	return fetches_of(context) ? fetches_of(context)->p50_s : NAN;
-}
+NUMBER(worker_gone) { return worker_group_of(context)->states[WORKER_GONE]; }
+NUMBER(worker_stopped) { return worker_group_of(context)->states[WORKER_STOPPED]; }
+NUMBER(worker_disk) { return worker_group_of(context)->on_disk ? worker_group_of(context)->on_disk_s : 0; }
+NUMBER(worker_memory) { return worker_group_of(context)->count ? worker_group_of(context)->resident_bytes : NAN; }
+NUMBER(fetch_longest) { return fetches_of(context) ? fetches_of(context)->max_s : NAN; }
+NUMBER(fetch_baseline) { return fetches_of(context) ? fetches_of(context)->p50_s : NAN; }
 NUMBER(fetch_ratio) { return fetch_longest(context, argument) / fetch_baseline(context, argument); }
 
 static const struct worker_group_load *load_of(const struct context *context)
@@ -88,31 +52,14 @@ static const struct worker_group_load *load_of(const struct context *context)
 	return &context->cache->load;
 }
 
-NUMBER(worker_cpu)
-{
-	UNUSED;
-	return load_of(context)->cpu_ratio;
-}
-NUMBER(worker_on_disk)
-{
-	UNUSED;
-	return load_of(context)->disk_ratio;
-}
-NUMBER(worker_queue)
-{
-	UNUSED;
-	return load_of(context)->queue_ratio;
-}
-NUMBER(worker_read)
-{
-	UNUSED;
-	return load_of(context)->read_bytes_per_s;
-}
+NUMBER(worker_cpu) { return load_of(context)->cpu_ratio; }
+NUMBER(worker_on_disk) { return load_of(context)->disk_ratio; }
+NUMBER(worker_queue) { return load_of(context)->queue_ratio; }
+NUMBER(worker_read) { return load_of(context)->read_bytes_per_s; }
 
 /* Twice as many, up to the number of CPUs. */
 NUMBER(worker_next)
 {
-	UNUSED;
 	const double *now = context->model->system.now;
 	double count = worker_group_of(context)->count, cpus = fmin(now[METRIC_SYSTEM_CPUS], now[METRIC_CGROUP_CPU_LIMIT]);
 	double next = fmin(2 * count, floor(cpus));
@@ -140,7 +87,6 @@ static void name_worker(const struct worker_shown *worker, char *out, size_t siz
 /* "worker 3 (4711)", and the reason if known. */
 TEXT(gone_worker)
 {
-	UNUSED;
 	const struct worker_shown *worker = find_worker(context, WORKER_GONE);
 	if (!worker)
 		return;
@@ -155,7 +101,6 @@ TEXT(gone_worker)
 
 TEXT(stopped_worker)
 {
-	UNUSED;
 	const struct worker_shown *worker = find_worker(context, WORKER_STOPPED);
 	if (worker)
 		name_worker(worker, out, FIGURE_TEXT_SIZE);
@@ -163,7 +108,6 @@ TEXT(stopped_worker)
 
 TEXT(stopped_pid)
 {
-	UNUSED;
 	const struct worker_shown *worker = find_worker(context, WORKER_STOPPED);
 	if (worker)
 		snprintf(out, FIGURE_TEXT_SIZE, "%d", (int)(worker->worker ? worker->worker->pid : worker->process->pid));
@@ -171,7 +115,6 @@ TEXT(stopped_pid)
 
 TEXT(disk_worker)
 {
-	UNUSED;
 	if (worker_group_of(context)->on_disk)
 		name_worker(worker_group_of(context)->on_disk, out, FIGURE_TEXT_SIZE);
 }
@@ -203,15 +146,10 @@ static void pattern_text(const struct context *context, enum pattern_kind kind, 
 
 #define OF_PATTERN(kind, member) (pattern_of(context, kind) ? (double)pattern_of(context, kind)->member : NAN)
 
-NUMBER(period_ratio)
-{
-	UNUSED;
-	return pattern_ratio(context, PATTERN_PERIOD);
-}
+NUMBER(period_ratio) { return pattern_ratio(context, PATTERN_PERIOD); }
 /* The excess of these batches ÷ all time. */
 NUMBER(period_lost)
 {
-	UNUSED;
 	const struct pattern *pattern = pattern_of(context, PATTERN_PERIOD);
 	if (!pattern)
 		return pattern_ratio(context, PATTERN_PERIOD);
@@ -220,106 +158,42 @@ NUMBER(period_lost)
 											: excess_s / (pattern->period * pattern->before_s + excess_s);
 }
 
-NUMBER(period_length)
-{
-	UNUSED;
-	return OF_PATTERN(PATTERN_PERIOD, period);
-}
-NUMBER(period_count)
-{
-	UNUSED;
-	return OF_PATTERN(PATTERN_PERIOD, count);
-}
-NUMBER(period_of)
-{
-	UNUSED;
-	return OF_PATTERN(PATTERN_PERIOD, of);
-}
-NUMBER(period_baseline)
-{
-	UNUSED;
-	return OF_PATTERN(PATTERN_PERIOD, before_s);
-}
-NUMBER(period_slow)
-{
-	UNUSED;
-	return OF_PATTERN(PATTERN_PERIOD, after_s);
-}
-TEXT(period_words)
-{
-	UNUSED;
-	pattern_text(context, PATTERN_PERIOD, out);
-}
+NUMBER(period_length) { return OF_PATTERN(PATTERN_PERIOD, period); }
+NUMBER(period_count) { return OF_PATTERN(PATTERN_PERIOD, count); }
+NUMBER(period_of) { return OF_PATTERN(PATTERN_PERIOD, of); }
+NUMBER(period_baseline) { return OF_PATTERN(PATTERN_PERIOD, before_s); }
+NUMBER(period_slow) { return OF_PATTERN(PATTERN_PERIOD, after_s); }
+TEXT(period_words) { pattern_text(context, PATTERN_PERIOD, out); }
 TEXT(period_unit)
 {
-	UNUSED;
 	if (pattern_of(context, PATTERN_PERIOD))
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", pattern_unit_name(pattern_of(context, PATTERN_PERIOD)->unit));
 }
 NUMBER(period_at_epoch)
 {
-	UNUSED;
 	const struct pattern *pattern = pattern_of(context, PATTERN_PERIOD);
 	return pattern ? pattern->is_epoch_first : NAN;
 }
 TEXT(period_kind)
 {
-	UNUSED;
 	const struct pattern *pattern = pattern_of(context, PATTERN_PERIOD);
 	if (pattern && pattern->phase != NAME_NONE)
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", phase_kind_name(phase_kind(context->run, pattern->phase)));
 }
 TEXT(period_candidate)
 {
-	UNUSED;
 	if (pattern_of(context, PATTERN_PERIOD))
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", pattern_of(context, PATTERN_PERIOD)->candidate);
 }
-NUMBER(drift_ratio)
-{
-	UNUSED;
-	return pattern_ratio(context, PATTERN_DRIFT);
-}
-NUMBER(drift_before)
-{
-	UNUSED;
-	return OF_PATTERN(PATTERN_DRIFT, before_s);
-}
-NUMBER(drift_after)
-{
-	UNUSED;
-	return OF_PATTERN(PATTERN_DRIFT, after_s);
-}
-NUMBER(drift_first)
-{
-	UNUSED;
-	return OF_PATTERN(PATTERN_DRIFT, first);
-}
-TEXT(drift_words)
-{
-	UNUSED;
-	pattern_text(context, PATTERN_DRIFT, out);
-}
-NUMBER(kinds_ratio)
-{
-	UNUSED;
-	return pattern_ratio(context, PATTERN_KINDS);
-}
-NUMBER(kinds_fast)
-{
-	UNUSED;
-	return OF_PATTERN(PATTERN_KINDS, before_s);
-}
-NUMBER(kinds_slow)
-{
-	UNUSED;
-	return OF_PATTERN(PATTERN_KINDS, after_s);
-}
-TEXT(kinds_words)
-{
-	UNUSED;
-	pattern_text(context, PATTERN_KINDS, out);
-}
+NUMBER(drift_ratio) { return pattern_ratio(context, PATTERN_DRIFT); }
+NUMBER(drift_before) { return OF_PATTERN(PATTERN_DRIFT, before_s); }
+NUMBER(drift_after) { return OF_PATTERN(PATTERN_DRIFT, after_s); }
+NUMBER(drift_first) { return OF_PATTERN(PATTERN_DRIFT, first); }
+TEXT(drift_words) { pattern_text(context, PATTERN_DRIFT, out); }
+NUMBER(kinds_ratio) { return pattern_ratio(context, PATTERN_KINDS); }
+NUMBER(kinds_fast) { return OF_PATTERN(PATTERN_KINDS, before_s); }
+NUMBER(kinds_slow) { return OF_PATTERN(PATTERN_KINDS, after_s); }
+TEXT(kinds_words) { pattern_text(context, PATTERN_KINDS, out); }
 
 /* -- stall -- */
 
@@ -334,32 +208,21 @@ static const struct stall *stall_of(const struct context *context)
 	return cache->is_stalled ? &cache->stall : NULL;
 }
 
-NUMBER(stall_seconds)
-{
-	UNUSED;
-	return !context->run ? NAN : stall_of(context) ? stall_of(context)->seconds : 0;
-}
-NUMBER(stall_baseline)
-{
-	UNUSED;
-	return stall_of(context) ? stall_of(context)->baseline_s : NAN;
-}
+NUMBER(stall_seconds) { return !context->run ? NAN : stall_of(context) ? stall_of(context)->seconds : 0; }
+NUMBER(stall_baseline) { return stall_of(context) ? stall_of(context)->baseline_s : NAN; }
 TEXT(stall_stack)
 {
-	UNUSED;
 	if (stall_of(context))
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", stall_of(context)->stack);
 }
 TEXT(stall_why)
 {
-	UNUSED;
 	if (stall_of(context))
 		snprintf(out, FIGURE_TEXT_SIZE, "%s", stall_of(context)->why);
 }
 
 TEXT(stall_where)
 {
-	UNUSED;
 	const struct stall *stall = stall_of(context);
 	if (!stall)
 		return;
@@ -372,22 +235,12 @@ TEXT(stall_where)
 
 NUMBER(stall_pid)
 {
-	UNUSED;
 	return context->run ? (double)(context->run->pid ? context->run->pid : context->run->inner_pid) : NAN;
 }
 
-#define RUN_NUMBER(name, form, function, what) \
-	{ \
-		name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, NULL \
-	}
-#define LOAD(name, form, function, what) \
-	{ \
-		name, FORM_##form, RULE_OF_RUN, function, NULL, 0, what, "no worker was observed for 2 s" \
-	}
-#define RUN_TEXT(name, function, what) \
-	{ \
-		name, FORM_TEXT, RULE_OF_RUN, NULL, function, 0, what, NULL \
-	}
+#define RUN_NUMBER(name, form, function, what) NUMBER_ROW(name, form, RUN, function, what, NULL)
+#define LOAD(name, form, function, what) NUMBER_ROW(name, form, RUN, function, what, "no worker was observed for 2 s")
+#define RUN_TEXT(name, function, what) TEXT_ROW(name, RUN, function, what, NULL)
 
 static const struct figure rows[] = {
 	RUN_NUMBER("workers.count", COUNT, worker_count, "live DataLoader workers"),

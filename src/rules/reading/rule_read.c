@@ -258,7 +258,7 @@ static const struct {
 };
 
 /* The text in braces: a figure, then optionally `*2`, then optionally `|percent`. */
-static bool read_place(struct rule_book *book, const char *text, struct text_part *part, struct rule_fault *fault)
+static bool read_placeholder(struct rule_book *book, const char *text, struct text_part *part, struct rule_fault *fault)
 {
 	char name[NAME_SIZE], word[NAME_SIZE], shown[SHOWN_SIZE];
 	const char *rest = text;
@@ -314,18 +314,18 @@ static bool end_literal(struct text_reading *reading, struct rule_fault *fault)
 	return add_part(reading, (struct text_part){ .kind = PART_LITERAL, .literal = retained }, fault);
 }
 
-static bool take_place(struct text_reading *reading, const char **text, struct rule_fault *fault)
+static bool take_placeholder(struct text_reading *reading, const char **text, struct rule_fault *fault)
 {
-	char place[NAME_SIZE], shown[SHOWN_SIZE];
+	char placeholder[NAME_SIZE], shown[SHOWN_SIZE];
 	size_t length = strcspn(*text + 1, "}");
 	struct text_part part;
-	if ((*text)[1 + length] != '}' || length >= sizeof place)
+	if ((*text)[1 + length] != '}' || length >= sizeof placeholder)
 		return fault_is(
 			fault, "write {figure}; for a literal brace write {{", "\"%s\" is not closed", show(shown, *text));
-	memcpy(place, *text + 1, length);
-	place[length] = '\0';
+	memcpy(placeholder, *text + 1, length);
+	placeholder[length] = '\0';
 	*text += length + 2;
-	return end_literal(reading, fault) && read_place(reading->book, place, &part, fault) &&
+	return end_literal(reading, fault) && read_placeholder(reading->book, placeholder, &part, fault) &&
 		add_part(reading, part, fault);
 }
 
@@ -350,7 +350,7 @@ bool rule_read_text(struct rule_book *book, const char *text, struct rule_text *
 	for (const char *at = text; *at;) {
 		bool is_doubled = strchr("{}[]", *at) && at[1] == *at;
 		if (*at == '{' && !is_doubled) {
-			if (!take_place(&reading, &at, fault))
+			if (!take_placeholder(&reading, &at, fault))
 				return false;
 		} else if ((*at == '[' || *at == ']') && !is_doubled) {
 			if (!take_bracket(&reading, &at, fault))

@@ -21,7 +21,7 @@ bool replay_is_running(const struct replay *replay)
 	return !replay->is_paused && !replay->has_ended && !replay->is_following && !replay->is_seeking;
 }
 
-int64_t replay_place_ns(const struct replay *replay)
+int64_t replay_position_ns(const struct replay *replay)
 {
 	if (!replay_is_running(replay) || isinf(replay->speed))
 		return replay->at_ns;
@@ -92,7 +92,7 @@ void replay_seek(struct replay *replay, const struct goal *goal)
 		return;
 	}
 	replay->focus.is_wanted = false;
-	replay_put(replay, replay_place_ns(replay));
+	replay_put(replay, replay_position_ns(replay));
 	if (!choose_start(replay, goal)) {
 		screen_message(replay->screen, "out of memory: cannot seek in the recording");
 		replay->is_seeking = false;
@@ -163,7 +163,7 @@ static bool step_seek(struct replay *replay)
 static void run_out(struct replay *replay)
 {
 	replay->has_ended = player_has_ended(replay->session->player);
-	if (!replay->has_ended && !replay->is_following && replay_place_ns(replay) >= replay->session->model->now_ns)
+	if (!replay->has_ended && !replay->is_following && replay_position_ns(replay) >= replay->session->model->now_ns)
 		replay->is_following = true;
 	note_end(replay);
 	if (replay->has_ended || replay->is_following)
@@ -174,7 +174,7 @@ static bool play(struct replay *replay)
 {
 	struct session *session = replay->session;
 	int64_t begun_ns = clock_monotonic_ns(), next_ns,
-			upto_ns = replay_is_running(replay) && !isinf(replay->speed) ? replay_place_ns(replay) : INT64_MAX;
+			upto_ns = replay_is_running(replay) && !isinf(replay->speed) ? replay_position_ns(replay) : INT64_MAX;
 	bool did = false;
 	for (;;) {
 		if (!player_next_ns(session->player, &next_ns)) {
@@ -231,7 +231,7 @@ int replay_wait_ms(const struct replay *replay)
 		return 0;
 	if (!player_next_ns(replay->session->player, &next_ns))
 		return FOLLOW_MS;
-	double due_ms = (double)(next_ns - replay_place_ns(replay)) / (double)NS_PER_MS / replay->speed;
+	double due_ms = (double)(next_ns - replay_position_ns(replay)) / (double)NS_PER_MS / replay->speed;
 	int wait_ms = due_ms <= 0 ? 0 : due_ms >= move_ms ? move_ms : (int)due_ms + 1;
 	return wait_ms > frame_ms ? wait_ms : frame_ms;
 }
@@ -272,7 +272,7 @@ void replay_show(struct replay *replay, int width)
 	line->speed = replay->speed;
 	line->has_span = replay->is_file;
 	line->begin_ns = replay->is_file ? replay->begin_ns : replay->session->model->first_ns;
-	line->at_ns = replay->is_file ? replay_place_ns(replay) : replay->session->model->now_ns;
+	line->at_ns = replay->is_file ? replay_position_ns(replay) : replay->session->model->now_ns;
 	line->end_ns = replay->end_ns;
 	line->realtime_offset_ns = replay->realtime_offset_ns;
 	line->done_ratio = replay->is_seeking ? done_ratio(replay) : 0;

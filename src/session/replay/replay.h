@@ -37,7 +37,7 @@ void replay_show(struct replay *replay, int width);
 struct goal;
 
 /* The replay's clock now, in the recording's time. */
-int64_t replay_place_ns(const struct replay *replay);
+int64_t replay_position_ns(const struct replay *replay);
 void replay_put(struct replay *replay, int64_t at_ns);
 void replay_seek(struct replay *replay, const struct goal *goal);
 

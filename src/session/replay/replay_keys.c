@@ -31,7 +31,7 @@ static void go_to(struct replay *replay, int64_t time_ns)
 static int64_t wished_ns(const struct replay *replay)
 {
 	if (!replay->is_seeking || replay->goal.kind != GOAL_TIME)
-		return replay_place_ns(replay);
+		return replay_position_ns(replay);
 	return replay->goal.time_ns < replay->end_ns ? replay->goal.time_ns : replay->end_ns;
 }
 
@@ -55,7 +55,7 @@ static void change_speed(struct replay *replay, bool is_faster)
 		speed = speed >= SPEED_MAX ? HUGE_VAL : fmin(speed * 2, SPEED_MAX);
 	else
 		speed = isinf(speed) ? SPEED_MAX : fmax(speed / 2, SPEED_MIN);
-	replay_put(replay, replay_place_ns(replay));
+	replay_put(replay, replay_position_ns(replay));
 	replay->speed = speed;
 	if (replay->is_following)
 		screen_message(replay->screen, "following the recorder: the speed applies after you seek back");
@@ -68,7 +68,7 @@ static void pause_or_go_on(struct replay *replay)
 		go_to(replay, replay->begin_ns);
 		return;
 	}
-	replay_put(replay, replay_place_ns(replay));
+	replay_put(replay, replay_position_ns(replay));
 	replay->is_paused = !replay->is_paused;
 	replay->is_following = false;
 }
@@ -101,12 +101,12 @@ static const struct timeline_flag *next_flag(
 			;
 	if (at < count)
 		return is_later ? at + 1 < count ? &flags[at + 1] : NULL : at > 0 ? &flags[at - 1] : NULL;
-	int64_t place_ns = wished_ns(replay);
+	int64_t position_ns = wished_ns(replay);
 	const struct timeline_flag *before = NULL;
 	for (size_t i = 0; i < count; i++) {
-		if (is_later && flags[i].seen_ns > place_ns)
+		if (is_later && flags[i].seen_ns > position_ns)
 			return &flags[i];
-		if (flags[i].seen_ns <= place_ns)
+		if (flags[i].seen_ns <= position_ns)
 			before = &flags[i];
 	}
 	return is_later ? NULL : before;

@@ -1,13 +1,13 @@
 #include "src/session/replay/stations.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/thread.h"
 
 /* Playing through a gap of this length is fast enough. */
 #define GAP_NS (240 * NS_PER_S)
@@ -33,11 +33,11 @@ static void close_session(struct session *session)
 	free(session);
 }
 
-static int64_t time_at(const struct stations *stations, size_t place)
+static int64_t time_at(const struct stations *stations, size_t index)
 {
-	return place == 0             ? stations->begin_ns
-		: place > stations->count ? stations->end_ns
-								  : stations->list[place - 1]->model->now_ns;
+	return index == 0             ? stations->begin_ns
+		: index > stations->count ? stations->end_ns
+								  : stations->list[index - 1]->model->now_ns;
 }
 
 /* The middle of the widest gap; 0: all gaps are short, or the list is full. Under the lock. */
@@ -164,17 +164,6 @@ static void *work(void *argument)
 	return NULL;
 }
 
-/* Blocks all signals in the thread, so that the main thread gets them. */
-static bool start_thread(struct stations *stations)
-{
-	sigset_t all, before;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	int error = pthread_create(&stations->thread, NULL, work, stations);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error == 0;
-}
-
 struct stations *stations_start(const struct session *session, int64_t begin_ns, int64_t end_ns)
 {
 	struct stations *stations = calloc(1, sizeof *stations);
@@ -186,7 +175,7 @@ struct stations *stations_start(const struct session *session, int64_t begin_ns,
 	stations->end_ns = end_ns;
 	pthread_mutex_init(&stations->lock, NULL);
 	pthread_cond_init(&stations->changed, NULL);
-	if (start_thread(stations))
+	if (thread_start(&stations->thread, work, stations) == 0)
 		return stations;
 	session_again_close(&stations->base);
 	free(stations);

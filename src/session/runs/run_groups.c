@@ -74,14 +74,14 @@ static bool is_compared(const struct run_row *row) { return row->is_live && isfi
  * asynchronous ranks are the step times. */
 static void fill_times(const struct run_row *rows, size_t count, double *times_s)
 {
-	double least_s = INFINITY, most_s = 0;
+	double min_s = INFINITY, max_s = 0;
 	for (size_t i = 0; i < count; i++)
 		if (is_compared(&rows[i])) {
-			least_s = fmin(least_s, rows[i].step_s);
-			most_s = fmax(most_s, rows[i].step_s);
+			min_s = fmin(min_s, rows[i].step_s);
+			max_s = fmax(max_s, rows[i].step_s);
 		}
 	for (size_t i = 0; i < count; i++)
-		times_s[i] = most_s <= least_s * RANK_SYNCHRONOUS_RATIO ? rows[i].own_s : rows[i].step_s;
+		times_s[i] = max_s <= min_s * RANK_SYNCHRONOUS_RATIO ? rows[i].own_s : rows[i].step_s;
 }
 
 /* Compares means over the whole run. */

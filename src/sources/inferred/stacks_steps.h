@@ -3,7 +3,7 @@
  *
  * A batch begins when the loader delivers it and ends when it delivers the next one, so a batch is a whole step; its
  * phases are unknown. Times are those of the poll that saw the count change: if batches are shorter than a few
- * polls, several are emitted together, each with the mean time. Words in the code tell validation loops from
+ * polls, several are emitted together, each with the mean time. Words in the code distinguish validation loops from
  * training loops. Batches before pmtop's start count only for the epoch that was in progress. */
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_STEPS_H
 #define PMTOP_SOURCES_INFERRED_STACKS_STEPS_H

@@ -26,7 +26,6 @@ struct stacks_tree {
 	struct node *nodes;
 	struct known_code *codes;
 	uint32_t *table; /* hash table of nodes by parent, code, line and group; 0 = free */
-	bool is_full;
 };
 
 struct stacks_tree *stacks_tree_new(void)
@@ -55,8 +54,6 @@ void stacks_tree_free(struct stacks_tree *tree)
 	free(tree->table);
 	free(tree);
 }
-
-bool stacks_tree_is_full(const struct stacks_tree *tree) { return tree->is_full; }
 
 /* -- codes -- */
 
@@ -172,7 +169,6 @@ void stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_s
 	uint32_t node = OUTERMOST;
 	for (size_t i = sample->count; i > 0; i--) {
 		uint32_t child = child_of(tree, group, node, &sample->sites[i - 1], texts[i - 1]);
-		tree->is_full |= !child;
 		if (!child)
 			break;
 		node = child;

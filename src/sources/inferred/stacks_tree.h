@@ -22,7 +22,6 @@ bool stacks_tree_is_own(const struct stacks_tree *tree, const struct py_known *k
  * NULL = unknown; they must outlive the tree. */
 void stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_sample *sample, const char *const *texts,
 	uint64_t time_ns);
-bool stacks_tree_is_full(const struct stacks_tree *tree);
 /* Emits what is new since the last call (CODE, CODE_NODE, CODE_TIME); with `again`, all that was emitted before,
  * with the same values. */
 void stacks_tree_emit(struct stacks_tree *tree, int64_t now_ns, bool again, struct sample_set *out);

@@ -41,7 +41,7 @@ struct perf_reading {
 	uint64_t values[PERF_GROUP_MAX];
 };
 
-/* False if the data read are not those of a group of so many counters. */
+/* False if the data read are not those of a group of `count` counters. */
 static inline bool perf_reading_fits(const struct perf_reading *reading, ssize_t size, unsigned count)
 {
 	return size >= (ssize_t)offsetof(struct perf_reading, values) && reading->count == count &&

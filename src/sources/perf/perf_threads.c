@@ -427,5 +427,3 @@ bool perf_threads_never_had_turn(const struct perf_threads *threads, unsigned ev
 struct perf_left_out perf_threads_left_out(const struct perf_threads *threads) { return threads->left_out; }
 
 size_t perf_threads_count(const struct perf_threads *threads) { return threads->thread_count; }
-
-size_t perf_threads_descriptors(const struct perf_threads *threads) { return threads->descriptors; }

@@ -49,6 +49,5 @@ struct perf_left_out {
 /* At the last scan. */
 struct perf_left_out perf_threads_left_out(const struct perf_threads *threads);
 size_t perf_threads_count(const struct perf_threads *threads);
-size_t perf_threads_descriptors(const struct perf_threads *threads);
 
 #endif

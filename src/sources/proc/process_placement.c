@@ -120,9 +120,9 @@ bool process_emit_placement(int directory_fd, int32_t pid, bool had_placement, i
 		has_placement || had_placement ? sample_set_add(out, RECORD_PROCESS_PLACE, 0, now_ns) : NULL;
 	if (!record)
 		return has_placement;
-	record->place.pid = pid;
-	record->place.local_rank = placement.local_rank;
-	record->place.visible_devices =
+	record->placement.pid = pid;
+	record->placement.local_rank = placement.local_rank;
+	record->placement.visible_devices =
 		placement.has_devices ? sample_set_text(out, placement.devices, strlen(placement.devices)) : NULL;
 	return has_placement;
 }

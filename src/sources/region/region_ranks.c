@@ -1,6 +1,5 @@
 #include "src/sources/region/region_ranks.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/files/file.h"
+#include "src/base/text.h"
 #include "src/region/events.h"
 #include "src/region/tables.h"
 #include "src/sources/proc/proc_file.h"
@@ -20,13 +20,6 @@ enum { METAS_MAX = 64, STAT_SIZE = 2048, REGIONS_MAX = 1024 };
 #define SETTLED_NS (10 * NS_PER_S)
 
 /* -- the rank of a region -- */
-
-static long count_of(const char *text)
-{
-	char *end;
-	long count = isdigit((unsigned char)*text) ? strtol(text, &end, 10) : -1;
-	return count >= 0 && *end == '\0' ? count : -1;
-}
 
 struct facts {
 	char run_id[REGION_RUN_ID_SIZE], rank[16], world_size[16], role[16];
@@ -62,8 +55,8 @@ static void read_facts(struct region *region, struct facts *facts)
 
 static bool is_rank(const struct facts *facts, struct region_rank *out)
 {
-	out->rank = count_of(facts->rank);
-	out->world_size = count_of(facts->world_size);
+	out->rank = text_count(facts->rank);
+	out->world_size = text_count(facts->world_size);
 	memcpy(out->run_id, facts->run_id, sizeof out->run_id);
 	return out->run_id[0] && out->rank >= 0 && out->world_size > 1 && !facts->role[0];
 }

@@ -246,9 +246,9 @@ void synthetic_describe_gpus(const struct synthetic *synthetic, int64_t now_ns, 
 	struct record *record = sample_set_add(out, RECORD_PROCESS_PLACE, 0, now_ns);
 	if (!record)
 		return;
-	record->place.pid = SYNTHETIC_PID;
-	record->place.local_rank = -1;
-	record->place.visible_devices = "0,1";
+	record->placement.pid = SYNTHETIC_PID;
+	record->placement.local_rank = -1;
+	record->placement.visible_devices = "0,1";
 	for (int gpu = 0; gpu < SYNTHETIC_GPUS && !synthetic->scenario->node.is_bare; gpu++)
 		emit_gpu(synthetic, now_ns, gpu, out);
 	if (synthetic->scenario->node.is_bare)
@@ -295,7 +295,7 @@ static void emit_counters(const struct synthetic *synthetic, int64_t now_ns, int
 	const struct scenario_node *scenario = &synthetic->scenario->node;
 	double copied_bytes = scenario->copied_bytes_per_s * seconds_between(synthetic->start_ns, now_ns);
 	double throttled_ns = is_meant(synthetic, gpu) ? floor(1e9 * sums->throttled_s) : 0;
-	bool is_heat = scenario->throttle & (1u << GPU_THROTTLE_HEAT | 1u << GPU_THROTTLE_HEAT_SOFTWARE),
+	bool is_heat = scenario->throttle & GPU_THROTTLED_BY_HEAT,
 		 is_power = scenario->throttle & 1u << GPU_THROTTLE_POWER_CAP;
 	for (size_t i = 0; i < sizeof counter_rates / sizeof *counter_rates; i++)
 		sample_set_figure(out, now_ns, counter_rates[i].metric, gpu,

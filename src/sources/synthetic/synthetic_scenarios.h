@@ -88,7 +88,7 @@ struct scenario {
 	enum metric leaks;
 	enum synthetic_who leaker;
 	uint64_t sawtooth;    /* batches after which all of it is freed; 0 = never */
-	uint64_t spike_every; /* memory grows by spike_bytes for eight of so many batches */
+	uint64_t spike_every; /* memory grows by spike_bytes for eight of this many batches */
 	double spike_bytes;
 	uint64_t slower_from; /* batch from which on each takes slower_ratio times as long; 0 = never */
 	double slower_ratio;

@@ -49,7 +49,7 @@ enum status access_explain_unopened(
 	case STATUS_NOT_FOUND:
 		if (is_alive)
 			return explain_hidden(pid, out);
-		return reason_set(out, status, NULL, "no process %d (it may have ended)", (int)pid);
+		return reason_set(out, status, "pmtop list shows the runs", "no process %d (it may have ended)", (int)pid);
 	case STATUS_DENIED:
 		snprintf(path, sizeof path, "%s/%d", proc_root, (int)pid);
 		return file_stat(AT_FDCWD, path, &directory, 0) == 0 ? explain_owner(pid, directory.st_uid, out)

@@ -23,7 +23,7 @@ enum {
 	STAT_SIZE = 2048,
 	CMDLINE_SIZE = 4096,
 	THREADS_A_REFRESH = 8,  /* how many threads' children files are opened per refresh, on average */
-	THREADS_EVERY_MAX = 16, /* they are read at least once in so many refreshes */
+	THREADS_EVERY_MAX = 16, /* they are read at least once in this many refreshes */
 	THREADS_SCANNED_MAX = 4096,
 	TRIES_MAX = 8,
 	/* descriptors reserved for the target's own files, its region and the rest of the program */

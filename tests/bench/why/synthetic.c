@@ -1,5 +1,5 @@
-/* synthetic: a synthetic run as fast as it can be told, through the model and the rules: what `pmtop -b --format=json`
- * would have printed.
+/* synthetic: a synthetic run as fast as it can be computed, through the model and the rules: what `pmtop -b
+ * --format=json` would have printed.
  *
  *   synthetic SCENARIO:SEED SECONDS TRUTH
  *

@@ -1,4 +1,4 @@
-"""Starts a run, has pmtop watch it from before its first batch to its end, and gives back what really happened and what was told."""
+"""Starts a run, has pmtop watch it from before its first batch to its end, and gives back what really happened and what was reported."""
 import json
 import os
 import subprocess
@@ -19,21 +19,21 @@ class Skip(Exception):
     """It cannot be planted here; why."""
 
 
-def tell_synthetic(case, seed, seconds):
-    """truth, Told of an invented run, as fast as it can be told."""
+def run_synthetic(case, seed, seconds):
+    """truth, Reported of a synthetic run, as fast as it can be computed."""
     with tempfile.TemporaryDirectory() as scratch:
         truth = os.path.join(scratch, 'truth')
-        run = subprocess.run([SYNTHETIC, f'{case.told}:{seed}', str(seconds), truth], capture_output=True, text=True)
+        run = subprocess.run([SYNTHETIC, f'{case.arguments}:{seed}', str(seconds), truth], capture_output=True, text=True)
         if run.returncode:
             raise RuntimeError(run.stderr.strip())
-        seen = Told()
+        seen = Reported()
         for line in run.stdout.splitlines():
             seen.take(line)
         with open(truth) as file:
             return json.load(file), seen
 
 
-class Told:
+class Reported:
     """What pmtop said from the beginning to the end of one run."""
 
     def __init__(self):
@@ -43,37 +43,37 @@ class Told:
         self.counts = {}         # rule → the batches that had ended then
         self.raised = set()      # (rule, tenth of a second since 1970): each time that it was raised
         self.patterns = []       # of the last object
-        self.drifts = {}         # the first batch of each drift that was told → the batches that had ended when it was told first
-        self.slopes = []         # (finished batches, memory) wherever a slope was told
+        self.drifts = {}         # the first batch of each drift that was reported → the batches that had ended when it was reported first
+        self.slopes = []         # (finished batches, memory) wherever a slope was reported
         self.stall = None
         self.verdicts = []
         self.others = []         # (realtime, share of all CPUs that others took in the second before)
 
     def take(self, line):
-        told = json.loads(line)
+        reported = json.loads(line)
         self.objects += 1
-        self.last = told
-        for flagged in told.get('flagged', ()):
+        self.last = reported
+        for flagged in reported.get('flagged', ()):
             if flagged.get('mode', 'train') == 'train':
                 self.flagged[flagged['epoch'], flagged['batch']] = flagged
-        for warning in told.get('warnings', ()):
+        for warning in reported.get('warnings', ()):
             self.warnings.setdefault(warning['rule'], warning)
-            self.counts.setdefault(warning['rule'], int(told.get('batch', {}).get('count', 0)))
+            self.counts.setdefault(warning['rule'], int(reported.get('batch', {}).get('count', 0)))
             self.raised.add((warning['rule'], warning.get('since_ns', 0) // 10**8))
-        self.patterns = told.get('patterns', self.patterns)
-        for first in [pattern['first'] for pattern in told.get('patterns', ()) if pattern.get('kind') == 'drift']:
-            self.drifts.setdefault(int(first), int(told.get('batch', {}).get('count', 0)))
-        memory = told.get('memory', {})
+        self.patterns = reported.get('patterns', self.patterns)
+        for first in [pattern['first'] for pattern in reported.get('patterns', ()) if pattern.get('kind') == 'drift']:
+            self.drifts.setdefault(int(first), int(reported.get('batch', {}).get('count', 0)))
+        memory = reported.get('memory', {})
         if 'slope_bytes_per_s' in memory:
-            self.slopes.append((told.get('batch', {}).get('count', 0), memory))
+            self.slopes.append((reported.get('batch', {}).get('count', 0), memory))
         verdict = memory.get('verdict')
         if verdict and (not self.verdicts or self.verdicts[-1] != verdict):
             self.verdicts.append(verdict)
-        self.stall = told.get('stall', self.stall)
+        self.stall = reported.get('stall', self.stall)
 
 
     def memory_before(self, batches):
-        """The last that was told of memory before so many batches had ended: later its processes end, one after another."""
+        """The last that was reported of memory before so many batches had ended: later its processes end, one after another."""
         return next((memory for count, memory in reversed(self.slopes) if count <= batches), {})
 
 
@@ -128,14 +128,14 @@ def torch_python():
     return chosen, environment
 
 
-def command_of(case, told, truth, seed):
+def command_of(case, arguments, truth, seed):
     if case.program == 'trainer':
-        return [TRAINER, '--name', case.name, '--seed', str(seed), '--wait-for-enter', '--truth', truth, *told], None
+        return [TRAINER, '--name', case.name, '--seed', str(seed), '--wait-for-enter', '--truth', truth, *arguments], None
     if case.program == 'torch':
         python, environment = torch_python()
         if not python:
             raise Skip('no torch (make check-python, or WHY_PYTHON=)')
-        return [python, SCRIPT, '--seed', str(seed), '--wait-for-enter', '--truth', truth, *told], environment
+        return [python, SCRIPT, '--seed', str(seed), '--wait-for-enter', '--truth', truth, *arguments], environment
     raise Skip(f'no program {case.program}')
 
 
@@ -166,11 +166,11 @@ def wait_for_open(run):
     raise RuntimeError(f'{run.args[0]} ended with {code}: {why[-1] if why else line!r}')
 
 
-def watch(case, told, seed, limit_s, until=None):
-    """truth, Told. `until`: a condition on Told after which the run is ended."""
+def watch(case, arguments, seed, limit_s, until=None):
+    """truth, Reported. `until`: a condition on Reported after which the run is ended."""
     with tempfile.TemporaryDirectory() as scratch:
         truth = os.path.join(scratch, 'truth')
-        command, environment = command_of(case, told, truth, seed)
+        command, environment = command_of(case, arguments, truth, seed)
         others = Others()
         run = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=be_nice)
         monitor = None
@@ -178,7 +178,7 @@ def watch(case, told, seed, limit_s, until=None):
             wait_for_open(run)
             monitor = subprocess.Popen(['timeout', str(limit_s), PMTOP, '-b', '--format=json', '--all', '-d', REFRESH_S, '-p', str(run.pid)], stdout=subprocess.PIPE, text=True,
                                        preexec_fn=be_nice)
-            seen = Told()
+            seen = Reported()
             for line in monitor.stdout:
                 seen.take(line)
                 others.look()

@@ -15,7 +15,7 @@ struct act {
 
 struct fault_kind {
 	const char *name, *help;
-	enum fault_place place;
+	enum fault_phase phase;
 	double ms, mb, size;
 	void (*act)(struct faults *faults, struct fault *fault, const struct act *act);
 };

@@ -61,7 +61,7 @@ bool faults_add(struct faults *faults, const char *text)
 	double value;
 	int used;
 
-	if (faults->count == FAULTS_MOST)
+	if (faults->count == FAULTS_MAX)
 		return is_mistake(text);
 	*fault = (struct fault){ 0 };
 	for (size_t i = 0; i < KINDS; i++)
@@ -74,7 +74,7 @@ bool faults_add(struct faults *faults, const char *text)
 	for (const char *rest = text + length; *rest; rest += used)
 		if (sscanf(rest, ",%15[a-z]=%lf%n", key, &value, &used) != 2 || !set(fault, key, value))
 			return is_mistake(text);
-	if (fault->kind->place == AT_LOAD && fault->seconds > 0)
+	if (fault->kind->phase == AT_LOAD && fault->seconds > 0)
 		return is_mistake(text);
 	faults->count++;
 	return true;
@@ -150,8 +150,8 @@ bool faults_start(struct faults *faults, uint64_t seed, uint64_t batches, unsign
 	faults->seed = seed;
 	faults->batches = batches;
 	snprintf(faults->name, sizeof faults->name, "/trainer.%d", (int)getpid());
-	faults->took_s = shared(FAULTS_MOST * batches * sizeof *faults->took_s);
-	faults->kept_bytes = shared(FAULTS_MOST * sizeof *faults->kept_bytes);
+	faults->took_s = shared(FAULTS_MAX * batches * sizeof *faults->took_s);
+	faults->kept_bytes = shared(FAULTS_MAX * sizeof *faults->kept_bytes);
 	faults->queue_s = shared(batches * sizeof *faults->queue_s);
 	faults->schedstat_fd = faults->count ? open("/proc/self/schedstat", O_RDONLY | O_CLOEXEC) : -1;
 	if (!faults->took_s || !faults->kept_bytes || !faults->queue_s)
@@ -171,9 +171,9 @@ void faults_end(struct faults *faults)
 	accomplice_end(&faults->accomplice);
 	scratch_end(&faults->scratch);
 	if (faults->took_s)
-		munmap(faults->took_s, FAULTS_MOST * faults->batches * sizeof *faults->took_s);
+		munmap(faults->took_s, FAULTS_MAX * faults->batches * sizeof *faults->took_s);
 	if (faults->kept_bytes)
-		munmap(faults->kept_bytes, FAULTS_MOST * sizeof *faults->kept_bytes);
+		munmap(faults->kept_bytes, FAULTS_MAX * sizeof *faults->kept_bytes);
 	if (faults->queue_s)
 		munmap(faults->queue_s, faults->batches * sizeof *faults->queue_s);
 	if (faults->schedstat_fd > 0)
@@ -208,7 +208,7 @@ static void act(struct faults *faults, unsigned number, uint64_t batch, const st
 	fault->kept_bytes = 0;
 }
 
-/* 0 where the kernel does not tell. */
+/* 0 if the kernel does not report it. */
 static double queued_s(const struct faults *faults)
 {
 	char text[96] = "";
@@ -238,21 +238,21 @@ void faults_begin(struct faults *faults, uint64_t batch)
 			fault->next_ns += (int64_t)(fault->seconds * 1e9);
 	}
 	for (unsigned i = 0; i < faults->count; i++)
-		if (faults->list[i].is_on && faults->list[i].kind->place == AT_SIZE)
+		if (faults->list[i].is_on && faults->list[i].kind->phase == AT_SIZE)
 			act(faults, i, batch, &(struct act){ 0 });
 }
 
-void faults_at(struct faults *faults, enum fault_place place, struct pmtop *pm, uint64_t batch, pid_t worker)
+void faults_at(struct faults *faults, enum fault_phase phase, struct pmtop *pm, uint64_t batch, pid_t worker)
 {
 	for (unsigned i = 0; i < faults->count; i++)
-		if (faults->list[i].is_on && faults->list[i].kind->place == place)
+		if (faults->list[i].is_on && faults->list[i].kind->phase == phase)
 			act(faults, i, batch, &(struct act){ .pm = pm, .batch = batch, .worker = worker, .begin_ns = now_ns() });
 }
 
 void faults_finish(struct faults *faults, uint64_t batch)
 {
 	for (unsigned i = 0; i < faults->count; i++)
-		if (faults->list[i].is_on && faults->list[i].kind->place == AT_BATCH)
+		if (faults->list[i].is_on && faults->list[i].kind->phase == AT_BATCH)
 			act(faults, i, batch, &(struct act){ .batch = batch, .is_end = true });
 	free(faults->block);
 	faults->block = NULL;
@@ -267,7 +267,7 @@ void faults_load(struct faults *faults, uint64_t batch, int worker)
 		bool is_on = is_of_worker(fault) ? worker == (int)fault->worker && (double)batch >= fault->from
 										 : is_due(faults, fault, batch);
 
-		if (is_on && fault->kind->place == AT_LOAD)
+		if (is_on && fault->kind->phase == AT_LOAD)
 			act(faults, i, batch, &(struct act){ .batch = batch, .begin_ns = now_ns() });
 	}
 }
@@ -276,7 +276,7 @@ bool faults_wait_for(const struct faults *faults, uint64_t batch)
 {
 	for (unsigned i = 0; i < faults->count; i++) {
 		const struct fault *fault = &faults->list[i];
-		bool is_before = fault->kind->place == AT_LOAD || fault->kind->place == AT_DATA;
+		bool is_before = fault->kind->phase == AT_LOAD || fault->kind->phase == AT_DATA;
 
 		if (is_before && !is_of_worker(fault) && fault->ms > 0 && is_due(faults, fault, batch))
 			return true;
@@ -284,22 +284,22 @@ bool faults_wait_for(const struct faults *faults, uint64_t batch)
 	return false;
 }
 
-unsigned faults_samples(const struct faults *faults, uint64_t batch, unsigned usual)
+unsigned faults_samples(const struct faults *faults, uint64_t batch, unsigned size)
 {
 	for (unsigned i = 0; i < faults->count; i++)
-		if (faults->list[i].kind->place == AT_SIZE && is_due(faults, &faults->list[i], batch))
-			return (unsigned)((double)usual * faults->list[i].size);
-	return usual;
+		if (faults->list[i].kind->phase == AT_SIZE && is_due(faults, &faults->list[i], batch))
+			return (unsigned)((double)size * faults->list[i].size);
+	return size;
 }
 
-unsigned faults_samples_most(const struct faults *faults, unsigned usual)
+unsigned faults_samples_max(const struct faults *faults, unsigned size)
 {
 	double most = 1;
 
 	for (unsigned i = 0; i < faults->count; i++)
-		if (faults->list[i].kind->place == AT_SIZE)
+		if (faults->list[i].kind->phase == AT_SIZE)
 			most = fmax(most, faults->list[i].size);
-	return (unsigned)((double)usual * most);
+	return (unsigned)((double)size * most);
 }
 
 /* -- the truth -- */

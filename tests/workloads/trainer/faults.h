@@ -1,4 +1,4 @@
-/* faults.h: what can be made to go wrong in single batches, each told by --fault NAME[,KEY=VALUE …].
+/* faults.h: faults that can be planted in single batches, each by --fault NAME[,KEY=VALUE …].
  *
  * Which batches: every K-th (every=7, the default), a share of them that looks random (odds=0.05), or one every so many
  * seconds (seconds=2; not for faults of the loader); from batch `from` on. How much: ms, mb, size. What really happened
@@ -16,13 +16,13 @@
 #include "pmtop.h"
 #include "scratch.h"
 
-enum { FAULTS_MOST = 4 };
+enum { FAULTS_MAX = 4 };
 
 /* Where it happens: LOAD in the loader's `decode` (in a worker, where there are any); BATCH from the batch's begin to
  * its end; DATA before the trainer asks for its data; the others within that span; BETWEEN after the batch's end. */
-enum fault_place { AT_LOAD, AT_DATA, AT_FORWARD, AT_OPTIMIZER, AT_BOOKKEEPING, AT_BETWEEN, AT_BATCH, AT_SIZE };
+enum fault_phase { AT_LOAD, AT_DATA, AT_FORWARD, AT_OPTIMIZER, AT_BOOKKEEPING, AT_BETWEEN, AT_BATCH, AT_SIZE };
 
-/* FAULT(name on the command line, function, place, ms, mb, size, help) */
+/* FAULT(name on the command line, function, phase, ms, mb, size, help) */
 #define FAULTS(X) \
 	X("slow-data", slow_data, AT_LOAD, 60, 0, 0, "the loader waits for ms") \
 	X("busy-data", busy_data, AT_LOAD, 60, 0, 0, "the loader works for ms longer") \
@@ -64,7 +64,7 @@ struct fault {
 
 struct faults {
 	unsigned count;
-	struct fault list[FAULTS_MOST];
+	struct fault list[FAULTS_MAX];
 	uint64_t seed, batches; /* of the whole run */
 	struct scratch scratch; /* a file to read from and write to */
 	struct accomplice accomplice;
@@ -90,16 +90,16 @@ void faults_end(struct faults *faults);
 /* The trainer's batch begins: which of them happen in it. Those of the loader are only known by `faults_loads`. */
 void faults_begin(struct faults *faults, uint64_t batch);
 /* `worker`: its pid, of AT_DATA. */
-void faults_at(struct faults *faults, enum fault_place place, struct pmtop *pm, uint64_t batch, pid_t worker);
+void faults_at(struct faults *faults, enum fault_phase phase, struct pmtop *pm, uint64_t batch, pid_t worker);
 /* It has ended. */
 void faults_finish(struct faults *faults, uint64_t batch);
 /* Whoever loads the batch; `worker`: its number, or −1. */
 void faults_load(struct faults *faults, uint64_t batch, int worker);
 /* The batch must not be loaded ahead of time, for what is planted in it would not be seen. */
 bool faults_wait_for(const struct faults *faults, uint64_t batch);
-/* Samples in the batch, where usual batches have `usual`; and the most that any has. */
-unsigned faults_samples(const struct faults *faults, uint64_t batch, unsigned usual);
-unsigned faults_samples_most(const struct faults *faults, unsigned usual);
+/* Samples in the batch if other batches have `size`; and the largest number of any batch. */
+unsigned faults_samples(const struct faults *faults, uint64_t batch, unsigned size);
+unsigned faults_samples_max(const struct faults *faults, unsigned size);
 
 /* A member of the truth: "faults":[{"name":…,"batches":[…],"took_s":[…],"batch_s":[…],"queue_s":[…],"kept_bytes":…}];
  * `seconds`: of each finished batch. What a fault took is known where it is an act of the run itself, and else a mere

@@ -14,7 +14,7 @@
 #include "digits.h"
 #include "noise.h"
 
-/* What the trainer tells a worker: it waits for the worker's next batch; it is done with one. */
+/* What the trainer sends to a worker: it waits for the worker's next batch; it is done with one. */
 enum { ASKED = 'a', FREED = 'f' };
 
 bool loader_is_planted(const struct loader_plan *plan, uint64_t batch)
@@ -45,7 +45,7 @@ static float *slot_inputs(const struct loader *loader, unsigned slot)
 static uint8_t *slot_labels(const struct loader *loader, unsigned slot)
 {
 	return loader->memory + slot * loader->slot_size +
-		sizeof(float) * DIGITS_PIXELS * faults_samples_most(loader->plan.faults, loader->plan.batch_size);
+		sizeof(float) * DIGITS_PIXELS * faults_samples_max(loader->plan.faults, loader->plan.batch_size);
 }
 
 /* Brightness and grain, so that no two readings of a record are alike. */
@@ -223,7 +223,7 @@ bool loader_start(struct loader *loader, const struct loader_plan *plan)
 	signal(SIGPIPE, SIG_IGN);
 	*loader = (struct loader){ .plan = *plan };
 	loader->slot_size =
-		(faults_samples_most(plan->faults, plan->batch_size) * (DIGITS_PIXELS * sizeof(float) + 1) + 63) & ~(size_t)63;
+		(faults_samples_max(plan->faults, plan->batch_size) * (DIGITS_PIXELS * sizeof(float) + 1) + 63) & ~(size_t)63;
 	loader->slots = plan->workers ? plan->workers * LOADER_PREFETCH : 1;
 	memory = mmap(NULL, loader->slots * loader->slot_size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
@@ -270,7 +270,7 @@ void loader_stop(struct loader *loader)
 }
 
 /* A worker that has loaded its last batch is gone, though its batches are still here. SIGPIPE is ignored. */
-static bool tell(const struct worker *worker, char message)
+static bool send_message(const struct worker *worker, char message)
 {
 	return write(worker->ask, &message, 1) == 1 || errno == EPIPE;
 }
@@ -280,7 +280,7 @@ static bool await(const struct loader *loader, uint64_t batch)
 	const struct worker *worker = &loader->workers[batch % loader->plan.workers];
 	char message;
 
-	return tell(worker, ASKED) && read(worker->ready, &message, 1) == 1;
+	return send_message(worker, ASKED) && read(worker->ready, &message, 1) == 1;
 }
 
 pid_t loader_worker(const struct loader *loader, uint64_t batch)
@@ -296,7 +296,7 @@ bool loader_next(struct loader *loader, struct pmtop *pm, struct minibatch *out)
 
 	if (loader->plan.workers) {
 		if (batch > 0)
-			tell(&loader->workers[(batch - 1) % loader->plan.workers], FREED);
+			send_message(&loader->workers[(batch - 1) % loader->plan.workers], FREED);
 		pmtop_span_begin(pm, "wait");
 		good = await(loader, batch);
 		pmtop_span_end(pm);

@@ -3,7 +3,7 @@
  *
  * Batch k of the run is the same whoever loads it. With workers, batch k comes from worker k mod workers, through a
  * ring of slots in shared memory; two pipes a worker say which slots are free and which are ready. Workers publish into
- * small regions of their own, as those of a DataLoader do, but where they are told to be quiet. */
+ * small regions of their own, as those of a DataLoader do, unless an option disables that. */
 #ifndef TRAINER_LOADER_H
 #define TRAINER_LOADER_H
 

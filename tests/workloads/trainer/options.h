@@ -1,4 +1,4 @@
-/* options.h: what the trainer can be told to do, and to do wrong. */
+/* options.h: the options of the trainer. */
 #ifndef TRAINER_OPTIONS_H
 #define TRAINER_OPTIONS_H
 
@@ -33,7 +33,7 @@ struct options {
 	const char *name;  /* of the run */
 	const char *truth; /* file to write what really happened to, or NULL */
 	bool no_publish, wait_for_enter;
-	bool quiet_kinds;   /* batches that accumulate are not told apart from others, nor how many do */
+	bool quiet_kinds;   /* batches that accumulate are not published as a kind, nor is their number */
 	bool quiet_workers; /* loader processes publish nothing */
 	struct faults faults;
 };

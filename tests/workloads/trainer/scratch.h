@@ -17,7 +17,7 @@ struct scratch {
 bool scratch_make(struct scratch *scratch, double mb, uint64_t seed, char *why, size_t why_size);
 void scratch_end(struct scratch *scratch);
 
-/* For so long, at places that look random, none of which is in the page cache. */
+/* For so long, at random offsets, none of which is in the page cache. */
 void scratch_read(struct scratch *scratch, int64_t duration_ns);
 void scratch_read_direct(struct scratch *scratch, int64_t duration_ns);
 /* Through a mapping. */

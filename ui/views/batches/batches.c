@@ -241,7 +241,8 @@ static void bars_title(const struct scene *scene, const struct run *run, const s
 
 	line_start(line, " · ");
 	if (first && last)
-		line_add(line, 1, ROLE_NORMAL, "%s … %s", parts_batch_name(from, run, first), parts_batch_name(to, run, last));
+		line_add(line, 1, ROLE_NORMAL, "epoch/batch %s … %s", parts_batch_name(from, run, first),
+			parts_batch_name(to, run, last));
 	if (bars->level->batches > 1)
 		line_add(line, 2, ROLE_NORMAL, "each bar: slowest of %llu", (unsigned long long)bars->level->batches);
 	line_add(line, 0, ROLE_FLAG, "▲ %s flagged", parts_thousands(text, (double)track->flagged_count));
@@ -301,7 +302,7 @@ static void draw_focus_line(const struct scene *scene, const struct run *run, st
 	if (!batch)
 		return;
 	line_start(&line, " · ");
-	line_add(&line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s %s", batch->is_flagged ? "▲" : "▼",
+	line_add(&line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s batch %s", batch->is_flagged ? "▲" : "▼",
 		parts_batch_name(text, run, batch));
 	line_add(&line, 0, ROLE_NORMAL, "%s", parts_time(text, batch->step_s, like));
 	if (batch_kind(kind, run, track, batch)[0] != '\0')
@@ -387,7 +388,7 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	scene->state->plot = scene->state->list = (struct rect){ 0, 0, 0, 0 };
 	if (!run) {
 		parts_note(canvas, rect, "Batches",
-			"This process is not instrumented, so pmtop shows no batches. 1 Overview says how to instrument it and "
+			"This process is not instrumented, so pmtop shows no batches. [1] Overview says how to instrument it and "
 			"shows "
 			"process figures.");
 		return;
@@ -457,9 +458,9 @@ const struct view batches_view = {
 	.name = "Batches",
 	.short_name = "Batch",
 	.digit = '2',
-	.keys = "Esc back  ←→ batch  n/N flag  Enter why  f flag  m mode  ↑↓ list  <> sort  +/- zoom  / search  w write  ? "
+	.keys = "Esc back  ←→ batch  n/N next flagged  Enter why  f flag/unflag  m train/validation  +/- zoom  / search  ? "
 			"help",
-	.keys_short = "Esc back  ←→ batch  n/N flag  Enter why  f flag  m mode  +/- zoom  ? help",
+	.keys_short = "Esc back  ←→ batch  n/N next flagged  Enter why  f (un)flag  +/- zoom  ? help",
 	.can_search = true,
 	.draw = draw,
 	.key = key,

@@ -154,14 +154,8 @@ bool flag_list_key(struct scene *scene, const struct run *run, struct key_event 
 {
 	struct view_state *state = scene->state;
 	struct listed list[RUN_FLAGGED_MAX];
-	if (event.key == '<' || event.key == '>') {
-		state->sort = (state->sort + (event.key == '>' ? 1 : SORTS - 1)) % SORTS;
+	if (parts_sort_key(state, event, SORTS))
 		return true;
-	}
-	if (event.key == 'I') {
-		state->sort_ascending = !state->sort_ascending;
-		return true;
-	}
 	size_t count = sorted(scene, run, list);
 	bool had_focus = focused_row(scene, list, count) >= 0;
 

@@ -382,7 +382,7 @@ static void why_title(const struct run *run, const struct track *track, const st
 {
 	char kind[BATCH_KIND_SIZE];
 	char name[NUMBER_SIZE], step[NUMBER_SIZE], baseline[NUMBER_SIZE], excess[NUMBER_SIZE], ratio[NUMBER_SIZE] = "";
-	snprintf(title, size, batch->is_flagged ? "Why %s was slow" : "Batch %s", parts_batch_name(name, run, batch));
+	snprintf(title, size, batch->is_flagged ? "Why batch %s was slow" : "Batch %s", parts_batch_name(name, run, batch));
 	if (!isnan(why->ratio))
 		snprintf(ratio, sizeof ratio, "%.1f×", why->ratio);
 	line_start(right, " · ");

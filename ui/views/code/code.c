@@ -72,7 +72,7 @@ static void draw_absent(const struct scene *scene, struct canvas *canvas, struct
 {
 	static const char spans[] =
 		"\nSpans show where time goes in any language: put PMTOP_SPAN(pm, \"decode\") { … } around "
-		"the code; 3 Operations shows it.";
+		"the code; [3] Operations shows it.";
 	const struct model *model = scene->model;
 	char text[600];
 	snprintf(text, sizeof text, "pmtop has no samples of its Python code yet.%s", spans);
@@ -136,22 +136,15 @@ static void choose_group(struct scene *scene, const struct code_sampled *sample,
 	}
 }
 
-static bool walk_matches(struct scene *scene, const struct code_sampled *sample, const struct code_rows *rows, int step)
-{
-	struct view_state *state = scene->state;
-	if (state->search[0] == '\0')
-		return false;
-	for (size_t i = 1; i <= rows->count; i++) {
-		size_t at = ((size_t)state->row + (step > 0 ? i : rows->count - i)) % rows->count;
+struct listed {
+	const struct code_sampled *sample;
+	const struct code_rows *rows;
+};
 
-		if (!code_line_matches(sample, &sample->code->lines[rows->indices[at]], state->search))
-			continue;
-		state->row = (int)at;
-		state->chosen = rows->indices[at] + 1u;
-		return true;
-	}
-	snprintf(scene->message, sizeof scene->message, "no line matches \"%s\"", state->search);
-	return true;
+static bool matches(const void *rows, int row, const char *search)
+{
+	const struct listed *listed = rows;
+	return code_line_matches(listed->sample, &listed->sample->code->lines[listed->rows->indices[row]], search);
 }
 
 static int next_sort(int sort, int step)
@@ -175,8 +168,7 @@ static bool click_header(
 	int column = table_column_at(&table, event.x);
 
 	if (column == CODE_CELL_SHARE || column == CODE_CELL_ALL || column == CODE_CELL_LOCATION) {
-		state->sort_ascending = column == state->sort && !state->sort_ascending;
-		state->sort = column;
+		parts_sort_by(state, column);
 	}
 	return true;
 }
@@ -198,8 +190,13 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	case '+': state->zoom = 0; return true;
 	case KEY_ARROW_LEFT: choose_group(scene, &sample, -1); return true;
 	case KEY_ARROW_RIGHT: choose_group(scene, &sample, 1); return true;
-	case 'n': return walk_matches(scene, &sample, &rows, 1);
-	case 'N': return walk_matches(scene, &sample, &rows, -1);
+	case 'n':
+	case 'N':
+		if (state->search[0] == '\0')
+			return false;
+		if (parts_list_find(scene, event, (int)rows.count, "line", matches, &(struct listed){ &sample, &rows }))
+			state->chosen = rows.indices[state->row] + 1u;
+		return true;
 	case KEY_CLICK:
 		if (click_header(&sample, &rows, state, event))
 			return true;
@@ -246,8 +243,7 @@ const struct view code_view = {
 	.name = "Code",
 	.short_name = "Code",
 	.digit = '7',
-	.keys = "q quit  Tab view  ↑↓ line  ←→ process  - whole run  + last minute  <> sort  / search  n/N match  w write  "
-			"? help",
+	.keys = "q quit  Tab view  ↑↓ line  ←→ process  - whole run  + last minute  <> sort  / search  w save CSV  ? help",
 	.keys_short = "q quit  ↑↓ line  ←→ process  -/+ whole/minute  <> sort  / search  ? help",
 	.can_search = true,
 	.draw = draw,

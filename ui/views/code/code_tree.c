@@ -85,7 +85,7 @@ static void draw_call(struct tree *tree, const struct call *call, int depth)
 	const struct code_name *name = &tree->sample->code->codes[call->code];
 	struct rect row = rect_row(tree->rect, tree->row++);
 	double share = tree->sample->seconds > 0 ? call->seconds / tree->sample->seconds : NAN;
-	char text[400], place[300];
+	char text[400], location[300];
 	int used = 6, indent = 2 * (depth < 16 ? depth : 16), width = row.width - used - indent;
 	canvas_text_right(tree->canvas, row.x, row.y, 5, ROLE_STRONG, format_percent(text, share));
 	if (width < 8)
@@ -93,9 +93,9 @@ static void draw_call(struct tree *tree, const struct call *call, int depth)
 	used += indent +
 		canvas_text(tree->canvas, row.x + used + indent, row.y, width, name->is_own ? ROLE_ACCENT : ROLE_NORMAL,
 			name->function);
-	code_location(name, 0, place, sizeof place);
-	if (used + 2 + (int)text_cells(place) <= row.width)
-		canvas_text(tree->canvas, row.x + used + 2, row.y, row.width - used - 2, ROLE_DIM, place);
+	code_location(name, 0, location, sizeof location);
+	if (used + 2 + (int)text_cells(location) <= row.width)
+		canvas_text(tree->canvas, row.x + used + 2, row.y, row.width - used - 2, ROLE_DIM, location);
 }
 
 static void draw_calls(struct tree *tree, const struct set *from, int depth)
@@ -142,13 +142,13 @@ void code_tree_panel(
 {
 	struct line right;
 	struct set from;
-	char title[320], place[300], text[NUMBER_SIZE];
+	char title[320], location[300], text[NUMBER_SIZE];
 	if (!line)
 		return;
 	line_start(&right, " · ");
 	line_add(&right, 1, ROLE_NORMAL, "in %.120s", sample->code->codes[line->code].function);
 	snprintf(title, sizeof title, "What %s calls",
-		code_location(&sample->code->codes[line->code], line->line, place, sizeof place));
+		code_location(&sample->code->codes[line->code], line->line, location, sizeof location));
 	struct tree tree = { .sample = sample,
 		.whole_s = code_seconds(sample, &line->all),
 		.canvas = canvas,

@@ -86,12 +86,12 @@ static const struct table_column event_columns[EVENT_CELLS] = {
 };
 
 /* Indices into perf->events of the events in use. */
-static int used_events(const struct perf *perf, int places[PERF_EVENTS_MAX])
+static int used_events(const struct perf *perf, int indices[PERF_EVENTS_MAX])
 {
 	int count = 0;
 	for (unsigned i = 0; i < perf->event_count && i < PERF_EVENTS_MAX; i++)
 		if (perf->events[i].is_used)
-			places[count++] = (int)i;
+			indices[count++] = (int)i;
 	return count;
 }
 
@@ -123,7 +123,7 @@ static void panel_events(struct scene *scene, struct canvas *canvas, struct rect
 {
 	const struct perf *perf = &scene->model->perf;
 	struct view_state *state = scene->state;
-	int places[PERF_EVENTS_MAX], count = used_events(perf, places);
+	int indices[PERF_EVENTS_MAX], count = used_events(perf, indices);
 	struct table table;
 	struct line line;
 	char text[NUMBER_SIZE];
@@ -140,7 +140,7 @@ static void panel_events(struct scene *scene, struct canvas *canvas, struct rect
 	parts_list_settle(state, count, inside.height);
 	state->list = inside;
 	for (int i = state->scroll; i < count && i - state->scroll < inside.height; i++) {
-		const struct perf_event_now *event = &perf->events[places[i]];
+		const struct perf_event_now *event = &perf->events[indices[i]];
 		struct rect row = rect_row(inside, i - state->scroll);
 
 		for (int cell = 0; cell < EVENT_CELLS; cell++)
@@ -155,9 +155,9 @@ static void panel_events(struct scene *scene, struct canvas *canvas, struct rect
 
 static const struct perf_event_now *chosen_event(const struct scene *scene)
 {
-	int places[PERF_EVENTS_MAX], count = used_events(&scene->model->perf, places);
+	int indices[PERF_EVENTS_MAX], count = used_events(&scene->model->perf, indices);
 	int row = clamp(scene->state->row, 0, count - 1);
-	return count > 0 ? &scene->model->perf.events[places[row]] : NULL;
+	return count > 0 ? &scene->model->perf.events[indices[row]] : NULL;
 }
 
 static void panel_plot(struct scene *scene, struct canvas *canvas, struct rect rect)
@@ -229,8 +229,8 @@ static void panel_of_processes(const struct scene *scene, struct canvas *canvas,
 
 static void draw_wide(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	int frame = parts_panel_rows(canvas), places[PERF_EVENTS_MAX],
-		events = used_events(&scene->model->perf, places) + 1, figures = counter_figures_rows(scene->model);
+	int frame = parts_panel_rows(canvas), indices[PERF_EVENTS_MAX],
+		events = used_events(&scene->model->perf, indices) + 1, figures = counter_figures_rows(scene->model);
 	int wanted = frame + (events > figures ? events : figures);
 	struct rect top = rect_take_top(&rect, clamp(wanted, 0, rect.height * 3 / 5)),
 				left = rect_take_left(&top, top.width / 2);
@@ -274,14 +274,10 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 static bool key(struct scene *scene, struct key_event event, struct rect rect)
 {
 	struct view_state *state = scene->state;
-	int places[PERF_EVENTS_MAX], count = used_events(&scene->model->perf, places), row = state->row;
+	int indices[PERF_EVENTS_MAX], count = used_events(&scene->model->perf, indices), row = state->row;
 	(void)rect;
-	switch (event.key) {
-	case '+':
-	case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
-	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
-	default: break;
-	}
+	if (trace_zoom_key(scene, event))
+		return true;
 	if (count == 0 || !parts_list_key(state, event, count, state->list))
 		return false;
 	if (state->row != row)
@@ -307,19 +303,19 @@ static void write_row(const struct scene *scene, const struct perf_event_now *ev
 static void write(const struct scene *scene, struct buffer *out)
 {
 	const struct perf *perf = &scene->model->perf;
-	int places[PERF_EVENTS_MAX], count = used_events(perf, places);
+	int indices[PERF_EVENTS_MAX], count = used_events(perf, indices);
 	if (perf->since_ns == 0)
 		return;
 	buffer_puts(out, "pid,event,role,per_s,per_batch,total,counted_ratio\n");
 	for (int i = 0; i < count; i++) {
-		const struct perf_event_now *event = &perf->events[places[i]];
+		const struct perf_event_now *event = &perf->events[indices[i]];
 
 		write_row(scene, event, 0, event->per_s, event->total, event->counted_ratio, out);
 	}
 	for (size_t process = 0; process < perf->process_count; process++)
 		for (int i = 0; i < count; i++)
-			write_row(scene, &perf->events[places[i]], perf->processes[process].pid,
-				perf->processes[process].per_s[places[i]], perf->processes[process].total[places[i]], NAN, out);
+			write_row(scene, &perf->events[indices[i]], perf->processes[process].pid,
+				perf->processes[process].per_s[indices[i]], perf->processes[process].total[indices[i]], NAN, out);
 }
 
 const struct view counters_view = {
@@ -327,8 +323,8 @@ const struct view counters_view = {
 	.name = "Counters",
 	.short_name = "Ctr",
 	.digit = '9',
-	.keys = "q quit  Tab view  ↑↓ event  +/- zoom  [] run  Space pause  w write  ? help",
-	.keys_short = "q quit  Tab view  ↑↓ event  +/- zoom  w write  ? help",
+	.keys = "q quit  Tab view  ↑↓ event  +/- zoom  [] next run  Space pause  w save CSV  ? help",
+	.keys_short = "q quit  Tab view  ↑↓ event  +/- zoom  w save CSV  ? help",
 	.draw = draw,
 	.key = key,
 	.write = write,

@@ -127,7 +127,7 @@ static void show_mfu(const struct scene *scene, struct figure *figure)
 	say(figure, "needs meta flops_per_sample", false, "and peak_flops");
 	if (!figure->is_known)
 		return;
-	snprintf(figure->what, sizeof figure->what, "of %s FLOP/s (published peak)", published(run, "peak_flops", text));
+	snprintf(figure->what, sizeof figure->what, "of the peak, %s FLOP/s", published(run, "peak_flops", text));
 	snprintf(
 		figure->judged, sizeof figure->judged, "%s per sample (published)", published(run, "flops_per_sample", text));
 }
@@ -173,10 +173,10 @@ enum {
 	LACKS_MAX = 3
 };
 
-static void show(const struct scene *scene, int place, struct figure *out)
+static void show(const struct scene *scene, int index, struct figure *out)
 {
 	memset(out, 0, sizeof *out);
-	figures[place].show(scene, out);
+	figures[index].show(scene, out);
 }
 
 /* -- why some are missing -- */

@@ -15,13 +15,14 @@
 #include "ui/views/overview/panel_process.h"
 #include "ui/views/overview/panels.h"
 #include "ui/widgets/parts.h"
+#include "ui/widgets/plots/over_time.h"
 #include "ui/widgets/plots/trace.h"
 
 static int clamp(int value, int min, int max) { return value < min ? min : value > max ? max : value; }
 
 /* -- which one -- */
 
-static int place_of(const struct model *model, const struct gpu *gpu) { return (int)(gpu - model->gpus.gpus); }
+static int index_of(const struct model *model, const struct gpu *gpu) { return (int)(gpu - model->gpus.gpus); }
 
 /* The user's choice stays until another run is shown; else the first GPU of the run. `chosen` holds its instance +
  * 1. */
@@ -32,19 +33,19 @@ static int chosen_gpu(const struct scene *scene)
 	for (size_t i = 0; i < scene->model->gpus.count && state->chosen_for == scene->run; i++)
 		if (state->chosen == (uint64_t)scene->model->gpus.gpus[i].instance + 1)
 			return (int)i;
-	return gpus_to_show(scene->model, scene_run(scene), of_run) > 0 ? place_of(scene->model, of_run[0]) : 0;
+	return gpus_to_show(scene->model, scene_run(scene), of_run) > 0 ? index_of(scene->model, of_run[0]) : 0;
 }
 
-static void choose(struct scene *scene, int place)
+static void choose(struct scene *scene, int index)
 {
 	struct view_state *state = scene->state;
-	if (place < 0 || place >= (int)scene->model->gpus.count)
+	if (index < 0 || index >= (int)scene->model->gpus.count)
 		return;
-	if (place != chosen_gpu(scene))
+	if (index != chosen_gpu(scene))
 		memset(state->scales, 0, sizeof state->scales);
-	state->chosen = (uint64_t)scene->model->gpus.gpus[place].instance + 1;
+	state->chosen = (uint64_t)scene->model->gpus.gpus[index].instance + 1;
 	state->chosen_for = scene->run;
-	state->row = place;
+	state->row = index;
 }
 
 /* -- drawing -- */
@@ -77,10 +78,8 @@ static void gpu_title(const struct scene *scene, const struct gpu *gpu, char *ti
 	gpu_ranks(ranks, scene->model, gpu);
 	if (gpu->lost[0] != '\0')
 		line_add(line, 0, ROLE_CRITICAL, "⚠ lost");
-	if (isdigit((unsigned char)ranks[0]))
-		line_add(line, 0, ROLE_STRONG, "rank %s", ranks);
-	else if (ranks[0] != '\0')
-		line_add(line, 0, ROLE_STRONG, "used by the run");
+	if (ranks[0] != '\0')
+		line_add(line, 0, ROLE_STRONG, "used by %s", ranks);
 	if (gpu->driver[0] != '\0')
 		line_add(line, 1, ROLE_DIM, "%s", gpu->driver);
 	if (gpu->pci[0] != '\0')
@@ -179,10 +178,9 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	struct view_state *state = scene->state;
 	int count = (int)scene->model->gpus.count;
 	(void)rect;
+	if (trace_zoom_key(scene, event))
+		return true;
 	switch (event.key) {
-	case '+':
-	case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
-	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
 	case KEY_ARROW_LEFT: event.key = KEY_ARROW_UP; break;
 	case KEY_ARROW_RIGHT: event.key = KEY_ARROW_DOWN; break;
 	default: break;
@@ -196,34 +194,19 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	return true;
 }
 
-enum { WRITTEN_COLUMNS = 256 };
+enum { WRITTEN_ROWS = 256 };
 
 static void write_gpu(const struct scene *scene, const struct gpu *gpu, struct buffer *out)
 {
 #define SERIES_POINTER(name) gpu->series.name,
 	const struct series *const series[] = { GPU_SERIES(SERIES_POINTER) };
 #undef SERIES_POINTER
-	enum { COUNT = sizeof series / sizeof series[0] };
-	int64_t from_ns = trace_since(scene, scene->state->zoom), width_ns = (scene->now_ns - from_ns) / WRITTEN_COLUMNS;
-	struct series_column columns[COUNT][WRITTEN_COLUMNS];
+	struct buffer cells = BUFFER_INIT;
 	char number[NUMBER_SIZE], name[80];
-
-	for (size_t i = 0; i < COUNT && width_ns > 0; i++)
-		series_columns(series[i], from_ns, scene->now_ns + 1, columns[i], WRITTEN_COLUMNS);
-	for (size_t column = 0; column < WRITTEN_COLUMNS && width_ns > 0; column++) {
-		bool has = false;
-
-		for (size_t i = 0; i < COUNT; i++)
-			has |= columns[i][column].has;
-		if (!has)
-			continue;
-		parts_csv_time(out, true, scene, from_ns + (int64_t)column * width_ns);
-		parts_csv_text(out, false, gpu_number(number, scene->model, gpu));
-		parts_csv_text(out, false, gpu_name(name, sizeof name, gpu));
-		for (size_t i = 0; i < COUNT; i++)
-			parts_csv_number(out, false, columns[i][column].has ? columns[i][column].last : NAN);
-		buffer_puts(out, "\n");
-	}
+	parts_csv_text(&cells, false, gpu_number(number, scene->model, gpu));
+	parts_csv_text(&cells, false, gpu_name(name, sizeof name, gpu));
+	over_time_write(scene, series, sizeof series / sizeof series[0], WRITTEN_ROWS, cells.data ? cells.data : "", out);
+	buffer_release(&cells);
 }
 
 static void write(const struct scene *scene, struct buffer *out)
@@ -243,8 +226,8 @@ const struct view gpu_view = {
 	.name = "GPU",
 	.short_name = "GPU",
 	.digit = '5',
-	.keys = "q quit  Tab view  ↑↓ GPU  [] run  +/- zoom  Space pause  w write  ? help",
-	.keys_short = "q quit  Tab view  ↑↓ GPU  [] run  +/- zoom  w write  ? help",
+	.keys = "q quit  Tab view  ↑↓ GPU  [] next run  +/- zoom  Space pause  w save CSV  ? help",
+	.keys_short = "q quit  Tab view  ↑↓ GPU  [] next run  +/- zoom  w save CSV  ? help",
 	.draw = draw,
 	.key = key,
 	.write = write,

@@ -85,7 +85,7 @@ static bool show_busy(const struct shown *shown, struct fact_row *row)
 	if (isnan(sm) && (activity = gpu_missing(shown->scene->model, "GPU activity")) != NULL)
 		line_add(&row->more, 4, ROLE_DIM, "SMs –: %s", activity->text);
 	if (!isnan(gpu->run_busy_ratio) && gpu->is_ours)
-		line_add(&row->more, 2, ROLE_NORMAL, "run %s", format_percent(text, gpu->run_busy_ratio));
+		line_add(&row->more, 2, ROLE_NORMAL, "%s by the run", format_percent(text, gpu->run_busy_ratio));
 	add_percent(&row->more, 3, ROLE_DIM, "memory busy", gpu_now(gpu, METRIC_GPU_MEMORY_BUSY));
 	return true;
 }
@@ -99,8 +99,8 @@ static bool show_units(const struct shown *shown, struct fact_row *row)
 		return false;
 	snprintf(
 		row->value, sizeof row->value, "occupancy %s", format_percent(text, gpu_now(gpu, METRIC_GPU_SM_OCCUPANCY)));
-	add_percent(&row->more, 0, ROLE_NORMAL, "tensor cores", gpu_now(gpu, METRIC_GPU_TENSOR_ACTIVE));
-	add_percent(&row->more, 1, ROLE_NORMAL, "DRAM", gpu_now(gpu, METRIC_GPU_DRAM_ACTIVE));
+	add_percent(&row->more, 0, ROLE_NORMAL, "tensor", gpu_now(gpu, METRIC_GPU_TENSOR_ACTIVE));
+	add_percent(&row->more, 1, ROLE_NORMAL, "bandwidth", gpu_now(gpu, METRIC_GPU_DRAM_ACTIVE));
 	return true;
 }
 
@@ -143,6 +143,19 @@ static bool show_shares(const struct shown *shown, struct fact_row *row)
 			whole - used -
 				(isnan(gpu_now(gpu, METRIC_GPU_MEMORY_RESERVED)) ? 0 : gpu_now(gpu, METRIC_GPU_MEMORY_RESERVED)),
 			"");
+	return true;
+}
+
+/* Neither used nor free. */
+static bool show_reserved(const struct shown *shown, struct fact_row *row)
+{
+	double reserved = gpu_now(shown->gpu, METRIC_GPU_MEMORY_RESERVED);
+	char text[NUMBER_SIZE];
+	if (!(reserved > 0))
+		return false;
+	snprintf(row->value, sizeof row->value, "driver %s", format_bytes(text, reserved));
+	row->role = ROLE_DIM;
+	line_add(&row->more, 0, ROLE_DIM, "neither used nor free");
 	return true;
 }
 
@@ -372,6 +385,7 @@ static const struct fact {
 	{ "activity", 4, show_units },
 	{ "memory", 0, show_memory },
 	{ "", 3, show_shares },
+	{ "", 9, show_reserved },
 	{ "allocator", 6, show_allocator },
 	{ "growth", 5, show_growth },
 	{ "power", 1, show_power },

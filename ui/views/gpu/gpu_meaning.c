@@ -74,7 +74,7 @@ void gpu_absent_line(const struct model *model, struct line *line)
 	line_add(line, 0, ROLE_DIM, "GPU – %s", missing ? missing->text : "no driver reports one");
 	if (missing && missing->remedy[0] != '\0')
 		line_add(line, 2, ROLE_DIM, "%s", missing->remedy);
-	line_add(line, 1, ROLE_DIM, "5 details");
+	line_add(line, 1, ROLE_KEY, "[5] details");
 }
 
 void gpu_absent_text(const struct model *model, char *out, size_t size)

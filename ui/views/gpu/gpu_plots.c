@@ -47,6 +47,8 @@ void gpu_plot_busy(struct scene *scene, const struct gpu *gpu, struct canvas *ca
 
 	over_time_points(scene, canvas, plot, &full, gpu->series.sm_active_ratio, from_ns, SM_ROLE);
 	over_time_points(scene, canvas, plot, &full, gpu->series.busy_ratio, from_ns, ROLE_PLOT);
+	if (!isnan(gpu_now(gpu, METRIC_GPU_SM_ACTIVE)))
+		over_time_legend(canvas, plot, "busy", ROLE_PLOT, "SMs active", SM_ROLE);
 	if (row.height > 0)
 		draw_lane(&lane, from_ns, scene->now_ns, canvas, plot, row);
 }
@@ -69,6 +71,7 @@ struct plotted {
 	int scale;
 	double level;
 	bool from_zero, has_lane;
+	const char *upper, *lower; /* names of two lines; NULL: one line */
 };
 
 static void draw_panel(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect,
@@ -87,13 +90,15 @@ static void draw_panel(struct scene *scene, const struct gpu *gpu, struct canvas
 
 	if (plot.height > 0 && !isnan(what->level))
 		plot_level(canvas, plot, scale, what->level, ROLE_MEDIAN);
+	if (what->lower && !isnan(gpu->run_memory_bytes))
+		over_time_legend(canvas, plot, what->upper, lines->lines[1].role, what->lower, lines->lines[0].role);
 	if (plot.height > 0 && row.height > 0)
 		draw_lane(&lane, lines->from_ns, scene->now_ns, canvas, plot, row);
 }
 
 static void panel_memory_used(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect)
 {
-	const struct plotted what = { "Memory", PLOT_BYTES, GPU_SCALE_MEMORY, NAN, false, false };
+	const struct plotted what = { "Memory", PLOT_BYTES, GPU_SCALE_MEMORY, NAN, false, false, "all", "the run" };
 	struct over_time lines = { .count = 2,
 		.lines = { { gpu->series.run_memory_bytes, ROLE_MEMORY }, { gpu->series.memory_used_bytes, ROLE_DIM } } };
 	char text[NUMBER_SIZE];
@@ -109,7 +114,7 @@ static void panel_memory_used(struct scene *scene, const struct gpu *gpu, struct
 static void panel_power(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect)
 {
 	const struct plotted what = { "Power", PLOT_WATTS, GPU_SCALE_POWER, gpu_now(gpu, METRIC_GPU_POWER_LIMIT), true,
-		false };
+		false, NULL, NULL };
 	struct over_time lines = { .count = 1, .lines = { { gpu->series.power_w, ROLE_PLOT } } };
 	char text[NUMBER_SIZE];
 	struct line line;
@@ -122,8 +127,8 @@ static void panel_power(struct scene *scene, const struct gpu *gpu, struct canva
 
 static void panel_clock(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect)
 {
-	const struct plotted what = { "Clock", PLOT_HERTZ, GPU_SCALE_CLOCK, gpu_now(gpu, METRIC_GPU_CLOCK_MAX), false,
-		true };
+	const struct plotted what = { "Clock", PLOT_HERTZ, GPU_SCALE_CLOCK, gpu_now(gpu, METRIC_GPU_CLOCK_MAX), false, true,
+		NULL, NULL };
 	struct over_time lines = { .count = 1, .lines = { { gpu->series.clock_hz, ROLE_PLOT } } };
 	char text[NUMBER_SIZE];
 	struct line line;
@@ -137,7 +142,7 @@ static void panel_clock(struct scene *scene, const struct gpu *gpu, struct canva
 static void panel_heat(struct scene *scene, const struct gpu *gpu, struct canvas *canvas, struct rect rect)
 {
 	double limit = gpu_now(gpu, METRIC_GPU_TEMPERATURE_LIMIT);
-	const struct plotted what = { "Temperature", PLOT_CELSIUS, GPU_SCALE_HEAT, limit, false, false };
+	const struct plotted what = { "Temperature", PLOT_CELSIUS, GPU_SCALE_HEAT, limit, false, false, NULL, NULL };
 	struct over_time lines = { .count = 1, .lines = { { gpu->series.temperature_c, ROLE_PHASE_0 } } };
 	char text[NUMBER_SIZE];
 	struct line line;

@@ -16,7 +16,7 @@ enum process_cell { CELL_PID, CELL_COMMAND, CELL_RANK, CELL_MEMORY, CELL_SHARE, 
 static const struct table_column process_columns[PROCESS_CELLS] = {
 	[CELL_PID] = { "PID", 7, 0, false, false },
 	[CELL_COMMAND] = { "COMMAND", 12, 0, true, true },
-	[CELL_RANK] = { "RANK", 5, 1, false, false },
+	[CELL_RANK] = { "PART OF", 7, 1, true, false },
 	[CELL_MEMORY] = { "MEMORY", 8, 0, false, false },
 	[CELL_SHARE] = { "SHARE", 6, 2, false, false },
 	[CELL_BUSY] = { "BUSY", 6, 1, false, false },
@@ -29,16 +29,16 @@ static const char *rank_of(const struct model *model, int32_t pid, char out[NUMB
 		const struct run *run = &model->runs[i];
 
 		if (run->is_used && run->pid == pid && run->rank[0] != '\0') {
-			snprintf(out, NUMBER_SIZE, "%s", run->rank);
+			snprintf(out, NUMBER_SIZE, "rank %.20s", run->rank);
 			return out;
 		}
 	}
 	for (size_t i = 0; i < model->process_count; i++)
 		if (model->processes[i].pid == pid && model->processes[i].local_rank >= 0) {
-			snprintf(out, NUMBER_SIZE, "%d", model->processes[i].local_rank);
+			snprintf(out, NUMBER_SIZE, "rank %d", model->processes[i].local_rank);
 			return out;
 		}
-	return "–";
+	return "run";
 }
 
 static const char *command_of(const struct model *model, const struct gpu_process *process)

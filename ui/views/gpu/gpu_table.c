@@ -33,7 +33,7 @@ enum gpu_cell {
 static const struct table_column gpu_columns[GPU_CELLS] = {
 	[CELL_NUMBER] = { "GPU", 3, 0, false, false },
 	[CELL_NAME] = { "NAME", 8, 1, true, false },
-	[CELL_RANK] = { "RANK", 4, 2, false, false },
+	[CELL_RANK] = { "USED BY", 7, 2, true, false },
 	[CELL_BUSY] = { "BUSY", 5, 0, false, false },
 	[CELL_SM] = { "SM", 5, 1, false, false },
 	[CELL_MEMORY] = { "MEMORY", 12, 0, false, false },
@@ -42,7 +42,7 @@ static const struct table_column gpu_columns[GPU_CELLS] = {
 	[CELL_POWER] = { "POWER", 9, 1, false, false },
 	[CELL_HEAT] = { "TEMP", 5, 3, false, false },
 	[CELL_CLOCK] = { "CLOCK", 8, 5, false, false },
-	[CELL_THROTTLED] = { "THROTTLED", 12, 2, true, true },
+	[CELL_THROTTLED] = { "THROTTLED", 9, 2, true, true },
 };
 
 /* The throttled share of the time shown. */

@@ -143,9 +143,9 @@ const char *gpu_ranks(char out[NUMBER_SIZE], const struct model *model, const st
 	if (count == 0)
 		snprintf(out, NUMBER_SIZE, "%s%s", gpu->is_ours ? "run" : "", gpu->is_ours ? doubt : "");
 	else if (min == max)
-		snprintf(out, NUMBER_SIZE, "%ld%s", min, doubt);
+		snprintf(out, NUMBER_SIZE, "rank %ld%s", min, doubt);
 	else
-		snprintf(out, NUMBER_SIZE, count == max - min + 1 ? "%ld-%ld%s" : "%ld…%ld%s", min, max, doubt);
+		snprintf(out, NUMBER_SIZE, count == max - min + 1 ? "ranks %ld-%ld%s" : "ranks %ld…%ld%s", min, max, doubt);
 	return out;
 }
 

@@ -266,8 +266,9 @@ const struct view overview_view = {
 	.name = "Overview",
 	.short_name = "Over",
 	.digit = '1',
-	.keys = "q quit  Tab view  n/N flag  Enter why  f flag  Space pause  +/- zoom  [] run  / search  w write  ? help",
-	.keys_short = "q quit  Tab view  n/N flag  Enter why  Space pause  +/- zoom  ? help",
+	.keys = "q quit  Tab view  n/N next flagged  Enter why  f flag/unflag  Space pause  +/- zoom  / search  w save CSV "
+			" ? help",
+	.keys_short = "q quit  Tab view  n/N next flagged  Enter why  Space pause  +/- zoom  ? help",
 	.can_search = true,
 	.draw = draw,
 	.key = key,

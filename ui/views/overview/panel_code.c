@@ -37,7 +37,7 @@ void panel_code(const struct scene *scene, struct canvas *canvas, struct rect re
 		return;
 	code_rows_collect(&sample, CODE_CELL_SHARE, false, &rows);
 	code_title(scene, &sample, &title);
-	line_add(&title, 1, ROLE_KEY, "7 details");
+	line_add(&title, 1, ROLE_KEY, "[7] details");
 	struct rect inside = parts_panel(canvas, rect, "Your lines", &title, ROLE_TITLE),
 				phases = rect_take_top(&inside, 1);
 

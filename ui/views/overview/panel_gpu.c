@@ -53,7 +53,7 @@ static void use_line(const struct scene *scene, const struct gpu *gpu, struct li
 	line_add(line, 1, ROLE_MEMORY, "mem %s",
 		gpu_bytes_of(text, gpu_now(gpu, METRIC_GPU_MEMORY_USED), gpu_now(gpu, METRIC_GPU_MEMORY)));
 	if (gpu->is_ours && !isnan(gpu->run_memory_bytes))
-		line_add(line, 2, ROLE_NORMAL, "run %s", format_bytes(text, gpu->run_memory_bytes));
+		line_add(line, 2, ROLE_NORMAL, "of the run %s", format_bytes(text, gpu->run_memory_bytes));
 }
 
 static void power_line(const struct scene *scene, const struct gpu *gpu, struct line *line)
@@ -99,7 +99,7 @@ static void draw_meaning(struct scene *scene, const struct gpu *gpu, struct canv
 	line_start(&line, "   ");
 	if (meaning[0] != '\0')
 		line_add(&line, 0, is_complaint ? ROLE_WARNING : ROLE_DIM, "%.198s", meaning);
-	line_add(&line, 1, ROLE_KEY, "5 details");
+	line_add(&line, 1, ROLE_KEY, "[5] details");
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 }
 
@@ -170,7 +170,7 @@ static void draw_meaning_of(
 	if (meaning[0] != '\0')
 		line_add(&line, 0, is_complaint ? ROLE_WARNING : ROLE_DIM, "GPU %s%.180s",
 			gpu_number(number, scene->model, gpus[which]), meaning + strlen("GPU"));
-	line_add(&line, 1, ROLE_KEY, "5 details");
+	line_add(&line, 1, ROLE_KEY, "[5] details");
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 }
 
@@ -189,7 +189,7 @@ static void draw_several(
 
 		if (i == shown - 1 && (int)count > shown)
 			canvas_printf(
-				canvas, row.x + 2, row.y, row.width - 2, ROLE_DIM, "and %d more · 5 all GPUs", (int)count - i);
+				canvas, row.x + 2, row.y, row.width - 2, ROLE_DIM, "and %d more · [5] all GPUs", (int)count - i);
 		else
 			draw_line(scene->model, gpus[i], canvas, row);
 	}

@@ -42,7 +42,7 @@ void panel_warnings(const struct scene *scene, struct canvas *canvas, struct rec
 	int raised = (int)alerts_raised(alerts), shown = 0;
 	struct line line;
 	line_start(&line, "  ");
-	line_add(&line, 0, ROLE_KEY, "8 all warnings");
+	line_add(&line, 0, ROLE_KEY, "[8] all warnings");
 	struct rect inside = parts_panel(canvas, rect, "Warnings", &line, ROLE_TITLE);
 	if (parts_is_roomy(canvas))
 		rect_take_left(&inside, 1);
@@ -123,7 +123,7 @@ enum process_cell {
 static const struct table_column process_columns[PROCESS_CELLS] = {
 	[CELL_PID] = { "PID", 7, 0, false, false },
 	[CELL_COMMAND] = { "COMMAND", 12, 0, true, true },
-	[CELL_STATE] = { "STATE", 14, 1, true, false },
+	[CELL_STATE] = { "STATE NOW", 14, 1, true, false },
 	[CELL_BUSY] = { "BUSY", 6, 2, false, false },
 	[CELL_ITEM] = { "PER ITEM", 8, 1, false, false },
 	[CELL_RATE] = { "ITEMS/s", 7, 2, false, false },
@@ -152,7 +152,6 @@ static const char *cell_of_worker(const struct worker_shown *worker, enum proces
 
 static const char *process_cell(const struct process *process, enum process_cell cell, char out[NUMBER_SIZE])
 {
-	char text[NUMBER_SIZE];
 	switch (cell) {
 	case CELL_PID: snprintf(out, NUMBER_SIZE, "%d", process->pid); return out;
 	case CELL_COMMAND: return process->command;
@@ -166,11 +165,7 @@ static const char *process_cell(const struct process *process, enum process_cell
 										  : "0 B";
 	case CELL_SWAP: return format_bytes(out, process->now[METRIC_PROCESS_SWAP]);
 	case CELL_WAIT: return format_percent(out, process->run_queue_wait_ratio);
-	case CELL_READ:
-		if (isnan(process->read_bytes_per_s))
-			return "–";
-		snprintf(out, NUMBER_SIZE, "%.24s/s", format_bytes(text, process->read_bytes_per_s));
-		return out;
+	case CELL_READ: return parts_bytes_per_s(out, process->read_bytes_per_s);
 	case CELL_FAULTS: return format_rate(out, process->major_faults_per_s);
 	default: return "";
 	}
@@ -182,14 +177,18 @@ static void draw_process_row(
 	const struct worker_shown *worker = worker_of(scene->model, process->pid);
 	enum role role = process->is_gone ? ROLE_DIM : process->is_target ? ROLE_STRONG : ROLE_NORMAL;
 	bool waits_for_disk = process->now[METRIC_PROCESS_STATE] == 'D' && !process->is_gone;
-	char text[NUMBER_SIZE];
+	const struct run *run = scene_run(scene);
+	char text[NUMBER_SIZE], named[sizeof process->command + 8];
+	snprintf(named, sizeof named, "%s (main)", process->command);
 	for (int cell = 0; cell < PROCESS_CELLS; cell++) {
 		enum role cell_role = waits_for_disk && (cell == CELL_STATE || cell == CELL_SINCE) ? ROLE_WARNING : role;
 
 		const char *of_worker = worker ? cell_of_worker(worker, (enum process_cell)cell, text) : NULL;
 
 		table_cell(table, canvas, y, cell, cell_role,
-			of_worker ? of_worker : process_cell(process, (enum process_cell)cell, text));
+			cell == CELL_COMMAND && run && run->pid == process->pid ? named
+				: of_worker                                         ? of_worker
+							: process_cell(process, (enum process_cell)cell, text));
 	}
 }
 

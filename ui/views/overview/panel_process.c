@@ -41,7 +41,7 @@ static void add_unclear(const struct scene *scene, struct line *line, int width)
 	if (!(left_s > 0))
 		line_add(line, 0, ROLE_DIM, "trend unclear: memory varies too much");
 	else if (step_s > 0)
-		line_add(line, 0, ROLE_DIM, "trend unclear: needs %s%.0f more steps", about, ceil(left_s / step_s));
+		line_add(line, 0, ROLE_DIM, "trend unclear: needs %s%.0f more batches", about, ceil(left_s / step_s));
 	else
 		line_add(line, 0, ROLE_DIM, "trend unclear: needs %s%.0f s more", about, ceil(left_s));
 }
@@ -69,7 +69,7 @@ void memory_trend_line(const struct scene *scene, struct line *line, int width)
 	if (!isnan(memory->limit_in_s))
 		line_add(line, 2, role, "· full in %s", parts_waiting(text, memory->limit_in_s));
 	if (!isnan(memory->growth_bytes))
-		line_add(line, 5, ROLE_DIM, "· %s%s since warm-up", memory->growth_bytes >= 0 ? "+" : "",
+		line_add(line, 5, ROLE_DIM, "· total %s%s since warm-up", memory->growth_bytes >= 0 ? "+" : "",
 			format_bytes(text, memory->growth_bytes));
 }
 
@@ -121,7 +121,10 @@ static void draw_tree(struct scene *scene, struct canvas *canvas, struct rect in
 		.lines = { { model->series.tree_resident, ROLE_MEMORY }, { model->series.resident, ROLE_DIM } },
 	};
 
-	over_time_draw(scene, canvas, inside, &scene->state->scales[SCALE_MEMORY], &what);
+	struct rect plot = over_time_draw(scene, canvas, inside, &scene->state->scales[SCALE_MEMORY], &what);
+
+	if (what.count > 1)
+		over_time_legend(canvas, plot, "total", ROLE_MEMORY, "main", ROLE_DIM);
 }
 
 void panel_memory_plot(struct scene *scene, struct canvas *canvas, struct rect rect, int zoom)
@@ -190,8 +193,12 @@ void panel_allocator(struct scene *scene, const struct run *run, struct canvas *
 		what.lines[0].series = what.lines[1].series;
 		what.count = 1;
 	}
-	if (inside.height >= 3 && what.lines[0].series)
-		over_time_draw(scene, canvas, inside, &scene->state->scales[SCALE_ALLOCATOR], &what);
+	if (inside.height < 3 || !what.lines[0].series)
+		return;
+	struct rect plot = over_time_draw(scene, canvas, inside, &scene->state->scales[SCALE_ALLOCATOR], &what);
+
+	if (what.lines[1].series && what.count > 1)
+		over_time_legend(canvas, plot, "reserved", ROLE_DIM, "allocated", ROLE_MEMORY);
 }
 
 /* -- CPU and what the process waits for -- */

@@ -137,13 +137,13 @@ void panel_requests(const struct scene *scene, struct canvas *canvas, struct rec
 	table_fit(&table, columns, CELLS, header);
 	table_header(&table, canvas, header.y, -1, false);
 	for (int i = 0; i < inside.height; i++) {
-		size_t place = (size_t)i - WINDOWS;
+		size_t pattern = (size_t)i - WINDOWS;
 		const char *what = i < WINDOWS ? windows[i].title : NULL;
 
-		if (i >= WINDOWS && place >= requests_patterns(requests))
+		if (i >= WINDOWS && pattern >= requests_patterns(requests))
 			break;
 		if (i >= WINDOWS)
-			what = requests_pattern(requests, place, scene->now_ns, &figures);
+			what = requests_pattern(requests, pattern, scene->now_ns, &figures);
 		else if (windows[i].seconds > 0)
 			requests_window(requests, windows[i].seconds, scene->now_ns, &figures);
 		else

@@ -26,8 +26,8 @@ static void add_accumulation(const struct run *run, struct line *line)
 	if (accumulation == 0)
 		return;
 	if (steps && !isnan(steps->rate_per_s))
-		line_add(
-			line, 1, ROLE_NORMAL, "accumulation %u · %s steps/s", accumulation, format_rate(text, steps->rate_per_s));
+		line_add(line, 1, ROLE_NORMAL, "accumulation %u · %s optimizer steps/s", accumulation,
+			format_rate(text, steps->rate_per_s));
 	else
 		line_add(line, 1, ROLE_NORMAL, "accumulation %u", accumulation);
 }
@@ -54,12 +54,12 @@ static void stretch_title(
 	if (stretch->count == 0)
 		return;
 	if (stretch->is_whole && isnan(run_main(run)->step.total_s))
-		line_add(
-			line, 2, ROLE_NORMAL, "%s steps since attach", parts_thousands(text, (double)run_main(run)->judged.count));
+		line_add(line, 2, ROLE_NORMAL, "%s batches since attach",
+			parts_thousands(text, (double)run_main(run)->judged.count));
 	else if (stretch->is_whole)
-		line_add(line, 2, ROLE_NORMAL, "all %s steps", parts_thousands(text, (double)run_main(run)->count));
+		line_add(line, 2, ROLE_NORMAL, "all %s batches", parts_thousands(text, (double)run_main(run)->count));
 	else
-		line_add(line, 2, ROLE_NORMAL, "last %llu steps", (unsigned long long)stretch->count);
+		line_add(line, 2, ROLE_NORMAL, "last %llu batches", (unsigned long long)stretch->count);
 	line_add(line, 0, ROLE_NORMAL, "median %s", parts_time(text, figures.p50_s, like));
 	add_earlier(scene, run, stretch, figures.p50_s, line);
 	line_add(line, 3, ROLE_NORMAL, "p95 %s", parts_time_bare(text, figures.p95_s, like, false));
@@ -76,7 +76,7 @@ static void focus_title(const struct scene *scene, const struct run *run, const 
 	double like = run_main(run)->step.p50_s;
 	char name[NUMBER_SIZE], text[NUMBER_SIZE], cause[CAUSE_BRIEF_SIZE];
 	line_start(line, " · ");
-	line_add(line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s%s", batch->is_flagged ? "▲ " : "",
+	line_add(line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%sbatch %s", batch->is_flagged ? "▲ " : "",
 		parts_batch_name(name, run, batch));
 	line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch_pace_s(batch), like));
 	if (!isnan(why->ratio))
@@ -227,7 +227,7 @@ static void show_batch(const struct run *run, const struct flagged *flagged, str
 	double like = run_main(run)->step.p50_s;
 	char name[NUMBER_SIZE], text[NUMBER_SIZE];
 	const struct explanation *why = flagged_explanation(flagged);
-	line_add(line, 0, ROLE_FLAG, "▲ %s", parts_batch_name(name, run, batch));
+	line_add(line, 0, ROLE_FLAG, "▲ batch %s", parts_batch_name(name, run, batch));
 	if (isnan(why->ratio))
 		line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch_pace_s(batch), like));
 	else

@@ -110,14 +110,15 @@ static struct where_layout lay_out_where(const struct run *run, const struct pha
 	return layout;
 }
 
-/* "0.124 s in 10 %", right of the bar, for a phase that many steps do not have. */
-static void draw_seldom(const struct where_sum *sum, size_t batches, const struct where_layout *layout, int filled,
-	struct canvas *canvas, struct rect row)
+/* "0.124 s in 10 % of batches", right of the bar, for a phase that many batches do not have. */
+static void draw_seldom(double share_ratio, const struct where_sum *sum, size_t batches,
+	const struct where_layout *layout, int filled, struct canvas *canvas, struct rect row)
 {
-	char words[2 * NUMBER_SIZE + 4], text[NUMBER_SIZE], part[NUMBER_SIZE];
-	if (sum->batches == 0 || sum->batches * 10 >= batches * 9)
+	char words[2 * NUMBER_SIZE + 16], text[NUMBER_SIZE], part[NUMBER_SIZE];
+	if (sum->batches == 0 || sum->batches * 10 >= batches * 9 || share_ratio < 0.001)
 		return;
-	snprintf(words, sizeof words, "%s in %s", parts_time(text, sum->seconds / (double)sum->batches, layout->like),
+	snprintf(words, sizeof words, "%s in %s of batches",
+		parts_time(text, sum->seconds / (double)sum->batches, layout->like),
 		format_percent(part, (double)sum->batches / (double)batches));
 	if (filled + 2 + (int)text_cells(words) <= row.width)
 		canvas_text_right(canvas, row.x, row.y, row.width - 1, ROLE_DIM, words);
@@ -138,8 +139,8 @@ static void draw_where_row(const struct scene *scene, const struct run *run, str
 		double filled = phase->share_ratio / layout->full_ratio;
 
 		canvas_bar(canvas, x, row.y, layout->bar, filled, role);
-		draw_seldom(
-			sum, batches, layout, (int)ceil(filled * layout->bar), canvas, (struct rect){ x, row.y, layout->bar, 1 });
+		draw_seldom(phase->share_ratio, sum, batches, layout, (int)ceil(filled * layout->bar), canvas,
+			(struct rect){ x, row.y, layout->bar, 1 });
 		x += layout->bar;
 	}
 	canvas_text_right(canvas, x, row.y, 6, ROLE_STRONG, format_percent(text, phase->share_ratio));
@@ -165,10 +166,13 @@ void panel_where(struct scene *scene, const struct run *run, struct canvas *canv
 		panel_where_sampled(scene, run, canvas, rect);
 		return;
 	}
-	line_start(&line, " · ");
+	line_start(&line, " ");
 	if (count > 0) {
 		line_add(&line, 0, ROLE_NORMAL, "mean of %zu", batches);
-		line_add(&line, 1, ROLE_NORMAL, "host clock");
+		line_add(&line, 1, ROLE_NORMAL, "batches");
+		if (run_main(run)->judged.count > 0)
+			line_add(&line, 2, ROLE_NORMAL, "after warm-up");
+		line_add(&line, 3, ROLE_NORMAL, "· host clock");
 	}
 	struct rect inside = parts_panel(canvas, rect, "Where a step goes", &line, ROLE_TITLE);
 

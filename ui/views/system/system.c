@@ -1,5 +1,4 @@
 /* System: the machine: CPUs, waiting, capacity, disks and network, and the run's own processes. */
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,6 +12,7 @@
 #include "ui/views/system/system_panels.h"
 #include "ui/views/system/system_processes.h"
 #include "ui/widgets/parts.h"
+#include "ui/widgets/plots/over_time.h"
 #include "ui/widgets/plots/trace.h"
 
 static int clamp(int value, int min, int max) { return value < min ? min : value > max ? max : value; }
@@ -47,7 +47,7 @@ static void draw_processes(struct scene *scene, struct canvas *canvas, struct re
 /* -- the machine -- */
 
 static const char nothing_read[] =
-	"pmtop has read nothing about the machine yet; 8 Warnings lists what is missing, and why.";
+	"pmtop has read nothing about the machine yet; [8] Warnings lists what is missing, and why.";
 
 /* Splits the rectangle; without boxes one column separates the halves. */
 static struct rect take_half(const struct canvas *canvas, struct rect *rest, int width)
@@ -143,23 +143,10 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 
 /* -- keys -- */
 
-static bool walk_matches(struct scene *scene, int step)
+static bool matches(const void *rows, int row, const char *search)
 {
-	struct view_state *state = scene->state;
-	const struct process *rows[PROCESS_ROWS_MAX];
-	int count = (int)system_processes(scene, rows);
-	if (state->search[0] == '\0')
-		return false;
-	for (int i = 1; i <= count; i++) {
-		int row = (state->row + (step > 0 ? i : count - i)) % count;
-
-		if (parts_matches(rows[row]->command, state->search) || parts_matches(rows[row]->wait, state->search)) {
-			state->row = row;
-			return true;
-		}
-	}
-	snprintf(scene->message, sizeof scene->message, "no process matches \"%s\"", state->search);
-	return true;
+	const struct process *process = ((const struct process *const *)rows)[row];
+	return parts_matches(process->command, search) || parts_matches(process->wait, search);
 }
 
 static bool key(struct scene *scene, struct key_event event, struct rect rect)
@@ -167,19 +154,15 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	struct view_state *state = scene->state;
 	const struct process *rows[PROCESS_ROWS_MAX];
 	(void)rect;
-	switch (event.key) {
-	case '+':
-	case '=': state->zoom += trace_can_zoom_time(scene, state->zoom, 1); return true;
-	case '-': state->zoom -= trace_can_zoom_time(scene, state->zoom, -1); return true;
-	case 'n': return walk_matches(scene, 1);
-	case 'N': return walk_matches(scene, -1);
-	default: break;
+	if (trace_zoom_key(scene, event))
+		return true;
+	if (state->search[0] != '\0' && (event.key == 'n' || event.key == 'N')) {
+		parts_list_find(scene, event, (int)system_processes(scene, rows), "process", matches, rows);
+		return true;
 	}
 	return system_process_key(scene, event) ||
 		parts_list_key(state, event, (int)process_rows(scene, rows), state->list);
 }
-
-enum { WRITTEN_COLUMNS = 512 };
 
 static void write(const struct scene *scene, struct buffer *out)
 {
@@ -192,33 +175,16 @@ static void write(const struct scene *scene, struct buffer *out)
 	const struct series *const series[] = { SYSTEM_SERIES(SERIES_POINTER) energy->cpu_watts_series,
 		energy->gpu_watts_series, energy->temperature_series, energy->cpu_clock_series };
 #undef SERIES_POINTER
-	enum { COUNT = sizeof series / sizeof series[0] };
-	int64_t from_ns = trace_since(scene, scene->state->zoom), width_ns = (scene->now_ns - from_ns) / WRITTEN_COLUMNS;
-	struct series_column columns[COUNT][WRITTEN_COLUMNS];
-
 	buffer_puts(out, titles);
-	for (size_t i = 0; i < COUNT && width_ns > 0; i++)
-		series_columns(series[i], from_ns, scene->now_ns + 1, columns[i], WRITTEN_COLUMNS);
-	for (size_t column = 0; column < WRITTEN_COLUMNS && width_ns > 0; column++) {
-		bool has = false;
-
-		for (size_t i = 0; i < COUNT; i++)
-			has |= columns[i][column].has;
-		if (!has)
-			continue;
-		parts_csv_time(out, true, scene, from_ns + (int64_t)column * width_ns);
-		for (size_t i = 0; i < COUNT; i++)
-			parts_csv_number(out, false, columns[i][column].has ? columns[i][column].last : NAN);
-		buffer_puts(out, "\n");
-	}
+	over_time_write(scene, series, sizeof series / sizeof series[0], OVER_TIME_ROWS_MAX, "", out);
 }
 
 const struct view system_view = {
 	.name = "System",
 	.short_name = "Sys",
 	.digit = '6',
-	.keys =
-		"q quit  Tab view  ↑↓ process  <> sort  I reverse  +/- zoom  / search  n/N match  Space pause  w write  ? help",
+	.keys = "q quit  Tab view  ↑↓ process  <> sort  I reverse  +/- zoom  / search  n/N next match  Space pause  w save "
+			"CSV  ? help",
 	.keys_short = "q quit  Tab view  ↑↓ process  <> sort  +/- zoom  / search  ? help",
 	.can_search = true,
 	.draw = draw,

@@ -110,15 +110,16 @@ static void add_cpu(const struct scene *scene, struct line *line)
 static void add_disk(const struct scene *scene, struct line *line, int rank)
 {
 	const struct device *disk = system_busiest(&scene->model->system);
-	char busy[NUMBER_SIZE], latency[NUMBER_SIZE];
+	char text[NUMBER_SIZE];
 	double wait_s = disk == NULL                                                       ? NAN
 		: disk->read_latency_s > disk->write_latency_s || isnan(disk->write_latency_s) ? disk->read_latency_s
 																					   : disk->write_latency_s;
 	if (!disk)
 		return;
-	line_add(line, rank, system_mark_role(scene, MARK_DISK),
-		isnan(wait_s) ? "disk %s %s busy%.0s%s" : "disk %s %s busy %s%s", disk->name,
-		format_percent(busy, disk->busy_ratio), format_seconds(latency, wait_s), system_mark_sign(scene, MARK_DISK));
+	line_add(line, rank, system_mark_role(scene, MARK_DISK), "disk %s %s busy%s", disk->name,
+		format_percent(text, disk->busy_ratio), system_mark_sign(scene, MARK_DISK));
+	if (!isnan(wait_s))
+		line_add(line, rank + 2, ROLE_NORMAL, "latency %s", format_seconds(text, wait_s));
 }
 
 static void add_swap(const struct scene *scene, struct line *line, int rank)
@@ -147,7 +148,7 @@ void panel_system_line(const struct scene *scene, struct canvas *canvas, struct 
 	add_swap(scene, &line, 1);
 	add_disk(scene, &line, 3);
 	add_throttled(scene, &line, 1);
-	line_add(&line, 4, ROLE_DIM, "6 details");
+	line_add(&line, 4, ROLE_KEY, "[6] details");
 	line_draw(&line, canvas, row.x, row.y, row.width);
 }
 

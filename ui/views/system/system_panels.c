@@ -295,16 +295,6 @@ static const struct table_column device_columns[DEVICE_CELLS] = {
 	[DEVICE_WRITE_WAIT] = { "W_AWAIT", 8, 3, false, false },
 };
 
-static const char *bytes_per_s(char out[NUMBER_SIZE], double bytes)
-{
-	char text[NUMBER_SIZE];
-	if (isnan(bytes))
-		snprintf(out, NUMBER_SIZE, "–");
-	else
-		snprintf(out, NUMBER_SIZE, "%.24s/s", format_bytes(text, bytes));
-	return out;
-}
-
 /* Busy over time, from 0 to 100 %; without braille only the current value. */
 static void draw_course(
 	struct scene *scene, struct canvas *canvas, struct rect row, const struct device *device, enum role role)
@@ -323,8 +313,8 @@ static void draw_device(struct scene *scene, const struct table *table, struct c
 	enum role role = is_busiest ? system_mark_role(scene, MARK_DISK) : ROLE_NORMAL;
 	char text[NUMBER_SIZE];
 	table_cell(table, canvas, y, DEVICE_NAME, role, device->name);
-	table_cell(table, canvas, y, DEVICE_READS, ROLE_NORMAL, bytes_per_s(text, device->read_bytes_per_s));
-	table_cell(table, canvas, y, DEVICE_WRITES, ROLE_NORMAL, bytes_per_s(text, device->write_bytes_per_s));
+	table_cell(table, canvas, y, DEVICE_READS, ROLE_NORMAL, parts_bytes_per_s(text, device->read_bytes_per_s));
+	table_cell(table, canvas, y, DEVICE_WRITES, ROLE_NORMAL, parts_bytes_per_s(text, device->write_bytes_per_s));
 	if (!is_disk)
 		return;
 	table_cell(table, canvas, y, DEVICE_BUSY, role == ROLE_NORMAL ? ROLE_STRONG : role,

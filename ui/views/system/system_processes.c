@@ -58,16 +58,6 @@ static double value_of(const struct process *process, int cell)
 	}
 }
 
-static const char *rate(char out[NUMBER_SIZE], double bytes)
-{
-	char text[NUMBER_SIZE];
-	if (isnan(bytes))
-		snprintf(out, NUMBER_SIZE, "–");
-	else
-		snprintf(out, NUMBER_SIZE, "%.24s/s", format_bytes(text, bytes));
-	return out;
-}
-
 /* `worker` may be NULL. */
 static const char *text_of(
 	const struct process *process, const struct worker_shown *worker, int cell, char out[NUMBER_SIZE])
@@ -85,7 +75,7 @@ static const char *text_of(
 	case CELL_CPU:
 	case CELL_QUEUE: return format_percent(out, value);
 	case CELL_READS:
-	case CELL_WRITES: return rate(out, value);
+	case CELL_WRITES: return parts_bytes_per_s(out, value);
 	case CELL_FAULTS: return format_rate(out, value);
 	default: return format_count(out, value);
 	}
@@ -98,7 +88,7 @@ struct sorted {
 	const struct process *process;
 	const char *text;
 	double value;
-	size_t place;
+	size_t index;
 	int direction;
 };
 
@@ -110,10 +100,10 @@ static int compare(const void *left, const void *right)
 		order = strcmp(a->text, b->text);
 	else if (isnan(a->value) || isnan(b->value))
 		return isnan(a->value) != isnan(b->value) ? (isnan(a->value) ? 1 : -1)
-												  : (a->place > b->place) - (a->place < b->place);
+												  : (a->index > b->index) - (a->index < b->index);
 	else
 		order = (a->value > b->value) - (a->value < b->value);
-	return order != 0 ? order * a->direction : (a->place > b->place) - (a->place < b->place);
+	return order != 0 ? order * a->direction : (a->index > b->index) - (a->index < b->index);
 }
 
 static const char *sort_text(const struct process *process, int cell)
@@ -195,19 +185,12 @@ static bool click_header(struct view_state *state, struct key_event event)
 	column = table_column_at(&table, event.x);
 	if (column < 0)
 		return true;
-	state->sort_ascending = column == state->sort && !state->sort_ascending;
-	state->sort = column;
+	parts_sort_by(state, column);
 	return true;
 }
 
 bool system_process_key(struct scene *scene, struct key_event event)
 {
 	struct view_state *state = scene->state;
-	switch (event.key) {
-	case '<': state->sort = (state->sort + CELLS - 1) % CELLS; return true;
-	case '>': state->sort = (state->sort + 1) % CELLS; return true;
-	case 'I': state->sort_ascending = !state->sort_ascending; return true;
-	case KEY_CLICK: return click_header(state, event);
-	default: return false;
-	}
+	return event.key == KEY_CLICK ? click_header(state, event) : parts_sort_key(state, event, CELLS);
 }

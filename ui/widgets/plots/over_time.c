@@ -2,7 +2,10 @@
 
 #include <math.h>
 
+#include "ui/core/layout.h"
+#include "ui/core/line.h"
 #include "ui/core/plot_axis.h"
+#include "ui/widgets/parts.h"
 #include "ui/widgets/plots/trace.h"
 
 void over_time_points(struct scene *scene, struct canvas *canvas, struct rect rect, const struct scale *scale,
@@ -43,4 +46,56 @@ struct rect over_time_draw(
 	for (size_t i = what->count; i-- > 0;)
 		over_time_points(scene, canvas, plot, scale, what->lines[i].series, what->from_ns, what->lines[i].role);
 	return plot;
+}
+
+static bool is_blank(const struct canvas *canvas, struct rect row)
+{
+	for (int x = row.x; x < row.x + row.width; x++)
+		if (!rect_has((struct rect){ 0, 0, canvas->width, canvas->height }, x, row.y) ||
+			canvas->cells[row.y * canvas->width + x].code != ' ')
+			return false;
+	return true;
+}
+
+void over_time_legend(struct canvas *canvas, struct rect plot, const char *upper, enum role upper_role,
+	const char *lower, enum role lower_role)
+{
+	struct line line;
+	line_start(&line, " · ");
+	line_add(&line, 0, upper_role, "upper: %s", upper);
+	line_add(&line, 0, lower_role, "lower: %s", lower);
+	int cells = line_fit(&line, plot.width);
+
+	if (line.count < 2)
+		return;
+	for (int y = plot.y; y < plot.y + plot.height; y++) {
+		struct rect row = { plot.x + plot.width - cells, y, cells, 1 };
+
+		if (is_blank(canvas, row)) {
+			line_draw(&line, canvas, row.x, row.y, cells);
+			return;
+		}
+	}
+}
+
+void over_time_write(const struct scene *scene, const struct series *const series[], size_t count, size_t rows,
+	const char *cells, struct buffer *out)
+{
+	int64_t from_ns = trace_since(scene, scene->state->zoom), width_ns = (scene->now_ns - from_ns) / (int64_t)rows;
+	struct series_column columns[OVER_TIME_SERIES_MAX][OVER_TIME_ROWS_MAX];
+	for (size_t i = 0; i < count && width_ns > 0; i++)
+		series_columns(series[i], from_ns, scene->now_ns + 1, columns[i], rows);
+	for (size_t row = 0; row < rows && width_ns > 0; row++) {
+		bool has = false;
+
+		for (size_t i = 0; i < count; i++)
+			has |= columns[i][row].has;
+		if (!has)
+			continue;
+		parts_csv_time(out, true, scene, from_ns + (int64_t)row * width_ns);
+		buffer_puts(out, cells);
+		for (size_t i = 0; i < count; i++)
+			parts_csv_number(out, false, columns[i][row].has ? columns[i][row].last : NAN);
+		buffer_puts(out, "\n");
+	}
 }

@@ -57,7 +57,7 @@ double lane_share(const struct lane *lane, int64_t from_ns, int64_t to_ns)
 	return known > 0 ? (double)count / (double)known : 0;
 }
 
-static size_t place_of(int64_t time_ns, int64_t from_ns, int64_t to_ns)
+static size_t part_of(int64_t time_ns, int64_t from_ns, int64_t to_ns)
 {
 	double at = (double)(time_ns - from_ns) / (double)(to_ns - from_ns) * FINE;
 	return at <= 0 ? 0 : at >= FINE - 1 ? FINE - 1 : (size_t)at;
@@ -69,7 +69,7 @@ static unsigned throttled_in(
 	unsigned found = 0;
 	if (cell->from_ns >= cell->to_ns)
 		return 0;
-	for (size_t i = place_of(cell->from_ns, from_ns, to_ns); i <= place_of(cell->to_ns - 1, from_ns, to_ns); i++)
+	for (size_t i = part_of(cell->from_ns, from_ns, to_ns); i <= part_of(cell->to_ns - 1, from_ns, to_ns); i++)
 		found |= throttle_bits[i] & (POWER | HEAT);
 	return found;
 }

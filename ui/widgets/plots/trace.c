@@ -1,7 +1,6 @@
 #include "ui/widgets/plots/trace.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "src/base/clock.h"
 #include "src/model/run/steps/tracks.h"
@@ -225,12 +224,6 @@ bool trace_times(const struct run *run, const struct stretch *stretch, size_t co
 	return has && *from_ns < *to_ns;
 }
 
-static int ascending(const void *left, const void *right)
-{
-	double a = *(const double *)left, b = *(const double *)right;
-	return (a > b) - (a < b);
-}
-
 struct figures trace_figures(const struct run *run, const struct stretch *stretch)
 {
 	const struct track *track = run_main(run);
@@ -253,7 +246,7 @@ struct figures trace_figures(const struct run *run, const struct stretch *stretc
 	}
 	if (count == 0)
 		return out;
-	qsort(values, count, sizeof values[0], ascending);
+	sort_ascending(values, count);
 	out.count = count;
 	out.p50_s = quantile_of_sorted(values, count, 0.5);
 	out.p95_s = quantile_of_sorted(values, count, 0.95);
@@ -297,6 +290,13 @@ int64_t trace_since(const struct scene *scene, int zoom)
 bool trace_can_zoom_time(const struct scene *scene, int zoom, int step)
 {
 	return step > 0 ? zoom < TIME_DEFAULT : trace_since(scene, zoom) > scene->model->first_ns;
+}
+
+bool trace_zoom_key(const struct scene *scene, struct key_event event)
+{
+	int step = event.key == '+' || event.key == '=' ? 1 : event.key == '-' ? -1 : 0;
+	scene->state->zoom += step && trace_can_zoom_time(scene, scene->state->zoom, step) ? step : 0;
+	return step != 0;
 }
 
 void trace_extremes(

@@ -48,6 +48,8 @@ uint64_t trace_flagged(const struct run *run, const struct stretch *stretch);
 /* The first time that a plot over time shows: zoom 0 = five minutes; never before pmtop attached. */
 int64_t trace_since(const struct scene *scene, int zoom);
 bool trace_can_zoom_time(const struct scene *scene, int zoom, int step);
+/* Handles the keys that zoom a plot over time: + = and -. */
+bool trace_zoom_key(const struct scene *scene, struct key_event event);
 /* Widens *min and *max (NAN at first) to the series' range since then. */
 void trace_extremes(const struct scene *scene, const struct series *series, int64_t from_ns, double *min, double *max);
 /* One point a column over [from_ns, now]. Neighbouring samples are joined across empty columns; a longer pause stays

@@ -46,7 +46,7 @@ struct epoch *run_epoch_at(struct run *run, int64_t time_ns)
 	return NULL;
 }
 
-void run_place_in_epoch(struct run *run, const struct track *track, struct batch *batch)
+void run_assign_epoch(struct run *run, const struct track *track, struct batch *batch)
 {
 	const struct epoch *epoch = run_epoch_at(run, batch->begin_ns);
 	/* Validation between two epochs belongs to the previous one. */

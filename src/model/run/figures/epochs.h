@@ -8,9 +8,9 @@ void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns);
 void run_end_epoch(struct run *run, int64_t time_ns);
 void run_replace_epochs(struct run *run, const struct epoch_row *rows, size_t count, uint64_t dropped);
 struct epoch *run_epoch_at(struct run *run, int64_t time_ns); /* NULL: in none */
-void run_place_in_epoch(struct run *run, const struct track *track, struct batch *batch);
+void run_assign_epoch(struct run *run, const struct track *track, struct batch *batch);
 void epoch_add_batch(struct epoch *epoch, double batch_s);
-/* After losses: an epoch whose begin was lost stands in the state. */
+/* After losses: takes an epoch whose begin was lost from the region's state. */
 void run_reconcile_epochs(struct run *run);
 void run_refresh_epochs(struct run *run, int64_t now_ns);
 

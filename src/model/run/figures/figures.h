@@ -4,7 +4,7 @@
 
 #include "src/model/run/run.h"
 
-/* The batch with this number in the run stands there now. */
+/* The batch with this number in the run is stored there now. */
 void run_note_number(struct run *run, unsigned track, uint64_t ordinal, uint64_t number);
 void run_take_figure(struct run *run, const struct record *record);
 void run_note_loss(struct track *track, uint64_t number, double loss);

@@ -5,12 +5,17 @@
 /* Rows reserved for unattributed and between. */
 enum { PHASES_OF_ITS_OWN = 2 };
 
+const struct phase_time *phase_find(const struct phase_time *phases, unsigned count, uint32_t name, uint32_t parent)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (phases[i].name == name && phases[i].parent == parent)
+			return &phases[i];
+	return NULL;
+}
+
 static struct phase_time *find_phase(struct batch *batch, uint32_t name, uint32_t parent)
 {
-	for (unsigned i = 0; i < batch->phase_count; i++)
-		if (batch->phases[i].name == name && batch->phases[i].parent == parent)
-			return &batch->phases[i];
-	return NULL;
+	return (struct phase_time *)phase_find(batch->phases, batch->phase_count, name, parent);
 }
 
 static void remove_phase(struct batch *batch, struct phase_time *phase)

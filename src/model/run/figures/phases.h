@@ -11,5 +11,7 @@ bool batch_add_phase(
  * for it. */
 void batch_set_unattributed(struct batch *batch, double seconds);
 void batch_add_between(struct batch *batch, uint32_t name, double seconds);
+/* The row of a phase among a batch's or a baseline's; NULL: none. */
+const struct phase_time *phase_find(const struct phase_time *phases, unsigned count, uint32_t name, uint32_t parent);
 
 #endif

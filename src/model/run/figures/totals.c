@@ -30,12 +30,12 @@ static bool is_same(const struct total_key *a, const struct total_key *b)
 }
 
 /* The key's index in the table, or the free index for it. */
-static size_t place_of(const struct totals *totals, const struct total_key *key)
+static size_t slot_of(const struct totals *totals, const struct total_key *key)
 {
-	size_t place = hash_of(key) & (totals->table_room - 1);
-	while (totals->table[place] && !is_same(&totals->list[totals->table[place] - 1].key, key))
-		place = (place + 1) & (totals->table_room - 1);
-	return place;
+	size_t slot = hash_of(key) & (totals->table_room - 1);
+	while (totals->table[slot] && !is_same(&totals->list[totals->table[slot] - 1].key, key))
+		slot = (slot + 1) & (totals->table_room - 1);
+	return slot;
 }
 
 static bool make_room(struct totals *totals)
@@ -57,16 +57,16 @@ static bool make_room(struct totals *totals)
 	totals->table = table;
 	totals->table_room = room * 2;
 	for (size_t i = 0; i < totals->count; i++)
-		table[place_of(totals, &list[i].key)] = (uint32_t)i + 1;
+		table[slot_of(totals, &list[i].key)] = (uint32_t)i + 1;
 	return true;
 }
 
 struct total *totals_find(struct totals *totals, const struct total_key *key, bool create)
 {
 	if (totals->table_room > 0) {
-		size_t place = place_of(totals, key);
-		if (totals->table[place])
-			return &totals->list[totals->table[place] - 1];
+		size_t slot = slot_of(totals, key);
+		if (totals->table[slot])
+			return &totals->list[totals->table[slot] - 1];
 	}
 	if (!create)
 		return NULL;
@@ -83,7 +83,7 @@ struct total *totals_find(struct totals *totals, const struct total_key *key, bo
 		.cpu_s = NAN,
 		.memory_bytes = NAN,
 		.has_histogram = true };
-	totals->table[place_of(totals, key)] = (uint32_t)++totals->count;
+	totals->table[slot_of(totals, key)] = (uint32_t)++totals->count;
 	return total;
 }
 

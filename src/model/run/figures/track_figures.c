@@ -15,8 +15,7 @@ static void refresh_totals(const struct run *run, uint32_t mode, enum total_kind
 	merged_total_figures(&merged, out);
 }
 
-/* Batches that were handed out before pmtop came were counted, but nobody knows how long they took: what is told is of
- * those since. */
+/* The durations of batches before pmtop's start are unknown, so the figures are those of the batches since. */
 static void take_seen(const struct track *track, struct figures *out)
 {
 	if (!isnan(out->max_s) || track->judged.count == 0)

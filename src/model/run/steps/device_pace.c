@@ -3,10 +3,10 @@
  * nine batches are fast and the tenth is slow, although the device takes the same time for each. So a batch's pace is
  * the device's work for it, plus the time in which the device was idle, waiting for the host.
  *
- * Known from the figure gpu.batch_s of batches before (it is told when the device has come so far, and then puts right
- * what was taken for usual). What is left to be done, the backlog, grows by a batch's work and shrinks by the time that
- * the host spends; beyond it the device idles: a stall. Where the host has waited for all, what the work since the last
- * wait took is known exactly, whatever was thought of each. */
+ * The work is estimated by the baseline of gpu.batch_s, until the batch's own figure arrives, when the device has
+ * finished it. The backlog (queued work) grows by each batch's work and shrinks by the time that the host spends; when
+ * it is empty the device is idle: a stall. After a wait the total work since the last wait is known exactly, and
+ * replaces the estimates. */
 #include "src/model/run/steps/device_pace.h"
 
 #include "src/model/run/figures/late_figures.h"

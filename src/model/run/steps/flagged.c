@@ -72,12 +72,12 @@ static bool make_room(struct run *run)
 }
 
 /* Sorted by time; new ones are usually the latest. */
-static size_t place_for(const struct run *run, int64_t begin_ns)
+static size_t position_for(const struct run *run, int64_t begin_ns)
 {
-	size_t place = run->flagged_count;
-	while (place > 0 && run->flagged[place - 1].batch.begin_ns > begin_ns)
-		place--;
-	return place;
+	size_t position = run->flagged_count;
+	while (position > 0 && run->flagged[position - 1].batch.begin_ns > begin_ns)
+		position--;
+	return position;
 }
 
 void run_add_flagged(struct run *run, struct track *track, struct batch *batch)
@@ -86,10 +86,11 @@ void run_add_flagged(struct run *run, struct track *track, struct batch *batch)
 	track->flagged_count++;
 	if (!make_room(run))
 		return;
-	size_t place = place_for(run, batch->begin_ns);
-	memmove(run->flagged + place + 1, run->flagged + place, (run->flagged_count - place) * sizeof *run->flagged);
+	size_t position = position_for(run, batch->begin_ns);
+	memmove(
+		run->flagged + position + 1, run->flagged + position, (run->flagged_count - position) * sizeof *run->flagged);
 	run->flagged_count++;
-	struct flagged *flagged = &run->flagged[place];
+	struct flagged *flagged = &run->flagged[position];
 	*flagged = (struct flagged){ .mode = track->mode, .batch = *batch };
 	track_baseline(track, batch->ordinal, &flagged->baseline);
 }

@@ -1,4 +1,4 @@
-/* flagged.h: the flagged batches that a run keeps. */
+/* flagged.h: the flagged batches that a run retains. */
 #ifndef PMTOP_MODEL_RUN_STEPS_FLAGGED_H
 #define PMTOP_MODEL_RUN_STEPS_FLAGGED_H
 
@@ -6,7 +6,7 @@
 
 #include "src/model/run/run.h"
 
-/* Flags the batch, which is not flagged yet, and keeps a copy of it with its baseline. */
+/* Flags the batch, which is not flagged yet, and stores a copy of it with its baseline. */
 void run_add_flagged(struct run *run, struct track *track, struct batch *batch);
 /* By hand: model_flag. */
 bool run_flag(struct run *run, unsigned track, uint64_t ordinal, bool flagged);

@@ -28,24 +28,24 @@ static uint32_t add_kind(struct track *track, uint32_t kind)
 
 /* Sets the position in the gradient accumulation, counted from an optimizer step. It is unknown until the first one,
  * and after losses. */
-static void set_place(const struct run *run, struct track *track, struct batch *batch)
+static void set_micro_batch(const struct run *run, struct track *track, struct batch *batch)
 {
 	struct track_private *priv = track->priv;
 	uint32_t accumulate = run->priv->accumulate;
 	bool is_step = batch->kind == NAME_NONE,
-		 has_before = priv->place_ordinal != NO_ORDINAL && priv->place_ordinal + 1 == batch->ordinal;
+		 has_before = priv->micro_batch_ordinal != NO_ORDINAL && priv->micro_batch_ordinal + 1 == batch->ordinal;
 	if (!accumulate || !track_kind(track, accumulate) || (!is_step && batch->kind != accumulate))
 		return;
 	bool is_begin = batch->ordinal == 0 && priv->has_run_first;
-	batch->place = is_begin ? 1 : has_before ? priv->place + 1 : 0;
-	priv->place = is_step ? 0 : batch->place;
-	priv->place_ordinal = is_step || batch->place ? batch->ordinal : NO_ORDINAL;
+	batch->micro_batch = is_begin ? 1 : has_before ? priv->micro_batch + 1 : 0;
+	priv->micro_batch = is_step ? 0 : batch->micro_batch;
+	priv->micro_batch_ordinal = is_step || batch->micro_batch ? batch->ordinal : NO_ORDINAL;
 }
 
 void track_set_kind(const struct run *run, struct track *track, struct batch *batch, uint32_t kind)
 {
 	batch->kind = add_kind(track, kind);
-	set_place(run, track, batch);
+	set_micro_batch(run, track, batch);
 }
 
 /* -- the warm-up -- */

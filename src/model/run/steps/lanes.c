@@ -118,7 +118,7 @@ static void start_batch(
 	batch->index = record->batch.index;
 	batch->number = record->batch.number;
 	batch->begin_ns = begin_ns;
-	run_place_in_epoch(run, track, batch);
+	run_assign_epoch(run, track, batch);
 	note_candidate(run, track, batch);
 	run_note_number(run, lane->track, lane->ordinal, batch->number);
 }
@@ -147,7 +147,7 @@ static void move_batch(struct run *run, struct lane *lane, struct track *to, con
 	*batch = moved;
 	batch->ordinal = lane->ordinal;
 	batch->is_warmup = false;
-	run_place_in_epoch(run, to, batch);
+	run_assign_epoch(run, to, batch);
 	note_candidate(run, to, batch);
 	run_note_number(run, lane->track, lane->ordinal, batch->number);
 	if (is_flagged)

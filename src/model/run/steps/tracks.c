@@ -51,7 +51,7 @@ struct track *run_track(struct run *run, uint32_t mode, bool create)
 	priv->windows[0] = rolling_new(priv->flag_window);
 	priv->judged_counts = calloc(HISTOGRAM_BUCKETS, sizeof *priv->judged_counts);
 	priv->judged = no_figures;
-	priv->place_ordinal = priv->pace_of_device.next_ordinal = NO_ORDINAL;
+	priv->micro_batch_ordinal = priv->pace_of_device.next_ordinal = NO_ORDINAL;
 	struct track *track = &run->tracks[run->track_count++];
 	track_init_empty(track);
 	track->mode = mode;
@@ -74,7 +74,7 @@ void track_release(struct track *track)
 }
 
 /* The capacity is usually a power of two; masking is faster than the division. */
-static size_t place_of(const struct track *track, uint64_t ordinal)
+static size_t slot_of(const struct track *track, uint64_t ordinal)
 {
 	bool is_power = (track->capacity & (track->capacity - 1)) == 0;
 	return (size_t)(is_power ? ordinal & (track->capacity - 1) : ordinal % track->capacity);
@@ -84,7 +84,7 @@ struct batch *track_slot(struct track *track, uint64_t ordinal)
 {
 	if (ordinal < track->first || ordinal >= track->end || track->capacity == 0)
 		return NULL;
-	struct batch *batch = &track->ring[place_of(track, ordinal)];
+	struct batch *batch = &track->ring[slot_of(track, ordinal)];
 	return batch->ordinal == ordinal ? batch : NULL;
 }
 
@@ -145,7 +145,7 @@ struct batch *track_append(struct track *track, uint64_t ordinal)
 	}
 	if (ordinal - track->first >= track->capacity)
 		track->first = ordinal - track->capacity + 1;
-	struct batch *batch = &track->ring[place_of(track, ordinal)];
+	struct batch *batch = &track->ring[slot_of(track, ordinal)];
 	memset(batch, 0, sizeof *batch);
 	batch->ordinal = ordinal;
 	batch->batch_s = batch->step_s = batch->loss = batch->samples = batch->resident_bytes = batch->allocated_bytes =

@@ -11,9 +11,9 @@ uint32_t run_mode_of(const struct run *run, uint32_t id);             /* "train"
 struct track *run_track(struct run *run, uint32_t mode, bool create); /* NULL: none, or no room */
 void track_init_empty(struct track *track);
 void track_release(struct track *track);
-/* The next batch has this number; those up to it are not kept. */
+/* The next batch has this number; those up to it are not stored. */
 void track_skip_to(struct track *track, uint64_t ordinal);
-struct batch *track_append(struct track *track, uint64_t ordinal); /* NULL: not kept */
+struct batch *track_append(struct track *track, uint64_t ordinal); /* NULL: not stored */
 struct batch *track_slot(struct track *track, uint64_t ordinal);
 /* As if the batch had never been appended. */
 void track_take_back(struct track *track, uint64_t ordinal);

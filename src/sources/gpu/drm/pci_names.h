@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "Arc A770" from "DG2 [Arc A770]". `list` NULL: the usual paths. */
+/* "Arc A770" from "DG2 [Arc A770]". `list` NULL: the default paths. */
 bool pci_name(const char *list, uint64_t maker, uint64_t model, char *out, size_t size);
 
 #endif

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "src/base/clock.h"
+#include "src/base/thread.h"
 #include "src/sources/gpu/nvidia/nvidia.h"
 #include "src/sources/gpu/nvidia/nvidia_private.h"
 
@@ -89,7 +90,7 @@ struct nvidia_events *nvidia_events_open(const struct nvidia *nvidia)
 	events->wait = nvidia->nvml.event_wait;
 	events->release = nvidia->nvml.event_free;
 	pthread_mutex_init(&events->lock, NULL);
-	if (pthread_create(&events->thread, NULL, wait_for_events, events) == 0)
+	if (thread_start(&events->thread, wait_for_events, events) == 0)
 		return events;
 	events->release(set);
 	pthread_mutex_destroy(&events->lock);

@@ -1,4 +1,4 @@
-#include "src/export/cells.h"
+#include "src/base/formats/cells.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ void cell_text(struct buffer *out, const char *text)
 	buffer_puts(out, "\"");
 }
 
-void cell_time(struct buffer *out, int64_t realtime_ns, int places)
+void cell_time(struct buffer *out, int64_t realtime_ns, int decimals)
 {
 	time_t seconds = (time_t)(realtime_ns / NS_PER_S);
 	struct tm tm;
@@ -45,5 +45,5 @@ void cell_time(struct buffer *out, int64_t realtime_ns, int places)
 		return;
 	snprintf(fraction, sizeof fraction, "%09lld", (long long)(realtime_ns % NS_PER_S));
 	buffer_printf(out, "%04d-%02d-%02dT%02d:%02d:%02d%s%.*sZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
-		tm.tm_min, tm.tm_sec, places ? "." : "", places, fraction);
+		tm.tm_min, tm.tm_sec, decimals ? "." : "", decimals, fraction);
 }

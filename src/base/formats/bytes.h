@@ -1,11 +1,13 @@
-/* bytes.h: little-endian numbers, varints and zigzag in byte streams. Private to src/samples. */
-#ifndef PMTOP_SAMPLES_BYTES_H
-#define PMTOP_SAMPLES_BYTES_H
+/* bytes.h: little-endian numbers, varints and zigzag in byte streams. */
+#ifndef PMTOP_BASE_FORMATS_BYTES_H
+#define PMTOP_BASE_FORMATS_BYTES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "src/base/buffer.h"
 
 enum { VARINT_MAX = 10 };
 
@@ -47,6 +49,13 @@ static inline unsigned char *put_little(unsigned char *at, uint64_t value, size_
 	for (size_t i = 0; i < size; i++)
 		*at++ = (unsigned char)(value >> 8 * i);
 	return at;
+}
+
+static inline void buffer_add_little(struct buffer *out, uint64_t value, size_t size)
+{
+	unsigned char bytes[8];
+	put_little(bytes, value, size);
+	buffer_add(out, (const char *)bytes, size);
 }
 
 static inline uint64_t get_little(struct bytes *bytes, size_t size)

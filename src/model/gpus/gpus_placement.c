@@ -1,4 +1,4 @@
-#include "src/model/gpus/gpus_places.h"
+#include "src/model/gpus/gpus_placement.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -60,7 +60,7 @@ static int gpu_called(const struct model *model, const char *text, size_t length
 /* -- selected devices -- */
 
 /* Devices selected by a process's environment and a run's meta. */
-struct place {
+struct placement {
 	int32_t local_rank;            /* −1: not set */
 	const char *visible;           /* NULL: not set */
 	long device;                   /* number of "cuda:1"; −1: not set */
@@ -113,33 +113,33 @@ static void choose_visible(const struct model *model, const char *text, struct c
 	}
 }
 
-static uint64_t gpus_of_place(const struct model *model, const struct place *place)
+static uint64_t gpus_of_placement(const struct model *model, const struct placement *placement)
 {
 	struct choice choice = { .count = 0 };
-	long number = place->device >= 0 ? place->device : place->local_rank;
+	long number = placement->device >= 0 ? placement->device : placement->local_rank;
 	uint64_t bits = 0;
-	if (place->uuid_gpu >= 0)
-		return gpu_bit(place->uuid_gpu);
-	if (place->is_on_cpu || (!place->visible && number < 0 && !place->has_allocator))
+	if (placement->uuid_gpu >= 0)
+		return gpu_bit(placement->uuid_gpu);
+	if (placement->is_on_cpu || (!placement->visible && number < 0 && !placement->has_allocator))
 		return 0;
-	if (place->visible)
-		choose_visible(model, place->visible, &choice);
+	if (placement->visible)
+		choose_visible(model, placement->visible, &choice);
 	else
 		choose_all(model, &choice);
 	if (number >= 0 && choice.count == 1)
 		return gpu_bit(choice.gpus[0]);
 	if (number >= 0)
 		return (size_t)number < choice.count ? gpu_bit(choice.gpus[number]) : 0;
-	if (!place->visible)
+	if (!placement->visible)
 		return choice.count ? gpu_bit(choice.gpus[0]) : 0;
 	for (size_t i = 0; i < choice.count; i++)
 		bits |= gpu_bit(choice.gpus[i]);
 	return bits;
 }
 
-static bool place_of_process(const struct process *process, struct place *out)
+static bool placement_of_process(const struct process *process, struct placement *out)
 {
-	*out = (struct place){ .local_rank = -1, .device = -1, .uuid_gpu = -1 };
+	*out = (struct placement){ .local_rank = -1, .device = -1, .uuid_gpu = -1 };
 	if (!process)
 		return false;
 	out->local_rank = process->local_rank;
@@ -155,7 +155,7 @@ static long number_of(const char *text)
 }
 
 /* "cuda:1", "hip:0", "xpu:2", "cpu"; other texts are names of GPUs, which do not identify a device. */
-static void read_device(const char *text, struct place *out)
+static void read_device(const char *text, struct placement *out)
 {
 	const char *colon = text ? strchr(text, ':') : NULL;
 	if (colon)
@@ -175,11 +175,11 @@ static int gpu_of_uuid(const struct model *model, const char *text)
 }
 
 /* Uses the run's meta for what the process's environment does not contain. */
-static void place_of_run(const struct model *model, const struct run *run, struct place *out)
+static void placement_of_run(const struct model *model, const struct run *run, struct placement *out)
 {
 	static const char *const keys[] = { "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES",
 		"ZE_AFFINITY_MASK" };
-	place_of_process(gpus_find_process(model, run->pid), out);
+	placement_of_process(gpus_find_process(model, run->pid), out);
 	for (size_t i = 0; i < sizeof keys / sizeof *keys && !out->visible; i++)
 		out->visible = run_meta(run, keys[i]);
 	if (out->local_rank < 0)
@@ -189,23 +189,23 @@ static void place_of_run(const struct model *model, const struct run *run, struc
 	out->has_allocator = run_is_on_gpu(run);
 }
 
-uint64_t gpus_by_run_place(const struct model *model, const struct run *run)
+uint64_t gpus_by_run_placement(const struct model *model, const struct run *run)
 {
-	struct place place;
-	place_of_run(model, run, &place);
-	return gpus_of_place(model, &place);
+	struct placement placement;
+	placement_of_run(model, run, &placement);
+	return gpus_of_placement(model, &placement);
 }
 
-uint64_t gpus_by_all_places(const struct model *model)
+uint64_t gpus_by_all_placements(const struct model *model)
 {
-	struct place place;
+	struct placement placement;
 	uint64_t bits = 0;
 	for (unsigned i = 0; i < model->run_count; i++)
 		if (model->runs[i].is_used && model->runs[i].is_live)
-			bits |= gpus_by_run_place(model, &model->runs[i]);
+			bits |= gpus_by_run_placement(model, &model->runs[i]);
 	for (size_t i = 0; i < model->process_count; i++)
 		if (!model->processes[i].is_gone && !gpus_run_of_pid(model, model->processes[i].pid) &&
-			place_of_process(&model->processes[i], &place))
-			bits |= gpus_of_place(model, &place);
+			placement_of_process(&model->processes[i], &placement))
+			bits |= gpus_of_placement(model, &placement);
 	return bits;
 }
