@@ -119,6 +119,7 @@ struct memory {
 	char grower[48];
 	enum memory_kind grower_kind;
 	int32_t grower_pid;        /* 0 = no single process */
+	bool grower_is_main;       /* the process that runs the loop */
 	double grower_share_ratio; /* of the growth; NAN */
 	/* the growing shared memory is in files that no process of the run maps: it grows with the batches */
 	bool is_unmapped;

@@ -157,7 +157,7 @@ static void fill_cells(const struct run *run, bool is_ended, bool is_roomy, stru
 		snprintf(cells->text[0][1], CELL_SIZE, "ETA %-7s", eta(text, run->epoch_eta_s));
 		snprintf(cells->text[1][1], CELL_SIZE, "ETA %-7s", eta(text, run->run_eta_s));
 	}
-	snprintf(cells->text[0][2], CELL_SIZE, "%5s batches/s", format_rate(text, track->rate_per_s));
+	snprintf(cells->text[0][2], CELL_SIZE, "%5s it/s", format_rate(text, track->rate_per_s));
 	if (!isnan(track->samples_per_s))
 		snprintf(cells->text[1][2], CELL_SIZE, "%5s samples/s", format_rate(text, track->samples_per_s));
 }

@@ -43,7 +43,8 @@ static void write_growth(struct json *json, const struct memory *memory)
 	json_number(json, "slope_high_bytes_per_batch", memory->slope_per_batch_high);
 	json_number(json, "growth_per_epoch_bytes", memory->growth_per_epoch);
 	json_text(json, "verdict", memory_verdict_word(memory->verdict));
-	json_text(json, "grower", memory->grower[0] ? memory->grower : NULL);
+	/* "trainer": the word of earlier versions, which programs compare. */
+	json_text(json, "grower", memory->grower_is_main ? "trainer" : memory->grower[0] ? memory->grower : NULL);
 	json_text(json, "grower_kind", memory_kind_word(memory->grower_kind));
 	if (memory->grower_pid)
 		json_integer(json, "grower_pid", memory->grower_pid);

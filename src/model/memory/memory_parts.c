@@ -264,25 +264,23 @@ static bool is_worker(const struct model *model, const struct process *process)
 	return false;
 }
 
-static void name_process(
-	const struct model *model, const struct process *process, bool is_of_worker_group, char *out, size_t size)
+static void name_grower(
+	const struct model *model, const struct process *process, bool is_of_worker_group, struct memory *memory)
 {
-	for (unsigned i = 0; i < model->run_count; i++) {
-		const struct run *run = &model->runs[i];
-		if (run->pid != process->pid)
-			continue;
-		if (model->run_count > 1 && run->rank[0])
-			snprintf(out, size, "rank %s", run->rank);
-		else
-			snprintf(out, size, "main process");
-		return;
-	}
-	if (process->is_target)
-		snprintf(out, size, "main process");
+	const struct run *run = NULL;
+	for (unsigned i = 0; i < model->run_count && !run; i++)
+		if (model->runs[i].pid == process->pid)
+			run = &model->runs[i];
+	bool is_rank = run && model->run_count > 1 && run->rank[0];
+	memory->grower_is_main = !is_rank && (run || process->is_target);
+	if (is_rank)
+		snprintf(memory->grower, sizeof memory->grower, "rank %s", run->rank);
+	else if (memory->grower_is_main)
+		snprintf(memory->grower, sizeof memory->grower, "main process");
 	else if (is_of_worker_group)
-		snprintf(out, size, "worker %d", (int)process->pid);
+		snprintf(memory->grower, sizeof memory->grower, "worker %d", (int)process->pid);
 	else
-		snprintf(out, size, "%.30s %d", process->command, (int)process->pid);
+		snprintf(memory->grower, sizeof memory->grower, "%.30s %d", process->command, (int)process->pid);
 }
 
 /* Growth by candidate. */
@@ -302,6 +300,7 @@ static bool take_grower(struct growers *growers, double bytes, enum memory_kind 
 	growers->best = bytes;
 	growers->memory->grower_kind = kind;
 	growers->memory->grower_pid = 0;
+	growers->memory->grower_is_main = false;
 	return true;
 }
 
@@ -310,6 +309,7 @@ static void forget_grower(struct memory *memory)
 	memory->grower[0] = '\0';
 	memory->grower_kind = MEMORY_KIND_NONE;
 	memory->grower_pid = 0;
+	memory->grower_is_main = false;
 	memory->grower_share_ratio = NAN;
 }
 
@@ -333,13 +333,14 @@ static void take_processes(struct model *model, int64_t since_ns, struct growers
 		if (!take_grower(growers, bytes, MEMORY_KIND_ANONYMOUS))
 			continue;
 		memory->grower_pid = process->pid;
-		name_process(model, process, is_of_worker_group, memory->grower, sizeof memory->grower);
+		name_grower(model, process, is_of_worker_group, memory);
 	}
 	if (growers->worker_group_count < 2 || growers->worker_group < growers->best ||
 		growers->worker_group_best > ALONE_RATIO * growers->worker_group)
 		return;
 	growers->best = growers->worker_group;
 	memory->grower_pid = 0;
+	memory->grower_is_main = false;
 	snprintf(memory->grower, sizeof memory->grower, "%u workers", growers->worker_group_count);
 }
 
