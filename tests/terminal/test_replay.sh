@@ -38,8 +38,8 @@ expect cut_head_is_no_recording       1 '' 'head.pmtop'                       --
 expect standard_input_may_be_empty    1 '' 'standard input'                   -- --once -r -
 
 # -- where to --
-expect once_shows_the_end             0 'recorded'  ''                        -- --once -r "$run"
-expect at_begin_shows_the_first_set   0 'recorded'  ''                        -- --once -r "$run" --at=begin
+expect once_shows_the_end             0 'from a recording'  ''                        -- --once -r "$run"
+expect at_begin_shows_the_first_set   0 'from a recording'  ''                        -- --once -r "$run" --at=begin
 expect at_takes_a_share               0 'SUMMARY|run' ''                      -- report "$run" --at=50%
 expect nonsense_is_no_moment          2 '' '--at takes a time such as'        -- --once -r "$run" --at=soon
 expect moment_outside_is_reported         2 '' 'the recording, which goes from .* to '   -- --once -r "$run" --at=2h
