@@ -336,8 +336,7 @@ START_TEST(flagged_batches_name_the_cause_they_share)
 	update();
 	ck_only("flagged_batches");
 	const struct alert *alert = raised("flagged_batches");
-	ck_assert_str_eq(
-		alert->message, "5 of the last 200 batches were slow (2.4× the median): data › decode explains 93 %");
+	ck_assert_str_eq(alert->message, "5 of the last 200 batches slow (2.4× the median): data › decode explains 93 %");
 	ck_assert_double_eq_tol(evidence(alert, "share_ratio"), 0.025, 1e-9);
 	ck_assert_double_eq_tol(evidence(alert, "cause_share_ratio"), 13.0 / 14, 1e-4);
 	ck_assert_ptr_nonnull(strstr(alert->advice[1], "num_workers"));
@@ -351,7 +350,7 @@ START_TEST(flagged_batches_say_when_the_cause_is_unknown)
 	override("variance: {above: 100}");
 	update();
 	ck_assert_str_eq(
-		raised("flagged_batches")->message, "5 of the last 200 batches were slow (2.1× the median), cause unknown");
+		raised("flagged_batches")->message, "5 of the last 200 batches slow (2.1× the median), cause unknown");
 	start();
 	batches(200, 0.1);
 	flag_newest(5, 0.01, 0);
@@ -376,7 +375,7 @@ START_TEST(causes_are_taken_from_recent_flags_of_the_main_mode)
 	runs[0].flagged_count = 15;
 	update();
 	ck_assert_str_eq(raised("flagged_batches")->message,
-		"5 of the last 200 batches were slow (2.4× the median): data › decode explains 93 %");
+		"5 of the last 200 batches slow (2.4× the median): data › decode explains 93 %");
 }
 END_TEST
 
