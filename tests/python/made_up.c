@@ -16,7 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/samples/codec_write.h"
 #include "src/samples/stream.h"
 #include "src/samples/stream_write.h"
 
