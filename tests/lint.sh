@@ -24,8 +24,15 @@ header() {
 		done
 	done
 }
-for compiler in $(printf '%s\n' gcc clang "${1%% *}" | sort -u); do header "$compiler" c c11 '-Wmissing-prototypes -Wstrict-prototypes'; done
-for compiler in $(printf '%s\n' g++ clang++ "${2%% *}" | sort -u); do header "$compiler" c++ c++17 ''; done
+# The compiler of CC, without ccache in front of it.
+first_word() { set -- ${1#*ccache }; echo "$1"; }
+for compiler in $(printf '%s\n' gcc clang "$(first_word "$1")" | sort -u); do header "$compiler" c c11 '-Wmissing-prototypes -Wstrict-prototypes'; done
+for compiler in $(printf '%s\n' g++ clang++ "$(first_word "$2")" | sort -u); do header "$compiler" c++ c++17 ''; done
+
+# -- rules: an entry with the name of another changes that one, which only a user's file may do ----
+
+grep -hE '^[a-z][a-z0-9_]*:' config/rules/*.yaml | sort | uniq -d > "$scratch/said"
+[ -s "$scratch/said" ] && { finding "rules of config/rules with one name:"; cat "$scratch/said"; }
 
 # -- manual pages and scripts ----
 for page in man/*.[1-9]; do
@@ -61,7 +68,7 @@ for path in open(sys.argv[1]).read().split():
 sys.exit('\n'.join(found) or 0)
 END
 headers=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["include"])' 2> /dev/null)
-for compiler in $(printf '%s\n' gcc clang "${1%% *}" | sort -u); do
+for compiler in $(printf '%s\n' gcc clang "$(first_word "$1")" | sort -u); do
 	[ -e "$headers/Python.h" ] || { finding "Python.h is not here: 'make deps' installs it"; break; }
 	for abi in -DPy_LIMITED_API=0x030A0000 -UPy_LIMITED_API; do
 		$compiler -std=c11 -Wall -Wextra -Wshadow -Werror -O2 $abi -D_GNU_SOURCE -Isrc/region -isystem "$headers" -c -o "$scratch/unit.o" \

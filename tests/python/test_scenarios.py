@@ -63,7 +63,7 @@ def lines_of_pmtop(text):
 # -- how a training ends
 
 def test_a_script_that_never_calls_close():
-    seen = watch(TRAINING + "train()\ntell()\n")
+    seen = watch(TRAINING + "train()\nprint_counts()\n")
     assert counts(seen.last) == (seen.truth["batches"], [10, 10]) and seen.last["run"] == "script"
     for phase in ("forward", "backward", "optimizer", "zero_grad"):
         assert operation(seen.last, phase)["count"] == 20, phase
@@ -229,7 +229,7 @@ assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(progra
 @needs_mount
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the number of memfd_create is that of x86_64")
 def test_without_memfd_too_one_line_says_so_and_training_goes_on(tmp_path):
-    script = run(in_namespace("mount -t tmpfs -o ro tmpfs", NO_MEMFD + TRAINING + "train()\ntell()\n", tmp_path), python="unshare")
+    script = run(in_namespace("mount -t tmpfs -o ro tmpfs", NO_MEMFD + TRAINING + "train()\nprint_counts()\n", tmp_path), python="unshare")
     assert script.truth() == {"begun": 20, "batches": 20, "epochs": 2}
     assert len(lines_of_pmtop(script.err())) == 1, script.err()
 
@@ -361,7 +361,7 @@ print_counts()
 
 
 def test_exec_begins_anew(tmp_path):
-    (tmp_path / "second.py").write_text(TRAINING + "train(epochs=1, batches=6)\ntell()\nopen('go').read()\n")
+    (tmp_path / "second.py").write_text(TRAINING + "train(epochs=1, batches=6)\nprint_counts()\nopen('go').read()\n")
     os.mkfifo(tmp_path / "go")
     with start(TRAINING + '''
 train(epochs=1, batches=3)

@@ -54,17 +54,17 @@ START_TEST(n_and_N_select_the_next_flag_and_wrap)
 	struct stage stage;
 	play(&stage, 120, 40);
 	stage_type(&stage, "N");
-	expect_focus(&stage, "▲ batch 1/279 · ");
+	expect_focus(&stage, "▲ batch 279 of epoch 1 · ");
 	stage_type(&stage, "N");
-	expect_focus(&stage, "▲ batch 1/239 · ");
+	expect_focus(&stage, "▲ batch 239 of epoch 1 · ");
 	stage_type(&stage, "n");
-	expect_focus(&stage, "▲ batch 1/279 · ");
+	expect_focus(&stage, "▲ batch 279 of epoch 1 · ");
 	stage_type(&stage, "n");
-	expect_focus(&stage, "▲ batch 1/39 · ");
+	expect_focus(&stage, "▲ batch 39 of epoch 1 · ");
 	stage_type(&stage, "N");
-	expect_focus(&stage, "▲ batch 1/279 · ");
+	expect_focus(&stage, "▲ batch 279 of epoch 1 · ");
 	stage_type(&stage, "\033n");
-	expect_focus(&stage, "▲ batch 1/279 · ");
+	expect_focus(&stage, "▲ batch 279 of epoch 1 · ");
 	stage_close(&stage);
 }
 END_TEST
@@ -75,18 +75,18 @@ START_TEST(arrows_pages_home_and_end_move_the_cursor)
 	play(&stage, 120, 40);
 	stage_type(&stage, "N");
 	stage_press(&stage, KEY_ARROW_RIGHT);
-	expect_focus(&stage, "▼ batch 1/280 · ");
+	expect_focus(&stage, "▼ batch 280 of epoch 1 · ");
 	stage_press(&stage, KEY_ARROW_LEFT);
 	stage_press(&stage, KEY_ARROW_LEFT);
-	expect_focus(&stage, "▼ batch 1/278 · ");
+	expect_focus(&stage, "▼ batch 278 of epoch 1 · ");
 	stage_press(&stage, KEY_TO_HOME);
-	expect_focus(&stage, "▼ batch 1/0 · ");
+	expect_focus(&stage, "▼ batch 0 of epoch 1 · ");
 	stage_press(&stage, KEY_ARROW_LEFT);
-	expect_focus(&stage, "▼ batch 1/0 · ");
+	expect_focus(&stage, "▼ batch 0 of epoch 1 · ");
 	stage_press(&stage, KEY_PAGE_DOWN);
-	expect_focus(&stage, "▼ batch 1/110 · ");
+	expect_focus(&stage, "▼ batch 110 of epoch 1 · ");
 	stage_press(&stage, KEY_PAGE_UP);
-	expect_focus(&stage, "▼ batch 1/0 · ");
+	expect_focus(&stage, "▼ batch 0 of epoch 1 · ");
 	stage_press(&stage, KEY_TO_END);
 	ck_assert(stage_shows(&stage, " · newest"));
 	stage_close(&stage);
@@ -99,7 +99,7 @@ START_TEST(the_focus_stays_on_its_batch_while_the_run_goes_on)
 	play(&stage, 120, 40);
 	stage_type(&stage, "N");
 	stage_play(&stage, 100);
-	expect_focus(&stage, "▲ batch 1/279 · ");
+	expect_focus(&stage, "▲ batch 279 of epoch 1 · ");
 	stage_close(&stage);
 }
 END_TEST
@@ -109,15 +109,15 @@ START_TEST(f_flags_and_unflags_by_hand)
 	struct stage stage;
 	play(&stage, 120, 40);
 	stage_type(&stage, "Nhf");
-	expect_focus(&stage, "▲ batch 1/278 · ");
+	expect_focus(&stage, "▲ batch 278 of epoch 1 · ");
 	ck_assert(stage_shows(&stage, "flagged 1/278 by hand"));
 	stage_type(&stage, "\033NN");
-	expect_focus(&stage, "▲ batch 1/278 · ");
+	expect_focus(&stage, "▲ batch 278 of epoch 1 · ");
 	stage_type(&stage, "f");
-	expect_focus(&stage, "▼ batch 1/278 · ");
+	expect_focus(&stage, "▼ batch 278 of epoch 1 · ");
 	ck_assert(stage_shows(&stage, "unflagged 1/278 by hand"));
 	stage_type(&stage, "n");
-	expect_focus(&stage, "▲ batch 1/279 · ");
+	expect_focus(&stage, "▲ batch 279 of epoch 1 · ");
 	stage_close(&stage);
 }
 END_TEST
@@ -127,12 +127,12 @@ START_TEST(enter_opens_and_escape_goes_back_step_by_step)
 	struct stage stage;
 	play(&stage, 120, 40);
 	stage_type(&stage, "N\r");
-	ck_assert(stage_shows(&stage, "Why batch 1/279 was slow"));
+	ck_assert(stage_shows(&stage, "Why batch 279 of epoch 1 was slow"));
 	stage_type(&stage, "N");
-	ck_assert(stage_shows(&stage, "Why batch 1/239 was slow"));
+	ck_assert(stage_shows(&stage, "Why batch 239 of epoch 1 was slow"));
 	stage_type(&stage, "\033");
 	ck_assert(!stage_shows(&stage, "was slow"));
-	expect_focus(&stage, "▲ batch 1/239 · ");
+	expect_focus(&stage, "▲ batch 239 of epoch 1 · ");
 	stage_type(&stage, "\033");
 	ck_assert(stage_shows(&stage, " · newest"));
 	stage_type(&stage, "\033");
@@ -148,14 +148,14 @@ START_TEST(up_and_down_follow_the_order_of_the_list)
 	struct stage stage;
 	play(&stage, 120, 40);
 	stage_press(&stage, KEY_ARROW_DOWN);
-	expect_focus(&stage, "▲ batch 1/279 · ");
+	expect_focus(&stage, "▲ batch 279 of epoch 1 · ");
 	stage_press(&stage, KEY_ARROW_DOWN);
-	expect_focus(&stage, "▲ batch 1/239 · ");
+	expect_focus(&stage, "▲ batch 239 of epoch 1 · ");
 	stage_press(&stage, KEY_ARROW_UP);
-	expect_focus(&stage, "▲ batch 1/279 · ");
+	expect_focus(&stage, "▲ batch 279 of epoch 1 · ");
 	stage_type(&stage, "I");
 	stage_press(&stage, KEY_ARROW_UP);
-	expect_focus(&stage, "▲ batch 1/239 · ");
+	expect_focus(&stage, "▲ batch 239 of epoch 1 · ");
 	stage_close(&stage);
 }
 END_TEST
@@ -186,7 +186,7 @@ START_TEST(a_click_chooses_a_bar_or_a_row)
 	play(&stage, 120, 40);
 	ck_assert(stage_find(&stage, "1/119", &x, &y));
 	stage_click(&stage, x, y);
-	expect_focus(&stage, "▲ batch 1/119 · ");
+	expect_focus(&stage, "▲ batch 119 of epoch 1 · ");
 	stage_type(&stage, "\033");
 	ck_assert(stage_find(&stage, "     0 ┤", &x, &y));
 	stage_click(&stage, x + 9, y);
@@ -202,9 +202,9 @@ START_TEST(slash_finds_a_batch_by_its_number)
 	struct stage stage;
 	play(&stage, 120, 40);
 	stage_type(&stage, "/1/77\r");
-	expect_focus(&stage, "▼ batch 1/77 · ");
+	expect_focus(&stage, "▼ batch 77 of epoch 1 · ");
 	stage_type(&stage, "\033/78\r");
-	expect_focus(&stage, "▼ batch 1/78 · ");
+	expect_focus(&stage, "▼ batch 78 of epoch 1 · ");
 	stage_close(&stage);
 }
 END_TEST
@@ -216,11 +216,11 @@ START_TEST(slash_finds_slow_phases_and_n_walks_matches_until_escape)
 	stage_type(&stage, "Nhf");
 	stage_type(&stage, "\033/deCode\r");
 	ck_assert(stage_shows(&stage, "/deCode"));
-	expect_focus(&stage, "▲ batch 1/279 · ");
+	expect_focus(&stage, "▲ batch 279 of epoch 1 · ");
 	stage_type(&stage, "N");
-	expect_focus(&stage, "▲ batch 1/239 · ");
+	expect_focus(&stage, "▲ batch 239 of epoch 1 · ");
 	stage_type(&stage, "n\033N");
-	expect_focus(&stage, "▲ batch 1/278 · ");
+	expect_focus(&stage, "▲ batch 278 of epoch 1 · ");
 	stage_close(&stage);
 }
 END_TEST

@@ -84,7 +84,7 @@ START_TEST(m_selects_the_next_mode)
 	ck_assert(stage_shows(&stage, "─ Batches, validation ─"));
 	ck_assert(stage_shows(&stage, " · newest"));
 	stage_type(&stage, "h");
-	ck_assert(stage_shows(&stage, "▼ batch 2/28 · "));
+	ck_assert(stage_shows(&stage, "▼ batch 28 of epoch 2 · "));
 	stage_type(&stage, "m");
 	ck_assert(stage_shows(&stage, "─ Batches, train ─"));
 	ck_assert(stage_shows(&stage, " · newest"));
@@ -102,13 +102,13 @@ START_TEST(n_selects_the_flags_of_the_mode)
 	stage_type(&stage, "hhf");
 	ck_assert(stage_shows(&stage, "flagged 2/27 by hand"));
 	stage_type(&stage, "\033n");
-	ck_assert(stage_shows(&stage, "▲ batch 2/27 · "));
+	ck_assert(stage_shows(&stage, "▲ batch 27 of epoch 2 · "));
 	stage_type(&stage, "\r");
-	ck_assert(stage_shows(&stage, "Why batch 2/27 was slow"));
+	ck_assert(stage_shows(&stage, "Why batch 27 of epoch 2 was slow"));
 	stage_type(&stage, "\033m/2/27\r");
-	ck_assert(stage_shows(&stage, "▼ batch 2/27 · ")); /* that of training */
+	ck_assert(stage_shows(&stage, "▼ batch 27 of epoch 2 · ")); /* that of training */
 	stage_type(&stage, "\033\033n");
-	ck_assert(!stage_shows(&stage, "▲ batch 2/27 · "));
+	ck_assert(!stage_shows(&stage, "▲ batch 27 of epoch 2 · "));
 	stage_close(&stage);
 }
 END_TEST
@@ -147,7 +147,7 @@ START_TEST(a_mark_is_shown_with_its_batch)
 	stage_type(&stage, "2/1/59\r");
 	stage_type(&stage, "\r");
 	ck_assert(stage_shows(&stage, "◆ learning rate lowered"));
-	ck_assert(stage_shows(&stage, "Batch 1/59"));
+	ck_assert(stage_shows(&stage, "Phases of batch 59 of epoch 1"));
 	stage_press(&stage, KEY_ARROW_LEFT);
 	ck_assert(!stage_shows(&stage, "◆ learning rate lowered"));
 	stage_close(&stage);

@@ -201,8 +201,8 @@ START_TEST(the_machine_has_a_line)
 	machine_fill(stage.model);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage,
-		"CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy · latency 12.0 ms · "
-		"throttled 8 % · [6] details"));
+		"CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy · "
+		"quota throttled 8 % · [6] details"));
 	alert = &stage.alerts.list[0];
 	*alert = (struct alert){
 		.rule = "busy_disk", .severity = SEVERITY_WARNING, .is_raised = true, .since_ns = stage.model->now_ns
@@ -245,9 +245,10 @@ START_TEST(the_newest_slow_batch_is_named_below_the_plot_or_a_pattern)
 	ck_assert_uint_ge(stage.alerts.pattern_room, 1);
 	stage.alerts.patterns[0].count = 0;
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, "▲ batch 1/1159 · 2.2× the median · data › decode: reading from disk +0.250 s"));
+	ck_assert(
+		stage_shows(&stage, "▲ batch 1159 of epoch 1 · 2.2× the median · data › decode: reading from disk +0.250 s"));
 	stage_type(&stage, "nN");
-	ck_assert(stage_shows(&stage, "│ ▲ batch 1/1119 · 2.2× the median"));
+	ck_assert(stage_shows(&stage, "│ ▲ batch 1119 of epoch 1 · 2.2× the median"));
 	pattern = &stage.alerts.patterns[0].list[0];
 	stage.alerts.patterns[0].count = 1;
 	*pattern = (struct pattern){ .kind = PATTERN_PERIOD,

@@ -278,7 +278,7 @@ START_TEST(n_opens_the_batch_that_is_meant)
 	ck_assert(stage_shows(&stage, "─ flagged_batches ─"));
 	stage_type(&stage, "n");
 	ck_assert_str_eq(screen_view_name(stage.screen), "Batches");
-	ck_assert(stage_shows(&stage, "3/39 was slow"));
+	ck_assert(stage_shows(&stage, "39 of epoch 3 was slow"));
 	emit_two(&stage);
 	stage_type(&stage, "8");
 	stage_press(&stage, KEY_TO_HOME);

@@ -116,12 +116,12 @@ START_TEST(flags_are_walked_across_the_whole_recording)
 	vt_press(vt, "^");
 	ASSERT_SHOWS(vt, "14:00:00  0:00:00 /");
 	vt_press(vt, "n");
-	ASSERT_SHOWS(vt, "▲ batch 1/70 ");
+	ASSERT_SHOWS(vt, "▲ batch 70 of epoch 1 ");
 	ASSERT_SHOWS(vt, "14:00:0");
 	vt_press(vt, "n");
-	ASSERT_SHOWS(vt, "▲ batch 1/120 ");
+	ASSERT_SHOWS(vt, "▲ batch 120 of epoch 1 ");
 	vt_press(vt, "N");
-	ASSERT_SHOWS(vt, "▲ batch 1/70 ");
+	ASSERT_SHOWS(vt, "▲ batch 70 of epoch 1 ");
 	vt_press(vt, "N");
 	ASSERT_SHOWS(vt, "this is the first flag");
 	quit(vt);

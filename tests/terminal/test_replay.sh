@@ -44,6 +44,8 @@ expect at_takes_a_share               0 'SUMMARY|run' ''                      --
 expect nonsense_is_no_moment          2 '' '--at takes a time such as'        -- --once -r "$run" --at=soon
 expect moment_outside_is_reported         2 '' 'the recording, which goes from .* to '   -- --once -r "$run" --at=2h
 expect batch_that_never_was_is_reported   2 '' 'has no batch 99999'               -- --once -r "$run" --at=#99999
+count=$("$pmtop" report "$run" --format=json | sed 's/.*"batch":{"count":\([0-9]*\).*/\1/')
+expect the_last_batch_is_reached      0 "batch $((count - 1)) of epoch" ''           -- --once -r "$run" --view=batches --at=#$((count - 1))
 expect lines_begin_there              0 'Batch' ''                            -- -b -r "$run" --at=#5
 expect speed_is_for_the_screen        2 '' '--speed is an option of the screen'     -- --once -r "$run" --speed=2
 expect speed_has_bounds               2 '' '--speed takes'                    -- -r "$run" --speed=0

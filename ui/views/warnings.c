@@ -172,7 +172,7 @@ static struct rect draw_words(const struct alert *alert, bool is_short, struct c
 {
 	const char *meaning = is_short ? "" : alert->meaning;
 	char text[512];
-	rect = draw_section(canvas, rect, "warning", ROLE_STRONG, alert->message);
+	rect = draw_section(canvas, rect, "what", ROLE_STRONG, alert->message);
 	rect = draw_section(canvas, rect, "why", ROLE_NORMAL, meaning);
 	rect = draw_section(
 		canvas, rect, meaning[0] != '\0' ? "" : "why", ROLE_INFO, evidence_words(alert, text, sizeof text));

@@ -167,6 +167,13 @@ const char *parts_loss(char out[NUMBER_SIZE], double loss)
 	return out;
 }
 
+const char *parts_batch_words(char out[BATCH_WORDS_SIZE], const struct run *run, const struct batch *batch)
+{
+	snprintf(out, BATCH_WORDS_SIZE, "batch %llu of epoch %u", (unsigned long long)batch->index,
+		run_epoch_number(run, batch->epoch_ordinal));
+	return out;
+}
+
 const char *parts_batch_name(char out[NUMBER_SIZE], const struct run *run, const struct batch *batch)
 {
 	snprintf(

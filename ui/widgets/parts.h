@@ -37,7 +37,10 @@ const char *parts_bytes_per_s(char out[NUMBER_SIZE], double bytes_per_s); /* "3.
 const char *parts_waiting(char out[NUMBER_SIZE], double seconds);
 /* "0.3184", "1.2e-05". */
 const char *parts_loss(char out[NUMBER_SIZE], double loss);
-/* "7/624": the epoch's ordinal and the batch's index. */
+/* "batch 624 of epoch 7"; the index is the program's own. */
+enum { BATCH_WORDS_SIZE = 48 };
+const char *parts_batch_words(char out[BATCH_WORDS_SIZE], const struct run *run, const struct batch *batch);
+/* "7/624", the same for columns and for searching. */
 const char *parts_batch_name(char out[NUMBER_SIZE], const struct run *run, const struct batch *batch);
 /* "1,204". */
 const char *parts_thousands(char out[NUMBER_SIZE], double count);

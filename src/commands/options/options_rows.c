@@ -66,7 +66,7 @@ const struct option_row option_rows[] = {
 	{ "speed", 0, OPTION_NUMBER, MEMBER(speed), 0.01, 100000, NULL, "a number from 0.01 to 100000", FOR(watch),
 		"FACTOR", "replay FACTOR times as fast" },
 	VALUE(TEXT, "at", 0, at, FOR(watch) | FOR(once) | FOR(report) | FOR(stream), "WHEN",
-		"jump to 14:02:30, 5m, 50%, batch #624 or end"),
+		"jump to 14:02:30, 5m, 50%, #624 (a batch) or end"),
 	VALUE(TEXT, "overlay", 0, overlay, FOR(watch) | FOR(once), "FILE", "show an earlier run beside this one"),
 
 	VALUE(TEXT, "to", 0, to, FOR(export), "FORMAT", "the format to convert to (--to=list)"),

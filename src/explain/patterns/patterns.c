@@ -250,10 +250,10 @@ static void name_batch(const struct run *run, uint64_t ordinal, char out[NUMBER_
 {
 	const struct batch *batch = track_batch(run_main(run), ordinal);
 	if (batch && batch->epoch_ordinal)
-		snprintf(out, NUMBER_SIZE * 2, "%u/%llu", (unsigned)run_epoch_number(run, batch->epoch_ordinal),
-			(unsigned long long)batch->index);
+		snprintf(out, NUMBER_SIZE * 2, "batch %llu of epoch %u", (unsigned long long)batch->index,
+			(unsigned)run_epoch_number(run, batch->epoch_ordinal));
 	else
-		snprintf(out, NUMBER_SIZE * 2, "%llu", (unsigned long long)(batch ? batch->index : ordinal));
+		snprintf(out, NUMBER_SIZE * 2, "batch %llu", (unsigned long long)(batch ? batch->index : ordinal));
 }
 
 /* "every 40th batch" */
@@ -304,8 +304,8 @@ const char *pattern_words(const struct pattern *pattern, const struct run *run, 
 	case PATTERN_PERIOD: period_words(pattern, where, out, size); break;
 	case PATTERN_DRIFT:
 		snprintf(out, size,
-			pattern->is_creeping ? "steps get steadily slower since batch %s: %s before, %s now%s"
-								 : "steps are slower since batch %s: %s before, %s now%s",
+			pattern->is_creeping ? "steps get steadily slower since %s: %s before, %s now%s"
+								 : "steps are slower since %s: %s before, %s now%s",
 			first, before, after, where);
 		break;
 	case PATTERN_KINDS:

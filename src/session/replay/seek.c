@@ -75,10 +75,11 @@ static enum seek_state apply_sets(struct session *session, const struct goal *go
 	int64_t until_ns = clock_monotonic_ns() + budget_ns, next_ns;
 	session->judge_from_ns = goal->judge_from_ns;
 	for (;;) {
-		if (!player_next_ns(session->player, &next_ns))
-			return SEEK_NO_MORE;
-		if (goal->kind == GOAL_TIME ? next_ns > goal->time_ns : is_there(goal, session))
+		bool is_end = !player_next_ns(session->player, &next_ns);
+		if (goal->kind == GOAL_TIME ? !is_end && next_ns > goal->time_ns : is_there(goal, session))
 			return SEEK_ARRIVED;
+		if (is_end)
+			return SEEK_NO_MORE;
 		session_step(session);
 		if (clock_monotonic_ns() >= until_ns)
 			return SEEK_GOES_ON;

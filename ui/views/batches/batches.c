@@ -297,13 +297,13 @@ static void draw_focus_line(const struct scene *scene, const struct run *run, st
 	const struct batch *batch = batch_focused(scene, run);
 	const struct track *track = scene_track(scene, run);
 	double like = track->step.p50_s;
-	char text[NUMBER_SIZE], kind[BATCH_KIND_SIZE];
+	char words[BATCH_WORDS_SIZE], text[NUMBER_SIZE], kind[BATCH_KIND_SIZE];
 	struct line line;
 	if (!batch)
 		return;
 	line_start(&line, " · ");
-	line_add(&line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s batch %s", batch->is_flagged ? "▲" : "▼",
-		parts_batch_name(text, run, batch));
+	line_add(&line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s %s", batch->is_flagged ? "▲" : "▼",
+		parts_batch_words(words, run, batch));
 	line_add(&line, 0, ROLE_NORMAL, "%s", parts_time(text, batch->step_s, like));
 	if (batch_kind(kind, run, track, batch)[0] != '\0')
 		line_add(&line, 1, ROLE_NORMAL, "%s", kind);

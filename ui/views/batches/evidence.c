@@ -150,8 +150,8 @@ const char *evidence_threshold(const struct alert *alert, char *out, size_t size
 	const char *way = alert->value > alert->level ? "above" : alert->value < alert->level ? "below" : "at";
 	out[0] = '\0';
 	if (has_level(alert))
-		snprintf(out, size, "%s, %s %s%s%s", figure(now, alert->unit, alert->value), way,
-			figure(level, alert->unit, alert->level), alert->guide[0] != '\0' ? ", from guide " : "", alert->guide);
+		snprintf(out, size, "%s %s, now %s%s%s", way, figure(level, alert->unit, alert->level),
+			figure(now, alert->unit, alert->value), alert->guide[0] != '\0' ? ", from guide " : "", alert->guide);
 	return out;
 }
 

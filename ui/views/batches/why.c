@@ -381,8 +381,8 @@ static void why_title(const struct run *run, const struct track *track, const st
 	const struct explanation *why, char *title, size_t size, struct line *right)
 {
 	char kind[BATCH_KIND_SIZE];
-	char name[NUMBER_SIZE], step[NUMBER_SIZE], baseline[NUMBER_SIZE], excess[NUMBER_SIZE], ratio[NUMBER_SIZE] = "";
-	snprintf(title, size, batch->is_flagged ? "Why batch %s was slow" : "Batch %s", parts_batch_name(name, run, batch));
+	char name[BATCH_WORDS_SIZE], step[NUMBER_SIZE], baseline[NUMBER_SIZE], excess[NUMBER_SIZE], ratio[NUMBER_SIZE] = "";
+	snprintf(title, size, batch->is_flagged ? "Why %s was slow" : "Phases of %s", parts_batch_words(name, run, batch));
 	if (!isnan(why->ratio))
 		snprintf(ratio, sizeof ratio, "%.1f×", why->ratio);
 	line_start(right, " · ");

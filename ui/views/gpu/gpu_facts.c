@@ -85,7 +85,8 @@ static bool show_busy(const struct shown *shown, struct fact_row *row)
 	if (isnan(sm) && (activity = gpu_missing(shown->scene->model, "GPU activity")) != NULL)
 		line_add(&row->more, 4, ROLE_DIM, "SMs –: %s", activity->text);
 	if (!isnan(gpu->run_busy_ratio) && gpu->is_ours)
-		line_add(&row->more, 2, ROLE_NORMAL, "%s by the run", format_percent(text, gpu->run_busy_ratio));
+		line_add(
+			&row->more, 2, ROLE_NORMAL, "%s by the run at its last reading", format_percent(text, gpu->run_busy_ratio));
 	add_percent(&row->more, 3, ROLE_DIM, "memory busy", gpu_now(gpu, METRIC_GPU_MEMORY_BUSY));
 	return true;
 }

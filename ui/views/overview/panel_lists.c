@@ -123,10 +123,10 @@ enum process_cell {
 static const struct table_column process_columns[PROCESS_CELLS] = {
 	[CELL_PID] = { "PID", 7, 0, false, false },
 	[CELL_COMMAND] = { "COMMAND", 12, 0, true, true },
-	[CELL_STATE] = { "STATE NOW", 14, 1, true, false },
+	[CELL_STATE] = { "STATE", 14, 1, true, false },
 	[CELL_BUSY] = { "BUSY", 6, 2, false, false },
-	[CELL_ITEM] = { "PER ITEM", 8, 1, false, false },
-	[CELL_RATE] = { "ITEMS/s", 7, 2, false, false },
+	[CELL_ITEM] = { "PER SAMPLE", 10, 1, false, false },
+	[CELL_RATE] = { "SAMPLES/s", 9, 2, false, false },
 	[CELL_SINCE] = { "FOR", 7, 5, false, false },
 	[CELL_CPU] = { "CPU", 6, 1, false, false },
 	[CELL_RESIDENT] = { "RESIDENT", 8, 0, false, false },

@@ -74,10 +74,10 @@ static void focus_title(const struct scene *scene, const struct run *run, const 
 	struct explanation room;
 	const struct explanation *why = explain_any(scene->model, run, run_main(run), batch, &room);
 	double like = run_main(run)->step.p50_s;
-	char name[NUMBER_SIZE], text[NUMBER_SIZE], cause[CAUSE_BRIEF_SIZE];
+	char name[BATCH_WORDS_SIZE], text[NUMBER_SIZE], cause[CAUSE_BRIEF_SIZE];
 	line_start(line, " · ");
-	line_add(line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%sbatch %s", batch->is_flagged ? "▲ " : "",
-		parts_batch_name(name, run, batch));
+	line_add(line, 0, batch->is_flagged ? ROLE_FLAG : ROLE_STRONG, "%s%s", batch->is_flagged ? "▲ " : "",
+		parts_batch_words(name, run, batch));
 	line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch_pace_s(batch), like));
 	if (!isnan(why->ratio))
 		line_add(line, 1, ROLE_NORMAL, "%.1f× the median", why->ratio);
@@ -225,9 +225,9 @@ static void show_batch(const struct run *run, const struct flagged *flagged, str
 {
 	const struct batch *batch = &flagged->batch;
 	double like = run_main(run)->step.p50_s;
-	char name[NUMBER_SIZE], text[NUMBER_SIZE];
+	char name[BATCH_WORDS_SIZE], text[NUMBER_SIZE];
 	const struct explanation *why = flagged_explanation(flagged);
-	line_add(line, 0, ROLE_FLAG, "▲ batch %s", parts_batch_name(name, run, batch));
+	line_add(line, 0, ROLE_FLAG, "▲ %s", parts_batch_words(name, run, batch));
 	if (isnan(why->ratio))
 		line_add(line, 0, ROLE_NORMAL, "%s", parts_time(text, batch_pace_s(batch), like));
 	else

@@ -77,14 +77,14 @@ static void add_work(struct line *line, const struct worker_work *work, bool is_
 	const struct worker_time *span = longest_span(work);
 	char mean[NUMBER_SIZE], low[NUMBER_SIZE], high[NUMBER_SIZE], range[3 * NUMBER_SIZE] = "";
 	if (isnan(of->mean_s)) {
-		line_add(line, 2, ROLE_DIM, "no item yet");
+		line_add(line, 2, ROLE_DIM, "no sample yet");
 		return;
 	}
 	if (is_wide && of == &work->item)
 		snprintf(range, sizeof range, " (%s–%s)", parts_time_bare(low, work->item_p5_s, of->mean_s, false),
 			parts_time_bare(high, of->p95_s, of->mean_s, false));
 	line_add(line, 2, ROLE_STRONG, "%s %s%s", format_seconds(mean, of->mean_s),
-		of == &work->item ? "per item" : "per batch", range);
+		of == &work->item ? "per sample" : "per batch", range);
 	if (span)
 		line_add(line, 3, ROLE_NORMAL, "%s %s", span->name, format_percent(low, span->share_ratio));
 }

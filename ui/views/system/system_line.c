@@ -134,7 +134,7 @@ static void add_swap(const struct scene *scene, struct line *line, int rank)
 static void add_throttled(const struct scene *scene, struct line *line, int rank)
 {
 	if (scene->model->system.throttled_ratio > 0)
-		add_ratio(scene, line, rank, MARK_THROTTLED, "throttled", scene->model->system.throttled_ratio);
+		add_ratio(scene, line, rank, MARK_THROTTLED, "quota throttled", scene->model->system.throttled_ratio);
 }
 
 void panel_system_line(const struct scene *scene, struct canvas *canvas, struct rect row)

@@ -79,7 +79,7 @@ static void waiting_rows(const struct model *model, struct waiting out[WAITING_R
 		system->series.pressure_io_ratio };
 	out[2] = (struct waiting){ "memory pressure", "pressure", MARK_NONE, system->pressure_memory_ratio,
 		system->series.pressure_memory_ratio };
-	out[3] = (struct waiting){ "throttled", "cgroup", MARK_THROTTLED, system->throttled_ratio,
+	out[3] = (struct waiting){ "quota throttled", "cgroup", MARK_THROTTLED, system->throttled_ratio,
 		system->series.throttled_ratio };
 	out[4] = (struct waiting){ "I/O wait", "CPU of the machine", MARK_IO_WAIT, system->io_wait_ratio,
 		system->series.io_wait_ratio };
@@ -233,7 +233,8 @@ static void room_title(const struct scene *scene, struct line *line)
 		line_add(line, 0, ROLE_WARNING, "swaps in %s/s, out %s/s", format_bytes(in, system->swap_in_bytes_per_s),
 			format_bytes(out, system->swap_out_bytes_per_s));
 	if (outside > 0)
-		line_add(line, 1, ROLE_DIM, "cgroup: shared with %s processes", format_count(in, outside));
+		line_add(
+			line, 1, ROLE_DIM, "cgroup: shared with %s process%s", format_count(in, outside), outside > 1 ? "es" : "");
 	else if (system->owns_cgroup)
 		line_add(line, 1, ROLE_DIM, "cgroup: only this run");
 }
