@@ -252,7 +252,8 @@ START_TEST(flag_by_hand_is_in_the_recording)
 	replay("run.pmtop", &json);
 	snprintf(wanted, sizeof wanted, "\"batch\":%u,", batch);
 	const char *flagged = strstr(json.data, "\"flagged\":[");
-	ck_assert_msg(flagged && strstr(flagged, wanted), "%u/%u is not flagged in the replay", epoch, batch);
+	ck_assert_msg(flagged && strstr(flagged, wanted), "%u/%u is not flagged in the replay: %.600s", epoch, batch,
+		flagged ? flagged : "no flagged batches");
 	buffer_release(&screen);
 	buffer_release(&json);
 }
