@@ -93,7 +93,9 @@ static void memory_parts_line(const struct model *model, struct canvas *canvas, 
 	struct line line;
 	model_worker_group_now(model, -1, &workers);
 	line_start(&line, "  ");
-	line_add(&line, 0, ROLE_MEMORY, "main process %s", format_bytes(text, memory->rss_bytes));
+	/* In the colour of its line in the plot. */
+	line_add(
+		&line, 0, workers.count > 0 ? ROLE_DIM : ROLE_MEMORY, "main process %s", format_bytes(text, memory->rss_bytes));
 	if (workers.count > 0)
 		line_add(&line, 1, ROLE_NORMAL, "%u workers %s", workers.count, format_bytes(text, workers.resident_bytes));
 	if (memory->shared_bytes > 0)

@@ -81,7 +81,7 @@ static void add_work(struct line *line, const struct worker_work *work, bool is_
 		return;
 	}
 	if (is_wide && of == &work->item)
-		snprintf(range, sizeof range, " (%s–%s)", parts_time_bare(low, work->item_p5_s, of->mean_s, false),
+		snprintf(range, sizeof range, " (p5–p95 %s–%s)", parts_time_bare(low, work->item_p5_s, of->mean_s, false),
 			parts_time_bare(high, of->p95_s, of->mean_s, false));
 	line_add(line, 2, ROLE_STRONG, "%s %s%s", format_seconds(mean, of->mean_s),
 		of == &work->item ? "per sample" : "per batch", range);

@@ -8,7 +8,7 @@
 
 /* Whether workers of this run are instrumented; then they have their own line. */
 bool workers_are_instrumented(const struct scene *scene);
-/* "workers 4: 3 busy, 1 idle · 12.3 ms per sample (4.1–31.0) · decode 78 %". */
+/* "workers 4: 3 busy, 1 idle · 12.3 ms per sample (p5–p95 4.1–31.0) · decode 78 %". */
 void panel_workers_line(const struct scene *scene, struct canvas *canvas, struct rect row);
 /* The workers as far as /proc shows them: "workers 4: 3 busy", "worker 4711 waits for disk for 2.1 s". */
 void workers_add(struct line *line, const struct model *model, int run);
