@@ -5,6 +5,7 @@ import pty
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -148,6 +149,51 @@ def leaves_alone_own_epochs():
     assert done.said == '', done.said
     path, out = script('epochs_later', after='import pmtop', epochs='pmtop.epochs(3)', batches='pmtop.batches(loader)')
     Done(TORCH, path, out).has_trained()
+
+
+LIGHTNING = '''
+import sys, time, torch, lightning
+if len(sys.argv) > 1:
+    from pmtop.lightning import PmtopCallback
+class Model(lightning.LightningModule):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(4, 1)
+    def training_step(self, batch, index):
+        time.sleep(0.03)
+        return self.layer(batch).pow(2).mean()
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=0.001)
+loader = torch.utils.data.DataLoader(torch.rand(80, 4), batch_size=4)
+lightning.Trainer(max_epochs=3, accelerator="cpu", logger=False, enable_checkpointing=False, enable_progress_bar=False, enable_model_summary=False,
+                  callbacks=[PmtopCallback()] if len(sys.argv) > 1 else []).fit(Model(), loader)
+time.sleep(1)
+'''
+
+
+def counts_lightning_once():
+    """With its callback, and without."""
+    path = os.path.join(FOLDER, 'lit.py')
+    with open(path, 'w') as file:
+        file.write(LIGHTNING)
+    done = Done(TORCH, path, 'callback', prints=True).has_trained()
+    assert done.last['run'] == 'Model' and 'pmtop: instrumented' not in done.said, (done.last['run'], done.said)
+    done = Done(TORCH, path, prints=True).has_trained()
+    assert done.last['run'] == 'lit' and 'pmtop: instrumented' in done.said, (done.last['run'], done.said)
+
+
+def ends_by_interrupt():
+    """As without pmtop: the program sees SIGINT, and its status comes back."""
+    use = 'import signal, sys, time, torch\ntorch.optim.SGD([torch.zeros(1, requires_grad=True)])\nprint("ready", flush=True)\n' \
+          'try: time.sleep(60)\nexcept KeyboardInterrupt: sys.exit(9)'
+    process = subprocess.Popen([PMTOP, '-b', '--', TORCH, '-c', use], env=PLAIN, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
+    for line in process.stdout:
+        if line == 'ready\n':
+            break
+    child = int(subprocess.run(['pgrep', '-P', str(process.pid), '-f', 'KeyboardInterrupt'], capture_output=True, text=True).stdout.split()[0])
+    os.kill(child, signal.SIGINT)
+    process.communicate(timeout=60)
+    assert process.returncode == 9, process.returncode
 
 
 SITE = '''
@@ -303,6 +349,8 @@ TESTS = {
     'workers, fork': lambda: instruments_with_workers('fork'),
     'torchrun': torchrun_has_two_ranks,
     'instruments itself': leaves_alone_what_instruments_itself,
+    'lightning': counts_lightning_once,
+    'interrupt': ends_by_interrupt,
     'own epochs': leaves_alone_own_epochs,
     'environment': keeps_the_environment,
     'failing import': lambda: leaves_a_failing_import_alone(sys.executable),

@@ -135,14 +135,14 @@ def instrument() -> None:
 
 def find_package() -> bool:
     """Makes sure that `import pmtop` finds a package that can publish. Returns whether the environment has it."""
+    site = os.environ.get("PMTOP_LAUNCH_PACKAGE")
     spec = importlib.util.find_spec("pmtop")
     if spec is not None:
         folders = list(spec.submodule_search_locations or [])
         if len(folders) != 1 or not os.path.exists(os.path.join(folders[0], "torch.py")):
             raise CannotInstrument(f"{(folders or [spec.origin])[0]} is named pmtop, but is another package")
         check_extension(folders[0])
-        return True
-    site = os.environ.get("PMTOP_LAUNCH_PACKAGE")
+        return not site or folders[0] != os.path.join(site, "pmtop")  # a spawned process has its parent's sys.path
     if not site or not os.path.exists(os.path.join(site, "pmtop", "torch.py")):
         raise CannotInstrument("the package pmtop is not installed: pip install pmtop in the program's environment")
     check_extension(os.path.join(site, "pmtop"))
