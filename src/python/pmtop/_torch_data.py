@@ -21,7 +21,7 @@ def _length(sized: Any) -> Optional[int]:
 class LoaderFacts:
     """One loader: `length` batches a pass and `batch_size` samples a batch (None if unknown), and the kind of its passes, once known."""
 
-    __slots__ = ("batch_size", "full", "is_exact", "is_validation", "length", "looks_at_data", "meta", "rest", "trains_in_eval")
+    __slots__ = ("batch_size", "full", "has_trained", "is_exact", "is_validation", "length", "looks_at_data", "meta", "rest", "trains_in_eval")
 
     def __init__(self, loader: Any) -> None:
         sampler = loader.batch_sampler
@@ -52,7 +52,7 @@ class LoaderFacts:
             self.full, self.rest = divmod(samples or 0, sampler.batch_size)
         self.meta = {f"loader.{name}": value for name in _META for value in [getattr(loader, name, None)] if value is not None}
         self.is_validation = False
-        self.trains_in_eval = False
+        self.trains_in_eval = self.has_trained = False
 
     def samples(self, index: int, data: Any) -> Optional[int]:
         """The number of samples in `data`, the batch number `index` of a pass; None if unknown."""

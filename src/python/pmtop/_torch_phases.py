@@ -5,6 +5,7 @@ import functools
 import os
 import weakref
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any, Optional
 
 import torch
@@ -75,6 +76,25 @@ class Backward:
             return scaled
 
         patches.set(scaler, "scale", scale)
+
+
+def patch_scaler_step(patches: Patches, part: Part, here: Here, loop: Loop) -> None:
+    """A step that a GradScaler skips, because a gradient is infinite, ends a batch as a step does."""
+    scaler = getattr(getattr(torch, "amp", None), "GradScaler", None) or torch.cuda.amp.GradScaler
+    original = scaler.step
+
+    @functools.wraps(original)
+    def step(self: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        stepped = loop.stepped
+        result = original(self, optimizer, *args, **kwargs)
+        if part.is_on and loop.stepped == stepped and not is_compiling() and not here.paused and get_ident() == loop.owner:
+            try:
+                loop._note_step(optimizer)
+            except Exception as error:
+                part.failed(error)
+        return result
+
+    patches.set(scaler, "step", step)
 
 
 class Optimizers:

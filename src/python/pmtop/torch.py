@@ -29,7 +29,7 @@ from ._torch_batches import Loop
 from ._torch_device import Device
 from ._torch_modules import ForwardTimes, Optimised
 from ._torch_patch import Here, Part, Patches
-from ._torch_phases import Backward, Optimizers, patch_save, patch_waits, patch_zero_grad
+from ._torch_phases import Backward, Optimizers, patch_save, patch_scaler_step, patch_waits, patch_zero_grad
 
 __all__ = ["Instrumentation", "instrument", "paused"]
 
@@ -119,6 +119,8 @@ class Instrumentation:
             Backward(patches, parts["backward"], loop, device, parts["loss"])
         if parts["optimizer"].is_on:
             self._optimizers = Optimizers(parts["optimizer"], _here, loop, device, self._optimised)
+            patch_scaler_step(patches, parts["optimizer"], _here, loop)
+            loop.count_steps((parts["batches"], parts["optimizer"]), self._publish_device)
         if parts["zero_grad"].is_on:
             patch_zero_grad(patches, parts["zero_grad"], loop)
 
