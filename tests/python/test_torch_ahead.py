@@ -169,3 +169,130 @@ def test_a_batch_that_is_skipped_is_a_batch(account):
             account.learn(model, optimizer, x, y)
     reported, _ = account.reported()
     assert counts(reported) == {"train": 10} and [epoch["batches"] for epoch in reported["epochs"]] == [5, 5]
+
+
+class InfiniteDataLoader(DataLoader):
+    """As ultralytics has it: one iterator for all epochs."""
+
+    class Repeat:
+        def __init__(self, sampler):
+            self.sampler = sampler
+
+        def __iter__(self):
+            while True:
+                yield from iter(self.sampler)
+
+    def __init__(self, *given, **more):
+        super().__init__(*given, **more)
+        object.__setattr__(self, "batch_sampler", self.Repeat(self.batch_sampler))
+        self.iterator = super().__iter__()
+
+    def __len__(self):
+        return len(self.batch_sampler.sampler)
+
+    def __iter__(self):
+        for _ in range(len(self)):
+            yield next(self.iterator)
+
+
+class OwnIterators(DataLoader):
+    """As torchdata's StatefulDataLoader: its __iter__ does not call DataLoader's."""
+
+    def __iter__(self):
+        self._iterator = self._get_iterator()
+        return self._iterator
+
+
+@pytest.mark.parametrize("kind", [InfiniteDataLoader, OwnIterators])
+@pytest.mark.parametrize("is_before", [False, True])
+def test_loaders_with_iterators_of_their_own(account, kind, is_before):
+    """is_before: the loaders were made before instrument()."""
+    if is_before:
+        pmtop.torch.instrument().close()
+    loader, other = kind(data(20), batch_size=4), kind(data(12), batch_size=4)
+    model, optimizer = make()
+    with pmtop.torch.instrument():
+        for account.epochs in range(1, 4):
+            for x, y in loader:
+                account.learn(model, optimizer, x, y)
+            model.eval()
+            with torch.no_grad():
+                for x, _ in other:
+                    model(x)
+            model.train()
+        pmtop.torch.instrument().close()
+    reported, region = account.reported()
+    assert counts(reported) == {"train": 15, "validation": 9}
+    assert [epoch["batches"] for epoch in reported["epochs"]] == [5, 5, 5]
+    assert spans(reported, "forward", "validation") == 9
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_stateful_loader_of_torchdata(account, workers):
+    pytest.importorskip("torchdata", reason="transformers is not installed, nor torchdata")
+    from torchdata.stateful_dataloader import StatefulDataLoader
+    model, optimizer = make()
+    loader = StatefulDataLoader(data(20), batch_size=4, num_workers=workers, persistent_workers=bool(workers))
+    for account.epochs in range(1, 4):
+        for x, y in loader:
+            account.learn(model, optimizer, x, y)
+    reported, _ = account.reported()
+    assert counts(reported) == {"train": 15} and [epoch["batches"] for epoch in reported["epochs"]] == [5, 5, 5]
+
+
+def test_a_loader_that_a_thread_reads(account):
+    import queue
+    import threading
+    model, optimizer = make()
+    loader = DataLoader(data(20), batch_size=4)
+    for account.epochs in range(1, 4):
+        batches = queue.Queue(2)
+
+        def read():
+            for batch in loader:
+                batches.put(batch)
+            batches.put(None)
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        for x, y in iter(batches.get, None):
+            with account.body():
+                account.learn(model, optimizer, x, y)
+        thread.join()
+    reported, _ = account.reported()
+    assert counts(reported)["train"] == 15
+
+
+def test_a_loop_that_is_left_before_the_work_on_its_last_batch(account):
+    model, optimizer = make()
+    for account.epochs in range(1, 4):
+        for index, (x, y) in enumerate(DataLoader(data(20), batch_size=4)):
+            if index == 3:
+                break
+            account.learn(model, optimizer, x, y)
+    reported, _ = account.reported()
+    assert counts(reported)["train"] == 9 and [epoch["batches"] for epoch in reported["epochs"]] == [3, 3, 3]
+
+
+def test_islice_takes_what_it_takes(account):
+    import itertools
+    model, optimizer = make()
+    loader = DataLoader(data(20), batch_size=4)
+    for account.epochs in range(1, 4):
+        for x, y in itertools.islice(loader, 3):
+            account.learn(model, optimizer, x, y)
+    reported, _ = account.reported()
+    assert counts(reported) == {"train": 9} and [epoch["batches"] for epoch in reported["epochs"]] == [3, 3, 3]
+
+
+@pytest.mark.parametrize("samples, rows, length", [(10**10, 40, 0), (10**6, 40, 0), (400, 40, 100)])
+def test_a_sampler_without_end_has_no_length(account, samples, rows, length):
+    from torch.utils.data import RandomSampler
+    model, optimizer = make()
+    rows = data(rows)
+    loader = DataLoader(rows, batch_size=4, sampler=RandomSampler(rows, replacement=True, num_samples=samples))
+    for index, (x, y) in enumerate(loader):
+        account.learn(model, optimizer, x, y)
+        if index == 4:
+            break
+    assert pmtop.torch.instrument()._loop.plan == (length, 4)

@@ -272,7 +272,7 @@ class DeviceState:
 
 
 class PassState:
-    __slots__ = ("index", "is_pending", "kind", "queued")
+    __slots__ = ("index", "is_pending", "kind", "length", "queued")
 
     def __init__(self, *given: Any) -> None:
         pass

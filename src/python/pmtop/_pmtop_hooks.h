@@ -151,10 +151,11 @@ static PyObject *fast_turn(struct hook *hook, struct pass *now, PyObject *iterat
 	return data;
 }
 
-/* Whether batches are fetched before the work on those fetched earlier. */
+/* Whether batches are fetched before the work on those fetched earlier, or the next one begins an epoch. */
 static int is_fetched_ahead(const struct loop *loop)
 {
-	return loop->fast_pass->queued || (loop->batch == loop->fast_pass && !loop->work);
+	const struct pass *now = loop->fast_pass;
+	return now->queued || (loop->batch == now && !loop->work) || (now->length && now->index >= now->length);
 }
 
 /* iterator.__next__(). `slow` is the same in Python, for all other passes and threads. */

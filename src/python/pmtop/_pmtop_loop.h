@@ -14,6 +14,7 @@ struct pass {
 	int kind;
 	unsigned long long index;            /* of the next batch */
 	unsigned long long full, batch_size; /* the first `full` batches have batch_size samples */
+	unsigned long long length;           /* of an epoch, if the iterator serves several; else 0 */
 	unsigned long long queued;           /* batches that were fetched ahead and have not begun */
 	char is_pending;                     /* its first batch begins when work shows what it is */
 };
@@ -61,6 +62,7 @@ static int pass_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 static PyMemberDef pass_members[] = {
 	{ "kind", T_INT, offsetof(struct pass, kind), 0, NULL },
 	{ "index", T_ULONGLONG, offsetof(struct pass, index), 0, NULL },
+	{ "length", T_ULONGLONG, offsetof(struct pass, length), 0, NULL },
 	{ "queued", T_ULONGLONG, offsetof(struct pass, queued), 0, NULL },
 	{ "is_pending", T_BOOL, offsetof(struct pass, is_pending), 0, NULL },
 	{ NULL, 0, 0, 0, NULL },

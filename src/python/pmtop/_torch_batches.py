@@ -17,19 +17,22 @@ when that one ends. Without a pass, _torch_steps.py counts optimizer steps.
 """
 from __future__ import annotations
 
+import gc
 import sys
 import weakref
 from inspect import CO_GENERATOR
 from opcode import opmap
-from threading import enumerate as enumerate_threads, get_ident
+from threading import enumerate as enumerate_threads, get_ident, main_thread
 from typing import Any, Optional
 
 import torch
+from torch.utils.data import DataLoader
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from pmtop import _pmtop
 
-from ._torch_data import LoaderFacts
-from ._torch_modules import ForwardTimes, Optimised
+from ._torch_data import LoaderFacts, has_own_iter
+from ._torch_modules import ForwardTimes, Optimised, kinds_of
 from ._torch_patch import BACKWARD, FORWARD
 from ._torch_steps import StepLoop
 
@@ -55,6 +58,7 @@ class Pass(_pmtop.PassState):
 
     def __init__(self, loader: Any, iterator: Any, facts: LoaderFacts, on_dropped: Any) -> None:
         super().__init__(iterator, facts.full, facts.batch_size or 0)
+        self.length = facts.length or 0 if has_own_iter(loader) else 0
         self.loader = weakref.ref(loader)
         self.iterator = weakref.ref(iterator, lambda _: on_dropped(self))
         self.facts = facts
@@ -101,6 +105,9 @@ class Loop(StepLoop):
         self.epochs_planned = epochs
         self.passes: dict[int, Pass] = {}
         self.facts: weakref.WeakKeyDictionary[Any, LoaderFacts] = weakref.WeakKeyDictionary()
+        self.loaders: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictionary()
+        """The loader of each iterator that its own __iter__ made."""
+        self.has_searched = False
         self.stack: list[Pass] = []
         self.carried: Optional[int] = None
         self.epoch = 0
@@ -169,6 +176,8 @@ class Loop(StepLoop):
             self.loss = None
             self._began(now, 0, data)
         else:
+            if now.length and now.index + now.queued >= now.length:
+                self._repeat(now)
             now.enqueue(now.facts.samples(now.index + now.queued, data))
             now.returned_ns = self.out.now_ns()
             if self.batch is not now and not now.is_pending:
@@ -208,6 +217,31 @@ class Loop(StepLoop):
             self.fast_pass = None
         self.awaits_step = False
         self.passes.clear()
+
+    def iterator_is_made(self, loader: Any, iterator: Any) -> None:
+        """An iterator was constructed. That of a loader with an __iter__ of its own is known from its first request."""
+        if has_own_iter(loader):
+            self.loaders[iterator] = weakref.ref(loader)
+
+    def unknown_requested(self, iterator: Any) -> Optional[Pass]:
+        """A request by an iterator without a pass: one of a loader with an __iter__ of its own, which begins now."""
+        if not self.has_searched:
+            self.has_searched = True
+            self._search_loaders()
+        known = self.loaders.get(iterator)
+        loader = known() if known is not None else None
+        if loader is None:
+            return None
+        self.pass_begins(loader, iterator)
+        return self.passes.get(id(iterator))
+
+    def _search_loaders(self) -> None:
+        """Finds the iterators that such loaders made before instrument(), and keep."""
+        kinds = {kind for kind in kinds_of(DataLoader) if kind.__iter__ is not DataLoader.__iter__}
+        for loader in _pmtop.instances(gc.get_objects(), kinds) if kinds else ():
+            for value in vars(loader).values():
+                if isinstance(value, _BaseDataLoaderIter):
+                    self.loaders[value] = weakref.ref(loader)
 
     # -- what training does
 
@@ -257,7 +291,14 @@ class Loop(StepLoop):
         if not self.owner_trains:
             self.owner = get_ident()
             self.owner_trains = True
+            for now in self.stack:
+                if now.is_pending:
+                    now.waiting.clear()
+                    now.queued = 0
             self.late.extend(self.stack)
+            if not self.is_busy:
+                self.is_busy = True
+                self._leave()
 
     # -- passes
 
@@ -288,7 +329,9 @@ class Loop(StepLoop):
             return _VALIDATION
         if self.optimised.is_in_eval():
             return _UNDECIDED if now.facts.has_trained or self.trains_in_eval or not self.has_trained else _VALIDATION
-        return _UNDECIDED if self.steps_begun else _TRAINING
+        # A thread of its own may only read the loader.
+        is_aside = not self.owner_trains and get_ident() != main_thread().ident
+        return _UNDECIDED if self.steps_begun or is_aside else _TRAINING
 
     def _requested_beside(self, now: Pass) -> bool:
         """A request by a pass that is not the innermost one."""
@@ -341,12 +384,24 @@ class Loop(StepLoop):
         if self.batch is not now or self.work or self.carried is not None:
             return False
         caller = sys._getframe(4)
+        while caller.f_code.co_name == "__next__" and caller.f_back is not None:
+            caller = caller.f_back
         is_generator = caller.f_code.co_flags & CO_GENERATOR
         if not is_generator and caller.f_code.co_code[caller.f_lasti] == _FOR_ITER:
             return False
         if now.index + now.queued == 1 or now.is_trained or caller.f_globals.get("__name__", "").startswith("accelerate."):
             return True
         return bool(self.out.now_ns() - now.returned_ns < _AT_ONCE_NS)
+
+    def _repeat(self, now: Pass) -> None:
+        """The iterator of a loader that keeps it for all its epochs begins the next one."""
+        now.index = 0
+        if now.kind == _TRAINING and self.is_in_epoch:
+            self.out.epoch_end()
+            self.epoch += 1
+            self.optimised.is_new_epoch = True
+            self._forget_steppers()
+            self.out.epoch_begin(self.epoch)
 
     def _decide(self, now: Pass, trains: bool) -> None:
         """Begins the first batch of a pending pass."""
@@ -416,8 +471,10 @@ class Loop(StepLoop):
             self._pop_validation()
             return
         # next(iter(loader)) reads a batch and trains nothing.
-        is_peek = is_dropped and now.kind == _TRAINING and (now.index == 0 or (now.index == 1 and self.batch is now and not self.work))
-        if is_peek:
+        is_idle = is_dropped and now.kind == _TRAINING and self.batch is now and not self.work and not now.is_exhausted
+        is_peek = is_dropped and now.kind == _TRAINING and (now.index == 0 or (now.index == 1 and is_idle))
+        # Nor does the batch at which a loop was left before its work.
+        if is_peek or (is_idle and now.is_trained):
             self._set_mode("peek")
         self._end_batch()
         self.stack.pop()

@@ -8,6 +8,8 @@ from torch import Tensor
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset
 
 _DEPTH_MAX = 4
+_ENDLESS_BATCHES = 1_000_000_000
+_ENDLESS_REPEATS = 1000
 _META = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers")
 
 
@@ -16,6 +18,17 @@ def _length(sized: Any) -> Optional[int]:
         return len(sized)
     except (TypeError, NotImplementedError, AttributeError):
         return None
+
+
+def has_own_iter(loader: Any) -> bool:
+    """Whether its class replaces DataLoader.__iter__."""
+    return getattr(type(loader), "__iter__", None) is not DataLoader.__iter__
+
+
+def _is_endless(batches: int, batch_size: Optional[int], dataset: Any) -> bool:
+    """Whether a sampler's length only means that it never ends: 1e10, or a thousand times the data."""
+    data = _length(dataset)
+    return batches >= _ENDLESS_BATCHES or bool(data) and batches * (batch_size or 1) > _ENDLESS_REPEATS * (data or 0)
 
 
 class LoaderFacts:
@@ -42,6 +55,10 @@ class LoaderFacts:
             elif self.batch_size is None and sampler is not None:
                 size = getattr(sampler, "batch_size", None)
                 self.batch_size = size if type(size) is int else None
+            if self.length is None and type(loader).__len__ is not DataLoader.__len__:
+                self.length = _length(loader)
+            if self.length is not None and _is_endless(self.length, self.batch_size, loader.dataset):
+                self.length = None
         # torch's own batch sampler has predictable sizes: all batches but the last are full.
         is_iterable = isinstance(loader.dataset, IterableDataset)
         self.is_exact = type(sampler) is BatchSampler and getattr(loader, "in_order", True) and not is_iterable

@@ -108,7 +108,7 @@ class ForwardTimes(_pmtop.ModuleHook):
         self.precision.stop()
 
 
-def _kinds(base: type) -> set[type]:
+def kinds_of(base: type) -> set[type]:
     """A class and all its subclasses."""
     found, left = {base}, [base]
     while left:
@@ -173,7 +173,7 @@ class Optimised:
     def _scan(self) -> None:
         self.scans += 1
         self.is_stale = False
-        modules, optimizers = _kinds(nn.Module), _kinds(torch.optim.Optimizer)
+        modules, optimizers = kinds_of(nn.Module), kinds_of(torch.optim.Optimizer)
         wanted = modules | optimizers
         found = _pmtop.instances(gc.get_objects(), wanted)
         trained: dict[int, set[int]] = {}

@@ -104,6 +104,7 @@ class Instrumentation:
         loop.publish_fact("between", "data")
         base = _dataloader._BaseDataLoaderIter
         self._patches.set(_DataLoader, "__iter__", self._iter(_DataLoader.__iter__, loop, part))
+        self._patches.set(base, "__init__", self._init(base.__init__, loop, part))
         self._patches.set(base, "__next__", self._next(base.__next__, loop, part))
         workers = _dataloader._MultiProcessingDataLoaderIter
         if "__del__" in vars(workers):
@@ -174,12 +175,33 @@ class Instrumentation:
 
         return __iter__
 
+    def _init(self, original: Any, loop: Loop, part: Part) -> Any:
+        @functools.wraps(original)
+        def __init__(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
+            original(iterator, loader, *args, **kwargs)
+            if part.is_on and not _here.paused:
+                try:
+                    loop.iterator_is_made(loader, iterator)
+                except Exception as error:
+                    part.failed(error)
+
+        return __init__
+
     def _next(self, original: Any, loop: Loop, part: Part) -> Any:
         passes = loop.passes
         data_span = loop.out.span("data")
 
+        def unknown(iterator: Any) -> Any:
+            try:
+                return loop.unknown_requested(iterator)
+            except Exception as error:
+                part.failed(error)
+                return None
+
         def turn_slow(iterator: Any) -> Any:
             now = passes.get(id(iterator))
+            if now is None:
+                now = unknown(iterator)
             if now is None:
                 return original(iterator)
             is_beside = False
