@@ -7,6 +7,7 @@ torch = pytest.importorskip("torch")
 
 import pmtop
 import pmtop.torch
+import watching
 from torch import nn
 from torch.utils.data import DataLoader
 from torch_loop import Account, data, make, spans
@@ -296,3 +297,62 @@ def test_a_sampler_without_end_has_no_length(account, samples, rows, length):
         if index == 4:
             break
     assert pmtop.torch.instrument()._loop.plan == (length, 4)
+
+
+def test_an_iterator_that_is_renewed_loses_no_batch_at_the_end():
+    seen = watching.watch(f"""
+import sys
+sys.path.insert(0, {str(watching.HERE)!r})
+import pmtop.torch
+import watching
+from torch.utils.data import DataLoader
+from torch_loop import Account, data, make
+pmtop.torch.instrument()
+model, optimizer = make()
+loader = DataLoader(data(20), batch_size=4)
+iterator = iter(loader)
+for step in range(12):
+    try:
+        x, y = next(iterator)
+    except StopIteration:
+        iterator = iter(loader)
+        x, y = next(iterator)
+    Account().learn(model, optimizer, x, y)
+""")
+    assert seen.last["batch"]["count"] == 12
+
+
+@pytest.mark.parametrize("divide", [lambda loss: loss / 4, lambda loss: loss * 0.25])
+@pytest.mark.parametrize("has_loader", [False, True])
+@pytest.mark.parametrize("has_scaler", [False, True])
+def test_loss_is_not_that_divided_by_the_accumulation(account, divide, has_loader, has_scaler):
+    model, optimizer = make(0.001)
+    scaler = torch.amp.GradScaler("cpu", init_scale=64.0, enabled=has_scaler)
+    rows = data(80)
+    source = DataLoader(rows, batch_size=4) if has_loader else [(rows.tensors[0][i:i + 4], rows.tensors[1][i:i + 4]) for i in range(0, 80, 4)]
+    for index, (x, y) in enumerate(source):
+        loss = nn.functional.mse_loss(model(x), y)
+        account.losses.append(loss.item())
+        scaler.scale(divide(loss)).backward()
+        if index % 4 == 3:
+            scaler.step(optimizer)
+            scaler.update()
+            optimizer.zero_grad()
+    _, region = account.reported()
+    losses = [batch.loss for batch in region.batches()]
+    known = losses[8:] if has_loader else losses[2:]
+    assert known == pytest.approx(account.losses[8:] if has_loader else account.losses[3::4][2:])
+    assert losses[0] is None
+    assert all(loss is None or loss == pytest.approx(there) for loss, there in zip(losses, account.losses if has_loader else account.losses[3::4]))
+
+
+def test_a_loss_that_is_a_mean_of_four_stays_as_it_is(account):
+    model, optimizer = make(0.001)
+    for x, y in DataLoader(data(40), batch_size=4):
+        loss = nn.functional.mse_loss(model(x), y, reduction="sum") / 4
+        account.losses.append(loss.item())
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    _, region = account.reported()
+    assert [batch.loss for batch in region.batches()][2:] == pytest.approx(account.losses[2:])

@@ -365,3 +365,13 @@ def test_results_are_the_same_to_the_bit(account):
     with_it = train()
     pmtop.torch.instrument().close()
     assert train() == with_it
+
+
+def test_without_steps_that_are_seen_nothing_accumulates(account):
+    """Keras has optimizers of its own."""
+    pmtop.torch.instrument().close()
+    model, optimizer = make()
+    with pmtop.torch.instrument(optimizer=False):
+        for x, y in DataLoader(data(20), batch_size=4):
+            account.learn(model, optimizer, x, y)
+    assert [batch.kind for batch in account.reported()[1].batches()] == [None] * 5

@@ -204,7 +204,8 @@ static int is_one(PyObject *number)
 /* Notes the argument of a backward as the loss; a loss on a device only in measured batches. */
 static PyObject *note_loss(struct hook *hook, PyObject *value)
 {
-	if (!Py_IS_TYPE(value, (PyTypeObject *)hook->at[TENSOR]) || PyList_Size(hook->at[UNSCALED]) != 0)
+	if (!Py_IS_TYPE(value, (PyTypeObject *)hook->at[TENSOR]) || PyList_Size(hook->at[UNSCALED]) != 0 ||
+		hook->loop->loss_parts != 1)
 		return PyObject_CallMethod(hook->slow, "note_loss", "O", value);
 	PyObject *is_cpu = PyObject_GetAttr(value, hook_names.is_cpu);
 	Py_XDECREF(is_cpu);

@@ -26,6 +26,7 @@ struct loop {
 	unsigned work; /* bits WORK_*: what the batch has done so far */
 	double loss;   /* NAN: none */
 	unsigned long long since_step, accumulation, samples_planned;
+	unsigned long long loss_parts;  /* by which training divides the loss, if it does; 0: unknown yet */
 	struct pass *fast_pass, *batch; /* the pass for the fast path; that of the open batch; or NULL */
 	struct device *device;
 	PyObject *late;                     /* list: passes that ended while they could not be removed */
@@ -33,8 +34,9 @@ struct loop {
 	unsigned stepper_count;
 	/* batches between optimizer steps, while no loader has any: see _torch_steps.py */
 	struct pass *step_pass;
-	char awaits_step;                       /* none is open; the next forward, backward or step begins one */
-	unsigned long long backwards, stepped;  /* backward calls in the open one; optimizer steps so far */
+	char has_optimizer;                      /* one of torch: else no step is seen, and nothing accumulates */
+	char awaits_step;                        /* none is open; the next forward, backward or step begins one */
+	unsigned long long backwards, stepped;   /* backward calls in the open one; optimizer steps so far */
 	uintptr_t closer, cycle[OPEN_STEPS_MAX]; /* the optimizer whose step ends one; those that stepped in the open one */
 	unsigned cycle_count;
 };
@@ -111,7 +113,7 @@ static int is_new_interval(struct loop *loop, unsigned long long *since)
 {
 	*since = loop->since_step + 1;
 	loop->since_step = loop->work & WORK_STEP ? 0 : *since;
-	if (!(loop->work & WORK_STEP) && loop->work & WORK_BACKWARD)
+	if (!(loop->work & WORK_STEP) && loop->work & WORK_BACKWARD && (loop->stepped || loop->has_optimizer))
 		pmtop_batch_kind(region_now(), "accumulate");
 	return loop->work & WORK_STEP && *since != loop->accumulation;
 }
@@ -317,6 +319,7 @@ static PyMemberDef loop_members[] = {
 	OF_LOOP(watches_forward, T_BOOL, 0),
 	OF_LOOP(awaits_backward, T_BOOL, 0),
 	OF_LOOP(awaits_step, T_BOOL, 0),
+	OF_LOOP(has_optimizer, T_BOOL, 0),
 	OF_LOOP(backwards, T_ULONGLONG, 0),
 	OF_LOOP(stepped, T_ULONGLONG, READONLY),
 	OF_LOOP(cycle_count, T_UINT, 0),
@@ -324,6 +327,7 @@ static PyMemberDef loop_members[] = {
 	OF_LOOP(since_step, T_ULONGLONG, 0),
 	OF_LOOP(accumulation, T_ULONGLONG, 0),
 	OF_LOOP(samples_planned, T_ULONGLONG, 0),
+	OF_LOOP(loss_parts, T_ULONGLONG, 0),
 	OF_LOOP(late, T_OBJECT, READONLY),
 	OF_LOOP(device, T_OBJECT, READONLY),
 	{ NULL, 0, 0, 0, NULL },

@@ -18,10 +18,7 @@ when that one ends. Without a pass, _torch_steps.py counts optimizer steps.
 from __future__ import annotations
 
 import gc
-import sys
 import weakref
-from inspect import CO_GENERATOR
-from opcode import opmap
 from threading import enumerate as enumerate_threads, get_ident, main_thread
 from typing import Any, Optional
 
@@ -33,61 +30,12 @@ from pmtop import _pmtop
 
 from ._torch_data import LoaderFacts, has_own_iter
 from ._torch_modules import ForwardTimes, Optimised, kinds_of
+from ._torch_pass import Pass, calling_frame, is_plain_loop
 from ._torch_patch import BACKWARD, FORWARD
 from ._torch_steps import StepLoop
 
 _UNDECIDED, _TRAINING, _VALIDATION = range(3)
-_FOR_ITER = opmap["FOR_ITER"]
 _AT_ONCE_NS = 1_000_000
-
-
-def _references(keep: list[Any]) -> int:
-    """The reference count of the only object in a list, as this Python counts it."""
-    thing = keep[0]
-    return sys.getrefcount(thing)
-
-
-_ONE_HOLDER = _references([object()])
-
-
-class Pass(_pmtop.PassState):
-    """One iterator: its kind, and the index of its next batch."""
-
-    __slots__ = ("__weakref__", "facts", "grad_was_off", "has_forward", "is_exhausted", "is_trained", "iterator", "loader", "returned_ns",
-                 "waiting")
-
-    def __init__(self, loader: Any, iterator: Any, facts: LoaderFacts, on_dropped: Any) -> None:
-        super().__init__(iterator, facts.full, facts.batch_size or 0)
-        self.length = facts.length or 0 if has_own_iter(loader) else 0
-        self.loader = weakref.ref(loader)
-        self.iterator = weakref.ref(iterator, lambda _: on_dropped(self))
-        self.facts = facts
-        self.grad_was_off = False
-        self.is_trained = self.has_forward = self.is_exhausted = False
-        self.returned_ns = 0
-        self.waiting: list[Optional[int]] = []
-        """The samples of each queued batch."""
-
-    def enqueue(self, samples: Optional[int]) -> None:
-        """A batch was fetched, and has not begun."""
-        self.waiting.append(samples)
-        self.queued = len(self.waiting)
-
-    def dequeue(self) -> Optional[int]:
-        """The next batch begins: its samples."""
-        samples = self.waiting.pop(0) if self.waiting else None
-        self.queued = len(self.waiting)
-        self.index += 1
-        return samples
-
-    def is_abandoned(self) -> bool:
-        """Whether only its loader, which will reuse it, still refers to the iterator (persistent workers, after a break)."""
-        loader = self.loader()
-        iterator = self.iterator()
-        if loader is None or iterator is None or getattr(loader, "_iterator", None) is not iterator:
-            return iterator is None
-        del loader
-        return sys.getrefcount(iterator) <= _ONE_HOLDER
 
 
 class Loop(StepLoop):
@@ -383,11 +331,8 @@ class Loop(StepLoop):
         """Whether a request comes before any work on the open batch, from a caller that works on the batches later."""
         if self.batch is not now or self.work or self.carried is not None:
             return False
-        caller = sys._getframe(4)
-        while caller.f_code.co_name == "__next__" and caller.f_back is not None:
-            caller = caller.f_back
-        is_generator = caller.f_code.co_flags & CO_GENERATOR
-        if not is_generator and caller.f_code.co_code[caller.f_lasti] == _FOR_ITER:
+        caller = calling_frame(4)
+        if is_plain_loop(caller):
             return False
         if now.index + now.queued == 1 or now.is_trained or caller.f_globals.get("__name__", "").startswith("accelerate."):
             return True
@@ -439,6 +384,7 @@ class Loop(StepLoop):
         self.watches_forward = not now.facts.trains_in_eval
         self._publish_loader(now.facts)
         self.optimised.is_new_epoch = True
+        self.has_optimizer = bool(self.optimised.known) and self._sees_steps()
         self._forget_steppers()
         if not self.is_in_epoch:
             self.is_in_epoch = True
@@ -567,7 +513,7 @@ class Loop(StepLoop):
     def _note_interval(self, batches: int) -> None:
         """Notes the batches between two optimizer steps: the same number twice in a row is the gradient accumulation."""
         if self.interval == batches:
-            self.accumulation = batches
+            self.accumulation = self.loss_parts = batches
             self.publish_fact("accumulation", batches)
         self.interval = batches
 

@@ -66,8 +66,11 @@ class StepLoop(_pmtop.LoopState):
         if self._counts_steps() and not self.has_trained and self._may_own():
             self._open_step()
 
+    def _sees_steps(self) -> bool:
+        return bool(self.step_parts) and all(part.is_on for part in self.step_parts)
+
     def _counts_steps(self) -> bool:
-        counts = bool(self.step_parts) and all(part.is_on for part in self.step_parts) and not self.stack
+        counts = self._sees_steps() and not self.stack
         self.awaits_step &= counts
         return counts
 
@@ -115,5 +118,6 @@ class StepLoop(_pmtop.LoopState):
     def _note_micro_batches(self, count: int) -> None:
         """Notes the backward calls before one optimizer step: the same number twice in a row is published."""
         if count == self.micro_batches:
+            self.loss_parts = count
             self.publish_fact("micro_batches", count)
         self.micro_batches = count

@@ -307,6 +307,8 @@ class _Parts:
         self._torch = torch.instrument(batches=False, forward=has_forward)
         self._loop, self.device = self._torch._loop, self._torch._device
         self._loop.stop()
+        # The trainer itself says by what it divides the loss.
+        self._loop.loss_parts = 1
         self._batches = self._torch.parts["batches"]
         self._sees_batches, self._batches.is_on = self._batches.is_on, False
 
@@ -318,6 +320,7 @@ class _Parts:
     def give_back(self) -> None:
         if self._is_users:
             self._batches.is_on = self._sees_batches
+            self._loop.loss_parts = 0
             if self._sees_batches:
                 pmtop.meta("between", "data")
         else:

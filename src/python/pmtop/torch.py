@@ -1,19 +1,22 @@
 """Instruments PyTorch: `import pmtop.torch; pmtop.torch.instrument()`, once, before training.
 
-From then on every iteration over a DataLoader is a batch, and every pass over the training loader is an epoch. Forward, criterion (the loss
-modules of torch.nn), backward, optimizer, zero_grad and torch.save are spans. Validation is recognised by disabled gradients or a model in
-evaluation mode. Results do not change, no call waits for a device, and models and checkpoints contain nothing of pmtop. An error of pmtop
-switches off only one part, with a line on standard error.
+From then on every iteration over a DataLoader is a batch, and every pass over the training loader is an epoch. In a loop without a DataLoader a
+batch is what lies between optimizer steps, and there are no epochs. Forward, criterion (the loss modules of torch.nn), backward, optimizer,
+zero_grad and torch.save are spans. Validation is recognised by disabled gradients or a model in evaluation mode. Results do not change, no call
+waits for a device, and models and checkpoints contain nothing of pmtop. An error of pmtop switches off only one part, with a line on standard error.
 
 Limits: of two loaders in the same loop the first counts as the main one; a break out of a loop over a loader with persistent workers is noticed
-only when the next pass begins; a function that torch.compile made of forward and backward has no phases.
+only when the next pass begins; a function that torch.compile made of forward and backward has no phases; without a DataLoader, evaluation between
+two steps is part of the phase "data", and a replayed CUDA graph that contains the optimizer's step is no batch.
 """
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import operator
 import os
+import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, Optional
@@ -35,7 +38,7 @@ __all__ = ["Instrumentation", "instrument", "paused"]
 
 _here = Here()
 _current: Optional[Instrumentation] = None
-_knows_forks = False
+_knows_process = False
 
 _PARTS = {"batches": "batches", "forward": "forward times", "backward": "backward times", "optimizer": "optimizer times", "zero_grad": "zero_grad times",
           "loss": "losses", "device": "device times", "memory": "device memory figures", "sync": "waits for the device", "checkpoints": "checkpoints",
@@ -294,7 +297,7 @@ def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, b
     is_enabled = _pmtop.init()
     parts = {name: Part(_PARTS[name], is_enabled and is_on) for name, is_on in chosen.items()}
     _current = Instrumentation(parts, _publisher(), epochs, sync and is_enabled)
-    _watch_forks()
+    _watch_process()
     return _current
 
 
@@ -327,11 +330,18 @@ def paused() -> Iterator[None]:
         _here.inside = inside
 
 
-def _watch_forks() -> None:
-    global _knows_forks
-    if not _knows_forks:
-        _knows_forks = True
+def _watch_process() -> None:
+    global _knows_process
+    if not _knows_process:
+        _knows_process = True
         os.register_at_fork(after_in_child=_silence_child)
+        atexit.register(_end_last_batch)
+
+
+def _end_last_batch() -> None:
+    """A loop that calls next() itself may leave its last batch open. After an error it stays unfinished."""
+    if _current is not None and not _current.is_forked and not hasattr(sys, "last_value"):
+        _current.close()
 
 
 def _silence_child() -> None:
