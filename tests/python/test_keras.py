@@ -280,12 +280,27 @@ def test_after_an_exception_the_next_fit_counts_on():
 def test_the_users_torch_instrumentation_counts_once():
     import pmtop.torch
 
-    with pmtop.torch.instrument(batches=False):
-        beside = Beside()
-        fit(network(), [PmtopCallback(), beside])
-        seen = reported()
-    assert seen["batch"]["count"] == beside.steps == 21
-    assert operation(seen, "backward", 0)["count"] == 21
+    with pmtop.torch.instrument() as instrumented:
+        beside, (x, y) = Beside(), data(20)
+        fit(network(), [PmtopCallback(), beside], validation_data=(x, y))
+        seen, losses = reported(), region().figures()
+        assert [[epoch["index"], epoch["batches"]] for epoch in seen["epochs"]] == beside.epochs
+        assert {mode: row["count"] for mode, row in seen["modes"].items()} == {"train": beside.steps, "validation": beside.tested}
+        trained = [batch for batch in region().batches() if batch.mode == "train"]
+        assert {(batch.epoch, batch.index): losses[(batch.number, "loss")] for batch in trained} == beside.losses
+        for name in ("backward", "optimizer", "zero_grad"):
+            assert operation(seen, name, 0)["count"] == 21 and operation(seen, name, 1) is None, name
+        assert instrumented.is_open and instrumented.parts["batches"].is_on and instrumented.parts["loss"].is_on
+
+
+def test_phases_on_torch():
+    import pmtop.torch
+
+    fit(network(), [PmtopCallback()])
+    seen = reported()
+    for name in ("forward", "backward", "optimizer", "zero_grad"):
+        assert operation(seen, name, 0)["count"] == 21, name
+    assert pmtop.torch._current is None
 
 
 def test_names_copies_and_subclasses():

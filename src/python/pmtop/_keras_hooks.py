@@ -30,6 +30,8 @@ class _Here(threading.local):
 
 
 _here = _Here()
+current = _here.callback
+"""The PmtopCallback of the innermost fit(), evaluate() or predict() of this thread; None if there is none."""
 _data = pmtop.span("data")
 _installed: set[type] = set()
 

@@ -25,6 +25,7 @@ from typing import Any, Optional, TypeVar
 import pmtop
 
 from . import _keras_hooks as hooks
+from . import _keras_torch as on_torch
 
 H = TypeVar("H", bound=Callable[..., None])
 
@@ -44,6 +45,7 @@ def _guarded(hook: H) -> H:
             hook(self, *arguments, **more)
         except Exception as error:
             self._is_silent = True
+            self._give_back()
             why = f"{hook.__name__} failed ({type(error).__name__}: {error})"
             print(f"pmtop: {why}; training continues without pmtop; please report this", file=sys.stderr)
     return guarded  # type: ignore[return-value]
@@ -114,6 +116,8 @@ class PmtopCallback:
         self: PmtopCallback = object.__new__(_class_for(cls, bases) if bases else cls)
         self.name = self.params = self._model = None
         self._is_silent = False
+        self._torch: Optional[on_torch.TorchPhases] = None
+        self._muted = on_torch.mute()
         self._reset()
         return self
 
@@ -170,12 +174,27 @@ class PmtopCallback:
         self._backend = backend
         if self._is_silent:
             return
+        self._take_torch(keras)
         for key, value in {
                 "framework": f"{keras.__name__} {keras.__version__}" + (f" on {backend}" if backend else ""), "between": "keras", "model": type(self._model).__name__,
                 "optimizer": type(optimizer).__name__ if optimizer is not None else None, "steps_per_execution": self._steps_per_execution() or None,
                 "precision": PRECISIONS.get(str(getattr(getattr(self._model, "dtype_policy", None), "name", "")))
         }.items():
             pmtop.meta(key, value)
+
+    def _take_torch(self, keras: Any) -> None:
+        self._give_back()
+        if self._backend == "torch":
+            self._muted = on_torch.mute()
+            self._torch = on_torch.TorchPhases()
+            on_torch.time_optimizers(keras.optimizers.Optimizer)
+
+    def _give_back(self) -> None:
+        if self._torch:
+            self._torch.give_back()
+        if self._muted:
+            self._muted.give_back()
+        self._torch = self._muted = None
 
     def _end(self) -> None:
         """Ends the innermost mode. Inside fit() the mode is training again."""
@@ -186,6 +205,8 @@ class PmtopCallback:
             self._source = self._sources.pop()
         if self._modes:
             pmtop.mode(self._modes[-1])
+        else:
+            self._give_back()
 
     def _steps_per_execution(self) -> int:
         """0 if it is unknown: chosen by Keras while it runs."""
@@ -209,8 +230,8 @@ class PmtopCallback:
     @_guarded
     def on_train_end(self, logs: Any = None) -> None:
         self._end_epoch()
+        self._modes[1:] = []
         self._end()
-        self._modes.clear()
 
     # -- epochs
 
@@ -272,6 +293,8 @@ class PmtopCallback:
     def _begin_batch(self, batch: int) -> None:
         self._begun = int(batch)
         pmtop.batch_begin(int(batch))
+        if self._torch:
+            self._torch.batch_begins()
 
     @_guarded
     def _step_ended(self, batch: int) -> None:
@@ -285,7 +308,11 @@ class PmtopCallback:
         samples = self._source.take(first, int(batch)) if self._source else 0
         if samples:
             pmtop.batch_samples(samples)
+        if self._torch:
+            self._torch.batch_ends()
         pmtop.batch_end()
+        if self._torch:
+            self._torch.batch_ended()
 
     @_guarded
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
