@@ -176,7 +176,8 @@ class PmtopCallback:
             return
         self._take_torch(keras)
         for key, value in {
-                "framework": f"{keras.__name__} {keras.__version__}" + (f" on {backend}" if backend else ""), "between": "keras", "model": type(self._model).__name__,
+                "framework": f"{keras.__name__} {keras.__version__}" + (f" on {backend}" if backend else ""),
+                "between": "keras", "model": type(self._model).__name__,
                 "optimizer": type(optimizer).__name__ if optimizer is not None else None, "steps_per_execution": self._steps_per_execution() or None,
                 "precision": PRECISIONS.get(str(getattr(getattr(self._model, "dtype_policy", None), "name", "")))
         }.items():
