@@ -104,6 +104,15 @@ def test_each_call_of_a_step_is_a_batch():
     assert operation(seen, "dispatch", 0)["count"] == 22 and operation(seen, "sync") is None
 
 
+def test_waiting_publishes_the_last_loss():
+    train, weights = line()
+    step = pmtop.jax.step(train, loss=lambda result: result[1])
+    for _ in range(5):
+        weights, loss = step(weights, jnp.ones((4, 3)))
+    pmtop.jax.wait((weights, loss))
+    assert region().figures()[(4, "loss")] == float(loss)
+
+
 def test_samples_are_published():
     step = pmtop.jax.step(lambda: time.sleep(0.001), samples=4)
     for _ in range(5):

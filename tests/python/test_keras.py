@@ -424,5 +424,7 @@ def test_every_backend(package, backend, each):
         samples = [sum([8, 8, 8, 8, 8, 8, 2][first:first + each]) for first in range(0, 7, each)]
         assert truth["samples"] == (samples * 3)[1:]
         assert truth["tested_samples"] == [sum([8, 8, 4][first:first + each]) for first in range(0, 3, each)] * 3
+    assert (operation(seen.last, "compile") is not None) == (backend == "jax")
+    assert "jax_recompiles" not in {row["rule"] for row in seen.last["warnings"]}
     # In TensorFlow the graph reads the data, within the step.
     assert (operation(seen.last, "data") is None) == (backend == "tensorflow")

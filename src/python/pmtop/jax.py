@@ -19,6 +19,7 @@ import functools
 import os
 import sys
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
 from typing import Any, Optional, TypeVar, overload
@@ -42,6 +43,7 @@ LATE_MAX = 64
 """Losses that can wait until they are computed; older ones stay unknown."""
 
 _current: Optional[Instrumentation] = None
+_steps: weakref.WeakSet[_Step] = weakref.WeakSet()
 
 
 def _say(what: str, error: BaseException) -> None:
@@ -190,6 +192,7 @@ class _Step:
         self._is_running = False
         self._process = os.getpid()
         self._dispatch, self._sync = pmtop.span("dispatch"), pmtop.span("sync")
+        _steps.add(self)
 
     def __getattr__(self, name: str) -> Any:
         # What a jitted function has: lower(), trace(), clear_cache(), …
@@ -272,9 +275,12 @@ def _block(result: Any) -> None:
 
 
 def wait(result: Any) -> Any:
-    """jax.block_until_ready(result) as the phase "sync". Returns result."""
+    """jax.block_until_ready(result) as the phase "sync", and the losses that are computed then. Returns result."""
     with pmtop.span("sync"):
         _block(result)
+    for each in list(_steps):
+        if each._is_on:
+            each._guard(each._read)
     return result
 
 

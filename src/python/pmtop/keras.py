@@ -107,6 +107,8 @@ class PmtopCallback:
     """Keras need not wait for each batch's loss to call it."""
     name: Optional[str]
     params: Any
+    _torch: Optional[on_torch.TorchPhases]
+    _jax: Any  # pmtop.jax.Instrumentation, if it is the callback's own
 
     def __new__(cls, *arguments: Any, **more: Any) -> PmtopCallback:
         packages = _packages()
@@ -116,7 +118,7 @@ class PmtopCallback:
         self: PmtopCallback = object.__new__(_class_for(cls, bases) if bases else cls)
         self.name = self.params = self._model = None
         self._is_silent = False
-        self._torch: Optional[on_torch.TorchPhases] = None
+        self._torch = self._jax = None
         self._muted = on_torch.mute()
         self._reset()
         return self
@@ -174,7 +176,7 @@ class PmtopCallback:
         self._backend = backend
         if self._is_silent:
             return
-        self._take_torch(keras)
+        self._take_backend(keras)
         for key, value in {
                 "framework": f"{keras.__name__} {keras.__version__}" + (f" on {backend}" if backend else ""),
                 "between": "keras", "model": type(self._model).__name__,
@@ -183,9 +185,13 @@ class PmtopCallback:
         }.items():
             pmtop.meta(key, value)
 
-    def _take_torch(self, keras: Any) -> None:
+    def _take_backend(self, keras: Any) -> None:
         self._give_back()
-        if self._backend == "torch":
+        if self._backend == "jax":
+            from . import jax
+
+            self._jax = jax.instrument() if jax._current is None or not jax._current.is_open else None
+        elif self._backend == "torch":
             self._muted = on_torch.mute()
             self._torch = on_torch.TorchPhases()
             on_torch.time_optimizers(keras.optimizers.Optimizer)
@@ -195,7 +201,9 @@ class PmtopCallback:
             self._torch.give_back()
         if self._muted:
             self._muted.give_back()
-        self._torch = self._muted = None
+        if self._jax:
+            self._jax.close()
+        self._torch = self._muted = self._jax = None
 
     def _end(self) -> None:
         """Ends the innermost mode. Inside fit() the mode is training again."""
