@@ -44,7 +44,7 @@ def install(callback_list: type, epoch_iterator: Optional[type], is_ours: Any) -
             _replace(callback_list, f"on_{mode}_end", _end)
             _replace(callback_list, f"on_{mode}_batch_end", functools.partial(_batch_end, is_ours=is_ours))
         _installed.add(callback_list)
-    if epoch_iterator is not None and epoch_iterator not in _installed:
+    if epoch_iterator is not None and hasattr(epoch_iterator, "_enumerate_iterator") and epoch_iterator not in _installed:
         _replace(epoch_iterator, "_enumerate_iterator", _enumerate)
         _installed.add(epoch_iterator)
 
@@ -104,14 +104,18 @@ def _timed_epoch(source: Source, steps: Iterator[Any]) -> Iterator[Any]:
         try:
             if timed is None:
                 with _data:
-                    begin, end, iterator = next(steps)
+                    step = next(steps)
             else:
-                begin, end, iterator = next(steps)
+                step = next(steps)
         except StopIteration:
             return
-        if timed is None or timed.iterator is not iterator:
-            timed = _Timed(iterator, source)
-        yield begin, end, timed
+        # The last item is the iterator, or, in older versions of Keras, already the data.
+        if not isinstance(step, tuple) or not hasattr(step[-1], "__next__"):
+            yield step
+            continue
+        if timed is None or timed.iterator is not step[-1]:
+            timed = _Timed(step[-1], source)
+        yield (*step[:-1], timed)
 
 
 class Source:
