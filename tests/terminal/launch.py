@@ -41,7 +41,7 @@ def train(workers=0, context=None):
             loss = model(batch).pow(2).mean()
             loss.backward()
             optimizer.step()
-            time.sleep(0.03)
+            time.sleep({pause})
     time.sleep(1)
     with open(sys.argv[1], 'a') as out:
         print(loss.item().hex(), [p.sum().item().hex() for p in model.parameters()], file=out)
@@ -50,10 +50,10 @@ if __name__ == "__main__":
 '''
 
 
-def script(name, before='', after='', epochs='range(3)', batches='loader', arguments=''):
+def script(name, before='', after='', epochs='range(3)', batches='loader', arguments='', pause=0.03):
     path = os.path.join(FOLDER, name + '.py')
     with open(path, 'w') as file:
-        file.write(TRAIN.format(before=before, after=after, epochs=epochs, batches=batches, arguments=arguments))
+        file.write(TRAIN.format(before=before, after=after, epochs=epochs, batches=batches, arguments=arguments, pause=pause))
     return path, path + '.out'
 
 
@@ -119,7 +119,7 @@ def instruments_with_the_environments_package():
 
 def instruments_with_workers(how):
     python, environment = without_package()
-    path, out = script(how, arguments=f'2, "{how}"')
+    path, out = script(how, arguments=f'2, "{how}"', pause=0.1)  # workers live only in an epoch, which must span several refreshes
     done = Done(python, path, out, environment=environment).has_trained()
     assert re.fullmatch(r'pmtop: instrumented .*\n', done.said), done.said
     workers = [one.get('workers', []) for one in done.objects]
