@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from pythons import BUILD, ENVIRONMENT, PMTOP, pythons, try_all
@@ -17,6 +18,7 @@ TORCH = os.path.join(BUILD, 'python-venv/bin/python')
 HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCH = os.path.realpath(os.path.join(HERE, '../../src/python/launch'))
 FOLDER = tempfile.mkdtemp()
+FARM = threading.Lock()
 # Ranks, as the environment of the tests may have some, would make these runs ranks of a job.
 PLAIN = {key: value for key, value in ENVIRONMENT.items() if not re.match('PMTOP|PYTHONPATH|RANK|LOCAL_RANK|WORLD_SIZE|MASTER_', key)}
 PLAIN.update(HOME=FOLDER, XDG_STATE_HOME=os.path.join(FOLDER, 'state'), PYTHONWARNINGS='ignore', PYTHONDONTWRITEBYTECODE='1')
@@ -85,12 +87,13 @@ class Done:
 def without_package():
     """An interpreter that has torch, but not pmtop, and its environment."""
     farm = os.path.join(FOLDER, 'packages')
-    if not os.path.exists(farm):
-        os.mkdir(farm)
-        site = subprocess.run([TORCH, '-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], capture_output=True, text=True).stdout.strip()
-        for name in os.listdir(site):
-            if not name.startswith('pmtop'):
-                os.symlink(os.path.join(site, name), os.path.join(farm, name))
+    with FARM:
+        if not os.path.exists(farm):
+            os.mkdir(farm)
+            site = subprocess.run([TORCH, '-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], capture_output=True, text=True).stdout.strip()
+            for name in os.listdir(site):
+                if not name.startswith('pmtop'):
+                    os.symlink(os.path.join(site, name), os.path.join(farm, name))
     return os.path.realpath(TORCH), dict(PLAIN, PYTHONPATH=farm)
 
 
