@@ -36,6 +36,14 @@ static size_t count_slow(const struct of_kind *of)
 	return count;
 }
 
+static double typical_spread(const struct of_kind *of)
+{
+	double steps[RUN_RECENT];
+	memcpy(steps, of->steps, of->count * sizeof *steps);
+	sort_ascending(steps, of->count);
+	return quantile_of_sorted(steps, of->count, 0.95) / quantile_of_sorted(steps, of->count, 0.05);
+}
+
 /* Kinds differ in their work, so the spread is measured within a kind, and the first step compared with its own kind.
  */
 static void compare_kinds(struct context *context, struct of_kind kinds[RUN_KINDS_MAX])
@@ -50,6 +58,7 @@ static void compare_kinds(struct context *context, struct of_kind kinds[RUN_KIND
 			context->fastest_s = of->fastest_s;
 			context->slowest_s = of->slowest_s;
 			context->slow_count = count_slow(of);
+			context->typical_ratio = typical_spread(of);
 			context->spread_kind = i < track->kind_count ? track->kinds[i].kind : NAME_NONE;
 		}
 		if (is_first_known && track_kind(track, track->slow_first_kind) != i)
