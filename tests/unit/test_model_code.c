@@ -235,10 +235,8 @@ END_TEST
 START_TEST(a_phase_may_depend_on_the_caller)
 {
 	static const char queues[] = "/usr/lib/python3.11/multiprocessing/queues.py";
-	ck_assert_int_eq(
-		code_phase_of("Queue.get", queues, PACKAGES "torch/utils/data/_utils/worker.py"), CODE_PHASE_IDLE);
-	ck_assert_int_eq(
-		code_phase_of("Queue.get", queues, PACKAGES "torch/utils/data/dataloader.py"), CODE_PHASE_OTHER);
+	ck_assert_int_eq(code_phase_of("Queue.get", queues, PACKAGES "torch/utils/data/_utils/worker.py"), CODE_PHASE_IDLE);
+	ck_assert_int_eq(code_phase_of("Queue.get", queues, PACKAGES "torch/utils/data/dataloader.py"), CODE_PHASE_OTHER);
 }
 END_TEST
 

@@ -6,7 +6,8 @@
 
 const char *code_phase_name(enum code_phase phase);
 
-/* One row of config/phases.yaml, which the build turns into code_phase_rows. Files are matched by the end of their path.
+/* One row of config/phases.yaml, which the build turns into code_phase_rows. Files are matched by the end of their
+ * path.
  */
 struct code_phase_row {
 	enum code_phase phase;

@@ -25,8 +25,8 @@ static const struct code_group *group_of(const struct context *context)
 		: NULL;
 }
 
-/* Minimum share of forward, backward and optimizer in the time of the process, and maximum share in that of a line beside
- * them. */
+/* Minimum share of forward, backward and optimizer in the time of the process, and maximum share in that of a line
+ * beside them. */
 #define TRAINING_RATIO 0.2
 #define BESIDE_RATIO 0.05
 

@@ -68,7 +68,6 @@ TEXT(phase_work_part)
 		phase_work(context, argument), isnan(clocked_s(context)) ? context->mean_s : clocked_step_s(context), out);
 }
 
-
 /* -- idle time -- */
 
 /* Whether each forward and backward of the host has a GPU timing; one without would count as idle. */
@@ -101,8 +100,8 @@ static double kind_s(const struct context *context, enum phase_kind kind, bool i
 		const struct phase_row *phase = &context->phases[i];
 		if (phase->name == NAME_UNATTRIBUTED || phase_kind(context->run, phase->name) != kind)
 			continue;
-		double seconds = is_clocked ? clock_of(context, run_name(context->run, phase->name))
-									: phase->share_ratio * context->mean_s;
+		double seconds =
+			is_clocked ? clock_of(context, run_name(context->run, phase->name)) : phase->share_ratio * context->mean_s;
 		sum_s = (isnan(sum_s) ? 0 : sum_s) + seconds;
 	}
 	return sum_s;
