@@ -194,16 +194,6 @@ START_TEST(single_slow_steps_are_no_variance)
 }
 END_TEST
 
-/* Steps of a healthy run on a shared machine: 0.1 s, up to 2.4 times as long, most of them within a third. */
-START_TEST(the_noise_of_a_shared_machine_is_no_variance)
-{
-	for (size_t i = 0; i < 200; i++)
-		batches(1, 0.1 + 0.03 * (double)(i * 7 % 20) / 20 + (i % 25 == 0 ? 0.14 : 0));
-	update();
-	ck_assert_ptr_null(raised("variance"));
-}
-END_TEST
-
 START_TEST(the_guides_slow_data_is_raised_with_advice_from_the_loader)
 {
 	batches(25, 0.201);
@@ -840,7 +830,6 @@ int main(void)
 	tcase_add_test(tests, a_first_batch_that_is_gone_is_not_judged);
 	tcase_add_test(tests, the_guides_variance_over_two_is_raised);
 	tcase_add_test(tests, single_slow_steps_are_no_variance);
-	tcase_add_test(tests, the_noise_of_a_shared_machine_is_no_variance);
 	tcase_add_test(tests, the_guides_slow_data_is_raised_with_advice_from_the_loader);
 	tcase_add_test(tests, advice_follows_what_is_published);
 	tcase_add_test(tests, phases_that_load_data_are_known_by_their_words);

@@ -285,7 +285,7 @@ static const struct figure rows[] = {
 	RUN_NUMBER("spread.min_s", SECONDS, spread_min, "the fastest"),
 	RUN_NUMBER("spread.ratio", FACTOR, spread_ratio, "the slowest ÷ the fastest"),
 	RUN_NUMBER("spread.typical_ratio", FACTOR, spread_typical,
-		"the same without the slowest and the fastest 5 %: 95th ÷ 5th percentile"),
+		"the same without the slowest and the fastest 5 %, and without waits for a CPU: 95th ÷ 5th percentile"),
 	RUN_NUMBER("spread.slow_count", COUNT, spread_slow, "steps longer than twice the fastest"),
 	RUN_TEXT("spread.kind", spread_kind, "kind of these batches, if the run has several"),
 	RUN_NUMBER("flagged.count", COUNT, flagged_count, "flagged batches among the recent steps"),

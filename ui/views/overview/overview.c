@@ -144,12 +144,12 @@ static const struct missing *missing_region(const struct model *model, bool is_r
 static void write_advice(const struct model *model, char *out, size_t size)
 {
 	const struct missing *missing = missing_region(model, false);
+	static const char imported[] = "<module>"; /* its file may be imported, but not used */
 	const struct framework *framework = NULL;
 	char advice[256];
 	for (size_t i = 0; i < model->code.code_count; i++) {
 		const struct code_name *code = &model->code.codes[i];
-		/* "<module>": it is only imported */
-		if (code->function && !code->is_own && strcmp(code->function, "<module>") != 0)
+		if (code->function && !code->is_own && strcmp(code->function, imported) != 0)
 			framework = framework_first(framework, code->file);
 	}
 	framework_write_advice(framework, advice, sizeof advice);
