@@ -84,6 +84,20 @@ START_TEST(the_noise_of_a_shared_machine_is_no_variance)
 }
 END_TEST
 
+/* Half of the steps take three times as long: a warning, unless other programs use the CPUs. */
+START_TEST(steps_vary_where_other_programs_use_the_cpus)
+{
+	for (size_t i = 0; i < 200; i++)
+		batches(1, i % 2 == 0 ? 0.3 : 0.1);
+	cpus(0.97, _i ? 1 : 3.8);
+	update_after(1);
+	ck_assert((raised("variance") == NULL) == _i);
+	cpus(0.5, 1);
+	update_after(1);
+	ck_assert_ptr_nonnull(raised("variance"));
+}
+END_TEST
+
 /* Every fourth step waits for a CPU. */
 START_TEST(waits_for_a_cpu_are_no_variance)
 {
@@ -509,6 +523,7 @@ int main(void)
 	TCase *tests = tcase_create("rules");
 	tcase_add_checked_fixture(tests, start, stop);
 	tcase_add_test(tests, the_noise_of_a_shared_machine_is_no_variance);
+	tcase_add_loop_test(tests, steps_vary_where_other_programs_use_the_cpus, 0, 2);
 	tcase_add_loop_test(tests, waits_for_a_cpu_are_no_variance, 0, 2);
 	tcase_add_test(tests, a_figure_must_stay_beyond_its_level_for_the_time_of_its_rule);
 	tcase_add_test(tests, a_dip_restarts_the_time);
