@@ -19,6 +19,7 @@ enum {
 /* Within fewer batches, growth may be part of a batch. If batches are unknown, a minimum time replaces their number. */
 #define GROWING_MIN_BATCHES 10
 #define GROWING_UNBATCHED_S 60.0
+#define UNBATCHED_LAST_RATIO 0.5
 /* While no batch ends for longer (an evaluation, a long step), memory is not judged, for it may fall again; after
  * GROWING_UNBATCHED_S it is. */
 #define PAUSE_S 2.0
@@ -194,13 +195,22 @@ static bool is_sawtooth(const struct window *window, const struct teeth *teeth)
 
 /* -- leak -- */
 
-static bool is_growth(const struct window *window, const struct slope *slope)
+/* Without batches, growth may be the program's start (imports, the model, its data): it must go on in the last third.
+ */
+static bool goes_on(const struct window *window)
+{
+	return window->last.points && window->last.low_per_s > 0 &&
+		window->last.per_s >= UNBATCHED_LAST_RATIO * window->whole.per_s;
+}
+
+static bool is_growth(const struct window *window)
 {
 	const struct memory_trend *trend = window->trend;
 	double batches = trend->samples[trend->count - 1].batches - trend->samples[window->from].batches;
-	bool is_long = batches >= GROWING_MIN_BATCHES ? window->length_s >= GROWING_MIN_S
-												  : !(batches > 0) && window->length_s >= GROWING_UNBATCHED_S;
-	return is_long && slope->low_per_s * window->length_s > window->noticeable;
+	bool is_long = batches >= GROWING_MIN_BATCHES
+		? window->length_s >= GROWING_MIN_S
+		: !(batches > 0) && window->length_s >= GROWING_UNBATCHED_S && goes_on(window);
+	return is_long && window->whole.low_per_s * window->length_s > window->noticeable;
 }
 
 /* *begin_ns: when the second training epoch began; INT64_MAX = not yet. False: no epochs are published. */
@@ -308,7 +318,7 @@ static enum memory_verdict verdict_of(const struct window *window)
 		return filled_in_first_epoch(window) ? MEMORY_CACHE
 			: is_fragmented(window)          ? MEMORY_FRAGMENTATION
 											 : MEMORY_PLATEAU;
-	if (is_growth(window, &window->whole))
+	if (is_growth(window))
 		return is_leak(window, &teeth) ? MEMORY_LEAK : MEMORY_GROWING;
 	if (window->length_s < PLATEAU_MIN_S || window->whole.high_per_s * window->length_s >= window->noticeable)
 		return MEMORY_UNKNOWN;
@@ -355,7 +365,7 @@ static bool judge_files(struct model *model, struct window *window)
 		return false;
 	struct window files = *window;
 	fill_blocks(&files, memory_cached);
-	if (!measure(&files) || !is_growth(&files, &files.whole))
+	if (!measure(&files) || !is_growth(&files))
 		return false;
 	set_slope(model, &files);
 	model->memory.verdict = MEMORY_CACHE;
@@ -377,7 +387,7 @@ static void judge_others_in_shm(struct model *model, const struct window *window
 	if (!(grown > window->noticeable))
 		return;
 	fill_blocks(&others, others_in_shm);
-	if (measure(&others) && is_growth(&others, &others.whole))
+	if (measure(&others) && is_growth(&others))
 		model->memory.shm_others_growth_bytes = grown;
 }
 
