@@ -203,6 +203,44 @@ static bool goes_on(const struct window *window)
 		window->last.per_s >= UNBATCHED_LAST_RATIO * window->whole.per_s;
 }
 
+/* Sum of squared distances from the mean. */
+static double scatter(const double *bytes, size_t count)
+{
+	double mean = 0, sum = 0;
+	for (size_t i = 0; i < count; i++)
+		mean += bytes[i] / (double)count;
+	for (size_t i = 0; i < count; i++)
+		sum += (bytes[i] - mean) * (bytes[i] - mean);
+	return sum;
+}
+
+/* Whether the blocks from `first` on are closer to a line than to a single rise between two constant levels: what an
+ * evaluation or a checkpoint leaves in the allocator is no trend. */
+static bool is_line(const struct window *window, size_t first)
+{
+	const double *bytes = window->bytes + first, *time_s = window->time_s + first;
+	size_t count = window->blocks - first;
+	double mean_s = 0, mean = 0, cross = 0, level = INFINITY;
+	for (size_t i = 0; i < count; i++) {
+		mean_s += time_s[i] / (double)count;
+		mean += bytes[i] / (double)count;
+	}
+	for (size_t i = 0; i < count; i++)
+		cross += (time_s[i] - mean_s) * (bytes[i] - mean);
+	for (size_t i = 1; i < count; i++)
+		level = fmin(level, scatter(bytes, i) + scatter(bytes + i, count - i));
+	return scatter(bytes, count) - cross * cross / scatter(time_s, count) <= level;
+}
+
+/* In the whole window, or in its last third, if growth began late. */
+static bool has_trend(const struct window *window)
+{
+	size_t first = window->blocks - window->last.points;
+	return is_line(window, 0) ||
+		(window->last.points && window->last.low_per_s * window->length_s / 3 > window->noticeable &&
+			is_line(window, first));
+}
+
 static bool is_growth(const struct window *window)
 {
 	const struct memory_trend *trend = window->trend;
@@ -210,7 +248,7 @@ static bool is_growth(const struct window *window)
 	bool is_long = batches >= GROWING_MIN_BATCHES
 		? window->length_s >= GROWING_MIN_S
 		: !(batches > 0) && window->length_s >= GROWING_UNBATCHED_S && goes_on(window);
-	return is_long && window->whole.low_per_s * window->length_s > window->noticeable;
+	return is_long && window->whole.low_per_s * window->length_s > window->noticeable && has_trend(window);
 }
 
 /* *begin_ns: when the second training epoch began; INT64_MAX = not yet. False: no epochs are published. */
