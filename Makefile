@@ -63,6 +63,7 @@ TEST_LIBS := $(shell $(PKG_CONFIG) --libs check vterm 2>/dev/null) -lutil
 
 SOURCES := $(sort $(shell find src ui -name '*.c' ! -path src/main.c ! -path 'src/python/*'))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
+LAUNCH := $(sort $(wildcard src/python/launch/*.py))
 RULES := $(sort $(wildcard config/rules/*.yaml))
 SUPPORT := $(wildcard tests/support/*.c)
 SUPPORT_OBJECTS := $(SUPPORT:%.c=$(BUILD)/%.o)
@@ -157,11 +158,12 @@ $(TEST_OBJECTS) $(SUPPORT_OBJECTS): | $(BUILD)/.needs-test
 $(BUILD)/tests/unit/test_gpu_libdrm.o: ALL_CFLAGS += $(shell $(PKG_CONFIG) --cflags umockdev-1.0 2>/dev/null | sed 's/-I/-isystem /g')
 $(BUILD)/tests/unit/test_gpu_libdrm: TEST_LIBS += $(shell $(PKG_CONFIG) --libs umockdev-1.0 2>/dev/null)
 
-# What tests/terminal/counter.py asks.
-$(BUILD)/tests/terminal/counting: $(BUILD)/tests/terminal/counting.o $(BUILD)/libpmtop.a
+# What tests/terminal/counter.py and loops.py ask.
+ASKED := $(BUILD)/tests/terminal/counting $(BUILD)/tests/terminal/looping
+$(ASKED): %: %.o $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-programs: all $(TEST_PROGRAMS) $(WORKLOADS) $(FAKE_NVML) $(BUILD)/tests/terminal/counting
+programs: all $(TEST_PROGRAMS) $(WORKLOADS) $(FAKE_NVML) $(ASKED)
 
 check: programs
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $(TEST_PROGRAMS) $(TEST_SCRIPTS)
@@ -176,7 +178,7 @@ check-queue: $(QUEUE_PARTS) | $(BUILD)/.needs-test
 	$(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $(BUILD)/test_queue $(QUEUE_PARTS) $(LIBS) $(TEST_LIBS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/run $(BUILD)/test_queue
 
--include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(BUILD)/tests/bench/stream.d $(BUILD)/tests/terminal/counting.d $(FUZZERS:=.d) $(BUILD)/src/main.d
+-include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(BUILD)/tests/bench/stream.d $(ASKED:=.d) $(FUZZERS:=.d) $(BUILD)/src/main.d
 
 # -- Python --------------------------------------------------------------------------------------------------------------------
 
@@ -260,6 +262,16 @@ install: all
 	$(INSTALL) -m 644 config/pmtop.yaml $(DESTDIR)$(DATADIR)/pmtop.yaml
 	$(INSTALL) -d $(DESTDIR)$(DATADIR)/rules
 	$(INSTALL) -m 644 $(RULES) $(DESTDIR)$(DATADIR)/rules
+	$(INSTALL) -d $(DESTDIR)$(DATADIR)/python/launch
+	$(INSTALL) -m 644 $(LAUNCH) $(DESTDIR)$(DATADIR)/python/launch
+	-$(PYTHON) -m compileall -q -s "$(DESTDIR)" -p / $(DESTDIR)$(DATADIR)/python/launch
+	@if [ -f $(BUILD)/python/.built ]; then \
+	  echo "$(INSTALL) $(BUILD)/python/site/pmtop $(DESTDIR)$(DATADIR)/python/site/pmtop"; \
+	  $(INSTALL) -d $(DESTDIR)$(DATADIR)/python/site/pmtop && \
+	  $(INSTALL) -m 644 $(BUILD)/python/site/pmtop/*.* $(DESTDIR)$(DATADIR)/python/site/pmtop; \
+	else \
+	  echo "without the Python package, which pmtop -- COMMAND uses where an environment has none: 'make python install' adds it"; \
+	fi
 	$(INSTALL) -d $(DESTDIR)$(COMPLETIONDIR)
 	$(INSTALL) -m 644 config/completion/pmtop.bash $(DESTDIR)$(COMPLETIONDIR)/pmtop
 	@for page in $(MAN_PAGES); do \
@@ -271,6 +283,7 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml $(DESTDIR)$(COMPLETIONDIR)/pmtop
 	rm -f $(foreach page,$(MAN_PAGES),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
+	rm -rf $(DESTDIR)$(DATADIR)/python
 	rm -f $(foreach file,$(RULES),$(DESTDIR)$(DATADIR)/rules/$(notdir $(file)))
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/rules $(DESTDIR)$(DATADIR)
 

@@ -6,6 +6,7 @@
 
 #include "src/explain/causes/causes_words.h"
 #include "src/model/ranks/rank_places.h"
+#include "src/model/run/known_names.h"
 #include "src/model/run/steps/baseline.h"
 #include "src/model/run/steps/flagged.h"
 #include "src/model/run/steps/tracks.h"
@@ -128,20 +129,35 @@ static void gather_steps(struct context *context)
 	}
 }
 
+/* A function that compiles within a span is no outermost phase. */
+static void add_compile(struct context *context, const struct phase_row *phase)
+{
+	if (!run_name_is(context->run, phase->name, KNOWN_COMPILE))
+		return;
+	context->compile_share_ratio += phase->share_ratio;
+	if (phase->median_s > context->compile_median_s)
+		context->compile_median_s = phase->median_s;
+}
+
 static void gather_phases(struct context *context)
 {
 	size_t batches, retained = 0,
 					count = track_phases(context->track, RUN_RECENT, context->phases, READ_PHASES_MAX, &batches);
-	for (size_t i = 0; i < count; i++)
+	context->compile_share_ratio = context->compile_median_s = 0;
+	for (size_t i = 0; i < count; i++) {
+		add_compile(context, &context->phases[i]);
 		if (context->phases[i].depth == 0)
 			context->phases[retained++] = context->phases[i];
+	}
 	context->phase_count = retained;
 }
 
 void rule_context_init(struct context *context, struct rule_cache *cache, const struct model *model, int index,
 	const struct patterns *patterns)
 {
-	*context = (struct context){ .model = model, .cache = cache, .patterns = patterns };
+	*context = (struct context){
+		.model = model, .cache = cache, .patterns = patterns, .compile_share_ratio = NAN, .compile_median_s = NAN
+	};
 	cache->has_ranks = cache->has_cause = cache->has_stall = cache->has_worker_group = cache->has_load = false;
 	if (index < 0)
 		return;

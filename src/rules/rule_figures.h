@@ -77,6 +77,8 @@ struct context {
 	uint32_t spread_kind;        /* that kind */
 	size_t phase_count;          /* outermost phases */
 	struct phase_row phases[READ_PHASES_MAX];
+	/* of all phases "compile" of the recent steps, at any depth; NAN: there are no steps */
+	double compile_share_ratio, compile_median_s;
 	const struct phase_row *phase; /* the subject of a rule of phases */
 	const struct gpu *gpu;         /* the only GPU that figures of GPUs are of; NULL: all that the run uses */
 	struct rule_cache *cache;

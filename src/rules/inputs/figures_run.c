@@ -135,6 +135,9 @@ TEXT(phase_loading)
 
 TEXT(phase_part) { figure_write_part(phase_mean(context, argument), context->mean_s, out); }
 
+NUMBER(compile_share) { return context->run ? context->compile_share_ratio : NAN; }
+NUMBER(compile_median) { return context->run ? context->compile_median_s : NAN; }
+
 /* NAN if the run publishes no phases. */
 NUMBER(unattributed)
 {
@@ -313,6 +316,10 @@ static const struct figure rows[] = {
 	PHASE_TEXT("phase.loading", phase_loading, "\"data loading\", with the phase's name unless that is \"data\""),
 	PHASE_TEXT("phase.kind", phase_title, "from its name: data, forward, backward, optimizer, between or other"),
 	PHASE_TEXT("phase.part", phase_part, "\"0.068 s of 0.201 s\""),
+	{ "compile.share_ratio", FORM_PERCENT, RULE_OF_RUN, compile_share, NULL, 0,
+		"share of the recent steps in phases \"compile\", at any depth", "no step" },
+	{ "compile.median_s", FORM_SECONDS, RULE_OF_RUN, compile_median, NULL, 0,
+		"its median; not zero: at least half of the recent steps compile", "no step" },
 	{ "cause.kind", FORM_TEXT, RULE_OF_MODEL, NULL, cause_kind, 0, "kind of the warning's phase, as phase.kind", NULL },
 	RUN_NUMBER("events.refused", COUNT, events_refused,
 		"calls that the publisher refused, without unmatched ends and unfinished batches"),
