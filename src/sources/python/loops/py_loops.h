@@ -12,7 +12,7 @@
 
 #include "src/sources/python/py_sampler.h"
 
-enum { PY_LOOPS_MAX = 64, PY_LOOP_NAME_SIZE = 48, PY_LOOP_PLACES = 3, PY_LOOP_WORDS = 8, PY_LOOP_VALUE_WORDS = 6 };
+enum { PY_LOOPS_MAX = 64, PY_LOOP_NAME_SIZE = 48, PY_LOOP_PLACES = 3, PY_LOOP_WORDS = 8, PY_LOOP_VALUE_WORDS = 7 };
 
 enum py_loop_kind {
 	PY_LOOP_RANGE,
@@ -39,7 +39,8 @@ enum py_loop_reading {
 /* A frame that must still be inside a loop of its code. Private to py_loops.c and its helpers. */
 struct py_loop_place {
 	uint64_t frame, code, lines; /* lines: the code object's line table, which another one at its address lacks */
-	unsigned loop;               /* which loop of the code; UINT_MAX: any instruction */
+	int loop;                    /* which loop of the code */
+	bool is_generator;           /* whose yields are counted, not the iterations of its loop */
 };
 struct py_loop_word {
 	uint64_t address, word;
@@ -48,11 +49,11 @@ struct py_loop_guards {
 	size_t place_count, word_count;
 	struct py_loop_place places[PY_LOOP_PLACES];
 	struct py_loop_word words[PY_LOOP_WORDS];
-	uint64_t source, type;                /* the object that holds the position, and its type */
-	uint64_t origin;                      /* the position's value before the first item */
-	uint64_t value[PY_LOOP_VALUE_WORDS];  /* of the source, as last read */
-	uint64_t more;                        /* items that follow the source's own end (islice), else 0 */
-	unsigned form;                        /* how the source stores its position */
+	bool is_composite;                   /* the source advances before the loop gets its item */
+	uint64_t source, type;               /* the object that holds the position, and its type */
+	uint64_t origin;                     /* what the source stores before its first item */
+	uint64_t value[PY_LOOP_VALUE_WORDS]; /* of the source, as last read */
+	unsigned form;                       /* how the source stores its position */
 };
 
 struct py_loop {
@@ -65,19 +66,23 @@ struct py_loop {
 	/* Of an int its variable; of a bar or a state its variable and the attribute ("pbar.n", "state.global_step"); ""
 	 * for an iterator on the value stack. Cleaned UTF-8. */
 	char name[PY_LOOP_NAME_SIZE];
-	bool has_position; /* false: position is 0 and unknown; only that the loop is running is known */
+	/* False: the position is unknown (yet: a poll may find it). */
+	bool has_position;
+	/* Its items come from a torch DataLoader, which py_counter.h counts too. */
+	bool has_loader;
 	/* The position counts from an unknown start: only its differences are true. The length is then unknown. */
 	bool is_relative;
 	/* Of a loop: items delivered so far, the one in progress included. Of an int, a bar, a state: its value. */
 	uint64_t position;
 	uint64_t length; /* items in all, as things stand; of a bar its total, of a state its maximum; 0 = unknown */
-	/* Line of the `for`; of an int, a bar or a state that of the first instruction of the loop at `depth`. 0 = unknown */
+	/* Line of the `for`; of an int that of its assignment; of a bar or a state that of the innermost loop around the
+	 * current instruction. 0 = unknown. */
 	int line;
-	/* Nesting among all loops (for and while) of its frame, 0 = the outermost. Of an int: of the innermost loop around
-	 * the current instruction that assigns it; of a bar or a state: of the innermost loop around it. */
+	/* Nesting among all loops (for and while) of its frame, 0 = the outermost. An int has the depth of the innermost
+	 * loop that assigns it, and is reported while that loop runs; a bar or a state that of the loop at `line`. */
 	unsigned depth;
-	/* The sampled frame that runs the loop, 0 = the newest. With is_in_generator: that iterates over the generator whose
-	 * suspended frame runs the loop. `site` is that frame's, valid as long as the sample is. */
+	/* The sampled frame that runs the loop, 0 = the newest. With is_in_generator: that iterates over the generator
+	 * whose suspended frame runs the loop. `site` is that frame's, valid as long as the sample is. */
 	size_t frame_index;
 	const struct py_site *site;
 	bool is_in_generator;
@@ -96,8 +101,8 @@ void py_loops_close(struct py_loops *loops);
 size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, struct py_loop *out, size_t max);
 /* Reads one loop again, mostly with one system call. Only its position, length, object and guards change. */
 enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop);
-/* The newest float local of a sampled frame whose name is that of a loss ("loss", "train_loss", "lossf"). False: there is
- * none, or it is not finite. */
+/* The newest float local of a sampled frame whose name is that of a loss ("loss", "train_loss", "lossf"). False: there
+ * is none, or it is not finite. */
 bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, double *out);
 
 #endif

@@ -1,0 +1,58 @@
+/* py_iterators.h: how far an iterator of a running CPython is, and what must hold while that is read again. Private to
+ * src/sources/python/loops. */
+#ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_ITERATORS_H
+#define PMTOP_SOURCES_PYTHON_LOOPS_PY_ITERATORS_H
+
+#include "src/sources/python/loops/py_loop_code.h"
+#include "src/sources/python/loops/py_loops.h"
+
+enum { PY_CLASSES_RETAINED = 256 };
+
+enum py_class {
+	PY_CLASS_NONE,     /* nothing of interest */
+	PY_CLASS_ITERATOR, /* of a type without a known position */
+	PY_CLASS_LOADER,
+	PY_CLASS_RANGE,
+	PY_CLASS_ENUMERATE,
+	PY_CLASS_LIST,
+	PY_CLASS_TUPLE,
+	PY_CLASS_SEQUENCE,
+	PY_CLASS_LIST_REVERSED,
+	PY_CLASS_REVERSED,
+	PY_CLASS_ZIP,
+	PY_CLASS_MAP,
+	PY_CLASS_GENERATOR,
+	PY_CLASS_COUNT,
+	PY_CLASS_ISLICE,
+	PY_CLASS_ITERTOOLS,
+	PY_CLASS_BAR,   /* no iterator: tqdm */
+	PY_CLASS_STATE, /* no iterator: a trainer's state */
+};
+
+/* The classes of types that were met. Zeroed at first, but for process and codes. */
+struct py_iterators {
+	const struct py_process *process;
+	struct py_loop_codes *codes;
+	size_t count;
+	struct {
+		uint64_t type;
+		enum py_class class;
+	} classes[PY_CLASSES_RETAINED];
+};
+
+enum py_class py_class_of(struct py_iterators *iterators, uint64_t object);
+/* The entry of a frame's value stack with the iterator of a `for` around its current instruction. False: not found. */
+bool py_iterator_find(struct py_iterators *iterators, const struct py_loop_frame *frame, int loop, size_t *entry);
+/* Fills kind, object, position, length and guards from an iterator. `frame` and `loop`: the `for` that iterates over
+ * it, for what its code tells of the first item; NULL: unknown. False: it is no iterator. */
+bool py_iterator_measure(struct py_iterators *iterators, uint64_t object, const struct py_loop_frame *frame,
+	const struct py_code_loop *loop, struct py_loop *out);
+/* Words of a source of this form, from its header on. */
+size_t py_iterator_words(unsigned form);
+/* The position in words of a source. False: they are not of such an object, or it is not the one of `guards`. */
+bool py_iterator_decode(
+	const struct py_loop_guards *guards, const uint64_t value[PY_LOOP_VALUE_WORDS], uint64_t *position);
+bool py_loop_guard_word(struct py_loop_guards *guards, uint64_t address, uint64_t word);
+bool py_loop_guard_place(struct py_loop_guards *guards, const struct py_loop_frame *frame, int loop, bool is_generator);
+
+#endif

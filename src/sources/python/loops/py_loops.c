@@ -1,0 +1,239 @@
+#include "src/sources/python/loops/py_loops.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/sources/python/loops/py_loop_view.h"
+#include "src/sources/python/py_objects.h"
+#include "src/sources/python/remote.h"
+
+enum { CELL_CONTENT = 16, FLOAT_VALUE = 16 };
+
+struct py_loops {
+	struct py_iterators iterators;
+	struct py_entries globals; /* of the dict that was read last */
+	bool has_globals;
+};
+
+/* The loops of one frame, as they are being found. */
+struct reading {
+	struct py_loops *loops;
+	const struct py_loop_frame *frame;
+	struct py_loop base; /* what all of them share */
+	struct py_loop *out;
+	size_t count, max;
+};
+
+/* Only what can be read again is a loop. */
+static void emit(struct reading *reading, struct py_loop *loop)
+{
+	if (reading->count == reading->max)
+		return;
+	uint64_t length = loop->length;
+	loop->has_position = false;
+	loop->position = 0;
+	enum py_loop_reading result = py_loop_view(&reading->loops->iterators, loop);
+	if (result == PY_LOOP_ENDED)
+		return;
+	loop->length = loop->has_position && loop->position > length ? 0 : length;
+	reading->out[reading->count++] = *loop;
+}
+
+/* -- iterators -- */
+
+static bool is_sampled(const struct py_sample *sample, uint64_t frame)
+{
+	for (size_t i = 0; i < sample->count; i++)
+		if (sample->sites[i].frame == frame)
+			return true;
+	return false;
+}
+
+static void read_frame(struct reading *reading, const struct py_sample *sample, unsigned depth);
+
+/* The loops of a generator that is not running: one that is has a frame of its own in the sample. */
+static void read_generator(
+	struct reading *reading, const struct py_loop *loop, const struct py_sample *sample, unsigned depth)
+{
+	const struct py_process *process = reading->loops->iterators.process;
+	struct py_activation at;
+	struct py_loop_frame frame;
+	if (!py_generator_frame(process, loop->object, &at) || is_sampled(sample, at.frame))
+		return;
+	const struct py_loop_code *code = py_loop_code_checked(reading->loops->iterators.codes, at.code);
+	if (!code || code->bytecode.loop_count == 0 || !py_loop_frame_read(process, &at, code, &frame))
+		return;
+	struct reading inner = { reading->loops, &frame, reading->base, reading->out, reading->count, reading->max };
+	inner.base.is_in_generator = true;
+	read_frame(&inner, sample, depth + 1);
+	reading->count = inner.count;
+}
+
+static void read_for(struct reading *reading, int number, const struct py_sample *sample, unsigned depth)
+{
+	enum { GENERATORS_MAX = 3 };
+	struct py_iterators *iterators = &reading->loops->iterators;
+	const struct py_loop_frame *frame = reading->frame;
+	const struct py_code_loop *code_loop = &frame->code->bytecode.loops[number];
+	struct py_loop loop = reading->base;
+	size_t entry;
+	if (!py_iterator_find(iterators, frame, number, &entry))
+		return;
+	loop.slot = py_loop_stack_slot(iterators->process, frame, entry);
+	loop.depth = code_loop->depth;
+	loop.line = frame->code->loop_lines[number];
+	if (!py_loop_guard_place(&loop.guards, frame, number, false) ||
+		!py_loop_guard_word(&loop.guards, loop.slot, frame->stack[entry]) ||
+		!py_iterator_measure(iterators, frame->stack[entry], frame, code_loop, &loop))
+		return;
+	emit(reading, &loop);
+	if (py_class_of(iterators, frame->stack[entry]) == PY_CLASS_GENERATOR && depth < GENERATORS_MAX)
+		read_generator(reading, &loop, sample, depth);
+}
+
+/* -- ints -- */
+
+static bool find_global(struct reading *reading, uint64_t key, struct py_attribute *out, uint64_t *value)
+{
+	struct py_loops *loops = reading->loops;
+	if (!loops->has_globals || loops->globals.dict != reading->frame->globals)
+		loops->has_globals = py_entries_read(loops->iterators.process, reading->frame->globals, &loops->globals);
+	return loops->has_globals && py_entries_find(&loops->globals, key, out, value);
+}
+
+/* Where the variable's value is, and what holds as long as it is there. */
+static bool find_variable(
+	struct reading *reading, const struct py_loop_variable *variable, enum py_role role, struct py_loop *loop)
+{
+	const struct py_process *process = reading->loops->iterators.process;
+	const struct py_loop_frame *frame = reading->frame;
+	struct py_attribute attribute;
+	bool is_held = true;
+	switch (role) {
+	case PY_ROLE_STORE_FAST:
+	case PY_ROLE_STORE_CELL:
+		if (variable->local >= frame->local_count)
+			return false;
+		loop->slot = py_loop_local_slot(process, frame, variable->local);
+		loop->guards.source = frame->locals[variable->local];
+		if (!variable->is_cell)
+			return true;
+		if (!py_loop_guard_word(&loop->guards, loop->slot, loop->guards.source))
+			return false;
+		loop->slot = loop->guards.source + CELL_CONTENT;
+		return loop->guards.source && remote_word(process->pid, loop->slot, &loop->guards.source);
+	case PY_ROLE_STORE_NAME:
+		if (!frame->code->is_module)
+			return false;
+		/* fall through */
+	default:
+		if (!find_global(reading, variable->key, &attribute, &loop->guards.source))
+			return false;
+		loop->slot = attribute.slot;
+		for (size_t i = 0; i < attribute.guard_count; i++)
+			is_held &= py_loop_guard_word(&loop->guards, attribute.guards[i].address, attribute.guards[i].word);
+		return is_held;
+	}
+}
+
+static void read_int(struct reading *reading, size_t store, int innermost)
+{
+	const struct py_loop_code *code = reading->frame->code;
+	const struct py_store *assigned = &code->bytecode.stores[store];
+	struct py_loop loop = reading->base;
+	uint64_t unused;
+	int at = innermost;
+	while (at != PY_NO_LOOP && at != assigned->loop)
+		at = code->bytecode.loops[at].parent;
+	if (at == PY_NO_LOOP || !find_variable(reading, &code->variables[store], assigned->role, &loop) ||
+		!py_int_read(reading->loops->iterators.process, loop.guards.source, &unused))
+		return;
+	loop.kind = PY_LOOP_INT;
+	loop.guards.form = PY_FORM_INT;
+	loop.depth = code->bytecode.loops[at].depth;
+	loop.line = code->variables[store].line;
+	snprintf(loop.name, sizeof loop.name, "%s", code->variables[store].name);
+	if (py_loop_guard_place(&loop.guards, reading->frame, at, false))
+		emit(reading, &loop);
+}
+
+/* -- frames -- */
+
+static void read_frame(struct reading *reading, const struct py_sample *sample, unsigned depth)
+{
+	const struct py_bytecode *bytecode = &reading->frame->code->bytecode;
+	int innermost = py_bytecode_loop_at(bytecode, reading->frame->offset), around[PY_CODE_LOOPS_MAX];
+	size_t count = 0;
+	reading->base.frame = reading->frame->at.frame;
+	reading->base.code = reading->frame->at.code;
+	for (int at = innermost; at != PY_NO_LOOP; at = bytecode->loops[at].parent)
+		if (bytecode->loops[at].is_for)
+			around[count++] = at;
+	while (count > 0)
+		read_for(reading, around[--count], sample, depth);
+	for (size_t i = 0; i < bytecode->store_count && innermost != PY_NO_LOOP; i++)
+		read_int(reading, i, innermost);
+}
+
+size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, struct py_loop *out, size_t max)
+{
+	struct reading reading = { .loops = loops, .out = out, .max = max };
+	uint64_t codes[PY_FRAMES_MAX];
+	for (size_t i = 0; i < sample->count; i++)
+		codes[i] = sample->sites[i].code;
+	py_loop_codes_check(loops->iterators.codes, codes, sample->count);
+	loops->has_globals = false;
+	for (size_t i = 0; i < sample->count; i++) {
+		const struct py_site *site = &sample->sites[i];
+		struct py_loop_frame frame;
+		const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
+		if (!code || code->bytecode.loop_count == 0 ||
+			!py_loop_frame_read(
+				loops->iterators.process, &(struct py_activation){ site->frame, site->code }, code, &frame))
+			continue;
+		reading.frame = &frame;
+		reading.base = (struct py_loop){ .frame_index = i, .site = site };
+		read_frame(&reading, sample, 0);
+	}
+	return reading.count;
+}
+
+enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop)
+{
+	return py_loop_view(&loops->iterators, loop);
+}
+
+/* -- losses -- */
+
+bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, double *out)
+{
+	(void)loops, (void)sample, (void)out;
+	return false;
+}
+
+/* -- opening -- */
+
+enum status py_loops_open(const struct py_process *process, struct py_loops **out, struct reason *why_not)
+{
+	enum status status = py_objects_known(&process->location, why_not);
+	if (status != STATUS_OK)
+		return status;
+	struct py_loops *loops = calloc(1, sizeof *loops);
+	struct py_loop_codes *codes = loops ? py_loop_codes_new(process) : NULL;
+	if (!codes) {
+		free(loops);
+		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+	}
+	loops->iterators.process = process;
+	loops->iterators.codes = codes;
+	*out = loops;
+	return STATUS_OK;
+}
+
+void py_loops_close(struct py_loops *loops)
+{
+	py_loop_codes_free(loops->iterators.codes);
+	free(loops);
+}
