@@ -25,7 +25,7 @@ static int64_t now_of(clockid_t clock)
 static struct py_sample sample;
 static struct py_loop found[PY_LOOPS_MAX];
 static size_t found_count;
-static char functions[PY_LOOPS_MAX][PY_FUNCTION_SIZE];
+static char files[PY_LOOPS_MAX][PY_FILE_SIZE];
 static int64_t read_ns, reads, poll_ns, polls;
 
 /* Who asked reads it when all is over: a pipe would be full long before. */
@@ -38,7 +38,7 @@ static void print_loop(
 		"%s %" PRId64 " %" PRId64 " %d %u %d %d %d %d %d %" PRIu64 " %" PRIu64 " %" PRIx64 " %" PRIx64 " %s %s\n", what,
 		before, after, (int)loop->kind, loop->depth, loop->line, more, loop->is_in_generator, loop->has_position,
 		loop->is_relative, loop->position, loop->length, loop->frame, loop->object, *loop->name ? loop->name : "-",
-		functions[number]);
+		files[number]);
 }
 
 static void read_loops(struct py_sampler *sampler, struct py_loops *loops)
@@ -52,7 +52,7 @@ static void read_loops(struct py_sampler *sampler, struct py_loops *loops)
 	reads++;
 	int64_t after = now_of(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < found_count; i++) {
-		snprintf(functions[i], sizeof *functions, "%s", found[i].site->known->code.function);
+		snprintf(files[i], sizeof *files, "%s", found[i].site->known->code.file);
 		print_loop("read", before, after, &found[i], i, (int)found[i].frame_index);
 	}
 	before = now_of(CLOCK_MONOTONIC);
@@ -73,7 +73,7 @@ static void poll_loops(struct py_loops *loops)
 			continue;
 		if (kept != i) {
 			found[kept] = found[i];
-			memcpy(functions[kept], functions[i], sizeof *functions);
+			memcpy(files[kept], files[i], sizeof *files);
 		}
 		kept++;
 	}

@@ -321,20 +321,25 @@ bool py_entries_read(const struct py_process *process, uint64_t dict, struct py_
 	return remote_read(process->pid, keys.entries, out->bytes, keys.count * keys.entry_size);
 }
 
+bool py_entries_get(
+	const struct py_entries *entries, size_t index, uint64_t *key, struct py_attribute *out, uint64_t *value)
+{
+	size_t at = index * entries->entry_size + (entries->entry_size == 24 ? 8 : 0);
+	*key = word_at(entries->bytes, at);
+	*value = word_at(entries->bytes, at + 8);
+	*out = (struct py_attribute){ .slot = entries->at + at + 8 };
+	add_guard(out, entries->dict + DICT_KEYS, entries->keys);
+	add_guard(out, entries->dict + DICT_VALUES, entries->values);
+	add_guard(out, entries->at + at, *key);
+	return *key && *value;
+}
+
 bool py_entries_find(const struct py_entries *entries, uint64_t key, struct py_attribute *out, uint64_t *value)
 {
-	uint32_t key_at = entries->entry_size == 24 ? 8 : 0;
-	for (size_t i = 0; i < entries->count; i++) {
-		size_t at = i * entries->entry_size + key_at;
-		if (word_at(entries->bytes, at) != key)
-			continue;
-		*out = (struct py_attribute){ .slot = entries->at + at + 8 };
-		add_guard(out, entries->dict + DICT_KEYS, entries->keys);
-		add_guard(out, entries->dict + DICT_VALUES, entries->values);
-		add_guard(out, entries->at + at, key);
-		*value = word_at(entries->bytes, at + 8);
-		return true;
-	}
+	uint64_t found;
+	for (size_t i = 0; i < entries->count; i++)
+		if (py_entries_get(entries, i, &found, out, value) && found == key)
+			return true;
 	return false;
 }
 

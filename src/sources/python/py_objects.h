@@ -44,7 +44,10 @@ bool py_is_exactly(const struct py_process *process, uint64_t object, const char
 bool py_attribute_find(const struct py_process *process, uint64_t object, const char *name, struct py_attribute *out);
 bool py_attribute_get(const struct py_process *process, uint64_t object, const char *name, uint64_t *value);
 bool py_entries_read(const struct py_process *process, uint64_t dict, struct py_entries *out);
-/* Finds the entry with this very key object. *value 0: it was deleted. */
+/* One of its entries. False: it was deleted. */
+bool py_entries_get(
+	const struct py_entries *entries, size_t index, uint64_t *key, struct py_attribute *out, uint64_t *value);
+/* Finds the entry with this very key object. */
 bool py_entries_find(const struct py_entries *entries, uint64_t key, struct py_attribute *out, uint64_t *value);
 /* Whether it is a str that equals this ASCII text. */
 bool py_is_text(const struct py_process *process, uint64_t object, const char *text);

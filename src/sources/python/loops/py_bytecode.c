@@ -258,18 +258,28 @@ static int only_yield(const struct graph *graph, const struct py_bytecode *code,
 	return found;
 }
 
+/* Whether something may have been yielded before the loop began. */
+static bool follows_yield(struct graph *graph, const struct py_bytecode *code, int loop, int header)
+{
+	for (size_t i = 0; i < graph->count; i++)
+		if (is_yield(graph->all[i].role) && !py_bytecode_is_in(code, 2 * (int64_t)graph->all[i].begin, loop) &&
+			mark_ahead(graph, (int)i, header))
+			return true;
+	return false;
+}
+
 static void find_yield(struct graph *graph, struct py_bytecode *code, int loop)
 {
 	int header = graph->at[code->loops[loop].offset / 2], yield = only_yield(graph, code, loop);
 	bool is_entered;
-	if (yield == NOWHERE || code->loops[loop].is_delegation || code->loops[loop].parent != PY_NO_LOOP)
+	if (code->loops[loop].parent != PY_NO_LOOP || follows_yield(graph, code, loop, header))
+		return;
+	code->loops[loop].is_first_delegation = code->loops[loop].is_delegation;
+	if (yield == NOWHERE || code->loops[loop].is_delegation)
 		return;
 	mark_back(graph, header, yield, &is_entered);
 	if (graph->marks[header] || is_entered)
 		return;
-	for (size_t i = 0; i < graph->count; i++)
-		if ((int)i != yield && is_yield(graph->all[i].role) && mark_ahead(graph, (int)i, header))
-			return;
 	code->loops[loop].yields_once = mark_ahead(graph, yield, header);
 	for (size_t i = 0; i < graph->count; i++)
 		if (graph->marks[i] && py_bytecode_is_in(code, 2 * (int64_t)graph->all[i].begin, loop))
@@ -363,14 +373,45 @@ static void add_store(struct py_bytecode *code, const struct py_store *store)
 {
 	for (size_t i = 0; i < code->store_count; i++) {
 		struct py_store *other = &code->stores[i];
-		if (other->role != store->role || other->index != store->index)
+		if (other->role != store->role || other->index != store->index || other->loop != store->loop)
 			continue;
-		if (code->loops[store->loop].depth > code->loops[other->loop].depth)
-			*other = *store;
+		other->is_sum |= store->is_sum;
 		return;
 	}
 	if (code->store_count < PY_STORES_MAX)
 		code->stores[code->store_count++] = *store;
+}
+
+/* Whether a loop inside this one's assigns the variable too. */
+static bool is_assigned_deeper(const struct py_bytecode *code, const struct py_store *store)
+{
+	for (size_t i = 0; i < code->store_count; i++) {
+		const struct py_store *other = &code->stores[i];
+		int at = other->loop;
+		if (other->role != store->role || other->index != store->index || at == store->loop)
+			continue;
+		while (at != PY_NO_LOOP && at != store->loop)
+			at = code->loops[at].parent;
+		if (at == store->loop)
+			return true;
+	}
+	return false;
+}
+
+static void keep_deepest_stores(struct py_bytecode *code)
+{
+	struct py_store kept[PY_STORES_MAX];
+	size_t count = 0;
+	for (size_t i = 0; i < code->store_count; i++)
+		if (!is_assigned_deeper(code, &code->stores[i]))
+			kept[count++] = code->stores[i];
+	memcpy(code->stores, kept, count * sizeof *kept);
+	code->store_count = count;
+}
+
+static bool adds_in_place(const struct graph *graph, size_t at)
+{
+	return graph->all[at].role == PY_ROLE_ADD && (graph->minor < 11 || graph->all[at].argument == PY_ADD_IN_PLACE);
 }
 
 static void find_stores(const struct graph *graph, struct py_bytecode *code)
@@ -378,7 +419,8 @@ static void find_stores(const struct graph *graph, struct py_bytecode *code)
 	for (size_t i = 0; i < graph->count; i++) {
 		const struct instruction *instruction = &graph->all[i];
 		int loop = loop_of(code, instruction);
-		struct py_store store = { instruction->role, instruction->argument, 2 * instruction->begin, loop };
+		struct py_store store = { instruction->role, instruction->argument, 2 * instruction->begin, loop,
+			i > 0 && adds_in_place(graph, i - 1) };
 		if (loop == PY_NO_LOOP || code->loops[loop].is_delegation)
 			continue;
 		switch (instruction->role) {
@@ -445,6 +487,7 @@ static bool fill(struct graph *graph, struct py_bytecode *out)
 			read_iterated(graph, found[i].header, &out->loops[i].iterated);
 	}
 	find_stores(graph, out);
+	keep_deepest_stores(out);
 	return true;
 }
 

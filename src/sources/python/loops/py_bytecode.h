@@ -33,14 +33,17 @@ struct py_code_loop {
 	unsigned depth;     /* loops around it */
 	/* Each iteration yields exactly once, and nothing was yielded before the loop. */
 	bool yields_once;
+	/* A `yield from` in no loop, before which nothing was yielded. */
+	bool is_first_delegation;
 	struct py_iterated iterated;
 };
 
-/* An assignment in a loop, to a variable that nothing deeper in that frame's loops assigns. */
+/* An assignment in a loop, to a variable that no loop inside that one assigns. */
 struct py_store {
 	enum py_role role;
 	uint32_t index, offset;
 	int loop;
+	bool is_sum; /* += */
 };
 
 struct py_bytecode {

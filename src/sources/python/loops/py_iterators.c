@@ -2,22 +2,13 @@
 
 #include <string.h>
 
-#include "src/sources/python/counters/py_search.h"
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
-/* Offsets in types and iterators: Include/cpython/object.h, Objects/{rangeobject,enumobject,listobject,tupleobject,
+/* Offsets in iterators: Objects/{rangeobject,enumobject,listobject,tupleobject,
  * iterobject}.c, Python/bltinmodule.c and Modules/itertoolsmodule.c of CPython; the same in 3.8 to 3.13. */
-enum {
-	TYPE = 8,
-	TYPE_NAME = 24,
-	TYPE_NEXT = 224,
-	INNER = 16,
-	PARTS_OF_MAP = 16,
-	PARTS_OF_ZIP = 24,
-	INNER_OF_ENUMERATE = 24
-};
-enum { DEPTH_MAX = 4, PARTS_MAX = 8, NAME_SIZE = 24, REFERENCES_MAX = INT32_MAX };
+enum { INNER = 16, PARTS_OF_MAP = 16, PARTS_OF_ZIP = 24, INNER_OF_ENUMERATE = 24 };
+enum { DEPTH_MAX = 4, PARTS_MAX = 8, REFERENCES_MAX = INT32_MAX };
 #define COUNT_IS_SLOW ((uint64_t)INT64_MAX)
 
 /* How a source stores its position. Words: 0 references, 1 type, and then as named. */
@@ -34,82 +25,20 @@ enum form {
 
 static const unsigned char form_words[FORMS] = { 2, 6, 5, 4, 4, 3, 7 };
 
-/* -- classes -- */
-
-static enum py_class class_by_name(const struct py_process *process, uint64_t type)
-{
-	static const struct {
-		const char *name;
-		enum py_class class;
-	} named[] = { { "itertools.count", PY_CLASS_COUNT }, { "itertools.islice", PY_CLASS_ISLICE } };
-	char name[NAME_SIZE] = "";
-	uint64_t at;
-	if (!remote_word(process->pid, type + TYPE_NAME, &at) || !remote_read(process->pid, at, name, sizeof name - 1))
-		return PY_CLASS_ITERATOR;
-	for (size_t i = 0; i < sizeof named / sizeof *named; i++)
-		if (strcmp(name, named[i].name) == 0)
-			return named[i].class;
-	return strncmp(name, "itertools.", 10) == 0 ? PY_CLASS_ITERTOOLS : PY_CLASS_ITERATOR;
-}
-
-static enum py_class find_class(const struct py_process *process, uint64_t object, uint64_t type)
-{
-	static const struct {
-		enum py_type type;
-		enum py_class class;
-	} fixed[] = { { PY_INT, PY_CLASS_NONE }, { PY_STR, PY_CLASS_NONE }, { PY_DICT, PY_CLASS_NONE },
-		{ PY_LIST, PY_CLASS_NONE }, { PY_TUPLE, PY_CLASS_NONE }, { PY_FLOAT, PY_CLASS_NONE },
-		{ PY_RANGE_ITERATOR, PY_CLASS_RANGE }, { PY_ENUMERATE, PY_CLASS_ENUMERATE },
-		{ PY_LIST_ITERATOR, PY_CLASS_LIST }, { PY_TUPLE_ITERATOR, PY_CLASS_TUPLE },
-		{ PY_SEQUENCE_ITERATOR, PY_CLASS_SEQUENCE }, { PY_LIST_REVERSED, PY_CLASS_LIST_REVERSED },
-		{ PY_REVERSED, PY_CLASS_REVERSED }, { PY_ZIP, PY_CLASS_ZIP }, { PY_MAP, PY_CLASS_MAP },
-		{ PY_GENERATOR, PY_CLASS_GENERATOR } };
-	uint64_t next;
-	for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)
-		if (type == process->location.types[fixed[i].type])
-			return fixed[i].class;
-	if (!remote_word(process->pid, type + TYPE_NEXT, &next))
-		return PY_CLASS_NONE;
-	if (py_is_derived(process, object, "tqdm"))
-		return PY_CLASS_BAR;
-	if (py_is_derived(process, object, "TrainerState"))
-		return PY_CLASS_STATE;
-	if (!next)
-		return PY_CLASS_NONE;
-	return py_is_loader_iterator(process, object) ? PY_CLASS_LOADER : class_by_name(process, type);
-}
-
-enum py_class py_class_of(struct py_iterators *iterators, uint64_t object)
-{
-	uint64_t type;
-	if (!object || object % 8 || !remote_word(iterators->process->pid, object + TYPE, &type) || !type || type % 8)
-		return PY_CLASS_NONE;
-	for (size_t i = 0; i < iterators->count; i++)
-		if (iterators->classes[i].type == type)
-			return iterators->classes[i].class;
-	if (iterators->count == PY_CLASSES_RETAINED)
-		iterators->count = 0;
-	enum py_class class = find_class(iterators->process, object, type);
-	iterators->classes[iterators->count].type = type;
-	iterators->classes[iterators->count++].class = class;
-	return class;
-}
-
-static bool is_iterator(enum py_class class)
-{
-	return class != PY_CLASS_NONE && class != PY_CLASS_BAR && class != PY_CLASS_STATE;
-}
+/* -- which object -- */
 
 /* Each running `for` has its iterator on the value stack, the outermost at the bottom, and so has a running `yield
  * from`. What lies above those of the running loops may be stale. */
 bool py_iterator_find(struct py_iterators *iterators, const struct py_loop_frame *frame, int loop, size_t *entry)
 {
 	const struct py_bytecode *bytecode = &frame->code->bytecode;
+	enum py_class classes[PY_FRAME_STACK_MAX];
 	unsigned wanted = 0, found = 0;
+	py_classes_of(&iterators->classes, frame->stack, frame->stack_count, classes);
 	for (int at = loop; at != PY_NO_LOOP; at = bytecode->loops[at].parent)
 		wanted += bytecode->loops[at].is_for || bytecode->loops[at].is_delegation;
 	for (size_t i = 0; i < frame->stack_count && wanted > 0; i++) {
-		if (!is_iterator(py_class_of(iterators, frame->stack[i])) || ++found < wanted)
+		if (!py_class_is_iterator(classes[i]) || ++found < wanted)
 			continue;
 		*entry = i;
 		return true;
@@ -197,6 +126,15 @@ bool py_iterator_decode(
 	return true;
 }
 
+uint64_t py_iterator_length(
+	const struct py_iterators *iterators, const struct py_loop_guards *guards, uint64_t position)
+{
+	uint64_t length;
+	bool is_known = guards->form == FORM_INDEX && guards->origin == 0 &&
+		py_size_read(iterators->process, guards->value[3], &length) && length >= position;
+	return is_known ? length : 0;
+}
+
 /* -- where a position starts -- */
 
 struct measuring {
@@ -204,6 +142,8 @@ struct measuring {
 	const struct py_loop_frame *frame; /* NULL: unknown */
 	const struct py_code_loop *loop;
 	unsigned depth;
+	/* The loop was asking for its next item, so an iterator may be ahead of the one that asks it. */
+	bool is_moving;
 };
 
 static void measure(const struct measuring *at, uint64_t object, struct py_loop *out);
@@ -343,16 +283,13 @@ static void measure_inner(const struct measuring *at, uint64_t object, struct py
 {
 	*out = (struct py_loop){ .kind = PY_LOOP_OTHER };
 	if (at->depth < DEPTH_MAX)
-		measure(&(struct measuring){ .iterators = at->iterators, .depth = at->depth + 1 }, object, out);
+		measure(&(struct measuring){ .iterators = at->iterators, .depth = at->depth + 1, .is_moving = at->is_moving },
+			object, out);
 }
 
-/* Whether nothing moved since the source was read, so that what was read of other objects belongs to it. */
-static bool is_still(const struct measuring *at, const struct py_loop_guards *guards)
+static bool is_at_first(const struct py_loop_frame *frame, const struct py_code_loop *loop)
 {
-	uint64_t value[PY_LOOP_VALUE_WORDS];
-	size_t size = form_words[guards->form] * sizeof *value;
-	return remote_read(at->iterators->process->pid, guards->source, value, size) &&
-		memcmp(value + 1, guards->value + 1, size - sizeof *value) == 0;
+	return frame->offset >= loop->offset && frame->offset < loop->offset_end;
 }
 
 static void measure_islice(const struct measuring *at, uint64_t object, struct py_loop *out)
@@ -365,7 +302,7 @@ static void measure_islice(const struct measuring *at, uint64_t object, struct p
 	out->has_loader = inner.has_loader;
 	out->is_relative = !is_call_of(at, "islice") || at->loop->iterated.argument_count != 2;
 	set_position(out);
-	if (!out->has_position || out->is_relative || !is_still(at, &out->guards))
+	if (!out->has_position || out->is_relative || at->is_moving || inner.guards.is_moving)
 		return;
 	uint64_t left =
 		inner.has_position && !inner.is_relative && inner.length ? inner.length - inner.position : UINT64_MAX;
@@ -373,6 +310,7 @@ static void measure_islice(const struct measuring *at, uint64_t object, struct p
 		out->length = stop >= out->position && stop - out->position < left ? stop : out->position + left;
 	else if (left != UINT64_MAX)
 		out->length = out->position + left;
+	out->guards.has_inner_length = true;
 }
 
 /* Takes over how an inner iterator is measured. */
@@ -419,8 +357,11 @@ static void measure_enumerate(const struct measuring *at, uint64_t object, struc
 	if (out->is_relative)
 		out->guards.origin = out->guards.value[2];
 	set_position(out);
-	if (out->has_position && !out->is_relative && has_inner && inner.length && is_still(at, &out->guards))
+	if (out->has_position && !out->is_relative && has_inner && inner.length && !at->is_moving &&
+		!inner.guards.is_moving) {
 		out->length = out->position + inner.length - inner.position;
+		out->guards.has_inner_length = true;
+	}
 }
 
 /* The part that ends first gives the length. Meanwhile nothing may have moved. */
@@ -432,10 +373,11 @@ static void measure_parts(const struct measuring *at, uint64_t object, uint32_t 
 	size_t count =
 			   remote_word(process->pid, object + offset, &tuple) ? py_items_read(process, tuple, items, PARTS_MAX) : 0,
 		   chosen = PARTS_MAX;
-	bool has_loader = false;
+	bool has_loader = false, is_moving = false;
 	for (size_t i = 0; i < count; i++) {
 		measure_inner(at, items[i], &parts[i]);
 		has_loader |= parts[i].has_loader;
+		is_moving |= parts[i].guards.is_moving;
 		if (!parts[i].has_position)
 			continue;
 		if (chosen == PARTS_MAX || (parts[chosen].is_relative && !parts[i].is_relative))
@@ -446,12 +388,13 @@ static void measure_parts(const struct measuring *at, uint64_t object, uint32_t 
 	out->has_loader = has_loader;
 	if (chosen == PARTS_MAX || !py_loop_guard_word(&out->guards, object + offset, tuple))
 		return;
-	bool is_settled = parts[chosen].guards.form != FORM_NONE && is_still(at, &parts[chosen].guards);
+	bool is_settled = !at->is_moving && !is_moving;
 	adopt(out, &parts[chosen]);
 	out->has_loader = has_loader;
 	out->length = out->has_position && is_settled && !out->is_relative && left != UINT64_MAX && count < PARTS_MAX
 		? out->position + left
 		: 0;
+	out->guards.has_inner_length = true;
 }
 
 /* -- generators -- */
@@ -471,20 +414,23 @@ static void measure_generator(const struct measuring *at, uint64_t object, struc
 		return;
 	int number = py_bytecode_loop_at(&code->bytecode, frame.offset);
 	const struct py_code_loop *loop = number == PY_NO_LOOP ? NULL : &code->bytecode.loops[number];
-	bool is_bar = frame.local_count > 0 && py_class_of(iterators, frame.locals[0]) == PY_CLASS_BAR;
+	bool is_bar = frame.local_count > 0 && py_class_of(&iterators->classes, frame.locals[0]) == PY_CLASS_BAR;
 	if (is_bar)
 		out->kind = PY_LOOP_PROGRESS;
 	if (!loop || !py_iterator_find(iterators, &frame, number, &entry) ||
-		!(loop->yields_once || (loop->is_delegation && loop->parent == PY_NO_LOOP)))
+		!(loop->yields_once || loop->is_first_delegation))
 		return;
 	inner = (struct py_loop){ .kind = PY_LOOP_OTHER };
 	if (at->depth < DEPTH_MAX)
-		measure(&(struct measuring){ iterators, &frame, loop, at->depth + 1 }, frame.stack[entry], &inner);
+		measure(&(struct measuring){ iterators, &frame, loop, at->depth + 1, is_at_first(&frame, loop) },
+			frame.stack[entry], &inner);
 	if (!py_loop_guard_place(&out->guards, &frame, number, loop->yields_once) ||
 		!py_loop_guard_word(&out->guards, py_loop_stack_slot(iterators->process, &frame, entry), frame.stack[entry]))
 		return;
 	adopt(out, &inner);
 	out->guards.is_composite = !loop->yields_once;
+	out->guards.is_moving = is_at_first(&frame, loop) || inner.guards.is_moving ||
+		(loop->yields_once && !code->bytecode.is_after_yield[frame.offset / 2]);
 	uint64_t total, value;
 	if (is_bar && !out->length && py_attribute_get(iterators->process, frame.locals[0], "total", &total) &&
 		py_int_read(iterators->process, total, &value) && out->has_position && !out->is_relative &&
@@ -495,7 +441,7 @@ static void measure_generator(const struct measuring *at, uint64_t object, struc
 static void measure(const struct measuring *at, uint64_t object, struct py_loop *out)
 {
 	out->object = object;
-	switch (py_class_of(at->iterators, object)) {
+	switch (py_class_of(&at->iterators->classes, object)) {
 	case PY_CLASS_LOADER: out->has_loader = true; break;
 	case PY_CLASS_RANGE:
 		out->kind = PY_LOOP_RANGE;
@@ -510,7 +456,7 @@ static void measure(const struct measuring *at, uint64_t object, struct py_loop 
 	case PY_CLASS_TUPLE:
 	case PY_CLASS_SEQUENCE:
 	case PY_CLASS_REVERSED: {
-		enum py_class class = py_class_of(at->iterators, object);
+		enum py_class class = py_class_of(&at->iterators->classes, object);
 		bool is_down = class == PY_CLASS_LIST_REVERSED || class == PY_CLASS_REVERSED;
 		out->kind = class == PY_CLASS_TUPLE                             ? PY_LOOP_TUPLE
 			: class == PY_CLASS_LIST || class == PY_CLASS_LIST_REVERSED ? PY_LOOP_LIST
@@ -546,9 +492,9 @@ static void measure(const struct measuring *at, uint64_t object, struct py_loop 
 bool py_iterator_measure(struct py_iterators *iterators, uint64_t object, const struct py_loop_frame *frame,
 	const struct py_code_loop *loop, struct py_loop *out)
 {
-	enum py_class class = py_class_of(iterators, object);
-	if (!is_iterator(class) || class == PY_CLASS_LOADER)
+	enum py_class class = py_class_of(&iterators->classes, object);
+	if (!py_class_is_iterator(class) || class == PY_CLASS_LOADER)
 		return false;
-	measure(&(struct measuring){ iterators, frame, loop, 0 }, object, out);
+	measure(&(struct measuring){ iterators, frame, loop, 0, frame && loop && is_at_first(frame, loop) }, object, out);
 	return true;
 }

@@ -3,44 +3,16 @@
 #ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_ITERATORS_H
 #define PMTOP_SOURCES_PYTHON_LOOPS_PY_ITERATORS_H
 
+#include "src/sources/python/loops/py_classes.h"
 #include "src/sources/python/loops/py_loop_code.h"
 #include "src/sources/python/loops/py_loops.h"
 
-enum { PY_CLASSES_RETAINED = 256 };
-
-enum py_class {
-	PY_CLASS_NONE,     /* nothing of interest */
-	PY_CLASS_ITERATOR, /* of a type without a known position */
-	PY_CLASS_LOADER,
-	PY_CLASS_RANGE,
-	PY_CLASS_ENUMERATE,
-	PY_CLASS_LIST,
-	PY_CLASS_TUPLE,
-	PY_CLASS_SEQUENCE,
-	PY_CLASS_LIST_REVERSED,
-	PY_CLASS_REVERSED,
-	PY_CLASS_ZIP,
-	PY_CLASS_MAP,
-	PY_CLASS_GENERATOR,
-	PY_CLASS_COUNT,
-	PY_CLASS_ISLICE,
-	PY_CLASS_ITERTOOLS,
-	PY_CLASS_BAR,   /* no iterator: tqdm */
-	PY_CLASS_STATE, /* no iterator: a trainer's state */
-};
-
-/* The classes of types that were met. Zeroed at first, but for process and codes. */
 struct py_iterators {
 	const struct py_process *process;
 	struct py_loop_codes *codes;
-	size_t count;
-	struct {
-		uint64_t type;
-		enum py_class class;
-	} classes[PY_CLASSES_RETAINED];
+	struct py_classes classes;
 };
 
-enum py_class py_class_of(struct py_iterators *iterators, uint64_t object);
 /* The entry of a frame's value stack with the iterator of a `for` around its current instruction. False: not found. */
 bool py_iterator_find(struct py_iterators *iterators, const struct py_loop_frame *frame, int loop, size_t *entry);
 /* Fills kind, object, position, length and guards from an iterator. `frame` and `loop`: the `for` that iterates over
@@ -52,6 +24,9 @@ size_t py_iterator_words(unsigned form);
 /* The position in words of a source. False: they are not of such an object, or it is not the one of `guards`. */
 bool py_iterator_decode(
 	const struct py_loop_guards *guards, const uint64_t value[PY_LOOP_VALUE_WORDS], uint64_t *position);
+/* The length of a list that has grown; 0 = unknown. */
+uint64_t py_iterator_length(
+	const struct py_iterators *iterators, const struct py_loop_guards *guards, uint64_t position);
 bool py_loop_guard_word(struct py_loop_guards *guards, uint64_t address, uint64_t word);
 bool py_loop_guard_place(struct py_loop_guards *guards, const struct py_loop_frame *frame, int loop, bool is_generator);
 

@@ -140,8 +140,6 @@ static enum py_loop_reading read_iterator(struct py_loop *loop, const struct vie
 	loop->position = second - late;
 	loop->has_position = true;
 	memcpy(loop->guards.value, view->sides[1].value, sizeof loop->guards.value);
-	if (loop->length < loop->position)
-		loop->length = 0;
 	return PY_LOOP_GOOD;
 }
 
@@ -176,5 +174,7 @@ enum py_loop_reading py_loop_view(struct py_iterators *iterators, struct py_loop
 	enum py_loop_reading reading = PY_LOOP_UNSURE;
 	for (unsigned i = 0; i < TRIES && reading == PY_LOOP_UNSURE; i++)
 		reading = read_once(iterators, loop);
+	if (reading == PY_LOOP_GOOD && loop->length && loop->position > loop->length && loop->guards.form != PY_FORM_INT)
+		loop->length = py_iterator_length(iterators, &loop->guards, loop->position);
 	return reading;
 }

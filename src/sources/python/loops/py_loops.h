@@ -12,7 +12,7 @@
 
 #include "src/sources/python/py_sampler.h"
 
-enum { PY_LOOPS_MAX = 64, PY_LOOP_NAME_SIZE = 48, PY_LOOP_PLACES = 3, PY_LOOP_WORDS = 8, PY_LOOP_VALUE_WORDS = 7 };
+enum { PY_LOOPS_MAX = 64, PY_LOOP_NAME_SIZE = 48, PY_LOOP_PLACES = 3, PY_LOOP_WORDS = 12, PY_LOOP_VALUE_WORDS = 7 };
 
 enum py_loop_kind {
 	PY_LOOP_RANGE,
@@ -49,6 +49,8 @@ struct py_loop_guards {
 	size_t place_count, word_count;
 	struct py_loop_place places[PY_LOOP_PLACES];
 	struct py_loop_word words[PY_LOOP_WORDS];
+	bool is_moving;                      /* an iterator inside was between two items */
+	bool has_inner_length;               /* the length follows from positions of several iterators */
 	bool is_composite;                   /* the source advances before the loop gets its item */
 	uint64_t source, type;               /* the object that holds the position, and its type */
 	uint64_t origin;                     /* what the source stores before its first item */
@@ -75,17 +77,18 @@ struct py_loop {
 	/* Of a loop: items delivered so far, the one in progress included. Of an int, a bar, a state: its value. */
 	uint64_t position;
 	uint64_t length; /* items in all, as things stand; of a bar its total, of a state its maximum; 0 = unknown */
-	/* Line of the `for`; of an int that of its assignment; of a bar or a state that of the innermost loop around the
-	 * current instruction. 0 = unknown. */
+	/* Line of the `for`; of an int that of its assignment; of a bar or a state that of the outermost loop
+	 * around the current instruction. 0 = unknown. */
 	int line;
 	/* Nesting among all loops (for and while) of its frame, 0 = the outermost. An int has the depth of the innermost
-	 * loop that assigns it, and is reported while that loop runs; a bar or a state that of the loop at `line`. */
+	 * loop that assigns it, and is reported while that loop runs; a bar or a state has 0. */
 	unsigned depth;
 	/* The sampled frame that runs the loop, 0 = the newest. With is_in_generator: that iterates over the generator
 	 * whose suspended frame runs the loop. `site` is that frame's, valid as long as the sample is. */
 	size_t frame_index;
 	const struct py_site *site;
 	bool is_in_generator;
+	bool is_sum; /* of an int: its loop assigns it with += */
 	struct py_loop_guards guards;
 };
 

@@ -33,6 +33,7 @@ enum py_role {
 	PY_ROLE_STORE_GLOBAL = 'g',
 	PY_ROLE_STORE_CELL = 'D',
 	PY_ROLE_STORE_ATTRIBUTE = 'A',
+	PY_ROLE_ADD = '+', /* in place; since 3.11 any operation, and the argument PY_ADD_IN_PLACE means this one */
 	PY_ROLE_ITER = 'G',
 	PY_ROLE_CALL = 'C',
 	PY_ROLE_PRECALL = 'P',
@@ -45,6 +46,8 @@ enum py_role {
 	PY_ROLE_NULL = 'u',
 	PY_ROLE_ATTRIBUTE = 't',
 };
+
+enum { PY_ADD_IN_PLACE = 13 };
 
 struct py_opcodes;
 
