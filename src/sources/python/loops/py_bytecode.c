@@ -86,6 +86,9 @@ static bool link_instructions(struct graph *graph, size_t units)
 		int64_t unit;
 		if (goes_on(instruction->role) && i + 1 < graph->count)
 			instruction->next[0] = (int)i + 1;
+		/* It is executed again, with the constant before it, until its iterator ends. */
+		if (instruction->role == PY_ROLE_YIELD_FROM && i > 0)
+			instruction->next[1] = (int)i - 1;
 		if (!target_of(graph, instruction, &unit))
 			continue;
 		if (unit < 0 || unit >= (int64_t)units || graph->at[unit] == NOWHERE)
@@ -193,6 +196,12 @@ static unsigned depth_in(const struct py_bytecode *code, int parent)
 	return parent == PY_NO_LOOP ? 0 : code->loops[parent].depth + !code->loops[parent].is_delegation;
 }
 
+static bool is_delegation(const struct graph *graph, int header)
+{
+	return graph->all[header].role == PY_ROLE_SEND ||
+		(header + 1 < (int)graph->count && graph->all[header + 1].role == PY_ROLE_YIELD_FROM);
+}
+
 static void add_loop(struct graph *graph, int header, struct py_bytecode *out)
 {
 	const struct instruction *first = &graph->all[header];
@@ -206,7 +215,7 @@ static void add_loop(struct graph *graph, int header, struct py_bytecode *out)
 		.offset = 2 * first->begin,
 		.offset_end = 2 * first->end,
 		.is_for = first->role == PY_ROLE_FOR,
-		.is_delegation = first->role == PY_ROLE_SEND,
+		.is_delegation = is_delegation(graph, header),
 		.parent = parent,
 		.depth = depth_in(out, parent),
 		.iterated = { PY_NO_INDEX, 0, PY_NO_INDEX, PY_NO_INDEX, false, PY_NO_INDEX },

@@ -25,7 +25,7 @@ struct py_iterated {
 };
 
 struct py_code_loop {
-	/* Its first instruction, in bytes: FOR_ITER of a for, SEND of a `yield from`. */
+	/* Its first instruction, in bytes: FOR_ITER of a for. */
 	uint32_t offset, offset_end;
 	bool is_for;
 	bool is_delegation; /* `yield from` or `await`: not counted in `depth` */

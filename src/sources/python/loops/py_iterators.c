@@ -285,6 +285,15 @@ static void measure_inner(const struct measuring *at, uint64_t object, struct py
 	if (at->depth < DEPTH_MAX)
 		measure(&(struct measuring){ .iterators = at->iterators, .depth = at->depth + 1, .is_moving = at->is_moving },
 			object, out);
+	py_iterator_set_remaining(out);
+}
+
+void py_iterator_set_remaining(struct py_loop *loop)
+{
+	const struct py_loop_guards *guards = &loop->guards;
+	bool is_range = loop->is_relative && guards->form == FORM_RANGE_REST && loop->kind == PY_LOOP_RANGE;
+	loop->has_remaining = loop->has_position && (is_range || (loop->length && loop->length >= loop->position));
+	loop->remaining = !loop->has_remaining ? 0 : is_range ? guards->value[4] : loop->length - loop->position;
 }
 
 static bool is_at_first(const struct py_loop_frame *frame, const struct py_code_loop *loop)
@@ -302,15 +311,14 @@ static void measure_islice(const struct measuring *at, uint64_t object, struct p
 	out->has_loader = inner.has_loader;
 	out->is_relative = !is_call_of(at, "islice") || at->loop->iterated.argument_count != 2;
 	set_position(out);
-	if (!out->has_position || out->is_relative || at->is_moving || inner.guards.is_moving)
+	if (!out->has_position || out->is_relative)
 		return;
-	uint64_t left =
-		inner.has_position && !inner.is_relative && inner.length ? inner.length - inner.position : UINT64_MAX;
-	if (stop <= INT64_MAX)
-		out->length = stop >= out->position && stop - out->position < left ? stop : out->position + left;
-	else if (left != UINT64_MAX)
-		out->length = out->position + left;
-	out->guards.has_inner_length = true;
+	if (!inner.has_remaining) {
+		out->length = stop <= INT64_MAX ? stop : 0;
+	} else if (!at->is_moving && !inner.guards.is_moving) {
+		out->length = stop - out->position <= inner.remaining ? stop : out->position + inner.remaining;
+		out->guards.has_inner_length = true;
+	}
 }
 
 /* Takes over how an inner iterator is measured. */
@@ -357,9 +365,8 @@ static void measure_enumerate(const struct measuring *at, uint64_t object, struc
 	if (out->is_relative)
 		out->guards.origin = out->guards.value[2];
 	set_position(out);
-	if (out->has_position && !out->is_relative && has_inner && inner.length && !at->is_moving &&
-		!inner.guards.is_moving) {
-		out->length = out->position + inner.length - inner.position;
+	if (out->has_position && !out->is_relative && inner.has_remaining && !at->is_moving && !inner.guards.is_moving) {
+		out->length = out->position + inner.remaining;
 		out->guards.has_inner_length = true;
 	}
 }
@@ -382,8 +389,8 @@ static void measure_parts(const struct measuring *at, uint64_t object, uint32_t 
 			continue;
 		if (chosen == PARTS_MAX || (parts[chosen].is_relative && !parts[i].is_relative))
 			chosen = i;
-		if (parts[i].length && parts[i].length - parts[i].position < left)
-			left = parts[i].length - parts[i].position;
+		if (parts[i].has_remaining && parts[i].remaining < left)
+			left = parts[i].remaining;
 	}
 	out->has_loader = has_loader;
 	if (chosen == PARTS_MAX || !py_loop_guard_word(&out->guards, object + offset, tuple))

@@ -24,6 +24,8 @@ size_t py_iterator_words(unsigned form);
 /* The position in words of a source. False: they are not of such an object, or it is not the one of `guards`. */
 bool py_iterator_decode(
 	const struct py_loop_guards *guards, const uint64_t value[PY_LOOP_VALUE_WORDS], uint64_t *position);
+/* What follows from its position and length. */
+void py_iterator_set_remaining(struct py_loop *loop);
 /* The length of a list that has grown; 0 = unknown. */
 uint64_t py_iterator_length(
 	const struct py_iterators *iterators, const struct py_loop_guards *guards, uint64_t position);

@@ -176,5 +176,7 @@ enum py_loop_reading py_loop_view(struct py_iterators *iterators, struct py_loop
 		reading = read_once(iterators, loop);
 	if (reading == PY_LOOP_GOOD && loop->length && loop->position > loop->length && loop->guards.form != PY_FORM_INT)
 		loop->length = py_iterator_length(iterators, &loop->guards, loop->position);
+	if (reading == PY_LOOP_GOOD)
+		py_iterator_set_remaining(loop);
 	return reading;
 }

@@ -44,7 +44,7 @@ static void emit(struct reading *reading, struct py_loop *loop)
 		return;
 	if (loop->guards.has_inner_length && loop->length && has_moved(reading, loop))
 		loop->length = 0;
-	loop->has_position = false;
+	loop->has_position = loop->has_remaining = false;
 	loop->position = 0;
 	if (py_loop_view(&reading->loops->iterators, loop) != PY_LOOP_ENDED)
 		reading->out[reading->count++] = *loop;

@@ -31,7 +31,7 @@ enum py_loop_kind {
 };
 
 enum py_loop_reading {
-	PY_LOOP_GOOD,   /* position (and length, object) are new */
+	PY_LOOP_GOOD,   /* position (and length, what remains, object) are new */
 	PY_LOOP_UNSURE, /* it changed while it was read: nothing is new; poll again */
 	PY_LOOP_ENDED,  /* the loop, its frame or the process is gone, or another one is in its place */
 };
@@ -76,7 +76,12 @@ struct py_loop {
 	bool is_relative;
 	/* Of a loop: items delivered so far, the one in progress included. Of an int, a bar, a state: its value. */
 	uint64_t position;
-	uint64_t length; /* items in all, as things stand; of a bar its total, of a state its maximum; 0 = unknown */
+	/* Items in all, as things stand; of a bar its total, of a state its maximum; 0 = unknown. Parts of a zip and
+	 * sources of an islice whose lengths are unknown may end it earlier. */
+	uint64_t length;
+	/* Items still to come, which a relative position may have without a length. */
+	bool has_remaining;
+	uint64_t remaining;
 	/* Line of the `for`; of an int that of its assignment; of a bar or a state that of the outermost loop
 	 * around the current instruction. 0 = unknown. */
 	int line;
@@ -102,7 +107,8 @@ void py_loops_close(struct py_loops *loops);
 /* Reads the loops of all frames of a sample that was just taken, the newest frame first, in each frame the outermost
  * loop first, then its ints. Returns how many. A frame that has moved on since is read as it is now. */
 size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, struct py_loop *out, size_t max);
-/* Reads one loop again, mostly with one system call. Only its position, length, object and guards change. */
+/* Reads one loop again, mostly with one system call. Only its position, length, what remains, object and guards
+ * change. */
 enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop);
 /* The newest float local of a sampled frame whose name is that of a loss ("loss", "train_loss", "lossf"). False: there
  * is none, or it is not finite. */
