@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "src/sources/python/loops/py_loops.h"
+#include "src/sources/python/loops/py_opcodes.h"
 
 static int64_t now_of(clockid_t clock)
 {
@@ -100,6 +101,24 @@ static void watch(
 	}
 }
 
+static int print_opcodes(unsigned minor)
+{
+	const struct py_opcodes *opcodes = py_opcodes_of(minor);
+	for (unsigned opcode = 0; opcodes && opcode < 256; opcode++) {
+		printf(
+			"%c %u", py_opcode_role(opcodes, (unsigned char)opcode), py_opcode_caches(opcodes, (unsigned char)opcode));
+		for (uint32_t argument = 0; argument < 4; argument++) {
+			int64_t effect;
+			if (py_opcode_effect(opcodes, (unsigned char)opcode, argument, &effect))
+				printf(" %" PRId64, effect);
+			else
+				printf(" ~");
+		}
+		puts("");
+	}
+	return !opcodes;
+}
+
 int main(int argc, char **argv)
 {
 	struct py_sampler *sampler = NULL;
@@ -107,6 +126,8 @@ int main(int argc, char **argv)
 	struct reason why_not = { "", "" };
 	char path[64], *text = NULL;
 	size_t size = 0;
+	if (argc == 3 && strcmp(argv[1], "opcodes") == 0)
+		return print_opcodes((unsigned)atoi(argv[2]));
 	if (argc < 4)
 		return 2;
 	pid_t pid = (pid_t)atoi(argv[1]);

@@ -204,6 +204,40 @@ def refuses(python):
         program.communicate('\n')
 
 
+OF_THE_INTERPRETER = '''
+import dis, json, opcode, sys
+def effect(number, argument):
+    try:
+        return dis.stack_effect(number, argument if number >= opcode.HAVE_ARGUMENT else None)
+    except ValueError:
+        return None
+caches = getattr(opcode, '_inline_cache_entries', {})
+of = (lambda number, name: caches.get(name, 0)) if isinstance(caches, dict) else lambda number, name: caches[number]
+print(json.dumps({number: [name, of(number, name), number in opcode.hasjrel or number in opcode.hasjabs, [effect(number, n) for n in range(4)]]
+                  for name, number in opcode.opmap.items() if number < 256 and name != 'CACHE'}))
+'''
+JUMPS = 'FjbnacdesS'
+ROLES = {'FOR_ITER': 'F', 'JUMP_FORWARD': 'j', 'JUMP_BACKWARD': 'b', 'JUMP_ABSOLUTE': 'a', 'YIELD_VALUE': 'Y', 'YIELD_FROM': 'v', 'SEND': 'S', 'EXTENDED_ARG': 'x',
+         'STORE_FAST': 'f', 'STORE_NAME': 'N', 'STORE_GLOBAL': 'g', 'STORE_DEREF': 'D', 'GET_ITER': 'G', 'LOAD_CONST': 'L', 'LOAD_FAST': 'l', 'RETURN_VALUE': 'r'}
+
+
+def knows_opcodes(python, minor):
+    """The table of instructions beside the interpreter's own."""
+    truth = json.loads(subprocess.run([python, '-c', OF_THE_INTERPRETER], capture_output=True, text=True, check=True).stdout)
+    rows = [row.split() for row in subprocess.run([LOOPING, 'opcodes', str(minor)], capture_output=True, text=True, check=True).stdout.splitlines()]
+    assert len(rows) == 256 and len(truth) > 100, (len(rows), len(truth))
+    hidden = ('INSTRUMENTED_LINE', 'INSTRUMENTED_INSTRUCTION', 'ENTER_EXECUTOR', 'RESERVED')
+    for number, (name, caches, is_jump, effects) in truth.items():
+        role, known_caches, *known_effects = rows[int(number)]
+        assert (role == '!') == (name in hidden), (name, role)
+        if role == '!' or name.startswith('INSTRUMENTED_'):
+            continue
+        assert int(known_caches) == caches, (name, known_caches, caches)
+        assert (role in JUMPS) == is_jump, (name, role)
+        assert role == ROLES.get(name, role), (name, role)
+        assert known_effects[0] == '~' or known_effects == list(map(str, effects)), (name, known_effects, effects)
+
+
 def tests():
     found = {}
     wanted = os.environ.get('KINDS', '').split(',') if os.environ.get('KINDS') else list(EXPECTED)
@@ -214,6 +248,9 @@ def tests():
         if minor > NEWEST_READ:
             found[f'{version} is refused'] = lambda path=path: refuses(path)
             continue
+        found[f'{version}, opcodes'] = lambda path=path, minor=minor: knows_opcodes(path, minor)
+        if 'bars' in wanted and subprocess.run([path, '-c', 'import tqdm'], capture_output=True).returncode == 0:
+            found[f'{version}, bars of tqdm'] = lambda path=path, minor=minor: reads_kind(path, 'bars', 0.0005, minor, environment=dict(ENVIRONMENT, REAL_TQDM='1'))
         for kind in wanted:
             found[f'{version}, {kind}'] = lambda path=path, kind=kind, minor=minor: reads_kind(path, kind, 0.0005, minor)
             found[f'{version}, {kind}, fast'] = lambda path=path, kind=kind, minor=minor: reads_kind(path, kind, 0, minor, seconds=0.3, poll_us=300)

@@ -20,6 +20,17 @@ def log(key, value, pause=None):
         time.sleep(pause)
 
 
+def ticker(key):
+    done = 0
+
+    def tick():
+        nonlocal done
+        done += 1
+        log(key, done)
+        return done
+    return tick
+
+
 def nested():
     k = 0
     for _ in range(3):  # loop nested.outer
@@ -33,18 +44,15 @@ def nested():
 
 def enumerates():
     items = list(range(30))
-    k = 0
+    tick = ticker('enumerates.plain')
     for _i, _x in enumerate(items):  # loop enumerates.plain
-        k += 1
-        log('enumerates.plain', k)
-    k = 0
+        tick()
+    tick = ticker('enumerates.from_one')
     for _i, _x in enumerate(items, 1):  # loop enumerates.from_one
-        k += 1
-        log('enumerates.from_one', k)
-    k = 0
+        tick()
+    tick = ticker('enumerates.from_seven')
     for _i, _x in enumerate(range(len(items) - 5), start=7):  # loop enumerates.from_seven
-        k += 1
-        log('enumerates.from_seven', k)
+        tick()
     k = 0
     start = 3
     for _i, _x in enumerate(items, start):  # loop enumerates.from_variable
@@ -58,26 +66,21 @@ def sequences():
             if index == 25:
                 raise IndexError
             return index
-    k = 0
+    tick = ticker('sequences.list')
     for _ in [None] * 20:  # loop sequences.list
-        k += 1
-        log('sequences.list', k)
-    k = 0
+        tick()
+    tick = ticker('sequences.tuple')
     for _ in tuple(range(20)):  # loop sequences.tuple
-        k += 1
-        log('sequences.tuple', k)
-    k = 0
+        tick()
+    tick = ticker('sequences.list_reversed')
     for _ in reversed([None] * 20):  # loop sequences.list_reversed
-        k += 1
-        log('sequences.list_reversed', k)
-    k = 0
+        tick()
+    tick = ticker('sequences.tuple_reversed')
     for _ in reversed((None,) * 20):  # loop sequences.tuple_reversed
-        k += 1
-        log('sequences.tuple_reversed', k)
-    k = 0
+        tick()
+    tick = ticker('sequences.data')
     for _ in Data():  # loop sequences.data
-        k += 1
-        log('sequences.data', k)
+        tick()
     k = 0
     growing = [0] * 10
     for _ in growing:  # loop sequences.growing
@@ -89,31 +92,25 @@ def sequences():
 
 def ranges():
     whole = range(5, 35)
-    k = 0
+    tick = ticker('ranges.of_local')
     for _ in whole:  # loop ranges.of_local
-        k += 1
-        log('ranges.of_local', k)
+        tick()
     begin = 4
-    k = 0
+    tick = ticker('ranges.of_variable')
     for _ in range(begin, 30):  # loop ranges.of_variable
-        k += 1
-        log('ranges.of_variable', k)
-    k = 0
+        tick()
+    tick = ticker('ranges.of_iter')
     for _ in iter(range(5, 25)):  # loop ranges.of_iter
-        k += 1
-        log('ranges.of_iter', k)
-    k = 0
+        tick()
+    tick = ticker('ranges.down')
     for _ in range(20, 0, -1):  # loop ranges.down
-        k += 1
-        log('ranges.down', k)
-    k = 0
+        tick()
+    tick = ticker('ranges.of_choice')
     for _ in range(int(len(whole) / 2) if k == 0 else 7):  # loop ranges.of_choice
-        k += 1
-        log('ranges.of_choice', k)
-    k = 0
+        tick()
+    tick = ticker('ranges.of_expression')
     for _ in range(max(len(whole) - 3, 2) * 1):  # loop ranges.of_expression
-        k += 1
-        log('ranges.of_expression', k)
+        tick()
     k = 0
     used = iter(range(40))
     next(used)
@@ -124,10 +121,9 @@ def ranges():
 
 
 def zips():
-    k = 0
+    tick = ticker('zips.zip')
     for _ in zip([None] * 30, range(20), itertools.count()):  # loop zips.zip
-        k += 1
-        log('zips.zip', k)
+        tick()
     k = 0
 
     def slow(x):
@@ -136,47 +132,36 @@ def zips():
     for _ in map(slow, [None] * 20):  # loop zips.map
         k += 1
         log('zips.map', k)
-    k = 0
+    tick = ticker('zips.enumerate')
     for _ in enumerate(zip([None] * 22, (None,) * 30)):  # loop zips.enumerate
-        k += 1
-        log('zips.enumerate', k)
+        tick()
 
 
 def islices():
-    k = 0
+    tick = ticker('islices.count')
     for _ in itertools.count():  # loop islices.count
-        k += 1
-        log('islices.count', k)
-        if k == 20:
+        if tick() == 20:
             break
-    k = 0
+    tick = ticker('islices.count_from')
     for _ in itertools.count(5):  # loop islices.count_from
-        k += 1
-        log('islices.count_from', k)
-        if k == 20:
+        if tick() == 20:
             break
-    k = 0
+    tick = ticker('islices.endless')
     for _ in itertools.islice(itertools.count(), 25):  # loop islices.endless
-        k += 1
-        log('islices.endless', k)
-    k = 0
+        tick()
+    tick = ticker('islices.short')
     for _ in itertools.islice([None] * 15, 25):  # loop islices.short
-        k += 1
-        log('islices.short', k)
-    k = 0
+        tick()
+    tick = ticker('islices.from_five')
     for _ in itertools.islice([None] * 40, 5, None):  # loop islices.from_five
-        k += 1
-        log('islices.from_five', k)
-    k = 0
+        tick()
+    tick = ticker('islices.cycle')
     for _ in itertools.cycle([1, 2, 3]):  # loop islices.cycle
-        k += 1
-        log('islices.cycle', k)
-        if k == 20:
+        if tick() == 20:
             break
-    k = 0
+    tick = ticker('islices.chain')
     for _ in itertools.chain([None] * 10, [None] * 10):  # loop islices.chain
-        k += 1
-        log('islices.chain', k)
+        tick()
 
 
 def batches(count, size):
@@ -188,37 +173,31 @@ def batches(count, size):
 
 
 def generators():
-    k = 0
+    tick = ticker('generators.batches')
     for _ in batches(80, 4):  # loop generators.batches
-        k += 1
-        log('generators.batches', k)
-    k = 0
+        tick()
+    tick = ticker('generators.enumerate')
     for _ in enumerate(batches(80, 4)):  # loop generators.enumerate
-        k += 1
-        log('generators.enumerate', k)
-    k = 0
+        tick()
+    tick = ticker('generators.expression')
     for _ in (x for x in range(25)):  # loop generators.expression
-        k += 1
-        log('generators.expression', k)
-    k = 0
+        tick()
+    tick = ticker('generators.of_generator')
     for _ in (x for x in batches(60, 4)):  # loop generators.of_generator
-        k += 1
-        log('generators.of_generator', k)
+        tick()
 
     def delegating():
         yield from [None] * 21
-    k = 0
+    tick = ticker('generators.delegating')
     for _ in delegating():  # loop generators.delegating
-        k += 1
-        log('generators.delegating', k)
+        tick()
 
     def delegating_inside():
         with contextlib.suppress(KeyError):
             yield from batches(72, 4)
-    k = 0
+    tick = ticker('generators.delegating_inside')
     for _ in delegating_inside():  # loop generators.delegating_inside
-        k += 1
-        log('generators.delegating_inside', k)
+        tick()
 
 
 def irregular():
@@ -440,48 +419,20 @@ def extended():
     names['f'](log)
 
 
-class tqdm:
-    """As tqdm's class of that name: its count lags behind."""
-    def __init__(self, iterable=None, total=None):
-        self.iterable, self.total, self.n, self.disable = iterable, total, 0, False
-
-    def __iter__(self):
-        iterable = self.iterable
-        if self.disable:
-            for obj in iterable:
-                yield obj
-            return
-        n = self.n
-        last = n
-        try:
-            for obj in iterable:
-                yield obj
-                n += 1
-                if n - last >= 5:
-                    self.n = last = n
-        finally:
-            self.n = n
-
-    def update(self, n=1):
-        self.n += n
-
-
 def bars():
-    make = tqdm
     if os.environ.get('REAL_TQDM'):
         from tqdm import tqdm as make
-    k = 0
+    else:
+        from stand_in_tqdm import tqdm as make
+    tick = ticker('bars.range')
     for _ in make(range(25)):  # loop bars.range
-        k += 1
-        log('bars.range', k)
-    k = 0
+        tick()
+    tick = ticker('bars.batches')
     for _ in make(batches(80, 4), total=20):  # loop bars.batches
-        k += 1
-        log('bars.batches', k)
-    k = 0
+        tick()
+    tick = ticker('bars.enumerate')
     for _ in enumerate(make([None] * 22)):  # loop bars.enumerate
-        k += 1
-        log('bars.enumerate', k)
+        tick()
     pbar = make(total=30)
     done = 0
     log('bars.pbar', done)

@@ -6,34 +6,62 @@
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
-enum { TRIES = 6, SIDES = 2, SLOTS = 3, PIECES_MAX = SIDES * (PY_LOOP_WORDS + 3 * PY_LOOP_PLACES + 1) + SLOTS };
+enum {
+	TRIES = 6,
+	SIDES = 2,
+	SLOTS = 3,
+	FRAME_MAX = 256,
+	PIECES_MAX = SIDES * (PY_LOOP_WORDS + PY_LOOP_PLACES + 1) + 9
+};
 
 /* What must hold is read before and after the position: what holds both times held all the while, except for a loop
  * that ended and began anew between. Ints are created and freed at each step, so slot and int are read alternately: if
  * the slot holds the same address each time and the int is equal each time, the int was the slot's. */
 struct side {
 	uint64_t words[PY_LOOP_WORDS];
-	uint64_t codes[PY_LOOP_PLACES], lines[PY_LOOP_PLACES], ips[PY_LOOP_PLACES];
-	uint64_t value[PY_LOOP_VALUE_WORDS];
+	unsigned char frames[PY_LOOP_PLACES]
+						[FRAME_MAX];     /* from its code to its instruction pointer, or the other way round */
+	uint64_t value[PY_LOOP_VALUE_WORDS]; /* of an iterator only after it */
 };
 struct view {
 	struct side sides[SIDES];
-	uint64_t slots[SLOTS];
+	uint64_t lines[PY_LOOP_PLACES], slots[SLOTS];
 };
+
+/* The part of a frame that holds its code and its instruction pointer. */
+static uint32_t frame_begin(const struct py_layout *layout)
+{
+	return layout->frame_code < layout->frame_ip ? layout->frame_code : layout->frame_ip;
+}
+
+static uint32_t frame_end(const struct py_layout *layout)
+{
+	return 8 + (layout->frame_code < layout->frame_ip ? layout->frame_ip : layout->frame_code);
+}
+
+static uint64_t code_of(const struct py_layout *layout, const unsigned char *frame)
+{
+	uint64_t code;
+	memcpy(&code, frame + (layout->frame_code - frame_begin(layout)), sizeof code);
+	return code;
+}
+
+static int64_t offset_of(const struct py_layout *layout, const unsigned char *frame)
+{
+	uint64_t ip;
+	memcpy(&ip, frame + (layout->frame_ip - frame_begin(layout)), sizeof ip);
+	return py_loop_offset(layout, code_of(layout, frame), ip);
+}
 
 static size_t add_guards(
 	const struct py_layout *layout, const struct py_loop_guards *guards, struct side *side, struct remote_piece *pieces)
 {
-	size_t count = 0, ip_size = layout->ip == PY_IP_ADDRESS ? sizeof(uint64_t) : sizeof(int32_t);
+	size_t count = 0;
 	for (size_t i = 0; i < guards->word_count; i++)
 		pieces[count++] = (struct remote_piece){ guards->words[i].address, &side->words[i], sizeof side->words[i] };
-	for (size_t i = 0; i < guards->place_count; i++) {
-		const struct py_loop_place *place = &guards->places[i];
-		pieces[count++] = (struct remote_piece){ place->frame + layout->frame_code, &side->codes[i], sizeof(uint64_t) };
-		pieces[count++] = (struct remote_piece){ place->code + layout->code_lines, &side->lines[i], sizeof(uint64_t) };
-		side->ips[i] = 0;
-		pieces[count++] = (struct remote_piece){ place->frame + layout->frame_ip, &side->ips[i], ip_size };
-	}
+	for (size_t i = 0; i < guards->place_count; i++)
+		pieces[count++] = (struct remote_piece){ guards->places[i].frame + frame_begin(layout), side->frames[i],
+			frame_end(layout) - frame_begin(layout) };
 	return count;
 }
 
@@ -44,11 +72,16 @@ static bool read_view(const struct py_process *process, const struct py_loop *lo
 	struct remote_piece pieces[PIECES_MAX];
 	bool is_int = guards->form == PY_FORM_INT;
 	size_t size = !has_value ? 0 : is_int ? PY_INT_SIZE : 8 * py_iterator_words(guards->form);
+	if (frame_end(layout) - frame_begin(layout) > FRAME_MAX)
+		return false;
 	size_t count = add_guards(layout, guards, &view->sides[0], pieces);
+	for (size_t i = 0; i < guards->place_count; i++)
+		pieces[count++] = (struct remote_piece){ guards->places[i].code + layout->code_lines, &view->lines[i],
+			sizeof view->lines[i] };
 	for (size_t i = 0; i < SLOTS; i++) {
 		if (is_int)
 			pieces[count++] = (struct remote_piece){ loop->slot, &view->slots[i], sizeof view->slots[i] };
-		if (i < SIDES && size > 0)
+		if (size > 0 && (i == 1 || (is_int && i == 0)))
 			pieces[count++] = (struct remote_piece){ guards->source, view->sides[i].value, size };
 	}
 	count += add_guards(layout, guards, &view->sides[1], pieces + count);
@@ -61,13 +94,14 @@ static bool read_view(const struct py_process *process, const struct py_loop *lo
 static enum py_loop_reading check_places(
 	struct py_iterators *iterators, const struct py_loop_guards *guards, const struct side *side, uint64_t *late)
 {
+	const struct py_layout *layout = &iterators->process->location.layout;
 	enum py_loop_reading reading = PY_LOOP_GOOD;
 	*late = 0;
 	for (size_t i = 0; i < guards->place_count; i++) {
 		const struct py_loop_place *place = &guards->places[i];
 		const struct py_loop_code *code = py_loop_code_get(iterators->codes, place->code);
-		int64_t offset = py_loop_offset(&iterators->process->location.layout, place->code, side->ips[i]);
-		if (side->codes[i] != place->code || side->lines[i] != place->lines || !code || code->lines != place->lines ||
+		int64_t offset = offset_of(layout, side->frames[i]);
+		if (code_of(layout, side->frames[i]) != place->code || !code || code->lines != place->lines ||
 			!py_bytecode_is_in(&code->bytecode, offset, place->loop))
 			return PY_LOOP_ENDED;
 		const struct py_code_loop *loop = &code->bytecode.loops[place->loop];
@@ -97,6 +131,9 @@ static enum py_loop_reading check_sides(
 	enum py_loop_reading before = check_side(iterators, guards, &view->sides[0], &lates[0]),
 						 after = check_side(iterators, guards, &view->sides[1], &lates[1]);
 	*late = lates[0];
+	for (size_t i = 0; i < guards->place_count; i++)
+		if (view->lines[i] != guards->places[i].lines)
+			return PY_LOOP_ENDED;
 	if (before == PY_LOOP_ENDED && after == PY_LOOP_ENDED)
 		return PY_LOOP_ENDED;
 	return before == PY_LOOP_GOOD && after == PY_LOOP_GOOD && lates[0] == lates[1] ? PY_LOOP_GOOD : PY_LOOP_UNSURE;
@@ -111,6 +148,8 @@ static enum py_loop_reading read_int(const struct py_process *process, struct py
 	const uint64_t *first = view->sides[0].value;
 	uint64_t source = guards->source, found;
 	guards->source = view->slots[2];
+	if (!guards->source)
+		return PY_LOOP_ENDED;
 	if (view->slots[0] != source || view->slots[1] != source || view->slots[2] != source ||
 		memcmp(first + 1, view->sides[1].value + 1, PY_INT_SIZE - 8) != 0)
 		return PY_LOOP_UNSURE;
@@ -123,21 +162,19 @@ static enum py_loop_reading read_int(const struct py_process *process, struct py
 	return PY_LOOP_GOOD;
 }
 
-/* Its position only grows: a smaller one is another iterator's, at the same address. */
-static enum py_loop_reading read_iterator(struct py_loop *loop, const struct view *view, uint64_t late)
+/* Its position only grows: a smaller one is another iterator's, at the same address. *is_other: so are these words,
+ * unless they are of two moments. */
+static enum py_loop_reading read_iterator(struct py_loop *loop, const struct view *view, uint64_t late, bool *is_other)
 {
-	uint64_t first, second;
+	uint64_t position;
 	if (loop->guards.form == 0)
 		return PY_LOOP_GOOD;
-	bool is_first = py_iterator_decode(&loop->guards, view->sides[0].value, &first),
-		 is_second = py_iterator_decode(&loop->guards, view->sides[1].value, &second);
-	if (!is_first && !is_second)
-		return PY_LOOP_ENDED;
-	if (!is_first || !is_second || second < first || second < late)
+	*is_other = !py_iterator_decode(&loop->guards, view->sides[1].value, &position);
+	if (*is_other || position < late)
 		return PY_LOOP_UNSURE;
-	if (second - late < loop->position)
+	if (position - late < loop->position)
 		return PY_LOOP_ENDED;
-	loop->position = second - late;
+	loop->position = position - late;
 	loop->has_position = true;
 	memcpy(loop->guards.value, view->sides[1].value, sizeof loop->guards.value);
 	return PY_LOOP_GOOD;
@@ -152,10 +189,12 @@ static enum py_loop_reading read_without(struct py_iterators *iterators, struct 
 		return PY_LOOP_ENDED;
 	enum py_loop_reading reading = check_sides(iterators, &loop->guards, view, &late);
 	loop->guards.source = view->slots[2];
+	if (!loop->guards.source)
+		return PY_LOOP_ENDED;
 	return reading == PY_LOOP_GOOD ? PY_LOOP_UNSURE : reading;
 }
 
-static enum py_loop_reading read_once(struct py_iterators *iterators, struct py_loop *loop)
+static enum py_loop_reading read_once(struct py_iterators *iterators, struct py_loop *loop, bool *is_other)
 {
 	struct view view;
 	uint64_t late;
@@ -166,14 +205,20 @@ static enum py_loop_reading read_once(struct py_iterators *iterators, struct py_
 	if (reading != PY_LOOP_GOOD)
 		return reading;
 	return loop->guards.form == PY_FORM_INT ? read_int(iterators->process, loop, &view)
-											: read_iterator(loop, &view, late);
+											: read_iterator(loop, &view, late, is_other);
 }
 
 enum py_loop_reading py_loop_view(struct py_iterators *iterators, struct py_loop *loop)
 {
 	enum py_loop_reading reading = PY_LOOP_UNSURE;
-	for (unsigned i = 0; i < TRIES && reading == PY_LOOP_UNSURE; i++)
-		reading = read_once(iterators, loop);
+	bool is_other = true;
+	for (unsigned i = 0; i < TRIES && reading == PY_LOOP_UNSURE; i++) {
+		bool is_other_now = false;
+		reading = read_once(iterators, loop, &is_other_now);
+		is_other &= is_other_now;
+	}
+	if (reading == PY_LOOP_UNSURE && is_other)
+		return PY_LOOP_ENDED;
 	if (reading == PY_LOOP_GOOD && loop->length && loop->position > loop->length && loop->guards.form != PY_FORM_INT)
 		loop->length = py_iterator_length(iterators, &loop->guards, loop->position);
 	if (reading == PY_LOOP_GOOD)
