@@ -106,7 +106,7 @@ def ranges():
     for _ in range(20, 0, -1):  # loop ranges.down
         tick()
     tick = ticker('ranges.of_choice')
-    for _ in range(int(len(whole) / 2) if k == 0 else 7):  # loop ranges.of_choice
+    for _ in range(int(len(whole) / 2) if whole else 7):  # loop ranges.of_choice
         tick()
     tick = ticker('ranges.of_expression')
     for _ in range(max(len(whole) - 3, 2) * 1):  # loop ranges.of_expression

@@ -202,6 +202,15 @@ static bool is_delegation(const struct graph *graph, int header)
 		(header + 1 < (int)graph->count && graph->all[header + 1].role == PY_ROLE_YIELD_FROM);
 }
 
+/* Before a `for` its iterator is made, or is the argument of a generator expression. What is inside inlines, too. */
+static bool is_inlined(const struct graph *graph, int header, const struct py_bytecode *code, int parent)
+{
+	enum py_role before = header > 0 ? graph->all[header - 1].role : PY_ROLE_OTHER;
+	return graph->minor >= 12 &&
+		((parent != PY_NO_LOOP && code->loops[parent].is_inlined) ||
+			(graph->all[header].role == PY_ROLE_FOR && before != PY_ROLE_ITER && before != PY_ROLE_LOCAL));
+}
+
 static void add_loop(struct graph *graph, int header, struct py_bytecode *out)
 {
 	const struct instruction *first = &graph->all[header];
@@ -215,6 +224,7 @@ static void add_loop(struct graph *graph, int header, struct py_bytecode *out)
 		.offset = 2 * first->begin,
 		.offset_end = 2 * first->end,
 		.is_for = first->role == PY_ROLE_FOR,
+		.is_inlined = is_inlined(graph, header, out, parent),
 		.is_delegation = is_delegation(graph, header),
 		.parent = parent,
 		.depth = depth_in(out, parent),

@@ -28,6 +28,8 @@ struct py_code_loop {
 	/* Its first instruction, in bytes: FOR_ITER of a for. */
 	uint32_t offset, offset_end;
 	bool is_for;
+	/* Since 3.12: of a comprehension in the code around it. Where its iterator lies is not certain. */
+	bool is_inlined;
 	bool is_delegation; /* `yield from` or `await`: not counted in `depth` */
 	int parent;         /* the loop around it, or PY_NO_LOOP */
 	unsigned depth;     /* loops around it */

@@ -31,7 +31,7 @@ static const unsigned char form_words[FORMS] = { 2, 6, 5, 4, 4, 3, 7 };
  * from`. What lies above those of the running loops may be stale. */
 bool py_iterator_find(struct py_iterators *iterators, const struct py_loop_frame *frame, int loop, size_t *entry)
 {
-	const struct py_bytecode *bytecode = &frame->code->bytecode;
+	const struct py_bytecode *bytecode = frame->code->bytecode;
 	enum py_class classes[PY_FRAME_STACK_MAX];
 	unsigned wanted = 0, found = 0;
 	py_classes_of(&iterators->classes, frame->stack, frame->stack_count, classes);
@@ -417,10 +417,10 @@ static void measure_generator(const struct measuring *at, uint64_t object, struc
 	if (!py_generator_frame(iterators->process, object, &activation))
 		return;
 	const struct py_loop_code *code = py_loop_code_checked(iterators->codes, activation.code);
-	if (!code || code->bytecode.loop_count == 0 || !py_loop_frame_read(iterators->process, &activation, code, &frame))
+	if (!code || !code->bytecode || !py_loop_frame_read(iterators->process, &activation, code, &frame))
 		return;
-	int number = py_bytecode_loop_at(&code->bytecode, frame.offset);
-	const struct py_code_loop *loop = number == PY_NO_LOOP ? NULL : &code->bytecode.loops[number];
+	int number = py_bytecode_loop_at(code->bytecode, frame.offset);
+	const struct py_code_loop *loop = number == PY_NO_LOOP ? NULL : &code->bytecode->loops[number];
 	bool is_bar = frame.local_count > 0 && py_class_of(&iterators->classes, frame.locals[0]) == PY_CLASS_BAR;
 	if (is_bar)
 		out->kind = PY_LOOP_PROGRESS;
@@ -437,7 +437,7 @@ static void measure_generator(const struct measuring *at, uint64_t object, struc
 	adopt(out, &inner);
 	out->guards.is_composite = !loop->yields_once;
 	out->guards.is_moving = is_at_first(&frame, loop) || inner.guards.is_moving ||
-		(loop->yields_once && !code->bytecode.is_after_yield[frame.offset / 2]);
+		(loop->yields_once && !code->bytecode->is_after_yield[frame.offset / 2]);
 	uint64_t total, value;
 	if (is_bar && !out->length && py_attribute_get(iterators->process, frame.locals[0], "total", &total) &&
 		py_int_read(iterators->process, total, &value) && out->has_position && !out->is_relative &&

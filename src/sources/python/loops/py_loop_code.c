@@ -50,14 +50,21 @@ static size_t slot_of(const struct py_loop_codes *codes, uint64_t address)
 	return at;
 }
 
+static void free_code(struct py_loop_code *code)
+{
+	if (code->bytecode)
+		py_bytecode_release(code->bytecode);
+	free(code->bytecode);
+	free(code->loop_lines);
+	free(code->variables);
+	free(code);
+}
+
 static void forget_all(struct py_loop_codes *codes)
 {
 	for (size_t i = 0; i < 2 * PY_CODES_RETAINED; i++) {
-		if (codes->table[i]) {
-			py_bytecode_release(&codes->table[i]->bytecode);
-			free(codes->table[i]->variables);
-		}
-		free(codes->table[i]);
+		if (codes->table[i])
+			free_code(codes->table[i]);
 		codes->table[i] = NULL;
 	}
 	codes->count = 0;
@@ -160,12 +167,12 @@ static void find_lines(const struct py_process *process, uint64_t address, struc
 	if (!py_code_read(process->pid, &process->location, address, &text))
 		return;
 	code->is_module = strcmp(text.function, "<module>") == 0;
-	for (size_t i = 0; i < code->bytecode.loop_count; i++)
+	for (size_t i = 0; i < code->bytecode->loop_count; i++)
 		code->loop_lines[i] =
-			py_line_at(layout->lines, text.table, text.table_size, text.first_line, code->bytecode.loops[i].offset);
-	for (size_t i = 0; i < code->bytecode.store_count; i++)
+			py_line_at(layout->lines, text.table, text.table_size, text.first_line, code->bytecode->loops[i].offset);
+	for (size_t i = 0; i < code->bytecode->store_count; i++)
 		code->variables[i].line =
-			py_line_at(layout->lines, text.table, text.table_size, text.first_line, code->bytecode.stores[i].offset);
+			py_line_at(layout->lines, text.table, text.table_size, text.first_line, code->bytecode->stores[i].offset);
 	py_code_release(&text);
 }
 
@@ -174,8 +181,8 @@ static void find_variables(const struct py_process *process, const unsigned char
 {
 	const struct offsets *offsets = offsets_of(process);
 	size_t kept = 0;
-	for (size_t i = 0; i < code->bytecode.store_count; i++) {
-		const struct py_store *store = &code->bytecode.stores[i];
+	for (size_t i = 0; i < code->bytecode->store_count; i++) {
+		const struct py_store *store = &code->bytecode->stores[i];
 		struct py_loop_variable variable = { .local = PY_NO_INDEX, .is_cell = store->role == PY_ROLE_STORE_CELL };
 		uint64_t tuple = code->names;
 		uint32_t index = store->index;
@@ -197,10 +204,39 @@ static void find_variables(const struct py_process *process, const unsigned char
 		if (!py_loop_item(process, tuple, index, &variable.key) ||
 			!py_text_read(process, variable.key, variable.name, sizeof variable.name))
 			continue;
-		code->bytecode.stores[kept] = *store;
+		code->bytecode->stores[kept] = *store;
 		code->variables[kept++] = variable;
 	}
-	code->bytecode.store_count = kept;
+	code->bytecode->store_count = kept;
+}
+
+static bool is_current(const struct py_process *process, const struct py_loop_code *code)
+{
+	uint64_t lines;
+	return remote_word(process->pid, code->address + process->location.layout.code_lines, &lines) &&
+		lines == code->lines;
+}
+
+/* False: there is no memory. */
+static bool read_loops(const struct py_process *process, const unsigned char *head, const unsigned char *bytes,
+	size_t size, struct py_loop_code *out)
+{
+	struct py_bytecode *bytecode = calloc(1, sizeof *bytecode);
+	if (!bytecode)
+		return false;
+	if (!py_bytecode_parse(process->location.layout.minor, bytes, size, bytecode) || bytecode->loop_count == 0) {
+		py_bytecode_release(bytecode);
+		free(bytecode);
+		return true;
+	}
+	out->bytecode = bytecode;
+	out->loop_lines = calloc(bytecode->loop_count, sizeof *out->loop_lines);
+	out->variables = calloc(bytecode->store_count + 1, sizeof *out->variables);
+	if (!out->loop_lines || !out->variables)
+		return false;
+	find_variables(process, head, out);
+	find_lines(process, out->address, out);
+	return true;
 }
 
 static bool read_code(const struct py_process *process, uint64_t address, struct py_loop_code *out)
@@ -226,28 +262,9 @@ static bool read_code(const struct py_process *process, uint64_t address, struct
 			!count_cells(process, word_at(head, offsets->free_cells), &out->local_count)))
 		return false;
 	unsigned char *bytes = read_bytes(process, head, address, &size);
-	if (!bytes)
-		return false;
-	if (py_bytecode_parse(layout->minor, bytes, size, &out->bytecode) && out->bytecode.loop_count == 0)
-		py_bytecode_release(&out->bytecode);
+	bool is_good = bytes && read_loops(process, head, bytes, size, out) && is_current(process, out);
 	free(bytes);
-	if (out->bytecode.loop_count == 0)
-		return true;
-	out->variables = calloc(out->bytecode.store_count + 1, sizeof *out->variables);
-	if (!out->variables) {
-		py_bytecode_release(&out->bytecode);
-		return false;
-	}
-	find_variables(process, head, out);
-	find_lines(process, address, out);
-	return true;
-}
-
-static bool is_current(const struct py_process *process, const struct py_loop_code *code)
-{
-	uint64_t lines;
-	return remote_word(process->pid, code->address + process->location.layout.code_lines, &lines) &&
-		lines == code->lines;
+	return is_good;
 }
 
 const struct py_loop_code *py_loop_code_get(struct py_loop_codes *codes, uint64_t address)
@@ -258,8 +275,10 @@ const struct py_loop_code *py_loop_code_get(struct py_loop_codes *codes, uint64_
 	if (codes->count + 1 >= 2 * PY_CODES_RETAINED)
 		return NULL;
 	struct py_loop_code *code = calloc(1, sizeof *code);
-	if (!code || !read_code(codes->process, address, code)) {
-		free(code);
+	if (!code)
+		return NULL;
+	if (!read_code(codes->process, address, code)) {
+		free_code(code);
 		return NULL;
 	}
 	codes->table[at] = code;
@@ -326,7 +345,7 @@ bool py_loop_frame_read(const struct py_process *process, const struct py_activa
 			return false;
 		out->offset = py_loop_offset(layout, at->code, ips[1]);
 		int64_t before = py_loop_offset(layout, at->code, ips[0]);
-		if (py_bytecode_loop_at(&code->bytecode, before) == py_bytecode_loop_at(&code->bytecode, out->offset))
+		if (py_bytecode_loop_at(code->bytecode, before) == py_bytecode_loop_at(code->bytecode, out->offset))
 			return true;
 	}
 	return false;

@@ -23,8 +23,8 @@ struct py_loop_code {
 	uint32_t local_count, stack_size;
 	uint32_t plain_count; /* locals before the cells; to 3.10 */
 	bool is_module;
-	struct py_bytecode bytecode;        /* loop_count 0: it has none, or could not be read */
-	int loop_lines[PY_CODE_LOOPS_MAX];  /* 0 = unknown */
+	struct py_bytecode *bytecode;       /* NULL: it has no loops, or could not be read */
+	int *loop_lines;                    /* 0 = unknown */
 	struct py_loop_variable *variables; /* of its stores */
 };
 

@@ -102,13 +102,13 @@ static enum py_loop_reading check_places(
 		const struct py_loop_code *code = py_loop_code_get(iterators->codes, place->code);
 		int64_t offset = offset_of(layout, side->frames[i]);
 		if (code_of(layout, side->frames[i]) != place->code || !code || code->lines != place->lines ||
-			!py_bytecode_is_in(&code->bytecode, offset, place->loop))
+			!py_bytecode_is_in(code->bytecode, offset, place->loop))
 			return PY_LOOP_ENDED;
-		const struct py_code_loop *loop = &code->bytecode.loops[place->loop];
+		const struct py_code_loop *loop = &code->bytecode->loops[place->loop];
 		bool is_at_first = offset >= loop->offset && offset < loop->offset_end;
 		if (is_at_first && (place->is_generator || (i == 0 && guards->is_composite)))
 			reading = PY_LOOP_UNSURE;
-		if (place->is_generator && !code->bytecode.is_after_yield[offset / 2])
+		if (place->is_generator && !code->bytecode->is_after_yield[offset / 2])
 			++*late;
 	}
 	return reading;

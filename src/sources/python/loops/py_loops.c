@@ -72,7 +72,7 @@ static void read_generator(
 	if (!py_generator_frame(process, loop->object, &at) || is_sampled(sample, at.frame))
 		return;
 	const struct py_loop_code *code = py_loop_code_checked(reading->loops->iterators.codes, at.code);
-	if (!code || code->bytecode.loop_count == 0 || !py_loop_frame_read(process, &at, code, &frame))
+	if (!code || !code->bytecode || !py_loop_frame_read(process, &at, code, &frame))
 		return;
 	struct reading inner = { reading->loops, &frame, reading->base, reading->out, reading->count, reading->max };
 	inner.base.is_in_generator = true;
@@ -85,7 +85,7 @@ static void read_for(struct reading *reading, int number, const struct py_sample
 	enum { GENERATORS_MAX = 3 };
 	struct py_iterators *iterators = &reading->loops->iterators;
 	const struct py_loop_frame *frame = reading->frame;
-	const struct py_code_loop *code_loop = &frame->code->bytecode.loops[number];
+	const struct py_code_loop *code_loop = &frame->code->bytecode->loops[number];
 	struct py_loop loop = reading->base;
 	size_t entry;
 	if (!py_iterator_find(iterators, frame, number, &entry))
@@ -151,18 +151,18 @@ static bool find_variable(
 static void read_int(struct reading *reading, size_t store, int innermost)
 {
 	const struct py_loop_code *code = reading->frame->code;
-	const struct py_store *assigned = &code->bytecode.stores[store];
+	const struct py_store *assigned = &code->bytecode->stores[store];
 	struct py_loop loop = reading->base;
 	uint64_t unused;
 	int at = innermost;
 	while (at != PY_NO_LOOP && at != assigned->loop)
-		at = code->bytecode.loops[at].parent;
+		at = code->bytecode->loops[at].parent;
 	if (at == PY_NO_LOOP || !find_variable(reading, &code->variables[store], assigned->role, &loop) ||
 		!py_int_read(reading->loops->iterators.process, loop.guards.source, &unused))
 		return;
 	loop.kind = PY_LOOP_INT;
 	loop.guards.form = PY_FORM_INT;
-	loop.depth = code->bytecode.loops[at].depth;
+	loop.depth = code->bytecode->loops[at].depth;
 	loop.line = code->variables[store].line;
 	loop.is_sum = assigned->is_sum;
 	snprintf(loop.name, sizeof loop.name, "%s", code->variables[store].name);
@@ -232,7 +232,7 @@ static void read_global_states(struct reading *reading, int outermost)
 
 static void read_frame(struct reading *reading, const struct py_sample *sample, unsigned depth)
 {
-	const struct py_bytecode *bytecode = &reading->frame->code->bytecode;
+	const struct py_bytecode *bytecode = reading->frame->code->bytecode;
 	int innermost = py_bytecode_loop_at(bytecode, reading->frame->offset), outermost = PY_NO_LOOP,
 		around[PY_CODE_LOOPS_MAX];
 	size_t count = 0;
@@ -240,7 +240,7 @@ static void read_frame(struct reading *reading, const struct py_sample *sample, 
 	reading->base.code = reading->frame->at.code;
 	for (int at = innermost; at != PY_NO_LOOP; at = bytecode->loops[at].parent) {
 		outermost = at;
-		if (bytecode->loops[at].is_for)
+		if (bytecode->loops[at].is_for && !bytecode->loops[at].is_inlined)
 			around[count++] = at;
 	}
 	while (count > 0)
@@ -254,19 +254,24 @@ static void read_frame(struct reading *reading, const struct py_sample *sample, 
 		read_global_states(reading, outermost);
 }
 
-size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, struct py_loop *out, size_t max)
+static void check_codes(struct py_loops *loops, const struct py_sample *sample)
 {
-	struct reading reading = { .loops = loops, .out = out, .max = max };
 	uint64_t codes[PY_FRAMES_MAX];
 	for (size_t i = 0; i < sample->count; i++)
 		codes[i] = sample->sites[i].code;
 	py_loop_codes_check(loops->iterators.codes, codes, sample->count);
 	loops->has_globals = false;
+}
+
+size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, struct py_loop *out, size_t max)
+{
+	struct reading reading = { .loops = loops, .out = out, .max = max };
+	check_codes(loops, sample);
 	for (size_t i = 0; i < sample->count; i++) {
 		const struct py_site *site = &sample->sites[i];
 		struct py_loop_frame frame;
 		const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
-		if (!code || code->bytecode.loop_count == 0 ||
+		if (!code || !code->bytecode ||
 			!py_loop_frame_read(
 				loops->iterators.process, &(struct py_activation){ site->frame, site->code }, code, &frame))
 			continue;
@@ -323,9 +328,9 @@ static bool read_float(const struct py_process *process, uint64_t slot, uint64_t
 static bool read_loss(struct reading *reading, double *out)
 {
 	const struct py_loop_code *code = reading->frame->code;
-	int innermost = py_bytecode_loop_at(&code->bytecode, reading->frame->offset);
-	for (size_t i = 0; i < code->bytecode.store_count && innermost != PY_NO_LOOP; i++) {
-		const struct py_store *store = &code->bytecode.stores[i];
+	int innermost = py_bytecode_loop_at(code->bytecode, reading->frame->offset);
+	for (size_t i = 0; i < code->bytecode->store_count && innermost != PY_NO_LOOP; i++) {
+		const struct py_store *store = &code->bytecode->stores[i];
 		struct py_loop variable = reading->base;
 		if (!store->is_sum && is_loss_name(code->variables[i].name) &&
 			find_variable(reading, &code->variables[i], store->role, &variable) &&
@@ -339,11 +344,11 @@ bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, double
 {
 	struct reading reading = { .loops = loops };
 	struct py_loop_frame frame;
-	loops->has_globals = false;
+	check_codes(loops, sample);
 	for (size_t i = 0; i < sample->count; i++) {
 		const struct py_site *site = &sample->sites[i];
-		const struct py_loop_code *code = py_loop_code_checked(loops->iterators.codes, site->code);
-		if (!code || code->bytecode.loop_count == 0 ||
+		const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
+		if (!code || !code->bytecode ||
 			!py_loop_frame_read(
 				loops->iterators.process, &(struct py_activation){ site->frame, site->code }, code, &frame))
 			continue;

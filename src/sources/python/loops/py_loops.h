@@ -33,7 +33,9 @@ enum py_loop_kind {
 enum py_loop_reading {
 	PY_LOOP_GOOD,   /* position (and length, what remains, object) are new */
 	PY_LOOP_UNSURE, /* it changed while it was read: nothing is new; poll again */
-	PY_LOOP_ENDED,  /* the loop, its frame or the process is gone, or another one is in its place */
+	/* The loop, its frame or the process is gone, or another one is in its place. A small int of a frame that an
+	 * exception ended may stay GOOD with its last value until the next call of a function. */
+	PY_LOOP_ENDED,
 };
 
 /* A frame that must still be inside a loop of its code. Private to py_loops.c and its helpers. */
@@ -105,7 +107,8 @@ struct py_loops;
 enum status py_loops_open(const struct py_process *process, struct py_loops **out, struct reason *why_not);
 void py_loops_close(struct py_loops *loops);
 /* Reads the loops of all frames of a sample that was just taken, the newest frame first, in each frame the outermost
- * loop first, then its ints. Returns how many. A frame that has moved on since is read as it is now. */
+ * loop first, then its ints; nothing of comprehensions that Python inlines (since 3.12). Returns how many. A frame that
+ * has moved on since is read as it is now. */
 size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, struct py_loop *out, size_t max);
 /* Reads one loop again, mostly with one system call. Only its position, length, what remains, object and guards
  * change. */
