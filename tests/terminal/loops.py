@@ -23,8 +23,7 @@ Seen = collections.namedtuple('Seen', 'what before after kind depth line more is
 EXPECTED = {
     'nested': {'outer': ('range', 0, 3), 'inner': ('range', 1, 20)},
     'enumerates': {'plain': ('enumerate', 0, 30), 'from_one': ('enumerate', 0, 30), 'from_seven': ('enumerate', 0, 25), 'from_variable': ('enumerate', 0, 30)},
-    'sequences': {'list': ('list', 0, 20), 'tuple': ('tuple', 0, 20), 'list_reversed': ('list', 0, 20), 'tuple_reversed': ('sequence', 0, 20),
-                  'data': ('sequence', 0, None), 'growing': ('list', 0, range(10, 26))},
+    'sequences': {'list': ('list', 0, 20), 'tuple': ('tuple', 0, 20), 'list_reversed': ('list', 0, 20), 'data': ('sequence', 0, None), 'growing': ('list', 0, range(10, 26))},
     'ranges': {'of_local': ('range', 0, 30), 'of_variable': ('range', 0, 26), 'of_iter': ('range', 0, 20), 'down': ('range', 0, 20),
                'of_choice': ('range', 0, 15), 'of_expression': ('range', 0, 27), 'used': ('range', 0, 40)},
     'zips': {'zip': ('zip', 0, 20), 'map': ('map', 0, 20), 'enumerate': ('enumerate', 0, 22)},
@@ -42,7 +41,7 @@ EXPECTED = {
     'module': {'inner': ('range', 1, 3), 'counter': ('int', 0, None)},
     'globals_': {'shared': ('int', 0, None)},
     'extended': {'outer': ('range', 0, 30), 'inner': ('list', 1, 3)},
-    'bars': {'range': ('progress', 0, 25), 'batches': ('progress', 0, 20), 'enumerate': ('enumerate', 0, 22), 'pbar': ('progress', 0, 30)},
+    'bars': {'range': ('progress', 0, 25), 'batches': ('progress', 0, 20), 'enumerate': ('enumerate', 0, 22), 'own': ('progress', 0, 20), 'pbar': ('progress', 0, 30)},
     'hostile': {},
     'dying': {'short': ('generator', 2, 30), 'closed': ('generator', 0, 100)},
     'coroutines': {'range': ('range', 0, 15)},

@@ -75,9 +75,6 @@ def sequences():
     tick = ticker('sequences.list_reversed')
     for _ in reversed([None] * 20):  # loop sequences.list_reversed
         tick()
-    tick = ticker('sequences.tuple_reversed')
-    for _ in reversed((None,) * 20):  # loop sequences.tuple_reversed
-        tick()
     tick = ticker('sequences.data')
     for _ in Data():  # loop sequences.data
         tick()
@@ -155,10 +152,6 @@ def islices():
     tick = ticker('islices.from_five')
     for _ in itertools.islice([None] * 40, 5, None):  # loop islices.from_five
         tick()
-    tick = ticker('islices.cycle')
-    for _ in itertools.cycle([1, 2, 3]):  # loop islices.cycle
-        if tick() == 20:
-            break
     tick = ticker('islices.chain')
     for _ in itertools.chain([None] * 10, [None] * 10):  # loop islices.chain
         tick()
@@ -420,6 +413,12 @@ def extended():
 
 
 def bars():
+    class Data:
+        def __len__(self):
+            return 20
+
+        def __iter__(self):
+            return map(str, itertools.chain([1] * 10, [2] * 10))
     if os.environ.get('REAL_TQDM'):
         from tqdm import tqdm as make
     else:
@@ -432,6 +431,9 @@ def bars():
         tick()
     tick = ticker('bars.enumerate')
     for _ in enumerate(make([None] * 22)):  # loop bars.enumerate
+        tick()
+    tick = ticker('bars.own')
+    for _ in make(Data()):  # loop bars.own
         tick()
     pbar = make(total=30)
     done = 0

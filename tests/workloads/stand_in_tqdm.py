@@ -4,7 +4,9 @@
 class tqdm:
     """As tqdm's class of that name: its count lags behind."""
     def __init__(self, iterable=None, total=None):
-        self.iterable, self.total, self.n, self.disable = iterable, total, 0, False
+        self.iterable, self.total, self.n, self.initial, self.disable = iterable, total, 0, 0, False
+        if total is None and hasattr(iterable, '__len__'):
+            self.total = len(iterable)
 
     def __iter__(self):
         iterable = self.iterable

@@ -334,6 +334,7 @@ static void adopt(struct py_loop *out, const struct py_loop *inner)
 			guards->places[guards->place_count++] = inner->guards.places[i];
 	}
 	guards->is_composite = true;
+	guards->slot = inner->guards.slot;
 	guards->source = inner->guards.source;
 	guards->type = inner->guards.type;
 	guards->origin = inner->guards.origin;
@@ -406,6 +407,51 @@ static void measure_parts(const struct measuring *at, uint64_t object, uint32_t 
 
 /* -- generators -- */
 
+static bool attribute_int(const struct py_process *process, uint64_t object, const char *name, uint64_t *out)
+{
+	uint64_t value;
+	return py_attribute_get(process, object, name, &value) && py_int_read(process, value, out);
+}
+
+/* tqdm's generator adds 1 to its local `n` behind the yield, so while it is suspended `n` lacks the item in progress.
+ */
+static void measure_by_local(
+	const struct py_process *process, const struct py_loop_frame *frame, int loop, struct py_loop *out)
+{
+	const struct py_bytecode *bytecode = frame->code->bytecode;
+	uint64_t initial, value;
+	for (size_t i = 0; i < bytecode->store_count; i++) {
+		const struct py_loop_variable *variable = &frame->code->variables[i];
+		struct py_loop_guards *guards = &out->guards;
+		if (bytecode->stores[i].loop != loop || variable->is_cell || variable->local >= frame->local_count ||
+			strcmp(variable->name, "n") != 0 || !attribute_int(process, frame->locals[0], "initial", &initial) ||
+			!py_int_read(process, frame->locals[variable->local], &value) || value < initial)
+			continue;
+		guards->form = PY_FORM_INT;
+		guards->slot = py_loop_local_slot(process, frame, variable->local);
+		guards->source = frame->locals[variable->local];
+		guards->origin = initial - 1;
+		guards->is_composite = true;
+		for (size_t at = 0; at < guards->place_count; at++)
+			guards->places[at].is_generator = false;
+		out->has_position = true;
+		out->is_relative = false;
+		out->position = value - guards->origin;
+		return;
+	}
+}
+
+static void measure_bar(
+	const struct py_process *process, const struct py_loop_frame *frame, int loop, struct py_loop *out)
+{
+	uint64_t total;
+	if ((!out->has_position || out->is_relative) && out->guards.place_count < PY_LOOP_PLACES)
+		measure_by_local(process, frame, loop, out);
+	if (!out->length && out->has_position && !out->is_relative &&
+		attribute_int(process, frame->locals[0], "total", &total) && total >= out->position)
+		out->length = total;
+}
+
 /* A generator's position is that of its loop, if that yields once in each iteration, or of what it delegates to. */
 static void measure_generator(const struct measuring *at, uint64_t object, struct py_loop *out)
 {
@@ -438,11 +484,8 @@ static void measure_generator(const struct measuring *at, uint64_t object, struc
 	out->guards.is_composite = !loop->yields_once;
 	out->guards.is_moving = is_at_first(&frame, loop) || inner.guards.is_moving ||
 		(loop->yields_once && !code->bytecode->is_after_yield[frame.offset / 2]);
-	uint64_t total, value;
-	if (is_bar && !out->length && py_attribute_get(iterators->process, frame.locals[0], "total", &total) &&
-		py_int_read(iterators->process, total, &value) && out->has_position && !out->is_relative &&
-		value >= out->position)
-		out->length = value;
+	if (is_bar)
+		measure_bar(iterators->process, &frame, number, out);
 }
 
 static void measure(const struct measuring *at, uint64_t object, struct py_loop *out)

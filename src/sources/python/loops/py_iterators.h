@@ -7,6 +7,9 @@
 #include "src/sources/python/loops/py_loop_code.h"
 #include "src/sources/python/loops/py_loops.h"
 
+/* guards.form of an int: its address is in the word at guards.slot. */
+enum { PY_FORM_INT = 64 };
+
 struct py_iterators {
 	const struct py_process *process;
 	struct py_loop_codes *codes;

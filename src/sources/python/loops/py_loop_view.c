@@ -80,7 +80,7 @@ static bool read_view(const struct py_process *process, const struct py_loop *lo
 			sizeof view->lines[i] };
 	for (size_t i = 0; i < SLOTS; i++) {
 		if (is_int)
-			pieces[count++] = (struct remote_piece){ loop->slot, &view->slots[i], sizeof view->slots[i] };
+			pieces[count++] = (struct remote_piece){ guards->slot, &view->slots[i], sizeof view->slots[i] };
 		if (size > 0 && (i == 1 || (is_int && i == 0)))
 			pieces[count++] = (struct remote_piece){ guards->source, view->sides[i].value, size };
 	}
@@ -157,7 +157,7 @@ static enum py_loop_reading read_int(const struct py_process *process, struct py
 	if (first[0] == 0 || first[0] > UINT32_MAX ||
 		!py_int_decode(&process->location, (const unsigned char *)first, &found))
 		return PY_LOOP_ENDED;
-	loop->position = found;
+	loop->position = found - guards->origin;
 	loop->has_position = true;
 	return PY_LOOP_GOOD;
 }

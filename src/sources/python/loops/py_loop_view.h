@@ -4,9 +4,6 @@
 
 #include "src/sources/python/loops/py_iterators.h"
 
-/* guards.form of an int: its address is in the word at `slot`. */
-enum { PY_FORM_INT = 64 };
-
 enum py_loop_reading py_loop_view(struct py_iterators *iterators, struct py_loop *loop);
 
 #endif

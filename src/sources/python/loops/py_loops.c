@@ -162,6 +162,7 @@ static void read_int(struct reading *reading, size_t store, int innermost)
 		return;
 	loop.kind = PY_LOOP_INT;
 	loop.guards.form = PY_FORM_INT;
+	loop.guards.slot = loop.slot;
 	loop.depth = code->bytecode->loops[at].depth;
 	loop.line = code->variables[store].line;
 	loop.is_sum = assigned->is_sum;

@@ -69,7 +69,7 @@ static bool guard_path(const struct py_process *process, uint64_t object, const 
 	for (size_t i = 0; i < attribute.guard_count; i++)
 		if (!py_loop_guard_word(&out->guards, attribute.guards[i].address, attribute.guards[i].word))
 			return false;
-	out->slot = attribute.slot;
+	out->slot = out->guards.slot = attribute.slot;
 	out->guards.source = object;
 	return true;
 }
