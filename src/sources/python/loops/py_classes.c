@@ -31,7 +31,7 @@ static enum py_class find_class(const struct py_process *process, uint64_t objec
 	static const struct {
 		enum py_type type;
 		enum py_class class;
-	} fixed[] = { { PY_INT, PY_CLASS_NONE }, { PY_STR, PY_CLASS_NONE }, { PY_DICT, PY_CLASS_NONE },
+	} fixed[] = { { PY_INT, PY_CLASS_INT }, { PY_STR, PY_CLASS_NONE }, { PY_DICT, PY_CLASS_NONE },
 		{ PY_LIST, PY_CLASS_NONE }, { PY_TUPLE, PY_CLASS_NONE }, { PY_FLOAT, PY_CLASS_NONE },
 		{ PY_RANGE_ITERATOR, PY_CLASS_RANGE }, { PY_ENUMERATE, PY_CLASS_ENUMERATE },
 		{ PY_LIST_ITERATOR, PY_CLASS_LIST }, { PY_TUPLE_ITERATOR, PY_CLASS_TUPLE },
@@ -102,5 +102,5 @@ void py_classes_of(struct py_classes *classes, const uint64_t *objects, size_t c
 
 bool py_class_is_iterator(enum py_class class)
 {
-	return class != PY_CLASS_NONE && class != PY_CLASS_BAR && class != PY_CLASS_HOLDER;
+	return class != PY_CLASS_NONE && class != PY_CLASS_INT && class != PY_CLASS_BAR && class != PY_CLASS_HOLDER;
 }

@@ -9,6 +9,7 @@ enum { PY_CLASSES_RETAINED = 256 };
 
 enum py_class {
 	PY_CLASS_NONE,     /* nothing of interest */
+	PY_CLASS_INT,      /* no iterator */
 	PY_CLASS_ITERATOR, /* of a type without a known position */
 	PY_CLASS_LOADER,
 	PY_CLASS_RANGE,

@@ -148,27 +148,41 @@ static bool find_variable(
 	}
 }
 
-static void read_int(struct reading *reading, size_t store, int innermost)
+static void read_int(struct reading *reading, size_t store, struct py_loop *loop)
 {
 	const struct py_loop_code *code = reading->frame->code;
 	const struct py_store *assigned = &code->bytecode->stores[store];
-	struct py_loop loop = reading->base;
-	uint64_t unused;
-	int at = innermost;
-	while (at != PY_NO_LOOP && at != assigned->loop)
-		at = code->bytecode->loops[at].parent;
-	if (at == PY_NO_LOOP || !find_variable(reading, &code->variables[store], assigned->role, &loop) ||
-		!py_int_read(reading->loops->iterators.process, loop.guards.source, &unused))
-		return;
-	loop.kind = PY_LOOP_INT;
-	loop.guards.form = PY_FORM_INT;
-	loop.guards.slot = loop.slot;
-	loop.depth = code->bytecode->loops[at].depth;
-	loop.line = code->variables[store].line;
-	loop.is_sum = assigned->is_sum;
-	snprintf(loop.name, sizeof loop.name, "%s", code->variables[store].name);
-	if (py_loop_guard_place(&loop.guards, reading->frame, at, false))
-		emit(reading, &loop);
+	loop->kind = PY_LOOP_INT;
+	loop->guards.form = PY_FORM_INT;
+	loop->guards.slot = loop->slot;
+	loop->depth = code->bytecode->loops[assigned->loop].depth;
+	loop->line = code->variables[store].line;
+	loop->is_sum = assigned->is_sum;
+	snprintf(loop->name, sizeof loop->name, "%s", code->variables[store].name);
+	if (py_loop_guard_place(&loop->guards, reading->frame, assigned->loop, false))
+		emit(reading, loop);
+}
+
+/* Those that running loops assign. The types of all of them are read at once. */
+static void read_ints(struct reading *reading)
+{
+	const struct py_loop_code *code = reading->frame->code;
+	uint64_t objects[PY_STORES_MAX];
+	enum py_class classes[PY_STORES_MAX];
+	for (size_t i = 0; i < code->bytecode->store_count; i++) {
+		const struct py_store *store = &code->bytecode->stores[i];
+		struct py_loop loop = reading->base;
+		bool is_there = py_bytecode_is_in(code->bytecode, reading->frame->offset, store->loop) &&
+			find_variable(reading, &code->variables[i], store->role, &loop);
+		objects[i] = is_there ? loop.guards.source : 0;
+	}
+	py_classes_of(&reading->loops->iterators.classes, objects, code->bytecode->store_count, classes);
+	for (size_t i = 0; i < code->bytecode->store_count; i++) {
+		struct py_loop loop = reading->base;
+		if (classes[i] == PY_CLASS_INT &&
+			find_variable(reading, &code->variables[i], code->bytecode->stores[i].role, &loop))
+			read_int(reading, i, &loop);
+	}
 }
 
 /* -- bars and trainers -- */
@@ -248,8 +262,7 @@ static void read_frame(struct reading *reading, const struct py_sample *sample, 
 		read_for(reading, around[--count], sample, depth);
 	if (innermost == PY_NO_LOOP)
 		return;
-	for (size_t i = 0; i < bytecode->store_count; i++)
-		read_int(reading, i, innermost);
+	read_ints(reading);
 	read_local_states(reading, outermost);
 	if (reading->frame->code->is_module)
 		read_global_states(reading, outermost);
