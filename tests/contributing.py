@@ -60,6 +60,7 @@ def main():
                     checks.append((walk.split('\n')[0], step['check']))
                 else:
                     apply(step, copy)
+        print(f'{len(walks)} walk-throughs applied to a copy; building it (about a minute)', flush=True)
         built = subprocess.run(['make', '-j2', 'CFLAGS=-O0', 'WERROR=-Werror', 'build/pmtop'], cwd=copy, capture_output=True, text=True)
         if built.returncode:
             print(built.stderr[-4000:])

@@ -241,8 +241,10 @@ const char *format_seconds(char out[NUMBER_SIZE], double seconds)
 		return format_unknown(out);
 	if (size >= 59.95)
 		return format_long_time(out, sign, size);
-	if (size >= 0.09995 || size == 0)
-		snprintf(out, NUMBER_SIZE, "%s%.*f s", sign, size == 0 ? 0 : size < 9.9995 ? 3 : 1, size);
+	if (size < 5e-12) /* what would read as 0.00 ns */
+		snprintf(out, NUMBER_SIZE, "0 s");
+	else if (size >= 0.09995)
+		snprintf(out, NUMBER_SIZE, "%s%.*f s", sign, size < 9.9995 ? 3 : 1, size);
 	else
 		FORMAT_IN_UNITS(out, seconds, small);
 	return out;

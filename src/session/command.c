@@ -17,12 +17,19 @@ enum exit_code command_fail(enum status status, const struct reason *reason)
 	}
 }
 
+#define VIEW_WORD(view) #view,
+static const char *const words[] = { VIEWS(VIEW_WORD) };
+#undef VIEW_WORD
+enum { COUNT = sizeof words / sizeof *words };
+
+void view_list(FILE *out)
+{
+	for (size_t i = 0; i < COUNT; i++)
+		fprintf(out, "%s\n", words[i]);
+}
+
 enum status view_unknown(const char *name, struct reason *reason)
 {
-#define VIEW_WORD(view) #view,
-	static const char *const words[] = { VIEWS(VIEW_WORD) };
-#undef VIEW_WORD
-	enum { COUNT = sizeof words / sizeof *words };
 	char shown[64], views[sizeof reason->remedy] = "";
 	for (size_t i = 0, used = 0; i < COUNT && used < sizeof views; i++)
 		used += (size_t)snprintf(views + used, sizeof views - used, "%s%s",

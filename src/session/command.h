@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "src/base/status.h"
@@ -103,6 +104,9 @@ struct command {
 /* Prints "pmtop: TEXT: REMEDY" on standard error and returns the exit code for `status`. */
 enum exit_code command_fail(enum status status, const struct reason *reason);
 /* Fills the reason for an unknown --view with the list of views; returns STATUS_INVALID. */
+/* The names of the views, one a line. */
+void view_list(FILE *out);
+
 enum status view_unknown(const char *name, struct reason *reason);
 
 #endif

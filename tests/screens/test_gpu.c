@@ -219,7 +219,7 @@ START_TEST(without_a_gpu_it_says_why_and_what_to_do)
 	machine_fill(stage.model);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, " GPU – NVIDIA: libnvidia-ml.so.1 was not found"));
-	ck_assert(stage_shows(&stage, " CPU 92 %"));
+	ck_assert(stage_shows(&stage, " all CPUs 92 %"));
 	stage_resize(&stage, 80, 24);
 	ck_assert(!stage_shows(&stage, "GPU –"));
 	machine_release(stage.model);

@@ -201,7 +201,7 @@ START_TEST(the_machine_has_a_line)
 	machine_fill(stage.model);
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage,
-		"CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy · "
+		"all CPUs 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy · "
 		"quota throttled 8 % · [6] details"));
 	alert = &stage.alerts.list[0];
 	*alert = (struct alert){
@@ -211,7 +211,7 @@ START_TEST(the_machine_has_a_line)
 	stage_draw(&stage);
 	ck_assert(stage_shows(&stage, "disk nvme0n1 85 % busy ⚠ · latency 12.0 ms · [6] details"));
 	stage_resize(&stage, 80, 24);
-	ck_assert(stage_shows(&stage, " CPU 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy ⚠\n"));
+	ck_assert(stage_shows(&stage, " all CPUs 92 % (run 75 %) · iowait 3 % · mem 41 % · disk nvme0n1 85 % busy ⚠\n"));
 	stage.model->system.io_wait_ratio = stage.model->system.cpu_ratio = NAN;
 	stage.model->system.swap_per_s = 2e6;
 	stage_draw(&stage);
@@ -230,7 +230,7 @@ START_TEST(a_process_without_instrumentation_has_the_machine_too)
 	stage_play(&stage, 80);
 	machine_fill(stage.model);
 	stage_draw(&stage);
-	ck_assert(stage_shows(&stage, " machine: CPU 92 % (run 75 %) · iowait 3 %"));
+	ck_assert(stage_shows(&stage, " machine: all CPUs 92 % (run 75 %) · iowait 3 %"));
 	machine_release(stage.model);
 	stage_close(&stage);
 }

@@ -113,7 +113,12 @@ def counts_torch(kind, workers, step):
     lengths = {len(one['times_ns']) for one in truth}
     is_exact(polls, truth, workers={workers}, batch_size={4}, length=lengths | {0})
     assert any(poll.file.endswith('loaders.py') for poll in polls), polls[:1]
-    assert {poll.length for poll in polls if poll.is_fresh and poll.yielded > 3} == lengths, {poll.length for poll in polls}
+    # A pass that is met near its end, when its sampler is exhausted, or whose sampler runs while it is read, has no length, or later.
+    last = {poll.serial: poll for poll in polls if poll.is_fresh}
+    early = {poll.serial for poll in polls if poll.yielded <= 3}
+    assert {poll.length for poll in last.values() if poll.yielded > 3} - {0} == lengths, [poll for poll in polls if not poll.length]
+    unknown = [last[serial] for serial in early & last.keys() if last[serial].yielded > 3 and not last[serial].length]
+    assert not unknown, unknown
 
 
 def meets_slow_ones(python, kind, environment=ENVIRONMENT):

@@ -240,9 +240,13 @@ START_TEST(flag_by_hand_is_in_the_recording)
 	vt_press(vt, "\033[D\033[D\033[D");
 	vt_settle(vt, 50, 500);
 	vt_press(vt, "f");
-	ASSERT_SHOWS(vt, "flagged ");
 	ASSERT_SHOWS(vt, "by hand");
 	vt_screen(vt, &screen);
+	if (strstr(screen.data, "unflagged ")) { /* the rule had flagged this one: the key took the flag away */
+		vt_press(vt, "f");
+		ASSERT_SHOWS(vt, " flagged ");
+		vt_screen(vt, &screen);
+	}
 	const char *emitted = strstr(screen.data, " by hand");
 	while (emitted > screen.data && emitted[-1] != ' ')
 		emitted--;

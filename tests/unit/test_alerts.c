@@ -205,7 +205,8 @@ START_TEST(the_guides_slow_data_is_raised_with_advice_from_the_loader)
 	ck_assert_str_eq(alert->message, "data loading takes 34 % of each step (0.068 s of 0.201 s)");
 	ck_assert_uint_eq(alert->advice_count, 4);
 	ck_assert_str_eq(alert->advice[0], "num_workers=0 loads in the training process: try num_workers=4");
-	ck_assert_str_eq(alert->advice[1], "set pin_memory=True: it is off, and pinned memory copies faster to a GPU");
+	ck_assert_str_eq(
+		alert->advice[1], "if you train on a GPU, set pin_memory=True: it is off, and pinned memory copies faster");
 	ck_assert_str_eq(alert->advice[2], "raise prefetch_factor from 2 to 4");
 	ck_assert_int_eq(alert->severity, SEVERITY_WARNING);
 	ck_assert_double_eq_tol(evidence(alert, "share_ratio"), 0.34, 1e-6);

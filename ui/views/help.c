@@ -60,6 +60,11 @@ static const struct entry entries[] = {
 		"it" },
 	{ "span",
 		"a part of a batch that the program times; unattributed: batch time in no span; between: between two batches" },
+	{ "pressure",
+		"share of time in which a task waited for it; I/O wait: share of CPU time idle while a task waits for a disk" },
+	{ "CPU",
+		"of a process: 100 % is one whole CPU; of the machine: 100 % is all CPUs; MAJFLT/s: page faults that read a "
+		"disk" },
 	{ "main",
 		"the process that runs the loop; GROWTH: anonymous memory since warm-up; slowest: rank of most own time" },
 	{ "activity", "of a GPU: SM occupancy, use of the tensor cores, share of the peak memory bandwidth" },

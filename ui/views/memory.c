@@ -148,6 +148,8 @@ static void kinds_line(const struct model *model, struct canvas *canvas, struct 
 	for (int kind = 0; kind < count; kind++)
 		line_add(&line, 1 + kind, ROLE_NORMAL, "%s%s %s", kind == 0 && count < KINDS_MAX ? "all processes: " : "",
 			kinds[kind].name, format_bytes(text, kinds[kind].bytes));
+	if (count < KINDS_MAX)
+		line_add(&line, KINDS_MAX + 1, ROLE_DIM, "each counted once");
 	line_draw(&line, canvas, row.x + 1, row.y, row.width - 1);
 }
 

@@ -141,9 +141,19 @@ static void batch_cell(const struct run *run, char *out, size_t size)
 }
 
 /* "41 s", "3:03", "4 h 03": no fractions, they would flicker. */
+/* Each number has its unit: 8:17 would read as hours beside 4 h 14. */
 static const char *eta(char out[NUMBER_SIZE], double seconds)
 {
-	return seconds < 60 ? parts_waiting(out, seconds) : format_seconds(out, seconds);
+	if (!(seconds >= 60) || seconds >= 100 * 86400.0)
+		return seconds < 60 ? parts_waiting(out, seconds) : format_seconds(out, seconds);
+	int whole = (int)(seconds + 0.5), minutes = (int)(seconds / 60 + 0.5), hours = (int)(seconds / 3600 + 0.5);
+	if (whole < 3600)
+		snprintf(out, NUMBER_SIZE, "%dm %02ds", whole / 60, whole % 60);
+	else if (minutes < 24 * 60)
+		snprintf(out, NUMBER_SIZE, "%dh %02dm", minutes / 60, minutes % 60);
+	else
+		snprintf(out, NUMBER_SIZE, "%dd %02dh", hours / 24, hours % 24);
+	return out;
 }
 
 static void fill_cells(const struct run *run, bool is_ended, bool is_roomy, struct cells *cells)

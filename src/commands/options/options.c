@@ -337,6 +337,10 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 				return usage("--help takes no value (write pmtop COMMAND --help), not", optarg);
 			continue;
 		}
+		if (!strcmp(name, "view") && optarg && !strcmp(optarg, "list")) {
+			view_list(stdout);
+			return EXIT_OK;
+		}
 		if (!strcmp(name, "demo") && optarg && !strcmp(optarg, "list")) {
 			list_synthetic();
 			return EXIT_OK;

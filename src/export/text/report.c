@@ -248,7 +248,7 @@ static void add_epochs(struct buffer *out, const struct run *run)
 		const struct epoch *epoch = &run->epochs[i];
 		char name[64];
 		bool is_main = epoch->mode == run_main(run)->mode;
-		snprintf(name, sizeof name, "%" PRIu32 "%s%.30s%s", epoch->index, is_main ? "" : " ",
+		snprintf(name, sizeof name, "%u%s%.30s%s", run_epoch_number(run, epoch->ordinal), is_main ? "" : " ",
 			is_main ? "" : run_name(run, epoch->mode), epoch->end_ns ? "" : " (running)");
 		table_name(out, 0, name);
 		bool has_batches = epoch->batches > 0;

@@ -50,12 +50,12 @@ static void add_sums(struct buffer *out, const struct energy *energy)
 	table_rule(out, '-');
 }
 
-static void add_epoch(
-	struct buffer *out, const struct energy *energy, const struct epoch_energy *used, const struct epoch *epoch)
+static void add_epoch(struct buffer *out, const struct run *run, const struct energy *energy,
+	const struct epoch_energy *used, const struct epoch *epoch)
 {
 	char name[64];
 	double both = energy_total(used->cpu_joules, used->gpu_joules), co2_g = energy_co2_g(energy, both);
-	snprintf(name, sizeof name, "%" PRIu32 "%s", epoch->index,
+	snprintf(name, sizeof name, "%u%s", run_epoch_number(run, epoch->ordinal),
 		epoch->end_ns == 0   ? " (running)"
 			: used->is_whole ? ""
 							 : " (partly)");
@@ -82,7 +82,7 @@ static void add_epochs(struct buffer *out, const struct model *model, unsigned r
 			table_rule(out, '-');
 		}
 		has_any = true;
-		add_epoch(out, energy, &energy->epochs[i], epoch);
+		add_epoch(out, &model->runs[run], energy, &energy->epochs[i], epoch);
 	}
 	if (has_any)
 		table_rule(out, '-');

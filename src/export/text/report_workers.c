@@ -14,7 +14,7 @@ void report_workers(struct buffer *out, const struct model *model, int run)
 	const struct worker_work *work = &worker_group->work;
 	buffer_printf(out, "Workers: %" PRIu64 " seen, %" PRIu64 " batches fetched", worker_group->seen, work->fetches);
 	if (!isnan(work->item.mean_s))
-		buffer_printf(out, ", %.0f items, %s an item (most %s to %s)", work->items,
+		buffer_printf(out, ", %.0f samples, %s a sample (p5–p95 %s–%s)", work->items,
 			format_seconds(mean, work->item.mean_s), format_seconds(low, work->item_p5_s),
 			format_seconds(high, work->item.p95_s));
 	for (size_t i = 0; i < work->span_count; i++)

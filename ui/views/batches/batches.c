@@ -237,12 +237,15 @@ static void bars_title(const struct scene *scene, const struct run *run, const s
 	char words[LINE_PIECE_SIZE];
 	const struct batch *first = track_batch(track, bars->first > track->first ? bars->first : track->first);
 	const struct batch *last = bars->end > 0 ? track_batch(track, bars->end - 1) : NULL;
-	char from[NUMBER_SIZE], to[NUMBER_SIZE], text[NUMBER_SIZE];
+	char from[BATCH_WORDS_SIZE], to[BATCH_WORDS_SIZE], text[NUMBER_SIZE];
 
 	line_start(line, " · ");
-	if (first && last)
-		line_add(line, 1, ROLE_NORMAL, "epoch/batch %s … %s", parts_batch_name(from, run, first),
-			parts_batch_name(to, run, last));
+	if (first && last && first->epoch_ordinal == last->epoch_ordinal)
+		line_add(line, 1, ROLE_NORMAL, "epoch %u: batches %llu … %llu", run_epoch_number(run, first->epoch_ordinal),
+			(unsigned long long)first->index, (unsigned long long)last->index);
+	else if (first && last)
+		line_add(
+			line, 1, ROLE_NORMAL, "%s … %s", parts_batch_words(from, run, first), parts_batch_words(to, run, last));
 	if (bars->level->batches > 1)
 		line_add(line, 2, ROLE_NORMAL, "each bar: slowest of %llu", (unsigned long long)bars->level->batches);
 	line_add(line, 0, ROLE_FLAG, "▲ %s flagged", parts_thousands(text, (double)track->flagged_count));

@@ -148,10 +148,11 @@ const char *evidence_threshold(const struct alert *alert, char *out, size_t size
 {
 	char now[NUMBER_SIZE], level[NUMBER_SIZE];
 	const char *way = alert->value > alert->level ? "above" : alert->value < alert->level ? "below" : "at";
+	const char *heading = strchr(alert->guide, '"'); /* the part of the guide that a person knows */
 	out[0] = '\0';
 	if (has_level(alert))
 		snprintf(out, size, "%s %s, now %s%s%s", way, figure(level, alert->unit, alert->level),
-			figure(now, alert->unit, alert->value), alert->guide[0] != '\0' ? ", from guide " : "", alert->guide);
+			figure(now, alert->unit, alert->value), heading ? ", from the guide's " : "", heading ? heading : "");
 	return out;
 }
 

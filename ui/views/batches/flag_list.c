@@ -134,8 +134,14 @@ void flag_list_draw(struct scene *scene, const struct run *run, struct canvas *c
 	struct rect inside = parts_panel(canvas, rect, "Flagged", &right, ROLE_TITLE);
 
 	if (count == 0) {
-		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM,
-			"no flagged batch yet; f flags the selected batch");
+		char words[96];
+		unsigned after = scene->model->options.flag_after;
+		snprintf(words, sizeof words,
+			scene_track(scene, run)->count < after
+				? "no flagged batch yet: pmtop judges from batch %u after the warm-up on; f flags the selected batch"
+				: "no flagged batch yet; f flags the selected batch",
+			after);
+		canvas_text(canvas, inside.x + 1, inside.y, inside.width - 1, ROLE_DIM, words);
 		return;
 	}
 	panel_patterns_draw(scene, run, canvas, &inside);

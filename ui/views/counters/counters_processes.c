@@ -31,7 +31,7 @@ static const struct table_column process_columns[PROCESS_CELLS] = {
 	[CELL_CACHE] = { "CACHE MISS", 10, 2, false, false },
 	[CELL_BRANCHES] = { "BR MISS", 7, 5, false, false },
 	[CELL_FLOPS] = { "FLOP/s", 7, 3, false, false },
-	[CELL_FAULTS] = { "FAULTS/s", 8, 6, false, false },
+	[CELL_FAULTS] = { "MAJFLT/s", 8, 6, false, false },
 	[CELL_SWITCHES] = { "SWITCH/s", 8, 7, false, false },
 };
 

@@ -121,7 +121,7 @@ static void panel_power(struct scene *scene, const struct gpu *gpu, struct canva
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "%s", gpu_watts(text, gpu->power_w));
 	if (!isnan(what.level))
-		line_add(&line, 1, ROLE_DIM, "limit %s", gpu_watts(text, what.level));
+		line_add(&line, 1, ROLE_DIM, "dotted: limit %s", gpu_watts(text, what.level));
 	draw_panel(scene, gpu, canvas, rect, &what, &line, &lines);
 }
 
@@ -135,7 +135,7 @@ static void panel_clock(struct scene *scene, const struct gpu *gpu, struct canva
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "%s", gpu_hertz(text, gpu_now(gpu, METRIC_GPU_CLOCK)));
 	if (!isnan(what.level))
-		line_add(&line, 1, ROLE_DIM, "max %s", gpu_hertz(text, what.level));
+		line_add(&line, 1, ROLE_DIM, "dotted: max %s", gpu_hertz(text, what.level));
 	draw_panel(scene, gpu, canvas, rect, &what, &line, &lines);
 }
 
@@ -149,7 +149,7 @@ static void panel_heat(struct scene *scene, const struct gpu *gpu, struct canvas
 	line_start(&line, " · ");
 	line_add(&line, 0, ROLE_NORMAL, "%s", gpu_degrees(text, gpu_now(gpu, METRIC_GPU_TEMPERATURE)));
 	if (!isnan(limit))
-		line_add(&line, 1, ROLE_DIM, "throttles at %s", gpu_degrees(text, limit));
+		line_add(&line, 1, ROLE_DIM, "dotted: throttles at %s", gpu_degrees(text, limit));
 	draw_panel(scene, gpu, canvas, rect, &what, &line, &lines);
 }
 

@@ -134,7 +134,7 @@ static const struct table_column process_columns[PROCESS_CELLS] = {
 	[CELL_SWAP] = { "SWAP", 8, 3, false, false },
 	[CELL_WAIT] = { "CPU WAIT", 8, 4, false, false },
 	[CELL_READ] = { "READS", 10, 4, false, false },
-	[CELL_FAULTS] = { "FAULTS/s", 8, 6, false, false },
+	[CELL_FAULTS] = { "MAJFLT/s", 8, 6, false, false },
 };
 
 /* The cells that an instrumented worker fills, and its form of each. */

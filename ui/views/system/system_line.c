@@ -100,9 +100,9 @@ static void add_cpu(const struct scene *scene, struct line *line)
 		return;
 	format_percent(all, scene->model->system.cpu_ratio);
 	if (isnan(run))
-		line_add(line, 0, system_mark_role(scene, MARK_CPU), "CPU %s%s", all, system_mark_sign(scene, MARK_CPU));
+		line_add(line, 0, system_mark_role(scene, MARK_CPU), "all CPUs %s%s", all, system_mark_sign(scene, MARK_CPU));
 	else
-		line_add(line, 0, system_mark_role(scene, MARK_CPU), "CPU %s (run %s)%s", all, format_percent(own, run),
+		line_add(line, 0, system_mark_role(scene, MARK_CPU), "all CPUs %s (run %s)%s", all, format_percent(own, run),
 			system_mark_sign(scene, MARK_CPU));
 }
 
@@ -163,7 +163,7 @@ static void cpu_line(const struct scene *scene, struct line *line)
 	add_ratio(scene, line, 3, MARK_CPU, "steal", system->stolen_ratio);
 	if (!isnan(system->now[METRIC_SYSTEM_LOAD]))
 		line_add(line, 2, ROLE_NORMAL, "load %s", format_rate(text, system->now[METRIC_SYSTEM_LOAD]));
-	add_throttled(scene, line, 1);
+	add_throttled(scene, line, 0);
 }
 
 static void pressure_line(const struct scene *scene, struct line *line)

@@ -292,8 +292,8 @@ static const struct table_column device_columns[DEVICE_CELLS] = {
 	[DEVICE_BAR] = { "", 10, 5, true, true },
 	[DEVICE_READS] = { "READS/IN", 10, 0, false, false },
 	[DEVICE_WRITES] = { "WRITES/OUT", 10, 1, false, false },
-	[DEVICE_READ_WAIT] = { "R_AWAIT", 8, 2, false, false },
-	[DEVICE_WRITE_WAIT] = { "W_AWAIT", 8, 3, false, false },
+	[DEVICE_READ_WAIT] = { "RD WAIT", 8, 2, false, false },
+	[DEVICE_WRITE_WAIT] = { "WR WAIT", 8, 3, false, false },
 };
 
 /* Busy over time, from 0 to 100 %; without braille only the current value. */

@@ -37,7 +37,7 @@ static const struct table_column columns[CELLS] = {
 	[CELL_QUEUE] = { "CPU WAIT", 8, 4, false, false },
 	[CELL_READS] = { "READS", 9, 1, false, false },
 	[CELL_WRITES] = { "WRITES", 9, 2, false, false },
-	[CELL_FAULTS] = { "FAULTS/s", 8, 3, false, false },
+	[CELL_FAULTS] = { "MAJFLT/s", 8, 3, false, false },
 	[CELL_THREADS] = { "THREADS", 7, 8, false, false },
 	[CELL_DESCRIPTORS] = { "FILES", 6, 7, false, false },
 };
