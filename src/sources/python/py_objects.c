@@ -55,8 +55,9 @@ enum {
 	HAS_MANAGED_DICT = 1 << 4, /* Py_TPFLAGS_INLINE_VALUES, Py_TPFLAGS_MANAGED_DICT */
 };
 enum {
-	BASES_MAX = 16,
 	NAME_CELLS_MAX = 64,
+	TEXT_HEAD_MAX = 56, /* of a compact ASCII str */
+	KEYS_AT_ONCE = 64,
 	KEYS_MAX = 512,
 	KEYS_SIZE_MAX = 1 << 16,
 	DICT_OFFSET_MAX = 4096,
@@ -101,19 +102,23 @@ bool py_is(const struct py_process *process, uint64_t object, enum py_type type)
 		found == process->location.types[type];
 }
 
+/* `bytes`: of a str of this length. */
+static bool is_text_in(const struct py_process *process, const unsigned char *bytes, const char *text, size_t length)
+{
+	uint32_t state;
+	memcpy(&state, bytes + STR_STATE, sizeof state);
+	bool is_ascii = (state >> 5 & 1) && (state >> 6 & 1); /* compact, and ASCII */
+	return word_at(bytes, TYPE) == process->location.types[PY_STR] && word_at(bytes, SIZE) == length && is_ascii &&
+		memcmp(bytes + process->location.layout.text_ascii, text, length) == 0;
+}
+
+/* A shorter one, behind which no memory is, is another one. */
 bool py_is_text(const struct py_process *process, uint64_t object, const char *text)
 {
-	const struct py_layout *layout = &process->location.layout;
-	unsigned char head[STR_STATE + 4];
-	char found[NAME_CELLS_MAX];
-	size_t length = strlen(text);
-	uint32_t state;
-	if (length > sizeof found || !object || !remote_read(process->pid, object, head, sizeof head))
-		return false;
-	memcpy(&state, head + STR_STATE, sizeof state);
-	bool is_ascii = (state >> 5 & 1) && (state >> 6 & 1); /* compact, and ASCII */
-	return word_at(head, TYPE) == process->location.types[PY_STR] && word_at(head, SIZE) == length && is_ascii &&
-		remote_read(process->pid, object + layout->text_ascii, found, length) && memcmp(found, text, length) == 0;
+	unsigned char found[TEXT_HEAD_MAX + NAME_CELLS_MAX];
+	size_t length = strlen(text), head = process->location.layout.text_ascii;
+	return length <= NAME_CELLS_MAX && head <= TEXT_HEAD_MAX && object &&
+		remote_read(process->pid, object, found, head + length) && is_text_in(process, found, text, length);
 }
 
 bool py_text_read(const struct py_process *process, uint64_t object, char *out, size_t size)
@@ -189,9 +194,11 @@ bool py_size_read(const struct py_process *process, uint64_t object, uint64_t *o
 
 size_t py_items_read(const struct py_process *process, uint64_t tuple, uint64_t *out, size_t max)
 {
-	uint64_t size;
-	if (!py_is(process, tuple, PY_TUPLE) || !py_size_read(process, tuple, &size))
+	uint64_t head[SIZE / 8 + 1];
+	if (!tuple || !remote_read(process->pid, tuple, head, sizeof head) ||
+		head[TYPE / 8] != process->location.types[PY_TUPLE])
 		return 0;
+	uint64_t size = head[SIZE / 8];
 	size_t count = size < max ? size : max;
 	return remote_read(process->pid, tuple + TUPLE_ITEMS, out, count * sizeof *out) ? count : 0;
 }
@@ -245,19 +252,43 @@ static bool read_keys(const struct py_process *process, uint64_t address, size_t
 	return true;
 }
 
+/* Which of these strs equals the name; `count`: none. Mostly one system call. */
+static size_t find_text(const struct py_process *process, const uint64_t *texts, size_t count, const char *name)
+{
+	struct remote_piece pieces[KEYS_AT_ONCE];
+	unsigned char found[KEYS_AT_ONCE][TEXT_HEAD_MAX + NAME_CELLS_MAX];
+	size_t length = strlen(name), head = process->location.layout.text_ascii, pieces_count = 0, i;
+	if (length > NAME_CELLS_MAX || head > TEXT_HEAD_MAX)
+		return count;
+	for (i = 0; i < count; i++) {
+		memset(found[i], 0, sizeof found[i]);
+		if (texts[i])
+			pieces[pieces_count++] = (struct remote_piece){ texts[i], found[i], head + length };
+	}
+	bool is_read = remote_read_pieces(process->pid, pieces, pieces_count);
+	for (i = 0; i < count; i++)
+		if (texts[i] && (is_read ? is_text_in(process, found[i], name, length) : py_is_text(process, texts[i], name)))
+			break;
+	return i;
+}
+
 static bool find_key(
 	const struct py_process *process, const struct keys *keys, const char *name, size_t *index, struct py_guard *guard)
 {
 	unsigned char entries[KEYS_MAX * 24];
+	uint64_t texts[KEYS_MAX];
 	uint32_t key_at = keys->entry_size == 24 ? 8 : 0;
 	if (!remote_read(process->pid, keys->entries, entries, keys->count * keys->entry_size))
 		return false;
-	for (size_t i = 0; i < keys->count; i++) {
-		uint64_t key = word_at(entries, i * keys->entry_size + key_at);
-		if (!py_is_text(process, key, name))
+	for (size_t i = 0; i < keys->count; i++)
+		texts[i] = word_at(entries, i * keys->entry_size + key_at);
+	for (size_t at = 0; at < keys->count; at += KEYS_AT_ONCE) {
+		size_t now = keys->count - at < KEYS_AT_ONCE ? keys->count - at : KEYS_AT_ONCE,
+			   i = find_text(process, texts + at, now, name);
+		if (i == now)
 			continue;
-		*index = i;
-		*guard = (struct py_guard){ keys->entries + i * keys->entry_size + key_at, key };
+		*index = at + i;
+		*guard = (struct py_guard){ keys->entries + *index * keys->entry_size + key_at, texts[*index] };
 		return true;
 	}
 	return false;
@@ -423,17 +454,26 @@ static bool is_called(const struct py_process *process, uint64_t type, const cha
 		remote_read(process->pid, at, found, size) && memcmp(found, name, size) == 0;
 }
 
-bool py_is_derived(const struct py_process *process, uint64_t object, const char *name)
+size_t py_bases_read(const struct py_process *process, uint64_t type, uint64_t out[PY_BASES_MAX])
 {
-	uint64_t type, order, classes[BASES_MAX];
-	if (!object || !remote_word(process->pid, object + TYPE, &type) || !type ||
-		!remote_word(process->pid, type + TYPE_MRO, &order))
-		return false;
-	size_t count = py_items_read(process, order, classes, BASES_MAX);
+	uint64_t order;
+	return type && remote_word(process->pid, type + TYPE_MRO, &order) ? py_items_read(process, order, out, PY_BASES_MAX)
+																	  : 0;
+}
+
+bool py_has_base(const struct py_process *process, const uint64_t *bases, size_t count, const char *name)
+{
 	for (size_t i = 0; i < count; i++)
-		if (is_called(process, classes[i], name))
+		if (is_called(process, bases[i], name))
 			return true;
 	return false;
+}
+
+bool py_is_derived(const struct py_process *process, uint64_t object, const char *name)
+{
+	uint64_t type, bases[PY_BASES_MAX];
+	return object && remote_word(process->pid, object + TYPE, &type) &&
+		py_has_base(process, bases, py_bases_read(process, type, bases), name);
 }
 
 bool py_is_exactly(const struct py_process *process, uint64_t object, const char *module, const char *name)

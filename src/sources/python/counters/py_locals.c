@@ -105,19 +105,28 @@ bool py_generator_frame(const struct py_process *process, uint64_t generator, st
 	const struct py_layout *layout = &process->location.layout;
 	const struct locals *locals = locals_of(layout);
 	struct py_activation found;
-	signed char state;
-	if (!locals || !py_is(process, generator, PY_GENERATOR))
+	if (!locals)
 		return false;
 	if (locals->generator_state == PY_NOWHERE) {
-		if (!remote_word(process->pid, generator + locals->generator_frame, &found.frame) || !found.frame)
+		if (!py_is(process, generator, PY_GENERATOR) ||
+			!remote_word(process->pid, generator + locals->generator_frame, &found.frame) || !found.frame ||
+			!remote_word(process->pid, found.frame + layout->frame_code, &found.code))
 			return false;
 	} else {
+		signed char state;
+		uint64_t type;
 		found.frame = generator + locals->generator_frame;
+		const struct remote_piece pieces[] = {
+			{ generator + layout->object_type, &type, sizeof type },
+			{ generator + locals->generator_state, &state, sizeof state },
+			{ found.frame + layout->frame_code, &found.code, sizeof found.code },
+		};
 		/* Above 0 (FRAME_EXECUTING) it has ended. */
-		if (!remote_read(process->pid, generator + locals->generator_state, &state, sizeof state) || state > 0)
+		if (!generator || !remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) ||
+			type != process->location.types[PY_GENERATOR] || state > 0)
 			return false;
 	}
-	if (!remote_word(process->pid, found.frame + layout->frame_code, &found.code) || !found.code)
+	if (!found.code)
 		return false;
 	*out = found;
 	return true;

@@ -41,6 +41,8 @@ struct py_classes {
 
 /* The address may hold anything. */
 enum py_class py_class_of(struct py_classes *classes, uint64_t object);
+/* Of an object of this type. */
+enum py_class py_class_of_type(struct py_classes *classes, uint64_t object, uint64_t type);
 /* The same of many, mostly with one system call. */
 void py_classes_of(struct py_classes *classes, const uint64_t *objects, size_t count, enum py_class *out);
 bool py_class_is_iterator(enum py_class class);

@@ -57,6 +57,8 @@ static void free_code(struct py_loop_code *code)
 	free(code->bytecode);
 	free(code->loop_lines);
 	free(code->variables);
+	free(code->calls);
+	free(code->local_names);
 	free(code);
 }
 
@@ -210,6 +212,37 @@ static void find_variables(const struct py_process *process, const unsigned char
 	code->bytecode->store_count = kept;
 }
 
+static void find_names(const struct py_process *process, struct py_loop_code *code)
+{
+	uint64_t names[PY_FRAME_LOCALS_MAX];
+	size_t max = code->local_count < PY_FRAME_LOCALS_MAX ? code->local_count : PY_FRAME_LOCALS_MAX,
+		   count = py_items_read(process, code->locals, names, max);
+	for (size_t i = 0; i < count; i++)
+		if (!py_text_read(process, names[i], code->local_names[i], sizeof *code->local_names))
+			code->local_names[i][0] = '\0';
+}
+
+static bool read_constant(
+	const struct py_process *process, const struct py_loop_code *code, uint32_t index, uint64_t *out)
+{
+	uint64_t found;
+	return index != PY_NO_INDEX && py_loop_item(process, code->constants, index, &found) &&
+		py_int_read(process, found, out);
+}
+
+static void find_call(const struct py_process *process, const struct py_loop_code *code,
+	const struct py_iterated *iterated, struct py_loop_call *out)
+{
+	uint64_t name;
+	if (iterated->callee == PY_NO_INDEX || !py_loop_item(process, code->names, iterated->callee, &name) ||
+		!py_text_read(process, name, out->callee, sizeof out->callee)) {
+		out->callee[0] = '\0';
+		return;
+	}
+	out->has_first = read_constant(process, code, iterated->first, &out->first);
+	out->has_last = read_constant(process, code, iterated->last, &out->last);
+}
+
 static bool is_current(const struct py_process *process, const struct py_loop_code *code)
 {
 	uint64_t lines;
@@ -232,9 +265,14 @@ static bool read_loops(const struct py_process *process, const unsigned char *he
 	out->bytecode = bytecode;
 	out->loop_lines = calloc(bytecode->loop_count, sizeof *out->loop_lines);
 	out->variables = calloc(bytecode->store_count + 1, sizeof *out->variables);
-	if (!out->loop_lines || !out->variables)
+	out->calls = calloc(bytecode->loop_count, sizeof *out->calls);
+	out->local_names = calloc(out->local_count + 1, sizeof *out->local_names);
+	if (!out->loop_lines || !out->variables || !out->calls || !out->local_names)
 		return false;
 	find_variables(process, head, out);
+	find_names(process, out);
+	for (size_t i = 0; i < bytecode->loop_count; i++)
+		find_call(process, out, &bytecode->loops[i].iterated, &out->calls[i]);
 	find_lines(process, out->address, out);
 	return true;
 }
@@ -319,34 +357,90 @@ uint64_t py_loop_stack_slot(const struct py_process *process, const struct py_lo
 	return py_loop_local_slot(process, frame, frame->code->local_count + entry);
 }
 
+enum { FRAME_PIECES = 7, FRAMES_AT_ONCE = 16 };
+
+/* The words that must not change, before and after the others. */
+struct frame_view {
+	uint64_t codes[2], ips[2];
+};
+
+static void begin_frame(
+	const struct py_process *process, struct py_loop_frame *frame, struct frame_view *view, struct remote_piece *pieces)
+{
+	const struct py_layout *layout = &process->location.layout;
+	size_t ip_size = layout->ip == PY_IP_ADDRESS ? sizeof(uint64_t) : sizeof(int32_t);
+	uint64_t at = frame->at.frame;
+	frame->local_count =
+		frame->code->local_count < PY_FRAME_LOCALS_MAX ? frame->code->local_count : PY_FRAME_LOCALS_MAX;
+	frame->stack_count = frame->code->stack_size < PY_FRAME_STACK_MAX ? frame->code->stack_size : PY_FRAME_STACK_MAX;
+	view->ips[0] = view->ips[1] = 0;
+	const struct remote_piece found[FRAME_PIECES] = {
+		{ at + layout->frame_code, &view->codes[0], sizeof view->codes[0] },
+		{ at + layout->frame_ip, &view->ips[0], ip_size },
+		{ at + offsets_of(process)->globals, &frame->globals, sizeof frame->globals },
+		{ py_loop_local_slot(process, frame, 0), frame->objects, frame->local_count * sizeof *frame->objects },
+		{ py_loop_stack_slot(process, frame, 0), frame->objects + frame->local_count,
+			frame->stack_count * sizeof *frame->objects },
+		{ at + layout->frame_ip, &view->ips[1], ip_size },
+		{ at + layout->frame_code, &view->codes[1], sizeof view->codes[1] },
+	};
+	memcpy(pieces, found, sizeof found);
+}
+
+enum frame_state { FRAME_GOOD, FRAME_CHANGED, FRAME_GONE };
+
+static enum frame_state end_frame(
+	const struct py_layout *layout, struct py_loop_frame *frame, const struct frame_view *view)
+{
+	if (view->codes[0] != frame->at.code || view->codes[1] != frame->at.code)
+		return FRAME_GONE;
+	int64_t before = py_loop_offset(layout, frame->at.code, view->ips[0]);
+	frame->offset = py_loop_offset(layout, frame->at.code, view->ips[1]);
+	return py_bytecode_loop_at(frame->code->bytecode, before) ==
+			py_bytecode_loop_at(frame->code->bytecode, frame->offset)
+		? FRAME_GOOD
+		: FRAME_CHANGED;
+}
+
 bool py_loop_frame_read(const struct py_process *process, const struct py_activation *at,
 	const struct py_loop_code *code, struct py_loop_frame *out)
 {
-	const struct py_layout *layout = &process->location.layout;
-	const struct offsets *offsets = offsets_of(process);
-	size_t ip_size = layout->ip == PY_IP_ADDRESS ? sizeof(uint64_t) : sizeof(int32_t);
+	struct remote_piece pieces[FRAME_PIECES];
+	struct frame_view view;
+	enum frame_state state = FRAME_CHANGED;
 	out->at = *at;
 	out->code = code;
-	out->local_count = code->local_count < PY_FRAME_LOCALS_MAX ? code->local_count : PY_FRAME_LOCALS_MAX;
-	out->stack_count = code->stack_size < PY_FRAME_STACK_MAX ? code->stack_size : PY_FRAME_STACK_MAX;
-	for (unsigned i = 0; i < TRIES; i++) {
-		uint64_t codes[2], ips[2] = { 0, 0 };
-		const struct remote_piece pieces[] = {
-			{ at->frame + layout->frame_code, &codes[0], sizeof codes[0] },
-			{ at->frame + layout->frame_ip, &ips[0], ip_size },
-			{ at->frame + offsets->globals, &out->globals, sizeof out->globals },
-			{ py_loop_local_slot(process, out, 0), out->locals, out->local_count * sizeof *out->locals },
-			{ py_loop_stack_slot(process, out, 0), out->stack, out->stack_count * sizeof *out->stack },
-			{ at->frame + layout->frame_ip, &ips[1], ip_size },
-			{ at->frame + layout->frame_code, &codes[1], sizeof codes[1] },
-		};
-		if (!remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) || codes[0] != at->code ||
-			codes[1] != at->code)
-			return false;
-		out->offset = py_loop_offset(layout, at->code, ips[1]);
-		int64_t before = py_loop_offset(layout, at->code, ips[0]);
-		if (py_bytecode_loop_at(code->bytecode, before) == py_bytecode_loop_at(code->bytecode, out->offset))
-			return true;
+	for (unsigned i = 0; i < TRIES && state == FRAME_CHANGED; i++) {
+		begin_frame(process, out, &view, pieces);
+		state = remote_read_pieces(process->pid, pieces, FRAME_PIECES)
+			? end_frame(&process->location.layout, out, &view)
+			: FRAME_GONE;
 	}
-	return false;
+	return state == FRAME_GOOD;
+}
+
+static void read_frames(const struct py_process *process, struct py_loop_frame *frames, size_t count)
+{
+	struct remote_piece pieces[FRAMES_AT_ONCE * FRAME_PIECES];
+	struct frame_view views[FRAMES_AT_ONCE];
+	for (size_t i = 0; i < count; i++)
+		begin_frame(process, &frames[i], &views[i], pieces + i * FRAME_PIECES);
+	bool is_read = remote_read_pieces(process->pid, pieces, count * FRAME_PIECES);
+	for (size_t i = 0; i < count; i++) {
+		struct py_activation at = frames[i].at;
+		if ((!is_read || end_frame(&process->location.layout, &frames[i], &views[i]) != FRAME_GOOD) &&
+			!py_loop_frame_read(process, &at, frames[i].code, &frames[i]))
+			frames[i].code = NULL;
+	}
+}
+
+void py_loop_frames_read(const struct py_process *process, struct py_loop_frame *frames, size_t count)
+{
+	for (size_t at = 0; at < count; at += FRAMES_AT_ONCE)
+		read_frames(process, frames + at, count - at < FRAMES_AT_ONCE ? count - at : FRAMES_AT_ONCE);
+}
+
+void py_loop_frame_classify(struct py_classes *classes, struct py_loop_frame *frame)
+{
+	py_classes_of(classes, frame->objects, frame->local_count + frame->stack_count, frame->classes);
 }
