@@ -9,12 +9,12 @@ enum storage {
 	DICT_AT_OFFSET, /* tp_dictoffset; also used in later versions for classes derived from a C class */
 	VALUES_OR_DICT, /* 3.11: two words before the object, one of which is set */
 	TAGGED_WORD,    /* 3.12: one word, whose lowest bit means that it points to the values, one byte before them */
-	VALUES_WITHIN,  /* 3.13: after its header, if their own header says so; a dict may share them */
+	VALUES_WITHIN,  /* since 3.13: after its other fields, if their own header says so; a dict may share them */
 };
 
 /* From CPython: Include/cpython/object.h (types), Include/cpython/dictobject.h,
  * Include/internal/pycore_{object,dict,frame}.h, Objects/dict-common.h (3.8 and 3.9) and Objects/dictobject.c (3.10)
- * for the keys; checked against the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0. */
+ * for the keys; checked against the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0, 3.14.10 and 3.15.2. */
 static const struct objects {
 	unsigned minor;
 	enum storage storage;
@@ -32,6 +32,8 @@ static const struct objects {
 	{ 11, VALUES_OR_DICT, 872, 24, 32, 0, true, false },
 	{ 12, TAGGED_WORD, 880, 24, 32, 0, true, true },
 	{ 13, VALUES_WITHIN, 880, 24, 32, 8, true, true },
+	{ 14, VALUES_WITHIN, 880, 24, 32, 8, true, true },
+	{ 15, VALUES_WITHIN, 888, 24, 32, 8, true, true },
 };
 
 /* The same in all of them. */
@@ -40,18 +42,20 @@ enum {
 	TYPE = 8,
 	SIZE = 16,
 	TYPE_NAME = 24,
+	TYPE_BASIC_SIZE = 32,
 	TYPE_FLAGS = 168,
+	TYPE_NEXT = 224,
 	TYPE_DICT = 264,
 	TYPE_DICT_OFFSET = 288,
 	TYPE_MRO = 344,
 	DICT_KEYS = 32,
 	DICT_VALUES = 40,
-	TUPLE_ITEMS = 24,
 	RANGE_LENGTH = 40,
 	STR_STATE = 32,
 	MANAGED_VALUES = -32,
 	MANAGED_DICT = -24,
 	HAS_VALUES_WITHIN = 1 << 2,
+	IS_HEAP_TYPE = 1 << 9,
 	HAS_MANAGED_DICT = 1 << 4, /* Py_TPFLAGS_INLINE_VALUES, Py_TPFLAGS_MANAGED_DICT */
 };
 enum {
@@ -78,8 +82,9 @@ enum status py_objects_known(const struct py_location *location, struct reason *
 	py_layout_version(&location->layout, version);
 	if (!objects_of(&location->layout))
 		return reason_set(why_not, STATUS_UNSUPPORTED, NULL,
-			"pmtop cannot read objects of Python %s (only 3.%u to 3.%u)", version, known[0].minor,
-			known[sizeof known / sizeof *known - 1].minor);
+			"pmtop cannot read objects of Python %s (only 3.%u to 3.%u%s)", version, known[0].minor,
+			known[sizeof known / sizeof *known - 1].minor,
+			location->layout.is_free_threaded ? ", not free-threaded" : "");
 	for (size_t i = 0; i < PY_TYPES_NEEDED; i++)
 		if (!location->types[i])
 			return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "this Python %s does not export its types", version);
@@ -200,7 +205,9 @@ size_t py_items_read(const struct py_process *process, uint64_t tuple, uint64_t 
 		return 0;
 	uint64_t size = head[SIZE / 8];
 	size_t count = size < max ? size : max;
-	return remote_read(process->pid, tuple + TUPLE_ITEMS, out, count * sizeof *out) ? count : 0;
+	return remote_read(process->pid, tuple + py_layout_tuple_items(&process->location.layout), out, count * sizeof *out)
+		? count
+		: 0;
 }
 
 /* Up to 3.11 it holds index, start, step and length; since then start, step and length of the rest. */
@@ -408,9 +415,11 @@ static bool find_managed(const struct py_process *process, uint64_t object, uint
 	} else if (objects->storage == TAGGED_WORD && (dict & 1)) {
 		values = dict + 1;
 	} else if (!dict && (flags & HAS_VALUES_WITHIN)) {
-		if (!remote_read(process->pid, object + HEADER, within, sizeof within))
+		uint64_t size;
+		if (!remote_word(process->pid, type + TYPE_BASIC_SIZE, &size) || size < HEADER || size > DICT_OFFSET_MAX ||
+			!remote_read(process->pid, object + size, within, sizeof within))
 			return false;
-		values = within[3] ? object + HEADER : 0; /* struct _dictvalues: capacity, size, embedded, valid */
+		values = within[3] ? object + size : 0; /* struct _dictvalues: capacity, size, embedded, valid */
 	}
 	return values ? find_in_values(process, keys, values, name, out) : find_in_dict(process, dict, name, out);
 }
@@ -466,6 +475,26 @@ bool py_has_base(const struct py_process *process, const uint64_t *bases, size_t
 	for (size_t i = 0; i < count; i++)
 		if (is_called(process, bases[i], name))
 			return true;
+	return false;
+}
+
+/* Since 3.12, types that are not on the heap have their dict elsewhere. */
+bool py_is_iterator_class(const struct py_process *process, uint64_t type)
+{
+	uint64_t bases[PY_BASES_MAX], next, flags, dict;
+	size_t count = py_bases_read(process, type, bases);
+	if (!remote_word(process->pid, type + TYPE_NEXT, &next) || !next)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		struct py_attribute attribute = { .slot = 0 };
+		if (!remote_word(process->pid, bases[i] + TYPE_FLAGS, &flags))
+			return false;
+		bool is_found = flags & IS_HEAP_TYPE ? remote_word(process->pid, bases[i] + TYPE_DICT, &dict) &&
+				find_in_dict(process, dict, "__next__", &attribute)
+											 : remote_word(process->pid, bases[i] + TYPE_NEXT, &next) && next;
+		if (is_found)
+			return true;
+	}
 	return false;
 }
 

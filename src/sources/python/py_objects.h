@@ -1,4 +1,4 @@
-/* py_objects.h: reads objects of a running CPython (3.8 to 3.13, with its GIL): their types, ints, sizes, and the
+/* py_objects.h: reads objects of a running CPython (3.8 to 3.15, with its GIL): their types, ints, sizes, and the
  * addresses of attributes. Private to src/sources/python.
  *
  * Python keeps running meanwhile: every result was true at some moment. A caller that reads an address again checks
@@ -42,6 +42,8 @@ bool py_is_derived(const struct py_process *process, uint64_t object, const char
 /* The classes that a class is derived from, and itself. */
 size_t py_bases_read(const struct py_process *process, uint64_t type, uint64_t out[PY_BASES_MAX]);
 bool py_has_base(const struct py_process *process, const uint64_t *bases, size_t count, const char *name);
+/* Whether instances of this class have __next__: a class without may have tp_iternext, which then refuses. */
+bool py_is_iterator_class(const struct py_process *process, uint64_t type);
 /* Whether its class is this class of this module. */
 bool py_is_exactly(const struct py_process *process, uint64_t object, const char *module, const char *name);
 bool py_attribute_find(const struct py_process *process, uint64_t object, const char *name, struct py_attribute *out);

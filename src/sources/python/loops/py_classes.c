@@ -31,8 +31,8 @@ static enum py_class find_class(const struct py_process *process, uint64_t objec
 	static const struct {
 		enum py_type type;
 		enum py_class class;
-	} fixed[] = { { PY_INT, PY_CLASS_INT }, { PY_STR, PY_CLASS_NONE }, { PY_DICT, PY_CLASS_NONE },
-		{ PY_LIST, PY_CLASS_NONE }, { PY_TUPLE, PY_CLASS_NONE }, { PY_FLOAT, PY_CLASS_NONE },
+	} fixed[] = { { PY_INT, PY_CLASS_INT }, { PY_STR, PY_CLASS_TEXT }, { PY_DICT, PY_CLASS_NONE },
+		{ PY_LIST, PY_CLASS_LIST_ITSELF }, { PY_TUPLE, PY_CLASS_TUPLE_ITSELF }, { PY_FLOAT, PY_CLASS_NONE },
 		{ PY_RANGE_ITERATOR, PY_CLASS_RANGE }, { PY_ENUMERATE, PY_CLASS_ENUMERATE },
 		{ PY_LIST_ITERATOR, PY_CLASS_LIST }, { PY_TUPLE_ITERATOR, PY_CLASS_TUPLE },
 		{ PY_SEQUENCE_ITERATOR, PY_CLASS_SEQUENCE }, { PY_LIST_REVERSED, PY_CLASS_LIST_REVERSED },
@@ -49,6 +49,8 @@ static enum py_class find_class(const struct py_process *process, uint64_t objec
 	if (py_state_is_holder(process, type))
 		return PY_CLASS_HOLDER;
 	if (!next)
+		return py_has_base(process, &type, 1, "bytes") ? PY_CLASS_TEXT : PY_CLASS_NONE;
+	if (!py_is_iterator_class(process, type))
 		return PY_CLASS_NONE;
 	return py_is_loader_iterator(process, object) ? PY_CLASS_LOADER : class_by_name(process, type);
 }
@@ -110,5 +112,5 @@ void py_classes_of(struct py_classes *classes, const uint64_t *objects, size_t c
 
 bool py_class_is_iterator(enum py_class class)
 {
-	return class != PY_CLASS_NONE && class != PY_CLASS_INT && class != PY_CLASS_BAR && class != PY_CLASS_HOLDER;
+	return class >= PY_CLASS_ITERATOR && class != PY_CLASS_BAR && class != PY_CLASS_HOLDER;
 }

@@ -8,8 +8,12 @@
 enum { PY_CLASSES_RETAINED = 256 };
 
 enum py_class {
-	PY_CLASS_NONE,     /* nothing of interest */
-	PY_CLASS_INT,      /* no iterator */
+	PY_CLASS_NONE, /* nothing of interest */
+	PY_CLASS_INT,  /* no iterator */
+	/* No iterators. Since 3.15 a loop over one has it on the value stack, and then an index (virtual iterators). */
+	PY_CLASS_LIST_ITSELF,
+	PY_CLASS_TUPLE_ITSELF,
+	PY_CLASS_TEXT,
 	PY_CLASS_ITERATOR, /* of a type without a known position */
 	PY_CLASS_LOADER,
 	PY_CLASS_RANGE,

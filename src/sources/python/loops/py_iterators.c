@@ -6,7 +6,7 @@
 #include "src/sources/python/remote.h"
 
 /* Offsets in iterators: Objects/{rangeobject,enumobject,listobject,tupleobject,
- * iterobject}.c, Python/bltinmodule.c and Modules/itertoolsmodule.c of CPython; the same in 3.8 to 3.13. */
+ * iterobject}.c, Python/bltinmodule.c and Modules/itertoolsmodule.c of CPython; the same in 3.8 to 3.15. */
 enum { INNER = 16, PARTS_OF_MAP = 16, PARTS_OF_ZIP = 24, INNER_OF_ENUMERATE = 24 };
 enum { DEPTH_MAX = 4, PARTS_MAX = 8, REFERENCES_MAX = INT32_MAX };
 #define COUNT_IS_SLOW ((uint64_t)INT64_MAX)
@@ -20,50 +20,12 @@ enum form {
 	FORM_INDEX_DOWN,  /* the same */
 	FORM_COUNT,       /* next number */
 	FORM_ISLICE,      /* iterator, next index to deliver, stop, step, items taken */
+	/* Since 3.15, no object but two entries of a value stack: what it iterates over, next index. */
+	FORM_VIRTUAL,
 	FORMS
 };
 
-static const unsigned char form_words[FORMS] = { 2, 6, 5, 4, 4, 3, 7 };
-
-/* -- which object -- */
-
-/* Each running `for` has its iterator on the value stack, the outermost at the bottom, and so has a running `yield
- * from`. What lies above those of the running loops may be stale. */
-bool py_iterator_find(const struct py_loop_frame *frame, int loop, size_t *entry, uint64_t *object)
-{
-	const struct py_bytecode *bytecode = frame->code->bytecode;
-	const enum py_class *classes = frame->classes + frame->local_count;
-	unsigned wanted = 0, found = 0;
-	for (int at = loop; at != PY_NO_LOOP; at = bytecode->loops[at].parent)
-		wanted += bytecode->loops[at].is_for || bytecode->loops[at].is_delegation;
-	for (size_t i = 0; i < frame->stack_count && wanted > 0; i++) {
-		if (!py_class_is_iterator(classes[i]) || ++found < wanted)
-			continue;
-		*entry = i;
-		*object = frame->objects[frame->local_count + i];
-		return true;
-	}
-	return false;
-}
-
-/* -- guards -- */
-
-bool py_loop_guard_word(struct py_loop_guards *guards, uint64_t address, uint64_t word)
-{
-	if (guards->word_count == PY_LOOP_WORDS)
-		return false;
-	guards->words[guards->word_count++] = (struct py_loop_word){ address, word };
-	return true;
-}
-
-bool py_loop_guard_place(struct py_loop_guards *guards, const struct py_loop_frame *frame, int loop, bool is_generator)
-{
-	if (guards->place_count == PY_LOOP_PLACES)
-		return false;
-	guards->places[guards->place_count++] =
-		(struct py_loop_place){ frame->at.frame, frame->at.code, frame->code->lines, loop, is_generator };
-	return true;
-}
+static const unsigned char form_words[FORMS] = { 2, 6, 5, 4, 4, 3, 7, 2 };
 
 /* -- positions in the words of an iterator -- */
 
@@ -82,13 +44,19 @@ static bool range_position(const struct py_loop_guards *guards, const uint64_t *
 	return true;
 }
 
-bool py_iterator_decode(
-	const struct py_loop_guards *guards, const uint64_t value[PY_LOOP_VALUE_WORDS], uint64_t *position)
+bool py_iterator_decode(const struct py_iterators *iterators, const struct py_loop_guards *guards,
+	const uint64_t value[PY_LOOP_VALUE_WORDS], uint64_t *position)
 {
 	const uint64_t *before = guards->value;
-	uint64_t found = 0;
+	const struct py_layout *layout = &iterators->process->location.layout;
+	uint64_t found = 0, references = py_layout_references(layout, value[0]);
+	if (guards->form == FORM_VIRTUAL) {
+		*position = value[1] >> 2;
+		return py_layout_object(layout, value[0]) == guards->type && py_layout_is_index(layout, value[1]) &&
+			*position <= INT32_MAX;
+	}
 	/* The memory of a freed object holds no reference count. */
-	if (value[0] == 0 || value[0] > REFERENCES_MAX || value[1] != guards->type)
+	if (references == 0 || references > REFERENCES_MAX || value[1] != guards->type)
 		return false;
 	switch ((enum form)guards->form) {
 	case FORM_RANGE_INDEX:
@@ -130,8 +98,9 @@ uint64_t py_iterator_length(
 	const struct py_iterators *iterators, const struct py_loop_guards *guards, uint64_t position)
 {
 	uint64_t length;
-	bool is_known = guards->form == FORM_INDEX && guards->origin == 0 &&
-		py_size_read(iterators->process, guards->value[3], &length) && length >= position;
+	uint64_t source = guards->form == FORM_VIRTUAL ? guards->type : guards->form == FORM_INDEX ? guards->value[3] : 0;
+	bool is_known =
+		source && guards->origin == 0 && py_size_read(iterators->process, source, &length) && length >= position;
 	return is_known ? length : 0;
 }
 
@@ -209,9 +178,9 @@ static bool set_source(const struct measuring *at, uint64_t object, enum form fo
 	return true;
 }
 
-static void set_position(struct py_loop *out)
+static void set_position(const struct measuring *at, struct py_loop *out)
 {
-	out->has_position = py_iterator_decode(&out->guards, out->guards.value, &out->position);
+	out->has_position = py_iterator_decode(at->iterators, &out->guards, out->guards.value, &out->position);
 	if (!out->has_position)
 		out->guards.form = FORM_NONE;
 	if (!out->has_position || out->is_relative)
@@ -231,7 +200,7 @@ static void measure_range(const struct measuring *at, uint64_t object, struct py
 		if (out->is_relative)
 			out->guards.origin = value[2];
 	}
-	set_position(out);
+	set_position(at, out);
 	if (!has_index && out->has_position && !out->is_relative)
 		out->length = out->position + value[4];
 }
@@ -246,9 +215,30 @@ static void measure_indexed(const struct measuring *at, uint64_t object, enum fo
 		out->is_relative = !has_length;
 		out->guards.origin = has_length ? length : out->guards.value[2] + 1;
 	}
-	set_position(out);
+	set_position(at, out);
 	if (out->has_position && !out->is_relative && length >= out->position)
 		out->length = length;
+}
+
+static void measure_virtual(
+	const struct measuring *at, const struct py_loop_frame *frame, size_t entry, struct py_loop *out)
+{
+	struct py_loop_guards *guards = &out->guards;
+	uint64_t length;
+	out->object = guards->type = frame->objects[frame->local_count + entry];
+	out->kind = at->class == PY_CLASS_LIST_ITSELF ? PY_LOOP_LIST
+		: at->class == PY_CLASS_TUPLE_ITSELF      ? PY_LOOP_TUPLE
+												  : PY_LOOP_OTHER;
+	guards->source = py_loop_stack_slot(at->iterators->process, frame, entry);
+	guards->form = FORM_VIRTUAL;
+	/* The index of a text may count bytes. */
+	if (out->kind == PY_LOOP_OTHER || !py_size_read(at->iterators->process, out->object, &length) ||
+		!remote_read(at->iterators->process->pid, guards->source, guards->value, 2 * sizeof *guards->value)) {
+		guards->form = FORM_NONE;
+		return;
+	}
+	set_position(at, out);
+	out->length = out->has_position && length >= out->position ? length : 0;
 }
 
 static void measure_count(const struct measuring *at, uint64_t object, struct py_loop *out)
@@ -258,7 +248,7 @@ static void measure_count(const struct measuring *at, uint64_t object, struct py
 	out->is_relative = !origin_of_call(at, "count", 1, &out->guards.origin) || at->loop->iterated.has_keywords;
 	if (out->is_relative)
 		out->guards.origin = out->guards.value[2];
-	set_position(out);
+	set_position(at, out);
 }
 
 /* What another iterator delivers. */
@@ -297,7 +287,7 @@ static void measure_islice(const struct measuring *at, uint64_t object, struct p
 	measure_inner(at, out->guards.value[2], &inner);
 	out->has_loader = inner.has_loader;
 	out->is_relative = !call_of(at, "islice") || at->loop->iterated.argument_count != 2;
-	set_position(out);
+	set_position(at, out);
 	if (!out->has_position || out->is_relative)
 		return;
 	if (!inner.has_remaining) {
@@ -352,7 +342,7 @@ static void measure_enumerate(const struct measuring *at, uint64_t object, struc
 	}
 	if (out->is_relative)
 		out->guards.origin = out->guards.value[2];
-	set_position(out);
+	set_position(at, out);
 	if (out->has_position && !out->is_relative && inner.has_remaining && !at->is_moving && !inner.guards.is_moving) {
 		out->length = out->position + inner.remaining;
 		out->guards.has_inner_length = true;
@@ -465,14 +455,16 @@ static void measure_generator(const struct measuring *at, uint64_t object, struc
 	bool is_bar = frame.local_count > 0 && frame.classes[0] == PY_CLASS_BAR;
 	if (is_bar)
 		out->kind = PY_LOOP_PROGRESS;
-	if (!loop || !py_iterator_find(&frame, number, &entry, &source) ||
+	if (!loop || !py_stack_entry_find(&frame, number, &entry, &source) ||
 		!(loop->yields_once || loop->is_first_delegation))
 		return;
 	inner = (struct py_loop){ .kind = PY_LOOP_OTHER };
-	if (at->depth < DEPTH_MAX)
-		measure(&(struct measuring){ iterators, frame.classes[frame.local_count + entry], &frame, loop, at->depth + 1,
-					is_at_first(&frame, loop) },
-			source, &inner);
+	struct measuring inner_at = { iterators, frame.classes[frame.local_count + entry], &frame, loop, at->depth + 1,
+		is_at_first(&frame, loop) };
+	if (py_stack_entry_is_virtual(&frame, entry))
+		measure_virtual(&inner_at, &frame, entry, &inner);
+	else if (at->depth < DEPTH_MAX)
+		measure(&inner_at, source, &inner);
 	if (!py_loop_guard_place(&out->guards, &frame, number, loop->yields_once) ||
 		!py_loop_guard_word(&out->guards, py_loop_stack_slot(iterators->process, &frame, entry), source))
 		return;
@@ -537,9 +529,13 @@ bool py_iterator_measure(struct py_iterators *iterators, const struct py_loop_fr
 	const struct py_code_loop *loop, struct py_loop *out)
 {
 	enum py_class class = frame->classes[frame->local_count + entry];
+	struct measuring at = { iterators, class, frame, loop, 0, is_at_first(frame, loop) };
+	if (py_stack_entry_is_virtual(frame, entry)) {
+		measure_virtual(&at, frame, entry, out);
+		return true;
+	}
 	if (!py_class_is_iterator(class) || class == PY_CLASS_LOADER)
 		return false;
-	measure(&(struct measuring){ iterators, class, frame, loop, 0, is_at_first(frame, loop) },
-		frame->objects[frame->local_count + entry], out);
+	measure(&at, frame->objects[frame->local_count + entry], out);
 	return true;
 }

@@ -7,10 +7,10 @@
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
-enum { TRIES = 3, TUPLE_SIZE = 16, TUPLE_ITEMS = 24, BYTES = 32, HEAD_MAX = 256 };
+enum { TRIES = 3, TUPLE_SIZE = 16, BYTES = 32, HEAD_MAX = 256 };
 
 /* From CPython's Include/cpython/{code,frameobject}.h and Include/internal/pycore_frame.h; checked against the headers
- * of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0. */
+ * of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0, 3.14.10 and 3.15.2. */
 static const struct offsets {
 	unsigned minor;
 	uint32_t first, globals;        /* of a frame: its first local, its globals */
@@ -24,6 +24,8 @@ static const struct offsets {
 	{ 11, 72, 8, 76, PY_NOWHERE, PY_NOWHERE, 68, 24, 32, 96 },
 	{ 12, 72, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96 },
 	{ 13, 72, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96 },
+	{ 14, 80, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96 },
+	{ 15, 80, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96 },
 };
 
 static const struct offsets *offsets_of(const struct py_process *process)
@@ -113,7 +115,9 @@ bool py_loop_item(const struct py_process *process, uint64_t tuple, uint32_t ind
 	uint64_t head[3], found;
 	if (!tuple || !remote_read(process->pid, tuple, head, sizeof head) ||
 		head[1] != process->location.types[PY_TUPLE] || index >= head[2] ||
-		!remote_word(process->pid, tuple + TUPLE_ITEMS + 8 * (uint64_t)index, &found) || !found)
+		!remote_word(
+			process->pid, tuple + py_layout_tuple_items(&process->location.layout) + 8 * (uint64_t)index, &found) ||
+		!found)
 		return false;
 	*out = found;
 	return true;
@@ -226,6 +230,10 @@ static bool read_constant(
 	const struct py_process *process, const struct py_loop_code *code, uint32_t index, uint64_t *out)
 {
 	uint64_t found;
+	if (index != PY_NO_INDEX && (index & PY_SMALL_INT)) {
+		*out = index & ~PY_SMALL_INT;
+		return true;
+	}
 	return index != PY_NO_INDEX && py_loop_item(process, code->constants, index, &found) &&
 		py_int_read(process, found, out);
 }
@@ -392,8 +400,14 @@ enum frame_state { FRAME_GOOD, FRAME_CHANGED, FRAME_GONE };
 static enum frame_state end_frame(
 	const struct py_layout *layout, struct py_loop_frame *frame, const struct frame_view *view)
 {
-	if (view->codes[0] != frame->at.code || view->codes[1] != frame->at.code)
+	if (py_layout_object(layout, view->codes[0]) != frame->at.code ||
+		py_layout_object(layout, view->codes[1]) != frame->at.code)
 		return FRAME_GONE;
+	for (size_t i = 0; i < frame->stack_count; i++)
+		frame->is_index[i] = py_layout_is_index(layout, frame->objects[frame->local_count + i]);
+	frame->is_index[frame->stack_count] = false;
+	for (size_t i = 0; i < frame->local_count + frame->stack_count; i++)
+		frame->objects[i] = py_layout_object(layout, frame->objects[i]);
 	int64_t before = py_loop_offset(layout, frame->at.code, view->ips[0]);
 	frame->offset = py_loop_offset(layout, frame->at.code, view->ips[1]);
 	return py_bytecode_loop_at(frame->code->bytecode, before) ==

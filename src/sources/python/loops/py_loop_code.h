@@ -49,6 +49,7 @@ struct py_loop_frame {
 	 * py_loop_frame_classify has been called. */
 	uint64_t objects[PY_FRAME_LOCALS_MAX + PY_FRAME_STACK_MAX];
 	enum py_class classes[PY_FRAME_LOCALS_MAX + PY_FRAME_STACK_MAX];
+	bool is_index[PY_FRAME_STACK_MAX + 1]; /* the stack's entry is an int without an object */
 };
 
 struct py_loop_codes;

@@ -87,7 +87,7 @@ static void read_for(struct reading *reading, int number, const struct py_sample
 	struct py_loop loop = reading->base;
 	size_t entry;
 	uint64_t object;
-	if (!py_iterator_find(frame, number, &entry, &object))
+	if (!py_stack_entry_find(frame, number, &entry, &object))
 		return;
 	loop.slot = py_loop_stack_slot(iterators->process, frame, entry);
 	loop.depth = code_loop->depth;
@@ -358,11 +358,13 @@ static bool read_float(const struct py_process *process, uint64_t slot, uint64_t
 		{ object, values[1], sizeof values[1] },
 		{ slot, &slots[2], sizeof slots[2] },
 	};
+	const struct py_layout *layout = &process->location.layout;
 	double found;
 	if (!object || object % 8 || !process->location.types[PY_FLOAT] ||
-		!remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) || slots[0] != object ||
-		slots[1] != object || slots[2] != object || values[0][1] != process->location.types[PY_FLOAT] ||
-		values[0][0] == 0 || values[0][0] > UINT32_MAX ||
+		!remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) ||
+		py_layout_object(layout, slots[0]) != object || py_layout_object(layout, slots[1]) != object ||
+		py_layout_object(layout, slots[2]) != object || values[0][1] != process->location.types[PY_FLOAT] ||
+		py_layout_references(layout, values[0][0]) == 0 ||
 		memcmp(values[0] + 1, values[1] + 1, 2 * sizeof(uint64_t)) != 0)
 		return false;
 	memcpy(&found, &values[0][2], sizeof found);
