@@ -23,7 +23,8 @@ Seen = collections.namedtuple('Seen', 'what before after kind depth line more is
 EXPECTED = {
     'nested': {'outer': ('range', 0, 3), 'inner': ('range', 1, 20)},
     'enumerates': {'plain': ('enumerate', 0, 30), 'from_one': ('enumerate', 0, 30), 'from_seven': ('enumerate', 0, 25), 'from_variable': ('enumerate', 0, 30)},
-    'sequences': {'list': ('list', 0, 20), 'tuple': ('tuple', 0, 20), 'list_reversed': ('list', 0, 20), 'data': ('sequence', 0, None), 'growing': ('list', 0, range(10, 26))},
+    'sequences': {'list': ('list', 0, 20), 'tuple': ('tuple', 0, 20), 'list_reversed': ('list', 0, 20), 'data': ('sequence', 0, None), 'growing': ('list', 0, range(10, 26)),
+                  'in_texts': ('list', 2, 3)},
     'ranges': {'of_local': ('range', 0, 30), 'of_variable': ('range', 0, 26), 'of_iter': ('range', 0, 20), 'down': ('range', 0, 20),
                'of_choice': ('range', 0, 15), 'of_expression': ('range', 0, 27), 'used': ('range', 0, 40)},
     'zips': {'zip': ('zip', 0, 20), 'map': ('map', 0, 20), 'enumerate': ('enumerate', 0, 22)},
@@ -42,6 +43,7 @@ EXPECTED = {
     'globals_': {'shared': ('int', 0, None)},
     'extended': {'outer': ('range', 0, 30), 'inner': ('list', 1, 3)},
     'bars': {'range': ('progress', 0, 25), 'batches': ('progress', 0, 20), 'enumerate': ('enumerate', 0, 22), 'own': ('progress', 0, 20), 'pbar': ('progress', 0, 30)},
+    'states': {'global_step': ('state', 0, {30, 130})},
     'hostile': {},
     'dying': {'short': ('generator', 2, 30), 'closed': ('generator', 0, 100)},
     'coroutines': {'range': ('range', 0, 15)},
@@ -53,6 +55,7 @@ RELATIVE = {'islices': {'from_five'}}
 # The iterator was advanced before the loop began, so its position is larger than the loop's.
 SHIFTED = {'ranges.used': 2, 'islices.from_five': 5}
 ELSEWHERE = {('extended.py', 3): 'extended.outer', ('extended.py', 7): 'extended.inner', ('module.py', 6): 'module.counter', ('module.py', 9): 'module.inner'}
+ATTRIBUTES = {'pbar.n': 'bars.pbar', 'trainer.state.global_step': 'states.global_step'}
 
 
 def tagged_lines():
@@ -142,8 +145,8 @@ def check_positions(kind, seen, truth):
         if one.kind == 'int':
             key = f'{kind}.{one.name}' if f'{kind}.{one.name}' in series else LINES.get((one.file, one.line))
             key = key if key and key.endswith('.' + one.name) else None
-        elif one.name == 'pbar.n':
-            key = 'bars.pbar'
+        elif one.name in ATTRIBUTES:
+            key = ATTRIBUTES[one.name]
         if not key or not is_good(one) or one.is_in_generator:
             continue
         possible = set().union(*(each.possible(one.before, one.after) for each in series[key]))
@@ -172,7 +175,7 @@ def reads_kind(python, kind, pause, minor, **more):
         for name, (of_kind, depth, length) in EXPECTED[kind].items():
             key = f'{kind}.{name}'
             ones = [one for one in seen if (LINES.get((one.file, one.line)) == key and (one.kind == 'int') == (of_kind == 'int') and not one.is_in_generator)
-                    or (key == 'bars.pbar' and one.name == 'pbar.n')]
+                    or ATTRIBUTES.get(one.name) == key]
             assert counts[key] >= 3, f'{key} was seen {counts[key]} times'
             assert {one.kind for one in ones} == {of_kind}, (key, {one.kind for one in ones})
             assert {one.depth for one in ones} == {depth}, (key, {one.depth for one in ones})
@@ -184,6 +187,8 @@ def reads_kind(python, kind, pause, minor, **more):
     if kind == 'irregular':
         known = {one for one in seen if LINES.get((one.file, one.line)) == 'irregular.items' and is_good(one) and not one.is_in_generator}
         assert {one.kind for one in known} <= {'generator', 'int'}, known
+    if kind == 'hostile':
+        assert not [one for one in seen if one.kind in ('progress', 'state') and is_good(one)]
     if kind == 'losses' and pause:
         check_losses(losses, truth)
 

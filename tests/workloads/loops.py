@@ -85,6 +85,12 @@ def sequences():
         log('sequences.growing', k)
         if k < 15:
             growing.append(k)
+    for _ in 'täxt':
+        for _ in b'bytes':
+            k = 0
+            for _ in [None] * 3:  # loop sequences.in_texts
+                k += 1
+                log('sequences.in_texts', k)
 
 
 def ranges():
@@ -444,6 +450,22 @@ def bars():
         log('bars.pbar', done)
 
 
+def states():
+    class TrainerState:
+        pass
+
+    class Trainer:
+        pass
+    trainer = Trainer()
+    for start in (0, 100):
+        trainer.state = TrainerState()
+        trainer.state.epoch, trainer.state.max_steps, trainer.state.global_step = 0, start + 30, start
+        log('states.global_step', start)
+        while trainer.state.global_step < trainer.state.max_steps:
+            trainer.state.global_step += 1
+            log('states.global_step', trainer.state.global_step)
+
+
 def hostile():
     class tqdm:  # noqa: N801
         def __init__(self):
@@ -461,7 +483,18 @@ def hostile():
 
         def __next__(self):
             return 1
-    bar = tqdm()
+    class OwnDict(dict):
+        pass
+
+    class TrainerState:
+        global_step, max_steps = 3, 10
+
+    class Trainer:
+        pass
+    bar, own, empty, state, trainer = tqdm(), tqdm(), tqdm(), TrainerState(), Trainer()
+    own.__dict__ = OwnDict(n=3, total=5, iterable=None)
+    empty.__dict__.clear()
+    trainer.state = trainer
     lying, slots = Lying(), Slots()
     slots.n = slots.total = slots
     bar.__dict__['total'] = bar
@@ -476,13 +509,16 @@ def hostile():
         negative -= 1
         flag = not flag
         bar.n += 'x'
+        state.global_step = [True, -5, 1 << 80, 'x', 2.5, None][k % 6]
+        if k % 10 == 0:
+            state = TrainerState()
         if k == 30:
             break
     k = 0
     for _ in range(1 << 70, (1 << 70) + 20):
         k += 1
         log('hostile.k', k)
-    return lying, slots, huge, negative, flag
+    return lying, slots, huge, negative, flag, own, empty, trainer
 
 
 def dying():
@@ -541,7 +577,7 @@ def losses():
 
 
 KINDS = [nested, enumerates, sequences, ranges, zips, islices, generators, irregular, whiles, blocks, leaving, comprehensions, recursion, closures, module,
-         globals_, extended, bars, hostile, dying, coroutines, losses]
+         globals_, extended, bars, states, hostile, dying, coroutines, losses]
 
 
 def main():
