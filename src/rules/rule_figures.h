@@ -73,9 +73,12 @@ struct context {
 	double first_baseline_s;
 	double fastest_s, slowest_s; /* of the kind with the largest ratio */
 	size_t slow_count;           /* steps of more than twice the fastest of their kind */
+	double typical_ratio;        /* 95th ÷ 5th percentile of that kind, without waits for a CPU */
 	uint32_t spread_kind;        /* that kind */
 	size_t phase_count;          /* outermost phases */
 	struct phase_row phases[READ_PHASES_MAX];
+	/* of all phases "compile" of the recent steps, at any depth; NAN: there are no steps */
+	double compile_share_ratio, compile_median_s;
 	const struct phase_row *phase; /* the subject of a rule of phases */
 	const struct gpu *gpu;         /* the only GPU that figures of GPUs are of; NULL: all that the run uses */
 	struct rule_cache *cache;

@@ -34,6 +34,7 @@ struct options {
 	const char *demo;     /* --demo: "SCENARIO:SEED", "" = the default scenario; NULL = not given */
 	const char *replay;   /* -r FILE, or a file given as the target: a recording; "-" = standard input */
 	char **child;         /* after --, or NULL */
+	bool no_instrument;   /* --no-instrument: leave the environment of `child` alone */
 	char **words;         /* the arguments after the command */
 	int word_count;
 
@@ -59,6 +60,7 @@ struct options {
 	const char *only;    /* collect --only=SOURCE[,SOURCE] */
 	double speed;        /* --speed; 0 = not given */
 	const char *at;      /* --at: "90s", "14:02:30", "50%", "#624", "end"; NULL = from the beginning */
+	const char *loop;    /* --loop FILE:LINE: the loop whose iterations are the steps */
 	const char *overlay; /* --overlay FILE: an earlier run beside this one */
 
 	const char *to;                      /* export --to=FORMAT */

@@ -156,7 +156,7 @@ def test_import_loads_neither_torch_nor_anything_heavy():
     script = watching.run("""
 import json, sys
 import pmtop
-heavy = {"torch", "numpy", "lightning", "pytorch_lightning", "pandas", "tqdm", "multiprocessing"}
+heavy = {"torch", "numpy", "lightning", "pytorch_lightning", "keras", "tf_keras", "jax", "pandas", "tqdm", "multiprocessing"}
 print(json.dumps({"heavy": sorted(heavy & set(sys.modules))}))
 """)
     assert script.truth()["heavy"] == []

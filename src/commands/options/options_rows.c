@@ -49,6 +49,7 @@ const struct option_row option_rows[] = {
 	FLAG("no-nvml", 0, no_nvml, 0, "do not load NVIDIA's NVML library"),
 	FLAG("counters", 0, counters, 0, "count cycles and instructions from the start"),
 	VALUE(TEXT, "config", 0, config, 0, "FILE", "read FILE instead of your pmtop.yaml"),
+	FLAG("no-instrument", 0, no_instrument, 0, "-- COMMAND: do not instrument its PyTorch"),
 	FLAG("all", 0, all, FOR(stream), "JSON: all flagged batches in every object"),
 	VALUE(TEXT, "view", 0, view, FOR(watch) | FOR(once), "NAME", "open this view first (--view=list names them)"),
 	OTHER("size", 0, FOR(once), "COLUMNSxROWS", "size of the screen (120x40)"),
@@ -67,6 +68,7 @@ const struct option_row option_rows[] = {
 		"FACTOR", "replay FACTOR times as fast" },
 	VALUE(TEXT, "at", 0, at, FOR(watch) | FOR(once) | FOR(report) | FOR(stream), "WHEN",
 		"jump to 14:02:30, 5m, 50%, #624 (a batch) or end"),
+	VALUE(TEXT, "loop", 0, loop, 0, "FILE:LINE", "count the iterations of this loop as steps"),
 	VALUE(TEXT, "overlay", 0, overlay, FOR(watch) | FOR(once), "FILE", "show an earlier run beside this one"),
 
 	VALUE(TEXT, "to", 0, to, FOR(export), "FORMAT", "the format to convert to (--to=list)"),

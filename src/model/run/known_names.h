@@ -9,6 +9,7 @@ struct run;
 
 #define KNOWN_NAMES(X) \
 	X(DATA, "data")             /* a phase: the DataLoader wait */ \
+	X(COMPILE, "compile")       /* a phase: a function is compiled, as JAX does for each new shape */ \
 	X(SYNC, "sync")             /* a phase: the CPU waits until the GPU is done */ \
 	X(INFERENCE, "inference")   /* a mode: requests are served */ \
 	X(GPU_BATCH, "gpu.batch_s") /* a figure: the whole batch, by the GPU's clock */

@@ -49,6 +49,7 @@ static double of_published(const struct context *context, double value)
 NUMBER(spread_max) { return of_published(context, context->slowest_s); }
 NUMBER(spread_min) { return of_published(context, context->fastest_s); }
 NUMBER(spread_ratio) { return of_published(context, context->slowest_s / context->fastest_s); }
+NUMBER(spread_typical) { return of_published(context, context->typical_ratio); }
 NUMBER(spread_slow) { return of_steps(context, (double)context->slow_count); }
 
 TEXT(spread_kind)
@@ -133,6 +134,9 @@ TEXT(phase_loading)
 }
 
 TEXT(phase_part) { figure_write_part(phase_mean(context, argument), context->mean_s, out); }
+
+NUMBER(compile_share) { return context->run ? context->compile_share_ratio : NAN; }
+NUMBER(compile_median) { return context->run ? context->compile_median_s : NAN; }
 
 /* NAN if the run publishes no phases. */
 NUMBER(unattributed)
@@ -283,6 +287,8 @@ static const struct figure rows[] = {
 	RUN_NUMBER("spread.max_s", SECONDS, spread_max, "the slowest recent step, of the kind with the largest spread"),
 	RUN_NUMBER("spread.min_s", SECONDS, spread_min, "the fastest"),
 	RUN_NUMBER("spread.ratio", FACTOR, spread_ratio, "the slowest ÷ the fastest"),
+	RUN_NUMBER("spread.typical_ratio", FACTOR, spread_typical,
+		"the same without the slowest and the fastest 5 %, and without waits for a CPU: 95th ÷ 5th percentile"),
 	RUN_NUMBER("spread.slow_count", COUNT, spread_slow, "steps longer than twice the fastest"),
 	RUN_TEXT("spread.kind", spread_kind, "kind of these batches, if the run has several"),
 	RUN_NUMBER("flagged.count", COUNT, flagged_count, "flagged batches among the recent steps"),
@@ -310,6 +316,10 @@ static const struct figure rows[] = {
 	PHASE_TEXT("phase.loading", phase_loading, "\"data loading\", with the phase's name unless that is \"data\""),
 	PHASE_TEXT("phase.kind", phase_title, "from its name: data, forward, backward, optimizer, between or other"),
 	PHASE_TEXT("phase.part", phase_part, "\"0.068 s of 0.201 s\""),
+	{ "compile.share_ratio", FORM_PERCENT, RULE_OF_RUN, compile_share, NULL, 0,
+		"share of the recent steps in phases \"compile\", at any depth", "no step" },
+	{ "compile.median_s", FORM_SECONDS, RULE_OF_RUN, compile_median, NULL, 0,
+		"its median; not zero: at least half of the recent steps compile", "no step" },
 	{ "cause.kind", FORM_TEXT, RULE_OF_MODEL, NULL, cause_kind, 0, "kind of the warning's phase, as phase.kind", NULL },
 	RUN_NUMBER("events.refused", COUNT, events_refused,
 		"calls that the publisher refused, without unmatched ends and unfinished batches"),

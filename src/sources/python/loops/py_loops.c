@@ -283,6 +283,23 @@ static void read_frame(struct reading *reading, const struct py_sample *sample, 
 		read_global_states(reading, outermost);
 }
 
+size_t py_loops_around(struct py_loops *loops, const struct py_site *site, int *lines, size_t max)
+{
+	const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
+	int64_t offset = py_loop_offset(&loops->iterators.process->location.layout, site->code, site->ip);
+	size_t count = 0;
+	int at = code && code->bytecode ? py_bytecode_loop_at(code->bytecode, offset) : PY_NO_LOOP;
+	while (at != PY_NO_LOOP) {
+		const struct py_code_loop *loop = &code->bytecode->loops[at];
+		if (!loop->is_delegation && loop->depth < max) {
+			count = loop->depth + 1 > count ? loop->depth + 1 : count;
+			lines[loop->depth] = code->loop_lines[at];
+		}
+		at = loop->parent;
+	}
+	return count;
+}
+
 static void check_codes(struct py_loops *loops, const struct py_sample *sample)
 {
 	uint64_t codes[PY_FRAMES_MAX];

@@ -113,6 +113,9 @@ void py_loops_close(struct py_loops *loops);
  * loop first, then its ints; nothing of comprehensions that Python inlines (since 3.12). Returns how many. A frame that
  * has moved on since is read as it is now. */
 size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, struct py_loop *out, size_t max);
+/* The lines of the loops around a sampled instruction in its frame, by depth, without reading the process: only of code
+ * that py_loops_read has read before. Returns how many. */
+size_t py_loops_around(struct py_loops *loops, const struct py_site *site, int *lines, size_t max);
 /* Reads one loop again, mostly with one system call. Only its position, length, what remains, object and guards
  * change. */
 enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop);

@@ -1,0 +1,395 @@
+"""Instruments Keras: `model.fit(..., callbacks=[PmtopCallback()])`, for Keras 3 on every backend, `tf.keras` and `tf_keras`.
+
+A batch lasts from the callback's on_train_batch_begin to the end of the step; with `steps_per_execution` it is one execution, with the samples of all
+its steps. The time between two batches is the phase "keras" (other callbacks), except for the spans "data", the time in the data's iterator.
+Validation is a mode, also inside fit(); evaluate() is the mode "test", predict() the mode "predict".
+
+The loss of a batch is the one that Keras logs: the mean since the epoch began. All other values of Keras' logs are gauges. The callback never raises
+into training, and does not wait for a device: Keras may call it in another thread, with the losses of earlier batches.
+"""
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.util
+import math
+import numbers
+import os
+import re
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, Optional, TypeVar
+
+import pmtop
+
+from . import _keras_hooks as hooks
+from . import _keras_torch as on_torch
+
+H = TypeVar("H", bound=Callable[..., None])
+
+PACKAGES = ("keras", "tf_keras")
+PRECISIONS = {"mixed_bfloat16": "bf16-mixed", "mixed_float16": "16-mixed"}
+LATE_MAX = 4096
+"""Losses that can wait until the training thread publishes them."""
+
+
+def _guarded(hook: H) -> H:
+    """An error in a hook ends publishing, with one line on standard error, and never training."""
+    @functools.wraps(hook)
+    def guarded(self: PmtopCallback, *arguments: Any, **more: Any) -> None:
+        if self._is_silent:
+            return
+        try:
+            hook(self, *arguments, **more)
+        except Exception as error:
+            self._is_silent = True
+            self._give_back()
+            why = f"{hook.__name__} failed ({type(error).__name__}: {error})"
+            print(f"pmtop: {why}; training continues without pmtop; please report this", file=sys.stderr)
+    return guarded  # type: ignore[return-value]
+
+
+@functools.lru_cache(maxsize=None)
+def _class_for(cls: type, bases: tuple[type, ...]) -> type:
+    return type(cls.__name__, (cls, *bases), {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "_origin": cls})
+
+
+def _packages() -> tuple[Any, ...]:
+    """The imported packages, or the first installed one if none is imported. ImportError if there is none."""
+    names = [name for name in PACKAGES if sys.modules.get(name)]
+    names = names or [name for name in PACKAGES if importlib.util.find_spec(name)][:1]
+    if not names:
+        raise ImportError("pmtop.keras: neither 'keras' nor 'tf_keras' is installed; try: pip install keras")
+    return tuple(importlib.import_module(name) for name in names)
+
+
+def _is_ours(callback: Any) -> bool:
+    return isinstance(callback, PmtopCallback)
+
+
+def _install(package: Any) -> None:
+    epochs = sys.modules.get(f"{package.__name__}.src.trainers.epoch_iterator")
+    hooks.install(package.callbacks.CallbackList, getattr(epochs, "EpochIterator", None), _is_ours)
+
+
+def _make(cls: type) -> Any:
+    return cls.__new__(cls)
+
+
+def _is_in_fit() -> bool:
+    """Whether this thread is in a fit() of Keras."""
+    frame = sys._getframe()
+    while frame is not None:
+        if frame.f_code.co_name == "fit" and "keras" in frame.f_code.co_filename:
+            return True
+        frame = frame.f_back  # type: ignore[assignment]
+    return False
+
+
+def _name_of(model: Any) -> Optional[str]:
+    """The model's name, unless Keras has made it up; else the user's class; else None."""
+    cls = type(model).__name__
+    name = str(getattr(model, "name", "") or "")
+    made_up = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", cls).lower()
+    if name and re.sub(r"_\d+$", "", name) != made_up:
+        return name
+    return None if cls in ("Sequential", "Functional", "Model") else cls
+
+
+class PmtopCallback:
+    """name: the run's name (default: PMTOP_RUN, else the model's name or class, else the script's). One object may serve several models, one after
+    another. Raises ImportError if Keras is not installed."""
+
+    _origin: Optional[type] = None
+    async_safe = True
+    """Keras need not wait for each batch's loss to call it."""
+    name: Optional[str]
+    params: Any
+    _torch: Optional[on_torch.TorchPhases]
+    _jax: Any  # pmtop.jax.Instrumentation, if it is the callback's own
+
+    def __new__(cls, *arguments: Any, **more: Any) -> PmtopCallback:
+        packages = _packages()
+        for package in packages:
+            _install(package)
+        bases = tuple(package.callbacks.Callback for package in packages if not issubclass(cls, package.callbacks.Callback))
+        self: PmtopCallback = object.__new__(_class_for(cls, bases) if bases else cls)
+        self.name = self.params = self._model = None
+        self._is_silent = False
+        self._torch = self._jax = None
+        self._muted = on_torch.mute()
+        self._reset()
+        return self
+
+    def __init__(self, name: Optional[str] = None) -> None:
+        self.name = name
+
+    def __reduce__(self) -> Any:
+        own = {key: value for key, value in self.__dict__.items() if not key.startswith("_") and key not in ("params", "model", "validation_data")}
+        return _make, (self._origin or type(self),), own
+
+    def _reset(self) -> None:
+        self._modes: list[str] = []
+        self._fit_params: Any = None
+        self._backend: Optional[str] = None
+        self._owner = 0
+        self._is_epoch_open = False
+        self._is_planned = False
+        self._begun: Optional[int] = None
+        self._batches = 0
+        self._source: Optional[hooks.Source] = None
+        self._sources: list[Optional[hooks.Source]] = []
+        self._numbers: dict[int, int] = {}
+        self._late: deque[tuple[int, Mapping[str, Any]]] = deque(maxlen=LATE_MAX)
+
+    # What the base classes do, without their property `model`, which has JAX copy its state.
+    def set_model(self, model: Any) -> None:
+        self._model = model
+        if not isinstance(getattr(type(self), "model", None), property):
+            self.model = model
+
+    def set_params(self, params: Any) -> None:
+        self.params = params
+
+    # -- beginning and end
+
+    def _begin(self, mode: str) -> None:
+        if not self._modes:
+            self._introduce()
+        self._begun = None
+        self._drain()
+        self._modes.append(mode)
+        self._sources.append(self._source)
+        self._source = None
+        if not self._is_silent:
+            pmtop.mode(mode)
+
+    def _introduce(self) -> None:
+        self._is_silent = not pmtop.init(self.name or os.environ.get("PMTOP_RUN") or _name_of(self._model))
+        self._owner = threading.get_ident()
+        roots = [base.__module__.partition(".")[0] for base in type(self._model).__mro__]
+        keras = sys.modules[next((root for root in roots if root in PACKAGES and root in sys.modules), _packages()[0].__name__)]
+        backend = getattr(getattr(keras, "backend", None), "backend", lambda: None)()
+        optimizer = getattr(self._model, "optimizer", None)
+        self._backend = backend
+        if self._is_silent:
+            return
+        self._take_backend(keras)
+        for key, value in {
+                "framework": f"{keras.__name__} {keras.__version__}" + (f" on {backend}" if backend else ""),
+                "between": "keras", "model": type(self._model).__name__,
+                "optimizer": type(optimizer).__name__ if optimizer is not None else None, "steps_per_execution": self._steps_per_execution() or None,
+                "precision": PRECISIONS.get(str(getattr(getattr(self._model, "dtype_policy", None), "name", "")))
+        }.items():
+            pmtop.meta(key, value)
+
+    def _take_backend(self, keras: Any) -> None:
+        self._give_back()
+        if self._backend == "jax":
+            from . import jax
+
+            self._jax = jax.instrument() if jax._current is None or not jax._current.is_open else None
+        elif self._backend == "torch":
+            self._muted = on_torch.mute()
+            self._torch = on_torch.TorchPhases()
+            on_torch.time_optimizers(keras.optimizers.Optimizer)
+
+    def _give_back(self) -> None:
+        if self._torch:
+            self._torch.give_back()
+        if self._muted:
+            self._muted.give_back()
+        if self._jax:
+            self._jax.close()
+        self._torch = self._muted = self._jax = None
+
+    def _end(self) -> None:
+        """Ends the innermost mode. Inside fit() the mode is training again."""
+        self._drain()
+        self._begun = None
+        if self._modes:
+            self._modes.pop()
+            self._source = self._sources.pop()
+        if self._modes:
+            pmtop.mode(self._modes[-1])
+        else:
+            self._give_back()
+
+    def _steps_per_execution(self) -> int:
+        """0 if it is unknown: chosen by Keras while it runs."""
+        steps = getattr(self._model, "steps_per_execution", None)
+        if not steps:
+            steps = getattr(self._model, "_steps_per_execution", None) or 1
+        if hasattr(steps, "numpy"):
+            steps = steps.numpy()
+        return int(steps) if isinstance(steps, numbers.Integral) else 0
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        self._reset()
+        self._is_silent = False
+        self._train_begins()
+
+    @_guarded
+    def _train_begins(self) -> None:
+        self._fit_params = self.params
+        self._begin("train")
+
+    @_guarded
+    def on_train_end(self, logs: Any = None) -> None:
+        self._end_epoch()
+        self._modes[1:] = []
+        self._end()
+
+    # -- epochs
+
+    @_guarded
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self._end_epoch()
+        self._drain()
+        self._begun = None
+        self._numbers.clear()
+        self._plan(epoch)
+        pmtop.epoch_begin(epoch)
+        self._is_epoch_open = True
+
+    def _plan(self, epoch: int) -> None:
+        params, each = self._fit_params or {}, self._steps_per_execution()
+        steps = int(params.get("steps") or 0)
+        # Of data without a length the first epoch shows how many batches there are.
+        batches, self._batches = math.ceil(steps / each) if each and steps > 0 else self._batches, 0
+        left = max(int(params.get("epochs") or 0) - epoch, 0)
+        pmtop.plan(pmtop.statistics()["num_epochs"] + left if left else 0, batches)
+
+    def _plan_samples(self) -> None:
+        """Publishes the batch size once the data is known."""
+        self._is_planned = True
+        size, each = self._source.batch_size if self._source else 0, self._steps_per_execution()
+        if size:
+            pmtop.meta("batch_size", size)
+        pmtop.plan(samples_per_batch=size * each)
+
+    def _end_epoch(self) -> None:
+        if self._is_epoch_open:
+            self._is_epoch_open = False
+            pmtop.epoch_end()
+
+    @_guarded
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self._drain()
+        self._publish_gauges(logs or {})
+        self._begun = None
+        self._end_epoch()
+
+    # -- batches
+
+    @_guarded
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        self._drain()
+        if not self._is_planned:
+            self._plan_samples()
+        self._begin_batch(batch)
+
+    @_guarded
+    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
+        self._begin_batch(batch)
+
+    @_guarded
+    def on_predict_batch_begin(self, batch: int, logs: Any = None) -> None:
+        self._begin_batch(batch)
+
+    def _begin_batch(self, batch: int) -> None:
+        self._begun = int(batch)
+        pmtop.batch_begin(int(batch))
+        if self._torch:
+            self._torch.batch_begins()
+
+    @_guarded
+    def _step_ended(self, batch: int) -> None:
+        """The step of the open batch has returned; `batch` is the number of its last step. Keras' losses come later."""
+        if self._begun is None or threading.get_ident() != self._owner:
+            return
+        first, self._begun = self._begun, None
+        if self._modes[-1] == "train":
+            self._numbers[int(batch)] = pmtop.batch_number()
+            self._batches += 1
+        samples = self._source.take(first, int(batch)) if self._source else 0
+        if samples:
+            pmtop.batch_samples(samples)
+        if self._torch:
+            self._torch.batch_ends()
+        pmtop.batch_end()
+        if self._torch:
+            self._torch.batch_ended()
+
+    @_guarded
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        self._late.append((int(batch), logs or {}))
+        if threading.get_ident() == self._owner:
+            self._step_ended(batch)
+            self._drain()
+
+    @_guarded
+    def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+        self._step_ended(batch)
+
+    @_guarded
+    def on_predict_batch_end(self, batch: int, logs: Any = None) -> None:
+        self._step_ended(batch)
+
+    # -- logs
+
+    def _drain(self) -> None:
+        """Publishes the losses that have arrived, and the newest of the other values."""
+        newest: Mapping[str, Any] = {}
+        newest_step = -1
+        while self._late:
+            step, logs = self._late.popleft()
+            number = self._numbers.pop(step, None)
+            loss = logs.get("loss")
+            if number is not None and isinstance(loss, numbers.Real):
+                pmtop.batch_figure(number, "loss", float(loss))
+            if step > newest_step:
+                newest, newest_step = logs, step
+        self._publish_gauges({name: value for name, value in newest.items() if name != "loss"})
+
+    @staticmethod
+    def _publish_gauges(logs: Mapping[str, Any], prefix: str = "") -> None:
+        for name, value in logs.items():
+            if isinstance(value, numbers.Real) and math.isfinite(value):
+                pmtop.gauge(prefix + str(name), float(value))
+
+    # -- other modes
+
+    @_guarded
+    def on_test_begin(self, logs: Any = None) -> None:
+        # Keras validates after the last batch: between the epochs, as in a hand-written loop. A callback's own evaluate() has other parameters.
+        is_own = self.params is not self._fit_params
+        self._forget_fit(is_own)
+        is_inside = "train" in self._modes
+        if is_inside and not is_own:
+            self._drain()
+            self._end_epoch()
+        self._begin("validation" if is_inside else "test")
+
+    def _forget_fit(self, is_own: bool) -> None:
+        """After an exception in fit() there is no on_train_end."""
+        if is_own and self._modes and not _is_in_fit():
+            self._reset()
+
+    @_guarded
+    def on_test_end(self, logs: Any = None) -> None:
+        is_inside = "train" in self._modes
+        self._end()
+        if not is_inside:
+            self._publish_gauges(logs or {}, "test_")
+
+    @_guarded
+    def on_predict_begin(self, logs: Any = None) -> None:
+        self._forget_fit(self.params is not self._fit_params)
+        self._begin("predict")
+
+    @_guarded
+    def on_predict_end(self, logs: Any = None) -> None:
+        self._end()

@@ -1,0 +1,108 @@
+/* In the real model: functions that compile in most steps, now and then, or no more. */
+#include <check.h>
+#include <math.h>
+
+#include "src/rules/alerts.h"
+#include "src/rules/alerts_list.h"
+#include "src/rules/rule_now.h"
+#include "tests/support/model_parts.h"
+#include "tests/support/script.h"
+#include "tests/support/suite.h"
+
+#define STEP 0.1
+
+enum { COMPILE = STORY_NAME_COUNT };
+
+static struct script script;
+static struct settings settings;
+static struct alerts alerts;
+static struct rule_book *book;
+static double at_s;
+
+static void setup(void)
+{
+	book = rule_book_new();
+	settings_default(&settings);
+	settings.rules = book;
+	script_open(&script, NULL);
+	struct record *name = script_add(&script, RECORD_NAME, 0);
+	name->name.id = COMPILE;
+	name->name.text = "compile";
+	at_s = 0;
+}
+
+static void teardown(void)
+{
+	alerts_release(&alerts);
+	script_close(&script);
+	rule_book_free(book);
+}
+
+/* Each step is an optimizer that compiles for `compile_s` in one of `every` steps. */
+static void go_on(unsigned steps, unsigned every, double compile_s)
+{
+	for (unsigned i = 0; i < steps; i++, at_s += STEP) {
+		script_batch_begin(&script, 0, at_s, script.batches);
+		if (i % every == 0 && compile_s > 0)
+			script_span(&script, 0, at_s + 0.01, at_s + 0.01 + compile_s, COMPILE, STORY_OPTIMIZER);
+		script_span(&script, 0, at_s, at_s + STEP, STORY_OPTIMIZER, 0);
+		script_batch_end(&script, 0, at_s + STEP, at_s, NAN);
+		script_apply(&script, at_s + STEP);
+		alerts_update(&alerts, script.model, &settings);
+	}
+}
+
+static const struct alert *raised(const char *rule) { return alerts_find_raised(&alerts, rule); }
+
+START_TEST(compiling_in_each_step_is_a_warning_until_it_ends)
+{
+	script_meta(&script, "jax.recompiled", "jit(train)");
+	go_on(100, 1, 0.06);
+	ck_assert_ptr_nonnull(raised("jax_recompiles"));
+	ck_assert_str_eq(raised("jax_recompiles")->message, "JAX recompiles jit(train) in most steps: 60 % of their time");
+	ck_assert_ptr_null(raised("bottleneck")); /* the optimizer is slow because it compiles */
+	go_on(400, 1, 0);
+	ck_assert_ptr_null(raised("jax_recompiles"));
+	ck_assert_ptr_nonnull(raised("bottleneck"));
+}
+END_TEST
+
+START_TEST(compiling_in_two_steps_of_three_counts_too)
+{
+	for (int i = 0; i < 40; i++) {
+		go_on(2, 1, 0.05);
+		go_on(1, 1, 0);
+	}
+	ck_assert_ptr_nonnull(raised("jax_recompiles"));
+	ck_assert_str_eq(raised("jax_recompiles")->message, "a function is compiled in most steps: 33 % of their time");
+}
+END_TEST
+
+START_TEST(compiling_now_and_then_is_none)
+{
+	go_on(200, 10, 0.09);
+	ck_assert_ptr_null(raised("jax_recompiles"));
+	ck_assert_ptr_nonnull(raised("bottleneck"));
+}
+END_TEST
+
+START_TEST(a_run_that_never_compiles_has_none)
+{
+	go_on(100, 1, 0);
+	ck_assert_ptr_null(raised("jax_recompiles"));
+	ck_assert_ptr_nonnull(raised("bottleneck"));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("rules of compiling");
+	TCase *tests = tcase_create("rules of compiling");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, compiling_in_each_step_is_a_warning_until_it_ends);
+	tcase_add_test(tests, compiling_in_two_steps_of_three_counts_too);
+	tcase_add_test(tests, compiling_now_and_then_is_none);
+	tcase_add_test(tests, a_run_that_never_compiles_has_none);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
