@@ -55,6 +55,7 @@ RELATIVE = {'islices': {'from_five'}}
 # The iterator was advanced before the loop began, so its position is larger than the loop's.
 SHIFTED = {'ranges.used': 2, 'islices.from_five': 5}
 ELSEWHERE = {('extended.py', 3): 'extended.outer', ('extended.py', 7): 'extended.inner', ('module.py', 6): 'module.counter', ('module.py', 9): 'module.inner'}
+CALLS_MAX = {'nested': 15, 'zips': 25, 'states': 50}    # system calls of a read
 ATTRIBUTES = {'pbar.n': 'bars.pbar', 'trainer.state.global_step': 'states.global_step'}
 
 
@@ -167,7 +168,8 @@ def lengths_of(expected):
 
 
 def reads_kind(python, kind, pause, minor, **more):
-    seen, losses, _, truth = watch(python, kind, pause, **more)
+    seen, losses, costs, truth = watch(python, kind, pause, **more)
+    assert not pause or 'environment' in more or costs['calls'] <= CALLS_MAX.get(kind, 60), costs
     counts = check_positions(kind, seen, truth)
     assert seen or not pause, 'nothing was seen'
     relative = RELATIVE.get(kind, set()) | (RELATIVE_SINCE_12.get(kind, set()) if minor >= 12 else set())

@@ -265,6 +265,7 @@ def whiles():
             micro += 1
             log('whiles.micro', micro)
         iter_num += 1  # int whiles.iter_num
+        log('whiles.iter_num', iter_num, 0)
         if iter_num > 12:
             break
     step = 500
@@ -451,15 +452,11 @@ def bars():
 
 
 def states():
-    class TrainerState:
-        pass
-
-    class Trainer:
-        pass
+    from hostile_objects import Trainer, TrainerState
     trainer = Trainer()
     for start in (0, 100):
         trainer.state = TrainerState()
-        trainer.state.epoch, trainer.state.max_steps, trainer.state.global_step = 0, start + 30, start
+        trainer.state.max_steps, trainer.state.global_step = start + 30, start
         log('states.global_step', start)
         while trainer.state.global_step < trainer.state.max_steps:
             trainer.state.global_step += 1
@@ -467,41 +464,9 @@ def states():
 
 
 def hostile():
-    class tqdm:  # noqa: N801
-        def __init__(self):
-            self.n, self.total, self.iterable = 'many', -3, None
-
-    class Lying:
-        __dict__ = 7
-
-    class Slots:
-        __slots__ = ('n', 'total')
-
-    class Endless:
-        def __iter__(self):
-            return self
-
-        def __next__(self):
-            return 1
-    class OwnDict(dict):
-        pass
-
-    class TrainerState:
-        global_step, max_steps = 3, 10
-
-    class Trainer:
-        pass
-    bar, own, empty, state, trainer = tqdm(), tqdm(), tqdm(), TrainerState(), Trainer()
-    own.__dict__ = OwnDict(n=3, total=5, iterable=None)
-    empty.__dict__.clear()
-    trainer.state = trainer
-    lying, slots = Lying(), Slots()
-    slots.n = slots.total = slots
-    bar.__dict__['total'] = bar
-    k = 0
-    huge = 1 << 90
-    negative = 0
-    flag = False
+    from hostile_objects import Endless, TrainerState, objects
+    bar, own, empty, state, trainer, lying, slots = objects()
+    k, huge, negative, flag = 0, 1 << 90, 0, False
     for _ in Endless():
         k += 1
         log('hostile.k', k)
@@ -509,15 +474,12 @@ def hostile():
         negative -= 1
         flag = not flag
         bar.n += 'x'
+        state = TrainerState() if k % 10 == 0 else state
         state.global_step = [True, -5, 1 << 80, 'x', 2.5, None][k % 6]
-        if k % 10 == 0:
-            state = TrainerState()
         if k == 30:
             break
-    k = 0
-    for _ in range(1 << 70, (1 << 70) + 20):
-        k += 1
-        log('hostile.k', k)
+    for k in range(1 << 70, (1 << 70) + 20):
+        log('hostile.k', k - (1 << 70) + 1)
     return lying, slots, huge, negative, flag, own, empty, trainer
 
 
