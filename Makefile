@@ -63,6 +63,7 @@ TEST_LIBS := $(shell $(PKG_CONFIG) --libs check vterm 2>/dev/null) -lutil
 
 SOURCES := $(sort $(shell find src ui -name '*.c' ! -path src/main.c ! -path 'src/python/*'))
 OBJECTS := $(SOURCES:%.c=$(BUILD)/%.o)
+LAUNCH := $(sort $(wildcard src/python/launch/*.py))
 RULES := $(sort $(wildcard config/rules/*.yaml))
 SUPPORT := $(wildcard tests/support/*.c)
 SUPPORT_OBJECTS := $(SUPPORT:%.c=$(BUILD)/%.o)
@@ -255,6 +256,16 @@ install: all
 	$(INSTALL) -m 644 config/pmtop.yaml $(DESTDIR)$(DATADIR)/pmtop.yaml
 	$(INSTALL) -d $(DESTDIR)$(DATADIR)/rules
 	$(INSTALL) -m 644 $(RULES) $(DESTDIR)$(DATADIR)/rules
+	$(INSTALL) -d $(DESTDIR)$(DATADIR)/python/launch
+	$(INSTALL) -m 644 $(LAUNCH) $(DESTDIR)$(DATADIR)/python/launch
+	-$(PYTHON) -m compileall -q -s "$(DESTDIR)" -p / $(DESTDIR)$(DATADIR)/python/launch
+	@if [ -f $(BUILD)/python/.built ]; then \
+	  echo "$(INSTALL) $(BUILD)/python/site/pmtop $(DESTDIR)$(DATADIR)/python/site/pmtop"; \
+	  $(INSTALL) -d $(DESTDIR)$(DATADIR)/python/site/pmtop && \
+	  $(INSTALL) -m 644 $(BUILD)/python/site/pmtop/*.* $(DESTDIR)$(DATADIR)/python/site/pmtop; \
+	else \
+	  echo "without the Python package, which pmtop -- COMMAND uses where an environment has none: 'make python install' adds it"; \
+	fi
 	$(INSTALL) -d $(DESTDIR)$(COMPLETIONDIR)
 	$(INSTALL) -m 644 config/completion/pmtop.bash $(DESTDIR)$(COMPLETIONDIR)/pmtop
 	@for page in $(MAN_PAGES); do \
@@ -266,6 +277,7 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml $(DESTDIR)$(COMPLETIONDIR)/pmtop
 	rm -f $(foreach page,$(MAN_PAGES),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
+	rm -rf $(DESTDIR)$(DATADIR)/python
 	rm -f $(foreach file,$(RULES),$(DESTDIR)$(DATADIR)/rules/$(notdir $(file)))
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/rules $(DESTDIR)$(DATADIR)
 

@@ -35,7 +35,7 @@ static bool collect_next(struct collect *collect)
 		{ .fd = collect->signal_fd, .events = POLLIN } };
 	int64_t left_ms = (collect->until_ns - now_ns) / NS_PER_MS + 1;
 	poll(ready, 2, collect->until_ns == INT64_MAX || left_ms > INT32_MAX ? -1 : (int)left_ms);
-	collect->is_interrupted = signals_have_ended(collect->signal_fd, session->child);
+	collect->is_interrupted = signals_have_ended(collect->signal_fd, session->launch.child);
 	return !collect->is_interrupted;
 }
 

@@ -203,8 +203,8 @@ static enum exit_code export_run(struct work *work, const struct settings *setti
 		work->is_open &= !is_left;
 		work->exporter->close(work->state);
 	}
-	if (is_interrupted && work->session.child)
-		kill(work->session.child, SIGTERM);
+	if (is_interrupted && work->session.launch.child)
+		kill(work->session.launch.child, SIGTERM);
 	code = session_close(&work->session);
 	return work->code ? (enum exit_code)work->code : code;
 }

@@ -176,7 +176,7 @@ static bool wait_for_more(struct unattended *unattended, int64_t now_ns)
 		return false;
 	poll(ready, 2, wait_ms(unattended, now_ns));
 	session_tick(session);
-	return !signals_have_ended(unattended->signal_fd, session->child);
+	return !signals_have_ended(unattended->signal_fd, session->launch.child);
 }
 
 /* pmtop waits for a command that it started even after the recording has ended; it does not wait for other processes.
@@ -193,7 +193,7 @@ static enum exit_code record_until_over(struct unattended *unattended)
 		now_ns = clock_monotonic_ns();
 		if (!unattended->is_over && (now_ns >= unattended->until_ns || !recording_goes_on(&session->recording)))
 			code = end_recording(unattended);
-	} while ((!unattended->is_over || session->child) && wait_for_more(unattended, now_ns));
+	} while ((!unattended->is_over || session->launch.child) && wait_for_more(unattended, now_ns));
 	enum exit_code end_code = end_recording(unattended);
 	return code != EXIT_OK ? code : end_code;
 }
@@ -204,7 +204,7 @@ static enum exit_code run_record(const struct options *options, const struct set
 	enum exit_code code = session_open(&unattended.session, options, settings);
 	if (code != EXIT_OK)
 		return code;
-	bool has_child = unattended.session.child != 0;
+	bool has_child = unattended.session.launch.child != 0;
 	if (options->record_s > 0)
 		unattended.until_ns = unattended.session.recording.begun_ns + (int64_t)(options->record_s * (double)NS_PER_S);
 	unattended.signal_fd = signals_open_ending();

@@ -117,14 +117,14 @@ static enum exit_code run_stream(const struct options *options, const struct set
 		is_open = output_flush_while(&stream.out, &output_code, go_on_unread, &stream);
 	}
 	buffer_release(&stream.out);
-	if (is_interrupted && stream.session.child)
-		kill(stream.session.child, SIGTERM);
+	if (is_interrupted && stream.session.launch.child)
+		kill(stream.session.launch.child, SIGTERM);
 	/* A recording of -w that failed makes the command fail. */
 	struct reason why;
 	recording_end(&stream.session.recording);
 	stream.session.recording.is_emitted = false;
 	if (recording_has_stopped(&stream.session.recording, &why) && stream.session.recording.state.error &&
-		command_fail(STATUS_IO, &why) != EXIT_OK && !stream.session.child)
+		command_fail(STATUS_IO, &why) != EXIT_OK && !stream.session.launch.child)
 		output_code = EXIT_RUNTIME;
 	code = session_close(&stream.session);
 	return output_code ? EXIT_RUNTIME : code;

@@ -45,8 +45,8 @@ static void watch(const struct summarize_how *how, struct session *session, stru
 			session_wait(session, WAIT_MS);
 	}
 	/* End the command that pmtop started. */
-	if (session->child)
-		kill(session->child, SIGTERM);
+	if (session->launch.child)
+		kill(session->launch.child, SIGTERM);
 }
 
 static void take_host(const struct session *session, struct summary *out)
@@ -81,7 +81,7 @@ static enum exit_code summarize_session(const struct summarize_how *how, const s
 	struct keeper keeper;
 	enum exit_code code = session_open(&session, options, settings);
 	if (code != EXIT_OK)
-		return session.child ? status_of_short(session.child, how->label, code) : code;
+		return session.launch.child ? status_of_short(session.launch.child, how->label, code) : code;
 	/* No rules: a summary has no warnings. */
 	session.judge_from_ns = INT64_MAX;
 	summary_init(out);
@@ -89,7 +89,7 @@ static enum exit_code summarize_session(const struct summarize_how *how, const s
 	void (*on_interrupt)(int) = signal(SIGINT, interrupt), (*on_end)(int) = signal(SIGTERM, interrupt);
 	watch(how, &session, &keeper);
 	int run = session_run(&session);
-	bool is_whole = keeper_end(&keeper, session.model, run), is_ours = session.child != 0,
+	bool is_whole = keeper_end(&keeper, session.model, run), is_ours = session.launch.child != 0,
 		 is_cut = is_ours && !session.model->target_ended;
 	take_host(&session, out);
 	session_note_damage(&session);

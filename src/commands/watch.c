@@ -190,6 +190,15 @@ static void draw(struct watch *watch)
 	watch->is_dirty = false;
 }
 
+static void show_news(struct watch *watch)
+{
+	if (!watch->session.news[0])
+		return;
+	screen_message(watch->screen, watch->session.news);
+	watch->session.news[0] = '\0';
+	watch->is_dirty = true;
+}
+
 static void watch_until_quit(struct watch *watch)
 {
 	bool is_followed = true;
@@ -216,6 +225,7 @@ static void watch_until_quit(struct watch *watch)
 		if (poll(ready, sizeof ready / sizeof *ready, wait_ms) < 0 && errno != EINTR)
 			return;
 		session_tick(&watch->session);
+		show_news(watch);
 		if (ready[1].revents) {
 			watch->has_quit = signals_answer(watch->signal_fd, watch->terminal);
 			watch->is_dirty = true;
@@ -260,9 +270,9 @@ static void print_summary(struct watch *watch)
 	session->recording.is_emitted = false;
 	if (recording_has_stopped(&session->recording, &why))
 		buffer_printf(&out, "pmtop: %s\n", why.text);
-	if (session->child_log[0])
-		buffer_printf(&out, "pmtop: its output is in %s\n", session->child_log);
-	if (session->child && !model->target_ended)
+	if (session->launch.log[0])
+		buffer_printf(&out, "pmtop: its output is in %s\n", session->launch.log);
+	if (session->launch.child && !model->target_ended)
 		buffer_puts(&out, "pmtop: waiting for it to exit, to return its status (^C ends it)\n");
 	struct summary_wait wait = { watch->signal_fd, clock_monotonic_ns() + SUMMARY_WAIT_NS };
 	output_flush_while(&out, &code, waits_for_reader, &wait);

@@ -316,6 +316,39 @@ static void say_python(struct doctor *doctor, const struct model *model, const c
 			"%s, without the package pmtop", version);
 }
 
+/* Copies the value of a variable of an environment, as /proc/PID/environ has it. */
+static bool find_variable(const char *environment, size_t length, const char *name, char *out, size_t size)
+{
+	size_t name_length = strlen(name);
+	for (const char *at = environment; at < environment + length; at += strlen(at) + 1) {
+		if (strncmp(at, name, name_length) == 0 && at[name_length] == '=') {
+			text_clean(out, size, at + name_length + 1, strlen(at + name_length + 1));
+			return true;
+		}
+	}
+	return false;
+}
+
+static void check_launch(struct doctor *doctor, pid_t pid)
+{
+	char *environment = calloc(1, MAPS_SIZE), path[64], report[8], python_path[160] = "";
+	size_t length = 0;
+	snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+	bool is_read = environment && file_read(AT_FDCWD, path, environment, MAPS_SIZE, &length) == STATUS_OK;
+	doctor_row(doctor, "launch mode", false);
+	if (!is_read)
+		doctor_say(doctor, FINDING_MISSING, doctor_access_remedy(), "no permission to read its environment");
+	else if (!find_variable(environment, length, "PMTOP_LAUNCH", report, sizeof report))
+		doctor_say(
+			doctor, FINDING_OFF, "start it by pmtop -- COMMAND, which instruments PyTorch", "not started by pmtop");
+	else if (find_variable(environment, length, "PYTHONPATH", python_path, sizeof python_path))
+		doctor_say(doctor, FINDING_OK, NULL, "started by pmtop: its PYTHONPATH begins with %.*s",
+			(int)strcspn(python_path, ":"), python_path);
+	else
+		doctor_say(doctor, FINDING_MISSING, NULL, "started by pmtop, but without its PYTHONPATH");
+	free(environment);
+}
+
 static void check_python(struct doctor *doctor, const struct model *model, pid_t pid)
 {
 	char *maps = calloc(1, MAPS_SIZE), path[64], program[512];
@@ -379,6 +412,7 @@ void doctor_check_process(struct doctor *doctor)
 		check_counts(doctor, model);
 		check_namespaces(doctor, pid);
 		check_python(doctor, model, pid);
+		check_launch(doctor, pid);
 	}
 	add_the_rest(doctor, model);
 }

@@ -34,6 +34,7 @@ struct options {
 	const char *demo;     /* --demo: "SCENARIO:SEED", "" = the default scenario; NULL = not given */
 	const char *replay;   /* -r FILE, or a file given as the target: a recording; "-" = standard input */
 	char **child;         /* after --, or NULL */
+	bool no_instrument;   /* --no-instrument: leave the environment of `child` alone */
 	char **words;         /* the arguments after the command */
 	int word_count;
 

@@ -57,65 +57,6 @@ static enum status find_run(struct session *session, const char *name, pid_t *pi
 	return status;
 }
 
-/* While pmtop uses standard output for the screen or the stream, the command's output goes to
- * $XDG_STATE_HOME/pmtop/output-PID.log (~/.local/state). */
-static int open_child_log(struct session *session)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-	char folder[400];
-	if (state && state[0] == '/')
-		snprintf(folder, sizeof folder, "%s/pmtop", state);
-	else if (home && home[0] == '/')
-		snprintf(folder, sizeof folder, "%s/.local/state/pmtop", home);
-	else
-		return open("/dev/null", O_WRONLY | O_CLOEXEC);
-	for (char *slash = folder + 1; (slash = strchr(slash, '/')); slash++) {
-		*slash = '\0';
-		mkdir(folder, 0700);
-		*slash = '/';
-	}
-	mkdir(folder, 0700);
-	snprintf(session->child_log, sizeof session->child_log, "%s/output-%d.log", folder, (int)getpid());
-	int log = open(session->child_log, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (log < 0)
-		session->child_log[0] = '\0';
-	return log >= 0 ? log : open("/dev/null", O_WRONLY | O_CLOEXEC);
-}
-
-static enum status start_child(struct session *session, char **command, bool is_output_ours, struct reason *why_not)
-{
-	int ready[2], log = is_output_ours ? open_child_log(session) : -1;
-	if (pipe2(ready, O_CLOEXEC) < 0)
-		return reason_set(
-			why_not, STATUS_IO, "close some programs", "cannot start %s: %s", command[0], strerror(errno));
-	pid_t child = fork();
-	if (child == 0) {
-		signal(SIGPIPE, SIG_DFL);
-		signal(SIGXFSZ, SIG_DFL);
-		if (log >= 0) {
-			int nothing = open("/dev/null", O_RDONLY);
-			dup2(nothing, STDIN_FILENO);
-			dup2(log, STDOUT_FILENO);
-			dup2(log, STDERR_FILENO);
-		}
-		execvp(command[0], command);
-		int error = errno;
-		_exit(write(ready[1], &error, sizeof error) == (ssize_t)sizeof error ? 127 : 126);
-	}
-	if (log >= 0)
-		close(log);
-	close(ready[1]);
-	int error = child < 0 ? errno : 0;
-	if (child > 0 && read(ready[0], &error, sizeof error) > 0)
-		waitpid(child, NULL, 0);
-	close(ready[0]);
-	if (error)
-		return reason_set(why_not, error == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, "check the command after --",
-			"cannot start %s: %s", command[0], strerror(error));
-	session->child = child;
-	return STATUS_OK;
-}
-
 static void end_session(struct session *session)
 {
 	if (session->collector)
@@ -242,11 +183,12 @@ static enum exit_code code_of_child(int status)
 }
 
 /* A command may exit before pmtop can watch it: pmtop then returns its status. */
-static bool has_ended_at_once(const struct session *session, const char *name, enum exit_code *code)
+static bool has_ended_at_once(struct session *session, const char *name, enum exit_code *code)
 {
 	int status;
-	if (!session->child || waitpid(session->child, &status, WNOHANG) != session->child)
+	if (!session->launch.child || waitpid(session->launch.child, &status, WNOHANG) != session->launch.child)
 		return false;
+	launch_python_end(&session->launch.python);
 	fprintf(stderr, "pmtop: %.100s exited before pmtop could watch it\n", name);
 	*code = code_of_child(status) == EXIT_OK ? EXIT_ENDED : code_of_child(status);
 	return true;
@@ -261,8 +203,9 @@ static enum status open_watched(struct session *session, const struct options *o
 	if (options->child) {
 		bool is_ours = (options->command->traits & COMMAND_STREAMS) ||
 			((options->command->traits & COMMAND_HAS_SCREEN) && isatty(STDOUT_FILENO));
-		status = start_child(session, options->child, is_ours, reason);
-		pid = session->child;
+		session->is_on_screen = is_ours && !(options->command->traits & COMMAND_STREAMS);
+		status = launch_start(&session->launch, options->child, is_ours, !options->no_instrument, reason);
+		pid = session->launch.child;
 	} else if (options->run_name) {
 		status = find_run(session, options->run_name, &pid, reason);
 	}
@@ -315,8 +258,9 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	if (status == STATUS_OK && !session->player)
 		status = start_collector(session, options, &reason);
 	if (status != STATUS_OK) {
-		if (session->child && kill(session->child, SIGTERM) == 0)
-			waitpid(session->child, NULL, 0);
+		if (session->launch.child && kill(session->launch.child, SIGTERM) == 0)
+			launch_wait(&session->launch);
+		launch_python_end(&session->launch.python);
 		target_close(&session->target);
 		end_session(session);
 		return command_fail(status, &reason);
@@ -350,8 +294,34 @@ void session_apply(struct session *session, const struct sample_set *set)
 	session_tick(session);
 }
 
+static bool has_published_run(const struct model *model)
+{
+	for (unsigned i = 0; i < model->run_count; i++)
+		if (model->runs[i].is_used && !model->runs[i].is_counted)
+			return true;
+	return false;
+}
+
+static bool report_launch(struct session *session, bool publishes, int64_t now_ns)
+{
+	struct reason news;
+	bool is_failure;
+	if (!launch_python_news(&session->launch.python, publishes, now_ns, &news, &is_failure))
+		return false;
+	const char *between = news.remedy[0] ? ": " : "";
+	if (!session->is_on_screen) {
+		fprintf(stderr, "pmtop: %s%s%s\n", news.text, between, news.remedy);
+		return true;
+	}
+	snprintf(session->news, sizeof session->news, "%s%s%s", news.text, between, news.remedy);
+	if (is_failure)
+		alerts_note(&session->alerts, now_ns, "launch", SEVERITY_INFO, &news);
+	return true;
+}
+
 void session_tick(struct session *session)
 {
+	report_launch(session, has_published_run(session->model), clock_monotonic_ns());
 	hooks_update(session->hooks, &session->alerts, session->model, clock_monotonic_ns());
 }
 
@@ -483,10 +453,13 @@ static void say_damage(const struct session *session)
 
 enum exit_code session_close(struct session *session)
 {
+	bool has_child = session->launch.child != 0;
 	say_damage(session);
 	end_session(session);
-	int status = 0;
-	if (!session->child || waitpid(session->child, &status, 0) < 0)
-		return EXIT_OK;
-	return code_of_child(status);
+	int status = launch_wait(&session->launch);
+	session->is_on_screen = false;
+	for (bool has_news = has_child; has_news;)
+		has_news = report_launch(session, true, INT64_MAX);
+	launch_python_end(&session->launch.python);
+	return has_child ? code_of_child(status) : EXIT_OK;
 }

@@ -15,6 +15,7 @@
 #include "src/playback/recording.h"
 #include "src/rules/alerts.h"
 #include "src/rules/rule_book.h"
+#include "src/session/children/launch.h"
 #include "src/session/command.h"
 #include "src/sources/choices.h"
 
@@ -43,8 +44,9 @@ struct session {
 	char region_path[512]; /* of an ended run (-s) */
 	char wanted_run[128];  /* -s: the run to show, by name; empty = the first */
 	pid_t wanted_pid;      /* -s NAME.PID; 0 = any */
-	pid_t child;           /* the command that pmtop started (-- COMMAND); 0 = none */
-	char child_log[512];   /* the file with its output; empty = it shares pmtop's output */
+	struct launch launch;  /* the command that pmtop started (-- COMMAND) */
+	bool is_on_screen;     /* news go to the screen, not to standard error */
+	char news[512];        /* to be shown on the screen; empty = none */
 };
 
 /* Opens the target in `options` and starts to watch it. The first readings are applied when it returns. Unless it
@@ -52,7 +54,7 @@ struct session {
 enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings);
 /* Applies a set to the model and, a few times a second of model time, evaluates the rules. */
 void session_apply(struct session *session, const struct sample_set *set);
-/* Updates the hooks. To be called after each wait. */
+/* Updates the hooks, and reports whether the command's PyTorch is instrumented. To be called after each wait. */
 void session_tick(struct session *session);
 /* The longest wait until the next tick, in milliseconds; −1 = no limit. */
 int session_tick_ms(const struct session *session);

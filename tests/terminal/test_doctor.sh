@@ -86,6 +86,7 @@ has memory_is_read                       '^  ok +memory '
 has gpus_of_a_process_are_reported           '^  (ok|off|missing) +GPUs '
 has counters_of_a_process_are_reported       '^  (ok|off|missing) +CPU counters '
 has it_is_no_python                      '^  off +Python +.*is not Python'
+has it_was_not_launched                  '^  off +launch mode +not started by pmtop'
 
 "$trainer" --name doctored --epochs 100000 --batches 20 --step-ms 2 --workers 2 > /dev/null 2>&1 & trainer_pid=$!
 waited=0

@@ -49,6 +49,7 @@ const struct option_row option_rows[] = {
 	FLAG("no-nvml", 0, no_nvml, 0, "do not load NVIDIA's NVML library"),
 	FLAG("counters", 0, counters, 0, "count cycles and instructions from the start"),
 	VALUE(TEXT, "config", 0, config, 0, "FILE", "read FILE instead of your pmtop.yaml"),
+	FLAG("no-instrument", 0, no_instrument, 0, "-- COMMAND: do not instrument its PyTorch"),
 	FLAG("all", 0, all, FOR(stream), "JSON: all flagged batches in every object"),
 	VALUE(TEXT, "view", 0, view, FOR(watch) | FOR(once), "NAME", "open this view first (--view=list names them)"),
 	OTHER("size", 0, FOR(once), "COLUMNSxROWS", "size of the screen (120x40)"),

@@ -1,0 +1,3 @@
+#!/bin/sh
+# pmtop -- COMMAND instruments PyTorch without a change to the script: launch.py.
+exec python3 "$(dirname "$0")/launch.py"
