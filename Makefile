@@ -90,7 +90,7 @@ all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
 $(BUILD)/pmtop: $(BUILD)/src/main.o $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/libpmtop.a: $(OBJECTS) $(BUILD)/rules_builtin.o
+$(BUILD)/libpmtop.a: $(OBJECTS) $(BUILD)/rules_builtin.o $(BUILD)/phases_builtin.o $(BUILD)/frameworks_builtin.o
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
@@ -102,7 +102,12 @@ $(BUILD)/rules_builtin.c: $(RULES) config/rules Makefile
 	    echo "{ \"$${file##*/}\","; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' "$$file"; echo '},'; \
 	  done; echo '{ 0 } };'; } > $@
 
-$(BUILD)/rules_builtin.o: $(BUILD)/rules_builtin.c | $(BUILD)/.needs
+# The tables of library functions and their phases, and of frameworks.
+$(BUILD)/phases_builtin.c $(BUILD)/frameworks_builtin.c: $(BUILD)/%_builtin.c: config/%.yaml config/%.awk
+	@mkdir -p $(@D)
+	@awk -f config/$*.awk config/$*.yaml > $@.part && mv $@.part $@
+
+$(BUILD)/%_builtin.o: $(BUILD)/%_builtin.c | $(BUILD)/.needs
 	$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
 
 $(BUILD)/%.o: %.c | $(BUILD)/.needs
@@ -153,11 +158,12 @@ $(TEST_OBJECTS) $(SUPPORT_OBJECTS): | $(BUILD)/.needs-test
 $(BUILD)/tests/unit/test_gpu_libdrm.o: ALL_CFLAGS += $(shell $(PKG_CONFIG) --cflags umockdev-1.0 2>/dev/null | sed 's/-I/-isystem /g')
 $(BUILD)/tests/unit/test_gpu_libdrm: TEST_LIBS += $(shell $(PKG_CONFIG) --libs umockdev-1.0 2>/dev/null)
 
-# What tests/terminal/counter.py asks.
-$(BUILD)/tests/terminal/counting: $(BUILD)/tests/terminal/counting.o $(BUILD)/libpmtop.a
+# What tests/terminal/counter.py and loops.py ask.
+ASKED := $(BUILD)/tests/terminal/counting $(BUILD)/tests/terminal/looping
+$(ASKED): %: %.o $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-programs: all $(TEST_PROGRAMS) $(WORKLOADS) $(FAKE_NVML) $(BUILD)/tests/terminal/counting
+programs: all $(TEST_PROGRAMS) $(WORKLOADS) $(FAKE_NVML) $(ASKED)
 
 check: programs
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $(TEST_PROGRAMS) $(TEST_SCRIPTS)
@@ -172,7 +178,7 @@ check-queue: $(QUEUE_PARTS) | $(BUILD)/.needs-test
 	$(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $(BUILD)/test_queue $(QUEUE_PARTS) $(LIBS) $(TEST_LIBS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/run $(BUILD)/test_queue
 
--include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(BUILD)/tests/bench/stream.d $(BUILD)/tests/terminal/counting.d $(FUZZERS:=.d) $(BUILD)/src/main.d
+-include $(OBJECTS:.o=.d) $(TEST_OBJECTS:.o=.d) $(SUPPORT_OBJECTS:.o=.d) $(BENCHES:=.d) $(BUILD)/tests/bench/why/synthetic.d $(BUILD)/tests/bench/stream.d $(ASKED:=.d) $(FUZZERS:=.d) $(BUILD)/src/main.d
 
 # -- Python --------------------------------------------------------------------------------------------------------------------
 

@@ -125,7 +125,7 @@ static void check_region(struct doctor *doctor, const struct model *model)
 	char more[48] = "";
 	if (run->is_counted) {
 		doctor_say(doctor, FINDING_OK, "for phases and causes: import pmtop.torch; pmtop.torch.instrument()",
-			"steps inferred from its DataLoaders: no instrumentation");
+			"steps inferred from its %.60s: no instrumentation", run_inferred(run).what);
 		return;
 	}
 	if (model->run_count > 1)

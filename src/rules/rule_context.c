@@ -20,10 +20,12 @@
 struct of_kind {
 	size_t count;
 	double fastest_s, slowest_s, steps[RUN_RECENT];
+	double own_s[RUN_RECENT]; /* without waits for a CPU */
 };
 
-static void add_step(struct of_kind *of, double step_s)
+static void add_step(struct of_kind *of, double step_s, double wait_s)
 {
+	of->own_s[of->count] = wait_s > 0 && wait_s < step_s ? step_s - wait_s : step_s;
 	of->fastest_s = of->count && of->fastest_s < step_s ? of->fastest_s : step_s;
 	of->slowest_s = of->count && of->slowest_s > step_s ? of->slowest_s : step_s;
 	of->steps[of->count++] = step_s;
@@ -35,6 +37,14 @@ static size_t count_slow(const struct of_kind *of)
 	for (size_t i = 0; i < of->count; i++)
 		count += of->steps[i] > SLOW_RATIO * of->fastest_s;
 	return count;
+}
+
+static double typical_spread(const struct of_kind *of)
+{
+	double steps[RUN_RECENT];
+	memcpy(steps, of->own_s, of->count * sizeof *steps);
+	sort_ascending(steps, of->count);
+	return quantile_of_sorted(steps, of->count, 0.95) / quantile_of_sorted(steps, of->count, 0.05);
 }
 
 /* Kinds differ in their work, so the spread is measured within a kind, and the first step compared with its own kind.
@@ -51,6 +61,7 @@ static void compare_kinds(struct context *context, struct of_kind kinds[RUN_KIND
 			context->fastest_s = of->fastest_s;
 			context->slowest_s = of->slowest_s;
 			context->slow_count = count_slow(of);
+			context->typical_ratio = typical_spread(of);
 			context->spread_kind = i < track->kind_count ? track->kinds[i].kind : NAME_NONE;
 		}
 		if (is_first_known && track_kind(track, track->slow_first_kind) != i)
@@ -105,7 +116,8 @@ static void gather_steps(struct context *context)
 			batch->is_flagged && isfinite(batch->median_s) ? batch_pace_s(batch) - batch->median_s : 0;
 		context->lost_s += lost[context->steps];
 		sum += batch->step_s;
-		add_step(&kinds[track_kind(context->track, batch->kind)], batch_pace_s(batch));
+		add_step(&kinds[track_kind(context->track, batch->kind)], batch_pace_s(batch),
+			batch->has_evidence ? batch->evidence.run_queue_wait_s : NAN);
 		steps[context->steps++] = batch_pace_s(batch);
 	}
 	if (context->steps) {

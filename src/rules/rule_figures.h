@@ -73,6 +73,7 @@ struct context {
 	double first_baseline_s;
 	double fastest_s, slowest_s; /* of the kind with the largest ratio */
 	size_t slow_count;           /* steps of more than twice the fastest of their kind */
+	double typical_ratio;        /* 95th ÷ 5th percentile of that kind, without waits for a CPU */
 	uint32_t spread_kind;        /* that kind */
 	size_t phase_count;          /* outermost phases */
 	struct phase_row phases[READ_PHASES_MAX];

@@ -61,6 +61,7 @@ struct options {
 	const char *only;    /* collect --only=SOURCE[,SOURCE] */
 	double speed;        /* --speed; 0 = not given */
 	const char *at;      /* --at: "90s", "14:02:30", "50%", "#624", "end"; NULL = from the beginning */
+	const char *loop;    /* --loop FILE:LINE: the loop whose iterations are the steps */
 	const char *overlay; /* --overlay FILE: an earlier run beside this one */
 
 	const char *to;                      /* export --to=FORMAT */

@@ -141,6 +141,7 @@ static void set_choices(struct session *session, const struct options *options)
 	choices->config = options->config;
 	choices->wants_counters = settings->counters_always;
 	choices->stacks_hz = settings->stacks_hz;
+	choices->loop = options->loop;
 	for (unsigned i = 0; i < settings->counter_events.count && i < CHOSEN_EVENTS_MAX; i++, word += strlen(word) + 1)
 		choices->events[choices->event_count++] = word;
 	session->target.choices = choices;

@@ -21,6 +21,7 @@ struct source_choices {
 	const char *dev_root;   /* NULL: /dev */
 	unsigned event_count;   /* counters: events: by their libpfm4 names; 0 = the default events */
 	const char *events[CHOSEN_EVENTS_MAX];
+	const char *loop;          /* --loop=FILE:LINE: the loop whose iterations are the steps; NULL = pmtop chooses */
 	double stacks_hz;          /* stack samples per second and Python process; 0 = none */
 	_Atomic bool wants_stacks; /* the user views them (view 7): sample more often */
 	/* the user views the CPU counters (view 9, --counters). Before that none is opened, because each slows down

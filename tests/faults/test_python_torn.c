@@ -14,6 +14,7 @@
 
 #include "src/base/clock.h"
 #include "src/sources/python/counters/py_counter.h"
+#include "src/sources/python/loops/py_loops.h"
 #include "tests/support/suite.h"
 
 enum { OPENINGS = 4, SAMPLES = 1500, EVERYTHING_EACH = 10, POLL_EACH = 5 };
@@ -71,8 +72,11 @@ static const char script[] =
 	"stand_in = importlib.util.module_from_spec(spec)\n"
 	"spec.loader.exec_module(stand_in)\n"
 	"def train(loader):\n"
+	"    done = 0\n"
 	"    for number, batch in enumerate(iter(loader)):\n"
-	"        sum(value for value in range(number))\n"
+	"        done += 1\n"
+	"        for pair in zip(range(9), (x for x in [None] * 9), map(str, range(9))):\n"
+	"            sum(value for value in range(number % 50))\n"
 	"def deep(depth):\n"
 	"    return deep(depth - 1) if depth else train(stand_in.DataLoader(range(4000), batch_size=4))\n"
 	"print('ready', flush=True)\n"
@@ -104,7 +108,7 @@ static void teardown(void)
 }
 
 struct seen {
-	size_t samples, lines, counted, stacks;
+	size_t samples, lines, counted, stacks, loops, polled;
 };
 
 static void sample_all(int fd, unsigned per_mille, struct seen *seen)
@@ -125,7 +129,20 @@ static void sample_all(int fd, unsigned per_mille, struct seen *seen)
 	py_stacks_release(&stacks);
 }
 
-static void sample_once(struct py_sampler *sampler, struct py_counter *counter, size_t number, struct seen *seen)
+static void read_loops(struct py_loops *loops, const struct py_sample *sample, struct seen *seen)
+{
+	struct py_loop found[PY_LOOPS_MAX];
+	double unused;
+	size_t count = py_loops_read(loops, sample, found, PY_LOOPS_MAX);
+	for (size_t i = 0; i < count; i++) {
+		seen->loops += found[i].has_position && strlen(found[i].name) < sizeof found[i].name;
+		seen->polled += py_loop_poll(loops, &found[i]) == PY_LOOP_GOOD;
+	}
+	py_loop_loss(loops, sample, &unused);
+}
+
+static void sample_once(
+	struct py_sampler *sampler, struct py_counter *counter, struct py_loops *loops, size_t number, struct seen *seen)
 {
 	static struct py_sample sample;
 	const struct py_counted *counted;
@@ -136,6 +153,8 @@ static void sample_once(struct py_sampler *sampler, struct py_counter *counter, 
 		for (size_t i = 0; i < sample.count; i++)
 			seen->lines += sample.sites[i].line > 0 && strlen(sample.sites[i].known->code.file) > 0;
 		py_counter_note(counter, &sample, now_ns);
+		if (number % POLL_EACH == 0)
+			read_loops(loops, &sample, seen);
 	}
 	if (number % POLL_EACH == 0 && py_counter_poll(counter, now_ns, &counted, &count) == STATUS_OK)
 		for (size_t i = 0; i < count; i++)
@@ -149,16 +168,19 @@ static struct seen sample_long(unsigned per_mille)
 	for (unsigned opening = 0; opening < OPENINGS; opening++) {
 		struct py_sampler *sampler;
 		struct py_counter *counter;
+		struct py_loops *loops;
 		struct reason why_not;
 		torn_per_mille = 0;
 		ck_assert_int_eq(py_sampler_open(python, fd, &sampler, &why_not), STATUS_OK);
 		ck_assert_int_eq(py_counter_open(py_sampler_process(sampler), &counter, &why_not), STATUS_OK);
+		ck_assert_int_eq(py_loops_open(py_sampler_process(sampler), &loops, &why_not), STATUS_OK);
 		torn_per_mille = per_mille;
 		for (size_t i = 0; i < SAMPLES; i++) {
-			sample_once(sampler, counter, i, &seen);
+			sample_once(sampler, counter, loops, i, &seen);
 			if (i % EVERYTHING_EACH == 0)
 				sample_all(fd, per_mille, &seen);
 		}
+		py_loops_close(loops);
 		py_counter_close(counter);
 		py_sampler_close(sampler);
 	}
@@ -173,6 +195,8 @@ START_TEST(an_intact_process_gives_stacks)
 	ck_assert_uint_ge(seen.lines, seen.samples);
 	ck_assert_uint_gt(seen.counted, OPENINGS);
 	ck_assert_uint_gt(seen.stacks, OPENINGS);
+	ck_assert_uint_gt(seen.loops, OPENINGS);
+	ck_assert_uint_gt(seen.polled, OPENINGS);
 }
 END_TEST
 

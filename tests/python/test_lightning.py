@@ -479,6 +479,37 @@ def test_a_subclass_of_the_users(pl):
     assert copy.deepcopy(mine).extra == 5
 
 
+def test_the_class_itself_is_a_callback(pl):
+    """LightningCLI takes no other."""
+    import pmtop.lightning
+
+    assert issubclass(pmtop.lightning.PmtopCallback, pl.Callback)
+    assert pmtop.lightning.PmtopCallback is pmtop.lightning.PmtopCallback
+    twin = pickle.loads(pickle.dumps(pmtop.lightning.PmtopCallback))
+    assert twin is pmtop.lightning.PmtopCallback and twin.__name__ == "PmtopCallback"
+
+
+def test_importing_it_imports_no_trainer():
+    script = "import sys, pmtop.lightning; print(sorted({name.partition('.')[0] for name in sys.modules} & {'lightning', 'pytorch_lightning'}))"
+    assert watching.run(script).out().splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize("is_loaded", [False, True])
+def test_instrument_without_the_callback(pl, is_loaded):
+    """The sanity check's iterator is kept by the trainer, which must not hide the training. is_loaded: the model comes in evaluation mode."""
+    import pmtop.torch
+
+    module = learner(pl)
+    if is_loaded:
+        module.eval()
+    with pmtop.torch.instrument():
+        pl.Trainer(**{**QUIET, "max_epochs": 3, "num_sanity_val_steps": 2}).fit(module, loader(5), loader(3))
+    seen = reported()
+    modes = {mode: row["count"] for mode, row in seen["modes"].items() if row["count"]}
+    assert modes == {"train": 15, "validation": 2 + 9}
+    assert [epoch["batches"] for epoch in seen["epochs"]] == [5, 5, 5]
+
+
 def test_the_users_profiler_sees_all_and_is_left_alone(pl):
     profiler = pl.profilers.SimpleProfiler()
     trainer = trainer_of(pl, max_epochs=1, profiler=profiler)

@@ -90,8 +90,8 @@ def train_beside():
     return [parameter.tolist() for parameter in model.parameters()]
 
 
-@pytest.mark.parametrize("method", ["batch_requested", "batch_returned", "pass_ends", "pass_begins", "has_forward", "has_backward", "_began", "_note_interval",
-                                    "_check_forward"])
+@pytest.mark.parametrize("method", ["batch_requested", "batch_returned", "pass_ends", "pass_begins", "has_forward", "has_backward", "_adopt",
+                                    "_begin_next", "_note_interval", "_check_forward"])
 def test_errors_anywhere_in_the_loop_are_caught(monkeypatch, capfd, method):
     plain = train_beside()
     on = pmtop.torch.instrument()

@@ -87,6 +87,42 @@ START_TEST(without_a_region_the_process_is_shown_and_how_to_instrument)
 }
 END_TEST
 
+/* One sentence, with the line for the framework on the Python stacks, not for one that is only imported. */
+START_TEST(without_steps_the_line_for_the_framework_is_shown)
+{
+	static const struct {
+		const char *function, *file, *shows;
+	} cases[] = {
+		{ "fit", "/v/lib/python3.11/site-packages/keras/src/backend/jax/trainer.py",
+			"with Keras, pass callbacks=[pmtop.keras.PmtopCallback()] to model.fit()." },
+		{ "Module._call_impl", "/v/lib/python3.11/site-packages/torch/nn/modules/module.py",
+			"with PyTorch, add import pmtop.torch; pmtop.torch.instrument() before the training." },
+		{ "cache_miss", "/v/lib/python3.11/site-packages/jax/_src/pjit.py",
+			"with JAX, add import pmtop.jax; pmtop.jax.instrument() before the training." },
+		{ "<module>", "/v/lib/python3.11/site-packages/keras/src/layers/layer.py", "pmtop.batches(loader)" },
+		{ "fit", "/home/me/torch/train.py", "pmtop.batches(loader)" },
+	};
+	struct story_options options = long_run();
+	options.is_published = false;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct stage stage;
+		stage_open(&stage, &options, 200, 60);
+		stage_play(&stage, 1);
+		sample_set_clear(&stage.set);
+		stage.set.time_ns = stage.model->now_ns;
+		struct record *record = sample_set_add(&stage.set, RECORD_CODE, 0, stage.set.time_ns);
+		record->code.id = 1;
+		record->code.function = cases[i].function;
+		record->code.file = cases[i].file;
+		model_apply(stage.model, &stage.set);
+		stage_draw(&stage);
+		ck_assert(stage_shows(&stage, "looked for published batches"));
+		ck_assert_msg(stage_shows(&stage, cases[i].shows), "%s", cases[i].file);
+		stage_close(&stage);
+	}
+}
+END_TEST
+
 START_TEST(before_the_first_set_it_waits)
 {
 	struct story_options options = long_run();
@@ -453,6 +489,7 @@ int main(void)
 	tcase_add_test(tests, blocks_carry_the_same);
 	tcase_add_test(tests, a_run_without_read_permission_is_reported);
 	tcase_add_test(tests, without_a_region_the_process_is_shown_and_how_to_instrument);
+	tcase_add_test(tests, without_steps_the_line_for_the_framework_is_shown);
 	tcase_add_test(tests, before_the_first_set_it_waits);
 	tcase_add_test(tests, before_the_first_batch_ended_it_says_so);
 	tcase_add_test(tests, a_long_warm_up_is_cut_off_and_the_others_fill_the_plot);

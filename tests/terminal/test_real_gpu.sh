@@ -24,7 +24,7 @@ read_end full
 holds full_has_no_slow_batch            "not o['flagged'] and not o['patterns'] and o['batch']['count'] == 201"
 holds full_is_even                      "'variance' not in warnings and 'flagged_batches' not in warnings and 'slow_period' not in warnings"
 holds full_runs_at_the_gpus_pace        "abs(o['recent']['p50_s'] - 0.106) < 0.002 and o['recent']['p95_s'] < 0.11"
-holds full_shares_are_of_the_gpus_clock "'GPU clock' in warnings['slow_backward']['message'] and warnings['slow_backward']['severity'] == 'info'"
+holds full_is_healthy                   "not {'slow_backward', 'slow_forward', 'bottleneck', 'consider_optimizing'} & set(warnings)"
 holds full_is_at_its_power_limit        "g['throttle'] == ['power_cap'] and warnings['gpu_throttled_power']['severity'] == 'info' and 680 < g['power_w'] <= 701"
 holds full_is_busy_and_full             "g['utilisation_ratio'] > 0.95 and 0.93 < g['sm_active_ratio'] < 0.95 and 0.4 < g['tensor_active_ratio'] < 0.5"
 holds full_has_its_memory               "abs(g['process_memory_bytes'] - 16210 * 2**20) < 2**20 and abs(g['memory_used_bytes'] - 16219 * 2**20) < 2**20"

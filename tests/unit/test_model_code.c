@@ -186,22 +186,101 @@ START_TEST(samples_of_a_snapshot_are_not_of_the_last_minute)
 }
 END_TEST
 
+#define PACKAGES "/x/lib/python3.11/site-packages/"
+
 START_TEST(phases_follow_the_libraries_functions)
 {
 	static const struct {
 		const char *function, *file;
 		enum code_phase phase;
 	} rows[] = {
-		{ "_BaseDataLoaderIter.__next__", "/x/site-packages/torch/utils/data/dataloader.py", CODE_PHASE_DATA },
-		{ "__next__", "/x/site-packages/torch/utils/data/dataloader.py", CODE_PHASE_DATA },
+		{ "_BaseDataLoaderIter.__next__", PACKAGES "torch/utils/data/dataloader.py", CODE_PHASE_DATA },
+		{ "__next__", PACKAGES "torch/utils/data/dataloader.py", CODE_PHASE_DATA },
 		{ "Module._call_impl", "/x/torch/nn/modules/module.py", CODE_PHASE_FORWARD },
 		{ "Optimizer.profile_hook_step.<locals>.wrapper", "/x/torch/optim/optimizer.py", CODE_PHASE_OPTIMIZER },
 		{ "GradScaler.unscale_", "/x/torch/amp/grad_scaler.py", CODE_PHASE_OPTIMIZER },
+		{ "_find_and_load", "<frozen importlib._bootstrap>", CODE_PHASE_IMPORT },
+		{ "Accelerator.backward", PACKAGES "accelerate/accelerator.py", CODE_PHASE_BACKWARD },
+		{ "Trainer.get_batch_samples", PACKAGES "transformers/trainer.py", CODE_PHASE_DATA },
+		{ "EpochIterator._enumerate_iterator", PACKAGES "keras/src/trainers/epoch_iterator.py", CODE_PHASE_DATA },
+		{ "BaseOptimizer.apply", PACKAGES "keras/src/optimizers/base_optimizer.py", CODE_PHASE_OPTIMIZER },
+		{ "Layer.__call__", PACKAGES "keras/src/layers/layer.py", CODE_PHASE_FORWARD },
+		{ "JAXTrainer._make_function.<locals>.iterator_step", PACKAGES "keras/src/backend/jax/trainer.py",
+			CODE_PHASE_COMPUTE },
+		{ "TensorFlowTrainer.evaluate", PACKAGES "keras/src/backend/tensorflow/trainer.py", CODE_PHASE_VALIDATION },
+		{ "OwnedIterator.__next__", PACKAGES "tensorflow/python/data/ops/iterator_ops.py", CODE_PHASE_DATA },
+		{ "Function.__call__", PACKAGES "tensorflow/python/eager/polymorphic_function/polymorphic_function.py",
+			CODE_PHASE_COMPUTE },
+		{ "trace_function", PACKAGES "tensorflow/python/eager/polymorphic_function/tracing_compilation.py",
+			CODE_PHASE_COMPILE },
+		{ "GradientTape.gradient", PACKAGES "tensorflow/python/eager/backprop.py", CODE_PHASE_BACKWARD },
+		{ "compile_or_get_cached", PACKAGES "jax/_src/compiler.py", CODE_PHASE_COMPILE },
+		{ "_cpp_pjit.<locals>.cache_miss", PACKAGES "jax/_src/pjit.py", CODE_PHASE_COMPUTE },
+		{ "ArrayImpl._value", PACKAGES "jax/_src/array.py", CODE_PHASE_COMPUTE },
+		{ "Booster.update", PACKAGES "xgboost/core.py", CODE_PHASE_COMPUTE },
+		{ "Booster.eval_set", PACKAGES "xgboost/core.py", CODE_PHASE_VALIDATION },
+		{ "dispatch_data_backend", PACKAGES "xgboost/data.py", CODE_PHASE_DATA },
+		{ "Booster.update", PACKAGES "lightgbm/basic.py", CODE_PHASE_COMPUTE },
+		{ "Dataset._lazy_init", PACKAGES "lightgbm/basic.py", CODE_PHASE_DATA },
+		{ "_fit_context.<locals>.decorator.<locals>.wrapper", PACKAGES "sklearn/base.py", CODE_PHASE_COMPUTE },
 		{ "backward", "/home/me/backward.py", CODE_PHASE_OTHER },
 		{ "backward", "/home/me/mytorch/_tensor.py", CODE_PHASE_OTHER },
+		{ "Queue.get", "/usr/lib/python3.11/multiprocessing/queues.py", CODE_PHASE_OTHER },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-		ck_assert_msg(code_phase_of(rows[i].function, rows[i].file) == rows[i].phase, "%s", rows[i].function);
+		ck_assert_msg(code_phase_of(rows[i].function, rows[i].file, NULL) == rows[i].phase, "%s", rows[i].function);
+}
+END_TEST
+
+START_TEST(a_phase_may_depend_on_the_caller)
+{
+	static const char queues[] = "/usr/lib/python3.11/multiprocessing/queues.py";
+	ck_assert_int_eq(code_phase_of("Queue.get", queues, PACKAGES "torch/utils/data/_utils/worker.py"), CODE_PHASE_IDLE);
+	ck_assert_int_eq(code_phase_of("Queue.get", queues, PACKAGES "torch/utils/data/dataloader.py"), CODE_PHASE_OTHER);
+}
+END_TEST
+
+/* An idle worker waits for indices; one that loads an item has the phase data. */
+START_TEST(a_worker_that_waits_for_indices_is_idle)
+{
+	begin_set(1);
+	emit_group(1, TRAINER, 10, 1);
+	emit_code(1, "_worker_loop", PACKAGES "torch/utils/data/_utils/worker.py", false);
+	emit_code(2, "Queue.get", "/usr/lib/python3.11/multiprocessing/queues.py", false);
+	emit_code(3, "wait", "/usr/lib/python3.11/multiprocessing/connection.py", false);
+	emit_code(4, "Set.__getitem__", "/home/me/data.py", true);
+	emit_node(1, 0, 1, 1, 1);
+	emit_node(2, 1, 1, 2, 1);
+	emit_node(3, 2, 1, 3, 1);
+	emit_node(4, 1, 1, 4, 1);
+	emit_time(3, 0.9);
+	emit_time(4, 0.1);
+	model_apply(model, &set);
+	const struct code_group *group = &model->code.groups[0];
+	ck_assert_double_eq_tol(group->phases[CODE_PHASE_IDLE].total_s, 0.9, 1e-9);
+	ck_assert_double_eq_tol(group->phases[CODE_PHASE_DATA].total_s, 0.1, 1e-9);
+}
+END_TEST
+
+/* Keras on PyTorch: the step runs uncompiled, and its parts have their own phases. */
+START_TEST(the_parts_of_a_step_come_before_the_step)
+{
+	begin_set(1);
+	emit_group(1, TRAINER, 10, 1);
+	emit_code(1, "TorchTrainer.train_step", PACKAGES "keras/src/backend/torch/trainer.py", false);
+	emit_code(2, "Layer.__call__", PACKAGES "keras/src/layers/layer.py", false);
+	emit_code(3, "BaseOptimizer.apply", PACKAGES "keras/src/optimizers/base_optimizer.py", false);
+	emit_node(1, 0, 1, 1, 1);
+	emit_node(2, 1, 1, 2, 1);
+	emit_node(3, 1, 1, 3, 1);
+	emit_time(1, 0.2);
+	emit_time(2, 0.5);
+	emit_time(3, 0.3);
+	model_apply(model, &set);
+	const struct code_group *group = &model->code.groups[0];
+	ck_assert_double_eq_tol(group->phases[CODE_PHASE_COMPUTE].total_s, 0.2, 1e-9);
+	ck_assert_double_eq_tol(group->phases[CODE_PHASE_FORWARD].total_s, 0.5, 1e-9);
+	ck_assert_double_eq_tol(group->phases[CODE_PHASE_OPTIMIZER].total_s, 0.3, 1e-9);
 }
 END_TEST
 
@@ -288,6 +367,9 @@ int main(void)
 	tcase_add_test(tests, the_last_minute_has_the_samples_emitted_in_it);
 	tcase_add_test(tests, samples_of_a_snapshot_are_not_of_the_last_minute);
 	tcase_add_test(tests, phases_follow_the_libraries_functions);
+	tcase_add_test(tests, a_phase_may_depend_on_the_caller);
+	tcase_add_test(tests, a_worker_that_waits_for_indices_is_idle);
+	tcase_add_test(tests, the_parts_of_a_step_come_before_the_step);
 	tcase_add_test(tests, an_outer_phase_stays_but_for_an_optimizers);
 	tcase_add_test(tests, records_that_make_no_sense_are_left_out);
 	tcase_add_test(tests, shares_say_how_far_off_they_may_be);

@@ -489,6 +489,37 @@ static void open_later_body(void *argument, int in, int out)
 	}
 }
 
+static void map_library_body(void *path, int in, int out)
+{
+	int fd = open(path, O_RDONLY);
+	mmap(NULL, 1, PROT_READ, MAP_PRIVATE, fd, 0);
+	child_ready(out);
+	child_wait(in);
+}
+
+/* The mapped libraries show which line brings steps. */
+START_TEST(without_a_region_the_remedy_is_that_of_the_framework)
+{
+	char folder[] = "/tmp/pmtop-advice-XXXXXX", path[128], command[400];
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/site-packages/jaxlib/_jax.so", folder);
+	snprintf(command, sizeof command, "mkdir -p %s/site-packages/jaxlib && echo library > %s", folder, path);
+	ck_assert_int_eq(system(command), 0);
+	struct child child = child_start(map_library_body, path);
+	child_await(&child);
+	open_source(child.pid);
+	read_source();
+	const struct record *missing = set_missing(&set, "region");
+	ck_assert_ptr_nonnull(missing);
+	ck_assert_str_eq(missing->missing.text, "no instrumentation");
+	ck_assert_str_eq(
+		missing->missing.remedy, "with JAX, add import pmtop.jax; pmtop.jax.instrument() before the training");
+	kill_and_close(&child);
+	snprintf(command, sizeof command, "rm -r %s", folder);
+	ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
 START_TEST(a_region_is_searched_for_until_found_and_again_after_its_end)
 {
 	struct child child = child_start(open_later_body, NULL);
@@ -776,6 +807,7 @@ int main(int argc, char **argv)
 	tcase_add_test(all, lanes_are_merged_by_time);
 	tcase_add_test(all, every_kind_of_event_becomes_its_record);
 	tcase_add_test(all, events_keep_their_mode_where_its_change_is_gone);
+	tcase_add_test(all, without_a_region_the_remedy_is_that_of_the_framework);
 	tcase_add_test(all, a_region_is_searched_for_until_found_and_again_after_its_end);
 	tcase_add_test(all, a_killed_run_is_emitted_to_its_last_event);
 	tcase_add_test(all, exec_closes_the_run_and_the_next_one_is_found);

@@ -72,6 +72,45 @@ static void cpus(double all_ratio, double run_cpus)
 	processes[0] = (struct process){ .cpu_ratio = run_cpus, .read_bytes_per_s = 0, .write_bytes_per_s = 0 };
 }
 
+/* -- variance -- */
+
+/* Steps of a healthy run on a shared machine: 0.1 s, some up to 2.7 times as long, most of them within a third. */
+START_TEST(the_noise_of_a_shared_machine_is_no_variance)
+{
+	for (size_t i = 0; i < 200; i++)
+		batches(1, 0.1 + 0.03 * (double)(i * 7 % 20) / 20 + (i % 25 == 0 ? 0.14 : 0));
+	update_after(1);
+	ck_assert_ptr_null(raised("variance"));
+}
+END_TEST
+
+/* Half of the steps take three times as long: a warning, unless other programs use the CPUs. */
+START_TEST(steps_vary_where_other_programs_use_the_cpus)
+{
+	for (size_t i = 0; i < 200; i++)
+		batches(1, i % 2 == 0 ? 0.3 : 0.1);
+	cpus(0.97, _i ? 1 : 3.8);
+	update_after(1);
+	ck_assert((raised("variance") == NULL) == _i);
+	cpus(0.5, 1);
+	update_after(1);
+	ck_assert_ptr_nonnull(raised("variance"));
+}
+END_TEST
+
+/* Every fourth step waits for a CPU. */
+START_TEST(waits_for_a_cpu_are_no_variance)
+{
+	for (size_t i = 0; i < 200; i++) {
+		batches(1, i % 4 == 0 ? 0.3 : 0.1);
+		hand.batches[i].has_evidence = _i;
+		hand.batches[i].evidence.run_queue_wait_s = i % 4 == 0 ? 0.2 : 0.001;
+	}
+	update_after(1);
+	ck_assert((raised("variance") == NULL) == _i);
+}
+END_TEST
+
 /* -- time -- */
 
 START_TEST(a_figure_must_stay_beyond_its_level_for_the_time_of_its_rule)
@@ -483,6 +522,9 @@ int main(void)
 	Suite *suite = suite_create("rules");
 	TCase *tests = tcase_create("rules");
 	tcase_add_checked_fixture(tests, start, stop);
+	tcase_add_test(tests, the_noise_of_a_shared_machine_is_no_variance);
+	tcase_add_loop_test(tests, steps_vary_where_other_programs_use_the_cpus, 0, 2);
+	tcase_add_loop_test(tests, waits_for_a_cpu_are_no_variance, 0, 2);
 	tcase_add_test(tests, a_figure_must_stay_beyond_its_level_for_the_time_of_its_rule);
 	tcase_add_test(tests, a_dip_restarts_the_time);
 	tcase_add_test(tests, a_machine_that_the_run_itself_uses_is_cpu_bound_and_no_warning);

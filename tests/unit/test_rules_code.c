@@ -97,6 +97,47 @@ START_TEST(lines_of_the_training_itself_are_not)
 }
 END_TEST
 
+/* A line of the user's that calls a library, in which all of the time is spent. */
+static void call_until(double until_s, const char *text, const char *function, const char *file, double forward_share)
+{
+	for (double seconds = 0; at_s < until_s;) {
+		at_s += 0.5;
+		seconds += 0.5;
+		samples += 5;
+		fill_code_group(script_add(&script, RECORD_CODE_GROUP, at_s), 1, TRAINER, (uint64_t)samples, 10, at_s);
+		if (at_s < 1) {
+			emit_code(1, "<module>", "/home/me/train.py", true);
+			emit_code(2, function, file, false);
+			emit_code(3, "Module._call_impl", "/x/site-packages/torch/nn/modules/module.py", false);
+			emit_node(1, 0, 1, 12, text);
+			emit_node(2, 1, 2, 80, NULL);
+			emit_node(3, 2, 3, 90, NULL);
+		}
+		emit_time(2, seconds * (1 - forward_share));
+		emit_time(3, seconds * forward_share);
+		script_apply(&script, at_s);
+		alerts_update(&alerts, script.model, &settings);
+	}
+}
+
+/* The whole training is one line, or the process only waits for those that train. */
+START_TEST(the_call_of_the_training_is_no_slow_line)
+{
+	static const struct {
+		const char *text, *function, *file;
+		double forward_share;
+	} cases[] = {
+		{ "model.fit(x, y)", "fit", "/x/site-packages/unknown/model.py", 0 },
+		{ "p.join()", "BaseProcess.join", "/usr/lib/python3.11/multiprocessing/process.py", 0 },
+		{ "subprocess.run(command)", "run", "/usr/lib/python3.11/subprocess.py", 0 },
+		{ "booster = xgb.train(params, data)", "Booster.update", "/x/site-packages/xgboost/core.py", 0 },
+		{ "trainer.fit(model, loader)", "run", "/x/site-packages/lightning/pytorch/loops/fit_loop.py", 0.3 },
+	};
+	call_until(60, cases[_i].text, cases[_i].function, cases[_i].file, cases[_i].forward_share);
+	ck_assert_ptr_null(raised("slow_line"));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("rules of code");
@@ -104,6 +145,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, a_line_that_takes_much_is_warned_of);
 	tcase_add_test(tests, lines_of_the_training_itself_are_not);
+	tcase_add_loop_test(tests, the_call_of_the_training_is_no_slow_line, 0, 5);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -9,6 +9,7 @@
 #include "src/rules/rule_book.h"
 #include "src/rules/rule_context.h"
 #include "src/rules/rule_now.h"
+#include "src/rules/rule_text.h"
 #include "tests/support/suite.h"
 #include "tests/unit/hand_run.h"
 #include "tests/support/model_parts.h"
@@ -465,19 +466,17 @@ START_TEST(forward_and_backward_have_their_shares_by_the_GPU_clock)
 	passes(0.12, 0.05, 0.03);
 	update_after(1);
 	ck_assert_str_eq(raised("slow_forward")->message, "forward takes 60 % of each step (0.120 s of 0.200 s)");
-	clock_says("gpu.forward_s", 0.06);
-	clock_says("gpu.backward_s", 0.13);
+	clock_says("gpu.forward_s", 0.04);
+	clock_says("gpu.backward_s", 0.14);
 	clock_says("gpu.batch_s", 0.2);
 	update_after(1);
 	update_after(11);
 	ck_assert_ptr_null(raised("slow_forward"));
 	ck_assert_ptr_null(raised("bottleneck"));
+	ck_assert_ptr_null(raised("consider_optimizing"));
 	ck_assert_str_eq(
-		raised("consider_optimizing")->message, "forward takes 30 % of each step (0.060 s of 0.200 s, GPU clock)");
-	ck_assert_str_eq(
-		raised("slow_backward")->message, "backward takes 65 % of each step (0.130 s of 0.200 s, GPU clock)");
-	ck_assert_str_eq(
-		raised("slow_backward")->meaning, "GPU timings: backward takes 2.2× as long as forward; about 2× is normal.");
+		raised("slow_backward")->message, "backward takes 70 % of each step (0.140 s of 0.200 s, GPU clock)");
+	ck_assert_ptr_nonnull(strstr(raised("slow_backward")->meaning, "Backward takes 3.5× as long as forward"));
 	ck_assert_int_eq(raised("slow_backward")->severity, SEVERITY_INFO);
 }
 END_TEST
@@ -485,12 +484,12 @@ END_TEST
 START_TEST(a_host_that_runs_ahead_has_no_shares_above_the_whole)
 {
 	passes(0.01, 0.01, 0.001);
-	clock_says("gpu.forward_s", 0.06);
-	clock_says("gpu.backward_s", 0.13);
+	clock_says("gpu.forward_s", 0.04);
+	clock_says("gpu.backward_s", 0.14);
 	clock_says("gpu.batch_s", 0.2);
 	update_after(1);
 	ck_assert_str_eq(
-		raised("slow_backward")->message, "backward takes 65 % of each step (0.130 s of 0.200 s, GPU clock)");
+		raised("slow_backward")->message, "backward takes 70 % of each step (0.140 s of 0.200 s, GPU clock)");
 }
 END_TEST
 
@@ -615,8 +614,7 @@ START_TEST(advice_says_what_the_host_could_do)
 	ck_assert(advises(
 		raised("gpu_waits_for_host"), "call forward once per step, not 200 times (nn.LSTM, not a loop of LSTMCell)"));
 	ck_assert(advises(raised("gpu_waits_for_host"), "raise batch_size from 16 to 32: 79.0 GB of GPU memory are free"));
-	ck_assert(advises(raised("slow_forward"), "raise batch_size from 16 to 32: 79.0 GB of GPU memory are free"));
-	ck_assert(strstr(raised("slow_forward")->meaning, "idle 83 %"));
+	ck_assert_ptr_null(raised("slow_forward")); /* by the host's clock, which measures only launches */
 	hand_meta(&runs[0], "loader.pin_memory", "False");
 	much_copied();
 	update_after(1);
@@ -657,6 +655,37 @@ START_TEST(workers_that_restart_each_epoch_advise_persistent_workers)
 	patterns.list[0].is_epoch_first = false;
 	alert_report(&alert, book, rule_find(book, "data_loading"), &context);
 	ck_assert_str_eq(alert.advice[0], "raise num_workers from 2 to 4");
+}
+END_TEST
+
+/* On a shared machine, most runs drift: without a cause there is nothing to do about it. */
+START_TEST(a_drift_without_a_cause_is_no_warning)
+{
+	static const struct {
+		const char *what, *candidate;
+		uint32_t phase;
+		enum truth is_warned_of;
+	} cases[] = {
+		{ "unknown", "", NAME_NONE, TRUTH_NO },
+		{ "backward", "", BACKWARD, TRUTH_NO },
+		{ "data", "", DATA, TRUTH_YES },
+		{ "forward: waiting for a CPU", "", FORWARD, TRUTH_YES },
+		{ "unknown", "epoch 3 begins there", NAME_NONE, TRUTH_YES },
+	};
+	static struct rule_cache cache;
+	struct context context;
+	struct patterns patterns = { .renewed_ns = 1, .count = 1 };
+	batches(0.08, 0.12);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct pattern *drift = &patterns.list[0];
+		*drift = (struct pattern){ .kind = PATTERN_DRIFT, .before_s = 0.1, .after_s = 0.13, .phase = cases[i].phase };
+		snprintf(drift->what, sizeof drift->what, "%s", cases[i].what);
+		snprintf(drift->candidate, sizeof drift->candidate, "%s", cases[i].candidate);
+		rule_context_init(&context, &cache, &model, 0, &patterns);
+		const struct rule *rule = rule_find(book, "slow_drift");
+		ck_assert_int_eq(rule_terms_hold(&rule->terms, &context, NULL), cases[i].is_warned_of);
+		ck_assert(figure_number(&rule->figure, &context) > rule->level);
+	}
 }
 END_TEST
 
@@ -730,6 +759,7 @@ int main(void)
 		an_idle_link_may_be_slow,
 		the_driver_says_that_the_GPU_waits_where_the_program_does_not,
 		advice_quotes_what_was_published,
+		a_drift_without_a_cause_is_no_warning,
 		precisions_have_many_names,
 		the_slope_of_what_only_caches_is_none,
 		the_cause_of_an_idle_GPU_is_warned_of_once,

@@ -86,8 +86,7 @@ START_TEST(planted_slow_batches_are_explained_and_warned_of)
 	ck_assert_ptr_nonnull(alert);
 	ck_assert_ptr_nonnull(strstr(alert->message, "data › decode: reading from disk explains"));
 	ck_assert_double_gt(evidence(alert, "cause_share_ratio"), 0.9);
-	ck_assert_ptr_nonnull(raised("variance", NAME_NONE));
-	ck_assert_double_eq_tol(evidence(raised("variance", NAME_NONE), "ratio"), 2.25, 0.35);
+	ck_assert_ptr_null(raised("variance", NAME_NONE));
 }
 END_TEST
 
@@ -103,15 +102,13 @@ START_TEST(a_planted_slow_start_is_a_slow_first_batch)
 }
 END_TEST
 
-START_TEST(a_quiet_run_has_its_shares_alone)
+START_TEST(a_quiet_run_has_its_share_of_loading_alone)
 {
 	options.slow_every = 0;
 	options.first_s = 0;
 	emit();
-	ck_assert_uint_eq(alerts_raised(&alerts), 3);
+	ck_assert_uint_eq(alerts_raised(&alerts), 1);
 	ck_assert_double_eq_tol(evidence(raised("data_loading", STORY_DATA), "share_ratio"), 0.34, 0.02);
-	ck_assert_double_eq_tol(evidence(raised("consider_optimizing", STORY_BACKWARD), "share_ratio"), 0.31, 0.02);
-	ck_assert_double_eq_tol(evidence(raised("consider_optimizing", STORY_FORWARD), "share_ratio"), 0.22, 0.02);
 }
 END_TEST
 
@@ -145,7 +142,6 @@ START_TEST(a_late_attach_gives_the_same_shares)
 	options.attach_s = 40;
 	emit();
 	ck_assert_double_eq_tol(evidence(raised("data_loading", STORY_DATA), "share_ratio"), 0.34, 0.02);
-	ck_assert_ptr_nonnull(raised("consider_optimizing", STORY_BACKWARD));
 }
 END_TEST
 
@@ -157,7 +153,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, start, stop);
 	tcase_add_test(tests, planted_slow_batches_are_explained_and_warned_of);
 	tcase_add_test(tests, a_planted_slow_start_is_a_slow_first_batch);
-	tcase_add_test(tests, a_quiet_run_has_its_shares_alone);
+	tcase_add_test(tests, a_quiet_run_has_its_share_of_loading_alone);
 	tcase_add_test(tests, data_loaded_between_the_batches_is_data);
 	tcase_add_test(tests, a_planted_leak_is_memory_growth_of_that_size_a_batch);
 	tcase_add_test(tests, a_late_attach_gives_the_same_shares);

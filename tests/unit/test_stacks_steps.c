@@ -6,6 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/sources/inferred/stacks_steps.h"
+#include "src/sources/inferred/stacks_steps_emit.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
 

@@ -187,6 +187,17 @@ START_TEST(unknown_scenarios_are_refused)
 }
 END_TEST
 
+/* The guides' shares and spreads, beyond which a healthy run often is. */
+static bool is_about_shares(const struct alert *alert)
+{
+	static const char *const rules[] = { "variance", "slow_forward", "slow_backward", "bottleneck",
+		"consider_optimizing", "slow_line", "slow_drift" };
+	for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+		if (strcmp(alert->rule, rules[i]) == 0)
+			return true;
+	return false;
+}
+
 START_TEST(no_warning_where_nothing_is_wrong)
 {
 	static const char *const sound[] = { "clean", "accumulation", "bare", "no-counters", "gpu-hidden", "gpu-cache" };
@@ -195,8 +206,8 @@ START_TEST(no_warning_where_nothing_is_wrong)
 	for (int second = 0; second < 60; second++) {
 		goes_on_until(&emitted, 1, NULL);
 		for (size_t i = 0; i < emitted.alerts.count; i++)
-			ck_assert_msg(
-				emitted.alerts.list[i].severity == SEVERITY_INFO, "%s: %s", sound[_i], emitted.alerts.list[i].message);
+			ck_assert_msg(emitted.alerts.list[i].severity == SEVERITY_INFO && !is_about_shares(&emitted.alerts.list[i]),
+				"%s: %s", sound[_i], emitted.alerts.list[i].message);
 	}
 	ck_assert_uint_eq(emitted.model->runs[0].flagged_count, 0);
 	end(&emitted);
@@ -212,9 +223,7 @@ static const struct {
 	{ "backward-bound", "slow_backward" },
 	{ "slow-answers", "latency_over_sla" },
 	{ "cold-read", "flagged_batches" },
-	{ "cold-read", "variance" },
 	{ "slow-fetch", "slow_period" },
-	{ "drift", "slow_drift" },
 	{ "kinds", "two_kinds" },
 	{ "leak", "memory_growth" },
 	{ "leak-fast", "memory_limit_near" },

@@ -40,11 +40,25 @@ static void add_rank(
 		line_add(line, 3, ROLE_DIM, "run %d of %u [ ]", scene->run + 1, scene->model->run_count);
 }
 
+enum { INFERRED_SIZE = 96 };
+
+/* Where the steps of a run without instrumentation are counted. */
+static const char *inferred_words(const struct run *run, char out[INFERRED_SIZE])
+{
+	const struct inferred inferred = run_inferred(run);
+	const char *slash = inferred.file ? strrchr(inferred.file, '/') : NULL;
+	if (!inferred.file || !inferred.line)
+		snprintf(out, INFERRED_SIZE, inferred.what ? "steps inferred (%.60s)" : "steps inferred", inferred.what);
+	else
+		snprintf(out, INFERRED_SIZE, "steps inferred (%.60s:%u)", slash ? slash + 1 : inferred.file, inferred.line);
+	return out;
+}
+
 static void add_who(
 	const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_wide, struct line *line)
 {
 	const struct model *model = scene->model;
-	char text[NUMBER_SIZE];
+	char text[NUMBER_SIZE], words[INFERRED_SIZE];
 	line_start(line, "  ·  ");
 	if (!is_wide)
 		line->separator = " · ";
@@ -54,7 +68,7 @@ static void add_who(
 	if (run)
 		line_add(line, 2, run->is_counted ? ROLE_NORMAL : ROLE_STRONG, "%s",
 			!run->is_counted ? run->name
-				: is_wide    ? "steps inferred (DataLoader counter)"
+				: is_wide    ? inferred_words(run, words)
 							 : "steps inferred");
 	if (run && run->inner_pid != 0 && run->inner_pid != run->pid)
 		line_add(line, 7, ROLE_DIM, "pid %d in its container", run->inner_pid);

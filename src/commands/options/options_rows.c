@@ -69,6 +69,7 @@ const struct option_row option_rows[] = {
 		"FACTOR", "replay FACTOR times as fast" },
 	VALUE(TEXT, "at", 0, at, FOR(watch) | FOR(once) | FOR(report) | FOR(stream), "WHEN",
 		"jump to 14:02:30, 5m, 50%, #624 (a batch) or end"),
+	VALUE(TEXT, "loop", 0, loop, 0, "FILE:LINE", "count the iterations of this loop as steps"),
 	VALUE(TEXT, "overlay", 0, overlay, FOR(watch) | FOR(once), "FILE", "show an earlier run beside this one"),
 
 	VALUE(TEXT, "to", 0, to, FOR(export), "FORMAT", "the format to convert to (--to=list)"),

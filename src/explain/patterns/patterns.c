@@ -7,6 +7,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/explain/advice.h"
 #include "src/explain/patterns/patterns_cause.h"
 #include "src/explain/patterns/patterns_drift.h"
 #include "src/explain/patterns/patterns_kinds.h"
@@ -238,12 +239,21 @@ static const char *ordinal_ending(uint64_t number)
 	return endings[!is_teen && number % 10 <= 3 ? number % 10 : 0];
 }
 
+/* "data › decode: reading from disk" */
+static bool has_cause(const struct pattern *pattern) { return strstr(pattern->what, ": ") != NULL; }
+
+bool pattern_has_lead(const struct pattern *pattern, const struct run *run)
+{
+	enum phase_kind kind = pattern->phase == NAME_NONE ? PHASE_FORWARD : phase_kind(run, pattern->phase);
+	return pattern->candidate[0] || has_cause(pattern) || (kind != PHASE_FORWARD && kind != PHASE_BACKWARD);
+}
+
 static void add_where(const struct pattern *pattern, char *out, size_t size)
 {
 	if (strcmp(pattern->what, "unknown") == 0)
 		snprintf(out, size, ", cause unknown");
 	else
-		snprintf(out, size, "%s%s", strstr(pattern->what, ": ") ? ", " : ", in ", pattern->what);
+		snprintf(out, size, "%s%s", has_cause(pattern) ? ", " : ", in ", pattern->what);
 }
 
 static void name_batch(const struct run *run, uint64_t ordinal, char out[NUMBER_SIZE * 2])

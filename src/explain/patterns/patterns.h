@@ -47,6 +47,9 @@ const char *pattern_kind_name(enum pattern_kind kind);
 const char *pattern_unit_name(enum pattern_unit unit);
 /* Searches again, if there are new steps, at most once a second (every few seconds with thousands of steps). */
 void patterns_update(struct patterns *patterns, const struct model *model, const struct run *run);
+/* Whether there is a lead: a cause, a candidate, or a phase other than forward and backward, which every disturbance of
+ * the machine makes slower. */
+bool pattern_has_lead(const struct pattern *pattern, const struct run *run);
 /* "every 40th batch takes 2.3× as long, in data (12 of 12)": one line. */
 const char *pattern_words(const struct pattern *pattern, const struct run *run, char *out, size_t size);
 /* "every 40th batch (12 of 12, from 7/144)": short form, for use with the candidate. */

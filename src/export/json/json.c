@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "src/base/formats/json.h"
 #include "src/explain/explain.h"
@@ -305,7 +306,22 @@ static void write_meta(struct json *json, const struct run *run)
 		return;
 	json_open_object(json, "meta");
 	for (size_t i = 0; i < run->meta_count; i++)
-		json_text(json, run->meta[i].key, run->meta[i].value);
+		if (strncmp(run->meta[i].key, RUN_INFERRED, strlen(RUN_INFERRED)) != 0)
+			json_text(json, run->meta[i].key, run->meta[i].value);
+	json_close_object(json);
+}
+
+static void write_inferred(struct json *json, const struct run *run)
+{
+	const struct inferred inferred = run_inferred(run);
+	if (!inferred.what)
+		return;
+	json_open_object(json, "inferred");
+	json_text(json, "what", inferred.what);
+	json_text(json, "file", inferred.file);
+	if (inferred.line)
+		json_unsigned(json, "line", inferred.line);
+	json_bool(json, "is_certain", inferred.is_certain);
 	json_close_object(json);
 }
 
@@ -316,6 +332,7 @@ static void write_run(
 	json_text(json, "run", run->name);
 	write_rank(json, run);
 	write_meta(json, run);
+	write_inferred(json, run);
 	json_text(json, "mode", scope_mode_name(run, run->state.mode));
 	json_number(json, "run_eta_s", run->run_eta_s);
 	write_epoch(json, run);

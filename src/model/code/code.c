@@ -161,16 +161,19 @@ void model_take_code(struct model *model, const struct record *record)
 /* -- a new node -- */
 
 /* If one phase is called from another, the one with the higher rank is shown, or the outer one if equal. An optimizer
- * may call the whole step as its closure (Lightning), and an imported module may run the training. */
+ * may call the whole step as its closure (Lightning), an imported module may run the training, and what calls a
+ * compiled step may also run it uncompiled (Keras). */
 static unsigned rank_of(enum code_phase phase)
 {
 	switch (phase) {
 	case CODE_PHASE_OTHER: return 0;
+	case CODE_PHASE_COMPUTE: return 1;
 	case CODE_PHASE_IMPORT:
-	case CODE_PHASE_OPTIMIZER: return 1;
+	case CODE_PHASE_OPTIMIZER: return 2;
 	case CODE_PHASE_COMMUNICATION:
-	case CODE_PHASE_COMPILE: return 3;
-	default: return 2;
+	case CODE_PHASE_COMPILE:
+	case CODE_PHASE_IDLE: return 4;
+	default: return 3;
 	}
 }
 
@@ -214,14 +217,16 @@ static void link_node(struct code *code, struct code_past *past, size_t at)
 	struct code_node *node = &code->nodes[at];
 	struct node_past *before = &past->nodes[at];
 	const struct code_name *name = &code->codes[node->code];
+	const char *caller = NULL;
 	uint32_t *first = NULL;
 	if (node->parent != NONE) {
 		struct code_node *parent = &code->nodes[node->parent - 1];
+		caller = code->codes[parent->code].file;
 		node->phase = parent->phase;
 		before->line_row = past->nodes[node->parent - 1].line_row;
 		first = &parent->child;
 	}
-	enum code_phase phase = name->is_own ? CODE_PHASE_OTHER : code_phase_of(name->function, name->file);
+	enum code_phase phase = name->is_own ? CODE_PHASE_OTHER : code_phase_of(name->function, name->file, caller);
 	if (rank_of(phase) > rank_of(node->phase))
 		node->phase = phase;
 	if (first) {

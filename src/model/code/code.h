@@ -22,7 +22,7 @@ enum {
 	CODE_RECENT_S = CODE_SLOTS * CODE_SLOT_S
 };
 
-/* The phase of a line, from the library functions that called it (code_phases.c): X(ID, name), with the names of
+/* The phase of a line, from the library functions that called it (config/phases.yaml): X(ID, name), with the names of
  * spans. */
 #define CODE_PHASES(X) \
 	X(OTHER, "other") \
@@ -30,11 +30,13 @@ enum {
 	X(FORWARD, "forward") \
 	X(BACKWARD, "backward") \
 	X(OPTIMIZER, "optimizer") \
+	X(COMPUTE, "compute") /* forward, backward and optimizer in one compiled call, or a wait for its result */ \
 	X(COMMUNICATION, "communication") \
 	X(VALIDATION, "validation") \
 	X(CHECKPOINT, "checkpoint") \
 	X(COMPILE, "compile") \
-	X(IMPORT, "import")
+	X(IMPORT, "import") \
+	X(IDLE, "idle") /* a DataLoader worker that waits for indices */
 
 enum code_phase {
 #define CODE_PHASE_ID(id, name) CODE_PHASE_##id,

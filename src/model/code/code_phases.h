@@ -6,8 +6,20 @@
 
 const char *code_phase_name(enum code_phase phase);
 
-/* The phase of a library function; CODE_PHASE_OTHER = unknown. */
-enum code_phase code_phase_of(const char *function, const char *file);
+/* One row of config/phases.yaml, which the build turns into code_phase_rows. Files are matched by the end of their
+ * path.
+ */
+struct code_phase_row {
+	enum code_phase phase;
+	const char *caller;   /* file that calls it; NULL = any */
+	const char *file;     /* NULL: the end of the table */
+	const char *function; /* NULL = any */
+};
+
+extern const struct code_phase_row code_phase_rows[];
+
+/* The phase of a library function; CODE_PHASE_OTHER = unknown. `caller`: the file that calls it, NULL = unknown. */
+enum code_phase code_phase_of(const char *function, const char *file, const char *caller);
 /* The path without the folder of packages: "torch/_tensor.py". A pointer into `file`. */
 const char *code_short_file(const char *file);
 

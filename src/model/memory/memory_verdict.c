@@ -19,6 +19,9 @@ enum {
 /* Within fewer batches, growth may be part of a batch. If batches are unknown, a minimum time replaces their number. */
 #define GROWING_MIN_BATCHES 10
 #define GROWING_UNBATCHED_S 60.0
+/* While no batch ends for longer (an evaluation, a long step), memory is not judged, for it may fall again; after
+ * GROWING_UNBATCHED_S it is. */
+#define PAUSE_S 2.0
 #define PLATEAU_MIN_S 10.0
 #define LEAK_MIN_S 15.0
 #define FLAT_MIN_S 30.0
@@ -36,7 +39,8 @@ enum {
 struct window {
 	const struct model *model;
 	const struct memory_trend *trend;
-	size_t from, blocks;
+	size_t from, blocks, count;
+	size_t judged[TREND_SAMPLES_MAX]; /* indices of the samples outside pauses, `count` of them */
 	double time_s[BLOCKS], bytes[BLOCKS];
 	double length_s, noticeable;
 	struct slope whole, last; /* last: of the last third */
@@ -67,18 +71,36 @@ void memory_forget_slope(struct model *model)
 
 typedef double part_of_sample(const struct memory_sample *sample, struct memory_basis basis);
 
+/* Leaves out the samples in pauses. If batches are unknown, there is no pause. */
+static void choose_samples(struct window *window)
+{
+	const struct memory_sample *samples = window->trend->samples;
+	size_t last = window->trend->count - 1, batch = last;
+	while (batch > window->from && samples[batch].batches <= samples[batch - 1].batches)
+		batch--;
+	bool has_stopped = seconds_between(samples[batch].time_ns, samples[last].time_ns) >= GROWING_UNBATCHED_S;
+	int64_t batch_ns = samples[window->from].time_ns;
+	window->count = 0;
+	for (size_t i = window->from; i <= last; i++) {
+		bool is_new = i > window->from && samples[i].batches > samples[i - 1].batches;
+		batch_ns = is_new || !(samples[i].batches > 0) ? samples[i].time_ns : batch_ns;
+		if ((has_stopped && i > batch) || seconds_between(batch_ns, samples[i].time_ns) <= PAUSE_S)
+			window->judged[window->count++] = i;
+	}
+}
+
 static void fill_blocks(struct window *window, part_of_sample *part)
 {
 	const struct memory_trend *trend = window->trend;
-	size_t count = trend->count - window->from;
+	size_t count = window->count;
 	window->blocks = count < BLOCKS ? count : BLOCKS;
 	for (size_t block = 0; block < window->blocks; block++) {
-		size_t first = window->from + block * count / window->blocks,
-			   end = window->from + (block + 1) * count / window->blocks;
+		size_t first = block * count / window->blocks, end = (block + 1) * count / window->blocks;
 		double time_s = 0, bytes = 0;
 		for (size_t i = first; i < end; i++) {
-			time_s += seconds_between(trend->samples[window->from].time_ns, trend->samples[i].time_ns);
-			bytes += part(&trend->samples[i], trend->basis);
+			const struct memory_sample *sample = &trend->samples[window->judged[i]];
+			time_s += seconds_between(trend->samples[window->from].time_ns, sample->time_ns);
+			bytes += part(sample, trend->basis);
 		}
 		window->time_s[block] = time_s / (double)(end - first);
 		window->bytes[block] = bytes / (double)(end - first);
@@ -371,6 +393,7 @@ void memory_judge(struct model *model, size_t from)
 	window.noticeable = memory_noticeable(memory);
 	window.length_s =
 		seconds_between(window.trend->samples[from].time_ns, window.trend->samples[window.trend->count - 1].time_ns);
+	choose_samples(&window);
 	judge_others_in_shm(model, &window);
 	fill_blocks(&window, memory_retained);
 	if (!measure(&window))

@@ -80,6 +80,15 @@ uint32_t run_epoch_number(const struct run *run, uint32_t ordinal)
 	return ordinal > others ? ordinal - others : 0;
 }
 
+struct inferred run_inferred(const struct run *run)
+{
+	const char *line = run_meta(run, RUN_INFERRED "line"), *certain = run_meta(run, RUN_INFERRED "certain");
+	return (struct inferred){ .what = run->is_counted ? run_meta(run, "counted_by") : NULL,
+		.file = run_meta(run, RUN_INFERRED "file"),
+		.line = line ? (unsigned)strtoul(line, NULL, 10) : 0,
+		.is_certain = certain && *certain == 'y' };
+}
+
 const struct track *run_track_of(const struct run *run, uint32_t mode)
 {
 	for (unsigned i = 0; i < run->track_count; i++)

@@ -295,7 +295,16 @@ struct run {
  * only a mode can be. Never NULL. */
 const char *run_name(const struct run *run, uint32_t id);
 const char *run_meta(const struct run *run, const char *key); /* NULL: not published */
-const struct track *run_main(const struct run *run);          /* never NULL; may be empty */
+
+/* Of a run without instrumentation: what counts its steps ("torch DataLoader", or the text of a loop), and where. */
+#define RUN_INFERRED "inferred." /* keys of meta that only run_inferred reads */
+struct inferred {
+	const char *what, *file; /* NULL: unknown; what: the run publishes its steps */
+	unsigned line;           /* 0 = unknown */
+	bool is_certain;         /* false: chosen by time, or counted by a variable */
+};
+struct inferred run_inferred(const struct run *run);
+const struct track *run_main(const struct run *run); /* never NULL; may be empty */
 /* The number, from 1, of the main mode's epoch with this ordinal, or of the last one before it; epochs of other modes
  * do not count. */
 uint32_t run_epoch_number(const struct run *run, uint32_t ordinal);

@@ -272,16 +272,16 @@ class DeviceState:
 
 
 class PassState:
-    __slots__ = ("index", "kind")
+    __slots__ = ("index", "is_pending", "kind", "length", "queued")
 
     def __init__(self, *given: Any) -> None:
         pass
 
 
 class LoopState:
-    owner = work = since_step = accumulation = samples_planned = 0
-    fast_pass = batch = loss = None
-    owner_trains = is_busy = is_left_alone = is_learning = times_forwards = watches_forward = awaits_backward = False
+    owner = work = since_step = accumulation = samples_planned = loss_parts = backwards = stepped = cycle_count = 0
+    fast_pass = batch = step_pass = loss = None
+    owner_trains = is_busy = is_left_alone = is_learning = times_forwards = watches_forward = awaits_backward = awaits_step = has_optimizer = False
 
     def __init__(self, device: Any) -> None:
         self.device = device

@@ -6,7 +6,7 @@
 
 #include "_pmtop_loop.h"
 
-#define EXTRA_MAX 5
+#define EXTRA_MAX 6
 
 struct hook {
 	PyObject_HEAD struct loop *loop;
@@ -151,6 +151,13 @@ static PyObject *fast_turn(struct hook *hook, struct pass *now, PyObject *iterat
 	return data;
 }
 
+/* Whether batches are fetched before the work on those fetched earlier, or the next one begins an epoch. */
+static int is_fetched_ahead(const struct loop *loop)
+{
+	const struct pass *now = loop->fast_pass;
+	return now->queued || (loop->batch == now && !loop->work) || (now->length && now->index >= now->length);
+}
+
 /* iterator.__next__(). `slow` is the same in Python, for all other passes and threads. */
 static PyObject *hook_turn(PyObject *self, PyObject *iterator)
 {
@@ -159,7 +166,7 @@ static PyObject *hook_turn(PyObject *self, PyObject *iterator)
 	if (!is_active(hook))
 		return PyObject_CallFunctionObjArgs(hook->original, iterator, NULL);
 	if (__atomic_load_n(&loop->owner, __ATOMIC_RELAXED) != this_thread() || !loop->fast_pass ||
-		loop->fast_pass->iterator != (uintptr_t)iterator || has_late(loop))
+		loop->fast_pass->iterator != (uintptr_t)iterator || has_late(loop) || is_fetched_ahead(loop))
 		return PyObject_CallFunctionObjArgs(hook->slow, iterator, NULL);
 	struct pass *now = loop->fast_pass;
 	Py_INCREF((PyObject *)now);
@@ -197,7 +204,8 @@ static int is_one(PyObject *number)
 /* Notes the argument of a backward as the loss; a loss on a device only in measured batches. */
 static PyObject *note_loss(struct hook *hook, PyObject *value)
 {
-	if (!Py_IS_TYPE(value, (PyTypeObject *)hook->at[TENSOR]) || PyList_Size(hook->at[UNSCALED]) != 0)
+	if (!Py_IS_TYPE(value, (PyTypeObject *)hook->at[TENSOR]) || PyList_Size(hook->at[UNSCALED]) != 0 ||
+		hook->loop->loss_parts != 1)
 		return PyObject_CallMethod(hook->slow, "note_loss", "O", value);
 	PyObject *is_cpu = PyObject_GetAttr(value, hook_names.is_cpu);
 	Py_XDECREF(is_cpu);
@@ -222,13 +230,30 @@ static PyObject *note_loss(struct hook *hook, PyObject *value)
 
 static struct part *losses_of(const struct hook *hook) { return (struct part *)hook->at[LOSSES]; }
 
+/* Begins a batch between optimizer steps, if one is awaited. 0: an exception that is not pmtop's. */
+static int awaited_step(struct hook *hook, const char *method)
+{
+	if (!hook->loop->awaits_step)
+		return 1;
+	PyObject *reply = call_slow(hook->part, (PyObject *)hook->loop, method, NULL);
+	Py_XDECREF(reply);
+	return reply != NULL;
+}
+
 /* Returns the device's mark, or None; NULL: an exception that is not pmtop's. */
 static PyObject *backward_begins(struct hook *hook, PyObject *value)
 {
 	struct loop *loop = hook->loop;
 	PyObject *reply;
-	if (loop->owner != this_thread())
-		return call_slow(hook->part, (PyObject *)loop, "backward_elsewhere", NULL);
+	if (loop->owner != this_thread()) {
+		reply = call_slow(hook->part, (PyObject *)loop, "backward_elsewhere", NULL);
+		if (!reply || loop->owner != this_thread())
+			return reply;
+		Py_DECREF(reply);
+	}
+	if (!awaited_step(hook, "has_backward_outside"))
+		return NULL;
+	loop->backwards++;
 	loop->work |= WORK_BACKWARD;
 	if (loop->awaits_backward) {
 		reply = call_slow(hook->part, (PyObject *)loop, "has_backward", NULL);
@@ -312,11 +337,22 @@ static PyObject *note_stepper(struct hook *hook, PyObject *optimizer)
 	return reply;
 }
 
+/* 0: an exception is set. */
+static int prepare_step(struct hook *hook, PyObject *optimizer)
+{
+	struct loop *loop = hook->loop;
+	if (loop->owner && loop->owner != this_thread())
+		return 1;
+	if (loop->batch && loop->batch == loop->step_pass && is_in_cycle(loop, (uintptr_t)optimizer))
+		return split_cycle(loop);
+	return awaited_step(hook, "has_step_outside");
+}
+
 /* The outermost step begins. Returns the arguments with which torch is to call it, or None. */
 static PyObject *step_begins(struct hook *hook, PyObject *optimizer, PyObject *arguments, PyObject *keywords)
 {
 	struct loop *loop = hook->loop;
-	PyObject *reply = note_stepper(hook, optimizer);
+	PyObject *reply = prepare_step(hook, optimizer) ? note_stepper(hook, optimizer) : NULL;
 	if (!reply)
 		return NULL;
 	if (loop->device->measures && loop->owner == this_thread()) {
@@ -359,18 +395,18 @@ static PyObject *hook_before_step(PyObject *self, PyObject *const *given, Py_ssi
 static PyObject *hook_after_step(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
 	struct hook *hook = (struct hook *)self;
-	(void)given, (void)count;
 	if (!here.step_count || --here.step_count || !hook->slow)
 		Py_RETURN_NONE;
 	close_step_span();
 	pmtop_count_at(region_now(), &hook->steps, "optimizer.steps", 1);
 	if (hook->loop->owner != this_thread())
 		Py_RETURN_NONE;
-	hook->loop->work |= WORK_STEP;
 	PyObject *began = hook->began;
 	hook->began = NULL;
 	if (began)
 		ends_with(hook->part, hook->slow, began);
+	if (!PyErr_Occurred() && count && !note_step(hook->loop, given[0]))
+		is_own_error(hook->part);
 	if (PyErr_Occurred())
 		return NULL;
 	Py_RETURN_NONE;

@@ -14,6 +14,9 @@ struct pass {
 	int kind;
 	unsigned long long index;            /* of the next batch */
 	unsigned long long full, batch_size; /* the first `full` batches have batch_size samples */
+	unsigned long long length;           /* of an epoch, if the iterator serves several; else 0 */
+	unsigned long long queued;           /* batches that were fetched ahead and have not begun */
+	char is_pending;                     /* its first batch begins when work shows what it is */
 };
 
 /* Belongs to one thread, the owner; others only read `owner` and append to `late`. */
@@ -23,11 +26,19 @@ struct loop {
 	unsigned work; /* bits WORK_*: what the batch has done so far */
 	double loss;   /* NAN: none */
 	unsigned long long since_step, accumulation, samples_planned;
+	unsigned long long loss_parts;  /* by which training divides the loss, if it does; 0: unknown yet */
 	struct pass *fast_pass, *batch; /* the pass for the fast path; that of the open batch; or NULL */
 	struct device *device;
 	PyObject *late;                     /* list: passes that ended while they could not be removed */
 	uintptr_t steppers[OPEN_STEPS_MAX]; /* optimizers that stepped in this epoch */
 	unsigned stepper_count;
+	/* batches between optimizer steps, while no loader has any: see _torch_steps.py */
+	struct pass *step_pass;
+	char has_optimizer;                      /* one of torch: else no step is seen, and nothing accumulates */
+	char awaits_step;                        /* none is open; the next forward, backward or step begins one */
+	unsigned long long backwards, stepped;   /* backward calls in the open one; optimizer steps so far */
+	uintptr_t closer, cycle[OPEN_STEPS_MAX]; /* the optimizer whose step ends one; those that stepped in the open one */
+	unsigned cycle_count;
 };
 
 static struct {
@@ -53,6 +64,9 @@ static int pass_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 static PyMemberDef pass_members[] = {
 	{ "kind", T_INT, offsetof(struct pass, kind), 0, NULL },
 	{ "index", T_ULONGLONG, offsetof(struct pass, index), 0, NULL },
+	{ "length", T_ULONGLONG, offsetof(struct pass, length), 0, NULL },
+	{ "queued", T_ULONGLONG, offsetof(struct pass, queued), 0, NULL },
+	{ "is_pending", T_BOOL, offsetof(struct pass, is_pending), 0, NULL },
 	{ NULL, 0, 0, 0, NULL },
 };
 static PyType_Slot pass_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_init, pass_init },
@@ -99,7 +113,7 @@ static int is_new_interval(struct loop *loop, unsigned long long *since)
 {
 	*since = loop->since_step + 1;
 	loop->since_step = loop->work & WORK_STEP ? 0 : *since;
-	if (!(loop->work & WORK_STEP) && loop->work & WORK_BACKWARD)
+	if (!(loop->work & WORK_STEP) && loop->work & WORK_BACKWARD && (loop->stepped || loop->has_optimizer))
 		pmtop_batch_kind(region_now(), "accumulate");
 	return loop->work & WORK_STEP && *since != loop->accumulation;
 }
@@ -142,6 +156,74 @@ static int end_batch_of(struct loop *loop)
 		Py_XDECREF(reply);
 	}
 	return is_fine;
+}
+
+/* -- batches between optimizer steps */
+
+/* Ends the open one. 0: an exception is set. */
+static int end_step_batch(struct loop *loop)
+{
+	unsigned long long micro_batches = loop->cycle_count == 1 ? loop->backwards : 0;
+	loop->since_step = 0;
+	loop->cycle_count = 0;
+	loop->backwards = 0;
+	loop->awaits_step = 1;
+	loop->is_busy = 1;
+	int is_fine = end_batch_of(loop);
+	loop->is_busy = 0;
+	if (is_fine && micro_batches > 1) {
+		PyObject *reply = PyObject_CallMethod((PyObject *)loop, "_note_micro_batches", "K", micro_batches);
+		is_fine = reply != NULL;
+		Py_XDECREF(reply);
+	}
+	return is_fine;
+}
+
+static int is_in_cycle(const struct loop *loop, uintptr_t optimizer)
+{
+	for (unsigned i = 0; i < loop->cycle_count && i < OPEN_STEPS_MAX; i++)
+		if (loop->cycle[i] == optimizer)
+			return 1;
+	return 0;
+}
+
+/* Before the step of an optimizer that has stepped in the open batch: the cycle of the optimizers had closed before.
+ * 0: an exception is set. */
+static int split_cycle(struct loop *loop)
+{
+	unsigned work = loop->work & (WORK_FORWARD | WORK_BACKWARD), last = loop->cycle_count - 1;
+	loop->closer = loop->cycle[last < OPEN_STEPS_MAX ? last : OPEN_STEPS_MAX - 1];
+	PyObject *reply = end_step_batch(loop) ? PyObject_CallMethod((PyObject *)loop, "_open_step", NULL) : NULL;
+	loop->work |= work;
+	Py_XDECREF(reply);
+	return reply != NULL;
+}
+
+/* The step of an optimizer has ended, or a GradScaler skipped it. 0: an exception is set. */
+static int note_step(struct loop *loop, PyObject *optimizer)
+{
+	loop->work |= WORK_STEP;
+	loop->stepped++;
+	if (!loop->batch || loop->batch != loop->step_pass)
+		return 1;
+	if (loop->cycle_count < OPEN_STEPS_MAX)
+		loop->cycle[loop->cycle_count] = (uintptr_t)optimizer;
+	loop->cycle_count++;
+	if (!loop->closer) {
+		PyObject *reply = PyObject_CallMethod((PyObject *)loop, "_completes_cycle", "O", optimizer);
+		if (!reply)
+			return 0;
+		loop->closer = reply == Py_True ? (uintptr_t)optimizer : 0;
+		Py_DECREF(reply);
+	}
+	return loop->closer != (uintptr_t)optimizer || end_step_batch(loop);
+}
+
+static PyObject *loop_note_step(PyObject *self, PyObject *optimizer)
+{
+	if (!note_step((struct loop *)self, optimizer))
+		return NULL;
+	Py_RETURN_NONE;
 }
 
 static PyObject *loop_end_batch(PyObject *self, PyObject *unused)
@@ -207,6 +289,7 @@ static int loop_set_pass(PyObject *self, PyObject *value, void *offset)
 
 static PyMethodDef loop_methods[] = {
 	{ "_end_batch", loop_end_batch, METH_NOARGS, "Ends the open batch, if there is one." },
+	{ "_note_step", loop_note_step, METH_O, "An optimizer's step has ended, or was skipped." },
 	{ "_begin_batch", loop_begin_batch, METH_VARARGS,
 		"_begin_batch($self, pass, index, /)\n--\n\nBegins a batch of the pass; False: the script publishes its own." },
 	{ "_forget_steppers", loop_forget_steppers, METH_NOARGS,
@@ -218,6 +301,7 @@ static PyGetSetDef loop_fields[] = {
 	{ "loss", loop_get_loss, loop_set_loss, NULL, NULL },
 	{ "fast_pass", loop_get_pass, loop_set_pass, NULL, (void *)offsetof(struct loop, fast_pass) },
 	{ "batch", loop_get_pass, loop_set_pass, NULL, (void *)offsetof(struct loop, batch) },
+	{ "step_pass", loop_get_pass, loop_set_pass, NULL, (void *)offsetof(struct loop, step_pass) },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 
@@ -234,10 +318,16 @@ static PyMemberDef loop_members[] = {
 	OF_LOOP(times_forwards, T_BOOL, 0),
 	OF_LOOP(watches_forward, T_BOOL, 0),
 	OF_LOOP(awaits_backward, T_BOOL, 0),
+	OF_LOOP(awaits_step, T_BOOL, 0),
+	OF_LOOP(has_optimizer, T_BOOL, 0),
+	OF_LOOP(backwards, T_ULONGLONG, 0),
+	OF_LOOP(stepped, T_ULONGLONG, READONLY),
+	OF_LOOP(cycle_count, T_UINT, 0),
 	OF_LOOP(work, T_UINT, 0),
 	OF_LOOP(since_step, T_ULONGLONG, 0),
 	OF_LOOP(accumulation, T_ULONGLONG, 0),
 	OF_LOOP(samples_planned, T_ULONGLONG, 0),
+	OF_LOOP(loss_parts, T_ULONGLONG, 0),
 	OF_LOOP(late, T_OBJECT, READONLY),
 	OF_LOOP(device, T_OBJECT, READONLY),
 	{ NULL, 0, 0, 0, NULL },
@@ -249,6 +339,7 @@ static int loop_traverse(PyObject *self, visitproc visit, void *arg)
 	Py_VISIT(Py_TYPE(self));
 	Py_VISIT((PyObject *)loop->fast_pass);
 	Py_VISIT((PyObject *)loop->batch);
+	Py_VISIT((PyObject *)loop->step_pass);
 	Py_VISIT((PyObject *)loop->device);
 	Py_VISIT(loop->late);
 	return 0;
@@ -260,6 +351,7 @@ static int loop_clear(PyObject *self)
 	struct loop *loop = (struct loop *)self;
 	Py_CLEAR(loop->fast_pass);
 	Py_CLEAR(loop->batch);
+	Py_CLEAR(loop->step_pass);
 	return 0;
 }
 

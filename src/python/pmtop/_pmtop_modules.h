@@ -6,8 +6,8 @@
 #include "_pmtop_hooks.h"
 
 /* A module hook's `more`: the code that reads the attribute, the class of losses, their span, the variables of
- * torch.compiler and the name of its flag there (or None and a function). */
-enum { CODE, LOSS, LOSS_SPAN, FLAGS, FLAG };
+ * torch.compiler and the name of its flag there (or None and a function). IS_GRAD_ENABLED: torch's function. */
+enum { CODE, LOSS, LOSS_SPAN, IS_GRAD_ENABLED, FLAGS, FLAG };
 
 /* The timed call of one module. */
 struct timed {
@@ -87,14 +87,40 @@ static int module_set(PyObject *self, PyObject *module, PyObject *value)
 	return failed;
 }
 
+/* Whether this forward may begin a batch between optimizer steps. -1: an exception that is not pmtop's. */
+static int is_awaited_step(struct hook *hook)
+{
+	struct loop *loop = hook->loop;
+	if (!loop->awaits_step || (loop->owner && loop->owner != this_thread()))
+		return 0;
+	PyObject *has_grad = PyObject_CallFunctionObjArgs(hook->at[IS_GRAD_ENABLED], NULL);
+	Py_XDECREF(has_grad);
+	return has_grad ? has_grad == Py_True : is_own_error(hook->part) - 1;
+}
+
+/* A forward after a backward, without an optimizer step between, begins the next of the batches that were fetched
+ * together. 0: an exception that is not pmtop's. */
+static int begin_queued(struct hook *hook, int is_loss)
+{
+	struct loop *loop = hook->loop;
+	if (is_loss || here.backward || !loop->batch || !loop->batch->queued || loop->owner != this_thread() ||
+		(loop->work & (WORK_BACKWARD | WORK_STEP)) != WORK_BACKWARD)
+		return 1;
+	PyObject *reply = call_slow(hook->part, (PyObject *)loop, "begin_queued", NULL);
+	Py_XDECREF(reply);
+	return reply != NULL;
+}
+
 /* Returns the device's mark, or None; NULL: an exception that is not pmtop's. */
 static PyObject *forward_begins(struct hook *hook, PyObject *module, int is_loss)
 {
 	struct loop *loop = hook->loop;
-	int is_owner = loop->owner == this_thread();
+	int is_owner = loop->owner == this_thread(), has_grad;
+	if ((has_grad = is_awaited_step(hook)) < 0 || !begin_queued(hook, is_loss))
+		return NULL;
 	if (is_owner)
 		loop->work |= WORK_FORWARD;
-	if (!loop->is_learning && !(is_owner && (loop->watches_forward || loop->device->measures)))
+	if (!has_grad && !loop->is_learning && !(is_owner && (loop->watches_forward || loop->device->measures)))
 		Py_RETURN_NONE;
 	PyObject *reply = PyObject_CallMethod(hook->slow, "begins", "Oi", module, is_loss);
 	if (!reply && is_own_error(hook->part))

@@ -2,66 +2,43 @@
 
 A pass is one iterator from its creation to its end:
 
-    DataLoader.__iter__      pass_begins        a training pass begins an epoch, unless one is open
-    iterator.__next__        batch_requested    ends the open batch
+    DataLoader.__iter__      pass_begins        the pass is known
+    iterator.__next__        batch_requested    ends the open batch; at the first one a training pass begins an epoch, unless one is open
       ... returns            batch_returned     begins the next batch
       ... StopIteration      pass_ends          ends the epoch, or restores the mode
     the iterator is dropped  pass_ends          as if it had ended
 
 Passes that own batches are on a stack: a training pass, and perhaps a validation pass within it. A further pass beside them (zip) owns none:
 its wait is a span "data" of the running batch. Only the thread that trains publishes batches.
+
+A model in evaluation mode does not show what the first pass is: some libraries load models in that mode. The first batch of such a pass is pending
+until its forward or backward. Some libraries fetch batches ahead: a batch that is fetched before any work on the one before is queued, and begins
+when that one ends. Without a pass, _torch_steps.py counts optimizer steps.
 """
 from __future__ import annotations
 
-import sys
+import gc
 import weakref
-from threading import enumerate as enumerate_threads, get_ident
+from threading import enumerate as enumerate_threads, get_ident, main_thread
 from typing import Any, Optional
 
 import torch
+from torch.utils.data import DataLoader
+from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from pmtop import _pmtop
 
-from ._torch_data import LoaderFacts
-from ._torch_modules import ForwardTimes, Optimised
+from ._torch_data import LoaderFacts, has_own_iter
+from ._torch_modules import ForwardTimes, Optimised, kinds_of
+from ._torch_pass import Pass, calling_frame, is_plain_loop
 from ._torch_patch import BACKWARD, FORWARD
+from ._torch_steps import StepLoop
 
 _UNDECIDED, _TRAINING, _VALIDATION = range(3)
+_AT_ONCE_NS = 1_000_000
 
 
-def _references(keep: list[Any]) -> int:
-    """The reference count of the only object in a list, as this Python counts it."""
-    thing = keep[0]
-    return sys.getrefcount(thing)
-
-
-_ONE_HOLDER = _references([object()])
-
-
-class Pass(_pmtop.PassState):
-    """One iterator: its kind, and the index of its next batch."""
-
-    __slots__ = ("__weakref__", "facts", "grad_was_off", "is_trained", "iterator", "loader")
-
-    def __init__(self, loader: Any, iterator: Any, facts: LoaderFacts, on_dropped: Any) -> None:
-        super().__init__(iterator, facts.full, facts.batch_size or 0)
-        self.loader = weakref.ref(loader)
-        self.iterator = weakref.ref(iterator, lambda _: on_dropped(self))
-        self.facts = facts
-        self.grad_was_off = False
-        self.is_trained = False
-
-    def is_abandoned(self) -> bool:
-        """Whether only its loader, which will reuse it, still refers to the iterator (persistent workers, after a break)."""
-        loader = self.loader()
-        iterator = self.iterator()
-        if loader is None or iterator is None or getattr(loader, "_iterator", None) is not iterator:
-            return iterator is None
-        del loader
-        return sys.getrefcount(iterator) <= _ONE_HOLDER
-
-
-class Loop(_pmtop.LoopState):
+class Loop(StepLoop):
     """The training loop of this process, inferred from its loaders. `out`: the package pmtop, or a stand-in for it.
 
     The fast path is compiled, in _pmtop_loop.h and _pmtop_hooks.h, and shares these attributes: `owner` (the thread that trains), owner_trains;
@@ -76,6 +53,9 @@ class Loop(_pmtop.LoopState):
         self.epochs_planned = epochs
         self.passes: dict[int, Pass] = {}
         self.facts: weakref.WeakKeyDictionary[Any, LoaderFacts] = weakref.WeakKeyDictionary()
+        self.loaders: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictionary()
+        """The loader of each iterator that its own __iter__ made."""
+        self.has_searched = False
         self.stack: list[Pass] = []
         self.carried: Optional[int] = None
         self.epoch = 0
@@ -101,14 +81,11 @@ class Loop(_pmtop.LoopState):
             before = self.passes.pop(id(iterator), None)
             for old in [p for p in self.stack if p is before or p.is_abandoned()]:
                 self._end(old)
-            facts = self._facts_of(loader)
-            now = Pass(loader, iterator, facts, self._dropped)
+            if self.stack and self._is_over(self.stack[-1]):
+                self._end(self.stack[-1])
+            now = Pass(loader, iterator, self._facts_of(loader), self._dropped)
             now.grad_was_off = not torch.is_grad_enabled()
             self.passes[id(iterator)] = now
-            if self._looks_like_validation(facts):
-                self._push_validation(now)
-            elif not self.stack:
-                self._push_training(now)
         finally:
             self._leave()
 
@@ -122,6 +99,12 @@ class Loop(_pmtop.LoopState):
             if not self.stack or self.stack[-1] is not now:
                 return self._requested_beside(now)
             self.beside = None
+            if now.is_pending and not now.has_forward:
+                return False
+            if now.is_pending:
+                self._decide(now, False)
+            elif self._is_fetched_ahead(now):
+                return True
             if self.carried is None or now.index:
                 self._end_batch()
             return False
@@ -134,13 +117,27 @@ class Loop(_pmtop.LoopState):
         if not stack or stack[-1] is not now or get_ident() != self.owner:
             return
         self.is_busy = True
-        index = now.index
-        now.index = index + 1
-        # An open batch was carried into validation.
-        if self.batch is now or self._begin_batch(now, index):
+        if self.batch is now and not now.index:
+            # An open batch was carried into validation.
+            now.index = 1
             self.work = 0
             self.loss = None
-            self._began(now, index, data)
+            self._began(now, 0, data)
+        else:
+            if now.length and now.index + now.queued >= now.length:
+                self._repeat(now)
+            now.enqueue(now.facts.samples(now.index + now.queued, data))
+            now.returned_ns = self.out.now_ns()
+            if self.batch is not now and not now.is_pending:
+                self._begin_next(now)
+        self.is_busy = False
+
+    def begin_queued(self) -> None:
+        """A forward after a backward shows that the next of several batches that were fetched together begins."""
+        now = self.batch
+        self.is_busy = True
+        self._end_batch()
+        self._begin_next(now)
         self.is_busy = False
 
     def pass_ends(self, now: Pass, is_dropped: bool = False) -> None:
@@ -149,7 +146,13 @@ class Loop(_pmtop.LoopState):
             return
         self.is_busy = True
         try:
-            self._end(now, is_dropped)
+            if is_dropped or not now.queued or now not in self.stack:
+                self._end(now, is_dropped)
+            else:
+                # What was fetched ahead is still to be worked on.
+                now.is_exhausted = True
+                if self.batch is not now and not now.is_pending:
+                    self._begin_next(now)
         finally:
             self._leave()
 
@@ -158,20 +161,53 @@ class Loop(_pmtop.LoopState):
         if get_ident() == self.owner:
             while self.stack:
                 self._end(self.stack[-1])
+            self._leave_steps()
             self.fast_pass = None
+        self.awaits_step = False
         self.passes.clear()
+
+    def iterator_is_made(self, loader: Any, iterator: Any) -> None:
+        """An iterator was constructed. That of a loader with an __iter__ of its own is known from its first request."""
+        if has_own_iter(loader):
+            self.loaders[iterator] = weakref.ref(loader)
+
+    def unknown_requested(self, iterator: Any) -> Optional[Pass]:
+        """A request by an iterator without a pass: one of a loader with an __iter__ of its own, which begins now."""
+        if not self.has_searched:
+            self.has_searched = True
+            self._search_loaders()
+        known = self.loaders.get(iterator)
+        loader = known() if known is not None else None
+        if loader is None:
+            return None
+        self.pass_begins(loader, iterator)
+        return self.passes.get(id(iterator))
+
+    def _search_loaders(self) -> None:
+        """Finds the iterators that such loaders made before instrument(), and keep."""
+        kinds = {kind for kind in kinds_of(DataLoader) if kind.__iter__ is not DataLoader.__iter__}
+        for loader in _pmtop.instances(gc.get_objects(), kinds) if kinds else ():
+            for value in vars(loader).values():
+                if isinstance(value, _BaseDataLoaderIter):
+                    self.loaders[value] = weakref.ref(loader)
 
     # -- what training does
 
     def has_forward(self, module: Any) -> None:
         """The first forward of a pass whose loader is new shows whether it trains."""
         self.watches_forward = False
+        top = self.stack[-1] if self.stack else None
+        if top is not None and top.is_pending:
+            top.has_forward = True
+            if module.training or not torch.is_grad_enabled():
+                self._decide(top, torch.is_grad_enabled())
+                self.work |= FORWARD
+            return
         if torch.is_grad_enabled() and module.training:
             return
         if self.beside is not None:
             self.beside.facts.is_validation = not self.beside.facts.trains_in_eval
             return
-        top = self.stack[-1] if self.stack else None
         if top is not None and top.kind == _TRAINING and not top.is_trained:
             top.kind = _VALIDATION
             top.facts.is_validation = True
@@ -187,12 +223,15 @@ class Loop(_pmtop.LoopState):
         if top is None or top.is_trained:
             self.awaits_backward = self.beside is not None
             return
-        if top.kind == _VALIDATION and not top.grad_was_off:
-            top.kind = _TRAINING
-            top.facts.is_validation = False
-            top.facts.trains_in_eval = True
-            self._set_mode("train")
+        if top.is_pending:
+            self.trains_in_eval = top.facts.trains_in_eval = top.has_forward
+            self._decide(top, True)
+            self.work |= BACKWARD
+        elif top.kind == _VALIDATION and not top.grad_was_off:
+            self._turn_to_training(top)
         top.is_trained = top.kind == _TRAINING
+        top.facts.has_trained |= top.is_trained
+        self.has_trained |= top.is_trained
         self.awaits_backward = not top.is_trained
 
     def backward_elsewhere(self) -> None:
@@ -200,7 +239,14 @@ class Loop(_pmtop.LoopState):
         if not self.owner_trains:
             self.owner = get_ident()
             self.owner_trains = True
+            for now in self.stack:
+                if now.is_pending:
+                    now.waiting.clear()
+                    now.queued = 0
             self.late.extend(self.stack)
+            if not self.is_busy:
+                self.is_busy = True
+                self._leave()
 
     # -- passes
 
@@ -217,37 +263,39 @@ class Loop(_pmtop.LoopState):
         facts = LoaderFacts(loader)
         before = self.facts.get(loader)
         if before is not None:
-            facts.is_validation, facts.trains_in_eval = before.is_validation, before.trains_in_eval
+            facts.is_validation, facts.trains_in_eval, facts.has_trained = before.is_validation, before.trains_in_eval, before.has_trained
         self.facts[loader] = facts
         return facts
 
-    def _looks_like_validation(self, facts: LoaderFacts) -> bool:
-        if not torch.is_grad_enabled():
-            return True
-        if facts.trains_in_eval:
-            return False
-        return facts.is_validation or self.optimised.is_in_eval()
+    def _kind_of(self, now: Pass) -> int:
+        """What a pass looks like at its first request."""
+        if now.kind == _VALIDATION or not torch.is_grad_enabled():
+            return _VALIDATION
+        if now.facts.trains_in_eval:
+            return _TRAINING
+        if now.facts.is_validation:
+            return _VALIDATION
+        if self.optimised.is_in_eval():
+            return _UNDECIDED if now.facts.has_trained or self.trains_in_eval or not self.has_trained else _VALIDATION
+        # A thread of its own may only read the loader.
+        is_aside = not self.owner_trains and get_ident() != main_thread().ident
+        return _UNDECIDED if self.steps_begun or is_aside else _TRAINING
 
     def _requested_beside(self, now: Pass) -> bool:
         """A request by a pass that is not the innermost one."""
         if id(now.iterator()) not in self.passes:
             return False
-        self.beside = None
+        is_again, self.beside = self.beside is now, None
         if now in self.stack:
             while self.stack[-1] is not now:
                 self._pop_validation()
             self._end_batch()
             return False
-        if now.kind == _VALIDATION or self._looks_like_validation(now.facts):
-            if not self.stack or self.stack[-1].kind == _TRAINING:
-                self._push_validation(now)
-                return False
-        elif not self.stack:
-            self._push_training(now)
-            return False
-        elif self.stack[-1].index == 0 and self.batch is None and self.stack[-1].kind == _TRAINING:
-            self.stack.pop().kind = _UNDECIDED
-            self._push_training(now)
+        kind = self._kind_of(now)
+        while self.stack and (self._is_over(self.stack[-1]) or kind != _VALIDATION and self._is_left(self.stack[-1], is_again)):
+            self._end(self.stack[-1], self.stack[-1].kind == _TRAINING)
+        if not self.stack or (kind == _VALIDATION and self.stack[-1].kind == _TRAINING):
+            self._adopt(now, kind)
             return False
         if self.batch is None:
             return False
@@ -255,12 +303,88 @@ class Loop(_pmtop.LoopState):
         self.watches_forward = not now.facts.trains_in_eval
         return True
 
+    def _adopt(self, now: Pass, kind: int) -> None:
+        """The pass becomes the innermost one."""
+        self._leave_steps()
+        now.grad_was_off = not torch.is_grad_enabled()
+        if kind == _VALIDATION:
+            self._push_validation(now)
+        elif kind == _TRAINING:
+            self._push_training(now)
+        else:
+            now.is_pending = self.watches_forward = True
+            self.stack.append(now)
+
+    def _is_over(self, top: Pass) -> bool:
+        """Whether the innermost pass has no batch left to begin or to work on."""
+        return top.is_exhausted and not top.queued and (self.batch is None or bool(self.work))
+
+    def _is_left(self, top: Pass, is_again: bool) -> bool:
+        """Whether the innermost pass is not the one that trains: a validation that was left early, or a look at one batch.
+
+        is_again: the pass beside it makes a second request."""
+        if top.kind == _VALIDATION:
+            return not self.is_in_epoch and len(self.stack) == 1 and (self.batch is None or bool(self.work))
+        return is_again and top.index <= 1 and not top.queued
+
+    def _is_fetched_ahead(self, now: Pass) -> bool:
+        """Whether a request comes before any work on the open batch, from a caller that works on the batches later."""
+        if self.batch is not now or self.work or self.carried is not None:
+            return False
+        caller = calling_frame(4)
+        if is_plain_loop(caller):
+            return False
+        if now.index + now.queued == 1 or now.is_trained or caller.f_globals.get("__name__", "").startswith("accelerate."):
+            return True
+        return bool(self.out.now_ns() - now.returned_ns < _AT_ONCE_NS)
+
+    def _repeat(self, now: Pass) -> None:
+        """The iterator of a loader that keeps it for all its epochs begins the next one."""
+        now.index = 0
+        if now.kind == _TRAINING and self.is_in_epoch:
+            self.out.epoch_end()
+            self.epoch += 1
+            self.optimised.is_new_epoch = True
+            self._forget_steppers()
+            self.out.epoch_begin(self.epoch)
+
+    def _decide(self, now: Pass, trains: bool) -> None:
+        """Begins the first batch of a pending pass."""
+        now.is_pending = False
+        if trains:
+            self.stack.remove(now)
+            self._push_training(now)
+        else:
+            now.kind = _VALIDATION
+            now.facts.is_validation = True
+            self._set_mode("validation")
+        self._begin_next(now)
+
+    def _turn_to_training(self, now: Pass) -> None:
+        """A backward in what was thought to be validation."""
+        now.facts.is_validation = False
+        now.facts.trains_in_eval = True
+        self._set_mode("train")
+        if len(self.stack) == 1:
+            self.stack.pop()
+            self._push_training(now)
+        now.kind = _TRAINING
+
+    def _begin_next(self, now: Pass) -> None:
+        """Begins the next of the fetched batches."""
+        index, samples = now.index, now.dequeue()
+        if self._begin_batch(now, index):
+            self.work = 0
+            self.loss = None
+            self._began_with(samples)
+
     def _push_training(self, now: Pass) -> None:
         now.kind = _TRAINING
         self.stack.append(now)
         self.watches_forward = not now.facts.trains_in_eval
         self._publish_loader(now.facts)
         self.optimised.is_new_epoch = True
+        self.has_optimizer = bool(self.optimised.known) and self._sees_steps()
         self._forget_steppers()
         if not self.is_in_epoch:
             self.is_in_epoch = True
@@ -286,12 +410,17 @@ class Loop(_pmtop.LoopState):
             return
         while self.stack[-1] is not now:
             self._pop_validation()
+        if not self._flush(now):
+            self.stack.pop()
+            return
         if now.kind == _VALIDATION and not (self.is_in_epoch and len(self.stack) == 1):
             self._pop_validation()
             return
         # next(iter(loader)) reads a batch and trains nothing.
-        is_peek = is_dropped and now.kind == _TRAINING and (now.index == 0 or (now.index == 1 and self.batch is now and not self.work))
-        if is_peek:
+        is_idle = is_dropped and now.kind == _TRAINING and self.batch is now and not self.work and not now.is_exhausted
+        is_peek = is_dropped and now.kind == _TRAINING and (now.index == 0 or (now.index == 1 and is_idle))
+        # Nor does the batch at which a loop was left before its work.
+        if is_peek or (is_idle and now.is_trained):
             self._set_mode("peek")
         self._end_batch()
         self.stack.pop()
@@ -300,6 +429,17 @@ class Loop(_pmtop.LoopState):
             self.out.epoch_end()
             self.epoch += now.kind == _TRAINING and not is_peek
         self._set_mode("train")
+
+    def _flush(self, now: Pass) -> bool:
+        """A pass ends without work that is seen: what it fetched are its batches. False: it published nothing."""
+        if now.is_pending and (self.steps_begun or not now.queued):
+            return False
+        if now.is_pending:
+            self._decide(now, False)
+        while now.queued and not now.is_trained and self.batch is now and not self.work:
+            self._end_batch()
+            self._begin_next(now)
+        return True
 
     def _pop_validation(self) -> None:
         now = self.stack.pop()
@@ -339,7 +479,8 @@ class Loop(_pmtop.LoopState):
             self._end_late()
         self.is_busy = False
         top = self.stack[-1] if self.stack else None
-        self.fast_pass = top if self.beside is None and self.carried is None else None
+        self.fast_pass = top if top is not None and not top.is_pending and self.beside is None and self.carried is None else None
+        self.awaits_step = top is None and self.batch is None and self._counts_steps()
         self.awaits_backward = self.beside is not None or not self.owner_trains or (top is not None and not top.is_trained)
 
     def _set_mode(self, mode: str) -> None:
@@ -352,9 +493,11 @@ class Loop(_pmtop.LoopState):
 
     def _began(self, now: Pass, index: int, data: Any) -> None:
         """Called after a batch has begun with `data`."""
+        self._began_with(now.facts.samples(index, data))
+
+    def _began_with(self, samples: Optional[int]) -> None:
         if self.device.can_come:
             self.device.batch_begins(self.out)
-        samples = now.facts.samples(index, data)
         if samples is not None and samples != self.samples_planned:
             self.out.batch_samples(samples)
 
@@ -370,7 +513,7 @@ class Loop(_pmtop.LoopState):
     def _note_interval(self, batches: int) -> None:
         """Notes the batches between two optimizer steps: the same number twice in a row is the gradient accumulation."""
         if self.interval == batches:
-            self.accumulation = batches
+            self.accumulation = self.loss_parts = batches
             self.publish_fact("accumulation", batches)
         self.interval = batches
 

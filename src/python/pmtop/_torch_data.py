@@ -8,6 +8,8 @@ from torch import Tensor
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset
 
 _DEPTH_MAX = 4
+_ENDLESS_BATCHES = 1_000_000_000
+_ENDLESS_REPEATS = 1000
 _META = ("num_workers", "prefetch_factor", "pin_memory", "persistent_workers")
 
 
@@ -18,10 +20,21 @@ def _length(sized: Any) -> Optional[int]:
         return None
 
 
+def has_own_iter(loader: Any) -> bool:
+    """Whether its class replaces DataLoader.__iter__."""
+    return getattr(type(loader), "__iter__", None) is not DataLoader.__iter__
+
+
+def _is_endless(batches: int, batch_size: Optional[int], dataset: Any) -> bool:
+    """Whether a sampler's length only means that it never ends: 1e10, or a thousand times the data."""
+    data = _length(dataset)
+    return batches >= _ENDLESS_BATCHES or bool(data) and batches * (batch_size or 1) > _ENDLESS_REPEATS * (data or 0)
+
+
 class LoaderFacts:
     """One loader: `length` batches a pass and `batch_size` samples a batch (None if unknown), and the kind of its passes, once known."""
 
-    __slots__ = ("batch_size", "full", "is_exact", "is_validation", "length", "looks_at_data", "meta", "rest", "trains_in_eval")
+    __slots__ = ("batch_size", "full", "has_trained", "is_exact", "is_validation", "length", "looks_at_data", "meta", "rest", "trains_in_eval")
 
     def __init__(self, loader: Any) -> None:
         sampler = loader.batch_sampler
@@ -42,6 +55,10 @@ class LoaderFacts:
             elif self.batch_size is None and sampler is not None:
                 size = getattr(sampler, "batch_size", None)
                 self.batch_size = size if type(size) is int else None
+            if self.length is None and type(loader).__len__ is not DataLoader.__len__:
+                self.length = _length(loader)
+            if self.length is not None and _is_endless(self.length, self.batch_size, loader.dataset):
+                self.length = None
         # torch's own batch sampler has predictable sizes: all batches but the last are full.
         is_iterable = isinstance(loader.dataset, IterableDataset)
         self.is_exact = type(sampler) is BatchSampler and getattr(loader, "in_order", True) and not is_iterable
@@ -52,7 +69,7 @@ class LoaderFacts:
             self.full, self.rest = divmod(samples or 0, sampler.batch_size)
         self.meta = {f"loader.{name}": value for name in _META for value in [getattr(loader, name, None)] if value is not None}
         self.is_validation = False
-        self.trains_in_eval = False
+        self.trains_in_eval = self.has_trained = False
 
     def samples(self, index: int, data: Any) -> Optional[int]:
         """The number of samples in `data`, the batch number `index` of a pass; None if unknown."""

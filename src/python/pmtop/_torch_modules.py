@@ -33,7 +33,7 @@ class ForwardTimes(_pmtop.ModuleHook):
     def __init__(self, patches: Patches, part: Part, loop: Any) -> None:
         wrapped = getattr(nn.Module, "_wrapped_call_impl", None)
         code = getattr(wrapped, "__code__", None)
-        more = (code, _LOSSES, loop.out.span("criterion"), *flag_of_compiling())
+        more = (code, _LOSSES, loop.out.span("criterion"), torch.is_grad_enabled, *flag_of_compiling())
         super().__init__(loop, part, loop.out.span("forward"), None, self, more)
         self.patches, self.part, self.loop = patches, part, loop
         self.precision = Precision(patches, loop)
@@ -58,6 +58,8 @@ class ForwardTimes(_pmtop.ModuleHook):
         """Called for a module while learning, for a new loader, and with a device. Returns the argument of ends()."""
         loop = self.loop
         begin = None
+        if loop.awaits_step:
+            loop.has_forward_outside(module)
         if get_ident() == loop.owner:
             if loop.watches_forward:
                 loop.has_forward(module)
@@ -106,7 +108,7 @@ class ForwardTimes(_pmtop.ModuleHook):
         self.precision.stop()
 
 
-def _kinds(base: type) -> set[type]:
+def kinds_of(base: type) -> set[type]:
     """A class and all its subclasses."""
     found, left = {base}, [base]
     while left:
@@ -128,6 +130,9 @@ class Optimised:
         self.is_new_epoch = True
         self.is_stale = True
         self.scans = 0
+        self.searches = 0
+        self.parameters: dict[int, frozenset[int]] = {}
+        """id() of each optimizer that was alive at the last scan: the id()s of its parameters."""
 
     def stepped(self, optimizer: torch.optim.Optimizer) -> None:
         """The first step of an optimizer in this epoch. A new optimizer makes the known modules stale."""
@@ -148,19 +153,37 @@ class Optimised:
         modes = [module.training for module in alive]
         return bool(modes) and not any(modes)
 
+    def has_optimizer(self) -> bool:
+        """Whether the process has an optimizer. Searches for one at the first, tenth, hundredth, ... call."""
+        if self.known:
+            return True
+        self.searches += 1
+        if str(self.searches).strip("0") == "1":
+            self._scan()
+            self.scans, self.is_stale = 0, True
+        return bool(self.known)
+
+    def have_all_stepped(self, stepped: set[int]) -> bool:
+        """Whether every optimizer has stepped, but for those that share parameters with one that has."""
+        if self.scans < _SCANS_MAX and (self.is_stale or not stepped <= self.parameters.keys()):
+            self._scan()
+        done = set().union(*(self.parameters.get(optimizer, frozenset()) for optimizer in stepped))
+        return all(optimizer in stepped or not done.isdisjoint(parameters) for optimizer, parameters in self.parameters.items() if parameters)
+
     def _scan(self) -> None:
         self.scans += 1
         self.is_stale = False
-        modules, optimizers = _kinds(nn.Module), _kinds(torch.optim.Optimizer)
+        modules, optimizers = kinds_of(nn.Module), kinds_of(torch.optim.Optimizer)
         wanted = modules | optimizers
         found = _pmtop.instances(gc.get_objects(), wanted)
         trained: dict[int, set[int]] = {}
+        self.parameters = {}
         for thing in found:
             if type(thing) in optimizers and "param_groups" in vars(thing):
                 self.known.add(id(thing))
-                for group in thing.param_groups:
-                    for parameter in group["params"]:
-                        trained.setdefault(id(parameter), set()).add(id(thing))
+                self.parameters[id(thing)] = frozenset(id(parameter) for group in thing.param_groups for parameter in group["params"])
+                for key in self.parameters[id(thing)]:
+                    trained.setdefault(key, set()).add(id(thing))
         owners = []
         for thing in found:
             if type(thing) in modules:

@@ -5,6 +5,7 @@ import functools
 import os
 import weakref
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any, Optional
 
 import torch
@@ -23,7 +24,7 @@ class Backward:
 
     def __init__(self, patches: Patches, part: Part, loop: Loop, device: Any, loss: Part) -> None:
         self.loop, self.device = loop, device
-        self.unscaled: list[tuple[weakref.ref[Any], Any]] = []
+        self.unscaled: list[tuple[weakref.ref[Any], Any, int]] = []
         original = torch.autograd.backward
         more = (torch.Tensor, torch.Tensor.numel, _item, loss, self.unscaled)
         timed = _pmtop.Hook(loop, part, loop.out.span("backward"), original, self, more).backward
@@ -42,15 +43,27 @@ class Backward:
             if not isinstance(value, (tuple, list)) or len(value) != 1 or type(value[0]) is not torch.Tensor:
                 return
             value = value[0]
+        divisor = 0
         if self.unscaled:
-            scaled, plain = self.unscaled.pop()
-            value = plain if scaled() is value else value
+            scaled, plain, by = self.unscaled.pop()
+            value, divisor = (plain, by) if scaled() is value else (value, 0)
         if value.numel() == 1:
-            if value.is_cpu:
-                self.loop.loss = _item(value)
-            else:
-                self.loop.loss = None
-                self.device.loss(value)
+            self._note(value, divisor or self._divisor(value))
+
+    def _divisor(self, value: Any) -> int:
+        return _divisor_of(value) if self.loop.loss_parts != 1 else 0
+
+    def _note(self, value: Any, divisor: int) -> None:
+        """A loss that was divided by the number of accumulated batches is multiplied by it; it is unknown until that number is."""
+        loop = self.loop
+        loop.loss = None
+        if divisor and not loop.loss_parts:
+            return
+        factor = divisor if divisor and divisor == loop.loss_parts else 1
+        if value.is_cpu:
+            loop.loss = _item(value) * factor
+        elif self.device.measures:
+            self.device.loss(value if factor == 1 else value.detach() * factor)
 
     def begins(self) -> Any:
         """The device's mark, the argument of ends()."""
@@ -60,9 +73,9 @@ class Backward:
         """Ends the interval that began at that mark."""
         self.device.note("gpu.backward_s", began)
 
-    @staticmethod
-    def _patch_scaler(patches: Patches, unscaled: list[tuple[weakref.ref[Any], Any]]) -> None:
+    def _patch_scaler(self, patches: Patches, unscaled: list[tuple[weakref.ref[Any], Any, int]]) -> None:
         """Remembers what a GradScaler multiplies, so that the published loss is unscaled."""
+        divisor_of = self._divisor
         amp = getattr(torch, "amp", None)
         scaler = getattr(amp, "GradScaler", None) or torch.cuda.amp.GradScaler
         original = scaler.scale
@@ -71,10 +84,43 @@ class Backward:
         def scale(self: Any, outputs: Any) -> Any:
             scaled = original(self, outputs)
             if not is_compiling() and scaled is not outputs and type(outputs) is torch.Tensor:
-                unscaled[:] = [(weakref.ref(scaled), outputs.detach())]
+                unscaled[:] = [(weakref.ref(scaled), outputs.detach(), divisor_of(outputs))]
             return scaled
 
         patches.set(scaler, "scale", scale)
+
+
+def _divisor_of(loss: Any) -> int:
+    """The whole number by which the last operation on a tensor divided it; 0 if it did something else."""
+    made_by = loss.grad_fn
+    name = made_by.name() if made_by is not None else ""
+    if name not in ("DivBackward0", "MulBackward0"):
+        return 0
+    other = made_by._saved_other
+    if other is None or not other.is_cpu or other.dim():
+        return 0
+    number = float(_item(other))
+    number = 1 / number if name == "MulBackward0" and number else number
+    return round(number) if 2 <= number <= 1e6 and abs(number - round(number)) < 1e-4 else 0
+
+
+def patch_scaler_step(patches: Patches, part: Part, here: Here, loop: Loop) -> None:
+    """A step that a GradScaler skips, because a gradient is infinite, ends a batch as a step does."""
+    scaler = getattr(getattr(torch, "amp", None), "GradScaler", None) or torch.cuda.amp.GradScaler
+    original = scaler.step
+
+    @functools.wraps(original)
+    def step(self: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        stepped = loop.stepped
+        result = original(self, optimizer, *args, **kwargs)
+        if part.is_on and loop.stepped == stepped and not is_compiling() and not here.paused and get_ident() == loop.owner:
+            try:
+                loop._note_step(optimizer)
+            except Exception as error:
+                part.failed(error)
+        return result
+
+    patches.set(scaler, "step", step)
 
 
 class Optimizers:

@@ -19,7 +19,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Optional, TypeVar
 
 from torch import Tensor
 from torch.utils.data import DataLoader
@@ -47,7 +47,7 @@ ACTIONS = {"train_dataloader_next": "data", "val_next": "data", "test_next": "da
 def _guarded(hook: H) -> H:
     """An error in a hook ends publishing, with one line on standard error, and never training."""
     @functools.wraps(hook)
-    def guarded(self: PmtopCallback, *arguments: Any, **more: Any) -> None:
+    def guarded(self: _Callback, *arguments: Any, **more: Any) -> None:
         if self._is_silent:
             return
         try:
@@ -83,16 +83,15 @@ def _whole(number: Any) -> int:
     return int(number) if number is not None and 0 < number < math.inf else 0
 
 
-class PmtopCallback:
+class _Callback:
     """name: the run's name (default: PMTOP_RUN, else the class of the module). One object may serve several trainers, one after another.
     Raises ImportError if neither package is installed."""
 
-    _origin: Optional[type] = None
     name: Optional[str]
 
-    def __new__(cls, *arguments: Any, **more: Any) -> PmtopCallback:
+    def __new__(cls, *arguments: Any, **more: Any) -> _Callback:
         bases = tuple(base for base in _callback_classes() if not issubclass(cls, base))
-        self: PmtopCallback = object.__new__(_class_for(cls, bases) if bases else cls)
+        self: _Callback = object.__new__(_class_for(cls, bases) if bases else cls)
         self.name = None
         self._reset()
         return self
@@ -109,7 +108,7 @@ class PmtopCallback:
 
     def __reduce__(self) -> Any:
         own = {key: value for key, value in self.__dict__.items() if not key.startswith("_") and key not in ("log", "log_dict")}
-        return _make, (self._origin or type(self),), own
+        return _make, (vars(type(self)).get("_origin") or type(self),), own
 
     # -- beginning and end
 
@@ -275,6 +274,31 @@ class PmtopCallback:
     on_test_batch_end = on_predict_batch_end = on_validation_batch_end
 
 
+_Callback.__name__ = _Callback.__qualname__ = "PmtopCallback"
+
+_made: type = _Callback
+
+if TYPE_CHECKING:
+    PmtopCallback = _Callback
+
+
+def __getattr__(name: str) -> Any:
+    """PmtopCallback, with the Callback of each imported trainer as a base: LightningCLI wants the class to have it. Made at its first use, for this
+    module imports no trainer, and again when another trainer has been imported."""
+    global _made
+    if name != "PmtopCallback":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        bases = tuple(base for base in _callback_classes() if not issubclass(_made, base))
+    except ImportError:
+        # Its constructor says what to install.
+        return _made
+    if bases:
+        _made = _class_for(_made, bases)
+        setattr(_made, "_origin", None)
+    return _made
+
+
 class _Parts:
     """pmtop.torch within the trainer's batches. Uses the user's own instrument() if there is one, without its batches until give_back()."""
 
@@ -283,6 +307,8 @@ class _Parts:
         self._torch = torch.instrument(batches=False, forward=has_forward)
         self._loop, self.device = self._torch._loop, self._torch._device
         self._loop.stop()
+        # The trainer itself says by what it divides the loss.
+        self._loop.loss_parts = 1
         self._batches = self._torch.parts["batches"]
         self._sees_batches, self._batches.is_on = self._batches.is_on, False
 
@@ -294,6 +320,7 @@ class _Parts:
     def give_back(self) -> None:
         if self._is_users:
             self._batches.is_on = self._sees_batches
+            self._loop.loss_parts = 0
             if self._sees_batches:
                 pmtop.meta("between", "data")
         else:

@@ -1,19 +1,22 @@
 """Instruments PyTorch: `import pmtop.torch; pmtop.torch.instrument()`, once, before training.
 
-From then on every iteration over a DataLoader is a batch, and every pass over the training loader is an epoch. Forward, criterion (the loss
-modules of torch.nn), backward, optimizer, zero_grad and torch.save are spans. Validation is recognised by disabled gradients or a model in
-evaluation mode. Results do not change, no call waits for a device, and models and checkpoints contain nothing of pmtop. An error of pmtop
-switches off only one part, with a line on standard error.
+From then on every iteration over a DataLoader is a batch, and every pass over the training loader is an epoch. In a loop without a DataLoader a
+batch is what lies between optimizer steps, and there are no epochs. Forward, criterion (the loss modules of torch.nn), backward, optimizer,
+zero_grad and torch.save are spans. Validation is recognised by disabled gradients or a model in evaluation mode. Results do not change, no call
+waits for a device, and models and checkpoints contain nothing of pmtop. An error of pmtop switches off only one part, with a line on standard error.
 
 Limits: of two loaders in the same loop the first counts as the main one; a break out of a loop over a loader with persistent workers is noticed
-only when the next pass begins; a function that torch.compile made of forward and backward has no phases.
+only when the next pass begins; a function that torch.compile made of forward and backward has no phases; without a DataLoader, evaluation between
+two steps is part of the phase "data", and a replayed CUDA graph that contains the optimizer's step is no batch.
 """
 from __future__ import annotations
 
+import atexit
 import contextlib
 import functools
 import operator
 import os
+import sys
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, Optional
@@ -29,13 +32,13 @@ from ._torch_batches import Loop
 from ._torch_device import Device
 from ._torch_modules import ForwardTimes, Optimised
 from ._torch_patch import Here, Part, Patches
-from ._torch_phases import Backward, Optimizers, patch_save, patch_waits, patch_zero_grad
+from ._torch_phases import Backward, Optimizers, patch_save, patch_scaler_step, patch_waits, patch_zero_grad
 
 __all__ = ["Instrumentation", "instrument", "paused"]
 
 _here = Here()
 _current: Optional[Instrumentation] = None
-_knows_forks = False
+_knows_process = False
 
 _PARTS = {"batches": "batches", "forward": "forward times", "backward": "backward times", "optimizer": "optimizer times", "zero_grad": "zero_grad times",
           "loss": "losses", "device": "device times", "memory": "device memory figures", "sync": "waits for the device", "checkpoints": "checkpoints",
@@ -104,6 +107,7 @@ class Instrumentation:
         loop.publish_fact("between", "data")
         base = _dataloader._BaseDataLoaderIter
         self._patches.set(_DataLoader, "__iter__", self._iter(_DataLoader.__iter__, loop, part))
+        self._patches.set(base, "__init__", self._init(base.__init__, loop, part))
         self._patches.set(base, "__next__", self._next(base.__next__, loop, part))
         workers = _dataloader._MultiProcessingDataLoaderIter
         if "__del__" in vars(workers):
@@ -119,6 +123,8 @@ class Instrumentation:
             Backward(patches, parts["backward"], loop, device, parts["loss"])
         if parts["optimizer"].is_on:
             self._optimizers = Optimizers(parts["optimizer"], _here, loop, device, self._optimised)
+            patch_scaler_step(patches, parts["optimizer"], _here, loop)
+            loop.count_steps((parts["batches"], parts["optimizer"]), self._publish_device)
         if parts["zero_grad"].is_on:
             patch_zero_grad(patches, parts["zero_grad"], loop)
 
@@ -172,12 +178,33 @@ class Instrumentation:
 
         return __iter__
 
+    def _init(self, original: Any, loop: Loop, part: Part) -> Any:
+        @functools.wraps(original)
+        def __init__(iterator: Any, loader: Any, *args: Any, **kwargs: Any) -> None:
+            original(iterator, loader, *args, **kwargs)
+            if part.is_on and not _here.paused:
+                try:
+                    loop.iterator_is_made(loader, iterator)
+                except Exception as error:
+                    part.failed(error)
+
+        return __init__
+
     def _next(self, original: Any, loop: Loop, part: Part) -> Any:
         passes = loop.passes
         data_span = loop.out.span("data")
 
+        def unknown(iterator: Any) -> Any:
+            try:
+                return loop.unknown_requested(iterator)
+            except Exception as error:
+                part.failed(error)
+                return None
+
         def turn_slow(iterator: Any) -> Any:
             now = passes.get(id(iterator))
+            if now is None:
+                now = unknown(iterator)
             if now is None:
                 return original(iterator)
             is_beside = False
@@ -270,7 +297,7 @@ def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, b
     is_enabled = _pmtop.init()
     parts = {name: Part(_PARTS[name], is_enabled and is_on) for name, is_on in chosen.items()}
     _current = Instrumentation(parts, _publisher(), epochs, sync and is_enabled)
-    _watch_forks()
+    _watch_process()
     return _current
 
 
@@ -303,11 +330,18 @@ def paused() -> Iterator[None]:
         _here.inside = inside
 
 
-def _watch_forks() -> None:
-    global _knows_forks
-    if not _knows_forks:
-        _knows_forks = True
+def _watch_process() -> None:
+    global _knows_process
+    if not _knows_process:
+        _knows_process = True
         os.register_at_fork(after_in_child=_silence_child)
+        atexit.register(_end_last_batch)
+
+
+def _end_last_batch() -> None:
+    """A loop that calls next() itself may leave its last batch open. After an error it stays unfinished."""
+    if _current is not None and not _current.is_forked and not hasattr(sys, "last_value"):
+        _current.close()
 
 
 def _silence_child() -> None:

@@ -25,15 +25,37 @@ static const struct code_group *group_of(const struct context *context)
 		: NULL;
 }
 
-/* Loading, forward, backward and optimizer have their own rules. */
+/* Minimum share of forward, backward and optimizer in the time of the process, and maximum share in that of a line
+ * beside them. */
+#define TRAINING_RATIO 0.2
+#define BESIDE_RATIO 0.05
+
+/* Where pmtop sees no forward, backward or optimizer, any line may be the training: model.fit(), or a wait for the
+ * processes that train. */
+static bool is_training(const struct code_group *group)
+{
+	return group->phases[CODE_PHASE_FORWARD].recent_s + group->phases[CODE_PHASE_BACKWARD].recent_s +
+		group->phases[CODE_PHASE_OPTIMIZER].recent_s >
+		TRAINING_RATIO * group->seen.recent_s;
+}
+
+/* Loading, forward, backward and optimizer have their own rules. A line that calls them is the training itself, even if
+ * most of its time is spent beside them (trainer.fit()). */
+static bool is_beside_training(const struct code_line *line)
+{
+	double training_s = line->phase_s[CODE_PHASE_FORWARD] + line->phase_s[CODE_PHASE_BACKWARD] +
+		line->phase_s[CODE_PHASE_OPTIMIZER] + line->phase_s[CODE_PHASE_COMPUTE];
+	return line->phase == CODE_PHASE_OTHER && training_s <= BESIDE_RATIO * line->self.total_s;
+}
+
 static const struct code_line *line_of(const struct context *context)
 {
 	const struct code *code = &context->model->code;
 	const struct code_group *group = group_of(context);
 	const struct code_line *max = NULL;
-	for (size_t i = 0; group && i < code->line_count; i++) {
+	for (size_t i = 0; group && is_training(group) && i < code->line_count; i++) {
 		const struct code_line *line = &code->lines[i];
-		if (&code->groups[line->group] == group && line->phase == CODE_PHASE_OTHER &&
+		if (&code->groups[line->group] == group && is_beside_training(line) &&
 			(!max || line->self.recent_s > max->self.recent_s))
 			max = line;
 	}
@@ -69,7 +91,7 @@ TEXT(line_text)
 		figure_shorten(out, line->text ? line->text : context->model->code.codes[line->code].function);
 }
 
-#define LACKS "no Python, or fewer than 100 stack samples in the last minute"
+#define LACKS "no forward, backward or optimizer of Python, or fewer than 100 stack samples in the last minute"
 
 static const struct figure rows[] = {
 	{ "line.share_ratio", FORM_PERCENT, RULE_OF_MODEL, line_share, NULL, 0,

@@ -68,8 +68,6 @@ TEXT(phase_work_part)
 		phase_work(context, argument), isnan(clocked_s(context)) ? context->mean_s : clocked_step_s(context), out);
 }
 
-NUMBER(backward_ratio) { return clock_of(context, "backward") / clock_of(context, "forward"); }
-
 /* -- idle time -- */
 
 /* Whether each forward and backward of the host has a GPU timing; one without would count as idle. */
@@ -83,6 +81,39 @@ static bool is_clock_whole(const struct context *context)
 			return false;
 	}
 	return true;
+}
+
+NUMBER(gpu_backward_ratio) { return clock_of(context, "backward") / clock_of(context, "forward"); }
+
+static double by_name(const struct context *context, const char *name)
+{
+	const char *none;
+	const struct figure_ref ref = { figure_find(name, &none), NULL };
+	return figure_number(&ref, context);
+}
+
+/* Time per step in all phases of this kind. */
+static double kind_s(const struct context *context, enum phase_kind kind, bool is_clocked)
+{
+	double sum_s = NAN;
+	for (size_t i = 0; i < context->phase_count; i++) {
+		const struct phase_row *phase = &context->phases[i];
+		if (phase->name == NAME_UNATTRIBUTED || phase_kind(context->run, phase->name) != kind)
+			continue;
+		double seconds =
+			is_clocked ? clock_of(context, run_name(context->run, phase->name)) : phase->share_ratio * context->mean_s;
+		sum_s = (isnan(sum_s) ? 0 : sum_s) + seconds;
+	}
+	return sum_s;
+}
+
+/* On a GPU, the host's clock measures only launches. */
+NUMBER(backward_ratio)
+{
+	bool is_clocked = !isnan(clock_of(context, "forward"));
+	if (is_clocked ? !is_clock_whole(context) : by_name(context, "gpu.count") >= 1)
+		return NAN;
+	return kind_s(context, PHASE_BACKWARD, is_clocked) / kind_s(context, PHASE_FORWARD, is_clocked);
 }
 
 /* All but "gpu.batch_s", which covers the whole batch. */
@@ -104,13 +135,6 @@ NUMBER(own_wait)
 	double busy_s = context->run && is_clock_whole(context) ? sum_clock(context) : NAN,
 		   step_s = clocked_step_s(context);
 	return isnan(busy_s) || isnan(step_s) ? NAN : fmax(0, 1 - busy_s / step_s);
-}
-
-static double by_name(const struct context *context, const char *name)
-{
-	const char *none;
-	const struct figure_ref ref = { figure_find(name, &none), NULL };
-	return figure_number(&ref, context);
 }
 
 NUMBER(idle) { return 1 - by_name(context, "gpu.busy_ratio"); }
@@ -208,7 +232,10 @@ static const struct figure rows[] = {
 	RUN_NUMBER("gpu.copied_bytes_per_s", BYTES_PER_S, copied,
 		"host to device over PCIe, mean of the last 10 s; the GPU with the most", no_rate),
 	RUN_NUMBER("gpu.copied_bytes_per_step", BYTES, copied_a_step, "the same, per step", no_rate),
-	RUN_NUMBER("gpu.backward_ratio", FACTOR, backward_ratio, "backward ÷ forward, by GPU timings", no_clock),
+	RUN_NUMBER("gpu.backward_ratio", FACTOR, gpu_backward_ratio, "backward ÷ forward, by GPU timings", no_clock),
+	RUN_NUMBER("run.backward_ratio", FACTOR, backward_ratio,
+		"backward ÷ forward, by GPU timings if published; 1 to 3 is normal",
+		"no forward or no backward is published, or the run uses a GPU without GPU timings (gpu.*_s)"),
 	RUN_NUMBER("loading.share_ratio", PERCENT, loading, "share of the recent steps in all phases of kind data", NULL),
 	RUN_NUMBER("run.cpu_ratio", PERCENT, host_cpu, "CPU time of the run's process in the last 10 s: 100 % is one CPU",
 		"not read yet"),

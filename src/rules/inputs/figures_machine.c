@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "src/base/clock.h"
 #include "src/rules/inputs/figures.h"
 
 /* -- use of CPUs and disks -- */
@@ -39,6 +40,21 @@ NUMBER(others_cpu)
 {
 	double own = tree_cpu(context, argument), all = context->model->system.cpu_ratio;
 	return isnan(own) || isnan(all) ? NAN : fmax(0, all - own);
+}
+
+#define CONTENDED_S 60
+#define CONTENDED_FULL_RATIO 0.85
+#define CONTENDED_OTHERS_RATIO 0.2
+
+/* Then steps vary by themselves. 0 if the CPUs are not read. */
+NUMBER(is_contended)
+{
+	const struct system *system = &context->model->system;
+	double mean = NAN;
+	series_mean(
+		system->series.cpu_ratio, context->model->now_ns - CONTENDED_S * NS_PER_S, context->model->now_ns + 1, &mean);
+	mean = isnan(mean) ? system->cpu_ratio : mean;
+	return mean > CONTENDED_FULL_RATIO && others_cpu(context, argument) > CONTENDED_OTHERS_RATIO;
 }
 
 NUMBER(tree_disk) { return sum_tree(context, disk_of); }
@@ -91,6 +107,8 @@ static const struct figure rows[] = {
 		no_reading),
 	MADE("system.run_cpus", NUMBER, tree_cpus, "the same, in CPUs", no_reading),
 	MADE("system.others_cpu_ratio", PERCENT, others_cpu, "share of all CPUs used by other programs", no_reading),
+	MADE("system.is_contended", COUNT, is_contended,
+		"1: the CPUs were over 85 % busy in the last minute, and other programs use over 20 %; else 0", NULL),
 	MACHINE("system.io_wait_ratio", PERCENT, io_wait_ratio,
 		"I/O wait: share of the CPUs' time idle while waiting for a disk", no_reading),
 	MACHINE("system.stolen_ratio", PERCENT, stolen_ratio, "steal time: share that the hypervisor gave to other guests",

@@ -49,6 +49,7 @@ static double of_published(const struct context *context, double value)
 NUMBER(spread_max) { return of_published(context, context->slowest_s); }
 NUMBER(spread_min) { return of_published(context, context->fastest_s); }
 NUMBER(spread_ratio) { return of_published(context, context->slowest_s / context->fastest_s); }
+NUMBER(spread_typical) { return of_published(context, context->typical_ratio); }
 NUMBER(spread_slow) { return of_steps(context, (double)context->slow_count); }
 
 TEXT(spread_kind)
@@ -286,6 +287,8 @@ static const struct figure rows[] = {
 	RUN_NUMBER("spread.max_s", SECONDS, spread_max, "the slowest recent step, of the kind with the largest spread"),
 	RUN_NUMBER("spread.min_s", SECONDS, spread_min, "the fastest"),
 	RUN_NUMBER("spread.ratio", FACTOR, spread_ratio, "the slowest ÷ the fastest"),
+	RUN_NUMBER("spread.typical_ratio", FACTOR, spread_typical,
+		"the same without the slowest and the fastest 5 %, and without waits for a CPU: 95th ÷ 5th percentile"),
 	RUN_NUMBER("spread.slow_count", COUNT, spread_slow, "steps longer than twice the fastest"),
 	RUN_TEXT("spread.kind", spread_kind, "kind of these batches, if the run has several"),
 	RUN_NUMBER("flagged.count", COUNT, flagged_count, "flagged batches among the recent steps"),

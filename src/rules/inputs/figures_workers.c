@@ -190,6 +190,12 @@ NUMBER(drift_before) { return OF_PATTERN(PATTERN_DRIFT, before_s); }
 NUMBER(drift_after) { return OF_PATTERN(PATTERN_DRIFT, after_s); }
 NUMBER(drift_first) { return OF_PATTERN(PATTERN_DRIFT, first); }
 TEXT(drift_words) { pattern_text(context, PATTERN_DRIFT, out); }
+TEXT(drift_cause)
+{
+	const struct pattern *pattern = pattern_of(context, PATTERN_DRIFT);
+	if (pattern && pattern_has_lead(pattern, context->run))
+		snprintf(out, FIGURE_TEXT_SIZE, "%s", pattern->candidate[0] ? pattern->candidate : pattern->what);
+}
 NUMBER(kinds_ratio) { return pattern_ratio(context, PATTERN_KINDS); }
 NUMBER(kinds_fast) { return OF_PATTERN(PATTERN_KINDS, before_s); }
 NUMBER(kinds_slow) { return OF_PATTERN(PATTERN_KINDS, after_s); }
@@ -281,6 +287,7 @@ static const struct figure rows[] = {
 	RUN_NUMBER("drift.before_s", SECONDS, drift_before, "median before"),
 	RUN_NUMBER("drift.after_s", SECONDS, drift_after, "median since"),
 	RUN_NUMBER("drift.first", COUNT, drift_first, "the first slower batch"),
+	RUN_TEXT("drift.cause", drift_cause, "its cause, or its phase other than forward and backward, if pmtop found one"),
 	RUN_TEXT("drift.words", drift_words, "all of that in one line"),
 	RUN_NUMBER("kinds.ratio", FACTOR, kinds_ratio, "slower ÷ faster of two kinds of batches; 0 = one kind"),
 	RUN_NUMBER("kinds.fast_s", SECONDS, kinds_fast, "median of the faster kind"),

@@ -37,6 +37,7 @@ enum { PROCESSES_MAX = STACKS_PROCESSES_MAX, NO_GROUP = STACKS_GROUPS_MAX, STACK
 /* Sampling becomes slower if it would cost more of a CPU than this. */
 #define BUDGET_RATIO 0.005
 #define BUDGET_VIEWED_RATIO 0.01
+#define AWAITING_NS (20 * NS_PER_MS)
 #define TRY_FIRST_NS (100 * NS_PER_MS)
 #define TRY_MAX_NS (30 * NS_PER_S)
 #define END_WAIT_NS (2 * NS_PER_S)
@@ -113,7 +114,7 @@ static void update_sampled(struct stacks_state *stacks)
 		stacks->sampled[stacks->sampled_count++] = (struct sampled){ .process = stacks->present.list[i],
 			.try_after_ns = TRY_FIRST_NS,
 			.group = NO_GROUP,
-			.loaders = STACKS_LOADERS_INIT,
+			.loaders = STACKS_LOADERS_INIT(source_choices(stacks->target)->loop),
 			.owner = { .process_fd = stacks->present.list[i].fd,
 				.started_ns = stacks_began_ns(stacks->present.list[i].start_ticks) } };
 		stacks->present.list[i].fd = -1;
@@ -160,7 +161,7 @@ static double period_ns(const struct stacks_state *stacks, bool is_boosted)
 	const struct source_choices *choices = source_choices(stacks->target);
 	double hz = (is_boosted || choices->wants_stacks) && choices->stacks_hz < STACKS_HZ_VIEWED ? STACKS_HZ_VIEWED
 																							   : choices->stacks_hz;
-	double budget = choices->wants_stacks ? BUDGET_VIEWED_RATIO : BUDGET_RATIO;
+	double budget = is_boosted || choices->wants_stacks ? BUDGET_VIEWED_RATIO : BUDGET_RATIO;
 	double min = stacks->sample_cost_ns * (double)stacks->groups.count / budget;
 	return (double)NS_PER_S / hz > min ? (double)NS_PER_S / hz : min;
 }
@@ -216,7 +217,8 @@ static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 		pthread_mutex_unlock(&stacks->lock);
 		/* Loaders inside a worker do not belong to the run. */
 		if (sampled->group != NO_GROUP && !stacks->groups.list[sampled->group].is_workers)
-			stacks_loaders_note(&sampled->loaders, sampled->sampler, &stacks->sample, now_ns);
+			stacks_loaders_note(
+				&sampled->loaders, sampled->sampler, &stacks->sample, stacks->lines, &sampled->owner, now_ns);
 	} else if (status != STATUS_AGAIN) {
 		end_sampled(sampled);
 	}
@@ -334,11 +336,14 @@ static int64_t sample_group(struct stacks_state *stacks, size_t index, int64_t n
 	struct sampled *sampled = next_of(stacks, index, group->turn);
 	if (!sampled)
 		return INT64_MAX;
+	if (group->next_ns > now_ns + AWAITING_NS && stacks_loaders_awaits(&sampled->loaders, now_ns))
+		group->next_ns = now_ns;
 	if (group->next_ns <= now_ns) {
 		group->turn = (size_t)(sampled - stacks->sampled);
 		sample_process(stacks, sampled);
 		stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns());
-		double each_ns = period_ns(stacks, now_ns < sampled->loaders.boost_until_ns);
+		bool is_awaiting = stacks_loaders_awaits(&sampled->loaders, now_ns);
+		double each_ns = is_awaiting ? AWAITING_NS : period_ns(stacks, now_ns < sampled->loaders.boost_until_ns);
 		group->next_ns = now_ns + (int64_t)(each_ns * (0.5 + random_ratio(stacks)));
 	}
 	return group->next_ns;

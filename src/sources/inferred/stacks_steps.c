@@ -7,71 +7,16 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/sources/inferred/stacks_steps_private.h"
 
 /* A step is emitted once it took POLLS_A_STEP polls: its time is then precise to 20 %, and more so for longer
  * steps. */
-enum {
-	POLLS_A_STEP = 5,
-	POLLS_WANTED = 16,
-	POLLS_SINGLE = 5,
-	EPOCHS_MAX = 16,
-	LOADERS_MAX = 16,
-	FIRST_RUN = 255,
-	RUNS_MAX = 64
-};
+enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, FIRST_RUN = 255, RUNS_MAX = 64 };
 #define POLL_MIN_NS (20 * NS_PER_MS)
 #define POLL_MAX_NS (50 * NS_PER_MS)
 #define LOOP_WAIT_NS (2 * NS_PER_S)
+#define EVIDENCE_WAIT_NS (NS_PER_S / 2)
 #define LATE_MAX_NS (1 * NS_PER_S)
-
-enum mode { MODE_TRAIN = 1, MODE_VALIDATION = 2 }; /* ids of names */
-
-/* An epoch, or a validation pass. */
-struct epoch {
-	uint64_t serial;
-	enum mode mode;
-	uint64_t emitted;               /* batches whose begin was emitted */
-	uint64_t yielded;               /* at the last poll */
-	int64_t since_ns;               /* when it was found */
-	int64_t emitted_ns, yielded_ns; /* begin of the last emitted batch; last poll that saw a new batch */
-	bool is_begun;                  /* EPOCH_BEGIN was emitted, if it is of training */
-	uint64_t length;                /* batches in the epoch, samples in a batch; 0 = unknown */
-	uint32_t batch_size;
-};
-
-/* The mode of the loop in which a loader was found. */
-struct loader {
-	uint64_t sampler;
-	enum mode mode;
-};
-
-struct event {
-	enum record_kind kind;
-	int64_t time_ns;
-	uint64_t index, number;
-	enum mode mode;
-	uint32_t epoch;
-};
-
-struct stacks_steps {
-	uint8_t run;
-	pid_t pid;
-	char name[128], uuid[33];
-	bool is_emitted, is_ended, has_ended_emitted;
-	size_t epoch_count;
-	struct epoch epochs[EPOCHS_MAX];
-	size_t loader_count;
-	struct loader loaders[LOADERS_MAX];
-	uint64_t current; /* serial of the epoch whose batch is open; 0 = none */
-	enum mode mode;
-	uint64_t sequence, number; /* of the next event; of the next batch */
-	uint64_t counted[3];       /* ended batches, by mode, including those before pmtop's start */
-	struct run_state state;
-	int64_t event_ns; /* time of the newest event: events are in order */
-	double step_s;    /* moving average of the step time; NAN */
-	size_t event_count, event_room;
-	struct event *events; /* not emitted yet */
-};
 
 struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start_ticks, const char *name)
 {
@@ -93,6 +38,19 @@ void stacks_steps_free(struct stacks_steps *steps)
 {
 	free(steps ? steps->events : NULL);
 	free(steps);
+}
+
+void stacks_steps_describe(struct stacks_steps *steps, const struct stacks_what *what)
+{
+	const struct stacks_what *now = &steps->what;
+	if (now->line == what->line && now->is_certain == what->is_certain && strcmp(now->text, what->text) == 0 &&
+		strcmp(now->file, what->file) == 0)
+		return;
+	steps->what = *what;
+	steps->has_new_what = true;
+	steps->line[0] = '\0';
+	if (what->line > 0)
+		snprintf(steps->line, sizeof steps->line, "%d", what->line);
 }
 
 /* -- from counts to events -- */
@@ -144,7 +102,8 @@ static void remember_loader(struct stacks_steps *steps, uint64_t sampler, enum m
 {
 	struct loader *loader = find_loader(steps, sampler);
 	if (!loader)
-		loader = &steps->loaders[steps->loader_count < LOADERS_MAX ? steps->loader_count++ : LOADERS_MAX - 1];
+		loader =
+			&steps->loaders[steps->loader_count < STEPS_LOADERS_MAX ? steps->loader_count++ : STEPS_LOADERS_MAX - 1];
 	*loader = (struct loader){ sampler, mode };
 }
 
@@ -154,8 +113,15 @@ static bool find_mode(struct stacks_steps *steps, const struct py_counted *count
 	int64_t now_ns, enum mode *mode)
 {
 	const struct loader *loader = find_loader(steps, counted->sampler);
+	if (counted->trains || counted->evaluates) {
+		*mode = counted->trains ? MODE_TRAIN : MODE_VALIDATION;
+		return true;
+	}
 	if (*counted->function) {
 		*mode = mode_of(counted, text);
+		/* Words may deceive (train_and_evaluate): backward may still be seen. */
+		if (*mode == MODE_VALIDATION && !loader && !counted->is_over && now_ns - since_ns < EVIDENCE_WAIT_NS)
+			return false;
 		remember_loader(steps, counted->sampler, *mode);
 		return true;
 	}
@@ -200,14 +166,23 @@ static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t
 	epoch->is_begun = true;
 	if (epoch->mode != MODE_TRAIN)
 		return;
+	if (epoch->key && steps->state.in_epoch && epoch->key == steps->epoch_key) {
+		steps->state.batches_per_epoch = 0; /* of the whole epoch, whose passes are several */
+		return;
+	}
 	end_epoch(steps, time_ns);
 	set_mode(steps, MODE_TRAIN, time_ns);
+	steps->epoch_key = epoch->key;
+	/* pmtop started in a later epoch, or missed one */
+	if (epoch->number > steps->state.epochs_begun && epoch->number <= UINT32_MAX)
+		steps->state.epochs_begun = (uint32_t)epoch->number - 1;
 	steps->state.epoch_index = steps->state.epochs_begun++;
 	steps->state.in_epoch = true;
 	steps->state.epoch_begin_ns = time_ns;
 	steps->state.batches_in_epoch = 0;
 	steps->state.batches_per_epoch = epoch->length;
 	steps->state.samples_per_batch = epoch->batch_size;
+	steps->state.epochs_planned = epoch->count <= UINT32_MAX ? (uint32_t)epoch->count : 0;
 	add(steps, RECORD_EPOCH_BEGIN, time_ns, 0);
 }
 
@@ -240,13 +215,20 @@ static struct epoch *find_epoch(
 	for (size_t i = 0; i < steps->epoch_count; i++)
 		if (steps->epochs[i].serial == counted->serial)
 			return &steps->epochs[i];
-	if (steps->epoch_count == EPOCHS_MAX)
+	if (steps->epoch_count == STEPS_EPOCHS_MAX)
 		return NULL;
 	struct epoch *epoch = &steps->epochs[steps->epoch_count++];
 	*epoch = (struct epoch){ .serial = counted->serial,
 		.since_ns = now_ns,
-		.emitted_ns = estimate_begin_ns(steps, counted->yielded, now_ns),
-		.yielded_ns = now_ns };
+		.emitted = counted->base,
+		.yielded = counted->base,
+		.emitted_ns = estimate_begin_ns(steps, counted->yielded - counted->base, now_ns),
+		.yielded_ns = now_ns,
+		.length = counted->length,
+		.batch_size = counted->batch_size,
+		.number = counted->epoch,
+		.count = counted->epochs,
+		.key = counted->epoch_key };
 	find_mode(steps, counted, text, now_ns, now_ns, &epoch->mode);
 	/* pmtop started in the middle of this epoch: earlier batches are counted, without times. */
 	if (counted->yielded > 1 && !steps->is_emitted && steps->event_count == 0) {
@@ -274,14 +256,15 @@ static int64_t estimate_end_ns(const struct stacks_steps *steps, const struct ep
 static bool could_be_missed(const struct stacks_steps *steps, const struct epoch *epoch, uint64_t count, int64_t now_ns)
 {
 	double max = isnan(steps->step_s) ? 0 : (double)(now_ns - epoch->yielded_ns) * 1e-9 / steps->step_s;
-	return (double)count <= max + 1;
+	return (double)count <= 2 * max + 2;
 }
 
 static void drop_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t end_ns)
 {
 	if (steps->current == epoch->serial)
 		end_batch(steps, end_ns);
-	if (epoch->mode == MODE_TRAIN && epoch->is_begun)
+	/* With a key the epoch may have further passes: it ends when the next one begins. */
+	if (epoch->mode == MODE_TRAIN && epoch->is_begun && !epoch->key)
 		end_epoch(steps, end_ns);
 	*epoch = steps->epochs[--steps->epoch_count];
 }
@@ -339,6 +322,8 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 		return;
 	epoch->length = counted->length;
 	epoch->batch_size = counted->batch_size;
+	if (!epoch->is_begun)
+		epoch->number = counted->epoch, epoch->count = counted->epochs, epoch->key = counted->epoch_key;
 	bool is_known = epoch->emitted > 0 || find_mode(steps, counted, text, epoch->since_ns, now_ns, &epoch->mode);
 	if (counted->yielded > epoch->yielded) {
 		epoch->yielded = counted->yielded;
@@ -371,160 +356,4 @@ void stacks_steps_end(struct stacks_steps *steps, int64_t now_ns)
 	end_epoch(steps, now_ns);
 	steps->state.is_ended = true;
 	steps->is_ended = true;
-}
-
-/* -- output -- */
-
-static void emit_name(
-	const struct stacks_steps *steps, enum mode mode, const char *text, int64_t now_ns, struct sample_set *out)
-{
-	struct record *record = sample_set_add(out, RECORD_NAME, steps->run, now_ns);
-	if (!record)
-		return;
-	record->name.id = mode;
-	record->name.text = text;
-}
-
-static void emit_opened(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
-{
-	struct record *record = sample_set_add(out, RECORD_RUN_OPENED, steps->run, now_ns);
-	if (!record)
-		return;
-	record->opened.pid = steps->pid;
-	record->opened.inner_pid = steps->pid;
-	record->opened.name = sample_set_text(out, steps->name, strlen(steps->name));
-	record->opened.uuid = sample_set_text(out, steps->uuid, strlen(steps->uuid));
-	record->opened.abi = STEPS_ABI;
-	record->opened.start_ns = now_ns;
-	record->opened.is_live = true;
-	emit_name(steps, MODE_TRAIN, "train", now_ns, out);
-	emit_name(steps, MODE_VALIDATION, "validation", now_ns, out);
-	record = sample_set_add(out, RECORD_META, steps->run, now_ns);
-	if (record) {
-		record->meta.key = "counted_by";
-		record->meta.value = "torch DataLoader";
-	}
-}
-
-/* Batches that were counted but not emitted as events. */
-static void emit_total(
-	const struct stacks_steps *steps, enum mode mode, uint64_t count, int64_t now_ns, struct sample_set *out)
-{
-	const double unknown = (double)NAN;
-	for (enum total_kind kind = TOTAL_BATCH; count > 0 && kind <= TOTAL_STEP; kind++) {
-		struct total_row *row = sample_set_allocate(out, sizeof *row);
-		struct record *record = row ? sample_set_add(out, RECORD_TOTAL, steps->run, now_ns) : NULL;
-		if (!record)
-			return;
-		*row = (struct total_row){ .kind = kind,
-			.mode = mode,
-			.upto = steps->sequence,
-			.count = count,
-			.total_s = unknown,
-			.self_s = unknown,
-			.min_s = unknown,
-			.max_s = unknown,
-			.last_s = unknown,
-			.squares_s2 = unknown,
-			.cpu_s = unknown,
-			.memory_bytes = unknown };
-		record->total = row;
-	}
-}
-
-static void emit_state(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
-{
-	struct run_state *state = sample_set_allocate(out, sizeof *state);
-	struct record *record = state ? sample_set_add(out, RECORD_STATE, steps->run, now_ns) : NULL;
-	if (!record)
-		return;
-	*state = steps->state;
-	record->state = state;
-}
-
-static void emit_event(struct stacks_steps *steps, const struct event *event, struct sample_set *out)
-{
-	struct record *record = sample_set_add(out, event->kind, steps->run, event->time_ns);
-	uint64_t sequence = steps->sequence++;
-	if (!record)
-		return;
-	record->sequence = sequence;
-	if (event->kind == RECORD_MODE) {
-		record->mode.name = event->mode;
-	} else if (event->kind == RECORD_EPOCH_BEGIN || event->kind == RECORD_EPOCH_END) {
-		record->epoch.index = event->epoch;
-	} else {
-		record->batch.index = event->index;
-		record->batch.number = event->number;
-		record->batch.loss = (double)NAN;
-	}
-}
-
-/* Batches whose end is not emitted yet. */
-static uint64_t count_waiting(const struct stacks_steps *steps, enum mode mode)
-{
-	uint64_t count = 0;
-	for (size_t i = 0; i < steps->event_count; i++)
-		count += steps->events[i].kind == RECORD_BATCH_END && steps->events[i].mode == mode;
-	return count;
-}
-
-/* The current epoch with its emitted batches. */
-static void emit_epoch(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
-{
-	uint64_t waiting = count_waiting(steps, MODE_TRAIN);
-	struct epoch_row *row = steps->state.in_epoch ? sample_set_allocate(out, sizeof *row) : NULL;
-	struct record *record = row ? sample_set_add(out, RECORD_EPOCHS, steps->run, now_ns) : NULL;
-	if (!record || steps->state.batches_in_epoch < waiting)
-		return;
-	*row = (struct epoch_row){ .index = steps->state.epoch_index,
-		.mode = MODE_TRAIN,
-		.begin_ns = steps->state.epoch_begin_ns,
-		.batches = steps->state.batches_in_epoch - waiting,
-		.sum_s = (double)NAN,
-		.min_s = (double)NAN,
-		.max_s = (double)NAN };
-	record->epochs.rows = row;
-	record->epochs.count = 1;
-	record->epochs.dropped = steps->state.epoch_index;
-	record->epochs.upto = steps->number - waiting - count_waiting(steps, MODE_VALIDATION);
-}
-
-/* Emits what a reader that joins late needs; the waiting events follow. */
-static void emit_all(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
-{
-	emit_opened(steps, now_ns, out);
-	for (enum mode mode = MODE_TRAIN; mode <= MODE_VALIDATION; mode++)
-		emit_total(steps, mode, steps->counted[mode] - count_waiting(steps, mode), now_ns, out);
-	emit_epoch(steps, now_ns, out);
-	emit_state(steps, now_ns, out);
-}
-
-static void emit_new(struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
-{
-	if (!steps->is_emitted && steps->event_count == 0)
-		return;
-	if (!steps->is_emitted)
-		emit_all(steps, now_ns, out);
-	steps->is_emitted = true;
-	for (size_t i = 0; i < steps->event_count; i++)
-		emit_event(steps, &steps->events[i], out);
-	if (steps->event_count > 0)
-		emit_state(steps, now_ns, out);
-	steps->event_count = 0;
-	struct record *record = steps->is_ended && !steps->has_ended_emitted
-		? sample_set_add(out, RECORD_RUN_CLOSED, steps->run, now_ns)
-		: NULL;
-	if (record) {
-		record->text = "ended";
-		steps->has_ended_emitted = true;
-	}
-}
-
-void stacks_steps_emit(struct stacks_steps *steps, bool again, int64_t now_ns, struct sample_set *out)
-{
-	if (!again)
-		emit_new(steps, now_ns, out);
-	else if (steps->is_emitted && !steps->has_ended_emitted)
-		emit_all(steps, now_ns, out);
 }

@@ -18,6 +18,13 @@ struct stacks_steps;
 /* `number`: index of the process among those with inferred steps. NULL when out of memory. */
 struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start_ticks, const char *name);
 void stacks_steps_free(struct stacks_steps *steps);
+/* What is counted, for people: the loop's text ("" = the DataLoader), or of a while loop the int that counts. */
+struct stacks_what {
+	char text[128], file[512];
+	int line;
+	bool is_certain;
+};
+void stacks_steps_describe(struct stacks_steps *steps, const struct stacks_what *what);
 /* Takes polled counts of this process; `text`: the source of a loop's line, NULL = unknown. Called by the stack
  * thread, under the lock, as are the next calls. */
 void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *counted, size_t count,
@@ -26,7 +33,5 @@ void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *coun
 int64_t stacks_steps_next_ns(const struct stacks_steps *steps, int64_t now_ns);
 /* The process has ended, and all its epochs. No counts are taken after this. */
 void stacks_steps_end(struct stacks_steps *steps, int64_t now_ns);
-/* Emits what is new; with `again`, all that a reader that joins late needs. */
-void stacks_steps_emit(struct stacks_steps *steps, bool again, int64_t now_ns, struct sample_set *out);
 
 #endif

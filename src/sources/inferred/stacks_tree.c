@@ -57,15 +57,36 @@ void stacks_tree_free(struct stacks_tree *tree)
 
 /* -- codes -- */
 
-/* The user's own code, judging by its path: neither installed packages nor Python itself. */
+/* A file that TorchInductor generated, in a cache folder of any name: FOLDER/xy/cxy….py, where cxy… is a long hash. */
+static bool is_inductor_file(const char *file)
+{
+	enum { FOLDER_LENGTH = 2, HASH_LENGTH_MIN = 40 };
+	const char *name = strrchr(file, '/');
+	if (!name || name - file < FOLDER_LENGTH + 1 || name[-FOLDER_LENGTH - 1] != '/' || name[1] != 'c' ||
+		strspn(name + 1, "abcdefghijklmnopqrstuvwxyz234567") < HASH_LENGTH_MIN)
+		return false;
+	return strncmp(name - FOLDER_LENGTH, name + 2, FOLDER_LENGTH) == 0;
+}
+
+/* Code without a file is generated ("<string>", "<eval_with_key>.3", "<frozen …>") unless a person typed it. */
+static bool is_typed(const char *file)
+{
+	static const char *const consoles[] = { "<stdin>", "<ipython-input", "<console>", "<input>" };
+	for (size_t i = 0; i < sizeof consoles / sizeof *consoles; i++)
+		if (strncmp(file, consoles[i], strlen(consoles[i])) == 0)
+			return true;
+	return false;
+}
+
+/* The user's own code, judging by its path: neither installed packages, nor Python itself, nor generated code. */
 static bool is_own_file(const char *file)
 {
 	static const char *const others[] = { "/site-packages/", "/dist-packages/", "/lib/python3.", "/lib64/python3.",
-		"/pmtop/", "<frozen " };
+		"/pmtop/", "/torchinductor_", "/torch_compile_debug/", "/.triton/cache/", "/__autograph_generated_file" };
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (strstr(file, others[i]))
 			return false;
-	return true;
+	return file[0] == '<' ? is_typed(file) : !is_inductor_file(file);
 }
 
 static bool grow(void **list, size_t *room, size_t count, size_t each, size_t max)
@@ -163,11 +184,22 @@ static uint32_t child_of(
 	return tree->table[at];
 }
 
+/* A forked DataLoader worker also has the frames of its parent, which it will never return to: they are left out.
+ * Returns the number of the remaining frames. */
+static size_t cut_above_worker(const struct py_sample *sample)
+{
+	for (size_t i = 0; i < sample->count; i++)
+		if (strcmp(sample->sites[i].known->code.function, "_worker_loop") == 0 &&
+			strstr(sample->sites[i].known->code.file, "torch/utils/data/_utils/worker.py"))
+			return i + 1;
+	return sample->count;
+}
+
 void stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_sample *sample, const char *const *texts,
 	uint64_t time_ns)
 {
 	uint32_t node = OUTERMOST;
-	for (size_t i = sample->count; i > 0; i--) {
+	for (size_t i = cut_above_worker(sample); i > 0; i--) {
 		uint32_t child = child_of(tree, group, node, &sample->sites[i - 1], texts[i - 1]);
 		if (!child)
 			break;

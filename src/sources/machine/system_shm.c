@@ -1,6 +1,7 @@
 #include "src/sources/machine/system_shm.h"
 
 #include <fcntl.h>
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 #include "src/base/files/file.h"
 #include "src/sources/target/target.h"
 
-enum { FILES_MAX = 4096, DESCRIPTORS_MAX = 65536 };
+enum { FILES_MAX = 4096, DESCRIPTORS_MAX = 65536, CREATORS_MAX = 1024 };
 #define FOLDER "/dev/shm/"
 #define PERIOD_NS (4 * NS_PER_S)
 #define COST_MAX 500 /* the pause until the next scan, in durations of the last one */
@@ -28,6 +29,8 @@ struct shm_file {
 struct system_shm {
 	size_t count;
 	struct shm_file files[FILES_MAX];
+	size_t creator_count;
+	pid_t creators[CREATORS_MAX]; /* the run's processes, also those that have ended; the newest replace the oldest */
 	int64_t next_ns;
 	double used_bytes; /* at the last scan; NAN = never */
 };
@@ -113,6 +116,34 @@ static void check_maps(struct system_shm *shm, const struct target_member *membe
 		close(fd);
 }
 
+/* -- files by their name -- */
+
+static void note_creators(struct system_shm *shm, const struct target *target)
+{
+	for (size_t i = 0; i < target->member_count; i++) {
+		size_t known = shm->creator_count < CREATORS_MAX ? shm->creator_count : CREATORS_MAX, at = 0;
+		while (at < known && shm->creators[at] != target->members[i].pid)
+			at++;
+		if (at == known)
+			shm->creators[shm->creator_count++ % CREATORS_MAX] = target->members[i].pid;
+	}
+}
+
+/* Libraries name their files after the process that creates them: torch_PID_…, pym-PID-… (multiprocessing), loky-PID-…;
+ * the first number is the pid, in the program's own namespace. */
+static bool is_named_after_creator(const struct system_shm *shm, const char *name)
+{
+	size_t known = shm->creator_count < CREATORS_MAX ? shm->creator_count : CREATORS_MAX;
+	while (*name && !isdigit((unsigned char)*name))
+		name++;
+	char *end;
+	long pid = strtol(name, &end, 10);
+	for (size_t i = 0; end > name && *end && i < known; i++)
+		if (shm->creators[i] == pid)
+			return true;
+	return false;
+}
+
 /* A file that no process has open any more still uses memory until it is unlinked. */
 static void check_folder(struct system_shm *shm, const struct target *target)
 {
@@ -120,8 +151,9 @@ static void check_folder(struct system_shm *shm, const struct target *target)
 	const struct dirent *entry;
 	struct stat file;
 	for (unsigned i = 0; folder && i < DESCRIPTORS_MAX && (entry = file_next(folder)); i++)
-		if (find(shm, entry->d_ino) && file_stat(dirfd(folder), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
-			S_ISREG(file.st_mode))
+		if ((find(shm, entry->d_ino) || is_named_after_creator(shm, entry->d_name)) &&
+			file_stat(dirfd(folder), entry->d_name, &file, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(file.st_mode) &&
+			(find(shm, file.st_ino) || file.st_uid == target->uid))
 			note(shm, file.st_ino, (double)file.st_blocks * 512);
 	if (folder)
 		closedir(folder);
@@ -154,6 +186,7 @@ void system_shm_read(
 		may_read = check_descriptors(shm, &target->members[i]) || i > 0;
 		check_maps(shm, &target->members[i]);
 	}
+	note_creators(shm, target);
 	check_folder(shm, target);
 	double own_bytes = forget_the_gone(shm);
 	int64_t cost_ns = (clock_thread_cpu_ns() - began_ns) * COST_MAX;

@@ -183,6 +183,13 @@ static void find_types(const struct image *image, struct py_location *location)
 		[PY_ENUMERATE] = "PyEnum_Type",
 		[PY_ZIP] = "PyZip_Type",
 		[PY_GENERATOR] = "PyGen_Type",
+		[PY_LIST_ITERATOR] = "PyListIter_Type",
+		[PY_TUPLE_ITERATOR] = "PyTupleIter_Type",
+		[PY_SEQUENCE_ITERATOR] = "PySeqIter_Type",
+		[PY_LIST_REVERSED] = "PyListRevIter_Type",
+		[PY_REVERSED] = "PyReversed_Type",
+		[PY_MAP] = "PyMap_Type",
+		[PY_FLOAT] = "PyFloat_Type",
 	};
 	uint64_t unused;
 	for (size_t i = 0; i < PY_TYPES; i++)

@@ -21,6 +21,15 @@ enum py_type {
 	PY_ENUMERATE,
 	PY_ZIP,
 	PY_GENERATOR,
+	PY_TYPES_NEEDED,
+	/* Of these, a missing one is only not recognized. */
+	PY_LIST_ITERATOR = PY_TYPES_NEEDED,
+	PY_TUPLE_ITERATOR,
+	PY_SEQUENCE_ITERATOR, /* of an object with __getitem__ and no __iter__ */
+	PY_LIST_REVERSED,
+	PY_REVERSED,
+	PY_MAP,
+	PY_FLOAT,
 	PY_TYPES
 };
 

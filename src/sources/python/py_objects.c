@@ -79,7 +79,7 @@ enum status py_objects_known(const struct py_location *location, struct reason *
 		return reason_set(why_not, STATUS_UNSUPPORTED, NULL,
 			"pmtop cannot read objects of Python %s (only 3.%u to 3.%u)", version, known[0].minor,
 			known[sizeof known / sizeof *known - 1].minor);
-	for (size_t i = 0; i < PY_TYPES; i++)
+	for (size_t i = 0; i < PY_TYPES_NEEDED; i++)
 		if (!location->types[i])
 			return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "this Python %s does not export its types", version);
 	return STATUS_OK;
@@ -114,6 +114,25 @@ bool py_is_text(const struct py_process *process, uint64_t object, const char *t
 	bool is_ascii = (state >> 5 & 1) && (state >> 6 & 1); /* compact, and ASCII */
 	return word_at(head, TYPE) == process->location.types[PY_STR] && word_at(head, SIZE) == length && is_ascii &&
 		remote_read(process->pid, object + layout->text_ascii, found, length) && memcmp(found, text, length) == 0;
+}
+
+bool py_text_read(const struct py_process *process, uint64_t object, char *out, size_t size)
+{
+	unsigned char head[STR_STATE + 4];
+	uint32_t state;
+	if (!object || !remote_read(process->pid, object, head, sizeof head))
+		return false;
+	uint64_t length = word_at(head, SIZE);
+	memcpy(&state, head + STR_STATE, sizeof state);
+	bool is_ascii = (state >> 5 & 1) && (state >> 6 & 1);
+	if (word_at(head, TYPE) != process->location.types[PY_STR] || !is_ascii || length >= size ||
+		!remote_read(process->pid, object + process->location.layout.text_ascii, out, length))
+		return false;
+	out[length] = '\0';
+	for (size_t i = 0; i < length; i++)
+		if (out[i] < ' ' || out[i] > '~')
+			return false;
+	return true;
 }
 
 bool py_int_decode(const struct py_location *location, const unsigned char bytes[PY_INT_SIZE], uint64_t *out)
@@ -202,7 +221,7 @@ struct keys {
 };
 
 /* Before 3.11 it holds dk_size; since then the logarithms of the size and of the bytes. */
-static bool read_keys(const struct py_process *process, uint64_t address, struct keys *out)
+static bool read_keys(const struct py_process *process, uint64_t address, size_t max, struct keys *out)
 {
 	const struct objects *objects = objects_of(&process->location.layout);
 	unsigned char head[HEADER + 24];
@@ -222,7 +241,7 @@ static bool read_keys(const struct py_process *process, uint64_t address, struct
 		indices = size * (size <= 0xff ? 1 : size <= 0xffff ? 2 : 4);
 	}
 	out->entries = address + objects->keys_indices + indices;
-	out->count = count < KEYS_MAX ? count : KEYS_MAX;
+	out->count = count < max ? count : max;
 	return true;
 }
 
@@ -257,7 +276,7 @@ static bool find_in_values(
 	struct keys keys;
 	struct py_guard key;
 	size_t index;
-	if (!read_keys(process, keys_at, &keys) || !find_key(process, &keys, name, &index, &key))
+	if (!read_keys(process, keys_at, KEYS_MAX, &keys) || !find_key(process, &keys, name, &index, &key))
 		return false;
 	add_guard(out, key.address, key.word);
 	out->slot = values + objects_of(&process->location.layout)->values + 8 * index;
@@ -278,11 +297,50 @@ static bool find_in_dict(const struct py_process *process, uint64_t dict, const 
 	add_guard(out, dict + DICT_VALUES, values);
 	if (values)
 		return find_in_values(process, keys_at, values, name, out);
-	if (!read_keys(process, keys_at, &keys) || !find_key(process, &keys, name, &index, &key))
+	if (!read_keys(process, keys_at, KEYS_MAX, &keys) || !find_key(process, &keys, name, &index, &key))
 		return false;
 	add_guard(out, key.address, key.word);
 	out->slot = key.address + 8;
 	return true;
+}
+
+bool py_entries_read(const struct py_process *process, uint64_t dict, struct py_entries *out)
+{
+	unsigned char head[DICT_VALUES + 8];
+	struct keys keys;
+	if (!dict || !remote_read(process->pid, dict, head, sizeof head) ||
+		word_at(head, TYPE) != process->location.types[PY_DICT] || word_at(head, DICT_VALUES) ||
+		!read_keys(process, word_at(head, DICT_KEYS), PY_ENTRIES_MAX, &keys))
+		return false;
+	out->dict = dict;
+	out->keys = word_at(head, DICT_KEYS);
+	out->values = 0;
+	out->at = keys.entries;
+	out->entry_size = keys.entry_size;
+	out->count = keys.count;
+	return remote_read(process->pid, keys.entries, out->bytes, keys.count * keys.entry_size);
+}
+
+bool py_entries_get(
+	const struct py_entries *entries, size_t index, uint64_t *key, struct py_attribute *out, uint64_t *value)
+{
+	size_t at = index * entries->entry_size + (entries->entry_size == 24 ? 8 : 0);
+	*key = word_at(entries->bytes, at);
+	*value = word_at(entries->bytes, at + 8);
+	*out = (struct py_attribute){ .slot = entries->at + at + 8 };
+	add_guard(out, entries->dict + DICT_KEYS, entries->keys);
+	add_guard(out, entries->dict + DICT_VALUES, entries->values);
+	add_guard(out, entries->at + at, *key);
+	return *key && *value;
+}
+
+bool py_entries_find(const struct py_entries *entries, uint64_t key, struct py_attribute *out, uint64_t *value)
+{
+	uint64_t found;
+	for (size_t i = 0; i < entries->count; i++)
+		if (py_entries_get(entries, i, &found, out, value) && found == key)
+			return true;
+	return false;
 }
 
 /* -- instances -- */

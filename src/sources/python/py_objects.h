@@ -9,7 +9,7 @@
 #include "src/sources/python/py_walk.h"
 
 /* The size of an int below 2^60: header, type, digit count, and two digits. */
-enum { PY_INT_SIZE = 32, PY_GUARDS_MAX = 6 };
+enum { PY_INT_SIZE = 32, PY_GUARDS_MAX = 6, PY_ENTRIES_MAX = 1024 };
 
 /* A word that must not change. */
 struct py_guard {
@@ -24,6 +24,15 @@ struct py_attribute {
 	struct py_guard guards[PY_GUARDS_MAX];
 };
 
+/* The entries of a dict at one moment: it must not have attributes' values apart from its keys. */
+struct py_entries {
+	uint64_t keys, values; /* of the dict: it has changed if these have */
+	uint64_t dict, at;
+	uint32_t entry_size;
+	size_t count;
+	unsigned char bytes[PY_ENTRIES_MAX * 24];
+};
+
 /* Whether pmtop can read objects of this CPython. UNSUPPORTED: the reason. */
 enum status py_objects_known(const struct py_location *location, struct reason *why_not);
 /* These calls return false if the object has another type, or is gone. */
@@ -34,8 +43,16 @@ bool py_is_derived(const struct py_process *process, uint64_t object, const char
 bool py_is_exactly(const struct py_process *process, uint64_t object, const char *module, const char *name);
 bool py_attribute_find(const struct py_process *process, uint64_t object, const char *name, struct py_attribute *out);
 bool py_attribute_get(const struct py_process *process, uint64_t object, const char *name, uint64_t *value);
+bool py_entries_read(const struct py_process *process, uint64_t dict, struct py_entries *out);
+/* One of its entries. False: it was deleted. */
+bool py_entries_get(
+	const struct py_entries *entries, size_t index, uint64_t *key, struct py_attribute *out, uint64_t *value);
+/* Finds the entry with this very key object. */
+bool py_entries_find(const struct py_entries *entries, uint64_t key, struct py_attribute *out, uint64_t *value);
 /* Whether it is a str that equals this ASCII text. */
 bool py_is_text(const struct py_process *process, uint64_t object, const char *text);
+/* Reads a str of ASCII characters. False: it is none, or is too long. */
+bool py_text_read(const struct py_process *process, uint64_t object, char *out, size_t size);
 /* Reads an int, not a bool, from 0 to 2^60 − 1. */
 bool py_int_decode(const struct py_location *location, const unsigned char bytes[PY_INT_SIZE], uint64_t *out);
 bool py_int_read(const struct py_process *process, uint64_t object, uint64_t *out);

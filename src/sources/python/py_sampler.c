@@ -147,7 +147,7 @@ static void add_sites(struct py_sampler *sampler, int64_t now_ns, struct py_samp
 		struct entry *entry = find(sampler, raw->code, now_ns);
 		int line;
 		if (entry && find_line(entry, layout, raw->ip, &line)) {
-			out->sites[out->count++] = (struct py_site){ &entry->known, line, raw->address, raw->code };
+			out->sites[out->count++] = (struct py_site){ &entry->known, line, raw->address, raw->code, raw->ip };
 		} else {
 			out->count = 0;
 			out->is_whole = false;

@@ -17,6 +17,7 @@ struct py_site {
 	struct py_known *known;
 	int line;
 	uint64_t frame, code; /* addresses of the frame and its code object, for py_counter.h */
+	uint64_t ip;          /* as in the frame */
 };
 
 struct py_sample {

@@ -11,6 +11,7 @@
 #include "src/base/files/file.h"
 #include "src/region/events.h"
 #include "src/region/reader.h"
+#include "src/sources/region/region_advice.h"
 #include "src/sources/region/region_calls.h"
 #include "src/sources/region/region_ranks.h"
 #include "src/sources/region/region_run.h"
@@ -65,6 +66,7 @@ struct region_reader {
 	} given_up[GIVEN_UP_MAX];
 	int64_t ranks_ns; /* when to search for other ranks again */
 	struct region_ranks ranks;
+	struct region_advice advice;
 	struct reason missing, emitted; /* why there is no run: now, and as emitted last; empty = there is one */
 	uint64_t lost_slots;            /* size of the ring that lost events, as emitted last; 0 = none did */
 };
@@ -391,16 +393,25 @@ static void read_slot(struct region_reader *reader, struct slot *slot, struct sa
 		end_run(reader, slot, why, out, now_ns);
 }
 
+static const char no_instrumentation[] = "no instrumentation";
+
+static void set_no_instrumentation(struct region_reader *reader, int64_t now_ns)
+{
+	char advice[sizeof reader->missing.remedy];
+	region_advice_renew(&reader->advice, reader->target, now_ns);
+	framework_write_advice(reader->advice.found, advice, sizeof advice);
+	reason_set(&reader->missing, STATUS_NOT_FOUND, advice, "%s", no_instrumentation);
+}
+
 static void emit_missing(struct region_reader *reader, bool has_runs, struct sample_set *out, int64_t now_ns)
 {
 	static const struct reason none = { "", "" };
 	if (has_runs)
 		reader->missing = none;
-	else if (!reader->missing.text[0])
-		reason_set(&reader->missing, STATUS_NOT_FOUND,
-			"in Python, import pmtop.torch and call pmtop.torch.instrument(); in C, include pmtop.h (man pmtop.h)",
-			"no instrumentation");
-	if (strcmp(reader->missing.text, reader->emitted.text) == 0)
+	else if (!reader->missing.text[0] || strcmp(reader->missing.text, no_instrumentation) == 0)
+		set_no_instrumentation(reader, now_ns);
+	if (strcmp(reader->missing.text, reader->emitted.text) == 0 &&
+		strcmp(reader->missing.remedy, reader->emitted.remedy) == 0)
 		return;
 	reader->emitted = reader->missing;
 	sample_set_missing(

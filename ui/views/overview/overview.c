@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/frameworks.h"
 #include "src/rules/alerts_list.h"
 #include "ui/core/layout.h"
 #include "ui/views/overview/panel_gpu.h"
@@ -129,32 +130,42 @@ static void draw_run(struct scene *scene, const struct run *run, struct canvas *
 
 /* -- without one -- */
 
-static const char how_to_instrument[] =
-	"This process is not instrumented, so pmtop shows no batches yet. Process figures are below.\n"
-	"PyTorch: import pmtop.torch; pmtop.torch.instrument() before training. Lightning: "
-	"pmtop.lightning.PmtopCallback(). "
-	"Other Python: for batch in pmtop.batches(loader).\n"
-	"C or C++: #include \"pmtop.h\", one header; man 3 pmtop.h has five lines to copy. pmtop finds an instrumented "
-	"run at once.";
-
-/* Why the published region could not be read; NULL if there is none. */
-static const struct missing *refused_region(const struct model *model)
+/* Why there is no region, or, with is_refused, why it could not be read; NULL if there is none. */
+static const struct missing *missing_region(const struct model *model, bool is_refused)
 {
 	for (size_t i = 0; i < model->missing_count; i++)
-		if (model->missing[i].subject == MISSING_REGION && !model->missing[i].is_mere_absence)
+		if (model->missing[i].subject == MISSING_REGION && model->missing[i].is_mere_absence != is_refused)
 			return &model->missing[i];
 	return NULL;
 }
 
+/* What pmtop looked for, and what would bring steps, with the line for the framework: that of the Python files on the
+ * stacks, else that of the mapped libraries. */
+static void write_advice(const struct model *model, char *out, size_t size)
+{
+	const struct missing *missing = missing_region(model, false);
+	static const char imported[] = "<module>"; /* its file may be imported, but not used */
+	const struct framework *framework = NULL;
+	char advice[256];
+	for (size_t i = 0; i < model->code.code_count; i++) {
+		const struct code_name *code = &model->code.codes[i];
+		if (code->function && !code->is_own && strcmp(code->function, imported) != 0)
+			framework = framework_first(framework, code->file);
+	}
+	framework_write_advice(framework, advice, sizeof advice);
+	snprintf(out, size, "pmtop looked for published batches and for loops that it can count, and found none; %s.",
+		!framework && missing && missing->remedy[0] ? missing->remedy : advice);
+}
+
 static void draw_process(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	const struct missing *refused = refused_region(scene->model);
-	char reason[512];
+	const struct missing *refused = missing_region(scene->model, true);
+	char text[512];
+	write_advice(scene->model, text, sizeof text);
 	if (refused)
-		snprintf(reason, sizeof reason,
+		snprintf(text, sizeof text,
 			"pmtop cannot tell whether this process is instrumented: %s.\nTry: %s.\nProcess figures are below.",
 			refused->text, refused->remedy);
-	const char *text = refused ? reason : how_to_instrument;
 	const struct process *shown[PROCESS_ROWS_MAX];
 	int frame = parts_panel_rows(canvas), rows = (int)process_rows(scene, shown);
 	struct rect measure = { 0, 0, rect.width - 4, 0 };
@@ -167,8 +178,7 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	struct rect code = rect_take_top(&rect, panel_code_height(scene, canvas, rect.height)), plots = rect;
 
 	if (note.height > 0 && pane_is_due(&scene->panes, PANE_EPOCHS, note)) {
-		struct rect inside =
-			parts_panel(canvas, note, refused ? "Not readable" : "No instrumentation", NULL, ROLE_TITLE);
+		struct rect inside = parts_panel(canvas, note, refused ? "Not readable" : "No steps found", NULL, ROLE_TITLE);
 		rect_take_left(&inside, 1);
 		parts_wrap(canvas, inside, ROLE_NORMAL, text);
 	}

@@ -2,6 +2,8 @@
 #include "src/model/code/code.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #include "src/model/code/code_phases.h"
 #include "ui/core/layout.h"
@@ -67,6 +69,19 @@ static void draw_phase(
 		canvas, x + SHARE_CELLS, row.y, SECONDS_CELLS, ROLE_NORMAL, parts_time(text, share * step_s, step_s / 4));
 }
 
+/* What counts the steps: "steps: for i in range(n), train.py:12". */
+static void draw_inferred(const struct run *run, struct canvas *canvas, struct rect row)
+{
+	const struct inferred inferred = run_inferred(run);
+	const char *slash = inferred.file ? strrchr(inferred.file, '/') : NULL;
+	char text[512];
+	if (!inferred.what)
+		return;
+	snprintf(text, sizeof text, inferred.line ? "steps: %s, %s:%u" : "steps: %s", inferred.what,
+		slash ? slash + 1 : inferred.file, inferred.line);
+	canvas_text(canvas, row.x, row.y, row.width, ROLE_DIM, text);
+}
+
 void panel_where_sampled(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	struct code_sampled sample;
@@ -88,6 +103,8 @@ void panel_where_sampled(const struct scene *scene, const struct run *run, struc
 		canvas_text(canvas, inside.x, inside.y, inside.width, ROLE_DIM, "no stack samples in the last minute");
 		return;
 	}
+	if (inside.height > 3)
+		draw_inferred(run, canvas, rect_take_bottom(&inside, 1));
 	for (int i = 0; i < inside.height && i < CODE_PHASE_COUNT; i++) {
 		int max = -1;
 

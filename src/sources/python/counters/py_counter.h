@@ -21,10 +21,16 @@ struct py_counted {
 	/* the address of its loader's index sampler, which is the same in all epochs of one loader; 0 = unknown */
 	uint64_t sampler;
 	uint64_t yielded;
+	uint64_t base; /* of a pass that continues an epoch: batches of its earlier passes, included in yielded; else 0 */
 	/* the now_ns of the call that read it; older than the current call's if it kept changing */
 	int64_t read_ns;
 	bool is_over;    /* set once, with the last values */
 	uint64_t length; /* batches in the epoch, len(loader); 0 = unknown */
+	bool trains;     /* backward or the optimizer was seen to run in it */
+	bool evaluates;  /* another loop is known to train */
+	/* what a loop around it counts: number of the epoch from 1 on, and of epochs; 0 = unknown. Passes with the same key
+	 * are in one epoch; 0: each pass is one */
+	uint64_t epoch, epochs, epoch_key;
 	uint32_t worker_count;
 	uint32_t batch_size;         /* 0 = unknown */
 	const char *function, *file; /* location of the loop; "" = unknown */

@@ -1,0 +1,77 @@
+"""One iterator of a loader, from its creation to its end, and the caller that asks it."""
+from __future__ import annotations
+
+import sys
+import weakref
+from inspect import CO_GENERATOR
+from opcode import opmap
+from types import FrameType
+from typing import Any, Optional
+
+from pmtop import _pmtop
+
+from ._torch_data import LoaderFacts, has_own_iter
+
+_FOR_ITER = opmap["FOR_ITER"]
+
+
+def _references(keep: list[Any]) -> int:
+    """The reference count of the only object in a list, as this Python counts it."""
+    thing = keep[0]
+    return sys.getrefcount(thing)
+
+
+_ONE_HOLDER = _references([object()])
+
+
+class Pass(_pmtop.PassState):
+    """One iterator: its kind, and the index of its next batch."""
+
+    __slots__ = ("__weakref__", "facts", "grad_was_off", "has_forward", "is_exhausted", "is_trained", "iterator", "loader", "returned_ns",
+                 "waiting")
+
+    def __init__(self, loader: Any, iterator: Any, facts: LoaderFacts, on_dropped: Any) -> None:
+        super().__init__(iterator, facts.full, facts.batch_size or 0)
+        self.length = facts.length or 0 if has_own_iter(loader) else 0
+        self.loader = weakref.ref(loader)
+        self.iterator = weakref.ref(iterator, lambda _: on_dropped(self))
+        self.facts = facts
+        self.grad_was_off = False
+        self.is_trained = self.has_forward = self.is_exhausted = False
+        self.returned_ns = 0
+        self.waiting: list[Optional[int]] = []
+        """The samples of each queued batch."""
+
+    def enqueue(self, samples: Optional[int]) -> None:
+        """A batch was fetched, and has not begun."""
+        self.waiting.append(samples)
+        self.queued = len(self.waiting)
+
+    def dequeue(self) -> Optional[int]:
+        """The next batch begins: its samples."""
+        samples = self.waiting.pop(0) if self.waiting else None
+        self.queued = len(self.waiting)
+        self.index += 1
+        return samples
+
+    def is_abandoned(self) -> bool:
+        """Whether only its loader, which will reuse it, still refers to the iterator (persistent workers, after a break)."""
+        loader = self.loader()
+        iterator = self.iterator()
+        if loader is None or iterator is None or getattr(loader, "_iterator", None) is not iterator:
+            return iterator is None
+        del loader
+        return sys.getrefcount(iterator) <= _ONE_HOLDER
+
+
+def calling_frame(depth: int) -> FrameType:
+    """The frame that asked an iterator for a batch, behind the __next__ of its subclasses. depth: as sys._getframe() counts it in the caller."""
+    frame = sys._getframe(depth + 1)
+    while frame.f_code.co_name == "__next__" and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
+def is_plain_loop(frame: FrameType) -> bool:
+    """Whether a frame runs a `for` over the iterator and hands nothing on, as a generator would: it works on each batch before the next."""
+    return not frame.f_code.co_flags & CO_GENERATOR and frame.f_code.co_code[frame.f_lasti] == _FOR_ITER

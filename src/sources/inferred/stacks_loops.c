@@ -1,0 +1,456 @@
+#include "src/sources/inferred/stacks_loops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/base/clock.h"
+#include "src/sources/inferred/stacks_training.h"
+
+enum {
+	SEEN_MAX = 96,
+	READS_MIN = 8,
+	OTHER_READS_MIN = 20,
+	TRAINED_MIN = 10,
+	DEPTH_MAX = 8,
+	SHORT_MAX = 64,
+	RATE_MAX = 200,
+	TEXT_SIZE = 128
+};
+#define READ_AGAIN_NS (20 * NS_PER_MS) /* the next pass of the step loop is awaited */
+#define READ_SOON_NS (200 * NS_PER_MS)
+#define READ_SELDOM_NS (1 * NS_PER_S)
+#define OPTIMIZER_WAIT_NS (4 * NS_PER_S)
+#define OTHER_WATCH_NS (5 * NS_PER_S)
+#define FIRST_SERIAL (UINT64_C(1) << 62)
+
+/* Usual names of an int that counts steps, the best first. */
+static const char *const counters[] = { "global_step", "iter_num", "iteration", "step", "iter", "it", "i", "n_iter",
+	"num_updates", "update", "batch_idx", "idx", "t", "episode", "i_episode" };
+enum { COUNTERS = sizeof counters / sizeof *counters };
+
+/* A loop, or an int that a loop advances, through all calls of its function. */
+struct seen {
+	struct py_loop loop; /* as last read; site is not valid */
+	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE], text[TEXT_SIZE];
+	size_t level;  /* of its frame, 0 = the outermost */
+	bool is_epoch; /* "epoch" is in its line */
+	bool goes_back;
+	unsigned reads, trained,
+		optimized;     /* readings that had it, those with backward or optimizer in it, with the latter */
+	unsigned restarts; /* times that another iterator was found */
+	uint64_t advanced; /* iterations that were seen to pass */
+	int64_t since_ns, read_ns;
+};
+
+struct stacks_loops {
+	struct py_loops *reader;
+	const char *wanted; /* FILE:LINE; NULL: pmtop chooses */
+	struct py_loop found[PY_LOOPS_MAX];
+	size_t seen_count;
+	struct seen seen[SEEN_MAX];
+	unsigned reads, trained, optimized; /* readings; samples in training, of which in the optimizer */
+	bool has_torch;
+	int64_t since_ns, read_ns, trained_ns; /* begin; last reading; first sample in training */
+	/* the step loop, and its current pass */
+	struct seen *steps; /* NULL = not chosen */
+	bool is_running, is_stopping;
+	uint64_t serial, base, yielded;
+	struct stacks_epoch epoch;
+	int64_t yielded_ns;
+	struct py_counted emitted;
+};
+
+struct stacks_loops *stacks_loops_new(const struct py_process *process, const char *wanted)
+{
+	struct reason why;
+	struct stacks_loops *loops = calloc(1, sizeof *loops);
+	if (loops && py_loops_open(process, &loops->reader, &why) == STATUS_OK) {
+		loops->wanted = wanted;
+		return loops;
+	}
+	free(loops);
+	return NULL;
+}
+
+void stacks_loops_free(struct stacks_loops *loops)
+{
+	if (loops)
+		py_loops_close(loops->reader);
+	free(loops);
+}
+
+/* -- what was seen -- */
+
+static bool is_same(const struct py_loop *a, const struct py_loop *b)
+{
+	return a->code == b->code && a->kind == b->kind && a->line == b->line && a->depth == b->depth &&
+		a->is_in_generator == b->is_in_generator && strcmp(a->name, b->name) == 0;
+}
+
+/* When there is no room, the one that was read longest ago makes place; never the step loop. */
+static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *loop, struct stacks_lines *lines,
+	struct stacks_owner *owner, int64_t now_ns)
+{
+	struct seen *oldest = NULL;
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		if (is_same(&seen->loop, loop))
+			return seen;
+		if (seen != loops->steps && (!oldest || seen->read_ns < oldest->read_ns))
+			oldest = seen;
+	}
+	struct seen *seen = loops->seen_count < SEEN_MAX ? &loops->seen[loops->seen_count++] : oldest;
+	const struct py_code *code = &loop->site->known->code;
+	*seen = (struct seen){ .loop = *loop, .since_ns = now_ns, .read_ns = now_ns };
+	snprintf(seen->function, sizeof seen->function, "%s", code->function);
+	snprintf(seen->file, sizeof seen->file, "%s", code->file);
+	const char *text = loop->line > 0 ? stacks_lines_text(lines, owner, code->file, loop->line) : NULL;
+	snprintf(seen->text, sizeof seen->text, "%s", text ? text : "");
+	seen->is_epoch = strcasestr(seen->text, "epoch") && strncmp(seen->text, "while", 5) != 0;
+	return seen;
+}
+
+static bool is_variable(const struct py_loop *loop) { return loop->kind == PY_LOOP_INT || loop->kind == PY_LOOP_STATE; }
+
+/* `is_anew`: a loop around it has gone on since. A new iterator may have the address of the old one. Returns whether it
+ * has gone on. */
+static bool note_position(struct seen *seen, const struct py_loop *loop, bool is_anew)
+{
+	const struct py_loop *before = &seen->loop;
+	if (!loop->has_position || !before->has_position)
+		return false;
+	if (is_variable(loop)) {
+		seen->goes_back |= loop->position < before->position;
+		seen->advanced += loop->position > before->position ? loop->position - before->position : 0;
+		return false;
+	}
+	is_anew |= before->frame != loop->frame || before->object != loop->object || loop->position < before->position;
+	seen->restarts += is_anew;
+	seen->advanced += is_anew ? loop->position : loop->position - before->position;
+	return is_anew || loop->position > before->position;
+}
+
+/* -- the choice -- */
+
+static bool is_inside(const struct seen *a, const struct seen *b)
+{
+	return a->level != b->level ? a->level > b->level : a->loop.depth > b->loop.depth;
+}
+
+static double per_second(const struct seen *seen)
+{
+	double s = (double)(seen->read_ns - seen->since_ns) * 1e-9;
+	return s > 0 ? (double)seen->advanced / s : 0;
+}
+
+/* Whether the steps are in this loop, by what was seen to run in it. */
+static bool has_training(const struct stacks_loops *loops, const struct seen *seen, const struct seen *most)
+{
+	if (most->optimized)
+		return 10 * seen->optimized >= 8 * most->optimized;
+	if (most->trained)
+		return 10 * seen->trained >= 8 * most->trained;
+	return !loops->has_torch && 10 * seen->reads >= 7 * loops->reads && seen->advanced > 0 &&
+		per_second(seen) <= RATE_MAX;
+}
+
+static int name_rank(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	name = dot ? dot + 1 : name;
+	for (int i = 0; i < COUNTERS; i++)
+		if (strcmp(name, counters[i]) == 0)
+			return i;
+	return COUNTERS;
+}
+
+/* How well this counts the iterations of its loop; the lower the better, −1: not at all. */
+static int quality(const struct seen *seen)
+{
+	const struct py_loop *loop = &seen->loop;
+	if (!loop->has_position || seen->goes_back)
+		return -1;
+	if (loop->kind == PY_LOOP_PROGRESS)
+		return 1 + loop->is_relative;
+	if (!is_variable(loop))
+		return loop->is_relative ? 3 : 0;
+	return seen->advanced > 0 ? 4 + name_rank(loop->name) : -1;
+}
+
+/* Without the optimizer: a short loop that begins again and again inside a loop that is no epoch's accumulates
+ * gradients. */
+static bool is_accumulation(const struct stacks_loops *loops, const struct seen *seen)
+{
+	if (seen->loop.length == 0 || seen->loop.length > SHORT_MAX || seen->restarts < 3)
+		return false;
+	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
+		if (outer->loop.code == seen->loop.code && outer->loop.depth + 1 == seen->loop.depth && !outer->is_epoch)
+			return true;
+	return false;
+}
+
+/* A loop that nearly each reading finds begun anew is over before its position can be followed: a few minibatches. */
+static bool is_too_short(const struct seen *seen)
+{
+	return !is_variable(&seen->loop) && seen->reads >= READS_MIN / 2 && 2 * seen->restarts > seen->reads;
+}
+
+/* A variable stands for a loop only if that is a while loop. */
+static bool is_a_loop(const struct stacks_loops *loops, const struct seen *seen)
+{
+	for (const struct seen *other = loops->seen; is_variable(&seen->loop) && other < loops->seen + loops->seen_count;
+		 other++)
+		if (!is_variable(&other->loop) && other->loop.code == seen->loop.code && other->loop.depth == seen->loop.depth)
+			return false;
+	return true;
+}
+
+/* Whether a person chose this loop: --loop=FILE:LINE. */
+static bool is_wanted(const struct stacks_loops *loops, const struct seen *seen)
+{
+	const char *colon = strrchr(loops->wanted, ':');
+	size_t length = (size_t)(colon ? colon - loops->wanted : 0), file = strlen(seen->file);
+	return length > 0 && file >= length && strncmp(seen->file + file - length, loops->wanted, length) == 0 &&
+		(file == length || seen->file[file - length - 1] == '/') && atoi(colon + 1) == seen->loop.line;
+}
+
+static struct seen *choose_wanted(struct stacks_loops *loops)
+{
+	struct seen *best = NULL;
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (is_wanted(loops, seen) && quality(seen) >= 0 && (!best || quality(seen) < quality(best)))
+			best = seen;
+	return best;
+}
+
+/* The innermost loop with the steps, then what counts it best. NULL: not known (yet). */
+static struct seen *choose(struct stacks_loops *loops)
+{
+	struct seen most = { 0 };
+	struct seen *inner = NULL, *best = NULL;
+	bool has_short = false;
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		most.trained = seen->trained > most.trained ? seen->trained : most.trained;
+		most.optimized = seen->optimized > most.optimized ? seen->optimized : most.optimized;
+	}
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		bool is_candidate = is_a_loop(loops, seen) && has_training(loops, seen, &most);
+		bool is_short = is_candidate && is_too_short(seen);
+		has_short |= is_short;
+		if (is_candidate && !is_short && (!inner || is_inside(seen, inner)) &&
+			(most.optimized || !is_accumulation(loops, seen)))
+			inner = seen;
+	}
+	/* The loop around steps that are too short to follow may be that of the epochs: then the steps remain unknown. */
+	if (!inner || (has_short && inner->is_epoch))
+		return NULL;
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		bool is_of_it = seen->loop.code == inner->loop.code && seen->loop.depth == inner->loop.depth &&
+			has_training(loops, seen, &most);
+		if (is_of_it && quality(seen) >= 0 && (!best || quality(seen) < quality(best)))
+			best = seen;
+	}
+	return best;
+}
+
+static bool may_choose(const struct stacks_loops *loops, int64_t now_ns)
+{
+	if (loops->wanted)
+		return true;
+	if (loops->reads < READS_MIN || now_ns - loops->since_ns < NS_PER_S)
+		return false;
+	if (loops->trained > 0)
+		return loops->optimized > 1 ||
+			(loops->trained >= TRAINED_MIN && now_ns - loops->trained_ns > OPTIMIZER_WAIT_NS);
+	return !loops->has_torch && (loops->reads >= OTHER_READS_MIN && now_ns - loops->since_ns > OTHER_WATCH_NS);
+}
+
+/* -- the count -- */
+
+static uint64_t position_of(const struct seen *seen)
+{
+	/* A variable mostly counts what has ended: the step in progress is one more. */
+	return seen->loop.position + is_variable(&seen->loop);
+}
+
+static struct py_counted counted_of(const struct stacks_loops *loops, bool is_over)
+{
+	const struct seen *steps = loops->steps;
+	uint64_t length = is_variable(&steps->loop) || loops->base ? 0 : steps->loop.length;
+	return (struct py_counted){ .serial = loops->serial,
+		.base = loops->base,
+		.yielded = loops->yielded,
+		.read_ns = loops->yielded_ns,
+		.is_over = is_over,
+		.length = length >= loops->yielded ? length : 0,
+		.trains = true,
+		.epoch = loops->epoch.number,
+		.epochs = loops->epoch.count,
+		.epoch_key = loops->epoch.key,
+		.function = steps->function,
+		.file = steps->file,
+		.line = steps->loop.line };
+}
+
+/* Reads the epoch loop again. Passes with one key are in one epoch. */
+static bool read_epoch(struct stacks_loops *loops, const struct seen *seen, struct stacks_epoch *out)
+{
+	struct py_loop loop = seen->loop;
+	if (py_loop_poll(loops->reader, &loop) != PY_LOOP_GOOD || loop.position == 0)
+		return false;
+	*out = (struct stacks_epoch){ .number = loop.position,
+		.count = loop.length,
+		.key = (loop.object ^ loop.position * UINT64_C(0x9e3779b97f4a7c15)) | 1 };
+	return true;
+}
+
+static bool counts_epochs(const struct seen *seen)
+{
+	return seen->is_epoch && !is_variable(&seen->loop) && seen->loop.has_position && !seen->loop.is_relative;
+}
+
+/* Without an epoch loop all passes are one. */
+static struct stacks_epoch epoch_of_steps(struct stacks_loops *loops)
+{
+	const struct seen *found = NULL;
+	struct stacks_epoch epoch = { .key = 2 };
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (counts_epochs(seen) && is_inside(loops->steps, seen) && (!found || is_inside(seen, found)))
+			found = seen;
+	if (found)
+		read_epoch(loops, found, &epoch);
+	return epoch;
+}
+
+/* A pass of the step loop begins, in the same epoch as the last one or in the next. */
+static void begin_pass(struct stacks_loops *loops, int64_t now_ns)
+{
+	struct stacks_epoch epoch = epoch_of_steps(loops);
+	loops->base = loops->serial && epoch.key == loops->epoch.key ? loops->yielded : 0;
+	loops->epoch = epoch;
+	loops->serial = loops->serial ? loops->serial + 1 : FIRST_SERIAL;
+	loops->yielded = loops->base + position_of(loops->steps);
+	loops->yielded_ns = now_ns;
+	loops->is_running = true;
+}
+
+/* Returns whether the pass goes on. */
+static bool follow(struct stacks_loops *loops, int64_t now_ns)
+{
+	enum py_loop_reading reading = py_loop_poll(loops->reader, &loops->steps->loop);
+	uint64_t yielded = loops->base + position_of(loops->steps);
+	if (reading != PY_LOOP_GOOD)
+		return reading == PY_LOOP_UNSURE;
+	if (yielded < loops->yielded)
+		return false;
+	loops->yielded = yielded;
+	loops->yielded_ns = now_ns;
+	return true;
+}
+
+size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struct py_counted **out)
+{
+	*out = &loops->emitted;
+	if (!loops->is_running)
+		return 0;
+	loops->is_running = follow(loops, now_ns) && !loops->is_stopping;
+	loops->is_stopping = false;
+	loops->emitted = counted_of(loops, !loops->is_running);
+	return 1;
+}
+
+bool stacks_loops_is_running(const struct stacks_loops *loops) { return loops && loops->is_running; }
+
+void stacks_loops_stop(struct stacks_loops *loops) { loops->is_stopping = loops->is_running; }
+
+bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted_loop *out)
+{
+	const struct seen *steps = loops->steps;
+	if (!steps)
+		return false;
+	*out = (struct stacks_counted_loop){ .text = steps->text,
+		.name = steps->loop.name,
+		.file = steps->file,
+		.line = steps->loop.line,
+		.has_training = steps->trained > 0,
+		.is_certain = steps->trained > 0 && !is_variable(&steps->loop) };
+	return true;
+}
+
+bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int line, struct stacks_epoch *out)
+{
+	const struct seen *found = NULL;
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		bool is_around = counts_epochs(seen) && seen->read_ns == loops->read_ns &&
+			(strcmp(seen->function, function) != 0 || line == 0 || seen->loop.line < line);
+		if (is_around && (!found || is_inside(seen, found)))
+			found = seen;
+	}
+	return found && read_epoch(loops, found, out);
+}
+
+/* -- readings -- */
+
+/* Counts the sample for the loops around backward or the optimizer. */
+static void note_training(struct stacks_loops *loops, const struct py_sample *sample, int64_t now_ns)
+{
+	int lines[DEPTH_MAX];
+	bool is_optimizer = false;
+	int trained = stacks_training_frame(sample, &is_optimizer);
+	loops->has_torch = loops->has_torch || stacks_training_has_torch(sample);
+	for (size_t i = trained < 0 ? sample->count : (size_t)trained + 1; i < sample->count; i++) {
+		size_t count = py_loops_around(loops->reader, &sample->sites[i], lines, DEPTH_MAX);
+		for (struct seen *seen = loops->seen; count > 0 && seen < loops->seen + loops->seen_count; seen++) {
+			const struct py_loop *loop = &seen->loop;
+			bool is_around = loop->code == sample->sites[i].code && loop->depth < count &&
+				(is_variable(loop) || loop->line == lines[loop->depth]);
+			seen->trained += is_around;
+			seen->optimized += is_around && is_optimizer;
+		}
+	}
+	if (trained >= 0 && loops->trained++ == 0)
+		loops->trained_ns = now_ns;
+	loops->optimized += trained >= 0 && is_optimizer;
+}
+
+static void note_all(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_lines *lines,
+	struct stacks_owner *owner, int64_t now_ns)
+{
+	const struct py_loop *moved = NULL; /* the outermost loop of the frame that has gone on */
+	size_t count = py_loops_read(loops->reader, sample, loops->found, PY_LOOPS_MAX);
+	for (size_t i = 0; i < count; i++) {
+		const struct py_loop *loop = &loops->found[i];
+		struct seen *seen = seen_of(loops, loop, lines, owner, now_ns);
+		bool is_within = moved && moved->code == loop->code && moved->depth < loop->depth;
+		if (note_position(seen, loop, is_within) && !is_within)
+			moved = loop;
+		seen->loop = *loop;
+		seen->level = sample->count - loop->frame_index;
+		seen->reads++;
+		seen->read_ns = now_ns;
+	}
+	loops->reads++;
+}
+
+void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_lines *lines,
+	struct stacks_owner *owner, bool has_steps, int64_t now_ns)
+{
+	bool is_sought = !has_steps && !loops->is_running;
+	if (is_sought)
+		note_training(loops, sample, now_ns);
+	if (now_ns - loops->read_ns < (is_sought && loops->steps ? READ_AGAIN_NS
+										  : is_sought        ? READ_SOON_NS
+															 : READ_SELDOM_NS))
+		return;
+	loops->since_ns = loops->since_ns ? loops->since_ns : now_ns;
+	loops->read_ns = now_ns;
+	note_all(loops, sample, lines, owner, now_ns);
+	if (has_steps || !may_choose(loops, now_ns))
+		return;
+	struct seen *best = loops->wanted ? choose_wanted(loops) : choose(loops);
+	if (best && best != loops->steps && !loops->is_running)
+		loops->steps = best;
+	if (loops->steps && !loops->is_running && loops->steps->read_ns == now_ns)
+		begin_pass(loops, now_ns);
+}

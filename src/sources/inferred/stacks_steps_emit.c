@@ -1,0 +1,175 @@
+#include "src/sources/inferred/stacks_steps_emit.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "src/sources/inferred/stacks_steps_private.h"
+
+/* -- output -- */
+
+static void emit_name(
+	const struct stacks_steps *steps, enum mode mode, const char *text, int64_t now_ns, struct sample_set *out)
+{
+	struct record *record = sample_set_add(out, RECORD_NAME, steps->run, now_ns);
+	if (!record)
+		return;
+	record->name.id = mode;
+	record->name.text = text;
+}
+
+static void emit_what(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+{
+	const char *const meta[][2] = { { "counted_by", *steps->what.text ? steps->what.text : "torch DataLoader" },
+		{ "inferred.file", steps->what.file }, { "inferred.line", steps->line },
+		{ "inferred.certain", steps->what.is_certain ? "yes" : "no" } };
+	for (size_t i = 0; i < sizeof meta / sizeof *meta; i++) {
+		struct record *record = *meta[i][1] ? sample_set_add(out, RECORD_META, steps->run, now_ns) : NULL;
+		if (!record)
+			continue;
+		record->meta.key = meta[i][0];
+		record->meta.value = sample_set_text(out, meta[i][1], strlen(meta[i][1]));
+	}
+}
+
+static void emit_opened(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+{
+	struct record *record = sample_set_add(out, RECORD_RUN_OPENED, steps->run, now_ns);
+	if (!record)
+		return;
+	record->opened.pid = steps->pid;
+	record->opened.inner_pid = steps->pid;
+	record->opened.name = sample_set_text(out, steps->name, strlen(steps->name));
+	record->opened.uuid = sample_set_text(out, steps->uuid, strlen(steps->uuid));
+	record->opened.abi = STEPS_ABI;
+	record->opened.start_ns = now_ns;
+	record->opened.is_live = true;
+	emit_name(steps, MODE_TRAIN, "train", now_ns, out);
+	emit_name(steps, MODE_VALIDATION, "validation", now_ns, out);
+	emit_what(steps, now_ns, out);
+}
+
+/* Batches that were counted but not emitted as events. */
+static void emit_total(
+	const struct stacks_steps *steps, enum mode mode, uint64_t count, int64_t now_ns, struct sample_set *out)
+{
+	const double unknown = (double)NAN;
+	for (enum total_kind kind = TOTAL_BATCH; count > 0 && kind <= TOTAL_STEP; kind++) {
+		struct total_row *row = sample_set_allocate(out, sizeof *row);
+		struct record *record = row ? sample_set_add(out, RECORD_TOTAL, steps->run, now_ns) : NULL;
+		if (!record)
+			return;
+		*row = (struct total_row){ .kind = kind,
+			.mode = mode,
+			.upto = steps->sequence,
+			.count = count,
+			.total_s = unknown,
+			.self_s = unknown,
+			.min_s = unknown,
+			.max_s = unknown,
+			.last_s = unknown,
+			.squares_s2 = unknown,
+			.cpu_s = unknown,
+			.memory_bytes = unknown };
+		record->total = row;
+	}
+}
+
+static void emit_state(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+{
+	struct run_state *state = sample_set_allocate(out, sizeof *state);
+	struct record *record = state ? sample_set_add(out, RECORD_STATE, steps->run, now_ns) : NULL;
+	if (!record)
+		return;
+	*state = steps->state;
+	record->state = state;
+}
+
+static void emit_event(struct stacks_steps *steps, const struct event *event, struct sample_set *out)
+{
+	struct record *record = sample_set_add(out, event->kind, steps->run, event->time_ns);
+	uint64_t sequence = steps->sequence++;
+	if (!record)
+		return;
+	record->sequence = sequence;
+	if (event->kind == RECORD_MODE) {
+		record->mode.name = event->mode;
+	} else if (event->kind == RECORD_EPOCH_BEGIN || event->kind == RECORD_EPOCH_END) {
+		record->epoch.index = event->epoch;
+	} else {
+		record->batch.index = event->index;
+		record->batch.number = event->number;
+		record->batch.loss = (double)NAN;
+	}
+}
+
+/* Batches whose end is not emitted yet. */
+static uint64_t count_waiting(const struct stacks_steps *steps, enum mode mode)
+{
+	uint64_t count = 0;
+	for (size_t i = 0; i < steps->event_count; i++)
+		count += steps->events[i].kind == RECORD_BATCH_END && steps->events[i].mode == mode;
+	return count;
+}
+
+/* The current epoch with its emitted batches. */
+static void emit_epoch(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+{
+	uint64_t waiting = count_waiting(steps, MODE_TRAIN);
+	struct epoch_row *row = steps->state.in_epoch ? sample_set_allocate(out, sizeof *row) : NULL;
+	struct record *record = row ? sample_set_add(out, RECORD_EPOCHS, steps->run, now_ns) : NULL;
+	if (!record || steps->state.batches_in_epoch < waiting)
+		return;
+	*row = (struct epoch_row){ .index = steps->state.epoch_index,
+		.mode = MODE_TRAIN,
+		.begin_ns = steps->state.epoch_begin_ns,
+		.batches = steps->state.batches_in_epoch - waiting,
+		.sum_s = (double)NAN,
+		.min_s = (double)NAN,
+		.max_s = (double)NAN };
+	record->epochs.rows = row;
+	record->epochs.count = 1;
+	record->epochs.dropped = steps->state.epoch_index;
+	record->epochs.upto = steps->number - waiting - count_waiting(steps, MODE_VALIDATION);
+}
+
+/* Emits what a reader that joins late needs; the waiting events follow. */
+static void emit_all(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+{
+	emit_opened(steps, now_ns, out);
+	for (enum mode mode = MODE_TRAIN; mode <= MODE_VALIDATION; mode++)
+		emit_total(steps, mode, steps->counted[mode] - count_waiting(steps, mode), now_ns, out);
+	emit_epoch(steps, now_ns, out);
+	emit_state(steps, now_ns, out);
+}
+
+static void emit_new(struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+{
+	if (!steps->is_emitted && steps->event_count == 0)
+		return;
+	if (!steps->is_emitted)
+		emit_all(steps, now_ns, out);
+	else if (steps->has_new_what)
+		emit_what(steps, now_ns, out);
+	steps->has_new_what = false;
+	steps->is_emitted = true;
+	for (size_t i = 0; i < steps->event_count; i++)
+		emit_event(steps, &steps->events[i], out);
+	if (steps->event_count > 0)
+		emit_state(steps, now_ns, out);
+	steps->event_count = 0;
+	struct record *record = steps->is_ended && !steps->has_ended_emitted
+		? sample_set_add(out, RECORD_RUN_CLOSED, steps->run, now_ns)
+		: NULL;
+	if (record) {
+		record->text = "ended";
+		steps->has_ended_emitted = true;
+	}
+}
+
+void stacks_steps_emit(struct stacks_steps *steps, bool again, int64_t now_ns, struct sample_set *out)
+{
+	if (!again)
+		emit_new(steps, now_ns, out);
+	else if (steps->is_emitted && !steps->has_ended_emitted)
+		emit_all(steps, now_ns, out);
+}

@@ -1,0 +1,63 @@
+/* stacks_steps_private.h: what stacks_steps.c infers and stacks_steps_emit.c emits. */
+#ifndef PMTOP_SOURCES_INFERRED_STACKS_STEPS_PRIVATE_H
+#define PMTOP_SOURCES_INFERRED_STACKS_STEPS_PRIVATE_H
+
+#include "src/sources/inferred/stacks_steps.h"
+
+enum { STEPS_EPOCHS_MAX = 16, STEPS_LOADERS_MAX = 16 };
+
+enum mode { MODE_TRAIN = 1, MODE_VALIDATION = 2 }; /* ids of names */
+
+/* An epoch, or a validation pass. */
+struct epoch {
+	uint64_t serial;
+	enum mode mode;
+	uint64_t emitted;               /* batches whose begin was emitted */
+	uint64_t yielded;               /* at the last poll */
+	int64_t since_ns;               /* when it was found */
+	int64_t emitted_ns, yielded_ns; /* begin of the last emitted batch; last poll that saw a new batch */
+	bool is_begun;                  /* EPOCH_BEGIN was emitted, if it is of training */
+	uint64_t length;                /* batches in the epoch, samples in a batch; 0 = unknown */
+	uint32_t batch_size;
+	uint64_t number, count, key; /* as in struct py_counted */
+};
+
+/* The mode of the loop in which a loader was found. */
+struct loader {
+	uint64_t sampler;
+	enum mode mode;
+};
+
+struct event {
+	enum record_kind kind;
+	int64_t time_ns;
+	uint64_t index, number;
+	enum mode mode;
+	uint32_t epoch;
+};
+
+struct stacks_steps {
+	uint8_t run;
+	pid_t pid;
+	char name[128], uuid[33];
+	struct stacks_what what;
+	char line[12];
+	bool has_new_what;
+	bool is_emitted, is_ended, has_ended_emitted;
+	size_t epoch_count;
+	struct epoch epochs[STEPS_EPOCHS_MAX];
+	size_t loader_count;
+	struct loader loaders[STEPS_LOADERS_MAX];
+	uint64_t epoch_key; /* of the current epoch, as in struct py_counted */
+	uint64_t current;   /* serial of the epoch whose batch is open; 0 = none */
+	enum mode mode;
+	uint64_t sequence, number; /* of the next event; of the next batch */
+	uint64_t counted[3];       /* ended batches, by mode, including those before pmtop's start */
+	struct run_state state;
+	int64_t event_ns; /* time of the newest event: events are in order */
+	double step_s;    /* moving average of the step time; NAN */
+	size_t event_count, event_room;
+	struct event *events; /* not emitted yet */
+};
+
+#endif

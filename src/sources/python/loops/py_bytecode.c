@@ -1,0 +1,549 @@
+#include "src/sources/python/loops/py_bytecode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOWHERE = -1, EDGES = 2, ARGUMENTS_MAX = 8 };
+
+/* An instruction with the EXTENDED_ARGs before it and the caches behind it; offsets in units of two bytes. */
+struct instruction {
+	uint32_t begin, end, argument;
+	enum py_role role;
+	unsigned char opcode;
+	int next[EDGES]; /* instructions that may follow, NOWHERE = none */
+};
+
+/* `before`: of each instruction those that may precede it; `first`: where they begin. */
+struct graph {
+	unsigned minor;
+	const struct py_opcodes *opcodes;
+	size_t count;
+	struct instruction *all;
+	int *at; /* by unit: the instruction that begins there, or NOWHERE */
+	int *first, *before;
+	int *stack;           /* of a search */
+	unsigned char *marks; /* by instruction, of a search */
+};
+
+/* -- instructions -- */
+
+static bool read_instructions(struct graph *graph, const unsigned char *bytes, size_t units)
+{
+	uint32_t unit = 0, argument = 0, begin = 0;
+	while (unit < units) {
+		unsigned char opcode = bytes[2 * unit];
+		enum py_role role = py_opcode_role(graph->opcodes, opcode);
+		if (role == PY_ROLE_UNKNOWN)
+			return false;
+		argument = argument << 8 | bytes[2 * unit + 1];
+		graph->at[unit] = NOWHERE;
+		unit += 1 + py_opcode_caches(graph->opcodes, opcode);
+		if (role == PY_ROLE_EXTENDED)
+			continue;
+		graph->at[begin] = (int)graph->count;
+		graph->all[graph->count++] = (struct instruction){ .begin = begin,
+			.end = unit < units ? unit : (uint32_t)units,
+			.argument = argument,
+			.role = role,
+			.opcode = opcode,
+			.next = { NOWHERE, NOWHERE } };
+		argument = 0;
+		begin = unit;
+	}
+	return graph->count > 0;
+}
+
+/* The unit that it jumps to. */
+static bool target_of(const struct graph *graph, const struct instruction *instruction, int64_t *unit)
+{
+	int64_t distance = graph->minor <= 9 ? instruction->argument / 2 : instruction->argument;
+	switch (instruction->role) {
+	case PY_ROLE_FOR:
+	case PY_ROLE_JUMP:
+	case PY_ROLE_BRANCH:
+	case PY_ROLE_SETUP:
+	case PY_ROLE_SEND: *unit = instruction->end + distance; return true;
+	case PY_ROLE_JUMP_BACK:
+	case PY_ROLE_RESEND:
+	case PY_ROLE_BRANCH_BACK: *unit = instruction->end - distance; return true;
+	case PY_ROLE_JUMP_ABSOLUTE:
+	case PY_ROLE_BRANCH_ABSOLUTE: *unit = distance; return true;
+	default: return false;
+	}
+}
+
+static bool goes_on(enum py_role role)
+{
+	return role != PY_ROLE_STOP && role != PY_ROLE_JUMP && role != PY_ROLE_JUMP_BACK && role != PY_ROLE_RESEND &&
+		role != PY_ROLE_JUMP_ABSOLUTE;
+}
+
+/* False: a jump does not lead to an instruction, so the bytes were not understood. */
+static bool link_instructions(struct graph *graph, size_t units)
+{
+	for (size_t i = 0; i < graph->count; i++) {
+		struct instruction *instruction = &graph->all[i];
+		int64_t unit;
+		if (goes_on(instruction->role) && i + 1 < graph->count)
+			instruction->next[0] = (int)i + 1;
+		/* It is executed again, with the constant before it, until its iterator ends. */
+		if (instruction->role == PY_ROLE_YIELD_FROM && i > 0)
+			instruction->next[1] = (int)i - 1;
+		if (!target_of(graph, instruction, &unit))
+			continue;
+		if (unit < 0 || unit >= (int64_t)units || graph->at[unit] == NOWHERE)
+			return false;
+		instruction->next[1] = graph->at[unit];
+	}
+	return true;
+}
+
+static void link_back(struct graph *graph)
+{
+	memset(graph->first, 0, (graph->count + 1) * sizeof *graph->first);
+	for (size_t i = 0; i < graph->count * EDGES; i++)
+		if (graph->all[i / EDGES].next[i % EDGES] != NOWHERE)
+			graph->first[graph->all[i / EDGES].next[i % EDGES]]++;
+	int sum = 0;
+	for (size_t i = 0; i <= graph->count; i++) {
+		sum += graph->first[i];
+		graph->first[i] = sum;
+	}
+	for (size_t i = graph->count * EDGES; i-- > 0;)
+		if (graph->all[i / EDGES].next[i % EDGES] != NOWHERE)
+			graph->before[--graph->first[graph->all[i / EDGES].next[i % EDGES]]] = (int)(i / EDGES);
+}
+
+static int count_before(const struct graph *graph, int at) { return graph->first[at + 1] - graph->first[at]; }
+
+/* -- loops -- */
+
+/* Marks all from which `header` is jumped back to without passing `header` or `barrier`, and `header` if it is reached.
+ * Returns how many; *is_entered: one of them is preceded by nothing (it begins a handler). */
+static size_t mark_back(struct graph *graph, int header, int barrier, bool *is_entered)
+{
+	size_t depth = 0, count = 0;
+	memset(graph->marks, 0, graph->count);
+	*is_entered = false;
+	for (int i = graph->first[header]; i < graph->first[header + 1]; i++) {
+		int at = graph->before[i];
+		if (at >= header && at != barrier && !graph->marks[at]) {
+			graph->marks[at] = 1;
+			graph->stack[depth++] = at;
+		}
+	}
+	while (depth > 0) {
+		int at = graph->stack[--depth];
+		count++;
+		if (at == header)
+			continue;
+		*is_entered |= count_before(graph, at) == 0;
+		for (int i = graph->first[at]; i < graph->first[at + 1]; i++) {
+			int before = graph->before[i];
+			if (before != barrier && !graph->marks[before]) {
+				graph->marks[before] = 1;
+				graph->stack[depth++] = before;
+			}
+		}
+	}
+	return count;
+}
+
+/* Handlers jump backward too, to what follows their `try`: that is no loop, for nothing leads from there to them. */
+static bool is_loop(const struct graph *graph, int header)
+{
+	for (unsigned i = 0; i < EDGES; i++) {
+		int next = graph->all[header].next[i];
+		if (next != NOWHERE && (next == header || graph->marks[next]))
+			return graph->marks[header];
+	}
+	return false;
+}
+
+struct found {
+	int header;
+	size_t size;
+};
+
+static int compare_sizes(const void *left, const void *right)
+{
+	const struct found *a = left, *b = right;
+	return a->size != b->size ? (a->size < b->size ? 1 : -1) : (a->header > b->header) - (a->header < b->header);
+}
+
+/* Larger loops first, so that a loop comes after those around it. False: there are too many. */
+static bool find_loops(struct graph *graph, struct found found[PY_CODE_LOOPS_MAX], size_t *count)
+{
+	bool unused;
+	*count = 0;
+	for (size_t i = 0; i < graph->count; i++) {
+		bool is_target = false;
+		for (int at = graph->first[i]; at < graph->first[i + 1]; at++)
+			is_target |= graph->before[at] >= (int)i;
+		size_t size = is_target ? mark_back(graph, (int)i, NOWHERE, &unused) : 0;
+		if (size == 0 || !is_loop(graph, (int)i))
+			continue;
+		if (*count == PY_CODE_LOOPS_MAX)
+			return false;
+		found[(*count)++] = (struct found){ (int)i, size };
+	}
+	qsort(found, *count, sizeof *found, compare_sizes);
+	return true;
+}
+
+static unsigned depth_in(const struct py_bytecode *code, int parent)
+{
+	return parent == PY_NO_LOOP ? 0 : code->loops[parent].depth + !code->loops[parent].is_delegation;
+}
+
+static bool is_delegation(const struct graph *graph, int header)
+{
+	return graph->all[header].role == PY_ROLE_SEND ||
+		(header + 1 < (int)graph->count && graph->all[header + 1].role == PY_ROLE_YIELD_FROM);
+}
+
+/* Before a `for` its iterator is made, or is the argument of a generator expression. What is inside inlines, too. */
+static bool is_inlined(const struct graph *graph, int header, const struct py_bytecode *code, int parent)
+{
+	enum py_role before = header > 0 ? graph->all[header - 1].role : PY_ROLE_OTHER;
+	return graph->minor >= 12 &&
+		((parent != PY_NO_LOOP && code->loops[parent].is_inlined) ||
+			(graph->all[header].role == PY_ROLE_FOR && before != PY_ROLE_ITER && before != PY_ROLE_LOCAL));
+}
+
+static void add_loop(struct graph *graph, int header, struct py_bytecode *out)
+{
+	const struct instruction *first = &graph->all[header];
+	int number = (int)out->loop_count++, parent = out->loop_at[first->begin] - 1;
+	bool unused;
+	mark_back(graph, header, NOWHERE, &unused);
+	for (size_t i = 0; i < graph->count; i++)
+		if (graph->marks[i])
+			memset(out->loop_at + graph->all[i].begin, number + 1, graph->all[i].end - graph->all[i].begin);
+	out->loops[number] = (struct py_code_loop){
+		.offset = 2 * first->begin,
+		.offset_end = 2 * first->end,
+		.is_for = first->role == PY_ROLE_FOR,
+		.is_inlined = is_inlined(graph, header, out, parent),
+		.is_delegation = is_delegation(graph, header),
+		.parent = parent,
+		.depth = depth_in(out, parent),
+		.iterated = { PY_NO_INDEX, 0, PY_NO_INDEX, PY_NO_INDEX, false, PY_NO_INDEX },
+	};
+}
+
+static int loop_of(const struct py_bytecode *code, const struct instruction *instruction)
+{
+	return code->loop_at[instruction->begin] - 1;
+}
+
+/* -- yields -- */
+
+static bool is_yield(enum py_role role) { return role == PY_ROLE_YIELD || role == PY_ROLE_YIELD_FROM; }
+
+/* Marks what follows `from` up to `header`; returns whether that is reached. */
+static bool mark_ahead(struct graph *graph, int from, int header)
+{
+	size_t depth = 0;
+	bool is_reached = false;
+	memset(graph->marks, 0, graph->count);
+	graph->stack[depth++] = from;
+	graph->marks[from] = 1;
+	while (depth > 0) {
+		const struct instruction *instruction = &graph->all[graph->stack[--depth]];
+		for (unsigned i = 0; i < EDGES; i++) {
+			int next = instruction->next[i];
+			is_reached |= next == header;
+			if (next != NOWHERE && next != header && !graph->marks[next]) {
+				graph->marks[next] = 1;
+				graph->stack[depth++] = next;
+			}
+		}
+	}
+	return is_reached;
+}
+
+/* The only yield of this loop, or NOWHERE. */
+static int only_yield(const struct graph *graph, const struct py_bytecode *code, int loop)
+{
+	int found = NOWHERE;
+	for (size_t i = 0; i < graph->count; i++) {
+		if (!is_yield(graph->all[i].role) || !py_bytecode_is_in(code, 2 * (int64_t)graph->all[i].begin, loop))
+			continue;
+		if (found != NOWHERE || loop_of(code, &graph->all[i]) != loop || graph->all[i].role != PY_ROLE_YIELD)
+			return NOWHERE;
+		found = (int)i;
+	}
+	return found;
+}
+
+/* Whether something may have been yielded before the loop began. */
+static bool follows_yield(struct graph *graph, const struct py_bytecode *code, int loop, int header)
+{
+	for (size_t i = 0; i < graph->count; i++)
+		if (is_yield(graph->all[i].role) && !py_bytecode_is_in(code, 2 * (int64_t)graph->all[i].begin, loop) &&
+			mark_ahead(graph, (int)i, header))
+			return true;
+	return false;
+}
+
+static void find_yield(struct graph *graph, struct py_bytecode *code, int loop)
+{
+	int header = graph->at[code->loops[loop].offset / 2], yield = only_yield(graph, code, loop);
+	bool is_entered;
+	if (code->loops[loop].parent != PY_NO_LOOP || follows_yield(graph, code, loop, header))
+		return;
+	code->loops[loop].is_first_delegation = code->loops[loop].is_delegation;
+	if (yield == NOWHERE || code->loops[loop].is_delegation)
+		return;
+	mark_back(graph, header, yield, &is_entered);
+	if (graph->marks[header] || is_entered)
+		return;
+	code->loops[loop].yields_once = mark_ahead(graph, yield, header);
+	for (size_t i = 0; i < graph->count; i++)
+		if (graph->marks[i] && py_bytecode_is_in(code, 2 * (int64_t)graph->all[i].begin, loop))
+			memset(code->is_after_yield + graph->all[i].begin, 1, graph->all[i].end - graph->all[i].begin);
+}
+
+/* -- what a `for` iterates over -- */
+
+/* Whether this one alone leads to the next. */
+static bool is_straight(const struct graph *graph, int at) { return at > 0 && count_before(graph, at) == 1; }
+
+/* Walks back from a call over its arguments, the code of which is straight. starts[i]: where the last i + 1 begin.
+ * False: they are not understood. */
+static bool find_arguments(const struct graph *graph, int call, uint32_t count, int starts[ARGUMENTS_MAX])
+{
+	int64_t sum = 0, effect;
+	uint32_t known = 0;
+	for (int at = call - 1; known < count; at--) {
+		if (at < 1 || !is_straight(graph, at + 1))
+			return false;
+		const struct instruction *instruction = &graph->all[at];
+		if (!py_opcode_effect(graph->opcodes, instruction->opcode, instruction->argument, &effect))
+			return false;
+		sum += effect;
+		while (known < count && sum > (int64_t)known)
+			starts[known++] = at;
+	}
+	return true;
+}
+
+static uint32_t constant_at(const struct graph *graph, int first, int end)
+{
+	return end == first + 1 && graph->all[first].role == PY_ROLE_CONSTANT ? graph->all[first].argument : PY_NO_INDEX;
+}
+
+static uint32_t callee_at(const struct graph *graph, int at)
+{
+	if (at >= 0 && graph->all[at].role == PY_ROLE_NULL)
+		at--;
+	if (at < 0)
+		return PY_NO_INDEX;
+	const struct instruction *callee = &graph->all[at];
+	switch (callee->role) {
+	case PY_ROLE_NAME: return callee->argument;
+	case PY_ROLE_GLOBAL: return graph->minor >= 11 ? callee->argument >> 1 : callee->argument;
+	case PY_ROLE_ATTRIBUTE: return graph->minor >= 12 ? callee->argument >> 1 : callee->argument;
+	default: return PY_NO_INDEX;
+	}
+}
+
+static void read_call(const struct graph *graph, int call, struct py_iterated *out)
+{
+	int starts[ARGUMENTS_MAX], end = call;
+	uint32_t count = graph->all[call].argument;
+	if (end > 0 && graph->all[end - 1].role == PY_ROLE_PRECALL)
+		end--;
+	if (end > 0 && graph->all[end - 1].role == PY_ROLE_KEYWORDS) {
+		out->has_keywords = true;
+		end--;
+	}
+	if (graph->all[call].role == PY_ROLE_CALL_KEYWORDS) {
+		out->has_keywords = true;
+		end--; /* the constant with the names */
+	}
+	if (end < 1 || count > ARGUMENTS_MAX || !find_arguments(graph, end, count, starts))
+		return;
+	int first = count > 0 ? starts[count - 1] : end;
+	out->callee = callee_at(graph, first - 1);
+	out->argument_count = count;
+	if (count > 0) {
+		out->first = constant_at(graph, first, count > 1 ? starts[count - 2] : end);
+		out->last = constant_at(graph, starts[0], end);
+	}
+}
+
+static void read_iterated(const struct graph *graph, int header, struct py_iterated *out)
+{
+	int iter = header - 1;
+	if (iter < 1 || graph->all[iter].role != PY_ROLE_ITER || !is_straight(graph, iter))
+		return;
+	const struct instruction *source = &graph->all[iter - 1];
+	if (source->role == PY_ROLE_LOCAL)
+		out->local = source->argument;
+	else if (source->role == PY_ROLE_CALL || source->role == PY_ROLE_CALL_KEYWORDS)
+		read_call(graph, iter - 1, out);
+}
+
+/* -- stores -- */
+
+static void add_store(struct py_bytecode *code, const struct py_store *store)
+{
+	for (size_t i = 0; i < code->store_count; i++) {
+		struct py_store *other = &code->stores[i];
+		if (other->role != store->role || other->index != store->index || other->loop != store->loop)
+			continue;
+		other->is_sum |= store->is_sum;
+		return;
+	}
+	if (code->store_count < PY_STORES_MAX)
+		code->stores[code->store_count++] = *store;
+}
+
+/* Whether a loop inside this one's assigns the variable too. */
+static bool is_assigned_deeper(const struct py_bytecode *code, const struct py_store *store)
+{
+	for (size_t i = 0; i < code->store_count; i++) {
+		const struct py_store *other = &code->stores[i];
+		int at = other->loop;
+		if (other->role != store->role || other->index != store->index || at == store->loop)
+			continue;
+		while (at != PY_NO_LOOP && at != store->loop)
+			at = code->loops[at].parent;
+		if (at == store->loop)
+			return true;
+	}
+	return false;
+}
+
+static void keep_deepest_stores(struct py_bytecode *code)
+{
+	struct py_store kept[PY_STORES_MAX];
+	size_t count = 0;
+	for (size_t i = 0; i < code->store_count; i++)
+		if (!is_assigned_deeper(code, &code->stores[i]))
+			kept[count++] = code->stores[i];
+	memcpy(code->stores, kept, count * sizeof *kept);
+	code->store_count = count;
+}
+
+static bool adds_in_place(const struct graph *graph, size_t at)
+{
+	return graph->all[at].role == PY_ROLE_ADD && (graph->minor < 11 || graph->all[at].argument == PY_ADD_IN_PLACE);
+}
+
+static void find_stores(const struct graph *graph, struct py_bytecode *code)
+{
+	for (size_t i = 0; i < graph->count; i++) {
+		const struct instruction *instruction = &graph->all[i];
+		int loop = loop_of(code, instruction);
+		struct py_store store = { instruction->role, instruction->argument, 2 * instruction->begin, loop,
+			i > 0 && adds_in_place(graph, i - 1) };
+		if (loop == PY_NO_LOOP || code->loops[loop].is_delegation)
+			continue;
+		switch (instruction->role) {
+		case PY_ROLE_STORE_FAST:
+		case PY_ROLE_STORE_NAME:
+		case PY_ROLE_STORE_GLOBAL:
+		case PY_ROLE_STORE_CELL: add_store(code, &store); break;
+		case PY_ROLE_STORE_TWO:
+		case PY_ROLE_STORE_AND_LOAD:
+			store.role = PY_ROLE_STORE_FAST;
+			store.index = instruction->argument >> 4;
+			add_store(code, &store);
+			if (instruction->role == PY_ROLE_STORE_TWO) {
+				store.index = instruction->argument & 15;
+				add_store(code, &store);
+			}
+			break;
+		default: break;
+		}
+	}
+}
+
+/* -- all of it -- */
+
+static void graph_free(struct graph *graph)
+{
+	free(graph->all);
+	free(graph->at);
+	free(graph->first);
+	free(graph->before);
+	free(graph->stack);
+	free(graph->marks);
+}
+
+static bool graph_make(struct graph *graph, const unsigned char *bytes, size_t units)
+{
+	graph->all = malloc(units * sizeof *graph->all);
+	graph->at = malloc(units * sizeof *graph->at);
+	graph->first = malloc((units + 1) * sizeof *graph->first);
+	graph->before = malloc(units * EDGES * sizeof *graph->before);
+	graph->stack = malloc(units * sizeof *graph->stack);
+	graph->marks = malloc(units);
+	if (!graph->all || !graph->at || !graph->first || !graph->before || !graph->stack || !graph->marks)
+		return false;
+	for (size_t i = 0; i < units; i++)
+		graph->at[i] = NOWHERE;
+	if (!read_instructions(graph, bytes, units) || !link_instructions(graph, units))
+		return false;
+	link_back(graph);
+	return true;
+}
+
+static bool fill(struct graph *graph, struct py_bytecode *out)
+{
+	struct found found[PY_CODE_LOOPS_MAX];
+	size_t count;
+	if (!find_loops(graph, found, &count))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		add_loop(graph, found[i].header, out);
+	for (size_t i = 0; i < count; i++) {
+		find_yield(graph, out, (int)i);
+		if (out->loops[i].is_for)
+			read_iterated(graph, found[i].header, &out->loops[i].iterated);
+	}
+	find_stores(graph, out);
+	keep_deepest_stores(out);
+	return true;
+}
+
+bool py_bytecode_parse(unsigned minor, const unsigned char *bytes, size_t size, struct py_bytecode *out)
+{
+	struct graph graph = { .minor = minor, .opcodes = py_opcodes_of(minor) };
+	size_t units = size / 2;
+	if (!graph.opcodes || units == 0 || size > PY_BYTES_MAX)
+		return false;
+	out->unit_count = units;
+	out->loop_count = out->store_count = 0;
+	out->loop_at = calloc(units, 1);
+	out->is_after_yield = calloc(units, 1);
+	bool is_good = out->loop_at && out->is_after_yield && graph_make(&graph, bytes, units) && fill(&graph, out);
+	graph_free(&graph);
+	if (!is_good)
+		py_bytecode_release(out);
+	return is_good;
+}
+
+void py_bytecode_release(struct py_bytecode *code)
+{
+	free(code->loop_at);
+	free(code->is_after_yield);
+	code->loop_at = code->is_after_yield = NULL;
+	code->unit_count = code->loop_count = code->store_count = 0;
+}
+
+int py_bytecode_loop_at(const struct py_bytecode *code, int64_t offset)
+{
+	return offset >= 0 && (uint64_t)offset / 2 < code->unit_count ? code->loop_at[offset / 2] - 1 : PY_NO_LOOP;
+}
+
+bool py_bytecode_is_in(const struct py_bytecode *code, int64_t offset, int loop)
+{
+	int at = py_bytecode_loop_at(code, offset);
+	while (at != PY_NO_LOOP && at != loop)
+		at = code->loops[at].parent;
+	return at == loop && loop != PY_NO_LOOP;
+}

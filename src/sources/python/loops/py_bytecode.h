@@ -1,0 +1,69 @@
+/* py_bytecode.h: the loops of a code object of CPython, from its instructions. Private to src/sources/python/loops.
+ *
+ * A loop is the target of a backward jump and all instructions that lead from there to that jump: while a frame's
+ * current instruction is one of them, the loop is running. Code that leaves a loop (before `break`, or in a handler
+ * that raises) does not belong to it. */
+#ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_BYTECODE_H
+#define PMTOP_SOURCES_PYTHON_LOOPS_PY_BYTECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/sources/python/loops/py_opcodes.h"
+
+enum { PY_BYTES_MAX = 1 << 18, PY_CODE_LOOPS_MAX = 128, PY_STORES_MAX = 256, PY_NO_LOOP = -1 };
+#define PY_NO_INDEX UINT32_MAX
+
+/* What a `for` iterates over, where its code is one call of a global by its name, or one local. */
+struct py_iterated {
+	uint32_t callee;         /* index into co_names; PY_NO_INDEX: no such call */
+	uint32_t argument_count; /* of the call */
+	uint32_t first, last; /* index into co_consts of its first and last argument; PY_NO_INDEX: they are no constants */
+	bool has_keywords;
+	uint32_t local; /* index of the local; PY_NO_INDEX: it is none */
+};
+
+struct py_code_loop {
+	/* Its first instruction, in bytes: FOR_ITER of a for. */
+	uint32_t offset, offset_end;
+	bool is_for;
+	/* Since 3.12: of a comprehension in the code around it. Where its iterator lies is not certain. */
+	bool is_inlined;
+	bool is_delegation; /* `yield from` or `await`: not counted in `depth` */
+	int parent;         /* the loop around it, or PY_NO_LOOP */
+	unsigned depth;     /* loops around it */
+	/* Each iteration yields exactly once, and nothing was yielded before the loop. */
+	bool yields_once;
+	/* A `yield from` in no loop, before which nothing was yielded. */
+	bool is_first_delegation;
+	struct py_iterated iterated;
+};
+
+/* An assignment in a loop, to a variable that no loop inside that one assigns. */
+struct py_store {
+	enum py_role role;
+	uint32_t index, offset;
+	int loop;
+	bool is_sum; /* += */
+};
+
+struct py_bytecode {
+	size_t unit_count; /* of two bytes */
+	/* By unit: 1 + the innermost loop, 0 = none; whether it follows the yield in a loop that yields once. */
+	unsigned char *loop_at;
+	unsigned char *is_after_yield;
+	size_t loop_count, store_count;
+	struct py_code_loop loops[PY_CODE_LOOPS_MAX];
+	struct py_store stores[PY_STORES_MAX];
+};
+
+/* False: it is not the code of this version, it is too long, or there is no memory. On success py_bytecode_release
+ * frees it. */
+bool py_bytecode_parse(unsigned minor, const unsigned char *bytes, size_t size, struct py_bytecode *out);
+void py_bytecode_release(struct py_bytecode *code);
+/* The innermost loop around the instruction at this offset in bytes (it may be that of a cache), or PY_NO_LOOP. */
+int py_bytecode_loop_at(const struct py_bytecode *code, int64_t offset);
+bool py_bytecode_is_in(const struct py_bytecode *code, int64_t offset, int loop);
+
+#endif

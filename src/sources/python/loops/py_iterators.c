@@ -1,0 +1,550 @@
+#include "src/sources/python/loops/py_iterators.h"
+
+#include <string.h>
+
+#include "src/sources/python/py_objects.h"
+#include "src/sources/python/remote.h"
+
+/* Offsets in iterators: Objects/{rangeobject,enumobject,listobject,tupleobject,
+ * iterobject}.c, Python/bltinmodule.c and Modules/itertoolsmodule.c of CPython; the same in 3.8 to 3.13. */
+enum { INNER = 16, PARTS_OF_MAP = 16, PARTS_OF_ZIP = 24, INNER_OF_ENUMERATE = 24 };
+enum { DEPTH_MAX = 4, PARTS_MAX = 8, REFERENCES_MAX = INT32_MAX };
+#define COUNT_IS_SLOW ((uint64_t)INT64_MAX)
+
+/* How a source stores its position. Words: 0 references, 1 type, and then as named. */
+enum form {
+	FORM_NONE,
+	FORM_RANGE_INDEX, /* to 3.11: index, start, step, length */
+	FORM_RANGE_REST,  /* since 3.12: next item, step, items that are left */
+	FORM_INDEX,       /* next index, what it iterates over */
+	FORM_INDEX_DOWN,  /* the same */
+	FORM_COUNT,       /* next number */
+	FORM_ISLICE,      /* iterator, next index to deliver, stop, step, items taken */
+	FORMS
+};
+
+static const unsigned char form_words[FORMS] = { 2, 6, 5, 4, 4, 3, 7 };
+
+/* -- which object -- */
+
+/* Each running `for` has its iterator on the value stack, the outermost at the bottom, and so has a running `yield
+ * from`. What lies above those of the running loops may be stale. */
+bool py_iterator_find(struct py_iterators *iterators, const struct py_loop_frame *frame, int loop, size_t *entry)
+{
+	const struct py_bytecode *bytecode = frame->code->bytecode;
+	enum py_class classes[PY_FRAME_STACK_MAX];
+	unsigned wanted = 0, found = 0;
+	py_classes_of(&iterators->classes, frame->stack, frame->stack_count, classes);
+	for (int at = loop; at != PY_NO_LOOP; at = bytecode->loops[at].parent)
+		wanted += bytecode->loops[at].is_for || bytecode->loops[at].is_delegation;
+	for (size_t i = 0; i < frame->stack_count && wanted > 0; i++) {
+		if (!py_class_is_iterator(classes[i]) || ++found < wanted)
+			continue;
+		*entry = i;
+		return true;
+	}
+	return false;
+}
+
+/* -- guards -- */
+
+bool py_loop_guard_word(struct py_loop_guards *guards, uint64_t address, uint64_t word)
+{
+	if (guards->word_count == PY_LOOP_WORDS)
+		return false;
+	guards->words[guards->word_count++] = (struct py_loop_word){ address, word };
+	return true;
+}
+
+bool py_loop_guard_place(struct py_loop_guards *guards, const struct py_loop_frame *frame, int loop, bool is_generator)
+{
+	if (guards->place_count == PY_LOOP_PLACES)
+		return false;
+	guards->places[guards->place_count++] =
+		(struct py_loop_place){ frame->at.frame, frame->at.code, frame->code->lines, loop, is_generator };
+	return true;
+}
+
+/* -- positions in the words of an iterator -- */
+
+size_t py_iterator_words(unsigned form) { return form < FORMS ? form_words[form] : 0; }
+
+/* The item after the last one of a range: the same whatever has been delivered. */
+static uint64_t range_end(const uint64_t *value) { return value[2] + value[3] * value[4]; }
+
+static bool range_position(const struct py_loop_guards *guards, const uint64_t *value, uint64_t *position)
+{
+	int64_t distance = (int64_t)(value[2] - guards->origin), step = (int64_t)value[3];
+	if (step == 0 || value[4] > INT64_MAX || range_end(value) != range_end(guards->value) || distance % step != 0 ||
+		distance / step < 0)
+		return false;
+	*position = (uint64_t)(distance / step);
+	return true;
+}
+
+bool py_iterator_decode(
+	const struct py_loop_guards *guards, const uint64_t value[PY_LOOP_VALUE_WORDS], uint64_t *position)
+{
+	const uint64_t *before = guards->value;
+	uint64_t found = 0;
+	/* The memory of a freed object holds no reference count. */
+	if (value[0] == 0 || value[0] > REFERENCES_MAX || value[1] != guards->type)
+		return false;
+	switch ((enum form)guards->form) {
+	case FORM_RANGE_INDEX:
+		if (memcmp(value + 3, before + 3, 3 * sizeof *value) != 0 || value[2] > value[5])
+			return false;
+		found = value[2];
+		break;
+	case FORM_RANGE_REST:
+		if (value[3] != before[3] || !range_position(guards, value, &found))
+			return false;
+		break;
+	case FORM_INDEX:
+		if (value[3] != before[3] || value[2] > INT64_MAX || value[2] < guards->origin)
+			return false;
+		found = value[2] - guards->origin;
+		break;
+	case FORM_INDEX_DOWN:
+		if (value[3] != before[3] || (int64_t)value[2] < -1 || value[2] + 1 > guards->origin)
+			return false;
+		found = guards->origin - 1 - value[2];
+		break;
+	case FORM_COUNT:
+		if (value[2] >= COUNT_IS_SLOW || value[2] < guards->origin)
+			return false;
+		found = value[2] - guards->origin;
+		break;
+	case FORM_ISLICE:
+		if (value[2] != before[2] || value[4] != before[4] || value[5] != 1 || value[6] > INT64_MAX)
+			return false;
+		found = value[6];
+		break;
+	default: return false;
+	}
+	*position = found;
+	return true;
+}
+
+uint64_t py_iterator_length(
+	const struct py_iterators *iterators, const struct py_loop_guards *guards, uint64_t position)
+{
+	uint64_t length;
+	bool is_known = guards->form == FORM_INDEX && guards->origin == 0 &&
+		py_size_read(iterators->process, guards->value[3], &length) && length >= position;
+	return is_known ? length : 0;
+}
+
+/* -- where a position starts -- */
+
+struct measuring {
+	struct py_iterators *iterators;
+	const struct py_loop_frame *frame; /* NULL: unknown */
+	const struct py_code_loop *loop;
+	unsigned depth;
+	/* The loop was asking for its next item, so an iterator may be ahead of the one that asks it. */
+	bool is_moving;
+};
+
+static void measure(const struct measuring *at, uint64_t object, struct py_loop *out);
+
+static bool is_call_of(const struct measuring *at, const char *name)
+{
+	uint64_t found;
+	return at->loop && at->loop->iterated.callee != PY_NO_INDEX &&
+		py_loop_item(at->iterators->process, at->frame->code->names, at->loop->iterated.callee, &found) &&
+		py_is_text(at->iterators->process, found, name);
+}
+
+static bool constant_of(const struct measuring *at, uint32_t index, uint64_t *out)
+{
+	uint64_t found;
+	return index != PY_NO_INDEX && py_loop_item(at->iterators->process, at->frame->code->constants, index, &found) &&
+		py_int_read(at->iterators->process, found, out);
+}
+
+/* The range object itself, if the loop is over a local that still has it. */
+static bool origin_of_local(const struct measuring *at, const uint64_t *value, uint64_t *out)
+{
+	const struct py_process *process = at->iterators->process;
+	uint64_t items[4], start, step, length, object;
+	uint32_t local = at->loop ? at->loop->iterated.local : PY_NO_INDEX;
+	if (local == PY_NO_INDEX || local >= at->frame->local_count)
+		return false;
+	object = at->frame->locals[local];
+	if (!py_is(process, object, PY_RANGE) || !remote_read(process->pid, object + INNER, items, sizeof items) ||
+		!py_int_read(process, items[0], &start) || !py_int_read(process, items[2], &step) ||
+		!py_int_read(process, items[3], &length) || step != value[3] || start + step * length != range_end(value))
+		return false;
+	*out = start;
+	return true;
+}
+
+static bool origin_of_range(const struct measuring *at, const uint64_t *value, uint64_t *out)
+{
+	if (origin_of_local(at, value, out))
+		return true;
+	if (!is_call_of(at, "range") || at->loop->iterated.has_keywords)
+		return false;
+	if (at->loop->iterated.argument_count == 1) {
+		*out = 0;
+		return value[3] == 1;
+	}
+	return constant_of(at, at->loop->iterated.first, out);
+}
+
+static bool origin_of_enumerate(const struct measuring *at, uint64_t *out)
+{
+	if (!is_call_of(at, "enumerate"))
+		return false;
+	if (at->loop->iterated.argument_count == 1) {
+		*out = 0;
+		return true;
+	}
+	return at->loop->iterated.argument_count == 2 && constant_of(at, at->loop->iterated.last, out);
+}
+
+static bool origin_of_count(const struct measuring *at, uint64_t *out)
+{
+	if (!is_call_of(at, "count") || at->loop->iterated.argument_count > 1)
+		return false;
+	*out = 0;
+	return at->loop->iterated.argument_count == 0 || constant_of(at, at->loop->iterated.last, out);
+}
+
+/* -- kinds of iterators -- */
+
+/* Reads a source that holds its own position. */
+static bool set_source(const struct measuring *at, uint64_t object, enum form form, struct py_loop *out)
+{
+	struct py_loop_guards *guards = &out->guards;
+	guards->source = object;
+	guards->form = form;
+	if (!remote_read(at->iterators->process->pid, object, guards->value, form_words[form] * sizeof *guards->value))
+		return false;
+	guards->type = guards->value[1];
+	return true;
+}
+
+static void set_position(struct py_loop *out)
+{
+	out->has_position = py_iterator_decode(&out->guards, out->guards.value, &out->position);
+	if (!out->has_position)
+		out->guards.form = FORM_NONE;
+	if (!out->has_position || out->is_relative)
+		out->length = 0;
+}
+
+static void measure_range(const struct measuring *at, uint64_t object, struct py_loop *out)
+{
+	bool has_index = at->iterators->process->location.layout.minor <= 11;
+	uint64_t *value = out->guards.value;
+	if (!set_source(at, object, has_index ? FORM_RANGE_INDEX : FORM_RANGE_REST, out))
+		return;
+	if (has_index) {
+		out->length = value[5];
+	} else {
+		out->is_relative = !origin_of_range(at, value, &out->guards.origin);
+		if (out->is_relative)
+			out->guards.origin = value[2];
+	}
+	set_position(out);
+	if (!has_index && out->has_position && !out->is_relative)
+		out->length = out->position + value[4];
+}
+
+static void measure_indexed(const struct measuring *at, uint64_t object, enum form form, struct py_loop *out)
+{
+	uint64_t length = 0;
+	if (!set_source(at, object, form, out))
+		return;
+	bool has_length = py_size_read(at->iterators->process, out->guards.value[3], &length);
+	if (form == FORM_INDEX_DOWN) {
+		out->is_relative = !has_length;
+		out->guards.origin = has_length ? length : out->guards.value[2] + 1;
+	}
+	set_position(out);
+	if (out->has_position && !out->is_relative && length >= out->position)
+		out->length = length;
+}
+
+static void measure_count(const struct measuring *at, uint64_t object, struct py_loop *out)
+{
+	if (!set_source(at, object, FORM_COUNT, out))
+		return;
+	out->is_relative = !origin_of_count(at, &out->guards.origin);
+	if (out->is_relative)
+		out->guards.origin = out->guards.value[2];
+	set_position(out);
+}
+
+/* What another iterator delivers. */
+static void measure_inner(const struct measuring *at, uint64_t object, struct py_loop *out)
+{
+	*out = (struct py_loop){ .kind = PY_LOOP_OTHER };
+	if (at->depth < DEPTH_MAX)
+		measure(&(struct measuring){ .iterators = at->iterators, .depth = at->depth + 1, .is_moving = at->is_moving },
+			object, out);
+	py_iterator_set_remaining(out);
+}
+
+void py_iterator_set_remaining(struct py_loop *loop)
+{
+	const struct py_loop_guards *guards = &loop->guards;
+	bool is_range = loop->is_relative && guards->form == FORM_RANGE_REST && loop->kind == PY_LOOP_RANGE;
+	loop->has_remaining = loop->has_position && (is_range || (loop->length && loop->length >= loop->position));
+	loop->remaining = !loop->has_remaining ? 0 : is_range ? guards->value[4] : loop->length - loop->position;
+}
+
+static bool is_at_first(const struct py_loop_frame *frame, const struct py_code_loop *loop)
+{
+	return frame->offset >= loop->offset && frame->offset < loop->offset_end;
+}
+
+static void measure_islice(const struct measuring *at, uint64_t object, struct py_loop *out)
+{
+	struct py_loop inner;
+	if (!set_source(at, object, FORM_ISLICE, out))
+		return;
+	uint64_t stop = out->guards.value[4];
+	measure_inner(at, out->guards.value[2], &inner);
+	out->has_loader = inner.has_loader;
+	out->is_relative = !is_call_of(at, "islice") || at->loop->iterated.argument_count != 2;
+	set_position(out);
+	if (!out->has_position || out->is_relative)
+		return;
+	if (!inner.has_remaining) {
+		out->length = stop <= INT64_MAX ? stop : 0;
+	} else if (!at->is_moving && !inner.guards.is_moving) {
+		out->length = stop - out->position <= inner.remaining ? stop : out->position + inner.remaining;
+		out->guards.has_inner_length = true;
+	}
+}
+
+/* Takes over how an inner iterator is measured. */
+static void adopt(struct py_loop *out, const struct py_loop *inner)
+{
+	struct py_loop_guards *guards = &out->guards;
+	bool is_held = true;
+	for (size_t i = 0; i < inner->guards.word_count; i++)
+		is_held &= py_loop_guard_word(guards, inner->guards.words[i].address, inner->guards.words[i].word);
+	for (size_t i = 0; i < inner->guards.place_count; i++) {
+		is_held &= guards->place_count < PY_LOOP_PLACES;
+		if (is_held)
+			guards->places[guards->place_count++] = inner->guards.places[i];
+	}
+	guards->is_composite = true;
+	guards->slot = inner->guards.slot;
+	guards->source = inner->guards.source;
+	guards->type = inner->guards.type;
+	guards->origin = inner->guards.origin;
+	guards->form = is_held ? inner->guards.form : FORM_NONE;
+	memcpy(guards->value, inner->guards.value, sizeof guards->value);
+	out->has_position = is_held && inner->has_position;
+	out->is_relative = inner->is_relative;
+	out->position = out->has_position ? inner->position : 0;
+	out->length = out->has_position ? inner->length : 0;
+	out->has_loader = inner->has_loader;
+}
+
+static void measure_enumerate(const struct measuring *at, uint64_t object, struct py_loop *out)
+{
+	struct py_loop inner;
+	if (!set_source(at, object, FORM_INDEX, out))
+		return;
+	measure_inner(at, out->guards.value[3], &inner);
+	out->has_loader = inner.has_loader;
+	out->is_relative = !origin_of_enumerate(at, &out->guards.origin);
+	bool has_inner = inner.has_position && !inner.is_relative;
+	if (out->is_relative && has_inner) {
+		struct py_loop_guards guards = out->guards;
+		out->guards.word_count = 0;
+		if (py_loop_guard_word(&out->guards, object + INNER_OF_ENUMERATE, guards.value[3]))
+			adopt(out, &inner);
+		return;
+	}
+	if (out->is_relative)
+		out->guards.origin = out->guards.value[2];
+	set_position(out);
+	if (out->has_position && !out->is_relative && inner.has_remaining && !at->is_moving && !inner.guards.is_moving) {
+		out->length = out->position + inner.remaining;
+		out->guards.has_inner_length = true;
+	}
+}
+
+/* The part that ends first gives the length. Meanwhile nothing may have moved. */
+static void measure_parts(const struct measuring *at, uint64_t object, uint32_t offset, struct py_loop *out)
+{
+	const struct py_process *process = at->iterators->process;
+	struct py_loop parts[PARTS_MAX];
+	uint64_t tuple, items[PARTS_MAX], left = UINT64_MAX;
+	size_t count =
+			   remote_word(process->pid, object + offset, &tuple) ? py_items_read(process, tuple, items, PARTS_MAX) : 0,
+		   chosen = PARTS_MAX;
+	bool has_loader = false, is_moving = false;
+	for (size_t i = 0; i < count; i++) {
+		measure_inner(at, items[i], &parts[i]);
+		has_loader |= parts[i].has_loader;
+		is_moving |= parts[i].guards.is_moving;
+		if (!parts[i].has_position)
+			continue;
+		if (chosen == PARTS_MAX || (parts[chosen].is_relative && !parts[i].is_relative))
+			chosen = i;
+		if (parts[i].has_remaining && parts[i].remaining < left)
+			left = parts[i].remaining;
+	}
+	out->has_loader = has_loader;
+	if (chosen == PARTS_MAX || !py_loop_guard_word(&out->guards, object + offset, tuple))
+		return;
+	bool is_settled = !at->is_moving && !is_moving;
+	adopt(out, &parts[chosen]);
+	out->has_loader = has_loader;
+	out->length = out->has_position && is_settled && !out->is_relative && left != UINT64_MAX && count < PARTS_MAX
+		? out->position + left
+		: 0;
+	out->guards.has_inner_length = true;
+}
+
+/* -- generators -- */
+
+static bool attribute_int(const struct py_process *process, uint64_t object, const char *name, uint64_t *out)
+{
+	uint64_t value;
+	return py_attribute_get(process, object, name, &value) && py_int_read(process, value, out);
+}
+
+/* tqdm's generator adds 1 to its local `n` behind the yield, so while it is suspended `n` lacks the item in progress.
+ */
+static void measure_by_local(
+	const struct py_process *process, const struct py_loop_frame *frame, int loop, struct py_loop *out)
+{
+	const struct py_bytecode *bytecode = frame->code->bytecode;
+	uint64_t initial, value;
+	for (size_t i = 0; i < bytecode->store_count; i++) {
+		const struct py_loop_variable *variable = &frame->code->variables[i];
+		struct py_loop_guards *guards = &out->guards;
+		if (bytecode->stores[i].loop != loop || variable->is_cell || variable->local >= frame->local_count ||
+			strcmp(variable->name, "n") != 0 || !attribute_int(process, frame->locals[0], "initial", &initial) ||
+			!py_int_read(process, frame->locals[variable->local], &value) || value < initial)
+			continue;
+		guards->form = PY_FORM_INT;
+		guards->slot = py_loop_local_slot(process, frame, variable->local);
+		guards->source = frame->locals[variable->local];
+		guards->origin = initial - 1;
+		guards->is_composite = true;
+		for (size_t at = 0; at < guards->place_count; at++)
+			guards->places[at].is_generator = false;
+		out->has_position = true;
+		out->is_relative = false;
+		out->position = value - guards->origin;
+		return;
+	}
+}
+
+static void measure_bar(
+	const struct py_process *process, const struct py_loop_frame *frame, int loop, struct py_loop *out)
+{
+	uint64_t total;
+	if ((!out->has_position || out->is_relative) && out->guards.place_count < PY_LOOP_PLACES)
+		measure_by_local(process, frame, loop, out);
+	if (!out->length && out->has_position && !out->is_relative &&
+		attribute_int(process, frame->locals[0], "total", &total) && total >= out->position)
+		out->length = total;
+}
+
+/* A generator's position is that of its loop, if that yields once in each iteration, or of what it delegates to. */
+static void measure_generator(const struct measuring *at, uint64_t object, struct py_loop *out)
+{
+	struct py_iterators *iterators = at->iterators;
+	struct py_activation activation;
+	struct py_loop_frame frame;
+	struct py_loop inner;
+	size_t entry;
+	if (!py_generator_frame(iterators->process, object, &activation))
+		return;
+	const struct py_loop_code *code = py_loop_code_checked(iterators->codes, activation.code);
+	if (!code || !code->bytecode || !py_loop_frame_read(iterators->process, &activation, code, &frame))
+		return;
+	int number = py_bytecode_loop_at(code->bytecode, frame.offset);
+	const struct py_code_loop *loop = number == PY_NO_LOOP ? NULL : &code->bytecode->loops[number];
+	bool is_bar = frame.local_count > 0 && py_class_of(&iterators->classes, frame.locals[0]) == PY_CLASS_BAR;
+	if (is_bar)
+		out->kind = PY_LOOP_PROGRESS;
+	if (!loop || !py_iterator_find(iterators, &frame, number, &entry) ||
+		!(loop->yields_once || loop->is_first_delegation))
+		return;
+	inner = (struct py_loop){ .kind = PY_LOOP_OTHER };
+	if (at->depth < DEPTH_MAX)
+		measure(&(struct measuring){ iterators, &frame, loop, at->depth + 1, is_at_first(&frame, loop) },
+			frame.stack[entry], &inner);
+	if (!py_loop_guard_place(&out->guards, &frame, number, loop->yields_once) ||
+		!py_loop_guard_word(&out->guards, py_loop_stack_slot(iterators->process, &frame, entry), frame.stack[entry]))
+		return;
+	adopt(out, &inner);
+	out->guards.is_composite = !loop->yields_once;
+	out->guards.is_moving = is_at_first(&frame, loop) || inner.guards.is_moving ||
+		(loop->yields_once && !code->bytecode->is_after_yield[frame.offset / 2]);
+	if (is_bar)
+		measure_bar(iterators->process, &frame, number, out);
+}
+
+static void measure(const struct measuring *at, uint64_t object, struct py_loop *out)
+{
+	out->object = object;
+	switch (py_class_of(&at->iterators->classes, object)) {
+	case PY_CLASS_LOADER: out->has_loader = true; break;
+	case PY_CLASS_RANGE:
+		out->kind = PY_LOOP_RANGE;
+		measure_range(at, object, out);
+		break;
+	case PY_CLASS_ENUMERATE:
+		out->kind = PY_LOOP_ENUMERATE;
+		measure_enumerate(at, object, out);
+		break;
+	case PY_CLASS_LIST:
+	case PY_CLASS_LIST_REVERSED:
+	case PY_CLASS_TUPLE:
+	case PY_CLASS_SEQUENCE:
+	case PY_CLASS_REVERSED: {
+		enum py_class class = py_class_of(&at->iterators->classes, object);
+		bool is_down = class == PY_CLASS_LIST_REVERSED || class == PY_CLASS_REVERSED;
+		out->kind = class == PY_CLASS_TUPLE                             ? PY_LOOP_TUPLE
+			: class == PY_CLASS_LIST || class == PY_CLASS_LIST_REVERSED ? PY_LOOP_LIST
+																		: PY_LOOP_SEQUENCE;
+		measure_indexed(at, object, is_down ? FORM_INDEX_DOWN : FORM_INDEX, out);
+		break;
+	}
+	case PY_CLASS_ZIP:
+		out->kind = PY_LOOP_ZIP;
+		measure_parts(at, object, PARTS_OF_ZIP, out);
+		break;
+	case PY_CLASS_MAP:
+		out->kind = PY_LOOP_MAP;
+		measure_parts(at, object, PARTS_OF_MAP, out);
+		break;
+	case PY_CLASS_GENERATOR:
+		out->kind = PY_LOOP_GENERATOR;
+		measure_generator(at, object, out);
+		break;
+	case PY_CLASS_COUNT:
+		out->kind = PY_LOOP_ITERTOOLS;
+		measure_count(at, object, out);
+		break;
+	case PY_CLASS_ISLICE:
+		out->kind = PY_LOOP_ITERTOOLS;
+		measure_islice(at, object, out);
+		break;
+	case PY_CLASS_ITERTOOLS: out->kind = PY_LOOP_ITERTOOLS; break;
+	default: out->kind = PY_LOOP_OTHER; break;
+	}
+}
+
+bool py_iterator_measure(struct py_iterators *iterators, uint64_t object, const struct py_loop_frame *frame,
+	const struct py_code_loop *loop, struct py_loop *out)
+{
+	enum py_class class = py_class_of(&iterators->classes, object);
+	if (!py_class_is_iterator(class) || class == PY_CLASS_LOADER)
+		return false;
+	measure(&(struct measuring){ iterators, frame, loop, 0, frame && loop && is_at_first(frame, loop) }, object, out);
+	return true;
+}

@@ -1,0 +1,352 @@
+#include "src/sources/python/loops/py_loop_code.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/sources/python/py_code.h"
+#include "src/sources/python/py_objects.h"
+#include "src/sources/python/remote.h"
+
+enum { TRIES = 3, TUPLE_SIZE = 16, TUPLE_ITEMS = 24, BYTES = 32, HEAD_MAX = 256 };
+
+/* From CPython's Include/cpython/{code,frameobject}.h and Include/internal/pycore_frame.h; checked against the headers
+ * of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0. */
+static const struct offsets {
+	unsigned minor;
+	uint32_t first, globals;        /* of a frame: its first local, its globals */
+	uint32_t local_count;           /* co_nlocalsplus; to 3.10 co_nlocals, which cells and free variables follow */
+	uint32_t free_cells, own_cells; /* to 3.10: co_freevars, co_cellvars */
+	uint32_t stack_size, constants, names, locals;
+} known[] = {
+	{ 8, 360, 48, 28, 80, 88, 32, 56, 64, 72 },
+	{ 9, 360, 48, 28, 80, 88, 32, 56, 64, 72 },
+	{ 10, 352, 48, 28, 80, 88, 32, 56, 64, 72 },
+	{ 11, 72, 8, 76, PY_NOWHERE, PY_NOWHERE, 68, 24, 32, 96 },
+	{ 12, 72, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96 },
+	{ 13, 72, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96 },
+};
+
+static const struct offsets *offsets_of(const struct py_process *process)
+{
+	for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+		if (known[i].minor == process->location.layout.minor)
+			return &known[i];
+	return NULL;
+}
+
+struct py_loop_codes {
+	const struct py_process *process;
+	size_t count; /* of the table's entries that are not NULL */
+	struct py_loop_code *table[2 * PY_CODES_RETAINED];
+};
+
+/* -- the table -- */
+
+static size_t slot_of(const struct py_loop_codes *codes, uint64_t address)
+{
+	size_t at = (size_t)((address >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 40) % (2 * PY_CODES_RETAINED);
+	while (codes->table[at] && codes->table[at]->address != address)
+		at = (at + 1) % (2 * PY_CODES_RETAINED);
+	return at;
+}
+
+static void free_code(struct py_loop_code *code)
+{
+	if (code->bytecode)
+		py_bytecode_release(code->bytecode);
+	free(code->bytecode);
+	free(code->loop_lines);
+	free(code->variables);
+	free(code);
+}
+
+static void forget_all(struct py_loop_codes *codes)
+{
+	for (size_t i = 0; i < 2 * PY_CODES_RETAINED; i++) {
+		if (codes->table[i])
+			free_code(codes->table[i]);
+		codes->table[i] = NULL;
+	}
+	codes->count = 0;
+}
+
+struct py_loop_codes *py_loop_codes_new(const struct py_process *process)
+{
+	struct py_loop_codes *codes = offsets_of(process) ? calloc(1, sizeof *codes) : NULL;
+	if (codes)
+		codes->process = process;
+	return codes;
+}
+
+void py_loop_codes_free(struct py_loop_codes *codes)
+{
+	if (codes)
+		forget_all(codes);
+	free(codes);
+}
+
+void py_loop_codes_check(struct py_loop_codes *codes, const uint64_t *addresses, size_t count)
+{
+	const struct py_layout *layout = &codes->process->location.layout;
+	uint64_t lines[PY_FRAMES_MAX];
+	struct remote_piece pieces[PY_FRAMES_MAX];
+	if (codes->count >= PY_CODES_RETAINED)
+		forget_all(codes);
+	for (size_t i = 0; i < count; i++)
+		pieces[i] = (struct remote_piece){ addresses[i] + layout->code_lines, &lines[i], sizeof lines[i] };
+	bool is_read = remote_read_pieces(codes->process->pid, pieces, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct py_loop_code *code = codes->table[slot_of(codes, addresses[i])];
+		if (code && (!is_read || code->lines != lines[i])) {
+			forget_all(codes);
+			return;
+		}
+	}
+}
+
+/* -- reading -- */
+
+bool py_loop_item(const struct py_process *process, uint64_t tuple, uint32_t index, uint64_t *out)
+{
+	uint64_t head[3], found;
+	if (!tuple || !remote_read(process->pid, tuple, head, sizeof head) ||
+		head[1] != process->location.types[PY_TUPLE] || index >= head[2] ||
+		!remote_word(process->pid, tuple + TUPLE_ITEMS + 8 * (uint64_t)index, &found) || !found)
+		return false;
+	*out = found;
+	return true;
+}
+
+static uint64_t word_at(const unsigned char *bytes, uint32_t offset)
+{
+	uint64_t word;
+	memcpy(&word, bytes + offset, sizeof word);
+	return word;
+}
+
+static uint32_t half_at(const unsigned char *bytes, uint32_t offset)
+{
+	uint32_t half;
+	memcpy(&half, bytes + offset, sizeof half);
+	return half;
+}
+
+static bool count_cells(const struct py_process *process, uint64_t tuple, uint32_t *count)
+{
+	uint64_t size;
+	if (!remote_word(process->pid, tuple + TUPLE_SIZE, &size) || size > PY_FRAME_LOCALS_MAX)
+		return false;
+	*count += (uint32_t)size;
+	return true;
+}
+
+/* The instructions; NULL: they could not be read. */
+static unsigned char *read_bytes(
+	const struct py_process *process, const unsigned char *head, uint64_t address, size_t *size)
+{
+	const struct py_layout *layout = &process->location.layout;
+	uint64_t at = address + layout->code_bytes, count = 2 * word_at(head, TUPLE_SIZE);
+	if (layout->ip != PY_IP_ADDRESS) { /* a bytes object of its own */
+		at = word_at(head, layout->code_bytes) + BYTES;
+		if (!remote_word(process->pid, at - BYTES + TUPLE_SIZE, &count))
+			return NULL;
+	}
+	unsigned char *bytes = count > 0 && count <= PY_BYTES_MAX ? malloc(count) : NULL;
+	if (bytes && remote_read(process->pid, at, bytes, count)) {
+		*size = count;
+		return bytes;
+	}
+	free(bytes);
+	return NULL;
+}
+
+static void find_lines(const struct py_process *process, uint64_t address, struct py_loop_code *code)
+{
+	const struct py_layout *layout = &process->location.layout;
+	struct py_code text;
+	if (!py_code_read(process->pid, &process->location, address, &text))
+		return;
+	code->is_module = strcmp(text.function, "<module>") == 0;
+	for (size_t i = 0; i < code->bytecode->loop_count; i++)
+		code->loop_lines[i] =
+			py_line_at(layout->lines, text.table, text.table_size, text.first_line, code->bytecode->loops[i].offset);
+	for (size_t i = 0; i < code->bytecode->store_count; i++)
+		code->variables[i].line =
+			py_line_at(layout->lines, text.table, text.table_size, text.first_line, code->bytecode->stores[i].offset);
+	py_code_release(&text);
+}
+
+/* A store whose variable has no name that can be read is left out. */
+static void find_variables(const struct py_process *process, const unsigned char *head, struct py_loop_code *code)
+{
+	const struct offsets *offsets = offsets_of(process);
+	size_t kept = 0;
+	for (size_t i = 0; i < code->bytecode->store_count; i++) {
+		const struct py_store *store = &code->bytecode->stores[i];
+		struct py_loop_variable variable = { .local = PY_NO_INDEX, .is_cell = store->role == PY_ROLE_STORE_CELL };
+		uint64_t tuple = code->names;
+		uint32_t index = store->index;
+		if (store->role == PY_ROLE_STORE_FAST || variable.is_cell) {
+			tuple = code->locals;
+			variable.local = index;
+		}
+		if (variable.is_cell && offsets->own_cells != PY_NOWHERE) {
+			uint64_t own = 0;
+			tuple = word_at(head, offsets->own_cells);
+			variable.local += code->plain_count;
+			if (!remote_word(process->pid, tuple + TUPLE_SIZE, &own))
+				continue;
+			if (index >= own) {
+				tuple = word_at(head, offsets->free_cells);
+				index -= (uint32_t)own;
+			}
+		}
+		if (!py_loop_item(process, tuple, index, &variable.key) ||
+			!py_text_read(process, variable.key, variable.name, sizeof variable.name))
+			continue;
+		code->bytecode->stores[kept] = *store;
+		code->variables[kept++] = variable;
+	}
+	code->bytecode->store_count = kept;
+}
+
+static bool is_current(const struct py_process *process, const struct py_loop_code *code)
+{
+	uint64_t lines;
+	return remote_word(process->pid, code->address + process->location.layout.code_lines, &lines) &&
+		lines == code->lines;
+}
+
+/* False: there is no memory. */
+static bool read_loops(const struct py_process *process, const unsigned char *head, const unsigned char *bytes,
+	size_t size, struct py_loop_code *out)
+{
+	struct py_bytecode *bytecode = calloc(1, sizeof *bytecode);
+	if (!bytecode)
+		return false;
+	if (!py_bytecode_parse(process->location.layout.minor, bytes, size, bytecode) || bytecode->loop_count == 0) {
+		py_bytecode_release(bytecode);
+		free(bytecode);
+		return true;
+	}
+	out->bytecode = bytecode;
+	out->loop_lines = calloc(bytecode->loop_count, sizeof *out->loop_lines);
+	out->variables = calloc(bytecode->store_count + 1, sizeof *out->variables);
+	if (!out->loop_lines || !out->variables)
+		return false;
+	find_variables(process, head, out);
+	find_lines(process, out->address, out);
+	return true;
+}
+
+static bool read_code(const struct py_process *process, uint64_t address, struct py_loop_code *out)
+{
+	const struct py_layout *layout = &process->location.layout;
+	const struct offsets *offsets = offsets_of(process);
+	unsigned char head[HEAD_MAX];
+	size_t size;
+	if (layout->code_size > sizeof head || !remote_read(process->pid, address, head, layout->code_size) ||
+		word_at(head, layout->object_type) != process->location.code_type)
+		return false;
+	out->address = address;
+	out->lines = word_at(head, layout->code_lines);
+	out->names = word_at(head, offsets->names);
+	out->constants = word_at(head, offsets->constants);
+	out->locals = word_at(head, offsets->locals);
+	out->stack_size = half_at(head, offsets->stack_size);
+	out->local_count = out->plain_count = half_at(head, offsets->local_count);
+	if (out->local_count > INT16_MAX || out->stack_size > INT16_MAX)
+		return false;
+	if (offsets->own_cells != PY_NOWHERE &&
+		(!count_cells(process, word_at(head, offsets->own_cells), &out->local_count) ||
+			!count_cells(process, word_at(head, offsets->free_cells), &out->local_count)))
+		return false;
+	unsigned char *bytes = read_bytes(process, head, address, &size);
+	bool is_good = bytes && read_loops(process, head, bytes, size, out) && is_current(process, out);
+	free(bytes);
+	return is_good;
+}
+
+const struct py_loop_code *py_loop_code_get(struct py_loop_codes *codes, uint64_t address)
+{
+	size_t at = slot_of(codes, address);
+	if (codes->table[at])
+		return codes->table[at];
+	if (codes->count + 1 >= 2 * PY_CODES_RETAINED)
+		return NULL;
+	struct py_loop_code *code = calloc(1, sizeof *code);
+	if (!code)
+		return NULL;
+	if (!read_code(codes->process, address, code)) {
+		free_code(code);
+		return NULL;
+	}
+	codes->table[at] = code;
+	codes->count++;
+	return code;
+}
+
+const struct py_loop_code *py_loop_code_checked(struct py_loop_codes *codes, uint64_t address)
+{
+	const struct py_loop_code *code = py_loop_code_get(codes, address);
+	return code && is_current(codes->process, code) ? code : NULL;
+}
+
+const struct py_loop_code *py_loop_code_known(const struct py_loop_codes *codes, uint64_t address, uint64_t lines)
+{
+	const struct py_loop_code *code = codes->table[slot_of(codes, address)];
+	return code && code->lines == lines ? code : NULL;
+}
+
+/* -- frames -- */
+
+int64_t py_loop_offset(const struct py_layout *layout, uint64_t code, uint64_t ip)
+{
+	switch (layout->ip) {
+	case PY_IP_BYTES: return (int32_t)ip;
+	case PY_IP_UNITS: return 2 * (int64_t)(int32_t)ip;
+	default: return (int64_t)(ip - code - layout->code_bytes);
+	}
+}
+
+uint64_t py_loop_local_slot(const struct py_process *process, const struct py_loop_frame *frame, size_t local)
+{
+	return frame->at.frame + offsets_of(process)->first + 8 * local;
+}
+
+uint64_t py_loop_stack_slot(const struct py_process *process, const struct py_loop_frame *frame, size_t entry)
+{
+	return py_loop_local_slot(process, frame, frame->code->local_count + entry);
+}
+
+bool py_loop_frame_read(const struct py_process *process, const struct py_activation *at,
+	const struct py_loop_code *code, struct py_loop_frame *out)
+{
+	const struct py_layout *layout = &process->location.layout;
+	const struct offsets *offsets = offsets_of(process);
+	size_t ip_size = layout->ip == PY_IP_ADDRESS ? sizeof(uint64_t) : sizeof(int32_t);
+	out->at = *at;
+	out->code = code;
+	out->local_count = code->local_count < PY_FRAME_LOCALS_MAX ? code->local_count : PY_FRAME_LOCALS_MAX;
+	out->stack_count = code->stack_size < PY_FRAME_STACK_MAX ? code->stack_size : PY_FRAME_STACK_MAX;
+	for (unsigned i = 0; i < TRIES; i++) {
+		uint64_t codes[2], ips[2] = { 0, 0 };
+		const struct remote_piece pieces[] = {
+			{ at->frame + layout->frame_code, &codes[0], sizeof codes[0] },
+			{ at->frame + layout->frame_ip, &ips[0], ip_size },
+			{ at->frame + offsets->globals, &out->globals, sizeof out->globals },
+			{ py_loop_local_slot(process, out, 0), out->locals, out->local_count * sizeof *out->locals },
+			{ py_loop_stack_slot(process, out, 0), out->stack, out->stack_count * sizeof *out->stack },
+			{ at->frame + layout->frame_ip, &ips[1], ip_size },
+			{ at->frame + layout->frame_code, &codes[1], sizeof codes[1] },
+		};
+		if (!remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) || codes[0] != at->code ||
+			codes[1] != at->code)
+			return false;
+		out->offset = py_loop_offset(layout, at->code, ips[1]);
+		int64_t before = py_loop_offset(layout, at->code, ips[0]);
+		if (py_bytecode_loop_at(code->bytecode, before) == py_bytecode_loop_at(code->bytecode, out->offset))
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,416 @@
+#include "src/sources/python/loops/py_loops.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/sources/python/loops/py_loop_view.h"
+#include "src/sources/python/loops/py_states.h"
+#include "src/sources/python/py_objects.h"
+#include "src/sources/python/remote.h"
+
+enum { CELL_CONTENT = 16, FLOAT_VALUE = 16 };
+
+struct py_loops {
+	struct py_iterators iterators;
+	struct py_entries globals; /* of the dict that was read last */
+	bool has_globals;
+};
+
+/* The loops of one frame, as they are being found. */
+struct reading {
+	struct py_loops *loops;
+	const struct py_loop_frame *frame;
+	struct py_loop base; /* what all of them share */
+	struct py_loop *out;
+	size_t count, max;
+};
+
+/* A length that follows from several iterators holds if none moved between: the loop was not asking for an item before
+ * and after, and is where it was. */
+static bool has_moved(struct reading *reading, struct py_loop *loop)
+{
+	struct py_loop again = *loop;
+	again.guards.is_composite = true;
+	again.position = 0;
+	return py_loop_view(&reading->loops->iterators, &again) != PY_LOOP_GOOD || again.position != loop->position;
+}
+
+/* Only what can be read again is a loop. */
+static void emit(struct reading *reading, struct py_loop *loop)
+{
+	if (reading->count == reading->max)
+		return;
+	if (loop->guards.has_inner_length && loop->length && has_moved(reading, loop))
+		loop->length = 0;
+	loop->has_position = loop->has_remaining = false;
+	loop->position = 0;
+	if (py_loop_view(&reading->loops->iterators, loop) != PY_LOOP_ENDED)
+		reading->out[reading->count++] = *loop;
+}
+
+/* -- iterators -- */
+
+static bool is_sampled(const struct py_sample *sample, uint64_t frame)
+{
+	for (size_t i = 0; i < sample->count; i++)
+		if (sample->sites[i].frame == frame)
+			return true;
+	return false;
+}
+
+static void read_frame(struct reading *reading, const struct py_sample *sample, unsigned depth);
+
+/* The loops of a generator that is not running: one that is has a frame of its own in the sample. */
+static void read_generator(
+	struct reading *reading, const struct py_loop *loop, const struct py_sample *sample, unsigned depth)
+{
+	const struct py_process *process = reading->loops->iterators.process;
+	struct py_activation at;
+	struct py_loop_frame frame;
+	if (!py_generator_frame(process, loop->object, &at) || is_sampled(sample, at.frame))
+		return;
+	const struct py_loop_code *code = py_loop_code_checked(reading->loops->iterators.codes, at.code);
+	if (!code || !code->bytecode || !py_loop_frame_read(process, &at, code, &frame))
+		return;
+	struct reading inner = { reading->loops, &frame, reading->base, reading->out, reading->count, reading->max };
+	inner.base.is_in_generator = true;
+	read_frame(&inner, sample, depth + 1);
+	reading->count = inner.count;
+}
+
+static void read_for(struct reading *reading, int number, const struct py_sample *sample, unsigned depth)
+{
+	enum { GENERATORS_MAX = 3 };
+	struct py_iterators *iterators = &reading->loops->iterators;
+	const struct py_loop_frame *frame = reading->frame;
+	const struct py_code_loop *code_loop = &frame->code->bytecode->loops[number];
+	struct py_loop loop = reading->base;
+	size_t entry;
+	if (!py_iterator_find(iterators, frame, number, &entry))
+		return;
+	loop.slot = py_loop_stack_slot(iterators->process, frame, entry);
+	loop.depth = code_loop->depth;
+	loop.line = frame->code->loop_lines[number];
+	if (!py_loop_guard_place(&loop.guards, frame, number, false) ||
+		!py_loop_guard_word(&loop.guards, loop.slot, frame->stack[entry]) ||
+		!py_iterator_measure(iterators, frame->stack[entry], frame, code_loop, &loop))
+		return;
+	emit(reading, &loop);
+	if (py_class_of(&iterators->classes, frame->stack[entry]) == PY_CLASS_GENERATOR && depth < GENERATORS_MAX)
+		read_generator(reading, &loop, sample, depth);
+}
+
+/* -- ints -- */
+
+static bool has_globals(struct reading *reading)
+{
+	struct py_loops *loops = reading->loops;
+	if (!loops->has_globals || loops->globals.dict != reading->frame->globals)
+		loops->has_globals = py_entries_read(loops->iterators.process, reading->frame->globals, &loops->globals);
+	return loops->has_globals;
+}
+
+/* Where the variable's value is, and what holds as long as it is there. */
+static bool find_variable(
+	struct reading *reading, const struct py_loop_variable *variable, enum py_role role, struct py_loop *loop)
+{
+	const struct py_process *process = reading->loops->iterators.process;
+	const struct py_loop_frame *frame = reading->frame;
+	struct py_attribute attribute;
+	bool is_held = true;
+	switch (role) {
+	case PY_ROLE_STORE_FAST:
+	case PY_ROLE_STORE_CELL:
+		if (variable->local >= frame->local_count)
+			return false;
+		loop->slot = py_loop_local_slot(process, frame, variable->local);
+		loop->guards.source = frame->locals[variable->local];
+		if (!variable->is_cell)
+			return true;
+		if (!py_loop_guard_word(&loop->guards, loop->slot, loop->guards.source))
+			return false;
+		loop->slot = loop->guards.source + CELL_CONTENT;
+		return loop->guards.source && remote_word(process->pid, loop->slot, &loop->guards.source);
+	case PY_ROLE_STORE_NAME:
+		if (!frame->code->is_module)
+			return false;
+		/* fall through */
+	default:
+		if (!has_globals(reading) ||
+			!py_entries_find(&reading->loops->globals, variable->key, &attribute, &loop->guards.source))
+			return false;
+		loop->slot = attribute.slot;
+		for (size_t i = 0; i < attribute.guard_count; i++)
+			is_held &= py_loop_guard_word(&loop->guards, attribute.guards[i].address, attribute.guards[i].word);
+		return is_held;
+	}
+}
+
+static void read_int(struct reading *reading, size_t store, struct py_loop *loop)
+{
+	const struct py_loop_code *code = reading->frame->code;
+	const struct py_store *assigned = &code->bytecode->stores[store];
+	loop->kind = PY_LOOP_INT;
+	loop->guards.form = PY_FORM_INT;
+	loop->guards.slot = loop->slot;
+	loop->depth = code->bytecode->loops[assigned->loop].depth;
+	loop->line = code->variables[store].line;
+	loop->is_sum = assigned->is_sum;
+	snprintf(loop->name, sizeof loop->name, "%s", code->variables[store].name);
+	if (py_loop_guard_place(&loop->guards, reading->frame, assigned->loop, false))
+		emit(reading, loop);
+}
+
+/* Those that running loops assign. The types of all of them are read at once. */
+static void read_ints(struct reading *reading)
+{
+	const struct py_loop_code *code = reading->frame->code;
+	uint64_t objects[PY_STORES_MAX];
+	enum py_class classes[PY_STORES_MAX];
+	for (size_t i = 0; i < code->bytecode->store_count; i++) {
+		const struct py_store *store = &code->bytecode->stores[i];
+		struct py_loop loop = reading->base;
+		bool is_there = py_bytecode_is_in(code->bytecode, reading->frame->offset, store->loop) &&
+			find_variable(reading, &code->variables[i], store->role, &loop);
+		objects[i] = is_there ? loop.guards.source : 0;
+	}
+	py_classes_of(&reading->loops->iterators.classes, objects, code->bytecode->store_count, classes);
+	for (size_t i = 0; i < code->bytecode->store_count; i++) {
+		struct py_loop loop = reading->base;
+		if (classes[i] == PY_CLASS_INT &&
+			find_variable(reading, &code->variables[i], code->bytecode->stores[i].role, &loop))
+			read_int(reading, i, &loop);
+	}
+}
+
+/* -- bars and trainers -- */
+
+static void read_state(
+	struct reading *reading, const struct py_loop *variable, uint64_t object, enum py_class class, int outermost)
+{
+	const struct py_loop_code *code = reading->frame->code;
+	struct py_loop loop = *variable;
+	if ((class != PY_CLASS_BAR && class != PY_CLASS_HOLDER) ||
+		!py_state_find(reading->loops->iterators.process, object, class == PY_CLASS_BAR, &loop) ||
+		!py_loop_guard_place(&loop.guards, reading->frame, outermost, false))
+		return;
+	loop.line = code->loop_lines[outermost];
+	emit(reading, &loop);
+}
+
+static void read_local_states(struct reading *reading, int outermost)
+{
+	struct py_loops *loops = reading->loops;
+	const struct py_process *process = loops->iterators.process;
+	const struct py_loop_frame *frame = reading->frame;
+	enum py_class classes[PY_FRAME_LOCALS_MAX];
+	py_classes_of(&loops->iterators.classes, frame->locals, frame->local_count, classes);
+	for (size_t i = 0; i < frame->local_count; i++) {
+		struct py_loop variable = reading->base;
+		uint64_t name;
+		if ((classes[i] == PY_CLASS_BAR || classes[i] == PY_CLASS_HOLDER) &&
+			py_loop_item(process, frame->code->locals, (uint32_t)i, &name) &&
+			py_text_read(process, name, variable.name, sizeof variable.name) &&
+			py_loop_guard_word(&variable.guards, py_loop_local_slot(process, frame, i), frame->locals[i]))
+			read_state(reading, &variable, frame->locals[i], classes[i], outermost);
+	}
+}
+
+static void read_global_states(struct reading *reading, int outermost)
+{
+	struct py_loops *loops = reading->loops;
+	const struct py_entries *globals = &loops->globals;
+	uint64_t values[PY_ENTRIES_MAX], key;
+	enum py_class classes[PY_ENTRIES_MAX];
+	struct py_attribute entry;
+	if (!has_globals(reading))
+		return;
+	for (size_t i = 0; i < globals->count; i++)
+		py_entries_get(globals, i, &key, &entry, &values[i]);
+	py_classes_of(&loops->iterators.classes, values, globals->count, classes);
+	for (size_t i = 0; i < globals->count; i++) {
+		struct py_loop variable = reading->base;
+		bool is_held = classes[i] == PY_CLASS_BAR || classes[i] == PY_CLASS_HOLDER;
+		is_held = is_held && py_entries_get(globals, i, &key, &entry, &values[i]) &&
+			py_text_read(loops->iterators.process, key, variable.name, sizeof variable.name) &&
+			py_loop_guard_word(&variable.guards, entry.slot, values[i]);
+		for (size_t at = 0; is_held && at < entry.guard_count; at++)
+			is_held = py_loop_guard_word(&variable.guards, entry.guards[at].address, entry.guards[at].word);
+		if (is_held)
+			read_state(reading, &variable, values[i], classes[i], outermost);
+	}
+}
+
+/* -- frames -- */
+
+static void read_frame(struct reading *reading, const struct py_sample *sample, unsigned depth)
+{
+	const struct py_bytecode *bytecode = reading->frame->code->bytecode;
+	int innermost = py_bytecode_loop_at(bytecode, reading->frame->offset), outermost = PY_NO_LOOP,
+		around[PY_CODE_LOOPS_MAX];
+	size_t count = 0;
+	reading->base.frame = reading->frame->at.frame;
+	reading->base.code = reading->frame->at.code;
+	for (int at = innermost; at != PY_NO_LOOP; at = bytecode->loops[at].parent) {
+		outermost = at;
+		if (bytecode->loops[at].is_for && !bytecode->loops[at].is_inlined)
+			around[count++] = at;
+	}
+	while (count > 0)
+		read_for(reading, around[--count], sample, depth);
+	if (innermost == PY_NO_LOOP)
+		return;
+	read_ints(reading);
+	read_local_states(reading, outermost);
+	if (reading->frame->code->is_module)
+		read_global_states(reading, outermost);
+}
+
+size_t py_loops_around(struct py_loops *loops, const struct py_site *site, int *lines, size_t max)
+{
+	const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
+	int64_t offset = py_loop_offset(&loops->iterators.process->location.layout, site->code, site->ip);
+	size_t count = 0;
+	int at = code && code->bytecode ? py_bytecode_loop_at(code->bytecode, offset) : PY_NO_LOOP;
+	while (at != PY_NO_LOOP) {
+		const struct py_code_loop *loop = &code->bytecode->loops[at];
+		if (!loop->is_delegation && loop->depth < max) {
+			count = loop->depth + 1 > count ? loop->depth + 1 : count;
+			lines[loop->depth] = code->loop_lines[at];
+		}
+		at = loop->parent;
+	}
+	return count;
+}
+
+static void check_codes(struct py_loops *loops, const struct py_sample *sample)
+{
+	uint64_t codes[PY_FRAMES_MAX];
+	for (size_t i = 0; i < sample->count; i++)
+		codes[i] = sample->sites[i].code;
+	py_loop_codes_check(loops->iterators.codes, codes, sample->count);
+	loops->has_globals = false;
+}
+
+size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, struct py_loop *out, size_t max)
+{
+	struct reading reading = { .loops = loops, .out = out, .max = max };
+	check_codes(loops, sample);
+	for (size_t i = 0; i < sample->count; i++) {
+		const struct py_site *site = &sample->sites[i];
+		struct py_loop_frame frame;
+		const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
+		if (!code || !code->bytecode ||
+			!py_loop_frame_read(
+				loops->iterators.process, &(struct py_activation){ site->frame, site->code }, code, &frame))
+			continue;
+		reading.frame = &frame;
+		reading.base = (struct py_loop){ .frame_index = i, .site = site };
+		read_frame(&reading, sample, 0);
+	}
+	return reading.count;
+}
+
+enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop)
+{
+	return py_loop_view(&loops->iterators, loop);
+}
+
+/* -- losses -- */
+
+/* Not of a validation, nor a sum of losses. */
+static bool is_loss_name(const char *name)
+{
+	static const char *const names[] = { "loss", "train_loss", "training_loss", "loss_val", "loss_value", "loss_item",
+		"loss_float", "lossf", "loss_f", "loss_scalar", "batch_loss", "step_loss", "cur_loss", "current_loss" };
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* Reads a float that a variable holds: as an int in py_loop_view.c. */
+static bool read_float(const struct py_process *process, uint64_t slot, uint64_t object, double *out)
+{
+	uint64_t slots[3], values[2][3];
+	const struct remote_piece pieces[] = {
+		{ slot, &slots[0], sizeof slots[0] },
+		{ object, values[0], sizeof values[0] },
+		{ slot, &slots[1], sizeof slots[1] },
+		{ object, values[1], sizeof values[1] },
+		{ slot, &slots[2], sizeof slots[2] },
+	};
+	double found;
+	if (!object || object % 8 || !process->location.types[PY_FLOAT] ||
+		!remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) || slots[0] != object ||
+		slots[1] != object || slots[2] != object || values[0][1] != process->location.types[PY_FLOAT] ||
+		values[0][0] == 0 || values[0][0] > UINT32_MAX ||
+		memcmp(values[0] + 1, values[1] + 1, 2 * sizeof(uint64_t)) != 0)
+		return false;
+	memcpy(&found, &values[0][2], sizeof found);
+	if (!isfinite(found))
+		return false;
+	*out = found;
+	return true;
+}
+
+static bool read_loss(struct reading *reading, double *out)
+{
+	const struct py_loop_code *code = reading->frame->code;
+	int innermost = py_bytecode_loop_at(code->bytecode, reading->frame->offset);
+	for (size_t i = 0; i < code->bytecode->store_count && innermost != PY_NO_LOOP; i++) {
+		const struct py_store *store = &code->bytecode->stores[i];
+		struct py_loop variable = reading->base;
+		if (!store->is_sum && is_loss_name(code->variables[i].name) &&
+			find_variable(reading, &code->variables[i], store->role, &variable) &&
+			read_float(reading->loops->iterators.process, variable.slot, variable.guards.source, out))
+			return true;
+	}
+	return false;
+}
+
+bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, double *out)
+{
+	struct reading reading = { .loops = loops };
+	struct py_loop_frame frame;
+	check_codes(loops, sample);
+	for (size_t i = 0; i < sample->count; i++) {
+		const struct py_site *site = &sample->sites[i];
+		const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
+		if (!code || !code->bytecode ||
+			!py_loop_frame_read(
+				loops->iterators.process, &(struct py_activation){ site->frame, site->code }, code, &frame))
+			continue;
+		reading.frame = &frame;
+		if (read_loss(&reading, out))
+			return true;
+	}
+	return false;
+}
+
+/* -- opening -- */
+
+enum status py_loops_open(const struct py_process *process, struct py_loops **out, struct reason *why_not)
+{
+	enum status status = py_objects_known(&process->location, why_not);
+	if (status != STATUS_OK)
+		return status;
+	struct py_loops *loops = calloc(1, sizeof *loops);
+	struct py_loop_codes *codes = loops ? py_loop_codes_new(process) : NULL;
+	if (!codes) {
+		free(loops);
+		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+	}
+	loops->iterators.process = loops->iterators.classes.process = process;
+	loops->iterators.codes = codes;
+	*out = loops;
+	return STATUS_OK;
+}
+
+void py_loops_close(struct py_loops *loops)
+{
+	py_loop_codes_free(loops->iterators.codes);
+	free(loops);
+}

@@ -1,0 +1,124 @@
+/* py_loops.h: counts from outside what the loops of a running CPython have done: reads the iterators that its frames
+ * hold on their value stacks, the ints that its loops assign, and the counters of progress bars and trainers. It
+ * neither stops nor writes to the process. CPython 3.8 to 3.13.
+ *
+ * py_loops_read finds the loops of a sampled stack; py_loop_poll reads one of them again without the stack. Python
+ * keeps running meanwhile: a position was true at a moment during the call, or is not reported. Iterators of torch's
+ * DataLoader are left to py_counter.h, which counts them.
+ *
+ * All calls for one process come from one thread. */
+#ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_LOOPS_H
+#define PMTOP_SOURCES_PYTHON_LOOPS_PY_LOOPS_H
+
+#include "src/sources/python/py_sampler.h"
+
+enum { PY_LOOPS_MAX = 64, PY_LOOP_NAME_SIZE = 48, PY_LOOP_PLACES = 3, PY_LOOP_WORDS = 12, PY_LOOP_VALUE_WORDS = 7 };
+
+enum py_loop_kind {
+	PY_LOOP_RANGE,
+	PY_LOOP_ENUMERATE,
+	PY_LOOP_LIST, /* over a list, forwards or in reverse */
+	PY_LOOP_TUPLE,
+	PY_LOOP_SEQUENCE, /* over an object with __getitem__ and no __iter__: a dataset, a NumPy array */
+	PY_LOOP_ZIP,
+	PY_LOOP_MAP,
+	PY_LOOP_ITERTOOLS, /* count and islice; of others the position is unknown */
+	PY_LOOP_GENERATOR, /* its position is that of the loop inside that yields once in each iteration */
+	PY_LOOP_PROGRESS,  /* tqdm: a loop over it, or a bar that the program advances (n and total) */
+	PY_LOOP_INT,       /* not a loop: an int that a loop assigns: a local or a global variable */
+	PY_LOOP_STATE,     /* not a loop: an int attribute of a trainer's state: its global step or its epoch */
+	PY_LOOP_OTHER,     /* over an iterator of another type: the position is unknown */
+};
+
+enum py_loop_reading {
+	PY_LOOP_GOOD,   /* position (and length, what remains, object) are new */
+	PY_LOOP_UNSURE, /* it changed while it was read: nothing is new; poll again */
+	/* The loop, its frame or the process is gone, or another one is in its place. A small int of a frame that an
+	 * exception ended may stay GOOD with its last value until the next call of a function. */
+	PY_LOOP_ENDED,
+};
+
+/* A frame that must still be inside a loop of its code. Private to py_loops.c and its helpers. */
+struct py_loop_place {
+	uint64_t frame, code, lines; /* lines: the code object's line table, which another one at its address lacks */
+	int loop;                    /* which loop of the code */
+	bool is_generator;           /* whose yields are counted, not the iterations of its loop */
+};
+struct py_loop_word {
+	uint64_t address, word;
+};
+struct py_loop_guards {
+	size_t place_count, word_count;
+	struct py_loop_place places[PY_LOOP_PLACES];
+	struct py_loop_word words[PY_LOOP_WORDS];
+	bool is_moving;                      /* an iterator inside was between two items */
+	bool has_inner_length;               /* the length follows from positions of several iterators */
+	bool is_composite;                   /* the source advances before the loop gets its item */
+	uint64_t slot;                       /* of an int: the word with its address */
+	uint64_t source, type;               /* the object that holds the position, and its type */
+	uint64_t origin;                     /* what the source stores before its first item */
+	uint64_t value[PY_LOOP_VALUE_WORDS]; /* of the source, as last read */
+	unsigned form;                       /* how the source stores its position */
+};
+
+struct py_loop {
+	enum py_loop_kind kind;
+	/* Identity of the activation that runs the loop: address of its frame and of its code object. A later call of the
+	 * same function mostly has the same frame. */
+	uint64_t frame, code;
+	uint64_t slot;   /* address of the word that holds the iterator, the int, or of a bar or a state its attribute */
+	uint64_t object; /* the iterator; the bar; the state; 0 for ints */
+	/* Of an int its variable; of a bar or a state its variable and the attribute ("pbar.n", "state.global_step"); ""
+	 * for an iterator on the value stack. Cleaned UTF-8. */
+	char name[PY_LOOP_NAME_SIZE];
+	/* False: the position is unknown (yet: a poll may find it). */
+	bool has_position;
+	/* Its items come from a torch DataLoader, which py_counter.h counts too. */
+	bool has_loader;
+	/* The position counts from an unknown start: only its differences are true. The length is then unknown. */
+	bool is_relative;
+	/* Of a loop: items delivered so far, the one in progress included. Of an int, a bar, a state: its value. */
+	uint64_t position;
+	/* Items in all, as things stand; of a bar its total, of a state its maximum; 0 = unknown. Parts of a zip and
+	 * sources of an islice whose lengths are unknown may end it earlier. */
+	uint64_t length;
+	/* Items still to come, which a relative position may have without a length. */
+	bool has_remaining;
+	uint64_t remaining;
+	/* Line of the `for`; of an int that of its assignment; of a bar or a state that of the outermost loop
+	 * around the current instruction. 0 = unknown. */
+	int line;
+	/* Nesting among all loops (for and while) of its frame, 0 = the outermost. An int has the depth of the innermost
+	 * loop that assigns it, and is reported while that loop runs; a bar or a state has 0. */
+	unsigned depth;
+	/* The sampled frame that runs the loop, 0 = the newest. With is_in_generator: that iterates over the generator
+	 * whose suspended frame runs the loop. `site` is that frame's, valid as long as the sample is. */
+	size_t frame_index;
+	const struct py_site *site;
+	bool is_in_generator;
+	bool is_sum; /* of an int: its loop assigns it with += */
+	struct py_loop_guards guards;
+};
+
+struct py_process;
+struct py_loops;
+
+/* UNSUPPORTED: pmtop cannot read this Python's objects; NO_MEMORY. `process` remains the caller's and must outlive
+ * the result. */
+enum status py_loops_open(const struct py_process *process, struct py_loops **out, struct reason *why_not);
+void py_loops_close(struct py_loops *loops);
+/* Reads the loops of all frames of a sample that was just taken, the newest frame first, in each frame the outermost
+ * loop first, then its ints; nothing of comprehensions that Python inlines (since 3.12). Returns how many. A frame that
+ * has moved on since is read as it is now. */
+size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, struct py_loop *out, size_t max);
+/* The lines of the loops around a sampled instruction in its frame, by depth, without reading the process: only of code
+ * that py_loops_read has read before. Returns how many. */
+size_t py_loops_around(struct py_loops *loops, const struct py_site *site, int *lines, size_t max);
+/* Reads one loop again, mostly with one system call. Only its position, length, what remains, object and guards
+ * change. */
+enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop);
+/* The newest float local of a sampled frame whose name is that of a loss ("loss", "train_loss", "lossf"). False: there
+ * is none, or it is not finite. */
+bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, double *out);
+
+#endif

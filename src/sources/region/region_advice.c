@@ -1,0 +1,53 @@
+#include "src/sources/region/region_advice.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/base/files/file.h"
+
+enum { MEMBERS_MAX = 8, BUFFER_SIZE = 16 * 1024, MAPPINGS_MAX = 20000 };
+
+#define AGAIN_NS (5 * NS_PER_S)
+#define AGAIN_FOUND_NS (60 * NS_PER_S)
+
+/* A path comes after the fields of a line, of which none has a slash. */
+static const struct framework *check_line(const struct framework *found, const char *line)
+{
+	const char *path = strchr(line, '/');
+	return path ? framework_first(found, path) : found;
+}
+
+static const struct framework *check_maps(const struct framework *found, const struct target_member *member)
+{
+	char text[BUFFER_SIZE];
+	size_t retained = 0, count = 0;
+	ssize_t length;
+	int fd = file_open(member->directory_fd, "maps", O_RDONLY);
+	while (fd >= 0 && count < MAPPINGS_MAX &&
+		(length = file_read_some(fd, text + retained, sizeof text - 1 - retained)) > 0) {
+		char *line = text, *end;
+		text[retained + (size_t)length] = '\0';
+		for (; (end = strchr(line, '\n')); line = end + 1, count++) {
+			*end = '\0';
+			found = check_line(found, line);
+		}
+		retained = strlen(line);
+		retained = retained < sizeof text - 1 ? retained : 0;
+		memmove(text, line, retained);
+	}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+void region_advice_renew(struct region_advice *advice, const struct target *target, int64_t now_ns)
+{
+	if (now_ns < advice->next_ns)
+		return;
+	advice->found = NULL;
+	for (size_t i = 0; i < target->member_count && i < MEMBERS_MAX; i++)
+		advice->found = check_maps(advice->found, &target->members[i]);
+	advice->next_ns = now_ns + (advice->found ? AGAIN_FOUND_NS : AGAIN_NS);
+}

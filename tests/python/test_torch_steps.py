@@ -1,0 +1,377 @@
+"""pmtop.torch.instrument() on loops without a DataLoader: a batch is what lies between optimizer steps."""
+import pytest
+
+torch = pytest.importorskip("torch")
+
+import pmtop
+import pmtop.torch
+from torch import nn
+from torch.utils.data import DataLoader
+from torch_loop import Account, Net, data, make, spans
+
+
+@pytest.fixture(autouse=True)
+def account(capfd):
+    """Instruments for one test, with a region of its own; nothing may be said on standard error."""
+    torch.set_num_threads(1)
+    pmtop.close()
+    with pmtop.torch.instrument():
+        yield Account()
+    pmtop.close()
+    assert "pmtop" not in capfd.readouterr().err
+
+
+ROWS = data(64).tensors
+
+
+def get_batch(step, size=4):
+    """As nanoGPT has it: no loader."""
+    begin = step * size % len(ROWS[0])
+    return ROWS[0][begin:begin + size], ROWS[1][begin:begin + size]
+
+
+def counts(reported):
+    """mode: batches."""
+    modes = reported["modes"] if "modes" in reported else {"train": reported["batch"]}
+    return {mode: row["count"] for mode, row in modes.items() if row["count"]}
+
+
+def check(account, steps, optimizer_steps=None):
+    reported, region = account.reported()
+    assert counts(reported) == {"train": steps}
+    assert "epochs" not in reported or not reported["epochs"]
+    assert [batch.index for batch in region.batches()] == list(range(steps))
+    assert region.counters["optimizer.steps"] == (steps if optimizer_steps is None else optimizer_steps)
+    return reported, region
+
+
+def test_a_loop_with_its_own_get_batch_has_a_batch_for_each_step(account):
+    model, optimizer = make()
+    for step in range(20):
+        with account.body():
+            x, y = get_batch(step)
+            account.learn(model, optimizer, x, y)
+    reported, region = check(account, 20)
+    assert spans(reported, "forward") == spans(reported, "backward") == spans(reported, "optimizer") == 20
+    assert [batch.loss for batch in region.batches()] == pytest.approx(account.losses)
+    mean_s = sum(seconds for _, _, seconds in account.turns) / 20
+    assert reported["batch"]["step_mean_s" if "step_mean_s" in reported["batch"] else "mean_s"] <= mean_s * 1.05
+
+
+def test_the_number_of_batches_is_right_after_each_step(account):
+    model, optimizer = make()
+    for step in range(5):
+        account.learn(model, optimizer, *get_batch(step))
+        assert pmtop.statistics()["num_batches"] == step + 1
+
+
+def test_what_comes_before_the_forward_is_data(account):
+    import time
+    model, optimizer = make()
+    for step in range(12):
+        x, y = get_batch(step)
+        time.sleep(0.02)
+        account.learn(model, optimizer, x, y)
+    reported, region = check(account, 12)
+    phases = {row["name"]: row for row in reported["phases"]} if "phases" in reported else {}
+    batches = region.batches()
+    gaps = [after.begin_ns - before.end_ns for before, after in zip(batches, batches[1:])]
+    assert min(gaps) >= 20_000_000 and region.meta["between"] == "data", phases
+
+
+def test_micro_batches_are_one_batch(account):
+    model, optimizer = make()
+    for step in range(6):
+        optimizer.zero_grad()
+        for micro in range(4):
+            x, y = get_batch(4 * step + micro)
+            (nn.functional.mse_loss(model(x), y) / 4).backward()
+        optimizer.step()
+    reported, region = check(account, 6)
+    assert region.meta["micro_batches"] == "4" and region.meta.get("accumulation", "1") == "1"
+    assert spans(reported, "backward") == 24
+    assert all(batch.kind is None for batch in region.batches())
+
+
+def test_a_model_in_evaluation_mode_trains(account):
+    model, optimizer = make()
+    model.eval()
+    for step in range(8):
+        account.learn(model, optimizer, *get_batch(step))
+    check(account, 8)
+
+
+def test_evaluation_without_gradients_is_no_batch(account):
+    model, optimizer = make()
+    for step in range(9):
+        if step % 3 == 0:
+            model.eval()
+            with torch.no_grad():
+                for other in range(5):
+                    model(get_batch(other)[0])
+            model.train()
+        account.learn(model, optimizer, *get_batch(step))
+    model.eval()
+    model(get_batch(0)[0])
+    check(account, 9)
+
+
+def gan_of_two(account, steps, at_once=False):
+    torch.manual_seed(3)
+    maker, critic = nn.Sequential(nn.Linear(2, 8), nn.ReLU(), nn.Linear(8, 4)), Net()
+    makes, criticises = torch.optim.Adam(maker.parameters(), 0.01), torch.optim.Adam(critic.parameters(), 0.01)
+    loss_of = nn.BCEWithLogitsLoss()
+    for step in range(steps):
+        real, fake = torch.ones(4, 1), torch.zeros(4, 1)
+        made = maker(torch.randn(4, 2))
+        criticises.zero_grad()
+        (loss_of(critic(get_batch(step)[0]), real) + loss_of(critic(made.detach()), fake)).backward()
+        criticises.step()
+        makes.zero_grad()
+        loss = loss_of(critic(made), real)
+        loss.backward()
+        makes.step()
+        account.losses.append(loss.item())
+        assert pmtop.statistics()["num_batches"] == step + 1
+
+
+def test_two_optimizers_in_turn_are_one_batch(account):
+    gan_of_two(account, 10)
+    reported, region = check(account, 10, 20)
+    assert [batch.loss for batch in region.batches()] == pytest.approx(account.losses)
+
+
+def test_two_optimizers_beside_one_that_never_steps(account):
+    idle = torch.optim.SGD(Net().parameters(), 0.1)
+    first, by_first = make()
+    second, by_second = make()
+    for step in range(10):
+        account.learn(first, by_first, *get_batch(step))
+        account.learn(second, by_second, *get_batch(step))
+    check(account, 10, 20)
+    del idle
+
+
+def test_an_optimizer_that_steps_less_often_makes_no_batches_of_its_own(account):
+    first, by_first = make()
+    second, by_second = make()
+    for step in range(10):
+        account.learn(first, by_first, *get_batch(step))
+        if step % 3 == 0:
+            account.learn(second, by_second, *get_batch(step))
+    check(account, 10, 14)
+
+
+def test_an_optimizer_for_each_parameter(account):
+    model = nn.Sequential(*[nn.Linear(4, 4) for _ in range(6)], nn.Linear(4, 1))
+    optimizers = [torch.optim.SGD([parameter], 0.01) for parameter in model.parameters()]
+    for step in range(6):
+        x, y = get_batch(step)
+        nn.functional.mse_loss(model(x), y).backward()
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+    check(account, 6, 6 * len(optimizers))
+
+
+def test_a_second_phase_with_another_optimizer(account):
+    model, optimizer = make()
+    for step in range(5):
+        account.learn(model, optimizer, *get_batch(step))
+    optimizer = torch.optim.Adam(model.parameters(), 0.01)
+    for step in range(5):
+        account.learn(model, optimizer, *get_batch(step))
+    check(account, 10)
+
+
+def test_lbfgs_steps_count_once_however_often_the_closure_runs(account):
+    torch.manual_seed(1)
+    model = nn.Linear(4, 1)
+    optimizer = torch.optim.LBFGS(model.parameters(), max_iter=4)
+    calls = 0
+    for step in range(5):
+        x, y = get_batch(step, 8)
+
+        def closure():
+            nonlocal calls
+            calls += 1
+            optimizer.zero_grad()
+            loss = nn.functional.mse_loss(model(x), y)
+            loss.backward()
+            return loss
+
+        optimizer.step(closure)
+    reported, region = check(account, 5)
+    assert calls > 8 and spans(reported, "forward") == calls
+
+
+def test_a_step_that_the_grad_scaler_skips_is_a_batch(account):
+    model, optimizer = make()
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    skipped = 0
+    for step in range(10):
+        x, y = get_batch(step)
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        if step in (3, 7):
+            loss = loss * float("inf")
+        scaler.scale(loss).backward()
+        before = scaler.get_scale()
+        scaler.step(optimizer)
+        scaler.update()
+        skipped += scaler.get_scale() < before
+    assert skipped == 2
+    check(account, 10, 8)
+
+
+def test_a_skipped_step_in_a_loop_over_a_loader_is_no_accumulation(account):
+    model, optimizer = make()
+    scaler = torch.amp.GradScaler("cpu", init_scale=1024.0)
+    for index, (x, y) in enumerate(DataLoader(data(24), batch_size=4)):
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(x), y)
+        scaler.scale(loss * float("inf") if index == 2 else loss).backward()
+        scaler.step(optimizer)
+        scaler.update()
+    _, region = account.reported()
+    assert [batch.kind for batch in region.batches()] == [None] * 6
+
+
+def test_reinforce_has_a_batch_for_each_update(account):
+    torch.manual_seed(5)
+    policy = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 2), nn.Softmax(-1))
+    optimizer = torch.optim.Adam(policy.parameters(), 0.01)
+    for episode in range(7):
+        logs = []
+        for _ in range(5 + episode):
+            logs.append(torch.distributions.Categorical(policy(torch.randn(4))).log_prob(torch.tensor(1)))
+        optimizer.zero_grad()
+        (-torch.stack(logs).sum()).backward()
+        optimizer.step()
+    reported, _ = check(account, 7)
+    assert spans(reported, "forward") == sum(range(5, 12))
+
+
+def test_raw_tensors_without_a_module(account):
+    weight = torch.zeros(4, 1, requires_grad=True)
+    optimizer = torch.optim.SGD([weight], 0.1)
+    for step in range(6):
+        x, y = get_batch(step)
+        ((x @ weight - y) ** 2).mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    check(account, 6)
+
+
+def test_gradients_by_hand(account):
+    weight = torch.zeros(4, 1)
+    optimizer = torch.optim.SGD([weight], 0.1)
+    for step in range(6):
+        weight.grad = torch.ones(4, 1)
+        optimizer.step()
+    check(account, 6)
+
+
+def test_a_loader_takes_over_and_a_look_at_the_model_before_is_no_batch(account):
+    model, optimizer = make()
+    model(get_batch(0)[0])
+    for account.epochs in range(1, 4):
+        for x, y in DataLoader(data(16), batch_size=4):
+            account.learn(model, optimizer, x, y)
+    reported, region = account.reported()
+    assert counts(reported)["train"] == 12
+    assert [epoch["batches"] for epoch in reported["epochs"]] == [4, 4, 4]
+
+
+def test_the_last_step_of_an_accumulation_after_the_loop_is_no_batch(account):
+    model, optimizer = make()
+    for account.epochs in range(1, 4):
+        for index, (x, y) in enumerate(DataLoader(data(20), batch_size=4)):
+            nn.functional.mse_loss(model(x), y).backward()
+            if index % 2:
+                optimizer.step()
+                optimizer.zero_grad()
+        optimizer.step()
+        optimizer.zero_grad()
+    reported, _ = account.reported()
+    assert counts(reported) == {"train": 15} and [epoch["batches"] for epoch in reported["epochs"]] == [5, 5, 5]
+
+
+def test_validation_over_a_loader_beside_training_without_one(account):
+    model, optimizer = make()
+    for step in range(9):
+        account.learn(model, optimizer, *get_batch(step))
+        if step % 3 == 2:
+            model.eval()
+            with torch.no_grad():
+                for x, _ in DataLoader(data(20), batch_size=4):
+                    model(x)
+            model.train()
+    reported, region = account.reported()
+    assert counts(reported) == {"train": 9, "validation": 15}
+    assert not reported.get("epochs")
+
+
+def test_a_batch_from_a_new_iterator_for_each_step(account):
+    model, optimizer = make()
+    loader = DataLoader(data(16), batch_size=4)
+    for _ in range(12):
+        x, y = next(iter(loader))
+        account.learn(model, optimizer, x, y)
+    reported, _ = account.reported()
+    assert counts(reported)["train"] == 12
+
+
+def test_a_process_without_an_optimizer_has_no_batches(account):
+    model = Net()
+    for step in range(20):
+        model(get_batch(step)[0])
+    reported, region = account.reported()
+    assert not region.batches() and not counts(reported).get("train")
+
+
+def test_paused_steps_are_no_batches(account):
+    model, optimizer = make()
+    for step in range(4):
+        account.learn(model, optimizer, *get_batch(step))
+        with pmtop.torch.paused():
+            account.learn(model, optimizer, *get_batch(step))
+    check(account, 4)
+
+
+def test_without_batches_or_optimizer_no_steps_are_counted(account):
+    for switched_off in ({"batches": False}, {"optimizer": False}):
+        pmtop.torch.instrument().close()
+        with pmtop.torch.instrument(**switched_off):
+            model, optimizer = make()
+            for step in range(4):
+                account.learn(model, optimizer, *get_batch(step))
+    assert not account.reported()[1].batches()
+
+
+def test_results_are_the_same_to_the_bit(account):
+    def train():
+        model, optimizer = make()
+        losses = []
+        for step in range(12):
+            x, y = get_batch(step)
+            loss = nn.functional.mse_loss(nn.functional.dropout(model(x), 0.1), y)
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        return losses, [parameter.tolist() for parameter in model.parameters()], torch.rand(3).tolist()
+
+    with_it = train()
+    pmtop.torch.instrument().close()
+    assert train() == with_it
+
+
+def test_without_steps_that_are_seen_nothing_accumulates(account):
+    """Keras has optimizers of its own."""
+    pmtop.torch.instrument().close()
+    model, optimizer = make()
+    with pmtop.torch.instrument(optimizer=False):
+        for x, y in DataLoader(data(20), batch_size=4):
+            account.learn(model, optimizer, x, y)
+    assert [batch.kind for batch in account.reported()[1].batches()] == [None] * 5

@@ -1,0 +1,145 @@
+"""Steps of scripts without a DataLoader and without instrumentation, inferred from their loops, beside what the scripts themselves count.
+
+    loop_steps.py            the scripts of CI
+    loop_steps.py --bench    all scripts, and a table"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from pythons import BUILD, ENVIRONMENT, PMTOP, pythons
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCRIPTS = os.path.join(HERE, '../workloads/loops')
+TORCH = os.path.join(BUILD, 'python-venv/bin/python')
+CHOICE_S, WATCHED = 90, 10     # at most so long until the loop is known; objects after that
+LAG_S = 2.5                    # of what pmtop prints, on a busy machine
+
+# Script: the text that counts its steps, whether it is certain, epochs, steps of an epoch.
+EXPECTED = {
+    'while_own_batches': ('iter_num += 1', False, None, None),
+    'index_epochs': ('for i in range(0, len(X), 64)', True, 400, 100),
+    'recurrent': ('for batch, i in enumerate(range(0, train_data.size(0) - 1, bptt))', True, 400, 100),
+    'generator': ('for x in batches(150)', True, 299, 150),
+    'policy': ('for iteration in range(1, 20000)', True, None, None),
+    'plain': ('for it in range(1000000)', False, None, None),
+    'episodes': ('for i_episode in count(1)', True, None, None),
+    'progress': ('for number in tqdm(range(50000), mininterval=5)', True, None, None),
+}
+IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain']
+
+
+def read_truth(path):
+    with open(path) as file:
+        return [json.loads(line) for line in file.read().splitlines() if line.endswith(']')]
+
+
+def watch(python, script, wait_s):
+    """What pmtop prints from when it knows the loop: pairs of the clock's time and the object; and the script's own log."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = os.path.join(folder, 'truth')
+        program = subprocess.Popen([python, os.path.join(SCRIPTS, script + '.py'), log], env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            while not (os.path.exists(log) and os.path.getsize(log)):
+                assert program.poll() is None, program.returncode
+                time.sleep(0.1)
+            time.sleep(wait_s)
+            begin, found = time.monotonic(), []
+            with subprocess.Popen([PMTOP, '-p', str(program.pid), '-b', '--format=json', '-d', '0.5'], env=ENVIRONMENT, stdin=subprocess.DEVNULL,
+                                  stdout=subprocess.PIPE, text=True) as pmtop:
+                for line in pmtop.stdout:
+                    now, reported = time.monotonic(), json.loads(line)
+                    if reported.get('batch', {}).get('count'):
+                        found.append((now, reported))
+                    if len(found) == WATCHED or (not found and now - begin > CHOICE_S):
+                        break
+                pmtop.terminate()
+            return found, read_truth(log), (found[0][0] - begin if found else None)
+        finally:
+            program.kill()
+            program.wait()
+
+
+def between(truth, now):
+    """The script's step and epoch at least, and at most, at the moment that pmtop shows."""
+    before = [row for row in truth if row[0] <= now - LAG_S] or [[0, 0, 0]]
+    until = [row for row in truth if row[0] <= now + 0.5] or [[0, 0, 0]]
+    return before[-1], until[-1]
+
+
+def agrees(python, script, wait_s=0):
+    what, is_certain, epochs, length = EXPECTED[script]
+    found, truth, after_s = watch(python, script, wait_s)
+    assert found, 'no steps were inferred'
+    for now, reported in found[1:]:
+        low, high = between(truth, now)
+        inferred = reported['inferred']
+        assert (inferred['what'], inferred['is_certain']) == (what, is_certain), inferred
+        assert inferred['file'].endswith(script + '.py') and inferred['line'] > 0, inferred
+        if epochs is None:
+            assert low[1] - 1 <= reported['batch']['count'] <= high[1] + 1, (low, high, reported['batch'])
+            continue
+        assert low[2] <= reported['epoch']['ordinal'] <= high[2], (low, high, reported['epoch'])
+        assert reported['epoch']['total'] == epochs, reported['epoch']
+        whole = [epoch['batches'] for epoch in reported['epochs'][:-1]]
+        assert set(whole) <= {length}, reported['epochs']
+        index = reported['epochs'][-1]['index'] * length + reported['epochs'][-1]['batches']
+        assert low[1] - 1 <= index <= high[1] + 1, (low, high, reported['epochs'][-1])
+    return after_s
+
+
+def a_chosen_loop_counts():
+    """--loop: a person counts the epochs of index_epochs as steps."""
+    path = os.path.join(SCRIPTS, 'index_epochs.py')
+    with open(path) as file:
+        line = 1 + next(number for number, text in enumerate(file) if 'for epoch' in text)
+    with tempfile.TemporaryDirectory() as folder:
+        program = subprocess.Popen([TORCH, path, os.path.join(folder, 'truth')], env=ENVIRONMENT)
+        try:
+            done = subprocess.run([PMTOP, '-p', str(program.pid), '-b', '--format=json', '-d', '0.5', '-n', '60', f'--loop=index_epochs.py:{line}'],
+                                  env=ENVIRONMENT, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
+            last = json.loads(done.stdout.splitlines()[-1])
+            truth = read_truth(os.path.join(folder, 'truth'))
+        finally:
+            program.kill()
+            program.wait()
+    assert last['inferred']['line'] == line and last['inferred']['what'] == 'for epoch in range(400)', last['inferred']
+    assert abs(last['batch']['count'] - (truth[-1][2] - 1)) <= 3, (last['batch'], truth[-1])
+
+
+def bench():
+    print(f'{"script":20} {"python":8} {"counted by":68} {"known after":>11}')
+    wrong = 0
+    for script in EXPECTED:
+        for wait_s in (0, 3, 8):
+            try:
+                print(f'{script:20} {"torch":8} {EXPECTED[script][0]:68} {agrees(TORCH, script, wait_s):9.1f} s', flush=True)
+            except AssertionError as error:
+                wrong += 1
+                print(f'{script:20} {"torch":8} {str(error)[:90]}', flush=True)
+    return wrong
+
+
+def main():
+    if '--bench' in sys.argv:
+        return bench()
+    passed, failed = 0, 0
+    checks = [(script, agrees, (TORCH, script)) for script in IN_CI] + [('--loop', a_chosen_loop_counts, ())]
+    if not os.path.exists(TORCH) or 'NO_TORCH' in os.environ:
+        checks = []
+    checks += [(f'plain, CPython {version}', agrees, (path, 'plain')) for version, path in pythons().items() if int(version.split('.')[1]) <= 13]
+    for name, test, arguments in checks:
+        try:
+            test(*arguments)
+            passed += 1
+        except Exception as error:
+            failed += 1
+            print(f'FAIL {name}: {type(error).__name__}: {error}', flush=True)
+    print(f'{passed} passed, {failed} failed')
+    return failed
+
+
+if __name__ == '__main__':
+    sys.exit(bool(main()))

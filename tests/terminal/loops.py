@@ -1,0 +1,266 @@
+"""What is read of loops from outside beside what they have really done, for every CPython from 3.8 on that is found (PATH, pyenv). No position may be wrong:
+each was true at some moment while it was read. KINDS=nested,zips and PYTHONS=3.11 choose."""
+import bisect
+import collections
+import json
+import os
+import re
+import subprocess
+import sys
+
+from pythons import BUILD, ENVIRONMENT, pythons, try_all
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCRIPT = os.path.join(HERE, '../workloads/loops.py')
+LOOPING = os.path.join(BUILD, 'tests/terminal/looping')
+TORCH = os.path.join(BUILD, 'python-venv/bin/python')      # has tqdm
+NEWEST_READ = 13
+AT_A_TIME = 3          # they mostly wait
+NAMES = ['range', 'enumerate', 'list', 'tuple', 'sequence', 'zip', 'map', 'itertools', 'generator', 'progress', 'int', 'state', 'other']
+READINGS = ['good', 'unsure', 'ended']
+Seen = collections.namedtuple('Seen', 'what before after kind depth line more is_in_generator has_position is_relative position length frame object name file')
+# Of each loop: kind, depth, length (None: must be unknown), and whether its position must be known.
+EXPECTED = {
+    'nested': {'outer': ('range', 0, 3), 'inner': ('range', 1, 20)},
+    'enumerates': {'plain': ('enumerate', 0, 30), 'from_one': ('enumerate', 0, 30), 'from_seven': ('enumerate', 0, 25), 'from_variable': ('enumerate', 0, 30)},
+    'sequences': {'list': ('list', 0, 20), 'tuple': ('tuple', 0, 20), 'list_reversed': ('list', 0, 20), 'data': ('sequence', 0, None), 'growing': ('list', 0, range(10, 26))},
+    'ranges': {'of_local': ('range', 0, 30), 'of_variable': ('range', 0, 26), 'of_iter': ('range', 0, 20), 'down': ('range', 0, 20),
+               'of_choice': ('range', 0, 15), 'of_expression': ('range', 0, 27), 'used': ('range', 0, 40)},
+    'zips': {'zip': ('zip', 0, 20), 'map': ('map', 0, 20), 'enumerate': ('enumerate', 0, 22)},
+    'islices': {'count': ('itertools', 0, None), 'count_from': ('itertools', 0, None), 'endless': ('itertools', 0, 25), 'short': ('itertools', 0, 15),
+                'from_five': ('itertools', 0, None)},
+    'generators': {'batches': ('generator', 0, 20), 'enumerate': ('enumerate', 0, 20), 'expression': ('generator', 0, 25), 'of_generator': ('generator', 0, 15),
+                   'delegating': ('generator', 0, 21), 'delegating_inside': ('generator', 0, 18)},
+    'irregular': {},
+    'whiles': {'micro': ('range', 1, 4), 'iter_num': ('int', 0, None), 'step': ('int', 0, None)},
+    'blocks': {'within': ('range', 0, 25), 'deep': ('list', 1, 3), 'tried': ('range', 0, 25)},
+    'leaving': {'found': ('range', 0, 30), 'failed': ('list', 0, 30), 'broken': ('range', 1, {3, 17, 40, 5, 29})},
+    'comprehensions': {'outer': ('range', 0, 5)},
+    'recursion': {'level': ('range', 0, 4)},
+    'closures': {'outer': ('range', 0, 3), 'total': ('int', 0, None)},
+    'module': {'inner': ('range', 1, 3), 'counter': ('int', 0, None)},
+    'globals_': {'shared': ('int', 0, None)},
+    'extended': {'outer': ('range', 0, 30), 'inner': ('list', 1, 3)},
+    'bars': {'range': ('progress', 0, 25), 'batches': ('progress', 0, 20), 'enumerate': ('enumerate', 0, 22), 'own': ('progress', 0, 20), 'pbar': ('progress', 0, 30)},
+    'hostile': {},
+    'dying': {'short': ('generator', 2, 30), 'closed': ('generator', 0, 100)},
+    'coroutines': {'range': ('range', 0, 15)},
+    'losses': {'range': ('range', 0, 20)},
+}
+# Since 3.12 a range iterator does not say where it began, and the code tells it only where it is a call with a constant.
+RELATIVE_SINCE_12 = {'ranges': {'of_variable', 'of_iter', 'of_choice', 'used'}, 'comprehensions': set(), 'generators': {'expression'}}
+RELATIVE = {'islices': {'from_five'}}
+# The iterator was advanced before the loop began, so its position is larger than the loop's.
+SHIFTED = {'ranges.used': 2, 'islices.from_five': 5}
+ELSEWHERE = {('extended.py', 3): 'extended.outer', ('extended.py', 7): 'extended.inner', ('module.py', 6): 'module.counter', ('module.py', 9): 'module.inner'}
+
+
+def tagged_lines():
+    found = dict(ELSEWHERE)
+    with open(SCRIPT, encoding='utf-8') as file:
+        for number, line in enumerate(file, 1):
+            tag = re.search(r'# (?:loop|int) (\S+)$', line)
+            if tag:
+                found['loops.py', number] = tag[1]
+    return found
+
+
+LINES = tagged_lines()
+
+
+def seen_of(text):
+    words = text.split(' ', 15)
+    what, before, after, kind, depth, line, more, *rest = words
+    flags, (frame, thing, name, file) = list(map(int, rest[:5])), rest[5:]
+    return Seen(what, int(before), int(after), NAMES[int(kind)], int(depth), int(line), int(more), *flags, frame, thing, name, os.path.basename(file))
+
+
+class Looping:
+    """The reader, at another process."""
+
+    def __init__(self, pid, read_us, poll_us):
+        self.process = subprocess.Popen([LOOPING, str(pid), str(read_us), str(poll_us)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.first = self.process.stdout.readline().rstrip('\n')
+
+    def end(self):
+        reported, _ = self.process.communicate('\n', timeout=60)
+        assert self.process.returncode == 0, (self.process.returncode, self.first, reported[-300:])
+        lines = reported.splitlines()
+        words = lines[-1].split()[1:]
+        return ([seen_of(text) for text in lines[:-1] if not text.startswith('loss')], [list(map(float, text.split()[1:])) for text in lines if text.startswith('loss')],
+                dict(zip(words[::2], map(int, words[1::2]))))
+
+
+def watch(python, kind, pause, read_us=8000, poll_us=2000, environment=ENVIRONMENT, seconds=0.8):
+    """What was seen, the losses, the costs, the truth."""
+    program = subprocess.Popen([python, SCRIPT, kind, str(seconds), str(pause)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment,
+                               stderr=subprocess.DEVNULL if 'REAL_TQDM' in environment else None)
+    try:
+        assert program.stdout.readline() == 'ready\n'
+        looping = Looping(program.pid, read_us, poll_us)
+        assert looping.first == 'ready', looping.first
+        program.stdin.write('\n')
+        program.stdin.flush()
+        truth = json.loads(program.stdout.readline())
+        seen, losses, costs = looping.end()
+        return seen, losses, costs, truth
+    finally:
+        program.kill()
+        program.wait()
+
+
+class Series:
+    """What one loop or variable was, and when."""
+
+    def __init__(self, events):
+        self.times, self.values = [time for time, _ in events], [value for _, value in events]
+
+    def possible(self, before, after):
+        """What it can have been at some moment between: an item is delivered just before it is logged."""
+        first, last = bisect.bisect_right(self.times, before), bisect.bisect_right(self.times, after)
+        values = set(self.values[max(first - 1, 0):last + 1])
+        return values | ({0} if 1 in self.values[first:last + 1] else set())
+
+
+def series_of(truth):
+    found = collections.defaultdict(list)
+    for key, events in truth.items():
+        found[key.split('#')[0]].append(Series(events))
+    return found
+
+
+def is_good(one):
+    return one.has_position and (one.what == 'read' or READINGS[one.more] == 'good')
+
+
+def check_positions(kind, seen, truth):
+    """Returns how many positions of each key were seen."""
+    series, counts, offsets, number = series_of(truth), collections.Counter(), {}, 0
+    for one in seen:
+        number = one.before if one.what == 'read' else number
+        key = LINES.get((one.file, one.line)) if one.kind != 'int' else None
+        if one.kind == 'int':
+            key = f'{kind}.{one.name}' if f'{kind}.{one.name}' in series else LINES.get((one.file, one.line))
+            key = key if key and key.endswith('.' + one.name) else None
+        elif one.name == 'pbar.n':
+            key = 'bars.pbar'
+        if not key or not is_good(one) or one.is_in_generator:
+            continue
+        possible = set().union(*(each.possible(one.before, one.after) for each in series[key]))
+        possible = {value + SHIFTED.get(key, 0) for value in possible}
+        assert possible, (key, one)
+        if not one.is_relative:
+            assert one.position in possible, f'{key}: {one.position} of {one.length} seen by {one.what} where it was {sorted(possible)}: {one}'
+        else:
+            ways = {one.position - value for value in possible}
+            offsets[number, key, one.frame, one.object] = offsets.get((number, key, one.frame, one.object), ways) & ways
+            assert offsets[number, key, one.frame, one.object] or kind not in RELATIVE_SINCE_12, (key, one)
+        counts[key] += 1
+    return counts
+
+
+def lengths_of(expected):
+    return set(expected) if isinstance(expected, (set, range)) else {expected or 0}
+
+
+def reads_kind(python, kind, pause, minor, **more):
+    seen, losses, _, truth = watch(python, kind, pause, **more)
+    counts = check_positions(kind, seen, truth)
+    assert seen or not pause, 'nothing was seen'
+    relative = RELATIVE.get(kind, set()) | (RELATIVE_SINCE_12.get(kind, set()) if minor >= 12 else set())
+    if pause:
+        for name, (of_kind, depth, length) in EXPECTED[kind].items():
+            key = f'{kind}.{name}'
+            ones = [one for one in seen if (LINES.get((one.file, one.line)) == key and (one.kind == 'int') == (of_kind == 'int') and not one.is_in_generator)
+                    or (key == 'bars.pbar' and one.name == 'pbar.n')]
+            assert counts[key] >= 3, f'{key} was seen {counts[key]} times'
+            assert {one.kind for one in ones} == {of_kind}, (key, {one.kind for one in ones})
+            assert {one.depth for one in ones} == {depth}, (key, {one.depth for one in ones})
+            good = [one for one in ones if is_good(one)]
+            assert {bool(one.is_relative) for one in good} == {name in relative}, (key, name in relative, good[:2])
+            lengths = {one.length for one in good} - ({0} if of_kind in ('enumerate', 'zip', 'map', 'itertools') else set())
+            assert lengths <= (lengths_of(length) if name not in relative else {0}), (key, lengths)
+            assert lengths or length is None, key
+    if kind == 'irregular':
+        known = {one for one in seen if LINES.get((one.file, one.line)) == 'irregular.items' and is_good(one) and not one.is_in_generator}
+        assert {one.kind for one in known} <= {'generator', 'int'}, known
+    if kind == 'losses' and pause:
+        check_losses(losses, truth)
+
+
+def check_losses(losses, truth):
+    series = Series(truth['losses.loss'])
+    assert len(losses) > 3, losses
+    for before, after, value in losses:
+        assert value in series.possible(before, after), (value, series.possible(before, after))
+
+
+def refuses(python):
+    """Of a version whose objects are not known nothing is read."""
+    with subprocess.Popen([python, '-c', 'print("ready", flush=True); input()'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as program:
+        program.stdout.readline()
+        looping = Looping(program.pid, 1000, 1000)
+        looping.process.communicate('', timeout=60)
+        assert looping.first.startswith('cannot pmtop cannot read objects of Python 3.'), looping.first
+        program.communicate('\n')
+
+
+OF_THE_INTERPRETER = '''
+import dis, json, opcode, sys
+def effect(number, argument):
+    try:
+        return dis.stack_effect(number, argument if number >= opcode.HAVE_ARGUMENT else None)
+    except ValueError:
+        return None
+caches = getattr(opcode, '_inline_cache_entries', {})
+of = (lambda number, name: caches.get(name, 0)) if isinstance(caches, dict) else lambda number, name: caches[number]
+print(json.dumps({number: [name, of(number, name), number in opcode.hasjrel or number in opcode.hasjabs, [effect(number, n) for n in range(4)]]
+                  for name, number in opcode.opmap.items() if number < 256 and name != 'CACHE'}))
+'''
+JUMPS = 'FjbnacdesS'
+ROLES = {'FOR_ITER': 'F', 'JUMP_FORWARD': 'j', 'JUMP_BACKWARD': 'b', 'JUMP_ABSOLUTE': 'a', 'YIELD_VALUE': 'Y', 'YIELD_FROM': 'v', 'SEND': 'S', 'EXTENDED_ARG': 'x',
+         'STORE_FAST': 'f', 'STORE_NAME': 'N', 'STORE_GLOBAL': 'g', 'STORE_DEREF': 'D', 'GET_ITER': 'G', 'LOAD_CONST': 'L', 'LOAD_FAST': 'l', 'RETURN_VALUE': 'r'}
+
+
+def knows_opcodes(python, minor):
+    """The table of instructions beside the interpreter's own."""
+    truth = json.loads(subprocess.run([python, '-c', OF_THE_INTERPRETER], capture_output=True, text=True, check=True).stdout)
+    rows = [row.split() for row in subprocess.run([LOOPING, 'opcodes', str(minor)], capture_output=True, text=True, check=True).stdout.splitlines()]
+    assert len(rows) == 256 and len(truth) > 100, (len(rows), len(truth))
+    hidden = ('INSTRUMENTED_LINE', 'INSTRUMENTED_INSTRUCTION', 'ENTER_EXECUTOR', 'RESERVED')
+    for number, (name, caches, is_jump, effects) in truth.items():
+        role, known_caches, *known_effects = rows[int(number)]
+        assert (role == '!') == (name in hidden), (name, role)
+        if role == '!' or name.startswith('INSTRUMENTED_'):
+            continue
+        assert int(known_caches) == caches, (name, known_caches, caches)
+        assert (role in JUMPS) == is_jump, (name, role)
+        assert role == ROLES.get(name, role), (name, role)
+        assert known_effects[0] == '~' or known_effects == list(map(str, effects)), (name, known_effects, effects)
+
+
+def minor_of(python):
+    return subprocess.run([python, '-c', 'import sys; print(sys.version_info[1])'], capture_output=True, text=True, check=True).stdout
+
+
+def tests():
+    found = {}
+    wanted = os.environ.get('KINDS', '').split(',') if os.environ.get('KINDS') else list(EXPECTED)
+    if os.path.exists(TORCH) and 'bars' in wanted:
+        found['bars of tqdm'] = lambda: reads_kind(TORCH, 'bars', 0.0005, int(minor_of(TORCH)), environment=dict(ENVIRONMENT, REAL_TQDM='1'))
+    for version, path in pythons().items():
+        minor = int(version.split('.')[1])
+        if not version.startswith(os.environ.get('PYTHONS', '3.')):
+            continue
+        if minor > NEWEST_READ:
+            found[f'{version} is refused'] = lambda path=path: refuses(path)
+            continue
+        found[f'{version}, opcodes'] = lambda path=path, minor=minor: knows_opcodes(path, minor)
+        for kind in wanted:
+            found[f'{version}, {kind}'] = lambda path=path, kind=kind, minor=minor: reads_kind(path, kind, 0.0005, minor)
+            found[f'{version}, {kind}, fast'] = lambda path=path, kind=kind, minor=minor: reads_kind(path, kind, 0, minor, seconds=0.3, poll_us=300)
+    return found
+
+
+if __name__ == '__main__':
+    sys.exit(try_all(tests(), AT_A_TIME))
