@@ -113,8 +113,8 @@ static enum status ask(struct reason *why_not)
 {
 	char answer[16] = "";
 	if (!isatty(STDIN_FILENO))
-		return reason_set(
-			why_not, STATUS_INVALID, "--yes does it without asking", "standard input is no terminal: nothing was written");
+		return reason_set(why_not, STATUS_INVALID, "--yes does it without asking",
+			"standard input is no terminal: nothing was written");
 	printf("\nContinue? [y/N] ");
 	fflush(stdout);
 	if (fgets(answer, sizeof answer, stdin))
@@ -195,8 +195,8 @@ static enum status wait_for_report(const struct work *work, int signal_fd, struc
 			return reason_set(why_not, STATUS_IO, "pmtop -p shows whether it publishes",
 				"process %d runs the script, but has not reported yet", (int)work->request.pid);
 		if (py_request_answer(&work->request) == PY_ANSWER_ENDED)
-			return reason_set(
-				why_not, STATUS_NOT_FOUND, NULL, "process %d has ended while it ran the script", (int)work->request.pid);
+			return reason_set(why_not, STATUS_NOT_FOUND, NULL, "process %d has ended while it ran the script",
+				(int)work->request.pid);
 		goes_on = nap(signal_fd);
 	}
 	return tell(work, report, why_not);
@@ -208,8 +208,8 @@ static enum status send(struct work *work, int signal_fd, struct reason *why_not
 	if (status == STATUS_OK)
 		status = wait_for_answer(work, signal_fd, why_not);
 	else if (status == STATUS_DENIED)
-		access_explain_memory(work->target.members[0].directory_fd, work->request.pid, work->target.uid,
-			remote_test_self(), why_not);
+		access_explain_memory(
+			work->target.members[0].directory_fd, work->request.pid, work->target.uid, remote_test_self(), why_not);
 	if (status == STATUS_OK)
 		status = wait_for_report(work, signal_fd, why_not);
 	return status;
@@ -229,7 +229,8 @@ static enum status instrument(struct work *work, struct reason *why_not)
 		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "process %d has ended", (int)work->request.pid);
 	status = find_python_in_time(work, why_not);
 	if (status == STATUS_OK)
-		status = instrument_files_make(work->target.members[0].directory_fd, work->target.uid, &work->files, why_not);
+		status = instrument_files_make(
+			work->target.members[0].directory_fd, work->request.pid, work->target.uid, &work->files, why_not);
 	if (status != STATUS_OK)
 		return status;
 	printf("\nWaiting until its main thread runs the script (at most %.0f s)\n", (double)work->limit_ns / 1e9);
@@ -260,9 +261,9 @@ const struct command instrument_command = {
 	.name = "instrument",
 	.synopsis = "instrument PID",
 	.summary = "instrument PyTorch in a running process",
-	.details = "For CPython 3.14 and newer (PEP 768). The only command that writes into a process:\n"
-			   "it says what it will do and what can go wrong, and asks. It waits 30 s, or --for=TIME,\n"
-			   "for the process to run the script. Other Pythons: pmtop -- COMMAND.\n",
+	.details = "For CPython 3.14 and newer (PEP 768). This command alone writes into a\n"
+			   "process: it says what it will do and what can go wrong, and asks. It\n"
+			   "waits 30 s, or --for=TIME, for the process to run its script.\n",
 	.example = "pmtop instrument 48213",
 	.words = COMMAND_TAKES_TARGET,
 	.traits = COMMAND_NEEDS_PROCESS | COMMAND_NEEDS_RUNNING,

@@ -37,14 +37,15 @@ static int open_folder(int root_fd, const char *const *components)
 	return fd;
 }
 
-static bool make_folder(struct instrument_files *files, int root_fd, const char *const *components, const char *path)
+static bool make_folder(
+	struct instrument_files *files, int root_fd, pid_t pid, const char *const *components, const char *path)
 {
 	uint64_t random;
 	struct stat made;
 	files->parent_fd = open_folder(root_fd, components);
 	if (files->parent_fd < 0 || getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
 		return false;
-	snprintf(files->name, sizeof files->name, "pmtop-instrument-%016" PRIx64, random);
+	snprintf(files->name, sizeof files->name, "pmtop-instrument-%d-%016" PRIx64, (int)pid, random);
 	if (mkdirat(files->parent_fd, files->name, 0700) != 0)
 		return false;
 	files->folder_fd = openat(files->parent_fd, files->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -53,23 +54,23 @@ static bool make_folder(struct instrument_files *files, int root_fd, const char 
 	return files->folder_fd >= 0 && fstat(files->folder_fd, &made) == 0 && made.st_uid == geteuid();
 }
 
-static enum status find_folder(int process_fd, struct instrument_files *files, struct reason *why_not)
+static enum status find_folder(int process_fd, pid_t pid, struct instrument_files *files, struct reason *why_not)
 {
 	static const char *const tmp[] = { "tmp", NULL }, *const shm[] = { "dev", "shm", NULL };
 	int root_fd = openat(process_fd, "root", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (root_fd < 0)
 		return reason_set(
 			why_not, status_of_errno(errno), NULL, "its root folder cannot be opened: %s", strerror(errno));
-	bool is_made = make_folder(files, root_fd, tmp, "/tmp");
+	bool is_made = make_folder(files, root_fd, pid, tmp, "/tmp");
 	if (!is_made) {
 		instrument_files_remove(files);
-		is_made = make_folder(files, root_fd, shm, "/dev/shm");
+		is_made = make_folder(files, root_fd, pid, shm, "/dev/shm");
 	}
 	int error = errno;
 	close(root_fd);
 	return is_made ? STATUS_OK
-				   : reason_set(why_not, STATUS_IO, NULL,
-						 "no private folder can be made in its /tmp or /dev/shm: %s", strerror(error));
+				   : reason_set(why_not, STATUS_IO, NULL, "no private folder can be made in its /tmp or /dev/shm: %s",
+						 strerror(error));
 }
 
 /* -- files -- */
@@ -143,14 +144,15 @@ static enum status fill_folder(struct instrument_files *files, const char *launc
 		why_not, STATUS_IO, NULL, "the script cannot be written to %s: %s", files->folder, strerror(errno));
 }
 
-enum status instrument_files_make(int process_fd, uid_t uid, struct instrument_files *out, struct reason *why_not)
+enum status instrument_files_make(
+	int process_fd, pid_t pid, uid_t uid, struct instrument_files *out, struct reason *why_not)
 {
 	*out = (struct instrument_files){ .parent_fd = -1, .folder_fd = -1, .report_fd = -1 };
 	char *launch = program_folder("../share/pmtop/python/launch", "../src/python/launch", SCRIPT);
 	if (!launch)
 		return reason_set(why_not, STATUS_NOT_FOUND, "make install installs them",
 			"pmtop's Python files (share/pmtop/python/launch) are missing");
-	enum status status = find_folder(process_fd, out, why_not);
+	enum status status = find_folder(process_fd, pid, out, why_not);
 	if (status == STATUS_OK)
 		status = fill_folder(out, launch, uid, why_not);
 	free(launch);

@@ -17,7 +17,8 @@ struct instrument_files {
 };
 
 /* `process_fd`: /proc/PID; `uid`: the target's user. NOT_FOUND: pmtop's Python files are missing; DENIED; IO. */
-enum status instrument_files_make(int process_fd, uid_t uid, struct instrument_files *out, struct reason *why_not);
+enum status instrument_files_make(
+	int process_fd, pid_t pid, uid_t uid, struct instrument_files *out, struct reason *why_not);
 /* Returns true once there is a whole line, cleaned and without its newline. */
 bool instrument_files_report(const struct instrument_files *files, char *out, size_t size);
 void instrument_files_remove(struct instrument_files *files);

@@ -60,8 +60,8 @@ const struct option_row option_rows[] = {
 
 	VALUE(TEXT, "write", 'w', write, FOR(watch) | FOR(stream), "FILE", "also record to FILE"),
 	VALUE(TEXT, "output", 'o', write, FOR(record) | FOR(repair) | FOR(export), "FILE", "write to FILE"),
-	VALUE(TIME, "for", 0, record_s, FOR(record) | FOR(collect) | FOR(export) | FOR(check) | FOR(diff) | FOR(instrument), "TIME",
-		"stop after TIME, such as 90s, 5m or 2h"),
+	VALUE(TIME, "for", 0, record_s, FOR(record) | FOR(collect) | FOR(export) | FOR(check) | FOR(diff) | FOR(instrument),
+		"TIME", "stop after TIME, such as 90s, 5m or 2h"),
 	VALUE(BYTES, "max-size", 0, record_bytes, RECORDS, "SIZE", "delete the oldest data beyond SIZE"),
 	VALUE(BYTES, "rotate", 0, file_bytes, RECORDS, "SIZE", "start a new file every SIZE"),
 	VALUE(TEXT, "only", 0, only, FOR(collect), "SOURCE,...", "read only these sources"),

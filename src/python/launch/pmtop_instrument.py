@@ -7,10 +7,8 @@ WORD TEXT, to FOLDER/report. No error of this file reaches the program.
 
 def _pmtop_instrument(folder, site):  # type: ignore[no-untyped-def]
     import _thread
-    import importlib.util
     import os
     import sys
-    import types
 
     def report(word, text):  # type: ignore[no-untyped-def]
         try:
@@ -23,6 +21,8 @@ def _pmtop_instrument(folder, site):  # type: ignore[no-untyped-def]
             pass
 
     def load_hooks():  # type: ignore[no-untyped-def]
+        import types
+
         hooks = types.ModuleType("pmtop_launch_hooks")
         with open(os.path.join(folder, "pmtop_launch_hooks.py"), encoding="utf-8") as file:
             exec(compile(file.read(), file.name, "exec"), hooks.__dict__)
@@ -39,6 +39,8 @@ def _pmtop_instrument(folder, site):  # type: ignore[no-untyped-def]
         current = getattr(sys.modules.get("pmtop.torch"), "_current", None)
         if current is not None and current.is_open:
             return "already", "pmtop.torch.instrument() was called before"
+        import importlib.util
+
         hooks, has_own = load_hooks(), importlib.util.find_spec("pmtop") is not None
         if site and not has_own and os.path.isdir(site):
             sys.path.append(site)

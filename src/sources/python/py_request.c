@@ -99,8 +99,8 @@ static enum status check_switches(const struct py_request *request, uint64_t is_
 			"process %d has not yet run the script of another debugger", (int)request->pid);
 	return enabled == 1 && pending == 0
 		? STATUS_OK
-		: reason_set(why_not, STATUS_DAMAGED, NULL, "the debugger support of process %d is invalid: nothing was written",
-			  (int)request->pid);
+		: reason_set(why_not, STATUS_DAMAGED, NULL,
+			  "the debugger support of process %d is invalid: nothing was written", (int)request->pid);
 }
 
 enum status py_request_open(
@@ -148,8 +148,8 @@ enum status py_request_send(const struct py_request *request, const char *path, 
 	const int32_t pending = 1;
 	size_t size = strlen(path) + 1;
 	if (size > request->path_size)
-		return reason_set(why_not, STATUS_INVALID, NULL, "the path of the script is longer than %zu bytes",
-			request->path_size - 1);
+		return reason_set(
+			why_not, STATUS_INVALID, NULL, "the path of the script is longer than %zu bytes", request->path_size - 1);
 	if (!is_its_thread(request))
 		return reason_set(why_not, STATUS_IO, NULL, "process %d is ending: nothing was written", (int)request->pid);
 	/* In this order: a request without its path must never be seen. */
