@@ -103,8 +103,8 @@ static void say_plan(const struct work *work)
 		   "What can go wrong:\n"
 		   "  - the main thread pauses while it imports the package: usually less than a second\n"
 		   "  - a signal or another event that arrives at the moment of the write can be delayed\n"
-		   "  - the script runs between any two lines of the program; an error in it, in pmtop or in\n"
-		   "    Python can disturb or end the program: save a checkpoint first\n"
+		   "  - the script runs at any point of the program; an error in it, in pmtop or in\n"
+		   "    Python can disturb, hang or end the program: save a checkpoint first\n"
 		   "  - it cannot be undone while the program runs\n",
 		(int)member->pid, member->command, version);
 }
@@ -211,7 +211,9 @@ static enum status send(struct work *work, int signal_fd, struct reason *why_not
 		access_explain_memory(
 			work->target.members[0].directory_fd, work->request.pid, work->target.uid, remote_test_self(), why_not);
 	if (status == STATUS_OK)
-		status = wait_for_report(work, signal_fd, why_not);
+		return wait_for_report(work, signal_fd, why_not);
+	/* Whatever failed, the script must not run once pmtop has gone. */
+	py_request_withdraw(&work->request);
 	return status;
 }
 
