@@ -10,6 +10,7 @@ import pty
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 from pythons import ENVIRONMENT, PMTOP, Running, pmtop, pythons, try_all
@@ -84,6 +85,40 @@ def refuses_without_rights(python):
         reported = subprocess.run([PMTOP, 'instrument', '--yes', str(program.pid)], env=ENVIRONMENT, capture_output=True, text=True, timeout=60, user=65534,
                                   group=65534, cwd='/')
         assert reported.returncode == 4 and 'root' in reported.stderr and reported.stderr.count('\n') == 1, reported
+
+
+BY_HAND = '''
+import os, sys, types
+folder, site, launch, hooks = sys.argv[1:]
+sys.modules["torch"] = types.ModuleType("torch")
+open(os.path.join(folder, "report"), "w").close()
+with open(os.path.join(folder, "pmtop_launch_hooks.py"), "w") as out:
+    out.write(hooks or open(os.path.join(launch, "pmtop_launch_hooks.py")).read())
+path = list(sys.path)
+try:
+    exec(open(os.path.join(launch, "pmtop_instrument.py")).read(), {"FOLDER": folder, "SITE": site})
+    for _ in range(1000): pass
+except KeyboardInterrupt:
+    print("the program sees it")
+print(open(os.path.join(folder, "report")).read(), sys.path == path)
+'''
+
+
+def by_hand(site, hooks=''):
+    launch = os.path.realpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../src/python/launch'))
+    with tempfile.TemporaryDirectory() as folder:
+        run = subprocess.run([sys.executable, '-I', '-S', '-c', BY_HAND, folder, site, launch, hooks], capture_output=True, text=True, timeout=60)
+    assert not run.stderr, run.stderr
+    return run.stdout.split('\n')
+
+
+def the_script_reports_every_failure():
+    """Without CPython 3.14: what the script writes, and that it leaves no trace where it fails."""
+    for site in '', '/nowhere':
+        assert by_hand(site) == ["failed the package pmtop is not installed: pip install pmtop in the program's environment", ' True', '']
+    assert by_hand('', 'def instrument(): raise ValueError("of ours")') == ['failed ValueError: of ours', ' True', '']
+    interrupted = by_hand('', 'def instrument(): raise KeyboardInterrupt')
+    assert interrupted == ['the program sees it', 'failed it was interrupted (SIGINT)', ' True', ''], interrupted
 
 
 # -- with CPython 3.14
@@ -203,7 +238,8 @@ def instruments_pytorch():
 
 
 def main():
-    tests = {'an older Python': refuses_an_older_python, 'no Python': refuses_what_is_no_python, 'other targets': refuses_other_targets}
+    tests = {'an older Python': refuses_an_older_python, 'no Python': refuses_what_is_no_python, 'other targets': refuses_other_targets,
+             'the script': the_script_reports_every_failure}
     if os.geteuid() == 0:
         tests['rights'] = lambda: refuses_without_rights(NEW or sys.executable)
     if NEW:

@@ -42,12 +42,13 @@ def _pmtop_instrument(folder, site):  # type: ignore[no-untyped-def]
         import importlib.util
 
         hooks, has_own = load_hooks(), importlib.util.find_spec("pmtop") is not None
-        if site and not has_own and os.path.isdir(site):
+        is_added = not has_own and bool(site) and os.path.isdir(site) and site not in sys.path
+        if is_added:
             sys.path.append(site)
         try:
             hooks.instrument()
         except BaseException:
-            if site and not has_own and "pmtop" not in sys.modules:
+            if is_added and "pmtop" not in sys.modules and site in sys.path:
                 sys.path.remove(site)
             raise
         pmtop = sys.modules["pmtop"]
