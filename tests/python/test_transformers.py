@@ -47,7 +47,9 @@ arguments = TrainingArguments(folder, per_device_train_batch_size=4, per_device_
 Trainer(model=model, args=arguments, train_dataset=rows, eval_dataset=rows[:20], callbacks=[Count()]).train()
 sys.path.insert(0, os.environ["HERE"])
 from region_events import Region
+import watching
 region = Region(os.getpid())
+seen["reported"] = watching.object_of(os.getpid())
 seen["optimizer.steps"] = region.counters["optimizer.steps"]
 seen["empty"] = sum(batch.end_ns - batch.begin_ns < 200_000 for batch in region.batches())
 print(json.dumps(seen))
@@ -58,8 +60,8 @@ print(json.dumps(seen))
                                      {"eval_strategy": "steps", "eval_steps": 3, "eval_on_start": True}])
 def test_counts_are_those_of_the_trainers_callbacks(options):
     here = str(pathlib.Path(__file__).resolve().parent)
-    seen = watching.watch(SCRIPT, env={"OPTIONS": json.dumps(options), "HERE": here})
-    reported, truth = seen.last, seen.truth
+    truth = watching.run(SCRIPT, env={"OPTIONS": json.dumps(options), "HERE": here}).truth()
+    reported = truth["reported"]
     modes = reported.get("modes", {"train": reported["batch"]})
     assert modes["train"]["count"] == truth["micro_batches"] == 30
     assert modes.get("validation", {"count": 0})["count"] == truth["validation"]

@@ -21,6 +21,9 @@ from ._torch_modules import Optimised
 from ._torch_patch import Part
 
 
+_UNUSED_MAX = 8
+
+
 class StepLoop(_pmtop.LoopState):
     """The part of `Loop` that counts optimizer steps. The fast path is in _pmtop_loop.h.
 
@@ -39,7 +42,7 @@ class StepLoop(_pmtop.LoopState):
         self.steps_begun = 0
         self.cycle_ids: set[int] = set()
         self.was_in_eval = self.trains_in_eval = self.has_trained = False
-        self.micro_batches = 0
+        self.micro_batches = self.unused = 0
 
     def count_steps(self, parts: tuple[Part, ...], publish_device: Callable[[], None]) -> None:
         """Counts steps from now on, while all these parts are on."""
@@ -65,6 +68,14 @@ class StepLoop(_pmtop.LoopState):
         """A step while no batch is open. After a loop over a loader it is that loop's last one."""
         if self._counts_steps() and not self.has_trained and self._may_own():
             self._open_step()
+
+    def has_zeroed_unused(self) -> None:
+        """Gradients were set to zero before any step was seen. If that repeats, the steps are invisible (a compiled one), and nothing is counted."""
+        self.unused += 1
+        if self.unused >= _UNUSED_MAX:
+            self._leave_steps()
+            self.step_parts = ()
+            self.awaits_step = False
 
     def _sees_steps(self) -> bool:
         return bool(self.step_parts) and all(part.is_on for part in self.step_parts)
