@@ -11,6 +11,7 @@ modules that are trained.
 """
 import argparse
 import gc
+import itertools
 import math
 import statistics
 import time
@@ -108,10 +109,11 @@ class Bench:
         if self.device == "cuda":
             torch.cuda.synchronize()
 
-    def measure(self, pairs, **left_out):
+    def measure(self, pairs, has_loader, **left_out):
         """(the first block, the blocks without hooks, those with them): each block's (clock, CPU) in us a step."""
-        turns = self.turns(SETTLED + self.steps * (2 * pairs + 2))
         switch = Switch(**left_out)
+        count = SETTLED + self.steps * (2 * pairs + 2)
+        turns = self.turns(count) if has_loader else itertools.repeat(self.batch, count)
         self.wait()
         gc.collect()
         first = self.block(turns)
@@ -154,13 +156,15 @@ def main():
             continue
         bench = Bench("cpu" if given.cpu else "cuda", shape, given.steps)
         bench.block(bench.turns(SETTLED), SETTLED)
-        first, plain, hooked = bench.measure(given.pairs)
-        base = [statistics.median(row[index] for row in plain) for index in (0, 1)]
-        print(f"{name}: {base[0]:.1f} us a step by the clock, {base[1]:.1f} us of CPU; {given.pairs} pairs of {given.steps} steps")
-        print(f"  the first block    clock {first[0] - base[0]:+7.2f} us   CPU {first[1] - base[1]:+7.2f} us")
-        print(told("all parts", plain, hooked), flush=True)
+        for has_loader in (True, False):
+            first, plain, hooked = bench.measure(given.pairs, has_loader)
+            base = [statistics.median(row[index] for row in plain) for index in (0, 1)]
+            kind = "over a loader" if has_loader else "without a loader"
+            print(f"{name}, {kind}: {base[0]:.1f} us a step by the clock, {base[1]:.1f} us of CPU; {given.pairs} pairs of {given.steps} steps")
+            print(f"  the first block    clock {first[0] - base[0]:+7.2f} us   CPU {first[1] - base[1]:+7.2f} us")
+            print(told("all parts", plain, hooked), flush=True)
         for part in PARTS if given.left_out else ():
-            _, plain, hooked = bench.measure(given.pairs, **{part: False})
+            _, plain, hooked = bench.measure(given.pairs, True, **{part: False})
             print(told(f"without {part}", plain, hooked), flush=True)
 
 

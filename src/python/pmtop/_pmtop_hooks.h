@@ -110,7 +110,7 @@ static PyObject *hand_on(struct hook *hook, struct pass *now, PyObject *data)
 	loop->loss = NAN;
 	if (index < now->full && now->batch_size != loop->samples_planned)
 		pmtop_batch_samples(region_now(), now->batch_size);
-	if (index < now->full && !is_to_begin(loop->device))
+	if ((index < now->full || now->is_unsized) && !is_to_begin(loop->device))
 		Py_RETURN_NONE;
 	return PyObject_CallMethod((PyObject *)loop, "_began", "OKO", (PyObject *)now, (unsigned long long)index, data);
 }
