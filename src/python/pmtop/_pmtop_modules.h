@@ -96,7 +96,8 @@ static int is_training(PyObject *module)
 	return training == Py_True;
 }
 
-/* Whether Python decides if this forward begins a batch between optimizer steps. -1: an exception that is not pmtop's. */
+/* Whether Python decides if this forward begins a batch between optimizer steps. -1: an exception that is not
+ * pmtop's. */
 static int is_awaited_step(struct hook *hook, PyObject *module)
 {
 	struct loop *loop = hook->loop;
