@@ -173,7 +173,7 @@ t/%: $(BUILD)/tests/% $(WORKLOADS) $(FAKE_NVML)
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $<
 
 # The queue alone, from what it is made of: for ThreadSanitizer, which need not see the rest built.
-QUEUE_PARTS := tests/unit/test_queue.c src/collect/queue.c src/samples/sample_set.c $(wildcard src/base/*.c src/base/*/*.c)
+QUEUE_PARTS := tests/unit/test_queue.c src/collect/queue.c src/samples/sample_set.c $(wildcard src/base/*.c src/base/*/*.c) $(BUILD)/frameworks_builtin.c
 check-queue: $(QUEUE_PARTS) | $(BUILD)/.needs-test
 	$(CC) $(CPPFLAGS) $(filter-out -MMD -MP,$(ALL_CFLAGS)) $(LDFLAGS) -o $(BUILD)/test_queue $(QUEUE_PARTS) $(LIBS) $(TEST_LIBS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/run $(BUILD)/test_queue
