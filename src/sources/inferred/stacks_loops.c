@@ -15,7 +15,7 @@ enum {
 	TRAINED_MIN = 10,
 	DEPTH_MAX = 8,
 	SHORT_MAX = 64,
-	RATE_MAX = 200,
+	RATE_MAX = 2000,
 	TEXT_SIZE = 128
 };
 #define READ_AGAIN_NS (20 * NS_PER_MS) /* the next pass of the step loop is awaited */
