@@ -10,6 +10,7 @@
 #include "src/model/ranks/ranks.h"
 #include "ui/core/layout.h"
 #include "ui/widgets/chrome.h"
+#include "ui/widgets/log_pane.h"
 #include "ui/widgets/parts.h"
 
 struct screen {
@@ -17,7 +18,8 @@ struct screen {
 	int view, view_before; /* the view that Esc returns to from help */
 	struct view_state states[VIEW_STATES];
 	struct replay_line *replay; /* NULL: a live run */
-	bool run_is_chosen;         /* by the user; holds while the run exists */
+	struct log_pane log;
+	bool run_is_chosen; /* by the user; holds while the run exists */
 	bool is_typing;
 	char typed[64];
 	/* model time of the newest set, and its offset to realtime */
@@ -84,7 +86,8 @@ static void next_run(struct screen *screen, int step)
 
 static bool is_tiny(const struct canvas *canvas) { return canvas->width < 40 || canvas->height < 10; }
 
-static struct rect body_of(const struct screen *screen, const struct canvas *canvas)
+/* The view, and the output of the command below it. */
+static struct rect space_of(const struct screen *screen, const struct canvas *canvas)
 {
 	struct rect body = { 0, 0, canvas->width, canvas->height };
 	rect_take_top(&body, parts_is_roomy(canvas) ? 3 : 2);
@@ -93,6 +96,25 @@ static struct rect body_of(const struct screen *screen, const struct canvas *can
 		rect_take_bottom(&body, replay_line_rows(screen->replay, canvas));
 	return body;
 }
+
+static struct rect body_of(const struct screen *screen, const struct canvas *canvas)
+{
+	struct rect body = space_of(screen, canvas);
+	rect_take_bottom(&body, log_pane_rows(&screen->log, body.height));
+	return body;
+}
+
+static struct rect log_of(const struct screen *screen, const struct canvas *canvas)
+{
+	struct rect space = space_of(screen, canvas);
+	return rect_take_bottom(&space, log_pane_rows(&screen->log, space.height));
+}
+
+/* Only its keys: the log is no view. */
+static const struct view log_hints = {
+	.keys = "q quit  ↑↓ PgUp PgDn scroll  Home oldest  End newest  L smaller  l hide",
+	.keys_short = "q quit  ↑↓ PgUp PgDn scroll  End newest  L smaller  l hide",
+};
 
 /* Draws the rows below the view. */
 static void draw_below(struct screen *screen, struct canvas *canvas)
@@ -106,8 +128,8 @@ static void draw_below(struct screen *screen, struct canvas *canvas)
 	else if (screen->scene.earlier && screen->scene.earlier->is_typing)
 		earlier_prompt(screen->scene.earlier, canvas, last);
 	else if (pane_is_due(&screen->scene.panes, PANE_HINTS, last))
-		chrome_last_line(
-			&screen->scene, all_views[screen->view], canvas, last, screen->is_typing ? screen->typed : NULL);
+		chrome_last_line(&screen->scene, screen->log.is_whole ? &log_hints : all_views[screen->view], canvas, last,
+			screen->is_typing ? screen->typed : NULL);
 }
 
 static void set_time(struct screen *screen, int64_t realtime_ns)
@@ -127,9 +149,12 @@ static void set_time(struct screen *screen, int64_t realtime_ns)
 static void draw_view(struct screen *screen, struct canvas *canvas, struct rect body)
 {
 	const struct view *view = all_views[screen->view];
-	canvas_clip(canvas, body);
-	view->draw(&screen->scene, canvas, body);
-	canvas_unclip(canvas);
+	if (!screen->log.is_whole) {
+		canvas_clip(canvas, body);
+		view->draw(&screen->scene, canvas, body);
+		canvas_unclip(canvas);
+	}
+	log_pane_draw(&screen->log, canvas, log_of(screen, canvas));
 }
 
 static void draw_all(struct screen *screen, struct canvas *canvas, int64_t period_ns)
@@ -179,6 +204,8 @@ void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_
 
 static void open_view(struct screen *screen, int view)
 {
+	if (view >= 0)
+		screen->log.is_whole = false;
 	if (view < 0 || view == screen->view)
 		return;
 	screen->is_stale = true;
@@ -284,6 +311,8 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 		type_search(screen, event, canvas);
 		return WISH_NOTHING;
 	}
+	if (log_pane_key(&screen->log, event, log_of(screen, canvas)))
+		return WISH_NOTHING;
 	switch (event.key) {
 	case 'q': return WISH_QUIT;
 	case 'w': return WISH_WRITE;
@@ -360,6 +389,17 @@ void screen_choose_run(struct screen *screen, int run)
 int screen_run(const struct screen *screen) { return screen->scene.run; }
 
 void screen_set_earlier(struct screen *screen, const struct earlier *earlier) { screen->scene.earlier = earlier; }
+
+void screen_set_log(struct screen *screen, const struct log_lines *lines, const char *path)
+{
+	screen->log = (struct log_pane){ .lines = lines, .path = path };
+	screen->scene.has_log = lines != NULL;
+}
+
+bool screen_follows_log(const struct screen *screen)
+{
+	return screen->log.is_open && screen->log.scroll == 0 && !screen->scene.is_paused;
+}
 
 /* -- a replay -- */
 

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "src/base/log_lines.h"
 #include "ui/widgets/replay_line.h"
 #include "ui/widgets/view.h"
 
@@ -41,6 +42,11 @@ bool screen_open_view(struct screen *screen, const char *name);
 
 /* The overlay of an earlier run; owned by the caller. */
 void screen_set_earlier(struct screen *screen, const struct earlier *earlier);
+
+/* The output of the command that pmtop started, for the key `l`; both owned by the caller. */
+void screen_set_log(struct screen *screen, const struct log_lines *lines, const char *path);
+/* Whether the newest output is shown: only then the caller reads more of it. */
+bool screen_follows_log(const struct screen *screen);
 
 /* -- a replay -- */
 

@@ -14,6 +14,7 @@
 	X(rules) \
 	X(doctor) \
 	X(stack) \
+	X(instrument) \
 	X(record) \
 	X(collect) \
 	X(export) \

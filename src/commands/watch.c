@@ -20,6 +20,7 @@
 #include "src/commands/summary.h"
 #include "src/playback/overlay.h"
 #include "src/rules/alerts_list.h"
+#include "src/session/children/log_tail.h"
 #include "src/session/output.h"
 #include "src/session/replay/replay.h"
 #include "src/session/replay/replay_keys.h"
@@ -34,6 +35,9 @@
  * paused screen changes. */
 enum { HELD_MAX = 36000, HELD_RECORDS_MAX = 1000000 };
 
+/* How often the output of a command that has ended is read. */
+enum { LOG_MS = 500 };
+
 #define SUMMARY_WAIT_NS (2 * NS_PER_S)
 struct summary_wait {
 	int signal_fd;
@@ -47,6 +51,7 @@ struct watch {
 	struct screen *screen;
 	struct replay *replay; /* NULL: a live run */
 	struct overlay *overlay;
+	struct log_tail *log; /* the output of the command that pmtop started; NULL: none */
 	struct canvas canvas;
 	int signal_fd;
 	size_t held_count, held_records;
@@ -104,8 +109,16 @@ static void name_silent_files(struct watch *watch)
 	watch->silent_count = count;
 }
 
+/* Only while it is shown: a hidden log costs nothing. */
+static void read_log(struct watch *watch)
+{
+	if (watch->log && screen_follows_log(watch->screen) && log_tail_read(watch->log))
+		watch->is_dirty = true;
+}
+
 static void take_sets(struct watch *watch)
 {
+	read_log(watch);
 	if (watch->replay && replay_is_file(watch->replay)) {
 		watch->is_dirty |= replay_step(watch->replay);
 		return;
@@ -179,6 +192,7 @@ static void draw(struct watch *watch)
 	if ((width != watch->canvas.width || height != watch->canvas.height) &&
 		!canvas_resize(&watch->canvas, width, height))
 		return;
+	relay_resize(&watch->session.launch.relay, width, height);
 	watch->canvas.charset = terminal_charset(watch->terminal);
 	/* 0 = unknown: a recording does not say its refresh time. */
 	int64_t period_ns = watch->replay ? 0 : (int64_t)(watch->settings->refresh_s * (double)NS_PER_S);
@@ -199,6 +213,37 @@ static void show_news(struct watch *watch)
 	watch->is_dirty = true;
 }
 
+static void show_end(struct watch *watch)
+{
+	char how[80], text[160];
+	if (watch->log && launch_has_failed(&watch->session.launch, how, sizeof how)) {
+		snprintf(text, sizeof text, "the command failed (%s): l shows its output", how);
+		screen_message(watch->screen, text);
+	}
+	screen_redraw(watch->screen);
+	watch->is_dirty = true;
+}
+
+/* The longest wait until something is due, in milliseconds; −1 = no limit. */
+static int due_ms(const struct watch *watch, bool is_followed)
+{
+	bool is_file = watch->replay && replay_is_file(watch->replay);
+	int due[] = {
+		session_tick_ms(&watch->session),
+		is_file           ? replay_wait_ms(watch->replay)
+			: is_followed ? session_wait_ms(&watch->session)
+						  : -1,
+		overlay_wait_ms(watch->overlay),
+		/* the end of the output may come after the last set */
+		!is_followed && watch->log && screen_follows_log(watch->screen) ? LOG_MS : -1,
+	};
+	int soonest = -1;
+	for (size_t i = 0; i < sizeof due / sizeof *due; i++)
+		if (due[i] >= 0 && (soonest < 0 || due[i] < soonest))
+			soonest = due[i];
+	return soonest;
+}
+
 static void watch_until_quit(struct watch *watch)
 {
 	bool is_followed = true;
@@ -213,16 +258,7 @@ static void watch_until_quit(struct watch *watch)
 				.events = POLLOUT },
 		};
 		bool is_file = watch->replay && replay_is_file(watch->replay);
-		int wait_ms = session_tick_ms(&watch->session),
-			due_ms = is_file ? replay_wait_ms(watch->replay)
-			: is_followed    ? session_wait_ms(&watch->session)
-							 : -1;
-		if (due_ms >= 0 && (wait_ms < 0 || due_ms < wait_ms))
-			wait_ms = due_ms;
-		due_ms = overlay_wait_ms(watch->overlay);
-		if (due_ms >= 0 && (wait_ms < 0 || due_ms < wait_ms))
-			wait_ms = due_ms;
-		if (poll(ready, sizeof ready / sizeof *ready, wait_ms) < 0 && errno != EINTR)
+		if (poll(ready, sizeof ready / sizeof *ready, due_ms(watch, is_followed)) < 0 && errno != EINTR)
 			return;
 		session_tick(&watch->session);
 		show_news(watch);
@@ -241,8 +277,7 @@ static void watch_until_quit(struct watch *watch)
 		watch->is_dirty |= overlay_read(watch->overlay);
 		if (is_followed && !is_file && session_has_ended(&watch->session)) {
 			is_followed = false;
-			watch->is_dirty = true;
-			screen_redraw(watch->screen);
+			show_end(watch);
 		}
 	}
 }
@@ -287,17 +322,28 @@ static void release(struct watch *watch)
 	replay_close(watch->replay);
 	overlay_free(watch->overlay);
 	screen_free(watch->screen);
+	log_tail_close(watch->log);
 	canvas_release(&watch->canvas);
 	signals_close(watch->signal_fd);
+}
+
+static void open_log(struct watch *watch)
+{
+	const char *path = watch->session.launch.log;
+	watch->log = path[0] ? log_tail_open(path) : NULL;
+	if (watch->log)
+		screen_set_log(watch->screen, &watch->log->lines, path);
 }
 
 static enum exit_code run_watch(const struct options *options, const struct settings *settings)
 {
 	const char *term = getenv("TERM");
 	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay;
-	if (!isatty(STDOUT_FILENO) || !term || !*term || !strcmp(term, "dumb"))
-		return has_target ? stream_command.run(options, settings) : list_command.run(options, settings);
 	struct options target = *options;
+	if (!isatty(STDOUT_FILENO) || !term || !*term || !strcmp(term, "dumb")) {
+		target.command = has_target ? &stream_command : &list_command;
+		return target.command->run(&target, settings);
+	}
 	struct chosen chosen = { 0 };
 	enum exit_code code = has_target ? EXIT_OK : choose_run(options, settings, &chosen);
 	if (code != EXIT_OK || (!has_target && !chosen.pid && !chosen.run_name[0]))
@@ -319,6 +365,8 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	watch.screen = screen_new(watch.session.model, &watch.session.alerts, settings);
 	watch.overlay = watch.screen ? overlay_new(watch.screen, &watch.session.model_options) : NULL;
 	enum status status = STATUS_OK;
+	if (watch.screen)
+		open_log(&watch);
 	if (!watch.overlay || watch.signal_fd < 0)
 		status =
 			reason_set(&reason, STATUS_NO_MEMORY, "close some programs", "cannot set up the screen: out of memory");
@@ -337,6 +385,7 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 		watch_until_quit(&watch);
 		terminal_close(watch.terminal);
 		print_summary(&watch);
+		launch_ignore_keys(&watch.session.launch);
 	}
 	release(&watch);
 	enum exit_code child_code = session_close(&watch.session);

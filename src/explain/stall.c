@@ -166,6 +166,14 @@ static void describe_process(const struct process *process, char out[STALL_STACK
 			process->wait);
 }
 
+/* Whether pmtop can know that a batch should follow. An inferred loop that has reached its length is over: the program
+ * goes on with other work. */
+static bool expects_batch(const struct run *run)
+{
+	const struct run_state *state = &run->state;
+	return !run->is_counted || state->batches_per_epoch == 0 || state->batches_in_epoch < state->batches_per_epoch;
+}
+
 bool stall_find(const struct model *model, const struct run *run, struct stall *out)
 {
 	const struct run_state *state = &run->state;
@@ -177,7 +185,7 @@ bool stall_find(const struct model *model, const struct run *run, struct stall *
 		return false;
 	double seconds = seconds_between(moved_ns, model->now_ns);
 	/* Return early: computing the baseline is more expensive. */
-	if (!(seconds >= (is_stopped(process) ? stopped_min_s : min_s)))
+	if (!(seconds >= (is_stopped(process) ? stopped_min_s : min_s)) || (!is_stopped(process) && !expects_batch(run)))
 		return false;
 	double baseline_s = baseline_step(run);
 	if (isnan(baseline_s))

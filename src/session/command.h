@@ -47,6 +47,7 @@ struct options {
 	bool ascii;
 	bool no_nvml, counters; /* --no-nvml, --counters */
 	bool all;               /* --all */
+	bool yes;               /* instrument --yes: without asking */
 	const char *view;       /* --view */
 	int width, height;      /* --size; 0 = as the terminal, or 120×40 */
 

@@ -190,7 +190,10 @@ static bool has_ended_at_once(struct session *session, const char *name, enum ex
 	if (!session->launch.child || waitpid(session->launch.child, &status, WNOHANG) != session->launch.child)
 		return false;
 	launch_python_end(&session->launch.python);
+	relay_end(&session->launch.relay);
 	fprintf(stderr, "pmtop: %.100s exited before pmtop could watch it\n", name);
+	if (session->launch.log[0])
+		fprintf(stderr, "pmtop: its output is in %s\n", session->launch.log);
 	*code = code_of_child(status) == EXIT_OK ? EXIT_ENDED : code_of_child(status);
 	return true;
 }

@@ -1,15 +1,19 @@
 #!/usr/bin/env python3
-"""What pmtop.torch.instrument() costs a step on a real GPU, whole and with each of its parts left out.
+"""What pmtop.torch.instrument() costs a step: the hooks are taken out and put back every 100 steps of one loop.
 
-    overhead.py [ROUNDS]
+    overhead.py [--cpu] [--pairs=N] [--steps=N] [--model=NAME] [--left-out]
 
-Two models: one whose time is all the host's (launches), one whose time is the GPU's. Plain and instrumented loops alternate in one process; of each the
-first pass after instrument() counts separately, for it has costs of its own: it looks for the modules that are trained. Medians over the rounds, in
-microseconds a step: by the clock with the GPU waited for at the end of a pass, and CPU of the thread that trains. "common": the median step's CPU,
-which is not a measured one."""
+On a GPU there are two models: one whose time is all the host's (launches), one whose time is the GPU's. With --cpu the steps take about 0.2 ms and
+2 ms of one core. A pair is a block of steps with the hooks beside one without them, in alternating order. The result is the median of the paired
+differences with its 95 % interval (order statistics, no distribution assumed), by the clock (the GPU waited for at the end of a block) and by the CPU
+time of the thread that trains. --left-out repeats that with each part left out. The first block after instrument() is told apart: it looks for the
+modules that are trained.
+"""
+import argparse
 import gc
+import itertools
+import math
 import statistics
-import sys
 import time
 
 import pmtop.torch
@@ -17,75 +21,151 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-STEPS = 500
 PARTS = ("forward", "backward", "optimizer", "zero_grad", "loss", "device", "memory", "sync", "gc")
-VARIANTS = {"all of it": {}, **{f"without {part}": {part: False} for part in PARTS},
-            "without device, loss, memory": {"device": False, "loss": False, "memory": False}}
+GPU = {"host-bound, AdamW": (256, 2, 64, False), "GPU-bound, fused AdamW": (2048, 6, 1024, True)}
+CPU = {"0.2 ms, AdamW": (16, 1, 8, False), "2 ms, AdamW": (256, 2, 96, False)}
+CONFIDENCE_Z = 1.96
+SETTLED = 300
 
 
 class Same:
-    """One batch that lies on the GPU already: nothing is loaded."""
+    """One batch that lies on its device already: nothing is loaded."""
 
-    def __init__(self, batch):
-        self.batch = batch
+    def __init__(self, batch, count):
+        self.batch, self.count = batch, count
 
     def __len__(self):
-        return STEPS
+        return self.count
 
     def __getitem__(self, index):
         return self.batch
 
 
-def make(width, layers, size, fused):
-    model = nn.Sequential(*[part for _ in range(layers) for part in (nn.Linear(width, width), nn.GELU())]).cuda()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, fused=fused)
-    loader = DataLoader(Same(torch.randn(size, width, device="cuda")), batch_size=None)
+class Switch:
+    """Takes out what instrument() installed, and puts it back. Nothing is forgotten in between, unlike by close()."""
 
-    def run():
-        """(us by the clock, us of CPU, us of CPU of the median step) a step."""
-        gc.collect()
-        taken = []
-        torch.cuda.synchronize()
-        began = time.perf_counter_ns()
-        first = before = time.thread_time_ns()
-        for x in loader:
+    def __init__(self, **left_out):
+        self.instrumentation = pmtop.torch.instrument(**left_out)
+        self.taken = None
+
+    def off(self):
+        patches, optimizers = self.instrumentation._patches, self.instrumentation._optimizers
+        self.taken = [(owner, name, value) for owner, name, _, value in patches._made]
+        patches.restore()
+        if optimizers is not None:
+            optimizers.close()
+        if self.instrumentation._watches_gc:
+            pmtop.unwatch_gc()
+
+    def on(self):
+        for owner, name, value in self.taken:
+            self.instrumentation._patches.set(owner, name, value)
+        if self.instrumentation._optimizers is not None:
+            self.instrumentation._optimizers.open()
+        if self.instrumentation._watches_gc:
+            pmtop.watch_gc()
+
+
+def interval(values):
+    """(median, low, high): the 95 % interval of the median by order statistics."""
+    ordered = sorted(values)
+    reach = CONFIDENCE_Z * math.sqrt(len(ordered)) / 2
+    low, high = math.floor(len(ordered) / 2 - reach), math.ceil(len(ordered) / 2 + reach)
+    return statistics.median(ordered), ordered[max(low, 0)], ordered[min(high, len(ordered) - 1)]
+
+
+class Bench:
+    """A model and its loop."""
+
+    def __init__(self, device, shape, steps):
+        width, layers, size, fused = shape
+        torch.manual_seed(1)
+        self.device, self.steps = device, steps
+        self.model = nn.Sequential(*[part for _ in range(layers) for part in (nn.Linear(width, width), nn.GELU())]).to(device)
+        self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-4, **({"fused": True} if fused else {}))
+        self.batch = torch.randn(size, width, device=device)
+
+    def turns(self, count):
+        return iter(DataLoader(Same(self.batch, count), batch_size=None))
+
+    def block(self, turns, count=None):
+        """(us by the clock, us of CPU) a step, over one block."""
+        model, optimizer, loss_of = self.model, self.optimizer, nn.functional.mse_loss
+        left = count or self.steps
+        self.wait()
+        clock, cpu = time.perf_counter_ns(), time.thread_time_ns()
+        for x in turns:
             optimizer.zero_grad(set_to_none=True)
-            nn.functional.mse_loss(model(x), x).backward()
+            loss_of(model(x), x).backward()
             optimizer.step()
-            now = time.thread_time_ns()
-            taken.append(now - before)
-            before = now
-        cpu = time.thread_time_ns() - first
-        torch.cuda.synchronize()
-        return (time.perf_counter_ns() - began) / STEPS / 1e3, cpu / STEPS / 1e3, statistics.median(taken) / 1e3
+            left -= 1
+            if not left:
+                break
+        cpu = time.thread_time_ns() - cpu
+        self.wait()
+        return (time.perf_counter_ns() - clock) / (count or self.steps) / 1e3, cpu / (count or self.steps) / 1e3
 
-    return run
+    def wait(self):
+        if self.device == "cuda":
+            torch.cuda.synchronize()
+
+    def measure(self, pairs, has_loader, **left_out):
+        """(the first block, the blocks without hooks, those with them): each block's (clock, CPU) in us a step."""
+        switch = Switch(**left_out)
+        count = SETTLED + self.steps * (2 * pairs + 2)
+        turns = self.turns(count) if has_loader else itertools.repeat(self.batch, count)
+        self.wait()
+        gc.collect()
+        first = self.block(turns)
+        self.block(turns, SETTLED)
+        rows = {True: [], False: []}
+        for pair in range(pairs):
+            for has_hooks in ((False, True), (True, False))[pair % 2]:
+                if not has_hooks:
+                    switch.off()
+                gc.collect()
+                rows[has_hooks].append(self.block(turns))
+                if not has_hooks:
+                    switch.on()
+        switch.instrumentation.close()
+        return first, rows[False], rows[True]
 
 
-def show(name, rows, plain):
-    reported = [statistics.median(row[i] for row in rows) for i in range(3)]
-    base = [statistics.median(row[i] for row in plain) for i in range(3)]
-    print(f"  {name:30}" + "".join(f" {value:+9.1f} ({value / of:+6.1%})" for value, of in zip((a - b for a, b in zip(reported, base)), base)), flush=True)
+def told(name, plain, hooked):
+    texts = []
+    for index, what in enumerate(("clock", "CPU")):
+        differences = [on[index] - off[index] for on, off in zip(hooked, plain)]
+        base = statistics.median(off[index] for off in plain)
+        middle, low, high = interval(differences)
+        texts.append(f"{what} {middle:+7.2f} us [{low:+.2f}, {high:+.2f}] {middle / base:+7.2%} [{low / base:+.2%}, {high / base:+.2%}]")
+    return f"  {name:18} " + "   ".join(texts)
 
 
 def main():
-    rounds = int(sys.argv[1]) if len(sys.argv) > 1 else 9
-    for name, shape in {"host-bound, AdamW": (256, 2, 64, False), "GPU-bound, fused AdamW": (2048, 6, 1024, True)}.items():
-        run = make(*shape)
-        run(), run()
-        plain, first, later = [], [], {variant: [] for variant in VARIANTS}
-        for _ in range(rounds):
-            plain.append(run())
-            for variant, left_out in VARIANTS.items():
-                with pmtop.torch.instrument(**left_out):
-                    once = run()
-                    later[variant].append(run())
-                if not left_out:
-                    first.append(once)
-        print(f"{name}: plain {', '.join(f'{statistics.median(row[i] for row in plain):.1f}' for i in range(3))} us a step: clock, CPU, common CPU")
-        show("the first pass", first, plain)
-        for variant, rows in later.items():
-            show(variant, rows, plain)
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--cpu", action="store_true")
+    options.add_argument("--pairs", type=int, default=60)
+    options.add_argument("--steps", type=int, default=100)
+    options.add_argument("--model", default="")
+    options.add_argument("--left-out", action="store_true")
+    given = options.parse_args()
+    if given.cpu:
+        torch.set_num_threads(1)
+    for name, shape in (CPU if given.cpu else GPU).items():
+        if not name.startswith(given.model):
+            continue
+        bench = Bench("cpu" if given.cpu else "cuda", shape, given.steps)
+        bench.block(bench.turns(SETTLED), SETTLED)
+        for has_loader in (True, False):
+            first, plain, hooked = bench.measure(given.pairs, has_loader)
+            base = [statistics.median(row[index] for row in plain) for index in (0, 1)]
+            kind = "over a loader" if has_loader else "without a loader"
+            print(f"{name}, {kind}: {base[0]:.1f} us a step by the clock, {base[1]:.1f} us of CPU; {given.pairs} pairs of {given.steps} steps")
+            print(f"  the first block    clock {first[0] - base[0]:+7.2f} us   CPU {first[1] - base[1]:+7.2f} us")
+            print(told("all parts", plain, hooked), flush=True)
+        for part in PARTS if given.left_out else ():
+            _, plain, hooked = bench.measure(given.pairs, True, **{part: False})
+            print(told(f"without {part}", plain, hooked), flush=True)
 
 
 if __name__ == "__main__":

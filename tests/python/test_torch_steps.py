@@ -1,10 +1,15 @@
 """pmtop.torch.instrument() on loops without a DataLoader: a batch is what lies between optimizer steps."""
+import os
+import re
+import sys
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
 import pmtop
 import pmtop.torch
+import watching
 from torch import nn
 from torch.utils.data import DataLoader
 from torch_loop import Account, Net, data, make, spans
@@ -375,3 +380,47 @@ def test_without_steps_that_are_seen_nothing_accumulates(account):
         for x, y in DataLoader(data(20), batch_size=4):
             account.learn(model, optimizer, x, y)
     assert [batch.kind for batch in account.reported()[1].batches()] == [None] * 5
+
+
+def calls_of_a_settled_step(account, source):
+    """The names of the package's Python functions that one step calls, once it is known how the loop works."""
+    model, optimizer = make()
+    folder, names = os.path.dirname(pmtop.__file__), []
+
+    def note(frame, event, _):
+        if event == "call" and frame.f_code.co_filename.startswith(folder):
+            names.append(frame.f_code.co_name)
+
+    for step, (x, y) in enumerate(source):
+        if step == 50:
+            sys.setprofile(note)
+        account.learn(model, optimizer, x, y)
+        if step == 52:
+            sys.setprofile(None)
+            break
+    assert pmtop.torch.instrument()._loop.forwards.lessons == 1, "the modules were learnt once"
+    return sorted(names)
+
+
+def test_a_settled_step_calls_only_the_replaced_functions(account):
+    hooks = ["after", "backward", "before", "zero_grad"]
+    assert calls_of_a_settled_step(account, ((get_batch(step)) for step in range(60))) == sorted(3 * hooks)
+
+
+@pytest.mark.parametrize("options", [{"batch_size": 4}, {"batch_size": None}])
+def test_a_settled_step_over_a_loader_calls_only_the_replaced_functions(account, options):
+    rows = [get_batch(step) for step in range(60)] if options["batch_size"] is None else data(4 * 60)
+    hooks = ["after", "backward", "before", "zero_grad"]
+    assert calls_of_a_settled_step(account, DataLoader(rows, **options)) == sorted(3 * hooks + 2 * ["__next__"])
+
+
+def test_what_it_costs_is_measured_in_pairs():
+    """tests/gpu/overhead.py, here on the CPU: each block with the hooks has one without beside it, in one loop."""
+    pmtop.torch.instrument().close()
+    script = watching.run([str(watching.ROOT / "tests/gpu/overhead.py"), "--cpu", "--model=0.2", "--pairs=6", "--steps=10"])
+    lines = script.out().splitlines()
+    assert len(lines) == 6 and lines[0].endswith("6 pairs of 10 steps")
+    for line in (lines[2], lines[5]):
+        found = re.fullmatch(r"  all parts +clock +(\S+) us \[(\S+), (\S+)\].* CPU +(\S+) us \[(\S+), (\S+)\].*", line)
+        for middle, low, high in (found.groups()[:3], found.groups()[3:]):
+            assert float(low) <= float(middle) <= float(high)

@@ -1,4 +1,4 @@
-"""pmtop.torch.instrument() with the Trainer of transformers: counts and epochs are those of its own callbacks. The model is made here."""
+"""pmtop.torch.instrument() with the Trainer of transformers, whose callbacks count, and with a loop of accelerate. The models are made here."""
 import json
 import pathlib
 
@@ -47,7 +47,9 @@ arguments = TrainingArguments(folder, per_device_train_batch_size=4, per_device_
 Trainer(model=model, args=arguments, train_dataset=rows, eval_dataset=rows[:20], callbacks=[Count()]).train()
 sys.path.insert(0, os.environ["HERE"])
 from region_events import Region
+import watching
 region = Region(os.getpid())
+seen["reported"] = watching.object_of(os.getpid())
 seen["optimizer.steps"] = region.counters["optimizer.steps"]
 seen["empty"] = sum(batch.end_ns - batch.begin_ns < 200_000 for batch in region.batches())
 print(json.dumps(seen))
@@ -58,11 +60,65 @@ print(json.dumps(seen))
                                      {"eval_strategy": "steps", "eval_steps": 3, "eval_on_start": True}])
 def test_counts_are_those_of_the_trainers_callbacks(options):
     here = str(pathlib.Path(__file__).resolve().parent)
-    seen = watching.watch(SCRIPT, env={"OPTIONS": json.dumps(options), "HERE": here})
-    reported, truth = seen.last, seen.truth
+    truth = watching.run(SCRIPT, env={"OPTIONS": json.dumps(options), "HERE": here}).truth()
+    reported = truth["reported"]
     modes = reported.get("modes", {"train": reported["batch"]})
     assert modes["train"]["count"] == truth["micro_batches"] == 30
     assert modes.get("validation", {"count": 0})["count"] == truth["validation"]
     assert [(epoch["index"], epoch["batches"], epoch.get("mode")) for epoch in reported["epochs"]] == [(index, 10, None) for index in range(3)]
     assert truth["epochs"] == 3 and truth["optimizer.steps"] == truth["steps"]
     assert truth["empty"] == 0
+
+
+LOOP = """
+import json, os, sys
+sys.path.insert(0, os.environ["HERE"])
+import pmtop.torch, torch
+import watching
+from accelerate import Accelerator
+from torch.utils.data import DataLoader
+from region_events import Region
+from torch_loop import data, make
+torch.set_num_threads(1)
+
+
+def train():
+    seen = {"batches": 0, "steps": 0, "validation": 0}
+    accelerator = Accelerator(cpu=True, gradient_accumulation_steps=2)
+    model, optimizer = make()
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 3)
+    torch.manual_seed(5)
+    loader, other = DataLoader(data(28), batch_size=4, shuffle=True), DataLoader(data(12), batch_size=4)
+    model, optimizer, loader, other, scheduler = accelerator.prepare(model, optimizer, loader, other, scheduler)
+    for epoch in range(3):
+        model.train()
+        for x, y in loader:
+            with accelerator.accumulate(model):
+                accelerator.backward(torch.nn.functional.mse_loss(model(x), y))
+                seen["steps"] += accelerator.sync_gradients
+                optimizer.step()
+                scheduler.step()
+                optimizer.zero_grad()
+            seen["batches"] += 1
+        model.eval()
+        for x, y in other:
+            with torch.no_grad():
+                accelerator.gather_for_metrics((model(x), y))
+            seen["validation"] += 1
+    return seen, [parameter.tolist() for parameter in model.parameters()]
+
+
+_, without = train()
+pmtop.torch.instrument()
+seen, parameters = train()
+reported, region = watching.object_of(os.getpid()), Region(os.getpid())
+print(json.dumps({**seen, "is_same": parameters == without, "modes": {mode: row["count"] for mode, row in reported["modes"].items()},
+                  "epochs": [epoch["batches"] for epoch in reported["epochs"]], "optimizer.steps": region.counters["optimizer.steps"]}))
+"""
+
+
+def test_a_loop_of_accelerate():
+    truth = watching.run(LOOP, env={"HERE": str(pathlib.Path(__file__).resolve().parent)}).truth()
+    assert truth["is_same"]
+    assert truth["modes"] == {"train": truth["batches"], "validation": truth["validation"]} == {"train": 21, "validation": 9}
+    assert truth["epochs"] == [7, 7, 7] and truth["optimizer.steps"] == truth["steps"] == 12

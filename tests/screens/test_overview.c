@@ -98,7 +98,7 @@ START_TEST(without_steps_the_line_for_the_framework_is_shown)
 		{ "Module._call_impl", "/v/lib/python3.11/site-packages/torch/nn/modules/module.py",
 			"with PyTorch, add import pmtop.torch; pmtop.torch.instrument() before the training." },
 		{ "cache_miss", "/v/lib/python3.11/site-packages/jax/_src/pjit.py",
-			"with JAX, add import pmtop.jax; pmtop.jax.instrument() before the training." },
+			"with JAX, import pmtop.jax and write train_step = pmtop.jax.step(train_step)." },
 		{ "<module>", "/v/lib/python3.11/site-packages/keras/src/layers/layer.py", "pmtop.batches(loader)" },
 		{ "fit", "/home/me/torch/train.py", "pmtop.batches(loader)" },
 	};

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 from pythons import BUILD, ENVIRONMENT, PMTOP, pythons, try_all
@@ -17,6 +18,7 @@ TORCH = os.path.join(BUILD, 'python-venv/bin/python')
 HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCH = os.path.realpath(os.path.join(HERE, '../../src/python/launch'))
 FOLDER = tempfile.mkdtemp()
+FARM = threading.Lock()
 # Ranks, as the environment of the tests may have some, would make these runs ranks of a job.
 PLAIN = {key: value for key, value in ENVIRONMENT.items() if not re.match('PMTOP|PYTHONPATH|RANK|LOCAL_RANK|WORLD_SIZE|MASTER_', key)}
 PLAIN.update(HOME=FOLDER, XDG_STATE_HOME=os.path.join(FOLDER, 'state'), PYTHONWARNINGS='ignore', PYTHONDONTWRITEBYTECODE='1')
@@ -41,7 +43,7 @@ def train(workers=0, context=None):
             loss = model(batch).pow(2).mean()
             loss.backward()
             optimizer.step()
-            time.sleep(0.03)
+            time.sleep({pause})
     time.sleep(1)
     with open(sys.argv[1], 'a') as out:
         print(loss.item().hex(), [p.sum().item().hex() for p in model.parameters()], file=out)
@@ -50,10 +52,10 @@ if __name__ == "__main__":
 '''
 
 
-def script(name, before='', after='', epochs='range(3)', batches='loader', arguments=''):
+def script(name, before='', after='', epochs='range(3)', batches='loader', arguments='', pause=0.03):
     path = os.path.join(FOLDER, name + '.py')
     with open(path, 'w') as file:
-        file.write(TRAIN.format(before=before, after=after, epochs=epochs, batches=batches, arguments=arguments))
+        file.write(TRAIN.format(before=before, after=after, epochs=epochs, batches=batches, arguments=arguments, pause=pause))
     return path, path + '.out'
 
 
@@ -85,12 +87,13 @@ class Done:
 def without_package():
     """An interpreter that has torch, but not pmtop, and its environment."""
     farm = os.path.join(FOLDER, 'packages')
-    if not os.path.exists(farm):
-        os.mkdir(farm)
-        site = subprocess.run([TORCH, '-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], capture_output=True, text=True).stdout.strip()
-        for name in os.listdir(site):
-            if not name.startswith('pmtop'):
-                os.symlink(os.path.join(site, name), os.path.join(farm, name))
+    with FARM:
+        if not os.path.exists(farm):
+            os.mkdir(farm)
+            site = subprocess.run([TORCH, '-c', 'import sysconfig; print(sysconfig.get_path("purelib"))'], capture_output=True, text=True).stdout.strip()
+            for name in os.listdir(site):
+                if not name.startswith('pmtop'):
+                    os.symlink(os.path.join(site, name), os.path.join(farm, name))
     return os.path.realpath(TORCH), dict(PLAIN, PYTHONPATH=farm)
 
 
@@ -119,7 +122,7 @@ def instruments_with_the_environments_package():
 
 def instruments_with_workers(how):
     python, environment = without_package()
-    path, out = script(how, arguments=f'2, "{how}"')
+    path, out = script(how, arguments=f'2, "{how}"', pause=0.1)  # workers live only in an epoch, which must span several refreshes
     done = Done(python, path, out, environment=environment).has_trained()
     assert re.fullmatch(r'pmtop: instrumented .*\n', done.said), done.said
     workers = [one.get('workers', []) for one in done.objects]

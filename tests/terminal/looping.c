@@ -2,7 +2,8 @@
  * loop that is read or polled, with the clock before and after:
  *   read BEFORE_NS AFTER_NS kind depth line frame_index is_in_generator has_position is_relative position length frame
  * object name function poll …the same, reading in place of frame_index loss BEFORE_NS AFTER_NS value and at the end
- * what that cost: cost read NS poll NS, each the mean of one, of CPU time. */
+ * what that cost: cost read NS poll NS calls N, each the mean of one, of CPU time, and the median of the system calls
+ * of a read. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
@@ -10,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +31,26 @@ static struct py_loop found[PY_LOOPS_MAX];
 static size_t found_count;
 static char files[PY_LOOPS_MAX][PY_FILE_SIZE];
 static int64_t read_ns, reads, poll_ns, polls;
+
+enum { CALLS_MAX = 4096 };
+static int calls, calls_of[CALLS_MAX]; /* system calls; those of each read */
+
+/* Replaces the C library's function. */
+ssize_t process_vm_readv(pid_t pid, const struct iovec *here, unsigned long here_count, const struct iovec *there,
+	unsigned long there_count, unsigned long flags)
+{
+	calls++;
+	return syscall(SYS_process_vm_readv, pid, here, here_count, there, there_count, flags);
+}
+
+static int compare_ints(const void *left, const void *right) { return *(const int *)left - *(const int *)right; }
+
+static int median_of_calls(void)
+{
+	size_t count = reads < CALLS_MAX ? (size_t)reads : CALLS_MAX;
+	qsort(calls_of, count, sizeof *calls_of, compare_ints);
+	return count ? calls_of[count / 2] : 0;
+}
 
 /* Who asked reads it when all is over: a pipe would be full long before. */
 static FILE *lines;
@@ -48,9 +71,10 @@ static void read_loops(struct py_sampler *sampler, struct py_loops *loops)
 	if (py_sampler_sample(sampler, now_of(CLOCK_MONOTONIC), &sample) != STATUS_OK)
 		return;
 	int64_t before = now_of(CLOCK_MONOTONIC), begin = now_of(CLOCK_THREAD_CPUTIME_ID);
+	calls = 0;
 	found_count = py_loops_read(loops, &sample, found, PY_LOOPS_MAX);
 	read_ns += now_of(CLOCK_THREAD_CPUTIME_ID) - begin;
-	reads++;
+	calls_of[reads++ % CALLS_MAX] = calls;
 	int64_t after = now_of(CLOCK_MONOTONIC);
 	for (size_t i = 0; i < found_count; i++) {
 		snprintf(files[i], sizeof *files, "%s", found[i].site->known->code.file);
@@ -150,7 +174,8 @@ int main(int argc, char **argv)
 	fclose(lines);
 	fwrite(text, 1, size, stdout);
 	free(text);
-	printf("cost read %" PRId64 " poll %" PRId64 "\n", reads ? read_ns / reads : 0, polls ? poll_ns / polls : 0);
+	printf("cost read %" PRId64 " poll %" PRId64 " calls %d\n", reads ? read_ns / reads : 0,
+		polls ? poll_ns / polls : 0, median_of_calls());
 	py_loops_close(loops);
 	py_sampler_close(sampler);
 	close(fd);

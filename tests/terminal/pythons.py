@@ -16,10 +16,12 @@ def pmtop(*arguments, environment=ENVIRONMENT):
 
 
 def pythons():
-    """One of each version: {"3.11.7": path}; with PMTOP_TEST_BRIEF=1 only the oldest and the newest."""
+    """One of each version: {"3.11.7": path}; with PMTOP_TEST_BRIEF=1 only the oldest and the newest. PMTOP_TEST_PYTHONS=PATH:PATH names more (each may be
+    a script that changes the root first, if the tests lie there at the same path)."""
     found = {}
     folders = os.environ.get('PYENV_ROOT') or os.path.expanduser('~/.pyenv')
     candidates = [sys.executable] + [shutil.which(f'python3.{minor}') for minor in range(8, 16)] + sorted(glob.glob(f'{folders}/versions/3.*/bin/python3'))
+    candidates += os.environ.get('PMTOP_TEST_PYTHONS', '').split(':')
     for path in filter(None, candidates):
         reported = subprocess.run([path, '-c', 'import sys; print("%d.%d.%d" % sys.version_info[:3], sys.implementation.name)'], capture_output=True, text=True)
         version, _, name = reported.stdout.strip().partition(' ')

@@ -81,7 +81,7 @@ sleep 1000 & sleeper_pid=$!
 doctor unpublished_process 0 -- -p $sleeper_pid
 has unpublished_process_is_named         "^process $sleeper_pid, sleep"
 has unpublished_batches_are_missing      '^  missing +batches +no instrumentation'
-has unpublished_batches_have_a_remedy    '→ in Python, import pmtop'
+has unpublished_batches_have_a_remedy    '→ in Python, write for batch in pmtop\.batches'
 has memory_is_read                       '^  ok +memory '
 has gpus_of_a_process_are_reported           '^  (ok|off|missing) +GPUs '
 has counters_of_a_process_are_reported       '^  (ok|off|missing) +CPU counters '

@@ -121,6 +121,16 @@ START_TEST(leak_in_the_trainer_is_growing_first_and_a_leak_in_the_second_epoch)
 }
 END_TEST
 
+static void add_memory(struct script *script, double at_s, double anonymous)
+{
+	script_figure(script, at_s, METRIC_PROCESS_RESIDENT, TRAINER, anonymous + 100e6);
+	script_figure(script, at_s, METRIC_PROCESS_ANONYMOUS, TRAINER, anonymous);
+	script_figure(script, at_s, METRIC_PROCESS_FILE, TRAINER, 100e6);
+	script_figure(script, at_s, METRIC_PROCESS_SHARED, TRAINER, 0);
+	script_figure(script, at_s, METRIC_PROCESS_SWAP, TRAINER, 0);
+	script_figure(script, at_s, METRIC_PROCESS_STATE, TRAINER, 'S');
+}
+
 /* A run of `bytes` beyond 700 MB at each time, which trains for the first `train_s` of each `cycle_s`, a batch every
  * `step_s`. Returns when its verdict was growth first; NAN = never. */
 static double grows_at(double (*bytes)(double at_s), double step_s, double train_s, double cycle_s, double until_s)
@@ -138,13 +148,7 @@ static double grows_at(double (*bytes)(double at_s), double step_s, double train
 			script_batch_begin(&script, 0, begin_s, batches++);
 			script_batch_end(&script, 0, begin_s + 0.99 * step_s, begin_s, NAN);
 		}
-		double anonymous = 700e6 + bytes(at_s);
-		script_figure(&script, at_s, METRIC_PROCESS_RESIDENT, TRAINER, anonymous + 100e6);
-		script_figure(&script, at_s, METRIC_PROCESS_ANONYMOUS, TRAINER, anonymous);
-		script_figure(&script, at_s, METRIC_PROCESS_FILE, TRAINER, 80e6);
-		script_figure(&script, at_s, METRIC_PROCESS_SHARED, TRAINER, 20e6);
-		script_figure(&script, at_s, METRIC_PROCESS_SWAP, TRAINER, 0);
-		script_figure(&script, at_s, METRIC_PROCESS_STATE, TRAINER, 'S');
+		add_memory(&script, at_s, 700e6 + bytes(at_s));
 		script_apply(&script, at_s);
 		if (memory_is_growing(&script.model->memory))
 			growing_s = at_s;
@@ -191,12 +195,67 @@ START_TEST(memory_that_an_evaluation_frees_is_no_growth)
 }
 END_TEST
 
+/* As measured: it goes up and down with each step, and an evaluation at 70 s leaves 90 MB in the allocator. */
+static double by_steps(double at_s) { return 20e6 * fmod(at_s * 0.7548, 1); }
+static double after_an_evaluation(double at_s) { return by_steps(at_s) + (at_s > 70 ? 90e6 : 0); }
+static double late(double at_s) { return by_steps(at_s) + 2e6 * fmax(at_s - 200, 0); }
+
+START_TEST(a_single_rise_is_no_growth)
+{
+	check_never_grows(after_an_evaluation, 0.25, 400);
+	double growing_s = grows_at(late, 0.25, 400, 400, 400);
+	ck_assert(growing_s > 200 && growing_s < 330);
+}
+END_TEST
+
 static double since_the_last_batch(double at_s) { return 20e6 * fmax(at_s - 30, 0); }
 
 START_TEST(growth_after_the_last_batch_is_named_after_a_minute)
 {
 	double growing_s = grows_at(since_the_last_batch, 0.25, 30, 1000, 200);
 	ck_assert(growing_s > 89 && growing_s < 95);
+}
+END_TEST
+
+/* Imports and the model's first steps take 40 s; memory is steady from then on, or grows. */
+static double by_imports(double at_s) { return 6e6 * fmin(at_s, 40); }
+static double since_imports(double at_s) { return by_imports(at_s) + 2e6 * fmax(at_s - 60, 0); }
+
+/* pmtop sees a run that it infers only after some batches: no warm-up is told apart. */
+static double grows_from_imports_on(double (*bytes)(double at_s), double train_from_s, double until_s)
+{
+	struct script script;
+	double growing_s = NAN;
+	script_open(&script, NULL);
+	script_process(&script, 0, TRAINER, 1, "train.py", true);
+	for (int i = 1; i < until_s * 5 && isnan(growing_s); i++) {
+		double at_s = (double)i / 5;
+		if (at_s > train_from_s && !script.batches) {
+			script_total(&script, TOTAL_BATCH, 0, 0, 3, 0.2);
+			script.batches = 3;
+		}
+		if (at_s > train_from_s) {
+			script_batch_begin(&script, 0, at_s - 0.19, script.batches);
+			script_batch_end(&script, 0, at_s - 0.01, at_s - 0.19, NAN);
+		}
+		add_memory(&script, at_s, 700e6 + bytes(at_s));
+		script_apply(&script, at_s);
+		if (memory_is_growing(&script.model->memory))
+			growing_s = at_s;
+	}
+	ck_assert(!(script.batches > 3) || !script_batch(&script, 3)->is_warmup);
+	script_close(&script);
+	return growing_s;
+}
+
+START_TEST(imports_and_first_batches_are_no_growth)
+{
+	ck_assert_double_nan(grows_from_imports_on(by_imports, 38.5, 120));
+	ck_assert_double_nan(grows_from_imports_on(by_imports, 1000, 120));
+	double growing_s = grows_from_imports_on(since_imports, 38.5, 200);
+	ck_assert(growing_s > 60 && growing_s < 130);
+	growing_s = grows_from_imports_on(since_imports, 1000, 300);
+	ck_assert(growing_s > 60 && growing_s < 200);
 }
 END_TEST
 
@@ -735,7 +794,9 @@ int main(void)
 	tcase_add_test(tests, leak_in_the_trainer_is_growing_first_and_a_leak_in_the_second_epoch);
 	tcase_add_test(tests, healthy_series_never_grow);
 	tcase_add_test(tests, memory_that_an_evaluation_frees_is_no_growth);
+	tcase_add_test(tests, a_single_rise_is_no_growth);
 	tcase_add_test(tests, growth_after_the_last_batch_is_named_after_a_minute);
+	tcase_add_test(tests, imports_and_first_batches_are_no_growth);
 	tcase_add_test(tests, growth_is_named_after_ten_batches_or_a_minute_without);
 	tcase_add_test(tests, leak_in_a_worker_names_it);
 	tcase_add_test(tests, workers_that_leak_alike_are_named_together);

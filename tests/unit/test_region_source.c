@@ -513,7 +513,7 @@ START_TEST(without_a_region_the_remedy_is_that_of_the_framework)
 	ck_assert_ptr_nonnull(missing);
 	ck_assert_str_eq(missing->missing.text, "no instrumentation");
 	ck_assert_str_eq(
-		missing->missing.remedy, "with JAX, add import pmtop.jax; pmtop.jax.instrument() before the training");
+		missing->missing.remedy, "with JAX, import pmtop.jax and write train_step = pmtop.jax.step(train_step)");
 	kill_and_close(&child);
 	snprintf(command, sizeof command, "rm -r %s", folder);
 	ck_assert_int_eq(system(command), 0);

@@ -170,6 +170,19 @@ START_TEST(a_span_that_never_ended_before_has_longer)
 }
 END_TEST
 
+START_TEST(an_inferred_loop_at_its_end_does_not_stall)
+{
+	begin();
+	ck_assert(stalls_after(41));
+	script_run(&script)->is_counted = true;
+	emit_state(true, false, BATCHES, at_s - STEP_S);
+	ck_assert(!stalls_after(100));
+	emit_process(at_s + 101, 'T', "");
+	ck_assert(stalls_after(101));
+	script_close(&script);
+}
+END_TEST
+
 START_TEST(an_ended_or_new_run_does_not_stall)
 {
 	begin();
@@ -203,6 +216,7 @@ int main(void)
 	tcase_add_test(tests, a_stopped_process_stalls_sooner);
 	tcase_add_test(tests, epochs_that_end_or_begin_are_waited_for);
 	tcase_add_test(tests, a_span_that_never_ended_before_has_longer);
+	tcase_add_test(tests, an_inferred_loop_at_its_end_does_not_stall);
 	tcase_add_test(tests, an_ended_or_new_run_does_not_stall);
 	return suite_run(suite);
 }

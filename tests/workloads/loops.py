@@ -85,6 +85,12 @@ def sequences():
         log('sequences.growing', k)
         if k < 15:
             growing.append(k)
+    for _ in 'täxt':
+        for _ in b'bytes':
+            k = 0
+            for _ in [None] * 3:  # loop sequences.in_texts
+                k += 1
+                log('sequences.in_texts', k)
 
 
 def ranges():
@@ -259,6 +265,7 @@ def whiles():
             micro += 1
             log('whiles.micro', micro)
         iter_num += 1  # int whiles.iter_num
+        log('whiles.iter_num', iter_num, 0)
         if iter_num > 12:
             break
     step = 500
@@ -444,31 +451,22 @@ def bars():
         log('bars.pbar', done)
 
 
+def states():
+    from hostile_objects import Trainer, TrainerState
+    trainer = Trainer()
+    for start in (0, 100):
+        trainer.state = TrainerState()
+        trainer.state.max_steps, trainer.state.global_step = start + 30, start
+        log('states.global_step', start)
+        while trainer.state.global_step < trainer.state.max_steps:
+            trainer.state.global_step += 1
+            log('states.global_step', trainer.state.global_step)
+
+
 def hostile():
-    class tqdm:  # noqa: N801
-        def __init__(self):
-            self.n, self.total, self.iterable = 'many', -3, None
-
-    class Lying:
-        __dict__ = 7
-
-    class Slots:
-        __slots__ = ('n', 'total')
-
-    class Endless:
-        def __iter__(self):
-            return self
-
-        def __next__(self):
-            return 1
-    bar = tqdm()
-    lying, slots = Lying(), Slots()
-    slots.n = slots.total = slots
-    bar.__dict__['total'] = bar
-    k = 0
-    huge = 1 << 90
-    negative = 0
-    flag = False
+    from hostile_objects import Endless, TrainerState, objects
+    bar, own, empty, state, trainer, lying, slots = objects()
+    k, huge, negative, flag = 0, 1 << 90, 0, False
     for _ in Endless():
         k += 1
         log('hostile.k', k)
@@ -476,13 +474,13 @@ def hostile():
         negative -= 1
         flag = not flag
         bar.n += 'x'
+        state = TrainerState() if k % 10 == 0 else state
+        state.global_step = [True, -5, 1 << 80, 'x', 2.5, None][k % 6]
         if k == 30:
             break
-    k = 0
-    for _ in range(1 << 70, (1 << 70) + 20):
-        k += 1
-        log('hostile.k', k)
-    return lying, slots, huge, negative, flag
+    for k in range(1 << 70, (1 << 70) + 20):
+        log('hostile.k', k - (1 << 70) + 1)
+    return lying, slots, huge, negative, flag, own, empty, trainer
 
 
 def dying():
@@ -541,7 +539,7 @@ def losses():
 
 
 KINDS = [nested, enumerates, sequences, ranges, zips, islices, generators, irregular, whiles, blocks, leaving, comprehensions, recursion, closures, module,
-         globals_, extended, bars, hostile, dying, coroutines, losses]
+         globals_, extended, bars, states, hostile, dying, coroutines, losses]
 
 
 def main():

@@ -22,6 +22,13 @@ static const struct entry replay_entries[] = {
 	{ "click", "go to that time on the time line; ▲ flagged, × lost blocks, gap: nothing was recorded" },
 };
 
+/* Only when pmtop started the command. */
+static const struct entry launch_entries[] = {
+	{ NULL, "Output of the command that pmtop started" },
+	{ "l", "show it below the view; l again hides it (→ selects the next batch)" },
+	{ "L", "show it on the whole screen, or below the view again; ↑ ↓ PgUp PgDn Home End scroll, End: newest line" },
+};
+
 static const struct entry entries[] = {
 	{ NULL, "Everywhere" },
 	{ "1 … 9  ?", "open a view; Tab and Shift-Tab: next and previous view; F1: help" },
@@ -74,15 +81,24 @@ static const struct entry entries[] = {
 enum {
 	ENTRIES = sizeof entries / sizeof entries[0],
 	REPLAY_ENTRIES = sizeof replay_entries / sizeof replay_entries[0],
+	LAUNCH_ENTRIES = sizeof launch_entries / sizeof launch_entries[0],
 	KEYS_WIDTH = 12
 };
 
-static int entry_count(const struct scene *scene) { return ENTRIES + (scene->replay ? REPLAY_ENTRIES : 0); }
+/* The entries that precede the common ones. */
+static int entries_before(const struct scene *scene)
+{
+	return scene->replay ? REPLAY_ENTRIES : scene->has_log ? LAUNCH_ENTRIES : 0;
+}
+
+static int entry_count(const struct scene *scene) { return ENTRIES + entries_before(scene); }
 
 static const struct entry *entry_at(const struct scene *scene, int row)
 {
-	int before = scene->replay ? REPLAY_ENTRIES : 0;
-	return row < before ? &replay_entries[row] : &entries[row - before];
+	int before = entries_before(scene);
+	if (row >= before)
+		return &entries[row - before];
+	return scene->replay ? &replay_entries[row] : &launch_entries[row];
 }
 
 /* Draws as many entries as fit, from *next on; *next ends behind the last. */

@@ -275,6 +275,8 @@ void chrome_last_line(
 		if (scene->replay && scene->replay->state != REPLAY_STILL && scene->replay->has_span)
 			row = draw_hints(canvas, row,
 				scene->replay->state == REPLAY_SEEKING ? "Esc stop  ,. 10 s  @ go to" : ",. 10 s  {} speed  @ go to");
+		if (scene->has_log && view->draw)
+			row = draw_hints(canvas, row, "l output");
 		draw_hints(canvas, row, canvas->width >= 100 ? view->keys : view->keys_short);
 	}
 }

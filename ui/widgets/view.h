@@ -68,6 +68,7 @@ struct scene {
 	bool is_paused;
 	const struct replay_line *replay; /* NULL: a live run */
 	const struct earlier *earlier;    /* NULL: no overlay is possible */
+	bool has_log;                     /* pmtop started the command: key l shows its output */
 	bool is_recording;
 	double recorded_bytes; /* by the current recording */
 	bool has_hand_flag;    /* not yet passed to the caller of screen_take_flag */

@@ -50,6 +50,7 @@ const struct option_row option_rows[] = {
 	FLAG("counters", 0, counters, 0, "count cycles and instructions from the start"),
 	VALUE(TEXT, "config", 0, config, 0, "FILE", "read FILE instead of your pmtop.yaml"),
 	FLAG("no-instrument", 0, no_instrument, 0, "-- COMMAND: do not instrument its PyTorch"),
+	FLAG("yes", 0, yes, FOR(instrument), "do it without asking"),
 	FLAG("all", 0, all, FOR(stream), "JSON: all flagged batches in every object"),
 	VALUE(TEXT, "view", 0, view, FOR(watch) | FOR(once), "NAME", "open this view first (--view=list names them)"),
 	OTHER("size", 0, FOR(once), "COLUMNSxROWS", "size of the screen (120x40)"),
@@ -59,8 +60,8 @@ const struct option_row option_rows[] = {
 
 	VALUE(TEXT, "write", 'w', write, FOR(watch) | FOR(stream), "FILE", "also record to FILE"),
 	VALUE(TEXT, "output", 'o', write, FOR(record) | FOR(repair) | FOR(export), "FILE", "write to FILE"),
-	VALUE(TIME, "for", 0, record_s, FOR(record) | FOR(collect) | FOR(export) | FOR(check) | FOR(diff), "TIME",
-		"stop after TIME, such as 90s, 5m or 2h"),
+	VALUE(TIME, "for", 0, record_s, FOR(record) | FOR(collect) | FOR(export) | FOR(check) | FOR(diff) | FOR(instrument),
+		"TIME", "stop after TIME, such as 90s, 5m or 2h"),
 	VALUE(BYTES, "max-size", 0, record_bytes, RECORDS, "SIZE", "delete the oldest data beyond SIZE"),
 	VALUE(BYTES, "rotate", 0, file_bytes, RECORDS, "SIZE", "start a new file every SIZE"),
 	VALUE(TEXT, "only", 0, only, FOR(collect), "SOURCE,...", "read only these sources"),

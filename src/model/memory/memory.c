@@ -79,6 +79,23 @@ static void add_sample(struct memory_trend *trend)
 	trend->samples[trend->count++] = trend->now;
 }
 
+static void note_begin(struct model *model)
+{
+	struct memory_trend *trend = &model->priv->trend;
+	if (!(trend->now.batches >= model->options.warmup_max))
+		trend->begun_ns = trend->now.time_ns;
+}
+
+/* Of a run whose warm-up is not told apart, because its first batch was not seen: the first batches, and what was
+ * before them (imports, the model). */
+static int64_t begin_end(const struct model *model)
+{
+	const struct memory_trend *trend = &model->priv->trend;
+	if (!(trend->now.batches > 0))
+		return 0;
+	return trend->now.batches >= model->options.warmup_max ? trend->begun_ns : INT64_MAX;
+}
+
 /* From when on growth counts: the end of the last warm-up; 0 = since pmtop attached; INT64_MAX = a warm-up is still in
  * progress. */
 static int64_t warmup_end(const struct model *model)
@@ -88,7 +105,7 @@ static int64_t warmup_end(const struct model *model)
 		int64_t run_end_ns = run_warmup_end(&model->runs[i]);
 		end_ns = run_end_ns > end_ns ? run_end_ns : end_ns;
 	}
-	return end_ns;
+	return end_ns ? end_ns : begin_end(model);
 }
 
 static size_t first_sample_since(const struct memory_trend *trend, int64_t since_ns)
@@ -184,6 +201,7 @@ void model_refresh_memory(struct model *model)
 	memory->tree_peak_bytes = fmax(memory->tree_peak_bytes, memory->tree_rss_bytes);
 	push_series(model);
 	add_sample(&priv->trend);
+	note_begin(model);
 	int64_t since_ns = warmup_end(model);
 	memory_watch_spikes(model, since_ns != INT64_MAX);
 	refresh_growth(model, since_ns);

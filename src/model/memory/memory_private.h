@@ -48,6 +48,7 @@ struct memory_basis {
 struct memory_trend {
 	size_t count;
 	int64_t interval_ns, renewed_ns;
+	int64_t begun_ns;    /* the last sample with fewer batches than a warm-up; 0 = none */
 	int64_t base_for_ns; /* end of the warm-up for which growth_since_ns was set; −1 = none */
 	struct memory_sample base, now;
 	struct memory_basis basis;

@@ -19,6 +19,7 @@ enum {
 /* Within fewer batches, growth may be part of a batch. If batches are unknown, a minimum time replaces their number. */
 #define GROWING_MIN_BATCHES 10
 #define GROWING_UNBATCHED_S 60.0
+#define UNBATCHED_LAST_RATIO 0.5
 /* While no batch ends for longer (an evaluation, a long step), memory is not judged, for it may fall again; after
  * GROWING_UNBATCHED_S it is. */
 #define PAUSE_S 2.0
@@ -194,13 +195,60 @@ static bool is_sawtooth(const struct window *window, const struct teeth *teeth)
 
 /* -- leak -- */
 
-static bool is_growth(const struct window *window, const struct slope *slope)
+/* Without batches, growth may be the program's start (imports, the model, its data): it must go on in the last third.
+ */
+static bool goes_on(const struct window *window)
+{
+	return window->last.points && window->last.low_per_s > 0 &&
+		window->last.per_s >= UNBATCHED_LAST_RATIO * window->whole.per_s;
+}
+
+/* Sum of squared distances from the mean. */
+static double scatter(const double *bytes, size_t count)
+{
+	double mean = 0, sum = 0;
+	for (size_t i = 0; i < count; i++)
+		mean += bytes[i] / (double)count;
+	for (size_t i = 0; i < count; i++)
+		sum += (bytes[i] - mean) * (bytes[i] - mean);
+	return sum;
+}
+
+/* Whether the blocks from `first` on are closer to a line than to a single rise between two constant levels: what an
+ * evaluation or a checkpoint leaves in the allocator is no trend. */
+static bool is_line(const struct window *window, size_t first)
+{
+	const double *bytes = window->bytes + first, *time_s = window->time_s + first;
+	size_t count = window->blocks - first;
+	double mean_s = 0, mean = 0, cross = 0, level = INFINITY;
+	for (size_t i = 0; i < count; i++) {
+		mean_s += time_s[i] / (double)count;
+		mean += bytes[i] / (double)count;
+	}
+	for (size_t i = 0; i < count; i++)
+		cross += (time_s[i] - mean_s) * (bytes[i] - mean);
+	for (size_t i = 1; i < count; i++)
+		level = fmin(level, scatter(bytes, i) + scatter(bytes + i, count - i));
+	return scatter(bytes, count) - cross * cross / scatter(time_s, count) <= level;
+}
+
+/* In the whole window, or in its last third, if growth began late. */
+static bool has_trend(const struct window *window)
+{
+	size_t first = window->blocks - window->last.points;
+	return is_line(window, 0) ||
+		(window->last.points && window->last.low_per_s * window->length_s / 3 > window->noticeable &&
+			is_line(window, first));
+}
+
+static bool is_growth(const struct window *window)
 {
 	const struct memory_trend *trend = window->trend;
 	double batches = trend->samples[trend->count - 1].batches - trend->samples[window->from].batches;
-	bool is_long = batches >= GROWING_MIN_BATCHES ? window->length_s >= GROWING_MIN_S
-												  : !(batches > 0) && window->length_s >= GROWING_UNBATCHED_S;
-	return is_long && slope->low_per_s * window->length_s > window->noticeable;
+	bool is_long = batches >= GROWING_MIN_BATCHES
+		? window->length_s >= GROWING_MIN_S
+		: !(batches > 0) && window->length_s >= GROWING_UNBATCHED_S && goes_on(window);
+	return is_long && window->whole.low_per_s * window->length_s > window->noticeable && has_trend(window);
 }
 
 /* *begin_ns: when the second training epoch began; INT64_MAX = not yet. False: no epochs are published. */
@@ -308,7 +356,7 @@ static enum memory_verdict verdict_of(const struct window *window)
 		return filled_in_first_epoch(window) ? MEMORY_CACHE
 			: is_fragmented(window)          ? MEMORY_FRAGMENTATION
 											 : MEMORY_PLATEAU;
-	if (is_growth(window, &window->whole))
+	if (is_growth(window))
 		return is_leak(window, &teeth) ? MEMORY_LEAK : MEMORY_GROWING;
 	if (window->length_s < PLATEAU_MIN_S || window->whole.high_per_s * window->length_s >= window->noticeable)
 		return MEMORY_UNKNOWN;
@@ -355,7 +403,7 @@ static bool judge_files(struct model *model, struct window *window)
 		return false;
 	struct window files = *window;
 	fill_blocks(&files, memory_cached);
-	if (!measure(&files) || !is_growth(&files, &files.whole))
+	if (!measure(&files) || !is_growth(&files))
 		return false;
 	set_slope(model, &files);
 	model->memory.verdict = MEMORY_CACHE;
@@ -377,7 +425,7 @@ static void judge_others_in_shm(struct model *model, const struct window *window
 	if (!(grown > window->noticeable))
 		return;
 	fill_blocks(&others, others_in_shm);
-	if (measure(&others) && is_growth(&others, &others.whole))
+	if (measure(&others) && is_growth(&others))
 		model->memory.shm_others_growth_bytes = grown;
 }
 

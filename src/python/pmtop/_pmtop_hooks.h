@@ -110,7 +110,7 @@ static PyObject *hand_on(struct hook *hook, struct pass *now, PyObject *data)
 	loop->loss = NAN;
 	if (index < now->full && now->batch_size != loop->samples_planned)
 		pmtop_batch_samples(region_now(), now->batch_size);
-	if (index < now->full && !is_to_begin(loop->device))
+	if ((index < now->full || now->is_unsized) && !is_to_begin(loop->device))
 		Py_RETURN_NONE;
 	return PyObject_CallMethod((PyObject *)loop, "_began", "OKO", (PyObject *)now, (unsigned long long)index, data);
 }
@@ -177,13 +177,27 @@ static PyObject *hook_turn(PyObject *self, PyObject *iterator)
 
 /* -- zero_grad */
 
+/* Gradients that a backward made, and no step that was seen has used. 0: an exception that is not pmtop's. */
+static int note_unused_gradients(struct hook *hook)
+{
+	struct loop *loop = hook->loop;
+	if (loop->stepped || !loop->batch || loop->batch != loop->step_pass || !(loop->work & WORK_BACKWARD))
+		return 1;
+	PyObject *reply = call_slow(hook->part, (PyObject *)loop, "has_zeroed_unused", NULL);
+	Py_XDECREF(reply);
+	return reply != NULL;
+}
+
 static PyObject *hook_zero_grad(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	struct hook *hook = (struct hook *)self;
 	if (!is_active(hook))
 		return PyObject_Call(hook->original, arguments, keywords);
-	if (hook->loop->owner == this_thread())
+	if (hook->loop->owner == this_thread()) {
+		if (!note_unused_gradients(hook))
+			return NULL;
 		hook->loop->work |= WORK_ZERO_GRAD;
+	}
 	span_begins(hook->span);
 	PyObject *result = PyObject_Call(hook->original, arguments, keywords);
 	span_ends();

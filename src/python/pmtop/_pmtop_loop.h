@@ -17,6 +17,7 @@ struct pass {
 	unsigned long long length;           /* of an epoch, if the iterator serves several; else 0 */
 	unsigned long long queued;           /* batches that were fetched ahead and have not begun */
 	char is_pending;                     /* its first batch begins when work shows what it is */
+	char is_unsized;                     /* the samples of its batches are unknown */
 };
 
 /* Belongs to one thread, the owner; others only read `owner` and append to `late`. */
@@ -36,6 +37,9 @@ struct loop {
 	struct pass *step_pass;
 	char has_optimizer;                      /* one of torch: else no step is seen, and nothing accumulates */
 	char awaits_step;                        /* none is open; the next forward, backward or step begins one */
+	char has_settled;                        /* a forward of a module in training mode begins one */
+	char was_in_eval;                        /* the last forward was of a module in evaluation mode */
+	unsigned long long steps_begun;          /* batches of this kind */
 	unsigned long long backwards, stepped;   /* backward calls in the open one; optimizer steps so far */
 	uintptr_t closer, cycle[OPEN_STEPS_MAX]; /* the optimizer whose step ends one; those that stepped in the open one */
 	unsigned cycle_count;
@@ -47,7 +51,7 @@ static struct {
 
 /* Interned, because every step looks them up. */
 static struct {
-	PyObject *compiled_call, *call, *is_cpu;
+	PyObject *compiled_call, *call, *is_cpu, *training;
 } hook_names;
 
 static int pass_init(PyObject *self, PyObject *arguments, PyObject *keywords)
@@ -67,6 +71,7 @@ static PyMemberDef pass_members[] = {
 	{ "length", T_ULONGLONG, offsetof(struct pass, length), 0, NULL },
 	{ "queued", T_ULONGLONG, offsetof(struct pass, queued), 0, NULL },
 	{ "is_pending", T_BOOL, offsetof(struct pass, is_pending), 0, NULL },
+	{ "is_unsized", T_BOOL, offsetof(struct pass, is_unsized), 0, NULL },
 	{ NULL, 0, 0, 0, NULL },
 };
 static PyType_Slot pass_slots[] = { { Py_tp_new, PyType_GenericNew }, { Py_tp_init, pass_init },
@@ -177,6 +182,19 @@ static int end_step_batch(struct loop *loop)
 		Py_XDECREF(reply);
 	}
 	return is_fine;
+}
+
+/* Begins one where nothing is to be found out. 0: Python has to. */
+static int open_step_batch(struct loop *loop)
+{
+	if (!loop->has_settled || is_to_begin(loop->device) || !open_batch(loop, loop->step_pass, loop->steps_begun))
+		return 0;
+	loop->awaits_step = loop->was_in_eval = 0;
+	loop->backwards = loop->cycle_count = 0;
+	loop->steps_begun++;
+	loop->work = 0;
+	loop->loss = NAN;
+	return 1;
 }
 
 static int is_in_cycle(const struct loop *loop, uintptr_t optimizer)
@@ -320,6 +338,9 @@ static PyMemberDef loop_members[] = {
 	OF_LOOP(awaits_backward, T_BOOL, 0),
 	OF_LOOP(awaits_step, T_BOOL, 0),
 	OF_LOOP(has_optimizer, T_BOOL, 0),
+	OF_LOOP(has_settled, T_BOOL, 0),
+	OF_LOOP(was_in_eval, T_BOOL, 0),
+	OF_LOOP(steps_begun, T_ULONGLONG, 0),
 	OF_LOOP(backwards, T_ULONGLONG, 0),
 	OF_LOOP(stepped, T_ULONGLONG, READONLY),
 	OF_LOOP(cycle_count, T_UINT, 0),

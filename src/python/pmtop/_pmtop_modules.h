@@ -87,15 +87,27 @@ static int module_set(PyObject *self, PyObject *module, PyObject *value)
 	return failed;
 }
 
-/* Whether this forward may begin a batch between optimizer steps. -1: an exception that is not pmtop's. */
-static int is_awaited_step(struct hook *hook)
+static int is_training(PyObject *module)
+{
+	PyObject *training = PyObject_GetAttr(module, hook_names.training);
+	if (!training)
+		PyErr_Clear();
+	Py_XDECREF(training);
+	return training == Py_True;
+}
+
+/* Whether Python decides if this forward begins a batch between optimizer steps. -1: an exception that is not
+ * pmtop's. */
+static int is_awaited_step(struct hook *hook, PyObject *module)
 {
 	struct loop *loop = hook->loop;
 	if (!loop->awaits_step || (loop->owner && loop->owner != this_thread()))
 		return 0;
 	PyObject *has_grad = PyObject_CallFunctionObjArgs(hook->at[IS_GRAD_ENABLED], NULL);
 	Py_XDECREF(has_grad);
-	return has_grad ? has_grad == Py_True : is_own_error(hook->part) - 1;
+	if (!has_grad)
+		return is_own_error(hook->part) - 1;
+	return has_grad == Py_True && !(loop->owner && is_training(module) && open_step_batch(loop));
 }
 
 /* A forward after a backward, without an optimizer step between, begins the next of the batches that were fetched
@@ -116,13 +128,15 @@ static PyObject *forward_begins(struct hook *hook, PyObject *module, int is_loss
 {
 	struct loop *loop = hook->loop;
 	int is_owner = loop->owner == this_thread(), has_grad;
-	if ((has_grad = is_awaited_step(hook)) < 0 || !begin_queued(hook, is_loss))
+	if ((has_grad = is_awaited_step(hook, module)) < 0 || !begin_queued(hook, is_loss))
 		return NULL;
 	if (is_owner)
 		loop->work |= WORK_FORWARD;
 	if (!has_grad && !loop->is_learning && !(is_owner && (loop->watches_forward || loop->device->measures)))
 		Py_RETURN_NONE;
 	PyObject *reply = PyObject_CallMethod(hook->slow, "begins", "Oi", module, is_loss);
+	if (loop->owner == this_thread())
+		loop->work |= WORK_FORWARD;
 	if (!reply && is_own_error(hook->part))
 		Py_RETURN_NONE;
 	return reply;
@@ -242,7 +256,7 @@ static int make_hook_types(PyTypeObject *span)
 			return 0;
 	hook_types.span = span;
 	return has_name(&hook_names.compiled_call, "_compiled_call_impl") && has_name(&hook_names.call, "_call_impl") &&
-		has_name(&hook_names.is_cpu, "is_cpu");
+		has_name(&hook_names.is_cpu, "is_cpu") && has_name(&hook_names.training, "training");
 }
 
 #endif

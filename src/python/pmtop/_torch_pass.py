@@ -33,6 +33,7 @@ class Pass(_pmtop.PassState):
     def __init__(self, loader: Any, iterator: Any, facts: LoaderFacts, on_dropped: Any) -> None:
         super().__init__(iterator, facts.full, facts.batch_size or 0)
         self.length = facts.length or 0 if has_own_iter(loader) else 0
+        self.is_unsized = not facts.looks_at_data and not facts.full
         self.loader = weakref.ref(loader)
         self.iterator = weakref.ref(iterator, lambda _: on_dropped(self))
         self.facts = facts

@@ -129,6 +129,7 @@ class Optimizers:
     def __init__(self, part: Part, here: Here, loop: Loop, device: Any, optimised: Optimised) -> None:
         self.here, self.device, self.stepped = here, device, optimised.stepped
         self.handles: list[Any] = []
+        self.hooks: list[tuple[Callable[[Any], Any], Any]] = []
         self.hook = hook = _pmtop.Hook(loop, part, loop.out.span("optimizer"), None, self, ())
         begins, ends = hook.before_step, hook.after_step
         from torch.optim import optimizer
@@ -142,7 +143,12 @@ class Optimizers:
         def after(optimizer: Any, args: Any, kwargs: Any) -> None:
             return None if is_compiling() else ends(optimizer, args, kwargs)
 
-        self.handles = [optimizer.register_optimizer_step_pre_hook(before), optimizer.register_optimizer_step_post_hook(after)]
+        self.hooks = [(optimizer.register_optimizer_step_pre_hook, before), (optimizer.register_optimizer_step_post_hook, after)]
+        self.open()
+
+    def open(self) -> None:
+        """Registers the hooks."""
+        self.handles = [register(hook) for register, hook in self.hooks]
 
     def close(self) -> None:
         """Removes the hooks."""

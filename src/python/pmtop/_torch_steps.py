@@ -21,10 +21,15 @@ from ._torch_modules import Optimised
 from ._torch_patch import Part
 
 
+_UNUSED_MAX = 8
+_SETTLED = 11
+
+
 class StepLoop(_pmtop.LoopState):
     """The part of `Loop` that counts optimizer steps. The fast path is in _pmtop_loop.h.
 
-    awaits_step: no batch is open, and the next forward, backward or step begins one. step_pass: owns these batches, as a pass owns those of a loader."""
+    awaits_step: no batch is open, and the next forward, backward or step begins one. step_pass: owns these batches, as a pass owns those of a loader.
+    steps_begun: how many there were. has_settled: a forward in training mode begins one without a look at anything else."""
 
     optimised: Optimised
     out: Any
@@ -36,10 +41,9 @@ class StepLoop(_pmtop.LoopState):
         self.step_pass.kind = 1
         self.step_parts: tuple[Part, ...] = ()
         self.publish_device: Optional[Callable[[], None]] = None
-        self.steps_begun = 0
         self.cycle_ids: set[int] = set()
-        self.was_in_eval = self.trains_in_eval = self.has_trained = False
-        self.micro_batches = 0
+        self.trains_in_eval = self.has_trained = False
+        self.micro_batches = self.unused = 0
 
     def count_steps(self, parts: tuple[Part, ...], publish_device: Callable[[], None]) -> None:
         """Counts steps from now on, while all these parts are on."""
@@ -66,6 +70,14 @@ class StepLoop(_pmtop.LoopState):
         if self._counts_steps() and not self.has_trained and self._may_own():
             self._open_step()
 
+    def has_zeroed_unused(self) -> None:
+        """Gradients were set to zero before any step was seen. If that repeats, the steps are invisible (a compiled one), and nothing is counted."""
+        self.unused += 1
+        if self.unused >= _UNUSED_MAX:
+            self._leave_steps()
+            self.step_parts = ()
+            self.awaits_step = self.has_settled = False
+
     def _sees_steps(self) -> bool:
         return bool(self.step_parts) and all(part.is_on for part in self.step_parts)
 
@@ -87,6 +99,7 @@ class StepLoop(_pmtop.LoopState):
             self.publish_device()
         if self._begin_batch(self.step_pass, self.steps_begun):
             self.steps_begun += 1
+            self.has_settled = self.steps_begun > _SETTLED
             self.work = 0
             self.loss = None
             if self.device.can_come:

@@ -7,7 +7,7 @@ waits for a device, and models and checkpoints contain nothing of pmtop. An erro
 
 Limits: of two loaders in the same loop the first counts as the main one; a break out of a loop over a loader with persistent workers is noticed
 only when the next pass begins; a function that torch.compile made of forward and backward has no phases; without a DataLoader, evaluation between
-two steps is part of the phase "data", and a replayed CUDA graph that contains the optimizer's step is no batch.
+two steps is part of the phase "data", and an optimizer's step in a replayed CUDA graph, or compiled by torch.compile, is no batch.
 """
 from __future__ import annotations
 

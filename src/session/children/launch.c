@@ -33,30 +33,61 @@ static void make_folder(char folder[FOLDER_SIZE])
 	mkdir(folder, 0700);
 }
 
-/* While pmtop uses standard output for the screen or the stream, the command's output goes to output-PID.log. */
+static int open_new(const char *path)
+{
+	unlink(path); /* of an earlier process of the same number */
+	return open(path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+/* A file in a new folder below $TMPDIR. */
+static int open_temporary(struct launch *launch)
+{
+	const char *below = getenv("TMPDIR");
+	char folder[FOLDER_SIZE];
+	int length = snprintf(folder, sizeof folder, "%s/pmtop-XXXXXX", below && below[0] == '/' ? below : "/tmp");
+	if (length >= FOLDER_SIZE || !mkdtemp(folder))
+		return -1;
+	snprintf(launch->log, sizeof launch->log, "%s/output-%d.log", folder, (int)getpid());
+	return open_new(launch->log);
+}
+
+/* While pmtop uses standard output for the screen or the stream, the command's output goes to output-PID.log in
+ * `folder`. */
 static int open_log(struct launch *launch, const char *folder)
 {
 	int log = -1;
 	if (folder[0]) {
 		snprintf(launch->log, sizeof launch->log, "%s/output-%d.log", folder, (int)getpid());
-		log = open(launch->log, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+		log = open_new(launch->log);
 	}
+	if (log < 0)
+		log = open_temporary(launch);
 	if (log < 0)
 		launch->log[0] = '\0';
 	return log >= 0 ? log : open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
+/* On the screen, what is redirected stays so: `terminal` replaces pmtop's terminal, and the keys are pmtop's. */
+static void set_descriptors(int log, int terminal)
+{
+	bool has_screen = isatty(STDOUT_FILENO);
+	if (!has_screen || isatty(STDIN_FILENO)) {
+		int nothing = open("/dev/null", O_RDONLY);
+		dup2(nothing, STDIN_FILENO);
+		close(nothing);
+	}
+	if (!has_screen || isatty(STDERR_FILENO))
+		dup2(terminal >= 0 ? terminal : log, STDERR_FILENO);
+	dup2(terminal >= 0 ? terminal : log, STDOUT_FILENO);
+}
+
 /* In the child. Does not return. */
-static void run(const struct launch *launch, char **command, int log, int ready)
+static void run(const struct launch *launch, char **command, int log, int terminal, int ready)
 {
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
-	if (log >= 0) {
-		int nothing = open("/dev/null", O_RDONLY);
-		dup2(nothing, STDIN_FILENO);
-		dup2(log, STDOUT_FILENO);
-		dup2(log, STDERR_FILENO);
-	}
+	if (log >= 0)
+		set_descriptors(log, terminal);
 	launch_python_set(&launch->python);
 	execvp(command[0], command);
 	int error = errno;
@@ -74,13 +105,16 @@ enum status launch_start(
 		return reason_set(
 			why_not, STATUS_IO, "close some programs", "cannot start %s: %s", command[0], strerror(errno));
 	int log = is_output_ours ? open_log(launch, folder) : -1;
+	int terminal = log >= 0 && isatty(STDOUT_FILENO) ? relay_start(&launch->relay, log) : -1;
 	if (instruments)
 		launch_python_prepare(&launch->python, command, folder, clock_monotonic_ns());
 	pid_t child = fork();
 	if (child == 0)
-		run(launch, command, log, ready[1]);
+		run(launch, command, log, terminal, ready[1]);
 	if (log >= 0)
 		close(log);
+	if (terminal >= 0)
+		close(terminal);
 	close(ready[1]);
 	int error = child < 0 ? errno : 0;
 	if (child > 0 && read(ready[0], &error, sizeof error) > 0)
@@ -91,14 +125,36 @@ enum status launch_start(
 		return STATUS_OK;
 	}
 	launch_python_end(&launch->python);
+	relay_end(&launch->relay);
 	return reason_set(why_not, error == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, "check the command after --",
 		"cannot start %s: %s", command[0], strerror(error));
 }
 
-int launch_wait(const struct launch *launch)
+void launch_ignore_keys(const struct launch *launch)
+{
+	if (!launch->child)
+		return;
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+}
+
+bool launch_has_failed(const struct launch *launch, char *text, size_t size)
+{
+	siginfo_t info = { 0 };
+	if (!launch->child || waitid(P_PID, (id_t)launch->child, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || !info.si_pid)
+		return false;
+	if (info.si_code == CLD_EXITED)
+		snprintf(text, size, "exit status %d", info.si_status);
+	else
+		snprintf(text, size, "signal %d, %s", info.si_status, strsignal(info.si_status));
+	return info.si_code != CLD_EXITED || info.si_status != 0;
+}
+
+int launch_wait(struct launch *launch)
 {
 	int status = 0;
 	if (launch->child && waitpid(launch->child, &status, 0) < 0)
 		status = 0;
+	relay_end(&launch->relay);
 	return status;
 }

@@ -3,22 +3,29 @@
 #define PMTOP_SESSION_CHILDREN_LAUNCH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "src/base/status.h"
 #include "src/session/children/launch_python.h"
+#include "src/session/children/relay.h"
 
 struct launch {
 	pid_t child;   /* 0 = none */
 	char log[512]; /* the file with its output; empty: it shares pmtop's output */
+	struct relay relay;
 	struct launch_python python;
 };
 
-/* Starts the command. `is_output_ours`: its output goes to a private file, because pmtop needs standard output.
- * `instruments`: puts src/python/launch into its environment. */
+/* Starts the command. `is_output_ours`: its output goes to a private file, because pmtop needs standard output; where
+ * that is a terminal, the command has one too (relay.h). `instruments`: puts src/python/launch into its environment. */
 enum status launch_start(
 	struct launch *launch, char **command, bool is_output_ours, bool instruments, struct reason *why_not);
+/* From now on Ctrl-C and Ctrl-\ are for the command alone, whose end launch_wait() awaits. */
+void launch_ignore_keys(const struct launch *launch);
+/* Whether the command has ended by an error or a signal: `text` says which. */
+bool launch_has_failed(const struct launch *launch, char *text, size_t size);
 /* Waits for the command to end and returns its status of waitpid; 0: there is none. The caller ends `python`. */
-int launch_wait(const struct launch *launch);
+int launch_wait(struct launch *launch);
 
 #endif

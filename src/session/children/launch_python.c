@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/files/program_files.h"
 #include "src/base/text.h"
 
-enum { PATH_SIZE = 4096, NEWS_SIZE = 4096 };
+enum { NEWS_SIZE = 4096 };
 
 #define READ_EVERY_NS (200 * NS_PER_MS)
 /* A command that has started no Python for so long is reported: a script may first prepare its data. */
@@ -40,26 +41,6 @@ static char find_isolation(char *const *word)
 	return '\0';
 }
 
-/* The first of the two folders that has `file`, relative to pmtop's program; NULL: neither, or out of memory. */
-static char *find_folder(const char *installed, const char *built, const char *file)
-{
-	char program[PATH_SIZE], path[PATH_SIZE + 64];
-	const char *const folders[] = { installed, built };
-	ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-	if (length <= 0)
-		return NULL;
-	program[length] = '\0';
-	*strrchr(program, '/') = '\0';
-	for (size_t i = 0; i < 2; i++) {
-		snprintf(path, sizeof path, "%s/%s/%s", program, folders[i], file);
-		if (access(path, R_OK) == 0) {
-			path[strlen(path) - strlen(file) - 1] = '\0';
-			return realpath(path, NULL);
-		}
-	}
-	return NULL;
-}
-
 static char *make_path(const char *folder)
 {
 	const char *before = getenv("PYTHONPATH");
@@ -74,7 +55,7 @@ static char *make_path(const char *folder)
 void launch_python_prepare(struct launch_python *python, char *const *command, const char *folder, int64_t now_ns)
 {
 	const char *slash = strrchr(command[0], '/'), *name = slash ? slash + 1 : command[0];
-	char *hook = find_folder("../share/pmtop/python/launch", "../src/python/launch", "sitecustomize.py");
+	char *hook = program_folder("../share/pmtop/python/launch", "../src/python/launch", "sitecustomize.py");
 	*python = (struct launch_python){ .fd = -1, .begun_ns = now_ns };
 	text_clean(python->name, sizeof python->name, name, strlen(name));
 	python->path = hook ? make_path(hook) : NULL;
@@ -82,7 +63,7 @@ void launch_python_prepare(struct launch_python *python, char *const *command, c
 	if (!python->path)
 		return;
 	python->isolation = is_python(name) ? find_isolation(command + 1) : '\0';
-	python->package = find_folder("../share/pmtop/python/site", "python/site", "pmtop/torch.py");
+	python->package = program_folder("../share/pmtop/python/site", "python/site", "pmtop/torch.py");
 	if (!folder[0] || asprintf(&python->report, "%s/launch-%d.txt", folder, (int)getpid()) < 0)
 		python->report = NULL;
 	else

@@ -216,3 +216,28 @@ void py_layout_version(const struct py_layout *layout, char out[PY_VERSION_SIZE]
 		snprintf(
 			out + used, (size_t)(PY_VERSION_SIZE - used), ".%u%s", layout->patch, layout->is_free_threaded ? "t" : "");
 }
+
+/* Include/internal/pycore_stackref.h of CPython */
+uint64_t py_layout_object(const struct py_layout *layout, uint64_t word)
+{
+	return layout->minor < 14 ? word : py_layout_is_index(layout, word) ? 0 : word & ~UINT64_C(3);
+}
+
+bool py_layout_is_index(const struct py_layout *layout, uint64_t word)
+{
+	return layout->minor >= 14 && (word & 3) == 3;
+}
+
+/* Include/refcount.h: since 3.14, half of the word has flags, and 16 bits that must be 0. */
+uint64_t py_layout_references(const struct py_layout *layout, uint64_t word)
+{
+	if (layout->minor >= 14)
+		return (word >> 32 & 0xffff) == 0 ? word & UINT32_MAX : 0;
+	return word <= UINT32_MAX ? word : 0;
+}
+
+/* Since 3.14 a tuple has its hash before them. */
+uint32_t py_layout_tuple_items(const struct py_layout *layout)
+{
+	return layout->object_size + (layout->minor >= 14 ? 16 : 8);
+}

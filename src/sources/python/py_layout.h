@@ -55,6 +55,15 @@ struct py_layout {
 
 /* "3.11.7", "3.13.0t". Up to 3.10 a process does not reveal its patch release: "3.10". */
 void py_layout_version(const struct py_layout *layout, char out[PY_VERSION_SIZE]);
+/* The object that a word of a frame refers to: since 3.14 the lowest two bits are tags. 0: none. */
+uint64_t py_layout_object(const struct py_layout *layout, uint64_t word);
+/* Whether such a word is an int without an object. */
+bool py_layout_is_index(const struct py_layout *layout, uint64_t word);
+/* References to an object, from its first word, of immortal ones a large number; 0: the memory of a freed object. Not
+ * of free-threaded builds. */
+uint64_t py_layout_references(const struct py_layout *layout, uint64_t word);
+/* The offset of a tuple's items. */
+uint32_t py_layout_tuple_items(const struct py_layout *layout);
 /* The layout of 3.8 to 3.12, by minor version. UNSUPPORTED: another version. */
 enum status py_layout_known(unsigned minor, struct py_layout *out, struct reason *why_not);
 /* The layout from the words at the start of _PyRuntime. NOT_FOUND: they are not debug offsets; DAMAGED: they are

@@ -9,12 +9,12 @@ enum storage {
 	DICT_AT_OFFSET, /* tp_dictoffset; also used in later versions for classes derived from a C class */
 	VALUES_OR_DICT, /* 3.11: two words before the object, one of which is set */
 	TAGGED_WORD,    /* 3.12: one word, whose lowest bit means that it points to the values, one byte before them */
-	VALUES_WITHIN,  /* 3.13: after its header, if their own header says so; a dict may share them */
+	VALUES_WITHIN,  /* since 3.13: after its other fields, if their own header says so; a dict may share them */
 };
 
 /* From CPython: Include/cpython/object.h (types), Include/cpython/dictobject.h,
  * Include/internal/pycore_{object,dict,frame}.h, Objects/dict-common.h (3.8 and 3.9) and Objects/dictobject.c (3.10)
- * for the keys; checked against the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0. */
+ * for the keys; checked against the headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0, 3.14.10 and 3.15.2. */
 static const struct objects {
 	unsigned minor;
 	enum storage storage;
@@ -32,6 +32,8 @@ static const struct objects {
 	{ 11, VALUES_OR_DICT, 872, 24, 32, 0, true, false },
 	{ 12, TAGGED_WORD, 880, 24, 32, 0, true, true },
 	{ 13, VALUES_WITHIN, 880, 24, 32, 8, true, true },
+	{ 14, VALUES_WITHIN, 880, 24, 32, 8, true, true },
+	{ 15, VALUES_WITHIN, 888, 24, 32, 8, true, true },
 };
 
 /* The same in all of them. */
@@ -40,23 +42,26 @@ enum {
 	TYPE = 8,
 	SIZE = 16,
 	TYPE_NAME = 24,
+	TYPE_BASIC_SIZE = 32,
 	TYPE_FLAGS = 168,
+	TYPE_NEXT = 224,
 	TYPE_DICT = 264,
 	TYPE_DICT_OFFSET = 288,
 	TYPE_MRO = 344,
 	DICT_KEYS = 32,
 	DICT_VALUES = 40,
-	TUPLE_ITEMS = 24,
 	RANGE_LENGTH = 40,
 	STR_STATE = 32,
 	MANAGED_VALUES = -32,
 	MANAGED_DICT = -24,
 	HAS_VALUES_WITHIN = 1 << 2,
+	IS_HEAP_TYPE = 1 << 9,
 	HAS_MANAGED_DICT = 1 << 4, /* Py_TPFLAGS_INLINE_VALUES, Py_TPFLAGS_MANAGED_DICT */
 };
 enum {
-	BASES_MAX = 16,
 	NAME_CELLS_MAX = 64,
+	TEXT_HEAD_MAX = 56, /* of a compact ASCII str */
+	KEYS_AT_ONCE = 64,
 	KEYS_MAX = 512,
 	KEYS_SIZE_MAX = 1 << 16,
 	DICT_OFFSET_MAX = 4096,
@@ -77,8 +82,9 @@ enum status py_objects_known(const struct py_location *location, struct reason *
 	py_layout_version(&location->layout, version);
 	if (!objects_of(&location->layout))
 		return reason_set(why_not, STATUS_UNSUPPORTED, NULL,
-			"pmtop cannot read objects of Python %s (only 3.%u to 3.%u)", version, known[0].minor,
-			known[sizeof known / sizeof *known - 1].minor);
+			"pmtop cannot read objects of Python %s (only 3.%u to 3.%u%s)", version, known[0].minor,
+			known[sizeof known / sizeof *known - 1].minor,
+			location->layout.is_free_threaded ? ", not free-threaded" : "");
 	for (size_t i = 0; i < PY_TYPES_NEEDED; i++)
 		if (!location->types[i])
 			return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "this Python %s does not export its types", version);
@@ -101,19 +107,23 @@ bool py_is(const struct py_process *process, uint64_t object, enum py_type type)
 		found == process->location.types[type];
 }
 
+/* `bytes`: of a str of this length. */
+static bool is_text_in(const struct py_process *process, const unsigned char *bytes, const char *text, size_t length)
+{
+	uint32_t state;
+	memcpy(&state, bytes + STR_STATE, sizeof state);
+	bool is_ascii = (state >> 5 & 1) && (state >> 6 & 1); /* compact, and ASCII */
+	return word_at(bytes, TYPE) == process->location.types[PY_STR] && word_at(bytes, SIZE) == length && is_ascii &&
+		memcmp(bytes + process->location.layout.text_ascii, text, length) == 0;
+}
+
+/* A shorter one, behind which no memory is, is another one. */
 bool py_is_text(const struct py_process *process, uint64_t object, const char *text)
 {
-	const struct py_layout *layout = &process->location.layout;
-	unsigned char head[STR_STATE + 4];
-	char found[NAME_CELLS_MAX];
-	size_t length = strlen(text);
-	uint32_t state;
-	if (length > sizeof found || !object || !remote_read(process->pid, object, head, sizeof head))
-		return false;
-	memcpy(&state, head + STR_STATE, sizeof state);
-	bool is_ascii = (state >> 5 & 1) && (state >> 6 & 1); /* compact, and ASCII */
-	return word_at(head, TYPE) == process->location.types[PY_STR] && word_at(head, SIZE) == length && is_ascii &&
-		remote_read(process->pid, object + layout->text_ascii, found, length) && memcmp(found, text, length) == 0;
+	unsigned char found[TEXT_HEAD_MAX + NAME_CELLS_MAX];
+	size_t length = strlen(text), head = process->location.layout.text_ascii;
+	return length <= NAME_CELLS_MAX && head <= TEXT_HEAD_MAX && object &&
+		remote_read(process->pid, object, found, head + length) && is_text_in(process, found, text, length);
 }
 
 bool py_text_read(const struct py_process *process, uint64_t object, char *out, size_t size)
@@ -189,11 +199,15 @@ bool py_size_read(const struct py_process *process, uint64_t object, uint64_t *o
 
 size_t py_items_read(const struct py_process *process, uint64_t tuple, uint64_t *out, size_t max)
 {
-	uint64_t size;
-	if (!py_is(process, tuple, PY_TUPLE) || !py_size_read(process, tuple, &size))
+	uint64_t head[SIZE / 8 + 1];
+	if (!tuple || !remote_read(process->pid, tuple, head, sizeof head) ||
+		head[TYPE / 8] != process->location.types[PY_TUPLE])
 		return 0;
+	uint64_t size = head[SIZE / 8];
 	size_t count = size < max ? size : max;
-	return remote_read(process->pid, tuple + TUPLE_ITEMS, out, count * sizeof *out) ? count : 0;
+	return remote_read(process->pid, tuple + py_layout_tuple_items(&process->location.layout), out, count * sizeof *out)
+		? count
+		: 0;
 }
 
 /* Up to 3.11 it holds index, start, step and length; since then start, step and length of the rest. */
@@ -245,19 +259,43 @@ static bool read_keys(const struct py_process *process, uint64_t address, size_t
 	return true;
 }
 
+/* Which of these strs equals the name; `count`: none. Mostly one system call. */
+static size_t find_text(const struct py_process *process, const uint64_t *texts, size_t count, const char *name)
+{
+	struct remote_piece pieces[KEYS_AT_ONCE];
+	unsigned char found[KEYS_AT_ONCE][TEXT_HEAD_MAX + NAME_CELLS_MAX];
+	size_t length = strlen(name), head = process->location.layout.text_ascii, pieces_count = 0, i;
+	if (length > NAME_CELLS_MAX || head > TEXT_HEAD_MAX)
+		return count;
+	for (i = 0; i < count; i++) {
+		memset(found[i], 0, sizeof found[i]);
+		if (texts[i])
+			pieces[pieces_count++] = (struct remote_piece){ texts[i], found[i], head + length };
+	}
+	bool is_read = remote_read_pieces(process->pid, pieces, pieces_count);
+	for (i = 0; i < count; i++)
+		if (texts[i] && (is_read ? is_text_in(process, found[i], name, length) : py_is_text(process, texts[i], name)))
+			break;
+	return i;
+}
+
 static bool find_key(
 	const struct py_process *process, const struct keys *keys, const char *name, size_t *index, struct py_guard *guard)
 {
 	unsigned char entries[KEYS_MAX * 24];
+	uint64_t texts[KEYS_MAX];
 	uint32_t key_at = keys->entry_size == 24 ? 8 : 0;
 	if (!remote_read(process->pid, keys->entries, entries, keys->count * keys->entry_size))
 		return false;
-	for (size_t i = 0; i < keys->count; i++) {
-		uint64_t key = word_at(entries, i * keys->entry_size + key_at);
-		if (!py_is_text(process, key, name))
+	for (size_t i = 0; i < keys->count; i++)
+		texts[i] = word_at(entries, i * keys->entry_size + key_at);
+	for (size_t at = 0; at < keys->count; at += KEYS_AT_ONCE) {
+		size_t now = keys->count - at < KEYS_AT_ONCE ? keys->count - at : KEYS_AT_ONCE,
+			   i = find_text(process, texts + at, now, name);
+		if (i == now)
 			continue;
-		*index = i;
-		*guard = (struct py_guard){ keys->entries + i * keys->entry_size + key_at, key };
+		*index = at + i;
+		*guard = (struct py_guard){ keys->entries + *index * keys->entry_size + key_at, texts[*index] };
 		return true;
 	}
 	return false;
@@ -377,9 +415,11 @@ static bool find_managed(const struct py_process *process, uint64_t object, uint
 	} else if (objects->storage == TAGGED_WORD && (dict & 1)) {
 		values = dict + 1;
 	} else if (!dict && (flags & HAS_VALUES_WITHIN)) {
-		if (!remote_read(process->pid, object + HEADER, within, sizeof within))
+		uint64_t size;
+		if (!remote_word(process->pid, type + TYPE_BASIC_SIZE, &size) || size < HEADER || size > DICT_OFFSET_MAX ||
+			!remote_read(process->pid, object + size, within, sizeof within))
 			return false;
-		values = within[3] ? object + HEADER : 0; /* struct _dictvalues: capacity, size, embedded, valid */
+		values = within[3] ? object + size : 0; /* struct _dictvalues: capacity, size, embedded, valid */
 	}
 	return values ? find_in_values(process, keys, values, name, out) : find_in_dict(process, dict, name, out);
 }
@@ -423,17 +463,46 @@ static bool is_called(const struct py_process *process, uint64_t type, const cha
 		remote_read(process->pid, at, found, size) && memcmp(found, name, size) == 0;
 }
 
-bool py_is_derived(const struct py_process *process, uint64_t object, const char *name)
+size_t py_bases_read(const struct py_process *process, uint64_t type, uint64_t out[PY_BASES_MAX])
 {
-	uint64_t type, order, classes[BASES_MAX];
-	if (!object || !remote_word(process->pid, object + TYPE, &type) || !type ||
-		!remote_word(process->pid, type + TYPE_MRO, &order))
-		return false;
-	size_t count = py_items_read(process, order, classes, BASES_MAX);
+	uint64_t order;
+	return type && remote_word(process->pid, type + TYPE_MRO, &order) ? py_items_read(process, order, out, PY_BASES_MAX)
+																	  : 0;
+}
+
+bool py_has_base(const struct py_process *process, const uint64_t *bases, size_t count, const char *name)
+{
 	for (size_t i = 0; i < count; i++)
-		if (is_called(process, classes[i], name))
+		if (is_called(process, bases[i], name))
 			return true;
 	return false;
+}
+
+/* Since 3.12, types that are not on the heap have their dict elsewhere. */
+bool py_is_iterator_class(const struct py_process *process, uint64_t type)
+{
+	uint64_t bases[PY_BASES_MAX], next, flags, dict;
+	size_t count = py_bases_read(process, type, bases);
+	if (!remote_word(process->pid, type + TYPE_NEXT, &next) || !next)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		struct py_attribute attribute = { .slot = 0 };
+		if (!remote_word(process->pid, bases[i] + TYPE_FLAGS, &flags))
+			return false;
+		bool is_found = flags & IS_HEAP_TYPE ? remote_word(process->pid, bases[i] + TYPE_DICT, &dict) &&
+				find_in_dict(process, dict, "__next__", &attribute)
+											 : remote_word(process->pid, bases[i] + TYPE_NEXT, &next) && next;
+		if (is_found)
+			return true;
+	}
+	return false;
+}
+
+bool py_is_derived(const struct py_process *process, uint64_t object, const char *name)
+{
+	uint64_t type, bases[PY_BASES_MAX];
+	return object && remote_word(process->pid, object + TYPE, &type) &&
+		py_has_base(process, bases, py_bases_read(process, type, bases), name);
 }
 
 bool py_is_exactly(const struct py_process *process, uint64_t object, const char *module, const char *name)

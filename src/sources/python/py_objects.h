@@ -1,4 +1,4 @@
-/* py_objects.h: reads objects of a running CPython (3.8 to 3.13, with its GIL): their types, ints, sizes, and the
+/* py_objects.h: reads objects of a running CPython (3.8 to 3.15, with its GIL): their types, ints, sizes, and the
  * addresses of attributes. Private to src/sources/python.
  *
  * Python keeps running meanwhile: every result was true at some moment. A caller that reads an address again checks
@@ -9,7 +9,7 @@
 #include "src/sources/python/py_walk.h"
 
 /* The size of an int below 2^60: header, type, digit count, and two digits. */
-enum { PY_INT_SIZE = 32, PY_GUARDS_MAX = 6, PY_ENTRIES_MAX = 1024 };
+enum { PY_INT_SIZE = 32, PY_GUARDS_MAX = 6, PY_ENTRIES_MAX = 1024, PY_BASES_MAX = 16 };
 
 /* A word that must not change. */
 struct py_guard {
@@ -39,6 +39,11 @@ enum status py_objects_known(const struct py_location *location, struct reason *
 bool py_is(const struct py_process *process, uint64_t object, enum py_type type);
 /* Whether its class has this name, in any module, or is derived from such a class. */
 bool py_is_derived(const struct py_process *process, uint64_t object, const char *name);
+/* The classes that a class is derived from, and itself. */
+size_t py_bases_read(const struct py_process *process, uint64_t type, uint64_t out[PY_BASES_MAX]);
+bool py_has_base(const struct py_process *process, const uint64_t *bases, size_t count, const char *name);
+/* Whether instances of this class have __next__: a class without may have tp_iternext, which then refuses. */
+bool py_is_iterator_class(const struct py_process *process, uint64_t type);
 /* Whether its class is this class of this module. */
 bool py_is_exactly(const struct py_process *process, uint64_t object, const char *module, const char *name);
 bool py_attribute_find(const struct py_process *process, uint64_t object, const char *name, struct py_attribute *out);

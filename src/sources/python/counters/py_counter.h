@@ -1,5 +1,6 @@
 /* py_counter.h: counts from outside how many batches torch DataLoaders have delivered: reads each iterator's own
- * count (_num_yielded) in the process's memory. It neither stops nor writes to the process. CPython 3.8 to 3.13.
+ * count (_num_yielded) in the process's memory. It neither stops nor writes to the process. CPython 3.8 to 3.15 with
+ * its GIL.
  *
  * An iterator is found on the stack (py_counter_note): in its __next__, or once a second among a frame's locals;
  * then it is polled without the stack. The count includes the batch in progress. An epoch that ends before its

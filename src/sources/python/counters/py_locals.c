@@ -4,7 +4,7 @@
 #include "src/sources/python/remote.h"
 
 /* From CPython's Include/internal/pycore_frame.h, Include/cpython/{code,genobject,frameobject}.h; checked against the
- * headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0. */
+ * headers of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0, 3.14.10 and 3.15.2. */
 static const struct locals {
 	unsigned minor;
 	uint32_t first;                   /* PyFrameObject.f_localsplus; _PyInterpreterFrame.localsplus */
@@ -20,6 +20,8 @@ static const struct locals {
 	{ 11, 72, PY_NOWHERE, 76, 68, 96, 80, 75 },
 	{ 12, 72, PY_NOWHERE, 72, 64, 96, 72, 67 },
 	{ 13, 72, PY_NOWHERE, 72, 64, 96, 72, 67 },
+	{ 14, 80, PY_NOWHERE, 72, 64, 96, 72, 67 },
+	{ 15, 80, PY_NOWHERE, 72, 64, 96, 72, 67 },
 };
 
 static const struct locals *locals_of(const struct py_layout *layout)
@@ -62,8 +64,12 @@ static bool read_words(
 		{ at->frame + locals->first + 8 * first, out, count * sizeof *out },
 		{ at->frame + layout->frame_code, &code[1], sizeof code[1] },
 	};
-	return at->code && remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) &&
-		code[0] == at->code && code[1] == at->code;
+	if (!at->code || !remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) ||
+		py_layout_object(layout, code[0]) != at->code || py_layout_object(layout, code[1]) != at->code)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		out[i] = py_layout_object(layout, out[i]);
+	return true;
 }
 
 size_t py_locals_read(const struct py_process *process, const struct py_activation *at, uint64_t out[PY_LOCALS_MAX])
@@ -105,19 +111,29 @@ bool py_generator_frame(const struct py_process *process, uint64_t generator, st
 	const struct py_layout *layout = &process->location.layout;
 	const struct locals *locals = locals_of(layout);
 	struct py_activation found;
-	signed char state;
-	if (!locals || !py_is(process, generator, PY_GENERATOR))
+	if (!locals)
 		return false;
 	if (locals->generator_state == PY_NOWHERE) {
-		if (!remote_word(process->pid, generator + locals->generator_frame, &found.frame) || !found.frame)
+		if (!py_is(process, generator, PY_GENERATOR) ||
+			!remote_word(process->pid, generator + locals->generator_frame, &found.frame) || !found.frame ||
+			!remote_word(process->pid, found.frame + layout->frame_code, &found.code))
 			return false;
 	} else {
+		signed char state;
+		uint64_t type;
 		found.frame = generator + locals->generator_frame;
-		/* Above 0 (FRAME_EXECUTING) it has ended. */
-		if (!remote_read(process->pid, generator + locals->generator_state, &state, sizeof state) || state > 0)
+		const struct remote_piece pieces[] = {
+			{ generator + layout->object_type, &type, sizeof type },
+			{ generator + locals->generator_state, &state, sizeof state },
+			{ found.frame + layout->frame_code, &found.code, sizeof found.code },
+		};
+		/* Above FRAME_EXECUTING it has ended. */
+		if (!generator || !remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) ||
+			type != process->location.types[PY_GENERATOR] || state > (layout->minor >= 15 ? 4 : 0))
 			return false;
 	}
-	if (!remote_word(process->pid, found.frame + layout->frame_code, &found.code) || !found.code)
+	found.code = py_layout_object(layout, found.code);
+	if (!found.code)
 		return false;
 	*out = found;
 	return true;

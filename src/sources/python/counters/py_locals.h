@@ -1,4 +1,4 @@
-/* py_locals.h: local variables of frames of a running CPython (3.8 to 3.13, with its GIL), and frames of suspended
+/* py_locals.h: local variables of frames of a running CPython (3.8 to 3.15, with its GIL), and frames of suspended
  * generators. Private to src/sources/python. */
 #ifndef PMTOP_SOURCES_PYTHON_COUNTERS_PY_LOCALS_H
 #define PMTOP_SOURCES_PYTHON_COUNTERS_PY_LOCALS_H

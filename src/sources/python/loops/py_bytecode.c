@@ -331,7 +331,12 @@ static bool find_arguments(const struct graph *graph, int call, uint32_t count, 
 
 static uint32_t constant_at(const struct graph *graph, int first, int end)
 {
-	return end == first + 1 && graph->all[first].role == PY_ROLE_CONSTANT ? graph->all[first].argument : PY_NO_INDEX;
+	const struct instruction *instruction = &graph->all[first];
+	if (end != first + 1)
+		return PY_NO_INDEX;
+	if (instruction->role == PY_ROLE_SMALL_INT && instruction->argument < 256)
+		return PY_SMALL_INT | instruction->argument;
+	return instruction->role == PY_ROLE_CONSTANT ? instruction->argument : PY_NO_INDEX;
 }
 
 static uint32_t callee_at(const struct graph *graph, int at)

@@ -14,6 +14,8 @@
 
 enum { PY_BYTES_MAX = 1 << 18, PY_CODE_LOOPS_MAX = 128, PY_STORES_MAX = 256, PY_NO_LOOP = -1 };
 #define PY_NO_INDEX UINT32_MAX
+/* In place of the index of a constant: an int itself, below 256. */
+#define PY_SMALL_INT UINT32_C(0x80000000)
 
 /* What a `for` iterates over, where its code is one call of a global by its name, or one local. */
 struct py_iterated {

@@ -31,8 +31,8 @@ static enum py_class find_class(const struct py_process *process, uint64_t objec
 	static const struct {
 		enum py_type type;
 		enum py_class class;
-	} fixed[] = { { PY_INT, PY_CLASS_INT }, { PY_STR, PY_CLASS_NONE }, { PY_DICT, PY_CLASS_NONE },
-		{ PY_LIST, PY_CLASS_NONE }, { PY_TUPLE, PY_CLASS_NONE }, { PY_FLOAT, PY_CLASS_NONE },
+	} fixed[] = { { PY_INT, PY_CLASS_INT }, { PY_STR, PY_CLASS_TEXT }, { PY_DICT, PY_CLASS_NONE },
+		{ PY_LIST, PY_CLASS_LIST_ITSELF }, { PY_TUPLE, PY_CLASS_TUPLE_ITSELF }, { PY_FLOAT, PY_CLASS_NONE },
 		{ PY_RANGE_ITERATOR, PY_CLASS_RANGE }, { PY_ENUMERATE, PY_CLASS_ENUMERATE },
 		{ PY_LIST_ITERATOR, PY_CLASS_LIST }, { PY_TUPLE_ITERATOR, PY_CLASS_TUPLE },
 		{ PY_SEQUENCE_ITERATOR, PY_CLASS_SEQUENCE }, { PY_LIST_REVERSED, PY_CLASS_LIST_REVERSED },
@@ -46,14 +46,16 @@ static enum py_class find_class(const struct py_process *process, uint64_t objec
 		return PY_CLASS_NONE;
 	if (py_is_derived(process, object, "tqdm"))
 		return PY_CLASS_BAR;
-	if (py_state_is_holder(process, object))
+	if (py_state_is_holder(process, type))
 		return PY_CLASS_HOLDER;
 	if (!next)
+		return py_has_base(process, &type, 1, "bytes") ? PY_CLASS_TEXT : PY_CLASS_NONE;
+	if (!py_is_iterator_class(process, type))
 		return PY_CLASS_NONE;
 	return py_is_loader_iterator(process, object) ? PY_CLASS_LOADER : class_by_name(process, type);
 }
 
-static enum py_class class_of_type(struct py_classes *classes, uint64_t object, uint64_t type)
+enum py_class py_class_of_type(struct py_classes *classes, uint64_t object, uint64_t type)
 {
 	if (!type || type % 8)
 		return PY_CLASS_NONE;
@@ -74,11 +76,19 @@ enum py_class py_class_of(struct py_classes *classes, uint64_t object)
 {
 	uint64_t type;
 	return can_be_object(object) && remote_word(classes->process->pid, object + TYPE, &type)
-		? class_of_type(classes, object, type)
+		? py_class_of_type(classes, object, type)
 		: PY_CLASS_NONE;
 }
 
-/* One address that is stale and unmapped makes the whole read fail. */
+/* One address that is stale and unmapped makes the whole read fail: then it is read in halves. */
+static void read_types(const struct py_process *process, struct remote_piece *pieces, size_t count)
+{
+	if (count == 0 || remote_read_pieces(process->pid, pieces, count) || count == 1)
+		return;
+	read_types(process, pieces, count / 2);
+	read_types(process, pieces + count / 2, count - count / 2);
+}
+
 static void classes_of_batch(struct py_classes *classes, const uint64_t *objects, size_t count, enum py_class *out)
 {
 	struct remote_piece pieces[BATCH];
@@ -89,9 +99,9 @@ static void classes_of_batch(struct py_classes *classes, const uint64_t *objects
 		if (can_be_object(objects[i]))
 			pieces[pieces_count++] = (struct remote_piece){ objects[i] + TYPE, &types[i], sizeof types[i] };
 	}
-	bool is_read = remote_read_pieces(classes->process->pid, pieces, pieces_count);
+	read_types(classes->process, pieces, pieces_count);
 	for (size_t i = 0; i < count; i++)
-		out[i] = is_read ? class_of_type(classes, objects[i], types[i]) : py_class_of(classes, objects[i]);
+		out[i] = py_class_of_type(classes, objects[i], types[i]);
 }
 
 void py_classes_of(struct py_classes *classes, const uint64_t *objects, size_t count, enum py_class *out)
@@ -102,5 +112,5 @@ void py_classes_of(struct py_classes *classes, const uint64_t *objects, size_t c
 
 bool py_class_is_iterator(enum py_class class)
 {
-	return class != PY_CLASS_NONE && class != PY_CLASS_INT && class != PY_CLASS_BAR && class != PY_CLASS_HOLDER;
+	return class >= PY_CLASS_ITERATOR && class != PY_CLASS_BAR && class != PY_CLASS_HOLDER;
 }

@@ -8,8 +8,12 @@
 enum { PY_CLASSES_RETAINED = 256 };
 
 enum py_class {
-	PY_CLASS_NONE,     /* nothing of interest */
-	PY_CLASS_INT,      /* no iterator */
+	PY_CLASS_NONE, /* nothing of interest */
+	PY_CLASS_INT,  /* no iterator */
+	/* No iterators. Since 3.15 a loop over one has it on the value stack, and then an index (virtual iterators). */
+	PY_CLASS_LIST_ITSELF,
+	PY_CLASS_TUPLE_ITSELF,
+	PY_CLASS_TEXT,
 	PY_CLASS_ITERATOR, /* of a type without a known position */
 	PY_CLASS_LOADER,
 	PY_CLASS_RANGE,
@@ -41,6 +45,8 @@ struct py_classes {
 
 /* The address may hold anything. */
 enum py_class py_class_of(struct py_classes *classes, uint64_t object);
+/* Of an object of this type. */
+enum py_class py_class_of_type(struct py_classes *classes, uint64_t object, uint64_t type);
 /* The same of many, mostly with one system call. */
 void py_classes_of(struct py_classes *classes, const uint64_t *objects, size_t count, enum py_class *out);
 bool py_class_is_iterator(enum py_class class);

@@ -6,7 +6,7 @@
 #include "src/sources/python/remote.h"
 
 /* Offsets in iterators: Objects/{rangeobject,enumobject,listobject,tupleobject,
- * iterobject}.c, Python/bltinmodule.c and Modules/itertoolsmodule.c of CPython; the same in 3.8 to 3.13. */
+ * iterobject}.c, Python/bltinmodule.c and Modules/itertoolsmodule.c of CPython; the same in 3.8 to 3.15. */
 enum { INNER = 16, PARTS_OF_MAP = 16, PARTS_OF_ZIP = 24, INNER_OF_ENUMERATE = 24 };
 enum { DEPTH_MAX = 4, PARTS_MAX = 8, REFERENCES_MAX = INT32_MAX };
 #define COUNT_IS_SLOW ((uint64_t)INT64_MAX)
@@ -20,50 +20,12 @@ enum form {
 	FORM_INDEX_DOWN,  /* the same */
 	FORM_COUNT,       /* next number */
 	FORM_ISLICE,      /* iterator, next index to deliver, stop, step, items taken */
+	/* Since 3.15, no object but two entries of a value stack: what it iterates over, next index. */
+	FORM_VIRTUAL,
 	FORMS
 };
 
-static const unsigned char form_words[FORMS] = { 2, 6, 5, 4, 4, 3, 7 };
-
-/* -- which object -- */
-
-/* Each running `for` has its iterator on the value stack, the outermost at the bottom, and so has a running `yield
- * from`. What lies above those of the running loops may be stale. */
-bool py_iterator_find(struct py_iterators *iterators, const struct py_loop_frame *frame, int loop, size_t *entry)
-{
-	const struct py_bytecode *bytecode = frame->code->bytecode;
-	enum py_class classes[PY_FRAME_STACK_MAX];
-	unsigned wanted = 0, found = 0;
-	py_classes_of(&iterators->classes, frame->stack, frame->stack_count, classes);
-	for (int at = loop; at != PY_NO_LOOP; at = bytecode->loops[at].parent)
-		wanted += bytecode->loops[at].is_for || bytecode->loops[at].is_delegation;
-	for (size_t i = 0; i < frame->stack_count && wanted > 0; i++) {
-		if (!py_class_is_iterator(classes[i]) || ++found < wanted)
-			continue;
-		*entry = i;
-		return true;
-	}
-	return false;
-}
-
-/* -- guards -- */
-
-bool py_loop_guard_word(struct py_loop_guards *guards, uint64_t address, uint64_t word)
-{
-	if (guards->word_count == PY_LOOP_WORDS)
-		return false;
-	guards->words[guards->word_count++] = (struct py_loop_word){ address, word };
-	return true;
-}
-
-bool py_loop_guard_place(struct py_loop_guards *guards, const struct py_loop_frame *frame, int loop, bool is_generator)
-{
-	if (guards->place_count == PY_LOOP_PLACES)
-		return false;
-	guards->places[guards->place_count++] =
-		(struct py_loop_place){ frame->at.frame, frame->at.code, frame->code->lines, loop, is_generator };
-	return true;
-}
+static const unsigned char form_words[FORMS] = { 2, 6, 5, 4, 4, 3, 7, 2 };
 
 /* -- positions in the words of an iterator -- */
 
@@ -82,13 +44,19 @@ static bool range_position(const struct py_loop_guards *guards, const uint64_t *
 	return true;
 }
 
-bool py_iterator_decode(
-	const struct py_loop_guards *guards, const uint64_t value[PY_LOOP_VALUE_WORDS], uint64_t *position)
+bool py_iterator_decode(const struct py_iterators *iterators, const struct py_loop_guards *guards,
+	const uint64_t value[PY_LOOP_VALUE_WORDS], uint64_t *position)
 {
 	const uint64_t *before = guards->value;
-	uint64_t found = 0;
+	const struct py_layout *layout = &iterators->process->location.layout;
+	uint64_t found = 0, references = py_layout_references(layout, value[0]);
+	if (guards->form == FORM_VIRTUAL) {
+		*position = value[1] >> 2;
+		return py_layout_object(layout, value[0]) == guards->type && py_layout_is_index(layout, value[1]) &&
+			*position <= INT32_MAX;
+	}
 	/* The memory of a freed object holds no reference count. */
-	if (value[0] == 0 || value[0] > REFERENCES_MAX || value[1] != guards->type)
+	if (references == 0 || references > REFERENCES_MAX || value[1] != guards->type)
 		return false;
 	switch ((enum form)guards->form) {
 	case FORM_RANGE_INDEX:
@@ -130,8 +98,9 @@ uint64_t py_iterator_length(
 	const struct py_iterators *iterators, const struct py_loop_guards *guards, uint64_t position)
 {
 	uint64_t length;
-	bool is_known = guards->form == FORM_INDEX && guards->origin == 0 &&
-		py_size_read(iterators->process, guards->value[3], &length) && length >= position;
+	uint64_t source = guards->form == FORM_VIRTUAL ? guards->type : guards->form == FORM_INDEX ? guards->value[3] : 0;
+	bool is_known =
+		source && guards->origin == 0 && py_size_read(iterators->process, source, &length) && length >= position;
 	return is_known ? length : 0;
 }
 
@@ -139,6 +108,7 @@ uint64_t py_iterator_length(
 
 struct measuring {
 	struct py_iterators *iterators;
+	enum py_class class;
 	const struct py_loop_frame *frame; /* NULL: unknown */
 	const struct py_code_loop *loop;
 	unsigned depth;
@@ -148,19 +118,11 @@ struct measuring {
 
 static void measure(const struct measuring *at, uint64_t object, struct py_loop *out);
 
-static bool is_call_of(const struct measuring *at, const char *name)
+static const struct py_loop_call *call_of(const struct measuring *at, const char *name)
 {
-	uint64_t found;
-	return at->loop && at->loop->iterated.callee != PY_NO_INDEX &&
-		py_loop_item(at->iterators->process, at->frame->code->names, at->loop->iterated.callee, &found) &&
-		py_is_text(at->iterators->process, found, name);
-}
-
-static bool constant_of(const struct measuring *at, uint32_t index, uint64_t *out)
-{
-	uint64_t found;
-	return index != PY_NO_INDEX && py_loop_item(at->iterators->process, at->frame->code->constants, index, &found) &&
-		py_int_read(at->iterators->process, found, out);
+	const struct py_loop_call *call =
+		at->loop ? &at->frame->code->calls[at->loop - at->frame->code->bytecode->loops] : NULL;
+	return call && strcmp(call->callee, name) == 0 ? call : NULL;
 }
 
 /* The range object itself, if the loop is over a local that still has it. */
@@ -171,7 +133,7 @@ static bool origin_of_local(const struct measuring *at, const uint64_t *value, u
 	uint32_t local = at->loop ? at->loop->iterated.local : PY_NO_INDEX;
 	if (local == PY_NO_INDEX || local >= at->frame->local_count)
 		return false;
-	object = at->frame->locals[local];
+	object = at->frame->objects[local];
 	if (!py_is(process, object, PY_RANGE) || !remote_read(process->pid, object + INNER, items, sizeof items) ||
 		!py_int_read(process, items[0], &start) || !py_int_read(process, items[2], &step) ||
 		!py_int_read(process, items[3], &length) || step != value[3] || start + step * length != range_end(value))
@@ -184,51 +146,41 @@ static bool origin_of_range(const struct measuring *at, const uint64_t *value, u
 {
 	if (origin_of_local(at, value, out))
 		return true;
-	if (!is_call_of(at, "range") || at->loop->iterated.has_keywords)
+	const struct py_loop_call *call = call_of(at, "range");
+	if (!call || at->loop->iterated.has_keywords)
 		return false;
-	if (at->loop->iterated.argument_count == 1) {
-		*out = 0;
-		return value[3] == 1;
-	}
-	return constant_of(at, at->loop->iterated.first, out);
+	*out = at->loop->iterated.argument_count == 1 ? 0 : call->first;
+	return at->loop->iterated.argument_count == 1 ? value[3] == 1 : call->has_first;
 }
 
-static bool origin_of_enumerate(const struct measuring *at, uint64_t *out)
+/* Of a call whose argument with this number is where it starts: 0 if it has fewer. */
+static bool origin_of_call(const struct measuring *at, const char *name, uint32_t number, uint64_t *out)
 {
-	if (!is_call_of(at, "enumerate"))
+	const struct py_loop_call *call = call_of(at, name);
+	if (!call || at->loop->iterated.argument_count > number)
 		return false;
-	if (at->loop->iterated.argument_count == 1) {
-		*out = 0;
-		return true;
-	}
-	return at->loop->iterated.argument_count == 2 && constant_of(at, at->loop->iterated.last, out);
-}
-
-static bool origin_of_count(const struct measuring *at, uint64_t *out)
-{
-	if (!is_call_of(at, "count") || at->loop->iterated.argument_count > 1)
-		return false;
-	*out = 0;
-	return at->loop->iterated.argument_count == 0 || constant_of(at, at->loop->iterated.last, out);
+	*out = at->loop->iterated.argument_count < number ? 0 : call->last;
+	return at->loop->iterated.argument_count < number || call->has_last;
 }
 
 /* -- kinds of iterators -- */
 
-/* Reads a source that holds its own position. */
+/* Reads a source that holds its own position. False: it is gone, and another object is at its address. */
 static bool set_source(const struct measuring *at, uint64_t object, enum form form, struct py_loop *out)
 {
 	struct py_loop_guards *guards = &out->guards;
 	guards->source = object;
 	guards->form = form;
-	if (!remote_read(at->iterators->process->pid, object, guards->value, form_words[form] * sizeof *guards->value))
+	if (!remote_read(at->iterators->process->pid, object, guards->value, form_words[form] * sizeof *guards->value) ||
+		py_class_of_type(&at->iterators->classes, object, guards->value[1]) != at->class)
 		return false;
 	guards->type = guards->value[1];
 	return true;
 }
 
-static void set_position(struct py_loop *out)
+static void set_position(const struct measuring *at, struct py_loop *out)
 {
-	out->has_position = py_iterator_decode(&out->guards, out->guards.value, &out->position);
+	out->has_position = py_iterator_decode(at->iterators, &out->guards, out->guards.value, &out->position);
 	if (!out->has_position)
 		out->guards.form = FORM_NONE;
 	if (!out->has_position || out->is_relative)
@@ -248,7 +200,7 @@ static void measure_range(const struct measuring *at, uint64_t object, struct py
 		if (out->is_relative)
 			out->guards.origin = value[2];
 	}
-	set_position(out);
+	set_position(at, out);
 	if (!has_index && out->has_position && !out->is_relative)
 		out->length = out->position + value[4];
 }
@@ -263,27 +215,52 @@ static void measure_indexed(const struct measuring *at, uint64_t object, enum fo
 		out->is_relative = !has_length;
 		out->guards.origin = has_length ? length : out->guards.value[2] + 1;
 	}
-	set_position(out);
+	set_position(at, out);
 	if (out->has_position && !out->is_relative && length >= out->position)
 		out->length = length;
+}
+
+static void measure_virtual(
+	const struct measuring *at, const struct py_loop_frame *frame, size_t entry, struct py_loop *out)
+{
+	struct py_loop_guards *guards = &out->guards;
+	uint64_t length;
+	out->object = guards->type = frame->objects[frame->local_count + entry];
+	out->kind = at->class == PY_CLASS_LIST_ITSELF ? PY_LOOP_LIST
+		: at->class == PY_CLASS_TUPLE_ITSELF      ? PY_LOOP_TUPLE
+												  : PY_LOOP_OTHER;
+	guards->source = py_loop_stack_slot(at->iterators->process, frame, entry);
+	guards->form = FORM_VIRTUAL;
+	/* The index of a text may count bytes. */
+	if (out->kind == PY_LOOP_OTHER || !py_size_read(at->iterators->process, out->object, &length) ||
+		!remote_read(at->iterators->process->pid, guards->source, guards->value, 2 * sizeof *guards->value)) {
+		guards->form = FORM_NONE;
+		return;
+	}
+	set_position(at, out);
+	out->length = out->has_position && length >= out->position ? length : 0;
 }
 
 static void measure_count(const struct measuring *at, uint64_t object, struct py_loop *out)
 {
 	if (!set_source(at, object, FORM_COUNT, out))
 		return;
-	out->is_relative = !origin_of_count(at, &out->guards.origin);
+	out->is_relative = !origin_of_call(at, "count", 1, &out->guards.origin) || at->loop->iterated.has_keywords;
 	if (out->is_relative)
 		out->guards.origin = out->guards.value[2];
-	set_position(out);
+	set_position(at, out);
 }
 
 /* What another iterator delivers. */
 static void measure_inner(const struct measuring *at, uint64_t object, struct py_loop *out)
 {
+	struct py_iterators *iterators = at->iterators;
 	*out = (struct py_loop){ .kind = PY_LOOP_OTHER };
 	if (at->depth < DEPTH_MAX)
-		measure(&(struct measuring){ .iterators = at->iterators, .depth = at->depth + 1, .is_moving = at->is_moving },
+		measure(&(struct measuring){ .iterators = iterators,
+					.class = py_class_of(&iterators->classes, object),
+					.depth = at->depth + 1,
+					.is_moving = at->is_moving },
 			object, out);
 	py_iterator_set_remaining(out);
 }
@@ -309,8 +286,8 @@ static void measure_islice(const struct measuring *at, uint64_t object, struct p
 	uint64_t stop = out->guards.value[4];
 	measure_inner(at, out->guards.value[2], &inner);
 	out->has_loader = inner.has_loader;
-	out->is_relative = !is_call_of(at, "islice") || at->loop->iterated.argument_count != 2;
-	set_position(out);
+	out->is_relative = !call_of(at, "islice") || at->loop->iterated.argument_count != 2;
+	set_position(at, out);
 	if (!out->has_position || out->is_relative)
 		return;
 	if (!inner.has_remaining) {
@@ -354,7 +331,7 @@ static void measure_enumerate(const struct measuring *at, uint64_t object, struc
 		return;
 	measure_inner(at, out->guards.value[3], &inner);
 	out->has_loader = inner.has_loader;
-	out->is_relative = !origin_of_enumerate(at, &out->guards.origin);
+	out->is_relative = !origin_of_call(at, "enumerate", 2, &out->guards.origin);
 	bool has_inner = inner.has_position && !inner.is_relative;
 	if (out->is_relative && has_inner) {
 		struct py_loop_guards guards = out->guards;
@@ -365,7 +342,7 @@ static void measure_enumerate(const struct measuring *at, uint64_t object, struc
 	}
 	if (out->is_relative)
 		out->guards.origin = out->guards.value[2];
-	set_position(out);
+	set_position(at, out);
 	if (out->has_position && !out->is_relative && inner.has_remaining && !at->is_moving && !inner.guards.is_moving) {
 		out->length = out->position + inner.remaining;
 		out->guards.has_inner_length = true;
@@ -407,29 +384,27 @@ static void measure_parts(const struct measuring *at, uint64_t object, uint32_t 
 
 /* -- generators -- */
 
-static bool attribute_int(const struct py_process *process, uint64_t object, const char *name, uint64_t *out)
-{
-	uint64_t value;
-	return py_attribute_get(process, object, name, &value) && py_int_read(process, value, out);
-}
+static const char initial_name[] = "initial", total_name[] = "total";
 
 /* tqdm's generator adds 1 to its local `n` behind the yield, so while it is suspended `n` lacks the item in progress.
  */
 static void measure_by_local(
-	const struct py_process *process, const struct py_loop_frame *frame, int loop, struct py_loop *out)
+	struct py_iterators *iterators, const struct py_loop_frame *frame, int loop, struct py_loop *out)
 {
+	const struct py_process *process = iterators->process;
 	const struct py_bytecode *bytecode = frame->code->bytecode;
 	uint64_t initial, value;
 	for (size_t i = 0; i < bytecode->store_count; i++) {
 		const struct py_loop_variable *variable = &frame->code->variables[i];
 		struct py_loop_guards *guards = &out->guards;
 		if (bytecode->stores[i].loop != loop || variable->is_cell || variable->local >= frame->local_count ||
-			strcmp(variable->name, "n") != 0 || !attribute_int(process, frame->locals[0], "initial", &initial) ||
-			!py_int_read(process, frame->locals[variable->local], &value) || value < initial)
+			strcmp(variable->name, "n") != 0 ||
+			!py_attributes_int(&iterators->attributes, frame->objects[0], initial_name, &initial) ||
+			!py_int_read(process, frame->objects[variable->local], &value) || value < initial)
 			continue;
 		guards->form = PY_FORM_INT;
 		guards->slot = py_loop_local_slot(process, frame, variable->local);
-		guards->source = frame->locals[variable->local];
+		guards->source = frame->objects[variable->local];
 		guards->origin = initial - 1;
 		guards->is_composite = true;
 		for (size_t at = 0; at < guards->place_count; at++)
@@ -442,56 +417,69 @@ static void measure_by_local(
 }
 
 static void measure_bar(
-	const struct py_process *process, const struct py_loop_frame *frame, int loop, struct py_loop *out)
+	struct py_iterators *iterators, const struct py_loop_frame *frame, int loop, struct py_loop *out)
 {
 	uint64_t total;
 	if ((!out->has_position || out->is_relative) && out->guards.place_count < PY_LOOP_PLACES)
-		measure_by_local(process, frame, loop, out);
+		measure_by_local(iterators, frame, loop, out);
 	if (!out->length && out->has_position && !out->is_relative &&
-		attribute_int(process, frame->locals[0], "total", &total) && total >= out->position)
+		py_attributes_int(&iterators->attributes, frame->objects[0], total_name, &total) && total >= out->position)
 		out->length = total;
+}
+
+bool py_iterator_generator(struct py_iterators *iterators, uint64_t generator, struct py_loop_frame *out)
+{
+	struct py_activation at;
+	if (!py_generator_frame(iterators->process, generator, &at))
+		return false;
+	const struct py_loop_code *code = py_loop_code_checked(iterators->codes, at.code);
+	if (!code || !code->bytecode || !py_loop_frame_read(iterators->process, &at, code, out))
+		return false;
+	py_loop_frame_classify(&iterators->classes, out);
+	return true;
 }
 
 /* A generator's position is that of its loop, if that yields once in each iteration, or of what it delegates to. */
 static void measure_generator(const struct measuring *at, uint64_t object, struct py_loop *out)
 {
 	struct py_iterators *iterators = at->iterators;
-	struct py_activation activation;
 	struct py_loop_frame frame;
 	struct py_loop inner;
+	uint64_t source;
 	size_t entry;
-	if (!py_generator_frame(iterators->process, object, &activation))
+	if (!py_iterator_generator(iterators, object, &frame))
 		return;
-	const struct py_loop_code *code = py_loop_code_checked(iterators->codes, activation.code);
-	if (!code || !code->bytecode || !py_loop_frame_read(iterators->process, &activation, code, &frame))
-		return;
+	const struct py_loop_code *code = frame.code;
 	int number = py_bytecode_loop_at(code->bytecode, frame.offset);
 	const struct py_code_loop *loop = number == PY_NO_LOOP ? NULL : &code->bytecode->loops[number];
-	bool is_bar = frame.local_count > 0 && py_class_of(&iterators->classes, frame.locals[0]) == PY_CLASS_BAR;
+	bool is_bar = frame.local_count > 0 && frame.classes[0] == PY_CLASS_BAR;
 	if (is_bar)
 		out->kind = PY_LOOP_PROGRESS;
-	if (!loop || !py_iterator_find(iterators, &frame, number, &entry) ||
+	if (!loop || !py_stack_entry_find(&frame, number, &entry, &source) ||
 		!(loop->yields_once || loop->is_first_delegation))
 		return;
 	inner = (struct py_loop){ .kind = PY_LOOP_OTHER };
-	if (at->depth < DEPTH_MAX)
-		measure(&(struct measuring){ iterators, &frame, loop, at->depth + 1, is_at_first(&frame, loop) },
-			frame.stack[entry], &inner);
+	struct measuring inner_at = { iterators, frame.classes[frame.local_count + entry], &frame, loop, at->depth + 1,
+		is_at_first(&frame, loop) };
+	if (py_stack_entry_is_virtual(&frame, entry))
+		measure_virtual(&inner_at, &frame, entry, &inner);
+	else if (at->depth < DEPTH_MAX)
+		measure(&inner_at, source, &inner);
 	if (!py_loop_guard_place(&out->guards, &frame, number, loop->yields_once) ||
-		!py_loop_guard_word(&out->guards, py_loop_stack_slot(iterators->process, &frame, entry), frame.stack[entry]))
+		!py_loop_guard_word(&out->guards, py_loop_stack_slot(iterators->process, &frame, entry), source))
 		return;
 	adopt(out, &inner);
 	out->guards.is_composite = !loop->yields_once;
 	out->guards.is_moving = is_at_first(&frame, loop) || inner.guards.is_moving ||
 		(loop->yields_once && !code->bytecode->is_after_yield[frame.offset / 2]);
 	if (is_bar)
-		measure_bar(iterators->process, &frame, number, out);
+		measure_bar(iterators, &frame, number, out);
 }
 
 static void measure(const struct measuring *at, uint64_t object, struct py_loop *out)
 {
 	out->object = object;
-	switch (py_class_of(&at->iterators->classes, object)) {
+	switch (at->class) {
 	case PY_CLASS_LOADER: out->has_loader = true; break;
 	case PY_CLASS_RANGE:
 		out->kind = PY_LOOP_RANGE;
@@ -505,15 +493,13 @@ static void measure(const struct measuring *at, uint64_t object, struct py_loop 
 	case PY_CLASS_LIST_REVERSED:
 	case PY_CLASS_TUPLE:
 	case PY_CLASS_SEQUENCE:
-	case PY_CLASS_REVERSED: {
-		enum py_class class = py_class_of(&at->iterators->classes, object);
-		bool is_down = class == PY_CLASS_LIST_REVERSED || class == PY_CLASS_REVERSED;
-		out->kind = class == PY_CLASS_TUPLE                             ? PY_LOOP_TUPLE
-			: class == PY_CLASS_LIST || class == PY_CLASS_LIST_REVERSED ? PY_LOOP_LIST
-																		: PY_LOOP_SEQUENCE;
-		measure_indexed(at, object, is_down ? FORM_INDEX_DOWN : FORM_INDEX, out);
+	case PY_CLASS_REVERSED:
+		out->kind = at->class == PY_CLASS_TUPLE                                 ? PY_LOOP_TUPLE
+			: at->class == PY_CLASS_LIST || at->class == PY_CLASS_LIST_REVERSED ? PY_LOOP_LIST
+																				: PY_LOOP_SEQUENCE;
+		measure_indexed(at, object,
+			at->class == PY_CLASS_LIST_REVERSED || at->class == PY_CLASS_REVERSED ? FORM_INDEX_DOWN : FORM_INDEX, out);
 		break;
-	}
 	case PY_CLASS_ZIP:
 		out->kind = PY_LOOP_ZIP;
 		measure_parts(at, object, PARTS_OF_ZIP, out);
@@ -539,12 +525,17 @@ static void measure(const struct measuring *at, uint64_t object, struct py_loop 
 	}
 }
 
-bool py_iterator_measure(struct py_iterators *iterators, uint64_t object, const struct py_loop_frame *frame,
+bool py_iterator_measure(struct py_iterators *iterators, const struct py_loop_frame *frame, size_t entry,
 	const struct py_code_loop *loop, struct py_loop *out)
 {
-	enum py_class class = py_class_of(&iterators->classes, object);
+	enum py_class class = frame->classes[frame->local_count + entry];
+	struct measuring at = { iterators, class, frame, loop, 0, is_at_first(frame, loop) };
+	if (py_stack_entry_is_virtual(frame, entry)) {
+		measure_virtual(&at, frame, entry, out);
+		return true;
+	}
 	if (!py_class_is_iterator(class) || class == PY_CLASS_LOADER)
 		return false;
-	measure(&(struct measuring){ iterators, frame, loop, 0, frame && loop && is_at_first(frame, loop) }, object, out);
+	measure(&at, frame->objects[frame->local_count + entry], out);
 	return true;
 }

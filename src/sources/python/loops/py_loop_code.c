@@ -7,10 +7,10 @@
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
-enum { TRIES = 3, TUPLE_SIZE = 16, TUPLE_ITEMS = 24, BYTES = 32, HEAD_MAX = 256 };
+enum { TRIES = 3, TUPLE_SIZE = 16, BYTES = 32, HEAD_MAX = 256 };
 
 /* From CPython's Include/cpython/{code,frameobject}.h and Include/internal/pycore_frame.h; checked against the headers
- * of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1 and 3.13.0. */
+ * of 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0, 3.14.10 and 3.15.2. */
 static const struct offsets {
 	unsigned minor;
 	uint32_t first, globals;        /* of a frame: its first local, its globals */
@@ -24,6 +24,8 @@ static const struct offsets {
 	{ 11, 72, 8, 76, PY_NOWHERE, PY_NOWHERE, 68, 24, 32, 96 },
 	{ 12, 72, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96 },
 	{ 13, 72, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96 },
+	{ 14, 80, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96 },
+	{ 15, 80, 24, 72, PY_NOWHERE, PY_NOWHERE, 64, 24, 32, 96 },
 };
 
 static const struct offsets *offsets_of(const struct py_process *process)
@@ -57,6 +59,8 @@ static void free_code(struct py_loop_code *code)
 	free(code->bytecode);
 	free(code->loop_lines);
 	free(code->variables);
+	free(code->calls);
+	free(code->local_names);
 	free(code);
 }
 
@@ -111,7 +115,9 @@ bool py_loop_item(const struct py_process *process, uint64_t tuple, uint32_t ind
 	uint64_t head[3], found;
 	if (!tuple || !remote_read(process->pid, tuple, head, sizeof head) ||
 		head[1] != process->location.types[PY_TUPLE] || index >= head[2] ||
-		!remote_word(process->pid, tuple + TUPLE_ITEMS + 8 * (uint64_t)index, &found) || !found)
+		!remote_word(
+			process->pid, tuple + py_layout_tuple_items(&process->location.layout) + 8 * (uint64_t)index, &found) ||
+		!found)
 		return false;
 	*out = found;
 	return true;
@@ -210,6 +216,41 @@ static void find_variables(const struct py_process *process, const unsigned char
 	code->bytecode->store_count = kept;
 }
 
+static void find_names(const struct py_process *process, struct py_loop_code *code)
+{
+	uint64_t names[PY_FRAME_LOCALS_MAX];
+	size_t max = code->local_count < PY_FRAME_LOCALS_MAX ? code->local_count : PY_FRAME_LOCALS_MAX,
+		   count = py_items_read(process, code->locals, names, max);
+	for (size_t i = 0; i < count; i++)
+		if (!py_text_read(process, names[i], code->local_names[i], sizeof *code->local_names))
+			code->local_names[i][0] = '\0';
+}
+
+static bool read_constant(
+	const struct py_process *process, const struct py_loop_code *code, uint32_t index, uint64_t *out)
+{
+	uint64_t found;
+	if (index != PY_NO_INDEX && (index & PY_SMALL_INT)) {
+		*out = index & ~PY_SMALL_INT;
+		return true;
+	}
+	return index != PY_NO_INDEX && py_loop_item(process, code->constants, index, &found) &&
+		py_int_read(process, found, out);
+}
+
+static void find_call(const struct py_process *process, const struct py_loop_code *code,
+	const struct py_iterated *iterated, struct py_loop_call *out)
+{
+	uint64_t name;
+	if (iterated->callee == PY_NO_INDEX || !py_loop_item(process, code->names, iterated->callee, &name) ||
+		!py_text_read(process, name, out->callee, sizeof out->callee)) {
+		out->callee[0] = '\0';
+		return;
+	}
+	out->has_first = read_constant(process, code, iterated->first, &out->first);
+	out->has_last = read_constant(process, code, iterated->last, &out->last);
+}
+
 static bool is_current(const struct py_process *process, const struct py_loop_code *code)
 {
 	uint64_t lines;
@@ -232,9 +273,14 @@ static bool read_loops(const struct py_process *process, const unsigned char *he
 	out->bytecode = bytecode;
 	out->loop_lines = calloc(bytecode->loop_count, sizeof *out->loop_lines);
 	out->variables = calloc(bytecode->store_count + 1, sizeof *out->variables);
-	if (!out->loop_lines || !out->variables)
+	out->calls = calloc(bytecode->loop_count, sizeof *out->calls);
+	out->local_names = calloc(out->local_count + 1, sizeof *out->local_names);
+	if (!out->loop_lines || !out->variables || !out->calls || !out->local_names)
 		return false;
 	find_variables(process, head, out);
+	find_names(process, out);
+	for (size_t i = 0; i < bytecode->loop_count; i++)
+		find_call(process, out, &bytecode->loops[i].iterated, &out->calls[i]);
 	find_lines(process, out->address, out);
 	return true;
 }
@@ -319,34 +365,96 @@ uint64_t py_loop_stack_slot(const struct py_process *process, const struct py_lo
 	return py_loop_local_slot(process, frame, frame->code->local_count + entry);
 }
 
+enum { FRAME_PIECES = 7, FRAMES_AT_ONCE = 16 };
+
+/* The words that must not change, before and after the others. */
+struct frame_view {
+	uint64_t codes[2], ips[2];
+};
+
+static void begin_frame(
+	const struct py_process *process, struct py_loop_frame *frame, struct frame_view *view, struct remote_piece *pieces)
+{
+	const struct py_layout *layout = &process->location.layout;
+	size_t ip_size = layout->ip == PY_IP_ADDRESS ? sizeof(uint64_t) : sizeof(int32_t);
+	uint64_t at = frame->at.frame;
+	frame->local_count =
+		frame->code->local_count < PY_FRAME_LOCALS_MAX ? frame->code->local_count : PY_FRAME_LOCALS_MAX;
+	frame->stack_count = frame->code->stack_size < PY_FRAME_STACK_MAX ? frame->code->stack_size : PY_FRAME_STACK_MAX;
+	view->ips[0] = view->ips[1] = 0;
+	const struct remote_piece found[FRAME_PIECES] = {
+		{ at + layout->frame_code, &view->codes[0], sizeof view->codes[0] },
+		{ at + layout->frame_ip, &view->ips[0], ip_size },
+		{ at + offsets_of(process)->globals, &frame->globals, sizeof frame->globals },
+		{ py_loop_local_slot(process, frame, 0), frame->objects, frame->local_count * sizeof *frame->objects },
+		{ py_loop_stack_slot(process, frame, 0), frame->objects + frame->local_count,
+			frame->stack_count * sizeof *frame->objects },
+		{ at + layout->frame_ip, &view->ips[1], ip_size },
+		{ at + layout->frame_code, &view->codes[1], sizeof view->codes[1] },
+	};
+	memcpy(pieces, found, sizeof found);
+}
+
+enum frame_state { FRAME_GOOD, FRAME_CHANGED, FRAME_GONE };
+
+static enum frame_state end_frame(
+	const struct py_layout *layout, struct py_loop_frame *frame, const struct frame_view *view)
+{
+	if (py_layout_object(layout, view->codes[0]) != frame->at.code ||
+		py_layout_object(layout, view->codes[1]) != frame->at.code)
+		return FRAME_GONE;
+	for (size_t i = 0; i < frame->stack_count; i++)
+		frame->is_index[i] = py_layout_is_index(layout, frame->objects[frame->local_count + i]);
+	frame->is_index[frame->stack_count] = false;
+	for (size_t i = 0; i < frame->local_count + frame->stack_count; i++)
+		frame->objects[i] = py_layout_object(layout, frame->objects[i]);
+	int64_t before = py_loop_offset(layout, frame->at.code, view->ips[0]);
+	frame->offset = py_loop_offset(layout, frame->at.code, view->ips[1]);
+	return py_bytecode_loop_at(frame->code->bytecode, before) ==
+			py_bytecode_loop_at(frame->code->bytecode, frame->offset)
+		? FRAME_GOOD
+		: FRAME_CHANGED;
+}
+
 bool py_loop_frame_read(const struct py_process *process, const struct py_activation *at,
 	const struct py_loop_code *code, struct py_loop_frame *out)
 {
-	const struct py_layout *layout = &process->location.layout;
-	const struct offsets *offsets = offsets_of(process);
-	size_t ip_size = layout->ip == PY_IP_ADDRESS ? sizeof(uint64_t) : sizeof(int32_t);
+	struct remote_piece pieces[FRAME_PIECES];
+	struct frame_view view;
+	enum frame_state state = FRAME_CHANGED;
 	out->at = *at;
 	out->code = code;
-	out->local_count = code->local_count < PY_FRAME_LOCALS_MAX ? code->local_count : PY_FRAME_LOCALS_MAX;
-	out->stack_count = code->stack_size < PY_FRAME_STACK_MAX ? code->stack_size : PY_FRAME_STACK_MAX;
-	for (unsigned i = 0; i < TRIES; i++) {
-		uint64_t codes[2], ips[2] = { 0, 0 };
-		const struct remote_piece pieces[] = {
-			{ at->frame + layout->frame_code, &codes[0], sizeof codes[0] },
-			{ at->frame + layout->frame_ip, &ips[0], ip_size },
-			{ at->frame + offsets->globals, &out->globals, sizeof out->globals },
-			{ py_loop_local_slot(process, out, 0), out->locals, out->local_count * sizeof *out->locals },
-			{ py_loop_stack_slot(process, out, 0), out->stack, out->stack_count * sizeof *out->stack },
-			{ at->frame + layout->frame_ip, &ips[1], ip_size },
-			{ at->frame + layout->frame_code, &codes[1], sizeof codes[1] },
-		};
-		if (!remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) || codes[0] != at->code ||
-			codes[1] != at->code)
-			return false;
-		out->offset = py_loop_offset(layout, at->code, ips[1]);
-		int64_t before = py_loop_offset(layout, at->code, ips[0]);
-		if (py_bytecode_loop_at(code->bytecode, before) == py_bytecode_loop_at(code->bytecode, out->offset))
-			return true;
+	for (unsigned i = 0; i < TRIES && state == FRAME_CHANGED; i++) {
+		begin_frame(process, out, &view, pieces);
+		state = remote_read_pieces(process->pid, pieces, FRAME_PIECES)
+			? end_frame(&process->location.layout, out, &view)
+			: FRAME_GONE;
 	}
-	return false;
+	return state == FRAME_GOOD;
+}
+
+static void read_frames(const struct py_process *process, struct py_loop_frame *frames, size_t count)
+{
+	struct remote_piece pieces[FRAMES_AT_ONCE * FRAME_PIECES];
+	struct frame_view views[FRAMES_AT_ONCE];
+	for (size_t i = 0; i < count; i++)
+		begin_frame(process, &frames[i], &views[i], pieces + i * FRAME_PIECES);
+	bool is_read = remote_read_pieces(process->pid, pieces, count * FRAME_PIECES);
+	for (size_t i = 0; i < count; i++) {
+		struct py_activation at = frames[i].at;
+		if ((!is_read || end_frame(&process->location.layout, &frames[i], &views[i]) != FRAME_GOOD) &&
+			!py_loop_frame_read(process, &at, frames[i].code, &frames[i]))
+			frames[i].code = NULL;
+	}
+}
+
+void py_loop_frames_read(const struct py_process *process, struct py_loop_frame *frames, size_t count)
+{
+	for (size_t at = 0; at < count; at += FRAMES_AT_ONCE)
+		read_frames(process, frames + at, count - at < FRAMES_AT_ONCE ? count - at : FRAMES_AT_ONCE);
+}
+
+void py_loop_frame_classify(struct py_classes *classes, struct py_loop_frame *frame)
+{
+	py_classes_of(classes, frame->objects, frame->local_count + frame->stack_count, frame->classes);
 }

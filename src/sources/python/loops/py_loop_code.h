@@ -5,6 +5,7 @@
 
 #include "src/sources/python/counters/py_locals.h"
 #include "src/sources/python/loops/py_bytecode.h"
+#include "src/sources/python/loops/py_classes.h"
 #include "src/sources/python/loops/py_loops.h"
 
 enum { PY_CODES_RETAINED = 1024, PY_FRAME_LOCALS_MAX = 256, PY_FRAME_STACK_MAX = 96 };
@@ -17,15 +18,24 @@ struct py_loop_variable {
 	int line; /* of the assignment; 0 = unknown */
 };
 
+/* What the code of a `for` tells of the first position of its iterator. */
+struct py_loop_call {
+	char callee[16]; /* "": it is no call of a name, or not with constants alone where they are needed */
+	bool has_first, has_last;
+	uint64_t first, last; /* its first and last argument, if they are constants */
+};
+
 struct py_loop_code {
 	uint64_t address, lines;           /* `lines`: its line table, by which it is known again */
 	uint64_t names, constants, locals; /* tuples */
 	uint32_t local_count, stack_size;
 	uint32_t plain_count; /* locals before the cells; to 3.10 */
 	bool is_module;
-	struct py_bytecode *bytecode;       /* NULL: it has no loops, or could not be read */
-	int *loop_lines;                    /* 0 = unknown */
-	struct py_loop_variable *variables; /* of its stores */
+	struct py_bytecode *bytecode;           /* NULL: it has no loops, or could not be read */
+	int *loop_lines;                        /* 0 = unknown */
+	struct py_loop_call *calls;             /* of its loops */
+	char (*local_names)[PY_LOOP_NAME_SIZE]; /* "": unknown */
+	struct py_loop_variable *variables;     /* of its stores */
 };
 
 /* A frame at one moment. */
@@ -35,8 +45,11 @@ struct py_loop_frame {
 	int64_t offset; /* of its current instruction, in bytes */
 	uint64_t globals;
 	size_t local_count, stack_count;
-	uint64_t locals[PY_FRAME_LOCALS_MAX],
-		stack[PY_FRAME_STACK_MAX]; /* addresses of objects; 0 or stale behind its end */
+	/* Addresses of objects: locals, and then the value stack: 0 or stale behind its end. Their classes once
+	 * py_loop_frame_classify has been called. */
+	uint64_t objects[PY_FRAME_LOCALS_MAX + PY_FRAME_STACK_MAX];
+	enum py_class classes[PY_FRAME_LOCALS_MAX + PY_FRAME_STACK_MAX];
+	bool is_index[PY_FRAME_STACK_MAX + 1]; /* the stack's entry is an int without an object */
 };
 
 struct py_loop_codes;
@@ -54,6 +67,9 @@ const struct py_loop_code *py_loop_code_known(const struct py_loop_codes *codes,
 /* False: the frame is gone, runs something else, or keeps changing. */
 bool py_loop_frame_read(const struct py_process *process, const struct py_activation *at,
 	const struct py_loop_code *code, struct py_loop_frame *out);
+/* The same of many at once; those with `code` NULL afterwards are not there. Each has `at` and `code` at first. */
+void py_loop_frames_read(const struct py_process *process, struct py_loop_frame *frames, size_t count);
+void py_loop_frame_classify(struct py_classes *classes, struct py_loop_frame *frame);
 /* Address of the word of a local, or of an entry of the value stack. */
 uint64_t py_loop_local_slot(const struct py_process *process, const struct py_loop_frame *frame, size_t local);
 uint64_t py_loop_stack_slot(const struct py_process *process, const struct py_loop_frame *frame, size_t entry);

@@ -43,7 +43,7 @@ static uint64_t code_of(const struct py_layout *layout, const unsigned char *fra
 {
 	uint64_t code;
 	memcpy(&code, frame + (layout->frame_code - frame_begin(layout)), sizeof code);
-	return code;
+	return py_layout_object(layout, code);
 }
 
 static int64_t offset_of(const struct py_layout *layout, const unsigned char *frame)
@@ -85,7 +85,11 @@ static bool read_view(const struct py_process *process, const struct py_loop *lo
 			pieces[count++] = (struct remote_piece){ guards->source, view->sides[i].value, size };
 	}
 	count += add_guards(layout, guards, &view->sides[1], pieces + count);
-	return remote_read_pieces(process->pid, pieces, count);
+	if (!remote_read_pieces(process->pid, pieces, count))
+		return false;
+	for (size_t i = 0; i < SLOTS; i++)
+		view->slots[i] = py_layout_object(layout, view->slots[i]);
+	return true;
 }
 
 /* -- what must hold -- */
@@ -114,11 +118,18 @@ static enum py_loop_reading check_places(
 	return reading;
 }
 
+/* A word of a frame may have other tags for the same object. Those that guard something else are addresses. */
+static uint64_t untagged(const struct py_layout *layout, uint64_t word)
+{
+	return layout->minor < 14 || py_layout_is_index(layout, word) ? word : word & ~UINT64_C(3);
+}
+
 static enum py_loop_reading check_side(
 	struct py_iterators *iterators, const struct py_loop_guards *guards, const struct side *side, uint64_t *late)
 {
+	const struct py_layout *layout = &iterators->process->location.layout;
 	for (size_t i = 0; i < guards->word_count; i++)
-		if (side->words[i] != guards->words[i].word)
+		if (untagged(layout, side->words[i]) != untagged(layout, guards->words[i].word))
 			return PY_LOOP_ENDED;
 	return check_places(iterators, guards, side, late);
 }
@@ -154,7 +165,7 @@ static enum py_loop_reading read_int(const struct py_process *process, struct py
 		memcmp(first + 1, view->sides[1].value + 1, PY_INT_SIZE - 8) != 0)
 		return PY_LOOP_UNSURE;
 	/* Not the memory of a freed int: it holds no reference count. Ints that are never freed have the largest. */
-	if (first[0] == 0 || first[0] > UINT32_MAX ||
+	if (py_layout_references(&process->location.layout, first[0]) == 0 ||
 		!py_int_decode(&process->location, (const unsigned char *)first, &found))
 		return PY_LOOP_ENDED;
 	loop->position = found - guards->origin;
@@ -164,12 +175,13 @@ static enum py_loop_reading read_int(const struct py_process *process, struct py
 
 /* Its position only grows: a smaller one is another iterator's, at the same address. *is_other: so are these words,
  * unless they are of two moments. */
-static enum py_loop_reading read_iterator(struct py_loop *loop, const struct view *view, uint64_t late, bool *is_other)
+static enum py_loop_reading read_iterator(
+	struct py_iterators *iterators, struct py_loop *loop, const struct view *view, uint64_t late, bool *is_other)
 {
 	uint64_t position;
 	if (loop->guards.form == 0)
 		return PY_LOOP_GOOD;
-	*is_other = !py_iterator_decode(&loop->guards, view->sides[1].value, &position);
+	*is_other = !py_iterator_decode(iterators, &loop->guards, view->sides[1].value, &position);
 	if (*is_other || position < late)
 		return PY_LOOP_UNSURE;
 	if (position - late < loop->position)
@@ -205,7 +217,7 @@ static enum py_loop_reading read_once(struct py_iterators *iterators, struct py_
 	if (reading != PY_LOOP_GOOD)
 		return reading;
 	return loop->guards.form == PY_FORM_INT ? read_int(iterators->process, loop, &view)
-											: read_iterator(loop, &view, late, is_other);
+											: read_iterator(iterators, loop, &view, late, is_other);
 }
 
 enum py_loop_reading py_loop_view(struct py_iterators *iterators, struct py_loop *loop)

@@ -10,12 +10,15 @@
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
-enum { CELL_CONTENT = 16, FLOAT_VALUE = 16 };
+enum { CELL_CONTENT = 16, FRAMES_AT_ONCE = 16 };
 
 struct py_loops {
 	struct py_iterators iterators;
+	struct py_states states;
 	struct py_entries globals; /* of the dict that was read last */
 	bool has_globals;
+	struct py_loop_frame frames[FRAMES_AT_ONCE];
+	size_t numbers[FRAMES_AT_ONCE]; /* of the sampled frames */
 };
 
 /* The loops of one frame, as they are being found. */
@@ -66,13 +69,8 @@ static void read_frame(struct reading *reading, const struct py_sample *sample, 
 static void read_generator(
 	struct reading *reading, const struct py_loop *loop, const struct py_sample *sample, unsigned depth)
 {
-	const struct py_process *process = reading->loops->iterators.process;
-	struct py_activation at;
 	struct py_loop_frame frame;
-	if (!py_generator_frame(process, loop->object, &at) || is_sampled(sample, at.frame))
-		return;
-	const struct py_loop_code *code = py_loop_code_checked(reading->loops->iterators.codes, at.code);
-	if (!code || !code->bytecode || !py_loop_frame_read(process, &at, code, &frame))
+	if (!py_iterator_generator(&reading->loops->iterators, loop->object, &frame) || is_sampled(sample, frame.at.frame))
 		return;
 	struct reading inner = { reading->loops, &frame, reading->base, reading->out, reading->count, reading->max };
 	inner.base.is_in_generator = true;
@@ -88,17 +86,18 @@ static void read_for(struct reading *reading, int number, const struct py_sample
 	const struct py_code_loop *code_loop = &frame->code->bytecode->loops[number];
 	struct py_loop loop = reading->base;
 	size_t entry;
-	if (!py_iterator_find(iterators, frame, number, &entry))
+	uint64_t object;
+	if (!py_stack_entry_find(frame, number, &entry, &object))
 		return;
 	loop.slot = py_loop_stack_slot(iterators->process, frame, entry);
 	loop.depth = code_loop->depth;
 	loop.line = frame->code->loop_lines[number];
 	if (!py_loop_guard_place(&loop.guards, frame, number, false) ||
-		!py_loop_guard_word(&loop.guards, loop.slot, frame->stack[entry]) ||
-		!py_iterator_measure(iterators, frame->stack[entry], frame, code_loop, &loop))
+		!py_loop_guard_word(&loop.guards, loop.slot, object) ||
+		!py_iterator_measure(iterators, frame, entry, code_loop, &loop))
 		return;
 	emit(reading, &loop);
-	if (py_class_of(&iterators->classes, frame->stack[entry]) == PY_CLASS_GENERATOR && depth < GENERATORS_MAX)
+	if (frame->classes[frame->local_count + entry] == PY_CLASS_GENERATOR && depth < GENERATORS_MAX)
 		read_generator(reading, &loop, sample, depth);
 }
 
@@ -126,7 +125,7 @@ static bool find_variable(
 		if (variable->local >= frame->local_count)
 			return false;
 		loop->slot = py_loop_local_slot(process, frame, variable->local);
-		loop->guards.source = frame->locals[variable->local];
+		loop->guards.source = frame->objects[variable->local];
 		if (!variable->is_cell)
 			return true;
 		if (!py_loop_guard_word(&loop->guards, loop->slot, loop->guards.source))
@@ -163,20 +162,38 @@ static void read_int(struct reading *reading, size_t store, struct py_loop *loop
 		emit(reading, loop);
 }
 
-/* Those that running loops assign. The types of all of them are read at once. */
-static void read_ints(struct reading *reading)
+static bool is_plain_local(const struct py_loop_variable *variable)
 {
-	const struct py_loop_code *code = reading->frame->code;
+	return variable->local != PY_NO_INDEX && !variable->is_cell;
+}
+
+/* The classes of variables that loops around the current instruction assign. */
+static void classify_variables(struct reading *reading, enum py_class classes[PY_STORES_MAX])
+{
+	const struct py_loop_frame *frame = reading->frame;
+	const struct py_loop_code *code = frame->code;
 	uint64_t objects[PY_STORES_MAX];
-	enum py_class classes[PY_STORES_MAX];
 	for (size_t i = 0; i < code->bytecode->store_count; i++) {
 		const struct py_store *store = &code->bytecode->stores[i];
 		struct py_loop loop = reading->base;
-		bool is_there = py_bytecode_is_in(code->bytecode, reading->frame->offset, store->loop) &&
-			find_variable(reading, &code->variables[i], store->role, &loop);
-		objects[i] = is_there ? loop.guards.source : 0;
+		bool is_running = py_bytecode_is_in(code->bytecode, frame->offset, store->loop);
+		objects[i] = is_running && !is_plain_local(&code->variables[i]) &&
+				find_variable(reading, &code->variables[i], store->role, &loop)
+			? loop.guards.source
+			: 0;
 	}
 	py_classes_of(&reading->loops->iterators.classes, objects, code->bytecode->store_count, classes);
+	for (size_t i = 0; i < code->bytecode->store_count; i++)
+		if (is_plain_local(&code->variables[i]) && code->variables[i].local < frame->local_count &&
+			py_bytecode_is_in(code->bytecode, frame->offset, code->bytecode->stores[i].loop))
+			classes[i] = frame->classes[code->variables[i].local];
+}
+
+static void read_ints(struct reading *reading)
+{
+	const struct py_loop_code *code = reading->frame->code;
+	enum py_class classes[PY_STORES_MAX];
+	classify_variables(reading, classes);
 	for (size_t i = 0; i < code->bytecode->store_count; i++) {
 		struct py_loop loop = reading->base;
 		if (classes[i] == PY_CLASS_INT &&
@@ -193,7 +210,8 @@ static void read_state(
 	const struct py_loop_code *code = reading->frame->code;
 	struct py_loop loop = *variable;
 	if ((class != PY_CLASS_BAR && class != PY_CLASS_HOLDER) ||
-		!py_state_find(reading->loops->iterators.process, object, class == PY_CLASS_BAR, &loop) ||
+		!py_state_find(
+			&reading->loops->states, &reading->loops->iterators.attributes, object, class == PY_CLASS_BAR, &loop) ||
 		!py_loop_guard_place(&loop.guards, reading->frame, outermost, false))
 		return;
 	loop.line = code->loop_lines[outermost];
@@ -202,19 +220,16 @@ static void read_state(
 
 static void read_local_states(struct reading *reading, int outermost)
 {
-	struct py_loops *loops = reading->loops;
-	const struct py_process *process = loops->iterators.process;
+	const struct py_process *process = reading->loops->iterators.process;
 	const struct py_loop_frame *frame = reading->frame;
-	enum py_class classes[PY_FRAME_LOCALS_MAX];
-	py_classes_of(&loops->iterators.classes, frame->locals, frame->local_count, classes);
 	for (size_t i = 0; i < frame->local_count; i++) {
 		struct py_loop variable = reading->base;
-		uint64_t name;
-		if ((classes[i] == PY_CLASS_BAR || classes[i] == PY_CLASS_HOLDER) &&
-			py_loop_item(process, frame->code->locals, (uint32_t)i, &name) &&
-			py_text_read(process, name, variable.name, sizeof variable.name) &&
-			py_loop_guard_word(&variable.guards, py_loop_local_slot(process, frame, i), frame->locals[i]))
-			read_state(reading, &variable, frame->locals[i], classes[i], outermost);
+		const char *name = frame->code->local_names[i];
+		if ((frame->classes[i] != PY_CLASS_BAR && frame->classes[i] != PY_CLASS_HOLDER) || !*name)
+			continue;
+		snprintf(variable.name, sizeof variable.name, "%s", name);
+		if (py_loop_guard_word(&variable.guards, py_loop_local_slot(process, frame, i), frame->objects[i]))
+			read_state(reading, &variable, frame->objects[i], frame->classes[i], outermost);
 	}
 }
 
@@ -294,21 +309,39 @@ static void check_codes(struct py_loops *loops, const struct py_sample *sample)
 	loops->has_globals = false;
 }
 
+/* Those with loops among the next frames of a sample, at once. */
+static size_t read_next_frames(struct py_loops *loops, const struct py_sample *sample, size_t *at)
+{
+	size_t count = 0;
+	for (; *at < sample->count && count < FRAMES_AT_ONCE; ++*at) {
+		const struct py_site *site = &sample->sites[*at];
+		const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
+		if (!code || !code->bytecode)
+			continue;
+		loops->frames[count].at = (struct py_activation){ site->frame, site->code };
+		loops->frames[count].code = code;
+		loops->numbers[count++] = *at;
+	}
+	py_loop_frames_read(loops->iterators.process, loops->frames, count);
+	return count;
+}
+
 size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, struct py_loop *out, size_t max)
 {
 	struct reading reading = { .loops = loops, .out = out, .max = max };
 	check_codes(loops, sample);
-	for (size_t i = 0; i < sample->count; i++) {
-		const struct py_site *site = &sample->sites[i];
-		struct py_loop_frame frame;
-		const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
-		if (!code || !code->bytecode ||
-			!py_loop_frame_read(
-				loops->iterators.process, &(struct py_activation){ site->frame, site->code }, code, &frame))
-			continue;
-		reading.frame = &frame;
-		reading.base = (struct py_loop){ .frame_index = i, .site = site };
-		read_frame(&reading, sample, 0);
+	for (size_t at = 0; at < sample->count;) {
+		size_t count = read_next_frames(loops, sample, &at);
+		for (size_t i = 0; i < count; i++) {
+			struct py_loop_frame *frame = &loops->frames[i];
+			if (!frame->code || py_bytecode_loop_at(frame->code->bytecode, frame->offset) == PY_NO_LOOP)
+				continue;
+			py_loop_frame_classify(&loops->iterators.classes, frame);
+			reading.frame = frame;
+			reading.base =
+				(struct py_loop){ .frame_index = loops->numbers[i], .site = &sample->sites[loops->numbers[i]] };
+			read_frame(&reading, sample, 0);
+		}
 	}
 	return reading.count;
 }
@@ -342,11 +375,13 @@ static bool read_float(const struct py_process *process, uint64_t slot, uint64_t
 		{ object, values[1], sizeof values[1] },
 		{ slot, &slots[2], sizeof slots[2] },
 	};
+	const struct py_layout *layout = &process->location.layout;
 	double found;
 	if (!object || object % 8 || !process->location.types[PY_FLOAT] ||
-		!remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) || slots[0] != object ||
-		slots[1] != object || slots[2] != object || values[0][1] != process->location.types[PY_FLOAT] ||
-		values[0][0] == 0 || values[0][0] > UINT32_MAX ||
+		!remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) ||
+		py_layout_object(layout, slots[0]) != object || py_layout_object(layout, slots[1]) != object ||
+		py_layout_object(layout, slots[2]) != object || values[0][1] != process->location.types[PY_FLOAT] ||
+		py_layout_references(layout, values[0][0]) == 0 ||
 		memcmp(values[0] + 1, values[1] + 1, 2 * sizeof(uint64_t)) != 0)
 		return false;
 	memcpy(&found, &values[0][2], sizeof found);
@@ -356,15 +391,27 @@ static bool read_float(const struct py_process *process, uint64_t slot, uint64_t
 	return true;
 }
 
+static bool can_be_loss(const struct py_loop_code *code, size_t store)
+{
+	return !code->bytecode->stores[store].is_sum && is_loss_name(code->variables[store].name);
+}
+
+static bool has_loss(const struct py_loop_code *code)
+{
+	for (size_t i = 0; i < code->bytecode->store_count; i++)
+		if (can_be_loss(code, i))
+			return true;
+	return false;
+}
+
 static bool read_loss(struct reading *reading, double *out)
 {
 	const struct py_loop_code *code = reading->frame->code;
 	int innermost = py_bytecode_loop_at(code->bytecode, reading->frame->offset);
 	for (size_t i = 0; i < code->bytecode->store_count && innermost != PY_NO_LOOP; i++) {
-		const struct py_store *store = &code->bytecode->stores[i];
 		struct py_loop variable = reading->base;
-		if (!store->is_sum && is_loss_name(code->variables[i].name) &&
-			find_variable(reading, &code->variables[i], store->role, &variable) &&
+		if (can_be_loss(code, i) &&
+			find_variable(reading, &code->variables[i], code->bytecode->stores[i].role, &variable) &&
 			read_float(reading->loops->iterators.process, variable.slot, variable.guards.source, out))
 			return true;
 	}
@@ -379,7 +426,7 @@ bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, double
 	for (size_t i = 0; i < sample->count; i++) {
 		const struct py_site *site = &sample->sites[i];
 		const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
-		if (!code || !code->bytecode ||
+		if (!code || !code->bytecode || !has_loss(code) ||
 			!py_loop_frame_read(
 				loops->iterators.process, &(struct py_activation){ site->frame, site->code }, code, &frame))
 			continue;
@@ -403,7 +450,7 @@ enum status py_loops_open(const struct py_process *process, struct py_loops **ou
 		free(loops);
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	}
-	loops->iterators.process = loops->iterators.classes.process = process;
+	loops->iterators.process = loops->iterators.classes.process = loops->iterators.attributes.process = process;
 	loops->iterators.codes = codes;
 	*out = loops;
 	return STATUS_OK;

@@ -1,6 +1,8 @@
 /* py_loops.h: counts from outside what the loops of a running CPython have done: reads the iterators that its frames
  * hold on their value stacks, the ints that its loops assign, and the counters of progress bars and trainers. It
- * neither stops nor writes to the process. CPython 3.8 to 3.13.
+ * neither stops nor writes to the process. CPython 3.8 to 3.15 with its GIL;
+ * seen: 3.8.18, 3.9.18, 3.10.13, 3.11.7, 3.12.1, 3.13.0, 3.14.10 and 3.15.2. Of a free-threaded one it reads nothing,
+ * nor of code that a JIT compiler has taken over.
  *
  * py_loops_read finds the loops of a sampled stack; py_loop_poll reads one of them again without the stack. Python
  * keeps running meanwhile: a position was true at a moment during the call, or is not reported. Iterators of torch's

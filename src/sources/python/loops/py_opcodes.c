@@ -4,7 +4,7 @@
 
 /* By opcode: its role; its caches ('a' = 10); its effect on the value stack: '2' +2, 'b' −2, 'U' to 'Z' depend on its
  * argument (py_opcode_effect), '~' unknown. From Lib/opcode.py, dis.stack_effect(), and, for specialized instructions,
- * Include/internal/pycore_opcode.h (3.11, 3.12) and Lib/_opcode_metadata.py (3.13) of CPython. */
+ * Include/internal/pycore_opcode.h (3.11, 3.12) and Lib/_opcode_metadata.py (since 3.13) of CPython. */
 static const struct py_opcodes {
 	unsigned minor;
 	char roles[257], caches[257], effects[257];
@@ -87,6 +87,32 @@ static const struct py_opcodes {
 		"0000aa~0~01aa~~~aaZ11111200Y1~0bb~~~~~~~0aaabaa0baa0~~0~~~~~~~~~"
 		"~~~~~~~~~~~~~~~~~~~~~0aaaaaaaaaaaaVVVVVVVVVVVVVVVVVVVVaaaaa~~~~Z"
 		"ZZZZZZZZZZZYY~~00bbbcc000000~~~~~~~~~~~~~~~~0aa~~0~~VW~~~~~~~~~~" },
+	{ 14,
+		"!..+............G!..r............u.r........+.......C..k........"
+		".....xF....bnj..t.L.l.l.l...omi.....ccccrrS...ADfqpgN...Y!!!!!!!"
+		".++++++++++++++CCCCCCCCkkkCCCCCCCCCCCC.....FFFFbbtttttttttttttLL"
+		"oo...SAAA...........!!!!!!!!!!!!!!!!!!!!!!...F!j.cccc.rY..Ck.b!!",
+		"0005000000000000000000000000000000000013000050000000300311000000"
+		"0000001000010000900000000000400010001111001000400000000100000000"
+		"0555555555555553333333333333333333333311111111111999999999999900"
+		"4411014441133333311100000000000000000000000001000111100001330100",
+		"~baac00abaaa0a010~10a11011100aaa11100dc00001a~X~XXXXV0aWaa010a00"
+		"00aa~0~01aa~~~aaZ11111121200Y111~0bb~~~~Ua~aaabaa0baa0~~0~~~~~~~"
+		"0aaaaaaaaaaaaaaVVVVVVVVWWWVVVVVVVVVVVVaaaaa~~~~~~ZZZZZZZZZZZZZ11"
+		"YY~~0~bbbcc000000~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~" },
+	{ 15,
+		"!..+.............!r............u.r........+.......C..k.........."
+		"...xF.G...bnj..t.L.l.l.l...omi.....ccccrrS...ADfqpgN...Y!!!!!!!!"
+		".+++++++++++++++CCCCCCC..CkkkCCCCCCCCCCCC.....FFFFFGGbbttttttttt"
+		"ttttoo....SSSAAA...........!!!!!!!!!!!!!!...F!j.cccc.rY..Ck.b!!!",
+		"0005100000000000000000000000000000001300005000000030031100000000"
+		"0000101000100009000000000004000100011110010004000000001000000000"
+		"1555555555555555333333311333333333333333311111111111111999999999"
+		"9999441111111444113333331110000000000000000010001111100013311000",
+		"~baac00ababa0a011~a11011100aba11100dc00001a~X~XXXXV0aWaa010a0000"
+		"aa~0~011aa~~~aaZ11111121200Y111~0bb~~~~Ua~aaabaa0baa0~~0~~~~~~~~"
+		"0aaaaaaaaaaaaaaaVVVVVVVccVWWWVVVVVVVVVVVVaaaaa~~~~~11~~ZZZZZZZZZ"
+		"ZZZZYY~~00~~~bbbcc000000~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~" },
 };
 
 const struct py_opcodes *py_opcodes_of(unsigned minor)

@@ -40,6 +40,7 @@ enum py_role {
 	PY_ROLE_KEYWORDS = 'K', /* 3.11 and 3.12: names the keywords of the call that follows */
 	PY_ROLE_CALL_KEYWORDS = 'k',
 	PY_ROLE_CONSTANT = 'L',
+	PY_ROLE_SMALL_INT = 'i', /* since 3.14: its argument */
 	PY_ROLE_LOCAL = 'l',
 	PY_ROLE_GLOBAL = 'o',
 	PY_ROLE_NAME = 'm',

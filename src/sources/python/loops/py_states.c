@@ -22,27 +22,59 @@ static const struct state {
 	{ "_TrainingEpochLoop", { "batch_progress", "current", "ready" }, { NULL } },
 	{ "_FitLoop", { "epoch_progress", "current", "ready" }, { "max_epochs" } },
 };
-enum { BAR = 0 };
+enum { BAR = 0, STATES = sizeof states / sizeof *states };
+static const char iterable_name[] = "iterable";
 
-bool py_state_is_holder(const struct py_process *process, uint64_t object)
+/* A bit for each of the known states. */
+static unsigned states_of_type(const struct py_process *process, uint64_t type)
 {
-	for (size_t i = BAR + 1; i < sizeof states / sizeof *states; i++)
-		if (py_is_derived(process, object, states[i].name))
-			return true;
-	return false;
+	uint64_t bases[PY_BASES_MAX];
+	size_t count = py_bases_read(process, type, bases);
+	unsigned found = 0;
+	for (size_t i = 0; i < STATES; i++)
+		if (py_has_base(process, bases, count, states[i].name))
+			found |= 1u << i;
+	return found;
+}
+
+bool py_state_is_holder(const struct py_process *process, uint64_t type)
+{
+	return (states_of_type(process, type) & ~(1u << BAR)) != 0;
+}
+
+static unsigned states_of(struct py_states *known, const struct py_process *process, uint64_t object)
+{
+	uint64_t type;
+	if (!remote_word(process->pid, object + process->location.layout.object_type, &type))
+		return 0;
+	for (size_t i = 0; i < known->type_count; i++)
+		if (known->types[i].type == type)
+			return known->types[i].states;
+	if (known->type_count == PY_STATE_TYPES_RETAINED)
+		known->type_count = 0;
+	known->types[known->type_count].type = type;
+	return known->types[known->type_count++].states = states_of_type(process, type);
 }
 
 /* A bar around an iterable counts what it has shown, which lags behind. */
-static bool is_advanced_by_hand(const struct py_process *process, uint64_t bar)
+static bool is_advanced_by_hand(struct py_states *known, struct py_attributes *attributes, uint64_t bar)
 {
+	struct py_attribute unused;
 	uint64_t iterable;
-	return py_attribute_get(process, bar, "iterable", &iterable) && py_is_derived(process, iterable, "NoneType");
+	if (!py_attributes_get(attributes, bar, iterable_name, &unused, &iterable))
+		return false;
+	if (!known->none && iterable != known->other) {
+		bool is_none = py_is_derived(attributes->process, iterable, "NoneType");
+		*(is_none ? &known->none : &known->other) = iterable;
+	}
+	return iterable == known->none;
 }
 
-static bool get_path(const struct py_process *process, uint64_t object, const char *const *path, uint64_t *out)
+static bool get_path(struct py_attributes *attributes, uint64_t object, const char *const *path, uint64_t *out)
 {
+	struct py_attribute unused;
 	for (size_t i = 0; i < PATH_MAX_LENGTH && path[i]; i++)
-		if (!py_attribute_get(process, object, path[i], &object))
+		if (!py_attributes_get(attributes, object, path[i], &unused, &object))
 			return false;
 	*out = object;
 	return path[0] != NULL;
@@ -50,7 +82,7 @@ static bool get_path(const struct py_process *process, uint64_t object, const ch
 
 /* Of each object on the path the attribute that leads on must not change, of the last one all that py_objects.h guards.
  */
-static bool guard_path(const struct py_process *process, uint64_t object, const char *const *path, struct py_loop *out)
+static bool guard_path(struct py_attributes *attributes, uint64_t object, const char *const *path, struct py_loop *out)
 {
 	struct py_attribute attribute;
 	size_t used = strlen(out->name);
@@ -60,8 +92,7 @@ static bool guard_path(const struct py_process *process, uint64_t object, const 
 		out->object = object;
 		int length = snprintf(out->name + used, sizeof out->name - used, ".%s", path[i]);
 		used += length < 0 ? 0 : (size_t)length;
-		if (used >= sizeof out->name || !py_attribute_find(process, object, path[i], &attribute) ||
-			!remote_word(process->pid, attribute.slot, &value) || !value ||
+		if (used >= sizeof out->name || !py_attributes_get(attributes, object, path[i], &attribute, &value) ||
 			(!is_last && !py_loop_guard_word(&out->guards, attribute.slot, value)))
 			return false;
 		object = value;
@@ -74,20 +105,22 @@ static bool guard_path(const struct py_process *process, uint64_t object, const 
 	return true;
 }
 
-bool py_state_find(const struct py_process *process, uint64_t object, bool is_bar, struct py_loop *out)
+bool py_state_find(
+	struct py_states *known, struct py_attributes *attributes, uint64_t object, bool is_bar, struct py_loop *out)
 {
-	if (is_bar && !is_advanced_by_hand(process, object))
+	const struct py_process *process = attributes->process;
+	unsigned of_class = states_of(known, process, object);
+	if (is_bar && !is_advanced_by_hand(known, attributes, object))
 		return false;
-	for (size_t i = is_bar ? BAR : BAR + 1; i < (is_bar ? BAR + 1 : sizeof states / sizeof *states); i++) {
+	for (size_t i = is_bar ? BAR : BAR + 1; i < (is_bar ? BAR + 1 : STATES); i++) {
 		struct py_loop found = *out;
 		uint64_t value;
-		if (!py_is_derived(process, object, states[i].name) ||
-			!guard_path(process, object, states[i].position, &found) ||
+		if (!(of_class >> i & 1) || !guard_path(attributes, object, states[i].position, &found) ||
 			!py_int_read(process, found.guards.source, &value))
 			continue;
 		found.kind = is_bar ? PY_LOOP_PROGRESS : PY_LOOP_STATE;
 		found.guards.form = PY_FORM_INT;
-		if (get_path(process, object, states[i].maximum, &value))
+		if (get_path(attributes, object, states[i].maximum, &value))
 			found.length = py_int_read(process, value, &value) ? value : 0;
 		*out = found;
 		return true;

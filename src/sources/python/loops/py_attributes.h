@@ -1,0 +1,26 @@
+/* py_attributes.h: attributes of objects of a running CPython that are read again and again: where one is is found
+ * once, and then checked with the same system call that reads it. Private to src/sources/python/loops. */
+#ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_ATTRIBUTES_H
+#define PMTOP_SOURCES_PYTHON_LOOPS_PY_ATTRIBUTES_H
+
+#include "src/sources/python/py_objects.h"
+
+enum { PY_ATTRIBUTES_RETAINED = 64 };
+
+/* Zeroed at first, but for `process`. */
+struct py_attributes {
+	const struct py_process *process;
+	struct py_attribute_known {
+		uint64_t object;
+		const char *name;
+		int64_t absent_until_ns; /* 0: it is there */
+		struct py_attribute found;
+	} known[PY_ATTRIBUTES_RETAINED];
+};
+
+/* `name` must be the same pointer each time. An attribute that is missing is looked for again after half a second. */
+bool py_attributes_get(
+	struct py_attributes *attributes, uint64_t object, const char *name, struct py_attribute *out, uint64_t *value);
+bool py_attributes_int(struct py_attributes *attributes, uint64_t object, const char *name, uint64_t *out);
+
+#endif

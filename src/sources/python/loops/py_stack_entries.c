@@ -1,0 +1,43 @@
+#include "src/sources/python/loops/py_stack_entries.h"
+
+/* Each running `for` has its iterator on the value stack, the outermost at the bottom, and so has a running `yield
+ * from`. What lies above those of the running loops may be stale. */
+bool py_stack_entry_is_virtual(const struct py_loop_frame *frame, size_t entry)
+{
+	enum py_class class = frame->classes[frame->local_count + entry];
+	return frame->is_index[entry + 1] && class >= PY_CLASS_LIST_ITSELF && class <= PY_CLASS_TEXT;
+}
+
+bool py_stack_entry_find(const struct py_loop_frame *frame, int loop, size_t *entry, uint64_t *object)
+{
+	const struct py_bytecode *bytecode = frame->code->bytecode;
+	const enum py_class *classes = frame->classes + frame->local_count;
+	unsigned wanted = 0, found = 0;
+	for (int at = loop; at != PY_NO_LOOP; at = bytecode->loops[at].parent)
+		wanted += bytecode->loops[at].is_for || bytecode->loops[at].is_delegation;
+	for (size_t i = 0; i < frame->stack_count && wanted > 0; i++) {
+		if ((!py_class_is_iterator(classes[i]) && !py_stack_entry_is_virtual(frame, i)) || ++found < wanted)
+			continue;
+		*entry = i;
+		*object = frame->objects[frame->local_count + i];
+		return true;
+	}
+	return false;
+}
+
+bool py_loop_guard_word(struct py_loop_guards *guards, uint64_t address, uint64_t word)
+{
+	if (guards->word_count == PY_LOOP_WORDS)
+		return false;
+	guards->words[guards->word_count++] = (struct py_loop_word){ address, word };
+	return true;
+}
+
+bool py_loop_guard_place(struct py_loop_guards *guards, const struct py_loop_frame *frame, int loop, bool is_generator)
+{
+	if (guards->place_count == PY_LOOP_PLACES)
+		return false;
+	guards->places[guards->place_count++] =
+		(struct py_loop_place){ frame->at.frame, frame->at.code, frame->code->lines, loop, is_generator };
+	return true;
+}

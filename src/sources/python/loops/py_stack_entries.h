@@ -1,0 +1,16 @@
+/* py_stack_entries.h: which entries of a frame's value stack its loops iterate over, and the words and frames that must
+ * not change meanwhile. Private to src/sources/python/loops. */
+#ifndef PMTOP_SOURCES_PYTHON_LOOPS_PY_STACK_ENTRIES_H
+#define PMTOP_SOURCES_PYTHON_LOOPS_PY_STACK_ENTRIES_H
+
+#include "src/sources/python/loops/py_loop_code.h"
+
+/* The entry of a frame's value stack with the iterator of a `for` around its current instruction, and that iterator.
+ * False: not found. */
+bool py_stack_entry_find(const struct py_loop_frame *frame, int loop, size_t *entry, uint64_t *object);
+/* Since 3.15: an object that is no iterator, and above it the index of its next item. */
+bool py_stack_entry_is_virtual(const struct py_loop_frame *frame, size_t entry);
+bool py_loop_guard_word(struct py_loop_guards *guards, uint64_t address, uint64_t word);
+bool py_loop_guard_place(struct py_loop_guards *guards, const struct py_loop_frame *frame, int loop, bool is_generator);
+
+#endif
