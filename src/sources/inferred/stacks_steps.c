@@ -313,7 +313,7 @@ static void emit_batches(struct stacks_steps *steps, struct epoch *epoch, bool i
 	from_ns = from_ns < until_ns ? from_ns : until_ns;
 	double whole_ns = (double)(until_ns - from_ns), each_ns = whole_ns / (double)(count + is_over), first_ns = each_ns,
 		   slow_ns = whole_ns - steps->step_s * (double)NS_PER_S * (double)(count - 1 + is_over);
-	bool is_slow = is_alone && is_fast(steps) && slow_ns >= whole_ns / 2 && is_stalled(steps, (int64_t)slow_ns);
+	bool is_slow = is_alone && is_fast(steps) && slow_ns >= whole_ns / 2 && is_stalled(steps, epoch->gap_ns);
 	if (is_slow) {
 		first_ns = slow_ns;
 		each_ns = steps->step_s * (double)NS_PER_S;
@@ -349,6 +349,7 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 	bool is_known = epoch->emitted > 0 || find_mode(steps, counted, text, epoch->since_ns, now_ns, &epoch->mode);
 	if (counted->yielded > epoch->yielded) {
 		epoch->yielded = counted->yielded;
+		epoch->gap_ns = now_ns - epoch->yielded_ns;
 		epoch->yielded_ns = now_ns;
 	}
 	if (is_known && epoch->emitted > 0 && is_fast(steps) && counted->yielded == epoch->yielded &&
