@@ -3,7 +3,9 @@
 
 #include <stdlib.h>
 
+#include "src/base/clock.h"
 #include "src/explain/causes/causes.h"
+#include "src/explain/causes/causes_line.h"
 #include "src/explain/explain.h"
 #include "src/model/run/steps/baseline.h"
 #include "src/model/run/steps/flagged.h"
@@ -38,6 +40,30 @@ void explain_flagged(struct model *model)
 	for (unsigned i = 0; i < model->run_count; i++)
 		for (size_t k = 0; k < model->runs[i].flagged_count; k++)
 			explain_one(&model->runs[i], &model->runs[i].flagged[k]);
+}
+
+#define SEEKING_NS (60 * NS_PER_S)
+
+static bool seeks_line(const struct flagged *flagged)
+{
+	const struct explanation *why = flagged->explanation;
+	for (size_t i = 0; why && i < why->cause_count; i++)
+		if (causes_has_line(why->causes[i].kind) || why->causes[i].file)
+			return true;
+	return false;
+}
+
+bool explain_seeks_lines(const struct model *model)
+{
+	for (unsigned i = 0; i < model->run_count; i++)
+		for (size_t k = model->runs[i].flagged_count; k-- > 0;) {
+			const struct flagged *flagged = &model->runs[i].flagged[k];
+			if (model->now_ns - flagged->batch.end_ns > SEEKING_NS)
+				break;
+			if (seeks_line(flagged))
+				return true;
+		}
+	return false;
 }
 
 const struct explanation *explain_any(const struct model *model, const struct run *run, const struct track *track,

@@ -7,6 +7,7 @@
 #include "src/model/batch_window/batch_window_clocks.h"
 #include "src/model/batch_window/batch_window_notes.h"
 #include "src/model/code/code.h"
+#include "src/model/code/code_samples.h"
 #include "src/model/energy/energy.h"
 #include "src/model/gpus/gpus.h"
 #include "src/model/machine/perf.h"
@@ -76,6 +77,7 @@ void model_free(struct model *model)
 	model_free_gpus(model);
 	model_free_perf(model);
 	model_free_code(model);
+	model_free_code_samples(model);
 	model_free_energy(model);
 	model_free_batch_windows(model);
 	free(model->priv->pasts);
@@ -217,6 +219,7 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 	case RECORD_CODE: model_take_code(model, record); break;
 	case RECORD_CODE_NODE: model_take_code_node(model, record); break;
 	case RECORD_CODE_TIME: model_take_code_time(model, record, set->is_snapshot); break;
+	case RECORD_CODE_SAMPLES: model_take_code_samples(model, record); break;
 	case RECORD_WORKER:
 		model_note_worker(model, record);
 		model_take_worker(model, record);

@@ -42,6 +42,7 @@ struct model_private {
 	struct gpus_past *gpus;
 	struct perf_past *perf;
 	struct code_past *code;
+	struct code_samples *code_samples; /* NULL: none yet */
 	struct energy_past *energy;
 };
 

@@ -126,6 +126,8 @@ const struct layout record_layouts[RECORD_KIND_COUNT] = {
 	[RECORD_CODE_NODE] = RECORD(OF(U32, code_node.id), OF(U32, code_node.parent), OF(U32, code_node.group),
 		OF(U32, code_node.code), OF(U32, code_node.line), OF(TEXT, code_node.text)),
 	[RECORD_CODE_TIME] = RECORD(OF(U32, code_time.id), OF(U64, code_time.total_ns)),
+	[RECORD_CODE_SAMPLES] =
+		RECORD(OF(U32, code_samples.node), OF(U32, code_samples.count), OF(TIME, code_samples.begin_ns)),
 	[RECORD_PERF_COUNT] = RECORD(OF(I32, perf_count.pid), OF(U32, perf_count.event), OF(DOUBLE, perf_count.value),
 		OF(DOUBLE, perf_count.counted_ratio)),
 };

@@ -211,11 +211,13 @@ enum { PERF_EVENTS_MAX = 32 };
 	X(PERF_EVENT)    /* perf_event: describes an event number, before its first count */ \
 	X(PERF_COUNT)    /* perf_count: totals since pmtop began to count */ \
 	/* time in Python code, from stack samples */ \
-	X(CODE_GROUP) /* code_group: a process, or all DataLoader workers of one; before its first node, and after each \
-					 change */ \
-	X(CODE)       /* code: describes a function, before its first node */ \
-	X(CODE_NODE)  /* code_node: a line of it, called from node `parent`; before its first time */ \
-	X(CODE_TIME)  /* code_time: totals since pmtop attached */ \
+	X(CODE_GROUP)   /* code_group: a process, or all DataLoader workers of one; before its first node, and after each \
+					   change */ \
+	X(CODE)         /* code: describes a function, before its first node */ \
+	X(CODE_NODE)    /* code_node: a line of it, called from node `parent`; before its first time */ \
+	X(CODE_TIME)    /* code_time: totals since pmtop attached */ \
+	X(CODE_SAMPLES) /* code_samples: consecutive samples of a process with the same innermost node; time_ns: of the \
+					   last */ \
 	/* events, in order within their lane; `sequence` is their number in it */ \
 	X(EPOCH_BEGIN)  /* epoch */ \
 	X(EPOCH_END)    /* epoch */ \
@@ -396,6 +398,11 @@ struct record {
 			uint32_t id;
 			uint64_t total_ns;
 		} code_time;
+		/* node: the innermost */
+		struct {
+			uint32_t node, count;
+			int64_t begin_ns;
+		} code_samples;
 		/* value: scaled for multiplexing; counted_ratio: share of the time in which it was counted, 0 … 1 */
 		struct {
 			int32_t pid;

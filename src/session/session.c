@@ -289,6 +289,7 @@ void session_apply(struct session *session, const struct sample_set *set)
 	struct model *model = session->model;
 	model_apply(model, set);
 	explain_flagged(model);
+	session->choices.seeks_lines = explain_seeks_lines(model);
 	int64_t every_ns = model->now_ns < session->judge_from_ns ? JUDGE_SELDOM_NS : JUDGE_EVERY_NS;
 	if (session->judged_ns && model->now_ns - session->judged_ns < every_ns && !model->target_ended &&
 		!has_all(session))

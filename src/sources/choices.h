@@ -24,6 +24,7 @@ struct source_choices {
 	const char *loop;          /* --loop=FILE:LINE: the loop whose iterations are the steps; NULL = pmtop chooses */
 	double stacks_hz;          /* stack samples per second and Python process; 0 = none */
 	_Atomic bool wants_stacks; /* the user views them (view 7): sample more often */
+	_Atomic bool seeks_lines;  /* the causes of slow batches need them: the same */
 	/* the user views the CPU counters (view 9, --counters). Before that none is opened, because each slows down
 	 * every context switch of the watched threads */
 	_Atomic bool wants_counters;

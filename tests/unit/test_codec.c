@@ -266,6 +266,10 @@ static void fill(struct sample_set *set, struct record *record)
 		record->code_node.code = number32(), record->code_node.line = number32(),
 		record->code_node.text = maybe_text(set);
 		break;
+	case RECORD_CODE_SAMPLES:
+		record->code_samples.node = number32(), record->code_samples.count = number32();
+		record->code_samples.begin_ns = record->time_ns - (int64_t)(number() >> 8);
+		break;
 	case RECORD_CODE_TIME: record->code_time.id = number32(), record->code_time.total_ns = number(); break;
 	case RECORD_KIND_COUNT: break;
 	}

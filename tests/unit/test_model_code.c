@@ -4,6 +4,7 @@
 
 #include "src/base/clock.h"
 #include "src/model/code/code_phases.h"
+#include "src/model/code/code_samples.h"
 #include "src/model/model.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
@@ -356,6 +357,57 @@ START_TEST(paths_are_shown_from_their_package_on)
 }
 END_TEST
 
+static void emit_samples(uint32_t node, double begin_s, double end_s, uint32_t count)
+{
+	struct record *record =
+		sample_set_add(&set, RECORD_CODE_SAMPLES, 0, begin_ns + (int64_t)(end_s * (double)NS_PER_S));
+	record->code_samples.node = node;
+	record->code_samples.count = count;
+	record->code_samples.begin_ns = begin_ns + (int64_t)(begin_s * (double)NS_PER_S);
+}
+
+static struct sampled_line sampled_line(double from_s, double to_s)
+{
+	struct sampled_line out;
+	model_sampled_line(model, TRAINER, begin_ns + (int64_t)(from_s * (double)NS_PER_S),
+		begin_ns + (int64_t)(to_s * (double)NS_PER_S), &out);
+	return out;
+}
+
+/* train:10 calls step:20 in each step; train:11 calls it too, and sleep:30, which only a slow step does. */
+START_TEST(the_line_of_a_slow_step_is_the_one_that_is_unusual)
+{
+	begin_set(1);
+	emit_group(1, TRAINER, 1000, 100);
+	emit_code(1, "train", "/home/me/train.py", true);
+	emit_code(2, "step", "/home/me/step.py", true);
+	emit_code(3, "sleep", "/home/me/sleep.py", true);
+	emit_node(1, 0, 1, 1, 10);
+	emit_node(2, 1, 1, 2, 20);
+	emit_node(3, 0, 1, 1, 11);
+	emit_node(4, 3, 1, 2, 20);
+	emit_node(5, 3, 1, 3, 30);
+	emit_time(2, 98);
+	emit_time(4, 1);
+	emit_time(5, 1);
+	model_apply(model, &set);
+	ck_assert(!sampled_line(0, 10).is_sampled);
+	begin_set(10);
+	emit_samples(2, 1, 1.9, 10);
+	emit_samples(4, 2, 2.9, 10);
+	emit_samples(2, 3, 3.9, 10);
+	emit_samples(5, 4, 4.9, 10);
+	model_apply(model, &set);
+	ck_assert_uint_eq(sampled_line(1, 2).samples, 10);
+	ck_assert_double_le(sampled_line(1, 2).count - sampled_line(1, 2).expected, 0.3);
+	ck_assert_uint_eq(sampled_line(2, 3).line, 11);    /* the caller: step:20 itself is usual */
+	ck_assert_uint_eq(sampled_line(3.95, 5).line, 30); /* the callee, which is as unusual */
+	ck_assert_str_eq(sampled_line(3.95, 5).file, "/home/me/sleep.py");
+	ck_assert_uint_eq(sampled_line(4.45, 5).count, 5); /* evenly spaced */
+	ck_assert_uint_eq(sampled_line(6, 7).samples, 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("model_code");
@@ -374,6 +426,7 @@ int main(void)
 	tcase_add_test(tests, records_that_make_no_sense_are_left_out);
 	tcase_add_test(tests, shares_say_how_far_off_they_may_be);
 	tcase_add_test(tests, paths_are_shown_from_their_package_on);
+	tcase_add_test(tests, the_line_of_a_slow_step_is_the_one_that_is_unusual);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -109,6 +109,37 @@ START_TEST(an_iteration_of_a_loader_is_an_epoch_and_batches_are_contiguous)
 }
 END_TEST
 
+static unsigned count_longer_than(double min_s)
+{
+	unsigned count = 0;
+	for (size_t i = 1; i < set_count(&set, RECORD_BATCH_BEGIN); i++)
+		count += (double)(set_record(&set, RECORD_BATCH_BEGIN, i)->time_ns -
+					 set_record(&set, RECORD_BATCH_BEGIN, i - 1)->time_ns) > min_s * 1e9;
+	return count;
+}
+
+START_TEST(a_slow_batch_among_short_ones_has_its_own_time)
+{
+	double min;
+	go_on(0, 300, 0.03, "train");
+	go_on(300, 301, 0.4, "train");
+	go_on(301, 600, 0.03, "train");
+	emit();
+	ck_assert_double_ge(longest(RECORD_BATCH_BEGIN, &min), 0.33);
+	ck_assert_double_le(longest(RECORD_BATCH_BEGIN, &min), 0.5);
+	ck_assert_uint_eq(count_longer_than(0.1), 1);
+}
+END_TEST
+
+START_TEST(steps_that_become_slow_are_not_one_slow_step)
+{
+	go_on(0, 300, 0.02, "train");
+	go_on(300, 500, 0.09, "train");
+	emit();
+	ck_assert_uint_eq(count_longer_than(0.2), 0);
+}
+END_TEST
+
 START_TEST(short_batches_are_emitted_with_their_mean)
 {
 	double min;
@@ -257,6 +288,8 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, an_iteration_of_a_loader_is_an_epoch_and_batches_are_contiguous);
 	tcase_add_test(tests, short_batches_are_emitted_with_their_mean);
+	tcase_add_test(tests, a_slow_batch_among_short_ones_has_its_own_time);
+	tcase_add_test(tests, steps_that_become_slow_are_not_one_slow_step);
 	tcase_add_test(tests, batches_before_the_first_sample_are_counted_but_not_emitted);
 	tcase_add_test(tests, last_batches_that_no_sample_saw_are_emitted_if_the_length_is_known);
 	tcase_add_test(tests, an_iteration_that_never_began_is_no_epoch);

@@ -9,6 +9,7 @@
 #include "src/explain/causes/causes_account.h"
 #include "src/explain/causes/causes_claims.h"
 #include "src/explain/causes/causes_gpu.h"
+#include "src/explain/causes/causes_line.h"
 #include "src/explain/causes/causes_seen.h"
 #include "src/explain/causes/causes_words.h"
 
@@ -181,4 +182,5 @@ void causes_find(struct case_file *file)
 		if (is_main(file, &file->claims[i]))
 			add_cause(file, &file->claims[i]);
 	add_unknown(file);
+	causes_add_line(file);
 }

@@ -52,6 +52,7 @@ static const struct {
 	[CAUSE_CPU_HEAT] = { "cpu_heat", "%s", "CPU heat" },
 	[CAUSE_RANK] = { "rank", NULL, "slower rank" },
 	[CAUSE_BIGGER] = { "bigger", NULL, "larger batch" },
+	[CAUSE_LINE] = { "line", NULL, "" },
 	[CAUSE_UNKNOWN] = { "unknown", NULL, "unknown" },
 };
 
@@ -62,11 +63,23 @@ bool cause_is_about_clock(enum cause_kind kind)
 	return kind == CAUSE_GPU_HEAT || kind == CAUSE_GPU_POWER || kind == CAUSE_GPU_CLOCK || kind == CAUSE_CPU_HEAT;
 }
 
+/* "blocked, train.py:81" */
+static void brief_line(const struct cause *cause, const char *brief, char out[CAUSE_BRIEF_SIZE])
+{
+	const char *slash = strrchr(cause->file, '/');
+	snprintf(out, CAUSE_BRIEF_SIZE, "%s%s%.40s:%u", brief, *brief ? ", " : "", slash ? slash + 1 : cause->file,
+		(unsigned)cause->line);
+}
+
 const char *cause_brief(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE])
 {
 	const char *brief = kinds[cause->kind].brief, *phase = run_name(run, cause->phase);
-	if (cause->kind == CAUSE_PHASE || cause->kind == CAUSE_UNKNOWN || strcmp(cause->what, phase) == 0)
-		snprintf(out, CAUSE_BRIEF_SIZE, "%s", cause->what);
+	if (cause->file)
+		brief_line(cause, brief, out);
+	else if (cause->kind == CAUSE_UNKNOWN)
+		snprintf(out, CAUSE_BRIEF_SIZE, "%s", brief);
+	else if (cause->kind == CAUSE_PHASE || strcmp(cause->what, phase) == 0)
+		snprintf(out, CAUSE_BRIEF_SIZE, "%.*s", CAUSE_BRIEF_SIZE - 1, cause->what);
 	else
 		snprintf(out, CAUSE_BRIEF_SIZE, "%.40s: %s", phase, brief);
 	return out;

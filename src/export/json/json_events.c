@@ -16,6 +16,9 @@ static void write_cause(
 	json_number(json, "share_ratio", cause->share_ratio);
 	json_number(json, "excess_s", cause->excess_s);
 	json_text(json, "next", cause->next[0] ? cause->next : NULL);
+	json_text(json, "file", cause->file);
+	if (cause->file)
+		json_unsigned(json, "line", cause->line);
 	json_open_object(json, "evidence");
 	json_number(json, "excess_s", cause->excess_s);
 	for (size_t i = 0; i < why->row_count; i++)

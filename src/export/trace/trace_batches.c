@@ -52,7 +52,7 @@ static void write_figures(struct trace_slice *slice, const struct finished_batch
 
 /* Storage for a slice's texts. */
 struct texts {
-	char name[160], cause[96];
+	char name[160], cause[192];
 };
 
 static void fill_batch(struct trace *trace, const struct trace_run *run, const struct lane_slice *from,

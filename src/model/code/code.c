@@ -19,7 +19,6 @@ struct slots {
 struct node_past {
 	uint64_t emitted_ns;
 	struct slots recent;
-	uint32_t line_row; /* innermost line of the user's code on the path, plus 1; 0 = none */
 	uint32_t function_row;
 	bool begins_line, begins_function; /* no ancestor is of the same line, or function */
 };
@@ -223,7 +222,7 @@ static void link_node(struct code *code, struct code_past *past, size_t at)
 		struct code_node *parent = &code->nodes[node->parent - 1];
 		caller = code->codes[parent->code].file;
 		node->phase = parent->phase;
-		before->line_row = past->nodes[node->parent - 1].line_row;
+		node->line_row = parent->line_row;
 		first = &parent->child;
 	}
 	enum code_phase phase = name->is_own ? CODE_PHASE_OTHER : code_phase_of(name->function, name->file, caller);
@@ -236,7 +235,7 @@ static void link_node(struct code *code, struct code_past *past, size_t at)
 	before->begins_line = name->is_own && !has_same_above(code, node, true);
 	before->begins_function = !has_same_above(code, node, false);
 	if (name->is_own)
-		before->line_row = row_of_line(code, past, node);
+		node->line_row = row_of_line(code, past, node);
 	before->function_row = row_of_function(code, past, node);
 	code->groups[node->group].has_own |= name->is_own;
 }
@@ -335,8 +334,8 @@ static void sum_rows(struct code *code, const struct code_past *past)
 			continue;
 		add(&code->groups[node->group].seen, &node->self);
 		add(&code->groups[node->group].phases[node->phase], &node->self);
-		if (before->line_row != NONE) {
-			struct code_line *line = &code->lines[before->line_row - 1];
+		if (node->line_row != NONE) {
+			struct code_line *line = &code->lines[node->line_row - 1];
 			add(&line->self, &node->self);
 			line->phase_s[node->phase] += node->self.total_s;
 			if (before->begins_line)

@@ -86,6 +86,7 @@ struct code_node {
 	bool is_used;
 	uint32_t group, code, line;
 	uint32_t parent, child, sibling; /* indexes plus 1; 0 = none. A parent precedes its children */
+	uint32_t line_row;               /* the innermost line of the user's code on the path: its index plus 1; 0 = none */
 	const char *text;
 	enum code_phase phase;
 	struct code_time self, all;

@@ -188,7 +188,7 @@ struct epoch {
  * exceeds `flag_ratio` times the median of the ten steps of that kind after the first `warmup_max`. It is final after
  * `warmup_max` + 10 steps of the track. Until then is_warmup and `judged` are provisional (with fewer than three later
  * steps, a step is compared with the steps after itself), and nothing is flagged. Flagging: see src/README.md. Inferred
- * runs with a median step below RUN_COUNTED_SINGLY_S have no flagged batches. */
+ * runs with a median step below RUN_COUNTED_SINGLY_S have no flagged batches below RUN_COUNTED_SLOW_S. */
 struct track {
 	uint32_t mode;              /* name id, NAME_NONE = no mode, or "train" */
 	uint64_t count;             /* finished since the start of the run */
@@ -230,6 +230,7 @@ struct open_span {
 
 /* Shorter batches of an inferred run have the mean of adjacent batches as their time. */
 #define RUN_COUNTED_SINGLY_S 0.1
+#define RUN_COUNTED_SLOW_S 0.2 /* but one of at least this has its own */
 
 struct run {
 	bool is_used, is_live;

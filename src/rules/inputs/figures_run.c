@@ -15,7 +15,10 @@
 #include "src/rules/rule_context.h"
 #include "src/rules/rule_figures.h"
 
-static void copy(char out[FIGURE_TEXT_SIZE], const char *text) { snprintf(out, FIGURE_TEXT_SIZE, "%s", text); }
+static void copy(char out[FIGURE_TEXT_SIZE], const char *text)
+{
+	snprintf(out, FIGURE_TEXT_SIZE, "%.*s", FIGURE_TEXT_SIZE - 1, text);
+}
 
 /* -- steps: the last 200 finished ones, without the warm-up -- */
 

@@ -24,6 +24,7 @@
 #include "src/sources/inferred/stacks_loaders.h"
 #include "src/sources/inferred/stacks_missing.h"
 #include "src/sources/inferred/stacks_present.h"
+#include "src/sources/inferred/stacks_recent.h"
 #include "src/sources/inferred/stacks_stuck.h"
 #include "src/sources/inferred/stacks_tree.h"
 #include "src/sources/python/py_sampler.h"
@@ -63,6 +64,7 @@ struct stacks_state {
 	/* protected by the lock */
 	struct stacks_present present;
 	struct stacks_tree *tree;
+	struct stacks_recent recent;
 	struct stacks_groups groups;
 	struct stacks_runs runs;
 	struct stacks_missing missing;
@@ -154,14 +156,14 @@ static double random_ratio(struct stacks_state *stacks)
 	return (double)(stacks->random >> 11) * 0x1p-53;
 }
 
-/* The time between two samples of one group. While DataLoaders are searched for, the rate is as high as while the
- * user views the stacks. */
+/* The time between two samples of one group. While DataLoaders or the lines of slow batches are sought, the rate is as
+ * high as while the user views the stacks. */
 static double period_ns(const struct stacks_state *stacks, bool is_boosted)
 {
 	const struct source_choices *choices = source_choices(stacks->target);
-	double hz = (is_boosted || choices->wants_stacks) && choices->stacks_hz < STACKS_HZ_VIEWED ? STACKS_HZ_VIEWED
-																							   : choices->stacks_hz;
-	double budget = is_boosted || choices->wants_stacks ? BUDGET_VIEWED_RATIO : BUDGET_RATIO;
+	bool is_often = is_boosted || choices->wants_stacks || choices->seeks_lines;
+	double hz = is_often && choices->stacks_hz < STACKS_HZ_VIEWED ? STACKS_HZ_VIEWED : choices->stacks_hz;
+	double budget = is_often ? BUDGET_VIEWED_RATIO : BUDGET_RATIO;
 	double min = stacks->sample_cost_ns * (double)stacks->groups.count / budget;
 	return (double)NS_PER_S / hz > min ? (double)NS_PER_S / hz : min;
 }
@@ -179,7 +181,9 @@ static void account_sample(struct stacks_state *stacks, struct sampled *sampled,
 		return;
 	struct stacks_group *group = &stacks->groups.list[sampled->group];
 	uint64_t represented_ns = stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks, false), now_ns);
-	stacks_tree_add(stacks->tree, group->id, &stacks->sample, stacks->texts, represented_ns);
+	uint32_t node = stacks_tree_add(stacks->tree, group->id, &stacks->sample, stacks->texts, represented_ns);
+	if (!group->is_workers)
+		stacks_recent_add(&stacks->recent, node, now_ns);
 }
 
 static void end_sampled(struct sampled *sampled)
@@ -462,6 +466,7 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	bool has_changed = stacks->present.has_changed;
 	stacks_groups_emit(&stacks->groups, false, now_ns, out);
 	stacks_tree_emit(stacks->tree, now_ns, false, out);
+	stacks_recent_emit(&stacks->recent, out);
 	stacks_runs_emit(&stacks->runs, false, stacks->target->has_ended, now_ns, out);
 	stacks_lines_emit_missing(stacks->lines, &stacks->has_emitted_no_text, now_ns, out);
 	stacks_missing_emit(&stacks->missing, now_ns - stacks->opened_ns, stacks->groups.count > 0, now_ns, out);

@@ -17,6 +17,8 @@ enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, FIRST_RUN = 255, R
 #define LOOP_WAIT_NS (2 * NS_PER_S)
 #define EVIDENCE_WAIT_NS (NS_PER_S / 2)
 #define LATE_MAX_NS (1 * NS_PER_S)
+#define STALL_MIN_NS (4 * POLL_MAX_NS)
+#define STALL_RATIO 3
 
 struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start_ticks, const char *name)
 {
@@ -285,22 +287,42 @@ static int64_t poll_ns(const struct stacks_steps *steps)
 	return wanted_ns > (double)POLL_MIN_NS ? (int64_t)wanted_ns : POLL_MIN_NS;
 }
 
-/* Emits the new batches evenly spaced since the last emitted one. If the epoch is over the last batch ended at
- * until_ns, otherwise it begins there. */
+/* Whether the batch in progress takes far longer than the others. */
+static bool is_stalled(const struct stacks_steps *steps, int64_t passed_ns)
+{
+	return (double)passed_ns >= STALL_RATIO * steps->step_s * (double)NS_PER_S && passed_ns >= STALL_MIN_NS;
+}
+
+/* A slow step must not make the next ones look fast, but if all become slow the average follows. */
+static void note_step(struct stacks_steps *steps, double step_s)
+{
+	if (isnan(steps->step_s))
+		steps->step_s = step_s;
+	else
+		steps->step_s += (fmin(step_s, 2 * steps->step_s) - steps->step_s) / 8;
+}
+
+/* Emits the new batches evenly spaced since the last emitted one; after a stall, the first of them was the slow one and
+ * the others took as long as usual. If the epoch is over the last batch ended at until_ns, otherwise it begins there.
+ */
 static void emit_batches(struct stacks_steps *steps, struct epoch *epoch, bool is_over, int64_t until_ns)
 {
 	uint64_t count = epoch->yielded - epoch->emitted;
 	bool is_alone = epoch->emitted_ns >= steps->event_ns;
 	int64_t from_ns = is_alone ? epoch->emitted_ns : steps->event_ns;
 	from_ns = from_ns < until_ns ? from_ns : until_ns;
-	double each_ns = (double)(until_ns - from_ns) / (double)(count + is_over);
+	double whole_ns = (double)(until_ns - from_ns), each_ns = whole_ns / (double)(count + is_over), first_ns = each_ns,
+		   slow_ns = whole_ns - steps->step_s * (double)NS_PER_S * (double)(count - 1 + is_over);
+	bool is_slow = is_alone && is_fast(steps) && slow_ns >= whole_ns / 2 && is_stalled(steps, epoch->gap_ns);
+	if (is_slow) {
+		first_ns = slow_ns;
+		each_ns = steps->step_s * (double)NS_PER_S;
+	}
 	begin_epoch(steps, epoch, from_ns);
 	for (uint64_t i = 0; i < count; i++)
-		begin_batch(steps, epoch, epoch->emitted++, from_ns + (int64_t)(each_ns * (double)(i + 1)));
-	if (is_alone && epoch->emitted > count) {
-		double step_s = each_ns * 1e-9;
-		steps->step_s = isnan(steps->step_s) ? step_s : steps->step_s + (step_s - steps->step_s) / 8;
-	}
+		begin_batch(steps, epoch, epoch->emitted++, from_ns + (int64_t)(first_ns + each_ns * (double)i));
+	if (is_alone && epoch->emitted > count)
+		note_step(steps, is_slow ? first_ns * 1e-9 : each_ns * 1e-9);
 	epoch->emitted_ns = until_ns;
 }
 
@@ -327,8 +349,12 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 	bool is_known = epoch->emitted > 0 || find_mode(steps, counted, text, epoch->since_ns, now_ns, &epoch->mode);
 	if (counted->yielded > epoch->yielded) {
 		epoch->yielded = counted->yielded;
+		epoch->gap_ns = now_ns - epoch->yielded_ns;
 		epoch->yielded_ns = now_ns;
 	}
+	if (is_known && epoch->emitted > 0 && is_fast(steps) && counted->yielded == epoch->yielded &&
+		is_stalled(steps, now_ns - epoch->yielded_ns) && epoch->yielded > epoch->emitted)
+		emit_batches(steps, epoch, false, epoch->yielded_ns);
 	bool is_first = !is_fast(steps) && (epoch->emitted == 0 || steps->current != epoch->serial),
 		 is_long = epoch->yielded_ns - epoch->emitted_ns >= POLLS_A_STEP * poll_ns(steps);
 	if (counted->is_over)

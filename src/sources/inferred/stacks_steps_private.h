@@ -16,6 +16,7 @@ struct epoch {
 	uint64_t yielded;               /* at the last poll */
 	int64_t since_ns;               /* when it was found */
 	int64_t emitted_ns, yielded_ns; /* begin of the last emitted batch; last poll that saw a new batch */
+	int64_t gap_ns;                 /* between the last two polls that saw a new batch */
 	bool is_begun;                  /* EPOCH_BEGIN was emitted, if it is of training */
 	uint64_t length;                /* batches in the epoch, samples in a batch; 0 = unknown */
 	uint32_t batch_size;

@@ -195,8 +195,8 @@ static size_t cut_above_worker(const struct py_sample *sample)
 	return sample->count;
 }
 
-void stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_sample *sample, const char *const *texts,
-	uint64_t time_ns)
+uint32_t stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_sample *sample,
+	const char *const *texts, uint64_t time_ns)
 {
 	uint32_t node = OUTERMOST;
 	for (size_t i = cut_above_worker(sample); i > 0; i--) {
@@ -207,6 +207,7 @@ void stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_s
 	}
 	if (node != OUTERMOST)
 		tree->nodes[node - 1].time_ns += time_ns;
+	return node;
 }
 
 /* -- output -- */

@@ -19,10 +19,10 @@ void stacks_tree_free(struct stacks_tree *tree);
  * code. Called by the thread that adds. */
 bool stacks_tree_is_own(const struct stacks_tree *tree, const struct py_known *known);
 /* Adds a sample of a thread in this group with the time that it represents; of a DataLoader worker, the frames from its
- * loop on. texts: the source line of each site,
- * NULL = unknown; they must outlive the tree. */
-void stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_sample *sample, const char *const *texts,
-	uint64_t time_ns);
+ * loop on. texts: the source line of each site, NULL = unknown; they must outlive the tree. Returns the id of the
+ * innermost node; 0 = none. */
+uint32_t stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_sample *sample,
+	const char *const *texts, uint64_t time_ns);
 /* Emits what is new since the last call (CODE, CODE_NODE, CODE_TIME); with `again`, all that was emitted before,
  * with the same values. */
 void stacks_tree_emit(struct stacks_tree *tree, int64_t now_ns, bool again, struct sample_set *out);

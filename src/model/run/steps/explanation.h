@@ -67,6 +67,7 @@ struct explain_context {          /* what else happened in the window, with its 
 	X(CPU_HEAT, "CPUs thermally throttled") \
 	X(RANK, "waiting for a slower rank") \
 	X(BIGGER, "a larger batch") \
+	X(LINE, "a line of code") \
 	X(UNKNOWN, "unknown")
 
 enum cause_kind {
@@ -80,8 +81,9 @@ enum { CAUSE_EVIDENCE_MAX = 4, CAUSE_NEXT_SIZE = 120 };
 
 struct cause {
 	enum cause_kind kind;
-	/* begins with the phase: "data", "data › decode", "data: worker 3 waits for the disk"; or "unknown" */
-	char what[96];
+	/* begins with the phase: "data", "data › decode", "data: worker 3 waits for the disk", "forward: blocked in `with
+	 * lock:`, train.py:81"; or "unknown" */
+	char what[192];
 	uint32_t phase;     /* outermost phase; NAME_NONE for unknown */
 	double share_ratio; /* of the excess */
 	double excess_s;
@@ -93,6 +95,9 @@ struct cause {
 	} evidence[CAUSE_EVIDENCE_MAX];
 	/* advice, with the values that the run published; empty = none */
 	char next[CAUSE_NEXT_SIZE];
+	/* the line of the user's code in which the time passed; file NULL: not known. It lives as long as the model */
+	const char *file;
+	uint32_t line;
 };
 
 struct explanation {

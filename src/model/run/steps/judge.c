@@ -162,7 +162,8 @@ static void judge(struct run *run, struct track *track, struct batch *batch)
 	if (before > 0 && before + 1 >= options->flag_after) {
 		batch->median_s = rolling_median(window);
 		batch->mad_s = rolling_mad(window);
-		bool is_mean = run->is_counted && batch->median_s < RUN_COUNTED_SINGLY_S;
+		bool is_mean =
+			run->is_counted && batch->median_s < RUN_COUNTED_SINGLY_S && !(batch->step_s >= RUN_COUNTED_SLOW_S);
 		if (!batch->is_by_hand && !is_mean && is_out_of_line(options, batch))
 			run_add_flagged(run, track, batch);
 	}

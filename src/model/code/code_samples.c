@@ -1,0 +1,144 @@
+#include "src/model/code/code_samples.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "src/model/code/code.h"
+#include "src/model/model_private.h"
+
+enum { SAMPLES_RETAINED = 4096, LINES_IN_WINDOW = 64, PATH_MAX_LINES = 64 };
+/* A called line's excess that counts as that of its caller. */
+#define NEARLY_RATIO 0.8
+
+/* Consecutive samples with the same innermost node. */
+struct entry {
+	int64_t begin_ns, end_ns;
+	uint32_t node, count; /* node: index */
+};
+
+struct code_samples {
+	size_t next, count;
+	struct entry entries[SAMPLES_RETAINED];
+};
+
+void model_free_code_samples(struct model *model) { free(model->priv->code_samples); }
+
+void model_take_code_samples(struct model *model, const struct record *record)
+{
+	struct code_samples **samples = &model->priv->code_samples;
+	size_t node = record->code_samples.node - 1u;
+	int64_t begin_ns = bounded_time(record->code_samples.begin_ns), end_ns = bounded_time(record->time_ns);
+	if (node >= model->code.node_count || !model->code.nodes[node].is_used || begin_ns > end_ns ||
+		record->code_samples.count == 0)
+		return;
+	if (!*samples && !(*samples = calloc(1, sizeof **samples)))
+		return;
+	(*samples)->entries[(*samples)->next] =
+		(struct entry){ begin_ns, end_ns, (uint32_t)node, record->code_samples.count };
+	(*samples)->next = ((*samples)->next + 1) % SAMPLES_RETAINED;
+	(*samples)->count += (*samples)->count < SAMPLES_RETAINED;
+}
+
+/* How many of an entry's samples are in the window, if they are evenly spaced. */
+static unsigned samples_within(const struct entry *entry, int64_t from_ns, int64_t to_ns)
+{
+	if (entry->begin_ns >= from_ns && entry->end_ns < to_ns)
+		return entry->count;
+	if (entry->end_ns < from_ns || entry->begin_ns >= to_ns || entry->count < 2 || entry->end_ns == entry->begin_ns)
+		return 0;
+	double spacing_ns = (double)(entry->end_ns - entry->begin_ns) / (entry->count - 1),
+		   first = ceil(fmax(0, (double)(from_ns - entry->begin_ns)) / spacing_ns),
+		   end = fmin(entry->count, ceil((double)(to_ns - entry->begin_ns) / spacing_ns));
+	return end > first ? (unsigned)(end - first) : 0;
+}
+
+/* Of the lines in a window: how many samples had them on the stack. */
+struct counted {
+	uint32_t row;
+	unsigned count;
+	double expected;
+};
+
+struct counting {
+	const struct code *code;
+	size_t line_count;
+	struct counted lines[LINES_IN_WINDOW];
+};
+
+static void count_line(struct counting *counting, uint32_t row, unsigned count)
+{
+	size_t at = 0;
+	while (at < counting->line_count && counting->lines[at].row != row)
+		at++;
+	if (at == LINES_IN_WINDOW)
+		return;
+	if (at == counting->line_count)
+		counting->lines[counting->line_count++] = (struct counted){ .row = row };
+	counting->lines[at].count += count;
+}
+
+/* Each line once, also in recursions. */
+static void count_path(struct counting *counting, uint32_t node, unsigned count)
+{
+	const struct code_node *nodes = counting->code->nodes;
+	uint32_t rows[PATH_MAX_LINES];
+	size_t row_count = 0;
+	for (uint32_t at = node + 1; at != 0 && row_count < PATH_MAX_LINES; at = nodes[at - 1].parent) {
+		uint32_t row = nodes[at - 1].line_row;
+		size_t i = 0;
+		while (i < row_count && rows[i] != row)
+			i++;
+		if (row == 0 || i < row_count)
+			continue;
+		rows[row_count++] = row;
+		count_line(counting, row, count);
+	}
+}
+
+/* The line with the largest excess. A line that it calls is told instead if that has nearly the same. */
+static const struct counted *choose_line(struct counting *counting, unsigned samples)
+{
+	const struct counted *chosen = NULL;
+	double max = 0;
+	for (size_t i = 0; i < counting->line_count; i++) {
+		struct counted *counted = &counting->lines[i];
+		const struct code_line *line = &counting->code->lines[counted->row - 1];
+		double seen_s = counting->code->groups[line->group].seen.total_s;
+		counted->expected = seen_s > 0 ? samples * line->all.total_s / seen_s : 0;
+		max = fmax(max, counted->count - counted->expected);
+	}
+	for (size_t i = 0; i < counting->line_count; i++) {
+		const struct counted *counted = &counting->lines[i];
+		const struct code_line *lines = counting->code->lines;
+		if (lines[counted->row - 1].line > 0 && max > 0 && counted->count - counted->expected >= NEARLY_RATIO * max &&
+			(!chosen || lines[counted->row - 1].all.total_s < lines[chosen->row - 1].all.total_s))
+			chosen = counted;
+	}
+	return chosen;
+}
+
+void model_sampled_line(
+	const struct model *model, int32_t pid, int64_t from_ns, int64_t to_ns, struct sampled_line *out)
+{
+	const struct code *code = &model->code;
+	const struct code_samples *samples = model->priv->code_samples;
+	int group = code_group_of(code, pid);
+	struct counting counting = { .code = code };
+	*out = (struct sampled_line){ .is_sampled = group >= 0 && samples };
+	for (size_t i = 0; out->is_sampled && i < samples->count; i++) {
+		const struct entry *entry = &samples->entries[i];
+		unsigned count = (int)code->nodes[entry->node].group == group ? samples_within(entry, from_ns, to_ns) : 0;
+		out->samples += count;
+		if (count > 0)
+			count_path(&counting, entry->node, count);
+	}
+	const struct counted *chosen = choose_line(&counting, out->samples);
+	if (!chosen)
+		return;
+	const struct code_line *line = &code->lines[chosen->row - 1];
+	out->file = code->codes[line->code].file;
+	out->text = line->text;
+	out->line = line->line;
+	out->count = chosen->count;
+	out->expected = chosen->expected;
+}

@@ -1,0 +1,106 @@
+#include <check.h>
+#include <string.h>
+
+#include "src/explain/causes/causes.h"
+#include "src/explain/causes/causes_line.h"
+#include "src/explain/causes/causes_words.h"
+#include "src/explain/explain.h"
+#include "tests/support/suite.h"
+#include "tests/unit/hand_run.h"
+
+static struct run run;
+static struct batch batch;
+static struct baseline baseline;
+static struct batch_window batch_window;
+static struct explanation why;
+
+/* A step of 0.4 s instead of 0.1 s, whose phases are unknown: 20 samples, 15 of them in one line that seldom runs. */
+static void start(void)
+{
+	hand_run_init(&run);
+	batch = (struct batch){ .step_s = 0.4 };
+	baseline = (struct baseline){ .batches = 100, .step_s = 0.1 };
+	batch_window = (struct batch_window){ .seconds = 0.4,
+		.line = { .file = "/home/me/train.py",
+			.text = "with lock:",
+			.line = 81,
+			.count = 15,
+			.expected = 0.4,
+			.samples = 20,
+			.is_sampled = true } };
+}
+
+static void explain(void) { explain_batch(&run, &batch, &baseline, &batch_window, &why); }
+
+START_TEST(a_cause_that_is_unknown_is_the_line)
+{
+	char brief[CAUSE_BRIEF_SIZE];
+	explain();
+	ck_assert_uint_eq(why.cause_count, 1);
+	ck_assert_int_eq(why.causes[0].kind, CAUSE_LINE);
+	ck_assert_str_eq(why.causes[0].what, "`with lock:`, train.py:81");
+	ck_assert_str_eq(why.causes[0].file, "/home/me/train.py");
+	ck_assert_uint_eq(why.causes[0].line, 81);
+	ck_assert_str_eq(cause_brief(&run, &why.causes[0], brief), "train.py:81");
+	ck_assert_str_eq(why.causes[0].evidence[0].key, "line_samples");
+	ck_assert_double_eq(why.causes[0].evidence[0].this_value, 15);
+	ck_assert_double_eq(why.causes[0].evidence[0].baseline_value, 0.4);
+}
+END_TEST
+
+START_TEST(fewer_than_three_samples_say_nothing)
+{
+	batch_window.line.samples = batch_window.line.count = 2;
+	explain();
+	ck_assert_int_eq(why.causes[0].kind, CAUSE_UNKNOWN);
+	ck_assert_str_eq(why.causes[0].what, "unknown (shorter than the sampling interval)");
+	ck_assert_ptr_null(why.causes[0].file);
+	batch_window.line.is_sampled = false;
+	explain();
+	ck_assert_str_eq(why.causes[0].what, "unknown");
+}
+END_TEST
+
+START_TEST(a_line_that_explains_too_little_is_not_named)
+{
+	batch_window.line.count = 8; /* 7.6 of 20 samples: 0.15 s of an excess of 0.3 s */
+	batch_window.line.expected = 0.9;
+	explain();
+	ck_assert_str_eq(why.causes[0].what, "unknown");
+}
+END_TEST
+
+START_TEST(a_phase_is_told_with_the_line)
+{
+	add_phase(batch.phases, &batch.phase_count, FORWARD, 0, 0.4);
+	add_phase(baseline.phases, &baseline.phase_count, FORWARD, 0, 0.1);
+	explain();
+	ck_assert_str_eq(why.causes[0].what, "forward in `with lock:`, train.py:81");
+	ck_assert_uint_eq(why.causes[0].phase, FORWARD);
+}
+END_TEST
+
+START_TEST(a_long_line_is_cut_between_characters)
+{
+	batch_window.line.text = "x = compute(aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaéééééé)";
+	explain();
+	ck_assert_ptr_nonnull(strstr(why.causes[0].what, "é…`, train.py:81"));
+	batch_window.line.text = NULL;
+	explain();
+	ck_assert_str_eq(why.causes[0].what, "train.py:81");
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("causes_line");
+	TCase *tests = tcase_create("causes_line");
+	tcase_add_checked_fixture(tests, start, NULL);
+	tcase_add_test(tests, a_cause_that_is_unknown_is_the_line);
+	tcase_add_test(tests, fewer_than_three_samples_say_nothing);
+	tcase_add_test(tests, a_line_that_explains_too_little_is_not_named);
+	tcase_add_test(tests, a_phase_is_told_with_the_line);
+	tcase_add_test(tests, a_long_line_is_cut_between_characters);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
