@@ -5,6 +5,7 @@
 #   make               build/pmtop          make install   PREFIX, DESTDIR
 #   make demo FAULT=slow-worker   the same with something wrong in it (tests/workloads/faults.txt)
 #   make why-bench     plants causes in real runs, and counts how often pmtop tells the right one
+#   make loops-bench   the steps of 30 scripts after public ones, beside what the scripts count themselves (LOOPS=mnist ...: only these)
 #   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS each
 #   make soak          pmtop's memory, CPU and files over SOAK_SECONDS of a run that churns; fails where they grow
 #   make lint          layers, layout, man pages    make format    lays the C code out
@@ -82,7 +83,7 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: check-queue all programs demo why-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures $(BUILD)/pmtop.pc
+.PHONY: check-queue all programs demo why-bench loops-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -232,6 +233,20 @@ demo: all $(WORKLOADS)
 # WHY_SEEDS, WHY_BATCHES, WHY_CLEAN_S and WHY_ONLY make it shorter. With PyTorch where check-python has made its environment.
 why-bench: all $(BUILD)/tests/bench/why/synthetic $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/bench/why_bench.py
+
+# Packages that the scripts need beside those of build/python-venv (make check-python). PMTOP_BENCH_TENSORFLOW=1 for TensorFlow too, which is large.
+LOOPS_PACKAGES := transformers accelerate keras jax flax optax xgboost lightgbm sentence-transformers diffusers $(if $(PMTOP_BENCH_TENSORFLOW),tensorflow-cpu)
+LOOPS_VENV := $(BUILD)/loops-venv
+$(LOOPS_VENV)/installed$(if $(PMTOP_BENCH_TENSORFLOW),-tensorflow): $(BUILD)/python/.built | $(BUILD)/.needs
+	@[ -x $(BUILD)/python-venv/bin/python ] || { echo 'loops-bench needs build/python-venv: make check-python' >&2; exit 1; }
+	$(BUILD)/python-venv/bin/python -m venv $(LOOPS_VENV)
+	@printf '%s\n' $(abspath $(BUILD))/python/site $(abspath $(BUILD))/python-venv/lib/python3.*/site-packages > $$(ls -d $(LOOPS_VENV)/lib/python3.*/site-packages)/shared.pth
+	$(LOOPS_VENV)/bin/pip install -q $(LOOPS_PACKAGES)
+	@touch $@
+
+loops-bench: all $(LOOPS_VENV)/installed$(if $(PMTOP_BENCH_TENSORFLOW),-tensorflow)
+	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/bench/loops.py $(LOOPS)
+
 
 pictures: all $(WORKLOADS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/workloads/pictures man/pictures

@@ -219,6 +219,44 @@ START_TEST(a_loop_that_validates_is_no_epoch)
 }
 END_TEST
 
+static void see_loop(const char *text, uint64_t epoch)
+{
+	const struct py_counted counted = { .serial = serial,
+		.sampler = serial,
+		.yielded = 1,
+		.read_ns = now_ns,
+		.length = LENGTH,
+		.trains = true,
+		.epoch = epoch,
+		.function = "training_function",
+		.file = "/home/me/train.py",
+		.line = 42 };
+	stacks_steps_take(steps, &counted, 1, &text, now_ns);
+	emit();
+}
+
+START_TEST(a_function_that_trains_may_validate_too)
+{
+	see_loop("for x, y in train_dataloader:", 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 1);
+	serial++;
+	now_ns += 5 * NS_PER_S;
+	see_loop("for x, y in eval_dataloader:", 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 1);
+}
+END_TEST
+
+START_TEST(the_loop_of_epochs_corrects_an_epoch_too_many)
+{
+	for (int i = 0; i < 3; i++, serial++, now_ns += 5 * NS_PER_S)
+		see_loop("for x, y in batches:", 0);
+	see_loop("for x, y in batches:", 2);
+	size_t count = set_count(&set, RECORD_EPOCH_BEGIN);
+	ck_assert_uint_eq(count, 4);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, count - 1)->epoch.index, 1);
+}
+END_TEST
+
 START_TEST(only_whole_words_mark_a_function_as_validation)
 {
 	static const struct {
@@ -294,6 +332,8 @@ int main(void)
 	tcase_add_test(tests, last_batches_that_no_sample_saw_are_emitted_if_the_length_is_known);
 	tcase_add_test(tests, an_iteration_that_never_began_is_no_epoch);
 	tcase_add_test(tests, a_loop_that_validates_is_no_epoch);
+	tcase_add_test(tests, a_function_that_trains_may_validate_too);
+	tcase_add_test(tests, the_loop_of_epochs_corrects_an_epoch_too_many);
 	tcase_add_test(tests, only_whole_words_mark_a_function_as_validation);
 	tcase_add_test(tests, a_snapshot_repeats_what_was_emitted);
 	tcase_add_test(tests, the_end_of_the_process_ends_all);

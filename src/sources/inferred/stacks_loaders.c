@@ -10,6 +10,7 @@
 /* A loop whose iterator is not in a local variable is found only by sampling it while it fetches. */
 #define BOOST_NS (30 * NS_PER_S)
 #define AWAIT_NS (NS_PER_S / 2)
+#define EPOCH_WAIT_NS (3 * NS_PER_S)
 
 void stacks_runs_release(struct stacks_runs *runs)
 {
@@ -113,6 +114,15 @@ static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted
 	}
 }
 
+/* pmtop was started during a pass: which epoch it is in is known once the loop around it was read. */
+static bool awaits_epoch(struct stacks_loaders *loaders, const struct py_counted *counted, int64_t now_ns)
+{
+	if (loaders->steps || !loaders->loops || counted->epoch > 0 || counted->yielded <= 1)
+		return false;
+	loaders->found_ns = loaders->found_ns ? loaders->found_ns : now_ns;
+	return now_ns - loaders->found_ns < EPOCH_WAIT_NS;
+}
+
 static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct stacks_polled *out)
 {
 	const struct py_counted *counted = NULL;
@@ -127,6 +137,7 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		copy->trains = trains(&loaders->trained, copy->function);
 		copy->evaluates = !copy->trains && loop_trains(loaders);
 		add_epoch(loaders, copy);
+		out->count -= awaits_epoch(loaders, copy, now_ns);
 		is_any_left |= !copy->is_over && !copy->evaluates;
 		loaders->has_validation |= !copy->is_over && copy->evaluates;
 	}

@@ -89,6 +89,23 @@ static bool is_same(const struct py_loop *a, const struct py_loop *b)
 		a->is_in_generator == b->is_in_generator && strcmp(a->name, b->name) == 0;
 }
 
+/* Not in "range(steps_per_epoch)", "steps_in_epoch" or "for batch in epoch_iterator": such loops are inside an epoch.
+ */
+static bool names_epochs(const char *text)
+{
+	static const char *const of_one[] = { "per_", "in_", "of_" };
+	for (const char *at = text; (at = strcasestr(at, "epoch")); at++) {
+		bool is_of_one = strncasecmp(at, "epoch_iter", 10) == 0 || strncasecmp(at, "epoch_data", 10) == 0;
+		for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++) {
+			size_t length = strlen(of_one[i]);
+			is_of_one |= (size_t)(at - text) >= length && strncasecmp(at - length, of_one[i], length) == 0;
+		}
+		if (!is_of_one)
+			return true;
+	}
+	return false;
+}
+
 /* When there is no room, the one that was read longest ago makes place; never the step loop. */
 static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *loop, struct stacks_lines *lines,
 	struct stacks_owner *owner, int64_t now_ns)
@@ -107,7 +124,7 @@ static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *lo
 	snprintf(seen->file, sizeof seen->file, "%s", code->file);
 	const char *text = loop->line > 0 ? stacks_lines_text(lines, owner, code->file, loop->line) : NULL;
 	snprintf(seen->text, sizeof seen->text, "%s", text ? text : "");
-	seen->is_epoch = strcasestr(seen->text, "epoch") && strncmp(seen->text, "while", 5) != 0;
+	seen->is_epoch = names_epochs(seen->text) && strncmp(seen->text, "while", 5) != 0;
 	return seen;
 }
 

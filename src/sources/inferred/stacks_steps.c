@@ -82,14 +82,20 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-static enum mode mode_of(const struct py_counted *counted, const char *text)
+static bool validates_by(const char *text)
 {
 	static const char *const words[] = { "val", "eval", "test" };
 	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (has_word(text, words[i]) || has_word(counted->function, words[i]) ||
-			strstr(counted->file, "/evaluation_loop.py"))
-			return MODE_VALIDATION;
-	return MODE_TRAIN;
+		if (has_word(text, words[i]))
+			return true;
+	return false;
+}
+
+static enum mode mode_of(const struct py_counted *counted, const char *text)
+{
+	bool validates =
+		validates_by(text) || validates_by(counted->function) || strstr(counted->file, "/evaluation_loop.py");
+	return validates ? MODE_VALIDATION : MODE_TRAIN;
 }
 
 static struct loader *find_loader(struct stacks_steps *steps, uint64_t sampler)
@@ -116,7 +122,9 @@ static bool find_mode(struct stacks_steps *steps, const struct py_counted *count
 {
 	const struct loader *loader = find_loader(steps, counted->sampler);
 	if (counted->trains || counted->evaluates) {
-		*mode = counted->trains ? MODE_TRAIN : MODE_VALIDATION;
+		/* A function that trains may have a loop of validation too. */
+		bool validates = counted->evaluates || (validates_by(text) && !has_word(text, "train"));
+		*mode = validates ? MODE_VALIDATION : MODE_TRAIN;
 		return true;
 	}
 	if (*counted->function) {
@@ -175,8 +183,8 @@ static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t
 	end_epoch(steps, time_ns);
 	set_mode(steps, MODE_TRAIN, time_ns);
 	steps->epoch_key = epoch->key;
-	/* pmtop started in a later epoch, or missed one */
-	if (epoch->number > steps->state.epochs_begun && epoch->number <= UINT32_MAX)
+	/* pmtop started in a later epoch, missed one, or took a pass of validation for one */
+	if (epoch->number > 0 && epoch->number <= UINT32_MAX)
 		steps->state.epochs_begun = (uint32_t)epoch->number - 1;
 	steps->state.epoch_index = steps->state.epochs_begun++;
 	steps->state.in_epoch = true;

@@ -1,9 +1,12 @@
 """What a script itself has counted: a line for each step with the clock's time, the step's number and the epoch's."""
 import json
+import os
 import sys
 import time
 
 _log = open(sys.argv[1], 'w', buffering=1)
+with open(sys.argv[1] + '.pid', 'w') as file:
+    file.write(str(os.getpid()))
 
 
 def step(number, epoch=None):

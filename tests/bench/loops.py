@@ -1,0 +1,276 @@
+"""Scripts after public ones beside what they count themselves: attached to at three moments, and started by pmtop.
+
+    loops.py [SCRIPT…]       a table, and a sum; fails if a cell is wrong
+
+Each script is stopped (SIGSTOP) before the last comparison, so that counts are compared at rest. "unknown": pmtop shows nothing there, or no
+steps within CHOICE_S. "none": the script has none, and pmtop shows none."""
+import collections
+import concurrent.futures
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SCRIPTS = os.path.join(HERE, '../workloads/loops')
+BUILD = os.path.abspath(os.environ.get('PMTOP_BUILD', 'build'))
+PMTOP = os.path.join(BUILD, 'pmtop')
+PYTHON = os.path.join(BUILD, 'loops-venv/bin/python')
+ENVIRONMENT = dict(os.environ, LC_ALL='C.UTF-8', XDG_CONFIG_HOME='/dev/null/none', OMP_NUM_THREADS='1', TOKENIZERS_PARALLELISM='false', PYTHONWARNINGS='ignore',
+                   TF_NUM_INTRAOP_THREADS='1', TF_CPP_MIN_LOG_LEVEL='3', XLA_FLAGS='--xla_cpu_multi_thread_eigen=false', HF_HUB_OFFLINE='1')
+MOMENTS_S = (0, 3, 8)           # of attaching, after the first step
+START_S, CHOICE_S, REST_S = 120, 25, 3
+WATCHED_S = 5                   # of pmtop's objects, once it counts
+LAG_S, BUFFERED_S = 2.5, 0.7    # of what pmtop prints of a running script; of what it has not emitted of a stopped one
+JOBS = int(os.environ.get('PMTOP_LOOPS_JOBS', '1'))
+
+# What a script has: steps of an epoch (or of all, without epochs), epochs, the package that it needs, batches fetched ahead.
+Script = collections.namedtuple('Script', 'form length epochs package ahead', defaults=(None, None, 'torch', 0))
+BENCH = {
+    'while_own_batches': Script('nanoGPT'),
+    'mingpt': Script('minGPT', length=625000000),
+    'llmc': Script("llm.c's train_gpt2.py", length=20001),
+    'mnist': Script('pytorch/examples mnist', 120, 400),
+    'imagenet': Script('pytorch/examples imagenet', 110, 88),
+    'recurrent': Script('pytorch/examples word_language_model', 100, 400),
+    'dcgan': Script('pytorch/examples dcgan', 130, 300),
+    'vae': Script('pytorch/examples vae', 140, 300),
+    'episodes': Script('pytorch/examples reinforce'),
+    'hf_trainer': Script('transformers Trainer', 200, 50, 'transformers', ahead=2),
+    'hf_accelerate': Script('Accelerate', 120, 200, 'accelerate', ahead=1),
+    'lightning_fit': Script('Lightning', 110, 60, 'lightning', ahead=1),
+    'fabric_loop': Script('Fabric', 130, 150, 'lightning'),
+    'keras_torch': Script('Keras on torch', 113, 40, 'keras'),
+    'keras_jax': Script('Keras on jax', 113, 40, 'keras'),
+    'keras_tensorflow': Script('Keras on tensorflow', 113, 40, 'tensorflow'),
+    'flax_nnx': Script('flax', 100, 200, 'flax'),
+    'optax_loop': Script('optax', length=30000, package='optax'),
+    'xgb': Script('XGBoost', length=5000, package='xgboost'),
+    'lgbm': Script('LightGBM', length=5000, package='lightgbm'),
+    'ultralytics_like': Script('ultralytics', 120, 120, 'tqdm'),
+    'timm_like': Script('timm', 115, 300, ahead=1),
+    'sbert': Script('sentence-transformers', 150, 100, 'sentence_transformers'),
+    'ddpm': Script('diffusers', 100, 100, 'diffusers', ahead=1),
+    'ddp': Script('DDP, two ranks', 120, 100),
+    'policy': Script('CleanRL ppo.py', length=19999),
+    'index_epochs': Script('tutorials: minibatches by index', 100, 400),
+    'generator': Script('tutorials: a generator of batches', 150, 299),
+    'plain': Script('no framework', length=1000000),
+    'progress': Script('a progress bar around the steps', length=50000),
+}
+CELLS = ('steps', 'epoch', 'total')
+WORST = ('none', 'right', 'unknown', 'wrong')
+
+
+def is_installed(package):
+    return subprocess.run([PYTHON, '-c', f'import importlib.util, sys; sys.exit(not importlib.util.find_spec({package!r}))'], env=ENVIRONMENT).returncode == 0
+
+
+def read_truth(log):
+    with open(log) as file:
+        return [json.loads(line) for line in file.read().splitlines() if line.endswith(']')]
+
+
+class Watch:
+    """pmtop's objects with the clock's time."""
+
+    def __init__(self, *arguments):
+        self.found, self.begin = [], time.monotonic()
+        self.pmtop = subprocess.Popen([PMTOP, '-b', '--format=json', '-d', '0.5', *arguments], env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      stderr=subprocess.DEVNULL, text=True, errors='replace')
+        self.thread = threading.Thread(target=self.read)
+        self.thread.start()
+
+    def read(self):
+        for line in self.pmtop.stdout:
+            try:
+                self.found.append((time.monotonic(), json.loads(line)))
+            except ValueError:
+                pass        # the script's own output
+
+    def counted(self):
+        return [(now, shown) for now, shown in list(self.found) if shown.get('batch', {}).get('count')]
+
+    def is_done(self):
+        counted = self.counted()
+        return bool(counted) and time.monotonic() - counted[0][0] > WATCHED_S or time.monotonic() - self.begin > CHOICE_S
+
+    def end(self):
+        self.pmtop.terminate()
+        self.thread.join()
+        self.pmtop.wait()
+
+
+def wait_for_steps(log, process):
+    begin = time.monotonic()
+    while not (os.path.exists(log) and os.path.getsize(log)):
+        assert process.poll() is None, f'ended with {process.returncode}'
+        assert time.monotonic() - begin < START_S, 'no step'
+        time.sleep(0.05)
+    with open(log + '.pid') as file:
+        return int(file.read())
+
+
+def rest(watches, pid):
+    """Stops the script once all watches have their objects; its own count then is final. Returns the moment."""
+    while not all(watch.is_done() for watch in watches):
+        time.sleep(0.1)
+    os.kill(pid, signal.SIGSTOP)
+    stopped = time.monotonic()
+    time.sleep(REST_S)
+    return stopped
+
+
+def attach(name, folder):
+    log = os.path.join(folder, 'attached')
+    script = subprocess.Popen([PYTHON, os.path.join(SCRIPTS, name + '.py'), log], env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL, start_new_session=True)
+    watches = []
+    try:
+        pid, begin = wait_for_steps(log, script), time.monotonic()
+        for moment in MOMENTS_S:
+            time.sleep(max(0.0, begin + moment - time.monotonic()))
+            watches.append(Watch('-p', str(pid)))
+        stopped = rest(watches, pid)
+        return [(watch.counted(), read_truth(log), stopped) for watch in watches]
+    finally:
+        os.killpg(script.pid, signal.SIGKILL)
+        script.wait()
+        for watch in watches:
+            watch.end()
+
+
+def launch(name, folder):
+    log = os.path.join(folder, 'launched')
+    watch, pid = Watch('--', PYTHON, os.path.join(SCRIPTS, name + '.py'), log), None
+    try:
+        pid = wait_for_steps(log, watch.pmtop)
+        watch.begin = time.monotonic()
+        stopped = rest([watch], pid)
+        return [(watch.counted(), read_truth(log), stopped)]
+    finally:
+        if pid:
+            os.kill(pid, signal.SIGKILL)
+        watch.end()
+
+
+def row_at(truth, moment):
+    return ([row for row in truth if row[0] <= moment] or [[0, 0, 1]])[-1]
+
+
+def position(script, row):
+    """Of a row of the script's log: the epoch and the step in it."""
+    return (row[2], row[1] - (row[2] - 1) * script.length) if script.epochs else (1, row[1])
+
+
+def shown_position(script, shown):
+    epochs = shown.get('epochs') or [{}]
+    count = epochs[-1].get('batches', 0) if script.epochs else shown['batch']['count']
+    return shown.get('epoch', {}).get('ordinal'), count
+
+
+def is_between(script, low, at, high):
+    """Whether a step lies between two; the last step of an epoch is also the beginning of the next."""
+    def flat(epoch, index):
+        return (epoch - 1) * script.length + index if script.epochs else index
+    return flat(*low) - 1 <= flat(*at) <= flat(*high) + 1 + script.ahead
+
+
+def judge_steps(script, shown, low, high):
+    """Without a known epoch: whether the step in the epoch fits."""
+    ordinal, count = shown_position(script, shown)
+    if not script.epochs:
+        return 'right' if is_between(script, low, (1, count), high) else 'wrong'
+    return 'right' if any(is_between(script, low, (epoch, count), high) for epoch in range(low[0], high[0] + 2)) else 'wrong'
+
+
+def judge_epoch(script, shown, low, high):
+    ordinal, count = shown_position(script, shown)
+    if not script.epochs:
+        return 'none' if ordinal in (None, 1) else 'wrong'
+    if ordinal is None:
+        return 'unknown'
+    last = high[0] + (high[1] + 1 + script.ahead >= script.length)
+    return 'right' if low[0] <= ordinal <= last else 'wrong'
+
+
+def judge_total(script, shown):
+    epoch, count = shown.get('epoch', {}), shown_position(script, shown)[1]
+    length = count / epoch['done_ratio'] if epoch.get('done_ratio') and count >= 5 else None
+    known = [(length, script.length, 0.02), (epoch.get('total'), script.epochs, 0)]
+    if script.length is None:
+        return 'wrong' if length or epoch.get('total') else 'none'
+    if any(is_shown and (there is None or abs(is_shown - there) > there * error) for is_shown, there, error in known):
+        return 'wrong'
+    return 'right' if length or epoch.get('total') else 'unknown'
+
+
+def judge(script, counted, truth, stopped):
+    """The worst of each cell, and what was shown where it was wrong."""
+    cells, why = dict.fromkeys(CELLS, 'unknown'), ''
+    for number, (now, shown) in enumerate(counted):
+        is_last = number == len(counted) - 1
+        low = row_at(truth, min(now - LAG_S, stopped - BUFFERED_S))
+        low, high = (position(script, row) for row in (low, truth[-1] if is_last else row_at(truth, now + 0.5)))
+        found = {'steps': judge_steps(script, shown, low, high), 'epoch': judge_epoch(script, shown, low, high), 'total': judge_total(script, shown)}
+        if 'wrong' in found.values() and not why:
+            what = [f'{key} {shown_position(script, shown)}' for key, cell in found.items() if cell == 'wrong']
+            why = f'{", ".join(what)}, epoch {shown.get("epoch")}, script at {low} to {high}; {shown.get("inferred", {}).get("what", "published")}'
+        is_later = number > 0 and 'total' in found and found['total'] == 'unknown' and cells['total'] == 'right'
+        for key, cell in found.items():
+            is_worse = number == 0 or WORST.index(cell) > WORST.index(cells[key])
+            if is_worse and not (key == 'total' and is_later) or (cells[key] == 'unknown' and cell == 'right'):
+                cells[key] = cell
+    return cells, why
+
+
+def worst(results):
+    return {key: max((cells[key] for cells, _ in results), key=WORST.index) for key in CELLS}
+
+
+def try_script(name):
+    """Returns the cells attached and launched, and notes; or why it did not run."""
+    script, columns, notes = BENCH[name], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for what, how in (('attached', attach), ('launched', launch)):
+            try:
+                watched = how(name, folder)
+            except AssertionError as error:
+                return None, [f'{what}: did not run: {error}']
+            results = [judge(script, *each) for each in watched]
+            columns.append(worst(results))
+            notes += [f'{what}{f" at {moment} s" if what == "attached" else ""}: {why}' for moment, (_, why) in zip(MOMENTS_S, results) if why]
+            notes += [f'{what} at {moment} s: no steps' for moment, (counted, _, _) in zip(MOMENTS_S, watched) if not counted]
+    return columns, notes
+
+
+def show(name, columns, notes):
+    cells = ' '.join(f'{column[key]:8}' for column in columns for key in CELLS) if columns else notes.pop(0)
+    print(f'{name:18} {BENCH[name].form:38} {cells}', *(f'    {note}' for note in notes), sep='\n', flush=True)
+
+
+def main():
+    names = sys.argv[1:] or list(BENCH)
+    packages = {package: is_installed(package) for package in {BENCH[name].package for name in names}}
+    there = [name for name in names if packages[BENCH[name].package]]
+    tally = collections.Counter()
+    print(f'{"":57} {"attached":26} launched')
+    print(f'{"script":18} {"after":38} ' + ' '.join(f'{key:8}' for key in CELLS * 2))
+    with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+        for name, (columns, notes) in zip(there, pool.map(try_script, there)):
+            show(name, columns, notes)
+            verdicts = {cell for column in columns for cell in column.values()} if columns else {'wrong'}
+            tally[max(verdicts, key=WORST.index)] += 1
+    for name in names:
+        if name not in there:
+            show(name, None, [f'not installed: {BENCH[name].package}'])
+    print(f'exact in {tally["right"]} of {len(there)}, unknown in {tally["unknown"]}, wrong in {tally["wrong"]}; not installed: {len(names) - len(there)}')
+    return tally['wrong'] > 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,40 @@
+"""After pytorch/examples imagenet: range(start_epoch, epochs), workers, meters, validation by a function in a function."""
+import torch
+from small import classifier, images
+from truth import step
+
+start_epoch, epochs, done = 2, 90, 0
+
+
+def train(train_loader, model, criterion, optimizer, epoch):
+    global done
+    model.train()
+    for i, (inputs, target) in enumerate(train_loader):
+        loss = criterion(model(inputs), target)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        done += 1
+        step(done, epoch - start_epoch + 1)
+
+
+def validate(val_loader, model, criterion):
+    def run_validate(loader):
+        with torch.no_grad():
+            for i, (inputs, target) in enumerate(loader):
+                criterion(model(inputs), target)
+    model.eval()
+    run_validate(val_loader)
+
+
+def main_worker():
+    model = classifier(3)
+    train_loader, val_loader = images(110, 32, 3, num_workers=2), images(12, 32, 3, num_workers=1)
+    criterion, optimizer = torch.nn.CrossEntropyLoss(), torch.optim.SGD(model.parameters(), 0.01, momentum=0.9, weight_decay=1e-4)
+    for epoch in range(start_epoch, epochs):
+        train(train_loader, model, criterion, optimizer, epoch)
+        validate(val_loader, model, criterion)
+
+
+if __name__ == '__main__':
+    main_worker()
