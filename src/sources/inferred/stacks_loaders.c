@@ -190,7 +190,8 @@ void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *li
 
 bool stacks_loaders_awaits(const struct stacks_loaders *loaders, int64_t now_ns)
 {
-	return loaders->poll_ns == INT64_MAX && now_ns < loaders->awaits_until_ns;
+	return (loaders->poll_ns == INT64_MAX && now_ns < loaders->awaits_until_ns) ||
+		stacks_loops_reads_closely(loaders->loops, now_ns);
 }
 
 void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled,

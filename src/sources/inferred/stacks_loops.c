@@ -23,6 +23,9 @@ enum {
 #define READ_SELDOM_NS (1 * NS_PER_S)
 #define OPTIMIZER_WAIT_NS (4 * NS_PER_S)
 #define OTHER_WATCH_NS (5 * NS_PER_S)
+/* Readings so close to each other tell how short a loop is; for at most so long they are taken. */
+#define CLOSE_NS (60 * NS_PER_MS)
+#define CLOSE_WATCH_NS (2 * NS_PER_S)
 #define FIRST_SERIAL (UINT64_C(1) << 62)
 
 /* Usual names of an int that counts steps, the best first. */
@@ -40,6 +43,7 @@ struct seen {
 	unsigned reads, trained,
 		optimized;     /* readings that had it, those with backward or optimizer in it, with the latter */
 	unsigned restarts; /* times that another iterator was found */
+	unsigned close_reads, close_restarts; /* of which within CLOSE_NS of the reading before */
 	uint64_t advanced; /* iterations that were seen to pass */
 	int64_t since_ns, read_ns;
 };
@@ -53,6 +57,7 @@ struct stacks_loops {
 	unsigned reads, trained, optimized; /* readings; samples in training, of which in the optimizer */
 	bool has_torch;
 	int64_t since_ns, read_ns, trained_ns; /* begin; last reading; first sample in training */
+	int64_t close_until_ns;                /* until then close readings are taken; 0 = never yet */
 	/* the step loop, and its current pass */
 	struct seen *steps; /* NULL = not chosen */
 	bool is_running, is_stopping;
@@ -132,9 +137,10 @@ static bool is_variable(const struct py_loop *loop) { return loop->kind == PY_LO
 
 /* `is_anew`: a loop around it has gone on since. A new iterator may have the address of the old one. Returns whether it
  * has gone on. */
-static bool note_position(struct seen *seen, const struct py_loop *loop, bool is_anew)
+static bool note_position(struct seen *seen, const struct py_loop *loop, bool is_anew, int64_t now_ns)
 {
 	const struct py_loop *before = &seen->loop;
+	bool is_close = seen->reads > 0 && now_ns - seen->read_ns <= CLOSE_NS;
 	if (!loop->has_position || !before->has_position)
 		return false;
 	if (is_variable(loop)) {
@@ -144,6 +150,8 @@ static bool note_position(struct seen *seen, const struct py_loop *loop, bool is
 	}
 	is_anew |= before->frame != loop->frame || before->object != loop->object || loop->position < before->position;
 	seen->restarts += is_anew;
+	seen->close_reads += is_close;
+	seen->close_restarts += is_close && is_anew;
 	seen->advanced += is_anew ? loop->position : loop->position - before->position;
 	return is_anew || loop->position > before->position;
 }
@@ -210,7 +218,11 @@ static bool is_accumulation(const struct stacks_loops *loops, const struct seen 
 /* A loop that nearly each reading finds begun anew is over before its position can be followed: a few minibatches. */
 static bool is_too_short(const struct seen *seen)
 {
-	return !is_variable(&seen->loop) && seen->reads >= READS_MIN / 2 && 2 * seen->restarts > seen->reads;
+	if (is_variable(&seen->loop))
+		return false;
+	if (seen->close_reads >= READS_MIN)
+		return 2 * seen->close_restarts > seen->close_reads;
+	return seen->reads >= READS_MIN / 2 && 2 * seen->restarts > seen->reads;
 }
 
 /* A variable stands for a loop only if that is a while loop. */
@@ -259,9 +271,13 @@ static struct seen *choose(struct stacks_loops *loops)
 			(most.optimized || !is_accumulation(loops, seen)))
 			inner = seen;
 	}
-	/* The loop around steps that are too short to follow may be that of the epochs: then the steps remain unknown. */
-	if (!inner || (has_short && inner->is_epoch))
+	/* The loop around steps that are too short to follow may be that of the epochs: then the steps remain unknown,
+	 * unless close readings can follow them. */
+	if (!inner || (has_short && inner->is_epoch)) {
+		if (has_short && !loops->close_until_ns)
+			loops->close_until_ns = loops->read_ns + CLOSE_WATCH_NS;
 		return NULL;
+	}
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
 		bool is_of_it = seen->loop.code == inner->loop.code && seen->loop.depth == inner->loop.depth &&
 			has_training(loops, seen, &most);
@@ -379,6 +395,11 @@ size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struc
 
 bool stacks_loops_is_running(const struct stacks_loops *loops) { return loops && loops->is_running; }
 
+bool stacks_loops_reads_closely(const struct stacks_loops *loops, int64_t now_ns)
+{
+	return loops && !loops->steps && now_ns < loops->close_until_ns;
+}
+
 void stacks_loops_stop(struct stacks_loops *loops) { loops->is_stopping = loops->is_running; }
 
 bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted_loop *out)
@@ -440,7 +461,7 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 		const struct py_loop *loop = &loops->found[i];
 		struct seen *seen = seen_of(loops, loop, lines, owner, now_ns);
 		bool is_within = moved && moved->code == loop->code && moved->depth < loop->depth;
-		if (note_position(seen, loop, is_within) && !is_within)
+		if (note_position(seen, loop, is_within, now_ns) && !is_within)
 			moved = loop;
 		seen->loop = *loop;
 		seen->level = sample->count - loop->frame_index;
@@ -456,7 +477,8 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 	bool is_sought = !has_steps && !loops->is_running;
 	if (is_sought)
 		note_training(loops, sample, now_ns);
-	if (now_ns - loops->read_ns < (is_sought && loops->steps ? READ_AGAIN_NS
+	bool is_soon = loops->steps || stacks_loops_reads_closely(loops, now_ns);
+	if (now_ns - loops->read_ns < (is_sought && is_soon ? READ_AGAIN_NS
 										  : is_sought        ? READ_SOON_NS
 															 : READ_SELDOM_NS))
 		return;

@@ -3,7 +3,7 @@
  *
  * The step loop is the innermost loop in which the optimizer runs; if the optimizer was never sampled, the innermost
  * one in which backward runs; if no PyTorch runs, the innermost one in which most of the time passes and that turns at
- * most 200 times a second. A while loop is counted by an int that it advances. An epoch loop has "epoch" in the text
+ * most 2000 times a second. A while loop is counted by an int that it advances. An epoch loop has "epoch" in the text
  * of its `for`. */
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_LOOPS_H
 #define PMTOP_SOURCES_INFERRED_STACKS_LOOPS_H
@@ -39,6 +39,8 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted_loop *out);
 /* Whether a pass is polled now. */
 bool stacks_loops_is_running(const struct stacks_loops *loops);
+/* Whether samples close to each other are wanted, to tell how short a loop is. */
+bool stacks_loops_reads_closely(const struct stacks_loops *loops, int64_t now_ns);
 /* Counts the steps as py_counter_poll does batches: the current pass, if there is one. */
 size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struct py_counted **out);
 /* The steps are counted elsewhere from now on: the next poll ends the pass. */
