@@ -361,6 +361,10 @@ static int64_t sample_all(struct stacks_state *stacks)
 		next_ns = earlier(next_ns, serve_process(stacks, &stacks->sampled[i], now_ns));
 	for (size_t i = 0; i < stacks->groups.count && !atomic_load(&stacks->is_stopping); i++)
 		next_ns = earlier(next_ns, sample_group(stacks, i, now_ns));
+	/* A sample may have found what to poll now. */
+	for (size_t i = 0; i < stacks->sampled_count; i++)
+		if (!stacks->sampled[i].stuck.since_ns)
+			next_ns = earlier(next_ns, stacks->sampled[i].loaders.poll_ns);
 	pthread_mutex_lock(&stacks->lock);
 	publish_stuck(stacks);
 	stacks->reader_cpu_ns = remote_reader_cpu_ns(stacks->reader);

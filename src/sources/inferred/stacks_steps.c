@@ -14,6 +14,7 @@
 enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, FIRST_RUN = 255, RUNS_MAX = 64 };
 #define POLL_MIN_NS (20 * NS_PER_MS)
 #define POLL_MAX_NS (50 * NS_PER_MS)
+#define STEP_MIN_S 1e-3 /* until the step time is known */
 #define LOOP_WAIT_NS (2 * NS_PER_S)
 #define EVIDENCE_WAIT_NS (NS_PER_S / 2)
 #define LATE_MAX_NS (1 * NS_PER_S)
@@ -249,6 +250,10 @@ static struct epoch *find_epoch(
 		steps->counted[epoch->mode] += counted->yielded;
 		steps->number += counted->yielded;
 		steps->state.batches_in_epoch += epoch->mode == MODE_TRAIN ? counted->yielded : 0;
+		steps->emitted = (struct emitted_epoch){ .is_open = steps->state.in_epoch,
+			.index = steps->state.epoch_index,
+			.begin_ns = now_ns,
+			.batches = steps->state.batches_in_epoch };
 	}
 	return epoch;
 }
@@ -265,7 +270,8 @@ static int64_t estimate_end_ns(const struct stacks_steps *steps, const struct ep
 /* Whether that many batches fit between the last poll with a new batch and now. */
 static bool could_be_missed(const struct stacks_steps *steps, const struct epoch *epoch, uint64_t count, int64_t now_ns)
 {
-	double max = isnan(steps->step_s) ? 0 : (double)(now_ns - epoch->yielded_ns) * 1e-9 / steps->step_s;
+	double step_s = isnan(steps->step_s) ? STEP_MIN_S : steps->step_s;
+	double max = (double)(now_ns - epoch->yielded_ns) * 1e-9 / step_s;
 	return (double)count <= 2 * max + 2;
 }
 

@@ -74,20 +74,32 @@ static void emit_total(
 	}
 }
 
-static void emit_state(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+static void emit_state(
+	const struct stacks_steps *steps, const struct run_state *emitted, int64_t now_ns, struct sample_set *out)
 {
 	struct run_state *state = sample_set_allocate(out, sizeof *state);
 	struct record *record = state ? sample_set_add(out, RECORD_STATE, steps->run, now_ns) : NULL;
 	if (!record)
 		return;
-	*state = steps->state;
+	*state = *emitted;
 	record->state = state;
+}
+
+static void follow_epoch(struct emitted_epoch *epoch, const struct event *event)
+{
+	if (event->kind == RECORD_EPOCH_BEGIN && !(epoch->is_open && epoch->index == event->epoch))
+		*epoch = (struct emitted_epoch){ .is_open = true, .index = event->epoch, .begin_ns = event->time_ns };
+	else if (event->kind == RECORD_EPOCH_END)
+		epoch->is_open = false;
+	else
+		epoch->batches += event->kind == RECORD_BATCH_END && event->mode == MODE_TRAIN;
 }
 
 static void emit_event(struct stacks_steps *steps, const struct event *event, struct sample_set *out)
 {
 	struct record *record = sample_set_add(out, event->kind, steps->run, event->time_ns);
 	uint64_t sequence = steps->sequence++;
+	follow_epoch(&steps->emitted, event);
 	if (!record)
 		return;
 	record->sequence = sequence;
@@ -111,25 +123,23 @@ static uint64_t count_waiting(const struct stacks_steps *steps, enum mode mode)
 	return count;
 }
 
-/* The current epoch with its emitted batches. */
 static void emit_epoch(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
 {
-	uint64_t waiting = count_waiting(steps, MODE_TRAIN);
-	struct epoch_row *row = steps->state.in_epoch ? sample_set_allocate(out, sizeof *row) : NULL;
+	struct epoch_row *row = steps->emitted.is_open ? sample_set_allocate(out, sizeof *row) : NULL;
 	struct record *record = row ? sample_set_add(out, RECORD_EPOCHS, steps->run, now_ns) : NULL;
-	if (!record || steps->state.batches_in_epoch < waiting)
+	if (!record)
 		return;
-	*row = (struct epoch_row){ .index = steps->state.epoch_index,
+	*row = (struct epoch_row){ .index = steps->emitted.index,
 		.mode = MODE_TRAIN,
-		.begin_ns = steps->state.epoch_begin_ns,
-		.batches = steps->state.batches_in_epoch - waiting,
+		.begin_ns = steps->emitted.begin_ns,
+		.batches = steps->emitted.batches,
 		.sum_s = (double)NAN,
 		.min_s = (double)NAN,
 		.max_s = (double)NAN };
 	record->epochs.rows = row;
 	record->epochs.count = 1;
-	record->epochs.dropped = steps->state.epoch_index;
-	record->epochs.upto = steps->number - waiting - count_waiting(steps, MODE_VALIDATION);
+	record->epochs.dropped = steps->emitted.index;
+	record->epochs.upto = steps->number - count_waiting(steps, MODE_TRAIN) - count_waiting(steps, MODE_VALIDATION);
 }
 
 /* Emits what a reader that joins late needs; the waiting events follow. */
@@ -139,7 +149,8 @@ static void emit_all(const struct stacks_steps *steps, int64_t now_ns, struct sa
 	for (enum mode mode = MODE_TRAIN; mode <= MODE_VALIDATION; mode++)
 		emit_total(steps, mode, steps->counted[mode] - count_waiting(steps, mode), now_ns, out);
 	emit_epoch(steps, now_ns, out);
-	emit_state(steps, now_ns, out);
+	if (steps->is_emitted)
+		emit_state(steps, &steps->emitted_state, now_ns, out);
 }
 
 static void emit_new(struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
@@ -154,8 +165,10 @@ static void emit_new(struct stacks_steps *steps, int64_t now_ns, struct sample_s
 	steps->is_emitted = true;
 	for (size_t i = 0; i < steps->event_count; i++)
 		emit_event(steps, &steps->events[i], out);
-	if (steps->event_count > 0)
-		emit_state(steps, now_ns, out);
+	if (steps->event_count > 0) {
+		steps->emitted_state = steps->state;
+		emit_state(steps, &steps->emitted_state, now_ns, out);
+	}
 	steps->event_count = 0;
 	struct record *record = steps->is_ended && !steps->has_ended_emitted
 		? sample_set_add(out, RECORD_RUN_CLOSED, steps->run, now_ns)

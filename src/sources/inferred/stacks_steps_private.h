@@ -37,6 +37,14 @@ struct event {
 	uint32_t epoch;
 };
 
+/* The epoch of training of the last emitted event, with its batches so far. */
+struct emitted_epoch {
+	bool is_open;
+	uint32_t index;
+	int64_t begin_ns;
+	uint64_t batches;
+};
+
 struct stacks_steps {
 	uint8_t run;
 	pid_t pid;
@@ -55,6 +63,8 @@ struct stacks_steps {
 	uint64_t sequence, number; /* of the next event; of the next batch */
 	uint64_t counted[3];       /* ended batches, by mode, including those before pmtop's start */
 	struct run_state state;
+	struct emitted_epoch emitted;
+	struct run_state emitted_state; /* after the emitted events */
 	int64_t event_ns; /* time of the newest event: events are in order */
 	double step_s;    /* moving average of the step time; NAN */
 	size_t event_count, event_room;
