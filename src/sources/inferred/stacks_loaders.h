@@ -65,8 +65,8 @@ void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *li
 /* Call under the lock of the runs. */
 void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled,
 	pid_t pid, uint64_t start_ticks, const char *name, int64_t now_ns);
-/* Whether a pass of the steps' loop has just ended: a sample soon finds the next one from its first steps on; or samples
- * close to each other are wanted for another reason. */
+/* Whether a pass of the steps' loop has just ended: a sample soon finds the next one from its first steps on; or
+ * samples close to each other are wanted for another reason. */
 bool stacks_loaders_awaits(const struct stacks_loaders *loaders, int64_t now_ns);
 /* Its process has ended or called exec. Call under the lock. */
 void stacks_loaders_end(struct stacks_loaders *loaders, int64_t now_ns);

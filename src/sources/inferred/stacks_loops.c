@@ -44,7 +44,7 @@ struct seen {
 		optimized;     /* readings that had it, those with backward or optimizer in it, with the latter */
 	unsigned restarts; /* times that another iterator was found */
 	unsigned close_reads, close_restarts; /* of which within CLOSE_NS of the reading before */
-	uint64_t advanced; /* iterations that were seen to pass */
+	uint64_t advanced;                    /* iterations that were seen to pass */
 	int64_t since_ns, read_ns;
 };
 
@@ -478,9 +478,7 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 	if (is_sought)
 		note_training(loops, sample, now_ns);
 	bool is_soon = loops->steps || stacks_loops_reads_closely(loops, now_ns);
-	if (now_ns - loops->read_ns < (is_sought && is_soon ? READ_AGAIN_NS
-										  : is_sought        ? READ_SOON_NS
-															 : READ_SELDOM_NS))
+	if (now_ns - loops->read_ns < (is_sought && is_soon ? READ_AGAIN_NS : is_sought ? READ_SOON_NS : READ_SELDOM_NS))
 		return;
 	loops->since_ns = loops->since_ns ? loops->since_ns : now_ns;
 	loops->read_ns = now_ns;
