@@ -15,7 +15,7 @@ enum { LENGTH = 40 };
 static struct stacks_steps *steps;
 static struct sample_set set;
 static int64_t now_ns;
-static uint64_t serial;
+static uint64_t serial, number; /* of the pass; of its epoch, 0 = unknown */
 
 static void setup(void)
 {
@@ -23,6 +23,7 @@ static void setup(void)
 	set = (struct sample_set)SAMPLE_SET_INIT;
 	now_ns = 1000 * NS_PER_S;
 	serial = 1;
+	number = 0;
 }
 
 static void teardown(void)
@@ -41,6 +42,7 @@ static void see(uint64_t yielded, bool is_over, const char *function)
 		.is_over = is_over,
 		.length = LENGTH,
 		.batch_size = 32,
+		.epoch = number,
 		.function = function,
 		.file = "/home/me/train.py",
 		.line = 42 };
@@ -162,6 +164,72 @@ START_TEST(batches_before_the_first_sample_are_counted_but_not_emitted)
 	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].batches, 12);
 	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_BEGIN, 0)->batch.index, 12);
 	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_BEGIN, 0)->batch.number, 12);
+}
+END_TEST
+
+START_TEST(an_epoch_that_was_joined_may_end_before_the_first_output)
+{
+	see(12, false, "train");
+	go_on(12, LENGTH, 0.01, "train");
+	now_ns += NS_PER_S / 100;
+	see(LENGTH, true, "train");
+	serial++;
+	go_on(0, 3, 0.25, "train");
+	emit();
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCHS), 1);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].batches, 12);
+	ck_assert_uint_eq(set_record(&set, RECORD_TOTAL, 0)->total->count, 12);
+	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_BEGIN, 0)->batch.index, 12);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), LENGTH - 12 + 3);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_END, 0)->epoch.index, 0);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, set_count(&set, RECORD_EPOCH_BEGIN) - 1)->epoch.index, 1);
+}
+END_TEST
+
+START_TEST(the_first_output_waits_for_the_number_of_the_epoch)
+{
+	stacks_steps_await_epoch(steps, now_ns + 3 * NS_PER_S);
+	see(12, false, "train");
+	go_on(12, 20, 0.1, "train");
+	emit();
+	ck_assert_uint_eq(set.count, 0);
+	number = 5;
+	go_on(20, 22, 0.1, "train");
+	emit();
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].index, 4);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].batches, 12);
+	const struct record *state = set_record(&set, RECORD_STATE, set_count(&set, RECORD_STATE) - 1);
+	ck_assert_uint_eq(state->state->epoch_index, 4);
+	ck_assert_uint_eq(state->state->batches_in_epoch, 21);
+	ck_assert_uint_eq(set_record(&set, RECORD_BATCH_BEGIN, 0)->batch.index, 12);
+}
+END_TEST
+
+/* The pass that was joined has no number; the next one has. */
+START_TEST(a_later_pass_numbers_those_before_it)
+{
+	stacks_steps_await_epoch(steps, now_ns + 3 * NS_PER_S);
+	see(12, false, "train");
+	go_on(12, LENGTH, 0.01, "train");
+	see(LENGTH, true, "train");
+	serial++;
+	number = 7;
+	go_on(0, 3, 0.25, "train");
+	emit();
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].index, 5);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_END, 0)->epoch.index, 5);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, set_count(&set, RECORD_EPOCH_BEGIN) - 1)->epoch.index, 6);
+}
+END_TEST
+
+START_TEST(the_first_output_waits_no_longer_than_asked)
+{
+	stacks_steps_await_epoch(steps, now_ns + 3 * NS_PER_S);
+	see(12, false, "train");
+	go_on(12, 20, 0.5, "train");
+	emit();
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].index, 0);
+	ck_assert_uint_ge(set_count(&set, RECORD_BATCH_BEGIN), 7);
 }
 END_TEST
 
@@ -329,6 +397,10 @@ int main(void)
 	tcase_add_test(tests, a_slow_batch_among_short_ones_has_its_own_time);
 	tcase_add_test(tests, steps_that_become_slow_are_not_one_slow_step);
 	tcase_add_test(tests, batches_before_the_first_sample_are_counted_but_not_emitted);
+	tcase_add_test(tests, an_epoch_that_was_joined_may_end_before_the_first_output);
+	tcase_add_test(tests, the_first_output_waits_for_the_number_of_the_epoch);
+	tcase_add_test(tests, a_later_pass_numbers_those_before_it);
+	tcase_add_test(tests, the_first_output_waits_no_longer_than_asked);
 	tcase_add_test(tests, last_batches_that_no_sample_saw_are_emitted_if_the_length_is_known);
 	tcase_add_test(tests, an_iteration_that_never_began_is_no_epoch);
 	tcase_add_test(tests, a_loop_that_validates_is_no_epoch);

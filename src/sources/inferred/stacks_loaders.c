@@ -107,20 +107,11 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted)
 {
 	struct stacks_epoch epoch;
-	if (loaders->loops && *counted->function && counted->trains &&
+	if (loaders->loops && *counted->function && !counted->evaluates &&
 		stacks_loops_epoch(loaders->loops, counted->function, counted->line, &epoch)) {
 		counted->epoch = epoch.number;
 		counted->epochs = epoch.count;
 	}
-}
-
-/* pmtop was started during a pass: which epoch it is in is known once the loop around it was read. */
-static bool awaits_epoch(struct stacks_loaders *loaders, const struct py_counted *counted, int64_t now_ns)
-{
-	if (loaders->steps || !loaders->loops || counted->epoch > 0 || counted->yielded <= 1)
-		return false;
-	loaders->found_ns = loaders->found_ns ? loaders->found_ns : now_ns;
-	return now_ns - loaders->found_ns < EPOCH_WAIT_NS;
 }
 
 static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct stacks_polled *out)
@@ -137,7 +128,6 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		copy->trains = trains(&loaders->trained, copy->function);
 		copy->evaluates = !copy->trains && loop_trains(loaders);
 		add_epoch(loaders, copy);
-		out->count -= awaits_epoch(loaders, copy, now_ns);
 		is_any_left |= !copy->is_over && !copy->evaluates;
 		loaders->has_validation |= !copy->is_over && copy->evaluates;
 	}
@@ -194,6 +184,13 @@ bool stacks_loaders_awaits(const struct stacks_loaders *loaders, int64_t now_ns)
 		stacks_loops_reads_closely(loaders->loops, now_ns);
 }
 
+/* pmtop was started during a pass: which epoch it is in is known once the loop around it was read. */
+static bool awaits_epoch(const struct stacks_polled *polled)
+{
+	const struct py_counted *first = &polled->counted[0];
+	return first->yielded > 1 && first->epoch == 0 && first->epoch_key == 0;
+}
+
 void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled,
 	pid_t pid, uint64_t start_ticks, const char *name, int64_t now_ns)
 {
@@ -201,6 +198,10 @@ void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *run
 		loaders->steps = stacks_steps_new(runs->count, pid, start_ticks, name);
 		if (loaders->steps)
 			runs->list[runs->count++] = loaders->steps;
+		if (loaders->steps && loaders->loops && awaits_epoch(polled)) {
+			stacks_steps_await_epoch(loaders->steps, now_ns + EPOCH_WAIT_NS);
+			stacks_loops_await_epoch(loaders->loops, now_ns + EPOCH_WAIT_NS);
+		}
 	}
 	if (!loaders->steps) {
 		loaders->poll_ns = INT64_MAX;

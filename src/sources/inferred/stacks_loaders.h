@@ -37,7 +37,6 @@ struct stacks_loaders {
 	bool is_tried, has_loader, has_validation;
 	struct stacks_trained trained;
 	struct stacks_steps *steps; /* one of the runs; NULL: nothing to emit yet */
-	int64_t found_ns;           /* when the first pass was found under way, whose epoch is awaited; 0: not yet */
 	int64_t poll_ns;            /* when to poll; INT64_MAX: no loader is known */
 	/* until then the sampling rate is higher, to find loaders */
 	int64_t boost_until_ns;

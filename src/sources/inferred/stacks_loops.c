@@ -58,6 +58,7 @@ struct stacks_loops {
 	bool has_torch;
 	int64_t since_ns, read_ns, trained_ns; /* begin; last reading; first sample in training */
 	int64_t close_until_ns;                /* until then close readings are taken; 0 = never yet */
+	int64_t epoch_until_ns;                /* until then an epoch loop is sought */
 	/* the step loop, and its current pass */
 	struct seen *steps; /* NULL = not chosen */
 	bool is_running, is_stopping;
@@ -400,6 +401,8 @@ bool stacks_loops_reads_closely(const struct stacks_loops *loops, int64_t now_ns
 	return loops && !loops->steps && now_ns < loops->close_until_ns;
 }
 
+void stacks_loops_await_epoch(struct stacks_loops *loops, int64_t until_ns) { loops->epoch_until_ns = until_ns; }
+
 void stacks_loops_stop(struct stacks_loops *loops) { loops->is_stopping = loops->is_running; }
 
 bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted_loop *out)
@@ -425,7 +428,9 @@ bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int li
 		if (is_around && (!found || is_inside(seen, found)))
 			found = seen;
 	}
-	return found && read_epoch(loops, found, out);
+	bool is_known = found && read_epoch(loops, found, out);
+	loops->epoch_until_ns = is_known ? 0 : loops->epoch_until_ns;
+	return is_known;
 }
 
 /* -- readings -- */
@@ -477,8 +482,9 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 	bool is_sought = !has_steps && !loops->is_running;
 	if (is_sought)
 		note_training(loops, sample, now_ns);
-	bool is_soon = loops->steps || stacks_loops_reads_closely(loops, now_ns);
-	if (now_ns - loops->read_ns < (is_sought && is_soon ? READ_AGAIN_NS : is_sought ? READ_SOON_NS : READ_SELDOM_NS))
+	bool is_soon = is_sought && (loops->steps || stacks_loops_reads_closely(loops, now_ns));
+	bool is_often = is_sought || now_ns < loops->epoch_until_ns;
+	if (now_ns - loops->read_ns < (is_soon ? READ_AGAIN_NS : is_often ? READ_SOON_NS : READ_SELDOM_NS))
 		return;
 	loops->since_ns = loops->since_ns ? loops->since_ns : now_ns;
 	loops->read_ns = now_ns;

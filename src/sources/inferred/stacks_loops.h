@@ -43,6 +43,8 @@ bool stacks_loops_is_running(const struct stacks_loops *loops);
 bool stacks_loops_reads_closely(const struct stacks_loops *loops, int64_t now_ns);
 /* Counts the steps as py_counter_poll does batches: the current pass, if there is one. */
 size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struct py_counted **out);
+/* Until then, an epoch loop around steps that are counted elsewhere is sought more often. */
+void stacks_loops_await_epoch(struct stacks_loops *loops, int64_t until_ns);
 /* The steps are counted elsewhere from now on: the next poll ends the pass. */
 void stacks_loops_stop(struct stacks_loops *loops);
 /* The epoch loop around a loop at this line, read now. False: there was none at the last reading, or it is unknown. */

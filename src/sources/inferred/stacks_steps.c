@@ -170,6 +170,24 @@ static void end_epoch(struct stacks_steps *steps, int64_t time_ns)
 	steps->state.in_epoch = false;
 }
 
+/* The number of an epoch (1 = the first) is known now, which would have been `numbered`: what waits for its output gets
+ * the numbers that lead to it. */
+static void renumber(struct stacks_steps *steps, uint64_t numbered, uint64_t number)
+{
+	bool is_awaiting = steps->epoch_until_ns && !steps->is_emitted;
+	if (number == 0 || number > UINT32_MAX || !is_awaiting)
+		return;
+	steps->epoch_until_ns = 0;
+	if (number <= numbered)
+		return;
+	uint32_t later = (uint32_t)(number - numbered);
+	for (size_t i = 0; i < steps->event_count; i++)
+		steps->events[i].epoch += later;
+	steps->state.epoch_index += later;
+	steps->state.epochs_begun += later;
+	steps->emitted.index += later;
+}
+
 static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t time_ns)
 {
 	if (epoch->is_begun)
@@ -184,6 +202,7 @@ static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t
 	end_epoch(steps, time_ns);
 	set_mode(steps, MODE_TRAIN, time_ns);
 	steps->epoch_key = epoch->key;
+	renumber(steps, steps->state.epochs_begun + 1, epoch->number);
 	/* pmtop started in a later epoch, missed one, or took a pass of validation for one */
 	if (epoch->number > 0 && epoch->number <= UINT32_MAX)
 		steps->state.epochs_begun = (uint32_t)epoch->number - 1;
@@ -360,6 +379,10 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 	epoch->batch_size = counted->batch_size;
 	if (!epoch->is_begun)
 		epoch->number = counted->epoch, epoch->count = counted->epochs, epoch->key = counted->epoch_key;
+	else if (epoch->mode == MODE_TRAIN && steps->state.in_epoch && counted->epoch > 0 && steps->epoch_until_ns) {
+		renumber(steps, steps->state.epochs_begun, counted->epoch);
+		steps->state.epochs_planned = counted->epochs <= UINT32_MAX ? (uint32_t)counted->epochs : 0;
+	}
 	bool is_known = epoch->emitted > 0 || find_mode(steps, counted, text, epoch->since_ns, now_ns, &epoch->mode);
 	if (counted->yielded > epoch->yielded) {
 		epoch->yielded = counted->yielded;
@@ -383,6 +406,8 @@ void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *coun
 	for (size_t i = 0; i < count && !steps->is_ended; i++)
 		take_one(steps, &counted[i], texts[i], now_ns);
 }
+
+void stacks_steps_await_epoch(struct stacks_steps *steps, int64_t until_ns) { steps->epoch_until_ns = until_ns; }
 
 int64_t stacks_steps_next_ns(const struct stacks_steps *steps, int64_t now_ns) { return now_ns + poll_ns(steps); }
 

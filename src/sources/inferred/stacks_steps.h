@@ -25,6 +25,8 @@ struct stacks_what {
 	bool is_certain;
 };
 void stacks_steps_describe(struct stacks_steps *steps, const struct stacks_what *what);
+/* The number of the epoch in progress may become known until then: the first output waits. */
+void stacks_steps_await_epoch(struct stacks_steps *steps, int64_t until_ns);
 /* Takes polled counts of this process; `text`: the source of a loop's line, NULL = unknown. Called by the stack
  * thread, under the lock, as are the next calls. */
 void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *counted, size_t count,

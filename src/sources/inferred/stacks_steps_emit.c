@@ -155,7 +155,8 @@ static void emit_all(const struct stacks_steps *steps, int64_t now_ns, struct sa
 
 static void emit_new(struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
 {
-	if (!steps->is_emitted && steps->event_count == 0)
+	bool is_awaiting = now_ns < steps->epoch_until_ns && !steps->is_ended;
+	if (!steps->is_emitted && (steps->event_count == 0 || is_awaiting))
 		return;
 	if (!steps->is_emitted)
 		emit_all(steps, now_ns, out);

@@ -65,6 +65,7 @@ struct stacks_steps {
 	struct run_state state;
 	struct emitted_epoch emitted;
 	struct run_state emitted_state; /* after the emitted events */
+	int64_t epoch_until_ns;         /* the first output waits until then for the number of the epoch; 0 = it does not */
 	int64_t event_ns;               /* time of the newest event: events are in order */
 	double step_s;                  /* moving average of the step time; NAN */
 	size_t event_count, event_room;
