@@ -63,6 +63,7 @@ struct stacks_loops {
 	struct seen *steps; /* NULL = not chosen */
 	bool is_running, is_stopping;
 	uint64_t serial, base, yielded;
+	uint64_t length; /* of the pass; 0 = unknown */
 	struct stacks_epoch epoch;
 	int64_t yielded_ns;
 	struct py_counted emitted;
@@ -311,13 +312,12 @@ static uint64_t position_of(const struct seen *seen)
 static struct py_counted counted_of(const struct stacks_loops *loops, bool is_over)
 {
 	const struct seen *steps = loops->steps;
-	uint64_t length = is_variable(&steps->loop) || loops->base ? 0 : steps->loop.length;
 	return (struct py_counted){ .serial = loops->serial,
 		.base = loops->base,
 		.yielded = loops->yielded,
 		.read_ns = loops->yielded_ns,
 		.is_over = is_over,
-		.length = length >= loops->yielded ? length : 0,
+		.length = loops->length,
 		.trains = true,
 		.epoch = loops->epoch.number,
 		.epochs = loops->epoch.count,
@@ -357,6 +357,16 @@ static struct stacks_epoch epoch_of_steps(struct stacks_loops *loops)
 	return epoch;
 }
 
+/* What a good reading tells. */
+static void take_position(struct stacks_loops *loops, int64_t now_ns)
+{
+	const struct py_loop *loop = &loops->steps->loop;
+	bool has_length = !is_variable(loop) && loops->base == 0;
+	loops->yielded = loops->base + position_of(loops->steps);
+	loops->yielded_ns = now_ns;
+	loops->length = has_length && loop->length >= loops->yielded ? loop->length : 0;
+}
+
 /* A pass of the step loop begins, in the same epoch as the last one or in the next. */
 static void begin_pass(struct stacks_loops *loops, int64_t now_ns)
 {
@@ -364,22 +374,19 @@ static void begin_pass(struct stacks_loops *loops, int64_t now_ns)
 	loops->base = loops->serial && epoch.key == loops->epoch.key ? loops->yielded : 0;
 	loops->epoch = epoch;
 	loops->serial = loops->serial ? loops->serial + 1 : FIRST_SERIAL;
-	loops->yielded = loops->base + position_of(loops->steps);
-	loops->yielded_ns = now_ns;
 	loops->is_running = true;
+	take_position(loops, now_ns);
 }
 
-/* Returns whether the pass goes on. */
+/* Returns whether the pass goes on. Its iterator's memory may hold that of another loop by now. */
 static bool follow(struct stacks_loops *loops, int64_t now_ns)
 {
 	enum py_loop_reading reading = py_loop_poll(loops->reader, &loops->steps->loop);
-	uint64_t yielded = loops->base + position_of(loops->steps);
 	if (reading != PY_LOOP_GOOD)
 		return reading == PY_LOOP_UNSURE;
-	if (yielded < loops->yielded)
+	if (loops->base + position_of(loops->steps) < loops->yielded)
 		return false;
-	loops->yielded = yielded;
-	loops->yielded_ns = now_ns;
+	take_position(loops, now_ns);
 	return true;
 }
 
