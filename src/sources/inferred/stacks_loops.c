@@ -464,6 +464,16 @@ static void note_training(struct stacks_loops *loops, const struct py_sample *sa
 	loops->optimized += trained >= 0 && is_optimizer;
 }
 
+/* A reading that the loop went on during may lack the length, which another one had. */
+static void take_reading(struct seen *seen, const struct py_loop *loop, bool is_anew)
+{
+	uint64_t length = is_anew ? 0 : seen->loop.length;
+	bool is_same_pass = seen->reads > 0 && seen->loop.frame == loop->frame && seen->loop.object == loop->object;
+	seen->loop = *loop;
+	if (is_same_pass && !loop->length && length >= loop->position)
+		seen->loop.length = length;
+}
+
 static void note_all(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_lines *lines,
 	struct stacks_owner *owner, int64_t now_ns)
 {
@@ -473,9 +483,10 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 		const struct py_loop *loop = &loops->found[i];
 		struct seen *seen = seen_of(loops, loop, lines, owner, now_ns);
 		bool is_within = moved && moved->code == loop->code && moved->depth < loop->depth;
+		bool is_anew = is_within || loop->position < seen->loop.position;
 		if (note_position(seen, loop, is_within, now_ns) && !is_within)
 			moved = loop;
-		seen->loop = *loop;
+		take_reading(seen, loop, is_anew);
 		seen->level = sample->count - loop->frame_index;
 		seen->reads++;
 		seen->read_ns = now_ns;
@@ -490,7 +501,8 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 	if (is_sought)
 		note_training(loops, sample, now_ns);
 	bool is_soon = is_sought && (loops->steps || stacks_loops_reads_closely(loops, now_ns));
-	bool is_often = is_sought || now_ns < loops->epoch_until_ns;
+	bool lacks_length = loops->is_running && loops->length == 0 && loops->steps->loop.guards.has_inner_length;
+	bool is_often = is_sought || lacks_length || now_ns < loops->epoch_until_ns;
 	if (now_ns - loops->read_ns < (is_soon ? READ_AGAIN_NS : is_often ? READ_SOON_NS : READ_SELDOM_NS))
 		return;
 	loops->since_ns = loops->since_ns ? loops->since_ns : now_ns;
