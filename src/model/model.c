@@ -93,6 +93,15 @@ static struct run *find_run(struct model *model, uint8_t id)
 	return index < 0 ? NULL : &model->runs[index];
 }
 
+/* Whether the process publishes steps, spans or requests, or did so: then its steps are not inferred as well. */
+static bool publishes(const struct model *model, int32_t pid)
+{
+	for (const struct run *run = model->runs; run < model->runs + model->run_count; run++)
+		if (run->is_used && !run->is_counted && run->pid == pid && run_has_content(run))
+			return true;
+	return false;
+}
+
 /* Returns the index for a run: the same one for the same region, else a new one, or that of an ended run if all are in
  * use. −1: none. */
 static int find_run_index(struct model *model, const struct record *opened)
@@ -101,12 +110,8 @@ static int find_run_index(struct model *model, const struct record *opened)
 		if (opened->opened.uuid && *opened->opened.uuid &&
 			strncmp(model->runs[i].uuid, opened->opened.uuid, sizeof model->runs[i].uuid - 1) == 0)
 			return (int)i;
-	/* What publishes itself is not counted beside. */
-	bool is_counted = opened_is_counted(opened);
-	for (unsigned i = 0; i < model->run_count; i++)
-		if (model->runs[i].pid == opened->opened.pid && model->runs[i].is_counted != is_counted &&
-			model->runs[i].is_live)
-			return is_counted ? -1 : (int)i;
+	if (opened_is_counted(opened) && publishes(model, opened->opened.pid))
+		return -1;
 	if (model->run_count < MODEL_RUNS_MAX) {
 		struct run *runs = model->runs;
 		if ((model->run_count & (model->run_count - 1)) == 0)
@@ -148,6 +153,19 @@ static void open_run(struct model *model, const struct record *record)
 	model->priv->run_by_id[record->run] = (int16_t)index;
 	model->priv->tree_version++;
 	model_add_resident(model, index);
+}
+
+/* An inferred run is shown until its process publishes. */
+static void drop_inferred(struct model *model)
+{
+	for (unsigned i = 0; i < model->run_count; i++) {
+		struct run *run = &model->runs[i];
+		if (!run->is_used || !run->is_counted || !publishes(model, run->pid))
+			continue;
+		run->is_used = run->is_live = false;
+		forget_run_ids(model, (int)i);
+		model->priv->tree_version++;
+	}
 }
 
 static void note_missing(struct model *model, const struct record *record)
@@ -259,6 +277,7 @@ void model_apply(struct model *model, const struct sample_set *set)
 	model->sets_failed += set->failed;
 	for (size_t i = 0; i < set->count; i++)
 		apply_record(model, set, i);
+	drop_inferred(model);
 	model_refresh_processes(model);
 	model_refresh_system(model);
 	for (unsigned i = 0; i < model->run_count; i++)

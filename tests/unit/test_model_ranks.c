@@ -124,6 +124,60 @@ START_TEST(the_rank_that_was_asked_for_comes_first_then_the_lowest)
 }
 END_TEST
 
+/* A launcher has loops, too. */
+START_TEST(ranks_come_before_steps_that_were_guessed_from_their_launchers_loop)
+{
+	rank_group_add(&rank_group, 0, 2, "a", 100);
+	rank_group_add(&rank_group, 1, 2, "a", 101);
+	rank_group_apply(&rank_group, 0);
+	unsigned launcher = rank_group_add(&rank_group, 0, 0, NULL, 99);
+	rank_group_apply(&rank_group, 0);
+	rank_group.model->has_target = true;
+	rank_group.model->target_pid = 99;
+	ck_assert_int_eq(ranks_first(rank_group.model, NULL, NULL), (int)launcher);
+	rank_group.model->runs[launcher].is_counted = true;
+	ck_assert_int_eq(ranks_first(rank_group.model, NULL, NULL), 0);
+	rank_group_end(&rank_group, 0, 1, false);
+	rank_group_end(&rank_group, 1, 1, false);
+	rank_group_apply(&rank_group, 1);
+	ck_assert_int_lt(ranks_first(rank_group.model, NULL, NULL), 2);
+}
+END_TEST
+
+/* Adds an inferred run of a process. */
+static unsigned add_inferred(int32_t pid)
+{
+	unsigned added = rank_group_add(&rank_group, 0, 0, NULL, pid);
+	for (size_t i = 0; i < rank_group.set.count; i++)
+		if (rank_group.set.records[i].kind == RECORD_RUN_OPENED && rank_group.set.records[i].run == added)
+			rank_group.set.records[i].opened.abi = "counted";
+	return added;
+}
+
+/* A program may publish and never count a batch: what was inferred stays until it does, and does not come back. */
+START_TEST(inferred_steps_are_shown_until_the_process_publishes_its_own)
+{
+	static const struct rank_group_step step = { 0.02, 0.04, 0.10, 0, 0.01 };
+	unsigned published = rank_group_add(&rank_group, 0, 0, NULL, 100), inferred = add_inferred(100);
+	rank_group_step(&rank_group, inferred, step);
+	rank_group_step(&rank_group, inferred, step);
+	rank_group_apply(&rank_group, 1);
+	ck_assert(rank_group.model->runs[inferred].is_counted);
+	ck_assert_int_eq(ranks_first(rank_group.model, NULL, NULL), (int)inferred);
+	rank_group_step(&rank_group, published, step);
+	rank_group_step(&rank_group, published, step);
+	rank_group_apply(&rank_group, 2);
+	ck_assert_int_eq(ranks_first(rank_group.model, NULL, NULL), (int)published);
+	ck_assert(!rank_group.model->runs[inferred].is_used);
+	rank_group_end(&rank_group, published, 3, false);
+	rank_group_apply(&rank_group, 3);
+	add_inferred(100);
+	rank_group_apply(&rank_group, 4);
+	ck_assert_int_eq(ranks_first(rank_group.model, NULL, NULL), (int)published);
+	ck_assert_uint_eq(rank_group.model->run_count, 2);
+}
+END_TEST
+
 START_TEST(a_restarted_rank_replaces_the_one_that_ended_and_a_child_does_not_replace_its_parent)
 {
 	rank_group_add(&rank_group, 0, 2, "a", 100);
@@ -453,6 +507,8 @@ int main(void)
 	tcase_add_test(tests, ranks_of_one_run_have_one_run_id);
 	tcase_add_test(tests, brackets_walk_ranks_by_number_within_their_run);
 	tcase_add_test(tests, the_rank_that_was_asked_for_comes_first_then_the_lowest);
+	tcase_add_test(tests, inferred_steps_are_shown_until_the_process_publishes_its_own);
+	tcase_add_test(tests, ranks_come_before_steps_that_were_guessed_from_their_launchers_loop);
 	tcase_add_test(tests, a_restarted_rank_replaces_the_one_that_ended_and_a_child_does_not_replace_its_parent);
 	tcase_add_test(tests, at_equal_step_times_the_rank_that_waits_least_is_slowest);
 	tcase_add_test(tests, spans_named_allreduce_are_waits_too);

@@ -65,6 +65,9 @@ unsigned ranks_order(const struct model *model, unsigned order[MODEL_RUNS_MAX])
 	return count;
 }
 
+/* Steps of a loop in which no training was seen: a launcher's, or a script's that starts one training after another. */
+static bool is_guess(const struct run *run) { return run->is_counted && !run_inferred(run).is_certain; }
+
 /* Which of two runs to show. After the target's end, other ranks that are still live are not preferred. */
 static bool is_better(const struct model *model, unsigned one, unsigned other)
 {
@@ -72,6 +75,10 @@ static bool is_better(const struct model *model, unsigned one, unsigned other)
 	bool a_lives = a->is_live && !model->target_ended, b_lives = b->is_live && !model->target_ended;
 	bool a_own = model->has_target && a->pid == model->target_pid,
 		 b_own = model->has_target && b->pid == model->target_pid;
+	if (a->is_counted != b->is_counted && run_has_content(a) != run_has_content(b))
+		return run_has_content(a);
+	if (is_guess(a) != is_guess(b))
+		return is_guess(b);
 	if (a_lives != b_lives)
 		return a_lives;
 	if (a_own != b_own)

@@ -89,6 +89,11 @@ struct inferred run_inferred(const struct run *run)
 		.is_certain = certain && *certain == 'y' };
 }
 
+bool run_has_content(const struct run *run)
+{
+	return run->track_count > 0 || run->operation_count > 0 || run->open_span_count > 0 || run->requests;
+}
+
 const struct track *run_track_of(const struct run *run, uint32_t mode)
 {
 	for (unsigned i = 0; i < run->track_count; i++)

@@ -306,6 +306,7 @@ struct inferred {
 };
 struct inferred run_inferred(const struct run *run);
 const struct track *run_main(const struct run *run); /* never NULL; may be empty */
+bool run_has_content(const struct run *run);         /* batches, spans or requests */
 /* The number, from 1, of the main mode's epoch with this ordinal, or of the last one before it; epochs of other modes
  * do not count. */
 uint32_t run_epoch_number(const struct run *run, uint32_t ordinal);
