@@ -167,10 +167,18 @@ def lengths_of(expected):
     return set(expected) if isinstance(expected, (set, range)) else {expected or 0}
 
 
+def are_all_seen(kind, counts):
+    return all(counts[f'{kind}.{name}'] >= 3 for name in EXPECTED[kind])
+
+
 def reads_kind(python, kind, pause, minor, **more):
-    seen, losses, costs, truth = watch(python, kind, pause, **more)
+    # On a busy machine some loops are not seen in the shorter time.
+    for seconds in (0.8, 4):
+        seen, losses, costs, truth = watch(python, kind, pause, **{'seconds': seconds, **more})
+        counts = check_positions(kind, seen, truth)
+        if not pause or are_all_seen(kind, counts):
+            break
     assert not pause or 'environment' in more or costs['calls'] <= CALLS_MAX.get(kind, 60), costs
-    counts = check_positions(kind, seen, truth)
     assert seen or not pause, 'nothing was seen'
     relative = RELATIVE.get(kind, set()) | (RELATIVE_SINCE_12.get(kind, set()) if minor >= 12 else set())
     if pause:

@@ -40,15 +40,6 @@ static bool has_moved(struct reading *reading, struct py_loop *loop)
 	return py_loop_view(&reading->loops->iterators, &again) != PY_LOOP_GOOD || again.position != loop->position;
 }
 
-/* While pmtop's thread was interrupted, the memory of an iterator may have been another's, and then the loop's again:
- * twice in a row is too unlikely. */
-static enum py_loop_reading view_twice(struct reading *reading, struct py_loop *loop)
-{
-	enum py_loop_reading first = py_loop_view(&reading->loops->iterators, loop);
-	bool is_iterator = loop->guards.form != 0 && loop->guards.form != PY_FORM_INT;
-	return first == PY_LOOP_GOOD && is_iterator ? py_loop_view(&reading->loops->iterators, loop) : first;
-}
-
 /* Only what can be read again is a loop. */
 static void emit(struct reading *reading, struct py_loop *loop)
 {
@@ -58,7 +49,7 @@ static void emit(struct reading *reading, struct py_loop *loop)
 		loop->length = 0;
 	loop->has_position = loop->has_remaining = false;
 	loop->position = 0;
-	if (view_twice(reading, loop) != PY_LOOP_ENDED)
+	if (py_loop_view(&reading->loops->iterators, loop) != PY_LOOP_ENDED)
 		reading->out[reading->count++] = *loop;
 }
 
@@ -103,6 +94,7 @@ static void read_for(struct reading *reading, int number, const struct py_sample
 	loop.line = frame->code->loop_lines[number];
 	if (!py_loop_guard_place(&loop.guards, frame, number, false) ||
 		!py_loop_guard_word(&loop.guards, loop.slot, object) ||
+		!py_stack_entry_guard_below(&iterators->classes, frame, entry, &loop.guards) ||
 		!py_iterator_measure(iterators, frame, entry, code_loop, &loop))
 		return;
 	emit(reading, &loop);

@@ -1,5 +1,7 @@
 #include "src/sources/python/loops/py_stack_entries.h"
 
+#include "src/sources/python/remote.h"
+
 /* Each running `for` has its iterator on the value stack, the outermost at the bottom, and so has a running `yield
  * from`. What lies above those of the running loops may be stale. */
 bool py_stack_entry_is_virtual(const struct py_loop_frame *frame, size_t entry)
@@ -23,6 +25,23 @@ bool py_stack_entry_find(const struct py_loop_frame *frame, int loop, size_t *en
 		return true;
 	}
 	return false;
+}
+
+bool py_stack_entry_guard_below(
+	struct py_classes *classes, const struct py_loop_frame *frame, size_t entry, struct py_loop_guards *guards)
+{
+	enum { TYPE = 8 };
+	for (size_t i = 0; i < entry; i++) {
+		uint64_t type, object = frame->objects[frame->local_count + i];
+		if (!object || py_class_is_iterator(frame->classes[frame->local_count + i]) ||
+			py_stack_entry_is_virtual(frame, i) || !remote_word(classes->process->pid, object + TYPE, &type))
+			continue;
+		if (py_class_is_iterator(py_class_of_type(classes, object, type)) ||
+			!py_loop_guard_word(guards, py_loop_stack_slot(classes->process, frame, i), object) ||
+			!py_loop_guard_word(guards, object + TYPE, type))
+			return false;
+	}
+	return true;
 }
 
 bool py_loop_guard_word(struct py_loop_guards *guards, uint64_t address, uint64_t word)

@@ -8,6 +8,11 @@
 /* The entry of a frame's value stack with the iterator of a `for` around its current instruction, and that iterator.
  * False: not found. */
 bool py_stack_entry_find(const struct py_loop_frame *frame, int loop, size_t *entry, uint64_t *object);
+/* Guards the entries below that are no iterators, and their types: if one was an iterator when the stack was read, and
+ * its memory another object's when the types were, its loop would get the iterator of the next. False: one of them is
+ * an iterator, or there is no room. */
+bool py_stack_entry_guard_below(
+	struct py_classes *classes, const struct py_loop_frame *frame, size_t entry, struct py_loop_guards *guards);
 /* Since 3.15: an object that is no iterator, and above it the index of its next item. */
 bool py_stack_entry_is_virtual(const struct py_loop_frame *frame, size_t entry);
 bool py_loop_guard_word(struct py_loop_guards *guards, uint64_t address, uint64_t word);
