@@ -191,7 +191,7 @@ def reads_kind(python, kind, pause, minor, **more):
             assert {one.depth for one in ones} == {depth}, (key, {one.depth for one in ones})
             good = [one for one in ones if is_good(one)]
             assert {bool(one.is_relative) for one in good} == {name in relative}, (key, name in relative, good[:2])
-            lengths = {one.length for one in good} - ({0} if of_kind in ('enumerate', 'zip', 'map', 'itertools') else set())
+            lengths = {one.length for one in good} - ({0} if of_kind in ('enumerate', 'zip', 'map', 'itertools', 'state') else set())
             assert lengths <= (lengths_of(length) if name not in relative else {0}), (key, lengths)
             assert lengths or length is None, key
     if kind == 'irregular':
