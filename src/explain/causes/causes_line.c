@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/explain/causes/causes_words.h"
 
 /* Fewer samples say nothing. */
 enum { SAMPLES_MIN = 3, TEXT_MAX = 60 };
@@ -59,7 +60,8 @@ static void say_line(struct cause *cause, const struct sampled_line *line)
 		char *details = cause->kind == CAUSE_SLEPT ? strstr(cause->what, sleep_details) : NULL;
 		if (details)
 			*details = '\0';
-		snprintf(whole, sizeof whole, "%s in %s", cause->what, where);
+		snprintf(whole, sizeof whole, "%s%s in %s", cause->what,
+			cause->kind == CAUSE_PHASE && cause_has_figures(cause) ? "," : "", where);
 		if (cause->kind == CAUSE_SLEPT)
 			snprintf(cause->next, sizeof cause->next,
 				"find what this line waits for: a lock, a timer, the network, a device");
