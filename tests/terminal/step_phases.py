@@ -2,7 +2,7 @@
 
     step_phases.py [SCRIPT …]
 
-pmtop samples within a CPU budget, so on a busy machine there are fewer samples in the 20 seconds: a share may then differ by three of its standard errors."""
+pmtop samples within a CPU budget, so on a busy machine there are fewer samples in the same time: a share may then differ by three of its standard errors."""
 import json
 import os
 import subprocess
@@ -13,13 +13,13 @@ import time
 from loop_steps import SCRIPTS, TORCH, read_truth
 from pythons import ENVIRONMENT, PMTOP
 
-WATCHED_S, WAITED_S = 20, 90
+WATCHED_S, WATCHED_MAX_S, WAITED_S = 20, 40, 90
 POINTS, ERRORS = 0.04, 3
 IN_CI = ['phases_loader', 'phases_nanogpt', 'phases_validation']
 
 
 def watch(script, folder):
-    """Where the script's log was when pmtop first showed phases, and what pmtop showed WATCHED_S later."""
+    """When pmtop first showed phases, what it showed WATCHED_S later (or, until the shares are exact enough, WATCHED_MAX_S later), and the script's log."""
     log, first_s, reported = os.path.join(folder, 'truth'), None, {}
     os.mkdir(os.path.join(folder, 'pmtop'))
     with open(os.path.join(folder, 'pmtop/pmtop.yaml'), 'w') as file:
@@ -33,7 +33,9 @@ def watch(script, folder):
                 now_s, reported = time.monotonic(), json.loads(line)
                 if first_s is None and reported.get('phases'):
                     first_s = now_s
-                if now_s - begin_s > WAITED_S or (first_s is not None and now_s - first_s > WATCHED_S):
+                watched_s = now_s - first_s if first_s is not None else 0
+                is_exact = all(ERRORS * row['error_ratio'] <= POINTS for row in reported.get('phases', []))
+                if now_s - begin_s > WAITED_S or watched_s > (WATCHED_S if is_exact else WATCHED_MAX_S):
                     break
             pmtop.terminate()
         return first_s, reported, read_truth(log)

@@ -136,6 +136,10 @@ START_TEST(the_cause_of_an_inferred_step_is_the_phase_by_its_samples)
 	ck_assert_str_eq(
 		why.causes[0].what, "data: 0.333 s more than usual, 12 of 14 samples, in `with lock:`, train.py:81");
 	ck_assert_str_eq(cause_brief(&run, &why.causes[0], brief), "data, train.py:81");
+	ck_assert_uint_eq(why.context_count, 0); /* its row among the phases shows the samples */
+	batch_window.line.phase = CODE_PHASE_FORWARD;
+	explain();
+	ck_assert_ptr_null(why.causes[0].file);
 }
 END_TEST
 

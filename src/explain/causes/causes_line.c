@@ -76,6 +76,13 @@ static void say_line(struct cause *cause, const struct sampled_line *line)
 	}
 }
 
+/* A phase known from samples names only a line of that phase, or one that calls code of several. */
+static bool is_of_cause(const struct sampled_line *line, const struct cause *cause)
+{
+	return !name_is_sampled(cause->phase) || line->phase == CODE_PHASE_OTHER ||
+		NAME_SAMPLED + line->phase == cause->phase;
+}
+
 void causes_add_line(struct case_file *file)
 {
 	const struct sampled_line *line = file->batch_window ? &file->batch_window->line : NULL;
@@ -89,6 +96,8 @@ void causes_add_line(struct case_file *file)
 			snprintf(cause->what, sizeof cause->what, "unknown (shorter than the sampling interval)");
 		return;
 	}
+	if (!is_of_cause(line, cause))
+		return;
 	double line_s = (line->count - line->expected) / line->samples * file->batch_window->seconds;
 	if (line->line > 0 && line->count >= SAMPLES_MIN - 1 && line_s >= LINE_MIN_RATIO * cause->excess_s)
 		say_line(cause, line);

@@ -213,6 +213,7 @@ void model_sampled_line(
 	out->file = code->codes[line->code].file;
 	out->text = line->text;
 	out->line = line->line;
+	out->phase = line->phase;
 	out->count = chosen->count;
 	out->expected = chosen->expected;
 }

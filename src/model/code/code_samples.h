@@ -16,6 +16,7 @@ struct sampled_line {
 	uint32_t line;           /* 0 = no line has more than expected */
 	unsigned count;          /* its samples in the window */
 	double expected;         /* by its share */
+	enum code_phase phase;   /* in which it spends the most time */
 	unsigned samples;        /* of the process in the window */
 	bool is_sampled;         /* the process's stacks are sampled at all */
 };

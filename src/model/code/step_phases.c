@@ -34,7 +34,10 @@ static void start(const struct model *model, const struct run *run, struct sampl
 	set_shares(out, &(struct phase_sums){ 0 });
 }
 
-static int64_t end_of(const struct batch *batch) { return batch->begin_ns + (int64_t)fmin(batch->step_s * 1e9, 0x1p60); }
+static int64_t end_of(const struct batch *batch)
+{
+	return batch->begin_ns + (int64_t)fmin(batch->step_s * 1e9, 0x1p60);
+}
 
 /* Steps before an ordinal: those of the last minute, or the last RUN_RECENT. */
 struct stretch {
@@ -111,9 +114,9 @@ void model_step_phases(const struct model *model, const struct run *run, const s
 	struct sampled_phases *out, struct sampled_phases *usual)
 {
 	struct phase_sums sums = { 0 };
-	struct stretch stretch = { .track = track_with(run, batch),
-		.end = batch->ordinal,
-		.from_ns = batch->begin_ns - CODE_RECENT_S * NS_PER_S };
+	struct stretch stretch = {
+		.track = track_with(run, batch), .end = batch->ordinal, .from_ns = batch->begin_ns - CODE_RECENT_S * NS_PER_S
+	};
 	start(model, run, out);
 	start(model, run, usual);
 	if (!out->is_sampled || !(batch->step_s > 0) || !isfinite(batch->step_s))

@@ -121,10 +121,8 @@ static int draw_phases(const struct run *run, const struct explanation *why, str
 		return draw_no_phases(why, canvas, rect);
 	draw_heading(canvas, rect_row(rect, 0), name, "phase", parts_time_unit(unit_of(why)), "excess");
 	if (sampled_width(why, name, rect.width) > 0) {
-		canvas_text_right(
-			canvas, rect.x + name + 3 * FIGURE_WIDTH, rect.y, FIGURE_WIDTH, ROLE_HEADER, "± of this");
-		canvas_text_right(
-			canvas, rect.x + name + 4 * FIGURE_WIDTH, rect.y, SAMPLES_WIDTH, ROLE_HEADER, "samples");
+		canvas_text_right(canvas, rect.x + name + 3 * FIGURE_WIDTH, rect.y, FIGURE_WIDTH, ROLE_HEADER, "± of this");
+		canvas_text_right(canvas, rect.x + name + 4 * FIGURE_WIDTH, rect.y, SAMPLES_WIDTH, ROLE_HEADER, "samples");
 	}
 	for (size_t i = 0; i < why->row_count; i++) {
 		struct rect row = rect_row(rect, used);

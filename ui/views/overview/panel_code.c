@@ -131,9 +131,8 @@ static bool draw_steps(const struct scene *scene, const struct run *run, struct 
 		draw_inferred(run, canvas, rect_take_bottom(&inside, 1));
 	for (int phase = 0; phase < CODE_PHASE_COUNT; phase++)
 		if (sampled.phases[phase].samples > 0)
-			rows[count++] = (struct row_shown){
-				(enum code_phase)phase, sampled.phases[phase].share_ratio, sampled.phases[phase].error_ratio
-			};
+			rows[count++] = (struct row_shown){ (enum code_phase)phase, sampled.phases[phase].share_ratio,
+				sampled.phases[phase].error_ratio };
 	draw_sorted(rows, count, sampled.step_s, canvas, inside);
 	return true;
 }
