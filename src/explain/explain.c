@@ -96,6 +96,42 @@ static void add_device_rows(
 	add_row(out, &this_rest, &baseline_rest, 0);
 }
 
+/* Phases of an inferred step, by its stack samples: those with the most time first, "other" last. The baseline is the
+ * usual share of the baseline's step. */
+static void add_sampled_row(
+	struct explanation *out, const struct batch_window *window, enum code_phase phase, double baseline_s)
+{
+	const struct sampled_phases *this = &window->phases, *usual = &window->usual_phases;
+	struct explain_row row = { .name = NAME_SAMPLED + phase,
+		.this_s = this->phases[phase].share_ratio * out->step_s,
+		.this_error_s = this->phases[phase].error_ratio * out->step_s,
+		.baseline_s = NAN,
+		.excess_s = NAN,
+		.samples = this->phases[phase].samples };
+	if (out->baseline_batches && usual->samples >= STEP_SAMPLES_MIN) {
+		row.baseline_s = usual->phases[phase].share_ratio * baseline_s;
+		row.excess_s = row.this_s - row.baseline_s;
+		row.error_s = hypot(row.this_error_s, usual->phases[phase].error_ratio * baseline_s);
+		if (usual->phases[phase].samples == 0)
+			row.baseline_s = NAN;
+	}
+	size_t at = out->row_count++;
+	while (at > 0 && phase != CODE_PHASE_OTHER && out->rows[at - 1].this_s < row.this_s) {
+		out->rows[at] = out->rows[at - 1];
+		at--;
+	}
+	out->rows[at] = row;
+}
+
+static void add_sampled_rows(struct explanation *out, const struct batch_window *window, double baseline_s)
+{
+	for (int i = 1; i <= CODE_PHASE_COUNT; i++) {
+		enum code_phase phase = (enum code_phase)(i % CODE_PHASE_COUNT); /* CODE_PHASE_OTHER, which is 0, comes last */
+		if (window->phases.phases[phase].samples > 0 || window->usual_phases.phases[phase].samples > 0)
+			add_sampled_row(out, window, phase, baseline_s);
+	}
+}
+
 void explain_batch(const struct run *run, const struct batch *batch, const struct baseline *baseline,
 	const struct batch_window *batch_window, struct explanation *out)
 {
@@ -114,8 +150,15 @@ void explain_batch(const struct run *run, const struct batch *batch, const struc
 		out->ratio = out->step_s / baseline->step_s;
 	}
 	out->is_by_device = batch->is_by_device && baseline->batches > 0;
+	if (batch_window && batch_window->phases.is_sampled) {
+		out->is_sampled = true;
+		out->is_retained = batch_window->phases.is_retained;
+		out->stack_samples = batch_window->phases.samples;
+	}
 	if (out->is_by_device)
 		add_device_rows(run, batch, baseline, out);
+	else if (out->is_retained && out->stack_samples >= STEP_SAMPLES_MIN)
+		add_sampled_rows(out, batch_window, baseline->step_s);
 	else
 		add_below(out, &(struct pair){ batch, baseline }, NAME_NONE, 0);
 	struct case_file file; /* claims stay uninitialized: lists call this function for every row that they draw */

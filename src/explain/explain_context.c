@@ -192,6 +192,8 @@ static void share_out(struct explanation *out)
 {
 	for (size_t i = 0; i < out->cause_count; i++) {
 		const struct cause *cause = &out->causes[i];
+		if (cause->kind == CAUSE_PHASE && name_is_sampled(cause->phase))
+			continue; /* its row among the phases shows the same */
 		struct explain_context *found = row_of(out, cause);
 		if (!found && cause->evidence_count > 0) {
 			found = add(out, cause->evidence[0].key, cause->evidence[0].this_value, cause->evidence[0].baseline_value);

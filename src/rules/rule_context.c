@@ -192,8 +192,7 @@ const struct run *context_run(const struct context *context)
 
 static bool are_alike(const struct cause *a, const struct cause *b)
 {
-	return strcmp(a->what, b->what) == 0 ||
-		(cause_is_about_clock(a->kind) && a->kind == b->kind && a->phase == b->phase);
+	return strcmp(a->what, b->what) == 0 || (cause_has_figures(a) && a->kind == b->kind && a->phase == b->phase);
 }
 
 static void add_share(struct cause *sums, size_t *count, const struct cause *cause)

@@ -91,6 +91,107 @@ START_TEST(a_long_line_is_cut_between_characters)
 }
 END_TEST
 
+/* Shares of samples; the rest is "other". */
+static void sample(struct sampled_phases *out, unsigned samples, unsigned data)
+{
+	*out = (struct sampled_phases){ .is_sampled = true, .is_retained = true, .samples = samples, .steps = 1 };
+	for (int phase = 0; phase < CODE_PHASE_COUNT; phase++) {
+		unsigned count = phase == CODE_PHASE_DATA ? data : phase == CODE_PHASE_OTHER ? samples - data : 0;
+		out->phases[phase].samples = count;
+		out->phases[phase].share_ratio = samples > 0 ? (double)count / samples : NAN;
+		out->phases[phase].error_ratio = sampled_error_ratio((double)count / samples, samples);
+	}
+}
+
+/* An inferred step of 0.4 s instead of 0.1 s: `data` of 14 samples are of data, usually a tenth. */
+static void start_sampled(unsigned data)
+{
+	start();
+	run.is_counted = true;
+	add_phase(batch.phases, &batch.phase_count, NAME_UNATTRIBUTED, 0, 0.4);
+	add_phase(baseline.phases, &baseline.phase_count, NAME_UNATTRIBUTED, 0, 0.1);
+	batch_window.line.is_sampled = false;
+	sample(&batch_window.phases, 14, data);
+	sample(&batch_window.usual_phases, 1000, 100);
+}
+
+START_TEST(the_cause_of_an_inferred_step_is_the_phase_by_its_samples)
+{
+	char brief[CAUSE_BRIEF_SIZE];
+	start_sampled(12);
+	explain();
+	ck_assert_uint_eq(why.row_count, 2);
+	ck_assert_uint_eq(why.rows[0].name, NAME_SAMPLED + CODE_PHASE_DATA);
+	ck_assert_uint_eq(why.rows[0].samples, 12);
+	ck_assert_double_eq_tol(why.rows[0].this_s, 0.4 * 12 / 14, 1e-6);
+	ck_assert_double_eq_tol(why.rows[0].this_error_s, 0.4 * sampled_error_ratio(12. / 14, 14), 1e-6);
+	ck_assert_double_eq_tol(why.rows[0].baseline_s, 0.01, 1e-6);
+	ck_assert_uint_eq(why.rows[1].name, NAME_SAMPLED + CODE_PHASE_OTHER);
+	ck_assert_int_eq(why.causes[0].kind, CAUSE_PHASE);
+	ck_assert_str_eq(why.causes[0].what, "data: 0.333 s more than usual, 12 of 14 samples");
+	ck_assert_str_eq(cause_brief(&run, &why.causes[0], brief), "data");
+	ck_assert_str_eq(why.causes[0].evidence[0].key, "phase_samples");
+	batch_window.line.is_sampled = true;
+	explain();
+	ck_assert_str_eq(
+		why.causes[0].what, "data: 0.333 s more than usual, 12 of 14 samples, in `with lock:`, train.py:81");
+	ck_assert_str_eq(cause_brief(&run, &why.causes[0], brief), "data, train.py:81");
+	ck_assert_uint_eq(why.context_count, 0); /* its row among the phases shows the samples */
+	batch_window.line.phase = CODE_PHASE_FORWARD;
+	explain();
+	ck_assert_ptr_null(why.causes[0].file);
+}
+END_TEST
+
+START_TEST(a_phase_within_its_error_is_no_cause)
+{
+	start_sampled(2); /* 0.057 s ± 0.041 s instead of 0.010 s */
+	explain();
+	ck_assert_double_gt(why.rows[0].excess_s, why.rows[0].error_s);
+	ck_assert_uint_eq(why.cause_count, 1);
+	ck_assert_str_eq(why.causes[0].what, "unknown");
+	start_sampled(0); /* code without a phase is no cause either: its line is */
+	explain();
+	ck_assert_str_eq(why.causes[0].what, "unknown");
+}
+END_TEST
+
+START_TEST(fewer_than_three_samples_are_no_phases)
+{
+	start_sampled(12);
+	sample(&batch_window.phases, 2, 2);
+	batch_window.line.is_sampled = true;
+	batch_window.line.samples = batch_window.line.count = 2;
+	explain();
+	ck_assert(why.is_sampled && why.is_retained);
+	ck_assert_uint_eq(why.stack_samples, 2);
+	ck_assert_uint_eq(why.rows[0].name, NAME_UNATTRIBUTED);
+	ck_assert_str_eq(why.causes[0].what, "unknown (shorter than the sampling interval)");
+}
+END_TEST
+
+START_TEST(without_samples_before_it_a_step_has_phases_but_no_cause)
+{
+	start_sampled(12);
+	batch_window.usual_phases = (struct sampled_phases){ .is_sampled = true };
+	explain();
+	ck_assert_double_eq_tol(why.rows[0].this_s, 0.4 * 12 / 14, 1e-6);
+	ck_assert(isnan(why.rows[0].baseline_s) && isnan(why.rows[0].excess_s));
+	ck_assert_str_eq(why.causes[0].what, "unknown");
+}
+END_TEST
+
+START_TEST(published_phases_stay_exact)
+{
+	start_sampled(12);
+	run.is_counted = false;
+	batch_window.phases.is_sampled = false;
+	explain();
+	ck_assert(!why.is_sampled);
+	ck_assert_uint_eq(why.rows[0].name, NAME_UNATTRIBUTED);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("causes_line");
@@ -101,6 +202,11 @@ int main(void)
 	tcase_add_test(tests, a_line_that_explains_too_little_is_not_named);
 	tcase_add_test(tests, a_phase_is_told_with_the_line);
 	tcase_add_test(tests, a_long_line_is_cut_between_characters);
+	tcase_add_test(tests, the_cause_of_an_inferred_step_is_the_phase_by_its_samples);
+	tcase_add_test(tests, a_phase_within_its_error_is_no_cause);
+	tcase_add_test(tests, fewer_than_three_samples_are_no_phases);
+	tcase_add_test(tests, without_samples_before_it_a_step_has_phases_but_no_cause);
+	tcase_add_test(tests, published_phases_stay_exact);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -239,8 +239,8 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		panel_requests(scene, canvas, requests);
 	if (run && run->is_counted) {
 		parts_note(canvas, rect, "Operations",
-			"This run is not instrumented: pmtop infers its steps and knows no phases of a single step.\n"
-			"[7] Code shows which lines of Python the time goes to.\n"
+			"This run is not instrumented: pmtop infers its steps, and their phases from stack samples.\n"
+			"[1] Overview shows where a step goes, [2] Batches the phases of one step, [7] Code the lines of Python.\n"
 			"import pmtop.torch; pmtop.torch.instrument() before training adds rows here: data, forward, backward, "
 			"optimizer.");
 		return;

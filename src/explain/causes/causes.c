@@ -57,13 +57,21 @@ bool causes_has_workers(const struct case_file *file, const struct explain_row *
 	return false;
 }
 
+/* By stack samples: only if the excess is certain. */
+#define SAMPLED_ERRORS_MIN 2
+
+static bool is_slower(const struct explain_row *row)
+{
+	return row->depth == 0 && row->excess_s > SAMPLED_ERRORS_MIN * row->error_s;
+}
+
 /* If some phases were faster than their baseline, the excess of the slower ones adds up to more than the batch's
  * excess. Shares are then relative to that sum. */
 static double shared_seconds(const struct explanation *out)
 {
 	double slower_s = 0;
 	for (size_t i = 0; i < out->row_count; i++)
-		if (out->rows[i].depth == 0 && out->rows[i].excess_s > 0)
+		if (is_slower(&out->rows[i]))
 			slower_s += out->rows[i].excess_s;
 	return slower_s > out->excess_s ? slower_s : out->excess_s;
 }
@@ -72,7 +80,7 @@ static size_t open_pools(const struct explanation *out, struct pool *pools)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < out->row_count; i++)
-		if (out->rows[i].depth == 0 && out->rows[i].excess_s > 0)
+		if (is_slower(&out->rows[i]))
 			pools[count++] = (struct pool){ .row = &out->rows[i], .left_s = out->rows[i].excess_s, .wait_ratio = 1 };
 	return count;
 }
@@ -81,7 +89,9 @@ static size_t open_pools(const struct explanation *out, struct pool *pools)
 static void claim_phase(struct case_file *file, const struct pool *pool)
 {
 	struct claim claim = { .kind = CAUSE_PHASE, .seconds = pool->left_s + pool->cpu_s + pool->queue_s + pool->away_s };
-	if (pool->row->name != NAME_UNATTRIBUTED)
+	if (name_is_sampled(pool->row->name))
+		claim_evidence(&claim, "phase_samples", pool->row->samples, NAN);
+	if (pool->row->name != NAME_UNATTRIBUTED && pool->row->name != NAME_SAMPLED + CODE_PHASE_OTHER)
 		causes_add(file, pool->row, &claim);
 }
 

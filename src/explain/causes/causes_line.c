@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/explain/causes/causes_words.h"
 
 /* Fewer samples say nothing. */
 enum { SAMPLES_MIN = 3, TEXT_MAX = 60 };
@@ -59,7 +60,8 @@ static void say_line(struct cause *cause, const struct sampled_line *line)
 		char *details = cause->kind == CAUSE_SLEPT ? strstr(cause->what, sleep_details) : NULL;
 		if (details)
 			*details = '\0';
-		snprintf(whole, sizeof whole, "%s in %s", cause->what, where);
+		snprintf(whole, sizeof whole, "%s%s in %s", cause->what,
+			cause->kind == CAUSE_PHASE && cause_has_figures(cause) ? "," : "", where);
 		if (cause->kind == CAUSE_SLEPT)
 			snprintf(cause->next, sizeof cause->next,
 				"find what this line waits for: a lock, a timer, the network, a device");
@@ -72,6 +74,13 @@ static void say_line(struct cause *cause, const struct sampled_line *line)
 		cause->evidence[cause->evidence_count].this_value = line->count;
 		cause->evidence[cause->evidence_count++].baseline_value = line->expected;
 	}
+}
+
+/* A phase known from samples names only a line of that phase, or one that calls code of several. */
+static bool is_of_cause(const struct sampled_line *line, const struct cause *cause)
+{
+	return !name_is_sampled(cause->phase) || line->phase == CODE_PHASE_OTHER ||
+		NAME_SAMPLED + line->phase == cause->phase;
 }
 
 void causes_add_line(struct case_file *file)
@@ -87,6 +96,8 @@ void causes_add_line(struct case_file *file)
 			snprintf(cause->what, sizeof cause->what, "unknown (shorter than the sampling interval)");
 		return;
 	}
+	if (!is_of_cause(line, cause))
+		return;
 	double line_s = (line->count - line->expected) / line->samples * file->batch_window->seconds;
 	if (line->line > 0 && line->count >= SAMPLES_MIN - 1 && line_s >= LINE_MIN_RATIO * cause->excess_s)
 		say_line(cause, line);

@@ -58,9 +58,10 @@ static const struct {
 
 const char *cause_kind_id(enum cause_kind kind) { return kinds[kind].id; }
 
-bool cause_is_about_clock(enum cause_kind kind)
+bool cause_has_figures(const struct cause *cause)
 {
-	return kind == CAUSE_GPU_HEAT || kind == CAUSE_GPU_POWER || kind == CAUSE_GPU_CLOCK || kind == CAUSE_CPU_HEAT;
+	return cause->kind == CAUSE_GPU_HEAT || cause->kind == CAUSE_GPU_POWER || cause->kind == CAUSE_GPU_CLOCK ||
+		cause->kind == CAUSE_CPU_HEAT || (cause->kind == CAUSE_PHASE && name_is_sampled(cause->phase));
 }
 
 /* "blocked, train.py:81" */
@@ -74,8 +75,11 @@ static void brief_line(const struct cause *cause, const char *brief, char out[CA
 const char *cause_brief(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE])
 {
 	const char *brief = kinds[cause->kind].brief, *phase = run_name(run, cause->phase);
+	bool is_sampled = cause->kind == CAUSE_PHASE && name_is_sampled(cause->phase);
 	if (cause->file)
-		brief_line(cause, brief, out);
+		brief_line(cause, is_sampled ? phase : brief, out);
+	else if (is_sampled)
+		snprintf(out, CAUSE_BRIEF_SIZE, "%s", phase);
 	else if (cause->kind == CAUSE_UNKNOWN)
 		snprintf(out, CAUSE_BRIEF_SIZE, "%s", brief);
 	else if (cause->kind == CAUSE_PHASE || strcmp(cause->what, phase) == 0)
@@ -208,6 +212,16 @@ static void write_next(
 		snprintf(next, CAUSE_NEXT_SIZE, "%s", text);
 }
 
+/* "data: 0.310 s more than usual, 12 of 14 samples" */
+static void write_samples(const struct explanation *out, const struct claim *claim, char *whole, size_t size)
+{
+	size_t used = strlen(whole);
+	char text[NUMBER_SIZE];
+	if (claim->row->samples > 0)
+		snprintf(whole + used, size - used, ": %s more than usual, %u of %u samples",
+			format_seconds(text, claim->seconds), claim->row->samples, out->stack_samples);
+}
+
 void cause_say(
 	const struct case_file *file, const struct claim *claim, const struct cause_phases *phases, struct cause *cause)
 {
@@ -218,6 +232,8 @@ void cause_say(
 	bool is_itself = claim->kind == CAUSE_PHASE ||
 		(is_named && claim->evidence_count && claim->evidence[0].this_value == claim->row->this_s);
 	snprintf(whole, sizeof whole, is_itself ? "%s" : "%s: %s", path, words);
+	if (claim->kind == CAUSE_PHASE && name_is_sampled(claim->row->name))
+		write_samples(file->out, claim, whole, sizeof whole);
 	text_clean(cause->what, sizeof cause->what, whole, strlen(whole));
 	write_next(file, claim->row, claim->kind, cause->next);
 }

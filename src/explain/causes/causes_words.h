@@ -20,8 +20,8 @@ void cause_say(
 const char *cause_kind_name(enum cause_kind kind); /* as in CAUSES */
 const char *cause_kind_id(enum cause_kind kind);   /* "disk_read": for programs */
 
-/* Its words contain figures, which differ from batch to batch. */
-bool cause_is_about_clock(enum cause_kind kind);
+/* Its words contain figures, which differ from batch to batch: of a clock, or of stack samples. */
+bool cause_has_figures(const struct cause *cause);
 /* For a column: "data: disk read", "data › decode", "unknown". */
 const char *cause_brief(const struct run *run, const struct cause *cause, char out[CAUSE_BRIEF_SIZE]);
 

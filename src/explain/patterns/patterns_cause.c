@@ -172,7 +172,9 @@ static enum cause_kind take_explanations(const struct steps *steps, struct patte
 		return CAUSE_UNKNOWN;
 	pattern->phase = max->cause.phase;
 	const char *words = cause_kind_name(max->cause.kind);
-	if (max->differs && words[0])
+	if (cause_has_figures(&max->cause) && max->cause.kind == CAUSE_PHASE)
+		snprintf(pattern->what, sizeof pattern->what, "%s", run_name(run, max->cause.phase));
+	else if (max->differs && words[0])
 		snprintf(pattern->what, sizeof pattern->what, "%.40s: %s", run_name(run, max->cause.phase), words);
 	else if (!max->differs)
 		snprintf(pattern->what, sizeof pattern->what, "%.*s", (int)sizeof pattern->what - 1, max->cause.what);

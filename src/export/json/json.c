@@ -18,6 +18,7 @@
 #include "src/export/json/json_events.h"
 #include "src/export/json/json_gpu.h"
 #include "src/export/json/json_memory.h"
+#include "src/export/json/json_phases.h"
 #include "src/export/json/json_stall.h"
 #include "src/export/json/json_system.h"
 #include "src/export/json/json_workers.h"
@@ -278,6 +279,7 @@ static void write_flagged(struct json *json, const struct run *run)
 			json_text(json, "clock", "gpu");
 		json_number(json, "ratio", why->ratio);
 		write_what_it_was(json, run, flagged, why);
+		json_step_phases(json, run, why);
 		json_causes(json, run, why);
 		json_close_object(json);
 	}
@@ -325,8 +327,8 @@ static void write_inferred(struct json *json, const struct run *run)
 	json_close_object(json);
 }
 
-static void write_run(
-	struct json *json, const struct alerts *alerts, const struct run *run, unsigned index, int64_t realtime_offset_ns)
+static void write_run(struct json *json, const struct model *model, const struct alerts *alerts, const struct run *run,
+	unsigned index, int64_t realtime_offset_ns)
 {
 	const struct track *track = run_main(run);
 	json_text(json, "run", run->name);
@@ -339,6 +341,7 @@ static void write_run(
 	write_batch(json, run, track);
 	write_epochs(json, run);
 	write_operations(json, run, track);
+	json_recent_phases(json, model, run);
 	write_kinds(json, run, track);
 	write_late_figures(json, run, track->mode);
 	write_modes(json, run);
@@ -424,7 +427,7 @@ static void write_object(struct buffer *out, const struct model *model, const st
 		json_integer(&json, "pid", pid);
 	write_damage(&json, model);
 	if (chosen)
-		write_run(&json, alerts, chosen, (unsigned)run, realtime_ns - model->now_ns);
+		write_run(&json, model, alerts, chosen, (unsigned)run, realtime_ns - model->now_ns);
 	if (chosen)
 		json_stall(&json, model, chosen);
 	if (chosen)

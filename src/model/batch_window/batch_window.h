@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "src/model/code/code_samples.h"
+#include "src/model/code/step_phases.h"
 #include "src/samples/sample_set.h"
 
 enum { WINDOW_FIGURES_MAX = 64, WINDOW_EVENTS_MAX = 12, WINDOW_TEXT_SIZE = 64, WINDOW_GPU_SIZE = 24 };
@@ -71,6 +72,8 @@ struct batch_window {
 	struct window_figure figures[WINDOW_FIGURES_MAX];
 	struct window_event events[WINDOW_EVENTS_MAX];
 	struct sampled_line line; /* of the publishing process */
+	/* of an inferred run: the step's, and those of the steps before it */
+	struct sampled_phases phases, usual_phases;
 };
 
 struct model;

@@ -3,25 +3,49 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "src/model/code/code.h"
 #include "src/model/model_private.h"
 
 enum { SAMPLES_RETAINED = 4096, LINES_IN_WINDOW = 64, PATH_MAX_LINES = 64 };
 /* A called line's excess that counts as that of its caller. */
 #define NEARLY_RATIO 0.8
+/* The weight of a process's first sample, and the limit of all: pauses do not count. */
+#define WEIGHT_FIRST_S 0.1
+#define WEIGHT_MAX_S 0.5
+/* The share of the samples before in a weight: weights follow the sampling rate, not its jitter. */
+#define WEIGHT_KEPT_RATIO 0.75
 
 /* Consecutive samples with the same innermost node. */
 struct entry {
 	int64_t begin_ns, end_ns;
+	double weight_s;      /* of each sample: the time between samples about then */
 	uint32_t node, count; /* node: index */
 };
 
 struct code_samples {
 	size_t next, count;
+	struct {
+		int64_t last_ns; /* 0 = none yet */
+		double weight_s;
+	} groups[CODE_GROUPS_MAX];
 	struct entry entries[SAMPLES_RETAINED];
 };
 
 void model_free_code_samples(struct model *model) { free(model->priv->code_samples); }
+
+/* Of the next samples of a group: a moving mean of the time between them. */
+static double weight_of(struct code_samples *samples, uint32_t group, int64_t begin_ns, int64_t end_ns, uint32_t count)
+{
+	int64_t last_ns = samples->groups[group].last_ns;
+	double *weight_s = &samples->groups[group].weight_s;
+	if (last_ns == 0 || last_ns > begin_ns) {
+		*weight_s = WEIGHT_FIRST_S;
+	} else {
+		double mean_s = fmin((double)(end_ns - last_ns) * 1e-9 / count, WEIGHT_MAX_S);
+		*weight_s = mean_s + (*weight_s - mean_s) * pow(WEIGHT_KEPT_RATIO, count);
+	}
+	samples->groups[group].last_ns = end_ns;
+	return *weight_s;
+}
 
 void model_take_code_samples(struct model *model, const struct record *record)
 {
@@ -33,13 +57,14 @@ void model_take_code_samples(struct model *model, const struct record *record)
 		return;
 	if (!*samples && !(*samples = calloc(1, sizeof **samples)))
 		return;
-	(*samples)->entries[(*samples)->next] =
-		(struct entry){ begin_ns, end_ns, (uint32_t)node, record->code_samples.count };
+	(*samples)->entries[(*samples)->next] = (struct entry){ begin_ns, end_ns,
+		weight_of(*samples, model->code.nodes[node].group, begin_ns, end_ns, record->code_samples.count),
+		(uint32_t)node, record->code_samples.count };
 	(*samples)->next = ((*samples)->next + 1) % SAMPLES_RETAINED;
 	(*samples)->count += (*samples)->count < SAMPLES_RETAINED;
 }
 
-/* How many of an entry's samples are in the window, if they are evenly spaced. */
+/* How many of an entry's samples are in the window, if they are evenly spaced: none is in two adjacent windows. */
 static unsigned samples_within(const struct entry *entry, int64_t from_ns, int64_t to_ns)
 {
 	if (entry->begin_ns >= from_ns && entry->end_ns < to_ns)
@@ -50,6 +75,53 @@ static unsigned samples_within(const struct entry *entry, int64_t from_ns, int64
 		   first = ceil(fmax(0, (double)(from_ns - entry->begin_ns)) / spacing_ns),
 		   end = fmin(entry->count, ceil((double)(to_ns - entry->begin_ns) / spacing_ns));
 	return end > first ? (unsigned)(end - first) : 0;
+}
+
+/* The i-th oldest. */
+static const struct entry *entry_at(const struct code_samples *samples, size_t i)
+{
+	return &samples->entries[(samples->next + SAMPLES_RETAINED - samples->count + i) % SAMPLES_RETAINED];
+}
+
+/* The first entry that ends at this time or later: entries are in order. */
+static size_t first_at(const struct code_samples *samples, int64_t from_ns)
+{
+	size_t low = 0, high = samples->count;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		if (entry_at(samples, middle)->end_ns < from_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+int64_t model_samples_since(const struct model *model)
+{
+	const struct code_samples *samples = model->priv->code_samples;
+	return samples && samples->count > 0 ? entry_at(samples, 0)->begin_ns : INT64_MAX;
+}
+
+void model_sum_phases(const struct model *model, int32_t pid, int64_t from_ns, int64_t to_ns, struct phase_sums *sums)
+{
+	const struct code *code = &model->code;
+	const struct code_samples *samples = model->priv->code_samples;
+	int group = code_group_of(code, pid);
+	for (size_t i = samples ? first_at(samples, from_ns) : 0; samples && group >= 0 && i < samples->count; i++) {
+		const struct entry *entry = entry_at(samples, i);
+		if (entry->begin_ns >= to_ns)
+			break;
+		unsigned count = samples_within(entry, from_ns, to_ns);
+		enum code_phase phase = code->nodes[entry->node].phase;
+		if ((int)code->nodes[entry->node].group != group || count == 0)
+			continue;
+		sums->samples += count;
+		sums->counts[phase] += count;
+		sums->weight_s += count * entry->weight_s;
+		sums->weight_s2 += count * entry->weight_s * entry->weight_s;
+		sums->phase_s[phase] += count * entry->weight_s;
+	}
 }
 
 /* Of the lines in a window: how many samples had them on the stack. */
@@ -125,8 +197,10 @@ void model_sampled_line(
 	int group = code_group_of(code, pid);
 	struct counting counting = { .code = code };
 	*out = (struct sampled_line){ .is_sampled = group >= 0 && samples };
-	for (size_t i = 0; out->is_sampled && i < samples->count; i++) {
-		const struct entry *entry = &samples->entries[i];
+	for (size_t i = out->is_sampled ? first_at(samples, from_ns) : 0; out->is_sampled && i < samples->count; i++) {
+		const struct entry *entry = entry_at(samples, i);
+		if (entry->begin_ns >= to_ns)
+			break;
 		unsigned count = (int)code->nodes[entry->node].group == group ? samples_within(entry, from_ns, to_ns) : 0;
 		out->samples += count;
 		if (count > 0)
@@ -139,6 +213,7 @@ void model_sampled_line(
 	out->file = code->codes[line->code].file;
 	out->text = line->text;
 	out->line = line->line;
+	out->phase = line->phase;
 	out->count = chosen->count;
 	out->expected = chosen->expected;
 }

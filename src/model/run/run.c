@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/model/code/code_phases.h"
 #include "src/model/run/run_private.h"
 
 const char *run_meta(const struct run *run, const char *key)
@@ -25,6 +26,8 @@ const char *run_name(const struct run *run, uint32_t id)
 		return text && *text ? text : "between";
 	}
 	default: {
+		if (name_is_sampled(id) && id - NAME_SAMPLED < CODE_PHASE_COUNT)
+			return code_phase_name((enum code_phase)(id - NAME_SAMPLED));
 		const char *text = run->priv ? names_text(&run->priv->names, id) : NULL;
 		return text ? text : "(unnamed)";
 	}

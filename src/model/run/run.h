@@ -33,6 +33,9 @@ enum {
 #define NAME_NONE 0u
 #define NAME_UNATTRIBUTED 0xfffffffeu
 #define NAME_BETWEEN 0xfffffffdu
+#define NAME_SAMPLED 0xffffff00u /* plus an enum code_phase: a phase known from stack samples */
+
+static inline bool name_is_sampled(uint32_t name) { return name >= NAME_SAMPLED && name < NAME_BETWEEN; }
 
 struct phase_time {
 	uint32_t name, parent; /* parent NAME_NONE = outermost */

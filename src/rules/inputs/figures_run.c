@@ -91,7 +91,7 @@ TEXT(flagged_cause)
 		return;
 	const struct cause *cause = &context_cause(context)->cause;
 	char brief[CAUSE_BRIEF_SIZE];
-	const char *words = cause_is_about_clock(cause->kind) ? cause_brief(context->run, cause, brief) : cause->what;
+	const char *words = cause_has_figures(cause) ? cause_brief(context->run, cause, brief) : cause->what;
 
 	if (text_cells(words) <= FITS)
 		copy(out, words);

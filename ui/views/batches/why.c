@@ -7,6 +7,7 @@
 #include "src/base/clock.h"
 #include "src/explain/explain.h"
 #include "src/explain/explain_flagged.h"
+#include "src/model/code/step_phases.h"
 #include "src/model/run/figures/late_figures.h"
 #include "src/model/run/steps/tracks.h"
 #include "ui/core/layout.h"
@@ -15,7 +16,9 @@
 #include "ui/widgets/parts.h"
 
 /* Widths of the three columns of figures; the name takes the rest of `name`, the bar the rest of the row. */
-enum { FIGURE_WIDTH = 10, NAME_CELLS_MAX = 34 };
+enum { FIGURE_WIDTH = 10, SAMPLES_WIDTH = 9, NAME_CELLS_MAX = 34 };
+/* The standard error of a sampled phase is shown twice: 95 %. */
+#define ERRORS_SHOWN 2
 
 /* -- phases -- */
 
@@ -40,10 +43,27 @@ static double unit_of(const struct explanation *why)
 /* As a share of the baseline: below it, shares of the excess would be noise. */
 static const double min_excess = 0.1;
 
+/* The columns of a sampled phase, right of the others, if there is room: the error of its time, and its samples. */
+static int sampled_width(const struct explanation *why, int name, int width)
+{
+	int columns = FIGURE_WIDTH + SAMPLES_WIDTH;
+	return why->stack_samples >= STEP_SAMPLES_MIN && width >= name + 3 * FIGURE_WIDTH + columns ? columns : 0;
+}
+
+static void draw_samples(struct canvas *canvas, int x, int y, const struct explain_row *phase, double like)
+{
+	char text[NUMBER_SIZE], words[NUMBER_SIZE + 4];
+	snprintf(words, sizeof words, "± %s", parts_time_bare(text, ERRORS_SHOWN * phase->this_error_s, like, false));
+	canvas_text_right(canvas, x, y, FIGURE_WIDTH, ROLE_DIM, words);
+	snprintf(words, sizeof words, "%u", phase->samples);
+	canvas_text_right(canvas, x + FIGURE_WIDTH, y, SAMPLES_WIDTH, ROLE_DIM, words);
+}
+
 static void draw_phase(const struct run *run, const struct explanation *why, const struct explain_row *phase,
 	struct canvas *canvas, struct rect row, int name, enum role role)
 {
-	int indent = 2 * (int)phase->depth, x = row.x + name, bar = row.width - name - 3 * FIGURE_WIDTH - 8;
+	int indent = 2 * (int)phase->depth, x = row.x + name, sampled = sampled_width(why, name, row.width),
+		bar = row.width - name - 3 * FIGURE_WIDTH - sampled - 8;
 	double like = unit_of(why),
 		   share = why->excess_s >= why->baseline_s * min_excess ? phase->excess_s / why->excess_s : NAN;
 	bool is_much = share >= 0.2;
@@ -55,11 +75,26 @@ static void draw_phase(const struct run *run, const struct explanation *why, con
 		canvas, x + FIGURE_WIDTH, row.y, FIGURE_WIDTH, ROLE_DIM, parts_time_bare(text, phase->baseline_s, like, false));
 	canvas_text_right(canvas, x + 2 * FIGURE_WIDTH, row.y, FIGURE_WIDTH, is_much ? ROLE_FLAG : ROLE_NORMAL,
 		parts_time_bare(text, phase->excess_s, like, true));
+	if (sampled > 0)
+		draw_samples(canvas, x + 3 * FIGURE_WIDTH, row.y, phase, like);
 	if (bar < 4 || !(share > 0.005))
 		return;
-	canvas_bar(canvas, x + 3 * FIGURE_WIDTH + 2, row.y, bar, share > 1 ? 1 : share, role);
-	canvas_text_right(canvas, x + 3 * FIGURE_WIDTH + 2 + bar, row.y, 6, is_much ? ROLE_STRONG : ROLE_DIM,
-		format_percent(text, share));
+	x += 3 * FIGURE_WIDTH + sampled + 2;
+	canvas_bar(canvas, x, row.y, bar, share > 1 ? 1 : share, role);
+	canvas_text_right(canvas, x + bar, row.y, 6, is_much ? ROLE_STRONG : ROLE_DIM, format_percent(text, share));
+}
+
+/* An inferred step without phases. */
+static int draw_no_phases(const struct explanation *why, struct canvas *canvas, struct rect rect)
+{
+	char words[96];
+	if (!why->is_sampled || !why->is_retained)
+		snprintf(words, sizeof words, "phases –: pmtop retains no samples of this step");
+	else
+		snprintf(words, sizeof words, "phases unknown (shorter than the sampling interval): %u sample%s",
+			why->stack_samples, why->stack_samples == 1 ? "" : "s");
+	canvas_text(canvas, rect.x, rect.y, rect.width, ROLE_DIM, words);
+	return 1;
 }
 
 static int name_width(const struct run *run, const struct explanation *why, int width)
@@ -82,7 +117,13 @@ static int draw_phases(const struct run *run, const struct explanation *why, str
 	int name = name_width(run, why, rect.width), used = 1;
 	bool is_tight = why->cause_count > 0 && rect.height < (int)why->row_count + HAPPENINGS_MIN;
 	enum role role = ROLE_PHASE_0;
+	if (run->is_counted && (why->row_count == 0 || !name_is_sampled(why->rows[0].name)))
+		return draw_no_phases(why, canvas, rect);
 	draw_heading(canvas, rect_row(rect, 0), name, "phase", parts_time_unit(unit_of(why)), "excess");
+	if (sampled_width(why, name, rect.width) > 0) {
+		canvas_text_right(canvas, rect.x + name + 3 * FIGURE_WIDTH, rect.y, FIGURE_WIDTH, ROLE_HEADER, "± of this");
+		canvas_text_right(canvas, rect.x + name + 4 * FIGURE_WIDTH, rect.y, SAMPLES_WIDTH, ROLE_HEADER, "samples");
+	}
 	for (size_t i = 0; i < why->row_count; i++) {
 		struct rect row = rect_row(rect, used);
 
@@ -393,6 +434,8 @@ static void why_title(const struct run *run, const struct track *track, const st
 		line_add(right, 1, ROLE_NORMAL, "%s", ratio);
 	if (why->is_by_device)
 		line_add(right, 1, ROLE_NORMAL, "GPU clock");
+	if (why->is_retained)
+		line_add(right, 2, ROLE_NORMAL, "%u samples", why->stack_samples);
 	if (batch_kind(kind, run, track, batch)[0] != '\0')
 		line_add(right, 2, ROLE_NORMAL, "%s", kind);
 	if (batch->is_by_hand)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/model/code/code_phases.h"
+#include "src/model/code/step_phases.h"
 #include "ui/core/layout.h"
 #include "ui/views/code/code_lines.h"
 #include "ui/views/code/code_parts.h"
@@ -51,22 +52,48 @@ void panel_code(const struct scene *scene, struct canvas *canvas, struct rect re
 
 /* -- where a step goes -- */
 
-enum { NAME_CELLS = 13, SHARE_CELLS = 6, SECONDS_CELLS = 10 };
+enum { NAME_CELLS = 13, SHARE_CELLS = 6, ERROR_CELLS = 8, SECONDS_CELLS = 10 };
+/* Of the standard error: 95 %. */
+#define ERRORS_SHOWN 2
 
-static void draw_phase(
-	const struct code_sampled *sample, enum code_phase phase, double step_s, struct canvas *canvas, struct rect row)
+/* A phase's share, its standard error (NAN: not shown) and its mean time in a step. */
+struct row_shown {
+	enum code_phase phase;
+	double share_ratio, error_ratio;
+};
+
+static void draw_phase(const struct row_shown *shown, double step_s, struct canvas *canvas, struct rect row)
 {
-	double share = code_share(sample, &sample->group->phases[phase]);
-	int bar = row.width - NAME_CELLS - 1 - SHARE_CELLS - SECONDS_CELLS - 2, x = row.x + NAME_CELLS + 1;
-	char text[NUMBER_SIZE];
-	canvas_text(canvas, row.x, row.y, NAME_CELLS, ROLE_NORMAL, code_phase_name(phase));
+	int error = isnan(shown->error_ratio) ? 0 : ERROR_CELLS,
+		bar = row.width - NAME_CELLS - 1 - SHARE_CELLS - error - SECONDS_CELLS - 2, x = row.x + NAME_CELLS + 1;
+	char text[NUMBER_SIZE], words[NUMBER_SIZE + 4];
+	canvas_text(canvas, row.x, row.y, NAME_CELLS, ROLE_NORMAL, code_phase_name(shown->phase));
 	if (bar >= 3) {
-		canvas_bar(canvas, x, row.y, bar, share, code_phase_role(phase));
+		canvas_bar(canvas, x, row.y, bar, shown->share_ratio, code_phase_role(shown->phase));
 		x += bar;
 	}
-	canvas_text_right(canvas, x, row.y, SHARE_CELLS, ROLE_STRONG, format_percent(text, share));
-	canvas_text_right(
-		canvas, x + SHARE_CELLS, row.y, SECONDS_CELLS, ROLE_NORMAL, parts_time(text, share * step_s, step_s / 4));
+	canvas_text_right(canvas, x, row.y, SHARE_CELLS, ROLE_STRONG, format_percent(text, shown->share_ratio));
+	if (error > 0) {
+		snprintf(words, sizeof words, "± %s", format_percent(text, ERRORS_SHOWN * shown->error_ratio));
+		canvas_text_right(canvas, x + SHARE_CELLS, row.y, error, ROLE_DIM, words);
+	}
+	canvas_text_right(canvas, x + SHARE_CELLS + error, row.y, SECONDS_CELLS, ROLE_NORMAL,
+		parts_time(text, shown->share_ratio * step_s, step_s / 4));
+}
+
+static void draw_sorted(struct row_shown *rows, size_t count, double step_s, struct canvas *canvas, struct rect inside)
+{
+	for (int i = 0; i < inside.height && i < (int)count; i++) {
+		size_t max = (size_t)i;
+
+		for (size_t k = max + 1; k < count; k++)
+			max = rows[k].share_ratio > rows[max].share_ratio ? k : max;
+		struct row_shown chosen = rows[max];
+
+		rows[max] = rows[i];
+		rows[i] = chosen;
+		draw_phase(&chosen, step_s, canvas, rect_row(inside, i));
+	}
 }
 
 /* What counts the steps: "steps: for i in range(n), train.py:12". */
@@ -82,18 +109,50 @@ static void draw_inferred(const struct run *run, struct canvas *canvas, struct r
 	canvas_text(canvas, row.x, row.y, row.width, ROLE_DIM, text);
 }
 
+/* Of the steps that the samples fall into. */
+static bool draw_steps(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
+{
+	struct row_shown rows[CODE_PHASE_COUNT];
+	struct sampled_phases sampled;
+	struct line title;
+	char text[NUMBER_SIZE];
+	size_t count = 0;
+	model_recent_phases(scene->model, run, &sampled);
+	if (!sampled.is_retained || sampled.samples < STEP_SAMPLES_MIN)
+		return false;
+	line_start(&title, " · ");
+	line_add(&title, 0, ROLE_NORMAL, "mean of %s steps", parts_thousands(text, (double)sampled.steps));
+	line_add(&title, 1, ROLE_NORMAL, "%s samples", parts_thousands(text, sampled.samples));
+	line_add(&title, 2, ROLE_NORMAL, "host clock");
+	struct rect inside = parts_panel(canvas, rect, "Where a step goes", &title, ROLE_TITLE);
+
+	rect_take_left(&inside, 1);
+	if (inside.height > 3)
+		draw_inferred(run, canvas, rect_take_bottom(&inside, 1));
+	for (int phase = 0; phase < CODE_PHASE_COUNT; phase++)
+		if (sampled.phases[phase].samples > 0)
+			rows[count++] = (struct row_shown){ (enum code_phase)phase, sampled.phases[phase].share_ratio,
+				sampled.phases[phase].error_ratio };
+	draw_sorted(rows, count, sampled.step_s, canvas, inside);
+	return true;
+}
+
 void panel_where_sampled(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
+	struct row_shown rows[CODE_PHASE_COUNT];
 	struct code_sampled sample;
 	struct line title;
 	char text[NUMBER_SIZE];
-	bool is_shown[CODE_PHASE_COUNT] = { false },
-		 is_seen = code_sampled_init(scene, -1, false, &sample) && sample.seconds > 0;
+	size_t count = 0;
+	if (draw_steps(scene, run, canvas, rect))
+		return;
+	bool is_seen = code_sampled_init(scene, -1, false, &sample) && sample.seconds > 0;
+
 	line_start(&title, " · ");
 	if (is_seen) {
 		line_add(&title, 0, ROLE_NORMAL, "%s samples", parts_thousands(text, sample.group->recent_samples));
 		line_add(&title, 1, ROLE_NORMAL, "± %s",
-			format_percent(text, 2 * code_error_ratio(0.5, sample.group->recent_samples)));
+			format_percent(text, ERRORS_SHOWN * code_error_ratio(0.5, sample.group->recent_samples)));
 		line_add(&title, 2, ROLE_NORMAL, "host clock");
 	}
 	struct rect inside = parts_panel(canvas, rect, "Where the time goes", &title, ROLE_TITLE);
@@ -105,18 +164,9 @@ void panel_where_sampled(const struct scene *scene, const struct run *run, struc
 	}
 	if (inside.height > 3)
 		draw_inferred(run, canvas, rect_take_bottom(&inside, 1));
-	for (int i = 0; i < inside.height && i < CODE_PHASE_COUNT; i++) {
-		int max = -1;
-
-		for (int phase = 0; phase < CODE_PHASE_COUNT; phase++)
-			if (!is_shown[phase] &&
-				(max < 0 ||
-					code_seconds(&sample, &sample.group->phases[phase]) >
-						code_seconds(&sample, &sample.group->phases[max])))
-				max = phase;
-		is_shown[max] = true;
-		if (code_seconds(&sample, &sample.group->phases[max]) <= 0)
-			break;
-		draw_phase(&sample, (enum code_phase)max, run_main(run)->recent.mean_s, canvas, rect_row(inside, i));
-	}
+	for (int phase = 0; phase < CODE_PHASE_COUNT; phase++)
+		if (code_seconds(&sample, &sample.group->phases[phase]) > 0)
+			rows[count++] =
+				(struct row_shown){ (enum code_phase)phase, code_share(&sample, &sample.group->phases[phase]), NAN };
+	draw_sorted(rows, count, run_main(run)->recent.mean_s, canvas, inside);
 }

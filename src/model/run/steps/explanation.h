@@ -20,6 +20,9 @@ struct explain_row { /* a phase, depth first; parents before their children */
 	uint32_t name, parent;
 	unsigned depth;
 	double this_s, baseline_s, excess_s; /* NAN if this batch, or the baseline, lacks the phase */
+	/* of a row by stack samples: the standard errors, and the samples of the phase in this step; else 0 */
+	double this_error_s, error_s; /* of this_s, and of excess_s */
+	unsigned samples;
 };
 
 /* EXPLAIN_HAPPENING: an event; 1, baseline 0 */
@@ -105,6 +108,9 @@ struct explanation {
 	double samples, baseline_samples; /* NAN = not known */
 	bool is_by_device;                /* the device's clock measured the rows */
 	bool is_bigger;                   /* it had noticeably more samples than the baseline */
+	bool is_sampled;                  /* the steps are inferred: rows, if any, are by stack samples */
+	bool is_retained;                 /* … and the samples of this step are (were, when it was flagged) retained */
+	unsigned stack_samples;           /* of this step; with fewer than three there are no rows by samples */
 	size_t baseline_batches;          /* batches in the baseline; 0 = none, and no causes */
 	size_t row_count, context_count, cause_count;
 	struct explain_row rows[EXPLAIN_ROWS_MAX];

@@ -1,0 +1,221 @@
+#include <check.h>
+#include <math.h>
+
+#include "src/base/clock.h"
+#include "src/model/code/code_samples.h"
+#include "src/model/code/step_phases.h"
+#include "src/model/model.h"
+#include "src/model/run/run_private.h"
+#include "tests/support/sets.h"
+#include "tests/support/suite.h"
+
+enum { TRAINER = 4711, NODE_OTHER = 1, NODE_BACKWARD, RING = 400, BEGIN_S = 1000 };
+
+static struct model *model;
+static struct sample_set set;
+static struct batch ring[RING];
+static struct run run;
+
+static int64_t ns_of(double at_s) { return (int64_t)((BEGIN_S + at_s) * 1e9); }
+
+static void begin_set(double at_s)
+{
+	sample_set_clear(&set);
+	set.time_ns = ns_of(at_s);
+}
+
+/* train:10 calls Tensor.backward. */
+static void start(void)
+{
+	struct model_options options;
+	model_options_default(&options);
+	model = model_new(&options);
+	set = (struct sample_set)SAMPLE_SET_INIT;
+	begin_set(0);
+	fill_code_group(sample_set_add(&set, RECORD_CODE_GROUP, 0, set.time_ns), 1, TRAINER, 10, 10, 1);
+	fill_code(sample_set_add(&set, RECORD_CODE, 0, set.time_ns), 1, "train", "/home/me/train.py", true);
+	fill_code(sample_set_add(&set, RECORD_CODE, 0, set.time_ns), 2, "Tensor.backward",
+		"/venv/lib/python3.11/site-packages/torch/_tensor.py", false);
+	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), NODE_OTHER, 0, 1, 1, 10, NULL);
+	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), NODE_BACKWARD, NODE_OTHER, 1, 2, 625, NULL);
+	model_apply(model, &set);
+	run = (struct run){ .is_used = true, .is_counted = true, .pid = TRAINER, .track_count = 1 };
+	run.tracks[0] = (struct track){ .ring = ring, .capacity = RING };
+}
+
+static void stop(void)
+{
+	model_free(model);
+	sample_set_release(&set);
+}
+
+static struct batch *add_step(double begin_s, double step_s)
+{
+	struct track *track = &run.tracks[0];
+	uint64_t ordinal = track->end++;
+	ring[ordinal % RING] = (struct batch){ .ordinal = ordinal,
+		.number = ordinal,
+		.begin_ns = ns_of(begin_s),
+		.end_ns = ns_of(begin_s + step_s),
+		.step_s = step_s,
+		.batch_s = step_s };
+	return &ring[ordinal % RING];
+}
+
+static void add_samples(uint32_t node, double begin_s, double end_s, uint32_t count)
+{
+	struct record *record = sample_set_add(&set, RECORD_CODE_SAMPLES, 0, ns_of(end_s));
+	record->code_samples.node = node;
+	record->code_samples.count = count;
+	record->code_samples.begin_ns = ns_of(begin_s);
+}
+
+static struct sampled_phases step_phases(const struct batch *batch)
+{
+	struct sampled_phases out, usual;
+	model_step_phases(model, &run, batch, &out, &usual);
+	return out;
+}
+
+START_TEST(the_error_of_a_share_is_half_of_wilsons_interval)
+{
+	ck_assert_double_eq_tol(sampled_error_ratio(0.5, 100), sqrt(25.25) / 101, 1e-12);
+	ck_assert_double_eq_tol(sampled_error_ratio(1, 3), 0.125, 1e-12);
+	ck_assert_double_eq_tol(sampled_error_ratio(0, 3), 0.125, 1e-12);
+	ck_assert(isnan(sampled_error_ratio(0.5, 0)));
+	ck_assert(isnan(sampled_error_ratio(NAN, 10)));
+}
+END_TEST
+
+START_TEST(a_steps_phases_are_those_of_its_samples)
+{
+	const struct batch *first = add_step(1, 1), *second = add_step(2, 1);
+	begin_set(4);
+	add_samples(NODE_BACKWARD, 0.95, 0.95, 1);
+	add_samples(NODE_OTHER, 1.05, 1.25, 3);
+	add_samples(NODE_BACKWARD, 1.35, 1.95, 7);
+	add_samples(NODE_OTHER, 2.05, 2.95, 10);
+	model_apply(model, &set);
+	struct sampled_phases out = step_phases(first);
+	ck_assert(out.is_sampled && out.is_retained);
+	ck_assert_uint_eq(out.samples, 10);
+	ck_assert_uint_eq(out.phases[CODE_PHASE_BACKWARD].samples, 7);
+	ck_assert_double_eq_tol(out.phases[CODE_PHASE_BACKWARD].share_ratio, 0.7, 0.001);
+	ck_assert_double_eq_tol(out.phases[CODE_PHASE_BACKWARD].error_ratio, sqrt(10 * 0.21 + 0.25) / 11, 0.001);
+	ck_assert_double_eq_tol(out.phases[CODE_PHASE_OTHER].share_ratio, 0.3, 0.001);
+	ck_assert_uint_eq(step_phases(second).phases[CODE_PHASE_BACKWARD].samples, 0);
+}
+END_TEST
+
+START_TEST(samples_across_a_boundary_are_split_between_the_steps)
+{
+	const struct batch *first = add_step(1, 1), *second = add_step(2, 0.5), *third = add_step(2.5, 1);
+	begin_set(4);
+	add_samples(NODE_BACKWARD, 1.5, 3.4, 20); /* of them, at 1.5 … 1.9, at 2.0 … 2.4, from 2.5 on */
+	model_apply(model, &set);
+	ck_assert_uint_eq(step_phases(first).samples, 5);
+	ck_assert_uint_eq(step_phases(second).samples, 5);
+	ck_assert_uint_eq(step_phases(third).samples, 10);
+}
+END_TEST
+
+START_TEST(a_short_step_has_its_few_samples_and_an_old_one_none)
+{
+	const struct batch *old = add_step(0.5, 0.4), *lonely = add_step(1, 0.2), *empty = add_step(1.2, 0.01);
+	begin_set(2);
+	add_samples(NODE_BACKWARD, 0.9, 1.1, 2); /* before it, no samples are retained */
+	model_apply(model, &set);
+	struct sampled_phases out = step_phases(old);
+	ck_assert(!out.is_retained);
+	ck_assert_uint_eq(out.samples, 0);
+	ck_assert(isnan(out.phases[CODE_PHASE_BACKWARD].share_ratio));
+	ck_assert_uint_eq(step_phases(lonely).samples, 1);
+	ck_assert_uint_lt(step_phases(lonely).samples, STEP_SAMPLES_MIN);
+	ck_assert(step_phases(empty).is_retained);
+	ck_assert_uint_eq(step_phases(empty).samples, 0);
+}
+END_TEST
+
+/* Ten times as many samples a second in the second half do not count tenfold. */
+START_TEST(samples_weigh_the_time_between_them)
+{
+	struct sampled_phases out;
+	add_step(1, 20);
+	add_step(21, 20);
+	begin_set(42);
+	for (double at_s = 1; at_s < 20.5; at_s += 1)
+		add_samples(NODE_OTHER, at_s, at_s + 0.9, 10);
+	for (double at_s = 21; at_s < 40.5; at_s += 1)
+		add_samples(NODE_BACKWARD, at_s, at_s + 0.99, 100);
+	model_apply(model, &set);
+	model_recent_phases(model, &run, &out);
+	ck_assert_uint_eq(out.samples, 2200);
+	ck_assert_double_eq_tol(out.phases[CODE_PHASE_BACKWARD].share_ratio, 0.5, 0.01);
+	/* fewer effective samples: (20 + 20)² ÷ (20 × 0.1 + 20 × 0.01) */
+	ck_assert_double_eq_tol(out.phases[CODE_PHASE_BACKWARD].error_ratio, sampled_error_ratio(0.5, 1600 / 2.2), 0.001);
+}
+END_TEST
+
+START_TEST(only_samples_in_steps_of_the_main_mode_count)
+{
+	struct sampled_phases out;
+	add_step(1, 1)->is_warmup = true;
+	add_step(2, 1);
+	add_step(3, 1); /* then validation until 8 */
+	add_step(8, 1);
+	begin_set(10);
+	add_samples(NODE_OTHER, 1, 1.9, 10);
+	add_samples(NODE_BACKWARD, 2, 3.9, 20);
+	add_samples(NODE_OTHER, 4, 7.9, 40);
+	add_samples(NODE_OTHER, 8, 8.9, 10);
+	model_apply(model, &set);
+	model_recent_phases(model, &run, &out);
+	ck_assert_uint_eq(out.steps, 3);
+	ck_assert_uint_eq(out.samples, 30);
+	ck_assert_double_eq_tol(out.step_s, 1, 1e-9);
+	ck_assert_double_eq_tol(out.phases[CODE_PHASE_BACKWARD].share_ratio, 2.0 / 3, 0.001);
+	run.is_counted = false; /* its phases are published */
+	model_recent_phases(model, &run, &out);
+	ck_assert(!out.is_sampled);
+	ck_assert_uint_eq(out.samples, 0);
+}
+END_TEST
+
+START_TEST(the_usual_phases_are_those_of_the_steps_before_without_slow_ones)
+{
+	struct sampled_phases out, usual;
+	add_step(1, 1);
+	add_step(2, 1)->is_flagged = true;
+	add_step(3, 1);
+	const struct batch *slow = add_step(4, 2);
+	add_step(6, 1);
+	begin_set(8);
+	add_samples(NODE_OTHER, 1, 1.9, 10);
+	add_samples(NODE_BACKWARD, 2, 2.9, 10);
+	add_samples(NODE_OTHER, 3, 3.9, 10);
+	add_samples(NODE_BACKWARD, 4, 6.9, 30);
+	model_apply(model, &set);
+	model_step_phases(model, &run, slow, &out, &usual);
+	ck_assert_uint_eq(out.samples, 20);
+	ck_assert_double_eq_tol(out.phases[CODE_PHASE_BACKWARD].share_ratio, 1, 1e-9);
+	ck_assert_uint_eq(usual.steps, 2);
+	ck_assert_uint_eq(usual.samples, 20);
+	ck_assert_uint_eq(usual.phases[CODE_PHASE_BACKWARD].samples, 0);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("step_phases");
+	TCase *tests = tcase_create("step_phases");
+	tcase_add_checked_fixture(tests, start, stop);
+	tcase_add_test(tests, the_error_of_a_share_is_half_of_wilsons_interval);
+	tcase_add_test(tests, a_steps_phases_are_those_of_its_samples);
+	tcase_add_test(tests, samples_across_a_boundary_are_split_between_the_steps);
+	tcase_add_test(tests, a_short_step_has_its_few_samples_and_an_old_one_none);
+	tcase_add_test(tests, samples_weigh_the_time_between_them);
+	tcase_add_test(tests, only_samples_in_steps_of_the_main_mode_count);
+	tcase_add_test(tests, the_usual_phases_are_those_of_the_steps_before_without_slow_ones);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
