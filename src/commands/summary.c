@@ -20,7 +20,8 @@ void summary_run(struct buffer *out, const struct run *run, size_t warnings)
 {
 	const struct track *track = run_main(run);
 	char mean[NUMBER_SIZE], longest[NUMBER_SIZE];
-	uint32_t epochs = run_epoch_number(run, run->state.epochs_begun);
+	uint32_t number = run_epoch_number(run, run->state.epochs_begun),
+			 epochs = number ? number : run->state.epochs_begun;
 	buffer_printf(out,
 		"pmtop: %s: %" PRIu32 " epoch%s, %" PRIu64 " batches, step mean %s, max %s, %" PRIu64
 		" flagged, %zu warning%s\n",

@@ -40,6 +40,9 @@ struct evidence {
 	double samples;
 };
 
+/* In place of an epoch's index: pmtop joined an inferred run in an epoch whose number nothing shows. */
+#define EPOCH_UNKNOWN UINT32_MAX
+
 /* The complete state of the run, from the region's header: a monitor that attaches late cannot learn it from the
  * ring. */
 struct run_state {
@@ -47,7 +50,7 @@ struct run_state {
 	uint32_t epochs_planned; /* 0 = unknown, here and below */
 	uint64_t batches_per_epoch, samples_per_batch;
 	bool in_epoch, in_batch, is_ended;
-	uint32_t epoch_index;  /* as published */
+	uint32_t epoch_index;  /* as published, or EPOCH_UNKNOWN */
 	uint32_t epochs_begun; /* = ordinal of the current epoch */
 	int64_t epoch_begin_ns;
 	uint64_t batch_index;      /* as published, of the last batch begun */

@@ -138,7 +138,8 @@ static void read_loops(struct py_loops *loops, const struct py_sample *sample, s
 		seen->loops += found[i].has_position && strlen(found[i].name) < sizeof found[i].name;
 		seen->polled += py_loop_poll(loops, &found[i]) == PY_LOOP_GOOD;
 	}
-	py_loop_loss(loops, sample, &unused);
+	for (size_t i = 0; i < sample->count; i++)
+		py_loop_loss(loops, sample, i, &unused);
 }
 
 static void sample_once(

@@ -28,6 +28,9 @@ EXPECTED = {
     'episodes': ('for i_episode in count(1)', True, None, None),
     'progress': ('for number in tqdm(range(50000), mininterval=5)', True, None, None),
 }
+# Epochs of passes.py: whether their number is known at once, from the next pass on, or never.
+PASSES = {'unnamed': 'at once', 'called': 'at once', 'resumed': 'at once', 'counted': 'later', 'counted_after': 'later', 'uncounted': 'never'}
+JOINED_S = 5                   # attached so late: in the third pass or later
 IN_CI = ['while_own_batches', 'index_epochs', 'recurrent', 'generator', 'policy', 'plain']
 
 
@@ -36,11 +39,11 @@ def read_truth(path):
         return [json.loads(line) for line in file.read().splitlines() if line.endswith(']')]
 
 
-def watch(python, script, wait_s):
+def watch(python, script, wait_s, *arguments, objects=WATCHED):
     """What pmtop prints from when it knows the loop: pairs of the clock's time and the object; and the script's own log."""
     with tempfile.TemporaryDirectory() as folder:
         log = os.path.join(folder, 'truth')
-        program = subprocess.Popen([python, os.path.join(SCRIPTS, script + '.py'), log], env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        program = subprocess.Popen([python, os.path.join(SCRIPTS, script + '.py'), log, *arguments], env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             while not (os.path.exists(log) and os.path.getsize(log)):
                 assert program.poll() is None, program.returncode
@@ -53,7 +56,7 @@ def watch(python, script, wait_s):
                     now, reported = time.monotonic(), json.loads(line)
                     if reported.get('batch', {}).get('count'):
                         found.append((now, reported))
-                    if len(found) == WATCHED or (not found and now - begin > CHOICE_S):
+                    if len(found) == objects or (not found and now - begin > CHOICE_S):
                         break
                 pmtop.terminate()
             return found, read_truth(log), (found[0][0] - begin if found else None)
@@ -88,6 +91,35 @@ def agrees(python, script, wait_s=0):
         index = reported['epochs'][-1]['index'] * length + reported['epochs'][-1]['batches']
         assert low[1] - 1 <= index <= high[1] + 1, (low, high, reported['epochs'][-1])
     return after_s
+
+
+def an_epoch_is_right_or_unknown(python, kind):
+    """Attached in a later epoch: never its number since then, but the program's, or none."""
+    found, truth, _ = watch(python, 'passes', JOINED_S, kind, objects=14)
+    assert found, 'no steps were inferred'
+    known = 0
+    for now, reported in found:
+        epoch = reported['epoch']
+        low, high = between(truth, now)
+        known += 'ordinal' in epoch
+        assert ('index' in epoch) == ('ordinal' in epoch) and ('passes_seen' in epoch) != ('index' in epoch), epoch
+        assert 'ordinal' not in epoch or low[2] <= epoch['ordinal'] <= high[2], (low, high, epoch)
+        assert 'ordinal' not in epoch or epoch['index'] == epoch['ordinal'] - 1, epoch
+    expected = PASSES[kind]
+    assert known == (len(found) if expected == 'at once' else 0) or (expected == 'later' and known), (expected, known, found[-1][1]['epoch'])
+
+
+def a_loss_is_read_where_it_is_a_float(python):
+    """losses.py sets it in each tenth step."""
+    found, truth, _ = watch(python, 'losses', 0)
+    known = 0
+    for now, reported in found:
+        low, high = between(truth, now)
+        possible = [8.0 / (1 + number / 100) for number in range(max(0, low[1] // 10 * 10 - 30), high[1] + 10, 10)]
+        loss = reported['batch'].get('loss')
+        known += loss is not None
+        assert loss is None or min(abs(loss - value) for value in possible) < 1e-6, (loss, possible)
+    assert known >= len(found) - 3, (known, len(found))
 
 
 def a_chosen_loop_counts():
@@ -129,7 +161,11 @@ def main():
     checks = [(script, agrees, (TORCH, script)) for script in IN_CI] + [('--loop', a_chosen_loop_counts, ())]
     if not os.path.exists(TORCH) or 'NO_TORCH' in os.environ:
         checks = []
-    checks += [(f'plain, CPython {version}', agrees, (path, 'plain')) for version, path in pythons().items() if int(version.split('.')[1]) <= 13]
+    for version, path in pythons().items():
+        checks.append((f'plain, CPython {version}', agrees, (path, 'plain')))
+    newest = list(pythons().values())[-1]
+    checks += [('loss', a_loss_is_read_where_it_is_a_float, (sys.executable,))]
+    checks += [(f'passes, {kind}', an_epoch_is_right_or_unknown, (path, kind)) for path in {sys.executable, newest} for kind in PASSES]
     for name, test, arguments in checks:
         try:
             test(*arguments)

@@ -81,7 +81,10 @@ static void read_loops(struct py_sampler *sampler, struct py_loops *loops)
 		print_loop("read", before, after, &found[i], i, (int)found[i].frame_index);
 	}
 	before = now_of(CLOCK_MONOTONIC);
-	if (py_loop_loss(loops, &sample, &loss))
+	bool has_loss = false;
+	for (size_t i = 0; i < sample.count && !has_loss; i++)
+		has_loss = py_loop_loss(loops, &sample, i, &loss);
+	if (has_loss)
 		fprintf(lines, "loss %" PRId64 " %" PRId64 " %.17g\n", before, now_of(CLOCK_MONOTONIC), loss);
 }
 

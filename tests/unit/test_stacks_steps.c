@@ -16,6 +16,7 @@ static struct stacks_steps *steps;
 static struct sample_set set;
 static int64_t now_ns;
 static uint64_t serial, number; /* of the pass; of its epoch, 0 = unknown */
+static bool is_first;           /* pmtop watched since the start */
 
 static void setup(void)
 {
@@ -24,6 +25,7 @@ static void setup(void)
 	now_ns = 1000 * NS_PER_S;
 	serial = 1;
 	number = 0;
+	is_first = true;
 }
 
 static void teardown(void)
@@ -43,6 +45,7 @@ static void see(uint64_t yielded, bool is_over, const char *function)
 		.length = LENGTH,
 		.batch_size = 32,
 		.epoch = number,
+		.is_first = is_first,
 		.function = function,
 		.file = "/home/me/train.py",
 		.line = 42 };
@@ -224,12 +227,75 @@ END_TEST
 
 START_TEST(the_first_output_waits_no_longer_than_asked)
 {
+	is_first = false;
 	stacks_steps_await_epoch(steps, now_ns + 3 * NS_PER_S);
 	see(12, false, "train");
 	go_on(12, 20, 0.5, "train");
 	emit();
-	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].index, 0);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].index, EPOCH_UNKNOWN);
 	ck_assert_uint_ge(set_count(&set, RECORD_BATCH_BEGIN), 7);
+}
+END_TEST
+
+static uint32_t last_index(void)
+{
+	return set_record(&set, RECORD_EPOCH_BEGIN, set_count(&set, RECORD_EPOCH_BEGIN) - 1)->epoch.index;
+}
+
+static const struct run_state *last_state(void)
+{
+	return set_record(&set, RECORD_STATE, set_count(&set, RECORD_STATE) - 1)->state;
+}
+
+START_TEST(an_epoch_that_was_joined_has_no_number_until_something_shows_it)
+{
+	is_first = false;
+	see(12, false, "train");
+	go_on(12, LENGTH, 0.1, "train");
+	see(LENGTH, true, "train");
+	serial++;
+	go_on(0, LENGTH, 0.1, "train");
+	emit();
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.rows[0].index, EPOCH_UNKNOWN);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCHS, 0)->epochs.dropped, 0);
+	ck_assert_uint_eq(last_index(), EPOCH_UNKNOWN);
+	ck_assert_uint_eq(last_state()->epoch_index, EPOCH_UNKNOWN);
+	ck_assert_uint_eq(last_state()->epochs_begun, 2);
+	see(LENGTH, true, "train");
+	serial++;
+	number = 9;
+	go_on(0, LENGTH, 0.1, "train");
+	see(LENGTH, true, "train");
+	emit();
+	ck_assert_uint_eq(last_index(), 8);
+	serial++;
+	number = 0;
+	go_on(0, 10, 0.1, "train");
+	emit();
+	ck_assert_uint_eq(last_index(), 9);
+	ck_assert_uint_eq(last_state()->epochs_begun, 10);
+}
+END_TEST
+
+START_TEST(a_loss_belongs_to_the_batch_in_which_it_was_read)
+{
+	unsigned known = 0;
+	go_on(0, 3, 0.25, "train");
+	now_ns += NS_PER_S / 10;
+	stacks_steps_note_loss(steps, 2.5, now_ns);
+	go_on(3, 6, 0.25, "train");
+	stacks_steps_note_loss(steps, 2.5, now_ns);
+	go_on(6, 9, 0.25, "train");
+	emit();
+	for (size_t i = 0; i < set_count(&set, RECORD_BATCH_END); i++) {
+		const struct record *ended = set_record(&set, RECORD_BATCH_END, i);
+		known += !isnan(ended->batch.loss);
+		if (!isnan(ended->batch.loss)) {
+			ck_assert_double_eq_tol(ended->batch.loss, 2.5, 1e-12);
+			ck_assert_uint_eq(ended->batch.index, 2);
+		}
+	}
+	ck_assert_uint_eq(known, 1);
 }
 END_TEST
 
@@ -296,6 +362,7 @@ static void see_loop(const char *text, uint64_t epoch)
 		.length = LENGTH,
 		.trains = true,
 		.epoch = epoch,
+		.is_first = is_first,
 		.function = "training_function",
 		.file = "/home/me/train.py",
 		.line = 42 };
@@ -401,6 +468,8 @@ int main(void)
 	tcase_add_test(tests, the_first_output_waits_for_the_number_of_the_epoch);
 	tcase_add_test(tests, a_later_pass_numbers_those_before_it);
 	tcase_add_test(tests, the_first_output_waits_no_longer_than_asked);
+	tcase_add_test(tests, an_epoch_that_was_joined_has_no_number_until_something_shows_it);
+	tcase_add_test(tests, a_loss_belongs_to_the_batch_in_which_it_was_read);
 	tcase_add_test(tests, last_batches_that_no_sample_saw_are_emitted_if_the_length_is_known);
 	tcase_add_test(tests, an_iteration_that_never_began_is_no_epoch);
 	tcase_add_test(tests, a_loop_that_validates_is_no_epoch);

@@ -286,7 +286,7 @@ static void write_batch(const struct scene *scene, const struct batch *batch, co
 	size_t count, struct buffer *out)
 {
 	parts_csv_time(out, true, scene, batch->begin_ns);
-	parts_csv_integer(out, false, batch->epoch);
+	parts_csv_number(out, false, batch->epoch == EPOCH_UNKNOWN ? (double)NAN : (double)batch->epoch);
 	parts_csv_integer(out, false, (int64_t)batch->index);
 	parts_csv_number(out, false, batch->step_s);
 	parts_csv_number(out, false, batch->batch_s);

@@ -169,15 +169,17 @@ const char *parts_loss(char out[NUMBER_SIZE], double loss)
 
 const char *parts_batch_words(char out[BATCH_WORDS_SIZE], const struct run *run, const struct batch *batch)
 {
-	snprintf(out, BATCH_WORDS_SIZE, "batch %llu of epoch %u", (unsigned long long)batch->index,
-		run_epoch_number(run, batch->epoch_ordinal));
+	char epoch[RUN_EPOCH_NAME_SIZE];
+	snprintf(out, BATCH_WORDS_SIZE, "batch %llu of epoch %s", (unsigned long long)batch->index,
+		run_epoch_name(run, batch->epoch_ordinal, epoch));
 	return out;
 }
 
 const char *parts_batch_name(char out[NUMBER_SIZE], const struct run *run, const struct batch *batch)
 {
-	snprintf(
-		out, NUMBER_SIZE, "%u/%llu", run_epoch_number(run, batch->epoch_ordinal), (unsigned long long)batch->index);
+	char epoch[RUN_EPOCH_NAME_SIZE];
+	snprintf(out, NUMBER_SIZE, "%s/%llu", run_epoch_name(run, batch->epoch_ordinal, epoch),
+		(unsigned long long)batch->index);
 	return out;
 }
 

@@ -83,8 +83,9 @@ static void summary_pieces(const struct scene *scene, const struct run *run, int
 	if (run->ended[0] != '\0' && !run->has_ended_orderly)
 		line_add(line, 1, ROLE_WARNING, "%s", run->ended);
 	line_add(line, 1, ROLE_NORMAL, "%s batches", parts_thousands(text, (double)track->count));
-	if (run->state.epochs_begun > 0)
-		line_add(line, 4, ROLE_NORMAL, "%u epochs", run_epoch_number(run, run->state.epochs_begun));
+	uint32_t epochs = run_epoch_number(run, run->state.epochs_begun);
+	if (epochs > 0)
+		line_add(line, 4, ROLE_NORMAL, "%u epochs", epochs);
 	if (run->start_ns > 0 && when_ns > run->start_ns)
 		line_add(line, 2, ROLE_NORMAL, "took %s", format_seconds(text, seconds_between(run->start_ns, when_ns)));
 	line_add(line, 3, ROLE_NORMAL, "mean step %s", parts_time(text, track->step.mean_s, track->step.mean_s));
@@ -232,14 +233,14 @@ void progress_draw(const struct scene *scene, const struct run *run, struct canv
 	int64_t when_ns;
 	bool is_ended = progress_ended(scene, run, &when_ns);
 	struct cells cells;
-	char label[NUMBER_SIZE];
+	char label[NUMBER_SIZE], epoch[RUN_EPOCH_NAME_SIZE];
 	int columns = COLUMNS, used = 0, gap = parts_is_roomy(canvas) ? 3 : 2;
 	fill_cells(run, is_ended, parts_is_roomy(canvas), &cells);
+	run_epoch_name(run, run->state.epochs_begun, epoch);
 	if (run->state.epochs_planned > 0)
-		snprintf(label, sizeof label, "Epoch %u/%u ", run_epoch_number(run, run->state.epochs_begun),
-			run->state.epochs_planned);
+		snprintf(label, sizeof label, "Epoch %s/%u ", epoch, run->state.epochs_planned);
 	else
-		snprintf(label, sizeof label, "Epoch %u ", run_epoch_number(run, run->state.epochs_begun));
+		snprintf(label, sizeof label, "Epoch %s ", epoch);
 	int label_width = (int)text_cells(label), min = label_width + 12 + 6;
 
 	for (int column = 0; column < columns; column++)
@@ -267,7 +268,7 @@ void progress_draw(const struct scene *scene, const struct run *run, struct canv
 void progress_pieces(const struct scene *scene, const struct run *run, struct line *line)
 {
 	const struct track *track = run_main(run);
-	char text[160], number[NUMBER_SIZE];
+	char text[160], number[NUMBER_SIZE], epoch[RUN_EPOCH_NAME_SIZE];
 	int64_t when_ns;
 	if (progress_ended(scene, run, &when_ns)) {
 		summary_pieces(scene, run, when_ns, line);
@@ -276,7 +277,7 @@ void progress_pieces(const struct scene *scene, const struct run *run, struct li
 	if (progress_hang(scene, run, text, sizeof text))
 		line_add(line, 0, ROLE_CRITICAL, "⚠ %s", text);
 	line_add(line, 1, ROLE_NORMAL, "%s", parts_time(number, track->recent.p50_s, track->recent.p50_s));
-	line_add(line, 3, ROLE_NORMAL, "epoch %u", run_epoch_number(run, run->state.epochs_begun));
+	line_add(line, 3, ROLE_NORMAL, "epoch %s", run_epoch_name(run, run->state.epochs_begun, epoch));
 	if (!isnan(run->epoch_done_ratio))
 		line_add(line, 2, ROLE_NORMAL, "%s", format_percent(number, run->epoch_done_ratio));
 	if (!isnan(run->run_eta_s))

@@ -259,7 +259,7 @@ static void add_where(const struct pattern *pattern, char *out, size_t size)
 static void name_batch(const struct run *run, uint64_t ordinal, char out[NUMBER_SIZE * 2])
 {
 	const struct batch *batch = track_batch(run_main(run), ordinal);
-	if (batch && batch->epoch_ordinal)
+	if (batch && batch->epoch_ordinal && batch->epoch != EPOCH_UNKNOWN)
 		snprintf(out, NUMBER_SIZE * 2, "batch %llu of epoch %u", (unsigned long long)batch->index,
 			(unsigned)run_epoch_number(run, batch->epoch_ordinal));
 	else

@@ -432,7 +432,10 @@ void describe_drift(
 	compare(steps, before, after, &comparison);
 	name_phase(&comparison, pattern);
 	const struct batch *batch = first < steps->count ? steps->batches[first] : NULL;
-	if (batch && !pattern->is_creeping && batch->epoch_ordinal > 1 && batch->index <= 1)
+	bool is_begin = batch && !pattern->is_creeping && batch->epoch_ordinal > 1 && batch->index <= 1;
+	if (is_begin && batch->epoch == EPOCH_UNKNOWN)
+		set_candidate(pattern, "an epoch begins there");
+	else if (is_begin)
 		set_candidate(pattern, "epoch %u begins there", (unsigned)batch->epoch);
 }
 

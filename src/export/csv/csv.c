@@ -22,7 +22,8 @@ static double count_of(uint64_t count) { return (double)count; }
 
 static double running_epoch(const struct row *row)
 {
-	return row->run && row->run->state.epochs_begun ? (double)row->run->state.epoch_index : NAN;
+	const struct run_state *state = row->run ? &row->run->state : NULL;
+	return state && state->epochs_begun && state->epoch_index != EPOCH_UNKNOWN ? (double)state->epoch_index : NAN;
 }
 
 static double figure(const struct figures *figures, double value) { return figures->count ? value : NAN; }

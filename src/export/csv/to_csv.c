@@ -47,7 +47,10 @@ static double cause_share(const struct row *row)
 	return row->why && row->why->cause_count ? row->why->causes[0].share_ratio : NAN;
 }
 
-static double epoch_of(const struct batch *batch) { return batch->epoch_ordinal ? (double)batch->epoch : NAN; }
+static double epoch_of(const struct batch *batch)
+{
+	return batch->epoch_ordinal && batch->epoch != EPOCH_UNKNOWN ? (double)batch->epoch : NAN;
+}
 
 /* The columns that every table has; TEXT, TIME and INTEGER are types. */
 #define BATCH (row->batch)

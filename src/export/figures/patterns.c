@@ -26,7 +26,8 @@ void pattern_as_json(
 	json_number(json, "after_s", pattern->after_s);
 	json_unsigned(json, "first", pattern->first);
 	if (first) {
-		json_unsigned(json, "first_epoch", first->epoch);
+		if (first->epoch != EPOCH_UNKNOWN)
+			json_unsigned(json, "first_epoch", first->epoch);
 		json_unsigned(json, "first_batch", first->index);
 	}
 	json_integer(json, "since_ns", pattern->since_ns + realtime_offset_ns);

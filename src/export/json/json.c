@@ -42,7 +42,9 @@ static void write_epoch(struct json *json, const struct run *run)
 	if (!state->epochs_begun && !state->epochs_planned)
 		return;
 	json_open_object(json, "epoch");
-	if (state->epochs_begun) {
+	if (state->epochs_begun && state->epoch_index == EPOCH_UNKNOWN) {
+		json_unsigned(json, "passes_seen", state->epochs_begun);
+	} else if (state->epochs_begun) {
 		json_unsigned(json, "index", state->epoch_index);
 		json_unsigned(json, "ordinal", run_epoch_number(run, state->epochs_begun));
 	}
@@ -112,7 +114,7 @@ static void write_epochs(struct json *json, const struct run *run)
 	for (size_t i = cut; i < run->epoch_count; i++) {
 		const struct epoch *epoch = &run->epochs[i];
 		json_open_object(json, NULL);
-		json_unsigned(json, "index", epoch->index);
+		json_epoch_index(json, "index", epoch->index);
 		if (epoch->mode != run_main(run)->mode)
 			json_text(json, "mode", run_name(run, epoch->mode));
 		json_epoch_figures(json, epoch);
@@ -272,7 +274,7 @@ static void write_flagged(struct json *json, const struct run *run)
 		const struct flagged *flagged = &run->flagged[i];
 		const struct explanation *why = flagged_explanation(flagged);
 		json_open_object(json, NULL);
-		json_unsigned(json, "epoch", flagged->batch.epoch);
+		json_epoch_index(json, "epoch", flagged->batch.epoch);
 		json_unsigned(json, "batch", flagged->batch.index);
 		json_number(json, "seconds", why->step_s);
 		if (why->is_by_device)

@@ -1,6 +1,7 @@
 #include "src/export/json/json_energy.h"
 
 #include "src/export/figures/scope.h"
+#include "src/export/json/json_events.h"
 
 static void write_sums(struct json *json, const struct energy *energy, int64_t realtime_offset_ns)
 {
@@ -39,8 +40,8 @@ static void write_epochs(struct json *json, const struct model *model, unsigned 
 		if (!epoch)
 			continue;
 		json_open_object(json, NULL);
-		json_unsigned(json, "index", epoch->index);
-		json_unsigned(json, "ordinal", epoch->ordinal);
+		json_epoch_index(json, "index", epoch->index);
+		json_epoch_index(json, "ordinal", epoch->index == EPOCH_UNKNOWN ? EPOCH_UNKNOWN : epoch->ordinal);
 		json_bool(json, "is_whole", used->is_whole);
 		json_number(json, "energy_j", joules);
 		json_number(json, "cpu_energy_j", used->cpu_joules);

@@ -59,6 +59,12 @@ void json_alert(struct json *json, const struct alert *alert)
 	json_close_array(json);
 }
 
+void json_epoch_index(struct json *json, const char *key, uint32_t index)
+{
+	if (index != EPOCH_UNKNOWN)
+		json_unsigned(json, key, index);
+}
+
 void json_epoch_figures(struct json *json, const struct epoch *epoch)
 {
 	json_unsigned(json, "batches", epoch->batches);

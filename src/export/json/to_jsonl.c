@@ -163,7 +163,7 @@ static void write_batch(const struct export_scene *scene, const struct finished_
 	write_time(&json, "end", "end_ns", scene_realtime_ns(scene, batch->end_ns));
 	json_text(&json, "mode", scope_mode_name(written->run, written->track->mode));
 	if (batch->epoch_ordinal)
-		json_unsigned(&json, "epoch", batch->epoch);
+		json_epoch_index(&json, "epoch", batch->epoch);
 	json_unsigned(&json, "index", batch->index);
 	json_unsigned(&json, "ordinal", batch->ordinal);
 	json_text(&json, "kind", track_kind_name(written->run, written->track, batch->kind));
@@ -191,8 +191,8 @@ static void write_epoch(const struct export_scene *scene, const struct run *run,
 	begin_line(&json, scene, "epoch", epoch->begin_ns, run);
 	write_time(&json, "end", "end_ns", scene_realtime_ns(scene, epoch->end_ns));
 	json_text(&json, "mode", scope_mode_name(run, epoch->mode));
-	json_unsigned(&json, "index", epoch->index);
-	json_unsigned(&json, "ordinal", epoch->ordinal);
+	json_epoch_index(&json, "index", epoch->index);
+	json_epoch_index(&json, "ordinal", epoch->index == EPOCH_UNKNOWN ? EPOCH_UNKNOWN : epoch->ordinal);
 	json_epoch_figures(&json, epoch);
 	end_line(&json);
 }

@@ -49,7 +49,8 @@ static void summary(struct openmetrics *text, double p50, double p95, double sum
 /* GAUGE(name, unit, help, value) */
 #define RUN_GAUGES(X) \
 	X(up, "", "Whether the run goes on (1) or has ended (0).", run->is_live) \
-	X(epochs_begun, "", "Epochs begun.", run->state.epochs_begun) \
+	X(epochs_begun, "", "Epochs begun.", \
+		run->state.epoch_index == EPOCH_UNKNOWN ? NAN : (double)run->state.epochs_begun) \
 	X(epochs_planned, "", "Epochs planned, as published.", \
 		run->state.epochs_planned ? (double)run->state.epochs_planned : NAN) \
 	X(epoch_done_ratio, "ratio", "Share of the epoch that is done.", run->epoch_done_ratio) \

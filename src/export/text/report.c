@@ -246,9 +246,9 @@ static void add_epochs(struct buffer *out, const struct run *run)
 		buffer_printf(out, "(%" PRIu64 " earlier epochs are not shown)\n", run->epochs_dropped);
 	for (size_t i = 0; i < run->epoch_count; i++) {
 		const struct epoch *epoch = &run->epochs[i];
-		char name[64];
+		char name[64], number[RUN_EPOCH_NAME_SIZE];
 		bool is_main = epoch->mode == run_main(run)->mode;
-		snprintf(name, sizeof name, "%u%s%.30s%s", run_epoch_number(run, epoch->ordinal), is_main ? "" : " ",
+		snprintf(name, sizeof name, "%s%s%.30s%s", run_epoch_name(run, epoch->ordinal, number), is_main ? "" : " ",
 			is_main ? "" : run_name(run, epoch->mode), epoch->end_ns ? "" : " (running)");
 		table_name(out, 0, name);
 		bool has_batches = epoch->batches > 0;
@@ -282,7 +282,10 @@ static void add_flagged_batch(struct buffer *out, const struct run *run, const s
 	const struct track *track = run_track_of(run, flagged->mode);
 	const char *kind = track ? track_kind_name(run, track, flagged->batch.kind) : NULL;
 	const struct explanation *why = flagged_explanation(flagged);
-	snprintf(text, sizeof text, "%" PRIu32 "/%" PRIu64, flagged->batch.epoch, flagged->batch.index);
+	if (flagged->batch.epoch == EPOCH_UNKNOWN)
+		snprintf(text, sizeof text, "–/%" PRIu64, flagged->batch.index);
+	else
+		snprintf(text, sizeof text, "%" PRIu32 "/%" PRIu64, flagged->batch.epoch, flagged->batch.index);
 	buffer_printf(out, "%-16s", text);
 	table_seconds(out, 9, why->step_s);
 	table_seconds(out, 12, why->baseline_s);

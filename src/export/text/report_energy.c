@@ -53,9 +53,9 @@ static void add_sums(struct buffer *out, const struct energy *energy)
 static void add_epoch(struct buffer *out, const struct run *run, const struct energy *energy,
 	const struct epoch_energy *used, const struct epoch *epoch)
 {
-	char name[64];
+	char name[64], number[RUN_EPOCH_NAME_SIZE];
 	double both = energy_total(used->cpu_joules, used->gpu_joules), co2_g = energy_co2_g(energy, both);
-	snprintf(name, sizeof name, "%u%s", run_epoch_number(run, epoch->ordinal),
+	snprintf(name, sizeof name, "%s%s", run_epoch_name(run, epoch->ordinal, number),
 		epoch->end_ns == 0   ? " (running)"
 			: used->is_whole ? ""
 							 : " (partly)");
@@ -169,7 +169,10 @@ void energy_as_line(
 {
 	double both = energy_total(used->cpu_joules, used->gpu_joules), co2_g = energy_co2_g(energy, both);
 	bool has_cpus = !isnan(used->cpu_joules);
-	buffer_printf(out, "  Energy of epoch %" PRIu32 ":", epoch->index);
+	if (epoch->index == EPOCH_UNKNOWN)
+		buffer_puts(out, "  Energy of the epoch:");
+	else
+		buffer_printf(out, "  Energy of epoch %" PRIu32 ":", epoch->index);
 	add_close(out, " CPUs ", used->cpu_joules, "");
 	add_close(out, has_cpus ? ", GPUs " : " GPUs ", used->gpu_joules, "");
 	if (used->is_whole && epoch->batches)

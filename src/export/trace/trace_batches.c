@@ -39,7 +39,7 @@ static void write_figures(struct trace_slice *slice, const struct finished_batch
 	note_number(slice, "samples", batch->samples);
 	note_number(slice, "step_s", batch->step_s);
 	note_true(slice, "warmup", batch->is_warmup);
-	if (batch->epoch_ordinal)
+	if (batch->epoch_ordinal && batch->epoch != EPOCH_UNKNOWN)
 		note_count(slice, "epoch", batch->epoch);
 	for (unsigned i = 0; i < batch->figure_count; i++)
 		note_number(slice, run_name(written->run, batch->figures[i].name), (double)batch->figures[i].value);
@@ -228,8 +228,10 @@ void trace_epoch(struct trace *trace, const struct run *of, const struct epoch *
 	char name[160];
 	if (!run || !run->process)
 		return;
-	snprintf(name, sizeof name, "%s%sepoch %u", epoch->mode ? scope_mode_name(of, epoch->mode) : "",
-		epoch->mode ? " " : "", epoch->index);
+	char index[RUN_EPOCH_NAME_SIZE];
+	snprintf(index, sizeof index, epoch->index == EPOCH_UNKNOWN ? "–" : "%u", epoch->index);
+	snprintf(name, sizeof name, "%s%sepoch %s", epoch->mode ? scope_mode_name(of, epoch->mode) : "",
+		epoch->mode ? " " : "", index);
 	struct trace_slice slice = { .begin_ns = epoch->begin_ns,
 		.end_ns = end_ns > epoch->begin_ns ? end_ns : epoch->begin_ns,
 		.category = "epoch",

@@ -251,6 +251,13 @@ static bool is_growth(const struct window *window)
 	return is_long && window->whole.low_per_s * window->length_s > window->noticeable && has_trend(window);
 }
 
+/* Of an inferred run whose epochs have no number, the passes that pmtop saw count. */
+static bool is_second_or_later(const struct run *run, const struct epoch *epoch)
+{
+	uint32_t number = run_epoch_number(run, epoch->ordinal);
+	return (number ? number : epoch->ordinal) >= 2;
+}
+
 /* *begin_ns: when the second training epoch began; INT64_MAX = not yet. False: no epochs are published. */
 static bool second_epoch(const struct model *model, int64_t *begin_ns)
 {
@@ -261,8 +268,7 @@ static bool second_epoch(const struct model *model, int64_t *begin_ns)
 		for (size_t i = 0; i < run->epoch_count; i++) {
 			const struct epoch *epoch = &run->epochs[i];
 			has_epochs = true;
-			if (epoch->mode == run_main(run)->mode && run_epoch_number(run, epoch->ordinal) >= 2 &&
-				epoch->begin_ns < *begin_ns)
+			if (epoch->mode == run_main(run)->mode && is_second_or_later(run, epoch) && epoch->begin_ns < *begin_ns)
 				*begin_ns = epoch->begin_ns;
 		}
 	}
@@ -319,7 +325,8 @@ static bool filled_in_first_epoch(const struct window *window)
 {
 	const struct memory_trend *trend = window->trend;
 	const struct run *run = window->model->run_count ? &window->model->runs[0] : NULL;
-	if (!run || run->epoch_count == 0 || run->epochs[0].ordinal != 1 || !run->epochs[0].end_ns || trend->count == 0)
+	if (!run || run->epoch_count == 0 || run->epochs[0].ordinal != 1 || run->epochs[0].index == EPOCH_UNKNOWN ||
+		!run->epochs[0].end_ns || trend->count == 0)
 		return false;
 	const struct epoch *first = &run->epochs[0];
 	int64_t length_ns = first->end_ns - first->begin_ns;

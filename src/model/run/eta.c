@@ -124,7 +124,9 @@ void run_refresh_eta(struct run *run, int64_t now_ns)
 	const struct epoch *last = &run->epochs[run->epoch_count - 1], *epoch = running_epoch(run, mode);
 	if (epoch)
 		refresh_epoch(run, epoch, &past);
-	double begun = (double)last->ordinal - past.others_before, planned = run->state.epochs_planned;
+	double begun =
+		run->is_counted ? (double)run_epoch_number(run, last->ordinal) : (double)last->ordinal - past.others_before;
+	double planned = run->state.epochs_planned;
 	double complete = begun - (epoch != NULL);
 	if (planned <= 0 || begun > planned || complete < 0 || (epoch && isnan(run->epoch_done_ratio) && complete == 0))
 		return;

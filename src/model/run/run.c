@@ -2,6 +2,8 @@
 #include "src/model/run/run.h"
 
 #include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,12 +77,34 @@ const struct counter *run_counter(const struct run *run, const char *name)
 
 const struct track *run_main(const struct run *run) { return &run->tracks[run->main_track]; }
 
+/* Of an inferred run. False: no epoch has this ordinal. */
+static bool find_index(const struct run *run, uint32_t ordinal, uint32_t *out)
+{
+	for (size_t i = run->epoch_count; i-- > 0;) {
+		if (run->epochs[i].ordinal != ordinal)
+			continue;
+		*out = run->epochs[i].index;
+		return true;
+	}
+	*out = run->state.epoch_index;
+	return ordinal > 0 && run->state.epochs_begun == ordinal;
+}
+
 uint32_t run_epoch_number(const struct run *run, uint32_t ordinal)
 {
-	uint32_t others = 0, main_mode = run_main(run)->mode;
+	uint32_t others = 0, main_mode = run_main(run)->mode, index;
+	if (run->is_counted && find_index(run, ordinal, &index))
+		return index < EPOCH_UNKNOWN ? index + 1 : 0;
 	for (size_t i = 0; i < run->epoch_count && run->epochs[i].ordinal <= ordinal; i++)
 		others += run->epochs[i].mode != main_mode;
 	return ordinal > others ? ordinal - others : 0;
+}
+
+const char *run_epoch_name(const struct run *run, uint32_t ordinal, char out[RUN_EPOCH_NAME_SIZE])
+{
+	uint32_t number = run_epoch_number(run, ordinal);
+	snprintf(out, RUN_EPOCH_NAME_SIZE, number ? "%" PRIu32 : "–", number);
+	return out;
 }
 
 struct inferred run_inferred(const struct run *run)

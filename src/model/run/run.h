@@ -25,6 +25,7 @@ enum {
 	RUN_BATCH_FIGURES_MAX = 6, /* retained per batch */
 	RUN_LATE_FIGURES_MAX = 64,
 	RUN_MARKS_MAX = 64,
+	RUN_EPOCH_NAME_SIZE = 12,
 	COUNTER_POINTS_MAX = 16,
 };
 
@@ -68,7 +69,8 @@ struct batch {
 	uint64_t index;  /* as published, in its epoch */
 	/* position in the gradient accumulation, from 1 to the batch with the optimizer step; 0 = unknown, or none */
 	uint32_t micro_batch;
-	/* index as published; for a batch between epochs with a mode other than train, the previous epoch's */
+	/* index as published, or EPOCH_UNKNOWN; for a batch between epochs with a mode other than train, the previous
+	 * epoch's */
 	uint32_t epoch;
 	uint32_t epoch_ordinal; /* from 1; 0 = in no epoch */
 	unsigned figure_count;  /* figures published later, except the loss */
@@ -176,7 +178,7 @@ struct counter {
 };
 
 struct epoch {
-	uint32_t index, ordinal; /* as published; from 1 */
+	uint32_t index, ordinal; /* as published, or EPOCH_UNKNOWN; from 1 */
 	uint32_t mode;
 	int64_t begin_ns, end_ns;    /* end 0 = still running */
 	uint64_t batches;            /* completed, of its mode */
@@ -311,8 +313,10 @@ struct inferred run_inferred(const struct run *run);
 const struct track *run_main(const struct run *run); /* never NULL; may be empty */
 bool run_has_content(const struct run *run);         /* batches, spans or requests */
 /* The number, from 1, of the main mode's epoch with this ordinal, or of the last one before it; epochs of other modes
- * do not count. */
+ * do not count. 0 = unknown: pmtop joined the run in a later epoch. */
 uint32_t run_epoch_number(const struct run *run, uint32_t ordinal);
+/* The same, "–" if unknown. */
+const char *run_epoch_name(const struct run *run, uint32_t ordinal, char out[RUN_EPOCH_NAME_SIZE]);
 const struct track *run_track_of(const struct run *run, uint32_t mode); /* NULL: no batch of it was seen */
 /* batches an optimizer step, as published (meta `accumulation`); 0 = not, or 1 */
 unsigned run_accumulation(const struct run *run);

@@ -42,6 +42,8 @@ enum { PROCESSES_MAX = STACKS_PROCESSES_MAX, NO_GROUP = STACKS_GROUPS_MAX, STACK
 #define TRY_FIRST_NS (100 * NS_PER_MS)
 #define TRY_MAX_NS (30 * NS_PER_S)
 #define END_WAIT_NS (2 * NS_PER_S)
+/* A program that pmtop starts may begin so much earlier than its first sample. */
+#define STARTED_BEFORE_NS (NS_PER_S / 4)
 
 /* The stack thread's state of a process. */
 struct sampled {
@@ -100,6 +102,7 @@ static void forget(struct sampled *sampled)
 static void update_sampled(struct stacks_state *stacks)
 {
 	size_t retained = 0;
+	int64_t opened_ns = clock_realtime_ns() - clock_monotonic_ns() + stacks->opened_ns - STARTED_BEFORE_NS;
 	stacks->present.has_changed = false;
 	for (size_t i = 0; i < stacks->sampled_count; i++) {
 		const struct stacks_process *process = &stacks->sampled[i].process;
@@ -116,7 +119,8 @@ static void update_sampled(struct stacks_state *stacks)
 		stacks->sampled[stacks->sampled_count++] = (struct sampled){ .process = stacks->present.list[i],
 			.try_after_ns = TRY_FIRST_NS,
 			.group = NO_GROUP,
-			.loaders = STACKS_LOADERS_INIT(source_choices(stacks->target)->loop),
+			.loaders = STACKS_LOADERS_INIT(source_choices(stacks->target)->loop,
+				stacks_began_ns(stacks->present.list[i].start_ticks) >= opened_ns),
 			.owner = { .process_fd = stacks->present.list[i].fd,
 				.started_ns = stacks_began_ns(stacks->present.list[i].start_ticks) } };
 		stacks->present.list[i].fd = -1;

@@ -11,6 +11,7 @@
 #define BOOST_NS (30 * NS_PER_S)
 #define AWAIT_NS (NS_PER_S / 2)
 #define EPOCH_WAIT_NS (3 * NS_PER_S)
+#define LOSS_NS (NS_PER_S / 5)
 
 void stacks_runs_release(struct stacks_runs *runs)
 {
@@ -36,7 +37,9 @@ static void open_process(struct stacks_loaders *loaders, const struct py_sampler
 	loaders->is_tried = true;
 	if (py_counter_open(py_sampler_process(sampler), &loaders->counter, &why) != STATUS_OK)
 		loaders->counter = NULL;
-	loaders->loops = loaders->counter ? stacks_loops_new(py_sampler_process(sampler), loaders->wanted) : NULL;
+	loaders->loops = loaders->counter
+		? stacks_loops_new(py_sampler_process(sampler), loaders->wanted, loaders->is_from_start)
+		: NULL;
 	if (loaders->counter)
 		loaders->boost_until_ns = now_ns + BOOST_NS;
 }
@@ -85,6 +88,17 @@ static bool loop_trains(const struct stacks_loaders *loaders)
 		(loop.has_training || loaders->wanted);
 }
 
+static void note_loss(struct stacks_loaders *loaders, const struct py_sample *sample, int64_t now_ns)
+{
+	double loss;
+	if (!loaders->loops || now_ns - loaders->loss_ns < LOSS_NS)
+		return;
+	loaders->loss_ns = now_ns;
+	if (stacks_loops_loss(loaders->loops, sample, (const char(*)[PY_FUNCTION_SIZE])loaders->trained.functions,
+			loaders->trained.count, &loss))
+		loaders->loss = loss;
+}
+
 void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler *sampler,
 	const struct py_sample *sample, struct stacks_lines *lines, struct stacks_owner *owner, int64_t now_ns)
 {
@@ -99,6 +113,7 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 		stacks_loops_note(loaders->loops, sample, lines, owner, has_loader, now_ns);
 	if (!has_loader && !(loaders->loops && stacks_loops_chosen(loaders->loops, &loop)))
 		return;
+	note_loss(loaders, sample, now_ns);
 	loaders->poll_ns = loaders->poll_ns == INT64_MAX ? now_ns : loaders->poll_ns;
 	loaders->boost_until_ns = has_loader || stacks_loops_is_running(loaders->loops) ? 0 : loaders->boost_until_ns;
 }
@@ -127,6 +142,7 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		note_function(&loaders->trained, copy->function);
 		copy->trains = trains(&loaders->trained, copy->function);
 		copy->evaluates = !copy->trains && loop_trains(loaders);
+		copy->is_first = loaders->is_from_start;
 		add_epoch(loaders, copy);
 		is_any_left |= !copy->is_over && !copy->evaluates;
 		loaders->has_validation |= !copy->is_over && copy->evaluates;
@@ -209,6 +225,7 @@ void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *run
 	}
 	if (polled->count > 0)
 		stacks_steps_describe(loaders->steps, &polled->what);
+	stacks_steps_note_loss(loaders->steps, loaders->loss, loaders->loss_ns);
 	stacks_steps_take(loaders->steps, polled->counted, polled->count, polled->texts, now_ns);
 	if (loaders->poll_ns != INT64_MAX)
 		loaders->poll_ns = stacks_steps_next_ns(loaders->steps, now_ns);

@@ -3,6 +3,8 @@
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_LOADERS_H
 #define PMTOP_SOURCES_INFERRED_STACKS_LOADERS_H
 
+#include <math.h>
+
 #include "src/sources/inferred/stacks_lines.h"
 #include "src/sources/inferred/stacks_loops.h"
 #include "src/sources/inferred/stacks_steps.h"
@@ -33,9 +35,12 @@ struct stacks_loaders {
 	struct py_counter *counter; /* NULL: not opened, or pmtop cannot read this Python's objects */
 	struct stacks_loops *loops; /* NULL: as counter */
 	const char *wanted;         /* as in stacks_loops_new */
+	bool is_from_start;         /* as in stacks_loops_new */
 	/* A DataLoader was polled last, and goes on: it is, or may be, the one of training; or one of validation */
 	bool is_tried, has_loader, has_validation;
 	struct stacks_trained trained;
+	double loss; /* as last read; NAN = none */
+	int64_t loss_ns;
 	struct stacks_steps *steps; /* one of the runs; NULL: nothing to emit yet */
 	int64_t poll_ns;            /* when to poll; INT64_MAX: no loader is known */
 	/* until then the sampling rate is higher, to find loaders */
@@ -43,9 +48,9 @@ struct stacks_loaders {
 	int64_t awaits_until_ns;
 };
 
-#define STACKS_LOADERS_INIT(loop) \
+#define STACKS_LOADERS_INIT(loop, from_start) \
 	{ \
-		.poll_ns = INT64_MAX, .wanted = (loop) \
+		.poll_ns = INT64_MAX, .loss = (double)NAN, .wanted = (loop), .is_from_start = (from_start) \
 	}
 
 struct stacks_polled {

@@ -6,18 +6,10 @@
 #include <strings.h>
 
 #include "src/base/clock.h"
+#include "src/sources/inferred/stacks_loops_private.h"
 #include "src/sources/inferred/stacks_training.h"
 
-enum {
-	SEEN_MAX = 96,
-	READS_MIN = 8,
-	OTHER_READS_MIN = 20,
-	TRAINED_MIN = 10,
-	DEPTH_MAX = 8,
-	SHORT_MAX = 64,
-	RATE_MAX = 2000,
-	TEXT_SIZE = 128
-};
+enum { READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, SHORT_MAX = 64, RATE_MAX = 2000 };
 #define READ_AGAIN_NS (20 * NS_PER_MS) /* the next pass of the step loop is awaited */
 #define READ_SOON_NS (200 * NS_PER_MS)
 #define READ_SELDOM_NS (1 * NS_PER_S)
@@ -33,48 +25,13 @@ static const char *const counters[] = { "global_step", "iter_num", "iteration", 
 	"num_updates", "update", "batch_idx", "idx", "t", "episode", "i_episode" };
 enum { COUNTERS = sizeof counters / sizeof *counters };
 
-/* A loop, or an int that a loop advances, through all calls of its function. */
-struct seen {
-	struct py_loop loop; /* as last read; site is not valid */
-	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE], text[TEXT_SIZE];
-	size_t level;  /* of its frame, 0 = the outermost */
-	bool is_epoch; /* "epoch" is in its line */
-	bool goes_back;
-	unsigned reads, trained,
-		optimized;     /* readings that had it, those with backward or optimizer in it, with the latter */
-	unsigned restarts; /* times that another iterator was found */
-	unsigned close_reads, close_restarts; /* of which within CLOSE_NS of the reading before */
-	uint64_t advanced;                    /* iterations that were seen to pass */
-	int64_t since_ns, read_ns;
-};
-
-struct stacks_loops {
-	struct py_loops *reader;
-	const char *wanted; /* FILE:LINE; NULL: pmtop chooses */
-	struct py_loop found[PY_LOOPS_MAX];
-	size_t seen_count;
-	struct seen seen[SEEN_MAX];
-	unsigned reads, trained, optimized; /* readings; samples in training, of which in the optimizer */
-	bool has_torch;
-	int64_t since_ns, read_ns, trained_ns; /* begin; last reading; first sample in training */
-	int64_t close_until_ns;                /* until then close readings are taken; 0 = never yet */
-	int64_t epoch_until_ns;                /* until then an epoch loop is sought */
-	/* the step loop, and its current pass */
-	struct seen *steps; /* NULL = not chosen */
-	bool is_running, is_stopping;
-	uint64_t serial, base, yielded;
-	uint64_t length; /* of the pass; 0 = unknown */
-	struct stacks_epoch epoch;
-	int64_t yielded_ns;
-	struct py_counted emitted;
-};
-
-struct stacks_loops *stacks_loops_new(const struct py_process *process, const char *wanted)
+struct stacks_loops *stacks_loops_new(const struct py_process *process, const char *wanted, bool is_from_start)
 {
 	struct reason why;
 	struct stacks_loops *loops = calloc(1, sizeof *loops);
 	if (loops && py_loops_open(process, &loops->reader, &why) == STATUS_OK) {
 		loops->wanted = wanted;
+		loops->is_from_start = is_from_start;
 		return loops;
 	}
 	free(loops);
@@ -96,23 +53,6 @@ static bool is_same(const struct py_loop *a, const struct py_loop *b)
 		a->is_in_generator == b->is_in_generator && strcmp(a->name, b->name) == 0;
 }
 
-/* Not in "range(steps_per_epoch)", "steps_in_epoch" or "for batch in epoch_iterator": such loops are inside an epoch.
- */
-static bool names_epochs(const char *text)
-{
-	static const char *const of_one[] = { "per_", "in_", "of_" };
-	for (const char *at = text; (at = strcasestr(at, "epoch")); at++) {
-		bool is_of_one = strncasecmp(at, "epoch_iter", 10) == 0 || strncasecmp(at, "epoch_data", 10) == 0;
-		for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++) {
-			size_t length = strlen(of_one[i]);
-			is_of_one |= (size_t)(at - text) >= length && strncasecmp(at - length, of_one[i], length) == 0;
-		}
-		if (!is_of_one)
-			return true;
-	}
-	return false;
-}
-
 /* When there is no room, the one that was read longest ago makes place; never the step loop. */
 static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *loop, struct stacks_lines *lines,
 	struct stacks_owner *owner, int64_t now_ns)
@@ -124,18 +64,18 @@ static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *lo
 		if (seen != loops->steps && (!oldest || seen->read_ns < oldest->read_ns))
 			oldest = seen;
 	}
-	struct seen *seen = loops->seen_count < SEEN_MAX ? &loops->seen[loops->seen_count++] : oldest;
+	struct seen *seen = loops->seen_count < STACKS_SEEN_MAX ? &loops->seen[loops->seen_count++] : oldest;
 	const struct py_code *code = &loop->site->known->code;
 	*seen = (struct seen){ .loop = *loop, .since_ns = now_ns, .read_ns = now_ns };
 	snprintf(seen->function, sizeof seen->function, "%s", code->function);
 	snprintf(seen->file, sizeof seen->file, "%s", code->file);
 	const char *text = loop->line > 0 ? stacks_lines_text(lines, owner, code->file, loop->line) : NULL;
 	snprintf(seen->text, sizeof seen->text, "%s", text ? text : "");
-	seen->is_epoch = names_epochs(seen->text) && strncmp(seen->text, "while", 5) != 0;
+	int around[STACKS_DEPTH_MAX];
+	size_t count = py_loops_around(loops->reader, loop->site, around, STACKS_DEPTH_MAX);
+	stacks_loop_note_epoch(seen, loop->depth < count ? around[loop->depth] : 0, lines, owner);
 	return seen;
 }
-
-static bool is_variable(const struct py_loop *loop) { return loop->kind == PY_LOOP_INT || loop->kind == PY_LOOP_STATE; }
 
 /* `is_anew`: a loop around it has gone on since. A new iterator may have the address of the old one. Returns whether it
  * has gone on. */
@@ -145,7 +85,7 @@ static bool note_position(struct seen *seen, const struct py_loop *loop, bool is
 	bool is_close = seen->reads > 0 && now_ns - seen->read_ns <= CLOSE_NS;
 	if (!loop->has_position || !before->has_position)
 		return false;
-	if (is_variable(loop)) {
+	if (stacks_loop_is_variable(loop)) {
 		seen->goes_back |= loop->position < before->position;
 		seen->advanced += loop->position > before->position ? loop->position - before->position : 0;
 		return false;
@@ -159,11 +99,6 @@ static bool note_position(struct seen *seen, const struct py_loop *loop, bool is
 }
 
 /* -- the choice -- */
-
-static bool is_inside(const struct seen *a, const struct seen *b)
-{
-	return a->level != b->level ? a->level > b->level : a->loop.depth > b->loop.depth;
-}
 
 static double per_second(const struct seen *seen)
 {
@@ -200,7 +135,7 @@ static int quality(const struct seen *seen)
 		return -1;
 	if (loop->kind == PY_LOOP_PROGRESS)
 		return 1 + loop->is_relative;
-	if (!is_variable(loop))
+	if (!stacks_loop_is_variable(loop))
 		return loop->is_relative ? 3 : 0;
 	return seen->advanced > 0 ? 4 + name_rank(loop->name) : -1;
 }
@@ -220,7 +155,7 @@ static bool is_accumulation(const struct stacks_loops *loops, const struct seen 
 /* A loop that nearly each reading finds begun anew is over before its position can be followed: a few minibatches. */
 static bool is_too_short(const struct seen *seen)
 {
-	if (is_variable(&seen->loop))
+	if (stacks_loop_is_variable(&seen->loop))
 		return false;
 	if (seen->close_reads >= READS_MIN)
 		return 2 * seen->close_restarts > seen->close_reads;
@@ -230,9 +165,10 @@ static bool is_too_short(const struct seen *seen)
 /* A variable stands for a loop only if that is a while loop. */
 static bool is_a_loop(const struct stacks_loops *loops, const struct seen *seen)
 {
-	for (const struct seen *other = loops->seen; is_variable(&seen->loop) && other < loops->seen + loops->seen_count;
-		 other++)
-		if (!is_variable(&other->loop) && other->loop.code == seen->loop.code && other->loop.depth == seen->loop.depth)
+	for (const struct seen *other = loops->seen;
+		 stacks_loop_is_variable(&seen->loop) && other < loops->seen + loops->seen_count; other++)
+		if (!stacks_loop_is_variable(&other->loop) && other->loop.code == seen->loop.code &&
+			other->loop.depth == seen->loop.depth)
 			return false;
 	return true;
 }
@@ -269,7 +205,7 @@ static struct seen *choose(struct stacks_loops *loops)
 		bool is_candidate = is_a_loop(loops, seen) && has_training(loops, seen, &most);
 		bool is_short = is_candidate && is_too_short(seen);
 		has_short |= is_short;
-		if (is_candidate && !is_short && (!inner || is_inside(seen, inner)) &&
+		if (is_candidate && !is_short && (!inner || stacks_loop_is_inside(seen, inner)) &&
 			(most.optimized || !is_accumulation(loops, seen)))
 			inner = seen;
 	}
@@ -306,7 +242,7 @@ static bool may_choose(const struct stacks_loops *loops, int64_t now_ns)
 static uint64_t position_of(const struct seen *seen)
 {
 	/* A variable mostly counts what has ended: the step in progress is one more. */
-	return seen->loop.position + is_variable(&seen->loop);
+	return seen->loop.position + stacks_loop_is_variable(&seen->loop);
 }
 
 static struct py_counted counted_of(const struct stacks_loops *loops, bool is_over)
@@ -322,46 +258,17 @@ static struct py_counted counted_of(const struct stacks_loops *loops, bool is_ov
 		.epoch = loops->epoch.number,
 		.epochs = loops->epoch.count,
 		.epoch_key = loops->epoch.key,
+		.is_first = loops->is_first,
 		.function = steps->function,
 		.file = steps->file,
 		.line = steps->loop.line };
-}
-
-/* Reads the epoch loop again. Passes with one key are in one epoch. */
-static bool read_epoch(struct stacks_loops *loops, const struct seen *seen, struct stacks_epoch *out)
-{
-	struct py_loop loop = seen->loop;
-	if (py_loop_poll(loops->reader, &loop) != PY_LOOP_GOOD || loop.position == 0)
-		return false;
-	*out = (struct stacks_epoch){ .number = loop.position,
-		.count = loop.length,
-		.key = (loop.object ^ loop.position * UINT64_C(0x9e3779b97f4a7c15)) | 1 };
-	return true;
-}
-
-static bool counts_epochs(const struct seen *seen)
-{
-	return seen->is_epoch && !is_variable(&seen->loop) && seen->loop.has_position && !seen->loop.is_relative;
-}
-
-/* Without an epoch loop all passes are one. */
-static struct stacks_epoch epoch_of_steps(struct stacks_loops *loops)
-{
-	const struct seen *found = NULL;
-	struct stacks_epoch epoch = { .key = 2 };
-	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (counts_epochs(seen) && is_inside(loops->steps, seen) && (!found || is_inside(seen, found)))
-			found = seen;
-	if (found)
-		read_epoch(loops, found, &epoch);
-	return epoch;
 }
 
 /* What a good reading tells. */
 static void take_position(struct stacks_loops *loops, int64_t now_ns)
 {
 	const struct py_loop *loop = &loops->steps->loop;
-	bool has_length = !is_variable(loop) && loops->base == 0;
+	bool has_length = !stacks_loop_is_variable(loop) && loops->base == 0;
 	loops->yielded = loops->base + position_of(loops->steps);
 	loops->yielded_ns = now_ns;
 	loops->length = has_length && loop->length >= loops->yielded ? loop->length : 0;
@@ -370,9 +277,10 @@ static void take_position(struct stacks_loops *loops, int64_t now_ns)
 /* A pass of the step loop begins, in the same epoch as the last one or in the next. */
 static void begin_pass(struct stacks_loops *loops, int64_t now_ns)
 {
-	struct stacks_epoch epoch = epoch_of_steps(loops);
+	struct stacks_epoch epoch = stacks_loops_epoch_of_steps(loops);
 	loops->base = loops->serial && epoch.key == loops->epoch.key ? loops->yielded : 0;
 	loops->epoch = epoch;
+	loops->is_first = !loops->serial && loops->is_from_start && loops->steps->restarts == 0;
 	loops->serial = loops->serial ? loops->serial + 1 : FIRST_SERIAL;
 	loops->is_running = true;
 	take_position(loops, now_ns);
@@ -422,22 +330,8 @@ bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted
 		.file = steps->file,
 		.line = steps->loop.line,
 		.has_training = steps->trained > 0,
-		.is_certain = steps->trained > 0 && !is_variable(&steps->loop) };
+		.is_certain = steps->trained > 0 && !stacks_loop_is_variable(&steps->loop) };
 	return true;
-}
-
-bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int line, struct stacks_epoch *out)
-{
-	const struct seen *found = NULL;
-	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
-		bool is_around = counts_epochs(seen) && seen->read_ns == loops->read_ns &&
-			(strcmp(seen->function, function) != 0 || line == 0 || seen->loop.line < line);
-		if (is_around && (!found || is_inside(seen, found)))
-			found = seen;
-	}
-	bool is_known = found && read_epoch(loops, found, out);
-	loops->epoch_until_ns = is_known ? 0 : loops->epoch_until_ns;
-	return is_known;
 }
 
 /* -- readings -- */
@@ -445,16 +339,16 @@ bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int li
 /* Counts the sample for the loops around backward or the optimizer. */
 static void note_training(struct stacks_loops *loops, const struct py_sample *sample, int64_t now_ns)
 {
-	int lines[DEPTH_MAX];
+	int lines[STACKS_DEPTH_MAX];
 	bool is_optimizer = false;
 	int trained = stacks_training_frame(sample, &is_optimizer);
 	loops->has_torch = loops->has_torch || stacks_training_has_torch(sample);
 	for (size_t i = trained < 0 ? sample->count : (size_t)trained + 1; i < sample->count; i++) {
-		size_t count = py_loops_around(loops->reader, &sample->sites[i], lines, DEPTH_MAX);
+		size_t count = py_loops_around(loops->reader, &sample->sites[i], lines, STACKS_DEPTH_MAX);
 		for (struct seen *seen = loops->seen; count > 0 && seen < loops->seen + loops->seen_count; seen++) {
 			const struct py_loop *loop = &seen->loop;
 			bool is_around = loop->code == sample->sites[i].code && loop->depth < count &&
-				(is_variable(loop) || loop->line == lines[loop->depth]);
+				(stacks_loop_is_variable(loop) || loop->line == lines[loop->depth]);
 			seen->trained += is_around;
 			seen->optimized += is_around && is_optimizer;
 		}
@@ -477,6 +371,7 @@ static void take_reading(struct seen *seen, const struct py_loop *loop, bool is_
 static void note_all(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_lines *lines,
 	struct stacks_owner *owner, int64_t now_ns)
 {
+	int around[STACKS_DEPTH_MAX];
 	const struct py_loop *moved = NULL; /* the outermost loop of the frame that has gone on */
 	size_t count = py_loops_read(loops->reader, sample, loops->found, PY_LOOPS_MAX);
 	for (size_t i = 0; i < count; i++) {
@@ -488,6 +383,7 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 			moved = loop;
 		take_reading(seen, loop, is_anew);
 		seen->level = sample->count - loop->frame_index;
+		seen->around = py_loops_around(loops->reader, loop->site, around, STACKS_DEPTH_MAX);
 		seen->reads++;
 		seen->read_ns = now_ns;
 	}
@@ -515,4 +411,30 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 		loops->steps = best;
 	if (loops->steps && !loops->is_running && loops->steps->read_ns == now_ns)
 		begin_pass(loops, now_ns);
+}
+
+/* -- losses -- */
+
+static bool is_one_of(const char *function, const char (*functions)[PY_FUNCTION_SIZE], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(functions[i], function) == 0)
+			return true;
+	return false;
+}
+
+bool stacks_loops_loss(struct stacks_loops *loops, const struct py_sample *sample,
+	const char (*functions)[PY_FUNCTION_SIZE], size_t function_count, double *out)
+{
+	for (size_t i = 0; i < sample->count; i++) {
+		const struct py_site *site = &sample->sites[i];
+		bool has_steps = (loops->is_running && site->code == loops->steps->loop.code) ||
+			is_one_of(site->known->code.function, functions, function_count);
+		if (has_steps && py_loop_loss(loops->reader, sample, i, out))
+			return true;
+	}
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (seen->read_ns == loops->read_ns && py_loop_state_loss(loops->reader, &seen->loop, out))
+			return true;
+	return false;
 }

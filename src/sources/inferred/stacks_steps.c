@@ -69,8 +69,8 @@ static void add(struct stacks_steps *steps, enum record_kind kind, int64_t time_
 		steps->event_room = room;
 	}
 	steps->event_ns = time_ns > steps->event_ns ? time_ns : steps->event_ns;
-	steps->events[steps->event_count++] =
-		(struct event){ kind, steps->event_ns, index, steps->number, steps->mode, steps->state.epoch_index };
+	steps->events[steps->event_count++] = (struct event){ kind, steps->event_ns, index, steps->number, steps->mode,
+		steps->state.epoch_index, (double)NAN, steps->is_numbered };
 }
 
 /* Matches the beginning of words: "val_loader", "evaluate", "for batch in test_data", but not "retrieval" or
@@ -140,11 +140,36 @@ static bool find_mode(struct stacks_steps *steps, const struct py_counted *count
 	return loader || counted->is_over || now_ns - since_ns > LOOP_WAIT_NS;
 }
 
+/* NAN: none was read in this batch. */
+static double loss_of(const struct stacks_steps *steps, int64_t begin_ns, int64_t end_ns)
+{
+	for (size_t i = 1; i <= STEPS_LOSSES_MAX && i <= steps->loss_count; i++) {
+		size_t at = (steps->loss_count - i) % STEPS_LOSSES_MAX;
+		if (steps->losses[at].read_ns > begin_ns && steps->losses[at].read_ns <= end_ns)
+			return steps->losses[at].value;
+	}
+	return (double)NAN;
+}
+
+void stacks_steps_note_loss(struct stacks_steps *steps, double loss, int64_t read_ns)
+{
+	size_t last = (steps->loss_count - 1) % STEPS_LOSSES_MAX;
+	if (isnan(loss) ||
+		(steps->loss_count && !(loss < steps->losses[last].value) && !(loss > steps->losses[last].value)))
+		return;
+	last = steps->loss_count++ % STEPS_LOSSES_MAX;
+	steps->losses[last].value = loss;
+	steps->losses[last].read_ns = read_ns;
+}
+
 static void end_batch(struct stacks_steps *steps, int64_t time_ns)
 {
 	if (!steps->state.in_batch)
 		return;
+	size_t at = steps->event_count;
 	add(steps, RECORD_BATCH_END, time_ns, steps->state.batch_index);
+	if (steps->mode == MODE_TRAIN && steps->event_count > at)
+		steps->events[at].loss = loss_of(steps, steps->state.batch_begin_ns, steps->event_ns);
 	steps->counted[steps->mode]++;
 	steps->number++;
 	steps->state.in_batch = false;
@@ -178,14 +203,18 @@ static void renumber(struct stacks_steps *steps, uint64_t numbered, uint64_t num
 	if (number == 0 || number > UINT32_MAX || !is_awaiting)
 		return;
 	steps->epoch_until_ns = 0;
-	if (number <= numbered)
+	if (number < numbered)
 		return;
 	uint32_t later = (uint32_t)(number - numbered);
-	for (size_t i = 0; i < steps->event_count; i++)
+	for (size_t i = 0; i < steps->event_count; i++) {
 		steps->events[i].epoch += later;
+		steps->events[i].is_numbered = true;
+	}
+	steps->is_numbered = steps->emitted.is_numbered = true;
 	steps->state.epoch_index += later;
 	steps->state.epochs_begun += later;
 	steps->emitted.index += later;
+	steps->next_index += later;
 }
 
 static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t time_ns)
@@ -202,11 +231,15 @@ static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t
 	end_epoch(steps, time_ns);
 	set_mode(steps, MODE_TRAIN, time_ns);
 	steps->epoch_key = epoch->key;
-	renumber(steps, steps->state.epochs_begun + 1, epoch->number);
+	renumber(steps, steps->next_index + 1, epoch->number);
+	bool is_known = epoch->number > 0 && epoch->number < EPOCH_UNKNOWN;
+	steps->is_numbered |= is_known || (epoch->is_first && steps->state.epochs_begun == 0);
 	/* pmtop started in a later epoch, missed one, or took a pass of validation for one */
-	if (epoch->number > 0 && epoch->number <= UINT32_MAX)
-		steps->state.epochs_begun = (uint32_t)epoch->number - 1;
-	steps->state.epoch_index = steps->state.epochs_begun++;
+	steps->state.epoch_index = is_known ? (uint32_t)epoch->number - 1 : steps->next_index;
+	steps->next_index = steps->state.epoch_index + 1;
+	steps->state.epochs_begun++;
+	if (steps->state.epochs_begun < steps->next_index)
+		steps->state.epochs_begun = steps->next_index;
 	steps->state.in_epoch = true;
 	steps->state.epoch_begin_ns = time_ns;
 	steps->state.batches_in_epoch = 0;
@@ -258,6 +291,7 @@ static struct epoch *find_epoch(
 		.batch_size = counted->batch_size,
 		.number = counted->epoch,
 		.count = counted->epochs,
+		.is_first = counted->is_first,
 		.key = counted->epoch_key };
 	find_mode(steps, counted, text, now_ns, now_ns, &epoch->mode);
 	/* pmtop started in the middle of this epoch: earlier batches are counted, without times. */
@@ -270,6 +304,7 @@ static struct epoch *find_epoch(
 		steps->number += counted->yielded;
 		steps->state.batches_in_epoch += epoch->mode == MODE_TRAIN ? counted->yielded : 0;
 		steps->emitted = (struct emitted_epoch){ .is_open = steps->state.in_epoch,
+			.is_numbered = steps->is_numbered,
 			.index = steps->state.epoch_index,
 			.begin_ns = now_ns,
 			.batches = steps->state.batches_in_epoch };
@@ -380,7 +415,7 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 	if (!epoch->is_begun)
 		epoch->number = counted->epoch, epoch->count = counted->epochs, epoch->key = counted->epoch_key;
 	else if (epoch->mode == MODE_TRAIN && steps->state.in_epoch && counted->epoch > 0 && steps->epoch_until_ns) {
-		renumber(steps, steps->state.epochs_begun, counted->epoch);
+		renumber(steps, steps->next_index, counted->epoch);
 		steps->state.epochs_planned = counted->epochs <= UINT32_MAX ? (uint32_t)counted->epochs : 0;
 	}
 	bool is_known = epoch->emitted > 0 || find_mode(steps, counted, text, epoch->since_ns, now_ns, &epoch->mode);

@@ -27,6 +27,9 @@ struct stacks_what {
 void stacks_steps_describe(struct stacks_steps *steps, const struct stacks_what *what);
 /* The number of the epoch in progress may become known until then: the first output waits. */
 void stacks_steps_await_epoch(struct stacks_steps *steps, int64_t until_ns);
+/* The program's newest loss, as read at this time; NAN = none. A batch of training gets it if that time is in it, and
+ * the loss has changed since. */
+void stacks_steps_note_loss(struct stacks_steps *steps, double loss, int64_t read_ns);
 /* Takes polled counts of this process; `text`: the source of a loop's line, NULL = unknown. Called by the stack
  * thread, under the lock, as are the next calls. */
 void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *counted, size_t count,

@@ -85,10 +85,14 @@ static void emit_state(
 	record->state = state;
 }
 
+static uint32_t index_of(const struct event *event) { return event->is_numbered ? event->epoch : EPOCH_UNKNOWN; }
+
 static void follow_epoch(struct emitted_epoch *epoch, const struct event *event)
 {
 	if (event->kind == RECORD_EPOCH_BEGIN && !(epoch->is_open && epoch->index == event->epoch))
-		*epoch = (struct emitted_epoch){ .is_open = true, .index = event->epoch, .begin_ns = event->time_ns };
+		*epoch = (struct emitted_epoch){
+			.is_open = true, .is_numbered = event->is_numbered, .index = event->epoch, .begin_ns = event->time_ns
+		};
 	else if (event->kind == RECORD_EPOCH_END)
 		epoch->is_open = false;
 	else
@@ -106,11 +110,11 @@ static void emit_event(struct stacks_steps *steps, const struct event *event, st
 	if (event->kind == RECORD_MODE) {
 		record->mode.name = event->mode;
 	} else if (event->kind == RECORD_EPOCH_BEGIN || event->kind == RECORD_EPOCH_END) {
-		record->epoch.index = event->epoch;
+		record->epoch.index = index_of(event);
 	} else {
 		record->batch.index = event->index;
 		record->batch.number = event->number;
-		record->batch.loss = (double)NAN;
+		record->batch.loss = event->loss;
 	}
 }
 
@@ -129,7 +133,7 @@ static void emit_epoch(const struct stacks_steps *steps, int64_t now_ns, struct 
 	struct record *record = row ? sample_set_add(out, RECORD_EPOCHS, steps->run, now_ns) : NULL;
 	if (!record)
 		return;
-	*row = (struct epoch_row){ .index = steps->emitted.index,
+	*row = (struct epoch_row){ .index = steps->emitted.is_numbered ? steps->emitted.index : EPOCH_UNKNOWN,
 		.mode = MODE_TRAIN,
 		.begin_ns = steps->emitted.begin_ns,
 		.batches = steps->emitted.batches,
@@ -168,6 +172,8 @@ static void emit_new(struct stacks_steps *steps, int64_t now_ns, struct sample_s
 		emit_event(steps, &steps->events[i], out);
 	if (steps->event_count > 0) {
 		steps->emitted_state = steps->state;
+		if (!steps->is_numbered)
+			steps->emitted_state.epoch_index = EPOCH_UNKNOWN;
 		emit_state(steps, &steps->emitted_state, now_ns, out);
 	}
 	steps->event_count = 0;

@@ -4,7 +4,7 @@
 
 #include "src/sources/inferred/stacks_steps.h"
 
-enum { STEPS_EPOCHS_MAX = 16, STEPS_LOADERS_MAX = 16 };
+enum { STEPS_EPOCHS_MAX = 16, STEPS_LOADERS_MAX = 16, STEPS_LOSSES_MAX = 16 };
 
 enum mode { MODE_TRAIN = 1, MODE_VALIDATION = 2 }; /* ids of names */
 
@@ -18,6 +18,7 @@ struct epoch {
 	int64_t emitted_ns, yielded_ns; /* begin of the last emitted batch; last poll that saw a new batch */
 	int64_t gap_ns;                 /* between the last two polls that saw a new batch */
 	bool is_begun;                  /* EPOCH_BEGIN was emitted, if it is of training */
+	bool is_first;                  /* as in struct py_counted */
 	uint64_t length;                /* batches in the epoch, samples in a batch; 0 = unknown */
 	uint32_t batch_size;
 	uint64_t number, count, key; /* as in struct py_counted */
@@ -35,11 +36,13 @@ struct event {
 	uint64_t index, number;
 	enum mode mode;
 	uint32_t epoch;
+	double loss;      /* NAN = none */
+	bool is_numbered; /* false: `epoch` only counts the passes since pmtop attached */
 };
 
 /* The epoch of training of the last emitted event, with its batches so far. */
 struct emitted_epoch {
-	bool is_open;
+	bool is_open, is_numbered;
 	uint32_t index;
 	int64_t begin_ns;
 	uint64_t batches;
@@ -57,8 +60,10 @@ struct stacks_steps {
 	struct epoch epochs[STEPS_EPOCHS_MAX];
 	size_t loader_count;
 	struct loader loaders[STEPS_LOADERS_MAX];
-	uint64_t epoch_key; /* of the current epoch, as in struct py_counted */
-	uint64_t current;   /* serial of the epoch whose batch is open; 0 = none */
+	uint64_t epoch_key;  /* of the current epoch, as in struct py_counted */
+	bool is_numbered;    /* state.epoch_index is the number of the epoch, not only of the pass */
+	uint32_t next_index; /* of the next epoch, if nothing shows another one */
+	uint64_t current;    /* serial of the epoch whose batch is open; 0 = none */
 	enum mode mode;
 	uint64_t sequence, number; /* of the next event; of the next batch */
 	uint64_t counted[3];       /* ended batches, by mode, including those before pmtop's start */
@@ -68,6 +73,11 @@ struct stacks_steps {
 	int64_t epoch_until_ns;         /* the first output waits until then for the number of the epoch; 0 = it does not */
 	int64_t event_ns;               /* time of the newest event: events are in order */
 	double step_s;                  /* moving average of the step time; NAN */
+	size_t loss_count;              /* losses so far; the newest are retained, from the ring on */
+	struct {
+		double value;
+		int64_t read_ns;
+	} losses[STEPS_LOSSES_MAX];
 	size_t event_count, event_room;
 	struct event *events; /* not emitted yet */
 };

@@ -237,12 +237,13 @@ static void bars_title(const struct scene *scene, const struct run *run, const s
 	char words[LINE_PIECE_SIZE];
 	const struct batch *first = track_batch(track, bars->first > track->first ? bars->first : track->first);
 	const struct batch *last = bars->end > 0 ? track_batch(track, bars->end - 1) : NULL;
-	char from[BATCH_WORDS_SIZE], to[BATCH_WORDS_SIZE], text[NUMBER_SIZE];
+	char from[BATCH_WORDS_SIZE], to[BATCH_WORDS_SIZE], text[NUMBER_SIZE], epoch[RUN_EPOCH_NAME_SIZE];
 
 	line_start(line, " · ");
 	if (first && last && first->epoch_ordinal == last->epoch_ordinal)
-		line_add(line, 1, ROLE_NORMAL, "epoch %u: batches %llu … %llu", run_epoch_number(run, first->epoch_ordinal),
-			(unsigned long long)first->index, (unsigned long long)last->index);
+		line_add(line, 1, ROLE_NORMAL, "epoch %s: batches %llu … %llu",
+			run_epoch_name(run, first->epoch_ordinal, epoch), (unsigned long long)first->index,
+			(unsigned long long)last->index);
 	else if (first && last)
 		line_add(
 			line, 1, ROLE_NORMAL, "%s … %s", parts_batch_words(from, run, first), parts_batch_words(to, run, last));

@@ -17,13 +17,13 @@ static const struct table_column columns[EPOCH_CELLS] = {
 	[CELL_MAX] = { "MAX", 9, 2, false, false },
 };
 
-/* Epochs of other modes have no number. */
+/* Epochs of other modes have no number. That of an inferred run may be unknown. */
 static const char *epoch_name(const struct run *run, const struct epoch *epoch, char out[NUMBER_SIZE])
 {
-	if (epoch->mode != run_main(run)->mode)
-		snprintf(out, NUMBER_SIZE, "%.12s", run_name(run, epoch->mode));
-	else
-		snprintf(out, NUMBER_SIZE, "%u", run_epoch_number(run, epoch->ordinal));
+	char number[RUN_EPOCH_NAME_SIZE];
+	bool is_main = epoch->mode == run_main(run)->mode;
+	snprintf(
+		out, NUMBER_SIZE, "%.12s", is_main ? run_epoch_name(run, epoch->ordinal, number) : run_name(run, epoch->mode));
 	return out;
 }
 

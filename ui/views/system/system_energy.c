@@ -146,7 +146,8 @@ static void draw_epoch(struct scene *scene, struct canvas *canvas, struct rect r
 	double joules = energy_total(epoch->cpu_joules, epoch->gpu_joules),
 		   co2_g = energy_co2_g(&scene->model->energy, joules);
 	char name[NUMBER_SIZE], value[NUMBER_SIZE], note[NUMBER_SIZE] = "";
-	snprintf(name, sizeof name, "epoch %u", (unsigned)run_epoch_number(scene_run(scene), epoch->ordinal));
+	char number[RUN_EPOCH_NAME_SIZE];
+	snprintf(name, sizeof name, "epoch %s", run_epoch_name(scene_run(scene), epoch->ordinal, number));
 	if (!isnan(co2_g))
 		snprintf(note, sizeof note, "%.3g g CO2", co2_g);
 	struct row row = { .name = name, .value = format_joules(value, joules), .role = ROLE_NORMAL, .note = note };

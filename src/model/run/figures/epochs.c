@@ -84,6 +84,9 @@ void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns)
 	if (last && last->end_ns == 0)
 		end_epoch(run, last, time_ns);
 	uint32_t ordinal = last ? last->ordinal + 1 : 1;
+	/* An epoch without a number may precede it. */
+	if (run->is_counted && index < EPOCH_UNKNOWN && ordinal <= index)
+		ordinal = index + 1;
 	run->epochs[run->epoch_count++] = (struct epoch){ .index = index,
 		.ordinal = ordinal,
 		.mode = run->priv->mode,

@@ -104,6 +104,20 @@ uint64_t py_iterator_length(
 	return is_known ? length : 0;
 }
 
+bool py_loop_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *end)
+{
+	const struct py_loop_guards *guards = &loop->guards;
+	bool has_index = guards->form == FORM_RANGE_INDEX;
+	uint64_t origin = has_index ? guards->value[3] : guards->origin;
+	if ((!has_index && guards->form != FORM_RANGE_REST) || !loop->has_position ||
+		guards->value[has_index ? 4 : 3] != 1 || (loop->position == 0 && !loop->is_relative) ||
+		origin + loop->position == 0 || origin + loop->position > INT64_MAX)
+		return false;
+	*item = origin + loop->position - 1;
+	*end = has_index ? guards->value[3] + guards->value[5] : range_end(guards->value);
+	return true;
+}
+
 /* -- where a position starts -- */
 
 struct measuring {

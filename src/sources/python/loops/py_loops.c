@@ -386,7 +386,7 @@ static bool read_float(const struct py_process *process, uint64_t slot, uint64_t
 		memcmp(values[0] + 1, values[1] + 1, 2 * sizeof(uint64_t)) != 0)
 		return false;
 	memcpy(&found, &values[0][2], sizeof found);
-	if (!isfinite(found))
+	if (isnan(found))
 		return false;
 	*out = found;
 	return true;
@@ -419,23 +419,25 @@ static bool read_loss(struct reading *reading, double *out)
 	return false;
 }
 
-bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, double *out)
+bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t frame_index, double *out)
 {
 	struct reading reading = { .loops = loops };
 	struct py_loop_frame frame;
+	const struct py_site *site = &sample->sites[frame_index];
 	check_codes(loops, sample);
-	for (size_t i = 0; i < sample->count; i++) {
-		const struct py_site *site = &sample->sites[i];
-		const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
-		if (!code || !code->bytecode || !has_loss(code) ||
-			!py_loop_frame_read(
-				loops->iterators.process, &(struct py_activation){ site->frame, site->code }, code, &frame))
-			continue;
-		reading.frame = &frame;
-		if (read_loss(&reading, out))
-			return true;
-	}
-	return false;
+	const struct py_loop_code *code = py_loop_code_get(loops->iterators.codes, site->code);
+	if (!code || !code->bytecode || !has_loss(code) ||
+		!py_loop_frame_read(loops->iterators.process, &(struct py_activation){ site->frame, site->code }, code, &frame))
+		return false;
+	reading.frame = &frame;
+	return read_loss(&reading, out);
+}
+
+bool py_loop_state_loss(struct py_loops *loops, const struct py_loop *state, double *out)
+{
+	uint64_t slot, object;
+	return py_state_loss(&loops->iterators.attributes, state, &slot, &object) &&
+		read_float(loops->iterators.process, slot, object, out);
 }
 
 /* -- opening -- */

@@ -119,8 +119,12 @@ size_t py_loops_around(struct py_loops *loops, const struct py_site *site, int *
 /* Reads one loop again, mostly with one system call. Only its position, length, what remains, object and guards
  * change. */
 enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop);
-/* The newest float local of a sampled frame whose name is that of a loss ("loss", "train_loss", "lossf"). False: there
- * is none, or it is not finite. */
-bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, double *out);
+/* Of a loop over a range in steps of 1: the item in progress, and the range's end. False: it is over something else. */
+bool py_loop_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *end);
+/* A float variable that a loop of this sampled frame assigns, and whose name is that of a loss ("loss", "train_loss",
+ * "lossf"). False: there is none, or it is NaN. */
+bool py_loop_loss(struct py_loops *loops, const struct py_sample *sample, size_t frame_index, double *out);
+/* The loss that a trainer's state has logged last (transformers). */
+bool py_loop_state_loss(struct py_loops *loops, const struct py_loop *state, double *out);
 
 #endif

@@ -127,3 +127,39 @@ bool py_state_find(
 	}
 	return false;
 }
+
+/* -- losses -- */
+
+enum { LIST_ITEMS = 24, LOGS_BACK = 4 };
+
+static bool find_logged(const struct py_process *process, uint64_t dict, uint64_t *slot, uint64_t *object)
+{
+	struct py_entries entries;
+	struct py_attribute entry;
+	uint64_t key;
+	if (!py_is(process, dict, PY_DICT) || !py_entries_read(process, dict, &entries))
+		return false;
+	for (size_t i = 0; i < entries.count; i++)
+		if (py_entries_get(&entries, i, &key, &entry, object) && py_is_text(process, key, "loss")) {
+			*slot = entry.slot;
+			return true;
+		}
+	return false;
+}
+
+bool py_state_loss(struct py_attributes *attributes, const struct py_loop *state, uint64_t *slot, uint64_t *object)
+{
+	static const char logs_name[] = "log_history";
+	const struct py_process *process = attributes->process;
+	struct py_attribute unused;
+	uint64_t logs, count, items, log;
+	if (state->kind != PY_LOOP_STATE || !state->object ||
+		!py_attributes_get(attributes, state->object, logs_name, &unused, &logs) || !py_is(process, logs, PY_LIST) ||
+		!py_size_read(process, logs, &count) || !remote_word(process->pid, logs + LIST_ITEMS, &items))
+		return false;
+	/* A log of an evaluation has none. */
+	for (uint64_t back = 1; back <= LOGS_BACK && back <= count; back++)
+		if (remote_word(process->pid, items + 8 * (count - back), &log) && find_logged(process, log, slot, object))
+			return true;
+	return false;
+}

@@ -24,5 +24,8 @@ bool py_state_is_holder(const struct py_process *process, uint64_t type);
  * False: it counts nothing that can be read. */
 bool py_state_find(
 	struct py_states *states, struct py_attributes *attributes, uint64_t object, bool is_bar, struct py_loop *out);
+/* Where the float is that a transformers.TrainerState logged as its newest "loss", as of now. False: `state` is none,
+ * or has logged none. */
+bool py_state_loss(struct py_attributes *attributes, const struct py_loop *state, uint64_t *slot, uint64_t *object);
 
 #endif

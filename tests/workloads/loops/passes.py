@@ -1,0 +1,66 @@
+"""Epochs that no "for epoch in range(N)" counts: another variable, a resumed range, a while loop with and without a number, a call in between."""
+import sys
+import time
+
+from truth import step
+
+STEPS, STEP_S = 80, 0.02
+done = 0
+
+
+def work(number):
+    global done
+    end = time.monotonic() + STEP_S
+    while time.monotonic() < end:
+        sum(range(2000))
+    done += 1
+    step(done, number)
+
+
+def one_pass(number):
+    for i in range(STEPS):
+        work(number)
+
+
+def unnamed():
+    for e in range(500):
+        for i in range(STEPS):
+            work(e + 1)
+
+
+def called():
+    for e in range(500):
+        one_pass(e + 1)
+
+
+def resumed(start_epoch=7, epochs=500):
+    for epoch in range(start_epoch, epochs):
+        for i in range(STEPS):
+            work(epoch + 1)
+
+
+def counted():
+    epoch = 0
+    while epoch < 500:
+        epoch += 1
+        for i in range(STEPS):
+            work(epoch)
+
+
+def counted_after():
+    epoch = 1
+    while epoch <= 500:
+        for i in range(STEPS):
+            work(epoch)
+        epoch += 1
+
+
+def uncounted():
+    passes = iter(range(500))
+    while True:
+        number = next(passes) + 1
+        for i in range(STEPS):
+            work(number)
+
+
+globals()[sys.argv[2]]()
