@@ -15,7 +15,9 @@ enum { LENGTH = 40 };
 static struct stacks_steps *steps;
 static struct sample_set set;
 static int64_t now_ns;
-static uint64_t serial, number; /* of the pass; of its epoch, 0 = unknown */
+static bool trains, evaluates, is_undecided; /* what samples saw, for see_loop */
+static uint64_t looped;                      /* batches of see_loop */
+static uint64_t serial, number;              /* of the pass; of its epoch, 0 = unknown */
 
 static void setup(void)
 {
@@ -23,7 +25,9 @@ static void setup(void)
 	set = (struct sample_set)SAMPLE_SET_INIT;
 	now_ns = 1000 * NS_PER_S;
 	serial = 1;
-	number = 0;
+	number = looped = 0;
+	trains = true;
+	evaluates = is_undecided = false;
 }
 
 static void teardown(void)
@@ -291,10 +295,12 @@ static void see_loop(const char *text, uint64_t epoch)
 {
 	const struct py_counted counted = { .serial = serial,
 		.sampler = serial,
-		.yielded = 1,
+		.yielded = ++looped,
 		.read_ns = now_ns,
 		.length = LENGTH,
-		.trains = true,
+		.trains = trains,
+		.evaluates = evaluates,
+		.is_undecided = is_undecided,
 		.epoch = epoch,
 		.function = "training_function",
 		.file = "/home/me/train.py",
@@ -308,15 +314,67 @@ START_TEST(a_function_that_trains_may_validate_too)
 	see_loop("for x, y in train_dataloader:", 0);
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 1);
 	serial++;
+	looped = 0;
 	now_ns += 5 * NS_PER_S;
-	see_loop("for x, y in eval_dataloader:", 0);
+	trains = false;
+	evaluates = true;
+	see_loop("for x, y in batches:", 0);
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 1);
+}
+END_TEST
+
+START_TEST(a_pass_is_emitted_whole_once_samples_tell_what_it_does)
+{
+	trains = false;
+	is_undecided = true;
+	for (unsigned i = 0; i < 5; i++, now_ns += NS_PER_S / 5)
+		see_loop("for x, y in batches:", 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), 0);
+	is_undecided = false;
+	evaluates = true;
+	see_loop("for x, y in batches:", 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_MODE), 1);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), 6);
+}
+END_TEST
+
+START_TEST(samples_correct_a_pass_that_words_took_for_validation)
+{
+	trains = false;
+	for (unsigned i = 0; i < 8; i++, now_ns += NS_PER_S / 5)
+		see_loop("for x, y in test_data:", 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 0);
+	trains = true;
+	for (unsigned i = 0; i < 8; i++, now_ns += NS_PER_S / 5)
+		see_loop("for x, y in test_data:", 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 1);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), 16);
+}
+END_TEST
+
+START_TEST(samples_correct_a_pass_that_words_took_for_an_epoch)
+{
+	trains = false;
+	for (unsigned i = 0; i < 8; i++, now_ns += NS_PER_S / 5)
+		see_loop("for x, y in batches:", 0);
+	evaluates = true;
+	for (unsigned i = 0; i < 8; i++, now_ns += NS_PER_S / 5)
+		see_loop("for x, y in batches:", 0);
+	serial++;
+	looped = 0;
+	evaluates = false;
+	trains = true;
+	see_loop("for x, y in batches:", 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 2);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, 1)->epoch.index, 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), 17);
 }
 END_TEST
 
 START_TEST(the_loop_of_epochs_corrects_an_epoch_too_many)
 {
-	for (int i = 0; i < 3; i++, serial++, now_ns += 5 * NS_PER_S)
+	for (int i = 0; i < 3; i++, serial++, looped = 0, now_ns += 5 * NS_PER_S)
 		see_loop("for x, y in batches:", 0);
 	see_loop("for x, y in batches:", 2);
 	size_t count = set_count(&set, RECORD_EPOCH_BEGIN);
@@ -405,6 +463,9 @@ int main(void)
 	tcase_add_test(tests, an_iteration_that_never_began_is_no_epoch);
 	tcase_add_test(tests, a_loop_that_validates_is_no_epoch);
 	tcase_add_test(tests, a_function_that_trains_may_validate_too);
+	tcase_add_test(tests, a_pass_is_emitted_whole_once_samples_tell_what_it_does);
+	tcase_add_test(tests, samples_correct_a_pass_that_words_took_for_validation);
+	tcase_add_test(tests, samples_correct_a_pass_that_words_took_for_an_epoch);
 	tcase_add_test(tests, the_loop_of_epochs_corrects_an_epoch_too_many);
 	tcase_add_test(tests, only_whole_words_mark_a_function_as_validation);
 	tcase_add_test(tests, a_snapshot_repeats_what_was_emitted);

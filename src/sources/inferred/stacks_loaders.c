@@ -5,7 +5,6 @@
 
 #include "src/base/clock.h"
 #include "src/sources/inferred/stacks_steps_emit.h"
-#include "src/sources/inferred/stacks_training.h"
 
 /* A loop whose iterator is not in a local variable is found only by sampling it while it fetches. */
 #define BOOST_NS (30 * NS_PER_S)
@@ -41,42 +40,6 @@ static void open_process(struct stacks_loaders *loaders, const struct py_sampler
 		loaders->boost_until_ns = now_ns + BOOST_NS;
 }
 
-/* Backward or the optimizer runs: the newest function around it that has a DataLoader loop trains. */
-static void note_training(struct stacks_trained *trained, const struct py_sample *sample)
-{
-	bool is_optimizer;
-	int frame = stacks_training_frame(sample, &is_optimizer);
-	for (size_t i = frame < 0 ? sample->count : (size_t)frame; i < sample->count; i++)
-		for (size_t k = 0; k < trained->known_count; k++) {
-			const char *function = sample->sites[i].known->code.function;
-			if (strcmp(trained->known[k], function) != 0)
-				continue;
-			for (size_t n = 0; n < trained->count; n++)
-				if (strcmp(trained->functions[n], function) == 0)
-					return;
-			if (trained->count < sizeof trained->functions / sizeof *trained->functions)
-				snprintf(trained->functions[trained->count++], PY_FUNCTION_SIZE, "%s", function);
-			return;
-		}
-}
-
-static bool trains(const struct stacks_trained *trained, const char *function)
-{
-	for (size_t i = 0; i < trained->count; i++)
-		if (*function && strcmp(trained->functions[i], function) == 0)
-			return true;
-	return false;
-}
-
-static void note_function(struct stacks_trained *trained, const char *function)
-{
-	for (size_t i = 0; i < trained->known_count; i++)
-		if (strcmp(trained->known[i], function) == 0)
-			return;
-	if (*function && trained->known_count < sizeof trained->known / sizeof *trained->known)
-		snprintf(trained->known[trained->known_count++], PY_FUNCTION_SIZE, "%s", function);
-}
-
 /* Whether a loop that is no DataLoader's is known to train, and runs. */
 static bool loop_trains(const struct stacks_loaders *loaders)
 {
@@ -94,7 +57,9 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	bool is_new = py_counter_note(loaders->counter, sample, now_ns) && !loop_trains(loaders);
 	bool has_loader = !loaders->wanted && (is_new || loaders->has_loader);
 	struct stacks_counted_loop loop;
-	note_training(&loaders->trained, sample);
+	const struct py_counted *live;
+	size_t count = py_counter_live(loaders->counter, now_ns, &live);
+	stacks_evidence_note(&loaders->evidence, sample, live, count, now_ns);
 	if (loaders->loops)
 		stacks_loops_note(loaders->loops, sample, lines, owner, has_loader, now_ns);
 	if (!has_loader && !(loaders->loops && stacks_loops_chosen(loaders->loops, &loop)))
@@ -124,9 +89,8 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 	for (size_t i = 0; i < count && !loaders->wanted; i++) {
 		struct py_counted *copy = &out->counted[out->count++];
 		*copy = counted[i];
-		note_function(&loaders->trained, copy->function);
-		copy->trains = trains(&loaders->trained, copy->function);
-		copy->evaluates = !copy->trains && loop_trains(loaders);
+		stacks_evidence_judge(&loaders->evidence, copy, now_ns);
+		copy->evaluates |= !copy->trains && loop_trains(loaders);
 		add_epoch(loaders, copy);
 		is_any_left |= !copy->is_over && !copy->evaluates;
 		loaders->has_validation |= !copy->is_over && copy->evaluates;
@@ -181,6 +145,7 @@ void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *li
 bool stacks_loaders_awaits(const struct stacks_loaders *loaders, int64_t now_ns)
 {
 	return (loaders->poll_ns == INT64_MAX && now_ns < loaders->awaits_until_ns) ||
+		(loaders->poll_ns != INT64_MAX && now_ns < loaders->evidence.wanted_until_ns) ||
 		stacks_loops_reads_closely(loaders->loops, now_ns);
 }
 

@@ -3,6 +3,7 @@
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_LOADERS_H
 #define PMTOP_SOURCES_INFERRED_STACKS_LOADERS_H
 
+#include "src/sources/inferred/stacks_evidence.h"
 #include "src/sources/inferred/stacks_lines.h"
 #include "src/sources/inferred/stacks_loops.h"
 #include "src/sources/inferred/stacks_steps.h"
@@ -20,14 +21,6 @@ void stacks_runs_release(struct stacks_runs *runs);
 /* `has_ended`: the target has ended, and no run continues. */
 void stacks_runs_emit(struct stacks_runs *runs, bool again, bool has_ended, int64_t now_ns, struct sample_set *out);
 
-/* Functions whose DataLoader loop was seen to train. */
-struct stacks_trained {
-	size_t count;
-	char functions[4][PY_FUNCTION_SIZE];
-	size_t known_count; /* functions with a DataLoader loop */
-	char known[8][PY_FUNCTION_SIZE];
-};
-
 /* The loaders and loops of one process. */
 struct stacks_loaders {
 	struct py_counter *counter; /* NULL: not opened, or pmtop cannot read this Python's objects */
@@ -35,7 +28,7 @@ struct stacks_loaders {
 	const char *wanted;         /* as in stacks_loops_new */
 	/* A DataLoader was polled last, and goes on: it is, or may be, the one of training; or one of validation */
 	bool is_tried, has_loader, has_validation;
-	struct stacks_trained trained;
+	struct stacks_evidence evidence;
 	struct stacks_steps *steps; /* one of the runs; NULL: nothing to emit yet */
 	int64_t poll_ns;            /* when to poll; INT64_MAX: no loader is known */
 	/* until then the sampling rate is higher, to find loaders */

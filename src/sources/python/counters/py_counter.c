@@ -26,11 +26,17 @@ struct epoch {
 	uint64_t serial, sampler;
 	struct py_number number;
 	uint64_t value;
-	int64_t read_ns;
+	int64_t read_ns, advanced_ns, before_ns;
 	uint64_t length;
 	unsigned length_tries;
 	uint32_t worker_count, batch_size;
 	struct code_location location;
+};
+
+/* The length of a loader, which may not be read at the end of a pass. */
+struct known_length {
+	uint64_t sampler, dataset, length;
+	uint32_t batch_size;
 };
 
 struct py_counter {
@@ -39,6 +45,8 @@ struct py_counter {
 	size_t count, ended_count, ended_emitted;
 	int64_t search_ns; /* when to search again */
 	struct py_search search;
+	size_t length_next;
+	struct known_length lengths[PY_ITERATORS_MAX];
 	struct epoch epochs[PY_ITERATORS_MAX], ended[PY_ITERATORS_MAX];
 	struct py_counted emitted[PY_COUNTED_MAX];
 };
@@ -69,14 +77,38 @@ static enum py_reading read_twice(
 
 /* -- epochs -- */
 
-static void find_length(const struct py_process *process, struct epoch *epoch)
+static void recall_length(struct py_counter *counter, struct epoch *epoch, uint64_t dataset)
 {
-	uint64_t workers, count;
+	for (size_t i = 0; i < PY_ITERATORS_MAX; i++) {
+		struct known_length *known = &counter->lengths[i];
+		if (known->sampler != epoch->sampler || known->dataset != dataset || !dataset)
+			continue;
+		if (epoch->length)
+			known->length = epoch->length;
+		if (!epoch->length && epoch->value <= known->length) {
+			epoch->length = known->length;
+			epoch->batch_size = known->batch_size;
+		}
+		return;
+	}
+	if (!epoch->length)
+		return;
+	counter->lengths[counter->length_next] =
+		(struct known_length){ epoch->sampler, dataset, epoch->length, epoch->batch_size };
+	counter->length_next = (counter->length_next + 1) % PY_ITERATORS_MAX;
+}
+
+static void find_length(struct py_counter *counter, struct epoch *epoch)
+{
+	const struct py_process *process = counter->process;
+	uint64_t workers, count, dataset = 0;
 	epoch->length_tries++;
 	if (py_attribute_get(process, epoch->number.iterator, "_num_workers", &workers) &&
 		py_int_read(process, workers, &count) && count <= UINT32_MAX)
 		epoch->worker_count = (uint32_t)count;
 	epoch->length = py_length_read(process, epoch->number.iterator, &epoch->batch_size);
+	if (epoch->sampler && py_attribute_get(process, epoch->number.iterator, "_dataset", &dataset))
+		recall_length(counter, epoch, dataset);
 }
 
 /* False: there is no such iterator, or its count cannot be read. */
@@ -88,7 +120,7 @@ static bool begin(struct py_counter *counter, uint64_t iterator, int64_t now_ns,
 		return false;
 	out->serial = ++counter->serial;
 	py_attribute_get(counter->process, iterator, "_index_sampler", &out->sampler);
-	find_length(counter->process, out);
+	find_length(counter, out);
 	return true;
 }
 
@@ -122,8 +154,12 @@ static bool follow(struct py_counter *counter, struct epoch *epoch, int64_t now_
 		bool is_further = value > epoch->value;
 		epoch->value = value;
 		epoch->read_ns = now_ns;
+		if (is_further) {
+			epoch->before_ns = epoch->advanced_ns;
+			epoch->advanced_ns = now_ns;
+		}
 		if (is_further && !epoch->length && epoch->length_tries < LENGTH_TRIES)
-			find_length(counter->process, epoch);
+			find_length(counter, epoch);
 	}
 	if (reading == PY_READ_GOOD || reading == PY_READ_UNSURE)
 		return true;
@@ -274,6 +310,8 @@ bool py_counter_note(struct py_counter *counter, const struct py_sample *sample,
 static void emit(struct py_counter *counter, const struct epoch *epoch, bool is_over, size_t *count)
 {
 	counter->emitted[(*count)++] = (struct py_counted){
+		.advanced_ns = epoch->advanced_ns,
+		.before_ns = epoch->before_ns,
 		.serial = epoch->serial,
 		.iterator = epoch->number.iterator,
 		.sampler = epoch->sampler,
@@ -289,11 +327,10 @@ static void emit(struct py_counter *counter, const struct epoch *epoch, bool is_
 	};
 }
 
-enum status py_counter_poll(struct py_counter *counter, int64_t now_ns, const struct py_counted **out, size_t *count)
+static bool follow_all(struct py_counter *counter, int64_t now_ns)
 {
 	bool has_ended = false;
 	size_t at = 0;
-	*count = 0;
 	forget_emitted(counter);
 	while (at < counter->count) {
 		bool is_gone = false;
@@ -303,6 +340,23 @@ enum status py_counter_poll(struct py_counter *counter, int64_t now_ns, const st
 			drop(counter, at);
 		has_ended |= is_gone;
 	}
+	return has_ended;
+}
+
+size_t py_counter_live(struct py_counter *counter, int64_t now_ns, const struct py_counted **out)
+{
+	size_t count = 0;
+	follow_all(counter, now_ns);
+	for (size_t i = 0; i < counter->count; i++)
+		emit(counter, &counter->epochs[i], false, &count);
+	*out = counter->emitted;
+	return count;
+}
+
+enum status py_counter_poll(struct py_counter *counter, int64_t now_ns, const struct py_counted **out, size_t *count)
+{
+	bool has_ended = follow_all(counter, now_ns);
+	*count = 0;
 	for (size_t i = 0; i < counter->ended_count; i++)
 		emit(counter, &counter->ended[i], true, count);
 	for (size_t i = 0; i < counter->count; i++)
