@@ -170,6 +170,23 @@ def lets_two_loaders_train():
     is_as_counted('gan', count=3)
 
 
+def misses_no_short_pass():
+    is_as_counted('short', count=8)
+
+
+def misses_no_short_pass_of_workers():
+    is_as_counted('short', count=5, workers=2)
+
+
+def misses_no_short_pass_of_persistent_workers():
+    is_as_counted('short', count=8, workers=2, persists=1)
+
+
+def misses_no_pass_within_a_step():
+    is_as_counted('nested', count=3)
+    is_as_counted('nested', count=2, workers=2, persists=1)
+
+
 def watch(step=0.05, slow=0, each=0, batches=20, epochs=2, workers=0, validates=0, publishes=0, recording=None, late=0):
     """The last object; pmtop is there before the first batch, or comes so many seconds after it."""
     with tempfile.TemporaryDirectory() as folder:
@@ -266,6 +283,10 @@ TESTS = {
     'train_and_evaluate': believes_backward_more_than_words,
     'short passes without backward': takes_no_short_pass_for_validation,
     'two loaders of training': lets_two_loaders_train,
+    'short passes': misses_no_short_pass,
+    'short passes, workers': misses_no_short_pass_of_workers,
+    'short passes, persistent workers': misses_no_short_pass_of_persistent_workers,
+    'passes within a step': misses_no_pass_within_a_step,
     'late': says_what_it_saw,
     'a recording': replays_as_it_was,
 }

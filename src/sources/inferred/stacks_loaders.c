@@ -1,5 +1,6 @@
 #include "src/sources/inferred/stacks_loaders.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,9 @@
 /* A loop whose iterator is not in a local variable is found only by sampling it while it fetches. */
 #define BOOST_NS (30 * NS_PER_S)
 #define AWAIT_NS (NS_PER_S / 2)
+#define QUIET_MIN_NS (60 * NS_PER_MS)
+#define QUIET_MAX_NS (2 * NS_PER_S)
+#define QUIET_STEPS 1.5
 #define EPOCH_WAIT_NS (3 * NS_PER_S)
 
 void stacks_runs_release(struct stacks_runs *runs)
@@ -48,12 +52,19 @@ static bool loop_trains(const struct stacks_loaders *loaders)
 		(loop.has_training || loaders->wanted);
 }
 
+static bool is_quiet(const struct stacks_loaders *loaders, int64_t now_ns)
+{
+	return loaders->quiet_ns && now_ns < loaders->quiet_ns + QUIET_MAX_NS;
+}
+
 void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler *sampler,
 	const struct py_sample *sample, struct stacks_lines *lines, struct stacks_owner *owner, int64_t now_ns)
 {
 	open_process(loaders, sampler, now_ns);
 	if (!loaders->counter)
 		return;
+	if (is_quiet(loaders, now_ns))
+		py_counter_search_soon(loaders->counter);
 	bool is_new = py_counter_note(loaders->counter, sample, now_ns) && !loop_trains(loaders);
 	bool has_loader = !loaders->wanted && (is_new || loaders->has_loader);
 	struct stacks_counted_loop loop;
@@ -79,6 +90,38 @@ static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted
 	}
 }
 
+/* A pass within one step of one that trains, in which no training was sampled. */
+static void judge_nested(struct stacks_polled *polled)
+{
+	for (size_t i = 0; i < polled->count; i++)
+		for (size_t k = 0; k < polled->count; k++) {
+			struct py_counted *inner = &polled->counted[i];
+			const struct py_counted *outer = &polled->counted[k];
+			if (inner->is_over && !inner->trains && outer->trains && !outer->is_over &&
+				outer->yielded < outer->length && outer->serial < inner->serial &&
+				outer->advanced_ns < inner->found_ns)
+				inner->evaluates = true;
+		}
+}
+
+/* Another pass may run, when no batch comes of those that are known. */
+static void note_quiet(struct stacks_loaders *loaders, const struct stacks_polled *polled, int64_t now_ns)
+{
+	double step_s = loaders->steps ? stacks_steps_step_s(loaders->steps) : (double)NAN;
+	int64_t newest_ns = 0, wait_ns = isnan(step_s) ? QUIET_MIN_NS : (int64_t)(QUIET_STEPS * step_s * (double)NS_PER_S);
+	bool is_complete = true;
+	for (size_t i = 0; i < polled->count; i++) {
+		const struct py_counted *counted = &polled->counted[i];
+		int64_t moved_ns = counted->advanced_ns ? counted->advanced_ns : counted->found_ns;
+		if (moved_ns >= newest_ns) {
+			newest_ns = moved_ns;
+			is_complete = counted->is_over || (counted->length && counted->yielded >= counted->length);
+		}
+	}
+	wait_ns = is_complete ? 0 : wait_ns < QUIET_MIN_NS ? QUIET_MIN_NS : wait_ns;
+	loaders->quiet_ns = polled->count > 0 && now_ns - newest_ns >= wait_ns ? newest_ns + wait_ns + 1 : 0;
+}
+
 static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct stacks_polled *out)
 {
 	const struct py_counted *counted = NULL;
@@ -95,6 +138,8 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		is_any_left |= !copy->is_over && !copy->evaluates;
 		loaders->has_validation |= !copy->is_over && copy->evaluates;
 	}
+	judge_nested(out);
+	note_quiet(loaders, out, now_ns);
 	return is_any_left && status == STATUS_OK;
 }
 
@@ -145,7 +190,7 @@ void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *li
 bool stacks_loaders_awaits(const struct stacks_loaders *loaders, int64_t now_ns)
 {
 	return (loaders->poll_ns == INT64_MAX && now_ns < loaders->awaits_until_ns) ||
-		(loaders->poll_ns != INT64_MAX && now_ns < loaders->evidence.wanted_until_ns) ||
+		(loaders->poll_ns != INT64_MAX && (now_ns < loaders->evidence.wanted_until_ns || is_quiet(loaders, now_ns))) ||
 		stacks_loops_reads_closely(loaders->loops, now_ns);
 }
 

@@ -34,6 +34,7 @@ struct stacks_loaders {
 	/* until then the sampling rate is higher, to find loaders */
 	int64_t boost_until_ns;
 	int64_t awaits_until_ns;
+	int64_t quiet_ns; /* when the last batch came of which no other followed in time; 0: they come */
 };
 
 #define STACKS_LOADERS_INIT(loop) \

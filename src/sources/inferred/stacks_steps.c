@@ -166,7 +166,9 @@ static void end_epoch(struct stacks_steps *steps, int64_t time_ns)
 {
 	if (!steps->state.in_epoch)
 		return;
-	set_mode(steps, MODE_TRAIN, time_ns);
+	/* A batch of validation may be in progress. */
+	if (!steps->state.in_batch)
+		set_mode(steps, MODE_TRAIN, time_ns);
 	add(steps, RECORD_EPOCH_END, time_ns, 0);
 	steps->state.in_epoch = false;
 }
@@ -196,6 +198,7 @@ static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t
 	epoch->is_begun = true;
 	if (epoch->mode != MODE_TRAIN)
 		return;
+	end_batch(steps, time_ns);
 	if (epoch->key && steps->state.in_epoch && epoch->key == steps->epoch_key) {
 		steps->state.batches_per_epoch = 0; /* of the whole epoch, whose passes are several */
 		return;
@@ -290,7 +293,7 @@ static struct epoch *find_epoch(
 		.key = counted->epoch_key };
 	find_mode(steps, counted, text, now_ns, now_ns, &epoch->mode);
 	/* pmtop started in the middle of this epoch: earlier batches are counted, without times. */
-	if (counted->yielded > 1 && !steps->is_emitted && steps->event_count == 0) {
+	if (counted->yielded > 1 && counted->yielded > counted->base && !steps->is_emitted && steps->event_count == 0) {
 		epoch->joined = epoch->emitted = epoch->yielded = counted->yielded;
 		epoch->emitted_ns = epoch->yielded_ns = now_ns;
 		steps->number += counted->yielded;
@@ -465,6 +468,8 @@ void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *coun
 }
 
 void stacks_steps_await_epoch(struct stacks_steps *steps, int64_t until_ns) { steps->epoch_until_ns = until_ns; }
+
+double stacks_steps_step_s(const struct stacks_steps *steps) { return steps->step_s; }
 
 int64_t stacks_steps_next_ns(const struct stacks_steps *steps, int64_t now_ns) { return now_ns + poll_ns(steps); }
 

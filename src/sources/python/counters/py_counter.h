@@ -27,6 +27,7 @@ struct py_counted {
 	int64_t read_ns;
 	/* the last two reads that found it further than before; 0 = there was none */
 	int64_t advanced_ns, before_ns;
+	int64_t found_ns;
 	bool is_over;    /* set once, with the last values */
 	uint64_t length; /* batches in the epoch, len(loader); 0 = unknown */
 	/* backward or the optimizer was seen to run in it; none was, or another loop is known to train; or soon known */
@@ -52,6 +53,8 @@ bool py_counter_note(struct py_counter *counter, const struct py_sample *sample,
 /* Reads the passes in progress; the result is valid until the next call. Those that have ended are left to the next
  * poll. */
 size_t py_counter_live(struct py_counter *counter, int64_t now_ns, const struct py_counted **out);
+/* The next note searches the frames for further iterators, if that takes less than 1/20 of a CPU. */
+void py_counter_search_soon(struct py_counter *counter);
 /* Polls all remembered iterators; the result is valid until the next call. END: the process has ended, or may not be
  * read any more: returns the last values. */
 enum status py_counter_poll(struct py_counter *counter, int64_t now_ns, const struct py_counted **out, size_t *count);
