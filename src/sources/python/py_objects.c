@@ -210,22 +210,6 @@ size_t py_items_read(const struct py_process *process, uint64_t tuple, uint64_t 
 		: 0;
 }
 
-/* Up to 3.11 it holds index, start, step and length; since then start, step and length of the rest. */
-bool py_range_read(const struct py_process *process, uint64_t range_iterator, uint64_t *size)
-{
-	uint64_t words[4];
-	bool is_counted = process->location.layout.minor <= 11;
-	if (!py_is(process, range_iterator, PY_RANGE_ITERATOR) ||
-		!remote_read(process->pid, range_iterator + HEADER, words, is_counted ? sizeof words : 3 * sizeof *words))
-		return false;
-	uint64_t start = is_counted ? words[1] : words[0], step = is_counted ? words[2] : words[1],
-			 length = is_counted ? words[3] : words[2];
-	if (step != 1 || (is_counted && start != 0) || start > INT64_MAX || length > INT64_MAX)
-		return false;
-	*size = is_counted ? length : start + length;
-	return true;
-}
-
 /* -- keys and dicts -- */
 
 struct keys {
@@ -442,8 +426,8 @@ static size_t read_values(
 {
 	struct keys keys;
 	if (!read_keys(process, keys_at, max, &keys) || keys.count == 0 ||
-		!remote_read(process->pid, values + objects_of(&process->location.layout)->values, out,
-			keys.count * sizeof *out))
+		!remote_read(
+			process->pid, values + objects_of(&process->location.layout)->values, out, keys.count * sizeof *out))
 		return 0;
 	return keys.count;
 }

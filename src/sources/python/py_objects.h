@@ -68,7 +68,5 @@ bool py_bool_read(const struct py_process *process, uint64_t object, bool *out);
 size_t py_items_read(const struct py_process *process, uint64_t tuple, uint64_t *out, size_t max);
 /* The length of a list, a tuple or a range. */
 bool py_size_read(const struct py_process *process, uint64_t object, uint64_t *out);
-/* The size that iter(range(size)) started with. */
-bool py_range_read(const struct py_process *process, uint64_t range_iterator, uint64_t *size);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/sources/python/counters/py_between.h"
 #include "src/sources/python/counters/py_length.h"
 #include "src/sources/python/counters/py_number.h"
 #include "src/sources/python/counters/py_search.h"
@@ -127,8 +128,8 @@ static bool is_dying(const struct py_counter *counter, const struct epoch *epoch
 {
 	for (size_t i = 0; i < DYING_MAX; i++) {
 		const struct dying *dying = &counter->dying[i];
-		if (dying->number.iterator == epoch->number.iterator && dying->value == epoch->value && epoch->value > 0 &&
-			memcmp(dying->number.marks, epoch->number.marks, sizeof epoch->number.marks) == 0)
+		if (epoch->value > 0 && dying->value > 0 && epoch->value >= dying->value &&
+			py_number_is_same(&dying->number, &epoch->number))
 			return true;
 	}
 	return false;
@@ -218,11 +219,8 @@ static bool is_next(const struct py_code *code)
 /* Whether the file belongs to a library between a loop and its loader. */
 static bool is_between(const char *file)
 {
-	static const char *const parts[] = { "/torch/utils/data/", "/tqdm/", "/rich/progress.py",
-		"/accelerate/data_loader.py", "/lightning/pytorch/utilities/", "/lightning/pytorch/loops/fetchers.py",
-		"/pytorch_lightning/utilities/", "/pytorch_lightning/loops/fetchers.py" };
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (strstr(file, parts[i]))
+	for (size_t i = 0; py_between[i]; i++)
+		if (strstr(file, py_between[i]))
 			return true;
 	return false;
 }
@@ -320,9 +318,9 @@ static bool note_locals(struct py_counter *counter, const struct py_sample *samp
 		const struct py_site *site = &sample->sites[i];
 		if (is_between(site->known->code.file))
 			continue;
-		size_t count = py_search_frame(counter->process, &counter->search,
-			&(struct py_activation){ site->frame, site->code }, strcmp(site->known->code.function, "<module>") == 0,
-			&budget, found, PY_ITERATORS_MAX);
+		size_t count =
+			py_search_frame(counter->process, &counter->search, &(struct py_activation){ site->frame, site->code },
+				strcmp(site->known->code.function, "<module>") == 0, &budget, found, PY_ITERATORS_MAX);
 		for (size_t at = 0; at < count; at++)
 			is_found |= note_found(counter, &found[at], site, now_ns);
 	}

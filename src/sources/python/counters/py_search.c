@@ -102,8 +102,8 @@ static void search_frame(const struct py_process *process, struct py_search *sea
 }
 
 /* Attributes of globals are not searched: who uses them has them in a local variable. */
-static void search_globals(const struct py_process *process, struct py_search *search, const struct py_activation *at,
-	struct found *found)
+static void search_globals(
+	const struct py_process *process, struct py_search *search, const struct py_activation *at, struct found *found)
 {
 	struct py_entries entries;
 	struct py_attribute entry;
