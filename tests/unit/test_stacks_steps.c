@@ -162,6 +162,9 @@ START_TEST(batches_before_the_first_sample_are_counted_but_not_emitted)
 	see(12, false, "train");
 	go_on(12, 20, 0.25, "train");
 	emit();
+	const struct record *state = set_record(&set, RECORD_STATE, set_count(&set, RECORD_STATE) - 1);
+	ck_assert_uint_eq(state->state->batches_per_epoch, LENGTH);
+	ck_assert_uint_eq(state->state->samples_per_batch, 32);
 	ck_assert_uint_eq(set_count(&set, RECORD_TOTAL), 2);
 	ck_assert_uint_eq(set_record(&set, RECORD_TOTAL, 0)->total->count, 12);
 	ck_assert(isnan(set_record(&set, RECORD_TOTAL, 0)->total->total_s));

@@ -15,7 +15,7 @@
 #define UNDECIDED_NS (3 * NS_PER_S)
 #define WANTED_NS (1 * NS_PER_S)
 /* Samples of one batch are not independent of each other: more of them count as so many. */
-enum { IN_BATCH_MAX = 8, BATCHES_MIN = 2, TRAINING_MIN = 3, LEARNT = 16, SHARED_MIN = 2 };
+enum { IN_BATCH_MAX = 8, BATCHES_MIN = 2, SAMPLES_SPARE = 2, LEARNT = 16, SHARED_MIN = 2 };
 /* If training is sampled less often, its absence means little. */
 #define TRAINING_RATIO_MIN 0.03
 
@@ -176,9 +176,10 @@ void stacks_evidence_note(struct stacks_evidence *evidence, const struct py_samp
 
 /* -- verdicts -- */
 
+/* Few samples say little: some more without training are assumed. */
 static double training_ratio(const struct stacks_evidence *evidence)
 {
-	return evidence->training < TRAINING_MIN ? 0 : (double)evidence->training / (double)evidence->samples;
+	return (double)evidence->training / (double)(evidence->samples + SAMPLES_SPARE);
 }
 
 static enum stacks_verdict judge(

@@ -98,8 +98,7 @@ static void judge_nested(struct stacks_polled *polled)
 			struct py_counted *inner = &polled->counted[i];
 			const struct py_counted *outer = &polled->counted[k];
 			if (inner->is_over && !inner->trains && outer->trains && !outer->is_over &&
-				outer->yielded < outer->length && outer->serial < inner->serial &&
-				outer->advanced_ns < inner->found_ns)
+				outer->yielded < outer->length && outer->serial < inner->serial && outer->advanced_ns < inner->found_ns)
 				inner->evaluates = true;
 		}
 }

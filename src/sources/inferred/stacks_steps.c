@@ -18,6 +18,7 @@ enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, FIRST_RUN = 255, R
 #define LOOP_WAIT_NS (2 * NS_PER_S)
 #define EVIDENCE_WAIT_NS (NS_PER_S / 2)
 #define LATE_MAX_NS (1 * NS_PER_S)
+#define SHORT_NS (NS_PER_S / 5) /* others as short may be missed */
 #define STALL_MIN_NS (4 * POLL_MAX_NS)
 #define STALL_RATIO 3
 
@@ -387,7 +388,12 @@ static void emit_batches(struct stacks_steps *steps, struct epoch *epoch, bool i
 /* Batches that the last polls may have missed are emitted too. */
 static void finish_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t now_ns)
 {
-	if (epoch->yielded < epoch->length && could_be_missed(steps, epoch, epoch->length - epoch->yielded, now_ns))
+	bool is_short = epoch->yielded > 0 && now_ns - epoch->since_ns < SHORT_NS;
+	if (!steps->is_at_least && (is_short || (!epoch->length && epoch->yielded > 0)))
+		steps->is_at_least = steps->has_new_what = true;
+	/* Iterators with workers begin twice: the first never yields. */
+	if (epoch->yielded > epoch->base && epoch->yielded < epoch->length &&
+		could_be_missed(steps, epoch, epoch->length - epoch->yielded, now_ns))
 		epoch->yielded = epoch->length;
 	int64_t end_ns = estimate_end_ns(steps, epoch, now_ns);
 	if (epoch->yielded > epoch->emitted)

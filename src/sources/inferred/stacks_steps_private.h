@@ -53,6 +53,7 @@ struct stacks_steps {
 	struct stacks_what what;
 	char line[12];
 	bool has_new_what;
+	bool is_at_least; /* batches may have been missed */
 	bool is_emitted, is_ended, has_ended_emitted;
 	size_t epoch_count;
 	struct epoch epochs[STEPS_EPOCHS_MAX];
