@@ -91,7 +91,7 @@ all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
 $(BUILD)/pmtop: $(BUILD)/src/main.o $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/libpmtop.a: $(OBJECTS) $(BUILD)/rules_builtin.o $(BUILD)/phases_builtin.o $(BUILD)/frameworks_builtin.o
+$(BUILD)/libpmtop.a: $(OBJECTS) $(BUILD)/rules_builtin.o $(BUILD)/phases_builtin.o $(BUILD)/frameworks_builtin.o $(BUILD)/loaders_builtin.o
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
@@ -103,8 +103,8 @@ $(BUILD)/rules_builtin.c: $(RULES) config/rules Makefile
 	    echo "{ \"$${file##*/}\","; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' "$$file"; echo '},'; \
 	  done; echo '{ 0 } };'; } > $@
 
-# The tables of library functions and their phases, and of frameworks.
-$(BUILD)/phases_builtin.c $(BUILD)/frameworks_builtin.c: $(BUILD)/%_builtin.c: config/%.yaml config/%.awk
+# The tables of library functions and their phases, of frameworks, and of files between loops and loaders.
+$(BUILD)/phases_builtin.c $(BUILD)/frameworks_builtin.c $(BUILD)/loaders_builtin.c: $(BUILD)/%_builtin.c: config/%.yaml config/%.awk
 	@mkdir -p $(@D)
 	@awk -f config/$*.awk config/$*.yaml > $@.part && mv $@.part $@
 

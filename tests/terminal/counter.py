@@ -197,7 +197,7 @@ if os.path.exists(TORCH) and 'NO_TORCH' not in os.environ:
         for step in (0.001, 0.03):
             for kind in ('plain', 'shuffled', 'nested') if step > 0.01 else ('plain', 'enumerate', 'tqdm', 'zip', 'nested'):
                 check(f'torch, {kind}, {workers} workers, {step} s', counts_torch, kind, workers, step)
-    for kind in ('plain', 'enumerate', 'tqdm', 'zip'):
+    for kind in ('plain', 'enumerate', 'tqdm', 'zip', 'in_globals', 'in_attribute'):
         check(f'torch, {kind}, seldom seen', meets_slow_ones, TORCH, kind)
     check('torch, persistent workers', counts_torch, 'persistent', 2, 0.002)
 with tempfile.TemporaryDirectory() as folder:
@@ -212,7 +212,8 @@ with tempfile.TemporaryDirectory() as folder:
         check(f'{version}, restless', never_lies, path, environment)
         check(f'{version}, garbage', is_not_fooled, path, environment)
         check(f'{version}, ends', outlives_it, path, environment)
-        check(f'{version}, seldom seen', meets_slow_ones, path, 'enumerate', environment)
+        for kind in ('enumerate', 'in_globals', 'in_attribute'):
+            check(f'{version}, {kind}, seldom seen', meets_slow_ones, path, kind, environment)
     with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
         list(pool.map(run, checks))
 print(f'{len(passed)} passed, {len(failed)} failed')

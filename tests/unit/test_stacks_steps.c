@@ -15,8 +15,10 @@ enum { LENGTH = 40 };
 static struct stacks_steps *steps;
 static struct sample_set set;
 static int64_t now_ns;
-static uint64_t serial, number; /* of the pass; of its epoch, 0 = unknown */
-static bool is_first;           /* pmtop watched since the start */
+static bool trains, evaluates, is_undecided; /* what samples saw, for see_loop */
+static uint64_t looped;                      /* batches of see_loop */
+static uint64_t serial, number;              /* of the pass; of its epoch, 0 = unknown */
+static bool is_first;                        /* pmtop watched since the start */
 
 static void setup(void)
 {
@@ -24,7 +26,9 @@ static void setup(void)
 	set = (struct sample_set)SAMPLE_SET_INIT;
 	now_ns = 1000 * NS_PER_S;
 	serial = 1;
-	number = 0;
+	number = looped = 0;
+	trains = true;
+	evaluates = is_undecided = false;
 	is_first = true;
 }
 
@@ -161,6 +165,9 @@ START_TEST(batches_before_the_first_sample_are_counted_but_not_emitted)
 	see(12, false, "train");
 	go_on(12, 20, 0.25, "train");
 	emit();
+	const struct record *state = set_record(&set, RECORD_STATE, set_count(&set, RECORD_STATE) - 1);
+	ck_assert_uint_eq(state->state->batches_per_epoch, LENGTH);
+	ck_assert_uint_eq(state->state->samples_per_batch, 32);
 	ck_assert_uint_eq(set_count(&set, RECORD_TOTAL), 2);
 	ck_assert_uint_eq(set_record(&set, RECORD_TOTAL, 0)->total->count, 12);
 	ck_assert(isnan(set_record(&set, RECORD_TOTAL, 0)->total->total_s));
@@ -289,7 +296,7 @@ START_TEST(a_loss_belongs_to_the_batch_in_which_it_was_read)
 	emit();
 	for (size_t i = 0; i < set_count(&set, RECORD_BATCH_END); i++) {
 		const struct record *ended = set_record(&set, RECORD_BATCH_END, i);
-		known += !isnan(ended->batch.loss);
+		known += isnan(ended->batch.loss) ? 0 : 1;
 		if (!isnan(ended->batch.loss)) {
 			ck_assert_double_eq_tol(ended->batch.loss, 2.5, 1e-12);
 			ck_assert_uint_eq(ended->batch.index, 2);
@@ -357,10 +364,12 @@ static void see_loop(const char *text, uint64_t epoch)
 {
 	const struct py_counted counted = { .serial = serial,
 		.sampler = serial,
-		.yielded = 1,
+		.yielded = ++looped,
 		.read_ns = now_ns,
 		.length = LENGTH,
-		.trains = true,
+		.trains = trains,
+		.evaluates = evaluates,
+		.is_undecided = is_undecided,
 		.epoch = epoch,
 		.is_first = is_first,
 		.function = "training_function",
@@ -375,15 +384,67 @@ START_TEST(a_function_that_trains_may_validate_too)
 	see_loop("for x, y in train_dataloader:", 0);
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 1);
 	serial++;
+	looped = 0;
 	now_ns += 5 * NS_PER_S;
-	see_loop("for x, y in eval_dataloader:", 0);
+	trains = false;
+	evaluates = true;
+	see_loop("for x, y in batches:", 0);
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 1);
+}
+END_TEST
+
+START_TEST(a_pass_is_emitted_whole_once_samples_tell_what_it_does)
+{
+	trains = false;
+	is_undecided = true;
+	for (unsigned i = 0; i < 5; i++, now_ns += NS_PER_S / 5)
+		see_loop("for x, y in batches:", 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), 0);
+	is_undecided = false;
+	evaluates = true;
+	see_loop("for x, y in batches:", 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_MODE), 1);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), 6);
+}
+END_TEST
+
+START_TEST(samples_correct_a_pass_that_words_took_for_validation)
+{
+	trains = false;
+	for (unsigned i = 0; i < 8; i++, now_ns += NS_PER_S / 5)
+		see_loop("for x, y in test_data:", 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 0);
+	trains = true;
+	for (unsigned i = 0; i < 8; i++, now_ns += NS_PER_S / 5)
+		see_loop("for x, y in test_data:", 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 1);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), 16);
+}
+END_TEST
+
+START_TEST(samples_correct_a_pass_that_words_took_for_an_epoch)
+{
+	trains = false;
+	for (unsigned i = 0; i < 8; i++, now_ns += NS_PER_S / 5)
+		see_loop("for x, y in batches:", 0);
+	evaluates = true;
+	for (unsigned i = 0; i < 8; i++, now_ns += NS_PER_S / 5)
+		see_loop("for x, y in batches:", 0);
+	serial++;
+	looped = 0;
+	evaluates = false;
+	trains = true;
+	see_loop("for x, y in batches:", 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 2);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, 1)->epoch.index, 0);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), 17);
 }
 END_TEST
 
 START_TEST(the_loop_of_epochs_corrects_an_epoch_too_many)
 {
-	for (int i = 0; i < 3; i++, serial++, now_ns += 5 * NS_PER_S)
+	for (int i = 0; i < 3; i++, serial++, looped = 0, now_ns += 5 * NS_PER_S)
 		see_loop("for x, y in batches:", 0);
 	see_loop("for x, y in batches:", 2);
 	size_t count = set_count(&set, RECORD_EPOCH_BEGIN);
@@ -474,6 +535,9 @@ int main(void)
 	tcase_add_test(tests, an_iteration_that_never_began_is_no_epoch);
 	tcase_add_test(tests, a_loop_that_validates_is_no_epoch);
 	tcase_add_test(tests, a_function_that_trains_may_validate_too);
+	tcase_add_test(tests, a_pass_is_emitted_whole_once_samples_tell_what_it_does);
+	tcase_add_test(tests, samples_correct_a_pass_that_words_took_for_validation);
+	tcase_add_test(tests, samples_correct_a_pass_that_words_took_for_an_epoch);
 	tcase_add_test(tests, the_loop_of_epochs_corrects_an_epoch_too_many);
 	tcase_add_test(tests, only_whole_words_mark_a_function_as_validation);
 	tcase_add_test(tests, a_snapshot_repeats_what_was_emitted);

@@ -108,6 +108,31 @@ def persistent():
             one.got()
 
 
+def in_globals():
+    """The iterator is in no frame, but among many globals."""
+    global kept
+    count = count_for(SECONDS)
+    for number in range(300):
+        globals()[f'other_{number}'] = [number]
+    kept = iter(loader(count))
+    one = Pass(count)
+    while next(kept, None) is not None:
+        one.got()
+
+
+class Holder:
+    pass
+
+
+def in_attribute():
+    count = count_for(SECONDS)
+    holder = Holder()
+    holder.first, holder.kept = 1, iter(loader(count))
+    one = Pass(count)
+    while next(holder.kept, None) is not None:
+        one.got()
+
+
 def short():
     """One after the other, mostly where the last one lay."""
     held, count = HELD, 20
@@ -150,7 +175,7 @@ def of_kind(name):
 
 
 KINDS = {'plain': plain, 'shuffled': shuffled, 'zip': zipped, 'enumerate': enumerated, 'tqdm': with_tqdm, 'nested': nested, 'persistent': persistent, 'short': short, 'dying': dying,
-         'garbage': garbage}
+         'garbage': garbage, 'in_globals': in_globals, 'in_attribute': in_attribute}
 
 if __name__ == '__main__':
     print('ready', flush=True)

@@ -113,7 +113,8 @@ struct inferred run_inferred(const struct run *run)
 	return (struct inferred){ .what = run->is_counted ? run_meta(run, "counted_by") : NULL,
 		.file = run_meta(run, RUN_INFERRED "file"),
 		.line = line ? (unsigned)strtoul(line, NULL, 10) : 0,
-		.is_certain = certain && *certain == 'y' };
+		.is_certain = certain && *certain == 'y',
+		.is_at_least = run_meta(run, RUN_INFERRED "at_least") != NULL };
 }
 
 bool run_has_content(const struct run *run)

@@ -1,15 +1,18 @@
 #include "src/sources/inferred/stacks_loaders.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/base/clock.h"
 #include "src/sources/inferred/stacks_steps_emit.h"
-#include "src/sources/inferred/stacks_training.h"
 
 /* A loop whose iterator is not in a local variable is found only by sampling it while it fetches. */
 #define BOOST_NS (30 * NS_PER_S)
 #define AWAIT_NS (NS_PER_S / 2)
+#define QUIET_MIN_NS (60 * NS_PER_MS)
+#define QUIET_MAX_NS (2 * NS_PER_S)
+#define QUIET_STEPS 1.5
 #define EPOCH_WAIT_NS (3 * NS_PER_S)
 #define LOSS_NS (NS_PER_S / 5)
 
@@ -44,42 +47,6 @@ static void open_process(struct stacks_loaders *loaders, const struct py_sampler
 		loaders->boost_until_ns = now_ns + BOOST_NS;
 }
 
-/* Backward or the optimizer runs: the newest function around it that has a DataLoader loop trains. */
-static void note_training(struct stacks_trained *trained, const struct py_sample *sample)
-{
-	bool is_optimizer;
-	int frame = stacks_training_frame(sample, &is_optimizer);
-	for (size_t i = frame < 0 ? sample->count : (size_t)frame; i < sample->count; i++)
-		for (size_t k = 0; k < trained->known_count; k++) {
-			const char *function = sample->sites[i].known->code.function;
-			if (strcmp(trained->known[k], function) != 0)
-				continue;
-			for (size_t n = 0; n < trained->count; n++)
-				if (strcmp(trained->functions[n], function) == 0)
-					return;
-			if (trained->count < sizeof trained->functions / sizeof *trained->functions)
-				snprintf(trained->functions[trained->count++], PY_FUNCTION_SIZE, "%s", function);
-			return;
-		}
-}
-
-static bool trains(const struct stacks_trained *trained, const char *function)
-{
-	for (size_t i = 0; i < trained->count; i++)
-		if (*function && strcmp(trained->functions[i], function) == 0)
-			return true;
-	return false;
-}
-
-static void note_function(struct stacks_trained *trained, const char *function)
-{
-	for (size_t i = 0; i < trained->known_count; i++)
-		if (strcmp(trained->known[i], function) == 0)
-			return;
-	if (*function && trained->known_count < sizeof trained->known / sizeof *trained->known)
-		snprintf(trained->known[trained->known_count++], PY_FUNCTION_SIZE, "%s", function);
-}
-
 /* Whether a loop that is no DataLoader's is known to train, and runs. */
 static bool loop_trains(const struct stacks_loaders *loaders)
 {
@@ -90,13 +57,23 @@ static bool loop_trains(const struct stacks_loaders *loaders)
 
 static void note_loss(struct stacks_loaders *loaders, const struct py_sample *sample, int64_t now_ns)
 {
+	const struct stacks_evidence *evidence = &loaders->evidence;
+	char functions[STACKS_KNOWN_MAX][PY_FUNCTION_SIZE];
+	size_t count = 0;
 	double loss;
 	if (!loaders->loops || now_ns - loaders->loss_ns < LOSS_NS)
 		return;
 	loaders->loss_ns = now_ns;
-	if (stacks_loops_loss(loaders->loops, sample, (const char(*)[PY_FUNCTION_SIZE])loaders->trained.functions,
-			loaders->trained.count, &loss))
+	for (size_t i = 0; i < evidence->known_count; i++)
+		if (evidence->known[i].verdict == STACKS_TRAINS)
+			memcpy(functions[count++], evidence->known[i].function, sizeof functions[0]);
+	if (stacks_loops_loss(loaders->loops, sample, (const char(*)[PY_FUNCTION_SIZE])functions, count, &loss))
 		loaders->loss = loss;
+}
+
+static bool is_quiet(const struct stacks_loaders *loaders, int64_t now_ns)
+{
+	return loaders->quiet_ns && now_ns < loaders->quiet_ns + QUIET_MAX_NS;
 }
 
 void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler *sampler,
@@ -105,10 +82,14 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	open_process(loaders, sampler, now_ns);
 	if (!loaders->counter)
 		return;
+	if (is_quiet(loaders, now_ns))
+		py_counter_search_soon(loaders->counter);
 	bool is_new = py_counter_note(loaders->counter, sample, now_ns) && !loop_trains(loaders);
 	bool has_loader = !loaders->wanted && (is_new || loaders->has_loader);
 	struct stacks_counted_loop loop;
-	note_training(&loaders->trained, sample);
+	const struct py_counted *live;
+	size_t count = py_counter_live(loaders->counter, now_ns, &live);
+	stacks_evidence_note(&loaders->evidence, sample, live, count, now_ns);
 	if (loaders->loops)
 		stacks_loops_note(loaders->loops, sample, lines, owner, has_loader, now_ns);
 	if (!has_loader && !(loaders->loops && stacks_loops_chosen(loaders->loops, &loop)))
@@ -129,6 +110,37 @@ static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted
 	}
 }
 
+/* A pass within one step of one that trains, in which no training was sampled. */
+static void judge_nested(struct stacks_polled *polled)
+{
+	for (size_t i = 0; i < polled->count; i++)
+		for (size_t k = 0; k < polled->count; k++) {
+			struct py_counted *inner = &polled->counted[i];
+			const struct py_counted *outer = &polled->counted[k];
+			if (inner->is_over && !inner->trains && outer->trains && !outer->is_over &&
+				outer->yielded < outer->length && outer->serial < inner->serial && outer->advanced_ns < inner->found_ns)
+				inner->evaluates = true;
+		}
+}
+
+/* Another pass may run, when no batch comes of those that are known. */
+static void note_quiet(struct stacks_loaders *loaders, const struct stacks_polled *polled, int64_t now_ns)
+{
+	double step_s = loaders->steps ? stacks_steps_step_s(loaders->steps) : (double)NAN;
+	int64_t newest_ns = 0, wait_ns = isnan(step_s) ? QUIET_MIN_NS : (int64_t)(QUIET_STEPS * step_s * (double)NS_PER_S);
+	bool is_complete = true;
+	for (size_t i = 0; i < polled->count; i++) {
+		const struct py_counted *counted = &polled->counted[i];
+		int64_t moved_ns = counted->advanced_ns ? counted->advanced_ns : counted->found_ns;
+		if (moved_ns >= newest_ns) {
+			newest_ns = moved_ns;
+			is_complete = counted->is_over || (counted->length && counted->yielded >= counted->length);
+		}
+	}
+	wait_ns = is_complete ? 0 : wait_ns < QUIET_MIN_NS ? QUIET_MIN_NS : wait_ns;
+	loaders->quiet_ns = polled->count > 0 && now_ns - newest_ns >= wait_ns ? newest_ns + wait_ns + 1 : 0;
+}
+
 static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct stacks_polled *out)
 {
 	const struct py_counted *counted = NULL;
@@ -139,14 +151,15 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 	for (size_t i = 0; i < count && !loaders->wanted; i++) {
 		struct py_counted *copy = &out->counted[out->count++];
 		*copy = counted[i];
-		note_function(&loaders->trained, copy->function);
-		copy->trains = trains(&loaders->trained, copy->function);
-		copy->evaluates = !copy->trains && loop_trains(loaders);
+		stacks_evidence_judge(&loaders->evidence, copy, now_ns);
+		copy->evaluates |= !copy->trains && loop_trains(loaders);
 		copy->is_first = loaders->is_from_start;
 		add_epoch(loaders, copy);
 		is_any_left |= !copy->is_over && !copy->evaluates;
 		loaders->has_validation |= !copy->is_over && copy->evaluates;
 	}
+	judge_nested(out);
+	note_quiet(loaders, out, now_ns);
 	return is_any_left && status == STATUS_OK;
 }
 
@@ -197,6 +210,7 @@ void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *li
 bool stacks_loaders_awaits(const struct stacks_loaders *loaders, int64_t now_ns)
 {
 	return (loaders->poll_ns == INT64_MAX && now_ns < loaders->awaits_until_ns) ||
+		(loaders->poll_ns != INT64_MAX && (now_ns < loaders->evidence.wanted_until_ns || is_quiet(loaders, now_ns))) ||
 		stacks_loops_reads_closely(loaders->loops, now_ns);
 }
 

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "src/sources/inferred/stacks_evidence.h"
 #include "src/sources/inferred/stacks_lines.h"
 #include "src/sources/inferred/stacks_loops.h"
 #include "src/sources/inferred/stacks_steps.h"
@@ -22,14 +23,6 @@ void stacks_runs_release(struct stacks_runs *runs);
 /* `has_ended`: the target has ended, and no run continues. */
 void stacks_runs_emit(struct stacks_runs *runs, bool again, bool has_ended, int64_t now_ns, struct sample_set *out);
 
-/* Functions whose DataLoader loop was seen to train. */
-struct stacks_trained {
-	size_t count;
-	char functions[4][PY_FUNCTION_SIZE];
-	size_t known_count; /* functions with a DataLoader loop */
-	char known[8][PY_FUNCTION_SIZE];
-};
-
 /* The loaders and loops of one process. */
 struct stacks_loaders {
 	struct py_counter *counter; /* NULL: not opened, or pmtop cannot read this Python's objects */
@@ -38,7 +31,7 @@ struct stacks_loaders {
 	bool is_from_start;         /* as in stacks_loops_new */
 	/* A DataLoader was polled last, and goes on: it is, or may be, the one of training; or one of validation */
 	bool is_tried, has_loader, has_validation;
-	struct stacks_trained trained;
+	struct stacks_evidence evidence;
 	double loss; /* as last read; NAN = none */
 	int64_t loss_ns;
 	struct stacks_steps *steps; /* one of the runs; NULL: nothing to emit yet */
@@ -46,6 +39,7 @@ struct stacks_loaders {
 	/* until then the sampling rate is higher, to find loaders */
 	int64_t boost_until_ns;
 	int64_t awaits_until_ns;
+	int64_t quiet_ns; /* when the last batch came of which no other followed in time; 0: they come */
 };
 
 #define STACKS_LOADERS_INIT(loop, from_start) \

@@ -18,6 +18,7 @@ enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, FIRST_RUN = 255, R
 #define LOOP_WAIT_NS (2 * NS_PER_S)
 #define EVIDENCE_WAIT_NS (NS_PER_S / 2)
 #define LATE_MAX_NS (1 * NS_PER_S)
+#define SHORT_NS (NS_PER_S / 5) /* others as short may be missed */
 #define STALL_MIN_NS (4 * POLL_MAX_NS)
 #define STALL_RATIO 3
 
@@ -123,13 +124,14 @@ static bool find_mode(struct stacks_steps *steps, const struct py_counted *count
 {
 	const struct loader *loader = find_loader(steps, counted->sampler);
 	if (counted->trains || counted->evaluates) {
-		/* A function that trains may have a loop of validation too. */
-		bool validates = counted->evaluates || (validates_by(text) && !has_word(text, "train"));
-		*mode = validates ? MODE_VALIDATION : MODE_TRAIN;
+		*mode = counted->evaluates ? MODE_VALIDATION : MODE_TRAIN;
+		remember_loader(steps, counted->sampler, *mode);
 		return true;
 	}
 	if (*counted->function) {
 		*mode = mode_of(counted, text);
+		if (counted->is_undecided)
+			return false;
 		/* Words may deceive (train_and_evaluate): backward may still be seen. */
 		if (*mode == MODE_VALIDATION && !loader && !counted->is_over && now_ns - since_ns < EVIDENCE_WAIT_NS)
 			return false;
@@ -190,7 +192,9 @@ static void end_epoch(struct stacks_steps *steps, int64_t time_ns)
 {
 	if (!steps->state.in_epoch)
 		return;
-	set_mode(steps, MODE_TRAIN, time_ns);
+	/* A batch of validation may be in progress. */
+	if (!steps->state.in_batch)
+		set_mode(steps, MODE_TRAIN, time_ns);
 	add(steps, RECORD_EPOCH_END, time_ns, 0);
 	steps->state.in_epoch = false;
 }
@@ -224,6 +228,7 @@ static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t
 	epoch->is_begun = true;
 	if (epoch->mode != MODE_TRAIN)
 		return;
+	end_batch(steps, time_ns);
 	if (epoch->key && steps->state.in_epoch && epoch->key == steps->epoch_key) {
 		steps->state.batches_per_epoch = 0; /* of the whole epoch, whose passes are several */
 		return;
@@ -272,6 +277,36 @@ static int64_t estimate_begin_ns(const struct stacks_steps *steps, uint64_t yiel
 	return baseline_ns < (double)since_event_ns ? now_ns - (int64_t)baseline_ns : steps->event_ns;
 }
 
+/* Of its batches before pmtop's start, which include the current one, whose duration is unknown. */
+static void join_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t now_ns)
+{
+	begin_epoch(steps, epoch, now_ns);
+	steps->counted[epoch->mode] += epoch->joined;
+	steps->state.batches_in_epoch += epoch->mode == MODE_TRAIN ? epoch->joined : 0;
+	steps->emitted = (struct emitted_epoch){ .is_open = steps->state.in_epoch,
+		.is_numbered = steps->is_numbered,
+		.index = steps->state.epoch_index,
+		.begin_ns = now_ns,
+		.batches = steps->state.batches_in_epoch };
+}
+
+/* What it does becomes known before any of it was emitted. */
+static void rejoin_epoch(struct stacks_steps *steps, struct epoch *epoch, enum mode mode, int64_t now_ns)
+{
+	if (mode == epoch->mode)
+		return;
+	steps->counted[epoch->mode] -= epoch->joined;
+	if (epoch->mode == MODE_TRAIN) {
+		steps->state = (struct run_state){ .mode = MODE_TRAIN, .loss = (double)NAN };
+		steps->event_count = 0;
+		steps->next_index = 0;
+		steps->is_numbered = false;
+	}
+	epoch->mode = mode;
+	epoch->is_begun = false;
+	join_epoch(steps, epoch, now_ns);
+}
+
 static struct epoch *find_epoch(
 	struct stacks_steps *steps, const struct py_counted *counted, const char *text, int64_t now_ns)
 {
@@ -284,6 +319,7 @@ static struct epoch *find_epoch(
 	*epoch = (struct epoch){ .serial = counted->serial,
 		.since_ns = now_ns,
 		.emitted = counted->base,
+		.base = counted->base,
 		.yielded = counted->base,
 		.emitted_ns = estimate_begin_ns(steps, counted->yielded - counted->base, now_ns),
 		.yielded_ns = now_ns,
@@ -295,19 +331,11 @@ static struct epoch *find_epoch(
 		.key = counted->epoch_key };
 	find_mode(steps, counted, text, now_ns, now_ns, &epoch->mode);
 	/* pmtop started in the middle of this epoch: earlier batches are counted, without times. */
-	if (counted->yielded > 1 && !steps->is_emitted && steps->event_count == 0) {
-		epoch->emitted = epoch->yielded = counted->yielded;
+	if (counted->yielded > 1 && counted->yielded > counted->base && !steps->is_emitted && steps->event_count == 0) {
+		epoch->joined = epoch->emitted = epoch->yielded = counted->yielded;
 		epoch->emitted_ns = epoch->yielded_ns = now_ns;
-		begin_epoch(steps, epoch, now_ns);
-		/* This includes the current batch, whose duration is unknown. */
-		steps->counted[epoch->mode] += counted->yielded;
 		steps->number += counted->yielded;
-		steps->state.batches_in_epoch += epoch->mode == MODE_TRAIN ? counted->yielded : 0;
-		steps->emitted = (struct emitted_epoch){ .is_open = steps->state.in_epoch,
-			.is_numbered = steps->is_numbered,
-			.index = steps->state.epoch_index,
-			.begin_ns = now_ns,
-			.batches = steps->state.batches_in_epoch };
+		join_epoch(steps, epoch, now_ns);
 	}
 	return epoch;
 }
@@ -397,12 +425,53 @@ static void emit_batches(struct stacks_steps *steps, struct epoch *epoch, bool i
 /* Batches that the last polls may have missed are emitted too. */
 static void finish_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t now_ns)
 {
-	if (epoch->yielded < epoch->length && could_be_missed(steps, epoch, epoch->length - epoch->yielded, now_ns))
+	bool is_short = epoch->yielded > 0 && now_ns - epoch->since_ns < SHORT_NS;
+	if (!steps->is_at_least && (is_short || (!epoch->length && epoch->yielded > 0)))
+		steps->is_at_least = steps->has_new_what = true;
+	/* Iterators with workers begin twice: the first never yields. */
+	if (epoch->yielded > epoch->base && epoch->yielded < epoch->length &&
+		could_be_missed(steps, epoch, epoch->length - epoch->yielded, now_ns))
 		epoch->yielded = epoch->length;
 	int64_t end_ns = estimate_end_ns(steps, epoch, now_ns);
 	if (epoch->yielded > epoch->emitted)
 		emit_batches(steps, epoch, true, end_ns);
 	drop_epoch(steps, epoch, end_ns);
+}
+
+/* Samples contradict the words by which its mode was taken. What was emitted stays so, but its epoch is none: the next
+ * one gets its number. */
+static void revise(struct stacks_steps *steps, struct epoch *epoch, const struct py_counted *counted, int64_t now_ns)
+{
+	enum mode mode = counted->evaluates ? MODE_VALIDATION : MODE_TRAIN;
+	if ((!counted->trains && !counted->evaluates) || mode == epoch->mode)
+		return;
+	if (steps->current == epoch->serial)
+		end_batch(steps, epoch->emitted_ns > steps->event_ns ? epoch->emitted_ns : now_ns);
+	if (mode == MODE_VALIDATION && steps->state.in_epoch && !epoch->key) {
+		end_epoch(steps, now_ns);
+		steps->state.epochs_begun -= steps->state.epochs_begun > 0;
+		steps->next_index -= steps->next_index > 0;
+	}
+	epoch->mode = mode;
+	epoch->is_begun = false;
+	remember_loader(steps, counted->sampler, mode);
+}
+
+/* False: wait. */
+static bool take_mode(
+	struct stacks_steps *steps, struct epoch *epoch, const struct py_counted *counted, const char *text, int64_t now_ns)
+{
+	enum mode mode = epoch->mode;
+	bool is_joined = epoch->joined > 0 && epoch->emitted == epoch->joined && !steps->is_emitted;
+	if (!is_joined && epoch->emitted > epoch->base) {
+		revise(steps, epoch, counted, now_ns);
+		return true;
+	}
+	bool is_known = find_mode(steps, counted, text, epoch->since_ns, now_ns, &mode);
+	if (is_joined)
+		rejoin_epoch(steps, epoch, mode, now_ns);
+	epoch->mode = mode;
+	return is_known;
 }
 
 static void take_one(struct stacks_steps *steps, const struct py_counted *counted, const char *text, int64_t now_ns)
@@ -418,7 +487,7 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 		renumber(steps, steps->next_index, counted->epoch);
 		steps->state.epochs_planned = counted->epochs <= UINT32_MAX ? (uint32_t)counted->epochs : 0;
 	}
-	bool is_known = epoch->emitted > 0 || find_mode(steps, counted, text, epoch->since_ns, now_ns, &epoch->mode);
+	bool is_known = take_mode(steps, epoch, counted, text, now_ns);
 	if (counted->yielded > epoch->yielded) {
 		epoch->yielded = counted->yielded;
 		epoch->gap_ns = now_ns - epoch->yielded_ns;
@@ -443,6 +512,8 @@ void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *coun
 }
 
 void stacks_steps_await_epoch(struct stacks_steps *steps, int64_t until_ns) { steps->epoch_until_ns = until_ns; }
+
+double stacks_steps_step_s(const struct stacks_steps *steps) { return steps->step_s; }
 
 int64_t stacks_steps_next_ns(const struct stacks_steps *steps, int64_t now_ns) { return now_ns + poll_ns(steps); }
 

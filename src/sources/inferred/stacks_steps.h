@@ -34,6 +34,8 @@ void stacks_steps_note_loss(struct stacks_steps *steps, double loss, int64_t rea
  * thread, under the lock, as are the next calls. */
 void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *counted, size_t count,
 	const char *const *texts, int64_t now_ns);
+/* The moving average of the step time; NAN = unknown. */
+double stacks_steps_step_s(const struct stacks_steps *steps);
 /* The time of the next poll. */
 int64_t stacks_steps_next_ns(const struct stacks_steps *steps, int64_t now_ns);
 /* The process has ended, and all its epochs. No counts are taken after this. */

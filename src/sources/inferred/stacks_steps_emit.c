@@ -21,7 +21,8 @@ static void emit_what(const struct stacks_steps *steps, int64_t now_ns, struct s
 {
 	const char *const meta[][2] = { { "counted_by", *steps->what.text ? steps->what.text : "torch DataLoader" },
 		{ "inferred.file", steps->what.file }, { "inferred.line", steps->line },
-		{ "inferred.certain", steps->what.is_certain ? "yes" : "no" } };
+		{ "inferred.certain", steps->what.is_certain ? "yes" : "no" },
+		{ "inferred.at_least", steps->is_at_least ? "yes" : "" } };
 	for (size_t i = 0; i < sizeof meta / sizeof *meta; i++) {
 		struct record *record = *meta[i][1] ? sample_set_add(out, RECORD_META, steps->run, now_ns) : NULL;
 		if (!record)

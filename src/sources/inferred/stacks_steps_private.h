@@ -12,6 +12,7 @@ enum mode { MODE_TRAIN = 1, MODE_VALIDATION = 2 }; /* ids of names */
 struct epoch {
 	uint64_t serial;
 	enum mode mode;
+	uint64_t base, joined;          /* as in struct py_counted; batches before pmtop's start */
 	uint64_t emitted;               /* batches whose begin was emitted */
 	uint64_t yielded;               /* at the last poll */
 	int64_t since_ns;               /* when it was found */
@@ -55,6 +56,7 @@ struct stacks_steps {
 	struct stacks_what what;
 	char line[12];
 	bool has_new_what;
+	bool is_at_least; /* batches may have been missed */
 	bool is_emitted, is_ended, has_ended_emitted;
 	size_t epoch_count;
 	struct epoch epochs[STEPS_EPOCHS_MAX];

@@ -210,22 +210,6 @@ size_t py_items_read(const struct py_process *process, uint64_t tuple, uint64_t 
 		: 0;
 }
 
-/* Up to 3.11 it holds index, start, step and length; since then start, step and length of the rest. */
-bool py_range_read(const struct py_process *process, uint64_t range_iterator, uint64_t *size)
-{
-	uint64_t words[4];
-	bool is_counted = process->location.layout.minor <= 11;
-	if (!py_is(process, range_iterator, PY_RANGE_ITERATOR) ||
-		!remote_read(process->pid, range_iterator + HEADER, words, is_counted ? sizeof words : 3 * sizeof *words))
-		return false;
-	uint64_t start = is_counted ? words[1] : words[0], step = is_counted ? words[2] : words[1],
-			 length = is_counted ? words[3] : words[2];
-	if (step != 1 || (is_counted && start != 0) || start > INT64_MAX || length > INT64_MAX)
-		return false;
-	*size = is_counted ? length : start + length;
-	return true;
-}
-
 /* -- keys and dicts -- */
 
 struct keys {
@@ -395,9 +379,10 @@ static bool find_at_offset(
 	return find_in_dict(process, dict, name, out);
 }
 
-/* From 3.11 on the words before the object select the storage; they must not change. */
-static bool find_managed(const struct py_process *process, uint64_t object, uint64_t type, uint64_t flags,
-	const char *name, struct py_attribute *out)
+/* From 3.11 on the words before the object select the storage; they must not change. Either *values, with *keys, or
+ * *dict is set. */
+static bool find_storage(const struct py_process *process, uint64_t object, uint64_t type, uint64_t flags,
+	struct py_attribute *out, uint64_t *keys_at, uint64_t *values_at, uint64_t *dict_at)
 {
 	const struct objects *objects = objects_of(&process->location.layout);
 	uint64_t keys, dict, values = 0;
@@ -421,7 +406,66 @@ static bool find_managed(const struct py_process *process, uint64_t object, uint
 			return false;
 		values = within[3] ? object + size : 0; /* struct _dictvalues: capacity, size, embedded, valid */
 	}
+	*keys_at = keys;
+	*values_at = values;
+	*dict_at = dict;
+	return true;
+}
+
+static bool find_managed(const struct py_process *process, uint64_t object, uint64_t type, uint64_t flags,
+	const char *name, struct py_attribute *out)
+{
+	uint64_t keys, values, dict;
+	if (!find_storage(process, object, type, flags, out, &keys, &values, &dict))
+		return false;
 	return values ? find_in_values(process, keys, values, name, out) : find_in_dict(process, dict, name, out);
+}
+
+static size_t read_values(
+	const struct py_process *process, uint64_t keys_at, uint64_t values, uint64_t *out, size_t max)
+{
+	struct keys keys;
+	if (!read_keys(process, keys_at, max, &keys) || keys.count == 0 ||
+		!remote_read(
+			process->pid, values + objects_of(&process->location.layout)->values, out, keys.count * sizeof *out))
+		return 0;
+	return keys.count;
+}
+
+static size_t read_dict(const struct py_process *process, uint64_t dict, uint64_t *out, size_t max)
+{
+	unsigned char head[DICT_VALUES + 8], entries[KEYS_MAX * 24];
+	struct keys keys;
+	if (!dict || !remote_read(process->pid, dict, head, sizeof head) ||
+		word_at(head, TYPE) != process->location.types[PY_DICT])
+		return 0;
+	if (word_at(head, DICT_VALUES))
+		return read_values(process, word_at(head, DICT_KEYS), word_at(head, DICT_VALUES), out, max);
+	if (!read_keys(process, word_at(head, DICT_KEYS), max < KEYS_MAX ? max : KEYS_MAX, &keys) || keys.count == 0 ||
+		!remote_read(process->pid, keys.entries, entries, keys.count * keys.entry_size))
+		return 0;
+	for (size_t i = 0; i < keys.count; i++)
+		out[i] = word_at(entries, (i + 1) * keys.entry_size - 8);
+	return keys.count;
+}
+
+size_t py_attributes_read(const struct py_process *process, uint64_t object, uint64_t *out, size_t max)
+{
+	const struct objects *objects = objects_of(&process->location.layout);
+	struct py_attribute unused = { .slot = 0 };
+	uint64_t type, flags, keys, values, dict = 0, offset;
+	if (!objects || !object || !remote_word(process->pid, object + TYPE, &type) || !type ||
+		!remote_word(process->pid, type + TYPE_FLAGS, &flags) || !(flags & IS_HEAP_TYPE))
+		return 0;
+	if (objects->storage != DICT_AT_OFFSET && (flags & HAS_MANAGED_DICT)) {
+		if (!find_storage(process, object, type, flags, &unused, &keys, &values, &dict))
+			return 0;
+		return values ? read_values(process, keys, values, out, max) : read_dict(process, dict, out, max);
+	}
+	if (!remote_word(process->pid, type + TYPE_DICT_OFFSET, &offset) || offset < HEADER || offset > DICT_OFFSET_MAX ||
+		!remote_word(process->pid, object + offset, &dict))
+		return 0;
+	return read_dict(process, dict, out, max);
 }
 
 bool py_attribute_find(const struct py_process *process, uint64_t object, const char *name, struct py_attribute *out)

@@ -48,6 +48,8 @@ bool py_is_iterator_class(const struct py_process *process, uint64_t type);
 bool py_is_exactly(const struct py_process *process, uint64_t object, const char *module, const char *name);
 bool py_attribute_find(const struct py_process *process, uint64_t object, const char *name, struct py_attribute *out);
 bool py_attribute_get(const struct py_process *process, uint64_t object, const char *name, uint64_t *value);
+/* Reads the values of an instance's attributes, at most `max`, some 0: of classes of Python only. Returns how many. */
+size_t py_attributes_read(const struct py_process *process, uint64_t object, uint64_t *out, size_t max);
 bool py_entries_read(const struct py_process *process, uint64_t dict, struct py_entries *out);
 /* One of its entries. False: it was deleted. */
 bool py_entries_get(
@@ -66,7 +68,5 @@ bool py_bool_read(const struct py_process *process, uint64_t object, bool *out);
 size_t py_items_read(const struct py_process *process, uint64_t tuple, uint64_t *out, size_t max);
 /* The length of a list, a tuple or a range. */
 bool py_size_read(const struct py_process *process, uint64_t object, uint64_t *out);
-/* The size that iter(range(size)) started with. */
-bool py_range_read(const struct py_process *process, uint64_t range_iterator, uint64_t *size);
 
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/sources/python/counters/py_between.h"
 #include "src/sources/python/counters/py_length.h"
 #include "src/sources/python/counters/py_number.h"
 #include "src/sources/python/counters/py_search.h"
@@ -14,8 +15,10 @@
 #define SEARCH_NS (1 * NS_PER_S)
 #define SEARCH_SOON_NS (NS_PER_S / 10)
 #define SEARCH_APART 200
+#define SEARCH_APART_SOON 20
+#define HISTORY_NS (3 * NS_PER_S)
 /* A batch takes more than a microsecond: a larger growth of the count, plus some spare, is implausible. */
-enum { LENGTH_TRIES = 4, BATCH_NS_MIN = 1000, SPARE_BATCHES = 64, SEARCHED_MAX = 2048 };
+enum { LENGTH_TRIES = 4, BATCH_NS_MIN = 1000, SPARE_BATCHES = 64, SEARCHED_MAX = 2048, DYING_MAX = 8 };
 
 struct code_location {
 	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE];
@@ -26,11 +29,24 @@ struct epoch {
 	uint64_t serial, sampler;
 	struct py_number number;
 	uint64_t value;
-	int64_t read_ns;
+	int64_t read_ns, advanced_ns, before_ns, found_ns;
+	uint64_t base;
 	uint64_t length;
 	unsigned length_tries;
 	uint32_t worker_count, batch_size;
 	struct code_location location;
+};
+
+/* The length of a loader, which may not be read at the end of a pass. */
+struct known_length {
+	uint64_t sampler, dataset, length;
+	uint32_t batch_size;
+};
+
+/* A pass that has ended: its iterator lives on while its __del__ stops the workers. */
+struct dying {
+	struct py_number number;
+	uint64_t value;
 };
 
 struct py_counter {
@@ -38,7 +54,12 @@ struct py_counter {
 	uint64_t serial;
 	size_t count, ended_count, ended_emitted;
 	int64_t search_ns; /* when to search again */
+	int64_t searched_ns, search_cost_ns, first_ns;
 	struct py_search search;
+	size_t dying_next;
+	struct dying dying[DYING_MAX];
+	size_t length_next;
+	struct known_length lengths[PY_ITERATORS_MAX];
 	struct epoch epochs[PY_ITERATORS_MAX], ended[PY_ITERATORS_MAX];
 	struct py_counted emitted[PY_COUNTED_MAX];
 };
@@ -69,26 +90,61 @@ static enum py_reading read_twice(
 
 /* -- epochs -- */
 
-static void find_length(const struct py_process *process, struct epoch *epoch)
+static void recall_length(struct py_counter *counter, struct epoch *epoch, uint64_t dataset)
 {
-	uint64_t workers, count;
+	for (size_t i = 0; i < PY_ITERATORS_MAX; i++) {
+		struct known_length *known = &counter->lengths[i];
+		if (known->sampler != epoch->sampler || known->dataset != dataset || !dataset)
+			continue;
+		if (epoch->length)
+			known->length = epoch->length;
+		if (!epoch->length && epoch->value <= known->length) {
+			epoch->length = known->length;
+			epoch->batch_size = known->batch_size;
+		}
+		return;
+	}
+	if (!epoch->length)
+		return;
+	counter->lengths[counter->length_next] =
+		(struct known_length){ epoch->sampler, dataset, epoch->length, epoch->batch_size };
+	counter->length_next = (counter->length_next + 1) % PY_ITERATORS_MAX;
+}
+
+static void find_length(struct py_counter *counter, struct epoch *epoch)
+{
+	const struct py_process *process = counter->process;
+	uint64_t workers, count, dataset = 0;
 	epoch->length_tries++;
 	if (py_attribute_get(process, epoch->number.iterator, "_num_workers", &workers) &&
 		py_int_read(process, workers, &count) && count <= UINT32_MAX)
 		epoch->worker_count = (uint32_t)count;
 	epoch->length = py_length_read(process, epoch->number.iterator, &epoch->batch_size);
+	if (epoch->sampler && py_attribute_get(process, epoch->number.iterator, "_dataset", &dataset))
+		recall_length(counter, epoch, dataset);
+}
+
+static bool is_dying(const struct py_counter *counter, const struct epoch *epoch)
+{
+	for (size_t i = 0; i < DYING_MAX; i++) {
+		const struct dying *dying = &counter->dying[i];
+		if (epoch->value > 0 && dying->value > 0 && epoch->value >= dying->value &&
+			py_number_is_same(&dying->number, &epoch->number))
+			return true;
+	}
+	return false;
 }
 
 /* False: there is no such iterator, or its count cannot be read. */
 static bool begin(struct py_counter *counter, uint64_t iterator, int64_t now_ns, struct epoch *out)
 {
-	*out = (struct epoch){ .number.iterator = iterator, .read_ns = now_ns };
+	*out = (struct epoch){ .number.iterator = iterator, .read_ns = now_ns, .found_ns = now_ns };
 	if (!py_number_find(counter->process, &out->number) ||
-		py_number_read(counter->process, &out->number, &out->value) != PY_READ_GOOD)
+		py_number_read(counter->process, &out->number, &out->value) != PY_READ_GOOD || is_dying(counter, out))
 		return false;
 	out->serial = ++counter->serial;
 	py_attribute_get(counter->process, iterator, "_index_sampler", &out->sampler);
-	find_length(counter->process, out);
+	find_length(counter, out);
 	return true;
 }
 
@@ -97,6 +153,8 @@ static void end(struct py_counter *counter, const struct epoch *epoch, int64_t n
 	/* After an epoch the next one usually begins soon. */
 	if (counter->search_ns > now_ns + SEARCH_SOON_NS)
 		counter->search_ns = now_ns + SEARCH_SOON_NS;
+	counter->dying[counter->dying_next] = (struct dying){ epoch->number, epoch->value };
+	counter->dying_next = (counter->dying_next + 1) % DYING_MAX;
 	if (counter->ended_count == PY_ITERATORS_MAX) {
 		counter->ended_count--;
 		memmove(counter->ended, counter->ended + 1, counter->ended_count * sizeof *counter->ended);
@@ -122,8 +180,12 @@ static bool follow(struct py_counter *counter, struct epoch *epoch, int64_t now_
 		bool is_further = value > epoch->value;
 		epoch->value = value;
 		epoch->read_ns = now_ns;
+		if (is_further) {
+			epoch->before_ns = epoch->advanced_ns;
+			epoch->advanced_ns = now_ns;
+		}
 		if (is_further && !epoch->length && epoch->length_tries < LENGTH_TRIES)
-			find_length(counter->process, epoch);
+			find_length(counter, epoch);
 	}
 	if (reading == PY_READ_GOOD || reading == PY_READ_UNSURE)
 		return true;
@@ -157,11 +219,8 @@ static bool is_next(const struct py_code *code)
 /* Whether the file belongs to a library between a loop and its loader. */
 static bool is_between(const char *file)
 {
-	static const char *const parts[] = { "/torch/utils/data/", "/tqdm/", "/rich/progress.py",
-		"/accelerate/data_loader.py", "/lightning/pytorch/utilities/", "/lightning/pytorch/loops/fetchers.py",
-		"/pytorch_lightning/utilities/", "/pytorch_lightning/loops/fetchers.py" };
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		if (strstr(file, parts[i]))
+	for (size_t i = 0; py_between[i]; i++)
+		if (strstr(file, py_between[i]))
 			return true;
 	return false;
 }
@@ -233,40 +292,62 @@ static bool note_next(struct py_counter *counter, const struct py_sample *sample
 	return is_found;
 }
 
+/* The loader of a pass that is over may keep its iterator: one from before pmtop's start is not counted. */
+static bool note_found(
+	struct py_counter *counter, const struct py_found *found, const struct py_site *site, int64_t now_ns)
+{
+	uint64_t serial = counter->serial;
+	struct epoch *epoch = find_or_begin(counter, found->iterator, now_ns);
+	if (!epoch)
+		return false;
+	if (!found->is_of_loader && !*epoch->location.file)
+		set_location(site, 0, &epoch->location);
+	if (found->is_of_loader && epoch->serial > serial && epoch->value == epoch->length &&
+		now_ns - counter->first_ns < HISTORY_NS)
+		epoch->base = epoch->value;
+	return true;
+}
+
 /* A loop with long steps is rarely sampled in __next__, but its frame always holds the iterator. */
 static bool note_locals(struct py_counter *counter, const struct py_sample *sample, int64_t now_ns)
 {
-	uint64_t iterators[PY_ITERATORS_MAX];
+	struct py_found found[PY_ITERATORS_MAX];
 	unsigned budget = SEARCHED_MAX;
 	bool is_found = false;
 	for (size_t i = 0; i < sample->count; i++) {
 		const struct py_site *site = &sample->sites[i];
 		if (is_between(site->known->code.file))
 			continue;
-		size_t count = py_search_frame(counter->process, &counter->search,
-			&(struct py_activation){ site->frame, site->code }, &budget, iterators, PY_ITERATORS_MAX);
-		for (size_t at = 0; at < count; at++) {
-			struct epoch *epoch = find_or_begin(counter, iterators[at], now_ns);
-			if (epoch && !*epoch->location.file)
-				set_location(site, 0, &epoch->location);
-			is_found |= epoch != NULL;
-		}
+		size_t count =
+			py_search_frame(counter->process, &counter->search, &(struct py_activation){ site->frame, site->code },
+				strcmp(site->known->code.function, "<module>") == 0, &budget, found, PY_ITERATORS_MAX);
+		for (size_t at = 0; at < count; at++)
+			is_found |= note_found(counter, &found[at], site, now_ns);
 	}
 	return is_found;
 }
 
 bool py_counter_note(struct py_counter *counter, const struct py_sample *sample, int64_t now_ns)
 {
+	counter->first_ns = counter->first_ns ? counter->first_ns : now_ns;
 	forget_emitted(counter);
 	bool is_found = note_next(counter, sample, now_ns);
 	if (sample->count > 0 && now_ns >= counter->search_ns) {
 		int64_t before_ns = clock_thread_cpu_ns();
 		is_found |= note_locals(counter, sample, now_ns);
-		int64_t apart_ns = SEARCH_APART * (clock_thread_cpu_ns() - before_ns),
+		counter->searched_ns = now_ns;
+		counter->search_cost_ns = clock_thread_cpu_ns() - before_ns;
+		int64_t apart_ns = SEARCH_APART * counter->search_cost_ns,
 				min_ns = counter->count > 0 ? SEARCH_NS : SEARCH_SOON_NS;
 		counter->search_ns = now_ns + (apart_ns > min_ns ? apart_ns : min_ns);
 	}
 	return is_found;
+}
+
+void py_counter_search_soon(struct py_counter *counter)
+{
+	int64_t soon_ns = counter->searched_ns + SEARCH_APART_SOON * counter->search_cost_ns;
+	counter->search_ns = counter->search_ns < soon_ns ? counter->search_ns : soon_ns;
 }
 
 /* -- results -- */
@@ -274,6 +355,10 @@ bool py_counter_note(struct py_counter *counter, const struct py_sample *sample,
 static void emit(struct py_counter *counter, const struct epoch *epoch, bool is_over, size_t *count)
 {
 	counter->emitted[(*count)++] = (struct py_counted){
+		.advanced_ns = epoch->advanced_ns,
+		.before_ns = epoch->before_ns,
+		.found_ns = epoch->found_ns,
+		.base = epoch->base,
 		.serial = epoch->serial,
 		.iterator = epoch->number.iterator,
 		.sampler = epoch->sampler,
@@ -289,11 +374,10 @@ static void emit(struct py_counter *counter, const struct epoch *epoch, bool is_
 	};
 }
 
-enum status py_counter_poll(struct py_counter *counter, int64_t now_ns, const struct py_counted **out, size_t *count)
+static bool follow_all(struct py_counter *counter, int64_t now_ns)
 {
 	bool has_ended = false;
 	size_t at = 0;
-	*count = 0;
 	forget_emitted(counter);
 	while (at < counter->count) {
 		bool is_gone = false;
@@ -303,6 +387,23 @@ enum status py_counter_poll(struct py_counter *counter, int64_t now_ns, const st
 			drop(counter, at);
 		has_ended |= is_gone;
 	}
+	return has_ended;
+}
+
+size_t py_counter_live(struct py_counter *counter, int64_t now_ns, const struct py_counted **out)
+{
+	size_t count = 0;
+	follow_all(counter, now_ns);
+	for (size_t i = 0; i < counter->count; i++)
+		emit(counter, &counter->epochs[i], false, &count);
+	*out = counter->emitted;
+	return count;
+}
+
+enum status py_counter_poll(struct py_counter *counter, int64_t now_ns, const struct py_counted **out, size_t *count)
+{
+	bool has_ended = follow_all(counter, now_ns);
+	*count = 0;
 	for (size_t i = 0; i < counter->ended_count; i++)
 		emit(counter, &counter->ended[i], true, count);
 	for (size_t i = 0; i < counter->count; i++)

@@ -25,10 +25,13 @@ struct py_counted {
 	uint64_t base; /* of a pass that continues an epoch: batches of its earlier passes, included in yielded; else 0 */
 	/* the now_ns of the call that read it; older than the current call's if it kept changing */
 	int64_t read_ns;
+	/* the last two reads that found it further than before; 0 = there was none */
+	int64_t advanced_ns, before_ns;
+	int64_t found_ns;
 	bool is_over;    /* set once, with the last values */
 	uint64_t length; /* batches in the epoch, len(loader); 0 = unknown */
-	bool trains;     /* backward or the optimizer was seen to run in it */
-	bool evaluates;  /* another loop is known to train */
+	/* backward or the optimizer was seen to run in it; none was, or another loop is known to train; or soon known */
+	bool trains, evaluates, is_undecided;
 	/* what a loop around it counts: number of the epoch from 1 on, and of epochs; 0 = unknown. Passes with the same key
 	 * are in one epoch; 0: each pass is one */
 	uint64_t epoch, epochs, epoch_key;
@@ -48,6 +51,11 @@ enum status py_counter_open(const struct py_process *process, struct py_counter 
 void py_counter_close(struct py_counter *counter);
 /* Remembers each iterator on this stack, which was just sampled. Returns whether there was one. */
 bool py_counter_note(struct py_counter *counter, const struct py_sample *sample, int64_t now_ns);
+/* Reads the passes in progress; the result is valid until the next call. Those that have ended are left to the next
+ * poll. */
+size_t py_counter_live(struct py_counter *counter, int64_t now_ns, const struct py_counted **out);
+/* The next note searches the frames for further iterators, if that takes less than 1/20 of a CPU. */
+void py_counter_search_soon(struct py_counter *counter);
 /* Polls all remembered iterators; the result is valid until the next call. END: the process has ended, or may not be
  * read any more: returns the last values. */
 enum status py_counter_poll(struct py_counter *counter, int64_t now_ns, const struct py_counted **out, size_t *count);

@@ -68,6 +68,25 @@ static bool sampler_size(const struct py_process *process, uint64_t sampler, uin
 
 /* -- sizes that running samplers store -- */
 
+enum { RANGE_FIELDS = 16 };
+
+/* The size that iter(range(size)) started with. Up to 3.11 it holds index, start, step and length; since then start,
+ * step and length of the rest. */
+static bool range_size(const struct py_process *process, uint64_t range_iterator, uint64_t *size)
+{
+	uint64_t words[4];
+	bool is_counted = process->location.layout.minor <= 11;
+	if (!py_is(process, range_iterator, PY_RANGE_ITERATOR) ||
+		!remote_read(process->pid, range_iterator + RANGE_FIELDS, words, is_counted ? sizeof words : 3 * sizeof *words))
+		return false;
+	uint64_t start = is_counted ? words[1] : words[0], step = is_counted ? words[2] : words[1],
+			 length = is_counted ? words[3] : words[2];
+	if (step != 1 || (is_counted && start != 0) || start > INT64_MAX || length > INT64_MAX)
+		return false;
+	*size = is_counted ? length : start + length;
+	return true;
+}
+
 /* RandomSampler.__iter__ starts with n = len(self.data_source). */
 static bool random_left(const struct py_process *process, uint64_t generator, uint64_t sampler, uint64_t *out)
 {
@@ -83,7 +102,7 @@ static bool stored_size(const struct py_process *process, uint64_t iterator, uin
 	uint64_t unused;
 	bool replaces;
 	if (py_is_exactly(process, sampler, "torch.utils.data.sampler", "SequentialSampler"))
-		return py_range_read(process, iterator, out);
+		return range_size(process, iterator, out);
 	if (!py_is_exactly(process, sampler, "torch.utils.data.sampler", "RandomSampler") ||
 		get_int(process, sampler, "_num_samples", &unused))
 		return false;

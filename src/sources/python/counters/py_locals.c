@@ -8,20 +8,21 @@
 static const struct locals {
 	unsigned minor;
 	uint32_t first;                   /* PyFrameObject.f_localsplus; _PyInterpreterFrame.localsplus */
+	uint32_t globals;                 /* PyFrameObject.f_globals; _PyInterpreterFrame.f_globals */
 	uint32_t frame_count;             /* number of slots: ob_size of a frame object; in later versions from its code */
 	uint32_t code_locals, code_stack; /* co_nlocalsplus, co_stacksize */
 	uint32_t code_names;              /* co_varnames; co_localsplusnames */
 	uint32_t generator_frame;         /* gi_frame, a pointer; gi_iframe, the frame itself */
 	uint32_t generator_state;         /* gi_frame_state */
 } known[] = {
-	{ 8, 360, 16, PY_NOWHERE, PY_NOWHERE, 72, 16, PY_NOWHERE },
-	{ 9, 360, 16, PY_NOWHERE, PY_NOWHERE, 72, 16, PY_NOWHERE },
-	{ 10, 352, 16, PY_NOWHERE, PY_NOWHERE, 72, 16, PY_NOWHERE },
-	{ 11, 72, PY_NOWHERE, 76, 68, 96, 80, 75 },
-	{ 12, 72, PY_NOWHERE, 72, 64, 96, 72, 67 },
-	{ 13, 72, PY_NOWHERE, 72, 64, 96, 72, 67 },
-	{ 14, 80, PY_NOWHERE, 72, 64, 96, 72, 67 },
-	{ 15, 80, PY_NOWHERE, 72, 64, 96, 72, 67 },
+	{ 8, 360, 48, 16, PY_NOWHERE, PY_NOWHERE, 72, 16, PY_NOWHERE },
+	{ 9, 360, 48, 16, PY_NOWHERE, PY_NOWHERE, 72, 16, PY_NOWHERE },
+	{ 10, 352, 48, 16, PY_NOWHERE, PY_NOWHERE, 72, 16, PY_NOWHERE },
+	{ 11, 72, 8, PY_NOWHERE, 76, 68, 96, 80, 75 },
+	{ 12, 72, 24, PY_NOWHERE, 72, 64, 96, 72, 67 },
+	{ 13, 72, 24, PY_NOWHERE, 72, 64, 96, 72, 67 },
+	{ 14, 80, 24, PY_NOWHERE, 72, 64, 96, 72, 67 },
+	{ 15, 80, 24, PY_NOWHERE, 72, 64, 96, 72, 67 },
 };
 
 static const struct locals *locals_of(const struct py_layout *layout)
@@ -69,6 +70,22 @@ static bool read_words(
 		return false;
 	for (size_t i = 0; i < count; i++)
 		out[i] = py_layout_object(layout, out[i]);
+	return true;
+}
+
+bool py_frame_globals(const struct py_process *process, const struct py_activation *at, uint64_t *dict)
+{
+	const struct py_layout *layout = &process->location.layout;
+	const struct locals *locals = locals_of(layout);
+	uint64_t code, found;
+	const struct remote_piece pieces[] = {
+		{ at->frame + (locals ? locals->globals : 0), &found, sizeof found },
+		{ at->frame + layout->frame_code, &code, sizeof code },
+	};
+	if (!locals || !at->code || !remote_read_pieces(process->pid, pieces, sizeof pieces / sizeof *pieces) ||
+		py_layout_object(layout, code) != at->code)
+		return false;
+	*dict = found;
 	return true;
 }
 

@@ -15,6 +15,8 @@ struct py_activation {
 /* Reads local variables and the frame's value stack (with the iterators of its loops): addresses of objects, some 0,
  * some stale. Returns how many. */
 size_t py_locals_read(const struct py_process *process, const struct py_activation *at, uint64_t out[PY_LOCALS_MAX]);
+/* The dict of its global variables, which may be anything: check it. */
+bool py_frame_globals(const struct py_process *process, const struct py_activation *at, uint64_t *dict);
 /* Reads the first local: `self` in a method. */
 bool py_local_first(const struct py_process *process, const struct py_activation *at, uint64_t *value);
 bool py_local_get(const struct py_process *process, const struct py_activation *at, const char *name, uint64_t *value);

@@ -147,6 +147,14 @@ static bool has_same_marks(const struct py_mark a[PY_MARKS], const struct py_mar
 	return true;
 }
 
+bool py_number_is_same(const struct py_number *a, const struct py_number *b)
+{
+	bool is_marked = false;
+	for (size_t i = 0; i < PY_MARKS; i++)
+		is_marked |= a->marks[i].slot && b->marks[i].slot;
+	return a->iterator == b->iterator && is_marked && has_same_marks(a->marks, b->marks);
+}
+
 bool py_number_find(const struct py_process *process, struct py_number *number)
 {
 	for (unsigned i = 0; i < TRIES; i++) {

@@ -33,6 +33,8 @@ enum py_reading {
 
 /* Finds the slot of the count. False: it is not such an iterator, or is inconsistent now. */
 bool py_number_find(const struct py_process *process, struct py_number *number);
+/* Whether it is the same iterator, in the same pass. False: it is not, or they have no marks. */
+bool py_number_is_same(const struct py_number *a, const struct py_number *b);
 /* Reads the count, mostly with one system call. Never returns PY_READ_MOVED, because it follows an iterator whose
  * attributes move. */
 enum py_reading py_number_read(const struct py_process *process, struct py_number *number, uint64_t *value);

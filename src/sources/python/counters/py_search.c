@@ -4,10 +4,10 @@
 #include "src/sources/python/remote.h"
 
 /* en_sit of an enumerate; the tuple of iterators of a zip: Objects/enumobject.c and Python/bltinmodule.c of CPython. */
-enum { DEPTH_MAX = 4, ZIP_MAX = 8, ENUMERATED = 24, ZIPPED = 24, TYPE = 8 };
+enum { DEPTH_MAX = 4, ATTRIBUTES_MAX = 64, ZIP_MAX = 8, ENUMERATED = 24, ZIPPED = 24, TYPE = 8 };
 
 struct found {
-	uint64_t *out;
+	struct py_found *out;
 	size_t count, max;
 	unsigned *budget;
 };
@@ -23,20 +23,24 @@ bool py_is_loader_iterator(const struct py_process *process, uint64_t object)
 }
 
 /* The address may hold anything: a type must be one that was checked before, or pass the check now. */
-static bool is_of_iterators(const struct py_process *process, struct py_search *search, uint64_t object, uint64_t type)
+static enum py_kind kind_of(const struct py_process *process, struct py_search *search, uint64_t object, uint64_t type)
 {
 	for (size_t i = 0; i < search->count; i++)
 		if (search->types[i].type == type)
-			return search->types[i].is_iterator;
+			return search->types[i].kind;
 	if (search->count == PY_TYPES_RETAINED)
 		search->count = 0;
-	bool is_iterator = py_is_loader_iterator(process, object);
+	enum py_kind kind = py_is_loader_iterator(process, object) ? PY_KIND_ITERATOR
+		: py_is_derived(process, object, "DataLoader")         ? PY_KIND_LOADER
+															   : PY_KIND_OTHER;
 	search->types[search->count].type = type;
-	search->types[search->count++].is_iterator = is_iterator;
-	return is_iterator;
+	search->types[search->count++].kind = kind;
+	return kind;
 }
 
 static void search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
+	unsigned depth, struct found *found);
+static void search_kept(const struct py_process *process, struct py_search *search, uint64_t object, uint64_t type,
 	unsigned depth, struct found *found);
 
 static void search_object(
@@ -61,8 +65,30 @@ static void search_object(
 	} else if (type == types[PY_GENERATOR]) {
 		if (py_generator_frame(process, object, &frame))
 			search_frame(process, search, &frame, depth + 1, found);
-	} else if (is_of_iterators(process, search, object, type)) {
-		found->out[found->count++] = object;
+	} else {
+		search_kept(process, search, object, type, depth, found);
+	}
+}
+
+static void search_kept(const struct py_process *process, struct py_search *search, uint64_t object, uint64_t type,
+	unsigned depth, struct found *found)
+{
+	uint64_t inner, attributes[ATTRIBUTES_MAX];
+	size_t before = found->count;
+	switch (kind_of(process, search, object, type)) {
+	case PY_KIND_ITERATOR: found->out[found->count++] = (struct py_found){ .iterator = object }; break;
+	case PY_KIND_LOADER:
+		if (py_attribute_get(process, object, "_iterator", &inner))
+			search_object(process, search, inner, DEPTH_MAX, found);
+		for (size_t i = before; i < found->count; i++)
+			found->out[i].is_of_loader = true;
+		break;
+	case PY_KIND_OTHER:
+		if (depth > 0)
+			return;
+		size_t count = py_attributes_read(process, object, attributes, ATTRIBUTES_MAX);
+		for (size_t i = 0; i < count; i++)
+			search_object(process, search, attributes[i], 1, found);
 	}
 }
 
@@ -75,10 +101,26 @@ static void search_frame(const struct py_process *process, struct py_search *sea
 		search_object(process, search, words[i], depth, found);
 }
 
+/* Attributes of globals are not searched: who uses them has them in a local variable. */
+static void search_globals(
+	const struct py_process *process, struct py_search *search, const struct py_activation *at, struct found *found)
+{
+	struct py_entries entries;
+	struct py_attribute entry;
+	uint64_t dict, key, value;
+	if (!py_frame_globals(process, at, &dict) || !py_entries_read(process, dict, &entries))
+		return;
+	for (size_t i = 0; i < entries.count; i++)
+		if (py_entries_get(&entries, i, &key, &entry, &value))
+			search_object(process, search, value, 1, found);
+}
+
 size_t py_search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
-	unsigned *budget, uint64_t *out, size_t max)
+	bool is_module, unsigned *budget, struct py_found *out, size_t max)
 {
 	struct found found = { .out = out, .max = max, .budget = budget };
 	search_frame(process, search, at, 0, &found);
+	if (is_module)
+		search_globals(process, search, at, &found);
 	return found.count;
 }

@@ -11,14 +11,20 @@ struct py_search {
 	size_t count;
 	struct {
 		uint64_t type;
-		bool is_iterator;
+		enum py_kind { PY_KIND_OTHER, PY_KIND_ITERATOR, PY_KIND_LOADER } kind;
 	} types[PY_TYPES_RETAINED];
 };
 
+struct py_found {
+	uint64_t iterator;
+	bool is_of_loader; /* a DataLoader keeps it (persistent workers); no loop need use it now */
+};
+
 bool py_is_loader_iterator(const struct py_process *process, uint64_t object);
-/* Finds iterators that its variables and loops hold, directly or through enumerate(), zip() and generators (tqdm is
- * one); each as often as it is held. *budget: how many objects may still be read. Returns how many were found. */
+/* Finds iterators that its variables and loops hold, directly or through enumerate(), zip(), generators (tqdm is one),
+ * an attribute of a variable, or their DataLoader; each as often as it is held. `is_module`: its globals are variables
+ * too. *budget: how many objects may still be read. Returns how many were found. */
 size_t py_search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
-	unsigned *budget, uint64_t *out, size_t max);
+	bool is_module, unsigned *budget, struct py_found *out, size_t max);
 
 #endif

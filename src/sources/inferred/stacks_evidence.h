@@ -1,0 +1,47 @@
+/* stacks_evidence.h: whether a pass of a DataLoader trains or validates, by what the samples saw during the pass:
+ * backward or the optimizer runs in a pass that trains. If none runs in enough samples, while others passes had them,
+ * the pass validates. */
+#ifndef PMTOP_SOURCES_INFERRED_STACKS_EVIDENCE_H
+#define PMTOP_SOURCES_INFERRED_STACKS_EVIDENCE_H
+
+#include "src/sources/python/counters/py_counter.h"
+
+enum { STACKS_PASSES_MAX = PY_ITERATORS_MAX, STACKS_KNOWN_MAX = 16 };
+
+enum stacks_verdict { STACKS_UNKNOWN, STACKS_TRAINS, STACKS_VALIDATES };
+
+struct stacks_pass {
+	uint64_t serial;
+	int64_t since_ns;
+	uint64_t first, yielded; /* batches at the first sample, at the last one */
+	unsigned in_batch;       /* samples of this batch */
+	unsigned samples, training;
+	uint64_t shared_at; /* the batch of another pass during which this one advanced, and training was sampled */
+	unsigned shared;    /* how many such batches */
+	enum stacks_verdict verdict;
+};
+
+/* A loader in a loop, and what its passes do. */
+struct stacks_known {
+	uint64_t sampler;
+	char function[PY_FUNCTION_SIZE];
+	int line;
+	enum stacks_verdict verdict;
+};
+
+/* Zeroed at first. */
+struct stacks_evidence {
+	size_t pass_count, known_count, known_next;
+	struct stacks_pass passes[STACKS_PASSES_MAX];
+	struct stacks_known known[STACKS_KNOWN_MAX];
+	uint64_t samples, training; /* of passes that train */
+	int64_t wanted_until_ns;    /* until then samples close to each other tell soon what a pass does */
+};
+
+/* `live`: the passes in progress, read just after the sample. */
+void stacks_evidence_note(struct stacks_evidence *evidence, const struct py_sample *sample,
+	const struct py_counted *live, size_t count, int64_t now_ns);
+/* Sets trains, evaluates and is_undecided. */
+void stacks_evidence_judge(struct stacks_evidence *evidence, struct py_counted *counted, int64_t now_ns);
+
+#endif
