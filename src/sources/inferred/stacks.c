@@ -24,6 +24,7 @@
 #include "src/sources/inferred/stacks_loaders.h"
 #include "src/sources/inferred/stacks_missing.h"
 #include "src/sources/inferred/stacks_present.h"
+#include "src/sources/inferred/stacks_ranks.h"
 #include "src/sources/inferred/stacks_recent.h"
 #include "src/sources/inferred/stacks_stuck.h"
 #include "src/sources/inferred/stacks_tree.h"
@@ -83,6 +84,7 @@ struct stacks_state {
 	/* used by the collector's thread only */
 	int64_t opened_ns;
 	bool has_emitted_no_text;
+	struct stacks_ranks ranks;
 };
 
 /* -- processes -- */
@@ -177,7 +179,7 @@ static void account_sample(struct stacks_state *stacks, struct sampled *sampled,
 		sampled->group =
 			stacks_groups_find(&stacks->groups, is_workers ? sampled->process.parent : sampled->process.pid, is_workers,
 				py_sampler_version(sampled->sampler));
-	if (sampled->group == NO_GROUP)
+	if (sampled->group == NO_GROUP || sampled->process.is_elsewhere)
 		return;
 	struct stacks_group *group = &stacks->groups.list[sampled->group];
 	uint64_t represented_ns = stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks, false), now_ns);
@@ -201,6 +203,8 @@ static void poll_loaders(struct stacks_state *stacks, struct sampled *sampled, i
 	pthread_mutex_lock(&stacks->lock);
 	stacks_loaders_take(&sampled->loaders, &stacks->runs, polled, sampled->process.pid, sampled->process.start_ticks,
 		sampled->process.command, now_ns);
+	if (sampled->loaders.steps)
+		stacks_steps_place(sampled->loaders.steps, &sampled->process.job, sampled->process.is_elsewhere);
 	pthread_mutex_unlock(&stacks->lock);
 }
 
@@ -399,6 +403,7 @@ static void release(struct stacks_state *stacks)
 	for (size_t i = 0; i < stacks->sampled_count; i++)
 		forget(&stacks->sampled[i]);
 	stacks_present_release(&stacks->present);
+	stacks_ranks_release(&stacks->ranks);
 	remote_reader_free(stacks->reader);
 	stacks_runs_release(&stacks->runs);
 	stacks_tree_free(stacks->tree);
@@ -444,7 +449,8 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	*state = stacks;
 	if (!has_anything_to_sample(target))
 		return STATUS_OK;
-	stacks_present_take(&stacks->present, stacks->target);
+	stacks_ranks_refresh(&stacks->ranks, target, stacks->opened_ns);
+	stacks_present_take(&stacks->present, target, &stacks->ranks);
 	int error = stacks->tree && stacks->lines && stacks->reader && stacks->wake_fd >= 0
 		? hang_thread_start(&stacks->thread, sample_until_due, stacks)
 		: ENOMEM;
@@ -465,8 +471,10 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 				out, now_ns, "stacks", "stack sampling is off", "set stacks: looks_per_second in pmtop.yaml");
 		return STATUS_END;
 	}
+	stacks_ranks_refresh(&stacks->ranks, stacks->target, now_ns);
+	stacks_ranks_emit(&stacks->ranks, now_ns, out);
 	pthread_mutex_lock(&stacks->lock);
-	stacks_present_take(&stacks->present, stacks->target);
+	stacks_present_take(&stacks->present, stacks->target, &stacks->ranks);
 	bool has_changed = stacks->present.has_changed;
 	stacks_groups_emit(&stacks->groups, false, now_ns, out);
 	stacks_tree_emit(stacks->tree, now_ns, false, out);

@@ -22,7 +22,7 @@ void stacks_runs_release(struct stacks_runs *runs)
 void stacks_runs_emit(struct stacks_runs *runs, bool again, bool has_ended, int64_t now_ns, struct sample_set *out)
 {
 	for (unsigned i = 0; i < runs->count; i++) {
-		if (has_ended)
+		if (has_ended && !stacks_steps_is_elsewhere(runs->list[i]))
 			stacks_steps_end(runs->list[i], now_ns);
 		stacks_steps_emit(runs->list[i], again, now_ns, out);
 	}

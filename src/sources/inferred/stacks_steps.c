@@ -43,6 +43,14 @@ void stacks_steps_free(struct stacks_steps *steps)
 	free(steps);
 }
 
+void stacks_steps_place(struct stacks_steps *steps, const struct stacks_job *job, bool is_elsewhere)
+{
+	steps->job = *job;
+	steps->is_elsewhere = is_elsewhere;
+}
+
+bool stacks_steps_is_elsewhere(const struct stacks_steps *steps) { return steps->is_elsewhere; }
+
 void stacks_steps_describe(struct stacks_steps *steps, const struct stacks_what *what)
 {
 	const struct stacks_what *now = &steps->what;

@@ -50,6 +50,8 @@ struct stacks_steps {
 	pid_t pid;
 	char name[128], uuid[33];
 	struct stacks_what what;
+	struct stacks_job job;
+	bool is_elsewhere;
 	char line[12];
 	bool has_new_what;
 	bool is_emitted, is_ended, has_ended_emitted;
