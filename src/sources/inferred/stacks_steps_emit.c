@@ -181,7 +181,7 @@ static void emit_new(struct stacks_steps *steps, int64_t now_ns, struct sample_s
 	steps->is_emitted = true;
 	for (size_t i = 0; i < steps->event_count; i++)
 		emit_event(steps, &steps->events[i], out);
-	if (steps->event_count > 0) {
+	if (steps->event_count > 0 || (steps->is_ended && !steps->has_ended_emitted)) {
 		steps->emitted_state = steps->state;
 		emit_state(steps, &steps->emitted_state, now_ns, out);
 	}
