@@ -209,4 +209,5 @@ def main():
     row('  a step of the watched program, of one alone', slower, 1.02, '×', f'py-spy {statistics.median(spy_slower):.3g} ×' if spy else '')
 
 
-main()
+if __name__ == '__main__':
+    main()

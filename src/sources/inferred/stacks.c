@@ -19,6 +19,7 @@
 #include "src/base/clock.h"
 #include "src/base/files/hang_watch.h"
 #include "src/sources/choices.h"
+#include "src/sources/inferred/stacks_budget.h"
 #include "src/sources/inferred/stacks_groups.h"
 #include "src/sources/inferred/stacks_lines.h"
 #include "src/sources/inferred/stacks_loaders.h"
@@ -36,10 +37,9 @@
 
 enum { PROCESSES_MAX = STACKS_PROCESSES_MAX, NO_GROUP = STACKS_GROUPS_MAX, STACK_READER = 2 };
 
-/* Sampling becomes slower if it would cost more of a CPU than this. */
-#define BUDGET_RATIO 0.005
-#define BUDGET_VIEWED_RATIO 0.01
 #define AWAITING_NS (20 * NS_PER_MS)
+/* What is due so soon after something else is done with it: one wake-up less. */
+#define TOGETHER_NS (10 * NS_PER_MS)
 #define TRY_FIRST_NS (100 * NS_PER_MS)
 #define TRY_MAX_NS (30 * NS_PER_S)
 #define END_WAIT_NS (2 * NS_PER_S)
@@ -78,7 +78,7 @@ struct stacks_state {
 	struct py_sample sample;
 	const char *texts[PY_FRAMES_MAX];
 	struct stacks_polled polled;
-	double sample_cost_ns; /* CPU time; moving average */
+	struct stacks_budget budget;
 	struct stacks_search search;
 	uint64_t random;
 	/* used by the collector's thread only */
@@ -160,13 +160,16 @@ static double random_ratio(struct stacks_state *stacks)
 
 /* The time between two samples of one group. While DataLoaders or the lines of slow batches are sought, the rate is as
  * high as while the user views the stacks. */
-static double period_ns(const struct stacks_state *stacks, bool is_boosted)
+static double period_ns(const struct stacks_state *stacks, const struct stacks_group *group, bool is_boosted)
 {
 	const struct source_choices *choices = source_choices(stacks->target);
 	bool is_often = is_boosted || choices->wants_stacks || choices->seeks_lines;
 	double hz = is_often && choices->stacks_hz < STACKS_HZ_VIEWED ? STACKS_HZ_VIEWED : choices->stacks_hz;
-	double budget = is_often ? BUDGET_VIEWED_RATIO : BUDGET_RATIO;
-	double min = stacks->sample_cost_ns * (double)stacks->groups.count / budget;
+	size_t worker_groups = 0;
+	for (size_t i = 0; i < stacks->groups.count; i++)
+		worker_groups += stacks->groups.list[i].is_workers;
+	double min = stacks_budget_period_ns(
+		&stacks->budget, is_often, stacks->groups.count, worker_groups, group->is_workers);
 	return (double)NS_PER_S / hz > min ? (double)NS_PER_S / hz : min;
 }
 
@@ -182,7 +185,7 @@ static void account_sample(struct stacks_state *stacks, struct sampled *sampled,
 	if (sampled->group == NO_GROUP || sampled->process.is_elsewhere)
 		return;
 	struct stacks_group *group = &stacks->groups.list[sampled->group];
-	uint64_t represented_ns = stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks, false), now_ns);
+	uint64_t represented_ns = stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks, group, false), now_ns);
 	uint32_t node = stacks_tree_add(stacks->tree, group->id, &stacks->sample, stacks->texts, represented_ns);
 	if (!group->is_workers)
 		stacks_recent_add(&stacks->recent, node, now_ns);
@@ -206,6 +209,10 @@ static void poll_loaders(struct stacks_state *stacks, struct sampled *sampled, i
 	if (sampled->loaders.steps)
 		stacks_steps_place(sampled->loaders.steps, &sampled->process.job, sampled->process.is_elsewhere);
 	pthread_mutex_unlock(&stacks->lock);
+	const struct source_choices *choices = source_choices(stacks->target);
+	double factor = stacks_budget_poll_factor(&stacks->budget, choices->wants_stacks || choices->seeks_lines);
+	if (sampled->loaders.poll_ns != INT64_MAX)
+		sampled->loaders.poll_ns = now_ns + (int64_t)(factor * (double)(sampled->loaders.poll_ns - now_ns));
 }
 
 static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
@@ -230,8 +237,7 @@ static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 	} else if (status != STATUS_AGAIN) {
 		end_sampled(sampled);
 	}
-	double cost_ns = (double)(cost_so_far_ns(stacks) - before_ns);
-	stacks->sample_cost_ns += (cost_ns - stacks->sample_cost_ns) / 16;
+	stacks_budget_note_sample(&stacks->budget, cost_so_far_ns(stacks) - before_ns);
 }
 
 /* A process that just started has no Python yet. One whose search exceeded its budget is retried rarely. */
@@ -256,7 +262,9 @@ static void try_to_open(struct stacks_state *stacks, struct sampled *sampled, in
 	stacks_owner_note_user(&sampled->owner);
 	enum status status = py_sampler_open(sampled->process.pid, sampled->process.fd, &sampled->sampler, &why);
 	stacks_owner_note_user(&sampled->owner);
-	stacks_search_pay(&stacks->search, cost_so_far_ns(stacks) - before_ns);
+	int64_t cost_ns = cost_so_far_ns(stacks) - before_ns;
+	stacks_search_pay(&stacks->search, cost_ns);
+	stacks_budget_note_search(&stacks->budget, cost_ns);
 	note_search(sampled, status, now_ns);
 	if (sampled->process.pid != stacks->target->pid || remote_reader_stuck_ns(stacks->reader))
 		return;
@@ -331,7 +339,7 @@ static int64_t serve_process(struct stacks_state *stacks, struct sampled *sample
 	}
 	if (!sampled->sampler)
 		next_ns = earlier(next_ns, sampled->try_ns);
-	if (sampled->loaders.poll_ns <= now_ns && !remote_reader_stuck_ns(stacks->reader))
+	if (sampled->loaders.poll_ns <= now_ns + TOGETHER_NS && !remote_reader_stuck_ns(stacks->reader))
 		poll_loaders(stacks, sampled, now_ns);
 	next_ns = earlier(next_ns, sampled->loaders.poll_ns);
 	return stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns()) ? sampled->stuck.try_ns : next_ns;
@@ -344,14 +352,18 @@ static int64_t sample_group(struct stacks_state *stacks, size_t index, int64_t n
 	struct sampled *sampled = next_of(stacks, index, group->turn);
 	if (!sampled)
 		return INT64_MAX;
+	bool is_boosted = now_ns < sampled->loaders.boost_until_ns || stacks_loaders_is_stalled(&sampled->loaders, now_ns);
 	if (group->next_ns > now_ns + AWAITING_NS && stacks_loaders_awaits(&sampled->loaders, now_ns))
 		group->next_ns = now_ns;
+	if (is_boosted && !group->is_workers)
+		group->next_ns =
+			earlier(group->next_ns, now_ns + (int64_t)(period_ns(stacks, group, true) * (0.5 + random_ratio(stacks))));
 	if (group->next_ns <= now_ns) {
 		group->turn = (size_t)(sampled - stacks->sampled);
 		sample_process(stacks, sampled);
 		stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns());
 		bool is_awaiting = stacks_loaders_awaits(&sampled->loaders, now_ns);
-		double each_ns = is_awaiting ? AWAITING_NS : period_ns(stacks, now_ns < sampled->loaders.boost_until_ns);
+		double each_ns = is_awaiting ? AWAITING_NS : period_ns(stacks, group, is_boosted);
 		group->next_ns = now_ns + (int64_t)(each_ns * (0.5 + random_ratio(stacks)));
 	}
 	return group->next_ns;
@@ -361,6 +373,7 @@ static int64_t sample_group(struct stacks_state *stacks, size_t index, int64_t n
 static int64_t sample_all(struct stacks_state *stacks)
 {
 	int64_t now_ns = clock_monotonic_ns(), next_ns = INT64_MAX;
+	stacks_budget_measure(&stacks->budget, now_ns, cost_so_far_ns(stacks));
 	for (size_t i = 0; i < stacks->sampled_count && !atomic_load(&stacks->is_stopping); i++)
 		next_ns = earlier(next_ns, serve_process(stacks, &stacks->sampled[i], now_ns));
 	for (size_t i = 0; i < stacks->groups.count && !atomic_load(&stacks->is_stopping); i++)
@@ -381,6 +394,7 @@ static void sample_until_due(void *argument)
 	struct stacks_state *stacks = argument;
 	struct pollfd woken = { .fd = stacks->wake_fd, .events = POLLIN };
 	remote_reader_use(stacks->reader);
+	stacks_budget_init(&stacks->budget, clock_monotonic_ns(), cost_so_far_ns(stacks));
 	while (!atomic_load(&stacks->is_stopping)) {
 		pthread_mutex_lock(&stacks->lock);
 		if (stacks->present.has_changed)

@@ -184,6 +184,11 @@ bool stacks_loaders_awaits(const struct stacks_loaders *loaders, int64_t now_ns)
 		stacks_loops_reads_closely(loaders->loops, now_ns);
 }
 
+bool stacks_loaders_is_stalled(const struct stacks_loaders *loaders, int64_t now_ns)
+{
+	return loaders->poll_ns != INT64_MAX && loaders->steps && stacks_steps_is_stalled(loaders->steps, now_ns);
+}
+
 /* pmtop was started during a pass: which epoch it is in is known once the loop around it was read. */
 static bool awaits_epoch(const struct stacks_polled *polled)
 {

@@ -20,6 +20,7 @@ enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, FIRST_RUN = 255, R
 #define LATE_MAX_NS (1 * NS_PER_S)
 #define STALL_MIN_NS (4 * POLL_MAX_NS)
 #define STALL_RATIO 3
+#define STALL_MAX_NS (10 * NS_PER_S)
 
 struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start_ticks, const char *name)
 {
@@ -416,6 +417,14 @@ void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *coun
 }
 
 void stacks_steps_await_epoch(struct stacks_steps *steps, int64_t until_ns) { steps->epoch_until_ns = until_ns; }
+
+bool stacks_steps_is_stalled(const struct stacks_steps *steps, int64_t now_ns)
+{
+	int64_t newest_ns = 0;
+	for (size_t i = 0; i < steps->epoch_count; i++)
+		newest_ns = steps->epochs[i].yielded_ns > newest_ns ? steps->epochs[i].yielded_ns : newest_ns;
+	return newest_ns > 0 && is_stalled(steps, now_ns - newest_ns) && now_ns - newest_ns < STALL_MAX_NS;
+}
 
 int64_t stacks_steps_next_ns(const struct stacks_steps *steps, int64_t now_ns) { return now_ns + poll_ns(steps); }
 

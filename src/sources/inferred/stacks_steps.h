@@ -35,6 +35,8 @@ void stacks_steps_await_epoch(struct stacks_steps *steps, int64_t until_ns);
  * thread, under the lock, as are the next calls. */
 void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *counted, size_t count,
 	const char *const *texts, int64_t now_ns);
+/* Whether no new batch has come for far longer than a batch takes, but not for ever. */
+bool stacks_steps_is_stalled(const struct stacks_steps *steps, int64_t now_ns);
 /* The time of the next poll. */
 int64_t stacks_steps_next_ns(const struct stacks_steps *steps, int64_t now_ns);
 /* The process has ended, and all its epochs. No counts are taken after this. */
