@@ -168,8 +168,8 @@ static double period_ns(const struct stacks_state *stacks, const struct stacks_g
 	size_t worker_groups = 0;
 	for (size_t i = 0; i < stacks->groups.count; i++)
 		worker_groups += stacks->groups.list[i].is_workers;
-	double min = stacks_budget_period_ns(
-		&stacks->budget, is_often, stacks->groups.count, worker_groups, group->is_workers);
+	double min =
+		stacks_budget_period_ns(&stacks->budget, is_often, stacks->groups.count, worker_groups, group->is_workers);
 	return (double)NS_PER_S / hz > min ? (double)NS_PER_S / hz : min;
 }
 
@@ -185,7 +185,8 @@ static void account_sample(struct stacks_state *stacks, struct sampled *sampled,
 	if (sampled->group == NO_GROUP || sampled->process.is_elsewhere)
 		return;
 	struct stacks_group *group = &stacks->groups.list[sampled->group];
-	uint64_t represented_ns = stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks, group, false), now_ns);
+	uint64_t represented_ns =
+		stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks, group, false), now_ns);
 	uint32_t node = stacks_tree_add(stacks->tree, group->id, &stacks->sample, stacks->texts, represented_ns);
 	if (!group->is_workers)
 		stacks_recent_add(&stacks->recent, node, now_ns);

@@ -45,8 +45,7 @@ static double allowed(bool is_often) { return is_often ? OFTEN_RATIO : REST_RATI
 double stacks_budget_period_ns(
 	const struct stacks_budget *budget, bool is_often, size_t groups, size_t worker_groups, bool is_workers)
 {
-	double for_samples =
-		fmax(allowed(is_often) - budget->other_ratio, SAMPLES_MIN_RATIO * allowed(is_often));
+	double for_samples = fmax(allowed(is_often) - budget->other_ratio, SAMPLES_MIN_RATIO * allowed(is_often));
 	double weights = (double)(groups - worker_groups) + WORKERS_WEIGHT * (double)worker_groups;
 	return budget->sample_cost_ns * weights / for_samples / (is_workers ? WORKERS_WEIGHT : 1);
 }

@@ -54,9 +54,11 @@ static void add_part(char id[STACKS_JOB_ID_SIZE], const char *part)
 /* "localhost" differs between network namespaces, so the namespace is added: two containers may use the same. */
 static void add_address(const char *address, const char *port, const char *network, char id[STACKS_JOB_ID_SIZE])
 {
-	bool is_local = strcmp(address, "localhost") == 0 || strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
+	bool is_local =
+		strcmp(address, "localhost") == 0 || strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0;
 	char part[2 * ENVIRONMENT_VALUE_SIZE + 64];
-	snprintf(part, sizeof part, "%s%s%s:%s", address, is_local && *network ? " net " : "", is_local ? network : "", port);
+	snprintf(
+		part, sizeof part, "%s%s%s:%s", address, is_local && *network ? " net " : "", is_local ? network : "", port);
 	add_part(id, part);
 }
 
@@ -70,8 +72,8 @@ static void write_run_id(const struct variable *variables, const char *network, 
 		add_address(variables[ADDRESS].value, variables[PORT].value, network, id);
 	if (variables[SLURM_JOB].value[0] && is_several) {
 		char part[2 * ENVIRONMENT_VALUE_SIZE + 64];
-		snprintf(part, sizeof part, "slurm %s%s%s", variables[SLURM_JOB].value, variables[SLURM_STEP].value[0] ? "." : "",
-			variables[SLURM_STEP].value);
+		snprintf(part, sizeof part, "slurm %s%s%s", variables[SLURM_JOB].value,
+			variables[SLURM_STEP].value[0] ? "." : "", variables[SLURM_STEP].value);
 		add_part(id, part);
 	} else if (variables[OPEN_MPI_RANK].value[0] && variables[NAMESPACE].value[0]) {
 		add_part(id, variables[NAMESPACE].value);

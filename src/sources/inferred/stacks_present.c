@@ -32,8 +32,8 @@ static void drop_others(struct stacks_present *present)
 	present->count = retained;
 }
 
-static void retain(struct stacks_present *present, const struct target_member *member, const struct stacks_job *job,
-	bool is_elsewhere)
+static void retain(
+	struct stacks_present *present, const struct target_member *member, const struct stacks_job *job, bool is_elsewhere)
 {
 	size_t at = stacks_present_find(present, member->pid, member->start_ticks, member->generation);
 	if (at == present->count) {
@@ -55,8 +55,7 @@ static void retain(struct stacks_present *present, const struct target_member *m
 	present->list[at].is_retained = true;
 }
 
-void stacks_present_take(
-	struct stacks_present *present, const struct target *target, const struct stacks_ranks *ranks)
+void stacks_present_take(struct stacks_present *present, const struct target *target, const struct stacks_ranks *ranks)
 {
 	for (size_t i = 0; i < present->count; i++)
 		present->list[i].is_retained = false;

@@ -29,8 +29,7 @@ struct stacks_present {
 /* The index of a process; `count` if it is not in the list. */
 size_t stacks_present_find(const struct stacks_present *present, pid_t pid, uint64_t start_ticks, unsigned generation);
 /* The target's processes, and the other ranks of its job. */
-void stacks_present_take(
-	struct stacks_present *present, const struct target *target, const struct stacks_ranks *ranks);
+void stacks_present_take(struct stacks_present *present, const struct target *target, const struct stacks_ranks *ranks);
 void stacks_present_release(struct stacks_present *present);
 /* The start of a process in CLOCK_REALTIME. */
 int64_t stacks_began_ns(uint64_t start_ticks);

@@ -145,7 +145,8 @@ static void try_sibling(
 	struct stacks_ranks *ranks, const struct target *target, const struct stacks_job *own, pid_t parent, pid_t pid)
 {
 	struct stacks_other *other = &ranks->others[ranks->other_count];
-	*other = (struct stacks_other){ .member = { .pid = pid, .parent = parent, .directory_fd = open_process(target, pid) } };
+	*other =
+		(struct stacks_other){ .member = { .pid = pid, .parent = parent, .directory_fd = open_process(target, pid) } };
 	if (other->member.directory_fd < 0)
 		return;
 	if (has_owner(other->member.directory_fd, target->uid) && read_stat(&other->member) &&

@@ -144,7 +144,8 @@ static void write_advice(const struct model *model, char *out, size_t size)
 {
 	char advice[256];
 	code_write_advice(model, advice, sizeof advice);
-	snprintf(out, size, "pmtop looked for published batches and for loops that it can count, and found none; %s.", advice);
+	snprintf(
+		out, size, "pmtop looked for published batches and for loops that it can count, and found none; %s.", advice);
 }
 
 static void draw_process(struct scene *scene, struct canvas *canvas, struct rect rect)
