@@ -11,6 +11,7 @@
 #include "src/base/files/file.h"
 #include "src/base/text.h"
 #include "src/doctor/doctor.h"
+#include "src/model/code/code_advice.h"
 #include "src/model/machine/processes.h"
 #include "src/model/model.h"
 #include "src/model/run/refusals.h"
@@ -112,20 +113,22 @@ static void check_refused(struct doctor *doctor, const struct run *run)
 static void check_region(struct doctor *doctor, const struct model *model)
 {
 	const struct missing *missing = why_missing(model, "region");
+	char advice[256];
+	code_write_advice(model, advice, sizeof advice);
 	doctor_row(doctor, "batches", false);
 	if (model->run_count == 0) {
-		doctor_say(doctor, FINDING_MISSING,
-			missing && missing->remedy[0]
-				? missing->remedy
-				: "in Python: import pmtop.torch; pmtop.torch.instrument(); in C: include pmtop.h (man pmtop.h)",
-			"%s", missing ? missing->text : "no instrumentation");
+		bool is_refused = missing && missing->remedy[0] && !missing->is_mere_absence;
+		doctor_say(doctor, FINDING_MISSING, is_refused ? missing->remedy : advice, "%s",
+			missing ? missing->text : "no instrumentation");
 		return;
 	}
 	const struct run *run = &model->runs[0];
 	char more[48] = "";
 	if (run->is_counted) {
-		doctor_say(doctor, FINDING_OK, "for phases and causes: import pmtop.torch; pmtop.torch.instrument()",
-			"steps inferred from its %.60s: no instrumentation", run_inferred(run).what);
+		char remedy[320];
+		snprintf(remedy, sizeof remedy, "for phases and causes: %s", advice);
+		doctor_say(
+			doctor, FINDING_OK, remedy, "no instrumentation: steps inferred from `%.60s`", run_inferred(run).what);
 		return;
 	}
 	if (model->run_count > 1)
@@ -311,9 +314,7 @@ static void say_python(struct doctor *doctor, const struct model *model, const c
 	else if (model->run_count)
 		doctor_say(doctor, FINDING_OK, NULL, "%s", version);
 	else
-		doctor_say(doctor, FINDING_OFF,
-			"pip install pmtop, then import pmtop.torch; pmtop.torch.instrument() in the program",
-			"%s, without the package pmtop", version);
+		doctor_say(doctor, FINDING_OFF, "pip install pmtop", "%s, without the package pmtop", version);
 }
 
 /* Copies the value of a variable of an environment, as /proc/PID/environ has it. */

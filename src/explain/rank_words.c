@@ -60,6 +60,12 @@ const char *rank_words_slowest(const struct ranks *ranks, char out[RANK_WORDS_SI
 	*out = '\0';
 	if (!ranks->is_compared)
 		return out;
+	for (size_t i = 0; i < ranks->count && ranks->slowest < 0; i++)
+		if (ranks->list[i].is_compared && isnan(ranks->list[i].own_s)) {
+			snprintf(
+				out, RANK_WORDS_SIZE, "the ranks keep one pace; which one is slow is unknown without instrumentation");
+			return out;
+		}
 	if (ranks->slowest < 0) {
 		snprintf(out, RANK_WORDS_SIZE, "no rank is slower than the others");
 		return out;

@@ -1,16 +1,21 @@
 #!/usr/bin/env python3
 """What looking at Python stacks from outside costs: pmtop's CPU time beside py-spy's at the same pace, and what the watched program gets done meanwhile.
 
+Also what pmtop takes in all beside a PyTorch run of which it infers the steps.
+
 Prints rows for tests/bench/run (see there). A round watches the same program alone, by pmtop and by py-spy in turn; ratios are formed within it.
 The program runs in build/python-venv where that is, else in this Python; py-spy is taken from there, or from PATH.
 PMTOP_BENCH_SMOKE=1 only shows that it works.
 """
 import os
+import pty
 import shutil
+import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 BUILD = os.path.abspath(os.environ.get('PMTOP_BUILD', 'build'))
@@ -34,6 +39,27 @@ while True:
     done += 1
     struct.pack_into("q", shared, 0, done)
 '''
+
+
+# Not instrumented; its steps are inferred from the DataLoader. A step takes some 30 ms.
+TRAINING = '''
+import time
+import torch
+from torch.utils.data import DataLoader, Dataset
+torch.set_num_threads(1)
+class Digits(Dataset):
+    def __len__(self): return 100000
+    def __getitem__(self, i): return torch.full((32,), i / 100000.0), i % 4
+model = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 4))
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+for epoch in range(100):
+    for inputs, targets in DataLoader(Digits(), batch_size=16, num_workers=2):
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+        optimizer.step()
+        time.sleep(0.025)
+'''
+SETTLE_S, WATCH_S = (2.0, 2.0) if SMOKE else (12.0, 40.0)
 
 
 def say(*fields):
@@ -82,7 +108,72 @@ def watch(program, command):
     return used, rate
 
 
+def tree_of(pid):
+    """The process and all that descend from it."""
+    found = [pid]
+    for parent in found:
+        try:
+            for tid in os.listdir(f'/proc/{parent}/task'):
+                with open(f'/proc/{parent}/task/{tid}/children') as file:
+                    found += map(int, file.read().split())
+        except OSError:
+            pass
+    return found
+
+
+def start_on_terminal(command):
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.execvpe(command[0], command, dict(os.environ, TERM='xterm-256color', LINES='50', COLUMNS='160'))
+
+    def drain():
+        try:
+            while os.read(terminal, 65536):
+                pass
+        except OSError:
+            pass
+    threading.Thread(target=drain, daemon=True).start()
+    return pid, terminal
+
+
+def watch_training(program, view):
+    """% of a core that pmtop and its children take at 2 Hz once they have settled. `view`: its key; None: -b instead of the screen."""
+    command, terminal = [os.path.join(BUILD, 'pmtop'), '-d', '0.5', '-p', str(program.pid)], None
+    if view is None:
+        pid = subprocess.Popen([*command, '-b'], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).pid
+    else:
+        pid, terminal = start_on_terminal(command)
+    time.sleep(SETTLE_S / 2)
+    if view:
+        os.write(terminal, view)
+    time.sleep(SETTLE_S / 2)
+    begin, before = time.perf_counter(), sum(map(cpu_s, tree_of(pid)))
+    time.sleep(WATCH_S)
+    used = (sum(map(cpu_s, tree_of(pid))) - before) / (time.perf_counter() - begin)
+    os.kill(pid, signal.SIGTERM)
+    if terminal is not None:
+        os.close(terminal)
+    os.waitpid(pid, 0)
+    return used * 100
+
+
+def measure_training():
+    claim = 'a PyTorch run with two workers, not instrumented, at 2 Hz: CPU of pmtop'
+    if subprocess.run([PYTHON, '-c', 'import torch'], stderr=subprocess.DEVNULL).returncode:
+        say('absent', claim, 'no torch here')
+        return
+    program = subprocess.Popen([PYTHON, '-c', TRAINING])
+    try:
+        time.sleep(SETTLE_S / 2)
+        for name, view, limit in (('on the screen', b'', 0.4), ('-b', None, 0.4), ('in view 7', b'7', 1.0)):
+            row(f'{claim}, {name}', [watch_training(program, view)], limit, '%', 'of a core, with its children')
+    finally:
+        program.kill()
+        program.wait()
+
+
 def main():
+    measure_training()
     with tempfile.TemporaryDirectory() as folder:
         config, none = os.path.join(folder, 'on.yaml'), os.path.join(folder, 'off.yaml')
         for path, hz in ((config, HZ), (none, 0)):
@@ -118,4 +209,5 @@ def main():
     row('  a step of the watched program, of one alone', slower, 1.02, '×', f'py-spy {statistics.median(spy_slower):.3g} ×' if spy else '')
 
 
-main()
+if __name__ == '__main__':
+    main()

@@ -108,6 +108,29 @@ doctor what_a_killed_run_left 0 -- -s doctored.$trainer_pid
 has killed_run_is_reported                   '^run doctored \(ended\)'
 rm -f /dev/shm/pmtop.*."$trainer_pid".*
 
+# Inferred steps: the line is that of the framework on the stacks, not PyTorch's.
+mkdir -p "$scratch/site-packages/jax/_src"
+cat > "$scratch/site-packages/jax/_src/api.py" <<'END'
+import hashlib
+def update(rounds): return hashlib.pbkdf2_hmac('sha256', b'a', b'b', rounds)
+END
+cat > "$scratch/loop.py" <<'END'
+import sys
+sys.path.insert(0, sys.path[0] + '/site-packages/jax/_src')
+import api
+for i in range(1000000):
+    api.update(40000)
+END
+python3 "$scratch/loop.py" & loop_pid=$!
+sleep 0.5
+doctor without_steps 0 -- -p $loop_pid
+has without_steps_the_framework_is_named '→ with JAX, import pmtop\.jax and write train_step = pmtop\.jax\.step'
+doctor with_a_chosen_loop 0 -- --loop=loop.py:4 -p $loop_pid
+has inferred_steps_are_named         '^  ok +batches +no instrumentation: steps inferred from `for i in range\(1000000\)`'
+has inferred_steps_name_their_framework '→ for phases and causes: with JAX, import pmtop\.jax and write train_step = pmtop\.jax\.step'
+kill -KILL $loop_pid
+wait $loop_pid 2>/dev/null
+
 # A library whose own start never ends is left behind in a process of its own, and the other checks follow.
 cat > "$scratch/hangs.c" <<'END'
 #include <unistd.h>

@@ -82,12 +82,13 @@ static double waited_s(struct known_names *known, const struct batch *batch)
 	return sum_s;
 }
 
-static void measure_phases(const struct track *track, struct pace *pace)
+/* Of steps inferred from outside, "unattributed" is the whole step, which is no phase. */
+static void measure_phases(const struct run *run, const struct track *track, struct pace *pace)
 {
 	struct phase_row rows[PHASES_SEEN_MAX];
 	size_t count = track_phases(track, RUN_RECENT, rows, PHASES_SEEN_MAX, NULL);
 	for (size_t i = 0; i < count && pace->phase_count < RUN_PHASES_MAX; i++) {
-		if (rows[i].depth > 0)
+		if (rows[i].depth > 0 || (run->is_counted && rows[i].name == NAME_UNATTRIBUTED))
 			continue;
 		pace->phases[pace->phase_count].name = rows[i].name;
 		pace->phases[pace->phase_count++].median_s = rows[i].median_s;
@@ -112,7 +113,7 @@ static void measure_pace(const struct run *run, const struct track *track, struc
 	pace->alone_s = median_of(alone_s, count);
 	pace->alone_mad_s = mad_of(alone_s, count, pace->alone_s);
 	if (count >= RANK_STEPS_MIN)
-		measure_phases(track, pace);
+		measure_phases(run, track, pace);
 }
 
 static const struct pace *pace_of(const struct run *run, struct pace *own)
@@ -277,7 +278,9 @@ static void fill_own_times(const struct model *model, struct ranks *out)
 		const struct pace *pace = pace_of(&model->runs[rank->run], &room);
 		if (isnan(rank->step_s))
 			continue;
-		rank->own_s = out->is_synchronous ? pace->alone_s : pace->step_s;
+		/* Steps inferred from outside have no phases, so the wait for other ranks is unknown. */
+		bool has_waits = !model->runs[rank->run].is_counted || pace->phase_count > 0;
+		rank->own_s = !out->is_synchronous ? pace->step_s : has_waits ? pace->alone_s : (double)NAN;
 		/* The standard error of a median is 1.253 times that of a mean; 1.4826 MAD estimates a normal standard
 		 * deviation. */
 		rank->own_error_s =
@@ -345,10 +348,13 @@ static void find_phase_of_slowest(struct ranks *out, size_t slowest)
 static void find_slowest(struct ranks *out)
 {
 	size_t slowest = out->count;
-	for (size_t i = 0; i < out->count; i++)
+	bool are_own_known = true;
+	for (size_t i = 0; i < out->count; i++) {
+		are_own_known &= !out->list[i].is_compared || !isnan(out->list[i].own_s);
 		if (out->list[i].is_compared && (slowest == out->count || out->list[i].own_s > out->list[slowest].own_s))
 			slowest = i;
-	if (!out->is_compared)
+	}
+	if (!out->is_compared || !are_own_known)
 		return;
 	const struct rank *rank = &out->list[slowest];
 	out->others_own_s = median_of_others(out, slowest, own_of, NULL);

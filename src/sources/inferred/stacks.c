@@ -19,11 +19,13 @@
 #include "src/base/clock.h"
 #include "src/base/files/hang_watch.h"
 #include "src/sources/choices.h"
+#include "src/sources/inferred/stacks_budget.h"
 #include "src/sources/inferred/stacks_groups.h"
 #include "src/sources/inferred/stacks_lines.h"
 #include "src/sources/inferred/stacks_loaders.h"
 #include "src/sources/inferred/stacks_missing.h"
 #include "src/sources/inferred/stacks_present.h"
+#include "src/sources/inferred/stacks_ranks.h"
 #include "src/sources/inferred/stacks_recent.h"
 #include "src/sources/inferred/stacks_stuck.h"
 #include "src/sources/inferred/stacks_tree.h"
@@ -35,10 +37,9 @@
 
 enum { PROCESSES_MAX = STACKS_PROCESSES_MAX, NO_GROUP = STACKS_GROUPS_MAX, STACK_READER = 2 };
 
-/* Sampling becomes slower if it would cost more of a CPU than this. */
-#define BUDGET_RATIO 0.005
-#define BUDGET_VIEWED_RATIO 0.01
 #define AWAITING_NS (20 * NS_PER_MS)
+/* What is due so soon after something else is done with it: one wake-up less. */
+#define TOGETHER_NS (10 * NS_PER_MS)
 #define TRY_FIRST_NS (100 * NS_PER_MS)
 #define TRY_MAX_NS (30 * NS_PER_S)
 #define END_WAIT_NS (2 * NS_PER_S)
@@ -79,12 +80,13 @@ struct stacks_state {
 	struct py_sample sample;
 	const char *texts[PY_FRAMES_MAX];
 	struct stacks_polled polled;
-	double sample_cost_ns; /* CPU time; moving average */
+	struct stacks_budget budget;
 	struct stacks_search search;
 	uint64_t random;
 	/* used by the collector's thread only */
 	int64_t opened_ns;
 	bool has_emitted_no_text;
+	struct stacks_ranks ranks;
 };
 
 /* -- processes -- */
@@ -162,13 +164,16 @@ static double random_ratio(struct stacks_state *stacks)
 
 /* The time between two samples of one group. While DataLoaders or the lines of slow batches are sought, the rate is as
  * high as while the user views the stacks. */
-static double period_ns(const struct stacks_state *stacks, bool is_boosted)
+static double period_ns(const struct stacks_state *stacks, const struct stacks_group *group, bool is_boosted)
 {
 	const struct source_choices *choices = source_choices(stacks->target);
 	bool is_often = is_boosted || choices->wants_stacks || choices->seeks_lines;
 	double hz = is_often && choices->stacks_hz < STACKS_HZ_VIEWED ? STACKS_HZ_VIEWED : choices->stacks_hz;
-	double budget = is_often ? BUDGET_VIEWED_RATIO : BUDGET_RATIO;
-	double min = stacks->sample_cost_ns * (double)stacks->groups.count / budget;
+	size_t worker_groups = 0;
+	for (size_t i = 0; i < stacks->groups.count; i++)
+		worker_groups += stacks->groups.list[i].is_workers;
+	double min =
+		stacks_budget_period_ns(&stacks->budget, is_often, stacks->groups.count, worker_groups, group->is_workers);
 	return (double)NS_PER_S / hz > min ? (double)NS_PER_S / hz : min;
 }
 
@@ -181,10 +186,11 @@ static void account_sample(struct stacks_state *stacks, struct sampled *sampled,
 		sampled->group =
 			stacks_groups_find(&stacks->groups, is_workers ? sampled->process.parent : sampled->process.pid, is_workers,
 				py_sampler_version(sampled->sampler));
-	if (sampled->group == NO_GROUP)
+	if (sampled->group == NO_GROUP || sampled->process.is_elsewhere)
 		return;
 	struct stacks_group *group = &stacks->groups.list[sampled->group];
-	uint64_t represented_ns = stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks, false), now_ns);
+	uint64_t represented_ns =
+		stacks_group_count(group, stacks->sample.is_whole, period_ns(stacks, group, false), now_ns);
 	uint32_t node = stacks_tree_add(stacks->tree, group->id, &stacks->sample, stacks->texts, represented_ns);
 	if (!group->is_workers)
 		stacks_recent_add(&stacks->recent, node, now_ns);
@@ -205,7 +211,13 @@ static void poll_loaders(struct stacks_state *stacks, struct sampled *sampled, i
 	pthread_mutex_lock(&stacks->lock);
 	stacks_loaders_take(&sampled->loaders, &stacks->runs, polled, sampled->process.pid, sampled->process.start_ticks,
 		sampled->process.command, now_ns);
+	if (sampled->loaders.steps)
+		stacks_steps_place(sampled->loaders.steps, &sampled->process.job, sampled->process.is_elsewhere);
 	pthread_mutex_unlock(&stacks->lock);
+	const struct source_choices *choices = source_choices(stacks->target);
+	double factor = stacks_budget_poll_factor(&stacks->budget, choices->wants_stacks || choices->seeks_lines);
+	if (sampled->loaders.poll_ns != INT64_MAX)
+		sampled->loaders.poll_ns = now_ns + (int64_t)(factor * (double)(sampled->loaders.poll_ns - now_ns));
 }
 
 static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
@@ -230,8 +242,7 @@ static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 	} else if (status != STATUS_AGAIN) {
 		end_sampled(sampled);
 	}
-	double cost_ns = (double)(cost_so_far_ns(stacks) - before_ns);
-	stacks->sample_cost_ns += (cost_ns - stacks->sample_cost_ns) / 16;
+	stacks_budget_note_sample(&stacks->budget, cost_so_far_ns(stacks) - before_ns);
 }
 
 /* A process that just started has no Python yet. One whose search exceeded its budget is retried rarely. */
@@ -256,7 +267,9 @@ static void try_to_open(struct stacks_state *stacks, struct sampled *sampled, in
 	stacks_owner_note_user(&sampled->owner);
 	enum status status = py_sampler_open(sampled->process.pid, sampled->process.fd, &sampled->sampler, &why);
 	stacks_owner_note_user(&sampled->owner);
-	stacks_search_pay(&stacks->search, cost_so_far_ns(stacks) - before_ns);
+	int64_t cost_ns = cost_so_far_ns(stacks) - before_ns;
+	stacks_search_pay(&stacks->search, cost_ns);
+	stacks_budget_note_search(&stacks->budget, cost_ns);
 	note_search(sampled, status, now_ns);
 	if (sampled->process.pid != stacks->target->pid || remote_reader_stuck_ns(stacks->reader))
 		return;
@@ -331,7 +344,7 @@ static int64_t serve_process(struct stacks_state *stacks, struct sampled *sample
 	}
 	if (!sampled->sampler)
 		next_ns = earlier(next_ns, sampled->try_ns);
-	if (sampled->loaders.poll_ns <= now_ns && !remote_reader_stuck_ns(stacks->reader))
+	if (sampled->loaders.poll_ns <= now_ns + TOGETHER_NS && !remote_reader_stuck_ns(stacks->reader))
 		poll_loaders(stacks, sampled, now_ns);
 	next_ns = earlier(next_ns, sampled->loaders.poll_ns);
 	return stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns()) ? sampled->stuck.try_ns : next_ns;
@@ -344,14 +357,18 @@ static int64_t sample_group(struct stacks_state *stacks, size_t index, int64_t n
 	struct sampled *sampled = next_of(stacks, index, group->turn);
 	if (!sampled)
 		return INT64_MAX;
+	bool is_boosted = now_ns < sampled->loaders.boost_until_ns || stacks_loaders_is_stalled(&sampled->loaders, now_ns);
 	if (group->next_ns > now_ns + AWAITING_NS && stacks_loaders_awaits(&sampled->loaders, now_ns))
 		group->next_ns = now_ns;
+	if (is_boosted && !group->is_workers)
+		group->next_ns =
+			earlier(group->next_ns, now_ns + (int64_t)(period_ns(stacks, group, true) * (0.5 + random_ratio(stacks))));
 	if (group->next_ns <= now_ns) {
 		group->turn = (size_t)(sampled - stacks->sampled);
 		sample_process(stacks, sampled);
 		stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns());
 		bool is_awaiting = stacks_loaders_awaits(&sampled->loaders, now_ns);
-		double each_ns = is_awaiting ? AWAITING_NS : period_ns(stacks, now_ns < sampled->loaders.boost_until_ns);
+		double each_ns = is_awaiting ? AWAITING_NS : period_ns(stacks, group, is_boosted);
 		group->next_ns = now_ns + (int64_t)(each_ns * (0.5 + random_ratio(stacks)));
 	}
 	return group->next_ns;
@@ -361,6 +378,7 @@ static int64_t sample_group(struct stacks_state *stacks, size_t index, int64_t n
 static int64_t sample_all(struct stacks_state *stacks)
 {
 	int64_t now_ns = clock_monotonic_ns(), next_ns = INT64_MAX;
+	stacks_budget_measure(&stacks->budget, now_ns, cost_so_far_ns(stacks));
 	for (size_t i = 0; i < stacks->sampled_count && !atomic_load(&stacks->is_stopping); i++)
 		next_ns = earlier(next_ns, serve_process(stacks, &stacks->sampled[i], now_ns));
 	for (size_t i = 0; i < stacks->groups.count && !atomic_load(&stacks->is_stopping); i++)
@@ -381,6 +399,7 @@ static void sample_until_due(void *argument)
 	struct stacks_state *stacks = argument;
 	struct pollfd woken = { .fd = stacks->wake_fd, .events = POLLIN };
 	remote_reader_use(stacks->reader);
+	stacks_budget_init(&stacks->budget, clock_monotonic_ns(), cost_so_far_ns(stacks));
 	while (!atomic_load(&stacks->is_stopping)) {
 		pthread_mutex_lock(&stacks->lock);
 		if (stacks->present.has_changed)
@@ -403,6 +422,7 @@ static void release(struct stacks_state *stacks)
 	for (size_t i = 0; i < stacks->sampled_count; i++)
 		forget(&stacks->sampled[i]);
 	stacks_present_release(&stacks->present);
+	stacks_ranks_release(&stacks->ranks);
 	remote_reader_free(stacks->reader);
 	stacks_runs_release(&stacks->runs);
 	stacks_tree_free(stacks->tree);
@@ -448,7 +468,8 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	*state = stacks;
 	if (!has_anything_to_sample(target))
 		return STATUS_OK;
-	stacks_present_take(&stacks->present, stacks->target);
+	stacks_ranks_refresh(&stacks->ranks, target, stacks->opened_ns);
+	stacks_present_take(&stacks->present, target, &stacks->ranks);
 	int error = stacks->tree && stacks->lines && stacks->reader && stacks->wake_fd >= 0
 		? hang_thread_start(&stacks->thread, sample_until_due, stacks)
 		: ENOMEM;
@@ -469,8 +490,10 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 				out, now_ns, "stacks", "stack sampling is off", "set stacks: looks_per_second in pmtop.yaml");
 		return STATUS_END;
 	}
+	stacks_ranks_refresh(&stacks->ranks, stacks->target, now_ns);
+	stacks_ranks_emit(&stacks->ranks, now_ns, out);
 	pthread_mutex_lock(&stacks->lock);
-	stacks_present_take(&stacks->present, stacks->target);
+	stacks_present_take(&stacks->present, stacks->target, &stacks->ranks);
 	bool has_changed = stacks->present.has_changed;
 	stacks_groups_emit(&stacks->groups, false, now_ns, out);
 	stacks_tree_emit(stacks->tree, now_ns, false, out);

@@ -26,7 +26,7 @@ void stacks_runs_release(struct stacks_runs *runs)
 void stacks_runs_emit(struct stacks_runs *runs, bool again, bool has_ended, int64_t now_ns, struct sample_set *out)
 {
 	for (unsigned i = 0; i < runs->count; i++) {
-		if (has_ended)
+		if (has_ended && !stacks_steps_is_elsewhere(runs->list[i]))
 			stacks_steps_end(runs->list[i], now_ns);
 		stacks_steps_emit(runs->list[i], again, now_ns, out);
 	}
@@ -212,6 +212,11 @@ bool stacks_loaders_awaits(const struct stacks_loaders *loaders, int64_t now_ns)
 	return (loaders->poll_ns == INT64_MAX && now_ns < loaders->awaits_until_ns) ||
 		(loaders->poll_ns != INT64_MAX && (now_ns < loaders->evidence.wanted_until_ns || is_quiet(loaders, now_ns))) ||
 		stacks_loops_reads_closely(loaders->loops, now_ns);
+}
+
+bool stacks_loaders_is_stalled(const struct stacks_loaders *loaders, int64_t now_ns)
+{
+	return loaders->poll_ns != INT64_MAX && loaders->steps && stacks_steps_is_stalled(loaders->steps, now_ns);
 }
 
 /* pmtop was started during a pass: which epoch it is in is known once the loop around it was read. */

@@ -66,6 +66,8 @@ void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *run
 /* Whether a pass of the steps' loop has just ended: a sample soon finds the next one from its first steps on; or
  * samples close to each other are wanted for another reason. */
 bool stacks_loaders_awaits(const struct stacks_loaders *loaders, int64_t now_ns);
+/* Whether the step in progress takes far longer than the others: samples may find its cause, or a loop inside it. */
+bool stacks_loaders_is_stalled(const struct stacks_loaders *loaders, int64_t now_ns);
 /* Its process has ended or called exec. Call under the lock. */
 void stacks_loaders_end(struct stacks_loaders *loaders, int64_t now_ns);
 /* Its process is not sampled for now. */

@@ -32,25 +32,37 @@ static void drop_others(struct stacks_present *present)
 	present->count = retained;
 }
 
-void stacks_present_take(struct stacks_present *present, const struct target *target)
+static void retain(
+	struct stacks_present *present, const struct target_member *member, const struct stacks_job *job, bool is_elsewhere)
+{
+	size_t at = stacks_present_find(present, member->pid, member->start_ticks, member->generation);
+	if (at == present->count) {
+		int fd = at < STACKS_PROCESSES_MAX ? fcntl(member->directory_fd, F_DUPFD_CLOEXEC, 0) : -1;
+		if (fd < 0)
+			return;
+		struct stacks_process *new = &present->list[present->count++];
+		*new = (struct stacks_process){ .pid = member->pid,
+			.parent = member->parent,
+			.start_ticks = member->start_ticks,
+			.generation = member->generation,
+			.fd = fd,
+			.is_elsewhere = is_elsewhere };
+		snprintf(new->command, sizeof new->command, "%.63s", member->command);
+		if (job)
+			new->job = *job;
+		present->has_changed = true;
+	}
+	present->list[at].is_retained = true;
+}
+
+void stacks_present_take(struct stacks_present *present, const struct target *target, const struct stacks_ranks *ranks)
 {
 	for (size_t i = 0; i < present->count; i++)
 		present->list[i].is_retained = false;
-	for (size_t i = 0; i < target->member_count; i++) {
-		const struct target_member *member = &target->members[i];
-		size_t at = stacks_present_find(present, member->pid, member->start_ticks, member->generation);
-		if (at == present->count) {
-			int fd = at < STACKS_PROCESSES_MAX ? fcntl(member->directory_fd, F_DUPFD_CLOEXEC, 0) : -1;
-			if (fd < 0)
-				continue;
-			struct stacks_process *new = &present->list[present->count++];
-			*new = (struct stacks_process){ member->pid, member->parent, member->start_ticks, member->generation, fd,
-				true, "" };
-			snprintf(new->command, sizeof new->command, "%.63s", member->command);
-			present->has_changed = true;
-		}
-		present->list[at].is_retained = true;
-	}
+	for (size_t i = 0; i < target->member_count; i++)
+		retain(present, &target->members[i], stacks_ranks_job(ranks, &target->members[i]), false);
+	for (size_t i = 0; i < ranks->other_count; i++)
+		retain(present, &ranks->others[i].member, &ranks->others[i].job, true);
 	drop_others(present);
 }
 

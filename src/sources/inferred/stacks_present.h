@@ -3,6 +3,7 @@
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_PRESENT_H
 #define PMTOP_SOURCES_INFERRED_STACKS_PRESENT_H
 
+#include "src/sources/inferred/stacks_ranks.h"
 #include "src/sources/target/target.h"
 
 enum { STACKS_PROCESSES_MAX = 128 };
@@ -15,6 +16,8 @@ struct stacks_process {
 	int fd;
 	bool is_retained;
 	char command[64];
+	bool is_elsewhere; /* another rank, which is no process of the target */
+	struct stacks_job job;
 };
 
 struct stacks_present {
@@ -25,7 +28,8 @@ struct stacks_present {
 
 /* The index of a process; `count` if it is not in the list. */
 size_t stacks_present_find(const struct stacks_present *present, pid_t pid, uint64_t start_ticks, unsigned generation);
-void stacks_present_take(struct stacks_present *present, const struct target *target);
+/* The target's processes, and the other ranks of its job. */
+void stacks_present_take(struct stacks_present *present, const struct target *target, const struct stacks_ranks *ranks);
 void stacks_present_release(struct stacks_present *present);
 /* The start of a process in CLOCK_REALTIME. */
 int64_t stacks_began_ns(uint64_t start_ticks);

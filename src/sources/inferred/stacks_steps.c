@@ -21,6 +21,7 @@ enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, FIRST_RUN = 255, R
 #define SHORT_NS (NS_PER_S / 5) /* others as short may be missed */
 #define STALL_MIN_NS (4 * POLL_MAX_NS)
 #define STALL_RATIO 3
+#define STALL_MAX_NS (10 * NS_PER_S)
 
 struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start_ticks, const char *name)
 {
@@ -43,6 +44,14 @@ void stacks_steps_free(struct stacks_steps *steps)
 	free(steps ? steps->events : NULL);
 	free(steps);
 }
+
+void stacks_steps_place(struct stacks_steps *steps, const struct stacks_job *job, bool is_elsewhere)
+{
+	steps->job = *job;
+	steps->is_elsewhere = is_elsewhere;
+}
+
+bool stacks_steps_is_elsewhere(const struct stacks_steps *steps) { return steps->is_elsewhere; }
 
 void stacks_steps_describe(struct stacks_steps *steps, const struct stacks_what *what)
 {
@@ -514,6 +523,14 @@ void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *coun
 void stacks_steps_await_epoch(struct stacks_steps *steps, int64_t until_ns) { steps->epoch_until_ns = until_ns; }
 
 double stacks_steps_step_s(const struct stacks_steps *steps) { return steps->step_s; }
+
+bool stacks_steps_is_stalled(const struct stacks_steps *steps, int64_t now_ns)
+{
+	int64_t newest_ns = 0;
+	for (size_t i = 0; i < steps->epoch_count; i++)
+		newest_ns = steps->epochs[i].yielded_ns > newest_ns ? steps->epochs[i].yielded_ns : newest_ns;
+	return newest_ns > 0 && is_stalled(steps, now_ns - newest_ns) && now_ns - newest_ns < STALL_MAX_NS;
+}
 
 int64_t stacks_steps_next_ns(const struct stacks_steps *steps, int64_t now_ns) { return now_ns + poll_ns(steps); }
 

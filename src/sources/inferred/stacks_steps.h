@@ -9,6 +9,7 @@
 #define PMTOP_SOURCES_INFERRED_STACKS_STEPS_H
 
 #include "src/samples/sample_set.h"
+#include "src/sources/inferred/stacks_job.h"
 #include "src/sources/python/counters/py_counter.h"
 
 #define STEPS_ABI "counted" /* in RECORD_RUN_OPENED; no region has this value */
@@ -24,6 +25,9 @@ struct stacks_what {
 	int line;
 	bool is_certain;
 };
+/* The job that its process is a rank of, if any; is_elsewhere: the process does not end with the target. */
+void stacks_steps_place(struct stacks_steps *steps, const struct stacks_job *job, bool is_elsewhere);
+bool stacks_steps_is_elsewhere(const struct stacks_steps *steps);
 void stacks_steps_describe(struct stacks_steps *steps, const struct stacks_what *what);
 /* The number of the epoch in progress may become known until then: the first output waits. */
 void stacks_steps_await_epoch(struct stacks_steps *steps, int64_t until_ns);
@@ -36,6 +40,8 @@ void stacks_steps_take(struct stacks_steps *steps, const struct py_counted *coun
 	const char *const *texts, int64_t now_ns);
 /* The moving average of the step time; NAN = unknown. */
 double stacks_steps_step_s(const struct stacks_steps *steps);
+/* Whether no new batch has come for far longer than a batch takes, but not for ever. */
+bool stacks_steps_is_stalled(const struct stacks_steps *steps, int64_t now_ns);
 /* The time of the next poll. */
 int64_t stacks_steps_next_ns(const struct stacks_steps *steps, int64_t now_ns);
 /* The process has ended, and all its epochs. No counts are taken after this. */

@@ -17,19 +17,33 @@ static void emit_name(
 	record->name.text = text;
 }
 
+static void emit_meta(
+	const struct stacks_steps *steps, const char *key, const char *value, int64_t now_ns, struct sample_set *out)
+{
+	struct record *record = sample_set_add(out, RECORD_META, steps->run, now_ns);
+	if (!record)
+		return;
+	record->meta.key = key;
+	record->meta.value = sample_set_text(out, value, strlen(value));
+}
+
 static void emit_what(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
 {
 	const char *const meta[][2] = { { "counted_by", *steps->what.text ? steps->what.text : "torch DataLoader" },
 		{ "inferred.file", steps->what.file }, { "inferred.line", steps->line },
 		{ "inferred.certain", steps->what.is_certain ? "yes" : "no" },
 		{ "inferred.at_least", steps->is_at_least ? "yes" : "" } };
-	for (size_t i = 0; i < sizeof meta / sizeof *meta; i++) {
-		struct record *record = *meta[i][1] ? sample_set_add(out, RECORD_META, steps->run, now_ns) : NULL;
-		if (!record)
-			continue;
-		record->meta.key = meta[i][0];
-		record->meta.value = sample_set_text(out, meta[i][1], strlen(meta[i][1]));
-	}
+	for (size_t i = 0; i < sizeof meta / sizeof *meta; i++)
+		if (*meta[i][1])
+			emit_meta(steps, meta[i][0], meta[i][1], now_ns, out);
+}
+
+static void emit_job(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
+{
+	const char *key, *value;
+	for (size_t i = 0; i < STACKS_JOB_KEYS; i++)
+		if (stacks_job_meta(&steps->job, i, &key, &value))
+			emit_meta(steps, key, value, now_ns, out);
 }
 
 static void emit_opened(const struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
@@ -47,6 +61,7 @@ static void emit_opened(const struct stacks_steps *steps, int64_t now_ns, struct
 	emit_name(steps, MODE_TRAIN, "train", now_ns, out);
 	emit_name(steps, MODE_VALIDATION, "validation", now_ns, out);
 	emit_what(steps, now_ns, out);
+	emit_job(steps, now_ns, out);
 }
 
 /* Batches that were counted but not emitted as events. */
@@ -171,7 +186,7 @@ static void emit_new(struct stacks_steps *steps, int64_t now_ns, struct sample_s
 	steps->is_emitted = true;
 	for (size_t i = 0; i < steps->event_count; i++)
 		emit_event(steps, &steps->events[i], out);
-	if (steps->event_count > 0) {
+	if (steps->event_count > 0 || (steps->is_ended && !steps->has_ended_emitted)) {
 		steps->emitted_state = steps->state;
 		if (!steps->is_numbered)
 			steps->emitted_state.epoch_index = EPOCH_UNKNOWN;

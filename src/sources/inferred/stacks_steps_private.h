@@ -54,6 +54,8 @@ struct stacks_steps {
 	pid_t pid;
 	char name[128], uuid[33];
 	struct stacks_what what;
+	struct stacks_job job;
+	bool is_elsewhere;
 	char line[12];
 	bool has_new_what;
 	bool is_at_least; /* batches may have been missed */

@@ -8,7 +8,7 @@
 
 #include "src/samples/sample_set.h"
 
-enum { PLACEMENT_DEVICES_SIZE = 256, PLACEMENT_READ_MAX = 256 * 1024 };
+enum { PLACEMENT_DEVICES_SIZE = 256 };
 
 struct process_placement {
 	int32_t local_rank;                   /* −1 = not set */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/base/frameworks.h"
+#include "src/model/code/code_advice.h"
 #include "src/rules/alerts_list.h"
 #include "ui/core/layout.h"
 #include "ui/views/overview/panel_gpu.h"
@@ -130,36 +130,27 @@ static void draw_run(struct scene *scene, const struct run *run, struct canvas *
 
 /* -- without one -- */
 
-/* Why there is no region, or, with is_refused, why it could not be read; NULL if there is none. */
-static const struct missing *missing_region(const struct model *model, bool is_refused)
+/* Why the region could not be read; NULL if there is none. */
+static const struct missing *refused_region(const struct model *model)
 {
 	for (size_t i = 0; i < model->missing_count; i++)
-		if (model->missing[i].subject == MISSING_REGION && model->missing[i].is_mere_absence != is_refused)
+		if (model->missing[i].subject == MISSING_REGION && !model->missing[i].is_mere_absence)
 			return &model->missing[i];
 	return NULL;
 }
 
-/* What pmtop looked for, and what would bring steps, with the line for the framework: that of the Python files on the
- * stacks, else that of the mapped libraries. */
+/* What pmtop looked for, and what would bring steps. */
 static void write_advice(const struct model *model, char *out, size_t size)
 {
-	const struct missing *missing = missing_region(model, false);
-	static const char imported[] = "<module>"; /* its file may be imported, but not used */
-	const struct framework *framework = NULL;
 	char advice[256];
-	for (size_t i = 0; i < model->code.code_count; i++) {
-		const struct code_name *code = &model->code.codes[i];
-		if (code->function && !code->is_own && strcmp(code->function, imported) != 0)
-			framework = framework_first(framework, code->file);
-	}
-	framework_write_advice(framework, advice, sizeof advice);
-	snprintf(out, size, "pmtop looked for published batches and for loops that it can count, and found none; %s.",
-		!framework && missing && missing->remedy[0] ? missing->remedy : advice);
+	code_write_advice(model, advice, sizeof advice);
+	snprintf(
+		out, size, "pmtop looked for published batches and for loops that it can count, and found none; %s.", advice);
 }
 
 static void draw_process(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	const struct missing *refused = missing_region(scene->model, true);
+	const struct missing *refused = refused_region(scene->model);
 	char text[512];
 	write_advice(scene->model, text, sizeof text);
 	if (refused)

@@ -1,0 +1,33 @@
+#include "src/model/code/code_advice.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/frameworks.h"
+#include "src/model/model.h"
+
+/* The advice of the source that reads the mapped libraries; NULL = none. */
+static const char *advice_by_libraries(const struct model *model)
+{
+	for (size_t i = 0; i < model->missing_count; i++)
+		if (model->missing[i].subject == MISSING_REGION && model->missing[i].is_mere_absence &&
+			model->missing[i].remedy[0])
+			return model->missing[i].remedy;
+	return NULL;
+}
+
+void code_write_advice(const struct model *model, char *out, size_t size)
+{
+	static const char imported[] = "<module>"; /* its file may be imported, but not used */
+	const struct framework *framework = NULL;
+	const char *by_libraries = advice_by_libraries(model);
+	for (size_t i = 0; i < model->code.code_count; i++) {
+		const struct code_name *code = &model->code.codes[i];
+		if (code->function && !code->is_own && strcmp(code->function, imported) != 0)
+			framework = framework_first(framework, code->file);
+	}
+	if (!framework && by_libraries)
+		snprintf(out, size, "%s", by_libraries);
+	else
+		framework_write_advice(framework, out, size);
+}

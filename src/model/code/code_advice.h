@@ -1,0 +1,14 @@
+/* code_advice.h: what to write so that pmtop gets steps, phases and causes, by the framework that the run uses
+ * (config/frameworks.yaml). */
+#ifndef PMTOP_MODEL_CODE_CODE_ADVICE_H
+#define PMTOP_MODEL_CODE_CODE_ADVICE_H
+
+#include <stddef.h>
+
+struct model;
+
+/* The line for the framework of the Python files on the stacks, else for that of the mapped libraries: "with Keras,
+ * pass …". */
+void code_write_advice(const struct model *model, char *out, size_t size);
+
+#endif

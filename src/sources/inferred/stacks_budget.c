@@ -1,0 +1,56 @@
+#include "src/sources/inferred/stacks_budget.h"
+
+#include <math.h>
+
+#include "src/base/clock.h"
+
+/* All of pmtop stays within 0.4 % of a core at rest and 1 % otherwise (tests/bench/bench_stacks.py): the rest is for
+ * /proc, the model and the screen at two refreshes a second. */
+#define REST_RATIO 0.0012
+#define OFTEN_RATIO 0.006
+/* Polls come first, but samples retain this share of the budget. */
+#define SAMPLES_MIN_RATIO 0.4
+#define POLLS_RATIO 0.4
+#define POLL_FACTOR_MAX 2
+#define WORKERS_WEIGHT 0.25
+#define MEASURE_NS (1 * NS_PER_S)
+
+void stacks_budget_init(struct stacks_budget *budget, int64_t now_ns, int64_t cost_ns)
+{
+	*budget = (struct stacks_budget){ .measured_ns = now_ns, .measured_cost_ns = cost_ns };
+}
+
+void stacks_budget_note_sample(struct stacks_budget *budget, int64_t cost_ns)
+{
+	budget->sample_cost_ns += ((double)cost_ns - budget->sample_cost_ns) / 16;
+	budget->sampled_ns += cost_ns;
+}
+
+void stacks_budget_note_search(struct stacks_budget *budget, int64_t cost_ns) { budget->searched_ns += cost_ns; }
+
+void stacks_budget_measure(struct stacks_budget *budget, int64_t now_ns, int64_t cost_ns)
+{
+	int64_t passed_ns = now_ns - budget->measured_ns;
+	if (passed_ns < MEASURE_NS)
+		return;
+	int64_t other_ns = cost_ns - budget->measured_cost_ns - budget->sampled_ns - budget->searched_ns;
+	budget->other_ratio += (fmax((double)other_ns, 0) / (double)passed_ns - budget->other_ratio) / 4;
+	budget->measured_ns = now_ns;
+	budget->measured_cost_ns = cost_ns;
+	budget->sampled_ns = budget->searched_ns = 0;
+}
+
+static double allowed(bool is_often) { return is_often ? OFTEN_RATIO : REST_RATIO; }
+
+double stacks_budget_period_ns(
+	const struct stacks_budget *budget, bool is_often, size_t groups, size_t worker_groups, bool is_workers)
+{
+	double for_samples = fmax(allowed(is_often) - budget->other_ratio, SAMPLES_MIN_RATIO * allowed(is_often));
+	double weights = (double)(groups - worker_groups) + WORKERS_WEIGHT * (double)worker_groups;
+	return budget->sample_cost_ns * weights / for_samples / (is_workers ? WORKERS_WEIGHT : 1);
+}
+
+double stacks_budget_poll_factor(const struct stacks_budget *budget, bool is_often)
+{
+	return fmin(fmax(budget->other_ratio / (POLLS_RATIO * allowed(is_often)), 1), POLL_FACTOR_MAX);
+}

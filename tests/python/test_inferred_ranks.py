@@ -1,0 +1,180 @@
+"""Ranks of torchrun (gloo, DistributedDataParallel) without instrumentation: pmtop infers their steps and shows them as one run with ranks."""
+import json
+import os
+import pathlib
+import signal
+
+import pytest
+
+import watching
+
+pytest.importorskip("torch")
+
+# At the end each rank says what it did, and stays until it may go.
+SCRIPT = """
+import json, os, sys, time
+
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+from torch.utils.data import DataLoader, Dataset
+
+torch.set_num_threads(1)
+dist.init_process_group("gloo")
+folder, rank, is_synchronous = sys.argv[1], dist.get_rank(), sys.argv[2] == "ddp"
+
+
+class Digits(Dataset):
+    def __len__(self):
+        return 1600
+
+    def __getitem__(self, i):
+        time.sleep(0.006 if rank == 1 else 0.002)
+        return torch.full((32,), i / 1600), i % 4
+
+
+torch.manual_seed(1)
+model = torch.nn.Sequential(torch.nn.Linear(32, 64), torch.nn.ReLU(), torch.nn.Linear(64, 4))
+model = DistributedDataParallel(model) if is_synchronous else model
+optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+loader, batches, epochs = DataLoader(Digits(), batch_size=8), 0, 0
+while not os.path.exists(folder + "/start"):
+    time.sleep(0.02)
+while epochs < 3:
+    epochs += 1
+    for inputs, targets in loader:
+        optimizer.zero_grad()
+        torch.nn.functional.cross_entropy(model(inputs), targets).backward()
+        optimizer.step()
+        batches += 1
+with open("%s/truth.%d" % (folder, rank), "w") as file:
+    json.dump({"rank": rank, "pid": os.getpid(), "batches": batches, "epochs": epochs}, file)
+os.rename("%s/truth.%d" % (folder, rank), "%s/did.%d" % (folder, rank))
+while not os.path.exists(folder + "/go"):
+    time.sleep(0.02)
+dist.destroy_process_group()
+"""
+
+
+class Launched:
+    """Two ranks under one launcher, watched by a pmtop on the launcher."""
+
+    def __init__(self, folder, kind):
+        self.folder = folder
+        script = folder / "train.py"
+        script.write_text(SCRIPT)
+        self.script = watching.start(["-m", "torch.distributed.run", "--standalone", "--nproc_per_node=2", str(script), str(folder), kind],
+                                     env={"OMP_NUM_THREADS": 1, "PRIVATE_TOKEN": "wordnobodyprints"})
+        self.monitors = [watching.Monitor("-p", self.script.pid)]
+
+    def say(self, what):
+        (self.folder / what).touch()
+
+    def rank_pids(self):
+        """Of the two ranks, once they exist, in their order."""
+        def found():
+            pids = {}
+            for pid in watching.processes_of(self.script.pid):
+                try:
+                    variables = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+                except OSError:
+                    continue
+                pids.update({int(text[5:]): pid for text in variables if text.startswith(b"RANK=")})
+            return len(pids) == 2 and [pids[0], pids[1]]
+        return watching.wait_for(found, 60, "that both ranks exist")
+
+    def reported(self, monitor, condition, what, seconds=120):
+        """The first object since now of which `condition` is true."""
+        seen = len(monitor.objects())
+
+        def found():
+            assert not self.script.has_ended(), self.script.err()[-2000:]
+            return next((reported for reported in monitor.objects()[max(seen - 1, 0):] if condition(reported)), None)
+        return watching.wait_for(found, seconds, what)
+
+    def truth(self):
+        watching.wait_for(lambda: all((self.folder / f"did.{rank}").exists() for rank in (0, 1)), 60, "that both ranks end")
+        return [json.loads((self.folder / f"did.{rank}").read_text()) for rank in (0, 1)]
+
+    def close(self):
+        for monitor in self.monitors:
+            monitor.close()
+        self.script.close()
+
+
+@pytest.fixture
+def launch(tmp_path):
+    started = []
+
+    def start(kind):
+        started.append(Launched(pathlib.Path(tmp_path), kind))
+        return started[-1]
+    yield start
+    for launched in started:
+        launched.close()
+
+
+def have_steps(reported):
+    return len(reported.get("ranks", [])) == 2 and all(rank.get("step_s") and rank.get("rss_bytes") for rank in reported["ranks"])
+
+
+def header(pid):
+    """The header of the screen after ten seconds."""
+    return watching.pmtop("--once", "--ascii", "--size=160x40", "-n", 20, "-d", 0.5, "-p", pid, seconds=40).splitlines()[0]
+
+
+@pytest.mark.parametrize("kind", ["ddp", "apart"])
+def test_both_ranks_are_one_run_by_the_launchers_pid_and_by_each_ranks(launch, kind):
+    launched = launch(kind)
+    pids = launched.rank_pids()
+    launched.monitors += [watching.Monitor("-p", pid) for pid in pids]
+    for monitor in launched.monitors:
+        watching.wait_for(monitor.objects, 20, "a first object")
+    launched.say("start")
+    for monitor, pid, own in zip(launched.monitors, [launched.script.pid, *pids], [0, 0, 1]):
+        reported = launched.reported(monitor, have_steps, f"that both ranks are known to the pmtop on {pid}")
+        assert (reported["pid"], reported["rank"], reported["world_size"]) == (pid, own, 2)
+        assert [(rank["rank"], rank["pid"]) for rank in reported["ranks"]] == [(0, pids[0]), (1, pids[1])]
+        assert reported["inferred"]["what"] and reported["meta"]["RANK"] == str(own) and reported["meta"]["run_id"]
+        # The process of the other rank is in no figure of the tree.
+        if pid != launched.script.pid:
+            assert reported["memory"]["tree_rss_bytes"] < 1.5 * reported["ranks"][own]["rss_bytes"]
+            assert reported["ranks"][1 - own]["rss_bytes"] > 50e6
+        if kind == "ddp":
+            # They keep one pace; without phases, which of them waits for the other is unknown.
+            assert "slowest" not in reported and all(rank.get("own_s") is None for rank in reported["ranks"]), reported["ranks"]
+        else:
+            reported = launched.reported(monitor, lambda reported: "slowest" in reported, "that a slowest is named")
+            assert reported["slowest"]["rank"] == 1 and reported["slowest"].get("phase") is None, reported["slowest"]
+            assert 0.04 < reported["slowest"]["own_s"] < 0.2, reported["slowest"]
+    assert "rank 0/2" in header(launched.script.pid)
+    assert "rank 1/2" in header(pids[1])
+
+    truth = launched.truth()
+    assert [did["pid"] for did in truth] == pids
+    counts = [did["batches"] for did in truth]
+    for monitor in launched.monitors:
+        counted = lambda: [rank["batches"] for rank in monitor.objects()[-1]["ranks"]]
+        try:
+            watching.wait_for(lambda: counted() == counts, 20)
+        except AssertionError:
+            assert counted() == counts, [epoch["batches"] for epoch in monitor.objects()[-1]["epochs"]]
+        assert "wordnobodyprints" not in json.dumps(monitor.objects())
+    launched.say("go")
+    assert launched.script.finish() == 0
+    last = launched.monitors[0].finish()[-1]
+    assert [(rank["state"], rank["batches"]) for rank in last["ranks"]] == [("ended", count) for count in counts]
+
+
+def test_the_rank_that_is_stopped_is_named_by_the_other(launch):
+    launched = launch("ddp")
+    pids = launched.rank_pids()
+    monitor = watching.Monitor("-p", pids[0])
+    launched.monitors.append(monitor)
+    launched.say("start")
+    launched.reported(monitor, have_steps, "that both ranks are known")
+    os.kill(pids[1], signal.SIGSTOP)
+    reported = launched.reported(monitor, lambda reported: "still" in reported, "that the stopped rank is named")
+    assert (reported["still"]["rank"], reported["still"]["state"]) == (1, "stopped"), reported["still"]
+    os.kill(pids[1], signal.SIGCONT)
+    launched.reported(monitor, lambda reported: "still" not in reported and reported["ranks"][1]["state"] == "running", "that it goes on")
