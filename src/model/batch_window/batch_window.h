@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "src/model/code/code_samples.h"
+#include "src/model/code/code_threads.h"
 #include "src/samples/sample_set.h"
 
 enum { WINDOW_FIGURES_MAX = 64, WINDOW_EVENTS_MAX = 12, WINDOW_TEXT_SIZE = 64, WINDOW_GPU_SIZE = 24 };
@@ -70,7 +71,8 @@ struct batch_window {
 	size_t figure_count, event_count;
 	struct window_figure figures[WINDOW_FIGURES_MAX];
 	struct window_event events[WINDOW_EVENTS_MAX];
-	struct sampled_line line; /* of the publishing process */
+	struct sampled_line line; /* of the publishing process, as the next */
+	struct sampled_gil gil;
 };
 
 struct model;

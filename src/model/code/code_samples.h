@@ -6,6 +6,7 @@
 #define PMTOP_MODEL_CODE_CODE_SAMPLES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 /* The line whose samples exceed by the most what its share in all samples of the process lets expect. */
@@ -18,10 +19,25 @@ struct sampled_line {
 	bool is_sampled;         /* the process's stacks are sampled at all */
 };
 
+/* The innermost line of the user's own code in the newest sample of a main thread; without any, of its whole stack. */
+struct newest_line {
+	const char *file, *text, *function; /* text NULL: unknown. All live as long as the model */
+	uint32_t line;                      /* 0 = unknown */
+	int64_t time_ns;                    /* of the sample */
+};
+
 struct model;
 struct record;
 
+/* False: the main thread of the process was not sampled. */
+bool code_newest_line(const struct model *model, int32_t pid, struct newest_line *out);
+
 /* -- within src/model -- */
+
+/* How many of `count` evenly spaced samples from begin_ns to end_ns are in the window. */
+unsigned code_samples_within(int64_t begin_ns, int64_t end_ns, unsigned count, int64_t from_ns, int64_t to_ns);
+/* All samples of a group (by index) so far. */
+double model_code_samples_counted(const struct model *model, size_t group);
 
 /* Of the main thread of a process, from from_ns to to_ns. */
 void model_sampled_line(

@@ -1,4 +1,5 @@
-/* Samples the main threads of the target's Python processes to find where their code spends its time.
+/* Samples the main threads of the target's Python processes to find where their code spends its time, and less often
+ * their other threads.
  *
  * Reading another process's memory may block, and reading a source line may wait for a disk, so a separate thread
  * (the stack thread) does both. A child process of that thread reads the memory (remote_reader.h): if a read blocks,
@@ -23,9 +24,11 @@
 #include "src/sources/inferred/stacks_lines.h"
 #include "src/sources/inferred/stacks_loaders.h"
 #include "src/sources/inferred/stacks_missing.h"
+#include "src/sources/inferred/stacks_pace.h"
 #include "src/sources/inferred/stacks_present.h"
 #include "src/sources/inferred/stacks_recent.h"
 #include "src/sources/inferred/stacks_stuck.h"
+#include "src/sources/inferred/stacks_threads.h"
 #include "src/sources/inferred/stacks_tree.h"
 #include "src/sources/python/py_sampler.h"
 #include "src/sources/python/remote.h"
@@ -35,9 +38,6 @@
 
 enum { PROCESSES_MAX = STACKS_PROCESSES_MAX, NO_GROUP = STACKS_GROUPS_MAX, STACK_READER = 2 };
 
-/* Sampling becomes slower if it would cost more of a CPU than this. */
-#define BUDGET_RATIO 0.005
-#define BUDGET_VIEWED_RATIO 0.01
 #define AWAITING_NS (20 * NS_PER_MS)
 #define TRY_FIRST_NS (100 * NS_PER_MS)
 #define TRY_MAX_NS (30 * NS_PER_S)
@@ -52,6 +52,8 @@ struct sampled {
 	size_t group;                 /* index, or NO_GROUP: unknown yet */
 	struct stacks_loaders loaders;
 	struct stacks_stuck stuck;
+	struct stacks_threads *threads; /* NULL: none yet, or a DataLoader worker */
+	int64_t threads_ns;             /* when they are sampled next */
 };
 
 struct stacks_state {
@@ -65,6 +67,7 @@ struct stacks_state {
 	struct stacks_present present;
 	struct stacks_tree *tree;
 	struct stacks_recent recent;
+	struct stacks_waits waits;
 	struct stacks_groups groups;
 	struct stacks_runs runs;
 	struct stacks_missing missing;
@@ -77,9 +80,8 @@ struct stacks_state {
 	struct py_sample sample;
 	const char *texts[PY_FRAMES_MAX];
 	struct stacks_polled polled;
-	double sample_cost_ns; /* CPU time; moving average */
+	struct stacks_pace pace;
 	struct stacks_search search;
-	uint64_t random;
 	/* used by the collector's thread only */
 	int64_t opened_ns;
 	bool has_emitted_no_text;
@@ -88,8 +90,9 @@ struct stacks_state {
 /* -- processes -- */
 
 /* Under the lock. */
-static void forget(struct sampled *sampled)
+static void forget(struct stacks_state *stacks, struct sampled *sampled)
 {
+	stacks_threads_free(sampled->threads, &stacks->waits);
 	stacks_loaders_end(&sampled->loaders, clock_monotonic_ns());
 	if (sampled->sampler)
 		py_sampler_close(sampled->sampler);
@@ -107,7 +110,7 @@ static void update_sampled(struct stacks_state *stacks)
 			stacks->present.count)
 			stacks->sampled[retained++] = stacks->sampled[i];
 		else
-			forget(&stacks->sampled[i]);
+			forget(stacks, &stacks->sampled[i]);
 	}
 	stacks->sampled_count = retained;
 	for (size_t i = 0; i < stacks->present.count && stacks->sampled_count < PROCESSES_MAX; i++) {
@@ -123,23 +126,6 @@ static void update_sampled(struct stacks_state *stacks)
 	}
 }
 
-/* -- groups -- */
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), end_length = strlen(end);
-	return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
-static bool is_worker(const struct py_sample *sample)
-{
-	for (size_t i = 0; i < sample->count; i++)
-		if (strcmp(sample->sites[i].known->code.function, "_worker_loop") == 0 &&
-			ends_with(sample->sites[i].known->code.file, "/torch/utils/data/_utils/worker.py"))
-			return true;
-	return false;
-}
-
 /* -- sampling -- */
 
 /* The CPU time of sampling so far, including that of the child. */
@@ -148,31 +134,21 @@ static int64_t cost_so_far_ns(const struct stacks_state *stacks)
 	return clock_thread_cpu_ns() + remote_reader_cpu_ns(stacks->reader);
 }
 
-static double random_ratio(struct stacks_state *stacks)
-{
-	stacks->random ^= stacks->random << 13;
-	stacks->random ^= stacks->random >> 7;
-	stacks->random ^= stacks->random << 17;
-	return (double)(stacks->random >> 11) * 0x1p-53;
-}
-
-/* The time between two samples of one group. While DataLoaders or the lines of slow batches are sought, the rate is as
- * high as while the user views the stacks. */
 static double period_ns(const struct stacks_state *stacks, bool is_boosted)
 {
-	const struct source_choices *choices = source_choices(stacks->target);
-	bool is_often = is_boosted || choices->wants_stacks || choices->seeks_lines;
-	double hz = is_often && choices->stacks_hz < STACKS_HZ_VIEWED ? STACKS_HZ_VIEWED : choices->stacks_hz;
-	double budget = is_often ? BUDGET_VIEWED_RATIO : BUDGET_RATIO;
-	double min = stacks->sample_cost_ns * (double)stacks->groups.count / budget;
-	return (double)NS_PER_S / hz > min ? (double)NS_PER_S / hz : min;
+	return stacks_pace_period_ns(&stacks->pace, source_choices(stacks->target), stacks->groups.count, is_boosted);
+}
+
+static double threads_period_ns(const struct stacks_state *stacks)
+{
+	return stacks_pace_threads_ns(&stacks->pace, source_choices(stacks->target), stacks->groups.count);
 }
 
 /* Under the lock. */
 static void account_sample(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
 {
 	bool is_new = sampled->group == NO_GROUP && stacks->sample.is_whole && stacks->sample.count > 0;
-	bool is_workers = is_new && is_worker(&stacks->sample);
+	bool is_workers = is_new && stacks_groups_is_worker(&stacks->sample);
 	if (is_new)
 		sampled->group =
 			stacks_groups_find(&stacks->groups, is_workers ? sampled->process.parent : sampled->process.pid, is_workers,
@@ -204,12 +180,74 @@ static void poll_loaders(struct stacks_state *stacks, struct sampled *sampled, i
 	pthread_mutex_unlock(&stacks->lock);
 }
 
+/* -- other threads -- */
+
+static int64_t earlier(int64_t a_ns, int64_t b_ns) { return a_ns < b_ns ? a_ns : b_ns; }
+
+static bool has_threads(const struct stacks_state *stacks, const struct sampled *sampled)
+{
+	return sampled->sampler && sampled->group != NO_GROUP && !stacks->groups.list[sampled->group].is_workers;
+}
+
+static struct stacks_subject subject_of(struct stacks_state *stacks, struct sampled *sampled)
+{
+	return (struct stacks_subject){ .sampler = sampled->sampler,
+		.process_fd = sampled->process.fd,
+		.pid = sampled->process.pid,
+		.group = stacks->groups.list[sampled->group].id,
+		.owner = &sampled->owner,
+		.lines = stacks->lines,
+		.tree = stacks->tree,
+		.waits = &stacks->waits,
+		.lock = &stacks->lock };
+}
+
+/* Samples them when due. Returns when they are due next. */
+static int64_t sample_threads(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
+{
+	if (!has_threads(stacks, sampled))
+		return INT64_MAX;
+	/* The rate may have become higher. */
+	int64_t latest_ns = now_ns + (int64_t)(2 * threads_period_ns(stacks));
+	sampled->threads_ns = earlier(sampled->threads_ns, latest_ns);
+	if (sampled->threads_ns > now_ns)
+		return sampled->threads_ns;
+	if (!sampled->threads) {
+		struct stacks_threads *threads = stacks_threads_new();
+		pthread_mutex_lock(&stacks->lock);
+		sampled->threads = threads;
+		pthread_mutex_unlock(&stacks->lock);
+	}
+	if (!sampled->threads)
+		return INT64_MAX;
+	struct stacks_subject subject = subject_of(stacks, sampled);
+	int64_t before_ns = cost_so_far_ns(stacks);
+	stacks_owner_note_user(&sampled->owner);
+	stacks_threads_sample(sampled->threads, &subject, now_ns);
+	stacks_pace_note_threads(&stacks->pace, cost_so_far_ns(stacks) - before_ns);
+	sampled->threads_ns = now_ns + (int64_t)(threads_period_ns(stacks) * (0.5 + stacks_pace_random(&stacks->pace)));
+	return sampled->threads_ns;
+}
+
+/* Of the sample that was just taken. */
+static void note_wait(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
+{
+	if (!has_threads(stacks, sampled) || !sampled->threads)
+		return;
+	struct stacks_subject subject = subject_of(stacks, sampled);
+	if (stacks_threads_note_wait(sampled->threads, &subject, now_ns))
+		sampled->threads_ns = now_ns;
+}
+
+/* -- the main thread -- */
+
 static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 {
 	int64_t now_ns = clock_monotonic_ns(), before_ns = cost_so_far_ns(stacks);
 	stacks_owner_note_user(&sampled->owner);
 	enum status status = py_sampler_sample(sampled->sampler, now_ns, &stacks->sample);
 	if (status == STATUS_OK) {
+		note_wait(stacks, sampled, now_ns);
 		for (size_t i = 0; i < stacks->sample.count; i++) {
 			const struct py_site *site = &stacks->sample.sites[i];
 			stacks->texts[i] = stacks_tree_is_own(stacks->tree, site->known)
@@ -226,8 +264,7 @@ static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 	} else if (status != STATUS_AGAIN) {
 		end_sampled(sampled);
 	}
-	double cost_ns = (double)(cost_so_far_ns(stacks) - before_ns);
-	stacks->sample_cost_ns += (cost_ns - stacks->sample_cost_ns) / 16;
+	stacks_pace_note_sample(&stacks->pace, cost_so_far_ns(stacks) - before_ns);
 }
 
 /* A process that just started has no Python yet. One whose search exceeded its budget is retried rarely. */
@@ -306,8 +343,6 @@ static struct sampled *next_of(struct stacks_state *stacks, size_t group, size_t
 	return NULL;
 }
 
-static int64_t earlier(int64_t a_ns, int64_t b_ns) { return a_ns < b_ns ? a_ns : b_ns; }
-
 /* Opens the process, takes a first sample if it has no group yet, and polls its loaders, when these are due. Returns
  * the time of its next task. */
 static int64_t serve_process(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
@@ -330,6 +365,8 @@ static int64_t serve_process(struct stacks_state *stacks, struct sampled *sample
 	if (sampled->loaders.poll_ns <= now_ns && !remote_reader_stuck_ns(stacks->reader))
 		poll_loaders(stacks, sampled, now_ns);
 	next_ns = earlier(next_ns, sampled->loaders.poll_ns);
+	if (!remote_reader_stuck_ns(stacks->reader))
+		next_ns = earlier(next_ns, sample_threads(stacks, sampled, now_ns));
 	return stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns()) ? sampled->stuck.try_ns : next_ns;
 }
 
@@ -348,7 +385,7 @@ static int64_t sample_group(struct stacks_state *stacks, size_t index, int64_t n
 		stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns());
 		bool is_awaiting = stacks_loaders_awaits(&sampled->loaders, now_ns);
 		double each_ns = is_awaiting ? AWAITING_NS : period_ns(stacks, now_ns < sampled->loaders.boost_until_ns);
-		group->next_ns = now_ns + (int64_t)(each_ns * (0.5 + random_ratio(stacks)));
+		group->next_ns = now_ns + (int64_t)(each_ns * (0.5 + stacks_pace_random(&stacks->pace)));
 	}
 	return group->next_ns;
 }
@@ -397,7 +434,7 @@ static void sample_until_due(void *argument)
 static void release(struct stacks_state *stacks)
 {
 	for (size_t i = 0; i < stacks->sampled_count; i++)
-		forget(&stacks->sampled[i]);
+		forget(stacks, &stacks->sampled[i]);
 	stacks_present_release(&stacks->present);
 	remote_reader_free(stacks->reader);
 	stacks_runs_release(&stacks->runs);
@@ -440,7 +477,7 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	stacks->reader = remote_reader_new(STACKS_STUCK_LIMIT_NS);
 	stacks->opened_ns = clock_monotonic_ns();
 	stacks_search_init(&stacks->search, stacks->opened_ns);
-	stacks->random = (uint64_t)stacks->opened_ns | 1;
+	stacks->pace.random = (uint64_t)stacks->opened_ns | 1;
 	*state = stacks;
 	if (!has_anything_to_sample(target))
 		return STATUS_OK;
@@ -454,6 +491,15 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	release(stacks);
 	return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -n, -u, -v)", "a thread could not be started: %s",
 		strerror(error));
+}
+
+/* Under the lock. */
+static void emit_threads(struct stacks_state *stacks, bool again, int64_t now_ns, struct sample_set *out)
+{
+	for (size_t i = 0; i < stacks->sampled_count; i++)
+		if (stacks->sampled[i].threads)
+			stacks_threads_emit(
+				stacks->sampled[i].threads, stacks->groups.list[stacks->sampled[i].group].id, again, now_ns, out);
 }
 
 static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *out)
@@ -471,6 +517,8 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	stacks_groups_emit(&stacks->groups, false, now_ns, out);
 	stacks_tree_emit(stacks->tree, now_ns, false, out);
 	stacks_recent_emit(&stacks->recent, out);
+	emit_threads(stacks, false, now_ns, out);
+	stacks_waits_emit(&stacks->waits, out);
 	stacks_runs_emit(&stacks->runs, false, stacks->target->has_ended, now_ns, out);
 	stacks_lines_emit_missing(stacks->lines, &stacks->has_emitted_no_text, now_ns, out);
 	stacks_missing_emit(&stacks->missing, now_ns - stacks->opened_ns, stacks->groups.count > 0, now_ns, out);
@@ -490,6 +538,7 @@ static enum status stacks_emit_all(void *state, int64_t now_ns, struct sample_se
 	pthread_mutex_lock(&stacks->lock);
 	stacks_groups_emit(&stacks->groups, true, now_ns, out);
 	stacks_tree_emit(stacks->tree, now_ns, true, out);
+	emit_threads(stacks, true, now_ns, out);
 	stacks_runs_emit(&stacks->runs, true, false, now_ns, out);
 	pthread_mutex_unlock(&stacks->lock);
 	return STATUS_OK;
