@@ -212,13 +212,33 @@ static void count_holder(struct holder *holders, size_t *count, const struct wai
 	holders[at].count += samples;
 }
 
-static void name_holder(const struct code *code, const struct holder *holder, struct sampled_gil *out)
+static unsigned count_of_thread(const struct holder *holders, size_t count, const char *thread)
 {
-	const struct code_node *node = holder->node ? &code->nodes[holder->node - 1] : NULL;
-	out->thread = holder->thread;
-	out->file = node ? code->codes[node->code].file : NULL;
-	out->text = node ? node->text : NULL;
-	out->line = node ? node->line : 0;
+	unsigned sum = 0;
+	for (size_t i = 0; i < count; i++)
+		sum += holders[i].thread == thread ? holders[i].count : 0;
+	return sum;
+}
+
+/* The thread that held it most, and of its known lines the one with the most samples. */
+static void name_holder(const struct code *code, const struct holder *holders, size_t count, struct sampled_gil *out)
+{
+	const struct holder *most = NULL;
+	unsigned max = 0;
+	for (size_t i = 0; i < count; i++) {
+		unsigned sum = count_of_thread(holders, count, holders[i].thread);
+		out->thread = sum > max ? holders[i].thread : out->thread;
+		max = sum > max ? sum : max;
+	}
+	for (size_t i = 0; i < count; i++)
+		if (holders[i].thread == out->thread && holders[i].node && (!most || holders[i].count > most->count))
+			most = &holders[i];
+	if (!most)
+		return;
+	const struct code_node *node = &code->nodes[most->node - 1];
+	out->file = code->codes[node->code].file;
+	out->text = node->text;
+	out->line = node->line;
 }
 
 void model_sampled_gil(
@@ -227,7 +247,7 @@ void model_sampled_gil(
 	const struct code_threads *all = model->priv->code_threads;
 	int group = code_group_of(&model->code, pid);
 	struct holder holders[HOLDERS_MAX];
-	size_t count = 0, most = 0;
+	size_t count = 0;
 	*out = (struct sampled_gil){ .samples = samples };
 	for (size_t i = 0; all && group >= 0 && i < all->wait_count; i++) {
 		const struct wait *wait = &all->waits[i];
@@ -240,8 +260,5 @@ void model_sampled_gil(
 	}
 	double whole = group >= 0 ? model_code_samples_counted(model, (size_t)group) : 0;
 	out->expected = all && whole > 0 ? samples * all->wait_samples[group] / whole : 0;
-	for (size_t i = 1; i < count; i++)
-		most = holders[i].count > holders[most].count ? i : most;
-	if (count > 0)
-		name_holder(&model->code, &holders[most], out);
+	name_holder(&model->code, holders, count, out);
 }

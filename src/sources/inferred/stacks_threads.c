@@ -10,7 +10,7 @@
 /* The weight of earlier samples falls by this with each new one, so that the line is that of now. */
 #define LINE_DECAY 0.98
 
-enum { LINES_MAX = 8, WAITS_APART_MAX_NS = 1000000000 };
+enum { TRIES = 3, LINES_MAX = 8, WAITS_APART_MAX_NS = 1000000000 };
 
 struct thread {
 	uint32_t id;
@@ -248,7 +248,11 @@ bool stacks_threads_note_wait(struct stacks_threads *threads, const struct stack
 		!py_gil_is_awaited(subject->process_fd, subject->pid, addresses.gil))
 		return false;
 	struct seen seen = { .is_busy = true };
-	if (py_sampler_sample_other(subject->sampler, holder, now_ns, &threads->sample) == STATUS_OK)
+	enum status status = STATUS_AGAIN;
+	/* The innermost frames of a thread that runs are often missed. */
+	for (unsigned i = 0; i < TRIES && (i == 0 || !threads->sample.is_whole); i++)
+		status = py_sampler_sample_other(subject->sampler, holder, now_ns, &threads->sample);
+	if (status == STATUS_OK)
 		choose_site(subject, &threads->sample, &seen);
 	const struct thread *thread = find_thread(threads, holder);
 	pthread_mutex_lock(subject->lock);
