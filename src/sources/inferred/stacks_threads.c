@@ -20,6 +20,7 @@ struct thread {
 	bool is_named; /* by the program */
 	bool is_found, is_gone, has_changed, is_emitted;
 	uint64_t samples, busy, waits;
+	uint64_t run_ns; /* its CPU time at the last sample; 0 = unknown */
 	uint32_t last_node;
 	struct {
 		uint32_t node;
@@ -30,6 +31,7 @@ struct thread {
 struct stacks_threads {
 	size_t count;
 	struct thread list[STACKS_THREADS_MAX];
+	uint64_t holder; /* of the GIL, now; 0 = none, or unknown */
 	struct py_sample sample;
 };
 
@@ -180,6 +182,16 @@ static void account(struct thread *thread, const struct stacks_subject *subject,
 		count_line(thread, node);
 }
 
+/* A thread that slept and has not run since still sleeps in the same line. */
+static bool still_sleeps(
+	const struct stacks_threads *threads, const struct stacks_subject *subject, struct thread *thread)
+{
+	uint64_t run_ns, before_ns = thread->run_ns;
+	thread->run_ns = py_thread_run_ns(subject->process_fd, thread->known.tid, &run_ns) ? run_ns : 0;
+	return before_ns && thread->run_ns == before_ns && thread->known.state == 'S' && thread->last_node &&
+		threads->holder != thread->address;
+}
+
 static void sample_thread(struct stacks_threads *threads, const struct stacks_subject *subject, struct thread *thread,
 	const struct py_addresses *addresses, int64_t now_ns)
 {
@@ -187,10 +199,15 @@ static void sample_thread(struct stacks_threads *threads, const struct stacks_su
 	struct py_thread now = thread->known;
 	char name[PY_THREAD_NAME_SIZE];
 	bool is_named = false;
-	uint64_t holder = py_gil_holder(process, addresses->gil);
+	if (still_sleeps(threads, subject, thread)) {
+		pthread_mutex_lock(subject->lock);
+		account(thread, subject, &(struct seen){ .is_busy = false });
+		pthread_mutex_unlock(subject->lock);
+		return;
+	}
 	py_thread_refresh(subject->process_fd, &now);
-	struct seen seen = { .is_busy = now.state == 'R' || holder == thread->address };
-	seen.is_waiting = !seen.is_busy && holder && py_gil_is_awaited(subject->process_fd, now.tid, addresses->gil);
+	struct seen seen = { .is_busy = now.state == 'R' || threads->holder == thread->address };
+	seen.is_waiting = !seen.is_busy && py_gil_is_awaited(subject->process_fd, now.tid, addresses->gil);
 	if (py_sampler_sample_other(subject->sampler, thread->address, now_ns, &threads->sample) == STATUS_OK) {
 		choose_site(subject, &threads->sample, &seen);
 		is_named = !thread->is_named && py_thread_name(process, &threads->sample, name);
@@ -212,6 +229,7 @@ void stacks_threads_sample(struct stacks_threads *threads, const struct stacks_s
 	if (!addresses.interpreter)
 		return;
 	update_list(threads, subject, &addresses);
+	threads->holder = threads->count > 0 ? py_gil_holder(py_sampler_process(subject->sampler), addresses.gil) : 0;
 	for (size_t i = 0; i < threads->count; i++)
 		if (!threads->list[i].is_gone)
 			sample_thread(threads, subject, &threads->list[i], &addresses, now_ns);
@@ -243,9 +261,10 @@ bool stacks_threads_note_wait(struct stacks_threads *threads, const struct stack
 {
 	const struct py_process *process = py_sampler_process(subject->sampler);
 	struct py_addresses addresses = py_sampler_addresses(subject->sampler);
+	if (!threads || threads->count == 0 || !py_gil_is_awaited(subject->process_fd, subject->pid, addresses.gil))
+		return false;
 	uint64_t holder = py_gil_holder(process, addresses.gil);
-	if (!threads || !holder || holder == addresses.main ||
-		!py_gil_is_awaited(subject->process_fd, subject->pid, addresses.gil))
+	if (!holder || holder == addresses.main)
 		return false;
 	struct seen seen = { .is_busy = true };
 	enum status status = STATUS_AGAIN;

@@ -120,15 +120,41 @@ static bool is_listed(const struct py_thread_at *list, size_t count, uint64_t ad
 	return false;
 }
 
-size_t py_threads_list(const struct py_process *process, uint64_t interpreter, struct py_thread_at *out, size_t max)
+/* Its number and the thread after it, in one call if the number is stored. */
+static bool read_thread(const struct py_process *process, struct py_thread_at *at, uint64_t *next)
 {
 	const struct py_layout *layout = &process->location.layout;
+	uint64_t number;
+	if (layout->thread_native == PY_NOWHERE) {
+		at->number = stored_number(process->pid, layout, at->address);
+		return remote_word(process->pid, at->address + layout->thread_next, next);
+	}
+	const struct remote_piece pieces[] = { { at->address + layout->thread_native, &number, sizeof number },
+		{ at->address + layout->thread_next, next, sizeof *next } };
+	bool is_read = remote_read_pieces(process->pid, pieces, 2);
+	at->number = is_read && number <= INT32_MAX ? (pid_t)number : 0;
+	return is_read;
+}
+
+size_t py_threads_list(const struct py_process *process, uint64_t interpreter, struct py_thread_at *out, size_t max)
+{
 	uint64_t address = 0;
 	size_t count = 0;
-	bool is_read = remote_word(process->pid, interpreter + layout->interpreter_threads, &address);
+	bool is_read = remote_word(process->pid, interpreter + process->location.layout.interpreter_threads, &address);
 	while (is_read && address && count < max && !is_listed(out, count, address)) {
-		out[count++] = (struct py_thread_at){ address, stored_number(process->pid, layout, address) };
-		is_read = remote_word(process->pid, address + layout->thread_next, &address);
+		out[count] = (struct py_thread_at){ address, 0 };
+		is_read = read_thread(process, &out[count++], &address);
 	}
 	return count;
+}
+
+bool py_thread_run_ns(int process_fd, pid_t tid, uint64_t *run_ns)
+{
+	char path[64], text[STAT_SIZE], *end;
+	size_t length;
+	snprintf(path, sizeof path, "task/%d/schedstat", (int)tid);
+	if (!tid || file_read(process_fd, path, text, sizeof text, &length) != STATUS_OK)
+		return false;
+	*run_ns = strtoull(text, &end, 10);
+	return end != text;
 }

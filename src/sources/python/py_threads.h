@@ -9,6 +9,8 @@ void py_thread_identify(
 	pid_t pid, int process_fd, const struct py_layout *layout, uint64_t address, struct py_thread *out);
 /* Reads its state and name again; its tid is known. */
 void py_thread_refresh(int process_fd, struct py_thread *thread);
+/* The CPU time of a thread of the system. False: unknown. */
+bool py_thread_run_ns(int process_fd, pid_t tid, uint64_t *run_ns);
 /* Finds the addresses of the process's main interpreter and its main thread. False: it has none (it may be starting or
  * ending). */
 bool py_find_main(const struct py_process *process, uint64_t *interpreter, uint64_t *thread);
