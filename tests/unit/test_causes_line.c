@@ -133,7 +133,7 @@ START_TEST(a_wait_for_the_gil_of_an_unknown_thread_says_so)
 }
 END_TEST
 
-START_TEST(a_phase_is_told_with_the_gil)
+START_TEST(a_phase_is_shown_with_the_gil)
 {
 	add_phase(batch.phases, &batch.phase_count, FORWARD, 0, 0.4);
 	add_phase(baseline.phases, &baseline.phase_count, FORWARD, 0, 0.1);
@@ -171,7 +171,7 @@ int main(void)
 	tcase_add_test(tests, a_long_line_is_cut_between_characters);
 	tcase_add_test(tests, a_wait_for_the_gil_names_its_holder);
 	tcase_add_test(tests, a_wait_for_the_gil_of_an_unknown_thread_says_so);
-	tcase_add_test(tests, a_phase_is_told_with_the_gil);
+	tcase_add_test(tests, a_phase_is_shown_with_the_gil);
 	tcase_add_test(tests, few_or_usual_waits_for_the_gil_are_no_cause);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
