@@ -1,5 +1,6 @@
 #include "src/model/code/code_threads.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,8 +112,9 @@ void model_take_code_thread(struct model *model, const struct record *record, bo
 	if (!all || !model->code.groups[group].is_used)
 		return;
 	struct thread *thread = &all->threads[at];
-	struct code_thread_samples now = { (double)record->code_thread.samples, (double)record->code_thread.busy,
-		(double)record->code_thread.waits };
+	double samples = (double)record->code_thread.samples;
+	struct code_thread_samples now = { samples, fmin((double)record->code_thread.busy, samples),
+		fmin((double)record->code_thread.waits, samples) };
 	bool is_same = thread->is_used && thread->known.group == group && thread->known.tid == record->code_thread.tid &&
 		now.all >= thread->known.total.all;
 	if (!is_same)
