@@ -8,6 +8,7 @@
 #include "src/model/batch_window/batch_window_notes.h"
 #include "src/model/code/code.h"
 #include "src/model/code/code_samples.h"
+#include "src/model/code/code_threads.h"
 #include "src/model/energy/energy.h"
 #include "src/model/gpus/gpus.h"
 #include "src/model/machine/perf.h"
@@ -78,6 +79,7 @@ void model_free(struct model *model)
 	model_free_perf(model);
 	model_free_code(model);
 	model_free_code_samples(model);
+	model_free_code_threads(model);
 	model_free_energy(model);
 	model_free_batch_windows(model);
 	free(model->priv->pasts);
@@ -237,6 +239,8 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 	case RECORD_CODE: model_take_code(model, record); break;
 	case RECORD_CODE_NODE: model_take_code_node(model, record); break;
 	case RECORD_CODE_TIME: model_take_code_time(model, record, set->is_snapshot); break;
+	case RECORD_CODE_THREAD: model_take_code_thread(model, record, set->is_snapshot); break;
+	case RECORD_CODE_GIL_WAITS: model_take_code_gil_waits(model, record); break;
 	case RECORD_CODE_SAMPLES: model_take_code_samples(model, record); break;
 	case RECORD_WORKER:
 		model_note_worker(model, record);

@@ -43,6 +43,7 @@ struct model_private {
 	struct perf_past *perf;
 	struct code_past *code;
 	struct code_samples *code_samples; /* NULL: none yet */
+	struct code_threads *code_threads; /* NULL: none yet */
 	struct energy_past *energy;
 };
 

@@ -128,6 +128,11 @@ const struct layout record_layouts[RECORD_KIND_COUNT] = {
 	[RECORD_CODE_TIME] = RECORD(OF(U32, code_time.id), OF(U64, code_time.total_ns)),
 	[RECORD_CODE_SAMPLES] =
 		RECORD(OF(U32, code_samples.node), OF(U32, code_samples.count), OF(TIME, code_samples.begin_ns)),
+	[RECORD_CODE_THREAD] = RECORD(OF(U32, code_thread.id), OF(U32, code_thread.group), OF(I32, code_thread.tid),
+		OF(U32, code_thread.state), OF(U32, code_thread.node), OF(TEXT, code_thread.name), OF(U64, code_thread.samples),
+		OF(U64, code_thread.busy), OF(U64, code_thread.waits), OF(FLAG, code_thread.is_gone)),
+	[RECORD_CODE_GIL_WAITS] = RECORD(OF(U32, code_gil_waits.group), OF(U32, code_gil_waits.thread),
+		OF(U32, code_gil_waits.node), OF(U32, code_gil_waits.count), OF(TIME, code_gil_waits.begin_ns)),
 	[RECORD_PERF_COUNT] = RECORD(OF(I32, perf_count.pid), OF(U32, perf_count.event), OF(DOUBLE, perf_count.value),
 		OF(DOUBLE, perf_count.counted_ratio)),
 };

@@ -221,6 +221,9 @@ enum { PERF_EVENTS_MAX = 32 };
 	X(CODE_TIME)    /* code_time: totals since pmtop attached */ \
 	X(CODE_SAMPLES) /* code_samples: consecutive samples of a process with the same innermost node; time_ns: of the \
 					   last */ \
+	X(CODE_THREAD)  /* code_thread: a thread of a process beside its main thread; totals since pmtop attached */ \
+	X(CODE_GIL_WAITS) /* code_gil_waits: consecutive samples of a process whose main thread waits for the GIL, with \
+						 the same holder; time_ns: of the last */ \
 	/* events, in order within their lane; `sequence` is their number in it */ \
 	X(EPOCH_BEGIN)  /* epoch */ \
 	X(EPOCH_END)    /* epoch */ \
@@ -406,6 +409,23 @@ struct record {
 			uint32_t node, count;
 			int64_t begin_ns;
 		} code_samples;
+		/* tid 0, state 0, name NULL, node 0 = unknown. samples: in which the thread was found; of these those in which
+		 * it ran, and those in which it waited for the GIL. node: the line where it ran most (or, if it never did,
+		 * where it was last), without time of its own. is_gone: it has ended, and another may have its id */
+		struct {
+			uint32_t id, group; /* id: from 1 */
+			int32_t tid;        /* as pmtop sees it */
+			uint32_t state;     /* of /proc/PID/task/TID/stat */
+			uint32_t node;
+			const char *name;
+			uint64_t samples, busy, waits;
+			bool is_gone;
+		} code_thread;
+		/* thread: the holder, node: its line; 0 = unknown */
+		struct {
+			uint32_t group, thread, node, count;
+			int64_t begin_ns;
+		} code_gil_waits;
 		/* value: scaled for multiplexing; counted_ratio: share of the time in which it was counted, 0 … 1 */
 		struct {
 			int32_t pid;

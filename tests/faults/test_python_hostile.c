@@ -1,6 +1,6 @@
 /* A process chooses what it maps, and pmtop searches its mappings for a Python: a library with an endless chain of
  * symbols, mapped as often as the kernel allows, must cost no more than one search's budget. Root's pmtop searches
- * processes of other users, too. */
+ * processes of other users, too. Its list of threads may be endless. */
 #include <check.h>
 #include <elf.h>
 #include <fcntl.h>
@@ -14,7 +14,8 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/sources/python/py_stack.h"
+#include "src/sources/python/py_gil.h"
+#include "src/sources/python/py_threads.h"
 #include "tests/support/children.h"
 #include "tests/support/suite.h"
 #include "tests/support/waiting.h"
@@ -177,6 +178,74 @@ START_TEST(a_monitor_stays_cheap)
 }
 END_TEST
 
+/* Thread states as a process may fake them: {next, number of the thread} */
+enum { FAKE_THREADS = 100000, FAKE_NEXT = 0, FAKE_NUMBER = 8, LIST_MAX = 64 };
+
+struct fake_thread {
+	uint64_t next, number;
+};
+
+static struct py_process fake_process(void)
+{
+	struct py_process process = { .pid = getpid(), .process_fd = -1 };
+	process.location.layout = (struct py_layout){ .interpreter_threads = 0,
+		.thread_next = FAKE_NEXT,
+		.thread_native = FAKE_NUMBER,
+		.runtime_gil = PY_NOWHERE,
+		.interpreter_gil = 0 };
+	return process;
+}
+
+static size_t list_fake(const uint64_t *first, struct py_thread_at out[LIST_MAX])
+{
+	struct py_process process = fake_process();
+	return py_threads_list(&process, (uintptr_t)first, out, LIST_MAX);
+}
+
+START_TEST(a_list_of_threads_that_leads_back_ends_there)
+{
+	struct py_thread_at out[LIST_MAX];
+	struct fake_thread threads[3];
+	uint64_t first = (uintptr_t)&threads[0];
+	for (size_t i = 0; i < 3; i++)
+		threads[i] = (struct fake_thread){ (uintptr_t)&threads[i < 2 ? i + 1 : 1], 100 + i };
+	ck_assert_uint_eq(list_fake(&first, out), 3);
+	ck_assert_int_eq(out[2].number, 102);
+	threads[0].next = first;
+	ck_assert_uint_eq(list_fake(&first, out), 1);
+	first = 0;
+	ck_assert_uint_eq(list_fake(&first, out), 0);
+}
+END_TEST
+
+START_TEST(an_endless_list_of_threads_is_cut)
+{
+	struct py_thread_at out[LIST_MAX];
+	struct fake_thread *threads = calloc(FAKE_THREADS, sizeof *threads);
+	ck_assert_ptr_nonnull(threads);
+	uint64_t first = (uintptr_t)threads;
+	for (size_t i = 0; i < FAKE_THREADS; i++)
+		threads[i] = (struct fake_thread){ (uintptr_t)&threads[(i + 1) % FAKE_THREADS], UINT64_MAX };
+	ck_assert_uint_eq(list_fake(&first, out), LIST_MAX);
+	ck_assert_int_eq(out[0].number, 0); /* no such number */
+	free(threads);
+}
+END_TEST
+
+START_TEST(a_list_of_threads_that_leads_nowhere_ends)
+{
+	struct py_thread_at out[LIST_MAX];
+	struct fake_thread thread = { 8, 100 };
+	uint64_t first = (uintptr_t)&thread, gil = 8;
+	struct py_process process = fake_process();
+	ck_assert_uint_le(list_fake(&first, out), 2);
+	ck_assert_uint_eq(py_gil_find(&process, (uintptr_t)&gil), 16);
+	ck_assert_uint_eq(py_gil_holder(&process, 16), 0);
+	ck_assert_uint_eq(py_gil_find(&process, 8), 0);
+	ck_assert(!py_gil_is_awaited(-1, getpid(), 16));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("hostile Python");
@@ -186,5 +255,10 @@ int main(void)
 	tcase_set_timeout(tests, 120);
 	tcase_add_loop_test(tests, a_search_ends_with_its_budget, 0, 2);
 	tcase_add_test(tests, a_monitor_stays_cheap);
+	TCase *threads = tcase_create("threads");
+	suite_add_tcase(suite, threads);
+	tcase_add_test(threads, a_list_of_threads_that_leads_back_ends_there);
+	tcase_add_test(threads, an_endless_list_of_threads_is_cut);
+	tcase_add_test(threads, a_list_of_threads_that_leads_nowhere_ends);
 	return suite_run(suite);
 }

@@ -142,6 +142,58 @@ START_TEST(minus_shows_the_whole_time_and_plus_the_last_minute)
 }
 END_TEST
 
+static void emit_threads(struct stage *stage, double at_s, uint64_t samples, unsigned busy_percent)
+{
+	struct sample_set set = SAMPLE_SET_INIT;
+	set.time_ns = stage->begin_ns + (int64_t)(at_s * (double)NS_PER_S);
+	set.source = "stacks";
+	for (uint32_t i = 0; i < 3; i++) {
+		struct record *record = sample_set_add(&set, RECORD_CODE_THREAD, 0, set.time_ns);
+		record->code_thread.id = i + 1;
+		record->code_thread.group = MAIN;
+		record->code_thread.tid = (int32_t)(TRAINER + i + 1);
+		record->code_thread.node = i == 0 ? 19 : 0;
+		record->code_thread.name = i == 0 ? "prefetch-0" : i == 1 ? "pt_autograd_0" : "tqdm";
+		record->code_thread.samples = samples;
+		record->code_thread.busy = i == 2 ? 0 : samples * busy_percent / 100 / (i + 1);
+		record->code_thread.waits = i == 0 ? samples / 10 : 0;
+	}
+	model_apply(stage->model, &set);
+	sample_set_release(&set);
+}
+
+/* One sleeps, and is only counted. */
+START_TEST(threads_that_ran_are_below)
+{
+	struct stage stage;
+	play(&stage, 90, 120, 40);
+	emit_threads(&stage, 89, 20, 60);
+	emit_threads(&stage, 90, 40, 60);
+	stage_type(&stage, "7");
+	ck_assert(stage_shows(&stage, "Other threads"));
+	ck_assert(stage_shows(&stage, "1 more asleep"));
+	ck_assert(stage_shows(&stage, " 60 %  10 % prefetch-0       photos.py:23 "));
+	ck_assert(stage_shows(&stage, " 30 %   0 % pt_autograd_0    no Python code"));
+	ck_assert(!stage_shows(&stage, "tqdm"));
+	stage_press(&stage, KEY_ARROW_RIGHT);
+	ck_assert(stage_shows(&stage, "loader workers of"));
+	ck_assert(!stage_shows(&stage, "Other threads"));
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(threads_that_sleep_take_no_room)
+{
+	struct stage stage;
+	play(&stage, 90, 120, 40);
+	emit_threads(&stage, 90, 40, 0);
+	stage_type(&stage, "7");
+	ck_assert(stage_shows(&stage, "  0 %  10 % prefetch-0"));
+	ck_assert(!stage_shows(&stage, "pt_autograd_0"));
+	stage_close(&stage);
+}
+END_TEST
+
 START_TEST(arrows_show_the_workers_as_one)
 {
 	struct stage stage;
@@ -261,6 +313,8 @@ int main(void)
 	tcase_add_test(tests, code_at_40_columns);
 	tcase_add_test(tests, code_in_ascii);
 	tcase_add_test(tests, minus_shows_the_whole_time_and_plus_the_last_minute);
+	tcase_add_test(tests, threads_that_ran_are_below);
+	tcase_add_test(tests, threads_that_sleep_take_no_room);
 	tcase_add_test(tests, arrows_show_the_workers_as_one);
 	tcase_add_test(tests, the_chosen_line_says_what_it_calls);
 	tcase_add_test(tests, rows_keep_their_line_when_they_are_sorted);

@@ -197,6 +197,71 @@ static void fill_placement(struct sample_set *set, struct record *record)
 	record->placement.visible_devices = random_below(2) ? devices[random_below(9)] : draw_text(set);
 }
 
+/* From 1; some refer to nothing. */
+static uint32_t draw_id(void) { return (uint32_t)(random_below(10) ? 1 + random_below(8) : draw_count()); }
+
+static void fill_thread(struct sample_set *set, struct record *record)
+{
+	record->code_thread.id = draw_id();
+	record->code_thread.group = draw_id();
+	record->code_thread.tid = (int32_t)random_below(40);
+	record->code_thread.state = (uint32_t)random_below(256);
+	record->code_thread.node = draw_id() - 1;
+	record->code_thread.name = random_below(3) ? draw_text(set) : NULL;
+	record->code_thread.samples = draw_count();
+	record->code_thread.busy = draw_count();
+	record->code_thread.waits = draw_count();
+	record->code_thread.is_gone = random_below(10) == 0;
+}
+
+/* Records about sampled Python code. */
+static void fill_sampled(struct sample_set *set, struct record *record, int64_t now_ns, bool is_random)
+{
+	switch ((enum record_kind)record->kind) {
+	case RECORD_CODE_GROUP:
+		record->code_group.id = draw_id();
+		record->code_group.pid = (int32_t)random_below(40);
+		record->code_group.is_workers = random_below(4) == 0;
+		record->code_group.python = "3.11";
+		record->code_group.samples = draw_count();
+		record->code_group.total_ns = draw_count();
+		record->code_group.hz = draw_number();
+		break;
+	case RECORD_CODE:
+		record->code.id = draw_id();
+		record->code.is_own = random_below(2);
+		record->code.function = draw_text(set);
+		record->code.file = draw_text(set);
+		break;
+	case RECORD_CODE_NODE:
+		record->code_node.id = draw_id();
+		record->code_node.parent = draw_id() - 1;
+		record->code_node.group = draw_id();
+		record->code_node.code = draw_id();
+		record->code_node.line = (uint32_t)random_below(9);
+		record->code_node.text = random_below(2) ? draw_text(set) : NULL;
+		break;
+	case RECORD_CODE_TIME:
+		record->code_time.id = draw_id();
+		record->code_time.total_ns = draw_count();
+		break;
+	case RECORD_CODE_SAMPLES:
+		record->code_samples.node = draw_id();
+		record->code_samples.count = (uint32_t)draw_count();
+		record->code_samples.begin_ns = random_time(now_ns, is_random);
+		break;
+	case RECORD_CODE_THREAD: fill_thread(set, record); break;
+	case RECORD_CODE_GIL_WAITS:
+		record->code_gil_waits.group = draw_id();
+		record->code_gil_waits.thread = draw_id() - 1;
+		record->code_gil_waits.node = draw_id() - 1;
+		record->code_gil_waits.count = (uint32_t)draw_count();
+		record->code_gil_waits.begin_ns = random_time(now_ns, is_random);
+		break;
+	default: break;
+	}
+}
+
 static void fill(struct sample_set *set, struct record *record, int64_t now_ns, bool is_random)
 {
 	switch ((enum record_kind)record->kind) {
@@ -276,7 +341,7 @@ static void fill(struct sample_set *set, struct record *record, int64_t now_ns, 
 		record->gpu_event.text = random_below(10) ? draw_text(set) : NULL;
 		break;
 	case RECORD_PROCESS_PLACE: fill_placement(set, record); break;
-	default: break;
+	default: fill_sampled(set, record, now_ns, is_random);
 	}
 }
 

@@ -192,6 +192,74 @@ START_TEST(published_phases_stay_exact)
 }
 END_TEST
 
+/* 12 of the 20 samples waited for the GIL, where 2 were expected. */
+static void wait_for_gil(void)
+{
+	batch_window.gil = (struct sampled_gil){ .samples = 20,
+		.count = 12,
+		.expected = 2,
+		.thread = "worker-1",
+		.file = "/home/me/tail.py",
+		.text = "sum(x*x for x in range(n))",
+		.line = 71 };
+}
+
+START_TEST(a_wait_for_the_gil_names_its_holder)
+{
+	char brief[CAUSE_BRIEF_SIZE];
+	wait_for_gil();
+	batch_window.line.count = 20;
+	explain();
+	ck_assert_int_eq(why.causes[0].kind, CAUSE_GIL);
+	ck_assert_str_eq(
+		why.causes[0].what, "waits for the GIL, held by thread worker-1: `sum(x*x for x in range(n))`, tail.py:71");
+	ck_assert_str_eq(why.causes[0].thread, "worker-1");
+	ck_assert_str_eq(why.causes[0].file, "/home/me/tail.py");
+	ck_assert_uint_eq(why.causes[0].line, 71);
+	ck_assert_str_eq(why.causes[0].evidence[0].key, "gil_wait_samples");
+	ck_assert_double_eq(why.causes[0].evidence[0].this_value, 12);
+	ck_assert_double_eq(why.causes[0].evidence[0].baseline_value, 2);
+	ck_assert_str_eq(cause_brief(&run, &why.causes[0], brief), "GIL, tail.py:71");
+}
+END_TEST
+
+START_TEST(a_wait_for_the_gil_of_an_unknown_thread_says_so)
+{
+	wait_for_gil();
+	batch_window.gil.thread = batch_window.gil.file = NULL;
+	explain();
+	ck_assert_str_eq(why.causes[0].what, "waits for the GIL, held by another thread");
+	ck_assert_ptr_null(why.causes[0].thread);
+	ck_assert_ptr_null(why.causes[0].file);
+}
+END_TEST
+
+START_TEST(a_phase_is_shown_with_the_gil)
+{
+	add_phase(batch.phases, &batch.phase_count, FORWARD, 0, 0.4);
+	add_phase(baseline.phases, &baseline.phase_count, FORWARD, 0, 0.1);
+	wait_for_gil();
+	batch_window.gil.text = NULL;
+	explain();
+	ck_assert_str_eq(why.causes[0].what, "forward: waits for the GIL, held by thread worker-1: tail.py:71");
+}
+END_TEST
+
+START_TEST(few_or_usual_waits_for_the_gil_are_no_cause)
+{
+	wait_for_gil();
+	batch_window.gil.count = 2;
+	batch_window.gil.expected = 0;
+	explain();
+	ck_assert_int_eq(why.causes[0].kind, CAUSE_LINE);
+	batch_window.gil.count = 12;
+	batch_window.gil.expected = 9;
+	explain();
+	ck_assert_int_eq(why.causes[0].kind, CAUSE_LINE);
+	ck_assert_ptr_null(why.causes[0].thread);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("causes_line");
@@ -207,6 +275,10 @@ int main(void)
 	tcase_add_test(tests, fewer_than_three_samples_are_no_phases);
 	tcase_add_test(tests, without_samples_before_it_a_step_has_phases_but_no_cause);
 	tcase_add_test(tests, published_phases_stay_exact);
+	tcase_add_test(tests, a_wait_for_the_gil_names_its_holder);
+	tcase_add_test(tests, a_wait_for_the_gil_of_an_unknown_thread_says_so);
+	tcase_add_test(tests, a_phase_is_shown_with_the_gil);
+	tcase_add_test(tests, few_or_usual_waits_for_the_gil_are_no_cause);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -270,6 +270,18 @@ static void fill(struct sample_set *set, struct record *record)
 		record->code_samples.node = number32(), record->code_samples.count = number32();
 		record->code_samples.begin_ns = record->time_ns - (int64_t)(number() >> 8);
 		break;
+	case RECORD_CODE_THREAD:
+		record->code_thread.id = number32(), record->code_thread.group = number32();
+		record->code_thread.tid = (int32_t)number(), record->code_thread.state = number32();
+		record->code_thread.node = number32(), record->code_thread.name = maybe_text(set);
+		record->code_thread.samples = number(), record->code_thread.busy = number();
+		record->code_thread.waits = number(), record->code_thread.is_gone = flag();
+		break;
+	case RECORD_CODE_GIL_WAITS:
+		record->code_gil_waits.group = number32(), record->code_gil_waits.thread = number32();
+		record->code_gil_waits.node = number32(), record->code_gil_waits.count = number32();
+		record->code_gil_waits.begin_ns = record->time_ns - (int64_t)(number() >> 8);
+		break;
 	case RECORD_CODE_TIME: record->code_time.id = number32(), record->code_time.total_ns = number(); break;
 	case RECORD_KIND_COUNT: break;
 	}

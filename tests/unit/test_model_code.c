@@ -5,6 +5,7 @@
 #include "src/base/clock.h"
 #include "src/model/code/code_phases.h"
 #include "src/model/code/code_samples.h"
+#include "src/model/code/code_threads.h"
 #include "src/model/model.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
@@ -408,6 +409,134 @@ START_TEST(the_line_of_a_slow_step_is_the_one_that_is_unusual)
 }
 END_TEST
 
+static void emit_thread(uint32_t id, int32_t tid, const char *name, uint64_t samples, uint64_t busy, uint32_t node)
+{
+	struct record *record = sample_set_add(&set, RECORD_CODE_THREAD, 0, set.time_ns);
+	record->code_thread.id = id;
+	record->code_thread.group = 1;
+	record->code_thread.tid = tid;
+	record->code_thread.state = 'S';
+	record->code_thread.node = node;
+	record->code_thread.name = name;
+	record->code_thread.samples = samples;
+	record->code_thread.busy = busy;
+}
+
+static void emit_waits(uint32_t thread, uint32_t node, double begin_s, double end_s, uint32_t count)
+{
+	struct record *record =
+		sample_set_add(&set, RECORD_CODE_GIL_WAITS, 0, begin_ns + (int64_t)(end_s * (double)NS_PER_S));
+	record->code_gil_waits.group = 1;
+	record->code_gil_waits.thread = thread;
+	record->code_gil_waits.node = node;
+	record->code_gil_waits.count = count;
+	record->code_gil_waits.begin_ns = begin_ns + (int64_t)(begin_s * (double)NS_PER_S);
+}
+
+/* A main thread in train:10, and two workers, of which one runs in work:50. */
+static void emit_workers(void)
+{
+	begin_set(1);
+	emit_group(1, TRAINER, 100, 10);
+	emit_code(1, "train", "/home/me/train.py", true);
+	emit_code(2, "work", "/home/me/work.py", true);
+	emit_node(1, 0, 1, 1, 10);
+	emit_node(2, 0, 1, 2, 50);
+	emit_time(1, 10);
+	emit_thread(1, 101, "worker-0", 10, 0, 2);
+	emit_thread(2, 102, "worker-1", 10, 8, 2);
+	model_apply(model, &set);
+}
+
+START_TEST(the_busiest_thread_comes_first_and_a_sleeping_one_is_not_busy)
+{
+	struct code_thread threads[4];
+	emit_workers();
+	ck_assert_uint_eq(code_threads_of(model, 0, true, threads, 4), 2);
+	ck_assert_str_eq(threads[0].name, "worker-1");
+	ck_assert_double_eq(threads[0].total.busy, 8);
+	ck_assert_double_eq(threads[0].recent.busy, 8);
+	ck_assert_uint_eq(threads[0].node, 2);
+	ck_assert_double_eq(threads[1].total.busy, 0);
+	ck_assert_double_eq(threads[1].total.all, 10);
+	ck_assert_uint_eq(code_threads_of(model, 0, true, threads, 1), 1);
+	ck_assert_str_eq(threads[0].name, "worker-1");
+	ck_assert_uint_eq(code_threads_of(model, 1, true, threads, 4), 0);
+}
+END_TEST
+
+START_TEST(a_thread_that_ended_leaves_its_id_to_another)
+{
+	struct code_thread threads[4];
+	emit_workers();
+	begin_set(2);
+	emit_thread(2, 102, "worker-1", 12, 9, 2);
+	set.records[0].code_thread.is_gone = true;
+	model_apply(model, &set);
+	ck_assert_uint_eq(code_threads_of(model, 0, true, threads, 4), 1);
+	begin_set(3);
+	emit_thread(2, 103, NULL, 1, 1, 0);
+	emit_thread(CODE_THREADS_MAX + 1, 104, "x", 1, 1, 0);
+	model_apply(model, &set);
+	ck_assert_uint_eq(code_threads_of(model, 0, true, threads, 4), 2);
+	ck_assert_ptr_null(threads[0].name);
+	ck_assert_int_eq(threads[0].tid, 103);
+	ck_assert_double_eq(threads[0].total.all, 1);
+	ck_assert_double_eq(threads[0].recent.all, 1);
+}
+END_TEST
+
+START_TEST(the_last_minute_of_a_thread_has_its_new_samples)
+{
+	struct code_thread threads[4];
+	emit_workers();
+	begin_set(100);
+	emit_thread(2, 102, "worker-1", 30, 13, 2);
+	model_apply(model, &set);
+	ck_assert_uint_eq(code_threads_of(model, 0, false, threads, 4), 2);
+	ck_assert_double_eq(threads[0].recent.all, 20);
+	ck_assert_double_eq(threads[0].recent.busy, 5);
+	ck_assert_double_eq(threads[0].total.all, 30);
+}
+END_TEST
+
+START_TEST(waits_for_the_gil_have_the_holder_of_most_of_them)
+{
+	struct sampled_gil gil;
+	emit_workers();
+	begin_set(10);
+	emit_samples(1, 1, 5, 100);
+	emit_waits(1, 1, 2, 2.2, 2);
+	emit_waits(2, 2, 3, 3.9, 10);
+	model_apply(model, &set);
+	model_sampled_gil(model, TRAINER, begin_ns + 2 * NS_PER_S, begin_ns + 4 * NS_PER_S, 50, &gil);
+	ck_assert_uint_eq(gil.count, 12);
+	ck_assert_double_eq(gil.expected, 50 * 12 / 100.0);
+	ck_assert_str_eq(gil.thread, "worker-1");
+	ck_assert_str_eq(gil.file, "/home/me/work.py");
+	ck_assert_uint_eq(gil.line, 50);
+	model_sampled_gil(model, TRAINER, begin_ns + 5 * NS_PER_S, begin_ns + 6 * NS_PER_S, 5, &gil);
+	ck_assert_uint_eq(gil.count, 0);
+	ck_assert_ptr_null(gil.thread);
+}
+END_TEST
+
+START_TEST(the_newest_own_line_of_a_main_thread_is_known)
+{
+	struct newest_line line;
+	emit_run();
+	ck_assert(!code_newest_line(model, TRAINER, &line));
+	begin_set(11);
+	emit_samples(2, 9, 9.5, 5); /* a library's line that train:10 calls */
+	model_apply(model, &set);
+	ck_assert(code_newest_line(model, TRAINER, &line));
+	ck_assert_str_eq(line.file, "/home/me/train.py");
+	ck_assert_uint_eq(line.line, 10);
+	ck_assert_int_eq(line.time_ns, begin_ns + (int64_t)(9.5 * (double)NS_PER_S));
+	ck_assert(!code_newest_line(model, TRAINER + 1, &line));
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("model_code");
@@ -427,6 +556,11 @@ int main(void)
 	tcase_add_test(tests, shares_say_how_far_off_they_may_be);
 	tcase_add_test(tests, paths_are_shown_from_their_package_on);
 	tcase_add_test(tests, the_line_of_a_slow_step_is_the_one_that_is_unusual);
+	tcase_add_test(tests, the_busiest_thread_comes_first_and_a_sleeping_one_is_not_busy);
+	tcase_add_test(tests, a_thread_that_ended_leaves_its_id_to_another);
+	tcase_add_test(tests, the_last_minute_of_a_thread_has_its_new_samples);
+	tcase_add_test(tests, waits_for_the_gil_have_the_holder_of_most_of_them);
+	tcase_add_test(tests, the_newest_own_line_of_a_main_thread_is_known);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -7,7 +7,7 @@
 #include "src/explain/causes/causes_words.h"
 
 /* Fewer samples say nothing. */
-enum { SAMPLES_MIN = 3, TEXT_MAX = 60 };
+enum { SAMPLES_MIN = 3, TEXT_MAX = 60, WHERE_SIZE = TEXT_MAX + 96 };
 
 /* The line's samples beyond those expected must stand for at least this share of the cause's seconds. */
 #define LINE_MIN_RATIO 0.5
@@ -29,29 +29,38 @@ bool causes_has_line(enum cause_kind kind)
 	case CAUSE_COMPILER:
 	case CAUSE_CHILD_AWAITED:
 	case CAUSE_GPU_WAIT:
+	case CAUSE_GIL:
 	case CAUSE_UNKNOWN: return true;
 	default: return false;
 	}
 }
 
 /* "`with lock:`, train.py:81"; without its text: "train.py:81". */
-static void write_line(const struct sampled_line *line, char *out, size_t size)
+static void write_line(const char *file, unsigned line, const char *text, char out[WHERE_SIZE])
 {
-	const char *slash = strrchr(line->file, '/'), *name = slash ? slash + 1 : line->file;
-	size_t length = line->text ? strnlen(line->text, TEXT_MAX) : 0;
-	while (length > 0 && ((unsigned char)line->text[length] & 0xc0) == 0x80)
+	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+	size_t length = text ? strnlen(text, TEXT_MAX) : 0;
+	while (length > 0 && ((unsigned char)text[length] & 0xc0) == 0x80)
 		length--; /* not inside a character */
 	if (length == 0)
-		snprintf(out, size, "%.60s:%u", name, (unsigned)line->line);
+		snprintf(out, WHERE_SIZE, "%.60s:%u", name, line);
 	else
-		snprintf(out, size, "`%.*s%s`, %.60s:%u", (int)length, line->text, line->text[length] ? "…" : "", name,
-			(unsigned)line->line);
+		snprintf(out, WHERE_SIZE, "`%.*s%s`, %.60s:%u", (int)length, text, text[length] ? "…" : "", name, line);
+}
+
+static void add_evidence(struct cause *cause, const char *key, unsigned count, double expected)
+{
+	if (cause->evidence_count == CAUSE_EVIDENCE_MAX)
+		return;
+	cause->evidence[cause->evidence_count].key = key;
+	cause->evidence[cause->evidence_count].this_value = count;
+	cause->evidence[cause->evidence_count++].baseline_value = expected;
 }
 
 static void say_line(struct cause *cause, const struct sampled_line *line)
 {
-	char where[TEXT_MAX + 96], whole[sizeof cause->what + sizeof where + 8];
-	write_line(line, where, sizeof where);
+	char where[WHERE_SIZE], whole[sizeof cause->what + sizeof where + 8];
+	write_line(line->file, line->line, line->text, where);
 	if (cause->kind == CAUSE_UNKNOWN) {
 		cause->kind = CAUSE_LINE;
 		snprintf(whole, sizeof whole, "%s", where);
@@ -69,11 +78,33 @@ static void say_line(struct cause *cause, const struct sampled_line *line)
 	text_clean(cause->what, sizeof cause->what, whole, strlen(whole));
 	cause->file = line->file;
 	cause->line = line->line;
-	if (cause->evidence_count < CAUSE_EVIDENCE_MAX) {
-		cause->evidence[cause->evidence_count].key = "line_samples";
-		cause->evidence[cause->evidence_count].this_value = line->count;
-		cause->evidence[cause->evidence_count++].baseline_value = line->expected;
-	}
+	add_evidence(cause, "line_samples", line->count, line->expected);
+}
+
+/* "forward: waits for the GIL, held by thread worker-1: `sum(x)`, train.py:71". */
+static void say_gil(const struct run *run, struct cause *cause, const struct sampled_gil *gil)
+{
+	char where[WHERE_SIZE] = "", whole[sizeof cause->what + 2 * sizeof where], phase[64] = "";
+	if (gil->file && gil->line > 0)
+		write_line(gil->file, gil->line, gil->text, where);
+	if (cause->kind != CAUSE_UNKNOWN && cause->kind != CAUSE_LINE && cause->phase != NAME_NONE)
+		snprintf(phase, sizeof phase, "%.60s: ", run_name(run, cause->phase));
+	snprintf(whole, sizeof whole, "%swaits for the GIL, held by %s%s%s%s", phase,
+		gil->thread ? "thread " : "another thread", gil->thread ? gil->thread : "", where[0] ? ": " : "", where);
+	text_clean(cause->what, sizeof cause->what, whole, strlen(whole));
+	snprintf(
+		cause->next, sizeof cause->next, "run that thread's work in another process, or in code that releases the GIL");
+	cause->kind = CAUSE_GIL;
+	cause->file = where[0] ? gil->file : NULL;
+	cause->line = where[0] ? gil->line : 0;
+	cause->thread = gil->thread;
+	add_evidence(cause, "gil_wait_samples", gil->count, gil->expected);
+}
+
+/* Do the samples beyond those expected stand for enough of the cause? */
+static bool explains(const struct case_file *file, const struct cause *cause, double excess, unsigned samples)
+{
+	return excess / samples * file->batch_window->seconds >= LINE_MIN_RATIO * cause->excess_s;
 }
 
 /* A phase known from samples names only a line of that phase, or one that calls code of several. */
@@ -96,9 +127,10 @@ void causes_add_line(struct case_file *file)
 			snprintf(cause->what, sizeof cause->what, "unknown (shorter than the sampling interval)");
 		return;
 	}
-	if (!is_of_cause(line, cause))
-		return;
-	double line_s = (line->count - line->expected) / line->samples * file->batch_window->seconds;
-	if (line->line > 0 && line->count >= SAMPLES_MIN - 1 && line_s >= LINE_MIN_RATIO * cause->excess_s)
+	const struct sampled_gil *gil = &file->batch_window->gil;
+	if (gil->count >= SAMPLES_MIN && explains(file, cause, gil->count - gil->expected, line->samples))
+		say_gil(file->run, cause, gil);
+	else if (is_of_cause(line, cause) && line->line > 0 && line->count >= SAMPLES_MIN - 1 &&
+		explains(file, cause, line->count - line->expected, line->samples))
 		say_line(cause, line);
 }

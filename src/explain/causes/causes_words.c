@@ -53,6 +53,7 @@ static const struct {
 	[CAUSE_RANK] = { "rank", NULL, "slower rank" },
 	[CAUSE_BIGGER] = { "bigger", NULL, "larger batch" },
 	[CAUSE_LINE] = { "line", NULL, "" },
+	[CAUSE_GIL] = { "gil", NULL, "GIL" },
 	[CAUSE_UNKNOWN] = { "unknown", NULL, "unknown" },
 };
 

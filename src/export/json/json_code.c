@@ -3,9 +3,10 @@
 #include <math.h>
 
 #include "src/model/code/code_phases.h"
+#include "src/model/code/code_threads.h"
 
 /* Groups in an object with limited lists: the target's is the first. */
-enum { ROWS_MAX = 20, GROUPS_MAX = 16 };
+enum { ROWS_MAX = 20, GROUPS_MAX = 16, THREADS_MAX = 64 };
 
 static void write_time(struct json *json, const struct code_group *group, const struct code_time *time)
 {
@@ -64,6 +65,42 @@ static void write_functions(struct json *json, const struct code *code, size_t a
 	json_close_array(json);
 }
 
+/* The shares of samples in which the thread ran or held the GIL, and in which it waited for the GIL. */
+static void write_shares(struct json *json, const struct code_thread *thread)
+{
+	const struct code_thread_samples *total = &thread->total, *recent = &thread->recent;
+	json_number(json, "share_ratio", total->all > 0 ? total->busy / total->all : NAN);
+	json_number(json, "recent_share_ratio", recent->all > 0 ? recent->busy / recent->all : NAN);
+	json_number(json, "gil_wait_ratio", total->all > 0 ? total->waits / total->all : NAN);
+}
+
+static void write_threads(struct json *json, const struct model *model, size_t at)
+{
+	const struct code *code = &model->code;
+	struct code_thread threads[THREADS_MAX];
+	size_t count = code_threads_of(model, at, true, threads, THREADS_MAX);
+	if (count == 0)
+		return;
+	json_open_array(json, "threads");
+	for (size_t i = 0; i < count; i++) {
+		const struct code_node *node = threads[i].node ? &code->nodes[threads[i].node - 1] : NULL;
+		json_open_object(json, NULL);
+		json_text(json, "name", threads[i].name);
+		if (threads[i].tid)
+			json_integer(json, "tid", threads[i].tid);
+		json_text(json, "state", threads[i].state ? (char[]){ threads[i].state, '\0' } : NULL);
+		json_number(json, "looks", threads[i].total.all);
+		write_shares(json, &threads[i]);
+		json_text(json, "file", node ? code->codes[node->code].file : NULL);
+		if (node && node->line > 0)
+			json_integer(json, "line", node->line);
+		json_text(json, "function", node ? code->codes[node->code].function : NULL);
+		json_text(json, "text", node ? node->text : NULL);
+		json_close_object(json);
+	}
+	json_close_array(json);
+}
+
 void json_code(struct json *json, const struct model *model)
 {
 	const struct code *code = &model->code;
@@ -92,6 +129,7 @@ void json_code(struct json *json, const struct model *model)
 		write_phases(json, group);
 		write_lines(json, code, i);
 		write_functions(json, code, i);
+		write_threads(json, model, i);
 		json_close_object(json);
 	}
 	json_close_array(json);

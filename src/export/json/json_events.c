@@ -19,6 +19,7 @@ static void write_cause(
 	json_text(json, "file", cause->file);
 	if (cause->file)
 		json_unsigned(json, "line", cause->line);
+	json_text(json, "thread", cause->thread);
 	json_open_object(json, "evidence");
 	json_number(json, "excess_s", cause->excess_s);
 	for (size_t i = 0; i < why->row_count; i++)

@@ -6,6 +6,7 @@
 #include "src/base/text.h"
 #include "src/export/table.h"
 #include "src/model/code/code_phases.h"
+#include "src/model/code/code_threads.h"
 
 /* A line with fewer samples is not shown: its share would be noise. */
 enum { ROWS_MAX = 15, SAMPLES_MIN = 20, SHARE_CELLS = 8 };
@@ -47,8 +48,54 @@ static void add_group(struct buffer *out, const struct model *model, size_t at)
 	table_rule(out, '-');
 }
 
+static void add_thread(struct buffer *out, const struct code *code, const struct code_thread *thread)
+{
+	const struct code_node *node = thread->node ? &code->nodes[thread->node - 1] : NULL;
+	char name[80], text[NUMBER_SIZE];
+	if (thread->name)
+		snprintf(name, sizeof name, "%.60s", thread->name);
+	else
+		snprintf(name, sizeof name, "thread %d", (int)thread->tid);
+	table_name(out, 0, name);
+	table_right(out, SHARE_CELLS, format_percent(text, thread->total.busy / thread->total.all));
+	table_right(out, SHARE_CELLS, format_percent(text, thread->total.waits / thread->total.all));
+	if (node) {
+		const struct code_name *function = &code->codes[node->code];
+		const char *file = code_short_file(function->file), *slash = strrchr(file, '/');
+		buffer_printf(out, "  %s:%u %s", slash ? slash + 1 : file, (unsigned)node->line,
+			node->text ? node->text : function->function);
+	}
+	buffer_puts(out, "\n");
+}
+
+/* Those that ran: their share of the samples, and the line where they ran most. */
+static void add_threads(struct buffer *out, const struct model *model, size_t at)
+{
+	const struct code *code = &model->code;
+	struct code_thread threads[ROWS_MAX];
+	char title[96];
+	size_t count = code_threads_of(model, at, true, threads, ROWS_MAX), shown = 0;
+	while (shown < count && threads[shown].total.busy + threads[shown].total.waits > 1)
+		shown++;
+	if (!code->groups[at].is_used || shown == 0)
+		return;
+	buffer_puts(out, "\n");
+	snprintf(title, sizeof title, "OTHER THREADS: process %d", (int)code->groups[at].pid);
+	table_title(out, title);
+	table_name(out, 0, "");
+	table_right(out, SHARE_CELLS, "Busy");
+	table_right(out, SHARE_CELLS, "GIL wait");
+	buffer_puts(out, "\n");
+	table_rule(out, '-');
+	for (size_t i = 0; i < shown; i++)
+		add_thread(out, code, &threads[i]);
+	table_rule(out, '-');
+}
+
 void report_code(struct buffer *out, const struct model *model)
 {
 	for (size_t i = 0; i < model->code.group_count; i++)
 		add_group(out, model, i);
+	for (size_t i = 0; i < model->code.group_count; i++)
+		add_threads(out, model, i);
 }

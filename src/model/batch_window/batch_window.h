@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "src/model/code/code_samples.h"
+#include "src/model/code/code_threads.h"
 #include "src/model/code/step_phases.h"
 #include "src/samples/sample_set.h"
 
@@ -71,7 +72,8 @@ struct batch_window {
 	size_t figure_count, event_count;
 	struct window_figure figures[WINDOW_FIGURES_MAX];
 	struct window_event events[WINDOW_EVENTS_MAX];
-	struct sampled_line line; /* of the publishing process */
+	struct sampled_line line; /* of the publishing process, as the next */
+	struct sampled_gil gil;
 	/* of an inferred run: the step's, and those of the steps before it */
 	struct sampled_phases phases, usual_phases;
 };

@@ -23,9 +23,14 @@ struct entry {
 
 struct code_samples {
 	size_t next, count;
+	/* of a group: the end of its last entry (0 = none yet) and the weight of a sample; its newest sample (node: index
+	 * plus 1; 0 = none), and how many there were */
 	struct {
-		int64_t last_ns; /* 0 = none yet */
+		int64_t last_ns;
 		double weight_s;
+		uint32_t node;
+		int64_t time_ns;
+		double counted;
 	} groups[CODE_GROUPS_MAX];
 	struct entry entries[SAMPLES_RETAINED];
 };
@@ -62,19 +67,59 @@ void model_take_code_samples(struct model *model, const struct record *record)
 		(uint32_t)node, record->code_samples.count };
 	(*samples)->next = ((*samples)->next + 1) % SAMPLES_RETAINED;
 	(*samples)->count += (*samples)->count < SAMPLES_RETAINED;
+	size_t group = model->code.nodes[node].group;
+	(*samples)->groups[group].counted += record->code_samples.count;
+	if (end_ns >= (*samples)->groups[group].time_ns) {
+		(*samples)->groups[group].node = (uint32_t)node + 1;
+		(*samples)->groups[group].time_ns = end_ns;
+	}
+}
+
+double model_code_samples_counted(const struct model *model, size_t group)
+{
+	return model->priv->code_samples ? model->priv->code_samples->groups[group].counted : 0;
+}
+
+bool code_newest_line(const struct model *model, int32_t pid, struct newest_line *out)
+{
+	const struct code *code = &model->code;
+	const struct code_samples *samples = model->priv->code_samples;
+	int group = code_group_of(code, pid);
+	if (group < 0 || !samples || !samples->groups[group].node)
+		return false;
+	const struct code_node *node = &code->nodes[samples->groups[group].node - 1];
+	for (const struct code_node *at = node;; at = &code->nodes[at->parent - 1]) {
+		if (code->codes[at->code].is_own) {
+			node = at;
+			break;
+		}
+		if (!at->parent)
+			break;
+	}
+	*out = (struct newest_line){ .file = code->codes[node->code].file,
+		.text = node->text,
+		.function = code->codes[node->code].function,
+		.line = node->line,
+		.time_ns = samples->groups[group].time_ns };
+	return true;
+}
+
+unsigned code_samples_within(int64_t begin_ns, int64_t end_ns, unsigned count, int64_t from_ns, int64_t to_ns)
+{
+	if (begin_ns >= from_ns && end_ns < to_ns)
+		return count;
+	if (end_ns < from_ns || begin_ns >= to_ns || count < 2 || end_ns == begin_ns)
+		return 0;
+	double spacing_ns = (double)(end_ns - begin_ns) / (count - 1),
+		   first = ceil(fmax(0, (double)(from_ns - begin_ns)) / spacing_ns),
+		   end = fmin(count, ceil((double)(to_ns - begin_ns) / spacing_ns));
+	return end > first ? (unsigned)(end - first) : 0;
 }
 
 /* How many of an entry's samples are in the window, if they are evenly spaced: none is in two adjacent windows. */
 static unsigned samples_within(const struct entry *entry, int64_t from_ns, int64_t to_ns)
 {
-	if (entry->begin_ns >= from_ns && entry->end_ns < to_ns)
-		return entry->count;
-	if (entry->end_ns < from_ns || entry->begin_ns >= to_ns || entry->count < 2 || entry->end_ns == entry->begin_ns)
-		return 0;
-	double spacing_ns = (double)(entry->end_ns - entry->begin_ns) / (entry->count - 1),
-		   first = ceil(fmax(0, (double)(from_ns - entry->begin_ns)) / spacing_ns),
-		   end = fmin(entry->count, ceil((double)(to_ns - entry->begin_ns) / spacing_ns));
-	return end > first ? (unsigned)(end - first) : 0;
+	return code_samples_within(entry->begin_ns, entry->end_ns, entry->count, from_ns, to_ns);
 }
 
 /* The i-th oldest. */

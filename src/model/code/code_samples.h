@@ -6,6 +6,7 @@
 #define PMTOP_MODEL_CODE_CODE_SAMPLES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "src/model/code/code.h"
@@ -28,8 +29,18 @@ struct phase_sums {
 	double phase_s[CODE_PHASE_COUNT];
 };
 
+/* The innermost line of the user's own code in the newest sample of a main thread; without any, of its whole stack. */
+struct newest_line {
+	const char *file, *text, *function; /* text NULL: unknown. All live as long as the model */
+	uint32_t line;                      /* 0 = unknown */
+	int64_t time_ns;                    /* of the sample */
+};
+
 struct model;
 struct record;
+
+/* False: the main thread of the process was not sampled. */
+bool code_newest_line(const struct model *model, int32_t pid, struct newest_line *out);
 
 /* -- within src/model -- */
 
@@ -37,6 +48,10 @@ struct record;
 void model_sum_phases(const struct model *model, int32_t pid, int64_t from_ns, int64_t to_ns, struct phase_sums *sums);
 /* The time from which on samples are retained; INT64_MAX: there are none. */
 int64_t model_samples_since(const struct model *model);
+/* How many of `count` evenly spaced samples from begin_ns to end_ns are in the window. */
+unsigned code_samples_within(int64_t begin_ns, int64_t end_ns, unsigned count, int64_t from_ns, int64_t to_ns);
+/* All samples of a group (by index) so far. */
+double model_code_samples_counted(const struct model *model, size_t group);
 
 /* Of the main thread of a process, from from_ns to to_ns. */
 void model_sampled_line(

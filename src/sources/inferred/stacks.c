@@ -1,4 +1,5 @@
-/* Samples the main threads of the target's Python processes to find where their code spends its time.
+/* Samples the main threads of the target's Python processes to find where their code spends its time, and less often
+ * their other threads.
  *
  * Reading another process's memory may block, and reading a source line may wait for a disk, so a separate thread
  * (the stack thread) does both. A child process of that thread reads the memory (remote_reader.h): if a read blocks,
@@ -24,10 +25,12 @@
 #include "src/sources/inferred/stacks_lines.h"
 #include "src/sources/inferred/stacks_loaders.h"
 #include "src/sources/inferred/stacks_missing.h"
+#include "src/sources/inferred/stacks_pace.h"
 #include "src/sources/inferred/stacks_present.h"
 #include "src/sources/inferred/stacks_ranks.h"
 #include "src/sources/inferred/stacks_recent.h"
 #include "src/sources/inferred/stacks_stuck.h"
+#include "src/sources/inferred/stacks_threads.h"
 #include "src/sources/inferred/stacks_tree.h"
 #include "src/sources/python/py_sampler.h"
 #include "src/sources/python/remote.h"
@@ -55,6 +58,8 @@ struct sampled {
 	size_t group;                 /* index, or NO_GROUP: unknown yet */
 	struct stacks_loaders loaders;
 	struct stacks_stuck stuck;
+	struct stacks_threads *threads; /* NULL: none yet, or a DataLoader worker */
+	int64_t threads_ns;             /* when they are sampled next */
 };
 
 struct stacks_state {
@@ -68,6 +73,7 @@ struct stacks_state {
 	struct stacks_present present;
 	struct stacks_tree *tree;
 	struct stacks_recent recent;
+	struct stacks_waits waits;
 	struct stacks_groups groups;
 	struct stacks_runs runs;
 	struct stacks_missing missing;
@@ -81,8 +87,8 @@ struct stacks_state {
 	const char *texts[PY_FRAMES_MAX];
 	struct stacks_polled polled;
 	struct stacks_budget budget;
+	struct stacks_pace pace;
 	struct stacks_search search;
-	uint64_t random;
 	/* used by the collector's thread only */
 	int64_t opened_ns;
 	bool has_emitted_no_text;
@@ -92,8 +98,9 @@ struct stacks_state {
 /* -- processes -- */
 
 /* Under the lock. */
-static void forget(struct sampled *sampled)
+static void forget(struct stacks_state *stacks, struct sampled *sampled)
 {
+	stacks_threads_free(sampled->threads, &stacks->waits);
 	stacks_loaders_end(&sampled->loaders, clock_monotonic_ns());
 	if (sampled->sampler)
 		py_sampler_close(sampled->sampler);
@@ -112,7 +119,7 @@ static void update_sampled(struct stacks_state *stacks)
 			stacks->present.count)
 			stacks->sampled[retained++] = stacks->sampled[i];
 		else
-			forget(&stacks->sampled[i]);
+			forget(stacks, &stacks->sampled[i]);
 	}
 	stacks->sampled_count = retained;
 	for (size_t i = 0; i < stacks->present.count && stacks->sampled_count < PROCESSES_MAX; i++) {
@@ -129,37 +136,12 @@ static void update_sampled(struct stacks_state *stacks)
 	}
 }
 
-/* -- groups -- */
-
-static bool ends_with(const char *text, const char *end)
-{
-	size_t length = strlen(text), end_length = strlen(end);
-	return length >= end_length && strcmp(text + length - end_length, end) == 0;
-}
-
-static bool is_worker(const struct py_sample *sample)
-{
-	for (size_t i = 0; i < sample->count; i++)
-		if (strcmp(sample->sites[i].known->code.function, "_worker_loop") == 0 &&
-			ends_with(sample->sites[i].known->code.file, "/torch/utils/data/_utils/worker.py"))
-			return true;
-	return false;
-}
-
 /* -- sampling -- */
 
 /* The CPU time of sampling so far, including that of the child. */
 static int64_t cost_so_far_ns(const struct stacks_state *stacks)
 {
 	return clock_thread_cpu_ns() + remote_reader_cpu_ns(stacks->reader);
-}
-
-static double random_ratio(struct stacks_state *stacks)
-{
-	stacks->random ^= stacks->random << 13;
-	stacks->random ^= stacks->random >> 7;
-	stacks->random ^= stacks->random << 17;
-	return (double)(stacks->random >> 11) * 0x1p-53;
 }
 
 /* The time between two samples of one group. While DataLoaders or the lines of slow batches are sought, the rate is as
@@ -177,11 +159,16 @@ static double period_ns(const struct stacks_state *stacks, const struct stacks_g
 	return (double)NS_PER_S / hz > min ? (double)NS_PER_S / hz : min;
 }
 
+static double threads_period_ns(const struct stacks_state *stacks)
+{
+	return stacks_pace_threads_ns(&stacks->pace, source_choices(stacks->target), stacks->groups.count);
+}
+
 /* Under the lock. */
 static void account_sample(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
 {
 	bool is_new = sampled->group == NO_GROUP && stacks->sample.is_whole && stacks->sample.count > 0;
-	bool is_workers = is_new && is_worker(&stacks->sample);
+	bool is_workers = is_new && stacks_groups_is_worker(&stacks->sample);
 	if (is_new)
 		sampled->group =
 			stacks_groups_find(&stacks->groups, is_workers ? sampled->process.parent : sampled->process.pid, is_workers,
@@ -220,12 +207,74 @@ static void poll_loaders(struct stacks_state *stacks, struct sampled *sampled, i
 		sampled->loaders.poll_ns = now_ns + (int64_t)(factor * (double)(sampled->loaders.poll_ns - now_ns));
 }
 
+/* -- other threads -- */
+
+static int64_t earlier(int64_t a_ns, int64_t b_ns) { return a_ns < b_ns ? a_ns : b_ns; }
+
+static bool has_threads(const struct stacks_state *stacks, const struct sampled *sampled)
+{
+	return sampled->sampler && sampled->group != NO_GROUP && !stacks->groups.list[sampled->group].is_workers;
+}
+
+static struct stacks_subject subject_of(struct stacks_state *stacks, struct sampled *sampled)
+{
+	return (struct stacks_subject){ .sampler = sampled->sampler,
+		.process_fd = sampled->process.fd,
+		.pid = sampled->process.pid,
+		.group = stacks->groups.list[sampled->group].id,
+		.owner = &sampled->owner,
+		.lines = stacks->lines,
+		.tree = stacks->tree,
+		.waits = &stacks->waits,
+		.lock = &stacks->lock };
+}
+
+/* Samples them when due. Returns when they are due next. */
+static int64_t sample_threads(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
+{
+	if (!has_threads(stacks, sampled))
+		return INT64_MAX;
+	/* The rate may have become higher. */
+	int64_t latest_ns = now_ns + (int64_t)(2 * threads_period_ns(stacks));
+	sampled->threads_ns = earlier(sampled->threads_ns, latest_ns);
+	if (sampled->threads_ns > now_ns)
+		return sampled->threads_ns;
+	if (!sampled->threads) {
+		struct stacks_threads *threads = stacks_threads_new();
+		pthread_mutex_lock(&stacks->lock);
+		sampled->threads = threads;
+		pthread_mutex_unlock(&stacks->lock);
+	}
+	if (!sampled->threads)
+		return INT64_MAX;
+	struct stacks_subject subject = subject_of(stacks, sampled);
+	int64_t before_ns = cost_so_far_ns(stacks);
+	stacks_owner_note_user(&sampled->owner);
+	stacks_threads_sample(sampled->threads, &subject, now_ns);
+	stacks_pace_note_threads(&stacks->pace, cost_so_far_ns(stacks) - before_ns);
+	sampled->threads_ns = now_ns + (int64_t)(threads_period_ns(stacks) * (0.5 + stacks_pace_random(&stacks->pace)));
+	return sampled->threads_ns;
+}
+
+/* Of the sample that was just taken. */
+static void note_wait(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
+{
+	if (!has_threads(stacks, sampled) || !sampled->threads)
+		return;
+	struct stacks_subject subject = subject_of(stacks, sampled);
+	if (stacks_threads_note_wait(sampled->threads, &subject, now_ns))
+		sampled->threads_ns = now_ns;
+}
+
+/* -- the main thread -- */
+
 static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 {
 	int64_t now_ns = clock_monotonic_ns(), before_ns = cost_so_far_ns(stacks);
 	stacks_owner_note_user(&sampled->owner);
 	enum status status = py_sampler_sample(sampled->sampler, now_ns, &stacks->sample);
 	if (status == STATUS_OK) {
+		note_wait(stacks, sampled, now_ns);
 		for (size_t i = 0; i < stacks->sample.count; i++) {
 			const struct py_site *site = &stacks->sample.sites[i];
 			stacks->texts[i] = stacks_tree_is_own(stacks->tree, site->known)
@@ -323,8 +372,6 @@ static struct sampled *next_of(struct stacks_state *stacks, size_t group, size_t
 	return NULL;
 }
 
-static int64_t earlier(int64_t a_ns, int64_t b_ns) { return a_ns < b_ns ? a_ns : b_ns; }
-
 /* Opens the process, takes a first sample if it has no group yet, and polls its loaders, when these are due. Returns
  * the time of its next task. */
 static int64_t serve_process(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
@@ -347,6 +394,8 @@ static int64_t serve_process(struct stacks_state *stacks, struct sampled *sample
 	if (sampled->loaders.poll_ns <= now_ns + TOGETHER_NS && !remote_reader_stuck_ns(stacks->reader))
 		poll_loaders(stacks, sampled, now_ns);
 	next_ns = earlier(next_ns, sampled->loaders.poll_ns);
+	if (!remote_reader_stuck_ns(stacks->reader))
+		next_ns = earlier(next_ns, sample_threads(stacks, sampled, now_ns));
 	return stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns()) ? sampled->stuck.try_ns : next_ns;
 }
 
@@ -361,15 +410,15 @@ static int64_t sample_group(struct stacks_state *stacks, size_t index, int64_t n
 	if (group->next_ns > now_ns + AWAITING_NS && stacks_loaders_awaits(&sampled->loaders, now_ns))
 		group->next_ns = now_ns;
 	if (is_boosted && !group->is_workers)
-		group->next_ns =
-			earlier(group->next_ns, now_ns + (int64_t)(period_ns(stacks, group, true) * (0.5 + random_ratio(stacks))));
+		group->next_ns = earlier(group->next_ns,
+			now_ns + (int64_t)(period_ns(stacks, group, true) * (0.5 + stacks_pace_random(&stacks->pace))));
 	if (group->next_ns <= now_ns) {
 		group->turn = (size_t)(sampled - stacks->sampled);
 		sample_process(stacks, sampled);
 		stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns());
 		bool is_awaiting = stacks_loaders_awaits(&sampled->loaders, now_ns);
 		double each_ns = is_awaiting ? AWAITING_NS : period_ns(stacks, group, is_boosted);
-		group->next_ns = now_ns + (int64_t)(each_ns * (0.5 + random_ratio(stacks)));
+		group->next_ns = now_ns + (int64_t)(each_ns * (0.5 + stacks_pace_random(&stacks->pace)));
 	}
 	return group->next_ns;
 }
@@ -420,7 +469,7 @@ static void sample_until_due(void *argument)
 static void release(struct stacks_state *stacks)
 {
 	for (size_t i = 0; i < stacks->sampled_count; i++)
-		forget(&stacks->sampled[i]);
+		forget(stacks, &stacks->sampled[i]);
 	stacks_present_release(&stacks->present);
 	stacks_ranks_release(&stacks->ranks);
 	remote_reader_free(stacks->reader);
@@ -464,7 +513,7 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	stacks->reader = remote_reader_new(STACKS_STUCK_LIMIT_NS);
 	stacks->opened_ns = clock_monotonic_ns();
 	stacks_search_init(&stacks->search, stacks->opened_ns);
-	stacks->random = (uint64_t)stacks->opened_ns | 1;
+	stacks->pace.random = (uint64_t)stacks->opened_ns | 1;
 	*state = stacks;
 	if (!has_anything_to_sample(target))
 		return STATUS_OK;
@@ -479,6 +528,15 @@ static enum status stacks_open(struct target *target, void **state, struct reaso
 	release(stacks);
 	return reason_set(why_not, STATUS_IO, "raise the limits (ulimit -n, -u, -v)", "a thread could not be started: %s",
 		strerror(error));
+}
+
+/* Under the lock. */
+static void emit_threads(struct stacks_state *stacks, bool again, int64_t now_ns, struct sample_set *out)
+{
+	for (size_t i = 0; i < stacks->sampled_count; i++)
+		if (stacks->sampled[i].threads)
+			stacks_threads_emit(
+				stacks->sampled[i].threads, stacks->groups.list[stacks->sampled[i].group].id, again, now_ns, out);
 }
 
 static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *out)
@@ -498,6 +556,8 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	stacks_groups_emit(&stacks->groups, false, now_ns, out);
 	stacks_tree_emit(stacks->tree, now_ns, false, out);
 	stacks_recent_emit(&stacks->recent, out);
+	emit_threads(stacks, false, now_ns, out);
+	stacks_waits_emit(&stacks->waits, out);
 	stacks_runs_emit(&stacks->runs, false, stacks->target->has_ended, now_ns, out);
 	stacks_lines_emit_missing(stacks->lines, &stacks->has_emitted_no_text, now_ns, out);
 	stacks_missing_emit(&stacks->missing, now_ns - stacks->opened_ns, stacks->groups.count > 0, now_ns, out);
@@ -517,6 +577,7 @@ static enum status stacks_emit_all(void *state, int64_t now_ns, struct sample_se
 	pthread_mutex_lock(&stacks->lock);
 	stacks_groups_emit(&stacks->groups, true, now_ns, out);
 	stacks_tree_emit(stacks->tree, now_ns, true, out);
+	emit_threads(stacks, true, now_ns, out);
 	stacks_runs_emit(&stacks->runs, true, false, now_ns, out);
 	pthread_mutex_unlock(&stacks->lock);
 	return STATUS_OK;

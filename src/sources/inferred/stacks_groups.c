@@ -4,9 +4,19 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/base/text.h"
 
 /* A sample represents the time since the one before, at most this many periods, so that pauses do not count. */
 #define PERIODS_MAX 4
+
+bool stacks_groups_is_worker(const struct py_sample *sample)
+{
+	for (size_t i = 0; i < sample->count; i++)
+		if (strcmp(sample->sites[i].known->code.function, "_worker_loop") == 0 &&
+			text_ends_with(sample->sites[i].known->code.file, "/torch/utils/data/_utils/worker.py"))
+			return true;
+	return false;
+}
 
 size_t stacks_groups_find(struct stacks_groups *groups, int32_t pid, bool is_workers, const struct py_layout *python)
 {

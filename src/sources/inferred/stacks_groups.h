@@ -4,7 +4,7 @@
 #define PMTOP_SOURCES_INFERRED_STACKS_GROUPS_H
 
 #include "src/samples/sample_set.h"
-#include "src/sources/python/py_layout.h"
+#include "src/sources/python/py_sampler.h"
 
 enum { STACKS_GROUPS_MAX = 64 };
 
@@ -24,6 +24,8 @@ struct stacks_groups {
 	struct stacks_group list[STACKS_GROUPS_MAX];
 };
 
+/* Whether it is the stack of one of torch's DataLoader workers. */
+bool stacks_groups_is_worker(const struct py_sample *sample);
 /* The group's index; a new group if there is none; STACKS_GROUPS_MAX: there is no room. */
 size_t stacks_groups_find(struct stacks_groups *groups, int32_t pid, bool is_workers, const struct py_layout *python);
 /* Counts a sample, given the sampling period; returns the time that it represents. */

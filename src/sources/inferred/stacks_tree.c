@@ -210,6 +210,11 @@ uint32_t stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct 
 	return node;
 }
 
+uint32_t stacks_tree_line(struct stacks_tree *tree, uint32_t group, const struct py_site *site, const char *text)
+{
+	return child_of(tree, group, OUTERMOST, site, text);
+}
+
 /* -- output -- */
 
 static void emit_code(const struct stacks_tree *tree, size_t i, int64_t now_ns, struct sample_set *out)

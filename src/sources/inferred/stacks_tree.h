@@ -23,6 +23,8 @@ bool stacks_tree_is_own(const struct stacks_tree *tree, const struct py_known *k
  * innermost node; 0 = none. */
 uint32_t stacks_tree_add(struct stacks_tree *tree, uint32_t group, const struct py_sample *sample,
 	const char *const *texts, uint64_t time_ns);
+/* The node of a line without its callers, for other threads than the main one; it holds no time. 0 = none. */
+uint32_t stacks_tree_line(struct stacks_tree *tree, uint32_t group, const struct py_site *site, const char *text);
 /* Emits what is new since the last call (CODE, CODE_NODE, CODE_TIME); with `again`, all that was emitted before,
  * with the same values. */
 void stacks_tree_emit(struct stacks_tree *tree, int64_t now_ns, bool again, struct sample_set *out);

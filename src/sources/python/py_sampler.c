@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/sources/python/py_gil.h"
 #include "src/sources/python/py_threads.h"
 #include "src/sources/python/py_walk.h"
 #include "src/sources/python/remote.h"
@@ -28,8 +29,9 @@ struct entry {
 
 struct py_sampler {
 	struct py_process *process;
-	struct py_walker *walker;
-	uint64_t thread; /* the main thread; 0 = not found yet */
+	struct py_walker *walker, *other_walker; /* other_walker NULL: no other thread was sampled yet */
+	uint64_t thread;                         /* the main thread; 0 = not found yet */
+	uint64_t interpreter, gil;
 	int64_t thread_checked_ns;
 	struct py_walk walk;
 	size_t count, room; /* of the table, a power of two */
@@ -161,8 +163,9 @@ static bool find_thread(struct py_sampler *sampler, int64_t now_ns)
 	if (sampler->thread && now_ns - sampler->thread_checked_ns < CHECK_NS)
 		return true;
 	sampler->thread_checked_ns = now_ns;
-	if (!py_find_main(sampler->process, &sampler->thread))
+	if (!py_find_main(sampler->process, &sampler->interpreter, &sampler->thread))
 		sampler->thread = 0;
+	sampler->gil = sampler->thread ? py_gil_find(sampler->process, sampler->interpreter) : 0;
 	return sampler->thread != 0;
 }
 
@@ -180,6 +183,27 @@ enum status py_sampler_sample(struct py_sampler *sampler, int64_t now_ns, struct
 		sampler->thread = 0;
 		return errno == ESRCH ? STATUS_END : STATUS_AGAIN;
 	}
+	out->is_cut = sampler->walk.is_cut;
+	add_sites(sampler, now_ns, out);
+	return STATUS_OK;
+}
+
+struct py_addresses py_sampler_addresses(const struct py_sampler *sampler)
+{
+	return sampler->thread ? (struct py_addresses){ sampler->interpreter, sampler->thread, sampler->gil }
+						   : (struct py_addresses){ 0, 0, 0 };
+}
+
+enum status py_sampler_sample_other(struct py_sampler *sampler, uint64_t thread, int64_t now_ns, struct py_sample *out)
+{
+	out->is_whole = out->is_cut = false;
+	out->count = 0;
+	if (!sampler->other_walker && !(sampler->other_walker = py_walker_new()))
+		return STATUS_NO_MEMORY;
+	errno = 0;
+	out->is_whole = py_walk(sampler->process, thread, PY_QUICK, sampler->other_walker, &sampler->walk);
+	if (!out->is_whole && sampler->walk.count == 0)
+		return errno == ESRCH ? STATUS_END : STATUS_AGAIN;
 	out->is_cut = sampler->walk.is_cut;
 	add_sites(sampler, now_ns, out);
 	return STATUS_OK;
@@ -217,6 +241,7 @@ void py_sampler_close(struct py_sampler *sampler)
 		forget_all(sampler);
 	free(sampler->table);
 	py_walker_free(sampler->walker);
+	py_walker_free(sampler->other_walker);
 	py_close(sampler->process);
 	free(sampler);
 }

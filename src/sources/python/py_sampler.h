@@ -38,4 +38,12 @@ const struct py_process *py_sampler_process(const struct py_sampler *sampler);
 /* AGAIN: its main thread does not exist now, or nothing could be read; END: the process has ended; NO_MEMORY. */
 enum status py_sampler_sample(struct py_sampler *sampler, int64_t now_ns, struct py_sample *out);
 
+/* Where its threads are, as of the last sample; 0 = unknown. gil: see py_gil.h; 0 = it has none, too. */
+struct py_addresses {
+	uint64_t interpreter, main, gil;
+};
+struct py_addresses py_sampler_addresses(const struct py_sampler *sampler);
+/* Samples another thread, at a higher cost. Its sites, too, are valid until the next py_sampler_sample. */
+enum status py_sampler_sample_other(struct py_sampler *sampler, uint64_t thread, int64_t now_ns, struct py_sample *out);
+
 #endif

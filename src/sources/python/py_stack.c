@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/sources/python/py_gil.h"
 #include "src/sources/python/py_threads.h"
 #include "src/sources/python/py_walk.h"
 #include "src/sources/python/remote.h"
@@ -88,19 +89,6 @@ static void add_frames(
 	thread->count = out->frame_count - thread->first;
 }
 
-static uint64_t gil_holder(const struct py_process *process, uint64_t interpreter)
-{
-	const struct py_layout *layout = &process->location.layout;
-	uint64_t words[2], address = 0;
-	if (layout->runtime_gil != PY_NOWHERE)
-		address = process->location.runtime + layout->runtime_gil;
-	else if (layout->interpreter_gil != PY_NOWHERE &&
-		remote_word(process->pid, interpreter + layout->interpreter_gil, &address) && address)
-		address += 8;
-	bool is_held = address && remote_read(process->pid, address, words, sizeof words) && (uint32_t)words[1] == 1;
-	return is_held ? words[0] : 0;
-}
-
 struct rooms {
 	struct py_walker *walker;
 	struct py_walk walk;
@@ -140,7 +128,7 @@ enum status py_reading(struct py_process *process, struct py_stacks *out, struct
 		!remote_word(process->pid, process->location.runtime + layout->runtime_interpreters, &interpreter))
 		status = gone(process, why_not);
 	for (; status == STATUS_OK && interpreter && interpreters < PY_THREADS_MAX; interpreters++) {
-		uint64_t holder = gil_holder(process, interpreter);
+		uint64_t holder = py_gil_holder(process, py_gil_find(process, interpreter));
 		bool is_there = remote_word(process->pid, interpreter + layout->interpreter_threads, &thread);
 		while (
 			is_there && thread && out->thread_count < PY_THREADS_MAX && add_thread(process, thread, holder, rooms, out))

@@ -12,6 +12,7 @@
 #include "ui/core/table.h"
 #include "ui/views/code/code_lines.h"
 #include "ui/views/code/code_parts.h"
+#include "ui/views/code/code_threads_panel.h"
 #include "ui/views/code/code_tree.h"
 #include "ui/widgets/parts.h"
 
@@ -97,12 +98,15 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 		return;
 	}
 	code_rows_collect(&sample, state->sort, state->sort_ascending, &rows);
-	struct rect phases = rect_take_top(&rect, rect.height > LINES_MIN ? 1 : 0);
+	struct rect phases = rect_take_top(&rect, rect.height > LINES_MIN ? 1 : 0),
+				threads = rect_take_bottom(&rect, code_threads_height(scene, &sample, canvas, rect.height));
 	int frame = parts_panel_rows(canvas), wanted = (int)rows.count + 1 + frame, half = rect.height * 55 / 100;
 	int height = wanted < half ? (wanted > LINES_MIN + frame ? wanted : LINES_MIN + frame) : half;
 
 	if (phases.height > 0)
 		code_phases_row(&sample, canvas, phases);
+	if (threads.height > 0)
+		code_threads_panel(scene, &sample, canvas, threads);
 	struct rect top = rect_take_top(&rect, rect.height - height < BELOW_MIN + frame ? rect.height : height);
 
 	lines_panel(scene, &sample, &rows, canvas, top);

@@ -118,6 +118,10 @@ static void draw_run(struct scene *scene, const struct run *run, struct canvas *
 
 	if (ranks.height > 0)
 		panel_ranks(scene, canvas, ranks);
+	struct rect stall = rect_take_top(&rect, panel_stall_height(scene, run, canvas, rect.height));
+
+	if (stall.height > 0)
+		panel_stall(scene, run, canvas, stall);
 	struct rect requests = rect_take_top(&rect, panel_requests_height(scene, canvas, rect.height));
 
 	if (requests.height > 0)

@@ -40,6 +40,9 @@ void panel_epochs(const struct scene *scene, const struct run *run, struct canva
 int panel_ranks_height(const struct scene *scene, const struct canvas *canvas, int height);
 void panel_ranks(const struct scene *scene, struct canvas *canvas, struct rect rect);
 
+/* Of a run without progress: the line of Python in which each of its processes is. */
+int panel_stall_height(const struct scene *scene, const struct run *run, const struct canvas *canvas, int height);
+void panel_stall(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect);
 /* The Python lines that take the most time. */
 int panel_code_height(const struct scene *scene, const struct canvas *canvas, int height);
 void panel_code(const struct scene *scene, struct canvas *canvas, struct rect rect);

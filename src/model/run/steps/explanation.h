@@ -71,6 +71,7 @@ struct explain_context {          /* what else happened in the window, with its 
 	X(RANK, "waiting for a slower rank") \
 	X(BIGGER, "a larger batch") \
 	X(LINE, "a line of code") \
+	X(GIL, "waits for the GIL") \
 	X(UNKNOWN, "unknown")
 
 enum cause_kind {
@@ -98,8 +99,9 @@ struct cause {
 	} evidence[CAUSE_EVIDENCE_MAX];
 	/* advice, with the values that the run published; empty = none */
 	char next[CAUSE_NEXT_SIZE];
-	/* the line of the user's code in which the time passed; file NULL: not known. It lives as long as the model */
-	const char *file;
+	/* the line of the user's code in which the time passed, for CAUSE_GIL that of the GIL's holder; file NULL: not
+	 * known. thread: the holder's name; NULL = unknown. They live as long as the model */
+	const char *file, *thread;
 	uint32_t line;
 };
 
