@@ -1,7 +1,7 @@
 """What the three scripts of Keras share."""
 import keras
 import numpy
-from truth import step
+from truth import own_callbacks, step
 
 
 class Truth(keras.callbacks.Callback):
@@ -12,7 +12,7 @@ class Truth(keras.callbacks.Callback):
 
     def on_train_batch_end(self, batch, logs=None):
         self.done += 1
-        step(self.done, self.epoch)
+        step(self.done, self.epoch, logs['loss'])
 
 
 def main():
@@ -20,4 +20,4 @@ def main():
     model = keras.Sequential([keras.Input((28, 28, 1)), keras.layers.Conv2D(16, 3, activation='relu'), keras.layers.Conv2D(16, 3, strides=2, activation='relu'),
                               keras.layers.Flatten(), keras.layers.Dense(10, activation='softmax')])
     model.compile(optimizer='adam', loss='sparse_categorical_crossentropy', metrics=['accuracy'])
-    model.fit(x, y, batch_size=32, epochs=40, validation_split=0.1, verbose=0, callbacks=[Truth()])
+    model.fit(x, y, batch_size=32, epochs=40, validation_split=0.1, verbose=0, callbacks=[Truth(), *own_callbacks()])
