@@ -182,7 +182,7 @@ def position(script, row):
 
 def shown_position(script, shown):
     epochs = shown.get('epochs') or [{}]
-    has_epochs = script.epochs and ('epochs' in shown or 'inferred' in shown)
+    has_epochs = script.epochs and (shown.get('epochs') or 'inferred' in shown)
     count = epochs[-1].get('batches', 0) if has_epochs else shown['batch']['count']
     return shown.get('epoch', {}).get('ordinal'), count
 
@@ -197,7 +197,7 @@ def is_between(script, low, at, high):
 def judge_steps(script, shown, low, high):
     """Without a known epoch: whether the step in the epoch fits."""
     ordinal, count = shown_position(script, shown)
-    if not script.epochs or not ('epochs' in shown or 'inferred' in shown):
+    if not script.epochs or not (shown.get('epochs') or 'inferred' in shown):
         return 'right' if is_between(script, low, (1, count), high) else 'wrong'
     return 'right' if any(is_between(script, low, (epoch, count), high) for epoch in range(low[0], high[0] + 2)) else 'wrong'
 
@@ -258,7 +258,7 @@ def judge_phases(shown, truth):
 
 
 def judge_loss(script, shown, rows):
-    own = [row[4] for row in rows if row[4] is not None]
+    own = [loss for row in rows if row[4] is not None for loss in (row[4] if isinstance(row[4], list) else [row[4]])]
     if not own:
         return '–'
     loss = shown['batch'].get('loss')

@@ -59,6 +59,7 @@ class Instrumentation:
         self._optimizers: Optional[Optimizers] = None
         self._entered = 0
         self._watches_gc = self._has_workers = False
+        self._trainers: Any = None
         self.is_open = True
         self.is_forked = self.is_waiting = False
         for install in (self._install_batches, self._install_phases, self._install_rest):
@@ -110,8 +111,19 @@ class Instrumentation:
         self._patches.set(base, "__init__", self._init(base.__init__, loop, part))
         self._patches.set(base, "__next__", self._next(base.__next__, loop, part))
         workers = _dataloader._MultiProcessingDataLoaderIter
+        self._find_trainers()
         if "__del__" in vars(workers):
             self._patches.set(workers, "__del__", self._del(vars(workers)["__del__"], loop, part))
+
+    def _find_trainers(self) -> None:
+        """Instruments the trainers of transformers once it has been imported."""
+        if self._trainers is None and "transformers.trainer_callback" in sys.modules:
+            from .transformers import Trainers
+
+            self.parts["trainers"] = Part("the figures of transformers' Trainer", self.parts["batches"].is_on)
+            self._trainers = Trainers(self._patches, self.parts["trainers"])
+        if self._trainers is not None:
+            self._trainers.install()
 
     def _install_phases(self) -> None:
         parts, loop, patches, device = self.parts, self._loop, self._patches, self._device
@@ -169,6 +181,7 @@ class Instrumentation:
                 try:
                     if self._optimizers is not None:
                         self._optimizers.repair()
+                    self._find_trainers()
                     loop.pass_begins(loader, iterator)
                     if self._device.can_come:
                         self._publish_device()

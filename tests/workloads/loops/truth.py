@@ -28,7 +28,7 @@ def lap(phase):
 
 
 def step(number, epoch=None, loss=None):
-    """Call at the end of step `number`, counted from 1; `epoch` from 1 on. loss: a number, or a tensor of one."""
+    """Call at the end of step `number`, counted from 1; `epoch` from 1 on. loss: a number, or a tensor of one, or a list of equally right numbers."""
     value = loss.item() if hasattr(loss, 'item') else loss
     _log.write(json.dumps([time.monotonic(), number, epoch, list(_spent.items()), value]) + '\n')
 
