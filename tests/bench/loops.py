@@ -1,11 +1,19 @@
-"""Scripts after public ones beside what they count themselves: attached to at three moments, and started by pmtop.
+"""Scripts after public ones beside what they count themselves, in three runs each:
 
-    loops.py [SCRIPT…]       a table, and a sum; fails if a cell is wrong
+    inferred    attached to at three moments, without instrumentation
+    launched    started by pmtop
+    one line    instrumented by a line of their own, as tests/workloads/loops/truth.py has it
+
+    loops.py [SCRIPT…]       a table, and a sum; fails if a cell is wrong, or if the inferred steps are exact in fewer than EXACT_MIN of all scripts
 
 Each script is stopped (SIGSTOP) before the last comparison, so that counts are compared at rest. "unknown": pmtop shows nothing there, or no
-steps within CHOICE_S. "none": the script has none, and pmtop shows none."""
+steps within CHOICE_S. "none": the script has none, and pmtop shows none. "–": the script does not measure it.
+
+Phases are right if the share of each differs by at most PHASE_POINTS from that by the script's own clock (sampled ones: or by three standard
+errors), a loss if it is that of one of the steps at that moment."""
 import collections
 import concurrent.futures
+import functools
 import json
 import os
 import signal
@@ -25,11 +33,13 @@ ENVIRONMENT = dict(os.environ, LC_ALL='C.UTF-8', XDG_CONFIG_HOME='/dev/null/none
 MOMENTS_S = (0, 3, 8)           # of attaching, after the first step
 START_S, CHOICE_S, REST_S = 120, 25, 3
 WATCHED_S = 5                   # of pmtop's objects, once it counts
+PHASE_POINTS, PHASE_ERRORS, LOSS_ERROR = 0.04, 3, 1e-4
+EXACT_MIN = 22
 LAG_S, BUFFERED_S = 2.5, 0.7    # of what pmtop prints of a running script; of what it has not emitted of a stopped one
 JOBS = int(os.environ.get('PMTOP_LOOPS_JOBS', '1'))
 
-# What a script has: steps of an epoch (or of all, without epochs), epochs, the package that it needs, batches fetched ahead.
-Script = collections.namedtuple('Script', 'form length epochs package ahead', defaults=(None, None, 'torch', 0))
+# What a script has: steps of an epoch (or of all, without epochs), epochs, the package that it needs, batches fetched ahead, pmtop's line for it.
+Script = collections.namedtuple('Script', 'form length epochs package ahead line', defaults=(None, None, 'torch', 0, 'torch'))
 BENCH = {
     'while_own_batches': Script('nanoGPT'),
     'mingpt': Script('minGPT', length=625000000),
@@ -40,17 +50,17 @@ BENCH = {
     'dcgan': Script('pytorch/examples dcgan', 130, 300),
     'vae': Script('pytorch/examples vae', 140, 300),
     'episodes': Script('pytorch/examples reinforce'),
-    'hf_trainer': Script('transformers Trainer', 200, 50, 'transformers', ahead=2),
+    'hf_trainer': Script('transformers Trainer', 200, 50, 'transformers', ahead=2, line='transformers'),
     'hf_accelerate': Script('Accelerate', 120, 200, 'accelerate', ahead=1),
-    'lightning_fit': Script('Lightning', 110, 60, 'lightning', ahead=1),
+    'lightning_fit': Script('Lightning', 110, 60, 'lightning', ahead=1, line='lightning'),
     'fabric_loop': Script('Fabric', 130, 150, 'lightning'),
-    'keras_torch': Script('Keras on torch', 113, 40, 'keras'),
-    'keras_jax': Script('Keras on jax', 113, 40, 'keras'),
-    'keras_tensorflow': Script('Keras on tensorflow', 113, 40, 'tensorflow'),
-    'flax_nnx': Script('flax', 100, 200, 'flax'),
-    'optax_loop': Script('optax', length=30000, package='optax'),
-    'xgb': Script('XGBoost', length=5000, package='xgboost'),
-    'lgbm': Script('LightGBM', length=5000, package='lightgbm'),
+    'keras_torch': Script('Keras on torch', 113, 40, 'keras', line='keras'),
+    'keras_jax': Script('Keras on jax', 113, 40, 'keras', line='keras'),
+    'keras_tensorflow': Script('Keras on tensorflow', 113, 40, 'tensorflow', line='keras'),
+    'flax_nnx': Script('flax', 100, 200, 'flax', line='jax'),
+    'optax_loop': Script('optax', length=30000, package='optax', line='jax'),
+    'xgb': Script('XGBoost', length=5000, package='xgboost', line=None),
+    'lgbm': Script('LightGBM', length=5000, package='lightgbm', line=None),
     'ultralytics_like': Script('ultralytics', 120, 120, 'tqdm'),
     'timm_like': Script('timm', 115, 300, ahead=1),
     'sbert': Script('sentence-transformers', 150, 100, 'sentence_transformers'),
@@ -59,11 +69,13 @@ BENCH = {
     'policy': Script('CleanRL ppo.py', length=19999),
     'index_epochs': Script('tutorials: minibatches by index', 100, 400),
     'generator': Script('tutorials: a generator of batches', 150, 299),
-    'plain': Script('no framework', length=1000000),
+    'plain': Script('no framework', length=1000000, line=None),
     'progress': Script('a progress bar around the steps', length=50000),
 }
-CELLS = ('steps', 'epoch', 'total')
-WORST = ('none', 'right', 'unknown', 'wrong')
+CELLS = ('steps', 'epoch', 'total', 'phases', 'loss')
+WORST = ('–', 'none', 'right', 'unknown', 'wrong')
+# Other names of pmtop's phases. Those that are not here belong to "other", as do those of a script.
+PHASES = {'data': 'data', 'forward': 'forward', 'criterion': 'forward', 'loss': 'forward', 'backward': 'backward', 'optimizer': 'optimizer'}
 
 
 def is_installed(package):
@@ -125,14 +137,15 @@ def rest(watches, pid):
     return stopped
 
 
-def attach(name, folder):
-    log = os.path.join(folder, 'attached')
-    script = subprocess.Popen([PYTHON, os.path.join(SCRIPTS, name + '.py'), log], env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+def attach(name, folder, line=None):
+    log, moments = os.path.join(folder, 'attached'), MOMENTS_S[:1] if line else MOMENTS_S
+    environment = dict(ENVIRONMENT, PMTOP_LOOPS_LINE=line) if line else ENVIRONMENT
+    script = subprocess.Popen([PYTHON, os.path.join(SCRIPTS, name + '.py'), log], env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                               stderr=subprocess.DEVNULL, start_new_session=True)
     watches = []
     try:
         pid, begin = wait_for_steps(log, script), time.monotonic()
-        for moment in MOMENTS_S:
+        for moment in moments:
             time.sleep(max(0.0, begin + moment - time.monotonic()))
             watches.append(Watch('-p', str(pid)))
         stopped = rest(watches, pid)
@@ -169,7 +182,8 @@ def position(script, row):
 
 def shown_position(script, shown):
     epochs = shown.get('epochs') or [{}]
-    count = epochs[-1].get('batches', 0) if script.epochs else shown['batch']['count']
+    has_epochs = script.epochs and (shown.get('epochs') or 'inferred' in shown)
+    count = epochs[-1].get('batches', 0) if has_epochs else shown['batch']['count']
     return shown.get('epoch', {}).get('ordinal'), count
 
 
@@ -183,7 +197,7 @@ def is_between(script, low, at, high):
 def judge_steps(script, shown, low, high):
     """Without a known epoch: whether the step in the epoch fits."""
     ordinal, count = shown_position(script, shown)
-    if not script.epochs:
+    if not script.epochs or not (shown.get('epochs') or 'inferred' in shown):
         return 'right' if is_between(script, low, (1, count), high) else 'wrong'
     return 'right' if any(is_between(script, low, (epoch, count), high) for epoch in range(low[0], high[0] + 2)) else 'wrong'
 
@@ -209,6 +223,58 @@ def judge_total(script, shown):
     return 'right' if length or epoch.get('total') else 'unknown'
 
 
+def of_each_phase(rows):
+    """The shares of (phase, seconds) by the script's names."""
+    sums = collections.Counter()
+    for name, seconds in rows:
+        if name != 'outside':
+            sums[PHASES.get(name, 'other')] += seconds
+    return {name: seconds / sum(sums.values()) for name, seconds in sums.items()}
+
+
+def shown_phases(shown):
+    """The shares of pmtop's phases, their standard errors, and how many of the last steps they are of; None: all."""
+    if shown.get('phases'):
+        errors = collections.Counter()
+        for row in shown['phases']:
+            errors[PHASES.get(row['name'], 'other')] += row['error_ratio']
+        return of_each_phase((row['name'], row['mean_s']) for row in shown['phases']), errors, shown.get('phases_steps')
+    rows = [(row['name'], row.get('self_s', 0)) for row in shown.get('operations', []) if row['name'] != 'gc' and row['count']]
+    return (of_each_phase(rows) if sum(seconds for _, seconds in rows) else {}), {}, None
+
+
+def judge_phases(shown, truth):
+    """The verdict, and both shares."""
+    if not truth or not truth[-1][3]:
+        return '–', ''
+    shares, errors, steps = shown_phases(shown)
+    if not shares:
+        return 'unknown', ''
+    before = dict(truth[-steps - 1][3]) if steps and len(truth) > steps else {}
+    own = of_each_phase((name, seconds - before.get(name, 0)) for name, seconds in truth[-1][3])
+    compared = [(name, shares.get(name, 0), own.get(name, 0)) for name in ('data', 'forward', 'backward', 'optimizer')]
+    is_right = all(abs(share - mine) <= max(PHASE_POINTS, PHASE_ERRORS * errors.get(name, 0)) for name, share, mine in compared)
+    return 'right' if is_right else 'wrong', ', '.join(f'{name} {share:.1%} (own {mine:.1%})' for name, share, mine in compared)
+
+
+def judge_loss(script, shown, rows):
+    own = [loss for row in rows if row[4] is not None for loss in (row[4] if isinstance(row[4], list) else [row[4]])]
+    if not own:
+        return '–'
+    loss = shown['batch'].get('loss')
+    if loss is None:
+        return 'unknown'
+    return 'right' if any(abs(loss - mine) <= LOSS_ERROR * max(1, abs(mine)) for mine in own) else 'wrong'
+
+
+def rows_around(script, truth, first_s, last_s):
+    """The rows between two moments, and those next to them that pmtop may show."""
+    near = 2 + script.ahead
+    first = sum(row[0] <= first_s for row in truth)
+    last = sum(row[0] <= last_s for row in truth)
+    return truth[max(0, first - near):last + near]
+
+
 def judge(script, counted, truth, stopped):
     """The worst of each cell, and what was shown where it was wrong."""
     cells, why = dict.fromkeys(CELLS, 'unknown'), ''
@@ -216,13 +282,18 @@ def judge(script, counted, truth, stopped):
         is_last = number == len(counted) - 1
         low = row_at(truth, min(now - LAG_S, stopped - BUFFERED_S))
         low, high = (position(script, row) for row in (low, truth[-1] if is_last else row_at(truth, now + 0.5)))
-        found = {'steps': judge_steps(script, shown, low, high), 'epoch': judge_epoch(script, shown, low, high), 'total': judge_total(script, shown)}
+        found = {'steps': judge_steps(script, shown, low, high), 'epoch': judge_epoch(script, shown, low, high), 'total': judge_total(script, shown),
+                 'loss': judge_loss(script, shown, rows_around(script, truth, min(now - LAG_S, stopped - BUFFERED_S), now + 0.5))}
+        shares = ''
+        if is_last:
+            found['phases'], shares = judge_phases(shown, truth)
         if 'wrong' in found.values() and not why:
-            what = [f'{key} {shown_position(script, shown)}' for key, cell in found.items() if cell == 'wrong']
+            what = [f'{key} {shown_position(script, shown)}' for key, cell in found.items() if cell == 'wrong' and key in CELLS[:3]]
+            what += [f'phases {shares}'] * (found.get('phases') == 'wrong') + [f'loss {shown["batch"].get("loss")}'] * (found['loss'] == 'wrong')
             why = f'{", ".join(what)}, epoch {shown.get("epoch")}, script at {low} to {high}; {shown.get("inferred", {}).get("what", "published")}'
         is_later = number > 0 and 'total' in found and found['total'] == 'unknown' and cells['total'] == 'right'
         for key, cell in found.items():
-            is_worse = number == 0 or WORST.index(cell) > WORST.index(cells[key])
+            is_worse = number == 0 or key == 'phases' or WORST.index(cell) > WORST.index(cells[key])
             if is_worse and not (key == 'total' and is_later) or (cells[key] == 'unknown' and cell == 'right'):
                 cells[key] = cell
     return cells, why
@@ -232,44 +303,54 @@ def worst(results):
     return {key: max((cells[key] for cells, _ in results), key=WORST.index) for key in CELLS}
 
 
+def runs_of(script):
+    runs = {'inferred': attach, 'launched': launch}
+    if script.line:
+        runs['one line'] = functools.partial(attach, line=script.line)
+    return runs
+
+
 def try_script(name):
-    """Returns the cells attached and launched, and notes; or why it did not run."""
-    script, columns, notes = BENCH[name], [], []
-    with tempfile.TemporaryDirectory() as folder:
-        for what, how in (('attached', attach), ('launched', launch)):
+    """Returns the cells of each run, and its notes; a string: why it did not run."""
+    script, found = BENCH[name], {}
+    for run, how in runs_of(script).items():
+        with tempfile.TemporaryDirectory() as folder:
             try:
                 watched = how(name, folder)
             except AssertionError as error:
-                return None, [f'{what}: did not run: {error}']
-            results = [judge(script, *each) for each in watched]
-            columns.append(worst(results))
-            notes += [f'{what}{f" at {moment} s" if what == "attached" else ""}: {why}' for moment, (_, why) in zip(MOMENTS_S, results) if why]
-            notes += [f'{what} at {moment} s: no steps' for moment, (counted, _, _) in zip(MOMENTS_S, watched) if not counted]
-    return columns, notes
+                found[run] = f'did not run: {error}', []
+                continue
+        results = [judge(script, *each) for each in watched]
+        notes = [f'{run}{f" at {moment} s" if run == "inferred" else ""}: {why}' for moment, (_, why) in zip(MOMENTS_S, results) if why]
+        notes += [f'{run} at {moment} s: no steps' for moment, (counted, _, _) in zip(MOMENTS_S, watched) if not counted]
+        found[run] = worst(results), notes
+    return found
 
 
-def show(name, columns, notes):
-    cells = ' '.join(f'{column[key]:8}' for column in columns for key in CELLS) if columns else notes.pop(0)
-    print(f'{name:18} {BENCH[name].form:38} {cells}', *(f'    {note}' for note in notes), sep='\n', flush=True)
+def show(name, found):
+    for run, (cells, notes) in found.items():
+        columns = cells if isinstance(cells, str) else ' '.join(f'{cells[key]:8}' for key in CELLS)
+        print(f'{name:18} {BENCH[name].form:38} {run:9} {columns}', *(f'    {note}' for note in notes), sep='\n', flush=True)
 
 
 def main():
     names = sys.argv[1:] or list(BENCH)
     packages = {package: is_installed(package) for package in {BENCH[name].package for name in names}}
     there = [name for name in names if packages[BENCH[name].package]]
-    tally = collections.Counter()
-    print(f'{"":57} {"attached":26} launched')
-    print(f'{"script":18} {"after":38} ' + ' '.join(f'{key:8}' for key in CELLS * 2))
+    tally, exact = collections.Counter(), 0
+    print(f'{"script":18} {"after":38} {"run":9} ' + ' '.join(f'{key:8}' for key in CELLS))
     with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
-        for name, (columns, notes) in zip(there, pool.map(try_script, there)):
-            show(name, columns, notes)
-            verdicts = {cell for column in columns for cell in column.values()} if columns else {'wrong'}
-            tally[max(verdicts, key=WORST.index)] += 1
+        for name, found in zip(there, pool.map(try_script, there)):
+            show(name, found)
+            verdicts = [verdict for cells, _ in found.values() for verdict in (['wrong'] if isinstance(cells, str) else cells.values())]
+            tally.update(verdicts)
+            exact += isinstance(found['inferred'][0], dict) and found['inferred'][0]['steps'] == 'right'
     for name in names:
         if name not in there:
-            show(name, None, [f'not installed: {BENCH[name].package}'])
-    print(f'exact in {tally["right"]} of {len(there)}, unknown in {tally["unknown"]}, wrong in {tally["wrong"]}; not installed: {len(names) - len(there)}')
-    return tally['wrong'] > 0
+            show(name, {'–': (f'not installed: {BENCH[name].package}', [])})
+    print(f'cells: {tally["right"]} right, {tally["none"]} none, {tally["unknown"]} unknown, {tally["wrong"]} wrong; not installed: {len(names) - len(there)}')
+    print(f'inferred steps: exact in {exact} of {len(there)}')
+    return tally['wrong'] > 0 or (len(names) == len(BENCH) and exact < EXACT_MIN)
 
 
 if __name__ == '__main__':

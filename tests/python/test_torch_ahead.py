@@ -296,7 +296,7 @@ def test_a_sampler_without_end_has_no_length(account, samples, rows, length):
         account.learn(model, optimizer, x, y)
         if index == 4:
             break
-    assert pmtop.torch.instrument()._loop.plan == (length, 4)
+    assert pmtop.torch.instrument()._loop.plan == (0, length, 4)
 
 
 def test_an_iterator_that_is_renewed_loses_no_batch_at_the_end():

@@ -19,6 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCH = os.path.realpath(os.path.join(HERE, '../../src/python/launch'))
 FOLDER = tempfile.mkdtemp()
 FARM = threading.Lock()
+PAIRS = 3
 # Ranks, as the environment of the tests may have some, would make these runs ranks of a job.
 PLAIN = {key: value for key, value in ENVIRONMENT.items() if not re.match('PMTOP|PYTHONPATH|RANK|LOCAL_RANK|WORLD_SIZE|MASTER_', key)}
 PLAIN.update(HOME=FOLDER, XDG_STATE_HOME=os.path.join(FOLDER, 'state'), PYTHONWARNINGS='ignore', PYTHONDONTWRITEBYTECODE='1')
@@ -101,7 +102,7 @@ def instruments_with_its_own_package():
     python, environment = without_package()
     path, out = script('own')
     done = Done(python, path, out, environment=environment).has_trained()
-    assert re.search(r'^pmtop: instrumented PyTorch in process \d+ \(package of pmtop [0-9.]+\): --no-instrument .* PYTHONPATH begins with ' + re.escape(LAUNCH),
+    assert re.search(r'^pmtop: instrumented PyTorch in process \d+ \(package of pmtop [0-9.]+\): --no-instrument .* PMTOP_LAUNCH, PMTOP_LAUNCH_PACKAGE, .* PYTHONPATH begins with ' + re.escape(LAUNCH),
                      done.said), done.said
     assert done.said.count('\n') == 1, done.said
     assert {row['name'] for row in done.last['operations']} >= {'forward', 'backward', 'optimizer', 'data'}, done.last['operations']
@@ -302,6 +303,81 @@ def passes_on_input_and_status():
     assert done.printed == ['typed'], done.printed
 
 
+def reads_a_pipe_beside_the_screen():
+    """Standard input is a pipe, standard output a terminal: the command reads the pipe, the screen the terminal. Of a terminal it reads nothing."""
+    for how in ('pipe', 'terminal'):
+        out = tempfile.mktemp(dir=FOLDER)
+        read = f'import sys, time; open({out!r}, "w").write(repr(sys.stdin.read()) + str(sys.stdin.isatty())); time.sleep(1)'
+        pid, terminal = pty.fork()
+        if pid == 0:
+            if how == 'pipe':
+                ours, theirs = os.pipe()
+                os.write(theirs, b'piped\n')
+                os.close(theirs)
+                os.dup2(ours, 0)
+            os.execve(PMTOP, [PMTOP, '--', TORCH, '-c', read], dict(PLAIN, TERM='xterm-256color', COLUMNS='100', LINES='30'))
+        seen, end, has_quit = b'', time.monotonic() + 60, False
+        while time.monotonic() < end:
+            if select.select([terminal], [], [], 0.2)[0]:
+                try:
+                    seen += os.read(terminal, 65536)
+                except OSError:
+                    break
+            if not has_quit and seen and os.path.exists(out):
+                has_quit = os.write(terminal, b'q') > 0  # a key is pmtop's
+        _, status = os.waitpid(pid, 0)
+        with open(out) as file:
+            assert (has_quit, status, file.read()) == (True, 0, "'piped\\n'False" if how == 'pipe' else "''False"), (how, status, seen[-300:])
+
+
+def reads_a_pipe_beside_a_stream():
+    """`collect` too leaves standard input to the command."""
+    out = tempfile.mktemp(dir=FOLDER)
+    read = f'import sys, time; open({out!r}, "w").write(sys.stdin.read()); time.sleep(0.5)'
+    subprocess.run([PMTOP, 'collect', '--', TORCH, '-c', read], env=PLAIN, input=b'piped', stdout=subprocess.DEVNULL, check=True, timeout=60)
+    with open(out) as file:
+        assert file.read() == 'piped'
+
+
+PACE = '''
+import sys, time, torch
+torch.manual_seed(1)
+torch.set_num_threads(1)
+model = torch.nn.Linear(64, 64)
+optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+loader = torch.utils.data.DataLoader(torch.rand(400, 64), batch_size=4, shuffle=True)
+times, last = [], time.perf_counter()
+for batch in loader:
+    optimizer.zero_grad()
+    loss = model(batch).pow(2).mean()
+    loss.backward()
+    optimizer.step()
+    time.sleep(0.01)
+    now = time.perf_counter()
+    times.append(now - last)
+    last = now
+times.sort()
+with open(sys.argv[1], "a") as out:
+    print(times[len(times) // 2], loss.item().hex(), *(p.sum().item().hex() for p in model.parameters()), file=out)
+'''
+
+
+def trains_as_fast_as_without():
+    """Steps of 10 ms, launched with and without pmtop in turn: the medians, and the same results."""
+    path, out = os.path.join(FOLDER, 'pace.py'), os.path.join(FOLDER, 'pace.out')
+    with open(path, 'w') as file:
+        file.write(PACE)
+    for _ in range(PAIRS):
+        subprocess.run([TORCH, path, out], env=PLAIN, check=True, timeout=60)
+        Done(TORCH, path, out)
+    with open(out) as file:
+        rows = [line.split() for line in file]
+    ratios = sorted(float(launched[0]) / float(alone[0]) for alone, launched in zip(rows[::2], rows[1::2]))
+    print(f'step with pmtop / without, {PAIRS} pairs: median {ratios[PAIRS // 2]:.3f}, {ratios[0]:.3f} to {ratios[-1]:.3f}', flush=True)
+    assert len({tuple(row[1:]) for row in rows}) == 1, rows
+    assert len(rows) == 2 * PAIRS and ratios[PAIRS // 2] < 1.1, ratios
+
+
 def says_so_on_the_screen():
     """And after q, waits for the command."""
     path, out = script('screen', epochs='range(6)')
@@ -359,6 +435,9 @@ TESTS = {
     'failing import': lambda: leaves_a_failing_import_alone(sys.executable),
     'imports nothing': imports_nothing_by_itself,
     'input and status': passes_on_input_and_status,
+    'a pipe and the screen': reads_a_pipe_beside_the_screen,
+    'a pipe and a stream': reads_a_pipe_beside_a_stream,
+    'pace': trains_as_fast_as_without,
     'screen': says_so_on_the_screen,
     'other programs': costs_other_programs_nothing,
 }

@@ -55,7 +55,7 @@ void help_print(void)
 	for (const struct option_row *row = option_rows; row->name; row++)
 		if (!row->commands && !is_target(row))
 			print_option(row);
-	puts("On the screen, ? lists the keys. Manual: man pmtop");
+	puts("On the screen ? lists the keys; COMMAND reads no terminal. Manual: man pmtop");
 }
 
 static bool applies_to(const struct option_row *row, enum command_id id) { return row->commands >> id & 1; }

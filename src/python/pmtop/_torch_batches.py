@@ -50,7 +50,9 @@ class Loop(StepLoop):
         super().__init__(device)
         self.out = out
         self.optimised = optimised
-        self.epochs_planned = epochs
+        self.epochs_planned = self.epochs_given = epochs
+        self.batches_max = 0
+        self.knows_parts = self.divides_all = False
         self.passes: dict[int, Pass] = {}
         self.facts: weakref.WeakKeyDictionary[Any, LoaderFacts] = weakref.WeakKeyDictionary()
         self.loaders: weakref.WeakKeyDictionary[Any, weakref.ref[Any]] = weakref.WeakKeyDictionary()
@@ -66,7 +68,7 @@ class Loop(StepLoop):
         self.interval = 0
         self.awaits_backward = True
         self.meta: dict[str, object] = {}
-        self.plan: Optional[tuple[int, int]] = None
+        self.plan: Optional[tuple[int, int, int]] = None
 
     # -- what the loaders do
 
@@ -383,6 +385,8 @@ class Loop(StepLoop):
         self.stack.append(now)
         self.watches_forward = not now.facts.trains_in_eval
         self._publish_loader(now.facts)
+        if now.facts.accumulation > 1:
+            self.divides_by(now.facts.accumulation, False)
         self.optimised.is_new_epoch = True
         self.has_optimizer = bool(self.optimised.known) and self._sees_steps()
         self._forget_steppers()
@@ -513,9 +517,22 @@ class Loop(StepLoop):
     def _note_interval(self, batches: int) -> None:
         """Notes the batches between two optimizer steps: the same number twice in a row is the gradient accumulation."""
         if self.interval == batches:
-            self.accumulation = self.loss_parts = batches
+            self.accumulation = batches
+            self.loss_parts = self.loss_parts if self.knows_parts else batches
             self.publish_fact("accumulation", batches)
         self.interval = batches
+
+    # -- what a trainer knows
+
+    def plan_training(self, epochs: int, batches: int) -> None:
+        """So many epochs, each of at most so many batches. 0: unknown."""
+        self.epochs_planned, self.batches_max = epochs or self.epochs_given, batches
+        if self.stack and self.stack[0].kind == _TRAINING:
+            self._publish_loader(self.stack[0].facts)
+
+    def divides_by(self, parts: int, divides_all: bool) -> None:
+        """Training divides the losses by `parts` (0: unknown): all of them, or those whose last operation is this division."""
+        self.loss_parts, self.knows_parts, self.divides_all = parts, parts > 0, divides_all
 
     # -- facts
 
@@ -526,11 +543,13 @@ class Loop(StepLoop):
             self.out.meta(key, value)
 
     def _publish_loader(self, facts: LoaderFacts) -> None:
-        plan = (facts.length or 0, facts.batch_size or 0)
+        length = min(facts.length or self.batches_max, self.batches_max or facts.length or 0)
+        plan = (self.epochs_planned, length, facts.batch_size or 0)
         if plan != self.plan:
+            withdrawn = 0 if self.plan and self.plan[0] else None
             self.plan = plan
-            self.samples_planned = plan[1]
-            self.out.plan(self.epochs_planned or None, *plan)
+            self.samples_planned = plan[2]
+            self.out.plan(plan[0] or withdrawn, *plan[1:])
         for key, value in facts.meta.items():
             self.publish_fact(key, value)
         if facts.batch_size:

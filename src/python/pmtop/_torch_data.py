@@ -1,6 +1,7 @@
 """Facts about a DataLoader and its batches, read without side effects."""
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any, Optional
 
@@ -31,10 +32,17 @@ def _is_endless(batches: int, batch_size: Optional[int], dataset: Any) -> bool:
     return batches >= _ENDLESS_BATCHES or bool(data) and batches * (batch_size or 1) > _ENDLESS_REPEATS * (data or 0)
 
 
+def _accumulation() -> int:
+    """The number by which accelerate divides each loss, if the process uses it."""
+    kind = getattr(sys.modules.get("accelerate.state"), "GradientState", None)
+    number = (getattr(kind, "_shared_state", None) or {}).get("plugin_kwargs", {}).get("num_steps", 1)
+    return number if type(number) is int else 1
+
+
 class LoaderFacts:
     """One loader: `length` batches a pass and `batch_size` samples a batch (None if unknown), and the kind of its passes, once known."""
 
-    __slots__ = ("batch_size", "full", "has_trained", "is_exact", "is_validation", "length", "looks_at_data", "meta", "rest", "trains_in_eval")
+    __slots__ = ("accumulation", "batch_size", "full", "has_trained", "is_exact", "is_validation", "length", "looks_at_data", "meta", "rest", "trains_in_eval")
 
     def __init__(self, loader: Any) -> None:
         sampler = loader.batch_sampler
@@ -68,6 +76,7 @@ class LoaderFacts:
             self.is_exact = samples is not None
             self.full, self.rest = divmod(samples or 0, sampler.batch_size)
         self.meta = {f"loader.{name}": value for name in _META for value in [getattr(loader, name, None)] if value is not None}
+        self.accumulation = _accumulation()
         self.is_validation = False
         self.trains_in_eval = self.has_trained = False
 

@@ -59,7 +59,7 @@ class Backward:
         loop.loss = None
         if divisor and not loop.loss_parts:
             return
-        factor = divisor if divisor and divisor == loop.loss_parts else 1
+        factor = loop.loss_parts if loop.divides_all or divisor and divisor == loop.loss_parts else 1
         if value.is_cpu:
             loop.loss = _item(value) * factor
         elif self.device.measures:
@@ -91,16 +91,18 @@ class Backward:
 
 
 def _divisor_of(loss: Any) -> int:
-    """The whole number by which the last operation on a tensor divided it; 0 if it did something else."""
-    made_by = loss.grad_fn
-    name = made_by.name() if made_by is not None else ""
-    if name not in ("DivBackward0", "MulBackward0"):
-        return 0
-    other = made_by._saved_other
-    if other is None or not other.is_cpu or other.dim():
-        return 0
-    number = float(_item(other))
-    number = 1 / number if name == "MulBackward0" and number else number
+    """The whole number by which the last operation on a tensor divided it; 0 if it did something else. Accelerate divides by 1 after the Trainer."""
+    made_by, number = loss.grad_fn, 1.0
+    while number == 1:
+        name = made_by.name() if made_by is not None else ""
+        if name not in ("DivBackward0", "MulBackward0"):
+            return 0
+        other = made_by._saved_other
+        if other is None or not other.is_cpu or other.dim():
+            return 0
+        number = float(_item(other))
+        number = 1 / number if name == "MulBackward0" and number else number
+        made_by = made_by.next_functions[0][0]
     return round(number) if 2 <= number <= 1e6 and abs(number - round(number)) < 1e-4 else 0
 
 

@@ -4,6 +4,7 @@ From then on every iteration over a DataLoader is a batch, and every pass over t
 batch is what lies between optimizer steps, and there are no epochs. Forward, criterion (the loss modules of torch.nn), backward, optimizer,
 zero_grad and torch.save are spans. Validation is recognised by disabled gradients or a model in evaluation mode. Results do not change, no call
 waits for a device, and models and checkpoints contain nothing of pmtop. An error of pmtop switches off only one part, with a line on standard error.
+A Trainer of transformers adds its plan and what it logs (pmtop.transformers).
 
 Limits: of two loaders in the same loop the first counts as the main one; a break out of a loop over a loader with persistent workers is noticed
 only when the next pass begins; a function that torch.compile made of forward and backward has no phases; without a DataLoader, evaluation between
@@ -59,6 +60,7 @@ class Instrumentation:
         self._optimizers: Optional[Optimizers] = None
         self._entered = 0
         self._watches_gc = self._has_workers = False
+        self._trainers: Any = None
         self.is_open = True
         self.is_forked = self.is_waiting = False
         for install in (self._install_batches, self._install_phases, self._install_rest):
@@ -110,8 +112,19 @@ class Instrumentation:
         self._patches.set(base, "__init__", self._init(base.__init__, loop, part))
         self._patches.set(base, "__next__", self._next(base.__next__, loop, part))
         workers = _dataloader._MultiProcessingDataLoaderIter
+        self._find_trainers()
         if "__del__" in vars(workers):
             self._patches.set(workers, "__del__", self._del(vars(workers)["__del__"], loop, part))
+
+    def _find_trainers(self) -> None:
+        """Instruments the trainers of transformers once it has been imported."""
+        if self._trainers is None and "transformers.trainer_callback" in sys.modules:
+            from .transformers import Trainers
+
+            self.parts["trainers"] = Part("the figures of transformers' Trainer", self.parts["batches"].is_on)
+            self._trainers = Trainers(self._patches, self.parts["trainers"])
+        if self._trainers is not None:
+            self._trainers.install()
 
     def _install_phases(self) -> None:
         parts, loop, patches, device = self.parts, self._loop, self._patches, self._device
@@ -169,6 +182,7 @@ class Instrumentation:
                 try:
                     if self._optimizers is not None:
                         self._optimizers.repair()
+                    self._find_trainers()
                     loop.pass_begins(loader, iterator)
                     if self._device.can_come:
                         self._publish_device()

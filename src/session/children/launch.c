@@ -67,11 +67,11 @@ static int open_log(struct launch *launch, const char *folder)
 	return log >= 0 ? log : open("/dev/null", O_WRONLY | O_CLOEXEC);
 }
 
-/* On the screen, what is redirected stays so: `terminal` replaces pmtop's terminal, and the keys are pmtop's. */
+/* What is redirected stays so. `terminal` replaces that of the screen, whose keys two programs cannot share. */
 static void set_descriptors(int log, int terminal)
 {
 	bool has_screen = isatty(STDOUT_FILENO);
-	if (!has_screen || isatty(STDIN_FILENO)) {
+	if (has_screen && isatty(STDIN_FILENO)) {
 		int nothing = open("/dev/null", O_RDONLY);
 		dup2(nothing, STDIN_FILENO);
 		close(nothing);

@@ -92,7 +92,9 @@ static bool read_line(struct launch_python *python, const char *line, struct rea
 	if (strcmp(word, "instrumented") == 0 && !python->is_instrumented) {
 		python->is_instrumented = true;
 		char remedy[sizeof news->remedy];
-		snprintf(remedy, sizeof remedy, "--no-instrument leaves the environment alone; now PYTHONPATH begins with %.*s",
+		snprintf(remedy, sizeof remedy,
+			"--no-instrument leaves the environment alone; now it has PMTOP_LAUNCH, PMTOP_LAUNCH_PACKAGE, and "
+			"PYTHONPATH begins with %.*s",
 			(int)strcspn(python->path, ":"), python->path);
 		reason_set(news, STATUS_OK, remedy, "instrumented PyTorch in process %d (package of %s)", pid, text);
 		return true;

@@ -19,7 +19,8 @@ if __name__ == '__main__':
             criterion(netD(fake.detach()).view(-1), torch.zeros(len(real))).backward()
             optimizerD.step()
             netG.zero_grad()
-            criterion(netD(fake).view(-1), torch.ones(len(real))).backward()
+            errG = criterion(netD(fake).view(-1), torch.ones(len(real)))
+            errG.backward()
             optimizerG.step()
             done += 1
-            step(done, epoch + 1)
+            step(done, epoch + 1, errG)

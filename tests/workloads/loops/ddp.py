@@ -25,11 +25,12 @@ def main(rank, world_size, rendezvous):
         sampler.set_epoch(epoch)
         for x, y in loader:
             optimizer.zero_grad()
-            torch.nn.functional.cross_entropy(model(x), y).backward()
+            loss = torch.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
             optimizer.step()
             done += 1
             if rank == 0:
-                step(done, epoch + 1)
+                step(done, epoch + 1, loss)
 
 
 if __name__ == '__main__':

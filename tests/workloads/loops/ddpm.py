@@ -32,7 +32,7 @@ def main():
             if accelerator.sync_gradients:
                 progress_bar.update(1)
                 global_step += 1
-            note(global_step, epoch + 1)
+            note(global_step, epoch + 1, loss)
         progress_bar.close()
         accelerator.wait_for_everyone()
 

@@ -20,7 +20,7 @@ def main():
             fabric.backward(loss)
             optimizer.step()
             done += 1
-            step(done, epoch)
+            step(done, epoch, loss)
         with torch.no_grad():
             for x, y in val_loader:
                 model(x)

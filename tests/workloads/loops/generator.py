@@ -22,7 +22,7 @@ def fit():
             loss.backward()
             optimizer.step()
             done += 1
-            step(done, epoch)
+            step(done, epoch, loss)
 
 
 fit()

@@ -2,7 +2,7 @@
 import torch
 from accelerate import Accelerator
 from small import classifier, images
-from truth import step
+from truth import lap, step
 
 
 def training_function():
@@ -13,14 +13,22 @@ def training_function():
     model, optimizer, train_dataloader, eval_dataloader, scheduler = accelerator.prepare(model, optimizer, images(120), images(12), scheduler)
     for epoch in range(200):
         model.train()
+        lap('outside')
         for step_number, (x, y) in enumerate(train_dataloader):
-            loss = torch.nn.functional.cross_entropy(model(x), y)
+            lap('data')
+            output = model(x)
+            lap('forward')
+            loss = torch.nn.functional.cross_entropy(output, y)
+            lap('other')
             accelerator.backward(loss)
+            lap('backward')
             optimizer.step()
+            lap('optimizer')
             scheduler.step()
             optimizer.zero_grad()
             done += 1
-            step(done, epoch + 1)
+            step(done, epoch + 1, loss)
+            lap('other')
         model.eval()
         for x, y in eval_dataloader:
             with torch.no_grad():

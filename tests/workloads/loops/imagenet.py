@@ -1,7 +1,7 @@
 """After pytorch/examples imagenet: range(start_epoch, epochs), workers, meters, validation by a function in a function."""
 import torch
 from small import classifier, images
-from truth import step
+from truth import lap, step
 
 start_epoch, epochs, done = 2, 90, 0
 
@@ -9,13 +9,20 @@ start_epoch, epochs, done = 2, 90, 0
 def train(train_loader, model, criterion, optimizer, epoch):
     global done
     model.train()
+    lap('outside')
     for i, (inputs, target) in enumerate(train_loader):
+        lap('data')
         loss = criterion(model(inputs), target)
+        lap('forward')
         optimizer.zero_grad()
+        lap('other')
         loss.backward()
+        lap('backward')
         optimizer.step()
+        lap('optimizer')
         done += 1
-        step(done, epoch - start_epoch + 1)
+        step(done, epoch - start_epoch + 1, loss)
+        lap('other')
 
 
 def validate(val_loader, model, criterion):

@@ -4,7 +4,7 @@ import tempfile
 import lightning
 import torch
 from small import classifier, images
-from truth import step
+from truth import own_callbacks, step
 
 
 class Model(lightning.LightningModule):
@@ -25,11 +25,11 @@ class Model(lightning.LightningModule):
 
 
 class Truth(lightning.Callback):
-    def on_train_batch_end(self, trainer, *_):
-        step(trainer.global_step, trainer.current_epoch + 1)
+    def on_train_batch_end(self, trainer, module, outputs, *_):
+        step(trainer.global_step, trainer.current_epoch + 1, outputs['loss'])
 
 
 with tempfile.TemporaryDirectory() as folder:
     trainer = lightning.Trainer(max_epochs=60, accelerator='cpu', logger=False, enable_checkpointing=False, enable_progress_bar=False,
-                                default_root_dir=folder, callbacks=[Truth()])
+                                default_root_dir=folder, callbacks=[Truth(), *own_callbacks()])
     trainer.fit(Model(), images(110), images(12))

@@ -39,4 +39,4 @@ if __name__ == '__main__':
         for group in optimizer.param_groups:
             group['lr'] = 1e-4
         optimizer.step()
-        note(step + 1)
+        note(step + 1, None, loss)

@@ -2,7 +2,7 @@
 import torch
 from small import Transformer
 from torch.utils.data import DataLoader, Dataset, RandomSampler
-from truth import step
+from truth import lap, step
 
 
 class Characters(Dataset):
@@ -26,20 +26,28 @@ class Trainer:
         self.model.train()
         self.iter_num = 0
         data_iter = iter(loader)
+        lap('outside')
         while True:
             try:
                 batch = next(data_iter)
             except StopIteration:
                 data_iter = iter(loader)
                 batch = next(data_iter)
+            lap('data')
             x, y = batch
             _, self.loss = self.model(x, y)
+            lap('forward')
             self.model.zero_grad(set_to_none=True)
+            lap('other')
             self.loss.backward()
+            lap('backward')
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
+            lap('other')
             self.optimizer.step()
+            lap('optimizer')
             self.iter_num += 1
-            step(self.iter_num)
+            step(self.iter_num, None, self.loss)
+            lap('other')
             if self.max_iters is not None and self.iter_num >= self.max_iters:
                 break
 

@@ -2,7 +2,7 @@
 import torch
 import torch.nn.functional as F
 from small import classifier, images
-from truth import step
+from truth import lap, step
 
 done = 0
 
@@ -10,13 +10,22 @@ done = 0
 def train(model, train_loader, optimizer, epoch):
     global done
     model.train()
+    lap('outside')
     for batch_idx, (data, target) in enumerate(train_loader):
+        lap('data')
         optimizer.zero_grad()
-        loss = F.cross_entropy(model(data), target)
+        lap('other')
+        output = model(data)
+        lap('forward')
+        loss = F.cross_entropy(output, target)
+        lap('other')
         loss.backward()
+        lap('backward')
         optimizer.step()
+        lap('optimizer')
         done += 1
-        step(done, epoch)
+        step(done, epoch, loss)
+        lap('other')
 
 
 def test(model, test_loader):

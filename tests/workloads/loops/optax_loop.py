@@ -2,7 +2,7 @@
 import jax
 import jax.numpy as jnp
 import optax
-from truth import step as note
+from truth import own_step, step as note
 
 key = jax.random.key(0)
 params = {'first': jax.random.normal(key, (512, 1024)) * 0.02, 'second': jax.random.normal(key, (1024, 512)) * 0.02}
@@ -22,8 +22,9 @@ def update(params, opt_state, x):
 
 
 num_steps = 30000
+update = own_step(update, lambda result: result[-1])
 for step in range(num_steps):
     key, part = jax.random.split(key)
     params, opt_state, loss = update(params, opt_state, jax.random.normal(part, (256, 512)))
     loss.block_until_ready()
-    note(step + 1)
+    note(step + 1, None, loss)

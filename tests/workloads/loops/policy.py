@@ -19,4 +19,4 @@ for iteration in range(1, 20000):
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-    step(iteration)
+    step(iteration, None, loss)

@@ -2,7 +2,7 @@
 import torch
 from torch import nn
 from tqdm import tqdm
-from truth import step
+from truth import lap, step
 
 torch.set_num_threads(1)
 model = nn.Linear(300, 300)
@@ -10,13 +10,21 @@ optimizer = torch.optim.Adam(model.parameters())
 
 
 def fit():
+    lap('outside')
     for number in tqdm(range(50000), mininterval=5):
         x = torch.randn(512, 300)
-        loss = ((model(x) - x) ** 2).mean()
+        lap('data')
+        output = model(x)
+        lap('forward')
+        loss = ((output - x) ** 2).mean()
         optimizer.zero_grad()
+        lap('other')
         loss.backward()
+        lap('backward')
         optimizer.step()
-        step(number + 1)
+        lap('optimizer')
+        step(number + 1, None, loss)
+        lap('other')
 
 
 fit()

@@ -32,7 +32,7 @@ def train():
         for parameter in parameters:
             parameter.data.add_(parameter.grad, alpha=-0.1)
         done += 1
-        step(done, epoch)
+        step(done, epoch, loss)
 
 
 for epoch in range(1, 401):

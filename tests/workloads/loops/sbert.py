@@ -42,7 +42,7 @@ def fit(model, train_objectives, epochs, steps_per_epoch):
                 optimizer.step()
                 optimizer.zero_grad()
             done += 1
-            step(done, epoch + 1)
+            step(done, epoch + 1, loss)
 
 
 pairs = [(torch.randint(0, 1000, (32,)), torch.randint(0, 1000, (32,))) for _ in range(1600)]

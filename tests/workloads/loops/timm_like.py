@@ -1,7 +1,7 @@
 """After timm's train.py: train_one_epoch() with accumulation by index, update counts, a loader that wraps a DataLoader, validation."""
 import torch
 from small import classifier, images
-from truth import step
+from truth import lap, step
 
 done = 0
 
@@ -25,16 +25,23 @@ def train_one_epoch(epoch, model, loader, optimizer, loss_fn, num_epochs):
     updates_per_epoch = (len(loader) + accum_steps - 1) // accum_steps
     num_updates = epoch * updates_per_epoch
     optimizer.zero_grad()
+    lap('outside')
     for batch_idx, (inputs, target) in enumerate(loader):
         need_update = (batch_idx + 1) % accum_steps == 0
-        loss_fn(model(inputs), target).backward()
+        lap('data')
+        loss = loss_fn(model(inputs), target)
+        lap('forward')
+        loss.backward()
+        lap('backward')
         if not need_update:
             continue
         num_updates += 1
         optimizer.step()
+        lap('optimizer')
         optimizer.zero_grad()
         done += 1
-        step(done, epoch + 1)
+        step(done, epoch + 1, loss)
+        lap('other')
 
 
 def validate(model, loader, loss_fn):

@@ -38,7 +38,7 @@ class Trainer:
                     self.optimizer_step()
                     last_opt_step = ni
                 self.done += 1
-                step(self.done, epoch + 1)
+                step(self.done, epoch + 1, self.loss)
             self.validate()
             if epoch + 1 >= self.epochs:
                 break

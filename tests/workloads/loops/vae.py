@@ -2,7 +2,7 @@
 import torch
 from small import images
 from torch import nn
-from truth import step
+from truth import lap, step
 
 train_loader, test_loader, done = images(140, 128), images(15, 128), 0
 
@@ -30,13 +30,22 @@ optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
 def train(epoch):
     global done
     model.train()
+    lap('outside')
     for batch_idx, (data, _) in enumerate(train_loader):
+        lap('data')
         optimizer.zero_grad()
-        loss = loss_function(data, *model(data))
+        lap('other')
+        output = model(data)
+        lap('forward')
+        loss = loss_function(data, *output)
+        lap('other')
         loss.backward()
+        lap('backward')
         optimizer.step()
+        lap('optimizer')
         done += 1
-        step(done, epoch)
+        step(done, epoch, loss)
+        lap('other')
 
 
 def test(epoch):

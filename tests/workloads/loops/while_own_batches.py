@@ -43,4 +43,4 @@ while True:
     lossf = loss.item() * gradient_accumulation_steps
     iter_num += 1
     local_iter_num += 1
-    step(iter_num)
+    step(iter_num, None, lossf)
