@@ -181,6 +181,26 @@ def test_a_profiler_that_the_program_starts_later_takes_over(capsys):
     assert own.key_averages() and traces() == [] and len(plain[0]) == 6
 
 
+def test_a_profiler_in_its_warm_up_has_precedence(capsys):
+    schedule = torch.profiler.schedule(wait=0, warmup=4, active=1)
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], schedule=schedule), pmtop.torch.instrument(profile=True):
+        train()
+    assert "the program's own torch.profiler is running" in capsys.readouterr().err and traces() == []
+
+
+def test_a_profiler_that_waits_has_precedence(capsys):
+    schedule = torch.profiler.schedule(wait=1, warmup=1, active=3, repeat=2)
+    found = []
+    with pmtop.torch.instrument(profile=True), torch.profiler.profile(
+            activities=[torch.profiler.ProfilerActivity.CPU], schedule=schedule, on_trace_ready=found.append) as own:
+        model, optimizer = torch_loop.make()
+        for x, y in torch.utils.data.DataLoader(torch_loop.data(60), batch_size=4):
+            torch.nn.functional.mse_loss(model(x), y).backward()
+            optimizer.step()
+            own.step()
+    assert "the program's own torch.profiler is running" in capsys.readouterr().err and traces() == [] and len(found) == 2
+
+
 def test_an_error_ends_profiling_and_not_training(capsys):
     open("file", "w").close()
     with pmtop.torch.instrument(profile=Profile(output_dir="file/traces")):

@@ -5,6 +5,7 @@ thread that trains. The batches in which it runs, starts or stops have the kind 
 """
 from __future__ import annotations
 
+import gc
 import os
 import socket
 import sys
@@ -14,6 +15,8 @@ from collections.abc import Callable
 from typing import Any, Optional
 
 import torch
+
+from pmtop import _pmtop
 
 from ._profile_settings import Profile
 from ._run import facts, run_name
@@ -40,6 +43,7 @@ class ProfileRun:
         self._done = 0
         self._traces = 0
         self._skipped = 0
+        self._watch_program()
 
     # -- what the training does
 
@@ -107,9 +111,7 @@ class ProfileRun:
 
     def _start(self) -> None:
         if self._is_busy():
-            self._skipped += 1
-            self._say("no trace is written: the program's own torch.profiler is running")
-            self._finish()
+            self._give_way()
             return
         settings = self.settings
         activities = [torch.profiler.ProfilerActivity.CPU]
@@ -119,7 +121,6 @@ class ProfileRun:
             activities=activities, schedule=torch.profiler.schedule(wait=0, warmup=settings.warmup, active=settings.active, repeat=1),
             on_trace_ready=self._write, record_shapes=settings.record_shapes, profile_memory=settings.profile_memory, with_stack=settings.with_stack,
             with_flops=settings.with_flops)
-        self._watch_program()
         self._thread = threading.get_ident()
         self._profiler = profiler
         self._as_ours(profiler.start)
@@ -131,7 +132,6 @@ class ProfileRun:
 
     def _stop(self) -> None:
         profiler, self._profiler = self._profiler, None
-        self._patches.restore()
         self._as_ours(profiler.stop)
 
     def _as_ours(self, call: Callable[[], None]) -> None:
@@ -143,6 +143,7 @@ class ProfileRun:
 
     def _finish(self) -> None:
         self.part.is_on = False
+        self._patches.restore()
         self._ended()
 
     def _fail(self, error: BaseException) -> None:
@@ -152,7 +153,6 @@ class ProfileRun:
     def _abandon(self) -> None:
         """Ends the profiler without a trace."""
         profiler, self._profiler = self._profiler, None
-        self._patches.restore()
         self._finish()
         if profiler is not None:
             profiler.on_trace_ready = None
@@ -165,20 +165,31 @@ class ProfileRun:
 
     @staticmethod
     def _is_busy() -> bool:
-        return bool(getattr(torch.autograd, "_profiler_enabled", bool)())
+        """Whether a profiler records in this thread, or one that began before pmtop came is in its warm-up, which torch does not tell."""
+        if getattr(torch.autograd, "_profiler_enabled", bool)():
+            return True
+        found = _pmtop.instances(gc.get_objects(), {torch.profiler.profile})
+        return any(getattr(profiler, "current_action", None) == torch.profiler.ProfilerAction.WARMUP for profiler in found)
+
+    def _give_way(self) -> None:
+        self._skipped += 1
+        if self._profiler is None:
+            self._say("no trace is written: the program's own torch.profiler is running")
+            self._finish()
+        else:
+            self._say("the trace was given up: the program starts its own torch.profiler")
+            self._abandon()
 
     def _watch_program(self) -> None:
-        """While pmtop's profiler runs, another that the program starts takes its place: torch allows one."""
+        """A profiler that the program starts takes the place of pmtop's: torch allows one, and a second one breaks both."""
         kind = torch.autograd.profiler.profile
         original = getattr(kind, "_prepare_trace", None)
         if original is None:
             return
 
         def _prepare_trace(profile: Any, *args: Any, **kwargs: Any) -> Any:
-            if self._profiler is not None and not self._is_ours:
-                self._skipped += 1
-                self._say("the trace was given up: the program starts its own torch.profiler")
-                self._abandon()
+            if self.part.is_on and not self._is_ours:
+                self._give_way()
             return original(profile, *args, **kwargs)
 
         self._patches.set(kind, "_prepare_trace", _prepare_trace)
