@@ -2,7 +2,6 @@
 
 guide/ keeps the blocks as they stand there, but for the module that they import from, and a body that is only a comment gets its `pass`.
 """
-import collections
 import csv
 import importlib.util
 import pathlib
@@ -17,42 +16,11 @@ import pytest
 import torch
 import watching
 import yaml
+from guide_blocks import SUFFIXES, blocks_of
 
 GUIDE = pathlib.Path(__file__).resolve().parent / "guide"
 SEED = watching.ROOT.parent / "shared" / "seeds" / "000_92dc6d78458fd3fe.txt"
 THEIR_MODULE = "src.utils.memory_monitor"
-SUFFIXES = {"python": ".py", "yaml": ".yaml", "": ".txt"}
-
-
-def blocks_of(text):
-    """{file name in guide/: text} of a guide's fenced blocks, those for a shell left out."""
-    found, counts, heading, kind, lines = {}, collections.Counter(), "", None, []
-    for line in text.split("\n"):
-        fence = re.fullmatch(r"```(\w*)", line)
-        if kind is not None and line == "```":
-            if kind in SUFFIXES:
-                counts[kind] += 1
-                slug = re.sub(r"[^a-z0-9]+", "_", re.sub(r"\(.*\)|^\d+\. ", "", heading.lower())).strip("_")
-                found[f"{counts[kind]:02}_{slug}{SUFFIXES[kind]}"] = as_kept(kind, "\n".join(lines) + "\n")
-            kind = None
-        elif kind is not None:
-            lines.append(line)
-        elif fence:
-            kind, lines = fence.group(1), []
-        elif line.startswith("#"):
-            heading = line.lstrip("# ")
-    return found
-
-
-def as_kept(kind, text):
-    if kind != "python":
-        return text
-    text = text.replace(f"from {THEIR_MODULE} import", "from pmtop import")
-    try:
-        compile(text, "guide", "exec")
-    except IndentationError:
-        text += "    pass\n"
-    return text
 
 
 def kept(name):
@@ -61,7 +29,7 @@ def kept(name):
 
 if SEED.exists():
     def test_the_kept_blocks_are_the_guides():
-        blocks = blocks_of(SEED.read_text(encoding="utf-8"))
+        blocks = blocks_of(SEED.read_text(encoding="utf-8"), [(f"from {THEIR_MODULE} import", "from pmtop import")])
         assert sorted(blocks) == sorted(path.name for path in GUIDE.iterdir() if path.suffix in SUFFIXES.values())
         for name, text in blocks.items():
             assert kept(name) == text, name

@@ -12,7 +12,7 @@
 
 #define NEAR 1e-6
 
-enum { ACCUMULATE = STORY_NAME_COUNT, LONG_KIND, SHORT_KIND, MANY };
+enum { ACCUMULATE = STORY_NAME_COUNT, LONG_KIND, SHORT_KIND, PROFILE, MANY };
 
 static struct script script;
 static double at_s;
@@ -20,7 +20,7 @@ static double at_s;
 static void setup(void)
 {
 	script_open(&script, NULL);
-	const char *const names[] = { "accumulate", "long", "short" };
+	const char *const names[] = { "accumulate", "long", "short", "profile" };
 	for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
 		struct record *name = script_add(&script, RECORD_NAME, 0);
 		name->name.id = ACCUMULATE + i;
@@ -135,6 +135,17 @@ START_TEST(a_slow_accumulation_is_flagged_though_steps_are_as_long)
 	ck_assert_uint_eq(run->flagged_count, 1);
 	ck_assert_double_eq_tol(run->flagged[0].batch.median_s, 0.1, NEAR);
 	ck_assert_uint_eq(run->flagged[0].batch.micro_batch, 1);
+}
+END_TEST
+
+START_TEST(a_step_under_a_profiler_is_never_flagged)
+{
+	for (uint64_t i = 0; i < 100; i++)
+		step_of_kind(i, i == 60 || i == 90 ? 5 : 0.1, i == 60 ? 0 : i > 60 ? PROFILE : 0);
+	const struct run *run = script_run(&script);
+	ck_assert_uint_eq(run->flagged_count, 1);
+	ck_assert_uint_eq(run->flagged[0].batch.ordinal, 60);
+	ck_assert_str_eq(track_kind_name(run, run_main(run), PROFILE), "profile");
 }
 END_TEST
 
@@ -387,6 +398,7 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, an_optimizer_step_every_few_batches_is_no_trouble);
 	tcase_add_test(tests, a_slow_step_is_flagged_against_steps);
+	tcase_add_test(tests, a_step_under_a_profiler_is_never_flagged);
 	tcase_add_test(tests, a_slow_accumulation_is_flagged_though_steps_are_as_long);
 	tcase_add_test(tests, each_kind_begins_with_its_20th_batch);
 	tcase_add_test(tests, kinds_have_their_figures_and_names);

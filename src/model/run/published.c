@@ -19,6 +19,7 @@ void run_set_name(struct run *run, uint32_t id, const char *text)
 	} meant[] = {
 		{ "train", &priv->train },
 		{ "accumulate", &priv->accumulate },
+		{ "profile", &priv->profile },
 		{ "loss", &priv->loss },
 		{ "cuda.allocated_bytes", &priv->allocated },
 		{ "inference", &priv->inference },

@@ -67,7 +67,7 @@ struct run_private {
 	struct model_options options;
 	struct names names;
 	/* ids of names with a special meaning; 0 = none */
-	uint32_t train, accumulate, loss, allocated, inference, error, gc, sync, device_batch;
+	uint32_t train, accumulate, profile, loss, allocated, inference, error, gc, sync, device_batch;
 	bool has_request_batches;    /* requests are batches, so outermost spans are not requests */
 	int64_t error_ns[LANES_MAX]; /* when the last span "error" ended in a lane */
 	struct numbered numbered[NUMBERED_MAX];

@@ -57,10 +57,11 @@ except ImportError as error:
     _missing = error
 
 __all__ = [
-    "EpochPerformanceMonitor", "PerformanceMetric", "PerformanceMonitor", "Span", "batch_begin", "batch_end", "batch_figure", "batch_kind",
-    "batch_number", "batch_samples", "batches", "close", "count", "epoch_begin", "epoch_end", "epochs", "gauge", "header_version", "init",
-    "is_enabled", "mark", "meta", "mode", "monitor_from_config", "monitor_performance", "now_ns", "operation_time", "plan", "request", "span",
-    "span_begin", "span_end", "span_past", "statistics", "total_time", "track_performance", "unwatch_gc", "watch_gc",
+    "EpochPerformanceMonitor", "PerformanceMetric", "PerformanceMonitor", "PerformanceProfiler", "PerformanceRegressionDetector",
+    "ProductionProfiler", "Span", "batch_begin", "batch_end", "batch_figure", "batch_kind", "batch_number", "batch_samples", "batches", "close",
+    "count", "diagnose_performance_issues", "epoch_begin", "epoch_end", "epochs", "gauge", "header_version", "init", "is_enabled", "mark",
+    "meta", "mode", "monitor_from_config", "monitor_performance", "now_ns", "operation_time", "plan", "request", "span", "span_begin",
+    "span_end", "span_past", "statistics", "total_time", "track_performance", "unwatch_gc", "watch_gc",
 ]  # fmt: skip
 
 
@@ -274,6 +275,8 @@ def _warn_if_missing() -> None:
 from .monitor import (  # noqa: E402
     EpochPerformanceMonitor, PerformanceMetric, PerformanceMonitor, monitor_from_config, monitor_performance, track_performance,
 )  # fmt: skip
+from .production import PerformanceRegressionDetector, ProductionProfiler  # noqa: E402
+from .profiler import PerformanceProfiler, diagnose_performance_issues  # noqa: E402
 
 for _name in __all__:
     if getattr(globals()[_name], "__module__", None) in (_pmtop.__name__, "pmtop._nothing"):

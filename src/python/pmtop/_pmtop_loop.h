@@ -24,8 +24,9 @@ struct pass {
 struct loop {
 	PyObject_HEAD unsigned long owner;
 	char owner_trains, is_busy, is_left_alone, is_learning, times_forwards, watches_forward, awaits_backward;
-	unsigned work; /* bits WORK_*: what the batch has done so far */
-	double loss;   /* NAN: none */
+	char watches_end; /* _batch_ends() is called before each batch ends */
+	unsigned work;    /* bits WORK_*: what the batch has done so far */
+	double loss;      /* NAN: none */
 	unsigned long long since_step, accumulation, samples_planned;
 	unsigned long long loss_parts;  /* by which training divides the loss, if it does; 0: unknown yet */
 	struct pass *fast_pass, *batch; /* the pass for the fast path; that of the open batch; or NULL */
@@ -147,6 +148,11 @@ static int end_batch_of(struct loop *loop)
 	loop->batch = NULL;
 	if (now->kind == PASS_TRAINING && is_new_interval(loop, &since)) {
 		is_fine = (reply = note_interval(loop, since)) != NULL;
+		Py_XDECREF(reply);
+	}
+	if (is_fine && loop->watches_end) {
+		is_fine =
+			(reply = PyObject_CallMethod((PyObject *)loop, "_batch_ends", "i", now->kind == PASS_TRAINING)) != NULL;
 		Py_XDECREF(reply);
 	}
 	Py_DECREF((PyObject *)now);
@@ -340,6 +346,7 @@ static PyMemberDef loop_members[] = {
 	OF_LOOP(has_optimizer, T_BOOL, 0),
 	OF_LOOP(has_settled, T_BOOL, 0),
 	OF_LOOP(was_in_eval, T_BOOL, 0),
+	OF_LOOP(watches_end, T_BOOL, 0),
 	OF_LOOP(steps_begun, T_ULONGLONG, 0),
 	OF_LOOP(backwards, T_ULONGLONG, 0),
 	OF_LOOP(stepped, T_ULONGLONG, READONLY),

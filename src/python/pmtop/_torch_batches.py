@@ -32,6 +32,7 @@ from ._torch_data import LoaderFacts, has_own_iter
 from ._torch_modules import ForwardTimes, Optimised, kinds_of
 from ._torch_pass import Pass, calling_frame, is_plain_loop
 from ._torch_patch import BACKWARD, FORWARD
+from ._torch_profile import ProfileRun
 from ._torch_steps import StepLoop
 
 _UNDECIDED, _TRAINING, _VALIDATION = range(3)
@@ -68,6 +69,7 @@ class Loop(StepLoop):
         self.interval = 0
         self.awaits_backward = True
         self.meta: dict[str, object] = {}
+        self.profile: Optional[ProfileRun] = None
         self.plan: Optional[tuple[int, int, int]] = None
 
     # -- what the loaders do
@@ -509,6 +511,10 @@ class Loop(StepLoop):
         self.device.batch_ends(self.out)
         self.out.batch_end(self.loss)
         self.device.read(self.out)
+
+    def _batch_ends(self, trains: int) -> None:
+        if self.profile is not None:
+            self.profile.batch_ends(bool(trains))
 
     def _check_forward(self) -> None:
         if self.forwards is not None:

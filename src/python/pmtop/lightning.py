@@ -84,20 +84,24 @@ def _whole(number: Any) -> int:
 
 
 class _Callback:
-    """name: the run's name (default: PMTOP_RUN, else the class of the module). One object may serve several trainers, one after another.
+    """name: the run's name (default: PMTOP_RUN, else the class of the module). profile: as pmtop.torch.instrument() takes it; the traces are in the
+    folder of the run's name. One object may serve several trainers, one after another.
     Raises ImportError if neither package is installed."""
 
     name: Optional[str]
+    profile: Optional[torch.Profile]
 
     def __new__(cls, *arguments: Any, **more: Any) -> _Callback:
         bases = tuple(base for base in _callback_classes() if not issubclass(cls, base))
         self: _Callback = object.__new__(_class_for(cls, bases) if bases else cls)
         self.name = None
+        self.profile = None
         self._reset()
         return self
 
-    def __init__(self, name: Optional[str] = None) -> None:
+    def __init__(self, name: Optional[str] = None, profile: Any = None) -> None:
         self.name = name
+        self.profile = torch.Profile.of(profile)
 
     def _reset(self) -> None:
         self._is_silent = False
@@ -119,7 +123,8 @@ class _Callback:
 
     @_guarded
     def _begin(self, trainer: Any, pl_module: Any) -> None:
-        self._is_silent = not pmtop.init(self.name or os.environ.get("PMTOP_RUN") or type(pl_module).__name__)
+        name = self.name or os.environ.get("PMTOP_RUN") or type(pl_module).__name__
+        self._is_silent = not pmtop.init(name)
         if self._is_silent:
             return
         precision = with_tf32(str(trainer.precision), trainer.strategy.root_device.type == "cuda")
@@ -132,7 +137,7 @@ class _Callback:
             if trainer.world_size > 1:
                 pmtop.meta(key, str(value))
         is_manual = not pl_module.automatic_optimization
-        self._parts = _Parts(is_manual)
+        self._parts = _Parts(is_manual, self.profile, name)
         self._listener = _Listener(trainer.profiler, self._parts.device, "training_step" if is_manual else None)
         pmtop.meta("between", "lightning" if self._listener.is_on else "data")
 
@@ -191,6 +196,8 @@ class _Callback:
         if self._is_epoch_open:
             self._is_epoch_open = False
             pmtop.epoch_end()
+            if self._parts and self._parts.profile:
+                self._parts.profile.epoch_ends()
 
     @_guarded
     def on_train_epoch_start(self, trainer: Any, pl_module: Any) -> None:
@@ -215,7 +222,7 @@ class _Callback:
             pmtop.batch_kind("accumulate")
         loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
         # The trainer passes the loss divided by the number of accumulated batches.
-        self._end_batch(batch, loss, trainer.accumulate_grad_batches if pl_module.automatic_optimization else 1)
+        self._end_batch(batch, True, loss, trainer.accumulate_grad_batches if pl_module.automatic_optimization else 1)
         # Validation after the last batch is between the epochs, as in a hand-written loop.
         if trainer.is_last_batch:
             self._end_epoch()
@@ -225,12 +232,12 @@ class _Callback:
         if self._parts:
             self._parts.batch_begins()
 
-    def _end_batch(self, batch: Any, loss: Any = None, parts_of_loss: int = 1) -> None:
+    def _end_batch(self, batch: Any, trains: bool, loss: Any = None, parts_of_loss: int = 1) -> None:
         samples = size_of(batch, 0)
         if samples is not None:
             pmtop.batch_samples(samples)
         if self._parts:
-            self._parts.batch_ends(loss, parts_of_loss)
+            self._parts.batch_ends(trains, loss, parts_of_loss)
         else:
             pmtop.batch_end()
 
@@ -268,7 +275,7 @@ class _Callback:
     @_guarded
     def on_validation_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int,
                                 dataloader_idx: int = 0) -> None:
-        self._end_batch(batch)
+        self._end_batch(batch, False)
 
     on_test_batch_start = on_predict_batch_start = on_validation_batch_start
     on_test_batch_end = on_predict_batch_end = on_validation_batch_end
@@ -302,11 +309,14 @@ def __getattr__(name: str) -> Any:
 class _Parts:
     """pmtop.torch within the trainer's batches. Uses the user's own instrument() if there is one, without its batches until give_back()."""
 
-    def __init__(self, has_forward: bool) -> None:
+    def __init__(self, has_forward: bool, profile: Optional[torch.Profile], run: str) -> None:
         self._is_users = torch._current is not None and torch._current.is_open
-        self._torch = torch.instrument(batches=False, forward=has_forward)
+        self._torch = torch.instrument(batches=False, forward=has_forward, profile=profile)
         self._loop, self.device = self._torch._loop, self._torch._device
         self._loop.stop()
+        self.profile = self._loop.profile
+        if self.profile is not None and self.profile.settings is profile and profile.run is None:
+            self.profile.run = run
         # The trainer itself says by what it divides the loss.
         self._loop.loss_parts = 1
         self._batches = self._torch.parts["batches"]
@@ -338,8 +348,8 @@ class _Parts:
         self._loop.loss = None
         self.device.batch_begins(pmtop)
 
-    def batch_ends(self, loss: Any, parts_of_loss: int) -> None:
-        """Ends the batch. loss: the trainer's loss if it is a tensor of one element; otherwise that of the last backward counts.
+    def batch_ends(self, trains: bool, loss: Any, parts_of_loss: int) -> None:
+        """Ends the batch. trains: it is a training step. loss: the trainer's loss if it is a tensor of one element; otherwise that of the last backward counts.
         Both are multiplied by parts_of_loss."""
         loop, device = self._loop, self.device
         value = loop.loss
@@ -348,6 +358,8 @@ class _Parts:
                 value = float(loss)
             elif parts_of_loss > 1 and device.measures:
                 device.loss(loss * parts_of_loss)
+        if self.profile is not None:
+            self.profile.batch_ends(trains)
         device.batch_ends(pmtop)
         pmtop.batch_end(None if value is None else value * parts_of_loss)
         device.read(pmtop)

@@ -29,13 +29,15 @@ from torch.utils.data import dataloader as _dataloader
 import pmtop as _pmtop
 
 from . import _workers
+from ._profile_settings import Profile
 from ._torch_batches import Loop
 from ._torch_device import Device
 from ._torch_modules import ForwardTimes, Optimised
 from ._torch_patch import Here, Part, Patches
+from ._torch_profile import ProfileRun
 from ._torch_phases import Backward, Optimizers, patch_save, patch_scaler_step, patch_waits, patch_zero_grad
 
-__all__ = ["Instrumentation", "instrument", "paused"]
+__all__ = ["Instrumentation", "Profile", "instrument", "paused"]
 
 _here = Here()
 _current: Optional[Instrumentation] = None
@@ -43,13 +45,14 @@ _knows_process = False
 
 _PARTS = {"batches": "batches", "forward": "forward times", "backward": "backward times", "optimizer": "optimizer times", "zero_grad": "zero_grad times",
           "loss": "losses", "device": "device times", "memory": "device memory figures", "sync": "waits for the device", "checkpoints": "checkpoints",
-          "gc": "garbage collections", "workers": "DataLoader workers"}
+          "gc": "garbage collections", "workers": "DataLoader workers", "profile": "traces"}
 
 
 class Instrumentation:
     """The installed instrumentation. As a context manager it ends with close()."""
 
-    def __init__(self, parts: dict[str, Part], out: Any, epochs: int = 0, sync: Optional[bool] = None, device: Optional[Device] = None) -> None:
+    def __init__(self, parts: dict[str, Part], out: Any, epochs: int = 0, sync: Optional[bool] = None, device: Optional[Device] = None,
+                 profile: Optional[Profile] = None) -> None:
         self.parts = parts
         self._out = out
         self._patches = Patches()
@@ -63,6 +66,8 @@ class Instrumentation:
         self._trainers: Any = None
         self.is_open = True
         self.is_forked = self.is_waiting = False
+        if profile is not None and parts["profile"].is_on:
+            self._install_profile(profile)
         for install in (self._install_batches, self._install_phases, self._install_rest):
             install()
 
@@ -91,6 +96,8 @@ class Instrumentation:
         try:
             if not self.is_forked:
                 self._loop.stop()
+                if self._loop.profile is not None:
+                    self._loop.profile.close()
         except Exception as error:
             self.parts["batches"].failed(error)
         self.silence()
@@ -101,6 +108,23 @@ class Instrumentation:
         """Switches every part off."""
         for part in self.parts.values():
             part.is_on = False
+
+    def _install_profile(self, settings: Profile) -> None:
+        loop, out = self._loop, self._out
+
+        def ended() -> None:
+            loop.watches_end = False
+
+        loop.profile = profile = ProfileRun(settings, self.parts["profile"], out, ended)
+        loop.watches_end = True
+        if settings.epochs:
+            epoch_end = out.epoch_end
+
+            def epoch_end_profiled() -> None:
+                epoch_end()
+                profile.epoch_ends()
+
+            out.epoch_end = epoch_end_profiled
 
     def _install_batches(self) -> None:
         loop, part = self._loop, self.parts["batches"]
@@ -287,7 +311,7 @@ def _publisher() -> SimpleNamespace:
 
 def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, backward: bool = True, optimizer: bool = True, zero_grad: bool = True,
                loss: bool = True, device: bool = True, memory: bool = True, sync: Optional[bool] = None, checkpoints: bool = True,
-               gc: bool = True, workers: bool = True) -> Instrumentation:
+               gc: bool = True, workers: bool = True, profile: Any = None) -> Instrumentation:
     """Publishes all training loops of this process from now on. A second call changes nothing and returns the first result.
 
     epochs: the planned number, 0 if unknown. The other arguments switch parts off: batches (with epochs, validation, the loaders' facts), spans of
@@ -295,27 +319,32 @@ def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, b
     DataLoader workers (each publishes its own region).
     sync: spans of .item(), .cpu(), .tolist(), .numpy() and torch.cuda.synchronize; None: as soon as CUDA is in use.
 
+    profile: when torch.profiler runs and where its traces go: a pmtop.torch.Profile, True for its defaults, or a mapping of its arguments, also with
+    the names of guide 004, or a configuration with such a section "profiling". Raises TypeError or ValueError for a wrong one.
+
     The loss of a batch is the value on which its last backward was called. Does nothing if nothing is published (pmtop.is_enabled()). In a
     spawned child that imports the script's module it waits for the child's first loop over a loader, which DataLoader workers do not have.
     """
     global _current
+    settings = Profile.of(profile)
     if _current is not None and not _current.is_forked and not (_current.is_waiting and not _pmtop._is_importing_script()):
         return _current
     if _current is not None:
         _current.close()
     chosen = {"batches": batches, "forward": forward, "backward": backward, "optimizer": optimizer, "zero_grad": zero_grad, "loss": loss,
-             "device": device, "memory": memory, "sync": sync is not False, "checkpoints": checkpoints, "gc": gc, "workers": workers}
+             "device": device, "memory": memory, "sync": sync is not False, "checkpoints": checkpoints, "gc": gc, "workers": workers,
+             "profile": settings is not None}
     if _pmtop._is_importing_script():
-        _current = _wait_for_loop(chosen, epochs, sync)
+        _current = _wait_for_loop(chosen, epochs, sync, settings)
         return _current
     is_enabled = _pmtop.init()
     parts = {name: Part(_PARTS[name], is_enabled and is_on) for name, is_on in chosen.items()}
-    _current = Instrumentation(parts, _publisher(), epochs, sync and is_enabled)
+    _current = Instrumentation(parts, _publisher(), epochs, sync and is_enabled, profile=settings)
     _watch_process()
     return _current
 
 
-def _wait_for_loop(chosen: dict[str, bool], epochs: int, sync: Optional[bool]) -> Instrumentation:
+def _wait_for_loop(chosen: dict[str, bool], epochs: int, sync: Optional[bool], profile: Optional[Profile]) -> Instrumentation:
     waiting = Instrumentation({name: Part(_PARTS[name], False) for name in chosen}, _publisher(), epochs)
     waiting.is_waiting = True
     original = _DataLoader.__iter__
@@ -324,7 +353,7 @@ def _wait_for_loop(chosen: dict[str, bool], epochs: int, sync: Optional[bool]) -
     def __iter__(loader: Any) -> Any:
         if waiting.is_open:
             waiting.close()
-            instrument(epochs=epochs, **{**chosen, "sync": sync})
+            instrument(epochs=epochs, **{**chosen, "sync": sync, "profile": profile})
         return _DataLoader.__iter__(loader)
 
     waiting._patches.set(_DataLoader, "__iter__", __iter__)

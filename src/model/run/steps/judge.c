@@ -153,6 +153,12 @@ static bool is_out_of_line(const struct model_options *options, const struct bat
 		pace_s > options->flag_ratio * batch->median_s;
 }
 
+/* A step under a profiler is slower for a known reason. */
+static bool is_profiled(const struct run *run, const struct batch *batch)
+{
+	return run->priv->profile && batch->kind == run->priv->profile;
+}
+
 /* Judges a batch against the window before it, then adds it to the window. */
 static void judge(struct run *run, struct track *track, struct batch *batch)
 {
@@ -164,7 +170,7 @@ static void judge(struct run *run, struct track *track, struct batch *batch)
 		batch->mad_s = rolling_mad(window);
 		bool is_mean =
 			run->is_counted && batch->median_s < RUN_COUNTED_SINGLY_S && !(batch->step_s >= RUN_COUNTED_SLOW_S);
-		if (!batch->is_by_hand && !is_mean && is_out_of_line(options, batch))
+		if (!batch->is_by_hand && !is_mean && !is_profiled(run, batch) && is_out_of_line(options, batch))
 			run_add_flagged(run, track, batch);
 	}
 	add_judged(track, batch);

@@ -1,0 +1,2 @@
+import torch
+print(f"CUDA available: {torch.cuda.is_available()}")
