@@ -144,6 +144,20 @@ void profile_flops_add(
 	double flops = flops_of(text, dims, concrete);
 	struct profile_entry *entry =
 		isfinite(flops) && flops > 0 ? profile_table_at(profile->flops, profile_flops_key(name, shape)) : NULL;
-	if (entry)
-		entry->number += flops;
+	if (!entry)
+		return;
+	entry->number += flops;
+	entry->count++;
+}
+
+void profile_flops_remove(struct profile *profile, uint32_t name, uint32_t shape)
+{
+	uint64_t key = profile_flops_key(name, shape);
+	if (!profile_table_find(profile->flops, key))
+		return;
+	struct profile_entry *entry = profile_table_at(profile->flops, key);
+	if (entry && entry->count) {
+		entry->number -= entry->number / entry->count;
+		entry->count--;
+	}
 }

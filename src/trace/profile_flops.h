@@ -9,6 +9,8 @@
  * Inputs. */
 void profile_flops_add(
 	struct profile *profile, uint32_t name, uint32_t shape, struct profile_slice dims, struct profile_slice concrete);
+/* Takes the mean of one call off again: of one that counts as a part of another. */
+void profile_flops_remove(struct profile *profile, uint32_t name, uint32_t shape);
 static inline uint64_t profile_flops_key(uint32_t name, uint32_t shape) { return (uint64_t)name << 32 | shape; }
 
 #endif

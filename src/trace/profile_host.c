@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "src/trace/profile_flops.h"
 #include "src/trace/profile_kinds.h"
 #include "src/trace/profile_table.h"
 
@@ -121,6 +122,7 @@ static void pop(struct nest *nest)
 	if (absorbs(nest, frame)) {
 		count_row(nest, frame, &hosts[frame->only], hosts[frame->only].duration_ns - frame->only_children_ns, -1);
 		hosts[frame->only].name |= PROFILE_MERGED;
+		profile_flops_remove(nest->profile, profile_name_of(hosts[frame->only].name), hosts[frame->only].shape);
 		frame->child_count = frame->only_children;
 		frame->children_ns = frame->only_children_ns;
 	}

@@ -13,6 +13,7 @@ struct profile_entry {
 		int64_t whole;
 		uint64_t bits;
 	};
+	uint32_t count; /* for the caller */
 	bool is_used;
 };
 
