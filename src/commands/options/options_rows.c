@@ -83,7 +83,7 @@ const struct option_row option_rows[] = {
 	VALUE(TEXT, "until", 0, until, FOR(export), "WHEN", "export until WHEN"),
 	{ "sort", 0, OPTION_WORD, MEMBER(sort), .words = trace_sorts,
 		.takes = "self-gpu, total-gpu, self-cpu, total-cpu, count or name", .commands = FOR(trace), .value = "KEY",
-		.help = "self-gpu, total-gpu, self-cpu, total-cpu, count, name" },
+		.help = "(self|total)-(gpu|cpu), count or name" },
 	VALUE(WHOLE, "limit", 0, limit, FOR(trace), "N", "at most N rows in each table"),
 	{ "by", 0, OPTION_WORD, MEMBER(by), .words = trace_groups, .takes = "name, shape, stack or module",
 		.commands = FOR(trace), .value = "GROUP", .help = "group operators by name, shape, stack or module" },
