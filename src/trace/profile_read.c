@@ -228,7 +228,7 @@ static enum status read_all(struct reader *reader, struct reason *why_not)
 	if (profile->is_cut && !profile->damaged_offset)
 		profile->damaged_offset = profile->size;
 	profile->why_cut = reader->input->why_not;
-	if (!reader->has_events || (!profile->event_count && profile->is_cut))
+	if (!reader->has_events || (!profile->event_count && (profile->is_cut || profile->damaged_count)))
 		return reason_set(why_not, STATUS_UNSUPPORTED, "give a file that torch.profiler wrote (export_chrome_trace)",
 			"no trace: %s",
 			reader->input->failed ? profile->why_cut.text
