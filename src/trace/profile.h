@@ -118,7 +118,7 @@ struct profile {
 	struct profile_table *flops; /* FLOPs by (name, shape) */
 	struct profile_gpu_info gpus[PROFILE_GPUS_MAX];
 	uint32_t gpu_count;
-	int64_t start_ns, end_ns; /* of the first and of the last event; start > end: none */
+	int64_t start_ns, end_ns; /* of the first and of the last event; equal: no event */
 	int64_t rank, world_size; /* -1 = unknown */
 	double peak_reserved_bytes;
 	uint64_t event_count;    /* of all kinds, read whole */

@@ -11,6 +11,9 @@
 static enum status analyse(struct profile_analysis *analysis, struct reason *why_not)
 {
 	struct profile *profile = &analysis->profile;
+	/* No event: an empty window. */
+	if (profile->start_ns > profile->end_ns)
+		profile->start_ns = profile->end_ns = profile->allocation_count ? profile->allocations[0].at_ns : 0;
 	if (profile->no_memory || !profile_foreign_convert(profile) || !profile_order(profile) ||
 		!profile_host_nest(profile, &analysis->ops, &analysis->waits) ||
 		!profile_device_join(profile, &analysis->ops) ||

@@ -64,6 +64,10 @@ static uint32_t by_of(const struct profile_ops *ops, const struct profile_host *
 
 static struct profile_op *row_at(struct profile *profile, struct profile_ops *ops, uint32_t name, uint32_t by)
 {
+	/* The row found last for this name is mostly the one wanted. */
+	uint32_t *found = &profile->names.names[profile_name_of(name)].found;
+	if (*found < ops->count && ops->rows[*found].name == name && ops->rows[*found].by == by)
+		return &ops->rows[*found];
 	struct profile_entry *entry = profile_table_at(ops->index, (uint64_t)name << 32 | by);
 	if (!entry)
 		return NULL;
@@ -73,7 +77,8 @@ static struct profile_op *row_at(struct profile *profile, struct profile_ops *op
 		ops->rows[ops->count] = (struct profile_op){ .name = name, .by = by };
 		entry->bits = ++ops->count;
 	}
-	return &ops->rows[entry->bits - 1];
+	*found = (uint32_t)entry->bits - 1;
+	return &ops->rows[*found];
 }
 
 /* ProfilerStep#3 counts as ProfilerStep*, as in key_averages. */

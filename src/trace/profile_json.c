@@ -49,7 +49,7 @@ static void add_trace(struct json *json, const struct profile_analysis *analysis
 		json_integer(json, "rank", profile->rank);
 	if (profile->world_size > 0)
 		json_integer(json, "world_size", profile->world_size);
-	if (profile->end_ns >= profile->start_ns)
+	if (profile->end_ns > profile->start_ns)
 		add_ns(json, "window_s", (double)profile->end_ns - (double)profile->start_ns);
 }
 

@@ -15,6 +15,7 @@ struct profile_name {
 	uint16_t kind;  /* for the caller; 0 at first */
 	uint16_t flags; /* for the caller */
 	uint32_t row;   /* for the caller: index of the row of this name + 1; 0 = none */
+	uint32_t found; /* for the caller: another row, which may be of this name */
 };
 
 struct profile_names {

@@ -462,7 +462,7 @@ void profile_ranks_as_text(
 		profile_cell(out, path, view->width - 50);
 		buffer_printf(out, rank->profile.rank >= 0 ? "%4" PRId64 " " : "   – ", rank->profile.rank);
 		number_cell(out, (double)(rank->profile.end_ns - rank->profile.start_ns), 9,
-			rank->profile.end_ns >= rank->profile.start_ns);
+			rank->profile.end_ns > rank->profile.start_ns);
 		profile_cell(out,
 			gpu && gpu->window_ns ? format_percent(number, (double)gpu->busy_ns / (double)gpu->window_ns) : "–", -9);
 		number_cell(out, gpu ? (double)(gpu->communication_ns - gpu->overlap_ns) : 0, 11, gpu && gpu->communication_ns);

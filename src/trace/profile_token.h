@@ -178,8 +178,10 @@ static inline bool token_number(struct profile_slice slice, double *out)
  * so that sums of two do not overflow. */
 static inline bool token_nanoseconds(struct profile_slice slice, int64_t *out)
 {
+	if (!slice.length)
+		return false;
 	const char *at = slice.text, *stop = at + slice.length;
-	bool is_negative = slice.length && *at == '-';
+	bool is_negative = *at == '-';
 	uint64_t whole = 0, part = 0;
 	unsigned digit;
 	at += is_negative;
