@@ -47,9 +47,8 @@ static double idle(const struct profile_analysis *of)
 
 static double window(const struct profile_analysis *of)
 {
-	return of->profile.end_ns > of->profile.start_ns
-		? ((double)of->profile.end_ns - (double)of->profile.start_ns) / 1e9
-		: NAN;
+	return of->profile.end_ns > of->profile.start_ns ? ((double)of->profile.end_ns - (double)of->profile.start_ns) / 1e9
+													 : NAN;
 }
 
 static double step_mean(const struct profile_analysis *of)

@@ -1,4 +1,4 @@
-/* profile_input.h: the bytes of a trace, plain or compressed with gzip, through one buffer that is refilled. */
+/* profile_input.h: the text of a trace, through one buffer that is refilled. */
 #ifndef PMTOP_TRACE_PROFILE_INPUT_H
 #define PMTOP_TRACE_PROFILE_INPUT_H
 
@@ -8,10 +8,11 @@
 
 #include "src/base/status.h"
 
+struct profile_source;
+
 struct profile_input {
-	int fd;
-	struct profile_gzip *gzip; /* NULL: plain */
-	char *data;                /* followed by PROFILE_TOKEN_PADDING bytes from '#' on */
+	struct profile_source *source; /* NULL: all is in the buffer */
+	char *data;                    /* followed by PROFILE_TOKEN_PADDING bytes from '#' on */
 	size_t capacity, length;
 	uint64_t offset; /* of data[0], in the text (of gzip: the decompressed one) */
 	bool is_end;
@@ -20,9 +21,9 @@ struct profile_input {
 	struct reason why_not; /* of that */
 };
 
-/* `path` may be - for standard input. */
+/* `path`: plain or gzip; - for standard input. */
 enum status profile_input_open(struct profile_input *input, const char *path, struct reason *why_not);
-/* Uses `length` bytes of memory instead of a file; for tests. */
+/* Uses `length` bytes of memory instead of a file. */
 enum status profile_input_memory(struct profile_input *input, const void *bytes, size_t length);
 /* Drops what lies before `from`, and reads more behind what is left. False: there is no more. */
 bool profile_input_fill(struct profile_input *input, size_t from);

@@ -268,12 +268,12 @@ bool profile_is_trace(const char *path)
 	struct profile_input input;
 	struct reason why_not;
 	bool is_trace = false;
+	/* Standard input can be read only once. */
+	if (strcmp(path, "-") == 0)
+		return false;
 	if (profile_input_open(&input, path, &why_not) == STATUS_OK) {
-		if (input.is_compressed)
-			profile_input_fill(&input, 0);
-		else
-			for (size_t i = 0; i < 16 && input.length < 64 << 10 && profile_input_fill(&input, 0); i++)
-				continue;
+		for (size_t i = 0; i < 16 && input.length < 64 << 10 && profile_input_fill(&input, 0); i++)
+			continue;
 		const char *first = input.data ? token_space(input.data) : "";
 		is_trace = (*first == '{' && memmem(input.data, input.length, "\"traceEvents\"", 13)) ||
 			(*first == '[' && memmem(input.data, input.length, "\"ph\"", 4));
