@@ -84,9 +84,34 @@ static uint32_t rows_shown(const struct profile_view *view, uint32_t count)
 	return count < limit ? count : limit;
 }
 
+/* Words, wrapped at the width; following lines are indented by `indent`. */
+static void print_wrapped(struct buffer *out, const char *text, int width, int indent)
+{
+	int column = indent;
+	while (*text) {
+		size_t length = strcspn(text, " ");
+		char word[NAME_SIZE];
+		size_t kept = length < sizeof word ? length : sizeof word - 1;
+		memcpy(word, text, kept);
+		word[kept] = '\0';
+		int cells = (int)text_cells(word);
+		if (column > indent && column + 1 + cells > width) {
+			buffer_printf(out, "\n%*s", indent, "");
+			column = indent;
+		} else if (column > indent) {
+			buffer_puts(out, " ");
+			column++;
+		}
+		buffer_puts(out, word);
+		column += cells;
+		text += length + (text[length] == ' ');
+	}
+	buffer_puts(out, "\n");
+}
+
 /* -- overview -- */
 
-static void print_head(struct buffer *out, const struct profile_analysis *analysis)
+static void print_head(struct buffer *out, const struct profile_analysis *analysis, int width)
 {
 	const struct profile *profile = &analysis->profile;
 	char path[NAME_SIZE], number[NUMBER_SIZE], loss[400], gpu[100];
@@ -102,8 +127,10 @@ static void print_head(struct buffer *out, const struct profile_analysis *analys
 	if (profile->gpu_count && profile->gpus[0].name)
 		buffer_printf(out, ", %s", profile_names_show(&profile->names, profile->gpus[0].name, gpu, sizeof gpu));
 	buffer_puts(out, "\n");
-	if (profile_analysis_loss(analysis, loss, sizeof loss)[0])
-		buffer_printf(out, "! %s\n", loss);
+	if (profile_analysis_loss(analysis, loss, sizeof loss)[0]) {
+		buffer_puts(out, "! ");
+		print_wrapped(out, loss, width, 2);
+	}
 }
 
 static void print_bar(struct buffer *out, double ratio)
@@ -113,23 +140,27 @@ static void print_bar(struct buffer *out, double ratio)
 		buffer_puts(out, i < full ? "█" : "░");
 }
 
-static void print_idle(struct buffer *out, const struct profile_gpu *gpu)
+static void print_idle(struct buffer *all, const struct profile_gpu *gpu, int width)
 {
 	static const char *const words[IDLE_KIND_COUNT] = { "waiting for the CPU", "data", "copies", "sync",
 		"communication" };
 	char number[NUMBER_SIZE];
+	struct buffer line = BUFFER_INIT, *out = &line;
 	const char *between = ": ";
-	buffer_printf(out, "  idle %s", time_text(number, (double)gpu->idle_ns));
+	buffer_printf(out, "idle %s", time_text(number, (double)gpu->idle_ns));
 	for (int kind = 0; kind < IDLE_KIND_COUNT && gpu->has_split; kind++) {
 		if (!gpu->idle_split_ns[kind])
 			continue;
 		buffer_printf(out, "%s%s %s", between, words[kind], time_text(number, (double)gpu->idle_split_ns[kind]));
 		between = ", ";
 	}
-	buffer_puts(out, gpu->has_split ? "\n" : " (no host events: cause unknown)\n");
+	buffer_puts(out, gpu->has_split ? "" : " (no host events: cause unknown)");
+	buffer_puts(all, "  ");
+	print_wrapped(all, line.data ? line.data : "", width, 2);
+	buffer_release(&line);
 }
 
-static void print_gpu(struct buffer *out, const struct profile_gpu *gpu)
+static void print_gpu(struct buffer *out, const struct profile_gpu *gpu, int width)
 {
 	char number[NUMBER_SIZE], label[24];
 	double ratio = gpu->window_ns > 0 ? (double)gpu->busy_ns / (double)gpu->window_ns : NAN;
@@ -138,7 +169,7 @@ static void print_gpu(struct buffer *out, const struct profile_gpu *gpu)
 	buffer_printf(out, " %s, ", time_text(number, (double)gpu->busy_ns));
 	buffer_printf(out, "%s kernels, %" PRIu32 " stream%s\n", format_grouped(number, gpu->kernel_count), gpu->streams,
 		gpu->streams == 1 ? "" : "s");
-	print_idle(out, gpu);
+	print_idle(out, gpu, width);
 	buffer_printf(out, "  kernels %s", time_text(number, (double)gpu->compute_ns));
 	buffer_printf(out, ", copies %s", time_text(number, (double)gpu->copy_ns));
 	if (gpu->communication_ns) {
@@ -170,30 +201,6 @@ static void print_steps(struct buffer *out, const struct profile_idle *idle)
 }
 
 /* -- recommendations -- */
-
-/* Words, wrapped at the width; following lines are indented by `indent`. */
-static void print_wrapped(struct buffer *out, const char *text, int width, int indent)
-{
-	int column = indent;
-	while (*text) {
-		size_t length = strcspn(text, " ");
-		char word[PROFILE_MESSAGE_SIZE];
-		memcpy(word, text, length);
-		word[length] = '\0';
-		int cells = (int)text_cells(word);
-		if (column > indent && column + 1 + cells > width) {
-			buffer_printf(out, "\n%*s", indent, "");
-			column = indent;
-		} else if (column > indent) {
-			buffer_puts(out, " ");
-			column++;
-		}
-		buffer_puts(out, word);
-		column += cells;
-		text += length + (text[length] == ' ');
-	}
-	buffer_puts(out, "\n");
-}
 
 static void print_advice(struct buffer *out, struct profile_analysis *analysis, const struct profile_view *view)
 {
@@ -432,9 +439,9 @@ static void print_memory(struct buffer *out, const struct profile_analysis *anal
 
 void profile_as_text(struct buffer *out, struct profile_analysis *analysis, const struct profile_view *view)
 {
-	print_head(out, analysis);
+	print_head(out, analysis, view->width);
 	for (uint32_t i = 0; i < analysis->idle.gpu_count; i++)
-		print_gpu(out, &analysis->idle.gpus[i]);
+		print_gpu(out, &analysis->idle.gpus[i], view->width);
 	if (!analysis->idle.gpu_count)
 		buffer_puts(out, "no GPU work in this trace: times are of the CPU\n");
 	print_steps(out, &analysis->idle);
