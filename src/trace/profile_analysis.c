@@ -70,10 +70,11 @@ const char *profile_analysis_loss(const struct profile_analysis *analysis, char 
 	out[0] = '\0';
 	if (profile->is_cut)
 		snprintf(out, size,
-			"the trace ends early, at byte %" PRIu64 "%s%s%s: figures are of the %" PRIu64
+			"the trace ends early, at byte %" PRIu64 "%s%s%s%s: figures are of the %" PRIu64
 			" events before; profile again, or copy the whole file",
-			profile->damaged_offset, profile->why_cut.text[0] ? " (" : "", profile->why_cut.text,
-			profile->why_cut.text[0] ? ")" : "", profile->event_count);
+			profile->damaged_offset, profile->is_compressed ? " of the decompressed text" : "",
+			profile->why_cut.text[0] ? " (" : "", profile->why_cut.text, profile->why_cut.text[0] ? ")" : "",
+			profile->event_count);
 	else if (profile->damaged_count)
 		snprintf(out, size,
 			"%" PRIu64 " damaged part%s skipped, the first at byte %" PRIu64
