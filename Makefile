@@ -58,8 +58,8 @@ CPPFLAGS += -I. -D_GNU_SOURCE -DPMTOP_VERSION='"$(VERSION)"'
 # No caller reads errno after a function of libm, and without that promise the compiler can use the instruction itself.
 ALL_CFLAGS = -std=c11 -fno-math-errno $(WARNINGS) $(WERROR) $(CFLAGS) $(SANITIZE_FLAGS) $(NEEDS_CFLAGS) -pthread -MMD -MP
 # Of libpfm4 and libdrm the headers alone: both are opened when a run needs them.
-NEEDS_CFLAGS := $(shell $(PKG_CONFIG) --cflags ncursesw yaml-0.1 libdrm 2>/dev/null)
-LIBS := $(shell $(PKG_CONFIG) --libs ncursesw yaml-0.1 2>/dev/null) -lm -ldl
+NEEDS_CFLAGS := $(shell $(PKG_CONFIG) --cflags ncursesw yaml-0.1 zlib libdrm 2>/dev/null)
+LIBS := $(shell $(PKG_CONFIG) --libs ncursesw yaml-0.1 zlib 2>/dev/null) -lm -ldl
 TEST_LIBS := $(shell $(PKG_CONFIG) --libs check vterm 2>/dev/null) -lutil
 
 SOURCES := $(sort $(shell find src ui -name '*.c' ! -path src/main.c ! -path 'src/python/*'))
@@ -91,7 +91,7 @@ all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
 $(BUILD)/pmtop: $(BUILD)/src/main.o $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/libpmtop.a: $(OBJECTS) $(BUILD)/rules_builtin.o $(BUILD)/phases_builtin.o $(BUILD)/frameworks_builtin.o $(BUILD)/loaders_builtin.o
+$(BUILD)/libpmtop.a: $(OBJECTS) $(BUILD)/rules_builtin.o $(BUILD)/phases_builtin.o $(BUILD)/frameworks_builtin.o $(BUILD)/loaders_builtin.o $(BUILD)/trace_builtin.o
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
@@ -103,8 +103,8 @@ $(BUILD)/rules_builtin.c: $(RULES) config/rules Makefile
 	    echo "{ \"$${file##*/}\","; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' "$$file"; echo '},'; \
 	  done; echo '{ 0 } };'; } > $@
 
-# The tables of library functions and their phases, of frameworks, and of files between loops and loaders.
-$(BUILD)/phases_builtin.c $(BUILD)/frameworks_builtin.c $(BUILD)/loaders_builtin.c: $(BUILD)/%_builtin.c: config/%.yaml config/%.awk
+# The tables of library functions and their phases, of frameworks, of files between loops and loaders, and of recommendations about traces.
+$(BUILD)/phases_builtin.c $(BUILD)/frameworks_builtin.c $(BUILD)/loaders_builtin.c $(BUILD)/trace_builtin.c: $(BUILD)/%_builtin.c: config/%.yaml config/%.awk
 	@mkdir -p $(@D)
 	@awk -f config/$*.awk config/$*.yaml > $@.part && mv $@.part $@
 

@@ -18,6 +18,7 @@
 	X(record) \
 	X(collect) \
 	X(export) \
+	X(trace) \
 	X(diff) \
 	X(check) \
 	X(repair)

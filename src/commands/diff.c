@@ -10,6 +10,8 @@
 #include "src/compare/comparison_text.h"
 #include "src/compare/ranking.h"
 #include "src/session/output.h"
+#include "src/trace/profile_diff.h"
+#include "src/trace/profile_read.h"
 
 static enum exit_code summarize_word(
 	const char *word, const struct options *options, const struct settings *settings, struct summary *out)
@@ -49,8 +51,40 @@ static void print_many(
 	free(ranking);
 }
 
+/* Whether both words are traces of a profiler. */
+static bool are_traces(const struct options *options)
+{
+	return options->word_count == 2 && profile_is_trace(options->words[0]) && profile_is_trace(options->words[1]);
+}
+
+static enum exit_code diff_traces(const struct options *options, const struct settings *settings)
+{
+	struct profile_analysis *traces = calloc(2, sizeof *traces);
+	struct profile_view view = { .width = output_width(), .has_color = output_has_color(settings) };
+	struct buffer out = BUFFER_INIT;
+	struct reason reason = { "", "" };
+	enum status status = traces ? STATUS_OK : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
+	int code = 0, done = 0;
+	for (; done < 2 && status == STATUS_OK; done += status == STATUS_OK)
+		status = profile_analyse(&traces[done], options->words[done], GROUP_NAME, &reason);
+	if (status == STATUS_OK && options->format == FORMAT_JSON) {
+		profile_diff_as_json(&out, &traces[0], &traces[1], &view);
+	} else if (status == STATUS_OK) {
+		profile_diff_as_text(&out, &traces[0], &traces[1], &view);
+		output_fit_locale(&out);
+	}
+	output_flush(&out, &code);
+	buffer_release(&out);
+	while (done > 0)
+		profile_analysis_release(&traces[--done]);
+	free(traces);
+	return status != STATUS_OK ? command_fail(status, &reason) : code ? EXIT_RUNTIME : EXIT_OK;
+}
+
 static enum exit_code run_diff(const struct options *options, const struct settings *settings)
 {
+	if (are_traces(options))
+		return diff_traces(options, settings);
 	bool is_json = options->format == FORMAT_JSON;
 	size_t count = (size_t)options->word_count, done = 0;
 	if (count < 2 || count > RANKING_MAX || options->pid || options->run_name || options->replay || options->demo ||
@@ -90,7 +124,7 @@ const struct command diff_command = {
 	.name = "diff",
 	.synopsis = "diff A B ...",
 	.summary = "compare runs, with 95 % intervals",
-	.details = "A and B are pids, names, recordings, saved summaries or reports.\n"
+	.details = "A and B are pids, names, recordings, saved summaries or reports, or two traces.\n"
 			   "Three or more runs are listed with the best first.\n",
 	.example = "pmtop diff before.pmtop after.pmtop",
 	.words = COMMAND_TAKES_WORDS,

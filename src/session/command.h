@@ -69,6 +69,9 @@ struct options {
 	const char *baseline, *save, *junit; /* check */
 	double threshold;                    /* check; 0 = the default */
 	const char *budget;                  /* check --budget=data:20%,step:0.3s */
+
+	int sort, by;  /* trace --sort, --by: enum profile_sort, enum profile_group */
+	int64_t limit; /* trace --limit: rows a table; 0 = the default */
 };
 
 /* The arguments of a command. WORDS: the command parses them itself. */

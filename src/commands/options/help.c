@@ -44,7 +44,7 @@ static bool is_target(const struct option_row *row)
 
 void help_print(void)
 {
-	puts("pmtop " PMTOP_VERSION ": htop for training runs\n");
+	puts("pmtop " PMTOP_VERSION ": htop for training runs. Manual: man pmtop; the screen's keys: ?\n");
 	for (size_t i = 0; i < sizeof uses / sizeof *uses; i++)
 		printf("  %-*s %s\n", LEFT, uses[i].command, uses[i].does);
 	puts("\nCommands (pmtop COMMAND --help shows its options and an example)");
@@ -55,7 +55,6 @@ void help_print(void)
 	for (const struct option_row *row = option_rows; row->name; row++)
 		if (!row->commands && !is_target(row))
 			print_option(row);
-	puts("On the screen ? lists the keys; COMMAND reads no terminal. Manual: man pmtop");
 }
 
 static bool applies_to(const struct option_row *row, enum command_id id) { return row->commands >> id & 1; }

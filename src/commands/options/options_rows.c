@@ -10,6 +10,12 @@ const struct option_word option_formats[] = { { "text", FORMAT_TEXT }, { "json",
 static const struct option_word colors[] = { { "auto", COLOR_AUTO }, { "always", COLOR_ALWAYS },
 	{ "never", COLOR_NEVER }, { 0 } };
 
+/* In the order of enum profile_sort and enum profile_group (src/trace). */
+static const struct option_word trace_sorts[] = { { "self-gpu", 1 }, { "total-gpu", 2 }, { "self-cpu", 3 },
+	{ "total-cpu", 4 }, { "count", 5 }, { "name", 6 }, { 0 } };
+static const struct option_word trace_groups[] = { { "name", 0 }, { "shape", 1 }, { "stack", 2 }, { "module", 3 },
+	{ 0 } };
+
 #define FOR(name) (1u << COMMAND_##name)
 #define MEMBER(member) offsetof(struct options, member)
 #define FLAG(name_, letter_, member, commands_, help_) \
@@ -75,6 +81,12 @@ const struct option_row option_rows[] = {
 	VALUE(TEXT, "to", 0, to, FOR(export), "FORMAT", "the format to convert to (--to=list)"),
 	VALUE(TEXT, "since", 0, since, FOR(export), "WHEN", "export from WHEN on (14:02:30, 5m, 50%)"),
 	VALUE(TEXT, "until", 0, until, FOR(export), "WHEN", "export until WHEN"),
+	{ "sort", 0, OPTION_WORD, MEMBER(sort), .words = trace_sorts,
+		.takes = "self-gpu, total-gpu, self-cpu, total-cpu, count or name", .commands = FOR(trace), .value = "KEY",
+		.help = "(self|total)-(gpu|cpu), count or name" },
+	VALUE(WHOLE, "limit", 0, limit, FOR(trace), "N", "at most N rows in each table"),
+	{ "by", 0, OPTION_WORD, MEMBER(by), .words = trace_groups, .takes = "name, shape, stack or module",
+		.commands = FOR(trace), .value = "GROUP", .help = "group operators by name, shape, stack or module" },
 	VALUE(TEXT, "baseline", 0, baseline, FOR(check), "FILE", "compare with this summary"),
 	VALUE(TEXT, "save", 0, save, FOR(check), "FILE", "save the summary as a baseline"),
 	VALUE(TEXT, "junit", 0, junit, FOR(check), "FILE", "write a JUnit report"),

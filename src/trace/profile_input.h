@@ -1,0 +1,32 @@
+/* profile_input.h: the text of a trace, through one buffer that is refilled. */
+#ifndef PMTOP_TRACE_PROFILE_INPUT_H
+#define PMTOP_TRACE_PROFILE_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/status.h"
+
+struct profile_source;
+
+struct profile_input {
+	struct profile_source *source; /* NULL: all is in the buffer */
+	char *data;                    /* followed by PROFILE_TOKEN_PADDING bytes from '#' on */
+	size_t capacity, length;
+	uint64_t offset; /* of data[0], in the text (of gzip: the decompressed one) */
+	bool is_end;
+	bool is_compressed;
+	enum status failed;    /* the file could not be read further */
+	struct reason why_not; /* of that */
+};
+
+/* `path`: plain or gzip; - for standard input. */
+enum status profile_input_open(struct profile_input *input, const char *path, struct reason *why_not);
+/* Uses `length` bytes of memory instead of a file. */
+enum status profile_input_memory(struct profile_input *input, const void *bytes, size_t length);
+/* Drops what lies before `from`, and reads more behind what is left. False: there is no more. */
+bool profile_input_fill(struct profile_input *input, size_t from);
+void profile_input_close(struct profile_input *input);
+
+#endif

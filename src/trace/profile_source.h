@@ -1,0 +1,23 @@
+/* profile_source.h: the bytes of a file, decompressed if it is gzip. A thread reads ahead, so that reading and
+ * decompressing overlap with parsing. */
+#ifndef PMTOP_TRACE_PROFILE_SOURCE_H
+#define PMTOP_TRACE_PROFILE_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/base/status.h"
+
+struct profile_source;
+
+/* `path` may be - for standard input. */
+enum status profile_source_open(struct profile_source **source, const char *path, struct reason *why_not);
+/* At most `size` bytes into `out`; 0 = the end, or the file cannot be read further. */
+size_t profile_source_read(struct profile_source *source, char *out, size_t size);
+/* After the end: why the file could not be read further; STATUS_OK: it ended. */
+enum status profile_source_failure(struct profile_source *source, struct reason *why_not);
+bool profile_source_is_compressed(const struct profile_source *source);
+/* `source` may be NULL. */
+void profile_source_close(struct profile_source *source);
+
+#endif
