@@ -20,25 +20,15 @@
 #include "src/base/clock.h"
 #include "src/base/files/hang_watch.h"
 #include "src/sources/choices.h"
-#include "src/sources/inferred/stacks_budget.h"
-#include "src/sources/inferred/stacks_groups.h"
-#include "src/sources/inferred/stacks_lines.h"
-#include "src/sources/inferred/stacks_loaders.h"
-#include "src/sources/inferred/stacks_missing.h"
-#include "src/sources/inferred/stacks_pace.h"
-#include "src/sources/inferred/stacks_present.h"
-#include "src/sources/inferred/stacks_ranks.h"
-#include "src/sources/inferred/stacks_recent.h"
-#include "src/sources/inferred/stacks_stuck.h"
-#include "src/sources/inferred/stacks_threads.h"
-#include "src/sources/inferred/stacks_tree.h"
+#include "src/sources/inferred/stacks_others.h"
+#include "src/sources/inferred/stacks_private.h"
 #include "src/sources/python/py_sampler.h"
 #include "src/sources/python/remote.h"
 #include "src/sources/source.h"
 #include "src/sources/target/access.h"
 #include "src/sources/target/target.h"
 
-enum { PROCESSES_MAX = STACKS_PROCESSES_MAX, NO_GROUP = STACKS_GROUPS_MAX, STACK_READER = 2 };
+enum { STACK_READER = 2 };
 
 #define AWAITING_NS (20 * NS_PER_MS)
 /* What is due so soon after something else is done with it: one wake-up less. */
@@ -48,52 +38,6 @@ enum { PROCESSES_MAX = STACKS_PROCESSES_MAX, NO_GROUP = STACKS_GROUPS_MAX, STACK
 #define END_WAIT_NS (2 * NS_PER_S)
 /* A program that pmtop starts may begin so much earlier than its first sample. */
 #define STARTED_BEFORE_NS (NS_PER_S / 4)
-
-/* The stack thread's state of a process. */
-struct sampled {
-	struct stacks_process process;
-	struct py_sampler *sampler;   /* NULL: not opened (yet) */
-	int64_t try_ns, try_after_ns; /* when opening is (re)tried; INT64_MAX = never */
-	struct stacks_owner owner;    /* owner of the lines that it runs */
-	size_t group;                 /* index, or NO_GROUP: unknown yet */
-	struct stacks_loaders loaders;
-	struct stacks_stuck stuck;
-	struct stacks_threads *threads; /* NULL: none yet, or a DataLoader worker */
-	int64_t threads_ns;             /* when they are sampled next */
-};
-
-struct stacks_state {
-	struct target *target;
-	struct hang_thread thread;
-	bool has_thread;
-	int wake_fd;
-	_Atomic bool is_stopping;
-	pthread_mutex_t lock;
-	/* protected by the lock */
-	struct stacks_present present;
-	struct stacks_tree *tree;
-	struct stacks_recent recent;
-	struct stacks_waits waits;
-	struct stacks_groups groups;
-	struct stacks_runs runs;
-	struct stacks_missing missing;
-	int64_t reader_cpu_ns;
-	/* used by the stack thread only */
-	struct remote_reader *reader;
-	size_t sampled_count;
-	struct sampled sampled[PROCESSES_MAX];
-	struct stacks_lines *lines;
-	struct py_sample sample;
-	const char *texts[PY_FRAMES_MAX];
-	struct stacks_polled polled;
-	struct stacks_budget budget;
-	struct stacks_pace pace;
-	struct stacks_search search;
-	/* used by the collector's thread only */
-	int64_t opened_ns;
-	bool has_emitted_no_text;
-	struct stacks_ranks ranks;
-};
 
 /* -- processes -- */
 
@@ -138,12 +82,6 @@ static void update_sampled(struct stacks_state *stacks)
 
 /* -- sampling -- */
 
-/* The CPU time of sampling so far, including that of the child. */
-static int64_t cost_so_far_ns(const struct stacks_state *stacks)
-{
-	return clock_thread_cpu_ns() + remote_reader_cpu_ns(stacks->reader);
-}
-
 /* The time between two samples of one group. While DataLoaders or the lines of slow batches are sought, the rate is as
  * high as while the user views the stacks. */
 static double period_ns(const struct stacks_state *stacks, const struct stacks_group *group, bool is_boosted)
@@ -157,11 +95,6 @@ static double period_ns(const struct stacks_state *stacks, const struct stacks_g
 	double min =
 		stacks_budget_period_ns(&stacks->budget, is_often, stacks->groups.count, worker_groups, group->is_workers);
 	return (double)NS_PER_S / hz > min ? (double)NS_PER_S / hz : min;
-}
-
-static double threads_period_ns(const struct stacks_state *stacks)
-{
-	return stacks_pace_threads_ns(&stacks->pace, source_choices(stacks->target), stacks->groups.count);
 }
 
 /* Under the lock. */
@@ -207,74 +140,17 @@ static void poll_loaders(struct stacks_state *stacks, struct sampled *sampled, i
 		sampled->loaders.poll_ns = now_ns + (int64_t)(factor * (double)(sampled->loaders.poll_ns - now_ns));
 }
 
-/* -- other threads -- */
-
 static int64_t earlier(int64_t a_ns, int64_t b_ns) { return a_ns < b_ns ? a_ns : b_ns; }
-
-static bool has_threads(const struct stacks_state *stacks, const struct sampled *sampled)
-{
-	return sampled->sampler && sampled->group != NO_GROUP && !stacks->groups.list[sampled->group].is_workers;
-}
-
-static struct stacks_subject subject_of(struct stacks_state *stacks, struct sampled *sampled)
-{
-	return (struct stacks_subject){ .sampler = sampled->sampler,
-		.process_fd = sampled->process.fd,
-		.pid = sampled->process.pid,
-		.group = stacks->groups.list[sampled->group].id,
-		.owner = &sampled->owner,
-		.lines = stacks->lines,
-		.tree = stacks->tree,
-		.waits = &stacks->waits,
-		.lock = &stacks->lock };
-}
-
-/* Samples them when due. Returns when they are due next. */
-static int64_t sample_threads(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
-{
-	if (!has_threads(stacks, sampled))
-		return INT64_MAX;
-	/* The rate may have become higher. */
-	int64_t latest_ns = now_ns + (int64_t)(2 * threads_period_ns(stacks));
-	sampled->threads_ns = earlier(sampled->threads_ns, latest_ns);
-	if (sampled->threads_ns > now_ns)
-		return sampled->threads_ns;
-	if (!sampled->threads) {
-		struct stacks_threads *threads = stacks_threads_new();
-		pthread_mutex_lock(&stacks->lock);
-		sampled->threads = threads;
-		pthread_mutex_unlock(&stacks->lock);
-	}
-	if (!sampled->threads)
-		return INT64_MAX;
-	struct stacks_subject subject = subject_of(stacks, sampled);
-	int64_t before_ns = cost_so_far_ns(stacks);
-	stacks_owner_note_user(&sampled->owner);
-	stacks_threads_sample(sampled->threads, &subject, now_ns);
-	stacks_pace_note_threads(&stacks->pace, cost_so_far_ns(stacks) - before_ns);
-	sampled->threads_ns = now_ns + (int64_t)(threads_period_ns(stacks) * (0.5 + stacks_pace_random(&stacks->pace)));
-	return sampled->threads_ns;
-}
-
-/* Of the sample that was just taken. */
-static void note_wait(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
-{
-	if (!has_threads(stacks, sampled) || !sampled->threads)
-		return;
-	struct stacks_subject subject = subject_of(stacks, sampled);
-	if (stacks_threads_note_wait(sampled->threads, &subject, now_ns))
-		sampled->threads_ns = now_ns;
-}
 
 /* -- the main thread -- */
 
 static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 {
-	int64_t now_ns = clock_monotonic_ns(), before_ns = cost_so_far_ns(stacks);
+	int64_t now_ns = clock_monotonic_ns(), before_ns = stacks_cost_ns(stacks);
 	stacks_owner_note_user(&sampled->owner);
 	enum status status = py_sampler_sample(sampled->sampler, now_ns, &stacks->sample);
 	if (status == STATUS_OK) {
-		note_wait(stacks, sampled, now_ns);
+		stacks_others_note_wait(stacks, sampled, now_ns);
 		for (size_t i = 0; i < stacks->sample.count; i++) {
 			const struct py_site *site = &stacks->sample.sites[i];
 			stacks->texts[i] = stacks_tree_is_own(stacks->tree, site->known)
@@ -291,7 +167,7 @@ static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 	} else if (status != STATUS_AGAIN) {
 		end_sampled(sampled);
 	}
-	stacks_budget_note_sample(&stacks->budget, cost_so_far_ns(stacks) - before_ns);
+	stacks_budget_note_sample(&stacks->budget, stacks_cost_ns(stacks) - before_ns);
 }
 
 /* A process that just started has no Python yet. One whose search exceeded its budget is retried rarely. */
@@ -307,7 +183,7 @@ static void note_search(struct sampled *sampled, enum status status, int64_t now
 static void try_to_open(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
 {
 	struct reason why = { "", "" };
-	int64_t before_ns = cost_so_far_ns(stacks);
+	int64_t before_ns = stacks_cost_ns(stacks);
 	if (!stacks_search_may(&stacks->search, now_ns)) {
 		sampled->try_ns = now_ns + TRY_FIRST_NS;
 		return;
@@ -316,7 +192,7 @@ static void try_to_open(struct stacks_state *stacks, struct sampled *sampled, in
 	stacks_owner_note_user(&sampled->owner);
 	enum status status = py_sampler_open(sampled->process.pid, sampled->process.fd, &sampled->sampler, &why);
 	stacks_owner_note_user(&sampled->owner);
-	int64_t cost_ns = cost_so_far_ns(stacks) - before_ns;
+	int64_t cost_ns = stacks_cost_ns(stacks) - before_ns;
 	stacks_search_pay(&stacks->search, cost_ns);
 	stacks_budget_note_search(&stacks->budget, cost_ns);
 	note_search(sampled, status, now_ns);
@@ -395,7 +271,7 @@ static int64_t serve_process(struct stacks_state *stacks, struct sampled *sample
 		poll_loaders(stacks, sampled, now_ns);
 	next_ns = earlier(next_ns, sampled->loaders.poll_ns);
 	if (!remote_reader_stuck_ns(stacks->reader))
-		next_ns = earlier(next_ns, sample_threads(stacks, sampled, now_ns));
+		next_ns = earlier(next_ns, stacks_others_sample(stacks, sampled, now_ns));
 	return stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns()) ? sampled->stuck.try_ns : next_ns;
 }
 
@@ -427,7 +303,7 @@ static int64_t sample_group(struct stacks_state *stacks, size_t index, int64_t n
 static int64_t sample_all(struct stacks_state *stacks)
 {
 	int64_t now_ns = clock_monotonic_ns(), next_ns = INT64_MAX;
-	stacks_budget_measure(&stacks->budget, now_ns, cost_so_far_ns(stacks));
+	stacks_budget_measure(&stacks->budget, now_ns, stacks_cost_ns(stacks));
 	for (size_t i = 0; i < stacks->sampled_count && !atomic_load(&stacks->is_stopping); i++)
 		next_ns = earlier(next_ns, serve_process(stacks, &stacks->sampled[i], now_ns));
 	for (size_t i = 0; i < stacks->groups.count && !atomic_load(&stacks->is_stopping); i++)
@@ -448,7 +324,7 @@ static void sample_until_due(void *argument)
 	struct stacks_state *stacks = argument;
 	struct pollfd woken = { .fd = stacks->wake_fd, .events = POLLIN };
 	remote_reader_use(stacks->reader);
-	stacks_budget_init(&stacks->budget, clock_monotonic_ns(), cost_so_far_ns(stacks));
+	stacks_budget_init(&stacks->budget, clock_monotonic_ns(), stacks_cost_ns(stacks));
 	while (!atomic_load(&stacks->is_stopping)) {
 		pthread_mutex_lock(&stacks->lock);
 		if (stacks->present.has_changed)

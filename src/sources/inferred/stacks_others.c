@@ -1,0 +1,69 @@
+#include "src/sources/inferred/stacks_others.h"
+
+#include "src/base/clock.h"
+#include "src/sources/inferred/stacks_private.h"
+#include "src/sources/python/remote.h"
+
+int64_t stacks_cost_ns(const struct stacks_state *stacks)
+{
+	return clock_thread_cpu_ns() + remote_reader_cpu_ns(stacks->reader);
+}
+
+static double threads_period_ns(const struct stacks_state *stacks)
+{
+	return stacks_pace_threads_ns(&stacks->pace, source_choices(stacks->target), stacks->groups.count);
+}
+
+static bool has_threads(const struct stacks_state *stacks, const struct sampled *sampled)
+{
+	return sampled->sampler && sampled->group != NO_GROUP && !stacks->groups.list[sampled->group].is_workers;
+}
+
+static struct stacks_subject subject_of(struct stacks_state *stacks, struct sampled *sampled)
+{
+	return (struct stacks_subject){ .sampler = sampled->sampler,
+		.process_fd = sampled->process.fd,
+		.pid = sampled->process.pid,
+		.group = stacks->groups.list[sampled->group].id,
+		.owner = &sampled->owner,
+		.lines = stacks->lines,
+		.tree = stacks->tree,
+		.waits = &stacks->waits,
+		.lock = &stacks->lock };
+}
+
+int64_t stacks_others_sample(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
+{
+	if (!has_threads(stacks, sampled))
+		return INT64_MAX;
+	/* The rate may have become higher. */
+	int64_t latest_ns = now_ns + (int64_t)(2 * threads_period_ns(stacks));
+	if (sampled->threads_ns > latest_ns)
+		sampled->threads_ns = latest_ns;
+	if (sampled->threads_ns > now_ns)
+		return sampled->threads_ns;
+	if (!sampled->threads) {
+		struct stacks_threads *threads = stacks_threads_new();
+		pthread_mutex_lock(&stacks->lock);
+		sampled->threads = threads;
+		pthread_mutex_unlock(&stacks->lock);
+	}
+	if (!sampled->threads)
+		return INT64_MAX;
+	struct stacks_subject subject = subject_of(stacks, sampled);
+	int64_t before_ns = stacks_cost_ns(stacks);
+	stacks_owner_note_user(&sampled->owner);
+	stacks_threads_sample(sampled->threads, &subject, now_ns);
+	stacks_pace_note_threads(&stacks->pace, stacks_cost_ns(stacks) - before_ns);
+	sampled->threads_ns = now_ns + (int64_t)(threads_period_ns(stacks) * (0.5 + stacks_pace_random(&stacks->pace)));
+	return sampled->threads_ns;
+}
+
+void stacks_others_note_wait(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
+{
+	if (!has_threads(stacks, sampled) || !sampled->threads)
+		return;
+	struct stacks_subject subject = subject_of(stacks, sampled);
+	if (stacks_threads_note_wait(sampled->threads, &subject, now_ns))
+		sampled->threads_ns = now_ns;
+}
