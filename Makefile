@@ -72,7 +72,7 @@ TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/screens/test_*.c tes
 TEST_SCRIPTS := $(sort $(wildcard tests/*/test_*.sh))
 # They hold real clocks against each other, which a sanitizer only makes slower; one builds a copy of its own.
 ifneq ($(SANITIZE),)
-TEST_SCRIPTS := $(filter-out $(patsubst %,tests/terminal/test_%.sh,compare overlay pace ranks record truth) tests/unit/test_contributing.sh,$(TEST_SCRIPTS))
+TEST_SCRIPTS := $(filter-out $(patsubst %,tests/terminal/test_%.sh,cause_lines compare overlay pace ranks record step_phases threads truth) tests/unit/test_contributing.sh,$(TEST_SCRIPTS))
 endif
 TEST_PROGRAMS := $(TEST_SOURCES:%.c=$(BUILD)/%)
 WORKLOAD_SOURCES := $(wildcard tests/workloads/*.c)

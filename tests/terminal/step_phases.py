@@ -69,7 +69,7 @@ def agrees(script):
 
 def main():
     if not os.path.exists(TORCH) or 'NO_TORCH' in os.environ:
-        print('0 passed, 0 failed: no torch')
+        print('no torch\n0 passed, 0 failed')
         return 0
     scripts, failed = sys.argv[1:] or IN_CI, 0
     for script in scripts:

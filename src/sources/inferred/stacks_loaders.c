@@ -6,6 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/sources/inferred/stacks_steps_emit.h"
+#include "src/sources/inferred/stacks_loops_epoch.h"
 
 /* A loop whose iterator is not in a local variable is found only by sampling it while it fetches. */
 #define BOOST_NS (30 * NS_PER_S)

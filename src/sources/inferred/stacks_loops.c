@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "src/base/clock.h"
-#include "src/sources/inferred/stacks_loops_private.h"
+#include "src/sources/inferred/stacks_loops_epoch.h"
 #include "src/sources/inferred/stacks_training.h"
 
 enum { READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, SHORT_MAX = 64, RATE_MAX = 2000 };

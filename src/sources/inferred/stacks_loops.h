@@ -51,7 +51,5 @@ bool stacks_loops_loss(struct stacks_loops *loops, const struct py_sample *sampl
 void stacks_loops_await_epoch(struct stacks_loops *loops, int64_t until_ns);
 /* The steps are counted elsewhere from now on: the next poll ends the pass. */
 void stacks_loops_stop(struct stacks_loops *loops);
-/* The epoch loop around a loop at this line, read now. False: there was none at the last reading, or it is unknown. */
-bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int line, struct stacks_epoch *out);
 
 #endif

@@ -1,3 +1,5 @@
+#include "src/sources/inferred/stacks_loops_epoch.h"
+
 /* Which epoch the steps are in, by the loops and variables around them. What shows it, the best first: a trainer's
  * state; a `for` with "epoch" in its line; an int that is named as an epoch's number and advances by one with each pass
  * of the step loop; the `for` directly around the step loop. */
@@ -5,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-
-#include "src/sources/inferred/stacks_loops_private.h"
 
 enum { SEARCH_LINES = 80 };
 

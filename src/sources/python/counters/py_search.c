@@ -3,8 +3,9 @@
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
-/* en_sit of an enumerate; the tuple of iterators of a zip: Objects/enumobject.c and Python/bltinmodule.c of CPython. */
-enum { DEPTH_MAX = 4, ATTRIBUTES_MAX = 64, ZIP_MAX = 8, ENUMERATED = 24, ZIPPED = 24, TYPE = 8 };
+/* en_sit of an enumerate; the tuple of iterators of a zip; ob_size of a list, which ob_item follows:
+ * Objects/enumobject.c, Python/bltinmodule.c and Include/cpython/listobject.h of CPython. */
+enum { DEPTH_MAX = 4, ATTRIBUTES_MAX = 64, ZIP_MAX = 8, ENUMERATED = 24, ZIPPED = 24, TYPE = 8, LIST_SIZE = 16 };
 
 struct found {
 	struct py_found *out;
@@ -22,6 +23,12 @@ bool py_is_loader_iterator(const struct py_process *process, uint64_t object)
 	return false;
 }
 
+/* Lightning's CombinedLoader and the classes of its iterators, which have those of the DataLoaders in a list. */
+static bool is_holder(const struct py_process *process, uint64_t object)
+{
+	return py_is_derived(process, object, "_ModeIterator") || py_is_derived(process, object, "CombinedLoader");
+}
+
 /* The address may hold anything: a type must be one that was checked before, or pass the check now. */
 static enum py_kind kind_of(const struct py_process *process, struct py_search *search, uint64_t object, uint64_t type)
 {
@@ -32,6 +39,7 @@ static enum py_kind kind_of(const struct py_process *process, struct py_search *
 		search->count = 0;
 	enum py_kind kind = py_is_loader_iterator(process, object) ? PY_KIND_ITERATOR
 		: py_is_derived(process, object, "DataLoader")         ? PY_KIND_LOADER
+		: is_holder(process, object)                           ? PY_KIND_HOLDER
 															   : PY_KIND_OTHER;
 	search->types[search->count].type = type;
 	search->types[search->count++].kind = kind;
@@ -42,6 +50,21 @@ static void search_frame(const struct py_process *process, struct py_search *sea
 	unsigned depth, struct found *found);
 static void search_kept(const struct py_process *process, struct py_search *search, uint64_t object, uint64_t type,
 	unsigned depth, struct found *found);
+static void search_object(
+	const struct py_process *process, struct py_search *search, uint64_t object, unsigned depth, struct found *found);
+
+static void search_list(
+	const struct py_process *process, struct py_search *search, uint64_t list, unsigned depth, struct found *found)
+{
+	uint64_t head[2], items[ZIP_MAX];
+	if (!remote_read(process->pid, list + LIST_SIZE, head, sizeof head))
+		return;
+	size_t count = head[0] < ZIP_MAX ? (size_t)head[0] : ZIP_MAX;
+	if (count == 0 || !remote_read(process->pid, head[1], items, count * sizeof *items))
+		return;
+	for (size_t i = 0; i < count; i++)
+		search_object(process, search, items[i], depth + 1, found);
+}
 
 static void search_object(
 	const struct py_process *process, struct py_search *search, uint64_t object, unsigned depth, struct found *found)
@@ -65,6 +88,9 @@ static void search_object(
 	} else if (type == types[PY_GENERATOR]) {
 		if (py_generator_frame(process, object, &frame))
 			search_frame(process, search, &frame, depth + 1, found);
+	} else if (type == types[PY_LIST]) {
+		if (depth > 1) /* of a holder */
+			search_list(process, search, object, depth, found);
 	} else {
 		search_kept(process, search, object, type, depth, found);
 	}
@@ -75,7 +101,8 @@ static void search_kept(const struct py_process *process, struct py_search *sear
 {
 	uint64_t inner, attributes[ATTRIBUTES_MAX];
 	size_t before = found->count;
-	switch (kind_of(process, search, object, type)) {
+	enum py_kind kind = kind_of(process, search, object, type);
+	switch (kind) {
 	case PY_KIND_ITERATOR: found->out[found->count++] = (struct py_found){ .iterator = object }; break;
 	case PY_KIND_LOADER:
 		if (py_attribute_get(process, object, "_iterator", &inner))
@@ -83,12 +110,13 @@ static void search_kept(const struct py_process *process, struct py_search *sear
 		for (size_t i = before; i < found->count; i++)
 			found->out[i].is_of_loader = true;
 		break;
+	case PY_KIND_HOLDER:
 	case PY_KIND_OTHER:
-		if (depth > 0)
+		if (depth > 0 && kind != PY_KIND_HOLDER)
 			return;
 		size_t count = py_attributes_read(process, object, attributes, ATTRIBUTES_MAX);
 		for (size_t i = 0; i < count; i++)
-			search_object(process, search, attributes[i], 1, found);
+			search_object(process, search, attributes[i], depth + 1, found);
 	}
 }
 

@@ -11,7 +11,7 @@ struct py_search {
 	size_t count;
 	struct {
 		uint64_t type;
-		enum py_kind { PY_KIND_OTHER, PY_KIND_ITERATOR, PY_KIND_LOADER } kind;
+		enum py_kind { PY_KIND_OTHER, PY_KIND_ITERATOR, PY_KIND_LOADER, PY_KIND_HOLDER } kind;
 	} types[PY_TYPES_RETAINED];
 };
 
@@ -22,8 +22,9 @@ struct py_found {
 
 bool py_is_loader_iterator(const struct py_process *process, uint64_t object);
 /* Finds iterators that its variables and loops hold, directly or through enumerate(), zip(), generators (tqdm is one),
- * an attribute of a variable, or their DataLoader; each as often as it is held. `is_module`: its globals are variables
- * too. *budget: how many objects may still be read. Returns how many were found. */
+ * an attribute of a variable, Lightning's CombinedLoader, or their DataLoader; each as often as it is held.
+ * `is_module`: its globals are variables too. *budget: how many objects may still be read. Returns how many were found.
+ */
 size_t py_search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
 	bool is_module, unsigned *budget, struct py_found *out, size_t max);
 

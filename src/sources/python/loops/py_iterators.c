@@ -104,7 +104,7 @@ uint64_t py_iterator_length(
 	return is_known ? length : 0;
 }
 
-bool py_loop_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *end)
+bool py_iterator_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *end)
 {
 	const struct py_loop_guards *guards = &loop->guards;
 	bool has_index = guards->form == FORM_RANGE_INDEX;

@@ -352,6 +352,11 @@ enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop)
 	return py_loop_view(&loops->iterators, loop);
 }
 
+bool py_loop_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *end)
+{
+	return py_iterator_range_item(loop, item, end);
+}
+
 /* -- losses -- */
 
 /* Not of a validation, nor a sum of losses. */
