@@ -11,6 +11,7 @@
 #   make lint          layers, layout, man pages    make format    lays the C code out
 #   make pictures      the README's, from a real run
 #   make python        the Python package   make check-python  its tests, with torch and Lightning
+#   make check-samples what stack samples show of real processes, beside their own clocks: on a quiet machine
 #   make check-gpu     tests on a real NVIDIA GPU, and pmtop's figures beside nvidia-smi's
 #   make clean                              make uninstall
 #
@@ -69,10 +70,12 @@ RULES := $(sort $(wildcard config/rules/*.yaml))
 SUPPORT := $(wildcard tests/support/*.c)
 SUPPORT_OBJECTS := $(SUPPORT:%.c=$(BUILD)/%.o)
 TEST_SOURCES := $(sort $(wildcard tests/unit/test_*.c tests/screens/test_*.c tests/faults/test_*.c tests/terminal/test_*.c))
-TEST_SCRIPTS := $(sort $(wildcard tests/*/test_*.sh))
+# They hold what samples show of real processes against their clocks, and need a quiet machine: make check-samples.
+SAMPLE_SCRIPTS := $(patsubst %,tests/terminal/test_%.sh,cause_lines step_phases threads)
+TEST_SCRIPTS := $(filter-out $(SAMPLE_SCRIPTS),$(sort $(wildcard tests/*/test_*.sh)))
 # They hold real clocks against each other, which a sanitizer only makes slower; one builds a copy of its own.
 ifneq ($(SANITIZE),)
-TEST_SCRIPTS := $(filter-out $(patsubst %,tests/terminal/test_%.sh,cause_lines compare overlay pace ranks record step_phases threads truth) tests/unit/test_contributing.sh,$(TEST_SCRIPTS))
+TEST_SCRIPTS := $(filter-out $(patsubst %,tests/terminal/test_%.sh,compare overlay pace ranks record truth) tests/unit/test_contributing.sh,$(TEST_SCRIPTS))
 endif
 TEST_PROGRAMS := $(TEST_SOURCES:%.c=$(BUILD)/%)
 WORKLOAD_SOURCES := $(wildcard tests/workloads/*.c)
@@ -83,7 +86,7 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: check-queue all programs demo why-bench loops-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures $(BUILD)/pmtop.pc
+.PHONY: check-queue check-samples all programs demo why-bench loops-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -168,6 +171,9 @@ programs: all $(TEST_PROGRAMS) $(WORKLOADS) $(FAKE_NVML) $(ASKED)
 
 check: programs
 	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $(TEST_PROGRAMS) $(TEST_SCRIPTS)
+
+check-samples: programs
+	@PMTOP_BUILD=$(abspath $(BUILD)) CC="$(CC)" tests/run $(SAMPLE_SCRIPTS)
 
 # One test program: make t/unit/test_series
 t/%: $(BUILD)/tests/% $(WORKLOADS) $(FAKE_NVML)

@@ -4,12 +4,11 @@
 
 #include "src/base/clock.h"
 
-/* All of pmtop stays within 0.4 % of a core at rest and 1 % otherwise (tests/bench/bench_stacks.py): the rest is for
- * /proc, the model and the screen at two refreshes a second. */
-#define REST_RATIO 0.0012
-#define OFTEN_RATIO 0.006
+/* With less, a step of a tenth of a second has no sample for minutes, and phases and causes stay unknown. */
+#define REST_RATIO 0.006
+#define OFTEN_RATIO 0.012
 /* Polls come first, but samples retain this share of the budget. */
-#define SAMPLES_MIN_RATIO 0.4
+#define SAMPLES_MIN_RATIO 0.8
 #define POLLS_RATIO 0.4
 #define POLL_FACTOR_MAX 2
 #define WORKERS_WEIGHT 0.25
