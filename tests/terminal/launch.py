@@ -188,8 +188,8 @@ def counts_lightning_once():
 
 def ends_by_interrupt():
     """As without pmtop: the program sees SIGINT, and its status comes back."""
-    use = 'import signal, sys, time, torch\ntorch.optim.SGD([torch.zeros(1, requires_grad=True)])\nprint("ready", flush=True)\n' \
-          'try: time.sleep(60)\nexcept KeyboardInterrupt: sys.exit(9)'
+    use = 'import signal, sys, time, torch\ntorch.optim.SGD([torch.zeros(1, requires_grad=True)])\n' \
+          'try: print("ready", flush=True); time.sleep(60)\nexcept KeyboardInterrupt: sys.exit(9)'
     process = subprocess.Popen([PMTOP, '-b', '--', TORCH, '-c', use], env=PLAIN, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, start_new_session=True)
     for line in process.stdout:
         if line == 'ready\n':
