@@ -186,7 +186,7 @@ static enum status open_file(struct profile_source *source, const char *path, st
 	return STATUS_OK;
 }
 
-/* The first bytes tell plain text from gzip. */
+/* The first bytes distinguish plain text from gzip. */
 static enum status begin(struct profile_source *source, const char *path, struct reason *why_not)
 {
 	source->first_length = read_file(source, source->in, sizeof source->in);

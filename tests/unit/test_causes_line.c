@@ -128,13 +128,13 @@ START_TEST(the_cause_of_an_inferred_step_is_the_phase_by_its_samples)
 	ck_assert_double_eq_tol(why.rows[0].baseline_s, 0.01, 1e-6);
 	ck_assert_uint_eq(why.rows[1].name, NAME_SAMPLED + CODE_PHASE_OTHER);
 	ck_assert_int_eq(why.causes[0].kind, CAUSE_PHASE);
-	ck_assert_str_eq(why.causes[0].what, "data: 0.333 s more than usual, 12 of 14 samples");
+	ck_assert_str_eq(why.causes[0].what, "data: 0.333 s above its baseline, 12 of 14 samples");
 	ck_assert_str_eq(cause_brief(&run, &why.causes[0], brief), "data");
 	ck_assert_str_eq(why.causes[0].evidence[0].key, "phase_samples");
 	batch_window.line.is_sampled = true;
 	explain();
 	ck_assert_str_eq(
-		why.causes[0].what, "data: 0.333 s more than usual, 12 of 14 samples, in `with lock:`, train.py:81");
+		why.causes[0].what, "data: 0.333 s above its baseline, 12 of 14 samples, in `with lock:`, train.py:81");
 	ck_assert_str_eq(cause_brief(&run, &why.causes[0], brief), "data, train.py:81");
 	ck_assert_uint_eq(why.context_count, 0); /* its row among the phases shows the samples */
 	batch_window.line.phase = CODE_PHASE_FORWARD;

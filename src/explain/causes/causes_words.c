@@ -213,13 +213,13 @@ static void write_next(
 		snprintf(next, CAUSE_NEXT_SIZE, "%s", text);
 }
 
-/* "data: 0.310 s more than usual, 12 of 14 samples" */
+/* "data: 0.310 s above its baseline, 12 of 14 samples" */
 static void write_samples(const struct explanation *out, const struct claim *claim, char *whole, size_t size)
 {
 	size_t used = strlen(whole);
 	char text[NUMBER_SIZE];
 	if (claim->row->samples > 0)
-		snprintf(whole + used, size - used, ": %s more than usual, %u of %u samples",
+		snprintf(whole + used, size - used, ": %s above its baseline, %u of %u samples",
 			format_seconds(text, claim->seconds), claim->row->samples, out->stack_samples);
 }
 

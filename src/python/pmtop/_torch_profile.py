@@ -165,7 +165,7 @@ class ProfileRun:
 
     @staticmethod
     def _is_busy() -> bool:
-        """Whether a profiler records in this thread, or one that began before pmtop came is in its warm-up, which torch does not tell."""
+        """Whether a profiler records in this thread, or one that began before pmtop came is in its warm-up, which torch does not report."""
         if getattr(torch.autograd, "_profiler_enabled", bool)():
             return True
         found = _pmtop.instances(gc.get_objects(), {torch.profiler.profile})

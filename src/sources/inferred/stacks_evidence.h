@@ -1,5 +1,5 @@
 /* stacks_evidence.h: whether a pass of a DataLoader trains or validates, by what the samples saw during the pass:
- * backward or the optimizer runs in a pass that trains. If none runs in enough samples, while others passes had them,
+ * backward or the optimizer runs in a pass that trains. If none runs in enough samples, while other passes had them,
  * the pass validates. */
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_EVIDENCE_H
 #define PMTOP_SOURCES_INFERRED_STACKS_EVIDENCE_H
@@ -35,7 +35,7 @@ struct stacks_evidence {
 	struct stacks_pass passes[STACKS_PASSES_MAX];
 	struct stacks_known known[STACKS_KNOWN_MAX];
 	uint64_t samples, training; /* of passes that train */
-	int64_t wanted_until_ns;    /* until then samples close to each other tell soon what a pass does */
+	int64_t wanted_until_ns;    /* until then samples close to each other show soon what a pass does */
 };
 
 /* `live`: the passes in progress, read just after the sample. */

@@ -97,7 +97,8 @@ static void memory_parts_line(const struct model *model, struct canvas *canvas, 
 	line_add(
 		&line, 0, workers.count > 0 ? ROLE_DIM : ROLE_MEMORY, "main process %s", format_bytes(text, memory->rss_bytes));
 	if (workers.count > 0)
-		line_add(&line, 1, ROLE_NORMAL, "%u workers %s", workers.count, format_bytes(text, workers.resident_bytes));
+		line_add(&line, 1, ROLE_NORMAL, "%u worker%s %s", workers.count, workers.count == 1 ? "" : "s",
+			format_bytes(text, workers.resident_bytes));
 	if (memory->shared_bytes > 0)
 		line_add(&line, 4, ROLE_NORMAL, "shared %s", format_bytes(text, memory->shared_bytes));
 	if (memory->swap_bytes > 0)
