@@ -108,12 +108,12 @@ static bool publishes(const struct model *model, int32_t pid)
  * use. −1: none. */
 static int find_run_index(struct model *model, const struct record *opened)
 {
+	if (opened_is_counted(opened) && publishes(model, opened->opened.pid))
+		return -1;
 	for (unsigned i = 0; i < model->run_count; i++)
 		if (opened->opened.uuid && *opened->opened.uuid &&
 			strncmp(model->runs[i].uuid, opened->opened.uuid, sizeof model->runs[i].uuid - 1) == 0)
 			return (int)i;
-	if (opened_is_counted(opened) && publishes(model, opened->opened.pid))
-		return -1;
 	if (model->run_count < MODEL_RUNS_MAX) {
 		struct run *runs = model->runs;
 		if ((model->run_count & (model->run_count - 1)) == 0)
@@ -165,6 +165,8 @@ static void drop_inferred(struct model *model)
 		if (!run->is_used || !run->is_counted || !publishes(model, run->pid))
 			continue;
 		run->is_used = run->is_live = false;
+		run->pid = 0; /* its process goes on */
+		run->uuid[0] = '\0';
 		forget_run_ids(model, (int)i);
 		model->priv->tree_version++;
 	}

@@ -169,6 +169,9 @@ START_TEST(inferred_steps_are_shown_until_the_process_publishes_its_own)
 	rank_group_apply(&rank_group, 2);
 	ck_assert_int_eq(ranks_first(rank_group.model, NULL, NULL), (int)published);
 	ck_assert(!rank_group.model->runs[inferred].is_used);
+	/* Nothing that belongs to its process takes it for ended. */
+	for (unsigned i = 0; i < rank_group.model->run_count; i++)
+		ck_assert(rank_group.model->runs[i].pid != 100 || rank_group.model->runs[i].is_live);
 	rank_group_end(&rank_group, published, 3, false);
 	rank_group_apply(&rank_group, 3);
 	add_inferred(100);
