@@ -1,7 +1,7 @@
-# Turns trace.yaml into a C table of src/trace/profile_advice.h. Fails at a line that is not of the form that trace.yaml describes.
+# Turns trace.yaml into a C table of src/trace/output/profile_advice.h. Fails at a line that is not of the form that trace.yaml describes.
 function quoted(text) { gsub(/\\/, "\\\\", text); gsub(/"/, "\\\"", text); return "\"" text "\"" }
 BEGIN {
-	print "#include \"src/trace/profile_advice.h\""
+	print "#include \"src/trace/output/profile_advice.h\""
 	print "const struct profile_rule profile_rules[] = {"
 }
 /^#/ || /^$/ { next }

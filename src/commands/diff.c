@@ -10,8 +10,8 @@
 #include "src/compare/comparison_text.h"
 #include "src/compare/ranking.h"
 #include "src/session/output.h"
-#include "src/trace/profile_diff.h"
-#include "src/trace/profile_read.h"
+#include "src/trace/output/profile_diff.h"
+#include "src/trace/reading/profile_read.h"
 
 static enum exit_code summarize_word(
 	const char *word, const struct options *options, const struct settings *settings, struct summary *out)

@@ -6,9 +6,9 @@
 #include "src/base/text.h"
 #include "src/commands/commands.h"
 #include "src/session/output.h"
-#include "src/trace/profile_files.h"
-#include "src/trace/profile_json.h"
-#include "src/trace/profile_text.h"
+#include "src/trace/reading/profile_files.h"
+#include "src/trace/output/profile_json.h"
+#include "src/trace/output/profile_text.h"
 
 struct ranks {
 	struct profile_analysis **rows;

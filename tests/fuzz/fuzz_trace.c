@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "src/base/buffer.h"
-#include "src/trace/profile_diff.h"
-#include "src/trace/profile_json.h"
-#include "src/trace/profile_text.h"
+#include "src/trace/output/profile_diff.h"
+#include "src/trace/output/profile_json.h"
+#include "src/trace/output/profile_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 #include <check.h>
 #include <string.h>
 
-#include "src/sources/inferred/stacks_job.h"
+#include "src/sources/inferred/job/stacks_job.h"
 #include "tests/support/suite.h"
 
 #define READ(text) stacks_job_parse(text, sizeof text - 1, "4026531840", &job)

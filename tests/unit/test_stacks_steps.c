@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "src/sources/inferred/stacks_steps.h"
-#include "src/sources/inferred/stacks_steps_emit.h"
+#include "src/sources/inferred/steps/stacks_steps.h"
+#include "src/sources/inferred/steps/stacks_steps_emit.h"
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/sources/inferred/stacks_tree.h"
+#include "src/sources/inferred/sums/stacks_tree.h"
 #include "tests/support/suite.h"
 
 #define WORKER "/x/lib/python3.11/site-packages/torch/utils/data/_utils/worker.py"

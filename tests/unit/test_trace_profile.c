@@ -6,14 +6,14 @@
 #include <string.h>
 
 #include "src/base/buffer.h"
-#include "src/trace/profile_advice.h"
-#include "src/trace/profile_analysis.h"
-#include "src/trace/profile_figures.h"
-#include "src/trace/profile_flops.h"
-#include "src/trace/profile_json.h"
-#include "src/trace/profile_kinds.h"
-#include "src/trace/profile_table.h"
-#include "src/trace/profile_text.h"
+#include "src/trace/output/profile_advice.h"
+#include "src/trace/analysis/profile_analysis.h"
+#include "src/trace/output/profile_figures.h"
+#include "src/trace/store/profile_flops.h"
+#include "src/trace/output/profile_json.h"
+#include "src/trace/store/profile_kinds.h"
+#include "src/trace/store/profile_table.h"
+#include "src/trace/output/profile_text.h"
 #include "tests/support/suite.h"
 
 static struct profile_analysis *all;

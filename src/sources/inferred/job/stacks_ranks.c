@@ -1,0 +1,222 @@
+#include "src/sources/inferred/job/stacks_ranks.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/base/files/file.h"
+#include "src/base/text.h"
+#include "src/sources/target/command.h"
+
+enum { TEXT_SIZE = 8192, THREADS_MAX = 64, SIBLINGS_MAX = 256 };
+#define SEARCH_FIRST_NS (1 * NS_PER_S)
+#define SEARCH_MAX_NS (30 * NS_PER_S)
+#define EMIT_NS (1 * NS_PER_S)
+
+/* -- the target's processes -- */
+
+static size_t find_job(const struct stacks_ranks *ranks, const struct target_member *member)
+{
+	size_t at = 0;
+	for (; at < ranks->job_count; at++)
+		if (ranks->jobs[at].pid == member->pid && ranks->jobs[at].start_ticks == member->start_ticks &&
+			ranks->jobs[at].generation == member->generation)
+			break;
+	return at;
+}
+
+static bool is_member(const struct target *target, pid_t pid, uint64_t start_ticks, const unsigned *generation)
+{
+	for (size_t i = 0; i < target->member_count; i++) {
+		const struct target_member *member = &target->members[i];
+		if (member->pid == pid && member->start_ticks == start_ticks &&
+			(!generation || member->generation == *generation))
+			return true;
+	}
+	return false;
+}
+
+static void read_jobs(struct stacks_ranks *ranks, const struct target *target)
+{
+	size_t retained = 0;
+	for (size_t i = 0; i < ranks->job_count; i++)
+		if (is_member(target, ranks->jobs[i].pid, ranks->jobs[i].start_ticks, &ranks->jobs[i].generation))
+			ranks->jobs[retained++] = ranks->jobs[i];
+	ranks->job_count = retained;
+	for (size_t i = 0; i < target->member_count && ranks->job_count < STACKS_JOBS_MAX; i++) {
+		const struct target_member *member = &target->members[i];
+		size_t at = find_job(ranks, member);
+		if (at < ranks->job_count)
+			continue;
+		stacks_job_read(member->directory_fd, &ranks->jobs[at].job);
+		ranks->jobs[at].pid = member->pid;
+		ranks->jobs[at].start_ticks = member->start_ticks;
+		ranks->jobs[at].generation = member->generation;
+		ranks->job_count++;
+	}
+}
+
+const struct stacks_job *stacks_ranks_job(const struct stacks_ranks *ranks, const struct target_member *member)
+{
+	size_t at = find_job(ranks, member);
+	return at < ranks->job_count ? &ranks->jobs[at].job : NULL;
+}
+
+/* -- other ranks -- */
+
+static bool read_stat(struct target_member *member)
+{
+	char text[2048];
+	size_t length;
+	return file_read(member->directory_fd, "stat", text, sizeof text, &length) == STATUS_OK &&
+		proc_stat_parse(text, length, &member->stat) && member->stat.state != 'Z' &&
+		(member->start_ticks == 0 || member->start_ticks == member->stat.start_ticks);
+}
+
+static int open_process(const struct target *target, pid_t pid)
+{
+	char path[4096];
+	int written = snprintf(path, sizeof path, "%s/%d", target->proc_root, (int)pid);
+	return written > 0 && (size_t)written < sizeof path ? file_open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY) : -1;
+}
+
+/* Adds the children of one thread. `text` is "PID PID PID ". */
+static size_t take_pids(const char *text, pid_t pids[SIBLINGS_MAX], size_t count)
+{
+	for (;;) {
+		char *end;
+		long pid = strtol(text, &end, 10);
+		if (end == text || pid <= 0 || pid > INT32_MAX || count == SIBLINGS_MAX)
+			return count;
+		pids[count++] = (pid_t)pid;
+		text = end;
+	}
+}
+
+static size_t children_of(const struct target *target, pid_t parent, pid_t pids[SIBLINGS_MAX])
+{
+	char text[TEXT_SIZE], path[64];
+	size_t count = 0, length;
+	int fd = open_process(target, parent);
+	DIR *task = fd >= 0 ? file_open_folder(fd, "task") : NULL;
+	struct dirent *entry;
+	for (unsigned i = 0; i < THREADS_MAX && task && (entry = file_next(task)); i++) {
+		if (text_count(entry->d_name) <= 0)
+			continue;
+		snprintf(path, sizeof path, "task/%.20s/children", entry->d_name);
+		if (file_read(fd, path, text, sizeof text, &length) == STATUS_OK)
+			count = take_pids(text, pids, count);
+	}
+	if (task)
+		closedir(task);
+	if (fd >= 0)
+		close(fd);
+	return count;
+}
+
+static bool has_owner(int directory_fd, uid_t owner)
+{
+	struct stat status;
+	return file_stat(directory_fd, ".", &status, 0) == 0 && status.st_uid == owner;
+}
+
+static void read_command(struct target_member *member)
+{
+	char text[4096];
+	size_t length;
+	if (file_read(member->directory_fd, "cmdline", text, sizeof text, &length) != STATUS_OK)
+		length = 0;
+	command_shorten(member->command, sizeof member->command, text, length, member->stat.comm);
+}
+
+/* Whether another process is a rank of `own` job that is not known yet. */
+static bool is_new_rank(const struct stacks_ranks *ranks, const struct stacks_job *own, const struct stacks_job *job)
+{
+	bool is_new = stacks_job_is_same(own, job) && strcmp(own->rank, job->rank) != 0;
+	for (size_t i = 0; i < ranks->other_count; i++)
+		is_new &= strcmp(ranks->others[i].job.rank, job->rank) != 0;
+	return is_new;
+}
+
+static void try_sibling(
+	struct stacks_ranks *ranks, const struct target *target, const struct stacks_job *own, pid_t parent, pid_t pid)
+{
+	struct stacks_other *other = &ranks->others[ranks->other_count];
+	*other =
+		(struct stacks_other){ .member = { .pid = pid, .parent = parent, .directory_fd = open_process(target, pid) } };
+	if (other->member.directory_fd < 0)
+		return;
+	if (has_owner(other->member.directory_fd, target->uid) && read_stat(&other->member) &&
+		other->member.stat.parent == parent) {
+		stacks_job_read(other->member.directory_fd, &other->job);
+		other->member.start_ticks = other->member.stat.start_ticks;
+		if (is_new_rank(ranks, own, &other->job)) {
+			read_command(&other->member);
+			ranks->other_count++;
+			return;
+		}
+	}
+	close(other->member.directory_fd);
+}
+
+static void search(struct stacks_ranks *ranks, const struct target *target, int64_t now_ns)
+{
+	pid_t pids[SIBLINGS_MAX];
+	const struct target_member *member = target->member_count > 0 ? &target->members[0] : NULL;
+	const struct stacks_job *own = member && member->pid == target->pid ? stacks_ranks_job(ranks, member) : NULL;
+	if (!own || !stacks_job_is_rank(own) || now_ns < ranks->search_ns)
+		return;
+	ranks->interval_ns = ranks->interval_ns == 0 ? SEARCH_FIRST_NS : ranks->interval_ns * 2;
+	ranks->interval_ns = ranks->interval_ns < SEARCH_MAX_NS ? ranks->interval_ns : SEARCH_MAX_NS;
+	ranks->search_ns = now_ns + ranks->interval_ns;
+	if ((long)ranks->other_count + 1 >= text_count(own->world_size) || member->stat.parent <= 1)
+		return;
+	size_t count = children_of(target, member->stat.parent, pids);
+	for (size_t i = 0; i < count && ranks->other_count < STACKS_OTHERS_MAX; i++)
+		if (pids[i] != target->pid)
+			try_sibling(ranks, target, own, member->stat.parent, pids[i]);
+}
+
+static void drop_ended(struct stacks_ranks *ranks)
+{
+	size_t retained = 0;
+	for (size_t i = 0; i < ranks->other_count; i++)
+		if (read_stat(&ranks->others[i].member))
+			ranks->others[retained++] = ranks->others[i];
+		else
+			close(ranks->others[i].member.directory_fd);
+	if (retained < ranks->other_count)
+		ranks->search_ns = ranks->interval_ns = 0; /* the launcher may start it again */
+	ranks->other_count = retained;
+}
+
+void stacks_ranks_refresh(struct stacks_ranks *ranks, const struct target *target, int64_t now_ns)
+{
+	read_jobs(ranks, target);
+	drop_ended(ranks);
+	search(ranks, target, now_ns);
+}
+
+void stacks_ranks_emit(struct stacks_ranks *ranks, int64_t now_ns, struct sample_set *out)
+{
+	for (size_t i = 0; i < ranks->other_count; i++) {
+		struct stacks_other *other = &ranks->others[i];
+		const struct target_member *member = &other->member;
+		if (now_ns - other->emitted_ns < EMIT_NS)
+			continue;
+		other->emitted_ns = now_ns;
+		sample_set_figure(out, now_ns, METRIC_PROCESS_RESIDENT, member->pid,
+			(double)member->stat.resident_pages * (double)sysconf(_SC_PAGESIZE));
+		sample_set_figure(out, now_ns, METRIC_PROCESS_STATE, member->pid, (double)member->stat.state);
+	}
+}
+
+void stacks_ranks_release(struct stacks_ranks *ranks)
+{
+	for (size_t i = 0; i < ranks->other_count; i++)
+		close(ranks->others[i].member.directory_fd);
+	ranks->other_count = 0;
+}

@@ -1,0 +1,215 @@
+#include "src/sources/inferred/steps/stacks_evidence.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_training.h"
+
+/* How likely it is that a pass that trains gets as many samples without training: below it, it validates. A pass that
+ * is over gets no further samples. A pass of a loader that is known to train needs more. */
+#define CHANCE_MAX 0.01
+#define CHANCE_OVER_MAX 0.25
+#define CHANCE_KNOWN_MAX 1e-4
+#define UNDECIDED_NS (3 * NS_PER_S)
+#define WANTED_NS (1 * NS_PER_S)
+/* Samples of one batch are not independent of each other: more of them count as so many. */
+enum { IN_BATCH_MAX = 8, BATCHES_MIN = 2, SAMPLES_SPARE = 2, LEARNT = 16, SHARED_MIN = 2 };
+/* If training is sampled less often, its absence means little. */
+#define TRAINING_RATIO_MIN 0.03
+
+static struct stacks_pass *find_pass(struct stacks_evidence *evidence, uint64_t serial)
+{
+	for (size_t i = 0; i < evidence->pass_count; i++)
+		if (evidence->passes[i].serial == serial)
+			return &evidence->passes[i];
+	return NULL;
+}
+
+/* Serials grow: the lowest is the oldest. */
+static struct stacks_pass *get_pass(struct stacks_evidence *evidence, const struct py_counted *counted, int64_t now_ns)
+{
+	struct stacks_pass *pass = find_pass(evidence, counted->serial);
+	if (pass)
+		return pass;
+	pass = &evidence->passes[0];
+	for (size_t i = 1; i < evidence->pass_count; i++)
+		if (evidence->passes[i].serial < pass->serial)
+			pass = &evidence->passes[i];
+	if (evidence->pass_count < STACKS_PASSES_MAX)
+		pass = &evidence->passes[evidence->pass_count++];
+	*pass = (struct stacks_pass){
+		.serial = counted->serial, .since_ns = now_ns, .first = counted->yielded, .yielded = counted->yielded
+	};
+	return pass;
+}
+
+/* -- what is known of loaders -- */
+
+/* What is not known yet differs from nothing. A sampler's address may be used again by another loader, at another line.
+ */
+static bool is_of(const struct stacks_known *known, const struct py_counted *counted)
+{
+	return known->sampler == counted->sampler &&
+		(!*known->function || !*counted->function || strcmp(known->function, counted->function) == 0) &&
+		(!known->line || !counted->line || known->line == counted->line);
+}
+
+static struct stacks_known *find_known(struct stacks_evidence *evidence, const struct py_counted *counted)
+{
+	for (size_t i = 0; i < evidence->known_count; i++)
+		if (is_of(&evidence->known[i], counted))
+			return &evidence->known[i];
+	return NULL;
+}
+
+static void remember(struct stacks_evidence *evidence, const struct py_counted *counted, enum stacks_verdict verdict)
+{
+	struct stacks_known *known = find_known(evidence, counted);
+	if (!known) {
+		known = &evidence->known[evidence->known_next];
+		evidence->known_next = (evidence->known_next + 1) % STACKS_KNOWN_MAX;
+		evidence->known_count += evidence->known_count < STACKS_KNOWN_MAX;
+		*known = (struct stacks_known){ .sampler = counted->sampler };
+	}
+	if (*counted->function)
+		snprintf(known->function, sizeof known->function, "%s", counted->function);
+	known->line = counted->line ? counted->line : known->line;
+	known->verdict = verdict;
+}
+
+/* -- samples -- */
+
+static bool ends_with(const char *text, const char *end)
+{
+	size_t length = strlen(text), size = strlen(end);
+	return length >= size && strcmp(text + length - size, end) == 0;
+}
+
+/* Derivatives of a model are computed in evaluation too. */
+static bool is_training(const struct py_sample *sample)
+{
+	bool is_optimizer;
+	int frame = stacks_training_frame(sample, &is_optimizer);
+	return frame >= 0 && (is_optimizer || !ends_with(sample->sites[frame].known->code.function, "grad"));
+}
+
+static bool is_fetching(const struct py_sample *sample)
+{
+	for (size_t i = 0; i < sample->count; i++)
+		if (ends_with(sample->sites[i].known->code.function, "__next__") &&
+			ends_with(sample->sites[i].known->code.file, "/torch/utils/data/dataloader.py"))
+			return true;
+	return false;
+}
+
+/* Work after the last batch belongs to no pass. */
+static bool is_complete(const struct py_counted *counted)
+{
+	return counted->length > 0 && counted->yielded >= counted->length;
+}
+
+/* Those that advanced last: several, if loaders are read in turn. NULL: unknown. */
+static const struct py_counted *find_active(const struct py_counted *live, size_t count)
+{
+	const struct py_counted *active = count == 1 ? live : NULL;
+	for (size_t i = 0; i < count; i++)
+		if (live[i].advanced_ns > (active ? active->advanced_ns : 0))
+			active = &live[i];
+	return active && active->yielded > 0 && !is_complete(active) ? active : NULL;
+}
+
+static void add_sample(struct stacks_evidence *evidence, const struct py_counted *counted, bool trains, int64_t now_ns)
+{
+	/* One that is new may have begun after the sample, which then is of the pass before it. */
+	bool is_new = !find_pass(evidence, counted->serial);
+	struct stacks_pass *pass = get_pass(evidence, counted, now_ns);
+	if (is_new)
+		return;
+	if (counted->yielded != pass->yielded)
+		pass->in_batch = 0;
+	pass->yielded = counted->yielded;
+	if (pass->in_batch++ >= IN_BATCH_MAX && !(trains && pass->training == 0))
+		return;
+	pass->samples++;
+	pass->training += trains;
+	if (pass->verdict == STACKS_TRAINS) {
+		evidence->samples++;
+		evidence->training += trains;
+	} else if (trains) {
+		evidence->samples += pass->samples;
+		evidence->training++;
+		pass->verdict = STACKS_TRAINS;
+		remember(evidence, counted, STACKS_TRAINS);
+	}
+}
+
+/* A loader that is read in the same step as the active one trains too. */
+static void add_shared(
+	struct stacks_evidence *evidence, const struct py_counted *counted, const struct py_counted *active, int64_t now_ns)
+{
+	struct stacks_pass *pass = get_pass(evidence, counted, now_ns);
+	if (counted->advanced_ns <= active->before_ns || !active->before_ns || pass->shared_at == active->yielded)
+		return;
+	pass->shared_at = active->yielded;
+	if (++pass->shared < SHARED_MIN || pass->verdict == STACKS_TRAINS)
+		return;
+	pass->verdict = STACKS_TRAINS;
+	remember(evidence, counted, STACKS_TRAINS);
+}
+
+void stacks_evidence_note(struct stacks_evidence *evidence, const struct py_sample *sample,
+	const struct py_counted *live, size_t count, int64_t now_ns)
+{
+	bool trains = is_training(sample);
+	const struct py_counted *active = find_active(live, count);
+	if (sample->count == 0 || !active || (!trains && is_fetching(sample)))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		if (&live[i] == active || (live[i].advanced_ns == active->advanced_ns && !is_complete(&live[i])))
+			add_sample(evidence, &live[i], trains, now_ns);
+		else if (trains)
+			add_shared(evidence, &live[i], active, now_ns);
+	}
+}
+
+/* -- verdicts -- */
+
+/* Few samples say little: some more without training are assumed. */
+static double training_ratio(const struct stacks_evidence *evidence)
+{
+	return (double)evidence->training / (double)(evidence->samples + SAMPLES_SPARE);
+}
+
+static enum stacks_verdict judge(
+	struct stacks_evidence *evidence, struct stacks_pass *pass, const struct py_counted *counted)
+{
+	const struct stacks_known *known = find_known(evidence, counted);
+	double chance =
+		pass && pass->training == 0 && pass->shared == 0 ? pow(1 - training_ratio(evidence), pass->samples) : 1;
+	bool is_long = pass && pass->yielded - pass->first >= BATCHES_MIN;
+	if (pass && pass->verdict == STACKS_TRAINS)
+		return STACKS_TRAINS;
+	if (known && known->verdict == STACKS_TRAINS)
+		return is_long && chance < CHANCE_KNOWN_MAX ? STACKS_VALIDATES : STACKS_TRAINS;
+	if (is_long && chance < (counted->is_over ? CHANCE_OVER_MAX : CHANCE_MAX))
+		return STACKS_VALIDATES;
+	return known ? known->verdict : STACKS_UNKNOWN;
+}
+
+void stacks_evidence_judge(struct stacks_evidence *evidence, struct py_counted *counted, int64_t now_ns)
+{
+	struct stacks_pass *pass =
+		counted->is_over ? find_pass(evidence, counted->serial) : get_pass(evidence, counted, now_ns);
+	enum stacks_verdict verdict = judge(evidence, pass, counted);
+	counted->trains = verdict == STACKS_TRAINS;
+	counted->evaluates = verdict == STACKS_VALIDATES;
+	counted->is_undecided = verdict == STACKS_UNKNOWN && !counted->is_over &&
+		training_ratio(evidence) >= TRAINING_RATIO_MIN && now_ns - pass->since_ns < UNDECIDED_NS;
+	if (counted->evaluates && !find_known(evidence, counted))
+		remember(evidence, counted, verdict);
+	bool is_learning = evidence->training < LEARNT && counted->yielded > 0;
+	if (pass && !counted->is_over && (is_learning || counted->is_undecided))
+		evidence->wanted_until_ns = pass->since_ns + WANTED_NS;
+}

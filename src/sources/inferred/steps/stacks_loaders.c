@@ -1,0 +1,270 @@
+#include "src/sources/inferred/steps/stacks_loaders.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_steps_emit.h"
+#include "src/sources/inferred/steps/stacks_loops_epoch.h"
+
+/* A loop whose iterator is not in a local variable is found only by sampling it while it fetches. */
+#define BOOST_NS (30 * NS_PER_S)
+#define AWAIT_NS (NS_PER_S / 2)
+#define QUIET_MIN_NS (60 * NS_PER_MS)
+#define QUIET_MAX_NS (2 * NS_PER_S)
+#define QUIET_STEPS 1.5
+#define EPOCH_WAIT_NS (3 * NS_PER_S)
+#define LOSS_NS (NS_PER_S / 5)
+
+void stacks_runs_release(struct stacks_runs *runs)
+{
+	for (unsigned i = 0; i < runs->count; i++)
+		stacks_steps_free(runs->list[i]);
+	runs->count = 0;
+}
+
+void stacks_runs_emit(struct stacks_runs *runs, bool again, bool has_ended, int64_t now_ns, struct sample_set *out)
+{
+	for (unsigned i = 0; i < runs->count; i++) {
+		if (has_ended && !stacks_steps_is_elsewhere(runs->list[i]))
+			stacks_steps_end(runs->list[i], now_ns);
+		stacks_steps_emit(runs->list[i], again, now_ns, out);
+	}
+}
+
+static void open_process(struct stacks_loaders *loaders, const struct py_sampler *sampler, int64_t now_ns)
+{
+	struct reason why;
+	if (loaders->is_tried)
+		return;
+	loaders->is_tried = true;
+	if (py_counter_open(py_sampler_process(sampler), &loaders->counter, &why) != STATUS_OK)
+		loaders->counter = NULL;
+	loaders->loops = loaders->counter
+		? stacks_loops_new(py_sampler_process(sampler), loaders->wanted, loaders->is_from_start)
+		: NULL;
+	if (loaders->counter)
+		loaders->boost_until_ns = now_ns + BOOST_NS;
+}
+
+/* Whether a loop that is no DataLoader's is known to train, and runs. */
+static bool loop_trains(const struct stacks_loaders *loaders)
+{
+	struct stacks_counted_loop loop;
+	return stacks_loops_is_running(loaders->loops) && stacks_loops_chosen(loaders->loops, &loop) &&
+		(loop.has_training || loaders->wanted);
+}
+
+static void note_loss(struct stacks_loaders *loaders, const struct py_sample *sample, int64_t now_ns)
+{
+	const struct stacks_evidence *evidence = &loaders->evidence;
+	char functions[STACKS_KNOWN_MAX][PY_FUNCTION_SIZE];
+	size_t count = 0;
+	double loss;
+	if (!loaders->loops || now_ns - loaders->loss_ns < LOSS_NS)
+		return;
+	loaders->loss_ns = now_ns;
+	for (size_t i = 0; i < evidence->known_count; i++)
+		if (evidence->known[i].verdict == STACKS_TRAINS)
+			memcpy(functions[count++], evidence->known[i].function, sizeof functions[0]);
+	if (stacks_loops_loss(loaders->loops, sample, (const char(*)[PY_FUNCTION_SIZE])functions, count, &loss))
+		loaders->loss = loss;
+}
+
+static bool is_quiet(const struct stacks_loaders *loaders, int64_t now_ns)
+{
+	return loaders->quiet_ns && now_ns < loaders->quiet_ns + QUIET_MAX_NS;
+}
+
+void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler *sampler,
+	const struct py_sample *sample, struct stacks_lines *lines, struct stacks_owner *owner, int64_t now_ns)
+{
+	open_process(loaders, sampler, now_ns);
+	if (!loaders->counter)
+		return;
+	if (is_quiet(loaders, now_ns))
+		py_counter_search_soon(loaders->counter);
+	bool is_new = py_counter_note(loaders->counter, sample, now_ns) && !loop_trains(loaders);
+	bool has_loader = !loaders->wanted && (is_new || loaders->has_loader);
+	struct stacks_counted_loop loop;
+	const struct py_counted *live;
+	size_t count = py_counter_live(loaders->counter, now_ns, &live);
+	stacks_evidence_note(&loaders->evidence, sample, live, count, now_ns);
+	if (loaders->loops)
+		stacks_loops_note(loaders->loops, sample, lines, owner, has_loader, now_ns);
+	if (!has_loader && !(loaders->loops && stacks_loops_chosen(loaders->loops, &loop)))
+		return;
+	note_loss(loaders, sample, now_ns);
+	loaders->poll_ns = loaders->poll_ns == INT64_MAX ? now_ns : loaders->poll_ns;
+	loaders->boost_until_ns = has_loader || stacks_loops_is_running(loaders->loops) ? 0 : loaders->boost_until_ns;
+}
+
+/* The epoch that a loop around the DataLoader's counts. Without one, each pass is an epoch. */
+static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted)
+{
+	struct stacks_epoch epoch;
+	if (loaders->loops && *counted->function && !counted->evaluates &&
+		stacks_loops_epoch(loaders->loops, counted->function, counted->line, &epoch)) {
+		counted->epoch = epoch.number;
+		counted->epochs = epoch.count;
+	}
+}
+
+/* A pass within one step of one that trains, in which no training was sampled. */
+static void judge_nested(struct stacks_polled *polled)
+{
+	for (size_t i = 0; i < polled->count; i++)
+		for (size_t k = 0; k < polled->count; k++) {
+			struct py_counted *inner = &polled->counted[i];
+			const struct py_counted *outer = &polled->counted[k];
+			if (inner->is_over && !inner->trains && outer->trains && !outer->is_over &&
+				outer->yielded < outer->length && outer->serial < inner->serial && outer->advanced_ns < inner->found_ns)
+				inner->evaluates = true;
+		}
+}
+
+/* Another pass may run, when no batch comes of those that are known. */
+static void note_quiet(struct stacks_loaders *loaders, const struct stacks_polled *polled, int64_t now_ns)
+{
+	double step_s = loaders->steps ? stacks_steps_step_s(loaders->steps) : (double)NAN;
+	int64_t newest_ns = 0, wait_ns = isnan(step_s) ? QUIET_MIN_NS : (int64_t)(QUIET_STEPS * step_s * (double)NS_PER_S);
+	bool is_complete = true;
+	for (size_t i = 0; i < polled->count; i++) {
+		const struct py_counted *counted = &polled->counted[i];
+		int64_t moved_ns = counted->advanced_ns ? counted->advanced_ns : counted->found_ns;
+		if (moved_ns >= newest_ns) {
+			newest_ns = moved_ns;
+			is_complete = counted->is_over || (counted->length && counted->yielded >= counted->length);
+		}
+	}
+	wait_ns = is_complete ? 0 : wait_ns < QUIET_MIN_NS ? QUIET_MIN_NS : wait_ns;
+	loaders->quiet_ns = polled->count > 0 && now_ns - newest_ns >= wait_ns ? newest_ns + wait_ns + 1 : 0;
+}
+
+static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct stacks_polled *out)
+{
+	const struct py_counted *counted = NULL;
+	bool is_any_left = false;
+	size_t count = 0;
+	loaders->has_validation = false;
+	enum status status = py_counter_poll(loaders->counter, now_ns, &counted, &count);
+	for (size_t i = 0; i < count && !loaders->wanted; i++) {
+		struct py_counted *copy = &out->counted[out->count++];
+		*copy = counted[i];
+		stacks_evidence_judge(&loaders->evidence, copy, now_ns);
+		copy->evaluates |= !copy->trains && loop_trains(loaders);
+		copy->is_first = loaders->is_from_start;
+		add_epoch(loaders, copy);
+		is_any_left |= !copy->is_over && !copy->evaluates;
+		loaders->has_validation |= !copy->is_over && copy->evaluates;
+	}
+	judge_nested(out);
+	note_quiet(loaders, out, now_ns);
+	return is_any_left && status == STATUS_OK;
+}
+
+static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct stacks_polled *out)
+{
+	const struct py_counted *counted;
+	struct stacks_counted_loop loop;
+	if (loaders->has_loader)
+		stacks_loops_stop(loaders->loops);
+	if (!stacks_loops_chosen(loaders->loops, &loop) || !stacks_loops_poll(loaders->loops, now_ns, &counted))
+		return;
+	out->counted[out->count++] = *counted;
+	size_t length = strlen(loop.text);
+	snprintf(out->what.text, sizeof out->what.text, "%.*s", (int)(length - (length && loop.text[length - 1] == ':')),
+		length           ? loop.text
+			: *loop.name ? loop.name
+						 : "loop");
+	snprintf(out->what.file, sizeof out->what.file, "%s", loop.file);
+	out->what.line = loop.line;
+	out->what.is_certain = loop.is_certain;
+}
+
+void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, struct stacks_owner *owner,
+	int64_t now_ns, struct stacks_polled *out)
+{
+	out->count = 0;
+	out->what = (struct stacks_what){ .is_certain = true };
+	stacks_owner_note_user(owner);
+	loaders->has_loader = poll_loader(loaders, now_ns, out);
+	for (size_t i = 0; i < out->count; i++) {
+		const struct py_counted *counted = &out->counted[i];
+		out->texts[i] = counted->line > 0 ? stacks_lines_text(lines, owner, counted->file, counted->line) : NULL;
+		if (!*out->what.file) {
+			snprintf(out->what.file, sizeof out->what.file, "%s", counted->file);
+			out->what.line = counted->line;
+		}
+	}
+	if (loaders->loops)
+		poll_loops(loaders, now_ns, out);
+	bool is_any_left = loaders->has_loader || loaders->has_validation || stacks_loops_is_running(loaders->loops);
+	loaders->poll_ns = is_any_left ? now_ns : INT64_MAX;
+	if (is_any_left)
+		return;
+	loaders->boost_until_ns = now_ns + BOOST_NS;
+	loaders->awaits_until_ns = out->count > 0 ? now_ns + AWAIT_NS : 0;
+}
+
+bool stacks_loaders_awaits(const struct stacks_loaders *loaders, int64_t now_ns)
+{
+	return (loaders->poll_ns == INT64_MAX && now_ns < loaders->awaits_until_ns) ||
+		(loaders->poll_ns != INT64_MAX && (now_ns < loaders->evidence.wanted_until_ns || is_quiet(loaders, now_ns))) ||
+		stacks_loops_reads_closely(loaders->loops, now_ns);
+}
+
+bool stacks_loaders_is_stalled(const struct stacks_loaders *loaders, int64_t now_ns)
+{
+	return loaders->poll_ns != INT64_MAX && loaders->steps && stacks_steps_is_stalled(loaders->steps, now_ns);
+}
+
+/* pmtop was started during a pass: which epoch it is in is known once the loop around it was read. */
+static bool awaits_epoch(const struct stacks_polled *polled)
+{
+	const struct py_counted *first = &polled->counted[0];
+	return first->yielded > 1 && first->epoch == 0 && first->epoch_key == 0;
+}
+
+void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled,
+	pid_t pid, uint64_t start_ticks, const char *name, int64_t now_ns)
+{
+	if (!loaders->steps && polled->count > 0 && runs->count < STACKS_RUNS_MAX) {
+		loaders->steps = stacks_steps_new(runs->count, pid, start_ticks, name);
+		if (loaders->steps)
+			runs->list[runs->count++] = loaders->steps;
+		if (loaders->steps && loaders->loops && awaits_epoch(polled)) {
+			stacks_steps_await_epoch(loaders->steps, now_ns + EPOCH_WAIT_NS);
+			stacks_loops_await_epoch(loaders->loops, now_ns + EPOCH_WAIT_NS);
+		}
+	}
+	if (!loaders->steps) {
+		loaders->poll_ns = INT64_MAX;
+		return;
+	}
+	if (polled->count > 0)
+		stacks_steps_describe(loaders->steps, &polled->what);
+	stacks_steps_note_loss(loaders->steps, loaders->loss, loaders->loss_ns);
+	stacks_steps_take(loaders->steps, polled->counted, polled->count, polled->texts, now_ns);
+	if (loaders->poll_ns != INT64_MAX)
+		loaders->poll_ns = stacks_steps_next_ns(loaders->steps, now_ns);
+}
+
+void stacks_loaders_end(struct stacks_loaders *loaders, int64_t now_ns)
+{
+	if (loaders->steps)
+		stacks_steps_end(loaders->steps, now_ns);
+	stacks_loaders_close(loaders);
+}
+
+void stacks_loaders_close(struct stacks_loaders *loaders)
+{
+	if (loaders->counter)
+		py_counter_close(loaders->counter);
+	stacks_loops_free(loaders->loops);
+	loaders->counter = NULL;
+	loaders->loops = NULL;
+	loaders->is_tried = loaders->has_loader = false;
+	loaders->poll_ns = INT64_MAX;
+}

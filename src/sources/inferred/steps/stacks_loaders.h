@@ -1,0 +1,76 @@
+/* stacks_loaders.h: what counts the steps of the sampled processes: their DataLoaders, or else the loops of their code
+ * (stacks_loops.h). Found on their stacks, polled, and emitted as runs (stacks_steps.h). */
+#ifndef PMTOP_SOURCES_INFERRED_STACKS_LOADERS_H
+#define PMTOP_SOURCES_INFERRED_STACKS_LOADERS_H
+
+#include <math.h>
+
+#include "src/sources/inferred/steps/stacks_evidence.h"
+#include "src/sources/inferred/sums/stacks_lines.h"
+#include "src/sources/inferred/steps/stacks_loops.h"
+#include "src/sources/inferred/steps/stacks_steps.h"
+#include "src/sources/python/counters/py_counter.h"
+
+enum { STACKS_RUNS_MAX = 64 };
+
+/* All inferred runs. Protected by a lock if another thread emits. */
+struct stacks_runs {
+	unsigned count;
+	struct stacks_steps *list[STACKS_RUNS_MAX];
+};
+
+void stacks_runs_release(struct stacks_runs *runs);
+/* `has_ended`: the target has ended, and no run continues. */
+void stacks_runs_emit(struct stacks_runs *runs, bool again, bool has_ended, int64_t now_ns, struct sample_set *out);
+
+/* The loaders and loops of one process. */
+struct stacks_loaders {
+	struct py_counter *counter; /* NULL: not opened, or pmtop cannot read this Python's objects */
+	struct stacks_loops *loops; /* NULL: as counter */
+	const char *wanted;         /* as in stacks_loops_new */
+	bool is_from_start;         /* as in stacks_loops_new */
+	/* A DataLoader was polled last, and goes on: it is, or may be, the one of training; or one of validation */
+	bool is_tried, has_loader, has_validation;
+	struct stacks_evidence evidence;
+	double loss; /* as last read; NAN = none */
+	int64_t loss_ns;
+	struct stacks_steps *steps; /* one of the runs; NULL: nothing to emit yet */
+	int64_t poll_ns;            /* when to poll; INT64_MAX: no loader is known */
+	/* until then the sampling rate is higher, to find loaders */
+	int64_t boost_until_ns;
+	int64_t awaits_until_ns;
+	int64_t quiet_ns; /* when the last batch came of which no other followed in time; 0: they come */
+};
+
+#define STACKS_LOADERS_INIT(loop, from_start) \
+	{ \
+		.poll_ns = INT64_MAX, .loss = (double)NAN, .wanted = (loop), .is_from_start = (from_start) \
+	}
+
+struct stacks_polled {
+	struct py_counted counted[PY_COUNTED_MAX + 1];
+	size_t count;
+	const char *texts[PY_COUNTED_MAX + 1];
+	struct stacks_what what;
+};
+
+/* Call right after a sample of this process. `owner`: as in stacks_lines_text. */
+void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler *sampler,
+	const struct py_sample *sample, struct stacks_lines *lines, struct stacks_owner *owner, int64_t now_ns);
+/* Polls; pass the result to stacks_loaders_take before the next poll. `owner`: as in stacks_lines_text. */
+void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, struct stacks_owner *owner,
+	int64_t now_ns, struct stacks_polled *out);
+/* Call under the lock of the runs. */
+void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled,
+	pid_t pid, uint64_t start_ticks, const char *name, int64_t now_ns);
+/* Whether a pass of the steps' loop has just ended: a sample soon finds the next one from its first steps on; or
+ * samples close to each other are wanted for another reason. */
+bool stacks_loaders_awaits(const struct stacks_loaders *loaders, int64_t now_ns);
+/* Whether the step in progress takes far longer than the others: samples may find its cause, or a loop inside it. */
+bool stacks_loaders_is_stalled(const struct stacks_loaders *loaders, int64_t now_ns);
+/* Its process has ended or called exec. Call under the lock. */
+void stacks_loaders_end(struct stacks_loaders *loaders, int64_t now_ns);
+/* Its process is not sampled for now. */
+void stacks_loaders_close(struct stacks_loaders *loaders);
+
+#endif

@@ -1,0 +1,440 @@
+#include "src/sources/inferred/steps/stacks_loops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_loops_epoch.h"
+#include "src/sources/inferred/steps/stacks_training.h"
+
+enum { READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, SHORT_MAX = 64, RATE_MAX = 2000 };
+#define READ_AGAIN_NS (20 * NS_PER_MS) /* the next pass of the step loop is awaited */
+#define READ_SOON_NS (200 * NS_PER_MS)
+#define READ_SELDOM_NS (1 * NS_PER_S)
+#define OPTIMIZER_WAIT_NS (4 * NS_PER_S)
+#define OTHER_WATCH_NS (5 * NS_PER_S)
+/* Readings so close to each other tell how short a loop is; for at most so long they are taken. */
+#define CLOSE_NS (60 * NS_PER_MS)
+#define CLOSE_WATCH_NS (2 * NS_PER_S)
+#define FIRST_SERIAL (UINT64_C(1) << 62)
+
+/* Usual names of an int that counts steps, the best first. */
+static const char *const counters[] = { "global_step", "iter_num", "iteration", "step", "iter", "it", "i", "n_iter",
+	"num_updates", "update", "batch_idx", "idx", "t", "episode", "i_episode" };
+enum { COUNTERS = sizeof counters / sizeof *counters };
+
+struct stacks_loops *stacks_loops_new(const struct py_process *process, const char *wanted, bool is_from_start)
+{
+	struct reason why;
+	struct stacks_loops *loops = calloc(1, sizeof *loops);
+	if (loops && py_loops_open(process, &loops->reader, &why) == STATUS_OK) {
+		loops->wanted = wanted;
+		loops->is_from_start = is_from_start;
+		return loops;
+	}
+	free(loops);
+	return NULL;
+}
+
+void stacks_loops_free(struct stacks_loops *loops)
+{
+	if (loops)
+		py_loops_close(loops->reader);
+	free(loops);
+}
+
+/* -- what was seen -- */
+
+static bool is_same(const struct py_loop *a, const struct py_loop *b)
+{
+	return a->code == b->code && a->kind == b->kind && a->line == b->line && a->depth == b->depth &&
+		a->is_in_generator == b->is_in_generator && strcmp(a->name, b->name) == 0;
+}
+
+/* When there is no room, the one that was read longest ago makes place; never the step loop. */
+static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *loop, struct stacks_lines *lines,
+	struct stacks_owner *owner, int64_t now_ns)
+{
+	struct seen *oldest = NULL;
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		if (is_same(&seen->loop, loop))
+			return seen;
+		if (seen != loops->steps && (!oldest || seen->read_ns < oldest->read_ns))
+			oldest = seen;
+	}
+	struct seen *seen = loops->seen_count < STACKS_SEEN_MAX ? &loops->seen[loops->seen_count++] : oldest;
+	const struct py_code *code = &loop->site->known->code;
+	*seen = (struct seen){ .loop = *loop, .since_ns = now_ns, .read_ns = now_ns };
+	snprintf(seen->function, sizeof seen->function, "%s", code->function);
+	snprintf(seen->file, sizeof seen->file, "%s", code->file);
+	const char *text = loop->line > 0 ? stacks_lines_text(lines, owner, code->file, loop->line) : NULL;
+	snprintf(seen->text, sizeof seen->text, "%s", text ? text : "");
+	int around[STACKS_DEPTH_MAX];
+	size_t count = py_loops_around(loops->reader, loop->site, around, STACKS_DEPTH_MAX);
+	stacks_loop_note_epoch(seen, loop->depth < count ? around[loop->depth] : 0, lines, owner);
+	return seen;
+}
+
+/* `is_anew`: a loop around it has gone on since. A new iterator may have the address of the old one. Returns whether it
+ * has gone on. */
+static bool note_position(struct seen *seen, const struct py_loop *loop, bool is_anew, int64_t now_ns)
+{
+	const struct py_loop *before = &seen->loop;
+	bool is_close = seen->reads > 0 && now_ns - seen->read_ns <= CLOSE_NS;
+	if (!loop->has_position || !before->has_position)
+		return false;
+	if (stacks_loop_is_variable(loop)) {
+		seen->goes_back |= loop->position < before->position;
+		seen->advanced += loop->position > before->position ? loop->position - before->position : 0;
+		return false;
+	}
+	is_anew |= before->frame != loop->frame || before->object != loop->object || loop->position < before->position;
+	seen->restarts += is_anew;
+	seen->close_reads += is_close;
+	seen->close_restarts += is_close && is_anew;
+	seen->advanced += is_anew ? loop->position : loop->position - before->position;
+	return is_anew || loop->position > before->position;
+}
+
+/* -- the choice -- */
+
+static double per_second(const struct seen *seen)
+{
+	double s = (double)(seen->read_ns - seen->since_ns) * 1e-9;
+	return s > 0 ? (double)seen->advanced / s : 0;
+}
+
+/* Whether the steps are in this loop, by what was seen to run in it. */
+static bool has_training(const struct stacks_loops *loops, const struct seen *seen, const struct seen *most)
+{
+	if (most->optimized)
+		return 10 * seen->optimized >= 8 * most->optimized;
+	if (most->trained)
+		return 10 * seen->trained >= 8 * most->trained;
+	return !loops->has_torch && 10 * seen->reads >= 7 * loops->reads && seen->advanced > 0 &&
+		per_second(seen) <= RATE_MAX;
+}
+
+static int name_rank(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	name = dot ? dot + 1 : name;
+	for (int i = 0; i < COUNTERS; i++)
+		if (strcmp(name, counters[i]) == 0)
+			return i;
+	return COUNTERS;
+}
+
+/* How well this counts the iterations of its loop; the lower the better, −1: not at all. */
+static int quality(const struct seen *seen)
+{
+	const struct py_loop *loop = &seen->loop;
+	if (!loop->has_position || seen->goes_back)
+		return -1;
+	if (loop->kind == PY_LOOP_PROGRESS)
+		return 1 + loop->is_relative;
+	if (!stacks_loop_is_variable(loop))
+		return loop->is_relative ? 3 : 0;
+	return seen->advanced > 0 ? 4 + name_rank(loop->name) : -1;
+}
+
+/* Without the optimizer: a short loop that begins again and again inside a loop that is no epoch's accumulates
+ * gradients. */
+static bool is_accumulation(const struct stacks_loops *loops, const struct seen *seen)
+{
+	if (seen->loop.length == 0 || seen->loop.length > SHORT_MAX || seen->restarts < 3)
+		return false;
+	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
+		if (outer->loop.code == seen->loop.code && outer->loop.depth + 1 == seen->loop.depth && !outer->is_epoch)
+			return true;
+	return false;
+}
+
+/* A loop that nearly each reading finds begun anew is over before its position can be followed: a few minibatches. */
+static bool is_too_short(const struct seen *seen)
+{
+	if (stacks_loop_is_variable(&seen->loop))
+		return false;
+	if (seen->close_reads >= READS_MIN)
+		return 2 * seen->close_restarts > seen->close_reads;
+	return seen->reads >= READS_MIN / 2 && 2 * seen->restarts > seen->reads;
+}
+
+/* A variable stands for a loop only if that is a while loop. */
+static bool is_a_loop(const struct stacks_loops *loops, const struct seen *seen)
+{
+	for (const struct seen *other = loops->seen;
+		 stacks_loop_is_variable(&seen->loop) && other < loops->seen + loops->seen_count; other++)
+		if (!stacks_loop_is_variable(&other->loop) && other->loop.code == seen->loop.code &&
+			other->loop.depth == seen->loop.depth)
+			return false;
+	return true;
+}
+
+/* Whether a person chose this loop: --loop=FILE:LINE. */
+static bool is_wanted(const struct stacks_loops *loops, const struct seen *seen)
+{
+	const char *colon = strrchr(loops->wanted, ':');
+	size_t length = (size_t)(colon ? colon - loops->wanted : 0), file = strlen(seen->file);
+	return length > 0 && file >= length && strncmp(seen->file + file - length, loops->wanted, length) == 0 &&
+		(file == length || seen->file[file - length - 1] == '/') && atoi(colon + 1) == seen->loop.line;
+}
+
+static struct seen *choose_wanted(struct stacks_loops *loops)
+{
+	struct seen *best = NULL;
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (is_wanted(loops, seen) && quality(seen) >= 0 && (!best || quality(seen) < quality(best)))
+			best = seen;
+	return best;
+}
+
+/* The innermost loop with the steps, then what counts it best. NULL: not known (yet). */
+static struct seen *choose(struct stacks_loops *loops)
+{
+	struct seen most = { 0 };
+	struct seen *inner = NULL, *best = NULL;
+	bool has_short = false;
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		most.trained = seen->trained > most.trained ? seen->trained : most.trained;
+		most.optimized = seen->optimized > most.optimized ? seen->optimized : most.optimized;
+	}
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		bool is_candidate = is_a_loop(loops, seen) && has_training(loops, seen, &most);
+		bool is_short = is_candidate && is_too_short(seen);
+		has_short |= is_short;
+		if (is_candidate && !is_short && (!inner || stacks_loop_is_inside(seen, inner)) &&
+			(most.optimized || !is_accumulation(loops, seen)))
+			inner = seen;
+	}
+	/* The loop around steps that are too short to follow may be that of the epochs: then the steps remain unknown,
+	 * unless close readings can follow them. */
+	if (!inner || (has_short && inner->is_epoch)) {
+		if (has_short && !loops->close_until_ns)
+			loops->close_until_ns = loops->read_ns + CLOSE_WATCH_NS;
+		return NULL;
+	}
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		bool is_of_it = seen->loop.code == inner->loop.code && seen->loop.depth == inner->loop.depth &&
+			has_training(loops, seen, &most);
+		if (is_of_it && quality(seen) >= 0 && (!best || quality(seen) < quality(best)))
+			best = seen;
+	}
+	return best;
+}
+
+static bool may_choose(const struct stacks_loops *loops, int64_t now_ns)
+{
+	if (loops->wanted)
+		return true;
+	if (loops->reads < READS_MIN || now_ns - loops->since_ns < NS_PER_S)
+		return false;
+	if (loops->trained > 0)
+		return loops->optimized > 1 ||
+			(loops->trained >= TRAINED_MIN && now_ns - loops->trained_ns > OPTIMIZER_WAIT_NS);
+	return !loops->has_torch && (loops->reads >= OTHER_READS_MIN && now_ns - loops->since_ns > OTHER_WATCH_NS);
+}
+
+/* -- the count -- */
+
+static uint64_t position_of(const struct seen *seen)
+{
+	/* A variable mostly counts what has ended: the step in progress is one more. */
+	return seen->loop.position + stacks_loop_is_variable(&seen->loop);
+}
+
+static struct py_counted counted_of(const struct stacks_loops *loops, bool is_over)
+{
+	const struct seen *steps = loops->steps;
+	return (struct py_counted){ .serial = loops->serial,
+		.base = loops->base,
+		.yielded = loops->yielded,
+		.read_ns = loops->yielded_ns,
+		.is_over = is_over,
+		.length = loops->length,
+		.trains = true,
+		.epoch = loops->epoch.number,
+		.epochs = loops->epoch.count,
+		.epoch_key = loops->epoch.key,
+		.is_first = loops->is_first,
+		.function = steps->function,
+		.file = steps->file,
+		.line = steps->loop.line };
+}
+
+/* What a good reading tells. */
+static void take_position(struct stacks_loops *loops, int64_t now_ns)
+{
+	const struct py_loop *loop = &loops->steps->loop;
+	bool has_length = !stacks_loop_is_variable(loop) && loops->base == 0;
+	loops->yielded = loops->base + position_of(loops->steps);
+	loops->yielded_ns = now_ns;
+	loops->length = has_length && loop->length >= loops->yielded ? loop->length : 0;
+}
+
+/* A pass of the step loop begins, in the same epoch as the last one or in the next. */
+static void begin_pass(struct stacks_loops *loops, int64_t now_ns)
+{
+	struct stacks_epoch epoch = stacks_loops_epoch_of_steps(loops);
+	loops->base = loops->serial && epoch.key == loops->epoch.key ? loops->yielded : 0;
+	loops->epoch = epoch;
+	loops->is_first = !loops->serial && loops->is_from_start && loops->steps->restarts == 0;
+	loops->serial = loops->serial ? loops->serial + 1 : FIRST_SERIAL;
+	loops->is_running = true;
+	take_position(loops, now_ns);
+}
+
+/* Returns whether the pass goes on. Its iterator's memory may hold that of another loop by now. */
+static bool follow(struct stacks_loops *loops, int64_t now_ns)
+{
+	enum py_loop_reading reading = py_loop_poll(loops->reader, &loops->steps->loop);
+	if (reading != PY_LOOP_GOOD)
+		return reading == PY_LOOP_UNSURE;
+	if (loops->base + position_of(loops->steps) < loops->yielded)
+		return false;
+	take_position(loops, now_ns);
+	return true;
+}
+
+size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struct py_counted **out)
+{
+	*out = &loops->emitted;
+	if (!loops->is_running)
+		return 0;
+	loops->is_running = follow(loops, now_ns) && !loops->is_stopping;
+	loops->is_stopping = false;
+	loops->emitted = counted_of(loops, !loops->is_running);
+	return 1;
+}
+
+bool stacks_loops_is_running(const struct stacks_loops *loops) { return loops && loops->is_running; }
+
+bool stacks_loops_reads_closely(const struct stacks_loops *loops, int64_t now_ns)
+{
+	return loops && !loops->steps && now_ns < loops->close_until_ns;
+}
+
+void stacks_loops_await_epoch(struct stacks_loops *loops, int64_t until_ns) { loops->epoch_until_ns = until_ns; }
+
+void stacks_loops_stop(struct stacks_loops *loops) { loops->is_stopping = loops->is_running; }
+
+bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted_loop *out)
+{
+	const struct seen *steps = loops->steps;
+	if (!steps)
+		return false;
+	*out = (struct stacks_counted_loop){ .text = steps->text,
+		.name = steps->loop.name,
+		.file = steps->file,
+		.line = steps->loop.line,
+		.has_training = steps->trained > 0,
+		.is_certain = steps->trained > 0 && !stacks_loop_is_variable(&steps->loop) };
+	return true;
+}
+
+/* -- readings -- */
+
+/* Counts the sample for the loops around backward or the optimizer. */
+static void note_training(struct stacks_loops *loops, const struct py_sample *sample, int64_t now_ns)
+{
+	int lines[STACKS_DEPTH_MAX];
+	bool is_optimizer = false;
+	int trained = stacks_training_frame(sample, &is_optimizer);
+	loops->has_torch = loops->has_torch || stacks_training_has_torch(sample);
+	for (size_t i = trained < 0 ? sample->count : (size_t)trained + 1; i < sample->count; i++) {
+		size_t count = py_loops_around(loops->reader, &sample->sites[i], lines, STACKS_DEPTH_MAX);
+		for (struct seen *seen = loops->seen; count > 0 && seen < loops->seen + loops->seen_count; seen++) {
+			const struct py_loop *loop = &seen->loop;
+			bool is_around = loop->code == sample->sites[i].code && loop->depth < count &&
+				(stacks_loop_is_variable(loop) || loop->line == lines[loop->depth]);
+			seen->trained += is_around;
+			seen->optimized += is_around && is_optimizer;
+		}
+	}
+	if (trained >= 0 && loops->trained++ == 0)
+		loops->trained_ns = now_ns;
+	loops->optimized += trained >= 0 && is_optimizer;
+}
+
+/* A reading that the loop went on during may lack the length, which another one had. */
+static void take_reading(struct seen *seen, const struct py_loop *loop, bool is_anew)
+{
+	uint64_t length = is_anew ? 0 : seen->loop.length;
+	bool is_same_pass = seen->reads > 0 && seen->loop.frame == loop->frame && seen->loop.object == loop->object;
+	seen->loop = *loop;
+	if (is_same_pass && !loop->length && length >= loop->position)
+		seen->loop.length = length;
+}
+
+static void note_all(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_lines *lines,
+	struct stacks_owner *owner, int64_t now_ns)
+{
+	int around[STACKS_DEPTH_MAX];
+	const struct py_loop *moved = NULL; /* the outermost loop of the frame that has gone on */
+	size_t count = py_loops_read(loops->reader, sample, loops->found, PY_LOOPS_MAX);
+	for (size_t i = 0; i < count; i++) {
+		const struct py_loop *loop = &loops->found[i];
+		struct seen *seen = seen_of(loops, loop, lines, owner, now_ns);
+		bool is_within = moved && moved->code == loop->code && moved->depth < loop->depth;
+		bool is_anew = is_within || loop->position < seen->loop.position;
+		if (note_position(seen, loop, is_within, now_ns) && !is_within)
+			moved = loop;
+		take_reading(seen, loop, is_anew);
+		seen->level = sample->count - loop->frame_index;
+		seen->around = py_loops_around(loops->reader, loop->site, around, STACKS_DEPTH_MAX);
+		seen->reads++;
+		seen->read_ns = now_ns;
+	}
+	loops->reads++;
+}
+
+void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_lines *lines,
+	struct stacks_owner *owner, bool has_steps, int64_t now_ns)
+{
+	bool is_sought = !has_steps && !loops->is_running;
+	if (is_sought)
+		note_training(loops, sample, now_ns);
+	bool is_soon = is_sought && (loops->steps || stacks_loops_reads_closely(loops, now_ns));
+	bool lacks_length = loops->is_running && loops->length == 0 && loops->steps->loop.guards.has_inner_length;
+	bool is_often = is_sought || lacks_length || now_ns < loops->epoch_until_ns;
+	if (now_ns - loops->read_ns < (is_soon ? READ_AGAIN_NS : is_often ? READ_SOON_NS : READ_SELDOM_NS))
+		return;
+	loops->since_ns = loops->since_ns ? loops->since_ns : now_ns;
+	loops->read_ns = now_ns;
+	note_all(loops, sample, lines, owner, now_ns);
+	if (has_steps || !may_choose(loops, now_ns))
+		return;
+	struct seen *best = loops->wanted ? choose_wanted(loops) : choose(loops);
+	if (best && best != loops->steps && !loops->is_running)
+		loops->steps = best;
+	if (loops->steps && !loops->is_running && loops->steps->read_ns == now_ns)
+		begin_pass(loops, now_ns);
+}
+
+/* -- losses -- */
+
+static bool is_one_of(const char *function, const char (*functions)[PY_FUNCTION_SIZE], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(functions[i], function) == 0)
+			return true;
+	return false;
+}
+
+bool stacks_loops_loss(struct stacks_loops *loops, const struct py_sample *sample,
+	const char (*functions)[PY_FUNCTION_SIZE], size_t function_count, double *out)
+{
+	for (size_t i = 0; i < sample->count; i++) {
+		const struct py_site *site = &sample->sites[i];
+		bool has_steps = (loops->is_running && site->code == loops->steps->loop.code) ||
+			is_one_of(site->known->code.function, functions, function_count);
+		if (has_steps && py_loop_loss(loops->reader, sample, i, out))
+			return true;
+	}
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (seen->read_ns == loops->read_ns && py_loop_state_loss(loops->reader, &seen->loop, out))
+			return true;
+	return false;
+}

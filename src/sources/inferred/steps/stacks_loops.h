@@ -1,0 +1,55 @@
+/* stacks_loops.h: chooses, of all loops of a Python process (py_loops.h), the one whose iterations are the steps of
+ * training, and the epoch loop around it, and counts the steps.
+ *
+ * The step loop is the innermost loop in which the optimizer runs; if the optimizer was never sampled, the innermost
+ * one in which backward runs; if no PyTorch runs, the innermost one in which most of the time passes and that turns at
+ * most 2000 times a second. A while loop is counted by an int that it advances. The epoch is that of
+ * stacks_loops_epoch.c. */
+#ifndef PMTOP_SOURCES_INFERRED_STACKS_LOOPS_H
+#define PMTOP_SOURCES_INFERRED_STACKS_LOOPS_H
+
+#include "src/sources/inferred/sums/stacks_lines.h"
+#include "src/sources/python/counters/py_counter.h"
+#include "src/sources/python/loops/py_loops.h"
+
+struct stacks_loops;
+
+/* What pmtop counts: the text of the loop's line ("" = unknown), or of a while loop the int that counts it. */
+struct stacks_counted_loop {
+	const char *text, *name, *file;
+	int line;
+	bool has_training; /* backward or the optimizer was seen to run in it */
+	bool is_certain;   /* and the position is an iterator's own */
+};
+
+/* number: 1 = the first; 0 = unknown. count: of all epochs; 0 = unknown. Passes with the same key are in one epoch. */
+struct stacks_epoch {
+	uint64_t number, count, key;
+};
+
+/* NULL: pmtop cannot read this Python's objects, or out of memory. `wanted`: FILE:LINE of the step loop, chosen by a
+ * person; NULL: none. Both must outlive the result. `is_from_start`: pmtop has watched the process since its start. */
+struct stacks_loops *stacks_loops_new(const struct py_process *process, const char *wanted, bool is_from_start);
+void stacks_loops_free(struct stacks_loops *loops);
+/* Call right after a sample; `lines` and `owner` as for stacks_lines_text. Until `has_steps`, which says that the steps
+ * are counted elsewhere, the step loop is sought. */
+void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_lines *lines,
+	struct stacks_owner *owner, bool has_steps, int64_t now_ns);
+/* False: no loop of steps was chosen yet. */
+bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted_loop *out);
+/* Whether a pass is polled now. */
+bool stacks_loops_is_running(const struct stacks_loops *loops);
+/* Whether samples close to each other are wanted, to tell how short a loop is. */
+bool stacks_loops_reads_closely(const struct stacks_loops *loops, int64_t now_ns);
+/* Counts the steps as py_counter_poll does batches: the current pass, if there is one. */
+size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struct py_counted **out);
+/* The newest loss that is a number: of the function with the step loop, or else of one of these functions (whose loop
+ * over a DataLoader trains), or what a trainer logged. Call right after a sample. */
+bool stacks_loops_loss(struct stacks_loops *loops, const struct py_sample *sample,
+	const char (*functions)[PY_FUNCTION_SIZE], size_t function_count, double *out);
+/* Until then, an epoch loop around steps that are counted elsewhere is sought more often. */
+void stacks_loops_await_epoch(struct stacks_loops *loops, int64_t until_ns);
+/* The steps are counted elsewhere from now on: the next poll ends the pass. */
+void stacks_loops_stop(struct stacks_loops *loops);
+
+#endif

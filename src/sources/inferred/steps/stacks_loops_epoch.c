@@ -1,0 +1,238 @@
+#include "src/sources/inferred/steps/stacks_loops_epoch.h"
+
+/* Which epoch the steps are in, by the loops and variables around them. What shows it, the best first: a trainer's
+ * state; a `for` with "epoch" in its line; an int that is named as an epoch's number and advances by one with each pass
+ * of the step loop; the `for` directly around the step loop. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+enum { SEARCH_LINES = 80 };
+
+enum rank { RANK_NONE, RANK_AROUND, RANK_INT, RANK_NAMED, RANK_STATE };
+
+bool stacks_loop_is_variable(const struct py_loop *loop)
+{
+	return loop->kind == PY_LOOP_INT || loop->kind == PY_LOOP_STATE;
+}
+
+bool stacks_loop_is_inside(const struct seen *a, const struct seen *b)
+{
+	return a->level != b->level ? a->level > b->level : a->loop.depth > b->loop.depth;
+}
+
+/* -- text -- */
+
+/* Not in "range(steps_per_epoch)", "steps_in_epoch" or "for batch in epoch_iterator": such loops are inside an epoch.
+ */
+static bool names_epochs(const char *text)
+{
+	static const char *const of_one[] = { "per_", "in_", "of_" };
+	for (const char *at = text; (at = strcasestr(at, "epoch")); at++) {
+		bool is_of_one = strncasecmp(at, "epoch_iter", 10) == 0 || strncasecmp(at, "epoch_data", 10) == 0;
+		for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++) {
+			size_t length = strlen(of_one[i]);
+			is_of_one |= (size_t)(at - text) >= length && strncasecmp(at - length, of_one[i], length) == 0;
+		}
+		if (!is_of_one)
+			return true;
+	}
+	return false;
+}
+
+static bool is_epoch_int(const struct py_loop *loop)
+{
+	static const char *const names[] = { "epoch", "_epoch", "i_epoch", "iepoch", "epoch_i", "epoch_num", "epoch_number",
+		"epoch_idx", "epoch_index", "epoch_id", "epoch_count", "cur_epoch", "curr_epoch", "current_epoch", "n_epoch" };
+	for (size_t i = 0; loop->kind == PY_LOOP_INT && i < sizeof names / sizeof *names; i++)
+		if (strcasecmp(loop->name, names[i]) == 0)
+			return true;
+	return false;
+}
+
+/* "epoch = 1" */
+static bool is_assignment(const char *text, const char *name, uint64_t *value)
+{
+	size_t length = strlen(name);
+	char *end;
+	text += strspn(text, " \t");
+	if (strncmp(text, name, length) != 0)
+		return false;
+	text += length;
+	text += strspn(text, " \t");
+	if (*text++ != '=')
+		return false;
+	text += strspn(text, " \t");
+	if (!isdigit((unsigned char)*text))
+		return false;
+	*value = strtoull(text, &end, 10);
+	end += strspn(end, " \t;\r\n");
+	return *end == '\0' || *end == '#';
+}
+
+/* A while loop counts its epochs from what its variable is at first, which the lines above it may show; if not, "<=" in
+ * its line means that they are counted from 1. */
+static uint64_t first_value(
+	const struct seen *seen, int loop_line, struct stacks_lines *lines, struct stacks_owner *owner)
+{
+	uint64_t value;
+	const char *text = loop_line > 0 ? stacks_lines_text(lines, owner, seen->file, loop_line) : NULL;
+	uint64_t first = text && strncmp(text, "while", 5) == 0 && strstr(text, "<=") ? 1 : 0;
+	for (int line = loop_line - 1; line > 0 && line > loop_line - SEARCH_LINES; line--) {
+		text = stacks_lines_text(lines, owner, seen->file, line);
+		if (text && is_assignment(text, seen->loop.name, &value) && value <= 1)
+			return value;
+	}
+	return first;
+}
+
+void stacks_loop_note_epoch(struct seen *seen, int loop_line, struct stacks_lines *lines, struct stacks_owner *owner)
+{
+	seen->is_epoch = names_epochs(seen->text) && strncmp(seen->text, "while", 5) != 0;
+	if (is_epoch_int(&seen->loop))
+		seen->first_value = first_value(seen, loop_line, lines, owner);
+}
+
+/* -- numbers -- */
+
+/* "range(1, 10)", "range(start, epochs + 1)" */
+static bool counts_from_one(const char *text)
+{
+	return strstr(text, "range(1,") || strstr(text, "+ 1)") || strstr(text, "+1)");
+}
+
+/* Of a range the item counts: the program may have resumed in a later epoch. */
+static bool number_of_for(const struct seen *seen, const struct py_loop *loop, struct stacks_epoch *out)
+{
+	uint64_t item, end;
+	bool is_from_one = counts_from_one(seen->text);
+	if (py_loop_range_item(loop, &item, &end)) {
+		if (!*seen->text && item + 1 != loop->position)
+			return false;
+		out->number = item + !is_from_one;
+		out->count = end > 0 ? end - is_from_one : 0;
+	} else if (!loop->is_relative) {
+		out->number = loop->position;
+		out->count = loop->length;
+	}
+	return out->number > 0;
+}
+
+/* It must have been seen to advance, and by one with each pass at most. */
+static bool number_of_int(
+	const struct seen *seen, const struct py_loop *loop, const struct seen *steps, struct stacks_epoch *out)
+{
+	uint64_t advanced = seen->advanced + (loop->position - seen->loop.position);
+	if (!steps || seen->goes_back || loop->position < seen->loop.position || advanced == 0 ||
+		loop->position < seen->first_value || (steps->loop.has_position && advanced > steps->restarts + 1u))
+		return false;
+	/* What is assigned above the step loop counts the epoch that begins. */
+	bool is_before = loop->code == steps->loop.code && loop->line > 0 && loop->line < steps->loop.line;
+	out->number = loop->position - seen->first_value + !is_before;
+	return out->number > 0;
+}
+
+static bool read_epoch(
+	struct stacks_loops *loops, const struct seen *seen, const struct seen *steps, struct stacks_epoch *out)
+{
+	struct py_loop loop = seen->loop;
+	struct stacks_epoch epoch = { 0, 0, 0 };
+	if (py_loop_poll(loops->reader, &loop) != PY_LOOP_GOOD)
+		return false;
+	if (loop.kind == PY_LOOP_STATE)
+		epoch = (struct stacks_epoch){ .number = loop.position, .count = loop.length };
+	else if (loop.kind == PY_LOOP_INT)
+		number_of_int(seen, &loop, steps, &epoch);
+	else
+		number_of_for(seen, &loop, &epoch);
+	if (epoch.number == 0)
+		return false;
+	epoch.key = ((loop.object ? loop.object : loop.code) ^ epoch.number * UINT64_C(0x9e3779b97f4a7c15)) | 1;
+	*out = epoch;
+	return true;
+}
+
+/* -- the choice -- */
+
+static bool is_trainer_epoch(const struct py_loop *loop)
+{
+	static const char end[] = ".epoch_progress.current.ready";
+	size_t length = strlen(loop->name);
+	return loop->kind == PY_LOOP_STATE && length >= sizeof end - 1 &&
+		strcmp(loop->name + length - (sizeof end - 1), end) == 0;
+}
+
+/* In the same frame, or as the innermost loop of the calling one. */
+static bool is_directly_around(const struct seen *steps, const struct seen *seen)
+{
+	if (seen->loop.is_in_generator)
+		return false;
+	if (seen->level == steps->level)
+		return seen->loop.code == steps->loop.code && seen->loop.depth + 1 == steps->loop.depth;
+	return steps->loop.depth == 0 && seen->level + 1 == steps->level && seen->loop.depth + 1 == seen->around;
+}
+
+static enum rank rank_of(const struct seen *seen, const struct seen *steps)
+{
+	const struct py_loop *loop = &seen->loop;
+	if (is_trainer_epoch(loop))
+		return RANK_STATE;
+	if (!loop->has_position || (steps && !stacks_loop_is_inside(steps, seen)))
+		return RANK_NONE;
+	if (stacks_loop_is_variable(loop))
+		return is_epoch_int(loop) ? RANK_INT : RANK_NONE;
+	if (seen->is_epoch)
+		return RANK_NAMED;
+	return steps && is_directly_around(steps, seen) ? RANK_AROUND : RANK_NONE;
+}
+
+/* Of `function` and `line`: "" and 0 = unknown. `steps` NULL: unknown. */
+static const struct seen *find_around(
+	const struct stacks_loops *loops, const struct seen *steps, const char *function, int line, int64_t since_ns)
+{
+	const struct seen *found = NULL;
+	enum rank best = RANK_NONE;
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		enum rank rank = seen->read_ns >= since_ns ? rank_of(seen, steps) : RANK_NONE;
+		bool is_below = strcmp(seen->function, function) == 0 && line > 0 && seen->loop.line >= line;
+		if (rank == RANK_NONE || (rank == RANK_NAMED && is_below))
+			continue;
+		if (rank > best || (rank == best && stacks_loop_is_inside(seen, found))) {
+			found = seen;
+			best = rank;
+		}
+	}
+	return found;
+}
+
+struct stacks_epoch stacks_loops_epoch_of_steps(struct stacks_loops *loops)
+{
+	struct stacks_epoch epoch = { .key = 2 };
+	const struct seen *found = find_around(loops, loops->steps, "", 0, 0);
+	if (found)
+		read_epoch(loops, found, loops->steps, &epoch);
+	return epoch;
+}
+
+/* The loop over a DataLoader at this line. */
+static const struct seen *find_loader(const struct stacks_loops *loops, const char *function, int line)
+{
+	const struct seen *found = NULL;
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		bool is_it = seen->read_ns == loops->read_ns && !stacks_loop_is_variable(&seen->loop) && line > 0 &&
+			seen->loop.line == line && strcmp(seen->function, function) == 0;
+		if (is_it && (!found || stacks_loop_is_inside(seen, found)))
+			found = seen;
+	}
+	return found;
+}
+
+bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int line, struct stacks_epoch *out)
+{
+	const struct seen *steps = find_loader(loops, function, line);
+	const struct seen *found = find_around(loops, steps, function, line, loops->read_ns);
+	bool is_known = found && read_epoch(loops, found, steps, out);
+	loops->epoch_until_ns = is_known ? 0 : loops->epoch_until_ns;
+	return is_known;
+}

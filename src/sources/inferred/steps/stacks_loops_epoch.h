@@ -1,0 +1,19 @@
+/* stacks_loops_epoch.h: the epoch loop around the loop with the steps, and its number. */
+#ifndef PMTOP_SOURCES_INFERRED_STACKS_LOOPS_EPOCH_H
+#define PMTOP_SOURCES_INFERRED_STACKS_LOOPS_EPOCH_H
+
+#include "src/sources/inferred/steps/stacks_loops_private.h"
+
+/* The epoch loop around a loop at this line, read now. False: there was none at the last reading, or it is unknown. */
+bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int line, struct stacks_epoch *out);
+
+/* -- within src/sources/inferred -- */
+
+bool stacks_loop_is_variable(const struct py_loop *loop);
+bool stacks_loop_is_inside(const struct seen *a, const struct seen *b);
+/* Fills what the text of a new entry, and of its loop, says of epochs. */
+void stacks_loop_note_epoch(struct seen *seen, int loop_line, struct stacks_lines *lines, struct stacks_owner *owner);
+/* The epoch of the pass that begins. Without an epoch loop all passes are one, without a number. */
+struct stacks_epoch stacks_loops_epoch_of_steps(struct stacks_loops *loops);
+
+#endif

@@ -1,0 +1,49 @@
+/* stacks_loops_private.h: what stacks_loops.c has seen of a process's loops, and stacks_loops_epoch.c reads of them. */
+#ifndef PMTOP_SOURCES_INFERRED_STACKS_LOOPS_PRIVATE_H
+#define PMTOP_SOURCES_INFERRED_STACKS_LOOPS_PRIVATE_H
+
+#include "src/sources/inferred/steps/stacks_loops.h"
+
+enum { STACKS_SEEN_MAX = 96, STACKS_DEPTH_MAX = 8, STACKS_TEXT_SIZE = 128 };
+
+/* A loop, or an int that a loop advances, through all calls of its function. */
+struct seen {
+	struct py_loop loop; /* as last read; site is not valid */
+	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE], text[STACKS_TEXT_SIZE];
+	size_t level;         /* of its frame, 0 = the outermost */
+	size_t around;        /* loops around the current instruction of its frame */
+	bool is_epoch;        /* "epoch" is in its line */
+	uint64_t first_value; /* of an int that counts epochs: what its first epoch has */
+	bool goes_back;
+	unsigned reads, trained,
+		optimized;     /* readings that had it, those with backward or optimizer in it, with the latter */
+	unsigned restarts; /* times that another iterator was found */
+	unsigned close_reads, close_restarts; /* of which within CLOSE_NS of the reading before */
+	uint64_t advanced;                    /* iterations that were seen to pass */
+	int64_t since_ns, read_ns;
+};
+
+struct stacks_loops {
+	struct py_loops *reader;
+	const char *wanted; /* FILE:LINE; NULL: pmtop chooses */
+	bool is_from_start; /* pmtop has watched the process since its start */
+	struct py_loop found[PY_LOOPS_MAX];
+	size_t seen_count;
+	struct seen seen[STACKS_SEEN_MAX];
+	unsigned reads, trained, optimized; /* readings; samples in training, of which in the optimizer */
+	bool has_torch;
+	int64_t since_ns, read_ns, trained_ns; /* begin; last reading; first sample in training */
+	int64_t close_until_ns;                /* until then close readings are taken; 0 = never yet */
+	int64_t epoch_until_ns;                /* until then an epoch loop is sought */
+	/* the step loop, and its current pass */
+	struct seen *steps; /* NULL = not chosen */
+	bool is_running, is_stopping;
+	bool is_first; /* no pass was before this one */
+	uint64_t serial, base, yielded;
+	uint64_t length; /* of the pass; 0 = unknown */
+	struct stacks_epoch epoch;
+	int64_t yielded_ns;
+	struct py_counted emitted;
+};
+
+#endif

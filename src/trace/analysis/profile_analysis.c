@@ -1,0 +1,86 @@
+#include "src/trace/analysis/profile_analysis.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/trace/reading/profile_foreign.h"
+#include "src/trace/reading/profile_order.h"
+#include "src/trace/reading/profile_read.h"
+
+static enum status analyse(struct profile_analysis *analysis, struct reason *why_not)
+{
+	struct profile *profile = &analysis->profile;
+	/* No event: an empty window. */
+	if (profile->start_ns > profile->end_ns)
+		profile->start_ns = profile->end_ns = profile->allocation_count ? profile->allocations[0].at_ns : 0;
+	if (profile->no_memory || !profile_foreign_convert(profile) || !profile_order(profile) ||
+		!profile_host_nest(profile, &analysis->ops, &analysis->waits) ||
+		!profile_device_join(profile, &analysis->ops) ||
+		!profile_idle_find(profile, &analysis->waits, &analysis->idle) ||
+		!profile_memory_find(profile, &analysis->memories))
+		return reason_set(why_not, STATUS_NO_MEMORY, "use a machine with more memory, or profile fewer steps",
+			"out of memory after %" PRIu64 " events", profile->event_count);
+	return STATUS_OK;
+}
+
+static bool start(struct profile_analysis *analysis, enum profile_group group)
+{
+	*analysis = (struct profile_analysis){ .ops.group = group };
+	return profile_init(&analysis->profile);
+}
+
+static enum status finish(struct profile_analysis *analysis, enum status status, struct reason *why_not)
+{
+	if (status == STATUS_OK)
+		status = analyse(analysis, why_not);
+	if (status != STATUS_OK)
+		profile_analysis_release(analysis);
+	return status;
+}
+
+enum status profile_analyse(
+	struct profile_analysis *analysis, const char *path, enum profile_group group, struct reason *why_not)
+{
+	enum status status = start(analysis, group) ? profile_read(&analysis->profile, path, why_not)
+												: reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+	snprintf(analysis->path, sizeof analysis->path, "%s", path);
+	return finish(analysis, status, why_not);
+}
+
+enum status profile_analyse_memory(struct profile_analysis *analysis, const void *bytes, size_t length,
+	enum profile_group group, struct reason *why_not)
+{
+	enum status status = start(analysis, group) ? profile_read_memory(&analysis->profile, bytes, length, why_not)
+												: reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+	return finish(analysis, status, why_not);
+}
+
+void profile_analysis_release(struct profile_analysis *analysis)
+{
+	profile_ops_release(&analysis->ops);
+	free(analysis->waits.rows);
+	profile_idle_release(&analysis->idle);
+	profile_release(&analysis->profile);
+}
+
+const char *profile_analysis_loss(const struct profile_analysis *analysis, char *out, size_t size)
+{
+	const struct profile *profile = &analysis->profile;
+	out[0] = '\0';
+	if (profile->is_cut)
+		snprintf(out, size,
+			"the trace ends early, at byte %" PRIu64 "%s%s%s%s: figures are of the %" PRIu64
+			" events before; profile again, or copy the whole file",
+			profile->damaged_offset, profile->is_compressed ? " of the decompressed text" : "",
+			profile->why_cut.text[0] ? " (" : "", profile->why_cut.text, profile->why_cut.text[0] ? ")" : "",
+			profile->event_count);
+	else if (profile->damaged_count)
+		snprintf(out, size,
+			"%" PRIu64 " damaged part%s skipped, the first at byte %" PRIu64
+			": figures lack those events; copy the file again",
+			profile->damaged_count, profile->damaged_count == 1 ? "" : "s", profile->damaged_offset);
+	else if (profile->ignored_count)
+		snprintf(out, size, "%" PRIu64 " events without a valid time are left out", profile->ignored_count);
+	return out;
+}

@@ -1,0 +1,194 @@
+#include "src/trace/analysis/profile_device.h"
+
+#include <stdlib.h>
+
+#include "src/trace/store/profile_table.h"
+
+/* Host events by their link: pages of consecutive links, as links come in clusters; a table if they are too scattered
+ * for that. Values: index over all tracks + 1; 0 = none. */
+enum { LINKS_A_PAGE = 64 };
+struct links {
+	uint32_t first, last;
+	uint32_t *pages; /* by (link − first) / LINKS_A_PAGE: number of the page; 0 = none; NULL: the table is used */
+	uint32_t *values;
+	uint32_t page_count, page_capacity;
+	struct profile_table *table;
+};
+
+struct join {
+	struct profile *profile;
+	struct profile_ops *ops;
+	struct links ops_by_id, calls_by_correlation;
+	struct profile_table *launchers; /* (kernel row, name of operator) → time */
+};
+
+static bool is_linked(const struct profile_host *host, bool is_call)
+{
+	enum profile_kind kind = profile_kind_of(host->name);
+	return host->link && (is_call ? kind == PROFILE_RUNTIME : kind == PROFILE_OP || kind == PROFILE_ANNOTATION);
+}
+
+static uint64_t measure(const struct profile *profile, bool is_call, struct links *links)
+{
+	uint64_t total = 0;
+	links->first = UINT32_MAX;
+	for (uint32_t t = 0; t < profile->track_count; t++)
+		for (uint32_t i = 0; i < profile->tracks[t].host_count; i++) {
+			const struct profile_host *host = &profile->tracks[t].hosts[i];
+			if (!is_linked(host, is_call))
+				continue;
+			links->first = host->link < links->first ? host->link : links->first;
+			links->last = host->link > links->last ? host->link : links->last;
+			total++;
+		}
+	return total;
+}
+
+static bool set_link(struct profile *profile, struct links *links, uint32_t link, uint32_t value)
+{
+	if (!links->pages) {
+		struct profile_entry *entry = profile_table_at(links->table, link);
+		if (entry)
+			entry->bits = value;
+		return entry != NULL;
+	}
+	uint32_t offset = link - links->first, *page = &links->pages[offset / LINKS_A_PAGE];
+	if (!*page) {
+		if (!profile_grow(profile, &links->values, &links->page_capacity, links->page_count,
+				LINKS_A_PAGE * sizeof *links->values))
+			return false;
+		memset(links->values + (size_t)links->page_count * LINKS_A_PAGE, 0, LINKS_A_PAGE * sizeof *links->values);
+		*page = ++links->page_count;
+	}
+	links->values[(size_t)(*page - 1) * LINKS_A_PAGE + offset % LINKS_A_PAGE] = value;
+	return true;
+}
+
+static bool link_all(struct profile *profile, bool is_call, struct links *links)
+{
+	uint64_t total = measure(profile, is_call, links), range = total ? (uint64_t)links->last - links->first + 1 : 1;
+	if (range / LINKS_A_PAGE <= total + LINKS_A_PAGE)
+		links->pages = calloc(range / LINKS_A_PAGE + 1, sizeof *links->pages);
+	else
+		links->table = profile_table_new();
+	if (!links->pages && !links->table)
+		return false;
+	for (uint32_t t = 0; t < profile->track_count; t++)
+		for (uint32_t i = 0; i < profile->tracks[t].host_count; i++)
+			if (is_linked(&profile->tracks[t].hosts[i], is_call) &&
+				!set_link(profile, links, profile->tracks[t].hosts[i].link, profile->tracks[t].host_base + i + 1))
+				return false;
+	return true;
+}
+
+static uint64_t get_link(const struct links *links, uint32_t link)
+{
+	if (!links->pages) {
+		const struct profile_entry *entry = profile_table_find(links->table, link);
+		return entry ? entry->bits : 0;
+	}
+	uint32_t offset = link - links->first, page = 0;
+	if (link >= links->first && link <= links->last)
+		page = links->pages[offset / LINKS_A_PAGE];
+	return page ? links->values[(size_t)(page - 1) * LINKS_A_PAGE + offset % LINKS_A_PAGE] : 0;
+}
+
+static void release(struct links *links)
+{
+	free(links->pages);
+	free(links->values);
+	profile_table_free(links->table);
+}
+
+/* The track of an index over all tracks. */
+static const struct profile_track *track_at(const struct profile *profile, uint32_t index)
+{
+	uint32_t low = 0, high = profile->track_count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (profile->tracks[middle].host_base <= index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return &profile->tracks[low - 1];
+}
+
+static const struct profile_host *find(
+	const struct join *join, const struct links *links, uint32_t link, const struct profile_track **track)
+{
+	uint64_t found = link ? get_link(links, link) : 0;
+	if (!found)
+		return NULL;
+	*track = track_at(join->profile, (uint32_t)found - 1);
+	return &(*track)->hosts[found - 1 - (*track)->host_base];
+}
+
+static void add_to_rows(
+	struct join *join, const struct profile_track *track, const struct profile_host *host, int64_t ns)
+{
+	bool is_self = true;
+	for (;; host = &track->hosts[host->parent]) {
+		if (!(host->name & PROFILE_MERGED)) {
+			struct profile_op *row = profile_host_row(join->profile, join->ops, track, host);
+			if (row) {
+				row->gpu_total_ns += ns;
+				row->gpu_self_ns += is_self ? ns : 0;
+				row->kernel_count += is_self;
+			}
+			is_self = false;
+		}
+		if (host->parent == PROFILE_NONE)
+			return;
+	}
+}
+
+static void note_launcher(struct join *join, struct profile_kernel *kernel, uint32_t op, int64_t ns)
+{
+	uint64_t key = (uint64_t)(kernel - join->profile->kernels) << 32 | op;
+	struct profile_entry *entry = profile_table_at(join->launchers, key);
+	if (!entry)
+		return;
+	entry->whole += ns;
+	if (!kernel->op || entry->whole > kernel->op_ns) {
+		kernel->op = op;
+		kernel->op_ns = entry->whole;
+	}
+}
+
+static void join_work(struct join *join, struct profile_work *work)
+{
+	const struct profile_track *track = NULL, *call_track = NULL;
+	const struct profile_host *call = find(join, &join->calls_by_correlation, work->correlation, &call_track);
+	const struct profile_host *op = find(join, &join->ops_by_id, work->external_id, &track);
+	struct profile_kernel *kernel = profile_kind_of(work->name) == PROFILE_KERNEL
+		? profile_kernel_of(join->profile, profile_name_of(work->name))
+		: NULL;
+	if (!op && call && call->parent != PROFILE_NONE) {
+		track = call_track;
+		op = &track->hosts[call->parent];
+	}
+	if (call && kernel && work->start_ns >= call->start_ns) {
+		kernel->delay_ns += work->start_ns - call->start_ns;
+		kernel->delay_count++;
+	}
+	if (op) {
+		add_to_rows(join, track, op, work->duration_ns);
+		if (kernel)
+			note_launcher(join, kernel, profile_name_of(op->name), work->duration_ns);
+	}
+}
+
+bool profile_device_join(struct profile *profile, struct profile_ops *ops)
+{
+	struct join join = { .profile = profile, .ops = ops, .launchers = profile_table_new() };
+	bool is_good = join.launchers && link_all(profile, false, &join.ops_by_id) &&
+		link_all(profile, true, &join.calls_by_correlation);
+	for (uint32_t t = 0; t < profile->track_count && is_good; t++)
+		for (uint32_t i = 0; i < profile->tracks[t].work_count; i++)
+			join_work(&join, &profile->tracks[t].works[i]);
+	release(&join.ops_by_id);
+	release(&join.calls_by_correlation);
+	profile_table_free(join.launchers);
+	return is_good;
+}

@@ -1,0 +1,284 @@
+#include "src/trace/analysis/profile_host.h"
+
+#include <stdlib.h>
+
+#include "src/trace/store/profile_flops.h"
+#include "src/trace/store/profile_kinds.h"
+#include "src/trace/store/profile_table.h"
+
+enum { WAIT_TRAITS = TRAIT_DATA | TRAIT_SYNC | TRAIT_COPY | TRAIT_COMMUNICATION };
+
+/* An event whose end has not been reached yet. */
+struct frame {
+	uint32_t host;
+	uint32_t child_count;
+	uint32_t only; /* the first child */
+	uint32_t wait; /* trait of the outermost event around that has one; 0 = none */
+	int64_t children_ns;
+	uint32_t only_children; /* of the first child: its children, their time */
+	int64_t only_children_ns;
+	uint32_t python, module; /* names: the nearest around it, itself included */
+};
+
+struct nest {
+	struct profile *profile;
+	struct profile_ops *ops;
+	struct profile_waits *waits;
+	struct profile_track *track;
+	struct frame *frames;
+	uint32_t count, capacity;
+	bool notes_waits; /* of this track */
+};
+
+static bool looks_like_library(const struct profile *profile, uint32_t name)
+{
+	static const char *const parts[] = { "<built-in", "torch/", "site-packages/", "dist-packages/", "<frozen",
+		"nn.Module:", "lib/python3", "threading.py", "contextlib.py", "<string>" };
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+		if (profile_names_contain(&profile->names, name, parts[i]))
+			return true;
+	return !profile_names_contain(&profile->names, name, ".py(");
+}
+
+/* Cached in profile_name.kind: 1 = own, 2 = of a library. */
+static bool is_library(const struct profile *profile, uint32_t name)
+{
+	uint16_t *kind = &profile->names.names[name].kind;
+	if (!*kind)
+		*kind = looks_like_library(profile, name) ? 2 : 1;
+	return *kind == 2;
+}
+
+static uint32_t by_of(const struct profile_ops *ops, const struct profile_host *host, const struct frame *frame)
+{
+	enum profile_kind kind = profile_kind_of(host->name);
+	if (kind != PROFILE_OP && kind != PROFILE_ANNOTATION)
+		return 0;
+	switch (ops->group) {
+	case GROUP_SHAPE: return host->shape;
+	case GROUP_STACK: return frame->python;
+	case GROUP_MODULE: return frame->module;
+	default: return 0;
+	}
+}
+
+static struct profile_op *row_at(struct profile *profile, struct profile_ops *ops, uint32_t name, uint32_t by)
+{
+	/* The row found last for this name is mostly the one wanted. */
+	uint32_t *found = &profile->names.names[profile_name_of(name)].found;
+	if (*found < ops->count && ops->rows[*found].name == name && ops->rows[*found].by == by)
+		return &ops->rows[*found];
+	struct profile_entry *entry = profile_table_at(ops->index, (uint64_t)name << 32 | by);
+	if (!entry)
+		return NULL;
+	if (!entry->bits) {
+		if (!profile_grow(profile, &ops->rows, &ops->capacity, ops->count, sizeof *ops->rows))
+			return NULL;
+		ops->rows[ops->count] = (struct profile_op){ .name = name, .by = by };
+		entry->bits = ++ops->count;
+	}
+	*found = (uint32_t)entry->bits - 1;
+	return &ops->rows[*found];
+}
+
+/* ProfilerStep#3 counts as ProfilerStep*, as in key_averages. */
+static uint32_t row_name(struct profile *profile, uint32_t name)
+{
+	name &= ~PROFILE_MERGED;
+	if (profile_kind_of(name) == PROFILE_ANNOTATION &&
+		profile_names_begin(&profile->names, profile_name_of(name), "ProfilerStep#"))
+		return profile_names_add(&profile->names, (struct profile_slice){ "ProfilerStep*", 13 }) |
+			(uint32_t)PROFILE_ANNOTATION << PROFILE_NAME_BITS;
+	return name;
+}
+
+/* Whether the frame's only child is of the same name. */
+static bool absorbs(const struct nest *nest, const struct frame *frame)
+{
+	const struct profile_host *hosts = nest->track->hosts;
+	return frame->child_count == 1 && !((hosts[frame->host].name ^ hosts[frame->only].name) & ~PROFILE_MERGED);
+}
+
+static void note_wait(struct nest *nest, const struct profile_host *host, uint32_t trait)
+{
+	struct profile_waits *waits = nest->waits;
+	if (host->duration_ns &&
+		profile_grow(nest->profile, &waits->rows, &waits->capacity, waits->count, sizeof *waits->rows))
+		waits->rows[waits->count++] = (struct profile_wait){ host->start_ns, profile_host_end(host), trait };
+}
+
+static void count_row(
+	struct nest *nest, const struct frame *frame, const struct profile_host *host, int64_t self_ns, int sign)
+{
+	struct profile_op *row =
+		row_at(nest->profile, nest->ops, row_name(nest->profile, host->name), by_of(nest->ops, host, frame));
+	if (!row)
+		return;
+	row->count += (uint64_t)sign;
+	row->total_ns += sign * host->duration_ns;
+	row->self_ns += sign * self_ns;
+}
+
+static void pop(struct nest *nest)
+{
+	struct frame *frame = &nest->frames[--nest->count];
+	struct profile_host *hosts = nest->track->hosts, *host = &hosts[frame->host];
+	struct frame *around = nest->count ? &nest->frames[nest->count - 1] : NULL;
+	if (absorbs(nest, frame)) {
+		count_row(nest, frame, &hosts[frame->only], hosts[frame->only].duration_ns - frame->only_children_ns, -1);
+		hosts[frame->only].name |= PROFILE_MERGED;
+		profile_flops_remove(nest->profile, profile_name_of(hosts[frame->only].name), hosts[frame->only].shape);
+		frame->child_count = frame->only_children;
+		frame->children_ns = frame->only_children_ns;
+	}
+	count_row(nest, frame, host, host->duration_ns - frame->children_ns, 1);
+	if (!around)
+		return;
+	if (!around->child_count++) {
+		around->only = frame->host;
+		around->only_children = frame->child_count;
+		around->only_children_ns = frame->children_ns;
+	}
+	around->children_ns += host->duration_ns;
+}
+
+/* A wait within a copy is a part of that. */
+static unsigned wait_trait(struct nest *nest, uint32_t name, const struct frame *around)
+{
+	unsigned trait = profile_name_traits(&nest->profile->names, name) & WAIT_TRAITS;
+	if (trait & TRAIT_SYNC && around) {
+		uint32_t outer = profile_name_of(nest->track->hosts[around->host].name);
+		if (profile_names_begin(&nest->profile->names, outer, "aten::copy_"))
+			return TRAIT_COPY;
+	}
+	return trait & TRAIT_COMMUNICATION ? TRAIT_COMMUNICATION : trait & TRAIT_DATA ? TRAIT_DATA : trait;
+}
+
+static bool push(struct nest *nest, uint32_t index)
+{
+	struct profile_host *host = &nest->track->hosts[index];
+	uint32_t name = profile_name_of(host->name);
+	if (!profile_grow(nest->profile, &nest->frames, &nest->capacity, nest->count, sizeof *nest->frames))
+		return false;
+	struct frame *frame = &nest->frames[nest->count], *around = nest->count ? frame - 1 : NULL;
+	*frame = (struct frame){ .host = index };
+	host->parent = around ? around->host : PROFILE_NONE;
+	if (around) {
+		frame->wait = around->wait;
+		frame->python = around->python;
+		frame->module = around->module;
+	}
+	if (!frame->wait && nest->notes_waits && (frame->wait = wait_trait(nest, name, around)))
+		note_wait(nest, host, frame->wait);
+	if (profile_kind_of(host->name) == PROFILE_PYTHON) {
+		if (profile_names_begin(&nest->profile->names, name, "nn.Module: ")) {
+			frame->module = name;
+			nest->profile->has_modules = true;
+		} else if (!is_library(nest->profile, name)) {
+			frame->python = name;
+		}
+	}
+	nest->count++;
+	return true;
+}
+
+static bool is_hidden(struct profile *profile, const struct profile_host *host)
+{
+	return profile_name_traits(&profile->names, profile_name_of(host->name)) & TRAIT_HIDDEN;
+}
+
+/* Device tracks of TensorFlow and JAX hold no host events (profile_foreign.h moved them). */
+static bool nest_track(struct nest *nest)
+{
+	struct profile_track *track = nest->track;
+	nest->count = 0;
+	for (uint32_t i = 0; i < track->host_count; i++) {
+		const struct profile_host *host = &track->hosts[i];
+		if (is_hidden(nest->profile, host)) {
+			track->hosts[i].parent = nest->count ? nest->frames[nest->count - 1].host : PROFILE_NONE;
+			continue;
+		}
+		while (nest->count) {
+			const struct profile_host *top = &track->hosts[nest->frames[nest->count - 1].host];
+			if (host->start_ns < profile_host_end(top) && profile_host_end(host) <= profile_host_end(top))
+				break;
+			pop(nest);
+		}
+		if (!push(nest, i))
+			return false;
+	}
+	while (nest->count)
+		pop(nest);
+	return true;
+}
+
+bool profile_host_nest(struct profile *profile, struct profile_ops *ops, struct profile_waits *waits)
+{
+	struct nest nest = { .profile = profile, .ops = ops, .waits = waits };
+	bool is_good = (ops->index = profile_table_new()) != NULL, has_runtime = false;
+	for (uint32_t i = 0; i < profile->track_count; i++)
+		has_runtime |= profile->tracks[i].has_runtime;
+	for (uint32_t i = 0; i < profile->track_count && is_good; i++) {
+		nest.track = &profile->tracks[i];
+		/* Other threads, such as workers that load data, do not keep the GPU waiting. */
+		nest.notes_waits = nest.track->has_runtime || !has_runtime;
+		is_good = nest_track(&nest);
+	}
+	free(nest.frames);
+	return is_good;
+}
+
+struct profile_op *profile_host_row(struct profile *profile, struct profile_ops *ops, const struct profile_track *track,
+	const struct profile_host *host)
+{
+	struct frame frame = { 0 };
+	if (ops->group == GROUP_STACK || ops->group == GROUP_MODULE)
+		for (const struct profile_host *at = host;; at = &track->hosts[at->parent]) {
+			uint32_t name = profile_name_of(at->name);
+			bool is_module = profile_names_begin(&profile->names, name, "nn.Module: ");
+			if (profile_kind_of(at->name) == PROFILE_PYTHON) {
+				if (!frame.module && is_module)
+					frame.module = name;
+				if (!frame.python && !is_module && !is_library(profile, name))
+					frame.python = name;
+			}
+			if (at->parent == PROFILE_NONE)
+				break;
+		}
+	return row_at(profile, ops, row_name(profile, host->name), by_of(ops, host, &frame));
+}
+
+uint32_t profile_host_at(const struct profile_track *track, int64_t at_ns, bool with_python)
+{
+	uint32_t low = 0, high = track->host_count;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (track->hosts[middle].start_ns <= at_ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	uint32_t at = low ? low - 1 : PROFILE_NONE;
+	while (at != PROFILE_NONE &&
+		(profile_host_end(&track->hosts[at]) < at_ns ||
+			(!with_python && profile_kind_of(track->hosts[at].name) == PROFILE_PYTHON)))
+		at = track->hosts[at].parent;
+	return at;
+}
+
+uint32_t profile_host_line(const struct profile *profile, const struct profile_track *track, uint32_t host)
+{
+	for (; host != PROFILE_NONE; host = track->hosts[host].parent) {
+		uint32_t name = profile_name_of(track->hosts[host].name);
+		if (profile_kind_of(track->hosts[host].name) == PROFILE_PYTHON && !is_library(profile, name))
+			return name;
+	}
+	return 0;
+}
+
+void profile_ops_release(struct profile_ops *ops)
+{
+	free(ops->rows);
+	profile_table_free(ops->index);
+	*ops = (struct profile_ops){ 0 };
+}

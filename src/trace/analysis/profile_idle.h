@@ -1,0 +1,57 @@
+/* profile_idle.h: when each GPU is busy, and what the host does while it is idle. */
+#ifndef PMTOP_TRACE_PROFILE_IDLE_H
+#define PMTOP_TRACE_PROFILE_IDLE_H
+
+#include "src/trace/analysis/profile_host.h"
+
+enum profile_idle_kind { IDLE_HOST, IDLE_DATA, IDLE_COPIES, IDLE_SYNC, IDLE_COMMUNICATION, IDLE_KIND_COUNT };
+extern const char *const profile_idle_names[IDLE_KIND_COUNT];
+
+/* Times of one GPU within the window: from the first to the last event of the trace. Busy is the union over its streams
+ * of kernels, copies and memsets. */
+struct profile_gpu {
+	int32_t index; /* -1 = unknown */
+	uint32_t streams;
+	uint64_t kernel_count;
+	int64_t kernel_ns; /* summed, not the union */
+	int64_t window_ns, busy_ns, idle_ns;
+	int64_t idle_split_ns[IDLE_KIND_COUNT];        /* if has_split: their sum is idle_ns */
+	bool has_split;                                /* the trace has host events */
+	int64_t compute_ns, copy_ns, communication_ns; /* unions */
+	int64_t overlap_ns;                            /* of communication with computation */
+};
+
+/* A time in which one GPU is idle. */
+struct profile_gap {
+	int64_t start_ns, end_ns;
+	uint32_t gpu;                /* index in profile_idle.gpus */
+	enum profile_idle_kind kind; /* of most of it */
+	uint32_t host;               /* a name: the operator or call that takes most of it; 0 = none */
+	uint32_t line;               /* a name: the program's Python function; 0 = none recorded */
+	uint32_t before, after;      /* names of the kernels before and after; 0 = none */
+};
+
+enum { PROFILE_GAPS_MAX = 50 };
+
+struct profile_step {
+	int64_t number; /* of ProfilerStep#N */
+	int64_t start_ns, duration_ns;
+	int64_t busy_ns; /* of the first GPU; -1 = no GPU work in the trace */
+};
+
+struct profile_idle {
+	struct profile_gpu gpus[PROFILE_GPUS_MAX];
+	uint32_t gpu_count;
+	struct profile_gap gaps[PROFILE_GAPS_MAX]; /* the longest, the longest first */
+	uint32_t gap_count;
+	uint64_t gaps_found;
+	struct profile_step *steps;
+	uint32_t step_count, step_capacity;
+	bool steps_are_inferred; /* from one Optimizer.step to the next */
+};
+
+/* After profile_host_nest(). False: no memory. */
+bool profile_idle_find(struct profile *profile, struct profile_waits *waits, struct profile_idle *idle);
+void profile_idle_release(struct profile_idle *idle);
+
+#endif

@@ -1,0 +1,65 @@
+#include "src/trace/output/profile_advice.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/trace/output/profile_figures.h"
+
+/* "gpu.idle_ratio > 0.2"; *end: behind it. */
+static bool term_holds(const char *text, const struct profile_figures *figures, const char **end)
+{
+	size_t length = strcspn(text, " ");
+	const struct profile_figure *figure = profile_figures_named(figures, text, length);
+	const char *sign = text + length + (text[length] == ' ');
+	if (*sign != '<' && *sign != '>')
+		return false;
+	char *stop;
+	double level = strtod(sign + 1, &stop);
+	*end = stop;
+	return figure && stop > sign + 1 && isfinite(figure->value) &&
+		(*sign == '>' ? figure->value > level : figure->value < level);
+}
+
+bool profile_rule_holds(const struct profile_rule *rule, const struct profile_figures *figures)
+{
+	const char *at = rule->condition;
+	while (term_holds(at, figures, &at)) {
+		if (!*at)
+			return true;
+		if (strncmp(at, " and ", 5) != 0)
+			return false;
+		at += 5;
+	}
+	return false;
+}
+
+const char *profile_rule_say(const char *text, const struct profile_figures *figures, char out[PROFILE_MESSAGE_SIZE])
+{
+	size_t length = 0, optional = 0; /* optional: where a part in brackets began */
+	bool is_optional = false, lacks = false;
+	for (const char *at = text; *at && length + 1 < PROFILE_MESSAGE_SIZE; at++) {
+		if (*at == '[') {
+			is_optional = true, lacks = false, optional = length;
+		} else if (*at == ']' && is_optional) {
+			length = lacks ? optional : length;
+			is_optional = false;
+		} else if (*at == '{') {
+			char shown[200] = "";
+			size_t name = strcspn(at + 1, "}");
+			const struct profile_figure *figure = profile_figures_named(figures, at + 1, name);
+			if (figure)
+				profile_figure_show(figure, shown, sizeof shown);
+			lacks |= !shown[0];
+			length += (size_t)snprintf(out + length, PROFILE_MESSAGE_SIZE - length, "%s", shown[0] ? shown : "–");
+			if (length >= PROFILE_MESSAGE_SIZE)
+				length = PROFILE_MESSAGE_SIZE - 1;
+			at += name + (at[name + 1] == '}');
+		} else {
+			out[length++] = *at;
+		}
+	}
+	out[length] = '\0';
+	return out;
+}

@@ -1,0 +1,17 @@
+/* profile_text.h: an analysis as text. */
+#ifndef PMTOP_TRACE_PROFILE_TEXT_H
+#define PMTOP_TRACE_PROFILE_TEXT_H
+
+#include "src/base/buffer.h"
+#include "src/trace/output/profile_view.h"
+
+void profile_as_text(struct buffer *out, struct profile_analysis *analysis, const struct profile_view *view);
+/* A line for each rank: busy, idle, communication, steps. */
+void profile_ranks_as_text(
+	struct buffer *out, struct profile_analysis *const *ranks, size_t count, const struct profile_view *view);
+/* A heading, bold where there is color. */
+void profile_heading(struct buffer *out, const struct profile_view *view, const char *text);
+/* A cell of `width` columns and a space: cut with … in the middle, padded on the right, or on the left if width < 0. */
+void profile_cell(struct buffer *out, const char *text, int width);
+
+#endif

@@ -1,0 +1,31 @@
+/* profile_view.h: which rows of an analysis are shown, and in which order. */
+#ifndef PMTOP_TRACE_PROFILE_VIEW_H
+#define PMTOP_TRACE_PROFILE_VIEW_H
+
+#include "src/trace/analysis/profile_analysis.h"
+
+enum profile_sort { SORT_DEFAULT, SORT_SELF_GPU, SORT_TOTAL_GPU, SORT_SELF_CPU, SORT_TOTAL_CPU, SORT_COUNT, SORT_NAME };
+
+struct profile_view {
+	enum profile_group group;
+	enum profile_sort sort; /* SORT_DEFAULT: self GPU time, or self CPU time if there is none */
+	uint32_t limit;         /* rows a table; 0 = all */
+	int width;
+	bool has_color;
+};
+
+/* The rows of the kinds (1 << enum profile_kind) in order: pointers into analysis->ops. NULL: no memory. To be freed.
+ */
+const struct profile_op **profile_view_ops(
+	const struct profile_analysis *analysis, const struct profile_view *view, unsigned kinds, uint32_t *count);
+/* By total time, or by count or name if the view says so. */
+const struct profile_kernel **profile_view_kernels(
+	const struct profile_analysis *analysis, const struct profile_view *view, uint32_t *count);
+/* "GPU 0", "GPU" if its number is unknown. */
+const char *profile_gpu_label(int32_t index, char out[24]);
+/* A kernel's name for a table: without what is the same in most: "void ", namespaces, arguments. */
+const char *profile_kernel_label(const struct profile_names *names, uint32_t name, char *out, size_t size);
+/* The FLOPs of a row; NAN = unknown. */
+double profile_op_flops(const struct profile_analysis *analysis, const struct profile_op *op);
+
+#endif

@@ -1,0 +1,327 @@
+#include "src/trace/reading/profile_event.h"
+
+#include <math.h>
+
+#include "src/trace/store/profile_flops.h"
+#include "src/trace/store/profile_kinds.h"
+
+/* 28 hours: a longer event is damaged, and the sum of many could overflow. */
+#define DURATION_MAX_NS 100000000000000
+
+/* -- fields -- */
+
+struct field_key {
+	const char *text;
+	enum profile_field field;
+};
+
+/* By length, so that most keys need one comparison. "Bytes" is of [memory], "bytes" of copies; lower-case forms are of
+ * PyTorch 1.x. */
+static const struct field_key keys_2[] = { { "ph", FIELD_PH }, { "ts", FIELD_TS }, { 0 } };
+static const struct field_key keys_3[] = { { "cat", FIELD_CAT }, { "pid", FIELD_PID }, { "tid", FIELD_TID },
+	{ "dur", FIELD_DUR }, { 0 } };
+static const struct field_key keys_4[] = { { "name", FIELD_NAME }, { 0 } };
+static const struct field_key args_4[] = { { "Addr", FIELD_ADDRESS }, { "name", FIELD_ARG_NAME }, { 0 } };
+static const struct field_key args_5[] = { { "bytes", FIELD_BYTES }, { "Bytes", FIELD_BYTES }, { 0 } };
+static const struct field_key args_6[] = { { "stream", FIELD_STREAM }, { "device", FIELD_DEVICE }, { 0 } };
+static const struct field_key args_9[] = { { "Device Id", FIELD_DEVICE_ID }, { 0 } };
+static const struct field_key args_10[] = { { "Input Dims", FIELD_DIMS }, { "Input dims", FIELD_DIMS }, { 0 } };
+static const struct field_key args_11[] = { { "External id", FIELD_EXTERNAL_ID }, { "correlation", FIELD_CORRELATION },
+	{ "Device Type", FIELD_DEVICE_TYPE }, { "external id", FIELD_EXTERNAL_ID }, { 0 } };
+static const struct field_key args_14[] = { { "Total Reserved", FIELD_RESERVED }, { 0 } };
+static const struct field_key args_15[] = { { "Concrete Inputs", FIELD_CONCRETE },
+	{ "Total Allocated", FIELD_ALLOCATED }, { 0 } };
+static const struct field_key args_20[] = { { "registers per thread", FIELD_REGISTERS }, { 0 } };
+static const struct field_key args_25[] = { { "est. achieved occupancy %", FIELD_OCCUPANCY }, { 0 } };
+
+enum { KEY_LENGTH_MAX = 25 };
+static const struct field_key *const event_keys[KEY_LENGTH_MAX + 1] = { [2] = keys_2, [3] = keys_3, [4] = keys_4 };
+static const struct field_key *const arg_keys[KEY_LENGTH_MAX + 1] = { [4] = args_4,
+	[5] = args_5,
+	[6] = args_6,
+	[9] = args_9,
+	[10] = args_10,
+	[11] = args_11,
+	[14] = args_14,
+	[15] = args_15,
+	[20] = args_20,
+	[25] = args_25 };
+
+static inline int field_of(const struct field_key *const *table, const char *text, size_t length)
+{
+	if (length > KEY_LENGTH_MAX || !table[length])
+		return -1;
+	for (const struct field_key *key = table[length]; key->text; key++)
+		if (token_equal(key->text, text, length))
+			return (int)key->field;
+	return -1;
+}
+
+/* `at`: behind '{'. An object within args is skipped. */
+static inline const char *parse_members(
+	const char *at, const char *end, struct profile_event *event, const struct field_key *const *table, bool is_event)
+{
+	for (;; at++) {
+		at = token_space(at);
+		if (*at == '}')
+			return at < end ? at + 1 : NULL;
+		if (*at != '"')
+			return NULL;
+		const char *key = at + 1, *stop = token_string_end(key, end);
+		if (!stop)
+			return NULL;
+		size_t length = (size_t)(stop - key);
+		at = token_space(stop + 1);
+		if (*at != ':')
+			return NULL;
+		at = token_space(at + 1);
+		if (is_event && *at == '{' && length == 4 && memcmp(key, "args", 4) == 0) {
+			at = parse_members(at + 1, end, event, arg_keys, false);
+		} else {
+			int field = field_of(table, key, length);
+			struct profile_slice value;
+			at = token_value(at, end, &value);
+			if (field >= 0) {
+				event->fields[field] = value;
+				event->has |= 1u << field;
+			}
+		}
+		if (!at)
+			return NULL;
+		at = token_space(at);
+		if (*at == '}')
+			return at < end ? at + 1 : NULL;
+		if (*at != ',')
+			return NULL;
+	}
+}
+
+const char *profile_event_parse(const char *at, const char *end, struct profile_event *event)
+{
+	event->has = 0;
+	return parse_members(at + 1, end, event, event_keys, true);
+}
+
+/* -- events -- */
+
+static inline struct profile_slice field(const struct profile_event *event, enum profile_field which)
+{
+	return event->has & 1u << which ? event->fields[which] : (struct profile_slice){ 0 };
+}
+
+static bool whole(const struct profile_event *event, enum profile_field which, int64_t *out)
+{
+	return event->has & 1u << which && token_whole(event->fields[which], out);
+}
+
+static uint32_t link_of(const struct profile_event *event, enum profile_field which)
+{
+	int64_t id;
+	return whole(event, which, &id) && id > 0 ? (uint32_t)id : 0;
+}
+
+static void widen(struct profile *profile, int64_t start_ns, int64_t end_ns)
+{
+	if (start_ns < profile->start_ns)
+		profile->start_ns = start_ns;
+	if (end_ns > profile->end_ns)
+		profile->end_ns = end_ns;
+}
+
+static void take_host(struct profile *profile, const struct profile_event *event, enum profile_kind kind,
+	int64_t start_ns, int64_t duration_ns)
+{
+	struct profile_track *track = profile_track_of(profile, field(event, FIELD_PID), field(event, FIELD_TID));
+	uint32_t name = profile_names_add(&profile->names, field(event, FIELD_NAME));
+	struct profile_host *host = track ? profile_add_host(profile, track) : NULL;
+	if (!host)
+		return;
+	*host = (struct profile_host){ .start_ns = start_ns,
+		.duration_ns = duration_ns,
+		.name = name | (uint32_t)kind << PROFILE_NAME_BITS,
+		.link = link_of(event, kind == PROFILE_RUNTIME ? FIELD_CORRELATION : FIELD_EXTERNAL_ID),
+		.parent = PROFILE_NONE };
+	track->has_runtime |= kind == PROFILE_RUNTIME;
+	if (kind == PROFILE_OP && event->has & 1u << FIELD_DIMS) {
+		host->shape = profile_names_add(&profile->names, event->fields[FIELD_DIMS]);
+		profile->has_shapes = true;
+		profile_flops_add(profile, name, host->shape, event->fields[FIELD_DIMS], field(event, FIELD_CONCRETE));
+	}
+	profile->has_stacks |= kind == PROFILE_PYTHON;
+	/* A Python function may have begun long before. */
+	if (kind != PROFILE_PYTHON)
+		widen(profile, start_ns, start_ns + duration_ns);
+}
+
+static void count_kernel(struct profile *profile, const struct profile_event *event, uint32_t name, int64_t duration_ns)
+{
+	struct profile_kernel *kernel = profile_kernel_of(profile, name);
+	double occupancy;
+	int64_t registers;
+	if (!kernel)
+		return;
+	kernel->count++;
+	kernel->total_ns += duration_ns;
+	kernel->min_ns = duration_ns < kernel->min_ns ? duration_ns : kernel->min_ns;
+	kernel->max_ns = duration_ns > kernel->max_ns ? duration_ns : kernel->max_ns;
+	if (event->has & 1u << FIELD_OCCUPANCY && token_number(event->fields[FIELD_OCCUPANCY], &occupancy) &&
+		occupancy >= 0 && occupancy <= 100) {
+		kernel->occupancy_ns += (double)duration_ns;
+		kernel->occupancy_sum += (double)duration_ns * occupancy / 100;
+	}
+	if (whole(event, FIELD_REGISTERS, &registers) && registers > 0 && registers < 1 << 16)
+		kernel->registers = (uint32_t)registers;
+}
+
+static void count_copy(struct profile *profile, const struct profile_event *event, uint32_t name, int64_t duration_ns)
+{
+	struct profile_copy *copy = profile_copy_of(profile, name);
+	int64_t bytes;
+	if (!copy)
+		return;
+	copy->count++;
+	copy->total_ns += duration_ns;
+	if (whole(event, FIELD_BYTES, &bytes) && bytes >= 0) {
+		copy->bytes += (uint64_t)bytes;
+		copy->bytes_count++;
+	}
+}
+
+static int32_t device_of(const struct profile_event *event)
+{
+	int64_t device;
+	if (!whole(event, FIELD_DEVICE, &device) && !whole(event, FIELD_PID, &device))
+		return -1;
+	return device >= 0 && device < 1 << 20 ? (int32_t)device : -1;
+}
+
+static void take_work(struct profile *profile, const struct profile_event *event, enum profile_kind kind,
+	int64_t start_ns, int64_t duration_ns)
+{
+	struct profile_track *track = profile_track_of(profile, field(event, FIELD_PID), field(event, FIELD_TID));
+	uint32_t name = profile_names_add(&profile->names, field(event, FIELD_NAME));
+	struct profile_work *work = track ? profile_add_work(profile, track) : NULL;
+	if (!work)
+		return;
+	*work = (struct profile_work){ .start_ns = start_ns,
+		.duration_ns = duration_ns,
+		.name = name | (uint32_t)kind << PROFILE_NAME_BITS,
+		.correlation = link_of(event, FIELD_CORRELATION),
+		.external_id = link_of(event, FIELD_EXTERNAL_ID) };
+	track->device = device_of(event);
+	(kind == PROFILE_KERNEL ? count_kernel : count_copy)(profile, event, name, duration_ns);
+	widen(profile, start_ns, start_ns + duration_ns);
+}
+
+static void take_complete(struct profile *profile, const struct profile_event *event)
+{
+	int64_t start_ns, duration_ns = 0;
+	int kind = profile_category_kind(field(event, FIELD_CAT));
+	if (kind < 0)
+		return;
+	if (!token_nanoseconds(field(event, FIELD_TS), &start_ns) ||
+		(event->has & 1u << FIELD_DUR && !token_nanoseconds(event->fields[FIELD_DUR], &duration_ns)) ||
+		duration_ns < 0 || duration_ns > DURATION_MAX_NS) {
+		profile->ignored_count++;
+		return;
+	}
+	(kind >= PROFILE_KERNEL ? take_work : take_host)(profile, event, (enum profile_kind)kind, start_ns, duration_ns);
+}
+
+static void take_memory(struct profile *profile, const struct profile_event *event)
+{
+	int64_t at_ns, bytes, address = 0, total = -1, device = -1, type = -1, reserved;
+	struct profile_track *track = profile_track_of(profile, field(event, FIELD_PID), field(event, FIELD_TID));
+	if (!track || !token_nanoseconds(field(event, FIELD_TS), &at_ns) || !whole(event, FIELD_BYTES, &bytes)) {
+		profile->ignored_count++;
+		return;
+	}
+	whole(event, FIELD_ADDRESS, &address);
+	whole(event, FIELD_ALLOCATED, &total);
+	whole(event, FIELD_DEVICE_ID, &device);
+	whole(event, FIELD_DEVICE_TYPE, &type);
+	struct profile_allocation *allocation = profile_add_allocation(profile);
+	if (!allocation)
+		return;
+	*allocation = (struct profile_allocation){ .at_ns = at_ns,
+		.address = (uint64_t)address,
+		.bytes = bytes,
+		.total_allocated = total >= 0 ? total : -1,
+		.track = (uint32_t)(track - profile->tracks),
+		.device = (int16_t)(device >= 0 && device < 1024 ? device : -1),
+		.device_type = (int16_t)(type >= 0 && type < 1024 ? type : -1) };
+	profile->has_memory = true;
+	if (type > 0 && whole(event, FIELD_RESERVED, &reserved) && (double)reserved > profile->peak_reserved_bytes)
+		profile->peak_reserved_bytes = (double)reserved;
+}
+
+static bool is_text(struct profile_slice slice, const char *text)
+{
+	return slice.length == strlen(text) && memcmp(slice.text, text, slice.length) == 0;
+}
+
+static void take_metadata(struct profile *profile, const struct profile_event *event)
+{
+	struct profile_slice name = field(event, FIELD_NAME), value = field(event, FIELD_ARG_NAME);
+	bool is_process = is_text(name, "process_name");
+	if (!value.length || (!is_process && !is_text(name, "thread_name")))
+		return;
+	struct profile_track *track = profile_track_of(profile, field(event, FIELD_PID), field(event, FIELD_TID));
+	if (!track)
+		return;
+	uint32_t text = profile_names_add(&profile->names, value);
+	if (is_process)
+		track->process = text;
+	else
+		track->thread = text;
+}
+
+static void take_begin(struct profile *profile, const struct profile_event *event)
+{
+	struct profile_track *track = profile_track_of(profile, field(event, FIELD_PID), field(event, FIELD_TID));
+	int64_t start_ns;
+	if (!track || !token_nanoseconds(field(event, FIELD_TS), &start_ns) ||
+		!profile_grow(profile, &track->opened, &track->open_capacity, track->open_count, sizeof *track->opened))
+		return;
+	track->opened[track->open_count++] =
+		(struct profile_open){ start_ns, profile_names_add(&profile->names, field(event, FIELD_NAME)) };
+}
+
+static void take_end(struct profile *profile, const struct profile_event *event)
+{
+	struct profile_track *track = profile_track_of(profile, field(event, FIELD_PID), field(event, FIELD_TID));
+	int64_t end_ns;
+	if (!track || !track->open_count || !token_nanoseconds(field(event, FIELD_TS), &end_ns))
+		return;
+	const struct profile_open *open = &track->opened[--track->open_count];
+	struct profile_host *host = end_ns >= open->start_ns && end_ns - open->start_ns <= DURATION_MAX_NS
+		? profile_add_host(profile, track)
+		: NULL;
+	if (!host)
+		return;
+	*host = (struct profile_host){ .start_ns = open->start_ns,
+		.duration_ns = end_ns - open->start_ns,
+		.name = open->name | (uint32_t)PROFILE_OP << PROFILE_NAME_BITS,
+		.parent = PROFILE_NONE };
+	widen(profile, open->start_ns, end_ns);
+}
+
+void profile_event_take(struct profile *profile, const struct profile_event *event)
+{
+	struct profile_slice phase = field(event, FIELD_PH);
+	profile->event_count++;
+	if (phase.length != 1)
+		return;
+	switch (phase.text[0]) {
+	case 'X': take_complete(profile, event); break;
+	case 'i':
+	case 'I':
+		if (is_text(field(event, FIELD_NAME), "[memory]"))
+			take_memory(profile, event);
+		break;
+	case 'M': take_metadata(profile, event); break;
+	case 'B': take_begin(profile, event); break;
+	case 'E': take_end(profile, event); break;
+	default: break;
+	}
+}

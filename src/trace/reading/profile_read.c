@@ -1,0 +1,283 @@
+#include "src/trace/reading/profile_read.h"
+
+#include <stdio.h>
+
+#include "src/trace/reading/profile_event.h"
+#include "src/trace/reading/profile_input.h"
+
+struct reader {
+	struct profile *profile;
+	struct profile_input *input;
+	size_t at; /* in input->data */
+	bool has_events;
+};
+
+static const char *text_at(const struct reader *reader) { return reader->input->data + reader->at; }
+static const char *text_end(const struct reader *reader) { return reader->input->data + reader->input->length; }
+static uint64_t offset_at(const struct reader *reader) { return reader->input->offset + reader->at; }
+
+/* The next byte that is no white space; 0 = the end. */
+static char peek(struct reader *reader)
+{
+	for (;;) {
+		const char *at = token_space(text_at(reader)), *end = text_end(reader);
+		reader->at = (size_t)((at < end ? at : end) - reader->input->data);
+		if (at < end)
+			return *at;
+		if (!profile_input_fill(reader->input, reader->at))
+			return '\0';
+		reader->at = 0;
+	}
+}
+
+static void note_damage(struct reader *reader)
+{
+	if (!reader->profile->damaged_count++)
+		reader->profile->damaged_offset = offset_at(reader);
+}
+
+/* Behind damage: goes to the next '{' that follows a comma or bracket and precedes a quote. */
+static bool find_next_event(struct reader *reader)
+{
+	char before = '\0';
+	reader->at++;
+	for (;;) {
+		char byte = peek(reader);
+		if (!byte)
+			return false;
+		if (byte == '{' && (before == ',' || before == '[' || before == '}')) {
+			size_t left = (size_t)(text_end(reader) - text_at(reader));
+			if (left < 2 && !profile_input_fill(reader->input, reader->at))
+				return false;
+			reader->at = left < 2 ? 0 : reader->at;
+			if (*token_space(text_at(reader) + 1) == '"')
+				return true;
+		}
+		before = byte;
+		reader->at++;
+	}
+}
+
+/* An event; false: the end of what can be read. */
+static bool read_event(struct reader *reader)
+{
+	struct profile_event event;
+	for (;;) {
+		const char *end = text_end(reader), *next = profile_event_parse(text_at(reader), end, &event);
+		if (next && next <= end) {
+			profile_event_take(reader->profile, &event);
+			reader->at = (size_t)(next - reader->input->data);
+			return true;
+		}
+		if (profile_input_fill(reader->input, reader->at)) {
+			reader->at = 0;
+			continue;
+		}
+		if (reader->input->failed) {
+			reader->profile->is_cut = true;
+			return false;
+		}
+		reader->at = reader->at < reader->input->length ? reader->at : reader->input->length;
+		uint64_t offset = offset_at(reader);
+		if (!find_next_event(reader)) {
+			reader->profile->is_cut = true;
+			reader->profile->damaged_offset = reader->profile->damaged_count ? reader->profile->damaged_offset : offset;
+			return false;
+		}
+		if (!reader->profile->damaged_count++)
+			reader->profile->damaged_offset = offset;
+	}
+}
+
+/* The array of events; `at`: behind its '['. */
+static bool read_events(struct reader *reader)
+{
+	reader->has_events = true;
+	for (;;) {
+		switch (peek(reader)) {
+		case ']': reader->at++; return true;
+		case ',': reader->at++; break;
+		case '{':
+			if (!read_event(reader))
+				return false;
+			break;
+		case '\0': reader->profile->is_cut = true; return false;
+		default:
+			note_damage(reader);
+			if (!find_next_event(reader))
+				return false;
+		}
+	}
+}
+
+/* -- the members beside traceEvents -- */
+
+static bool is_key(struct profile_slice key, const char *text)
+{
+	return key.length == strlen(text) && memcmp(key.text, text, key.length) == 0;
+}
+
+/* The value of a key within a flat object, found by its text. */
+static struct profile_slice member(struct profile_slice object, const char *key)
+{
+	char quoted[64];
+	struct profile_slice value = { 0 };
+	int length = snprintf(quoted, sizeof quoted, "\"%s\"", key);
+	const char *end = object.text + object.length, *at = memmem(object.text, object.length, quoted, (size_t)length);
+	if (at && *(at = token_space(at + length)) == ':')
+		token_value(token_space(at + 1), end, &value);
+	return value;
+}
+
+static void take_device(struct profile *profile, struct profile_slice object)
+{
+	struct profile_gpu_info *gpu = &profile->gpus[profile->gpu_count];
+	int64_t id, bytes;
+	if (profile->gpu_count == PROFILE_GPUS_MAX || !token_whole(member(object, "id"), &id) || id < 0 || id > 1 << 20)
+		return;
+	*gpu = (struct profile_gpu_info){ .index = (int32_t)id,
+		.name = profile_names_add(&profile->names, member(object, "name")) };
+	if (token_whole(member(object, "totalGlobalMem"), &bytes) && bytes > 0)
+		gpu->memory_bytes = (double)bytes;
+	profile->gpu_count++;
+}
+
+static void take_devices(struct profile *profile, struct profile_slice list)
+{
+	const char *at = list.text, *end = list.text + list.length;
+	while (at < end && (at = memchr(at, '{', (size_t)(end - at)))) {
+		struct profile_slice object;
+		at = token_value(at, end, &object);
+		if (!at)
+			return;
+		take_device(profile, object);
+	}
+}
+
+static void take_member(struct profile *profile, struct profile_slice key, struct profile_slice value)
+{
+	int64_t number;
+	if (is_key(key, "deviceProperties")) {
+		take_devices(profile, value);
+	} else if (is_key(key, "distributedInfo")) {
+		if (token_whole(member(value, "rank"), &number) && number >= 0)
+			profile->rank = number;
+		if (token_whole(member(value, "world_size"), &number) && number > 0)
+			profile->world_size = number;
+	}
+}
+
+/* One "key": value of the outermost object; traceEvents is read event by event. */
+static bool read_member(struct reader *reader)
+{
+	for (;;) {
+		const char *end = text_end(reader), *at = text_at(reader);
+		struct profile_slice key, value;
+		const char *stop = token_string_end(at + 1, end);
+		const char *colon = stop ? token_space(stop + 1) : NULL;
+		if (colon && *colon == ':' && token_space(colon + 1) < end) {
+			key = (struct profile_slice){ at + 1, (size_t)(stop - at - 1) };
+			const char *start = token_space(colon + 1);
+			if (is_key(key, "traceEvents") && *start == '[') {
+				reader->at = (size_t)(start + 1 - reader->input->data);
+				return read_events(reader);
+			}
+			const char *next = token_value(start, end, &value);
+			if (next) {
+				take_member(reader->profile, key, value);
+				reader->at = (size_t)(next - reader->input->data);
+				return true;
+			}
+		}
+		if (!profile_input_fill(reader->input, reader->at))
+			return false;
+		reader->at = 0;
+	}
+}
+
+static void read_object(struct reader *reader)
+{
+	for (reader->at++;;) {
+		switch (peek(reader)) {
+		case '}': return;
+		case ',': reader->at++; break;
+		case '"':
+			if (read_member(reader))
+				break;
+			/* fall through */
+		default: reader->profile->is_cut = true; return;
+		}
+	}
+}
+
+static enum status read_all(struct reader *reader, struct reason *why_not)
+{
+	struct profile *profile = reader->profile;
+	char first = peek(reader);
+	if (first == '[') {
+		reader->at++;
+		read_events(reader);
+		/* The specification of Chrome's format lets an array go without its last bracket. */
+		if (!profile->damaged_count && peek(reader) == '\0' && !reader->input->failed && profile->damaged_offset == 0)
+			profile->is_cut = false;
+	} else if (first == '{') {
+		read_object(reader);
+	}
+	profile->size = offset_at(reader);
+	profile->is_compressed = reader->input->is_compressed;
+	if (profile->is_cut && !profile->damaged_offset)
+		profile->damaged_offset = profile->size;
+	profile->why_cut = reader->input->why_not;
+	if (!reader->has_events || (!profile->event_count && (profile->is_cut || profile->damaged_count)))
+		return reason_set(why_not, STATUS_UNSUPPORTED, "give a file that torch.profiler wrote (export_chrome_trace)",
+			"no trace: %s",
+			reader->input->failed ? profile->why_cut.text
+				: first           ? "it has no traceEvents"
+								  : "the file is empty");
+	return STATUS_OK;
+}
+
+enum status profile_read(struct profile *profile, const char *path, struct reason *why_not)
+{
+	struct profile_input input;
+	struct reason why = { 0 };
+	enum status status = profile_input_open(&input, path, why_not);
+	if (status == STATUS_OK) {
+		struct reader reader = { .profile = profile, .input = &input };
+		status = read_all(&reader, &why);
+		if (status != STATUS_OK)
+			reason_set(why_not, status, why.remedy, "%.120s is %s", path, why.text);
+	}
+	profile_input_close(&input);
+	return status;
+}
+
+enum status profile_read_memory(struct profile *profile, const void *bytes, size_t length, struct reason *why_not)
+{
+	struct profile_input input;
+	enum status status = profile_input_memory(&input, bytes, length);
+	struct reader reader = { .profile = profile, .input = &input };
+	if (status == STATUS_OK)
+		status = read_all(&reader, why_not);
+	profile_input_close(&input);
+	return status;
+}
+
+bool profile_is_trace(const char *path)
+{
+	struct profile_input input;
+	struct reason why_not;
+	bool is_trace = false;
+	/* Standard input can be read only once. */
+	if (strcmp(path, "-") == 0)
+		return false;
+	if (profile_input_open(&input, path, &why_not) == STATUS_OK) {
+		for (size_t i = 0; i < 16 && input.length < 64 << 10 && profile_input_fill(&input, 0); i++)
+			continue;
+		const char *first = input.data ? token_space(input.data) : "";
+		is_trace = (*first == '{' && memmem(input.data, input.length, "\"traceEvents\"", 13)) ||
+			(*first == '[' && memmem(input.data, input.length, "\"ph\"", 4));
+	}
+	profile_input_close(&input);
+	return is_trace;
+}

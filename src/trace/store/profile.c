@@ -1,0 +1,165 @@
+#include "src/trace/store/profile.h"
+
+#include <stdlib.h>
+
+#include "src/trace/store/profile_table.h"
+
+enum { TRACKS_MAX = 1 << 16, COUNT_MAX = 1 << 30 };
+
+bool profile_init(struct profile *profile)
+{
+	*profile = (struct profile){ .start_ns = INT64_MAX, .end_ns = INT64_MIN, .rank = -1, .world_size = -1 };
+	profile->flops = profile_table_new();
+	return profile_names_init(&profile->names) && profile->flops;
+}
+
+void profile_release(struct profile *profile)
+{
+	profile_names_release(&profile->names);
+	for (uint32_t i = 0; i < profile->track_count; i++) {
+		free(profile->tracks[i].hosts);
+		free(profile->tracks[i].works);
+		free(profile->tracks[i].opened);
+	}
+	free(profile->tracks);
+	free(profile->track_slots);
+	free(profile->kernels);
+	free(profile->copies);
+	free(profile->allocations);
+	profile_table_free(profile->flops);
+	*profile = (struct profile){ 0 };
+}
+
+bool profile_grow(struct profile *profile, void *array, uint32_t *capacity, uint32_t count, size_t size)
+{
+	if (count < *capacity)
+		return true;
+	uint32_t larger = *capacity ? *capacity + *capacity / 2 : 64;
+	void *old, *grown = NULL;
+	memcpy(&old, array, sizeof old);
+	if (larger <= COUNT_MAX)
+		grown = realloc(old, larger * size);
+	if (!grown) {
+		profile->no_memory = true;
+		return false;
+	}
+	memcpy(array, &grown, sizeof grown);
+	*capacity = larger;
+	return true;
+}
+
+/* -- tracks -- */
+
+/* A number as it is; a text as its name. */
+static int64_t id_of(struct profile *profile, struct profile_slice text, uint32_t *name)
+{
+	int64_t id;
+	*name = 0;
+	if (!text.text || token_whole(text, &id))
+		return text.text ? id : -1;
+	*name = profile_names_add(&profile->names, text);
+	return *name;
+}
+
+static uint32_t track_slot(
+	const struct profile *profile, int64_t pid, int64_t tid, uint32_t pid_name, uint32_t tid_name)
+{
+	uint64_t hash = ((uint64_t)pid * 0x9e3779b97f4a7c15 + (uint64_t)tid) * 0x9e3779b97f4a7c15;
+	uint32_t slot = (uint32_t)(hash >> 32) & (profile->track_slot_count - 1);
+	for (; profile->track_slots[slot]; slot = (slot + 1) & (profile->track_slot_count - 1)) {
+		const struct profile_track *track = &profile->tracks[profile->track_slots[slot] - 1];
+		if (track->pid == pid && track->tid == tid && track->pid_name == pid_name && track->tid_name == tid_name)
+			break;
+	}
+	return slot;
+}
+
+static bool grow_track_slots(struct profile *profile)
+{
+	if (profile->track_count * 2 < profile->track_slot_count)
+		return true;
+	uint32_t count = profile->track_slot_count ? profile->track_slot_count * 2 : 64;
+	uint32_t *slots = calloc(count, sizeof *slots);
+	if (!slots)
+		return false;
+	free(profile->track_slots);
+	profile->track_slots = slots;
+	profile->track_slot_count = count;
+	for (uint32_t i = 0; i < profile->track_count; i++) {
+		const struct profile_track *track = &profile->tracks[i];
+		slots[track_slot(profile, track->pid, track->tid, track->pid_name, track->tid_name)] = i + 1;
+	}
+	return true;
+}
+
+struct profile_track *profile_track_of(struct profile *profile, struct profile_slice pid, struct profile_slice tid)
+{
+	uint32_t pid_name, tid_name;
+	int64_t pid_id = id_of(profile, pid, &pid_name), tid_id = id_of(profile, tid, &tid_name);
+	if (!grow_track_slots(profile)) {
+		profile->no_memory = true;
+		return NULL;
+	}
+	uint32_t slot = track_slot(profile, pid_id, tid_id, pid_name, tid_name);
+	if (profile->track_slots[slot])
+		return &profile->tracks[profile->track_slots[slot] - 1];
+	if (profile->track_count >= TRACKS_MAX ||
+		!profile_grow(
+			profile, &profile->tracks, &profile->track_capacity, profile->track_count, sizeof *profile->tracks))
+		return NULL;
+	profile->tracks[profile->track_count] = (struct profile_track){
+		.pid = pid_id, .tid = tid_id, .pid_name = pid_name, .tid_name = tid_name, .device = -1
+	};
+	profile->track_slots[slot] = ++profile->track_count;
+	return &profile->tracks[profile->track_count - 1];
+}
+
+/* -- events -- */
+
+struct profile_host *profile_add_host(struct profile *profile, struct profile_track *track)
+{
+	if (!profile_grow(profile, &track->hosts, &track->host_capacity, track->host_count, sizeof *track->hosts))
+		return NULL;
+	return &track->hosts[track->host_count++];
+}
+
+struct profile_work *profile_add_work(struct profile *profile, struct profile_track *track)
+{
+	if (!profile_grow(profile, &track->works, &track->work_capacity, track->work_count, sizeof *track->works))
+		return NULL;
+	return &track->works[track->work_count++];
+}
+
+struct profile_kernel *profile_kernel_of(struct profile *profile, uint32_t name)
+{
+	uint32_t *row = &profile->names.names[name].row;
+	if (!*row) {
+		if (!profile_grow(
+				profile, &profile->kernels, &profile->kernel_capacity, profile->kernel_count, sizeof *profile->kernels))
+			return NULL;
+		profile->kernels[profile->kernel_count] = (struct profile_kernel){ .name = name, .min_ns = INT64_MAX };
+		*row = ++profile->kernel_count;
+	}
+	return &profile->kernels[*row - 1];
+}
+
+struct profile_copy *profile_copy_of(struct profile *profile, uint32_t name)
+{
+	for (uint32_t i = 0; i < profile->copy_count; i++)
+		if (profile->copies[i].name == name)
+			return &profile->copies[i];
+	/* A file with thousands of names for copies is no real one. */
+	if (profile->copy_count >= 256 ||
+		!profile_grow(profile, &profile->copies, &profile->copy_capacity, profile->copy_count, sizeof *profile->copies))
+		return NULL;
+	profile->copies[profile->copy_count] = (struct profile_copy){ .name = name };
+	return &profile->copies[profile->copy_count++];
+}
+
+struct profile_allocation *profile_add_allocation(struct profile *profile)
+{
+	if (!profile_grow(profile, &profile->allocations, &profile->allocation_capacity, profile->allocation_count,
+			sizeof *profile->allocations))
+		return NULL;
+	return &profile->allocations[profile->allocation_count++];
+}
