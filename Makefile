@@ -189,7 +189,7 @@ check-queue: $(QUEUE_PARTS) | $(BUILD)/.needs-test
 
 # -- Python --------------------------------------------------------------------------------------------------------------------
 
-PYTHON_PARTS := src/region/pmtop.h LICENSE $(wildcard $(foreach end,c h in md py pyi toml typed,src/python/*.$(end) src/python/pmtop/*.$(end)))
+PYTHON_PARTS := src/region/pmtop.h LICENSE $(wildcard $(foreach end,c h in md py pyi toml typed,src/python/*.$(end) src/python/native/*.$(end) src/python/pmtop/*.$(end) src/python/pmtop/*/*.$(end)))
 
 # The wheel, and what it holds laid out in site/, to be used without installing: PYTHONPATH=build/python/site python3 train.py
 python: $(BUILD)/python/.built

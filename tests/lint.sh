@@ -72,7 +72,7 @@ for compiler in $(printf '%s\n' gcc clang "$(first_word "$1")" | sort -u); do
 	[ -e "$headers/Python.h" ] || { finding "Python.h is not here: 'make deps' installs it"; break; }
 	for abi in -DPy_LIMITED_API=0x030A0000 -UPy_LIMITED_API; do
 		$compiler -std=c11 -Wall -Wextra -Wshadow -Werror -O2 $abi -D_GNU_SOURCE -Isrc/region -isystem "$headers" -c -o "$scratch/unit.o" \
-			src/python/pmtop/_pmtop.c > "$scratch/said" 2>&1 || { finding "_pmtop.c, $compiler $abi:"; head -n 6 "$scratch/said"; }
+			src/python/native/_pmtop.c > "$scratch/said" 2>&1 || { finding "_pmtop.c, $compiler $abi:"; head -n 6 "$scratch/said"; }
 	done
 done
 version=$(sed -n 's/^VERSION := //p' Makefile)

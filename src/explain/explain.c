@@ -97,22 +97,22 @@ static void add_device_rows(
 }
 
 /* Phases of an inferred step, by its stack samples: those with the most time first, "other" last. The baseline is the
- * usual share of the baseline's step. */
+ * phase's share in the baseline's samples, times the median of the baseline's steps. */
 static void add_sampled_row(
 	struct explanation *out, const struct batch_window *window, enum code_phase phase, double baseline_s)
 {
-	const struct sampled_phases *this = &window->phases, *usual = &window->usual_phases;
+	const struct sampled_phases *this = &window->phases, *baseline = &window->baseline_phases;
 	struct explain_row row = { .name = NAME_SAMPLED + phase,
 		.this_s = this->phases[phase].share_ratio * out->step_s,
 		.this_error_s = this->phases[phase].error_ratio * out->step_s,
 		.baseline_s = NAN,
 		.excess_s = NAN,
 		.samples = this->phases[phase].samples };
-	if (out->baseline_batches && usual->samples >= STEP_SAMPLES_MIN) {
-		row.baseline_s = usual->phases[phase].share_ratio * baseline_s;
+	if (out->baseline_batches && baseline->samples >= STEP_SAMPLES_MIN) {
+		row.baseline_s = baseline->phases[phase].share_ratio * baseline_s;
 		row.excess_s = row.this_s - row.baseline_s;
-		row.error_s = hypot(row.this_error_s, usual->phases[phase].error_ratio * baseline_s);
-		if (usual->phases[phase].samples == 0)
+		row.error_s = hypot(row.this_error_s, baseline->phases[phase].error_ratio * baseline_s);
+		if (baseline->phases[phase].samples == 0)
 			row.baseline_s = NAN;
 	}
 	size_t at = out->row_count++;
@@ -127,7 +127,7 @@ static void add_sampled_rows(struct explanation *out, const struct batch_window 
 {
 	for (int i = 1; i <= CODE_PHASE_COUNT; i++) {
 		enum code_phase phase = (enum code_phase)(i % CODE_PHASE_COUNT); /* CODE_PHASE_OTHER, which is 0, comes last */
-		if (window->phases.phases[phase].samples > 0 || window->usual_phases.phases[phase].samples > 0)
+		if (window->phases.phases[phase].samples > 0 || window->baseline_phases.phases[phase].samples > 0)
 			add_sampled_row(out, window, phase, baseline_s);
 	}
 }

@@ -18,8 +18,8 @@ is_stable = sys.implementation.name == "cpython" and sys.version_info >= (3, 10)
 setup(
     ext_modules=[Extension(
         "pmtop._pmtop",
-        sources=["pmtop/_pmtop.c"],
-        depends=[HEADER, *glob.glob("pmtop/*.h")],
+        sources=["native/_pmtop.c"],
+        depends=[HEADER, *glob.glob("native/*.h")],
         include_dirs=["include"],
         define_macros=[("_GNU_SOURCE", None)] + ([("Py_LIMITED_API", "0x030A0000")] if is_stable else []),
         # Hidden: calls within the extension are then direct, and do not clash with a program that has its own pmtop.h.

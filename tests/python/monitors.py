@@ -6,7 +6,9 @@ import types
 import pmtop
 import pmtop.monitor
 import pytest
-from pmtop import _figures, _measure, monitor as module
+from pmtop import monitor as module
+from pmtop._profiling import figures as _figures
+from pmtop._profiling import measure as _measure
 
 MB = 10**6
 GUIDE = pathlib.Path(__file__).resolve().parent / "guide"

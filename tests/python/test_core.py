@@ -505,7 +505,7 @@ class Life(Case):
         for name in pmtop.__all__:
             self.assertTrue(hasattr(pmtop, name), name)
             if callable(getattr(pmtop, name)):
-                modules = r"^pmtop(\.(monitor|_measure|_printed|_request|profiler|_profiler_metrics|production))?$"
+                modules = r"^pmtop(\.(monitor|_profiling\.measure|_printed|_request|profiler|_profiling\.metrics|production))?$"
                 self.assertRegex(getattr(pmtop, name).__module__, modules, name)
                 self.assertTrue(getattr(pmtop, name).__doc__, name)
 

@@ -157,7 +157,7 @@ def run_block(monkeypatch, tmp_path, capsys):
     """Runs a block of guide/, or another text under its name: its namespace and what it printed."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(torch.cuda, "synchronize", lambda device=None: None)
-    for module in (pmtop.monitor, pmtop._measure):
+    for module in (pmtop.monitor, pmtop._profiling.measure):
         monkeypatch.setattr(module, "perf_counter_ns", Clock.read)
 
     def run(name, text=None):

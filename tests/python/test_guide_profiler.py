@@ -12,7 +12,8 @@ import pytest
 import torch
 from guide_blocks import blocks_of
 from guide_folders import CHANGES, SEED_OF, SEEDS, blocks, kept
-from pmtop import _figures, _machine
+from pmtop._profiling import figures as _figures
+from pmtop._profiling import machine as _machine
 
 SEED = SEEDS / SEED_OF["001"]
 

@@ -15,7 +15,9 @@ import pmtop
 import pytest
 import watching
 from monitors import MB, guide, is_well_nested, reported, world  # noqa: F401 (fixtures)
-from pmtop import _figures, _measure, monitor as module
+from pmtop import monitor as module
+from pmtop._profiling import figures as _figures
+from pmtop._profiling import measure as _measure
 
 
 def test_signatures_are_the_guides():

@@ -11,7 +11,8 @@ import pmtop
 import pytest
 import watching
 from monitors import MB, FakeTensor, fake_torch, reported, world  # noqa: F401 (fixtures)
-from pmtop import _figures, monitor as module
+from pmtop import monitor as module
+from pmtop._profiling import figures as _figures
 
 
 NO_STATISTICS = {
@@ -271,7 +272,8 @@ def test_a_closed_descriptor_is_opened_again():
 def test_a_forked_child_reads_its_own_memory_and_locks():
     assert watching.run("""
 import os, threading, pmtop
-from pmtop import _figures, monitor as module
+from pmtop import monitor as module
+from pmtop._profiling import figures as _figures
 monitor = pmtop.PerformanceMonitor()
 with monitor.track("open"):
     ballast = b"x" * 80_000_000

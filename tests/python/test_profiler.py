@@ -8,8 +8,11 @@ import time
 import pmtop
 import pytest
 import watching
-from pmtop import _figures, _machine, _profiler_torch, _sampler
-from pmtop._profiler_metrics import LEAK_MB, diagnose_performance_issues, is_leak
+from pmtop._profiling import figures as _figures
+from pmtop._profiling import machine as _machine
+from pmtop._profiling import flops as _profiler_torch
+from pmtop._profiling import sampler as _sampler
+from pmtop._profiling.metrics import LEAK_MB, diagnose_performance_issues, is_leak
 from pmtop.profiler import SPAN_NAMES_MAX
 from region_events import Region
 

@@ -14,7 +14,7 @@ if not torch.cuda.is_available():
 import pmtop
 import pmtop.torch
 import watching
-from pmtop import _torch_device
+from pmtop._torch import device as _torch_device
 from region_events import Region
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset

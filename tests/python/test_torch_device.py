@@ -10,9 +10,10 @@ torch = pytest.importorskip("torch")
 import pmtop
 import pmtop.torch
 import watching
-from pmtop import _torch_device, _torch_phases
-from pmtop._torch_device import Device
-from pmtop._torch_patch import Part
+from pmtop._torch import device as _torch_device
+from pmtop._torch import phases as _torch_phases
+from pmtop._torch.device import Device
+from pmtop._torch.patch import Part
 from region_events import Region
 from torch.utils.data import DataLoader
 from torch_loop import Account, data, make, spans
@@ -324,8 +325,8 @@ def test_what_began_in_another_batch_is_not_reported():
 
 
 def test_waits_are_spans_only_for_what_lies_on_a_device(monkeypatch):
-    from pmtop._torch_phases import patch_waits
-    from pmtop._torch_patch import Patches
+    from pmtop._torch.phases import patch_waits
+    from pmtop._torch.patch import Patches
 
     pmtop.close()
     pmtop.init("waits")

@@ -110,7 +110,7 @@ def test_errors_anywhere_in_the_loop_are_caught(monkeypatch, capfd, method):
 
 @pytest.mark.parametrize("method", ["begins", "batch_ended"])
 def test_errors_in_the_calls_of_modules_are_caught(monkeypatch, capfd, method):
-    from pmtop._torch_modules import ForwardTimes
+    from pmtop._torch.modules import ForwardTimes
 
     def fail(*arguments):
         raise ZeroDivisionError("a fault of ours")

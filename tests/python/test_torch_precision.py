@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 import pmtop
 import pmtop.torch
 import watching
-from pmtop import _torch_precision
+from pmtop._torch import precision as _torch_precision
 from region_events import Region
 from torch.utils.data import DataLoader
 from torch_loop import data, make

@@ -177,12 +177,12 @@ if __name__ == "__main__":
         os.kill(workers[0], signal.SIGKILL)
         running.wait_for_line("RAISED")
 
+        # The other worker may be gone, too: PyTorch terminates one that does not end within its time.
         def gone():
             reported = monitor.objects()[-1]
-            return [worker for worker in reported["workers"] if worker["state"] == "gone"] and reported
-        reported = watching.wait_for(gone, what="the worker is gone")
-        [worker] = [worker for worker in reported["workers"] if worker["state"] == "gone"]
-        assert worker["pid"] == workers[0] and worker["ended"] == "killed or crashed" and worker["items"] > 0
+            return [(worker, reported) for worker in reported["workers"] if worker["pid"] == workers[0] and worker["state"] == "gone"]
+        [(worker, reported)] = watching.wait_for(gone, what="the worker is gone")
+        assert worker["ended"] == "killed or crashed" and worker["items"] > 0
         assert reported["workers_total"]["died"] >= 1
 
 

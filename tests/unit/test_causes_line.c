@@ -112,7 +112,7 @@ static void start_sampled(unsigned data)
 	add_phase(baseline.phases, &baseline.phase_count, NAME_UNATTRIBUTED, 0, 0.1);
 	batch_window.line.is_sampled = false;
 	sample(&batch_window.phases, 14, data);
-	sample(&batch_window.usual_phases, 1000, 100);
+	sample(&batch_window.baseline_phases, 1000, 100);
 }
 
 START_TEST(the_cause_of_an_inferred_step_is_the_phase_by_its_samples)
@@ -173,7 +173,7 @@ END_TEST
 START_TEST(without_samples_before_it_a_step_has_phases_but_no_cause)
 {
 	start_sampled(12);
-	batch_window.usual_phases = (struct sampled_phases){ .is_sampled = true };
+	batch_window.baseline_phases = (struct sampled_phases){ .is_sampled = true };
 	explain();
 	ck_assert_double_eq_tol(why.rows[0].this_s, 0.4 * 12 / 14, 1e-6);
 	ck_assert(isnan(why.rows[0].baseline_s) && isnan(why.rows[0].excess_s));

@@ -26,13 +26,13 @@ plant src/model/run/run.c '"text.h"'
 is headers_are_named_from_the_root broken "$scratch/tree/tests/layers.sh"
 plant src/model/run/run.c '<Python.h>'
 is python_is_for_the_package_alone broken "$scratch/tree/tests/layers.sh"
-mkdir -p "$scratch/tree/src/python/pmtop"
-mv "$scratch/tree/src/model/run/run.c" "$scratch/tree/src/python/pmtop/_pmtop.c"
+mkdir -p "$scratch/tree/src/python/native"
+mv "$scratch/tree/src/model/run/run.c" "$scratch/tree/src/python/native/_pmtop.c"
 is the_package_may_see_python kept "$scratch/tree/tests/layers.sh"
 plant src/model/run/run.c '"model.h"'
 is headers_beside_are_for_the_package_alone broken "$scratch/tree/tests/layers.sh"
-mkdir -p "$scratch/tree/src/python/pmtop"
-mv "$scratch/tree/src/model/run/run.c" "$scratch/tree/src/python/pmtop/_pmtop.c"
+mkdir -p "$scratch/tree/src/python/native"
+mv "$scratch/tree/src/model/run/run.c" "$scratch/tree/src/python/native/_pmtop.c"
 is the_package_may_name_headers_beside_it kept "$scratch/tree/tests/layers.sh"
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

@@ -326,7 +326,7 @@ bool model_batch_window(
 	add_child_figures(model, own, out);
 	add_events(model, run, own, out);
 	model_sampled_line(model, run->pid, from_ns, to_ns, &out->line);
-	model_step_phases(model, run, batch, &out->phases, &out->usual_phases);
+	model_step_phases(model, run, batch, &out->phases, &out->baseline_phases);
 	model_sampled_gil(model, run->pid, from_ns, to_ns, out->line.samples, &out->gil);
 	return true;
 }

@@ -75,7 +75,7 @@ struct batch_window {
 	struct sampled_line line; /* of the publishing process, as the next */
 	struct sampled_gil gil;
 	/* of an inferred run: the step's, and those of the steps before it */
-	struct sampled_phases phases, usual_phases;
+	struct sampled_phases phases, baseline_phases;
 };
 
 struct model;

@@ -111,14 +111,14 @@ static const struct track *track_with(const struct run *run, const struct batch 
 }
 
 void model_step_phases(const struct model *model, const struct run *run, const struct batch *batch,
-	struct sampled_phases *out, struct sampled_phases *usual)
+	struct sampled_phases *out, struct sampled_phases *baseline)
 {
 	struct phase_sums sums = { 0 };
 	struct stretch stretch = {
 		.track = track_with(run, batch), .end = batch->ordinal, .from_ns = batch->begin_ns - CODE_RECENT_S * NS_PER_S
 	};
 	start(model, run, out);
-	start(model, run, usual);
+	start(model, run, baseline);
 	if (!out->is_sampled || !(batch->step_s > 0) || !isfinite(batch->step_s))
 		return;
 	out->is_retained = batch->begin_ns >= model_samples_since(model);
@@ -127,5 +127,5 @@ void model_step_phases(const struct model *model, const struct run *run, const s
 	model_sum_phases(model, run->pid, batch->begin_ns, end_of(batch), &sums);
 	set_shares(out, &sums);
 	if (stretch.track)
-		sum_stretch(model, run, &stretch, usual);
+		sum_stretch(model, run, &stretch, baseline);
 }

@@ -45,6 +45,6 @@ double sampled_error_ratio(double share_ratio, double samples);
 /* Of one completed step, and of the steps before it in its mode, as in model_recent_phases, but without flagged
  * ones. */
 void model_step_phases(const struct model *model, const struct run *run, const struct batch *batch,
-	struct sampled_phases *out, struct sampled_phases *usual);
+	struct sampled_phases *out, struct sampled_phases *baseline);
 
 #endif

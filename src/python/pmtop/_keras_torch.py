@@ -65,7 +65,7 @@ class TorchPhases:
         """Call after the batch has ended."""
         self._device.read(pmtop)
         if self._loop.forwards is not None and self._loop.is_learning:
-            from ._torch_patch import FORWARD
+            from ._torch.patch import FORWARD
 
             self._loop.forwards.batch_ended(bool(self._loop.work & FORWARD))
 
@@ -74,7 +74,7 @@ def time_optimizers(optimizer: type) -> None:
     """Replaces apply() of Keras' optimizers, once."""
     if optimizer in _timed:
         return
-    from ._torch_patch import is_compiling
+    from ._torch.patch import is_compiling
 
     original = optimizer.apply  # type: ignore[attr-defined]
 

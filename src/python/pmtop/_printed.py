@@ -4,15 +4,15 @@ import inspect
 from typing import Any, Callable, Optional
 
 import pmtop
-from pmtop import _figures
-from pmtop._measure import Measure, PerformanceMetric, larger, plus
+from pmtop._profiling import figures
+from pmtop._profiling.measure import Measure, PerformanceMetric, larger, plus
 
 
 class _Printed(Measure):
     __slots__ = ()
 
     def _done(self, metric: PerformanceMetric) -> None:
-        _figures.print_text(_figures.result_lines(*metric[:5]))
+        figures.print_text(figures.result_lines(*metric[:5]))
 
 
 def track_performance(operation: str, print_result: bool = True, device: Any = None) -> Any:
@@ -40,7 +40,7 @@ class _Steps(Measure):
         self._peak_mb = larger(self._peak_mb, metric.gpu_peak_mb)
 
     def print_line(self) -> None:
-        _figures.print_text(_figures.result_lines(self._name, self._seconds, self._cpu_mb, self._gpu_mb, self._peak_mb))
+        figures.print_text(figures.result_lines(self._name, self._seconds, self._cpu_mb, self._gpu_mb, self._peak_mb))
 
 
 def monitor_performance(operation: Any = None, device: Any = None) -> Any:

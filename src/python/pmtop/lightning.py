@@ -27,10 +27,10 @@ from torch.utils.data import DataLoader
 import pmtop
 
 from . import torch
-from ._torch_patch import FORWARD
-from ._torch_data import LoaderFacts
-from ._torch_data import _size as size_of
-from ._torch_precision import with_tf32
+from ._torch.patch import FORWARD
+from ._torch.data import LoaderFacts
+from ._torch.data import _size as size_of
+from ._torch.precision import with_tf32
 from .torch import _here as here
 
 H = TypeVar("H", bound=Callable[..., None])

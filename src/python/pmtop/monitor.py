@@ -12,8 +12,8 @@ from time import perf_counter_ns
 from typing import Any, Deque, Dict, List, NamedTuple, Optional, Tuple
 
 import pmtop
-from pmtop import _figures
-from pmtop._measure import Measure, PerformanceMetric, larger, plus
+from pmtop._profiling import figures
+from pmtop._profiling.measure import Measure, PerformanceMetric, larger, plus
 from pmtop._printed import monitor_performance, track_performance
 
 __all__ = [
@@ -105,7 +105,7 @@ class _Operation:
         self.sums = _Sums(metric, *metric[2:5], 1, *[metric.duration_seconds] * 3) if self.sums is None else self.sums.plus(metric)
 
     def summary_row(self, sums: _Sums) -> str:
-        return _figures.summary_row(self.name, sums.first.depth, sums.total_s, sums.cpu_mb, sums.gpu_mb, sums.peak_mb)
+        return figures.summary_row(self.name, sums.first.depth, sums.total_s, sums.cpu_mb, sums.gpu_mb, sums.peak_mb)
 
 
 class _Tracked(Measure):
@@ -220,15 +220,15 @@ class PerformanceMonitor:
             aggregates = sorted(((a, a.sums) for a in self._aggregates.values() if a.sums), key=lambda pair: pair[1].first.begin_ns)
         tables = []
         if metrics or (aggregates and not show_aggregate):
-            rows = [(metric.begin_ns, _figures.summary_row(metric.operation, metric.depth, *metric[1:5])) for metric in metrics]
+            rows = [(metric.begin_ns, figures.summary_row(metric.operation, metric.depth, *metric[1:5])) for metric in metrics]
             rows += [(sums.first.begin_ns, operation.summary_row(sums)) for operation, sums in aggregates]
-            tables.append(_figures.summary_table([row for _, row in sorted(rows, key=lambda pair: pair[0])], total, dropped))
+            tables.append(figures.summary_table([row for _, row in sorted(rows, key=lambda pair: pair[0])], total, dropped))
         if aggregates and show_aggregate:
             outermost = min(sums.first.depth for _, sums in aggregates)
-            rows_of_sums = [_figures.aggregate_row(a.name, sums.first.depth - outermost, *sums[4:]) for a, sums in aggregates]
-            tables.append(_figures.aggregate_table(rows_of_sums))
+            rows_of_sums = [figures.aggregate_row(a.name, sums.first.depth - outermost, *sums[4:]) for a, sums in aggregates]
+            tables.append(figures.aggregate_table(rows_of_sums))
         if tables:
-            _figures.print_text("\n".join(tables))
+            figures.print_text("\n".join(tables))
 
 
 class EpochPerformanceMonitor:
@@ -293,21 +293,21 @@ class EpochPerformanceMonitor:
         if not self.enabled or begin_ns is None:
             return
         self._batch_begin_ns = None
-        value = None if loss is None else _figures.plain_loss(loss)
-        late = None if loss is None or value is not None else _figures.late_loss(loss)
+        value = None if loss is None else figures.plain_loss(loss)
+        late = None if loss is None or value is not None else figures.late_loss(loss)
         number = None if late is None else pmtop.batch_number()
         pmtop.batch_end(value)
         seconds = (end_ns - begin_ns) / _NS_PER_S
         with _lock:
             self._batches.add(seconds)
             self._batches_of_epoch.add(seconds)
-        gpu = _figures.gpu_memory(self.device)
+        gpu = figures.gpu_memory(self.device)
         if gpu is not None:
             _publish(gpu)
-        line = _figures.batch_line(batch_idx, seconds, gpu, _figures.resident_bytes()) if batch_idx < self.verbose_batches else None
+        line = figures.batch_line(batch_idx, seconds, gpu, figures.resident_bytes()) if batch_idx < self.verbose_batches else None
         if late is None and not self._late:
             if line is not None:
-                _figures.print_text(line + _figures.loss_end(value))
+                figures.print_text(line + figures.loss_end(value))
         elif late is not None or line is not None:
             self._late.append(_Late(line, value, late, number))
             self._settle()
@@ -323,11 +323,11 @@ class EpochPerformanceMonitor:
         with _lock:
             self._epochs.add(seconds)
             batches = self._batches_of_epoch
-            timing = _figures.timing_line(batches.mean(), batches.least, batches.most)
+            timing = figures.timing_line(batches.mean(), batches.least, batches.most)
         self._settle()
         for late in self._late:
             late.print_line(None)
-        _figures.print_text(_figures.epoch_line(seconds, _figures.gpu_memory(self.device), _figures.resident_bytes()) + timing)
+        figures.print_text(figures.epoch_line(seconds, figures.gpu_memory(self.device), figures.resident_bytes()) + timing)
 
     def get_statistics(self) -> "pmtop.Statistics":
         """Statistics of the finished epochs and batches of the whole run: seconds, None before the first, and counts.
@@ -356,7 +356,7 @@ class _Late:
 
     __slots__ = ("_line", "_value", "_late", "_number")
 
-    def __init__(self, line: Optional[str], value: Optional[float], late: Optional[_figures.LateLoss], number: Optional[int]) -> None:
+    def __init__(self, line: Optional[str], value: Optional[float], late: Optional[figures.LateLoss], number: Optional[int]) -> None:
         self._line, self._value, self._late, self._number = line, value, late, number
 
     def is_there(self) -> bool:
@@ -370,12 +370,12 @@ class _Late:
 
     def print_line(self, loss: Optional[float]) -> None:
         if self._line is not None:
-            _figures.print_text(self._line + _figures.loss_end(self._value if loss is None else loss))
+            figures.print_text(self._line + figures.loss_end(self._value if loss is None else loss))
             self._line = None
 
 
-def _publish(gpu: _figures.GpuMemory) -> None:
-    for name, figure in zip(_figures.GPU_GAUGES, gpu):
+def _publish(gpu: figures.GpuMemory) -> None:
+    for name, figure in zip(figures.GPU_GAUGES, gpu):
         if figure is not None:
             pmtop.gauge(name, figure)
 
@@ -406,5 +406,5 @@ def _settings(config: Any) -> Tuple[bool, int]:
 
 
 def _shown(value: Any) -> str:
-    text = _figures.visible(repr(value))
+    text = figures.visible(repr(value))
     return text if len(text) <= 40 else text[:39] + "…"

@@ -11,15 +11,15 @@ from time import process_time
 from typing import Any, Deque, Dict, List, Optional, Tuple
 
 import pmtop
-from pmtop import _figures, _machine, _measure
-from pmtop._measure import Measure, PerformanceMetric
-from pmtop._profiled import Block, Flops, system_metrics
-from pmtop._profiler_metrics import (
+from pmtop._profiling import figures, machine, measure
+from pmtop._profiling.measure import Measure, PerformanceMetric
+from pmtop._profiling.blocks import Block, Flops, system_metrics
+from pmtop._profiling.metrics import (
     ComparedBlock, ProfileMetrics, SystemReport, SystemSums, compared, comparison_table, diagnose_performance_issues,
 )  # fmt: skip
-from pmtop._profiler_torch import peak_flops, watch
+from pmtop._profiling.flops import peak_flops, watch
 from pmtop._request import pattern
-from pmtop._sampler import Lines, LineTime, Sampler
+from pmtop._profiling.sampler import Lines, LineTime, Sampler
 
 __all__ = ["PerformanceProfiler", "diagnose_performance_issues"]
 
@@ -55,9 +55,9 @@ class _Profiled(Measure):
         """Of the last finished block."""
 
     def __enter__(self) -> "_Profiled":
-        outer = _measure._open(_measure._innermost.get())
+        outer = measure._open(measure._innermost.get())
         while outer is not None and outer.owner is not self._owner:
-            outer = _measure._open(outer.parent)
+            outer = measure._open(outer.parent)
         opened = outer.measure._opened if outer is not None else None
         self._opened.append(self._owner._begin(self._name, opened[-1] if opened else None))
         super().__enter__()
@@ -97,7 +97,7 @@ class PerformanceProfiler:
         self.device = device
         self.track_gpu, self.track_network, self.track_cpu_temp = track_gpu, track_network, track_cpu_temp
         self._memory_interval, self._system_interval = memory_interval, system_interval
-        self._gpu = _machine.Gpu(device)
+        self._gpu = machine.Gpu(device)
         self._lines = Lines() if enable_line_profiling else None
         self._flops = Flops(estimate_flops)
         self._sampler = Sampler(self._tasks(detailed_memory, track_system))
@@ -132,7 +132,7 @@ class PerformanceProfiler:
             self._wall_s: Dict[str, float] = {}
             self._accuracies: Dict[str, float] = {}
             self._system = SystemSums()
-            self._readings: Deque[_machine.Reading] = deque([_machine.read(self.track_network)], READINGS_MAX)
+            self._readings: Deque[machine.Reading] = deque([machine.read(self.track_network)], READINGS_MAX)
             if self._lines is not None:
                 self._lines = Lines()
 
@@ -156,7 +156,7 @@ class PerformanceProfiler:
     def _begin(self, name: str, parent: Optional[Block]) -> Block:
         watch.begin()
         block = Block(name, parent, self._gpu_memory(), self._flops)
-        block.reading = _machine.read(self.track_network)
+        block.reading = machine.read(self.track_network)
         with self._lock:
             self._open.append(block)
         self._sampler.begin()
@@ -169,18 +169,18 @@ class PerformanceProfiler:
             self._open.remove(block)
             if self._lines is not None and not self._open:
                 self._lines.forget_threads()
-        reading = _machine.read(self.track_network)
+        reading = machine.read(self.track_network)
         block.ends(metric, cpu_s, gpu, self._gpu.read() if self.track_gpu else None, self._flops)
-        temp = _machine.cpu_temp_c() if self.track_cpu_temp else None
-        stats = _machine.between(block.reading, reading, temp, block.last_gpu)
-        peak = peak_flops(_machine.gpu_name(self.device)) if self.track_gpu else None
+        temp = machine.cpu_temp_c() if self.track_cpu_temp else None
+        stats = machine.between(block.reading, reading, temp, block.last_gpu)
+        peak = peak_flops(machine.gpu_name(self.device)) if self.track_gpu else None
         found = block.metrics(metric, system_metrics(stats, cpu_s - block.cpu_s, metric.duration_seconds), samples, peak)
         watch.end()
         self._record(found, block, stats)
         self._publish(found, peak, block.parent is None)
         return found
 
-    def _record(self, found: ProfileMetrics, block: Block, stats: _machine.SystemStats) -> None:
+    def _record(self, found: ProfileMetrics, block: Block, stats: machine.SystemStats) -> None:
         with self._lock:
             key = found.name if found.name in self._last or len(self._last) < NAMES_MAX else TOO_MANY_NAMES
             self._last[key] = self._newest = found
@@ -207,15 +207,15 @@ class PerformanceProfiler:
 
     # -- the sampling thread
 
-    def _gpu_memory(self) -> Optional[_figures.GpuMemory]:
-        return _figures.gpu_memory(self.device) if self.track_gpu else None
+    def _gpu_memory(self) -> Optional[figures.GpuMemory]:
+        return figures.gpu_memory(self.device) if self.track_gpu else None
 
     def _blocks(self) -> List[Block]:
         with self._lock:
             return list(self._open)
 
     def _sample_memory(self) -> None:
-        resident, gpu = _figures.resident_bytes(), self._gpu_memory()
+        resident, gpu = figures.resident_bytes(), self._gpu_memory()
         for block in self._blocks():
             block.sample_memory(resident, gpu)
 
@@ -265,24 +265,24 @@ class PerformanceProfiler:
 
     def get_current_memory(self) -> Optional[float]:
         """The resident set of this process now, MB."""
-        resident = _figures.resident_bytes()
-        return None if resident is None else resident / _figures.BYTES_PER_MB
+        resident = figures.resident_bytes()
+        return None if resident is None else resident / figures.BYTES_PER_MB
 
     def get_current_gpu_memory(self) -> Optional[float]:
         """Share of the GPU's memory that all processes use, 0 to 1. None if CUDA is not in use."""
-        return _machine.gpu_memory_ratio(self.device)
+        return machine.gpu_memory_ratio(self.device)
 
-    def get_current_system_stats(self) -> _machine.SystemStats:
+    def get_current_system_stats(self) -> machine.SystemStats:
         """The machine since about `system_interval` ago, at most since the profiler was made. None for what has not advanced since."""
         with self._lock:
-            now, readings = _machine.read(self.track_network), self._readings
+            now, readings = machine.read(self.track_network), self._readings
             while len(readings) > 1 and now.time_ns - readings[1].time_ns >= self._system_interval * 1e9:
                 readings.popleft()
             before = readings[0]
             if now.time_ns - readings[-1].time_ns >= self._system_interval * 1e9 / READINGS_MAX * 2:
                 readings.append(now)
-        temp = _machine.cpu_temp_c() if self.track_cpu_temp else None
-        return _machine.between(before, now, temp, self._gpu.read() if self.track_gpu else None)
+        temp = machine.cpu_temp_c() if self.track_cpu_temp else None
+        return machine.between(before, now, temp, self._gpu.read() if self.track_gpu else None)
 
     def get_system_report(self) -> SystemReport:
         """Means and peaks of the machine: of the samples with track_system=True, otherwise of the outermost blocks."""
@@ -311,7 +311,7 @@ class PerformanceProfiler:
 
     def print_comparison(self, *names: str) -> None:
         """Prints compare() as a table. "–" is unknown."""
-        _figures.print_text(comparison_table(self.compare(*names)))
+        figures.print_text(comparison_table(self.compare(*names)))
 
 
 def _made_again(cls: type, options: Dict[str, Any]) -> Any:

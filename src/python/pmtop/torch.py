@@ -29,13 +29,13 @@ from torch.utils.data import dataloader as _dataloader
 import pmtop as _pmtop
 
 from . import _workers
-from ._profile_settings import Profile
-from ._torch_batches import Loop
-from ._torch_device import Device
-from ._torch_modules import ForwardTimes, Optimised
-from ._torch_patch import Here, Part, Patches
-from ._torch_profile import ProfileRun
-from ._torch_phases import Backward, Optimizers, patch_save, patch_scaler_step, patch_waits, patch_zero_grad
+from ._profiling.settings import Profile
+from ._torch.batches import Loop
+from ._torch.device import Device
+from ._torch.modules import ForwardTimes, Optimised
+from ._torch.patch import Here, Part, Patches
+from ._torch.profile import ProfileRun
+from ._torch.phases import Backward, Optimizers, patch_save, patch_scaler_step, patch_waits, patch_zero_grad
 
 __all__ = ["Instrumentation", "Profile", "instrument", "paused"]
 

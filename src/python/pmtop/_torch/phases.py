@@ -12,9 +12,9 @@ import torch
 
 from pmtop import _pmtop
 
-from ._torch_batches import Loop
-from ._torch_modules import Optimised
-from ._torch_patch import Here, Part, Patches, is_compiling
+from .batches import Loop
+from .modules import Optimised
+from .patch import Here, Part, Patches, is_compiling
 
 _item = torch.Tensor.item
 

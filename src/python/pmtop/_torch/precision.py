@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 import torch
 
-from ._torch_patch import Patches
+from .patch import Patches
 
 _SHORT = {torch.bfloat16: "bf16", torch.float16: "16", torch.float32: "32", torch.float64: "64"}
 

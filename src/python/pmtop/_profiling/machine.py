@@ -8,7 +8,7 @@ import sys
 from time import monotonic_ns
 from typing import Any, Dict, List, NamedTuple, Optional, Tuple
 
-from pmtop import _figures
+from pmtop._profiling import figures
 
 _NS_PER_MS = 1e6
 _CPU_SENSORS = ("coretemp", "k10temp", "zenpower", "cpu_thermal")
@@ -129,7 +129,7 @@ def _network_rates(before: Reading, after: Reading) -> Tuple[Optional[float], Op
     seconds = (after.time_ns - before.time_ns) / 1e9
     if before.network is None or after.network is None or seconds <= 0:
         return None, None
-    sent, received = ((b - a) / _figures.BYTES_PER_MB / seconds for a, b in zip(before.network, after.network))
+    sent, received = ((b - a) / figures.BYTES_PER_MB / seconds for a, b in zip(before.network, after.network))
     return (sent, received) if sent >= 0 and received >= 0 else (None, None)
 
 

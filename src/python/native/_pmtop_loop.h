@@ -1,4 +1,4 @@
-/* The fast path of _torch_batches.py: which pass owns the batches, and the ordinary end and begin of a batch. All other
+/* The fast path of _torch/batches.py: which pass owns the batches, and the ordinary end and begin of a batch. All other
  * cases call Python. */
 #ifndef PMTOP_LOOP_H
 #define PMTOP_LOOP_H
@@ -34,7 +34,7 @@ struct loop {
 	PyObject *late;                     /* list: passes that ended while they could not be removed */
 	uintptr_t steppers[OPEN_STEPS_MAX]; /* optimizers that stepped in this epoch */
 	unsigned stepper_count;
-	/* batches between optimizer steps, while no loader has any: see _torch_steps.py */
+	/* batches between optimizer steps, while no loader has any: see _torch/steps.py */
 	struct pass *step_pass;
 	char has_optimizer;                      /* one of torch: else no step is seen, and nothing accumulates */
 	char awaits_step;                        /* none is open; the next forward, backward or step begins one */

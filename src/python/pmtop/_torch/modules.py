@@ -16,8 +16,8 @@ from torch import nn
 
 from pmtop import _pmtop
 
-from ._torch_patch import Part, Patches, flag_of_compiling
-from ._torch_precision import Precision
+from .patch import Part, Patches, flag_of_compiling
+from .precision import Precision
 
 _NAME = "_compiled_call_impl"
 _LOSSES = getattr(nn.modules.loss, "_Loss", bool)  # a loss module is the criterion, not a forward

@@ -10,7 +10,7 @@ from typing import Any, Optional
 
 from pmtop import _pmtop
 
-from ._torch_data import LoaderFacts, has_own_iter
+from .data import LoaderFacts, has_own_iter
 
 _FOR_ITER = opmap["FOR_ITER"]
 

@@ -13,7 +13,7 @@ its wait is a span "data" of the running batch. Only the thread that trains publ
 
 A model in evaluation mode does not show what the first pass is: some libraries load models in that mode. The first batch of such a pass is pending
 until its forward or backward. Some libraries fetch batches ahead: a batch that is fetched before any work on the one before is queued, and begins
-when that one ends. Without a pass, _torch_steps.py counts optimizer steps."""
+when that one ends. Without a pass, _torch/steps.py counts optimizer steps."""
 from __future__ import annotations
 
 import gc
@@ -26,12 +26,12 @@ from torch.utils.data import DataLoader
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from pmtop import _pmtop
-from ._torch_data import LoaderFacts, has_own_iter
-from ._torch_modules import ForwardTimes, Optimised, kinds_of
-from ._torch_pass import Pass, calling_frame, is_plain_loop
-from ._torch_patch import BACKWARD, FORWARD
-from ._torch_profile import ProfileRun
-from ._torch_steps import StepLoop
+from .data import LoaderFacts, has_own_iter
+from .modules import ForwardTimes, Optimised, kinds_of
+from .one_pass import Pass, calling_frame, is_plain_loop
+from .patch import BACKWARD, FORWARD
+from .profile import ProfileRun
+from .steps import StepLoop
 
 _UNDECIDED, _TRAINING, _VALIDATION = range(3)
 _AT_ONCE_NS = 1_000_000

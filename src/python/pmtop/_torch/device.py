@@ -14,7 +14,7 @@ import torch
 
 from pmtop import _pmtop
 
-from ._torch_patch import Part
+from .patch import Part
 
 _EVENTS_MAX = 256
 _LOSSES_MAX = 64

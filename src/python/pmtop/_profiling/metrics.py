@@ -1,8 +1,8 @@
 """What PerformanceProfiler measured, as values: metrics of a block, the machine's report, comparisons, and what to do about them."""
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence
 
-from pmtop import _figures
-from pmtop._machine import SystemStats
+from pmtop._profiling import figures
+from pmtop._profiling.machine import SystemStats
 
 PEAK_RAM_MB_MAX = 16_000
 CPU_PERCENT_MAX = 95
@@ -142,9 +142,9 @@ class SystemSums:
             mean.add(getattr(stats, name))
 
     def report(self) -> SystemReport:
-        figures: Dict[str, Any] = {f"avg_{name}": mean.mean() for name, mean in self._means.items()}
-        figures.update({f"peak_{name}": mean.peak for name, mean in self._means.items()})
-        return SystemReport(samples=self.count, **figures)
+        values: Dict[str, Any] = {f"avg_{name}": mean.mean() for name, mean in self._means.items()}
+        values.update({f"peak_{name}": mean.peak for name, mean in self._means.items()})
+        return SystemReport(samples=self.count, **values)
 
 
 def is_leak(samples_mb: Sequence[float]) -> Optional[bool]:
@@ -204,20 +204,20 @@ _UNITS = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 def _in_units(figure: Optional[float]) -> str:
     if figure is None:
-        return _figures.UNKNOWN
+        return figures.UNKNOWN
     return next((f"{figure / scale:.2f} {unit}" for scale, unit in _UNITS if figure >= scale), f"{figure:.0f}")
 
 
 def _decimals(figure: Optional[float], count: int) -> str:
-    return _figures.UNKNOWN if figure is None else f"{figure:.{count}f}"
+    return figures.UNKNOWN if figure is None else f"{figure:.{count}f}"
 
 
 def comparison_table(rows: Sequence[ComparedBlock]) -> str:
     """The rows as text, 114 columns wide."""
     header = f"{'Block':30}{'Time (s)':>11}{'RAM (MB)':>12}{'GPU (MB)':>12}{'FLOPs':>12}{'Params':>12}{'Accuracy':>11}{'Acc/s':>11}"
     lines = [
-        _figures.name_column(row.name) + _figures.seconds_column(row.wall_time_s, 11) + _figures.mb(row.peak_ram_mb).rjust(12)
-        + _figures.mb(row.peak_gpu_mb).rjust(12) + _in_units(row.estimated_flops).rjust(12) + _in_units(row.parameters).rjust(12)
+        figures.name_column(row.name) + figures.seconds_column(row.wall_time_s, 11) + figures.mb(row.peak_ram_mb).rjust(12)
+        + figures.mb(row.peak_gpu_mb).rjust(12) + _in_units(row.estimated_flops).rjust(12) + _in_units(row.parameters).rjust(12)
         + _decimals(row.accuracy, 4).rjust(11) + _decimals(row.accuracy_per_s, 4).rjust(11)
         for row in rows
     ]  # fmt: skip

@@ -10,7 +10,7 @@ from time import perf_counter_ns
 from typing import Any, List, NamedTuple, Optional
 
 import pmtop
-from pmtop import _figures
+from pmtop._profiling import figures
 
 LIVE_MAX = 16
 
@@ -63,7 +63,7 @@ _live = _Live()
 def _after_fork_in_child() -> None:
     _live.blocks.clear()  # These blocks and their spans belong to the parent.
     _innermost.set(None)
-    _figures.after_fork_in_child()
+    figures.after_fork_in_child()
 
 
 os.register_at_fork(after_in_child=_after_fork_in_child)
@@ -90,7 +90,7 @@ class Measure:
             block.depth = _depth_in(parent, self._owner)
         self._blocks.append(block)
         _innermost.set(block)
-        block.resident, block.gpu = _figures.resident_bytes(), _figures.gpu_memory(self._device)
+        block.resident, block.gpu = figures.resident_bytes(), figures.gpu_memory(self._device)
         block.live = _begin_live(block)
         block.begin_ns = perf_counter_ns()
         return self
@@ -104,12 +104,12 @@ class Measure:
         _end_live(block, end_ns)
         if _innermost.get() is block:
             _innermost.set(_open(block.parent))
-        gpu = _figures.gpu_memory(self._device)
-        peak = None if gpu is None or gpu.peak is None else gpu.peak / _figures.BYTES_PER_MB
-        cpu_mb = _figures.growth_mb(block.resident, _figures.resident_bytes())
+        gpu = figures.gpu_memory(self._device)
+        peak = None if gpu is None or gpu.peak is None else gpu.peak / figures.BYTES_PER_MB
+        cpu_mb = figures.growth_mb(block.resident, figures.resident_bytes())
         seconds = (end_ns - block.begin_ns) / _NS_PER_S
         self.metric = metric = PerformanceMetric(
-            self._name, seconds, cpu_mb, _figures.gpu_growth_mb(block.gpu, gpu), peak, block.depth, block.begin_ns
+            self._name, seconds, cpu_mb, figures.gpu_growth_mb(block.gpu, gpu), peak, block.depth, block.begin_ns
         )
         self._done(metric)
 

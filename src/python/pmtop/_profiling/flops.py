@@ -204,7 +204,7 @@ class _SampleCount:
             self._is_installed = False
 
     def _counted(self, original: Any) -> Any:
-        from pmtop._torch_data import _size
+        from pmtop._torch.data import _size
 
         def __next__(iterator: Any) -> Any:
             batch = original(iterator)

@@ -1,4 +1,4 @@
-/* The descriptor that _torch_modules.py installs as nn.Module._compiled_call_impl: it returns a timed call for the
+/* The descriptor that _torch/modules.py installs as nn.Module._compiled_call_impl: it returns a timed call for the
  * outermost module. */
 #ifndef PMTOP_MODULES_H
 #define PMTOP_MODULES_H
@@ -201,7 +201,7 @@ static PyType_Slot module_hook_slots[] = {
 static PyType_Spec module_hook_spec = { "pmtop._pmtop.ModuleHook", sizeof(struct hook), 0,
 	Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC, module_hook_slots };
 
-/* -- for _torch_modules.py: instances(objects, types), the objects of a list whose type is in a set */
+/* -- for _torch/modules.py: instances(objects, types), the objects of a list whose type is in a set */
 
 #define TYPES_REMEMBERED 1024u
 

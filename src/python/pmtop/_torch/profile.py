@@ -18,9 +18,9 @@ import torch
 
 from pmtop import _pmtop
 
-from ._profile_settings import Profile
-from ._run import facts, run_name
-from ._torch_patch import Part, Patches
+from .._profiling.settings import Profile
+from .._run import facts, run_name
+from .patch import Part, Patches
 
 KIND = "profile"
 CHROME_TRACE = "chrome_trace.json"

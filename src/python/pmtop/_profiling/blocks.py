@@ -4,12 +4,12 @@ import threading
 from time import process_time
 from typing import Dict, List, Optional
 
-from pmtop import _figures, _machine
-from pmtop._measure import PerformanceMetric, larger
-from pmtop._profiler_metrics import (
+from pmtop._profiling import figures, machine
+from pmtop._profiling.measure import PerformanceMetric, larger
+from pmtop._profiling.metrics import (
     ComputeMetrics, Mean, MemoryMetrics, ProfileMetrics, SystemMetrics, TimingMetrics, is_leak,
 )  # fmt: skip
-from pmtop._profiler_torch import StepFlops, can_count, counts
+from pmtop._profiling.flops import StepFlops, can_count, counts
 
 SAMPLES_MAX = 4096
 """Memory samples that a block keeps; then every second one is dropped."""
@@ -23,7 +23,7 @@ def _peak_bytes() -> int:
 
 
 def _mb(figure: Optional[float]) -> Optional[float]:
-    return None if figure is None else figure / _figures.BYTES_PER_MB
+    return None if figure is None else figure / figures.BYTES_PER_MB
 
 
 class Flops:
@@ -63,20 +63,20 @@ class Flops:
 class Block:
     """parent: the block of the same profiler that encloses it."""
 
-    def __init__(self, name: str, parent: "Optional[Block]", gpu: Optional[_figures.GpuMemory], flops: Flops) -> None:
+    def __init__(self, name: str, parent: "Optional[Block]", gpu: Optional[figures.GpuMemory], flops: Flops) -> None:
         self.name, self.parent, self.gpu = name, parent, gpu
-        self.reading: _machine.Reading
+        self.reading: machine.Reading
         self.thread = threading.get_ident()
         # First: what torch imports for it is no memory of the block.
         self._counter = flops.begin(name)
         self._counting = flops.current()
         self._flops_before = self._counting.total() if self._counting else 0.0
         self.inner_s = 0.0
-        self.last_gpu: Optional[_machine.GpuReading] = None
+        self.last_gpu: Optional[machine.GpuReading] = None
         self._utilization = Mean()
         self._memory: List[float] = []
         self._stride = self._skipped = 0
-        self._resident = _figures.resident_bytes()
+        self._resident = figures.resident_bytes()
         self._peak_resident, self._peak_gpu = self._resident, gpu.allocated if gpu else None
         self._peak_before = _peak_bytes()
         self._steps, self._samples = counts.steps, counts.samples
@@ -87,26 +87,26 @@ class Block:
 
     # -- samples, from the sampling thread
 
-    def sample_memory(self, resident: Optional[int], gpu: Optional[_figures.GpuMemory]) -> None:
+    def sample_memory(self, resident: Optional[int], gpu: Optional[figures.GpuMemory]) -> None:
         self._peak_resident = larger(self._peak_resident, resident)
         self._peak_gpu = larger(self._peak_gpu, gpu.allocated if gpu else None)
         self._skipped += 1
         if resident is None or self._skipped <= self._stride:
             return
         self._skipped = 0
-        self._memory.append(resident / _figures.BYTES_PER_MB)
+        self._memory.append(resident / figures.BYTES_PER_MB)
         if len(self._memory) >= SAMPLES_MAX:
             self._memory = self._memory[::2]
             self._stride = 2 * self._stride + 1
 
-    def sample_gpu(self, reading: Optional[_machine.GpuReading]) -> None:
+    def sample_gpu(self, reading: Optional[machine.GpuReading]) -> None:
         if reading is not None:
             self.last_gpu = reading
             self._utilization.add(reading.utilization_percent)
 
     # -- the end
 
-    def ends(self, metric: PerformanceMetric, cpu_s: float, gpu: Optional[_figures.GpuMemory], now: Optional[_machine.GpuReading], flops: Flops) -> None:
+    def ends(self, metric: PerformanceMetric, cpu_s: float, gpu: Optional[figures.GpuMemory], now: Optional[machine.GpuReading], flops: Flops) -> None:
         """Reads what is read at the end, in the thread of the block."""
         if self.parent is not None:
             self.parent.inner_s += metric.duration_seconds
@@ -116,8 +116,8 @@ class Block:
         self._end_memory(gpu)
         self._end_flops(flops)
 
-    def _end_memory(self, gpu: Optional[_figures.GpuMemory]) -> None:
-        peak, self.resident_end, self.gpu_end = _peak_bytes(), _figures.resident_bytes(), gpu
+    def _end_memory(self, gpu: Optional[figures.GpuMemory]) -> None:
+        peak, self.resident_end, self.gpu_end = _peak_bytes(), figures.resident_bytes(), gpu
         self._peak_resident = larger(larger(self._peak_resident, self.resident_end), peak if peak > self._peak_before else None)
         before = self.gpu.peak if self.gpu is not None else None
         if gpu is not None:
@@ -152,9 +152,9 @@ class Block:
         seconds = metric.duration_seconds
         samples = self.samples if samples is None else samples
         throughput = samples / seconds if samples is not None and seconds else None
-        growth = _figures.growth_mb(self._resident, self.resident_end)
+        growth = figures.growth_mb(self._resident, self.resident_end)
         memory = MemoryMetrics(
-            _mb(self._peak_resident), _mb(self._peak_gpu), growth, _figures.gpu_growth_mb(self.gpu, self.gpu_end), is_leak(self._memory))
+            _mb(self._peak_resident), _mb(self._peak_gpu), growth, figures.gpu_growth_mb(self.gpu, self.gpu_end), is_leak(self._memory))
         timing = TimingMetrics(seconds, self.cpu_time_s, max(0.0, seconds - self.inner_s))
         return ProfileMetrics(self.name, memory, timing, self._compute(seconds, peak), system, samples, throughput)
 
@@ -167,7 +167,7 @@ class Block:
         return ComputeMetrics(flops, step_flops, parameters, per_param, per_s, mfu, self._utilization.mean(), self.steps)
 
 
-def system_metrics(stats: _machine.SystemStats, cpu_s: float, wall_s: float) -> SystemMetrics:
+def system_metrics(stats: machine.SystemStats, cpu_s: float, wall_s: float) -> SystemMetrics:
     """The stats of a block with the process's own CPU time."""
     return SystemMetrics(
         stats.cpu_percent, 100 * cpu_s / wall_s if wall_s else None, stats.memory_percent, stats.disk_io_percent, stats.disk_io_wait_percent,

@@ -17,8 +17,8 @@ import torch
 
 from pmtop import _pmtop
 
-from ._torch_modules import Optimised
-from ._torch_patch import Part
+from .modules import Optimised
+from .patch import Part
 
 
 _UNUSED_MAX = 8
