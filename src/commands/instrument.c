@@ -171,7 +171,7 @@ static enum status wait_for_answer(const struct work *work, int signal_fd, struc
 }
 
 /* The script's line: WORD TEXT. */
-static enum status tell(const struct work *work, const char *report, struct reason *why_not)
+static enum status print_result(const struct work *work, const char *report, struct reason *why_not)
 {
 	int pid = (int)work->request.pid;
 	const char *text = strchr(report, ' ');
@@ -199,7 +199,7 @@ static enum status wait_for_report(const struct work *work, int signal_fd, struc
 				(int)work->request.pid);
 		goes_on = nap(signal_fd);
 	}
-	return tell(work, report, why_not);
+	return print_result(work, report, why_not);
 }
 
 static enum status send(struct work *work, int signal_fd, struct reason *why_not)

@@ -81,7 +81,7 @@ static void label_gpu(struct openmetrics *text, const struct gpu *gpu)
 
 static void write_reasons(struct openmetrics *text)
 {
-	openmetrics_begin(text, "gpu_throttled", "gauge", "", "1 for each reason that holds it back now.");
+	openmetrics_begin(text, "gpu_throttled", "gauge", "", "1 for each reason that throttles it now.");
 	EACH_GPU(text, gpu)
 	{
 		for (unsigned i = 0; i < GPU_THROTTLE_COUNT && !isnan(GPU_NOW(THROTTLE)); i++) {

@@ -97,7 +97,7 @@ static void end_throttle(struct trace *trace, struct trace_gpu *to, int64_t end_
 	if (!to->throttle || end_ns <= to->throttle_ns)
 		return;
 	slice.name = gpu_throttle_words(to->throttle, words, sizeof words);
-	slice.track = track_of(trace, &to->throttled, to->instance, "held back");
+	slice.track = track_of(trace, &to->throttled, to->instance, "throttled");
 	trace_slice(trace, &slice);
 }
 

@@ -212,7 +212,7 @@ static void count_path(struct counting *counting, uint32_t node, unsigned count)
 	}
 }
 
-/* The line with the largest excess. A line that it calls is told instead if that has nearly the same. */
+/* The line with the largest excess. A line that it calls is shown instead if that has nearly the same. */
 static const struct counted *choose_line(struct counting *counting, unsigned samples)
 {
 	const struct counted *chosen = NULL;

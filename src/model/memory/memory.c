@@ -86,7 +86,7 @@ static void note_begin(struct model *model)
 		trend->begun_ns = trend->now.time_ns;
 }
 
-/* Of a run whose warm-up is not told apart, because its first batch was not seen: the first batches, and what was
+/* Of a run whose warm-up is unknown, because its first batch was not seen: the first batches, and what was
  * before them (imports, the model). */
 static int64_t begin_end(const struct model *model)
 {

@@ -159,7 +159,7 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	write_advice(scene->model, text, sizeof text);
 	if (refused)
 		snprintf(text, sizeof text,
-			"pmtop cannot tell whether this process is instrumented: %s.\nTry: %s.\nProcess figures are below.",
+			"pmtop does not know whether this process is instrumented: %s.\nTry: %s.\nProcess figures are below.",
 			refused->text, refused->remedy);
 	const struct process *shown[PROCESS_ROWS_MAX];
 	int frame = parts_panel_rows(canvas), rows = (int)process_rows(scene, shown);

@@ -175,7 +175,7 @@ static void draw_steps(struct scene *scene, const struct run *run, const struct 
 		draw_cursor(canvas, plot, plot.x + (int)(column * (size_t)plot.width / columns));
 }
 
-/* -- where the GPU was held back, below the plot -- */
+/* -- where the GPU was throttled, below the plot -- */
 
 enum { LANE_WITHIN = 6 };
 
