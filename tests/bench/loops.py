@@ -38,14 +38,15 @@ EXACT_MIN = 22
 LAG_S, BUFFERED_S = 2.5, 0.7    # of what pmtop prints of a running script; of what it has not emitted of a stopped one
 JOBS = int(os.environ.get('PMTOP_LOOPS_JOBS', '1'))
 
-# What a script has: steps of an epoch (or of all, without epochs), epochs, the package that it needs, batches fetched ahead, pmtop's line for it.
-Script = collections.namedtuple('Script', 'form length epochs package ahead line', defaults=(None, None, 'torch', 0, 'torch'))
+# What a script has: steps of an epoch (or of all, without epochs), epochs, the package that it needs, batches fetched ahead, pmtop's line for it, and the
+# epochs of an earlier run, which its loop's range skips: only the loop shows them.
+Script = collections.namedtuple('Script', 'form length epochs package ahead line before', defaults=(None, None, 'torch', 0, 'torch', 0))
 BENCH = {
     'while_own_batches': Script('nanoGPT'),
     'mingpt': Script('minGPT', length=625000000),
     'llmc': Script("llm.c's train_gpt2.py", length=20001),
     'mnist': Script('pytorch/examples mnist', 120, 400),
-    'imagenet': Script('pytorch/examples imagenet', 110, 88),
+    'imagenet': Script('pytorch/examples imagenet', 110, 88, before=2),
     'recurrent': Script('pytorch/examples word_language_model', 100, 400),
     'dcgan': Script('pytorch/examples dcgan', 130, 300),
     'vae': Script('pytorch/examples vae', 140, 300),
@@ -184,7 +185,8 @@ def shown_position(script, shown):
     epochs = shown.get('epochs') or [{}]
     has_epochs = script.epochs and (shown.get('epochs') or 'inferred' in shown)
     count = epochs[-1].get('batches', 0) if has_epochs else shown['batch']['count']
-    return shown.get('epoch', {}).get('ordinal'), count
+    ordinal = shown.get('epoch', {}).get('ordinal')
+    return ordinal - script.before if ordinal and 'inferred' in shown else ordinal, count
 
 
 def is_between(script, low, at, high):
@@ -215,7 +217,10 @@ def judge_epoch(script, shown, low, high):
 def judge_total(script, shown):
     epoch, count = shown.get('epoch', {}), shown_position(script, shown)[1]
     length = count / epoch['done_ratio'] if epoch.get('done_ratio') and count >= 5 else None
-    known = [(length, script.length, 0.02), (epoch.get('total'), script.epochs, 0)]
+    # The ratio is that of the position, which can be ahead of the count.
+    error = 0.02 + (script.ahead + 1) / count if length else 0
+    epochs = script.epochs + script.before if script.epochs and 'inferred' in shown else script.epochs
+    known = [(length, script.length, error), (epoch.get('total'), epochs, 0)]
     if script.length is None:
         return 'wrong' if length or epoch.get('total') else 'none'
     if any(is_shown and (there is None or abs(is_shown - there) > there * error) for is_shown, there, error in known):

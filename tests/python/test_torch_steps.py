@@ -335,6 +335,29 @@ def test_a_process_without_an_optimizer_has_no_batches(account):
     assert not region.batches() and not counts(reported).get("train")
 
 
+def test_parameters_that_are_updated_by_hand(account):
+    """pytorch/examples word_language_model: no optimizer; a batch ends with the next forward, or with the evaluation."""
+    model, loss_of = Net(), nn.CrossEntropyLoss()
+    for epoch in range(3):
+        for step in range(6):
+            x, y = get_batch(step)
+            model.zero_grad()
+            loss = loss_of(model(x), y)
+            loss.backward()
+            account.losses.append(loss.item())
+            with torch.no_grad():
+                for parameter in model.parameters():
+                    parameter.add_(parameter.grad, alpha=-0.1)
+        with torch.no_grad():
+            model(get_batch(0)[0])
+    reported, region = account.reported()
+    assert counts(reported) == {"train": 18}
+    assert [batch.index for batch in region.batches()] == list(range(18))
+    # The forward of the first lies before it: only its backward shows that the program trains.
+    assert spans(reported, "backward") == 18 and spans(reported, "forward") == 18 + 3
+    assert [batch.loss for batch in region.batches()] == pytest.approx(account.losses)
+
+
 def test_paused_steps_are_no_batches(account):
     model, optimizer = make()
     for step in range(4):

@@ -135,11 +135,14 @@ class Loop(StepLoop):
         self.is_busy = False
 
     def begin_queued(self) -> None:
-        """A forward after a backward shows that the next of several batches that were fetched together begins."""
+        """A forward after a backward shows that the next batch begins: of several that were fetched together, or in a program without an optimizer."""
         now = self.batch
         self.is_busy = True
-        self._end_batch()
-        self._begin_next(now)
+        if now is self.step_pass:
+            self._next_without_step()
+        else:
+            self._end_batch()
+            self._begin_next(now)
         self.is_busy = False
 
     def pass_ends(self, now: Pass, is_dropped: bool = False) -> None:

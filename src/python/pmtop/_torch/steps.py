@@ -4,6 +4,8 @@ While no pass over a loader owns the batches, a batch begins at the first forwar
 forward of a module with gradients is seen, and it ends with its optimizer step. The time before the forward is the phase "data". There are no
 epochs.
 
+A program without an optimizer changes its parameters itself: there a batch ends with the first forward after a backward.
+
 With several optimizers a batch ends with the step that closes their cycle. At first that is the step after which every optimizer of the process has
 stepped. If an optimizer steps a second time before that, the cycle had closed before, and the last optimizer to step ends batches from then on.
 """
@@ -72,7 +74,7 @@ class StepLoop(_pmtop.LoopState):
 
     def has_zeroed_unused(self) -> None:
         """Gradients were set to zero before any step was seen. If that repeats, the steps are invisible (a compiled one), and nothing is counted."""
-        self.unused += 1
+        self.unused += not self.step_pass.queued
         if self.unused >= _UNUSED_MAX:
             self._leave_steps()
             self.step_parts = ()
@@ -99,11 +101,20 @@ class StepLoop(_pmtop.LoopState):
             self.publish_device()
         if self._begin_batch(self.step_pass, self.steps_begun):
             self.steps_begun += 1
-            self.has_settled = self.steps_begun > _SETTLED
+            # Whatever is queued begins with a forward after a backward.
+            self.step_pass.queued = 0 if self.optimised.has_optimizer() else 1
+            self.has_settled = self.steps_begun > _SETTLED and not self.step_pass.queued
             self.work = 0
             self.loss = None
             if self.device.can_come:
                 self.device.batch_begins(self.out)
+
+    def _next_without_step(self) -> None:
+        """A forward after a backward, in a program without an optimizer. One without gradients is evaluation, outside every batch."""
+        self._end_batch()
+        self.awaits_step = True
+        if torch.is_grad_enabled():
+            self._open_step()
 
     def _leave_steps(self) -> None:
         """A loop over a loader begins. What an open batch without a step has done trained nothing."""
