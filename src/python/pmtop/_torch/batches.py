@@ -138,11 +138,8 @@ class Loop(StepLoop):
         """A forward after a backward shows that the next batch begins: of several that were fetched together, or in a program without an optimizer."""
         now = self.batch
         self.is_busy = True
-        if now is self.step_pass:
-            self._next_without_step()
-        else:
-            self._end_batch()
-            self._begin_next(now)
+        self._end_batch()
+        (self._next_without_step if now is self.step_pass else self._begin_next)(now)
         self.is_busy = False
 
     def pass_ends(self, now: Pass, is_dropped: bool = False) -> None:

@@ -109,9 +109,8 @@ class StepLoop(_pmtop.LoopState):
             if self.device.can_come:
                 self.device.batch_begins(self.out)
 
-    def _next_without_step(self) -> None:
+    def _next_without_step(self, _: Any) -> None:
         """A forward after a backward, in a program without an optimizer. One without gradients is evaluation, outside every batch."""
-        self._end_batch()
         self.awaits_step = True
         if torch.is_grad_enabled():
             self._open_step()
