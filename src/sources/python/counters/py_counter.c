@@ -135,6 +135,18 @@ static bool is_dying(const struct py_counter *counter, const struct epoch *epoch
 	return false;
 }
 
+/* What all epochs of one loader have in common: its sampler. Loaders of iterable datasets can have one function for all
+ * (fastai), there it is the dataset. */
+static uint64_t read_sampler(const struct py_process *process, uint64_t iterator)
+{
+	enum { ITERABLE = 1 }; /* torch.utils.data.dataloader._DatasetKind */
+	uint64_t kind, number, sampler = 0;
+	bool is_iterable = py_attribute_get(process, iterator, "_dataset_kind", &kind) &&
+		py_int_read(process, kind, &number) && number == ITERABLE;
+	py_attribute_get(process, iterator, is_iterable ? "_dataset" : "_index_sampler", &sampler);
+	return sampler;
+}
+
 /* False: there is no such iterator, or its count cannot be read. */
 static bool begin(struct py_counter *counter, uint64_t iterator, int64_t now_ns, struct epoch *out)
 {
@@ -143,7 +155,7 @@ static bool begin(struct py_counter *counter, uint64_t iterator, int64_t now_ns,
 		py_number_read(counter->process, &out->number, &out->value) != PY_READ_GOOD || is_dying(counter, out))
 		return false;
 	out->serial = ++counter->serial;
-	py_attribute_get(counter->process, iterator, "_index_sampler", &out->sampler);
+	out->sampler = read_sampler(counter->process, iterator);
 	find_length(counter, out);
 	return true;
 }

@@ -19,7 +19,8 @@ enum { PY_ITERATORS_MAX = 16, PY_COUNTED_MAX = 2 * PY_ITERATORS_MAX };
 struct py_counted {
 	uint64_t serial;   /* 1, 2, …: never reused */
 	uint64_t iterator; /* its address */
-	/* the address of its loader's index sampler, which is the same in all epochs of one loader; 0 = unknown */
+	/* the address of its loader's index sampler, or of an iterable dataset: the same in all epochs of one loader; 0 =
+	 * unknown */
 	uint64_t sampler;
 	uint64_t yielded;
 	uint64_t base; /* of a pass that continues an epoch: batches of its earlier passes, included in yielded; else 0 */

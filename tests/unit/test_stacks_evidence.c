@@ -1,0 +1,73 @@
+#include <check.h>
+#include <stdio.h>
+
+#include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_evidence.h"
+#include "tests/support/suite.h"
+
+static struct stacks_evidence evidence;
+static struct py_known backward, forward;
+static uint64_t serial;
+static int64_t now_ns;
+
+static void start(void)
+{
+	evidence = (struct stacks_evidence){ 0 };
+	serial = 0;
+	now_ns = NS_PER_S;
+	snprintf(backward.code.file, sizeof backward.code.file, "/site/torch/_tensor.py");
+	snprintf(backward.code.function, sizeof backward.code.function, "backward");
+	snprintf(forward.code.file, sizeof forward.code.file, "/site/torch/nn/modules/linear.py");
+	snprintf(forward.code.function, sizeof forward.code.function, "forward");
+}
+
+/* A pass of `length` batches with two samples each; every other sample of one that trains is of backward. Returns the
+ * pass as it was judged when it was over. */
+static struct py_counted run_pass(uint64_t sampler, uint64_t length, bool trains)
+{
+	struct py_counted pass = { .serial = ++serial, .sampler = sampler, .length = length, .function = "", .file = "" };
+	stacks_evidence_judge(&evidence, &pass, now_ns);
+	for (pass.yielded = 1; pass.yielded < length; pass.yielded++)
+		for (int i = 0; i < 2; i++) {
+			struct py_sample sample = { .is_whole = true, .count = 1 };
+			sample.sites[0].known = trains && i ? &backward : &forward;
+			pass.advanced_ns = now_ns += 10 * NS_PER_MS;
+			stacks_evidence_note(&evidence, &sample, &pass, 1, now_ns);
+			stacks_evidence_judge(&evidence, &pass, now_ns);
+		}
+	pass.is_over = true;
+	pass.yielded = length;
+	stacks_evidence_judge(&evidence, &pass, now_ns);
+	return pass;
+}
+
+START_TEST(a_pass_without_backward_validates_beside_one_that_trains)
+{
+	struct py_counted pass = run_pass(1, 20, true);
+	ck_assert(pass.trains && !pass.evaluates);
+	pass = run_pass(2, 8, false);
+	ck_assert(pass.evaluates && !pass.trains);
+}
+END_TEST
+
+/* A loader that trained is not taken for another one because few samples saw no backward; with many it validates. */
+START_TEST(a_loader_that_trained_trains)
+{
+	run_pass(1, 4, true);
+	struct py_counted pass = run_pass(1, 4, false);
+	ck_assert(pass.trains && !pass.evaluates);
+	pass = run_pass(1, 400, false);
+	ck_assert(pass.evaluates && !pass.trains);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("stacks_evidence");
+	TCase *tests = tcase_create("stacks_evidence");
+	tcase_add_checked_fixture(tests, start, NULL);
+	tcase_add_test(tests, a_pass_without_backward_validates_beside_one_that_trains);
+	tcase_add_test(tests, a_loader_that_trained_trains);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
