@@ -38,9 +38,10 @@ EXACT_MIN = 22
 LAG_S, BUFFERED_S = 2.5, 0.7    # of what pmtop prints of a running script; of what it has not emitted of a stopped one
 JOBS = int(os.environ.get('PMTOP_LOOPS_JOBS', '1'))
 
-# What a script has: steps of an epoch (or of all, without epochs), epochs, the package that it needs, batches fetched ahead, pmtop's line for it, and the
-# epochs of an earlier run, which its loop's range skips: only the loop shows them.
-Script = collections.namedtuple('Script', 'form length epochs package ahead line before', defaults=(None, None, 'torch', 0, 'torch', 0))
+# What a script has: steps of an epoch (or of all, without epochs), epochs, the package that it needs, batches fetched ahead, pmtop's line for it, the epochs of
+# an earlier run, which its loop's range skips: only the loop shows them. What instrument() counts is defined by PyTorch's calls: the optimizer's updates
+# in a step of the script, and the batches of a pass over the loader, if the script's epochs are no passes.
+Script = collections.namedtuple('Script', 'form length epochs package ahead line before updates pass_length', defaults=(None, None, 'torch', 0, 'torch', 0, 1, None))
 BENCH = {
     'while_own_batches': Script('nanoGPT'),
     'mingpt': Script('minGPT', length=625000000),
@@ -64,10 +65,10 @@ BENCH = {
     'lgbm': Script('LightGBM', length=5000, package='lightgbm', line=None),
     'ultralytics_like': Script('ultralytics', 120, 120, 'tqdm'),
     'timm_like': Script('timm', 115, 300, ahead=1),
-    'sbert': Script('sentence-transformers', 150, 100, 'sentence_transformers'),
+    'sbert': Script('sentence-transformers', 150, 100, 'sentence_transformers', pass_length=100),
     'ddpm': Script('diffusers', 100, 100, 'diffusers', ahead=1),
     'ddp': Script('DDP, two ranks', 120, 100),
-    'policy': Script('CleanRL ppo.py', length=19999),
+    'policy': Script('CleanRL ppo.py', length=19999, updates=16),
     'index_epochs': Script('tutorials: minibatches by index', 100, 400),
     'generator': Script('tutorials: a generator of batches', 150, 299),
     'plain': Script('no framework', length=1000000, line=None),
@@ -176,9 +177,20 @@ def row_at(truth, moment):
     return ([row for row in truth if row[0] <= moment] or [[0, 0, 1]])[-1]
 
 
+def as_shown(script, shown):
+    """The script as what pmtop shows counts it, and how many of those make a step of the script."""
+    if 'inferred' in shown:
+        return script._replace(updates=1, pass_length=None)
+    if script.pass_length:
+        return script._replace(length=script.pass_length, epochs=script.length * script.epochs // script.pass_length)
+    return script
+
+
 def position(script, row):
     """Of a row of the script's log: the epoch and the step in it."""
-    return (row[2], row[1] - (row[2] - 1) * script.length) if script.epochs else (1, row[1])
+    if script.pass_length:
+        return (row[1] - 1) // script.length + 1, (row[1] - 1) % script.length + 1
+    return (row[2], row[1] - (row[2] - 1) * script.length) if script.epochs else (1, row[1] * script.updates)
 
 
 def shown_position(script, shown):
@@ -193,7 +205,7 @@ def is_between(script, low, at, high):
     """Whether a step lies between two; the last step of an epoch is also the beginning of the next."""
     def flat(epoch, index):
         return (epoch - 1) * script.length + index if script.epochs else index
-    return flat(*low) - 1 <= flat(*at) <= flat(*high) + 1 + script.ahead
+    return flat(*low) - 1 <= flat(*at) <= flat(*high) + script.updates + script.ahead
 
 
 def judge_steps(script, shown, low, high):
@@ -280,10 +292,11 @@ def rows_around(script, truth, first_s, last_s):
     return truth[max(0, first - near):last + near]
 
 
-def judge(script, counted, truth, stopped):
+def judge(whole, counted, truth, stopped):
     """The worst of each cell, and what was shown where it was wrong."""
     cells, why = dict.fromkeys(CELLS, 'unknown'), ''
     for number, (now, shown) in enumerate(counted):
+        script = as_shown(whole, shown)
         is_last = number == len(counted) - 1
         low = row_at(truth, min(now - LAG_S, stopped - BUFFERED_S))
         low, high = (position(script, row) for row in (low, truth[-1] if is_last else row_at(truth, now + 0.5)))

@@ -10,7 +10,7 @@ for iteration in range(1, 20000):
     with torch.no_grad():
         for _ in range(64):
             model(torch.randn(64, 64))
-    collected = torch.randn(2048, 64)
+    collected, losses = torch.randn(2048, 64), []
     for epoch in range(4):
         order = torch.randperm(2048)
         for start in range(0, 2048, 512):
@@ -19,4 +19,5 @@ for iteration in range(1, 20000):
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-    step(iteration, None, loss)
+            losses.append(loss.item())
+    step(iteration, None, losses)
