@@ -6,6 +6,8 @@
 #include "src/trace/analysis/profile_waits.h"
 
 const char *const profile_idle_names[IDLE_KIND_COUNT] = { "host", "data", "copies", "sync", "communication" };
+const char *const profile_idle_words[IDLE_KIND_COUNT] = { "waiting for the CPU", "data", "copies", "sync",
+	"communication" };
 
 /* Before every event, and far enough from INT64_MIN to subtract. */
 #define NEVER_NS (INT64_MIN / 4)
@@ -112,6 +114,8 @@ static void sweep(struct profile *profile, struct profile_gpu *gpu, struct merge
 			add_gap(profile, merge, unions.busy_end, work->start_ns, before, profile_name_of(work->name));
 		if (profile_work_end(work) >= unions.busy_end)
 			before = profile_name_of(work->name);
+		profile_curve_add(profile, gpu->busy_curve_ns,
+			work->start_ns > unions.busy_end ? work->start_ns : unions.busy_end, profile_work_end(work));
 		extend(&unions.busy_end, &gpu->busy_ns, work, NEVER_NS);
 		add_work(profile, gpu, &unions, work);
 	}

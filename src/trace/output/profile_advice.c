@@ -22,6 +22,8 @@ static bool term_holds(const char *text, const struct profile_figures *figures, 
 		(*sign == '>' ? figure->value > level : figure->value < level);
 }
 
+bool profile_rule_is_warning(const struct profile_rule *rule) { return strcmp(rule->severity, "warning") == 0; }
+
 bool profile_rule_holds(const struct profile_rule *rule, const struct profile_figures *figures)
 {
 	const char *at = rule->condition;
