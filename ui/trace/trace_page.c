@@ -84,10 +84,7 @@ static void add_bin(struct trace_page *page, const struct profile_spread *spread
 		return;
 	parts_time(low, (double)spread->edges[bin] / 1e9, like);
 	parts_time(high, (double)spread->edges[bin + 1] / 1e9, like);
-	if (spread->bin_count == 1)
-		snprintf(row->name, sizeof row->name, "%10s", low);
-	else
-		snprintf(row->name, sizeof row->name, "%10s – %s", low, high);
+	snprintf(row->name, sizeof row->name, "%10s – %s", low, high);
 	row->bar = (double)spread->bins[bin] / (double)most;
 	format_grouped(row->cells[0], spread->bins[bin]);
 }
@@ -105,7 +102,7 @@ void trace_page_spread(struct trace_page *page, const char *title, const struct 
 		format_grouped(number[4], spread->count));
 	for (unsigned i = 0; i < spread->bin_count; i++)
 		most = spread->bins[i] > most ? spread->bins[i] : most;
-	for (unsigned i = 0; i < spread->bin_count; i++)
+	for (unsigned i = 0; i < spread->bin_count && spread->bin_count > 1; i++)
 		add_bin(page, spread, i, most);
 }
 

@@ -107,9 +107,10 @@ static void add_op_figures(const struct trace_scene *scene, struct trace_page *p
 		flops += isnan(own) ? 0 : own;
 	}
 	bool has_gpu = trace_scene_gpu(scene) != NULL;
-	trace_page_text(page, ROLE_NORMAL, "%s calls · CPU: self %s, total %s · GPU: self %s, total %s",
-		format_grouped(text[0], sum.count), time_of(text[1], sum.self_ns), time_of(text[2], sum.total_ns),
-		has_gpu ? time_of(text[3], sum.gpu_self_ns) : "–", has_gpu ? time_of(text[4], sum.gpu_total_ns) : "–");
+	trace_page_text(page, ROLE_NORMAL, "%s call%s · CPU: self %s, total %s · GPU: self %s, total %s",
+		format_grouped(text[0], sum.count), sum.count == 1 ? "" : "s", time_of(text[1], sum.self_ns),
+		time_of(text[2], sum.total_ns), has_gpu ? time_of(text[3], sum.gpu_self_ns) : "–",
+		has_gpu ? time_of(text[4], sum.gpu_total_ns) : "–");
 	int64_t ns = has_gpu ? sum.gpu_total_ns : sum.total_ns;
 	if (flops > 0 && ns > 0)
 		trace_page_text(page, ROLE_NORMAL, "%s TFLOP/s", format_rate(text[5], flops / 1e3 / (double)ns));
@@ -173,8 +174,8 @@ static void add_kernel_figures(
 	const struct profile_gpu *gpu = trace_scene_gpu(scene);
 	const struct profile_kernel *kernel = kernel_named(profile, name);
 	char text[3][NUMBER_SIZE];
-	trace_page_text(page, ROLE_NORMAL, "%s launches, %s in all, %s of the kernel time",
-		format_grouped(text[0], durations->count), time_of(text[1], durations->sum),
+	trace_page_text(page, ROLE_NORMAL, "%s launch%s, %s in all, %s of the kernel time",
+		format_grouped(text[0], durations->count), durations->count == 1 ? "" : "es", time_of(text[1], durations->sum),
 		format_percent(text[2], ratio((double)durations->sum, gpu ? (double)gpu->kernel_ns : NAN)));
 	if (!kernel)
 		return;

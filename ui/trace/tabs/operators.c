@@ -1,6 +1,6 @@
 /* Operators and Modules: the rows of key_averages, and the same for nn.Modules. */
 #include <math.h>
-#include <stdio.h>
+#include <string.h>
 
 #include "src/trace/output/profile_view.h"
 #include "src/trace/store/profile_kinds.h"
@@ -81,14 +81,15 @@ static double flops_rate(const struct trace_scene *scene, const struct profile_o
 static double value(const struct trace_scene *scene, uint32_t row, int column)
 {
 	const struct profile_op *op = op_at(scene, row);
-	bool has_gpu = trace_scene_gpu(scene) != NULL;
+	/* Kernels belong to operators: a module has none of its own. */
+	bool has_gpu = trace_scene_gpu(scene) != NULL, has_own = has_gpu && profile_kind_of(op->name) != PROFILE_PYTHON;
 	switch (column) {
 	case CELL_CALLS: return (double)op->count;
-	case CELL_SELF_GPU: return has_gpu ? seconds(op->gpu_self_ns) : NAN;
+	case CELL_SELF_GPU: return has_own ? seconds(op->gpu_self_ns) : NAN;
 	case CELL_TOTAL_GPU: return has_gpu ? seconds(op->gpu_total_ns) : NAN;
 	case CELL_SELF_CPU: return seconds(op->self_ns);
 	case CELL_TOTAL_CPU: return seconds(op->total_ns);
-	case CELL_KERNELS: return has_gpu ? (double)op->kernel_count : NAN;
+	case CELL_KERNELS: return has_own ? (double)op->kernel_count : NAN;
 	case CELL_FLOPS: return flops_rate(scene, op);
 	default: return share(scene, op);
 	}
@@ -98,6 +99,9 @@ static void text(const struct trace_scene *scene, uint32_t row, int column, char
 {
 	const struct profile_op *op = op_at(scene, row);
 	trace_scene_label(scene, column == CELL_NAME ? op->name : op->by, out, TRACE_TEXT_SIZE);
+	char *name = profile_kind_of(op->name) == PROFILE_PYTHON ? strstr(out, ": ") : NULL;
+	if (name)
+		memmove(out, name + 2, strlen(name + 2) + 1);
 }
 
 static int by_self(const struct trace_scene *scene)
