@@ -102,7 +102,7 @@ const struct command trace_command = {
 	.synopsis = "trace FILE|DIR ...",
 	.summary = "analyse the traces of torch.profiler",
 	.details = "FILE is JSON or JSON.gz of Kineto, or another Chrome trace; several are ranks.\n"
-			   "On a terminal a screen opens: tabs 1 to 9, Enter for details, s to sort, / to search, ? for help;\n"
+			   "On a terminal it opens a screen: Enter details, s sort, / search, ? help;\n"
 			   "-b, --format=text, --json or a pipe print instead.\n",
 	.example = "pmtop trace --by=shape resnet18.pt.trace.json.gz",
 	.words = COMMAND_TAKES_WORDS,

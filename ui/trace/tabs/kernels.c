@@ -22,7 +22,7 @@ enum kernel_cell {
 };
 
 static const struct trace_column columns[CELLS] = {
-	[CELL_NAME] = { { "KERNEL", 24, 0, true, true }, TRACE_NAME },
+	[CELL_NAME] = { { "KERNEL", 30, 0, true, true }, TRACE_NAME },
 	[CELL_COUNT] = { { "COUNT", 8, 2, false, false }, TRACE_COUNT },
 	[CELL_TOTAL] = { { "TOTAL", 10, 0, false, false }, TRACE_TIME },
 	[CELL_MEAN] = { { "MEAN", 10, 1, false, false }, TRACE_TIME },

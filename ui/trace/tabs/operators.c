@@ -24,7 +24,7 @@ enum op_cell {
 
 #define OP_COLUMNS(name_title, by_width) \
 	{ \
-		[CELL_NAME] = { { name_title, 22, 0, true, true }, TRACE_NAME }, \
+		[CELL_NAME] = { { name_title, 30, 0, true, true }, TRACE_NAME }, \
 		[CELL_BY] = { { "BY", by_width, 3, true, false }, TRACE_NAME }, \
 		[CELL_CALLS] = { { "CALLS", 8, 2, false, false }, TRACE_COUNT }, \
 		[CELL_SELF_GPU] = { { "SELF GPU", 10, 1, false, false }, TRACE_TIME }, \
