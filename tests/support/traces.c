@@ -28,7 +28,7 @@ const char traces_full[] =
 	TRACE_CALL("cudaLaunchKernel", "370", "20", "102") ","
 	TRACE_KERNEL("void gemm<float, 128, 64>(float const*)", "7", "400", "100", "\"correlation\":102,\"External id\":4,\"est. achieved occupancy %\":50,\"registers per thread\":64") ","
 	TRACE_KERNEL("ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)", "20", "450", "300", "\"correlation\":150") ","
-	TRACE_OP("aten::item", "800", "150", "5") ","
+	TRACE_OP("aten::item", "800", "150", "5") "," TRACE_OP("aten::_local_scalar_dense", "801", "148", "8") ","
 	TRACE_CALL("cudaStreamSynchronize", "805", "140", "103") ","
 	TRACE_MEMORY("960", "-2000000", "2000000", "1") ","
 	TRACE_STEP("ProfilerStep#2", "1000", "1200") ","

@@ -119,7 +119,7 @@ START_TEST(a_gap_has_the_hosts_own_times_which_add_up_to_it)
 	ck_assert(profile_detail_gap(&all->profile, &all->waits, gap, &detail));
 	ck_assert_uint_eq(detail.thread_count, 1);
 	ck_assert_int_eq(share(&detail.threads[0].inside, "cudaStreamSynchronize")->host_ns, 140000);
-	ck_assert_int_eq(share(&detail.threads[0].inside, "aten::item")->host_ns, 10000);
+	ck_assert_int_eq(share(&detail.threads[0].inside, "aten::_local_scalar_dense")->host_ns, 8000);
 	ck_assert_int_eq(share(&detail.threads[0].inside, "aten::addmm")->host_ns, 80000);
 	for (uint32_t i = 0; i < detail.threads[0].inside.count; i++)
 		sum += detail.threads[0].inside.rows[i].host_ns;
@@ -130,6 +130,29 @@ START_TEST(a_gap_has_the_hosts_own_times_which_add_up_to_it)
 		sum += detail.split_ns[i];
 	ck_assert_int_eq(sum, 750000);
 	profile_detail_gap_release(&detail);
+}
+END_TEST
+
+START_TEST(a_steps_idle_time_is_split_by_what_the_host_does)
+{
+	const struct profile_step *step = all->idle.steps;
+	int64_t sum = 0;
+	ck_assert_uint_eq(all->idle.step_count, 2);
+	ck_assert_int_eq(step[0].busy_ns, 610000);
+	ck_assert_int_eq(step[0].idle_split_ns[IDLE_DATA], 80000);
+	ck_assert_int_eq(step[0].idle_split_ns[IDLE_COPIES], 5000);
+	ck_assert_int_eq(step[0].idle_split_ns[IDLE_SYNC], 150000);
+	ck_assert_int_eq(step[0].idle_split_ns[IDLE_HOST], 155000);
+	ck_assert_int_eq(step[1].idle_split_ns[IDLE_HOST], 1200000 - step[1].busy_ns);
+	traces_free(all);
+	all = traces_read_file(RESNET);
+	for (uint32_t i = 0; i < all->idle.step_count; i++) {
+		step = &all->idle.steps[i];
+		sum = step->busy_ns;
+		for (int kind = 0; kind < IDLE_KIND_COUNT; kind++)
+			sum += step->idle_split_ns[kind];
+		ck_assert_int_eq(sum, step->duration_ns);
+	}
 }
 END_TEST
 
@@ -320,6 +343,7 @@ int main(void)
 	tcase_add_test(tests, a_kernel_has_its_operators_durations_and_launch_delays);
 	tcase_add_test(tests, a_kernel_without_a_launch_belongs_to_no_operator);
 	tcase_add_test(tests, a_gap_has_the_hosts_own_times_which_add_up_to_it);
+	tcase_add_test(tests, a_steps_idle_time_is_split_by_what_the_host_does);
 	tcase_add_test(tests, streams_have_their_own_busy_time_and_curve);
 	tcase_add_test(tests, a_strip_shows_the_busy_ratio_of_its_columns);
 	tcase_add_test(tests, durations_fall_into_bins_by_ratio_where_they_differ_much);

@@ -212,7 +212,7 @@ static void draw_texts(const struct trace_scene *scene, const struct trace_table
 		uint32_t row = list->order[list->state.scroll + i];
 		enum role role = is_match(scene, table, row, list->state.search) ? ROLE_KEY
 			: table->role                                                ? table->role(scene, row, column)
-			: column == 0                                                ? ROLE_NORMAL
+			: column == 0 || table->columns[column].shown.takes_rest     ? ROLE_NORMAL
 																		 : ROLE_DIM;
 		table_cell(&list->table, canvas, rect.y + i, column, role,
 			table->columns[column].form == TRACE_NAME ? to[i] : from[i]);

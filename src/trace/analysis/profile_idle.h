@@ -38,7 +38,9 @@ enum { PROFILE_GAPS_MAX = 50 };
 struct profile_step {
 	int64_t number; /* of ProfilerStep#N */
 	int64_t start_ns, duration_ns;
-	int64_t busy_ns; /* of the first GPU; -1 = no GPU work in the trace */
+	/* Of the first GPU. */
+	int64_t busy_ns;                        /* -1 = no GPU work in the trace */
+	int64_t idle_split_ns[IDLE_KIND_COUNT]; /* if that GPU has_split: their sum is the rest of the step */
 };
 
 struct profile_idle {

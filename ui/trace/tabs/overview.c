@@ -61,7 +61,10 @@ static void draw_top(struct trace_scene *scene, const struct trace_tab *tab, enu
 	struct rect inside = parts_panel(canvas, rect, tab->table->title, &about, ROLE_TITLE);
 	rect_take_left(&inside, 1);
 	rect_take_right(&inside, 1);
-	struct top top = { tab->table, list, share_column(tab->table), 0, inside.width >= 60 ? 16 : 8 };
+	struct top top = { tab->table, list, share_column(tab->table), 0,
+		inside.width >= 60       ? 16
+			: inside.width >= 45 ? 8
+								 : 0 };
 	top.name = inside.width - top.bar - TIME - SHARE - 1;
 	if (!trace_table_fill(scene, tab->table, list) || top.name < 8)
 		return;

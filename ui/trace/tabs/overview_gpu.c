@@ -33,17 +33,17 @@ static uint32_t sign_of(const struct canvas *canvas, const struct look *look)
 	return canvas->charset == CHARSET_ASCII ? (uint32_t)look->letter : look->sign;
 }
 
-/* The window as one bar: busy, then each cause of idleness. */
-static void draw_window(const struct profile_gpu *gpu, struct canvas *canvas, struct rect row)
+void overview_time_draw(
+	struct canvas *canvas, struct rect row, int64_t time_ns, int64_t busy_ns, const int64_t *idle_split_ns)
 {
-	double window = (double)gpu->window_ns, sum = (double)gpu->busy_ns;
-	int x = (int)lrint(ratio(sum, window) * row.width);
-	if (!(window > 0))
+	double time = (double)time_ns, sum = (double)busy_ns;
+	int x = (int)lrint(ratio(sum, time) * row.width);
+	if (!(time > 0))
 		return;
 	canvas_fill(canvas, (struct rect){ row.x, row.y, x, 1 }, 0x2588, ROLE_PLOT);
-	for (int kind = 0; kind < IDLE_KIND_COUNT && gpu->has_split; kind++) {
-		sum += (double)gpu->idle_split_ns[kind];
-		int end = (int)lrint(sum / window * row.width);
+	for (int kind = 0; kind < IDLE_KIND_COUNT && idle_split_ns; kind++) {
+		sum += (double)idle_split_ns[kind];
+		int end = (int)lrint(sum / time * row.width);
 		canvas_fill(
 			canvas, (struct rect){ row.x + x, row.y, end - x, 1 }, sign_of(canvas, &looks[kind]), looks[kind].role);
 		x = end;
@@ -68,7 +68,7 @@ static void draw_busy(const struct profile_gpu *gpu, struct canvas *canvas, stru
 	snprintf(words, sizeof words, "%s busy", profile_gpu_label(gpu->index, label));
 	draw_figure(canvas, row, words, gpu->busy_ns, gpu->window_ns, ROLE_STRONG);
 	rect_take_left(&row, LABEL + PERCENT + TIME + 2);
-	draw_window(gpu, canvas, row);
+	overview_time_draw(canvas, row, gpu->window_ns, gpu->busy_ns, gpu->has_split ? gpu->idle_split_ns : NULL);
 }
 
 static void draw_cause(const struct profile_gpu *gpu, int kind, struct canvas *canvas, struct rect row)

@@ -8,6 +8,7 @@
 #include "src/base/text.h"
 #include "ui/core/layout.h"
 #include "ui/core/plot_axis.h"
+#include "ui/trace/tabs/overview_gpu.h"
 #include "ui/widgets/parts.h"
 
 enum { LABEL = 7, TIME = 11, BUSY = 10, PLOT_ROWS_MIN = 4 };
@@ -28,7 +29,8 @@ static double longest_s(const struct profile_idle *idle)
 	return (double)most / 1e9;
 }
 
-static void draw_step(const struct profile_step *step, double longest, struct canvas *canvas, struct rect row)
+static void draw_step(
+	const struct profile_step *step, bool has_split, double longest, struct canvas *canvas, struct rect row)
 {
 	char number[NUMBER_SIZE];
 	double time_s = (double)step->duration_ns / 1e9,
@@ -41,11 +43,11 @@ static void draw_step(const struct profile_step *step, double longest, struct ca
 	canvas_text_right(canvas, row.x + LABEL + TIME, row.y, BUSY - 2, ROLE_NORMAL, format_percent(number, busy));
 	if (!(longest > 0))
 		return;
-	int cells = (int)lrint(time_s / longest * bar.width);
-	canvas_fill(canvas, (struct rect){ bar.x, bar.y, cells, 1 }, isnan(busy) ? 0x2588 : 0x2591,
-		isnan(busy) ? ROLE_PLOT : ROLE_PHASE_6);
-	if (!isnan(busy))
-		canvas_fill(canvas, (struct rect){ bar.x, bar.y, (int)lrint(busy * cells), 1 }, 0x2588, ROLE_PLOT);
+	bar.width = (int)lrint(time_s / longest * bar.width);
+	if (isnan(busy))
+		canvas_fill(canvas, bar, 0x2588, ROLE_PLOT);
+	else
+		overview_time_draw(canvas, bar, step->duration_ns, step->busy_ns, has_split ? step->idle_split_ns : NULL);
 }
 
 /* More steps than rows: their durations as a plot. */
@@ -90,5 +92,6 @@ void overview_steps_draw(const struct trace_scene *scene, struct canvas *canvas,
 		draw_plot(idle, canvas, inside);
 	else
 		for (int i = 0; i < inside.height && i < (int)idle->step_count; i++)
-			draw_step(&idle->steps[i], longest_s(idle), canvas, rect_row(inside, i));
+			draw_step(&idle->steps[i], idle->gpu_count && idle->gpus[0].has_split, longest_s(idle), canvas,
+				rect_row(inside, i));
 }
