@@ -172,6 +172,39 @@ START_TEST(a_gap_shows_what_the_host_did_in_it)
 }
 END_TEST
 
+START_TEST(every_row_of_a_page_can_be_scrolled_to)
+{
+	open_real(80, 24, CHARSET_BRAILLE);
+	/* One operator launches it; its delays stand below the screen. */
+	type("3/bn_bw_1C11_singler\r\r");
+	ck_assert(shows("Launched by"));
+	ck_assert(!shows("Launch delay"));
+	for (int i = 0; i < 12; i++)
+		press(KEY_ARROW_DOWN);
+	ck_assert(shows("Launch delay"));
+	type("\r");
+	ck_assert(shows("this row has no details"));
+	press(KEY_TO_HOME);
+	ck_assert(!shows("Launch delay"));
+	press(KEY_PAGE_DOWN);
+	ck_assert(shows("Launch delay"));
+	press(KEY_PAGE_UP);
+	type("\r");
+	ck_assert(shows("─ aten::cudnn_batch_norm_backward ─"));
+}
+END_TEST
+
+START_TEST(a_step_in_a_gap_opens_the_steps)
+{
+	open_real(80, 24, CHARSET_BRAILLE);
+	type("5\r");
+	ck_assert(shows("ProfilerStep#4"));
+	type("\r");
+	ck_assert(shows("─ ProfilerStep* ─"));
+	ck_assert(shows("2 calls"));
+}
+END_TEST
+
 START_TEST(a_trace_of_the_cpu_says_what_it_lacks)
 {
 	ranks[rank_count++] = traces_read(traces_of_cpu, -1);
@@ -460,6 +493,8 @@ int main(void)
 	tcase_add_test(tests, an_operator_opens_its_kernels_and_a_kernel_its_operators);
 	tcase_add_test(tests, pages_fit_80_columns);
 	tcase_add_test(tests, a_gap_shows_what_the_host_did_in_it);
+	tcase_add_test(tests, every_row_of_a_page_can_be_scrolled_to);
+	tcase_add_test(tests, a_step_in_a_gap_opens_the_steps);
 	tcase_add_test(tests, a_trace_of_the_cpu_says_what_it_lacks);
 	tcase_add_test(tests, two_ranks_stand_beside_each_other);
 	tcase_add_test(tests, a_damaged_trace_says_so_first);

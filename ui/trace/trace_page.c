@@ -127,32 +127,32 @@ static int next_entry(const struct trace_page *page, int row, int step)
 	return -1;
 }
 
-/* Before the first and behind the last entry the rest of the page comes into view, too. */
-static void settle(struct trace_page *page, int height)
+static bool is_visible(const struct trace_page *page, int row)
+{
+	return row >= page->state.scroll && row < page->state.scroll + page->state.list.height;
+}
+
+/* Keeps the first row in range, and an entry selected if there is one. */
+static void settle(struct trace_page *page)
 {
 	struct view_state *state = &page->state;
+	int end = page->count > state->list.height ? page->count - state->list.height : 0;
+	state->scroll = state->scroll > end ? end : state->scroll < 0 ? 0 : state->scroll;
 	if (!is_entry(page, state->row)) {
-		int row = next_entry(page, state->row, 1);
-		state->row = row >= 0 ? row : next_entry(page, state->row, -1);
+		int row = next_entry(page, -1, 1);
+		state->row = row >= 0 ? row : 0;
 	}
-	int end = page->count > height ? page->count - height : 0;
-	if (state->row >= 0) {
-		int above = next_entry(page, state->row, -1) < 0 ? 0 : state->row,
-			below = next_entry(page, state->row, 1) < 0 ? page->count - 1 : state->row;
-		/* A heading and the line above it stay with its first row. */
-		while (above > 0 && above < state->row + 1 && above - 1 >= 0 && !is_entry(page, above - 1))
-			above--;
-		if (state->scroll < below - height + 1)
-			state->scroll = below - height + 1;
-		if (state->scroll > above)
-			state->scroll = above;
-		if (state->scroll < state->row - height + 1)
-			state->scroll = state->row - height + 1;
-	}
-	if (state->scroll > end)
-		state->scroll = end;
-	if (state->scroll < 0)
-		state->scroll = 0;
+}
+
+/* With its heading, which may stand above it. */
+static void make_visible(struct trace_page *page)
+{
+	struct view_state *state = &page->state;
+	if (state->row <= state->scroll)
+		state->scroll = state->row - 1;
+	if (state->row >= state->scroll + state->list.height)
+		state->scroll = state->row - state->list.height + 1;
+	settle(page);
 }
 
 /* How many cells are shown, and where the name ends. */
@@ -216,8 +216,11 @@ void trace_page_draw(struct trace_page *page, struct canvas *canvas, struct rect
 		text_shorten(title, sizeof title, page->title, (size_t)(rect.width > 12 ? rect.width - 8 : 4)));
 	rect_take_left(&inside, 1);
 	rect_take_right(&inside, 1);
-	settle(page, inside.height);
+	bool is_resized = page->state.list.height != inside.height && page->state.list.height > 0;
 	page->state.list = inside;
+	settle(page);
+	if (is_resized)
+		make_visible(page);
 	int shown = page->count - page->state.scroll < inside.height ? page->count - page->state.scroll : inside.height;
 	shown = shown < SHOWN_MAX ? shown : SHOWN_MAX;
 	char(*names)[TRACE_NAME_SIZE] = shown > 0 ? malloc((size_t)shown * sizeof *names) : NULL;
@@ -238,19 +241,50 @@ void trace_page_draw(struct trace_page *page, struct canvas *canvas, struct rect
 
 /* -- keys -- */
 
-static void move(struct trace_page *page, int step, int times)
+/* Rows that only inform are scrolled past; the next entry is selected once it is in view. */
+static void step(struct trace_page *page, int direction)
 {
-	for (int row; times-- > 0 && (row = next_entry(page, page->state.row, step)) >= 0;)
-		page->state.row = row;
+	int next = next_entry(page, page->state.row, direction);
+	if (next < 0 || !is_visible(page, next))
+		page->state.scroll += direction;
+	settle(page);
+	if (next >= 0 && is_visible(page, next))
+		page->state.row = next;
 }
 
-static bool find(struct trace_page *page, int step)
+/* Selects the first entry in view, if the selected one has left it; by PgUp the last one. */
+static void scroll(struct trace_page *page, int rows)
+{
+	struct view_state *state = &page->state;
+	state->scroll += rows;
+	settle(page);
+	int row =
+		rows > 0 ? next_entry(page, state->scroll - 1, 1) : next_entry(page, state->scroll + state->list.height, -1);
+	if (row >= 0 && is_visible(page, row) && !is_visible(page, state->row))
+		state->row = row;
+}
+
+static void go_to(struct trace_page *page, int row)
+{
+	page->state.row = row >= 0 ? row : page->state.row;
+	make_visible(page);
+}
+
+/* The first row of the page, or the last one; the nearest entry is selected. */
+static void go_to_end(struct trace_page *page, bool is_last)
+{
+	go_to(page, is_last ? next_entry(page, page->count, -1) : next_entry(page, -1, 1));
+	page->state.scroll = is_last ? page->count : 0;
+	settle(page);
+}
+
+static bool find(struct trace_page *page, int direction)
 {
 	for (int i = 1, row = page->state.row; i <= page->count; i++) {
-		row = (row + step + page->count) % page->count;
+		row = (row + direction + page->count) % page->count;
 		if (!is_entry(page, row) || !parts_matches(page->rows[row].name, page->state.search))
 			continue;
-		page->state.row = row;
+		go_to(page, row);
 		return true;
 	}
 	return false;
@@ -275,14 +309,14 @@ bool trace_page_key(
 	switch (event.key) {
 	case KEY_ARROW_UP:
 	case KEY_WHEEL_UP:
-	case 'k': move(page, -1, 1); return true;
+	case 'k': step(page, -1); return true;
 	case KEY_ARROW_DOWN:
 	case KEY_WHEEL_DOWN:
-	case 'j': move(page, 1, 1); return true;
-	case KEY_PAGE_UP: move(page, -1, jump); return true;
-	case KEY_PAGE_DOWN: move(page, 1, jump); return true;
-	case KEY_TO_HOME: move(page, -1, page->count); return true;
-	case KEY_TO_END: move(page, 1, page->count); return true;
+	case 'j': step(page, 1); return true;
+	case KEY_PAGE_UP: scroll(page, -jump); return true;
+	case KEY_PAGE_DOWN: scroll(page, jump); return true;
+	case KEY_TO_HOME: go_to_end(page, false); return true;
+	case KEY_TO_END: go_to_end(page, true); return true;
 	case KEY_CLICK: return click(page, event, link);
 	case 'n':
 	case 'N':
@@ -290,7 +324,7 @@ bool trace_page_key(
 			snprintf(message, message_size, "nothing here matches \"%s\"", state->search);
 		return true;
 	case KEY_RETURN:
-		if (is_entry(page, state->row))
+		if (is_entry(page, state->row) && is_visible(page, state->row))
 			*link = page->rows[state->row].link;
 		if (link->kind == TRACE_LINK_NONE)
 			snprintf(message, message_size, "this row has no details");

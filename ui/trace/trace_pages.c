@@ -46,11 +46,12 @@ static void add_share(const struct trace_scene *scene, struct trace_page *page, 
 	row->link = link_of(share->name, section->links);
 	row->bar = part;
 	format_grouped(row->cells[0], share->count);
-	snprintf(row->cells[1], NUMBER_SIZE, "–");
-	snprintf(row->cells[2], NUMBER_SIZE, "–");
 	if (section->has_cpu)
 		time_of(row->cells[1], share->host_ns);
-	if (section->has_gpu && profile_kind_of(share->name) != PROFILE_RUNTIME)
+	/* The work that a call starts counts for its operator. */
+	if (section->has_gpu && profile_kind_of(share->name) == PROFILE_RUNTIME)
+		snprintf(row->cells[2], NUMBER_SIZE, "–");
+	else if (section->has_gpu)
 		time_of(row->cells[2], share->gpu_ns);
 	format_percent(row->cells[3], part);
 }
@@ -58,7 +59,8 @@ static void add_share(const struct trace_scene *scene, struct trace_page *page, 
 static void add_section(const struct trace_scene *scene, struct trace_page *page, const struct section *section,
 	const struct profile_shares *shares)
 {
-	static const char *const headings[TRACE_CELLS] = { "CALLS", "CPU", "GPU", "SHARE" };
+	const char *const headings[TRACE_CELLS] = { "CALLS", section->has_cpu ? "CPU" : "", section->has_gpu ? "GPU" : "",
+		"SHARE" };
 	double gpu = 0, cpu = 0;
 	for (uint32_t i = 0; i < shares->count; i++) {
 		gpu += (double)shares->rows[i].gpu_ns;
@@ -244,8 +246,8 @@ static void add_thread(const struct trace_scene *scene, struct trace_page *page,
 			continue;
 		trace_scene_label(scene, share->name, row->name, sizeof row->name);
 		/* A plain Python function has no page. */
-		row->link = profile_kind_of(share->name) <= PROFILE_ANNOTATION ? link_of(share->name, TRACE_LINK_OP)
-																	   : (struct trace_link){ TRACE_LINK_NONE, 0 };
+		if (profile_kind_of(share->name) <= PROFILE_ANNOTATION)
+			row->link = link_of(profile_host_row_name(&scene->analysis->profile, share->name), TRACE_LINK_OP);
 		row->bar = ratio((double)share->host_ns, (double)length_ns);
 		format_grouped(row->cells[0], share->count);
 		time_of(row->cells[1], share->host_ns);

@@ -29,7 +29,9 @@ static void set_edges(struct profile_spread *spread)
 {
 	double min = (double)spread->min, max = (double)spread->max, low = min < 1 ? 1 : min;
 	bool is_wide = max > WIDE * low;
-	spread->bin_count = spread->min == spread->max ? 1 : PROFILE_BINS;
+	spread->bin_count = spread->min == spread->max ? 1
+		: spread->count < PROFILE_BINS             ? (unsigned)spread->count
+												   : PROFILE_BINS;
 	for (unsigned i = 0; i <= spread->bin_count; i++) {
 		double part = (double)i / spread->bin_count;
 		spread->edges[i] = (int64_t)llround(is_wide ? low * pow(max / low, part) : min + (max - min) * part);

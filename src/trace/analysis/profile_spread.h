@@ -16,7 +16,7 @@ struct profile_spread {
 	 * Edges are equally far apart, or in equal ratios if the largest value is over WIDE times the smallest. */
 	int64_t edges[PROFILE_BINS + 1];
 	uint64_t bins[PROFILE_BINS];
-	unsigned bin_count; /* 0: no value; 1: all are equal */
+	unsigned bin_count; /* 0: no value; 1: all are equal; at most one for each value */
 };
 
 /* False: no memory; the value is missing. */
