@@ -411,7 +411,14 @@ END_TEST
 START_TEST(a_recommendation_names_the_line_of_the_program)
 {
 	open_full(120, 40, CHARSET_BRAILLE);
-	ck_assert(shows(".item() waits for the GPU 1 times, 148 µs in all, mostly in train.py(12): main"));
+	ck_assert(shows(".item() waits for the GPU 1 time, 148 µs in all, mostly in train.py(12): main"));
+}
+END_TEST
+
+START_TEST(one_copy_is_one)
+{
+	open_full(120, 40, CHARSET_BRAILLE);
+	ck_assert(shows("1 copy from pageable memory takes 60.0 µs"));
 }
 END_TEST
 
@@ -507,6 +514,7 @@ int main(void)
 	tcase_add_test(tests, endless_pages_end_with_a_message);
 	tcase_add_test(tests, enter_on_a_recommendation_opens_its_table);
 	tcase_add_test(tests, a_recommendation_names_the_line_of_the_program);
+	tcase_add_test(tests, one_copy_is_one);
 	tcase_add_test(tests, arrows_change_the_device_of_memory);
 	tcase_add_test(tests, tab_and_clicks_open_tabs_and_sort);
 	tcase_add_test(tests, q_and_a_lost_terminal_end_it);

@@ -89,6 +89,7 @@ START_TEST(a_kernel_has_its_operators_durations_and_launch_delays)
 	ck_assert_int_eq(share(&detail.lines, "model.py(7): forward")->gpu_ns, 300000);
 	ck_assert_int_eq(detail.durations.min, 100000);
 	ck_assert_int_eq(detail.durations.max, 200000);
+	ck_assert_int_eq(detail.durations.median, 150000);
 	ck_assert_int_eq(detail.durations.sum, 300000);
 	ck_assert_int_eq(detail.delays.min, 30000);
 	ck_assert_int_eq(detail.delays.max, 30000);

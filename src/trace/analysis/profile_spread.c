@@ -48,7 +48,8 @@ void profile_spread_settle(struct profile_spread *spread)
 	qsort(spread->values, spread->count, sizeof *spread->values, ascending);
 	spread->min = spread->values[0];
 	spread->max = spread->values[spread->count - 1];
-	spread->median = spread->values[spread->count / 2];
+	int64_t below = spread->values[(spread->count - 1) / 2], above = spread->values[spread->count / 2];
+	spread->median = below + (above - below) / 2;
 	spread->p95 = spread->values[(spread->count * 95 + 99) / 100 - 1];
 	set_edges(spread);
 	for (size_t i = 0; i < spread->count; i++) {

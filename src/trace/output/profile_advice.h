@@ -23,6 +23,6 @@ bool profile_rule_is_warning(const struct profile_rule *rule);
 /* Whether the rule's condition holds. An unknown figure makes it false, as does a mistake in it. */
 bool profile_rule_holds(const struct profile_rule *rule, const struct profile_figures *figures);
 /* Fills the figures of a text of the rule in; returns `out`. */
-const char *profile_rule_say(const char *text, const struct profile_figures *figures, char out[PROFILE_MESSAGE_SIZE]);
+const char *profile_rule_say(const char *rule, const struct profile_figures *figures, char out[PROFILE_MESSAGE_SIZE]);
 
 #endif
