@@ -61,9 +61,12 @@ static enum exit_code print_ranks(
 	return code ? EXIT_RUNTIME : EXIT_OK;
 }
 
-/* On a terminal the screen, unless a format is asked for. Standard input may be a trace. */
+/* On a terminal the screen, unless a format is asked for. Keys and a trace cannot both come from standard input. */
 static bool wants_screen(const struct options *options)
 {
+	for (int i = 0; i < options->word_count; i++)
+		if (strcmp(options->words[i], "-") == 0)
+			return false;
 	return output_has_screen() && isatty(STDIN_FILENO) && !options->has_format && !options->is_batch;
 }
 

@@ -128,6 +128,17 @@ START_TEST(q_ends_it_while_it_reads)
 }
 END_TEST
 
+START_TEST(a_trace_that_is_typed_is_printed)
+{
+	struct vt *vt = start(100, 40, "-", NULL);
+	vt_press(vt,
+		"{\"traceEvents\": "
+		"[{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"aten::mm\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":2}]}\n\004");
+	ASSERT_SHOWS(vt, "no GPU work in this trace");
+	ck_assert_int_eq(end(vt), 0);
+}
+END_TEST
+
 START_TEST(a_file_that_cannot_be_read_is_reported_below_the_screen)
 {
 	struct vt *vt = start(120, 40, "README.md", NULL);
@@ -150,6 +161,7 @@ int main(void)
 	tcase_add_test(tests, a_person_sorts_searches_looks_into_a_kernel_and_quits);
 	tcase_add_test(tests, a_format_or_batch_prints_on_a_terminal_too);
 	tcase_add_test(tests, q_ends_it_while_it_reads);
+	tcase_add_test(tests, a_trace_that_is_typed_is_printed);
 	tcase_add_test(tests, a_file_that_cannot_be_read_is_reported_below_the_screen);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
