@@ -12,6 +12,7 @@ name && /^  (if|severity|message|meaning|advice): ./ {
 	print "." (key == "if" ? "condition" : key) " = " quoted(substr($0, at + 2)) ","
 	next
 }
+name && /^  see: (operators|kernels|copies|gaps|memory)$/ { print ".see = SECTION_" toupper($2) ","; next }
 {
 	print FILENAME ":" FNR ": not of the form \"  key: text\": " $0 > "/dev/stderr"
 	exit failed = 1

@@ -8,7 +8,7 @@ import sys
 
 BUILD, ROOT = sys.argv[1], os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir)
 # Definitions that a table lists, one row a file: the table's header declares them.
-ROWS = re.compile(r'_(source|view|command|exporter)$|^(amd|drm|intel|nvidia)_gpus$|^panel_|^doctor_check_')
+ROWS = re.compile(r'_(source|view|command|exporter|trace_tab)$|^(amd|drm|intel|nvidia)_gpus$|^panel_|^doctor_check_')
 ROWS_IN = {'src/rules/inputs': re.compile(r'_figures$')}
 # What a file shares with its own folder only, apart from its header.
 INTERNAL = {'src/region/reader': 'src/region/region.h'}

@@ -12,6 +12,7 @@
 #include "ui/widgets/chrome.h"
 #include "ui/widgets/log_pane.h"
 #include "ui/widgets/parts.h"
+#include "ui/widgets/typing.h"
 
 struct screen {
 	struct scene scene;
@@ -251,25 +252,11 @@ static void end_search(struct screen *screen, const char *text)
 
 static void type_search(struct screen *screen, struct key_event event, const struct canvas *canvas)
 {
-	size_t length = strlen(screen->typed);
-	char bytes[4];
-	if (event.key == KEY_RETURN) {
+	enum typing typing = typing_key(screen->typed, sizeof screen->typed, event);
+	if (typing != TYPING_ON)
 		end_search(screen, screen->typed);
+	if (typing == TYPING_DONE)
 		view_key(screen, (struct key_event){ .key = 'n' }, canvas);
-	} else if (event.key == KEY_ESC) {
-		end_search(screen, "");
-	} else if (event.key == KEY_ERASE || event.key == 8) {
-		while (length > 0 && (screen->typed[--length] & 0xc0) == 0x80)
-			;
-		screen->typed[length] = '\0';
-	} else if (event.key >= ' ' && event.key < KEY_ARROW_UP) {
-		size_t size = utf8_encode((uint32_t)event.key, bytes);
-
-		if (length + size < sizeof screen->typed) {
-			memcpy(screen->typed + length, bytes, size);
-			screen->typed[length + size] = '\0';
-		}
-	}
 }
 
 static void start_search(struct screen *screen)

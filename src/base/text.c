@@ -183,6 +183,41 @@ size_t text_cells(const char *text)
 	return cells;
 }
 
+size_t text_prefix(const char *text, size_t cells)
+{
+	size_t at = 0, length = strlen(text);
+	while (at < length) {
+		uint32_t code;
+		size_t used = utf8_decode(text + at, length - at, &code), width = (size_t)utf8_cells(code);
+		if (width > cells)
+			break;
+		cells -= width;
+		at += used;
+	}
+	return at;
+}
+
+static const char *suffix(const char *text, size_t cells)
+{
+	while (*text && text_cells(text) > cells) {
+		uint32_t code;
+		text += utf8_decode(text, strlen(text), &code);
+	}
+	return text;
+}
+
+const char *text_shorten(char *out, size_t size, const char *text, size_t cells)
+{
+	size_t tail = cells ? (cells - 1) / 3 : 0;
+	if (text_cells(text) <= cells)
+		snprintf(out, size, "%s", text);
+	else if (!cells)
+		snprintf(out, size, "%s", "");
+	else
+		snprintf(out, size, "%.*s…%s", (int)text_prefix(text, cells - 1 - tail), text, suffix(text, tail));
+	return out;
+}
+
 /* Three significant digits, so the width barely changes from 1.00 to 999. */
 static int decimals_for(double value) { return value < 9.995 ? 2 : value < 99.95 ? 1 : 0; }
 

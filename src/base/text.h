@@ -20,6 +20,11 @@ size_t text_cells(const char *text);
  * bidirectional and other invisible format characters become <U+009B>, malformed bytes U+FFFD. Never cuts a code point.
  * `size` includes the NUL. Returns the length written. */
 size_t text_clean(char *out, size_t size, const char *text, size_t length);
+/* Shortens a text to `cells` columns: what is too much is cut out of its middle, with "…" in its place. Returns `out`.
+ */
+const char *text_shorten(char *out, size_t size, const char *text, size_t cells);
+/* The bytes of the first `cells` columns of a text. */
+size_t text_prefix(const char *text, size_t cells);
 /* Quotes a word for a shell: unchanged where that is safe, else in single quotes. Returns `out`, which is empty if the
  * word does not fit. */
 const char *text_shell_word(char *out, size_t size, const char *word);

@@ -66,7 +66,7 @@ static enum exit_code diff_traces(const struct options *options, const struct se
 	enum status status = traces ? STATUS_OK : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
 	int code = 0, done = 0;
 	for (; done < 2 && status == STATUS_OK; done += status == STATUS_OK)
-		status = profile_analyse(&traces[done], options->words[done], GROUP_NAME, &reason);
+		status = profile_analyse(&traces[done], options->words[done], GROUP_NAME, NULL, &reason);
 	if (status == STATUS_OK && options->format == FORMAT_JSON) {
 		profile_diff_as_json(&out, &traces[0], &traces[1], &view);
 	} else if (status == STATUS_OK) {

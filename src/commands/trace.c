@@ -1,19 +1,17 @@
-/* pmtop trace FILE|DIR ...: analyses the traces of torch.profiler and other profilers, as text or as JSON. */
+/* pmtop trace FILE|DIR ...: analyses the traces of torch.profiler and other profilers, on a screen of their own, as
+ * text or as JSON. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/base/text.h"
 #include "src/commands/commands.h"
+#include "src/commands/trace/trace_ranks.h"
+#include "src/commands/trace/trace_watch.h"
 #include "src/session/output.h"
-#include "src/trace/reading/profile_files.h"
 #include "src/trace/output/profile_json.h"
 #include "src/trace/output/profile_text.h"
-
-struct ranks {
-	struct profile_analysis **rows;
-	size_t count;
-};
 
 static struct profile_view view_of(const struct options *options, const struct settings *settings)
 {
@@ -24,35 +22,7 @@ static struct profile_view view_of(const struct options *options, const struct s
 		.has_color = output_has_color(settings) };
 }
 
-/* A file that cannot be read is named; the others are shown. */
-static enum exit_code read_all(const struct profile_files *files, enum profile_group group, struct ranks *ranks)
-{
-	enum exit_code code = EXIT_OK;
-	ranks->rows = calloc(files->count, sizeof *ranks->rows);
-	for (size_t i = 0; i < files->count && ranks->rows; i++) {
-		struct reason reason = { "", "" };
-		struct profile_analysis *rank = malloc(sizeof *rank);
-		enum status status = rank ? profile_analyse(rank, files->paths[i], group, &reason)
-								  : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
-		if (status == STATUS_OK) {
-			ranks->rows[ranks->count++] = rank;
-			continue;
-		}
-		free(rank);
-		code = command_fail(status, &reason);
-	}
-	return code;
-}
-
-static int by_rank(const void *a, const void *b)
-{
-	const struct profile_analysis *x = *(struct profile_analysis *const *)a, *y = *(struct profile_analysis *const *)b;
-	return x->profile.rank != y->profile.rank
-		? (x->profile.rank > y->profile.rank) - (x->profile.rank < y->profile.rank)
-		: strcmp(x->path, y->path);
-}
-
-static void print_all(struct buffer *out, const struct ranks *ranks, const struct profile_view *view)
+static void print_all(struct buffer *out, const struct trace_ranks *ranks, const struct profile_view *view)
 {
 	if (ranks->count > 1)
 		profile_ranks_as_text(out, ranks->rows, ranks->count, view);
@@ -63,7 +33,7 @@ static void print_all(struct buffer *out, const struct ranks *ranks, const struc
 	}
 }
 
-static void report_losses(const struct ranks *ranks)
+static void report_losses(const struct trace_ranks *ranks)
 {
 	char loss[400], path[200];
 	for (size_t i = 0; i < ranks->count; i++)
@@ -74,7 +44,7 @@ static void report_losses(const struct ranks *ranks)
 }
 
 static enum exit_code print_ranks(
-	const struct options *options, const struct settings *settings, const struct ranks *ranks)
+	const struct options *options, const struct settings *settings, const struct trace_ranks *ranks)
 {
 	struct profile_view view = view_of(options, settings);
 	struct buffer out = BUFFER_INIT;
@@ -91,11 +61,32 @@ static enum exit_code print_ranks(
 	return code ? EXIT_RUNTIME : EXIT_OK;
 }
 
+/* On a terminal the screen, unless a format is asked for. Keys and a trace cannot both come from standard input. */
+static bool wants_screen(const struct options *options)
+{
+	for (int i = 0; i < options->word_count; i++)
+		if (strcmp(options->words[i], "-") == 0)
+			return false;
+	return output_has_screen() && isatty(STDIN_FILENO) && !options->has_format && !options->is_batch;
+}
+
+static enum exit_code show(const struct options *options, const struct settings *settings, struct trace_ranks *ranks)
+{
+	if (wants_screen(options)) {
+		enum exit_code code = trace_watch(options, settings, ranks), failed = trace_ranks_report(ranks);
+		return code == EXIT_OK ? failed : code;
+	}
+	trace_ranks_read(ranks);
+	enum exit_code code = trace_ranks_report(ranks), printed = EXIT_OK;
+	if (ranks->count)
+		printed = print_ranks(options, settings, ranks);
+	return code == EXIT_OK ? printed : code;
+}
+
 static enum exit_code run_trace(const struct options *options, const struct settings *settings)
 {
-	struct profile_files files = { 0 };
+	struct trace_ranks ranks = { .group = (enum profile_group)options->by };
 	struct reason reason = { "", "" };
-	struct ranks ranks = { 0 };
 	enum status status = STATUS_OK;
 	if (!options->word_count) {
 		fputs("pmtop: trace needs a trace: pmtop trace FILE|DIR; torch.profiler's export_chrome_trace() writes one\n",
@@ -103,23 +94,9 @@ static enum exit_code run_trace(const struct options *options, const struct sett
 		return EXIT_USAGE;
 	}
 	for (int i = 0; i < options->word_count && status == STATUS_OK; i++)
-		status = profile_files_add(&files, options->words[i], &reason);
-	if (status != STATUS_OK) {
-		profile_files_release(&files);
-		return command_fail(status, &reason);
-	}
-	enum exit_code code = read_all(&files, (enum profile_group)options->by, &ranks);
-	if (ranks.count) {
-		qsort(ranks.rows, ranks.count, sizeof(struct profile_analysis *), by_rank);
-		enum exit_code printed = print_ranks(options, settings, &ranks);
-		code = code == EXIT_OK ? printed : code;
-	}
-	for (size_t i = 0; i < ranks.count; i++) {
-		profile_analysis_release(ranks.rows[i]);
-		free(ranks.rows[i]);
-	}
-	free(ranks.rows);
-	profile_files_release(&files);
+		status = profile_files_add(&ranks.files, options->words[i], &reason);
+	enum exit_code code = status == STATUS_OK ? show(options, settings, &ranks) : command_fail(status, &reason);
+	trace_ranks_release(&ranks);
 	return code;
 }
 
@@ -127,9 +104,12 @@ const struct command trace_command = {
 	.name = "trace",
 	.synopsis = "trace FILE|DIR ...",
 	.summary = "analyse the traces of torch.profiler",
-	.details = "FILE is JSON or JSON.gz of Kineto, or another Chrome trace; several are ranks.\n",
+	.details = "FILE is JSON or JSON.gz of Kineto, or another Chrome trace; several are ranks.\n"
+			   "On a terminal it opens a screen: Enter details, s sort, / search, ? help;\n"
+			   "-b, --format=text, --json or a pipe print instead.\n",
 	.example = "pmtop trace --by=shape resnet18.pt.trace.json.gz",
 	.words = COMMAND_TAKES_WORDS,
+	.traits = COMMAND_HAS_SCREEN,
 	.formats = FORMATS_TEXT_JSON,
 	.run = run_trace,
 };

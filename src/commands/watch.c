@@ -337,10 +337,9 @@ static void open_log(struct watch *watch)
 
 static enum exit_code run_watch(const struct options *options, const struct settings *settings)
 {
-	const char *term = getenv("TERM");
 	bool has_target = options->pid || options->run_name || options->child || options->demo || options->replay;
 	struct options target = *options;
-	if (!isatty(STDOUT_FILENO) || !term || !*term || !strcmp(term, "dumb")) {
+	if (!output_has_screen()) {
 		target.command = has_target ? &stream_command : &list_command;
 		return target.command->run(&target, settings);
 	}

@@ -41,6 +41,7 @@ struct options {
 	bool is_batch, is_once, is_list;
 	int64_t count; /* -n; 0 = until the target ends */
 	enum output_format format;
+	bool has_format;    /* --format or --json was given */
 	const char *config; /* --config, or NULL */
 	double period_s;    /* -d; 0 = as configured */
 	int color;          /* enum color_choice; −1 = as configured */
@@ -78,7 +79,7 @@ struct options {
 enum command_words { COMMAND_TAKES_NOTHING, COMMAND_TAKES_TARGET, COMMAND_TAKES_WORDS };
 
 enum command_trait {
-	COMMAND_HAS_SCREEN = 1, /* draws on the terminal while it watches */
+	COMMAND_HAS_SCREEN = 1, /* draws on the terminal; -b makes it print instead */
 	COMMAND_MONITORS = 2,   /* watches until the run ends: starts hooks, may record */
 	COMMAND_RECORDS = 4,    /* records whether -w is given or not */
 	COMMAND_STREAMS = 8,    /* writes samples to standard output; evaluates no rules */

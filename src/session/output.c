@@ -18,6 +18,12 @@
 
 bool output_is_utf8(void) { return strcmp(nl_langinfo(CODESET), "UTF-8") == 0; }
 
+bool output_has_screen(void)
+{
+	const char *term = getenv("TERM");
+	return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
+}
+
 bool output_has_color(const struct settings *settings)
 {
 	const char *refused = getenv("NO_COLOR"), *term = getenv("TERM");

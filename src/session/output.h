@@ -10,6 +10,8 @@
 
 /* Whether the locale's characters are UTF-8. */
 bool output_is_utf8(void);
+/* Whether standard output is a terminal that can show a screen. */
+bool output_has_screen(void);
 /* Whether text output has colors: as set, else on a terminal (except TERM=dumb) without NO_COLOR. */
 bool output_has_color(const struct settings *settings);
 /* Columns of the terminal; 80 if standard output is no terminal, or a narrower one. */

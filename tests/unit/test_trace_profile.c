@@ -414,6 +414,13 @@ START_TEST(rules_compare_figures_and_omit_what_is_unknown)
 	ck_assert_str_eq(profile_rule_say("{a.ratio} idle[, in {a.line}]", &figures, text), "42 % idle");
 	strcpy(figures.rows[1].text, "x.py(3)");
 	ck_assert_str_eq(profile_rule_say("{a.ratio} idle[, in {a.line}]", &figures, text), "42 % idle, in x.py(3)");
+	figures.rows[1] = (struct profile_figure){ "a.count", FORM_COUNT, 1, "" };
+	ck_assert_str_eq(profile_rule_say("{a.count} {a.count:copy|copies}.", &figures, text), "1 copy.");
+	figures.rows[1].value = 2;
+	ck_assert_str_eq(profile_rule_say("{a.count} {a.count:copy|copies}.", &figures, text), "2 copies.");
+	figures.rows[1].value = NAN;
+	ck_assert_str_eq(profile_rule_say("x[, {a.count:copy|copies}]", &figures, text), "x");
+	ck_assert_str_eq(profile_rule_say("{a.ratio", &figures, text), "42 %");
 }
 END_TEST
 
@@ -428,7 +435,7 @@ START_TEST(every_rule_is_well_formed)
 			rule->condition && rule->severity && rule->message && rule->meaning && rule->advice, "%s", rule->name);
 		for (const char *at = rule->message; (at = strchr(at, '{')); at++)
 			ck_assert_msg(
-				profile_figures_named(figures, at + 1, strcspn(at + 1, "}")) != NULL, "%s: %s", rule->name, at);
+				profile_figures_named(figures, at + 1, strcspn(at + 1, ":}")) != NULL, "%s: %s", rule->name, at);
 		for (const char *at = rule->condition; at; at = strstr(at, " and ") ? strstr(at, " and ") + 5 : NULL)
 			ck_assert_msg(profile_figures_named(figures, at, strcspn(at, " ")) != NULL, "%s: %s", rule->name, at);
 		profile_rule_say(rule->message, figures, text);

@@ -13,6 +13,7 @@
 #include "ui/core/line.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/progress.h"
+#include "ui/widgets/tabs.h"
 
 #define VIEW_POINTER(name) &name##_view,
 const struct view *const all_views[] = { VIEWS(VIEW_POINTER) };
@@ -168,74 +169,31 @@ static int warning_count(const struct alerts *alerts)
 	return count;
 }
 
-/* The text of a tab with a blank on either side; returns its cells. */
-static int tab_text(const struct scene *scene, int view, bool is_wide, char *out, size_t size)
+static int fill_tabs(const struct scene *scene, struct tab tabs[])
 {
-	const char *name = is_wide ? all_views[view]->name : all_views[view]->short_name;
-	int warnings = all_views[view] == &warnings_view ? warning_count(scene->alerts) : 0, length;
-	length = snprintf(out, size, is_wide ? " %c %s" : " %c%s", all_views[view]->digit, name);
-	if (warnings > 0)
-		length += snprintf(out + length, size - (size_t)length, is_wide ? " ⚠%d" : "⚠%d", warnings);
-	snprintf(out + length, size - (size_t)length, " ");
-	return (int)text_cells(out);
-}
-
-/* Whether full names fit; else short names are used. */
-static bool tabs_are_wide(const struct scene *scene, int width)
-{
-	char text[64];
-	int used = 0;
 	for (int view = 0; view < view_count; view++)
-		used += tab_text(scene, view, true, text, sizeof text);
-	return used <= width;
-}
-
-/* Brackets mark the chosen tab when there are no colours. */
-static void draw_active_tab(struct canvas *canvas, struct rect tab, char *text)
-{
-	if (canvas->charset == CHARSET_ASCII) {
-		text[0] = '[';
-		text[strlen(text) - 1] = ']';
-	}
-	canvas_text(canvas, tab.x, tab.y, tab.width, ROLE_TAB_ACTIVE, text);
+		tabs[view] = (struct tab){ .name = all_views[view]->name,
+			.short_name = all_views[view]->short_name,
+			.digit = all_views[view]->digit,
+			.warnings = all_views[view] == &warnings_view ? warning_count(scene->alerts) : 0 };
+	return view_count;
 }
 
 void chrome_tabs(const struct scene *scene, struct canvas *canvas, struct rect row, int active)
 {
-	bool is_wide = tabs_are_wide(scene, row.width);
-	char text[64];
-	canvas_fill(canvas, row, ' ', ROLE_TAB);
-	for (int view = 0, x = row.x; view < view_count && x < row.x + row.width; view++) {
-		int cells = tab_text(scene, view, is_wide, text, sizeof text), room = row.x + row.width - x;
-
-		/* the blank between two tabs belongs to the chosen one */
-		if (view != active)
-			canvas_text(canvas, x + 1, row.y, cells - 2 < room - 1 ? cells - 2 : room - 1, ROLE_TAB, text + 1);
-		else
-			draw_active_tab(canvas, (struct rect){ x, row.y, cells < room ? cells : room, 1 }, text);
-		x += is_wide ? cells : cells - 1;
-	}
+	struct tab tabs[VIEW_STATES];
+	tabs_draw(tabs, fill_tabs(scene, tabs), canvas, row, active);
 }
 
 int chrome_tab_at(const struct scene *scene, struct rect row, int x)
 {
-	bool is_wide = tabs_are_wide(scene, row.width);
-	char text[64];
-	for (int view = 0, from = row.x; view < view_count; view++) {
-		int cells = tab_text(scene, view, is_wide, text, sizeof text);
-
-		if (x >= from && x < from + cells)
-			return view;
-		from += is_wide ? cells : cells - 1;
-	}
-	return -1;
+	struct tab tabs[VIEW_STATES];
+	return tabs_at(tabs, fill_tabs(scene, tabs), row, x);
 }
 
 /* -- the last line -- */
 
-/* "n/N next flagged  Enter why": the first word of each is the key. Whole entries only. Returns what is left of the
- * row. */
-static struct rect draw_hints(struct canvas *canvas, struct rect row, const char *hints)
+struct rect chrome_hints(struct canvas *canvas, struct rect row, const char *hints)
 {
 	while (*hints != '\0' && row.width > 0) {
 		const char *end = strstr(hints, "  ");
@@ -270,14 +228,14 @@ void chrome_last_line(
 	} else if (scene->state->search[0] != '\0') {
 		rect_take_left(
 			&row, canvas_printf(canvas, row.x, row.y, row.width, ROLE_STRONG, "/%s", scene->state->search) + 2);
-		draw_hints(canvas, row, "n/N next match  Esc ends the search");
+		chrome_hints(canvas, row, "n/N next match  Esc ends the search");
 	} else {
 		if (scene->replay && scene->replay->state != REPLAY_STILL && scene->replay->has_span)
-			row = draw_hints(canvas, row,
+			row = chrome_hints(canvas, row,
 				scene->replay->state == REPLAY_SEEKING ? "Esc stop  ,. 10 s  @ go to" : ",. 10 s  {} speed  @ go to");
 		if (scene->has_log && view->draw)
-			row = draw_hints(canvas, row, "l output");
-		draw_hints(canvas, row, canvas->width >= 100 ? view->keys : view->keys_short);
+			row = chrome_hints(canvas, row, "l output");
+		chrome_hints(canvas, row, canvas->width >= 100 ? view->keys : view->keys_short);
 	}
 }
 

@@ -13,6 +13,9 @@ void chrome_header(
 void chrome_tabs(const struct scene *scene, struct canvas *canvas, struct rect row, int active);
 /* The view whose tab is at x, −1 for none. */
 int chrome_tab_at(const struct scene *scene, struct rect row, int x);
+/* "n/N next flagged  Enter why": the first word of each is the key. Whole entries only. Returns what is left of the
+ * row. */
+struct rect chrome_hints(struct canvas *canvas, struct rect row, const char *hints);
 /* Key hints; or the message, or the search text. `typed` is NULL unless the user is typing a search. */
 void chrome_last_line(
 	const struct scene *scene, const struct view *view, struct canvas *canvas, struct rect row, const char *typed);

@@ -7,6 +7,7 @@
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
 #include "ui/widgets/parts.h"
+#include "ui/widgets/typing.h"
 #include "ui/widgets/view.h"
 
 enum picker_cell {
@@ -186,26 +187,6 @@ void picker_draw(struct picker *picker, const struct picker_row *rows, size_t co
 
 /* -- keys -- */
 
-static void type_filter(struct picker *picker, struct key_event event)
-{
-	size_t length = strlen(picker->filter), size;
-	char bytes[4];
-	if (event.key == KEY_RETURN) {
-		picker->is_typing = false;
-	} else if (event.key == KEY_ESC) {
-		picker->is_typing = false;
-		picker->filter[0] = '\0';
-	} else if (event.key == KEY_ERASE || event.key == 8) {
-		while (length > 0 && (picker->filter[--length] & 0xc0) == 0x80)
-			;
-		picker->filter[length] = '\0';
-	} else if (event.key >= ' ' && event.key < KEY_ARROW_UP &&
-		length + (size = utf8_encode((uint32_t)event.key, bytes)) < sizeof picker->filter) {
-		memcpy(picker->filter + length, bytes, size);
-		picker->filter[length + size] = '\0';
-	}
-}
-
 static enum picker_wish choose(const struct picker *picker, const struct picker_row *rows, size_t count)
 {
 	return picker_selected(picker, rows, count) >= 0 ? PICKER_CHOSEN : PICKER_NOTHING;
@@ -228,7 +209,7 @@ enum picker_wish picker_key(struct picker *picker, const struct picker_row *rows
 	if (event.key == KEY_HANGUP)
 		return PICKER_QUIT;
 	if (picker->is_typing) {
-		type_filter(picker, event);
+		picker->is_typing = typing_key(picker->filter, sizeof picker->filter, event) == TYPING_ON;
 		return PICKER_NOTHING;
 	}
 	switch (event.key) {

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +113,9 @@ static bool size_number(const char *text, int *width, int *height)
 
 static enum exit_code take_other(const char *name, struct options *options)
 {
-	if (!strcmp(name, "json"))
+	bool is_json = !strcmp(name, "json");
+	options->has_format |= is_json;
+	if (is_json)
 		options->format = FORMAT_JSON;
 	else if (!strcmp(name, "demo"))
 		options->demo = optarg ? optarg : "";
@@ -128,8 +131,10 @@ static enum exit_code take_row(const struct option_row *row, struct options *opt
 	char what[160];
 	if (row->kind == OPTION_OTHER)
 		return take_other(row->name, options);
-	if (option_take(row, optarg, options))
+	if (option_take(row, optarg, options)) {
+		options->has_format |= row->offset == offsetof(struct options, format);
 		return EXIT_OK;
+	}
 	if (row->letter)
 		snprintf(what, sizeof what, "-%c takes %s, not", row->letter, option_takes(row));
 	else
@@ -155,7 +160,8 @@ static enum exit_code refuse_option(const struct option_row *row)
 
 static enum exit_code choose_command(struct options *options)
 {
-	if (options->is_batch + options->is_once + options->is_list + (options->command != NULL) > 1)
+	bool takes_batch = options->command && options->command->traits & COMMAND_HAS_SCREEN;
+	if ((options->is_batch && !takes_batch) + options->is_once + options->is_list + (options->command != NULL) > 1)
 		return usage("-b, --once, --list and a command exclude one another", NULL);
 	if ((options->pid != 0) + (options->run_name != NULL) + (options->child != NULL) + (options->demo != NULL) +
 			(options->replay != NULL) >

@@ -6,6 +6,7 @@
 
 #include "src/trace/reading/profile_foreign.h"
 #include "src/trace/reading/profile_order.h"
+#include "src/trace/reading/profile_progress.h"
 #include "src/trace/reading/profile_read.h"
 
 static enum status analyse(struct profile_analysis *analysis, struct reason *why_not)
@@ -30,8 +31,11 @@ static bool start(struct profile_analysis *analysis, enum profile_group group)
 	return profile_init(&analysis->profile);
 }
 
-static enum status finish(struct profile_analysis *analysis, enum status status, struct reason *why_not)
+static enum status finish(struct profile_analysis *analysis, enum status status,
+	const struct profile_progress *progress, struct reason *why_not)
 {
+	if (profile_progress_is_stopped(progress))
+		status = reason_set(why_not, STATUS_END, NULL, "reading was stopped");
 	if (status == STATUS_OK)
 		status = analyse(analysis, why_not);
 	if (status != STATUS_OK)
@@ -39,13 +43,13 @@ static enum status finish(struct profile_analysis *analysis, enum status status,
 	return status;
 }
 
-enum status profile_analyse(
-	struct profile_analysis *analysis, const char *path, enum profile_group group, struct reason *why_not)
+enum status profile_analyse(struct profile_analysis *analysis, const char *path, enum profile_group group,
+	struct profile_progress *progress, struct reason *why_not)
 {
-	enum status status = start(analysis, group) ? profile_read(&analysis->profile, path, why_not)
+	enum status status = start(analysis, group) ? profile_read(&analysis->profile, path, progress, why_not)
 												: reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	snprintf(analysis->path, sizeof analysis->path, "%s", path);
-	return finish(analysis, status, why_not);
+	return finish(analysis, status, progress, why_not);
 }
 
 enum status profile_analyse_memory(struct profile_analysis *analysis, const void *bytes, size_t length,
@@ -53,7 +57,7 @@ enum status profile_analyse_memory(struct profile_analysis *analysis, const void
 {
 	enum status status = start(analysis, group) ? profile_read_memory(&analysis->profile, bytes, length, why_not)
 												: reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
-	return finish(analysis, status, why_not);
+	return finish(analysis, status, NULL, why_not);
 }
 
 void profile_analysis_release(struct profile_analysis *analysis)

@@ -15,9 +15,12 @@ struct profile_analysis {
 	struct profile_memories memories;
 };
 
-/* Reads and analyses a file. On failure *why_not is one line, and there is nothing to release. Large: allocate it. */
-enum status profile_analyse(
-	struct profile_analysis *analysis, const char *path, enum profile_group group, struct reason *why_not);
+struct profile_progress;
+
+/* Reads and analyses a file. `progress` may be NULL; once stopped, it returns STATUS_END soon. On failure *why_not is
+ * one line, and there is nothing to release. Large: allocate it. */
+enum status profile_analyse(struct profile_analysis *analysis, const char *path, enum profile_group group,
+	struct profile_progress *progress, struct reason *why_not);
 /* The same for a text in memory. */
 enum status profile_analyse_memory(struct profile_analysis *analysis, const void *bytes, size_t length,
 	enum profile_group group, struct reason *why_not);

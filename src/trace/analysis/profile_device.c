@@ -18,7 +18,6 @@ struct links {
 struct join {
 	struct profile *profile;
 	struct profile_ops *ops;
-	struct links ops_by_id, calls_by_correlation;
 	struct profile_table *launchers; /* (kernel row, name of operator) → time */
 };
 
@@ -115,14 +114,39 @@ static const struct profile_track *track_at(const struct profile *profile, uint3
 }
 
 static const struct profile_host *find(
-	const struct join *join, const struct links *links, uint32_t link, const struct profile_track **track)
+	const struct profile *profile, const struct links *links, uint32_t link, const struct profile_track **track)
 {
 	uint64_t found = link ? get_link(links, link) : 0;
 	if (!found)
 		return NULL;
-	*track = track_at(join->profile, (uint32_t)found - 1);
+	*track = track_at(profile, (uint32_t)found - 1);
 	return &(*track)->hosts[found - 1 - (*track)->host_base];
 }
+
+bool profile_device_each(
+	struct profile *profile, void (*take)(const struct profile_launch *launch, void *context), void *context)
+{
+	struct links ops_by_id = { 0 }, calls_by_correlation = { 0 };
+	bool is_good = link_all(profile, false, &ops_by_id) && link_all(profile, true, &calls_by_correlation);
+	for (uint32_t t = 0; t < profile->track_count && is_good; t++)
+		for (uint32_t i = 0; i < profile->tracks[t].work_count; i++) {
+			const struct profile_work *work = &profile->tracks[t].works[i];
+			const struct profile_track *call_track = NULL;
+			struct profile_launch launch = { .track = &profile->tracks[t], .work = work };
+			launch.call = find(profile, &calls_by_correlation, work->correlation, &call_track);
+			launch.op = find(profile, &ops_by_id, work->external_id, &launch.op_track);
+			if (!launch.op && launch.call && launch.call->parent != PROFILE_NONE) {
+				launch.op_track = call_track;
+				launch.op = &call_track->hosts[launch.call->parent];
+			}
+			take(&launch, context);
+		}
+	release(&ops_by_id);
+	release(&calls_by_correlation);
+	return is_good;
+}
+
+/* -- the rows of operators and kernels -- */
 
 static void add_to_rows(
 	struct join *join, const struct profile_track *track, const struct profile_host *host, int64_t ns)
@@ -156,39 +180,28 @@ static void note_launcher(struct join *join, struct profile_kernel *kernel, uint
 	}
 }
 
-static void join_work(struct join *join, struct profile_work *work)
+static void join_work(const struct profile_launch *launch, void *context)
 {
-	const struct profile_track *track = NULL, *call_track = NULL;
-	const struct profile_host *call = find(join, &join->calls_by_correlation, work->correlation, &call_track);
-	const struct profile_host *op = find(join, &join->ops_by_id, work->external_id, &track);
+	struct join *join = context;
+	const struct profile_work *work = launch->work;
 	struct profile_kernel *kernel = profile_kind_of(work->name) == PROFILE_KERNEL
 		? profile_kernel_of(join->profile, profile_name_of(work->name))
 		: NULL;
-	if (!op && call && call->parent != PROFILE_NONE) {
-		track = call_track;
-		op = &track->hosts[call->parent];
-	}
-	if (call && kernel && work->start_ns >= call->start_ns) {
-		kernel->delay_ns += work->start_ns - call->start_ns;
+	if (launch->call && kernel && work->start_ns >= launch->call->start_ns) {
+		kernel->delay_ns += work->start_ns - launch->call->start_ns;
 		kernel->delay_count++;
 	}
-	if (op) {
-		add_to_rows(join, track, op, work->duration_ns);
+	if (launch->op) {
+		add_to_rows(join, launch->op_track, launch->op, work->duration_ns);
 		if (kernel)
-			note_launcher(join, kernel, profile_name_of(op->name), work->duration_ns);
+			note_launcher(join, kernel, profile_name_of(launch->op->name), work->duration_ns);
 	}
 }
 
 bool profile_device_join(struct profile *profile, struct profile_ops *ops)
 {
 	struct join join = { .profile = profile, .ops = ops, .launchers = profile_table_new() };
-	bool is_good = join.launchers && link_all(profile, false, &join.ops_by_id) &&
-		link_all(profile, true, &join.calls_by_correlation);
-	for (uint32_t t = 0; t < profile->track_count && is_good; t++)
-		for (uint32_t i = 0; i < profile->tracks[t].work_count; i++)
-			join_work(&join, &profile->tracks[t].works[i]);
-	release(&join.ops_by_id);
-	release(&join.calls_by_correlation);
+	bool is_good = join.launchers && profile_device_each(profile, join_work, &join);
 	profile_table_free(join.launchers);
 	return is_good;
 }

@@ -5,8 +5,21 @@
 
 #include "src/trace/analysis/profile_host.h"
 
-/* Adds GPU time to the rows of `ops`, launch delays and operators to the kernels. After profile_host_nest(). Of joins,
- * External id comes first; a kernel without one belongs to the operator around its launch. False: no memory. */
+/* A kernel, copy or memset, and where it comes from; NULL where the trace does not say. */
+struct profile_launch {
+	const struct profile_track *track; /* of the work */
+	const struct profile_work *work;
+	const struct profile_track *op_track;
+	const struct profile_host *op; /* an operator, annotation or Python function */
+	const struct profile_host *call;
+};
+
+/* Calls `take` for each. Of joins, External id comes first; work without one belongs to the operator around its launch.
+ * After profile_host_nest(). False: no memory. */
+bool profile_device_each(
+	struct profile *profile, void (*take)(const struct profile_launch *launch, void *context), void *context);
+/* Adds GPU time to the rows of `ops`, launch delays and operators to the kernels. After profile_host_nest().
+ * False: no memory. */
 bool profile_device_join(struct profile *profile, struct profile_ops *ops);
 
 #endif

@@ -40,6 +40,11 @@ static bool looks_like_library(const struct profile *profile, uint32_t name)
 	return !profile_names_contain(&profile->names, name, ".py(");
 }
 
+bool profile_host_is_module(const struct profile *profile, uint32_t name)
+{
+	return profile_names_begin(&profile->names, name, "nn.Module: ");
+}
+
 /* Cached in profile_name.kind: 1 = own, 2 = of a library. */
 static bool is_library(const struct profile *profile, uint32_t name)
 {
@@ -82,7 +87,7 @@ static struct profile_op *row_at(struct profile *profile, struct profile_ops *op
 }
 
 /* ProfilerStep#3 counts as ProfilerStep*, as in key_averages. */
-static uint32_t row_name(struct profile *profile, uint32_t name)
+uint32_t profile_host_row_name(struct profile *profile, uint32_t name)
 {
 	name &= ~PROFILE_MERGED;
 	if (profile_kind_of(name) == PROFILE_ANNOTATION &&
@@ -110,8 +115,8 @@ static void note_wait(struct nest *nest, const struct profile_host *host, uint32
 static void count_row(
 	struct nest *nest, const struct frame *frame, const struct profile_host *host, int64_t self_ns, int sign)
 {
-	struct profile_op *row =
-		row_at(nest->profile, nest->ops, row_name(nest->profile, host->name), by_of(nest->ops, host, frame));
+	struct profile_op *row = row_at(
+		nest->profile, nest->ops, profile_host_row_name(nest->profile, host->name), by_of(nest->ops, host, frame));
 	if (!row)
 		return;
 	row->count += (uint64_t)sign;
@@ -171,7 +176,7 @@ static bool push(struct nest *nest, uint32_t index)
 	if (!frame->wait && nest->notes_waits && (frame->wait = wait_trait(nest, name, around)))
 		note_wait(nest, host, frame->wait);
 	if (profile_kind_of(host->name) == PROFILE_PYTHON) {
-		if (profile_names_begin(&nest->profile->names, name, "nn.Module: ")) {
+		if (profile_host_is_module(nest->profile, name)) {
 			frame->module = name;
 			nest->profile->has_modules = true;
 		} else if (!is_library(nest->profile, name)) {
@@ -235,7 +240,7 @@ struct profile_op *profile_host_row(struct profile *profile, struct profile_ops 
 	if (ops->group == GROUP_STACK || ops->group == GROUP_MODULE)
 		for (const struct profile_host *at = host;; at = &track->hosts[at->parent]) {
 			uint32_t name = profile_name_of(at->name);
-			bool is_module = profile_names_begin(&profile->names, name, "nn.Module: ");
+			bool is_module = profile_host_is_module(profile, name);
 			if (profile_kind_of(at->name) == PROFILE_PYTHON) {
 				if (!frame.module && is_module)
 					frame.module = name;
@@ -245,7 +250,7 @@ struct profile_op *profile_host_row(struct profile *profile, struct profile_ops 
 			if (at->parent == PROFILE_NONE)
 				break;
 		}
-	return row_at(profile, ops, row_name(profile, host->name), by_of(ops, host, &frame));
+	return row_at(profile, ops, profile_host_row_name(profile, host->name), by_of(ops, host, &frame));
 }
 
 uint32_t profile_host_at(const struct profile_track *track, int64_t at_ns, bool with_python)

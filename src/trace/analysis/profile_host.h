@@ -36,6 +36,10 @@ struct profile_waits {
 
 /* Nests the events of each host track (sets their parents), and fills both. After profile_order(). */
 bool profile_host_nest(struct profile *profile, struct profile_ops *ops, struct profile_waits *waits);
+/* Whether a Python function is the call of an nn.Module. */
+bool profile_host_is_module(const struct profile *profile, uint32_t name);
+/* The name, with its kind, of the row that an event counts in. */
+uint32_t profile_host_row_name(struct profile *profile, uint32_t name);
 /* The row of an event, for the group chosen; NULL: no memory. */
 struct profile_op *profile_host_row(struct profile *profile, struct profile_ops *ops, const struct profile_track *track,
 	const struct profile_host *host);

@@ -6,6 +6,8 @@
 #include "src/trace/analysis/profile_waits.h"
 
 const char *const profile_idle_names[IDLE_KIND_COUNT] = { "host", "data", "copies", "sync", "communication" };
+const char *const profile_idle_words[IDLE_KIND_COUNT] = { "waiting for the CPU", "data", "copies", "sync",
+	"communication" };
 
 /* Before every event, and far enough from INT64_MIN to subtract. */
 #define NEVER_NS (INT64_MIN / 4)
@@ -112,6 +114,8 @@ static void sweep(struct profile *profile, struct profile_gpu *gpu, struct merge
 			add_gap(profile, merge, unions.busy_end, work->start_ns, before, profile_name_of(work->name));
 		if (profile_work_end(work) >= unions.busy_end)
 			before = profile_name_of(work->name);
+		profile_curve_add(profile, gpu->busy_curve_ns,
+			work->start_ns > unions.busy_end ? work->start_ns : unions.busy_end, profile_work_end(work));
 		extend(&unions.busy_end, &gpu->busy_ns, work, NEVER_NS);
 		add_work(profile, gpu, &unions, work);
 	}
@@ -203,7 +207,7 @@ static bool add_step(
 {
 	if (!profile_grow(profile, &idle->steps, &idle->step_capacity, idle->step_count, sizeof *idle->steps))
 		return false;
-	idle->steps[idle->step_count++] = (struct profile_step){ number, start_ns, end_ns - start_ns, -1 };
+	idle->steps[idle->step_count++] = (struct profile_step){ number, start_ns, end_ns - start_ns, -1, { 0 } };
 	return true;
 }
 
@@ -236,20 +240,37 @@ static void find_steps(struct profile *profile, struct profile_idle *idle, const
 	}
 }
 
-static void time_steps(struct profile_idle *idle, const struct merge *merge)
+/* What a gap takes of a step. `at`: as in profile_waits_split(); `waits`: NULL = no host events. */
+static uint32_t add_idle(
+	struct profile_step *step, const struct stretch *gap, const struct profile_waits *waits, uint32_t at)
+{
+	int64_t step_end_ns = step->start_ns + step->duration_ns, split[IDLE_KIND_COUNT];
+	int64_t from = gap->start_ns > step->start_ns ? gap->start_ns : step->start_ns,
+			to = gap->end_ns < step_end_ns ? gap->end_ns : step_end_ns;
+	step->busy_ns -= to - from;
+	if (!waits)
+		return at;
+	at = profile_waits_split(waits, at, from, to, split);
+	for (int kind = 0; kind < IDLE_KIND_COUNT; kind++)
+		step->idle_split_ns[kind] += split[kind];
+	return at;
+}
+
+/* Steps are sorted by their start, but may overlap: each begins with the gap and the wait at its start. */
+static void time_steps(struct profile_idle *idle, const struct merge *merge, const struct profile_waits *waits)
 {
 	uint32_t first = 0;
-	for (uint32_t i = 0; i < idle->step_count; i++) {
+	for (uint32_t i = 0, wait = 0; i < idle->step_count; i++) {
 		struct profile_step *step = &idle->steps[i];
-		int64_t end_ns = step->start_ns + step->duration_ns, idle_ns = 0;
+		step->busy_ns = step->duration_ns;
 		while (first < merge->gap_count && merge->gaps[first].end_ns <= step->start_ns)
 			first++;
-		for (uint32_t k = first; k < merge->gap_count && merge->gaps[k].start_ns < end_ns; k++) {
-			const struct stretch *gap = &merge->gaps[k];
-			idle_ns += (gap->end_ns < end_ns ? gap->end_ns : end_ns) -
-				(gap->start_ns > step->start_ns ? gap->start_ns : step->start_ns);
+		uint32_t at = wait;
+		for (uint32_t k = first; k < merge->gap_count && merge->gaps[k].start_ns < step->start_ns + step->duration_ns;
+			 k++) {
+			at = add_idle(step, &merge->gaps[k], waits, at);
+			wait = k == first ? at : wait;
 		}
-		step->busy_ns = step->duration_ns - idle_ns;
 	}
 }
 
@@ -291,7 +312,7 @@ static bool find_gpu(
 		for (uint32_t i = 0; i < merge.gap_count; i++)
 			keep_longest(idle, index, &merge.gaps[i]);
 		if (index == 0)
-			time_steps(idle, &merge);
+			time_steps(idle, &merge, gpu->has_split ? waits : NULL);
 	}
 	free(merge.heap);
 	free(merge.next);

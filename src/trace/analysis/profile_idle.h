@@ -5,7 +5,8 @@
 #include "src/trace/analysis/profile_host.h"
 
 enum profile_idle_kind { IDLE_HOST, IDLE_DATA, IDLE_COPIES, IDLE_SYNC, IDLE_COMMUNICATION, IDLE_KIND_COUNT };
-extern const char *const profile_idle_names[IDLE_KIND_COUNT];
+extern const char *const profile_idle_names[IDLE_KIND_COUNT]; /* in JSON and tables */
+extern const char *const profile_idle_words[IDLE_KIND_COUNT]; /* "waiting for the CPU" */
 
 /* Times of one GPU within the window: from the first to the last event of the trace. Busy is the union over its streams
  * of kernels, copies and memsets. */
@@ -19,6 +20,7 @@ struct profile_gpu {
 	bool has_split;                                /* the trace has host events */
 	int64_t compute_ns, copy_ns, communication_ns; /* unions */
 	int64_t overlap_ns;                            /* of communication with computation */
+	int64_t busy_curve_ns[PROFILE_CURVE_SIZE];     /* busy in each part of the window, all of one length */
 };
 
 /* A time in which one GPU is idle. */
@@ -36,7 +38,9 @@ enum { PROFILE_GAPS_MAX = 50 };
 struct profile_step {
 	int64_t number; /* of ProfilerStep#N */
 	int64_t start_ns, duration_ns;
-	int64_t busy_ns; /* of the first GPU; -1 = no GPU work in the trace */
+	/* Of the first GPU. */
+	int64_t busy_ns;                        /* -1 = no GPU work in the trace */
+	int64_t idle_split_ns[IDLE_KIND_COUNT]; /* if that GPU has_split: their sum is the rest of the step */
 };
 
 struct profile_idle {

@@ -4,7 +4,7 @@
 
 #include "src/trace/store/profile.h"
 
-enum { PROFILE_CURVE_SIZE = 120, PROFILE_HOLDERS_MAX = 20, PROFILE_MEMORIES_MAX = 16 };
+enum { PROFILE_HOLDERS_MAX = 20, PROFILE_MEMORIES_MAX = 16 };
 
 /* Allocations of one operator that are live at the peak. */
 struct profile_holder {

@@ -22,6 +22,8 @@ static bool term_holds(const char *text, const struct profile_figures *figures, 
 		(*sign == '>' ? figure->value > level : figure->value < level);
 }
 
+bool profile_rule_is_warning(const struct profile_rule *rule) { return strcmp(rule->severity, "warning") == 0; }
+
 bool profile_rule_holds(const struct profile_rule *rule, const struct profile_figures *figures)
 {
 	const char *at = rule->condition;
@@ -35,27 +37,46 @@ bool profile_rule_holds(const struct profile_rule *rule, const struct profile_fi
 	return false;
 }
 
-const char *profile_rule_say(const char *text, const struct profile_figures *figures, char out[PROFILE_MESSAGE_SIZE])
+enum { SHOWN_SIZE = 200 };
+
+/* "{copies.count}" is the figure's value, "{copies.count:copy|copies}" the word for it. *at: its bracket, afterwards
+ * the closing one. "" = unknown. */
+static const char *say_figure(const char **at, const struct profile_figures *figures, char out[SHOWN_SIZE])
 {
+	const char *name = *at + 1, *end = name + strcspn(name, "}");
+	size_t length = strcspn(name, ":}");
+	const struct profile_figure *figure = profile_figures_named(figures, name, length);
+	const char *one = name + length + 1, *several = one < end ? memchr(one, '|', (size_t)(end - one)) : NULL;
+	*at = *end ? end : end - 1;
+	out[0] = '\0';
+	if (!figure)
+		return out;
+	if (!several)
+		return profile_figure_show(figure, out, SHOWN_SIZE);
+	if (isfinite(figure->value) && figure->value > 1)
+		snprintf(out, SHOWN_SIZE, "%.*s", (int)(end - several - 1), several + 1);
+	else if (isfinite(figure->value))
+		snprintf(out, SHOWN_SIZE, "%.*s", (int)(several - one), one);
+	return out;
+}
+
+const char *profile_rule_say(const char *rule, const struct profile_figures *figures, char out[PROFILE_MESSAGE_SIZE])
+{
+	char text[SHOWN_SIZE];
 	size_t length = 0, optional = 0; /* optional: where a part in brackets began */
 	bool is_optional = false, lacks = false;
-	for (const char *at = text; *at && length + 1 < PROFILE_MESSAGE_SIZE; at++) {
+	for (const char *at = rule; *at && length + 1 < PROFILE_MESSAGE_SIZE; at++) {
 		if (*at == '[') {
 			is_optional = true, lacks = false, optional = length;
 		} else if (*at == ']' && is_optional) {
 			length = lacks ? optional : length;
 			is_optional = false;
 		} else if (*at == '{') {
-			char shown[200] = "";
-			size_t name = strcspn(at + 1, "}");
-			const struct profile_figure *figure = profile_figures_named(figures, at + 1, name);
-			if (figure)
-				profile_figure_show(figure, shown, sizeof shown);
+			const char *shown = say_figure(&at, figures, text);
 			lacks |= !shown[0];
 			length += (size_t)snprintf(out + length, PROFILE_MESSAGE_SIZE - length, "%s", shown[0] ? shown : "–");
 			if (length >= PROFILE_MESSAGE_SIZE)
 				length = PROFILE_MESSAGE_SIZE - 1;
-			at += name + (at[name + 1] == '}');
 		} else {
 			out[length++] = *at;
 		}

@@ -13,45 +13,12 @@ enum { NAME_SIZE = 400, ROWS_DEFAULT = 12, GAPS_SHOWN = 5, STEPS_SHOWN = 8, HOLD
 
 static const char *time_text(char out[NUMBER_SIZE], double ns) { return format_seconds(out, ns / 1e9); }
 
-/* Bytes of the first `cells` columns. */
-static size_t prefix(const char *text, size_t cells)
-{
-	size_t at = 0, length = strlen(text);
-	while (at < length) {
-		uint32_t code;
-		char one[8] = "";
-		size_t used = utf8_decode(text + at, length - at, &code);
-		memcpy(one, text + at, used < sizeof one ? used : 0);
-		size_t width = text_cells(one);
-		if (width > cells)
-			break;
-		cells -= width;
-		at += used;
-	}
-	return at;
-}
-
-static const char *suffix(const char *text, size_t cells)
-{
-	while (*text && text_cells(text) > cells) {
-		uint32_t code;
-		text += utf8_decode(text, strlen(text), &code);
-	}
-	return text;
-}
-
 void profile_cell(struct buffer *out, const char *text, int width)
 {
-	size_t cells = text_cells(text), room = (size_t)abs(width);
-	if (cells > room) {
-		size_t tail = (room - 1) / 3;
-		buffer_add(out, text, prefix(text, room - 1 - tail));
-		buffer_printf(out, "…%s ", suffix(text, tail));
-	} else if (width < 0) {
-		buffer_printf(out, "%*s%s ", (int)(room - cells), "", text);
-	} else {
-		buffer_printf(out, "%s%*s ", text, (int)(room - cells), "");
-	}
+	char shown[NAME_SIZE];
+	size_t room = (size_t)abs(width), cells = text_cells(text_shorten(shown, sizeof shown, text, room));
+	int blanks = cells < room ? (int)(room - cells) : 0;
+	buffer_printf(out, "%*s%s%*s ", width < 0 ? blanks : 0, "", shown, width < 0 ? 0 : blanks, "");
 }
 
 static void end_row(struct buffer *out)
@@ -142,8 +109,6 @@ static void print_bar(struct buffer *out, double ratio)
 
 static void print_idle(struct buffer *all, const struct profile_gpu *gpu, int width)
 {
-	static const char *const words[IDLE_KIND_COUNT] = { "waiting for the CPU", "data", "copies", "sync",
-		"communication" };
 	char number[NUMBER_SIZE];
 	struct buffer line = BUFFER_INIT, *out = &line;
 	const char *between = ": ";
@@ -151,7 +116,8 @@ static void print_idle(struct buffer *all, const struct profile_gpu *gpu, int wi
 	for (int kind = 0; kind < IDLE_KIND_COUNT && gpu->has_split; kind++) {
 		if (!gpu->idle_split_ns[kind])
 			continue;
-		buffer_printf(out, "%s%s %s", between, words[kind], time_text(number, (double)gpu->idle_split_ns[kind]));
+		buffer_printf(
+			out, "%s%s %s", between, profile_idle_words[kind], time_text(number, (double)gpu->idle_split_ns[kind]));
 		between = ", ";
 	}
 	buffer_puts(out, gpu->has_split ? "" : " (no host events: cause unknown)");
@@ -215,7 +181,7 @@ static void print_advice(struct buffer *out, struct profile_analysis *analysis, 
 		if (!has_any)
 			profile_heading(out, view, "WHAT TO DO");
 		has_any = true;
-		buffer_puts(out, strcmp(rule->severity, "warning") == 0 ? "! " : "i ");
+		buffer_puts(out, profile_rule_is_warning(rule) ? "! " : "i ");
 		print_wrapped(out, profile_rule_say(rule->message, figures, text), view->width, 2);
 		buffer_puts(out, "  → ");
 		print_wrapped(out, profile_rule_say(rule->advice, figures, text), view->width, 4);

@@ -100,6 +100,15 @@ static void drop(char *text, const char *part)
 		memmove(at, at + length, strlen(at + length) + 1);
 }
 
+/* The first bracket that opens the arguments of a function; one behind a space, comma or "<" is a cast. */
+static char *find_arguments(char *text)
+{
+	for (char *at = strchr(text, '('); at; at = strchr(at + 1, '('))
+		if (at > text && !strchr(" ,<(", at[-1]))
+			return at;
+	return NULL;
+}
+
 const char *profile_kernel_label(const struct profile_names *names, uint32_t name, char *out, size_t size)
 {
 	static const char *const common[] = { "void ",
@@ -107,8 +116,8 @@ const char *profile_kernel_label(const struct profile_names *names, uint32_t nam
 	profile_names_show(names, name, out, size);
 	for (size_t i = 0; i < sizeof common / sizeof *common; i++)
 		drop(out, common[i]);
-	char *arguments = strchr(out, '(');
-	if (arguments && arguments != out && !memmem(out, (size_t)(arguments - out), "Mem", 3))
+	char *arguments = find_arguments(out);
+	if (arguments && !memmem(out, (size_t)(arguments - out), "Mem", 3))
 		*arguments = '\0';
 	return out;
 }

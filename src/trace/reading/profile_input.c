@@ -27,10 +27,11 @@ static void seal(struct profile_input *input)
 	input->data[input->length] = '#';
 }
 
-enum status profile_input_open(struct profile_input *input, const char *path, struct reason *why_not)
+enum status profile_input_open(
+	struct profile_input *input, const char *path, struct profile_progress *progress, struct reason *why_not)
 {
 	*input = (struct profile_input){ 0 };
-	enum status status = profile_source_open(&input->source, path, why_not);
+	enum status status = profile_source_open(&input->source, path, progress, why_not);
 	if (status != STATUS_OK)
 		return status;
 	input->is_compressed = profile_source_is_compressed(input->source);

@@ -9,6 +9,7 @@
 #include "src/base/status.h"
 
 struct profile_source;
+struct profile_progress;
 
 struct profile_input {
 	struct profile_source *source; /* NULL: all is in the buffer */
@@ -21,8 +22,9 @@ struct profile_input {
 	struct reason why_not; /* of that */
 };
 
-/* `path`: plain or gzip; - for standard input. */
-enum status profile_input_open(struct profile_input *input, const char *path, struct reason *why_not);
+/* `path`: plain or gzip; - for standard input. `progress` may be NULL. */
+enum status profile_input_open(
+	struct profile_input *input, const char *path, struct profile_progress *progress, struct reason *why_not);
 /* Uses `length` bytes of memory instead of a file. */
 enum status profile_input_memory(struct profile_input *input, const void *bytes, size_t length);
 /* Drops what lies before `from`, and reads more behind what is left. False: there is no more. */

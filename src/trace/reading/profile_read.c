@@ -237,11 +237,12 @@ static enum status read_all(struct reader *reader, struct reason *why_not)
 	return STATUS_OK;
 }
 
-enum status profile_read(struct profile *profile, const char *path, struct reason *why_not)
+enum status profile_read(
+	struct profile *profile, const char *path, struct profile_progress *progress, struct reason *why_not)
 {
 	struct profile_input input;
 	struct reason why = { 0 };
-	enum status status = profile_input_open(&input, path, why_not);
+	enum status status = profile_input_open(&input, path, progress, why_not);
 	if (status == STATUS_OK) {
 		struct reader reader = { .profile = profile, .input = &input };
 		status = read_all(&reader, &why);
@@ -271,7 +272,7 @@ bool profile_is_trace(const char *path)
 	/* Standard input can be read only once. */
 	if (strcmp(path, "-") == 0)
 		return false;
-	if (profile_input_open(&input, path, &why_not) == STATUS_OK) {
+	if (profile_input_open(&input, path, NULL, &why_not) == STATUS_OK) {
 		for (size_t i = 0; i < 16 && input.length < 64 << 10 && profile_input_fill(&input, 0); i++)
 			continue;
 		const char *first = input.data ? token_space(input.data) : "";

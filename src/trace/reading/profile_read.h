@@ -5,8 +5,11 @@
 
 #include "src/trace/store/profile.h"
 
-/* `path`: plain or gzip; - for standard input. STATUS_UNSUPPORTED: readable, but no trace. */
-enum status profile_read(struct profile *profile, const char *path, struct reason *why_not);
+struct profile_progress;
+
+/* `path`: plain or gzip; - for standard input. `progress` may be NULL. STATUS_UNSUPPORTED: readable, but no trace. */
+enum status profile_read(
+	struct profile *profile, const char *path, struct profile_progress *progress, struct reason *why_not);
 enum status profile_read_memory(struct profile *profile, const void *bytes, size_t length, struct reason *why_not);
 /* Whether a file begins like a trace. Reads its first bytes only. */
 bool profile_is_trace(const char *path);

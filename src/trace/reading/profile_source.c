@@ -28,6 +28,7 @@ struct profile_source {
 	size_t first_length, first_used;
 	enum status failed; /* of the reading thread, until it has ended */
 	struct reason why_not;
+	struct profile_progress *progress;
 
 	pthread_t thread;
 	bool has_thread;
@@ -49,6 +50,8 @@ static size_t read_file(struct profile_source *source, void *out, size_t size)
 	if (got < 0)
 		source->failed =
 			reason_set(&source->why_not, status_of_errno(errno), NULL, "cannot read on: %s", strerror(errno));
+	if (got > 0 && source->progress)
+		atomic_fetch_add(&source->progress->done_bytes, (uint64_t)got);
 	return got > 0 ? (size_t)got : 0;
 }
 
@@ -131,7 +134,7 @@ static struct block *next_full(struct profile_source *source)
 
 size_t profile_source_read(struct profile_source *source, char *out, size_t size)
 {
-	struct block *block = next_full(source);
+	struct block *block = profile_progress_is_stopped(source->progress) ? NULL : next_full(source);
 	if (!block)
 		return 0;
 	size_t length = block->length - block->used;
@@ -183,6 +186,8 @@ static enum status open_file(struct profile_source *source, const char *path, st
 	}
 	if (!S_ISREG(file.st_mode) && !is_input)
 		return reason_set(why_not, STATUS_INVALID, "give a *.pt.trace.json file", "%.120s is not a regular file", path);
+	if (source->progress && S_ISREG(file.st_mode))
+		atomic_store(&source->progress->size_bytes, (uint64_t)file.st_size);
 	return STATUS_OK;
 }
 
@@ -205,11 +210,13 @@ static enum status begin(struct profile_source *source, const char *path, struct
 	return source->has_thread ? STATUS_OK : reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 }
 
-enum status profile_source_open(struct profile_source **out, const char *path, struct reason *why_not)
+enum status profile_source_open(
+	struct profile_source **out, const char *path, struct profile_progress *progress, struct reason *why_not)
 {
 	struct profile_source *source = calloc(1, sizeof *source);
 	if (!source)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
+	source->progress = progress;
 	pthread_mutex_init(&source->lock, NULL);
 	pthread_cond_init(&source->changed, NULL);
 	enum status status = open_file(source, path, why_not);

@@ -7,11 +7,13 @@
 #include <stddef.h>
 
 #include "src/base/status.h"
+#include "src/trace/reading/profile_progress.h"
 
 struct profile_source;
 
-/* `path` may be - for standard input. */
-enum status profile_source_open(struct profile_source **source, const char *path, struct reason *why_not);
+/* `path` may be - for standard input. `progress` may be NULL; once stopped, the source ends. */
+enum status profile_source_open(
+	struct profile_source **source, const char *path, struct profile_progress *progress, struct reason *why_not);
 /* At most `size` bytes into `out`; 0 = the end, or the file cannot be read further. */
 size_t profile_source_read(struct profile_source *source, char *out, size_t size);
 /* After the end: why the file could not be read further; STATUS_OK: it ended. */

@@ -163,3 +163,16 @@ struct profile_allocation *profile_add_allocation(struct profile *profile)
 		return NULL;
 	return &profile->allocations[profile->allocation_count++];
 }
+
+void profile_curve_add(
+	const struct profile *profile, int64_t curve_ns[PROFILE_CURVE_SIZE], int64_t start_ns, int64_t end_ns)
+{
+	double part_ns = (double)(profile->end_ns - profile->start_ns) / PROFILE_CURVE_SIZE;
+	if (end_ns <= start_ns || part_ns <= 0)
+		return;
+	double from = (double)(start_ns - profile->start_ns), to = (double)(end_ns - profile->start_ns);
+	for (int i = (int)(from / part_ns); i >= 0 && i < PROFILE_CURVE_SIZE && i * part_ns < to; i++) {
+		double low = from > i * part_ns ? from : i * part_ns, high = to < (i + 1) * part_ns ? to : (i + 1) * part_ns;
+		curve_ns[i] += high > low ? (int64_t)(high - low) : 0;
+	}
+}

@@ -102,7 +102,8 @@ struct profile_gpu_info {
 	double memory_bytes;
 };
 
-enum { PROFILE_GPUS_MAX = 64 };
+/* CURVE_SIZE: the parts of the window of curves over time. */
+enum { PROFILE_GPUS_MAX = 64, PROFILE_CURVE_SIZE = 240 };
 
 struct profile {
 	struct profile_names names;
@@ -144,6 +145,9 @@ static inline uint32_t profile_name_of(uint32_t name) { return name & PROFILE_NA
 static inline int64_t profile_host_end(const struct profile_host *host) { return host->start_ns + host->duration_ns; }
 static inline int64_t profile_work_end(const struct profile_work *work) { return work->start_ns + work->duration_ns; }
 
+/* Adds [start, end) to a curve: the time that falls into each part of the profile's window. */
+void profile_curve_add(
+	const struct profile *profile, int64_t curve_ns[PROFILE_CURVE_SIZE], int64_t start_ns, int64_t end_ns);
 /* The track of a process and thread (texts of the file), added if new. NULL: no memory, or too many. */
 struct profile_track *profile_track_of(struct profile *profile, struct profile_slice pid, struct profile_slice tid);
 struct profile_host *profile_add_host(struct profile *profile, struct profile_track *track);

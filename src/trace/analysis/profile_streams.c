@@ -1,0 +1,72 @@
+#include "src/trace/analysis/profile_streams.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "src/trace/store/profile_kinds.h"
+
+static void add_work(struct profile *profile, struct profile_stream *stream, const struct profile_work *work)
+{
+	enum profile_kind kind = profile_kind_of(work->name);
+	if (kind != PROFILE_KERNEL) {
+		stream->copy_count++;
+		stream->copy_ns += work->duration_ns;
+		return;
+	}
+	stream->kernel_count++;
+	if (profile_name_traits(&profile->names, profile_name_of(work->name)) & TRAIT_COMMUNICATION)
+		stream->communication_ns += work->duration_ns;
+	else
+		stream->kernel_ns += work->duration_ns;
+}
+
+static void fill(struct profile *profile, struct profile_stream *stream)
+{
+	int64_t busy_end = profile->start_ns;
+	for (uint32_t i = 0; i < stream->track->work_count; i++) {
+		const struct profile_work *work = &stream->track->works[i];
+		int64_t from = work->start_ns > busy_end ? work->start_ns : busy_end, to = profile_work_end(work);
+		add_work(profile, stream, work);
+		if (to <= from)
+			continue;
+		stream->busy_ns += to - from;
+		profile_curve_add(profile, stream->busy_curve_ns, from, to);
+		busy_end = to;
+	}
+}
+
+bool profile_streams_find(struct profile *profile, struct profile_streams *streams)
+{
+	uint32_t count = 0;
+	*streams = (struct profile_streams){ 0 };
+	for (uint32_t i = 0; i < profile->track_count; i++)
+		count += profile->tracks[i].work_count > 0;
+	streams->left_out = count > PROFILE_STREAMS_MAX ? count - PROFILE_STREAMS_MAX : 0;
+	count -= streams->left_out;
+	if (count && !(streams->rows = calloc(count, sizeof *streams->rows)))
+		return false;
+	for (uint32_t i = 0; i < profile->track_count && streams->count < count; i++) {
+		if (!profile->tracks[i].work_count)
+			continue;
+		streams->rows[streams->count].track = &profile->tracks[i];
+		fill(profile, &streams->rows[streams->count++]);
+	}
+	return true;
+}
+
+void profile_streams_release(struct profile_streams *streams)
+{
+	free(streams->rows);
+	*streams = (struct profile_streams){ 0 };
+}
+
+const char *profile_stream_label(
+	const struct profile *profile, const struct profile_track *track, char *out, size_t size)
+{
+	uint32_t name = track->thread ? track->thread : track->tid_name;
+	snprintf(out, size, "stream %" PRId64, track->tid);
+	if (name)
+		profile_names_show(&profile->names, name, out, size);
+	return out;
+}
