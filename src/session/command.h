@@ -70,6 +70,8 @@ struct options {
 	double threshold;                    /* check; 0 = the default */
 	const char *budget;                  /* check --budget=data:20%,step:0.3s */
 
+	int64_t steps; /* profile --steps; 0 = the default */
+
 	int sort, by;  /* trace --sort, --by: enum profile_sort, enum profile_group */
 	int64_t limit; /* trace --limit: rows a table; 0 = the default */
 };
