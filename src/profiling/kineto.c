@@ -11,7 +11,7 @@
 #define REGISTRATION "ctxt"
 #define CLIENT "dynoconfigclient00000000-0000-0000-0000-000000000000"
 
-enum { PIDS_MAX = 64, ANSWER_SIZE = sizeof(struct kineto_header) + KINETO_CONFIGURATION_SIZE };
+enum { PIDS_MAX = 64, NAME_SIZE = 24, ANSWER_SIZE = sizeof(struct kineto_header) + KINETO_CONFIGURATION_SIZE };
 
 struct datagram {
 	struct kineto_header header;
@@ -65,8 +65,51 @@ static bool is_left_over(const struct sockaddr_un *address)
 	return is_refused;
 }
 
-static bool bind_socket(const struct kineto *kineto)
+/* "FOLDER/NAME" */
+static void name_beside(const struct kineto *kineto, const char *name, struct sockaddr_un *out)
 {
+	*out = kineto->address;
+	snprintf(strrchr(out->sun_path, '/') + 1, NAME_SIZE, "%s", name);
+}
+
+/* A renamed socket is reached by its new name, and answers come from the old one, which is in the folder, too. */
+static bool replace_idle(struct kineto *kineto, const struct stat *idle)
+{
+	struct sockaddr_un own;
+	struct stat now;
+	char name[NAME_SIZE];
+	if (lstat(kineto->address.sun_path, &now) == 0 && now.st_ino != idle->st_ino && !is_left_over(&kineto->address)) {
+		errno = EADDRINUSE;
+		return false;
+	}
+	snprintf(name, sizeof name, "pmtop.%d", (int)getpid());
+	name_beside(kineto, name, &own);
+	unlink(own.sun_path);
+	kineto->replaces_idle = bind(kineto->fd, (const struct sockaddr *)&own, address_length(&own)) == 0 &&
+		rename(own.sun_path, kineto->address.sun_path) == 0;
+	return kineto->replaces_idle;
+}
+
+static void restore_idle(const struct kineto *kineto)
+{
+	struct sockaddr_un idle, beside;
+	char name[NAME_SIZE];
+	snprintf(name, sizeof name, "back.%d", (int)getpid());
+	name_beside(kineto, "idle", &idle);
+	name_beside(kineto, name, &beside);
+	if (link(idle.sun_path, beside.sun_path) == 0)
+		rename(beside.sun_path, kineto->address.sun_path);
+}
+
+static bool bind_socket(struct kineto *kineto)
+{
+	struct sockaddr_un idle;
+	struct stat file;
+	if (kineto->address.sun_path[0]) {
+		name_beside(kineto, "idle", &idle);
+		if (lstat(idle.sun_path, &file) == 0 && S_ISSOCK(file.st_mode))
+			return replace_idle(kineto, &file);
+	}
 	const struct sockaddr *address = (const struct sockaddr *)&kineto->address;
 	socklen_t length = address_length(&kineto->address);
 	if (bind(kineto->fd, address, length) == 0)
@@ -114,7 +157,9 @@ void kineto_close(struct kineto *kineto)
 {
 	if (kineto->fd < 0)
 		return;
-	if (kineto->address.sun_path[0])
+	if (kineto->replaces_idle)
+		restore_idle(kineto);
+	else if (kineto->address.sun_path[0])
 		unlink(kineto->address.sun_path);
 	close(kineto->fd);
 	kineto->fd = -1;

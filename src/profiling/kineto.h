@@ -36,6 +36,7 @@ struct kineto {
 	int fd;
 	uid_t uid; /* only a process of this user gets a configuration */
 	struct sockaddr_un address;
+	bool replaces_idle; /* it has taken the place of a socket of kineto_idle.h */
 };
 
 /* What a datagram was. Every well-formed request is answered; what is malformed is not. */

@@ -35,6 +35,7 @@ struct options {
 	const char *replay;   /* -r FILE, or a file given as the target: a recording; "-" = standard input */
 	char **child;         /* after --, or NULL */
 	bool no_instrument;   /* --no-instrument: leave the environment of `child` alone */
+	bool profile;         /* --profile: PyTorch in `child` asks for work (pmtop profile) */
 	char **words;         /* the arguments after the command */
 	int word_count;
 

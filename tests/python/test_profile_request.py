@@ -89,6 +89,21 @@ def test_an_instrumented_program_gives_a_trace_of_the_steps_asked(tmp_path):
     assert not os.path.exists(f"{folder}/profile.{os.getpid()}")
 
 
+def test_a_launched_program_takes_requests_without_a_change(tmp_path):
+    script, mark = tmp_path / "train.py", tmp_path / "trains"
+    script.write_text(LOOP.format(first=""))
+    launched = subprocess.Popen([watching.PMTOP, "-b", "--", sys.executable, str(script), str(mark)], env=watching.environment(path=[SITE]),
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        watching.wait_for(mark.exists, 60, "a step")
+        (job,) = [pid for pid in watching.processes_of(launched.pid) if pathlib.Path(f"/proc/{pid}/cmdline").read_text().startswith(sys.executable)]
+        done = profile(job, "--json", cwd=tmp_path)
+        assert done.returncode == 0 and len(json.loads(done.stdout)["steps"]) == 3, done.stderr
+    finally:
+        launched.terminate()
+        launched.wait(20)
+
+
 def test_kineto_gives_a_trace_of_the_steps_asked(tmp_path):
     # Kineto's names have 52 bytes, and a socket's path 107.
     sockets = pathlib.Path(tempfile.mkdtemp(dir="/tmp"))

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "src/profiling/kineto.h"
+#include "src/profiling/kineto_idle.h"
 #include "src/profiling/package.h"
 #include "src/profiling/trace_file.h"
 #include "tests/support/suite.h"
@@ -255,6 +256,63 @@ START_TEST(the_configuration_never_asks_for_memory)
 }
 END_TEST
 
+/* A job polls: whether it could send, and what it got. */
+static const char *poll_once(int client, bool *is_sent)
+{
+	struct poll_datagram poll = make_poll();
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	snprintf(address.sun_path, sizeof address.sun_path, "%s/dynolog", folder);
+	*is_sent =
+		sendto(client, &poll, sizeof poll, MSG_DONTWAIT, (struct sockaddr *)&address, sizeof address) == sizeof poll;
+	if (kineto.fd >= 0)
+		answer();
+	return read_answer(client);
+}
+
+static int open_unconnected(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+	snprintf(address.sun_path, sizeof address.sun_path, "%s/client", folder);
+	ck_assert_int_eq(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+	return fd;
+}
+
+/* Each error in sending is a line on the job's standard error. */
+START_TEST(a_launched_jobs_polls_never_fail_whether_pmtop_asks_or_is_killed)
+{
+	struct kineto_idle idle;
+	bool is_sent = true;
+	rmdir(folder);
+	ck_assert_int_eq(kineto_idle_open(&idle, &reason), STATUS_OK);
+	int inherited = dup(idle.fd);
+	close(idle.fd);
+	strcpy(folder, idle.folder);
+	int client = open_unconnected();
+	for (int i = 0; i < 2000 && is_sent; i++)
+		ck_assert_ptr_null(poll_once(client, &is_sent));
+	ck_assert_int_eq(is_sent, true);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(kineto_open(&kineto, folder, geteuid(), &reason), STATUS_OK);
+		struct kineto second;
+		ck_assert_int_eq(kineto_open(&second, folder, geteuid(), &reason), STATUS_UNSUPPORTED);
+		ck_assert_str_eq(poll_once(client, &is_sent), CONFIGURATION);
+		kineto_close(&kineto);
+		ck_assert_ptr_null(poll_once(client, &is_sent));
+		ck_assert_int_eq(is_sent, true);
+	}
+	ck_assert_int_eq(kineto_open(&kineto, folder, geteuid(), &reason), STATUS_OK);
+	close(kineto.fd); /* killed while it asks: the next one repairs it */
+	ck_assert_int_eq(kineto_open(&kineto, folder, geteuid(), &reason), STATUS_OK);
+	ck_assert_str_eq(poll_once(client, &is_sent), CONFIGURATION);
+	kineto_close(&kineto);
+	ck_assert_ptr_null(poll_once(client, &is_sent));
+	ck_assert_int_eq(is_sent, true);
+	close(inherited);
+	close(client);
+}
+END_TEST
+
 /* -- the file -- */
 
 static void put(const char *name, const char *text)
@@ -427,6 +485,7 @@ int main(void)
 	tcase_add_test(kineto_case, a_second_daemon_is_refused_and_the_socket_of_a_dead_one_replaced);
 	tcase_add_test(kineto_case, a_folder_that_the_job_would_not_accept_is_refused);
 	tcase_add_test(kineto_case, the_configuration_never_asks_for_memory);
+	tcase_add_test(kineto_case, a_launched_jobs_polls_never_fail_whether_pmtop_asks_or_is_killed);
 	tcase_add_test(kineto_case, a_trace_is_complete_once_it_ends_as_json_and_stops_growing);
 	tcase_add_test(kineto_case, a_link_is_no_trace);
 	tcase_add_checked_fixture(package_case, setup_package, teardown_package);
