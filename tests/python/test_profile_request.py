@@ -1,14 +1,19 @@
 """pmtop profile PID: traces on request, from an instrumented program and through Kineto's daemon interface; and what is refused."""
+import fcntl
 import glob
 import json
 import os
 import pathlib
+import pty
+import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 
 import pytest
@@ -65,6 +70,28 @@ def counts(trace, name):
     return next(row["count"] for row in trace["operators"] if row["name"].startswith(name))
 
 
+def profiles_from_the_screen(job, folder):
+    """The key P: the screen ends with the command that opens the trace."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 40, 150, 0, 0))
+    screen = subprocess.Popen([watching.PMTOP, "-p", str(job.pid)], stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder,
+                              env={**os.environ, "TERM": "xterm-256color"})
+    os.close(theirs)
+    shown, typed = b"", False
+    try:
+        end = time.monotonic() + 30
+        while not (found := re.search(rb"trace written: pmtop trace (\S+\.pt\.trace\.json)", shown)):
+            assert time.monotonic() < end, shown[-2000:]
+            shown += os.read(ours, 65536)
+            if not typed and b"Overview" in shown:
+                typed = os.write(ours, b"P") == 1
+        assert (folder / os.fsdecode(found.group(1))).is_file()
+    finally:
+        screen.kill()
+        screen.wait()
+        os.close(ours)
+
+
 def test_an_instrumented_program_gives_a_trace_of_the_steps_asked(tmp_path):
     job = start(tmp_path, "import pmtop.torch; pmtop.torch.instrument(profile_on_request=True)")
     try:
@@ -76,6 +103,7 @@ def test_an_instrumented_program_gives_a_trace_of_the_steps_asked(tmp_path):
         assert f"process {job.pid}: profiling " in done.stderr
         text = profile(job.pid, cwd=tmp_path)
         assert "\nOPERATORS\n" in text.stdout and f"\nTrace: {tmp_path}/" in text.stdout, text
+        profiles_from_the_screen(job, tmp_path)
         os.kill(job.pid, signal.SIGSTOP)
         stopped = profile(job.pid)
         assert stopped.returncode == 1 and stopped.stderr == f"pmtop: process {job.pid} is stopped and does no steps: kill -CONT lets it run\n"
