@@ -304,6 +304,7 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 	case 'q': return WISH_QUIT;
 	case 'w': return WISH_WRITE;
 	case 'r': return WISH_RECORD;
+	case 'P': return WISH_PROFILE;
 	case ' ':
 	case 'p': screen->scene.is_paused = !screen->scene.is_paused; return WISH_NOTHING;
 	case KEY_TAB: open_view(screen, (screen->view + 1) % view_count); return WISH_NOTHING;
@@ -352,6 +353,11 @@ void screen_set_recording(struct screen *screen, bool goes_on, double bytes)
 {
 	screen->scene.is_recording = goes_on;
 	screen->scene.recorded_bytes = bytes;
+}
+
+void screen_set_request(struct screen *screen, const char *text)
+{
+	snprintf(screen->scene.request, sizeof screen->scene.request, "%s", text);
 }
 
 bool screen_take_flag(struct screen *screen, struct hand_flag *out)

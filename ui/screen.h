@@ -13,7 +13,7 @@
 struct screen;
 
 /* An action that a key requests from the caller. */
-enum screen_wish { WISH_NOTHING, WISH_QUIT, WISH_WRITE, WISH_RECORD };
+enum screen_wish { WISH_NOTHING, WISH_QUIT, WISH_WRITE, WISH_RECORD, WISH_PROFILE };
 
 struct screen *screen_new(struct model *model, const struct alerts *alerts, const struct settings *settings);
 void screen_free(struct screen *screen);
@@ -32,6 +32,8 @@ void screen_message(struct screen *screen, const char *text);
 void screen_message_again(struct screen *screen, const char *before, const char *text);
 /* Sets the recording shown in the header; false: none. */
 void screen_set_recording(struct screen *screen, bool goes_on, double bytes);
+/* What the header shows of a request for a trace; "": none. */
+void screen_set_request(struct screen *screen, const char *text);
 /* True once after the user flagged or unflagged a batch. */
 bool screen_take_flag(struct screen *screen, struct hand_flag *out);
 bool screen_is_paused(const struct screen *screen);

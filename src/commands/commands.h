@@ -15,6 +15,7 @@
 	X(doctor) \
 	X(stack) \
 	X(instrument) \
+	X(profile) \
 	X(record) \
 	X(collect) \
 	X(export) \

@@ -19,6 +19,7 @@
 #include "src/commands/commands.h"
 #include "src/commands/summary.h"
 #include "src/playback/overlay.h"
+#include "src/profiling/live_request.h"
 #include "src/rules/alerts_list.h"
 #include "src/session/children/log_tail.h"
 #include "src/session/output.h"
@@ -51,7 +52,8 @@ struct watch {
 	struct screen *screen;
 	struct replay *replay; /* NULL: a live run */
 	struct overlay *overlay;
-	struct log_tail *log; /* the output of the command that pmtop started; NULL: none */
+	struct log_tail *log;        /* the output of the command that pmtop started; NULL: none */
+	struct live_request request; /* for a trace: the key P */
 	struct canvas canvas;
 	int signal_fd;
 	size_t held_count, held_records;
@@ -162,6 +164,37 @@ static void write_view(struct watch *watch)
 	screen_message(watch->screen, message);
 }
 
+/* -- the key P -- */
+
+static void show_request(struct watch *watch, const char *text)
+{
+	char words[PROFILING_WORDS_SIZE] = "";
+	if (text[0])
+		screen_message(watch->screen, text);
+	screen_set_request(watch->screen, watch->request.is_open ? profiling_words(&watch->request.profiling, words) : "");
+	watch->is_dirty = true;
+}
+
+static void toggle_request(struct watch *watch)
+{
+	const struct model *model = watch->session.model;
+	int run = screen_run(watch->screen);
+	pid_t pid = run >= 0 && model->runs[run].pid > 0 ? model->runs[run].pid : model->target_pid;
+	char text[LIVE_REQUEST_TEXT_SIZE];
+	bool is_live = !watch->replay && !watch->session.target.synthetic;
+	live_request_toggle(&watch->request, is_live ? pid : 0, clock_monotonic_ns(), text);
+	show_request(watch, text);
+}
+
+static void step_request(struct watch *watch)
+{
+	char text[LIVE_REQUEST_TEXT_SIZE] = "";
+	if (!watch->request.is_open)
+		return;
+	live_request_step(&watch->request, clock_monotonic_ns(), text);
+	show_request(watch, text);
+}
+
 static void answer_key(struct watch *watch, struct key_event event)
 {
 	if (event.key == KEY_HANGUP) {
@@ -179,6 +212,8 @@ static void answer_key(struct watch *watch, struct key_event event)
 		write_view(watch);
 	else if (wish == WISH_RECORD)
 		watch_record_toggle(&watch->session, watch->screen);
+	else if (wish == WISH_PROFILE)
+		toggle_request(watch);
 	watch_record_report(&watch->session, watch->screen);
 	unsigned needs = screen_needs(watch->screen);
 	watch->session.choices.wants_counters |= (needs & NEEDS_COUNTERS) != 0;
@@ -234,6 +269,7 @@ static int due_ms(const struct watch *watch, bool is_followed)
 			: is_followed ? session_wait_ms(&watch->session)
 						  : -1,
 		overlay_wait_ms(watch->overlay),
+		watch->request.is_open ? LIVE_REQUEST_MS : -1,
 		/* the end of the output may come after the last set */
 		!is_followed && watch->log && screen_follows_log(watch->screen) ? LOG_MS : -1,
 	};
@@ -262,6 +298,7 @@ static void watch_until_quit(struct watch *watch)
 			return;
 		session_tick(&watch->session);
 		show_news(watch);
+		step_request(watch);
 		if (ready[1].revents) {
 			watch->has_quit = signals_answer(watch->signal_fd, watch->terminal);
 			watch->is_dirty = true;
@@ -319,6 +356,7 @@ static void release(struct watch *watch)
 	for (size_t i = 0; i < watch->held_count; i++)
 		sample_set_release(&watch->held[i]);
 	free(watch->held);
+	live_request_end(&watch->request);
 	replay_close(watch->replay);
 	overlay_free(watch->overlay);
 	screen_free(watch->screen);

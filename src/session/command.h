@@ -35,6 +35,7 @@ struct options {
 	const char *replay;   /* -r FILE, or a file given as the target: a recording; "-" = standard input */
 	char **child;         /* after --, or NULL */
 	bool no_instrument;   /* --no-instrument: leave the environment of `child` alone */
+	bool profile;         /* --profile: PyTorch in `child` asks for work (pmtop profile) */
 	char **words;         /* the arguments after the command */
 	int word_count;
 
@@ -70,6 +71,8 @@ struct options {
 	const char *baseline, *save, *junit; /* check */
 	double threshold;                    /* check; 0 = the default */
 	const char *budget;                  /* check --budget=data:20%,step:0.3s */
+
+	int64_t steps; /* profile --steps; 0 = the default */
 
 	int sort, by;  /* trace --sort, --by: enum profile_sort, enum profile_group */
 	int64_t limit; /* trace --limit: rows a table; 0 = the default */

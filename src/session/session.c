@@ -190,6 +190,7 @@ static bool has_ended_at_once(struct session *session, const char *name, enum ex
 	if (!session->launch.child || waitpid(session->launch.child, &status, WNOHANG) != session->launch.child)
 		return false;
 	launch_python_end(&session->launch.python);
+	kineto_idle_close(&session->launch.kineto);
 	relay_end(&session->launch.relay);
 	fprintf(stderr, "pmtop: %.100s exited before pmtop could watch it\n", name);
 	if (session->launch.log[0])
@@ -208,7 +209,8 @@ static enum status open_watched(struct session *session, const struct options *o
 		bool is_ours = (options->command->traits & COMMAND_STREAMS) ||
 			((options->command->traits & COMMAND_HAS_SCREEN) && isatty(STDOUT_FILENO));
 		session->is_on_screen = is_ours && !(options->command->traits & COMMAND_STREAMS);
-		status = launch_start(&session->launch, options->child, is_ours, !options->no_instrument, reason);
+		status = launch_start(&session->launch, options->child, is_ours,
+			(options->no_instrument ? 0 : LAUNCH_INSTRUMENTS) | (options->profile ? LAUNCH_PROFILES : 0), reason);
 		pid = session->launch.child;
 	} else if (options->run_name) {
 		status = find_run(session, options->run_name, &pid, reason);

@@ -378,6 +378,21 @@ START_TEST(a_pause_holds_the_picture_and_says_so)
 }
 END_TEST
 
+START_TEST(header_shows_a_request_for_a_trace)
+{
+	struct stage stage;
+	play(&stage, 80, 24);
+	ck_assert_int_eq(stage_type(&stage, "P"), WISH_PROFILE);
+	screen_set_request(stage.screen, "profiling 2/3 steps");
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "profiling 2/3 steps"));
+	screen_set_request(stage.screen, "");
+	stage_draw(&stage);
+	ck_assert(!stage_shows(&stage, "profiling"));
+	stage_close(&stage);
+}
+END_TEST
+
 START_TEST(digits_tab_and_clicks_open_views)
 {
 	static const char *const names[] = { "Overview", "Batches", "Operations", "Memory", "GPU", "System", "Code",
@@ -503,6 +518,7 @@ int main(void)
 	tcase_add_test(tests, n_shows_the_newest_flag_and_enter_explains_it);
 	tcase_add_test(tests, a_click_into_the_plot_chooses_a_batch);
 	tcase_add_test(tests, a_pause_holds_the_picture_and_says_so);
+	tcase_add_test(tests, header_shows_a_request_for_a_trace);
 	tcase_add_test(tests, digits_tab_and_clicks_open_views);
 	tcase_add_test(tests, panels_are_reused_for_half_a_second_and_the_plot_moves);
 	tcase_add_test(tests, q_quits_w_writes_and_a_message_stays_until_the_next_key);

@@ -105,6 +105,8 @@ static void add_state(
 			replay_line_state(scene->replay, text, sizeof text));
 	if (scene->is_recording)
 		line_add(line, 1, ROLE_CRITICAL, is_ascii ? "rec %s" : "● rec %s", format_bytes(text, scene->recorded_bytes));
+	if (scene->request[0])
+		line_add(line, 1, ROLE_ACCENT, "%s", scene->request);
 	if (progress_ended(scene, run, &when_ns))
 		line_add(line, 0, ROLE_STRONG, "ended %s", parts_clock(text, scene, when_ns));
 	else if (add_still_rank(scene, ranks, line))

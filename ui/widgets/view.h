@@ -71,6 +71,7 @@ struct scene {
 	bool has_log;                     /* pmtop started the command: key l shows its output */
 	bool is_recording;
 	double recorded_bytes; /* by the current recording */
+	char request[96];      /* for a trace, in the header: "profiling 2/3 steps"; empty: none */
 	bool has_hand_flag;    /* not yet passed to the caller of screen_take_flag */
 	struct hand_flag hand_flag;
 	struct focus focus;

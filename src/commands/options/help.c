@@ -53,7 +53,7 @@ void help_print(void)
 			printf("  %-*s %s\n", LEFT, commands[id]->name, commands[id]->summary);
 	puts("\nOptions");
 	for (const struct option_row *row = option_rows; row->name; row++)
-		if (!row->commands && !is_target(row))
+		if (!row->commands && row->help && !is_target(row))
 			print_option(row);
 }
 

@@ -33,7 +33,8 @@ struct option_row {
 	/* "seconds from 0.05 to 60", for the error about a wrong value; NULL = option_takes() derives it from the kind */
 	const char *takes;
 	unsigned commands; /* 1 << enum command_id; 0 = all */
-	/* "FILE" (NULL = no value; in brackets: an optional one), and the text for --help, at most 50 columns */
+	/* "FILE" (NULL = no value; in brackets: an optional one), and the text for --help, at most 50 columns (NULL:
+	 * another row names it) */
 	const char *value, *help;
 };
 

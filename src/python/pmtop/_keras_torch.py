@@ -41,7 +41,7 @@ class TorchPhases:
         from . import torch
 
         self._is_users = torch._current is not None and torch._current.is_open
-        self._torch = torch.instrument(batches=False, loss=False)
+        self._torch = torch.instrument(batches=False, loss=False, profile_on_request=False)
         self._loop, self._device = self._torch._loop, self._torch._device
         self._loop.stop()
         if self._device.can_come:

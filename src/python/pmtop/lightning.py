@@ -358,8 +358,7 @@ class _Parts:
                 value = float(loss)
             elif parts_of_loss > 1 and device.measures:
                 device.loss(loss * parts_of_loss)
-        if self.profile is not None:
-            self.profile.batch_ends(trains)
+        loop._batch_ends(int(trains))
         device.batch_ends(pmtop)
         pmtop.batch_end(None if value is None else value * parts_of_loss)
         device.read(pmtop)

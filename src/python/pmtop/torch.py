@@ -33,6 +33,7 @@ from ._profiling.settings import Profile
 from ._torch.batches import Loop
 from ._torch.device import Device
 from ._torch.modules import ForwardTimes, Optimised
+from ._torch.on_request import VARIABLE as _LAUNCH, Requests
 from ._torch.patch import Here, Part, Patches
 from ._torch.profile import ProfileRun
 from ._torch.phases import Backward, Optimizers, patch_save, patch_scaler_step, patch_waits, patch_zero_grad
@@ -45,7 +46,8 @@ _knows_process = False
 
 _PARTS = {"batches": "batches", "forward": "forward times", "backward": "backward times", "optimizer": "optimizer times", "zero_grad": "zero_grad times",
           "loss": "losses", "device": "device times", "memory": "device memory figures", "sync": "waits for the device", "checkpoints": "checkpoints",
-          "gc": "garbage collections", "workers": "DataLoader workers", "profile": "traces"}
+          "gc": "garbage collections", "workers": "DataLoader workers", "profile": "traces",
+          "profile_on_request": "requests for traces"}
 
 
 class Instrumentation:
@@ -68,6 +70,9 @@ class Instrumentation:
         self.is_forked = self.is_waiting = False
         if profile is not None and parts["profile"].is_on:
             self._install_profile(profile)
+        if parts["profile_on_request"].is_on:
+            self._loop.requests = Requests(parts["profile_on_request"], out)
+            self._loop.watches_end = True
         for install in (self._install_batches, self._install_phases, self._install_rest):
             install()
 
@@ -100,9 +105,18 @@ class Instrumentation:
                     self._loop.profile.close()
         except Exception as error:
             self.parts["batches"].failed(error)
+        self.end_requests()
         self.silence()
         if _current is self:
             _current = None
+
+    def end_requests(self) -> None:
+        """Takes no further requests for traces."""
+        requests, self._loop.requests = self._loop.requests, None
+        if requests is not None and self.is_forked:
+            requests.forget()
+        elif requests is not None:
+            requests.close()
 
     def silence(self) -> None:
         """Switches every part off."""
@@ -113,7 +127,7 @@ class Instrumentation:
         loop, out = self._loop, self._out
 
         def ended() -> None:
-            loop.watches_end = False
+            loop.watches_end = loop.requests is not None
 
         loop.profile = profile = ProfileRun(settings, self.parts["profile"], out, ended)
         loop.watches_end = True
@@ -311,7 +325,7 @@ def _publisher() -> SimpleNamespace:
 
 def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, backward: bool = True, optimizer: bool = True, zero_grad: bool = True,
                loss: bool = True, device: bool = True, memory: bool = True, sync: Optional[bool] = None, checkpoints: bool = True,
-               gc: bool = True, workers: bool = True, profile: Any = None) -> Instrumentation:
+               gc: bool = True, workers: bool = True, profile: Any = None, profile_on_request: Optional[bool] = None) -> Instrumentation:
     """Publishes all training loops of this process from now on. A second call changes nothing and returns the first result.
 
     epochs: the planned number, 0 if unknown. The other arguments switch parts off: batches (with epochs, validation, the loaders' facts), spans of
@@ -321,6 +335,9 @@ def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, b
 
     profile: when torch.profiler runs and where its traces go: a pmtop.torch.Profile, True for its defaults, or a mapping of its arguments, also with
     the names of guide 004, or a configuration with such a section "profiling". Raises TypeError or ValueError for a wrong one.
+
+    profile_on_request: `pmtop profile PID` may ask for a trace of the next steps. Opens a socket for this user alone, at which the program looks at
+    the end of a batch, at most ten times a second. None: if `pmtop -- COMMAND` has started the program.
 
     The loss of a batch is the value on which its last backward was called. Does nothing if nothing is published (pmtop.is_enabled()). In a
     spawned child that imports the script's module it waits for the child's first loop over a loader, which DataLoader workers do not have.
@@ -333,7 +350,8 @@ def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, b
         _current.close()
     chosen = {"batches": batches, "forward": forward, "backward": backward, "optimizer": optimizer, "zero_grad": zero_grad, "loss": loss,
              "device": device, "memory": memory, "sync": sync is not False, "checkpoints": checkpoints, "gc": gc, "workers": workers,
-             "profile": settings is not None}
+             "profile": settings is not None,
+             "profile_on_request": _LAUNCH in os.environ if profile_on_request is None else profile_on_request}
     if _pmtop._is_importing_script():
         _current = _wait_for_loop(chosen, epochs, sync, settings)
         return _current
@@ -383,11 +401,16 @@ def _watch_process() -> None:
 
 def _end_last_batch() -> None:
     """A loop that calls next() itself may leave its last batch open. After an error it stays unfinished."""
-    if _current is not None and not _current.is_forked and not hasattr(sys, "last_value"):
+    if _current is None or _current.is_forked:
+        return
+    if hasattr(sys, "last_value"):
+        _current.end_requests()
+    else:
         _current.close()
 
 
 def _silence_child() -> None:
     if _current is not None:
         _current.is_forked = True
+        _current.end_requests()
         _current.silence()

@@ -89,24 +89,28 @@ static void run(const struct launch *launch, char **command, int log, int termin
 	if (log >= 0)
 		set_descriptors(log, terminal);
 	launch_python_set(&launch->python);
+	kineto_idle_set(&launch->kineto);
 	execvp(command[0], command);
 	int error = errno;
 	_exit(write(ready, &error, sizeof error) == (ssize_t)sizeof error ? 127 : 126);
 }
 
 enum status launch_start(
-	struct launch *launch, char **command, bool is_output_ours, bool instruments, struct reason *why_not)
+	struct launch *launch, char **command, bool is_output_ours, unsigned changes, struct reason *why_not)
 {
 	char folder[FOLDER_SIZE];
 	int ready[2];
-	*launch = (struct launch){ .python = { .fd = -1 } };
+	*launch = (struct launch){ .python = { .fd = -1 }, .kineto = { .fd = -1 } };
 	make_folder(folder);
+	enum status status = changes & LAUNCH_PROFILES ? kineto_idle_open(&launch->kineto, why_not) : STATUS_OK;
+	if (status != STATUS_OK)
+		return status;
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return reason_set(
 			why_not, STATUS_IO, "close some programs", "cannot start %s: %s", command[0], strerror(errno));
 	int log = is_output_ours ? open_log(launch, folder) : -1;
 	int terminal = log >= 0 && isatty(STDOUT_FILENO) ? relay_start(&launch->relay, log) : -1;
-	if (instruments)
+	if (changes & LAUNCH_INSTRUMENTS)
 		launch_python_prepare(&launch->python, command, folder, clock_monotonic_ns());
 	pid_t child = fork();
 	if (child == 0)
@@ -125,6 +129,7 @@ enum status launch_start(
 		return STATUS_OK;
 	}
 	launch_python_end(&launch->python);
+	kineto_idle_close(&launch->kineto);
 	relay_end(&launch->relay);
 	return reason_set(why_not, error == ENOENT ? STATUS_NOT_FOUND : STATUS_IO, "check the command after --",
 		"cannot start %s: %s", command[0], strerror(error));
@@ -155,6 +160,7 @@ int launch_wait(struct launch *launch)
 	int status = 0;
 	if (launch->child && waitpid(launch->child, &status, 0) < 0)
 		status = 0;
+	kineto_idle_close(&launch->kineto);
 	relay_end(&launch->relay);
 	return status;
 }

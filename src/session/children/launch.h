@@ -7,20 +7,28 @@
 #include <sys/types.h>
 
 #include "src/base/status.h"
+#include "src/profiling/kineto_idle.h"
 #include "src/session/children/launch_python.h"
 #include "src/session/children/relay.h"
+
+/* Of the command's environment. */
+enum launch_change {
+	LAUNCH_INSTRUMENTS = 1, /* src/python/launch */
+	LAUNCH_PROFILES = 2,    /* PyTorch asks for work: pmtop profile */
+};
 
 struct launch {
 	pid_t child;   /* 0 = none */
 	char log[512]; /* the file with its output; empty: it shares pmtop's output */
 	struct relay relay;
 	struct launch_python python;
+	struct kineto_idle kineto;
 };
 
 /* Starts the command. `is_output_ours`: its output goes to a private file, because pmtop needs standard output; where
- * that is a terminal, the command has one too (relay.h). `instruments`: puts src/python/launch into its environment. */
+ * that is a terminal, the command has one too (relay.h). `changes`: of enum launch_change. */
 enum status launch_start(
-	struct launch *launch, char **command, bool is_output_ours, bool instruments, struct reason *why_not);
+	struct launch *launch, char **command, bool is_output_ours, unsigned changes, struct reason *why_not);
 /* From now on Ctrl-C and Ctrl-\ are for the command alone, whose end launch_wait() awaits. */
 void launch_ignore_keys(const struct launch *launch);
 /* Whether the command has ended by an error or a signal: `text` says which. */

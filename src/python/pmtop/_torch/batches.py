@@ -30,7 +30,6 @@ from .data import LoaderFacts, has_own_iter
 from .modules import ForwardTimes, Optimised, kinds_of
 from .one_pass import Pass, calling_frame, is_plain_loop
 from .patch import BACKWARD, FORWARD
-from .profile import ProfileRun
 from .steps import StepLoop
 
 _UNDECIDED, _TRAINING, _VALIDATION = range(3)
@@ -67,7 +66,6 @@ class Loop(StepLoop):
         self.interval = 0
         self.awaits_backward = True
         self.meta: dict[str, object] = {}
-        self.profile: Optional[ProfileRun] = None
         self.plan: Optional[tuple[int, int, int]] = None
 
     # -- what the loaders do
@@ -509,10 +507,6 @@ class Loop(StepLoop):
         self.device.batch_ends(self.out)
         self.out.batch_end(self.loss)
         self.device.read(self.out)
-
-    def _batch_ends(self, trains: int) -> None:
-        if self.profile is not None:
-            self.profile.batch_ends(bool(trains))
 
     def _check_forward(self) -> None:
         if self.forwards is not None:

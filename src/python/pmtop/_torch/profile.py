@@ -43,6 +43,8 @@ class ProfileRun:
         self._done = 0
         self._traces = 0
         self._skipped = 0
+        self.steps_taken = 0
+        """Steps of the trace that runs, without its warm-up."""
         self._watch_program()
 
     # -- what the training does
@@ -127,6 +129,7 @@ class ProfileRun:
 
     def _step(self, is_last: bool) -> None:
         self._as_ours(self._profiler.step)
+        self.steps_taken = max(0, self._profiler.step_num - self.settings.warmup)
         if is_last:
             self._stop()
 
@@ -197,20 +200,25 @@ class ProfileRun:
     # -- the trace
 
     def _write(self, profiler: Any) -> None:
-        folder = os.path.join(os.fspath(self.settings.output_dir), _file_name(self.run))
+        folder = self._folder()
         os.makedirs(folder, exist_ok=True)
         rank = _rank()
         worker = f"{socket.gethostname()}_{os.getpid()}" + ("" if rank is None else f"_rank{rank}")
         path = os.path.join(folder, f"{worker}.{time.time_ns()}.pt.trace.json")
         profiler.export_chrome_trace(path)
         self._traces += 1
-        if not rank:
-            _link(path, os.path.join(folder, CHROME_TRACE))
-        self._say(f"trace of {self._units(self.settings.active)}: {path}")
+        self._wrote(path, rank)
         self.out.mark(f"trace {os.path.basename(path)}")
 
-    @staticmethod
-    def _say(text: str) -> None:
+    def _folder(self) -> str:
+        return os.path.join(os.fspath(self.settings.output_dir), _file_name(self.run))
+
+    def _wrote(self, path: str, rank: Optional[int]) -> None:
+        if not rank:
+            _link(path, os.path.join(self._folder(), CHROME_TRACE))
+        self._say(f"trace of {self._units(self.settings.active)}: {path}")
+
+    def _say(self, text: str) -> None:
         try:
             sys.stderr.write(f"pmtop: profile: {text}\n")
         except (OSError, ValueError, AttributeError):

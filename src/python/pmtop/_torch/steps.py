@@ -20,7 +20,9 @@ import torch
 from pmtop import _pmtop
 
 from .modules import Optimised
+from .on_request import Requests
 from .patch import Part
+from .profile import ProfileRun
 
 
 _UNUSED_MAX = 8
@@ -46,6 +48,8 @@ class StepLoop(_pmtop.LoopState):
         self.cycle_ids: set[int] = set()
         self.trains_in_eval = self.has_trained = False
         self.micro_batches = self.unused = 0
+        self.profile: Optional[ProfileRun] = None
+        self.requests: Optional[Requests] = None
 
     def count_steps(self, parts: tuple[Part, ...], publish_device: Callable[[], None]) -> None:
         """Counts steps from now on, while all these parts are on."""
@@ -114,6 +118,13 @@ class StepLoop(_pmtop.LoopState):
         self.awaits_step = True
         if torch.is_grad_enabled():
             self._open_step()
+
+    def _batch_ends(self, trains: int) -> None:
+        """While watches_end: a batch of any loop ends."""
+        if self.profile is not None:
+            self.profile.batch_ends(bool(trains))
+        if self.requests is not None:
+            self.requests.batch_ends(bool(trains), self.profile is not None and self.profile.part.is_on)
 
     def _leave_steps(self) -> None:
         """A loop over a loader begins. What an open batch without a step has done trained nothing."""

@@ -1,0 +1,73 @@
+#include "src/profiling/live_request.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+
+#define LIMIT_NS (120 * NS_PER_S)
+
+/* What to do may be longer than a status line. */
+static void explain(const struct reason *reason, pid_t pid, char text[LIVE_REQUEST_TEXT_SIZE])
+{
+	char whole[sizeof *reason + 16];
+	int length =
+		snprintf(whole, sizeof whole, "no trace: %s%s%s", reason->text, reason->remedy[0] ? ": " : "", reason->remedy);
+	if (length < LIVE_REQUEST_TEXT_SIZE)
+		strcpy(text, whole);
+	else
+		snprintf(text, LIVE_REQUEST_TEXT_SIZE, "no trace: %.100s; pmtop profile %d says more", reason->text, (int)pid);
+}
+
+void live_request_end(struct live_request *request)
+{
+	if (!request->is_open)
+		return;
+	profiling_end(&request->profiling);
+	target_close(&request->target);
+	request->is_open = false;
+}
+
+void live_request_toggle(struct live_request *request, pid_t pid, int64_t now_ns, char text[LIVE_REQUEST_TEXT_SIZE])
+{
+	struct reason reason = { "", "" };
+	text[0] = '\0';
+	if (request->is_open) {
+		live_request_end(request);
+		snprintf(text, LIVE_REQUEST_TEXT_SIZE, "the request for a trace was withdrawn");
+		return;
+	}
+	enum status status = pid <= 0 ? reason_set(&reason, STATUS_INVALID, NULL, "there is no running process to ask")
+								  : target_open(&request->target, pid, "/proc", &reason);
+	if (status == STATUS_OK) {
+		struct profiling_order order = { .folder =
+											 getcwd(request->folder, sizeof request->folder) ? request->folder : "/tmp",
+			.steps = LIVE_REQUEST_STEPS,
+			.limit_ns = LIMIT_NS };
+		request->is_open = true;
+		status = profiling_begin(&request->profiling, &request->target, &order, now_ns, &reason);
+	}
+	if (status == STATUS_OK)
+		return;
+	live_request_end(request);
+	explain(&reason, pid, text);
+}
+
+bool live_request_step(struct live_request *request, int64_t now_ns, char text[LIVE_REQUEST_TEXT_SIZE])
+{
+	struct reason reason = { "", "" };
+	enum status status = profiling_step(&request->profiling, now_ns, &reason);
+	if (status == STATUS_AGAIN)
+		return false;
+	if (status == STATUS_OK) {
+		const char *path = request->profiling.path, *slash = strrchr(path, '/');
+		bool is_here =
+			strncmp(path, request->folder, strlen(request->folder)) == 0 && slash == path + strlen(request->folder);
+		snprintf(text, LIVE_REQUEST_TEXT_SIZE, "trace written: pmtop trace %.130s", is_here ? slash + 1 : path);
+	} else {
+		explain(&reason, request->profiling.pid, text);
+	}
+	live_request_end(request);
+	return true;
+}

@@ -1,0 +1,28 @@
+/* live_request.h: a request for a trace from the screen: the key P. The texts are for the status line. */
+#ifndef PMTOP_PROFILING_LIVE_REQUEST_H
+#define PMTOP_PROFILING_LIVE_REQUEST_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/profiling/profiling.h"
+
+enum { LIVE_REQUEST_STEPS = 3, LIVE_REQUEST_TEXT_SIZE = 160, LIVE_REQUEST_MS = 100 };
+
+struct live_request {
+	bool is_open;
+	struct target target;
+	struct profiling profiling;
+	char folder[PATH_MAX]; /* the working directory */
+};
+
+/* Asks the process; if a request is open, withdraws it. Fills `text` if there is something to say: a refusal. */
+void live_request_toggle(struct live_request *request, pid_t pid, int64_t now_ns, char text[LIVE_REQUEST_TEXT_SIZE]);
+/* Goes on; to be called every LIVE_REQUEST_MS while is_open. Returns true once it has ended, with the path or the
+ * reason in `text`. */
+bool live_request_step(struct live_request *request, int64_t now_ns, char text[LIVE_REQUEST_TEXT_SIZE]);
+/* Withdraws it. */
+void live_request_end(struct live_request *request);
+
+#endif

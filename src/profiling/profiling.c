@@ -1,0 +1,275 @@
+#include "src/profiling/profiling.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+#include "src/sources/proc/environment.h"
+
+enum { POLL_MAX_S = 12, HOST_SIZE = 65 };
+
+#define LOOK_EVERY_NS (100 * NS_PER_MS)
+/* The file of a program that has ended may still come. */
+#define AFTER_END_NS NS_PER_S
+
+/* -- where the program is -- */
+
+static bool is_same_file(int a_fd, const char *a, int b_fd, const char *b)
+{
+	struct stat x, y;
+	return fstatat(a_fd, a, &x, 0) == 0 && fstatat(b_fd, b, &y, 0) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+static bool sees_same_files(const struct target_member *member)
+{
+	return is_same_file(member->directory_fd, "root", AT_FDCWD, "/") &&
+		is_same_file(member->directory_fd, "ns/mnt", AT_FDCWD, "/proc/self/ns/mnt");
+}
+
+static bool sees_same_names(const struct target_member *member)
+{
+	return is_same_file(member->directory_fd, "ns/net", AT_FDCWD, "/proc/self/ns/net");
+}
+
+/* "HOST_PID_rank1.TIME.pt.trace.json", as torch's own handler names traces. */
+static void name_trace(const struct profiling *profiling, char out[TRACE_PATH_SIZE])
+{
+	struct variable found[] = { { .name = "RANK" }, { .name = "WORLD_SIZE" } };
+	char host[HOST_SIZE] = "host", rank[32] = "";
+	gethostname(host, sizeof host - 1);
+	for (size_t i = 0; i < profiling->target->member_count; i++)
+		if (profiling->target->members[i].pid == profiling->pid)
+			environment_read(profiling->target->members[i].directory_fd, found, 2);
+	if (found[1].is_set && strcmp(found[1].value, "1") != 0 && strspn(found[0].value, "0123456789") < 10 &&
+		found[0].value[0] && !found[0].value[strspn(found[0].value, "0123456789")])
+		snprintf(rank, sizeof rank, "_rank%.10s", found[0].value);
+	snprintf(out, TRACE_PATH_SIZE, "%.3800s/%s_%d%s.%lld.pt.trace.json", profiling->order.folder, host,
+		(int)profiling->pid, rank, (long long)clock_realtime_ns());
+}
+
+/* -- the package -- */
+
+static enum status begin_package(
+	struct profiling *profiling, const struct target_member *member, struct reason *why_not)
+{
+	const struct profiling_order *order = &profiling->order;
+	bool is_same = sees_same_files(member);
+	const char *folder = is_same || order->is_chosen ? order->folder : "/tmp";
+	enum status status = package_open(
+		&profiling->package, member->directory_fd, member->pid, profiling->target->uid, folder, order->steps, why_not);
+	if (status == STATUS_OK && !is_same)
+		snprintf(profiling->prefix, sizeof profiling->prefix, "/proc/%d/root", (int)member->pid);
+	return status;
+}
+
+static enum status step_package(struct profiling *profiling, int64_t now_ns, struct reason *why_not)
+{
+	enum status status = package_read(&profiling->package, why_not);
+	profiling->is_given = profiling->package.has_begun;
+	if (status == STATUS_AGAIN && now_ns - profiling->begun_ns > profiling->order.limit_ns)
+		return reason_set(why_not, STATUS_UNSUPPORTED, "--for=10m waits longer",
+			"process %d has not finished %u training steps within %.0f s: the request was withdrawn",
+			(int)profiling->pid, profiling->order.steps, (double)profiling->order.limit_ns / 1e9);
+	if (status != STATUS_OK)
+		return status;
+	snprintf(profiling->path, sizeof profiling->path, "%s%s", profiling->prefix, profiling->package.path);
+	return trace_file_is_regular(profiling->path)
+		? STATUS_OK
+		: reason_set(why_not, STATUS_DAMAGED, NULL, "the program's trace %.150s is no file", profiling->path);
+}
+
+/* -- Kineto -- */
+
+static enum status refuse(const struct target_member *member, struct reason *why_not)
+{
+	return reason_set(why_not, STATUS_UNSUPPORTED,
+		"start it by KINETO_USE_DAEMON=1 COMMAND (PyTorch 2.7 or newer), or by pmtop -- COMMAND, or call "
+		"pmtop.torch.instrument(profile_on_request=True)",
+		"process %d (%.60s) takes no request for a trace: KINETO_USE_DAEMON is not in its environment",
+		(int)member->pid, member->command);
+}
+
+static enum status refuse_container(const struct target_member *member, const char *what, struct reason *why_not)
+{
+	return reason_set(why_not, STATUS_UNSUPPORTED, "run pmtop inside the container",
+		"process %d is in another %s namespace, where its PyTorch cannot reach pmtop", (int)member->pid, what);
+}
+
+static enum status open_kineto(struct profiling *profiling, const struct target_member *member,
+	const char *socket_folder, const char *trace_folder, struct reason *why_not)
+{
+	uid_t uid = profiling->target->uid;
+	if (!sees_same_files(member))
+		return refuse_container(member, "mount", why_not);
+	if (!socket_folder && !sees_same_names(member))
+		return refuse_container(member, "network", why_not);
+	enum status status = trace_folder_make(profiling->private_folder, trace_folder, uid, why_not);
+	if (status != STATUS_OK) {
+		profiling->private_folder[0] = '\0';
+		return status;
+	}
+	profiling->pid = member->pid;
+	return kineto_open(&profiling->kineto, socket_folder, uid, why_not);
+}
+
+static enum status begin_kineto(struct profiling *profiling, struct reason *why_not)
+{
+	enum { DAEMON, SOCKETS, TRACES, COUNT };
+	struct variable found[COUNT] = { { .name = "KINETO_USE_DAEMON" }, { .name = "KINETO_IPC_SOCKET_DIR" },
+		{ .name = "KINETO_ONDEMAND_TRACE_DIR" } };
+	const struct target *target = profiling->target;
+	for (size_t i = 0; i < target->member_count; i++) {
+		const struct target_member *member = &target->members[i];
+		environment_read(member->directory_fd, found, COUNT);
+		if (found[DAEMON].is_set)
+			return open_kineto(profiling, member, found[SOCKETS].value[0] ? found[SOCKETS].value : NULL,
+				found[TRACES].value[0] == '/' ? found[TRACES].value : "/tmp", why_not);
+	}
+	if (faccessat(target->members[0].directory_fd, "environ", R_OK, AT_EACCESS) != 0) {
+		target_explain_denied(target, &target->members[0], why_not);
+		return STATUS_DENIED;
+	}
+	return refuse(&target->members[0], why_not);
+}
+
+static bool has_member(const struct target *target, pid_t pid)
+{
+	for (size_t i = 0; i < target->member_count; i++)
+		if (target->members[i].pid == pid)
+			return true;
+	return false;
+}
+
+static bool is_job(void *context, pid_t pid)
+{
+	struct profiling *profiling = context;
+	if (profiling->is_given)
+		return profiling->pid == pid;
+	if (!has_member(profiling->target, pid))
+		target_refresh(profiling->target);
+	bool is_member = has_member(profiling->target, pid);
+	if (is_member)
+		profiling->pid = pid;
+	return is_member;
+}
+
+static void answer_polls(struct profiling *profiling, int64_t now_ns)
+{
+	char configuration[KINETO_CONFIGURATION_SIZE];
+	enum kineto_poll poll;
+	kineto_configure(configuration, profiling->private_folder, profiling->order.steps);
+	while ((poll = kineto_answer(&profiling->kineto, is_job, profiling, profiling->is_given ? NULL : configuration)) !=
+		KINETO_NONE) {
+		profiling->was_busy |= poll == KINETO_BUSY && !profiling->is_given;
+		if (poll == KINETO_GIVEN) {
+			profiling->is_given = true;
+			profiling->given_ns = now_ns;
+		}
+	}
+}
+
+static enum status check_poll(const struct profiling *profiling, int64_t now_ns, struct reason *why_not)
+{
+	if (now_ns - profiling->begun_ns <= POLL_MAX_S * NS_PER_S)
+		return STATUS_AGAIN;
+	if (profiling->was_busy)
+		return reason_set(why_not, STATUS_UNSUPPORTED, "try again when that trace is complete",
+			"the PyTorch profiler of process %d is running already", (int)profiling->pid);
+	return reason_set(why_not, STATUS_UNSUPPORTED, "it must have imported PyTorch 2.7 or newer, built with Kineto",
+		"process %d has KINETO_USE_DAEMON, but has not polled within %d s", (int)profiling->pid, POLL_MAX_S);
+}
+
+static enum status check_trace(struct profiling *profiling, int64_t now_ns, struct reason *why_not)
+{
+	char found[TRACE_PATH_SIZE];
+	if (now_ns - profiling->looked_ns >= LOOK_EVERY_NS) {
+		profiling->looked_ns = now_ns;
+		if (trace_folder_find(profiling->private_folder, &profiling->size, found, sizeof found)) {
+			name_trace(profiling, profiling->path);
+			return trace_file_move(found, profiling->path, why_not);
+		}
+	}
+	if (now_ns - profiling->given_ns <= profiling->order.limit_ns)
+		return STATUS_AGAIN;
+	char remedy[sizeof why_not->remedy];
+	snprintf(remedy, sizeof remedy, "--for=10m waits longer; the trace will be in %.150s", profiling->private_folder);
+	return reason_set(why_not, STATUS_UNSUPPORTED, remedy, "process %d has not finished %u steps within %.0f s",
+		(int)profiling->pid, profiling->order.steps, (double)profiling->order.limit_ns / 1e9);
+}
+
+static enum status step_kineto(struct profiling *profiling, int64_t now_ns, struct reason *why_not)
+{
+	answer_polls(profiling, now_ns);
+	return profiling->is_given ? check_trace(profiling, now_ns, why_not) : check_poll(profiling, now_ns, why_not);
+}
+
+/* -- both -- */
+
+enum status profiling_begin(struct profiling *profiling, struct target *target, const struct profiling_order *order,
+	int64_t now_ns, struct reason *why_not)
+{
+	*profiling = (struct profiling){ .order = *order,
+		.target = target,
+		.begun_ns = now_ns,
+		.package = { .fd = -1 },
+		.kineto = { .fd = -1 },
+		.size = -1 };
+	if (target_refresh(target) != STATUS_OK || target->member_count == 0)
+		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "process %d has ended", (int)target->pid);
+	const struct target_member *first = &target->members[0];
+	profiling->pid = first->pid;
+	if (first->has_stat && (first->stat.state == 'T' || first->stat.state == 't'))
+		return reason_set(why_not, STATUS_UNSUPPORTED, "kill -CONT lets it run",
+			"process %d is stopped and does no steps", (int)first->pid);
+	for (size_t i = 0; i < target->member_count; i++) {
+		enum status status = begin_package(profiling, &target->members[i], why_not);
+		if (status == STATUS_OK)
+			profiling->pid = target->members[i].pid;
+		if (status != STATUS_NOT_FOUND)
+			return status;
+	}
+	return begin_kineto(profiling, why_not);
+}
+
+enum status profiling_step(struct profiling *profiling, int64_t now_ns, struct reason *why_not)
+{
+	enum status status =
+		profiling->package.fd >= 0 ? step_package(profiling, now_ns, why_not) : step_kineto(profiling, now_ns, why_not);
+	if (status != STATUS_AGAIN || target_refresh(profiling->target) == STATUS_OK)
+		return status;
+	profiling->ended_ns = profiling->ended_ns ? profiling->ended_ns : now_ns;
+	if (now_ns - profiling->ended_ns <= AFTER_END_NS)
+		return STATUS_AGAIN;
+	return reason_set(
+		why_not, STATUS_NOT_FOUND, NULL, "process %d has ended before its trace was complete", (int)profiling->pid);
+}
+
+int profiling_fd(const struct profiling *profiling)
+{
+	return profiling->package.fd >= 0 ? profiling->package.fd : profiling->kineto.fd;
+}
+
+const char *profiling_words(const struct profiling *profiling, char out[PROFILING_WORDS_SIZE])
+{
+	bool is_package = profiling->package.fd >= 0;
+	if (!profiling->is_given)
+		snprintf(out, PROFILING_WORDS_SIZE,
+			is_package ? "waiting for the end of a step" : "waiting for the job's poll (every %d s)", KINETO_PERIOD_S);
+	else if (is_package)
+		snprintf(out, PROFILING_WORDS_SIZE, "profiling %u/%u steps", profiling->package.done, profiling->order.steps);
+	else
+		snprintf(out, PROFILING_WORDS_SIZE, "profiling %u steps", profiling->order.steps);
+	return out;
+}
+
+void profiling_end(struct profiling *profiling)
+{
+	package_close(&profiling->package);
+	kineto_close(&profiling->kineto);
+	if (profiling->private_folder[0] && (!profiling->is_given || profiling->path[0]))
+		trace_folder_remove(profiling->private_folder);
+}

@@ -1,0 +1,55 @@
+/* profiling.h: one request to a running PyTorch program for a trace of its next steps. Two ways, in this order:
+ *
+ *   package.h   a program with pmtop.torch.instrument(profile_on_request=True)
+ *   kineto.h    any PyTorch 2.7 or newer that was started with KINETO_USE_DAEMON in its environment
+ *
+ * profiling_begin() chooses the way, profiling_step() goes on without waiting, about ten times a second and whenever
+ * profiling_fd() is readable. */
+#ifndef PMTOP_PROFILING_PROFILING_H
+#define PMTOP_PROFILING_PROFILING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "src/base/status.h"
+#include "src/profiling/kineto.h"
+#include "src/profiling/package.h"
+#include "src/profiling/trace_file.h"
+#include "src/sources/target/target.h"
+
+enum { PROFILING_STEPS_MAX = 100, PROFILING_WORDS_SIZE = 96, PROFILING_PATH_SIZE = TRACE_PATH_SIZE + 64 };
+
+struct profiling_order {
+	const char *folder; /* absolute: where the trace shall be. Where the program sees other files than pmtop: its own */
+	bool is_chosen;     /* the user named the folder */
+	unsigned steps;     /* 1 to PROFILING_STEPS_MAX */
+	int64_t limit_ns;   /* for the steps */
+};
+
+struct profiling {
+	struct profiling_order order;
+	struct target *target; /* the caller's */
+	pid_t pid;             /* of the program: the target or one of its descendants */
+	bool is_given;         /* the program has the request */
+	bool was_busy;         /* its profiler was running when it polled */
+	int64_t begun_ns, given_ns, looked_ns, ended_ns;
+	struct package package;
+	struct kineto kineto;
+	char private_folder[TRACE_FOLDER_SIZE]; /* for Kineto's file; empty: none */
+	char prefix[64];                        /* before a path of the program: "/proc/PID/root" or empty */
+	off_t size;
+	char path[PROFILING_PATH_SIZE]; /* of the trace, once it is complete */
+};
+
+/* UNSUPPORTED: the program takes no request; the remedy says how to start it. */
+enum status profiling_begin(struct profiling *profiling, struct target *target, const struct profiling_order *order,
+	int64_t now_ns, struct reason *why_not);
+/* OK: profiling->path is the trace; AGAIN: not yet; else it has failed. */
+enum status profiling_step(struct profiling *profiling, int64_t now_ns, struct reason *why_not);
+int profiling_fd(const struct profiling *profiling);
+/* "waiting for the job's poll (every 5 s)", "profiling 2/3 steps" */
+const char *profiling_words(const struct profiling *profiling, char out[PROFILING_WORDS_SIZE]);
+/* Withdraws what is not complete. A trace that Kineto still writes stays in profiling->private_folder. */
+void profiling_end(struct profiling *profiling);
+
+#endif
