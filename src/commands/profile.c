@@ -59,7 +59,7 @@ static enum exit_code show(const char *path, const struct options *options, cons
 {
 	struct reason reason = { "", "" };
 	struct profile_analysis *analysis = malloc(sizeof *analysis);
-	enum status status = analysis ? profile_analyse(analysis, path, (enum profile_group)0, &reason)
+	enum status status = analysis ? profile_analyse(analysis, path, (enum profile_group)0, NULL, &reason)
 								  : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
 	enum exit_code code = status == STATUS_OK ? EXIT_OK : command_fail(status, &reason);
 	if (status == STATUS_OK) {
