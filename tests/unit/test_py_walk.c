@@ -1,4 +1,5 @@
-/* Frames that form a cycle, as a torn read can give: no stack; and how few reads a sample needs. tests/terminal/stack.py samples real stacks. */
+/* Frames that form a cycle, as a torn read can give: no stack; and how few reads a sample needs.
+ * tests/terminal/stack.py samples real stacks. */
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,6 +132,25 @@ START_TEST(stacks_of_frames_that_were_seen_before_need_one_request)
 }
 END_TEST
 
+/* Together they are more frames than are remembered. */
+START_TEST(deep_stacks_of_different_frames_are_read)
+{
+	enum { DEEP = PY_FRAMES_MAX - 50 };
+	static struct frame deep[2][DEEP];
+	struct py_walker *walker = py_walker_new();
+	ck_assert_ptr_nonnull(walker);
+	for (unsigned i = 0; i < 6; i++) {
+		struct frame *stack = deep[i % 2];
+		for (size_t k = 0; k < DEEP; k++)
+			stack[k] = (struct frame){ .code = 8 + k, .previous = k + 1 < DEEP ? (uintptr_t)&stack[k + 1] : 0 };
+		thread.newest = (uintptr_t)stack;
+		ck_assert(sample_with(walker, PY_QUICK, false));
+		ck_assert_uint_eq(walk.count, DEEP);
+	}
+	py_walker_free(walker);
+}
+END_TEST
+
 START_TEST(frames_whose_memory_is_gone_are_no_obstacle)
 {
 	struct py_walker *walker = py_walker_new();
@@ -156,6 +176,7 @@ int main(void)
 	tcase_add_loop_test(tests, a_stack_is_walked_to_its_end, 0, 2);
 	tcase_add_loop_test(tests, a_circle_is_no_stack, 0, FRAMES);
 	tcase_add_loop_test(tests, stacks_of_frames_that_were_seen_before_need_one_request, 0, 2);
+	tcase_add_test(tests, deep_stacks_of_different_frames_are_read);
 	tcase_add_test(tests, frames_whose_memory_is_gone_are_no_obstacle);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

@@ -51,7 +51,7 @@ struct remote_reader {
 	int64_t limit_ns, stuck_ns;
 	struct channel *channel; /* NULL: no child */
 	pid_t child;
-	int cpu; /* where the child runs; −1: anywhere */
+	int cpu;              /* where the child runs; −1: anywhere */
 	int64_t ended_cpu_ns; /* of children before this one */
 	pid_t stuck_child;    /* left behind since the last resume */
 	size_t left_count;

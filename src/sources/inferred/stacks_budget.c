@@ -5,8 +5,8 @@
 #include "src/base/clock.h"
 
 /* With much less, a step of a tenth of a second has no sample for minutes, and phases and causes stay unknown. */
-#define REST_RATIO 0.004
-#define OFTEN_RATIO 0.010
+#define REST_RATIO 0.0035
+#define OFTEN_RATIO 0.009
 /* Polls come first, but samples retain this share of the budget. */
 #define SAMPLES_MIN_RATIO 0.5
 #define POLLS_RATIO 0.3
@@ -41,8 +41,8 @@ void stacks_budget_measure(struct stacks_budget *budget, int64_t now_ns, int64_t
 
 static double allowed(bool is_often) { return is_often ? OFTEN_RATIO : REST_RATIO; }
 
-double stacks_budget_period_ns(const struct stacks_budget *budget, double hz, bool is_often, size_t groups,
-	size_t worker_groups, bool is_workers)
+double stacks_budget_period_ns(
+	const struct stacks_budget *budget, double hz, bool is_often, size_t groups, size_t worker_groups, bool is_workers)
 {
 	double for_samples = fmax(allowed(is_often) - budget->other_ratio, SAMPLES_MIN_RATIO * allowed(is_often));
 	double weights = (double)(groups - worker_groups) + WORKERS_WEIGHT * (double)worker_groups;

@@ -6,8 +6,8 @@
 #include "src/sources/python/remote.h"
 
 /* Frames closer than APART_MAX are read as one stretch. If a sample starts with the frames of earlier ones, AHEAD
- * bytes after the last frame are read too, because new calls are mostly there. A frame that AGE_MAX samples in a row did
- * not have is no longer read. */
+ * bytes after the last frame are read too, because new calls are mostly there. A frame that AGE_MAX samples in a row
+ * did not have is no longer read. */
 enum {
 	TRIES = 16,
 	QUICK_TRIES = 4,
@@ -146,10 +146,7 @@ static void note_frame(struct visited *visited, uint64_t address)
 	size_t at = visited->count;
 	while (at > 0 && visited->addresses[at - 1] >= address)
 		at--;
-	bool is_known = at < visited->count && visited->addresses[at] == address;
-	if (!is_known && visited->count == PY_FRAMES_MAX)
-		return;
-	if (!is_known) {
+	if (at == visited->count || visited->addresses[at] != address) {
 		memmove(&visited->addresses[at + 1], &visited->addresses[at], (visited->count - at) * sizeof address);
 		memmove(&visited->ages[at + 1], &visited->ages[at], visited->count - at);
 		visited->addresses[at] = address;
@@ -158,8 +155,11 @@ static void note_frame(struct visited *visited, uint64_t address)
 	visited->ages[at] = 0;
 }
 
+/* Those of this walk have room in any case. */
 static void note_visited(struct visited *visited, const struct py_walk *walk)
 {
+	if (visited->count + walk->count > PY_FRAMES_MAX)
+		visited->count = 0;
 	for (size_t i = 0; i < walk->count; i++)
 		note_frame(visited, walk->frames[i].address);
 }
@@ -404,14 +404,13 @@ static void begin_trail(struct py_walker *walker, const struct trail *trail, boo
 	walker->newest = trail->newest;
 }
 
-static void end_trail(struct py_walker *walker, struct trail *trail, uint64_t thread, const struct py_walk *best)
+static void end_trail(struct py_walker *walker, struct trail *trail, uint64_t thread)
 {
-	trail->thread = best->count > 0 ? thread : 0;
+	trail->thread = thread;
 	trail->serial = ++walker->serial;
 	trail->visited = walker->visited;
 	trail->newest = walker->newest;
 	forget_old(&trail->visited);
-	note_visited(&trail->visited, best);
 }
 
 bool py_walk(const struct py_process *process, uint64_t thread, enum py_care care, struct py_walker *walker,
@@ -443,6 +442,7 @@ bool py_walk(const struct py_process *process, uint64_t thread, enum py_care car
 		}
 		walker->before = walker->now;
 	}
-	end_trail(walker, trail, thread, best);
+	note_visited(&walker->visited, best);
+	end_trail(walker, trail, is_still || best->count > 0 ? thread : 0);
 	return is_still;
 }

@@ -139,8 +139,7 @@ void remote_copies_begin(struct remote_copies *copies, pid_t pid)
 		return;
 	for (size_t i = 0; copies->pid == pid && i < copies->count; i++)
 		if (copies->blocks[i].is_used && copies->blocks[i].state == BLOCK_READ) {
-			copies->blocks[kept] =
-				(struct block){ .address = copies->blocks[i].address, .slot = (uint16_t)kept };
+			copies->blocks[kept] = (struct block){ .address = copies->blocks[i].address, .slot = (uint16_t)kept };
 			kept++;
 		}
 	copies->pid = pid;
