@@ -344,7 +344,6 @@ static struct channel *prepare(struct remote_reader *reader)
 	return reader->channel || start(reader) ? reader->channel : NULL;
 }
 
-/* The child runs where this thread does, which waits meanwhile: waking another CPU would cost more than the read. */
 static void move_here(struct remote_reader *reader)
 {
 	cpu_set_t here;

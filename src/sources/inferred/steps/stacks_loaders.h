@@ -23,7 +23,6 @@ void stacks_runs_release(struct stacks_runs *runs);
 /* `has_ended`: the target has ended, and no run continues. */
 void stacks_runs_emit(struct stacks_runs *runs, bool again, bool has_ended, int64_t now_ns, struct sample_set *out);
 
-/* The loaders and loops of one process. */
 /* The epoch of a DataLoader's pass, as last read. */
 struct stacks_known_epoch {
 	uint64_t serial; /* of the pass; 0 = of none */
@@ -31,6 +30,7 @@ struct stacks_known_epoch {
 	struct stacks_epoch epoch;
 };
 
+/* The loaders and loops of one process. */
 struct stacks_loaders {
 	struct py_counter *counter; /* NULL: not opened, or pmtop cannot read this Python's objects */
 	struct stacks_loops *loops; /* NULL: as counter */
