@@ -4,10 +4,12 @@
 #include <dirent.h>
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
@@ -18,9 +20,10 @@
 #include "tests/support/suite.h"
 #include "tests/support/waiting.h"
 
-enum { PIECES = 3000, SIZE = 40 };
+enum { PIECES = 3000, SIZE = 40, FAR = 200, APART = 4096 };
 
 static unsigned char ours[PIECES][SIZE], theirs[PIECES][SIZE];
+static uint64_t far_apart[FAR][APART / sizeof(uint64_t)];
 static struct remote_reader *reader;
 
 static pid_t child_of(pid_t tid)
@@ -109,6 +112,128 @@ START_TEST(a_file_is_read_as_far_as_there_is_room)
 	ck_assert_uint_eq(length, 4);
 	unlink(path);
 	rmdir(folder);
+}
+END_TEST
+
+START_TEST(a_reader_runs_where_its_thread_does)
+{
+	uint64_t word;
+	cpu_set_t where;
+	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+	ck_assert_int_eq(sched_getaffinity(child_of(gettid()), sizeof where, &where), 0);
+	ck_assert_int_eq(CPU_COUNT(&where), 1);
+}
+END_TEST
+
+/* How often the child has waited for a request, once for each. */
+static long waits(void)
+{
+	char path[64], line[128];
+	long count = -1;
+	snprintf(path, sizeof path, "/proc/%d/status", (int)child_of(gettid()));
+	FILE *file = fopen(path, "r");
+	ck_assert_ptr_nonnull(file);
+	while (fgets(line, sizeof line, file))
+		if (strncmp(line, "voluntary_ctxt_switches:", 24) == 0)
+			count = atol(line + 24);
+	fclose(file);
+	ck_assert_int_ge(count, 0);
+	return count;
+}
+
+/* A walk through words that differ each time. */
+static void walk_far(uint64_t value)
+{
+	uint64_t word;
+	for (size_t i = 0; i < FAR; i++)
+		far_apart[i][i] = value + i;
+	for (size_t i = 0; i < FAR; i++) {
+		ck_assert(remote_word(getpid(), (uintptr_t)&far_apart[i][i], &word));
+		ck_assert_uint_eq(word, value + i);
+	}
+}
+
+/* remote_copies_begin takes the copies, so the words are set before it. */
+static void walk_far_with(struct remote_copies *copies, uint64_t value)
+{
+	uint64_t word;
+	for (size_t i = 0; i < FAR; i++)
+		far_apart[i][i] = value + i;
+	remote_copies_begin(copies, getpid());
+	for (size_t i = 0; i < FAR; i++) {
+		ck_assert(remote_word(getpid(), (uintptr_t)&far_apart[i][i], &word));
+		ck_assert_uint_eq(word, value + i);
+	}
+	remote_copies_end();
+}
+
+START_TEST(a_walk_that_is_repeated_needs_one_request)
+{
+	struct remote_copies *copies = remote_copies_new();
+	ck_assert_ptr_nonnull(copies);
+	walk_far_with(copies, 1000);
+	for (unsigned i = 0; i < 2; i++) {
+		long before = waits();
+		walk_far_with(copies, 2000 + 1000 * i);
+		ck_assert_int_le(waits() - before, 5);
+	}
+	/* Afterwards each word is read as it is. */
+	walk_far(5000);
+	walk_far(6000);
+	remote_copies_free(copies);
+}
+END_TEST
+
+START_TEST(words_that_are_expected_are_read_together)
+{
+	struct remote_copies *copies = remote_copies_new();
+	uint64_t addresses[FAR], word;
+	ck_assert_ptr_nonnull(copies);
+	for (size_t i = 0; i < FAR; i++)
+		addresses[i] = (uintptr_t)&far_apart[i][i];
+	addresses[1] = 0;
+	addresses[2] = 8; /* no memory is there */
+	ck_assert(remote_word(getpid(), (uintptr_t)ours, &word));
+	long before = waits();
+	remote_copies_begin(copies, getpid());
+	remote_copies_expect(getpid(), addresses, FAR);
+	for (size_t i = 3; i < FAR; i++)
+		ck_assert(remote_word(getpid(), addresses[i], &word));
+	ck_assert(!remote_word(getpid(), 8, &word));
+	ck_assert_int_eq(errno, EFAULT);
+	remote_copies_end();
+	ck_assert_int_le(waits() - before, 30);
+	remote_copies_free(copies);
+}
+END_TEST
+
+/* Also where a piece crosses pages, and where more is read than there is room for copies. */
+START_TEST(memory_that_is_gone_has_no_copy)
+{
+	struct remote_copies *copies = remote_copies_new();
+	unsigned char *pages = mmap(NULL, 3 * APART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char across[32], *all = malloc(sizeof far_apart);
+	uint64_t word;
+	ck_assert(copies && all && pages != MAP_FAILED);
+	for (unsigned i = 0; i < 3 * APART; i++)
+		pages[i] = (unsigned char)(i / 16);
+	for (unsigned i = 0; i < 3; i++) {
+		remote_copies_begin(copies, getpid());
+		ck_assert(remote_word(getpid(), (uintptr_t)pages, &word));
+		ck_assert(remote_word(getpid(), (uintptr_t)pages + 2 * APART, &word));
+		ck_assert_int_eq(remote_read(getpid(), (uintptr_t)pages + APART - 16, across, sizeof across), i == 0);
+		ck_assert_int_eq(remote_word(getpid(), (uintptr_t)pages + APART, &word), i == 0);
+		ck_assert(remote_read(getpid(), (uintptr_t)far_apart, all, sizeof far_apart));
+		ck_assert_int_eq(memcmp(all, far_apart, sizeof far_apart), 0);
+		ck_assert(!remote_read(getpid(), UINT64_MAX - 8, across, sizeof across));
+		remote_copies_end();
+		if (i == 0)
+			ck_assert_int_eq(memcmp(across, pages + APART - 16, sizeof across), 0);
+		munmap(pages + APART, APART);
+	}
+	munmap(pages, 3 * APART);
+	free(all);
+	remote_copies_free(copies);
 }
 END_TEST
 
@@ -205,6 +330,10 @@ int main(void)
 	tcase_add_test(tests, errors_are_those_of_the_kernel);
 	tcase_add_test(tests, a_reader_has_no_open_descriptor);
 	tcase_add_test(tests, a_file_is_read_as_far_as_there_is_room);
+	tcase_add_test(tests, a_reader_runs_where_its_thread_does);
+	tcase_add_test(tests, a_walk_that_is_repeated_needs_one_request);
+	tcase_add_test(tests, words_that_are_expected_are_read_together);
+	tcase_add_test(tests, memory_that_is_gone_has_no_copy);
 	tcase_add_test(tests, a_killed_reader_is_started_again);
 	tcase_add_test(tests, a_reader_that_does_not_answer_is_abandoned);
 	tcase_add_test(tests, a_reader_ends_with_its_thread);

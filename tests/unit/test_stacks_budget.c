@@ -5,6 +5,7 @@
 #include "tests/support/suite.h"
 
 #define SAMPLE_NS 200000
+#define UNLIMITED_HZ 1e9
 #define AT_REST false
 #define OFTEN true
 
@@ -33,19 +34,19 @@ static void pass(unsigned seconds, unsigned samples, int64_t polls_ns)
 /* The share of a CPU that one group's samples take at the shortest period. */
 static double samples_ratio(bool is_often)
 {
-	return SAMPLE_NS / stacks_budget_period_ns(&budget, is_often, 1, 0, false);
+	return SAMPLE_NS / stacks_budget_period_ns(&budget, UNLIMITED_HZ, is_often, 1, 0, false);
 }
 
 START_TEST(polls_and_wake_ups_leave_less_for_samples_but_not_nothing)
 {
 	pass(60, 10, 0);
 	double alone = samples_ratio(AT_REST);
-	ck_assert_double_le(alone, 0.0061);
+	ck_assert_double_le(alone, 0.0036);
 	pass(60, 10, 500000);
 	ck_assert_double_eq_tol(samples_ratio(AT_REST), alone - 0.0005, 1e-5);
 	ck_assert_double_eq(stacks_budget_poll_factor(&budget, AT_REST), 1);
 	pass(60, 10, 5000000);
-	ck_assert_double_eq_tol(samples_ratio(AT_REST), 0.8 * alone, 1e-5);
+	ck_assert_double_eq_tol(samples_ratio(AT_REST), 0.5 * alone, 1e-5);
 	ck_assert_double_eq(stacks_budget_poll_factor(&budget, AT_REST), 2);
 }
 END_TEST
@@ -54,7 +55,7 @@ START_TEST(what_is_sought_or_viewed_is_sampled_more_often)
 {
 	pass(60, 10, 200000);
 	ck_assert_double_gt(samples_ratio(OFTEN), 1.9 * samples_ratio(AT_REST));
-	ck_assert_double_le(samples_ratio(OFTEN), 0.0121);
+	ck_assert_double_le(samples_ratio(OFTEN), 0.0091);
 	ck_assert_double_eq(stacks_budget_poll_factor(&budget, OFTEN), 1);
 }
 END_TEST
@@ -62,13 +63,21 @@ END_TEST
 START_TEST(workers_are_sampled_less_often_and_take_little_from_the_training)
 {
 	pass(60, 10, 0);
-	double alone_ns = stacks_budget_period_ns(&budget, AT_REST, 1, 0, false),
-		   main_ns = stacks_budget_period_ns(&budget, AT_REST, 2, 1, false),
-		   workers_ns = stacks_budget_period_ns(&budget, AT_REST, 2, 1, true);
+	double alone_ns = stacks_budget_period_ns(&budget, UNLIMITED_HZ, AT_REST, 1, 0, false),
+		   main_ns = stacks_budget_period_ns(&budget, UNLIMITED_HZ, AT_REST, 2, 1, false),
+		   workers_ns = stacks_budget_period_ns(&budget, UNLIMITED_HZ, AT_REST, 2, 1, true);
 	ck_assert_double_eq_tol(main_ns / alone_ns, 1.25, 1e-6);
 	ck_assert_double_eq_tol(workers_ns / main_ns, 4, 1e-6);
 	/* All in all, the budget. */
 	ck_assert_double_eq_tol(SAMPLE_NS / main_ns + SAMPLE_NS / workers_ns, samples_ratio(AT_REST), 1e-6);
+}
+END_TEST
+
+START_TEST(what_costs_little_is_sampled_at_the_wanted_rate)
+{
+	pass(60, 10, 0);
+	ck_assert_double_eq_tol(stacks_budget_period_ns(&budget, 2, AT_REST, 2, 1, false), 0.5 * NS_PER_S, 1);
+	ck_assert_double_eq_tol(stacks_budget_period_ns(&budget, 2, AT_REST, 2, 1, true), 2 * NS_PER_S, 1);
 }
 END_TEST
 
@@ -90,6 +99,7 @@ int main(void)
 	tcase_add_test(tests, polls_and_wake_ups_leave_less_for_samples_but_not_nothing);
 	tcase_add_test(tests, what_is_sought_or_viewed_is_sampled_more_often);
 	tcase_add_test(tests, workers_are_sampled_less_often_and_take_little_from_the_training);
+	tcase_add_test(tests, what_costs_little_is_sampled_at_the_wanted_rate);
 	tcase_add_test(tests, the_search_for_python_has_a_budget_of_its_own);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -50,6 +51,7 @@ struct remote_reader {
 	int64_t limit_ns, stuck_ns;
 	struct channel *channel; /* NULL: no child */
 	pid_t child;
+	int cpu;              /* where the child runs; −1: anywhere */
 	int64_t ended_cpu_ns; /* of children before this one */
 	pid_t stuck_child;    /* left behind since the last resume */
 	size_t left_count;
@@ -211,6 +213,7 @@ static bool start(struct remote_reader *reader)
 	}
 	reader->channel = channel;
 	reader->child = child;
+	reader->cpu = -1;
 	return true;
 }
 
@@ -341,9 +344,22 @@ static struct channel *prepare(struct remote_reader *reader)
 	return reader->channel || start(reader) ? reader->channel : NULL;
 }
 
+static void move_here(struct remote_reader *reader)
+{
+	cpu_set_t here;
+	int cpu = sched_getcpu();
+	if (cpu < 0 || cpu == reader->cpu || cpu >= CPU_SETSIZE)
+		return;
+	CPU_ZERO(&here);
+	CPU_SET((size_t)cpu, &here);
+	sched_setaffinity(reader->child, sizeof here, &here);
+	reader->cpu = cpu;
+}
+
 static bool ask(struct remote_reader *reader, enum operation operation, pid_t pid)
 {
 	struct channel *channel = reader->channel;
+	move_here(reader);
 	channel->operation = operation;
 	channel->pid = pid;
 	uint32_t number = atomic_load(&channel->asked.number) + 1;

@@ -8,6 +8,8 @@
  *
  *   thread: request ──futex──▶ child: process_vm_readv ──futex──▶ thread copies the bytes
  *
+ * The child runs on the CPU of the thread that waits for it: waking another CPU costs more than most reads.
+ *
  * A read that takes longer than the limit is abandoned: the child gets SIGKILL (a child that reads a file exits by
  * itself once the read returns) and is reaped later, without waiting. All further reads fail with ETIMEDOUT at once,
  * until remote_reader_resume. A reader may be used by one thread at a time. */

@@ -92,9 +92,8 @@ static double period_ns(const struct stacks_state *stacks, const struct stacks_g
 	size_t worker_groups = 0;
 	for (size_t i = 0; i < stacks->groups.count; i++)
 		worker_groups += stacks->groups.list[i].is_workers;
-	double min =
-		stacks_budget_period_ns(&stacks->budget, is_often, stacks->groups.count, worker_groups, group->is_workers);
-	return (double)NS_PER_S / hz > min ? (double)NS_PER_S / hz : min;
+	return stacks_budget_period_ns(
+		&stacks->budget, hz, is_often, stacks->groups.count, worker_groups, group->is_workers);
 }
 
 /* Under the lock. */
@@ -136,8 +135,10 @@ static void poll_loaders(struct stacks_state *stacks, struct sampled *sampled, i
 	pthread_mutex_unlock(&stacks->lock);
 	const struct source_choices *choices = source_choices(stacks->target);
 	double factor = stacks_budget_poll_factor(&stacks->budget, choices->wants_stacks || choices->seeks_lines);
-	if (sampled->loaders.poll_ns != INT64_MAX)
-		sampled->loaders.poll_ns = now_ns + (int64_t)(factor * (double)(sampled->loaders.poll_ns - now_ns));
+	if (sampled->loaders.poll_ns == INT64_MAX)
+		return;
+	sampled->poll_each_ns = (int64_t)(factor * (double)(sampled->loaders.poll_ns - now_ns));
+	sampled->loaders.poll_ns = now_ns + sampled->poll_each_ns;
 }
 
 static int64_t earlier(int64_t a_ns, int64_t b_ns) { return a_ns < b_ns ? a_ns : b_ns; }
@@ -248,8 +249,30 @@ static struct sampled *next_of(struct stacks_state *stacks, size_t group, size_t
 	return NULL;
 }
 
+/* A wake-up costs more than a poll: one that is due within half its period is done together with a sample. */
+static bool polls_now(const struct stacks_state *stacks, const struct sampled *sampled, int64_t now_ns)
+{
+	int64_t together_ns = TOGETHER_NS;
+	for (size_t i = 0; i < stacks->groups.count; i++)
+		if (stacks->groups.list[i].next_ns <= now_ns && together_ns < sampled->poll_each_ns / 2)
+			together_ns = sampled->poll_each_ns / 2;
+	return sampled->loaders.poll_ns <= now_ns + together_ns;
+}
+
+/* When to wake up for a poll: not if a sample follows within half its period. */
+static int64_t poll_wake_ns(const struct stacks_state *stacks, const struct sampled *sampled)
+{
+	int64_t due_ns = sampled->loaders.poll_ns;
+	for (size_t i = 0; i < stacks->groups.count; i++) {
+		int64_t sample_ns = stacks->groups.list[i].next_ns;
+		if (sample_ns >= due_ns && sample_ns - due_ns <= sampled->poll_each_ns / 2)
+			return sample_ns;
+	}
+	return due_ns;
+}
+
 /* Opens the process, takes a first sample if it has no group yet, and polls its loaders, when these are due. Returns
- * the time of its next task. */
+ * the time of its next task but the next poll. */
 static int64_t serve_process(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
 {
 	int64_t next_ns = INT64_MAX;
@@ -267,9 +290,8 @@ static int64_t serve_process(struct stacks_state *stacks, struct sampled *sample
 	}
 	if (!sampled->sampler)
 		next_ns = earlier(next_ns, sampled->try_ns);
-	if (sampled->loaders.poll_ns <= now_ns + TOGETHER_NS && !remote_reader_stuck_ns(stacks->reader))
+	if (polls_now(stacks, sampled, now_ns) && !remote_reader_stuck_ns(stacks->reader))
 		poll_loaders(stacks, sampled, now_ns);
-	next_ns = earlier(next_ns, sampled->loaders.poll_ns);
 	if (!remote_reader_stuck_ns(stacks->reader))
 		next_ns = earlier(next_ns, stacks_others_sample(stacks, sampled, now_ns));
 	return stacks_stuck_note(&sampled->stuck, stacks->reader, clock_monotonic_ns()) ? sampled->stuck.try_ns : next_ns;
@@ -308,10 +330,10 @@ static int64_t sample_all(struct stacks_state *stacks)
 		next_ns = earlier(next_ns, serve_process(stacks, &stacks->sampled[i], now_ns));
 	for (size_t i = 0; i < stacks->groups.count && !atomic_load(&stacks->is_stopping); i++)
 		next_ns = earlier(next_ns, sample_group(stacks, i, now_ns));
-	/* A sample may have found what to poll now. */
+	/* Afterwards, because a sample may have found what to poll. */
 	for (size_t i = 0; i < stacks->sampled_count; i++)
 		if (!stacks->sampled[i].stuck.since_ns)
-			next_ns = earlier(next_ns, stacks->sampled[i].loaders.poll_ns);
+			next_ns = earlier(next_ns, poll_wake_ns(stacks, &stacks->sampled[i]));
 	pthread_mutex_lock(&stacks->lock);
 	publish_stuck(stacks);
 	stacks->reader_cpu_ns = remote_reader_cpu_ns(stacks->reader);

@@ -4,12 +4,12 @@
 
 #include "src/base/clock.h"
 
-/* With less, a step of a tenth of a second has no sample for minutes, and phases and causes stay unknown. */
-#define REST_RATIO 0.006
-#define OFTEN_RATIO 0.012
+/* With much less, a step of a tenth of a second has no sample for minutes, and phases and causes stay unknown. */
+#define REST_RATIO 0.0035
+#define OFTEN_RATIO 0.009
 /* Polls come first, but samples retain this share of the budget. */
-#define SAMPLES_MIN_RATIO 0.8
-#define POLLS_RATIO 0.4
+#define SAMPLES_MIN_RATIO 0.5
+#define POLLS_RATIO 0.3
 #define POLL_FACTOR_MAX 2
 #define WORKERS_WEIGHT 0.25
 #define MEASURE_NS (1 * NS_PER_S)
@@ -42,11 +42,12 @@ void stacks_budget_measure(struct stacks_budget *budget, int64_t now_ns, int64_t
 static double allowed(bool is_often) { return is_often ? OFTEN_RATIO : REST_RATIO; }
 
 double stacks_budget_period_ns(
-	const struct stacks_budget *budget, bool is_often, size_t groups, size_t worker_groups, bool is_workers)
+	const struct stacks_budget *budget, double hz, bool is_often, size_t groups, size_t worker_groups, bool is_workers)
 {
 	double for_samples = fmax(allowed(is_often) - budget->other_ratio, SAMPLES_MIN_RATIO * allowed(is_often));
 	double weights = (double)(groups - worker_groups) + WORKERS_WEIGHT * (double)worker_groups;
-	return budget->sample_cost_ns * weights / for_samples / (is_workers ? WORKERS_WEIGHT : 1);
+	double min_ns = budget->sample_cost_ns * weights / for_samples, wanted_ns = (double)NS_PER_S / hz;
+	return fmax(wanted_ns, min_ns) / (is_workers ? WORKERS_WEIGHT : 1);
 }
 
 double stacks_budget_poll_factor(const struct stacks_budget *budget, bool is_often)

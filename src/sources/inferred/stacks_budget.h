@@ -21,10 +21,10 @@ void stacks_budget_note_sample(struct stacks_budget *budget, int64_t cost_ns);
 void stacks_budget_note_search(struct stacks_budget *budget, int64_t cost_ns);
 /* Call at each wake-up. */
 void stacks_budget_measure(struct stacks_budget *budget, int64_t now_ns, int64_t cost_ns);
-/* The shortest time between two samples of one group, of which there are so many; DataLoader workers are sampled less
- * often. is_often: a person views the stacks, or something is sought. */
+/* The time between two samples of one group, of which there are so many: 1/hz, or longer if that would cost too much.
+ * DataLoader workers are sampled less often. is_often: a person views the stacks, or something is sought. */
 double stacks_budget_period_ns(
-	const struct stacks_budget *budget, bool is_often, size_t groups, size_t worker_groups, bool is_workers);
+	const struct stacks_budget *budget, double hz, bool is_often, size_t groups, size_t worker_groups, bool is_workers);
 /* By how much to multiply the time between two polls: 1 to 2. */
 double stacks_budget_poll_factor(const struct stacks_budget *budget, bool is_often);
 

@@ -31,6 +31,7 @@ struct sampled {
 	struct stacks_owner owner;    /* owner of the lines that it runs */
 	size_t group;                 /* index, or NO_GROUP: unknown yet */
 	struct stacks_loaders loaders;
+	int64_t poll_each_ns; /* between its polls */
 	struct stacks_stuck stuck;
 	struct stacks_threads *threads; /* NULL: none yet, or a DataLoader worker */
 	int64_t threads_ns;             /* when they are sampled next */

@@ -13,13 +13,14 @@
 /* Another code object may reuse an address. If there are too many (text that is compiled repeatedly), all are
  * dropped. */
 #define CHECK_NS (1 * NS_PER_S)
-enum { SLOTS_FIRST = 256, CODES_MAX = 8192, LINES_RETAINED = 8, TAGS = 5 };
+#define USED_NS (10 * NS_PER_S)
+enum { SLOTS_FIRST = 256, CODES_MAX = 8192, LINES_RETAINED = 8, TAGS = 5, CHECKED_AT_ONCE = 128 };
 
 struct entry {
 	struct py_known known; /* must be first: a known is cast to its entry */
 	uint64_t address;
 	uint64_t tags[TAGS]; /* words that identify the code object */
-	int64_t checked_ns;
+	int64_t checked_ns, used_ns;
 	struct {
 		uint64_t ip;
 		int line;
@@ -33,6 +34,7 @@ struct py_sampler {
 	uint64_t thread;                         /* the main thread; 0 = not found yet */
 	uint64_t interpreter, gil;
 	int64_t thread_checked_ns;
+	struct remote_copies *main_copies, *list_copies; /* of what leads to the main thread, and to all */
 	struct py_walk walk;
 	size_t count, room; /* of the table, a power of two */
 	struct entry **table;
@@ -76,16 +78,21 @@ static bool make_room(struct py_sampler *sampler)
 	return true;
 }
 
-static bool read_tags(const struct py_sampler *sampler, uint64_t address, uint64_t tags[TAGS])
+static void add_tags(const struct py_sampler *sampler, uint64_t address, uint64_t tags[TAGS], struct remote_piece *out)
 {
 	const struct py_layout *layout = &sampler->process->location.layout;
 	const uint32_t offsets[TAGS] = { layout->object_type, layout->code_file, layout->code_name, layout->code_lines,
 		layout->code_first_line };
-	struct remote_piece pieces[TAGS];
 	memset(tags, 0, TAGS * sizeof *tags);
 	for (size_t i = 0; i < TAGS; i++)
-		pieces[i] =
+		out[i] =
 			(struct remote_piece){ address + offsets[i], &tags[i], i + 1 < TAGS ? sizeof(uint64_t) : sizeof(int32_t) };
+}
+
+static bool read_tags(const struct py_sampler *sampler, uint64_t address, uint64_t tags[TAGS])
+{
+	struct remote_piece pieces[TAGS];
+	add_tags(sampler, address, tags, pieces);
 	return remote_read_pieces(sampler->process->pid, pieces, TAGS);
 }
 
@@ -123,6 +130,45 @@ static struct entry *find(struct py_sampler *sampler, uint64_t address, int64_t 
 	return entry ? load(sampler, entry, address, now_ns) : NULL;
 }
 
+static bool is_due(const struct entry *entry, int64_t now_ns)
+{
+	return entry->known.code.table && now_ns - entry->checked_ns >= CHECK_NS;
+}
+
+static bool has_due(const struct py_sampler *sampler, int64_t now_ns)
+{
+	for (size_t i = 0; i < sampler->walk.count; i++) {
+		const struct py_raw_frame *raw = &sampler->walk.frames[i];
+		const struct entry *entry = raw->is_of_c ? NULL : sampler->table[slot_of(sampler, raw->code)];
+		if (entry && is_due(entry, now_ns))
+			return true;
+	}
+	return false;
+}
+
+/* Checks all that were in use lately with one call, if one of this stack's is due. What has changed stays due. */
+static void check_used(struct py_sampler *sampler, int64_t now_ns)
+{
+	struct entry *entries[CHECKED_AT_ONCE];
+	uint64_t tags[CHECKED_AT_ONCE][TAGS];
+	struct remote_piece pieces[CHECKED_AT_ONCE * TAGS];
+	size_t count = 0;
+	if (!has_due(sampler, now_ns))
+		return;
+	for (size_t i = 0; i < sampler->room && count < CHECKED_AT_ONCE; i++) {
+		struct entry *entry = sampler->table[i];
+		if (!entry || !entry->known.code.table || now_ns - entry->used_ns > USED_NS)
+			continue;
+		add_tags(sampler, entry->address, tags[count], pieces + count * TAGS);
+		entries[count++] = entry;
+	}
+	if (count == 0 || !remote_read_pieces(sampler->process->pid, pieces, count * TAGS))
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (memcmp(tags[i], entries[i]->tags, sizeof tags[i]) == 0)
+			entries[i]->checked_ns = now_ns;
+}
+
 static bool find_line(struct entry *entry, const struct py_layout *layout, uint64_t ip, int *line)
 {
 	size_t at = (size_t)(ip >> 1) % LINES_RETAINED;
@@ -142,12 +188,15 @@ static bool find_line(struct entry *entry, const struct py_layout *layout, uint6
 static void add_sites(struct py_sampler *sampler, int64_t now_ns, struct py_sample *out)
 {
 	const struct py_layout *layout = &sampler->process->location.layout;
+	check_used(sampler, now_ns);
 	for (size_t i = 0; i < sampler->walk.count; i++) {
 		const struct py_raw_frame *raw = &sampler->walk.frames[i];
 		if (raw->is_of_c || !raw->code)
 			continue;
 		struct entry *entry = find(sampler, raw->code, now_ns);
 		int line;
+		if (entry)
+			entry->used_ns = now_ns;
 		if (entry && find_line(entry, layout, raw->ip, &line)) {
 			out->sites[out->count++] = (struct py_site){ &entry->known, line, raw->address, raw->code, raw->ip };
 		} else {
@@ -163,9 +212,11 @@ static bool find_thread(struct py_sampler *sampler, int64_t now_ns)
 	if (sampler->thread && now_ns - sampler->thread_checked_ns < CHECK_NS)
 		return true;
 	sampler->thread_checked_ns = now_ns;
+	remote_copies_begin(sampler->main_copies, sampler->process->pid);
 	if (!py_find_main(sampler->process, &sampler->interpreter, &sampler->thread))
 		sampler->thread = 0;
 	sampler->gil = sampler->thread ? py_gil_find(sampler->process, sampler->interpreter) : 0;
+	remote_copies_end();
 	return sampler->thread != 0;
 }
 
@@ -192,6 +243,14 @@ struct py_addresses py_sampler_addresses(const struct py_sampler *sampler)
 {
 	return sampler->thread ? (struct py_addresses){ sampler->interpreter, sampler->thread, sampler->gil }
 						   : (struct py_addresses){ 0, 0, 0 };
+}
+
+size_t py_sampler_threads(struct py_sampler *sampler, struct py_thread_at *out, size_t max)
+{
+	remote_copies_begin(sampler->list_copies, sampler->process->pid);
+	size_t count = sampler->thread ? py_threads_list(sampler->process, sampler->interpreter, out, max) : 0;
+	remote_copies_end();
+	return count;
 }
 
 enum status py_sampler_sample_other(struct py_sampler *sampler, uint64_t thread, int64_t now_ns, struct py_sample *out)
@@ -223,6 +282,8 @@ enum status py_sampler_open(pid_t pid, int process_fd, struct py_sampler **out, 
 		sampler->walker = py_walker_new();
 		sampler->room = SLOTS_FIRST;
 		sampler->table = calloc(sampler->room, sizeof(struct entry *));
+		sampler->main_copies = remote_copies_new();
+		sampler->list_copies = remote_copies_new();
 	}
 	if (sampler && sampler->walker && sampler->table) {
 		*out = sampler;
@@ -242,6 +303,8 @@ void py_sampler_close(struct py_sampler *sampler)
 	free(sampler->table);
 	py_walker_free(sampler->walker);
 	py_walker_free(sampler->other_walker);
+	remote_copies_free(sampler->main_copies);
+	remote_copies_free(sampler->list_copies);
 	py_close(sampler->process);
 	free(sampler);
 }

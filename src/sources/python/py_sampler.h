@@ -43,6 +43,9 @@ struct py_addresses {
 	uint64_t interpreter, main, gil;
 };
 struct py_addresses py_sampler_addresses(const struct py_sampler *sampler);
+/* Lists its threads: py_threads_list. */
+struct py_thread_at;
+size_t py_sampler_threads(struct py_sampler *sampler, struct py_thread_at *out, size_t max);
 /* Samples another thread, at a higher cost. Its sites, too, are valid until the next py_sampler_sample. */
 enum status py_sampler_sample_other(struct py_sampler *sampler, uint64_t thread, int64_t now_ns, struct py_sample *out);
 

@@ -5,8 +5,9 @@
 
 #include "src/sources/python/remote.h"
 
-/* Frames closer than APART_MAX are read as one stretch. If a sample starts with the frames of the last one, AHEAD
- * bytes after the last frame are read too, because new calls are mostly there. */
+/* Frames closer than APART_MAX are read as one stretch. If a sample starts with the frames of earlier ones, AHEAD
+ * bytes after the last frame are read too, because new calls are mostly there. A frame that AGE_MAX samples in a row
+ * did not have is no longer read. */
 enum {
 	TRIES = 16,
 	QUICK_TRIES = 4,
@@ -18,6 +19,9 @@ enum {
 	APART_MAX = 1024,
 	AHEAD = 1024,
 	STRETCH_MAX = 1 << 16,
+	AGE_MAX = 16,
+	GUESSES = 2,
+	TRAILS = 8,
 	NEWEST = 1 + COPIES * (COPIES + 1) / 2
 };
 
@@ -129,21 +133,46 @@ struct copies {
 	unsigned char *bytes; /* of all copies, `size` each */
 };
 
-/* Frames of all walks so far: a generator's frame comes and goes. */
+/* Frames of this sample's walks and of the samples before, by address: most stacks of a program that runs in a loop
+ * are made of the same ones. */
 struct visited {
 	size_t count;
 	uint64_t addresses[PY_FRAMES_MAX];
+	uint8_t ages[PY_FRAMES_MAX]; /* samples since it was part of one */
 };
 
+static void note_frame(struct visited *visited, uint64_t address)
+{
+	size_t at = visited->count;
+	while (at > 0 && visited->addresses[at - 1] >= address)
+		at--;
+	if (at == visited->count || visited->addresses[at] != address) {
+		memmove(&visited->addresses[at + 1], &visited->addresses[at], (visited->count - at) * sizeof address);
+		memmove(&visited->ages[at + 1], &visited->ages[at], visited->count - at);
+		visited->addresses[at] = address;
+		visited->count++;
+	}
+	visited->ages[at] = 0;
+}
+
+/* Those of this walk have room in any case. */
 static void note_visited(struct visited *visited, const struct py_walk *walk)
 {
-	for (size_t i = 0; i < walk->count; i++) {
-		size_t at = 0;
-		while (at < visited->count && visited->addresses[at] != walk->frames[i].address)
-			at++;
-		if (at == visited->count && visited->count < PY_FRAMES_MAX)
-			visited->addresses[visited->count++] = walk->frames[i].address;
-	}
+	if (visited->count + walk->count > PY_FRAMES_MAX)
+		visited->count = 0;
+	for (size_t i = 0; i < walk->count; i++)
+		note_frame(visited, walk->frames[i].address);
+}
+
+static void forget_old(struct visited *visited)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < visited->count; i++)
+		if (visited->ages[i] < AGE_MAX) {
+			visited->addresses[kept] = visited->addresses[i];
+			visited->ages[kept++] = (uint8_t)(visited->ages[i] + 1);
+		}
+	visited->count = kept;
 }
 
 static void choose_stretches(const struct visited *visited, uint32_t frame_size, uint64_t ahead, struct copies *out)
@@ -174,9 +203,17 @@ static size_t add_newest(struct remote_piece *pieces, struct newest *newest)
 	return newest->count;
 }
 
-/* Frames and the newest frame's location at the end of the last sample. */
-struct py_walker {
+/* Frames and the newest frame's location at the end of a thread's last sample. */
+struct trail {
 	uint64_t thread; /* 0 = none yet */
+	uint64_t serial; /* of the last sample */
+	struct visited visited;
+	struct newest newest;
+};
+
+struct py_walker {
+	uint64_t serial;
+	struct trail trails[TRAILS];
 	struct visited visited;
 	struct newest newest;
 	struct copies copies;
@@ -307,8 +344,14 @@ static bool has_room(struct copies *copies)
 static bool read_again(const struct py_process *process, struct py_walker *walker, uint64_t ahead, bool *is_still)
 {
 	choose_stretches(&walker->visited, process->location.layout.frame_size, ahead, &walker->copies);
-	return has_room(&walker->copies) && read_copies(process, walker) &&
-		compare_copies(process, &walker->copies, walker->walks, &walker->now, is_still);
+	if (!has_room(&walker->copies))
+		return false;
+	/* The memory of earlier frames may be gone. */
+	if (!read_copies(process, walker)) {
+		walker->visited.count = 0;
+		return false;
+	}
+	return compare_copies(process, &walker->copies, walker->walks, &walker->now, is_still);
 }
 
 static bool visit_all(const struct py_process *process, uint64_t thread, struct py_walker *walker)
@@ -328,16 +371,59 @@ void py_walker_free(struct py_walker *walker)
 	free(walker);
 }
 
+/* That of this thread, or the oldest one. */
+static struct trail *trail_of(struct py_walker *walker, uint64_t thread)
+{
+	struct trail *found = &walker->trails[0];
+	for (struct trail *trail = walker->trails; trail < walker->trails + TRAILS; trail++) {
+		if (trail->thread == thread)
+			return trail;
+		if (trail->serial < found->serial)
+			found = trail;
+	}
+	return found;
+}
+
+/* Whether the newest frame is reached through another struct than in the copies, which say where that is. */
+static bool follow_newest(const struct py_process *process, struct py_walker *walker)
+{
+	struct newest *newest = &walker->newest;
+	uint64_t last = walker->copies.newest[NEWEST - 1].words[0], frame = last + process->location.layout.cframe_frame;
+	if (newest->count < 2 || !last || frame == newest->addresses[1])
+		return false;
+	newest->addresses[1] = frame;
+	return true;
+}
+
+static void begin_trail(struct py_walker *walker, const struct trail *trail, bool is_known)
+{
+	walker->visited.count = 0;
+	if (!is_known)
+		return;
+	walker->visited = trail->visited;
+	walker->newest = trail->newest;
+}
+
+static void end_trail(struct py_walker *walker, struct trail *trail, uint64_t thread)
+{
+	trail->thread = thread;
+	trail->serial = ++walker->serial;
+	trail->visited = walker->visited;
+	trail->newest = walker->newest;
+	forget_old(&trail->visited);
+}
+
 bool py_walk(const struct py_process *process, uint64_t thread, enum py_care care, struct py_walker *walker,
 	struct py_walk *best)
 {
-	bool is_still = false, was_empty = false, is_known = care == PY_QUICK && walker->thread == thread;
-	unsigned tries = care == PY_QUICK ? QUICK_TRIES : TRIES;
+	struct trail *trail = trail_of(walker, thread);
+	bool is_still = false, was_empty = false, is_known = care == PY_QUICK && trail->thread == thread;
+	unsigned tries = care == PY_QUICK ? QUICK_TRIES : TRIES, guesses = is_known ? GUESSES : 0;
 	best->count = walker->before.count = 0;
 	best->is_cut = false;
-	walker->visited.count = is_known ? walker->visited.count : 0;
+	begin_trail(walker, trail, is_known);
 	for (unsigned i = 0; i < tries && !is_still; i++) {
-		bool is_guess = i == 0 && is_known;
+		bool is_guess = i < guesses && (i == 0 || follow_newest(process, walker));
 		if ((!is_guess && !visit_all(process, thread, walker)) ||
 			!read_again(process, walker, is_guess ? AHEAD : 0, &is_still))
 			continue;
@@ -356,8 +442,7 @@ bool py_walk(const struct py_process *process, uint64_t thread, enum py_care car
 		}
 		walker->before = walker->now;
 	}
-	walker->thread = is_still ? thread : 0;
-	walker->visited.count = 0;
 	note_visited(&walker->visited, best);
+	end_trail(walker, trail, is_still || best->count > 0 ? thread : 0);
 	return is_still;
 }

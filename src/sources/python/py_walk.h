@@ -29,11 +29,11 @@ struct py_walk {
 };
 
 /* The effort. Careful: two tries in a row must agree (no mixed stack in thousands of samples of programs made to
- * provoke them). Quick, for repeated sampling: starts where the last sample ended, mostly needs one system call, and
- * one consistent try is enough. */
+ * provoke them). Quick, for repeated sampling: starts with the frames of earlier samples, mostly needs one system call,
+ * and one consistent try is enough. */
 enum py_care { PY_CAREFUL, PY_QUICK };
 
-/* State of one thread between samples. */
+/* State of a few threads between samples. */
 struct py_walker;
 struct py_walker *py_walker_new(void);
 void py_walker_free(struct py_walker *walker);

@@ -21,6 +21,20 @@ bool remote_word(pid_t pid, uint64_t address, uint64_t *out);
 /* Reads several pieces with as few system calls as possible. */
 bool remote_read_pieces(pid_t pid, const struct remote_piece *pieces, size_t count);
 
+/* Copies of a process's memory, for a walk through its objects that is repeated: most of it leads through the same
+ * memory each time, which is then copied with one call instead of one for each word. What was read with them may be
+ * from different moments, as without them, but the same word is read once. */
+struct remote_copies;
+struct remote_copies *remote_copies_new(void);
+void remote_copies_free(struct remote_copies *copies);
+/* Copies what the last walk read. Until remote_copies_end, all reads of this thread are answered from copies; memory
+ * that has none yet is copied when it is first read. NULL: reads are as without. */
+void remote_copies_begin(struct remote_copies *copies, pid_t pid);
+void remote_copies_end(void);
+/* The words at these addresses are about to be read: copies them with one call, if they lack copies and copies are
+ * used. 0 is no address. */
+void remote_copies_expect(pid_t pid, const uint64_t *addresses, size_t count);
+
 /* Reads /proc/PID/maps line by line. Reading it waits for the process's mmap_lock. */
 struct remote_maps {
 	pid_t pid;

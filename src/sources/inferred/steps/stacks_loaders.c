@@ -16,6 +16,8 @@
 #define QUIET_STEPS 1.5
 #define EPOCH_WAIT_NS (3 * NS_PER_S)
 #define LOSS_NS (NS_PER_S / 5)
+/* The epoch of a pass that is no longer new is read again only so often. */
+#define EPOCH_AGAIN_NS (1 * NS_PER_S)
 
 void stacks_runs_release(struct stacks_runs *runs)
 {
@@ -101,14 +103,21 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 }
 
 /* The epoch that a loop around the DataLoader's counts. Without one, each pass is an epoch. */
-static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted)
+static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted, int64_t now_ns)
 {
-	struct stacks_epoch epoch;
-	if (loaders->loops && *counted->function && !counted->evaluates &&
-		stacks_loops_epoch(loaders->loops, counted->function, counted->line, &epoch)) {
-		counted->epoch = epoch.number;
-		counted->epochs = epoch.count;
+	struct stacks_known_epoch *known = &loaders->epoch;
+	if (!loaders->loops || !*counted->function || counted->evaluates)
+		return;
+	bool is_known = known->serial == counted->serial && now_ns - known->read_ns < EPOCH_AGAIN_NS;
+	if (!is_known && !stacks_loops_epoch(loaders->loops, counted->function, counted->line, &known->epoch))
+		return;
+	if (!is_known) {
+		bool is_new = now_ns - counted->found_ns < EPOCH_AGAIN_NS;
+		known->serial = is_new ? 0 : counted->serial;
+		known->read_ns = now_ns;
 	}
+	counted->epoch = known->epoch.number;
+	counted->epochs = known->epoch.count;
 }
 
 /* A pass within one step of one that trains, in which no training was sampled. */
@@ -155,7 +164,7 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		stacks_evidence_judge(&loaders->evidence, copy, now_ns);
 		copy->evaluates |= !copy->trains && loop_trains(loaders);
 		copy->is_first = loaders->is_from_start;
-		add_epoch(loaders, copy);
+		add_epoch(loaders, copy, now_ns);
 		is_any_left |= !copy->is_over && !copy->evaluates;
 		loaders->has_validation |= !copy->is_over && copy->evaluates;
 	}

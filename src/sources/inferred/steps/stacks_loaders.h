@@ -23,6 +23,13 @@ void stacks_runs_release(struct stacks_runs *runs);
 /* `has_ended`: the target has ended, and no run continues. */
 void stacks_runs_emit(struct stacks_runs *runs, bool again, bool has_ended, int64_t now_ns, struct sample_set *out);
 
+/* The epoch of a DataLoader's pass, as last read. */
+struct stacks_known_epoch {
+	uint64_t serial; /* of the pass; 0 = of none */
+	int64_t read_ns;
+	struct stacks_epoch epoch;
+};
+
 /* The loaders and loops of one process. */
 struct stacks_loaders {
 	struct py_counter *counter; /* NULL: not opened, or pmtop cannot read this Python's objects */
@@ -32,6 +39,7 @@ struct stacks_loaders {
 	/* A DataLoader was polled last, and goes on: it is, or may be, the one of training; or one of validation */
 	bool is_tried, has_loader, has_validation;
 	struct stacks_evidence evidence;
+	struct stacks_known_epoch epoch;
 	double loss; /* as last read; NAN = none */
 	int64_t loss_ns;
 	struct stacks_steps *steps; /* one of the runs; NULL: nothing to emit yet */

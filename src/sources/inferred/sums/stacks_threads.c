@@ -114,8 +114,7 @@ static void update_list(
 	struct stacks_threads *threads, const struct stacks_subject *subject, const struct py_addresses *addresses)
 {
 	struct py_thread_at found[STACKS_THREADS_MAX + 1];
-	size_t count =
-		py_threads_list(py_sampler_process(subject->sampler), addresses->interpreter, found, STACKS_THREADS_MAX + 1);
+	size_t count = py_sampler_threads(subject->sampler, found, STACKS_THREADS_MAX + 1);
 	pthread_mutex_lock(subject->lock);
 	drop_gone(threads, subject->waits);
 	pthread_mutex_unlock(subject->lock);

@@ -10,15 +10,26 @@
 #include "src/sources/python/counters/py_number.h"
 #include "src/sources/python/counters/py_search.h"
 #include "src/sources/python/py_objects.h"
+#include "src/sources/python/remote.h"
 
-/* Frames are searched once a second, or ten times if no iterator is known, but using less than 1/200 of a CPU. */
-#define SEARCH_NS (1 * NS_PER_S)
+/* Frames are searched every two seconds, or ten times a second if no iterator is known, but using less than 1/200 of a
+ * CPU. */
+#define SEARCH_NS (2 * NS_PER_S)
 #define SEARCH_SOON_NS (NS_PER_S / 10)
 #define SEARCH_APART 200
 #define SEARCH_APART_SOON 20
 #define HISTORY_NS (3 * NS_PER_S)
+/* A count that was read so recently is not read again by py_counter_live. */
+#define FRESH_NS (2 * NS_PER_MS)
 /* A batch takes more than a microsecond: a larger growth of the count, plus some spare, is implausible. */
-enum { LENGTH_TRIES = 4, BATCH_NS_MIN = 1000, SPARE_BATCHES = 64, SEARCHED_MAX = 2048, DYING_MAX = 8 };
+enum {
+	LENGTH_TRIES = 4,
+	BATCH_NS_MIN = 1000,
+	SPARE_BATCHES = 64,
+	SEARCHED_MAX = 2048,
+	FOUND_MAX = 4 * PY_ITERATORS_MAX,
+	DYING_MAX = 8
+};
 
 struct code_location {
 	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE];
@@ -56,6 +67,12 @@ struct py_counter {
 	int64_t search_ns; /* when to search again */
 	int64_t searched_ns, search_cost_ns, first_ns;
 	struct py_search search;
+	struct remote_copies *copies; /* of what the search reads */
+	size_t found_count;
+	struct found {
+		struct py_found iterator;
+		const struct py_site *site;
+	} found[FOUND_MAX];
 	size_t dying_next;
 	struct dying dying[DYING_MAX];
 	size_t length_next;
@@ -274,7 +291,7 @@ static struct epoch *find_or_begin(struct py_counter *counter, uint64_t iterator
 	for (size_t i = 0; i < counter->count; i++) {
 		if (counter->epochs[i].number.iterator != iterator)
 			continue;
-		if (follow(counter, &counter->epochs[i], now_ns, &has_ended))
+		if (counter->epochs[i].read_ns == now_ns || follow(counter, &counter->epochs[i], now_ns, &has_ended))
 			return &counter->epochs[i];
 		drop(counter, i);
 		break;
@@ -320,22 +337,31 @@ static bool note_found(
 	return true;
 }
 
-/* A loop with long steps is rarely sampled in __next__, but its frame always holds the iterator. */
-static bool note_locals(struct py_counter *counter, const struct py_sample *sample, int64_t now_ns)
+static void search_site(struct py_counter *counter, const struct py_site *site, unsigned *budget)
 {
 	struct py_found found[PY_ITERATORS_MAX];
+	size_t room = FOUND_MAX - counter->found_count;
+	size_t count = py_search_frame(counter->process, &counter->search,
+		&(struct py_activation){ site->frame, site->code }, strcmp(site->known->code.function, "<module>") == 0, budget,
+		found, room < PY_ITERATORS_MAX ? room : PY_ITERATORS_MAX);
+	for (size_t i = 0; i < count; i++)
+		counter->found[counter->found_count++] = (struct found){ found[i], site };
+}
+
+/* A loop with long steps is rarely sampled in __next__, but its frame always holds the iterator. Only the search reads
+ * copies: a count must be read at one moment. */
+static bool note_locals(struct py_counter *counter, const struct py_sample *sample, int64_t now_ns)
+{
 	unsigned budget = SEARCHED_MAX;
 	bool is_found = false;
-	for (size_t i = 0; i < sample->count; i++) {
-		const struct py_site *site = &sample->sites[i];
-		if (is_between(site->known->code.file))
-			continue;
-		size_t count =
-			py_search_frame(counter->process, &counter->search, &(struct py_activation){ site->frame, site->code },
-				strcmp(site->known->code.function, "<module>") == 0, &budget, found, PY_ITERATORS_MAX);
-		for (size_t at = 0; at < count; at++)
-			is_found |= note_found(counter, &found[at], site, now_ns);
-	}
+	counter->found_count = 0;
+	remote_copies_begin(counter->copies, counter->process->pid);
+	for (size_t i = 0; i < sample->count; i++)
+		if (!is_between(sample->sites[i].known->code.file))
+			search_site(counter, &sample->sites[i], &budget);
+	remote_copies_end();
+	for (size_t i = 0; i < counter->found_count; i++)
+		is_found |= note_found(counter, &counter->found[i].iterator, counter->found[i].site, now_ns);
 	return is_found;
 }
 
@@ -386,14 +412,15 @@ static void emit(struct py_counter *counter, const struct epoch *epoch, bool is_
 	};
 }
 
-static bool follow_all(struct py_counter *counter, int64_t now_ns)
+/* Those that were read at fresh_ns or later are not read again. */
+static bool follow_all(struct py_counter *counter, int64_t fresh_ns, int64_t now_ns)
 {
 	bool has_ended = false;
 	size_t at = 0;
 	forget_emitted(counter);
 	while (at < counter->count) {
 		bool is_gone = false;
-		if (follow(counter, &counter->epochs[at], now_ns, &is_gone))
+		if (counter->epochs[at].read_ns >= fresh_ns || follow(counter, &counter->epochs[at], now_ns, &is_gone))
 			at++;
 		else
 			drop(counter, at);
@@ -405,7 +432,7 @@ static bool follow_all(struct py_counter *counter, int64_t now_ns)
 size_t py_counter_live(struct py_counter *counter, int64_t now_ns, const struct py_counted **out)
 {
 	size_t count = 0;
-	follow_all(counter, now_ns);
+	follow_all(counter, now_ns - FRESH_NS, now_ns);
 	for (size_t i = 0; i < counter->count; i++)
 		emit(counter, &counter->epochs[i], false, &count);
 	*out = counter->emitted;
@@ -414,7 +441,7 @@ size_t py_counter_live(struct py_counter *counter, int64_t now_ns, const struct 
 
 enum status py_counter_poll(struct py_counter *counter, int64_t now_ns, const struct py_counted **out, size_t *count)
 {
-	bool has_ended = follow_all(counter, now_ns);
+	bool has_ended = follow_all(counter, INT64_MAX, now_ns);
 	*count = 0;
 	for (size_t i = 0; i < counter->ended_count; i++)
 		emit(counter, &counter->ended[i], true, count);
@@ -434,8 +461,13 @@ enum status py_counter_open(const struct py_process *process, struct py_counter 
 	if (!counter)
 		return reason_set(why_not, STATUS_NO_MEMORY, NULL, "out of memory");
 	counter->process = process;
+	counter->copies = remote_copies_new();
 	*out = counter;
 	return STATUS_OK;
 }
 
-void py_counter_close(struct py_counter *counter) { free(counter); }
+void py_counter_close(struct py_counter *counter)
+{
+	remote_copies_free(counter->copies);
+	free(counter);
+}

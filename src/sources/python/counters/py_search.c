@@ -53,6 +53,26 @@ static void search_kept(const struct py_process *process, struct py_search *sear
 static void search_object(
 	const struct py_process *process, struct py_search *search, uint64_t object, unsigned depth, struct found *found);
 
+/* Whether it can be an object at all. */
+static bool is_address(uint64_t word) { return word && word % 8 == 0; }
+
+/* Searches these objects. Their types are read together. */
+static void search_objects(const struct py_process *process, struct py_search *search, const uint64_t *objects,
+	size_t count, unsigned depth, struct found *found)
+{
+	uint64_t types[PY_LOCALS_MAX];
+	if (depth > DEPTH_MAX)
+		return;
+	for (size_t begin = 0; begin < count; begin += PY_LOCALS_MAX) {
+		size_t now = count - begin < PY_LOCALS_MAX ? count - begin : PY_LOCALS_MAX;
+		for (size_t i = 0; i < now; i++)
+			types[i] = is_address(objects[begin + i]) ? objects[begin + i] + TYPE : 0;
+		remote_copies_expect(process->pid, types, now);
+		for (size_t i = 0; i < now; i++)
+			search_object(process, search, objects[begin + i], depth, found);
+	}
+}
+
 static void search_list(
 	const struct py_process *process, struct py_search *search, uint64_t list, unsigned depth, struct found *found)
 {
@@ -62,8 +82,7 @@ static void search_list(
 	size_t count = head[0] < ZIP_MAX ? (size_t)head[0] : ZIP_MAX;
 	if (count == 0 || !remote_read(process->pid, head[1], items, count * sizeof *items))
 		return;
-	for (size_t i = 0; i < count; i++)
-		search_object(process, search, items[i], depth + 1, found);
+	search_objects(process, search, items, count, depth + 1, found);
 }
 
 static void search_object(
@@ -72,7 +91,7 @@ static void search_object(
 	const uint64_t *types = process->location.types;
 	struct py_activation frame;
 	uint64_t type, inner, items[ZIP_MAX];
-	if (!object || object % 8 || *found->budget == 0 || depth > DEPTH_MAX || found->count == found->max)
+	if (!is_address(object) || *found->budget == 0 || depth > DEPTH_MAX || found->count == found->max)
 		return;
 	--*found->budget;
 	if (!remote_word(process->pid, object + TYPE, &type) || !type || type % 8)
@@ -83,8 +102,7 @@ static void search_object(
 	} else if (type == types[PY_ZIP]) {
 		size_t count =
 			remote_word(process->pid, object + ZIPPED, &inner) ? py_items_read(process, inner, items, ZIP_MAX) : 0;
-		for (size_t i = 0; i < count; i++)
-			search_object(process, search, items[i], depth + 1, found);
+		search_objects(process, search, items, count, depth + 1, found);
 	} else if (type == types[PY_GENERATOR]) {
 		if (py_generator_frame(process, object, &frame))
 			search_frame(process, search, &frame, depth + 1, found);
@@ -115,8 +133,7 @@ static void search_kept(const struct py_process *process, struct py_search *sear
 		if (depth > 0 && kind != PY_KIND_HOLDER)
 			return;
 		size_t count = py_attributes_read(process, object, attributes, ATTRIBUTES_MAX);
-		for (size_t i = 0; i < count; i++)
-			search_object(process, search, attributes[i], depth + 1, found);
+		search_objects(process, search, attributes, count, depth + 1, found);
 	}
 }
 
@@ -125,8 +142,7 @@ static void search_frame(const struct py_process *process, struct py_search *sea
 {
 	uint64_t words[PY_LOCALS_MAX];
 	size_t count = py_locals_read(process, at, words);
-	for (size_t i = 0; i < count; i++)
-		search_object(process, search, words[i], depth, found);
+	search_objects(process, search, words, count, depth, found);
 }
 
 /* Attributes of globals are not searched: who uses them has them in a local variable. */
@@ -135,12 +151,13 @@ static void search_globals(
 {
 	struct py_entries entries;
 	struct py_attribute entry;
-	uint64_t dict, key, value;
+	uint64_t dict, key, values[PY_ENTRIES_MAX];
 	if (!py_frame_globals(process, at, &dict) || !py_entries_read(process, dict, &entries))
 		return;
 	for (size_t i = 0; i < entries.count; i++)
-		if (py_entries_get(&entries, i, &key, &entry, &value))
-			search_object(process, search, value, 1, found);
+		if (!py_entries_get(&entries, i, &key, &entry, &values[i]))
+			values[i] = 0;
+	search_objects(process, search, values, entries.count, 1, found);
 }
 
 size_t py_search_frame(const struct py_process *process, struct py_search *search, const struct py_activation *at,
