@@ -37,6 +37,7 @@ static const struct entry entries[] = {
 	{ "w", "write this view to a CSV file" },
 	{ "o", "overlay an earlier run from its recording; o again removes it" },
 	{ "r", "start recording into the working directory; r again stops it" },
+	{ "s", "choose the loop whose iterations are the steps, if the run publishes none" },
 	{ "Esc", "go back: end a search, close an explanation, return to the newest batch" },
 	{ "q", "quit; the run continues" },
 	{ NULL, "Batches ([1] Overview and [2] Batches)" },

@@ -38,6 +38,16 @@ struct stacks_loops *stacks_loops_new(const struct py_process *process, const ch
 	return NULL;
 }
 
+void stacks_loops_choose(struct stacks_loops *loops, const char *wanted)
+{
+	loops->wanted = wanted;
+	loops->steps = NULL;
+	loops->is_running = loops->is_stopping = false;
+	loops->epoch = (struct stacks_epoch){ 0, 0, 0 };
+	loops->base = loops->yielded = loops->length = 0;
+	loops->close_until_ns = loops->epoch_until_ns = 0;
+}
+
 void stacks_loops_free(struct stacks_loops *loops)
 {
 	if (loops)
@@ -100,7 +110,7 @@ static bool note_position(struct seen *seen, const struct py_loop *loop, bool is
 
 /* -- the choice -- */
 
-static double per_second(const struct seen *seen)
+double stacks_loop_per_second(const struct seen *seen)
 {
 	double s = (double)(seen->read_ns - seen->since_ns) * 1e-9;
 	return s > 0 ? (double)seen->advanced / s : 0;
@@ -114,7 +124,7 @@ static bool has_training(const struct stacks_loops *loops, const struct seen *se
 	if (most->trained)
 		return 10 * seen->trained >= 8 * most->trained;
 	return !loops->has_torch && 10 * seen->reads >= 7 * loops->reads && seen->advanced > 0 &&
-		per_second(seen) <= RATE_MAX;
+		stacks_loop_per_second(seen) <= RATE_MAX;
 }
 
 static int name_rank(const char *name)
@@ -127,8 +137,7 @@ static int name_rank(const char *name)
 	return COUNTERS;
 }
 
-/* How well this counts the iterations of its loop; the lower the better, −1: not at all. */
-static int quality(const struct seen *seen)
+int stacks_loop_quality(const struct seen *seen)
 {
 	const struct py_loop *loop = &seen->loop;
 	if (!loop->has_position || seen->goes_back)
@@ -152,8 +161,7 @@ static bool is_accumulation(const struct stacks_loops *loops, const struct seen 
 	return false;
 }
 
-/* A loop that nearly each reading finds begun anew is over before its position can be followed: a few minibatches. */
-static bool is_too_short(const struct seen *seen)
+bool stacks_loop_is_too_short(const struct seen *seen)
 {
 	if (stacks_loop_is_variable(&seen->loop))
 		return false;
@@ -162,8 +170,7 @@ static bool is_too_short(const struct seen *seen)
 	return seen->reads >= READS_MIN / 2 && 2 * seen->restarts > seen->reads;
 }
 
-/* A variable stands for a loop only if that is a while loop. */
-static bool is_a_loop(const struct stacks_loops *loops, const struct seen *seen)
+bool stacks_loop_is_one(const struct stacks_loops *loops, const struct seen *seen)
 {
 	for (const struct seen *other = loops->seen;
 		 stacks_loop_is_variable(&seen->loop) && other < loops->seen + loops->seen_count; other++)
@@ -186,7 +193,8 @@ static struct seen *choose_wanted(struct stacks_loops *loops)
 {
 	struct seen *best = NULL;
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (is_wanted(loops, seen) && quality(seen) >= 0 && (!best || quality(seen) < quality(best)))
+		if (is_wanted(loops, seen) && stacks_loop_quality(seen) >= 0 &&
+			(!best || stacks_loop_quality(seen) < stacks_loop_quality(best)))
 			best = seen;
 	return best;
 }
@@ -202,8 +210,8 @@ static struct seen *choose(struct stacks_loops *loops)
 		most.optimized = seen->optimized > most.optimized ? seen->optimized : most.optimized;
 	}
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
-		bool is_candidate = is_a_loop(loops, seen) && has_training(loops, seen, &most);
-		bool is_short = is_candidate && is_too_short(seen);
+		bool is_candidate = stacks_loop_is_one(loops, seen) && has_training(loops, seen, &most);
+		bool is_short = is_candidate && stacks_loop_is_too_short(seen);
 		has_short |= is_short;
 		if (is_candidate && !is_short && (!inner || stacks_loop_is_inside(seen, inner)) &&
 			(most.optimized || !is_accumulation(loops, seen)))
@@ -219,7 +227,8 @@ static struct seen *choose(struct stacks_loops *loops)
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
 		bool is_of_it = seen->loop.code == inner->loop.code && seen->loop.depth == inner->loop.depth &&
 			has_training(loops, seen, &most);
-		if (is_of_it && quality(seen) >= 0 && (!best || quality(seen) < quality(best)))
+		if (is_of_it && stacks_loop_quality(seen) >= 0 &&
+			(!best || stacks_loop_quality(seen) < stacks_loop_quality(best)))
 			best = seen;
 	}
 	return best;
@@ -239,9 +248,8 @@ static bool may_choose(const struct stacks_loops *loops, int64_t now_ns)
 
 /* -- the count -- */
 
-static uint64_t position_of(const struct seen *seen)
+uint64_t stacks_loop_position(const struct seen *seen)
 {
-	/* A variable mostly counts what has ended: the step in progress is one more. */
 	return seen->loop.position + stacks_loop_is_variable(&seen->loop);
 }
 
@@ -269,7 +277,7 @@ static void take_position(struct stacks_loops *loops, int64_t now_ns)
 {
 	const struct py_loop *loop = &loops->steps->loop;
 	bool has_length = !stacks_loop_is_variable(loop) && loops->base == 0;
-	loops->yielded = loops->base + position_of(loops->steps);
+	loops->yielded = loops->base + stacks_loop_position(loops->steps);
 	loops->yielded_ns = now_ns;
 	loops->length = has_length && loop->length >= loops->yielded ? loop->length : 0;
 }
@@ -289,11 +297,14 @@ static void begin_pass(struct stacks_loops *loops, int64_t now_ns)
 /* Returns whether the pass goes on. Its iterator's memory may hold that of another loop by now. */
 static bool follow(struct stacks_loops *loops, int64_t now_ns)
 {
-	enum py_loop_reading reading = py_loop_poll(loops->reader, &loops->steps->loop);
+	struct seen *steps = loops->steps;
+	uint64_t before = steps->loop.position;
+	enum py_loop_reading reading = py_loop_poll(loops->reader, &steps->loop);
 	if (reading != PY_LOOP_GOOD)
 		return reading == PY_LOOP_UNSURE;
-	if (loops->base + position_of(loops->steps) < loops->yielded)
+	if (loops->base + stacks_loop_position(steps) < loops->yielded)
 		return false;
+	steps->advanced += steps->loop.position > before ? steps->loop.position - before : 0;
 	take_position(loops, now_ns);
 	return true;
 }
