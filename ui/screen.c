@@ -199,6 +199,7 @@ void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_
 	set_time(screen, realtime_ns);
 	choose_run(screen);
 	scene->state = &screen->states[screen->view];
+	scene->is_ascii = canvas->charset == CHARSET_ASCII;
 	panes_begin(&scene->panes, canvas, scene->now_ns, !is_tiny(canvas) && can_reuse_panes(screen, canvas));
 	screen->is_stale = false;
 	if (is_tiny(canvas)) {

@@ -28,6 +28,8 @@ static void meta(struct sample_set *set, const char *key, const char *value)
 	record->meta.value = value;
 }
 
+static bool is_at_least;
+
 static void open_run(struct sample_set *set, bool is_chosen)
 {
 	struct record *record = sample_set_add(set, RECORD_RUN_OPENED, RUN, set->time_ns);
@@ -44,6 +46,8 @@ static void open_run(struct sample_set *set, bool is_chosen)
 	meta(set, "inferred.file", rows[1].file);
 	meta(set, "inferred.line", "214");
 	meta(set, "inferred.certain", "yes");
+	if (is_at_least)
+		meta(set, "inferred.at_least", "yes");
 	if (is_chosen)
 		meta(set, "inferred.chosen", "yes");
 }
@@ -64,6 +68,14 @@ static void add_steps(struct sample_set *set)
 		record->batch.index = record->batch.number = i;
 		record->batch.loss = (double)NAN;
 	}
+	struct run_state *state = sample_set_allocate(set, sizeof *state);
+	*state = (struct run_state){ .mode = 1,
+		.in_epoch = true,
+		.epochs_begun = 1,
+		.batch_index = STEPS - 1,
+		.batches_in_epoch = STEPS,
+		.loss = (double)NAN };
+	sample_set_add(set, RECORD_STATE, RUN, time_ns)->state = state;
 }
 
 /* Four samples of each step, all in one line. */
@@ -232,6 +244,26 @@ START_TEST(the_overview_says_that_a_person_chose_the_loop)
 }
 END_TEST
 
+START_TEST(a_count_that_is_a_lower_bound_says_so)
+{
+	struct stage stage;
+	play(&stage, 200, 60, false);
+	ck_assert(stage_shows(&stage, "all 40 batches"));
+	stage_close(&stage);
+	is_at_least = true;
+	play(&stage, 200, 60, false);
+	ck_assert(stage_shows(&stage, "all ≥ 40 batches"));
+	ck_assert(stage_shows(&stage, "≥ 40 batches    "));
+	stage.canvas.charset = CHARSET_ASCII;
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "all at least 40 batches"));
+	stage_resize(&stage, 200, 100); /* the epochs have room */
+	ck_assert(stage_shows(&stage, "at least 40 "));
+	stage_close(&stage);
+	is_at_least = false;
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("inferred");
@@ -245,6 +277,7 @@ int main(void)
 	tcase_add_test(tests, a_recording_holds_the_loop_that_was_chosen);
 	tcase_add_test(tests, a_run_that_publishes_has_no_loops);
 	tcase_add_test(tests, the_overview_says_that_a_person_chose_the_loop);
+	tcase_add_test(tests, a_count_that_is_a_lower_bound_says_so);
 	suite_add_tcase(suite, tests);
 	SRunner *runner = srunner_create(suite);
 	srunner_run_all(runner, CK_NORMAL);
