@@ -116,6 +116,36 @@ double stacks_loop_per_second(const struct seen *seen)
 	return s > 0 ? (double)seen->advanced / s : 0;
 }
 
+static bool is_of(const struct seen *seen, const struct seen *steps)
+{
+	return steps && seen->loop.code == steps->loop.code && seen->loop.depth == steps->loop.depth;
+}
+
+static bool is_within(const struct seen *seen, const struct seen *outer)
+{
+	return seen->loop.code == outer->loop.code && seen->loop.depth == outer->loop.depth + 1;
+}
+
+/* Without PyTorch: by the time in it. While the next pass is awaited the readings are more frequent, so the loop with
+ * the steps remains it. */
+static bool has_time(const struct stacks_loops *loops, const struct seen *seen)
+{
+	bool is_in_epoch = false;
+	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
+		is_in_epoch |= outer->is_epoch && is_within(seen, outer);
+	return seen->advanced > 0 && stacks_loop_per_second(seen) <= RATE_MAX &&
+		(is_of(seen, loops->steps) || 10 * seen->reads >= (is_in_epoch ? 5u : 7u) * loops->reads);
+}
+
+/* Of a loop of epochs: another one inside it advances, and may yet be seen to have the steps. */
+static bool may_have_steps_within(const struct stacks_loops *loops, const struct seen *epochs)
+{
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (is_within(seen, epochs) && seen->advanced > 0 && 10 * seen->reads >= 2 * loops->reads)
+			return true;
+	return false;
+}
+
 /* Whether the steps are in this loop, by what was seen to run in it. */
 static bool has_training(const struct stacks_loops *loops, const struct seen *seen, const struct seen *most)
 {
@@ -123,8 +153,7 @@ static bool has_training(const struct stacks_loops *loops, const struct seen *se
 		return 10 * seen->optimized >= 8 * most->optimized;
 	if (most->trained)
 		return 10 * seen->trained >= 8 * most->trained;
-	return !loops->has_torch && 10 * seen->reads >= 7 * loops->reads && seen->advanced > 0 &&
-		stacks_loop_per_second(seen) <= RATE_MAX;
+	return !loops->has_torch && has_time(loops, seen);
 }
 
 static int name_rank(const char *name)
@@ -224,6 +253,8 @@ static struct seen *choose(struct stacks_loops *loops)
 			loops->close_until_ns = loops->read_ns + CLOSE_WATCH_NS;
 		return NULL;
 	}
+	if (!most.trained && inner->is_epoch && may_have_steps_within(loops, inner))
+		return NULL;
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
 		bool is_of_it = seen->loop.code == inner->loop.code && seen->loop.depth == inner->loop.depth &&
 			has_training(loops, seen, &most);

@@ -57,6 +57,8 @@ static enum py_class find_class(const struct py_process *process, uint64_t objec
 		return py_has_base(process, &type, 1, "bytes") ? PY_CLASS_TEXT : PY_CLASS_NONE;
 	if (!py_is_iterator_class(process, type))
 		return PY_CLASS_NONE;
+	if (py_is_derived(process, object, "EpochIterator"))
+		return PY_CLASS_OF_KERAS;
 	return py_is_loader_iterator(process, object) ? PY_CLASS_LOADER : class_by_name(process, type);
 }
 

@@ -38,8 +38,9 @@ enum py_class {
 	PY_CLASS_BATCHED,
 	PY_CLASS_TEE,
 	PY_CLASS_ITERTOOLS,
-	PY_CLASS_BAR,    /* no iterator: tqdm */
-	PY_CLASS_HOLDER, /* no iterator: an object of a trainer that counts, or has one that does (py_states.h) */
+	PY_CLASS_OF_KERAS, /* passes on what a generator yields */
+	PY_CLASS_BAR,      /* no iterator: tqdm */
+	PY_CLASS_HOLDER,   /* no iterator: an object of a trainer that counts, or has one that does (py_states.h) */
 };
 
 /* The classes of types that were met. Zeroed at first, but for `process`. */

@@ -452,6 +452,23 @@ static void measure_generator(const struct py_measuring *at, uint64_t object, st
 		measure_bar(iterators, &frame, number, out);
 }
 
+/* Keras 3: of each epoch a generator yields the steps. */
+static void measure_of_keras(const struct py_measuring *at, uint64_t object, struct py_loop *out)
+{
+	static const char generator_name[] = "_epoch_iterator";
+	struct py_attribute attribute;
+	struct py_loop inner;
+	uint64_t generator;
+	if (!py_attributes_get(&at->iterators->attributes, object, generator_name, &attribute, &generator))
+		return;
+	py_measure_inner(at, generator, &inner);
+	bool is_held = inner.has_position && py_loop_guard_word(&out->guards, attribute.slot, generator);
+	for (size_t i = 0; is_held && i < attribute.guard_count; i++)
+		is_held = py_loop_guard_word(&out->guards, attribute.guards[i].address, attribute.guards[i].word);
+	if (is_held)
+		py_measure_adopt(out, &inner);
+}
+
 static void measure(const struct py_measuring *at, uint64_t object, struct py_loop *out)
 {
 	out->object = object;
@@ -504,6 +521,7 @@ static void measure(const struct py_measuring *at, uint64_t object, struct py_lo
 		out->kind = PY_LOOP_ITERTOOLS;
 		py_itertools_measure(at, object, out);
 		break;
+	case PY_CLASS_OF_KERAS: measure_of_keras(at, object, out); /* fall through */
 	default: out->kind = PY_LOOP_OTHER; break;
 	}
 }
