@@ -236,7 +236,7 @@ enum { PERF_EVENTS_MAX = 32 };
 	X(LOOPS) /* loops: rows[count] that a person can choose from; replaces all; only while somebody views them */ \
 	/* events, in order within their lane; `sequence` is their number in it */ \
 	X(EPOCH_BEGIN)  /* epoch */ \
-	X(EPOCH_END)    /* epoch */ \
+	X(EPOCH_END)    /* epoch: index EPOCH_UNKNOWN where the begin had a number: it was no epoch */ \
 	X(BATCH_BEGIN)  /* batch */ \
 	X(BATCH_END)    /* batch */ \
 	X(EVIDENCE)     /* evidence of the batch that ended just before, same lane */ \

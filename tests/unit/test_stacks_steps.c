@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/model/model.h"
 #include "src/sources/inferred/steps/stacks_steps.h"
 #include "src/sources/inferred/steps/stacks_steps_emit.h"
 #include "tests/support/sets.h"
@@ -440,6 +441,15 @@ START_TEST(samples_correct_a_pass_that_words_took_for_an_epoch)
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 2);
 	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, 1)->epoch.index, 0);
 	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), 17);
+	/* What was taken for an epoch leaves no row. */
+	struct model_options options;
+	model_options_default(&options);
+	struct model *model = model_new(&options);
+	set.time_ns = now_ns;
+	model_apply(model, &set);
+	ck_assert_uint_eq(model->runs[0].epoch_count, 1);
+	ck_assert_uint_eq(model->runs[0].epochs[0].index, 0);
+	model_free(model);
 }
 END_TEST
 

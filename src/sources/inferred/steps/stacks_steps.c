@@ -146,16 +146,22 @@ static void set_mode(struct stacks_steps *steps, enum mode mode, int64_t time_ns
 	add(steps, RECORD_MODE, time_ns, 0);
 }
 
-static void end_epoch(struct stacks_steps *steps, int64_t time_ns)
+/* `was_none`: what began was no epoch. */
+static void end_epoch_or_none(struct stacks_steps *steps, bool was_none, int64_t time_ns)
 {
 	if (!steps->state.in_epoch)
 		return;
 	/* A batch of validation may be in progress. */
 	if (!steps->state.in_batch)
 		set_mode(steps, MODE_TRAIN, time_ns);
+	size_t at = steps->event_count;
 	add(steps, RECORD_EPOCH_END, time_ns, 0);
+	if (steps->event_count > at)
+		steps->events[at].is_numbered &= !was_none;
 	steps->state.in_epoch = false;
 }
+
+static void end_epoch(struct stacks_steps *steps, int64_t time_ns) { end_epoch_or_none(steps, false, time_ns); }
 
 /* The number of an epoch (1 = the first) is known now, which would have been `numbered`: what waits for its output gets
  * the numbers that lead to it. */
@@ -406,7 +412,7 @@ static void revise(struct stacks_steps *steps, struct epoch *epoch, const struct
 	if (steps->current == epoch->serial)
 		end_batch(steps, epoch->emitted_ns > steps->event_ns ? epoch->emitted_ns : now_ns);
 	if (mode == MODE_VALIDATION && steps->state.in_epoch && !epoch->key) {
-		end_epoch(steps, now_ns);
+		end_epoch_or_none(steps, true, now_ns);
 		steps->state.epochs_begun -= steps->state.epochs_begun > 0;
 		steps->next_index -= steps->next_index > 0;
 	}
