@@ -48,8 +48,10 @@ static void open_run(struct sample_set *set, bool is_chosen)
 	meta(set, "inferred.certain", "yes");
 	if (is_at_least)
 		meta(set, "inferred.at_least", "yes");
-	if (is_chosen)
-		meta(set, "inferred.chosen", "yes");
+	if (!is_chosen)
+		return;
+	meta(set, "inferred.chosen", "yes");
+	meta(set, "micro_batches", "4");
 }
 
 static void add_steps(struct sample_set *set)
@@ -237,8 +239,10 @@ START_TEST(the_overview_says_that_a_person_chose_the_loop)
 	struct stage stage;
 	play(&stage, 200, 60, true);
 	ck_assert(stage_shows(&stage, "steps (chosen by a person): for step in range(max_steps), train.py:214"));
+	ck_assert(stage_shows(&stage, "4 micro-batches a step"));
 	stage_close(&stage);
 	play(&stage, 200, 60, false);
+	ck_assert(!stage_shows(&stage, "micro-batches"));
 	ck_assert(stage_shows(&stage, "steps: for step in range(max_steps), train.py:214"));
 	stage_close(&stage);
 }

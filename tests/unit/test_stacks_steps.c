@@ -565,6 +565,18 @@ START_TEST(another_loop_is_another_run_at_once_and_its_counts_begin_anew)
 }
 END_TEST
 
+START_TEST(micro_batches_are_named_as_an_instrumented_run_does)
+{
+	static const struct stacks_what what = { .text = "for step in range(9)", .micro_batches = 4 };
+	go_on(0, 10, 0.25, "train");
+	emit();
+	ck_assert_ptr_null(meta("micro_batches"));
+	stacks_steps_describe(steps, &what);
+	emit();
+	ck_assert_str_eq(meta("micro_batches"), "4");
+}
+END_TEST
+
 START_TEST(another_loop_that_never_ran_ends_with_its_process)
 {
 	static const struct stacks_what chosen = { .text = "train.py:12", .is_chosen = true };
@@ -608,6 +620,7 @@ int main(void)
 	tcase_add_test(tests, a_snapshot_repeats_what_was_emitted);
 	tcase_add_test(tests, the_end_of_the_process_ends_all);
 	tcase_add_test(tests, another_loop_is_another_run_at_once_and_its_counts_begin_anew);
+	tcase_add_test(tests, micro_batches_are_named_as_an_instrumented_run_does);
 	tcase_add_test(tests, another_loop_that_never_ran_ends_with_its_process);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

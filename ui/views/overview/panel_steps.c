@@ -66,6 +66,8 @@ static void stretch_title(
 	line_add(line, 3, ROLE_NORMAL, "max %s", parts_time_bare(text, figures.max_s, like, false));
 	line_add(line, 1, ROLE_FLAG, "▲ %llu flagged", flagged);
 	add_accumulation(run, line);
+	if (run_meta(run, "micro_batches"))
+		line_add(line, 1, ROLE_NORMAL, "%s micro-batches a step", run_meta(run, "micro_batches"));
 }
 
 /* The selected batch, in place of the figures. */

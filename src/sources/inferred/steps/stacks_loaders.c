@@ -205,6 +205,7 @@ static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct st
 	out->what.line = loop.line;
 	out->what.is_certain = loop.is_certain;
 	out->what.is_chosen = loaders->wanted != NULL;
+	out->what.micro_batches = loop.micro_batches;
 }
 
 void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, struct stacks_owner *owner,

@@ -362,6 +362,18 @@ void stacks_loops_await_epoch(struct stacks_loops *loops, int64_t until_ns) { lo
 
 void stacks_loops_stop(struct stacks_loops *loops) { loops->is_stopping = loops->is_running; }
 
+/* Of the loop directly inside the steps' in which backward runs and the optimizer does not. */
+static unsigned micro_batches(const struct stacks_loops *loops)
+{
+	const struct seen *steps = loops->steps;
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (is_within(seen, steps) && !stacks_loop_is_variable(&seen->loop) && seen->loop.length > 1 &&
+			seen->loop.length <= SHORT_MAX && seen->restarts >= 3 && seen->trained > 0 &&
+			2 * seen->trained > steps->trained - steps->optimized && seen->optimized == 0)
+			return (unsigned)seen->loop.length;
+	return 0;
+}
+
 bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted_loop *out)
 {
 	const struct seen *steps = loops->steps;
@@ -371,6 +383,7 @@ bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted
 		.name = steps->loop.name,
 		.file = steps->file,
 		.line = steps->loop.line,
+		.micro_batches = micro_batches(loops),
 		.has_training = steps->trained > 0,
 		.is_certain = steps->trained > 0 && !stacks_loop_is_variable(&steps->loop) };
 	return true;

@@ -18,8 +18,9 @@ struct stacks_loops;
 struct stacks_counted_loop {
 	const char *text, *name, *file;
 	int line;
-	bool has_training; /* backward or the optimizer was seen to run in it */
-	bool is_certain;   /* and the position is an iterator's own */
+	bool has_training;      /* backward or the optimizer was seen to run in it */
+	bool is_certain;        /* and the position is an iterator's own */
+	unsigned micro_batches; /* iterations of a loop inside it that accumulates gradients; 0 = none known */
 };
 
 /* number: 1 = the first; 0 = unknown. count: of all epochs; 0 = unknown. Passes with the same key are in one epoch. */

@@ -73,12 +73,14 @@ bool stacks_steps_is_elsewhere(const struct stacks_steps *steps) { return steps-
 void stacks_steps_describe(struct stacks_steps *steps, const struct stacks_what *what)
 {
 	const struct stacks_what *now = &steps->what;
-	if (now->line == what->line && now->is_certain == what->is_certain && now->is_chosen == what->is_chosen &&
-		strcmp(now->text, what->text) == 0 && strcmp(now->file, what->file) == 0)
+	if (now->line == what->line && now->is_certain == what->is_certain && now->micro_batches == what->micro_batches &&
+		now->is_chosen == what->is_chosen && strcmp(now->text, what->text) == 0 && strcmp(now->file, what->file) == 0)
 		return;
 	steps->what = *what;
 	steps->has_new_what = true;
-	steps->line[0] = '\0';
+	steps->line[0] = steps->micro_batches[0] = '\0';
+	if (what->micro_batches > 1)
+		snprintf(steps->micro_batches, sizeof steps->micro_batches, "%u", what->micro_batches);
 	if (what->line > 0)
 		snprintf(steps->line, sizeof steps->line, "%d", what->line);
 }

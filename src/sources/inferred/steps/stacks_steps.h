@@ -24,7 +24,8 @@ struct stacks_what {
 	char text[128], file[512];
 	int line;
 	bool is_certain;
-	bool is_chosen; /* by a person */
+	bool is_chosen;         /* by a person */
+	unsigned micro_batches; /* in a step; 0 = none, or unknown */
 };
 /* Forgets all counts: those that follow are of another loop, and of another run of the process. `what`: until the next
  * stacks_steps_describe. */

@@ -56,7 +56,7 @@ struct stacks_steps {
 	struct stacks_what what;
 	struct stacks_job job;
 	bool is_elsewhere;
-	char line[12];
+	char line[12], micro_batches[12];
 	bool has_new_what;
 	bool is_at_least; /* batches may have been missed */
 	bool is_emitted, is_ended, has_ended_emitted;
