@@ -11,6 +11,7 @@
 #include "ui/core/layout.h"
 #include "ui/widgets/chrome.h"
 #include "ui/widgets/log_pane.h"
+#include "ui/widgets/loop_picker.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/typing.h"
 
@@ -20,6 +21,7 @@ struct screen {
 	struct view_state states[VIEW_STATES];
 	struct replay_line *replay; /* NULL: a live run */
 	struct log_pane log;
+	struct loop_picker loops;
 	bool run_is_chosen; /* by the user; holds while the run exists */
 	bool is_typing;
 	char typed[64];
@@ -117,6 +119,16 @@ static const struct view log_hints = {
 	.keys_short = "q quit  ↑↓ PgUp PgDn scroll  End newest  L smaller  l hide",
 };
 
+static const struct view loops_hints = {
+	.keys = "q quit  ↑↓ select  Enter count its iterations as steps  Esc close",
+	.keys_short = "q quit  ↑↓ select  Enter count  Esc close",
+};
+
+static const struct view *hints_of(const struct screen *screen)
+{
+	return screen->log.is_whole ? &log_hints : screen->loops.is_open ? &loops_hints : all_views[screen->view];
+}
+
 /* Draws the rows below the view. */
 static void draw_below(struct screen *screen, struct canvas *canvas)
 {
@@ -129,8 +141,7 @@ static void draw_below(struct screen *screen, struct canvas *canvas)
 	else if (screen->scene.earlier && screen->scene.earlier->is_typing)
 		earlier_prompt(screen->scene.earlier, canvas, last);
 	else if (pane_is_due(&screen->scene.panes, PANE_HINTS, last))
-		chrome_last_line(&screen->scene, screen->log.is_whole ? &log_hints : all_views[screen->view], canvas, last,
-			screen->is_typing ? screen->typed : NULL);
+		chrome_last_line(&screen->scene, hints_of(screen), canvas, last, screen->is_typing ? screen->typed : NULL);
 }
 
 static void set_time(struct screen *screen, int64_t realtime_ns)
@@ -152,7 +163,10 @@ static void draw_view(struct screen *screen, struct canvas *canvas, struct rect 
 	const struct view *view = all_views[screen->view];
 	if (!screen->log.is_whole) {
 		canvas_clip(canvas, body);
-		view->draw(&screen->scene, canvas, body);
+		if (screen->loops.is_open)
+			loop_picker_draw(&screen->loops, &screen->scene, canvas, body);
+		else
+			view->draw(&screen->scene, canvas, body);
 		canvas_unclip(canvas);
 	}
 	log_pane_draw(&screen->log, canvas, log_of(screen, canvas));
@@ -175,8 +189,9 @@ static bool can_reuse_panes(const struct screen *screen, const struct canvas *ca
 {
 	const struct run *run = scene_run(&screen->scene);
 	bool goes_on = !screen->scene.model->target_ended && (!run || run->is_live);
-	return goes_on && !screen->replay && !screen->is_stale && !screen->scene.is_paused && canvas->painter == screen &&
-		canvas->charset == screen->charset && screen->scene.settings->refresh_s < PANES_SLOW_S;
+	return goes_on && !screen->replay && !screen->is_stale && !screen->loops.is_open && !screen->scene.is_paused &&
+		canvas->painter == screen && canvas->charset == screen->charset &&
+		screen->scene.settings->refresh_s < PANES_SLOW_S;
 }
 
 void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_ns, int64_t period_ns)
@@ -185,6 +200,7 @@ void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_
 	set_time(screen, realtime_ns);
 	choose_run(screen);
 	scene->state = &screen->states[screen->view];
+	scene->is_ascii = canvas->charset == CHARSET_ASCII;
 	panes_begin(&scene->panes, canvas, scene->now_ns, !is_tiny(canvas) && can_reuse_panes(screen, canvas));
 	screen->is_stale = false;
 	if (is_tiny(canvas)) {
@@ -206,7 +222,7 @@ void screen_draw(struct screen *screen, struct canvas *canvas, int64_t realtime_
 static void open_view(struct screen *screen, int view)
 {
 	if (view >= 0)
-		screen->log.is_whole = false;
+		screen->log.is_whole = screen->loops.is_open = false;
 	if (view < 0 || view == screen->view)
 		return;
 	screen->is_stale = true;
@@ -236,6 +252,8 @@ bool screen_open_view(struct screen *screen, const char *name)
 
 static bool view_key(struct screen *screen, struct key_event event, const struct canvas *canvas)
 {
+	if (screen->loops.is_open)
+		return false;
 	const struct view *view = all_views[screen->view];
 	bool did = view->key && view->key(&screen->scene, event, body_of(screen, canvas));
 	if (screen->scene.go_to)
@@ -261,7 +279,7 @@ static void type_search(struct screen *screen, struct key_event event, const str
 
 static void start_search(struct screen *screen)
 {
-	if (!all_views[screen->view]->can_search) {
+	if (screen->loops.is_open || !all_views[screen->view]->can_search) {
 		screen_message(screen, "this view has no search");
 		return;
 	}
@@ -298,7 +316,8 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 		type_search(screen, event, canvas);
 		return WISH_NOTHING;
 	}
-	if (log_pane_key(&screen->log, event, log_of(screen, canvas)))
+	if (log_pane_key(&screen->log, event, log_of(screen, canvas)) ||
+		loop_picker_key(&screen->loops, &screen->scene, event))
 		return WISH_NOTHING;
 	switch (event.key) {
 	case 'q': return WISH_QUIT;
@@ -336,6 +355,16 @@ bool screen_write(const struct screen *screen, struct buffer *out)
 const char *screen_view_name(const struct screen *screen) { return all_views[screen->view]->name; }
 
 unsigned screen_needs(const struct screen *screen) { return all_views[screen->view]->needs; }
+
+int32_t screen_wants_loops_of(const struct screen *screen) { return loop_picker_wants(&screen->loops, &screen->scene); }
+
+bool screen_take_loop(struct screen *screen, char out[LOOP_CHOICE_SIZE])
+{
+	bool has_choice = loop_picker_take(&screen->loops, out);
+	if (has_choice) /* its batches are others from now on */
+		screen->scene.focus = (struct focus){ .at_live_end = true };
+	return has_choice;
+}
 
 void screen_message(struct screen *screen, const char *text)
 {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "src/base/log_lines.h"
+#include "ui/widgets/loop_picker.h"
 #include "ui/widgets/replay_line.h"
 #include "ui/widgets/view.h"
 
@@ -27,6 +28,10 @@ bool screen_write(const struct screen *screen, struct buffer *out);
 const char *screen_view_name(const struct screen *screen);
 /* Bits of enum view_need: of the view that is shown. */
 unsigned screen_needs(const struct screen *screen);
+/* The process whose loops the user views, to choose the one with the steps; 0: none, −1: of any that has some. */
+int32_t screen_wants_loops_of(const struct screen *screen);
+/* True once after the user chose a loop: FILE:LINE, or "" if pmtop chooses. */
+bool screen_take_loop(struct screen *screen, char out[LOOP_CHOICE_SIZE]);
 void screen_message(struct screen *screen, const char *text);
 /* Replaces the message `before` if it is still shown. */
 void screen_message_again(struct screen *screen, const char *before, const char *text);

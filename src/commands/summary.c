@@ -23,11 +23,11 @@ void summary_run(struct buffer *out, const struct run *run, size_t warnings)
 	uint32_t number = run_epoch_number(run, run->state.epochs_begun),
 			 epochs = number ? number : run->state.epochs_begun;
 	buffer_printf(out,
-		"pmtop: %s: %" PRIu32 " epoch%s, %" PRIu64 " batches, step mean %s, max %s, %" PRIu64
+		"pmtop: %s: %" PRIu32 " epoch%s, %s%" PRIu64 " batches, step mean %s, max %s, %" PRIu64
 		" flagged, %zu warning%s\n",
-		run->name[0] ? run->name : "run", epochs, epochs == 1 ? "" : "s", track->count,
-		format_seconds(mean, track->step.mean_s), format_seconds(longest, track->step.max_s), track->flagged_count,
-		warnings, warnings == 1 ? "" : "s");
+		run->name[0] ? run->name : "run", epochs, epochs == 1 ? "" : "s",
+		run_inferred(run).is_at_least ? "at least " : "", track->count, format_seconds(mean, track->step.mean_s),
+		format_seconds(longest, track->step.max_s), track->flagged_count, warnings, warnings == 1 ? "" : "s");
 }
 
 static void add_losses(struct buffer *out, const struct recording *recording, const struct model *model)

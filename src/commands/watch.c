@@ -195,6 +195,19 @@ static void step_request(struct watch *watch)
 	show_request(watch, text);
 }
 
+/* What the sources read only for somebody who views it. */
+static void pass_wishes(struct watch *watch)
+{
+	struct source_choices *choices = &watch->session.choices;
+	unsigned needs = screen_needs(watch->screen);
+	char loop[LOOP_CHOICE_SIZE];
+	choices->wants_counters |= (needs & NEEDS_COUNTERS) != 0;
+	choices->wants_stacks = (needs & NEEDS_STACKS) != 0;
+	choices->wants_loops_of = screen_wants_loops_of(watch->screen);
+	if (screen_take_loop(watch->screen, loop))
+		session_choose_loop(&watch->session, loop);
+}
+
 static void answer_key(struct watch *watch, struct key_event event)
 {
 	if (event.key == KEY_HANGUP) {
@@ -215,9 +228,7 @@ static void answer_key(struct watch *watch, struct key_event event)
 	else if (wish == WISH_PROFILE)
 		toggle_request(watch);
 	watch_record_report(&watch->session, watch->screen);
-	unsigned needs = screen_needs(watch->screen);
-	watch->session.choices.wants_counters |= (needs & NEEDS_COUNTERS) != 0;
-	watch->session.choices.wants_stacks = (needs & NEEDS_STACKS) != 0;
+	pass_wishes(watch);
 }
 
 static void draw(struct watch *watch)

@@ -9,6 +9,7 @@
 #include "src/model/code/code.h"
 #include "src/model/code/code_samples.h"
 #include "src/model/code/code_threads.h"
+#include "src/model/code/loops.h"
 #include "src/model/energy/energy.h"
 #include "src/model/gpus/gpus.h"
 #include "src/model/machine/perf.h"
@@ -243,6 +244,7 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 	case RECORD_CODE_TIME: model_take_code_time(model, record, set->is_snapshot); break;
 	case RECORD_CODE_THREAD: model_take_code_thread(model, record, set->is_snapshot); break;
 	case RECORD_CODE_GIL_WAITS: model_take_code_gil_waits(model, record); break;
+	case RECORD_LOOPS: model_take_loops(model, record); break;
 	case RECORD_CODE_SAMPLES: model_take_code_samples(model, record); break;
 	case RECORD_WORKER:
 		model_note_worker(model, record);

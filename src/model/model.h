@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "src/model/code/code.h"
+#include "src/model/code/loops.h"
 #include "src/model/energy/energy.h"
 #include "src/model/gpus/gpus.h"
 #include "src/model/machine/perf.h"
@@ -153,6 +154,7 @@ struct model {
 	struct gpus gpus;
 	struct perf perf;
 	struct code code;
+	struct loops loops;
 	struct energy energy;
 #define PROCESS_SERIES_MEMBER(name) struct series *name;
 	struct {

@@ -63,6 +63,10 @@ static const struct layout gpu_process_layout =
 	LAYOUT(struct gpu_process_row, GPU_PROCESS(I32, pid), GPU_PROCESS(U32, kind), GPU_PROCESS(TEXT, command),
 		GPU_PROCESS(DOUBLE, memory_bytes), GPU_PROCESS(DOUBLE, busy_ratio));
 
+#define LOOP(kind, member) IN(struct loop_row, kind, member)
+static const struct layout loop_layout = LAYOUT(struct loop_row, LOOP(TEXT, text), LOOP(TEXT, file), LOOP(U32, line),
+	LOOP(DOUBLE, per_s), LOOP(U64, position), LOOP(U64, length), LOOP(FLAG, is_counted));
+
 #define OF(kind, member) IN(struct record, kind, member)
 #define RECORD(...) LAYOUT(struct record, __VA_ARGS__)
 #define PROCESS \
@@ -133,6 +137,8 @@ const struct layout record_layouts[RECORD_KIND_COUNT] = {
 		OF(U64, code_thread.busy), OF(U64, code_thread.waits), OF(FLAG, code_thread.is_gone)),
 	[RECORD_CODE_GIL_WAITS] = RECORD(OF(U32, code_gil_waits.group), OF(U32, code_gil_waits.thread),
 		OF(U32, code_gil_waits.node), OF(U32, code_gil_waits.count), OF(TIME, code_gil_waits.begin_ns)),
+	[RECORD_LOOPS] = RECORD(
+		OF(I32, loops.pid), OF(FLAG, loops.is_chosen), ROWS_IN(struct record, loops.rows, loops.count, loop_layout)),
 	[RECORD_PERF_COUNT] = RECORD(OF(I32, perf_count.pid), OF(U32, perf_count.event), OF(DOUBLE, perf_count.value),
 		OF(DOUBLE, perf_count.counted_ratio)),
 };

@@ -145,6 +145,15 @@ struct gpu_process_row {
 	double busy_ratio;
 };
 
+/* A loop of a Python process whose iterations can be counted as steps. */
+struct loop_row {
+	const char *text, *file; /* of its line; of a while loop that of the int that counts it, or its name */
+	uint32_t line;
+	double per_s;              /* iterations per second; NAN = unknown */
+	uint64_t position, length; /* of the iteration in progress, from 1; all, 0 = unknown */
+	bool is_counted;           /* its iterations are the steps now */
+};
+
 /* What a perf counter counts: X(name, text, whether it is a software event of the kernel). The source adds up roles
  * that take several events (FLOPs). */
 #define PERF_ROLES(X) \
@@ -224,9 +233,10 @@ enum { PERF_EVENTS_MAX = 32 };
 	X(CODE_THREAD)  /* code_thread: a thread of a process beside its main thread; totals since pmtop attached */ \
 	X(CODE_GIL_WAITS) /* code_gil_waits: consecutive samples of a process whose main thread waits for the GIL, with \
 						 the same holder; time_ns: of the last */ \
+	X(LOOPS) /* loops: rows[count] that a person can choose from; replaces all; only while somebody views them */ \
 	/* events, in order within their lane; `sequence` is their number in it */ \
 	X(EPOCH_BEGIN)  /* epoch */ \
-	X(EPOCH_END)    /* epoch */ \
+	X(EPOCH_END)    /* epoch: index EPOCH_UNKNOWN where the begin had a number: it was no epoch */ \
 	X(BATCH_BEGIN)  /* batch */ \
 	X(BATCH_END)    /* batch */ \
 	X(EVIDENCE)     /* evidence of the batch that ended just before, same lane */ \
@@ -426,6 +436,13 @@ struct record {
 			uint32_t group, thread, node, count;
 			int64_t begin_ns;
 		} code_gil_waits;
+		/* is_chosen: a person chose what is counted; false: pmtop did */
+		struct {
+			int32_t pid;
+			bool is_chosen;
+			const struct loop_row *rows;
+			size_t count;
+		} loops;
 		/* value: scaled for multiplexing; counted_ratio: share of the time in which it was counted, 0 … 1 */
 		struct {
 			int32_t pid;

@@ -57,10 +57,40 @@ static enum status find_run(struct session *session, const char *name, pid_t *pi
 	return status;
 }
 
+/* Sources may read a text until they end. */
+struct chosen_loop {
+	struct chosen_loop *next;
+	char text[];
+};
+
+void session_choose_loop(struct session *session, const char *loop)
+{
+	struct chosen_loop *chosen = session->loops;
+	while (chosen && strcmp(chosen->text, loop) != 0)
+		chosen = chosen->next;
+	if (!chosen && *loop && (chosen = malloc(sizeof *chosen + strlen(loop) + 1))) {
+		chosen->next = session->loops;
+		memcpy(chosen->text, loop, strlen(loop) + 1);
+		session->loops = chosen;
+	}
+	session->choices.loop = chosen ? chosen->text : NULL;
+}
+
+static void free_loops(struct session *session)
+{
+	for (struct chosen_loop *loop = session->loops, *next; loop; loop = next) {
+		next = loop->next;
+		free(loop);
+	}
+	session->loops = NULL;
+}
+
 static void end_session(struct session *session)
 {
 	if (session->collector)
 		collector_stop(session->collector);
+	session->choices.loop = NULL;
+	free_loops(session);
 	player_close(session->player);
 	recording_end(&session->recording);
 	model_free(session->model);

@@ -20,6 +20,7 @@
 #include "src/sources/choices.h"
 
 struct hooks;
+struct chosen_loop;
 
 struct session {
 	struct settings settings; /* a copy, with the user's rules */
@@ -32,6 +33,7 @@ struct session {
 	const char *replayed;
 	struct recording recording;
 	struct source_choices choices;
+	struct chosen_loop *loops; /* all texts that choices.loop had, but that of the command line */
 	struct recorder_options recorder_options;
 	bool has_read; /* the first set has been taken */
 	struct model *model;
@@ -52,6 +54,8 @@ struct session {
 /* Opens the target in `options` and starts to watch it. The first readings are applied when it returns. Unless it
  * returns EXIT_OK, it has printed the error on standard error. */
 enum exit_code session_open(struct session *session, const struct options *options, const struct settings *settings);
+/* FILE:LINE: the iterations of this loop are the steps from now on; "": pmtop chooses. */
+void session_choose_loop(struct session *session, const char *loop);
 /* Applies a set to the model and, a few times a second of model time, evaluates the rules. */
 void session_apply(struct session *session, const struct sample_set *set);
 /* Updates the hooks, and reports whether the command's PyTorch is instrumented. To be called after each wait. */

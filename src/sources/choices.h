@@ -1,5 +1,5 @@
 /* choices.h: the user's settings for sources, from pmtop.yaml and the command line. Set before the sources open;
- * `wants_…` may change while they run. */
+ * `wants_…` and `loop` may change while they run. */
 #ifndef PMTOP_SOURCES_CHOICES_H
 #define PMTOP_SOURCES_CHOICES_H
 
@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { CHOSEN_EVENTS_MAX = 16, STACKS_HZ_VIEWED = 100 };
+enum { CHOSEN_EVENTS_MAX = 16, STACKS_HZ_VIEWED = 100, LOOPS_OF_ANY = -1 };
 
 struct source_choices {
 	bool no_nvml;          /* gpu: nvml: false, or --no-nvml */
@@ -21,7 +21,11 @@ struct source_choices {
 	const char *dev_root;   /* NULL: /dev */
 	unsigned event_count;   /* counters: events: by their libpfm4 names; 0 = the default events */
 	const char *events[CHOSEN_EVENTS_MAX];
-	const char *loop;          /* --loop=FILE:LINE: the loop whose iterations are the steps; NULL = pmtop chooses */
+	/* FILE:LINE of the loop whose iterations are the steps (--loop, or key s); NULL = pmtop chooses. A text that it had
+	 * lives as long as the sources */
+	const char *_Atomic loop;
+	/* the user views the loops of this process to choose one; 0 = of none, LOOPS_OF_ANY = of the first that has some */
+	_Atomic int32_t wants_loops_of;
 	double stacks_hz;          /* stack samples per second and Python process; 0 = none */
 	_Atomic bool wants_stacks; /* the user views them (view 7): sample more often */
 	_Atomic bool seeks_lines;  /* the causes of slow batches need them: the same */

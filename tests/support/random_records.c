@@ -189,6 +189,19 @@ static void fill_gpu_processes(struct sample_set *set, struct record *record)
 	record->gpu_processes.count = count;
 }
 
+static void fill_loops(struct sample_set *set, struct record *record)
+{
+	size_t count = (size_t)random_below(random_below(20) == 0 ? 300 : 6);
+	struct loop_row *rows = zeroed(set, count * sizeof *rows);
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct loop_row){ random_below(20) ? draw_text(set) : NULL, random_below(20) ? draw_text(set) : NULL,
+			(uint32_t)draw_count(), draw_number(), draw_count(), draw_count(), random_below(2) };
+	record->loops.pid = (int32_t)random_below(40);
+	record->loops.is_chosen = random_below(2);
+	record->loops.rows = random_below(50) ? rows : NULL;
+	record->loops.count = count;
+}
+
 static void fill_placement(struct sample_set *set, struct record *record)
 {
 	static const char *const devices[] = { "0,1", "", "-1", "GPU-", "MIG-GPU-/1", "all", "3,2,1,0,9", "1.2,,", NULL };
@@ -251,6 +264,7 @@ static void fill_sampled(struct sample_set *set, struct record *record, int64_t 
 		record->code_samples.begin_ns = random_time(now_ns, is_random);
 		break;
 	case RECORD_CODE_THREAD: fill_thread(set, record); break;
+	case RECORD_LOOPS: fill_loops(set, record); break;
 	case RECORD_CODE_GIL_WAITS:
 		record->code_gil_waits.group = draw_id();
 		record->code_gil_waits.thread = draw_id() - 1;

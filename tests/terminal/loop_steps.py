@@ -123,6 +123,19 @@ def a_loss_is_read_where_it_is_a_float(python):
     assert known >= len(found) - 3, (known, len(found))
 
 
+def keras_without_a_line_of_code():
+    """fit() on jax: epoch, step and their totals, from the generator in Keras' own iterator."""
+    found, truth, _ = watch(TORCH, 'keras_jax', 0)
+    assert len(found) > 2, 'no steps were inferred'
+    for now, reported in found[1:]:
+        low, high = between(truth, now)
+        epoch, last = reported['epoch'], reported['epochs'][-1]
+        assert low[2] <= epoch['ordinal'] <= high[2] and epoch['total'] == 40, (low, high, epoch)
+        assert {row['batches'] for row in reported['epochs'][:-1]} <= {113}, reported['epochs']
+        assert low[1] - 1 <= last['index'] * 113 + last['batches'] <= high[1] + 1, (low, high, last)
+        assert abs(epoch['done_ratio'] - last['batches'] / 113) < 0.001, (epoch, last)
+
+
 def a_chosen_loop_counts():
     """--loop: a person counts the epochs of index_epochs as steps."""
     path = os.path.join(SCRIPTS, 'index_epochs.py')
@@ -159,7 +172,7 @@ def main():
     if '--bench' in sys.argv:
         return bench()
     passed, failed = 0, 0
-    checks = [(script, agrees, (TORCH, script)) for script in IN_CI] + [('--loop', a_chosen_loop_counts, ())]
+    checks = [(script, agrees, (TORCH, script)) for script in IN_CI] + [('--loop', a_chosen_loop_counts, ()), ('keras', keras_without_a_line_of_code, ())]
     if not os.path.exists(TORCH) or 'NO_TORCH' in os.environ:
         checks = []
     for version, path in pythons().items():

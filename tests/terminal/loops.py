@@ -30,6 +30,9 @@ EXPECTED = {
     'zips': {'zip': ('zip', 0, 20), 'map': ('map', 0, 20), 'enumerate': ('enumerate', 0, 22)},
     'islices': {'count': ('itertools', 0, None), 'count_from': ('itertools', 0, None), 'endless': ('itertools', 0, 25), 'short': ('itertools', 0, 15),
                 'from_five': ('itertools', 0, None)},
+    'wrapped': {'chain': ('itertools', 0, None), 'cycle': ('itertools', 0, None), 'repeat': ('itertools', 0, 30), 'repeat_of_variable': ('itertools', 0, None),
+                'takewhile': ('itertools', 0, None), 'starmap': ('itertools', 0, 20), 'accumulate': ('itertools', 0, None), 'zip_longest': ('itertools', 0, 25),
+                'tee': ('itertools', 0, None), 'batched': ('itertools', 0, 23)},
     'generators': {'batches': ('generator', 0, 20), 'enumerate': ('enumerate', 0, 20), 'expression': ('generator', 0, 25), 'of_generator': ('generator', 0, 15),
                    'delegating': ('generator', 0, 21), 'delegating_inside': ('generator', 0, 18)},
     'irregular': {},
@@ -43,6 +46,7 @@ EXPECTED = {
     'globals_': {'shared': ('int', 0, None)},
     'extended': {'outer': ('range', 0, 30), 'inner': ('list', 1, 3)},
     'bars': {'range': ('progress', 0, 25), 'batches': ('progress', 0, 20), 'enumerate': ('enumerate', 0, 22), 'own': ('progress', 0, 20), 'pbar': ('progress', 0, 30)},
+    'rich_bars': {'track': ('generator', 0, 25), 'generator': ('generator', 0, 20), 'task': ('progress', 0, 60)},
     'states': {'global_step': ('state', 0, {30, 130})},
     'hostile': {},
     'dying': {'short': ('generator', 2, 30), 'closed': ('generator', 0, 100)},
@@ -51,21 +55,23 @@ EXPECTED = {
 }
 # Since 3.12 a range iterator does not say where it began, and the code tells it only where it is a call with a constant.
 RELATIVE_SINCE_12 = {'ranges': {'of_variable', 'of_iter', 'of_choice', 'used'}, 'comprehensions': set(), 'generators': {'expression'}}
-RELATIVE = {'islices': {'from_five'}}
+RELATIVE = {'islices': {'from_five'}, 'wrapped': {'chain', 'cycle', 'repeat_of_variable', 'accumulate', 'tee'}}
+SINCE_12 = {'wrapped.batched'}
 # The iterator was advanced before the loop began, so its position is larger than the loop's.
 SHIFTED = {'ranges.used': 2, 'islices.from_five': 5}
 ELSEWHERE = {('extended.py', 3): 'extended.outer', ('extended.py', 7): 'extended.inner', ('module.py', 6): 'module.counter', ('module.py', 9): 'module.inner'}
 CALLS_MAX = {'nested': 15, 'zips': 25, 'states': 50}    # system calls of a read
-ATTRIBUTES = {'pbar.n': 'bars.pbar', 'trainer.state.global_step': 'states.global_step'}
+ATTRIBUTES = {'pbar.n': 'bars.pbar', 'shown._tasks[].completed': 'rich_bars.task', 'trainer.state.global_step': 'states.global_step'}
 
 
 def tagged_lines():
     found = dict(ELSEWHERE)
-    with open(SCRIPT, encoding='utf-8') as file:
-        for number, line in enumerate(file, 1):
-            tag = re.search(r'# (?:loop|int) (\S+)$', line)
-            if tag:
-                found['loops.py', number] = tag[1]
+    for path in (SCRIPT, SCRIPT.replace('.py', '_wrapped.py')):
+        with open(path, encoding='utf-8') as file:
+            for number, line in enumerate(file, 1):
+                tag = re.search(r'# (?:loop|int) (\S+)$', line)
+                if tag:
+                    found[os.path.basename(path), number] = tag[1]
     return found
 
 
@@ -167,8 +173,12 @@ def lengths_of(expected):
     return set(expected) if isinstance(expected, (set, range)) else {expected or 0}
 
 
-def are_all_seen(kind, counts):
-    return all(counts[f'{kind}.{name}'] >= 3 for name in EXPECTED[kind])
+def expected_of(kind, minor):
+    return {name: row for name, row in EXPECTED[kind].items() if minor >= 12 or f'{kind}.{name}' not in SINCE_12}
+
+
+def are_all_seen(kind, counts, minor):
+    return all(counts[f'{kind}.{name}'] >= 3 for name in expected_of(kind, minor))
 
 
 def reads_kind(python, kind, pause, minor, **more):
@@ -176,13 +186,13 @@ def reads_kind(python, kind, pause, minor, **more):
     for seconds in (0.8, 4):
         seen, losses, costs, truth = watch(python, kind, pause, **{'seconds': seconds, **more})
         counts = check_positions(kind, seen, truth)
-        if not pause or are_all_seen(kind, counts):
+        if not pause or are_all_seen(kind, counts, minor):
             break
     assert not pause or 'environment' in more or costs['calls'] <= CALLS_MAX.get(kind, 60), costs
     assert seen or not pause, 'nothing was seen'
     relative = RELATIVE.get(kind, set()) | (RELATIVE_SINCE_12.get(kind, set()) if minor >= 12 else set())
     if pause:
-        for name, (of_kind, depth, length) in EXPECTED[kind].items():
+        for name, (of_kind, depth, length) in expected_of(kind, minor).items():
             key = f'{kind}.{name}'
             ones = [one for one in seen if (LINES.get((one.file, one.line)) == key and (one.kind == 'int') == (of_kind == 'int') and not one.is_in_generator)
                     or ATTRIBUTES.get(one.name) == key]
@@ -266,6 +276,8 @@ def tests():
     wanted = os.environ.get('KINDS', '').split(',') if os.environ.get('KINDS') else list(EXPECTED)
     if os.path.exists(TORCH) and 'bars' in wanted:
         found['bars of tqdm'] = lambda: reads_kind(TORCH, 'bars', 0.0005, int(minor_of(TORCH)), environment=dict(ENVIRONMENT, REAL_TQDM='1'))
+    if os.path.exists(TORCH) and 'rich_bars' in wanted:
+        found['bars of rich'] = lambda: reads_kind(TORCH, 'rich_bars', 0.0005, int(minor_of(TORCH)))
     for version, path in pythons().items():
         minor = int(version.split('.')[1])
         if not version.startswith(os.environ.get('PYTHONS', '3.')):
@@ -275,6 +287,8 @@ def tests():
             continue
         found[f'{version}, opcodes'] = lambda path=path, minor=minor: knows_opcodes(path, minor)
         for kind in wanted:
+            if kind == 'rich_bars':
+                continue
             found[f'{version}, {kind}'] = lambda path=path, kind=kind, minor=minor: reads_kind(path, kind, 0.0005, minor)
             found[f'{version}, {kind}, fast'] = lambda path=path, kind=kind, minor=minor: reads_kind(path, kind, 0, minor, seconds=0.3, poll_us=300)
     return found

@@ -135,6 +135,17 @@ static void fill_gpu_processes(struct sample_set *set, struct record *record)
 	record->gpu_processes.count = count;
 }
 
+static void fill_loops(struct sample_set *set, struct record *record)
+{
+	size_t count = random_bits() % 4;
+	struct loop_row *rows = sample_set_allocate(set, count * sizeof *rows);
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct loop_row){ text(set), maybe_text(set), number32(), real(), number(), number(), flag() };
+	record->loops.pid = (int32_t)number(), record->loops.is_chosen = flag();
+	record->loops.rows = count ? rows : NULL;
+	record->loops.count = count;
+}
+
 static void fill(struct sample_set *set, struct record *record)
 {
 	switch ((enum record_kind)record->kind) {
@@ -277,6 +288,7 @@ static void fill(struct sample_set *set, struct record *record)
 		record->code_thread.samples = number(), record->code_thread.busy = number();
 		record->code_thread.waits = number(), record->code_thread.is_gone = flag();
 		break;
+	case RECORD_LOOPS: fill_loops(set, record); break;
 	case RECORD_CODE_GIL_WAITS:
 		record->code_gil_waits.group = number32(), record->code_gil_waits.thread = number32();
 		record->code_gil_waits.node = number32(), record->code_gil_waits.count = number32();

@@ -1,10 +1,12 @@
 /* A loader's counts, polled by hand, become a run's events. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/model/model.h"
 #include "src/sources/inferred/steps/stacks_steps.h"
 #include "src/sources/inferred/steps/stacks_steps_emit.h"
 #include "tests/support/sets.h"
@@ -439,6 +441,15 @@ START_TEST(samples_correct_a_pass_that_words_took_for_an_epoch)
 	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), 2);
 	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, 1)->epoch.index, 0);
 	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), 17);
+	/* What was taken for an epoch leaves no row. */
+	struct model_options options;
+	model_options_default(&options);
+	struct model *model = model_new(&options);
+	set.time_ns = now_ns;
+	model_apply(model, &set);
+	ck_assert_uint_eq(model->runs[0].epoch_count, 1);
+	ck_assert_uint_eq(model->runs[0].epochs[0].index, 0);
+	model_free(model);
 }
 END_TEST
 
@@ -515,6 +526,72 @@ START_TEST(the_end_of_the_process_ends_all)
 }
 END_TEST
 
+/* The value of the newest meta with this key, or NULL. */
+static const char *meta(const char *key)
+{
+	const char *value = NULL;
+	for (size_t i = 0; i < set_count(&set, RECORD_META); i++)
+		if (strcmp(set_record(&set, RECORD_META, i)->meta.key, key) == 0)
+			value = set_record(&set, RECORD_META, i)->meta.value;
+	return value;
+}
+
+START_TEST(another_loop_is_another_run_at_once_and_its_counts_begin_anew)
+{
+	static const struct stacks_what chosen = { .text = "train.py:12", .is_chosen = true };
+	go_on(0, 30, 0.25, "train");
+	emit();
+	ck_assert_ptr_null(meta("inferred.chosen"));
+	char uuid[64];
+	snprintf(uuid, sizeof uuid, "%s", set_record(&set, RECORD_RUN_OPENED, 0)->opened.uuid);
+	sample_set_clear(&set);
+	stacks_steps_begin_anew(steps, &chosen);
+	emit();
+	ck_assert_uint_eq(set_count(&set, RECORD_RUN_OPENED), 1);
+	ck_assert_str_eq(set_record(&set, RECORD_RUN_OPENED, 0)->opened.uuid, uuid);
+	ck_assert_str_eq(meta("counted_by"), "train.py:12");
+	ck_assert_str_eq(meta("inferred.chosen"), "yes");
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_BEGIN), 0);
+	sample_set_clear(&set);
+	emit();
+	ck_assert_uint_eq(set.count, 0);
+	serial = 2;
+	now_ns += NS_PER_S;
+	see(7, false, "train");
+	emit();
+	ck_assert_uint_eq(set_count(&set, RECORD_RUN_OPENED), 1);
+	ck_assert_uint_eq(set_record(&set, RECORD_TOTAL, 0)->total->count, 7);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, 0)->sequence, 0);
+}
+END_TEST
+
+START_TEST(micro_batches_are_named_as_an_instrumented_run_does)
+{
+	static const struct stacks_what what = { .text = "for step in range(9)", .micro_batches = 4 };
+	go_on(0, 10, 0.25, "train");
+	emit();
+	ck_assert_ptr_null(meta("micro_batches"));
+	stacks_steps_describe(steps, &what);
+	emit();
+	ck_assert_str_eq(meta("micro_batches"), "4");
+}
+END_TEST
+
+START_TEST(another_loop_that_never_ran_ends_with_its_process)
+{
+	static const struct stacks_what chosen = { .text = "train.py:12", .is_chosen = true };
+	go_on(0, 30, 0.25, "train");
+	emit();
+	stacks_steps_begin_anew(steps, &chosen);
+	emit();
+	sample_set_clear(&set);
+	stacks_steps_end(steps, now_ns);
+	emit();
+	ck_assert_uint_eq(set_count(&set, RECORD_RUN_CLOSED), 1);
+	ck_assert_uint_eq(set_count(&set, RECORD_BATCH_END), 0);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stacks_steps");
@@ -542,6 +619,9 @@ int main(void)
 	tcase_add_test(tests, only_whole_words_mark_a_function_as_validation);
 	tcase_add_test(tests, a_snapshot_repeats_what_was_emitted);
 	tcase_add_test(tests, the_end_of_the_process_ends_all);
+	tcase_add_test(tests, another_loop_is_another_run_at_once_and_its_counts_begin_anew);
+	tcase_add_test(tests, micro_batches_are_named_as_an_instrumented_run_does);
+	tcase_add_test(tests, another_loop_that_never_ran_ends_with_its_process);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -9,6 +9,8 @@ import os
 import sys
 import time
 
+import loops_wrapped
+
 LOG = {}
 PAUSE = 0.0005
 
@@ -141,26 +143,11 @@ def zips():
 
 
 def islices():
-    tick = ticker('islices.count')
-    for _ in itertools.count():  # loop islices.count
-        if tick() == 20:
-            break
-    tick = ticker('islices.count_from')
-    for _ in itertools.count(5):  # loop islices.count_from
-        if tick() == 20:
-            break
-    tick = ticker('islices.endless')
-    for _ in itertools.islice(itertools.count(), 25):  # loop islices.endless
-        tick()
-    tick = ticker('islices.short')
-    for _ in itertools.islice([None] * 15, 25):  # loop islices.short
-        tick()
-    tick = ticker('islices.from_five')
-    for _ in itertools.islice([None] * 40, 5, None):  # loop islices.from_five
-        tick()
-    tick = ticker('islices.chain')
-    for _ in itertools.chain([None] * 10, [None] * 10):  # loop islices.chain
-        tick()
+    loops_wrapped.islices(ticker)
+
+
+def wrapped():
+    loops_wrapped.wrapped(ticker)
 
 
 def batches(count, size):
@@ -451,6 +438,10 @@ def bars():
         log('bars.pbar', done)
 
 
+def rich_bars():
+    loops_wrapped.rich_bars(ticker, log, batches, PAUSE)
+
+
 def states():
     from hostile_objects import Trainer, TrainerState
     trainer = Trainer()
@@ -538,8 +529,8 @@ def losses():
         log('losses.loss', loss)
 
 
-KINDS = [nested, enumerates, sequences, ranges, zips, islices, generators, irregular, whiles, blocks, leaving, comprehensions, recursion, closures, module,
-         globals_, extended, bars, states, hostile, dying, coroutines, losses]
+KINDS = [nested, enumerates, sequences, ranges, zips, islices, wrapped, generators, irregular, whiles, blocks, leaving, comprehensions, recursion, closures, module,
+         globals_, extended, bars, rich_bars, states, hostile, dying, coroutines, losses]
 
 
 def main():

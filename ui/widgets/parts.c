@@ -183,6 +183,14 @@ const char *parts_batch_name(char out[NUMBER_SIZE], const struct run *run, const
 	return out;
 }
 
+const char *parts_batches(char out[NUMBER_SIZE], const struct scene *scene, const struct run *run, double count)
+{
+	char text[NUMBER_SIZE];
+	const char *before = !run_inferred(run).is_at_least ? "" : scene->is_ascii ? "at least " : "≥ ";
+	snprintf(out, NUMBER_SIZE, "%s%.16s", before, parts_thousands(text, count));
+	return out;
+}
+
 const char *parts_thousands(char out[NUMBER_SIZE], double count)
 {
 	char digits[NUMBER_SIZE];

@@ -82,7 +82,7 @@ static void summary_pieces(const struct scene *scene, const struct run *run, int
 	line_add(line, 0, ROLE_STRONG, "ended %s", parts_clock(text, scene, when_ns));
 	if (run->ended[0] != '\0' && !run->has_ended_orderly)
 		line_add(line, 1, ROLE_WARNING, "%s", run->ended);
-	line_add(line, 1, ROLE_NORMAL, "%s batches", parts_thousands(text, (double)track->count));
+	line_add(line, 1, ROLE_NORMAL, "%s batches", parts_batches(text, scene, run, (double)track->count));
 	uint32_t epochs = run_epoch_number(run, run->state.epochs_begun);
 	if (epochs > 0)
 		line_add(line, 4, ROLE_NORMAL, "%u epochs", epochs);
@@ -128,7 +128,7 @@ static void validation_cell(const struct run *run, char *out, size_t size)
 		snprintf(out, size, "%.40s %llu", run_name(run, run->state.mode), done);
 }
 
-static void batch_cell(const struct run *run, char *out, size_t size)
+static void batch_cell(const struct scene *scene, const struct run *run, char *out, size_t size)
 {
 	const struct run_state *state = &run->state;
 	char planned[NUMBER_SIZE];
@@ -138,7 +138,7 @@ static void batch_cell(const struct run *run, char *out, size_t size)
 	else if (state->batches_per_epoch > 0)
 		snprintf(out, size, "%*llu/%s batches", width, (unsigned long long)state->batches_in_epoch, planned);
 	else
-		snprintf(out, size, "%5llu batches", (unsigned long long)state->batches_in_epoch);
+		snprintf(out, size, "%5s batches", parts_batches(planned, scene, run, (double)state->batches_in_epoch));
 }
 
 /* "41 s", "3:03", "4 h 03": no fractions, they would flicker. */
@@ -157,12 +157,13 @@ static const char *eta(char out[NUMBER_SIZE], double seconds)
 	return out;
 }
 
-static void fill_cells(const struct run *run, bool is_ended, bool is_roomy, struct cells *cells)
+static void fill_cells(
+	const struct scene *scene, const struct run *run, bool is_ended, bool is_roomy, struct cells *cells)
 {
 	const struct track *track = run_main(run);
 	char text[NUMBER_SIZE];
 	memset(cells, 0, sizeof *cells);
-	batch_cell(run, cells->text[0][0], CELL_SIZE);
+	batch_cell(scene, run, cells->text[0][0], CELL_SIZE);
 	snprintf(cells->text[1][0], CELL_SIZE, "loss %s %s", parts_loss(text, run->loss), trend_word(run, is_roomy));
 	if (!is_ended) {
 		snprintf(cells->text[0][1], CELL_SIZE, "ETA %-7s", eta(text, run->epoch_eta_s));
@@ -235,7 +236,7 @@ void progress_draw(const struct scene *scene, const struct run *run, struct canv
 	struct cells cells;
 	char label[NUMBER_SIZE], epoch[RUN_EPOCH_NAME_SIZE];
 	int columns = COLUMNS, used = 0, gap = parts_is_roomy(canvas) ? 3 : 2;
-	fill_cells(run, is_ended, parts_is_roomy(canvas), &cells);
+	fill_cells(scene, run, is_ended, parts_is_roomy(canvas), &cells);
 	run_epoch_name(run, run->state.epochs_begun, epoch);
 	if (run->state.epochs_planned > 0)
 		snprintf(label, sizeof label, "Epoch %s/%u ", epoch, run->state.epochs_planned);

@@ -66,6 +66,7 @@ struct scene {
 	int64_t now_ns;      /* model->now_ns, or when it was paused */
 	int64_t realtime_ns; /* of now_ns, for clocks on the screen */
 	bool is_paused;
+	bool is_ascii;                    /* of the canvas */
 	const struct replay_line *replay; /* NULL: a live run */
 	const struct earlier *earlier;    /* NULL: no overlay is possible */
 	bool has_log;                     /* pmtop started the command: key l shows its output */

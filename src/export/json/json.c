@@ -326,6 +326,7 @@ static void write_inferred(struct json *json, const struct run *run)
 	if (inferred.line)
 		json_unsigned(json, "line", inferred.line);
 	json_bool(json, "is_certain", inferred.is_certain);
+	json_bool(json, "is_chosen", inferred.is_chosen);
 	json_bool(json, "is_at_least", inferred.is_at_least);
 	json_close_object(json);
 }

@@ -133,7 +133,7 @@ static void apply_event(struct run *run, const struct record *record)
 		break;
 	case RECORD_EPOCH_END:
 		lane_close_step(run, lane, record);
-		run_end_epoch(run, record->time_ns);
+		run_end_epoch(run, record->epoch.index, record->time_ns);
 		break;
 	case RECORD_BATCH_BEGIN: lane_begin_batch(run, lane, record); break;
 	case RECORD_BATCH_END:

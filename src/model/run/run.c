@@ -114,6 +114,7 @@ struct inferred run_inferred(const struct run *run)
 		.file = run_meta(run, RUN_INFERRED "file"),
 		.line = line ? (unsigned)strtoul(line, NULL, 10) : 0,
 		.is_certain = certain && *certain == 'y',
+		.is_chosen = run_meta(run, RUN_INFERRED "chosen") != NULL,
 		.is_at_least = run_meta(run, RUN_INFERRED "at_least") != NULL };
 }
 

@@ -308,6 +308,7 @@ struct inferred {
 	const char *what, *file; /* NULL: unknown; what: the run publishes its steps */
 	unsigned line;           /* 0 = unknown */
 	bool is_certain;         /* false: chosen by time, or counted by a variable */
+	bool is_chosen;          /* by a person, with --loop or on the screen */
 	bool is_at_least;        /* batches may have been missed: the counts are lower bounds */
 };
 struct inferred run_inferred(const struct run *run);

@@ -72,8 +72,8 @@ static void update_sampled(struct stacks_state *stacks)
 		stacks->sampled[stacks->sampled_count++] = (struct sampled){ .process = stacks->present.list[i],
 			.try_after_ns = TRY_FIRST_NS,
 			.group = NO_GROUP,
-			.loaders = STACKS_LOADERS_INIT(source_choices(stacks->target)->loop,
-				stacks_began_ns(stacks->present.list[i].start_ticks) >= opened_ns),
+			.loaders = STACKS_LOADERS_INIT(
+				source_choices(stacks->target), stacks_began_ns(stacks->present.list[i].start_ticks) >= opened_ns),
 			.owner = { .process_fd = stacks->present.list[i].fd,
 				.started_ns = stacks_began_ns(stacks->present.list[i].start_ticks) } };
 		stacks->present.list[i].fd = -1;
@@ -160,6 +160,7 @@ static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 		}
 		pthread_mutex_lock(&stacks->lock);
 		account_sample(stacks, sampled, now_ns);
+		stacks_loaders_list(&sampled->loaders, sampled->process.pid, &stacks->found);
 		pthread_mutex_unlock(&stacks->lock);
 		/* Loaders inside a worker do not belong to the run. */
 		if (sampled->group != NO_GROUP && !stacks->groups.list[sampled->group].is_workers)
@@ -457,6 +458,7 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	emit_threads(stacks, false, now_ns, out);
 	stacks_waits_emit(&stacks->waits, out);
 	stacks_runs_emit(&stacks->runs, false, stacks->target->has_ended, now_ns, out);
+	stacks_found_emit(&stacks->found, now_ns, out);
 	stacks_lines_emit_missing(stacks->lines, &stacks->has_emitted_no_text, now_ns, out);
 	stacks_missing_emit(&stacks->missing, now_ns - stacks->opened_ns, stacks->groups.count > 0, now_ns, out);
 	if (stacks->reader_cpu_ns > 0)

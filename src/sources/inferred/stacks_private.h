@@ -51,6 +51,7 @@ struct stacks_state {
 	struct stacks_waits waits;
 	struct stacks_groups groups;
 	struct stacks_runs runs;
+	struct stacks_found found;
 	struct stacks_missing missing;
 	int64_t reader_cpu_ns;
 	/* used by the stack thread only */

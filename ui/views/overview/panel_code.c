@@ -96,7 +96,7 @@ static void draw_sorted(struct row_shown *rows, size_t count, double step_s, str
 	}
 }
 
-/* What counts the steps: "steps: for i in range(n), train.py:12". */
+/* What counts the steps: "steps: for i in range(n), train.py:12", "steps (chosen by a person): …". */
 static void draw_inferred(const struct run *run, struct canvas *canvas, struct rect row)
 {
 	const struct inferred inferred = run_inferred(run);
@@ -104,8 +104,11 @@ static void draw_inferred(const struct run *run, struct canvas *canvas, struct r
 	char text[512];
 	if (!inferred.what)
 		return;
-	snprintf(text, sizeof text, inferred.line ? "steps: %s, %s:%u" : "steps: %s", inferred.what,
-		slash ? slash + 1 : inferred.file, inferred.line);
+	int length = snprintf(
+		text, sizeof text, inferred.is_chosen ? "steps (chosen by a person): %.200s" : "steps: %.200s", inferred.what);
+	if (inferred.line)
+		snprintf(text + length, sizeof text - (size_t)length, ", %.200s:%u", slash ? slash + 1 : inferred.file,
+			inferred.line);
 	canvas_text(canvas, row.x, row.y, row.width, ROLE_DIM, text);
 }
 

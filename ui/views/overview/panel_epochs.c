@@ -1,4 +1,5 @@
 #include <stdio.h>
+#include <string.h>
 
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
@@ -6,6 +7,8 @@
 #include "ui/widgets/parts.h"
 
 enum epoch_cell { CELL_EPOCH, CELL_STATE, CELL_BATCHES, CELL_TOTAL, CELL_MEAN, CELL_MIN, CELL_MAX, EPOCH_CELLS };
+
+enum { AT_LEAST_WIDTH = 16 }; /* "at least 1,204" */
 
 static const struct table_column columns[EPOCH_CELLS] = {
 	[CELL_EPOCH] = { "EPOCH", 7, 0, false, false },
@@ -33,7 +36,7 @@ static const char *epoch_cell(const struct scene *scene, const struct run *run, 
 	switch (cell) {
 	case CELL_EPOCH: return epoch_name(run, epoch, out);
 	case CELL_STATE: return epoch->end_ns == 0 ? "running" : parts_clock(out, scene, epoch->end_ns);
-	case CELL_BATCHES: return parts_thousands(out, (double)epoch->batches);
+	case CELL_BATCHES: return parts_batches(out, scene, run, (double)epoch->batches);
 	case CELL_TOTAL: return format_seconds(out, epoch->total_s);
 	case CELL_MEAN: return format_seconds(out, epoch->mean_s);
 	case CELL_MIN: return format_seconds(out, epoch->min_s);
@@ -45,6 +48,7 @@ static const char *epoch_cell(const struct scene *scene, const struct run *run, 
 void panel_epochs(const struct scene *scene, const struct run *run, struct canvas *canvas, struct rect rect)
 {
 	char text[NUMBER_SIZE];
+	struct table_column chosen[EPOCH_CELLS];
 	struct table table;
 	struct line right;
 	line_start(&right, " · ");
@@ -54,7 +58,10 @@ void panel_epochs(const struct scene *scene, const struct run *run, struct canva
 	struct rect inside = parts_panel(canvas, rect, "Epochs, by batch time", &right, ROLE_TITLE),
 				header = rect_take_top(&inside, 1);
 
-	table_fit(&table, columns, EPOCH_CELLS, header);
+	memcpy(chosen, columns, sizeof chosen);
+	if (scene->is_ascii && run_inferred(run).is_at_least)
+		chosen[CELL_BATCHES].width = AT_LEAST_WIDTH;
+	table_fit(&table, chosen, EPOCH_CELLS, header);
 	if (header.height > 0)
 		table_header(&table, canvas, header.y, -1, false);
 	for (int i = 0; i < inside.height && (size_t)i < run->epoch_count; i++) {

@@ -55,9 +55,9 @@ static void stretch_title(
 		return;
 	if (stretch->is_whole && isnan(run_main(run)->step.total_s))
 		line_add(line, 2, ROLE_NORMAL, "%s batches since attach",
-			parts_thousands(text, (double)run_main(run)->judged.count));
+			parts_batches(text, scene, run, (double)run_main(run)->judged.count));
 	else if (stretch->is_whole)
-		line_add(line, 2, ROLE_NORMAL, "all %s batches", parts_thousands(text, (double)run_main(run)->count));
+		line_add(line, 2, ROLE_NORMAL, "all %s batches", parts_batches(text, scene, run, (double)run_main(run)->count));
 	else
 		line_add(line, 2, ROLE_NORMAL, "last %llu batches", (unsigned long long)stretch->count);
 	line_add(line, 0, ROLE_NORMAL, "median %s", parts_time(text, figures.p50_s, like));
@@ -66,6 +66,8 @@ static void stretch_title(
 	line_add(line, 3, ROLE_NORMAL, "max %s", parts_time_bare(text, figures.max_s, like, false));
 	line_add(line, 1, ROLE_FLAG, "▲ %llu flagged", flagged);
 	add_accumulation(run, line);
+	if (run_meta(run, "micro_batches"))
+		line_add(line, 1, ROLE_NORMAL, "%s micro-batches a step", run_meta(run, "micro_batches"));
 }
 
 /* The selected batch, in place of the figures. */

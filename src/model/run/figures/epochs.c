@@ -98,12 +98,15 @@ void run_begin_epoch(struct run *run, uint32_t index, int64_t time_ns)
 	run->priv->epoch_has_batches = false;
 }
 
-void run_end_epoch(struct run *run, int64_t time_ns)
+void run_end_epoch(struct run *run, uint32_t index, int64_t time_ns)
 {
 	note_boundary(run, time_ns);
 	struct epoch *last = newest(run);
 	if (last && last->end_ns == 0 && time_ns >= last->begin_ns)
 		end_epoch(run, last, time_ns);
+	/* It was a pass of validation, and the next epoch gets its number. */
+	if (last && run->is_counted && index == EPOCH_UNKNOWN && last->index != EPOCH_UNKNOWN && last->end_ns == time_ns)
+		run->epoch_count--;
 }
 
 void epoch_add_batch(struct epoch *epoch, double batch_s)

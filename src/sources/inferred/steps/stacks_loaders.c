@@ -74,6 +74,28 @@ static void note_loss(struct stacks_loaders *loaders, const struct py_sample *sa
 		loaders->loss = loss;
 }
 
+/* Another loop may have been chosen since. */
+static void take_choice(struct stacks_loaders *loaders, int64_t now_ns)
+{
+	const char *wanted = loaders->choices->loop;
+	if (wanted == loaders->wanted || !loaders->loops)
+		return;
+	loaders->wanted = wanted;
+	loaders->has_loader = false;
+	loaders->is_other = true;
+	loaders->poll_ns = now_ns;
+	stacks_loops_choose(loaders->loops, wanted);
+}
+
+void stacks_loaders_list(const struct stacks_loaders *loaders, int32_t pid, struct stacks_found *out)
+{
+	int32_t wanted = loaders->choices->wants_loops_of;
+	if (wanted == 0)
+		out->pid = 0;
+	else if (loaders->loops && (wanted == pid || (wanted == LOOPS_OF_ANY && (!out->count || out->pid == pid))))
+		stacks_loops_list(loaders->loops, pid, out);
+}
+
 static bool is_quiet(const struct stacks_loaders *loaders, int64_t now_ns)
 {
 	return loaders->quiet_ns && now_ns < loaders->quiet_ns + QUIET_MAX_NS;
@@ -85,6 +107,7 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	open_process(loaders, sampler, now_ns);
 	if (!loaders->counter)
 		return;
+	take_choice(loaders, now_ns);
 	if (is_quiet(loaders, now_ns))
 		py_counter_search_soon(loaders->counter);
 	bool is_new = py_counter_note(loaders->counter, sample, now_ns) && !loop_trains(loaders);
@@ -190,6 +213,8 @@ static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct st
 	snprintf(out->what.file, sizeof out->what.file, "%s", loop.file);
 	out->what.line = loop.line;
 	out->what.is_certain = loop.is_certain;
+	out->what.is_chosen = loaders->wanted != NULL;
+	out->what.micro_batches = loop.micro_batches;
 }
 
 void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *lines, struct stacks_owner *owner,
@@ -236,6 +261,24 @@ static bool awaits_epoch(const struct stacks_polled *polled)
 	return first->yielded > 1 && first->epoch == 0 && first->epoch_key == 0;
 }
 
+/* What follows is another run of the same process. */
+static void begin_anew(struct stacks_loaders *loaders)
+{
+	struct stacks_what what = { .is_chosen = loaders->wanted != NULL };
+	snprintf(what.text, sizeof what.text, "%s", loaders->wanted ? loaders->wanted : "loop");
+	stacks_steps_begin_anew(loaders->steps, &what);
+	loaders->is_other = loaders->is_begun = false;
+}
+
+static void begin_counting(struct stacks_loaders *loaders, const struct stacks_polled *polled, int64_t now_ns)
+{
+	loaders->is_begun = true;
+	if (!loaders->loops || !awaits_epoch(polled))
+		return;
+	stacks_steps_await_epoch(loaders->steps, now_ns + EPOCH_WAIT_NS);
+	stacks_loops_await_epoch(loaders->loops, now_ns + EPOCH_WAIT_NS);
+}
+
 void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled,
 	pid_t pid, uint64_t start_ticks, const char *name, int64_t now_ns)
 {
@@ -243,15 +286,15 @@ void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *run
 		loaders->steps = stacks_steps_new(runs->count, pid, start_ticks, name);
 		if (loaders->steps)
 			runs->list[runs->count++] = loaders->steps;
-		if (loaders->steps && loaders->loops && awaits_epoch(polled)) {
-			stacks_steps_await_epoch(loaders->steps, now_ns + EPOCH_WAIT_NS);
-			stacks_loops_await_epoch(loaders->loops, now_ns + EPOCH_WAIT_NS);
-		}
 	}
 	if (!loaders->steps) {
 		loaders->poll_ns = INT64_MAX;
 		return;
 	}
+	if (loaders->is_other)
+		begin_anew(loaders);
+	if (polled->count > 0 && !loaders->is_begun)
+		begin_counting(loaders, polled, now_ns);
 	if (polled->count > 0)
 		stacks_steps_describe(loaders->steps, &polled->what);
 	stacks_steps_note_loss(loaders->steps, loaders->loss, loaders->loss_ns);

@@ -7,7 +7,8 @@
 
 #include "src/sources/inferred/steps/stacks_evidence.h"
 #include "src/sources/inferred/sums/stacks_lines.h"
-#include "src/sources/inferred/steps/stacks_loops.h"
+#include "src/sources/choices.h"
+#include "src/sources/inferred/steps/stacks_loops_list.h"
 #include "src/sources/inferred/steps/stacks_steps.h"
 #include "src/sources/python/counters/py_counter.h"
 
@@ -34,10 +35,13 @@ struct stacks_known_epoch {
 struct stacks_loaders {
 	struct py_counter *counter; /* NULL: not opened, or pmtop cannot read this Python's objects */
 	struct stacks_loops *loops; /* NULL: as counter */
-	const char *wanted;         /* as in stacks_loops_new */
-	bool is_from_start;         /* as in stacks_loops_new */
+	const struct source_choices *choices;
+	const char *wanted; /* as in stacks_loops_new: of `choices`, as it was last */
+	bool is_from_start; /* as in stacks_loops_new */
 	/* A DataLoader was polled last, and goes on: it is, or may be, the one of training; or one of validation */
 	bool is_tried, has_loader, has_validation;
+	bool is_other; /* a person chose another loop: what was emitted so far is of the one before */
+	bool is_begun; /* something was counted since */
 	struct stacks_evidence evidence;
 	struct stacks_known_epoch epoch;
 	double loss; /* as last read; NAN = none */
@@ -50,9 +54,10 @@ struct stacks_loaders {
 	int64_t quiet_ns; /* when the last batch came of which no other followed in time; 0: they come */
 };
 
-#define STACKS_LOADERS_INIT(loop, from_start) \
+#define STACKS_LOADERS_INIT(chosen, from_start) \
 	{ \
-		.poll_ns = INT64_MAX, .loss = (double)NAN, .wanted = (loop), .is_from_start = (from_start) \
+		.poll_ns = INT64_MAX, .loss = (double)NAN, .choices = (chosen), .wanted = (chosen)->loop, \
+		.is_from_start = (from_start) \
 	}
 
 struct stacks_polled {
@@ -71,6 +76,8 @@ void stacks_loaders_poll(struct stacks_loaders *loaders, struct stacks_lines *li
 /* Call under the lock of the runs. */
 void stacks_loaders_take(struct stacks_loaders *loaders, struct stacks_runs *runs, const struct stacks_polled *polled,
 	pid_t pid, uint64_t start_ticks, const char *name, int64_t now_ns);
+/* Lists the loops, if somebody views those of this process. Call under the lock. */
+void stacks_loaders_list(const struct stacks_loaders *loaders, int32_t pid, struct stacks_found *out);
 /* Whether a pass of the steps' loop has just ended: a sample soon finds the next one from its first steps on; or
  * samples close to each other are wanted for another reason. */
 bool stacks_loaders_awaits(const struct stacks_loaders *loaders, int64_t now_ns);

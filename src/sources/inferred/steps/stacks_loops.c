@@ -38,6 +38,16 @@ struct stacks_loops *stacks_loops_new(const struct py_process *process, const ch
 	return NULL;
 }
 
+void stacks_loops_choose(struct stacks_loops *loops, const char *wanted)
+{
+	loops->wanted = wanted;
+	loops->steps = NULL;
+	loops->is_running = loops->is_stopping = false;
+	loops->epoch = (struct stacks_epoch){ 0, 0, 0 };
+	loops->base = loops->yielded = loops->length = 0;
+	loops->close_until_ns = loops->epoch_until_ns = 0;
+}
+
 void stacks_loops_free(struct stacks_loops *loops)
 {
 	if (loops)
@@ -100,10 +110,40 @@ static bool note_position(struct seen *seen, const struct py_loop *loop, bool is
 
 /* -- the choice -- */
 
-static double per_second(const struct seen *seen)
+double stacks_loop_per_second(const struct seen *seen)
 {
 	double s = (double)(seen->read_ns - seen->since_ns) * 1e-9;
 	return s > 0 ? (double)seen->advanced / s : 0;
+}
+
+static bool is_of(const struct seen *seen, const struct seen *steps)
+{
+	return steps && seen->loop.code == steps->loop.code && seen->loop.depth == steps->loop.depth;
+}
+
+static bool is_within(const struct seen *seen, const struct seen *outer)
+{
+	return seen->loop.code == outer->loop.code && seen->loop.depth == outer->loop.depth + 1;
+}
+
+/* Without PyTorch: by the time in it. While the next pass is awaited the readings are more frequent, so the loop with
+ * the steps remains it. */
+static bool has_time(const struct stacks_loops *loops, const struct seen *seen)
+{
+	bool is_in_epoch = false;
+	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
+		is_in_epoch |= outer->is_epoch && is_within(seen, outer);
+	return seen->advanced > 0 && stacks_loop_per_second(seen) <= RATE_MAX &&
+		(is_of(seen, loops->steps) || 10 * seen->reads >= (is_in_epoch ? 5u : 7u) * loops->reads);
+}
+
+/* Of a loop of epochs: another one inside it advances, and may yet be seen to have the steps. */
+static bool may_have_steps_within(const struct stacks_loops *loops, const struct seen *epochs)
+{
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (is_within(seen, epochs) && seen->advanced > 0 && 10 * seen->reads >= 2 * loops->reads)
+			return true;
+	return false;
 }
 
 /* Whether the steps are in this loop, by what was seen to run in it. */
@@ -113,8 +153,7 @@ static bool has_training(const struct stacks_loops *loops, const struct seen *se
 		return 10 * seen->optimized >= 8 * most->optimized;
 	if (most->trained)
 		return 10 * seen->trained >= 8 * most->trained;
-	return !loops->has_torch && 10 * seen->reads >= 7 * loops->reads && seen->advanced > 0 &&
-		per_second(seen) <= RATE_MAX;
+	return !loops->has_torch && has_time(loops, seen);
 }
 
 static int name_rank(const char *name)
@@ -127,8 +166,7 @@ static int name_rank(const char *name)
 	return COUNTERS;
 }
 
-/* How well this counts the iterations of its loop; the lower the better, −1: not at all. */
-static int quality(const struct seen *seen)
+int stacks_loop_quality(const struct seen *seen)
 {
 	const struct py_loop *loop = &seen->loop;
 	if (!loop->has_position || seen->goes_back)
@@ -152,8 +190,7 @@ static bool is_accumulation(const struct stacks_loops *loops, const struct seen 
 	return false;
 }
 
-/* A loop that nearly each reading finds begun anew is over before its position can be followed: a few minibatches. */
-static bool is_too_short(const struct seen *seen)
+bool stacks_loop_is_too_short(const struct seen *seen)
 {
 	if (stacks_loop_is_variable(&seen->loop))
 		return false;
@@ -162,8 +199,7 @@ static bool is_too_short(const struct seen *seen)
 	return seen->reads >= READS_MIN / 2 && 2 * seen->restarts > seen->reads;
 }
 
-/* A variable stands for a loop only if that is a while loop. */
-static bool is_a_loop(const struct stacks_loops *loops, const struct seen *seen)
+bool stacks_loop_is_one(const struct stacks_loops *loops, const struct seen *seen)
 {
 	for (const struct seen *other = loops->seen;
 		 stacks_loop_is_variable(&seen->loop) && other < loops->seen + loops->seen_count; other++)
@@ -186,7 +222,8 @@ static struct seen *choose_wanted(struct stacks_loops *loops)
 {
 	struct seen *best = NULL;
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (is_wanted(loops, seen) && quality(seen) >= 0 && (!best || quality(seen) < quality(best)))
+		if (is_wanted(loops, seen) && stacks_loop_quality(seen) >= 0 &&
+			(!best || stacks_loop_quality(seen) < stacks_loop_quality(best)))
 			best = seen;
 	return best;
 }
@@ -202,8 +239,8 @@ static struct seen *choose(struct stacks_loops *loops)
 		most.optimized = seen->optimized > most.optimized ? seen->optimized : most.optimized;
 	}
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
-		bool is_candidate = is_a_loop(loops, seen) && has_training(loops, seen, &most);
-		bool is_short = is_candidate && is_too_short(seen);
+		bool is_candidate = stacks_loop_is_one(loops, seen) && has_training(loops, seen, &most);
+		bool is_short = is_candidate && stacks_loop_is_too_short(seen);
 		has_short |= is_short;
 		if (is_candidate && !is_short && (!inner || stacks_loop_is_inside(seen, inner)) &&
 			(most.optimized || !is_accumulation(loops, seen)))
@@ -216,10 +253,13 @@ static struct seen *choose(struct stacks_loops *loops)
 			loops->close_until_ns = loops->read_ns + CLOSE_WATCH_NS;
 		return NULL;
 	}
+	if (!most.trained && inner->is_epoch && may_have_steps_within(loops, inner))
+		return NULL;
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
 		bool is_of_it = seen->loop.code == inner->loop.code && seen->loop.depth == inner->loop.depth &&
 			has_training(loops, seen, &most);
-		if (is_of_it && quality(seen) >= 0 && (!best || quality(seen) < quality(best)))
+		if (is_of_it && stacks_loop_quality(seen) >= 0 &&
+			(!best || stacks_loop_quality(seen) < stacks_loop_quality(best)))
 			best = seen;
 	}
 	return best;
@@ -239,9 +279,8 @@ static bool may_choose(const struct stacks_loops *loops, int64_t now_ns)
 
 /* -- the count -- */
 
-static uint64_t position_of(const struct seen *seen)
+uint64_t stacks_loop_position(const struct seen *seen)
 {
-	/* A variable mostly counts what has ended: the step in progress is one more. */
 	return seen->loop.position + stacks_loop_is_variable(&seen->loop);
 }
 
@@ -269,7 +308,7 @@ static void take_position(struct stacks_loops *loops, int64_t now_ns)
 {
 	const struct py_loop *loop = &loops->steps->loop;
 	bool has_length = !stacks_loop_is_variable(loop) && loops->base == 0;
-	loops->yielded = loops->base + position_of(loops->steps);
+	loops->yielded = loops->base + stacks_loop_position(loops->steps);
 	loops->yielded_ns = now_ns;
 	loops->length = has_length && loop->length >= loops->yielded ? loop->length : 0;
 }
@@ -289,11 +328,14 @@ static void begin_pass(struct stacks_loops *loops, int64_t now_ns)
 /* Returns whether the pass goes on. Its iterator's memory may hold that of another loop by now. */
 static bool follow(struct stacks_loops *loops, int64_t now_ns)
 {
-	enum py_loop_reading reading = py_loop_poll(loops->reader, &loops->steps->loop);
+	struct seen *steps = loops->steps;
+	uint64_t before = steps->loop.position;
+	enum py_loop_reading reading = py_loop_poll(loops->reader, &steps->loop);
 	if (reading != PY_LOOP_GOOD)
 		return reading == PY_LOOP_UNSURE;
-	if (loops->base + position_of(loops->steps) < loops->yielded)
+	if (loops->base + stacks_loop_position(steps) < loops->yielded)
 		return false;
+	steps->advanced += steps->loop.position > before ? steps->loop.position - before : 0;
 	take_position(loops, now_ns);
 	return true;
 }
@@ -320,6 +362,18 @@ void stacks_loops_await_epoch(struct stacks_loops *loops, int64_t until_ns) { lo
 
 void stacks_loops_stop(struct stacks_loops *loops) { loops->is_stopping = loops->is_running; }
 
+/* Of the loop directly inside the steps' in which backward runs and the optimizer does not. */
+static unsigned micro_batches(const struct stacks_loops *loops)
+{
+	const struct seen *steps = loops->steps;
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (is_within(seen, steps) && !stacks_loop_is_variable(&seen->loop) && seen->loop.length > 1 &&
+			seen->loop.length <= SHORT_MAX && seen->restarts >= 3 && seen->trained > 0 &&
+			2 * seen->trained > steps->trained - steps->optimized && seen->optimized == 0)
+			return (unsigned)seen->loop.length;
+	return 0;
+}
+
 bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted_loop *out)
 {
 	const struct seen *steps = loops->steps;
@@ -329,6 +383,7 @@ bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted
 		.name = steps->loop.name,
 		.file = steps->file,
 		.line = steps->loop.line,
+		.micro_batches = micro_batches(loops),
 		.has_training = steps->trained > 0,
 		.is_certain = steps->trained > 0 && !stacks_loop_is_variable(&steps->loop) };
 	return true;

@@ -18,8 +18,9 @@ struct stacks_loops;
 struct stacks_counted_loop {
 	const char *text, *name, *file;
 	int line;
-	bool has_training; /* backward or the optimizer was seen to run in it */
-	bool is_certain;   /* and the position is an iterator's own */
+	bool has_training;      /* backward or the optimizer was seen to run in it */
+	bool is_certain;        /* and the position is an iterator's own */
+	unsigned micro_batches; /* iterations of a loop inside it that accumulates gradients; 0 = none known */
 };
 
 /* number: 1 = the first; 0 = unknown. count: of all epochs; 0 = unknown. Passes with the same key are in one epoch. */
@@ -31,6 +32,8 @@ struct stacks_epoch {
  * person; NULL: none. Both must outlive the result. `is_from_start`: pmtop has watched the process since its start. */
 struct stacks_loops *stacks_loops_new(const struct py_process *process, const char *wanted, bool is_from_start);
 void stacks_loops_free(struct stacks_loops *loops);
+/* From now on this loop counts, as `wanted` of stacks_loops_new. The pass that is counted now ends unseen. */
+void stacks_loops_choose(struct stacks_loops *loops, const char *wanted);
 /* Call right after a sample; `lines` and `owner` as for stacks_lines_text. Until `has_steps`, which says that the steps
  * are counted elsewhere, the step loop is sought. */
 void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_lines *lines,
@@ -51,5 +54,20 @@ bool stacks_loops_loss(struct stacks_loops *loops, const struct py_sample *sampl
 void stacks_loops_await_epoch(struct stacks_loops *loops, int64_t until_ns);
 /* The steps are counted elsewhere from now on: the next poll ends the pass. */
 void stacks_loops_stop(struct stacks_loops *loops);
+
+/* -- within src/sources/inferred -- */
+
+struct seen; /* stacks_loops_private.h */
+
+/* How well this counts the iterations of its loop; the lower the better, −1: not at all. */
+int stacks_loop_quality(const struct seen *seen);
+/* A variable stands for a loop only if that is a while loop. */
+bool stacks_loop_is_one(const struct stacks_loops *loops, const struct seen *seen);
+/* A loop that nearly each reading finds begun anew is over before its position can be followed: a few minibatches. */
+bool stacks_loop_is_too_short(const struct seen *seen);
+/* Iterations that were seen to pass. */
+double stacks_loop_per_second(const struct seen *seen);
+/* The iteration in progress, from 1. A variable mostly counts what has ended: the step in progress is one more. */
+uint64_t stacks_loop_position(const struct seen *seen);
 
 #endif

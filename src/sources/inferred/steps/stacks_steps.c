@@ -1,13 +1,12 @@
 #include "src/sources/inferred/steps/stacks_steps.h"
 
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/clock.h"
-#include "src/sources/inferred/steps/stacks_steps_private.h"
+#include "src/sources/inferred/steps/stacks_steps_mode.h"
 
 /* A step is emitted once it took POLLS_A_STEP polls: its time is then precise to 20 %, and more so for longer
  * steps. */
@@ -15,8 +14,6 @@ enum { POLLS_A_STEP = 5, POLLS_WANTED = 16, POLLS_SINGLE = 5, FIRST_RUN = 255, R
 #define POLL_MIN_NS (20 * NS_PER_MS)
 #define POLL_MAX_NS (50 * NS_PER_MS)
 #define STEP_MIN_S 1e-3 /* until the step time is known */
-#define LOOP_WAIT_NS (2 * NS_PER_S)
-#define EVIDENCE_WAIT_NS (NS_PER_S / 2)
 #define LATE_MAX_NS (1 * NS_PER_S)
 #define SHORT_NS (NS_PER_S / 5) /* others as short may be missed */
 #define STALL_MIN_NS (4 * POLL_MAX_NS)
@@ -39,6 +36,26 @@ struct stacks_steps *stacks_steps_new(unsigned number, pid_t pid, uint64_t start
 	return steps;
 }
 
+void stacks_steps_begin_anew(struct stacks_steps *steps, const struct stacks_what *what)
+{
+	struct stacks_steps before = *steps;
+	if (before.is_ended)
+		return;
+	*steps = (struct stacks_steps){ .run = before.run,
+		.pid = before.pid,
+		.mode = MODE_TRAIN,
+		.step_s = (double)NAN,
+		.state = { .mode = MODE_TRAIN, .loss = (double)NAN },
+		.job = before.job,
+		.is_elsewhere = before.is_elsewhere,
+		.replaces = before.is_emitted || before.replaces,
+		.events = before.events,
+		.event_room = before.event_room };
+	memcpy(steps->name, before.name, sizeof steps->name);
+	memcpy(steps->uuid, before.uuid, sizeof steps->uuid);
+	stacks_steps_describe(steps, what);
+}
+
 void stacks_steps_free(struct stacks_steps *steps)
 {
 	free(steps ? steps->events : NULL);
@@ -56,12 +73,14 @@ bool stacks_steps_is_elsewhere(const struct stacks_steps *steps) { return steps-
 void stacks_steps_describe(struct stacks_steps *steps, const struct stacks_what *what)
 {
 	const struct stacks_what *now = &steps->what;
-	if (now->line == what->line && now->is_certain == what->is_certain && strcmp(now->text, what->text) == 0 &&
-		strcmp(now->file, what->file) == 0)
+	if (now->line == what->line && now->is_certain == what->is_certain && now->micro_batches == what->micro_batches &&
+		now->is_chosen == what->is_chosen && strcmp(now->text, what->text) == 0 && strcmp(now->file, what->file) == 0)
 		return;
 	steps->what = *what;
 	steps->has_new_what = true;
-	steps->line[0] = '\0';
+	steps->line[0] = steps->micro_batches[0] = '\0';
+	if (what->micro_batches > 1)
+		snprintf(steps->micro_batches, sizeof steps->micro_batches, "%u", what->micro_batches);
 	if (what->line > 0)
 		snprintf(steps->line, sizeof steps->line, "%d", what->line);
 }
@@ -81,74 +100,6 @@ static void add(struct stacks_steps *steps, enum record_kind kind, int64_t time_
 	steps->event_ns = time_ns > steps->event_ns ? time_ns : steps->event_ns;
 	steps->events[steps->event_count++] = (struct event){ kind, steps->event_ns, index, steps->number, steps->mode,
 		steps->state.epoch_index, (double)NAN, steps->is_numbered };
-}
-
-/* Matches the beginning of words: "val_loader", "evaluate", "for batch in test_data", but not "retrieval" or
- * "latest". */
-static bool has_word(const char *text, const char *word)
-{
-	for (const char *at = text; text && (at = strstr(at, word)); at++)
-		if ((at == text || !isalpha((unsigned char)at[-1])) && strncmp(at, "value", 5) != 0)
-			return true;
-	return false;
-}
-
-static bool validates_by(const char *text)
-{
-	static const char *const words[] = { "val", "eval", "test" };
-	for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-		if (has_word(text, words[i]))
-			return true;
-	return false;
-}
-
-static enum mode mode_of(const struct py_counted *counted, const char *text)
-{
-	bool validates =
-		validates_by(text) || validates_by(counted->function) || strstr(counted->file, "/evaluation_loop.py");
-	return validates ? MODE_VALIDATION : MODE_TRAIN;
-}
-
-static struct loader *find_loader(struct stacks_steps *steps, uint64_t sampler)
-{
-	for (size_t i = 0; i < steps->loader_count; i++)
-		if (steps->loaders[i].sampler == sampler)
-			return &steps->loaders[i];
-	return NULL;
-}
-
-static void remember_loader(struct stacks_steps *steps, uint64_t sampler, enum mode mode)
-{
-	struct loader *loader = find_loader(steps, sampler);
-	if (!loader)
-		loader =
-			&steps->loaders[steps->loader_count < STEPS_LOADERS_MAX ? steps->loader_count++ : STEPS_LOADERS_MAX - 1];
-	*loader = (struct loader){ sampler, mode };
-}
-
-/* The loop may be found later than its loader. Until then its loader, or the fact that another one trains, decides
- * the mode. False: wait. */
-static bool find_mode(struct stacks_steps *steps, const struct py_counted *counted, const char *text, int64_t since_ns,
-	int64_t now_ns, enum mode *mode)
-{
-	const struct loader *loader = find_loader(steps, counted->sampler);
-	if (counted->trains || counted->evaluates) {
-		*mode = counted->evaluates ? MODE_VALIDATION : MODE_TRAIN;
-		remember_loader(steps, counted->sampler, *mode);
-		return true;
-	}
-	if (*counted->function) {
-		*mode = mode_of(counted, text);
-		if (counted->is_undecided)
-			return false;
-		/* Words may deceive (train_and_evaluate): backward may still be seen. */
-		if (*mode == MODE_VALIDATION && !loader && !counted->is_over && now_ns - since_ns < EVIDENCE_WAIT_NS)
-			return false;
-		remember_loader(steps, counted->sampler, *mode);
-		return true;
-	}
-	*mode = loader ? loader->mode : steps->state.epochs_begun > 0 ? MODE_VALIDATION : MODE_TRAIN;
-	return loader || counted->is_over || now_ns - since_ns > LOOP_WAIT_NS;
 }
 
 /* NAN: none was read in this batch. */
@@ -197,16 +148,22 @@ static void set_mode(struct stacks_steps *steps, enum mode mode, int64_t time_ns
 	add(steps, RECORD_MODE, time_ns, 0);
 }
 
-static void end_epoch(struct stacks_steps *steps, int64_t time_ns)
+/* `was_none`: what began was no epoch. */
+static void end_epoch_or_none(struct stacks_steps *steps, bool was_none, int64_t time_ns)
 {
 	if (!steps->state.in_epoch)
 		return;
 	/* A batch of validation may be in progress. */
 	if (!steps->state.in_batch)
 		set_mode(steps, MODE_TRAIN, time_ns);
+	size_t at = steps->event_count;
 	add(steps, RECORD_EPOCH_END, time_ns, 0);
+	if (steps->event_count > at)
+		steps->events[at].is_numbered &= !was_none;
 	steps->state.in_epoch = false;
 }
+
+static void end_epoch(struct stacks_steps *steps, int64_t time_ns) { end_epoch_or_none(steps, false, time_ns); }
 
 /* The number of an epoch (1 = the first) is known now, which would have been `numbered`: what waits for its output gets
  * the numbers that lead to it. */
@@ -338,7 +295,7 @@ static struct epoch *find_epoch(
 		.count = counted->epochs,
 		.is_first = counted->is_first,
 		.key = counted->epoch_key };
-	find_mode(steps, counted, text, now_ns, now_ns, &epoch->mode);
+	stacks_steps_find_mode(steps, counted, text, now_ns, now_ns, &epoch->mode);
 	/* pmtop started in the middle of this epoch: earlier batches are counted, without times. */
 	if (counted->yielded > 1 && counted->yielded > counted->base && !steps->is_emitted && steps->event_count == 0) {
 		epoch->joined = epoch->emitted = epoch->yielded = counted->yielded;
@@ -457,13 +414,13 @@ static void revise(struct stacks_steps *steps, struct epoch *epoch, const struct
 	if (steps->current == epoch->serial)
 		end_batch(steps, epoch->emitted_ns > steps->event_ns ? epoch->emitted_ns : now_ns);
 	if (mode == MODE_VALIDATION && steps->state.in_epoch && !epoch->key) {
-		end_epoch(steps, now_ns);
+		end_epoch_or_none(steps, true, now_ns);
 		steps->state.epochs_begun -= steps->state.epochs_begun > 0;
 		steps->next_index -= steps->next_index > 0;
 	}
 	epoch->mode = mode;
 	epoch->is_begun = false;
-	remember_loader(steps, counted->sampler, mode);
+	stacks_steps_remember_loader(steps, counted->sampler, mode);
 }
 
 /* False: wait. */
@@ -476,7 +433,7 @@ static bool take_mode(
 		revise(steps, epoch, counted, now_ns);
 		return true;
 	}
-	bool is_known = find_mode(steps, counted, text, epoch->since_ns, now_ns, &mode);
+	bool is_known = stacks_steps_find_mode(steps, counted, text, epoch->since_ns, now_ns, &mode);
 	if (is_joined)
 		rejoin_epoch(steps, epoch, mode, now_ns);
 	epoch->mode = mode;

@@ -24,7 +24,12 @@ struct stacks_what {
 	char text[128], file[512];
 	int line;
 	bool is_certain;
+	bool is_chosen;         /* by a person */
+	unsigned micro_batches; /* in a step; 0 = none, or unknown */
 };
+/* Forgets all counts: those that follow are of another loop, and of another run of the process. `what`: until the next
+ * stacks_steps_describe. */
+void stacks_steps_begin_anew(struct stacks_steps *steps, const struct stacks_what *what);
 /* The job that its process is a rank of, if any; is_elsewhere: the process does not end with the target. */
 void stacks_steps_place(struct stacks_steps *steps, const struct stacks_job *job, bool is_elsewhere);
 bool stacks_steps_is_elsewhere(const struct stacks_steps *steps);

@@ -32,7 +32,8 @@ static void emit_what(const struct stacks_steps *steps, int64_t now_ns, struct s
 	const char *const meta[][2] = { { "counted_by", *steps->what.text ? steps->what.text : "torch DataLoader" },
 		{ "inferred.file", steps->what.file }, { "inferred.line", steps->line },
 		{ "inferred.certain", steps->what.is_certain ? "yes" : "no" },
-		{ "inferred.at_least", steps->is_at_least ? "yes" : "" } };
+		{ "inferred.at_least", steps->is_at_least ? "yes" : "" },
+		{ "inferred.chosen", steps->what.is_chosen ? "yes" : "" }, { "micro_batches", steps->micro_batches } };
 	for (size_t i = 0; i < sizeof meta / sizeof *meta; i++)
 		if (*meta[i][1])
 			emit_meta(steps, meta[i][0], meta[i][1], now_ns, out);
@@ -176,7 +177,10 @@ static void emit_all(const struct stacks_steps *steps, int64_t now_ns, struct sa
 static void emit_new(struct stacks_steps *steps, int64_t now_ns, struct sample_set *out)
 {
 	bool is_awaiting = now_ns < steps->epoch_until_ns && !steps->is_ended;
-	if (!steps->is_emitted && (steps->event_count == 0 || is_awaiting))
+	if (steps->replaces && !steps->has_replaced)
+		emit_opened(steps, now_ns, out);
+	steps->has_replaced = steps->replaces;
+	if (!steps->is_emitted && (steps->event_count == 0 || is_awaiting) && !(steps->has_replaced && steps->is_ended))
 		return;
 	if (!steps->is_emitted)
 		emit_all(steps, now_ns, out);

@@ -15,7 +15,12 @@ static enum py_class class_by_name(const struct py_process *process, uint64_t ty
 	static const struct {
 		const char *name;
 		enum py_class class;
-	} named[] = { { "itertools.count", PY_CLASS_COUNT }, { "itertools.islice", PY_CLASS_ISLICE } };
+	} named[] = { { "itertools.count", PY_CLASS_COUNT }, { "itertools.islice", PY_CLASS_ISLICE },
+		{ "itertools.chain", PY_CLASS_CHAIN }, { "itertools.cycle", PY_CLASS_CYCLE },
+		{ "itertools.repeat", PY_CLASS_REPEAT }, { "itertools.takewhile", PY_CLASS_TAKEWHILE },
+		{ "itertools.starmap", PY_CLASS_STARMAP }, { "itertools.dropwhile", PY_CLASS_PASSES_ON },
+		{ "itertools.accumulate", PY_CLASS_PASSES_ON }, { "itertools.zip_longest", PY_CLASS_ZIP_LONGEST },
+		{ "itertools.batched", PY_CLASS_BATCHED }, { "itertools._tee", PY_CLASS_TEE } };
 	char name[NAME_SIZE] = "";
 	uint64_t at;
 	if (!remote_word(process->pid, type + TYPE_NAME, &at) || !remote_read(process->pid, at, name, sizeof name - 1))
@@ -52,6 +57,8 @@ static enum py_class find_class(const struct py_process *process, uint64_t objec
 		return py_has_base(process, &type, 1, "bytes") ? PY_CLASS_TEXT : PY_CLASS_NONE;
 	if (!py_is_iterator_class(process, type))
 		return PY_CLASS_NONE;
+	if (py_is_derived(process, object, "EpochIterator"))
+		return PY_CLASS_OF_KERAS;
 	return py_is_loader_iterator(process, object) ? PY_CLASS_LOADER : class_by_name(process, type);
 }
 

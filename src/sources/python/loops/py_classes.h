@@ -28,9 +28,19 @@ enum py_class {
 	PY_CLASS_GENERATOR,
 	PY_CLASS_COUNT,
 	PY_CLASS_ISLICE,
+	PY_CLASS_CHAIN,
+	PY_CLASS_CYCLE,
+	PY_CLASS_REPEAT,
+	PY_CLASS_TAKEWHILE,
+	PY_CLASS_STARMAP,
+	PY_CLASS_PASSES_ON, /* dropwhile, accumulate: an item for each of an iterator, but not from its first on */
+	PY_CLASS_ZIP_LONGEST,
+	PY_CLASS_BATCHED,
+	PY_CLASS_TEE,
 	PY_CLASS_ITERTOOLS,
-	PY_CLASS_BAR,    /* no iterator: tqdm */
-	PY_CLASS_HOLDER, /* no iterator: an object of a trainer that counts, or has one that does (py_states.h) */
+	PY_CLASS_OF_KERAS, /* passes on what a generator yields */
+	PY_CLASS_BAR,      /* no iterator: tqdm */
+	PY_CLASS_HOLDER,   /* no iterator: an object of a trainer that counts, or has one that does (py_states.h) */
 };
 
 /* The classes of types that were met. Zeroed at first, but for `process`. */

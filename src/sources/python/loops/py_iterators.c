@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "src/sources/python/loops/py_itertools.h"
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
 
@@ -11,25 +12,11 @@ enum { INNER = 16, PARTS_OF_MAP = 16, PARTS_OF_ZIP = 24, INNER_OF_ENUMERATE = 24
 enum { DEPTH_MAX = 4, PARTS_MAX = 8, REFERENCES_MAX = INT32_MAX };
 #define COUNT_IS_SLOW ((uint64_t)INT64_MAX)
 
-/* How a source stores its position. Words: 0 references, 1 type, and then as named. */
-enum form {
-	FORM_NONE,
-	FORM_RANGE_INDEX, /* to 3.11: index, start, step, length */
-	FORM_RANGE_REST,  /* since 3.12: next item, step, items that are left */
-	FORM_INDEX,       /* next index, what it iterates over */
-	FORM_INDEX_DOWN,  /* the same */
-	FORM_COUNT,       /* next number */
-	FORM_ISLICE,      /* iterator, next index to deliver, stop, step, items taken */
-	/* Since 3.15, no object but two entries of a value stack: what it iterates over, next index. */
-	FORM_VIRTUAL,
-	FORMS
-};
-
-static const unsigned char form_words[FORMS] = { 2, 6, 5, 4, 4, 3, 7, 2 };
+static const unsigned char form_words[PY_FORMS] = { 2, 6, 5, 4, 4, 3, 7, 2, 5, 4, 4 };
 
 /* -- positions in the words of an iterator -- */
 
-size_t py_iterator_words(unsigned form) { return form < FORMS ? form_words[form] : 0; }
+size_t py_iterator_words(unsigned form) { return form < PY_FORMS ? form_words[form] : 0; }
 
 /* The item after the last one of a range: the same whatever has been delivered. */
 static uint64_t range_end(const uint64_t *value) { return value[2] + value[3] * value[4]; }
@@ -50,7 +37,7 @@ bool py_iterator_decode(const struct py_iterators *iterators, const struct py_lo
 	const uint64_t *before = guards->value;
 	const struct py_layout *layout = &iterators->process->location.layout;
 	uint64_t found = 0, references = py_layout_references(layout, value[0]);
-	if (guards->form == FORM_VIRTUAL) {
+	if (guards->form == PY_FORM_VIRTUAL) {
 		*position = value[1] >> 2;
 		return py_layout_object(layout, value[0]) == guards->type && py_layout_is_index(layout, value[1]) &&
 			*position <= INT32_MAX;
@@ -58,39 +45,54 @@ bool py_iterator_decode(const struct py_iterators *iterators, const struct py_lo
 	/* The memory of a freed object holds no reference count. */
 	if (references == 0 || references > REFERENCES_MAX || value[1] != guards->type)
 		return false;
-	switch ((enum form)guards->form) {
-	case FORM_RANGE_INDEX:
+	switch ((enum py_form)guards->form) {
+	case PY_FORM_RANGE_INDEX:
 		if (memcmp(value + 3, before + 3, 3 * sizeof *value) != 0 || value[2] > value[5])
 			return false;
 		found = value[2];
 		break;
-	case FORM_RANGE_REST:
+	case PY_FORM_RANGE_REST:
 		if (value[3] != before[3] || !range_position(guards, value, &found))
 			return false;
 		break;
-	case FORM_INDEX:
+	case PY_FORM_INDEX:
 		if (value[3] != before[3] || value[2] > INT64_MAX || value[2] < guards->origin)
 			return false;
 		found = value[2] - guards->origin;
 		break;
-	case FORM_INDEX_DOWN:
+	case PY_FORM_INDEX_DOWN:
 		if (value[3] != before[3] || (int64_t)value[2] < -1 || value[2] + 1 > guards->origin)
 			return false;
 		found = guards->origin - 1 - value[2];
 		break;
-	case FORM_COUNT:
+	case PY_FORM_COUNT:
 		if (value[2] >= COUNT_IS_SLOW || value[2] < guards->origin)
 			return false;
 		found = value[2] - guards->origin;
 		break;
-	case FORM_ISLICE:
+	case PY_FORM_ISLICE:
 		if (value[2] != before[2] || value[4] != before[4] || value[5] != 1 || value[6] > INT64_MAX)
 			return false;
 		found = value[6];
 		break;
+	case PY_FORM_CYCLE:
+		if (value[3] != before[3] || value[4] > INT64_MAX)
+			return false;
+		found = value[4];
+		break;
+	case PY_FORM_REPEAT:
+		if (value[2] != before[2] || value[3] > guards->origin)
+			return false;
+		found = guards->origin - value[3];
+		break;
+	case PY_FORM_TEE:
+		if (value[2] != before[2])
+			return false;
+		found = (uint32_t)value[3];
+		break;
 	default: return false;
 	}
-	*position = found;
+	*position = guards->divisor ? (found + guards->divisor - 1) / guards->divisor : found;
 	return true;
 }
 
@@ -98,18 +100,20 @@ uint64_t py_iterator_length(
 	const struct py_iterators *iterators, const struct py_loop_guards *guards, uint64_t position)
 {
 	uint64_t length;
-	uint64_t source = guards->form == FORM_VIRTUAL ? guards->type : guards->form == FORM_INDEX ? guards->value[3] : 0;
-	bool is_known =
-		source && guards->origin == 0 && py_size_read(iterators->process, source, &length) && length >= position;
+	uint64_t source = guards->form == PY_FORM_VIRTUAL ? guards->type
+		: guards->form == PY_FORM_INDEX               ? guards->value[3]
+													  : 0;
+	bool is_known = source && guards->origin == 0 && !guards->divisor &&
+		py_size_read(iterators->process, source, &length) && length >= position;
 	return is_known ? length : 0;
 }
 
 bool py_iterator_range_item(const struct py_loop *loop, uint64_t *item, uint64_t *end)
 {
 	const struct py_loop_guards *guards = &loop->guards;
-	bool has_index = guards->form == FORM_RANGE_INDEX;
+	bool has_index = guards->form == PY_FORM_RANGE_INDEX;
 	uint64_t origin = has_index ? guards->value[3] : guards->origin;
-	if ((!has_index && guards->form != FORM_RANGE_REST) || !loop->has_position ||
+	if ((!has_index && guards->form != PY_FORM_RANGE_REST) || !loop->has_position || guards->divisor ||
 		guards->value[has_index ? 4 : 3] != 1 || (loop->position == 0 && !loop->is_relative) ||
 		origin + loop->position == 0 || origin + loop->position > INT64_MAX)
 		return false;
@@ -120,19 +124,9 @@ bool py_iterator_range_item(const struct py_loop *loop, uint64_t *item, uint64_t
 
 /* -- where a position starts -- */
 
-struct measuring {
-	struct py_iterators *iterators;
-	enum py_class class;
-	const struct py_loop_frame *frame; /* NULL: unknown */
-	const struct py_code_loop *loop;
-	unsigned depth;
-	/* The loop was asking for its next item, so an iterator may be ahead of the one that asks it. */
-	bool is_moving;
-};
+static void measure(const struct py_measuring *at, uint64_t object, struct py_loop *out);
 
-static void measure(const struct measuring *at, uint64_t object, struct py_loop *out);
-
-static const struct py_loop_call *call_of(const struct measuring *at, const char *name)
+const struct py_loop_call *py_measure_call_of(const struct py_measuring *at, const char *name)
 {
 	const struct py_loop_call *call =
 		at->loop ? &at->frame->code->calls[at->loop - at->frame->code->bytecode->loops] : NULL;
@@ -140,7 +134,7 @@ static const struct py_loop_call *call_of(const struct measuring *at, const char
 }
 
 /* The range object itself, if the loop is over a local that still has it. */
-static bool origin_of_local(const struct measuring *at, const uint64_t *value, uint64_t *out)
+static bool origin_of_local(const struct py_measuring *at, const uint64_t *value, uint64_t *out)
 {
 	const struct py_process *process = at->iterators->process;
 	uint64_t items[4], start, step, length, object;
@@ -156,21 +150,20 @@ static bool origin_of_local(const struct measuring *at, const uint64_t *value, u
 	return true;
 }
 
-static bool origin_of_range(const struct measuring *at, const uint64_t *value, uint64_t *out)
+static bool origin_of_range(const struct py_measuring *at, const uint64_t *value, uint64_t *out)
 {
 	if (origin_of_local(at, value, out))
 		return true;
-	const struct py_loop_call *call = call_of(at, "range");
+	const struct py_loop_call *call = py_measure_call_of(at, "range");
 	if (!call || at->loop->iterated.has_keywords)
 		return false;
 	*out = at->loop->iterated.argument_count == 1 ? 0 : call->first;
 	return at->loop->iterated.argument_count == 1 ? value[3] == 1 : call->has_first;
 }
 
-/* Of a call whose argument with this number is where it starts: 0 if it has fewer. */
-static bool origin_of_call(const struct measuring *at, const char *name, uint32_t number, uint64_t *out)
+bool py_measure_origin_of_call(const struct py_measuring *at, const char *name, uint32_t number, uint64_t *out)
 {
-	const struct py_loop_call *call = call_of(at, name);
+	const struct py_loop_call *call = py_measure_call_of(at, name);
 	if (!call || at->loop->iterated.argument_count > number)
 		return false;
 	*out = at->loop->iterated.argument_count < number ? 0 : call->last;
@@ -179,8 +172,7 @@ static bool origin_of_call(const struct measuring *at, const char *name, uint32_
 
 /* -- kinds of iterators -- */
 
-/* Reads a source that holds its own position. False: it is gone, and another object is at its address. */
-static bool set_source(const struct measuring *at, uint64_t object, enum form form, struct py_loop *out)
+bool py_measure_source(const struct py_measuring *at, uint64_t object, enum py_form form, struct py_loop *out)
 {
 	struct py_loop_guards *guards = &out->guards;
 	guards->source = object;
@@ -192,20 +184,20 @@ static bool set_source(const struct measuring *at, uint64_t object, enum form fo
 	return true;
 }
 
-static void set_position(const struct measuring *at, struct py_loop *out)
+void py_measure_position(const struct py_measuring *at, struct py_loop *out)
 {
 	out->has_position = py_iterator_decode(at->iterators, &out->guards, out->guards.value, &out->position);
 	if (!out->has_position)
-		out->guards.form = FORM_NONE;
+		out->guards.form = PY_FORM_NONE;
 	if (!out->has_position || out->is_relative)
 		out->length = 0;
 }
 
-static void measure_range(const struct measuring *at, uint64_t object, struct py_loop *out)
+static void measure_range(const struct py_measuring *at, uint64_t object, struct py_loop *out)
 {
 	bool has_index = at->iterators->process->location.layout.minor <= 11;
 	uint64_t *value = out->guards.value;
-	if (!set_source(at, object, has_index ? FORM_RANGE_INDEX : FORM_RANGE_REST, out))
+	if (!py_measure_source(at, object, has_index ? PY_FORM_RANGE_INDEX : PY_FORM_RANGE_REST, out))
 		return;
 	if (has_index) {
 		out->length = value[5];
@@ -214,28 +206,28 @@ static void measure_range(const struct measuring *at, uint64_t object, struct py
 		if (out->is_relative)
 			out->guards.origin = value[2];
 	}
-	set_position(at, out);
+	py_measure_position(at, out);
 	if (!has_index && out->has_position && !out->is_relative)
 		out->length = out->position + value[4];
 }
 
-static void measure_indexed(const struct measuring *at, uint64_t object, enum form form, struct py_loop *out)
+static void measure_indexed(const struct py_measuring *at, uint64_t object, enum py_form form, struct py_loop *out)
 {
 	uint64_t length = 0;
-	if (!set_source(at, object, form, out))
+	if (!py_measure_source(at, object, form, out))
 		return;
 	bool has_length = py_size_read(at->iterators->process, out->guards.value[3], &length);
-	if (form == FORM_INDEX_DOWN) {
+	if (form == PY_FORM_INDEX_DOWN) {
 		out->is_relative = !has_length;
 		out->guards.origin = has_length ? length : out->guards.value[2] + 1;
 	}
-	set_position(at, out);
+	py_measure_position(at, out);
 	if (out->has_position && !out->is_relative && length >= out->position)
 		out->length = length;
 }
 
 static void measure_virtual(
-	const struct measuring *at, const struct py_loop_frame *frame, size_t entry, struct py_loop *out)
+	const struct py_measuring *at, const struct py_loop_frame *frame, size_t entry, struct py_loop *out)
 {
 	struct py_loop_guards *guards = &out->guards;
 	uint64_t length;
@@ -244,34 +236,23 @@ static void measure_virtual(
 		: at->class == PY_CLASS_TUPLE_ITSELF      ? PY_LOOP_TUPLE
 												  : PY_LOOP_OTHER;
 	guards->source = py_loop_stack_slot(at->iterators->process, frame, entry);
-	guards->form = FORM_VIRTUAL;
+	guards->form = PY_FORM_VIRTUAL;
 	/* The index of a text may count bytes. */
 	if (out->kind == PY_LOOP_OTHER || !py_size_read(at->iterators->process, out->object, &length) ||
 		!remote_read(at->iterators->process->pid, guards->source, guards->value, 2 * sizeof *guards->value)) {
-		guards->form = FORM_NONE;
+		guards->form = PY_FORM_NONE;
 		return;
 	}
-	set_position(at, out);
+	py_measure_position(at, out);
 	out->length = out->has_position && length >= out->position ? length : 0;
 }
 
-static void measure_count(const struct measuring *at, uint64_t object, struct py_loop *out)
-{
-	if (!set_source(at, object, FORM_COUNT, out))
-		return;
-	out->is_relative = !origin_of_call(at, "count", 1, &out->guards.origin) || at->loop->iterated.has_keywords;
-	if (out->is_relative)
-		out->guards.origin = out->guards.value[2];
-	set_position(at, out);
-}
-
-/* What another iterator delivers. */
-static void measure_inner(const struct measuring *at, uint64_t object, struct py_loop *out)
+void py_measure_inner(const struct py_measuring *at, uint64_t object, struct py_loop *out)
 {
 	struct py_iterators *iterators = at->iterators;
 	*out = (struct py_loop){ .kind = PY_LOOP_OTHER };
 	if (at->depth < DEPTH_MAX)
-		measure(&(struct measuring){ .iterators = iterators,
+		measure(&(struct py_measuring){ .iterators = iterators,
 					.class = py_class_of(&iterators->classes, object),
 					.depth = at->depth + 1,
 					.is_moving = at->is_moving },
@@ -282,7 +263,7 @@ static void measure_inner(const struct measuring *at, uint64_t object, struct py
 void py_iterator_set_remaining(struct py_loop *loop)
 {
 	const struct py_loop_guards *guards = &loop->guards;
-	bool is_range = loop->is_relative && guards->form == FORM_RANGE_REST && loop->kind == PY_LOOP_RANGE;
+	bool is_range = loop->is_relative && guards->form == PY_FORM_RANGE_REST && loop->kind == PY_LOOP_RANGE;
 	loop->has_remaining = loop->has_position && (is_range || (loop->length && loop->length >= loop->position));
 	loop->remaining = !loop->has_remaining ? 0 : is_range ? guards->value[4] : loop->length - loop->position;
 }
@@ -292,28 +273,7 @@ static bool is_at_first(const struct py_loop_frame *frame, const struct py_code_
 	return frame->offset >= loop->offset && frame->offset < loop->offset_end;
 }
 
-static void measure_islice(const struct measuring *at, uint64_t object, struct py_loop *out)
-{
-	struct py_loop inner;
-	if (!set_source(at, object, FORM_ISLICE, out))
-		return;
-	uint64_t stop = out->guards.value[4];
-	measure_inner(at, out->guards.value[2], &inner);
-	out->has_loader = inner.has_loader;
-	out->is_relative = !call_of(at, "islice") || at->loop->iterated.argument_count != 2;
-	set_position(at, out);
-	if (!out->has_position || out->is_relative)
-		return;
-	if (!inner.has_remaining) {
-		out->length = stop <= INT64_MAX ? stop : 0;
-	} else if (!at->is_moving && !inner.guards.is_moving) {
-		out->length = stop - out->position <= inner.remaining ? stop : out->position + inner.remaining;
-		out->guards.has_inner_length = true;
-	}
-}
-
-/* Takes over how an inner iterator is measured. */
-static void adopt(struct py_loop *out, const struct py_loop *inner)
+void py_measure_adopt(struct py_loop *out, const struct py_loop *inner)
 {
 	struct py_loop_guards *guards = &out->guards;
 	bool is_held = true;
@@ -329,7 +289,9 @@ static void adopt(struct py_loop *out, const struct py_loop *inner)
 	guards->source = inner->guards.source;
 	guards->type = inner->guards.type;
 	guards->origin = inner->guards.origin;
-	guards->form = is_held ? inner->guards.form : FORM_NONE;
+	guards->form = is_held ? inner->guards.form : PY_FORM_NONE;
+	guards->divisor = inner->guards.divisor;
+	guards->round = inner->guards.round;
 	memcpy(guards->value, inner->guards.value, sizeof guards->value);
 	out->has_position = is_held && inner->has_position;
 	out->is_relative = inner->is_relative;
@@ -338,25 +300,25 @@ static void adopt(struct py_loop *out, const struct py_loop *inner)
 	out->has_loader = inner->has_loader;
 }
 
-static void measure_enumerate(const struct measuring *at, uint64_t object, struct py_loop *out)
+static void measure_enumerate(const struct py_measuring *at, uint64_t object, struct py_loop *out)
 {
 	struct py_loop inner;
-	if (!set_source(at, object, FORM_INDEX, out))
+	if (!py_measure_source(at, object, PY_FORM_INDEX, out))
 		return;
-	measure_inner(at, out->guards.value[3], &inner);
+	py_measure_inner(at, out->guards.value[3], &inner);
 	out->has_loader = inner.has_loader;
-	out->is_relative = !origin_of_call(at, "enumerate", 2, &out->guards.origin);
+	out->is_relative = !py_measure_origin_of_call(at, "enumerate", 2, &out->guards.origin);
 	bool has_inner = inner.has_position && !inner.is_relative;
 	if (out->is_relative && has_inner) {
 		struct py_loop_guards guards = out->guards;
 		out->guards.word_count = 0;
 		if (py_loop_guard_word(&out->guards, object + INNER_OF_ENUMERATE, guards.value[3]))
-			adopt(out, &inner);
+			py_measure_adopt(out, &inner);
 		return;
 	}
 	if (out->is_relative)
 		out->guards.origin = out->guards.value[2];
-	set_position(at, out);
+	py_measure_position(at, out);
 	if (out->has_position && !out->is_relative && inner.has_remaining && !at->is_moving && !inner.guards.is_moving) {
 		out->length = out->position + inner.remaining;
 		out->guards.has_inner_length = true;
@@ -364,7 +326,7 @@ static void measure_enumerate(const struct measuring *at, uint64_t object, struc
 }
 
 /* The part that ends first gives the length. Meanwhile nothing may have moved. */
-static void measure_parts(const struct measuring *at, uint64_t object, uint32_t offset, struct py_loop *out)
+static void measure_parts(const struct py_measuring *at, uint64_t object, uint32_t offset, struct py_loop *out)
 {
 	const struct py_process *process = at->iterators->process;
 	struct py_loop parts[PARTS_MAX];
@@ -374,7 +336,7 @@ static void measure_parts(const struct measuring *at, uint64_t object, uint32_t 
 		   chosen = PARTS_MAX;
 	bool has_loader = false, is_moving = false;
 	for (size_t i = 0; i < count; i++) {
-		measure_inner(at, items[i], &parts[i]);
+		py_measure_inner(at, items[i], &parts[i]);
 		has_loader |= parts[i].has_loader;
 		is_moving |= parts[i].guards.is_moving;
 		if (!parts[i].has_position)
@@ -388,7 +350,7 @@ static void measure_parts(const struct measuring *at, uint64_t object, uint32_t 
 	if (chosen == PARTS_MAX || !py_loop_guard_word(&out->guards, object + offset, tuple))
 		return;
 	bool is_settled = !at->is_moving && !is_moving;
-	adopt(out, &parts[chosen]);
+	py_measure_adopt(out, &parts[chosen]);
 	out->has_loader = has_loader;
 	out->length = out->has_position && is_settled && !out->is_relative && left != UINT64_MAX && count < PARTS_MAX
 		? out->position + left
@@ -454,7 +416,7 @@ bool py_iterator_generator(struct py_iterators *iterators, uint64_t generator, s
 }
 
 /* A generator's position is that of its loop, if that yields once in each iteration, or of what it delegates to. */
-static void measure_generator(const struct measuring *at, uint64_t object, struct py_loop *out)
+static void measure_generator(const struct py_measuring *at, uint64_t object, struct py_loop *out)
 {
 	struct py_iterators *iterators = at->iterators;
 	struct py_loop_frame frame;
@@ -473,7 +435,7 @@ static void measure_generator(const struct measuring *at, uint64_t object, struc
 		!(loop->yields_once || loop->is_first_delegation))
 		return;
 	inner = (struct py_loop){ .kind = PY_LOOP_OTHER };
-	struct measuring inner_at = { iterators, frame.classes[frame.local_count + entry], &frame, loop, at->depth + 1,
+	struct py_measuring inner_at = { iterators, frame.classes[frame.local_count + entry], &frame, loop, at->depth + 1,
 		is_at_first(&frame, loop) };
 	if (py_stack_entry_is_virtual(&frame, entry))
 		measure_virtual(&inner_at, &frame, entry, &inner);
@@ -482,7 +444,7 @@ static void measure_generator(const struct measuring *at, uint64_t object, struc
 	if (!py_loop_guard_place(&out->guards, &frame, number, loop->yields_once) ||
 		!py_loop_guard_word(&out->guards, py_loop_stack_slot(iterators->process, &frame, entry), source))
 		return;
-	adopt(out, &inner);
+	py_measure_adopt(out, &inner);
 	out->guards.is_composite = !loop->yields_once;
 	out->guards.is_moving = is_at_first(&frame, loop) || inner.guards.is_moving ||
 		(loop->yields_once && !code->bytecode->is_after_yield[frame.offset / 2]);
@@ -490,7 +452,24 @@ static void measure_generator(const struct measuring *at, uint64_t object, struc
 		measure_bar(iterators, &frame, number, out);
 }
 
-static void measure(const struct measuring *at, uint64_t object, struct py_loop *out)
+/* Keras 3: of each epoch a generator yields the steps. */
+static void measure_of_keras(const struct py_measuring *at, uint64_t object, struct py_loop *out)
+{
+	static const char generator_name[] = "_epoch_iterator";
+	struct py_attribute attribute;
+	struct py_loop inner;
+	uint64_t generator;
+	if (!py_attributes_get(&at->iterators->attributes, object, generator_name, &attribute, &generator))
+		return;
+	py_measure_inner(at, generator, &inner);
+	bool is_held = inner.has_position && py_loop_guard_word(&out->guards, attribute.slot, generator);
+	for (size_t i = 0; is_held && i < attribute.guard_count; i++)
+		is_held = py_loop_guard_word(&out->guards, attribute.guards[i].address, attribute.guards[i].word);
+	if (is_held)
+		py_measure_adopt(out, &inner);
+}
+
+static void measure(const struct py_measuring *at, uint64_t object, struct py_loop *out)
 {
 	out->object = object;
 	switch (at->class) {
@@ -512,7 +491,8 @@ static void measure(const struct measuring *at, uint64_t object, struct py_loop 
 			: at->class == PY_CLASS_LIST || at->class == PY_CLASS_LIST_REVERSED ? PY_LOOP_LIST
 																				: PY_LOOP_SEQUENCE;
 		measure_indexed(at, object,
-			at->class == PY_CLASS_LIST_REVERSED || at->class == PY_CLASS_REVERSED ? FORM_INDEX_DOWN : FORM_INDEX, out);
+			at->class == PY_CLASS_LIST_REVERSED || at->class == PY_CLASS_REVERSED ? PY_FORM_INDEX_DOWN : PY_FORM_INDEX,
+			out);
 		break;
 	case PY_CLASS_ZIP:
 		out->kind = PY_LOOP_ZIP;
@@ -527,14 +507,21 @@ static void measure(const struct measuring *at, uint64_t object, struct py_loop 
 		measure_generator(at, object, out);
 		break;
 	case PY_CLASS_COUNT:
-		out->kind = PY_LOOP_ITERTOOLS;
-		measure_count(at, object, out);
-		break;
 	case PY_CLASS_ISLICE:
+	case PY_CLASS_CHAIN:
+	case PY_CLASS_CYCLE:
+	case PY_CLASS_REPEAT:
+	case PY_CLASS_TAKEWHILE:
+	case PY_CLASS_STARMAP:
+	case PY_CLASS_PASSES_ON:
+	case PY_CLASS_ZIP_LONGEST:
+	case PY_CLASS_BATCHED:
+	case PY_CLASS_TEE:
+	case PY_CLASS_ITERTOOLS:
 		out->kind = PY_LOOP_ITERTOOLS;
-		measure_islice(at, object, out);
+		py_itertools_measure(at, object, out);
 		break;
-	case PY_CLASS_ITERTOOLS: out->kind = PY_LOOP_ITERTOOLS; break;
+	case PY_CLASS_OF_KERAS: measure_of_keras(at, object, out); /* fall through */
 	default: out->kind = PY_LOOP_OTHER; break;
 	}
 }
@@ -543,7 +530,7 @@ bool py_iterator_measure(struct py_iterators *iterators, const struct py_loop_fr
 	const struct py_code_loop *loop, struct py_loop *out)
 {
 	enum py_class class = frame->classes[frame->local_count + entry];
-	struct measuring at = { iterators, class, frame, loop, 0, is_at_first(frame, loop) };
+	struct py_measuring at = { iterators, class, frame, loop, 0, is_at_first(frame, loop) };
 	if (py_stack_entry_is_virtual(frame, entry)) {
 		measure_virtual(&at, frame, entry, out);
 		return true;

@@ -35,4 +35,46 @@ bool py_iterator_range_item(const struct py_loop *loop, uint64_t *item, uint64_t
 uint64_t py_iterator_length(
 	const struct py_iterators *iterators, const struct py_loop_guards *guards, uint64_t position);
 
+/* -- for py_itertools.c -- */
+
+/* How a source stores its position. Words: 0 references, 1 type, and then as named. */
+enum py_form {
+	PY_FORM_NONE,
+	PY_FORM_RANGE_INDEX, /* to 3.11: index, start, step, length */
+	PY_FORM_RANGE_REST,  /* since 3.12: next item, step, items that are left */
+	PY_FORM_INDEX,       /* next index, what it iterates over */
+	PY_FORM_INDEX_DOWN,  /* the same */
+	PY_FORM_COUNT,       /* next number */
+	PY_FORM_ISLICE,      /* iterator, next index to deliver, stop, step, items taken */
+	/* Since 3.15, no object but two entries of a value stack: what it iterates over, next index. */
+	PY_FORM_VIRTUAL,
+	PY_FORM_CYCLE,  /* iterator, list of its items, next index in that */
+	PY_FORM_REPEAT, /* item, times that are left */
+	PY_FORM_TEE,    /* block of items, next index in that, of 32 bits */
+	PY_FORMS
+};
+
+/* An iterator that is being measured. */
+struct py_measuring {
+	struct py_iterators *iterators;
+	enum py_class class;
+	const struct py_loop_frame *frame; /* NULL: unknown */
+	const struct py_code_loop *loop;
+	unsigned depth;
+	/* The loop was asking for its next item, so an iterator may be ahead of the one that asks it. */
+	bool is_moving;
+};
+
+/* The `for`'s own call of `name`, whose result this iterator is; NULL: it is no such call. */
+const struct py_loop_call *py_measure_call_of(const struct py_measuring *at, const char *name);
+/* Of a call whose argument with this number is where it starts: 0 if it has fewer. */
+bool py_measure_origin_of_call(const struct py_measuring *at, const char *name, uint32_t number, uint64_t *out);
+/* Reads a source that holds its own position. False: it is gone, and another object is at its address. */
+bool py_measure_source(const struct py_measuring *at, uint64_t object, enum py_form form, struct py_loop *out);
+void py_measure_position(const struct py_measuring *at, struct py_loop *out);
+/* What another iterator delivers. */
+void py_measure_inner(const struct py_measuring *at, uint64_t object, struct py_loop *out);
+/* Takes over how an inner iterator is measured. */
+void py_measure_adopt(struct py_loop *out, const struct py_loop *inner);
+
 #endif

@@ -184,6 +184,10 @@ static enum py_loop_reading read_iterator(
 	*is_other = !py_iterator_decode(iterators, &loop->guards, view->sides[1].value, &position);
 	if (*is_other || position < late)
 		return PY_LOOP_UNSURE;
+	if (loop->guards.round) {
+		position += loop->position - loop->position % loop->guards.round;
+		position += position < loop->position ? loop->guards.round : 0;
+	}
 	if (position - late < loop->position)
 		return PY_LOOP_ENDED;
 	loop->position = position - late;

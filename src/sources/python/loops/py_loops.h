@@ -14,7 +14,7 @@
 
 #include "src/sources/python/py_sampler.h"
 
-enum { PY_LOOPS_MAX = 64, PY_LOOP_NAME_SIZE = 48, PY_LOOP_PLACES = 3, PY_LOOP_WORDS = 12, PY_LOOP_VALUE_WORDS = 7 };
+enum { PY_LOOPS_MAX = 64, PY_LOOP_NAME_SIZE = 48, PY_LOOP_PLACES = 5, PY_LOOP_WORDS = 16, PY_LOOP_VALUE_WORDS = 7 };
 
 enum py_loop_kind {
 	PY_LOOP_RANGE,
@@ -24,9 +24,10 @@ enum py_loop_kind {
 	PY_LOOP_SEQUENCE, /* over an object with __getitem__ and no __iter__: a dataset, a NumPy array */
 	PY_LOOP_ZIP,
 	PY_LOOP_MAP,
-	PY_LOOP_ITERTOOLS, /* count and islice; of others the position is unknown */
+	PY_LOOP_ITERTOOLS, /* what counts by itself, or passes on each item of another iterator; else the position is
+						  unknown */
 	PY_LOOP_GENERATOR, /* its position is that of the loop inside that yields once in each iteration */
-	PY_LOOP_PROGRESS,  /* tqdm: a loop over it, or a bar that the program advances (n and total) */
+	PY_LOOP_PROGRESS,  /* tqdm, rich: a loop over it, or a bar that the program advances (n and total) */
 	PY_LOOP_INT,       /* not a loop: an int that a loop assigns: a local or a global variable */
 	PY_LOOP_STATE,     /* not a loop: an int attribute of a trainer's state: its global step or its epoch */
 	PY_LOOP_OTHER,     /* over an iterator of another type: the position is unknown */
@@ -61,6 +62,8 @@ struct py_loop_guards {
 	uint64_t origin;                     /* what the source stores before its first item */
 	uint64_t value[PY_LOOP_VALUE_WORDS]; /* of the source, as last read */
 	unsigned form;                       /* how the source stores its position */
+	uint64_t divisor;                    /* items of the source in one of the loop; 0 = 1 */
+	uint64_t round;                      /* the source begins anew after so many items; 0 = never */
 };
 
 struct py_loop {

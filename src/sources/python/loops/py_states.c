@@ -10,17 +10,22 @@
 
 enum { PATH_MAX_LENGTH = 4 };
 
-/* By class, the path of attributes to the int, and to its maximum: tqdm, transformers, Lightning 2. The first that is
- * there counts. */
+/* In a path: the only value of a dict. */
+static const char only[] = "[]";
+
+/* By class, the path of attributes to the int, and to its maximum: tqdm, rich with one task, transformers, Lightning 2.
+ * The first that is there counts. */
 static const struct state {
 	const char *name;
 	const char *position[PATH_MAX_LENGTH], *maximum[PATH_MAX_LENGTH];
+	bool is_progress; /* a bar's, not a trainer's */
 } states[] = {
-	{ "tqdm", { "n" }, { "total" } },
-	{ "TrainerState", { "global_step" }, { "max_steps" } },
-	{ "Trainer", { "state", "global_step" }, { "state", "max_steps" } },
-	{ "_TrainingEpochLoop", { "batch_progress", "current", "ready" }, { NULL } },
-	{ "_FitLoop", { "epoch_progress", "current", "ready" }, { "max_epochs" } },
+	{ "tqdm", { "n" }, { "total" }, true },
+	{ "Progress", { "_tasks", only, "completed" }, { "_tasks", only, "total" }, true },
+	{ "TrainerState", { "global_step" }, { "max_steps" }, false },
+	{ "Trainer", { "state", "global_step" }, { "state", "max_steps" }, false },
+	{ "_TrainingEpochLoop", { "batch_progress", "current", "ready" }, { NULL }, false },
+	{ "_FitLoop", { "epoch_progress", "current", "ready" }, { "max_epochs" }, false },
 };
 enum { BAR = 0, STATES = sizeof states / sizeof *states };
 static const char iterable_name[] = "iterable";
@@ -70,11 +75,26 @@ static bool is_advanced_by_hand(struct py_states *known, struct py_attributes *a
 	return iterable == known->none;
 }
 
+static bool get_only(const struct py_process *process, uint64_t dict, struct py_attribute *out, uint64_t *value)
+{
+	struct py_entries entries;
+	uint64_t key;
+	return py_is(process, dict, PY_DICT) && py_entries_read(process, dict, &entries) && entries.count == 1 &&
+		py_entries_get(&entries, 0, &key, out, value);
+}
+
+static bool get_step(
+	struct py_attributes *attributes, uint64_t object, const char *step, struct py_attribute *out, uint64_t *value)
+{
+	return step == only ? get_only(attributes->process, object, out, value)
+						: py_attributes_get(attributes, object, step, out, value);
+}
+
 static bool get_path(struct py_attributes *attributes, uint64_t object, const char *const *path, uint64_t *out)
 {
 	struct py_attribute unused;
 	for (size_t i = 0; i < PATH_MAX_LENGTH && path[i]; i++)
-		if (!py_attributes_get(attributes, object, path[i], &unused, &object))
+		if (!get_step(attributes, object, path[i], &unused, &object))
 			return false;
 	*out = object;
 	return path[0] != NULL;
@@ -90,9 +110,9 @@ static bool guard_path(struct py_attributes *attributes, uint64_t object, const 
 		bool is_last = i + 1 == PATH_MAX_LENGTH || !path[i + 1];
 		uint64_t value;
 		out->object = object;
-		int length = snprintf(out->name + used, sizeof out->name - used, ".%s", path[i]);
+		int length = snprintf(out->name + used, sizeof out->name - used, path[i] == only ? "%s" : ".%s", path[i]);
 		used += length < 0 ? 0 : (size_t)length;
-		if (used >= sizeof out->name || !py_attributes_get(attributes, object, path[i], &attribute, &value) ||
+		if (used >= sizeof out->name || !get_step(attributes, object, path[i], &attribute, &value) ||
 			(!is_last && !py_loop_guard_word(&out->guards, attribute.slot, value)))
 			return false;
 		object = value;
@@ -118,7 +138,7 @@ bool py_state_find(
 		if (!(of_class >> i & 1) || !guard_path(attributes, object, states[i].position, &found) ||
 			!py_int_read(process, found.guards.source, &value))
 			continue;
-		found.kind = is_bar ? PY_LOOP_PROGRESS : PY_LOOP_STATE;
+		found.kind = states[i].is_progress ? PY_LOOP_PROGRESS : PY_LOOP_STATE;
 		found.guards.form = PY_FORM_INT;
 		if (get_path(attributes, object, states[i].maximum, &value))
 			found.length = py_int_read(process, value, &value) ? value : 0;

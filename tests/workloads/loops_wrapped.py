@@ -1,0 +1,83 @@
+"""Loops of loops.py over itertools, and with the bars of rich."""
+import itertools
+import os
+import time
+
+
+def islices(ticker):
+    tick = ticker('islices.count')
+    for _ in itertools.count():  # loop islices.count
+        if tick() == 20:
+            break
+    tick = ticker('islices.count_from')
+    for _ in itertools.count(5):  # loop islices.count_from
+        if tick() == 20:
+            break
+    tick = ticker('islices.endless')
+    for _ in itertools.islice(itertools.count(), 25):  # loop islices.endless
+        tick()
+    tick = ticker('islices.short')
+    for _ in itertools.islice([None] * 15, 25):  # loop islices.short
+        tick()
+    tick = ticker('islices.from_five')
+    for _ in itertools.islice([None] * 40, 5, None):  # loop islices.from_five
+        tick()
+    tick = ticker('islices.chain')
+    for _ in itertools.chain([None] * 10, [None] * 10):  # loop islices.chain
+        tick()
+
+
+def wrapped(ticker):
+    tick = ticker('wrapped.chain')
+    for _ in itertools.chain([None] * 20, range(20)):  # loop wrapped.chain
+        tick()
+    tick = ticker('wrapped.cycle')
+    for _ in itertools.cycle([None] * 40):  # loop wrapped.cycle
+        if tick() == 130:
+            break
+    tick = ticker('wrapped.repeat')
+    for _ in itertools.repeat(None, 30):  # loop wrapped.repeat
+        tick()
+    times = 30
+    tick = ticker('wrapped.repeat_of_variable')
+    for _ in itertools.repeat(None, times):  # loop wrapped.repeat_of_variable
+        tick()
+    tick = ticker('wrapped.takewhile')
+    for _ in itertools.takewhile(lambda number: number < 25, list(range(40))):  # loop wrapped.takewhile
+        tick()
+    tick = ticker('wrapped.starmap')
+    for _ in itertools.starmap(max, [(1, 2)] * 20):  # loop wrapped.starmap
+        tick()
+    tick = ticker('wrapped.accumulate')
+    for _ in itertools.accumulate([1] * 20):  # loop wrapped.accumulate
+        tick()
+    tick = ticker('wrapped.zip_longest')
+    for _ in itertools.zip_longest([None] * 10, [None] * 25):  # loop wrapped.zip_longest
+        tick()
+    tick = ticker('wrapped.tee')
+    for _ in itertools.tee([None] * 40)[0]:  # loop wrapped.tee
+        tick()
+    tick = ticker('wrapped.batched')
+    for _ in itertools.batched([None] * 90, 4) if hasattr(itertools, 'batched') else ():  # loop wrapped.batched
+        tick()
+
+
+def rich_bars(ticker, log, batches, pause):
+    from rich.console import Console
+    from rich.progress import Progress, track
+    with open(os.devnull, 'w') as nothing:
+        console = Console(file=nothing)
+        tick = ticker('rich_bars.track')
+        for _ in track(range(25), console=console):  # loop rich_bars.track
+            tick()
+        tick = ticker('rich_bars.generator')
+        for _ in track(batches(80, 4), total=20, console=console):  # loop rich_bars.generator
+            tick()
+        with Progress(console=console) as shown:
+            task, done = shown.add_task('train', total=60), 0
+            log('rich_bars.task', done)
+            while done < 60:
+                done += 2
+                shown.update(task, advance=2)
+                log('rich_bars.task', done)
+                time.sleep(pause)
