@@ -248,8 +248,7 @@ enum kineto_poll kineto_answer(
 
 void kineto_configure(char out[KINETO_CONFIGURATION_SIZE], const char *folder, unsigned steps)
 {
-	/* Without ROUNDUP a start in the past is moved too, but by another path in each release. Never
-	 * PROFILE_PROFILE_MEMORY: its loop does not sleep and burns a core for the rest of the run. */
+	/* Never PROFILE_PROFILE_MEMORY: its loop in PyTorch does not sleep and burns a core for the rest of the run. */
 	snprintf(out, KINETO_CONFIGURATION_SIZE,
 		"ACTIVITIES_LOG_FILE=%s/trace.json\n"
 		"PROFILE_START_ITERATION=0\n"
