@@ -10,10 +10,12 @@
 #include "src/sources/inferred/sums/stacks_groups.h"
 #include "src/sources/inferred/sums/stacks_lines.h"
 #include "src/sources/inferred/steps/stacks_loaders.h"
+#include "src/sources/inferred/steps/stacks_spawned.h"
 #include "src/sources/inferred/stacks_missing.h"
 #include "src/sources/inferred/stacks_pace.h"
 #include "src/sources/inferred/job/stacks_present.h"
 #include "src/sources/inferred/job/stacks_ranks.h"
+#include "src/sources/inferred/job/stacks_siblings.h"
 #include "src/sources/inferred/sums/stacks_recent.h"
 #include "src/sources/inferred/stacks_stuck.h"
 #include "src/sources/inferred/sums/stacks_threads.h"
@@ -31,6 +33,7 @@ struct sampled {
 	struct stacks_owner owner;    /* owner of the lines that it runs */
 	size_t group;                 /* index, or NO_GROUP: unknown yet */
 	struct stacks_loaders loaders;
+	struct stacks_spawned spawned;
 	struct stacks_stuck stuck;
 	struct stacks_threads *threads; /* NULL: none yet, or a DataLoader worker */
 	int64_t threads_ns;             /* when they are sampled next */
@@ -52,6 +55,7 @@ struct stacks_state {
 	struct stacks_runs runs;
 	struct stacks_missing missing;
 	int64_t reader_cpu_ns;
+	bool is_spawned_rank; /* the target itself; see stacks_spawned.h */
 	/* used by the stack thread only */
 	struct remote_reader *reader;
 	size_t sampled_count;

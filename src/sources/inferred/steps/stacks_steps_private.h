@@ -57,7 +57,7 @@ struct stacks_steps {
 	struct stacks_job job;
 	bool is_elsewhere;
 	char line[12];
-	bool has_new_what;
+	bool has_new_what, has_new_job;
 	bool is_at_least; /* batches may have been missed */
 	bool is_emitted, is_ended, has_ended_emitted;
 	size_t epoch_count;
