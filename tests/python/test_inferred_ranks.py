@@ -120,6 +120,7 @@ import os, sys, time
 
 import torch
 import torch.multiprocessing as mp
+from tqdm import tqdm
 
 
 def train(who, folder):
@@ -134,11 +135,13 @@ def train(who, folder):
     with open(folder + "/pid.%d" % who, "w") as file:
         file.write(str(os.getpid()))
     while not os.path.exists(folder + "/go"):
-        for batch in loader:
+        bar = tqdm(loader, file=open(os.devnull, "w"))
+        for batch in bar:
             optimizer.zero_grad()
             model(batch).pow(2).mean().backward()
             optimizer.step()
             time.sleep(0.01)
+            bar.set_postfix(rank=who, loss=1000.0 + bar.n)
             stop = torch.tensor(float(os.path.exists(folder + "/go")))
             dist.all_reduce(stop)
             if stop:
@@ -170,11 +173,15 @@ def test_ranks_that_python_spawned_are_one_run(tmp_path, how, certain, own):
         pids = watching.wait_for(found, 60, "that both ranks train")
         monitor = watching.Monitor("-p", started.pid if own == 0 else pids[own])
         try:
-            reported = watching.wait_for(lambda: monitor.objects() and have_steps(monitor.objects()[-1]) and monitor.objects()[-1], 60, "that both are known")
+            def known():
+                reported = monitor.objects()[-1] if monitor.objects() else {}
+                return have_steps(reported) and reported["batch"].get("loss") and reported
+            reported = watching.wait_for(known, 60, "that both ranks and a loss are known")
         finally:
             monitor.close()
         assert [(rank["rank"], rank["pid"]) for rank in reported["ranks"]] == [(0, pids[0]), (1, pids[1])]
         meta = reported["meta"]
+        assert 1000 <= reported["batch"]["loss"] <= 1512  # as the bar shows it
         assert (meta["RANK"], meta["WORLD_SIZE"], meta["run_id"], meta["rank.certain"]) == (str(own), "2", f"spawned by process {started.pid}", certain)
         (tmp_path / "go").touch()
         started.finish(30)
