@@ -11,10 +11,12 @@ const struct framework *framework_first(const struct framework *other, const cha
 	return other;
 }
 
-void framework_write_advice(const struct framework *framework, char *out, size_t size)
+void framework_write_advice(const struct framework *framework, bool is_python, char *out, size_t size)
 {
 	if (framework)
 		snprintf(out, size, "with %s, %s", framework->name, framework->line);
+	else if (is_python)
+		snprintf(out, size, "write for batch in pmtop.batches(loader)");
 	else
 		snprintf(out, size,
 			"in Python, write for batch in pmtop.batches(loader); in C or C++, include pmtop.h (man pmtop.h)");

@@ -3,6 +3,7 @@
 #ifndef PMTOP_BASE_FRAMEWORKS_H
 #define PMTOP_BASE_FRAMEWORKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct framework {
@@ -16,7 +17,7 @@ extern const struct framework frameworks[];
 
 /* The first framework in the table of `other` (NULL = none) and the one that the file belongs to. */
 const struct framework *framework_first(const struct framework *other, const char *path);
-/* "with Keras, pass …"; for NULL, what to write without a framework. */
-void framework_write_advice(const struct framework *framework, char *out, size_t size);
+/* "with Keras, pass …"; for NULL, what to write without a framework. is_python: the process runs Python. */
+void framework_write_advice(const struct framework *framework, bool is_python, char *out, size_t size);
 
 #endif

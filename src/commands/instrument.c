@@ -1,5 +1,5 @@
-/* pmtop instrument PID: instruments PyTorch in a program that runs already (CPython 3.14 or newer, PEP 768). The only
- * command that writes into another process: it says what it will do, and asks. */
+/* pmtop instrument PID: instruments the training in a program that runs already (CPython 3.14 or newer, PEP 768). The
+ * only command that writes into another process: it says what it will do, and asks. */
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
@@ -98,7 +98,8 @@ static void say_plan(const struct work *work)
 		   "What pmtop will do:\n"
 		   "  - write the path of a script and a request to run it into the memory of the process\n"
 		   "    (PEP 768, as sys.remote_exec does), and set one bit that makes its main thread look\n"
-		   "  - the process then runs the script: import pmtop.torch; pmtop.torch.instrument()\n"
+		   "  - the process then runs the script: pmtop.torch.instrument(), or the same of\n"
+		   "    pmtop.keras, pmtop.lightning and pmtop.jax, for what the program has imported\n"
 		   "  - the script lies in a private folder in /tmp, which pmtop removes afterwards\n"
 		   "What can go wrong:\n"
 		   "  - the main thread pauses while it imports the package: usually less than a second\n"
@@ -177,7 +178,7 @@ static enum status print_result(const struct work *work, const char *report, str
 	const char *text = strchr(report, ' ');
 	text = text ? text + 1 : "";
 	if (strncmp(report, "instrumented ", 13) == 0)
-		printf("Process %d is instrumented (package of %s): pmtop -p %d shows it\n", pid, text, pid);
+		printf("Process %d is instrumented (%s): pmtop -p %d shows it\n", pid, text, pid);
 	else if (strncmp(report, "already ", 8) == 0)
 		printf("Process %d is instrumented already (%s): nothing was changed\n", pid, text);
 	else
@@ -262,7 +263,7 @@ static enum exit_code run_instrument(const struct options *options, const struct
 const struct command instrument_command = {
 	.name = "instrument",
 	.synopsis = "instrument PID",
-	.summary = "instrument PyTorch in a running process",
+	.summary = "instrument the training in a running process",
 	.details = "For CPython 3.14 and newer (PEP 768). This command alone writes into a\n"
 			   "process: it says what it will do and what can go wrong, and asks. It\n"
 			   "waits 30 s, or --for=TIME, for the process to run its script.\n",

@@ -118,12 +118,14 @@ static void check_region(struct doctor *doctor, const struct model *model)
 	doctor_row(doctor, "batches", false);
 	if (model->run_count == 0) {
 		bool is_refused = missing && missing->remedy[0] && !missing->is_mere_absence;
-		doctor_say(doctor, FINDING_MISSING, is_refused ? missing->remedy : advice, "%s",
-			missing ? missing->text : "no instrumentation");
+		doctor_say(doctor, FINDING_MISSING, is_refused ? missing->remedy : advice, "%s%s",
+			missing ? missing->text : "no instrumentation",
+			is_refused ? "" : ", and no loop found whose iterations pmtop can count");
 		return;
 	}
 	const struct run *run = &model->runs[0];
-	char more[48] = "";
+	const char *framework = run_meta(run, "framework");
+	char more[48] = "", with[96] = "";
 	if (run->is_counted) {
 		char remedy[320];
 		snprintf(remedy, sizeof remedy, "for phases and causes: %s", advice);
@@ -133,7 +135,9 @@ static void check_region(struct doctor *doctor, const struct model *model)
 	}
 	if (model->run_count > 1)
 		snprintf(more, sizeof more, ", and %u more", model->run_count - 1);
-	doctor_say(doctor, FINDING_OK, NULL, "instrumented: run %.60s, ABI %s%s", run->name, run->abi, more);
+	if (framework)
+		snprintf(with, sizeof with, " (%.80s)", framework);
+	doctor_say(doctor, FINDING_OK, NULL, "instrumented: run %.60s%s, ABI %s%s", run->name, with, run->abi, more);
 	check_refused(doctor, run);
 	doctor_row(doctor, "epochs", false);
 	if (run->epoch_count)
@@ -330,8 +334,18 @@ static bool find_variable(const char *environment, size_t length, const char *na
 	return false;
 }
 
-static void check_launch(struct doctor *doctor, pid_t pid)
+/* What pmtop's hooks have instrumented, by launch mode or `pmtop instrument`; "" = nothing yet. */
+static const char *instrumented(const struct model *model, pid_t pid)
 {
+	for (const struct run *run = model->runs; run < model->runs + model->run_count; run++)
+		if (run->is_used && run->pid == pid && run_meta(run, "instrumented"))
+			return run_meta(run, "instrumented");
+	return "";
+}
+
+static void check_launch(struct doctor *doctor, const struct model *model, pid_t pid)
+{
+	const char *what = instrumented(model, pid);
 	char *environment = calloc(1, MAPS_SIZE), path[64], report[8], python_path[160] = "";
 	size_t length = 0;
 	snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
@@ -340,11 +354,12 @@ static void check_launch(struct doctor *doctor, pid_t pid)
 	if (!is_read)
 		doctor_say(doctor, FINDING_MISSING, doctor_access_remedy(), "no permission to read its environment");
 	else if (!find_variable(environment, length, "PMTOP_LAUNCH", report, sizeof report))
-		doctor_say(
-			doctor, FINDING_OFF, "start it by pmtop -- COMMAND, which instruments PyTorch", "not started by pmtop");
+		doctor_say(doctor, FINDING_OFF, "start it by pmtop -- COMMAND, which instruments PyTorch, Keras and Lightning",
+			"not started by pmtop%s%s", *what ? "; pmtop instrument PID instrumented " : "", what);
 	else if (find_variable(environment, length, "PYTHONPATH", python_path, sizeof python_path))
-		doctor_say(doctor, FINDING_OK, NULL, "started by pmtop: its PYTHONPATH begins with %.*s",
-			(int)strcspn(python_path, ":"), python_path);
+		doctor_say(doctor, FINDING_OK, NULL, "started by pmtop, %s%s: its PYTHONPATH begins with %.*s",
+			*what ? "which instrumented " : "which has instrumented nothing yet", what, (int)strcspn(python_path, ":"),
+			python_path);
 	else
 		doctor_say(doctor, FINDING_MISSING, NULL, "started by pmtop, but without its PYTHONPATH");
 	free(environment);
@@ -413,7 +428,7 @@ void doctor_check_process(struct doctor *doctor)
 		check_counts(doctor, model);
 		check_namespaces(doctor, pid);
 		check_python(doctor, model, pid);
-		check_launch(doctor, pid);
+		check_launch(doctor, model, pid);
 	}
 	add_the_rest(doctor, model);
 }

@@ -17,6 +17,7 @@
 #include "src/model/machine/system.h"
 #include "src/model/memory/memory.h"
 #include "src/model/model_private.h"
+#include "src/model/run/published.h"
 #include "src/model/run/records.h"
 #include "src/model/run/refresh.h"
 #include "src/model/run/steps/flagged.h"
@@ -138,6 +139,24 @@ static void forget_run_ids(struct model *model, int index)
 			model->priv->run_by_id[i] = -1;
 }
 
+/* A process that publishes no steps may publish facts and marks, such as those of JAX's compilations: they are shown
+ * with its inferred steps. */
+static void copy_facts(struct model *model, struct run *inferred)
+{
+	static const char *const keys[] = { "framework", "instrumented" };
+	for (const struct run *run = model->runs; run < model->runs + model->run_count; run++)
+		for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+			if (run->is_used && !run->is_counted && run->pid == inferred->pid)
+				run_set_meta(inferred, keys[i], run_meta(run, keys[i]));
+}
+
+static void copy_mark(struct model *model, const struct run *from, const struct record *record)
+{
+	for (struct run *run = model->runs; run < model->runs + model->run_count; run++)
+		if (run->is_used && run->is_counted && !from->is_counted && run->pid == from->pid)
+			run_add_mark(run, record->time_ns, record->text);
+}
+
 static void open_run(struct model *model, const struct record *record)
 {
 	struct run *before = find_run(model, record->run);
@@ -156,6 +175,8 @@ static void open_run(struct model *model, const struct record *record)
 	model->priv->run_by_id[record->run] = (int16_t)index;
 	model->priv->tree_version++;
 	model_add_resident(model, index);
+	if (opened_is_counted(record))
+		copy_facts(model, &model->runs[index]);
 }
 
 /* An inferred run is shown until its process publishes. */
@@ -260,6 +281,8 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 		struct run *run = find_run(model, record->run);
 		if (run)
 			run_apply(run, record, set->count - at);
+		if (run && record->kind == RECORD_MARK)
+			copy_mark(model, run, record);
 		break;
 	}
 	}

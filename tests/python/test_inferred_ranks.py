@@ -114,6 +114,79 @@ def launch(tmp_path):
         launched.close()
 
 
+# Nothing in the environment of these ranks says which they are. The function's own name for its rank is "who": only torch numbers its children.
+SPAWN = """
+import os, sys, time
+
+import torch
+import torch.multiprocessing as mp
+from tqdm import tqdm
+
+
+def train(who, folder):
+    import torch.distributed as dist
+
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo", init_method="file://" + folder + "/store", rank=who, world_size=2)
+    torch.manual_seed(1)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(256, 256))
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+    loader = torch.utils.data.DataLoader(torch.rand(4096, 256), batch_size=8)
+    with open(folder + "/pid.%d" % who, "w") as file:
+        file.write(str(os.getpid()))
+    while not os.path.exists(folder + "/go"):
+        bar = tqdm(loader, file=open(os.devnull, "w"))
+        for batch in bar:
+            optimizer.zero_grad()
+            model(batch).pow(2).mean().backward()
+            optimizer.step()
+            time.sleep(0.01)
+            bar.set_postfix(rank=who, loss=1000.0 + bar.n)
+            stop = torch.tensor(float(os.path.exists(folder + "/go")))
+            dist.all_reduce(stop)
+            if stop:
+                os._exit(0)
+
+
+if __name__ == "__main__":
+    if sys.argv[2] == "spawn":
+        mp.spawn(train, (sys.argv[1],), nprocs=2)
+    else:
+        processes = [mp.get_context(sys.argv[2][8:]).Process(target=train, args=(who, sys.argv[1])) for who in range(2)]
+        for process in processes:
+            process.start()
+        for process in processes:
+            process.join()
+"""
+
+
+@pytest.mark.parametrize("how, certain, own", [("spawn", "yes", 0), ("Process fork", "no", 1)])
+def test_ranks_that_python_spawned_are_one_run(tmp_path, how, certain, own):
+    """By their parent's pid, or by that of a rank."""
+    script = tmp_path / "train.py"
+    script.write_text(SPAWN)
+    with watching.start([str(script), str(tmp_path), how]) as started:
+        def found():
+            assert not started.has_ended(), started.err()[-2000:]
+            texts = [tmp_path / f"pid.{rank}" for rank in (0, 1)]
+            return all(path.exists() and path.read_text() for path in texts) and [int(path.read_text()) for path in texts]
+        pids = watching.wait_for(found, 60, "that both ranks train")
+        monitor = watching.Monitor("-p", started.pid if own == 0 else pids[own])
+        try:
+            def known():
+                reported = monitor.objects()[-1] if monitor.objects() else {}
+                return have_steps(reported) and reported["batch"].get("loss") and reported
+            reported = watching.wait_for(known, 60, "that both ranks and a loss are known")
+        finally:
+            monitor.close()
+        assert [(rank["rank"], rank["pid"]) for rank in reported["ranks"]] == [(0, pids[0]), (1, pids[1])]
+        meta = reported["meta"]
+        assert 1000 <= reported["batch"]["loss"] <= 1512  # as the bar shows it
+        assert (meta["RANK"], meta["WORLD_SIZE"], meta["run_id"], meta["rank.certain"]) == (str(own), "2", f"spawned by process {started.pid}", certain)
+        (tmp_path / "go").touch()
+        started.finish(30)
+
+
 def have_steps(reported):
     return len(reported.get("ranks", [])) == 2 and all(rank.get("step_s") and rank.get("rss_bytes") for rank in reported["ranks"])
 

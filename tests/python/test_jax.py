@@ -322,3 +322,16 @@ def test_without_publishing_it_does_nothing(monkeypatch, capfd):
         for _ in range(3):
             weights, loss = step(weights, jnp.ones((4, 3)))
     assert float(loss) > 0 and watching.region_files(os.getpid()) == [] and "pmtop" not in capfd.readouterr().err
+
+
+def test_without_spans_a_long_compilation_is_a_mark(monkeypatch):
+    """So that pmtop goes on to infer the steps of a program that publishes none."""
+    monkeypatch.setattr(pmtop.jax, "MARKED_S", 0)
+    with pmtop.jax.instrument(spans=False) as instrumented:
+        jax.jit(lambda x: x * 41 + 1)(jnp.ones(3))
+        published = region()
+        assert published.counters["jax.compiles"] >= 1 and published.counters["jax.compile_ns"] > 0
+        assert not published.of(SPAN) and any("JAX compiled" in mark for mark in published.marks())
+        assert pmtop.jax.instrument() is instrumented
+        jax.jit(lambda x: x * 43 + 1)(jnp.ones(3))
+        assert region().of(SPAN, "compile")

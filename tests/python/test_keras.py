@@ -341,6 +341,51 @@ def test_without_publishing_it_does_nothing(monkeypatch, capfd):
     assert beside.steps == 21 and watching.region_files(os.getpid()) == [] and "pmtop" not in capfd.readouterr().err
 
 
+FOR_ALL = """
+import os, sys, threading
+sys.path.insert(0, os.environ["HERE"])
+import keras, numpy as np, pmtop, pmtop.keras, watching
+from test_keras import Beside, data, fit, network, region
+
+def train(more=()):
+    beside, (x, y) = Beside(), data(20)
+    model = network()
+
+    class Evaluates(keras.callbacks.Callback):
+        def on_train_batch_end(self, batch, logs=None):
+            if batch == 2:
+                model.evaluate(x, y, batch_size=10, verbose=0)
+    history = fit(model, [beside, *more, Evaluates()], validation_data=(x, y)).history
+    return history, [weight.tolist() for weight in model.get_weights()], np.random.random(), beside.epochs
+
+without = train()
+assert not watching.region_files(os.getpid())
+pmtop.keras.instrument()
+pmtop.keras.instrument()
+given = [keras.callbacks.Callback()]
+for more in (given, [pmtop.keras.PmtopCallback()]):
+    pmtop.close()
+    assert train(more) == without and len(given) == 1
+    seen = watching.object_of(os.getpid())
+    counts = {mode: row["count"] for mode, row in seen["modes"].items()}
+    # With a callback of its own, a fit() is published as it is without instrument().
+    assert counts == {"train": 21, "validation": 3 * (2 + 3) if more is given else 3 * 3}, counts
+    assert [[epoch["index"], epoch["batches"]] for epoch in seen["epochs"]] == without[3], seen["epochs"]
+    assert len({(batch.begin_ns, batch.mode) for batch in region().batches()}) == sum(counts.values())
+model = network()
+pmtop.close()
+model.predict(data(20)[0], batch_size=10, verbose=0)
+assert watching.object_of(os.getpid())["modes"]["predict"]["count"] == 2
+print("{}")
+"""
+
+
+def test_every_fit_is_instrumented_once_and_as_it_was():
+    with watching.start(FOR_ALL, env={"HERE": str(watching.HERE)}) as script:
+        assert script.finish(100) == 0, script.err()
+        assert "pmtop" not in script.err()
+
+
 LAZY = """
 import sys
 import pmtop, pmtop.keras

@@ -494,6 +494,24 @@ def test_importing_it_imports_no_trainer():
     assert watching.run(script).out().splitlines()[-1] == "[]"
 
 
+def test_every_trainer_gets_the_callback_unless_it_has_one(pl, monkeypatch):
+    import pmtop.lightning as adapter
+
+    monkeypatch.setattr(pl.Trainer, "__init__", pl.Trainer.__init__)  # restored afterwards
+    monkeypatch.setattr(adapter, "_instrumented", set())
+    given = [adapter.PmtopCallback(), pl.callbacks.TQDMProgressBar()]
+    adapter.instrument()
+    adapter.instrument()
+    for callbacks in (given[1:], given):
+        trainer = pl.Trainer(**{**QUIET, "max_epochs": 1, "enable_progress_bar": True}, callbacks=callbacks)
+        found = [callback for callback in trainer.callbacks if isinstance(callback, adapter._Callback)]
+        assert len(found) == 1 and (found[0] is given[0]) == (callbacks is given)
+    assert len(given) == 2
+    pl.Trainer(**{**QUIET, "max_epochs": 2}).fit(learner(pl), loader(5), loader(3))
+    seen = reported()
+    assert [epoch["batches"] for epoch in seen["epochs"]] == [5, 5] and seen["epoch"]["total"] == 2
+
+
 @pytest.mark.parametrize("is_loaded", [False, True])
 def test_instrument_without_the_callback(pl, is_loaded):
     """The sanity check's iterator is kept by the trainer, which must not hide the training. is_loaded: the model comes in evaluation mode."""

@@ -132,6 +132,17 @@ START_TEST(the_rank_of_the_process_that_was_asked_for_is_shown_first)
 }
 END_TEST
 
+START_TEST(a_rank_by_the_order_of_starts_is_marked)
+{
+	rank_group_add(&rank_group, 1, 2, "a", 48213);
+	struct record *meta = sample_set_add(&rank_group.set, RECORD_META, 0, stage.begin_ns);
+	meta->meta.key = "rank.certain";
+	meta->meta.value = "no";
+	show(1);
+	ck_assert(stage_shows(&stage, "rank 1?/2"));
+}
+END_TEST
+
 START_TEST(ranks_on_other_machines_are_counted)
 {
 	train(2, 5, 60);
@@ -169,6 +180,7 @@ int main(void)
 	tcase_add_test(tests, a_killed_rank_is_named_with_its_time);
 	tcase_add_test(tests, brackets_choose_ranks_in_their_order);
 	tcase_add_test(tests, the_rank_of_the_process_that_was_asked_for_is_shown_first);
+	tcase_add_test(tests, a_rank_by_the_order_of_starts_is_marked);
 	tcase_add_test(tests, ranks_on_other_machines_are_counted);
 	tcase_add_test(tests, a_single_process_has_no_panel);
 	suite_add_tcase(suite, tests);

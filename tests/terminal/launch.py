@@ -183,7 +183,85 @@ def counts_lightning_once():
     done = Done(TORCH, path, 'callback', prints=True).has_trained()
     assert done.last['run'] == 'Model' and 'pmtop: instrumented' not in done.said, (done.last['run'], done.said)
     done = Done(TORCH, path, prints=True).has_trained()
-    assert done.last['run'] == 'lit' and 'pmtop: instrumented' in done.said, (done.last['run'], done.said)
+    assert done.last['run'] == 'lit' and 'pmtop: instrumented Lightning in' in done.said, (done.last['run'], done.said)
+    # What only the callback knows.
+    assert (done.last['epoch']['total'], done.last['meta']['model'], done.last['meta']['instrumented']) == (3, 'Model', 'PyTorch and Lightning'), done.last
+
+
+KERAS = '''
+import sys, time, numpy, keras
+if "callback" in sys.argv:
+    from pmtop.keras import PmtopCallback
+class Slow(keras.callbacks.Callback):
+    async_safe = True
+    def on_train_batch_begin(self, batch, logs=None):
+        time.sleep(0.03)
+keras.utils.set_random_seed(1)
+x = numpy.random.default_rng(0).normal(size=(80, 3)).astype("float32")
+model = keras.Sequential([keras.layers.Dense(4), keras.layers.Dense(1)])
+model.compile(optimizer="sgd", loss="mse")
+callbacks = [Slow()] + ([PmtopCallback()] if "callback" in sys.argv else [])
+history = model.fit(x, x[:, :1], batch_size=4, epochs=3, verbose=0, callbacks=callbacks, validation_data=(x[:8], x[:8, :1]))
+with open(sys.argv[1], "a") as out:
+    print(history.history, model.evaluate(x, x[:, :1], verbose=0, batch_size=8), [w.tolist() for w in model.get_weights()], numpy.random.random(), file=out)
+time.sleep(1)
+'''
+
+
+def counts_keras_once(backend, instrumented):
+    """Its callback's and without it; and on PyTorch the batches are Keras', not the loader's. The results are those without pmtop."""
+    path, environment = os.path.join(FOLDER, f'keras_{backend}.py'), dict(PLAIN, KERAS_BACKEND=backend)
+    with open(path, 'w') as file:
+        file.write(KERAS)
+    done = Done(TORCH, path, path + '.out', environment=environment, prints=True).has_trained()
+    counts = {mode: row['count'] for mode, row in done.last['modes'].items()}
+    assert counts == {'train': 60, 'validation': 6, 'test': 10} and done.last['epoch']['total'] == 3, (counts, done.last['epoch'])
+    assert done.last['meta']['framework'].endswith('on ' + backend) and done.last['batch']['loss'], done.last['meta']
+    assert done.last['meta']['instrumented'] == instrumented and 'Keras in process' in done.said, (done.last['meta'], done.said)
+    done = Done(TORCH, path, path + '.out', 'callback', environment=environment, prints=True).has_trained()
+    assert done.said == '' and 'instrumented' not in done.last['meta'], (done.said, done.last['meta'])
+    subprocess.run([TORCH, path, path + '.out'], env=environment, check=True, timeout=60)
+    with open(path + '.out') as file:
+        results = file.read().splitlines()
+    assert len(results) == 3 and len(set(results)) == 1, results
+
+
+JAX = '''
+import time, jax, jax.numpy as jnp
+@jax.jit
+def train_step(w, x):
+    loss, gradient = jax.value_and_grad(lambda w: ((x @ w - 1) ** 2).mean())(w)
+    return w - 0.1 * gradient, loss
+w, x = jnp.zeros((4, 1)), jnp.ones((8, 4))
+for epoch in range(3):
+    for step in range(100):
+        w, loss = train_step(w, x)
+        time.sleep(0.03)
+print(w.tolist(), flush=True)
+time.sleep(0.5)
+'''
+
+
+def leaves_the_steps_of_jax_inferred():
+    """Its compilations are published, without the spans for which pmtop would infer no steps."""
+    path = os.path.join(FOLDER, 'jax_loop.py')
+    with open(path, 'w') as file:
+        file.write(JAX)
+    done = Done(TORCH, path, prints=True)
+    assert 'pmtop: instrumented JAX in process' in done.said and 'steps are inferred' in done.said, done.said
+    last = done.objects[-1]
+    assert last['meta']['instrumented'] == 'JAX' and last['meta']['framework'].startswith('jax '), last['meta']
+    assert last['inferred']['what'] == 'for step in range(100)' and last['batch']['count'] >= 100, last['inferred']
+    bare = subprocess.run([TORCH, path], env=PLAIN, check=True, timeout=60, capture_output=True, text=True)
+    assert done.printed == bare.stdout.splitlines(), (done.printed, bare.stdout)
+
+
+def has_the_ranks_that_torch_spawns():
+    """Their environment does not say which they are."""
+    path, out = script('spawned', before='def rank(i, folder):\n    torch.distributed.init_process_group("gloo", init_method="file://" + folder, rank=i, world_size=2)\n'
+                                         '    train()', arguments='0, None) if 0 else torch.multiprocessing.spawn(rank, (sys.argv[1] + ".store",), 2')
+    done = Done(TORCH, path, out, options=['--all'])
+    assert done.last['world_size'] == 2 and [(row['rank'], row['batches']) for row in done.last['ranks']] == [(0, 60), (1, 60)], done.last['ranks']
 
 
 def ends_by_interrupt():
@@ -294,7 +372,10 @@ def imports_nothing_by_itself():
     assert Done(TORCH, '-c', use, prints=True).printed == ['[]']
     use = 'import torch, sys, time; print([name for name in sys.modules if name.split(".")[0] == "pmtop"], sys.meta_path[0], flush=True); time.sleep(0.3)'
     done = Done(TORCH, '-c', use, prints=True)
-    assert done.printed[0].startswith('[]') and '_Watch' not in done.printed[0] and done.said == '', (done.printed, done.said)
+    assert done.printed[0].startswith('[]') and done.said == '', (done.printed, done.said)
+    use = 'import sys, time; ' + '; '.join(f'import {name}' for name in ('jax', 'keras')) + '; print([n for n in sys.modules if n.split(".")[0] == "pmtop"]); time.sleep(0.3)'
+    done = Done(TORCH, '-c', use, environment=dict(PLAIN, KERAS_BACKEND='jax'), prints=True)
+    assert done.printed == ['[]'] and done.said == '', (done.printed, done.said)
 
 
 def passes_on_input_and_status():
@@ -429,6 +510,10 @@ TESTS = {
     'torchrun': torchrun_has_two_ranks,
     'instruments itself': leaves_alone_what_instruments_itself,
     'lightning': counts_lightning_once,
+    'keras on torch': lambda: counts_keras_once('torch', 'PyTorch and Keras'),
+    'keras on jax': lambda: counts_keras_once('jax', 'Keras and JAX'),
+    'jax alone': leaves_the_steps_of_jax_inferred,
+    'spawned ranks': has_the_ranks_that_torch_spawns,
     'interrupt': ends_by_interrupt,
     'own epochs': leaves_alone_own_epochs,
     'environment': keeps_the_environment,

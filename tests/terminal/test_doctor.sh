@@ -80,13 +80,19 @@ doctor csv_is_refused 2 -- --format=csv
 sleep 1000 & sleeper_pid=$!
 doctor unpublished_process 0 -- -p $sleeper_pid
 has unpublished_process_is_named         "^process $sleeper_pid, sleep"
-has unpublished_batches_are_missing      '^  missing +batches +no instrumentation'
+has unpublished_batches_are_missing      '^  missing +batches +no instrumentation, and no loop found whose iterations pmtop can count'
 has unpublished_batches_have_a_remedy    '→ in Python, write for batch in pmtop\.batches'
 has memory_is_read                       '^  ok +memory '
 has gpus_of_a_process_are_reported           '^  (ok|off|missing) +GPUs '
 has counters_of_a_process_are_reported       '^  (ok|off|missing) +CPU counters '
 has it_is_no_python                      '^  off +Python +.*is not Python'
 has it_was_not_launched                  '^  off +launch mode +not started by pmtop'
+python3 -c 'import time; time.sleep(1000)' & idle_pid=$!
+until grep -q '/libpython3\|/python3' /proc/$idle_pid/maps; do sleep 0.1; done
+doctor idle_python 0 -- -p $idle_pid
+has a_python_without_a_framework_has_one_line '→ write for batch in pmtop\.batches\(loader\)$'
+kill -KILL $idle_pid
+wait $idle_pid 2>/dev/null
 
 "$trainer" --name doctored --epochs 100000 --batches 20 --step-ms 2 --workers 2 > /dev/null 2>&1 & trainer_pid=$!
 waited=0

@@ -181,6 +181,41 @@ START_TEST(inferred_steps_are_shown_until_the_process_publishes_its_own)
 }
 END_TEST
 
+static void add_text(unsigned run, enum record_kind kind, const char *key, const char *text)
+{
+	struct record *record = sample_set_add(&rank_group.set, kind, (uint8_t)run, rank_group.base_ns);
+	if (kind == RECORD_META)
+		record->meta.key = key, record->meta.value = text;
+	else
+		record->text = text;
+}
+
+/* As JAX in launch mode: what its compilations say is shown with the steps, which are inferred. */
+START_TEST(marks_and_the_framework_of_a_process_without_steps_belong_to_its_inferred_ones)
+{
+	static const struct rank_group_step step = { 0.02, 0.04, 0.10, 0, 0.01 };
+	unsigned published = rank_group_add(&rank_group, 0, 0, NULL, 100),
+			 other = rank_group_add(&rank_group, 0, 0, NULL, 101);
+	add_text(published, RECORD_META, "framework", "jax 0.10");
+	add_text(published, RECORD_META, "instrumented", "JAX");
+	add_text(other, RECORD_META, "framework", "torch 2");
+	rank_group_apply(&rank_group, 0);
+	unsigned inferred = add_inferred(100);
+	rank_group_step(&rank_group, inferred, step);
+	rank_group_apply(&rank_group, 1);
+	add_text(published, RECORD_MARK, NULL, "JAX compiled step, 2 s");
+	add_text(other, RECORD_MARK, NULL, "another process");
+	rank_group_apply(&rank_group, 2);
+	const struct run *run = &rank_group.model->runs[inferred];
+	ck_assert(run->is_used && run->is_counted);
+	ck_assert_str_eq(run_meta(run, "framework"), "jax 0.10");
+	ck_assert_str_eq(run_meta(run, "instrumented"), "JAX");
+	ck_assert_uint_eq(run->mark_count, 1);
+	ck_assert_str_eq(run->marks[0].text, "JAX compiled step, 2 s");
+	ck_assert_uint_eq(rank_group.model->runs[other].mark_count, 1);
+}
+END_TEST
+
 START_TEST(a_restarted_rank_replaces_the_one_that_ended_and_a_child_does_not_replace_its_parent)
 {
 	rank_group_add(&rank_group, 0, 2, "a", 100);
@@ -511,6 +546,7 @@ int main(void)
 	tcase_add_test(tests, brackets_walk_ranks_by_number_within_their_run);
 	tcase_add_test(tests, the_rank_that_was_asked_for_comes_first_then_the_lowest);
 	tcase_add_test(tests, inferred_steps_are_shown_until_the_process_publishes_its_own);
+	tcase_add_test(tests, marks_and_the_framework_of_a_process_without_steps_belong_to_its_inferred_ones);
 	tcase_add_test(tests, ranks_come_before_steps_that_were_guessed_from_their_launchers_loop);
 	tcase_add_test(tests, a_restarted_rank_replaces_the_one_that_ended_and_a_child_does_not_replace_its_parent);
 	tcase_add_test(tests, at_equal_step_times_the_rank_that_waits_least_is_slowest);

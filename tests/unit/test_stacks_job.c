@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "src/sources/inferred/job/stacks_job.h"
+#include "src/sources/inferred/job/stacks_siblings.h"
 #include "tests/support/suite.h"
 
 #define READ(text) stacks_job_parse(text, sizeof text - 1, "4026531840", &job)
@@ -96,6 +97,42 @@ START_TEST(a_list_of_devices_that_is_too_long_ends_with_a_whole_name)
 }
 END_TEST
 
+START_TEST(spawned_ranks_have_their_numbers_or_else_the_order_of_their_starts)
+{
+	struct stacks_sibling list[] = {
+		{ .pid = 12, .parent = 9, .start_ticks = 500, .is_rank = true, .number = 1 },
+		{ .pid = 11, .parent = 9, .start_ticks = 500, .is_rank = true, .number = 0 },
+		{ .pid = 10, .parent = 9, .start_ticks = 400, .is_rank = false, .number = 0 },
+		{ .pid = 20, .parent = 8, .start_ticks = 450, .is_rank = true, .number = 0 },
+	};
+	ck_assert(stacks_siblings_job(list, 4, 0, &job));
+	ck_assert(stacks_job_is_rank(&job));
+	ck_assert_str_eq(meta("RANK"), "1");
+	ck_assert_str_eq(meta("LOCAL_RANK"), "1");
+	ck_assert_str_eq(meta("WORLD_SIZE"), "2");
+	ck_assert_str_eq(meta("run_id"), "spawned by process 9");
+	ck_assert_str_eq(meta("rank.certain"), "yes");
+	ck_assert(stacks_siblings_job(list, 4, 1, &other));
+	ck_assert(stacks_job_is_same(&job, &other));
+	/* No rank, and a job of one. */
+	ck_assert(!stacks_siblings_job(list, 4, 2, &job));
+	ck_assert(!stacks_siblings_job(list, 4, 3, &job));
+	/* A number that is unknown, is there twice, or is too large: all of them are in the order of their starts. */
+	const long numbers[] = { STACKS_NUMBER_UNKNOWN, 0, 2 };
+	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+		list[0].number = numbers[i];
+		ck_assert(stacks_siblings_job(list, 4, 0, &job));
+		ck_assert_str_eq(meta("RANK"), "1");
+		ck_assert_str_eq(meta("rank.certain"), "no");
+	}
+	list[0].start_ticks = 499;
+	ck_assert(stacks_siblings_job(list, 4, 0, &job));
+	ck_assert_str_eq(meta("RANK"), "0");
+	ck_assert(stacks_siblings_job(list, 4, 1, &job));
+	ck_assert_str_eq(meta("RANK"), "1");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stacks_job");
@@ -105,6 +142,7 @@ int main(void)
 	tcase_add_test(tests, a_single_process_and_garbage_are_no_rank_and_leave_nothing);
 	tcase_add_test(tests, ranks_of_one_job_have_one_id_and_size);
 	tcase_add_test(tests, a_list_of_devices_that_is_too_long_ends_with_a_whole_name);
+	tcase_add_test(tests, spawned_ranks_have_their_numbers_or_else_the_order_of_their_starts);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -510,6 +510,27 @@ START_TEST(a_snapshot_repeats_what_was_emitted)
 }
 END_TEST
 
+/* The meta keys of a rank come once they are known, and only when they change. */
+START_TEST(a_rank_that_is_recognized_late_is_emitted_late)
+{
+	struct stacks_job job = { .rank = "1", .world_size = "2", .run_id = "spawned by process 9", .certain = "no" };
+	go_on(0, 20, 0.2, "train");
+	emit();
+	for (size_t i = 0; i < set_count(&set, RECORD_META); i++)
+		ck_assert_str_ne(set_record(&set, RECORD_META, i)->meta.key, "RANK");
+	sample_set_clear(&set);
+	stacks_steps_place(steps, &job, false);
+	emit();
+	ck_assert_uint_eq(set_count(&set, RECORD_META), 4);
+	ck_assert_str_eq(set_record(&set, RECORD_META, 0)->meta.key, "RANK");
+	ck_assert_str_eq(set_record(&set, RECORD_META, 0)->meta.value, "1");
+	sample_set_clear(&set);
+	stacks_steps_place(steps, &job, false);
+	emit();
+	ck_assert_uint_eq(set_count(&set, RECORD_META), 0);
+}
+END_TEST
+
 START_TEST(the_end_of_the_process_ends_all)
 {
 	go_on(0, 20, 0.2, "train");
@@ -618,6 +639,7 @@ int main(void)
 	tcase_add_test(tests, the_loop_of_epochs_corrects_an_epoch_too_many);
 	tcase_add_test(tests, only_whole_words_mark_a_function_as_validation);
 	tcase_add_test(tests, a_snapshot_repeats_what_was_emitted);
+	tcase_add_test(tests, a_rank_that_is_recognized_late_is_emitted_late);
 	tcase_add_test(tests, the_end_of_the_process_ends_all);
 	tcase_add_test(tests, another_loop_is_another_run_at_once_and_its_counts_begin_anew);
 	tcase_add_test(tests, micro_batches_are_named_as_an_instrumented_run_does);

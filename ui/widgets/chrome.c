@@ -33,7 +33,8 @@ static void add_rank(
 	const struct scene *scene, const struct run *run, const struct ranks *ranks, bool is_wide, struct line *line)
 {
 	if (run->rank[0] != '\0')
-		line_add(line, 3, ROLE_NORMAL, run->world[0] != '\0' ? "rank %s/%s" : "rank %s", run->rank, run->world);
+		line_add(line, 3, ROLE_NORMAL, run->world[0] != '\0' ? "rank %s%s/%s" : "rank %s%s", run->rank,
+			run->is_rank_guessed ? "?" : "", run->world);
 	if (ranks->slowest >= 0)
 		line_add(
 			line, 3, ROLE_WARNING, is_wide ? "slowest: rank %ld" : "slowest %ld", ranks->list[ranks->slowest].number);

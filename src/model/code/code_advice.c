@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/frameworks.h"
+#include "src/model/code/code.h"
 #include "src/model/model.h"
 
 /* The advice of the source that reads the mapped libraries; NULL = none. */
@@ -29,5 +30,5 @@ void code_write_advice(const struct model *model, char *out, size_t size)
 	if (!framework && by_libraries)
 		snprintf(out, size, "%s", by_libraries);
 	else
-		framework_write_advice(framework, out, size);
+		framework_write_advice(framework, code_main_group(model) >= 0, out, size);
 }

@@ -83,6 +83,8 @@ void run_set_meta(struct run *run, const char *key, const char *value)
 		put_text(run->rank, sizeof run->rank, value);
 	if (strcmp(key, "WORLD_SIZE") == 0)
 		put_text(run->world, sizeof run->world, value);
+	if (strcmp(key, "rank.certain") == 0)
+		run->is_rank_guessed = strcmp(value, "no") == 0;
 	if (strcmp(key, "between") == 0)
 		note_phase_between(run);
 }

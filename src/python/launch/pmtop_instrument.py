@@ -29,11 +29,13 @@ def _pmtop_instrument(folder, site):  # type: ignore[no-untyped-def]
         return hooks
 
     def instrument():  # type: ignore[no-untyped-def]
-        torch = sys.modules.get("torch")
-        if torch is None:
-            return "failed", "the program has not imported PyTorch"
-        if getattr(getattr(torch, "__spec__", None), "_initializing", False):
-            return "failed", "the program is still importing PyTorch: try again"
+        hooks = load_hooks()
+        packages = [name for name in hooks._NAMES if ("lightning.pytorch" if name == "lightning" else name) in sys.modules]
+        if not packages:
+            return "failed", "the program has imported none of PyTorch, Keras, Lightning and JAX"
+        for name in packages:
+            if getattr(getattr(sys.modules[name], "__spec__", None), "_initializing", False):
+                return "failed", f"the program is still importing {hooks._NAMES[name]}: try again"
         if os.environ.get("PMTOP") == "0":
             return "failed", "PMTOP=0 is set in its environment"
         current = getattr(sys.modules.get("pmtop.torch"), "_current", None)
@@ -41,12 +43,12 @@ def _pmtop_instrument(folder, site):  # type: ignore[no-untyped-def]
             return "already", "pmtop.torch.instrument() was called before"
         import importlib.util
 
-        hooks, has_own = load_hooks(), importlib.util.find_spec("pmtop") is not None
+        has_own = importlib.util.find_spec("pmtop") is not None
         is_added = not has_own and bool(site) and os.path.isdir(site) and site not in sys.path
         if is_added:
             sys.path.append(site)
         try:
-            hooks.instrument()
+            hooks.instrument(packages)
         except BaseException:
             if is_added and "pmtop" not in sys.modules and site in sys.path:
                 sys.path.remove(site)
@@ -54,7 +56,7 @@ def _pmtop_instrument(folder, site):  # type: ignore[no-untyped-def]
         pmtop = sys.modules["pmtop"]
         if not pmtop.is_enabled():
             return "failed", "the package pmtop cannot publish there: /dev/shm may be missing or full"
-        return "instrumented", f"{'the environment' if has_own else 'pmtop'}, {pmtop.__version__}"
+        return "instrumented", f"{hooks.names_of(packages)}, package of {'the environment' if has_own else 'pmtop'} {pmtop.__version__}"
 
     try:
         report(*instrument())

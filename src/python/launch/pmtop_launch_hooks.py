@@ -1,4 +1,5 @@
-"""Instruments PyTorch in a program that `pmtop -- COMMAND` started: when it creates its first DataLoader or optimizer.
+"""Instruments the training of a program that `pmtop -- COMMAND` started: when it creates its first DataLoader or optimizer of PyTorch, its first Trainer
+of Lightning, reads its first data in Keras, or differentiates its first function in JAX. The Trainer of transformers is instrumented with PyTorch.
 
 Until then nothing of pmtop is imported, so that a program that imports torch but does not train, such as torchrun itself, publishes nothing.
 What happens goes to the file PMTOP_LAUNCH, which pmtop reads, never to the program's own output. No error of this file reaches the program.
@@ -14,9 +15,13 @@ import threading
 from typing import Any, Optional
 
 _REPORT_BYTES_MAX = 65536
+_NAMES = {"torch": "PyTorch", "keras": "Keras", "lightning": "Lightning", "pytorch_lightning": "Lightning", "jax": "JAX"}
+"""The frameworks by the packages whose modules sitecustomize.py waits for."""
 _lock = threading.Lock()
-_replaced: list[tuple[type, Any, Any]] = []
-_has_begun = False
+_replaced: list[tuple[str, Any, str, Any, Any]] = []
+"""Package, owner, the attribute's name, ours, the original."""
+_begun: list[str] = []
+_has_imported = False
 
 
 class CannotInstrument(Exception):
@@ -40,7 +45,7 @@ def report(word: str, text: str) -> None:
 
 
 def find(watch: Any, name: str, path: Any, target: Any) -> Any:
-    """What the other finders find; its module is handed to replace() when it has been imported."""
+    """What the other finders find; its module is handed to imported() afterwards."""
     for finder in list(sys.meta_path):
         spec = finder.find_spec(name, path, target) if finder is not watch and hasattr(finder, "find_spec") else None
         if spec is not None:
@@ -68,53 +73,91 @@ def find(watch: Any, name: str, path: Any, target: Any) -> Any:
 
 
 def imported(watch: Any, name: str, module: Any) -> None:
-    """Has begin() called by the first object of the module's class. The last module removes the finder."""
+    """Has begin() called by the first object of the module's class, or the first call of its function. The last module removes the finder."""
     watch.waits_for = {other: kind for other, kind in watch.waits_for.items() if other != name}
     if not watch.waits_for and watch in sys.meta_path:
         sys.meta_path.remove(watch)
-    cls = getattr(module, type(watch).waits_for[name])
-    original = cls.__init__
+    package, attribute = name.partition(".")[0], type(watch).waits_for[name]
+    value = getattr(module, attribute)
+    owner, attribute = (value, "__init__") if isinstance(value, type) else (module, attribute)
+    original = getattr(owner, attribute)
 
     @functools.wraps(original)
-    def __init__(self: Any, *arguments: Any, **more: Any) -> None:
-        begin()
-        original(self, *arguments, **more)
+    def first(*arguments: Any, **more: Any) -> Any:
+        begin(package)
+        result = original(*arguments, **more)
+        if _NAMES[package] == "Lightning" and arguments:
+            trainer_is_made(arguments[0])
+        return result
 
     with _lock:
-        if not _has_begun:
-            _replaced.append((cls, __init__, original))
-            cls.__init__ = __init__
+        if package not in _begun:
+            _replaced.append((package, owner, attribute, first, original))
+            setattr(owner, attribute, first)
 
 
 # -- instrumenting
 
 
-def begin() -> None:
-    """Restores the classes and instruments, once."""
-    global _has_begun
-    with _lock:
-        if _has_begun:
-            return
-        _has_begun = True
-        for cls, ours, original in _replaced:
-            if vars(cls).get("__init__") is ours:
-                cls.__init__ = original  # type: ignore[misc]
-        _replaced.clear()
+def begin(package: str) -> None:
+    """Restores what was replaced and instruments, once for each framework."""
+    global _has_imported
+    if package in _begun:
+        return
     try:
-        if "pmtop" in sys.modules:
+        packages = needed_by(package)
+        with _lock:
+            packages = [name for name in packages if name not in _begun]
+            _begun.extend(packages)
+            for name, owner, attribute, ours, original in _replaced:
+                if name in packages and vars(owner).get(attribute) is ours:
+                    setattr(owner, attribute, original)
+            _replaced[:] = [row for row in _replaced if row[0] not in packages]
+        if "pmtop" in sys.modules and not _has_imported:
             report("left", "it imports pmtop itself")
-        else:
-            instrument()
+        elif packages:
+            _has_imported = True
+            instrument(packages)
     except CannotInstrument as why:
         report("failed", str(why))
     except Exception as error:
         report("failed", f"{type(error).__name__}: {error}")
 
 
-def instrument() -> None:
-    """Instruments with the environment's package, else with pmtop's own. A later call by the program itself takes over."""
+def needed_by(package: str) -> list[str]:
+    """The framework, after PyTorch if it trains with it: what is called later finds PyTorch instrumented, and publishes the batches in its place.
+    Nothing in a spawned child that imports the script's module; PyTorch's own waits there."""
+    if package == "torch":
+        return ["torch"]
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None and getattr(process.current_process(), "_inheriting", False):
+        return []
+    is_on_torch = _NAMES[package] == "Lightning" or (package == "keras" and sys.modules["keras"].backend.backend() == "torch")
+    return ["torch", package] if is_on_torch else [package]
+
+
+def names_of(packages: list[str]) -> str:
+    return " and ".join(dict.fromkeys(_NAMES[package] for package in packages))
+
+
+def instrument(packages: list[str]) -> None:
+    """Instruments with the environment's package, else with pmtop's own."""
     has_own = find_package()
     import pmtop
+
+    for package in packages:
+        _INSTRUMENT[package]()
+    if pmtop.is_enabled():
+        pmtop.meta("instrumented", names_of(_begun or packages))
+    if pmtop.is_enabled() or pmtop._is_importing_script():
+        only = "compilations only, steps are inferred; " if packages == ["jax"] and "keras" not in _begun else ""
+        report("instrumented", f"{names_of(packages)} ({only}package of {'the environment' if has_own else 'pmtop'} {pmtop.__version__})")
+    else:
+        report("failed", "the package pmtop cannot publish here: /dev/shm may be missing or full")
+
+
+def instrument_torch() -> None:
+    """A later call by the program itself takes over; those of the package's other modules join."""
     import pmtop.torch
 
     original = pmtop.torch.instrument
@@ -122,15 +165,48 @@ def instrument() -> None:
 
     @functools.wraps(original)
     def instrument(*arguments: Any, **chosen: Any) -> Any:
+        if sys._getframe(1).f_globals.get("__name__", "").startswith("pmtop."):
+            return original(*arguments, **chosen)
         pmtop.torch.instrument = original
         original().close()
         return original(*arguments, **chosen)
 
     pmtop.torch.instrument = instrument
-    if pmtop.is_enabled() or pmtop._is_importing_script():
-        report("instrumented", f"{'the environment' if has_own else 'pmtop'} {pmtop.__version__}")
-    else:
-        report("failed", "the package pmtop cannot publish here: /dev/shm may be missing or full")
+
+
+def instrument_keras() -> None:
+    import pmtop.keras
+
+    pmtop.keras.instrument()
+    # Keras is about to read the first batch, with which it builds the model.
+    pmtop.keras.data_are_read()
+
+
+def instrument_lightning() -> None:
+    import pmtop.lightning
+
+    pmtop.lightning.instrument()
+
+
+def trainer_is_made(trainer: Any) -> None:
+    """The first trainer has been made before its class was instrumented."""
+    try:
+        lightning = sys.modules.get("pmtop.lightning")
+        if lightning is not None and _has_imported:
+            lightning.add_to(trainer)
+    except Exception as error:
+        report("failed", f"{type(error).__name__}: {error}")
+
+
+def instrument_jax() -> None:
+    """Its compilations only: a step is a call that JAX does not show. Without spans pmtop still infers the steps."""
+    import pmtop.jax
+
+    pmtop.jax.instrument(spans=False)
+
+
+_INSTRUMENT = {"torch": instrument_torch, "keras": instrument_keras, "lightning": instrument_lightning, "pytorch_lightning": instrument_lightning,
+               "jax": instrument_jax}
 
 
 def find_package() -> bool:

@@ -1,4 +1,4 @@
-"""Runs in each Python below `pmtop -- COMMAND`: waits for PyTorch, then lets the next sitecustomize run as it would without pmtop.
+"""Runs in each Python below `pmtop -- COMMAND`: waits for the frameworks, then lets the next sitecustomize run as it would without pmtop.
 
 pmtop puts this folder first in PYTHONPATH. This file is short because each Python that starts compiles it, where no __pycache__ can be written;
 Pythons of any age read it. The rest is in pmtop_launch_hooks.py.
@@ -10,9 +10,10 @@ _FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
 class _Watch(object):
-    """A finder that notices when these modules are imported. It imports neither of them."""
+    """A finder that notices when these modules are imported, and what in them a training uses first. It imports none of them."""
 
-    waits_for = {"torch.utils.data.dataloader": "DataLoader", "torch.optim.optimizer": "Optimizer"}
+    waits_for = {"torch.utils.data.dataloader": "DataLoader", "torch.optim.optimizer": "Optimizer", "keras.src.trainers.epoch_iterator": "EpochIterator",
+                 "lightning.pytorch.trainer.trainer": "Trainer", "pytorch_lightning.trainer.trainer": "Trainer", "jax._src.api": "value_and_grad"}
 
     def find_spec(self, name, path=None, target=None):
         if name not in self.waits_for:

@@ -49,6 +49,35 @@ def install(callback_list: type, epoch_iterator: Optional[type], is_ours: Any) -
         _installed.add(epoch_iterator)
 
 
+def for_all(callback_list: type, epoch_iterator: Optional[type], ours: Any) -> None:
+    """Has ours(callbacks) give each new list one more callback, or None, before its model and parameters reach it; and ours(None) called before any
+    data are read."""
+    _replace(callback_list, "__init__", functools.partial(_list_made, ours=ours))
+    if epoch_iterator is not None:
+        _replace(epoch_iterator, "__init__", functools.partial(_iterator_made, ours=ours))
+
+
+def _list_made(original: Any, ours: Any) -> Any:
+    def __init__(self: Any, callbacks: Any = None, add_history: Any = False, add_progbar: Any = False, model: Any = None, **params: Any) -> None:
+        original(self, callbacks, add_history, add_progbar, model, **params)
+        # Not in the argument: by it Keras decides whether it waits for losses.
+        callback = ours(self.callbacks)
+        if callback is not None:
+            self.callbacks.append(callback)
+            callback.set_params(self.params)
+            callback.set_model(model)
+
+    return __init__
+
+
+def _iterator_made(original: Any, ours: Any) -> Any:
+    def __init__(self: Any, *arguments: Any, **more: Any) -> None:
+        ours(None)
+        original(self, *arguments, **more)
+
+    return __init__
+
+
 def _replace(owner: type, name: str, make: Any) -> None:
     original = getattr(owner, name)
     setattr(owner, name, functools.wraps(original)(make(original)))

@@ -18,6 +18,7 @@ class _Muted:
     """The user's own instrument() without its batches and losses, which are the callback's, until give_back()."""
 
     def __init__(self, instrumentation: Any) -> None:
+        self._meta = instrumentation._loop.meta
         self._parts = [part for name, part in instrumentation.parts.items() if name in ("batches", "loss") and part.is_on]
         for part in self._parts:
             part.is_on = False
@@ -25,6 +26,7 @@ class _Muted:
     def give_back(self) -> None:
         for part in self._parts:
             part.is_on = True
+        self._meta.pop("between", None)  # The next pass over a loader publishes it again.
 
 
 def mute() -> Optional[_Muted]:

@@ -38,6 +38,8 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 CACHE_HIT = "/jax/compilation_cache/cache_hits"
 WARM_UP_BATCHES = 3
 """Until so many batches have ended, a function that compiles again is no recompilation: JAX compiles for the last, smaller batch too."""
+MARKED_S = 0.1
+"""A compilation that takes so long is a mark where it is no span."""
 FUNCTIONS_MAX = 4096
 LATE_MAX = 64
 """Losses that can wait until they are computed; older ones stay unknown."""
@@ -59,29 +61,30 @@ class _Spans(threading.local):
     def __init__(self) -> None:
         self.published: deque[tuple[int, int]] = deque(maxlen=256)
 
-    def publish(self, begin: int, end: int) -> int:
-        """Publishes the parts of this time that are not published yet. Their sum in ns."""
+    def publish(self, begin: int, end: int, as_spans: bool) -> int:
+        """Publishes the parts of this time that are not published yet. Their sum in ns. Without `as_spans` it only sums them up."""
         inner: list[tuple[int, int]] = []
         while self.published and self.published[-1][1] > begin:
             inner.append(self.published.pop())
-        total, at = 0, begin
+        parts, at = [], begin
         for first, last in reversed(inner):
             if first > at:
-                pmtop.span_past("compile", at, first)
-                total += first - at
+                parts.append((at, first))
             at = max(at, last)
         if end > at:
-            pmtop.span_past("compile", at, end)
-            total += end - at
+            parts.append((at, end))
+        for first, last in parts if as_spans else ():
+            pmtop.span_past("compile", first, last)
         self.published.append((min([begin, *(first for first, _ in inner)]), max(at, end)))
-        return total
+        return sum(last - first for first, last in parts)
 
 
 class Instrumentation:
     """The installed listeners. As a context manager it ends with close()."""
 
-    def __init__(self, is_on: bool = True) -> None:
+    def __init__(self, is_on: bool = True, spans: bool = True) -> None:
         self.is_open = is_on
+        self.has_spans = spans
         self._is_forked = False
         self._spans = _Spans()
         self._compiled: dict[str, int] = {}
@@ -128,7 +131,7 @@ class Instrumentation:
             return
         try:
             end = pmtop.now_ns()
-            took = self._spans.publish(end - int(duration_secs * 1e9), end)
+            took = self._spans.publish(end - int(duration_secs * 1e9), end, self.has_spans)
             pmtop.count("jax.compile_ns", took)
             if event == COMPILED:
                 self._compiled_again(str(facts.get("fun_name", "a function")), duration_secs)
@@ -141,6 +144,8 @@ class Instrumentation:
             if len(self._compiled) > FUNCTIONS_MAX:
                 self._compiled.clear()
         pmtop.count("jax.compiles")
+        if not self.has_spans and seconds >= MARKED_S and times & (times - 1) == 0:
+            pmtop.mark(f"JAX compiled {function}, {seconds:.2g} s")
         if times == 1 or pmtop.statistics()["num_batches"] < WARM_UP_BATCHES:
             return
         pmtop.count("jax.recompiles")
@@ -156,15 +161,19 @@ class Instrumentation:
                 self._failed(error)
 
 
-def instrument() -> Instrumentation:
-    """Publishes what JAX compiles in this process from now on, in any thread. A second call changes nothing and returns the first result.
+def instrument(*, spans: bool = True) -> Instrumentation:
+    """Publishes what JAX compiles in this process from now on, in any thread. A second call returns the first result, and may only add the spans.
 
     Compilations are spans "compile" (tracing, lowering and the backend's compiler), the counters jax.compiles, jax.recompiles, jax.compile_ns and
     jax.cache_hits (of the persistent cache), and marks. Does nothing if nothing is published (pmtop.is_enabled()), and in a forked child.
+
+    spans: False for a program that publishes no batches, whose steps pmtop then infers: it infers none of a program that publishes spans. Long
+    compilations are marks then.
     """
     global _current
     if _current is None or not _current.is_open:
-        _current = Instrumentation(pmtop.init())
+        _current = Instrumentation(pmtop.init(), spans)
+    _current.has_spans |= spans
     return _current
 
 

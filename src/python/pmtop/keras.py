@@ -1,4 +1,5 @@
-"""Instruments Keras: `model.fit(..., callbacks=[PmtopCallback()])`, for Keras 3 on every backend, `tf.keras` and `tf_keras`.
+"""Instruments Keras: `model.fit(..., callbacks=[PmtopCallback()])`, for Keras 3 on every backend, `tf.keras` and `tf_keras`; or
+`pmtop.keras.instrument()`, once, for every fit(), evaluate() and predict() that has no PmtopCallback.
 
 A batch lasts from the callback's on_train_batch_begin to the end of the step; with `steps_per_execution` it is one execution, with the samples of all
 its steps. The time between two batches is the phase "keras" (other callbacks), except for the spans "data", the time in the data's iterator.
@@ -69,9 +70,12 @@ def _is_ours(callback: Any) -> bool:
     return isinstance(callback, PmtopCallback)
 
 
+def _epoch_iterator(package: Any) -> Optional[type]:
+    return getattr(sys.modules.get(f"{package.__name__}.src.trainers.epoch_iterator"), "EpochIterator", None)
+
+
 def _install(package: Any) -> None:
-    epochs = sys.modules.get(f"{package.__name__}.src.trainers.epoch_iterator")
-    hooks.install(package.callbacks.CallbackList, getattr(epochs, "EpochIterator", None), _is_ours)
+    hooks.install(package.callbacks.CallbackList, _epoch_iterator(package), _is_ours)
 
 
 def _make(cls: type) -> Any:
@@ -190,11 +194,17 @@ class PmtopCallback:
         if self._backend == "jax":
             from . import jax
 
-            self._jax = jax.instrument() if jax._current is None or not jax._current.is_open else None
+            is_users = jax._current is not None and jax._current.is_open
+            instrumentation = jax.instrument()
+            self._jax = None if is_users else instrumentation
         elif self._backend == "torch":
-            self._muted = on_torch.mute()
+            self._mute()
             self._torch = on_torch.TorchPhases()
             on_torch.time_optimizers(keras.optimizers.Optimizer)
+
+    def _mute(self) -> None:
+        if self._muted is None:
+            self._muted = on_torch.mute()
 
     def _give_back(self) -> None:
         if self._torch:
@@ -212,10 +222,12 @@ class PmtopCallback:
         if self._modes:
             self._modes.pop()
             self._source = self._sources.pop()
-        if self._modes:
-            pmtop.mode(self._modes[-1])
-        else:
+        if not self._modes:
             self._give_back()
+            return
+        pmtop.mode(self._modes[-1])
+        if self._modes[0] == "train":  # Those of a callback's own evaluate() are over.
+            self.params = self._fit_params
 
     def _steps_per_execution(self) -> int:
         """0 if it is unknown: chosen by Keras while it runs."""
@@ -393,3 +405,46 @@ class PmtopCallback:
     @_guarded
     def on_predict_end(self, logs: Any = None) -> None:
         self._end()
+
+
+class _ForAll:
+    """The callback of all lists that have none. A list that is made within a fit(), such as that of a callback's own evaluate(), shares it."""
+
+    def __init__(self) -> None:
+        self.callback: Optional[PmtopCallback] = None
+
+    def __call__(self, callbacks: Any) -> Optional[PmtopCallback]:
+        """callbacks: a list's, None before there is one."""
+        try:
+            ours = self.callback = self.callback or PmtopCallback()
+            if ours._modes and ours._owner != threading.get_ident():  # It is in a fit() of another thread.
+                return None
+            if callbacks is None:
+                ours._mute()
+                return None
+            # A fit() with a callback of its own also counts what is evaluated within.
+            return None if hooks.current() not in (None, ours) or any(map(_is_ours, callbacks)) else ours
+        except Exception as error:
+            print(f"pmtop: Keras is not instrumented ({type(error).__name__}: {error}); training continues; please report this", file=sys.stderr)
+            return None
+
+
+_for_all: Optional[_ForAll] = None
+
+
+def data_are_read() -> None:
+    """To be called when Keras is about to read data: after instrument() that is done, except for data that it has already."""
+    if _for_all is not None:
+        _for_all(None)
+
+
+def instrument() -> None:
+    """Adds one PmtopCallback to every fit(), evaluate() and predict() of this process from now on that has none. A second call changes nothing.
+    Raises ImportError if Keras is not installed."""
+    global _for_all
+    if _for_all is None:
+        packages = _packages()
+        _for_all = _ForAll()
+        for package in packages:
+            _install(package)
+            hooks.for_all(package.callbacks.CallbackList, _epoch_iterator(package), _for_all)

@@ -1,4 +1,5 @@
-"""Instruments Lightning: `Trainer(callbacks=[PmtopCallback()])`, for `lightning` and for `pytorch_lightning`.
+"""Instruments Lightning: `Trainer(callbacks=[PmtopCallback()])`, for `lightning` and for `pytorch_lightning`; or `pmtop.lightning.instrument()`, once,
+for every Trainer that has no PmtopCallback.
 
 A batch lasts from the callback's on_train_batch_start to its on_train_batch_end. The time between two batches is the phase "lightning"
 (other callbacks, loggers, setting up validation), except for the spans "data", the time in the loader, and "transfer", the time in
@@ -290,11 +291,15 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name != "PmtopCallback":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return _made_class()
+
+
+def _made_class() -> Any:
     """PmtopCallback, with the Callback of each imported trainer as a base: LightningCLI wants the class to have it. Made at its first use, for this
     module imports no trainer, and again when another trainer has been imported."""
     global _made
-    if name != "PmtopCallback":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
         bases = tuple(base for base in _callback_classes() if not issubclass(_made, base))
     except ImportError:
@@ -304,6 +309,37 @@ def __getattr__(name: str) -> Any:
         _made = _class_for(_made, bases)
         setattr(_made, "_origin", None)
     return _made
+
+
+_instrumented: set[type] = set()
+
+
+def instrument() -> None:
+    """Adds a PmtopCallback to every Trainer that is made from now on without one. A second call changes nothing, except for packages that have been
+    imported since. Raises ImportError if neither package is installed."""
+    for base in _callback_classes():
+        trainer = importlib.import_module(base.__module__.partition(".callbacks")[0]).Trainer
+        if trainer not in _instrumented:
+            _instrumented.add(trainer)
+            trainer.__init__ = _trainer_made(trainer.__init__)
+
+
+def _trainer_made(original: Callable[..., None]) -> Callable[..., None]:
+    @functools.wraps(original)
+    def __init__(trainer: Any, *arguments: Any, **more: Any) -> None:
+        original(trainer, *arguments, **more)
+        add_to(trainer)
+
+    return __init__
+
+
+def add_to(trainer: Any) -> None:
+    """Adds a PmtopCallback, unless the trainer has one."""
+    try:
+        if not any(isinstance(callback, _Callback) for callback in trainer.callbacks):
+            trainer.callbacks.insert(0, _made_class()())
+    except Exception as error:
+        print(f"pmtop: the Trainer is not instrumented ({type(error).__name__}: {error}); training continues; please report this", file=sys.stderr)
 
 
 class _Parts:
@@ -331,8 +367,7 @@ class _Parts:
         if self._is_users:
             self._batches.is_on = self._sees_batches
             self._loop.loss_parts = 0
-            if self._sees_batches:
-                pmtop.meta("between", "data")
+            self._loop.meta.pop("between", None)  # The next pass publishes it again.
         else:
             self._torch.close()
 

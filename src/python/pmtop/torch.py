@@ -32,6 +32,7 @@ from . import _workers
 from ._profiling.settings import Profile
 from ._torch.batches import Loop
 from ._torch.device import Device
+from ._torch.group import RankFacts
 from ._torch.modules import ForwardTimes, Optimised
 from ._torch.on_request import VARIABLE as _LAUNCH, Requests
 from ._torch.patch import Here, Part, Patches
@@ -66,6 +67,7 @@ class Instrumentation:
         self._entered = 0
         self._watches_gc = self._has_workers = False
         self._trainers: Any = None
+        self._rank = RankFacts(self._loop)
         self.is_open = True
         self.is_forked = self.is_waiting = False
         if profile is not None and parts["profile"].is_on:
@@ -199,7 +201,8 @@ class Instrumentation:
         patch_waits(self._patches, self.parts["sync"], _here, self._out, operator.attrgetter("is_cuda"))
 
     def _publish_device(self) -> None:
-        """Publishes the device once CUDA is in use, and starts to measure waits for it."""
+        """Publishes the rank once it is known, the device once CUDA is in use, and starts to measure waits for it."""
+        self._rank.publish()
         if not self._device.has_come():
             self._loop.publish_fact("device", "cpu")
             return
@@ -221,7 +224,9 @@ class Instrumentation:
                     if self._optimizers is not None:
                         self._optimizers.repair()
                     self._find_trainers()
+                    self._rank.publish()
                     loop.pass_begins(loader, iterator)
+                    loop.publish_fact("between", "data")
                     if self._device.can_come:
                         self._publish_device()
                 except Exception as error:

@@ -81,6 +81,23 @@ void launch_python_set(const struct launch_python *python)
 
 /* -- afterwards -- */
 
+/* `text`: FRAMEWORKS (package of …). Each is reported once: ranks and other processes repeat it. */
+static bool report_instrumented(struct launch_python *python, int pid, const char *text, struct reason *news)
+{
+	size_t length = strcspn(text, "("), used = strlen(python->instrumented);
+	char names[sizeof python->instrumented], remedy[sizeof news->remedy];
+	snprintf(names, sizeof names, "%.*s;", (int)length, text);
+	if (strstr(python->instrumented, names))
+		return false;
+	snprintf(python->instrumented + used, sizeof python->instrumented - used, "%s", names);
+	snprintf(remedy, sizeof remedy,
+		"--no-instrument leaves the environment alone; now it has PMTOP_LAUNCH, PMTOP_LAUNCH_PACKAGE, and "
+		"PYTHONPATH begins with %.*s",
+		(int)strcspn(python->path, ":"), python->path);
+	reason_set(news, STATUS_OK, remedy, "instrumented %.*sin process %d %s", (int)length, text, pid, text + length);
+	return true;
+}
+
 /* A line of pmtop_launch_hooks.py: WORD PID TEXT. */
 static bool read_line(struct launch_python *python, const char *line, struct reason *news, bool *is_failure)
 {
@@ -89,16 +106,8 @@ static bool read_line(struct launch_python *python, const char *line, struct rea
 	python->has_started = true;
 	if (sscanf(line, "%15s %d %159[^\n]", word, &pid, text) < 2)
 		return false;
-	if (strcmp(word, "instrumented") == 0 && !python->is_instrumented) {
-		python->is_instrumented = true;
-		char remedy[sizeof news->remedy];
-		snprintf(remedy, sizeof remedy,
-			"--no-instrument leaves the environment alone; now it has PMTOP_LAUNCH, PMTOP_LAUNCH_PACKAGE, and "
-			"PYTHONPATH begins with %.*s",
-			(int)strcspn(python->path, ":"), python->path);
-		reason_set(news, STATUS_OK, remedy, "instrumented PyTorch in process %d (package of %s)", pid, text);
-		return true;
-	}
+	if (strcmp(word, "instrumented") == 0)
+		return report_instrumented(python, pid, text, news);
 	if (strcmp(word, "failed") != 0 || python->has_failed)
 		return false;
 	python->has_failed = true;

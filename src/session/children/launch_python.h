@@ -1,5 +1,5 @@
-/* launch_python.h: instruments PyTorch in a command that pmtop starts, without a change to its code: src/python/launch
- * is put first in PYTHONPATH. Main thread only.
+/* launch_python.h: instruments the training in a command that pmtop starts, without a change to its code:
+ * src/python/launch is put first in PYTHONPATH. Main thread only.
  *
  *   launch_python_prepare → fork → launch_python_set → exec → (pmtop_launch_hooks.py writes into `report`) →
  * launch_python_news */
@@ -17,8 +17,9 @@ struct launch_python {
 	char name[64];        /* the command's, for messages */
 	int fd;               /* of `report`; −1 = none */
 	int64_t begun_ns, read_ns;
-	char isolation; /* the option that makes the command's Python ignore `path`: I, E or S; 0 = none */
-	bool has_started, is_instrumented, has_failed, is_refused; /* what was reported so far */
+	char isolation;         /* the option that makes the command's Python ignore `path`: I, E or S; 0 = none */
+	char instrumented[160]; /* the frameworks that were reported so far, each with a space and ';' behind it */
+	bool has_started, has_failed, is_refused; /* what else was reported so far */
 };
 
 /* `folder`: where `report` is created; empty = none. Leaves the environment alone where pmtop's Python files are

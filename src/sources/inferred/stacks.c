@@ -123,15 +123,43 @@ static void end_sampled(struct sampled *sampled)
 	sampled->try_ns = clock_monotonic_ns() + sampled->try_after_ns;
 }
 
+static void place_steps(struct stacks_state *stacks, const struct sampled *sampled)
+{
+	struct stacks_sibling siblings[PROCESSES_MAX];
+	struct stacks_job job = sampled->process.job;
+	for (size_t i = 0; i < stacks->sampled_count; i++) {
+		const struct sampled *other = &stacks->sampled[i];
+		siblings[i] = (struct stacks_sibling){ .pid = other->process.pid,
+			.parent = other->process.parent,
+			.start_ticks = other->process.start_ticks,
+			.is_rank = stacks_spawned_is_rank(&other->spawned) && !stacks_job_is_rank(&other->process.job),
+			.number = other->spawned.has_number ? other->spawned.number : STACKS_NUMBER_UNKNOWN };
+	}
+	stacks->is_spawned_rank |=
+		sampled->process.pid == stacks->target->pid && siblings[sampled - stacks->sampled].is_rank;
+	if (!stacks_job_is_rank(&job))
+		stacks_siblings_job(siblings, stacks->sampled_count, (size_t)(sampled - stacks->sampled), &job);
+	stacks_steps_place(sampled->loaders.steps, &job, sampled->process.is_elsewhere);
+}
+
+/* A spawned child's command line shows no script: it has its parent's name. */
+static const char *name_of(const struct stacks_state *stacks, const struct sampled *sampled)
+{
+	for (size_t i = 0; sampled->spawned.is_child && i < stacks->sampled_count; i++)
+		if (stacks->sampled[i].process.pid == sampled->process.parent)
+			return stacks->sampled[i].process.command;
+	return sampled->process.command;
+}
+
 static void poll_loaders(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
 {
 	struct stacks_polled *polled = &stacks->polled;
 	stacks_loaders_poll(&sampled->loaders, stacks->lines, &sampled->owner, now_ns, polled);
 	pthread_mutex_lock(&stacks->lock);
 	stacks_loaders_take(&sampled->loaders, &stacks->runs, polled, sampled->process.pid, sampled->process.start_ticks,
-		sampled->process.command, now_ns);
+		name_of(stacks, sampled), now_ns);
 	if (sampled->loaders.steps)
-		stacks_steps_place(sampled->loaders.steps, &sampled->process.job, sampled->process.is_elsewhere);
+		place_steps(stacks, sampled);
 	pthread_mutex_unlock(&stacks->lock);
 	const struct source_choices *choices = source_choices(stacks->target);
 	double factor = stacks_budget_poll_factor(&stacks->budget, choices->wants_stacks || choices->seeks_lines);
@@ -163,9 +191,11 @@ static void sample_process(struct stacks_state *stacks, struct sampled *sampled)
 		stacks_loaders_list(&sampled->loaders, sampled->process.pid, &stacks->found);
 		pthread_mutex_unlock(&stacks->lock);
 		/* Loaders inside a worker do not belong to the run. */
-		if (sampled->group != NO_GROUP && !stacks->groups.list[sampled->group].is_workers)
+		if (sampled->group != NO_GROUP && !stacks->groups.list[sampled->group].is_workers) {
 			stacks_loaders_note(
 				&sampled->loaders, sampled->sampler, &stacks->sample, stacks->lines, &sampled->owner, now_ns);
+			stacks_spawned_note(&sampled->spawned, py_sampler_process(sampled->sampler), &stacks->sample);
+		}
 	} else if (status != STATUS_AGAIN) {
 		end_sampled(sampled);
 	}
@@ -451,6 +481,7 @@ static enum status stacks_read(void *state, int64_t now_ns, struct sample_set *o
 	stacks_ranks_emit(&stacks->ranks, now_ns, out);
 	pthread_mutex_lock(&stacks->lock);
 	stacks_present_take(&stacks->present, stacks->target, &stacks->ranks);
+	stacks->ranks.is_spawned = stacks->is_spawned_rank;
 	bool has_changed = stacks->present.has_changed;
 	stacks_groups_emit(&stacks->groups, false, now_ns, out);
 	stacks_tree_emit(stacks->tree, now_ns, false, out);

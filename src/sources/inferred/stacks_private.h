@@ -10,10 +10,12 @@
 #include "src/sources/inferred/sums/stacks_groups.h"
 #include "src/sources/inferred/sums/stacks_lines.h"
 #include "src/sources/inferred/steps/stacks_loaders.h"
+#include "src/sources/inferred/steps/stacks_spawned.h"
 #include "src/sources/inferred/stacks_missing.h"
 #include "src/sources/inferred/stacks_pace.h"
 #include "src/sources/inferred/job/stacks_present.h"
 #include "src/sources/inferred/job/stacks_ranks.h"
+#include "src/sources/inferred/job/stacks_siblings.h"
 #include "src/sources/inferred/sums/stacks_recent.h"
 #include "src/sources/inferred/stacks_stuck.h"
 #include "src/sources/inferred/sums/stacks_threads.h"
@@ -32,6 +34,7 @@ struct sampled {
 	size_t group;                 /* index, or NO_GROUP: unknown yet */
 	struct stacks_loaders loaders;
 	int64_t poll_each_ns; /* between its polls */
+	struct stacks_spawned spawned;
 	struct stacks_stuck stuck;
 	struct stacks_threads *threads; /* NULL: none yet, or a DataLoader worker */
 	int64_t threads_ns;             /* when they are sampled next */
@@ -54,6 +57,7 @@ struct stacks_state {
 	struct stacks_found found;
 	struct stacks_missing missing;
 	int64_t reader_cpu_ns;
+	bool is_spawned_rank; /* the target itself; see stacks_spawned.h */
 	/* used by the stack thread only */
 	struct remote_reader *reader;
 	size_t sampled_count;

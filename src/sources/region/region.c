@@ -399,7 +399,7 @@ static void set_no_instrumentation(struct region_reader *reader, int64_t now_ns)
 {
 	char advice[sizeof reader->missing.remedy];
 	region_advice_renew(&reader->advice, reader->target, now_ns);
-	framework_write_advice(reader->advice.found, advice, sizeof advice);
+	framework_write_advice(reader->advice.found, reader->advice.is_python, advice, sizeof advice);
 	reason_set(&reader->missing, STATUS_NOT_FOUND, advice, "%s", no_instrumentation);
 }
 

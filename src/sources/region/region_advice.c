@@ -13,13 +13,16 @@ enum { MEMBERS_MAX = 8, BUFFER_SIZE = 16 * 1024, MAPPINGS_MAX = 20000 };
 #define AGAIN_FOUND_NS (60 * NS_PER_S)
 
 /* A path comes after the fields of a line, of which none has a slash. */
-static const struct framework *check_line(const struct framework *found, const char *line)
+static void check_line(struct region_advice *advice, const char *line)
 {
 	const char *path = strchr(line, '/');
-	return path ? framework_first(found, path) : found;
+	if (!path)
+		return;
+	advice->found = framework_first(advice->found, path);
+	advice->is_python |= strstr(path, "/python3") || strstr(path, "/libpython3");
 }
 
-static const struct framework *check_maps(const struct framework *found, const struct target_member *member)
+static void check_maps(struct region_advice *advice, const struct target_member *member)
 {
 	char text[BUFFER_SIZE];
 	size_t retained = 0, count = 0;
@@ -31,7 +34,7 @@ static const struct framework *check_maps(const struct framework *found, const s
 		text[retained + (size_t)length] = '\0';
 		for (; (end = strchr(line, '\n')); line = end + 1, count++) {
 			*end = '\0';
-			found = check_line(found, line);
+			check_line(advice, line);
 		}
 		retained = strlen(line);
 		retained = retained < sizeof text - 1 ? retained : 0;
@@ -39,7 +42,6 @@ static const struct framework *check_maps(const struct framework *found, const s
 	}
 	if (fd >= 0)
 		close(fd);
-	return found;
 }
 
 void region_advice_renew(struct region_advice *advice, const struct target *target, int64_t now_ns)
@@ -47,7 +49,8 @@ void region_advice_renew(struct region_advice *advice, const struct target *targ
 	if (now_ns < advice->next_ns)
 		return;
 	advice->found = NULL;
+	advice->is_python = false;
 	for (size_t i = 0; i < target->member_count && i < MEMBERS_MAX; i++)
-		advice->found = check_maps(advice->found, &target->members[i]);
+		check_maps(advice, &target->members[i]);
 	advice->next_ns = now_ns + (advice->found ? AGAIN_FOUND_NS : AGAIN_NS);
 }

@@ -3,6 +3,7 @@
 #ifndef PMTOP_SOURCES_REGION_REGION_ADVICE_H
 #define PMTOP_SOURCES_REGION_REGION_ADVICE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "src/base/frameworks.h"
@@ -11,6 +12,7 @@
 /* Zeroed at first. */
 struct region_advice {
 	const struct framework *found; /* NULL = none */
+	bool is_python;                /* a process has mapped an interpreter or a module */
 	int64_t next_ns;
 };
 

@@ -20,6 +20,7 @@ from pmtop import _pmtop
 
 from .._profiling.settings import Profile
 from .._run import facts, run_name
+from .group import group_rank
 from .patch import Part, Patches
 
 KIND = "profile"
@@ -227,9 +228,9 @@ class ProfileRun:
 
 def _rank() -> Optional[int]:
     """This process's rank; None if it is the only one."""
-    group = getattr(torch, "distributed", None)
-    if group is not None and group.is_available() and group.is_initialized():
-        return int(group.get_rank()) if group.get_world_size() > 1 else None
+    rank = group_rank()
+    if rank is not None:
+        return rank[0] if rank[1] > 1 else None
     known = facts()
     return int(known.get("RANK", "0")) if known.get("WORLD_SIZE", "1") != "1" else None
 

@@ -7,12 +7,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { STACKS_JOB_KEYS = 5, STACKS_JOB_RANK_SIZE = 16, STACKS_JOB_ID_SIZE = 512, STACKS_JOB_DEVICES_SIZE = 193 };
+enum { STACKS_JOB_KEYS = 6, STACKS_JOB_RANK_SIZE = 16, STACKS_JOB_ID_SIZE = 512, STACKS_JOB_DEVICES_SIZE = 193 };
 
 /* Empty texts are unknown. */
 struct stacks_job {
 	char rank[STACKS_JOB_RANK_SIZE], local_rank[STACKS_JOB_RANK_SIZE], world_size[STACKS_JOB_RANK_SIZE];
 	char run_id[STACKS_JOB_ID_SIZE];
+	const char
+		*certain; /* of a rank that a Python process has spawned: "yes", or "no": by the order of starts; else NULL */
 	const char *devices_key; /* CUDA_VISIBLE_DEVICES, or another vendor's; NULL = none is set */
 	char devices[STACKS_JOB_DEVICES_SIZE];
 };
@@ -25,6 +27,7 @@ void stacks_job_parse(const char *text, size_t length, const char *network, stru
 bool stacks_job_is_rank(const struct stacks_job *job);
 /* Whether both are ranks of one job, as rank_places.h decides it for runs with equal names. */
 bool stacks_job_is_same(const struct stacks_job *a, const struct stacks_job *b);
+bool stacks_job_is_equal(const struct stacks_job *a, const struct stacks_job *b);
 /* Meta number `at` of the job, at < STACKS_JOB_KEYS. False: it is unknown. */
 bool stacks_job_meta(const struct stacks_job *job, size_t at, const char **key, const char **value);
 

@@ -141,6 +141,31 @@ static bool is_new_rank(const struct stacks_ranks *ranks, const struct stacks_jo
 	return is_new;
 }
 
+/* Whether both were started by multiprocessing in the same way: a forked child has its parent's command line. */
+static bool is_spawned_alike(const struct target_member *own, const struct target_member *other)
+{
+	static const char option[] = "--multiprocessing-fork";
+	char own_text[4096], other_text[4096];
+	size_t own_length, other_length;
+	if (file_read(own->directory_fd, "cmdline", own_text, sizeof own_text, &own_length) != STATUS_OK ||
+		file_read(other->directory_fd, "cmdline", other_text, sizeof other_text, &other_length) != STATUS_OK)
+		return false;
+	if (memmem(own_text, own_length, option, sizeof option - 1))
+		return memmem(other_text, other_length, option, sizeof option - 1);
+	return own_length == other_length && memcmp(own_text, other_text, own_length) == 0;
+}
+
+static bool is_sibling(const struct stacks_ranks *ranks, const struct target *target, const struct stacks_job *own,
+	const struct stacks_other *other)
+{
+	if (stacks_job_is_rank(own))
+		return is_new_rank(ranks, own, &other->job);
+	bool is_new = !stacks_job_is_rank(&other->job) && is_spawned_alike(&target->members[0], &other->member);
+	for (size_t i = 0; i < ranks->other_count; i++)
+		is_new &= ranks->others[i].member.pid != other->member.pid;
+	return is_new;
+}
+
 static void try_sibling(
 	struct stacks_ranks *ranks, const struct target *target, const struct stacks_job *own, pid_t parent, pid_t pid)
 {
@@ -153,7 +178,7 @@ static void try_sibling(
 		other->member.stat.parent == parent) {
 		stacks_job_read(other->member.directory_fd, &other->job);
 		other->member.start_ticks = other->member.stat.start_ticks;
-		if (is_new_rank(ranks, own, &other->job)) {
+		if (is_sibling(ranks, target, own, other)) {
 			read_command(&other->member);
 			ranks->other_count++;
 			return;
@@ -167,12 +192,13 @@ static void search(struct stacks_ranks *ranks, const struct target *target, int6
 	pid_t pids[SIBLINGS_MAX];
 	const struct target_member *member = target->member_count > 0 ? &target->members[0] : NULL;
 	const struct stacks_job *own = member && member->pid == target->pid ? stacks_ranks_job(ranks, member) : NULL;
-	if (!own || !stacks_job_is_rank(own) || now_ns < ranks->search_ns)
+	bool is_rank = own && stacks_job_is_rank(own);
+	if (!own || !(is_rank || ranks->is_spawned) || now_ns < ranks->search_ns)
 		return;
 	ranks->interval_ns = ranks->interval_ns == 0 ? SEARCH_FIRST_NS : ranks->interval_ns * 2;
 	ranks->interval_ns = ranks->interval_ns < SEARCH_MAX_NS ? ranks->interval_ns : SEARCH_MAX_NS;
 	ranks->search_ns = now_ns + ranks->interval_ns;
-	if ((long)ranks->other_count + 1 >= text_count(own->world_size) || member->stat.parent <= 1)
+	if ((is_rank && (long)ranks->other_count + 1 >= text_count(own->world_size)) || member->stat.parent <= 1)
 		return;
 	size_t count = children_of(target, member->stat.parent, pids);
 	for (size_t i = 0; i < count && ranks->other_count < STACKS_OTHERS_MAX; i++)

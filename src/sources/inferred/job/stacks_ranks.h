@@ -1,5 +1,6 @@
 /* stacks_ranks.h: the jobs of the target's processes (stacks_job.h), and, if the target itself is a rank, the other
- * ranks of its job that have the same parent, the launcher. pmtop opens these with the same owner only.
+ * ranks of its job that have the same parent, the launcher or the Python process that spawned them. pmtop opens these
+ * with the same owner only.
  *
  * All calls come from the collector's sampler thread. Refreshing reads /proc and may be abandoned in it
  * (src/base/files/hang_watch.h), so it is done under no lock. */
@@ -29,6 +30,7 @@ struct stacks_ranks {
 	size_t other_count;
 	struct stacks_other others[STACKS_OTHERS_MAX];
 	int64_t search_ns, interval_ns; /* when to search for others again */
+	bool is_spawned; /* the target is a rank without an environment: its siblings of the same kind are sampled too */
 };
 
 void stacks_ranks_refresh(struct stacks_ranks *ranks, const struct target *target, int64_t now_ns);

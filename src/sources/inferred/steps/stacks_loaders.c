@@ -58,7 +58,8 @@ static bool loop_trains(const struct stacks_loaders *loaders)
 		(loop.has_training || loaders->wanted);
 }
 
-static void note_loss(struct stacks_loaders *loaders, const struct py_sample *sample, int64_t now_ns)
+static void note_loss(
+	struct stacks_loaders *loaders, const struct py_process *process, const struct py_sample *sample, int64_t now_ns)
 {
 	const struct stacks_evidence *evidence = &loaders->evidence;
 	char functions[STACKS_KNOWN_MAX][PY_FUNCTION_SIZE];
@@ -70,7 +71,7 @@ static void note_loss(struct stacks_loaders *loaders, const struct py_sample *sa
 	for (size_t i = 0; i < evidence->known_count; i++)
 		if (evidence->known[i].verdict == STACKS_TRAINS)
 			memcpy(functions[count++], evidence->known[i].function, sizeof functions[0]);
-	if (stacks_loops_loss(loaders->loops, sample, (const char(*)[PY_FUNCTION_SIZE])functions, count, &loss))
+	if (stacks_loops_loss(loaders->loops, process, sample, (const char(*)[PY_FUNCTION_SIZE])functions, count, &loss))
 		loaders->loss = loss;
 }
 
@@ -120,7 +121,7 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 		stacks_loops_note(loaders->loops, sample, lines, owner, has_loader, now_ns);
 	if (!has_loader && !(loaders->loops && stacks_loops_chosen(loaders->loops, &loop)))
 		return;
-	note_loss(loaders, sample, now_ns);
+	note_loss(loaders, py_sampler_process(sampler), sample, now_ns);
 	loaders->poll_ns = loaders->poll_ns == INT64_MAX ? now_ns : loaders->poll_ns;
 	loaders->boost_until_ns = has_loader || stacks_loops_is_running(loaders->loops) ? 0 : loaders->boost_until_ns;
 }

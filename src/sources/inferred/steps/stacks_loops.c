@@ -8,6 +8,7 @@
 #include "src/base/clock.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
 #include "src/sources/inferred/steps/stacks_training.h"
+#include "src/sources/python/counters/py_bar.h"
 
 enum { READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, SHORT_MAX = 64, RATE_MAX = 2000 };
 #define READ_AGAIN_NS (20 * NS_PER_MS) /* the next pass of the step loop is awaited */
@@ -478,7 +479,7 @@ static bool is_one_of(const char *function, const char (*functions)[PY_FUNCTION_
 	return false;
 }
 
-bool stacks_loops_loss(struct stacks_loops *loops, const struct py_sample *sample,
+bool stacks_loops_loss(struct stacks_loops *loops, const struct py_process *process, const struct py_sample *sample,
 	const char (*functions)[PY_FUNCTION_SIZE], size_t function_count, double *out)
 {
 	for (size_t i = 0; i < sample->count; i++) {
@@ -490,6 +491,10 @@ bool stacks_loops_loss(struct stacks_loops *loops, const struct py_sample *sampl
 	}
 	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
 		if (seen->read_ns == loops->read_ns && py_loop_state_loss(loops->reader, &seen->loop, out))
+			return true;
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (seen->read_ns == loops->read_ns && seen->loop.kind == PY_LOOP_PROGRESS &&
+			py_bar_loss(process, seen->loop.object, out))
 			return true;
 	return false;
 }

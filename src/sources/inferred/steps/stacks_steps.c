@@ -64,6 +64,7 @@ void stacks_steps_free(struct stacks_steps *steps)
 
 void stacks_steps_place(struct stacks_steps *steps, const struct stacks_job *job, bool is_elsewhere)
 {
+	steps->has_new_job |= !stacks_job_is_equal(&steps->job, job);
 	steps->job = *job;
 	steps->is_elsewhere = is_elsewhere;
 }

@@ -186,7 +186,9 @@ static void emit_new(struct stacks_steps *steps, int64_t now_ns, struct sample_s
 		emit_all(steps, now_ns, out);
 	else if (steps->has_new_what)
 		emit_what(steps, now_ns, out);
-	steps->has_new_what = false;
+	if (steps->is_emitted && steps->has_new_job)
+		emit_job(steps, now_ns, out);
+	steps->has_new_what = steps->has_new_job = false;
 	steps->is_emitted = true;
 	for (size_t i = 0; i < steps->event_count; i++)
 		emit_event(steps, &steps->events[i], out);

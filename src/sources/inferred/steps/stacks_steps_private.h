@@ -57,7 +57,7 @@ struct stacks_steps {
 	struct stacks_job job;
 	bool is_elsewhere;
 	char line[12], micro_batches[12];
-	bool has_new_what;
+	bool has_new_what, has_new_job;
 	bool is_at_least; /* batches may have been missed */
 	bool is_emitted, is_ended, has_ended_emitted;
 	bool replaces, has_replaced; /* a run of another loop was emitted; also that this one takes its place */
