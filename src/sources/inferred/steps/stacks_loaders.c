@@ -119,6 +119,7 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	stacks_evidence_note(&loaders->evidence, sample, live, count, now_ns);
 	if (loaders->loops)
 		stacks_loops_note(loaders->loops, sample, lines, owner, has_loader, now_ns);
+	loaders->is_other |= loaders->loops && stacks_loops_is_other(loaders->loops);
 	if (!has_loader && !(loaders->loops && stacks_loops_chosen(loaders->loops, &loop)))
 		return;
 	note_loss(loaders, py_sampler_process(sampler), sample, now_ns);

@@ -19,6 +19,8 @@ enum { READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, SHORT_MAX = 64, RA
 /* Readings so close to each other tell how short a loop is; for at most so long they are taken. */
 #define CLOSE_NS (60 * NS_PER_MS)
 #define CLOSE_WATCH_NS (2 * NS_PER_S)
+/* Passes of the step loop that take as long can be followed, however seldom other readings are. */
+#define FOLLOWED_NS (300 * NS_PER_MS)
 #define FIRST_SERIAL (UINT64_C(1) << 62)
 
 /* Usual names of an int that counts steps, the best first. */
@@ -191,6 +193,11 @@ static bool is_accumulation(const struct stacks_loops *loops, const struct seen 
 	return false;
 }
 
+static bool is_followed(const struct stacks_loops *loops, const struct seen *seen)
+{
+	return loops->steps && is_of(seen, loops->steps) && loops->pass_ns >= FOLLOWED_NS;
+}
+
 bool stacks_loop_is_too_short(const struct seen *seen)
 {
 	if (stacks_loop_is_variable(&seen->loop))
@@ -241,7 +248,7 @@ static struct seen *choose(struct stacks_loops *loops)
 	}
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
 		bool is_candidate = stacks_loop_is_one(loops, seen) && has_training(loops, seen, &most);
-		bool is_short = is_candidate && stacks_loop_is_too_short(seen);
+		bool is_short = is_candidate && !is_followed(loops, seen) && stacks_loop_is_too_short(seen);
 		has_short |= is_short;
 		if (is_candidate && !is_short && (!inner || stacks_loop_is_inside(seen, inner)) &&
 			(most.optimized || !is_accumulation(loops, seen)))
@@ -323,6 +330,7 @@ static void begin_pass(struct stacks_loops *loops, int64_t now_ns)
 	loops->is_first = !loops->serial && loops->is_from_start && loops->steps->restarts == 0;
 	loops->serial = loops->serial ? loops->serial + 1 : FIRST_SERIAL;
 	loops->is_running = true;
+	loops->begun_ns = now_ns;
 	take_position(loops, now_ns);
 }
 
@@ -347,6 +355,8 @@ size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struc
 	if (!loops->is_running)
 		return 0;
 	loops->is_running = follow(loops, now_ns) && !loops->is_stopping;
+	if (!loops->is_running)
+		loops->pass_ns += (now_ns - loops->begun_ns - loops->pass_ns) / (loops->pass_ns ? 4 : 1);
 	loops->is_stopping = false;
 	loops->emitted = counted_of(loops, !loops->is_running);
 	return 1;
@@ -446,6 +456,26 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 	loops->reads++;
 }
 
+/* One around the step loop, or inside it, counts the same work in other steps: what was counted so far is no part of
+ * it. */
+static void take_steps(struct stacks_loops *loops, struct seen *steps)
+{
+	const struct seen *before = loops->steps;
+	if (before && !is_of(steps, before)) {
+		loops->is_other |= stacks_loop_is_inside(before, steps) || stacks_loop_is_inside(steps, before);
+		loops->yielded = 0;
+		loops->pass_ns = 0;
+	}
+	loops->steps = steps;
+}
+
+bool stacks_loops_is_other(struct stacks_loops *loops)
+{
+	bool is_other = loops->is_other;
+	loops->is_other = false;
+	return is_other;
+}
+
 void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sample, struct stacks_lines *lines,
 	struct stacks_owner *owner, bool has_steps, int64_t now_ns)
 {
@@ -464,7 +494,7 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 		return;
 	struct seen *best = loops->wanted ? choose_wanted(loops) : choose(loops);
 	if (best && best != loops->steps && !loops->is_running)
-		loops->steps = best;
+		take_steps(loops, best);
 	if (loops->steps && !loops->is_running && loops->steps->read_ns == now_ns)
 		begin_pass(loops, now_ns);
 }

@@ -38,11 +38,13 @@ struct stacks_loops {
 	/* the step loop, and its current pass */
 	struct seen *steps; /* NULL = not chosen */
 	bool is_running, is_stopping;
+	bool is_other; /* the step loop is another one, around the one before or inside it */
 	bool is_first; /* no pass was before this one */
 	uint64_t serial, base, yielded;
 	uint64_t length; /* of the pass; 0 = unknown */
 	struct stacks_epoch epoch;
 	int64_t yielded_ns;
+	int64_t begun_ns, pass_ns; /* of the pass; the mean length of those that have ended, 0 = none has */
 	struct py_counted emitted;
 };
 
