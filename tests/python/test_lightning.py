@@ -4,6 +4,7 @@ import copy
 import importlib
 import json
 import os
+import sys
 import pathlib
 import pickle
 import time
@@ -497,7 +498,9 @@ def test_importing_it_imports_no_trainer():
 def test_every_trainer_gets_the_callback_unless_it_has_one(pl, monkeypatch):
     import pmtop.lightning as adapter
 
-    monkeypatch.setattr(pl.Trainer, "__init__", pl.Trainer.__init__)  # restored afterwards
+    for name in filter(sys.modules.get, adapter.PACKAGES.values()):
+        trainer = sys.modules[name].Trainer
+        monkeypatch.setattr(trainer, "__init__", trainer.__init__)  # restored afterwards
     monkeypatch.setattr(adapter, "_instrumented", set())
     given = [adapter.PmtopCallback(), pl.callbacks.TQDMProgressBar()]
     adapter.instrument()
