@@ -65,8 +65,7 @@ static const struct entry entries[] = {
 	{ "⚠  ·", "a warning ([8] Warnings shows what to try), and a note" },
 	{ "–", "unknown, never zero; [8] Warnings lists what is missing, why, and how to get it" },
 	{ "step",
-		"from the start of a batch to that of the next; 1/31 in lists: batch 31 of epoch 1, as the program numbers "
-		"it" },
+		"from the start of a batch to that of the next; 1/31 in lists: batch 31 of epoch 1, by the program's count" },
 	{ "span",
 		"a part of a batch that the program times; unattributed: batch time in no span; between: between two batches" },
 	{ "pressure",

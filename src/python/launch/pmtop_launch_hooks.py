@@ -174,9 +174,16 @@ def instrument_torch() -> None:
     pmtop.torch.instrument = instrument
 
 
+def check_is_new(framework: str, is_new: bool) -> None:
+    """Raises if the environment's package is of a time when launch mode instrumented PyTorch only."""
+    if not is_new:
+        raise CannotInstrument(f"the environment's package pmtop is too old for {framework}: pip install --upgrade pmtop there")
+
+
 def instrument_keras() -> None:
     import pmtop.keras
 
+    check_is_new("Keras", hasattr(pmtop.keras, "instrument"))
     pmtop.keras.instrument()
     # Keras is about to read the first batch, with which it builds the model.
     pmtop.keras.data_are_read()
@@ -185,6 +192,7 @@ def instrument_keras() -> None:
 def instrument_lightning() -> None:
     import pmtop.lightning
 
+    check_is_new("Lightning", hasattr(pmtop.lightning, "instrument"))
     pmtop.lightning.instrument()
 
 
@@ -202,6 +210,7 @@ def instrument_jax() -> None:
     """Its compilations only: a step is a call that JAX does not show. Without spans pmtop still infers the steps."""
     import pmtop.jax
 
+    check_is_new("JAX", "spans" in (pmtop.jax.instrument.__kwdefaults__ or {}))
     pmtop.jax.instrument(spans=False)
 
 
