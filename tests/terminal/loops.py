@@ -202,7 +202,8 @@ def reads_kind(python, kind, pause, minor, **more):
             good = [one for one in ones if is_good(one)]
             assert {bool(one.is_relative) for one in good} == {name in relative}, (key, name in relative, good[:2])
             # Memory that changes while it is read can leave a bar's total unknown for a moment, never wrong.
-            is_rare = of_kind == 'progress' and sum(not one.length for one in good) <= max(1, len(good) // 10)
+            unknown = [not one.length for one in good if one.what == 'read']  # a poll has the length of the reading before
+            is_rare = of_kind == 'progress' and sum(unknown) <= max(1, len(unknown) // 10)
             lengths = {one.length for one in good} - ({0} if is_rare or of_kind in ('enumerate', 'zip', 'map', 'itertools', 'state') else set())
             assert lengths <= (lengths_of(length) if name not in relative else {0}), (key, lengths)
             assert lengths or length is None, key
