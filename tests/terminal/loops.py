@@ -200,10 +200,11 @@ def reads_kind(python, kind, pause, minor, **more):
             assert {one.kind for one in ones} == {of_kind}, (key, {one.kind for one in ones})
             assert {one.depth for one in ones} == {depth}, (key, {one.depth for one in ones})
             good = [one for one in ones if is_good(one)]
-            assert {bool(one.is_relative) for one in good} == {name in relative}, (key, name in relative, good[:2])
-            # Memory that changes while it is read can leave a bar's total unknown for a moment, never wrong.
-            unknown = [not one.length for one in good if one.what == 'read']  # a poll has the length of the reading before
-            is_rare = of_kind == 'progress' and sum(unknown) <= max(1, len(unknown) // 10)
+            # Memory that changes while a bar is read can leave its total or its begin unknown for a moment, never wrong. A poll has what was read.
+            whole = [one for one in good if of_kind != 'progress' or one.what == 'read']
+            spare = max(1, len(whole) // 10) if of_kind == 'progress' else 0
+            assert sum(one.is_relative != (name in relative) for one in whole) <= spare, (key, name in relative, good[:2])
+            is_rare = sum(not one.length for one in whole) <= spare
             lengths = {one.length for one in good} - ({0} if is_rare or of_kind in ('enumerate', 'zip', 'map', 'itertools', 'state') else set())
             assert lengths <= (lengths_of(length) if name not in relative else {0}), (key, lengths)
             assert lengths or length is None, key
