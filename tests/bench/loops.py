@@ -36,6 +36,7 @@ WATCHED_S = 5                   # of pmtop's objects, once it counts
 PHASE_POINTS, PHASE_ERRORS, LOSS_ERROR = 0.04, 3, 1e-4
 EXACT_MIN = 22
 LAG_S, BUFFERED_S = 2.5, 0.7    # of what pmtop prints of a running script; of what it has not emitted of a stopped one
+POSITION_S = 0.1
 JOBS = int(os.environ.get('PMTOP_LOOPS_JOBS', '1'))
 
 # What a script has: steps of an epoch (or of all, without epochs), epochs, the package that it needs, batches fetched ahead, pmtop's line for it, the epochs of
@@ -229,8 +230,9 @@ def judge_epoch(script, shown, low, high):
 def judge_total(script, shown):
     epoch, count = shown.get('epoch', {}), shown_position(script, shown)[1]
     length = count / epoch['done_ratio'] if epoch.get('done_ratio') and count >= 5 else None
-    # The ratio is that of the position, which can be ahead of the count.
-    error = 0.02 + (script.ahead + 1) / count if length else 0
+    # The ratio is that of the position, which can be ahead of the count: by what was fetched, and by what was polled since a batch was emitted.
+    late = POSITION_S / shown['batch']['mean_s'] if shown['batch'].get('mean_s') else 0
+    error = 0.02 + (script.ahead + 1 + late) / count if length else 0
     epochs = script.epochs + script.before if script.epochs and 'inferred' in shown else script.epochs
     known = [(length, script.length, error), (epoch.get('total'), epochs, 0)]
     if script.length is None:
