@@ -17,7 +17,7 @@ static void explain(const struct reason *reason, pid_t pid, char text[LIVE_REQUE
 	if (length < LIVE_REQUEST_TEXT_SIZE)
 		strcpy(text, whole);
 	else
-		snprintf(text, LIVE_REQUEST_TEXT_SIZE, "no trace: %.100s; pmtop profile %d says more", reason->text, (int)pid);
+		snprintf(text, LIVE_REQUEST_TEXT_SIZE, "no trace: %.100s; try: pmtop profile %d", reason->text, (int)pid);
 }
 
 void live_request_end(struct live_request *request)

@@ -89,8 +89,7 @@ static enum status refuse(const struct target_member *member, struct reason *why
 	return reason_set(why_not, STATUS_UNSUPPORTED,
 		"start it by KINETO_USE_DAEMON=1 COMMAND (PyTorch 2.7 or newer), or by pmtop -- COMMAND, or call "
 		"pmtop.torch.instrument(profile_on_request=True)",
-		"process %d (%.60s) takes no request for a trace: KINETO_USE_DAEMON is not in its environment",
-		(int)member->pid, member->command);
+		"KINETO_USE_DAEMON is not set for pid %d", (int)member->pid);
 }
 
 static enum status refuse_container(const struct target_member *member, const char *what, struct reason *why_not)

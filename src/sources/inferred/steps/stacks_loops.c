@@ -16,7 +16,7 @@ enum { READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, SHORT_MAX = 64, RA
 #define READ_SELDOM_NS (1 * NS_PER_S)
 #define OPTIMIZER_WAIT_NS (4 * NS_PER_S)
 #define OTHER_WATCH_NS (5 * NS_PER_S)
-/* Readings so close to each other tell how short a loop is; for at most so long they are taken. */
+/* Readings so close to each other show how short a loop is; pmtop takes them for at most CLOSE_WATCH_NS. */
 #define CLOSE_NS (60 * NS_PER_MS)
 #define CLOSE_WATCH_NS (2 * NS_PER_S)
 /* Passes of the step loop that take as long can be followed, however seldom other readings are. */
@@ -311,7 +311,6 @@ static struct py_counted counted_of(const struct stacks_loops *loops, bool is_ov
 		.line = steps->loop.line };
 }
 
-/* What a good reading tells. */
 static void take_position(struct stacks_loops *loops, int64_t now_ns)
 {
 	const struct py_loop *loop = &loops->steps->loop;

@@ -45,7 +45,7 @@ bool stacks_loops_is_other(struct stacks_loops *loops);
 bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted_loop *out);
 /* Whether a pass is polled now. */
 bool stacks_loops_is_running(const struct stacks_loops *loops);
-/* Whether samples close to each other are wanted, to tell how short a loop is. */
+/* Whether samples close to each other are wanted, to learn how short a loop is. */
 bool stacks_loops_reads_closely(const struct stacks_loops *loops, int64_t now_ns);
 /* Counts the steps as py_counter_poll does batches: the current pass, if there is one. */
 size_t stacks_loops_poll(struct stacks_loops *loops, int64_t now_ns, const struct py_counted **out);

@@ -19,7 +19,7 @@ struct py_iterators {
 /* Reads the frame of a suspended generator, with the classes of what it holds. False: it has ended, or has no loops. */
 bool py_iterator_generator(struct py_iterators *iterators, uint64_t generator, struct py_loop_frame *out);
 /* Fills kind, object, position, length and guards from the iterator in this entry of the value stack. `loop`: the
- * `for` that iterates over it, for what its code tells of the first item. False: it is no iterator. */
+ * `for` that iterates over it, for what its code shows of the first item. False: it is no iterator. */
 bool py_iterator_measure(struct py_iterators *iterators, const struct py_loop_frame *frame, size_t entry,
 	const struct py_code_loop *loop, struct py_loop *out);
 /* Words of a source of this form, from its header on. */

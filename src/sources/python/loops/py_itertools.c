@@ -94,7 +94,7 @@ static void measure_repeat(const struct py_measuring *at, uint64_t object, struc
 		py_measure_position(at, out);
 }
 
-/* A tee counts within blocks of items, of which nothing tells how many there were before. */
+/* A tee counts within blocks of items; how many blocks came before is not stored. */
 static void measure_tee(const struct py_measuring *at, uint64_t object, struct py_loop *out)
 {
 	if (!py_measure_source(at, object, PY_FORM_TEE, out))
@@ -103,7 +103,7 @@ static void measure_tee(const struct py_measuring *at, uint64_t object, struct p
 	py_measure_position(at, out);
 }
 
-/* The part that ends last gives position and length, if all tell how much remains of them. */
+/* The part that ends last gives position and length, if what remains is known of all. */
 static void measure_zip_longest(const struct py_measuring *at, uint64_t object, struct py_loop *out)
 {
 	const struct py_process *process = at->iterators->process;

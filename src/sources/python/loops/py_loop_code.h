@@ -18,7 +18,7 @@ struct py_loop_variable {
 	int line; /* of the assignment; 0 = unknown */
 };
 
-/* What the code of a `for` tells of the first position of its iterator. */
+/* What the code of a `for` shows of the first position of its iterator. */
 struct py_loop_call {
 	char callee[16]; /* "": it is no call of a name, or not with constants alone where they are needed */
 	bool has_first, has_last;
