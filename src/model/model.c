@@ -17,6 +17,7 @@
 #include "src/model/machine/system.h"
 #include "src/model/memory/memory.h"
 #include "src/model/model_private.h"
+#include "src/model/run/loop_epochs.h"
 #include "src/model/run/published.h"
 #include "src/model/run/records.h"
 #include "src/model/run/refresh.h"
@@ -110,8 +111,6 @@ static bool publishes(const struct model *model, int32_t pid)
  * use. −1: none. */
 static int find_run_index(struct model *model, const struct record *opened)
 {
-	if (opened_is_counted(opened) && publishes(model, opened->opened.pid))
-		return -1;
 	for (unsigned i = 0; i < model->run_count; i++)
 		if (opened->opened.uuid && *opened->opened.uuid &&
 			strncmp(model->runs[i].uuid, opened->opened.uuid, sizeof model->runs[i].uuid - 1) == 0)
@@ -179,18 +178,37 @@ static void open_run(struct model *model, const struct record *record)
 		copy_facts(model, &model->runs[index]);
 }
 
-/* An inferred run is shown until its process publishes. */
-static void drop_inferred(struct model *model)
+/* An inferred run is shown until its process publishes; then it may have the epochs that are not published. */
+static void hide_inferred(struct model *model)
 {
 	for (unsigned i = 0; i < model->run_count; i++) {
 		struct run *run = &model->runs[i];
 		if (!run->is_used || !run->is_counted || !publishes(model, run->pid))
 			continue;
 		run->is_used = run->is_live = false;
+		run->priv->beside.pid = run->pid;
 		run->pid = 0; /* its process goes on */
-		run->uuid[0] = '\0';
-		forget_run_ids(model, (int)i);
 		model->priv->tree_version++;
+	}
+}
+
+static struct run *hidden_loop(struct model *model, int32_t pid)
+{
+	for (unsigned i = model->run_count; i-- > 0;) {
+		struct run *run = &model->runs[i];
+		if (!run->is_used && run->is_counted && run->priv->beside.pid == pid)
+			return run;
+	}
+	return NULL;
+}
+
+static void take_loop_epochs(struct model *model)
+{
+	for (unsigned i = 0; i < model->run_count; i++) {
+		struct run *run = &model->runs[i];
+		struct run *loop = run->is_used && !run->is_counted ? hidden_loop(model, run->pid) : NULL;
+		if (loop)
+			run_take_loop_epochs(run, loop);
 	}
 }
 
@@ -308,11 +326,12 @@ void model_apply(struct model *model, const struct sample_set *set)
 	model->sets_failed += set->failed;
 	for (size_t i = 0; i < set->count; i++)
 		apply_record(model, set, i);
-	drop_inferred(model);
+	hide_inferred(model);
 	model_refresh_processes(model);
 	model_refresh_system(model);
 	for (unsigned i = 0; i < model->run_count; i++)
 		run_refresh(&model->runs[i], model->now_ns);
+	take_loop_epochs(model);
 	model_refresh_workers(model);
 	model_refresh_memory(model);
 	model_refresh_gpus(model);

@@ -327,6 +327,98 @@ START_TEST(epochs_of_validation_do_not_count_as_epochs_of_the_plan)
 }
 END_TEST
 
+/* -- epochs of a loop beside published steps -- */
+
+enum { LOOP_RUN = 1, LOOP_LANE = 1, LOOP_LENGTH = 40 };
+
+static struct record *loop_record(struct script *script, enum record_kind kind, double at_s)
+{
+	struct record *record = script_event(script, kind, LOOP_LANE, at_s);
+	record->run = LOOP_RUN;
+	return record;
+}
+
+static void open_loop(struct script *script, double at_s)
+{
+	struct record *opened = script_add(script, RECORD_RUN_OPENED, at_s);
+	opened->run = LOOP_RUN;
+	opened->opened.name = "train.py";
+	opened->opened.uuid = "loop";
+	opened->opened.abi = "counted";
+	opened->opened.pid = script_run(script)->pid;
+	opened->opened.is_live = true;
+	loop_record(script, RECORD_EPOCH_BEGIN, at_s)->epoch.index = 2;
+}
+
+static void loop_pass(struct script *script, double at_s, uint64_t index)
+{
+	loop_record(script, RECORD_BATCH_BEGIN, at_s)->batch.index = index;
+	struct record *end = loop_record(script, RECORD_BATCH_END, at_s + 0.9);
+	end->batch.index = end->batch.number = index;
+	end->batch.begin_ns = script_ns(at_s);
+	end->batch.loss = NAN;
+	struct run_state *state = sample_set_allocate(&script->set, sizeof *state);
+	*state = (struct run_state){ .epochs_planned = 5,
+		.batches_per_epoch = LOOP_LENGTH,
+		.in_epoch = true,
+		.epoch_index = 2,
+		.epochs_begun = 3,
+		.batches_in_epoch = index + 1,
+		.loss = NAN };
+	struct record *record = script_add(script, RECORD_STATE, at_s + 0.9);
+	record->run = LOOP_RUN;
+	record->state = state;
+}
+
+/* Of `passes` passes of the loop, the program publishes a step in each `each`th. */
+static void run_beside_a_loop(struct script *script, uint64_t passes, uint64_t each)
+{
+	script_open(script, NULL);
+	script_apply(script, 0.5);
+	open_loop(script, 1);
+	for (uint64_t i = 0; i < passes; i++) {
+		double at_s = 1 + (double)i;
+		loop_pass(script, at_s, i);
+		if ((i + 1) % each == 0)
+			script_whole_batch(script, at_s, at_s + 0.8, at_s + 0.95);
+		struct run_state none = { .loss = NAN };
+		script_state(script, &none);
+		script_apply(script, at_s + 0.95);
+	}
+}
+
+START_TEST(steps_without_epochs_have_those_of_the_loop_that_passes_with_them)
+{
+	struct script script;
+	run_beside_a_loop(&script, 20, 1);
+	const struct run *run = script_run(&script);
+	ck_assert(run->has_loop_epochs);
+	ck_assert_uint_eq(run->state.batches_per_epoch, LOOP_LENGTH);
+	ck_assert_uint_eq(run->state.batches_in_epoch, 20);
+	ck_assert_uint_eq(run->state.epochs_planned, 5);
+	ck_assert_uint_eq(run_epoch_number(run, run->state.epochs_begun), 3);
+	ck_assert_double_eq_tol(run->epoch_done_ratio, 0.5, NEAR);
+	ck_assert(isfinite(run->epoch_eta_s));
+	ck_assert_uint_eq(run_main(run)->count, 20);
+	ck_assert_uint_eq(script_newest_batch(&script)->epoch_ordinal, 3);
+	script_close(&script);
+}
+END_TEST
+
+/* The loop is one over micro-batches, so its length is not that of the steps. */
+START_TEST(steps_have_no_epochs_of_a_loop_that_passes_more_often)
+{
+	struct script script;
+	run_beside_a_loop(&script, 40, 2);
+	const struct run *run = script_run(&script);
+	ck_assert(!run->has_loop_epochs);
+	ck_assert_uint_eq(run->epoch_count, 0);
+	ck_assert_uint_eq(run->state.batches_per_epoch, 0);
+	ck_assert(isnan(run->epoch_done_ratio));
+	script_close(&script);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("model epochs");
@@ -345,5 +437,7 @@ int main(void)
 	tcase_add_test(tests, unknown_plan_makes_no_estimate_in_the_first_epoch);
 	tcase_add_test(tests, batches_without_epochs_have_a_plan_too);
 	tcase_add_test(tests, epochs_of_validation_do_not_count_as_epochs_of_the_plan);
+	tcase_add_test(tests, steps_without_epochs_have_those_of_the_loop_that_passes_with_them);
+	tcase_add_test(tests, steps_have_no_epochs_of_a_loop_that_passes_more_often);
 	return suite_run(suite);
 }

@@ -132,13 +132,14 @@ static void batch_cell(const struct scene *scene, const struct run *run, char *o
 {
 	const struct run_state *state = &run->state;
 	char planned[NUMBER_SIZE];
+	double done = state->epochs_begun > 0 ? (double)state->batches_in_epoch : (double)run_main(run)->count;
 	int width = snprintf(planned, sizeof planned, "%llu", (unsigned long long)state->batches_per_epoch);
 	if (!is_main_mode(run, state->mode))
 		validation_cell(run, out, size);
 	else if (state->batches_per_epoch > 0)
 		snprintf(out, size, "%*llu/%s batches", width, (unsigned long long)state->batches_in_epoch, planned);
 	else
-		snprintf(out, size, "%5s batches", parts_batches(planned, scene, run, (double)state->batches_in_epoch));
+		snprintf(out, size, "%5s batches", parts_batches(planned, scene, run, done));
 }
 
 /* "41 s", "3:03", "4 h 03": no fractions, they would flicker. */

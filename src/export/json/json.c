@@ -52,6 +52,8 @@ static void write_epoch(struct json *json, const struct run *run)
 		json_unsigned(json, "total", state->epochs_planned);
 	json_number(json, "done_ratio", run->epoch_done_ratio);
 	json_number(json, "eta_s", run->epoch_eta_s);
+	if (run->has_loop_epochs)
+		json_bool(json, "is_inferred", true);
 	json_close_object(json);
 }
 

@@ -174,6 +174,7 @@ static void set_state(struct run *run, const struct run_state *state)
 	struct run_private *priv = run->priv;
 	run->state = *state;
 	run->state.mode = priv->mode = run_mode_of(run, state->mode);
+	priv->publishes_epochs |= state->epochs_begun || state->epochs_planned || state->batches_per_epoch;
 	if (!priv->has_state)
 		priv->was_ended = state->is_ended;
 	priv->has_state = true;

@@ -93,7 +93,7 @@ static bool find_index(const struct run *run, uint32_t ordinal, uint32_t *out)
 uint32_t run_epoch_number(const struct run *run, uint32_t ordinal)
 {
 	uint32_t others = 0, main_mode = run_main(run)->mode, index;
-	if (run->is_counted && find_index(run, ordinal, &index))
+	if ((run->is_counted || run->has_loop_epochs) && find_index(run, ordinal, &index))
 		return index < EPOCH_UNKNOWN ? index + 1 : 0;
 	for (size_t i = 0; i < run->epoch_count && run->epochs[i].ordinal <= ordinal; i++)
 		others += run->epochs[i].mode != main_mode;

@@ -243,6 +243,7 @@ struct run {
 	int32_t pid, inner_pid;
 	/* an inferred run: not instrumented, only its batches are known */
 	bool is_counted;
+	bool has_loop_epochs; /* epochs and lengths are those of a loop in its process: loop_epochs.h */
 	char name[128], uuid[33], abi[16];
 	char rank[16], world[16]; /* meta RANK / WORLD_SIZE, or empty */
 	bool is_rank_guessed;     /* meta rank.certain is "no" */

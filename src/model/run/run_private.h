@@ -56,6 +56,13 @@ struct lane {
 	struct batch between; /* phases since its end: part of the step only if another batch follows */
 };
 
+/* Of an inferred run: what it and the run that its process publishes had counted when both were first seen. */
+struct beside {
+	int32_t pid; /* the process that publishes; 0: none */
+	bool is_begun;
+	uint64_t steps, passes;
+};
+
 /* Finds a batch by its number in the run. */
 struct numbered {
 	bool is_used;
@@ -101,6 +108,8 @@ struct run_private {
 	size_t flagged_room;
 	int64_t closed_ns;     /* 0 = open */
 	bool was_live;         /* when it was opened */
+	bool publishes_epochs; /* epochs, or lengths */
+	struct beside beside;
 	double resident_bytes; /* of the run's process, at resident_ns: set by processes.c */
 	int64_t resident_ns;
 	double process_state; /* METRIC_PROCESS_STATE; NAN = unknown */

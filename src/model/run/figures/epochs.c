@@ -150,6 +150,15 @@ void run_replace_epochs(struct run *run, const struct epoch_row *rows, size_t co
 	run->priv->epoch_has_batches = newest(run) && newest(run)->batches > 0;
 }
 
+void run_copy_epochs(struct run *run, const struct run *from)
+{
+	size_t count = from && make_room(run, from->epoch_count) ? from->epoch_count : 0;
+	if (count)
+		memcpy(run->epochs, from->epochs, count * sizeof *run->epochs);
+	run->epoch_count = count;
+	run->epochs_dropped = count ? from->epochs_dropped : 0;
+}
+
 void run_reconcile_epochs(struct run *run)
 {
 	const struct run_state *state = &run->state;
