@@ -23,9 +23,11 @@ static void start(void)
 
 /* A pass of `length` batches with two samples each; every other sample of one that trains is of backward. Returns the
  * pass as it was judged when it was over. */
-static struct py_counted run_pass(uint64_t sampler, uint64_t length, bool trains)
+static struct py_counted run_pass_in(const char *function, uint64_t sampler, uint64_t length, bool trains)
 {
-	struct py_counted pass = { .serial = ++serial, .sampler = sampler, .length = length, .function = "", .file = "" };
+	struct py_counted pass = {
+		.serial = ++serial, .sampler = sampler, .length = length, .function = function, .file = ""
+	};
 	stacks_evidence_judge(&evidence, &pass, now_ns);
 	for (pass.yielded = 1; pass.yielded < length; pass.yielded++)
 		for (int i = 0; i < 2; i++) {
@@ -39,6 +41,11 @@ static struct py_counted run_pass(uint64_t sampler, uint64_t length, bool trains
 	pass.yielded = length;
 	stacks_evidence_judge(&evidence, &pass, now_ns);
 	return pass;
+}
+
+static struct py_counted run_pass(uint64_t sampler, uint64_t length, bool trains)
+{
+	return run_pass_in("", sampler, length, trains);
 }
 
 START_TEST(a_pass_without_backward_validates_beside_one_that_trains)
@@ -61,6 +68,23 @@ START_TEST(a_loader_that_trained_trains)
 }
 END_TEST
 
+/* pytorch-tabnet's _predict_epoch: four batches in 60 ms, which no sample meets. */
+START_TEST(a_pass_too_short_for_samples_validates_in_another_function_than_that_which_trains)
+{
+	struct py_counted pass = run_pass_in("_predict_epoch", 2, 1, false);
+	ck_assert(!pass.trains && !pass.evaluates); /* nothing is known to train yet */
+	run_pass_in("_train_epoch", 1, 40, true);
+	pass = run_pass_in("_predict_epoch", 2, 1, false);
+	ck_assert(pass.evaluates && !pass.trains);
+	/* the loader is made anew */
+	pass = run_pass_in("_train_epoch", 3, 1, false);
+	ck_assert(!pass.evaluates);
+	/* another loop trains after all */
+	pass = run_pass_in("finetune", 4, 8, true);
+	ck_assert(pass.trains && !pass.evaluates);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stacks_evidence");
@@ -68,6 +92,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, start, NULL);
 	tcase_add_test(tests, a_pass_without_backward_validates_beside_one_that_trains);
 	tcase_add_test(tests, a_loader_that_trained_trains);
+	tcase_add_test(tests, a_pass_too_short_for_samples_validates_in_another_function_than_that_which_trains);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -182,6 +182,22 @@ static double training_ratio(const struct stacks_evidence *evidence)
 	return (double)evidence->training / (double)(evidence->samples + SAMPLES_SPARE);
 }
 
+/* A pass that was too short to be sampled, in a loop of its own: where another loop is known to train, this one does
+ * not, or its backward would have been seen in one of its passes. A loader may be made anew for each pass. */
+static bool is_beside_training(const struct stacks_evidence *evidence, const struct py_counted *counted)
+{
+	bool is_any_training = false;
+	for (size_t i = 0; i < evidence->known_count && *counted->function; i++) {
+		const struct stacks_known *known = &evidence->known[i];
+		if (known->verdict != STACKS_TRAINS || !*known->function)
+			continue;
+		is_any_training = true;
+		if (strcmp(known->function, counted->function) == 0)
+			return false;
+	}
+	return is_any_training && evidence->training >= LEARNT && training_ratio(evidence) >= TRAINING_RATIO_MIN;
+}
+
 static enum stacks_verdict judge(
 	struct stacks_evidence *evidence, struct stacks_pass *pass, const struct py_counted *counted)
 {
@@ -194,6 +210,8 @@ static enum stacks_verdict judge(
 	if (known && known->verdict == STACKS_TRAINS)
 		return is_long && chance < CHANCE_KNOWN_MAX ? STACKS_VALIDATES : STACKS_TRAINS;
 	if (is_long && chance < (counted->is_over ? CHANCE_OVER_MAX : CHANCE_MAX))
+		return STACKS_VALIDATES;
+	if (!known && counted->is_over && is_beside_training(evidence, counted))
 		return STACKS_VALIDATES;
 	return known ? known->verdict : STACKS_UNKNOWN;
 }

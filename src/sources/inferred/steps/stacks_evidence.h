@@ -1,6 +1,6 @@
 /* stacks_evidence.h: whether a pass of a DataLoader trains or validates, by what the samples saw during the pass:
  * backward or the optimizer runs in a pass that trains. If none runs in enough samples, while other passes had them,
- * the pass validates. */
+ * the pass validates; so does a short one in another function than that which trains. */
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_EVIDENCE_H
 #define PMTOP_SOURCES_INFERRED_STACKS_EVIDENCE_H
 
