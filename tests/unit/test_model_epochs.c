@@ -289,6 +289,24 @@ START_TEST(unknown_plan_makes_no_estimate_in_the_first_epoch)
 }
 END_TEST
 
+START_TEST(epochs_whose_batches_are_lower_bounds_are_no_estimate_of_the_next)
+{
+	struct script script;
+	script_open(&script, NULL);
+	double at_s = 1, step_s[4] = { 1, 1, 1, 1 };
+	for (uint32_t e = 0; e < 2; e++) {
+		script_epoch(&script, RECORD_EPOCH_BEGIN, at_s, e);
+		at_s = script_steps(&script, at_s + 0.1, step_s, e ? 2 : 4) + 0.1;
+	}
+	script_apply(&script, at_s);
+	ck_assert_double_eq_tol(script_run(&script)->epoch_done_ratio, 0.5, NEAR);
+	script_meta(&script, RUN_INFERRED "at_least", "yes");
+	script_apply(&script, at_s + 0.1);
+	ck_assert(isnan(script_run(&script)->epoch_done_ratio));
+	script_close(&script);
+}
+END_TEST
+
 START_TEST(batches_without_epochs_have_a_plan_too)
 {
 	struct script script;
@@ -435,6 +453,7 @@ int main(void)
 	tcase_add_test(tests, remaining_time_is_right_once_an_epoch_is_complete);
 	tcase_add_test(tests, first_epoch_is_estimated_from_its_plan);
 	tcase_add_test(tests, unknown_plan_makes_no_estimate_in_the_first_epoch);
+	tcase_add_test(tests, epochs_whose_batches_are_lower_bounds_are_no_estimate_of_the_next);
 	tcase_add_test(tests, batches_without_epochs_have_a_plan_too);
 	tcase_add_test(tests, epochs_of_validation_do_not_count_as_epochs_of_the_plan);
 	tcase_add_test(tests, steps_without_epochs_have_those_of_the_loop_that_passes_with_them);
