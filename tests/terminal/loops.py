@@ -34,7 +34,8 @@ EXPECTED = {
                 'takewhile': ('itertools', 0, None), 'starmap': ('itertools', 0, 20), 'accumulate': ('itertools', 0, None), 'zip_longest': ('itertools', 0, 25),
                 'tee': ('itertools', 0, None), 'batched': ('itertools', 0, 23)},
     'generators': {'batches': ('generator', 0, 20), 'enumerate': ('enumerate', 0, 20), 'expression': ('generator', 0, 25), 'of_generator': ('generator', 0, 15),
-                   'delegating': ('generator', 0, 21), 'delegating_inside': ('generator', 0, 18)},
+                   'delegating': ('generator', 0, 21), 'delegating_inside': ('generator', 0, 18), 'while_before': ('generator', 0, None),
+                   'while_behind': ('generator', 0, None)},
     'irregular': {},
     'whiles': {'micro': ('range', 1, 4), 'iter_num': ('int', 0, None), 'step': ('int', 0, None)},
     'blocks': {'within': ('range', 0, 25), 'deep': ('list', 1, 3), 'tried': ('range', 0, 25)},
@@ -55,7 +56,7 @@ EXPECTED = {
 }
 # Since 3.12 a range iterator does not say where it began, and the code tells it only where it is a call with a constant.
 RELATIVE_SINCE_12 = {'ranges': {'of_variable', 'of_iter', 'of_choice', 'used'}, 'comprehensions': set(), 'generators': {'expression'}}
-RELATIVE = {'islices': {'from_five'}, 'wrapped': {'chain', 'cycle', 'repeat_of_variable', 'accumulate', 'tee'}}
+RELATIVE = {'islices': {'from_five'}, 'wrapped': {'chain', 'cycle', 'repeat_of_variable', 'accumulate', 'tee'}, 'generators': {'while_behind'}}
 SINCE_12 = {'wrapped.batched'}
 # The iterator was advanced before the loop began, so its position is larger than the loop's.
 SHIFTED = {'ranges.used': 2, 'islices.from_five': 5}
@@ -66,7 +67,7 @@ ATTRIBUTES = {'pbar.n': 'bars.pbar', 'shown._tasks[].completed': 'rich_bars.task
 
 def tagged_lines():
     found = dict(ELSEWHERE)
-    for path in (SCRIPT, SCRIPT.replace('.py', '_wrapped.py')):
+    for path in (SCRIPT, SCRIPT.replace('.py', '_wrapped.py'), SCRIPT.replace('.py', '_generators.py')):
         with open(path, encoding='utf-8') as file:
             for number, line in enumerate(file, 1):
                 tag = re.search(r'# (?:loop|int) (\S+)$', line)
@@ -249,7 +250,8 @@ print(json.dumps({number: [name, of(number, name), number in opcode.hasjrel or n
 '''
 JUMPS = 'FjbnacdesS'
 ROLES = {'FOR_ITER': 'F', 'JUMP_FORWARD': 'j', 'JUMP_BACKWARD': 'b', 'JUMP_ABSOLUTE': 'a', 'YIELD_VALUE': 'Y', 'YIELD_FROM': 'v', 'SEND': 'S', 'EXTENDED_ARG': 'x',
-         'STORE_FAST': 'f', 'STORE_NAME': 'N', 'STORE_GLOBAL': 'g', 'STORE_DEREF': 'D', 'GET_ITER': 'G', 'LOAD_CONST': 'L', 'LOAD_FAST': 'l', 'RETURN_VALUE': 'r'}
+         'STORE_FAST': 'f', 'STORE_NAME': 'N', 'STORE_GLOBAL': 'g', 'STORE_DEREF': 'D', 'GET_ITER': 'G', 'LOAD_CONST': 'L', 'LOAD_FAST': 'l', 'RETURN_VALUE': 'r',
+         'LOAD_FAST_LOAD_FAST': 'w', 'LOAD_FAST_BORROW_LOAD_FAST_BORROW': 'w'}
 
 
 def knows_opcodes(python, minor):

@@ -9,6 +9,7 @@ import os
 import sys
 import time
 
+import loops_generators
 import loops_wrapped
 
 LOG = {}
@@ -184,63 +185,11 @@ def generators():
     tick = ticker('generators.delegating_inside')
     for _ in delegating_inside():  # loop generators.delegating_inside
         tick()
+    loops_generators.counted(ticker, PAUSE)
 
 
 def irregular():
-    """Of these, the number of items is not that of any loop."""
-    def odd():
-        for i in range(40):
-            if i % 2:
-                yield i
-
-    def twice():
-        for i in range(10):
-            yield i
-            yield i
-
-    def header_first():
-        yield None
-        yield from range(19)
-
-    def with_header():
-        yield None
-        for i in range(19):
-            yield i
-
-    def endless():
-        while True:
-            for i in range(5):
-                yield i
-
-    def sometimes():
-        for i in range(40):
-            try:
-                if i % 3 == 0:
-                    raise KeyError
-                yield i
-            except KeyError:
-                continue
-
-    def both():
-        for i in range(20):
-            if i % 2:
-                yield i
-            else:
-                yield -i
-
-    def counting():
-        i = 0
-        while i < 20:
-            i += 1
-            yield i
-    k = 0
-    for make in (odd, twice, header_first, with_header, endless, sometimes, both, counting):
-        k = 0
-        for _ in make():  # loop irregular.items
-            k += 1
-            log('irregular.items', k)
-            if k == 20:
-                break
+    loops_generators.irregular(log)
 
 
 def whiles():

@@ -218,7 +218,7 @@ struct py_walker {
 	struct newest newest;
 	struct copies copies;
 	struct remote_piece pieces[COPIES * PY_FRAMES_MAX + 2 * NEWEST];
-	struct py_walk now, before, walks[COPIES];
+	struct py_walk now, before, first, walks[COPIES];
 };
 
 /* The location of the newest frame is read after each copy, once more often than after the copy before. */
@@ -413,20 +413,42 @@ static void end_trail(struct py_walker *walker, struct trail *trail, uint64_t th
 	forget_old(&trail->visited);
 }
 
+static bool has_code(const struct py_walk *walk)
+{
+	return walk->count > 0 && !walk->frames[0].is_of_c && walk->frames[0].code;
+}
+
+/* The sample is of the moment of the first try: what is retained of that is not replaced by a later moment, in which
+ * the thread was elsewhere. Else code that changes its frames quickly would seem to take less time than it does, and
+ * long calls of C more. */
+static bool keep_first(const struct py_walk *first, struct py_walk *best)
+{
+	if (first->count == 0 || count_common(best, first) == first->count)
+		return true;
+	*best = *first;
+	return false;
+}
+
 bool py_walk(const struct py_process *process, uint64_t thread, enum py_care care, struct py_walker *walker,
 	struct py_walk *best)
 {
 	struct trail *trail = trail_of(walker, thread);
-	bool is_still = false, was_empty = false, is_known = care == PY_QUICK && trail->thread == thread;
+	/* From 3.11 on a frame that was just called lies behind its caller, in memory that may end there. */
+	bool is_still = false, was_empty = false, is_behind = care == PY_QUICK && process->location.layout.minor >= 11,
+		 is_known = care == PY_QUICK && trail->thread == thread;
 	unsigned tries = care == PY_QUICK ? QUICK_TRIES : TRIES, guesses = is_known ? GUESSES : 0;
-	best->count = walker->before.count = 0;
+	best->count = walker->before.count = walker->first.count = 0;
 	best->is_cut = false;
 	begin_trail(walker, trail, is_known);
 	for (unsigned i = 0; i < tries && !is_still; i++) {
 		bool is_guess = i < guesses && (i == 0 || follow_newest(process, walker));
 		if ((!is_guess && !visit_all(process, thread, walker)) ||
-			!read_again(process, walker, is_guess ? AHEAD : 0, &is_still))
+			!read_again(process, walker, is_guess || is_behind ? AHEAD : 0, &is_still)) {
+			is_behind &= is_guess || walker->visited.count > 0;
 			continue;
+		}
+		if (care == PY_QUICK && !is_still && walker->first.count == 0 && has_code(&walker->now))
+			walker->first = walker->now;
 		/* In a stack that changes, the newest frame that two tries share is the most likely to be from another
 		 * moment than those below. */
 		size_t common = count_common(&walker->now, &walker->before),
@@ -442,6 +464,7 @@ bool py_walk(const struct py_process *process, uint64_t thread, enum py_care car
 		}
 		walker->before = walker->now;
 	}
+	is_still = keep_first(&walker->first, best) && is_still;
 	note_visited(&walker->visited, best);
 	end_trail(walker, trail, is_still || best->count > 0 ? thread : 0);
 	return is_still;

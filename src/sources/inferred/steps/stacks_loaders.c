@@ -16,6 +16,9 @@
 #define QUIET_STEPS 1.5
 #define EPOCH_WAIT_NS (3 * NS_PER_S)
 #define LOSS_NS (NS_PER_S / 5)
+/* So long a loop may show the steps of a program that calls next() for its batches: passes of the loader need not be
+ * its epochs. */
+#define LOOP_WAIT_NS (6 * NS_PER_S)
 /* The epoch of a pass that is no longer new is read again only so often. */
 #define EPOCH_AGAIN_NS (1 * NS_PER_S)
 
@@ -50,12 +53,32 @@ static void open_process(struct stacks_loaders *loaders, const struct py_sampler
 		loaders->boost_until_ns = now_ns + BOOST_NS;
 }
 
-/* Whether a loop that is no DataLoader's is known to train, and runs. */
-static bool loop_trains(const struct stacks_loaders *loaders)
+/* Whether a loop that is no DataLoader's is known to train. */
+static bool has_loop(const struct stacks_loaders *loaders)
 {
 	struct stacks_counted_loop loop;
-	return stacks_loops_is_running(loaders->loops) && stacks_loops_chosen(loaders->loops, &loop) &&
-		(loop.has_training || loaders->wanted);
+	return loaders->loops && stacks_loops_chosen(loaders->loops, &loop) && (loop.has_training || loaders->wanted);
+}
+
+/* And runs. */
+static bool loop_trains(const struct stacks_loaders *loaders)
+{
+	return has_loop(loaders) && stacks_loops_is_running(loaders->loops);
+}
+
+/* Whether these batches are the steps, unless a loop is found. */
+static bool has_steps(struct stacks_loaders *loaders, const struct py_counted *counted, int64_t now_ns)
+{
+	bool is_awaited = has_loop(loaders) || (!loaders->steps && now_ns - loaders->found_ns < LOOP_WAIT_NS);
+	return !is_awaited || !stacks_loops_calls_next(loaders->loops, counted);
+}
+
+static bool have_steps(struct stacks_loaders *loaders, const struct py_counted *live, size_t count, int64_t now_ns)
+{
+	for (size_t i = 0; i < count; i++)
+		if (has_steps(loaders, &live[i], now_ns))
+			return true;
+	return count == 0;
 }
 
 static void note_loss(
@@ -111,11 +134,13 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	take_choice(loaders, now_ns);
 	if (is_quiet(loaders, now_ns))
 		py_counter_search_soon(loaders->counter);
-	bool is_new = py_counter_note(loaders->counter, sample, now_ns) && !loop_trains(loaders);
-	bool has_loader = !loaders->wanted && (is_new || loaders->has_loader);
 	struct stacks_counted_loop loop;
 	const struct py_counted *live;
+	bool is_found = py_counter_note(loaders->counter, sample, now_ns);
 	size_t count = py_counter_live(loaders->counter, now_ns, &live);
+	loaders->found_ns = is_found && !loaders->found_ns ? now_ns : loaders->found_ns;
+	bool is_new = is_found && !loop_trains(loaders) && have_steps(loaders, live, count, now_ns);
+	bool has_loader = !loaders->wanted && (is_new || loaders->has_loader);
 	stacks_evidence_note(&loaders->evidence, sample, live, count, now_ns);
 	if (loaders->loops)
 		stacks_loops_note(loaders->loops, sample, lines, owner, has_loader, now_ns);
@@ -184,6 +209,8 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 	loaders->has_validation = false;
 	enum status status = py_counter_poll(loaders->counter, now_ns, &counted, &count);
 	for (size_t i = 0; i < count && !loaders->wanted; i++) {
+		if (!has_steps(loaders, &counted[i], now_ns))
+			continue;
 		struct py_counted *copy = &out->counted[out->count++];
 		*copy = counted[i];
 		stacks_evidence_judge(&loaders->evidence, copy, now_ns);

@@ -368,6 +368,20 @@ bool stacks_loops_reads_closely(const struct stacks_loops *loops, int64_t now_ns
 	return loops && !loops->steps && now_ns < loops->close_until_ns;
 }
 
+/* Of a library's loops pmtop knows that their batches are steps. */
+static bool is_own(const char *file) { return !strstr(file, "/site-packages/") && !strstr(file, "/dist-packages/"); }
+
+bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted *counted)
+{
+	if (!loops || !counted->code || !is_own(counted->file))
+		return false;
+	if (loops->fetch_code != counted->code || loops->fetch_ip != counted->ip)
+		loops->calls_next = !py_loops_asks(loops->reader, counted->code, counted->ip);
+	loops->fetch_code = counted->code;
+	loops->fetch_ip = counted->ip;
+	return loops->calls_next;
+}
+
 void stacks_loops_await_epoch(struct stacks_loops *loops, int64_t until_ns) { loops->epoch_until_ns = until_ns; }
 
 void stacks_loops_stop(struct stacks_loops *loops) { loops->is_stopping = loops->is_running; }

@@ -34,6 +34,7 @@ enum {
 struct code_location {
 	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE];
 	int line;
+	uint64_t code, ip;
 };
 
 struct epoch {
@@ -266,8 +267,11 @@ static void set_loop(const struct py_sample *sample, size_t next, struct code_lo
 	size_t at = next + 1;
 	while (at < sample->count && is_between(sample->sites[at].known->code.file))
 		at++;
-	if (at < sample->count)
-		set_location(&sample->sites[at], sample->sites[at].line, out);
+	if (at == sample->count)
+		return;
+	set_location(&sample->sites[at], sample->sites[at].line, out);
+	out->code = sample->sites[at].code;
+	out->ip = sample->sites[at].ip;
 }
 
 /* If there are too many, the least recently read one is dropped. */
@@ -409,6 +413,8 @@ static void emit(struct py_counter *counter, const struct epoch *epoch, bool is_
 		.function = epoch->location.function,
 		.file = epoch->location.file,
 		.line = epoch->location.line,
+		.code = epoch->location.code,
+		.ip = epoch->location.ip,
 	};
 }
 

@@ -41,6 +41,7 @@ struct py_counted {
 	uint32_t batch_size;         /* 0 = unknown */
 	const char *function, *file; /* location of the loop; "" = unknown */
 	int line;                    /* 0 until a sample found it fetching a batch */
+	uint64_t code, ip;           /* of that place, as in struct py_site; 0 until then */
 };
 
 struct py_process;

@@ -3,158 +3,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NOWHERE = -1, EDGES = 2, ARGUMENTS_MAX = 8 };
+#include "src/sources/python/loops/py_graph.h"
+#include "src/sources/python/loops/py_yields.h"
 
-/* An instruction with the EXTENDED_ARGs before it and the caches behind it; offsets in units of two bytes. */
-struct instruction {
-	uint32_t begin, end, argument;
-	enum py_role role;
-	unsigned char opcode;
-	int next[EDGES]; /* instructions that may follow, NOWHERE = none */
-};
-
-/* `before`: of each instruction those that may precede it; `first`: where they begin. */
-struct graph {
-	unsigned minor;
-	const struct py_opcodes *opcodes;
-	size_t count;
-	struct instruction *all;
-	int *at; /* by unit: the instruction that begins there, or NOWHERE */
-	int *first, *before;
-	int *stack;           /* of a search */
-	unsigned char *marks; /* by instruction, of a search */
-};
-
-/* -- instructions -- */
-
-static bool read_instructions(struct graph *graph, const unsigned char *bytes, size_t units)
-{
-	uint32_t unit = 0, argument = 0, begin = 0;
-	while (unit < units) {
-		unsigned char opcode = bytes[2 * unit];
-		enum py_role role = py_opcode_role(graph->opcodes, opcode);
-		if (role == PY_ROLE_UNKNOWN)
-			return false;
-		argument = argument << 8 | bytes[2 * unit + 1];
-		graph->at[unit] = NOWHERE;
-		unit += 1 + py_opcode_caches(graph->opcodes, opcode);
-		if (role == PY_ROLE_EXTENDED)
-			continue;
-		graph->at[begin] = (int)graph->count;
-		graph->all[graph->count++] = (struct instruction){ .begin = begin,
-			.end = unit < units ? unit : (uint32_t)units,
-			.argument = argument,
-			.role = role,
-			.opcode = opcode,
-			.next = { NOWHERE, NOWHERE } };
-		argument = 0;
-		begin = unit;
-	}
-	return graph->count > 0;
-}
-
-/* The unit that it jumps to. */
-static bool target_of(const struct graph *graph, const struct instruction *instruction, int64_t *unit)
-{
-	int64_t distance = graph->minor <= 9 ? instruction->argument / 2 : instruction->argument;
-	switch (instruction->role) {
-	case PY_ROLE_FOR:
-	case PY_ROLE_JUMP:
-	case PY_ROLE_BRANCH:
-	case PY_ROLE_SETUP:
-	case PY_ROLE_SEND: *unit = instruction->end + distance; return true;
-	case PY_ROLE_JUMP_BACK:
-	case PY_ROLE_RESEND:
-	case PY_ROLE_BRANCH_BACK: *unit = instruction->end - distance; return true;
-	case PY_ROLE_JUMP_ABSOLUTE:
-	case PY_ROLE_BRANCH_ABSOLUTE: *unit = distance; return true;
-	default: return false;
-	}
-}
-
-static bool goes_on(enum py_role role)
-{
-	return role != PY_ROLE_STOP && role != PY_ROLE_JUMP && role != PY_ROLE_JUMP_BACK && role != PY_ROLE_RESEND &&
-		role != PY_ROLE_JUMP_ABSOLUTE;
-}
-
-/* False: a jump does not lead to an instruction, so the bytes were not understood. */
-static bool link_instructions(struct graph *graph, size_t units)
-{
-	for (size_t i = 0; i < graph->count; i++) {
-		struct instruction *instruction = &graph->all[i];
-		int64_t unit;
-		if (goes_on(instruction->role) && i + 1 < graph->count)
-			instruction->next[0] = (int)i + 1;
-		/* It is executed again, with the constant before it, until its iterator ends. */
-		if (instruction->role == PY_ROLE_YIELD_FROM && i > 0)
-			instruction->next[1] = (int)i - 1;
-		if (!target_of(graph, instruction, &unit))
-			continue;
-		if (unit < 0 || unit >= (int64_t)units || graph->at[unit] == NOWHERE)
-			return false;
-		instruction->next[1] = graph->at[unit];
-	}
-	return true;
-}
-
-static void link_back(struct graph *graph)
-{
-	memset(graph->first, 0, (graph->count + 1) * sizeof *graph->first);
-	for (size_t i = 0; i < graph->count * EDGES; i++)
-		if (graph->all[i / EDGES].next[i % EDGES] != NOWHERE)
-			graph->first[graph->all[i / EDGES].next[i % EDGES]]++;
-	int sum = 0;
-	for (size_t i = 0; i <= graph->count; i++) {
-		sum += graph->first[i];
-		graph->first[i] = sum;
-	}
-	for (size_t i = graph->count * EDGES; i-- > 0;)
-		if (graph->all[i / EDGES].next[i % EDGES] != NOWHERE)
-			graph->before[--graph->first[graph->all[i / EDGES].next[i % EDGES]]] = (int)(i / EDGES);
-}
-
-static int count_before(const struct graph *graph, int at) { return graph->first[at + 1] - graph->first[at]; }
+enum { ARGUMENTS_MAX = 8 };
 
 /* -- loops -- */
 
-/* Marks all from which `header` is jumped back to without passing `header` or `barrier`, and `header` if it is reached.
- * Returns how many; *is_entered: one of them is preceded by nothing (it begins a handler). */
-static size_t mark_back(struct graph *graph, int header, int barrier, bool *is_entered)
-{
-	size_t depth = 0, count = 0;
-	memset(graph->marks, 0, graph->count);
-	*is_entered = false;
-	for (int i = graph->first[header]; i < graph->first[header + 1]; i++) {
-		int at = graph->before[i];
-		if (at >= header && at != barrier && !graph->marks[at]) {
-			graph->marks[at] = 1;
-			graph->stack[depth++] = at;
-		}
-	}
-	while (depth > 0) {
-		int at = graph->stack[--depth];
-		count++;
-		if (at == header)
-			continue;
-		*is_entered |= count_before(graph, at) == 0;
-		for (int i = graph->first[at]; i < graph->first[at + 1]; i++) {
-			int before = graph->before[i];
-			if (before != barrier && !graph->marks[before]) {
-				graph->marks[before] = 1;
-				graph->stack[depth++] = before;
-			}
-		}
-	}
-	return count;
-}
-
 /* Handlers jump backward too, to what follows their `try`: that is no loop, for nothing leads from there to them. */
-static bool is_loop(const struct graph *graph, int header)
+static bool is_loop(const struct py_graph *graph, int header)
 {
-	for (unsigned i = 0; i < EDGES; i++) {
+	for (unsigned i = 0; i < PY_GRAPH_EDGES; i++) {
 		int next = graph->all[header].next[i];
-		if (next != NOWHERE && (next == header || graph->marks[next]))
+		if (next != PY_GRAPH_NOWHERE && (next == header || graph->marks[next]))
 			return graph->marks[header];
 	}
 	return false;
@@ -172,7 +33,7 @@ static int compare_sizes(const void *left, const void *right)
 }
 
 /* Larger loops first, so that a loop comes after those around it. False: there are too many. */
-static bool find_loops(struct graph *graph, struct found found[PY_CODE_LOOPS_MAX], size_t *count)
+static bool find_loops(struct py_graph *graph, struct found found[PY_CODE_LOOPS_MAX], size_t *count)
 {
 	bool unused;
 	*count = 0;
@@ -180,7 +41,7 @@ static bool find_loops(struct graph *graph, struct found found[PY_CODE_LOOPS_MAX
 		bool is_target = false;
 		for (int at = graph->first[i]; at < graph->first[i + 1]; at++)
 			is_target |= graph->before[at] >= (int)i;
-		size_t size = is_target ? mark_back(graph, (int)i, NOWHERE, &unused) : 0;
+		size_t size = is_target ? py_graph_mark_back(graph, (int)i, PY_GRAPH_NOWHERE, &unused) : 0;
 		if (size == 0 || !is_loop(graph, (int)i))
 			continue;
 		if (*count == PY_CODE_LOOPS_MAX)
@@ -196,14 +57,14 @@ static unsigned depth_in(const struct py_bytecode *code, int parent)
 	return parent == PY_NO_LOOP ? 0 : code->loops[parent].depth + !code->loops[parent].is_delegation;
 }
 
-static bool is_delegation(const struct graph *graph, int header)
+static bool is_delegation(const struct py_graph *graph, int header)
 {
 	return graph->all[header].role == PY_ROLE_SEND ||
 		(header + 1 < (int)graph->count && graph->all[header + 1].role == PY_ROLE_YIELD_FROM);
 }
 
 /* Before a `for` its iterator is made, or is the argument of a generator expression. What is inside inlines, too. */
-static bool is_inlined(const struct graph *graph, int header, const struct py_bytecode *code, int parent)
+static bool is_inlined(const struct py_graph *graph, int header, const struct py_bytecode *code, int parent)
 {
 	enum py_role before = header > 0 ? graph->all[header - 1].role : PY_ROLE_OTHER;
 	return graph->minor >= 12 &&
@@ -211,12 +72,12 @@ static bool is_inlined(const struct graph *graph, int header, const struct py_by
 			(graph->all[header].role == PY_ROLE_FOR && before != PY_ROLE_ITER && before != PY_ROLE_LOCAL));
 }
 
-static void add_loop(struct graph *graph, int header, struct py_bytecode *out)
+static void add_loop(struct py_graph *graph, int header, struct py_bytecode *out)
 {
-	const struct instruction *first = &graph->all[header];
+	const struct py_instruction *first = &graph->all[header];
 	int number = (int)out->loop_count++, parent = out->loop_at[first->begin] - 1;
 	bool unused;
-	mark_back(graph, header, NOWHERE, &unused);
+	py_graph_mark_back(graph, header, PY_GRAPH_NOWHERE, &unused);
 	for (size_t i = 0; i < graph->count; i++)
 		if (graph->marks[i])
 			memset(out->loop_at + graph->all[i].begin, number + 1, graph->all[i].end - graph->all[i].begin);
@@ -229,97 +90,33 @@ static void add_loop(struct graph *graph, int header, struct py_bytecode *out)
 		.parent = parent,
 		.depth = depth_in(out, parent),
 		.iterated = { PY_NO_INDEX, 0, PY_NO_INDEX, PY_NO_INDEX, false, PY_NO_INDEX },
+		.advance = { .local = PY_NO_INDEX },
 	};
 }
 
-static int loop_of(const struct py_bytecode *code, const struct instruction *instruction)
+static int loop_of(const struct py_bytecode *code, const struct py_instruction *instruction)
 {
 	return code->loop_at[instruction->begin] - 1;
-}
-
-/* -- yields -- */
-
-static bool is_yield(enum py_role role) { return role == PY_ROLE_YIELD || role == PY_ROLE_YIELD_FROM; }
-
-/* Marks what follows `from` up to `header`; returns whether that is reached. */
-static bool mark_ahead(struct graph *graph, int from, int header)
-{
-	size_t depth = 0;
-	bool is_reached = false;
-	memset(graph->marks, 0, graph->count);
-	graph->stack[depth++] = from;
-	graph->marks[from] = 1;
-	while (depth > 0) {
-		const struct instruction *instruction = &graph->all[graph->stack[--depth]];
-		for (unsigned i = 0; i < EDGES; i++) {
-			int next = instruction->next[i];
-			is_reached |= next == header;
-			if (next != NOWHERE && next != header && !graph->marks[next]) {
-				graph->marks[next] = 1;
-				graph->stack[depth++] = next;
-			}
-		}
-	}
-	return is_reached;
-}
-
-/* The only yield of this loop, or NOWHERE. */
-static int only_yield(const struct graph *graph, const struct py_bytecode *code, int loop)
-{
-	int found = NOWHERE;
-	for (size_t i = 0; i < graph->count; i++) {
-		if (!is_yield(graph->all[i].role) || !py_bytecode_is_in(code, 2 * (int64_t)graph->all[i].begin, loop))
-			continue;
-		if (found != NOWHERE || loop_of(code, &graph->all[i]) != loop || graph->all[i].role != PY_ROLE_YIELD)
-			return NOWHERE;
-		found = (int)i;
-	}
-	return found;
-}
-
-/* Whether something may have been yielded before the loop began. */
-static bool follows_yield(struct graph *graph, const struct py_bytecode *code, int loop, int header)
-{
-	for (size_t i = 0; i < graph->count; i++)
-		if (is_yield(graph->all[i].role) && !py_bytecode_is_in(code, 2 * (int64_t)graph->all[i].begin, loop) &&
-			mark_ahead(graph, (int)i, header))
-			return true;
-	return false;
-}
-
-static void find_yield(struct graph *graph, struct py_bytecode *code, int loop)
-{
-	int header = graph->at[code->loops[loop].offset / 2], yield = only_yield(graph, code, loop);
-	bool is_entered;
-	if (code->loops[loop].parent != PY_NO_LOOP || follows_yield(graph, code, loop, header))
-		return;
-	code->loops[loop].is_first_delegation = code->loops[loop].is_delegation;
-	if (yield == NOWHERE || code->loops[loop].is_delegation)
-		return;
-	mark_back(graph, header, yield, &is_entered);
-	if (graph->marks[header] || is_entered)
-		return;
-	code->loops[loop].yields_once = mark_ahead(graph, yield, header);
-	for (size_t i = 0; i < graph->count; i++)
-		if (graph->marks[i] && py_bytecode_is_in(code, 2 * (int64_t)graph->all[i].begin, loop))
-			memset(code->is_after_yield + graph->all[i].begin, 1, graph->all[i].end - graph->all[i].begin);
 }
 
 /* -- what a `for` iterates over -- */
 
 /* Whether this one alone leads to the next. */
-static bool is_straight(const struct graph *graph, int at) { return at > 0 && count_before(graph, at) == 1; }
+static bool is_straight(const struct py_graph *graph, int at)
+{
+	return at > 0 && py_graph_count_before(graph, at) == 1;
+}
 
 /* Walks back from a call over its arguments, the code of which is straight. starts[i]: where the last i + 1 begin.
  * False: they are not understood. */
-static bool find_arguments(const struct graph *graph, int call, uint32_t count, int starts[ARGUMENTS_MAX])
+static bool find_arguments(const struct py_graph *graph, int call, uint32_t count, int starts[ARGUMENTS_MAX])
 {
 	int64_t sum = 0, effect;
 	uint32_t known = 0;
 	for (int at = call - 1; known < count; at--) {
 		if (at < 1 || !is_straight(graph, at + 1))
 			return false;
-		const struct instruction *instruction = &graph->all[at];
+		const struct py_instruction *instruction = &graph->all[at];
 		if (!py_opcode_effect(graph->opcodes, instruction->opcode, instruction->argument, &effect))
 			return false;
 		sum += effect;
@@ -329,9 +126,9 @@ static bool find_arguments(const struct graph *graph, int call, uint32_t count, 
 	return true;
 }
 
-static uint32_t constant_at(const struct graph *graph, int first, int end)
+static uint32_t constant_at(const struct py_graph *graph, int first, int end)
 {
-	const struct instruction *instruction = &graph->all[first];
+	const struct py_instruction *instruction = &graph->all[first];
 	if (end != first + 1)
 		return PY_NO_INDEX;
 	if (instruction->role == PY_ROLE_SMALL_INT && instruction->argument < 256)
@@ -339,13 +136,13 @@ static uint32_t constant_at(const struct graph *graph, int first, int end)
 	return instruction->role == PY_ROLE_CONSTANT ? instruction->argument : PY_NO_INDEX;
 }
 
-static uint32_t callee_at(const struct graph *graph, int at)
+static uint32_t callee_at(const struct py_graph *graph, int at)
 {
 	if (at >= 0 && graph->all[at].role == PY_ROLE_NULL)
 		at--;
 	if (at < 0)
 		return PY_NO_INDEX;
-	const struct instruction *callee = &graph->all[at];
+	const struct py_instruction *callee = &graph->all[at];
 	switch (callee->role) {
 	case PY_ROLE_NAME: return callee->argument;
 	case PY_ROLE_GLOBAL: return graph->minor >= 11 ? callee->argument >> 1 : callee->argument;
@@ -354,7 +151,7 @@ static uint32_t callee_at(const struct graph *graph, int at)
 	}
 }
 
-static void read_call(const struct graph *graph, int call, struct py_iterated *out)
+static void read_call(const struct py_graph *graph, int call, struct py_iterated *out)
 {
 	int starts[ARGUMENTS_MAX], end = call;
 	uint32_t count = graph->all[call].argument;
@@ -379,12 +176,12 @@ static void read_call(const struct graph *graph, int call, struct py_iterated *o
 	}
 }
 
-static void read_iterated(const struct graph *graph, int header, struct py_iterated *out)
+static void read_iterated(const struct py_graph *graph, int header, struct py_iterated *out)
 {
 	int iter = header - 1;
 	if (iter < 1 || graph->all[iter].role != PY_ROLE_ITER || !is_straight(graph, iter))
 		return;
-	const struct instruction *source = &graph->all[iter - 1];
+	const struct py_instruction *source = &graph->all[iter - 1];
 	if (source->role == PY_ROLE_LOCAL)
 		out->local = source->argument;
 	else if (source->role == PY_ROLE_CALL || source->role == PY_ROLE_CALL_KEYWORDS)
@@ -433,18 +230,13 @@ static void keep_deepest_stores(struct py_bytecode *code)
 	code->store_count = count;
 }
 
-static bool adds_in_place(const struct graph *graph, size_t at)
-{
-	return graph->all[at].role == PY_ROLE_ADD && (graph->minor < 11 || graph->all[at].argument == PY_ADD_IN_PLACE);
-}
-
-static void find_stores(const struct graph *graph, struct py_bytecode *code)
+static void find_stores(const struct py_graph *graph, struct py_bytecode *code)
 {
 	for (size_t i = 0; i < graph->count; i++) {
-		const struct instruction *instruction = &graph->all[i];
+		const struct py_instruction *instruction = &graph->all[i];
 		int loop = loop_of(code, instruction);
 		struct py_store store = { instruction->role, instruction->argument, 2 * instruction->begin, loop,
-			i > 0 && adds_in_place(graph, i - 1) };
+			i > 0 && py_graph_adds_in_place(graph, (int)i - 1) };
 		if (loop == PY_NO_LOOP || code->loops[loop].is_delegation)
 			continue;
 		switch (instruction->role) {
@@ -469,35 +261,7 @@ static void find_stores(const struct graph *graph, struct py_bytecode *code)
 
 /* -- all of it -- */
 
-static void graph_free(struct graph *graph)
-{
-	free(graph->all);
-	free(graph->at);
-	free(graph->first);
-	free(graph->before);
-	free(graph->stack);
-	free(graph->marks);
-}
-
-static bool graph_make(struct graph *graph, const unsigned char *bytes, size_t units)
-{
-	graph->all = malloc(units * sizeof *graph->all);
-	graph->at = malloc(units * sizeof *graph->at);
-	graph->first = malloc((units + 1) * sizeof *graph->first);
-	graph->before = malloc(units * EDGES * sizeof *graph->before);
-	graph->stack = malloc(units * sizeof *graph->stack);
-	graph->marks = malloc(units);
-	if (!graph->all || !graph->at || !graph->first || !graph->before || !graph->stack || !graph->marks)
-		return false;
-	for (size_t i = 0; i < units; i++)
-		graph->at[i] = NOWHERE;
-	if (!read_instructions(graph, bytes, units) || !link_instructions(graph, units))
-		return false;
-	link_back(graph);
-	return true;
-}
-
-static bool fill(struct graph *graph, struct py_bytecode *out)
+static bool fill(struct py_graph *graph, struct py_bytecode *out)
 {
 	struct found found[PY_CODE_LOOPS_MAX];
 	size_t count;
@@ -506,7 +270,7 @@ static bool fill(struct graph *graph, struct py_bytecode *out)
 	for (size_t i = 0; i < count; i++)
 		add_loop(graph, found[i].header, out);
 	for (size_t i = 0; i < count; i++) {
-		find_yield(graph, out, (int)i);
+		py_yields_find(graph, out, (int)i);
 		if (out->loops[i].is_for)
 			read_iterated(graph, found[i].header, &out->loops[i].iterated);
 	}
@@ -517,7 +281,7 @@ static bool fill(struct graph *graph, struct py_bytecode *out)
 
 bool py_bytecode_parse(unsigned minor, const unsigned char *bytes, size_t size, struct py_bytecode *out)
 {
-	struct graph graph = { .minor = minor, .opcodes = py_opcodes_of(minor) };
+	struct py_graph graph = { .minor = minor, .opcodes = py_opcodes_of(minor) };
 	size_t units = size / 2;
 	if (!graph.opcodes || units == 0 || size > PY_BYTES_MAX)
 		return false;
@@ -525,8 +289,8 @@ bool py_bytecode_parse(unsigned minor, const unsigned char *bytes, size_t size, 
 	out->loop_count = out->store_count = 0;
 	out->loop_at = calloc(units, 1);
 	out->is_after_yield = calloc(units, 1);
-	bool is_good = out->loop_at && out->is_after_yield && graph_make(&graph, bytes, units) && fill(&graph, out);
-	graph_free(&graph);
+	bool is_good = out->loop_at && out->is_after_yield && py_graph_make(&graph, bytes, units) && fill(&graph, out);
+	py_graph_free(&graph);
 	if (!is_good)
 		py_bytecode_release(out);
 	return is_good;

@@ -26,6 +26,14 @@ struct py_iterated {
 	uint32_t local; /* index of the local; PY_NO_INDEX: it is none */
 };
 
+/* An int that a loop adds the same to, once in each iteration. */
+struct py_advance {
+	uint32_t local;            /* PY_NO_INDEX: there is none */
+	uint32_t first;            /* index into co_consts of what it is before the loop; PY_NO_INDEX: unknown */
+	uint32_t step, step_local; /* what is added: a constant, or else a local that the loop does not assign */
+	bool is_after_yield;
+};
+
 struct py_code_loop {
 	/* Its first instruction, in bytes: FOR_ITER of a for. */
 	uint32_t offset, offset_end;
@@ -37,6 +45,7 @@ struct py_code_loop {
 	unsigned depth;     /* loops around it */
 	/* Each iteration yields exactly once, and nothing was yielded before the loop. */
 	bool yields_once;
+	struct py_advance advance; /* of a `while` that yields once */
 	/* A `yield from` in no loop, before which nothing was yielded. */
 	bool is_first_delegation;
 	struct py_iterated iterated;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "src/sources/python/loops/py_advance.h"
 #include "src/sources/python/loops/py_itertools.h"
 #include "src/sources/python/py_objects.h"
 #include "src/sources/python/remote.h"
@@ -431,6 +432,8 @@ static void measure_generator(const struct py_measuring *at, uint64_t object, st
 	bool is_bar = frame.local_count > 0 && frame.classes[0] == PY_CLASS_BAR;
 	if (is_bar)
 		out->kind = PY_LOOP_PROGRESS;
+	if (loop && loop->advance.local != PY_NO_INDEX)
+		py_advance_measure(iterators, &frame, number, out);
 	if (!loop || !py_stack_entry_find(&frame, number, &entry, &source) ||
 		!(loop->yields_once || loop->is_first_delegation))
 		return;

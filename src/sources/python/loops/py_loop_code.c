@@ -226,8 +226,7 @@ static void find_names(const struct py_process *process, struct py_loop_code *co
 			code->local_names[i][0] = '\0';
 }
 
-static bool read_constant(
-	const struct py_process *process, const struct py_loop_code *code, uint32_t index, uint64_t *out)
+bool py_loop_constant(const struct py_process *process, const struct py_loop_code *code, uint32_t index, uint64_t *out)
 {
 	uint64_t found;
 	if (index != PY_NO_INDEX && (index & PY_SMALL_INT)) {
@@ -247,8 +246,8 @@ static void find_call(const struct py_process *process, const struct py_loop_cod
 		out->callee[0] = '\0';
 		return;
 	}
-	out->has_first = read_constant(process, code, iterated->first, &out->first);
-	out->has_last = read_constant(process, code, iterated->last, &out->last);
+	out->has_first = py_loop_constant(process, code, iterated->first, &out->first);
+	out->has_last = py_loop_constant(process, code, iterated->last, &out->last);
 }
 
 static bool is_current(const struct py_process *process, const struct py_loop_code *code)

@@ -75,6 +75,8 @@ uint64_t py_loop_local_slot(const struct py_process *process, const struct py_lo
 uint64_t py_loop_stack_slot(const struct py_process *process, const struct py_loop_frame *frame, size_t entry);
 /* The offset in bytes of a frame's current instruction, from the word in the frame. */
 int64_t py_loop_offset(const struct py_layout *layout, uint64_t code, uint64_t ip);
+/* Reads an int among its constants, as py_bytecode.h refers to them. */
+bool py_loop_constant(const struct py_process *process, const struct py_loop_code *code, uint32_t index, uint64_t *out);
 /* Reads the item of a tuple. */
 bool py_loop_item(const struct py_process *process, uint64_t tuple, uint32_t index, uint64_t *out);
 

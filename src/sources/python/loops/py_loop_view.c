@@ -168,7 +168,10 @@ static enum py_loop_reading read_int(const struct py_process *process, struct py
 	if (py_layout_references(&process->location.layout, first[0]) == 0 ||
 		!py_int_decode(&process->location, (const unsigned char *)first, &found))
 		return PY_LOOP_ENDED;
-	loop->position = found - guards->origin;
+	uint64_t step = guards->divisor ? guards->divisor : 1;
+	if ((found - guards->origin) % step != 0)
+		return PY_LOOP_ENDED;
+	loop->position = (found - guards->origin) / step;
 	loop->has_position = true;
 	return PY_LOOP_GOOD;
 }

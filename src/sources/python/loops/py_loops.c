@@ -347,6 +347,17 @@ size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, str
 	return reading.count;
 }
 
+bool py_loops_asks(struct py_loops *loops, uint64_t code, uint64_t ip)
+{
+	const struct py_loop_code *known = py_loop_code_checked(loops->iterators.codes, code);
+	if (!known || !known->bytecode)
+		return false;
+	int64_t offset = py_loop_offset(&loops->iterators.process->location.layout, code, ip);
+	int number = py_bytecode_loop_at(known->bytecode, offset);
+	const struct py_code_loop *loop = number == PY_NO_LOOP ? NULL : &known->bytecode->loops[number];
+	return loop && offset >= loop->offset && offset < loop->offset_end;
+}
+
 enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop)
 {
 	return py_loop_view(&loops->iterators, loop);

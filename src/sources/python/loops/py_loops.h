@@ -119,6 +119,9 @@ size_t py_loops_read(struct py_loops *loops, const struct py_sample *sample, str
 /* The lines of the loops around a sampled instruction in its frame, by depth, without reading the process: only of code
  * that py_loops_read has read before. Returns how many. */
 size_t py_loops_around(struct py_loops *loops, const struct py_site *site, int *lines, size_t max);
+/* Whether the instruction at `ip` (as in struct py_site) asks an iterator for the next item of a loop: not a call of
+ * next(). */
+bool py_loops_asks(struct py_loops *loops, uint64_t code, uint64_t ip);
 /* Reads one loop again, mostly with one system call. Only its position, length, what remains, object and guards
  * change. */
 enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop);

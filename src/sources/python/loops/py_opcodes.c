@@ -76,7 +76,7 @@ static const struct py_opcodes {
 		"~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~0V~0~~~~~~~ba~~~" },
 	{ 13,
 		"!..+.............!.G..r...........u.r........+.......C...k......"
-		"......!xF....bnj..tL.l.l...om....ccccrrrS...ADfqpgN...Y!!!!!!!!!"
+		"......!xF....bnj..tL.l.lw..om....ccccrrrS...ADfqpgN...Y!!!!!!!!!"
 		"!!!!!!!!!!!!!!!!!!!!!.+++++++.....CCCCCCCCCCCCCCCCCCCC.....FFFFt"
 		"tttttttttttoo...SAAA...........!!!!!!!!!!!!!...rrY.FCk.!jbcccc!!",
 		"0001010000000000000000000000000000000001300001000000030000110000"
@@ -89,7 +89,7 @@ static const struct py_opcodes {
 		"ZZZZZZZZZZZYY~~00bbbcc000000~~~~~~~~~~~~~~~~0aa~~0~~VW~~~~~~~~~~" },
 	{ 14,
 		"!..+............G!..r............u.r........+.......C..k........"
-		".....xF....bnj..t.L.l.l.l...omi.....ccccrrS...ADfqpgN...Y!!!!!!!"
+		".....xF....bnj..t.L.l.lwlw..omi.....ccccrrS...ADfqpgN...Y!!!!!!!"
 		".++++++++++++++CCCCCCCCkkkCCCCCCCCCCCC.....FFFFbbtttttttttttttLL"
 		"oo...SAAA...........!!!!!!!!!!!!!!!!!!!!!!...F!j.cccc.rY..Ck.b!!",
 		"0005000000000000000000000000000000000013000050000000300311000000"
@@ -102,7 +102,7 @@ static const struct py_opcodes {
 		"YY~~0~bbbcc000000~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~" },
 	{ 15,
 		"!..+.............!r............u.r........+.......C..k.........."
-		"...xF.G...bnj..t.L.l.l.l...omi.....ccccrrS...ADfqpgN...Y!!!!!!!!"
+		"...xF.G...bnj..t.L.l.lwlw..omi.....ccccrrS...ADfqpgN...Y!!!!!!!!"
 		".+++++++++++++++CCCCCCC..CkkkCCCCCCCCCCCC.....FFFFFGGbbttttttttt"
 		"ttttoo....SSSAAA...........!!!!!!!!!!!!!!...F!j.cccc.rY..Ck.b!!!",
 		"0005100000000000000000000000000000001300005000000030031100000000"

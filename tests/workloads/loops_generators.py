@@ -1,0 +1,96 @@
+"""Loops of loops.py over generators."""
+import time
+
+
+def counted(ticker, pause):
+    """A `while` yields, and an int of its own counts."""
+    def minibatches(size):
+        start_idx = 0
+        while start_idx < 88:
+            time.sleep(pause)
+            yield [None] * size
+            start_idx += size
+    tick = ticker('generators.while_before')
+    for _ in minibatches(4):  # loop generators.while_before
+        tick()
+
+    def numbered(i, last):
+        while i < last:
+            i += 1
+            time.sleep(pause)
+            yield i
+    tick = ticker('generators.while_behind')
+    for _ in numbered(3, 23):  # loop generators.while_behind
+        tick()
+
+
+def irregular(log):
+    """Of these, the number of items is not that of any loop."""
+    def odd():
+        for i in range(40):
+            if i % 2:
+                yield i
+
+    def twice():
+        for i in range(10):
+            yield i
+            yield i
+
+    def header_first():
+        yield None
+        yield from range(19)
+
+    def with_header():
+        yield None
+        for i in range(19):
+            yield i
+
+    def endless():
+        while True:
+            for i in range(5):
+                yield i
+
+    def sometimes():
+        for i in range(40):
+            try:
+                if i % 3 == 0:
+                    raise KeyError
+                yield i
+            except KeyError:
+                continue
+
+    def both():
+        for i in range(20):
+            if i % 2:
+                yield i
+            else:
+                yield -i
+
+    def counting():
+        i = 0
+        while i < 20:
+            i += 1
+            yield i
+
+    def unsteady():
+        i = 0
+        while i < 40:
+            yield i
+            i += 1
+            if i % 3 == 0:
+                i += 1
+
+    def growing():
+        i, step = 0, 1
+        while i < 400:
+            yield i
+            step += 1
+            i += step
+    k = 0
+    for make in (odd, twice, header_first, with_header, endless, sometimes, both, counting, unsteady, growing):
+        k = 0
+        for _ in make():  # loop irregular.items
+            k += 1
+            log('irregular.items', k)
+            if k == 20:
+                break
