@@ -1274,12 +1274,15 @@ static void pmtop_i_evidence(struct pmtop_i_lane *lane, uint64_t now)
 		goto out;
 	is.cpu_ns = (uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * UINT64_C(1000000000) +
 		(uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) * 1000u;
-	is.wait_ns = pmtop_i_run_queue_wait(lane);
 	is.minor = (uint32_t)r.ru_minflt;
 	is.major = (uint32_t)r.ru_majflt;
 	is.voluntary = (uint32_t)r.ru_nvcsw;
 	is.involuntary = (uint32_t)r.ru_nivcsw;
 	is.blocks = (uint32_t)r.ru_inblock;
+	/* A thread that has run without a switch has not waited: most of the cost is reading the wait. */
+	is.wait_ns = lane->has_usage && is.voluntary == was.voluntary && is.involuntary == was.involuntary
+		? was.wait_ns
+		: pmtop_i_run_queue_wait(lane);
 	lane->usage = is;
 	if (lane->has_usage) {
 		uint64_t samples = lane->pm->batch.samples;

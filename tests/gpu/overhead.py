@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
-"""What pmtop.torch.instrument() costs a step: the hooks are taken out and put back every 100 steps of one loop.
+"""What pmtop.torch.instrument() adds to a step: the hooks are taken out and put back every 100 steps of one loop.
 
     overhead.py [--cpu] [--pairs=N] [--steps=N] [--model=NAME] [--left-out]
 
-On a GPU there are two models: one whose time is all the host's (launches), one whose time is the GPU's. With --cpu the steps take about 0.2 ms and
-2 ms of one core. A pair is a block of steps with the hooks beside one without them, in alternating order. The result is the median of the paired
-differences with its 95 % interval (order statistics, no distribution assumed), by the clock (the GPU waited for at the end of a block) and by the CPU
-time of the thread that trains. --left-out repeats that with each part left out. The first block after instrument() is told apart: it looks for the
-modules that are trained.
+On a GPU there are two models: one whose time is the CPU's (launches), with as many layers as make a step of about 1 ms, and one whose time is the
+GPU's. With --cpu the steps take about 0.2 ms and 2 ms of one core. A pair is a block of steps with the hooks beside one without them, in
+alternating order. The result is the median of the paired differences with its 95 % interval (order statistics, no distribution assumed), by the
+clock (the GPU waited for at the end of a block) and by the CPU time of the thread that trains. Where there is an aim, the line after it says
+whether the median meets it. --left-out repeats that with each part left out. The first block after instrument() is shown by itself: it finds the
+modules that are trained. Steps after each change of the hooks are not measured: Python specializes its code again.
 """
 import argparse
 import gc
@@ -24,8 +25,12 @@ from torch.utils.data import DataLoader
 PARTS = ("forward", "backward", "optimizer", "zero_grad", "loss", "device", "memory", "sync", "gc")
 GPU = {"host-bound, AdamW": (256, 2, 64, False), "GPU-bound, fused AdamW": (2048, 6, 1024, True)}
 CPU = {"0.2 ms, AdamW": (16, 1, 8, False), "2 ms, AdamW": (256, 2, 96, False)}
+AIMS = {"host-bound, AdamW": 0.01, "2 ms, AdamW": 0.005}
+HOST_BOUND_US = 1000
+LAYERS_MAX = 64
 CONFIDENCE_Z = 1.96
 SETTLED = 300
+UNMEASURED = 30  # steps after a change of the hooks
 
 
 class Same:
@@ -49,6 +54,8 @@ class Switch:
         self.taken = None
 
     def off(self):
+        if self.taken is not None:
+            return
         patches, optimizers = self.instrumentation._patches, self.instrumentation._optimizers
         self.taken = [(owner, name, value) for owner, name, _, value in patches._made]
         patches.restore()
@@ -58,8 +65,11 @@ class Switch:
             pmtop.unwatch_gc()
 
     def on(self):
+        if self.taken is None:
+            return
         for owner, name, value in self.taken:
             self.instrumentation._patches.set(owner, name, value)
+        self.taken = None
         if self.instrumentation._optimizers is not None:
             self.instrumentation._optimizers.open()
         if self.instrumentation._watches_gc:
@@ -112,7 +122,7 @@ class Bench:
     def measure(self, pairs, has_loader, **left_out):
         """(the first block, the blocks without hooks, those with them): each block's (clock, CPU) in us a step."""
         switch = Switch(**left_out)
-        count = SETTLED + self.steps * (2 * pairs + 2)
+        count = self.steps + SETTLED + (self.steps + UNMEASURED) * 2 * pairs + 1
         turns = self.turns(count) if has_loader else itertools.repeat(self.batch, count)
         self.wait()
         gc.collect()
@@ -123,15 +133,38 @@ class Bench:
             for has_hooks in ((False, True), (True, False))[pair % 2]:
                 if not has_hooks:
                     switch.off()
+                else:
+                    switch.on()
+                self.block(turns, UNMEASURED)
                 gc.collect()
                 rows[has_hooks].append(self.block(turns))
-                if not has_hooks:
-                    switch.on()
+        switch.on()
         switch.instrumentation.close()
         return first, rows[False], rows[True]
 
 
-def told(name, plain, hooked):
+def deep_enough(device, shape, steps):
+    """The shape with as many layers as make a step of about HOST_BOUND_US."""
+    width, layers, size, fused = shape
+    for _ in range(3):
+        bench = Bench(device, (width, layers, size, fused), steps)
+        turns = bench.turns(SETTLED + steps)
+        bench.block(turns, SETTLED)
+        layers = min(LAYERS_MAX, max(1, round(layers * HOST_BOUND_US / bench.block(turns)[0])))
+    return width, layers, size, fused
+
+
+def aim_text(aim, plain, hooked):
+    """Whether the medians meet the aim, a ratio."""
+    texts = []
+    for index, what in enumerate(("clock", "CPU")):
+        more = statistics.median(on[index] - off[index] for on, off in zip(hooked, plain))
+        ratio = more / statistics.median(off[index] for off in plain)
+        texts.append(f"{what} {ratio:.2%} {'meets' if ratio <= aim else 'misses'} it")
+    return f"  aim {aim:.1%}: " + ", ".join(texts)
+
+
+def row_text(name, plain, hooked):
     texts = []
     for index, what in enumerate(("clock", "CPU")):
         differences = [on[index] - off[index] for on, off in zip(hooked, plain)]
@@ -154,18 +187,23 @@ def main():
     for name, shape in (CPU if given.cpu else GPU).items():
         if not name.startswith(given.model):
             continue
-        bench = Bench("cpu" if given.cpu else "cuda", shape, given.steps)
+        device = "cpu" if given.cpu else "cuda"
+        if name.startswith("host-bound"):
+            shape = deep_enough(device, shape, given.steps)
+        bench = Bench(device, shape, given.steps)
         bench.block(bench.turns(SETTLED), SETTLED)
         for has_loader in (True, False):
             first, plain, hooked = bench.measure(given.pairs, has_loader)
             base = [statistics.median(row[index] for row in plain) for index in (0, 1)]
             kind = "over a loader" if has_loader else "without a loader"
-            print(f"{name}, {kind}: {base[0]:.1f} us a step by the clock, {base[1]:.1f} us of CPU; {given.pairs} pairs of {given.steps} steps")
+            print(f"{name}, {shape[1]} layers, {kind}: {base[0]:.1f} us a step by the clock, {base[1]:.1f} us of CPU; {given.pairs} pairs of {given.steps} steps")
             print(f"  the first block    clock {first[0] - base[0]:+7.2f} us   CPU {first[1] - base[1]:+7.2f} us")
-            print(told("all parts", plain, hooked), flush=True)
+            print(row_text("all parts", plain, hooked), flush=True)
+            if name in AIMS:
+                print(aim_text(AIMS[name], plain, hooked), flush=True)
         for part in PARTS if given.left_out else ():
             _, plain, hooked = bench.measure(given.pairs, True, **{part: False})
-            print(told(f"without {part}", plain, hooked), flush=True)
+            print(row_text(f"without {part}", plain, hooked), flush=True)
 
 
 if __name__ == "__main__":

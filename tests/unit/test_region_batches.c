@@ -1,5 +1,16 @@
+#include <unistd.h>
+
+/* Counts the header's reads of run-queue waits. */
+static unsigned reads;
+static ssize_t counted_pread(int file, void *bytes, size_t size, off_t offset)
+{
+	reads++;
+	return pread(file, bytes, size, offset);
+}
+#define pread counted_pread
 #define PMTOP_IMPLEMENTATION
 #include "src/region/pmtop.h"
+#undef pread
 
 #include <check.h>
 #include <math.h>
@@ -314,6 +325,31 @@ START_TEST(evidence_follows_every_long_batch_but_the_lanes_first)
 }
 END_TEST
 
+START_TEST(the_wait_is_read_only_after_a_switch)
+{
+	unsigned after[200];
+	size_t found = 0;
+	for (uint64_t i = 0; i < 200; i++) {
+		pmtop_batch_begin(pm, i);
+		spend(PMTOP_I_EVIDENCE_NS + 1);
+		if (i % 20 == 0)
+			usleep(100);
+		pmtop_batch_end(pm, 1);
+		after[i] = reads;
+	}
+	size_t count = regions_events(region, 0, events, 1000);
+	for (size_t i = 0; i < count; i++) {
+		if (events[i].type != PMTOP_EVENT_EVIDENCE)
+			continue;
+		found++; /* the first batch has none */
+		ck_assert_uint_eq(after[found] - after[found - 1], events[i].payload[2] != 0);
+		ck_assert(events[i].payload[2] != 0 || events[i].payload[3] == 0);
+	}
+	ck_assert_uint_eq(found, 199);
+	ck_assert_uint_ge(reads, 10);
+}
+END_TEST
+
 START_TEST(short_batches_have_no_evidence) { ck_assert_uint_eq(evidence_after(1000, 1000), 0); }
 END_TEST
 
@@ -445,6 +481,7 @@ int main(void)
 		the_oldest_epochs_are_dropped_and_counted,
 		statistics_are_those_of_the_guides,
 		evidence_follows_every_long_batch_but_the_lanes_first,
+		the_wait_is_read_only_after_a_switch,
 		short_batches_have_no_evidence,
 		evidence_can_be_turned_off,
 		spans_left_open_end_with_their_batch,
