@@ -50,6 +50,8 @@ ifdef SANITIZE
 comma := ,
 BUILD ?= build-$(subst $(comma),-,$(SANITIZE))
 SANITIZE_FLAGS := -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -DIS_SANITIZED
+# Built in half the time that -O2 takes; a report names lines, for which -g1 is enough.
+CFLAGS ?= -O1 -g1
 endif
 BUILD ?= build
 
