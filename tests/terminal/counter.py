@@ -2,15 +2,15 @@
 stand-in for every CPython from 3.8 on that is found (PATH, pyenv)."""
 import bisect
 import collections
-import concurrent.futures
 import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 
-from pythons import BUILD, ENVIRONMENT, pythons
+from pythons import BUILD, ENVIRONMENT, pythons, try_all
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 LOADERS = os.path.join(HERE, '../workloads/loaders.py')
@@ -18,22 +18,12 @@ COUNTING = os.path.join(BUILD, 'tests/terminal/counting')
 TORCH = os.path.join(BUILD, 'python-venv/bin/python')
 NEWEST_COUNTED = 15
 AT_A_TIME = 4          # they mostly wait
-checks, passed, failed = [], [], []
+checks = {}
 Poll = collections.namedtuple('Poll', 'before after serial yielded is_over is_fresh length workers batch_size line function file')
 
 
 def check(name, test, *arguments):
-    checks.append((name, test, arguments))
-
-
-def run(one):
-    name, test, arguments = one
-    try:
-        test(*arguments)
-        passed.append(name)
-    except Exception as error:
-        failed.append(name)
-        print(f'FAIL {name}: {type(error).__name__}: {error}', flush=True)
+    checks[name] = lambda: test(*arguments)
 
 
 def poll_of(text):
@@ -57,21 +47,64 @@ class Counting:
         return [poll_of(text) for text in lines[:-1]], dict(zip(words[::2], map(int, words[1::2])))
 
 
+class Program:
+    """loaders.py with these words, in a process of its own."""
+
+    def __init__(self, python, environment):
+        self.process = subprocess.Popen([python, LOADERS, 'serve'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+
+    def write(self, line):
+        self.process.stdin.write(line + '\n')
+        self.process.stdin.flush()
+
+    def begin(self, words):
+        """The pid of the process that does it, once it is ready."""
+        self.write(' '.join(map(str, words)))
+        ready, pid = self.process.stdout.readline().split()
+        assert ready == 'ready', ready
+        return int(pid)
+
+    def go(self):
+        self.write('')
+        return json.loads(self.process.stdout.readline())['passes']
+
+    def finish(self):
+        self.write('')
+        assert self.process.stdout.readline() == 'ended\n'
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdin.close()     # a child of it that is still there ends by that
+
+
+idle = []              # programs that have imported PyTorch and wait for the next words
+taking = threading.Lock()
+
+
+def take_program(python, environment):
+    with taking:
+        if python == TORCH and idle:
+            return idle.pop()
+    return Program(python, environment)
+
+
 def count(python, *arguments, environment=ENVIRONMENT, **more):
     """Polls, the truth, costs."""
-    program = subprocess.Popen([python, LOADERS, *map(str, arguments)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
+    program, is_whole = take_program(python, environment), False
     try:
-        assert program.stdout.readline() == 'ready\n'
-        counting = Counting(program.pid, **more)
+        counting = Counting(program.begin(arguments), **more)
         assert counting.first == 'ready', counting.first
-        program.stdin.write('\n')
-        program.stdin.flush()
-        truth = json.loads(program.stdout.readline())['passes']
+        truth = program.go()
         polls, costs = counting.end()
+        program.finish()
+        is_whole = python == TORCH
         return polls, truth, costs
     finally:
-        program.kill()
-        program.wait()
+        if is_whole:
+            idle.append(program)
+        else:
+            program.end()
 
 
 def could_be(poll, one):
@@ -164,7 +197,7 @@ def is_not_fooled(python, environment):
 def outlives_it(python, environment):
     """The process ends while it is read."""
     with subprocess.Popen([python, LOADERS, 'dying', '0', '0', '0'], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as parent:
-        assert parent.stdout.readline() == 'ready\n'
+        assert parent.stdout.readline().startswith('ready ')
         parent.stdin.write('\n')
         counted = 0
         for _ in range(200):
@@ -214,7 +247,7 @@ with tempfile.TemporaryDirectory() as folder:
         check(f'{version}, ends', outlives_it, path, environment)
         for kind in ('enumerate', 'in_globals', 'in_attribute'):
             check(f'{version}, {kind}, seldom seen', meets_slow_ones, path, kind, environment)
-    with concurrent.futures.ThreadPoolExecutor(AT_A_TIME) as pool:
-        list(pool.map(run, checks))
-print(f'{len(passed)} passed, {len(failed)} failed')
-sys.exit(bool(failed))
+    failed = try_all(checks, AT_A_TIME)
+for program in idle:
+    program.end()
+sys.exit(failed)

@@ -1,17 +1,23 @@
-"""Each command of pmtop beside files of /proc that never answer, in a mount namespace of its own."""
+"""Each command of pmtop beside files of /proc that never answer, each case in a mount namespace of its own.
+
+    proc_blocked.py          all cases, some at a time: they mostly wait
+    proc_blocked.py CASE     this one, in the namespace that it has"""
 import json
 import os
 import pty
 import select
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 
 import never_answers
+from pythons import BUILD, PMTOP, try_all
 
-BUILD = os.environ['PMTOP_BUILD']
-PMTOP, TRAINER = os.path.join(BUILD, 'pmtop'), os.path.join(BUILD, 'tests/workloads/trainer')
+TRAINER = os.path.join(BUILD, 'tests/workloads/trainer')
+NAME = f'blocked-{os.getpid():08}'     # the runs of other cases are seen, too
+AT_A_TIME = 4
 # A thread that was left behind keeps what it worked on.
 ENVIRONMENT = dict(os.environ, LC_ALL='C.UTF-8', HOME='/nonexistent', TERM='xterm-256color', ASAN_OPTIONS='detect_leaks=0')
 LIMIT = 60
@@ -44,10 +50,10 @@ class Run:
         self.files, self.takes_requests = files, takes_requests
 
     def __enter__(self):
-        self.process = subprocess.Popen([TRAINER, '--name', 'blocked', '--epochs', '1000', '--workers', '1', '--step-ms', '20'],
+        self.process = subprocess.Popen([TRAINER, '--name', NAME, '--epochs', '1000', '--workers', '1', '--step-ms', '20'],
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=ENVIRONMENT)
         deadline = time.monotonic() + LIMIT
-        while '"run"' not in pmtop('list', '--format=json')[1] and time.monotonic() < deadline:
+        while NAME not in pmtop('list', '--format=json')[1] and time.monotonic() < deadline:
             time.sleep(0.1)
         self.paths = [file if file[0] == '/' else f'/proc/{self.process.pid}/{file}' for file in self.files]
         self.fds = [never_answers.mount(path, takes_requests=self.takes_requests) for path in self.paths]
@@ -87,7 +93,7 @@ def commands(takes_requests):
         check('list answers', status == 0 and run.pid in out, status, out, err)
         status, out, err = pmtop('doctor', '-p', run.pid)
         check('doctor answers', status is not None and 'does not answer' not in err and 'machine' in out, status, out, err)
-        status, out, err = pmtop('-s', 'blocked', '-b', '--format=json', '-n', '2', '-d', '0.2')
+        status, out, err = pmtop('-s', NAME, '-b', '--format=json', '-n', '2', '-d', '0.2')
         check('-s answers', status == 0 and len(objects(out)) == 2, status, out[:200], err)
         status, out, err = pmtop('stack', run.pid)
         check('stack answers', status is not None, status, out, err)
@@ -96,7 +102,7 @@ def commands(takes_requests):
             status, out, err = pmtop('record', '-p', run.pid, '-o', path, '--for=4', '-d', '0.2')
             check('record ends', status == 0, status, out, err)
             status, out, err = pmtop('report', path)
-            check('the recording is whole', status == 0 and 'blocked' in out, status, out, err)
+            check('the recording is whole', status == 0 and NAME in out, status, out, err)
 
 
 def screen(name, ending, takes_requests):
@@ -157,13 +163,28 @@ def false_region():
     server.wait()
 
 
-# A server that took a request cannot be left even by a process that is killed: then pmtop's own process must not be the one that asked.
-for takes in (False, True):
-    for blocked in ('cmdline', 'maps', 'io', '/proc/stat'):
-        stream(blocked, takes)
-    commands(takes)
-    screen('q', lambda pid, terminal: os.write(terminal, b'q'), takes)
-    screen('SIGTERM', lambda pid, terminal: os.kill(pid, signal.SIGTERM), takes)
-false_region()
-print(f'{counts[True]} passed, {counts[False]} failed')
-raise SystemExit(counts[False] > 0)
+def cases():
+    """A server that took a request cannot be left even by a process that is killed: then pmtop's own process must not be the one that asked."""
+    found = {}
+    for takes in (False, True):
+        of = ', requests taken' if takes else ''
+        for blocked in ('cmdline', 'maps', 'io', '/proc/stat'):
+            found[blocked + of] = lambda blocked=blocked, takes=takes: stream(blocked, takes)
+        found['commands' + of] = lambda takes=takes: commands(takes)
+        found['screen, q' + of] = lambda takes=takes: screen('q', lambda pid, terminal: os.write(terminal, b'q'), takes)
+        found['screen, SIGTERM' + of] = lambda takes=takes: screen('SIGTERM', lambda pid, terminal: os.kill(pid, signal.SIGTERM), takes)
+    found['false region'] = false_region
+    return found
+
+
+def in_a_namespace(case):
+    done = subprocess.run(['unshare', '--mount', '--propagation', 'private', sys.executable, os.path.abspath(__file__), case], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert done.returncode == 0, done.stdout
+
+
+if len(sys.argv) > 1:
+    cases()[sys.argv[1]]()
+    sys.exit(counts[False] > 0 or not counts[True])
+# A process that waits for a page of the false region can make whoever reads about it wait, too.
+sys.exit(try_all({case: lambda case=case: in_a_namespace(case) for case in cases()}, AT_A_TIME, alone=['false region']))

@@ -30,12 +30,23 @@ def pythons():
     if os.environ.get('PMTOP_TEST_BRIEF') != '1':
         return found
     by_age = sorted(found, key=lambda version: [int(part) for part in version.split('.')])
-    return {version: found[version] for version in {by_age[0], by_age[-1]}}
+    return {version: found[version] for version in (by_age[0], by_age[-1])}
 
 
-def try_all(tests, at_a_time):
-    """Runs {name: test}, some at a time; says what failed, and the sum. Returns whether any did."""
-    failed = []
+def read_failed(path):
+    """The tests that tests/run wants again; none: it wants all."""
+    if not path or not os.path.exists(path):
+        return []
+    with open(path) as file:
+        return file.read().splitlines()
+
+
+def try_all(tests, at_a_time, alone=()):
+    """Runs {name: test}, some at a time, those named in `alone` one by one after the others; says what failed, and the sum. Returns whether any did.
+    Run again by tests/run, only what failed."""
+    failed, path = [], os.environ.get('PMTOP_TEST_FAILED')
+    again = read_failed(path)
+    chosen = [(name, test) for name, test in tests.items() if not again or name in again]
 
     def run(row):
         name, test = row
@@ -45,7 +56,13 @@ def try_all(tests, at_a_time):
             failed.append(name)
             print(f'FAIL {name}: {type(error).__name__}: {error}', flush=True)
     with concurrent.futures.ThreadPoolExecutor(at_a_time) as pool:
-        list(pool.map(run, tests.items()))
+        list(pool.map(run, [row for row in chosen if row[0] not in alone]))
+    for row in chosen:
+        if row[0] in alone:
+            run(row)
+    if path and failed:
+        with open(path, 'w') as file:
+            file.write('\n'.join(failed) + '\n')
     print(f'{len(tests) - len(failed)} passed, {len(failed)} failed')
     return bool(failed)
 

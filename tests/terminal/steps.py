@@ -1,4 +1,5 @@
 """A plain PyTorch program, watched from outside: its epochs, batches, slow batches and validation beside what it says of itself."""
+import itertools
 import json
 import os
 import subprocess
@@ -8,6 +9,8 @@ import time
 
 from pythons import BUILD, ENVIRONMENT, PMTOP, try_all
 
+SAMPLES, OBJECTS_MAX = 20, 240
+AT_A_TIME = 3          # they mostly wait
 PYTHON, SITE = os.path.join(BUILD, 'python-venv/bin/python'), os.path.join(BUILD, 'python/site')
 
 PROGRAM = '''
@@ -120,6 +123,14 @@ sys.stdin.readline()
 '''
 
 
+def wait_for_samples(pmtop):
+    """Until it samples the stack: a batch before that is one that it cannot count."""
+    for line in itertools.islice(pmtop.stdout, OBJECTS_MAX):
+        if any(group['looks'] >= SAMPLES for group in json.loads(line).get('code', {}).get('groups', [])):
+            return
+    raise AssertionError('pmtop has not sampled a stack')
+
+
 def watch_silent(kind, workers=0, persists=0, count=4):
     """The last object, and what the program says that it did."""
     with tempfile.TemporaryDirectory() as folder:
@@ -132,8 +143,7 @@ def watch_silent(kind, workers=0, persists=0, count=4):
             program.stdout.readline()
             pmtop = subprocess.Popen([PMTOP, '-p', str(program.pid), '-b', '--format=json', '-d', '0.25'], env=ENVIRONMENT, stdin=subprocess.DEVNULL,
                                      stdout=subprocess.PIPE, text=True)
-            pmtop.stdout.readline()
-            time.sleep(3)
+            wait_for_samples(pmtop)
             program.stdin.write('\n')
             program.stdin.flush()
             counted = json.loads(program.stdout.readline())
@@ -192,6 +202,9 @@ def misses_no_short_pass_of_persistent_workers():
 
 def misses_no_pass_within_a_step():
     misses_none('nested', count=3)
+
+
+def misses_no_pass_of_workers_within_a_step():
     misses_none('nested', count=2, workers=2, persists=1)
 
 
@@ -212,9 +225,8 @@ def watch(step=0.05, slow=0, each=0, batches=20, epochs=2, workers=0, validates=
                 time.sleep(late)
             pmtop = subprocess.Popen([PMTOP, '-p', str(program.pid), '-b', '--format=json', '-d', '0.25', *(['-w', recording] if recording else [])], env=ENVIRONMENT,
                                      stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
-            pmtop.stdout.readline()
             if not late:
-                time.sleep(1.5)
+                wait_for_samples(pmtop)
                 program.stdin.write('\n')
                 program.stdin.flush()
             text, _ = pmtop.communicate(timeout=120)
@@ -321,10 +333,11 @@ TESTS = {
     'short passes, workers': misses_no_short_pass_of_workers,
     'short passes, persistent workers': misses_no_short_pass_of_persistent_workers,
     'passes within a step': misses_no_pass_within_a_step,
+    'passes within a step, workers': misses_no_pass_of_workers_within_a_step,
     'late': says_what_it_saw,
     'length of a joined epoch': knows_the_length_of_a_joined_epoch,
     'a recording': replays_as_it_was,
 }
 if os.path.exists(SITE):
     TESTS['published'] = leaves_published_runs_alone
-if __name__ == "__main__": sys.exit(try_all(TESTS, 2))
+if __name__ == "__main__": sys.exit(try_all(TESTS, AT_A_TIME))

@@ -1,6 +1,7 @@
-"""Loops over DataLoaders that say what they have got, and when: loaders.py KIND WORKERS STEP_SECONDS SECONDS.
+"""Loops over DataLoaders that say what they have got, and when: loaders.py KIND WORKERS STEP_SECONDS SECONDS. Or loaders.py serve, which imports PyTorch
+once, reads those words from each line, and has a child of its own do what they say.
 
-With the environment variable STAND_IN a folder that has a torch/utils/data/dataloader.py of its own. Writes "ready", and at the end a JSON object:
+With the environment variable STAND_IN a folder that has a torch/utils/data/dataloader.py of its own. Writes "ready" and its pid, and at the end a JSON object:
 {"passes": [{"line": of its loop, "base": what was counted before it, "times_ns": when each batch was got, "held_ns": [from, to] that no other was}]}.
 """
 import json
@@ -12,7 +13,6 @@ if os.environ.get('STAND_IN'):
     sys.path.insert(0, os.environ['STAND_IN'])
 from torch.utils.data.dataloader import DataLoader
 
-KIND, WORKERS, STEP, SECONDS = sys.argv[1], int(sys.argv[2]), float(sys.argv[3]), float(sys.argv[4])
 HELD = 0.25
 passes = []
 
@@ -177,9 +177,34 @@ def of_kind(name):
 KINDS = {'plain': plain, 'shuffled': shuffled, 'zip': zipped, 'enumerate': enumerated, 'tqdm': with_tqdm, 'nested': nested, 'persistent': persistent, 'short': short, 'dying': dying,
          'garbage': garbage, 'in_globals': in_globals, 'in_attribute': in_attribute}
 
-if __name__ == '__main__':
-    print('ready', flush=True)
+def take_words(kind, workers, step, seconds):
+    global KIND, WORKERS, STEP, SECONDS
+    KIND, WORKERS, STEP, SECONDS = kind, int(workers), float(step), float(seconds)
+
+
+def main():
+    print('ready', os.getpid(), flush=True)
     sys.stdin.readline()
     KINDS[KIND]() if KIND in KINDS else of_kind(KIND)
     print(json.dumps({'passes': passes}), flush=True)
     sys.stdin.readline()
+
+
+def serve():
+    """Returns in each child. The next line must not come before "ended": a child reads ahead."""
+    for line in sys.stdin:
+        pid = os.fork()
+        if pid == 0:
+            take_words(*line.split())
+            return
+        os.waitpid(pid, 0)
+        print('ended', flush=True)
+    sys.exit(0)
+
+
+if __name__ == '__main__':
+    if sys.argv[1] == 'serve':
+        serve()
+    else:
+        take_words(*sys.argv[1:5])
+    main()

@@ -4,15 +4,16 @@ import time
 
 from truth import step
 
-STEPS, STEP_S = 80, 0.02
+STEPS, BUSY_S, STEP_S = 80, 0.005, 0.02
 done = 0
 
 
 def work(number):
     global done
-    end = time.monotonic() + STEP_S
-    while time.monotonic() < end:
+    begin = time.monotonic()
+    while time.monotonic() < begin + BUSY_S:
         sum(range(2000))
+    time.sleep(max(0, begin + STEP_S - time.monotonic()))
     done += 1
     step(done, number)
 
