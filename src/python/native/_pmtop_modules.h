@@ -4,6 +4,7 @@
 #define PMTOP_MODULES_H
 
 #include "_pmtop_hooks.h"
+#include "_pmtop_swapped.h"
 
 /* A module hook's `more`: the code that reads the attribute, the class of losses, their span, the variables of
  * torch.compiler and the name of its flag there (or None and a function). IS_GRAD_ENABLED: torch's function. */
@@ -250,6 +251,8 @@ static int make_hook_types(PyTypeObject *span)
 		{ &hook_types.hook, &hook_spec },
 		{ &hook_types.module_hook, &module_hook_spec },
 		{ &hook_types.timed, &timed_spec },
+		{ &hook_types.swapped, &swapped_spec },
+		{ &hook_types.swapped_call, &swapped_call_spec },
 	};
 	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
 		if (!*made[i].type && !(*made[i].type = (PyTypeObject *)PyType_FromSpec(made[i].spec)))

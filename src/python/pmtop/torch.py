@@ -15,7 +15,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
-import operator
 import os
 import sys
 from collections.abc import Iterator
@@ -37,7 +36,8 @@ from ._torch.modules import ForwardTimes, Optimised
 from ._torch.on_request import VARIABLE as _LAUNCH, Requests
 from ._torch.patch import Here, Part, Patches
 from ._torch.profile import ProfileRun
-from ._torch.phases import Backward, Optimizers, patch_save, patch_scaler_step, patch_waits, patch_zero_grad
+from ._torch.phases import Backward, Optimizers, patch_save, patch_scaler_step, patch_zero_grad
+from ._torch.transfers import Transfers
 
 __all__ = ["Instrumentation", "Profile", "instrument", "paused"]
 
@@ -46,7 +46,7 @@ _current: Optional[Instrumentation] = None
 _knows_process = False
 
 _PARTS = {"batches": "batches", "forward": "forward times", "backward": "backward times", "optimizer": "optimizer times", "zero_grad": "zero_grad times",
-          "loss": "losses", "device": "device times", "memory": "device memory figures", "sync": "waits for the device", "checkpoints": "checkpoints",
+          "loss": "losses", "device": "device times", "memory": "device memory figures", "sync": "copies and waits for the device", "checkpoints": "checkpoints",
           "gc": "garbage collections", "workers": "DataLoader workers", "profile": "traces",
           "profile_on_request": "requests for traces"}
 
@@ -198,10 +198,10 @@ class Instrumentation:
             self._publish_device()
 
     def _install_waits(self) -> None:
-        patch_waits(self._patches, self.parts["sync"], _here, self._out, operator.attrgetter("is_cuda"))
+        Transfers(self.parts["sync"], _here, self._loop).install(self._patches)
 
     def _publish_device(self) -> None:
-        """Publishes the rank once it is known, the device once CUDA is in use, and starts to measure waits for it."""
+        """Publishes the rank once it is known, the device once CUDA is in use, and starts to measure copies and waits for it."""
         self._rank.publish()
         if not self._device.has_come():
             self._loop.publish_fact("device", "cpu")
@@ -336,7 +336,8 @@ def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, b
     epochs: the planned number, 0 if unknown. The other arguments switch parts off: batches (with epochs, validation, the loaders' facts), spans of
     forward, backward, optimizer, zero_grad and torch.save (checkpoints), the loss, the device's own times and its memory, garbage collections,
     DataLoader workers (each publishes its own region).
-    sync: spans of .item(), .cpu(), .tolist(), .numpy() and torch.cuda.synchronize; None: as soon as CUDA is in use.
+    sync: spans of copies between devices ("transfer") and of calls that wait for one ("sync": .item(), .cpu(), bool(tensor) and the like), with the
+    calling line; None: as soon as CUDA is in use.
 
     profile: when torch.profiler runs and where its traces go: a pmtop.torch.Profile, True for its defaults, or a mapping of its arguments, also with
     the names of guide 004, or a configuration with such a section "profiling". Raises TypeError or ValueError for a wrong one.
