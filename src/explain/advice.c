@@ -42,7 +42,10 @@ static enum phase_kind kind_of_word(const char *word, size_t length)
 enum phase_kind phase_kind(const struct run *run, uint32_t name)
 {
 	enum phase_kind kind = PHASE_OTHER;
-	for (const char *word = run_name(run, name); *word && kind == PHASE_OTHER;) {
+	const char *word = run_name(run, name);
+	if (strstr(word, ".py:")) /* a line of the program, whose file may be dataset.py */
+		return kind;
+	while (*word && kind == PHASE_OTHER) {
 		size_t length = 0;
 		while (isalnum((unsigned char)word[length]))
 			length++;

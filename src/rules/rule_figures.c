@@ -15,6 +15,7 @@ static const struct figure_part *const parts[] = {
 	&gpu_figures,
 	&gpu_memory_figures,
 	&gpu_wait_figures,
+	&waits_figures,
 	&hardware_figures,
 	&code_figures,
 };

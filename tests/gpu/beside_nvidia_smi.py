@@ -21,7 +21,7 @@ import time
 HERE = pathlib.Path(__file__).resolve().parent
 PMTOP = str(pathlib.Path(os.environ.get("PMTOP_BUILD", "build")).resolve() / "pmtop")
 SECONDS = float(os.environ.get("GPU_SECONDS", "20"))
-KINDS = ["full", "starved", "launches", "leak", "fragmented", "copies", "bursts", "compiled", "checkpoints", "accumulate"]
+KINDS = ["full", "starved", "launches", "leak", "fragmented", "copies", "waits", "bursts", "compiled", "checkpoints", "accumulate"]
 
 # nvidia-smi's name, factor to pmtop's unit, pmtop's key, the unit shown and its divisor
 FIGURES = [

@@ -22,7 +22,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader
 
-PARTS = ("forward", "backward", "optimizer", "zero_grad", "loss", "device", "memory", "sync", "gc")
+PARTS = ("forward", "backward", "optimizer", "zero_grad", "loss", "device", "memory", "sync", "ranges", "gc")
 GPU = {"host-bound, AdamW": (256, 2, 64, False), "GPU-bound, fused AdamW": (2048, 6, 1024, True)}
 CPU = {"0.2 ms, AdamW": (16, 1, 8, False), "2 ms, AdamW": (256, 2, 96, False)}
 AIMS = {"host-bound, AdamW": 0.01, "2 ms, AdamW": 0.005}

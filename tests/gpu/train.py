@@ -143,6 +143,19 @@ def copies(turns):
 
 
 @kind
+def waits(turns):
+    """Four waits for the GPU in each step, each of which empties its queue: rule waits_for_gpu."""
+    model = Transformer(512, 8).cuda()
+
+    def read(step):
+        for parameter in list(model.parameters())[:4]:
+            turns.losses.append(parameter.grad.norm().item())
+
+    language_steps(turns, DataLoader(Tokens(128), batch_size=8, num_workers=4, pin_memory=True), model,
+                   torch.optim.AdamW(model.parameters(), lr=1e-4, fused=True), read)
+
+
+@kind
 def bursts(turns):
     """As `full`, and every 40th batch three times the length."""
     model = Transformer().cuda()

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 import pmtop
 import pmtop.torch
 import watching
-from region_events import Region
+from region_events import SPAN, UNKNOWN, Region
 from torch import nn
 from torch.utils.data import DataLoader, IterableDataset
 from torch_loop import Account, Net, data, make, spans
@@ -451,6 +451,11 @@ def test_results_are_the_same_to_the_bit(account):
     with_it = train()
     pmtop.torch.instrument().close()
     assert train() == with_it
+    pmtop.close()
+    with pmtop.torch.instrument(modules=2, cpu_memory=True):
+        assert train() == with_it
+        measured = {event.name for event in Region(os.getpid()).of(SPAN) if event.payload[4] != UNKNOWN}
+    assert measured >= {"forward", "first", "backward", "optimizer"}
 
 
 def test_forked_child_is_silent(account):

@@ -15,6 +15,7 @@ import pmtop
 import pmtop.torch
 import watching
 from pmtop._torch import device as _torch_device
+from pmtop._torch import transfers as _torch_transfers
 from region_events import Region
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
@@ -212,8 +213,39 @@ def test_waits_are_reported():
             loss.backward()
             optimizer.step()
             loss.item()
+            (loss > 0 and loss.cpu().tolist(), torch.cuda.current_stream().synchronize())
         reported = watching.object_of(os.getpid())
-        assert spans(reported, "sync") >= 18
+        assert 4 * 18 <= spans(reported, "sync") <= 4 * 20
+        assert sum(row["name"].startswith(_torch_transfers.short_name(__file__)) and row["name"].endswith(" .item()") for row in reported["operations"]) == 1
+
+
+def test_copies_have_their_bytes_and_the_rate_of_pageable_memory():
+    """The rate is the one that events of one's own around such a copy give."""
+    much, begin, end = torch.randn(64 << 20), torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    pinned, model = torch.randn(1 << 20).pin_memory(), nn.Linear(64, 64).cuda()
+    optimizer, times = torch.optim.SGD(model.parameters(), lr=0.01), []
+    with pmtop.torch.instrument() as on:
+        for (x,) in DataLoader(TensorDataset(torch.randn(24 * 8, 64)), batch_size=8):
+            torch.cuda.synchronize()
+            begin.record()
+            much.cuda()
+            end.record()
+            optimizer.zero_grad()
+            model(x.cuda()).square().mean().backward()
+            optimizer.step()
+            torch.cuda.synchronize()
+            times.append(begin.elapsed_time(end) / 1e3)
+        reported = Region(os.getpid())
+        assert on.parts["sync"].is_on and on.parts["device"].is_on
+        rate = 4 * (64 << 20) / statistics.median(times)
+        assert reported.gauges["transfer.pageable_bytes_per_s"] == pytest.approx(rate, rel=0.5)
+        figures = [value for (_, name), value in reported.figures().items() if name == "gpu.transfer_s"]
+        assert statistics.median(figures) == pytest.approx(statistics.median(times), rel=0.2)
+        before = dict(reported.counters)
+        pinned.to("cuda", non_blocking=True).to("cpu")
+        after = Region(os.getpid()).counters
+        for name in ("transfer.h2d_pinned_bytes", "transfer.d2h_bytes"):
+            assert after[name] - before.get(name, 0) == 4 << 20, name
 
 
 def test_the_monitor_sees_the_process_on_the_gpu():

@@ -1,6 +1,8 @@
 """The device part of pmtop.torch against a stand-in for torch.cuda that is as slow, and fails in the ways, that the real one is and does."""
 import contextlib
 import os
+import sys
+import threading
 import types
 
 import pytest
@@ -11,9 +13,9 @@ import pmtop
 import pmtop.torch
 import watching
 from pmtop._torch import device as _torch_device
-from pmtop._torch import phases as _torch_phases
+from pmtop._torch import transfers as _torch_transfers
 from pmtop._torch.device import Device
-from pmtop._torch.patch import Part
+from pmtop._torch.patch import Part, Patches
 from region_events import Region
 from torch.utils.data import DataLoader
 from torch_loop import Account, data, make, spans
@@ -324,35 +326,88 @@ def test_what_began_in_another_batch_is_not_reported():
     assert [name for name, _, _ in device.figures] == ["gpu.backward_s"] and cuda.made == 2
 
 
-def test_waits_are_spans_only_for_what_lies_on_a_device(monkeypatch):
-    from pmtop._torch.phases import patch_waits
-    from pmtop._torch.patch import Patches
-
+@contextlib.contextmanager
+def transfers(monkeypatch, cuda=None):
+    """Copies and waits are seen: of tensors that are no leaves, as if these were on a device, and of copies to "meta". The device measures batch 0."""
     pmtop.close()
-    pmtop.init("waits")
-    before = {name: vars(torch.Tensor).get(name) for name in ("item", "cpu", "tolist", "numpy")}
-    patches, far = Patches(), torch.ones(2)
-    patch_waits(patches, Part("waits"), pmtop.torch._here, pmtop, lambda tensor: tensor is far)
+    pmtop.init("transfers")
+    monkeypatch.setattr(_torch_transfers, "_NO_DEVICES", ())
+    device = Device(Part("times"), Part("losses"), Part("memory"), cuda or Cuda())
+    device.measures = True
+    loop = types.SimpleNamespace(out=pmtop.torch._publisher(), device=device, owner=threading.get_ident())
+    patches = Patches()
+    _torch_transfers.Transfers(Part("transfers"), pmtop.torch._here, loop, "is_leaf").install(patches)
     try:
-        near = torch.ones(1)
-        with monkeypatch.context() as patch:
-            patch.setattr(_torch_phases, "is_compiling", lambda: pytest.fail("asked for a tensor on the CPU"))
-            assert near.item() == 1.0
-        assert (near.item(), near.tolist(), near.cpu() is near, near.numpy().tolist()) == (1.0, [1.0], True, [1.0])
-        assert (far.tolist(), far.cpu() is far, far.numpy().tolist(), far.sum().item()) == ([1.0, 1.0], True, [1.0, 1.0], 2.0)
-        compiled = torch.compile(lambda x: x * 2, backend="eager", fullgraph=True)
-        assert compiled(near).item() == 2.0
-        reported = watching.object_of(os.getpid())
-        assert spans(reported, "sync") == 3
+        yield loop
     finally:
         patches.restore()
         pmtop.close()
+
+
+def far(*values):
+    """A tensor that is no leaf."""
+    return torch.tensor(values, requires_grad=True).view(-1)
+
+
+def test_waits_are_spans_with_their_line_and_only_for_what_lies_on_a_device(monkeypatch):
+    names = ("item", "cpu", "tolist", "nonzero", "to", "cuda", "copy_", "__bool__", "__float__", "__int__", "__index__")
+    before, originals = {name: vars(torch.Tensor).get(name) for name in names}, [getattr(torch.Tensor, name) for name in names]
+    near = torch.ones(1)
+    with transfers(monkeypatch):
+        assert [getattr(torch.Tensor, name) for name in names] == originals
+        with monkeypatch.context() as patch:
+            patch.setattr(_torch_transfers, "is_compiling", lambda: pytest.fail("asked for a tensor on the CPU"))
+            assert (near.item(), near.tolist(), near.cpu() is near, bool(near), float(near), int(near)) == (1.0, [1.0], True, True, 1.0, 1)
+        with pmtop.torch.paused():
+            assert far(2.0).item() == 2.0
+        line = sys._getframe().f_lineno + 1
+        assert [far(2.0).item() for _ in range(3)] == [2.0] * 3
+        assert (far(2.0).tolist(), float(far(2.0)), int(far(2.0)), bool(far(0.0))) == ([2.0], 2.0, 2, False)
+        assert far(0.0, 3.0).nonzero().tolist() == [[1]]
+        with pytest.raises(RuntimeError):
+            far(1.0, 2.0).item()
+        compiled = torch.compile(lambda x: x.to(torch.float64).cpu() * 2, backend="eager", fullgraph=True)
+        assert compiled(near).item() == 2.0
+        reported = watching.object_of(os.getpid())
+        assert spans(reported, "sync") == 9
+        assert spans(reported, f"{_torch_transfers.short_name(__file__)}:{line} .item()") == 3
     assert {name: vars(torch.Tensor).get(name) for name in before} == before
+
+
+def test_copies_are_spans_with_bytes_and_the_rate_of_pageable_memory(monkeypatch):
+    cuda = Cuda(lag=0)
+    with transfers(monkeypatch, cuda) as loop:
+        near = torch.zeros(1 << 20)
+        assert near.to("cpu") is near and near.to(torch.float32) is near and near.to(torch.float64).dtype is torch.float64
+        assert near.to("meta").is_meta and near.to(device="meta", dtype=torch.float16).is_meta and torch.empty_like(near, device="meta").copy_(near).is_meta
+        near.clone().copy_(near)
+        with pytest.raises(RuntimeError):
+            near.to("nowhere")
+        pmtop.torch._here.inside = 1
+        near.to("meta")
+        pmtop.torch._here.inside = 0
+        loop.device.batch_ends(pmtop)
+        loop.device.read(pmtop)
+        reported, region = watching.object_of(os.getpid()), Region(os.getpid())
+        assert spans(reported, "transfer") == 4 and spans(reported, "sync") == 0
+        assert region.counters["transfer.h2d_pageable_bytes"] == 4 * near.nbytes and "transfer.d2h_bytes" not in region.counters
+        # Within forward a copy is part of its time.
+        assert region.figures()[0, "gpu.transfer_s"] == pytest.approx(0.003)
+        assert region.gauges["transfer.pageable_bytes_per_s"] == pytest.approx(3 * near.nbytes / 0.003)
+        assert loop.device.part.is_on
+
+
+def test_a_failing_measurement_of_a_copy_changes_nothing_for_training(monkeypatch, capfd):
+    with transfers(monkeypatch) as loop:
+        monkeypatch.setattr(_torch_transfers.Places, "span", lambda *_: 1 / 0)
+        assert torch.zeros(4).to("meta").is_meta and far(2.0).item() == 2.0 and loop.device.part.is_on
+    said = capfd.readouterr().err
+    assert said.count("pmtop:") == 1 and "transfers are not measured: ZeroDivisionError" in said
 
 
 def test_a_machine_without_cuda_pays_nothing_for_waits():
     if torch.version.cuda is not None and torch.cuda.is_available():
         pytest.skip("no interpreter: there is CUDA here")
     with pmtop.torch.instrument():
-        assert all(not hasattr(vars(torch.Tensor).get(name), "__wrapped__") for name in ("item", "cpu", "tolist", "numpy"))
+        assert all(name not in vars(torch.Tensor) for name in ("item", "cpu", "tolist", "to", "copy_", "__bool__"))
     pmtop.close()

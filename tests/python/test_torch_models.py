@@ -166,6 +166,136 @@ def test_scripting_and_tracing():
     assert torch.equal(torch.export.export(model, (x,)).module()(x), model(x))
 
 
+class Deep(nn.Module):
+    """first, and blocks 0 and 1 of a list, each with two layers."""
+
+    def __init__(self, blocks=2):
+        super().__init__()
+        self.first = nn.Linear(4, 4)
+        self.blocks = nn.ModuleList(nn.Sequential(nn.Linear(4, 4), nn.ReLU()) for _ in range(blocks))
+        self.last = nn.Linear(4, 1)
+
+    def forward(self, x):
+        x = self.first(x)
+        for block in self.blocks:
+            x = block(x)
+        return self.last(x)
+
+
+@pytest.fixture
+def depth(instrumentation):
+    """Instruments anew, with times of submodules to a depth."""
+    instrumentation.close()
+    open_ones = []
+    yield lambda levels: open_ones.append(pmtop.torch.instrument(modules=levels))
+    for one in open_ones:
+        one.close()
+
+
+@pytest.mark.parametrize("levels, names", [(1, {"first", "blocks.0", "blocks.1", "last"}),
+                                           (2, {"first", "blocks.0", "blocks.1", "last", "blocks.0.0", "blocks.0.1", "blocks.1.0", "blocks.1.1"})])
+def test_times_of_submodules_to_a_depth(depth, levels, names):
+    depth(levels)
+    reported = train(Deep(), epochs=2)
+    rows = {row["name"]: row for row in reported["operations"]}
+    assert {name for name in rows if rows[name]["depth"]} == names and rows["forward"]["count"] == 16
+    assert all(rows[name]["count"] == 16 and rows[name]["depth"] == 1 + (name.count(".") == 2) for name in names)
+    assert sum(rows[name]["total_s"] for name in names if name.count(".") < 2) <= rows["forward"]["total_s"]
+
+
+def test_many_submodules_share_a_name_and_one_that_dies_leaves_its_id(depth):
+    from pmtop._torch.submodules import Submodules, names_of
+
+    depth(2)
+    reported = train(Deep(80))
+    assert {row["name"]: row["count"] for row in reported["operations"] if row["depth"]} == {
+        "first": 8, "last": 8, "blocks.*": 640, "blocks.*.*": 1280}
+    inner, model = Submodules(pmtop.torch._publisher(), 1), Deep()
+    inner.add(model)
+    inner.add(model)
+    assert len(inner.spans) == 4
+    del model
+    assert inner.spans == {} == inner.roots
+    assert set(names_of(nn.DataParallel(Deep()), 1).values()) == {"first", "blocks.0", "blocks.1", "last"}
+
+
+def test_times_of_submodules_change_no_results_and_no_compiled_graph(depth):
+    def run(called):
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        torch.manual_seed(1)
+        model = Deep()
+        return train(model, forward=called(model)), graphs(), [parameter.tolist() for parameter in model.parameters()]
+
+    plain = [run(called)[1:] for called in (lambda model: model, WAYS["function"])]
+    depth(2)
+    assert [run(called)[1:] for called in (lambda model: model, WAYS["function"])] == plain
+    # What was compiled calls no submodules.
+    assert {row["count"] for row in run(WAYS["wrapped"])[0]["operations"] if row["name"].startswith("blocks.")} == {8}
+
+
+class Ranged(Net):
+    """A module with blocks of its own."""
+
+    def forward(self, x):
+        with torch.profiler.record_function("hidden"):
+            x = torch.relu(self.first(x))
+        return self.second(x)
+
+
+class _Nvtx:
+    """A stand-in for the library, which only CUDA builds have."""
+
+    depth = 0
+
+    def rangePushA(self, text):
+        self.depth += 1
+        return self.depth - 1
+
+    def rangePop(self):
+        self.depth -= 1
+        return self.depth
+
+
+def test_blocks_of_the_program_are_spans_and_those_of_torch_are_none(instrumentation, monkeypatch):
+    nvtx, kind, near = torch.cuda.nvtx, torch.profiler.record_function, torch.autograd.profiler.record_function.__enter__
+    monkeypatch.setattr(nvtx, "_nvtx", _Nvtx())
+    push = nvtx.range_push
+
+    @kind("decorated")
+    def step(model, x):
+        with nvtx.range("step {}", 7):
+            nvtx.range_push("pushed")
+            try:
+                return model(x)
+            finally:
+                nvtx.range_pop()
+
+    model = Ranged()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], schedule=lambda step: torch.profiler.ProfilerAction.RECORD) as profiler:
+        reported = train(model, forward=lambda x: (profiler.step(), step(model, x))[1])
+    depths = {row["name"]: (row["depth"], row["count"]) for row in reported["operations"]}
+    assert [depths[name] for name in ("decorated", "step 7", "pushed", "forward", "hidden")] == [(depth, 8) for depth in range(5)]
+    assert not any(name.startswith(("Optimizer.", "ProfilerStep", "enumerate(")) for name in depths)
+    assert nvtx._nvtx.depth == 0 and sum(event.key == "hidden" for event in profiler.key_averages()) == 1
+    with pmtop.torch.paused(), kind("not mine"):
+        assert nvtx.range_push("nor this") == 0 and nvtx.range_pop() == 0
+    for number in range(100):
+        with kind(f"step {number}"):
+            pass
+    named = sum(row["name"].startswith("step ") for row in Account.reported()[0]["operations"])
+    assert 50 < named <= 64 and spans(Account.reported()[0], "not mine") == 0
+    instrumentation.close()
+    assert vars(kind)["__enter__"] is near and nvtx.range_push is push.__wrapped__ and instrumentation.parts["ranges"].is_on is False
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+def test_blocks_within_compiled_code_are_left_alone():
+    model, x = Ranged(), torch.ones(2, 4)
+    assert torch.equal(torch.jit.script(model)(x), model(x))
+    assert torch.equal(torch.compile(model, backend="eager", fullgraph=True)(x), model(x))
+
+
 def test_replicas_of_a_module_call_themselves():
     model = Net()
     train(model)

@@ -120,6 +120,27 @@ static void copies(double per_s)
 	gpus[0].per_s[METRIC_GPU_PCIE_SENT - METRIC_GPU_FIRST] = 4e8;
 }
 
+/* Per step three waits at one line and one, longer in all, at another within forward. */
+static void waits(double share_ratio, double busy_ratio)
+{
+	static const struct operation forward = { .name = FORWARD, .count = 30, .share_ratio = 0.5 };
+	static struct operation all[5];
+	static const char *const names[] = { "sync", "train.py:21 .item()", "train.py:9 bool()" };
+	batches(0.01, 0.19);
+	memcpy(&hand.names[EXTRA], names, sizeof names);
+	all[0] = forward;
+	all[1] =
+		(struct operation){ .name = EXTRA, .parent = FORWARD, .depth = 1, .count = 90, .share_ratio = share_ratio / 3 };
+	all[2] = (struct operation){ .name = EXTRA + 2, .parent = EXTRA, .depth = 2, .count = 90, .total_s = 0.3 };
+	all[3] = (struct operation){ .name = EXTRA, .count = 30, .share_ratio = share_ratio * 2 / 3 };
+	all[4] = (struct operation){ .name = EXTRA + 1, .parent = EXTRA, .depth = 1, .count = 30, .total_s = 0.6 };
+	runs[0].operations = all;
+	runs[0].operation_count = 5;
+	now(0, METRIC_GPU_BUSY, busy_ratio);
+}
+
+static void often_waited(void) { waits(0.18, 0.7); }
+static void waited_while_busy(void) { waits(0.6, 0.95); }
 static void host_bound(void) { launches(0.98, 0.17); }
 static void not_host_bound(void) { launches(0.98, 0.8); }
 static void much_copied(void) { copies(4.9e9); }
@@ -263,6 +284,8 @@ static const struct row {
 		"GPU idle 83 %, waiting for the CPU: 200 forward calls per step, 98 % CPU" },
 	{ "gpu_waits_for_copies", 10, SEVERITY_WARNING, much_copied, little_copied, "gpu.busy_ratio",
 		"GPU only 48 % busy: it receives 4.90 GB/s over PCIe, 980 MB per step" },
+	{ "waits_for_gpu", 10, SEVERITY_WARNING, often_waited, waited_while_busy, "gpu.busy_ratio",
+		"4 waits for the GPU per step, 18 % of it: train.py:21" },
 	{ "gpu_hollow", 20, SEVERITY_INFO, hollow, dense, "gpu.busy_ratio",
 		"GPU 95 % busy, but only 22 % of its SMs are active; occupancy 10 %" },
 	{ "tensor_cores_idle", 30, SEVERITY_INFO, no_tensors, tensors, "gpu.busy_ratio",
@@ -327,6 +350,52 @@ START_TEST(a_rule_lacks_is_held_is_raised_and_is_cleared)
 	ck_assert_msg(raised(row->rule) != NULL, "%s is cleared at once", row->rule);
 	update_after(11);
 	ck_assert_msg(!raised(row->rule), "%s is not cleared", row->rule);
+}
+END_TEST
+
+/* Copies in each batch of 0.2 s; gpu_s: their time by the GPU's clock. */
+static void pageable_copies(double gpu_s, double bytes_per_s)
+{
+	static const char *const names[] = { "transfer", "gpu.transfer_s", "transfer.h2d_pageable_bytes",
+		"transfer.pageable_bytes_per_s", "train.py:19 .to() pageable", "train.py:20 .to()" };
+	static struct counter counter;
+	static struct operation lines[2];
+	static __typeof__(*runs[0].gauges) gauge = { .name = EXTRA + 3, .value = 1.2e9 };
+	batches(0.01, 0.19);
+	memcpy(&hand.names[EXTRA], names, sizeof names);
+	for (size_t i = 0; i < hand.batch_count; i++)
+		add_phase(hand.batches[i].phases, &hand.batches[i].phase_count, EXTRA, NAME_NONE, 0.15);
+	counter = (struct counter){ .name = EXTRA + 2, .rate_per_s = bytes_per_s };
+	lines[0] = (struct operation){ .name = EXTRA + 4, .parent = EXTRA, .depth = 1, .total_s = 1 };
+	lines[1] = (struct operation){ .name = EXTRA + 5, .parent = EXTRA, .depth = 1, .total_s = 2 };
+	runs[0].counters = &counter;
+	runs[0].gauges = &gauge;
+	runs[0].counter_count = runs[0].gauge_count = 1;
+	runs[0].operations = lines;
+	runs[0].operation_count = 2;
+	runs[0].late_figure_count = !isnan(gpu_s);
+	runs[0].late_figures[0] = (struct late_figure){ .name = EXTRA + 1, .median = gpu_s };
+}
+
+/* The host's clock, on which the phase takes 75 % of the step, also has the wait for the kernels before the copy. */
+START_TEST(pageable_copies_are_judged_by_the_gpus_clock)
+{
+	model.gpus.count = 1;
+	pageable_copies(NAN, 3e8);
+	update_after(1);
+	ck_assert_ptr_null(raised("pageable_copies"));
+	pageable_copies(0.01, 3e8);
+	update_after(1);
+	ck_assert_ptr_null(raised("pageable_copies"));
+	pageable_copies(0.05, 1e6);
+	update_after(1);
+	ck_assert_ptr_null(raised("pageable_copies"));
+	pageable_copies(0.05, 3e8);
+	update_after(1);
+	ck_assert_ptr_nonnull(raised("pageable_copies"));
+	ck_assert_str_eq(raised("pageable_copies")->message,
+		"pageable copies to the GPU take 25 % of each step: 1.20 GB/s, train.py:19");
+	ck_assert_ptr_null(raised("consider_optimizing"));
 }
 END_TEST
 
@@ -754,6 +823,7 @@ int main(void)
 	tcase_add_loop_test(tests, a_rule_lacks_is_held_is_raised_and_is_cleared, 0, sizeof rows / sizeof *rows);
 	const TTest *const all[] = {
 		a_figure_that_is_unknown_again_clears_nothing,
+		pageable_copies_are_judged_by_the_gpus_clock,
 		a_GPU_that_the_run_is_not_on_warns_of_nothing,
 		the_worst_of_several_gpus_is_named,
 		an_idle_link_may_be_slow,

@@ -4,7 +4,7 @@
  *   the region            _pmtop_run.h           created by the first call, closed at the end and in forked children
  *   publish               _pmtop_calls.h, _pmtop_span.h, _pmtop_turns.h, _pmtop_gc.h
  *   tasks of asyncio      _pmtop_tasks.h
- *   pmtop.torch's hooks   _pmtop_here.h, _pmtop_loop.h, _pmtop_hooks.h, _pmtop_modules.h
+ *   pmtop.torch's hooks   _pmtop_here.h, _pmtop_loop.h, _pmtop_hooks.h, _pmtop_modules.h, _pmtop_swapped.h
  *
  * `import pmtop` exports these functions without any Python between. The names that it does not export are for the
  * package's own modules. */
@@ -200,9 +200,9 @@ static int export(PyObject *module, const char *name, PyObject *object)
 static int export_hooks(PyObject *module)
 {
 	PyTypeObject *const types[] = { hook_types.here, hook_types.part, hook_types.device, hook_types.pass,
-		hook_types.loop, hook_types.hook, hook_types.module_hook };
+		hook_types.loop, hook_types.hook, hook_types.module_hook, hook_types.swapped };
 	static const char *const names[] = { "Here", "Switch", "DeviceState", "PassState", "LoopState", "Hook",
-		"ModuleHook" };
+		"ModuleHook", "Swapped" };
 	for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
 		Py_INCREF((PyObject *)types[i]);
 		if (!export(module, names[i], (PyObject *)types[i]))

@@ -6,7 +6,7 @@
 
 #include "_pmtop_loop.h"
 
-#define EXTRA_MAX 6
+#define EXTRA_MAX 7
 
 struct hook {
 	PyObject_HEAD struct loop *loop;

@@ -4,15 +4,18 @@
 #define PMTOP_MODULES_H
 
 #include "_pmtop_hooks.h"
+#include "_pmtop_swapped.h"
 
 /* A module hook's `more`: the code that reads the attribute, the class of losses, their span, the variables of
- * torch.compiler and the name of its flag there (or None and a function). IS_GRAD_ENABLED: torch's function. */
-enum { CODE, LOSS, LOSS_SPAN, IS_GRAD_ENABLED, FLAGS, FLAG };
+ * torch.compiler and the name of its flag there (or None and a function), and the spans of inner modules by id().
+ * IS_GRAD_ENABLED: torch's function. */
+enum { CODE, LOSS, LOSS_SPAN, IS_GRAD_ENABLED, FLAGS, FLAG, INNER_SPANS };
 
 /* The timed call of one module. */
 struct timed {
 	PyObject_HEAD struct hook *hook;
 	PyObject *module, *plain;
+	struct span *inner; /* of a module within the outermost one, else NULL */
 };
 
 /* True also if that is unknown. */
@@ -39,7 +42,19 @@ static int is_called_by(PyObject *code)
 	return running && running == code;
 }
 
-static PyObject *timed_new(struct hook *hook, PyObject *module, PyObject *plain)
+/* The span of a module within the outermost one; NULL: it has none. */
+static struct span *inner_span(const struct hook *hook, PyObject *module)
+{
+	if (!hook->loop || PyDict_Size(hook->at[INNER_SPANS]) == 0)
+		return NULL;
+	PyObject *id = PyLong_FromVoidPtr(module), *span = id ? PyDict_GetItemWithError(hook->at[INNER_SPANS], id) : NULL;
+	Py_XDECREF(id);
+	if (!span)
+		PyErr_Clear();
+	return (struct span *)span;
+}
+
+static PyObject *timed_new(struct hook *hook, PyObject *module, PyObject *plain, struct span *inner)
 {
 	struct timed *timed = PyObject_New(struct timed, hook_types.timed);
 	if (!timed)
@@ -47,6 +62,8 @@ static PyObject *timed_new(struct hook *hook, PyObject *module, PyObject *plain)
 	Py_INCREF((PyObject *)hook);
 	Py_INCREF(module);
 	Py_XINCREF(plain);
+	Py_XINCREF((PyObject *)inner);
+	timed->inner = inner;
 	timed->hook = hook;
 	timed->module = module;
 	timed->plain = plain;
@@ -63,11 +80,13 @@ static PyObject *module_get(PyObject *self, PyObject *module, PyObject *type)
 		Py_RETURN_NONE;
 	}
 	PyObject *plain = PyDict_GetItemWithError(variables, hook_names.compiled_call);
-	if (!hook->loop || here.inside || !is_active(hook) || is_compiling(hook) || !is_called_by(hook->at[CODE])) {
+	struct span *inner = here.inside ? inner_span(hook, module) : NULL;
+	if (!hook->loop || (here.inside && !inner) || !is_active(hook) || is_compiling(hook) ||
+		!is_called_by(hook->at[CODE])) {
 		plain = plain ? plain : Py_None;
 		Py_INCREF(plain);
 	} else {
-		plain = timed_new(hook, module, plain == Py_None ? NULL : plain);
+		plain = timed_new(hook, module, plain == Py_None ? NULL : plain, inner);
 	}
 	Py_DECREF(variables);
 	return plain;
@@ -157,6 +176,12 @@ static PyObject *timed_call(PyObject *self, PyObject *arguments, PyObject *keywo
 	const struct timed *timed = (struct timed *)self;
 	struct hook *hook = timed->hook;
 	PyObject *result = NULL;
+	if (timed->inner) {
+		span_begins(timed->inner);
+		result = call_plain(timed, arguments, keywords);
+		span_ends();
+		return result;
+	}
 	int is_loss = PyType_IsSubtype(Py_TYPE(timed->module), (PyTypeObject *)hook->at[LOSS]);
 	here.inside = 1;
 	PyObject *began = forward_begins(hook, timed->module, is_loss);
@@ -180,6 +205,7 @@ static void timed_free(PyObject *self)
 	Py_DECREF((PyObject *)timed->hook);
 	Py_DECREF(timed->module);
 	Py_XDECREF(timed->plain);
+	Py_XDECREF((PyObject *)timed->inner);
 	PyObject_Free(self);
 	Py_DECREF((PyObject *)type);
 }
@@ -250,6 +276,8 @@ static int make_hook_types(PyTypeObject *span)
 		{ &hook_types.hook, &hook_spec },
 		{ &hook_types.module_hook, &module_hook_spec },
 		{ &hook_types.timed, &timed_spec },
+		{ &hook_types.swapped, &swapped_spec },
+		{ &hook_types.swapped_call, &swapped_call_spec },
 	};
 	for (size_t i = 0; i < sizeof made / sizeof *made; i++)
 		if (!*made[i].type && !(*made[i].type = (PyTypeObject *)PyType_FromSpec(made[i].spec)))

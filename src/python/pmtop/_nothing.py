@@ -295,3 +295,7 @@ class Hook:
 
 class ModuleHook(Hook):
     pass
+
+
+class Swapped(Hook):
+    pass

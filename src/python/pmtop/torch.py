@@ -15,7 +15,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
-import operator
 import os
 import sys
 from collections.abc import Iterator
@@ -37,7 +36,9 @@ from ._torch.modules import ForwardTimes, Optimised
 from ._torch.on_request import VARIABLE as _LAUNCH, Requests
 from ._torch.patch import Here, Part, Patches
 from ._torch.profile import ProfileRun
-from ._torch.phases import Backward, Optimizers, patch_save, patch_scaler_step, patch_waits, patch_zero_grad
+from ._torch.phases import Backward, Optimizers, patch_save, patch_scaler_step, patch_zero_grad
+from ._torch.ranges import Ranges
+from ._torch.transfers import Transfers
 
 __all__ = ["Instrumentation", "Profile", "instrument", "paused"]
 
@@ -46,7 +47,8 @@ _current: Optional[Instrumentation] = None
 _knows_process = False
 
 _PARTS = {"batches": "batches", "forward": "forward times", "backward": "backward times", "optimizer": "optimizer times", "zero_grad": "zero_grad times",
-          "loss": "losses", "device": "device times", "memory": "device memory figures", "sync": "waits for the device", "checkpoints": "checkpoints",
+          "loss": "losses", "device": "device times", "memory": "device memory figures", "sync": "copies and waits for the device", "checkpoints": "checkpoints",
+          "ranges": "the program's own ranges",
           "gc": "garbage collections", "workers": "DataLoader workers", "profile": "traces",
           "profile_on_request": "requests for traces"}
 
@@ -55,8 +57,9 @@ class Instrumentation:
     """The installed instrumentation. As a context manager it ends with close()."""
 
     def __init__(self, parts: dict[str, Part], out: Any, epochs: int = 0, sync: Optional[bool] = None, device: Optional[Device] = None,
-                 profile: Optional[Profile] = None) -> None:
+                 profile: Optional[Profile] = None, modules: int = 0) -> None:
         self.parts = parts
+        self._modules = modules
         self._out = out
         self._patches = Patches()
         self._sync = sync
@@ -169,7 +172,7 @@ class Instrumentation:
     def _install_phases(self) -> None:
         parts, loop, patches, device = self.parts, self._loop, self._patches, self._device
         if parts["forward"].is_on:
-            forwards = ForwardTimes(patches, parts["forward"], loop)
+            forwards = ForwardTimes(patches, parts["forward"], loop, self._modules)
             loop.forwards = forwards if parts["forward"].is_on else None
             loop.times_forwards = parts["forward"].is_on
         if parts["backward"].is_on:
@@ -187,6 +190,8 @@ class Instrumentation:
             patch_save(self._patches, parts["checkpoints"], _here, out)
         if self._sync:
             self._install_waits()
+        if parts["ranges"].is_on:
+            Ranges(self._patches, parts["ranges"], _here, out)
         if parts["gc"].is_on:
             _pmtop.watch_gc()
             self._watches_gc = True
@@ -198,10 +203,10 @@ class Instrumentation:
             self._publish_device()
 
     def _install_waits(self) -> None:
-        patch_waits(self._patches, self.parts["sync"], _here, self._out, operator.attrgetter("is_cuda"))
+        Transfers(self.parts["sync"], _here, self._loop).install(self._patches)
 
     def _publish_device(self) -> None:
-        """Publishes the rank once it is known, the device once CUDA is in use, and starts to measure waits for it."""
+        """Publishes the rank once it is known, the device once CUDA is in use, and starts to measure copies and waits for it."""
         self._rank.publish()
         if not self._device.has_come():
             self._loop.publish_fact("device", "cpu")
@@ -321,22 +326,31 @@ _CALLS = ("plan", "meta", "mode", "batch_samples", "batch_kind", "batch_figure",
 _AUTOMATIC = ("epoch_begin", "epoch_end", "batch_begin", "batch_end")
 
 
-def _publisher() -> SimpleNamespace:
-    """The calls of pmtop. Those for batches and epochs do nothing if the script publishes its own."""
+def _publisher(cpu_memory: bool = False) -> SimpleNamespace:
+    """The calls of pmtop. Those for batches and epochs do nothing if the script publishes its own. cpu_memory: spans measure it."""
     calls = {name: getattr(_pmtop, name) for name in _CALLS}
     calls.update({name: getattr(_pmtop._pmtop, f"auto_{name}") for name in _AUTOMATIC})
+    if cpu_memory:
+        calls["span"] = functools.partial(_pmtop.span, memory=True)
     return SimpleNamespace(**calls)
 
 
 def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, backward: bool = True, optimizer: bool = True, zero_grad: bool = True,
                loss: bool = True, device: bool = True, memory: bool = True, sync: Optional[bool] = None, checkpoints: bool = True,
-               gc: bool = True, workers: bool = True, profile: Any = None, profile_on_request: Optional[bool] = None) -> Instrumentation:
+               ranges: bool = True, gc: bool = True, workers: bool = True, modules: int = 0, cpu_memory: bool = False, profile: Any = None,
+               profile_on_request: Optional[bool] = None) -> Instrumentation:
     """Publishes all training loops of this process from now on. A second call changes nothing and returns the first result.
 
     epochs: the planned number, 0 if unknown. The other arguments switch parts off: batches (with epochs, validation, the loaders' facts), spans of
-    forward, backward, optimizer, zero_grad and torch.save (checkpoints), the loss, the device's own times and its memory, garbage collections,
-    DataLoader workers (each publishes its own region).
-    sync: spans of .item(), .cpu(), .tolist(), .numpy() and torch.cuda.synchronize; None: as soon as CUDA is in use.
+    forward, backward, optimizer, zero_grad and torch.save (checkpoints), the loss, the device's own times and its memory, the program's own blocks
+    (ranges: torch.profiler.record_function, torch.cuda.nvtx), garbage collections, DataLoader workers (each publishes its own region).
+    sync: spans of copies between devices ("transfer") and of calls that wait for one ("sync": .item(), .cpu(), bool(tensor) and the like), with the
+    calling line; None: as soon as CUDA is in use.
+
+    modules: times of the submodules that forward calls, so many levels deep, as spans within it, such as "encoder" and "encoder.layers.0". By the
+    CPU's clock: on a GPU these are the times of the launches. torch.compile leaves none.
+
+    cpu_memory: how much the process's resident set grows in each span, which costs about 2 µs for each.
 
     profile: when torch.profiler runs and where its traces go: a pmtop.torch.Profile, True for its defaults, or a mapping of its arguments, also with
     the names of guide 004, or a configuration with such a section "profiling". Raises TypeError or ValueError for a wrong one.
@@ -354,20 +368,20 @@ def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, b
     if _current is not None:
         _current.close()
     chosen = {"batches": batches, "forward": forward, "backward": backward, "optimizer": optimizer, "zero_grad": zero_grad, "loss": loss,
-             "device": device, "memory": memory, "sync": sync is not False, "checkpoints": checkpoints, "gc": gc, "workers": workers,
+             "device": device, "memory": memory, "sync": sync is not False, "checkpoints": checkpoints, "ranges": ranges, "gc": gc, "workers": workers,
              "profile": settings is not None,
              "profile_on_request": _LAUNCH in os.environ if profile_on_request is None else profile_on_request}
     if _pmtop._is_importing_script():
-        _current = _wait_for_loop(chosen, epochs, sync, settings)
+        _current = _wait_for_loop(chosen, epochs, {"sync": sync, "profile": settings, "modules": modules, "cpu_memory": cpu_memory})
         return _current
     is_enabled = _pmtop.init()
     parts = {name: Part(_PARTS[name], is_enabled and is_on) for name, is_on in chosen.items()}
-    _current = Instrumentation(parts, _publisher(), epochs, sync and is_enabled, profile=settings)
+    _current = Instrumentation(parts, _publisher(cpu_memory), epochs, sync and is_enabled, profile=settings, modules=modules)
     _watch_process()
     return _current
 
 
-def _wait_for_loop(chosen: dict[str, bool], epochs: int, sync: Optional[bool], profile: Optional[Profile]) -> Instrumentation:
+def _wait_for_loop(chosen: dict[str, bool], epochs: int, as_given: dict[str, Any]) -> Instrumentation:
     waiting = Instrumentation({name: Part(_PARTS[name], False) for name in chosen}, _publisher(), epochs)
     waiting.is_waiting = True
     original = _DataLoader.__iter__
@@ -376,7 +390,7 @@ def _wait_for_loop(chosen: dict[str, bool], epochs: int, sync: Optional[bool], p
     def __iter__(loader: Any) -> Any:
         if waiting.is_open:
             waiting.close()
-            instrument(epochs=epochs, **{**chosen, "sync": sync, "profile": profile})
+            instrument(epochs=epochs, **{**chosen, **as_given})
         return _DataLoader.__iter__(loader)
 
     waiting._patches.set(_DataLoader, "__iter__", __iter__)

@@ -24,6 +24,8 @@ _GOLDEN = 0.6180339887498949
 _MEMORY_EVERY_NS = 50_000_000
 _NEVER_NS = 2**64 - 1
 
+_copy = torch.Tensor.copy_  # no transfer of the program
+
 _GAUGES = (("cuda.allocated_bytes", "allocated_bytes", "current"), ("cuda.reserved_bytes", "reserved_bytes", "current"),
            ("cuda.peak_bytes", "allocated_bytes", "peak"), ("cuda.inactive_split_bytes", "inactive_split_bytes", "current"))
 
@@ -50,6 +52,8 @@ class Device(_pmtop.DeviceState):
         self.buffers: dict[Any, list[Any]] = {}
         """Free host buffers for a loss, by dtype."""
         self.rhythm = 0.0
+        self.on_times: Any = None
+        """Called with the number of a measured batch and its seconds by name."""
         self.index: Optional[int] = None
         """The device's number, if it is not the current one."""
 
@@ -126,7 +130,7 @@ class Device(_pmtop.DeviceState):
                 return
             value = value.detach()
             free = self._free_buffers(value.dtype)
-            event = self._recorded_after(lambda: free[-1].copy_(value.reshape(()), non_blocking=True)) if free else None
+            event = self._recorded_after(lambda: _copy(free[-1], value.reshape(()), non_blocking=True)) if free else None
             if event is not None:
                 self.copies.append((self.number, event, free.pop()))
         except Exception as error:
@@ -233,6 +237,8 @@ class Device(_pmtop.DeviceState):
             self.free += (begin, end)
         for name, seconds in sums.items():
             out.batch_figure(number, name, seconds)
+        if self.on_times is not None:
+            self.on_times(number, sums)
 
     def _publish_memory(self, out: Any) -> None:
         if not self.memory.is_on:

@@ -18,6 +18,7 @@ from pmtop import _pmtop
 
 from .patch import Part, Patches, flag_of_compiling
 from .precision import Precision
+from .submodules import Submodules
 
 _NAME = "_compiled_call_impl"
 _LOSSES = getattr(nn.modules.loss, "_Loss", bool)  # a loss module is the criterion, not a forward
@@ -30,10 +31,11 @@ _OWNERS_MAX = 64
 class ForwardTimes(_pmtop.ModuleHook):
     """Times the outermost call of any module, in each thread; the descriptor's methods are in _pmtop_modules.h."""
 
-    def __init__(self, patches: Patches, part: Part, loop: Any) -> None:
+    def __init__(self, patches: Patches, part: Part, loop: Any, depth: int = 0) -> None:
+        self.inner = Submodules(loop.out, depth) if depth > 0 else None
         wrapped = getattr(nn.Module, "_wrapped_call_impl", None)
         code = getattr(wrapped, "__code__", None)
-        more = (code, _LOSSES, loop.out.span("criterion"), torch.is_grad_enabled, *flag_of_compiling())
+        more = (code, _LOSSES, loop.out.span("criterion"), torch.is_grad_enabled, *flag_of_compiling(), self.inner.spans if self.inner else {})
         super().__init__(loop, part, loop.out.span("forward"), None, self, more)
         self.patches, self.part, self.loop = patches, part, loop
         self.precision = Precision(patches, loop)
@@ -65,6 +67,8 @@ class ForwardTimes(_pmtop.ModuleHook):
                 loop.has_forward(module)
             if loop.device.measures:
                 begin = loop.device.mark()
+        if self.inner is not None:
+            self.inner.add(module)
         if loop.is_learning:
             self.classes.add(type(module))
             if not is_loss and get_ident() == loop.owner:
@@ -99,6 +103,9 @@ class ForwardTimes(_pmtop.ModuleHook):
 
     def _install_on_classes(self) -> None:
         self.loop.is_learning = False
+        if self.inner is not None:
+            self.precision.stop()
+            return  # it remains on nn.Module, for the inner modules
         for kind in self.classes - self.installed_on:
             # A subclass inherits the descriptor.
             if not any(base in self.installed_on for base in kind.__mro__):

@@ -1,4 +1,4 @@
-"""The phases of a batch besides forward: backward, optimizer, zero_grad, checkpoints, waits for a device."""
+"""The phases of a batch besides forward: backward, optimizer, zero_grad, checkpoints."""
 from __future__ import annotations
 
 import functools
@@ -242,34 +242,3 @@ def patch_save(patches: Patches, part: Part, here: Here, out: Any) -> None:
 def _file_name(file: Any) -> Optional[str]:
     path = file if isinstance(file, (str, os.PathLike)) else getattr(file, "name", None)
     return os.path.basename(os.fspath(path)) if isinstance(path, (str, os.PathLike)) else None
-
-
-_WAITS = ("item", "cpu", "tolist", "numpy")
-
-
-def patch_waits(patches: Patches, part: Part, here: Here, out: Any, is_on_device: Callable[[Any], bool]) -> None:
-    """Calls that wait for a device: a span "sync" if the tensor is on one."""
-    span = out.span("sync")
-    for name in _WAITS:
-        original = getattr(torch.Tensor, name, None)
-        if original is not None:
-            patches.set(torch.Tensor, name, _wait(original, name, span, part, here, is_on_device))
-    original = getattr(torch.cuda, "synchronize", None)
-    if original is not None:
-        patches.set(torch.cuda, "synchronize", _wait(original, "synchronize", span, part, here, lambda *_: True))
-
-
-def _wait(original: Any, name: str, span: Any, part: Part, here: Here, is_on_device: Callable[[Any], bool]) -> Any:
-    def wait(*args: Any, **kwargs: Any) -> Any:
-        # The device check comes first: an optimizer may call item() twice for each of its parameters, on tensors on the CPU.
-        if (args and not is_on_device(args[0])) or is_compiling() or here.waiting or here.paused or not part.is_on:
-            return original(*args, **kwargs)
-        here.waiting = 1
-        try:
-            with span:
-                return original(*args, **kwargs)
-        finally:
-            here.waiting = 0
-
-    wait.__name__ = name
-    return functools.update_wrapper(wait, original)
