@@ -16,6 +16,7 @@
 	X(stack) \
 	X(instrument) \
 	X(profile) \
+	X(snapshot) \
 	X(record) \
 	X(collect) \
 	X(export) \

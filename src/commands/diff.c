@@ -5,6 +5,7 @@
 #include "src/commands/commands.h"
 #include "src/commands/options/options.h"
 #include "src/commands/summarize.h"
+#include "src/commands/trace/trace_snapshot.h"
 #include "src/compare/comparison.h"
 #include "src/compare/comparison_json.h"
 #include "src/compare/comparison_text.h"
@@ -85,6 +86,8 @@ static enum exit_code run_diff(const struct options *options, const struct setti
 {
 	if (are_traces(options))
 		return diff_traces(options, settings);
+	if (options->word_count == 2 && trace_snapshot_is_one(options->words, 2))
+		return trace_snapshot_diff(options->words[0], options->words[1], options, settings);
 	bool is_json = options->format == FORMAT_JSON;
 	size_t count = (size_t)options->word_count, done = 0;
 	if (count < 2 || count > RANKING_MAX || options->pid || options->run_name || options->replay || options->demo ||
@@ -124,7 +127,8 @@ const struct command diff_command = {
 	.name = "diff",
 	.synopsis = "diff A B ...",
 	.summary = "compare runs, with 95 % intervals",
-	.details = "A and B are pids, names, recordings, saved summaries or reports, or two traces.\n"
+	.details = "A and B are pids, names, recordings, saved summaries or reports, or two traces\n"
+			   "or memory snapshots.\n"
 			   "Three or more runs are listed with the best first.\n",
 	.example = "pmtop diff before.pmtop after.pmtop",
 	.words = COMMAND_TAKES_WORDS,

@@ -1,5 +1,5 @@
 /* pmtop trace FILE|DIR ...: analyses the traces of torch.profiler and other profilers, on a screen of their own, as
- * text or as JSON. */
+ * text or as JSON. Also memory snapshots of PyTorch. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +8,7 @@
 #include "src/base/text.h"
 #include "src/commands/commands.h"
 #include "src/commands/trace/trace_ranks.h"
+#include "src/commands/trace/trace_snapshot.h"
 #include "src/commands/trace/trace_watch.h"
 #include "src/session/output.h"
 #include "src/trace/output/profile_json.h"
@@ -93,6 +94,8 @@ static enum exit_code run_trace(const struct options *options, const struct sett
 			stderr);
 		return EXIT_USAGE;
 	}
+	if (trace_snapshot_is_one(options->words, options->word_count))
+		return trace_snapshot_print((const char *const *)options->words, options->word_count, options, settings);
 	for (int i = 0; i < options->word_count && status == STATUS_OK; i++)
 		status = profile_files_add(&ranks.files, options->words[i], &reason);
 	enum exit_code code = status == STATUS_OK ? show(options, settings, &ranks) : command_fail(status, &reason);
@@ -105,6 +108,7 @@ const struct command trace_command = {
 	.synopsis = "trace FILE|DIR ...",
 	.summary = "analyse the traces of torch.profiler",
 	.details = "FILE is JSON or JSON.gz of Kineto, or another Chrome trace; several are ranks.\n"
+			   "A memory snapshot (torch.cuda.memory._dump_snapshot) shows memory by line.\n"
 			   "On a terminal it opens a screen: Enter details, s sort, / search, ? help;\n"
 			   "-b, --format=text, --json or a pipe print instead.\n",
 	.example = "pmtop trace --by=shape resnet18.pt.trace.json.gz",

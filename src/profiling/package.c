@@ -101,7 +101,8 @@ enum status package_open(struct package *package, int directory_fd, pid_t pid, u
 	if (fd < 0)
 		return STATUS_NOT_FOUND;
 	enum status status = check_peer(fd, pid, uid, why_not);
-	int length = snprintf(line, sizeof line, "profile 1 %u %s\n", steps, folder);
+	int length = steps ? snprintf(line, sizeof line, "profile 1 %u %s\n", steps, folder)
+					   : snprintf(line, sizeof line, "snapshot 1 %s\n", folder);
 	if (status == STATUS_OK && (strlen(folder) >= TRACE_FOLDER_SIZE || strchr(folder, '\n')))
 		status = reason_set(why_not, STATUS_INVALID, NULL, "the folder's name is too long or has a line break");
 	if (status == STATUS_OK && send(fd, line, (size_t)length, MSG_NOSIGNAL) != length)
@@ -113,7 +114,7 @@ enum status package_open(struct package *package, int directory_fd, pid_t pid, u
 	return status;
 }
 
-/* The trace is a file in the folder that was asked for: a program cannot make pmtop read any other. */
+/* It is a file in the folder that was asked for: a program cannot make pmtop read any other. */
 static enum status take_path(struct package *package, const char *path, struct reason *why_not)
 {
 	size_t length = strlen(package->folder);
@@ -134,8 +135,9 @@ static enum status take_line(struct package *package, const char *line, struct r
 		package->done = done <= package->steps ? done : package->steps;
 		return STATUS_AGAIN;
 	}
-	if (strncmp(line, "trace ", 6) == 0)
-		return take_path(package, line + 6, why_not);
+	const char *word = package->steps ? "trace " : "snapshot ";
+	if (strncmp(line, word, strlen(word)) == 0)
+		return take_path(package, line + strlen(word), why_not);
 	bool is_error = strncmp(line, "error ", 6) == 0;
 	text_clean(text, sizeof text, line + 6 * is_error, strlen(line + 6 * is_error));
 	return is_error ? reason_set(why_not, STATUS_UNSUPPORTED, NULL, "%s", text)

@@ -1,4 +1,5 @@
-/* package.h: asks the Python package in a program for a trace: pmtop.torch.instrument(profile_on_request=True).
+/* package.h: asks the Python package in a program for a trace or a memory snapshot:
+ * pmtop.torch.instrument(profile_on_request=True).
  *
  * The program listens at /run/user/UID/pmtop/profile.PID, else at /tmp/pmtop-UID/profile.PID, as it sees these paths:
  * a folder of its user (0700) and a socket (0600). pmtop sends one line and reads lines:
@@ -7,6 +8,8 @@
  *                            step DONE STEPS      once for each step, and at first with DONE 0
  *                            trace PATH           the last line
  *                            error TEXT           the last line
+ *   snapshot 1 FOLDER
+ *                            snapshot PATH        or error TEXT
  *
  * Both sides check the other's user (SO_PEERCRED). If pmtop closes the connection, the program gives the trace up. */
 #ifndef PMTOP_PROFILING_PACKAGE_H
@@ -19,9 +22,9 @@
 #include "src/profiling/trace_file.h"
 
 struct package {
-	int fd; /* −1: not connected */
-	unsigned done, steps;
-	bool has_begun; /* the program has taken the request */
+	int fd;               /* −1: not connected */
+	unsigned done, steps; /* steps 0: a memory snapshot */
+	bool has_begun;       /* the program has taken the request */
 	char folder[TRACE_FOLDER_SIZE];
 	char path[TRACE_PATH_SIZE]; /* once done */
 	char line[TRACE_PATH_SIZE]; /* the part of a line that has come */
@@ -29,10 +32,11 @@ struct package {
 };
 
 /* Connects to the process with the folder /proc/PID `directory_fd` and the number `pid` (as pmtop sees it) of the user
- * `uid`, and asks. NOT_FOUND: it does not listen. `folder`: where the trace shall be, as the process sees it. */
+ * `uid`, and asks. NOT_FOUND: it does not listen. `folder`: where the file shall be, as the process sees it.
+ * `steps` of a trace, or 0 for a memory snapshot. */
 enum status package_open(struct package *package, int directory_fd, pid_t pid, uid_t uid, const char *folder,
 	unsigned steps, struct reason *why_not);
-/* Reads what has come. OK: package->path is the trace, as the process sees it; AGAIN: not yet; else the reason. */
+/* Reads what has come. OK: package->path is the file, as the process sees it; AGAIN: not yet; else the reason. */
 enum status package_read(struct package *package, struct reason *why_not);
 void package_close(struct package *package);
 

@@ -68,21 +68,29 @@ static enum status begin_package(
 
 static enum status step_package(struct profiling *profiling, int64_t now_ns, struct reason *why_not)
 {
+	unsigned steps = profiling->order.steps ? profiling->order.steps : 1;
 	enum status status = package_read(&profiling->package, why_not);
 	profiling->is_given = profiling->package.has_begun;
 	if (status == STATUS_AGAIN && now_ns - profiling->begun_ns > profiling->order.limit_ns)
 		return reason_set(why_not, STATUS_UNSUPPORTED, "--for=10m waits longer",
-			"process %d has not finished %u training steps within %.0f s: the request was withdrawn",
-			(int)profiling->pid, profiling->order.steps, (double)profiling->order.limit_ns / 1e9);
+			"process %d has not finished %u training step%s within %.0f s: the request was withdrawn",
+			(int)profiling->pid, steps, steps == 1 ? "" : "s", (double)profiling->order.limit_ns / 1e9);
 	if (status != STATUS_OK)
 		return status;
 	snprintf(profiling->path, sizeof profiling->path, "%s%s", profiling->prefix, profiling->package.path);
 	return trace_file_is_regular(profiling->path)
 		? STATUS_OK
-		: reason_set(why_not, STATUS_DAMAGED, NULL, "the program's trace %.150s is no file", profiling->path);
+		: reason_set(why_not, STATUS_DAMAGED, NULL, "what the program wrote, %.150s, is no file", profiling->path);
 }
 
 /* -- Kineto -- */
+
+static enum status refuse_snapshot(const struct target_member *member, struct reason *why_not)
+{
+	return reason_set(why_not, STATUS_UNSUPPORTED,
+		"start it by pmtop -- COMMAND, or call pmtop.torch.instrument(profile_on_request=True)",
+		"pid %d takes no requests", (int)member->pid);
+}
 
 static enum status refuse(const struct target_member *member, struct reason *why_not)
 {
@@ -231,7 +239,7 @@ enum status profiling_begin(struct profiling *profiling, struct target *target, 
 		if (status != STATUS_NOT_FOUND)
 			return status;
 	}
-	return begin_kineto(profiling, why_not);
+	return order->steps ? begin_kineto(profiling, why_not) : refuse_snapshot(first, why_not);
 }
 
 enum status profiling_step(struct profiling *profiling, int64_t now_ns, struct reason *why_not)

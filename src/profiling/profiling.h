@@ -1,4 +1,5 @@
-/* profiling.h: one request to a running PyTorch program for a trace of its next steps. Two ways, in this order:
+/* profiling.h: one request to a running PyTorch program for a trace of its next steps, or for a memory snapshot, which
+ * takes the first way only. Two ways, in this order:
  *
  *   package.h   a program with pmtop.torch.instrument(profile_on_request=True)
  *   kineto.h    any PyTorch 2.7 or newer that was started with KINETO_USE_DAEMON in its environment
@@ -22,7 +23,7 @@ enum { PROFILING_STEPS_MAX = 100, PROFILING_WORDS_SIZE = 96, PROFILING_PATH_SIZE
 struct profiling_order {
 	const char *folder; /* absolute: where the trace shall be. Where the program sees other files than pmtop: its own */
 	bool is_chosen;     /* the user named the folder */
-	unsigned steps;     /* 1 to PROFILING_STEPS_MAX */
+	unsigned steps;     /* 1 to PROFILING_STEPS_MAX; 0 = a memory snapshot */
 	int64_t limit_ns;   /* for the steps */
 };
 
@@ -38,13 +39,13 @@ struct profiling {
 	char private_folder[TRACE_FOLDER_SIZE]; /* for Kineto's file; empty: none */
 	char prefix[64];                        /* before a path of the program: "/proc/PID/root" or empty */
 	off_t size;
-	char path[PROFILING_PATH_SIZE]; /* of the trace, once it is complete */
+	char path[PROFILING_PATH_SIZE]; /* of the file, once it is complete */
 };
 
 /* UNSUPPORTED: the program takes no request; the remedy says how to start it. */
 enum status profiling_begin(struct profiling *profiling, struct target *target, const struct profiling_order *order,
 	int64_t now_ns, struct reason *why_not);
-/* OK: profiling->path is the trace; AGAIN: not yet; else it has failed. */
+/* OK: profiling->path is the file; AGAIN: not yet; else it has failed. */
 enum status profiling_step(struct profiling *profiling, int64_t now_ns, struct reason *why_not);
 int profiling_fd(const struct profiling *profiling);
 /* "waiting for the job's poll (every 5 s)", "profiling 2/3 steps" */

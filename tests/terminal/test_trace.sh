@@ -37,5 +37,38 @@ sed 's/"dur": 233.961/"dur": 1233.961/' "$scratch/whole.json" > "$scratch/slower
 check diff_of_traces_ranks_by_change sh -c '"$1" diff --json "$2/whole.json" "$2/slower.json" | grep -q "\"operators\":\[{\"name\""' sh "$pmtop" "$scratch"
 check diff_of_traces_as_text sh -c '"$1" diff "$2/whole.json" "$2/slower.json" | grep -q "^GPU busy .*21.0 ms"' sh "$pmtop" "$scratch"
 
+# Memory snapshots, beside what their maker knows: tests/python/made_snapshots.py
+for protocol in 2 5; do
+	python3 tests/python/made_snapshots.py "$scratch/$protocol.pickle" 2000 $protocol > "$scratch/truth"
+	"$pmtop" trace --json "$scratch/$protocol.pickle" > "$scratch/snapshot"
+	check "snapshot_of_protocol_${protocol}_is_as_made" python3 - "$scratch/truth" "$scratch/snapshot" << 'END'
+import json, sys
+truth, found = (json.load(open(path)) for path in sys.argv[1:])
+device, = found["devices"]
+peak = device["history"]["peak"]
+by_line = lambda rows: {f'{row["file"]}:{row["line_number"]}' if "file" in row else "": row["bytes"] for row in rows}
+assert (device["requested_bytes"], device["reserved_bytes"]) == (truth["requested_bytes"], truth["reserved_bytes"]), device
+assert by_line(found["lines"]) == truth["lines"], found["lines"]
+assert (peak["live_bytes"], peak["event"], by_line(peak["lines"])) == (truth["peak_bytes"], truth["peak_event"], truth["peak_lines"]), peak
+assert by_line(device["history"]["last_out_of_memory_lines"]) == truth["lines"] and device["history"]["events"] == truth["events"]
+END
+done
+check keys_of_snapshots_are_in_the_manual python3 - "$scratch/snapshot" << 'END'
+import json, re, sys
+manual = set(re.findall(r"[a-z_]+", open("man/pmtop-trace.1").read().partition("A memory snapshot has")[2].partition(".Sh EXAMPLES")[0]))
+missing = set(re.findall(r'"([a-z_]+)":', open(sys.argv[1]).read())) - manual
+sys.exit(f"not in man/pmtop-trace.1: {missing}" if missing else 0)
+END
+python3 tests/python/made_snapshots.py "$scratch/before.pickle" 900 > "$scratch/truth"
+gzip -k "$scratch/before.pickle"
+"$pmtop" trace "$scratch/before.pickle.gz" > "$scratch/text"
+check snapshot_of_gzip_shows_lines grep -q '^ .* u/model.py:21 forward$' "$scratch/text"
+check snapshot_fits_80_columns python3 -c 'import sys; sys.exit([line for line in open(sys.argv[1], encoding="utf-8") if len(line) > 81] or 0)' "$scratch/text"
+check diff_of_snapshots_is_by_growth sh -c '"$1" diff "$2/before.pickle.gz" "$2/5.pickle" | grep -q "^allocated .* MB .* %$"' sh "$pmtop" "$scratch"
+python3 -c 'import pickle, sys; pickle.dump({"segments": [print]}, open(sys.argv[1], "wb"), 4)' "$scratch/evil.pickle"
+check code_in_a_snapshot_is_refused sh -c '"$1" trace "$2" 2>&1 | grep -q "evil.pickle: refused: opcode STACK_GLOBAL at byte [0-9]* would run code"' sh "$pmtop" "$scratch/evil.pickle"
+head -c 50000 "$scratch/5.pickle" > "$scratch/cut.pickle"
+check a_cut_snapshot_is_shown sh -c '"$1" trace "$2" 2>&1 | grep -q "ends early, at byte 50000"' sh "$pmtop" "$scratch/cut.pickle"
+
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

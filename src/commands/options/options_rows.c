@@ -66,11 +66,12 @@ const struct option_row option_rows[] = {
 	FLAG("figures", 0, figures, FOR(rules), "list the figures that rules can use"),
 
 	VALUE(TEXT, "write", 'w', write, FOR(watch) | FOR(stream), "FILE", "also record to FILE"),
-	VALUE(TEXT, "output", 'o', write, FOR(record) | FOR(repair) | FOR(export) | FOR(profile), "FILE",
-		"write to FILE (profile: to the folder DIR)"),
+	VALUE(TEXT, "output", 'o', write, FOR(record) | FOR(repair) | FOR(export) | FOR(profile) | FOR(snapshot), "FILE",
+		"write to FILE (profile, snapshot: folder DIR)"),
 	VALUE(TIME, "for", 0, record_s,
-		FOR(record) | FOR(collect) | FOR(export) | FOR(check) | FOR(diff) | FOR(instrument) | FOR(profile), "TIME",
-		"stop after TIME, such as 90s, 5m or 2h"),
+		FOR(record) | FOR(collect) | FOR(export) | FOR(check) | FOR(diff) | FOR(instrument) | FOR(profile) |
+			FOR(snapshot),
+		"TIME", "stop after TIME, such as 90s, 5m or 2h"),
 	VALUE(WHOLE, "steps", 0, steps, FOR(profile), "N", "take a trace of N steps (3)"),
 	VALUE(BYTES, "max-size", 0, record_bytes, RECORDS, "SIZE", "delete the oldest data beyond SIZE"),
 	VALUE(BYTES, "rotate", 0, file_bytes, RECORDS, "SIZE", "start a new file every SIZE"),
@@ -88,7 +89,7 @@ const struct option_row option_rows[] = {
 	{ "sort", 0, OPTION_WORD, MEMBER(sort), .words = trace_sorts,
 		.takes = "self-gpu, total-gpu, self-cpu, total-cpu, count or name", .commands = FOR(trace), .value = "KEY",
 		.help = "(self|total)-(gpu|cpu), count or name" },
-	VALUE(WHOLE, "limit", 0, limit, FOR(trace), "N", "at most N rows in each table"),
+	VALUE(WHOLE, "limit", 0, limit, FOR(trace) | FOR(snapshot), "N", "at most N rows in each table"),
 	{ "by", 0, OPTION_WORD, MEMBER(by), .words = trace_groups, .takes = "name, shape, stack or module",
 		.commands = FOR(trace), .value = "GROUP", .help = "group operators by name, shape, stack or module" },
 	VALUE(TEXT, "baseline", 0, baseline, FOR(check), "FILE", "compare with this summary"),
@@ -99,7 +100,7 @@ const struct option_row option_rows[] = {
 		"fail if slower by more than SHARE (0.2 = 20 %)" },
 
 	OTHER("help", 'h', 0, "[commands]", "this text; after COMMAND, its options"),
-	OTHER("version", 0, 0, NULL, "print the version"),
+	OTHER("version", 0, 0, NULL, NULL),
 	{ 0 },
 };
 

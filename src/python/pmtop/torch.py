@@ -32,6 +32,7 @@ from ._profiling.settings import Profile
 from ._torch.batches import Loop
 from ._torch.device import Device
 from ._torch.group import RankFacts
+from ._torch.memory import MemoryHistory, start_history
 from ._torch.modules import ForwardTimes, Optimised
 from ._torch.on_request import VARIABLE as _LAUNCH, Requests
 from ._torch.patch import Here, Part, Patches
@@ -40,7 +41,7 @@ from ._torch.phases import Backward, Optimizers, patch_save, patch_scaler_step, 
 from ._torch.ranges import Ranges
 from ._torch.transfers import Transfers
 
-__all__ = ["Instrumentation", "Profile", "instrument", "paused"]
+__all__ = ["Instrumentation", "MemoryHistory", "Profile", "instrument", "memory_history", "paused"]
 
 _here = Here()
 _current: Optional[Instrumentation] = None
@@ -355,8 +356,8 @@ def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, b
     profile: when torch.profiler runs and where its traces go: a pmtop.torch.Profile, True for its defaults, or a mapping of its arguments, also with
     the names of guide 004, or a configuration with such a section "profiling". Raises TypeError or ValueError for a wrong one.
 
-    profile_on_request: `pmtop profile PID` may ask for a trace of the next steps. Opens a socket for this user alone, at which the program looks at
-    the end of a batch, at most ten times a second. None: if `pmtop -- COMMAND` has started the program.
+    profile_on_request: `pmtop profile PID` may ask for a trace of the next steps, and `pmtop snapshot PID` for a memory snapshot. Opens a socket for
+    this user alone, at which the program looks at the end of a batch, at most ten times a second. None: if `pmtop -- COMMAND` has started the program.
 
     The loss of a batch is the value on which its last backward was called. Does nothing if nothing is published (pmtop.is_enabled()). In a
     spawned child that imports the script's module it waits for the child's first loop over a loader, which DataLoader workers do not have.
@@ -395,6 +396,15 @@ def _wait_for_loop(chosen: dict[str, bool], epochs: int, as_given: dict[str, Any
 
     waiting._patches.set(_DataLoader, "__iter__", __iter__)
     return waiting
+
+
+def memory_history(max_entries: int = 100_000, stacks: str = "python", *, on_oom: bool = False, output_dir: Any = ".") -> MemoryHistory:
+    """Records the history of CUDA memory from now on, with the stack of each allocation; dump() writes a snapshot for `pmtop trace`, stop() ends it.
+
+    max_entries: older events are dropped. stacks: "python", or "all" with those of C++, which takes longer. on_oom: when memory runs out, a snapshot is
+    written (at most 3). output_dir: of snapshots without a path. Without CUDA it does nothing, and says so. Raises TypeError or ValueError for a wrong
+    argument. torch.cuda.memory._record_memory_history records: a program calls one of both."""
+    return start_history(max_entries, stacks, on_oom, output_dir)
 
 
 @contextlib.contextmanager

@@ -1,4 +1,4 @@
-"""Takes requests of `pmtop profile PID` for a trace: instrument(profile_on_request=True).
+"""Takes requests of `pmtop profile PID` for a trace and of `pmtop snapshot PID` for a memory snapshot: instrument(profile_on_request=True).
 
 The program listens at a socket of its own (0600) in a folder of its user (0700): /run/user/UID/pmtop, else /tmp/pmtop-UID. It looks at it at the end of
 a batch, at most ten times a second, and never waits. One request at a time:
@@ -6,6 +6,9 @@ a batch, at most ten times a second, and never waits. One request at a time:
     profile 1 STEPS FOLDER            pmtop asks, in one line
     step DONE STEPS                   the program answers, after each step,
     trace PATH  or  error TEXT        and at last
+
+    snapshot 1 FOLDER                 pmtop asks, in one line
+    snapshot PATH  or  error TEXT     the program answers, at the end of this batch
 
 Only this user and root may ask (SO_PEERCRED). If pmtop closes the connection, the trace is given up. Profiled steps have the kind "profile".
 """
@@ -20,6 +23,7 @@ import time
 from typing import Any, Optional
 
 from .._profiling.settings import Profile
+from .memory import why_no_snapshot, write_snapshot
 from .patch import Part
 from .profile import ProfileRun
 
@@ -101,6 +105,9 @@ class Requests:
             return
         try:
             steps, folder = _parse(line)
+            if not steps:
+                self._snapshot(folder)
+                return
         except ValueError as error:
             self.answer(f"error {error}")
             return
@@ -111,6 +118,13 @@ class Requests:
         # Profiling starts at the end of this batch, or of the first one that trains.
         self._run.batch_ends(trains)
         self._look_at_run(trains)
+
+    def _snapshot(self, folder: str) -> None:
+        missing = why_no_snapshot()
+        try:
+            self.answer(f"error {missing}" if missing else f"snapshot {write_snapshot(folder)}")
+        except Exception as error:
+            self.answer(f"error no snapshot was written: {type(error).__name__}: {error}")
 
     def _accept(self) -> bool:
         assert self._listener is not None
@@ -211,14 +225,16 @@ def _nothing() -> None:
 
 
 def _parse(line: bytes) -> tuple[int, str]:
-    words = os.fsdecode(line).split(" ", 3)
-    if words[:2] != ["profile", "1"] or len(words) < 4:
+    """The steps of a trace, or 0 for a memory snapshot, and the folder."""
+    kind, _, rest = os.fsdecode(line).partition(" 1 ")
+    if kind not in ("profile", "snapshot") or not rest:
         raise ValueError("the package does not know this request: use the pmtop and the package of one release")
-    if not words[2].isdigit() or not 1 <= int(words[2]) <= STEPS_MAX:
+    steps, _, folder = rest.partition(" ") if kind == "profile" else ("", "", rest)
+    if kind == "profile" and (not steps.isdigit() or not 1 <= int(steps) <= STEPS_MAX):
         raise ValueError(f"a trace has 1 to {STEPS_MAX} steps")
-    if not os.path.isabs(words[3]):
-        raise ValueError("the folder of a trace is an absolute path")
-    return int(words[2]), words[3]
+    if not os.path.isabs(folder):
+        raise ValueError(f"the folder of a {'trace' if steps else 'snapshot'} is an absolute path")
+    return int(steps or 0), folder
 
 
 def _listen() -> tuple[socket.socket, str]:
