@@ -94,7 +94,7 @@ const struct option_row option_rows[] = {
 	VALUE(TEXT, "baseline", 0, baseline, FOR(check), "FILE", "compare with this summary"),
 	VALUE(TEXT, "save", 0, save, FOR(check), "FILE", "save the summary as a baseline"),
 	VALUE(TEXT, "junit", 0, junit, FOR(check), "FILE", "write a JUnit report"),
-	VALUE(TEXT, "budget", 0, budget, FOR(check), "LIMITS", "absolute limits, such as data:20%,step:0.3s"),
+	VALUE(TEXT, "budget", 0, budget, FOR(check), "LIMITS", "limits, such as data:20%,accuracy:min=0.9"),
 	{ "threshold", 0, OPTION_NUMBER, MEMBER(threshold), 0.001, 100, NULL, "a share such as 0.2", FOR(check), "SHARE",
 		"fail if slower by more than SHARE (0.2 = 20 %)" },
 
