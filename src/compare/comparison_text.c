@@ -76,6 +76,15 @@ static void write_row(struct buffer *out, const struct comparison *comparison, c
 	buffer_puts(out, "\n");
 }
 
+/* Whether a row of the group has an interval; those of steps and phases have the column anyway. */
+static bool has_interval(const struct comparison *comparison, enum row_group group)
+{
+	bool has_any = group == ROW_STEP || group == ROW_PHASE;
+	for (size_t i = 0; i < comparison->row_count; i++)
+		has_any |= comparison->rows[i].group == group && comparison->rows[i].has_interval;
+	return has_any;
+}
+
 static bool has_group(const struct comparison *comparison, enum row_group group)
 {
 	for (size_t i = 0; i < comparison->row_count; i++)
@@ -98,7 +107,7 @@ static void write_group(struct buffer *out, const struct comparison *comparison,
 		page_right(out, VALUE_CELLS, "A");
 		page_right(out, VALUE_CELLS, "B");
 		page_right(out, CHANGE_CELLS, change);
-		if (group == ROW_STEP || group == ROW_PHASE)
+		if (has_interval(comparison, group))
 			page_right(out, INTERVAL_CELLS, "95 %");
 		if (group == ROW_STEP)
 			page_right(out, EFFECT_CELLS, "effect");
@@ -111,17 +120,22 @@ static void write_group(struct buffer *out, const struct comparison *comparison,
 
 static void write_who(struct buffer *out, char letter, const struct summary *of, int width)
 {
-	char line[800], size[48] = "", cpus[32] = "";
+	char line[800], size[48] = "", cpus[32] = "", done[80];
+	bool has_batches = of->batches || !summary_has_content(of);
 	if (isfinite(of->batch_size))
 		snprintf(size, sizeof size, ", batch size %.0f", of->batch_size);
 	if (isfinite(of->cpus))
 		snprintf(cpus, sizeof cpus, ", %.0f CPU%s", of->cpus, of->cpus > 1 ? "s" : "");
-	snprintf(line, sizeof line, "%c  %s: %s%s%s%s%s, %llu batches (%llu judged)%s", letter, summary_name(of),
+	if (has_batches)
+		snprintf(done, sizeof done, "%llu batches (%llu judged)", (unsigned long long)of->batches,
+			(unsigned long long)of->seen);
+	else
+		snprintf(done, sizeof done, "%zu operation%s", of->operation_count, of->operation_count == 1 ? "" : "s");
+	snprintf(line, sizeof line, "%c  %s: %s%s%s%s%s, %s%s", letter, summary_name(of),
 		of->run[0]           ? of->run
 			: of->command[0] ? of->command
 							 : "a run",
-		of->host[0] ? " on " : "", of->host, cpus, size, (unsigned long long)of->batches, (unsigned long long)of->seen,
-		of->origin == ORIGIN_REPORT ? ", a saved report" : "");
+		of->host[0] ? " on " : "", of->host, cpus, size, done, of->origin == ORIGIN_REPORT ? ", a saved report" : "");
 	page_wrap(out, width, 3, line);
 }
 

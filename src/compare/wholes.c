@@ -24,7 +24,7 @@ const struct whole_figure whole_figures[] = {
 	{ "gpu", "GPU use, mean", "GPU use", ROW_GPU, ROW_RATIO, MORE, OF(gpu_busy_ratio) },
 	{ "flops/s", "FLOP/s", "FLOP/s", ROW_GPU, ROW_FLOPS, MORE, OF(flops_per_s) },
 	{ "energy", "energy", "energy", ROW_ENERGY, ROW_JOULES, LESS, OF(joules) },
-	{ "energy/sample", "energy a sample", "a sample", ROW_ENERGY, ROW_JOULES, LESS, OF(joules_per_sample) },
+	{ "energy/sample", "energy a sample", "J/sample", ROW_ENERGY, ROW_JOULES, LESS, OF(joules_per_sample) },
 	{ "energy/batch", "energy a batch", NULL, ROW_ENERGY, ROW_JOULES, LESS, OF(joules_per_batch) },
 };
 const size_t whole_figure_count = sizeof whole_figures / sizeof *whole_figures;

@@ -368,7 +368,7 @@ START_TEST(several_are_ordered_by_samples_a_second)
 		summarize_counts(&summaries[i], 100, 0.01, runs[i].forward_s, runs[i].size, NULL);
 		of[i] = &summaries[i];
 	}
-	ranking_make(&ranking, of, 3);
+	ck_assert_int_eq(ranking_make(&ranking, of, 3, NULL, &reason), STATUS_OK);
 	ranking_sentence(&ranking, sentence, sizeof sentence);
 	ck_assert_ptr_eq(ranking.rows[0].of, of[1]);
 	ck_assert_ptr_eq(ranking.rows[1].of, of[2]);
@@ -721,6 +721,56 @@ START_TEST(comparison_has_rows_for_requests_gpus_energy_and_gauges)
 }
 END_TEST
 
+START_TEST(runs_are_ranked_by_any_figure)
+{
+	static const struct {
+		const char *by;
+		size_t best;
+		const char *sentence;
+	} cases[] = {
+		{ "energy", 0, "best: a (energy 12.0 kJ); b has 1.50 times that" },
+		{ "gpu", 0, "best: a (gpu 90 %); b has 0.67 times that" },
+		{ "accuracy", 0, "best: a (accuracy 0.92); b has 0.67 times that" },
+		{ "val_loss", 0, "best: a (val_loss 0.4); b has 1.50 times that" },
+		{ "accuracy/s", 1, "best: b (accuracy/s 0.06133); a has 0.15 times that" },
+		{ "train-time", 1, "best: b (train-time 10.0 s); a has 10.00 times that" },
+	};
+	struct summary summaries[3];
+	const struct summary *of[3];
+	static struct ranking ranking;
+	char sentence[700];
+	struct buffer out = BUFFER_INIT;
+	for (size_t i = 0; i < 3; i++) {
+		summary_init(&summaries[i]);
+		snprintf(summaries[i].run, sizeof summaries[i].run, "%c", (int)('a' + i));
+		of[i] = &summaries[i];
+	}
+	/* c has none of these figures: it is last. */
+	set_wholes(&summaries[0], 1);
+	set_wholes(&summaries[1], 1.5);
+	summaries[0].train_s = 100;
+	summaries[1].train_s = 10;
+	summaries[1].flops_per_s = 12.34e12;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		ck_assert_int_eq(ranking_make(&ranking, of, 3, cases[i].by, &reason), STATUS_OK);
+		ranking_sentence(&ranking, sentence, sizeof sentence);
+		ck_assert_str_eq(sentence, cases[i].sentence);
+		ck_assert_ptr_eq(ranking.rows[0].of, of[cases[i].best]);
+		ck_assert_ptr_eq(ranking.rows[2].of, of[2]);
+	}
+	ranking_as_text(&out, &ranking, 80, false);
+	static const char *const said[] = { "time  req. p95  GPU mem.   GPU use        FLOP/s",
+		"10.0 s   0.150 s   12.0 GB      60 %  12.3 TFLOP/s", "energy  J/sample  accuracy  val_loss",
+		"18.0 kJ    3.00 J    0.6133       0.6" };
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+		ck_assert_msg(strstr(out.data, said[i]) != NULL, "%s: %s", said[i], out.data);
+	ck_assert_int_eq(ranking_make(&ranking, of, 3, "acuracy", &reason), STATUS_INVALID);
+	ck_assert_ptr_nonnull(strstr(reason.text, "no run has a figure \"acuracy\""));
+	ck_assert_str_eq(reason.remedy, "their gauges are accuracy, val_loss");
+	buffer_release(&out);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("compare");
@@ -751,6 +801,7 @@ int main(void)
 	tcase_add_test(tests, budgets_relative_to_the_baseline_judge_anything);
 	tcase_add_test(tests, operations_and_requests_are_judged_and_the_rest_is_warned_of);
 	tcase_add_test(tests, comparison_has_rows_for_requests_gpus_energy_and_gauges);
+	tcase_add_test(tests, runs_are_ranked_by_any_figure);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }
