@@ -1,6 +1,7 @@
 /* pmtop check: tests in CI whether a run is slower than its baseline or exceeds its budgets. The exit status is the
  * result. */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,7 +86,8 @@ static enum exit_code save(struct check *check)
 	const struct summary *now = &check->now;
 	struct reason reason = { 0 };
 	char step[NUMBER_SIZE];
-	if (now->step_count < CONTRAST_MIN) {
+	bool is_without_steps = !now->batches && summary_has_content(now);
+	if (now->step_count < CONTRAST_MIN && !is_without_steps) {
 		if (now->origin == ORIGIN_REPORT)
 			fprintf(stderr,
 				"pmtop: %s is a saved report, which has no steps: save a baseline from a recording or a run\n",
@@ -101,10 +103,14 @@ static enum exit_code save(struct check *check)
 		: summary_save(check->options->save, now, &reason);
 	if (status != STATUS_OK)
 		return command_fail(status, &reason);
-	if (check->options->format == FORMAT_TEXT)
+	const char *name = now->run[0] ? now->run : now->label;
+	if (check->options->format == FORMAT_TEXT && is_without_steps)
+		buffer_printf(&check->out, "%s: baseline of %s: %zu operations, %.0f requests\n", check->options->save, name,
+			now->operation_count, isfinite(now->requests) ? now->requests : 0);
+	else if (check->options->format == FORMAT_TEXT)
 		buffer_printf(&check->out, "%s: baseline of %s: median step %s (%llu steps; %llu of the warm-up excluded)\n",
-			check->options->save, now->run[0] ? now->run : now->label, format_seconds(step, now->median_s),
-			(unsigned long long)now->seen, (unsigned long long)now->warmup);
+			check->options->save, name, format_seconds(step, now->median_s), (unsigned long long)now->seen,
+			(unsigned long long)now->warmup);
 	return EXIT_OK;
 }
 
@@ -127,7 +133,7 @@ static enum exit_code judge_now(struct check *check)
 	};
 	const struct options *options = check->options;
 	struct reason reason = { 0 };
-	enum status status = budget_check_names(&check->budgets, &check->now, &reason);
+	enum status status = budget_check_names(&check->budgets, &check->now, check->has_baseline, &reason);
 	if (status != STATUS_OK)
 		return command_fail(status, &reason);
 	struct judgement *judgement = malloc(sizeof *judgement);

@@ -37,19 +37,19 @@ static void print_two(
 	free(comparison);
 }
 
-static void print_many(
-	struct buffer *out, const struct summary *const *of, size_t count, bool is_json, const struct settings *settings)
+static enum exit_code print_many(struct buffer *out, const struct summary *const *of, size_t count,
+	const struct options *options, const struct settings *settings)
 {
 	struct ranking *ranking = malloc(sizeof *ranking);
-	out->failed |= !ranking;
-	if (ranking) {
-		ranking_make(ranking, of, count);
-		if (is_json)
-			ranking_as_json(out, ranking);
-		else
-			ranking_as_text(out, ranking, output_width(), output_has_color(settings));
-	}
+	struct reason reason = { "", "" };
+	enum status status = ranking ? ranking_make(ranking, of, count, options->by, &reason)
+								 : reason_set(&reason, STATUS_NO_MEMORY, NULL, "out of memory");
+	if (status == STATUS_OK && options->format == FORMAT_JSON)
+		ranking_as_json(out, ranking);
+	else if (status == STATUS_OK)
+		ranking_as_text(out, ranking, output_width(), output_has_color(settings));
 	free(ranking);
+	return status == STATUS_OK ? EXIT_OK : command_fail(status, &reason);
 }
 
 /* Whether both words are traces of a profiler. */
@@ -108,10 +108,10 @@ static enum exit_code run_diff(const struct options *options, const struct setti
 		code = summarize_word(options->words[done], options, settings, &summaries[done]);
 	}
 	out.failed = !summaries;
-	if (code == EXIT_OK && summaries && count == 2)
+	if (code == EXIT_OK && summaries && count == 2 && !options->by)
 		print_two(&out, of, is_json, settings);
 	else if (code == EXIT_OK && summaries)
-		print_many(&out, of, count, is_json, settings);
+		code = print_many(&out, of, count, options, settings);
 	if (!is_json)
 		output_fit_locale(&out);
 	if (code == EXIT_OK)
@@ -129,7 +129,8 @@ const struct command diff_command = {
 	.summary = "compare runs, with 95 % intervals",
 	.details = "A and B are pids, names, recordings, saved summaries or reports, or two traces\n"
 			   "or memory snapshots.\n"
-			   "Three or more runs are listed with the best first.\n",
+			   "Three or more runs are listed with the best first, by samples a second, or\n"
+			   "with --by=KEY by step, memory, gpu, energy, a gauge, accuracy/s, ...\n",
 	.example = "pmtop diff before.pmtop after.pmtop",
 	.words = COMMAND_TAKES_WORDS,
 	.formats = FORMATS_TEXT_JSON,

@@ -110,7 +110,7 @@ static enum exit_code summarize_session(const struct summarize_how *how, const s
 	} else {
 		code = EXIT_OK;
 	}
-	if (code == EXIT_OK && out->seen == 0) {
+	if (code == EXIT_OK && out->seen == 0 && (out->batches || !summary_has_content(out))) {
 		fprintf(stderr, "pmtop: %s: no batches: %s\n", how->label,
 			run < 0 ? "not instrumented, or ended too early: use pmtop.torch, or pmtop.h (man pmtop.h)"
 					: "none finished after the warm-up: measure longer");

@@ -14,9 +14,25 @@
 #include "src/trace/output/profile_json.h"
 #include "src/trace/output/profile_text.h"
 
-static struct profile_view view_of(const struct options *options, const struct settings *settings)
+/* STATUS_INVALID: unknown. */
+static enum status group_of(const char *word, enum profile_group *out)
 {
-	return (struct profile_view){ .group = (enum profile_group)options->by,
+	/* In the order of enum profile_group. */
+	static const char *const words[] = { "name", "shape", "stack", "module" };
+	*out = GROUP_NAME;
+	for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+		if (word && strcmp(word, words[i]) == 0) {
+			*out = (enum profile_group)i;
+			return STATUS_OK;
+		}
+	}
+	return word ? STATUS_INVALID : STATUS_OK;
+}
+
+static struct profile_view view_of(
+	const struct options *options, const struct settings *settings, enum profile_group group)
+{
+	return (struct profile_view){ .group = group,
 		.sort = (enum profile_sort)options->sort,
 		.limit = options->limit > UINT32_MAX ? 0 : (uint32_t)options->limit,
 		.width = output_width(),
@@ -47,7 +63,7 @@ static void report_losses(const struct trace_ranks *ranks)
 static enum exit_code print_ranks(
 	const struct options *options, const struct settings *settings, const struct trace_ranks *ranks)
 {
-	struct profile_view view = view_of(options, settings);
+	struct profile_view view = view_of(options, settings, ranks->group);
 	struct buffer out = BUFFER_INIT;
 	int code = 0;
 	if (options->format == FORMAT_JSON) {
@@ -86,8 +102,13 @@ static enum exit_code show(const struct options *options, const struct settings 
 
 static enum exit_code run_trace(const struct options *options, const struct settings *settings)
 {
-	struct trace_ranks ranks = { .group = (enum profile_group)options->by };
+	struct trace_ranks ranks = { .group = GROUP_NAME };
 	struct reason reason = { "", "" };
+	if (group_of(options->by, &ranks.group) != STATUS_OK) {
+		fprintf(
+			stderr, "pmtop: --by takes name, shape, stack or module, not %s: see pmtop trace --help\n", options->by);
+		return EXIT_USAGE;
+	}
 	enum status status = STATUS_OK;
 	if (!options->word_count) {
 		fputs("pmtop: trace needs a trace: pmtop trace FILE|DIR; torch.profiler's export_chrome_trace() writes one\n",

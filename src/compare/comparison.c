@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/compare/wholes.h"
+
 /* same_memory: memory is sampled and fluctuates, so a smaller difference counts as none. */
 static const double same_memory = 0.05, explains_min = 0.1, negligible_share = 0.01, printed_share = 0.0005;
 
@@ -66,6 +68,37 @@ static void set_interval(struct comparison_row *row, const struct interval *inte
 	row->has_interval = true;
 }
 
+/* -- figures of one value -- */
+
+/* Growth is noticed if it is a share of the peak; a smaller difference counts as none. */
+static double noticed_difference(const struct comparison *comparison, const struct whole_figure *figure)
+{
+	double peak = fmax(comparison->a->peak_bytes, comparison->b->peak_bytes);
+	return figure->offset == offsetof(struct summary, growth_bytes) ? negligible_share * peak : 0;
+}
+
+static void compare_whole(struct comparison *comparison, const struct whole_figure *figure)
+{
+	double a = whole_value(comparison->a, figure), b = whole_value(comparison->b, figure);
+	struct interval ratio;
+	if (!isfinite(a) && !isfinite(b))
+		return;
+	struct comparison_row *row = add_row(comparison, figure->group, figure->unit, figure->what, a, b);
+	if (!isfinite(a) || !isfinite(b))
+		return;
+	if (figure->offset == offsetof(struct summary, request_p95_s)) {
+		if (compare_requests(comparison->a, comparison->b, &ratio)) {
+			set_interval(row, &ratio);
+			row->verdict = verdict_of_ratio(row->change, row->low, row->high, false);
+		}
+		return;
+	}
+	bool is_same = fabs(b - a) <= fmax(same_memory * fabs(a), noticed_difference(comparison, figure));
+	bool is_judged = figure->unit == ROW_BYTES || figure->unit == ROW_JOULES;
+	if (is_judged || is_same)
+		row->verdict = is_same ? VERDICT_SAME : b > a ? VERDICT_MORE : VERDICT_LESS;
+}
+
 /* -- steps -- */
 
 bool compare_steps(const struct summary *a, const struct summary *b, struct contrast *out, bool *is_rough)
@@ -92,11 +125,29 @@ bool compare_rates(const struct summary *a, const struct summary *b, struct inte
 	return true;
 }
 
+bool compare_operation(const struct summary_operation *a, const struct summary_operation *b, struct interval *out)
+{
+	struct known_quantiles of_a = { a->p50_s, a->p95_s, (double)a->count },
+						   of_b = { b->p50_s, b->p95_s, (double)b->count };
+	return contrast_known(&of_a, &of_b, out);
+}
+
+bool compare_requests(const struct summary *a, const struct summary *b, struct interval *out)
+{
+	struct known_quantiles of_a = { a->request_p50_s, a->request_p95_s, a->requests },
+						   of_b = { b->request_p50_s, b->request_p95_s, b->requests };
+	return contrast_known_p95(&of_a, &of_b, out);
+}
+
 static void compare_times(struct comparison *comparison)
 {
 	const struct summary *a = comparison->a, *b = comparison->b;
 	struct contrast contrast;
 	struct interval rates;
+	if (!isfinite(a->median_s) && !isfinite(b->median_s)) {
+		compare_whole(comparison, whole_find("train-time"));
+		return;
+	}
 	struct comparison_row *row = add_row(comparison, ROW_STEP, ROW_SECONDS, "step, median", a->median_s, b->median_s);
 	if (compare_steps(a, b, &contrast, &comparison->is_rough)) {
 		set_interval(row, &contrast.ratio);
@@ -254,23 +305,55 @@ static void compare_operations(struct comparison *comparison)
 		if ((is_of_b && other) || (of->depth == 0 && (summary_phase(a, of->name) || summary_phase(b, of->name))))
 			continue;
 		double mean = of->mean_s, others = other ? other->mean_s : NAN;
+		struct interval ratio;
 		struct comparison_row *row =
 			add_row(comparison, ROW_OPERATION, ROW_SECONDS, of->name, is_of_b ? others : mean, is_of_b ? mean : others);
 		if (of->parent[0])
 			snprintf(row->what, sizeof row->what, "%s › %s", of->parent, of->name);
+		if (!is_of_b && other && compare_operation(of, other, &ratio)) {
+			set_interval(row, &ratio);
+			row->verdict = verdict_of_ratio(row->change, row->low, row->high, false);
+		}
 	}
 }
 
-/* `noticed`: a smaller difference counts as none. */
-static void compare_bytes(struct comparison *comparison, const char *what, double a, double b, double noticed)
+static void compare_wholes(struct comparison *comparison)
 {
-	if (!isfinite(a) && !isfinite(b))
+	for (size_t i = 0; i < whole_figure_count; i++)
+		if (whole_figures[i].group != ROW_STEP)
+			compare_whole(comparison, &whole_figures[i]);
+}
+
+static void compare_gauges(struct comparison *comparison)
+{
+	const struct summary *of[] = { comparison->a, comparison->b };
+	for (unsigned side = 0; side < 2; side++) {
+		for (size_t i = 0; i < of[side]->gauge_count; i++) {
+			const char *name = of[side]->gauges[i].name;
+			bool is_listed = side && isfinite(summary_gauge(of[0], name));
+			if (!is_listed && !whole_has_gauge(name))
+				add_row(
+					comparison, ROW_GAUGE, ROW_NUMBER, name, summary_gauge(of[0], name), summary_gauge(of[1], name));
+		}
+	}
+}
+
+/* Without steps the requests are judged, else the longest operation. */
+static void choose_judged(struct comparison *comparison)
+{
+	double max = 0;
+	for (size_t i = 0; i < comparison->row_count && !comparison->judged; i++)
+		if (comparison->rows[i].group == ROW_REQUEST && comparison->rows[i].has_interval)
+			comparison->judged = &comparison->rows[i];
+	if (comparison->judged)
 		return;
-	struct comparison_row *row = add_row(comparison, ROW_MEMORY, ROW_BYTES, what, a, b);
-	if (!isfinite(a) || !isfinite(b))
-		return;
-	bool is_same = fabs(b - a) <= fmax(same_memory * fabs(a), noticed);
-	row->verdict = is_same ? VERDICT_SAME : b > a ? VERDICT_MORE : VERDICT_LESS;
+	for (size_t i = 0; i < comparison->row_count; i++) {
+		const struct comparison_row *row = &comparison->rows[i];
+		if (row->group != ROW_OPERATION || !isfinite(row->change) || fmax(row->a, row->b) <= max)
+			continue;
+		max = fmax(row->a, row->b);
+		comparison->judged = row;
+	}
 }
 
 static void compare_metas(struct comparison *comparison)
@@ -306,7 +389,7 @@ static void add_notes(struct comparison *comparison)
 				"%c is a saved report, which has quantiles but no steps: intervals are rough; pmtop check --save saves "
 				"the steps",
 				letter);
-		else if (of[side]->step_count < CONTRAST_MIN)
+		else if (of[side]->step_count < CONTRAST_MIN && (of[side]->batches || !summary_has_content(of[side])))
 			note(comparison, "%c has %zu steps after its warm-up: an interval needs %d", letter, of[side]->step_count,
 				CONTRAST_MIN);
 		if (of[side]->lost_events)
@@ -330,10 +413,9 @@ void compare(const struct summary *a, const struct summary *b, struct comparison
 	compare_phases(out);
 	find_explanation(out);
 	compare_operations(out);
-	compare_bytes(out, "memory, peak", a->peak_bytes, b->peak_bytes, 0);
-	compare_bytes(
-		out, "memory, growth", a->growth_bytes, b->growth_bytes, negligible_share * fmax(a->peak_bytes, b->peak_bytes));
-	compare_bytes(out, "GPU memory, peak", a->gpu_peak_bytes, b->gpu_peak_bytes, 0);
+	compare_wholes(out);
+	compare_gauges(out);
+	choose_judged(out);
 	compare_metas(out);
 	add_notes(out);
 }

@@ -32,8 +32,8 @@ enum verdict {
 };
 const char *verdict_word(enum verdict verdict);
 
-enum row_group { ROW_STEP, ROW_PHASE, ROW_OPERATION, ROW_MEMORY };
-enum row_unit { ROW_SECONDS, ROW_PER_SECOND, ROW_BYTES, ROW_NUMBER };
+enum row_group { ROW_STEP, ROW_PHASE, ROW_OPERATION, ROW_MEMORY, ROW_REQUEST, ROW_GPU, ROW_ENERGY, ROW_GAUGE };
+enum row_unit { ROW_SECONDS, ROW_PER_SECOND, ROW_BYTES, ROW_NUMBER, ROW_RATIO, ROW_JOULES, ROW_FLOPS };
 
 struct comparison_row {
 	enum row_group group;
@@ -47,7 +47,7 @@ struct comparison_row {
 	enum verdict verdict;
 };
 
-enum { COMPARISON_ROWS_MAX = 128, COMPARISON_NOTES_MAX = 8 };
+enum { COMPARISON_ROWS_MAX = 256, COMPARISON_NOTES_MAX = 8 };
 
 struct comparison {
 	const struct summary *a, *b;
@@ -61,8 +61,10 @@ struct comparison {
 	struct {
 		const char *key, *a, *b;
 	} meta[SUMMARY_META_MAX];
-	bool is_by_samples;                  /* batch sizes differ, so the verdict compares samples a second */
-	const struct comparison_row *judged; /* the row of the verdict; NULL: nothing could be compared */
+	bool is_by_samples; /* batch sizes differ, so the verdict compares samples a second */
+	/* the row of the verdict; of runs without steps that of the requests, else of the longest operation that both have;
+	 * NULL: nothing could be compared */
+	const struct comparison_row *judged;
 	size_t note_count;
 	char notes[COMPARISON_NOTES_MAX][200];
 };
@@ -72,6 +74,10 @@ void compare(const struct summary *a, const struct summary *b, struct comparison
 enum verdict verdict_of_ratio(double ratio, double low, double high, bool more_is_better);
 /* The ratio of step times B ÷ A. *is_rough: only quantiles are known. Returns false if it is unknown. */
 bool compare_steps(const struct summary *a, const struct summary *b, struct contrast *out, bool *is_rough);
+/* The ratio of an operation's times B ÷ A, from its quantiles; false: it was too rare, or they are unknown. */
+bool compare_operation(const struct summary_operation *a, const struct summary_operation *b, struct interval *out);
+/* The ratio of the requests' 95th percentiles B ÷ A; false: too few. */
+bool compare_requests(const struct summary *a, const struct summary *b, struct interval *out);
 /* Samples a second, else steps; B ÷ A. */
 bool compare_rates(const struct summary *a, const struct summary *b, struct interval *out);
 

@@ -32,16 +32,43 @@ void summary_as_json(struct json *json, const struct summary *summary)
 	json_number(json, "growth_bytes", summary->growth_bytes);
 	json_number(json, "gpu_peak_bytes", summary->gpu_peak_bytes);
 	json_number(json, "loss", summary->loss);
+	json_number(json, "train_s", summary->train_s);
+	json_number(json, "flops_per_sample", summary->flops_per_sample);
+	json_number(json, "flops_per_s", summary->flops_per_s);
+	json_number(json, "requests", summary->requests);
+	json_number(json, "request_p95_s", summary->request_p95_s);
+	json_number(json, "request_p99_s", summary->request_p99_s);
+	json_number(json, "request_failed_ratio", summary->request_failed_ratio);
+	json_number(json, "gpu_busy_ratio", summary->gpu_busy_ratio);
+	json_number(json, "gpu_used_bytes", summary->gpu_used_bytes);
+	json_number(json, "energy_j", summary->joules);
+	json_number(json, "energy_per_sample_j", summary->joules_per_sample);
+	json_number(json, "energy_per_batch_j", summary->joules_per_batch);
+	if (summary->gauge_count)
+		json_open_object(json, "gauges");
+	for (size_t i = 0; i < summary->gauge_count; i++)
+		json_number(json, summary->gauges[i].name, summary->gauges[i].last);
+	if (summary->gauge_count)
+		json_close_object(json);
 }
 
 static void write_row(struct json *json, const struct comparison_row *row)
 {
-	static const char *const groups[] = {
-		[ROW_STEP] = "step", [ROW_PHASE] = "phase", [ROW_OPERATION] = "operation", [ROW_MEMORY] = "memory"
-	};
-	static const char *const units[] = {
-		[ROW_SECONDS] = "s", [ROW_PER_SECOND] = "1/s", [ROW_BYTES] = "bytes", [ROW_NUMBER] = NULL
-	};
+	static const char *const groups[] = { [ROW_STEP] = "step",
+		[ROW_PHASE] = "phase",
+		[ROW_OPERATION] = "operation",
+		[ROW_MEMORY] = "memory",
+		[ROW_REQUEST] = "request",
+		[ROW_GPU] = "gpu",
+		[ROW_ENERGY] = "energy",
+		[ROW_GAUGE] = "gauge" };
+	static const char *const units[] = { [ROW_SECONDS] = "s",
+		[ROW_PER_SECOND] = "1/s",
+		[ROW_BYTES] = "bytes",
+		[ROW_NUMBER] = NULL,
+		[ROW_RATIO] = "ratio",
+		[ROW_JOULES] = "J",
+		[ROW_FLOPS] = "FLOP/s" };
 	json_open_object(json, NULL);
 	json_text(json, "group", groups[row->group]);
 	json_text(json, "what", row->what);

@@ -51,7 +51,7 @@ static void write_row(struct buffer *out, const struct comparison *comparison, c
 {
 	char name[2 * SUMMARY_NAME + 40], a[PAGE_VALUE], b[PAGE_VALUE], change[PAGE_VALUE], interval[PAGE_VALUE],
 		effect[16] = "";
-	bool is_part = row->group == ROW_PHASE || row->group == ROW_OPERATION;
+	bool is_part = row->group == ROW_PHASE || row->group == ROW_OPERATION || row->group == ROW_GAUGE;
 	snprintf(name, sizeof name, "%*s%s", is_part ? 2 : 0, "", row->what);
 	if (row->group == ROW_PHASE)
 		page_change(change, row->change);
@@ -76,6 +76,15 @@ static void write_row(struct buffer *out, const struct comparison *comparison, c
 	buffer_puts(out, "\n");
 }
 
+/* Whether a row of the group has an interval; those of steps and phases have the column anyway. */
+static bool has_interval(const struct comparison *comparison, enum row_group group)
+{
+	bool has_any = group == ROW_STEP || group == ROW_PHASE;
+	for (size_t i = 0; i < comparison->row_count; i++)
+		has_any |= comparison->rows[i].group == group && comparison->rows[i].has_interval;
+	return has_any;
+}
+
 static bool has_group(const struct comparison *comparison, enum row_group group)
 {
 	for (size_t i = 0; i < comparison->row_count; i++)
@@ -98,7 +107,7 @@ static void write_group(struct buffer *out, const struct comparison *comparison,
 		page_right(out, VALUE_CELLS, "A");
 		page_right(out, VALUE_CELLS, "B");
 		page_right(out, CHANGE_CELLS, change);
-		if (group == ROW_STEP || group == ROW_PHASE)
+		if (has_interval(comparison, group))
 			page_right(out, INTERVAL_CELLS, "95 %");
 		if (group == ROW_STEP)
 			page_right(out, EFFECT_CELLS, "effect");
@@ -111,17 +120,22 @@ static void write_group(struct buffer *out, const struct comparison *comparison,
 
 static void write_who(struct buffer *out, char letter, const struct summary *of, int width)
 {
-	char line[800], size[48] = "", cpus[32] = "";
+	char line[800], size[48] = "", cpus[32] = "", done[80];
+	bool has_batches = of->batches || !summary_has_content(of);
 	if (isfinite(of->batch_size))
 		snprintf(size, sizeof size, ", batch size %.0f", of->batch_size);
 	if (isfinite(of->cpus))
 		snprintf(cpus, sizeof cpus, ", %.0f CPU%s", of->cpus, of->cpus > 1 ? "s" : "");
-	snprintf(line, sizeof line, "%c  %s: %s%s%s%s%s, %llu batches (%llu judged)%s", letter, summary_name(of),
+	if (has_batches)
+		snprintf(done, sizeof done, "%llu batches (%llu judged)", (unsigned long long)of->batches,
+			(unsigned long long)of->seen);
+	else
+		snprintf(done, sizeof done, "%zu operation%s", of->operation_count, of->operation_count == 1 ? "" : "s");
+	snprintf(line, sizeof line, "%c  %s: %s%s%s%s%s, %s%s", letter, summary_name(of),
 		of->run[0]           ? of->run
 			: of->command[0] ? of->command
 							 : "a run",
-		of->host[0] ? " on " : "", of->host, cpus, size, (unsigned long long)of->batches, (unsigned long long)of->seen,
-		of->origin == ORIGIN_REPORT ? ", a saved report" : "");
+		of->host[0] ? " on " : "", of->host, cpus, size, done, of->origin == ORIGIN_REPORT ? ", a saved report" : "");
 	page_wrap(out, width, 3, line);
 }
 
@@ -159,10 +173,16 @@ void comparison_sentence(const struct comparison *comparison, char *out, size_t 
 	const struct comparison_row *row = comparison->judged;
 	char range[80] = "";
 	if (!row) {
-		snprintf(out, size, "cannot compare: a run has no steps");
+		snprintf(out, size, "cannot compare: a run has no steps, and they share no operation");
 		return;
 	}
 	bool is_rate = row->unit == ROW_PER_SECOND;
+	char subject[2 * SUMMARY_NAME + 32];
+	snprintf(subject, sizeof subject, row->group == ROW_OPERATION ? "%s takes" : "%s",
+		is_rate                           ? "it handles"
+			: row->group == ROW_OPERATION ? row->what
+			: row->group == ROW_REQUEST   ? "95 % of the requests take up to"
+										  : "a step takes");
 	if (row->has_interval)
 		snprintf(
 			range, sizeof range, " (95 %%: %s%.2f to %.2f)", comparison->is_rough ? "about " : "", row->low, row->high);
@@ -172,7 +192,7 @@ void comparison_sentence(const struct comparison *comparison, char *out, size_t 
 			: row->verdict == VERDICT_SAME    ? "B is the same within noise"
 			: row->verdict == VERDICT_SLOWER  ? "B is slower"
 											  : "B is faster",
-		is_rate ? "it handles" : "a step takes", row->change,
+		subject, row->change,
 		is_rate ? (strstr(row->what, "samples") ? "the samples a second" : "the steps a second") : "as long", range);
 	if (used < size && row->verdict != VERDICT_SAME && row->verdict != VERDICT_UNCLEAR && !is_rate)
 		add_explanation(comparison, out, size, used);
@@ -190,7 +210,10 @@ void comparison_as_text(struct buffer *out, const struct comparison *comparison,
 		page_wrap(out, width, 2, comparison->notes[i]);
 	buffer_puts(out, "\n");
 	write_group(out, comparison, ROW_STEP, NULL, "B ÷ A", width, has_color);
-	write_group(out, comparison, ROW_MEMORY, NULL, NULL, width, has_color);
+	static const enum row_group untitled[] = { ROW_REQUEST, ROW_MEMORY, ROW_GPU, ROW_ENERGY };
+	for (size_t i = 0; i < sizeof untitled / sizeof *untitled; i++)
+		write_group(out, comparison, untitled[i], NULL, NULL, width, has_color);
+	write_group(out, comparison, ROW_GAUGE, "Gauges: last values", NULL, width, has_color);
 	write_group(out, comparison, ROW_PHASE,
 		comparison->is_rough ? "Phases of a step: means" : "Phases of a step: means of the middle 90 % of the steps",
 		"B − A", width, has_color);

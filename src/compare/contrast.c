@@ -204,18 +204,31 @@ bool contrast_quantile(const double *values, size_t n, double q, struct interval
 	return is_there;
 }
 
-bool contrast_known(const struct known_quantiles *a, const struct known_quantiles *b, struct interval *out)
+/* `factor`: the variance of the logarithm of that quantile, where the spread is 1 and there is one value. */
+static bool known_ratio(
+	double ratio, double factor, const struct known_quantiles *a, const struct known_quantiles *b, struct interval *out)
 {
 	const struct known_quantiles *of[] = { a, b };
 	double variance = 0;
 	for (unsigned i = 0; i < 2; i++) {
 		double spread = log(of[i]->p95 / of[i]->p50) / normal_p95, alone = of[i]->count / ALIKE_IN_A_ROW;
-		/* A median's variance is π/2 that of a mean. */
-		variance += 1.5707963 * spread * spread / fmax(alone, 1);
+		variance += factor * spread * spread / fmax(alone, 1);
 	}
-	double value = log(b->p50 / a->p50), half = normal_95 * sqrt(variance);
+	double value = log(ratio), half = normal_95 * sqrt(variance);
 	if (!isfinite(value) || !isfinite(half) || a->count < CONTRAST_MIN || b->count < CONTRAST_MIN)
 		return false;
 	*out = (struct interval){ exp(value), exp(value - half), exp(value + half) };
 	return true;
+}
+
+bool contrast_known(const struct known_quantiles *a, const struct known_quantiles *b, struct interval *out)
+{
+	/* A median's variance is π/2 that of a mean. */
+	return known_ratio(b->p50 / a->p50, 1.5707963, a, b, out);
+}
+
+bool contrast_known_p95(const struct known_quantiles *a, const struct known_quantiles *b, struct interval *out)
+{
+	/* q (1 − q) ÷ the square of the normal density at that quantile. */
+	return known_ratio(b->p95 / a->p95, 4.4658, a, b, out);
 }

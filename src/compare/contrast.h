@@ -40,5 +40,7 @@ struct known_quantiles {
 	double count;
 };
 bool contrast_known(const struct known_quantiles *a, const struct known_quantiles *b, struct interval *out);
+/* The ratio of the 95th percentiles, likewise. */
+bool contrast_known_p95(const struct known_quantiles *a, const struct known_quantiles *b, struct interval *out);
 
 #endif

@@ -55,7 +55,9 @@ void judgement_as_text(struct buffer *out, const struct judgement *judgement, bo
 	explain(judgement, line, sizeof line);
 	if (line[0])
 		buffer_printf(out, "%s\n", line);
-	buffer_printf(out, "%s, %llu batches: %s\n", name_of(judgement), (unsigned long long)judgement->now->batches,
+	if (judgement->now->batches)
+		snprintf(line, sizeof line, ", %llu batches", (unsigned long long)judgement->now->batches);
+	buffer_printf(out, "%s%s: %s\n", name_of(judgement), judgement->now->batches ? line : "",
 		judgement->outcome == OUTCOME_PASSED       ? "ok"
 			: judgement->outcome == OUTCOME_FAILED ? "a regression"
 												   : "inconclusive");
@@ -66,6 +68,12 @@ void judgement_as_json(struct buffer *out, const struct judgement *judgement)
 	static const char *const outcomes[] = {
 		[OUTCOME_PASSED] = "passed", [OUTCOME_FAILED] = "failed", [OUTCOME_INCONCLUSIVE] = "untold"
 	};
+	static const char *const units[] = { [LIMIT_SECONDS] = "s",
+		[LIMIT_BYTES] = "bytes",
+		[LIMIT_RATIO] = "ratio",
+		[LIMIT_NUMBER] = "1",
+		[LIMIT_JOULES] = "J",
+		[LIMIT_TIMES] = "baseline" };
 	struct json json = { .out = out };
 	char why[400];
 	json_open_object(&json, NULL);
@@ -80,14 +88,13 @@ void judgement_as_json(struct buffer *out, const struct judgement *judgement)
 		json_text(&json, "outcome", outcomes[figure->outcome]);
 		json_text(&json, "kind", figure->is_budget ? "budget" : "baseline");
 		if (figure->is_budget)
-			json_text(&json, "unit",
-				figure->unit == LIMIT_RATIO       ? "ratio"
-					: figure->unit == LIMIT_BYTES ? "bytes"
-												  : "s");
+			json_text(&json, "unit", units[figure->unit]);
+		if (figure->is_budget)
+			json_text(&json, "bound", figure->is_min ? "min" : "max");
 		json_number(&json, "now", figure->now);
 		json_number(&json, "baseline", figure->baseline);
 		json_number(&json, "limit", figure->limit);
-		if (!figure->is_budget)
+		if (!figure->is_budget || figure->unit == LIMIT_TIMES)
 			json_number(&json, "ratio", figure->change.value);
 		json_number(&json, "low", figure->change.low);
 		json_number(&json, "high", figure->change.high);

@@ -83,6 +83,28 @@ void page_verdict(struct buffer *out, enum verdict verdict, bool has_color)
 		buffer_puts(out, verdict_word(verdict));
 }
 
+struct scale {
+	double from, size;
+	const char *unit;
+};
+static const struct scale joules[] = { { 1e9, 1e9, " GJ" }, { 1e6, 1e6, " MJ" }, { 1e3, 1e3, " kJ" }, { 1, 1, " J" },
+	{ 0, 1e-3, " mJ" } };
+static const struct scale flops[] = { { 1e15, 1e15, " PFLOP/s" }, { 1e12, 1e12, " TFLOP/s" }, { 1e9, 1e9, " GFLOP/s" },
+	{ 1e6, 1e6, " MFLOP/s" }, { 0, 1, " FLOP/s" } };
+
+/* Three significant digits, in the largest unit that is not above the value. */
+static void put_scaled(char out[PAGE_VALUE], const struct scale *scale, double value)
+{
+	if (!isfinite(value)) {
+		snprintf(out, PAGE_VALUE, "–");
+		return;
+	}
+	while (scale->from > fabs(value))
+		scale++;
+	double number = value / scale->size;
+	snprintf(out, PAGE_VALUE, "%.*f%s", fabs(number) < 9.995 ? 2 : fabs(number) < 99.95 ? 1 : 0, number, scale->unit);
+}
+
 const char *page_value(char out[PAGE_VALUE], enum row_unit unit, double value)
 {
 	char number[NUMBER_SIZE];
@@ -92,6 +114,9 @@ const char *page_value(char out[PAGE_VALUE], enum row_unit unit, double value)
 		break;
 	case ROW_BYTES: snprintf(out, PAGE_VALUE, "%s", format_bytes(number, value)); break;
 	case ROW_PER_SECOND: snprintf(out, PAGE_VALUE, isfinite(value) ? "%s/s" : "%s", format_rate(number, value)); break;
+	case ROW_RATIO: snprintf(out, PAGE_VALUE, "%s", format_percent(number, value)); break;
+	case ROW_JOULES: put_scaled(out, joules, value); break;
+	case ROW_FLOPS: put_scaled(out, flops, value); break;
 	default: snprintf(out, PAGE_VALUE, isfinite(value) ? "%.4g" : "–", value);
 	}
 	return out;

@@ -16,7 +16,7 @@ void page_title(struct buffer *out, const char *title, bool has_color);
 void page_verdict(struct buffer *out, enum verdict verdict, bool has_color);
 
 enum { PAGE_VALUE = 40 };
-/* "0.201 s", "812/s", "1.20 GB"; "–" for NAN. */
+/* "0.201 s", "812/s", "1.20 GB", "91 %", "12.1 kJ"; "–" for NAN. */
 const char *page_value(char out[PAGE_VALUE], enum row_unit unit, double value);
 /* "+31.1 ms"; less than 1 µs is "0". */
 const char *page_change(char out[PAGE_VALUE], double seconds);

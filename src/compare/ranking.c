@@ -9,10 +9,61 @@
 #include "src/compare/compare_json.h"
 #include "src/compare/comparison_json.h"
 #include "src/compare/page.h"
+#include "src/compare/ranking_columns.h"
+#include "src/compare/wholes.h"
 
-static double rate_of(const struct ranking *ranking, const struct summary *of)
+/* -- the key -- */
+
+static double value_of(const struct ranking_key *key, const struct summary *of)
 {
-	return ranking->is_by_samples ? of->samples_per_s : of->steps_per_s;
+	if (key->whole)
+		return whole_value(of, key->whole);
+	return key->is_per_s ? summary_gauge(of, key->gauge) / of->train_s : summary_gauge(of, key->gauge);
+}
+
+static bool is_rate(const struct ranking_key *key) { return key->whole && key->whole->unit == ROW_PER_SECOND; }
+
+static const char *default_word(const struct summary *const *summaries, size_t count)
+{
+	bool has_steps = false, has_samples = true;
+	for (size_t i = 0; i < count; i++) {
+		/* A run without steps has no rate, neither of steps nor of samples. */
+		has_samples &= isfinite(summaries[i]->samples_per_s) || !isfinite(summaries[i]->steps_per_s);
+		has_steps |= isfinite(summaries[i]->steps_per_s);
+	}
+	return !has_steps ? "train-time" : has_samples ? "samples/s" : "steps/s";
+}
+
+static void set_key(struct ranking_key *key, const char *word)
+{
+	size_t length = strlen(word);
+	*key = (struct ranking_key){ .whole = whole_find(word) };
+	snprintf(key->word, sizeof key->word, "%s", word);
+	key->is_per_s = !key->whole && length > 2 && strcmp(word + length - 2, "/s") == 0;
+	snprintf(key->gauge, sizeof key->gauge, "%.*s", (int)(length - (key->is_per_s ? 2 : 0)), word);
+	key->more_is_better = key->whole ? key->whole->more_is_better : !gauge_is_loss(key->gauge);
+}
+
+/* The gauges of all runs, else some words. */
+static enum status refuse_key(
+	const struct ranking *ranking, const struct summary *const *summaries, struct reason *why_not)
+{
+	char words[sizeof why_not->remedy] = "";
+	size_t used = 0;
+	for (size_t i = 0; i < ranking->count; i++) {
+		for (size_t k = 0; k < summaries[i]->gauge_count && used + SUMMARY_NAME + 24 < sizeof words; k++) {
+			const char *name = summaries[i]->gauges[k].name;
+			bool is_listed = whole_has_gauge(name);
+			for (size_t before = 0; before < i; before++)
+				is_listed |= isfinite(summary_gauge(summaries[before], name));
+			if (!is_listed)
+				used += (size_t)snprintf(
+					words + used, sizeof words - used, "%s%s", used ? ", " : "their gauges are ", name);
+		}
+	}
+	return reason_set(why_not, STATUS_INVALID,
+		used ? words : "such as samples/s, step, memory, gpu, energy, or a gauge; pmtop(1) lists them",
+		"--by: no run has a figure \"%.60s\"", ranking->key.word);
 }
 
 /* -- names -- */
@@ -59,67 +110,94 @@ static void name_all(struct ranking *ranking)
 
 /* -- order -- */
 
-static int by_samples(const void *a, const void *b)
+/* Of values that are the better the larger; unknown ones come last. */
+static int by_value(const void *a, const void *b)
 {
-	double x = ((const struct ranking_row *)a)->of->samples_per_s,
-		   y = ((const struct ranking_row *)b)->of->samples_per_s;
-	return (x < y) - (x > y);
-}
-
-static int by_steps(const void *a, const void *b)
-{
-	double x = ((const struct ranking_row *)a)->of->steps_per_s, y = ((const struct ranking_row *)b)->of->steps_per_s;
+	double x = ((const struct ranking_row *)a)->value, y = ((const struct ranking_row *)b)->value;
 	return (isnan(x) - isnan(y)) ? isnan(x) - isnan(y) : (x < y) - (x > y);
 }
 
-void ranking_make(struct ranking *ranking, const struct summary *const *summaries, size_t count)
+static int by_falling_value(const void *a, const void *b)
 {
-	*ranking = (struct ranking){ .is_by_samples = true, .count = count < RANKING_MAX ? count : RANKING_MAX };
+	double x = ((const struct ranking_row *)a)->value, y = ((const struct ranking_row *)b)->value;
+	return (isnan(x) - isnan(y)) ? isnan(x) - isnan(y) : (x > y) - (x < y);
+}
+
+enum status ranking_make(struct ranking *ranking, const struct summary *const *summaries, size_t count, const char *by,
+	struct reason *why_not)
+{
+	bool is_known = !by;
+	*ranking = (struct ranking){ .count = count < RANKING_MAX ? count : RANKING_MAX };
+	set_key(&ranking->key, by ? by : default_word(summaries, ranking->count));
 	for (size_t i = 0; i < ranking->count; i++) {
-		ranking->rows[i] = (struct ranking_row){ .of = summaries[i], .against_best = { NAN, NAN, NAN } };
-		/* A run without steps has no rate, neither of steps nor of samples. */
-		ranking->is_by_samples &= isfinite(summaries[i]->samples_per_s) || !isfinite(summaries[i]->steps_per_s);
+		double value = value_of(&ranking->key, summaries[i]);
+		is_known |= isfinite(value);
+		ranking->rows[i] = (struct ranking_row){
+			.of = summaries[i], .value = isfinite(value) ? value : NAN, .against_best = { NAN, NAN, NAN }
+		};
 	}
-	qsort(ranking->rows, ranking->count, sizeof *ranking->rows, by_steps);
-	if (ranking->is_by_samples) {
-		size_t known = 0;
-		while (known < ranking->count && isfinite(ranking->rows[known].of->steps_per_s))
-			known++;
-		qsort(ranking->rows, known, sizeof *ranking->rows, by_samples);
-	}
+	if (!is_known)
+		return refuse_key(ranking, summaries, why_not);
+	qsort(ranking->rows, ranking->count, sizeof *ranking->rows,
+		ranking->key.more_is_better ? by_value : by_falling_value);
 	for (size_t i = 0; i < ranking->count; i++) {
 		struct ranking_row *row = &ranking->rows[i];
-		double best = rate_of(ranking, ranking->rows[0].of), rate = rate_of(ranking, row->of);
-		row->against_best.value = rate / best;
-		row->has_interval = i > 0 && compare_rates(ranking->rows[0].of, row->of, &row->against_best);
+		row->against_best.value = row->value / ranking->rows[0].value;
+		row->has_interval =
+			i > 0 && is_rate(&ranking->key) && compare_rates(ranking->rows[0].of, row->of, &row->against_best);
 		if (row->has_interval)
 			row->verdict =
 				verdict_of_ratio(row->against_best.value, row->against_best.low, row->against_best.high, true);
 	}
 	name_all(ranking);
+	return STATUS_OK;
 }
 
 /* -- output -- */
 
+static const char *value_text(char out[PAGE_VALUE], const struct ranking_key *key, double value)
+{
+	char number[NUMBER_SIZE];
+	if (is_rate(key))
+		snprintf(out, PAGE_VALUE, "%s", format_rate(number, value));
+	else
+		page_value(out, key->whole ? key->whole->unit : ROW_NUMBER, value);
+	return out;
+}
+
+/* "1.30 times bs32", of values that are the better the smaller "bs32 has 1.30 times as much". */
+static void add_second(const struct ranking *ranking, char *out, size_t size)
+{
+	const struct ranking_row *next = ranking->count > 1 ? &ranking->rows[1] : NULL;
+	if (!next || !isfinite(next->against_best.value))
+		return;
+	const struct interval *ratio = &next->against_best;
+	if (!next->has_interval && is_rate(&ranking->key))
+		return;
+	if (!next->has_interval)
+		snprintf(out, size, "; %s has %.2f times that", ranking->name[1], ratio->value);
+	else if (next->verdict == VERDICT_SLOWER)
+		snprintf(out, size, ", %.2f times %s (95 %%: %.2f to %.2f)", 1 / ratio->value, ranking->name[1],
+			1 / ratio->high, 1 / ratio->low);
+	else
+		snprintf(out, size, "; %s is the same within noise (%.2f times, 95 %%: %.2f to %.2f)", ranking->name[1],
+			ratio->value, ratio->low, ratio->high);
+}
+
 void ranking_sentence(const struct ranking *ranking, char *out, size_t size)
 {
-	const struct summary *best = ranking->count ? ranking->rows[0].of : NULL;
-	char rate[NUMBER_SIZE];
-	if (!best || !isfinite(rate_of(ranking, best))) {
-		snprintf(out, size, "no run has finished a step");
+	const struct ranking_key *key = &ranking->key;
+	char value[PAGE_VALUE];
+	if (!ranking->count || !isfinite(ranking->rows[0].value)) {
+		snprintf(out, size, is_rate(key) ? "no run has finished a step" : "no run has steps or operations");
 		return;
 	}
-	size_t used = (size_t)snprintf(out, size, "best: %s (%s %s/s)", ranking->name[0],
-		format_rate(rate, rate_of(ranking, best)), ranking->is_by_samples ? "samples" : "steps");
-	const struct ranking_row *next = ranking->count > 1 ? &ranking->rows[1] : NULL;
-	if (!next || used >= size || !next->has_interval)
-		return;
-	if (next->verdict == VERDICT_SLOWER)
-		snprintf(out + used, size - used, ", %.2f times %s (95 %%: %.2f to %.2f)", 1 / next->against_best.value,
-			ranking->name[1], 1 / next->against_best.high, 1 / next->against_best.low);
-	else
-		snprintf(out + used, size - used, "; %s is the same within noise (%.2f times, 95 %%: %.2f to %.2f)",
-			ranking->name[1], next->against_best.value, next->against_best.low, next->against_best.high);
+	value_text(value, key, ranking->rows[0].value);
+	/* "812 samples/s", "accuracy/s 0.00151" */
+	size_t used = (size_t)(is_rate(key) ? snprintf(out, size, "best: %s (%s %s)", ranking->name[0], value, key->word)
+										: snprintf(out, size, "best: %s (%s %s)", ranking->name[0], key->word, value));
+	if (used < size)
+		add_second(ranking, out + used, size - used);
 }
 
 enum { LABEL_MIN = 18, LABEL_MAX = 48 };
@@ -129,8 +207,11 @@ static void write_cells(struct buffer *out, int label_cells, const char *label, 
 {
 	static const int widths[] = { 7, 10, 11, 10, 11, 2 };
 	page_left(out, label_cells, label);
-	for (unsigned i = 0; i < 5; i++)
-		page_right(out, widths[i], cells[i]);
+	for (unsigned i = 0; i < 5; i++) {
+		/* A word of the user may be wide. */
+		int cells_wide = (int)text_cells(cells[i]);
+		page_right(out, cells_wide < widths[i] ? widths[i] : cells_wide + 1, cells[i]);
+	}
 	if (verdict != VERDICT_NONE || cells[5]) {
 		buffer_puts(out, "  ");
 		if (cells[5])
@@ -144,22 +225,22 @@ static void write_cells(struct buffer *out, int label_cells, const char *label, 
 void ranking_as_text(struct buffer *out, const struct ranking *ranking, int width, bool has_color)
 {
 	int label_cells = width - 60 < LABEL_MIN ? LABEL_MIN : width - 60 > LABEL_MAX ? LABEL_MAX : width - 60;
-	const char *const heads[6] = { "batch", "step", ranking->is_by_samples ? "samples/s" : "steps/s", "of best",
-		"peak mem." };
-	char sentence[700], size[16], step[PAGE_VALUE], rate[NUMBER_SIZE], share[16], peak[NUMBER_SIZE], label[400];
+	const struct ranking_key *key = &ranking->key;
+	const char *const heads[6] = { "batch", "step", key->word, "of best", "peak mem." };
+	char sentence[700], size[16], step[PAGE_VALUE], value[PAGE_VALUE], share[16], peak[NUMBER_SIZE], label[400];
 	write_cells(out, label_cells, "", heads, VERDICT_NONE, has_color);
 	for (size_t i = 0; i < ranking->count; i++) {
 		const struct ranking_row *row = &ranking->rows[i];
 		const struct summary *of = row->of;
 		snprintf(size, sizeof size, isfinite(of->batch_size) ? "%.0f" : "–", of->batch_size);
 		snprintf(share, sizeof share, isfinite(row->against_best.value) ? "%.2f×" : "–", row->against_best.value);
-		snprintf(label, sizeof label, "%s",
-			strncmp(ranking->name[i], "batch size", 10) == 0 ? summary_name(of) : ranking->name[i]);
+		ranking_label(ranking, i, label, sizeof label);
 		const char *const cells[6] = { size, page_value(step, ROW_SECONDS, of->median_s),
-			format_rate(rate, rate_of(ranking, of)), share, format_bytes(peak, of->peak_bytes),
-			i == 0 && isfinite(rate_of(ranking, of)) ? "best" : NULL };
+			value_text(value, key, row->value), share, format_bytes(peak, of->peak_bytes),
+			i == 0 && isfinite(row->value) ? "best" : NULL };
 		write_cells(out, label_cells, label, cells, row->verdict, has_color);
 	}
+	ranking_columns(out, ranking, width, label_cells);
 	ranking_sentence(ranking, sentence, sizeof sentence);
 	buffer_puts(out, "\n");
 	page_wrap(out, width, 0, sentence);
@@ -172,13 +253,18 @@ void ranking_as_json(struct buffer *out, const struct ranking *ranking)
 	ranking_sentence(ranking, sentence, sizeof sentence);
 	json_open_object(&json, NULL);
 	json_text(&json, "sentence", sentence);
-	json_text(&json, "by", ranking->is_by_samples ? "samples_per_s" : "steps_per_s");
+	const struct ranking_key *key = &ranking->key;
+	json_text(&json, "by",
+		strcmp(key->word, "samples/s") == 0     ? "samples_per_s"
+			: strcmp(key->word, "steps/s") == 0 ? "steps_per_s"
+												: key->word);
 	json_open_array(&json, "runs");
 	for (size_t i = 0; i < ranking->count; i++) {
 		const struct ranking_row *row = &ranking->rows[i];
 		json_open_object(&json, NULL);
 		json_text(&json, "name", ranking->name[i]);
 		summary_as_json(&json, row->of);
+		json_number(&json, "by_value", row->value);
 		json_number(&json, "of_best_ratio", row->against_best.value);
 		json_number(&json, "of_best_low", row->has_interval ? row->against_best.low : NAN);
 		json_number(&json, "of_best_high", row->has_interval ? row->against_best.high : NAN);

@@ -74,8 +74,9 @@ struct options {
 
 	int64_t steps; /* profile --steps; 0 = the default */
 
-	int sort, by;  /* trace --sort, --by: enum profile_sort, enum profile_group */
-	int64_t limit; /* trace --limit: rows a table; 0 = the default */
+	int sort;       /* trace --sort: enum profile_sort */
+	const char *by; /* trace --by: the group of operators; diff --by: the figure that ranks runs; NULL = the default */
+	int64_t limit;  /* trace --limit: rows a table; 0 = the default */
 };
 
 /* The arguments of a command. WORDS: the command parses them itself. */

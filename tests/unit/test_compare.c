@@ -368,7 +368,7 @@ START_TEST(several_are_ordered_by_samples_a_second)
 		summarize_counts(&summaries[i], 100, 0.01, runs[i].forward_s, runs[i].size, NULL);
 		of[i] = &summaries[i];
 	}
-	ranking_make(&ranking, of, 3);
+	ck_assert_int_eq(ranking_make(&ranking, of, 3, NULL, &reason), STATUS_OK);
 	ranking_sentence(&ranking, sentence, sizeof sentence);
 	ck_assert_ptr_eq(ranking.rows[0].of, of[1]);
 	ck_assert_ptr_eq(ranking.rows[1].of, of[2]);
@@ -409,7 +409,7 @@ START_TEST(budget_of_an_unknown_phase_lists_those_there_are)
 	struct budget_list list;
 	summarize_counts(&summary, 40, 0.012, 0.1, NULL, NULL);
 	ck_assert_int_eq(budget_parse("dat:20%", &list, &reason), STATUS_OK);
-	ck_assert_int_eq(budget_check_names(&list, &summary, &reason), STATUS_INVALID);
+	ck_assert_int_eq(budget_check_names(&list, &summary, false, &reason), STATUS_INVALID);
 	ck_assert_ptr_nonnull(strstr(reason.text, "dat"));
 	ck_assert_ptr_nonnull(strstr(reason.remedy, "data, forward"));
 	summary_release(&summary);
@@ -527,6 +527,250 @@ START_TEST(rare_long_steps_are_warned_of_though_medians_are_equal)
 }
 END_TEST
 
+/* -- beside steps -- */
+
+/* A run that tracked one operation once, and publishes no batches. */
+static void summarize_operation(struct summary *out, double seconds)
+{
+	struct script script;
+	struct keeper keeper;
+	script_open(&script, NULL);
+	summary_init(out);
+	keeper_init(&keeper, out);
+	script_span(&script, 0, 1, 1 + seconds, STORY_FORWARD, NAME_NONE);
+	script_span(&script, 0, 1, 1 + seconds / 2, STORY_DATA, STORY_FORWARD);
+	script_apply(&script, 2 + seconds);
+	keeper_read(&keeper, script.model, 0);
+	ck_assert(keeper_end(&keeper, script.model, 0));
+	script_close(&script);
+}
+
+START_TEST(one_tracked_operation_is_a_baseline)
+{
+	struct summary was, baseline, now;
+	static struct judgement judgement;
+	static struct comparison comparison;
+	char sentence[600];
+	summarize_operation(&was, 10);
+	summarize_operation(&now, 15);
+	ck_assert(summary_has_content(&was) && was.batches == 0);
+	ck_assert_double_eq_tol(was.train_s, 10, 1e-6);
+	ck_assert_int_eq(summary_save(path, &was, &reason), STATUS_OK);
+	ck_assert_int_eq(summary_load(path, &baseline, &reason), STATUS_OK);
+	judge_with(&now, &baseline, NULL, &judgement);
+	ck_assert_int_eq(judgement.outcome, OUTCOME_FAILED);
+	ck_assert_uint_eq(judgement.count, 2);
+	ck_assert_str_eq(judgement.figures[0].name, "forward");
+	ck_assert_str_eq(judgement.figures[1].name, "forward › data");
+	ck_assert_str_eq(
+		judgement.figures[0].text, "slower: 1.50 times the baseline, 15.0 s against 10.0 s; 1.20 is allowed");
+	judge_with(&was, &baseline, NULL, &judgement);
+	ck_assert_int_eq(judgement.outcome, OUTCOME_PASSED);
+	compare(&baseline, &now, &comparison);
+	comparison_sentence(&comparison, sentence, sizeof sentence);
+	ck_assert_str_eq(sentence, "B compared with A, without an interval: forward takes 1.50 times as long");
+	summary_release(&now);
+	summary_release(&baseline);
+	summary_release(&was);
+}
+END_TEST
+
+/* Figures that a machine without GPUs and meters cannot give. */
+static void set_wholes(struct summary *summary, double factor)
+{
+	summary->gpu_busy_ratio = 0.9 / factor;
+	summary->gpu_used_bytes = 8e9 * factor;
+	summary->joules = 12e3 * factor;
+	summary->joules_per_sample = 2 * factor;
+	summary->requests = 1000;
+	summary->request_p50_s = 0.05 * factor;
+	summary->request_p95_s = 0.1 * factor;
+	summary->gauge_count = 2;
+	summary->gauges[0] = (struct summary_gauge){ "accuracy", 0.92 / factor };
+	summary->gauges[1] = (struct summary_gauge){ "val_loss", 0.4 * factor };
+	summary->operation_count = 1;
+	summary->operations[0] = (struct summary_operation){ .name = "evaluate",
+		.count = 40,
+		.mean_s = 2 * factor,
+		.p50_s = 2 * factor,
+		.p95_s = 2.2 * factor,
+		.total_s = 80 * factor,
+		.share_ratio = NAN };
+}
+
+START_TEST(budgets_limit_more_than_steps)
+{
+	static const struct {
+		const char *budget;
+		enum outcome outcome;
+		const char *says;
+	} cases[] = {
+		{ "accuracy:min=0.9", OUTCOME_PASSED, "0.92; at least 0.9 is required" },
+		{ "accuracy:min=0.95", OUTCOME_FAILED, "below its budget: 0.92; at least 0.95 is required" },
+		{ "val_loss:max=0.3", OUTCOME_FAILED, "over its budget: 0.4; 0.3 is allowed" },
+		{ "loss:max=1", OUTCOME_PASSED, "0.5; 1 is allowed" },
+		{ "gpu:min=80%", OUTCOME_PASSED, "90.0 %; at least 80.0 % is required" },
+		{ "gpu-used:4GB", OUTCOME_FAILED, "over its budget: 8.00 GB; 4.00 GB is allowed" },
+		{ "energy:10kJ", OUTCOME_FAILED, "over its budget: 12.0 kJ; 10.0 kJ is allowed" },
+		{ "request-p95:80ms", OUTCOME_FAILED, "over its budget: 0.100 s; 80.0 ms is allowed" },
+		{ "evaluate:3s", OUTCOME_PASSED, "2.000 s (mean of 40); 3.000 s is allowed" },
+		{ "evaluate:1s", OUTCOME_FAILED, "over its budget: 2.000 s (mean of 40); 1.000 s is allowed" },
+		{ "samples/s:min=1", OUTCOME_INCONCLUSIVE, "samples/s of the run is unknown" },
+	};
+	struct summary summary;
+	static struct judgement judgement;
+	summarize_counts(&summary, 100, 0.043, 0.1, NULL, NULL);
+	set_wholes(&summary, 1);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		judge_with(&summary, NULL, cases[i].budget, &judgement);
+		ck_assert_msg(judgement.outcome == cases[i].outcome, "%s: %s", cases[i].budget, judgement.figures[0].text);
+		ck_assert_str_eq(judgement.figures[0].text, cases[i].says);
+	}
+	summary_release(&summary);
+}
+END_TEST
+
+START_TEST(budgets_relative_to_the_baseline_judge_anything)
+{
+	static const struct {
+		const char *budget;
+		enum outcome outcome;
+		const char *says;
+	} cases[] = {
+		{ "evaluate:1.2x", OUTCOME_FAILED, "over its budget: 1.50 times the baseline (95 %: " },
+		{ "accuracy:min=0.9x", OUTCOME_FAILED, "below its budget: 0.67 times the baseline, 0.6133 against 0.92" },
+		{ "gpu-used:2x", OUTCOME_PASSED, "1.50 times the baseline, 12.0 GB against 8.00 GB; 2.00 is allowed" },
+		{ "forward:1.2x", OUTCOME_PASSED, "times the baseline (95 %: " },
+		{ "step:0.5x", OUTCOME_FAILED, "over its budget: 1.00 times the baseline (95 %: " },
+		{ "p95:0.5x", OUTCOME_FAILED, "times the baseline" },
+	};
+	struct summary now, baseline;
+	struct budget_list list;
+	static struct judgement judgement;
+	summarize_counts(&baseline, 100, 0.012, 0.1, NULL, NULL);
+	summarize_counts(&now, 100, 0.012, 0.1, NULL, NULL);
+	set_wholes(&baseline, 1);
+	set_wholes(&now, 1.5);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		judge_with(&now, &baseline, cases[i].budget, &judgement);
+		const struct judged_figure *figure = &judgement.figures[judgement.count - 1];
+		ck_assert_msg(figure->outcome == cases[i].outcome, "%s: %s", cases[i].budget, figure->text);
+		ck_assert_msg(strstr(figure->text, cases[i].says) != NULL, "%s: %s", cases[i].budget, figure->text);
+	}
+	ck_assert_int_eq(budget_parse("evaluate:1.2x", &list, &reason), STATUS_OK);
+	ck_assert_int_eq(budget_check_names(&list, &now, false, &reason), STATUS_INVALID);
+	ck_assert_ptr_nonnull(strstr(reason.text, "relative to a baseline"));
+	ck_assert_int_eq(budget_parse("acuracy:min=1", &list, &reason), STATUS_OK);
+	ck_assert_int_eq(budget_check_names(&list, &now, true, &reason), STATUS_INVALID);
+	ck_assert_ptr_nonnull(strstr(reason.text, "no gauge \"acuracy\""));
+	ck_assert_ptr_nonnull(strstr(reason.remedy, "its gauges are accuracy, val_loss"));
+	summary_release(&now);
+	summary_release(&baseline);
+}
+END_TEST
+
+START_TEST(operations_and_requests_are_judged_and_the_rest_is_warned_of)
+{
+	struct summary now, baseline;
+	static struct judgement judgement;
+	struct buffer out = BUFFER_INIT;
+	summarize_counts(&baseline, 100, 0.012, 0.1, NULL, NULL);
+	summarize_counts(&now, 100, 0.012, 0.1, NULL, NULL);
+	set_wholes(&baseline, 1);
+	set_wholes(&now, 1.5);
+	judge_with(&now, &baseline, "gpu:min=0.5x", &judgement);
+	judgement_as_text(&out, &judgement, false);
+	static const char *const said[] = { "\nstep: ok: ",
+		"\nrequest-p95: FAILED: slower: 1.50 times the baseline (95 %: about ",
+		"\nevaluate: FAILED: slower: 1.50 times the baseline (95 %: about ",
+		"warning: energy: 18.0 kJ, the baseline has 12.0 kJ (not judged; --budget=energy:1.2x judges it)",
+		"warning: accuracy: 0.6133, the baseline has 0.92 (not judged; --budget=accuracy:min=0.833x judges it)",
+		"warning: val_loss: 0.6, the baseline has 0.4 (not judged; --budget=val_loss:1.2x judges it)" };
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+		ck_assert_msg(strstr(out.data, said[i]) != NULL, "%s: %s", said[i], out.data);
+	ck_assert_ptr_null(strstr(out.data, "warning: GPU use"));
+	/* An operation outside of steps needs an interval: once may be an accident. */
+	baseline.operations[0].count = now.operations[0].count = 3;
+	judge_with(&now, &baseline, NULL, &judgement);
+	ck_assert_uint_eq(judgement.count, 2);
+	buffer_release(&out);
+	summary_release(&now);
+	summary_release(&baseline);
+}
+END_TEST
+
+START_TEST(comparison_has_rows_for_requests_gpus_energy_and_gauges)
+{
+	struct summary a, b;
+	static struct comparison comparison;
+	struct buffer out = BUFFER_INIT;
+	summarize_counts(&a, 100, 0.012, 0.1, NULL, NULL);
+	summarize_counts(&b, 100, 0.012, 0.1, NULL, NULL);
+	set_wholes(&a, 1);
+	set_wholes(&b, 1.5);
+	compare(&a, &b, &comparison);
+	comparison_as_text(&out, &comparison, 100, false);
+	static const char *const rows[] = { "requests, 95 % are below", "GPU memory in use, peak", "GPU use, mean",
+		"energy a sample", "Gauges: last values", "  accuracy", "90 %     60 %     0.67×",
+		"12.0 kJ  18.0 kJ     1.50×" };
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		ck_assert_msg(strstr(out.data, rows[i]) != NULL, "%s: %s", rows[i], out.data);
+	buffer_release(&out);
+	summary_release(&a);
+	summary_release(&b);
+}
+END_TEST
+
+START_TEST(runs_are_ranked_by_any_figure)
+{
+	static const struct {
+		const char *by;
+		size_t best;
+		const char *sentence;
+	} cases[] = {
+		{ "energy", 0, "best: a (energy 12.0 kJ); b has 1.50 times that" },
+		{ "gpu", 0, "best: a (gpu 90 %); b has 0.67 times that" },
+		{ "accuracy", 0, "best: a (accuracy 0.92); b has 0.67 times that" },
+		{ "val_loss", 0, "best: a (val_loss 0.4); b has 1.50 times that" },
+		{ "accuracy/s", 1, "best: b (accuracy/s 0.06133); a has 0.15 times that" },
+		{ "train-time", 1, "best: b (train-time 10.0 s); a has 10.00 times that" },
+	};
+	struct summary summaries[3];
+	const struct summary *of[3];
+	static struct ranking ranking;
+	char sentence[700];
+	struct buffer out = BUFFER_INIT;
+	for (size_t i = 0; i < 3; i++) {
+		summary_init(&summaries[i]);
+		snprintf(summaries[i].run, sizeof summaries[i].run, "%c", (int)('a' + i));
+		of[i] = &summaries[i];
+	}
+	/* c has none of these figures: it is last. */
+	set_wholes(&summaries[0], 1);
+	set_wholes(&summaries[1], 1.5);
+	summaries[0].train_s = 100;
+	summaries[1].train_s = 10;
+	summaries[1].flops_per_s = 12.34e12;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		ck_assert_int_eq(ranking_make(&ranking, of, 3, cases[i].by, &reason), STATUS_OK);
+		ranking_sentence(&ranking, sentence, sizeof sentence);
+		ck_assert_str_eq(sentence, cases[i].sentence);
+		ck_assert_ptr_eq(ranking.rows[0].of, of[cases[i].best]);
+		ck_assert_ptr_eq(ranking.rows[2].of, of[2]);
+	}
+	ranking_as_text(&out, &ranking, 80, false);
+	static const char *const said[] = { "time  req. p95  GPU mem.   GPU use        FLOP/s",
+		"10.0 s   0.150 s   12.0 GB      60 %  12.3 TFLOP/s", "energy  J/sample  accuracy  val_loss",
+		"18.0 kJ    3.00 J    0.6133       0.6" };
+	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
+		ck_assert_msg(strstr(out.data, said[i]) != NULL, "%s: %s", said[i], out.data);
+	ck_assert_int_eq(ranking_make(&ranking, of, 3, "acuracy", &reason), STATUS_INVALID);
+	ck_assert_ptr_nonnull(strstr(reason.text, "no run has a figure \"acuracy\""));
+	ck_assert_str_eq(reason.remedy, "their gauges are accuracy, val_loss");
+	buffer_release(&out);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("compare");
@@ -552,6 +796,12 @@ int main(void)
 	tcase_add_test(tests, noise_that_hides_the_answer_is_named_with_the_batches_it_takes);
 	tcase_add_test(tests, baseline_of_another_machine_or_batch_size_is_warned_of);
 	tcase_add_test(tests, rare_long_steps_are_warned_of_though_medians_are_equal);
+	tcase_add_test(tests, one_tracked_operation_is_a_baseline);
+	tcase_add_test(tests, budgets_limit_more_than_steps);
+	tcase_add_test(tests, budgets_relative_to_the_baseline_judge_anything);
+	tcase_add_test(tests, operations_and_requests_are_judged_and_the_rest_is_warned_of);
+	tcase_add_test(tests, comparison_has_rows_for_requests_gpus_energy_and_gauges);
+	tcase_add_test(tests, runs_are_ranked_by_any_figure);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -10,11 +10,9 @@ const struct option_word option_formats[] = { { "text", FORMAT_TEXT }, { "json",
 static const struct option_word colors[] = { { "auto", COLOR_AUTO }, { "always", COLOR_ALWAYS },
 	{ "never", COLOR_NEVER }, { 0 } };
 
-/* In the order of enum profile_sort and enum profile_group (src/trace). */
+/* In the order of enum profile_sort (src/trace). */
 static const struct option_word trace_sorts[] = { { "self-gpu", 1 }, { "total-gpu", 2 }, { "self-cpu", 3 },
 	{ "total-cpu", 4 }, { "count", 5 }, { "name", 6 }, { 0 } };
-static const struct option_word trace_groups[] = { { "name", 0 }, { "shape", 1 }, { "stack", 2 }, { "module", 3 },
-	{ 0 } };
 
 #define FOR(name) (1u << COMMAND_##name)
 #define MEMBER(member) offsetof(struct options, member)
@@ -90,12 +88,11 @@ const struct option_row option_rows[] = {
 		.takes = "self-gpu, total-gpu, self-cpu, total-cpu, count or name", .commands = FOR(trace), .value = "KEY",
 		.help = "(self|total)-(gpu|cpu), count or name" },
 	VALUE(WHOLE, "limit", 0, limit, FOR(trace) | FOR(snapshot), "N", "at most N rows in each table"),
-	{ "by", 0, OPTION_WORD, MEMBER(by), .words = trace_groups, .takes = "name, shape, stack or module",
-		.commands = FOR(trace), .value = "GROUP", .help = "group operators by name, shape, stack or module" },
+	VALUE(TEXT, "by", 0, by, FOR(trace) | FOR(diff), "KEY", "trace: name, shape, stack or module; diff: a figure"),
 	VALUE(TEXT, "baseline", 0, baseline, FOR(check), "FILE", "compare with this summary"),
 	VALUE(TEXT, "save", 0, save, FOR(check), "FILE", "save the summary as a baseline"),
 	VALUE(TEXT, "junit", 0, junit, FOR(check), "FILE", "write a JUnit report"),
-	VALUE(TEXT, "budget", 0, budget, FOR(check), "LIMITS", "absolute limits, such as data:20%,step:0.3s"),
+	VALUE(TEXT, "budget", 0, budget, FOR(check), "LIMITS", "limits, such as data:20%,accuracy:min=0.9"),
 	{ "threshold", 0, OPTION_NUMBER, MEMBER(threshold), 0.001, 100, NULL, "a share such as 0.2", FOR(check), "SHARE",
 		"fail if slower by more than SHARE (0.2 = 20 %)" },
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/compare/summary/keeper_wholes.h"
 #include "src/model/memory/memory_words.h"
 #include "src/model/run/steps/tracks.h"
 
@@ -185,13 +186,14 @@ static void take_operations(struct summary *summary, const struct run *run)
 {
 	for (size_t i = 0; i < run->operation_count && summary->operation_count < SUMMARY_OPERATIONS_MAX; i++) {
 		const struct operation *from = &run->operations[i];
-		if (from->mode != run_main(run)->mode || from->count == 0 || from->name == NAME_UNATTRIBUTED ||
-			from->name == NAME_BETWEEN)
+		bool is_of_another = run_main(run)->count && from->mode != run_main(run)->mode;
+		if (is_of_another || from->count == 0 || from->name == NAME_UNATTRIBUTED || from->name == NAME_BETWEEN)
 			continue;
 		struct summary_operation *to = &summary->operations[summary->operation_count++];
 		*to = (struct summary_operation){ .depth = from->depth,
 			.count = from->count,
 			.mean_s = from->mean_s,
+			.p50_s = from->p50_s,
 			.p95_s = from->p95_s,
 			.total_s = from->total_s,
 			.share_ratio = from->share_ratio };
@@ -240,5 +242,6 @@ bool keeper_end(struct keeper *keeper, const struct model *model, int index)
 		read_until(keeper, run, track, track->end);
 		take_run(keeper, run, track);
 	}
+	keeper_take_wholes(summary, model, run);
 	return !keeper->is_failed && summary_finish(summary);
 }

@@ -26,7 +26,20 @@ void summary_init(struct summary *summary)
 		.loss = NAN,
 		.peak_bytes = NAN,
 		.growth_bytes = NAN,
-		.gpu_peak_bytes = NAN };
+		.gpu_peak_bytes = NAN,
+		.train_s = NAN,
+		.flops_per_sample = NAN,
+		.flops_per_s = NAN,
+		.requests = NAN,
+		.request_failed_ratio = NAN,
+		.request_p50_s = NAN,
+		.request_p95_s = NAN,
+		.request_p99_s = NAN,
+		.gpu_busy_ratio = NAN,
+		.gpu_used_bytes = NAN,
+		.joules = NAN,
+		.joules_per_sample = NAN,
+		.joules_per_batch = NAN };
 }
 
 void summary_release(struct summary *summary)
@@ -80,6 +93,7 @@ bool summary_finish(struct summary *summary)
 		summary->middle_s = mean_over(summary->steps, middle, count);
 		summary->steps_per_s = (double)summary->seen / summary->total_s;
 		summary->samples_per_s = summary->samples / summary->total_s;
+		summary->flops_per_s = summary->flops_per_sample * summary->samples_per_s;
 		for (unsigned i = 0; i < summary->phase_count; i++) {
 			summary->phases[i].mean_s = mean_over(summary->phases[i].seconds, middle, count);
 			summary->phases[i].share_ratio = summary->phases[i].total_s / summary->total_s;
@@ -106,6 +120,29 @@ const struct summary_phase *summary_phase(const struct summary *summary, const c
 		if (strcmp(summary->phases[i].name, name) == 0)
 			return &summary->phases[i];
 	return NULL;
+}
+
+bool summary_has_content(const struct summary *summary) { return summary->operation_count || summary->requests > 0; }
+
+const struct summary_operation *summary_operation(const struct summary *summary, const char *name, const char *parent)
+{
+	const struct summary_operation *max = NULL;
+	for (size_t i = 0; i < summary->operation_count; i++) {
+		const struct summary_operation *operation = &summary->operations[i];
+		if (strcmp(operation->name, name) != 0 || (parent && strcmp(operation->parent, parent) != 0))
+			continue;
+		if (!max || operation->total_s > max->total_s)
+			max = operation;
+	}
+	return max;
+}
+
+double summary_gauge(const struct summary *summary, const char *name)
+{
+	for (size_t i = 0; i < summary->gauge_count; i++)
+		if (strcmp(summary->gauges[i].name, name) == 0)
+			return summary->gauges[i].last;
+	return NAN;
 }
 
 const char *summary_name(const struct summary *summary)

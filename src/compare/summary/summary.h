@@ -17,6 +17,7 @@ enum {
 	SUMMARY_PHASES_MAX = 18,
 	SUMMARY_OPERATIONS_MAX = 64,
 	SUMMARY_META_MAX = 64,
+	SUMMARY_GAUGES_MAX = 32,
 	SUMMARY_NAME = 64
 };
 
@@ -33,7 +34,12 @@ struct summary_operation {
 	char name[SUMMARY_NAME], parent[SUMMARY_NAME];
 	unsigned depth;
 	uint64_t count;
-	double mean_s, p95_s, total_s, share_ratio;
+	double mean_s, p50_s, p95_s, total_s, share_ratio; /* share_ratio: NAN outside of steps */
+};
+
+struct summary_gauge {
+	char name[SUMMARY_NAME];
+	double last;
 };
 
 struct summary {
@@ -68,6 +74,17 @@ struct summary {
 	/* of the tree; judged since the warm-up; of the framework's allocator */
 	double peak_bytes, growth_bytes, gpu_peak_bytes;
 	char verdict[24]; /* of the memory */
+
+	/* of the steps with the warm-up; without steps, of the outermost operations */
+	double train_s;
+	double flops_per_sample, flops_per_s;
+	double requests, request_failed_ratio, request_p50_s, request_p95_s, request_p99_s;
+	/* of the GPUs that the run used, by the driver: the mean; the sum of the peaks */
+	double gpu_busy_ratio, gpu_used_bytes;
+	/* as metered, of the CPUs and these GPUs: of the whole run; means of the last 200 steps */
+	double joules, joules_per_sample, joules_per_batch;
+	size_t gauge_count;
+	struct summary_gauge gauges[SUMMARY_GAUGES_MAX];
 };
 
 /* Sets all figures to unknown. */
@@ -78,8 +95,14 @@ bool summary_finish(struct summary *summary);
 /* Whether it has single steps, which intervals need. */
 bool summary_has_steps(const struct summary *summary);
 const char *summary_meta(const struct summary *summary, const char *key); /* NULL: not published */
+/* Whether a run without steps can be compared: it has operations or requests. */
+bool summary_has_content(const struct summary *summary);
 /* NULL: it has no phase of that name */
 const struct summary_phase *summary_phase(const struct summary *summary, const char *name);
+/* The operation of that name and of that parent (NULL: the one with the largest total). */
+const struct summary_operation *summary_operation(const struct summary *summary, const char *name, const char *parent);
+/* The last value of a gauge; NAN. */
+double summary_gauge(const struct summary *summary, const char *name);
 /* The middle steps: without the shortest and the longest 5 %. Fills `middle`; returns their number. */
 size_t summary_middle(const struct summary *summary, size_t *middle);
 /* Its name in tables: the file without the folder, else run and pid. */

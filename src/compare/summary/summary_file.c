@@ -37,7 +37,19 @@ enum { FILE_MAX = 64 << 20 };
 	X("step", steps_per_s) \
 	X("memory", peak_bytes) \
 	X("memory", growth_bytes) \
-	X("memory", gpu_peak_bytes)
+	X("memory", gpu_peak_bytes) \
+	X("", train_s) \
+	X("", flops_per_sample) \
+	X("requests", requests) \
+	X("requests", request_failed_ratio) \
+	X("requests", request_p50_s) \
+	X("requests", request_p95_s) \
+	X("requests", request_p99_s) \
+	X("gpu", gpu_busy_ratio) \
+	X("gpu", gpu_used_bytes) \
+	X("energy", joules) \
+	X("energy", joules_per_sample) \
+	X("energy", joules_per_batch)
 #define COUNTS(X) \
 	X("", batches) \
 	X("", epochs) \
@@ -112,6 +124,7 @@ static void write_operations(struct json *json, const struct summary *summary)
 		json_unsigned(json, "depth", operation->depth);
 		json_unsigned(json, "count", operation->count);
 		json_number(json, "mean_s", operation->mean_s);
+		json_number(json, "p50_s", operation->p50_s);
 		json_number(json, "p95_s", operation->p95_s);
 		json_number(json, "total_s", operation->total_s);
 		json_number(json, "share_ratio", operation->share_ratio);
@@ -174,6 +187,16 @@ void summary_write(struct buffer *out, const struct summary *summary)
 	json_text(&json, "verdict", summary->verdict[0] ? summary->verdict : NULL);
 	write_part(&json, summary, "memory");
 	json_close_object(&json);
+	static const char *const parts[] = { "requests", "gpu", "energy" };
+	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+		json_open_object(&json, parts[i]);
+		write_part(&json, summary, parts[i]);
+		json_close_object(&json);
+	}
+	json_open_object(&json, "gauges");
+	for (size_t i = 0; i < summary->gauge_count; i++)
+		json_number(&json, summary->gauges[i].name, summary->gauges[i].last);
+	json_close_object(&json);
 	write_operations(&json, summary);
 	json_open_object(&json, "step");
 	write_part(&json, summary, "step");
@@ -210,6 +233,18 @@ void summary_take_text(char *out, size_t size, const struct json_value *object, 
 	const char *text = json_member_text(object, key);
 	if (text)
 		text_clean(out, size, text, strlen(text));
+}
+
+void summary_take_gauges(const struct json_value *object, struct summary *out)
+{
+	for (const struct json_value *value = object ? object->first : NULL; value && out->gauge_count < SUMMARY_GAUGES_MAX;
+		 value = value->next) {
+		if (value->kind != JSON_NUMBER)
+			continue;
+		struct summary_gauge *gauge = &out->gauges[out->gauge_count++];
+		text_clean(gauge->name, sizeof gauge->name, value->key, strlen(value->key));
+		gauge->last = value->number;
+	}
 }
 
 static uint64_t count_of(const struct json_value *object, const char *key)
@@ -261,6 +296,7 @@ static void read_operations(const struct json_value *array, struct summary *out)
 		*operation = (struct summary_operation){ .depth = (unsigned)count_of(value, "depth"),
 			.count = count_of(value, "count"),
 			.mean_s = json_member_number(value, "mean_s"),
+			.p50_s = json_member_number(value, "p50_s"),
 			.p95_s = json_member_number(value, "p95_s"),
 			.total_s = json_member_number(value, "total_s"),
 			.share_ratio = json_member_number(value, "share_ratio") };
@@ -298,6 +334,7 @@ static enum status read_summary(const struct json_value *root, struct summary *o
 		summary_take_text(out->meta[out->meta_count++].value, sizeof out->meta->value, meta, value->key);
 	}
 	read_operations(json_member(root, "operations", JSON_ARRAY), out);
+	summary_take_gauges(json_member(root, "gauges", JSON_OBJECT), out);
 	out->origin = ORIGIN_SAVED;
 	if (!steps || steps->count > SUMMARY_STEPS_MAX || !(out->steps = read_series(steps, steps->count)))
 		return reason_set(

@@ -20,6 +20,8 @@ enum status summary_save(const char *path, const struct summary *summary, struct
 bool summary_is_file(const char *path);
 /* On STATUS_OK the caller releases it. */
 enum status summary_load(const char *path, struct summary *out, struct reason *why_not);
+/* `object` NULL: none. */
+void summary_take_gauges(const struct json_value *object, struct summary *out);
 /* Cleans the text of a member; without one `out` stays as it is. */
 void summary_take_text(char *out, size_t size, const struct json_value *object, const char *key);
 
