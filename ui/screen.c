@@ -324,6 +324,7 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 	case 'w': return WISH_WRITE;
 	case 'r': return WISH_RECORD;
 	case 'P': return WISH_PROFILE;
+	case 'T': return WISH_TRACE;
 	case ' ':
 	case 'p': screen->scene.is_paused = !screen->scene.is_paused; return WISH_NOTHING;
 	case KEY_TAB: open_view(screen, (screen->view + 1) % view_count); return WISH_NOTHING;

@@ -2,6 +2,8 @@
  * refreshes. */
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "src/commands/commands.h"
@@ -11,6 +13,7 @@
 #include "src/export/text/lines.h"
 #include "src/session/output.h"
 #include "src/session/replay/seek.h"
+#include "src/session/session_profile.h"
 
 static volatile sig_atomic_t is_interrupted;
 
@@ -25,6 +28,7 @@ struct stream {
 	struct lines lines;
 	struct buffer out;
 	enum output_format format;
+	char profiling[PROFILING_WORDS_SIZE]; /* what was last said of a request for a trace */
 	bool has_header;
 	bool has_news;  /* sets were applied while the reader did not read */
 	bool wants_all; /* --all: every JSON object has all rows, not the last object alone */
@@ -67,6 +71,19 @@ static bool reader_is_gone(void)
 	return poll(&reader, 1, 0) > 0 && (reader.revents & (POLLERR | POLLHUP)) != 0;
 }
 
+/* On standard error: how a trace comes along that pmtop takes by itself. */
+static void step_trace(struct stream *stream)
+{
+	char text[LIVE_REQUEST_TEXT_SIZE], words[PROFILING_WORDS_SIZE];
+	session_profile_step(&stream->session, text);
+	if (text[0])
+		fprintf(stderr, "pmtop: %s\n", text);
+	session_profile_words(&stream->session, words);
+	if (words[0] && strcmp(words, stream->profiling) != 0)
+		fprintf(stderr, "pmtop: %s\n", words);
+	strcpy(stream->profiling, words);
+}
+
 /* While the reader does not read, live sets are applied and recorded, so that it gets the newest state next. A replayed
  * recording waits for the reader. */
 static bool go_on_unread(void *context)
@@ -75,6 +92,7 @@ static bool go_on_unread(void *context)
 	while (!stream->session.player && session_step(&stream->session))
 		stream->has_news = true;
 	session_tick(&stream->session);
+	step_trace(stream);
 	return !is_interrupted;
 }
 
@@ -83,12 +101,15 @@ static bool next_set(struct stream *stream)
 {
 	struct session *session = &stream->session;
 	while (!is_interrupted && !reader_is_gone()) {
-		if (session_step(session) || stream->has_news)
+		if (session_step(session) || stream->has_news) {
+			step_trace(stream);
 			return true;
+		}
 		if (session_has_ended(session))
 			return false;
 		session_wait(session, 200);
 		session_tick(session);
+		step_trace(stream);
 	}
 	return false;
 }

@@ -18,8 +18,8 @@
 #include "src/base/text.h"
 #include "src/commands/commands.h"
 #include "src/commands/summary.h"
+#include "src/commands/trace/trace_inset.h"
 #include "src/playback/overlay.h"
-#include "src/profiling/live_request.h"
 #include "src/rules/alerts_list.h"
 #include "src/session/children/log_tail.h"
 #include "src/session/output.h"
@@ -27,6 +27,7 @@
 #include "src/session/replay/replay_keys.h"
 #include "src/session/runs/choose.h"
 #include "src/session/session.h"
+#include "src/session/session_profile.h"
 #include "src/session/signals.h"
 #include "src/session/watch_record.h"
 #include "ui/screen.h"
@@ -52,8 +53,9 @@ struct watch {
 	struct screen *screen;
 	struct replay *replay; /* NULL: a live run */
 	struct overlay *overlay;
-	struct log_tail *log;        /* the output of the command that pmtop started; NULL: none */
-	struct live_request request; /* for a trace: the key P */
+	struct log_tail *log;      /* the output of the command that pmtop started; NULL: none */
+	struct trace_ranks traces; /* of the key T */
+	struct trace_inset inset;
 	struct canvas canvas;
 	int signal_fd;
 	size_t held_count, held_records;
@@ -164,14 +166,14 @@ static void write_view(struct watch *watch)
 	screen_message(watch->screen, message);
 }
 
-/* -- the key P -- */
+/* -- traces: the keys P and T, and what pmtop takes by itself -- */
 
 static void show_request(struct watch *watch, const char *text)
 {
-	char words[PROFILING_WORDS_SIZE] = "";
+	char words[PROFILING_WORDS_SIZE];
 	if (text[0])
 		screen_message(watch->screen, text);
-	screen_set_request(watch->screen, watch->request.is_open ? profiling_words(&watch->request.profiling, words) : "");
+	screen_set_request(watch->screen, session_profile_words(&watch->session, words));
 	watch->is_dirty = true;
 }
 
@@ -181,18 +183,49 @@ static void toggle_request(struct watch *watch)
 	int run = screen_run(watch->screen);
 	pid_t pid = run >= 0 && model->runs[run].pid > 0 ? model->runs[run].pid : model->target_pid;
 	char text[LIVE_REQUEST_TEXT_SIZE];
-	bool is_live = !watch->replay && !watch->session.target.synthetic;
-	live_request_toggle(&watch->request, is_live ? pid : 0, clock_monotonic_ns(), text);
+	session_profile_toggle(&watch->session, pid, text);
 	show_request(watch, text);
 }
 
 static void step_request(struct watch *watch)
 {
-	char text[LIVE_REQUEST_TEXT_SIZE] = "";
-	if (!watch->request.is_open)
+	char text[LIVE_REQUEST_TEXT_SIZE];
+	bool was_open = watch->session.request.is_open;
+	session_profile_step(&watch->session, text);
+	if (was_open || text[0])
+		show_request(watch, text);
+}
+
+static void close_trace(struct watch *watch)
+{
+	trace_inset_close(&watch->inset);
+	trace_ranks_release(&watch->traces);
+	watch->traces = (struct trace_ranks){ 0 };
+	watch->is_dirty = true;
+}
+
+/* The run goes on to be watched meanwhile. */
+static void open_trace(struct watch *watch)
+{
+	struct reason reason = { "there is no trace yet: key P takes one", "" };
+	const char *path = watch->session.request.trace;
+	enum status status = path[0] ? profile_files_add(&watch->traces.files, path, &reason) : STATUS_NOT_FOUND;
+	if (status == STATUS_OK)
+		status = trace_inset_open(&watch->inset, &watch->traces, SORT_DEFAULT, &reason);
+	if (status == STATUS_OK)
 		return;
-	live_request_step(&watch->request, clock_monotonic_ns(), text);
-	show_request(watch, text);
+	screen_message(watch->screen, reason.text);
+	close_trace(watch);
+}
+
+static void step_trace(struct watch *watch)
+{
+	watch->is_dirty |= trace_inset_is_reading(&watch->inset);
+	if (trace_inset_step(&watch->inset))
+		return;
+	screen_message(watch->screen,
+		watch->traces.failure_count ? watch->traces.failures[0].reason.text : "the trace could not be read");
+	close_trace(watch);
 }
 
 /* What the sources read only for somebody who views it. */
@@ -215,6 +248,11 @@ static void answer_key(struct watch *watch, struct key_event event)
 		return;
 	}
 	watch->is_dirty = true;
+	if (watch->inset.ranks) {
+		if (!trace_inset_key(&watch->inset, event, &watch->canvas))
+			close_trace(watch);
+		return;
+	}
 	if (overlay_type(watch->overlay, event) || (watch->replay && replay_key(watch->replay, event)) ||
 		overlay_key(watch->overlay, event))
 		return;
@@ -227,6 +265,8 @@ static void answer_key(struct watch *watch, struct key_event event)
 		watch_record_toggle(&watch->session, watch->screen);
 	else if (wish == WISH_PROFILE)
 		toggle_request(watch);
+	else if (wish == WISH_TRACE)
+		open_trace(watch);
 	watch_record_report(&watch->session, watch->screen);
 	pass_wishes(watch);
 }
@@ -240,6 +280,12 @@ static void draw(struct watch *watch)
 		return;
 	relay_resize(&watch->session.launch.relay, width, height);
 	watch->canvas.charset = terminal_charset(watch->terminal);
+	if (watch->inset.ranks) {
+		trace_inset_draw(&watch->inset, &watch->canvas);
+		terminal_show(watch->terminal, &watch->canvas);
+		watch->is_dirty = false;
+		return;
+	}
 	/* 0 = unknown: a recording does not say its refresh time. */
 	int64_t period_ns = watch->replay ? 0 : (int64_t)(watch->settings->refresh_s * (double)NS_PER_S);
 	if (watch->replay)
@@ -280,7 +326,8 @@ static int due_ms(const struct watch *watch, bool is_followed)
 			: is_followed ? session_wait_ms(&watch->session)
 						  : -1,
 		overlay_wait_ms(watch->overlay),
-		watch->request.is_open ? LIVE_REQUEST_MS : -1,
+		session_profile_ms(&watch->session),
+		trace_inset_is_reading(&watch->inset) ? TRACE_INSET_MS : -1,
 		/* the end of the output may come after the last set */
 		!is_followed && watch->log && screen_follows_log(watch->screen) ? LOG_MS : -1,
 	};
@@ -303,6 +350,7 @@ static void watch_until_quit(struct watch *watch)
 			{ .fd = is_followed ? session_fd(&watch->session) : -1, .events = POLLIN },
 			{ .fd = terminal_has_backlog(watch->terminal) ? terminal_output_fd(watch->terminal) : -1,
 				.events = POLLOUT },
+			{ .fd = session_profile_fd(&watch->session), .events = POLLIN },
 		};
 		bool is_file = watch->replay && replay_is_file(watch->replay);
 		if (poll(ready, sizeof ready / sizeof *ready, due_ms(watch, is_followed)) < 0 && errno != EINTR)
@@ -310,6 +358,7 @@ static void watch_until_quit(struct watch *watch)
 		session_tick(&watch->session);
 		show_news(watch);
 		step_request(watch);
+		step_trace(watch);
 		if (ready[1].revents) {
 			watch->has_quit = signals_answer(watch->signal_fd, watch->terminal);
 			watch->is_dirty = true;
@@ -367,7 +416,7 @@ static void release(struct watch *watch)
 	for (size_t i = 0; i < watch->held_count; i++)
 		sample_set_release(&watch->held[i]);
 	free(watch->held);
-	live_request_end(&watch->request);
+	close_trace(watch);
 	replay_close(watch->replay);
 	overlay_free(watch->overlay);
 	screen_free(watch->screen);
@@ -409,6 +458,7 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	code = session_open(&watch.session, &target, settings);
 	if (code != EXIT_OK)
 		return code;
+	watch.session.request.how = "key T opens it";
 	watch.signal_fd = signals_open();
 	watch.screen = screen_new(watch.session.model, &watch.session.alerts, settings);
 	watch.overlay = watch.screen ? overlay_new(watch.screen, &watch.session.model_options) : NULL;

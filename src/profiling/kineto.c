@@ -153,6 +153,14 @@ enum status kineto_open(struct kineto *kineto, const char *folder, uid_t uid, st
 		folder ? kineto->address.sun_path : "the abstract name dynolog", strerror(error));
 }
 
+bool kineto_is_at(const struct kineto *kineto, const char *folder, uid_t uid)
+{
+	struct sockaddr_un address;
+	struct reason reason;
+	return kineto->fd >= 0 && kineto->uid == uid && name_socket(&address, folder, &reason) == STATUS_OK &&
+		memcmp(&address, &kineto->address, sizeof address) == 0;
+}
+
 void kineto_close(struct kineto *kineto)
 {
 	if (kineto->fd < 0)
@@ -220,8 +228,7 @@ static bool send_to(
 			   (const struct sockaddr *)&to->address, to->length) == (ssize_t)(sizeof header + size);
 }
 
-enum kineto_poll kineto_answer(
-	struct kineto *kineto, bool (*is_job)(void *context, pid_t pid), void *context, const char *configuration)
+enum kineto_poll kineto_answer(struct kineto *kineto, const char *(*find)(void *context, pid_t pid), void *context)
 {
 	struct datagram datagram;
 	struct sender from;
@@ -235,26 +242,37 @@ enum kineto_poll kineto_answer(
 	}
 	if (!is_request(&datagram, (size_t)length))
 		return KINETO_OTHER;
-	bool is_wanted = from.who.pid > 0 && from.who.uid == kineto->uid && is_job(context, from.who.pid);
+	bool is_ours = from.who.pid > 0 && from.who.uid == kineto->uid;
+	const char *configuration = is_ours ? find(context, from.who.pid) : NULL;
 	bool is_busy = !(datagram.request.type & KINETO_ACTIVITIES);
-	const char *body = is_wanted && !is_busy && configuration ? configuration : "";
+	const char *body = configuration && !is_busy ? configuration : "";
 	bool is_sent = send_to(kineto, &from, REQUEST, body, strlen(body));
-	return !is_wanted ? KINETO_OTHER
-		: is_busy     ? KINETO_BUSY
-		: !body[0]    ? KINETO_IDLE
-		: is_sent     ? KINETO_GIVEN
-					  : KINETO_OTHER;
+	return !configuration ? KINETO_OTHER
+		: is_busy         ? KINETO_BUSY
+		: !body[0]        ? KINETO_IDLE
+		: is_sent         ? KINETO_GIVEN
+						  : KINETO_OTHER;
 }
 
-void kineto_configure(char out[KINETO_CONFIGURATION_SIZE], const char *folder, unsigned steps)
+void kineto_configure(
+	char out[KINETO_CONFIGURATION_SIZE], const char *folder, unsigned steps, const struct kineto_window *window)
 {
 	/* Never PROFILE_PROFILE_MEMORY: its loop in PyTorch does not sleep and burns a core for the rest of the run. */
-	snprintf(out, KINETO_CONFIGURATION_SIZE,
+	int length = snprintf(out, KINETO_CONFIGURATION_SIZE,
 		"ACTIVITIES_LOG_FILE=%s/trace.json\n"
-		"PROFILE_START_ITERATION=0\n"
-		"PROFILE_START_ITERATION_ROUNDUP=1\n"
-		"ACTIVITIES_WARMUP_ITERATIONS=1\n"
-		"ACTIVITIES_ITERATIONS=%u\n"
 		"PROFILE_REPORT_INPUT_SHAPES=true\n",
-		folder, steps);
+		folder);
+	if (window)
+		snprintf(out + length, KINETO_CONFIGURATION_SIZE - (size_t)length,
+			"PROFILE_START_TIME=%lld\n"
+			"ACTIVITIES_WARMUP_PERIOD_SECS=1\n"
+			"ACTIVITIES_DURATION_MSECS=%lld\n",
+			(long long)window->start_ms, (long long)window->duration_ms);
+	else
+		snprintf(out + length, KINETO_CONFIGURATION_SIZE - (size_t)length,
+			"PROFILE_START_ITERATION=0\n"
+			"PROFILE_START_ITERATION_ROUNDUP=1\n"
+			"ACTIVITIES_WARMUP_ITERATIONS=1\n"
+			"ACTIVITIES_ITERATIONS=%u\n",
+			steps);
 }

@@ -51,14 +51,22 @@ enum kineto_poll {
 /* `folder`: the job's KINETO_IPC_SOCKET_DIR; NULL: the abstract name. `uid`: the job's user. INVALID: the folder cannot
  * be used; UNSUPPORTED: another daemon (dynolog) has the name. */
 enum status kineto_open(struct kineto *kineto, const char *folder, uid_t uid, struct reason *why_not);
-/* Takes one datagram and answers it. `configuration`: for the first process for which is_job(context, pid) is true;
- * NULL: none. */
-enum kineto_poll kineto_answer(
-	struct kineto *kineto, bool (*is_job)(void *context, pid_t pid), void *context, const char *configuration);
+/* Takes one datagram and answers it. find(context, pid) returns the configuration for this process; "": nothing now;
+ * NULL: it is none of the job's. */
+enum kineto_poll kineto_answer(struct kineto *kineto, const char *(*find)(void *context, pid_t pid), void *context);
 void kineto_close(struct kineto *kineto);
+/* Whether it is open for jobs of that user with that KINETO_IPC_SOCKET_DIR. */
+bool kineto_is_at(const struct kineto *kineto, const char *folder, uid_t uid);
 
-/* The text that asks for a trace of the next `steps` steps in `folder`/trace_PID.json. PyTorch takes 500 ms instead if
- * the job has not called optimizer.step() yet. */
-void kineto_configure(char out[KINETO_CONFIGURATION_SIZE], const char *folder, unsigned steps);
+/* A trace by time, which begins at least KINETO_LEAD_MS after the job has its configuration. */
+struct kineto_window {
+	int64_t start_ms, duration_ms; /* since 1970 */
+};
+enum { KINETO_LEAD_MS = 2000, KINETO_DEFAULT_MS = 500 };
+
+/* The text that asks for a trace in `folder`/trace_PID.json: of this window, or, if it is NULL, of the next `steps`
+ * steps; PyTorch takes 500 ms instead if the job has not called optimizer.step() yet. */
+void kineto_configure(
+	char out[KINETO_CONFIGURATION_SIZE], const char *folder, unsigned steps, const struct kineto_window *window);
 
 #endif

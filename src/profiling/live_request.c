@@ -29,29 +29,45 @@ void live_request_end(struct live_request *request)
 	request->is_open = false;
 }
 
-void live_request_toggle(struct live_request *request, pid_t pid, int64_t now_ns, char text[LIVE_REQUEST_TEXT_SIZE])
+bool live_request_begin(struct live_request *request, pid_t pid, const struct profiling_order *order, int64_t now_ns,
+	char text[LIVE_REQUEST_TEXT_SIZE])
 {
 	struct reason reason = { "", "" };
 	text[0] = '\0';
-	if (request->is_open) {
-		live_request_end(request);
-		snprintf(text, LIVE_REQUEST_TEXT_SIZE, "the request for a trace was withdrawn");
-		return;
-	}
 	enum status status = pid <= 0 ? reason_set(&reason, STATUS_INVALID, NULL, "there is no running process to ask")
 								  : target_open(&request->target, pid, "/proc", &reason);
 	if (status == STATUS_OK) {
-		struct profiling_order order = { .folder =
-											 getcwd(request->folder, sizeof request->folder) ? request->folder : "/tmp",
-			.steps = LIVE_REQUEST_STEPS,
-			.limit_ns = LIMIT_NS };
+		struct profiling_order here = *order;
+		here.folder = getcwd(request->folder, sizeof request->folder) ? request->folder : "/tmp";
 		request->is_open = true;
-		status = profiling_begin(&request->profiling, &request->target, &order, now_ns, &reason);
+		status = profiling_begin(&request->profiling, &request->target, &here, now_ns, &reason);
 	}
 	if (status == STATUS_OK)
-		return;
+		return true;
 	live_request_end(request);
 	explain(&reason, pid, text);
+	return false;
+}
+
+void live_request_toggle(struct live_request *request, pid_t pid, int64_t now_ns, char text[LIVE_REQUEST_TEXT_SIZE])
+{
+	const struct profiling_order order = { .steps = LIVE_REQUEST_STEPS, .limit_ns = LIMIT_NS };
+	if (!request->is_open) {
+		live_request_begin(request, pid, &order, now_ns, text);
+		return;
+	}
+	live_request_end(request);
+	snprintf(text, LIVE_REQUEST_TEXT_SIZE, "the request for a trace was withdrawn");
+}
+
+static void report_trace(struct live_request *request, char text[LIVE_REQUEST_TEXT_SIZE])
+{
+	const char *path = request->profiling.path, *slash = strrchr(path, '/');
+	size_t length = strlen(request->folder);
+	bool is_here = strncmp(path, request->folder, length) == 0 && slash == path + length;
+	snprintf(request->trace, sizeof request->trace, "%s", path);
+	snprintf(text, LIVE_REQUEST_TEXT_SIZE, "trace ready: %s%spmtop trace %.110s", request->how ? request->how : "",
+		request->how ? ", " : "", is_here ? slash + 1 : path);
 }
 
 bool live_request_step(struct live_request *request, int64_t now_ns, char text[LIVE_REQUEST_TEXT_SIZE])
@@ -60,14 +76,10 @@ bool live_request_step(struct live_request *request, int64_t now_ns, char text[L
 	enum status status = profiling_step(&request->profiling, now_ns, &reason);
 	if (status == STATUS_AGAIN)
 		return false;
-	if (status == STATUS_OK) {
-		const char *path = request->profiling.path, *slash = strrchr(path, '/');
-		bool is_here =
-			strncmp(path, request->folder, strlen(request->folder)) == 0 && slash == path + strlen(request->folder);
-		snprintf(text, LIVE_REQUEST_TEXT_SIZE, "trace written: pmtop trace %.130s", is_here ? slash + 1 : path);
-	} else {
+	if (status == STATUS_OK)
+		report_trace(request, text);
+	else
 		explain(&reason, request->profiling.pid, text);
-	}
 	live_request_end(request);
 	return true;
 }

@@ -13,7 +13,7 @@
 #include "src/base/files/file.h"
 #include "src/base/text.h"
 
-enum { STATUS_TEXT_SIZE = 8192 };
+enum { STATUS_TEXT_SIZE = 8192, REQUEST_SIZE = TRACE_FOLDER_SIZE + 80 };
 
 /* The process's number in its own PID namespace: the last of NSpid. */
 static pid_t number_inside(int directory_fd, pid_t pid)
@@ -91,19 +91,32 @@ static enum status check_peer(int fd, pid_t pid, uid_t uid, struct reason *why_n
 		"the socket for requests of process %d belongs to another process: nothing was sent", (int)pid);
 }
 
-enum status package_open(struct package *package, int directory_fd, pid_t pid, uid_t uid, const char *folder,
-	unsigned steps, struct reason *why_not)
+static int write_request(const struct profiling_order *order, char line[REQUEST_SIZE])
 {
-	char line[TRACE_FOLDER_SIZE + 32];
-	*package = (struct package){ .fd = -1, .steps = steps };
-	snprintf(package->folder, sizeof package->folder, "%s", folder);
+	const struct profiling_start *start = &order->start;
+	if (!order->steps)
+		return snprintf(line, REQUEST_SIZE, "snapshot 1 %s\n", order->folder);
+	if (start->is_batch)
+		return snprintf(line, REQUEST_SIZE, "profile 2 %u batch %llu %llu %s\n", order->steps,
+			(unsigned long long)start->batch, (unsigned long long)start->every, order->folder);
+	if (start->realtime_ms)
+		return snprintf(line, REQUEST_SIZE, "profile 2 %u time %lld 0 %s\n", order->steps,
+			(long long)start->realtime_ms, order->folder);
+	return snprintf(line, REQUEST_SIZE, "profile 1 %u %s\n", order->steps, order->folder);
+}
+
+enum status package_open(struct package *package, int directory_fd, pid_t pid, uid_t uid,
+	const struct profiling_order *order, struct reason *why_not)
+{
+	char line[REQUEST_SIZE];
+	*package = (struct package){ .fd = -1, .steps = order->steps };
+	snprintf(package->folder, sizeof package->folder, "%s", order->folder);
 	int fd = find_socket(directory_fd, number_inside(directory_fd, pid), uid);
 	if (fd < 0)
 		return STATUS_NOT_FOUND;
 	enum status status = check_peer(fd, pid, uid, why_not);
-	int length = steps ? snprintf(line, sizeof line, "profile 1 %u %s\n", steps, folder)
-					   : snprintf(line, sizeof line, "snapshot 1 %s\n", folder);
-	if (status == STATUS_OK && (strlen(folder) >= TRACE_FOLDER_SIZE || strchr(folder, '\n')))
+	int length = write_request(order, line);
+	if (status == STATUS_OK && (strlen(order->folder) >= TRACE_FOLDER_SIZE || strchr(order->folder, '\n')))
 		status = reason_set(why_not, STATUS_INVALID, NULL, "the folder's name is too long or has a line break");
 	if (status == STATUS_OK && send(fd, line, (size_t)length, MSG_NOSIGNAL) != length)
 		status = reason_set(why_not, STATUS_IO, NULL, "process %d takes no request: %s", (int)pid, strerror(errno));

@@ -4,7 +4,9 @@
  * The program listens at /run/user/UID/pmtop/profile.PID, else at /tmp/pmtop-UID/profile.PID, as it sees these paths:
  * a folder of its user (0700) and a socket (0600). pmtop sends one line and reads lines:
  *
- *   profile 1 STEPS FOLDER
+ *   profile 1 STEPS FOLDER                    from the next step
+ *   profile 2 STEPS batch NUMBER EVERY FOLDER from batch NUMBER; if it is over, from the one EVERY later (0: the next)
+ *   profile 2 STEPS time MS 0 FOLDER          from the first step after that time (ms since 1970)
  *                            step DONE STEPS      once for each step, and at first with DONE 0
  *                            trace PATH           the last line
  *                            error TEXT           the last line
@@ -19,6 +21,7 @@
 #include <sys/types.h>
 
 #include "src/base/status.h"
+#include "src/profiling/order.h"
 #include "src/profiling/trace_file.h"
 
 struct package {
@@ -32,10 +35,9 @@ struct package {
 };
 
 /* Connects to the process with the folder /proc/PID `directory_fd` and the number `pid` (as pmtop sees it) of the user
- * `uid`, and asks. NOT_FOUND: it does not listen. `folder`: where the file shall be, as the process sees it.
- * `steps` of a trace, or 0 for a memory snapshot. */
-enum status package_open(struct package *package, int directory_fd, pid_t pid, uid_t uid, const char *folder,
-	unsigned steps, struct reason *why_not);
+ * `uid`, and asks. NOT_FOUND: it does not listen. The order's folder is as the process sees it. */
+enum status package_open(struct package *package, int directory_fd, pid_t pid, uid_t uid,
+	const struct profiling_order *order, struct reason *why_not);
 /* Reads what has come. OK: package->path is the file, as the process sees it; AGAIN: not yet; else the reason. */
 enum status package_read(struct package *package, struct reason *why_not);
 void package_close(struct package *package);

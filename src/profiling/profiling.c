@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -12,6 +13,8 @@
 
 enum { POLL_MAX_S = 12, HOST_SIZE = 65 };
 
+/* Of the time until a batch, by the mean step. */
+#define BATCH_TIME_ERROR 0.05
 #define LOOK_EVERY_NS (100 * NS_PER_MS)
 /* The file of a program that has ended may still come. */
 #define AFTER_END_NS NS_PER_S
@@ -56,11 +59,12 @@ static void name_trace(const struct profiling *profiling, char out[TRACE_PATH_SI
 static enum status begin_package(
 	struct profiling *profiling, const struct target_member *member, struct reason *why_not)
 {
-	const struct profiling_order *order = &profiling->order;
+	struct profiling_order order = profiling->order;
 	bool is_same = sees_same_files(member);
-	const char *folder = is_same || order->is_chosen ? order->folder : "/tmp";
-	enum status status = package_open(
-		&profiling->package, member->directory_fd, member->pid, profiling->target->uid, folder, order->steps, why_not);
+	if (!is_same && !order.is_chosen)
+		order.folder = "/tmp";
+	enum status status =
+		package_open(&profiling->package, member->directory_fd, member->pid, profiling->target->uid, &order, why_not);
 	if (status == STATUS_OK && !is_same)
 		snprintf(profiling->prefix, sizeof profiling->prefix, "/proc/%d/root", (int)member->pid);
 	return status;
@@ -120,6 +124,14 @@ static enum status open_kineto(struct profiling *profiling, const struct target_
 		return status;
 	}
 	profiling->pid = member->pid;
+	struct profiling *owner = profiling->order.beside ? profiling->order.beside->sharer : NULL;
+	if (owner && kineto_is_at(&owner->kineto, socket_folder, uid)) {
+		profiling->sharer = owner;
+		profiling->next = owner->next;
+		owner->next = profiling;
+		return STATUS_OK;
+	}
+	profiling->sharer = profiling;
 	return kineto_open(&profiling->kineto, socket_folder, uid, why_not);
 }
 
@@ -151,9 +163,8 @@ static bool has_member(const struct target *target, pid_t pid)
 	return false;
 }
 
-static bool is_job(void *context, pid_t pid)
+static bool is_job(struct profiling *profiling, pid_t pid)
 {
-	struct profiling *profiling = context;
 	if (profiling->is_given)
 		return profiling->pid == pid;
 	if (!has_member(profiling->target, pid))
@@ -164,17 +175,52 @@ static bool is_job(void *context, pid_t pid)
 	return is_member;
 }
 
-static void answer_polls(struct profiling *profiling, int64_t now_ns)
+/* When a batch is expected is known within a few per cent of the time from the estimate until then; the window is
+ * longer by as much. */
+static bool find_window(const struct profiling_order *order, struct kineto_window *out)
 {
-	char configuration[KINETO_CONFIGURATION_SIZE];
+	const struct profiling_start *start = &order->start;
+	int64_t now_ms = clock_realtime_ns() / NS_PER_MS, at_ms = start->realtime_ms;
+	if (!at_ms)
+		return false;
+	*out = (struct kineto_window){ at_ms, KINETO_DEFAULT_MS };
+	if (!start->is_batch)
+		return true;
+	double every_ms = (double)start->every * start->step_s * 1e3, late_ms = (double)(now_ms + KINETO_LEAD_MS - at_ms);
+	if (!(every_ms >= 1))
+		return false;
+	if (late_ms > 0)
+		at_ms += (int64_t)(ceil(late_ms / every_ms) * every_ms);
+	int64_t margin_ms = (int64_t)(start->step_s * 1e3 + BATCH_TIME_ERROR * (double)(at_ms - start->estimated_ms));
+	out->start_ms = at_ms - margin_ms > now_ms + KINETO_LEAD_MS ? at_ms - margin_ms : now_ms + KINETO_LEAD_MS;
+	out->duration_ms = at_ms - out->start_ms + (int64_t)((double)order->steps * start->step_s * 1e3) + margin_ms;
+	return true;
+}
+
+static const char *find_configuration(void *context, pid_t pid)
+{
+	struct profiling *owner = context, *asked = owner;
+	struct kineto_window window;
+	while (asked && !is_job(asked, pid))
+		asked = asked->next;
+	owner->polled = asked;
+	if (!asked || asked->is_given)
+		return asked ? "" : NULL;
+	kineto_configure(owner->configuration, asked->private_folder, asked->order.steps,
+		find_window(&asked->order, &window) ? &window : NULL);
+	return owner->configuration;
+}
+
+static void answer_polls(struct profiling *owner, int64_t now_ns)
+{
 	enum kineto_poll poll;
-	kineto_configure(configuration, profiling->private_folder, profiling->order.steps);
-	while ((poll = kineto_answer(&profiling->kineto, is_job, profiling, profiling->is_given ? NULL : configuration)) !=
-		KINETO_NONE) {
-		profiling->was_busy |= poll == KINETO_BUSY && !profiling->is_given;
+	while ((poll = kineto_answer(&owner->kineto, find_configuration, owner)) != KINETO_NONE) {
+		struct profiling *asked = owner->polled;
+		if (poll == KINETO_BUSY && !asked->is_given)
+			asked->was_busy = true;
 		if (poll == KINETO_GIVEN) {
-			profiling->is_given = true;
-			profiling->given_ns = now_ns;
+			asked->is_given = true;
+			asked->given_ns = now_ns;
 		}
 	}
 }
@@ -210,7 +256,7 @@ static enum status check_trace(struct profiling *profiling, int64_t now_ns, stru
 
 static enum status step_kineto(struct profiling *profiling, int64_t now_ns, struct reason *why_not)
 {
-	answer_polls(profiling, now_ns);
+	answer_polls(profiling->sharer, now_ns);
 	return profiling->is_given ? check_trace(profiling, now_ns, why_not) : check_poll(profiling, now_ns, why_not);
 }
 
@@ -257,13 +303,17 @@ enum status profiling_step(struct profiling *profiling, int64_t now_ns, struct r
 
 int profiling_fd(const struct profiling *profiling)
 {
-	return profiling->package.fd >= 0 ? profiling->package.fd : profiling->kineto.fd;
+	return profiling->package.fd >= 0 ? profiling->package.fd : profiling->sharer ? profiling->sharer->kineto.fd : -1;
 }
 
 const char *profiling_words(const struct profiling *profiling, char out[PROFILING_WORDS_SIZE])
 {
 	bool is_package = profiling->package.fd >= 0;
-	if (!profiling->is_given)
+	const struct profiling_start *start = &profiling->order.start;
+	if (is_package && profiling->is_given && !profiling->package.done && start->is_batch)
+		snprintf(out, PROFILING_WORDS_SIZE, "profiling 0/%u: waiting for batch %llu", profiling->order.steps,
+			(unsigned long long)start->batch);
+	else if (!profiling->is_given)
 		snprintf(out, PROFILING_WORDS_SIZE,
 			is_package ? "waiting for the end of a step" : "waiting for the job's poll (every %d s)", KINETO_PERIOD_S);
 	else if (is_package)

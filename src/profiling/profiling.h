@@ -14,18 +14,12 @@
 
 #include "src/base/status.h"
 #include "src/profiling/kineto.h"
+#include "src/profiling/order.h"
 #include "src/profiling/package.h"
 #include "src/profiling/trace_file.h"
 #include "src/sources/target/target.h"
 
-enum { PROFILING_STEPS_MAX = 100, PROFILING_WORDS_SIZE = 96, PROFILING_PATH_SIZE = TRACE_PATH_SIZE + 64 };
-
-struct profiling_order {
-	const char *folder; /* absolute: where the trace shall be. Where the program sees other files than pmtop: its own */
-	bool is_chosen;     /* the user named the folder */
-	unsigned steps;     /* 1 to PROFILING_STEPS_MAX; 0 = a memory snapshot */
-	int64_t limit_ns;   /* for the steps */
-};
+enum { PROFILING_WORDS_SIZE = 96, PROFILING_PATH_SIZE = TRACE_PATH_SIZE + 64 };
 
 struct profiling {
 	struct profiling_order order;
@@ -35,9 +29,13 @@ struct profiling {
 	bool was_busy;         /* its profiler was running when it polled */
 	int64_t begun_ns, given_ns, looked_ns, ended_ns;
 	struct package package;
-	struct kineto kineto;
-	char private_folder[TRACE_FOLDER_SIZE]; /* for Kineto's file; empty: none */
-	char prefix[64];                        /* before a path of the program: "/proc/PID/root" or empty */
+	struct kineto kineto;     /* fd −1: none, or `sharer` has the socket */
+	struct profiling *sharer; /* whose Kineto socket this request uses: its own, or that of order.beside; NULL: none */
+	struct profiling *next;   /* of those that share a socket: its owner first */
+	struct profiling *polled; /* of the owner: whose process sent the datagram that is being answered */
+	char configuration[KINETO_CONFIGURATION_SIZE]; /* that answer */
+	char private_folder[TRACE_FOLDER_SIZE];        /* for Kineto's file; empty: none */
+	char prefix[64];                               /* before a path of the program: "/proc/PID/root" or empty */
 	off_t size;
 	char path[PROFILING_PATH_SIZE]; /* of the file, once it is complete */
 };

@@ -31,10 +31,11 @@ struct alert_evidence {
 }; /* "share_ratio" 0.34: base units, the unit in the key */
 
 struct alert {
-	const char *rule; /* its name: "data_loading"; "rule_file" or "hook" for errors of those */
-	unsigned run;     /* index into model->runs; 0 for rules of the whole model */
-	uint32_t subject; /* name id of the phase; NAME_NONE */
-	bool is_of_model; /* of the machine or of all runs, not of this run alone */
+	const char *rule;    /* its name: "data_loading"; "rule_file" or "hook" for errors of those */
+	unsigned run;        /* index into model->runs; 0 for rules of the whole model */
+	uint32_t subject;    /* name id of the phase; NAME_NONE */
+	bool asks_for_trace; /* of the run's program: the rule's `action: profile` */
+	bool is_of_model;    /* of the machine or of all runs, not of this run alone */
 	enum severity severity;
 	bool is_raised;               /* false: cleared, retained as history */
 	int64_t since_ns, cleared_ns; /* cleared_ns 0 while raised */

@@ -36,6 +36,7 @@ struct options {
 	char **child;         /* after --, or NULL */
 	bool no_instrument;   /* --no-instrument: leave the environment of `child` alone */
 	bool profile;         /* --profile: PyTorch in `child` asks for work (pmtop profile) */
+	bool profile_slow;    /* --profile-slow: a trace after a flagged batch */
 	char **words;         /* the arguments after the command */
 	int word_count;
 

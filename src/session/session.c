@@ -22,6 +22,7 @@
 #include "src/session/children/hooks.h"
 #include "src/session/damage.h"
 #include "src/session/runs/runs.h"
+#include "src/session/session_profile.h"
 #include "src/session/session_record.h"
 #include "src/session/source_choice.h"
 #include "src/sources/synthetic/synthetic.h"
@@ -87,6 +88,7 @@ static void free_loops(struct session *session)
 
 static void end_session(struct session *session)
 {
+	live_request_end(&session->request);
 	if (session->collector)
 		collector_stop(session->collector);
 	session->choices.loop = NULL;
@@ -283,6 +285,8 @@ enum exit_code session_open(struct session *session, const struct options *optio
 	/* Only commands that watch until the run ends start hooks. */
 	if (!session->player && (options->command->traits & COMMAND_MONITORS))
 		session->hooks = hooks_new(&session->settings);
+	session->slow = (struct slow_profile){ .after_flagged = settings->profile_slow || options->profile_slow,
+		.limit = (unsigned)settings->profiles_at_most };
 	set_model_options(&session->model_options, settings);
 	double sla_s = session->rules ? rule_book_level(session->rules, "latency_over_sla") : NAN;
 	if (sla_s > 0)
@@ -409,9 +413,11 @@ static int shorter_ms(int a, int b) { return a < 0 || (b >= 0 && b < a) ? b : a;
 
 bool session_wait(const struct session *session, int timeout_ms)
 {
-	struct pollfd waiting = { .fd = session_fd(session), .events = POLLIN };
-	int own_ms = session_wait_ms(session);
-	return poll(&waiting, 1, shorter_ms(timeout_ms, own_ms)) > 0 || own_ms >= 0 || has_all(session);
+	struct pollfd waiting[] = { { .fd = session_fd(session), .events = POLLIN },
+		{ .fd = session_profile_fd(session), .events = POLLIN } };
+	int own_ms = session_wait_ms(session), most_ms = shorter_ms(own_ms, session_profile_ms(session));
+	return (poll(waiting, 2, shorter_ms(timeout_ms, most_ms)) > 0 && waiting[0].revents) || own_ms >= 0 ||
+		has_all(session);
 }
 
 bool session_has_ended(const struct session *session)

@@ -13,10 +13,12 @@
 #include "src/model/model.h"
 #include "src/playback/player.h"
 #include "src/playback/recording.h"
+#include "src/profiling/live_request.h"
 #include "src/rules/alerts.h"
 #include "src/rules/rule_book.h"
 #include "src/session/children/launch.h"
 #include "src/session/command.h"
+#include "src/session/slow_profile.h"
 #include "src/sources/choices.h"
 
 struct hooks;
@@ -42,13 +44,15 @@ struct session {
 	/* before this model time, alerts are updated rarely: a replay is seeking to a later time */
 	int64_t judge_from_ns;
 	struct model_options model_options;
-	struct sample_set set; /* the one being applied */
-	char region_path[512]; /* of an ended run (-s) */
-	char wanted_run[128];  /* -s: the run to show, by name; empty = the first */
-	pid_t wanted_pid;      /* -s NAME.PID; 0 = any */
-	struct launch launch;  /* the command that pmtop started (-- COMMAND) */
-	bool is_on_screen;     /* news go to the screen, not to standard error */
-	char news[512];        /* to be shown on the screen; empty = none */
+	struct sample_set set;       /* the one being applied */
+	char region_path[512];       /* of an ended run (-s) */
+	char wanted_run[128];        /* -s: the run to show, by name; empty = the first */
+	pid_t wanted_pid;            /* -s NAME.PID; 0 = any */
+	struct launch launch;        /* the command that pmtop started (-- COMMAND) */
+	struct live_request request; /* for a trace: session_profile.h */
+	struct slow_profile slow;
+	bool is_on_screen; /* news go to the screen, not to standard error */
+	char news[512];    /* to be shown on the screen; empty = none */
 };
 
 /* Opens the target in `options` and starts to watch it. The first readings are applied when it returns. Unless it
@@ -71,7 +75,8 @@ bool session_step(struct session *session);
 /* A descriptor that is readable while a set waits (−1 = none), and the longest wait on it (−1 = no limit). */
 int session_fd(const struct session *session);
 int session_wait_ms(const struct session *session);
-/* Waits at most `timeout_ms` (−1 = no limit) for a set; returns true if one waits or the target has ended. */
+/* Waits at most `timeout_ms` (−1 = no limit) for a set; returns true if one waits or the target has ended. Ends sooner
+ * if a request for a trace has to go on. */
 bool session_wait(const struct session *session, int timeout_ms);
 /* Whether the target has ended and no set waits. */
 bool session_has_ended(const struct session *session);

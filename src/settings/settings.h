@@ -26,9 +26,11 @@ enum color_choice { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER };
 	X(counters, always, counters_always, FLAG, 0, 0, 1) \
 	X(stacks, looks_per_second, stacks_hz, NUMBER, 10, 0, 1000)    /* 0 = none */ \
 	X(energy, grid_g_per_kwh, grid_g_per_kwh, NUMBER, 0, 0, 10000) /* 0 = not known */ \
-	X(hooks, least_seconds, hook_min_s, NUMBER, 60, 0, 86400)      /* between two hooks of one rule */ \
-	X(hooks, at_most, hooks_at_most, INTEGER, 4, 1, 64)            /* running at a time */ \
-	X(hooks, seconds_most, hook_max_s, NUMBER, 30, 0.1, 3600)      /* then pmtop kills it */
+	X(profiling, slow_batches, profile_slow, FLAG, 0, 0, 1) \
+	X(profiling, at_most, profiles_at_most, INTEGER, 1, 1, 1000) /* traces by itself, per run */ \
+	X(hooks, least_seconds, hook_min_s, NUMBER, 60, 0, 86400)    /* between two hooks of one rule */ \
+	X(hooks, at_most, hooks_at_most, INTEGER, 4, 1, 64)          /* running at a time */ \
+	X(hooks, seconds_most, hook_max_s, NUMBER, 30, 0.1, 3600)    /* then pmtop kills it */
 
 /* A command of hooks: on_info, on_warning, on_critical: the program and its arguments, each with its NUL. */
 enum { SETTING_WORDS_MAX = 16, SETTING_COMMAND_SIZE = 1024, SETTING_COMMANDS = 4 };

@@ -80,7 +80,7 @@ def profiles_from_the_screen(job, folder):
     shown, typed = b"", False
     try:
         end = time.monotonic() + 30
-        while not (found := re.search(rb"trace written: pmtop trace (\S+\.pt\.trace\.json)", shown)):
+        while not (found := re.search(rb"trace ready: key T opens it, pmtop trace (\S+\.pt\.trace\.json)", shown)):
             assert time.monotonic() < end, shown[-2000:]
             shown += os.read(ours, 65536)
             if not typed and b"Overview" in shown:
@@ -250,9 +250,33 @@ def test_profiled_steps_are_a_kind_and_results_are_the_same(asked, tmp_path):
         assert train() == plain
         kinds = [batch.kind for batch in Region(os.getpid()).batches()]
     lines = answer(connection)
-    assert lines[:-1] == ["step 0 3", "step 0 3", "step 1 3", "step 2 3"] and lines[-1].startswith(f"trace {tmp_path}/")
+    assert lines[:-1] == ["step 0 3", "step 1 3", "step 2 3"] and lines[-1].startswith(f"trace {tmp_path}/")
     assert kinds == ["profile"] * 5 + [None] * 7
     assert os.path.isfile(lines[-1][len("trace "):])
+
+
+@pytest.mark.parametrize("start, first", [
+    ("batch 6 40", 6),
+    ("batch 0 7", 7),  # is over: the next of every 7th
+    ("batch 0 0", 2),
+    ("time 1000 0", 2),
+])
+def test_a_trace_begins_with_the_batch_asked_for(asked, tmp_path, start, first):
+    with pmtop.torch.instrument(profile_on_request=True):
+        connection = asked(f"profile 2 2 {start} {tmp_path}\n")
+        train()
+        kinds = [batch.kind for batch in Region(os.getpid()).batches()]
+    assert answer(connection)[-1].startswith("trace ")
+    # The profiler starts before its warm-up, the batch before the trace.
+    assert [index for index, kind in enumerate(kinds) if kind == "profile"] == list(range(first - 2, first + 2))
+
+
+def test_a_trace_waits_for_its_time(asked, tmp_path):
+    with pmtop.torch.instrument(profile_on_request=True):
+        connection = asked(f"profile 2 1 time {int(time.time() * 1000) + 10**6} 0 {tmp_path}\n")
+        train(before=lambda index: index == 8 and connection.close())
+        assert not any(batch.kind for batch in Region(os.getpid()).batches())
+        assert pmtop.torch._current._loop.requests._client is None or train()
 
 
 def test_a_request_that_is_withdrawn_leaves_no_trace(asked, tmp_path):
@@ -274,6 +298,7 @@ def test_a_request_that_is_withdrawn_leaves_no_trace(asked, tmp_path):
     ("profile 1 -1 /tmp\n", "error a trace has 1 to 100 steps"),
     ("profile 1 3 here\n", "error the folder of a trace is an absolute path"),
     ("profile 2 3 /tmp\n", "error the package does not know this request: use the pmtop and the package of one release"),
+    ("profile 2 3 batch 9 x /tmp\n", "error the package does not know this request: use the pmtop and the package of one release"),
     ("\n", "error the package does not know this request: use the pmtop and the package of one release"),
     ("profile 1 1 /dev/null/x\n", "error no further trace is written: NotADirectoryError"),
     ("x" * 5000, None),

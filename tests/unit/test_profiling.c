@@ -46,13 +46,19 @@ static void teardown(void)
 	trace_folder_remove(folder);
 }
 
-static bool is_wanted(void *context, pid_t pid)
+static const char *find(void *context, pid_t pid)
 {
 	(void)context;
-	return pid == wanted;
+	return pid == wanted ? CONFIGURATION : NULL;
 }
 
-static enum kineto_poll answer(void) { return kineto_answer(&kineto, is_wanted, NULL, CONFIGURATION); }
+static const char *find_nothing(void *context, pid_t pid)
+{
+	(void)context, (void)pid;
+	return "";
+}
+
+static enum kineto_poll answer(void) { return kineto_answer(&kineto, find, NULL); }
 
 /* A job's socket: FOLDER/NAME, as PyTorch names it. */
 static int open_client(const char *name)
@@ -133,7 +139,7 @@ START_TEST(a_busy_profiler_and_a_poll_without_a_request_get_nothing)
 	ck_assert_str_eq(read_answer(client), "");
 	poll.request.type = 3;
 	send(client, &poll, sizeof poll, 0);
-	ck_assert_int_eq(kineto_answer(&kineto, is_wanted, NULL, NULL), KINETO_IDLE);
+	ck_assert_int_eq(kineto_answer(&kineto, find_nothing, NULL), KINETO_IDLE);
 	ck_assert_str_eq(read_answer(client), "");
 	close(client);
 }
@@ -247,12 +253,17 @@ END_TEST
 START_TEST(the_configuration_never_asks_for_memory)
 {
 	char text[KINETO_CONFIGURATION_SIZE];
-	kineto_configure(text, "/tmp/x", 7);
-	ck_assert_ptr_nonnull(strstr(text, "ACTIVITIES_LOG_FILE=/tmp/x/trace.json\n"));
-	ck_assert_ptr_nonnull(strstr(text, "ACTIVITIES_ITERATIONS=7\n"));
-	ck_assert_ptr_null(strstr(text, "MEMORY"));
-	for (const char *line = text; *line; line = strchr(line, '\n') + 1)
-		ck_assert_uint_lt(strcspn(line, "="), strcspn(line, "\n"));
+	const struct kineto_window window = { 1700000000000, 750 };
+	for (int by_time = 0; by_time < 2; by_time++) {
+		kineto_configure(text, "/tmp/x", 7, by_time ? &window : NULL);
+		ck_assert_ptr_nonnull(strstr(text, "ACTIVITIES_LOG_FILE=/tmp/x/trace.json\n"));
+		ck_assert_int_eq(strstr(text, "ACTIVITIES_ITERATIONS=7\n") != NULL, !by_time);
+		ck_assert_int_eq(strstr(text, "PROFILE_START_TIME=1700000000000\n") != NULL, by_time);
+		ck_assert_int_eq(strstr(text, "ACTIVITIES_DURATION_MSECS=750\n") != NULL, by_time);
+		ck_assert_ptr_null(strstr(text, "MEMORY"));
+		for (const char *line = text; *line; line = strchr(line, '\n') + 1)
+			ck_assert_uint_lt(strcspn(line, "="), strcspn(line, "\n"));
+	}
 }
 END_TEST
 
@@ -387,10 +398,16 @@ static void teardown_package(void)
 	teardown();
 }
 
-static enum status ask_self(struct package *package)
+static struct profiling_order order;
+
+static enum status ask(struct package *package, pid_t pid, uid_t uid)
 {
-	return package_open(package, process_fd, getpid(), geteuid(), "/tmp/here", 3, &reason);
+	order.folder = "/tmp/here";
+	order.steps = 3;
+	return package_open(package, process_fd, pid, uid, &order, &reason);
 }
+
+static enum status ask_self(struct package *package) { return ask(package, getpid(), geteuid()); }
 
 /* Asks, and answers with `text`; returns what pmtop makes of it. */
 static enum status answer_with(struct package *package, const char *text, size_t length)
@@ -442,6 +459,30 @@ START_TEST(a_hostile_answer_is_refused)
 }
 END_TEST
 
+START_TEST(a_request_may_name_the_first_batch_or_the_time)
+{
+	static const struct {
+		struct profiling_start start;
+		const char *line;
+	} cases[] = {
+		{ { .is_batch = true, .batch = 79, .every = 40, .realtime_ms = 5 }, "profile 2 3 batch 79 40 /tmp/here\n" },
+		{ { .realtime_ms = 1700000000000 }, "profile 2 3 time 1700000000000 0 /tmp/here\n" },
+	};
+	static struct package package;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		char line[80] = "";
+		order.start = cases[i].start;
+		ck_assert_int_eq(ask_self(&package), STATUS_OK);
+		int program = accept(listener, NULL, NULL);
+		ck_assert_int_gt(read(program, line, sizeof line - 1), 0);
+		ck_assert_str_eq(line, cases[i].line);
+		close(program);
+		package_close(&package);
+	}
+	order.start = (struct profiling_start){ 0 };
+}
+END_TEST
+
 START_TEST(a_program_that_ends_says_so)
 {
 	static struct package package;
@@ -458,14 +499,14 @@ START_TEST(a_folder_that_others_may_enter_is_not_trusted)
 	ck_assert_int_eq(chmod(socket_folder, 0755), 0);
 	ck_assert_int_eq(ask_self(&package), STATUS_NOT_FOUND);
 	ck_assert_int_eq(chmod(socket_folder, 0700), 0);
-	ck_assert_int_eq(package_open(&package, process_fd, getpid(), geteuid() + 1, "/tmp", 3, &reason), STATUS_NOT_FOUND);
+	ck_assert_int_eq(ask(&package, getpid(), geteuid() + 1), STATUS_NOT_FOUND);
 }
 END_TEST
 
 START_TEST(a_socket_of_another_process_is_refused)
 {
 	static struct package package;
-	ck_assert_int_eq(package_open(&package, process_fd, getpid() + 1, geteuid(), "/tmp", 3, &reason), STATUS_DENIED);
+	ck_assert_int_eq(ask(&package, getpid() + 1, geteuid()), STATUS_DENIED);
 	ck_assert_ptr_nonnull(strstr(reason.text, "belongs to another process"));
 }
 END_TEST
@@ -491,6 +532,7 @@ int main(void)
 	tcase_add_checked_fixture(package_case, setup_package, teardown_package);
 	tcase_add_test(package_case, a_program_that_listens_is_asked_and_its_trace_taken);
 	tcase_add_test(package_case, a_hostile_answer_is_refused);
+	tcase_add_test(package_case, a_request_may_name_the_first_batch_or_the_time);
 	tcase_add_test(package_case, a_program_that_ends_says_so);
 	tcase_add_test(package_case, a_folder_that_others_may_enter_is_not_trusted);
 	tcase_add_test(package_case, a_socket_of_another_process_is_refused);

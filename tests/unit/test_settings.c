@@ -236,9 +236,9 @@ START_TEST(unknown_words_are_refused_with_the_likeliest_and_the_list)
 	ck_refused("flags:\n  window_batch: 3\n", "pmtop.yaml:2: unknown key \"window_batch\" in section \"flags\"",
 		"did you mean \"window_batches\"? keys are: mad, ratio, after_batches, window_batches, warmup_batches");
 	ck_refused("flag:\n  mad: 3\n", "pmtop.yaml:1: unknown section \"flag\"",
-		"did you mean \"flags\"? sections are: screen, lines, flags, gpu, counters, stacks, energy, hooks");
+		"did you mean \"flags\"? sections are: screen, lines, flags, gpu, counters, stacks, energy, profiling, hooks");
 	ck_refused("mad: 3\n", "pmtop.yaml:1: unknown section \"mad\"",
-		"sections are: screen, lines, flags, gpu, counters, stacks, energy, hooks");
+		"sections are: screen, lines, flags, gpu, counters, stacks, energy, profiling, hooks");
 }
 END_TEST
 

@@ -38,6 +38,7 @@ static const struct entry entries[] = {
 	{ "o", "overlay an earlier run from its recording; o again removes it" },
 	{ "r", "start recording into the working directory; r again stops it" },
 	{ "P", "take a trace of the next 3 steps of a PyTorch program (pmtop profile); P again withdraws the request" },
+	{ "T", "open the newest trace of this session; q returns to the run, which goes on to be watched" },
 	{ "s", "choose the loop whose iterations are the steps, if the run publishes none" },
 	{ "Esc", "go back: end a search, close an explanation, return to the newest batch" },
 	{ "q", "quit; the run continues" },

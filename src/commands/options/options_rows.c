@@ -55,6 +55,7 @@ const struct option_row option_rows[] = {
 	VALUE(TEXT, "config", 0, config, 0, "FILE", "read FILE instead of your pmtop.yaml"),
 	FLAG("no-instrument", 0, no_instrument, 0, "-- COMMAND: do not instrument its PyTorch"),
 	FLAG("profile", 0, profile, RECORDS, "-- COMMAND: pmtop profile can trace any PyTorch"),
+	FLAG("profile-slow", 0, profile_slow, FOR(watch) | FOR(stream), "take a trace after a slow batch (one a run)"),
 	FLAG("yes", 0, yes, FOR(instrument), "do it without asking"),
 	FLAG("all", 0, all, FOR(stream), "JSON: all flagged batches in every object"),
 	VALUE(TEXT, "view", 0, view, FOR(watch) | FOR(once), "NAME", "open this view first (--view=list names them)"),

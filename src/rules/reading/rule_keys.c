@@ -75,6 +75,20 @@ static enum status read_off(struct rule_reading *reading, const char *key)
 	return STATUS_OK;
 }
 
+/* The key `action`: what pmtop does when the warning is raised. */
+static enum status read_action(struct rule_reading *reading, const char *key)
+{
+	static const char *const words[] = { "none", "profile" };
+	enum status status = need_word(reading, key, "write profile or none");
+	for (unsigned i = 0; status == STATUS_OK && i < 2; i++) {
+		if (strcmp(config_scalar(reading->reader), words[i]) == 0) {
+			reading->rule->asks_for_trace = i == 1;
+			return STATUS_OK;
+		}
+	}
+	return status == STATUS_OK ? refuse_word(reading, key, "write profile or none") : status;
+}
+
 static enum status read_guide(struct rule_reading *reading, const char *key)
 {
 	enum status status = need_word(reading, key, "write the guide and its heading on one line");
@@ -404,6 +418,7 @@ const struct rule_key rule_keys[] = {
 	{ "evidence", read_evidence },
 	{ "advice", read_advice },
 	{ "quiets", read_quiets },
+	{ "action", read_action },
 	{ "off", read_off },
 };
 

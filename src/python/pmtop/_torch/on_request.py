@@ -3,9 +3,11 @@
 The program listens at a socket of its own (0600) in a folder of its user (0700): /run/user/UID/pmtop, else /tmp/pmtop-UID. It looks at it at the end of
 a batch, at most ten times a second, and never waits. One request at a time:
 
-    profile 1 STEPS FOLDER            pmtop asks, in one line
-    step DONE STEPS                   the program answers, after each step,
-    trace PATH  or  error TEXT        and at last
+    profile 1 STEPS FOLDER                      pmtop asks, in one line: for the next steps,
+    profile 2 STEPS batch NUMBER EVERY FOLDER   for those from batch NUMBER on, or, if it is over, from the one EVERY later,
+    profile 2 STEPS time MS 0 FOLDER            or for the first ones after a time
+    step DONE STEPS                             the program answers, after each step,
+    trace PATH  or  error TEXT                  and at last
 
     snapshot 1 FOLDER                 pmtop asks, in one line
     snapshot PATH  or  error TEXT     the program answers, at the end of this batch
@@ -43,6 +45,7 @@ class Requests:
         self._next = 0.0
         self._client: Optional[socket.socket] = None
         self._line = b""
+        self._waiting: Optional[_Request] = None
         self._run: Optional[_RequestedRun] = None
         self.path = ""
         self._listener: Optional[socket.socket] = None
@@ -86,7 +89,7 @@ class Requests:
         for connection in (self._client, self._listener):
             if connection is not None:
                 connection.close()
-        self._client = self._listener = self._run = None
+        self._client = self._listener = self._run = self._waiting = None
 
     def _refuse(self, error: BaseException) -> None:
         self.part.is_on = False
@@ -100,21 +103,32 @@ class Requests:
     def _look(self, trains: bool, is_profiling: bool) -> None:
         if self._client is None and not self._accept():
             return
-        line = self._read_line()
-        if line is None:
-            return
-        try:
-            steps, folder = _parse(line)
-            if not steps:
-                self._snapshot(folder)
+        if self._waiting is None:
+            line = self._read_line()
+            if line is None:
                 return
-        except ValueError as error:
-            self.answer(f"error {error}")
+            try:
+                request = _parse(line)
+            except ValueError as error:
+                self.answer(f"error {error}")
+                return
+            if not request.steps:
+                self._snapshot(request.folder)
+                return
+            self._waiting = request
+            if is_profiling:
+                self.answer("error this program profiles itself by a schedule: instrument(profile=...)")
+                return
+            self._send(f"step 0 {self._waiting.steps}")
+        elif self._is_gone():
+            self._hang_up()
             return
-        if is_profiling:
-            self.answer("error this program profiles itself by a schedule: instrument(profile=...)")
+        request = self._waiting
+        if time.time() * 1000 < request.time_ms:
+            self._next = 0.0
             return
-        self._run = _RequestedRun(self, steps, folder)
+        self._waiting = None
+        self._run = _RequestedRun(self, request.steps, request.folder, 1 + request.batches_left(self.out.batch_number()))
         # Profiling starts at the end of this batch, or of the first one that trains.
         self._run.batch_ends(trains)
         self._look_at_run(trains)
@@ -179,6 +193,7 @@ class Requests:
         self._hang_up()
 
     def _hang_up(self) -> None:
+        self._waiting = None
         client, self._client = self._client, None
         if client is not None:
             client.close()
@@ -193,16 +208,30 @@ class Requests:
             run.give_up("pmtop has withdrawn its request")
         if not run.part.is_on:
             self._run = None
-        elif trains:
+        elif trains and run.steps_taken != run.steps_said:
+            run.steps_said = run.steps_taken
             self._send(f"step {run.steps_taken} {run.settings.active}")
 
 
-class _RequestedRun(ProfileRun):
-    """One trace, from the end of this batch. What it would say on standard error is the answer."""
+class _Request:
+    """batch: the number of the first one in the trace, or None. every: if it is over, the one so many later. time_ms: no step before it."""
 
-    def __init__(self, requests: Requests, steps: int, folder: str) -> None:
+    def __init__(self, steps: int, folder: str, batch: Optional[int] = None, every: int = 0, time_ms: int = 0) -> None:
+        self.steps, self.folder, self.batch, self.every, self.time_ms = steps, folder, batch, every, time_ms
+
+    def batches_left(self, number: int) -> int:
+        """At the end of batch `number`, how many are between the earliest that a trace can begin with and the one that it shall begin with."""
+        left = 0 if self.batch is None else self.batch - (number + 2)
+        return left if left >= 0 else left % self.every if self.every else 0
+
+
+class _RequestedRun(ProfileRun):
+    """One trace, from the end of this batch, or some later. What it would say on standard error is the answer."""
+
+    def __init__(self, requests: Requests, steps: int, folder: str, wait: int) -> None:
         self._requests = requests
-        settings = Profile(wait=1, warmup=1, active=steps, repeat=1, record_shapes=True, output_dir=folder)
+        self.steps_said = 0
+        settings = Profile(wait=wait, warmup=1, active=steps, repeat=1, record_shapes=True, output_dir=folder)
         super().__init__(settings, Part("traces"), requests.out, _nothing)
 
     def give_up(self, why: str) -> None:
@@ -224,17 +253,27 @@ def _nothing() -> None:
     pass
 
 
-def _parse(line: bytes) -> tuple[int, str]:
-    """The steps of a trace, or 0 for a memory snapshot, and the folder."""
-    kind, _, rest = os.fsdecode(line).partition(" 1 ")
-    if kind not in ("profile", "snapshot") or not rest:
+def _parse(line: bytes) -> _Request:
+    text = os.fsdecode(line)
+    if text.startswith("snapshot 1 "):
+        return _Request(0, _absolute(text[len("snapshot 1 "):], "snapshot"))
+    words = text.split(" ", 6 if text.startswith("profile 2 ") else 3)
+    is_timed = words[:2] == ["profile", "2"] and len(words) == 7 and words[3] in ("batch", "time") and words[4].isdigit() and words[5].isdigit()
+    if not is_timed and (words[:2] != ["profile", "1"] or len(words) < 4):
         raise ValueError("the package does not know this request: use the pmtop and the package of one release")
-    steps, _, folder = rest.partition(" ") if kind == "profile" else ("", "", rest)
-    if kind == "profile" and (not steps.isdigit() or not 1 <= int(steps) <= STEPS_MAX):
+    if not words[2].isdigit() or not 1 <= int(words[2]) <= STEPS_MAX:
         raise ValueError(f"a trace has 1 to {STEPS_MAX} steps")
+    steps, folder = int(words[2]), _absolute(words[-1], "trace")
+    if not is_timed:
+        return _Request(steps, folder)
+    number = int(words[4])
+    return _Request(steps, folder, number, int(words[5])) if words[3] == "batch" else _Request(steps, folder, time_ms=number)
+
+
+def _absolute(folder: str, what: str) -> str:
     if not os.path.isabs(folder):
-        raise ValueError(f"the folder of a {'trace' if steps else 'snapshot'} is an absolute path")
-    return int(steps or 0), folder
+        raise ValueError(f"the folder of a {what} is an absolute path")
+    return folder
 
 
 def _listen() -> tuple[socket.socket, str]:
