@@ -327,6 +327,25 @@ START_TEST(epochs_of_validation_do_not_count_as_epochs_of_the_plan)
 }
 END_TEST
 
+START_TEST(an_epoch_that_may_lack_batches_is_no_plan_for_the_next)
+{
+	struct script script;
+	script_open(&script, NULL);
+	double at_s = 1, step_s[4] = { 1, 1, 1, 1 };
+	script_epoch(&script, RECORD_EPOCH_BEGIN, at_s, 0);
+	at_s = script_steps(&script, at_s + 0.1, step_s, 4);
+	script_epoch(&script, RECORD_EPOCH_END, at_s + 0.1, 0);
+	script_epoch(&script, RECORD_EPOCH_BEGIN, at_s + 0.2, 1);
+	at_s = script_steps(&script, at_s + 0.3, step_s, 2);
+	ck_assert_double_eq_tol(script_run(&script)->epoch_done_ratio, 0.5, NEAR);
+	script_meta(&script, RUN_INFERRED "at_least", "yes");
+	script_apply(&script, at_s);
+	ck_assert_double_nan(script_run(&script)->epoch_done_ratio);
+	ck_assert_double_nan(script_run(&script)->epoch_eta_s);
+	script_close(&script);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("model epochs");
@@ -345,5 +364,6 @@ int main(void)
 	tcase_add_test(tests, unknown_plan_makes_no_estimate_in_the_first_epoch);
 	tcase_add_test(tests, batches_without_epochs_have_a_plan_too);
 	tcase_add_test(tests, epochs_of_validation_do_not_count_as_epochs_of_the_plan);
+	tcase_add_test(tests, an_epoch_that_may_lack_batches_is_no_plan_for_the_next);
 	return suite_run(suite);
 }

@@ -88,7 +88,9 @@ static double baseline_step(const struct run *run)
 
 static void refresh_epoch(struct run *run, const struct epoch *epoch, const struct past *past)
 {
-	uint64_t planned = run->state.batches_per_epoch ? run->state.batches_per_epoch : past->batches;
+	/* Of an epoch of which batches may have been missed the number is no plan. */
+	uint64_t before = run_inferred(run).is_at_least ? 0 : past->batches,
+			 planned = run->state.batches_per_epoch ? run->state.batches_per_epoch : before;
 	if (planned == 0 || epoch->batches > planned)
 		return;
 	run->epoch_done_ratio = (double)epoch->batches / (double)planned;
