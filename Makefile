@@ -5,7 +5,7 @@
 #   make               build/pmtop          make install   PREFIX, DESTDIR
 #   make demo FAULT=slow-worker   the same with something wrong in it (tests/workloads/faults.txt)
 #   make why-bench     plants causes in real runs, and counts how often pmtop tells the right one
-#   make loops-bench   the steps of 30 scripts after public ones, beside what the scripts count themselves (LOOPS=mnist ...: only these)
+#   make loops-bench   the steps of 33 scripts after public ones, beside what the scripts count themselves (LOOPS=mnist ...: only these)
 #   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS each
 #   make soak          pmtop's memory, CPU and files over SOAK_SECONDS of a run that churns; fails where they grow
 #   make lint          layers, layout, man pages    make format    lays the C code out

@@ -72,6 +72,9 @@ BENCH = {
     'policy': Script('CleanRL ppo.py', length=19999, updates=16),
     'index_epochs': Script('tutorials: minibatches by index', 100, 400),
     'generator': Script('tutorials: a generator of batches', 150, 299),
+    'rollouts': Script('stable-baselines3 PPO', 200, 300),
+    'cycled': Script("lucidrains' trainers"),
+    'boosting': Script('boosting by hand', length=5000, line=None),
     'plain': Script('no framework', length=1000000, line=None),
     'progress': Script('a progress bar around the steps', length=50000),
 }

@@ -38,6 +38,7 @@ EXPECTED = {
                    'while_behind': ('generator', 0, None)},
     'irregular': {},
     'whiles': {'micro': ('range', 1, 4), 'iter_num': ('int', 0, None), 'step': ('int', 0, None)},
+    'attributes': {'self.step': ('int', 0, None)},
     'blocks': {'within': ('range', 0, 25), 'deep': ('list', 1, 3), 'tried': ('range', 0, 25)},
     'leaving': {'found': ('range', 0, 30), 'failed': ('list', 0, 30), 'broken': ('range', 1, {3, 17, 40, 5, 29})},
     'comprehensions': {'outer': ('range', 0, 5)},

@@ -211,6 +211,10 @@ def whiles():
         log('whiles.step', step)
 
 
+def attributes():
+    loops_generators.attributes(log, PAUSE)
+
+
 def blocks():
     k = 0
     with contextlib.suppress(KeyError):
@@ -478,7 +482,7 @@ def losses():
         log('losses.loss', loss)
 
 
-KINDS = [nested, enumerates, sequences, ranges, zips, islices, wrapped, generators, irregular, whiles, blocks, leaving, comprehensions, recursion, closures, module,
+KINDS = [nested, enumerates, sequences, ranges, zips, islices, wrapped, generators, irregular, whiles, attributes, blocks, leaving, comprehensions, recursion, closures, module,
          globals_, extended, bars, rich_bars, states, hostile, dying, coroutines, losses]
 
 

@@ -1,4 +1,4 @@
-"""Loops of loops.py over generators."""
+"""Loops of loops.py over generators, and those that an attribute counts."""
 import time
 
 
@@ -94,3 +94,20 @@ def irregular(log):
             log('irregular.items', k)
             if k == 20:
                 break
+
+
+class Trainer:
+    def __init__(self):
+        self.step, self.lists = 0, []
+
+    def train(self, log, pause):
+        log('attributes.self.step', self.step)
+        while self.step < 40:
+            self.lists += [None]
+            time.sleep(pause)
+            self.step += 1  # int attributes.self.step
+            log('attributes.self.step', self.step)
+
+
+def attributes(log, pause):
+    Trainer().train(log, pause)

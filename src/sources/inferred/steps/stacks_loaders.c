@@ -7,6 +7,7 @@
 #include "src/base/clock.h"
 #include "src/sources/inferred/steps/stacks_steps_emit.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
+#include "src/sources/inferred/steps/stacks_loops_fetch.h"
 
 /* A loop whose iterator is not in a local variable is found only by sampling it while it fetches. */
 #define BOOST_NS (30 * NS_PER_S)

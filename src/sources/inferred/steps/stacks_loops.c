@@ -129,6 +129,25 @@ static bool is_within(const struct seen *seen, const struct seen *outer)
 	return seen->loop.code == outer->loop.code && seen->loop.depth == outer->loop.depth + 1;
 }
 
+/* Of a list, a generator expression: until 3.11 functions of their own. */
+static bool is_comprehension(const struct seen *seen)
+{
+	const char *dot = strrchr(seen->function, '.'), *name = dot ? dot + 1 : seen->function;
+	return strcmp(name, "<listcomp>") == 0 || strcmp(name, "<genexpr>") == 0 || strcmp(name, "<dictcomp>") == 0 ||
+		strcmp(name, "<setcomp>") == 0;
+}
+
+/* A few items again and again, within another loop that advances: layers, features, and not batches. */
+static bool is_part_of_step(const struct stacks_loops *loops, const struct seen *seen)
+{
+	if (seen->loop.length == 0 || seen->loop.length > SHORT_MAX || seen->restarts < 3)
+		return false;
+	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
+		if (!outer->is_epoch && outer->advanced > 0 && stacks_loop_is_inside(seen, outer))
+			return true;
+	return false;
+}
+
 /* Without PyTorch: by the time in it. While the next pass is awaited the readings are more frequent, so the loop with
  * the steps remains it. */
 static bool has_time(const struct stacks_loops *loops, const struct seen *seen)
@@ -136,7 +155,8 @@ static bool has_time(const struct stacks_loops *loops, const struct seen *seen)
 	bool is_in_epoch = false;
 	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
 		is_in_epoch |= outer->is_epoch && is_within(seen, outer);
-	return seen->advanced > 0 && stacks_loop_per_second(seen) <= RATE_MAX &&
+	return seen->advanced > 0 && stacks_loop_per_second(seen) <= RATE_MAX && !is_comprehension(seen) &&
+		!is_part_of_step(loops, seen) &&
 		(is_of(seen, loops->steps) || 10 * seen->reads >= (is_in_epoch ? 5u : 7u) * loops->reads);
 }
 
@@ -366,20 +386,6 @@ bool stacks_loops_is_running(const struct stacks_loops *loops) { return loops &&
 bool stacks_loops_reads_closely(const struct stacks_loops *loops, int64_t now_ns)
 {
 	return loops && !loops->steps && now_ns < loops->close_until_ns;
-}
-
-/* Of a library's loops pmtop knows that their batches are steps. */
-static bool is_own(const char *file) { return !strstr(file, "/site-packages/") && !strstr(file, "/dist-packages/"); }
-
-bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted *counted)
-{
-	if (!loops || !counted->code || !is_own(counted->file))
-		return false;
-	if (loops->fetch_code != counted->code || loops->fetch_ip != counted->ip)
-		loops->calls_next = !py_loops_asks(loops->reader, counted->code, counted->ip);
-	loops->fetch_code = counted->code;
-	loops->fetch_ip = counted->ip;
-	return loops->calls_next;
 }
 
 void stacks_loops_await_epoch(struct stacks_loops *loops, int64_t until_ns) { loops->epoch_until_ns = until_ns; }

@@ -43,8 +43,6 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 bool stacks_loops_is_other(struct stacks_loops *loops);
 /* False: no loop of steps was chosen yet. */
 bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted_loop *out);
-/* Whether the program itself, in no loop of its own, fetches the batches of this loader by next(). */
-bool stacks_loops_calls_next(struct stacks_loops *loops, const struct py_counted *counted);
 /* Whether a pass is polled now. */
 bool stacks_loops_is_running(const struct stacks_loops *loops);
 /* Whether samples close to each other are wanted, to learn how short a loop is. */

@@ -46,9 +46,6 @@ struct stacks_loops {
 	int64_t yielded_ns;
 	int64_t begun_ns, pass_ns; /* of the pass; the mean length of those that have ended, 0 = none has */
 	struct py_counted emitted;
-	/* where a loader's batches are fetched, and whether by next() */
-	uint64_t fetch_code, fetch_ip;
-	bool calls_next;
 };
 
 #endif

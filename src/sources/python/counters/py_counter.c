@@ -34,7 +34,7 @@ enum {
 struct code_location {
 	char function[PY_FUNCTION_SIZE], file[PY_FILE_SIZE];
 	int line;
-	uint64_t code, ip;
+	uint64_t code, ip, caller_code, caller_ip;
 };
 
 struct epoch {
@@ -46,6 +46,7 @@ struct epoch {
 	uint64_t length;
 	unsigned length_tries;
 	uint32_t worker_count, batch_size;
+	bool is_stacked, is_held; /* on the value stack of a frame; by a variable */
 	struct code_location location;
 };
 
@@ -199,6 +200,19 @@ static void forget_emitted(struct py_counter *counter)
 	counter->ended_emitted = 0;
 }
 
+/* Another epoch of the loader is mostly fetched at the same place; its loop is named once a sample has found it. */
+static void keep_place(const struct epoch *before, struct epoch *next)
+{
+	if (!next->sampler || next->sampler != before->sampler)
+		return;
+	next->is_stacked = before->is_stacked;
+	next->is_held = before->is_held;
+	next->location.code = before->location.code;
+	next->location.ip = before->location.ip;
+	next->location.caller_code = before->location.caller_code;
+	next->location.caller_ip = before->location.caller_ip;
+}
+
 /* False: the epoch has ended, and there is no next one at this address. */
 static bool follow(struct py_counter *counter, struct epoch *epoch, int64_t now_ns, bool *has_ended)
 {
@@ -222,6 +236,7 @@ static bool follow(struct py_counter *counter, struct epoch *epoch, int64_t now_
 	end(counter, epoch, now_ns);
 	if (reading != PY_READ_OTHER || !begin(counter, epoch->number.iterator, now_ns, &next))
 		return false;
+	keep_place(epoch, &next);
 	*epoch = next;
 	return true;
 }
@@ -260,6 +275,17 @@ static void set_location(const struct py_site *site, int line, struct code_locat
 	snprintf(out->function, sizeof out->function, "%s", site->known->code.function);
 	snprintf(out->file, sizeof out->file, "%s", site->known->code.file);
 	out->line = line;
+	out->code = site->code;
+	out->ip = 0;
+}
+
+static void set_caller(const struct py_sample *sample, size_t at, struct code_location *out)
+{
+	do
+		at++;
+	while (at < sample->count && is_between(sample->sites[at].known->code.file));
+	out->caller_code = at < sample->count ? sample->sites[at].code : 0;
+	out->caller_ip = at < sample->count ? sample->sites[at].ip : 0;
 }
 
 static void set_loop(const struct py_sample *sample, size_t next, struct code_location *out)
@@ -270,8 +296,8 @@ static void set_loop(const struct py_sample *sample, size_t next, struct code_lo
 	if (at == sample->count)
 		return;
 	set_location(&sample->sites[at], sample->sites[at].line, out);
-	out->code = sample->sites[at].code;
 	out->ip = sample->sites[at].ip;
+	set_caller(sample, at, out);
 }
 
 /* If there are too many, the least recently read one is dropped. */
@@ -326,15 +352,19 @@ static bool note_next(struct py_counter *counter, const struct py_sample *sample
 }
 
 /* The loader of a pass that is over may keep its iterator: one from before pmtop's start is not counted. */
-static bool note_found(
-	struct py_counter *counter, const struct py_found *found, const struct py_site *site, int64_t now_ns)
+static bool note_found(struct py_counter *counter, const struct py_found *found, const struct py_sample *sample,
+	const struct py_site *site, int64_t now_ns)
 {
 	uint64_t serial = counter->serial;
 	struct epoch *epoch = find_or_begin(counter, found->iterator, now_ns);
 	if (!epoch)
 		return false;
-	if (!found->is_of_loader && !*epoch->location.file)
+	if (!found->is_of_loader && !*epoch->location.file) {
 		set_location(site, 0, &epoch->location);
+		set_caller(sample, (size_t)(site - sample->sites), &epoch->location);
+	}
+	epoch->is_stacked |= !found->is_of_variable || found->is_of_loader;
+	epoch->is_held |= found->is_of_variable && !found->is_of_loader;
 	if (found->is_of_loader && epoch->serial > serial && epoch->value == epoch->length &&
 		now_ns - counter->first_ns < HISTORY_NS)
 		epoch->base = epoch->value;
@@ -365,7 +395,7 @@ static bool note_locals(struct py_counter *counter, const struct py_sample *samp
 			search_site(counter, &sample->sites[i], &budget);
 	remote_copies_end();
 	for (size_t i = 0; i < counter->found_count; i++)
-		is_found |= note_found(counter, &counter->found[i].iterator, counter->found[i].site, now_ns);
+		is_found |= note_found(counter, &counter->found[i].iterator, sample, counter->found[i].site, now_ns);
 	return is_found;
 }
 
@@ -413,8 +443,11 @@ static void emit(struct py_counter *counter, const struct epoch *epoch, bool is_
 		.function = epoch->location.function,
 		.file = epoch->location.file,
 		.line = epoch->location.line,
+		.is_looped = epoch->is_stacked && !epoch->is_held,
 		.code = epoch->location.code,
 		.ip = epoch->location.ip,
+		.caller_code = epoch->location.caller_code,
+		.caller_ip = epoch->location.caller_ip,
 	};
 }
 

@@ -41,7 +41,9 @@ struct py_counted {
 	uint32_t batch_size;         /* 0 = unknown */
 	const char *function, *file; /* location of the loop; "" = unknown */
 	int line;                    /* 0 until a sample found it fetching a batch */
-	uint64_t code, ip;           /* of that place, as in struct py_site; 0 until then */
+	bool is_looped;              /* a loop holds it, and no variable, from which next() may take its batches */
+	/* of that place and of its caller, as in struct py_site; ip 0: no sample found it fetching; others 0: unknown */
+	uint64_t code, ip, caller_code, caller_ip;
 };
 
 struct py_process;

@@ -10,14 +10,14 @@ static const struct locals {
 	uint32_t first;                   /* PyFrameObject.f_localsplus; _PyInterpreterFrame.localsplus */
 	uint32_t globals;                 /* PyFrameObject.f_globals; _PyInterpreterFrame.f_globals */
 	uint32_t frame_count;             /* number of slots: ob_size of a frame object; in later versions from its code */
-	uint32_t code_locals, code_stack; /* co_nlocalsplus, co_stacksize */
+	uint32_t code_locals, code_stack; /* co_nlocalsplus, to 3.10 co_nlocals; co_stacksize */
 	uint32_t code_names;              /* co_varnames; co_localsplusnames */
 	uint32_t generator_frame;         /* gi_frame, a pointer; gi_iframe, the frame itself */
 	uint32_t generator_state;         /* gi_frame_state */
 } known[] = {
-	{ 8, 360, 48, 16, PY_NOWHERE, PY_NOWHERE, 72, 16, PY_NOWHERE },
-	{ 9, 360, 48, 16, PY_NOWHERE, PY_NOWHERE, 72, 16, PY_NOWHERE },
-	{ 10, 352, 48, 16, PY_NOWHERE, PY_NOWHERE, 72, 16, PY_NOWHERE },
+	{ 8, 360, 48, 16, 28, PY_NOWHERE, 72, 16, PY_NOWHERE },
+	{ 9, 360, 48, 16, 28, PY_NOWHERE, 72, 16, PY_NOWHERE },
+	{ 10, 352, 48, 16, 28, PY_NOWHERE, 72, 16, PY_NOWHERE },
 	{ 11, 72, 8, PY_NOWHERE, 76, 68, 96, 80, 75 },
 	{ 12, 72, 24, PY_NOWHERE, 72, 64, 96, 72, 67 },
 	{ 13, 72, 24, PY_NOWHERE, 72, 64, 96, 72, 67 },
@@ -87,6 +87,13 @@ bool py_frame_globals(const struct py_process *process, const struct py_activati
 		return false;
 	*dict = found;
 	return true;
+}
+
+size_t py_locals_count(const struct py_process *process, const struct py_activation *at)
+{
+	const struct locals *locals = locals_of(&process->location.layout);
+	uint32_t count;
+	return locals && remote_read(process->pid, at->code + locals->code_locals, &count, sizeof count) ? count : 0;
 }
 
 size_t py_locals_read(const struct py_process *process, const struct py_activation *at, uint64_t out[PY_LOCALS_MAX])

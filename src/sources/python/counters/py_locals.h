@@ -15,6 +15,8 @@ struct py_activation {
 /* Reads local variables and the frame's value stack (with the iterators of its loops): addresses of objects, some 0,
  * some stale. Returns how many. */
 size_t py_locals_read(const struct py_process *process, const struct py_activation *at, uint64_t out[PY_LOCALS_MAX]);
+/* How many of these are variables (to 3.10 without those of closures): the others are the value stack's. */
+size_t py_locals_count(const struct py_process *process, const struct py_activation *at);
 /* The dict of its global variables, which may be anything: check it. */
 bool py_frame_globals(const struct py_process *process, const struct py_activation *at, uint64_t *dict);
 /* Reads the first local: `self` in a method. */

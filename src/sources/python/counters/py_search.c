@@ -164,8 +164,15 @@ size_t py_search_frame(const struct py_process *process, struct py_search *searc
 	bool is_module, unsigned *budget, struct py_found *out, size_t max)
 {
 	struct found found = { .out = out, .max = max, .budget = budget };
-	search_frame(process, search, at, 0, &found);
+	uint64_t words[PY_LOCALS_MAX];
+	size_t count = py_locals_read(process, at, words), variables = py_locals_count(process, at);
+	variables = variables < count ? variables : count;
+	search_objects(process, search, words + variables, count - variables, 0, &found);
+	size_t looped = found.count;
+	search_objects(process, search, words, variables, 0, &found);
 	if (is_module)
 		search_globals(process, search, at, &found);
+	for (size_t i = looped; i < found.count; i++)
+		out[i].is_of_variable = true;
 	return found.count;
 }

@@ -17,7 +17,8 @@ struct py_search {
 
 struct py_found {
 	uint64_t iterator;
-	bool is_of_loader; /* a DataLoader keeps it (persistent workers); no loop need use it now */
+	bool is_of_variable; /* a variable leads to it, not the value stack, which also has what loops iterate over */
+	bool is_of_loader;   /* a DataLoader keeps it (persistent workers); no loop need use it now */
 };
 
 bool py_is_loader_iterator(const struct py_process *process, uint64_t object);

@@ -190,11 +190,16 @@ static void read_iterated(const struct py_graph *graph, int header, struct py_it
 
 /* -- stores -- */
 
+static bool is_same_variable(const struct py_store *a, const struct py_store *b)
+{
+	return a->role == b->role && a->index == b->index && a->holder == b->holder;
+}
+
 static void add_store(struct py_bytecode *code, const struct py_store *store)
 {
 	for (size_t i = 0; i < code->store_count; i++) {
 		struct py_store *other = &code->stores[i];
-		if (other->role != store->role || other->index != store->index || other->loop != store->loop)
+		if (!is_same_variable(other, store) || other->loop != store->loop)
 			continue;
 		other->is_sum |= store->is_sum;
 		return;
@@ -209,7 +214,7 @@ static bool is_assigned_deeper(const struct py_bytecode *code, const struct py_s
 	for (size_t i = 0; i < code->store_count; i++) {
 		const struct py_store *other = &code->stores[i];
 		int at = other->loop;
-		if (other->role != store->role || other->index != store->index || at == store->loop)
+		if (!is_same_variable(other, store) || at == store->loop)
 			continue;
 		while (at != PY_NO_LOOP && at != store->loop)
 			at = code->loops[at].parent;
@@ -230,12 +235,33 @@ static void keep_deepest_stores(struct py_bytecode *code)
 	code->store_count = count;
 }
 
+/* `local.name += 1`: the local, a copy of it, its attribute, the constant, the sum, both in the other order. The local
+ * that holds the object; PY_NO_INDEX: it is none of these. */
+static uint32_t holder_of(const struct py_graph *graph, int store)
+{
+	enum { LOAD = 6, ATTRIBUTE = 4, CONSTANT = 3, SUM = 2 };
+	if (store < LOAD || !py_graph_adds_in_place(graph, store - SUM))
+		return PY_NO_INDEX;
+	for (int i = store - LOAD + 1; i <= store; i++)
+		if (!is_straight(graph, i))
+			return PY_NO_INDEX;
+	const struct py_instruction *load = &graph->all[store - LOAD], *attribute = &graph->all[store - ATTRIBUTE];
+	enum py_role constant = graph->all[store - CONSTANT].role;
+	uint32_t name = attribute->argument >> (graph->minor >= 12);
+	if (attribute->role != PY_ROLE_ATTRIBUTE || name != graph->all[store].argument ||
+		(constant != PY_ROLE_CONSTANT && constant != PY_ROLE_SMALL_INT))
+		return PY_NO_INDEX;
+	return load->role == PY_ROLE_LOCAL                                            ? load->argument
+		: load->role == PY_ROLE_STORE_AND_LOAD || load->role == PY_ROLE_LOCAL_TWO ? load->argument & 15
+																				  : PY_NO_INDEX;
+}
+
 static void find_stores(const struct py_graph *graph, struct py_bytecode *code)
 {
 	for (size_t i = 0; i < graph->count; i++) {
 		const struct py_instruction *instruction = &graph->all[i];
 		int loop = loop_of(code, instruction);
-		struct py_store store = { instruction->role, instruction->argument, 2 * instruction->begin, loop,
+		struct py_store store = { instruction->role, instruction->argument, 2 * instruction->begin, PY_NO_INDEX, loop,
 			i > 0 && py_graph_adds_in_place(graph, (int)i - 1) };
 		if (loop == PY_NO_LOOP || code->loops[loop].is_delegation)
 			continue;
@@ -244,6 +270,12 @@ static void find_stores(const struct py_graph *graph, struct py_bytecode *code)
 		case PY_ROLE_STORE_NAME:
 		case PY_ROLE_STORE_GLOBAL:
 		case PY_ROLE_STORE_CELL: add_store(code, &store); break;
+		case PY_ROLE_STORE_ATTRIBUTE:
+			store.holder = holder_of(graph, (int)i);
+			store.is_sum = true;
+			if (store.holder != PY_NO_INDEX)
+				add_store(code, &store);
+			break;
 		case PY_ROLE_STORE_TWO:
 		case PY_ROLE_STORE_AND_LOAD:
 			store.role = PY_ROLE_STORE_FAST;
@@ -274,6 +306,7 @@ static bool fill(struct py_graph *graph, struct py_bytecode *out)
 		if (out->loops[i].is_for)
 			read_iterated(graph, found[i].header, &out->loops[i].iterated);
 	}
+	out->is_generator = py_yields_any(graph, out);
 	find_stores(graph, out);
 	keep_deepest_stores(out);
 	return true;

@@ -51,10 +51,11 @@ struct py_code_loop {
 	struct py_iterated iterated;
 };
 
-/* An assignment in a loop, to a variable that no loop inside that one assigns. */
+/* An assignment in a loop, to a variable that no loop inside that one assigns. Of attributes only `local.name += 1`. */
 struct py_store {
 	enum py_role role;
 	uint32_t index, offset;
+	uint32_t holder; /* of an attribute: the local with the object; else PY_NO_INDEX */
 	int loop;
 	bool is_sum; /* += */
 };
@@ -64,6 +65,7 @@ struct py_bytecode {
 	/* By unit: 1 + the innermost loop, 0 = none; whether it follows the yield in a loop that yields once. */
 	unsigned char *loop_at;
 	unsigned char *is_after_yield;
+	bool is_generator;
 	size_t loop_count, store_count;
 	struct py_code_loop loops[PY_CODE_LOOPS_MAX];
 	struct py_store stores[PY_STORES_MAX];

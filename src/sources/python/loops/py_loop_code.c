@@ -1,5 +1,6 @@
 #include "src/sources/python/loops/py_loop_code.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -182,6 +183,20 @@ static void find_lines(const struct py_process *process, uint64_t address, struc
 	py_code_release(&text);
 }
 
+static bool read_name(
+	const struct py_process *process, const struct py_loop_code *code, struct py_loop_variable *variable)
+{
+	size_t used = 0;
+	if (variable->holder != PY_NO_INDEX) {
+		const char *holder = variable->holder < code->local_count ? code->local_names[variable->holder] : "";
+		int length = snprintf(variable->name, sizeof variable->name, "%s.", holder);
+		if (!*holder || length < 0 || (size_t)length >= sizeof variable->name)
+			return false;
+		used = (size_t)length;
+	}
+	return py_text_read(process, variable->key, variable->name + used, sizeof variable->name - used);
+}
+
 /* A store whose variable has no name that can be read is left out. */
 static void find_variables(const struct py_process *process, const unsigned char *head, struct py_loop_code *code)
 {
@@ -189,7 +204,9 @@ static void find_variables(const struct py_process *process, const unsigned char
 	size_t kept = 0;
 	for (size_t i = 0; i < code->bytecode->store_count; i++) {
 		const struct py_store *store = &code->bytecode->stores[i];
-		struct py_loop_variable variable = { .local = PY_NO_INDEX, .is_cell = store->role == PY_ROLE_STORE_CELL };
+		struct py_loop_variable variable = {
+			.local = PY_NO_INDEX, .holder = store->holder, .is_cell = store->role == PY_ROLE_STORE_CELL
+		};
 		uint64_t tuple = code->names;
 		uint32_t index = store->index;
 		if (store->role == PY_ROLE_STORE_FAST || variable.is_cell) {
@@ -207,8 +224,7 @@ static void find_variables(const struct py_process *process, const unsigned char
 				index -= (uint32_t)own;
 			}
 		}
-		if (!py_loop_item(process, tuple, index, &variable.key) ||
-			!py_text_read(process, variable.key, variable.name, sizeof variable.name))
+		if (!py_loop_item(process, tuple, index, &variable.key) || !read_name(process, code, &variable))
 			continue;
 		code->bytecode->stores[kept] = *store;
 		code->variables[kept++] = variable;
@@ -276,8 +292,8 @@ static bool read_loops(const struct py_process *process, const unsigned char *he
 	out->local_names = calloc(out->local_count + 1, sizeof *out->local_names);
 	if (!out->loop_lines || !out->variables || !out->calls || !out->local_names)
 		return false;
-	find_variables(process, head, out);
 	find_names(process, out);
+	find_variables(process, head, out);
 	for (size_t i = 0; i < bytecode->loop_count; i++)
 		find_call(process, out, &bytecode->loops[i].iterated, &out->calls[i]);
 	find_lines(process, out->address, out);

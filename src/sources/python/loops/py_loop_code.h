@@ -12,8 +12,9 @@ enum { PY_CODES_RETAINED = 1024, PY_FRAME_LOCALS_MAX = 256, PY_FRAME_STACK_MAX =
 
 struct py_loop_variable {
 	char name[PY_LOOP_NAME_SIZE];
-	uint64_t key;   /* the str object with its name */
-	uint32_t local; /* its place among the locals; PY_NO_INDEX: it is none */
+	uint64_t key;    /* the str object with its name */
+	uint32_t local;  /* its place among the locals; PY_NO_INDEX: it is none */
+	uint32_t holder; /* of an attribute: that of its object, then `name` is "object.name"; else PY_NO_INDEX */
 	bool is_cell;
 	int line; /* of the assignment; 0 = unknown */
 };

@@ -112,6 +112,25 @@ static bool has_globals(struct reading *reading)
 	return loops->has_globals;
 }
 
+/* Of an object that a local holds. */
+static bool find_attribute(const struct py_process *process, const struct py_loop_frame *frame,
+	const struct py_loop_variable *variable, struct py_loop *loop)
+{
+	struct py_attribute attribute;
+	const char *dot = strrchr(variable->name, '.');
+	uint64_t object = variable->holder < frame->local_count ? frame->objects[variable->holder] : 0;
+	if (!object || !dot ||
+		!py_loop_guard_word(&loop->guards, py_loop_local_slot(process, frame, variable->holder), object) ||
+		!py_attribute_find(process, object, dot + 1, &attribute) ||
+		!remote_word(process->pid, attribute.slot, &loop->guards.source))
+		return false;
+	loop->slot = attribute.slot;
+	bool is_held = true;
+	for (size_t i = 0; i < attribute.guard_count; i++)
+		is_held &= py_loop_guard_word(&loop->guards, attribute.guards[i].address, attribute.guards[i].word);
+	return is_held;
+}
+
 /* Where the variable's value is, and what holds as long as it is there. */
 static bool find_variable(
 	struct reading *reading, const struct py_loop_variable *variable, enum py_role role, struct py_loop *loop)
@@ -133,6 +152,7 @@ static bool find_variable(
 			return false;
 		loop->slot = loop->guards.source + CELL_CONTENT;
 		return loop->guards.source && remote_word(process->pid, loop->slot, &loop->guards.source);
+	case PY_ROLE_STORE_ATTRIBUTE: return find_attribute(process, frame, variable, loop);
 	case PY_ROLE_STORE_NAME:
 		if (!frame->code->is_module)
 			return false;
@@ -356,6 +376,12 @@ bool py_loops_asks(struct py_loops *loops, uint64_t code, uint64_t ip)
 	int number = py_bytecode_loop_at(known->bytecode, offset);
 	const struct py_code_loop *loop = number == PY_NO_LOOP ? NULL : &known->bytecode->loops[number];
 	return loop && offset >= loop->offset && offset < loop->offset_end;
+}
+
+bool py_loops_is_generator(struct py_loops *loops, uint64_t code)
+{
+	const struct py_loop_code *known = py_loop_code_get(loops->iterators.codes, code);
+	return known && known->bytecode && known->bytecode->is_generator;
 }
 
 enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop)

@@ -122,6 +122,8 @@ size_t py_loops_around(struct py_loops *loops, const struct py_site *site, int *
 /* Whether the instruction at `ip` (as in struct py_site) asks an iterator for the next item of a loop: not a call of
  * next(). */
 bool py_loops_asks(struct py_loops *loops, uint64_t code, uint64_t ip);
+/* Of code with loops. */
+bool py_loops_is_generator(struct py_loops *loops, uint64_t code);
 /* Reads one loop again, mostly with one system call. Only its position, length, what remains, object and guards
  * change. */
 enum py_loop_reading py_loop_poll(struct py_loops *loops, struct py_loop *loop);

@@ -140,3 +140,14 @@ void py_yields_find(struct py_graph *graph, struct py_bytecode *code, int loop)
 	if (code->loops[loop].yields_once && !code->loops[loop].is_for)
 		find_advance(graph, code, loop);
 }
+
+/* A coroutine's await also yields, in a loop of its own. */
+bool py_yields_any(const struct py_graph *graph, const struct py_bytecode *code)
+{
+	for (size_t i = 0; i < graph->count; i++) {
+		int loop = py_bytecode_loop_at(code, 2 * (int64_t)graph->all[i].begin);
+		if (graph->all[i].role == PY_ROLE_YIELD && (loop == PY_NO_LOOP || !code->loops[loop].is_delegation))
+			return true;
+	}
+	return false;
+}

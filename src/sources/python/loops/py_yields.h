@@ -8,4 +8,7 @@
 /* Sets yields_once, is_first_delegation and advance of a loop, and marks what follows its yield. */
 void py_yields_find(struct py_graph *graph, struct py_bytecode *code, int loop);
 
+/* Whether it yields at all: it is a generator. */
+bool py_yields_any(const struct py_graph *graph, const struct py_bytecode *code);
+
 #endif
