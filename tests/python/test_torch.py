@@ -184,6 +184,19 @@ def test_model_of_an_earlier_run_does_not_hide_that_this_one_is_evaluated(accoun
     account.check(learns=False)
 
 
+def test_model_that_trained_elsewhere_does_not_hide_evaluation_before_training(account):
+    """Such as that of a Lightning Trainer, which is garbage that was not collected yet."""
+    elsewhere, its = make()
+    model, optimizer = make()
+    evaluate_in_eval_mode(model, DataLoader(data(20), batch_size=8), account)
+    for account.epochs in range(1, 3):
+        for x, y in DataLoader(data(16), batch_size=4):
+            with account.body("train", len(x)):
+                account.learn(model, optimizer, x, y)
+    assert elsewhere.training and its.param_groups
+    account.check()
+
+
 def test_exception_in_the_loop_that_is_caught(account):
     model, optimizer = make()
     loader = DataLoader(data(40), batch_size=4, shuffle=True)

@@ -1,4 +1,5 @@
 """pmtop.torch.instrument() on loops without a DataLoader: a batch is what lies between optimizer steps."""
+import asyncio
 import os
 import re
 import sys
@@ -10,6 +11,7 @@ torch = pytest.importorskip("torch")
 import pmtop
 import pmtop.torch
 import watching
+from region_events import SPAN, Region
 from torch import nn
 from torch.utils.data import DataLoader
 from torch_loop import Account, Net, data, make, spans
@@ -435,6 +437,52 @@ def test_a_settled_step_over_a_loader_calls_only_the_replaced_functions(account,
     rows = [get_batch(step) for step in range(60)] if options["batch_size"] is None else data(4 * 60)
     hooks = ["after", "backward", "before", "zero_grad"]
     assert calls_of_a_settled_step(account, DataLoader(rows, **options)) == sorted(3 * hooks + 2 * ["__next__"])
+
+
+def test_in_a_notebook_a_step_costs_no_spans_of_tasks(account, monkeypatch):
+    """A notebook's cells run within an event loop, but nothing that hooks time awaits anything."""
+    from pmtop import _tasks
+
+    begun = []
+    monkeypatch.setattr(_tasks, "_begin", lambda *given: begun.append(given))
+    model, optimizer = make()
+
+    async def cell():
+        for step in range(3):
+            account.learn(model, optimizer, *get_batch(step))
+
+    asyncio.run(cell())
+    reported, region = check(account, 3)
+    assert not begun
+    depths = {(event.name, event.payload[2] >> 32) for event in region.of(SPAN)}
+    assert depths == {("zero_grad", 0), ("forward", 0), ("backward", 0), ("optimizer", 0)}
+
+
+def test_a_backward_that_begins_with_gradients_has_no_loss(account):
+    model, optimizer = make()
+    x, y = get_batch(0)
+    for step in range(4):
+        optimizer.zero_grad()
+        rows = model(x) - y
+        with pytest.raises(RuntimeError, match="scalar outputs"):
+            rows.backward()
+        rows.backward(torch.ones_like(rows))
+        optimizer.step()
+    for step in range(2):
+        account.learn(model, optimizer, x, y)
+    batches = check(account, 6)[1].batches()
+    assert [batch.loss for batch in batches] == [None] * 4 + [pytest.approx(loss) for loss in account.losses]
+
+
+@pytest.mark.skipif(not hasattr(torch.compiler, "_is_compiling_flag"), reason="this torch has no flag")
+def test_while_torch_exports_hooks_do_nothing(account, monkeypatch):
+    model, optimizer = make()
+    with monkeypatch.context() as while_compiling:
+        while_compiling.setattr(torch.compiler, "_is_compiling_flag", True)
+        account.learn(model, optimizer, *get_batch(0))
+    assert pmtop.statistics()["num_batches"] == 0 and not Region(os.getpid()).of(SPAN)
+    account.learn(model, optimizer, *get_batch(1))
+    check(account, 1)
 
 
 def test_what_it_costs_is_measured_in_pairs():

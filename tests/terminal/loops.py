@@ -22,7 +22,8 @@ Seen = collections.namedtuple('Seen', 'what before after kind depth line more is
 # Of each loop: kind, depth, length (None: must be unknown), and whether its position must be known.
 EXPECTED = {
     'nested': {'outer': ('range', 0, 3), 'inner': ('range', 1, 20)},
-    'enumerates': {'plain': ('enumerate', 0, 30), 'from_one': ('enumerate', 0, 30), 'from_seven': ('enumerate', 0, 25), 'from_variable': ('enumerate', 0, 30)},
+    'enumerates': {'plain': ('enumerate', 0, 30), 'from_one': ('enumerate', 0, 30), 'from_seven': ('enumerate', 0, 25), 'from_variable': ('enumerate', 0, 30),
+                   'swapped': ('enumerate', 1, 1000)},
     'sequences': {'list': ('list', 0, 20), 'tuple': ('tuple', 0, 20), 'list_reversed': ('list', 0, 20), 'data': ('sequence', 0, None), 'growing': ('list', 0, range(10, 26)),
                   'in_texts': ('list', 2, 3)},
     'ranges': {'of_local': ('range', 0, 30), 'of_variable': ('range', 0, 26), 'of_iter': ('range', 0, 20), 'down': ('range', 0, 20),

@@ -61,6 +61,17 @@ def enumerates():
     for _i, _x in enumerate(items, start):  # loop enumerates.from_variable
         k += 1
         log('enumerates.from_variable', k)
+    numbers = list(range(1000))
+    near, far = iter(numbers), iter(numbers)
+    for _ in range(500):
+        next(far)
+    for turn in range(20):
+        # The one before is freed only now, and its source lives on.
+        taken = enumerate(far if turn % 2 else near, start)
+        for i, x in taken:  # loop enumerates.swapped
+            log('enumerates.swapped', x + 1)
+            if i > start:
+                break
 
 
 def sequences():

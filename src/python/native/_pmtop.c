@@ -160,6 +160,9 @@ static PyMethodDef functions[] = {
 		"watch_collections($module, threshold_ns, /)\n--\n\nPublishes garbage collections; None stops it." },
 	{ "instances", instances, METH_VARARGS,
 		"instances($module, objects, types, /)\n--\n\nReturns the objects of a list whose type is in a set." },
+	{ "watch_compiling", watch_compiling, METH_VARARGS,
+		"watch_compiling($module, variables, flag, /)\n--\n\nInstalls the flag that is set while torch compiles: the "
+		"dict that has it, or None, and its name." },
 	{ "connect_tasks", connect_tasks, METH_VARARGS,
 		"connect_tasks($module, begin, end, past, innermost, other_loop, /)\n--\n\nInstalls the functions of "
 		"_tasks.py." },

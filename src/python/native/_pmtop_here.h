@@ -194,9 +194,12 @@ static PyObject *call_slow(struct part *part, PyObject *object, const char *meth
 
 static inline unsigned long this_thread(void) { return PyThread_get_thread_ident(); }
 
+/* What a hook times neither waits for a task nor lets another one run: while no span of a task is open, its span nests
+ * on the thread's stack even if an event loop runs, as in a notebook. */
 static inline void span_begins(const struct span *span)
 {
-	if (!(is_in_task() && task_begins((PyObject *)span, SPAN_BY_HOOK)))
+	if (__builtin_expect(__atomic_load_n(&tasks.open_count, __ATOMIC_RELAXED) <= 0, 1) ||
+		!(is_in_task() && task_begins((PyObject *)span, SPAN_BY_HOOK)))
 		pmtop_scope_begin(region_now(), (struct pmtop_site *)&span->site, span->text.utf8, span->notes);
 }
 

@@ -1,9 +1,10 @@
 /* The wrappers of torch's own calls that every step goes through. Each calls Python only on the slow path.
  *
- * Functions that torch.compile could trace call these from Python code that first checks whether it is being traced. */
+ * Functions that torch.compile could trace call these from Python code that first checks whether Dynamo traces it. */
 #ifndef PMTOP_HOOKS_H
 #define PMTOP_HOOKS_H
 
+#include "_pmtop_compiling.h"
 #include "_pmtop_loop.h"
 
 #define EXTRA_MAX 7
@@ -191,7 +192,7 @@ static int note_unused_gradients(struct hook *hook)
 static PyObject *hook_zero_grad(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	struct hook *hook = (struct hook *)self;
-	if (!is_active(hook))
+	if (!is_active(hook) || is_flag_set())
 		return PyObject_Call(hook->original, arguments, keywords);
 	if (hook->loop->owner == this_thread()) {
 		if (!note_unused_gradients(hook))
@@ -215,8 +216,14 @@ static int is_one(PyObject *number)
 	return value == 1;
 }
 
+/* Whether the backward has no gradient to begin with: its argument then has one element, or it will raise. */
+static int is_implicit(PyObject *arguments)
+{
+	return PyTuple_Size(arguments) > 1 && PyTuple_GetItem(arguments, 1) == Py_None;
+}
+
 /* Notes the argument of a backward as the loss; a loss on a device only in measured batches. */
-static PyObject *note_loss(struct hook *hook, PyObject *value)
+static PyObject *note_loss(struct hook *hook, PyObject *value, PyObject *arguments)
 {
 	if (!Py_IS_TYPE(value, (PyTypeObject *)hook->at[TENSOR]) || PyList_Size(hook->at[UNSCALED]) != 0 ||
 		hook->loop->loss_parts != 1)
@@ -227,14 +234,16 @@ static PyObject *note_loss(struct hook *hook, PyObject *value)
 		return NULL;
 	if (is_cpu != Py_True && hook->loop->device->measures)
 		return PyObject_CallMethod(hook->slow, "note_loss", "O", value);
-	int is_loss = is_one(PyObject_CallFunctionObjArgs(hook->at[NUMEL], value, NULL));
+	int is_loss = is_implicit(arguments) || is_one(PyObject_CallFunctionObjArgs(hook->at[NUMEL], value, NULL));
 	if (is_loss && is_cpu != Py_True) {
 		hook->loop->loss = NAN;
 	} else if (is_loss) {
 		PyObject *item = PyObject_CallFunctionObjArgs(hook->at[ITEM], value, NULL);
 		double loss = item ? PyFloat_AsDouble(item) : -1.0;
 		Py_XDECREF(item);
-		if (!PyErr_Occurred())
+		if (!item && PyErr_ExceptionMatches(PyExc_Exception))
+			PyErr_Clear(); /* it has several elements */
+		else if (!PyErr_Occurred())
 			hook->loop->loss = loss;
 	}
 	if (PyErr_Occurred())
@@ -255,7 +264,7 @@ static int awaited_step(struct hook *hook, const char *method)
 }
 
 /* Returns the device's mark, or None; NULL: an exception that is not pmtop's. */
-static PyObject *backward_begins(struct hook *hook, PyObject *value)
+static PyObject *backward_begins(struct hook *hook, PyObject *value, PyObject *arguments)
 {
 	struct loop *loop = hook->loop;
 	PyObject *reply;
@@ -276,7 +285,7 @@ static PyObject *backward_begins(struct hook *hook, PyObject *value)
 		Py_DECREF(reply);
 	}
 	if (losses_of(hook)->is_on && value) {
-		reply = note_loss(hook, value);
+		reply = note_loss(hook, value, arguments);
 		if (!reply && !is_own_error(losses_of(hook)))
 			return NULL;
 		Py_XDECREF(reply);
@@ -301,14 +310,14 @@ static void ends_with(struct part *part, PyObject *slow, PyObject *began)
 static PyObject *hook_backward(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	struct hook *hook = (struct hook *)self;
-	if (!is_active(hook) || here.backward)
+	if (!is_active(hook) || here.backward || is_flag_set())
 		return PyObject_Call(hook->original, arguments, keywords);
 	here.backward = 1;
 	PyObject *result = NULL,
 			 *value = PyTuple_Size(arguments) ? PyTuple_GetItem(arguments, 0)
 		: keywords                            ? PyDict_GetItemString(keywords, "tensors")
 											  : NULL;
-	PyObject *began = backward_begins(hook, value);
+	PyObject *began = backward_begins(hook, value, arguments);
 	if (began) {
 		span_begins(hook->span);
 		result = PyObject_Call(hook->original, arguments, keywords);
@@ -391,7 +400,7 @@ static PyObject *step_begins(struct hook *hook, PyObject *optimizer, PyObject *a
 static PyObject *hook_before_step(PyObject *self, PyObject *const *given, Py_ssize_t count)
 {
 	struct hook *hook = (struct hook *)self;
-	if (count != 3 || !PyTuple_Check(given[1]) || !PyDict_Check(given[2]) || !is_active(hook))
+	if (count != 3 || !PyTuple_Check(given[1]) || !PyDict_Check(given[2]) || !is_active(hook) || is_flag_set())
 		Py_RETURN_NONE;
 	uintptr_t me = (uintptr_t)given[0];
 	if (is_open_step(me))

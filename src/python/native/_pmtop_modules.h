@@ -33,13 +33,22 @@ static int is_compiling(const struct hook *hook)
 	return is_so != Py_False;
 }
 
-/* Whether nn.Module's own code reads the attribute: other readers get the original value. */
+/* Whether nn.Module's own code reads the attribute: other readers get the original value. Once that code is known, the
+ * globals suffice: reading a frame allocates an object. */
 static int is_called_by(PyObject *code)
 {
+	static PyObject *globals;
+	PyObject *now = PyEval_GetGlobals();
+	if (globals)
+		return now == globals;
 	PyFrameObject *frame = PyEval_GetFrame();
 	PyObject *running = frame ? (PyObject *)PyFrame_GetCode(frame) : NULL;
 	Py_XDECREF(running);
-	return running && running == code;
+	if (!running || running != code)
+		return 0;
+	Py_XINCREF(now);
+	globals = now;
+	return 1;
 }
 
 /* The span of a module within the outermost one; NULL: it has none. */

@@ -224,6 +224,10 @@ def is_in_task() -> bool:
 is_in_loop = is_in_task
 
 
+def watch_compiling(variables: Any, flag: Any) -> None:
+    pass
+
+
 def connect_tasks(begin: Any, end: Any, past: Any, innermost: Any, other_loop: Any) -> None:
     pass
 

@@ -275,7 +275,10 @@ class Loop(StepLoop):
             return _TRAINING
         if now.facts.is_validation:
             return _VALIDATION
-        if self.optimised.is_in_eval():
+        is_in_eval = self.optimised.is_in_eval()
+        if is_in_eval is None:
+            return _UNDECIDED
+        if is_in_eval:
             return _UNDECIDED if now.facts.has_trained or self.trains_in_eval or not self.has_trained else _VALIDATION
         # A thread of its own may only read the loader.
         is_aside = not self.owner_trains and get_ident() != main_thread().ident

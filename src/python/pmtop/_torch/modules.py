@@ -151,13 +151,16 @@ class Optimised:
             self.known.add(id(optimizer))
             self.is_stale = True
 
-    def is_in_eval(self) -> bool:
-        """Whether all modules that are being trained are in evaluation mode. False if none are known."""
+    def is_in_eval(self) -> Optional[bool]:
+        """Whether all modules that are being trained are in evaluation mode. False if none are known. None if only some are before any optimizer
+        has stepped: the others may be of an earlier training, even garbage that was not collected yet."""
         if self.is_stale and self.scans < _SCANS_MAX:
             self._scan()
         stepping = self.stepping or self.known
         alive = [module for module in (ref() for ref, by in self.owners if not by.isdisjoint(stepping)) if module is not None]
         modes = [module.training for module in alive]
+        if not self.stepping and any(modes) and not all(modes):
+            return None
         return bool(modes) and not any(modes)
 
     def has_optimizer(self) -> bool:

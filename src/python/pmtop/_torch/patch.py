@@ -36,6 +36,11 @@ def flag_of_compiling() -> tuple[Any, Any]:
     return None, is_compiling
 
 
+_pmtop.watch_compiling(*flag_of_compiling())
+# The same as is_compiling() for the wrappers that each step calls, at half the cost: compiled hooks read the flag themselves.
+is_traced: Callable[[], bool] = is_compiling if flag_of_compiling()[0] is None else getattr(torch.compiler, "is_dynamo_compiling", is_compiling)
+
+
 class Part(_pmtop.Switch):
     """One part of the adapter. Its first error switches it off, with one line on standard error."""
 

@@ -14,7 +14,7 @@ from pmtop import _pmtop
 
 from .batches import Loop
 from .modules import Optimised
-from .patch import Here, Part, Patches, is_compiling
+from .patch import Here, Part, Patches, is_compiling, is_traced
 
 _item = torch.Tensor.item
 
@@ -31,7 +31,7 @@ class Backward:
 
         @functools.wraps(original)
         def backward(*args: Any, **kwargs: Any) -> None:
-            return original(*args, **kwargs) if is_compiling() else timed(*args, **kwargs)
+            return original(*args, **kwargs) if is_traced() else timed(*args, **kwargs)
 
         patches.set(torch.autograd, "backward", backward)
         if loss.is_on:
@@ -140,10 +140,10 @@ class Optimizers:
             return
 
         def before(optimizer: Any, args: Any, kwargs: Any) -> Any:
-            return None if is_compiling() else begins(optimizer, args, kwargs)
+            return None if is_traced() else begins(optimizer, args, kwargs)
 
         def after(optimizer: Any, args: Any, kwargs: Any) -> None:
-            return None if is_compiling() else ends(optimizer, args, kwargs)
+            return None if is_traced() else ends(optimizer, args, kwargs)
 
         self.hooks = [(optimizer.register_optimizer_step_pre_hook, before), (optimizer.register_optimizer_step_post_hook, after)]
         self.open()
@@ -207,7 +207,7 @@ def _zero_grad(original: Any, part: Part, loop: Loop) -> Any:
 
     @functools.wraps(original)
     def zero_grad(*args: Any, **kwargs: Any) -> Any:
-        return original(*args, **kwargs) if is_compiling() else timed(*args, **kwargs)
+        return original(*args, **kwargs) if is_traced() else timed(*args, **kwargs)
 
     return zero_grad
 

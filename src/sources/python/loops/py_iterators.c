@@ -311,9 +311,7 @@ static void measure_enumerate(const struct py_measuring *at, uint64_t object, st
 	out->is_relative = !py_measure_origin_of_call(at, "enumerate", 2, &out->guards.origin);
 	bool has_inner = inner.has_position && !inner.is_relative;
 	if (out->is_relative && has_inner) {
-		struct py_loop_guards guards = out->guards;
-		out->guards.word_count = 0;
-		if (py_loop_guard_word(&out->guards, object + INNER_OF_ENUMERATE, guards.value[3]))
+		if (py_loop_guard_word(&out->guards, object + INNER_OF_ENUMERATE, out->guards.value[3]))
 			py_measure_adopt(out, &inner);
 		return;
 	}
