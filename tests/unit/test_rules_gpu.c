@@ -373,7 +373,7 @@ static void pageable_copies(double gpu_s, double bytes_per_s)
 	runs[0].counter_count = runs[0].gauge_count = 1;
 	runs[0].operations = lines;
 	runs[0].operation_count = 2;
-	runs[0].late_figure_count = !isnan(gpu_s);
+	runs[0].late_figure_count = isnan(gpu_s) ? 0u : 1u;
 	runs[0].late_figures[0] = (struct late_figure){ .name = EXTRA + 1, .median = gpu_s };
 }
 
