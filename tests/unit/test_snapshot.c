@@ -177,7 +177,7 @@ static void add_segments(void)
 	begin_segment(0, 0, "large", 1000);
 	block("active_allocated", 0x1000, 400, 390, 21);
 	block("inactive", 0x1190, 100, 0, 0);
-	block("active_awaiting_free", 0x11f4, 300, 300, 30);
+	block("active_pending_free", 0x11f4, 300, 300, 30);
 	block("inactive", 0x1320, 200, 0, 0);
 	end_segment();
 	begin_segment(0, 0, "large", 500);
