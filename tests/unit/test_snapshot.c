@@ -249,6 +249,27 @@ START_TEST(lines_are_those_of_the_program)
 }
 END_TEST
 
+START_TEST(code_of_libraries_and_generated_code_is_not_the_programs)
+{
+	static const struct {
+		const char *file;
+		bool is_own;
+	} files[] = { { "/home/u/train.py", true }, { "/tmp/ipykernel_12/34.py", true }, { "<stdin>", true },
+		{ "/venv/lib/python3.11/site-packages/lightning/trainer.py", false }, { "/usr/lib/python3.11/runpy.py", false },
+		{ "/src/pytorch/torch/nn/modules/linear.py", false }, { "/tmp/torchinductor_u/ab/cab.py", false },
+		{ "<frozen runpy>", false }, { "<eval_with_key>.4", false }, { "??", false }, { "memory_snapshot.cpp", false },
+		{ "", false } };
+	struct snapshot_stacks stacks;
+	ck_assert(snapshot_stacks_init(&stacks));
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		struct profile_slice file = { files[i].file, strlen(files[i].file) };
+		uint32_t id = snapshot_frame_add(&stacks, profile_names_add(&stacks.names, file), 1, 0);
+		ck_assert_msg(snapshot_frame_is_own(&stacks, id) == files[i].is_own, "%s", files[i].file);
+	}
+	snapshot_stacks_release(&stacks);
+}
+END_TEST
+
 /* -- the history -- */
 
 START_TEST(what_is_live_at_the_peak_includes_what_was_there_before)
@@ -524,6 +545,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, sums_by_kind_and_stream);
 	tcase_add_test(tests, lines_are_those_of_the_program);
+	tcase_add_test(tests, code_of_libraries_and_generated_code_is_not_the_programs);
 	tcase_add_test(tests, what_is_live_at_the_peak_includes_what_was_there_before);
 	tcase_add_test(tests, a_history_that_only_frees_has_its_peak_at_the_begin);
 	tcase_add_test(tests, an_address_that_is_allocated_again_was_freed);
