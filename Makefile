@@ -214,6 +214,7 @@ check-gpu: all $(BUILD)/python/.built
 	@PMTOP_TEST_INSTALLED=1 PMTOP_BUILD=$(abspath $(BUILD)) PYTHONPATH=$(abspath $(BUILD))/python/site PYTHONDONTWRITEBYTECODE=1 \
 		$(PYTHON) -m pytest -q -p no:cacheprovider tests/python/test_torch_cuda.py
 	@PMTOP_BUILD=$(abspath $(BUILD)) PYTHONPATH=$(abspath $(BUILD))/python/site $(PYTHON) tests/gpu/beside_nvidia_smi.py $(GPU_KINDS)
+	@PMTOP_BUILD=$(abspath $(BUILD)) PYTHONPATH=$(abspath $(BUILD))/python/site $(PYTHON) tests/gpu/memory_by_line.py
 
 # -- the rest ------------------------------------------------------------------------------------------------------------------
 

@@ -177,7 +177,7 @@ static void add_segments(void)
 	begin_segment(0, 0, "large", 1000);
 	block("active_allocated", 0x1000, 400, 390, 21);
 	block("inactive", 0x1190, 100, 0, 0);
-	block("active_awaiting_free", 0x11f4, 300, 300, 30);
+	block("active_pending_free", 0x11f4, 300, 300, 30);
 	block("inactive", 0x1320, 200, 0, 0);
 	end_segment();
 	begin_segment(0, 0, "large", 500);
@@ -246,6 +246,27 @@ START_TEST(lines_are_those_of_the_program)
 	ck_assert_uint_eq(lines.rows[0].live.blocks, 2);
 	ck_assert_str_eq(snapshot_callers_show(snapshot, lines.rows[0].stack, text, sizeof text), "u/train.py:80 main");
 	snapshot_lines_release(&lines);
+}
+END_TEST
+
+START_TEST(code_of_libraries_and_generated_code_is_not_the_programs)
+{
+	static const struct {
+		const char *file;
+		bool is_own;
+	} files[] = { { "/home/u/train.py", true }, { "/tmp/ipykernel_12/34.py", true }, { "<stdin>", true },
+		{ "/venv/lib/python3.11/site-packages/lightning/trainer.py", false }, { "/usr/lib/python3.11/runpy.py", false },
+		{ "/src/pytorch/torch/nn/modules/linear.py", false }, { "/tmp/torchinductor_u/ab/cab.py", false },
+		{ "<frozen runpy>", false }, { "<eval_with_key>.4", false }, { "??", false }, { "memory_snapshot.cpp", false },
+		{ "", false } };
+	struct snapshot_stacks stacks;
+	ck_assert(snapshot_stacks_init(&stacks));
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		struct profile_slice file = { files[i].file, strlen(files[i].file) };
+		uint32_t id = snapshot_frame_add(&stacks, profile_names_add(&stacks.names, file), 1, 0);
+		ck_assert_msg(snapshot_frame_is_own(&stacks, id) == files[i].is_own, "%s", files[i].file);
+	}
+	snapshot_stacks_release(&stacks);
 }
 END_TEST
 
@@ -524,6 +545,7 @@ int main(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, sums_by_kind_and_stream);
 	tcase_add_test(tests, lines_are_those_of_the_program);
+	tcase_add_test(tests, code_of_libraries_and_generated_code_is_not_the_programs);
 	tcase_add_test(tests, what_is_live_at_the_peak_includes_what_was_there_before);
 	tcase_add_test(tests, a_history_that_only_frees_has_its_peak_at_the_begin);
 	tcase_add_test(tests, an_address_that_is_allocated_again_was_freed);

@@ -191,12 +191,11 @@ static void get(struct reader *reader, uint64_t index)
 
 static void append(struct reader *reader, size_t count)
 {
-	const struct pickle_value *items = reader->values + reader->count;
 	if (reader->count <= floor_of(reader)) {
 		fail(reader, STATUS_DAMAGED, "a list is missing");
 		return;
 	}
-	struct pickle_value *list = &reader->values[reader->count - 1];
+	struct pickle_value *list = &reader->values[reader->count - 1], *items = list + 1;
 	if (!reader->maker->list(reader->maker->context, list, items, count))
 		fail_memory(reader);
 	update_memo(reader, list);
@@ -204,12 +203,11 @@ static void append(struct reader *reader, size_t count)
 
 static void set_items(struct reader *reader, size_t count)
 {
-	const struct pickle_value *pairs = reader->values + reader->count;
 	if (reader->count <= floor_of(reader) || count % 2) {
 		fail(reader, STATUS_DAMAGED, "a dictionary is missing");
 		return;
 	}
-	struct pickle_value *dict = &reader->values[reader->count - 1];
+	struct pickle_value *dict = &reader->values[reader->count - 1], *pairs = dict + 1;
 	if (!reader->maker->dict(reader->maker->context, dict, pairs, count / 2))
 		fail_memory(reader);
 	update_memo(reader, dict);

@@ -35,7 +35,8 @@ enum word {
 	BLOCKS_KEY,
 	KEYS,
 	ACTIVE_ALLOCATED = KEYS,
-	ACTIVE_AWAITING_FREE,
+	ACTIVE_AWAITING_FREE, /* so the documents say; torch writes the next one */
+	ACTIVE_PENDING_FREE,
 	INACTIVE,
 	ACTION_FIRST,
 	WORDS = ACTION_FIRST + SNAPSHOT_ACTIONS
@@ -43,8 +44,9 @@ enum word {
 
 static const char *const words[WORDS] = { "action", "addr", "size", "frames", "time_us", "device_free", "filename",
 	"line", "name", "address", "requested_size", "state", "total_size", "stream", "segment_type", "device",
-	"is_expandable", "blocks", "active_allocated", "active_awaiting_free", "inactive", "alloc", "free_requested",
-	"free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "snapshot", "oom" };
+	"is_expandable", "blocks", "active_allocated", "active_awaiting_free", "active_pending_free", "inactive", "alloc",
+	"free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map", "segment_unmap", "snapshot",
+	"oom" };
 
 /* A block before its segment is known. */
 struct pending_block {
@@ -180,7 +182,7 @@ static bool add_block(
 	if (block->state == WORD_FIRST + ACTIVE_ALLOCATED) {
 		group->requested += block->requested;
 		group->rounding += block->size - block->requested;
-	} else if (block->state == WORD_FIRST + ACTIVE_AWAITING_FREE) {
+	} else if (block->state == WORD_FIRST + ACTIVE_AWAITING_FREE || block->state == WORD_FIRST + ACTIVE_PENDING_FREE) {
 		group->awaiting += block->size;
 	} else {
 		group->split_bytes += is_alone ? 0 : block->size;

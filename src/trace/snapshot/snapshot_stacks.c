@@ -6,7 +6,7 @@
 #include "src/base/text.h"
 #include "src/trace/store/profile_table.h"
 
-enum { FRAMES_MAX = 1 << 22, STACKS_MAX = 1 << 22, CALLS_MAX = 1 << 28, PATH_SHOWN = 512, LINE_SHOWN = 24 };
+enum { FRAMES_MAX = 1 << 22, STACKS_MAX = 1 << 22, CALLS_MAX = 1 << 26, PATH_SHOWN = 512, LINE_SHOWN = 24 };
 
 /* Room for `more` rows of `size` bytes behind `count`. */
 static bool grow(void **rows, uint32_t *capacity, uint64_t count, uint64_t more, size_t size, uint64_t max)
@@ -93,7 +93,7 @@ uint32_t snapshot_frame_add(struct snapshot_stacks *stacks, uint32_t file, int64
 bool snapshot_frame_is_own(const struct snapshot_stacks *stacks, uint32_t frame)
 {
 	static const char *const others[] = { "/site-packages/", "/dist-packages/", "/lib/python3.", "/lib64/python3.",
-		"/torch/nn/", "/torch/optim/", "/torch/autograd/", "/torch/utils/", "/torch/_", "<frozen ", "<eval_with_key>" };
+		"/torch/nn/", "/torch/optim/", "/torch/autograd/", "/torch/utils/", "/torch/_", "<frozen ", "/torchinductor_" };
 	struct profile_slice file = profile_names_text(&stacks->names, stacks->frames[frame].file);
 	bool is_python = (file.length > 3 && memcmp(file.text + file.length - 3, ".py", 3) == 0) ||
 		(file.length > 2 && file.text[0] == '<' && file.text[file.length - 1] == '>');

@@ -214,7 +214,7 @@ void snapshot_as_text(struct buffer *out, const struct snapshot *snapshot, const
 	for (int32_t device = 0; device < SNAPSHOT_DEVICES_MAX; device++)
 		print_device(out, snapshot, device, view);
 	if (!snapshot->history_count)
-		buffer_puts(out, "\nNo history: torch.cuda.memory._record_memory_history() records one.\n");
+		buffer_puts(out, "\nNo history: pmtop.torch.memory_history() in the program records one.\n");
 	if (snapshot->block_count) {
 		profile_heading(out, view, "IN USE at the snapshot, by line of the program");
 		print_lines(out, snapshot, &lines, view);
