@@ -17,6 +17,7 @@ static const struct figure_part *const parts[] = {
 	&gpu_wait_figures,
 	&hardware_figures,
 	&code_figures,
+	&requests_figures,
 };
 
 const struct figure *figure_at(size_t index)
