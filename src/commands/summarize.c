@@ -8,9 +8,11 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/commands/summarize_trace.h"
 #include "src/compare/summary/keeper.h"
 #include "src/compare/summary/summary_file.h"
 #include "src/session/session.h"
+#include "src/trace/reading/profile_read.h"
 
 enum { WAIT_MS = 200 };
 
@@ -125,6 +127,10 @@ enum exit_code summarize(const struct summarize_how *how, const struct options *
 	const struct settings *settings, struct summary *out)
 {
 	struct reason reason = { 0 };
+	if (options->replay && profile_is_trace(options->replay)) {
+		enum status status = summarize_trace(options->replay, out, &reason);
+		return status == STATUS_OK ? EXIT_OK : command_fail(status, &reason);
+	}
 	if (!options->replay || !summary_is_file(options->replay))
 		return summarize_session(how, options, settings, out);
 	enum status status = summary_load(options->replay, out, &reason);

@@ -18,6 +18,7 @@ static const struct figure_part *const parts[] = {
 	&waits_figures,
 	&hardware_figures,
 	&code_figures,
+	&requests_figures,
 };
 
 const struct figure *figure_at(size_t index)

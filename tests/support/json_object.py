@@ -16,6 +16,7 @@ SPAN = {"name": str, "count": int, "total_s": float, "mean_s": float, "share_rat
 WORK = {"fetches": int, "failed": int, "items": float, "fetch_s": TIMES, "item_s": TIMES, "spans": [SPAN]}
 WORKER = {"pid": int, "id": int, "state": str, "ended": str} | WORK | dict.fromkeys(
     ("fetches_per_s", "items_per_s", "busy_ratio", "idle_ratio", "cpu_ratio", "rss_bytes", "read_bytes_per_s", "state_since_s"), float)
+WHOLE = {"mean": float, "max": float}
 CGROUP = ("memory_bytes", "memory_limit_bytes", "memory_ratio", "anonymous_bytes", "file_bytes", "shared_bytes", "members_outside",
           "oom_kills", "cpu_ratio", "cpu_limit", "throttled_ratio")
 DISK = ("busy_ratio", "read_bytes_per_s", "write_bytes_per_s", "reads_per_s", "writes_per_s", "read_latency_s", "write_latency_s")
@@ -30,6 +31,9 @@ SYSTEM = {
     "networks": [{"name": str, "received_bytes_per_s": float, "sent_bytes_per_s": float}],
     "cgroup": dict.fromkeys(CGROUP, float), "clock_step_s": float, "suspend_s": float,
 }
+MACHINE = {"disks": [{"name": str, "busy_ratio": WHOLE, "bytes_per_s": WHOLE}], "networks": [{"name": str, "bytes_per_s": WHOLE}],
+           "gpus": [{"name": str, "utilisation_ratio": WHOLE, "memory_used_bytes": WHOLE}]} | dict.fromkeys(
+    ("cpu_ratio", "io_wait_ratio", "memory_ratio", "swap_bytes_per_s"), WHOLE)
 COUNTERS = {
     "events": [{"name": str, "role": str, "per_s": float, "total": float, "counted_ratio": float}],
     "processes": [{"pid": int, "total": {"*": float}}], "processes_left_out": int,
@@ -42,7 +46,6 @@ MEMORY = {"verdict": str, "grower": str, "grower_kind": str, "grower_pid": int, 
      "slope_bytes_per_s", "slope_low_bytes_per_s", "slope_high_bytes_per_s",
      "slope_bytes_per_batch", "slope_low_bytes_per_batch", "slope_high_bytes_per_batch", "growth_per_epoch_bytes",
      "grower_share_ratio", "limit_bytes", "limit_room_bytes", "limit_in_s", "spike_bytes"), float)
-WHOLE = {"mean": float, "max": float}
 GPU_WHOLES = ("utilisation_ratio", "sm_active_ratio", "memory_used_bytes", "process_memory_bytes", "power_w", "temperature_c")
 GPU = {"index": int, "part_of": int, "is_ours": bool, "is_ours_by_place": bool, "throttle": [str],
        "pcie": dict.fromkeys(("received_bytes_per_s", "sent_bytes_per_s", "replays", "generation", "generation_max", "width", "width_max"), float),
@@ -87,7 +90,7 @@ OBJECT = {
     "cpu": {"state": str} | dict.fromkeys(
         ("ratio", "tree_ratio", "user_s", "system_s", "run_queue_wait_ratio", "major_faults_per_s", "read_bytes_per_s",
          "write_bytes_per_s", "threads"), float),
-    "system": SYSTEM,
+    "system": SYSTEM, "machine": MACHINE,
     "counters": COUNTERS,
     "gpu": [GPU],
     "energy": ENERGY,

@@ -121,8 +121,9 @@ void machine_release(struct model *model)
 #undef FREE_SERIES
 	for (size_t i = 0; i < DEVICES_MAX; i++) {
 		series_free(model->system.disks[i].series);
+		series_free(model->system.disks[i].bytes_series);
 		series_free(model->system.networks[i].series);
-		model->system.disks[i].series = model->system.networks[i].series = NULL;
+		model->system.disks[i].series = model->system.disks[i].bytes_series = model->system.networks[i].series = NULL;
 	}
 }
 

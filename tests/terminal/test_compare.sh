@@ -1,7 +1,7 @@
 #!/bin/sh
 # pmtop diff and check on the real program and the real trainer, whose steps are slept, so that a busy machine changes them little.
 pmtop=$PMTOP_BUILD/pmtop trainer=$PMTOP_BUILD/tests/workloads/trainer
-scratch=$(mktemp -d)
+scratch=$(mktemp -d) trace=$(cd "$(dirname "$0")/.." && pwd)/fixtures/traces/h100-resnet18.pt.trace.json.gz
 export HOME="$scratch" XDG_CONFIG_HOME="$scratch/config" LC_ALL=C.UTF-8
 passed=0 failed=0
 trap 'kill $live_pid 2>/dev/null; rm -rf "$scratch"' EXIT
@@ -86,6 +86,10 @@ expect diff_takes_all_kinds         0 'forward' ''                              
 expect several_are_ranked           0 '^best: .*samples/s\)' ''                   -- diff fast.pmtop slow.pmtop base.json lasting$$
 expect diff_speaks_json             0 '^\{' ''                                    -- diff --json fast.pmtop again.pmtop
 holds  diff_json_has_its_rows       'o["rows"][0]["what"] == "step, median" and o["rows"][0]["low"] < 1.2 and o["a"]["judged"] > 40'
+expect runs_are_ranked_by_a_figure  0 '^best: .*\(memory [0-9.]+ MB\)' ''         -- diff --by=memory fast.pmtop slow.pmtop
+expect unknown_figure_is_refused    2 '' '--by: no run has a figure "acc"'        -- diff --by=acc fast.pmtop slow.pmtop
+expect trace_is_judged              5 '^aten::copy_: FAILED: over its budget' ''  -- check --budget=step:1s,aten::copy_:1ms "$trace"
+expect trace_is_a_baseline          0 '^step: ok: 1.00 times the baseline' ''     -- check --baseline="$trace" "$trace"
 "$pmtop" report --format=json fast.pmtop > report.json
 expect saved_report_is_compared     0 'a saved report.*intervals are rough' ''    -- diff report.json again.pmtop
 

@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/clock.h"
 #include "src/export/csv/csv.h"
 #include "src/export/export.h"
+#include "src/export/json/json.h"
 #include "src/export/text/report.h"
 #include "tests/support/fixture.h"
+#include "tests/support/machine.h"
 #include "tests/support/suite.h"
 
 #define DOUBLE_RULE "==========================================================================================\n"
@@ -102,16 +105,12 @@ START_TEST(whole_report_reads_like_the_guides_tables)
 	ck_assert_str_eq(report_of(0),
 		"train.py, process 48213, run resnet50, rank 0 of 2\n"
 		"\n" TITLE(
-			"PERFORMANCE SUMMARY") "Operation                      Time (s)     CPU (MB)        GPU (MB)        GPU "
-								   "Peak\n" SINGLE_RULE "data                               15.234          +76.9      "
-								   "        –           –\n"
-								   "  decode                            8.451              –              –           "
-								   "–\n"
-								   "forward                             2.361              –              –           "
-								   "–\n"
-								   "unattributed                        0.500              –              –           "
-								   "–\n" SINGLE_RULE "TOTAL                              18.095s\n" DOUBLE_RULE
-								   "\n" TITLE(
+			"PERFORMANCE SUMMARY") "Operation                        Time (s)    Percent       CPU (MB)\n" SINGLE_RULE
+								   "data                               15.234       84 %          +76.9\n"
+								   "  decode                            8.451       47 %              –\n"
+								   "forward                             2.361       13 %              –\n"
+								   "unattributed                        0.500        3 %              –\n" SINGLE_RULE
+								   "TOTAL                              18.095s\n" DOUBLE_RULE "\n" TITLE(
 									   "AGGREGATE STATISTICS (for repeated operations)") "Operation                    "
 																						 "  Count    Total (s)    Mean "
 																						 "(s)     Min (s)      Max "
@@ -227,9 +226,9 @@ START_TEST(long_and_wide_names_are_cut_visibly_and_keep_the_columns)
 	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_LONG, FIXTURE_NO_NAME, 1, 1);
 	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_LONG, FIXTURE_DATA, 1, 1);
 	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_WIDE, FIXTURE_NO_NAME, 1, 1);
-	ck_assert(has("\nan operation whose name is to…      1.000              –"));
-	ck_assert(has("\n  an operation whose name is …      1.000              –"));
-	ck_assert(has("\n学習データの読み込みと前処理…       1.000              –"));
+	ck_assert(has("\nan operation whose name is to…      1.000       50 %"));
+	ck_assert(has("\n  an operation whose name is …      1.000       50 %"));
+	ck_assert(has("\n学習データの読み込みと前処理…       1.000       50 %"));
 }
 END_TEST
 
@@ -238,7 +237,7 @@ START_TEST(figures_too_large_for_their_column_lose_decimals_not_their_alignment)
 	struct operation *operation =
 		fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DATA, FIXTURE_NO_NAME, 12345678, 1234567.891);
 	set_times(operation, 12345.678, 0.001, 99999.5);
-	ck_assert(has("\ndata                           1234567.89              –"));
+	ck_assert(has("\ndata                           1234567.89      100 %\n"));
 	ck_assert(has("\ndata                           12.3M   1234568   12345.678        0.001    99999.500\n"));
 }
 END_TEST
@@ -267,9 +266,50 @@ END_TEST
 START_TEST(memory_growth_of_an_operation_is_shown_where_it_was_published)
 {
 	struct operation *data = fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_DATA, FIXTURE_NO_NAME, 1, 0.1);
-	ck_assert(has("\ndata                                0.100              – "));
+	ck_assert(has("\ndata                                0.100      100 %\n"));
 	data->memory_bytes = 1e6;
-	ck_assert(has("\ndata                                0.100           +1.0 "));
+	ck_assert(has("\ndata                                0.100      100 %           +1.0\n"));
+}
+END_TEST
+
+static void set_history(struct series **series, double from, double to)
+{
+	*series = series_new();
+	for (int i = 0; i <= 10; i++)
+		series_push(*series, fixture.model.now_ns - (10 - i) * NS_PER_S, from + (to - from) * i / 10);
+}
+
+START_TEST(machine_has_means_and_peaks_of_what_was_read)
+{
+	struct system *system = &fixture.model.system;
+	ck_assert(!has("MACHINE"));
+	fixture.model.now_ns = 100 * NS_PER_S;
+	system->disk_count = 2;
+	system->network_count = 1;
+	snprintf(system->disks[0].name, sizeof system->disks[0].name, "nvme0n1");
+	snprintf(system->disks[1].name, sizeof system->disks[1].name, "idle");
+	snprintf(system->networks[0].name, sizeof system->networks[0].name, "eth0");
+	set_history(&system->series.cpu_ratio, 0.4, 0.8);
+	set_history(&system->disks[0].series, 0, 1);
+	set_history(&system->disks[0].bytes_series, 0, 200e6);
+	set_history(&system->networks[0].series, 1e6, 3e6);
+	const char *table = strstr(report_of(0), "MACHINE");
+	ck_assert_ptr_nonnull(table);
+	static const char wanted[] = "MACHINE (since pmtop attached)\n" DOUBLE_RULE
+								 "Figure                                  Mean          Peak\n" SINGLE_RULE
+								 "CPU                                     60 %          80 %\n"
+								 "Disk nvme0n1, busy                      50 %         100 %\n"
+								 "Disk nvme0n1, read and written      100 MB/s      200 MB/s\n"
+								 "Network eth0                       2.00 MB/s     3.00 MB/s\n" DOUBLE_RULE;
+	ck_assert_msg(strncmp(table, wanted, strlen(wanted)) == 0, "%s", table);
+	buffer_clear(&out);
+	export_json(&out, &fixture.model, &fixture.alerts, 0, 1);
+	static const char object[] =
+		"\"machine\":{\"cpu_ratio\":{\"mean\":0.6,\"max\":0.8},\"disks\":[{\"name\":\"nvme0n1\",\"busy_ratio\":{"
+		"\"mean\":0.5,\"max\":1},\"bytes_per_s\":{\"mean\":100000000,\"max\":200000000}}],\"networks\":[{\"name\":"
+		"\"eth0\",\"bytes_per_s\":{\"mean\":2000000,\"max\":3000000}}]}";
+	ck_assert_msg(strstr(out.data, object) != NULL, "%s", out.data);
+	machine_release(&fixture.model);
 }
 END_TEST
 
@@ -374,6 +414,7 @@ int main(void)
 	tcase_add_test(all, operation_that_has_not_finished_yet_is_left_out);
 	tcase_add_test(all, total_of_nothing_is_unknown);
 	tcase_add_test(all, memory_growth_of_an_operation_is_shown_where_it_was_published);
+	tcase_add_test(all, machine_has_means_and_peaks_of_what_was_read);
 	tcase_add_test(all, another_mode_gets_tables_of_its_own);
 	tcase_add_test(all, only_the_newest_ten_flagged_batches_are_listed);
 	tcase_add_test(all, dropped_epochs_are_named);

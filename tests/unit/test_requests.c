@@ -111,6 +111,8 @@ START_TEST(patterns_hours_and_late_ones_are_bounded)
 	ck_assert_int_eq(requests_hour(requests, REQUEST_HOURS_MAX - 1, &f), at(99 * 3600));
 	ck_assert_uint_eq(requests_late(requests, late, REQUEST_LATE_MAX), REQUEST_LATE_MAX);
 	ck_assert_double_eq(late[0].seconds, 101.5);
+	ck_assert_str_eq(late[0].name, "/pp");
+	ck_assert_str_eq(late[0].pattern, "other");
 	ck_assert_int_eq(late[0].time_ns, at(99 * 3600));
 	requests_free(requests);
 }

@@ -453,12 +453,39 @@ START_TEST(requests_published_as_spans_are_answers_too)
 	requests_add(requests, "GET /", model.now_ns, 3, false, 2);
 	update_after(1);
 	ck_assert_ptr_nonnull(raised("latency_over_sla"));
+	/* That warning has all of them. */
+	ck_assert_ptr_null(raised("request_over_sla"));
 	update_after(400);
 	for (int i = 0; i < 20; i++)
 		requests_add(requests, "GET /", model.now_ns, 0.01, false, 2);
 	update_after(1);
 	update_after(11);
 	ck_assert_ptr_null(raised("latency_over_sla"));
+	requests_free(requests);
+	runs[0].requests = NULL;
+}
+END_TEST
+
+START_TEST(one_late_request_of_many_is_warned_of_by_its_name)
+{
+	struct requests *requests = runs[0].requests = requests_new();
+	for (int i = 0; i < 179; i++)
+		requests_add(requests, "GET /user/1", model.now_ns, 0.1, false, 2);
+	update_after(1);
+	ck_assert_ptr_null(raised("request_over_sla"));
+	requests_add(requests, "GET /user/17", model.now_ns, 2.1, false, 2);
+	update_after(1);
+	ck_assert_ptr_null(raised("latency_over_sla"));
+	ck_assert_str_eq(
+		raised("request_over_sla")->message, "GET /user/17 took 2.100 s: 1 of 180 requests over 2.000 s in 1 min");
+	requests_add(requests, "GET /user/4", model.now_ns, 3, false, 2);
+	update_after(1);
+	ck_assert_str_eq(
+		raised("request_over_sla")->message, "GET /user/4 took 3.000 s: 2 of 181 requests over 2.000 s in 1 min");
+	/* A minute later none is. */
+	update_after(65);
+	update_after(11);
+	ck_assert_ptr_null(raised("request_over_sla"));
 	requests_free(requests);
 	runs[0].requests = NULL;
 }
@@ -545,6 +572,7 @@ int main(void)
 	tcase_add_test(tests, a_spike_of_the_last_minute_is_warned_of);
 	tcase_add_test(tests, requests_slower_than_their_limit_are_warned_of);
 	tcase_add_test(tests, requests_published_as_spans_are_answers_too);
+	tcase_add_test(tests, one_late_request_of_many_is_warned_of_by_its_name);
 	tcase_add_test(tests, times_by_the_gpus_clock_show_that_it_waits_for_data);
 	tcase_add_test(tests, a_rule_says_what_it_lacks);
 	suite_add_tcase(suite, tests);

@@ -18,7 +18,7 @@ static struct script script;
 static struct settings settings;
 static struct alerts alerts;
 static struct rule_book *book;
-static double at_s, step_at_s, cpu_s, read_bytes, cpu_per_s, read_per_s;
+static double at_s, step_at_s, cpu_s, read_bytes, cpu_per_s, read_per_s, received_bytes, received_per_s;
 static int disk_of_ten; /* of ten readings, those in state D */
 static unsigned held;
 static int ticks;
@@ -55,7 +55,7 @@ static void setup(void)
 	}
 	script_meta(&script, "loader.num_workers", "4");
 	emit_gpu(0);
-	at_s = step_at_s = cpu_s = read_bytes = cpu_per_s = read_per_s = 0;
+	at_s = step_at_s = cpu_s = read_bytes = cpu_per_s = read_per_s = received_bytes = received_per_s = 0;
 	disk_of_ten = ticks = 0;
 	held = 0;
 }
@@ -73,6 +73,9 @@ static void emit_workers(void)
 	read_bytes += read_per_s * TICK;
 	script_figure(&script, at_s, METRIC_PROCESS_STATE, TRAINER, 'S');
 	script_figure(&script, at_s, METRIC_SYSTEM_CPUS, 0, 16);
+	received_bytes += received_per_s * TICK;
+	script_figure(&script, at_s, METRIC_NETWORK_RECEIVED, 0, received_bytes);
+	script_figure(&script, at_s, METRIC_NETWORK_SENT, 0, 0);
 	for (int i = 0; i < WORKERS; i++) {
 		script_figure(&script, at_s, METRIC_PROCESS_STATE, WORKER + i, (ticks + 3 * i) % 10 < disk_of_ten ? 'D' : 'S');
 		script_figure(&script, at_s, METRIC_PROCESS_CPU_USER, WORKER + i, cpu_s * 1e9);
@@ -146,6 +149,21 @@ START_TEST(workers_that_wait_for_the_disk_are_IO_bound)
 }
 END_TEST
 
+START_TEST(data_that_comes_over_the_network_is_named_with_its_interface)
+{
+	struct record *record = script_add(&script, RECORD_INSTANCE, 0);
+	record->instance.metric = METRIC_NETWORK_RECEIVED;
+	record->instance.name = "eth0";
+	received_per_s = 20e6;
+	go_on(20);
+	ck_assert_ptr_null(raised("loading_over_network"));
+	received_per_s = 118e6;
+	go_on(40);
+	ck_assert_ptr_nonnull(raised("loading_over_network"));
+	ck_assert_str_eq(raised("loading_over_network")->message, "steps wait 50 % for data while eth0 receives 118 MB/s");
+}
+END_TEST
+
 START_TEST(workers_that_do_neither_are_neither)
 {
 	cpu_per_s = 0.4;
@@ -201,6 +219,7 @@ int main(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, workers_that_compute_all_the_time_are_CPU_bound);
 	tcase_add_test(tests, workers_that_wait_for_the_disk_are_IO_bound);
+	tcase_add_test(tests, data_that_comes_over_the_network_is_named_with_its_interface);
 	tcase_add_test(tests, workers_that_do_neither_are_neither);
 	tcase_add_test(tests, a_gpu_that_is_throttled_at_times_is_judged_by_the_share);
 	suite_add_tcase(suite, tests);

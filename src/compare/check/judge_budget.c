@@ -72,6 +72,8 @@ static void judge_relative(struct judgement *judgement, struct judged_figure *fi
 /* Steps are too few in a short run; a single value is known or not. */
 static bool is_of_steps(const struct judgement *judgement, const struct budget *budget)
 {
+	if (judgement->now->origin == ORIGIN_TRACE)
+		return false;
 	return budget->what < BUDGET_WHOLE ||
 		(budget->what == BUDGET_NAMED && measure_named(budget, judgement->now).phase != NULL);
 }

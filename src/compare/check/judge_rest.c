@@ -9,8 +9,8 @@
 #include "src/compare/wholes.h"
 
 /* In runs without steps, operations below this share of the longest total are not judged: they matter to nobody, and a
- * single time of them is noise. */
-static const double negligible_share = 0.01;
+ * single time of them is noise. A trace has many; its longest is the step. */
+static const double negligible_share = 0.01, negligible_in_trace = 0.05;
 
 /* `times`: "12.1 s against 7.96 s". */
 static void judge_ratio(struct judgement *judgement, struct judged_figure *figure, bool has_interval, const char *times)
@@ -64,7 +64,7 @@ void judge_operations(struct judgement *judgement)
 {
 	const struct summary *now = judgement->now, *baseline = judgement->baseline;
 	bool has_steps = now->seen || baseline->seen;
-	double min_s = negligible_share * longest_total(baseline);
+	double min_s = (now->origin == ORIGIN_TRACE ? negligible_in_trace : negligible_share) * longest_total(baseline);
 	for (size_t i = 0; i < baseline->operation_count; i++) {
 		const struct summary_operation *before = &baseline->operations[i],
 									   *after = summary_operation(now, before->name, before->parent);

@@ -72,6 +72,11 @@ bool measure_budget(const struct budget *budget, const struct summary *summary, 
 {
 	struct interval *value = &out->value;
 	*out = (struct measured){ .value = { NAN, NAN, NAN }, .unit = ROW_SECONDS };
+	if (summary->origin == ORIGIN_TRACE && budget->what < BUDGET_WHOLE) {
+		/* A trace has too few steps for a median. */
+		out->count = summary->operation_count ? summary->operations[0].count : 0;
+		return put_value(out, ROW_SECONDS, budget->what == BUDGET_P95 ? NAN : summary->mean_s);
+	}
 	switch (budget->what) {
 	case BUDGET_STEP:
 		return contrast_quantile(summary->steps, summary->step_count, 0.5, value) && isfinite(value->value);

@@ -15,13 +15,13 @@
 enum {
 	SUMMARY_STEPS_MAX = 2048,
 	SUMMARY_PHASES_MAX = 18,
-	SUMMARY_OPERATIONS_MAX = 64,
+	SUMMARY_OPERATIONS_MAX = 96,
 	SUMMARY_META_MAX = 64,
 	SUMMARY_GAUGES_MAX = 32,
 	SUMMARY_NAME = 64
 };
 
-enum summary_origin { ORIGIN_RUN, ORIGIN_RECORDING, ORIGIN_SAVED, ORIGIN_REPORT };
+enum summary_origin { ORIGIN_RUN, ORIGIN_RECORDING, ORIGIN_SAVED, ORIGIN_REPORT, ORIGIN_TRACE };
 
 struct summary_phase { /* outermost phases; also the unattributed time and the time between batches */
 	char name[SUMMARY_NAME];

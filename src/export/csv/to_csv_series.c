@@ -9,6 +9,7 @@
 #include "src/base/formats/cells.h"
 #include "src/export/figures/scope.h"
 #include "src/export/finished.h"
+#include "src/export/metrics/series_devices.h"
 #include "src/export/metrics/series_hardware.h"
 #include "src/export/wide.h"
 #include "src/model/machine/processes.h"
@@ -177,6 +178,7 @@ static void add_series(void *state, const struct export_scene *scene, const stru
 	}
 	if (contents.system) {
 		SYSTEM_COLUMNS(ADD_COLUMN)
+		series_devices(wide, scene->model);
 	}
 #undef ADD_COLUMN
 	wide_end_row(wide);

@@ -60,6 +60,7 @@ static void write_rows(
 		json_integer(json, "time_ns", late[i].time_ns + realtime_offset_ns);
 		json_number(json, "seconds", late[i].seconds);
 		json_text(json, "pattern", late[i].pattern);
+		json_text(json, "name", late[i].name);
 		json_close_object(json);
 	}
 	json_close_array(json);

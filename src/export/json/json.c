@@ -8,6 +8,7 @@
 #include "src/base/formats/json.h"
 #include "src/explain/explain.h"
 #include "src/export/export.h"
+#include "src/export/figures/machine.h"
 #include "src/export/figures/patterns.h"
 #include "src/export/figures/ranks.h"
 #include "src/export/figures/requests.h"
@@ -443,6 +444,7 @@ static void write_object(struct buffer *out, const struct model *model, const st
 	json_memory(&json, model, chosen, realtime_ns - model->now_ns);
 	write_cpu(&json, model);
 	json_system(&json, model);
+	machine_as_json(&json, model);
 	json_gpus(&json, model, realtime_ns - model->now_ns);
 	json_energy(&json, model, run, realtime_ns - model->now_ns);
 	json_counters(&json, model, chosen);

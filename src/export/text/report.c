@@ -9,6 +9,7 @@
 #include "src/explain/causes/causes_words.h"
 #include "src/explain/explain.h"
 #include "src/export/export.h"
+#include "src/export/figures/machine.h"
 #include "src/export/figures/patterns.h"
 #include "src/export/figures/ranks.h"
 #include "src/export/figures/requests.h"
@@ -67,27 +68,41 @@ static double total_seconds(const struct run *run, const struct track *track)
 	return sum;
 }
 
+/* Whether any operation published the growth of its memory. */
+static bool knows_memory(const struct run *run, const struct track *track)
+{
+	for (size_t i = 0; i < run->operation_count; i++)
+		if (!isnan(run->operations[i].memory_bytes) && scope_is_of_track(run, track, &run->operations[i]))
+			return true;
+	return false;
+}
+
 static void add_summary(struct buffer *out, const struct run *run, const struct track *track)
 {
+	double total = total_seconds(run, track);
+	bool has_memory = knows_memory(run, track);
 	add_title(out, "PERFORMANCE SUMMARY", run, track);
-	buffer_puts(out, "Operation                      Time (s)     CPU (MB)        GPU (MB)        GPU Peak\n");
+	table_name(out, 0, "Operation");
+	table_right(out, 11, "Time (s)");
+	table_right(out, 11, "Percent");
+	table_right(out, has_memory ? 15 : 0, has_memory ? "CPU (MB)" : "");
+	buffer_puts(out, "\n");
 	table_rule(out, '-');
 	for (size_t i = 0; i < run->operation_count; i++) {
 		const struct operation *operation = &run->operations[i];
 		if (!scope_is_of_track(run, track, operation))
 			continue;
-		char memory[NUMBER_SIZE] = "–";
+		char memory[NUMBER_SIZE] = "–", percent[NUMBER_SIZE];
 		if (!isnan(operation->memory_bytes))
 			snprintf(memory, sizeof memory, "%+.1f", operation->memory_bytes / BYTES_PER_MB);
 		table_name(out, operation->depth * INDENT, run_name(run, operation->name));
 		table_seconds(out, 11, operation->total_s);
-		table_right(out, 15, memory);
-		table_right(out, 15, "–");
-		table_right(out, 12, "–");
+		table_right(out, 11, format_percent(percent, total > 0 ? operation->total_s / total : NAN));
+		if (has_memory)
+			table_right(out, 15, memory);
 		buffer_puts(out, "\n");
 	}
 	table_rule(out, '-');
-	double total = total_seconds(run, track);
 	table_name(out, 0, "TOTAL");
 	table_seconds(out, 11, total);
 	buffer_puts(out, isnan(total) ? "\n" : "s\n");
@@ -375,6 +390,7 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 	}
 	buffer_puts(out, "\n");
 	report_code(out, model);
+	machine_as_table(out, model);
 	report_gpus(out, model);
 	report_memory(out, &model->memory, run);
 	report_energy(out, model, run ? run_index : -1);

@@ -77,6 +77,12 @@ void model_init_system(struct model *model)
 		past->metrics[i].value = past->metrics[i].per_s = NAN;
 }
 
+static void free_device(struct device *device)
+{
+	series_free(device->series);
+	series_free(device->bytes_series);
+}
+
 void model_free_system(struct model *model)
 {
 	struct system *system = &model->system;
@@ -84,9 +90,9 @@ void model_free_system(struct model *model)
 	SYSTEM_SERIES(FREE_SERIES)
 #undef FREE_SERIES
 	for (size_t i = 0; i < system->disk_count; i++)
-		series_free(system->disks[i].series);
+		free_device(&system->disks[i]);
 	for (size_t i = 0; i < system->network_count; i++)
-		series_free(system->networks[i].series);
+		free_device(&system->networks[i]);
 	free(model->priv->system);
 }
 
@@ -142,7 +148,7 @@ static size_t find_or_add_device(const struct family *family, int32_t instance)
 static void drop_device(const struct family *family, size_t at)
 {
 	size_t after = --*family->count - at;
-	series_free(family->devices[at].series);
+	free_device(&family->devices[at]);
 	memmove(&family->devices[at], &family->devices[at + 1], after * sizeof *family->devices);
 	memmove(&family->pasts[at], &family->pasts[at + 1], after * sizeof *family->pasts);
 }
@@ -304,7 +310,7 @@ static void refresh_device(struct device *device, const struct device_past *past
 	const struct counter_past *counters = past->counters;
 	device->read_bytes_per_s = counters[0].per_s;
 	device->write_bytes_per_s = counters[1].per_s;
-	double figure = device->read_bytes_per_s + device->write_bytes_per_s;
+	double bytes_per_s = device->read_bytes_per_s + device->write_bytes_per_s, figure = bytes_per_s;
 	if (is_disk) {
 		device->reads_per_s = counters[METRIC_DISK_READS - METRIC_DISK_READ].per_s;
 		device->writes_per_s = counters[METRIC_DISK_WRITES - METRIC_DISK_READ].per_s;
@@ -317,7 +323,10 @@ static void refresh_device(struct device *device, const struct device_past *past
 	/* A device that is never used needs no history. */
 	if (!device->series && figure > 0)
 		device->series = series_new();
+	if (is_disk && !device->bytes_series && bytes_per_s > 0)
+		device->bytes_series = series_new();
 	series_push(device->series, device->seen_ns, figure);
+	series_push(device->bytes_series, device->seen_ns, bytes_per_s);
 }
 
 static void refresh_devices(struct model *model, enum metric metric)

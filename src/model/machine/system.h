@@ -22,6 +22,7 @@ struct device { /* a disk or a network interface */
 	double read_latency_s, write_latency_s;     /* mean over completed requests; NAN if there were none */
 	double busy_ratio;                          /* share of the time with any request in flight */
 	struct series *series;                      /* disks: busy_ratio; network interfaces: bytes/s, both directions */
+	struct series *bytes_series;                /* disks: bytes/s, both directions */
 };
 
 #define SYSTEM_SERIES(X) \

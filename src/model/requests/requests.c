@@ -6,6 +6,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/histogram.h"
+#include "src/base/text.h"
 #include "src/model/requests/request_pattern.h"
 
 enum { FINE_S = 5, FINE_SLICES = 61, COARSE_S = 60, COARSE_SLICES = 61, HOUR_S = 3600 };
@@ -25,6 +26,7 @@ struct late {
 	int64_t time_ns;
 	double seconds;
 	size_t pattern;
+	char name[REQUEST_NAME_SIZE];
 };
 
 struct requests {
@@ -145,8 +147,11 @@ void requests_add(
 	for (size_t i = 0; i < sizeof into / sizeof *into; i++)
 		if (into[i])
 			tally_add(into[i], seconds, has_failed, is_over);
-	if (is_over)
-		requests->late[requests->late_count++ % REQUEST_LATE_MAX] = (struct late){ end_ns, seconds, pattern };
+	if (!is_over)
+		return;
+	struct late *late = &requests->late[requests->late_count++ % REQUEST_LATE_MAX];
+	*late = (struct late){ .time_ns = end_ns, .seconds = seconds, .pattern = pattern };
+	text_clean(late->name, sizeof late->name, name, strlen(name));
 }
 
 static double since_first_s(const struct requests *requests, int64_t now_ns)
@@ -212,7 +217,8 @@ size_t requests_late(const struct requests *requests, struct request_late *out, 
 	size_t count = 0;
 	for (uint64_t i = 0; i < retained && count < max; i++) {
 		const struct late *late = &requests->late[(requests->late_count - 1 - i) % REQUEST_LATE_MAX];
-		out[count++] = (struct request_late){ late->time_ns, late->seconds, requests->patterns[late->pattern].name };
+		out[count++] =
+			(struct request_late){ late->time_ns, late->seconds, requests->patterns[late->pattern].name, late->name };
 	}
 	return count;
 }

@@ -16,7 +16,7 @@
 enum {
 	REQUEST_PATTERNS_MAX = 32, /* further patterns are counted as "other" */
 	REQUEST_HOURS_MAX = 48,    /* the latest; hours without requests have no row */
-	REQUEST_LATE_MAX = 16,     /* the latest requests over the SLA are retained */
+	REQUEST_LATE_MAX = 64,     /* the latest requests over the SLA are retained, with their names as published */
 	REQUEST_NAME_SIZE = 128,
 };
 
@@ -30,7 +30,7 @@ struct request_figures {
 struct request_late {
 	int64_t time_ns;
 	double seconds;
-	const char *pattern;
+	const char *pattern, *name; /* name: as published, with its id if it has one */
 };
 
 /* NULL: out of memory. */
@@ -50,7 +50,8 @@ const char *requests_pattern(const struct requests *requests, size_t row, int64_
 /* Hours since the first request, oldest first; requests_hour returns the hour's begin in ns. */
 size_t requests_hours(const struct requests *requests);
 int64_t requests_hour(const struct requests *requests, size_t row, struct request_figures *out);
-/* Requests over the SLA, newest first; `pattern` is valid as long as `requests`. */
+/* Requests over the SLA, newest first; `pattern` is valid as long as `requests`, `name` until the next
+ * requests_add. */
 size_t requests_late(const struct requests *requests, struct request_late *out, size_t max);
 
 #endif

@@ -76,6 +76,28 @@ NUMBER(disk_read_latency) { return busiest(context) ? busiest(context)->read_lat
 NUMBER(disk_write_latency) { return busiest(context) ? busiest(context)->write_latency_s : NAN; }
 TEXT(disk_name) { figure_shorten(out, busiest(context) ? busiest(context)->name : ""); }
 
+/* -- networks -- */
+
+/* The interface with the most traffic. */
+static const struct device *busiest_network(const struct context *context)
+{
+	const struct system *system = &context->model->system;
+	const struct device *max = NULL;
+	double most = -1;
+	for (size_t i = 0; i < system->network_count; i++) {
+		double rate = system->networks[i].read_bytes_per_s + system->networks[i].write_bytes_per_s;
+		if (rate > most) {
+			most = rate;
+			max = &system->networks[i];
+		}
+	}
+	return max;
+}
+
+NUMBER(network_received) { return busiest_network(context) ? busiest_network(context)->read_bytes_per_s : NAN; }
+NUMBER(network_sent) { return busiest_network(context) ? busiest_network(context)->write_bytes_per_s : NAN; }
+TEXT(network_name) { figure_shorten(out, busiest_network(context) ? busiest_network(context)->name : ""); }
+
 /* -- the cgroup: page cache, which can be reclaimed at once, does not count as used -- */
 
 NUMBER(cgroup_held)
@@ -99,6 +121,7 @@ static const char no_reading[] = "not read yet, or the kernel does not provide i
 static const char no_cgroup[] = "its cgroup does not provide it";
 static const char no_limit[] = "its cgroup has no such limit";
 static const char no_disk[] = "no disk was read";
+static const char no_network[] = "no network interface was read";
 
 static const struct figure rows[] = {
 	METRIC_OF("system.cpus", COUNT, SYSTEM_CPUS, "online CPUs", no_reading),
@@ -136,6 +159,10 @@ static const struct figure rows[] = {
 	MADE("disk.read_latency_s", SECONDS, disk_read_latency, "mean latency of a read", no_disk),
 	MADE("disk.write_latency_s", SECONDS, disk_write_latency, "mean latency of a write", no_disk),
 	{ "disk.name", FORM_TEXT, RULE_OF_MODEL, NULL, disk_name, 0, "that disk", no_disk },
+	MADE("network.received_bytes_per_s", BYTES_PER_S, network_received,
+		"received by the network interface with the most traffic", no_network),
+	MADE("network.sent_bytes_per_s", BYTES_PER_S, network_sent, "sent by it", no_network),
+	{ "network.name", FORM_TEXT, RULE_OF_MODEL, NULL, network_name, 0, "that interface", no_network },
 	MADE("disk.run_bytes_per_s", BYTES_PER_S, tree_disk, "disk reads and writes of the process and its children",
 		"not read yet"),
 	MACHINE("cgroup.throttled_ratio", PERCENT, throttled_ratio,
