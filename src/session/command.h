@@ -74,6 +74,7 @@ struct options {
 	const char *budget;                  /* check --budget=data:20%,step:0.3s */
 
 	int64_t steps; /* profile --steps; 0 = the default */
+	int ranks;     /* profile --ranks: 0 all, 1 one */
 
 	int sort, by;  /* trace --sort, --by: enum profile_sort, enum profile_group */
 	int64_t limit; /* trace --limit: rows a table; 0 = the default */
