@@ -2,6 +2,7 @@
  * does.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/text.h"
@@ -9,19 +10,33 @@
 #include "src/commands/commands.h"
 #include "src/commands/trace/trace_snapshot.h"
 
-static enum exit_code run_snapshot(const struct options *options, const struct settings *settings)
+static enum exit_code show(const char *path, const struct options *options, const struct settings *settings)
 {
-	struct reason reason = { "", "" };
-	char path[PROFILING_PATH_SIZE];
-	enum status status = asking_take(options, 0, path, &reason);
-	if (status != STATUS_OK)
-		return command_fail(status, &reason);
 	const char *const paths[] = { path };
 	enum exit_code code = trace_snapshot_print(paths, 1, options, settings);
 	char shown[PROFILING_PATH_SIZE];
 	text_clean(shown, sizeof shown, path, strlen(path));
 	if (options->format != FORMAT_JSON)
 		printf("\nSnapshot: %s\n", shown);
+	return code;
+}
+
+static enum exit_code run_snapshot(const struct options *options, const struct settings *settings)
+{
+	struct job_rank one = { .pid = options->pid };
+	struct job_request job;
+	struct reason reason = { "", "" };
+	struct profiling_order order;
+	char folder[PATH_MAX];
+	enum status status = asking_order(options, 0, folder, &order, &reason);
+	if (status == STATUS_OK)
+		status = asking_wait(&job, &one, 1, &order, &reason);
+	if (status != STATUS_OK)
+		return command_fail(status, &reason);
+	enum exit_code code = asking_report(job.ranks);
+	if (code == EXIT_OK)
+		code = show(job.ranks->profiling.path, options, settings);
+	free(job.ranks);
 	return code;
 }
 

@@ -1,18 +1,15 @@
 /* pmtop trace FILE|DIR ...: analyses the traces of torch.profiler and other profilers, on a screen of their own, as
  * text or as JSON. Also memory snapshots of PyTorch. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "src/base/text.h"
 #include "src/commands/commands.h"
+#include "src/commands/trace/trace_print.h"
 #include "src/commands/trace/trace_ranks.h"
 #include "src/commands/trace/trace_snapshot.h"
 #include "src/commands/trace/trace_watch.h"
 #include "src/session/output.h"
-#include "src/trace/output/profile_json.h"
-#include "src/trace/output/profile_text.h"
 
 /* STATUS_INVALID: unknown. */
 static enum status group_of(const char *word, enum profile_group *out)
@@ -27,55 +24,6 @@ static enum status group_of(const char *word, enum profile_group *out)
 		}
 	}
 	return word ? STATUS_INVALID : STATUS_OK;
-}
-
-static struct profile_view view_of(
-	const struct options *options, const struct settings *settings, enum profile_group group)
-{
-	return (struct profile_view){ .group = group,
-		.sort = (enum profile_sort)options->sort,
-		.limit = options->limit > UINT32_MAX ? 0 : (uint32_t)options->limit,
-		.width = output_width(),
-		.has_color = output_has_color(settings) };
-}
-
-static void print_all(struct buffer *out, const struct trace_ranks *ranks, const struct profile_view *view)
-{
-	if (ranks->count > 1)
-		profile_ranks_as_text(out, ranks->rows, ranks->count, view);
-	for (size_t i = 0; i < ranks->count; i++) {
-		if (ranks->count > 1)
-			buffer_puts(out, "\n");
-		profile_as_text(out, ranks->rows[i], view);
-	}
-}
-
-static void report_losses(const struct trace_ranks *ranks)
-{
-	char loss[400], path[200];
-	for (size_t i = 0; i < ranks->count; i++)
-		if (profile_analysis_loss(ranks->rows[i], loss, sizeof loss)[0]) {
-			text_clean(path, sizeof path, ranks->rows[i]->path, strlen(ranks->rows[i]->path));
-			fprintf(stderr, "pmtop: %s: %s\n", path, loss);
-		}
-}
-
-static enum exit_code print_ranks(
-	const struct options *options, const struct settings *settings, const struct trace_ranks *ranks)
-{
-	struct profile_view view = view_of(options, settings, ranks->group);
-	struct buffer out = BUFFER_INIT;
-	int code = 0;
-	if (options->format == FORMAT_JSON) {
-		profile_as_json(&out, ranks->rows, ranks->count, &view);
-	} else {
-		print_all(&out, ranks, &view);
-		output_fit_locale(&out);
-	}
-	output_flush(&out, &code);
-	buffer_release(&out);
-	report_losses(ranks);
-	return code ? EXIT_RUNTIME : EXIT_OK;
 }
 
 /* On a terminal the screen, unless a format is asked for. Keys and a trace cannot both come from standard input. */
@@ -96,7 +44,7 @@ static enum exit_code show(const struct options *options, const struct settings 
 	trace_ranks_read(ranks);
 	enum exit_code code = trace_ranks_report(ranks), printed = EXIT_OK;
 	if (ranks->count)
-		printed = print_ranks(options, settings, ranks);
+		printed = trace_print(options, settings, ranks, false);
 	return code == EXIT_OK ? printed : code;
 }
 

@@ -66,6 +66,8 @@ void doctor_check_other_gpus(struct doctor *doctor);
 void doctor_check_counters(struct doctor *doctor);
 /* Checks which figures of the target the model has after a few readings, and what kind of process it is. */
 void doctor_check_process(struct doctor *doctor);
+/* Checks whether pmtop profile can take a trace of the target. */
+void doctor_check_traces(struct doctor *doctor);
 
 extern const struct command doctor_command;
 

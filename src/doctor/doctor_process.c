@@ -429,6 +429,7 @@ void doctor_check_process(struct doctor *doctor)
 		check_namespaces(doctor, pid);
 		check_python(doctor, model, pid);
 		check_launch(doctor, model, pid);
+		doctor_check_traces(doctor);
 	}
 	add_the_rest(doctor, model);
 }

@@ -254,20 +254,19 @@ enum kineto_poll kineto_answer(struct kineto *kineto, const char *(*find)(void *
 						  : KINETO_OTHER;
 }
 
-void kineto_configure(
-	char out[KINETO_CONFIGURATION_SIZE], const char *folder, unsigned steps, const struct kineto_window *window)
+void kineto_configure(char out[KINETO_CONFIGURATION_SIZE], const char *folder, unsigned steps, int64_t start_ms)
 {
 	/* Never PROFILE_PROFILE_MEMORY: its loop in PyTorch does not sleep and burns a core for the rest of the run. */
 	int length = snprintf(out, KINETO_CONFIGURATION_SIZE,
 		"ACTIVITIES_LOG_FILE=%s/trace.json\n"
 		"PROFILE_REPORT_INPUT_SHAPES=true\n",
 		folder);
-	if (window)
+	if (start_ms)
 		snprintf(out + length, KINETO_CONFIGURATION_SIZE - (size_t)length,
 			"PROFILE_START_TIME=%lld\n"
 			"ACTIVITIES_WARMUP_PERIOD_SECS=1\n"
-			"ACTIVITIES_DURATION_MSECS=%lld\n",
-			(long long)window->start_ms, (long long)window->duration_ms);
+			"ACTIVITIES_DURATION_MSECS=%d\n",
+			(long long)start_ms, KINETO_WINDOW_MS);
 	else
 		snprintf(out + length, KINETO_CONFIGURATION_SIZE - (size_t)length,
 			"PROFILE_START_ITERATION=0\n"

@@ -58,15 +58,11 @@ void kineto_close(struct kineto *kineto);
 /* Whether it is open for jobs of that user with that KINETO_IPC_SOCKET_DIR. */
 bool kineto_is_at(const struct kineto *kineto, const char *folder, uid_t uid);
 
-/* A trace by time, which begins at least KINETO_LEAD_MS after the job has its configuration. */
-struct kineto_window {
-	int64_t start_ms, duration_ms; /* since 1970 */
-};
-enum { KINETO_LEAD_MS = 2000, KINETO_DEFAULT_MS = 500 };
+enum { KINETO_WINDOW_MS = 500 };
 
-/* The text that asks for a trace in `folder`/trace_PID.json: of this window, or, if it is NULL, of the next `steps`
- * steps; PyTorch takes 500 ms instead if the job has not called optimizer.step() yet. */
-void kineto_configure(
-	char out[KINETO_CONFIGURATION_SIZE], const char *folder, unsigned steps, const struct kineto_window *window);
+/* The text that asks for a trace in `folder`/trace_PID.json: of the next `steps` steps, or, if `start_ms` (since 1970)
+ * is not 0, of KINETO_WINDOW_MS from then on: by steps, several jobs cannot begin together. PyTorch takes 500 ms
+ * instead of steps if the job has not called optimizer.step() yet. */
+void kineto_configure(char out[KINETO_CONFIGURATION_SIZE], const char *folder, unsigned steps, int64_t start_ms);
 
 #endif

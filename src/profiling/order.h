@@ -13,7 +13,7 @@ struct profiling_start {
 	uint64_t batch;      /* its number, as the program counts batches: batch_number() */
 	uint64_t every;      /* if it is over: with the one so many later; 0: with the next step */
 	int64_t realtime_ms; /* since 1970: not before; of a batch, when it is expected. 0: none */
-	/* a batch, for Kineto, which knows time only: the mean step, and when that time was estimated */
+	/* a batch, for Kineto, which does not know its number: the mean step, and when that time was estimated */
 	double step_s;
 	int64_t estimated_ms;
 };

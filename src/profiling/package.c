@@ -61,7 +61,8 @@ static int connect_in(int folder_fd, pid_t number)
 	return -1;
 }
 
-static int find_socket(int directory_fd, pid_t number, uid_t uid)
+/* Calls use(folder, number) for each folder in which the process may listen, until it returns a descriptor. */
+static int find_in_folders(int directory_fd, pid_t number, uid_t uid, int (*use)(int folder_fd, pid_t number))
 {
 	char user[24], own[32];
 	snprintf(user, sizeof user, "%u", (unsigned)uid);
@@ -73,12 +74,27 @@ static int find_socket(int directory_fd, pid_t number, uid_t uid)
 		int folder_fd = open_folder(root_fd, folders[i], uid);
 		if (folder_fd < 0)
 			continue;
-		fd = connect_in(folder_fd, number);
+		fd = use(folder_fd, number);
 		close(folder_fd);
 	}
 	if (root_fd >= 0)
 		close(root_fd);
 	return fd;
+}
+
+static int open_in(int folder_fd, pid_t number)
+{
+	char name[32];
+	snprintf(name, sizeof name, "profile.%d", (int)number);
+	return openat(folder_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+}
+
+bool package_is_there(int directory_fd, pid_t pid, uid_t uid)
+{
+	int fd = find_in_folders(directory_fd, number_inside(directory_fd, pid), uid, open_in);
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
 }
 
 static enum status check_peer(int fd, pid_t pid, uid_t uid, struct reason *why_not)
@@ -111,7 +127,7 @@ enum status package_open(struct package *package, int directory_fd, pid_t pid, u
 	char line[REQUEST_SIZE];
 	*package = (struct package){ .fd = -1, .steps = order->steps };
 	snprintf(package->folder, sizeof package->folder, "%s", order->folder);
-	int fd = find_socket(directory_fd, number_inside(directory_fd, pid), uid);
+	int fd = find_in_folders(directory_fd, number_inside(directory_fd, pid), uid, connect_in);
 	if (fd < 0)
 		return STATUS_NOT_FOUND;
 	enum status status = check_peer(fd, pid, uid, why_not);

@@ -38,6 +38,8 @@ struct package {
  * `uid`, and asks. NOT_FOUND: it does not listen. The order's folder is as the process sees it. */
 enum status package_open(struct package *package, int directory_fd, pid_t pid, uid_t uid,
 	const struct profiling_order *order, struct reason *why_not);
+/* Whether the process listens: its socket is there. Asks nothing. */
+bool package_is_there(int directory_fd, pid_t pid, uid_t uid);
 /* Reads what has come. OK: package->path is the file, as the process sees it; AGAIN: not yet; else the reason. */
 enum status package_read(struct package *package, struct reason *why_not);
 void package_close(struct package *package);

@@ -11,7 +11,8 @@
 #include "src/base/clock.h"
 #include "src/sources/proc/environment.h"
 
-enum { POLL_MAX_S = 12, HOST_SIZE = 65 };
+/* A trace through Kineto has at most so many steps for the sake of one batch. */
+enum { POLL_MAX_S = 12, HOST_SIZE = 65, KINETO_STEPS_MAX = 60, JOB_LEAD_MS = 3000 };
 
 /* Of the time until a batch, by the mean step. */
 #define BATCH_TIME_ERROR 0.05
@@ -114,10 +115,6 @@ static enum status open_kineto(struct profiling *profiling, const struct target_
 	const char *socket_folder, const char *trace_folder, struct reason *why_not)
 {
 	uid_t uid = profiling->target->uid;
-	if (!sees_same_files(member))
-		return refuse_container(member, "mount", why_not);
-	if (!socket_folder && !sees_same_names(member))
-		return refuse_container(member, "network", why_not);
 	enum status status = trace_folder_make(profiling->private_folder, trace_folder, uid, why_not);
 	if (status != STATUS_OK) {
 		profiling->private_folder[0] = '\0';
@@ -135,24 +132,41 @@ static enum status open_kineto(struct profiling *profiling, const struct target_
 	return kineto_open(&profiling->kineto, socket_folder, uid, why_not);
 }
 
+enum { KINETO_DAEMON, KINETO_SOCKETS, KINETO_TRACES, KINETO_VARIABLES };
+
+/* The first process with KINETO_USE_DAEMON, which can reach pmtop, and its variables. */
+static enum status find_kineto(const struct target *target, struct variable found[KINETO_VARIABLES],
+	const struct target_member **member, struct reason *why_not)
+{
+	static const char *const names[] = { "KINETO_USE_DAEMON", "KINETO_IPC_SOCKET_DIR", "KINETO_ONDEMAND_TRACE_DIR" };
+	for (size_t i = 0; i < target->member_count; i++) {
+		*member = &target->members[i];
+		for (int k = 0; k < KINETO_VARIABLES; k++)
+			found[k] = (struct variable){ .name = names[k] };
+		environment_read((*member)->directory_fd, found, KINETO_VARIABLES);
+		if (!found[KINETO_DAEMON].is_set)
+			continue;
+		if (!sees_same_files(*member))
+			return refuse_container(*member, "mount", why_not);
+		return found[KINETO_SOCKETS].value[0] || sees_same_names(*member)
+			? STATUS_OK
+			: refuse_container(*member, "network", why_not);
+	}
+	if (faccessat(target->members[0].directory_fd, "environ", R_OK, AT_EACCESS) == 0)
+		return refuse(&target->members[0], why_not);
+	target_explain_denied(target, &target->members[0], why_not);
+	return STATUS_DENIED;
+}
+
 static enum status begin_kineto(struct profiling *profiling, struct reason *why_not)
 {
-	enum { DAEMON, SOCKETS, TRACES, COUNT };
-	struct variable found[COUNT] = { { .name = "KINETO_USE_DAEMON" }, { .name = "KINETO_IPC_SOCKET_DIR" },
-		{ .name = "KINETO_ONDEMAND_TRACE_DIR" } };
-	const struct target *target = profiling->target;
-	for (size_t i = 0; i < target->member_count; i++) {
-		const struct target_member *member = &target->members[i];
-		environment_read(member->directory_fd, found, COUNT);
-		if (found[DAEMON].is_set)
-			return open_kineto(profiling, member, found[SOCKETS].value[0] ? found[SOCKETS].value : NULL,
-				found[TRACES].value[0] == '/' ? found[TRACES].value : "/tmp", why_not);
-	}
-	if (faccessat(target->members[0].directory_fd, "environ", R_OK, AT_EACCESS) != 0) {
-		target_explain_denied(target, &target->members[0], why_not);
-		return STATUS_DENIED;
-	}
-	return refuse(&target->members[0], why_not);
+	struct variable found[KINETO_VARIABLES];
+	const struct target_member *member;
+	enum status status = find_kineto(profiling->target, found, &member, why_not);
+	if (status != STATUS_OK)
+		return status;
+	return open_kineto(profiling, member, found[KINETO_SOCKETS].value[0] ? found[KINETO_SOCKETS].value : NULL,
+		found[KINETO_TRACES].value[0] == '/' ? found[KINETO_TRACES].value : "/tmp", why_not);
 }
 
 static bool has_member(const struct target *target, pid_t pid)
@@ -175,39 +189,42 @@ static bool is_job(struct profiling *profiling, pid_t pid)
 	return is_member;
 }
 
-/* When a batch is expected is known within a few per cent of the time from the estimate until then; the window is
- * longer by as much. */
-static bool find_window(const struct profiling_order *order, struct kineto_window *out)
+/* Kineto begins when the job polls. The steps until the batch that the trace shall have, and some more: when it is
+ * expected is known within a few per cent of the time since the estimate. 0: that is too far away at this poll. */
+static unsigned count_steps(const struct profiling_order *order)
 {
 	const struct profiling_start *start = &order->start;
-	int64_t now_ms = clock_realtime_ns() / NS_PER_MS, at_ms = start->realtime_ms;
-	if (!at_ms)
-		return false;
-	*out = (struct kineto_window){ at_ms, KINETO_DEFAULT_MS };
-	if (!start->is_batch)
-		return true;
-	double every_ms = (double)start->every * start->step_s * 1e3, late_ms = (double)(now_ms + KINETO_LEAD_MS - at_ms);
-	if (!(every_ms >= 1))
-		return false;
-	if (late_ms > 0)
-		at_ms += (int64_t)(ceil(late_ms / every_ms) * every_ms);
-	int64_t margin_ms = (int64_t)(start->step_s * 1e3 + BATCH_TIME_ERROR * (double)(at_ms - start->estimated_ms));
-	out->start_ms = at_ms - margin_ms > now_ms + KINETO_LEAD_MS ? at_ms - margin_ms : now_ms + KINETO_LEAD_MS;
-	out->duration_ms = at_ms - out->start_ms + (int64_t)((double)order->steps * start->step_s * 1e3) + margin_ms;
-	return true;
+	double now_ms = (double)clock_realtime_ns() / (double)NS_PER_MS, step_ms = start->step_s * 1e3;
+	double every_ms = (double)start->every * step_ms, at_ms = (double)start->realtime_ms;
+	if (!start->is_batch || !(every_ms > 0))
+		return order->steps;
+	if (at_ms < now_ms + step_ms)
+		at_ms += ceil((now_ms + step_ms - at_ms) / every_ms) * every_ms;
+	double error_ms = BATCH_TIME_ERROR * (at_ms - (double)start->estimated_ms);
+	double steps = fmin((at_ms - now_ms + error_ms) / step_ms + order->steps, (double)start->every + order->steps);
+	return steps <= KINETO_STEPS_MAX ? (unsigned)ceil(steps) : 0;
+}
+
+/* The ranks of a job begin together, once all have polled. */
+static int64_t start_of_job(const struct profiling_start *start)
+{
+	return start->is_batch || !start->realtime_ms ? 0 : start->realtime_ms + KINETO_PERIOD_S * 1000 + JOB_LEAD_MS;
 }
 
 static const char *find_configuration(void *context, pid_t pid)
 {
 	struct profiling *owner = context, *asked = owner;
-	struct kineto_window window;
 	while (asked && !is_job(asked, pid))
 		asked = asked->next;
 	owner->polled = asked;
 	if (!asked || asked->is_given)
 		return asked ? "" : NULL;
-	kineto_configure(owner->configuration, asked->private_folder, asked->order.steps,
-		find_window(&asked->order, &window) ? &window : NULL);
+	unsigned steps = count_steps(&asked->order);
+	asked->has_polled = true;
+	if (!steps)
+		return "";
+	asked->steps = steps;
+	kineto_configure(owner->configuration, asked->private_folder, steps, start_of_job(&asked->order.start));
 	return owner->configuration;
 }
 
@@ -227,8 +244,12 @@ static void answer_polls(struct profiling *owner, int64_t now_ns)
 
 static enum status check_poll(const struct profiling *profiling, int64_t now_ns, struct reason *why_not)
 {
-	if (now_ns - profiling->begun_ns <= POLL_MAX_S * NS_PER_S)
+	bool waits = profiling->has_polled && !profiling->was_busy; /* for a batch */
+	if (now_ns - profiling->begun_ns <= (waits ? profiling->order.limit_ns : POLL_MAX_S * NS_PER_S))
 		return STATUS_AGAIN;
+	if (waits)
+		return reason_set(why_not, STATUS_UNSUPPORTED, NULL, "no poll of process %d came shortly before a slow batch",
+			(int)profiling->pid);
 	if (profiling->was_busy)
 		return reason_set(why_not, STATUS_UNSUPPORTED, "try again when that trace is complete",
 			"the PyTorch profiler of process %d is running already", (int)profiling->pid);
@@ -288,6 +309,26 @@ enum status profiling_begin(struct profiling *profiling, struct target *target, 
 	return order->steps ? begin_kineto(profiling, why_not) : refuse_snapshot(first, why_not);
 }
 
+enum status profiling_check(struct target *target, char way[PROFILING_WORDS_SIZE], struct reason *why_not)
+{
+	struct variable found[KINETO_VARIABLES];
+	const struct target_member *member;
+	if (target_refresh(target) != STATUS_OK || target->member_count == 0)
+		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "process %d has ended", (int)target->pid);
+	for (size_t i = 0; i < target->member_count; i++) {
+		member = &target->members[i];
+		if (!package_is_there(member->directory_fd, member->pid, target->uid))
+			continue;
+		snprintf(way, PROFILING_WORDS_SIZE, "the pmtop package in process %d takes requests", (int)member->pid);
+		return STATUS_OK;
+	}
+	enum status status = find_kineto(target, found, &member, why_not);
+	if (status == STATUS_OK)
+		snprintf(way, PROFILING_WORDS_SIZE, "process %d has KINETO_USE_DAEMON: its PyTorch asks every %d s",
+			(int)member->pid, KINETO_PERIOD_S);
+	return status;
+}
+
 enum status profiling_step(struct profiling *profiling, int64_t now_ns, struct reason *why_not)
 {
 	enum status status =
@@ -316,10 +357,12 @@ const char *profiling_words(const struct profiling *profiling, char out[PROFILIN
 	else if (!profiling->is_given)
 		snprintf(out, PROFILING_WORDS_SIZE,
 			is_package ? "waiting for the end of a step" : "waiting for the job's poll (every %d s)", KINETO_PERIOD_S);
+	else if (!is_package && start_of_job(start))
+		snprintf(out, PROFILING_WORDS_SIZE, "profiling %d ms, with the other ranks", KINETO_WINDOW_MS);
 	else if (is_package)
 		snprintf(out, PROFILING_WORDS_SIZE, "profiling %u/%u steps", profiling->package.done, profiling->order.steps);
 	else
-		snprintf(out, PROFILING_WORDS_SIZE, "profiling %u steps", profiling->order.steps);
+		snprintf(out, PROFILING_WORDS_SIZE, "profiling %u steps", profiling->steps);
 	return out;
 }
 

@@ -27,6 +27,8 @@ struct profiling {
 	pid_t pid;             /* of the program: the target or one of its descendants */
 	bool is_given;         /* the program has the request */
 	bool was_busy;         /* its profiler was running when it polled */
+	bool has_polled;
+	unsigned steps; /* that Kineto was asked for */
 	int64_t begun_ns, given_ns, looked_ns, ended_ns;
 	struct package package;
 	struct kineto kineto;     /* fd −1: none, or `sharer` has the socket */
@@ -45,6 +47,8 @@ enum status profiling_begin(struct profiling *profiling, struct target *target, 
 	int64_t now_ns, struct reason *why_not);
 /* OK: profiling->path is the file; AGAIN: not yet; else it has failed. */
 enum status profiling_step(struct profiling *profiling, int64_t now_ns, struct reason *why_not);
+/* Whether a request is possible, without one. OK: `way` says how; else the remedy says how to start the program. */
+enum status profiling_check(struct target *target, char way[PROFILING_WORDS_SIZE], struct reason *why_not);
 int profiling_fd(const struct profiling *profiling);
 /* "waiting for the job's poll (every 5 s)", "profiling 2/3 steps" */
 const char *profiling_words(const struct profiling *profiling, char out[PROFILING_WORDS_SIZE]);

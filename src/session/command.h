@@ -74,6 +74,7 @@ struct options {
 	const char *budget;                  /* check --budget=data:20%,step:0.3s */
 
 	int64_t steps; /* profile --steps; 0 = the default */
+	int ranks;     /* profile --ranks: 0 all, 1 one */
 
 	int sort;       /* trace --sort: enum profile_sort */
 	const char *by; /* trace --by: the group of operators; diff --by: the figure that ranks runs; NULL = the default */

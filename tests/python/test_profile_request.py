@@ -47,6 +47,25 @@ while time.monotonic() < end:
 """
 
 
+# What an instrumented rank answers, without PyTorch. Its trace is of one operator; rank 2 refuses.
+RANK = """
+import json, os, socket, sys, time
+folder, rank = sys.argv[1], int(os.environ["RANK"])
+path = f"{folder}/profile.{os.getpid()}"
+server = socket.socket(socket.AF_UNIX)
+server.bind(path)
+server.listen(1)
+client, _ = server.accept()
+os.unlink(path)
+words = client.recv(4096).decode().split()
+name = f"{words[-1]}/rank{rank}.pt.trace.json"
+event = {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1.0, "dur": 5.0}
+json.dump({"distributedInfo": {"rank": rank, "world_size": 3}, "traceEvents": [event], "asked": words[:5]}, open(name, "w"))
+client.sendall(b"error no profiler here\\n" if rank == 2 else f"step 3 3\\ntrace {name}\\n".encode())
+time.sleep(30)
+"""
+
+
 def start(tmp_path, first="", env=None):
     """A training program that has done a step."""
     script, mark = tmp_path / "train.py", tmp_path / "trains"
@@ -115,6 +134,23 @@ def test_an_instrumented_program_gives_a_trace_of_the_steps_asked(tmp_path):
     with pmtop.torch.instrument(profile_on_request=True):
         assert not os.path.exists(f"{folder}/profile.{job.pid}") and os.path.exists(f"{folder}/profile.{os.getpid()}")
     assert not os.path.exists(f"{folder}/profile.{os.getpid()}")
+
+
+def test_all_ranks_of_a_job_are_asked_and_a_failure_is_named(tmp_path):
+    with pmtop.torch.instrument(profile_on_request=True):
+        folder = os.path.dirname(pmtop.torch._current._loop.requests.path)
+    job = {"WORLD_SIZE": "3", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29511", "TORCHELASTIC_RUN_ID": str(os.getpid())}
+    ranks = [subprocess.Popen([sys.executable, "-S", "-c", RANK, folder], env={**os.environ, **job, "RANK": str(rank)}) for rank in range(3)]
+    try:
+        watching.wait_for(lambda: all(os.path.exists(f"{folder}/profile.{rank.pid}") for rank in ranks), 20, "the sockets")
+        done = profile(ranks[1].pid, "--json", f"--output={tmp_path / 'traces'}")
+    finally:
+        for rank in ranks:
+            ends(rank)
+    assert [rank["rank"] for rank in json.loads(done.stdout)["ranks"]] == [0, 1]
+    assert done.returncode == 1 and f"pmtop: rank 2 (process {ranks[2].pid}): no profiler here\n" in done.stderr
+    asked = [json.loads((tmp_path / "traces" / f"rank{rank}.pt.trace.json").read_text())["asked"] for rank in range(3)]
+    assert asked[0] == asked[1] == asked[2] and asked[0][:4] == ["profile", "2", "3", "time"]
 
 
 def test_a_launched_program_takes_requests_without_a_change(tmp_path):

@@ -77,9 +77,10 @@ doctor dead_process_is_not_found 3 -- -p $dead
 doctor unknown_run_is_not_found 3 -- -s nobody
 doctor csv_is_refused 2 -- --format=csv
 
-sleep 1000 & sleeper_pid=$!
+KINETO_USE_DAEMON=1 sleep 1000 & sleeper_pid=$!
 doctor unpublished_process 0 -- -p $sleeper_pid
 has unpublished_process_is_named         "^process $sleeper_pid, sleep"
+has traces_of_pytorch_have_their_way     "^  ok +traces +process $sleeper_pid has KINETO_USE_DAEMON: its PyTorch asks every 5 s\$"
 has unpublished_batches_are_missing      '^  missing +batches +no instrumentation, and no loop found whose iterations pmtop can count'
 has unpublished_batches_have_a_remedy    '→ in Python, write for batch in pmtop\.batches'
 has memory_is_read                       '^  ok +memory '
@@ -103,6 +104,7 @@ doctor published_process 0 -- -p $trainer_pid
 has published_run_is_named               '^  ok +batches +instrumented: run doctored, ABI '
 has published_epochs_are_seen            '^  ok +epochs +[0-9]+ seen'
 has evidence_is_reported                     '^  (ok|missing) +batch evidence'
+has traces_say_what_to_set               "^  off +traces +KINETO_USE_DAEMON is not set for pid $trainer_pid\$"
 has workers_are_counted                  '^  ok +DataLoader workers +2, 2 instrumented'
 doctor by_name 0 -- -s doctored.$trainer_pid
 has by_name_is_the_process               "^process $trainer_pid, "

@@ -14,6 +14,8 @@ static const struct option_word colors[] = { { "auto", COLOR_AUTO }, { "always",
 static const struct option_word trace_sorts[] = { { "self-gpu", 1 }, { "total-gpu", 2 }, { "self-cpu", 3 },
 	{ "total-cpu", 4 }, { "count", 5 }, { "name", 6 }, { 0 } };
 
+static const struct option_word profile_ranks[] = { { "all", 0 }, { "one", 1 }, { 0 } };
+
 #define FOR(name) (1u << COMMAND_##name)
 #define MEMBER(member) offsetof(struct options, member)
 #define FLAG(name_, letter_, member, commands_, help_) \
@@ -72,6 +74,8 @@ const struct option_row option_rows[] = {
 			FOR(snapshot),
 		"TIME", "stop after TIME, such as 90s, 5m or 2h"),
 	VALUE(WHOLE, "steps", 0, steps, FOR(profile), "N", "take a trace of N steps (3)"),
+	{ "ranks", 0, OPTION_WORD, MEMBER(ranks), .words = profile_ranks, .takes = "all or one", .commands = FOR(profile),
+		.value = "WHICH", .help = "all ranks of the job (default), or one: PID" },
 	VALUE(BYTES, "max-size", 0, record_bytes, RECORDS, "SIZE", "delete the oldest data beyond SIZE"),
 	VALUE(BYTES, "rotate", 0, file_bytes, RECORDS, "SIZE", "start a new file every SIZE"),
 	VALUE(TEXT, "only", 0, only, FOR(collect), "SOURCE,...", "read only these sources"),

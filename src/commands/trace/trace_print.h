@@ -1,0 +1,12 @@
+/* trace_print.h: traces as text or JSON on standard output: for `pmtop trace` and `pmtop profile`. */
+#ifndef PMTOP_COMMANDS_TRACE_TRACE_PRINT_H
+#define PMTOP_COMMANDS_TRACE_TRACE_PRINT_H
+
+#include "src/commands/trace/trace_ranks.h"
+
+/* Several traces: the table of ranks first. `with_paths`: text ends with the path of each. Then says on standard error
+ * what of them could not be read. */
+enum exit_code trace_print(
+	const struct options *options, const struct settings *settings, const struct trace_ranks *ranks, bool with_paths);
+
+#endif
