@@ -10,6 +10,7 @@
 #include "src/model/code/code_samples.h"
 #include "src/model/code/code_threads.h"
 #include "src/model/code/loops.h"
+#include "src/model/collectives/collectives.h"
 #include "src/model/energy/energy.h"
 #include "src/model/gpus/gpus.h"
 #include "src/model/machine/perf.h"
@@ -84,6 +85,7 @@ void model_free(struct model *model)
 	model_free_code_samples(model);
 	model_free_code_threads(model);
 	model_free_energy(model);
+	model_free_collectives(model);
 	model_free_batch_windows(model);
 	free(model->priv->pasts);
 	free(model->priv);
@@ -285,6 +287,11 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 	case RECORD_CODE_GIL_WAITS: model_take_code_gil_waits(model, record); break;
 	case RECORD_LOOPS: model_take_loops(model, record); break;
 	case RECORD_CODE_SAMPLES: model_take_code_samples(model, record); break;
+	case RECORD_COLLECTIVE_RANK:
+	case RECORD_COLLECTIVE_GROUP:
+	case RECORD_COLLECTIVE_OP:
+	case RECORD_COLLECTIVE_STATE:
+	case RECORD_COLLECTIVES: model_take_collectives(model, record); break;
 	case RECORD_WORKER:
 		model_note_worker(model, record);
 		model_take_worker(model, record);

@@ -23,6 +23,8 @@
 
 enum { MODEL_RUNS_MAX = 64, MODEL_MISSING_MAX = 32 };
 
+struct collectives;
+
 struct model_options { /* from the settings; model_options_default() sets the defaults, for tests */
 	double flag_mad, flag_ratio;
 	unsigned flag_after, flag_window, warmup_max;
@@ -156,6 +158,7 @@ struct model {
 	struct code code;
 	struct loops loops;
 	struct energy energy;
+	struct collectives *collectives; /* NULL: none were read */
 #define PROCESS_SERIES_MEMBER(name) struct series *name;
 	struct {
 		PROCESS_SERIES(PROCESS_SERIES_MEMBER) TREE_SERIES(PROCESS_SERIES_MEMBER)

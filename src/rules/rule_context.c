@@ -158,7 +158,8 @@ void rule_context_init(struct context *context, struct rule_cache *cache, const 
 	*context = (struct context){
 		.model = model, .cache = cache, .patterns = patterns, .compile_share_ratio = NAN, .compile_median_s = NAN
 	};
-	cache->has_ranks = cache->has_cause = cache->has_stall = cache->has_worker_group = cache->has_load = false;
+	cache->has_ranks = cache->has_cause = cache->has_stall = cache->has_worker_group = cache->has_load =
+		cache->has_collectives = false;
 	if (index < 0)
 		return;
 	context->index = (unsigned)index;

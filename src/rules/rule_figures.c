@@ -10,6 +10,7 @@ static const struct figure_part *const parts[] = {
 	&run_figures,
 	&worker_figures,
 	&rank_figures,
+	&collective_figures,
 	&memory_figures,
 	&machine_figures,
 	&gpu_figures,

@@ -12,6 +12,7 @@
 #include "src/explain/explain.h"
 #include "src/explain/patterns/patterns.h"
 #include "src/explain/stall.h"
+#include "src/model/collectives/collectives_judge.h"
 #include "src/model/model.h"
 #include "src/model/ranks/ranks.h"
 
@@ -43,10 +44,18 @@ struct common_cause {
 
 enum { FLAGGED_EXPLAINED = 8 };
 
+/* The judgement on collectives, and the pace of the group in which others wait most for one rank; −1 = none. */
+struct rule_collectives {
+	struct collective_judgement judgement;
+	int slowest_group;
+	struct collective_pace pace;
+};
+
 /* Expensive results, computed at most once per update. */
 struct rule_cache {
-	bool has_ranks, has_cause, has_stall, is_stalled, has_worker_group, has_load;
+	bool has_ranks, has_cause, has_stall, is_stalled, has_worker_group, has_load, has_collectives;
 	struct ranks ranks;
+	struct rule_collectives collectives;
 	struct common_cause cause;
 	struct stall stall;
 	struct worker_group_now worker_group;
@@ -120,7 +129,8 @@ struct figure_part {
 	const struct figure *rows;
 	size_t count;
 };
-extern const struct figure_part machine_figures, memory_figures, run_figures, worker_figures, rank_figures, gpu_figures,
-	gpu_memory_figures, gpu_wait_figures, hardware_figures, code_figures, waits_figures, requests_figures;
+extern const struct figure_part machine_figures, memory_figures, run_figures, worker_figures, rank_figures,
+	collective_figures, gpu_figures, gpu_memory_figures, gpu_wait_figures, hardware_figures, code_figures, waits_figures,
+	requests_figures;
 
 #endif

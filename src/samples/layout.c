@@ -67,6 +67,10 @@ static const struct layout gpu_process_layout =
 static const struct layout loop_layout = LAYOUT(struct loop_row, LOOP(TEXT, text), LOOP(TEXT, file), LOOP(U32, line),
 	LOOP(DOUBLE, per_s), LOOP(U64, position), LOOP(U64, length), LOOP(FLAG, is_counted));
 
+#define COLLECTIVE(kind, member) IN(struct collective_row, kind, member)
+static const struct layout collective_layout = LAYOUT(struct collective_row, COLLECTIVE(U32, group),
+	COLLECTIVE(U32, op), COLLECTIVE(U64, sequence), COLLECTIVE(TIME, entered_ns));
+
 #define OF(kind, member) IN(struct record, kind, member)
 #define RECORD(...) LAYOUT(struct record, __VA_ARGS__)
 #define PROCESS \
@@ -139,6 +143,16 @@ const struct layout record_layouts[RECORD_KIND_COUNT] = {
 		OF(U32, code_gil_waits.node), OF(U32, code_gil_waits.count), OF(TIME, code_gil_waits.begin_ns)),
 	[RECORD_LOOPS] = RECORD(
 		OF(I32, loops.pid), OF(FLAG, loops.is_chosen), ROWS_IN(struct record, loops.rows, loops.count, loop_layout)),
+	[RECORD_COLLECTIVE_RANK] = RECORD(OF(I32, collective_rank.pid), OF(I32, collective_rank.rank),
+		OF(U32, collective_rank.world_size), OF(TEXT, collective_rank.job), OF(FLAG, collective_rank.is_gone)),
+	[RECORD_COLLECTIVE_GROUP] = RECORD(OF(U32, collective_group.id), OF(TEXT, collective_group.name),
+		OF(TEXT, collective_group.description), OF(TEXT, collective_group.job), OF(FLAG, collective_group.is_device)),
+	[RECORD_COLLECTIVE_OP] =
+		RECORD(OF(U32, collective_op.id), OF(TEXT, collective_op.name), OF(TEXT, collective_op.sizes)),
+	[RECORD_COLLECTIVE_STATE] = RECORD(OF(I32, collective_state.pid), OF(U32, collective_state.group),
+		OF(I64, collective_state.enqueued), OF(I64, collective_state.started), OF(I64, collective_state.completed)),
+	[RECORD_COLLECTIVES] = RECORD(OF(I32, collectives.pid), OF(U32, collectives.state), OF(U64, collectives.skipped),
+		ROWS_IN(struct record, collectives.rows, collectives.count, collective_layout)),
 	[RECORD_PERF_COUNT] = RECORD(OF(I32, perf_count.pid), OF(U32, perf_count.event), OF(DOUBLE, perf_count.value),
 		OF(DOUBLE, perf_count.counted_ratio)),
 };

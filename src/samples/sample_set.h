@@ -154,6 +154,13 @@ struct loop_row {
 	bool is_counted;           /* its iterations are the steps now */
 };
 
+/* One collective of one rank. */
+struct collective_row {
+	uint32_t group, op; /* ids, from 1 */
+	uint64_t sequence;  /* its number in the group, the same in all ranks */
+	int64_t entered_ns;
+};
+
 /* What a perf counter counts: X(name, text, whether it is a software event of the kernel). The source adds up roles
  * that take several events (FLOPs). */
 #define PERF_ROLES(X) \
@@ -234,6 +241,13 @@ enum { PERF_EVENTS_MAX = 32 };
 	X(CODE_GIL_WAITS) /* code_gil_waits: consecutive samples of a process whose main thread waits for the GIL, with \
 						 the same holder; time_ns: of the last */ \
 	X(LOOPS) /* loops: rows[count] that a person can choose from; replaces all; only while somebody views them */ \
+	/* collectives of distributed runs, from PyTorch's flight recorder */ \
+	X(COLLECTIVE_RANK)  /* collective_rank: a process that takes part; before its first of the following */ \
+	X(COLLECTIVE_GROUP) /* collective_group: describes a process group, before its first use */ \
+	X(COLLECTIVE_OP)    /* collective_op: describes an operation, before its first use */ \
+	X(COLLECTIVE_STATE) /* collective_state: how far a rank is in a group, on change */ \
+	X(COLLECTIVES)      /* collectives: rows[count] that a rank entered since the reading before; time_ns: of this \
+						   reading, also without rows */ \
 	/* events, in order within their lane; `sequence` is their number in it */ \
 	X(EPOCH_BEGIN)  /* epoch */ \
 	X(EPOCH_END)    /* epoch: index EPOCH_UNKNOWN where the begin had a number: it was no epoch */ \
@@ -443,6 +457,38 @@ struct record {
 			const struct loop_row *rows;
 			size_t count;
 		} loops;
+		/* rank −1, world_size 0, job NULL: unknown. job: the same for all ranks of one run; is_gone: it has ended */
+		struct {
+			int32_t pid, rank;
+			uint32_t world_size;
+			const char *job;
+			bool is_gone;
+		} collective_rank;
+		/* name: as PyTorch names it, the same in all ranks: "0"; is_device: of NCCL */
+		struct {
+			uint32_t id;
+			const char *name, *description, *job;
+			bool is_device;
+		} collective_group;
+		/* sizes: of the inputs, "[1000, 64]"; NULL = unknown */
+		struct {
+			uint32_t id;
+			const char *name, *sizes;
+		} collective_op;
+		/* sequence numbers of the last collective that was enqueued, started, completed; −1 = none or unknown */
+		struct {
+			int32_t pid;
+			uint32_t group;
+			int64_t enqueued, started, completed;
+		} collective_state;
+		/* state: of /proc/PID/stat, 0 = not read; skipped: collectives between the readings that have no row */
+		struct {
+			int32_t pid;
+			uint32_t state;
+			uint64_t skipped;
+			const struct collective_row *rows;
+			size_t count;
+		} collectives;
 		/* value: scaled for multiplexing; counted_ratio: share of the time in which it was counted, 0 … 1 */
 		struct {
 			int32_t pid;

@@ -46,6 +46,7 @@ struct source {
 	X(cgroup) \
 	X(perf) \
 	X(stacks) \
+	X(collectives) \
 	X(energy) \
 	X(region) \
 	X(gpu)

@@ -227,6 +227,49 @@ static void fill_thread(struct sample_set *set, struct record *record)
 	record->code_thread.is_gone = random_below(10) == 0;
 }
 
+static void fill_collectives(struct sample_set *set, struct record *record, int64_t now_ns, bool is_random)
+{
+	size_t count = (size_t)random_below(random_below(20) == 0 ? 300 : 6);
+	struct collective_row *rows = zeroed(set, count * sizeof *rows);
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct collective_row){ draw_id() - 1, draw_id() - 1, random_below(4) ? i : draw_count(),
+			random_time(now_ns, is_random) };
+	record->collectives.pid = (int32_t)random_below(40);
+	record->collectives.state = (uint32_t)draw_count();
+	record->collectives.rows = random_below(50) ? rows : NULL;
+	record->collectives.count = count;
+}
+
+static void fill_of_collectives(struct sample_set *set, struct record *record, int64_t now_ns, bool is_random)
+{
+	switch ((enum record_kind)record->kind) {
+	case RECORD_COLLECTIVE_RANK:
+		record->collective_rank.pid = (int32_t)random_below(40);
+		record->collective_rank.rank = (int32_t)(random_below(3) ? random_below(4) : draw());
+		record->collective_rank.job = random_below(2) ? draw_text(set) : NULL;
+		record->collective_rank.is_gone = random_below(8) == 0;
+		break;
+	case RECORD_COLLECTIVE_GROUP:
+		record->collective_group.id = draw_id();
+		record->collective_group.name = random_below(20) ? draw_text(set) : NULL;
+		record->collective_group.description = random_below(2) ? draw_text(set) : NULL;
+		break;
+	case RECORD_COLLECTIVE_OP:
+		record->collective_op.id = draw_id();
+		record->collective_op.name = random_below(20) ? draw_text(set) : NULL;
+		record->collective_op.sizes = random_below(2) ? draw_text(set) : NULL;
+		break;
+	case RECORD_COLLECTIVE_STATE:
+		record->collective_state.pid = (int32_t)random_below(40);
+		record->collective_state.group = draw_id();
+		record->collective_state.enqueued = random_below(4) ? (int64_t)random_below(200) : (int64_t)(draw() >> 4);
+		record->collective_state.completed = random_below(4) ? (int64_t)random_below(200) : (int64_t)(draw() >> 4);
+		break;
+	case RECORD_COLLECTIVES: fill_collectives(set, record, now_ns, is_random); break;
+	default: break;
+	}
+}
+
 /* Records about sampled Python code. */
 static void fill_sampled(struct sample_set *set, struct record *record, int64_t now_ns, bool is_random)
 {
@@ -272,7 +315,7 @@ static void fill_sampled(struct sample_set *set, struct record *record, int64_t 
 		record->code_gil_waits.count = (uint32_t)draw_count();
 		record->code_gil_waits.begin_ns = random_time(now_ns, is_random);
 		break;
-	default: break;
+	default: fill_of_collectives(set, record, now_ns, is_random);
 	}
 }
 

@@ -146,6 +146,45 @@ static void fill_loops(struct sample_set *set, struct record *record)
 	record->loops.count = count;
 }
 
+static void fill_collectives(struct sample_set *set, struct record *record)
+{
+	size_t count = random_bits() % 4;
+	struct collective_row *rows = sample_set_allocate(set, count * sizeof *rows);
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct collective_row){ number32(), number32(), number(), (int64_t)(number() >> 4) };
+	record->collectives.pid = (int32_t)number(), record->collectives.state = number32();
+	record->collectives.skipped = number();
+	record->collectives.rows = count ? rows : NULL;
+	record->collectives.count = count;
+}
+
+static void fill_of_collectives(struct sample_set *set, struct record *record)
+{
+	switch ((enum record_kind)record->kind) {
+	case RECORD_COLLECTIVE_RANK:
+		record->collective_rank.pid = (int32_t)number(), record->collective_rank.rank = (int32_t)number();
+		record->collective_rank.world_size = number32(), record->collective_rank.job = maybe_text(set);
+		record->collective_rank.is_gone = flag();
+		break;
+	case RECORD_COLLECTIVE_GROUP:
+		record->collective_group.id = number32(), record->collective_group.name = text(set);
+		record->collective_group.description = maybe_text(set), record->collective_group.job = maybe_text(set);
+		record->collective_group.is_device = flag();
+		break;
+	case RECORD_COLLECTIVE_OP:
+		record->collective_op.id = number32(), record->collective_op.name = text(set);
+		record->collective_op.sizes = maybe_text(set);
+		break;
+	case RECORD_COLLECTIVE_STATE:
+		record->collective_state.pid = (int32_t)number(), record->collective_state.group = number32();
+		record->collective_state.enqueued = (int64_t)(number() >> 4),
+		record->collective_state.started = (int64_t)(number() >> 4);
+		record->collective_state.completed = (int64_t)(number() >> 4);
+		break;
+	default: fill_collectives(set, record);
+	}
+}
+
 static void fill(struct sample_set *set, struct record *record)
 {
 	switch ((enum record_kind)record->kind) {
@@ -295,6 +334,11 @@ static void fill(struct sample_set *set, struct record *record)
 		record->code_gil_waits.begin_ns = record->time_ns - (int64_t)(number() >> 8);
 		break;
 	case RECORD_CODE_TIME: record->code_time.id = number32(), record->code_time.total_ns = number(); break;
+	case RECORD_COLLECTIVE_RANK:
+	case RECORD_COLLECTIVE_GROUP:
+	case RECORD_COLLECTIVE_OP:
+	case RECORD_COLLECTIVE_STATE:
+	case RECORD_COLLECTIVES: fill_of_collectives(set, record); break;
 	case RECORD_KIND_COUNT: break;
 	}
 }

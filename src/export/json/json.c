@@ -14,6 +14,7 @@
 #include "src/export/figures/requests.h"
 #include "src/export/figures/scope.h"
 #include "src/export/json/json_code.h"
+#include "src/export/json/json_collectives.h"
 #include "src/export/json/json_counters.h"
 #include "src/export/json/json_energy.h"
 #include "src/export/json/json_events.h"
@@ -441,6 +442,7 @@ static void write_object(struct buffer *out, const struct model *model, const st
 		json_requests(&json, model, chosen, realtime_ns - model->now_ns);
 	if (chosen)
 		ranks_as_json(&json, model, run);
+	json_collectives(&json, model);
 	json_memory(&json, model, chosen, realtime_ns - model->now_ns);
 	write_cpu(&json, model);
 	json_system(&json, model);

@@ -88,6 +88,7 @@ bool code_newest_line(const struct model *model, int32_t pid, struct newest_line
 	if (group < 0 || !samples || !samples->groups[group].node)
 		return false;
 	const struct code_node *node = &code->nodes[samples->groups[group].node - 1];
+	enum code_phase phase = node->phase;
 	for (const struct code_node *at = node;; at = &code->nodes[at->parent - 1]) {
 		if (code->codes[at->code].is_own) {
 			node = at;
@@ -100,6 +101,7 @@ bool code_newest_line(const struct model *model, int32_t pid, struct newest_line
 		.text = node->text,
 		.function = code->codes[node->code].function,
 		.line = node->line,
+		.phase = phase,
 		.time_ns = samples->groups[group].time_ns };
 	return true;
 }

@@ -1,0 +1,153 @@
+#include "src/explain/collective_words.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "src/model/code/code_samples.h"
+
+enum { WHO_SIZE = 96, WHAT_SIZE = 160, WHERE_SIZE = 128, RANKS_NAMED = 4 };
+
+const char *collective_rank_words(const struct model *model, size_t rank, char out[COLLECTIVE_RANK_SIZE])
+{
+	const struct collective_rank *at = &model->collectives->ranks[rank];
+	if (at->number >= 0)
+		snprintf(out, COLLECTIVE_RANK_SIZE, "rank %ld", at->number);
+	else
+		snprintf(out, COLLECTIVE_RANK_SIZE, "process %d", (int)at->pid);
+	return out;
+}
+
+/* "rank 1", "ranks 1, 3", "5 of 8 ranks" */
+static void write_behind(const struct model *model, const struct collective_judgement *judgement, char out[WHO_SIZE])
+{
+	char one[COLLECTIVE_RANK_SIZE];
+	size_t used;
+	if (judgement->behind_count == 1) {
+		snprintf(out, WHO_SIZE, "%s", collective_rank_words(model, judgement->behind[0], one));
+		return;
+	}
+	if (judgement->behind_count > RANKS_NAMED) {
+		snprintf(out, WHO_SIZE, "%zu of %zu ranks", judgement->behind_count, judgement->member_count);
+		return;
+	}
+	used = (size_t)snprintf(out, WHO_SIZE, "ranks ");
+	for (size_t i = 0; i < judgement->behind_count && used < WHO_SIZE; i++)
+		used += (size_t)snprintf(
+			out + used, WHO_SIZE - used, i ? ", %ld" : "%ld", model->collectives->ranks[judgement->behind[i]].number);
+}
+
+static const char *op_name(const struct model *model, uint32_t op)
+{
+	const struct collective_op *found = collective_op_of(model->collectives, op);
+	return found ? found->name : "a collective";
+}
+
+static const char *group_name(const struct model *model, size_t group)
+{
+	return model->collectives->groups[group].name;
+}
+
+/* "it is in data.py:88", "it is stopped (SIGSTOP or a debugger)"; empty if unknown. */
+static void write_where(const struct model *model, const struct collective_judgement *judgement, char out[WHERE_SIZE])
+{
+	const struct collective_rank *rank = &model->collectives->ranks[judgement->behind[0]];
+	struct newest_line line;
+	char one[COLLECTIVE_RANK_SIZE];
+	const char *it = judgement->behind_count == 1 ? "it" : collective_rank_words(model, judgement->behind[0], one);
+	*out = '\0';
+	if (rank->is_gone)
+		snprintf(out, WHERE_SIZE, ": %s has ended", judgement->behind_count == 1 ? "its process" : it);
+	else if (rank->state == 'T' || rank->state == 't')
+		snprintf(out, WHERE_SIZE, ": %s is stopped (SIGSTOP or a debugger)", it);
+	else if (code_newest_line(model, rank->pid, &line) && line.line > 0) {
+		const char *slash = strrchr(line.file, '/');
+		snprintf(out, WHERE_SIZE, ": %s is in %.40s:%u", it, slash ? slash + 1 : line.file, (unsigned)line.line);
+	}
+}
+
+static void write_wait(const struct model *model, const struct collective_judgement *judgement, char out[WHO_SIZE])
+{
+	char one[COLLECTIVE_RANK_SIZE], seconds[NUMBER_SIZE];
+	format_seconds(seconds, judgement->waited_s);
+	if (judgement->member_count - judgement->behind_count == 1)
+		snprintf(out, WHO_SIZE, "; %s has waited %s", collective_rank_words(model, judgement->waiting, one), seconds);
+	else
+		snprintf(out, WHO_SIZE, "; the others have waited %s", seconds);
+}
+
+static void write_op(const struct model *model, uint32_t op, bool has_sizes, char out[WHAT_SIZE])
+{
+	const struct collective_op *found = collective_op_of(model->collectives, op);
+	snprintf(out, WHAT_SIZE, "%s%s%s", op_name(model, op), found && has_sizes && found->sizes[0] ? " " : "",
+		found && has_sizes ? found->sizes : "");
+}
+
+static void write_mismatch(
+	const struct model *model, const struct collective_judgement *judgement, char *out, size_t size)
+{
+	char who[WHO_SIZE], other[COLLECTIVE_RANK_SIZE], odd[WHAT_SIZE], common[WHAT_SIZE];
+	const struct collective_op *a = collective_op_of(model->collectives, judgement->odd_op),
+							   *b = collective_op_of(model->collectives, judgement->op);
+	bool is_size = a && b && strcmp(a->name, b->name) == 0;
+	write_behind(model, judgement, who);
+	write_op(model, judgement->odd_op, is_size, odd);
+	write_op(model, judgement->op, is_size, common);
+	snprintf(out, size, "%s entered %s as #%llu of %s, %s %s", who, odd, (unsigned long long)judgement->sequence,
+		group_name(model, judgement->group),
+		judgement->member_count == 2 ? collective_rank_words(model, judgement->waiting, other) : "the others", common);
+}
+
+static void write_behind_words(
+	const struct model *model, const struct collective_judgement *judgement, char *out, size_t size)
+{
+	char who[WHO_SIZE], where[WHERE_SIZE], wait[WHO_SIZE];
+	write_behind(model, judgement, who);
+	write_where(model, judgement, where);
+	write_wait(model, judgement, wait);
+	snprintf(out, size, "%s %s not entered %s #%llu (%s)%s%s", who, judgement->behind_count == 1 ? "has" : "have",
+		op_name(model, judgement->op), (unsigned long long)judgement->sequence, group_name(model, judgement->group),
+		where, wait);
+}
+
+const char *collective_words(
+	const struct model *model, const struct collective_judgement *judgement, char out[COLLECTIVE_WORDS_SIZE])
+{
+	char words[3 * COLLECTIVE_WORDS_SIZE] = "", seconds[NUMBER_SIZE];
+	switch (judgement->finding) {
+	case COLLECTIVE_FINE: break;
+	case COLLECTIVE_MISMATCH: write_mismatch(model, judgement, words, sizeof words); break;
+	case COLLECTIVE_BEHIND: write_behind_words(model, judgement, words, sizeof words); break;
+	case COLLECTIVE_SLOW:
+		snprintf(words, sizeof words, "all %zu ranks entered %s #%llu (%s): not completed for %s",
+			judgement->member_count, op_name(model, judgement->op), (unsigned long long)judgement->sequence,
+			group_name(model, judgement->group), format_seconds(seconds, judgement->waited_s));
+	}
+	text_clean(out, COLLECTIVE_WORDS_SIZE, words, strlen(words));
+	return out;
+}
+
+const char *collective_words_pace(
+	const struct model *model, int group, const struct collective_pace *pace, char out[COLLECTIVE_WORDS_SIZE])
+{
+	char who[COLLECTIVE_RANK_SIZE], seconds[NUMBER_SIZE], share[NUMBER_SIZE];
+	*out = '\0';
+	if (group < 0 || pace->straggler < 0)
+		return out;
+	snprintf(out, COLLECTIVE_WORDS_SIZE, "%s enters last: the others wait %s for it, %s of the time (%s)",
+		collective_rank_words(model, (size_t)pace->straggler, who), format_seconds(seconds, pace->late_s),
+		format_percent(share, pace->waited_ratio), group_name(model, (size_t)group));
+	return out;
+}
+
+const char *collective_words_verdict(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
+{
+	struct collective_judgement judgement;
+	struct collective_pace pace;
+	collectives_judge(model, &judgement);
+	if (judgement.is_due)
+		return collective_words(model, &judgement, out);
+	int group = collectives_slowest(model, &pace);
+	return collective_words_pace(model, group, &pace, out);
+}

@@ -1,0 +1,232 @@
+#include "src/model/collectives/collectives.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/base/text.h"
+#include "src/model/model_private.h"
+#include "src/model/ranks/rank_places.h"
+
+const struct collective_slot *collective_slot_of(const struct collective_group *group, uint64_t sequence)
+{
+	const struct collective_slot *slot = group->slots ? &group->slots[sequence % COLLECTIVE_SLOTS] : NULL;
+	return slot && sequence > 0 && slot->sequence == sequence ? slot : NULL;
+}
+
+const struct collective_op *collective_op_of(const struct collectives *collectives, uint32_t op)
+{
+	return op > 0 && op <= COLLECTIVE_OPS_MAX && collectives->ops[op - 1].name[0] ? &collectives->ops[op - 1] : NULL;
+}
+
+bool collective_is_member(const struct collectives *collectives, const struct collective_group *group, size_t rank)
+{
+	if (!group->members[rank].is_member)
+		return false;
+	for (size_t i = 0; collectives->ranks[rank].is_gone && i < collectives->rank_count; i++)
+		if (!collectives->ranks[i].is_gone && group->members[i].is_member &&
+			collectives->ranks[i].number == collectives->ranks[rank].number)
+			return false;
+	return true;
+}
+
+/* -- ranks, operations, groups -- */
+
+static size_t find_rank(const struct collectives *collectives, int32_t pid)
+{
+	size_t at = 0;
+	while (at < collectives->rank_count && collectives->ranks[at].pid != pid)
+		at++;
+	return at;
+}
+
+/* The number of a rank that has no launcher's variables may be known from its steps. */
+static long number_of(const struct model *model, const struct record *record)
+{
+	long number = record->collective_rank.rank;
+	for (unsigned i = 0; number < 0 && i < model->run_count; i++)
+		if (model->runs[i].is_used && model->runs[i].pid == record->collective_rank.pid)
+			number = rank_number(&model->runs[i]);
+	return number;
+}
+
+static void forget_rank(struct collectives *collectives, size_t rank)
+{
+	for (size_t i = 0; i < collectives->group_count; i++) {
+		struct collective_group *group = &collectives->groups[i];
+		group->members[rank] = (struct collective_member){ .is_member = false };
+		for (size_t k = 0; group->slots && k < COLLECTIVE_SLOTS; k++) {
+			group->slots[k].entries[rank].entered_ns = 0;
+			group->slots[k].entries[rank].op = 0;
+		}
+	}
+}
+
+static void take_rank(struct model *model, struct collectives *collectives, const struct record *record)
+{
+	size_t at = find_rank(collectives, record->collective_rank.pid);
+	if (at == COLLECTIVE_RANKS_MAX)
+		for (at = 0; at < COLLECTIVE_RANKS_MAX && !collectives->ranks[at].is_gone; at++)
+			;
+	if (at == COLLECTIVE_RANKS_MAX)
+		return;
+	struct collective_rank *rank = &collectives->ranks[at];
+	bool is_new = at == collectives->rank_count || rank->pid != record->collective_rank.pid ||
+		(rank->is_gone && !record->collective_rank.is_gone);
+	if (is_new) {
+		forget_rank(collectives, at);
+		*rank = (struct collective_rank){ .pid = record->collective_rank.pid };
+		collectives->rank_count += at == collectives->rank_count;
+	}
+	rank->number = number_of(model, record);
+	rank->world_size = record->collective_rank.world_size;
+	rank->is_gone = record->collective_rank.is_gone;
+}
+
+static void take_text(char out[COLLECTIVE_TEXT_SIZE], const char *text)
+{
+	text_clean(out, COLLECTIVE_TEXT_SIZE, text ? text : "", text ? strlen(text) : 0);
+}
+
+/* "nccl:all_reduce" is shown without the library's name. */
+static void take_op(struct collectives *collectives, const struct record *record)
+{
+	if (record->collective_op.id == 0 || record->collective_op.id > COLLECTIVE_OPS_MAX)
+		return;
+	struct collective_op *op = &collectives->ops[record->collective_op.id - 1];
+	const char *name = record->collective_op.name ? record->collective_op.name : "", *colon = strchr(name, ':');
+	take_text(op->name, colon && colon[1] ? colon + 1 : name);
+	take_text(op->sizes, record->collective_op.sizes);
+}
+
+static void take_group(struct collectives *collectives, const struct record *record)
+{
+	if (record->collective_group.id == 0 || record->collective_group.id > COLLECTIVE_GROUPS_MAX)
+		return;
+	size_t at = record->collective_group.id - 1u;
+	struct collective_group *group = &collectives->groups[at];
+	const char *description = record->collective_group.description;
+	bool has_description = description && *description && strcmp(description, "undefined") != 0;
+	take_text(group->name, has_description ? description : record->collective_group.name);
+	group->is_used = true;
+	group->is_device = record->collective_group.is_device;
+	collectives->group_count = collectives->group_count > at ? collectives->group_count : at + 1;
+}
+
+static struct collective_group *group_at(struct collectives *collectives, uint32_t id)
+{
+	return id > 0 && id <= collectives->group_count && collectives->groups[id - 1].is_used
+		? &collectives->groups[id - 1]
+		: NULL;
+}
+
+/* -- how far a rank is -- */
+
+/* Begins anew: the group was destroyed and made again, so its numbers begin at 1. */
+static void restart(struct collective_group *group)
+{
+	if (group->slots)
+		memset(group->slots, 0, COLLECTIVE_SLOTS * sizeof *group->slots);
+	memset(group->members, 0, sizeof group->members);
+	group->longest_skew_s = 0;
+	group->skew_sequence = 0;
+}
+
+static void advance(struct collective_member *member, int64_t enqueued, int64_t now_ns)
+{
+	if (!member->is_member)
+		*member = (struct collective_member){ true, -1, -1, -1, now_ns };
+	if (enqueued <= member->enqueued)
+		return;
+	member->enqueued = enqueued;
+	member->moved_ns = now_ns;
+}
+
+static void take_state(struct collectives *collectives, const struct record *record)
+{
+	struct collective_group *group = group_at(collectives, record->collective_state.group);
+	size_t rank = find_rank(collectives, record->collective_state.pid);
+	if (!group || rank == collectives->rank_count)
+		return;
+	struct collective_member *member = &group->members[rank];
+	if (member->is_member && record->collective_state.completed < member->completed)
+		restart(group);
+	advance(member, record->collective_state.enqueued, bounded_time(record->time_ns));
+	member->started = record->collective_state.started;
+	member->completed = record->collective_state.completed;
+}
+
+/* Once all members have entered a collective, its skew is known. */
+static void note_skew(
+	struct collectives *collectives, struct collective_group *group, const struct collective_slot *slot)
+{
+	int64_t first_ns = INT64_MAX, last_ns = 0;
+	for (size_t i = 0; i < collectives->rank_count; i++) {
+		if (!collective_is_member(collectives, group, i))
+			continue;
+		int64_t entered_ns = slot->entries[i].entered_ns;
+		if (!entered_ns)
+			return;
+		first_ns = entered_ns < first_ns ? entered_ns : first_ns;
+		last_ns = entered_ns > last_ns ? entered_ns : last_ns;
+	}
+	double skew_s = first_ns < last_ns ? seconds_between(first_ns, last_ns) : 0;
+	group->longest_skew_s = skew_s > group->longest_skew_s ? skew_s : group->longest_skew_s;
+}
+
+static void take_row(struct collectives *collectives, size_t rank, const struct collective_row *row, int64_t now_ns)
+{
+	struct collective_group *group = group_at(collectives, row->group);
+	if (!group || row->sequence == 0 || row->sequence > INT64_MAX)
+		return;
+	if (!group->slots && !(group->slots = calloc(COLLECTIVE_SLOTS, sizeof *group->slots)))
+		return;
+	struct collective_slot *slot = &group->slots[row->sequence % COLLECTIVE_SLOTS];
+	advance(&group->members[rank], (int64_t)row->sequence, now_ns);
+	if (slot->sequence > row->sequence)
+		return;
+	if (slot->sequence < row->sequence) {
+		memset(slot, 0, sizeof *slot);
+		slot->sequence = row->sequence;
+	}
+	/* Operations that are launched together have one number: the first is shown. */
+	if (slot->entries[rank].entered_ns)
+		return;
+	slot->entries[rank].entered_ns = bounded_time(row->entered_ns);
+	slot->entries[rank].op = row->op;
+	note_skew(collectives, group, slot);
+}
+
+static void take_rows(struct collectives *collectives, const struct record *record)
+{
+	size_t rank = find_rank(collectives, record->collectives.pid);
+	int64_t now_ns = bounded_time(record->time_ns);
+	if (rank == collectives->rank_count)
+		return;
+	collectives->ranks[rank].read_ns = now_ns;
+	collectives->ranks[rank].state = (char)record->collectives.state;
+	for (size_t i = 0; record->collectives.rows && i < record->collectives.count; i++)
+		take_row(collectives, rank, &record->collectives.rows[i], now_ns);
+}
+
+/* -- public -- */
+
+void model_take_collectives(struct model *model, const struct record *record)
+{
+	if (!model->collectives && !(model->collectives = calloc(1, sizeof *model->collectives)))
+		return;
+	switch ((enum record_kind)record->kind) {
+	case RECORD_COLLECTIVE_RANK: take_rank(model, model->collectives, record); break;
+	case RECORD_COLLECTIVE_GROUP: take_group(model->collectives, record); break;
+	case RECORD_COLLECTIVE_OP: take_op(model->collectives, record); break;
+	case RECORD_COLLECTIVE_STATE: take_state(model->collectives, record); break;
+	default: take_rows(model->collectives, record);
+	}
+}
+
+void model_free_collectives(struct model *model)
+{
+	for (size_t i = 0; model->collectives && i < COLLECTIVE_GROUPS_MAX; i++)
+		free(model->collectives->groups[i].slots);
+	free(model->collectives);
+}

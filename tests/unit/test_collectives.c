@@ -1,0 +1,452 @@
+/* Who keeps the others waiting in a collective, from records of what ranks entered. */
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/explain/collective_words.h"
+#include "src/base/buffer.h"
+#include "src/samples/codec.h"
+#include "src/samples/codec_read.h"
+#include "src/samples/codec_write.h"
+#include "tests/support/model_parts.h"
+#include "tests/support/sets.h"
+#include "tests/support/suite.h"
+
+enum { PID = 700, BASE_S = 5000, OP_REDUCE = 1, OP_BROADCAST = 2, OP_LARGER = 3, RANKS_MAX = 4 };
+
+static struct model *model;
+static struct sample_set set;
+static struct collective_judgement judgement;
+static char words[COLLECTIVE_WORDS_SIZE];
+
+static int64_t at_ns(double at_s) { return BASE_S * NS_PER_S + (int64_t)(at_s * (double)NS_PER_S); }
+
+static void begin(double at_s)
+{
+	sample_set_clear(&set);
+	set.time_ns = at_ns(at_s);
+}
+
+static void end(void) { model_apply(model, &set); }
+
+static void add_rank(int rank, unsigned world, bool is_gone)
+{
+	struct record *record = sample_set_add(&set, RECORD_COLLECTIVE_RANK, 0, set.time_ns);
+	record->collective_rank.pid = PID + rank;
+	record->collective_rank.rank = rank;
+	record->collective_rank.world_size = world;
+	record->collective_rank.is_gone = is_gone;
+}
+
+static void add_op(uint32_t id, const char *name, const char *sizes)
+{
+	struct record *record = sample_set_add(&set, RECORD_COLLECTIVE_OP, 0, set.time_ns);
+	record->collective_op.id = id;
+	record->collective_op.name = name;
+	record->collective_op.sizes = sizes;
+}
+
+static void add_group(uint32_t id, const char *name, const char *description)
+{
+	struct record *record = sample_set_add(&set, RECORD_COLLECTIVE_GROUP, 0, set.time_ns);
+	record->collective_group.id = id;
+	record->collective_group.name = name;
+	record->collective_group.description = description;
+}
+
+static void open_model(void)
+{
+	model = model_new_default();
+	set = (struct sample_set)SAMPLE_SET_INIT;
+}
+
+static void close_model(void)
+{
+	sample_set_release(&set);
+	model_free(model);
+}
+
+static void add_job(int ranks)
+{
+	begin(0);
+	for (int i = 0; i < ranks; i++)
+		add_rank(i, (unsigned)ranks, false);
+	add_op(OP_REDUCE, "gloo:all_reduce", "[1000]");
+	add_op(OP_BROADCAST, "gloo:broadcast", "[1000]");
+	add_op(OP_LARGER, "gloo:all_reduce", "[1001]");
+	add_group(1, "0", "default_pg");
+	end();
+}
+
+/* A rank enters collectives from..to of a group, one each `each_s` from at_s on, and has completed `completed`. */
+static void enter(
+	int rank, uint32_t group, uint32_t op, uint64_t from, uint64_t to, double at_s, double each_s, int64_t completed)
+{
+	size_t count = to >= from ? (size_t)(to - from + 1) : 0;
+	struct collective_row *rows = sample_set_allocate(&set, (count + 1) * sizeof *rows);
+	for (size_t i = 0; i < count; i++)
+		rows[i] = (struct collective_row){ group, op, from + i, at_ns(at_s + (double)i * each_s) };
+	struct record *record = sample_set_add(&set, RECORD_COLLECTIVE_STATE, 0, set.time_ns);
+	record->collective_state.pid = PID + rank;
+	record->collective_state.group = group;
+	record->collective_state.enqueued = (int64_t)to;
+	record->collective_state.started = -1;
+	record->collective_state.completed = completed;
+	record = sample_set_add(&set, RECORD_COLLECTIVES, 0, set.time_ns);
+	record->collectives.pid = PID + rank;
+	record->collectives.state = 'S';
+	record->collectives.rows = count ? rows : NULL;
+	record->collectives.count = count;
+}
+
+/* Readings without anything new. */
+static void read_again(double at_s, int ranks)
+{
+	begin(at_s);
+	for (int i = 0; i < ranks; i++) {
+		struct record *record = sample_set_add(&set, RECORD_COLLECTIVES, 0, set.time_ns);
+		record->collectives.pid = PID + i;
+		record->collectives.state = 'S';
+	}
+	end();
+}
+
+static void sample_line(int rank, double at_s, uint32_t line, bool is_checkpoint)
+{
+	begin(at_s);
+	fill_code(sample_set_add(&set, RECORD_CODE, 0, set.time_ns), 1, "train", "/home/me/train.py", true);
+	fill_code(
+		sample_set_add(&set, RECORD_CODE, 0, set.time_ns), 2, "save", "/x/site-packages/torch/serialization.py", false);
+	fill_code_group(sample_set_add(&set, RECORD_CODE_GROUP, 0, set.time_ns), 1, PID + rank, 10, 10, 1);
+	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), 1, 0, 1, 1, line, "load()");
+	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), 2, 1, 1, 2, 900, NULL);
+	struct record *record = sample_set_add(&set, RECORD_CODE_SAMPLES, 0, set.time_ns);
+	record->code_samples.node = is_checkpoint ? 2 : 1;
+	record->code_samples.count = 1;
+	record->code_samples.begin_ns = set.time_ns;
+	end();
+}
+
+static const char *judge(void)
+{
+	collectives_judge(model, &judgement);
+	return collective_words(model, &judgement, words);
+}
+
+/* All ranks entered 1..30, one each 0.1 s. */
+static void run_together(int ranks)
+{
+	add_job(ranks);
+	begin(3);
+	for (int i = 0; i < ranks; i++)
+		enter(i, 1, OP_REDUCE, 1, 30, 0, 0.1, 30);
+	end();
+}
+
+START_TEST(nothing_is_said_of_ranks_that_are_together)
+{
+	ck_assert_str_eq(judge(), "");
+	run_together(2);
+	ck_assert_str_eq(judge(), "");
+	read_again(600, 2);
+	ck_assert_str_eq(judge(), "");
+	ck_assert_str_eq(collective_words_verdict(model, words), "");
+}
+END_TEST
+
+START_TEST(rank_that_has_not_entered_is_named_with_its_line)
+{
+	run_together(2);
+	begin(3.5);
+	enter(0, 1, OP_REDUCE, 31, 31, 3.1, 0, 30);
+	end();
+	sample_line(1, 3.6, 88, false);
+	read_again(7.5, 2);
+	ck_assert_str_eq(
+		judge(), "rank 1 has not entered all_reduce #31 (default_pg): it is in train.py:88; rank 0 has waited 4.400 s");
+	ck_assert(!judgement.is_due);
+	ck_assert_str_eq(collective_words_verdict(model, words), "");
+	read_again(8.2, 2);
+	judge();
+	ck_assert(judgement.is_due);
+	ck_assert_uint_eq(judgement.behind_count, 1);
+	ck_assert_str_ne(collective_words_verdict(model, words), "");
+}
+END_TEST
+
+START_TEST(several_behind_and_a_stopped_one)
+{
+	run_together(4);
+	begin(3.5);
+	enter(0, 1, OP_REDUCE, 31, 31, 3.1, 0, 30);
+	enter(2, 1, OP_REDUCE, 31, 31, 3.2, 0, 30);
+	end();
+	read_again(13.1, 4);
+	ck_assert_str_eq(judge(), "ranks 1, 3 have not entered all_reduce #31 (default_pg); the others have waited 10.0 s");
+	begin(13.5);
+	enter(1, 1, OP_REDUCE, 31, 31, 13.3, 0, 30);
+	struct record *record = sample_set_add(&set, RECORD_COLLECTIVES, 0, set.time_ns);
+	record->collectives.pid = PID + 3;
+	record->collectives.state = 'T';
+	end();
+	ck_assert_str_eq(judge(),
+		"rank 3 has not entered all_reduce #31 (default_pg): it is stopped (SIGSTOP or a debugger); the others have "
+		"waited 10.4 s");
+}
+END_TEST
+
+START_TEST(rank_that_ended_is_named_until_another_takes_its_place)
+{
+	run_together(2);
+	begin(3.5);
+	enter(0, 1, OP_REDUCE, 31, 31, 3.1, 0, 30);
+	add_rank(1, 2, true);
+	end();
+	read_again(9, 1);
+	ck_assert_str_eq(judge(),
+		"rank 1 has not entered all_reduce #31 (default_pg): its process has ended; rank 0 has waited 5.900 s");
+	begin(9.5);
+	struct record *record = sample_set_add(&set, RECORD_COLLECTIVE_RANK, 0, set.time_ns);
+	record->collective_rank.pid = PID + 9;
+	record->collective_rank.rank = 1;
+	end();
+	judge();
+	ck_assert_int_eq(judgement.finding, COLLECTIVE_BEHIND);
+	begin(9.6);
+	record = sample_set_add(&set, RECORD_COLLECTIVE_STATE, 0, set.time_ns);
+	record->collective_state.pid = PID + 9;
+	record->collective_state.group = 1;
+	record->collective_state.enqueued = 31;
+	record->collective_state.completed = 31;
+	end();
+	judge();
+	ck_assert_int_ne(judgement.finding, COLLECTIVE_BEHIND);
+}
+END_TEST
+
+START_TEST(checkpoint_and_first_collectives_are_healthy)
+{
+	run_together(2);
+	begin(3.5);
+	enter(1, 1, OP_REDUCE, 31, 31, 3.1, 0, 30);
+	end();
+	sample_line(0, 30, 12, true);
+	read_again(40, 2);
+	judge();
+	ck_assert_int_eq(judgement.finding, COLLECTIVE_BEHIND);
+	ck_assert(!judgement.is_due);
+	sample_line(0, 50, 13, false);
+	read_again(51, 2);
+	judge();
+	ck_assert(judgement.is_due);
+}
+END_TEST
+
+START_TEST(first_collectives_have_more_time)
+{
+	add_job(2);
+	begin(1);
+	enter(0, 1, OP_REDUCE, 1, 3, 0, 0.1, 2);
+	enter(1, 1, OP_REDUCE, 1, 2, 0, 0.1, 2);
+	end();
+	read_again(50, 2);
+	judge();
+	ck_assert(!judgement.is_due);
+	read_again(61, 2);
+	judge();
+	ck_assert(judgement.is_due);
+}
+END_TEST
+
+START_TEST(wait_that_occurred_before_is_no_news)
+{
+	run_together(2);
+	begin(35);
+	enter(0, 1, OP_REDUCE, 31, 32, 3.1, 31, 31);
+	enter(1, 1, OP_REDUCE, 31, 31, 33, 0, 31);
+	end();
+	read_again(60, 2);
+	judge();
+	ck_assert_int_eq(judgement.finding, COLLECTIVE_BEHIND);
+	ck_assert(!judgement.is_due);
+	read_again(80, 2);
+	judge();
+	ck_assert(judgement.is_due);
+}
+END_TEST
+
+START_TEST(process_that_cannot_be_read_is_not_accused)
+{
+	run_together(2);
+	begin(3.5);
+	enter(0, 1, OP_REDUCE, 31, 31, 3.1, 0, 30);
+	end();
+	begin(60);
+	end();
+	judge();
+	ck_assert(!judgement.is_due);
+	ck_assert(judgement.waited_s < 1);
+}
+END_TEST
+
+START_TEST(other_operation_and_other_size_are_mismatches)
+{
+	run_together(2);
+	begin(3.5);
+	enter(0, 1, OP_REDUCE, 31, 31, 3.1, 0, 30);
+	enter(1, 1, OP_BROADCAST, 31, 31, 3.1, 0, 30);
+	end();
+	ck_assert_str_eq(judge(), "rank 1 entered broadcast as #31 of default_pg, rank 0 all_reduce");
+	ck_assert(judgement.is_due);
+	close_model();
+	open_model();
+	run_together(3);
+	begin(3.5);
+	enter(0, 1, OP_LARGER, 31, 31, 3.1, 0, 30);
+	enter(1, 1, OP_REDUCE, 31, 31, 3.1, 0, 30);
+	enter(2, 1, OP_REDUCE, 31, 31, 3.1, 0, 30);
+	end();
+	ck_assert_str_eq(judge(), "rank 0 entered all_reduce [1001] as #31 of default_pg, the others all_reduce [1000]");
+}
+END_TEST
+
+START_TEST(collective_that_all_entered_and_that_does_not_complete_is_slow)
+{
+	run_together(2);
+	begin(3.5);
+	enter(0, 1, OP_REDUCE, 31, 31, 3.1, 0, 30);
+	enter(1, 1, OP_REDUCE, 31, 31, 3.1, 0, 30);
+	end();
+	read_again(8, 2);
+	judge();
+	ck_assert(!judgement.is_due);
+	read_again(15.1, 2);
+	ck_assert_str_eq(judge(), "all 2 ranks entered all_reduce #31 (default_pg): not completed for 12.0 s");
+	ck_assert(judgement.is_due);
+}
+END_TEST
+
+START_TEST(rank_that_waits_in_another_group_is_not_to_blame)
+{
+	run_together(3);
+	begin(3.2);
+	add_group(2, "1", "undefined");
+	end();
+	begin(3.5);
+	/* Rank 2 hangs; rank 1 waits for it in group 2, and rank 0 for both in group 1. */
+	enter(1, 2, OP_REDUCE, 1, 12, 3, 0.01, 11);
+	enter(2, 2, OP_REDUCE, 1, 11, 3, 0.01, 11);
+	enter(0, 1, OP_REDUCE, 31, 31, 3.05, 0, 30);
+	end();
+	read_again(20, 3);
+	ck_assert_str_eq(judge(), "rank 2 has not entered all_reduce #12 (1); rank 1 has waited 16.9 s");
+}
+END_TEST
+
+/* 60 collectives, one each 0.1 s; rank 1 enters all of them, or the 30th, `late_s` later. */
+static void run_late(double late_s, bool is_always)
+{
+	add_job(2);
+	begin(7);
+	for (uint64_t i = 1; i <= 60; i++) {
+		enter(0, 1, OP_REDUCE, i, i, (double)i * 0.1, 0, (int64_t)i);
+		enter(1, 1, OP_REDUCE, i, i, (double)i * 0.1 + (is_always || i == 30 ? late_s : 1e-4), 0, (int64_t)i);
+	}
+	end();
+}
+
+START_TEST(straggler_is_named_with_what_it_costs)
+{
+	struct collective_pace pace;
+	run_late(0.05, true);
+	collectives_pace(model, 0, &pace);
+	ck_assert_int_eq(pace.straggler, 1);
+	ck_assert(fabs(pace.late_s - 0.05) < 1e-6 && fabs(pace.last_ratio - 1) < 1e-6);
+	ck_assert(pace.waited_ratio > 0.45 && pace.waited_ratio < 0.5);
+	ck_assert_str_eq(collective_words_verdict(model, words),
+		"rank 1 enters last: the others wait 50.0 ms for it, 49 % of the time (default_pg)");
+}
+END_TEST
+
+START_TEST(one_long_delay_makes_no_straggler)
+{
+	struct collective_pace pace;
+	run_late(4, false);
+	collectives_pace(model, 0, &pace);
+	ck_assert_int_eq(pace.straggler, -1);
+	ck_assert(pace.waited_ratio == 0);
+	ck_assert_str_eq(collective_words_verdict(model, words), "");
+}
+END_TEST
+
+START_TEST(group_made_again_begins_anew)
+{
+	run_together(2);
+	begin(10);
+	enter(0, 1, OP_BROADCAST, 1, 2, 9, 0.1, 2);
+	end();
+	begin(10.2);
+	enter(1, 1, OP_BROADCAST, 1, 2, 9, 0.1, 2);
+	end();
+	ck_assert_str_eq(judge(), "");
+	ck_assert_int_eq(model->collectives->groups[0].members[0].enqueued, 2);
+}
+END_TEST
+
+/* A recording has the same records, so the same is said of it. */
+START_TEST(recording_says_the_same)
+{
+	struct buffer bytes = { 0 };
+	struct codec_numbers numbers;
+	uint64_t unknown = 0;
+	struct sample_set copy = SAMPLE_SET_INIT;
+	begin(8.2);
+	add_rank(0, 2, false);
+	add_rank(1, 2, false);
+	add_op(OP_REDUCE, "nccl:all_reduce", "[1000]");
+	add_group(1, "0", "default_pg");
+	enter(0, 1, OP_REDUCE, 1, 31, 0.1, 0.1, 30);
+	enter(1, 1, OP_REDUCE, 1, 30, 0.1, 0.1, 30);
+	codec_write(&set, 0, SIZE_MAX, &bytes);
+	codec_own_numbers(&numbers);
+	ck_assert(codec_read((const unsigned char *)bytes.data, bytes.length, &numbers, set.time_ns, &copy, &unknown));
+	copy.time_ns = set.time_ns;
+	end();
+	char live[COLLECTIVE_WORDS_SIZE];
+	strcpy(live, judge());
+	ck_assert_str_eq(live, "rank 1 has not entered all_reduce #31 (default_pg); rank 0 has waited 5.100 s");
+	ck_assert(judgement.is_due);
+	model_free(model);
+	model = model_new_default();
+	model_apply(model, &copy);
+	ck_assert_str_eq(judge(), live);
+	sample_set_release(&copy);
+	buffer_release(&bytes);
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("collectives");
+	TCase *tests = tcase_create("judge");
+	tcase_add_checked_fixture(tests, open_model, close_model);
+	tcase_add_test(tests, nothing_is_said_of_ranks_that_are_together);
+	tcase_add_test(tests, rank_that_has_not_entered_is_named_with_its_line);
+	tcase_add_test(tests, several_behind_and_a_stopped_one);
+	tcase_add_test(tests, rank_that_ended_is_named_until_another_takes_its_place);
+	tcase_add_test(tests, checkpoint_and_first_collectives_are_healthy);
+	tcase_add_test(tests, first_collectives_have_more_time);
+	tcase_add_test(tests, wait_that_occurred_before_is_no_news);
+	tcase_add_test(tests, process_that_cannot_be_read_is_not_accused);
+	tcase_add_test(tests, other_operation_and_other_size_are_mismatches);
+	tcase_add_test(tests, collective_that_all_entered_and_that_does_not_complete_is_slow);
+	tcase_add_test(tests, rank_that_waits_in_another_group_is_not_to_blame);
+	tcase_add_test(tests, straggler_is_named_with_what_it_costs);
+	tcase_add_test(tests, one_long_delay_makes_no_straggler);
+	tcase_add_test(tests, group_made_again_begins_anew);
+	tcase_add_test(tests, recording_says_the_same);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
