@@ -8,6 +8,7 @@
 #include "src/base/clock.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
 #include "src/sources/inferred/steps/stacks_training.h"
+#include "src/sources/inferred/sums/stacks_tree.h"
 #include "src/sources/python/counters/py_bar.h"
 
 enum { READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, SHORT_MAX = 64, RATE_MAX = 2000 };
@@ -148,6 +149,14 @@ static bool is_part_of_step(const struct stacks_loops *loops, const struct seen 
 	return false;
 }
 
+/* A library's list of a few items: the parts of a pipeline or of a model, in each step or while it is built. */
+static bool is_list_of_parts(const struct seen *seen)
+{
+	bool is_list = seen->loop.kind == PY_LOOP_LIST || seen->loop.kind == PY_LOOP_TUPLE;
+	return is_list && seen->loop.length <= SHORT_MAX && seen->loop.position <= SHORT_MAX &&
+		!stacks_tree_is_own_file(seen->file);
+}
+
 /* Without PyTorch: by the time in it. While the next pass is awaited the readings are more frequent, so the loop with
  * the steps remains it. */
 static bool has_time(const struct stacks_loops *loops, const struct seen *seen)
@@ -156,7 +165,7 @@ static bool has_time(const struct stacks_loops *loops, const struct seen *seen)
 	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
 		is_in_epoch |= outer->is_epoch && is_within(seen, outer);
 	return seen->advanced > 0 && stacks_loop_per_second(seen) <= RATE_MAX && !is_comprehension(seen) &&
-		!is_part_of_step(loops, seen) &&
+		!is_part_of_step(loops, seen) && !is_list_of_parts(seen) &&
 		(is_of(seen, loops->steps) || 10 * seen->reads >= (is_in_epoch ? 5u : 7u) * loops->reads);
 }
 

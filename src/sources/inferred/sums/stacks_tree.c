@@ -79,7 +79,7 @@ static bool is_typed(const char *file)
 }
 
 /* The user's own code, judging by its path: neither installed packages, nor Python itself, nor generated code. */
-static bool is_own_file(const char *file)
+bool stacks_tree_is_own_file(const char *file)
 {
 	static const char *const others[] = { "/site-packages/", "/dist-packages/", "/lib/python3.", "/lib64/python3.",
 		"/pmtop/", "/torchinductor_", "/torch_compile_debug/", "/.triton/cache/", "/__autograph_generated_file" };
@@ -104,7 +104,7 @@ static bool grow(void **list, size_t *room, size_t count, size_t each, size_t ma
 
 bool stacks_tree_is_own(const struct stacks_tree *tree, const struct py_known *known)
 {
-	return known->mark ? tree->codes[known->mark - 1].is_own : is_own_file(known->code.file);
+	return known->mark ? tree->codes[known->mark - 1].is_own : stacks_tree_is_own_file(known->code.file);
 }
 
 /* 0: there is no room. */
@@ -122,7 +122,7 @@ static uint32_t number_of_code(struct stacks_tree *tree, struct py_known *known)
 			return 0;
 		struct known_code code = { .function = strdup(known->code.function),
 			.file = strdup(known->code.file),
-			.is_own = is_own_file(known->code.file) };
+			.is_own = stacks_tree_is_own_file(known->code.file) };
 		if (!code.function || !code.file) {
 			free(code.function);
 			free(code.file);

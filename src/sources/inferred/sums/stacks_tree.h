@@ -16,7 +16,9 @@ struct stacks_tree;
 struct stacks_tree *stacks_tree_new(void);
 void stacks_tree_free(struct stacks_tree *tree);
 /* Whether it is the user's own code, judging by its path: neither installed packages, nor Python itself, nor generated
- * code. Called by the thread that adds. */
+ * code. */
+bool stacks_tree_is_own_file(const char *file);
+/* As above. Called by the thread that adds. */
 bool stacks_tree_is_own(const struct stacks_tree *tree, const struct py_known *known);
 /* Adds a sample of a thread in this group with the time that it represents; of a DataLoader worker, the frames from its
  * loop on. texts: the source line of each site, NULL = unknown; they must outlive the tree. Returns the id of the
