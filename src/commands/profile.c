@@ -62,7 +62,8 @@ static enum exit_code run_profile(const struct options *options, const struct se
 		return command_fail(reason_set(&reason, STATUS_INVALID, "a trace of few steps shows the same",
 								"--steps takes at most %d", PROFILING_STEPS_MAX),
 			&reason);
-	enum status status = asking_order(options, options->steps ? (unsigned)options->steps : STEPS, folder, &order, &reason);
+	enum status status =
+		asking_order(options, options->steps ? (unsigned)options->steps : STEPS, folder, &order, &reason);
 	if (status == STATUS_OK)
 		status = find_ranks(options, ranks, &count, &reason);
 	if (status == STATUS_OK)
