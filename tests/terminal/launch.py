@@ -19,13 +19,17 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 LAUNCH = os.path.realpath(os.path.join(HERE, '../../src/python/launch'))
 FOLDER = tempfile.mkdtemp()
 FARM = threading.Lock()
-PAIRS = 3
+PAIRS, AT_A_TIME, RUN_S = 3, 3, 240     # at most so long
 # Ranks, as the environment of the tests may have some, would make these runs ranks of a job.
 PLAIN = {key: value for key, value in ENVIRONMENT.items() if not re.match('PMTOP|PYTHONPATH|RANK|LOCAL_RANK|WORLD_SIZE|MASTER_', key)}
 PLAIN.update(HOME=FOLDER, XDG_STATE_HOME=os.path.join(FOLDER, 'state'), PYTHONWARNINGS='ignore', PYTHONDONTWRITEBYTECODE='1')
 
+# A program that nobody watches need not last.
+UNWATCHED = dict(PLAIN, UNWATCHED='1')
+
 TRAIN = '''
 import os, sys, time
+WATCHED = "UNWATCHED" not in os.environ
 BEFORE = {before!r}
 exec(BEFORE)
 import torch
@@ -44,8 +48,8 @@ def train(workers=0, context=None):
             loss = model(batch).pow(2).mean()
             loss.backward()
             optimizer.step()
-            time.sleep({pause})
-    time.sleep(1)
+            time.sleep({pause} * WATCHED)
+    time.sleep(WATCHED)
     with open(sys.argv[1], 'a') as out:
         print(loss.item().hex(), [p.sum().item().hex() for p in model.parameters()], file=out)
 if __name__ == "__main__":
@@ -68,7 +72,7 @@ class Done:
         if prints:
             command = 'sh', '-c', 'out=$0; exec "$@" > "$out"', printed, *command
         process = subprocess.run([PMTOP, '-b', '--format=json', '-d', '0.2', *options, '--', *command], env=environment or PLAIN, input=stdin,
-                                 capture_output=True, text=True, timeout=120)
+                                 capture_output=True, text=True, timeout=RUN_S)
         assert process.returncode == code, (process.returncode, process.stderr)
         self.lines = process.stdout.splitlines()
         self.objects = [json.loads(line) for line in self.lines if line.startswith('{"')]
@@ -107,7 +111,7 @@ def instruments_with_its_own_package():
     assert done.said.count('\n') == 1, done.said
     assert {row['name'] for row in done.last['operations']} >= {'forward', 'backward', 'optimizer', 'data'}, done.last['operations']
     # The same numbers without pmtop, and with --no-instrument.
-    subprocess.run([python, path, out], env=environment, check=True, timeout=60)
+    subprocess.run([python, path, out], env=dict(environment, UNWATCHED='1'), check=True, timeout=RUN_S)
     bare = Done(python, path, out, environment=environment, options=['--no-instrument'])
     assert bare.said == '', bare.said
     with open(out) as file:
@@ -189,13 +193,14 @@ def counts_lightning_once():
 
 
 KERAS = '''
-import sys, time, numpy, keras
+import os, sys, time, numpy, keras
+WATCHED = "UNWATCHED" not in os.environ
 if "callback" in sys.argv:
     from pmtop.keras import PmtopCallback
 class Slow(keras.callbacks.Callback):
     async_safe = True
     def on_train_batch_begin(self, batch, logs=None):
-        time.sleep(0.03)
+        time.sleep(0.03 * WATCHED)
 keras.utils.set_random_seed(1)
 x = numpy.random.default_rng(0).normal(size=(80, 3)).astype("float32")
 model = keras.Sequential([keras.layers.Dense(4), keras.layers.Dense(1)])
@@ -204,7 +209,7 @@ callbacks = [Slow()] + ([PmtopCallback()] if "callback" in sys.argv else [])
 history = model.fit(x, x[:, :1], batch_size=4, epochs=3, verbose=0, callbacks=callbacks, validation_data=(x[:8], x[:8, :1]))
 with open(sys.argv[1], "a") as out:
     print(history.history, model.evaluate(x, x[:, :1], verbose=0, batch_size=8), [w.tolist() for w in model.get_weights()], numpy.random.random(), file=out)
-time.sleep(1)
+time.sleep(WATCHED)
 '''
 
 
@@ -220,14 +225,15 @@ def counts_keras_once(backend, instrumented):
     assert done.last['meta']['instrumented'] == instrumented and 'Keras in process' in done.said, (done.last['meta'], done.said)
     done = Done(TORCH, path, path + '.out', 'callback', environment=environment, prints=True).has_trained()
     assert done.said == '' and 'instrumented' not in done.last['meta'], (done.said, done.last['meta'])
-    subprocess.run([TORCH, path, path + '.out'], env=environment, check=True, timeout=60)
+    subprocess.run([TORCH, path, path + '.out'], env=dict(environment, UNWATCHED='1'), check=True, timeout=RUN_S)
     with open(path + '.out') as file:
         results = file.read().splitlines()
     assert len(results) == 3 and len(set(results)) == 1, results
 
 
 JAX = '''
-import time, jax, jax.numpy as jnp
+import os, time, jax, jax.numpy as jnp
+WATCHED = "UNWATCHED" not in os.environ
 @jax.jit
 def train_step(w, x):
     loss, gradient = jax.value_and_grad(lambda w: ((x @ w - 1) ** 2).mean())(w)
@@ -236,9 +242,9 @@ w, x = jnp.zeros((4, 1)), jnp.ones((8, 4))
 for epoch in range(3):
     for step in range(100):
         w, loss = train_step(w, x)
-        time.sleep(0.03)
+        time.sleep(0.03 * WATCHED)
 print(w.tolist(), flush=True)
-time.sleep(0.5)
+time.sleep(WATCHED / 2)
 '''
 
 
@@ -252,7 +258,7 @@ def leaves_the_steps_of_jax_inferred():
     last = done.objects[-1]
     assert last['meta']['instrumented'] == 'JAX' and last['meta']['framework'].startswith('jax '), last['meta']
     assert last['inferred']['what'] == 'for step in range(100)' and last['batch']['count'] >= 100, last['inferred']
-    bare = subprocess.run([TORCH, path], env=PLAIN, check=True, timeout=60, capture_output=True, text=True)
+    bare = subprocess.run([TORCH, path], env=UNWATCHED, check=True, timeout=RUN_S, capture_output=True, text=True)
     assert done.printed == bare.stdout.splitlines(), (done.printed, bare.stdout)
 
 
@@ -274,7 +280,7 @@ def ends_by_interrupt():
             break
     child = int(subprocess.run(['pgrep', '-P', str(process.pid), '-f', 'KeyboardInterrupt'], capture_output=True, text=True).stdout.split()[0])
     os.kill(child, signal.SIGINT)
-    process.communicate(timeout=60)
+    process.communicate(timeout=RUN_S)
     assert process.returncode == 9, process.returncode
 
 
@@ -293,7 +299,7 @@ def chain(python, more):
             file.write(text)
     end = 'import sys, time; print(sys.path, "sitecustomize" in sys.modules, flush=True); time.sleep(0.5); sys.exit(7)'
     environment = dict(PLAIN, PYTHONPATH=folder)
-    alone = subprocess.run([python, '-c', end], env=environment, capture_output=True, text=True, timeout=60)
+    alone = subprocess.run([python, '-c', end], env=environment, capture_output=True, text=True, timeout=RUN_S)
     below = Done(python, '-c', end, environment=environment, code=7, prints=True)
     assert below.printed == alone.stdout.splitlines() and len(below.printed) >= 2, (below.printed, alone.stdout)
     assert below.said == alone.stderr, (below.said, alone.stderr)
@@ -308,7 +314,7 @@ def chains_to_the_next_sitecustomize(python):
 
 def keeps_the_environment():
     end = 'import os, sys, time; print(sorted(os.environ.items()), flush=True); time.sleep(0.5)'
-    alone = subprocess.run([TORCH, '-c', end], env=PLAIN, capture_output=True, text=True, timeout=60)
+    alone = subprocess.run([TORCH, '-c', end], env=PLAIN, capture_output=True, text=True, timeout=RUN_S)
     assert Done(TORCH, '-c', end, options=['--no-instrument'], prints=True).printed == alone.stdout.splitlines()
     launched = dict(eval(Done(TORCH, '-c', end, prints=True).printed[0]))
     added = {key: value for key, value in launched.items() if (key, value) not in eval(alone.stdout)}
@@ -324,8 +330,14 @@ def says_where_it_cannot():
         assert re.fullmatch(rf'pmtop: python -{option[-1]} ignores {what}: pmtop cannot instrument it .*\n', done.said), done.said
     for words in (['-c', 'import time; time.sleep(0.5)', '-I'], ['-W', 'ignore', '-c', 'import time; time.sleep(0.5)'], ['-X', 'E', '-c', 'pass;' * 3 + 'import time; time.sleep(0.5)']):
         assert Done(TORCH, *words).said == '', words
+
+
+def says_that_no_python_started():
     done = Done('sleep', '11')
     assert done.said == 'pmtop: sleep has started no Python that reads PYTHONPATH: pmtop cannot instrument it\n', done.said
+
+
+def says_nothing_of_a_python_that_started_later():
     done = Done('sh', '-c', f'sleep 0.2; {TORCH} -c "import time; time.sleep(11)"')
     assert done.said == '', done.said
 
@@ -397,7 +409,7 @@ def reads_a_pipe_beside_the_screen():
                 os.close(theirs)
                 os.dup2(ours, 0)
             os.execve(PMTOP, [PMTOP, '--', TORCH, '-c', read], dict(PLAIN, TERM='xterm-256color', COLUMNS='100', LINES='30'))
-        seen, end, has_quit = b'', time.monotonic() + 60, False
+        seen, end, has_quit = b'', time.monotonic() + RUN_S, False
         while time.monotonic() < end:
             if select.select([terminal], [], [], 0.2)[0]:
                 try:
@@ -415,7 +427,7 @@ def reads_a_pipe_beside_a_stream():
     """`collect` too leaves standard input to the command."""
     out = tempfile.mktemp(dir=FOLDER)
     read = f'import sys, time; open({out!r}, "w").write(sys.stdin.read()); time.sleep(0.5)'
-    subprocess.run([PMTOP, 'collect', '--', TORCH, '-c', read], env=PLAIN, input=b'piped', stdout=subprocess.DEVNULL, check=True, timeout=60)
+    subprocess.run([PMTOP, 'collect', '--', TORCH, '-c', read], env=PLAIN, input=b'piped', stdout=subprocess.DEVNULL, check=True, timeout=RUN_S)
     with open(out) as file:
         assert file.read() == 'piped'
 
@@ -449,7 +461,7 @@ def trains_as_fast_as_without():
     with open(path, 'w') as file:
         file.write(PACE)
     for _ in range(PAIRS):
-        subprocess.run([TORCH, path, out], env=PLAIN, check=True, timeout=60)
+        subprocess.run([TORCH, path, out], env=PLAIN, check=True, timeout=RUN_S)
         Done(TORCH, path, out)
     with open(out) as file:
         rows = [line.split() for line in file]
@@ -465,7 +477,7 @@ def says_so_on_the_screen():
     pid, terminal = pty.fork()
     if pid == 0:
         os.execve(PMTOP, [PMTOP, '--', TORCH, path, out], dict(PLAIN, TERM='xterm-256color', COLUMNS='160', LINES='40'))
-    seen, end = b'', time.monotonic() + 60
+    seen, end = b'', time.monotonic() + RUN_S
     has_quit = False
     while time.monotonic() < end:
         if select.select([terminal], [], [], 0.2)[0]:
@@ -501,18 +513,22 @@ if not os.path.exists(TORCH) or subprocess.run([TORCH, '-c', 'import torch'], ca
     print('skipped: no PyTorch in', os.path.dirname(TORCH))
     print('0 passed, 0 failed')
     sys.exit(0)
+# The long ones first.
 TESTS = {
+    'pace': trains_as_fast_as_without,
+    'keras on torch': lambda: counts_keras_once('torch', 'PyTorch and Keras'),
+    'keras on jax': lambda: counts_keras_once('jax', 'Keras and JAX'),
+    'workers, spawn': lambda: instruments_with_workers('spawn'),
+    'jax alone': leaves_the_steps_of_jax_inferred,
+    'lightning': counts_lightning_once,
     'its own package': instruments_with_its_own_package,
     'where it cannot': says_where_it_cannot,
+    'no Python': says_that_no_python_started,
+    'a later Python': says_nothing_of_a_python_that_started_later,
     "the environment's package": instruments_with_the_environments_package,
-    'workers, spawn': lambda: instruments_with_workers('spawn'),
     'workers, fork': lambda: instruments_with_workers('fork'),
     'torchrun': torchrun_has_two_ranks,
     'instruments itself': leaves_alone_what_instruments_itself,
-    'lightning': counts_lightning_once,
-    'keras on torch': lambda: counts_keras_once('torch', 'PyTorch and Keras'),
-    'keras on jax': lambda: counts_keras_once('jax', 'Keras and JAX'),
-    'jax alone': leaves_the_steps_of_jax_inferred,
     'spawned ranks': has_the_ranks_that_torch_spawns,
     'interrupt': ends_by_interrupt,
     'own epochs': leaves_alone_own_epochs,
@@ -522,7 +538,6 @@ TESTS = {
     'input and status': passes_on_input_and_status,
     'a pipe and the screen': reads_a_pipe_beside_the_screen,
     'a pipe and a stream': reads_a_pipe_beside_a_stream,
-    'pace': trains_as_fast_as_without,
     'screen': says_so_on_the_screen,
     'other programs': costs_other_programs_nothing,
 }
@@ -533,6 +548,6 @@ for version, path in pythons().items():
 if len(sys.argv) > 1:
     TESTS = {name: test for name, test in TESTS.items() if sys.argv[1] in name}
 if __name__ == '__main__':
-    failed = try_all(TESTS, 2)
+    failed = try_all(TESTS, AT_A_TIME)
     shutil.rmtree(FOLDER)
     sys.exit(failed)
