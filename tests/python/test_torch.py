@@ -219,8 +219,10 @@ def test_exception_in_the_loop_that_is_caught(account):
     assert all(row["depth"] == 0 for row in reported["operations"])
 
 
-def test_looking_at_one_batch_is_no_training(account):
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_looking_at_one_batch_is_no_training(account, is_frozen):
     model, optimizer = make()
+    model.first.train(not is_frozen)
     loader = DataLoader(data(16), batch_size=4)
     next(iter(loader))
     for account.epochs in range(1, 3):

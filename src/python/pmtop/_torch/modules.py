@@ -152,16 +152,17 @@ class Optimised:
             self.is_stale = True
 
     def is_in_eval(self) -> Optional[bool]:
-        """Whether all modules that are being trained are in evaluation mode. False if none are known. None if only some are before any optimizer
-        has stepped: the others may be of an earlier training, even garbage that was not collected yet."""
+        """Whether all modules that are being trained are in evaluation mode. False if none are known. None if, before any step, this holds for some
+        optimizers' modules only: the others may be of an earlier training, even garbage that was not collected yet."""
         if self.is_stale and self.scans < _SCANS_MAX:
             self._scan()
         stepping = self.stepping or self.known
-        alive = [module for module in (ref() for ref, by in self.owners if not by.isdisjoint(stepping)) if module is not None]
-        modes = [module.training for module in alive]
-        if not self.stepping and any(modes) and not all(modes):
+        alive = [(module, by & stepping) for module, by in ((ref(), by) for ref, by in self.owners) if module is not None and by & stepping]
+        optimizers = set().union(*(by for _, by in alive))
+        training = set().union(*(by for module, by in alive if module.training))
+        if training and not self.stepping and optimizers - training:
             return None
-        return bool(modes) and not any(modes)
+        return bool(alive) and not training
 
     def has_optimizer(self) -> bool:
         """Whether the process has an optimizer. Searches for one at the first, tenth, hundredth, ... call."""
