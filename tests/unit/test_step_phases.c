@@ -156,6 +156,27 @@ START_TEST(samples_weigh_the_time_between_them)
 }
 END_TEST
 
+/* A step of a second begins with 0.3 s in one phase, and pmtop then samples ten times as often. */
+START_TEST(a_rate_that_rises_with_a_phase_does_not_favour_it)
+{
+	enum { NODE_SECOND = 3, STEPS = 20 };
+	struct sampled_phases out;
+	begin_set(STEPS + 2);
+	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), NODE_SECOND, 0, 1, 1, 11, NULL);
+	for (int step = 1; step <= STEPS; step++) {
+		add_step(step, 1);
+		for (int i = 0; i < 30; i++)
+			add_samples(i % 2 ? NODE_OTHER : NODE_SECOND, step + 0.005 + 0.01 * i, step + 0.005 + 0.01 * i, 1);
+		for (int i = 0; i < 7; i++)
+			add_samples(NODE_BACKWARD, step + 0.305 + 0.1 * i, step + 0.305 + 0.1 * i, 1);
+	}
+	model_apply(model, &set);
+	model_recent_phases(model, &run, &out);
+	ck_assert_uint_eq(out.samples, 37 * (STEPS - 1)); /* the first step began before the first sample */
+	ck_assert_double_eq_tol(out.phases[CODE_PHASE_BACKWARD].share_ratio, 0.7, 0.02);
+}
+END_TEST
+
 START_TEST(only_samples_in_steps_of_the_main_mode_count)
 {
 	struct sampled_phases out;
@@ -214,6 +235,7 @@ int main(void)
 	tcase_add_test(tests, samples_across_a_boundary_are_split_between_the_steps);
 	tcase_add_test(tests, a_short_step_has_its_few_samples_and_an_old_one_none);
 	tcase_add_test(tests, samples_weigh_the_time_between_them);
+	tcase_add_test(tests, a_rate_that_rises_with_a_phase_does_not_favour_it);
 	tcase_add_test(tests, only_samples_in_steps_of_the_main_mode_count);
 	tcase_add_test(tests, the_usual_phases_are_those_of_the_steps_before_without_slow_ones);
 	suite_add_tcase(suite, tests);

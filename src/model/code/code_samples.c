@@ -11,23 +11,22 @@ enum { SAMPLES_RETAINED = 4096, LINES_IN_WINDOW = 64, PATH_MAX_LINES = 64 };
 /* The weight of a process's first sample, and the limit of all: pauses do not count. */
 #define WEIGHT_FIRST_S 0.1
 #define WEIGHT_MAX_S 0.5
-/* The share of the samples before in a weight: weights follow the sampling rate, not its jitter. */
-#define WEIGHT_KEPT_RATIO 0.75
 
 /* Consecutive samples with the same innermost node. */
 struct entry {
 	int64_t begin_ns, end_ns;
-	double weight_s;      /* of each sample: the time between samples about then */
+	double weight_s;      /* of each sample: the time until the next one */
 	uint32_t node, count; /* node: index */
 };
 
 struct code_samples {
 	size_t next, count;
-	/* of a group: the end of its last entry (0 = none yet) and the weight of a sample; its newest sample (node: index
-	 * plus 1; 0 = none), and how many there were */
+	/* of a group: its last entry (last_ns: its end; 0 = none yet), and the expected time until the next one; its newest
+	 * sample (node: index plus 1; 0 = none), and how many there were */
 	struct {
 		int64_t last_ns;
-		double weight_s;
+		size_t last;
+		double behind_s;
 		uint32_t node;
 		int64_t time_ns;
 		double counted;
@@ -37,19 +36,25 @@ struct code_samples {
 
 void model_free_code_samples(struct model *model) { free(model->priv->code_samples); }
 
-/* Of the next samples of a group: a moving mean of the time between them. */
-static double weight_of(struct code_samples *samples, uint32_t group, int64_t begin_ns, int64_t end_ns, uint32_t count)
+static double within_limit(double gap_s, size_t count) { return fmin(gap_s, WEIGHT_MAX_S * (double)count); }
+
+/* A sample stands for the time until the next one: that is what the rate at its moment determines. So a rate that rises
+ * or falls with what the program does, as while a pass is awaited, favours nothing. How far off the next sample is is
+ * not known yet: as the one before was. */
+static void weigh(struct code_samples *samples, uint32_t group, size_t at)
 {
+	struct entry *entry = &samples->entries[at], *before = &samples->entries[samples->groups[group].last];
 	int64_t last_ns = samples->groups[group].last_ns;
-	double *weight_s = &samples->groups[group].weight_s;
-	if (last_ns == 0 || last_ns > begin_ns) {
-		*weight_s = WEIGHT_FIRST_S;
-	} else {
-		double mean_s = fmin((double)(end_ns - last_ns) * 1e-9 / count, WEIGHT_MAX_S);
-		*weight_s = mean_s + (*weight_s - mean_s) * pow(WEIGHT_KEPT_RATIO, count);
-	}
-	samples->groups[group].last_ns = end_ns;
-	return *weight_s;
+	bool has_before = last_ns != 0 && last_ns <= entry->begin_ns;
+	double gap_s = has_before ? within_limit((double)(entry->begin_ns - last_ns) * 1e-9, 1) : WEIGHT_FIRST_S,
+		   inside_s = within_limit((double)(entry->end_ns - entry->begin_ns) * 1e-9, entry->count - 1u),
+		   behind_s = entry->count > 1 ? inside_s / (entry->count - 1u) : gap_s;
+	if (has_before && before != entry && before->end_ns == last_ns)
+		before->weight_s += (gap_s - samples->groups[group].behind_s) / before->count;
+	entry->weight_s = (inside_s + behind_s) / entry->count;
+	samples->groups[group].last_ns = entry->end_ns;
+	samples->groups[group].last = at;
+	samples->groups[group].behind_s = behind_s;
 }
 
 void model_take_code_samples(struct model *model, const struct record *record)
@@ -62,9 +67,9 @@ void model_take_code_samples(struct model *model, const struct record *record)
 		return;
 	if (!*samples && !(*samples = calloc(1, sizeof **samples)))
 		return;
-	(*samples)->entries[(*samples)->next] = (struct entry){ begin_ns, end_ns,
-		weight_of(*samples, model->code.nodes[node].group, begin_ns, end_ns, record->code_samples.count),
-		(uint32_t)node, record->code_samples.count };
+	(*samples)->entries[(*samples)->next] =
+		(struct entry){ begin_ns, end_ns, 0, (uint32_t)node, record->code_samples.count };
+	weigh(*samples, model->code.nodes[node].group, (*samples)->next);
 	(*samples)->next = ((*samples)->next + 1) % SAMPLES_RETAINED;
 	(*samples)->count += (*samples)->count < SAMPLES_RETAINED;
 	size_t group = model->code.nodes[node].group;

@@ -22,7 +22,7 @@ struct sampled_line {
 	bool is_sampled;         /* the process's stacks are sampled at all */
 };
 
-/* Samples by phase. A sample weighs the mean time between samples at that time, because the sampling rate varies. */
+/* Samples by phase. A sample weighs the time until the next one, because the sampling rate varies. */
 struct phase_sums {
 	unsigned samples, counts[CODE_PHASE_COUNT];
 	double weight_s, weight_s2; /* sum of the weights, and of their squares */

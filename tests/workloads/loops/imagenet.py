@@ -1,19 +1,9 @@
 """After pytorch/examples imagenet: range(start_epoch, epochs), workers, meters, validation by a function in a function."""
 import torch
 from small import classifier, images
-from torch.utils.data import DataLoader
 from truth import lap, step
 
 start_epoch, epochs, done = 2, 90, 0
-
-
-class Loader(DataLoader):
-    """Its workers start before the first batch is asked for, which is in no step: neither of pmtop, nor of this clock."""
-
-    def __iter__(self):
-        iterator = super().__iter__()
-        lap('outside')
-        return iterator
 
 
 def train(train_loader, model, criterion, optimizer, epoch):
@@ -46,7 +36,7 @@ def validate(val_loader, model, criterion):
 
 def main_worker():
     model = classifier(3)
-    train_loader, val_loader = images(110, 32, 3, Loader, num_workers=2), images(12, 32, 3, num_workers=1)
+    train_loader, val_loader = images(110, 32, 3, num_workers=2), images(12, 32, 3, num_workers=1)
     criterion, optimizer = torch.nn.CrossEntropyLoss(), torch.optim.SGD(model.parameters(), 0.01, momentum=0.9, weight_decay=1e-4)
     for epoch in range(start_epoch, epochs):
         train(train_loader, model, criterion, optimizer, epoch)

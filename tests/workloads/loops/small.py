@@ -6,10 +6,10 @@ from torch.utils.data import DataLoader, TensorDataset
 torch.set_num_threads(1)
 
 
-def images(batches, batch_size=64, channels=1, loader=DataLoader, **options):
+def images(batches, batch_size=64, channels=1, **options):
     count = batches * batch_size
     dataset = TensorDataset(torch.randn(count, channels, 28, 28), torch.randint(0, 10, (count,)))
-    return loader(dataset, batch_size=batch_size, shuffle=True, **options)
+    return DataLoader(dataset, batch_size=batch_size, shuffle=True, **options)
 
 
 def classifier(channels=1):
