@@ -125,7 +125,7 @@ static void waits(double share_ratio, double busy_ratio)
 {
 	static const struct operation forward = { .name = FORWARD, .count = 30, .share_ratio = 0.5 };
 	static struct operation all[5];
-	static const char *const names[] = { "sync", "train.py:21 .item()", "train.py:9 bool()" };
+	static const char *const names[] = { "sync", "my train.py:21 .item()", "train.py:9 bool()" };
 	batches(0.01, 0.19);
 	memcpy(&hand.names[EXTRA], names, sizeof names);
 	all[0] = forward;
@@ -285,7 +285,7 @@ static const struct row {
 	{ "gpu_waits_for_copies", 10, SEVERITY_WARNING, much_copied, little_copied, "gpu.busy_ratio",
 		"GPU only 48 % busy: it receives 4.90 GB/s over PCIe, 980 MB per step" },
 	{ "waits_for_gpu", 10, SEVERITY_WARNING, often_waited, waited_while_busy, "gpu.busy_ratio",
-		"4 waits for the GPU per step, 18 % of it: train.py:21" },
+		"4 waits for the GPU per step, 18 % of it: my train.py:21" },
 	{ "gpu_hollow", 20, SEVERITY_INFO, hollow, dense, "gpu.busy_ratio",
 		"GPU 95 % busy, but only 22 % of its SMs are active; occupancy 10 %" },
 	{ "tensor_cores_idle", 30, SEVERITY_INFO, no_tensors, tensors, "gpu.busy_ratio",

@@ -14,22 +14,6 @@ static bool is_of(const struct context *context, const struct operation *operati
 	return operation->mode == context->track->mode && run_name_is(context->run, operation->name, name);
 }
 
-/* Counts and shares of all operations of a name, wherever in the step they are; one within another counts once. */
-static bool sum_of(const struct context *context, enum known_name name, double *count, double *share)
-{
-	bool is_found = false;
-	*count = *share = 0;
-	for (size_t i = 0; context->run && i < context->run->operation_count; i++) {
-		const struct operation *operation = &context->run->operations[i];
-		if (!is_of(context, operation, name) || operation->parent == operation->name)
-			continue;
-		is_found = true;
-		*count += (double)operation->count;
-		*share += isnan(operation->share_ratio) ? 0 : operation->share_ratio;
-	}
-	return is_found;
-}
-
 /* The line with the longest time directly within operations of this name, and with these words at its end; NULL: none
  * is known. */
 static const char *line_within(const struct context *context, enum known_name name, const char *end)
@@ -47,32 +31,53 @@ static const char *line_within(const struct context *context, enum known_name na
 	return max ? run_name(context->run, max->name) : NULL;
 }
 
-/* Of "train.py:21 .item()" the line, or the call. */
+/* Counts and shares of all waits, wherever in the step they are; one within another counts once. False: no line that
+ * waits is known. */
+static bool sum_waits(const struct context *context, double *count, double *share)
+{
+	*count = *share = 0;
+	for (size_t i = 0; context->run && i < context->run->operation_count; i++) {
+		const struct operation *operation = &context->run->operations[i];
+		if (!is_of(context, operation, KNOWN_SYNC) || operation->parent == operation->name)
+			continue;
+		*count += (double)operation->count;
+		*share += isnan(operation->share_ratio) ? 0 : operation->share_ratio;
+	}
+	return line_within(context, KNOWN_SYNC, "") != NULL;
+}
+
+/* Of "my train.py:21 .item()" the length of the line; what follows is the call. */
+static size_t line_length(const char *name)
+{
+	size_t colon = strcspn(name, ":");
+	return colon + strcspn(name + colon, " ");
+}
+
 static void write_line(const char *name, char out[FIGURE_TEXT_SIZE])
 {
 	if (name)
-		snprintf(out, FIGURE_TEXT_SIZE, "%.*s", (int)strcspn(name, " "), name);
+		snprintf(out, FIGURE_TEXT_SIZE, "%.*s", (int)line_length(name), name);
 }
 
 NUMBER(waits_per_step)
 {
 	double count, share;
-	bool is_known = sum_of(context, KNOWN_SYNC, &count, &share) && context->track->count > 0;
+	bool is_known = sum_waits(context, &count, &share) && context->track->count > 0;
 	return is_known ? count / (double)context->track->count : NAN;
 }
 
 NUMBER(waits_share)
 {
 	double count, share;
-	return sum_of(context, KNOWN_SYNC, &count, &share) ? share : NAN;
+	return sum_waits(context, &count, &share) ? share : NAN;
 }
 
 TEXT(waits_line) { write_line(line_within(context, KNOWN_SYNC, ""), out); }
 
 TEXT(waits_call)
 {
-	const char *name = line_within(context, KNOWN_SYNC, ""), *call = name ? strchr(name, ' ') : NULL;
-	if (call)
+	const char *name = line_within(context, KNOWN_SYNC, ""), *call = name ? name + line_length(name) : "";
+	if (*call)
 		figure_shorten(out, call + 1);
 }
 
@@ -93,7 +98,7 @@ TEXT(pageable_line) { write_line(line_within(context, KNOWN_TRANSFER, " pageable
 #define RUN_NUMBER(name, form, function, what, lacks) NUMBER_ROW(name, form, RUN, function, what, lacks)
 #define RUN_TEXT(name, function, what, lacks) TEXT_ROW(name, RUN, function, what, lacks)
 
-static const char no_waits[] = "no wait is published (the phase sync)";
+static const char no_waits[] = "no wait with its line is published (pmtop.torch on a GPU)";
 static const char no_copies[] = "no copy from pageable memory is published (the counter transfer.h2d_pageable_bytes)";
 
 static const struct figure rows[] = {

@@ -55,14 +55,16 @@ class Ranges:
     # -- record_function; both return None, so that nothing is called after the original
 
     def _enters(self, block: Any, args: Any, kwargs: Any) -> None:
-        if is_compiling():
-            return
         name = block.name
-        if name not in self.spans and _is_from_torch(sys._getframe(1)):
-            if len(self.torchs) < _SKIPPED_MAX and "#" not in name[-6:]:
-                self.torchs.add(name)
-            return
-        span = self._span(name)
+        span = self.spans.get(name)
+        if span is None:
+            if is_compiling():
+                return
+            if _is_from_torch(sys._getframe(1)):
+                if len(self.torchs) < _SKIPPED_MAX and "#" not in name[-6:]:
+                    self.torchs.add(name)
+                return
+            span = self._span(name)
         if span is not None and len(self.open) < _OPEN_MAX:
             self.open[id(block)] = span
             span.__enter__()
