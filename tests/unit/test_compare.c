@@ -698,6 +698,14 @@ START_TEST(operations_and_requests_are_judged_and_the_rest_is_warned_of)
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
 		ck_assert_msg(strstr(out.data, said[i]) != NULL, "%s: %s", said[i], out.data);
 	ck_assert_ptr_null(strstr(out.data, "warning: GPU use"));
+	/* One phase became slower and another faster. */
+	summary_release(&now);
+	summarize_counts(&now, 100, 0.03, 0.082, NULL, NULL);
+	judge_with(&now, &baseline, NULL, &judgement);
+	ck_assert_int_eq(judgement.figures[0].outcome, OUTCOME_PASSED);
+	ck_assert_msg(strstr(judgement.warnings[0], "data: 3") == judgement.warnings[0], "%s", judgement.warnings[0]);
+	ck_assert_ptr_nonnull(strstr(judgement.warnings[0], "(not judged; --budget=data:1.2x judges it)"));
+	set_wholes(&now, 1.5);
 	/* An operation outside of steps needs an interval: once may be an accident. */
 	baseline.operations[0].count = now.operations[0].count = 3;
 	judge_with(&now, &baseline, NULL, &judgement);
