@@ -79,7 +79,7 @@ OBJECT = {
     "epochs_left_out": int,
     "operations": [OPERATION], "operations_left_out": int,
     "kinds": [KIND], "figures": LATE,
-    "modes": {"*": MODE},
+    "modes": {"*": MODE}, "gauges": {"*": float},
     "flagged_total": int, "flagged_left_out": int,
     "flagged": [{"epoch": int, "batch": int, "seconds": float, "ratio": float, "mode": str, "kind": str, "samples": float, "usual_samples": float,
                  "causes": [CAUSE]}],

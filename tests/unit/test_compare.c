@@ -262,8 +262,10 @@ START_TEST(saved_report_is_read_with_what_it_has)
 		"{\"time_ns\":1763632140000000000,\"run\":\"resnet50\",\"meta\":{\"batch_size\":\"64\"},\"mode\":\"train\","
 		"\"step\":{\"mean_s\":0.21,\"p50_s\":0.2,\"p95_s\":0.24},"
 		"\"batch\":{\"count\":642,\"p50_s\":0.19,\"samples_per_s\":300},\"operations\":[{\"name\":\"data\",\"depth\":0,"
-		"\"count\":642,\"mean_s\":0.02,\"total_s\":13,\"share_ratio\":0.1}],"
-		"\"memory\":{\"peak_rss_bytes\":1e9,\"verdict\":\"plateau\"},\"self\":{}}\n";
+		"\"count\":642,\"mean_s\":0.02,\"total_s\":13,\"share_ratio\":0.1},{\"name\":\"decode\",\"depth\":1,\"mean_s\":"
+		"0.01}],"
+		"\"gauges\":{\"accuracy\":0.9},\"energy\":{\"energy_j\":500},\"machine\":{\"gpus\":[{\"utilisation_ratio\":"
+		"{\"mean\":0.7}}]},\"memory\":{\"peak_rss_bytes\":1e9,\"verdict\":\"plateau\"},\"self\":{}}\n";
 	struct summary summary;
 	ck_assert_int_eq(load_text(report, strlen(report)), STATUS_OK);
 	ck_assert_int_eq(summary_load(path, &summary, &reason), STATUS_OK);
@@ -272,6 +274,11 @@ START_TEST(saved_report_is_read_with_what_it_has)
 	ck_assert_double_eq(summary.batch_size, 64);
 	ck_assert_uint_eq(summary.seen, 642);
 	ck_assert(!summary_has_steps(&summary));
+	ck_assert_double_eq(summary_gauge(&summary, "accuracy"), 0.9);
+	ck_assert_double_eq(summary.joules, 500);
+	ck_assert_str_eq(summary_operation(&summary, "decode", NULL)->parent, "data");
+	ck_assert_double_eq(summary.gpu_busy_ratio, 0.7);
+	ck_assert(isnan(summary.gpu_used_bytes));
 	ck_assert_double_eq_tol(summary_phase(&summary, "data")->mean_s, 0.021, 1e-9);
 	/* Compared with a run that has steps: an interval, marked as rough. */
 	struct summary other;
@@ -691,6 +698,14 @@ START_TEST(operations_and_requests_are_judged_and_the_rest_is_warned_of)
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
 		ck_assert_msg(strstr(out.data, said[i]) != NULL, "%s: %s", said[i], out.data);
 	ck_assert_ptr_null(strstr(out.data, "warning: GPU use"));
+	/* One phase became slower and another faster. */
+	summary_release(&now);
+	summarize_counts(&now, 100, 0.03, 0.082, NULL, NULL);
+	judge_with(&now, &baseline, NULL, &judgement);
+	ck_assert_int_eq(judgement.figures[0].outcome, OUTCOME_PASSED);
+	ck_assert_msg(strstr(judgement.warnings[0], "data: 3") == judgement.warnings[0], "%s", judgement.warnings[0]);
+	ck_assert_ptr_nonnull(strstr(judgement.warnings[0], "(not judged; --budget=data:1.2x judges it)"));
+	set_wholes(&now, 1.5);
 	/* An operation outside of steps needs an interval: once may be an accident. */
 	baseline.operations[0].count = now.operations[0].count = 3;
 	judge_with(&now, &baseline, NULL, &judgement);

@@ -11,6 +11,8 @@
 /* In runs without steps, operations below this share of the longest total are not judged: they matter to nobody, and a
  * single time of them is noise. A trace has many; its longest is the step. */
 static const double negligible_share = 0.01, negligible_in_trace = 0.05;
+/* Of a step. */
+static const double noticeable_share = 0.05;
 
 /* `times`: "12.1 s against 7.96 s". */
 static void judge_ratio(struct judgement *judgement, struct judged_figure *figure, bool has_interval, const char *times)
@@ -123,6 +125,22 @@ static void warn_of(struct judgement *judgement, const char *what, const char *w
 		is_min ? 1 / (1 + judgement->threshold) : 1 + judgement->threshold);
 }
 
+/* A phase that takes a noticeable part of a step, although the step itself is not slower: another became faster. If the
+ * step is slower, the phases that explain it are listed. */
+static void warn_of_phases(struct judgement *judgement, const struct budget_list *budgets)
+{
+	double limit = 1 + judgement->threshold, min_s = noticeable_share * judgement->now->middle_s;
+	if (!judgement->count || judgement->figures[0].outcome == OUTCOME_FAILED)
+		return;
+	for (size_t i = 0; i < judgement->comparison.row_count; i++) {
+		const struct comparison_row *row = &judgement->comparison.rows[i];
+		double values[] = { row->a, row->b };
+		if (row->group == ROW_PHASE && row->verdict == VERDICT_SLOWER && row->a > 0 && row->b > limit * row->a &&
+			row->b >= min_s && !is_in_budget(budgets, row->what))
+			warn_of(judgement, row->what, row->what, ROW_SECONDS, false, values);
+	}
+}
+
 /* Growth is left out: the rules judge it, and its ratio says little. */
 void judge_warn_of_rest(struct judgement *judgement, const struct budget_list *budgets)
 {
@@ -139,6 +157,7 @@ void judge_warn_of_rest(struct judgement *judgement, const struct budget_list *b
 			continue;
 		warn_of(judgement, figure->what, figure->word, figure->unit, figure->more_is_better, values);
 	}
+	warn_of_phases(judgement, budgets);
 	for (size_t i = 0; i < baseline->gauge_count; i++) {
 		const char *name = baseline->gauges[i].name;
 		double values[] = { baseline->gauges[i].last, summary_gauge(now, name) }, ratio = values[1] / values[0];

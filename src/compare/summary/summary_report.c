@@ -13,6 +13,18 @@ static uint64_t as_count(double count) { return count >= 0 && count < 1e15 ? (ui
 
 static double first_known(double a, double b) { return isfinite(a) ? a : b; }
 
+/* Children follow their parent, one level deeper. */
+static void find_parent(const struct summary *summary, struct summary_operation *operation)
+{
+	for (const struct summary_operation *before = operation; operation->depth && before-- > summary->operations;) {
+		if (before->depth >= operation->depth)
+			continue;
+		if (before->depth + 1 == operation->depth)
+			snprintf(operation->parent, sizeof operation->parent, "%s", before->name);
+		return;
+	}
+}
+
 static void take_operations(const struct json_value *operations, struct summary *out)
 {
 	for (const struct json_value *value = operations ? operations->first : NULL;
@@ -21,10 +33,12 @@ static void take_operations(const struct json_value *operations, struct summary 
 		*operation = (struct summary_operation){ .depth = (unsigned)as_count(json_member_number(value, "depth")),
 			.count = as_count(json_member_number(value, "count")),
 			.mean_s = json_member_number(value, "mean_s"),
+			.p50_s = NAN,
 			.p95_s = json_member_number(value, "p95_s"),
 			.total_s = json_member_number(value, "total_s"),
 			.share_ratio = json_member_number(value, "share_ratio") };
 		summary_take_text(operation->name, sizeof operation->name, value, "name");
+		find_parent(out, operation);
 		/* Estimates the phases from the totals of the whole run. */
 		if (operation->depth || out->phase_count == SUMMARY_PHASES_MAX || !isfinite(operation->share_ratio) ||
 			!isfinite(out->mean_s))
@@ -37,6 +51,32 @@ static void take_operations(const struct json_value *operations, struct summary 
 	}
 }
 
+/* Figures of the whole run that a report has. */
+static void take_wholes(const struct json_value *report, struct summary *out)
+{
+	const struct json_value *requests = json_member(report, "requests", JSON_OBJECT),
+							*energy = json_member(report, "energy", JSON_OBJECT),
+							*machine = json_member(report, "machine", JSON_OBJECT),
+							*gpus = json_member(machine, "gpus", JSON_ARRAY);
+	double busy = 0, used = 0;
+	size_t count = 0;
+	out->requests = json_member_number(requests, "count");
+	out->request_failed_ratio = json_member_number(requests, "failed") / out->requests;
+	out->request_p50_s = json_member_number(requests, "p50_s");
+	out->request_p95_s = json_member_number(requests, "p95_s");
+	out->request_p99_s = json_member_number(requests, "p99_s");
+	out->joules = json_member_number(energy, "energy_j");
+	out->joules_per_batch = json_member_number(energy, "per_batch_j");
+	out->joules_per_sample = json_member_number(energy, "per_sample_j");
+	for (const struct json_value *gpu = gpus ? gpus->first : NULL; gpu; gpu = gpu->next, count++) {
+		busy += json_member_number(json_member(gpu, "utilisation_ratio", JSON_OBJECT), "mean");
+		used += json_member_number(json_member(gpu, "memory_used_bytes", JSON_OBJECT), "max");
+	}
+	out->gpu_busy_ratio = count ? busy / (double)count : NAN;
+	out->gpu_used_bytes = count ? used : NAN;
+	summary_take_gauges(json_member(report, "gauges", JSON_OBJECT), out);
+}
+
 enum status summary_of_report(const struct json_value *report, struct summary *out, struct reason *why_not)
 {
 	const struct json_value *step = json_member(report, "step", JSON_OBJECT),
@@ -45,7 +85,9 @@ enum status summary_of_report(const struct json_value *report, struct summary *o
 							*memory = json_member(report, "memory", JSON_OBJECT);
 	const struct json_value *meta = json_member(report, "meta", JSON_OBJECT);
 	double time_ns = json_member_number(report, "time_ns");
-	if (!batch || !(json_member_number(batch, "count") > 0))
+	const struct json_value *operations = json_member(report, "operations", JSON_ARRAY);
+	take_wholes(report, out);
+	if (!(json_member_number(batch, "count") > 0) && !(operations && operations->first) && !(out->requests > 0))
 		return reason_set(why_not, STATUS_DAMAGED, "save it again after some batches", "the report has no batches");
 	out->origin = ORIGIN_REPORT;
 	summary_take_text(out->run, sizeof out->run, report, "run");
@@ -64,6 +106,7 @@ enum status summary_of_report(const struct json_value *report, struct summary *o
 	if (recent && !isfinite(json_member_number(step, "p50_s")))
 		out->seen = as_count(json_member_number(recent, "count"));
 	out->steps_per_s = 1 / out->mean_s;
+	out->train_s = out->mean_s * (double)out->batches;
 	out->samples_per_s = json_member_number(batch, "samples_per_s");
 	out->loss = json_member_number(batch, "loss");
 	/* A report has no peak of the tree: use the larger of the process's peak and the tree's present size. */
@@ -76,6 +119,6 @@ enum status summary_of_report(const struct json_value *report, struct summary *o
 	}
 	const char *size = summary_meta(out, "batch_size");
 	out->batch_size = size && strtod(size, NULL) > 0 ? strtod(size, NULL) : NAN;
-	take_operations(json_member(report, "operations", JSON_ARRAY), out);
+	take_operations(operations, out);
 	return STATUS_OK;
 }

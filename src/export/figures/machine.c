@@ -90,17 +90,14 @@ static void add_devices(struct rows *rows, const struct model *model)
 			system->networks[i].name, "Network", "");
 }
 
-/* Those that the run used; all if it used none. */
+/* Those that the run used. */
 static void add_gpus(struct rows *rows, const struct model *model)
 {
-	bool has_ours = false;
-	for (size_t i = 0; i < model->gpus.count; i++)
-		has_ours |= model->gpus.gpus[i].totals.was_ours;
 	for (size_t i = 0; i < model->gpus.count; i++) {
 		const struct gpu *gpu = &model->gpus.gpus[i];
 		const struct gpu_totals *totals = &gpu->totals;
 		char label[48];
-		if (has_ours && !totals->was_ours)
+		if (!totals->was_ours)
 			continue;
 		gpu_label(model, gpu, label, sizeof label);
 		name_device(add_row(rows, "utilisation_ratio", MACHINE_RATIO, totals->busy_ratio.mean, totals->busy_ratio.max),

@@ -229,6 +229,17 @@ static void write_late_figures(struct json *json, const struct run *run, uint32_
 	json_close_object(json);
 }
 
+/* The last values. */
+static void write_gauges(struct json *json, const struct run *run)
+{
+	if (!run->gauge_count)
+		return;
+	json_open_object(json, "gauges");
+	for (size_t i = 0; i < run->gauge_count; i++)
+		json_number(json, run_name(run, run->gauges[i].name), run->gauges[i].value);
+	json_close_object(json);
+}
+
 static void write_modes(struct json *json, const struct run *run)
 {
 	json_open_object(json, "modes");
@@ -349,6 +360,7 @@ static void write_run(struct json *json, const struct model *model, const struct
 	write_batch(json, run, track);
 	write_epochs(json, run);
 	write_operations(json, run, track);
+	write_gauges(json, run);
 	json_recent_phases(json, model, run);
 	write_kinds(json, run, track);
 	write_late_figures(json, run, track->mode);
