@@ -209,9 +209,10 @@ static void open_trace(struct watch *watch)
 {
 	struct reason reason = { "there is no trace yet: key P takes one", "" };
 	const char *path = watch->session.request.trace;
+	const struct profile_view view = { .group = GROUP_NAME };
 	enum status status = path[0] ? profile_files_add(&watch->traces.files, path, &reason) : STATUS_NOT_FOUND;
 	if (status == STATUS_OK)
-		status = trace_inset_open(&watch->inset, &watch->traces, SORT_DEFAULT, &reason);
+		status = trace_inset_open(&watch->inset, &watch->traces, &view, &reason);
 	if (status == STATUS_OK)
 		return;
 	screen_message(watch->screen, reason.text);

@@ -4,6 +4,7 @@ import importlib.util
 import math
 import os
 import pickle
+import socket
 import threading
 import time
 import weakref
@@ -22,6 +23,7 @@ np = pytest.importorskip("numpy")
 
 import pmtop.keras  # noqa: E402
 from pmtop import _keras_hooks as hooks  # noqa: E402
+from pmtop import _keras_profile as on_profile  # noqa: E402
 from pmtop.keras import PmtopCallback  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -303,6 +305,68 @@ def test_phases_on_torch():
     for name in ("forward", "backward", "optimizer", "zero_grad"):
         assert operation(seen, name, 0)["count"] == 21, name
     assert pmtop.torch._current is None
+
+
+def kinds_of_a_fit(epochs=2, **options):
+    x, y = data()
+    model = network()
+    model.fit(x, y, batch_size=5, epochs=epochs, verbose=0, callbacks=[PmtopCallback("traced", **options)])
+    return [batch.kind for batch in Region(os.getpid()).batches()]
+
+
+def test_profile_batch_is_a_trace_of_these_batches_on_torch(tmp_path):
+    kinds = kinds_of_a_fit(profile_batch=(12, 13), output_dir=tmp_path)
+    # Batch 11 is the warm-up, before which the profiler starts.
+    assert [number for number, kind in enumerate(kinds, 1) if kind == "profile"] == [10, 11, 12, 13]
+    (trace,) = (tmp_path / "traced").glob("*.pt.trace.json")
+    assert trace.read_text().count('"name": "ProfilerStep#') == 2
+
+
+def test_a_request_for_a_trace_is_answered_on_torch(tmp_path, monkeypatch):
+    from pmtop._torch import on_request
+
+    asked = []
+    listen = on_request._listen
+
+    def listen_and_ask():
+        listener, path = listen()
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(path)
+        connection.sendall(f"profile 1 2 {tmp_path}\n".encode())
+        asked.append((connection, path))
+        return listener, path
+
+    monkeypatch.setattr(on_request, "_listen", listen_and_ask)
+    assert kinds_of_a_fit().count("profile") == 0 and not asked
+    assert kinds_of_a_fit(profile_on_request=True).count("profile") == 4
+    (connection, path), = asked
+    assert connection.recv(4096).decode().splitlines()[-1].startswith(f"trace {tmp_path}/") and not os.path.exists(path)
+    connection.close()
+
+
+def test_profile_batch_on_other_backends_begins_and_ends_with_its_batches(tmp_path, capfd):
+    calls = []
+    trace = on_profile.BatchTrace((2, 3), tmp_path, "run", lambda folder: calls.append(f"begin {folder}"), lambda: calls.append("end"))
+    for number in range(1, 5):
+        trace.batch_begins()
+        calls.append(number)
+        trace.batch_ends()
+    trace.close()
+    assert calls == [1, f"begin {tmp_path}/run", 2, 3, "end", 4]
+    broken = on_profile.BatchTrace((1, 1), tmp_path, None, lambda folder: 1 / 0, calls.clear)
+    broken.batch_begins()
+    broken.batch_ends()
+    assert calls and "no trace is written: ZeroDivisionError: division by zero; training continues" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize("value, batches", [(0, None), (7, (7, 7)), ("10,20", (10, 20)), ((1, 2), (1, 2)), ((3, 2), ValueError), (-1, ValueError),
+                                            ("a", TypeError), ((1, 2, 3), TypeError), (True, TypeError), (1.5, TypeError)])
+def test_profile_batch_is_a_batch_or_a_range(value, batches):
+    if isinstance(batches, type):
+        with pytest.raises(batches, match="^profile_batch: "):
+            PmtopCallback(profile_batch=value)
+    else:
+        assert on_profile.parse(value) == batches
 
 
 def test_names_copies_and_subclasses():

@@ -21,6 +21,7 @@ static struct profile_analysis *ranks[2];
 static size_t rank_count;
 static struct trace_screen *screen;
 static struct canvas canvas;
+static struct profile_view view;
 
 static void close_screen(void)
 {
@@ -30,6 +31,7 @@ static void close_screen(void)
 		traces_free(ranks[i]);
 	rank_count = 0;
 	screen = NULL;
+	view = (struct profile_view){ .group = GROUP_NAME };
 }
 
 static void draw(void) { trace_screen_draw(screen, &canvas); }
@@ -37,7 +39,7 @@ static void draw(void) { trace_screen_draw(screen, &canvas); }
 static void show(int width, int height, enum charset charset)
 {
 	canvas = picture_canvas(width, height, charset);
-	screen = trace_screen_new(ranks, rank_count, SORT_DEFAULT);
+	screen = trace_screen_new(ranks, rank_count, &view);
 	draw();
 }
 
@@ -344,6 +346,56 @@ START_TEST(s_sorts_by_the_next_column_and_capital_i_reverses)
 }
 END_TEST
 
+START_TEST(b_groups_the_operators_anew_and_back)
+{
+	struct buffer first = BUFFER_INIT, again = BUFFER_INIT;
+	open_full(160, 40, CHARSET_BRAILLE);
+	type("2");
+	canvas_as_text(&canvas, &first);
+	ck_assert(shows("by name"));
+	static const char *const groups[] = { "by shape", "by stack", "by module", "by name" };
+	for (size_t i = 0; i < 4; i++) {
+		type("b");
+		ck_assert_msg(shows(groups[i]), "%s", groups[i]);
+	}
+	canvas_as_text(&canvas, &again);
+	ck_assert_str_eq(again.data, first.data);
+	buffer_release(&first);
+	buffer_release(&again);
+}
+END_TEST
+
+START_TEST(a_limit_leaves_the_first_rows_of_any_order)
+{
+	view.limit = 2;
+	open_full(120, 40, CHARSET_BRAILLE);
+	type("2");
+	ck_assert(shows("2 · of "));
+	struct buffer by_time = BUFFER_INIT, by_name = BUFFER_INIT;
+	const char *name;
+	ck_assert(trace_screen_write(screen, &by_time, &name));
+	ck_assert_str_eq(name, "Operators");
+	type("sss");
+	ck_assert(trace_screen_write(screen, &by_name, &name));
+	ck_assert_str_ne(by_time.data, by_name.data);
+	unsigned lines = 0;
+	for (const char *c = by_time.data; *c; c++)
+		lines += *c == '\n';
+	ck_assert_uint_eq(lines, 3);
+	ck_assert_ptr_eq(
+		strstr(by_time.data,
+			"operator,by,calls,self_gpu_s,total_gpu_s,self_cpu_s,total_cpu_s,kernels,tflop_per_s,share_ratio\n"),
+		by_time.data);
+	buffer_release(&by_time);
+	buffer_release(&by_name);
+	ck_assert(press('w'));
+	ck_assert(trace_screen_wants_csv(screen));
+	type("1");
+	ck_assert(!trace_screen_wants_csv(screen));
+	ck_assert(!trace_screen_write(screen, &by_time, &name));
+}
+END_TEST
+
 START_TEST(a_search_goes_to_matches_around_the_end)
 {
 	open_full(120, 40, CHARSET_BRAILLE);
@@ -509,6 +561,8 @@ int main(void)
 	tcase_add_test(tests, every_size_is_drawn_without_writing_outside);
 	tcase_add_test(tests, reading_shows_how_far_it_is);
 	tcase_add_test(tests, s_sorts_by_the_next_column_and_capital_i_reverses);
+	tcase_add_test(tests, b_groups_the_operators_anew_and_back);
+	tcase_add_test(tests, a_limit_leaves_the_first_rows_of_any_order);
 	tcase_add_test(tests, a_search_goes_to_matches_around_the_end);
 	tcase_add_test(tests, escape_goes_back_one_page_at_a_time);
 	tcase_add_test(tests, endless_pages_end_with_a_message);

@@ -31,6 +31,19 @@ const struct profile_gpu *trace_scene_gpu(const struct trace_scene *scene)
 	return scene->analysis->idle.gpu_count ? &scene->analysis->idle.gpus[0] : NULL;
 }
 
+void trace_scene_regroup(struct trace_scene *scene)
+{
+	if (scene->analysis->ops.group == scene->group)
+		return;
+	if (!profile_analysis_regroup(scene->analysis, scene->group))
+		snprintf(scene->message, sizeof scene->message, "out of memory: the operators are incomplete");
+	trace_list_forget(&scene->lists[TRACE_TAB_operators]);
+	trace_list_forget(&scene->lists[TRACE_TAB_kernels]);
+	trace_list_forget(&scene->lists[TRACE_TAB_modules]);
+	trace_list_forget(&scene->tops[0]);
+	trace_list_forget(&scene->tops[1]);
+}
+
 double trace_scene_window_s(const struct trace_scene *scene)
 {
 	return (double)(scene->analysis->profile.end_ns - scene->analysis->profile.start_ns) / 1e9;

@@ -43,6 +43,8 @@ struct trace_scene {
 	struct profile_analysis *const *ranks;
 	size_t rank_count, rank;           /* the shown one */
 	enum profile_sort sort;            /* of the operators, at first */
+	enum profile_group group;          /* of the operators of each rank that is shown */
+	uint32_t limit;                    /* rows a table; 0 = all */
 	struct profile_analysis *analysis; /* of the rank */
 	struct profile_figures figures;    /* of the rank */
 	struct profile_streams streams;    /* of the rank */
@@ -82,6 +84,8 @@ struct trace_page *trace_scene_push(struct trace_scene *scene, const char *title
 const char *trace_scene_label(const struct trace_scene *scene, uint32_t name, char *out, size_t size);
 /* The first GPU of the rank; NULL: no GPU work in the trace. */
 const struct profile_gpu *trace_scene_gpu(const struct trace_scene *scene);
+/* Groups the operators of the rank by scene->group, if they are not. */
+void trace_scene_regroup(struct trace_scene *scene);
 /* From the first to the last event of the rank's trace. */
 double trace_scene_window_s(const struct trace_scene *scene);
 

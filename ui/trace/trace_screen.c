@@ -9,6 +9,7 @@
 #include "src/base/text.h"
 #include "src/trace/output/profile_advice.h"
 #include "ui/core/layout.h"
+#include "ui/trace/trace_csv.h"
 #include "ui/trace/trace_pages.h"
 #include "ui/trace/trace_scene.h"
 #include "ui/widgets/chrome.h"
@@ -22,7 +23,7 @@ static const struct trace_tab *const tabs[TRACE_TAB_COUNT] = { TRACE_TABS(TAB_PO
 
 struct trace_screen {
 	struct trace_scene scene;
-	bool is_typing, has_help;
+	bool is_typing, has_help, wants_csv;
 	char typed[sizeof((struct view_state *)0)->search];
 };
 
@@ -62,6 +63,7 @@ static void show_rank(struct trace_scene *scene, size_t rank)
 	profile_streams_release(&scene->streams);
 	if (!profile_streams_find(&scene->analysis->profile, &scene->streams))
 		snprintf(scene->message, sizeof scene->message, "out of memory: the streams are missing");
+	trace_scene_regroup(scene);
 	profile_figures_find(scene->analysis, &scene->figures);
 	find_rules(scene);
 	sum_operators(scene);
@@ -73,14 +75,17 @@ static void show_rank(struct trace_scene *scene, size_t rank)
 	trace_list_forget(&scene->tops[1]);
 }
 
-struct trace_screen *trace_screen_new(struct profile_analysis *const *ranks, size_t count, enum profile_sort sort)
+struct trace_screen *trace_screen_new(
+	struct profile_analysis *const *ranks, size_t count, const struct profile_view *view)
 {
 	struct trace_screen *screen = calloc(1, sizeof *screen);
 	if (!screen)
 		return NULL;
 	screen->scene.ranks = ranks;
 	screen->scene.rank_count = count;
-	screen->scene.sort = sort;
+	screen->scene.sort = view->sort;
+	screen->scene.group = view->group;
+	screen->scene.limit = view->limit;
 	screen->scene.go_to = TRACE_TAB_COUNT;
 	screen->scene.go_to_rank = SIZE_MAX;
 	show_rank(&screen->scene, 0);
@@ -103,6 +108,18 @@ void trace_screen_free(struct trace_screen *screen)
 void trace_screen_message(struct trace_screen *screen, const char *text)
 {
 	snprintf(screen->scene.message, sizeof screen->scene.message, "%s", text);
+}
+
+bool trace_screen_wants_csv(const struct trace_screen *screen) { return screen->wants_csv; }
+
+bool trace_screen_write(struct trace_screen *screen, struct buffer *csv, const char **name)
+{
+	struct trace_scene *scene = &screen->scene;
+	const struct trace_tab *tab = tabs[scene->tab];
+	char why[TRACE_WHY_SIZE];
+	*name = tab->name;
+	return tab->table && !tab->why_empty(scene, why) &&
+		trace_csv_write(scene, tab->table, &scene->lists[scene->tab], csv);
 }
 
 static struct trace_page *top_page(struct trace_scene *scene)
@@ -172,6 +189,7 @@ static const char help[] =
 	"a kernel's operators, durations and launch delays; what the host did in a gap. Enter works there again.  "
 	"Esc: back.\n"
 	"s S or < >: sort by the next, previous column.  I: reverse the order.  A click on a heading sorts, too.\n"
+	"b in Operators: group by name, shape, stack, module.  w: save the table as CSV.\n"
 	"/: search.  n N: next, previous match.  Esc ends the search.\n"
 	"← →: the next device in Memory.\n"
 	"GPU busy: the time with a kernel, copy or memset on any stream, of the time from the first to the last event. "
@@ -342,6 +360,7 @@ bool trace_screen_key(struct trace_screen *screen, struct key_event event, const
 	if (event.key == KEY_NOTHING || event.key == KEY_WINDOW)
 		return true;
 	scene->message[0] = '\0';
+	screen->wants_csv = false;
 	if (screen->is_typing) {
 		type_search(screen, event);
 		return true;
@@ -357,6 +376,7 @@ bool trace_screen_key(struct trace_screen *screen, struct key_event event, const
 	case '[': next_rank(scene, scene->rank_count - 1); return true;
 	case ']': next_rank(scene, 1); return true;
 	case '/': start_search(screen); return true;
+	case 'w': screen->wants_csv = true; return true;
 	case KEY_ESC: back(screen); return true;
 	default: break;
 	}

@@ -73,7 +73,7 @@ static void fill_cell(
 static bool fill(const struct trace_scene *scene, const struct trace_table *table, struct trace_list *list)
 {
 	uint32_t count = table->count(scene);
-	list->count = 0;
+	list->count = list->found = 0;
 	list->values = malloc(((size_t)count * (size_t)table->column_count + 1) * sizeof *list->values);
 	list->order = malloc((count + 1) * sizeof *list->order);
 	memset(list->max, 0, sizeof list->max);
@@ -83,7 +83,7 @@ static bool fill(const struct trace_scene *scene, const struct trace_table *tabl
 	for (uint32_t row = 0; row < count; row++) {
 		if (table->has && !table->has(scene, row))
 			continue;
-		list->order[list->count++] = row;
+		list->order[list->found++] = row;
 		for (int column = 0; column < table->column_count; column++)
 			fill_cell(scene, table, list, row, column);
 	}
@@ -102,10 +102,11 @@ bool trace_table_fill(const struct trace_scene *scene, const struct trace_table 
 		if (!list->is_filled)
 			trace_list_forget(list);
 	}
-	if (list->is_filled && !list->is_sorted && list->count) {
+	if (list->is_filled && !list->is_sorted && list->found) {
 		struct comparison by = { scene, table, list };
-		qsort_r(list->order, list->count, sizeof *list->order, compare, &by);
+		qsort_r(list->order, list->found, sizeof *list->order, compare, &by);
 	}
+	list->count = scene->limit && scene->limit < list->found ? scene->limit : list->found;
 	list->is_sorted = list->is_filled;
 	return list->is_filled;
 }
@@ -116,7 +117,7 @@ void trace_list_forget(struct trace_list *list)
 	free(list->order);
 	list->values = NULL;
 	list->order = NULL;
-	list->count = 0;
+	list->count = list->found = 0;
 	list->is_filled = list->is_sorted = false;
 	list->state.row = list->state.scroll = 0;
 }
@@ -243,6 +244,8 @@ void trace_table_draw(struct trace_scene *scene, const struct trace_table *table
 		return;
 	line_start(&about, " · ");
 	line_add(&about, 0, ROLE_NORMAL, "%s", parts_thousands(count, (double)list->count));
+	if (list->count < list->found)
+		line_add(&about, 0, ROLE_NORMAL, "of %s", parts_thousands(count, (double)list->found));
 	if (table->about)
 		table->about(scene, &about);
 	struct rect inside = parts_panel(canvas, rect, table->title, &about, ROLE_TITLE);

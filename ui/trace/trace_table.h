@@ -60,9 +60,9 @@ struct trace_table {
 struct trace_list {
 	struct view_state state;
 	bool is_filled, is_sorted;
-	uint32_t count;
-	uint32_t *order; /* row numbers */
-	double *values;  /* by row number and column */
+	uint32_t count, found; /* rows; and how many there are without the scene's limit */
+	uint32_t *order;       /* row numbers */
+	double *values;        /* by row number and column */
 	double max[TABLE_COLUMNS_MAX];
 	bool is_known[TABLE_COLUMNS_MAX]; /* columns in which nothing is known are left out */
 	struct table table;               /* as drawn last */

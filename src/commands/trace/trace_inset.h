@@ -12,14 +12,14 @@ enum { TRACE_INSET_MS = 100 };
 
 struct trace_inset {
 	struct trace_ranks *ranks; /* NULL: not open */
-	enum profile_sort sort;
+	struct profile_view view;
 	struct trace_screen *screen; /* NULL while the traces are read */
 	pthread_t reader;
 };
 
 /* Begins to read. The ranks are the caller's, with their files added; they must outlive the inset. */
 enum status trace_inset_open(
-	struct trace_inset *inset, struct trace_ranks *ranks, enum profile_sort sort, struct reason *why_not);
+	struct trace_inset *inset, struct trace_ranks *ranks, const struct profile_view *view, struct reason *why_not);
 void trace_inset_draw(struct trace_inset *inset, struct canvas *canvas);
 /* False: the user quits. */
 bool trace_inset_key(struct trace_inset *inset, struct key_event event, const struct canvas *canvas);

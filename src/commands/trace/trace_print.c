@@ -9,7 +9,7 @@
 #include "src/trace/output/profile_json.h"
 #include "src/trace/output/profile_text.h"
 
-static struct profile_view view_of(
+struct profile_view trace_view(
 	const struct options *options, const struct settings *settings, enum profile_group group)
 {
 	return (struct profile_view){ .group = group,
@@ -43,7 +43,7 @@ static void report_losses(const struct trace_ranks *ranks)
 enum exit_code trace_print(
 	const struct options *options, const struct settings *settings, const struct trace_ranks *ranks, bool with_paths)
 {
-	struct profile_view view = view_of(options, settings, ranks->group);
+	struct profile_view view = trace_view(options, settings, ranks->group);
 	struct buffer out = BUFFER_INIT;
 	int code = 0;
 	if (options->format == FORMAT_JSON) {

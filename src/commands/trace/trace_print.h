@@ -3,10 +3,15 @@
 #define PMTOP_COMMANDS_TRACE_TRACE_PRINT_H
 
 #include "src/commands/trace/trace_ranks.h"
+#include "src/trace/output/profile_view.h"
 
 /* Several traces: the table of ranks first. `with_paths`: text ends with the path of each. Then says on standard error
  * what of them could not be read. */
 enum exit_code trace_print(
 	const struct options *options, const struct settings *settings, const struct trace_ranks *ranks, bool with_paths);
+
+/* Which rows the options choose. */
+struct profile_view trace_view(
+	const struct options *options, const struct settings *settings, enum profile_group group);
 
 #endif

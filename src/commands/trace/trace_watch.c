@@ -4,6 +4,7 @@
 #include <poll.h>
 
 #include "src/commands/trace/trace_inset.h"
+#include "src/commands/trace/trace_print.h"
 #include "src/session/signals.h"
 #include "ui/terminal/terminal.h"
 
@@ -61,7 +62,8 @@ enum exit_code trace_watch(const struct options *options, const struct settings 
 	struct reason reason = { "", "" };
 	enum status status = terminal_open(&terminal, &watch.terminal, &reason);
 	if (status == STATUS_OK) {
-		status = trace_inset_open(&watch.inset, ranks, (enum profile_sort)options->sort, &reason);
+		struct profile_view view = trace_view(options, settings, ranks->group);
+		status = trace_inset_open(&watch.inset, ranks, &view, &reason);
 		if (status == STATUS_OK)
 			watch_until_quit(&watch);
 		terminal_close(watch.terminal);

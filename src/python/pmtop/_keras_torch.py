@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 import threading
 from typing import Any, Optional
@@ -48,8 +49,30 @@ class TorchPhases:
         self._loop.stop()
         if self._device.can_come:
             self._torch._publish_device()
+        self._profile: Any = None
+        self._requests = self._own_requests = None
+
+    def listen(self, is_wanted: Optional[bool]) -> None:
+        """Takes requests of `pmtop profile`, if the user's own instrument() does not. None: if pmtop has started the program."""
+        from ._torch.on_request import VARIABLE, Requests
+        from ._torch.patch import Part
+
+        self._requests = self._loop.requests
+        if self._requests is None and (VARIABLE in os.environ if is_wanted is None else is_wanted):
+            self._requests = self._own_requests = Requests(Part("requests for traces"), pmtop)
+
+    def profile(self, settings: Any) -> None:
+        """Takes traces by a schedule."""
+        from ._torch.patch import Part
+        from ._torch.profile import ProfileRun
+
+        self._profile = ProfileRun(settings, Part("traces"), pmtop, lambda: None)
 
     def give_back(self) -> None:
+        if self._profile is not None:
+            self._profile.close()
+        if self._own_requests is not None:
+            self._own_requests.close()
         if not self._is_users:
             self._torch.close()
 
@@ -59,9 +82,13 @@ class TorchPhases:
         self._loop.work = 0
         self._device.batch_begins(pmtop)
 
-    def batch_ends(self) -> None:
+    def batch_ends(self, trains: bool) -> None:
         """Call before the batch ends."""
         self._device.batch_ends(pmtop)
+        if self._profile is not None:
+            self._profile.batch_ends(trains)
+        if self._requests is not None:
+            self._requests.batch_ends(trains, self._profile is not None and self._profile.part.is_on)
 
     def batch_ended(self) -> None:
         """Call after the batch has ended."""

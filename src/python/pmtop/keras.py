@@ -26,7 +26,9 @@ from typing import Any, Optional, TypeVar
 import pmtop
 
 from . import _keras_hooks as hooks
+from . import _keras_profile as on_profile
 from . import _keras_torch as on_torch
+from ._profiling.settings import OUTPUT_DIR
 
 H = TypeVar("H", bound=Callable[..., None])
 
@@ -104,14 +106,22 @@ def _name_of(model: Any) -> Optional[str]:
 
 class PmtopCallback:
     """name: the run's name (default: PMTOP_RUN, else the model's name or class, else the script's). One object may serve several models, one after
-    another. Raises ImportError if Keras is not installed."""
+    another. Raises ImportError if Keras is not installed.
+
+    profile_batch: a training batch, or the first and the last of a range, such as (10, 12), counted from 1 in each fit(): a trace of them, from
+    torch.profiler, jax.profiler or tf.profiler, in the folder of the run's name in output_dir. 0: none.
+    profile_on_request: on torch, `pmtop profile PID` may ask for a trace; None: if pmtop has started the program."""
 
     _origin: Optional[type] = None
     async_safe = True
     """Keras need not wait for each batch's loss to call it."""
     name: Optional[str]
+    profile_batch: on_profile.ProfileBatch
+    output_dir: Any
+    profile_on_request: Optional[bool]
     params: Any
     _torch: Optional[on_torch.TorchPhases]
+    _trace: Optional[on_profile.BatchTrace]
     _jax: Any  # pmtop.jax.Instrumentation, if it is the callback's own
 
     def __new__(cls, *arguments: Any, **more: Any) -> PmtopCallback:
@@ -122,13 +132,17 @@ class PmtopCallback:
         self: PmtopCallback = object.__new__(_class_for(cls, bases) if bases else cls)
         self.name = self.params = self._model = None
         self._is_silent = False
-        self._torch = self._jax = None
+        self.profile_batch, self.output_dir, self.profile_on_request = 0, OUTPUT_DIR, None
+        self._torch = self._jax = self._trace = None
         self._muted = on_torch.mute()
         self._reset()
         return self
 
-    def __init__(self, name: Optional[str] = None) -> None:
+    def __init__(self, name: Optional[str] = None, profile_batch: on_profile.ProfileBatch = 0, output_dir: Any = OUTPUT_DIR,
+                 profile_on_request: Optional[bool] = None) -> None:
         self.name = name
+        on_profile.parse(profile_batch)
+        self.profile_batch, self.output_dir, self.profile_on_request = profile_batch, output_dir, profile_on_request
 
     def __reduce__(self) -> Any:
         own = {key: value for key, value in self.__dict__.items() if not key.startswith("_") and key not in ("params", "model", "validation_data")}
@@ -171,7 +185,8 @@ class PmtopCallback:
             pmtop.mode(mode)
 
     def _introduce(self) -> None:
-        self._is_silent = not pmtop.init(self.name or os.environ.get("PMTOP_RUN") or _name_of(self._model))
+        name = self.name or os.environ.get("PMTOP_RUN") or _name_of(self._model)
+        self._is_silent = not pmtop.init(name)
         self._owner = threading.get_ident()
         roots = [base.__module__.partition(".")[0] for base in type(self._model).__mro__]
         keras = sys.modules[next((root for root in roots if root in PACKAGES and root in sys.modules), _packages()[0].__name__)]
@@ -180,7 +195,7 @@ class PmtopCallback:
         self._backend = backend
         if self._is_silent:
             return
-        self._take_backend(keras)
+        self._take_backend(keras, name)
         for key, value in {
                 "framework": f"{keras.__name__} {keras.__version__}" + (f" on {backend}" if backend else ""),
                 "between": "keras", "model": type(self._model).__name__,
@@ -189,7 +204,7 @@ class PmtopCallback:
         }.items():
             pmtop.meta(key, value)
 
-    def _take_backend(self, keras: Any) -> None:
+    def _take_backend(self, keras: Any, name: Optional[str]) -> None:
         self._give_back()
         if self._backend == "jax":
             from . import jax
@@ -201,19 +216,27 @@ class PmtopCallback:
             self._mute()
             self._torch = on_torch.TorchPhases()
             on_torch.time_optimizers(keras.optimizers.Optimizer)
+            self._torch.listen(self.profile_on_request)
+        batches = on_profile.parse(self.profile_batch)
+        if batches and self._torch:
+            self._torch.profile(on_profile.schedule(batches, self.output_dir, name))
+        elif batches:
+            self._trace = (on_profile.on_jax if self._backend == "jax" else on_profile.on_tensorflow)(batches, self.output_dir, name)
 
     def _mute(self) -> None:
         if self._muted is None:
             self._muted = on_torch.mute()
 
     def _give_back(self) -> None:
+        if self._trace:
+            self._trace.close()
         if self._torch:
             self._torch.give_back()
         if self._muted:
             self._muted.give_back()
         if self._jax:
             self._jax.close()
-        self._torch = self._muted = self._jax = None
+        self._torch = self._muted = self._jax = self._trace = None
 
     def _end(self) -> None:
         """Ends the innermost mode. Inside fit() the mode is training again."""
@@ -301,6 +324,8 @@ class PmtopCallback:
         self._drain()
         if not self._is_planned:
             self._plan_samples()
+        if self._trace:
+            self._trace.batch_begins()
         self._begin_batch(batch)
 
     @_guarded
@@ -329,8 +354,11 @@ class PmtopCallback:
         samples = self._source.take(first, int(batch)) if self._source else 0
         if samples:
             pmtop.batch_samples(samples)
+        trains = self._modes[-1] == "train"
         if self._torch:
-            self._torch.batch_ends()
+            self._torch.batch_ends(trains)
+        elif self._trace and trains:
+            self._trace.batch_ends()
         pmtop.batch_end()
         if self._torch:
             self._torch.batch_ended()

@@ -60,6 +60,20 @@ enum status profile_analyse_memory(struct profile_analysis *analysis, const void
 	return finish(analysis, status, NULL, why_not);
 }
 
+bool profile_analysis_regroup(struct profile_analysis *analysis, enum profile_group group)
+{
+	struct profile *profile = &analysis->profile;
+	profile_ops_release(&analysis->ops);
+	analysis->ops.group = group;
+	analysis->waits.count = 0;
+	for (uint32_t i = 0; i < profile->kernel_count; i++) {
+		struct profile_kernel *kernel = &profile->kernels[i];
+		kernel->delay_ns = kernel->op_ns = 0;
+		kernel->delay_count = kernel->op = 0;
+	}
+	return profile_host_nest(profile, &analysis->ops, &analysis->waits) && profile_device_join(profile, &analysis->ops);
+}
+
 void profile_analysis_release(struct profile_analysis *analysis)
 {
 	profile_ops_release(&analysis->ops);

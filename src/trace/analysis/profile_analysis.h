@@ -24,6 +24,8 @@ enum status profile_analyse(struct profile_analysis *analysis, const char *path,
 /* The same for a text in memory. */
 enum status profile_analyse_memory(struct profile_analysis *analysis, const void *bytes, size_t length,
 	enum profile_group group, struct reason *why_not);
+/* Groups the operators anew. False: no memory, and the operators are incomplete. */
+bool profile_analysis_regroup(struct profile_analysis *analysis, enum profile_group group);
 void profile_analysis_release(struct profile_analysis *analysis);
 /* Whether the trace is only read in part: a line that says up to where, and why; "" otherwise. Returns `out`. */
 const char *profile_analysis_loss(const struct profile_analysis *analysis, char *out, size_t size);

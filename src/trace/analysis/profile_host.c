@@ -131,8 +131,10 @@ static void pop(struct nest *nest)
 	struct frame *around = nest->count ? &nest->frames[nest->count - 1] : NULL;
 	if (absorbs(nest, frame)) {
 		count_row(nest, frame, &hosts[frame->only], hosts[frame->only].duration_ns - frame->only_children_ns, -1);
+		/* It is merged already where the operators are grouped anew. */
+		if (!(hosts[frame->only].name & PROFILE_MERGED))
+			profile_flops_remove(nest->profile, profile_name_of(hosts[frame->only].name), hosts[frame->only].shape);
 		hosts[frame->only].name |= PROFILE_MERGED;
-		profile_flops_remove(nest->profile, profile_name_of(hosts[frame->only].name), hosts[frame->only].shape);
 		frame->child_count = frame->only_children;
 		frame->children_ns = frame->only_children_ns;
 	}

@@ -1,5 +1,6 @@
 /* Operators and Modules: the rows of key_averages, and the same for nn.Modules. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/trace/output/profile_view.h"
@@ -162,6 +163,26 @@ static const struct trace_table module_table = {
 	.open = open,
 };
 
+/* Key b: the next group for which the trace has data. */
+static bool group_key(struct trace_scene *scene, struct key_event event)
+{
+	enum { GROUPS = GROUP_MODULE + 1 };
+	const struct profile *profile = &scene->analysis->profile;
+	const bool has[GROUPS] = { true, profile->has_shapes, profile->has_stacks, profile->has_modules };
+	if (event.key != 'b')
+		return false;
+	unsigned group = scene->group;
+	do
+		group = (group + 1) % GROUPS;
+	while (!has[group]);
+	if (group == scene->group)
+		snprintf(scene->message, sizeof scene->message,
+			"only by name: the trace has no shapes, stacks or modules (record_shapes, with_stack, with_modules)");
+	scene->group = (enum profile_group)group;
+	trace_scene_regroup(scene);
+	return true;
+}
+
 static bool has_any(const struct trace_scene *scene, bool (*has)(const struct trace_scene *scene, uint32_t row))
 {
 	for (uint32_t row = 0; row < count(scene); row++)
@@ -189,8 +210,9 @@ static const char *why_no_modules(const struct trace_scene *scene, char out[TRAC
 const struct trace_tab operators_trace_tab = {
 	.name = "Operators",
 	.short_name = "Ops",
-	.keys = "q quit  Tab view  ↑↓ row  Enter its kernels, shapes, stacks  s sort  I reverse  / search",
+	.keys = "q quit  Tab view  ↑↓ row  Enter its kernels, shapes, stacks  b group  s sort  w CSV  / search",
 	.table = &table,
+	.key = group_key,
 	.why_empty = why_empty,
 };
 
