@@ -165,7 +165,7 @@ START_TEST(rank_that_has_not_entered_is_named_with_its_line)
 	sample_line(1, 3.6, 88, false);
 	read_again(7.5, 2);
 	ck_assert_str_eq(
-		judge(), "rank 1 has not entered all_reduce #31 (default_pg): it is in train.py:88; rank 0 has waited 4.400 s");
+		judge(), "rank 1 has not entered all_reduce #31 (default_pg): it is in train.py:88; rank 0 has waited 4.4 s");
 	ck_assert(!judgement.is_due);
 	ck_assert_str_eq(collective_words_verdict(model, words), "");
 	read_again(8.2, 2);
@@ -192,7 +192,7 @@ START_TEST(several_behind_and_a_stopped_one)
 	record->collectives.state = 'T';
 	end();
 	ck_assert_str_eq(judge(),
-		"rank 3 has not entered all_reduce #31 (default_pg): it is stopped (SIGSTOP or a debugger); the others have "
+		"rank 3 has not entered all_reduce #31 (default_pg): it is stopped (SIGSTOP); the others have "
 		"waited 10.4 s");
 }
 END_TEST
@@ -205,8 +205,8 @@ START_TEST(rank_that_ended_is_named_until_another_takes_its_place)
 	add_rank(1, 2, true);
 	end();
 	read_again(9, 1);
-	ck_assert_str_eq(judge(),
-		"rank 1 has not entered all_reduce #31 (default_pg): its process has ended; rank 0 has waited 5.900 s");
+	ck_assert_str_eq(
+		judge(), "rank 1 has not entered all_reduce #31 (default_pg): its process has ended; rank 0 has waited 5.9 s");
 	begin(9.5);
 	struct record *record = sample_set_add(&set, RECORD_COLLECTIVE_RANK, 0, set.time_ns);
 	record->collective_rank.pid = PID + 9;
@@ -237,10 +237,10 @@ START_TEST(checkpoint_and_first_collectives_are_healthy)
 	judge();
 	ck_assert_int_eq(judgement.finding, COLLECTIVE_BEHIND);
 	ck_assert(!judgement.is_due);
-	sample_line(0, 50, 13, false);
-	read_again(51, 2);
+	read_again(604, 2);
 	judge();
 	ck_assert(judgement.is_due);
+	ck_assert_int_eq(judgement.phase, CODE_PHASE_CHECKPOINT);
 }
 END_TEST
 
@@ -416,7 +416,7 @@ START_TEST(recording_says_the_same)
 	end();
 	char live[COLLECTIVE_WORDS_SIZE];
 	strcpy(live, judge());
-	ck_assert_str_eq(live, "rank 1 has not entered all_reduce #31 (default_pg); rank 0 has waited 5.100 s");
+	ck_assert_str_eq(live, "rank 1 has not entered all_reduce #31 (default_pg); rank 0 has waited 5.1 s");
 	ck_assert(judgement.is_due);
 	model_free(model);
 	model = model_new_default();
