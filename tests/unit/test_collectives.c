@@ -370,6 +370,28 @@ START_TEST(straggler_is_named_with_what_it_costs)
 }
 END_TEST
 
+START_TEST(delay_below_a_millisecond_and_one_of_long_ago_make_no_straggler)
+{
+	struct collective_pace pace;
+	run_late(0.05, true);
+	read_again(70, 2);
+	collectives_pace(model, 0, &pace);
+	ck_assert_int_eq(pace.straggler, -1);
+	close_model();
+	open_model();
+	add_job(2);
+	begin(3);
+	for (uint64_t i = 1; i <= 250; i++) {
+		enter(0, 1, OP_REDUCE, i, i, (double)i * 0.005, 0, (int64_t)i);
+		enter(1, 1, OP_REDUCE, i, i, (double)i * 0.005 + 0.0009, 0, (int64_t)i);
+	}
+	end();
+	collectives_pace(model, 0, &pace);
+	ck_assert_uint_eq(pace.complete, 250);
+	ck_assert_int_eq(pace.straggler, -1);
+}
+END_TEST
+
 START_TEST(one_long_delay_makes_no_straggler)
 {
 	struct collective_pace pace;
@@ -444,6 +466,7 @@ int main(void)
 	tcase_add_test(tests, collective_that_all_entered_and_that_does_not_complete_is_slow);
 	tcase_add_test(tests, rank_that_waits_in_another_group_is_not_to_blame);
 	tcase_add_test(tests, straggler_is_named_with_what_it_costs);
+	tcase_add_test(tests, delay_below_a_millisecond_and_one_of_long_ago_make_no_straggler);
 	tcase_add_test(tests, one_long_delay_makes_no_straggler);
 	tcase_add_test(tests, group_made_again_begins_anew);
 	tcase_add_test(tests, recording_says_the_same);

@@ -15,7 +15,10 @@ enum { FIRST_COLLECTIVES = 10, PACE_MIN = 20 };
 enum { INCIDENTS = 3 };
 /* A reading this old is a rank's last: its memory could not be read since. */
 static const double reading_age_s = 3;
-static const double straggler_ratio = 0.1, straggler_factor = 2;
+/* A straggler: of the time, by which factor more than the next, how late at least; over at least so long, up to so long
+ * ago. */
+static const double straggler_ratio = 0.1, straggler_factor = 2, late_min_s = 1e-3, elapsed_min_s = 1,
+					straggler_age_s = 60;
 /* Work of one rank for which the others wait as planned: a fifth of its stack samples suffice, because a checkpoint's
  * own code computes, too. */
 static const double healthy_ratio = 0.2, healthy_patience_s = 600;
@@ -161,12 +164,13 @@ static void find_straggler(const struct view *view, const struct sums *sums, str
 		most_s = fmax(most_s, waited_s);
 	}
 	out->waited_ratio = 0;
-	if (!(elapsed_s > 0) || most_s < straggler_ratio * elapsed_s || most_s < straggler_factor * next_s)
+	out->late_s = late_s(sums, most);
+	if (elapsed_s < elapsed_min_s || seconds_between(sums->end_ns, view->model->now_ns) > straggler_age_s ||
+		most_s < straggler_ratio * elapsed_s || most_s < straggler_factor * next_s || !(out->late_s >= late_min_s))
 		return;
 	out->straggler = (int)most;
 	out->waited_ratio = fmin(most_s / elapsed_s, 1);
 	out->last_ratio = (double)sums->last_count[most] / (double)sums->count;
-	out->late_s = late_s(sums, most);
 }
 
 static void measure_pace(const struct view *view, struct collective_pace *out)
