@@ -231,6 +231,15 @@ static void open_view(struct screen *screen, int view)
 	screen->scene.state = &screen->states[view];
 }
 
+/* The view whose tab follows after so many. */
+static int next_view(const struct screen *screen, int by)
+{
+	int view = (screen->view + by) % view_count;
+	while (all_views[view]->is_offered && !all_views[view]->is_offered(&screen->scene))
+		view = (view + by) % view_count;
+	return view;
+}
+
 static int view_of_digit(int key)
 {
 	for (int view = 0; view < view_count; view++)
@@ -327,8 +336,8 @@ enum screen_wish screen_key(struct screen *screen, struct key_event event, const
 	case 'T': return WISH_TRACE;
 	case ' ':
 	case 'p': screen->scene.is_paused = !screen->scene.is_paused; return WISH_NOTHING;
-	case KEY_TAB: open_view(screen, (screen->view + 1) % view_count); return WISH_NOTHING;
-	case KEY_BACK_TAB: open_view(screen, (screen->view + view_count - 1) % view_count); return WISH_NOTHING;
+	case KEY_TAB: open_view(screen, next_view(screen, 1)); return WISH_NOTHING;
+	case KEY_BACK_TAB: open_view(screen, next_view(screen, view_count - 1)); return WISH_NOTHING;
 	case '[': next_run(screen, -1); return WISH_NOTHING;
 	case ']': next_run(screen, 1); return WISH_NOTHING;
 	case '/': start_search(screen); return WISH_NOTHING;

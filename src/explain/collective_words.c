@@ -19,6 +19,15 @@ const char *collective_rank_words(const struct model *model, size_t rank, char o
 	return out;
 }
 
+/* With one decimal, as it is counted up. */
+static const char *waited_words(char out[NUMBER_SIZE], double seconds)
+{
+	if (!(seconds < 60))
+		return format_seconds(out, seconds);
+	snprintf(out, NUMBER_SIZE, "%.1f s", seconds);
+	return out;
+}
+
 /* "rank 1", "ranks 1, 3", "5 of 8 ranks" */
 static void write_behind(const struct model *model, const struct collective_judgement *judgement, char out[WHO_SIZE])
 {
@@ -49,7 +58,7 @@ static const char *group_name(const struct model *model, size_t group)
 	return model->collectives->groups[group].name;
 }
 
-/* "it is in data.py:88", "it is stopped (SIGSTOP or a debugger)"; empty if unknown. */
+/* "it is in data.py:88", "it is stopped (SIGSTOP)"; empty if unknown. */
 static void write_where(const struct model *model, const struct collective_judgement *judgement, char out[WHERE_SIZE])
 {
 	const struct collective_rank *rank = &model->collectives->ranks[judgement->behind[0]];
@@ -60,7 +69,7 @@ static void write_where(const struct model *model, const struct collective_judge
 	if (rank->is_gone)
 		snprintf(out, WHERE_SIZE, ": %s has ended", judgement->behind_count == 1 ? "its process" : it);
 	else if (rank->state == 'T' || rank->state == 't')
-		snprintf(out, WHERE_SIZE, ": %s is stopped (SIGSTOP or a debugger)", it);
+		snprintf(out, WHERE_SIZE, ": %s is stopped (SIGSTOP)", it);
 	else if (code_newest_line(model, rank->pid, &line) && line.line > 0) {
 		const char *slash = strrchr(line.file, '/');
 		snprintf(out, WHERE_SIZE, ": %s is in %.40s:%u", it, slash ? slash + 1 : line.file, (unsigned)line.line);
@@ -70,7 +79,7 @@ static void write_where(const struct model *model, const struct collective_judge
 static void write_wait(const struct model *model, const struct collective_judgement *judgement, char out[WHO_SIZE])
 {
 	char one[COLLECTIVE_RANK_SIZE], seconds[NUMBER_SIZE];
-	format_seconds(seconds, judgement->waited_s);
+	waited_words(seconds, judgement->waited_s);
 	if (judgement->member_count - judgement->behind_count == 1)
 		snprintf(out, WHO_SIZE, "; %s has waited %s", collective_rank_words(model, judgement->waiting, one), seconds);
 	else
@@ -122,7 +131,7 @@ const char *collective_words(
 	case COLLECTIVE_SLOW:
 		snprintf(words, sizeof words, "all %zu ranks entered %s #%llu (%s): not completed for %s",
 			judgement->member_count, op_name(model, judgement->op), (unsigned long long)judgement->sequence,
-			group_name(model, judgement->group), format_seconds(seconds, judgement->waited_s));
+			group_name(model, judgement->group), waited_words(seconds, judgement->waited_s));
 	}
 	text_clean(out, COLLECTIVE_WORDS_SIZE, words, strlen(words));
 	return out;
@@ -141,13 +150,22 @@ const char *collective_words_pace(
 	return out;
 }
 
-const char *collective_words_verdict(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
+const char *collective_words_now(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
 {
 	struct collective_judgement judgement;
-	struct collective_pace pace;
 	collectives_judge(model, &judgement);
-	if (judgement.is_due)
-		return collective_words(model, &judgement, out);
+	*out = '\0';
+	return judgement.is_due ? collective_words(model, &judgement, out) : out;
+}
+
+const char *collective_words_straggler(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
+{
+	struct collective_pace pace;
 	int group = collectives_slowest(model, &pace);
 	return collective_words_pace(model, group, &pace, out);
+}
+
+const char *collective_words_verdict(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
+{
+	return *collective_words_now(model, out) ? out : collective_words_straggler(model, out);
 }

@@ -157,6 +157,75 @@ START_TEST(ranks_on_other_machines_are_counted)
 }
 END_TEST
 
+/* Rank `rank` has entered 1..to, one each 0.1 s; rank 1 always a little later. */
+static void enter(struct sample_set *set, int rank, uint64_t to)
+{
+	struct collective_row *rows = sample_set_allocate(set, to * sizeof *rows);
+	struct record *record = sample_set_add(set, RECORD_COLLECTIVE_RANK, 0, set->time_ns);
+	record->collective_rank.pid = 48213 + rank;
+	record->collective_rank.rank = rank;
+	for (uint64_t i = 0; i < to; i++)
+		rows[i] = (struct collective_row){ 1, 1, i + 1,
+			stage.begin_ns + (int64_t)i * 100 * NS_PER_MS + (rank == 1 ? 20 * NS_PER_MS : 0) };
+	record = sample_set_add(set, RECORD_COLLECTIVE_STATE, 0, set->time_ns);
+	record->collective_state.pid = 48213 + rank;
+	record->collective_state.group = 1;
+	record->collective_state.enqueued = (int64_t)to;
+	record->collective_state.completed = 40;
+	record = sample_set_add(set, RECORD_COLLECTIVES, 0, set->time_ns);
+	record->collectives.pid = 48213 + rank;
+	record->collectives.rows = rows;
+	record->collectives.count = (size_t)to;
+}
+
+static void enter_collectives(double at_s)
+{
+	struct sample_set set = SAMPLE_SET_INIT;
+	set.time_ns = stage.begin_ns + (int64_t)(at_s * (double)NS_PER_S);
+	struct record *record = sample_set_add(&set, RECORD_COLLECTIVE_OP, 0, set.time_ns);
+	record->collective_op.id = 1;
+	record->collective_op.name = "nccl:all_reduce";
+	record->collective_op.sizes = "[1000, 64]";
+	record = sample_set_add(&set, RECORD_COLLECTIVE_GROUP, 0, set.time_ns);
+	record->collective_group.id = 1;
+	record->collective_group.name = "0";
+	record->collective_group.description = "default_pg";
+	record->collective_group.is_device = true;
+	enter(&set, 0, 41);
+	enter(&set, 1, 40);
+	model_apply(stage.model, &set);
+	sample_set_release(&set);
+}
+
+START_TEST(rank_that_is_behind_in_a_collective_is_named)
+{
+	train(2, 1, 60);
+	show(12.1);
+	enter_collectives(12.2);
+	show(12.3);
+	const char *words = "rank 1 has not entered all_reduce #41 (default_pg); rank 0 has waited 8.3 s";
+	ck_assert(stage_shows(&stage, words));
+	stage_type(&stage, "0");
+	ck_assert(stage_shows(&stage, words));
+	stage_expect(&stage, "ranks_view_120x40");
+	stage_resize(&stage, 80, 24);
+	stage_expect(&stage, "ranks_view_80x24");
+}
+END_TEST
+
+START_TEST(view_of_ranks_has_a_tab_only_where_there_are_ranks)
+{
+	stage_draw(&stage);
+	ck_assert(!stage_shows(&stage, "0 Ranks"));
+	stage_type(&stage, "0");
+	ck_assert(stage_shows(&stage, "This run has one process"));
+	train(2, 1, 60);
+	show(12.1);
+	ck_assert(stage_shows(&stage, "0 Ranks"));
+	ck_assert(stage_shows(&stage, "rank 1 is slowest"));
+}
+END_TEST
+
 START_TEST(a_single_process_has_no_panel)
 {
 	unsigned rank = rank_group_add(&rank_group, 0, 1, "a", 48213);
@@ -182,6 +251,8 @@ int main(void)
 	tcase_add_test(tests, the_rank_of_the_process_that_was_asked_for_is_shown_first);
 	tcase_add_test(tests, a_rank_by_the_order_of_starts_is_marked);
 	tcase_add_test(tests, ranks_on_other_machines_are_counted);
+	tcase_add_test(tests, rank_that_is_behind_in_a_collective_is_named);
+	tcase_add_test(tests, view_of_ranks_has_a_tab_only_where_there_are_ranks);
 	tcase_add_test(tests, a_single_process_has_no_panel);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

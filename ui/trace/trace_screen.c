@@ -171,7 +171,7 @@ static void draw_header(const struct trace_scene *scene, struct canvas *canvas, 
 static int fill_tabs(const struct trace_scene *scene, struct tab shown[TRACE_TAB_COUNT])
 {
 	for (int i = 0; i < TRACE_TAB_COUNT; i++)
-		shown[i] = (struct tab){ tabs[i]->name, tabs[i]->short_name, (char)('1' + i), 0 };
+		shown[i] = (struct tab){ .name = tabs[i]->name, .short_name = tabs[i]->short_name, .digit = (char)('1' + i) };
 	for (int i = 0; i < scene->rule_count; i++)
 		shown[TRACE_TAB_overview].warnings += profile_rule_is_warning(scene->rules[i]);
 	return TRACE_TAB_COUNT;

@@ -178,6 +178,7 @@ static int fill_tabs(const struct scene *scene, struct tab tabs[])
 		tabs[view] = (struct tab){ .name = all_views[view]->name,
 			.short_name = all_views[view]->short_name,
 			.digit = all_views[view]->digit,
+			.is_hidden = all_views[view]->is_offered && !all_views[view]->is_offered(scene),
 			.warnings = all_views[view] == &warnings_view ? warning_count(scene->alerts) : 0 };
 	return view_count;
 }

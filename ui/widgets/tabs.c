@@ -11,6 +11,9 @@ enum { TAB_SIZE = 64 };
 /* The text of a tab with a blank on either side; returns its cells. */
 static int tab_text(const struct tab *tab, bool is_wide, char out[TAB_SIZE])
 {
+	*out = '\0';
+	if (tab->is_hidden)
+		return 0;
 	int length =
 		snprintf(out, TAB_SIZE, is_wide ? " %c %.30s" : " %c%.30s", tab->digit, is_wide ? tab->name : tab->short_name);
 	if (tab->warnings > 0)
@@ -45,6 +48,8 @@ void tabs_draw(const struct tab *tabs, int count, struct canvas *canvas, struct 
 	canvas_fill(canvas, row, ' ', ROLE_TAB);
 	for (int i = 0, x = row.x; i < count && x < row.x + row.width; i++) {
 		int cells = tab_text(&tabs[i], is_wide, text), room = row.x + row.width - x;
+		if (cells == 0)
+			continue;
 
 		/* the blank between two tabs belongs to the chosen one */
 		if (i != active)
@@ -61,7 +66,8 @@ int tabs_at(const struct tab *tabs, int count, struct rect row, int x)
 	char text[TAB_SIZE];
 	for (int i = 0, from = row.x; i < count; i++) {
 		int cells = tab_text(&tabs[i], is_wide, text);
-
+		if (cells == 0)
+			continue;
 		if (x >= from && x < from + cells)
 			return i;
 		from += is_wide ? cells : cells - 1;

@@ -87,11 +87,12 @@ enum view_need { NEEDS_COUNTERS = 1, NEEDS_STACKS = 2 };
 struct view {
 	const char *name;       /* "Overview" */
 	const char *short_name; /* "Over" */
-	char digit;             /* '1' … '9', '?' */
+	char digit;             /* '0' … '9', '?' */
 	const char *keys;       /* hints for the last line: "←→ batch  n/N next flagged  …" */
 	const char *keys_short; /* under 100 columns */
 	unsigned needs;         /* enum view_need: what pmtop samples only for a view that needs it */
 	bool can_search;        /* '/' sets state->search; n and N then go through the matches */
+	bool (*is_offered)(const struct scene *scene); /* has it a tab? NULL: always. Its digit opens it anyway */
 	void (*draw)(struct scene *scene, struct canvas *canvas, struct rect rect);
 	/* `rect`: as given to draw. NULL: no keys of its own. */
 	bool (*key)(struct scene *scene, struct key_event event, struct rect rect); /* false: not for this view */
@@ -109,6 +110,7 @@ struct view {
 	X(code) \
 	X(warnings) \
 	X(counters) \
+	X(ranks) \
 	X(help)
 
 #define DECLARE_VIEW(name) extern const struct view name##_view;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "src/base/text.h"
+#include "src/explain/collective_words.h"
 #include "src/explain/rank_words.h"
 #include "src/export/table.h"
 
@@ -110,7 +111,7 @@ static void add_row(struct buffer *out, const struct rank *rank, bool is_slowest
 void ranks_as_table(struct buffer *out, const struct model *model, int run)
 {
 	struct ranks ranks;
-	char words[RANK_WORDS_SIZE], title[64] = "RANKS";
+	char words[RANK_WORDS_SIZE], collectives[COLLECTIVE_WORDS_SIZE], title[64] = "RANKS";
 	compare(model, run, &ranks);
 	if (ranks.count < 2)
 		return;
@@ -122,6 +123,8 @@ void ranks_as_table(struct buffer *out, const struct model *model, int run)
 	for (size_t i = 0; i < ranks.count; i++)
 		add_row(out, &ranks.list[i], (int)i == ranks.slowest);
 	table_rule(out, '-');
+	if (*collective_words_verdict(model, collectives))
+		buffer_printf(out, "%s\n", collectives);
 	if (*rank_words_still(&ranks, words))
 		buffer_printf(out, "%s\n", words);
 	buffer_printf(out, "%s\n", *rank_words_slowest(&ranks, words) ? words : "too few steps to compare them");
@@ -132,8 +135,10 @@ void ranks_as_table(struct buffer *out, const struct model *model, int run)
 void ranks_as_line(struct buffer *out, const struct model *model, int run)
 {
 	struct ranks ranks;
-	char words[RANK_WORDS_SIZE];
+	char words[RANK_WORDS_SIZE], collectives[COLLECTIVE_WORDS_SIZE];
 	compare(model, run, &ranks);
-	if (ranks.count >= 2 && *rank_words(&ranks, words))
+	if (*collective_words_verdict(model, collectives))
+		buffer_printf(out, "  Ranks: %s\n", collectives);
+	else if (ranks.count >= 2 && *rank_words(&ranks, words))
 		buffer_printf(out, "  Ranks: %s\n", words);
 }

@@ -15,7 +15,13 @@ enum { FIRST_COLLECTIVES = 10, PACE_MIN = 20 };
 enum { INCIDENTS = 3 };
 /* A reading this old is a rank's last: its memory could not be read since. */
 static const double reading_age_s = 3;
-static const double straggler_ratio = 0.05, straggler_factor = 2;
+/* A straggler: of the time, by which factor more than the next, how late at least; over at least so long, up to so long
+ * ago. */
+static const double straggler_ratio = 0.1, straggler_factor = 2, late_min_s = 1e-3, elapsed_min_s = 1,
+					straggler_age_s = 60;
+/* Work of one rank for which the others wait as planned: a fifth of its stack samples suffice, because a checkpoint's
+ * own code computes, too. */
+static const double healthy_ratio = 0.2, healthy_patience_s = 600;
 
 struct view {
 	const struct model *model;
@@ -147,22 +153,24 @@ static double late_s(const struct sums *sums, size_t rank)
 static void find_straggler(const struct view *view, const struct sums *sums, struct collective_pace *out)
 {
 	size_t most = view->members[0];
-	double most_s = -1, next_s = 0, elapsed_s = seconds_between(sums->begin_ns, sums->end_ns);
+	double most_s = -1, next_s = 0, elapsed_s = seconds_between(sums->begin_ns, sums->end_ns), whole_s = elapsed_s;
 	for (size_t i = 0; i < view->count; i++) {
 		size_t rank = view->members[i];
 		double incidents_s = sum_incidents(sums->incidents_s[rank]), waited_s = sums->waited_s[rank] - incidents_s;
+		out->waits_ratio[rank] = whole_s > 0 ? sums->waited_s[rank] / whole_s : (double)NAN;
 		elapsed_s -= incidents_s;
 		next_s = fmax(next_s, fmin(waited_s, most_s));
 		most = waited_s > most_s ? rank : most;
 		most_s = fmax(most_s, waited_s);
 	}
 	out->waited_ratio = 0;
-	if (!(elapsed_s > 0) || most_s < straggler_ratio * elapsed_s || most_s < straggler_factor * next_s)
+	out->late_s = late_s(sums, most);
+	if (elapsed_s < elapsed_min_s || seconds_between(sums->end_ns, view->model->now_ns) > straggler_age_s ||
+		most_s < straggler_ratio * elapsed_s || most_s < straggler_factor * next_s || !(out->late_s >= late_min_s))
 		return;
 	out->straggler = (int)most;
 	out->waited_ratio = fmin(most_s / elapsed_s, 1);
 	out->last_ratio = (double)sums->last_count[most] / (double)sums->count;
-	out->late_s = late_s(sums, most);
 }
 
 static void measure_pace(const struct view *view, struct collective_pace *out)
@@ -176,12 +184,21 @@ static void measure_pace(const struct view *view, struct collective_pace *out)
 	out->skew_s = median_of(sums.skews_s, sums.count);
 }
 
+bool collectives_entered(
+	const struct model *model, size_t group, uint64_t sequence, int64_t *first_ns, int64_t *last_ns, size_t *last)
+{
+	struct view view;
+	return view_group(model, group, &view) && entered(&view, sequence, first_ns, last_ns, last);
+}
+
 void collectives_pace(const struct model *model, size_t group, struct collective_pace *out)
 {
 	struct view view;
 	*out = (struct collective_pace){
 		.interval_s = NAN, .skew_s = NAN, .straggler = -1, .last_ratio = NAN, .late_s = NAN, .waited_ratio = NAN
 	};
+	for (size_t i = 0; i < COLLECTIVE_RANKS_MAX; i++)
+		out->waits_ratio[i] = NAN;
 	if (view_group(model, group, &view))
 		measure_pace(&view, out);
 }
@@ -293,12 +310,19 @@ static double patience_s(const struct view *view)
 	return pace.complete < FIRST_COLLECTIVES ? fmax(patience, first_patience_s) : patience;
 }
 
-/* Work of one rank for which the others wait, as planned. */
-static bool is_healthy(enum code_phase phase) { return phase == CODE_PHASE_CHECKPOINT || phase == CODE_PHASE_COMPILE; }
+/* CHECKPOINT or COMPILE, if the rank did that while the others waited; else OTHER. */
+static enum code_phase phase_of(const struct view *view, size_t rank, int64_t from_ns, int64_t to_ns)
+{
+	struct phase_sums sums = { .samples = 0 };
+	model_sum_phases(view->model, view->all->ranks[rank].pid, from_ns, to_ns, &sums);
+	enum code_phase phase = sums.counts[CODE_PHASE_COMPILE] > sums.counts[CODE_PHASE_CHECKPOINT]
+		? CODE_PHASE_COMPILE
+		: CODE_PHASE_CHECKPOINT;
+	return sums.samples > 0 && sums.counts[phase] >= healthy_ratio * sums.samples ? phase : CODE_PHASE_OTHER;
+}
 
 static bool find_behind(const struct view *view, struct collective_judgement *out)
 {
-	struct newest_line line;
 	int64_t first_ns = INT64_MAX, until_ns = 0;
 	if (view->min_enqueued == view->max_enqueued)
 		return false;
@@ -321,10 +345,11 @@ static bool find_behind(const struct view *view, struct collective_judgement *ou
 	const struct collective_slot *slot = collective_slot_of(view->group, out->sequence);
 	out->op = slot ? slot->entries[out->waiting].op : 0;
 	out->waited_s = first_ns < until_ns ? seconds_between(first_ns, until_ns) : 0;
-	if (code_newest_line(view->model, view->all->ranks[out->behind[0]].pid, &line))
-		out->phase = line.phase;
-	out->is_due = out->waited_s >= patience_min_s && !is_healthy(out->phase) &&
-		out->waited_s >= (out->patience_s = patience_s(view));
+	out->phase = phase_of(view, out->behind[0], first_ns, until_ns);
+	if (!(out->waited_s >= patience_min_s))
+		return true;
+	out->patience_s = fmax(patience_s(view), out->phase == CODE_PHASE_OTHER ? 0 : healthy_patience_s);
+	out->is_due = out->waited_s >= out->patience_s;
 	return true;
 }
 

@@ -2,8 +2,8 @@
  *
  * A rank is behind if it has not entered a collective that others have. That is normal for a while: it is judged
  * (is_due) after the largest of 5 s, 10 times the group's median interval between collectives, and 1.5 times the
- * longest wait so far; in a group's first collectives, which wait for compilations and workers, after 60 s; and not
- * while the rank writes a checkpoint or compiles. All have entered it, and it does not complete: the network or the
+ * longest wait so far; in a group's first collectives, which wait for compilations and workers, after 60 s; if the rank
+ * writes a checkpoint or compiles, after ten minutes. All have entered it, and it does not complete: the network or the
  * devices are slow. */
 #ifndef PMTOP_MODEL_COLLECTIVES_COLLECTIVES_JUDGE_H
 #define PMTOP_MODEL_COLLECTIVES_COLLECTIVES_JUDGE_H
@@ -28,18 +28,19 @@ struct collective_judgement {
 	uint8_t behind[COLLECTIVE_RANKS_MAX]; /* those behind, or with another operation */
 	size_t waiting;                       /* the first rank that entered it */
 	double waited_s, patience_s;          /* NAN = unknown */
-	enum code_phase phase;                /* in which the first rank behind is now; CODE_PHASE_OTHER = unknown */
+	enum code_phase phase;                /* of the first rank behind: CHECKPOINT, COMPILE, or OTHER */
 	bool is_due;
 };
 
 /* Of the retained collectives that all members entered. */
 struct collective_pace {
 	size_t complete;
-	double interval_s;   /* median time between two collectives; NAN = unknown, here and below */
-	double skew_s;       /* median time from the first to the last rank to enter */
-	int straggler;       /* the rank that others wait for most; −1 = none */
-	double last_ratio;   /* share of the collectives that it entered last */
-	double late_s;       /* how much later than the first: median of its longer delays */
+	double interval_s;                        /* median time between two collectives; NAN = unknown, here and below */
+	double skew_s;                            /* median time from the first to the last rank to enter */
+	int straggler;                            /* the rank that others wait for most; −1 = none */
+	double last_ratio;                        /* share of the collectives that it entered last */
+	double late_s;                            /* how much later than the first: median of its longer delays */
+	double waits_ratio[COLLECTIVE_RANKS_MAX]; /* of each rank: share of the time in which others waited for it */
 	double waited_ratio; /* share of the time in which others waited for it; 0 = there is no straggler. Its longest
 							delays are left out: a few long ones make no straggler */
 };
@@ -49,6 +50,9 @@ void collectives_judge_group(const struct model *model, size_t group, struct col
 /* The judgement that matters most: a mismatch, else the rank that others wait for and that waits for no one itself. */
 void collectives_judge(const struct model *model, struct collective_judgement *out);
 void collectives_pace(const struct model *model, size_t group, struct collective_pace *out);
+/* When the first and the last member entered a collective, and the last one. False: not all have, or not retained. */
+bool collectives_entered(
+	const struct model *model, size_t group, uint64_t sequence, int64_t *first_ns, int64_t *last_ns, size_t *last);
 /* The pace of the group with the largest waited_ratio. Returns the group; −1 = no group has enough collectives. */
 int collectives_slowest(const struct model *model, struct collective_pace *out);
 

@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "src/explain/collective_words.h"
 #include "src/explain/rank_words.h"
 #include "src/model/ranks/ranks.h"
 #include "ui/core/layout.h"
@@ -143,16 +144,21 @@ static void draw_rows(const struct scene *scene, const struct ranks *ranks, stru
 
 /* -- the panel -- */
 
-static enum role words_role(const struct ranks *ranks)
+/* What ranks wait for now comes first, then the slowest rank, by its spans or by when it enters collectives. */
+static enum role write_words(const struct scene *scene, const struct ranks *ranks, char out[COLLECTIVE_WORDS_SIZE])
 {
-	return ranks->still >= 0 ? ROLE_CRITICAL : ranks->slowest >= 0 ? ROLE_WARNING : ROLE_DIM;
-}
-
-static const char *words_of(const struct ranks *ranks, char out[RANK_WORDS_SIZE])
-{
-	if (*rank_words(ranks, out) == '\0')
-		snprintf(out, RANK_WORDS_SIZE, "too few steps to compare the ranks");
-	return out;
+	char words[RANK_WORDS_SIZE];
+	if (*collective_words_now(scene->model, out))
+		return ROLE_CRITICAL;
+	snprintf(out, COLLECTIVE_WORDS_SIZE, "%s", rank_words(ranks, words));
+	if (ranks->still >= 0)
+		return ROLE_CRITICAL;
+	if (ranks->slowest >= 0)
+		return ROLE_WARNING;
+	if (*collective_words_straggler(scene->model, out))
+		return ROLE_WARNING;
+	snprintf(out, COLLECTIVE_WORDS_SIZE, "%s", *words ? words : "too few steps to compare the ranks");
+	return ROLE_DIM;
 }
 
 static void compare(const struct scene *scene, struct ranks *out)
@@ -176,10 +182,11 @@ int panel_ranks_height(const struct scene *scene, const struct canvas *canvas, i
 
 void panel_ranks(const struct scene *scene, struct canvas *canvas, struct rect rect)
 {
-	char words[RANK_WORDS_SIZE];
+	char words[COLLECTIVE_WORDS_SIZE];
 	struct ranks ranks;
 	struct line right;
 	compare(scene, &ranks);
+	enum role role = write_words(scene, &ranks, words);
 	line_start(&right, " · ");
 	if (ranks.world_size > (long)ranks.count)
 		line_add(&right, 0, ROLE_NORMAL, "%zu of %ld on this machine", ranks.count, ranks.world_size);
@@ -188,11 +195,11 @@ void panel_ranks(const struct scene *scene, struct canvas *canvas, struct rect r
 			ranks.is_synchronous ? "own: step without waiting (backward, sync)" : "own: step time");
 	line_add(&right, 2, ROLE_KEY, "[ ] choose");
 	if (rect.height == 1) {
-		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, words_role(&ranks), words_of(&ranks, words));
+		canvas_text(canvas, rect.x + 1, rect.y, rect.width - 1, role, words);
 		return;
 	}
 	struct rect inside = parts_panel(canvas, rect, "Ranks", &right, ROLE_TITLE), last = rect_take_bottom(&inside, 1);
 
 	draw_rows(scene, &ranks, canvas, inside);
-	canvas_text(canvas, last.x + 1, last.y, last.width - 1, words_role(&ranks), words_of(&ranks, words));
+	canvas_text(canvas, last.x + 1, last.y, last.width - 1, role, words);
 }
