@@ -429,6 +429,15 @@ def test_a_user_who_also_instruments_is_counted_once(pl):
         for name in ("forward", "backward", "optimizer", "data"):
             assert operation(seen, name, 0)["count"] == 10 and operation(seen, name, 1) is None, name
         assert instrumented.is_open and instrumented.parts["batches"].is_on
+        # Later loops of the script's own are counted, too: without a loader, and with one.
+        line = torch.nn.Linear(1, 1)
+        optimizer, x = torch.optim.SGD(line.parameters(), lr=0.1), torch.ones(4, 1)
+        before = pmtop.statistics()["num_batches"]
+        for source, count in ((range(3), 3), (loader(4), 7)):
+            for _ in source:
+                line(x).sum().backward()
+                optimizer.step()
+            assert pmtop.statistics()["num_batches"] - before == count
 
 
 def test_results_are_the_same_bit_by_bit(pl):

@@ -140,6 +140,10 @@ static PyMethodDef functions[] = {
 	{ "is_automatic", run_is_automatic, METH_NOARGS,
 		"is_automatic($module)\n--\n\nWhether adapters may publish: false in a forked child, and if nothing is "
 		"published." },
+	{ "by_hand", run_by_hand, METH_O,
+		"by_hand($module, was, /)\n--\n\nReturns what the script publishes itself, and clears what is not in `was`: "
+		"for "
+		"an adapter that published in its place." },
 	{ "planned", read_planned, METH_NOARGS,
 		"planned($module)\n--\n\n(epochs, batches_per_epoch, samples_per_batch); 0 for unknown." },
 	{ "is_enabled", read_is_enabled, METH_NOARGS,

@@ -153,6 +153,18 @@ static PyObject *run_close(PyObject *module, PyObject *unused)
 	Py_RETURN_NONE;
 }
 
+/* by_hand(was): bit 1: the script publishes epochs; 2: batches. Clears what is not in `was`, unless that is None. */
+static PyObject *run_by_hand(PyObject *module, PyObject *was)
+{
+	long before = run.are_epochs_by_hand | run.are_batches_by_hand << 1, kept = was == Py_None ? 3 : PyLong_AsLong(was);
+	(void)module;
+	if (kept == -1 && PyErr_Occurred())
+		return NULL;
+	run.are_epochs_by_hand &= kept & 1;
+	run.are_batches_by_hand &= kept >> 1 & 1;
+	return PyLong_FromLong(before);
+}
+
 static PyObject *run_is_open(PyObject *module, PyObject *unused)
 {
 	(void)module, (void)unused;

@@ -110,6 +110,7 @@ class _Callback:
         self._steps = 0
         self._parts: Optional[_Parts] = None
         self._listener: Optional[_Listener] = None
+        self._by_hand: Optional[int] = None
 
     def __reduce__(self) -> Any:
         own = {key: value for key, value in self.__dict__.items() if not key.startswith("_") and key not in ("log", "log_dict")}
@@ -128,6 +129,7 @@ class _Callback:
         self._is_silent = not pmtop.init(name)
         if self._is_silent:
             return
+        self._by_hand = pmtop._pmtop.by_hand(None)
         precision = with_tf32(str(trainer.precision), trainer.strategy.root_device.type == "cuda")
         for key, value in {
                 "model": type(pl_module).__name__, "strategy": type(trainer.strategy).__name__, "precision": precision,
@@ -147,7 +149,10 @@ class _Callback:
             self._listener.remove()
         if self._parts:
             self._parts.give_back()
-        self._listener = self._parts = None
+        if self._by_hand is not None:
+            # What this callback has published is no reason to leave a later loop of the script alone.
+            pmtop._pmtop.by_hand(self._by_hand)
+        self._listener = self._parts = self._by_hand = None
 
     @_guarded
     def teardown(self, trainer: Any, pl_module: Any, stage: str) -> None:
@@ -368,6 +373,7 @@ class _Parts:
             self._batches.is_on = self._sees_batches
             self._loop.loss_parts = 0
             self._loop.meta.pop("between", None)  # The next pass publishes it again.
+            self._loop.awaits_step = self._loop._counts_steps()
         else:
             self._torch.close()
 
