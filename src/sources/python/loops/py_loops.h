@@ -28,7 +28,7 @@ enum py_loop_kind {
 						  unknown */
 	PY_LOOP_GENERATOR, /* its position is that of the loop inside that yields once in each iteration */
 	PY_LOOP_PROGRESS,  /* tqdm, rich: a loop over it, or a bar that the program advances (n and total) */
-	PY_LOOP_INT,       /* not a loop: an int that a loop assigns: a local or a global variable */
+	PY_LOOP_INT,       /* not a loop: an int that a loop assigns: a local or global variable, or self.name += 1 */
 	PY_LOOP_STATE,     /* not a loop: an int attribute of a trainer's state: its global step or its epoch */
 	PY_LOOP_OTHER,     /* over an iterator of another type: the position is unknown */
 };
