@@ -100,6 +100,8 @@ START_TEST(summary_keeps_every_step_of_a_short_run_and_leaves_the_warmup_out)
 	ck_assert_double_eq_tol(summary.median_s, 0.10505, 1e-4);
 	ck_assert_double_le(summary.most_s, 0.11);
 	summary_release(&summary);
+	summarize_steps(&summary, (double[]){ 0.1, 0.1, 0.2, 0.1 }, 4); /* two steps have no middle */
+	summary_release(&summary);
 }
 END_TEST
 

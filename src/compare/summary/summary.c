@@ -64,6 +64,11 @@ size_t summary_middle(const struct summary *summary, size_t *middle)
 	for (size_t i = 0; i < n; i++)
 		if (summary->steps[i] >= low && summary->steps[i] <= high)
 			middle[count++] = i;
+	/* Of two different steps none is in the middle. */
+	while (n < 3 && count < n) {
+		middle[count] = count;
+		count++;
+	}
 	free(sorted);
 	return count;
 }
