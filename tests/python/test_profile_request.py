@@ -90,7 +90,7 @@ def counts(trace, name):
 
 
 def profiles_from_the_screen(job, folder):
-    """The key P: the screen ends with the command that opens the trace."""
+    """The key P takes a trace, T opens it, q returns to the run."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 40, 150, 0, 0))
     screen = subprocess.Popen([watching.PMTOP, "-p", str(job.pid)], stdin=theirs, stdout=theirs, stderr=theirs, cwd=folder,
@@ -105,6 +105,12 @@ def profiles_from_the_screen(job, folder):
             if not typed and b"Overview" in shown:
                 typed = os.write(ours, b"P") == 1
         assert (folder / os.fsdecode(found.group(1))).is_file()
+        for key, wanted in ((b"T", b"Kernels"), (b"q", b"Batches")):
+            os.write(ours, key)
+            shown = b""
+            while wanted not in shown:
+                assert time.monotonic() < end, shown[-2000:]
+                shown += os.read(ours, 65536)
     finally:
         screen.kill()
         screen.wait()
