@@ -120,18 +120,36 @@ static void write_behind_words(
 		where, wait);
 }
 
+/* If a rank is stopped or has ended in the middle of it, the network is not slow. */
+static void write_slow(const struct model *model, const struct collective_judgement *judgement, char *out, size_t size)
+{
+	char who[WHO_SIZE], wait[WHO_SIZE], seconds[NUMBER_SIZE];
+	unsigned long long sequence = judgement->sequence;
+	const char *name = op_name(model, judgement->op), *group = group_name(model, judgement->group);
+	if (judgement->behind_count == 0) {
+		snprintf(out, size, "all %zu ranks entered %s #%llu (%s): not completed for %s", judgement->member_count, name,
+			sequence, group, waited_words(seconds, judgement->waited_s));
+		return;
+	}
+	bool is_gone = model->collectives->ranks[judgement->behind[0]].is_gone;
+	write_behind(model, judgement, who);
+	write_wait(model, judgement, wait);
+	snprintf(out, size, "%s %s in %s #%llu (%s)%s", who,
+		is_gone                            ? "ended"
+			: judgement->behind_count == 1 ? "is stopped (SIGSTOP)"
+										   : "are stopped (SIGSTOP)",
+		name, sequence, group, wait);
+}
+
 const char *collective_words(
 	const struct model *model, const struct collective_judgement *judgement, char out[COLLECTIVE_WORDS_SIZE])
 {
-	char words[3 * COLLECTIVE_WORDS_SIZE] = "", seconds[NUMBER_SIZE];
+	char words[3 * COLLECTIVE_WORDS_SIZE] = "";
 	switch (judgement->finding) {
 	case COLLECTIVE_FINE: break;
 	case COLLECTIVE_MISMATCH: write_mismatch(model, judgement, words, sizeof words); break;
 	case COLLECTIVE_BEHIND: write_behind_words(model, judgement, words, sizeof words); break;
-	case COLLECTIVE_SLOW:
-		snprintf(words, sizeof words, "all %zu ranks entered %s #%llu (%s): not completed for %s",
-			judgement->member_count, op_name(model, judgement->op), (unsigned long long)judgement->sequence,
-			group_name(model, judgement->group), waited_words(seconds, judgement->waited_s));
+	case COLLECTIVE_SLOW: write_slow(model, judgement, words, sizeof words);
 	}
 	text_clean(out, COLLECTIVE_WORDS_SIZE, words, strlen(words));
 	return out;

@@ -239,6 +239,10 @@ def test_both_ranks_are_one_run_by_the_launchers_pid_and_by_each_ranks(launch, k
     assert [(rank["state"], rank["batches"]) for rank in last["ranks"]] == [("ended", count) for count in counts]
 
 
+def is_waited_for(reported):
+    return any(group.get("waited_s", 0) > 1 for group in reported.get("collectives", {}).get("groups", []))
+
+
 def test_the_rank_that_is_stopped_is_named_by_the_other(launch):
     launched = launch("ddp")
     pids = launched.rank_pids()
@@ -249,5 +253,9 @@ def test_the_rank_that_is_stopped_is_named_by_the_other(launch):
     os.kill(pids[1], signal.SIGSTOP)
     reported = launched.reported(monitor, lambda reported: "still" in reported, "that the stopped rank is named")
     assert (reported["still"]["rank"], reported["still"]["state"]) == (1, "stopped"), reported["still"]
+    # PyTorch's own record says what the other waits for.
+    group = launched.reported(monitor, is_waited_for, "that a collective is waited for")["collectives"]["groups"][0]
+    assert (group["behind"], group["collective"], group["size"]) == ([1], "all_reduce", 2), group
+    assert group["last_enqueued"] == group["sequence"] == group["last_completed"] + 1, group
     os.kill(pids[1], signal.SIGCONT)
     launched.reported(monitor, lambda reported: "still" not in reported and reported["ranks"][1]["state"] == "running", "that it goes on")

@@ -226,6 +226,19 @@ START_TEST(rank_that_ended_is_named_until_another_takes_its_place)
 }
 END_TEST
 
+/* Its last reading is older than its last collectives. */
+START_TEST(rank_that_ended_at_the_end_of_the_run_is_not_accused)
+{
+	run_together(2);
+	begin(3.5);
+	enter(0, 1, OP_REDUCE, 31, 35, 3.1, 0.01, 35);
+	add_rank(1, 2, true);
+	end();
+	read_again(60, 1);
+	ck_assert_str_eq(judge(), "");
+}
+END_TEST
+
 START_TEST(checkpoint_and_first_collectives_are_healthy)
 {
 	run_together(2);
@@ -325,6 +338,12 @@ START_TEST(collective_that_all_entered_and_that_does_not_complete_is_slow)
 	read_again(15.1, 2);
 	ck_assert_str_eq(judge(), "all 2 ranks entered all_reduce #31 (default_pg): not completed for 12.0 s");
 	ck_assert(judgement.is_due);
+	begin(15.2);
+	struct record *record = sample_set_add(&set, RECORD_COLLECTIVES, 0, set.time_ns);
+	record->collectives.pid = PID + 1;
+	record->collectives.state = 'T';
+	end();
+	ck_assert_str_eq(judge(), "rank 1 is stopped (SIGSTOP) in all_reduce #31 (default_pg); rank 0 has waited 12.1 s");
 }
 END_TEST
 
@@ -458,6 +477,7 @@ int main(void)
 	tcase_add_test(tests, rank_that_has_not_entered_is_named_with_its_line);
 	tcase_add_test(tests, several_behind_and_a_stopped_one);
 	tcase_add_test(tests, rank_that_ended_is_named_until_another_takes_its_place);
+	tcase_add_test(tests, rank_that_ended_at_the_end_of_the_run_is_not_accused);
 	tcase_add_test(tests, checkpoint_and_first_collectives_are_healthy);
 	tcase_add_test(tests, first_collectives_have_more_time);
 	tcase_add_test(tests, wait_that_occurred_before_is_no_news);

@@ -29,28 +29,49 @@ struct view {
 	const struct collective_group *group;
 	size_t count;
 	uint8_t members[COLLECTIVE_RANKS_MAX];
-	int64_t min_enqueued, max_enqueued, min_completed;
+	int64_t min_enqueued, max_enqueued, min_completed, max_completed;
 };
+
+/* What a rank has entered. Of one that ended, the last reading may be older than its last collectives: it had entered
+ * those that others completed. */
+static int64_t entered_of(const struct view *view, size_t rank)
+{
+	int64_t enqueued = view->group->members[rank].enqueued;
+	return view->all->ranks[rank].is_gone && enqueued < view->max_completed ? view->max_completed : enqueued;
+}
+
+static int64_t completed_of(const struct view *view, size_t rank)
+{
+	int64_t completed = view->group->members[rank].completed;
+	return view->all->ranks[rank].is_gone && completed < view->max_completed ? view->max_completed : completed;
+}
 
 static bool view_group(const struct model *model, size_t index, struct view *out)
 {
 	const struct collectives *all = model->collectives;
-	*out = (struct view){
-		.model = model, .all = all, .min_enqueued = INT64_MAX, .max_enqueued = -1, .min_completed = INT64_MAX
-	};
+	*out = (struct view){ .model = model,
+		.all = all,
+		.min_enqueued = INT64_MAX,
+		.max_enqueued = -1,
+		.min_completed = INT64_MAX,
+		.max_completed = -1 };
 	bool lives = false;
 	if (!all || index >= all->group_count || !all->groups[index].is_used)
 		return false;
 	out->group = &all->groups[index];
 	for (size_t i = 0; i < all->rank_count; i++) {
-		const struct collective_member *member = &out->group->members[i];
 		if (!collective_is_member(all, out->group, i))
 			continue;
+		int64_t completed = out->group->members[i].completed;
 		out->members[out->count++] = (uint8_t)i;
+		out->max_completed = completed > out->max_completed ? completed : out->max_completed;
 		lives |= !all->ranks[i].is_gone;
-		out->min_enqueued = member->enqueued < out->min_enqueued ? member->enqueued : out->min_enqueued;
-		out->max_enqueued = member->enqueued > out->max_enqueued ? member->enqueued : out->max_enqueued;
-		out->min_completed = member->completed < out->min_completed ? member->completed : out->min_completed;
+	}
+	for (size_t i = 0; i < out->count; i++) {
+		int64_t enqueued = entered_of(out, out->members[i]), completed = completed_of(out, out->members[i]);
+		out->min_enqueued = enqueued < out->min_enqueued ? enqueued : out->min_enqueued;
+		out->max_enqueued = enqueued > out->max_enqueued ? enqueued : out->max_enqueued;
+		out->min_completed = completed < out->min_completed ? completed : out->min_completed;
 	}
 	return lives && out->count > 1;
 }
@@ -330,7 +351,7 @@ static bool find_behind(const struct view *view, struct collective_judgement *ou
 	out->sequence = view->min_enqueued > 0 ? (uint64_t)view->min_enqueued + 1 : 1;
 	for (size_t i = 0; i < view->count; i++) {
 		size_t rank = view->members[i];
-		if (view->group->members[rank].enqueued < (int64_t)out->sequence) {
+		if (entered_of(view, rank) < (int64_t)out->sequence) {
 			int64_t known_ns = known_until_ns(view, rank);
 			out->behind[out->behind_count++] = (uint8_t)rank;
 			until_ns = known_ns > until_ns ? known_ns : until_ns;
@@ -365,7 +386,14 @@ static void find_slow(const struct view *view, struct collective_judgement *out)
 	out->finding = COLLECTIVE_SLOW;
 	out->op = collective_slot_of(view->group, out->sequence)->entries[last].op;
 	out->waiting = last;
-	out->waited_s = seconds_between(last_ns, known_until_ns(view, last));
+	for (size_t i = 0; i < view->count; i++) {
+		const struct collective_rank *rank = &view->all->ranks[view->members[i]];
+		if (rank->is_gone || rank->state == 'T' || rank->state == 't')
+			out->behind[out->behind_count++] = view->members[i];
+		else
+			out->waiting = view->members[i];
+	}
+	out->waited_s = seconds_between(last_ns, known_until_ns(view, out->waiting));
 	out->is_due =
 		out->waited_s >= slow_min_s && out->waited_s >= (out->patience_s = fmax(slow_min_s, patience_s(view)));
 }

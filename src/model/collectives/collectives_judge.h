@@ -25,10 +25,11 @@ struct collective_judgement {
 	uint64_t sequence;   /* of the collective that is waited for */
 	uint32_t op, odd_op; /* of the ranks that wait, and of the odd one (MISMATCH); index plus 1, 0 = unknown */
 	size_t member_count, behind_count;
-	uint8_t behind[COLLECTIVE_RANKS_MAX]; /* those behind, or with another operation */
-	size_t waiting;                       /* the first rank that entered it */
-	double waited_s, patience_s;          /* NAN = unknown */
-	enum code_phase phase;                /* of the first rank behind: CHECKPOINT, COMPILE, or OTHER */
+	/* those behind, or with another operation; of a slow one, those that are stopped or have ended */
+	uint8_t behind[COLLECTIVE_RANKS_MAX];
+	size_t waiting;              /* the first rank that entered it */
+	double waited_s, patience_s; /* NAN = unknown */
+	enum code_phase phase;       /* of the first rank behind: CHECKPOINT, COMPILE, or OTHER */
 	bool is_due;
 };
 
