@@ -9,8 +9,7 @@
 #include "src/trace/output/profile_json.h"
 #include "src/trace/output/profile_text.h"
 
-struct profile_view trace_view(
-	const struct options *options, const struct settings *settings, enum profile_group group)
+struct profile_view trace_view(const struct options *options, const struct settings *settings, enum profile_group group)
 {
 	return (struct profile_view){ .group = group,
 		.sort = (enum profile_sort)options->sort,
