@@ -316,9 +316,10 @@ END_TEST
 
 START_TEST(a_raised_rule_quiets_others_at_once)
 {
-	override("low: {of: model, figure: system.memory_ratio, above: 50 %, message: low}\n"
-			 "high: {of: model, figure: system.memory_ratio, above: 80 %, message: high, quiets: [low], action: profile}\n"
-			 "machine_memory_others: {off: true}");
+	override(
+		"low: {of: model, figure: system.memory_ratio, above: 50 %, message: low}\n"
+		"high: {of: model, figure: system.memory_ratio, above: 80 %, message: high, quiets: [low], action: profile}\n"
+		"machine_memory_others: {off: true}");
 	model.system.memory_ratio = 0.6;
 	update_after(1);
 	ck_assert_ptr_nonnull(raised("low"));
