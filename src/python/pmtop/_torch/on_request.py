@@ -119,7 +119,8 @@ class Requests:
             if is_profiling:
                 self.answer("error this program profiles itself by a schedule: instrument(profile=...)")
                 return
-            self._send(f"step 0 {self._waiting.steps}")
+            if time.time() * 1000 < self._waiting.time_ms:
+                self._send(f"step 0 {self._waiting.steps}")
         elif self._is_gone():
             self._hang_up()
             return
@@ -230,7 +231,7 @@ class _RequestedRun(ProfileRun):
 
     def __init__(self, requests: Requests, steps: int, folder: str, wait: int) -> None:
         self._requests = requests
-        self.steps_said = 0
+        self.steps_said = -1
         settings = Profile(wait=wait, warmup=1, active=steps, repeat=1, record_shapes=True, output_dir=folder)
         super().__init__(settings, Part("traces"), requests.out, _nothing)
 
