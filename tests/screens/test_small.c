@@ -8,7 +8,7 @@
 /* Draws every view at a size in a state, then presses the keys that depend on the drawn positions. */
 static void draw_all(struct stage *stage, int width, int height)
 {
-	static const char views[] = "123456789?";
+	static const char views[] = "1234567890?";
 	stage_resize(stage, width, height);
 	for (const char *view = views; *view != '\0'; view++)
 		stage_press(stage, *view);

@@ -83,7 +83,7 @@ expect list_speaks_json             0 '"run":"clitest"' ''           -- list --j
 expect once_is_a_whole_screen       0 'Overview' ''                  -- --once --size=120x40 -p $trainer_pid
 [ "$(wc -l < "$scratch/out")" -eq 40 ] && ok || not_ok once_has_forty_rows
 expect once_opens_a_view            0 'forward' ''                   -- --once --view=operations -p $trainer_pid
-expect once_refuses_an_unknown_view 2 '' 'unknown view .*: the views are: overview, batches, operations, memory, gpu, system, code, warnings, counters or help$'         -- --once --view=nothing -p $trainer_pid
+expect once_refuses_an_unknown_view 2 '' 'unknown view .*: the views are: overview, batches, operations, memory, gpu, system, code, warnings, counters, ranks or help$'         -- --once --view=nothing -p $trainer_pid
 expect once_draws_svg               0 '^<svg' ''                     -- --once --format=svg -p $trainer_pid
 expect once_after_more_readings     0 'Overview' ''                  -- --once -n 4 -d 0.05 -p $trainer_pid
 LC_ALL=C expect c_locale_draws_ascii 0 'Overview' ''                 -- --once -p $trainer_pid
