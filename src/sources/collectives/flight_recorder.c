@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/sources/python/remote.h"
@@ -255,27 +256,31 @@ static enum status read_texts(pid_t pid, const struct texts *texts)
 	return STATUS_OK;
 }
 
-/* The first `now` of the entries from `id` on, which are adjacent in memory. Stops at the first that changes. */
+struct copies {
+	unsigned char bytes[2][FLIGHT_ENTRIES_MAX * ENTRY_SIZE];
+	struct texts texts;
+};
+
+/* The next `count` entries, which are adjacent in memory. Stops at the first that changes. */
 static enum status read_entries(
-	struct flight_recorder *recorder, uint64_t address, size_t count, struct flight_reading *out)
+	struct flight_recorder *recorder, uint64_t address, size_t count, struct copies *copies, struct flight_reading *out)
 {
-	static _Thread_local unsigned char bytes[2][FLIGHT_ENTRIES_MAX * ENTRY_SIZE];
-	static _Thread_local struct texts texts;
-	const struct remote_piece pieces[] = { { address, bytes[0], count * ENTRY_SIZE },
-		{ address, bytes[1], count * ENTRY_SIZE } };
+	unsigned char *first = copies->bytes[0], *second = copies->bytes[1];
+	const struct remote_piece pieces[] = { { address, first, count * ENTRY_SIZE },
+		{ address, second, count * ENTRY_SIZE } };
 	size_t taken = 0;
 	if (!remote_read_pieces(recorder->pid, pieces, 2))
 		return status_of_read();
-	texts.count = 0;
+	copies->texts.count = 0;
 	for (; taken < count; taken++) {
-		const unsigned char *entry = bytes[0] + taken * ENTRY_SIZE;
-		if (memcmp(entry, bytes[1] + taken * ENTRY_SIZE, ENTRY_SIZE) != 0)
+		const unsigned char *entry = first + taken * ENTRY_SIZE;
+		if (memcmp(entry, second + taken * ENTRY_SIZE, ENTRY_SIZE) != 0)
 			break;
 		if (!take_entry(entry, address + taken * ENTRY_SIZE, recorder->next_id + taken, recorder->epoch,
-				&out->entries[out->entry_count + taken], &texts))
+				&out->entries[out->entry_count + taken], &copies->texts))
 			return STATUS_DAMAGED;
 	}
-	enum status status = read_texts(recorder->pid, &texts);
+	enum status status = read_texts(recorder->pid, &copies->texts);
 	if (status != STATUS_OK)
 		return status;
 	out->entry_count += taken;
@@ -296,17 +301,17 @@ static enum status read_new(struct flight_recorder *recorder, const struct ring 
 		recorder->next_id = ring->id - most;
 	}
 	recorder->is_begun = true;
-	while (recorder->next_id < ring->id) {
+	struct copies *copies = recorder->next_id < ring->id ? malloc(sizeof *copies) : NULL;
+	enum status status = copies || recorder->next_id >= ring->id ? STATUS_OK : STATUS_NO_MEMORY;
+	while (status == STATUS_OK && recorder->next_id < ring->id) {
 		uint64_t back = ring->id - recorder->next_id,
 				 at = (ring->next + (back > ring->next ? ring->max : 0) - back) % ring->max, now = ring->max - at;
-		if (at >= ring->count)
-			return STATUS_DAMAGED;
 		now = now < back ? now : back;
-		enum status status = read_entries(recorder, ring->begin + at * ENTRY_SIZE, (size_t)now, out);
-		if (status != STATUS_OK)
-			return status;
+		status = at < ring->count ? read_entries(recorder, ring->begin + at * ENTRY_SIZE, (size_t)now, copies, out)
+								  : STATUS_DAMAGED;
 	}
-	return STATUS_OK;
+	free(copies);
+	return status;
 }
 
 /* -- public -- */
