@@ -15,7 +15,13 @@ struct frame {
 	uint64_t code, previous, ip;
 };
 
-static struct frame frames[OUTER + 1 + DEEPEST];
+/* A walk reads the memory near a frame too: from the page before it on. */
+static struct {
+	unsigned char before[2 * 4096];
+	struct frame frames[OUTER + 1 + DEEPEST];
+	unsigned char after[4096];
+} memory __attribute__((aligned(4096)));
+static struct frame *const frames = memory.frames;
 static struct {
 	uint64_t newest;
 } thread;

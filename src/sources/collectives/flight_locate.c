@@ -11,7 +11,7 @@
 #include "src/base/files/file.h"
 #include "src/sources/python/remote.h"
 
-enum { HEADERS_MAX = 64, NOTES_SIZE = 1024, MAPS_MAX = 16 << 20, RELEASE_SIZE = 48, TEXT_SIZE = 4096 };
+enum { HEADERS_MAX = 64, NOTES_SIZE = 1024, MAPS_MAX = 16 << 20, TRIES_MAX = 4, RELEASE_SIZE = 48, TEXT_SIZE = 4096 };
 
 struct library {
 	const char *name;
@@ -150,14 +150,17 @@ enum status flight_locate(
 	char *line;
 	const char *path;
 	uint64_t base;
+	unsigned tries = 0;
 	out->count = 0;
 	if (!remote_maps_open(&maps, pid, process_fd))
 		return reason_set(why_not, errno == ESRCH ? STATUS_END : status_of_errno(errno), NULL,
 			"the mappings of process %d cannot be read: %s", (int)pid, strerror(errno));
-	while (out->count < FLIGHT_RECORDERS_MAX && maps.total < MAPS_MAX && (line = remote_maps_line(&maps))) {
+	while (out->count < FLIGHT_RECORDERS_MAX && tries < TRIES_MAX && maps.total < MAPS_MAX &&
+		(line = remote_maps_line(&maps))) {
 		const struct library *library = library_of(line, &base, &path);
 		if (!library)
 			continue;
+		tries++;
 		enum status found = try_library(pid, process_fd, library, base, path, symbols, out, why_not);
 		status = status == STATUS_OK ? status : found;
 	}

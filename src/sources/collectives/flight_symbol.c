@@ -12,7 +12,15 @@
  * begins with _ZGV. */
 static const char name_begin[] = "_ZZN4c10d14FlightRecorderI", name_end[] = "EE3getEvE8instance";
 
-enum { CHUNK = 1 << 20, NAME_MAX_SIZE = 128, NAMES_MAX = 4, SECTIONS_MAX = 4096, NOTES_MAX = 4096 };
+/* TABLE_MAX: libtorch_cuda.so's names are some hundred MB; a hostile file has as many as it likes. */
+enum {
+	TABLE_MAX = 1 << 30,
+	CHUNK = 1 << 20,
+	NAME_MAX_SIZE = 128,
+	NAMES_MAX = 4,
+	SECTIONS_MAX = 4096,
+	NOTES_MAX = 4096
+};
 
 struct library {
 	int fd;
@@ -92,6 +100,8 @@ static enum status read_sections(struct library *library, const struct flight_bu
 		}
 	}
 	free(sections);
+	if (status == STATUS_OK && (library->names.sh_size > TABLE_MAX || library->symbols.sh_size > TABLE_MAX))
+		return STATUS_DAMAGED;
 	return status == STATUS_DAMAGED || is_same_id(&own, id) ? status : STATUS_INVALID;
 }
 
