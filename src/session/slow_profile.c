@@ -78,7 +78,7 @@ static bool wants_alert(const struct slow_profile *slow, const struct model *mod
 		if (!alert->is_raised || !alert->asks_for_trace || alert->since_ns <= slow->since_ns ||
 			alert->run >= model->run_count || !is_askable(&model->runs[alert->run]))
 			continue;
-		snprintf(out->why, sizeof out->why, "%s", alert->message);
+		snprintf(out->why, sizeof out->why, "%.119s", alert->message);
 		ask_for_next(&model->runs[alert->run], out);
 		return true;
 	}
