@@ -548,6 +548,6 @@ for version, path in pythons().items():
 if len(sys.argv) > 1:
     TESTS = {name: test for name, test in TESTS.items() if sys.argv[1] in name}
 if __name__ == '__main__':
-    failed = try_all(TESTS, AT_A_TIME)
+    failed = try_all(TESTS, AT_A_TIME, alone=['pace', 'other programs'])
     shutil.rmtree(FOLDER)
     sys.exit(failed)
