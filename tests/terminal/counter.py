@@ -200,7 +200,9 @@ def outlives_it(python, environment):
         assert parent.stdout.readline().startswith('ready ')
         parent.stdin.write('\n')
         counted = 0
-        for _ in range(200):
+        for number in range(1500):
+            if counted > 20 and number >= 150:     # on a slow machine most have ended before they are read
+                break
             parent.stdin.write('\n')
             parent.stdin.flush()
             counting = Counting(int(parent.stdout.readline()), look_us=200, poll_us=100)
