@@ -31,7 +31,7 @@ static const struct entry launch_entries[] = {
 
 static const struct entry entries[] = {
 	{ NULL, "Everywhere" },
-	{ "1 … 9  ?", "open a view; Tab and Shift-Tab: next and previous view; F1: help" },
+	{ "0 … 9  ?", "open a view; Tab and Shift-Tab: next and previous view; F1: help" },
 	{ "Space  p", "pause or resume the screen; the run continues" },
 	{ "[  ]", "previous or next run, if there are several (ranks)" },
 	{ "w", "write this view to a CSV file" },

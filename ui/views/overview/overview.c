@@ -148,8 +148,7 @@ static void write_advice(const struct model *model, char *out, size_t size)
 {
 	char advice[256];
 	code_write_advice(model, advice, sizeof advice);
-	snprintf(
-		out, size, "pmtop looked for published batches and for loops that it can count, and found none; %s.", advice);
+	snprintf(out, size, "So far pmtop has found neither published batches nor a loop that it can count; %s.", advice);
 }
 
 static void draw_process(struct scene *scene, struct canvas *canvas, struct rect rect)
@@ -173,7 +172,7 @@ static void draw_process(struct scene *scene, struct canvas *canvas, struct rect
 	struct rect code = rect_take_top(&rect, panel_code_height(scene, canvas, rect.height)), plots = rect;
 
 	if (note.height > 0 && pane_is_due(&scene->panes, PANE_EPOCHS, note)) {
-		struct rect inside = parts_panel(canvas, note, refused ? "Not readable" : "No steps found", NULL, ROLE_TITLE);
+		struct rect inside = parts_panel(canvas, note, refused ? "Not readable" : "No steps yet", NULL, ROLE_TITLE);
 		rect_take_left(&inside, 1);
 		parts_wrap(canvas, inside, ROLE_NORMAL, text);
 	}

@@ -114,7 +114,7 @@ static void draw_new(
 	table_cell(table, canvas, y, NEW_TIME, ROLE_NORMAL, parts_clock(number, scene, slot->entries[known].entered_ns));
 	table_cell(table, canvas, y, NEW_SKEW, ROLE_NORMAL, parts_time(number, skew_s, skew_s));
 	table_cell(table, canvas, y, NEW_LAST, is_whole ? ROLE_NORMAL : ROLE_WARNING,
-		is_whole ? collective_rank_words(scene->model, last, text) : "not all have entered");
+		is_whole ? collective_rank_words(scene->model, last, text) : "incomplete");
 }
 
 static void draw_groups(const struct scene *scene, struct canvas *canvas, struct rect rect)

@@ -108,7 +108,7 @@ def _is_asynchronous(args: tuple[Any, ...], kwargs: Optional[dict[str, Any]]) ->
 
 
 class Transfers:
-    """near: the attribute of a tensor that tells whether it is on the CPU."""
+    """near: the attribute of a tensor that is true if it is on the CPU."""
 
     def __init__(self, part: Part, here: Here, loop: Any, near: str = "is_cpu") -> None:
         self.part, self.here, self.loop, self.near = part, here, loop, near
