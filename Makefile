@@ -215,6 +215,7 @@ check-gpu: all $(BUILD)/python/.built
 		$(PYTHON) -m pytest -q -p no:cacheprovider tests/python/test_torch_cuda.py
 	@PMTOP_BUILD=$(abspath $(BUILD)) PYTHONPATH=$(abspath $(BUILD))/python/site $(PYTHON) tests/gpu/beside_nvidia_smi.py $(GPU_KINDS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) PYTHONPATH=$(abspath $(BUILD))/python/site $(PYTHON) tests/gpu/memory_by_line.py
+	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/gpu/ranks.py
 
 # -- the rest ------------------------------------------------------------------------------------------------------------------
 

@@ -17,11 +17,25 @@ from torch.utils.data import DataLoader
 from torch_loop import Account, Net, data, make, spans
 
 
+class Replayed:
+    """As torch.cuda.CUDAGraph, of a GPU that does nothing."""
+
+    def capture_begin(self):
+        pass
+
+    def capture_end(self):
+        pass
+
+    def replay(self):
+        pass
+
+
 @pytest.fixture(autouse=True)
-def account(capfd):
+def account(capfd, monkeypatch):
     """Instruments for one test, with a region of its own; nothing may be said on standard error."""
     torch.set_num_threads(1)
     pmtop.close()
+    monkeypatch.setattr(torch.cuda, "CUDAGraph", Replayed)
     with pmtop.torch.instrument():
         yield Account()
     pmtop.close()
@@ -358,6 +372,40 @@ def test_parameters_that_are_updated_by_hand(account):
     # The forward of the first lies before it: only its backward shows that the program trains.
     assert spans(reported, "backward") == 18 and spans(reported, "forward") == 18 + 3
     assert [batch.loss for batch in region.batches()] == pytest.approx(account.losses)
+
+
+@pytest.fixture
+def graph(account):
+    """An optimizer's step after a warm-up of three steps, captured."""
+    model, optimizer = make()
+    for step in range(3):
+        account.learn(model, optimizer, *get_batch(step))
+    captured, forward_only = Replayed(), Replayed()
+    captured.capture_begin()
+    account.learn(model, optimizer, *get_batch(3))
+    captured.capture_end()
+    forward_only.capture_begin()
+    model(get_batch(0)[0])
+    forward_only.capture_end()
+    forward_only.replay()
+    return captured
+
+
+def test_a_replay_of_a_captured_step_is_a_batch_and_its_capture_is_none(account, graph):
+    for step in range(20):
+        graph.replay()
+    reported, region = account.reported()
+    assert counts(reported) == {"train": 23}
+    assert [batch.index for batch in region.batches()] == list(range(23))
+
+
+def test_replays_in_a_loop_over_a_loader_train(account, graph):
+    for epoch in range(2):
+        for x, y in DataLoader(data(40), batch_size=4):
+            graph.replay()
+    reported, region = account.reported()
+    assert counts(reported) == {"train": 23}
+    assert [epoch["batches"] for epoch in reported["epochs"]] == [10, 10]
 
 
 def test_paused_steps_are_no_batches(account):

@@ -3,6 +3,7 @@
 
 #include "src/base/clock.h"
 #include "src/sources/inferred/steps/stacks_evidence.h"
+#include "src/sources/inferred/steps/stacks_training.h"
 #include "tests/support/suite.h"
 
 static struct stacks_evidence evidence;
@@ -68,6 +69,21 @@ START_TEST(a_loader_that_trained_trains)
 }
 END_TEST
 
+/* Environments in /opt/torch; programs that train by JAX and import PyTorch. */
+START_TEST(code_of_pytorch_is_known_by_its_own_folders_and_not_while_it_is_imported)
+{
+	struct py_known jax = { .code.file = "/opt/torch/.venv/lib/python3.12/site-packages/jax/_src/api.py" };
+	struct py_known import = { .code.file = "<frozen importlib._bootstrap>" };
+	struct py_sample sample = { .is_whole = true, .count = 2 };
+	sample.sites[0].known = sample.sites[1].known = &jax;
+	ck_assert(!stacks_training_has_torch(&sample));
+	sample.sites[0].known = &forward;
+	ck_assert(stacks_training_has_torch(&sample));
+	sample.sites[1].known = &import;
+	ck_assert(!stacks_training_has_torch(&sample));
+}
+END_TEST
+
 /* pytorch-tabnet's _predict_epoch: four batches in 60 ms, which no sample meets. */
 START_TEST(a_pass_too_short_for_samples_validates_in_another_function_than_that_which_trains)
 {
@@ -93,6 +109,7 @@ int main(void)
 	tcase_add_test(tests, a_pass_without_backward_validates_beside_one_that_trains);
 	tcase_add_test(tests, a_loader_that_trained_trains);
 	tcase_add_test(tests, a_pass_too_short_for_samples_validates_in_another_function_than_that_which_trains);
+	tcase_add_test(tests, code_of_pytorch_is_known_by_its_own_folders_and_not_while_it_is_imported);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -9,7 +9,7 @@ A Trainer of transformers adds its plan and what it logs (pmtop.transformers).
 
 Limits: of two loaders in the same loop the first counts as the main one; a break out of a loop over a loader with persistent workers is noticed
 only when the next pass begins; a function that torch.compile made of forward and backward has no phases; without a DataLoader, evaluation between
-two steps is part of the phase "data", and an optimizer's step in a replayed CUDA graph, or compiled by torch.compile, is no batch.
+two steps is part of the phase "data", and an optimizer's step that torch.compile compiled is no batch.
 """
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from . import _workers
 from ._profiling.settings import Profile
 from ._torch.batches import Loop
 from ._torch.device import Device
+from ._torch.graphs import Graphs
 from ._torch.group import RankFacts
 from ._torch.memory import MemoryHistory, start_history
 from ._torch.modules import ForwardTimes, Optimised
@@ -183,6 +184,8 @@ class Instrumentation:
             self._optimizers = Optimizers(parts["optimizer"], _here, loop, device, self._optimised)
             patch_scaler_step(patches, parts["optimizer"], _here, loop)
             loop.count_steps((parts["batches"], parts["optimizer"]), self._publish_device)
+            if parts["batches"].is_on:
+                Graphs(patches, parts["batches"], _here, loop)
         if parts["zero_grad"].is_on:
             patch_zero_grad(patches, parts["zero_grad"], loop)
 

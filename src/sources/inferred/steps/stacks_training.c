@@ -41,10 +41,25 @@ int stacks_training_frame(const struct py_sample *sample, bool *is_optimizer)
 	return found;
 }
 
-bool stacks_training_has_torch(const struct py_sample *sample)
+/* PyTorch's own folders: an environment may lie in one that is named torch, too. */
+static bool is_torch(const char *file)
 {
-	for (size_t i = 0; i < sample->count; i++)
-		if (strstr(sample->sites[i].known->code.file, "/torch/"))
+	static const char *const folders[] = { "/torch/nn/", "/torch/optim/", "/torch/autograd/", "/torch/utils/",
+		"/torch/amp/", "/torch/cuda/", "/torch/distributed/", "/torch/_" };
+	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+		if (strstr(file, folders[i]))
 			return true;
 	return false;
+}
+
+bool stacks_training_has_torch(const struct py_sample *sample)
+{
+	bool has_torch = false;
+	for (size_t i = 0; i < sample->count; i++) {
+		const char *file = sample->sites[i].known->code.file;
+		if (strncmp(file, "<frozen importlib", strlen("<frozen importlib")) == 0)
+			return false;
+		has_torch = has_torch || is_torch(file);
+	}
+	return has_torch;
 }
