@@ -105,7 +105,7 @@ static void account_sample(struct stacks_state *stacks, struct sampled *sampled,
 		sampled->group =
 			stacks_groups_find(&stacks->groups, is_workers ? sampled->process.parent : sampled->process.pid, is_workers,
 				py_sampler_version(sampled->sampler));
-	if (sampled->group == NO_GROUP || sampled->process.is_elsewhere)
+	if (sampled->group == NO_GROUP)
 		return;
 	struct stacks_group *group = &stacks->groups.list[sampled->group];
 	uint64_t represented_ns =
