@@ -96,6 +96,9 @@ static void emit_row(struct nvidia_device *device, const struct counter_row *row
 {
 	enum { CELSIUS_MAX = 200 };
 	double number = (double)value->number * row->scale;
+	/* PCIe's counters wrap at 4 GiB, which an H200 receives several times between two readings: GPM's rates come first. */
+	if (device->has_pcie_rate && (row->wrapping == NVIDIA_PCIE_SENT || row->wrapping == NVIDIA_PCIE_RECEIVED))
+		return;
 	if (row->metric == METRIC_GPU_TEMPERATURE_MEMORY && (number > CELSIUS_MAX || number == 0))
 		return;
 	if (row->wrapping >= 0)
@@ -180,7 +183,6 @@ void nvidia_read_counters(struct nvidia *nvidia, struct nvidia_device *device, i
 {
 	size_t from = out->count;
 	read_rows(nvidia, device, NVIDIA_GROUP_counters, now_ns, out);
-	device->has_pcie_field = has_emitted(out, from, METRIC_GPU_PCIE_SENT);
 	device->has_nvlink_field = has_emitted(out, from, METRIC_GPU_NVLINK_SENT);
 }
 

@@ -98,8 +98,9 @@ static void emit(
 		struct nvidia_counter *counter = &device->counters[rates[i].counter];
 		double mib_per_s = value_of(nvidia->gpm, SHARE_COUNT + i, rates[i].id);
 		bool is_link = rates[i].counter == NVIDIA_NVLINK_SENT || rates[i].counter == NVIDIA_NVLINK_RECEIVED;
-		if (isnan(mib_per_s) || (is_link ? device->has_nvlink_field : device->has_pcie_field))
+		if (isnan(mib_per_s) || (is_link && device->has_nvlink_field))
 			continue;
+		device->has_pcie_rate |= !is_link;
 		nvidia_add_rate(counter, mib_per_s * MIB, elapsed_s);
 		/* A GPU without NVLink also returns zero. */
 		if (!is_link || counter->total > 0)

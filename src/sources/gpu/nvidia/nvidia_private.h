@@ -143,7 +143,7 @@ struct nvidia_device {
 	struct nvidia_limits limits;
 	struct nvidia_counter counters[NVIDIA_WRAPPING_COUNT];
 	uint8_t throttle_parts; /* which counters of throttled time it has; 0 = not checked yet */
-	bool has_pcie_field, has_nvlink_field;
+	bool has_pcie_rate, has_nvlink_field; /* by GPM; by a field */
 
 	struct nvidia_list lists[NVIDIA_LISTS];
 	unsigned hidden; /* users outside pmtop's container, at the last reading */
