@@ -96,7 +96,8 @@ static void emit_row(struct nvidia_device *device, const struct counter_row *row
 {
 	enum { CELSIUS_MAX = 200 };
 	double number = (double)value->number * row->scale;
-	/* PCIe's counters wrap at 4 GiB, which an H200 receives several times between two readings: GPM's rates come first. */
+	/* PCIe's counters wrap at 4 GiB, which an H200 receives several times between two readings: GPM's rates come first.
+	 */
 	if (device->has_pcie_rate && (row->wrapping == NVIDIA_PCIE_SENT || row->wrapping == NVIDIA_PCIE_RECEIVED))
 		return;
 	if (row->metric == METRIC_GPU_TEMPERATURE_MEMORY && (number > CELSIUS_MAX || number == 0))

@@ -142,7 +142,7 @@ struct nvidia_device {
 	double power_limit_w;      /* as emitted last; NAN = not yet */
 	struct nvidia_limits limits;
 	struct nvidia_counter counters[NVIDIA_WRAPPING_COUNT];
-	uint8_t throttle_parts; /* which counters of throttled time it has; 0 = not checked yet */
+	uint8_t throttle_parts;               /* which counters of throttled time it has; 0 = not checked yet */
 	bool has_pcie_rate, has_nvlink_field; /* by GPM; by a field */
 
 	struct nvidia_list lists[NVIDIA_LISTS];
