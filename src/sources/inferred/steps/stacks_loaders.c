@@ -22,6 +22,7 @@
 #define LOOP_WAIT_NS (6 * NS_PER_S)
 /* The epoch of a pass that is no longer new is read again only so often. */
 #define EPOCH_AGAIN_NS (1 * NS_PER_S)
+#define PASSES_KEY 2
 
 void stacks_runs_release(struct stacks_runs *runs)
 {
@@ -171,6 +172,15 @@ static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted
 	counted->epochs = known->epoch.count;
 }
 
+/* Where the program itself calls next(), its epochs need not be the loader's passes. */
+static void forget_passes(struct stacks_loaders *loaders, struct py_counted *counted)
+{
+	if (counted->epoch > 0 || !counted->code || !stacks_loops_calls_next(loaders->loops, counted))
+		return;
+	counted->length = 0;
+	counted->epoch_key = PASSES_KEY;
+}
+
 /* A pass within one step of one that trains, in which no training was sampled. */
 static void judge_nested(struct stacks_polled *polled)
 {
@@ -218,6 +228,7 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		copy->evaluates |= !copy->trains && loop_trains(loaders);
 		copy->is_first = loaders->is_from_start;
 		add_epoch(loaders, copy, now_ns);
+		forget_passes(loaders, copy);
 		is_any_left |= !copy->is_over && !copy->evaluates;
 		loaders->has_validation |= !copy->is_over && copy->evaluates;
 	}
