@@ -246,11 +246,9 @@ static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct st
 	if (!stacks_loops_chosen(loaders->loops, &loop) || !stacks_loops_poll(loaders->loops, now_ns, &counted))
 		return;
 	out->counted[out->count++] = *counted;
-	size_t length = strlen(loop.text);
-	snprintf(out->what.text, sizeof out->what.text, "%.*s", (int)(length - (length && loop.text[length - 1] == ':')),
-		length           ? loop.text
-			: *loop.name ? loop.name
-						 : "loop");
+	const char *text = *loop.text ? loop.text : *loop.name ? loop.name : "loop";
+	size_t length = strlen(text);
+	snprintf(out->what.text, sizeof out->what.text, "%.*s", (int)(length - (text[length - 1] == ':')), text);
 	snprintf(out->what.file, sizeof out->what.file, "%s", loop.file);
 	out->what.line = loop.line;
 	out->what.is_certain = loop.is_certain;
@@ -360,4 +358,10 @@ void stacks_loaders_close(struct stacks_loaders *loaders)
 	loaders->loops = NULL;
 	loaders->is_tried = loaders->has_loader = false;
 	loaders->poll_ns = INT64_MAX;
+}
+
+void stacks_loaders_restart(struct stacks_loaders *loaders)
+{
+	stacks_loaders_close(loaders);
+	loaders->is_other = loaders->steps != NULL;
 }

@@ -88,5 +88,7 @@ bool stacks_loaders_is_stalled(const struct stacks_loaders *loaders, int64_t now
 void stacks_loaders_end(struct stacks_loaders *loaders, int64_t now_ns);
 /* Its process is not sampled for now. */
 void stacks_loaders_close(struct stacks_loaders *loaders);
+/* Another thread of the process is sampled from now on: what was counted so far is no part of its steps. */
+void stacks_loaders_restart(struct stacks_loaders *loaders);
 
 #endif
