@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_loops_choose.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
 #include "src/sources/inferred/steps/stacks_loops_private.h"
 
