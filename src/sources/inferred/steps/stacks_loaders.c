@@ -233,6 +233,7 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		loaders->has_validation |= !copy->is_over && copy->evaluates;
 	}
 	judge_nested(out);
+	out->count = stacks_companions_remove(&loaders->companions, out->counted, out->count, now_ns);
 	note_quiet(loaders, out, now_ns);
 	return is_any_left && status == STATUS_OK;
 }

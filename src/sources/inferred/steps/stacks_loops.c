@@ -235,8 +235,9 @@ static void note_training(struct stacks_loops *loops, const struct py_sample *sa
 	int lines[STACKS_DEPTH_MAX];
 	bool is_optimizer = false;
 	int trained = stacks_training_frame(sample, &is_optimizer);
-	loops->turns += trained >= 0 && !loops->was_training;
-	loops->was_training = trained >= 0;
+	bool is_update = trained >= 0 && !stacks_training_is_derivative(sample, trained);
+	loops->turns += is_update && !loops->was_training;
+	loops->was_training = is_update;
 	loops->has_torch = loops->has_torch || stacks_training_has_torch(sample);
 	for (size_t i = trained < 0 ? sample->count : (size_t)trained + 1; i < sample->count; i++) {
 		size_t count = py_loops_around(loops->reader, &sample->sites[i], lines, STACKS_DEPTH_MAX);

@@ -7,10 +7,11 @@
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
 #include "src/sources/inferred/sums/stacks_tree.h"
 
-enum { TURNS_MIN = 12, READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, RATE_MAX = 2000 };
+enum { TURNS_MIN = 6, READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, RATE_MAX = 2000 };
 /* Of readings at most CLOSE_NS apart, one in so many finds the loop begun anew. */
 enum { SHORT_RATIO = 5 };
 #define OPTIMIZER_WAIT_NS (4 * NS_PER_S)
+#define TURNS_WATCH_NS (3 * NS_PER_S)
 #define OTHER_WATCH_NS (5 * NS_PER_S)
 /* Close readings are taken for at most so long. */
 #define CLOSE_WATCH_NS (2 * NS_PER_S)
@@ -246,8 +247,9 @@ static struct seen *choose(struct stacks_loops *loops)
 	}
 	if (!most.trained && inner->is_epoch && may_have_steps_within(loops, inner))
 		return NULL;
-	/* The loop of the steps is not seen: C code runs it (functools.reduce). */
-	if (inner->is_epoch && inner->turns_max >= TURNS_MIN)
+	/* The loop of the steps may not be seen: C code runs it (functools.reduce). */
+	if (inner->is_epoch && !loops->wanted && most.trained &&
+		(inner->turns_max >= TURNS_MIN || loops->read_ns - loops->trained_ns < TURNS_WATCH_NS))
 		return NULL;
 	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
 		bool is_of_it = seen->loop.code == inner->loop.code && seen->loop.depth == inner->loop.depth &&
