@@ -71,7 +71,7 @@ BENCH = {
     'ddp': Script('DDP, two ranks', 120, 100),
     'policy': Script('CleanRL ppo.py', length=19999, updates=16),
     'index_epochs': Script('tutorials: minibatches by index', 100, 400),
-    'generator': Script('tutorials: a generator of batches', 150, 299),
+    'generator': Script('tutorials: a generator of batches, in a thread', 150, 299),
     'rollouts': Script('stable-baselines3 PPO', 200, 300),
     'cycled': Script("lucidrains' trainers"),
     'boosting': Script('boosting by hand', length=5000, line=None),

@@ -33,7 +33,7 @@ EXPECTED = {
                 'from_five': ('itertools', 0, None)},
     'wrapped': {'chain': ('itertools', 0, None), 'cycle': ('itertools', 0, None), 'repeat': ('itertools', 0, 30), 'repeat_of_variable': ('itertools', 0, None),
                 'takewhile': ('itertools', 0, None), 'starmap': ('itertools', 0, 20), 'accumulate': ('itertools', 0, None), 'zip_longest': ('itertools', 0, 25),
-                'tee': ('itertools', 0, None), 'batched': ('itertools', 0, 23)},
+                'tee': ('itertools', 0, None), 'batched': ('itertools', 0, 23), 'pairwise': ('itertools', 0, 29), 'pairwise_enumerated': ('enumerate', 0, 39)},
     'generators': {'batches': ('generator', 0, 20), 'enumerate': ('enumerate', 0, 20), 'expression': ('generator', 0, 25), 'of_generator': ('generator', 0, 15),
                    'delegating': ('generator', 0, 21), 'delegating_inside': ('generator', 0, 18), 'while_before': ('generator', 0, None),
                    'while_behind': ('generator', 0, None)},
@@ -59,7 +59,7 @@ EXPECTED = {
 # Since 3.12 a range iterator does not say where it began, and the code tells it only where it is a call with a constant.
 RELATIVE_SINCE_12 = {'ranges': {'of_variable', 'of_iter', 'of_choice', 'used'}, 'comprehensions': set(), 'generators': {'expression'}}
 RELATIVE = {'islices': {'from_five'}, 'wrapped': {'chain', 'cycle', 'repeat_of_variable', 'accumulate', 'tee'}, 'generators': {'while_behind'}}
-SINCE_12 = {'wrapped.batched'}
+SINCE = {'wrapped.batched': 12, 'wrapped.pairwise': 10, 'wrapped.pairwise_enumerated': 10}
 # The iterator was advanced before the loop began, so its position is larger than the loop's.
 SHIFTED = {'ranges.used': 2, 'islices.from_five': 5}
 ELSEWHERE = {('extended.py', 3): 'extended.outer', ('extended.py', 7): 'extended.inner', ('module.py', 6): 'module.counter', ('module.py', 9): 'module.inner'}
@@ -177,7 +177,7 @@ def lengths_of(expected):
 
 
 def expected_of(kind, minor):
-    return {name: row for name, row in EXPECTED[kind].items() if minor >= 12 or f'{kind}.{name}' not in SINCE_12}
+    return {name: row for name, row in EXPECTED[kind].items() if minor >= SINCE.get(f'{kind}.{name}', 0)}
 
 
 def are_all_seen(kind, counts, minor):

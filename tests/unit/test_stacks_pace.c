@@ -7,19 +7,13 @@
 #define S(ns) ((ns) / (double)NS_PER_S)
 
 static struct stacks_pace pace;
-static struct source_choices choices;
 
-static void start(void)
-{
-	pace = (struct stacks_pace){ .random = 1 };
-	choices = (struct source_choices){ .stacks_hz = 10 };
-}
+static void start(void) { pace = (struct stacks_pace){ .random = 1 }; }
 
 START_TEST(cheap_samples_come_at_the_wanted_rates)
 {
-	ck_assert_double_eq_tol(S(stacks_pace_threads_ns(&pace, &choices, 1)), 1, 1e-9);
-	choices.seeks_lines = true;
-	ck_assert_double_eq_tol(S(stacks_pace_threads_ns(&pace, &choices, 1)), 0.1, 1e-9);
+	ck_assert_double_eq_tol(S(stacks_pace_threads_ns(&pace, false, 1)), 1, 1e-9);
+	ck_assert_double_eq_tol(S(stacks_pace_threads_ns(&pace, true, 1)), 0.1, 1e-9);
 }
 END_TEST
 
@@ -28,10 +22,9 @@ START_TEST(expensive_samples_come_less_often)
 {
 	for (int i = 0; i < 200; i++)
 		stacks_pace_note_threads(&pace, 15 * NS_PER_MS);
-	ck_assert_double_eq_tol(S(stacks_pace_threads_ns(&pace, &choices, 1)), 10, 0.1);
-	ck_assert_double_eq_tol(S(stacks_pace_threads_ns(&pace, &choices, 4)), 40, 0.4);
-	choices.wants_stacks = true;
-	ck_assert_double_eq_tol(S(stacks_pace_threads_ns(&pace, &choices, 1)), 5, 0.1);
+	ck_assert_double_eq_tol(S(stacks_pace_threads_ns(&pace, false, 1)), 10, 0.1);
+	ck_assert_double_eq_tol(S(stacks_pace_threads_ns(&pace, false, 4)), 40, 0.4);
+	ck_assert_double_eq_tol(S(stacks_pace_threads_ns(&pace, true, 1)), 5, 0.1);
 }
 END_TEST
 

@@ -9,7 +9,7 @@
 #include "tests/support/sets.h"
 #include "tests/support/suite.h"
 
-enum { TRAINER = 4711, NODE_OTHER = 1, NODE_BACKWARD, RING = 400, BEGIN_S = 1000 };
+enum { TRAINER = 4711, NODE_OTHER = 1, NODE_BACKWARD, RUN = 255, RING = 400, BEGIN_S = 1000 };
 
 static struct model *model;
 static struct sample_set set;
@@ -225,6 +225,79 @@ START_TEST(the_usual_phases_are_those_of_the_steps_before_without_slow_ones)
 }
 END_TEST
 
+/* Its steps are the iterations of line 9. */
+static void add_inferred_run(const char *what)
+{
+	const char *const meta[][2] = { { "counted_by", what }, { RUN_INFERRED "file", "/home/me/train.py" },
+		{ RUN_INFERRED "line", "9" }, { RUN_INFERRED "certain", "yes" } };
+	struct record *record = sample_set_add(&set, RECORD_RUN_OPENED, RUN, set.time_ns);
+	record->opened.pid = record->opened.inner_pid = TRAINER;
+	record->opened.name = "train.py";
+	record->opened.uuid = "00000000000000010000000000000001";
+	record->opened.abi = "counted";
+	record->opened.is_live = true;
+	for (size_t i = 0; i < sizeof meta / sizeof *meta; i++) {
+		record = sample_set_add(&set, RECORD_META, RUN, set.time_ns);
+		record->meta.key = meta[i][0];
+		record->meta.value = meta[i][1];
+	}
+}
+
+enum { NODE_FETCH = 3, NODE_GET, NODE_MODEL, NODE_FORWARD, NODE_AFTER };
+
+/* train: `for …:` in line 9 has NODE_FETCH in line 10, which calls a function, forward in line `forward`, and 20. */
+static void add_loop(uint32_t forward)
+{
+	fill_code(sample_set_add(&set, RECORD_CODE, 0, set.time_ns), 3, "get_batch", "/home/me/train.py", true);
+	fill_code(sample_set_add(&set, RECORD_CODE, 0, set.time_ns), 4, "Module._call_impl",
+		"/venv/lib/python3.11/site-packages/torch/nn/modules/module.py", false);
+	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), NODE_FETCH, 0, 1, 1, 10, NULL);
+	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), NODE_GET, NODE_FETCH, 1, 3, 3, NULL);
+	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), NODE_MODEL, 0, 1, 1, forward, NULL);
+	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), NODE_FORWARD, NODE_MODEL, 1, 4, 99, NULL);
+	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), NODE_AFTER, 0, 1, 1, 20, NULL);
+	model_apply(model, &set);
+}
+
+static enum code_phase phase_of(uint32_t node) { return model->code.nodes[node - 1].phase; }
+
+START_TEST(lines_of_the_step_loop_before_forward_are_data)
+{
+	begin_set(1);
+	add_inferred_run("for i in range(0, len(X), 64)");
+	add_loop(12);
+	ck_assert_int_eq(phase_of(NODE_FETCH), CODE_PHASE_DATA);
+	ck_assert_int_eq(phase_of(NODE_GET), CODE_PHASE_DATA);
+	ck_assert_int_eq(phase_of(NODE_MODEL), CODE_PHASE_OTHER);
+	ck_assert_int_eq(phase_of(NODE_FORWARD), CODE_PHASE_FORWARD);
+	ck_assert_int_eq(phase_of(NODE_AFTER), CODE_PHASE_OTHER);
+}
+END_TEST
+
+START_TEST(forward_that_is_seen_in_an_earlier_line_takes_the_data_back)
+{
+	enum { NODE_EARLIER = NODE_AFTER + 1 };
+	begin_set(1);
+	add_inferred_run("for i in range(0, len(X), 64)");
+	add_loop(12);
+	begin_set(2);
+	fill_code_node(sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns), NODE_EARLIER, NODE_GET, 1, 4, 99, NULL);
+	model_apply(model, &set);
+	ck_assert_int_eq(phase_of(NODE_EARLIER), CODE_PHASE_FORWARD);
+	ck_assert_int_eq(phase_of(NODE_FETCH), CODE_PHASE_OTHER);
+	ck_assert_int_eq(phase_of(NODE_GET), CODE_PHASE_OTHER);
+}
+END_TEST
+
+START_TEST(where_a_loader_fetches_its_own_functions_are_the_data)
+{
+	begin_set(1);
+	add_inferred_run(RUN_BY_LOADER);
+	add_loop(12);
+	ck_assert_int_eq(phase_of(NODE_FETCH), CODE_PHASE_OTHER);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("step_phases");
@@ -238,6 +311,9 @@ int main(void)
 	tcase_add_test(tests, a_rate_that_rises_with_a_phase_does_not_favour_it);
 	tcase_add_test(tests, only_samples_in_steps_of_the_main_mode_count);
 	tcase_add_test(tests, the_usual_phases_are_those_of_the_steps_before_without_slow_ones);
+	tcase_add_test(tests, lines_of_the_step_loop_before_forward_are_data);
+	tcase_add_test(tests, forward_that_is_seen_in_an_earlier_line_takes_the_data_back);
+	tcase_add_test(tests, where_a_loader_fetches_its_own_functions_are_the_data);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -57,6 +57,12 @@ def wrapped(ticker):
     tick = ticker('wrapped.tee')
     for _ in itertools.tee([None] * 40)[0]:  # loop wrapped.tee
         tick()
+    tick = ticker('wrapped.pairwise')
+    for _ in itertools.pairwise([None] * 30) if hasattr(itertools, 'pairwise') else ():  # loop wrapped.pairwise
+        tick()
+    tick = ticker('wrapped.pairwise_enumerated')
+    for _ in enumerate(itertools.pairwise([None] * 40)) if hasattr(itertools, 'pairwise') else ():  # loop wrapped.pairwise_enumerated
+        tick()
     tick = ticker('wrapped.batched')
     for _ in itertools.batched([None] * 90, 4) if hasattr(itertools, 'batched') else ():  # loop wrapped.batched
         tick()

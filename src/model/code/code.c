@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/model/code/code_data.h"
 #include "src/model/code/code_phases.h"
 #include "src/model/model_private.h"
 
@@ -221,7 +222,7 @@ static void link_node(struct code *code, struct code_past *past, size_t at)
 	if (node->parent != NONE) {
 		struct code_node *parent = &code->nodes[node->parent - 1];
 		caller = code->codes[parent->code].file;
-		node->phase = parent->phase;
+		node->phase = parent->is_before_forward ? CODE_PHASE_OTHER : parent->phase;
 		node->line_row = parent->line_row;
 		first = &parent->child;
 	}
@@ -365,6 +366,7 @@ void model_refresh_code(struct model *model)
 		return;
 	past->has_new = false;
 	model->code.version++;
+	model_find_data(model);
 	sum_groups(&model->code, past);
 	sum_nodes(&model->code, past);
 	sum_rows(&model->code, past);

@@ -89,6 +89,8 @@ struct code_node {
 	uint32_t line_row;               /* the innermost line of the user's code on the path: its index plus 1; 0 = none */
 	const char *text;
 	enum code_phase phase;
+	bool has_forward;       /* it or a line that it calls: of model_find_data */
+	bool is_before_forward; /* `phase` is data for where it is in the loop with the steps */
 	struct code_time self, all;
 };
 

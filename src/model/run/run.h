@@ -304,7 +304,8 @@ struct run {
 const char *run_name(const struct run *run, uint32_t id);
 const char *run_meta(const struct run *run, const char *key); /* NULL: not published */
 
-/* Of a run without instrumentation: what counts its steps ("torch DataLoader", or the text of a loop), and where. */
+/* Of a run without instrumentation: what counts its steps (RUN_BY_LOADER, or the text of a loop), and where. */
+#define RUN_BY_LOADER "torch DataLoader"
 #define RUN_INFERRED "inferred." /* keys of meta that only run_inferred reads */
 struct inferred {
 	const char *what, *file; /* NULL: unknown; what: the run publishes its steps */

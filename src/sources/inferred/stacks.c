@@ -1,5 +1,5 @@
-/* Samples the main threads of the target's Python processes to find where their code spends its time, and less often
- * their other threads.
+/* Samples the main threads of the target's Python processes, or those that train (steps/stacks_follow.h), to find where
+ * their code spends its time, and less often their other threads.
  *
  * Reading another process's memory may block, and reading a source line may wait for a disk, so a separate thread
  * (the stack thread) does both. A child process of that thread reads the memory (remote_reader.h): if a read blocks,

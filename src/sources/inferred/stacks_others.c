@@ -9,14 +9,23 @@ int64_t stacks_cost_ns(const struct stacks_state *stacks)
 	return clock_thread_cpu_ns() + remote_reader_cpu_ns(stacks->reader);
 }
 
-static double threads_period_ns(const struct stacks_state *stacks)
+/* Often, too, while it is not known yet which thread trains. */
+static double threads_period_ns(const struct stacks_state *stacks, const struct sampled *sampled, int64_t now_ns)
 {
-	return stacks_pace_threads_ns(&stacks->pace, source_choices(stacks->target), stacks->groups.count);
+	const struct source_choices *choices = source_choices(stacks->target);
+	bool is_sought = !stacks_follow_main_trains(&sampled->follow) && now_ns < sampled->loaders.boost_until_ns;
+	bool is_often = choices->wants_stacks || choices->seeks_lines || is_sought;
+	return stacks_pace_threads_ns(&stacks->pace, is_often, stacks->groups.count);
 }
 
 static bool has_threads(const struct stacks_state *stacks, const struct sampled *sampled)
 {
 	return sampled->sampler && sampled->group != NO_GROUP && !stacks->groups.list[sampled->group].is_workers;
+}
+
+static void note(void *context, uint64_t thread, bool is_busy, const struct py_sample *sample)
+{
+	stacks_follow_note(context, thread, is_busy, sample);
 }
 
 static struct stacks_subject subject_of(struct stacks_state *stacks, struct sampled *sampled)
@@ -29,7 +38,24 @@ static struct stacks_subject subject_of(struct stacks_state *stacks, struct samp
 		.lines = stacks->lines,
 		.tree = stacks->tree,
 		.waits = &stacks->waits,
-		.lock = &stacks->lock };
+		.lock = &stacks->lock,
+		.note = note,
+		.context = &sampled->follow };
+}
+
+/* Samples the thread that trains from now on. */
+static void choose_thread(struct sampled *sampled, int64_t now_ns)
+{
+	struct py_addresses at = py_sampler_addresses(sampled->sampler);
+	if (!at.main)
+		return;
+	enum stacks_follow_change change =
+		stacks_follow_choose(&sampled->follow, at.main, at.sampled, sampled->loaders.steps != NULL, now_ns);
+	if (change == STACKS_FOLLOW_SAME)
+		return;
+	py_sampler_follow(sampled->sampler, sampled->follow.followed);
+	if (change == STACKS_FOLLOW_OTHER)
+		stacks_loaders_restart(&sampled->loaders);
 }
 
 int64_t stacks_others_sample(struct stacks_state *stacks, struct sampled *sampled, int64_t now_ns)
@@ -37,7 +63,7 @@ int64_t stacks_others_sample(struct stacks_state *stacks, struct sampled *sample
 	if (!has_threads(stacks, sampled))
 		return INT64_MAX;
 	/* The rate may have become higher. */
-	int64_t latest_ns = now_ns + (int64_t)(2 * threads_period_ns(stacks));
+	int64_t latest_ns = now_ns + (int64_t)(2 * threads_period_ns(stacks, sampled, now_ns));
 	if (sampled->threads_ns > latest_ns)
 		sampled->threads_ns = latest_ns;
 	if (sampled->threads_ns > now_ns)
@@ -54,8 +80,10 @@ int64_t stacks_others_sample(struct stacks_state *stacks, struct sampled *sample
 	int64_t before_ns = stacks_cost_ns(stacks);
 	stacks_owner_note_user(&sampled->owner);
 	stacks_threads_sample(sampled->threads, &subject, now_ns);
+	choose_thread(sampled, now_ns);
 	stacks_pace_note_threads(&stacks->pace, stacks_cost_ns(stacks) - before_ns);
-	sampled->threads_ns = now_ns + (int64_t)(threads_period_ns(stacks) * (0.5 + stacks_pace_random(&stacks->pace)));
+	double each_ns = threads_period_ns(stacks, sampled, now_ns);
+	sampled->threads_ns = now_ns + (int64_t)(each_ns * (0.5 + stacks_pace_random(&stacks->pace)));
 	return sampled->threads_ns;
 }
 
@@ -63,6 +91,9 @@ void stacks_others_note_wait(struct stacks_state *stacks, struct sampled *sample
 {
 	if (!has_threads(stacks, sampled) || !sampled->threads)
 		return;
+	struct py_addresses at = py_sampler_addresses(sampled->sampler);
+	if (at.sampled == at.main)
+		stacks_follow_note_main(&sampled->follow, &stacks->sample);
 	struct stacks_subject subject = subject_of(stacks, sampled);
 	if (stacks_threads_note_wait(sampled->threads, &subject, now_ns))
 		sampled->threads_ns = now_ns;

@@ -15,9 +15,8 @@ void stacks_pace_note_threads(struct stacks_pace *pace, int64_t cpu_ns)
 	pace->threads_ns += ((double)cpu_ns - pace->threads_ns) / THREADS_AVERAGED;
 }
 
-double stacks_pace_threads_ns(const struct stacks_pace *pace, const struct source_choices *choices, size_t groups)
+double stacks_pace_threads_ns(const struct stacks_pace *pace, bool is_often, size_t groups)
 {
-	bool is_often = choices->wants_stacks || choices->seeks_lines;
 	double budget = is_often ? OFTEN_RATIO : REST_RATIO;
 	double min = pace->threads_ns * (double)groups / budget, each_ns = is_often ? THREADS_OFTEN_NS : THREADS_NS;
 	return each_ns > min ? each_ns : min;

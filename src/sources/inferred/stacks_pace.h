@@ -3,10 +3,9 @@
 #ifndef PMTOP_SOURCES_INFERRED_STACKS_PACE_H
 #define PMTOP_SOURCES_INFERRED_STACKS_PACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include "src/sources/choices.h"
 
 /* Zeroed at first, but for `random`. */
 struct stacks_pace {
@@ -16,7 +15,7 @@ struct stacks_pace {
 
 void stacks_pace_note_threads(struct stacks_pace *pace, int64_t cpu_ns);
 /* The time between two samples of all other threads of one of `groups` processes. */
-double stacks_pace_threads_ns(const struct stacks_pace *pace, const struct source_choices *choices, size_t groups);
+double stacks_pace_threads_ns(const struct stacks_pace *pace, bool is_often, size_t groups);
 /* A random number from 0 to 1: samples must not be in step with the program. */
 double stacks_pace_random(struct stacks_pace *pace);
 

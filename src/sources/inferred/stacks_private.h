@@ -9,6 +9,7 @@
 #include "src/sources/inferred/stacks_budget.h"
 #include "src/sources/inferred/sums/stacks_groups.h"
 #include "src/sources/inferred/sums/stacks_lines.h"
+#include "src/sources/inferred/steps/stacks_follow.h"
 #include "src/sources/inferred/steps/stacks_loaders.h"
 #include "src/sources/inferred/steps/stacks_spawned.h"
 #include "src/sources/inferred/stacks_missing.h"
@@ -38,6 +39,7 @@ struct sampled {
 	struct stacks_stuck stuck;
 	struct stacks_threads *threads; /* NULL: none yet, or a DataLoader worker */
 	int64_t threads_ns;             /* when they are sampled next */
+	struct stacks_follow follow;    /* which of its threads trains */
 };
 
 struct stacks_state {

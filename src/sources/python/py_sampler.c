@@ -14,7 +14,14 @@
  * dropped. */
 #define CHECK_NS (1 * NS_PER_S)
 #define USED_NS (10 * NS_PER_S)
-enum { SLOTS_FIRST = 256, CODES_MAX = 8192, LINES_RETAINED = 8, TAGS = 5, CHECKED_AT_ONCE = 128 };
+enum {
+	SLOTS_FIRST = 256,
+	CODES_MAX = 8192,
+	LINES_RETAINED = 8,
+	TAGS = 5,
+	CHECKED_AT_ONCE = 128,
+	FOLLOWED_AMONG_MAX = 64
+};
 
 struct entry {
 	struct py_known known; /* must be first: a known is cast to its entry */
@@ -32,6 +39,7 @@ struct py_sampler {
 	struct py_process *process;
 	struct py_walker *walker, *other_walker; /* other_walker NULL: no other thread was sampled yet */
 	uint64_t thread;                         /* the main thread; 0 = not found yet */
+	uint64_t followed;                       /* 0 = the main thread is sampled */
 	uint64_t interpreter, gil;
 	int64_t thread_checked_ns;
 	struct remote_copies *main_copies, *list_copies; /* of what leads to the main thread, and to all */
@@ -206,6 +214,16 @@ static void add_sites(struct py_sampler *sampler, int64_t now_ns, struct py_samp
 	}
 }
 
+static bool is_listed(struct py_sampler *sampler, uint64_t thread)
+{
+	struct py_thread_at list[FOLLOWED_AMONG_MAX];
+	size_t count = py_sampler_threads(sampler, list, FOLLOWED_AMONG_MAX);
+	for (size_t i = 0; i < count; i++)
+		if (list[i].address == thread)
+			return true;
+	return false;
+}
+
 /* A thread's address is fixed while it lives; once a second this checks that it is still the main thread. */
 static bool find_thread(struct py_sampler *sampler, int64_t now_ns)
 {
@@ -217,7 +235,19 @@ static bool find_thread(struct py_sampler *sampler, int64_t now_ns)
 		sampler->thread = 0;
 	sampler->gil = sampler->thread ? py_gil_find(sampler->process, sampler->interpreter) : 0;
 	remote_copies_end();
+	if (sampler->followed && !is_listed(sampler, sampler->followed))
+		sampler->followed = 0;
 	return sampler->thread != 0;
+}
+
+void py_sampler_follow(struct py_sampler *sampler, uint64_t thread)
+{
+	sampler->followed = thread == sampler->thread ? 0 : thread;
+}
+
+static uint64_t sampled_thread(const struct py_sampler *sampler)
+{
+	return sampler->followed ? sampler->followed : sampler->thread;
 }
 
 enum status py_sampler_sample(struct py_sampler *sampler, int64_t now_ns, struct py_sample *out)
@@ -229,9 +259,9 @@ enum status py_sampler_sample(struct py_sampler *sampler, int64_t now_ns, struct
 	errno = 0;
 	if (!find_thread(sampler, now_ns))
 		return errno == ESRCH ? STATUS_END : STATUS_AGAIN;
-	out->is_whole = py_walk(sampler->process, sampler->thread, PY_QUICK, sampler->walker, &sampler->walk);
+	out->is_whole = py_walk(sampler->process, sampled_thread(sampler), PY_QUICK, sampler->walker, &sampler->walk);
 	if (!out->is_whole && sampler->walk.count == 0) {
-		sampler->thread = 0;
+		sampler->thread = sampler->followed = 0;
 		return errno == ESRCH ? STATUS_END : STATUS_AGAIN;
 	}
 	out->is_cut = sampler->walk.is_cut;
@@ -241,8 +271,9 @@ enum status py_sampler_sample(struct py_sampler *sampler, int64_t now_ns, struct
 
 struct py_addresses py_sampler_addresses(const struct py_sampler *sampler)
 {
-	return sampler->thread ? (struct py_addresses){ sampler->interpreter, sampler->thread, sampler->gil }
-						   : (struct py_addresses){ 0, 0, 0 };
+	return sampler->thread
+		? (struct py_addresses){ sampler->interpreter, sampler->thread, sampled_thread(sampler), sampler->gil }
+		: (struct py_addresses){ 0, 0, 0, 0 };
 }
 
 size_t py_sampler_threads(struct py_sampler *sampler, struct py_thread_at *out, size_t max)

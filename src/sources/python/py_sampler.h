@@ -1,6 +1,6 @@
-/* py_sampler.h: samples the main thread of a running CPython repeatedly at low cost: it caches the location of the
- * newest frame, the code objects, and the lines of instructions between samples, and checks them against the process
- * once a second.
+/* py_sampler.h: samples the main thread of a running CPython, or another one, repeatedly at low cost: it caches the
+ * location of the newest frame, the code objects, and the lines of instructions between samples, and checks them
+ * against the process once a second.
  *
  * All calls for one process come from one thread. */
 #ifndef PMTOP_SOURCES_PYTHON_PY_SAMPLER_H
@@ -35,12 +35,15 @@ void py_sampler_close(struct py_sampler *sampler);
 const struct py_layout *py_sampler_version(const struct py_sampler *sampler);
 /* Valid until the sampler is closed. */
 const struct py_process *py_sampler_process(const struct py_sampler *sampler);
+/* From now on py_sampler_sample samples this thread instead of the main one, until it ends; 0 = the main thread. */
+void py_sampler_follow(struct py_sampler *sampler, uint64_t thread);
 /* AGAIN: its main thread does not exist now, or nothing could be read; END: the process has ended; NO_MEMORY. */
 enum status py_sampler_sample(struct py_sampler *sampler, int64_t now_ns, struct py_sample *out);
 
-/* Where its threads are, as of the last sample; 0 = unknown. gil: see py_gil.h; 0 = it has none, too. */
+/* Where its threads are, as of the last sample; 0 = unknown. sampled: the main thread, or the one that is followed.
+ * gil: see py_gil.h; 0 = it has none, too. */
 struct py_addresses {
-	uint64_t interpreter, main, gil;
+	uint64_t interpreter, main, sampled, gil;
 };
 struct py_addresses py_sampler_addresses(const struct py_sampler *sampler);
 /* Lists its threads: py_threads_list. */

@@ -1,4 +1,6 @@
-"""Batches from a generator function."""
+"""Batches from a generator function, in a thread that trains while the main thread waits for it."""
+import threading
+
 import torch
 from torch import nn
 from truth import step
@@ -25,4 +27,6 @@ def fit():
             step(done, epoch, loss)
 
 
-fit()
+trainer = threading.Thread(target=fit)
+trainer.start()
+trainer.join()

@@ -87,12 +87,11 @@ static bool ends_with(const char *text, const char *end)
 	return length >= size && strcmp(text + length - size, end) == 0;
 }
 
-/* Derivatives of a model are computed in evaluation too. */
 static bool is_training(const struct py_sample *sample)
 {
 	bool is_optimizer;
 	int frame = stacks_training_frame(sample, &is_optimizer);
-	return frame >= 0 && (is_optimizer || !ends_with(sample->sites[frame].known->code.function, "grad"));
+	return frame >= 0 && (is_optimizer || !stacks_training_is_derivative(sample, frame));
 }
 
 static bool is_fetching(const struct py_sample *sample)

@@ -22,6 +22,7 @@
 #define LOOP_WAIT_NS (6 * NS_PER_S)
 /* The epoch of a pass that is no longer new is read again only so often. */
 #define EPOCH_AGAIN_NS (1 * NS_PER_S)
+#define PASSES_KEY 2
 
 void stacks_runs_release(struct stacks_runs *runs)
 {
@@ -171,6 +172,15 @@ static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted
 	counted->epochs = known->epoch.count;
 }
 
+/* Where the program itself calls next(), its epochs need not be the loader's passes. */
+static void forget_passes(struct stacks_loaders *loaders, struct py_counted *counted)
+{
+	if (counted->epoch > 0 || !counted->code || !stacks_loops_calls_next(loaders->loops, counted))
+		return;
+	counted->length = 0;
+	counted->epoch_key = PASSES_KEY;
+}
+
 /* A pass within one step of one that trains, in which no training was sampled. */
 static void judge_nested(struct stacks_polled *polled)
 {
@@ -218,10 +228,12 @@ static bool poll_loader(struct stacks_loaders *loaders, int64_t now_ns, struct s
 		copy->evaluates |= !copy->trains && loop_trains(loaders);
 		copy->is_first = loaders->is_from_start;
 		add_epoch(loaders, copy, now_ns);
+		forget_passes(loaders, copy);
 		is_any_left |= !copy->is_over && !copy->evaluates;
 		loaders->has_validation |= !copy->is_over && copy->evaluates;
 	}
 	judge_nested(out);
+	out->count = stacks_companions_remove(&loaders->companions, out->counted, out->count, now_ns);
 	note_quiet(loaders, out, now_ns);
 	return is_any_left && status == STATUS_OK;
 }
@@ -235,11 +247,9 @@ static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct st
 	if (!stacks_loops_chosen(loaders->loops, &loop) || !stacks_loops_poll(loaders->loops, now_ns, &counted))
 		return;
 	out->counted[out->count++] = *counted;
-	size_t length = strlen(loop.text);
-	snprintf(out->what.text, sizeof out->what.text, "%.*s", (int)(length - (length && loop.text[length - 1] == ':')),
-		length           ? loop.text
-			: *loop.name ? loop.name
-						 : "loop");
+	const char *text = *loop.text ? loop.text : *loop.name ? loop.name : "loop";
+	size_t length = strlen(text);
+	snprintf(out->what.text, sizeof out->what.text, "%.*s", (int)(length - (text[length - 1] == ':')), text);
 	snprintf(out->what.file, sizeof out->what.file, "%s", loop.file);
 	out->what.line = loop.line;
 	out->what.is_certain = loop.is_certain;
@@ -349,4 +359,10 @@ void stacks_loaders_close(struct stacks_loaders *loaders)
 	loaders->loops = NULL;
 	loaders->is_tried = loaders->has_loader = false;
 	loaders->poll_ns = INT64_MAX;
+}
+
+void stacks_loaders_restart(struct stacks_loaders *loaders)
+{
+	stacks_loaders_close(loaders);
+	loaders->is_other = loaders->steps != NULL;
 }

@@ -5,6 +5,7 @@
 
 #include <math.h>
 
+#include "src/sources/inferred/steps/stacks_companions.h"
 #include "src/sources/inferred/steps/stacks_evidence.h"
 #include "src/sources/inferred/sums/stacks_lines.h"
 #include "src/sources/choices.h"
@@ -44,6 +45,7 @@ struct stacks_loaders {
 	bool is_begun;    /* something was counted since */
 	int64_t found_ns; /* when the first DataLoader was found; 0 = none yet */
 	struct stacks_evidence evidence;
+	struct stacks_companions companions;
 	struct stacks_known_epoch epoch;
 	double loss; /* as last read; NAN = none */
 	int64_t loss_ns;
@@ -88,5 +90,7 @@ bool stacks_loaders_is_stalled(const struct stacks_loaders *loaders, int64_t now
 void stacks_loaders_end(struct stacks_loaders *loaders, int64_t now_ns);
 /* Its process is not sampled for now. */
 void stacks_loaders_close(struct stacks_loaders *loaders);
+/* Another thread of the process is sampled from now on: what was counted so far is no part of its steps. */
+void stacks_loaders_restart(struct stacks_loaders *loaders);
 
 #endif

@@ -6,28 +6,18 @@
 #include <strings.h>
 
 #include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_loops_choose.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
 #include "src/sources/inferred/steps/stacks_training.h"
 #include "src/sources/inferred/sums/stacks_tree.h"
 #include "src/sources/python/counters/py_bar.h"
 
-enum { READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, SHORT_MAX = 64, RATE_MAX = 2000 };
 #define READ_AGAIN_NS (20 * NS_PER_MS) /* the next pass of the step loop is awaited */
 #define READ_SOON_NS (200 * NS_PER_MS)
 #define READ_SELDOM_NS (1 * NS_PER_S)
-#define OPTIMIZER_WAIT_NS (4 * NS_PER_S)
-#define OTHER_WATCH_NS (5 * NS_PER_S)
-/* Readings so close to each other show how short a loop is; pmtop takes them for at most CLOSE_WATCH_NS. */
+/* Readings so close to each other show how short a loop is. */
 #define CLOSE_NS (60 * NS_PER_MS)
-#define CLOSE_WATCH_NS (2 * NS_PER_S)
-/* Passes of the step loop that take as long can be followed, however seldom other readings are. */
-#define FOLLOWED_NS (300 * NS_PER_MS)
 #define FIRST_SERIAL (UINT64_C(1) << 62)
-
-/* Usual names of an int that counts steps, the best first. */
-static const char *const counters[] = { "global_step", "iter_num", "iteration", "step", "iter", "it", "i", "n_iter",
-	"num_updates", "update", "batch_idx", "idx", "t", "episode", "i_episode" };
-enum { COUNTERS = sizeof counters / sizeof *counters };
 
 struct stacks_loops *stacks_loops_new(const struct py_process *process, const char *wanted, bool is_from_start)
 {
@@ -87,7 +77,9 @@ static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *lo
 	snprintf(seen->text, sizeof seen->text, "%s", text ? text : "");
 	int around[STACKS_DEPTH_MAX];
 	size_t count = py_loops_around(loops->reader, loop->site, around, STACKS_DEPTH_MAX);
-	stacks_loop_note_epoch(seen, loop->depth < count ? around[loop->depth] : 0, lines, owner);
+	int line = loop->depth < count ? around[loop->depth] : 0;
+	seen->is_target = stacks_loop_is_variable(loop) && !loop->is_sum && loop->line > 0 && loop->line == line;
+	stacks_loop_note_epoch(seen, line, lines, owner);
 	return seen;
 }
 
@@ -110,208 +102,6 @@ static bool note_position(struct seen *seen, const struct py_loop *loop, bool is
 	seen->close_restarts += is_close && is_anew;
 	seen->advanced += is_anew ? loop->position : loop->position - before->position;
 	return is_anew || loop->position > before->position;
-}
-
-/* -- the choice -- */
-
-double stacks_loop_per_second(const struct seen *seen)
-{
-	double s = (double)(seen->read_ns - seen->since_ns) * 1e-9;
-	return s > 0 ? (double)seen->advanced / s : 0;
-}
-
-static bool is_of(const struct seen *seen, const struct seen *steps)
-{
-	return steps && seen->loop.code == steps->loop.code && seen->loop.depth == steps->loop.depth;
-}
-
-static bool is_within(const struct seen *seen, const struct seen *outer)
-{
-	return seen->loop.code == outer->loop.code && seen->loop.depth == outer->loop.depth + 1;
-}
-
-/* Of a list, a generator expression: until 3.11 functions of their own. */
-static bool is_comprehension(const struct seen *seen)
-{
-	const char *dot = strrchr(seen->function, '.'), *name = dot ? dot + 1 : seen->function;
-	return strcmp(name, "<listcomp>") == 0 || strcmp(name, "<genexpr>") == 0 || strcmp(name, "<dictcomp>") == 0 ||
-		strcmp(name, "<setcomp>") == 0;
-}
-
-/* A few items again and again, within another loop that advances: layers, features, and not batches. */
-static bool is_part_of_step(const struct stacks_loops *loops, const struct seen *seen)
-{
-	if (seen->loop.length == 0 || seen->loop.length > SHORT_MAX || seen->restarts < 3)
-		return false;
-	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
-		if (!outer->is_epoch && outer->advanced > 0 && stacks_loop_is_inside(seen, outer))
-			return true;
-	return false;
-}
-
-/* A library's list of a few items: the parts of a pipeline or of a model, in each step or while it is built. */
-static bool is_list_of_parts(const struct seen *seen)
-{
-	bool is_list = seen->loop.kind == PY_LOOP_LIST || seen->loop.kind == PY_LOOP_TUPLE;
-	return is_list && seen->loop.length <= SHORT_MAX && seen->loop.position <= SHORT_MAX &&
-		!stacks_tree_is_own_file(seen->file);
-}
-
-/* Without PyTorch: by the time in it. While the next pass is awaited the readings are more frequent, so the loop with
- * the steps remains it. */
-static bool has_time(const struct stacks_loops *loops, const struct seen *seen)
-{
-	bool is_in_epoch = false;
-	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
-		is_in_epoch |= outer->is_epoch && is_within(seen, outer);
-	return seen->advanced > 0 && stacks_loop_per_second(seen) <= RATE_MAX && !is_comprehension(seen) &&
-		!is_part_of_step(loops, seen) && !is_list_of_parts(seen) &&
-		(is_of(seen, loops->steps) || 10 * seen->reads >= (is_in_epoch ? 5u : 7u) * loops->reads);
-}
-
-/* Of a loop of epochs: another one inside it advances, and may yet be seen to have the steps. */
-static bool may_have_steps_within(const struct stacks_loops *loops, const struct seen *epochs)
-{
-	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (is_within(seen, epochs) && seen->advanced > 0 && 10 * seen->reads >= 2 * loops->reads)
-			return true;
-	return false;
-}
-
-/* Whether the steps are in this loop, by what was seen to run in it. */
-static bool has_training(const struct stacks_loops *loops, const struct seen *seen, const struct seen *most)
-{
-	if (most->optimized)
-		return 10 * seen->optimized >= 8 * most->optimized;
-	if (most->trained)
-		return 10 * seen->trained >= 8 * most->trained;
-	return !loops->has_torch && has_time(loops, seen);
-}
-
-static int name_rank(const char *name)
-{
-	const char *dot = strrchr(name, '.');
-	name = dot ? dot + 1 : name;
-	for (int i = 0; i < COUNTERS; i++)
-		if (strcmp(name, counters[i]) == 0)
-			return i;
-	return COUNTERS;
-}
-
-int stacks_loop_quality(const struct seen *seen)
-{
-	const struct py_loop *loop = &seen->loop;
-	if (!loop->has_position || seen->goes_back)
-		return -1;
-	if (loop->kind == PY_LOOP_PROGRESS)
-		return 1 + loop->is_relative;
-	if (!stacks_loop_is_variable(loop))
-		return loop->is_relative ? 3 : 0;
-	return seen->advanced > 0 ? 4 + name_rank(loop->name) : -1;
-}
-
-/* Without the optimizer: a short loop that begins again and again inside a loop that is no epoch's accumulates
- * gradients. */
-static bool is_accumulation(const struct stacks_loops *loops, const struct seen *seen)
-{
-	if (seen->loop.length == 0 || seen->loop.length > SHORT_MAX || seen->restarts < 3)
-		return false;
-	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
-		if (outer->loop.code == seen->loop.code && outer->loop.depth + 1 == seen->loop.depth && !outer->is_epoch)
-			return true;
-	return false;
-}
-
-static bool is_followed(const struct stacks_loops *loops, const struct seen *seen)
-{
-	return loops->steps && is_of(seen, loops->steps) && loops->pass_ns >= FOLLOWED_NS;
-}
-
-bool stacks_loop_is_too_short(const struct seen *seen)
-{
-	if (stacks_loop_is_variable(&seen->loop))
-		return false;
-	if (seen->close_reads >= READS_MIN)
-		return 2 * seen->close_restarts > seen->close_reads;
-	return seen->reads >= READS_MIN / 2 && 2 * seen->restarts > seen->reads;
-}
-
-bool stacks_loop_is_one(const struct stacks_loops *loops, const struct seen *seen)
-{
-	for (const struct seen *other = loops->seen;
-		 stacks_loop_is_variable(&seen->loop) && other < loops->seen + loops->seen_count; other++)
-		if (!stacks_loop_is_variable(&other->loop) && other->loop.code == seen->loop.code &&
-			other->loop.depth == seen->loop.depth)
-			return false;
-	return true;
-}
-
-/* Whether a person chose this loop: --loop=FILE:LINE. */
-static bool is_wanted(const struct stacks_loops *loops, const struct seen *seen)
-{
-	const char *colon = strrchr(loops->wanted, ':');
-	size_t length = (size_t)(colon ? colon - loops->wanted : 0), file = strlen(seen->file);
-	return length > 0 && file >= length && strncmp(seen->file + file - length, loops->wanted, length) == 0 &&
-		(file == length || seen->file[file - length - 1] == '/') && atoi(colon + 1) == seen->loop.line;
-}
-
-static struct seen *choose_wanted(struct stacks_loops *loops)
-{
-	struct seen *best = NULL;
-	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (is_wanted(loops, seen) && stacks_loop_quality(seen) >= 0 &&
-			(!best || stacks_loop_quality(seen) < stacks_loop_quality(best)))
-			best = seen;
-	return best;
-}
-
-/* The innermost loop with the steps, then what counts it best. NULL: not known (yet). */
-static struct seen *choose(struct stacks_loops *loops)
-{
-	struct seen most = { 0 };
-	struct seen *inner = NULL, *best = NULL;
-	bool has_short = false;
-	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
-		most.trained = seen->trained > most.trained ? seen->trained : most.trained;
-		most.optimized = seen->optimized > most.optimized ? seen->optimized : most.optimized;
-	}
-	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
-		bool is_candidate = stacks_loop_is_one(loops, seen) && has_training(loops, seen, &most);
-		bool is_short = is_candidate && !is_followed(loops, seen) && stacks_loop_is_too_short(seen);
-		has_short |= is_short;
-		if (is_candidate && !is_short && (!inner || stacks_loop_is_inside(seen, inner)) &&
-			(most.optimized || !is_accumulation(loops, seen)))
-			inner = seen;
-	}
-	/* The loop around steps that are too short to follow may be that of the epochs: then the steps remain unknown,
-	 * unless close readings can follow them. */
-	if (!inner || (has_short && inner->is_epoch)) {
-		if (has_short && !loops->close_until_ns)
-			loops->close_until_ns = loops->read_ns + CLOSE_WATCH_NS;
-		return NULL;
-	}
-	if (!most.trained && inner->is_epoch && may_have_steps_within(loops, inner))
-		return NULL;
-	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
-		bool is_of_it = seen->loop.code == inner->loop.code && seen->loop.depth == inner->loop.depth &&
-			has_training(loops, seen, &most);
-		if (is_of_it && stacks_loop_quality(seen) >= 0 &&
-			(!best || stacks_loop_quality(seen) < stacks_loop_quality(best)))
-			best = seen;
-	}
-	return best;
-}
-
-static bool may_choose(const struct stacks_loops *loops, int64_t now_ns)
-{
-	if (loops->wanted)
-		return true;
-	if (loops->reads < READS_MIN || now_ns - loops->since_ns < NS_PER_S)
-		return false;
-	if (loops->trained > 0)
-		return loops->optimized > 1 ||
-			(loops->trained >= TRAINED_MIN && now_ns - loops->trained_ns > OPTIMIZER_WAIT_NS);
-	return !loops->has_torch && (loops->reads >= OTHER_READS_MIN && now_ns - loops->since_ns > OTHER_WATCH_NS);
 }
 
 /* -- the count -- */
@@ -406,8 +196,8 @@ static unsigned micro_batches(const struct stacks_loops *loops)
 {
 	const struct seen *steps = loops->steps;
 	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
-		if (is_within(seen, steps) && !stacks_loop_is_variable(&seen->loop) && seen->loop.length > 1 &&
-			seen->loop.length <= SHORT_MAX && seen->restarts >= 3 && seen->trained > 0 &&
+		if (stacks_loop_is_within(seen, steps) && !stacks_loop_is_variable(&seen->loop) && seen->loop.length > 1 &&
+			seen->loop.length <= STACKS_SHORT_MAX && seen->restarts >= 3 && seen->trained > 0 &&
 			2 * seen->trained > steps->trained - steps->optimized && seen->optimized == 0)
 			return (unsigned)seen->loop.length;
 	return 0;
@@ -430,12 +220,24 @@ bool stacks_loops_chosen(const struct stacks_loops *loops, struct stacks_counted
 
 /* -- readings -- */
 
+static void note_turns(const struct stacks_loops *loops, struct seen *epochs)
+{
+	if (epochs->loop.position != epochs->turn_at)
+		epochs->turns_before = loops->turns;
+	epochs->turn_at = epochs->loop.position;
+	unsigned turns = loops->turns - epochs->turns_before;
+	epochs->turns_max = turns > epochs->turns_max ? turns : epochs->turns_max;
+}
+
 /* Counts the sample for the loops around backward or the optimizer. */
 static void note_training(struct stacks_loops *loops, const struct py_sample *sample, int64_t now_ns)
 {
 	int lines[STACKS_DEPTH_MAX];
 	bool is_optimizer = false;
 	int trained = stacks_training_frame(sample, &is_optimizer);
+	bool is_update = trained >= 0 && !stacks_training_is_derivative(sample, trained);
+	loops->turns += is_update && !loops->was_training;
+	loops->was_training = is_update;
 	loops->has_torch = loops->has_torch || stacks_training_has_torch(sample);
 	for (size_t i = trained < 0 ? sample->count : (size_t)trained + 1; i < sample->count; i++) {
 		size_t count = py_loops_around(loops->reader, &sample->sites[i], lines, STACKS_DEPTH_MAX);
@@ -445,6 +247,8 @@ static void note_training(struct stacks_loops *loops, const struct py_sample *sa
 				(stacks_loop_is_variable(loop) || loop->line == lines[loop->depth]);
 			seen->trained += is_around;
 			seen->optimized += is_around && is_optimizer;
+			if (is_around && seen->is_epoch)
+				note_turns(loops, seen);
 		}
 	}
 	if (trained >= 0 && loops->trained++ == 0)
@@ -489,7 +293,7 @@ static void note_all(struct stacks_loops *loops, const struct py_sample *sample,
 static void take_steps(struct stacks_loops *loops, struct seen *steps)
 {
 	const struct seen *before = loops->steps;
-	if (before && !is_of(steps, before)) {
+	if (before && !stacks_loop_is_of(steps, before)) {
 		loops->is_other |= stacks_loop_is_inside(before, steps) || stacks_loop_is_inside(steps, before);
 		loops->yielded = 0;
 		loops->pass_ns = 0;
@@ -518,9 +322,9 @@ void stacks_loops_note(struct stacks_loops *loops, const struct py_sample *sampl
 	loops->since_ns = loops->since_ns ? loops->since_ns : now_ns;
 	loops->read_ns = now_ns;
 	note_all(loops, sample, lines, owner, now_ns);
-	if (has_steps || !may_choose(loops, now_ns))
+	if (has_steps || !stacks_loops_may_choose(loops, now_ns))
 		return;
-	struct seen *best = loops->wanted ? choose_wanted(loops) : choose(loops);
+	struct seen *best = stacks_loops_find_steps(loops);
 	if (best && best != loops->steps && !loops->is_running)
 		take_steps(loops, best);
 	if (loops->steps && !loops->is_running && loops->steps->read_ns == now_ns)

@@ -62,14 +62,6 @@ void stacks_loops_stop(struct stacks_loops *loops);
 
 struct seen; /* stacks_loops_private.h */
 
-/* How well this counts the iterations of its loop; the lower the better, −1: not at all. */
-int stacks_loop_quality(const struct seen *seen);
-/* A variable stands for a loop only if that is a while loop. */
-bool stacks_loop_is_one(const struct stacks_loops *loops, const struct seen *seen);
-/* A loop that nearly each reading finds begun anew is over before its position can be followed: a few minibatches. */
-bool stacks_loop_is_too_short(const struct seen *seen);
-/* Iterations that were seen to pass. */
-double stacks_loop_per_second(const struct seen *seen);
 /* The iteration in progress, from 1. A variable mostly counts what has ended: the step in progress is one more. */
 uint64_t stacks_loop_position(const struct seen *seen);
 

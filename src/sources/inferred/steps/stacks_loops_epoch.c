@@ -181,7 +181,7 @@ static enum rank rank_of(const struct seen *seen, const struct seen *steps)
 	if (!loop->has_position || (steps && !stacks_loop_is_inside(steps, seen)))
 		return RANK_NONE;
 	if (stacks_loop_is_variable(loop))
-		return is_epoch_int(loop) ? RANK_INT : RANK_NONE;
+		return is_epoch_int(loop) && !seen->is_target ? RANK_INT : RANK_NONE;
 	if (seen->is_epoch)
 		return RANK_NAMED;
 	return steps && is_directly_around(steps, seen) ? RANK_AROUND : RANK_NONE;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_loops_choose.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
 #include "src/sources/inferred/steps/stacks_loops_private.h"
 
@@ -34,9 +35,9 @@ static struct stacks_found_loop *find(struct stacks_found *found, const struct s
 static void fill(const struct stacks_loops *loops, const struct seen *seen, struct stacks_found_loop *out)
 {
 	const struct py_loop *loop = &seen->loop;
-	size_t length = strlen(seen->text);
-	snprintf(out->text, sizeof out->text, "%.*s", (int)(length - (length && seen->text[length - 1] == ':')),
-		length ? seen->text : loop->name);
+	const char *text = *seen->text ? seen->text : *loop->name ? loop->name : "loop";
+	size_t length = strlen(text);
+	snprintf(out->text, sizeof out->text, "%.*s", (int)(length - (text[length - 1] == ':')), text);
 	snprintf(out->file, sizeof out->file, "%s", seen->file);
 	out->level = seen->level;
 	out->depth = loop->depth;

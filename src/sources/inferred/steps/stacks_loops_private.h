@@ -15,11 +15,16 @@ struct seen {
 	bool is_epoch;        /* "epoch" is in its line */
 	uint64_t first_value; /* of an int that counts epochs: what its first epoch has */
 	bool goes_back;
+	bool is_target; /* an int that the `for` itself assigns */
 	unsigned reads, trained,
 		optimized;     /* readings that had it, those with backward or optimizer in it, with the latter */
 	unsigned restarts; /* times that another iterator was found */
 	unsigned close_reads, close_restarts; /* of which within CLOSE_NS of the reading before */
-	uint64_t advanced;                    /* iterations that were seen to pass */
+	/* Of a loop of epochs: how often training began in one iteration, at most; the iteration turn_at, and
+	 * stacks_loops.turns when it was first seen. */
+	unsigned turns_max, turns_before;
+	uint64_t turn_at;
+	uint64_t advanced; /* iterations that were seen to pass */
 	int64_t since_ns, read_ns;
 };
 
@@ -31,7 +36,8 @@ struct stacks_loops {
 	size_t seen_count;
 	struct seen seen[STACKS_SEEN_MAX];
 	unsigned reads, trained, optimized; /* readings; samples in training, of which in the optimizer */
-	bool has_torch;
+	unsigned turns;                     /* samples in training after one that was not */
+	bool has_torch, was_training;
 	int64_t since_ns, read_ns, trained_ns; /* begin; last reading; first sample in training */
 	int64_t close_until_ns;                /* until then close readings are taken; 0 = never yet */
 	int64_t epoch_until_ns;                /* until then an epoch loop is sought */

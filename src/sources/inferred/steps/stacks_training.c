@@ -41,6 +41,11 @@ int stacks_training_frame(const struct py_sample *sample, bool *is_optimizer)
 	return found;
 }
 
+bool stacks_training_is_derivative(const struct py_sample *sample, int frame)
+{
+	return is_called(sample->sites[frame].known->code.function, "grad");
+}
+
 /* PyTorch's own folders: an environment may lie in one that is named torch, too. */
 static bool is_torch(const char *file)
 {

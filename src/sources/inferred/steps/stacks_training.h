@@ -9,5 +9,7 @@
 int stacks_training_frame(const struct py_sample *sample, bool *is_optimizer);
 /* Whether a frame is PyTorch's. */
 bool stacks_training_has_torch(const struct py_sample *sample);
+/* Derivatives of a model are computed in evaluation too: whether this frame of a sample does that. */
+bool stacks_training_is_derivative(const struct py_sample *sample, int frame);
 
 #endif

@@ -202,6 +202,7 @@ static void sample_thread(struct stacks_threads *threads, const struct stacks_su
 		pthread_mutex_lock(subject->lock);
 		account(thread, subject, &(struct seen){ .is_busy = false });
 		pthread_mutex_unlock(subject->lock);
+		subject->note(subject->context, thread->address, false, NULL);
 		return;
 	}
 	py_thread_refresh(subject->process_fd, &now);
@@ -220,6 +221,18 @@ static void sample_thread(struct stacks_threads *threads, const struct stacks_su
 	thread->is_named |= is_named;
 	account(thread, subject, &seen);
 	pthread_mutex_unlock(subject->lock);
+	subject->note(subject->context, thread->address, seen.is_busy, &threads->sample);
+}
+
+/* The main thread has samples of its own, unless another one is followed. */
+static void note_main(
+	struct stacks_threads *threads, const struct stacks_subject *subject, const struct py_addresses *at, int64_t now_ns)
+{
+	struct py_thread main = { .tid = subject->pid };
+	py_thread_refresh(subject->process_fd, &main);
+	bool is_sampled = at->sampled != at->main &&
+		py_sampler_sample_other(subject->sampler, at->main, now_ns, &threads->sample) == STATUS_OK;
+	subject->note(subject->context, at->main, main.state == 'R', is_sampled ? &threads->sample : NULL);
 }
 
 void stacks_threads_sample(struct stacks_threads *threads, const struct stacks_subject *subject, int64_t now_ns)
@@ -232,6 +245,8 @@ void stacks_threads_sample(struct stacks_threads *threads, const struct stacks_s
 	for (size_t i = 0; i < threads->count; i++)
 		if (!threads->list[i].is_gone)
 			sample_thread(threads, subject, &threads->list[i], &addresses, now_ns);
+	if (threads->count > 0)
+		note_main(threads, subject, &addresses, now_ns);
 }
 
 /* -- waits for the GIL -- */
@@ -260,10 +275,12 @@ bool stacks_threads_note_wait(struct stacks_threads *threads, const struct stack
 {
 	const struct py_process *process = py_sampler_process(subject->sampler);
 	struct py_addresses addresses = py_sampler_addresses(subject->sampler);
-	if (!threads || threads->count == 0 || !py_gil_is_awaited(subject->process_fd, subject->pid, addresses.gil))
+	const struct thread *followed = find_thread(threads, addresses.sampled);
+	pid_t tid = followed ? followed->known.tid : subject->pid;
+	if (!threads || threads->count == 0 || !py_gil_is_awaited(subject->process_fd, tid, addresses.gil))
 		return false;
 	uint64_t holder = py_gil_holder(process, addresses.gil);
-	if (!holder || holder == addresses.main)
+	if (!holder || holder == addresses.sampled)
 		return false;
 	struct seen seen = { .is_busy = true };
 	enum status status = STATUS_AGAIN;
@@ -277,7 +294,7 @@ bool stacks_threads_note_wait(struct stacks_threads *threads, const struct stack
 	uint32_t node = seen.site ? stacks_tree_line(subject->tree, subject->group, seen.site, seen.text) : 0;
 	add_wait(subject->waits, subject->group, thread ? thread->id : 0, node, now_ns);
 	pthread_mutex_unlock(subject->lock);
-	return !thread;
+	return !thread && holder != addresses.main;
 }
 
 /* -- output -- */

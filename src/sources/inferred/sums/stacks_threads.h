@@ -35,6 +35,10 @@ struct stacks_subject {
 	struct stacks_tree *tree;   /* under the lock, but for stacks_tree_is_own */
 	struct stacks_waits *waits; /* under the lock */
 	pthread_mutex_t *lock;
+	/* Called after each sample of a thread, also of the main one if another is followed; `sample` NULL: it sleeps as
+	 * before. */
+	void (*note)(void *context, uint64_t thread, bool is_busy, const struct py_sample *sample);
+	void *context;
 };
 
 struct stacks_threads;

@@ -20,7 +20,8 @@ static enum py_class class_by_name(const struct py_process *process, uint64_t ty
 		{ "itertools.repeat", PY_CLASS_REPEAT }, { "itertools.takewhile", PY_CLASS_TAKEWHILE },
 		{ "itertools.starmap", PY_CLASS_STARMAP }, { "itertools.dropwhile", PY_CLASS_PASSES_ON },
 		{ "itertools.accumulate", PY_CLASS_PASSES_ON }, { "itertools.zip_longest", PY_CLASS_ZIP_LONGEST },
-		{ "itertools.batched", PY_CLASS_BATCHED }, { "itertools._tee", PY_CLASS_TEE } };
+		{ "itertools.batched", PY_CLASS_BATCHED }, { "itertools.pairwise", PY_CLASS_PAIRWISE },
+		{ "itertools._tee", PY_CLASS_TEE } };
 	char name[NAME_SIZE] = "";
 	uint64_t at;
 	if (!remote_word(process->pid, type + TYPE_NAME, &at) || !remote_read(process->pid, at, name, sizeof name - 1))

@@ -36,6 +36,7 @@ enum py_class {
 	PY_CLASS_PASSES_ON, /* dropwhile, accumulate: an item for each of an iterator, but not from its first on */
 	PY_CLASS_ZIP_LONGEST,
 	PY_CLASS_BATCHED,
+	PY_CLASS_PAIRWISE,
 	PY_CLASS_TEE,
 	PY_CLASS_ITERTOOLS,
 	PY_CLASS_OF_KERAS, /* passes on what a generator yields */

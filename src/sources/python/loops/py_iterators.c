@@ -32,6 +32,14 @@ static bool range_position(const struct py_loop_guards *guards, const uint64_t *
 	return true;
 }
 
+/* From that of the source. */
+static bool loop_position(const struct py_loop_guards *guards, uint64_t found, uint64_t *position)
+{
+	uint64_t items = found - guards->ahead;
+	*position = guards->divisor ? (items + guards->divisor - 1) / guards->divisor : items;
+	return found >= guards->ahead;
+}
+
 bool py_iterator_decode(const struct py_iterators *iterators, const struct py_loop_guards *guards,
 	const uint64_t value[PY_LOOP_VALUE_WORDS], uint64_t *position)
 {
@@ -93,8 +101,7 @@ bool py_iterator_decode(const struct py_iterators *iterators, const struct py_lo
 		break;
 	default: return false;
 	}
-	*position = guards->divisor ? (found + guards->divisor - 1) / guards->divisor : found;
-	return true;
+	return loop_position(guards, found, position);
 }
 
 uint64_t py_iterator_length(
@@ -104,7 +111,7 @@ uint64_t py_iterator_length(
 	uint64_t source = guards->form == PY_FORM_VIRTUAL ? guards->type
 		: guards->form == PY_FORM_INDEX               ? guards->value[3]
 													  : 0;
-	bool is_known = source && guards->origin == 0 && !guards->divisor &&
+	bool is_known = source && guards->origin == 0 && !guards->divisor && !guards->ahead &&
 		py_size_read(iterators->process, source, &length) && length >= position;
 	return is_known ? length : 0;
 }
@@ -114,7 +121,7 @@ bool py_iterator_range_item(const struct py_loop *loop, uint64_t *item, uint64_t
 	const struct py_loop_guards *guards = &loop->guards;
 	bool has_index = guards->form == PY_FORM_RANGE_INDEX;
 	uint64_t origin = has_index ? guards->value[3] : guards->origin;
-	if ((!has_index && guards->form != PY_FORM_RANGE_REST) || !loop->has_position || guards->divisor ||
+	if ((!has_index && guards->form != PY_FORM_RANGE_REST) || !loop->has_position || guards->divisor || guards->ahead ||
 		guards->value[has_index ? 4 : 3] != 1 || (loop->position == 0 && !loop->is_relative) ||
 		origin + loop->position == 0 || origin + loop->position > INT64_MAX)
 		return false;
@@ -292,6 +299,7 @@ void py_measure_adopt(struct py_loop *out, const struct py_loop *inner)
 	guards->origin = inner->guards.origin;
 	guards->form = is_held ? inner->guards.form : PY_FORM_NONE;
 	guards->divisor = inner->guards.divisor;
+	guards->ahead = inner->guards.ahead;
 	guards->round = inner->guards.round;
 	memcpy(guards->value, inner->guards.value, sizeof guards->value);
 	out->has_position = is_held && inner->has_position;
@@ -517,6 +525,7 @@ static void measure(const struct py_measuring *at, uint64_t object, struct py_lo
 	case PY_CLASS_PASSES_ON:
 	case PY_CLASS_ZIP_LONGEST:
 	case PY_CLASS_BATCHED:
+	case PY_CLASS_PAIRWISE:
 	case PY_CLASS_TEE:
 	case PY_CLASS_ITERTOOLS:
 		out->kind = PY_LOOP_ITERTOOLS;

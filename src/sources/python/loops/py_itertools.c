@@ -156,6 +156,21 @@ static void measure_batched(const struct py_measuring *at, uint64_t object, stru
 	out->length = (out->length + size - 1) / size;
 }
 
+/* Its first pair takes two items, each further one an item more. */
+static void measure_pairwise(const struct py_measuring *at, uint64_t object, struct py_loop *out)
+{
+	struct py_loop_guards *guards = &out->guards;
+	measure_wrapped(at, object, INNER, true, out);
+	bool is_known = out->has_position && !out->is_relative && guards->form != PY_FORM_INT && !has_generator(guards) &&
+		!guards->round && !guards->divisor && out->position > 0;
+	out->is_relative |= out->has_position && !is_known;
+	if (!is_known)
+		return;
+	guards->ahead++;
+	out->position--;
+	out->length -= out->length > 0;
+}
+
 void py_itertools_measure(const struct py_measuring *at, uint64_t object, struct py_loop *out)
 {
 	switch (at->class) {
@@ -166,6 +181,7 @@ void py_itertools_measure(const struct py_measuring *at, uint64_t object, struct
 	case PY_CLASS_TEE: measure_tee(at, object, out); break;
 	case PY_CLASS_ZIP_LONGEST: measure_zip_longest(at, object, out); break;
 	case PY_CLASS_BATCHED: measure_batched(at, object, out); break;
+	case PY_CLASS_PAIRWISE: measure_pairwise(at, object, out); break;
 	case PY_CLASS_CHAIN: measure_wrapped(at, object, ACTIVE_OF_CHAIN, false, out); break;
 	case PY_CLASS_STARMAP:
 	case PY_CLASS_TAKEWHILE: measure_wrapped(at, object, INNER_AFTER_FUNCTION, true, out); break;

@@ -62,6 +62,7 @@ struct py_loop_guards {
 	uint64_t origin;                     /* what the source stores before its first item */
 	uint64_t value[PY_LOOP_VALUE_WORDS]; /* of the source, as last read */
 	unsigned form;                       /* how the source stores its position */
+	uint64_t ahead;                      /* items that the source has delivered before the first one of the loop */
 	uint64_t divisor;                    /* items of the source in one of the loop; 0 = 1 */
 	uint64_t round;                      /* the source begins anew after so many items; 0 = never */
 };

@@ -1,0 +1,278 @@
+#include "src/sources/inferred/steps/stacks_loops_choose.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_loops_epoch.h"
+#include "src/sources/inferred/sums/stacks_tree.h"
+
+enum { TURNS_MIN = 6, READS_MIN = 8, OTHER_READS_MIN = 20, TRAINED_MIN = 10, RATE_MAX = 2000 };
+/* Of readings at most CLOSE_NS apart, one in so many finds the loop begun anew. */
+enum { SHORT_RATIO = 5 };
+#define OPTIMIZER_WAIT_NS (4 * NS_PER_S)
+#define TURNS_WATCH_NS (3 * NS_PER_S)
+#define OTHER_WATCH_NS (5 * NS_PER_S)
+/* Close readings are taken for at most so long. */
+#define CLOSE_WATCH_NS (2 * NS_PER_S)
+/* Passes of the step loop that take as long can be followed, however seldom other readings are. */
+#define FOLLOWED_NS (300 * NS_PER_MS)
+
+/* Usual names of an int that counts steps, the best first. */
+static const char *const counters[] = { "global_step", "iter_num", "iteration", "step", "iter", "it", "i", "n_iter",
+	"num_updates", "update", "batch_idx", "idx", "t", "episode", "i_episode" };
+enum { COUNTERS = sizeof counters / sizeof *counters };
+
+double stacks_loop_per_second(const struct seen *seen)
+{
+	double s = (double)(seen->read_ns - seen->since_ns) * 1e-9;
+	return s > 0 ? (double)seen->advanced / s : 0;
+}
+
+bool stacks_loop_is_of(const struct seen *seen, const struct seen *steps)
+{
+	return steps && seen->loop.code == steps->loop.code && seen->loop.depth == steps->loop.depth;
+}
+
+bool stacks_loop_is_within(const struct seen *seen, const struct seen *outer)
+{
+	return seen->loop.code == outer->loop.code && seen->loop.depth == outer->loop.depth + 1;
+}
+
+/* Of a list, a generator expression: until 3.11 functions of their own. */
+static bool is_comprehension(const struct seen *seen)
+{
+	const char *dot = strrchr(seen->function, '.'), *name = dot ? dot + 1 : seen->function;
+	return strcmp(name, "<listcomp>") == 0 || strcmp(name, "<genexpr>") == 0 || strcmp(name, "<dictcomp>") == 0 ||
+		strcmp(name, "<setcomp>") == 0;
+}
+
+/* A few items again and again, within another loop that advances: layers, features, and not batches. */
+static bool is_part_of_step(const struct stacks_loops *loops, const struct seen *seen)
+{
+	if (seen->loop.length == 0 || seen->loop.length > STACKS_SHORT_MAX || seen->restarts < 3)
+		return false;
+	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
+		if (!outer->is_epoch && outer->advanced > 0 && stacks_loop_is_inside(seen, outer))
+			return true;
+	return false;
+}
+
+/* A library's list of a few items: the parts of a pipeline or of a model, in each step or while it is built. */
+static bool is_list_of_parts(const struct seen *seen)
+{
+	bool is_list = seen->loop.kind == PY_LOOP_LIST || seen->loop.kind == PY_LOOP_TUPLE;
+	return is_list && seen->loop.length <= STACKS_SHORT_MAX && seen->loop.position <= STACKS_SHORT_MAX &&
+		!stacks_tree_is_own_file(seen->file);
+}
+
+/* Without PyTorch: by the time in it. While the next pass is awaited the readings are more frequent, so the loop with
+ * the steps remains it. */
+static bool has_time(const struct stacks_loops *loops, const struct seen *seen)
+{
+	bool is_in_epoch = false;
+	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
+		is_in_epoch |= outer->is_epoch && stacks_loop_is_within(seen, outer);
+	return seen->advanced > 0 && stacks_loop_per_second(seen) <= RATE_MAX && !is_comprehension(seen) &&
+		!is_part_of_step(loops, seen) && !is_list_of_parts(seen) &&
+		(stacks_loop_is_of(seen, loops->steps) || 10 * seen->reads >= (is_in_epoch ? 5u : 7u) * loops->reads);
+}
+
+/* Of a loop of epochs: another one inside it advances, and may yet be seen to have the steps. */
+static bool may_have_steps_within(const struct stacks_loops *loops, const struct seen *epochs)
+{
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (stacks_loop_is_within(seen, epochs) && seen->advanced > 0 && 10 * seen->reads >= 2 * loops->reads)
+			return true;
+	return false;
+}
+
+/* Whether the steps are in this loop, by what was seen to run in it. */
+static bool has_training(const struct stacks_loops *loops, const struct seen *seen, const struct seen *most)
+{
+	if (most->optimized)
+		return 10 * seen->optimized >= 8 * most->optimized;
+	if (most->trained)
+		return 10 * seen->trained >= 8 * most->trained;
+	return !loops->has_torch && has_time(loops, seen);
+}
+
+static int name_rank(const char *name)
+{
+	const char *dot = strrchr(name, '.');
+	name = dot ? dot + 1 : name;
+	for (int i = 0; i < COUNTERS; i++)
+		if (strcmp(name, counters[i]) == 0)
+			return i;
+	return COUNTERS;
+}
+
+int stacks_loop_quality(const struct seen *seen)
+{
+	const struct py_loop *loop = &seen->loop;
+	if (!loop->has_position || seen->goes_back)
+		return -1;
+	if (loop->kind == PY_LOOP_PROGRESS)
+		return 1 + loop->is_relative;
+	if (!stacks_loop_is_variable(loop))
+		return loop->is_relative ? 3 : 0;
+	return seen->advanced > 0 ? 4 + name_rank(loop->name) : -1;
+}
+
+/* Without the optimizer: a short loop that begins again and again inside a loop that is no epoch's accumulates
+ * gradients. */
+static bool is_accumulation(const struct stacks_loops *loops, const struct seen *seen)
+{
+	if (seen->loop.length == 0 || seen->loop.length > STACKS_SHORT_MAX || seen->restarts < 3)
+		return false;
+	for (const struct seen *outer = loops->seen; outer < loops->seen + loops->seen_count; outer++)
+		if (outer->loop.code == seen->loop.code && outer->loop.depth + 1 == seen->loop.depth && !outer->is_epoch)
+			return true;
+	return false;
+}
+
+static bool is_followed(const struct stacks_loops *loops, const struct seen *seen)
+{
+	return loops->steps && stacks_loop_is_of(seen, loops->steps) && loops->pass_ns >= FOLLOWED_NS;
+}
+
+bool stacks_loop_is_too_short(const struct seen *seen)
+{
+	if (stacks_loop_is_variable(&seen->loop))
+		return false;
+	if (seen->close_reads >= READS_MIN)
+		return 2 * seen->close_restarts > seen->close_reads;
+	return seen->reads >= READS_MIN / 2 && 2 * seen->restarts > seen->reads;
+}
+
+static bool is_few(const struct seen *seen)
+{
+	return !stacks_loop_is_variable(&seen->loop) && seen->loop.length > 0 && seen->loop.length <= STACKS_SHORT_MAX;
+}
+
+/* A few minibatches, in one of a few passes: on a slow machine readings could follow them, elsewhere not. */
+static bool is_minibatches(const struct stacks_loops *loops, const struct seen *seen)
+{
+	bool is_short = stacks_loop_is_too_short(seen) ||
+		(seen->close_reads >= READS_MIN && SHORT_RATIO * seen->close_restarts > seen->close_reads);
+	for (const struct seen *outer = loops->seen; is_few(seen) && is_short && outer < loops->seen + loops->seen_count;
+		 outer++)
+		if (stacks_loop_is_within(seen, outer) && is_few(outer) && outer->loop.depth > 0)
+			return true;
+	return false;
+}
+
+/* A few passes over a few minibatches, all in an iteration of a loop that goes on (PPO). */
+static bool is_update(const struct stacks_loops *loops, const struct seen *seen)
+{
+	bool has_minibatches = false, is_within_another = false;
+	for (const struct seen *other = loops->seen; is_few(seen) && other < loops->seen + loops->seen_count; other++) {
+		has_minibatches |= stacks_loop_is_within(other, seen) && is_minibatches(loops, other);
+		is_within_another |= stacks_loop_is_within(seen, other) && !other->is_epoch && other->advanced > 0;
+	}
+	return has_minibatches && is_within_another;
+}
+
+bool stacks_loop_is_one(const struct stacks_loops *loops, const struct seen *seen)
+{
+	for (const struct seen *other = loops->seen;
+		 stacks_loop_is_variable(&seen->loop) && other < loops->seen + loops->seen_count; other++)
+		if (!stacks_loop_is_variable(&other->loop) && other->loop.code == seen->loop.code &&
+			other->loop.depth == seen->loop.depth)
+			return false;
+	return true;
+}
+
+/* What a `for` assigns counts its iterations only if it is one int, and no item of itertools: not the i of "for i, j in
+ * product(a, b)". */
+static bool counts_its_for(const struct stacks_loops *loops, const struct seen *target)
+{
+	for (const struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		bool is_of_it = stacks_loop_is_of(seen, target) && seen->loop.line == target->loop.line && seen != target;
+		if (is_of_it && (seen->is_target || seen->loop.kind == PY_LOOP_ITERTOOLS))
+			return false;
+	}
+	return true;
+}
+
+static bool can_count(const struct stacks_loops *loops, const struct seen *seen)
+{
+	return stacks_loop_quality(seen) >= 0 && (!seen->is_target || counts_its_for(loops, seen));
+}
+
+/* Whether a person chose this loop: --loop=FILE:LINE. */
+static bool is_wanted(const struct stacks_loops *loops, const struct seen *seen)
+{
+	const char *colon = strrchr(loops->wanted, ':');
+	size_t length = (size_t)(colon ? colon - loops->wanted : 0), file = strlen(seen->file);
+	return length > 0 && file >= length && strncmp(seen->file + file - length, loops->wanted, length) == 0 &&
+		(file == length || seen->file[file - length - 1] == '/') && atoi(colon + 1) == seen->loop.line;
+}
+
+static struct seen *choose_wanted(struct stacks_loops *loops)
+{
+	struct seen *best = NULL;
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++)
+		if (is_wanted(loops, seen) && can_count(loops, seen) &&
+			(!best || stacks_loop_quality(seen) < stacks_loop_quality(best)))
+			best = seen;
+	return best;
+}
+
+/* The innermost loop with the steps, then what counts it best. NULL: not known (yet). */
+static struct seen *choose(struct stacks_loops *loops)
+{
+	struct seen most = { 0 };
+	struct seen *inner = NULL, *best = NULL;
+	bool has_short = false;
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		most.trained = seen->trained > most.trained ? seen->trained : most.trained;
+		most.optimized = seen->optimized > most.optimized ? seen->optimized : most.optimized;
+	}
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		bool is_candidate = stacks_loop_is_one(loops, seen) && has_training(loops, seen, &most);
+		bool is_short = is_candidate && !is_followed(loops, seen) &&
+			(stacks_loop_is_too_short(seen) || is_minibatches(loops, seen) || is_update(loops, seen));
+		has_short |= is_short;
+		if (is_candidate && !is_short && (!inner || stacks_loop_is_inside(seen, inner)) &&
+			(most.optimized || !is_accumulation(loops, seen)))
+			inner = seen;
+	}
+	/* The loop around steps that are too short to follow may be that of the epochs: then the steps remain unknown,
+	 * unless close readings can follow them. */
+	if (!inner || (has_short && inner->is_epoch)) {
+		if (has_short && !loops->close_until_ns)
+			loops->close_until_ns = loops->read_ns + CLOSE_WATCH_NS;
+		return NULL;
+	}
+	if (!most.trained && inner->is_epoch && may_have_steps_within(loops, inner))
+		return NULL;
+	/* The loop of the steps may not be seen: C code runs it (functools.reduce). */
+	if (inner->is_epoch && !loops->wanted && most.trained &&
+		(inner->turns_max >= TURNS_MIN || loops->read_ns - loops->trained_ns < TURNS_WATCH_NS))
+		return NULL;
+	for (struct seen *seen = loops->seen; seen < loops->seen + loops->seen_count; seen++) {
+		bool is_of_it = seen->loop.code == inner->loop.code && seen->loop.depth == inner->loop.depth &&
+			has_training(loops, seen, &most);
+		if (is_of_it && can_count(loops, seen) && (!best || stacks_loop_quality(seen) < stacks_loop_quality(best)))
+			best = seen;
+	}
+	return best;
+}
+
+struct seen *stacks_loops_find_steps(struct stacks_loops *loops)
+{
+	return loops->wanted ? choose_wanted(loops) : choose(loops);
+}
+
+bool stacks_loops_may_choose(const struct stacks_loops *loops, int64_t now_ns)
+{
+	if (loops->wanted)
+		return true;
+	if (loops->reads < READS_MIN || now_ns - loops->since_ns < NS_PER_S)
+		return false;
+	if (loops->trained > 0)
+		return loops->optimized > 1 ||
+			(loops->trained >= TRAINED_MIN && now_ns - loops->trained_ns > OPTIMIZER_WAIT_NS);
+	return !loops->has_torch && (loops->reads >= OTHER_READS_MIN && now_ns - loops->since_ns > OTHER_WATCH_NS);
+}

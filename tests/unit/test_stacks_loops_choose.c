@@ -1,0 +1,124 @@
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/clock.h"
+#include "src/sources/inferred/steps/stacks_loops_choose.h"
+#include "tests/support/suite.h"
+
+enum { CODE = 0x1000 };
+
+static struct stacks_loops loops;
+
+static void start(void)
+{
+	loops = (struct stacks_loops){ .reads = 40, .read_ns = 8 * NS_PER_S, .trained_ns = NS_PER_S };
+}
+
+/* A `for` of one function, around which `depth` others are; each reading in it had backward, some the optimizer. */
+static struct seen *add(unsigned depth, const char *text, enum py_loop_kind kind, uint64_t length)
+{
+	struct seen *seen = &loops.seen[loops.seen_count++];
+	*seen = (struct seen){ .loop = { .kind = kind,
+							   .code = CODE,
+							   .depth = depth,
+							   .line = 10 + (int)depth,
+							   .has_position = true,
+							   .position = 2,
+							   .length = length },
+		.level = 1,
+		.around = depth + 1,
+		.reads = 40,
+		.trained = 30,
+		.optimized = 5,
+		.advanced = 100,
+		.read_ns = loops.read_ns };
+	snprintf(seen->text, sizeof seen->text, "%s", text);
+	snprintf(seen->function, sizeof seen->function, "train");
+	seen->is_epoch = strstr(text, "epoch") != NULL;
+	return seen;
+}
+
+static struct seen *add_int(const struct seen *loop, const char *name, bool is_target)
+{
+	struct seen *seen = add(loop->loop.depth, loop->text, PY_LOOP_INT, 0);
+	snprintf(seen->loop.name, sizeof seen->loop.name, "%s", name);
+	seen->is_target = is_target;
+	return seen;
+}
+
+START_TEST(the_innermost_loop_with_the_optimizer_has_the_steps)
+{
+	add(0, "for epoch in range(10)", PY_LOOP_RANGE, 10);
+	struct seen *steps = add(1, "for i in range(150)", PY_LOOP_RANGE, 150);
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), steps);
+}
+END_TEST
+
+/* As on a machine so slow that close readings find the same pass again. */
+START_TEST(a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_too)
+{
+	struct seen *updates = add(0, "for iteration in range(1, 20000)", PY_LOOP_RANGE, 19999);
+	struct seen *passes = add(1, "for epoch in range(4)", PY_LOOP_RANGE, 4);
+	struct seen *minibatches = add(2, "for start in range(0, 2048, 512)", PY_LOOP_RANGE, 4);
+	passes->restarts = 8;
+	minibatches->restarts = 18;
+	minibatches->close_reads = 30;
+	minibatches->close_restarts = 12;
+	passes->close_reads = 30;
+	passes->close_restarts = 3;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), updates);
+	minibatches->close_restarts = 2; /* they can be followed */
+	minibatches->restarts = 8;
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), minibatches);
+}
+END_TEST
+
+START_TEST(what_a_for_assigns_counts_it_only_if_it_is_one_int)
+{
+	add(0, "for epoch in range(10)", PY_LOOP_RANGE, 10);
+	struct seen *loop = add(1, "for i, batch in batches", PY_LOOP_OTHER, 0);
+	loop->loop.has_position = false;
+	struct seen *first = add_int(loop, "i", true);
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), first);
+	struct seen *second = add_int(loop, "step", true);
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	second->is_target = false; /* step += 1 */
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), second);
+}
+END_TEST
+
+START_TEST(items_of_itertools_are_no_steps)
+{
+	struct seen *loop = add(0, "for i in combinations(range(9), 2)", PY_LOOP_ITERTOOLS, 0);
+	loop->loop.has_position = false;
+	add_int(loop, "i", true);
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+	struct seen *counter = add_int(loop, "step", false);
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), counter);
+}
+END_TEST
+
+START_TEST(epochs_with_many_updates_each_are_no_steps)
+{
+	struct seen *epochs = add(0, "for epoch in range(10)", PY_LOOP_RANGE, 10);
+	epochs->turns_max = 3; /* a GAN */
+	ck_assert_ptr_eq(stacks_loops_find_steps(&loops), epochs);
+	epochs->turns_max = 6;
+	ck_assert_ptr_null(stacks_loops_find_steps(&loops));
+}
+END_TEST
+
+int main(void)
+{
+	Suite *suite = suite_create("stacks_loops_choose");
+	TCase *tests = tcase_create("stacks_loops_choose");
+	tcase_add_checked_fixture(tests, start, NULL);
+	tcase_add_test(tests, the_innermost_loop_with_the_optimizer_has_the_steps);
+	tcase_add_test(tests, a_few_passes_over_a_few_minibatches_are_one_step_on_a_slow_machine_too);
+	tcase_add_test(tests, what_a_for_assigns_counts_it_only_if_it_is_one_int);
+	tcase_add_test(tests, items_of_itertools_are_no_steps);
+	tcase_add_test(tests, epochs_with_many_updates_each_are_no_steps);
+	suite_add_tcase(suite, tests);
+	return suite_run(suite);
+}
