@@ -533,7 +533,8 @@ with_pmtop = train([PmtopCallback("backend", profile_batch=(2, 3) if each == 1 e
 region = Region(os.getpid())
 trained = [batch for batch in region.batches() if batch.mode == "train"]
 losses = region.figures()
-print(json.dumps({"traces": len(glob.glob(folder + "/*/plugins/profile/*/*.xplane.pb")), "is_same": with_pmtop == train([]), "epochs": beside.epochs, "tested": beside.tested, "meta": region.meta,
+traces = glob.glob(folder + "/*/plugins/profile/*/*.xplane.pb")
+print(json.dumps({"traces": len(traces), "is_same": with_pmtop == train([]), "epochs": beside.epochs, "tested": beside.tested, "meta": region.meta,
                   "losses": [loss for _, _, loss in sorted(beside.losses)], "published": [losses.get((batch.number, "loss")) for batch in trained],
                   "samples": [batch.samples for batch in trained][1:], "tested_samples": [batch.samples for batch in region.batches() if batch.mode == "validation"],
                   "index": [batch.index for batch in trained]}))

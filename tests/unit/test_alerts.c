@@ -331,7 +331,6 @@ START_TEST(slow_forward_and_backward_are_remarks)
 		const struct alert *slow = raised(cases[i].rule);
 		ck_assert_ptr_nonnull(strstr(slow->advice[0], "mixed precision"));
 		bool is_forward = strcmp(cases[i].rule, "slow_forward") == 0;
-		ck_assert_uint_eq(slow->advice_count, is_forward ? 3 : 2);
 		ck_assert(!is_forward || strstr(slow->advice[2], "smaller layers, or activation checkpointing"));
 	}
 }
