@@ -20,7 +20,7 @@ const struct whole_figure whole_figures[] = {
 	{ "memory", "memory, peak", NULL, ROW_MEMORY, ROW_BYTES, LESS, OF(peak_bytes) },
 	{ "growth", "memory, growth", NULL, ROW_MEMORY, ROW_BYTES, LESS, OF(growth_bytes) },
 	{ "gpu-memory", "GPU memory, peak", NULL, ROW_MEMORY, ROW_BYTES, LESS, OF(gpu_peak_bytes) },
-	{ "gpu-used", "GPU memory in use, peak", "GPU mem.", ROW_MEMORY, ROW_BYTES, LESS, OF(gpu_used_bytes) },
+	{ "gpu-used", "GPU memory used, peak", "GPU mem.", ROW_MEMORY, ROW_BYTES, LESS, OF(gpu_used_bytes) },
 	{ "gpu", "GPU use, mean", "GPU use", ROW_GPU, ROW_RATIO, MORE, OF(gpu_busy_ratio) },
 	{ "flops/s", "FLOP/s", "FLOP/s", ROW_GPU, ROW_FLOPS, MORE, OF(flops_per_s) },
 	{ "energy", "energy", "energy", ROW_ENERGY, ROW_JOULES, LESS, OF(joules) },

@@ -729,7 +729,7 @@ START_TEST(comparison_has_rows_for_requests_gpus_energy_and_gauges)
 	set_wholes(&b, 1.5);
 	compare(&a, &b, &comparison);
 	comparison_as_text(&out, &comparison, 100, false);
-	static const char *const rows[] = { "requests, 95 % are below", "GPU memory in use, peak", "GPU use, mean",
+	static const char *const rows[] = { "requests, 95 % are below", "GPU memory used, peak", "GPU use, mean",
 		"energy a sample", "Gauges: last values", "  accuracy", "90 %     60 %     0.67×",
 		"12.0 kJ  18.0 kJ     1.50×" };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
