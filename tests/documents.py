@@ -1,4 +1,5 @@
-"""What the documents in the sources name is there: each `path`, each `function()`; and no text of the project cites a page that a clone does not have."""
+"""What the documents in the sources name is there: each `path`, each `function()`; no text of the project cites a page that a clone does not have;
+and the table of the guides names tests that there are."""
 import os
 import re
 import subprocess
@@ -27,9 +28,38 @@ def read(path):
         return file.read()
 
 
+GUIDES = 'tests/python/guide/README.md'
+ROWS = {'000': 24, '001': 31, '002': 24, '003': 31, '004': 14}
+
+
+def names_test(path, test):
+    """Whether a test's file has a test of this name: a line that defines it, or in a script its name."""
+    if not os.path.isfile(os.path.join(ROOT, 'tests', path)):
+        return False
+    text, word = read('tests/' + path), re.escape(test)
+    patterns = {'.c': rf'^START_TEST\({word}\)', '.py': rf'^ *def {word}\('}
+    return re.search(patterns.get(os.path.splitext(path)[1], rf'\b{word}\b'), text, re.M) is not None
+
+
+def guide_rows():
+    """What is wrong in the table of the guides: each row, in order, says how and names tests that there are, or says what is open."""
+    found, counts = [], dict.fromkeys(ROWS, 0)
+    for number, item, how, tests in re.findall(r'^\| (\d+\.\d+) \| (.*) \| (.*) \| (.*) \|$', read(GUIDES), re.M):
+        guide, row = number.split('.')
+        if guide not in counts or int(row) != counts[guide] + 1:
+            found.append(f'{GUIDES}: {number} is out of order')
+            continue
+        counts[guide] += 1
+        pairs = re.findall(r'`(\w+/[^`]+)`: `([^`]+)`', tests)
+        if not pairs and not tests.startswith('open: ') or not item or not how:
+            found.append(f'{GUIDES}: {number} names no test')
+        found += [f'{GUIDES}: {number}: {path} has no test {test}' for path, test in pairs if not names_test(path, test)]
+    return found + [f'{GUIDES}: {counts[guide]} rows of guide {guide}, not {count}' for guide, count in ROWS.items() if counts[guide] != count]
+
+
 def main():
     files = [path for path in sources() if os.path.isfile(os.path.join(ROOT, path))]
-    findings, pages = [], {os.path.basename(path) for path in files if path.endswith('.md')} | ELSEWHERE
+    findings, pages = guide_rows(), {os.path.basename(path) for path in files if path.endswith('.md')} | ELSEWHERE
     text = ''.join(read(path) for path in files if path.endswith(('.c', '.h', '.py')) and path.startswith(('src/', 'ui/', 'tests/')))
     words = set(re.findall(r'\w+', text))
     for tour in TOURS:

@@ -154,7 +154,7 @@ static void compare_times(struct comparison *comparison)
 		row->effect = contrast.effect;
 		row->verdict = verdict_of_ratio(row->change, row->low, row->high, false);
 	}
-	add_row(comparison, ROW_STEP, ROW_SECONDS, "step, 95 % are below", a->p95_s, b->p95_s);
+	add_row(comparison, ROW_STEP, ROW_SECONDS, "step, p95", a->p95_s, b->p95_s);
 	add_row(comparison, ROW_STEP, ROW_SECONDS, "step, mean", a->mean_s, b->mean_s);
 	bool has_samples = isfinite(a->samples_per_s) || isfinite(b->samples_per_s);
 	row = add_row(comparison, ROW_STEP, ROW_PER_SECOND, has_samples ? "samples a second" : "steps a second",

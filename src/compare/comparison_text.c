@@ -46,6 +46,14 @@ static void interval_text(char out[PAGE_VALUE], const struct comparison_row *row
 			row->high);
 }
 
+/* Without trailing blanks. */
+static void end_line(struct buffer *out)
+{
+	while (out->length && out->data[out->length - 1] == ' ')
+		out->data[--out->length] = '\0';
+	buffer_puts(out, "\n");
+}
+
 static void write_row(struct buffer *out, const struct comparison *comparison, const struct comparison_row *row,
 	int width, bool has_color)
 {
@@ -70,19 +78,27 @@ static void write_row(struct buffer *out, const struct comparison *comparison, c
 		buffer_puts(out, "  ");
 		page_verdict(out, row->verdict, has_color);
 	}
-	/* No trailing blanks. */
-	while (out->length && out->data[out->length - 1] == ' ')
-		out->data[--out->length] = '\0';
-	buffer_puts(out, "\n");
+	end_line(out);
 }
 
-/* Whether a row of the group has an interval; those of steps and phases have the column anyway. */
-static bool has_interval(const struct comparison *comparison, enum row_group group)
+/* Whether a row has an interval below the heading of this group; that of steps is above the untitled groups too. */
+static bool has_interval(const struct comparison *comparison, enum row_group heading)
 {
-	bool has_any = group == ROW_STEP || group == ROW_PHASE;
-	for (size_t i = 0; i < comparison->row_count; i++)
-		has_any |= comparison->rows[i].group == group && comparison->rows[i].has_interval;
+	bool has_any = false;
+	for (size_t i = 0; i < comparison->row_count; i++) {
+		enum row_group group = comparison->rows[i].group;
+		bool is_below = group == heading || (heading == ROW_STEP && group != ROW_PHASE && group != ROW_OPERATION);
+		has_any |= is_below && comparison->rows[i].has_interval;
+	}
 	return has_any;
+}
+
+static bool has_effect(const struct comparison *comparison)
+{
+	for (size_t i = 0; i < comparison->row_count; i++)
+		if (isfinite(comparison->rows[i].effect))
+			return true;
+	return false;
 }
 
 static bool has_group(const struct comparison *comparison, enum row_group group)
@@ -107,11 +123,10 @@ static void write_group(struct buffer *out, const struct comparison *comparison,
 		page_right(out, VALUE_CELLS, "A");
 		page_right(out, VALUE_CELLS, "B");
 		page_right(out, CHANGE_CELLS, change);
-		if (has_interval(comparison, group))
-			page_right(out, INTERVAL_CELLS, "95 %");
-		if (group == ROW_STEP)
+		page_right(out, INTERVAL_CELLS, has_interval(comparison, group) ? "95 %" : "");
+		if (group == ROW_STEP && has_effect(comparison))
 			page_right(out, EFFECT_CELLS, "effect");
-		buffer_puts(out, "\n");
+		end_line(out);
 	}
 	for (size_t i = 0; i < comparison->row_count; i++)
 		if (comparison->rows[i].group == group)

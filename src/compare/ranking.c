@@ -208,6 +208,8 @@ static void write_cells(struct buffer *out, int label_cells, const char *label, 
 	static const int widths[] = { 7, 10, 11, 10, 11, 2 };
 	page_left(out, label_cells, label);
 	for (unsigned i = 0; i < 5; i++) {
+		if (!cells[i])
+			continue;
 		/* A word of the user may be wide. */
 		int cells_wide = (int)text_cells(cells[i]);
 		page_right(out, cells_wide < widths[i] ? widths[i] : cells_wide + 1, cells[i]);
@@ -222,11 +224,30 @@ static void write_cells(struct buffer *out, int label_cells, const char *label, 
 	buffer_puts(out, "\n");
 }
 
+/* Columns that no run fills are left out. */
+struct ranking_parts {
+	bool has_size, has_step, has_peak;
+};
+
+static struct ranking_parts find_parts(const struct ranking *ranking)
+{
+	struct ranking_parts parts = { 0 };
+	for (size_t i = 0; i < ranking->count; i++) {
+		const struct summary *of = ranking->rows[i].of;
+		parts.has_size |= isfinite(of->batch_size);
+		parts.has_step |= isfinite(of->median_s);
+		parts.has_peak |= isfinite(of->peak_bytes);
+	}
+	return parts;
+}
+
 void ranking_as_text(struct buffer *out, const struct ranking *ranking, int width, bool has_color)
 {
 	int label_cells = width - 60 < LABEL_MIN ? LABEL_MIN : width - 60 > LABEL_MAX ? LABEL_MAX : width - 60;
 	const struct ranking_key *key = &ranking->key;
-	const char *const heads[6] = { "batch", "step", key->word, "of best", "peak mem." };
+	struct ranking_parts parts = find_parts(ranking);
+	const char *const heads[6] = { parts.has_size ? "batch" : NULL, parts.has_step ? "step" : NULL, key->word,
+		"of best", parts.has_peak ? "peak mem." : NULL };
 	char sentence[700], size[16], step[PAGE_VALUE], value[PAGE_VALUE], share[16], peak[NUMBER_SIZE], label[400];
 	write_cells(out, label_cells, "", heads, VERDICT_NONE, has_color);
 	for (size_t i = 0; i < ranking->count; i++) {
@@ -235,9 +256,9 @@ void ranking_as_text(struct buffer *out, const struct ranking *ranking, int widt
 		snprintf(size, sizeof size, isfinite(of->batch_size) ? "%.0f" : "–", of->batch_size);
 		snprintf(share, sizeof share, isfinite(row->against_best.value) ? "%.2f×" : "–", row->against_best.value);
 		ranking_label(ranking, i, label, sizeof label);
-		const char *const cells[6] = { size, page_value(step, ROW_SECONDS, of->median_s),
-			value_text(value, key, row->value), share, format_bytes(peak, of->peak_bytes),
-			i == 0 && isfinite(row->value) ? "best" : NULL };
+		const char *const cells[6] = { heads[0] ? size : NULL,
+			heads[1] ? page_value(step, ROW_SECONDS, of->median_s) : NULL, value_text(value, key, row->value), share,
+			heads[4] ? format_bytes(peak, of->peak_bytes) : NULL, i == 0 && isfinite(row->value) ? "best" : NULL };
 		write_cells(out, label_cells, label, cells, row->verdict, has_color);
 	}
 	ranking_columns(out, ranking, width, label_cells);

@@ -52,8 +52,8 @@ def reported(monkeypatch):
     reported = []
 
     class Span:
-        def __init__(self, name, memory=False):
-            assert memory
+        def __init__(self, name, memory=False, gpu=False):
+            assert memory and gpu
             self.name = name
 
         def __enter__(self):

@@ -501,7 +501,7 @@ class Life(Case):
 
     def test_functions_can_be_looked_at(self):
         self.assertEqual(str(inspect.signature(pmtop.gauge)), "(name, value)")
-        self.assertEqual(str(inspect.signature(pmtop.span)), "(name, cpu=False, memory=False)")
+        self.assertEqual(str(inspect.signature(pmtop.span)), "(name, cpu=False, memory=False, gpu=False)")
         for name in pmtop.__all__:
             self.assertTrue(hasattr(pmtop, name), name)
             if callable(getattr(pmtop, name)):

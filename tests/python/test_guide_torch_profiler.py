@@ -1,13 +1,16 @@
 """Every PyTorch block of the guide on torch.profiler, guide/003, in an instrumented process: pmtop leaves the program's own profiler alone.
 
-The machine needs no GPU: .cuda() returns its object. The three blocks on TensorFlow do not run: its profiler is not pmtop's."""
+The machine needs no GPU: .cuda() returns its object. The blocks on TensorFlow run where it is installed, but for the one that starts a second
+profiler, which TensorFlow refuses."""
 import glob
+import importlib.util
 import math
 import types
 import warnings
 
 import pmtop
 import pytest
+import watching
 from guide_blocks import blocks_of
 from guide_folders import CHANGES, FOLDER, SEED_OF, SEEDS, blocks, kept
 
@@ -111,3 +114,27 @@ def test_a_block_runs_beside_pmtop(name, run_block, capsys):
         assert not glob.glob("outputs/profiler_logs/*/*.pt.trace.json")
     if name == "02_profiler_configuration":
         assert len(glob.glob("runs/profiler/*.pt.trace.json")) == 2
+
+
+ON_TENSORFLOW = """
+import glob, os, pathlib, sys, tempfile
+os.environ.update(KERAS_BACKEND="tensorflow", TF_CPP_MIN_LOG_LEVEL="3")
+import tensorflow as tf
+import pmtop, pmtop.keras
+pmtop.keras.instrument()
+os.chdir(tempfile.mkdtemp())
+x, y = tf.random.normal((320, 8)), tf.random.normal((320, 1))
+model = tf.keras.Sequential([tf.keras.layers.Dense(4), tf.keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+data = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+for block in sys.argv[1:]:
+    exec(compile(pathlib.Path(block).read_text(), block, "exec"),
+         {"tf": tf, "model": model, "x_train": x, "y_train": y, "train_dataset": data, "train_step": model.train_on_batch})
+print("traces", len(glob.glob("logs/**/*.xplane.pb", recursive=True)), "batches", pmtop.statistics()["num_batches"])
+"""
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("tensorflow"), reason="tensorflow is not installed")
+def test_blocks_on_tensorflow_run_beside_pmtop():
+    paths = [FOLDER / "003" / f"{name}.py" for name in TENSORFLOW if name != "06_programmatic_profiling"]
+    assert watching.run(ON_TENSORFLOW, *paths).out().endswith("traces 2 batches 50\n")

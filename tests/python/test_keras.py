@@ -493,7 +493,7 @@ def test_importing_it_imports_no_keras():
 
 
 BACKEND = """
-import json, math, os, sys
+import glob, json, math, os, sys, tempfile
 package, backend, each, watching_from = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4]
 os.environ.update(KERAS_BACKEND=backend, TF_CPP_MIN_LOG_LEVEL="3", JAX_PLATFORMS="cpu")
 sys.path.insert(0, watching_from)
@@ -528,11 +528,13 @@ def train(callbacks):
     return history.history, [weight.tolist() for weight in model.get_weights()]
 
 beside = Beside()
-with_pmtop = train([PmtopCallback("backend"), beside])
+folder = tempfile.mkdtemp()
+with_pmtop = train([PmtopCallback("backend", profile_batch=(2, 3) if each == 1 else 0, output_dir=folder), beside])
 region = Region(os.getpid())
 trained = [batch for batch in region.batches() if batch.mode == "train"]
 losses = region.figures()
-print(json.dumps({"is_same": with_pmtop == train([]), "epochs": beside.epochs, "tested": beside.tested, "meta": region.meta,
+traces = glob.glob(folder + "/*/plugins/profile/*/*.xplane.pb")
+print(json.dumps({"traces": len(traces), "is_same": with_pmtop == train([]), "epochs": beside.epochs, "tested": beside.tested, "meta": region.meta,
                   "losses": [loss for _, _, loss in sorted(beside.losses)], "published": [losses.get((batch.number, "loss")) for batch in trained],
                   "samples": [batch.samples for batch in trained][1:], "tested_samples": [batch.samples for batch in region.batches() if batch.mode == "validation"],
                   "index": [batch.index for batch in trained]}))
@@ -551,7 +553,7 @@ def test_every_other_backend(package, backend, each):
     assert seen.last["batch"]["count"] == sum(truth["epochs"])
     assert [epoch["batches"] for epoch in seen.last["epochs"]] == truth["epochs"] and seen.last["epoch"]["total"] == 3
     assert seen.last["modes"]["validation"]["count"] == truth["tested"]
-    assert truth["published"] == truth["losses"]
+    assert truth["published"] == truth["losses"] and truth["traces"] == (each == 1)
     assert truth["index"] == list(range(0, 7, each)) * 3
     assert truth["meta"]["framework"].startswith(package) and truth["meta"]["framework"].endswith(f"on {backend}")
     assert truth["meta"]["steps_per_execution"] == str(each)

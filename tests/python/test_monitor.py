@@ -22,7 +22,8 @@ from pmtop._profiling import measure as _measure
 
 def test_signatures_are_the_guides():
     def defaults(call):
-        return {name: p.default for name, p in inspect.signature(call).parameters.items() if p.default is not p.empty}
+        parameters = inspect.signature(call).parameters.values()
+        return {p.name: p.default for p in parameters if p.default is not p.empty and p.kind is not p.KEYWORD_ONLY}
     assert defaults(pmtop.PerformanceMonitor) == {"enabled": True, "device": None}
     assert defaults(pmtop.EpochPerformanceMonitor) == {"enabled": True, "verbose_batches": 5, "device": None}
     assert defaults(pmtop.PerformanceMonitor.track) == {"aggregate": False}

@@ -9,6 +9,7 @@ import pmtop
 import pytest
 import watching
 from pmtop._profiling import figures as _figures
+from pmtop._profiling import gpu_peak as _gpu_peak
 from pmtop._profiling import machine as _machine
 from pmtop._profiling import flops as _profiler_torch
 from pmtop._profiling import sampler as _sampler
@@ -228,6 +229,74 @@ def test_gpu_memory_of_a_block(monkeypatch):
         pass
     # The allocator's peak of 4 GB is from before the block.
     assert (profiler.get_metrics().memory.peak_gpu_mb, profiler.get_metrics().memory.gpu_growth_mb) == (2000, 1000)
+
+
+class Allocator:
+    """The part of torch.cuda about memory. Device 1 has the peaks of device 0, with 1 GB more."""
+
+    def __init__(self, monkeypatch):
+        self.now = self.peak = 0
+        self.resets = 0
+        self.waits = []
+        for name in ("is_initialized", "current_device", "memory_stats_as_nested_dict", "reset_peak_memory_stats", "max_memory_allocated"):
+            monkeypatch.setattr(torch.cuda, name, getattr(self, name))
+        monkeypatch.setattr(torch.cuda, "synchronize", self.waits.append)
+        monkeypatch.setattr(_gpu_peak, "_state", _gpu_peak._State())
+
+    def uses(self, gb):
+        """Allocates and frees so much."""
+        self.peak = max(self.peak, self.now + gb * 10**9)
+
+    def is_initialized(self):
+        return True
+
+    def current_device(self):
+        return 0
+
+    def memory_stats_as_nested_dict(self, device):
+        return {"allocated_bytes": {"all": {"current": self.now, "peak": self.peak}}, "reserved_bytes": {"all": {"current": self.peak}}}
+
+    def reset_peak_memory_stats(self, device):
+        self.resets += 1
+        self.peak = self.now
+
+    def max_memory_allocated(self, device=None):
+        return self.peak
+
+
+def test_each_block_has_its_own_gpu_peak(monkeypatch, capsys):
+    allocator, monitor = Allocator(monkeypatch), pmtop.PerformanceMonitor()
+    allocator.uses(9)
+    with monitor.track("epoch"):
+        allocator.uses(3)
+        for name, gb in (("big", 5), ("small", 1)):
+            with monitor.track(name, aggregate=name == "small"):
+                allocator.uses(gb)
+    other = threading.Thread(target=lambda: monitor.track("inner").__enter__().__exit__(None, None, None))
+    with pmtop.track_performance("around"):
+        allocator.uses(4)
+        other.start()
+        other.join()
+    assert {metric.operation: metric.gpu_peak_mb for metric in monitor.get_metrics()} == {"big": 5000, "epoch": 5000, "inner": 0}
+    assert "GPU peak: 4000.0MB" in capsys.readouterr().out
+    monitor.print_summary()
+    rows = {line.split()[0]: line.split()[-1] for line in capsys.readouterr().out.splitlines()[5:9]}
+    assert rows == {"epoch": "5000.0", "big": "5000.0", "small": "1000.0", "inner": "0.0"}
+    # The figures of the process are not those of the newest block.
+    assert _gpu_peak.of_process(None, _figures.gpu_memory()).peak == _gpu_peak.hidden(0) == 9 * 10**9
+    profiler = pmtop.PerformanceProfiler(estimate_flops=False)
+    with profiler.profile("block"):
+        allocator.uses(2)
+    assert profiler.get_metrics().memory.peak_gpu_mb == 2000 and not allocator.waits
+
+
+def test_torchs_own_peak_is_left_alone_and_waits_are_made_if_asked_for(monkeypatch):
+    allocator = Allocator(monkeypatch)
+    allocator.uses(9)
+    monitor = pickle.loads(pickle.dumps(pmtop.PerformanceMonitor(device=1, synchronize=True, reset_peak=False)))
+    with monitor.track("small"):
+        allocator.uses(1)
+    assert monitor.get_metrics()[0].gpu_peak_mb == 9000 and allocator.resets == 0 and allocator.waits == [1, 1]
 
 
 def test_the_comparison_has_accuracy_per_second(capsys):

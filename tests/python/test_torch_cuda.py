@@ -103,6 +103,47 @@ def test_times_by_the_gpu_are_what_events_of_ones_own_say():
         assert figures[number, "gpu.batch_s"] >= parts - 100e-6
 
 
+def test_spans_by_the_gpu_and_peaks_of_blocks():
+    """A block that only launches takes its time on the GPU alone; a small block after a large one has its own peak."""
+    model, optimizer = make(512, 2)
+    monitor, waiting = pmtop.PerformanceMonitor(), pmtop.PerformanceMonitor(synchronize=True)
+    cycles = 20_000_000
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    for _ in range(20):  # the clock rises
+        begin.record()
+        torch.cuda._sleep(cycles)
+        end.record()
+        end.synchronize()
+    seconds = begin.elapsed_time(end) / 1e3
+
+    def within(step):
+        with monitor.track("sleeps"):
+            torch.cuda._sleep(cycles)
+        with pmtop.span("idles", gpu=True), torch.profiler.record_function("block"):
+            torch.cuda._sleep(cycles // 2)
+
+    with pmtop.torch.instrument():
+        train(model, optimizer, batches(512, 20), within)
+        torch.cuda.synchronize()
+        for _ in DataLoader(torch.zeros(10, 1)):
+            pass
+        figures = Region(os.getpid()).figures()
+    found = {name: [value for (_, key), value in figures.items() if key == f"gpu.{name}_s"] for name in ("sleeps", "idles", "block")}
+    assert min(map(len, found.values())) >= 5
+    assert statistics.median(found["sleeps"]) == pytest.approx(seconds, rel=0.1)
+    assert statistics.median(found["idles"]) == pytest.approx(seconds / 2, rel=0.1) == statistics.median(found["block"])
+    with waiting.track("sleeps"):
+        torch.cuda._sleep(cycles)
+    assert waiting.get_operation_time("sleeps") == pytest.approx(seconds, rel=0.2)
+    for name, megabytes in (("large", 512), ("small", 32)):
+        with monitor.track("around"), monitor.track(name):
+            torch.empty(megabytes << 20, dtype=torch.uint8, device="cuda")
+    before = torch.cuda.memory_allocated() / 1e6
+    peaks = {metric.operation: metric.gpu_peak_mb for metric in monitor.get_metrics()}
+    assert peaks["large"] == pytest.approx(before + 512 * 1.048576, abs=8) and peaks["small"] == pytest.approx(before + 32 * 1.048576, abs=8)
+    assert peaks["around"] == peaks["small"]
+
+
 def test_nothing_waits_for_the_device():
     """set_sync_debug_mode raises at each call that does, also at those of pmtop."""
     model, optimizer = make()

@@ -145,6 +145,36 @@ def test_times_come_later_and_for_the_right_batch():
         assert on.parts["device"].is_on
 
 
+def test_spans_blocks_and_ranges_have_times_by_the_gpu():
+    cuda, monitor = Cuda(lag=40), pmtop.PerformanceMonitor()
+
+    def within(number):
+        with pmtop.span("augment", gpu=True), pmtop.span("augment", gpu=True), pmtop.span("plain"):
+            cuda.now += 4
+        with monitor.track("metrics"):
+            cuda.now += 6
+        with torch.profiler.record_function("my block"):
+            cuda.now += 8
+        with pmtop.span("forward", gpu=True), pytest.raises(KeyError):
+            with pmtop.span("raises", gpu=True):
+                raise KeyError
+        elsewhere = threading.Thread(target=lambda: pmtop.span("elsewhere", gpu=True).__enter__().__exit__(None, None, None))
+        elsewhere.start()
+        elsewhere.join()
+
+    with instrumented(cuda) as on:
+        train(within=within)
+        figures = Region(os.getpid()).figures()
+        assert on.parts["device"].is_on
+    found = {name: value for (number, name), value in figures.items() if number == 1}
+    assert found == pytest.approx({"gpu.augment_s": 0.005, "gpu.metrics_s": 0.007, "gpu.my block_s": 0.009, "gpu.raises_s": 0.001, "gpu.forward_s": 0.001,
+                                   "gpu.backward_s": 0.001, "gpu.optimizer_s": 0.001, "gpu.batch_s": 0.034}, abs=1e-9, rel=0.2)
+    before = cuda.made
+    with pmtop.span("augment", gpu=True):
+        pass
+    assert cuda.made == before, "measured after the end"
+
+
 def test_a_model_that_lies_elsewhere_than_on_the_current_device_is_measured_there():
     """model.to(local_rank) without set_device: the current device stays 0, and holds nothing."""
     cuda, holds = Cuda(devices=4), [0, 0, 0, 0]

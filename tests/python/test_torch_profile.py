@@ -263,3 +263,8 @@ for x in torch.utils.data.DataLoader(torch.randn(480, 4), batch_size=4):
     kinds = {row["kind"]: row["count"] for row in seen.last["kinds"]}
     assert kinds["profile"] == 32
     assert all(row.get("kind") != "profile" for row in seen.last.get("flagged", []))
+
+
+def test_a_configuration_may_be_off():
+    assert Profile.of({"profiling": {"enabled": False, "active_steps": 3}}) is None and Profile.of(False) is None
+    assert Profile.of({"profiling": {"enabled": True, "active_steps": 3}}).active == 3

@@ -729,9 +729,8 @@ START_TEST(comparison_has_rows_for_requests_gpus_energy_and_gauges)
 	set_wholes(&b, 1.5);
 	compare(&a, &b, &comparison);
 	comparison_as_text(&out, &comparison, 100, false);
-	static const char *const rows[] = { "requests, 95 % are below", "GPU memory in use, peak", "GPU use, mean",
-		"energy a sample", "Gauges: last values", "  accuracy", "90 %     60 %     0.67×",
-		"12.0 kJ  18.0 kJ     1.50×" };
+	static const char *const rows[] = { "requests, p95", "GPU memory used, peak", "GPU use, mean", "energy a sample",
+		"Gauges: last values", "  accuracy", "90 %     60 %     0.67×", "12.0 kJ  18.0 kJ     1.50×" };
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		ck_assert_msg(strstr(out.data, rows[i]) != NULL, "%s: %s", rows[i], out.data);
 	buffer_release(&out);
@@ -783,6 +782,8 @@ START_TEST(runs_are_ranked_by_any_figure)
 		"18.0 kJ    3.00 J    0.6133       0.6" };
 	for (size_t i = 0; i < sizeof said / sizeof *said; i++)
 		ck_assert_msg(strstr(out.data, said[i]) != NULL, "%s: %s", said[i], out.data);
+	ck_assert_ptr_null(strstr(out.data, "batch")); /* no run has a batch size or steps */
+	ck_assert_ptr_null(strstr(out.data, "step"));
 	ck_assert_int_eq(ranking_make(&ranking, of, 3, "acuracy", &reason), STATUS_INVALID);
 	ck_assert_ptr_nonnull(strstr(reason.text, "no run has a figure \"acuracy\""));
 	ck_assert_str_eq(reason.remedy, "their gauges are accuracy, val_loss");

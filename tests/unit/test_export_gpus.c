@@ -179,10 +179,10 @@ START_TEST(the_report_has_the_runs_gpus)
 	export_report(&out, script.model, &alerts, 0);
 	assert_has(out.data, "\nGPUS\n");
 	assert_has(out.data,
-		"GPU                                Use      SM     Memory   Power   Energy  Temp. Throttle\n"
-		"                                  mean    mean       peak    mean      all   peak     time\n"
+		"GPU                                Use   Power   Energy Throttle\n"
+		"                                  mean    mean      all     time\n"
 		"------------------------------------------------------------------------------------------\n"
-		"GPU 0 H100 80GB HBM3              75 %       –          –   640 W  5.76 kJ      –     33 %\n"
+		"GPU 0 H100 80GB HBM3              75 %   640 W  5.76 kJ     33 %\n"
 		"    the run had up to 50.0 GB of its memory\n"
 		"    throttled: thermal slowdown 33 % of the time\n"
 		"==========================================================================================\n");

@@ -153,7 +153,7 @@ START_TEST(operations_of_other_modes_are_under_their_mode)
 		"(\"unattributed\", 0)]' "
 		"'o[\"operations\"][0] == {\"name\": \"data\", \"depth\": 0, \"count\": 642, \"total_s\": 43.6, \"self_s\": "
 		"43.6, \"cpu_s\": 1.5, \"p95_s\": 0.1, \"share_ratio\": 0.34}' "
-		"'o[\"modes\"][\"train\"][\"count\"] == 642' "
+		"'o[\"modes\"][\"train\"][\"count\"] == 642' 'o[\"modes\"][\"train\"][\"samples_per_s\"] == 150' "
 		"'o[\"modes\"][\"validation\"][\"mean_s\"] == 0.1' "
 		"'[p[\"name\"] for p in o[\"modes\"][\"validation\"][\"operations\"]] == [\"forward\"]'");
 }

@@ -260,7 +260,11 @@ START_TEST(operation_that_has_not_finished_yet_is_left_out)
 }
 END_TEST
 
-START_TEST(total_of_nothing_is_unknown) { ck_assert(has("\nTOTAL                                   –\n")); }
+START_TEST(total_of_nothing_is_unknown)
+{
+	ck_assert(has("\nTOTAL                                   –\n"));
+	ck_assert(!has("EPOCHS"));
+}
 END_TEST
 
 START_TEST(memory_growth_of_an_operation_is_shown_where_it_was_published)
@@ -322,6 +326,14 @@ START_TEST(another_mode_gets_tables_of_its_own)
 	ck_assert(has("PERFORMANCE SUMMARY, mode validation\n"));
 	ck_assert(has("AGGREGATE STATISTICS (for repeated operations), mode validation\n"));
 	ck_assert(has("TOTAL                               3.000s\n"));
+	struct track *training = &fixture.run.tracks[0], *validation = &fixture.run.tracks[1];
+	training->count = validation->count = 10;
+	training->batch = (struct figures){ 10, 2, 0.2, 0.1, 0.3, 0.2, 0.2, 0.29 };
+	training->samples_per_s = 160;
+	validation->batch = (struct figures){ 10, 1, 0.0004, 0.1, 0.3, 0.1, 0.1, NAN };
+	ck_assert(has("Mode                           Batches     Mean (s)   Median (s)      P95 (s)  Samples/s\n"));
+	ck_assert(has("train                               10        0.200        0.200        0.290        160\n"));
+	ck_assert(has("validation                          10       400 µs        0.100            –          –\n"));
 }
 END_TEST
 

@@ -151,7 +151,11 @@ START_TEST(the_report_has_a_table_of_it)
 	ck_assert_ptr_null(strstr(text, "Slowed down"));
 	fixture.model.energy.throttles_per_s = 0.5;
 	fixture.model.energy.gpu_joules = fixture.model.energy.gpu_watts = NAN;
+	for (size_t i = 0; i < fixture.model.energy.epoch_count; i++)
+		fixture.model.energy.epochs[i].gpu_joules = NAN;
 	text = report(0);
+	ck_has(text, "Epoch                                    CPUs            CO2\n");
+	ck_has(text, "\n2                                     2.84 kJ        0.284 g\n");
 	ck_has(text, "Thermal throttling                   0.50   times a second\n");
 	ck_assert_ptr_null(strstr(text, "GPUs of the run"));
 	ck_assert_ptr_null(strstr(text, "\nBoth"));

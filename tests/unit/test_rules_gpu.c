@@ -530,6 +530,14 @@ static void passes(double forward_s, double backward_s, double rest_s)
 	runs[0].tracks[0].count = runs[0].tracks[0].end = hand.batch_count;
 }
 
+static bool advises(const struct alert *alert, const char *line)
+{
+	for (size_t i = 0; i < alert->advice_count; i++)
+		if (strcmp(alert->advice[i], line) == 0)
+			return true;
+	return false;
+}
+
 START_TEST(forward_and_backward_have_their_shares_by_the_GPU_clock)
 {
 	passes(0.12, 0.05, 0.03);
@@ -547,6 +555,12 @@ START_TEST(forward_and_backward_have_their_shares_by_the_GPU_clock)
 		raised("slow_backward")->message, "backward takes 70 % of each step (0.140 s of 0.200 s, GPU clock)");
 	ck_assert_ptr_nonnull(strstr(raised("slow_backward")->meaning, "Backward takes 3.5× as long as forward"));
 	ck_assert_int_eq(raised("slow_backward")->severity, SEVERITY_INFO);
+	model.gpus.count = 1;
+	used(70, 0);
+	update_after(1);
+	ck_assert(advises(raised("slow_backward"),
+		"GPU memory is 88 % used: accumulate gradients of smaller batches, or call torch.cuda.empty_cache() after a "
+		"peak"));
 }
 END_TEST
 
@@ -642,14 +656,6 @@ START_TEST(a_GPU_at_its_limit_under_full_load_is_no_fault)
 }
 END_TEST
 
-static bool advises(const struct alert *alert, const char *line)
-{
-	for (size_t i = 0; i < alert->advice_count; i++)
-		if (strcmp(alert->advice[i], line) == 0)
-			return true;
-	return false;
-}
-
 START_TEST(advice_quotes_what_was_published)
 {
 	model.gpus.count = 1;
@@ -669,6 +675,17 @@ START_TEST(advice_quotes_what_was_published)
 	ck_assert(
 		advises(raised("gpu_memory"), "reduce batch_size from 32, and accumulate gradients over several batches"));
 	ck_assert(advises(raised("gpu_memory"), "precision is fp32: bf16 autocast halves the memory of activations"));
+	ck_assert(advises(raised("gpu_memory"), "use activation checkpointing: torch.utils.checkpoint"));
+	ck_assert(
+		advises(raised("gpu_memory"), "del large tensors after their last use, such as outputs and hidden states"));
+	static __typeof__(*runs[0].gauges) allocator[] = { { .name = EXTRA + 3, .value = 76e9 },
+		{ .name = EXTRA + 4, .value = 70e9 } };
+	hand.names[EXTRA + 3] = "cuda.reserved_bytes";
+	hand.names[EXTRA + 4] = "cuda.peak_bytes";
+	runs[0].gauges = allocator;
+	runs[0].gauge_count = 2;
+	update_after(1);
+	ck_assert(advises(raised("gpu_memory"), "6.00 GB are reserved but unused: torch.cuda.empty_cache() after a peak"));
 }
 END_TEST
 

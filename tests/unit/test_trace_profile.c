@@ -424,6 +424,32 @@ START_TEST(rules_compare_figures_and_omit_what_is_unknown)
 }
 END_TEST
 
+START_TEST(small_kernels_are_counted_in_the_advice_to_fuse)
+{
+	struct profile_figures *figures = malloc(sizeof *figures);
+	const struct profile_rule *rule = profile_rules;
+	char text[PROFILE_MESSAGE_SIZE];
+	while (rule->name && strcmp(rule->name, "small_kernels") != 0)
+		rule++;
+	ck_assert_ptr_nonnull(rule->name);
+	for (unsigned count = 100; count <= 101; count++) {
+		struct buffer events = BUFFER_INIT;
+		for (unsigned i = 0; i < count; i++)
+			buffer_printf(&events,
+				KERNEL("vectorized_elementwise_kernel<4, gelu>", "7", "%u", "2", "\"correlation\":%u") ",", 10 * i, i);
+		buffer_puts(&events, KERNEL("gemm", "7", "5000", "798", "\"correlation\":999"));
+		read_events(events.data);
+		profile_figures_find(all, figures);
+		ck_assert_int_eq(profile_rule_holds(rule, figures), count == 101);
+		buffer_release(&events);
+	}
+	profile_rule_say(rule->message, figures, text);
+	ck_assert_str_eq(text, "101 elementwise kernels of 2.00 µs on average take 20 % of the kernel time");
+	ck_assert_ptr_nonnull(strstr(rule->advice, "torch.compile(model) fuses them"));
+	free(figures);
+}
+END_TEST
+
 START_TEST(every_rule_is_well_formed)
 {
 	struct profile_figures *figures = malloc(sizeof *figures);
@@ -475,6 +501,7 @@ int main(void)
 	tcase_add_test(tests, what_is_no_trace_is_refused);
 	tcase_add_test(tests, shapes_and_stacks_group_operators);
 	tcase_add_test(tests, rules_compare_figures_and_omit_what_is_unknown);
+	tcase_add_test(tests, small_kernels_are_counted_in_the_advice_to_fuse);
 	tcase_add_test(tests, every_rule_is_well_formed);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

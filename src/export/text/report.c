@@ -253,8 +253,35 @@ static void add_kinds(struct buffer *out, const struct run *run, const struct tr
 	buffer_puts(out, "\n");
 }
 
+/* If there are several: training beside validation or inference. The rate is of the last 200 steps. */
+static void add_modes(struct buffer *out, const struct run *run)
+{
+	if (run->track_count < 2)
+		return;
+	table_title(out, "MODES");
+	table_name(out, 0, "Mode");
+	buffer_puts(out, " Batches     Mean (s)   Median (s)      P95 (s)  Samples/s\n");
+	table_rule(out, '-');
+	for (unsigned i = 0; i < run->track_count; i++) {
+		const struct track *track = &run->tracks[i];
+		char text[NUMBER_SIZE];
+		table_name(out, 0, scope_mode_name(run, track->mode));
+		snprintf(text, sizeof text, "%" PRIu64, track->count);
+		table_right(out, 8, text);
+		table_seconds(out, 13, track->batch.mean_s);
+		table_seconds(out, 13, track->batch.p50_s);
+		table_seconds(out, 13, track->batch.p95_s);
+		table_right(out, 11, isnan(track->samples_per_s) ? "–" : format_rate(text, track->samples_per_s));
+		buffer_puts(out, "\n");
+	}
+	table_rule(out, '=');
+	buffer_puts(out, "\n");
+}
+
 static void add_epochs(struct buffer *out, const struct run *run)
 {
+	if (!run->epoch_count && !run->epochs_dropped)
+		return;
 	table_title(out, "EPOCHS");
 	add_statistics_header(out, "Epoch", "Batches");
 	if (run->epochs_dropped)
@@ -271,6 +298,7 @@ static void add_epochs(struct buffer *out, const struct run *run)
 			has_batches ? epoch->min_s : NAN, has_batches ? epoch->max_s : NAN);
 	}
 	table_rule(out, '=');
+	buffer_puts(out, "\n");
 }
 
 static void add_warnings(struct buffer *out, const struct alerts *alerts, int run)
@@ -367,6 +395,7 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 		add_operations(out, run);
 		buffer_puts(out, "\n");
 		report_requests(out, model, run);
+		add_modes(out, run);
 		for (unsigned i = 0; i < run->track_count; i++)
 			add_kinds(out, run, &run->tracks[i]);
 		add_late_figures(out, run);
@@ -377,9 +406,8 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 	} else {
 		buffer_puts(out,
 			"No instrumentation: for operations, batches and epochs, use pmtop.torch in Python or pmtop.h in C "
-			"(man pmtop.h)\n");
+			"(man pmtop.h)\n\n");
 	}
-	buffer_puts(out, "\n");
 	ranks_as_table(out, model, run_index);
 	report_workers(out, model, run_index);
 	add_warnings(out, alerts, run_index);

@@ -50,8 +50,13 @@ static void add_sums(struct buffer *out, const struct energy *energy)
 	table_rule(out, '-');
 }
 
+/* The columns that some epoch of the run fills; the sum only beside both of its parts. */
+struct epoch_columns {
+	bool has_cpus, has_gpus, has_co2;
+};
+
 static void add_epoch(struct buffer *out, const struct run *run, const struct energy *energy,
-	const struct epoch_energy *used, const struct epoch *epoch)
+	const struct epoch_energy *used, const struct epoch *epoch, struct epoch_columns columns)
 {
 	char name[64], number[RUN_EPOCH_NAME_SIZE];
 	double both = energy_total(used->cpu_joules, used->gpu_joules), co2_g = energy_co2_g(energy, both);
@@ -60,8 +65,10 @@ static void add_epoch(struct buffer *out, const struct run *run, const struct en
 			: used->is_whole ? ""
 							 : " (partly)");
 	table_name(out, 0, name);
-	add_joules(out, (const double[]){ used->cpu_joules, used->gpu_joules, both }, 3);
-	if (!isnan(co2_g))
+	add_joules(out, &used->cpu_joules, columns.has_cpus);
+	add_joules(out, &used->gpu_joules, columns.has_gpus);
+	add_joules(out, &both, columns.has_cpus && columns.has_gpus);
+	if (columns.has_co2 && !isnan(co2_g))
 		buffer_printf(out, "%*.3g g", CELLS - 2, co2_g);
 	buffer_puts(out, "\n");
 }
@@ -69,20 +76,27 @@ static void add_epoch(struct buffer *out, const struct run *run, const struct en
 static void add_epochs(struct buffer *out, const struct model *model, unsigned run)
 {
 	const struct energy *energy = &model->energy;
+	struct epoch_columns columns = { .has_co2 = !isnan(energy->grid_g_per_kwh) };
 	bool has_any = false;
 	for (size_t i = 0; i < energy->epoch_count; i++) {
+		columns.has_cpus |= energy->epochs[i].run == run && !isnan(energy->epochs[i].cpu_joules);
+		columns.has_gpus |= energy->epochs[i].run == run && !isnan(energy->epochs[i].gpu_joules);
+	}
+	for (size_t i = 0; i < energy->epoch_count && (columns.has_cpus || columns.has_gpus); i++) {
 		const struct epoch *epoch =
 			energy->epochs[i].run == run ? scope_epoch(&model->runs[run], energy->epochs[i].ordinal) : NULL;
 		if (!epoch)
 			continue;
 		if (!has_any) {
 			table_name(out, 0, "Epoch");
-			buffer_printf(out, "           CPUs           GPUs     As metered%s\n",
-				isnan(energy->grid_g_per_kwh) ? "" : "            CO2");
+			buffer_printf(out, "%s%s%s%s\n", columns.has_cpus ? "           CPUs" : "",
+				columns.has_gpus ? "           GPUs" : "",
+				columns.has_cpus && columns.has_gpus ? "     As metered" : "",
+				columns.has_co2 ? "            CO2" : "");
 			table_rule(out, '-');
 		}
 		has_any = true;
-		add_epoch(out, &model->runs[run], energy, &energy->epochs[i], epoch);
+		add_epoch(out, &model->runs[run], energy, &energy->epochs[i], epoch, columns);
 	}
 	if (has_any)
 		table_rule(out, '-');

@@ -2,54 +2,70 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "src/base/text.h"
 #include "src/export/table.h"
 #include "src/model/gpus/gpus_words.h"
 #include "src/model/memory/memory_words.h"
 
-static const char *number(char out[NUMBER_SIZE], double value, const char *unit)
+static const char *format_whole_watts(char out[NUMBER_SIZE], double watts)
 {
-	snprintf(out, NUMBER_SIZE, isnan(value) ? "–" : "%.0f %s", value, unit);
+	snprintf(out, NUMBER_SIZE, isnan(watts) ? "–" : "%.0f W", watts);
 	return out;
 }
 
-static const char *joules(char out[NUMBER_SIZE], double value)
+static const char *format_energy(char out[NUMBER_SIZE], double value)
 {
 	static const struct {
 		double from;
 		const char *unit;
 	} units[] = { { 1e6, "MJ" }, { 1e3, "kJ" }, { 0, "J" } };
 	size_t i = 0;
-	if (isnan(value))
-		return number(out, value, "");
 	while (i + 1 < sizeof units / sizeof *units && value < units[i].from)
 		i++;
-	snprintf(out, NUMBER_SIZE, "%.3g %s", units[i].from > 0 ? value / units[i].from : value, units[i].unit);
+	snprintf(out, NUMBER_SIZE, isnan(value) ? "–" : "%.3g %s", units[i].from > 0 ? value / units[i].from : value,
+		units[i].unit);
 	return out;
 }
 
-static void add_header(struct buffer *out)
+static const struct {
+	int cells;
+	const char *name, *of;
+	const char *(*format)(char out[NUMBER_SIZE], double value);
+} columns[] = {
+	{ 8, "Use", "mean", format_percent },
+	{ 8, "SM", "mean", format_percent },
+	{ 11, "Memory", "peak", format_bytes },
+	{ 8, "Power", "mean", format_whole_watts },
+	{ 9, "Energy", "all", format_energy },
+	{ 7, "Temp.", "peak", format_celsius },
+	{ 9, "Throttle", "time", format_percent },
+};
+enum { COLUMNS = sizeof columns / sizeof *columns };
+
+/* In the order of the columns. */
+static void read_values(const struct gpu *gpu, double out[COLUMNS])
 {
-	static const struct {
-		int cells;
-		const char *name;
-	} columns[] = {
-		{ 8, "Use" },
-		{ 8, "SM" },
-		{ 11, "Memory" },
-		{ 8, "Power" },
-		{ 9, "Energy" },
-		{ 7, "Temp." },
-		{ 9, "Throttle" },
-	};
+	const struct gpu_totals *totals = &gpu->totals;
+	const double values[COLUMNS] = { totals->busy_ratio.mean, totals->sm_active_ratio.mean,
+		totals->memory_used_bytes.max, totals->power_w.mean, totals->energy_joules, totals->temperature_c.max,
+		totals->throttled_ratio };
+	memcpy(out, values, sizeof values);
+}
+
+/* is_known: columns that some GPU of the table fills. */
+static void add_header(struct buffer *out, const bool is_known[COLUMNS])
+{
 	table_title(out, "GPUS");
 	table_name(out, 0, "GPU");
-	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-		table_right(out, columns[i].cells, columns[i].name);
+	for (size_t i = 0; i < COLUMNS; i++)
+		table_right(out, is_known[i] ? columns[i].cells : 0, is_known[i] ? columns[i].name : "");
 	buffer_puts(out, "\n");
 	table_name(out, 0, "");
-	buffer_puts(out, "    mean    mean       peak    mean      all   peak     time\n");
+	for (size_t i = 0; i < COLUMNS; i++)
+		table_right(out, is_known[i] ? columns[i].cells : 0, is_known[i] ? columns[i].of : "");
+	buffer_puts(out, "\n");
 	table_rule(out, '-');
 }
 
@@ -98,22 +114,19 @@ static void add_happenings(struct buffer *out, const struct gpus *gpus, const st
 		buffer_printf(out, "    lost: %s\n", gpu->lost);
 }
 
-static void add_gpu(struct buffer *out, const struct model *model, const struct gpu *gpu)
+static void add_gpu(struct buffer *out, const struct model *model, const struct gpu *gpu, const bool is_known[COLUMNS])
 {
-	const struct gpu_totals *totals = &gpu->totals;
 	char name[128], label[48], text[NUMBER_SIZE];
+	double values[COLUMNS];
+	read_values(gpu, values);
 	snprintf(name, sizeof name, "%s %s", gpu_label(model, gpu, label, sizeof label), gpu->name);
 	table_name(out, 0, name);
-	table_right(out, 8, format_percent(text, totals->busy_ratio.mean));
-	table_right(out, 8, format_percent(text, totals->sm_active_ratio.mean));
-	table_right(out, 11, format_bytes(text, totals->memory_used_bytes.max));
-	table_right(out, 8, number(text, totals->power_w.mean, "W"));
-	table_right(out, 9, joules(text, totals->energy_joules));
-	table_right(out, 7, number(text, totals->temperature_c.max, "°C"));
-	table_right(out, 9, format_percent(text, totals->throttled_ratio));
+	for (size_t i = 0; i < COLUMNS; i++)
+		if (is_known[i])
+			table_right(out, columns[i].cells, columns[i].format(text, values[i]));
 	buffer_puts(out, "\n");
 	add_memory(out, gpu);
-	add_reasons(out, totals);
+	add_reasons(out, &gpu->totals);
 	add_happenings(out, &model->gpus, gpu);
 }
 
@@ -121,17 +134,23 @@ static void add_gpu(struct buffer *out, const struct model *model, const struct 
 void report_gpus(struct buffer *out, const struct model *model)
 {
 	const struct gpus *gpus = &model->gpus;
-	bool has_ours = false;
+	bool has_ours = false, is_known[COLUMNS] = { false };
+	double values[COLUMNS];
 	if (gpus->count == 0)
 		return;
 	for (size_t i = 0; i < gpus->count; i++)
 		has_ours |= gpus->gpus[i].totals.was_ours;
-	add_header(out);
+	for (size_t i = 0; i < gpus->count; i++) {
+		read_values(&gpus->gpus[i], values);
+		for (size_t k = 0; k < COLUMNS; k++)
+			is_known[k] |= (gpus->gpus[i].totals.was_ours || !has_ours) && !isnan(values[k]);
+	}
+	add_header(out, is_known);
 	if (!has_ours)
 		buffer_puts(out, "The run used none of them\n");
 	for (size_t i = 0; i < gpus->count; i++)
 		if (gpus->gpus[i].totals.was_ours || !has_ours)
-			add_gpu(out, model, &gpus->gpus[i]);
+			add_gpu(out, model, &gpus->gpus[i], is_known);
 	table_rule(out, '=');
 	buffer_puts(out, "\n");
 }

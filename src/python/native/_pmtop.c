@@ -83,11 +83,13 @@ static PyMethodDef functions[] = {
 		"batch_number($module)\n--\n\nReturns the number of the running batch, or else of the next: from 0, over all "
 		"modes and epochs." },
 	{ "span", QUICK(span_of),
-		"span($module, /, name, cpu=False, memory=False)\n--\n\n"
+		"span($module, /, name, cpu=False, memory=False, gpu=False)\n--\n\n"
 		"`with pmtop.span(\"forward\"):`, or a decorator. cpu: also measures the thread's CPU time (about 1 us); "
 		"memory: "
 		"also the growth of the\n"
-		"process's resident memory (about 2 us). Spans nest, 32 deep, separately in each thread and in each task of "
+		"process's resident memory (about 2 us); gpu: also the time by the GPU's clock, as the batch's figure "
+		"\"gpu.NAME_s\", in batches that\n"
+		"pmtop.torch.instrument() measures. Spans nest, 32 deep, separately in each thread and in each task of "
 		"asyncio; spans of\n"
 		"interleaved tasks may lack both figures. Names are cut after 120 bytes of UTF-8 or at a NUL." },
 	{ "span_begin", QUICK(publish_span_begin),
@@ -168,6 +170,9 @@ static PyMethodDef functions[] = {
 	{ "watch_compiling", watch_compiling, METH_VARARGS,
 		"watch_compiling($module, variables, flag, /)\n--\n\nInstalls the flag that is set while torch compiles: the "
 		"dict that has it, or None, and its name." },
+	{ "connect_gpu_clock", connect_gpu_clock, METH_VARARGS,
+		"connect_gpu_clock($module, begin, end, /)\n--\n\nInstalls the functions that mark spans with gpu=True; None "
+		"removes them." },
 	{ "connect_tasks", connect_tasks, METH_VARARGS,
 		"connect_tasks($module, begin, end, past, innermost, other_loop, /)\n--\n\nInstalls the functions of "
 		"_tasks.py." },
@@ -236,7 +241,7 @@ static int module_exec(PyObject *module)
 	PyObject *type = PyType_FromModuleAndSpec(module, &span_spec, NULL);
 	Py_XINCREF(type);
 	state->span_type = (PyTypeObject *)type;
-	for (int notes = 0; notes < 4 && type; notes++)
+	for (int notes = 0; notes < SPAN_NOTES && type; notes++)
 		if (!(state->bound_spans[notes] = PyDict_New()))
 			Py_CLEAR(type);
 	state->turns_type = type ? (PyTypeObject *)PyType_FromModuleAndSpec(module, &turns_spec, NULL) : NULL;
@@ -257,7 +262,7 @@ static int module_traverse(PyObject *module, visitproc visit, void *arg)
 	Py_VISIT(state->decorator);
 	Py_VISIT(state->span_type);
 	Py_VISIT(state->turns_type);
-	for (int notes = 0; notes < 4; notes++)
+	for (int notes = 0; notes < SPAN_NOTES; notes++)
 		Py_VISIT(state->bound_spans[notes]);
 	return 0;
 }
@@ -271,7 +276,7 @@ static int module_clear(PyObject *module)
 		Py_CLEAR(state->remembered[i / 2][i % 2].name);
 		Py_CLEAR(state->remembered[i / 2][i % 2].span);
 	}
-	for (int notes = 0; notes < 4; notes++)
+	for (int notes = 0; notes < SPAN_NOTES; notes++)
 		Py_CLEAR(state->bound_spans[notes]);
 	Py_CLEAR(state->opener);
 	Py_CLEAR(state->decorator);

@@ -6,6 +6,7 @@
 #ifndef PMTOP_SPAN_H
 #define PMTOP_SPAN_H
 
+#include "_pmtop_gpu_clock.h"
 #include "_pmtop_tasks.h"
 
 #define SPAN_SETS 256u      /* a power of two */
@@ -29,7 +30,7 @@ struct remembered {
 struct module_state {
 	PyObject *opener, *decorator;
 	PyTypeObject *span_type, *turns_type;
-	PyObject *bound_spans[4]; /* by notes: dicts from a name to its span; entries are never removed */
+	PyObject *bound_spans[SPAN_NOTES]; /* by notes: dicts from a name to its span; entries are never removed */
 	/* a cache by the name's address, which is constant for a literal. The second of a pair is replaced */
 	struct remembered remembered[SPAN_SETS][2];
 };
@@ -62,7 +63,13 @@ static PyObject *span_enter(PyObject *self, PyObject *const *ignored, Py_ssize_t
 	if (!reach_from(self, &pm))
 		return NULL;
 	if (pm && !(is_in_task() && task_begins(self, SPAN_BY_WITH))) /* skips the calls if nothing is published */
-		pmtop_scope_begin(pm, &span->site, span->text.utf8, span->notes);
+		pmtop_scope_begin(pm, &span->site, span->text.utf8, span->notes & REGION_NOTES);
+	if (span->notes & SPAN_GPU && !gpu_clock_marks(gpu_clock.begin, span->name)) {
+		struct pmtop_scope scope = { pm, 0 };
+		if (!task_ends(self, SPAN_BY_WITH))
+			pmtop_scope_end(&scope);
+		return NULL;
+	}
 	Py_INCREF(self);
 	return self;
 }
@@ -72,8 +79,12 @@ static PyObject *span_exit(PyObject *self, PyObject *const *ignored, Py_ssize_t 
 {
 	struct pmtop_scope scope = { region_now(), 0 };
 	(void)ignored, (void)count;
+	int is_marked =
+		!(((struct span *)self)->notes & SPAN_GPU) || gpu_clock_marks(gpu_clock.end, ((struct span *)self)->name);
 	if (!task_ends(self, SPAN_BY_WITH))
 		pmtop_scope_end(&scope);
+	if (!is_marked)
+		return NULL;
 	Py_RETURN_NONE;
 }
 
@@ -83,7 +94,7 @@ static PyObject *stack_begin(PyObject *module, PyObject *object)
 	struct span *span = (struct span *)object;
 	if (!PyObject_TypeCheck(object, state_of(module)->span_type))
 		return PyErr_SetString(PyExc_TypeError, "span must be a Span"), NULL;
-	pmtop_scope_begin(region_now(), &span->site, span->text.utf8, span->notes);
+	pmtop_scope_begin(region_now(), &span->site, span->text.utf8, span->notes & REGION_NOTES);
 	Py_RETURN_NONE;
 }
 
@@ -94,9 +105,10 @@ static PyObject *span_reduce(PyObject *self, PyObject *unused)
 	PyObject *module = PyType_GetModule(Py_TYPE(self));
 	PyObject *function = module ? PyObject_GetAttrString(module, "span") : NULL;
 	(void)unused;
-	return function ? Py_BuildValue("N(OOO)", function, span->name, span->notes & PMTOP_NOTE_CPU ? Py_True : Py_False,
-						  span->notes & PMTOP_NOTE_MEMORY ? Py_True : Py_False)
-					: NULL;
+	return function
+		? Py_BuildValue("N(OOOO)", function, span->name, span->notes & PMTOP_NOTE_CPU ? Py_True : Py_False,
+			  span->notes & PMTOP_NOTE_MEMORY ? Py_True : Py_False, span->notes & SPAN_GPU ? Py_True : Py_False)
+		: NULL;
 }
 
 /* bind_methods() binds the first two. */
@@ -225,13 +237,13 @@ static int is_asked_for(PyObject *argument, unsigned note, unsigned *notes)
 
 static PyObject *span_of(PyObject *module, PyObject *const *given, Py_ssize_t count, PyObject *keywords)
 {
-	static const struct signature takes = { "span", { "name", "cpu", "memory" }, 1, 3 };
+	static const struct signature takes = { "span", { "name", "cpu", "memory", "gpu" }, 1, 4 };
 	PyObject *own[ARGUMENTS_MAX];
 	unsigned notes = 0;
 	if (__builtin_expect(count == 1 && !keywords, 1))
 		return make_span(module, given[0], 0);
 	if (!(given = take(&takes, given, count, keywords, own)) || !is_asked_for(given[1], PMTOP_NOTE_CPU, &notes) ||
-		!is_asked_for(given[2], PMTOP_NOTE_MEMORY, &notes))
+		!is_asked_for(given[2], PMTOP_NOTE_MEMORY, &notes) || !is_asked_for(given[3], SPAN_GPU, &notes))
 		return NULL;
 	return make_span(module, given[0], notes);
 }
@@ -261,8 +273,8 @@ static PyObject *span_notes(PyObject *self, void *which)
 static PyObject *span_repr(PyObject *self)
 {
 	const struct span *span = (struct span *)self;
-	return PyUnicode_FromFormat("pmtop.span(%R%s%s)", span->name, span->notes & PMTOP_NOTE_CPU ? ", cpu=True" : "",
-		span->notes & PMTOP_NOTE_MEMORY ? ", memory=True" : "");
+	return PyUnicode_FromFormat("pmtop.span(%R%s%s%s)", span->name, span->notes & PMTOP_NOTE_CPU ? ", cpu=True" : "",
+		span->notes & PMTOP_NOTE_MEMORY ? ", memory=True" : "", span->notes & SPAN_GPU ? ", gpu=True" : "");
 }
 
 static PyObject *refuse_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords)
@@ -287,6 +299,7 @@ static PyGetSetDef span_fields[] = {
 	{ "cpu", span_notes, NULL, "Whether it also measures the thread's CPU time.", (void *)(uintptr_t)PMTOP_NOTE_CPU },
 	{ "memory", span_notes, NULL, "Whether it also measures the growth of the process's resident memory.",
 		(void *)(uintptr_t)PMTOP_NOTE_MEMORY },
+	{ "gpu", span_notes, NULL, "Whether it also measures by the GPU's clock.", (void *)(uintptr_t)SPAN_GPU },
 	{ NULL, NULL, NULL, NULL, NULL },
 };
 

@@ -32,10 +32,10 @@ def _is_number(what: str, value: object) -> None:
 class Span:
     """A span that publishes nothing."""
 
-    __slots__ = ("name", "cpu", "memory")
+    __slots__ = ("name", "cpu", "memory", "gpu")
 
-    def __init__(self, name: str, cpu: bool, memory: bool) -> None:
-        self.name, self.cpu, self.memory = name, cpu, memory
+    def __init__(self, name: str, cpu: bool, memory: bool, gpu: bool) -> None:
+        self.name, self.cpu, self.memory, self.gpu = name, cpu, memory, gpu
 
     def __enter__(self) -> "Span":
         return self
@@ -47,15 +47,15 @@ class Span:
         return _decorator(self, function) if _decorator else function
 
     def __repr__(self) -> str:
-        return "pmtop.span(%r%s%s)" % (self.name, ", cpu=True" if self.cpu else "", ", memory=True" if self.memory else "")
+        return "pmtop.span(%r%s)" % (self.name, "".join(f", {note}=True" for note in ("cpu", "memory", "gpu") if getattr(self, note)))
 
     def __reduce__(self) -> tuple:
-        return span, (self.name, self.cpu, self.memory)
+        return span, (self.name, self.cpu, self.memory, self.gpu)
 
 
-def span(name: str, cpu: bool = False, memory: bool = False) -> Span:
+def span(name: str, cpu: bool = False, memory: bool = False, gpu: bool = False) -> Span:
     _is_text("name", name)
-    return Span(name, bool(cpu), bool(memory))
+    return Span(name, bool(cpu), bool(memory), bool(gpu))
 
 
 def plan(epochs: Optional[int] = None, batches_per_epoch: Optional[int] = None, samples_per_batch: Optional[int] = None) -> None:
@@ -229,6 +229,10 @@ def by_hand(was: Optional[int]) -> int:
 
 
 def watch_compiling(variables: Any, flag: Any) -> None:
+    pass
+
+
+def connect_gpu_clock(begin: Any, end: Any) -> None:
     pass
 
 

@@ -19,7 +19,7 @@ def track_performance(operation: str, print_result: bool = True, device: Any = N
     """`with track_performance("critical_operation"):` measures the block and prints the guide's line at its end, even if it raises. The block
     is also a span of the run. Afterwards `metric` of the `as` variable is the PerformanceMetric. Raises TypeError for a name that is no str."""
     _check_name("track_performance", operation)
-    return (_Printed if print_result else Measure)(operation, pmtop.span(operation, memory=True), device)
+    return (_Printed if print_result else Measure)(operation, pmtop.span(operation, memory=True, gpu=True), device)
 
 
 class _Steps(Measure):
@@ -28,7 +28,7 @@ class _Steps(Measure):
     __slots__ = ("_seconds", "_cpu_mb", "_gpu_mb", "_peak_mb")
 
     def __init__(self, name: str, device: Any) -> None:
-        super().__init__(name, pmtop.span(name, memory=True), device)
+        super().__init__(name, pmtop.span(name, memory=True, gpu=True), device)
         self._seconds = 0.0
         self._cpu_mb: Optional[float] = None
         self._gpu_mb: Optional[float] = None

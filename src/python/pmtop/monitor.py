@@ -1,8 +1,8 @@
 """The monitors of the guide "Performance Monitoring": they store what they measure, print it as the guide shows, and publish it for pmtop.
 
-Times are seconds of the CPU's clock. pmtop never waits for a device, so they exclude work that a GPU does later, unless the program
-itself waits for it (torch.cuda.synchronize()). Memory is in MB of 10**6 bytes: `cpu_*` is the process's resident set,
-`gpu_*` the memory that torch's CUDA allocator has allocated; None is unknown, as on a machine without a GPU.
+Times are seconds of the CPU's clock. pmtop does not wait for a device, so they exclude work that a GPU does later, unless the program
+itself waits for it (torch.cuda.synchronize()), or PerformanceMonitor(synchronize=True) does. Memory is in MB of 10**6 bytes: `cpu_*` is the
+process's resident set, `gpu_*` the memory that torch's CUDA allocator has allocated; None is unknown, as on a machine without a GPU.
 """
 import os
 import threading
@@ -12,7 +12,7 @@ from time import perf_counter_ns
 from typing import Any, Deque, Dict, List, NamedTuple, Optional, Tuple
 
 import pmtop
-from pmtop._profiling import figures
+from pmtop._profiling import figures, gpu_peak
 from pmtop._profiling.measure import Measure, PerformanceMetric, larger, plus
 from pmtop._printed import monitor_performance, track_performance
 
@@ -98,7 +98,7 @@ class _Operation:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.span = pmtop.span(name, memory=True)
+        self.span = pmtop.span(name, memory=True, gpu=True)
         self.sums: Optional[_Sums] = None
 
     def add(self, metric: PerformanceMetric) -> None:
@@ -109,11 +109,12 @@ class _Operation:
 
 
 class _Tracked(Measure):
-    __slots__ = ("_operation", "_is_kept")
+    __slots__ = ("_operation", "_is_kept", "_resets_peak", "_synchronizes")
 
     def __init__(self, monitor: "PerformanceMonitor", name: str, operation: _Operation, is_kept: bool) -> None:
         super().__init__(name, operation.span, monitor.device, monitor)
         self._operation, self._is_kept = operation, is_kept
+        self._resets_peak, self._synchronizes = monitor.reset_peak, monitor.synchronize
 
     def _done(self, metric: PerformanceMetric) -> None:
         self._owner._record(metric, self._operation, self._is_kept)
@@ -125,13 +126,19 @@ class PerformanceMonitor:
     enabled: False makes every call do nothing; may change at any time. device: the device whose GPU memory is read, as
     torch.cuda.memory_allocated takes it; None is the current one.
 
+    synchronize: waits for the device at the begin and the end of each block, so that its time includes the GPU's work. It slows the program.
+    Without it a block in a batch of pmtop.torch.instrument() also has its time by the GPU's clock, as the figure "gpu.NAME_s".
+    reset_peak: resets torch's peak at the begin of each block, so that each block has its own GPU peak. The program's own
+    torch.cuda.max_memory_allocated() then is of the newest block; False leaves it alone, and a block has the peak since the last reset.
+
     Memory is bounded: get_metrics() retains the newest 100,000 metrics (`metrics_dropped` counts the others, which stay in all totals), and
     10,000 names have their own totals. A copy, by pickle or copy, has the settings without the measurements. Any thread may call any method.
     """
 
-    def __init__(self, enabled: bool = True, device: Any = None) -> None:
+    def __init__(self, enabled: bool = True, device: Any = None, *, synchronize: bool = False, reset_peak: bool = True) -> None:
         self.enabled = enabled
         self.device = device
+        self.synchronize, self.reset_peak = synchronize, reset_peak
         self.metrics_dropped = 0
         self._metrics: Deque[PerformanceMetric] = deque(maxlen=METRICS_MAX)
         self._total: Optional[float] = None
@@ -156,7 +163,7 @@ class PerformanceMonitor:
         return cls(_settings(config)[0], device)
 
     def __reduce__(self) -> Tuple[Any, ...]:
-        return type(self), (self.enabled, self.device)
+        return _monitor_again, (type(self), self.enabled, self.device, self.synchronize, self.reset_peak)
 
     def track(self, name: str, aggregate: bool = False) -> Any:
         """`with monitor.track("forward"):` measures the block, even if it raises. The block is also a span of the run.
@@ -231,6 +238,10 @@ class PerformanceMonitor:
             figures.print_text("\n".join(tables))
 
 
+def _monitor_again(cls: Any, enabled: bool, device: Any, synchronize: bool, reset_peak: bool) -> Any:
+    return cls(enabled, device, synchronize=synchronize, reset_peak=reset_peak)
+
+
 class EpochPerformanceMonitor:
     """Times of epochs and batches by hooks in the training loop: guide 000, "EpochPerformanceMonitor (Training Loops)".
 
@@ -301,7 +312,7 @@ class EpochPerformanceMonitor:
         with _lock:
             self._batches.add(seconds)
             self._batches_of_epoch.add(seconds)
-        gpu = figures.gpu_memory(self.device)
+        gpu = gpu_peak.of_process(self.device, figures.gpu_memory(self.device))
         if gpu is not None:
             _publish(gpu)
         line = figures.batch_line(batch_idx, seconds, gpu, figures.resident_bytes()) if batch_idx < self.verbose_batches else None
@@ -327,7 +338,8 @@ class EpochPerformanceMonitor:
         self._settle()
         for late in self._late:
             late.print_line(None)
-        figures.print_text(figures.epoch_line(seconds, figures.gpu_memory(self.device), figures.resident_bytes()) + timing)
+        gpu = gpu_peak.of_process(self.device, figures.gpu_memory(self.device))
+        figures.print_text(figures.epoch_line(seconds, gpu, figures.resident_bytes()) + timing)
 
     def get_statistics(self) -> "pmtop.Statistics":
         """Statistics of the finished epochs and batches of the whole run: seconds, None before the first, and counts.

@@ -48,7 +48,7 @@ class _Profiled(Measure):
     __slots__ = ("_opened", "_samples", "metrics")
 
     def __init__(self, profiler: "PerformanceProfiler", name: str, samples: Optional[int]) -> None:
-        super().__init__(name, pmtop.span(profiler._span_name(name), memory=True), profiler.device, profiler)
+        super().__init__(name, pmtop.span(profiler._span_name(name), memory=True, gpu=True), profiler.device, profiler)
         self._opened: List[Block] = []
         self._samples = samples
         self.metrics: Optional[ProfileMetrics] = None

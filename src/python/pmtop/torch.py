@@ -41,6 +41,7 @@ from ._torch.patch import Here, Part, Patches
 from ._torch.profile import ProfileRun
 from ._torch.phases import Backward, Optimizers, patch_save, patch_scaler_step, patch_zero_grad
 from ._torch.ranges import Ranges
+from ._torch.span_clock import SpanClock
 from ._torch.transfers import Transfers
 
 __all__ = ["Instrumentation", "MemoryHistory", "Profile", "instrument", "memory_history", "paused"]
@@ -73,6 +74,7 @@ class Instrumentation:
         self._entered = 0
         self._watches_gc = self._has_workers = False
         self._trainers: Any = None
+        self._span_clock: Optional[SpanClock] = None
         self._rank = RankFacts(self._loop)
         self.is_open = True
         self.is_forked = self.is_waiting = False
@@ -102,6 +104,8 @@ class Instrumentation:
         self._patches.restore()
         if self._optimizers is not None:
             self._optimizers.close()
+        if self._span_clock is not None:
+            self._span_clock.remove()
         if self._watches_gc:
             _pmtop.unwatch_gc()
         if self._has_workers:
@@ -195,6 +199,9 @@ class Instrumentation:
             patch_save(self._patches, parts["checkpoints"], _here, out)
         if self._sync:
             self._install_waits()
+        if parts["device"].is_on and self._device.can_come:
+            self._span_clock = SpanClock(self._device, self._loop)
+            self._span_clock.install()
         if parts["ranges"].is_on:
             Ranges(self._patches, parts["ranges"], _here, out)
         if parts["gc"].is_on:

@@ -116,6 +116,12 @@ static struct allocator allocator_of(const struct context *context)
 NUMBER(allocated) { return allocator_of(context).allocated_bytes; }
 NUMBER(reserved) { return allocator_of(context).reserved_bytes; }
 NUMBER(peak) { return allocator_of(context).peak_bytes; }
+NUMBER(unused)
+{
+	struct allocator allocator = allocator_of(context);
+	double unused = allocator.reserved_bytes - allocator.peak_bytes;
+	return unused < 0 ? 0 : unused;
+}
 
 /* -- precision: published under one of these keys -- */
 
@@ -196,6 +202,8 @@ static const struct figure rows[] = {
 	NUMBER_OF("gpu.reserved_bytes", BYTES, reserved, "reserved by the framework's allocator",
 		"the gauge cuda.reserved_bytes is not published"),
 	NUMBER_OF("gpu.peak_bytes", BYTES, peak, "peak of allocated memory", "the gauge cuda.peak_bytes is not published"),
+	NUMBER_OF("gpu.unused_bytes", BYTES, unused, "reserved beyond that peak",
+		"the gauges cuda.reserved_bytes and cuda.peak_bytes are not published"),
 	TEXT_OF("run.precision", precision,
 		"fp32, tf32, bf16, fp16 or fp8, from meta precision, mixed_precision, dtype or torch.precision",
 		"not published (meta precision)"),

@@ -4,7 +4,7 @@ import threading
 from time import process_time
 from typing import Dict, List, Optional
 
-from pmtop._profiling import figures, machine
+from pmtop._profiling import figures, gpu_peak, machine
 from pmtop._profiling.measure import PerformanceMetric, larger
 from pmtop._profiling.metrics import (
     ComputeMetrics, Mean, MemoryMetrics, ProfileMetrics, SystemMetrics, TimingMetrics, is_leak,
@@ -113,16 +113,18 @@ class Block:
         self.cpu_time_s = cpu_s - self.cpu_s
         if self.last_gpu is None:
             self.sample_gpu(now)
-        self._end_memory(gpu)
+        self._end_memory(gpu, metric.gpu_peak_mb if gpu_peak.is_exact() else None)
         self._end_flops(flops)
 
-    def _end_memory(self, gpu: Optional[figures.GpuMemory]) -> None:
+    def _end_memory(self, gpu: Optional[figures.GpuMemory], exact_mb: Optional[float]) -> None:
         peak, self.resident_end, self.gpu_end = _peak_bytes(), figures.resident_bytes(), gpu
         self._peak_resident = larger(larger(self._peak_resident, self.resident_end), peak if peak > self._peak_before else None)
         before = self.gpu.peak if self.gpu is not None else None
         if gpu is not None:
             is_new = gpu.peak is not None and (before is None or gpu.peak > before)
             self._peak_gpu = larger(larger(self._peak_gpu, gpu.allocated), gpu.peak if is_new else None)
+        if exact_mb is not None:
+            self._peak_gpu = exact_mb * figures.BYTES_PER_MB
 
     def _end_flops(self, flops: Flops) -> None:
         is_here = self.thread == threading.get_ident()

@@ -47,7 +47,7 @@ class GpuMemory(NamedTuple):
     allocated: Optional[int]
     reserved: Optional[int]
     peak: Optional[int]
-    """Peak since the process began, or since the program's last torch.cuda.reset_peak_memory_stats()."""
+    """Peak since the process began, or since the last torch.cuda.reset_peak_memory_stats(), of the program or of gpu_peak."""
 
 
 GPU_GAUGES = ("cuda.allocated_bytes", "cuda.reserved_bytes", "cuda.peak_bytes")
@@ -79,6 +79,16 @@ def _from_allocator(cuda: Any, name: str, device: Any) -> Optional[int]:
         return int(getattr(cuda, name)(device))
     except Exception:
         return None
+
+
+def synchronize(device: Any = None) -> None:
+    """Waits for the work that the device has now. Only where the user asks for it."""
+    cuda = getattr(sys.modules.get("torch"), "cuda", None)
+    try:
+        if cuda is not None and cuda.is_initialized():
+            cuda.synchronize(device)
+    except Exception:
+        pass
 
 
 def growth_mb(before: Optional[int], after: Optional[int]) -> Optional[float]:

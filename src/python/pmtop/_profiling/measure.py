@@ -10,7 +10,7 @@ from time import perf_counter_ns
 from typing import Any, List, NamedTuple, Optional
 
 import pmtop
-from pmtop._profiling import figures
+from pmtop._profiling import figures, gpu_peak
 
 LIVE_MAX = 16
 
@@ -27,7 +27,7 @@ class PerformanceMetric(NamedTuple):
     gpu_delta_mb: Optional[float]
     """Growth of the memory that torch's CUDA allocator has allocated on the device."""
     gpu_peak_mb: Optional[float]
-    """The allocator's peak at the end of the block. pmtop does not reset it; torch.cuda.reset_peak_memory_stats() does."""
+    """The allocator's peak within the block, for which pmtop resets torch's peak at its begin."""
     depth: int
     """The number of blocks of the same monitor that enclose it; 0 is outermost."""
     begin_ns: int
@@ -37,7 +37,7 @@ class PerformanceMetric(NamedTuple):
 class _Block:
     """A measured block, open or finished."""
 
-    __slots__ = ("owner", "measure", "parent", "depth", "is_over", "live", "begin_ns", "resident", "gpu")
+    __slots__ = ("owner", "measure", "parent", "depth", "is_over", "live", "begin_ns", "resident", "gpu", "peak")
 
 
 # Each task of asyncio and each thread has its own: blocks of several tasks that overlap in one thread do not nest in each other.
@@ -72,6 +72,9 @@ os.register_at_fork(after_in_child=_after_fork_in_child)
 class Measure:
     """`with` measures the block, even if it raises. One object may be entered again, within itself and in other threads."""
 
+    _resets_peak = True
+    _synchronizes = False
+
     __slots__ = ("metric", "_name", "_span", "_device", "_owner", "_blocks")
 
     def __init__(self, name: str, span: Any, device: Any, owner: Any = None) -> None:
@@ -90,12 +93,17 @@ class Measure:
             block.depth = _depth_in(parent, self._owner)
         self._blocks.append(block)
         _innermost.set(block)
+        if self._synchronizes:
+            figures.synchronize(self._device)
         block.resident, block.gpu = figures.resident_bytes(), figures.gpu_memory(self._device)
+        block.peak = gpu_peak.begin(self._device, block.gpu, self._resets_peak)
         block.live = _begin_live(block)
         block.begin_ns = perf_counter_ns()
         return self
 
     def __exit__(self, *exception: object) -> None:
+        if self._synchronizes:
+            figures.synchronize(self._device)
         end_ns = perf_counter_ns()
         block = self._take()
         if block is None:
@@ -105,11 +113,12 @@ class Measure:
         if _innermost.get() is block:
             _innermost.set(_open(block.parent))
         gpu = figures.gpu_memory(self._device)
-        peak = None if gpu is None or gpu.peak is None else gpu.peak / figures.BYTES_PER_MB
+        peak = gpu_peak.end(block.peak, self._device, gpu)
         cpu_mb = figures.growth_mb(block.resident, figures.resident_bytes())
         seconds = (end_ns - block.begin_ns) / _NS_PER_S
         self.metric = metric = PerformanceMetric(
-            self._name, seconds, cpu_mb, figures.gpu_growth_mb(block.gpu, gpu), peak, block.depth, block.begin_ns
+            self._name, seconds, cpu_mb, figures.gpu_growth_mb(block.gpu, gpu),
+            None if peak is None else peak / figures.BYTES_PER_MB, block.depth, block.begin_ns,
         )
         self._done(metric)
 

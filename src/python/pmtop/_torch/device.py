@@ -13,6 +13,7 @@ from typing import Any, Optional
 import torch
 
 from pmtop import _pmtop
+from pmtop._profiling import gpu_peak
 
 from .patch import Part
 
@@ -249,9 +250,11 @@ class Device(_pmtop.DeviceState):
             return
         self.memory_at_ns = now + _MEMORY_EVERY_NS
         try:
-            stats = self.memory_stats(self._number())
+            number = self._number()
+            stats, hidden = self.memory_stats(number), gpu_peak.hidden(number)
             for name, kind, which in _GAUGES:
                 if kind in stats:
-                    out.gauge(name, float(stats[kind]["all"][which]))
+                    value = stats[kind]["all"][which]
+                    out.gauge(name, float(max(value, hidden) if which == "peak" else value))
         except Exception as error:
             self.memory.failed(error)

@@ -49,7 +49,7 @@ class Ranges:
         """None: the name is one too many."""
         span = self.spans.get(name)
         if span is None and type(name) is str and name and len(self.spans) < _NAMES_MAX:
-            span = self.spans[name] = self.out.span(name)
+            span = self.spans[name] = self.out.span(name, gpu=True)
         return span
 
     # -- record_function; both return None, so that nothing is called after the original
