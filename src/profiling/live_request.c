@@ -80,6 +80,7 @@ static void report_file(struct live_request *request, char text[LIVE_REQUEST_TEX
 	bool is_here = strncmp(path, request->folder, length) == 0 && slash == path + length;
 	snprintf(is_trace ? request->trace : request->snapshot, sizeof request->trace, "%s", path);
 	request->snapshot_count += !is_trace;
+	request->is_snapshot_newest = !is_trace;
 	snprintf(text, LIVE_REQUEST_TEXT_SIZE, "%s ready: %s%spmtop trace %.110s",
 		words_of(&request->profiling.order)->what, request->how ? request->how : "", request->how ? ", " : "",
 		is_here ? slash + 1 : path);

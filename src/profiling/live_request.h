@@ -19,6 +19,7 @@ struct live_request {
 	char trace[PROFILING_PATH_SIZE];    /* the newest one; empty: none yet */
 	char snapshot[PROFILING_PATH_SIZE]; /* likewise */
 	size_t snapshot_count;              /* so far */
+	bool is_snapshot_newest;            /* the newest file is a snapshot */
 	const char *how;                    /* how to open a trace here: "key T opens it"; NULL: by pmtop trace only */
 };
 
