@@ -399,6 +399,25 @@ void screen_set_request(struct screen *screen, const char *text)
 	snprintf(screen->scene.request, sizeof screen->scene.request, "%s", text);
 }
 
+void screen_set_snapshot(struct screen *screen, const struct snapshot_digest *snapshot)
+{
+	screen->scene.snapshot = snapshot;
+	screen->is_stale = true;
+}
+
+bool screen_shows_memory(const struct screen *screen) { return all_views[screen->view] == &memory_view; }
+
+void screen_toggle_snapshot(struct screen *screen)
+{
+	bool is_shown = screen_shows_memory(screen) && screen->scene.state->is_open;
+	screen_open_view(screen, memory_view.name);
+	screen->scene.state->is_open = !is_shown;
+	screen->scene.state->row = screen->scene.state->scroll = 0;
+	screen->scene.state->sort = 0;
+	screen->scene.state->sort_ascending = false;
+	screen->is_stale = true;
+}
+
 bool screen_take_flag(struct screen *screen, struct hand_flag *out)
 {
 	bool has_flag = screen->scene.has_hand_flag;

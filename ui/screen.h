@@ -39,6 +39,11 @@ void screen_message_again(struct screen *screen, const char *before, const char 
 void screen_set_recording(struct screen *screen, bool goes_on, double bytes);
 /* What the header shows of a request for a trace; "": none. */
 void screen_set_request(struct screen *screen, const char *text);
+/* The newest memory snapshot of the program; the caller's, NULL: none. */
+void screen_set_snapshot(struct screen *screen, const struct snapshot_digest *snapshot);
+bool screen_shows_memory(const struct screen *screen);
+/* Opens its page in the view Memory, or closes it. */
+void screen_toggle_snapshot(struct screen *screen);
 /* True once after the user flagged or unflagged a batch. */
 bool screen_take_flag(struct screen *screen, struct hand_flag *out);
 bool screen_is_paused(const struct screen *screen);

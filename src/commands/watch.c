@@ -18,6 +18,7 @@
 #include "src/base/text.h"
 #include "src/commands/commands.h"
 #include "src/commands/summary.h"
+#include "src/commands/trace/snapshot_watch.h"
 #include "src/commands/trace/trace_inset.h"
 #include "src/playback/overlay.h"
 #include "src/rules/alerts_list.h"
@@ -56,6 +57,7 @@ struct watch {
 	struct log_tail *log;      /* the output of the command that pmtop started; NULL: none */
 	struct trace_ranks traces; /* of the key T */
 	struct trace_inset inset;
+	struct snapshot_watch snapshots; /* of the key T in the view Memory */
 	struct canvas canvas;
 	int signal_fd;
 	size_t held_count, held_records;
@@ -177,13 +179,17 @@ static void show_request(struct watch *watch, const char *text)
 	watch->is_dirty = true;
 }
 
-static void toggle_request(struct watch *watch)
+static pid_t shown_pid(const struct watch *watch)
 {
 	const struct model *model = watch->session.model;
 	int run = screen_run(watch->screen);
-	pid_t pid = run >= 0 && model->runs[run].pid > 0 ? model->runs[run].pid : model->target_pid;
+	return run >= 0 && model->runs[run].pid > 0 ? model->runs[run].pid : model->target_pid;
+}
+
+static void toggle_request(struct watch *watch)
+{
 	char text[LIVE_REQUEST_TEXT_SIZE];
-	session_profile_toggle(&watch->session, pid, text);
+	session_profile_toggle(&watch->session, shown_pid(watch), text);
 	show_request(watch, text);
 }
 
@@ -209,6 +215,8 @@ static void open_trace(struct watch *watch)
 {
 	struct reason reason = { "there is no trace yet: key P takes one", "" };
 	const char *path = watch->session.request.trace;
+	if (snapshot_watch_open(&watch->snapshots, &watch->session, watch->screen, shown_pid(watch)))
+		return;
 	const struct profile_view view = { .group = GROUP_NAME };
 	enum status status = path[0] ? profile_files_add(&watch->traces.files, path, &reason) : STATUS_NOT_FOUND;
 	if (status == STATUS_OK)
@@ -328,7 +336,7 @@ static int due_ms(const struct watch *watch, bool is_followed)
 						  : -1,
 		overlay_wait_ms(watch->overlay),
 		session_profile_ms(&watch->session),
-		trace_inset_is_reading(&watch->inset) ? TRACE_INSET_MS : -1,
+		trace_inset_is_reading(&watch->inset) || watch->snapshots.inset.search ? TRACE_INSET_MS : -1,
 		/* the end of the output may come after the last set */
 		!is_followed && watch->log && screen_follows_log(watch->screen) ? LOG_MS : -1,
 	};
@@ -360,6 +368,7 @@ static void watch_until_quit(struct watch *watch)
 		show_news(watch);
 		step_request(watch);
 		step_trace(watch);
+		watch->is_dirty |= snapshot_watch_step(&watch->snapshots, &watch->session, watch->screen, shown_pid(watch));
 		if (ready[1].revents) {
 			watch->has_quit = signals_answer(watch->signal_fd, watch->terminal);
 			watch->is_dirty = true;
@@ -422,6 +431,7 @@ static void release(struct watch *watch)
 	overlay_free(watch->overlay);
 	screen_free(watch->screen);
 	log_tail_close(watch->log);
+	snapshot_inset_close(&watch->snapshots.inset);
 	canvas_release(&watch->canvas);
 	signals_close(watch->signal_fd);
 }

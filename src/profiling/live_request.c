@@ -8,16 +8,28 @@
 
 #define LIMIT_NS (120 * NS_PER_S)
 
+/* The words for what was asked for: a trace, or a snapshot. */
+static const struct words {
+	const char *what, *command;
+} trace_words = { "trace", "profile" }, snapshot_words = { "snapshot", "snapshot" };
+
+static const struct words *words_of(const struct profiling_order *order)
+{
+	return order->steps ? &trace_words : &snapshot_words;
+}
+
 /* What to do may be longer than a status line. */
-static void explain(const struct reason *reason, pid_t pid, char text[LIVE_REQUEST_TEXT_SIZE])
+static void explain(
+	const struct reason *reason, const struct words *words, pid_t pid, char text[LIVE_REQUEST_TEXT_SIZE])
 {
 	char whole[sizeof *reason + 16];
-	int length =
-		snprintf(whole, sizeof whole, "no trace: %s%s%s", reason->text, reason->remedy[0] ? ": " : "", reason->remedy);
+	int length = snprintf(
+		whole, sizeof whole, "no %s: %s%s%s", words->what, reason->text, reason->remedy[0] ? ": " : "", reason->remedy);
 	if (length < LIVE_REQUEST_TEXT_SIZE)
 		strcpy(text, whole);
 	else
-		snprintf(text, LIVE_REQUEST_TEXT_SIZE, "no trace: %.100s; try: pmtop profile %d", reason->text, (int)pid);
+		snprintf(text, LIVE_REQUEST_TEXT_SIZE, "no %s: %.100s; try: pmtop %s %d", words->what, reason->text,
+			words->command, (int)pid);
 }
 
 void live_request_end(struct live_request *request)
@@ -45,7 +57,7 @@ bool live_request_begin(struct live_request *request, pid_t pid, const struct pr
 	if (status == STATUS_OK)
 		return true;
 	live_request_end(request);
-	explain(&reason, pid, text);
+	explain(&reason, words_of(order), pid, text);
 	return false;
 }
 
@@ -60,14 +72,18 @@ void live_request_toggle(struct live_request *request, pid_t pid, int64_t now_ns
 	snprintf(text, LIVE_REQUEST_TEXT_SIZE, "the request for a trace was withdrawn");
 }
 
-static void report_trace(struct live_request *request, char text[LIVE_REQUEST_TEXT_SIZE])
+static void report_file(struct live_request *request, char text[LIVE_REQUEST_TEXT_SIZE])
 {
+	bool is_trace = request->profiling.order.steps > 0;
 	const char *path = request->profiling.path, *slash = strrchr(path, '/');
 	size_t length = strlen(request->folder);
 	bool is_here = strncmp(path, request->folder, length) == 0 && slash == path + length;
-	snprintf(request->trace, sizeof request->trace, "%s", path);
-	snprintf(text, LIVE_REQUEST_TEXT_SIZE, "trace ready: %s%spmtop trace %.110s", request->how ? request->how : "",
-		request->how ? ", " : "", is_here ? slash + 1 : path);
+	snprintf(is_trace ? request->trace : request->snapshot, sizeof request->trace, "%s", path);
+	request->snapshot_count += !is_trace;
+	request->is_snapshot_newest = !is_trace;
+	snprintf(text, LIVE_REQUEST_TEXT_SIZE, "%s ready: %s%spmtop trace %.110s",
+		words_of(&request->profiling.order)->what, request->how ? request->how : "", request->how ? ", " : "",
+		is_here ? slash + 1 : path);
 }
 
 bool live_request_step(struct live_request *request, int64_t now_ns, char text[LIVE_REQUEST_TEXT_SIZE])
@@ -76,10 +92,12 @@ bool live_request_step(struct live_request *request, int64_t now_ns, char text[L
 	enum status status = profiling_step(&request->profiling, now_ns, &reason);
 	if (status == STATUS_AGAIN)
 		return false;
+	bool is_silent = status == STATUS_NOT_FOUND && request->profiling.order.is_automatic;
+	text[0] = '\0';
 	if (status == STATUS_OK)
-		report_trace(request, text);
-	else
-		explain(&reason, request->profiling.pid, text);
+		report_file(request, text);
+	else if (!is_silent)
+		explain(&reason, words_of(&request->profiling.order), request->profiling.pid, text);
 	live_request_end(request);
 	return true;
 }

@@ -1,4 +1,5 @@
-/* live_request.h: a request for a trace while a run is watched. The texts are for the status line. */
+/* live_request.h: a request for a trace or a memory snapshot while a run is watched. The texts are for the status line.
+ */
 #ifndef PMTOP_PROFILING_LIVE_REQUEST_H
 #define PMTOP_PROFILING_LIVE_REQUEST_H
 
@@ -14,9 +15,12 @@ struct live_request {
 	bool is_open;
 	struct target target;
 	struct profiling profiling;
-	char folder[PATH_MAX];           /* the working directory */
-	char trace[PROFILING_PATH_SIZE]; /* the newest one; empty: none yet */
-	const char *how;                 /* how to open a trace here: "key T opens it"; NULL: by pmtop trace only */
+	char folder[PATH_MAX];              /* the working directory */
+	char trace[PROFILING_PATH_SIZE];    /* the newest one; empty: none yet */
+	char snapshot[PROFILING_PATH_SIZE]; /* likewise */
+	size_t snapshot_count;              /* so far */
+	bool is_snapshot_newest;            /* the newest file is a snapshot */
+	const char *how;                    /* how to open a trace here: "key T opens it"; NULL: by pmtop trace only */
 };
 
 /* Asks the process; the order needs no folder. False: refused, with the reason in `text`. */

@@ -25,6 +25,7 @@ struct profiling_order {
 	bool is_chosen;     /* the user named the folder */
 	unsigned steps;     /* 1 to PROFILING_STEPS_MAX; 0 = a memory snapshot */
 	int64_t limit_ns;   /* for the steps */
+	bool is_automatic;  /* a snapshot that nobody asked for: only of a program that records a history of its memory */
 	struct profiling_start start;
 	struct profiling *beside; /* a request to another rank, which stays open as long: they share Kineto's socket */
 };

@@ -111,7 +111,7 @@ static int write_request(const struct profiling_order *order, char line[REQUEST_
 {
 	const struct profiling_start *start = &order->start;
 	if (!order->steps)
-		return snprintf(line, REQUEST_SIZE, "snapshot 1 %s\n", order->folder);
+		return snprintf(line, REQUEST_SIZE, "snapshot %d %s\n", order->is_automatic ? 2 : 1, order->folder);
 	if (start->is_batch)
 		return snprintf(line, REQUEST_SIZE, "profile 2 %u batch %llu %llu %s\n", order->steps,
 			(unsigned long long)start->batch, (unsigned long long)start->every, order->folder);
@@ -167,6 +167,8 @@ static enum status take_line(struct package *package, const char *line, struct r
 	const char *word = package->steps ? "trace " : "snapshot ";
 	if (strncmp(line, word, strlen(word)) == 0)
 		return take_path(package, line + strlen(word), why_not);
+	if (strcmp(line, "unrecorded") == 0)
+		return reason_set(why_not, STATUS_NOT_FOUND, NULL, "the program records no history of its memory");
 	bool is_error = strncmp(line, "error ", 6) == 0;
 	text_clean(text, sizeof text, line + 6 * is_error, strlen(line + 6 * is_error));
 	return is_error ? reason_set(why_not, STATUS_UNSUPPORTED, NULL, "%s", text)

@@ -12,6 +12,8 @@
  *                            error TEXT           the last line
  *   snapshot 1 FOLDER
  *                            snapshot PATH        or error TEXT
+ *   snapshot 2 FOLDER                         by itself: if pmtop.torch.memory_history() records
+ *                            snapshot PATH        or error TEXT, or unrecorded
  *
  * Both sides check the other's user (SO_PEERCRED). If pmtop closes the connection, the program gives the trace up. */
 #ifndef PMTOP_PROFILING_PACKAGE_H
@@ -40,7 +42,8 @@ enum status package_open(struct package *package, int directory_fd, pid_t pid, u
 	const struct profiling_order *order, struct reason *why_not);
 /* Whether the process listens: its socket is there. Asks nothing. */
 bool package_is_there(int directory_fd, pid_t pid, uid_t uid);
-/* Reads what has come. OK: package->path is the file, as the process sees it; AGAIN: not yet; else the reason. */
+/* Reads what has come. OK: package->path is the file, as the process sees it; AGAIN: not yet; NOT_FOUND: unrecorded;
+ * else the reason. */
 enum status package_read(struct package *package, struct reason *why_not);
 void package_close(struct package *package);
 

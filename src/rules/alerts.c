@@ -48,7 +48,7 @@ static struct alert *raise_alert(
 		.rule = rule->name,
 		.run = context->index,
 		.subject = context->phase ? context->phase->name : NAME_NONE,
-		.asks_for_trace = rule->asks_for_trace,
+		.action = rule->action,
 		.is_of_model = rule->of == RULE_OF_MODEL,
 		.severity = rule->severity,
 		.is_raised = true,

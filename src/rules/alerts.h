@@ -21,6 +21,9 @@
 #include "src/model/model.h"
 #include "src/settings/settings.h"
 
+/* What pmtop does when a rule raises its warning: the key `action`, "none", "profile", "snapshot". */
+enum alert_action { ALERT_ACTS_NOT, ALERT_TAKES_TRACE, ALERT_TAKES_SNAPSHOT };
+
 enum severity { SEVERITY_INFO, SEVERITY_WARNING, SEVERITY_CRITICAL }; /* "info", "warning", "critical" */
 
 enum { ALERT_EVIDENCE_MAX = 6, ALERT_ADVICE_MAX = 4, ALERTS_MAX = 64 };
@@ -31,11 +34,11 @@ struct alert_evidence {
 }; /* "share_ratio" 0.34: base units, the unit in the key */
 
 struct alert {
-	const char *rule;    /* its name: "data_loading"; "rule_file" or "hook" for errors of those */
-	unsigned run;        /* index into model->runs; 0 for rules of the whole model */
-	uint32_t subject;    /* name id of the phase; NAME_NONE */
-	bool asks_for_trace; /* of the run's program: the rule's `action: profile` */
-	bool is_of_model;    /* of the machine or of all runs, not of this run alone */
+	const char *rule;         /* its name: "data_loading"; "rule_file" or "hook" for errors of those */
+	unsigned run;             /* index into model->runs; 0 for rules of the whole model */
+	uint32_t subject;         /* name id of the phase; NAME_NONE */
+	enum alert_action action; /* of the run's program */
+	bool is_of_model;         /* of the machine or of all runs, not of this run alone */
 	enum severity severity;
 	bool is_raised;               /* false: cleared, retained as history */
 	int64_t since_ns, cleared_ns; /* cleared_ns 0 while raised */

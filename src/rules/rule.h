@@ -77,7 +77,7 @@ struct rule {
 	const char *name, *file;
 	size_t line;
 	bool is_off;
-	bool asks_for_trace; /* action: profile */
+	enum alert_action action;
 	enum rule_scope of;
 	enum severity severity;
 	const char *guide;

@@ -16,6 +16,7 @@
 #include "src/profiling/live_request.h"
 #include "src/rules/alerts.h"
 #include "src/rules/rule_book.h"
+#include "src/session/asking/own_snapshot.h"
 #include "src/session/children/launch.h"
 #include "src/session/command.h"
 #include "src/session/slow_profile.h"
@@ -49,8 +50,9 @@ struct session {
 	char wanted_run[128];        /* -s: the run to show, by name; empty = the first */
 	pid_t wanted_pid;            /* -s NAME.PID; 0 = any */
 	struct launch launch;        /* the command that pmtop started (-- COMMAND) */
-	struct live_request request; /* for a trace: session_profile.h */
+	struct live_request request; /* for a trace or a snapshot: session_profile.h */
 	struct slow_profile slow;
+	struct own_snapshots snapshots;
 	bool is_on_screen; /* news go to the screen, not to standard error */
 	char news[512];    /* to be shown on the screen; empty = none */
 };

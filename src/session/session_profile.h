@@ -1,4 +1,5 @@
-/* session_profile.h: the request for a trace of a session: the key P, --profile-slow, or a rule's `action: profile`. */
+/* session_profile.h: the request of a session for a trace or a memory snapshot: the key P, --profile-slow, or the
+ * `action` of a rule. */
 #ifndef PMTOP_SESSION_SESSION_PROFILE_H
 #define PMTOP_SESSION_SESSION_PROFILE_H
 
@@ -7,8 +8,8 @@
 /* Asks the process for its next steps, or withdraws the open request. Fills `text` with what there is to say; "":
  * nothing. */
 void session_profile_toggle(struct session *session, pid_t pid, char text[LIVE_REQUEST_TEXT_SIZE]);
-/* Goes on with the request, or begins one that slow_profile.h wants. To be called after each wait. Fills `text`
- * likewise. */
+/* Goes on with the request, or begins one that slow_profile.h or own_snapshot.h wants. To be called after each wait.
+ * Fills `text` likewise. */
 void session_profile_step(struct session *session, char text[LIVE_REQUEST_TEXT_SIZE]);
 /* For the header: "profiling 2/3 steps"; "": no request is open. */
 const char *session_profile_words(const struct session *session, char out[PROFILING_WORDS_SIZE]);

@@ -75,7 +75,7 @@ static bool wants_alert(const struct slow_profile *slow, const struct model *mod
 {
 	for (size_t i = 0; i < alerts->count; i++) {
 		const struct alert *alert = &alerts->list[i];
-		if (!alert->is_raised || !alert->asks_for_trace || alert->since_ns <= slow->since_ns ||
+		if (!alert->is_raised || alert->action != ALERT_TAKES_TRACE || alert->since_ns <= slow->since_ns ||
 			alert->run >= model->run_count || !is_askable(&model->runs[alert->run]))
 			continue;
 		snprintf(out->why, sizeof out->why, "%.119s", alert->message);

@@ -3,6 +3,7 @@ import collections
 import json
 import os
 import pickle
+import socket
 import subprocess
 import time
 
@@ -121,6 +122,36 @@ def test_a_program_without_cuda_says_so(tmp_path, capsys):
     assert os.listdir(tmp_path) == []
     assert capsys.readouterr().err == ("pmtop: memory: no history is recorded: this program has no CUDA device; the program continues\n"
                                        "pmtop: memory: no snapshot was written: this program has no CUDA device; the program continues\n")
+
+
+def asks_by_itself(loop_requests, folder):
+    """The answer to a request that no user has made, as the monitor sends it."""
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(loop_requests.path)
+        client.sendall(f"snapshot 2 {folder}\n".encode())
+        client.settimeout(10)
+        loop_requests._next = 0.0
+        loop_requests.batch_ends(True, False)
+        loop_requests._next = 0.0
+        loop_requests.batch_ends(True, False)
+        return client.makefile().readline()
+
+
+def test_only_a_program_with_a_history_gives_a_snapshot_that_no_user_asked_for(cuda, tmp_path):
+    pmtop.close()
+    pmtop.init("job")
+    with pmtop.torch.instrument() as instrumentation:
+        assert instrumentation._loop.requests is None
+        with pmtop.torch.memory_history(output_dir=tmp_path):
+            requests = instrumentation._loop.requests
+            answer = asks_by_itself(requests, tmp_path)
+        assert answer.startswith(f"snapshot {tmp_path}") and len(os.listdir(tmp_path)) == 1
+        assert asks_by_itself(requests, tmp_path) == "unrecorded\n"
+    with pmtop.torch.memory_history(), pmtop.torch.instrument() as instrumentation:
+        assert instrumentation._loop.requests is not None
+    with pmtop.torch.instrument(profile_on_request=False) as instrumentation, pmtop.torch.memory_history():
+        assert instrumentation._loop.requests is None
+    pmtop.close()
 
 
 def test_a_process_that_takes_no_requests_is_refused():

@@ -196,6 +196,8 @@ def test_modules_are_named(tmp_path):
     answer = trace("--by=module", tmp_path / "run.pt.trace.json")
     modules = {operator.get("module") for operator in answer["operators"] if operator["name"] == "aten::addmm"}
     assert modules and all(module and module.startswith("nn.Module: Linear") for module in modules)
+    tree = answer["modules"]
+    assert tree and all(module["depth"] == 0 or module["parent"] in {above["name"] for above in tree[:i]} for i, module in enumerate(tree))
 
 
 def test_a_folder_is_a_run_of_ranks(tmp_path):

@@ -5,6 +5,7 @@
 #include "src/base/clock.h"
 #include "src/explain/explain.h"
 #include "src/explain/explain_flagged.h"
+#include "src/trace/snapshot/snapshot_digest.h"
 #include "tests/support/stage.h"
 #include "tests/support/suite.h"
 
@@ -107,6 +108,91 @@ START_TEST(a_state_is_in_words_and_the_unknown_is_a_dash)
 }
 END_TEST
 
+static const struct snapshot_digest_row lines[] = {
+	{ "train.py:42 step", "train.py:80 main", { 3200000000, 12 }, 2100000000, false },
+	{ "models/resnet.py:21 forward", "train.py:42 step < train.py:80 main", { 1500000000, 204 }, -20000000, false },
+	{ "(no Python stack recorded)", "", { 90000000, 3 }, 0, false },
+	{ "train.py:44 load", "train.py:80 main", { 0, 0 }, -64000000, false },
+};
+
+static struct snapshot_digest *make_digest(const struct stage *stage)
+{
+	struct snapshot_digest *digest = calloc(1, sizeof *digest);
+	int64_t realtime_ns = INT64_C(1795183200) * NS_PER_S + stage->model->now_ns - stage->begin_ns;
+	*digest = (struct snapshot_digest){ .path = "/home/u/host_48213.1795183300000000000.snapshot.pickle",
+		.taken_ns = realtime_ns - 40 * NS_PER_S,
+		.before_ns = realtime_ns - 640 * NS_PER_S,
+		.has_before = true,
+		.has_history = true,
+		.is_partial = true,
+		.sum = { .requested = 4790000000,
+			.rounding = 10000000,
+			.reserved = 6000000000,
+			.split_bytes = 700000000,
+			.whole_bytes = 500000000 },
+		.now = { .bytes = 4790000000, .count = 4 },
+		.peak = { .bytes = 5500000000, .count = 3 },
+		.peak_live = 5500000000,
+		.peak_reserved = 6000000000,
+		.peak_before_s = 2.5 };
+	memcpy(digest->now.rows, lines, sizeof lines);
+	memcpy(digest->peak.rows, lines, 3 * sizeof *lines);
+	return digest;
+}
+
+START_TEST(the_newest_snapshot_is_a_page_of_this_view)
+{
+	static const struct {
+		int width, height;
+		const char *name;
+	} sizes[] = { { 80, 24, "memory_snapshot_80x24" }, { 120, 40, "memory_snapshot_120x40" },
+		{ 200, 60, "memory_snapshot_200x60" } };
+	struct stage stage;
+	play(&stage, 0, 80, 24);
+	struct snapshot_digest *digest = make_digest(&stage);
+	ck_assert_int_eq(stage_type(&stage, "T"), WISH_TRACE);
+	screen_set_snapshot(stage.screen, digest);
+	stage_draw(&stage);
+	ck_assert(stage_shows(&stage, "T: snapshot of"));
+	stage_type(&stage, "2");
+	screen_toggle_snapshot(stage.screen);
+	for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+		stage_resize(&stage, sizes[i].width, sizes[i].height);
+		stage_draw(&stage);
+		stage_expect(&stage, sizes[i].name);
+	}
+	free(digest);
+	stage_close(&stage);
+}
+END_TEST
+
+START_TEST(lines_of_a_snapshot_are_sorted_written_and_left)
+{
+	struct stage stage;
+	struct buffer csv = BUFFER_INIT;
+	int at, other;
+	play(&stage, 0, 120, 40);
+	struct snapshot_digest *digest = make_digest(&stage);
+	screen_set_snapshot(stage.screen, digest);
+	screen_toggle_snapshot(stage.screen);
+	stage_type(&stage, ">>>"); /* by growth */
+	ck_assert(stage_find(&stage, "(no Python stack recorded)", NULL, &at));
+	ck_assert(stage_find(&stage, "models/resnet.py:21 forward", NULL, &other));
+	ck_assert_int_lt(at, other);
+	ck_assert(screen_write(stage.screen, &csv));
+	ck_assert_ptr_nonnull(strstr(csv.data, "\ntrain.py:42 step,3200000000,12,2100000000,train.py:80 main\n"));
+	digest->has_before = digest->has_history = false;
+	stage_draw(&stage);
+	ck_assert(!stage_shows(&stage, "GROWTH"));
+	ck_assert(stage_shows(&stage, "the program recorded no history"));
+	stage_press(&stage, KEY_ESC);
+	ck_assert(stage_shows(&stage, "Processes"));
+	buffer_release(&csv);
+	free(digest);
+	stage_close(&stage);
+}
+END_TEST
+
 START_TEST(before_anything_is_read_it_says_so)
 {
 	struct story_options options;
@@ -131,6 +217,8 @@ int main(void)
 	tcase_add_test(tests, zoom_changes_the_time_that_is_shown_and_stops_at_both_ends);
 	tcase_add_test(tests, processes_can_be_walked_and_searched);
 	tcase_add_test(tests, a_state_is_in_words_and_the_unknown_is_a_dash);
+	tcase_add_test(tests, the_newest_snapshot_is_a_page_of_this_view);
+	tcase_add_test(tests, lines_of_a_snapshot_are_sorted_written_and_left);
 	tcase_add_test(tests, before_anything_is_read_it_says_so);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

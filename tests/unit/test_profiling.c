@@ -481,6 +481,24 @@ START_TEST(a_request_may_name_the_first_batch_or_the_time)
 }
 END_TEST
 
+START_TEST(a_snapshot_that_nobody_asked_for_says_so)
+{
+	static struct package package;
+	for (int is_automatic = 0; is_automatic < 2; is_automatic++) {
+		const struct profiling_order snapshot = { .folder = "/tmp/here", .is_automatic = is_automatic };
+		char line[80] = "";
+		ck_assert_int_eq(package_open(&package, process_fd, getpid(), geteuid(), &snapshot, &reason), STATUS_OK);
+		int program = accept(listener, NULL, NULL);
+		ck_assert_int_gt(read(program, line, sizeof line - 1), 0);
+		ck_assert_str_eq(line, is_automatic ? "snapshot 2 /tmp/here\n" : "snapshot 1 /tmp/here\n");
+		ck_assert_int_eq(send(program, "unrecorded\n", 11, MSG_NOSIGNAL), 11);
+		ck_assert_int_eq(package_read(&package, &reason), STATUS_NOT_FOUND);
+		close(program);
+		package_close(&package);
+	}
+}
+END_TEST
+
 START_TEST(a_program_that_ends_says_so)
 {
 	static struct package package;
@@ -531,6 +549,7 @@ int main(void)
 	tcase_add_test(package_case, a_program_that_listens_is_asked_and_its_trace_taken);
 	tcase_add_test(package_case, a_hostile_answer_is_refused);
 	tcase_add_test(package_case, a_request_may_name_the_first_batch_or_the_time);
+	tcase_add_test(package_case, a_snapshot_that_nobody_asked_for_says_so);
 	tcase_add_test(package_case, a_program_that_ends_says_so);
 	tcase_add_test(package_case, a_folder_that_others_may_enter_is_not_trusted);
 	tcase_add_test(package_case, a_socket_of_another_process_is_refused);

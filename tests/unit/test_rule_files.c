@@ -133,9 +133,11 @@ START_TEST(an_entry_changes_only_the_keys_that_it_gives)
 	ck_taken("data_loading: {off: false, severity: critical, advice: [\"one line\"]}\n");
 	ck_assert_int_eq(rule_find(book, "data_loading")->severity, SEVERITY_CRITICAL);
 	ck_assert_uint_eq(rule_find(book, "data_loading")->advice_count, 1);
-	ck_assert(!rule_find(book, "data_loading")->asks_for_trace);
+	ck_assert_int_eq(rule_find(book, "data_loading")->action, ALERT_ACTS_NOT);
 	ck_taken("data_loading: {action: profile}\n");
-	ck_assert(rule_find(book, "data_loading")->asks_for_trace);
+	ck_assert_int_eq(rule_find(book, "data_loading")->action, ALERT_TAKES_TRACE);
+	ck_taken("data_loading: {action: snapshot}\n");
+	ck_assert_int_eq(rule_find(book, "data_loading")->action, ALERT_TAKES_SNAPSHOT);
 }
 END_TEST
 
@@ -246,7 +248,8 @@ START_TEST(values_of_the_wrong_kind_are_refused)
 		"mine.yaml:1: \"guide\" is too long", "write at most 63 bytes");
 	ck_refused(
 		"variance: {figure: run.name}\n", "mine.yaml:1: run.name is a text, not a number", "compare it under \"if\"");
-	ck_refused("variance: {action: stop}\n", "mine.yaml:1: \"action\" cannot be \"stop\"", "write profile or none");
+	ck_refused(
+		"variance: {action: stop}\n", "mine.yaml:1: \"action\" cannot be \"stop\"", "write profile, snapshot or none");
 	ck_refused("variance: {quiets: bottleneck}\n", "mine.yaml:1: \"quiets\" is not a list", "write \"[rule, rule]\"");
 	ck_refused("variance: {advice: do it}\n", "mine.yaml:1: \"advice\" is not a list", "write \"- \" before each item");
 	ck_refused("variance: {evidence: [a]}\n", "mine.yaml:1: \"evidence\" is not a list of \"name: figure\"",

@@ -323,12 +323,12 @@ START_TEST(a_raised_rule_quiets_others_at_once)
 	model.system.memory_ratio = 0.6;
 	update_after(1);
 	ck_assert_ptr_nonnull(raised("low"));
-	ck_assert(!raised("low")->asks_for_trace);
+	ck_assert_int_eq(raised("low")->action, ALERT_ACTS_NOT);
 	model.system.memory_ratio = 0.9;
 	update_after(1);
 	ck_assert_ptr_null(raised("low"));
 	ck_assert_ptr_nonnull(raised("high"));
-	ck_assert(raised("high")->asks_for_trace);
+	ck_assert_int_eq(raised("high")->action, ALERT_TAKES_TRACE);
 	model.system.memory_ratio = 0.6;
 	update_after(1);
 	update_after(10);

@@ -436,7 +436,9 @@ START_TEST(the_worst_of_several_gpus_is_named)
 	gpus[1].throttled_thermal_ratio = 0.05;
 	update_after(1);
 	update_after(6);
-	ck_assert_str_eq(raised("gpu_memory")->message, "GPU 1's memory is 99 % used");
+	ck_assert_ptr_null(raised("gpu_memory"));
+	ck_assert_str_eq(raised("gpu_memory_full")->message, "GPU 1's memory is nearly full, 99 %");
+	ck_assert_int_eq(raised("gpu_memory_full")->action, ALERT_TAKES_SNAPSHOT);
 	ck_assert_str_eq(
 		raised("gpu_throttled_heat")->message, "GPU 0 thermally throttled 63 % of the time: 91 °C, 1215 of 1980 MHz");
 }
@@ -669,7 +671,7 @@ START_TEST(advice_quotes_what_was_published)
 	ck_assert(advises(raised("gpu_hollow"), "raise batch_size from 32 to 64: 60.0 GB of GPU memory are free"));
 	ck_assert(advises(
 		raised("gpu_hollow"), "precision is fp32, and tensor cores are idle: use torch.autocast with bfloat16"));
-	used(78, 0);
+	used(74, 0);
 	update_after(6);
 	update_after(6);
 	ck_assert(

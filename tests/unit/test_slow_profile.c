@@ -4,6 +4,7 @@
 
 #include "src/explain/patterns/patterns_next.h"
 #include "src/model/run/run_private.h"
+#include "src/session/asking/own_snapshot.h"
 #include "src/session/slow_profile.h"
 #include "tests/support/suite.h"
 #include "tests/unit/steps_run.h"
@@ -127,11 +128,71 @@ START_TEST(a_rule_with_an_action_asks_once_for_each_warning)
 	alerts.list[0] = (struct alert){ .rule = "mine", .is_raised = true, .since_ns = steps.model.now_ns };
 	strcpy(alerts.list[0].message, "GPU idle");
 	ck_assert(!asks());
-	alerts.list[0].asks_for_trace = true;
+	alerts.list[0].action = ALERT_TAKES_TRACE;
 	ck_assert(asks());
 	ck_assert_str_eq(wish.why, "GPU idle");
 	ck_assert(!wish.order.start.is_batch);
 	ck_assert(!asks());
+}
+END_TEST
+
+/* -- memory snapshots -- */
+
+static struct own_snapshots own;
+
+static pid_t asks_for_snapshot(void)
+{
+	const char *why = "";
+	pid_t pid = own_snapshot_wish(&own, &steps.model, &alerts, &why);
+	ck_assert(!pid || strcmp(why, "memory leak") == 0);
+	return pid;
+}
+
+START_TEST(a_rule_with_the_action_snapshot_asks_again_while_its_warning_lasts)
+{
+	own = (struct own_snapshots){ 0 };
+	train(50, only_30th);
+	alerts.count = 1;
+	alerts.list[0] =
+		(struct alert){ .rule = "mine", .is_raised = true, .is_of_model = true, .action = ALERT_TAKES_TRACE };
+	strcpy(alerts.list[0].message, "memory leak");
+	ck_assert_int_eq(asks_for_snapshot(), 0);
+	alerts.list[0].action = ALERT_TAKES_SNAPSHOT;
+	ck_assert_int_eq(asks_for_snapshot(), 77);
+	ck_assert_int_eq(asks_for_snapshot(), 0);
+	steps.model.now_ns += (OWN_SNAPSHOT_EVERY_S - 1) * NS_PER_S;
+	ck_assert_int_eq(asks_for_snapshot(), 0);
+	steps.model.now_ns += NS_PER_S;
+	alerts.list[0].is_raised = false;
+	ck_assert_int_eq(asks_for_snapshot(), 0);
+	alerts.list[0].is_raised = true;
+	ck_assert_int_eq(asks_for_snapshot(), 77);
+	own.taken = OWN_SNAPSHOTS_MAX;
+	steps.model.now_ns += OWN_SNAPSHOT_EVERY_S * NS_PER_S;
+	ck_assert_int_eq(asks_for_snapshot(), 0);
+}
+END_TEST
+
+START_TEST(a_warning_about_the_model_asks_the_first_run_that_lives)
+{
+	struct run *runs = calloc(2, sizeof *runs);
+	own = (struct own_snapshots){ 0 };
+	runs[0] = steps.run;
+	runs[1] = steps.run;
+	runs[0].is_live = false;
+	runs[1].pid = 78;
+	steps.model.runs = runs;
+	steps.model.run_count = 2;
+	alerts.count = 1;
+	alerts.list[0] = (struct alert){ .is_raised = true, .is_of_model = true, .action = ALERT_TAKES_SNAPSHOT };
+	strcpy(alerts.list[0].message, "memory leak");
+	ck_assert_int_eq(asks_for_snapshot(), 78);
+	own = (struct own_snapshots){ 0 };
+	alerts.list[0].is_of_model = false; /* of a run that has ended */
+	ck_assert_int_eq(asks_for_snapshot(), 0);
+	free(runs);
+	steps.model.runs = &steps.run;
+	steps.model.run_count = 1;
 }
 END_TEST
 
@@ -195,6 +256,8 @@ int main(void)
 	tcase_add_test(cases, a_program_is_asked_only_as_often_as_the_settings_allow);
 	tcase_add_test(cases, nothing_is_asked_where_it_is_not_wanted);
 	tcase_add_test(cases, a_slow_batch_without_a_pattern_leads_to_the_next_steps_after_a_while);
+	tcase_add_test(cases, a_rule_with_the_action_snapshot_asks_again_while_its_warning_lasts);
+	tcase_add_test(cases, a_warning_about_the_model_asks_the_first_run_that_lives);
 	tcase_add_test(cases, a_rule_with_an_action_asks_once_for_each_warning);
 	tcase_add_test(cases, a_period_that_restarts_in_each_epoch_is_followed_into_the_next);
 	tcase_add_test(cases, a_period_in_seconds_has_a_window_of_batches);

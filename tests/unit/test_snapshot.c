@@ -3,9 +3,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/base/buffer.h"
 #include "src/trace/snapshot/snapshot_diff.h"
+#include "src/trace/snapshot/snapshot_digest.h"
 #include "src/trace/snapshot/snapshot_json.h"
 #include "src/trace/snapshot/snapshot_lines.h"
 #include "src/trace/snapshot/snapshot_text.h"
@@ -538,6 +540,104 @@ START_TEST(growth_is_by_line)
 }
 END_TEST
 
+/* The pickle as a file in a folder. */
+static void put_file(const char *folder, const char *name)
+{
+	char path[200];
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	FILE *file = fopen(path, "w");
+	ck_assert_uint_eq(fwrite(pickle.data, 1, pickle.length, file), pickle.length);
+	fclose(file);
+}
+
+static void end_folder(const char *folder, const char *const *names)
+{
+	char path[200];
+	for (; *names; names++) {
+		snprintf(path, sizeof path, "%s/%s", folder, *names);
+		unlink(path);
+	}
+	rmdir(folder);
+}
+
+START_TEST(the_newest_two_of_a_process_are_found_and_read)
+{
+	static const char *const names[] = { "host_77.100.snapshot.pickle", "host_77_rank3.300.snapshot.pickle",
+		"my_77.5_host_77.200.snapshot.pickle", "host_77.400.pickle", "host_177.500.snapshot.pickle",
+		"host_77_rank.600.snapshot.pickle", ".snapshot.pickle", NULL };
+	char folder[] = "/tmp/pmtop-test-XXXXXX", newest[4096], before[4096];
+	struct snapshot_digest *digest;
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	whole();
+	for (size_t i = 0; names[i]; i++)
+		put_file(folder, names[i]);
+	const char *const folders[] = { folder, "/nowhere", folder };
+	snapshot_find_newest(folders, 3, 77, newest, before);
+	ck_assert_str_eq(strrchr(newest, '/') + 1, names[1]);
+	ck_assert_str_eq(strrchr(before, '/') + 1, names[2]);
+	ck_assert_int_eq(snapshot_digest_read(newest, before, &digest, &reason), STATUS_OK);
+	ck_assert_int_eq(digest->taken_ns, 300);
+	ck_assert_int_eq(digest->before_ns, 200);
+	ck_assert(digest->has_before);
+	ck_assert_str_eq(digest->now.rows[0].line, "u/model.py:21 forward");
+	ck_assert_uint_eq(digest->now.rows[0].live.bytes, 440);
+	ck_assert_uint_eq(digest->now.rows[0].live.blocks, 2);
+	ck_assert_int_eq(digest->now.rows[0].growth, 0);
+	ck_assert_uint_eq(digest->peak_live, 1340);
+	ck_assert_str_eq(digest->peak.rows[0].line, "u/model.py:30 forward");
+	free(digest);
+	snapshot_find_newest(folders, 3, 78, newest, before);
+	ck_assert_str_eq(newest, "");
+	end_folder(folder, names);
+}
+END_TEST
+
+START_TEST(a_digest_has_the_growth_of_lines_and_those_that_are_gone)
+{
+	static const char *const names[] = { "host_77.100.snapshot.pickle", "host_77.200.snapshot.pickle", NULL };
+	char folder[] = "/tmp/pmtop-test-XXXXXX", newest[4096], before[4096];
+	const char *const folders[] = { folder };
+	struct snapshot_digest *digest;
+	ck_assert_ptr_nonnull(mkdtemp(folder));
+	whole();
+	put_file(folder, names[0]);
+	begin_pickle();
+	add_text("segments");
+	begin_list();
+	begin_segment(0, 0, "large", 4000);
+	block("active_allocated", 0x1000, 3000, 3000, 44);
+	block("active_allocated", 0x2000, 800, 800, 30);
+	end_segment();
+	end_list();
+	end_dict();
+	op('.');
+	put_file(folder, names[1]);
+	snapshot_find_newest(folders, 1, 77, newest, before);
+	ck_assert_int_eq(snapshot_digest_read(newest, before, &digest, &reason), STATUS_OK);
+	static const struct {
+		const char *line;
+		uint64_t bytes;
+		int64_t growth;
+	} expected[] = { { "u/model.py:44 forward", 3000, 3000 }, { "u/model.py:30 forward", 800, 500 },
+		{ "u/model.py:21 forward", 0, -440 } };
+	ck_assert_uint_eq(digest->now.count, 3);
+	for (size_t i = 0; i < 3; i++) {
+		ck_assert_str_eq(digest->now.rows[i].line, expected[i].line);
+		ck_assert_uint_eq(digest->now.rows[i].live.bytes, expected[i].bytes);
+		ck_assert_int_eq(digest->now.rows[i].growth, expected[i].growth);
+	}
+	ck_assert(digest->now.rows[0].is_new && !digest->now.rows[1].is_new);
+	ck_assert(!digest->has_history);
+	free(digest);
+	unlink(before); /* cannot be read any more: no growth is known */
+	ck_assert_int_eq(snapshot_digest_read(newest, before, &digest, &reason), STATUS_OK);
+	ck_assert(!digest->has_before);
+	ck_assert_int_eq(digest->before_ns, 0);
+	free(digest);
+	end_folder(folder, names);
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("snapshot");
@@ -557,6 +657,8 @@ int main(void)
 	tcase_add_test(tests, every_damaged_byte_is_survived);
 	tcase_add_test(tests, another_pickle_is_no_snapshot);
 	tcase_add_test(tests, growth_is_by_line);
+	tcase_add_test(tests, the_newest_two_of_a_process_are_found_and_read);
+	tcase_add_test(tests, a_digest_has_the_growth_of_lines_and_those_that_are_gone);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

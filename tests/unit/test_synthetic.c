@@ -254,7 +254,7 @@ static const struct {
 	{ "gpu-leak", "gpu_memory_growing" },
 	{ "gpu-leak", "gpu_full_soon" },
 	{ "gpu-fragmented", "gpu_memory_growing" },
-	{ "gpu-memory-full", "gpu_memory" },
+	{ "gpu-memory-full", "gpu_memory_full" },
 	{ "gpu-neighbour", "gpu_others" },
 	{ "gpu-lost", "gpu_lost" },
 	{ "gpu-lost", "stall" },

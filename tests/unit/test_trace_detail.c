@@ -6,7 +6,9 @@
 
 #include "src/base/text.h"
 #include "src/trace/analysis/profile_detail.h"
+#include "src/trace/analysis/profile_modules.h"
 #include "src/trace/analysis/profile_streams.h"
+#include "src/trace/output/profile_modules_out.h"
 #include "src/trace/output/profile_view.h"
 #include "tests/support/suite.h"
 #include "tests/support/traces.h"
@@ -66,6 +68,47 @@ START_TEST(a_module_has_its_parts_and_the_kernels_below_them)
 	ck_assert_uint_eq(detail.kernels.count, 1);
 	ck_assert_int_eq(detail.kernels.rows[0].gpu_ns, 300000);
 	profile_detail_op_release(&detail);
+}
+END_TEST
+
+/* "Net_0 0, Linear_0 1, " …: the modules in order, with their depth. */
+static const char *tree_of(const struct profile_analysis *analysis, char out[400])
+{
+	uint32_t count;
+	const struct profile_op **rows = profile_modules_rows(&analysis->profile, &analysis->ops, &count);
+	out[0] = '\0';
+	for (uint32_t i = 0; i < count; i++) {
+		char name[100];
+		size_t length = strlen(out);
+		profile_module_label(&analysis->profile.names, profile_name_of(rows[i]->name), 0, name, sizeof name);
+		snprintf(out + length, 400 - length, "%s %u, ", name, rows[i]->depth);
+	}
+	free(rows);
+	return out;
+}
+
+START_TEST(modules_are_a_tree_however_they_are_grouped)
+{
+	char tree[400];
+	ck_assert_str_eq(tree_of(all, tree), "Net_0 0, Linear_0 1, Linear_1 1, ");
+	ck_assert(profile_analysis_regroup(all, GROUP_MODULE));
+	ck_assert_str_eq(tree_of(all, tree), "Net_0 0, Linear_0 1, Linear_1 1, ");
+}
+END_TEST
+
+#define MODULE(name, start, duration) TRACE_PYTHON("nn.Module: " name, start, duration)
+
+/* A module that two call, and two that call each other. */
+START_TEST(modules_that_share_a_part_or_call_each_other_are_placed_once)
+{
+	static const char text[] = MODULE("Small_0", "0", "10") "," MODULE("Both_0", "1", "8") "," MODULE(
+		"Large_0", "20", "30") "," MODULE("Both_0", "21", "20") "," MODULE("Inner_0", "22", "5") "," MODULE("A_0", "60",
+		"20") "," MODULE("B_0", "61", "18") "," MODULE("A_0", "62", "10") "," MODULE("Self_0", "90",
+		"20") "," MODULE("Self_0", "91", "5") "," MODULE("Self_0", "97", "5");
+	struct profile_analysis *shared = traces_read(text, 0);
+	char tree[400];
+	ck_assert_str_eq(tree_of(shared, tree), "Large_0 0, Self_0 0, Small_0 0, Both_0 1, Inner_0 2, B_0 0, A_0 1, ");
+	traces_free(shared);
 }
 END_TEST
 
@@ -340,6 +383,8 @@ int main(void)
 	tcase_add_checked_fixture(tests, open_full, close_all);
 	tcase_add_test(tests, an_operator_has_its_kernels_shapes_lines_and_callers);
 	tcase_add_test(tests, a_module_has_its_parts_and_the_kernels_below_them);
+	tcase_add_test(tests, modules_are_a_tree_however_they_are_grouped);
+	tcase_add_test(tests, modules_that_share_a_part_or_call_each_other_are_placed_once);
 	tcase_add_test(tests, steps_are_one_operator_in_detail_too);
 	tcase_add_test(tests, a_kernel_has_its_operators_durations_and_launch_delays);
 	tcase_add_test(tests, a_kernel_without_a_launch_belongs_to_no_operator);

@@ -43,7 +43,9 @@ static int compare(const void *a, const void *b, void *context)
 	const struct view_state *state = &by->list->state;
 	uint32_t i = *(const uint32_t *)a, k = *(const uint32_t *)b;
 	int order = 0;
-	if (is_text(by->table->columns[state->sort].form)) {
+	if (by->table->position && by->table->columns[state->sort].form == TRACE_NAME) {
+		order = by->table->position(by->scene, i) < by->table->position(by->scene, k) ? -1 : 1;
+	} else if (is_text(by->table->columns[state->sort].form)) {
 		order = by_text(by, i, k);
 	} else {
 		double x = value_at(by->table, by->list, i, state->sort), y = value_at(by->table, by->list, k, state->sort);

@@ -8,6 +8,7 @@
 #include "src/model/memory/memory_words.h"
 #include "ui/core/layout.h"
 #include "ui/core/plot_axis.h"
+#include "ui/views/memory_snapshot.h"
 #include "ui/views/overview/panel_lists.h"
 #include "ui/views/overview/panel_process.h"
 #include "ui/views/overview/panels.h"
@@ -194,6 +195,7 @@ static void panel_trend(const struct scene *scene, struct canvas *canvas, struct
 	char text[2 * LINE_PIECE_SIZE + 300];
 	struct line line;
 	limit_line(memory, &line);
+	memory_snapshot_hint(scene, &line, 0);
 	struct rect inside = parts_panel(canvas, rect, "Trend", &line, ROLE_TITLE);
 
 	rect_take_left(&inside, 1);
@@ -247,6 +249,10 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	int frame = parts_panel_rows(canvas), rows = (int)process_rows(scene, shown);
 	struct line line;
 	scene->state->list = (struct rect){ 0, 0, 0, 0 };
+	if (memory_snapshot_is_open(scene)) {
+		memory_snapshot_draw(scene, canvas, rect);
+		return;
+	}
 	if (model_target(scene->model) == NULL) {
 		parts_note(canvas, rect, "Memory",
 			"pmtop has read nothing about the process yet. [8] Warnings lists what is missing, and why.");
@@ -285,6 +291,8 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 	const struct process *rows[PROCESS_ROWS_MAX];
 	int count = (int)process_rows(scene, rows);
 	(void)rect;
+	if (memory_snapshot_is_open(scene))
+		return memory_snapshot_key(scene, event);
 	if (trace_zoom_key(scene, event))
 		return true;
 	if (state->search[0] != '\0' && (event.key == 'n' || event.key == 'N')) {
@@ -297,6 +305,10 @@ static bool key(struct scene *scene, struct key_event event, struct rect rect)
 static void write(const struct scene *scene, struct buffer *out)
 {
 	const struct model *model = scene->model;
+	if (memory_snapshot_is_open(scene)) {
+		memory_snapshot_write(scene, out);
+		return;
+	}
 	const struct series *const series[] = { model->series.tree_resident, model->series.resident,
 		model->series.anonymous, model->series.file, model->series.shared, model->series.swap,
 		model->series.tree_anonymous, model->series.tree_file, model->series.tree_shared };
@@ -310,7 +322,8 @@ const struct view memory_view = {
 	.name = "Memory",
 	.short_name = "Mem",
 	.digit = '4',
-	.keys = "q quit  Tab view  ↑↓ process  +/- zoom  / search  n/N next match  Space pause  w save CSV  ? help",
+	.keys = "q quit  Tab view  ↑↓ process  +/- zoom  T snapshot by line  / search  n/N next match  Space pause  w save "
+			"CSV  ? help",
 	.keys_short = "q quit  Tab view  ↑↓ process  +/- zoom  / search  w save CSV  ? help",
 	.can_search = true,
 	.draw = draw,

@@ -58,6 +58,8 @@ struct hand_flag {
 	bool is_flagged;
 };
 
+struct snapshot_digest;
+
 struct scene {
 	struct model *model; /* only model_flag changes it; views never apply sets */
 	const struct alerts *alerts;
@@ -71,9 +73,10 @@ struct scene {
 	const struct earlier *earlier;    /* NULL: no overlay is possible */
 	bool has_log;                     /* pmtop started the command: key l shows its output */
 	bool is_recording;
-	double recorded_bytes; /* by the current recording */
-	char request[96];      /* for a trace, in the header: "profiling 2/3 steps"; empty: none */
-	bool has_hand_flag;    /* not yet passed to the caller of screen_take_flag */
+	double recorded_bytes;                  /* by the current recording */
+	char request[96];                       /* for a trace, in the header: "profiling 2/3 steps"; empty: none */
+	const struct snapshot_digest *snapshot; /* the newest memory snapshot; NULL: none known */
+	bool has_hand_flag;                     /* not yet passed to the caller of screen_take_flag */
 	struct hand_flag hand_flag;
 	struct focus focus;
 	struct view_state *state; /* of the view being drawn */

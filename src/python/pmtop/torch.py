@@ -34,7 +34,7 @@ from ._torch.batches import Loop
 from ._torch.device import Device
 from ._torch.graphs import Graphs
 from ._torch.group import RankFacts
-from ._torch.memory import MemoryHistory, start_history
+from ._torch.memory import MemoryHistory, is_recording, start_history
 from ._torch.modules import ForwardTimes, Optimised
 from ._torch.on_request import VARIABLE as _LAUNCH, Requests
 from ._torch.patch import Here, Part, Patches
@@ -78,11 +78,11 @@ class Instrumentation:
         self._rank = RankFacts(self._loop)
         self.is_open = True
         self.is_forked = self.is_waiting = False
+        self.may_listen = parts["profile_on_request"].is_on
         if profile is not None and parts["profile"].is_on:
             self._install_profile(profile)
         if parts["profile_on_request"].is_on:
-            self._loop.requests = Requests(parts["profile_on_request"], out)
-            self._loop.watches_end = True
+            self.take_requests()
         for install in (self._install_batches, self._install_phases, self._install_rest):
             install()
 
@@ -121,6 +121,14 @@ class Instrumentation:
         self.silence()
         if _current is self:
             _current = None
+
+    def take_requests(self) -> None:
+        """Takes requests for traces and snapshots from now on."""
+        part = self.parts["profile_on_request"]
+        if self._loop.requests is None and not self.is_forked and any(one.is_on for one in self.parts.values()):
+            part.is_on = True
+            self._loop.requests = Requests(part, self._out)
+            self._loop.watches_end = True
 
     def end_requests(self) -> None:
         """Takes no further requests for traces."""
@@ -368,7 +376,8 @@ def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, b
     the names of guide 004, or a configuration with such a section "profiling". Raises TypeError or ValueError for a wrong one.
 
     profile_on_request: `pmtop profile PID` may ask for a trace of the next steps, and `pmtop snapshot PID` for a memory snapshot. Opens a socket for
-    this user alone, at which the program looks at the end of a batch, at most ten times a second. None: if `pmtop -- COMMAND` has started the program.
+    this user alone, at which the program looks at the end of a batch, at most ten times a second. None: if `pmtop -- COMMAND` has started the program,
+    or memory_history() records.
 
     The loss of a batch is the value on which its last backward was called. Does nothing if nothing is published (pmtop.is_enabled()). In a
     spawned child that imports the script's module it waits for the child's first loop over a loader, which DataLoader workers do not have.
@@ -382,13 +391,14 @@ def instrument(*, epochs: int = 0, batches: bool = True, forward: bool = True, b
     chosen = {"batches": batches, "forward": forward, "backward": backward, "optimizer": optimizer, "zero_grad": zero_grad, "loss": loss,
              "device": device, "memory": memory, "sync": sync is not False, "checkpoints": checkpoints, "ranges": ranges, "gc": gc, "workers": workers,
              "profile": settings is not None,
-             "profile_on_request": _LAUNCH in os.environ if profile_on_request is None else profile_on_request}
+             "profile_on_request": _LAUNCH in os.environ or is_recording() if profile_on_request is None else profile_on_request}
     if _pmtop._is_importing_script():
         _current = _wait_for_loop(chosen, epochs, {"sync": sync, "profile": settings, "modules": modules, "cpu_memory": cpu_memory})
         return _current
     is_enabled = _pmtop.init()
     parts = {name: Part(_PARTS[name], is_enabled and is_on) for name, is_on in chosen.items()}
     _current = Instrumentation(parts, _publisher(cpu_memory), epochs, sync and is_enabled, profile=settings, modules=modules)
+    _current.may_listen = profile_on_request is not False
     _watch_process()
     return _current
 
@@ -412,10 +422,16 @@ def _wait_for_loop(chosen: dict[str, bool], epochs: int, as_given: dict[str, Any
 def memory_history(max_entries: int = 100_000, stacks: str = "python", *, on_oom: bool = False, output_dir: Any = ".") -> MemoryHistory:
     """Records the history of CUDA memory from now on, with the stack of each allocation; dump() writes a snapshot for `pmtop trace`, stop() ends it.
 
+    A pmtop that watches this program asks for a snapshot by itself when GPU memory leaks or is 95 % full, at most 3 and one in 10 minutes, if
+    instrument() is in use: both together open the socket of profile_on_request.
+
     max_entries: older events are dropped. stacks: "python", or "all" with those of C++, which takes longer. on_oom: when memory runs out, a snapshot is
     written (at most 3). output_dir: of snapshots without a path. Without CUDA it does nothing, and says so. Raises TypeError or ValueError for a wrong
     argument. torch.cuda.memory._record_memory_history records: a program calls one of both."""
-    return start_history(max_entries, stacks, on_oom, output_dir)
+    history = start_history(max_entries, stacks, on_oom, output_dir)
+    if history.is_recording and _current is not None and _current.may_listen:
+        _current.take_requests()
+    return history
 
 
 @contextlib.contextmanager

@@ -78,15 +78,18 @@ static enum status read_off(struct rule_reading *reading, const char *key)
 /* The key `action`: what pmtop does when the warning is raised. */
 static enum status read_action(struct rule_reading *reading, const char *key)
 {
-	static const char *const words[] = { "none", "profile" };
-	enum status status = need_word(reading, key, "write profile or none");
-	for (unsigned i = 0; status == STATUS_OK && i < 2; i++) {
+	static const char *const words[] = {
+		[ALERT_ACTS_NOT] = "none", [ALERT_TAKES_TRACE] = "profile", [ALERT_TAKES_SNAPSHOT] = "snapshot"
+	};
+	static const char next[] = "write profile, snapshot or none";
+	enum status status = need_word(reading, key, next);
+	for (unsigned i = 0; status == STATUS_OK && i < sizeof words / sizeof *words; i++) {
 		if (strcmp(config_scalar(reading->reader), words[i]) == 0) {
-			reading->rule->asks_for_trace = i == 1;
+			reading->rule->action = (enum alert_action)i;
 			return STATUS_OK;
 		}
 	}
-	return status == STATUS_OK ? refuse_word(reading, key, "write profile or none") : status;
+	return status == STATUS_OK ? refuse_word(reading, key, next) : status;
 }
 
 static enum status read_guide(struct rule_reading *reading, const char *key)

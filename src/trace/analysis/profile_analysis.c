@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "src/trace/analysis/profile_modules.h"
 #include "src/trace/reading/profile_foreign.h"
 #include "src/trace/reading/profile_order.h"
 #include "src/trace/reading/profile_progress.h"
@@ -17,7 +18,7 @@ static enum status analyse(struct profile_analysis *analysis, struct reason *why
 		profile->start_ns = profile->end_ns = profile->allocation_count ? profile->allocations[0].at_ns : 0;
 	if (profile->no_memory || !profile_foreign_convert(profile) || !profile_order(profile) ||
 		!profile_host_nest(profile, &analysis->ops, &analysis->waits) ||
-		!profile_device_join(profile, &analysis->ops) ||
+		!profile_device_join(profile, &analysis->ops) || !profile_modules_order(profile, &analysis->ops) ||
 		!profile_idle_find(profile, &analysis->waits, &analysis->idle) ||
 		!profile_memory_find(profile, &analysis->memories))
 		return reason_set(why_not, STATUS_NO_MEMORY, "use a machine with more memory, or profile fewer steps",
@@ -71,7 +72,8 @@ bool profile_analysis_regroup(struct profile_analysis *analysis, enum profile_gr
 		kernel->delay_ns = kernel->op_ns = 0;
 		kernel->delay_count = kernel->op = 0;
 	}
-	return profile_host_nest(profile, &analysis->ops, &analysis->waits) && profile_device_join(profile, &analysis->ops);
+	return profile_host_nest(profile, &analysis->ops, &analysis->waits) &&
+		profile_device_join(profile, &analysis->ops) && profile_modules_order(profile, &analysis->ops);
 }
 
 void profile_analysis_release(struct profile_analysis *analysis)

@@ -124,6 +124,15 @@ static void count_row(
 	row->self_ns += sign * self_ns;
 }
 
+/* A module that several call is a part of the first. */
+static void note_parent(struct nest *nest, const struct profile_host *host, const struct frame *around)
+{
+	uint32_t name = profile_name_of(host->name), parent = around ? around->module : 0;
+	struct profile_op *row = row_at(nest->profile, nest->ops, host->name & ~PROFILE_MERGED, 0);
+	if (row && !row->parent && parent != name)
+		row->parent = parent;
+}
+
 static void pop(struct nest *nest)
 {
 	struct frame *frame = &nest->frames[--nest->count];
@@ -139,6 +148,8 @@ static void pop(struct nest *nest)
 		frame->children_ns = frame->only_children_ns;
 	}
 	count_row(nest, frame, host, host->duration_ns - frame->children_ns, 1);
+	if (profile_kind_of(host->name) == PROFILE_PYTHON && frame->module == profile_name_of(host->name))
+		note_parent(nest, host, around);
 	if (!around)
 		return;
 	if (!around->child_count++) {

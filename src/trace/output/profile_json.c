@@ -6,6 +6,7 @@
 #include "src/base/formats/json.h"
 #include "src/trace/output/profile_advice.h"
 #include "src/trace/output/profile_figures.h"
+#include "src/trace/output/profile_modules_out.h"
 #include "src/trace/store/profile_kinds.h"
 
 enum { TEXT_SIZE = 4096 };
@@ -324,6 +325,7 @@ static void add_analysis(struct json *json, struct profile_analysis *analysis, c
 	add_steps(json, analysis);
 	add_advice(json, analysis);
 	add_ops(json, "operators", analysis, view, 1u << PROFILE_OP | 1u << PROFILE_ANNOTATION);
+	profile_modules_as_json(json, analysis, view);
 	add_kernels(json, analysis, view);
 	add_copies(json, analysis);
 	add_gaps(json, analysis, view);

@@ -7,6 +7,7 @@
 #include "src/base/text.h"
 #include "src/trace/output/profile_advice.h"
 #include "src/trace/output/profile_figures.h"
+#include "src/trace/output/profile_modules_out.h"
 #include "src/trace/store/profile_kinds.h"
 
 enum { NAME_SIZE = 400, ROWS_DEFAULT = 12, GAPS_SHOWN = 5, STEPS_SHOWN = 8, HOLDERS_SHOWN = 5, BAR_WIDTH = 20 };
@@ -412,6 +413,8 @@ void profile_as_text(struct buffer *out, struct profile_analysis *analysis, cons
 		buffer_puts(out, "no GPU work in this trace: times are of the CPU\n");
 	print_steps(out, &analysis->idle);
 	print_advice(out, analysis, view);
+	if (analysis->ops.group == GROUP_MODULE)
+		profile_modules_as_text(out, analysis, view);
 	print_ops(out, analysis, view);
 	print_kernels(out, analysis, view);
 	print_copies(out, analysis, view);

@@ -7,86 +7,9 @@
 #include "src/trace/output/profile_text.h"
 #include "src/trace/snapshot/snapshot_json.h"
 #include "src/trace/snapshot/snapshot_lines.h"
+#include "src/trace/snapshot/snapshot_pairs.h"
 
 enum { ROWS_DEFAULT = 12, TEXT_SIZE = 512 };
-
-struct pair {
-	uint32_t frame; /* of b */
-	struct snapshot_live a, b;
-};
-
-struct pairs {
-	struct pair *rows; /* NULL: no memory */
-	size_t count;
-};
-
-static int64_t change(const struct pair *pair) { return (int64_t)(pair->b.bytes - pair->a.bytes); }
-
-static int by_frame(const void *a, const void *b)
-{
-	const struct pair *x = a, *y = b;
-	return (x->frame > y->frame) - (x->frame < y->frame);
-}
-
-static int by_change(const void *a, const void *b)
-{
-	int64_t x = change(a), y = change(b);
-	return x != y ? (x < y ? 1 : -1) : by_frame(a, b);
-}
-
-static uint32_t name_in(struct snapshot *b, const struct snapshot *a, uint32_t name)
-{
-	return profile_names_add(&b->stacks.names, profile_names_text(&a->stacks.names, name));
-}
-
-/* The same frame among those of b. */
-static uint32_t frame_in(struct snapshot *b, const struct snapshot *a, uint32_t frame)
-{
-	const struct snapshot_frame *found = &a->stacks.frames[frame];
-	if (!frame)
-		return 0;
-	return snapshot_frame_add(&b->stacks, name_in(b, a, found->file), found->line, name_in(b, a, found->function));
-}
-
-/* Sorted by frame: makes one row of those of one frame. */
-static void merge(struct pairs *pairs)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < pairs->count; i++) {
-		struct pair *row = &pairs->rows[i];
-		if (kept && pairs->rows[kept - 1].frame == row->frame) {
-			struct pair *into = &pairs->rows[kept - 1];
-			into->a.bytes += row->a.bytes;
-			into->a.blocks += row->a.blocks;
-			into->b.bytes += row->b.bytes;
-			into->b.blocks += row->b.blocks;
-		} else {
-			pairs->rows[kept++] = *row;
-		}
-	}
-	pairs->count = kept;
-}
-
-static struct pairs pairs_of(const struct snapshot *a, struct snapshot *b)
-{
-	struct snapshot_lines in_a = snapshot_lines_now(a), in_b = snapshot_lines_now(b);
-	struct pairs pairs = { 0 };
-	if (in_a.rows && in_b.rows)
-		pairs.rows = calloc(in_a.count + in_b.count + 1, sizeof *pairs.rows);
-	for (size_t i = 0; i < in_a.count && pairs.rows; i++)
-		pairs.rows[pairs.count++] =
-			(struct pair){ .frame = frame_in(b, a, in_a.rows[i].frame), .a = in_a.rows[i].live };
-	for (size_t i = 0; i < in_b.count && pairs.rows; i++)
-		pairs.rows[pairs.count++] = (struct pair){ .frame = in_b.rows[i].frame, .b = in_b.rows[i].live };
-	if (pairs.rows) {
-		qsort(pairs.rows, pairs.count, sizeof *pairs.rows, by_frame);
-		merge(&pairs);
-		qsort(pairs.rows, pairs.count, sizeof *pairs.rows, by_change);
-	}
-	snapshot_lines_release(&in_a);
-	snapshot_lines_release(&in_b);
-	return pairs;
-}
 
 /* -- the whole: of all devices -- */
 
@@ -124,14 +47,14 @@ static void print_row(struct buffer *out, const char *name, uint64_t a, uint64_t
 
 /* The lines that hold more come first; those that hold less are the last rows. */
 static void print_lines(
-	struct buffer *out, const struct snapshot *b, const struct pairs *pairs, const struct profile_view *view)
+	struct buffer *out, const struct snapshot *b, const struct snapshot_pairs *pairs, const struct profile_view *view)
 {
 	char text[TEXT_SIZE];
 	size_t limit = view->limit ? view->limit : ROWS_DEFAULT, shown = 0;
 	profile_heading(out, view, "IN USE by line of the program, by growth");
 	for (size_t i = 0; i < pairs->count; i++) {
-		const struct pair *pair = &pairs->rows[i];
-		if (change(pair) && shown++ < limit)
+		const struct snapshot_pair *pair = &pairs->rows[i];
+		if (snapshot_pair_change(pair) && shown++ < limit)
 			print_row(
 				out, snapshot_line_show(b, pair->frame, text, sizeof text), pair->a.bytes, pair->b.bytes, view->width);
 	}
@@ -154,7 +77,7 @@ void snapshot_diff_as_text(
 	struct buffer *out, const struct snapshot *a, struct snapshot *b, const struct profile_view *view)
 {
 	struct snapshot_group sum_a = snapshot_sum(a, -1), sum_b = snapshot_sum(b, -1);
-	struct pairs pairs = pairs_of(a, b);
+	struct snapshot_pairs pairs = snapshot_pairs_of(a, b);
 	print_path(out, "A", a);
 	print_path(out, "B", b);
 	buffer_puts(out, "\n");
@@ -164,7 +87,7 @@ void snapshot_diff_as_text(
 		print_row(out, wholes[i].name, wholes[i].of(&sum_a), wholes[i].of(&sum_b), view->width);
 	print_lines(out, b, &pairs, view);
 	out->failed |= !pairs.rows;
-	free(pairs.rows);
+	snapshot_pairs_release(&pairs);
 }
 
 /* -- JSON -- */
@@ -183,19 +106,19 @@ static void add_whole(struct json *json, const char *key, const struct snapshot 
 
 void snapshot_diff_as_json(struct json *json, const struct snapshot *a, struct snapshot *b)
 {
-	struct pairs pairs = pairs_of(a, b);
+	struct snapshot_pairs pairs = snapshot_pairs_of(a, b);
 	json_open_object(json, NULL);
 	json_text(json, "kind", "memory_snapshot");
 	add_whole(json, "a", a);
 	add_whole(json, "b", b);
 	json_open_array(json, "lines");
 	for (size_t i = 0; i < pairs.count; i++) {
-		const struct pair *pair = &pairs.rows[i];
+		const struct snapshot_pair *pair = &pairs.rows[i];
 		json_open_object(json, NULL);
 		snapshot_line_as_json(json, b, pair->frame);
 		json_unsigned(json, "a_bytes", pair->a.bytes);
 		json_unsigned(json, "b_bytes", pair->b.bytes);
-		json_integer(json, "change_bytes", change(pair));
+		json_integer(json, "change_bytes", snapshot_pair_change(pair));
 		json_unsigned(json, "a_blocks", pair->a.blocks);
 		json_unsigned(json, "b_blocks", pair->b.blocks);
 		json_close_object(json);
@@ -203,5 +126,5 @@ void snapshot_diff_as_json(struct json *json, const struct snapshot *a, struct s
 	json_close_array(json);
 	json_close_object(json);
 	json->out->failed |= !pairs.rows;
-	free(pairs.rows);
+	snapshot_pairs_release(&pairs);
 }

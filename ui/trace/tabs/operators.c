@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/trace/output/profile_modules_out.h"
 #include "src/trace/output/profile_view.h"
 #include "src/trace/store/profile_kinds.h"
 #include "ui/trace/trace_pages.h"
@@ -105,6 +106,25 @@ static void text(const struct trace_scene *scene, uint32_t row, int column, char
 		memmove(out, name + 2, strlen(name + 2) + 1);
 }
 
+/* Indented while the table is a tree. */
+static void module_text(const struct trace_scene *scene, uint32_t row, int column, char out[TRACE_TEXT_SIZE])
+{
+	const struct profile_op *op = op_at(scene, row);
+	bool is_tree = scene->lists[TRACE_TAB_modules].state.sort == CELL_NAME;
+	out[0] = '\0';
+	if (column == CELL_NAME)
+		profile_module_label(
+			&scene->analysis->profile.names, profile_name_of(op->name), is_tree ? op->depth : 0, out, TRACE_TEXT_SIZE);
+}
+
+static uint32_t position(const struct trace_scene *scene, uint32_t row) { return op_at(scene, row)->position; }
+
+static int by_tree(const struct trace_scene *scene)
+{
+	(void)scene;
+	return CELL_NAME;
+}
+
 static int by_self(const struct trace_scene *scene)
 {
 	static const int cells[] = { [SORT_SELF_GPU] = CELL_SELF_GPU,
@@ -116,11 +136,6 @@ static int by_self(const struct trace_scene *scene)
 	return scene->sort != SORT_DEFAULT ? cells[scene->sort] : trace_scene_gpu(scene) ? CELL_SELF_GPU : CELL_SELF_CPU;
 }
 
-static int by_total(const struct trace_scene *scene)
-{
-	return trace_scene_gpu(scene) ? CELL_TOTAL_GPU : CELL_TOTAL_CPU;
-}
-
 static void about(const struct trace_scene *scene, struct line *line)
 {
 	static const char *const groups[] = { "by name", "by shape", "by stack", "by module" };
@@ -130,6 +145,8 @@ static void about(const struct trace_scene *scene, struct line *line)
 
 static void about_modules(const struct trace_scene *scene, struct line *line)
 {
+	if (scene->lists[TRACE_TAB_modules].state.sort == CELL_NAME)
+		line_add(line, 2, ROLE_NORMAL, "each below the one that calls it");
 	line_add(line, 1, ROLE_NORMAL, trace_scene_gpu(scene) ? "share: total GPU time" : "share: total CPU time");
 }
 
@@ -157,8 +174,9 @@ static const struct trace_table module_table = {
 	.count = count,
 	.has = is_module,
 	.value = value,
-	.text = text,
-	.sort = by_total,
+	.text = module_text,
+	.position = position,
+	.sort = by_tree,
 	.about = about_modules,
 	.open = open,
 };

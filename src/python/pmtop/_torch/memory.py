@@ -36,6 +36,7 @@ class MemoryHistory:
         self.stop()
 
     def _start(self, on_oom: bool) -> None:
+        global _recording
         missing = why_no_snapshot(is_first_use=True)
         if missing:
             say(f"no history is recorded: {missing}")
@@ -43,6 +44,7 @@ class MemoryHistory:
         try:
             torch.cuda.memory._record_memory_history("all", context="alloc", stacks=self.stacks, max_entries=self.max_entries)
             self.is_recording = True
+            _recording = self
             if on_oom:
                 _watch_oom(self)
         except Exception as error:
@@ -86,6 +88,15 @@ def start_history(max_entries: int, stacks: str, on_oom: bool, output_dir: Any) 
     if stacks not in ("python", "all"):
         raise ValueError(f'stacks must be "python" or "all", not {stacks!r}')
     return MemoryHistory(max_entries, stacks, on_oom, output_dir)
+
+
+_recording: Optional[MemoryHistory] = None
+"""The newest history."""
+
+
+def is_recording() -> bool:
+    """Whether memory_history() records."""
+    return _recording is not None and _recording.is_recording
 
 
 def why_no_snapshot(is_first_use: bool = False) -> str:

@@ -11,6 +11,8 @@ a batch, at most ten times a second, and never waits. One request at a time:
 
     snapshot 1 FOLDER                 pmtop asks, in one line
     snapshot PATH  or  error TEXT     the program answers, at the end of this batch
+    snapshot 2 FOLDER                 nobody but pmtop asks: only if memory_history() records; else the answer is
+    unrecorded
 
 Only this user and root may ask (SO_PEERCRED). If pmtop closes the connection, the trace is given up. Profiled steps have the kind "profile".
 """
@@ -25,7 +27,7 @@ import time
 from typing import Any, Optional
 
 from .._profiling.settings import Profile
-from .memory import why_no_snapshot, write_snapshot
+from .memory import is_recording, why_no_snapshot, write_snapshot
 from .patch import Part
 from .profile import ProfileRun
 
@@ -113,7 +115,7 @@ class Requests:
                 self.answer(f"error {error}")
                 return
             if not request.steps:
-                self._snapshot(request.folder)
+                self._snapshot(request)
                 return
             self._waiting = request
             if is_profiling:
@@ -134,10 +136,13 @@ class Requests:
         self._run.batch_ends(trains)
         self._look_at_run(trains)
 
-    def _snapshot(self, folder: str) -> None:
+    def _snapshot(self, request: _Request) -> None:
+        if request.is_automatic and not is_recording():
+            self.answer("unrecorded")
+            return
         missing = why_no_snapshot()
         try:
-            self.answer(f"error {missing}" if missing else f"snapshot {write_snapshot(folder)}")
+            self.answer(f"error {missing}" if missing else f"snapshot {write_snapshot(request.folder)}")
         except Exception as error:
             self.answer(f"error no snapshot was written: {type(error).__name__}: {error}")
 
@@ -215,10 +220,11 @@ class Requests:
 
 
 class _Request:
-    """batch: the number of the first one in the trace, or None. every: if it is over, the one so many later. time_ms: no step before it."""
+    """steps: 0 for a snapshot. batch: the number of the first one in the trace, or None. every: if it is over, the one so many later. time_ms: no
+    step before it. is_automatic: a snapshot that no user asked for."""
 
-    def __init__(self, steps: int, folder: str, batch: Optional[int] = None, every: int = 0, time_ms: int = 0) -> None:
-        self.steps, self.folder, self.batch, self.every, self.time_ms = steps, folder, batch, every, time_ms
+    def __init__(self, steps: int, folder: str, batch: Optional[int] = None, every: int = 0, time_ms: int = 0, is_automatic: bool = False) -> None:
+        self.steps, self.folder, self.batch, self.every, self.time_ms, self.is_automatic = steps, folder, batch, every, time_ms, is_automatic
 
     def batches_left(self, number: int) -> int:
         """At the end of batch `number`, how many are between the earliest that a trace can begin with and the one that it shall begin with."""
@@ -256,8 +262,8 @@ def _nothing() -> None:
 
 def _parse(line: bytes) -> _Request:
     text = os.fsdecode(line)
-    if text.startswith("snapshot 1 "):
-        return _Request(0, _absolute(text[len("snapshot 1 "):], "snapshot"))
+    if text.startswith(("snapshot 1 ", "snapshot 2 ")):
+        return _Request(0, _absolute(text[len("snapshot 1 "):], "snapshot"), is_automatic=text.startswith("snapshot 2 "))
     words = text.split(" ", 6 if text.startswith("profile 2 ") else 3)
     is_timed = words[:2] == ["profile", "2"] and len(words) == 7 and words[3] in ("batch", "time") and words[4].isdigit() and words[5].isdigit()
     if not is_timed and (words[:2] != ["profile", "1"] or len(words) < 4):
