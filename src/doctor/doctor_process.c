@@ -12,6 +12,7 @@
 #include "src/base/text.h"
 #include "src/doctor/doctor.h"
 #include "src/model/code/code_advice.h"
+#include "src/model/collectives/ras_judge.h"
 #include "src/model/machine/processes.h"
 #include "src/model/model.h"
 #include "src/model/run/refusals.h"
@@ -171,6 +172,21 @@ static void check_code(struct doctor *doctor, const struct model *model)
 	else
 		doctor_say(doctor, FINDING_OFF, missing ? missing->remedy : NULL, "%s",
 			missing ? missing->text : "no Python process found");
+}
+
+static void check_ras(struct doctor *doctor, const struct model *model)
+{
+	const struct missing *missing = why_missing(model, "NCCL RAS");
+	int world = ras_world(model->ras);
+	doctor_row(doctor, "NCCL RAS", false);
+	if (missing)
+		doctor_say(doctor, FINDING_MISSING, missing->remedy, "%s", missing->text);
+	else if (world >= 0)
+		doctor_say(doctor, FINDING_OK, NULL, "NCCL %s: %u ranks on %zu hosts", model->ras->version,
+			(unsigned)model->ras->groups[world].size, ras_hosts(&model->ras->groups[world]));
+	else
+		doctor_say(doctor, FINDING_OFF, NULL, "%s",
+			model->ras ? "NCCL has no communicators yet" : "no process with NCCL's RAS (NCCL 2.24 and newer)");
 }
 
 static void check_workers(struct doctor *doctor, const struct model *model)
@@ -384,6 +400,7 @@ static void add_the_rest(struct doctor *doctor, const struct model *model)
 	static const char *const printed[] = {
 		"region",
 		"cgroup",
+		"NCCL RAS",
 		"GPU processes",
 		"counters",
 		"gpu",
@@ -421,6 +438,7 @@ void doctor_check_process(struct doctor *doctor)
 	check_code(doctor, model);
 	check_allocator(doctor, model);
 	if (pid) {
+		check_ras(doctor, model);
 		check_workers(doctor, model);
 		check_figures(doctor, model);
 		check_cgroup(doctor, model);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/explain/ras_words.h"
 #include "src/model/code/code_samples.h"
 
 enum { WHO_SIZE = 96, WHAT_SIZE = 160, WHERE_SIZE = 128, RANKS_NAMED = 4 };
@@ -171,8 +172,13 @@ const char *collective_words_pace(
 const char *collective_words_now(const struct model *model, char out[COLLECTIVE_WORDS_SIZE])
 {
 	struct collective_judgement judgement;
+	struct ras_judgement ras;
 	collectives_judge(model, &judgement);
+	ras_judge(model, &ras);
 	*out = '\0';
+	bool is_local = judgement.is_due && judgement.finding != COLLECTIVE_SLOW;
+	if (ras.is_due && (ras.finding != RAS_IS_BEHIND || !is_local))
+		return ras_words(model, &ras, out);
 	return judgement.is_due ? collective_words(model, &judgement, out) : out;
 }
 

@@ -11,6 +11,7 @@
 #include "src/model/code/code_threads.h"
 #include "src/model/code/loops.h"
 #include "src/model/collectives/collectives.h"
+#include "src/model/collectives/ras.h"
 #include "src/model/energy/energy.h"
 #include "src/model/gpus/gpus.h"
 #include "src/model/machine/perf.h"
@@ -86,6 +87,7 @@ void model_free(struct model *model)
 	model_free_code_threads(model);
 	model_free_energy(model);
 	model_free_collectives(model);
+	model_free_ras(model);
 	model_free_batch_windows(model);
 	free(model->priv->pasts);
 	free(model->priv);
@@ -292,6 +294,8 @@ static void apply_record(struct model *model, const struct sample_set *set, size
 	case RECORD_COLLECTIVE_OP:
 	case RECORD_COLLECTIVE_STATE:
 	case RECORD_COLLECTIVES: model_take_collectives(model, record); break;
+	case RECORD_RAS:
+	case RECORD_RAS_GROUP: model_take_ras(model, record); break;
 	case RECORD_WORKER:
 		model_note_worker(model, record);
 		model_take_worker(model, record);

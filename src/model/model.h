@@ -24,6 +24,7 @@
 enum { MODEL_RUNS_MAX = 64, MODEL_MISSING_MAX = 32 };
 
 struct collectives;
+struct ras;
 
 struct model_options { /* from the settings; model_options_default() sets the defaults, for tests */
 	double flag_mad, flag_ratio;
@@ -159,6 +160,7 @@ struct model {
 	struct loops loops;
 	struct energy energy;
 	struct collectives *collectives; /* NULL: none were read */
+	struct ras *ras;                 /* NULL: NCCL has not answered */
 #define PROCESS_SERIES_MEMBER(name) struct series *name;
 	struct {
 		PROCESS_SERIES(PROCESS_SERIES_MEMBER) TREE_SERIES(PROCESS_SERIES_MEMBER)

@@ -11,6 +11,7 @@ static const struct figure_part *const parts[] = {
 	&worker_figures,
 	&rank_figures,
 	&collective_figures,
+	&ras_figures,
 	&memory_figures,
 	&machine_figures,
 	&gpu_figures,

@@ -131,6 +131,6 @@ struct figure_part {
 };
 extern const struct figure_part machine_figures, memory_figures, run_figures, worker_figures, rank_figures,
 	collective_figures, gpu_figures, gpu_memory_figures, gpu_wait_figures, hardware_figures, code_figures,
-	waits_figures, requests_figures;
+	waits_figures, requests_figures, ras_figures;
 
 #endif

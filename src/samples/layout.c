@@ -71,6 +71,11 @@ static const struct layout loop_layout = LAYOUT(struct loop_row, LOOP(TEXT, text
 static const struct layout collective_layout = LAYOUT(struct collective_row, COLLECTIVE(U32, group),
 	COLLECTIVE(U32, op), COLLECTIVE(U64, sequence), COLLECTIVE(TIME, entered_ns));
 
+#define RAS_ROW(kind, member) IN(struct ras_row, kind, member)
+#define RAS_COUNT(name, text) RAS_ROW(U64, counts[RAS_OP_##name]),
+static const struct layout ras_layout = LAYOUT(struct ras_row, RAS_OPS(RAS_COUNT) RAS_ROW(I32, rank), RAS_ROW(I32, pid),
+	RAS_ROW(I32, gpu), RAS_ROW(U32, state), RAS_ROW(U32, error), RAS_ROW(TEXT, host));
+
 #define OF(kind, member) IN(struct record, kind, member)
 #define RECORD(...) LAYOUT(struct record, __VA_ARGS__)
 #define PROCESS \
@@ -153,6 +158,10 @@ const struct layout record_layouts[RECORD_KIND_COUNT] = {
 		OF(I64, collective_state.enqueued), OF(I64, collective_state.started), OF(I64, collective_state.completed)),
 	[RECORD_COLLECTIVES] = RECORD(OF(I32, collectives.pid), OF(U32, collectives.state), OF(U64, collectives.skipped),
 		ROWS_IN(struct record, collectives.rows, collectives.count, collective_layout)),
+	[RECORD_RAS] = RECORD(OF(I32, ras.pid), OF(TEXT, ras.version), OF(TEXT, ras.host), OF(DOUBLE, ras.collection_s),
+		OF(U32, ras.timeouts), OF(U32, ras.left_out)),
+	[RECORD_RAS_GROUP] = RECORD(OF(U64, ras_group.hash), OF(U32, ras_group.size), OF(U32, ras_group.left_out),
+		ROWS_IN(struct record, ras_group.rows, ras_group.count, ras_layout)),
 	[RECORD_PERF_COUNT] = RECORD(OF(I32, perf_count.pid), OF(U32, perf_count.event), OF(DOUBLE, perf_count.value),
 		OF(DOUBLE, perf_count.counted_ratio)),
 };

@@ -13,6 +13,7 @@
 
 #include "src/base/histogram.h"
 #include "src/samples/metric.h"
+#include "src/samples/ras_row.h"
 
 /* What a total counts. */
 enum total_kind { TOTAL_BATCH, TOTAL_STEP, TOTAL_SPAN };
@@ -248,6 +249,8 @@ enum { PERF_EVENTS_MAX = 32 };
 	X(COLLECTIVE_STATE) /* collective_state: how far a rank is in a group, on change */ \
 	X(COLLECTIVES)      /* collectives: rows[count] that a rank entered since the reading before; time_ns: of this \
 						   reading, also without rows */ \
+	X(RAS)              /* ras: an answer of NCCL's RAS; its communicators follow, and replace those before */ \
+	X(RAS_GROUP)        /* ras_group: a communicator with rows[count], its ranks */ \
 	/* events, in order within their lane; `sequence` is their number in it */ \
 	X(EPOCH_BEGIN)  /* epoch */ \
 	X(EPOCH_END)    /* epoch: index EPOCH_UNKNOWN where the begin had a number: it was no epoch */ \
@@ -489,6 +492,19 @@ struct record {
 			const struct collective_row *rows;
 			size_t count;
 		} collectives;
+		/* host: of the process asked; timeouts: processes that did not answer NCCL; left_out: communicators */
+		struct {
+			int32_t pid;
+			const char *version, *host;
+			double collection_s;
+			uint32_t timeouts, left_out;
+		} ras;
+		struct {
+			uint64_t hash;
+			uint32_t size, left_out;
+			const struct ras_row *rows;
+			size_t count;
+		} ras_group;
 		/* value: scaled for multiplexing; counted_ratio: share of the time in which it was counted, 0 … 1 */
 		struct {
 			int32_t pid;

@@ -47,6 +47,7 @@ struct source {
 	X(perf) \
 	X(stacks) \
 	X(collectives) \
+	X(ras) \
 	X(energy) \
 	X(region) \
 	X(gpu)

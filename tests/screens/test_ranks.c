@@ -213,6 +213,36 @@ START_TEST(rank_that_is_behind_in_a_collective_is_named)
 }
 END_TEST
 
+/* NCCL's RAS: ranks 0 and 1 are this machine's, and rank 3 is dead. */
+START_TEST(ranks_of_other_machines_and_the_dead_one_are_shown)
+{
+	struct sample_set set = SAMPLE_SET_INIT;
+	train(2, 1, 60);
+	show(12.1);
+	set.time_ns = stage.begin_ns + (int64_t)(12.2 * (double)NS_PER_S);
+	struct record *record = sample_set_add(&set, RECORD_RAS, 0, set.time_ns);
+	record->ras.version = "2.28.9";
+	record->ras.host = "192.0.2.2";
+	record = sample_set_add(&set, RECORD_RAS_GROUP, 0, set.time_ns);
+	struct ras_row *rows = sample_set_allocate(&set, 4 * sizeof *rows);
+	for (int i = 0; i < 4; i++)
+		rows[i] = (struct ras_row){ .rank = i,
+			.pid = i < 2 ? 48213 + i : 48213,
+			.gpu = i % 2,
+			.state = i == 3 ? RAS_DEAD : RAS_RUNNING,
+			.host = i < 2 ? "192.0.2.2" : "192.0.2.3" };
+	record->ras_group.hash = 0x75e2e5c21b901c6d;
+	record->ras_group.size = 4;
+	record->ras_group.rows = rows;
+	record->ras_group.count = 4;
+	model_apply(stage.model, &set);
+	sample_set_release(&set);
+	show(12.3);
+	stage_type(&stage, "0");
+	stage_expect(&stage, "ranks_remote_120x40");
+}
+END_TEST
+
 START_TEST(view_of_ranks_has_a_tab_only_where_there_are_ranks)
 {
 	stage_draw(&stage);
@@ -252,6 +282,7 @@ int main(void)
 	tcase_add_test(tests, a_rank_by_the_order_of_starts_is_marked);
 	tcase_add_test(tests, ranks_on_other_machines_are_counted);
 	tcase_add_test(tests, rank_that_is_behind_in_a_collective_is_named);
+	tcase_add_test(tests, ranks_of_other_machines_and_the_dead_one_are_shown);
 	tcase_add_test(tests, view_of_ranks_has_a_tab_only_where_there_are_ranks);
 	tcase_add_test(tests, a_single_process_has_no_panel);
 	suite_add_tcase(suite, tests);

@@ -240,6 +240,23 @@ static void fill_collectives(struct sample_set *set, struct record *record, int6
 	record->collectives.count = count;
 }
 
+static void fill_ras(struct sample_set *set, struct record *record)
+{
+	size_t count = random_below(6);
+	struct ras_row *rows = zeroed(set, (count + 1) * sizeof *rows);
+	for (size_t i = 0; i < count; i++) {
+		rows[i] = (struct ras_row){ (int32_t)(random_below(4) ? i : draw()), (int32_t)random_below(40),
+			(int32_t)random_below(8), (uint32_t)random_below(8), (uint32_t)random_below(9),
+			random_below(8) ? draw_text(set) : NULL, { 0 } };
+		for (size_t op = 0; op < RAS_OP_COUNT; op++)
+			rows[i].counts[op] = random_below(3) ? random_below(3) : draw_count();
+	}
+	record->ras_group.hash = random_below(4);
+	record->ras_group.size = (uint32_t)(random_below(3) ? count : draw());
+	record->ras_group.rows = random_below(50) ? rows : NULL;
+	record->ras_group.count = count;
+}
+
 static void fill_of_collectives(struct sample_set *set, struct record *record, int64_t now_ns, bool is_random)
 {
 	switch ((enum record_kind)record->kind) {
@@ -266,6 +283,12 @@ static void fill_of_collectives(struct sample_set *set, struct record *record, i
 		record->collective_state.completed = random_below(4) ? (int64_t)random_below(200) : (int64_t)(draw() >> 4);
 		break;
 	case RECORD_COLLECTIVES: fill_collectives(set, record, now_ns, is_random); break;
+	case RECORD_RAS:
+		record->ras.version = random_below(20) ? draw_text(set) : NULL;
+		record->ras.host = random_below(2) ? draw_text(set) : NULL;
+		record->ras.timeouts = (uint32_t)draw_count();
+		break;
+	case RECORD_RAS_GROUP: fill_ras(set, record); break;
 	default: break;
 	}
 }

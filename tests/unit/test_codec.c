@@ -158,6 +158,21 @@ static void fill_collectives(struct sample_set *set, struct record *record)
 	record->collectives.count = count;
 }
 
+static void fill_ras(struct sample_set *set, struct record *record)
+{
+	size_t count = number32() % 4;
+	struct ras_row *rows = sample_set_allocate(set, (count + 1) * sizeof *rows);
+	for (size_t i = 0; i < count; i++) {
+		rows[i] = (struct ras_row){ .rank = (int32_t)number(), .pid = (int32_t)number(), .gpu = (int32_t)number() };
+		rows[i].state = number32(), rows[i].error = number32(), rows[i].host = text(set);
+		for (size_t op = 0; op < RAS_OP_COUNT; op++)
+			rows[i].counts[op] = number();
+	}
+	record->ras_group.hash = number(), record->ras_group.size = number32(), record->ras_group.left_out = number32();
+	record->ras_group.rows = count ? rows : NULL;
+	record->ras_group.count = count;
+}
+
 static void fill_of_collectives(struct sample_set *set, struct record *record)
 {
 	switch ((enum record_kind)record->kind) {
@@ -339,6 +354,12 @@ static void fill(struct sample_set *set, struct record *record)
 	case RECORD_COLLECTIVE_OP:
 	case RECORD_COLLECTIVE_STATE:
 	case RECORD_COLLECTIVES: fill_of_collectives(set, record); break;
+	case RECORD_RAS:
+		record->ras.pid = (int32_t)number(), record->ras.version = text(set), record->ras.host = maybe_text(set);
+		record->ras.collection_s = (double)number32(), record->ras.timeouts = number32();
+		record->ras.left_out = number32();
+		break;
+	case RECORD_RAS_GROUP: fill_ras(set, record); break;
 	case RECORD_KIND_COUNT: break;
 	}
 }

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "src/explain/collective_words.h"
+#include "src/export/json/json_ras.h"
 
 static const struct collective_op *op_of(const struct model *model, const struct collective_judgement *judgement)
 {
@@ -91,13 +92,8 @@ static void write_rank(struct json *json, const struct model *model, const struc
 	json_close_object(json);
 }
 
-void json_collectives(struct json *json, const struct model *model)
+static void write_recorded(struct json *json, const struct model *model)
 {
-	char words[COLLECTIVE_WORDS_SIZE];
-	if (!model->collectives)
-		return;
-	json_open_object(json, "collectives");
-	json_text(json, "message", *collective_words_verdict(model, words) ? words : NULL);
 	json_open_array(json, "groups");
 	for (size_t i = 0; i < model->collectives->group_count; i++)
 		if (model->collectives->groups[i].is_used)
@@ -107,5 +103,17 @@ void json_collectives(struct json *json, const struct model *model)
 	for (size_t i = 0; i < model->collectives->rank_count; i++)
 		write_rank(json, model, &model->collectives->ranks[i]);
 	json_close_array(json);
+}
+
+void json_collectives(struct json *json, const struct model *model)
+{
+	char words[COLLECTIVE_WORDS_SIZE];
+	if (!model->collectives && !model->ras)
+		return;
+	json_open_object(json, "collectives");
+	json_text(json, "message", *collective_words_verdict(model, words) ? words : NULL);
+	if (model->collectives)
+		write_recorded(json, model);
+	json_ras(json, model);
 	json_close_object(json);
 }

@@ -7,25 +7,31 @@
 #include "src/base/text.h"
 #include "src/explain/collective_words.h"
 #include "src/explain/rank_words.h"
+#include "src/explain/ras_words.h"
 #include "src/model/code/code_samples.h"
 #include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
 #include "ui/core/layout.h"
 #include "ui/core/table.h"
+#include "ui/views/ranks/ranks_communicators.h"
 #include "ui/views/ranks/ranks_groups.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/view.h"
 
-/* A rank, from its steps or its collectives; indexes, −1 = unknown. */
+/* A rank, from its steps, its collectives, or NCCL's RAS (of the largest communicator); indexes, −1 = unknown. */
 struct row {
 	long number;
 	int32_t pid;
-	int rank, collective;
+	int rank, collective, ras;
 };
+
+/* Ranks that only NCCL knows; of more, the first, and all that are not running. */
+enum { REMOTE_MAX = 2048 };
 
 struct rows {
 	size_t count;
-	struct row list[MODEL_RUNS_MAX + COLLECTIVE_RANKS_MAX];
+	struct row list[MODEL_RUNS_MAX + COLLECTIVE_RANKS_MAX + REMOTE_MAX];
+	int world; /* the largest communicator */
 	struct ranks ranks;
 	int group; /* the largest process group */
 	struct collective_pace pace;
@@ -68,7 +74,27 @@ static void add_collective(const struct collectives *all, int index, struct rows
 			return;
 		}
 	if (!rank->is_gone)
-		rows->list[rows->count++] = (struct row){ rank->number, rank->pid, -1, index };
+		rows->list[rows->count++] = (struct row){ rank->number, rank->pid, -1, index, -1 };
+}
+
+/* The rows of this machine's processes come first. */
+static void add_remote(const struct ras *ras, struct rows *rows)
+{
+	const struct ras_group *group = rows->world >= 0 ? &ras->groups[rows->world] : NULL;
+	size_t local = rows->count, room = REMOTE_MAX;
+	for (size_t i = 0; group && i < group->rank_count; i++) {
+		const struct ras_rank *rank = &group->ranks[i];
+		size_t at = 0;
+		while (at < local && ((int)rank->host != ras->own_host || rows->list[at].pid != rank->pid))
+			at++;
+		bool has_room = room > REMOTE_MAX / 2 || (room > 0 && rank->state != RAS_RUNNING);
+		if (at < local) {
+			rows->list[at].ras = (int)i;
+		} else if (has_room) {
+			rows->list[rows->count++] = (struct row){ rank->rank, rank->pid, -1, -1, (int)i };
+			room--;
+		}
+	}
 }
 
 static void sort_rows(struct rows *rows)
@@ -87,9 +113,11 @@ static void gather(const struct scene *scene, struct rows *out)
 	out->count = 0;
 	ranks_compare(scene->model, scene->run < 0 ? scene->model->run_count : (unsigned)scene->run, &out->ranks);
 	for (size_t i = 0; i < out->ranks.count; i++)
-		out->list[out->count++] = (struct row){ out->ranks.list[i].number, out->ranks.list[i].pid, (int)i, -1 };
+		out->list[out->count++] = (struct row){ out->ranks.list[i].number, out->ranks.list[i].pid, (int)i, -1, -1 };
 	for (size_t i = 0; all && i < all->rank_count; i++)
 		add_collective(all, (int)i, out);
+	out->world = ras_world(scene->model->ras);
+	add_remote(scene->model->ras, out);
 	sort_rows(out);
 	out->group = ranks_groups_largest(scene->model);
 	collectives_judge(scene->model, &out->judgement);
@@ -138,10 +166,18 @@ static bool is_waiting(const struct scene *scene, const struct rows *rows, int c
 	return member->is_member && member->enqueued >= (int64_t)judgement->sequence;
 }
 
+static const struct ras_rank *remote_of(const struct scene *scene, const struct rows *rows, const struct row *row)
+{
+	return row->ras >= 0 ? &scene->model->ras->groups[rows->world].ranks[row->ras] : NULL;
+}
+
 static const char *state_words(const struct scene *scene, const struct rows *rows, const struct row *row)
 {
 	const struct collective_rank *rank =
 		row->collective >= 0 ? &scene->model->collectives->ranks[row->collective] : NULL;
+	const struct ras_rank *remote = remote_of(scene, rows, row);
+	if (remote && (remote->state != RAS_RUNNING || (row->rank < 0 && !rank)))
+		return ras_state_name(remote->state);
 	if (rank && !rank->is_gone && is_waiting(scene, rows, row->collective))
 		return "waiting";
 	if (row->rank >= 0)
@@ -165,7 +201,14 @@ static void draw_row(const struct scene *scene, const struct rows *rows, const s
 	table_cell(table, canvas, y, CELL_STEP, ROLE_NORMAL, parts_time(number, step_s, step_s));
 	table_cell(table, canvas, y, CELL_OWN, ROLE_NORMAL, parts_time(number, own_s, step_s));
 	draw_collectives(scene, rows, row, table, canvas, y);
-	table_cell(table, canvas, y, CELL_STATE, ROLE_NORMAL, state_words(scene, rows, row));
+	const struct ras_rank *remote = remote_of(scene, rows, row);
+	table_cell(table, canvas, y, CELL_STATE, remote && remote->state != RAS_RUNNING ? ROLE_WARNING : ROLE_NORMAL,
+		state_words(scene, rows, row));
+	if (remote && row->rank < 0 && row->collective < 0) {
+		snprintf(text, sizeof text, "on %s", scene->model->ras->hosts[remote->host]);
+		table_cell(table, canvas, y, CELL_LINE, ROLE_DIM, text);
+		return;
+	}
 	if (!code_newest_line(scene->model, row->pid, &line) || line.line == 0)
 		return;
 	const char *slash = strrchr(line.file, '/');
@@ -206,7 +249,10 @@ static void draw_ranks(const struct scene *scene, const struct rows *rows, struc
 		parts_select(canvas, (struct rect){ rect.x, rect.y + state->row - state->scroll, rect.width, 1 });
 }
 
-static bool is_offered(const struct scene *scene) { return scene->model->collectives || ranks_any(scene->model) >= 0; }
+static bool is_offered(const struct scene *scene)
+{
+	return scene->model->collectives || scene->model->ras || ranks_any(scene->model) >= 0;
+}
 
 static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 {
@@ -223,11 +269,14 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	enum role role = write_verdict(scene, &rows, words);
 	int frame = parts_panel_rows(canvas), lines = (int)text_cells(words) > rect.width - frame - 1 ? 2 : 1,
 		wanted = (int)rows.count + 1 + lines + frame, most = rect.height / 2;
-	struct rect top = rect_take_top(&rect, rows.group < 0 ? rect.height : wanted < most ? wanted : most);
+	bool has_more = rows.group >= 0 || rows.world >= 0;
+	struct rect top = rect_take_top(&rect, !has_more ? rect.height : wanted < most ? wanted : most);
 	struct rect inside = parts_panel(canvas, top, "Ranks", NULL, ROLE_TITLE), last = rect_take_bottom(&inside, lines);
 	draw_ranks(scene, &rows, canvas, inside);
 	rect_take_left(&last, 1);
 	parts_wrap(canvas, last, role, words);
+	if (rows.world >= 0)
+		ranks_communicators_draw(scene, canvas, &rect, rows.group >= 0);
 	if (rows.group >= 0)
 		ranks_groups_draw(scene, canvas, rect);
 }
