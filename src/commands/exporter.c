@@ -22,6 +22,8 @@
 
 #define LISTEN_DEFAULT "127.0.0.1:9750"
 #define TEXTFILE_EVERY_NS (15 * NS_PER_S)
+/* Rates need two readings, and a GPU's driver may need a third: the first file may be the only one. */
+#define READINGS 3
 
 struct exporter_work {
 	const struct options *options;
@@ -190,6 +192,7 @@ static enum exit_code run_exporter(const struct options *options, const struct s
 	}
 	signal(SIGPIPE, SIG_IGN);
 	work.signal_fd = signals_open_ending();
+	work.write_ns = clock_monotonic_ns() + (int64_t)(READINGS * settings->refresh_s * (double)NS_PER_S);
 	while (go_on(&work))
 		continue;
 	http_server_close(work.server);

@@ -14,6 +14,8 @@
 
 enum { ANCESTORS_MAX = 64 };
 #define SEARCH_EVERY_NS (10 * NS_PER_S)
+/* A long recording is read in slices, so that requests are answered meanwhile. */
+#define SLICE_NS (100 * NS_PER_MS)
 
 struct place {
 	bool is_used;
@@ -28,6 +30,7 @@ struct watched {
 	const struct options *options;
 	const struct settings *settings;
 	bool is_single;
+	bool has_more; /* a recording is not read to its end yet */
 	char host[80]; /* of this machine */
 	int64_t search_ns;
 	size_t count; /* places that were ever used */
@@ -147,8 +150,10 @@ static bool step_place(struct watched *watched, struct place *place, int64_t now
 	bool has_news = false;
 	if (!place->is_used)
 		return false;
-	while (session_step(&place->session))
+	while (!watched->has_more && session_step(&place->session)) {
 		has_news = true;
+		watched->has_more = clock_monotonic_ns() - now_ns >= SLICE_NS;
+	}
 	if (!place->ended_ns && session_has_ended(&place->session)) {
 		place->ended_ns = now_ns;
 		has_news = true;
@@ -164,6 +169,7 @@ static bool step_place(struct watched *watched, struct place *place, int64_t now
 bool watched_step(struct watched *watched, int64_t now_ns)
 {
 	bool has_news = false;
+	watched->has_more = false;
 	for (size_t i = 0; i < watched->count; i++)
 		has_news |= step_place(watched, watched->places[i], now_ns);
 	if (watched->is_single || now_ns < watched->search_ns)
@@ -222,8 +228,8 @@ static int shorter_ms(int a, int b) { return a < 0 || (b >= 0 && b < a) ? b : a;
 
 int watched_wait_ms(const struct watched *watched, int64_t now_ns)
 {
-	int wait_ms = -1;
-	if (!watched->is_single)
+	int wait_ms = watched->has_more ? 0 : -1;
+	if (!watched->is_single && !watched->has_more)
 		wait_ms = watched->search_ns <= now_ns ? 0 : (int)((watched->search_ns - now_ns) / NS_PER_MS) + 1;
 	for (size_t i = 0; i < watched->count; i++)
 		if (watched->places[i]->is_used && !watched->places[i]->ended_ns)
