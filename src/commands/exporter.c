@@ -205,7 +205,7 @@ const struct command exporter_command = {
 	.name = "exporter",
 	.synopsis = "exporter [PID|NAME|FILE]",
 	.summary = "serve the state of runs to Prometheus",
-	.details = "Without a target: all runs of this machine. -r - reads a stream of pmtop collect.\n",
+	.details = "Without a target: all runs of this machine. -r -: a stream of pmtop collect.\n",
 	.example = "pmtop exporter --textfile=/var/lib/prometheus/node-exporter/pmtop.prom",
 	.words = COMMAND_TAKES_TARGET,
 	.formats = FORMATS_ALL_BUT_SVG,
