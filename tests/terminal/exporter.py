@@ -132,6 +132,7 @@ def check_refusals():
     process, url = start("--listen=127.0.0.1:0", "--demo", "-d", "0.2")
     again = run("exporter", "--listen=" + url.split("/")[2], "--demo")
     assert again.returncode == 1 and "Address already in use" in again.stderr and again.stderr.count("\n") == 1, again
+    fetch(url)
     process.terminate()
     assert process.wait(20) == 0
     wrong = run("exporter", "--listen=9750")
