@@ -1,27 +1,22 @@
 #include "src/serving/watched.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
-#include "src/base/files/file.h"
-#include "src/session/runs/run_groups.h"
-#include "src/session/runs/runs.h"
+#include "src/serving/watched_search.h"
 #include "src/session/session.h"
 
-enum { ANCESTORS_MAX = 64 };
 #define SEARCH_EVERY_NS (10 * NS_PER_S)
 /* A long recording is read in slices, so that requests are answered meanwhile. */
 #define SLICE_NS (100 * NS_PER_MS)
 
 struct place {
 	bool is_used;
-	pid_t pid;        /* of the target; 0: by name */
-	char name[160];   /* NAME.PID of a run that pmtop sees only through its region */
-	int64_t ended_ns; /* 0 = it goes on */
+	struct watched_target target; /* of all runs */
+	int64_t ended_ns;             /* 0 = it goes on */
 	char host[80];
 	struct session session;
 };
@@ -62,11 +57,11 @@ static struct place *find_place(struct watched *watched)
 	return watched->places[watched->count++];
 }
 
-static bool is_watched(const struct watched *watched, pid_t pid, const char *name)
+static bool is_watched(const struct watched *watched, const struct watched_target *target)
 {
 	for (size_t i = 0; i < watched->count; i++) {
 		const struct place *place = watched->places[i];
-		if (place->is_used && place->pid == pid && (pid || strcmp(place->name, name) == 0))
+		if (place->is_used && place->target.pid == target->pid && strcmp(place->target.name, target->name) == 0)
 			return true;
 	}
 	return false;
@@ -74,73 +69,24 @@ static bool is_watched(const struct watched *watched, pid_t pid, const char *nam
 
 /* -- all runs -- */
 
-static pid_t parent_of(pid_t pid)
-{
-	char path[64], text[512];
-	size_t length;
-	int parent = 0;
-	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
-	if (file_read(AT_FDCWD, path, text, sizeof text, &length) != STATUS_OK)
-		return 0;
-	const char *end = strrchr(text, ')');
-	return end && sscanf(end, ") %*c %d", &parent) == 1 ? parent : 0;
-}
-
-static const struct run_row *row_of(const struct run_row *rows, size_t count, pid_t pid)
-{
-	for (size_t i = 0; i < count; i++)
-		if (rows[i].is_live && !rows[i].is_elsewhere && rows[i].pid == pid)
-			return &rows[i];
-	return NULL;
-}
-
-/* Another process of the list that contains it, such as torchrun: one session watches them all. */
-static bool has_ancestor(const struct run_row *rows, size_t count, pid_t pid)
-{
-	for (unsigned i = 0; i < ANCESTORS_MAX && (pid = parent_of(pid)) > 1; i++)
-		if (row_of(rows, count, pid))
-			return true;
-	return false;
-}
-
-/* The launcher of several ranks of one run, such as mpirun, else the process itself. */
-static pid_t target_of(const struct run_row *rows, size_t count, const struct run_row *row)
-{
-	pid_t parent = row->rank_number >= 0 ? parent_of(row->pid) : 0;
-	for (size_t i = 0; i < count && parent > 1; i++)
-		if (&rows[i] != row && rows[i].is_live && !rows[i].is_elsewhere && run_groups_are_one(&rows[i], row) &&
-			parent_of(rows[i].pid) == parent)
-			return parent;
-	return row->pid;
-}
-
-static void watch_row(struct watched *watched, const struct run_row *rows, size_t count, const struct run_row *row)
+static void watch(struct watched *watched, const struct watched_target *target)
 {
 	struct options options = *watched->options;
-	char name[160] = "";
-	if (row->is_elsewhere)
-		snprintf(name, sizeof name, "%s.%d", row->run, (int)row->pid);
-	else
-		options.pid = target_of(rows, count, row);
-	if (is_watched(watched, options.pid, name))
-		return;
-	struct place *place = find_place(watched);
+	struct place *place = is_watched(watched, target) ? NULL : find_place(watched);
 	if (!place)
 		return;
-	place->pid = options.pid;
-	strcpy(place->name, name);
-	options.run_name = name[0] ? place->name : NULL;
+	place->target = *target;
+	options.pid = target->pid;
+	options.run_name = target->name[0] ? place->target.name : NULL;
 	open_place(watched, &options, place);
 }
 
 static void search(struct watched *watched)
 {
-	struct run_row *rows;
-	size_t count = runs_find(NULL, &rows);
+	struct watched_target targets[WATCHED_MAX];
+	size_t count = watched_search(targets, WATCHED_MAX);
 	for (size_t i = 0; i < count; i++)
-		if (rows[i].is_live && (rows[i].is_elsewhere || !has_ancestor(rows, count, rows[i].pid)))
-			watch_row(watched, rows, count, &rows[i]);
-	free(rows);
+		watch(watched, &targets[i]);
 }
 
 /* -- all of it -- */

@@ -214,6 +214,78 @@ START_TEST(own_time_and_excess_show_the_slow_rank)
 }
 END_TEST
 
+/* Enters collectives 1 to `last`, one each tenth of a second. */
+static void enter_collectives(unsigned rank, uint64_t last)
+{
+	struct collective_row *rows = sample_set_allocate(&group.set, last * sizeof *rows);
+	for (uint64_t i = 0; i < last; i++)
+		rows[i] = (struct collective_row){ 1, 1, i + 1, SCRIPT_BASE_NS + (int64_t)(i + 1) * 100 * NS_PER_MS };
+	struct record *state = add(RECORD_COLLECTIVE_STATE, 0);
+	state->collective_state.pid = 100 + (int32_t)rank;
+	state->collective_state.group = 1;
+	state->collective_state.enqueued = (int64_t)last;
+	state->collective_state.started = state->collective_state.completed = -1;
+	struct record *entered = add(RECORD_COLLECTIVES, 0);
+	entered->collectives.pid = 100 + (int32_t)rank;
+	entered->collectives.state = 'S';
+	entered->collectives.rows = rows;
+	entered->collectives.count = last;
+}
+
+START_TEST(rank_that_others_wait_for_is_named)
+{
+	for (unsigned i = 0; i < 2; i++) {
+		rank_group_add(&group, i, 2, "job", 100 + (int32_t)i);
+		struct record *rank = add(RECORD_COLLECTIVE_RANK, 0);
+		rank->collective_rank.pid = 100 + (int32_t)i;
+		rank->collective_rank.rank = (int32_t)i;
+		rank->collective_rank.world_size = 2;
+	}
+	struct record *op = add(RECORD_COLLECTIVE_OP, 0);
+	op->collective_op.id = 1;
+	op->collective_op.name = "gloo:all_reduce";
+	op->collective_op.sizes = "[1000]";
+	struct record *of = add(RECORD_COLLECTIVE_GROUP, 0);
+	of->collective_group.id = 1;
+	of->collective_group.name = "0";
+	of->collective_group.description = "default_pg";
+	assert_lacks(page(PLAIN), "pmtop_rank_behind_seconds");
+	rank_group_apply(&group, 0.1);
+	enter_collectives(0, 201);
+	enter_collectives(1, 200);
+	rank_group_apply(&group, 20.5);
+	assert_has(page(PLAIN), "pmtop_rank_behind_seconds{run_id=\"job\",rank=\"1\"} 0\n");
+	for (unsigned i = 0; i < 2; i++) {
+		struct record *record = add(RECORD_COLLECTIVES, 0);
+		record->collectives.pid = 100 + (int32_t)i;
+		record->collectives.state = 'S';
+		record->time_ns = SCRIPT_BASE_NS + 35 * NS_PER_S;
+	}
+	rank_group_apply(&group, 35);
+	const char *text = page(PLAIN);
+	assert_has(text, "pmtop_rank_behind_seconds{run_id=\"job\",rank=\"0\"} 0\n");
+	assert_has(text, "pmtop_rank_behind_seconds{run_id=\"job\",rank=\"1\"} 14.9");
+	assert_has(text, "pmtop_collectives_behind_seconds{run_id=\"job\"} 14.9");
+}
+END_TEST
+
+START_TEST(ended_runs_of_a_process_make_way_but_ranks_stay)
+{
+	for (unsigned i = 0; i < 3; i++)
+		rank_group_add(&group, i, i < 2 ? 2 : 0, i < 2 ? "job" : NULL, 100);
+	rank_group_add(&group, 0, 0, NULL, 100);
+	rank_group_apply(&group, 0.1);
+	rank_group_end(&group, 0, 1, true);
+	rank_group_end(&group, 2, 1, false);
+	rank_group_apply(&group, 2);
+	const char *text = page(PLAIN);
+	assert_has(text, "pmtop_up{run_id=\"job\",rank=\"0\"} 0\n");
+	assert_has(text, "pmtop_up{run_id=\"job\",rank=\"1\"} 1\n");
+	assert_lacks(text, "00000000000000000000000000000003");
+	assert_has(text, "pmtop_up{run_id=\"00000000000000000000000000000004\"} 1\n");
+}
+END_TEST
+
 START_TEST(what_is_unknown_is_absent)
 {
 	rank_group_add(&group, 0, 1, NULL, 100);
@@ -308,6 +380,8 @@ START_TEST(rules_become_alerts_or_are_listed)
 		"pmtop_loading_share_ratio > 0.15 and on (instance, run_id, rank) pmtop_workers > 0 and on "
 		"(instance, run_id, rank) pmtop_run_steps >= 20\n        for: 10s\n");
 	assert_has(out.data, "group_left () quantile by (run_id) (0.5, pmtop_rank_own_step_seconds) > 1.05\n");
+	/* Of each rank, so that the alert names it. */
+	assert_has(out.data, "- alert: PmtopRankBehind\n        expr: pmtop_rank_behind_seconds > 1\n");
 	assert_has(out.data, "#   data_loading             phase.share_ratio\n");
 	assert_lacks(out.data, "alert: PmtopDataLoading\n");
 	assert_lacks(out.data, "{{ $value | humanize }} (above 0.0");
@@ -331,6 +405,8 @@ int main(void)
 	tcase_add_test(tests, no_two_samples_have_the_same_name_and_labels);
 	tcase_add_test(tests, steps_are_a_cumulative_histogram);
 	tcase_add_test(tests, own_time_and_excess_show_the_slow_rank);
+	tcase_add_test(tests, rank_that_others_wait_for_is_named);
+	tcase_add_test(tests, ended_runs_of_a_process_make_way_but_ranks_stay);
 	tcase_add_test(tests, what_is_unknown_is_absent);
 	tcase_add_test(tests, exemplars_and_units_are_in_openmetrics_alone);
 	tcase_add_test(tests, command_lines_stay_here_unless_asked_for);

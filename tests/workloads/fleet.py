@@ -129,7 +129,7 @@ def check_dashboard():
     """There is no GPU and no collective here: those panels must be valid, the others have results."""
     for title, expression in dashboard_expressions():
         data = api("query", query=expression)
-        if data is None or not (data["result"] or "gpu" in expression or "collectives" in expression):
+        if data is None or not (data["result"] or "gpu" in expression or "collectives" in expression or "rank_behind" in expression or "waited_for" in expression):
             sys.exit(f"fleet: dashboard, {title}: {'not valid' if data is None else 'no result'}: {expression}")
     print("ok: every panel of the dashboard has a valid query, and a result where there is something to measure")
 

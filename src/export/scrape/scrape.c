@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/export/scrape/scrape_collectives.h"
 #include "src/export/scrape/scrape_devices.h"
 #include "src/export/scrape/scrape_figures.h"
 #include "src/export/scrape/scrape_runs.h"
 #include "src/export/scrape/scrape_steps.h"
+#include "src/model/ranks/rank_places.h"
 
 /* -- subjects -- */
 
@@ -82,6 +84,15 @@ static bool uses_gpu(const struct model *model)
 	return false;
 }
 
+/* A process may open one run after another; a rank that has ended matters to the others. */
+static bool is_over(const struct model *model, const struct run *run)
+{
+	for (unsigned i = 0; i < model->run_count && !run->is_live && rank_number(run) < 0; i++)
+		if (model->runs[i].is_used && model->runs[i].is_live)
+			return true;
+	return false;
+}
+
 /* A process without steps is a subject if it uses a GPU or is the only one: most others are no training. */
 static void find_subjects(struct scrape *scrape)
 {
@@ -89,7 +100,8 @@ static void find_subjects(struct scrape *scrape)
 		const struct scrape_source *source = &scrape->sources[i];
 		bool has_run = false;
 		for (unsigned k = 0; k < source->model->run_count; k++) {
-			if (!source->model->runs[k].is_used)
+			const struct run *run = &source->model->runs[k];
+			if (!run->is_used || is_over(source->model, run))
 				continue;
 			add_subject(scrape, source, (int)k);
 			has_run = true;
@@ -150,6 +162,7 @@ void scrape_write(struct buffer *out, const struct scrape_source *sources, size_
 	find_subjects(scrape);
 	scrape_runs(scrape);
 	scrape_steps(scrape);
+	scrape_collectives(scrape);
 	scrape_figures(scrape);
 	scrape_devices(scrape);
 	write_self(scrape, self);

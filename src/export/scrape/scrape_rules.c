@@ -47,12 +47,27 @@ static const struct figure_ref *inexpressible(const struct rule *rule)
 	return NULL;
 }
 
+/* The metric that an alert compares. Where the figure is of the worst rank, it is the metric of each rank, so that the
+ * alert names the rank. */
+static const char *alert_metric(const char *metric, enum scrape_scope *scope)
+{
+	static const char *const of_ranks[][2] = { { "collectives_behind_seconds", "rank_behind_seconds" },
+		{ "collectives_straggler_ratio", "rank_waited_for_ratio" } };
+	for (size_t i = 0; i < sizeof of_ranks / sizeof *of_ranks; i++) {
+		if (strcmp(metric, of_ranks[i][0]) != 0)
+			continue;
+		*scope = SCRAPE_RUN;
+		return of_ranks[i][1];
+	}
+	return metric;
+}
+
 static void add_expression(struct buffer *out, const struct rule *rule)
 {
 	enum scrape_scope own = SCRAPE_RUN, other = SCRAPE_RUN;
 	char name[SCRAPE_NAME_SIZE];
 	scrape_figure_find(rule->figure.row, &own, name);
-	buffer_printf(out, "pmtop_%s %s %.12g", name, rule->is_below ? "<" : ">", rule->level);
+	buffer_printf(out, "pmtop_%s %s %.12g", alert_metric(name, &own), rule->is_below ? "<" : ">", rule->level);
 	for (size_t i = 0; i < rule->terms.count; i++) {
 		const struct rule_term *term = &rule->terms.list[i];
 		scrape_figure_find(term->figure.row, &other, name);

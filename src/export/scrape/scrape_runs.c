@@ -231,14 +231,23 @@ static void write_warnings(struct scrape *scrape)
 		(NOW(PROCESS_CPU_USER) + NOW(PROCESS_CPU_SYSTEM)) * 1e-9) \
 	X(process_read_bytes, "counter", "_total", "bytes", "Read from storage by it.", NOW(PROCESS_READ))
 
-static const struct process *process_of(const struct scrape_subject *subject)
+static const struct process *find_process(const struct model *model, int32_t pid)
 {
-	const struct model *model = subject->source->model;
-	int32_t pid = subject->run && subject->run->pid ? subject->run->pid : model->target_pid;
 	for (size_t i = 0; i < model->process_count; i++)
 		if (model->processes[i].pid == pid && !model->processes[i].is_gone)
 			return &model->processes[i];
 	return NULL;
+}
+
+/* A rank may be known to one source, as one of the job, and its process to another. */
+static const struct process *process_of(const struct scrape *scrape, const struct scrape_subject *subject)
+{
+	const struct model *model = subject->source->model;
+	int32_t pid = subject->run && subject->run->pid ? subject->run->pid : model->target_pid;
+	const struct process *process = find_process(model, pid);
+	for (size_t i = 0; i < scrape->source_count && !process; i++)
+		process = find_process(scrape->sources[i].model, pid);
+	return process;
 }
 
 static void write_processes(struct scrape *scrape)
@@ -247,7 +256,7 @@ static void write_processes(struct scrape *scrape)
 	openmetrics_begin(&scrape->text, #name, type, unit, help); \
 	EACH_SUBJECT(scrape, subject) \
 	{ \
-		const struct process *process = process_of(subject); \
+		const struct process *process = process_of(scrape, subject); \
 		scrape_label(scrape, subject); \
 		if (process) \
 			openmetrics_sample(&scrape->text, suffix, NULL, value); \
