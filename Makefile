@@ -4,6 +4,7 @@
 #   make deps check    set up, build and run every test (last line: N passed, N failed)
 #   make               build/pmtop          make install   PREFIX, DESTDIR
 #   make demo FAULT=slow-worker   the same with something wrong in it (tests/workloads/faults.txt)
+#   make demo-fleet    64 ranks, pmtop exporter and a real Prometheus, until ^C    make check-prometheus  asserts that they agree (both need Debian's prometheus)
 #   make why-bench     plants causes in real runs, and counts how often pmtop tells the right one
 #   make loops-bench   the steps of 33 scripts after public ones, beside what the scripts count themselves (LOOPS=mnist ...: only these)
 #   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS each
@@ -90,7 +91,7 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: check-queue check-samples all programs demo why-bench loops-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures $(BUILD)/pmtop.pc
+.PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -242,6 +243,13 @@ soak: all $(BUILD)/tests/workloads/churn
 demo: all $(WORKLOADS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/workloads/demo $(FAULT)
 
+# Not in make check, for Debian's prometheus takes 330 MB.
+demo-fleet: all $(BUILD)/tests/workloads/trainer
+	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/workloads/fleet.py
+
+check-prometheus: all $(BUILD)/tests/workloads/trainer
+	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/workloads/fleet.py check
+
 # WHY_SEEDS, WHY_BATCHES, WHY_CLEAN_S and WHY_ONLY make it shorter. With PyTorch where check-python has made its environment.
 why-bench: all $(BUILD)/tests/bench/why/synthetic $(WORKLOADS) $(if $(wildcard $(BUILD)/python-venv/installed),$(BUILD)/python/.built)
 	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/bench/why_bench.py
@@ -289,6 +297,8 @@ install: all
 	$(INSTALL) -m 644 config/pmtop.yaml $(DESTDIR)$(DATADIR)/pmtop.yaml
 	$(INSTALL) -d $(DESTDIR)$(DATADIR)/rules
 	$(INSTALL) -m 644 $(RULES) $(DESTDIR)$(DATADIR)/rules
+	$(INSTALL) -d $(DESTDIR)$(DATADIR)/grafana
+	$(INSTALL) -m 644 config/grafana/pmtop.json $(DESTDIR)$(DATADIR)/grafana
 	$(INSTALL) -d $(DESTDIR)$(DATADIR)/python/launch
 	$(INSTALL) -m 644 $(LAUNCH) $(DESTDIR)$(DATADIR)/python/launch
 	-$(PYTHON) -m compileall -q -s "$(DESTDIR)" -p / $(DESTDIR)$(DATADIR)/python/launch
@@ -310,7 +320,7 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml $(DESTDIR)$(COMPLETIONDIR)/pmtop
 	rm -f $(foreach page,$(MAN_PAGES),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
-	rm -rf $(DESTDIR)$(DATADIR)/python
+	rm -rf $(DESTDIR)$(DATADIR)/python $(DESTDIR)$(DATADIR)/grafana
 	rm -f $(foreach file,$(RULES),$(DESTDIR)$(DATADIR)/rules/$(notdir $(file)))
 	-rmdir --ignore-fail-on-non-empty $(DESTDIR)$(DATADIR)/rules $(DESTDIR)$(DATADIR)
 

@@ -20,6 +20,7 @@
 	X(record) \
 	X(collect) \
 	X(export) \
+	X(exporter) \
 	X(trace) \
 	X(diff) \
 	X(check) \

@@ -79,6 +79,9 @@ struct options {
 	int sort;       /* trace --sort: enum profile_sort */
 	const char *by; /* trace --by: the group of operators; diff --by: the figure that ranks runs; NULL = the default */
 	int64_t limit;  /* trace --limit: rows a table; 0 = the default */
+
+	const char *listen, *textfile;  /* exporter: ADDRESS:PORT, FILE; NULL */
+	bool print_rules, has_commands; /* exporter --print-rules, --with-commands */
 };
 
 /* The arguments of a command. WORDS: the command parses them itself. */

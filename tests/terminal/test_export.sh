@@ -2,6 +2,7 @@
 # pmtop export on the command line: what is refused, where it goes, what a full disk, a gone reader and an interrupt leave. The figures: tests/python.
 pmtop=$PMTOP_BUILD/pmtop trainer=$PMTOP_BUILD/tests/workloads/trainer
 scratch=$(mktemp -d)
+here=$(cd "$(dirname "$0")" && pwd)
 export HOME="$scratch" XDG_CONFIG_HOME="$scratch/config" LC_ALL=C.UTF-8
 passed=0 failed=0
 trap 'rm -rf "$scratch"' EXIT
@@ -89,6 +90,8 @@ check what_had_come_is_written               test "$(wc -l < live.csv)" -gt 2
 mkdir board
 expect folder_gets_an_event_file             0 '' ''                                             -- export --to=tensorboard -o board run.pmtop
 check event_file_has_its_name                test "$(ls board | grep -c '^events\.out\.tfevents\.[0-9]*\..*\.pmtop$')" -eq 1
+
+check exporter_serves_and_writes_what_json_says sh -c 'python3 "$1/exporter.py" "$2" run.pmtop > out 2> err' sh "$here" "$pmtop"
 
 echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]

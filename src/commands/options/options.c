@@ -16,7 +16,7 @@
 #include "src/commands/options/options_rows.h"
 #include "src/sources/synthetic/synthetic.h"
 
-enum { ROWS_MAX = 64, LONG_ONLY = 256 };
+enum { ROWS_MAX = 80, LONG_ONLY = 256 };
 
 static enum exit_code usage(const char *what, const char *value)
 {

@@ -50,8 +50,8 @@ const struct option_row option_rows[] = {
 		.help = "text, json (or --json), csv; with --once also svg" },
 	OTHER("json", 0, 0, NULL, NULL),
 	{ "color", 0, OPTION_WORD, MEMBER(color), .words = colors, .takes = "auto, always or never", .value = "WHEN",
-		.help = "auto, always or never; NO_COLOR is respected" },
-	FLAG("ascii", 0, ascii, 0, "draw with ASCII only"),
+		.help = "auto, always or never; --ascii: without Unicode" },
+	FLAG("ascii", 0, ascii, 0, NULL),
 	FLAG("no-nvml", 0, no_nvml, 0, "do not load NVIDIA's NVML library"),
 	FLAG("counters", 0, counters, 0, "count cycles and instructions from the start"),
 	VALUE(TEXT, "config", 0, config, 0, "FILE", "read FILE instead of your pmtop.yaml"),
@@ -100,6 +100,11 @@ const struct option_row option_rows[] = {
 	VALUE(TEXT, "budget", 0, budget, FOR(check), "LIMITS", "limits, such as data:20%,accuracy:min=0.9"),
 	{ "threshold", 0, OPTION_NUMBER, MEMBER(threshold), 0.001, 100, NULL, "a share such as 0.2", FOR(check), "SHARE",
 		"fail if slower by more than SHARE (0.2 = 20 %)" },
+
+	VALUE(TEXT, "listen", 0, listen, FOR(exporter), "ADDRESS:PORT", "serve /metrics there (127.0.0.1:9750)"),
+	VALUE(TEXT, "textfile", 0, textfile, FOR(exporter), "FILE", "write FILE for node_exporter every 15 s"),
+	FLAG("with-commands", 0, has_commands, FOR(exporter), "label the runs with their command lines"),
+	FLAG("print-rules", 0, print_rules, FOR(exporter), "print Prometheus alert rules made from pmtop's"),
 
 	OTHER("help", 'h', 0, "[commands]", "this text; after COMMAND, its options"),
 	OTHER("version", 0, 0, NULL, NULL),

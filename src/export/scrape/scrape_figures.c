@@ -1,0 +1,208 @@
+#include "src/export/scrape/scrape_figures.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/export/scrape/scrape.h"
+#include "src/rules/rule_context.h"
+#include "src/rules/rule_figures.h"
+
+/* Those that rules compare and that mean the same over time: not words, not positions. */
+static const struct scrape_figure {
+	enum scrape_scope scope;
+	const char *name;
+} exported[] = {
+	{ SCRAPE_MACHINE, "system.cpus" },
+	{ SCRAPE_MACHINE, "system.cpu_ratio" },
+	{ SCRAPE_MACHINE, "system.io_wait_ratio" },
+	{ SCRAPE_MACHINE, "system.memory_ratio" },
+	{ SCRAPE_MACHINE, "system.memory_available_bytes" },
+	{ SCRAPE_MACHINE, "system.swap_bytes_per_s" },
+	{ SCRAPE_MACHINE, "system.shm_ratio" },
+	{ SCRAPE_MACHINE, "disk.busy_ratio" },
+	{ SCRAPE_MACHINE, "network.received_bytes_per_s" },
+	{ SCRAPE_MACHINE, "heat.cpu_throttles_per_s" },
+	{ SCRAPE_JOB, "memory.tree_rss_bytes" },
+	{ SCRAPE_JOB, "memory.tree_share_ratio" },
+	{ SCRAPE_JOB, "memory.growth_bytes" },
+	{ SCRAPE_JOB, "memory.grows" },
+	{ SCRAPE_JOB, "memory.limit_in_s" },
+	{ SCRAPE_JOB, "memory.shm_others_growth_bytes" },
+	{ SCRAPE_JOB, "system.others_cpu_ratio" },
+	{ SCRAPE_JOB, "system.space_ratio" },
+	{ SCRAPE_JOB, "system.space_free_bytes" },
+	{ SCRAPE_JOB, "disk.run_bytes_per_s" },
+	{ SCRAPE_JOB, "cgroup.throttled_ratio" },
+	{ SCRAPE_JOB, "cgroup.held_ratio" },
+	{ SCRAPE_JOB, "gpu.busy_ratio" },
+	{ SCRAPE_JOB, "gpu.sm_active_ratio" },
+	{ SCRAPE_JOB, "gpu.tensor_active_ratio" },
+	{ SCRAPE_JOB, "gpu.memory_ratio" },
+	{ SCRAPE_JOB, "gpu.memory_grows" },
+	{ SCRAPE_JOB, "gpu.full_in_s" },
+	{ SCRAPE_JOB, "gpu.throttled_thermal_ratio" },
+	{ SCRAPE_JOB, "gpu.throttled_power_ratio" },
+	{ SCRAPE_JOB, "gpu.throttled_hardware_ratio" },
+	{ SCRAPE_JOB, "gpu.pcie_ratio" },
+	{ SCRAPE_JOB, "gpu.lost" },
+	{ SCRAPE_JOB, "gpu.reports" },
+	{ SCRAPE_JOB, "collectives.behind_s" },
+	{ SCRAPE_JOB, "collectives.slow_s" },
+	{ SCRAPE_JOB, "collectives.mismatch" },
+	{ SCRAPE_JOB, "collectives.straggler_ratio" },
+	{ SCRAPE_JOB, "ranks.excess_ratio" },
+	{ SCRAPE_JOB, "ranks.still_s" },
+	{ SCRAPE_RUN, "run.steps" },
+	{ SCRAPE_RUN, "run.cpu_ratio" },
+	{ SCRAPE_RUN, "run.unattributed_ratio" },
+	{ SCRAPE_RUN, "loading.share_ratio" },
+	{ SCRAPE_RUN, "waits.share_ratio" },
+	{ SCRAPE_RUN, "waits.per_step" },
+	{ SCRAPE_RUN, "flagged.share_ratio" },
+	{ SCRAPE_RUN, "events.refused" },
+	{ SCRAPE_RUN, "workers.count" },
+	{ SCRAPE_RUN, "workers.cpu_ratio" },
+	{ SCRAPE_RUN, "workers.on_disk_ratio" },
+	{ SCRAPE_RUN, "workers.gone" },
+	{ SCRAPE_RUN, "workers.stopped" },
+	{ SCRAPE_RUN, "workers.disk_s" },
+	{ SCRAPE_RUN, "latency.p95_s" },
+	{ SCRAPE_RUN, "requests.late" },
+};
+enum { FIGURES = sizeof exported / sizeof *exported };
+
+/* -- names -- */
+
+/* Prometheus spells units out. */
+static void name_metric(const char *figure, char out[SCRAPE_NAME_SIZE])
+{
+	static const char *const endings[][2] = { { "_per_s", "_per_second" }, { "_s", "_seconds" }, { ".count", "" } };
+	size_t length = strlen(figure);
+	const char *ending = "";
+	for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
+		size_t cut = strlen(endings[i][0]);
+		if (ending[0] || length < cut || strcmp(figure + length - cut, endings[i][0]) != 0)
+			continue;
+		ending = endings[i][1];
+		length -= cut;
+	}
+	snprintf(out, SCRAPE_NAME_SIZE, "%.*s%s", (int)length, figure, ending);
+	for (char *c = out; *c; c++)
+		*c = *c == '.' ? '_' : *c;
+}
+
+static const char *unit_of(const char *metric)
+{
+	static const char *const units[] = { "seconds", "bytes", "ratio" };
+	const char *last = strrchr(metric, '_');
+	for (size_t i = 0; last && i < sizeof units / sizeof *units; i++)
+		if (strcmp(last + 1, units[i]) == 0)
+			return units[i];
+	return "";
+}
+
+bool scrape_figure_find(const struct figure *figure, enum scrape_scope *scope, char out[SCRAPE_NAME_SIZE])
+{
+	for (size_t i = 0; i < FIGURES; i++) {
+		if (strcmp(exported[i].name, figure->name) != 0)
+			continue;
+		*scope = exported[i].scope;
+		name_metric(figure->name, out);
+		return true;
+	}
+	return false;
+}
+
+/* -- values -- */
+
+struct reading {
+	double values[FIGURES]; /* NAN = unknown */
+};
+
+struct work {
+	struct context context;
+	struct rule_cache cache;
+	struct figure_ref refs[FIGURES];
+	struct reading subjects[SCRAPE_SUBJECTS_MAX]; /* of each subject: RUN; of a source's first one also the others */
+};
+
+static void read_scope(struct work *work, bool is_of_run, struct reading *out)
+{
+	for (size_t i = 0; i < FIGURES; i++)
+		if (work->refs[i].row && (exported[i].scope == SCRAPE_RUN) == is_of_run)
+			out->values[i] = figure_number(&work->refs[i], &work->context);
+}
+
+static bool is_first_of_source(const struct scrape *scrape, const struct scrape_subject *subject)
+{
+	return subject == scrape->subjects || subject[-1].source != subject->source;
+}
+
+static void read_subject(const struct scrape *scrape, const struct scrape_subject *subject, struct work *work)
+{
+	const struct scrape_source *source = subject->source;
+	struct reading *out = &work->subjects[subject - scrape->subjects];
+	for (size_t i = 0; i < FIGURES; i++)
+		out->values[i] = NAN;
+	if (is_first_of_source(scrape, subject)) {
+		rule_context_init(&work->context, &work->cache, source->model, -1, NULL);
+		read_scope(work, false, out);
+	}
+	if (!subject->run)
+		return;
+	rule_context_init(&work->context, &work->cache, source->model, (int)subject->index,
+		alerts_patterns(source->alerts, subject->index));
+	read_scope(work, true, out);
+}
+
+/* -- samples -- */
+
+/* A job of several ranks has the run_id alone. */
+static void label_job(struct scrape *scrape, const struct scrape_subject *subject)
+{
+	bool is_single = subject + 1 == scrape->subjects + scrape->subject_count || subject[1].source != subject->source;
+	buffer_clear(&scrape->text.labels);
+	buffer_add(&scrape->text.labels, subject->labels, is_single ? strlen(subject->labels) : subject->id_length);
+}
+
+static void write_figure(struct scrape *scrape, const struct work *work, size_t figure)
+{
+	char name[SCRAPE_NAME_SIZE];
+	enum scrape_scope scope = exported[figure].scope;
+	name_metric(exported[figure].name, name);
+	openmetrics_begin(&scrape->text, name, "gauge", unit_of(name), work->refs[figure].row->what);
+	EACH_SUBJECT(scrape, subject)
+	{
+		double value = work->subjects[subject - scrape->subjects].values[figure];
+		if (isnan(value))
+			continue;
+		if (scope == SCRAPE_RUN)
+			scrape_label(scrape, subject);
+		else if (scope == SCRAPE_JOB)
+			label_job(scrape, subject);
+		else
+			buffer_clear(&scrape->text.labels);
+		openmetrics_sample(&scrape->text, "", NULL, value);
+		if (scope == SCRAPE_MACHINE)
+			break;
+	}
+}
+
+void scrape_figures(struct scrape *scrape)
+{
+	struct work *work = calloc(1, sizeof *work);
+	if (!work) {
+		scrape->text.out->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < FIGURES; i++)
+		work->refs[i].row = figure_find(exported[i].name, &work->refs[i].argument);
+	EACH_SUBJECT(scrape, subject)
+	read_subject(scrape, subject, work);
+	for (size_t i = 0; i < FIGURES; i++)
+		if (work->refs[i].row)
+			write_figure(scrape, work, i);
+	free(work);
+}
