@@ -140,7 +140,7 @@ static bool go_on(struct exporter_work *work)
 		(work->ended_ns && (!work->server || work->options->child || now_ns >= work->ended_ns + WATCHED_ENDED_NS)))
 		return false;
 	wait_for_work(work, clock_monotonic_ns());
-	return !signals_have_ended(work->signal_fd, 0);
+	return !signals_have_ended(work->signal_fd, watched_child(work->watched));
 }
 
 static enum exit_code print_rules(void)

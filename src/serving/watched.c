@@ -227,3 +227,8 @@ bool watched_has_ended(const struct watched *watched)
 }
 
 size_t watched_left_out(const struct watched *watched) { return watched->left_out; }
+
+pid_t watched_child(const struct watched *watched)
+{
+	return watched->is_single ? watched->places[0]->session.launch.child : 0;
+}

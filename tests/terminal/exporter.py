@@ -137,6 +137,10 @@ def check_refusals():
     assert process.wait(20) == 0
     wrong = run("exporter", "--listen=9750")
     assert wrong.returncode == 2 and "no numeric address with a port" in wrong.stderr, wrong
+    process, url = start("--listen=127.0.0.1:0", "--", "sleep", "60")
+    fetch(url)
+    process.terminate()
+    assert process.wait(20) == 128 + signal.SIGTERM, "the signal reaches the command that was started"
     gone = run("exporter", "-p", "999999999")
     assert gone.returncode == 3, gone
 
