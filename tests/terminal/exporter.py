@@ -68,12 +68,15 @@ def check_file():
 
 
 def check_manual():
-    """Each name that is served is in the manual, and the manual has no other."""
+    """Each name that is served, or that the dashboard shows, is in the manual, and the manual has no other."""
     manual = read(os.path.join(ROOT, "man/pmtop-exporter.1"))
     listed = set(re.findall(r"pmtop_\w+", manual[manual.index(".Bl -tag", manual.index(".Sh METRICS")):manual.index(".Sh EXIT")]))
     served = set(re.findall(r"^# TYPE (\w+)", page_of(RECORDING) + page_of("--demo=gpu-leak", "-d", "0.1"), re.M))
     served |= set(re.findall(r"pmtop_\w+(?= [<>=!]| and )", run("exporter", "--print-rules").stdout))
     assert len(served) > 60 and served <= listed, served - listed
+    shown = set(re.findall(r"pmtop_\w+", " ".join(re.findall(r'"expr": "(.*)"', read(os.path.join(ROOT, "config/grafana/pmtop.json"))))))
+    shown = {re.sub(r"_(bucket|sum|count)$", "", name) for name in shown}
+    assert len(shown) > 15 and shown <= listed, shown - listed
     folder = os.path.join(ROOT, "src/export/scrape")
     source = "".join(read(os.path.join(folder, name)) for name in os.listdir(folder) if name.endswith(".c"))
     for name in listed:
