@@ -57,6 +57,7 @@ static void write_page(void *context, bool is_openmetrics, struct buffer *out)
 	struct scrape_options options = { .is_plain = !is_openmetrics, .has_commands = work->options->has_commands };
 	struct scrape_self self = { .cpu_s = (double)clock_process_cpu_ns() * 1e-9,
 		.resident_bytes = resident_bytes(),
+		.left_out = watched_left_out(work->watched),
 		.scrapes = work->server ? http_server_answered(work->server) : 0,
 		.refused = work->server ? http_server_dropped(work->server) : 0 };
 	scrape_write(out, sources, count, &options, &self);
@@ -139,7 +140,7 @@ static bool go_on(struct exporter_work *work)
 		(work->ended_ns && (!work->server || work->options->child || now_ns >= work->ended_ns + WATCHED_ENDED_NS)))
 		return false;
 	wait_for_work(work, clock_monotonic_ns());
-	return !signals_have_ended(work->signal_fd, 0);
+	return !signals_have_ended(work->signal_fd, watched_child(work->watched));
 }
 
 static enum exit_code print_rules(void)

@@ -25,7 +25,7 @@ struct page {
 struct connection {
 	int fd; /* −1 = free */
 	bool is_answered;
-	int64_t deadline_ns;
+	int64_t deadline_ns, answered_ns;
 	uint64_t number;
 	char head[HTTP_HEAD_MAX];
 	size_t head_length;
@@ -37,7 +37,7 @@ struct connection {
 
 struct http_server {
 	int fd;
-	bool is_loopback;
+	bool is_loopback, is_full; /* is_full: no place for another connection now */
 	char address[80];
 	struct http_content content;
 	struct page *pages[2]; /* the newest of each format; NULL: none */
@@ -123,6 +123,7 @@ static void answer(struct connection *connection, enum answer status, bool is_op
 		length);
 	connection->status_length = (size_t)written;
 	connection->is_answered = true;
+	connection->answered_ns = now_ns;
 	connection->deadline_ns = now_ns + HTTP_RESPONSE_MAX_NS;
 }
 
@@ -211,40 +212,45 @@ static void go_on(struct http_server *server, struct connection *connection, int
 		abandon(server, connection);
 }
 
-/* A free place, else that of the oldest connection that has not sent its request; NULL: all are being answered. */
-static struct connection *find_place(struct http_server *server)
+/* Who would make way before another: who has not sent its request, then who reads slowly; the oldest first. */
+static bool makes_way_before(const struct connection *a, const struct connection *b)
 {
-	struct connection *oldest = NULL;
+	if (a->is_answered != b->is_answered)
+		return !a->is_answered;
+	return a->number < b->number;
+}
+
+static bool may_make_way(const struct connection *connection, int64_t now_ns)
+{
+	return !connection->is_answered || now_ns >= connection->answered_ns + HTTP_SLOW_NS;
+}
+
+/* A free place, else that of a connection that has to make way; NULL: none has to. */
+static struct connection *find_place(struct http_server *server, int64_t now_ns)
+{
+	struct connection *found = NULL;
 	for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
 		struct connection *connection = &server->connections[i];
 		if (connection->fd < 0)
 			return connection;
-		if (!connection->is_answered && (!oldest || connection->number < oldest->number))
-			oldest = connection;
+		if (may_make_way(connection, now_ns) && (!found || makes_way_before(connection, found)))
+			found = connection;
 	}
-	if (oldest)
-		abandon(server, oldest);
-	return oldest;
-}
-
-static bool has_place(const struct http_server *server)
-{
-	for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++)
-		if (server->connections[i].fd < 0 || !server->connections[i].is_answered)
-			return true;
-	return false;
+	return found;
 }
 
 /* At most one round, so that a flood of connections leaves time for the rest of the program. */
 static void accept_some(struct http_server *server, int64_t now_ns)
 {
-	for (unsigned i = 0; i < HTTP_CONNECTIONS_MAX && has_place(server); i++) {
+	struct connection *connection;
+	for (unsigned i = 0; i < HTTP_CONNECTIONS_MAX && (connection = find_place(server, now_ns)); i++) {
 		int fd = accept4(server->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 		if (fd < 0 && errno != EAGAIN && errno != ECONNABORTED)
 			server->paused_until_ns = now_ns + PAUSE_NS;
 		if (fd < 0)
 			return;
-		struct connection *connection = find_place(server);
+		if (connection->fd >= 0)
+			abandon(server, connection);
 		connection->fd = fd;
 		connection->is_answered = false;
 		connection->head_length = connection->sent = connection->page_length = connection->status_length = 0;
@@ -263,12 +269,13 @@ void http_server_step(struct http_server *server, int64_t now_ns)
 		return;
 	server->paused_until_ns = 0;
 	accept_some(server, now_ns);
+	server->is_full = !find_place(server, now_ns);
 }
 
 unsigned http_server_poll(const struct http_server *server, struct pollfd out[HTTP_POLL_MAX])
 {
 	unsigned count = 0;
-	if (has_place(server) && !server->paused_until_ns)
+	if (!server->is_full && !server->paused_until_ns)
 		out[count++] = (struct pollfd){ .fd = server->fd, .events = POLLIN };
 	for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
 		const struct connection *connection = &server->connections[i];
@@ -282,9 +289,13 @@ unsigned http_server_poll(const struct http_server *server, struct pollfd out[HT
 int http_server_wait_ms(const struct http_server *server, int64_t now_ns)
 {
 	int64_t first_ns = server->paused_until_ns ? server->paused_until_ns : INT64_MAX;
-	for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++)
-		if (server->connections[i].fd >= 0 && server->connections[i].deadline_ns < first_ns)
-			first_ns = server->connections[i].deadline_ns;
+	for (size_t i = 0; i < HTTP_CONNECTIONS_MAX; i++) {
+		const struct connection *connection = &server->connections[i];
+		/* While it is full, the listening socket is not polled. */
+		int64_t until_ns = server->is_full ? connection->answered_ns + HTTP_SLOW_NS : connection->deadline_ns;
+		if (connection->fd >= 0 && until_ns < first_ns)
+			first_ns = until_ns;
+	}
 	if (first_ns == INT64_MAX)
 		return -1;
 	return first_ns <= now_ns ? 0 : (int)((first_ns - now_ns) / NS_PER_MS) + 1;

@@ -2,8 +2,8 @@
  *
  * Nothing that a client does can block it or make it grow: at most HTTP_CONNECTIONS_MAX connections, a head of at most
  * HTTP_HEAD_MAX bytes, a deadline for each half of a connection, and a new connection takes the place of the oldest one
- * that has not sent its request. A page is shared by the connections that are sending it; each answer closes its
- * connection. Only GET and HEAD.
+ * that has not sent its request, else of the oldest that has been reading its answer for HTTP_SLOW_NS. A page is shared
+ * by the connections that are sending it; each answer closes its connection. Only GET and HEAD.
  *
  *   count = http_server_poll(server, ready); poll(ready, count, http_server_wait_ms(server, now_ns));
  *   http_server_step(server, now_ns); */
@@ -20,6 +20,7 @@
 enum { HTTP_CONNECTIONS_MAX = 32, HTTP_POLL_MAX = HTTP_CONNECTIONS_MAX + 1 };
 #define HTTP_REQUEST_MAX_NS (5 * INT64_C(1000000000))   /* from the connection to the whole head */
 #define HTTP_RESPONSE_MAX_NS (20 * INT64_C(1000000000)) /* from there to the last byte read */
+#define HTTP_SLOW_NS (2 * INT64_C(1000000000))
 
 /* The page, in one of its two formats. It is written again only when its version has changed, however often it is asked
  * for. */

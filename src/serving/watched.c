@@ -9,6 +9,7 @@
 #include "src/serving/watched_search.h"
 #include "src/session/session.h"
 
+enum { TARGETS_MAX = 256 };
 #define SEARCH_EVERY_NS (10 * NS_PER_S)
 /* A long recording is read in slices, so that requests are answered meanwhile. */
 #define SLICE_NS (100 * NS_PER_MS)
@@ -28,7 +29,10 @@ struct watched {
 	bool has_more; /* a recording is not read to its end yet */
 	char host[80]; /* of this machine */
 	int64_t search_ns;
-	size_t count; /* places that were ever used */
+	size_t left_out; /* of the latest search: no room, or it could not be opened */
+	size_t failed_count;
+	struct watched_target failed[WATCHED_MAX]; /* the latest ones: said once, and not tried again */
+	size_t count;                              /* places that were ever used */
 	struct place *places[WATCHED_MAX];
 };
 
@@ -57,11 +61,24 @@ static struct place *find_place(struct watched *watched)
 	return watched->places[watched->count++];
 }
 
+static bool is_same(const struct watched_target *a, const struct watched_target *b)
+{
+	return a->pid == b->pid && strcmp(a->name, b->name) == 0;
+}
+
+static bool has_failed(const struct watched *watched, const struct watched_target *target)
+{
+	for (size_t i = 0; i < watched->failed_count && i < WATCHED_MAX; i++)
+		if (is_same(&watched->failed[i], target))
+			return true;
+	return false;
+}
+
 static bool is_watched(const struct watched *watched, const struct watched_target *target)
 {
 	for (size_t i = 0; i < watched->count; i++) {
 		const struct place *place = watched->places[i];
-		if (place->is_used && place->target.pid == target->pid && strcmp(place->target.name, target->name) == 0)
+		if (place->is_used && is_same(&place->target, target))
 			return true;
 	}
 	return false;
@@ -69,24 +86,31 @@ static bool is_watched(const struct watched *watched, const struct watched_targe
 
 /* -- all runs -- */
 
-static void watch(struct watched *watched, const struct watched_target *target)
+/* False: it is not watched. */
+static bool watch(struct watched *watched, const struct watched_target *target)
 {
 	struct options options = *watched->options;
-	struct place *place = is_watched(watched, target) ? NULL : find_place(watched);
+	if (is_watched(watched, target))
+		return true;
+	struct place *place = has_failed(watched, target) ? NULL : find_place(watched);
 	if (!place)
-		return;
+		return false;
 	place->target = *target;
 	options.pid = target->pid;
 	options.run_name = target->name[0] ? place->target.name : NULL;
-	open_place(watched, &options, place);
+	if (open_place(watched, &options, place) == EXIT_OK)
+		return true;
+	watched->failed[watched->failed_count++ % WATCHED_MAX] = *target;
+	return false;
 }
 
 static void search(struct watched *watched)
 {
-	struct watched_target targets[WATCHED_MAX];
-	size_t count = watched_search(targets, WATCHED_MAX);
+	struct watched_target targets[TARGETS_MAX];
+	size_t count = watched_search(targets, TARGETS_MAX);
+	watched->left_out = 0;
 	for (size_t i = 0; i < count; i++)
-		watch(watched, &targets[i]);
+		watched->left_out += !watch(watched, &targets[i]);
 }
 
 /* -- all of it -- */
@@ -200,4 +224,11 @@ size_t watched_sources(const struct watched *watched, struct scrape_source out[W
 bool watched_has_ended(const struct watched *watched)
 {
 	return watched->is_single && watched->places[0]->ended_ns != 0;
+}
+
+size_t watched_left_out(const struct watched *watched) { return watched->left_out; }
+
+pid_t watched_child(const struct watched *watched)
+{
+	return watched->is_single ? watched->places[0]->session.launch.child : 0;
 }

@@ -27,6 +27,10 @@ int watched_wait_ms(const struct watched *watched, int64_t now_ns);
 /* Takes what has come, and searches when it is time. Returns true if anything has changed. */
 bool watched_step(struct watched *watched, int64_t now_ns);
 size_t watched_sources(const struct watched *watched, struct scrape_source out[WATCHED_MAX]);
+/* Runs that the latest search found and that are not watched. */
+size_t watched_left_out(const struct watched *watched);
+/* The command that pmtop started; 0: none. */
+pid_t watched_child(const struct watched *watched);
 /* The run that the command line names is over; never true of all runs. */
 bool watched_has_ended(const struct watched *watched);
 

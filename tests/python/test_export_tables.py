@@ -446,6 +446,25 @@ def test_openmetrics_parses_and_has_the_figures_of_the_report(recording):
     assert {sample.labels["run"] for sample in samples if "run" in sample.labels} == {recording.report["run"]}
 
 
+def test_what_the_exporter_serves_parses_and_has_odd_names(odd):
+    parser = pytest.importorskip("prometheus_client.openmetrics.parser")
+    process = subprocess.Popen([watching.PMTOP, "exporter", "--listen=127.0.0.1:0", "-n", "1", str(odd.path)], stdin=subprocess.DEVNULL,
+                               stderr=subprocess.PIPE, text=True, env=watching.environment())
+    url = process.stderr.readline().split()[-1]
+    request = urllib.request.Request(url, headers={"Accept": "application/openmetrics-text;version=1.0.0"})
+    with urllib.request.urlopen(request, timeout=20) as answer:
+        families = list(parser.text_string_to_metric_families(answer.read().decode()))
+    assert process.wait(20) == 0
+    samples = {(sample.name, *sorted(sample.labels.items())): sample.value for family in families for sample in family.samples}
+    [info] = [family.samples[0].labels for family in families if family.name == "pmtop_run"]
+    assert info["run"] == ODD_RUN
+    run = ("run_id", info["run_id"])
+    for name, row in odd.report["modes"].items():
+        assert samples["pmtop_batches_total", ("mode", name), run] == row["count"]
+    [span] = [row for row in odd.report["operations"] if row["name"] == ODD_SPAN]
+    assert samples["pmtop_phase_seconds_count", ("phase", ODD_SPAN), run] == span["count"]
+
+
 def test_a_real_prometheus_scrapes_it(prometheus, odd):
     if not prometheus:
         pytest.skip("prometheus is not installed")

@@ -68,12 +68,15 @@ def check_file():
 
 
 def check_manual():
-    """Each name that is served is in the manual, and the manual has no other."""
+    """Each name that is served, or that the dashboard shows, is in the manual, and the manual has no other."""
     manual = read(os.path.join(ROOT, "man/pmtop-exporter.1"))
     listed = set(re.findall(r"pmtop_\w+", manual[manual.index(".Bl -tag", manual.index(".Sh METRICS")):manual.index(".Sh EXIT")]))
     served = set(re.findall(r"^# TYPE (\w+)", page_of(RECORDING) + page_of("--demo=gpu-leak", "-d", "0.1"), re.M))
     served |= set(re.findall(r"pmtop_\w+(?= [<>=!]| and )", run("exporter", "--print-rules").stdout))
     assert len(served) > 60 and served <= listed, served - listed
+    shown = set(re.findall(r"pmtop_\w+", " ".join(re.findall(r'"expr": "(.*)"', read(os.path.join(ROOT, "config/grafana/pmtop.json"))))))
+    shown = {re.sub(r"_(bucket|sum|count)$", "", name) for name in shown}
+    assert len(shown) > 15 and shown <= listed, shown - listed
     folder = os.path.join(ROOT, "src/export/scrape")
     source = "".join(read(os.path.join(folder, name)) for name in os.listdir(folder) if name.endswith(".c"))
     for name in listed:
@@ -137,6 +140,10 @@ def check_refusals():
     assert process.wait(20) == 0
     wrong = run("exporter", "--listen=9750")
     assert wrong.returncode == 2 and "no numeric address with a port" in wrong.stderr, wrong
+    process, url = start("--listen=127.0.0.1:0", "--", "sleep", "60")
+    fetch(url)
+    process.terminate()
+    assert process.wait(20) == 128 + signal.SIGTERM, "the signal reaches the command that was started"
     gone = run("exporter", "-p", "999999999")
     assert gone.returncode == 3, gone
 

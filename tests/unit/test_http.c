@@ -215,7 +215,7 @@ START_TEST(silent_connections_keep_nobody_out)
 }
 END_TEST
 
-/* They do not read: the page is shared, and the next scraper waits at most for the deadline of an answer. */
+/* They do not read: the page is shared, and the next scraper waits two seconds at most. */
 START_TEST(clients_that_do_not_read_share_one_page_and_are_dropped)
 {
 	int fds[HTTP_CONNECTIONS_MAX];
@@ -236,11 +236,20 @@ START_TEST(clients_that_do_not_read_share_one_page_and_are_dropped)
 		ck_assert_int_eq(ready[i].events, POLLOUT);
 	int waiting = dial();
 	say(waiting, "HEAD /metrics HTTP/1.1\r\n\r\n");
-	now_ns += HTTP_RESPONSE_MAX_NS;
+	http_server_step(server, now_ns);
+	ck_assert_uint_eq(http_server_answered(server), 0);
+	int wait_ms = http_server_wait_ms(server, now_ns);
+	ck_assert_int_ge(wait_ms, 2000);
+	ck_assert_int_le(wait_ms, 2001);
+	now_ns += HTTP_SLOW_NS;
 	struct buffer heard = BUFFER_INIT;
 	ck_assert(hear(waiting, &heard));
 	ck_assert(has(heard.data, "200 OK"));
+	ck_assert_uint_eq(http_server_dropped(server), 1);
+	now_ns += HTTP_RESPONSE_MAX_NS;
+	http_server_step(server, now_ns);
 	ck_assert_uint_eq(http_server_dropped(server), HTTP_CONNECTIONS_MAX);
+	ck_assert_uint_eq(http_server_poll(server, ready), 1);
 	buffer_release(&heard);
 	close(waiting);
 	for (unsigned i = 0; i < HTTP_CONNECTIONS_MAX; i++)

@@ -6,7 +6,9 @@
 
 #include "src/base/clock.h"
 #include "src/export/scrape/scrape.h"
+#include "src/export/scrape/scrape_figures.h"
 #include "src/export/scrape/scrape_rules.h"
+#include "src/rules/rule_figures.h"
 #include "tests/support/model_parts.h"
 #include "tests/support/rank_group.h"
 #include "tests/support/script.h"
@@ -124,6 +126,24 @@ static unsigned lines_with(const char *text, const char *what)
 	return lines;
 }
 
+/* Of rank 0, if every figure were known, and the job had no other rank, so that its figures are the rank's. */
+static unsigned most_series(const char *text)
+{
+	enum { GPUS = 8, ABSENT = 10 /* epochs, times until their end, processes: of these ranks they are unknown */ };
+	unsigned figures = 0, known = 0;
+	const struct figure *figure;
+	for (size_t i = 0; (figure = figure_at(i)); i++) {
+		enum scrape_scope scope;
+		char name[SCRAPE_NAME_SIZE], sample[SCRAPE_NAME_SIZE + 40];
+		if (!scrape_figure_find(figure, &scope, name) || scope == SCRAPE_MACHINE)
+			continue;
+		figures++;
+		snprintf(sample, sizeof sample, "pmtop_%s{run_id=\"job\",rank=\"0\"}", name);
+		known += lines_with(text, sample);
+	}
+	return lines_with(text, "rank=\"0\"") - known + figures + GPUS + ABSENT;
+}
+
 START_TEST(a_rank_has_at_most_150_series_whatever_it_publishes)
 {
 	rank_group_add(&group, 0, 2, "job", 100);
@@ -140,17 +160,16 @@ START_TEST(a_rank_has_at_most_150_series_whatever_it_publishes)
 	}
 	rank_group_apply(&group, 20);
 	const char *text = page(PLAIN);
-	unsigned series = lines_with(text, "rank=\"0\""), of_job = lines_with(text, "{run_id=\"job\"}");
-	/* Figures of the job have the rank where it is the only one. */
-	ck_assert_msg(series + of_job <= SCRAPE_SERIES_MAX && series > 90, "%u and %u series", series, of_job);
+	unsigned series = most_series(text);
+	ck_assert_msg(series <= SCRAPE_SERIES_MAX && series > 120, "%u series", series);
 	assert_has(text, "pmtop_folded_names{run_id=\"job\",rank=\"0\",kind=\"phase\"} 99\n");
 	assert_has(text, "pmtop_folded_names{run_id=\"job\",rank=\"0\",kind=\"gauge\"} 96\n");
 	assert_has(text, "pmtop_folded_names{run_id=\"job\",rank=\"0\",kind=\"counter\"} 97\n");
 	/* The published name "other" is in the sum: 100 counters of 2, without the two that are named. */
 	ck_assert_uint_eq(lines_with(text, "pmtop_published_count_total{run_id=\"job\",rank=\"0\",name=\"other\"}"), 1);
 	assert_has(text, "pmtop_published_count_total{run_id=\"job\",rank=\"0\",name=\"other\"} 196\n");
-	ck_assert_uint_eq(lines_with(text, "pmtop_warning{run_id=\"job\",rank=\"0\""), 6);
-	assert_has(text, "pmtop_warning{run_id=\"job\",rank=\"0\",rule=\"other\"} 59\n");
+	ck_assert_uint_eq(lines_with(text, "pmtop_warning{run_id=\"job\",rank=\"0\""), 5);
+	assert_has(text, "pmtop_warning{run_id=\"job\",rank=\"0\",rule=\"other\"} 60\n");
 }
 END_TEST
 
@@ -265,7 +284,52 @@ START_TEST(rank_that_others_wait_for_is_named)
 	const char *text = page(PLAIN);
 	assert_has(text, "pmtop_rank_behind_seconds{run_id=\"job\",rank=\"0\"} 0\n");
 	assert_has(text, "pmtop_rank_behind_seconds{run_id=\"job\",rank=\"1\"} 14.9");
-	assert_has(text, "pmtop_collectives_behind_seconds{run_id=\"job\"} 14.9");
+}
+END_TEST
+
+static void add_gpu(int32_t number, int32_t pid)
+{
+	struct gpu_row *gpu = sample_set_allocate(&group.set, sizeof *gpu);
+	struct gpu_process_row *row = sample_set_allocate(&group.set, sizeof *row);
+	*gpu = (struct gpu_row){ .instance = number,
+		.parent = -1,
+		.index = (uint32_t)number,
+		.vendor = "NVIDIA",
+		.name = "H100",
+		.uuid = number ? "GPU-b1" : "GPU-a0",
+		.pci = "",
+		.driver = "" };
+	add(RECORD_GPU, 0)->gpu = gpu;
+	*row = (struct gpu_process_row){ pid, GPU_PROCESS_COMPUTE, "", 5e9, 0.5 };
+	struct record *record = add(RECORD_GPU_PROCESSES, 0);
+	record->gpu_processes.gpu = number;
+	record->gpu_processes.rows = row;
+	record->gpu_processes.count = 1;
+	rank_group_figure(&group, 1, METRIC_GPU_BUSY, number, 0.25);
+	rank_group_figure(&group, 1, METRIC_GPU_MEMORY_USED, number, 7e9);
+}
+
+START_TEST(gpus_have_the_labels_of_dcgm_and_join_with_ranks)
+{
+	for (int i = 0; i < 2; i++) {
+		rank_group_add(&group, i, 2, "job", 100 + i);
+		struct record *process = add(RECORD_PROCESS_SEEN, 0);
+		process->process.pid = 100 + i;
+		process->process.parent = i ? 100 : 1;
+		process->process.command = "train.py";
+		process->process.start_ticks = 1;
+		process->process.is_target = i == 0;
+	}
+	rank_group_apply(&group, 0.1);
+	for (int i = 0; i < 2; i++)
+		add_gpu(i, 100 + i);
+	rank_group_apply(&group, 1.1);
+	const char *text = page(PLAIN);
+	assert_has(text, "pmtop_gpu_utilization_ratio{gpu=\"1\",UUID=\"GPU-b1\"} 0.25\n");
+	assert_has(text, "pmtop_gpu_memory_used_bytes{gpu=\"0\",UUID=\"GPU-a0\"} 7000000000\n");
+	assert_has(text, "pmtop_rank_gpu_info{run_id=\"job\",rank=\"0\",gpu=\"0\",UUID=\"GPU-a0\"} 1\n");
+	assert_has(text, "pmtop_rank_gpu_info{run_id=\"job\",rank=\"1\",gpu=\"1\",UUID=\"GPU-b1\"} 1\n");
+	ck_assert_uint_eq(lines_with(text, "pmtop_rank_gpu_info"), 2);
 }
 END_TEST
 
@@ -382,6 +446,8 @@ START_TEST(rules_become_alerts_or_are_listed)
 	assert_has(out.data, "group_left () quantile by (run_id) (0.5, pmtop_rank_own_step_seconds) > 1.05\n");
 	/* Of each rank, so that the alert names it. */
 	assert_has(out.data, "- alert: PmtopRankBehind\n        expr: pmtop_rank_behind_seconds > 1\n");
+	assert_has(
+		out.data, "expr: pmtop_memory_limit_in_seconds < 900 and on (instance, run_id) pmtop_memory_grows == 1 and");
 	assert_has(out.data, "#   data_loading             phase.share_ratio\n");
 	assert_lacks(out.data, "alert: PmtopDataLoading\n");
 	assert_lacks(out.data, "{{ $value | humanize }} (above 0.0");
@@ -406,6 +472,7 @@ int main(void)
 	tcase_add_test(tests, steps_are_a_cumulative_histogram);
 	tcase_add_test(tests, own_time_and_excess_show_the_slow_rank);
 	tcase_add_test(tests, rank_that_others_wait_for_is_named);
+	tcase_add_test(tests, gpus_have_the_labels_of_dcgm_and_join_with_ranks);
 	tcase_add_test(tests, ended_runs_of_a_process_make_way_but_ranks_stay);
 	tcase_add_test(tests, what_is_unknown_is_absent);
 	tcase_add_test(tests, exemplars_and_units_are_in_openmetrics_alone);

@@ -50,22 +50,24 @@ static char *labels_of(struct scrape *scrape, const struct model *model, const s
 	return labels->data && !labels->failed ? strdup(labels->data) : NULL;
 }
 
-/* Two samples with the same labels would make the whole page invalid. */
-static bool has_labels(const struct scrape *scrape, const char *labels)
+static const struct scrape_subject *find_labels(const struct scrape *scrape, const char *labels)
 {
 	EACH_SUBJECT(scrape, subject)
 	if (strcmp(subject->labels, labels) == 0)
-		return true;
-	return false;
+		return subject;
+	return NULL;
 }
 
+/* Two samples with the same labels would make the whole page invalid. Two sources may know one rank. */
 static void add_subject(struct scrape *scrape, const struct scrape_source *source, int index)
 {
 	const struct run *run = index < 0 ? NULL : &source->model->runs[index];
 	size_t id_length = 0;
 	char *labels = labels_of(scrape, source->model, run, &id_length);
-	if (!labels || has_labels(scrape, labels) || scrape->subject_count == SCRAPE_SUBJECTS_MAX) {
-		scrape->left_out++;
+	const struct scrape_subject *same = labels ? find_labels(scrape, labels) : NULL;
+	if (!labels || same || scrape->subject_count == SCRAPE_SUBJECTS_MAX) {
+		bool is_known = same && same->run && run && same->run->pid == run->pid;
+		scrape->left_out += !is_known;
 		free(labels);
 		return;
 	}
@@ -132,8 +134,9 @@ static void write_self(struct scrape *scrape, const struct scrape_self *self)
 		double value;
 	} rows[] = {
 		{ "exporter_ranks", "gauge", "", "Ranks on this page.", "", (double)scrape->subject_count },
-		{ "exporter_ranks_left_out", "gauge", "", "Ranks left out: too many, or with the labels of another.", "",
-			(double)scrape->left_out },
+		{ "exporter_ranks_left_out", "gauge", "",
+			"Ranks and runs left out: too many, unreadable, or with the labels of another.", "",
+			(double)(scrape->left_out + self->left_out) },
 		{ "exporter_cpu_seconds", "counter", "seconds", "CPU time of the exporter.", "_total", self->cpu_s },
 		{ "exporter_resident_bytes", "gauge", "bytes", "Resident memory of the exporter.", "", self->resident_bytes },
 		{ "exporter_requests", "counter", "", "HTTP requests answered.", "_total", (double)self->scrapes },

@@ -36,6 +36,7 @@ struct scrape_options {
 /* The exporter's own figures; NAN = unknown. */
 struct scrape_self {
 	double cpu_s, resident_bytes;
+	size_t left_out;           /* runs that are not watched */
 	uint64_t scrapes, refused; /* requests answered, and connections closed before they were complete */
 };
 

@@ -13,63 +13,69 @@
 static const struct scrape_figure {
 	enum scrape_scope scope;
 	const char *name;
+	const char *written_as; /* by another file, as this metric; NULL = here, with the figure's name */
 } exported[] = {
-	{ SCRAPE_MACHINE, "system.cpus" },
-	{ SCRAPE_MACHINE, "system.cpu_ratio" },
-	{ SCRAPE_MACHINE, "system.io_wait_ratio" },
-	{ SCRAPE_MACHINE, "system.memory_ratio" },
-	{ SCRAPE_MACHINE, "system.memory_available_bytes" },
-	{ SCRAPE_MACHINE, "system.swap_bytes_per_s" },
-	{ SCRAPE_MACHINE, "system.shm_ratio" },
-	{ SCRAPE_MACHINE, "disk.busy_ratio" },
-	{ SCRAPE_MACHINE, "network.received_bytes_per_s" },
-	{ SCRAPE_MACHINE, "heat.cpu_throttles_per_s" },
-	{ SCRAPE_JOB, "memory.tree_rss_bytes" },
-	{ SCRAPE_JOB, "memory.tree_share_ratio" },
-	{ SCRAPE_JOB, "memory.growth_bytes" },
-	{ SCRAPE_JOB, "memory.grows" },
-	{ SCRAPE_JOB, "memory.limit_in_s" },
-	{ SCRAPE_JOB, "memory.shm_others_growth_bytes" },
-	{ SCRAPE_JOB, "system.others_cpu_ratio" },
-	{ SCRAPE_JOB, "system.space_ratio" },
-	{ SCRAPE_JOB, "system.space_free_bytes" },
-	{ SCRAPE_JOB, "disk.run_bytes_per_s" },
-	{ SCRAPE_JOB, "cgroup.throttled_ratio" },
-	{ SCRAPE_JOB, "cgroup.held_ratio" },
-	{ SCRAPE_JOB, "gpu.busy_ratio" },
-	{ SCRAPE_JOB, "gpu.sm_active_ratio" },
-	{ SCRAPE_JOB, "gpu.tensor_active_ratio" },
-	{ SCRAPE_JOB, "gpu.memory_ratio" },
-	{ SCRAPE_JOB, "gpu.memory_grows" },
-	{ SCRAPE_JOB, "gpu.full_in_s" },
-	{ SCRAPE_JOB, "gpu.throttled_thermal_ratio" },
-	{ SCRAPE_JOB, "gpu.throttled_power_ratio" },
-	{ SCRAPE_JOB, "gpu.throttled_hardware_ratio" },
-	{ SCRAPE_JOB, "gpu.pcie_ratio" },
-	{ SCRAPE_JOB, "gpu.lost" },
-	{ SCRAPE_JOB, "gpu.reports" },
-	{ SCRAPE_JOB, "collectives.behind_s" },
-	{ SCRAPE_JOB, "collectives.slow_s" },
-	{ SCRAPE_JOB, "collectives.mismatch" },
-	{ SCRAPE_JOB, "collectives.straggler_ratio" },
-	{ SCRAPE_JOB, "ranks.excess_ratio" },
-	{ SCRAPE_JOB, "ranks.still_s" },
-	{ SCRAPE_RUN, "run.steps" },
-	{ SCRAPE_RUN, "run.cpu_ratio" },
-	{ SCRAPE_RUN, "run.unattributed_ratio" },
-	{ SCRAPE_RUN, "loading.share_ratio" },
-	{ SCRAPE_RUN, "waits.share_ratio" },
-	{ SCRAPE_RUN, "waits.per_step" },
-	{ SCRAPE_RUN, "flagged.share_ratio" },
-	{ SCRAPE_RUN, "events.refused" },
-	{ SCRAPE_RUN, "workers.count" },
-	{ SCRAPE_RUN, "workers.cpu_ratio" },
-	{ SCRAPE_RUN, "workers.on_disk_ratio" },
-	{ SCRAPE_RUN, "workers.gone" },
-	{ SCRAPE_RUN, "workers.stopped" },
-	{ SCRAPE_RUN, "workers.disk_s" },
-	{ SCRAPE_RUN, "latency.p95_s" },
-	{ SCRAPE_RUN, "requests.late" },
+	{ SCRAPE_MACHINE, "system.cpus", NULL },
+	{ SCRAPE_MACHINE, "system.cpu_ratio", NULL },
+	{ SCRAPE_MACHINE, "system.io_wait_ratio", NULL },
+	{ SCRAPE_MACHINE, "system.memory_ratio", NULL },
+	{ SCRAPE_MACHINE, "system.memory_available_bytes", NULL },
+	{ SCRAPE_MACHINE, "system.swap_bytes_per_s", NULL },
+	{ SCRAPE_MACHINE, "system.shm_ratio", NULL },
+	{ SCRAPE_MACHINE, "disk.busy_ratio", NULL },
+	{ SCRAPE_MACHINE, "network.received_bytes_per_s", NULL },
+	{ SCRAPE_MACHINE, "heat.cpu_throttles_per_s", NULL },
+	{ SCRAPE_JOB, "memory.tree_rss_bytes", NULL },
+	{ SCRAPE_JOB, "memory.tree_share_ratio", NULL },
+	{ SCRAPE_JOB, "memory.growth_bytes", NULL },
+	{ SCRAPE_JOB, "memory.grows", NULL },
+	{ SCRAPE_JOB, "memory.limit_in_s", NULL },
+	{ SCRAPE_JOB, "memory.spike_bytes", NULL },
+	{ SCRAPE_JOB, "memory.spike_ratio", NULL },
+	{ SCRAPE_JOB, "memory.shm_others_growth_bytes", NULL },
+	{ SCRAPE_JOB, "system.others_cpu_ratio", NULL },
+	{ SCRAPE_JOB, "system.space_ratio", NULL },
+	{ SCRAPE_JOB, "system.space_free_bytes", NULL },
+	{ SCRAPE_JOB, "disk.run_bytes_per_s", NULL },
+	{ SCRAPE_JOB, "cgroup.throttled_ratio", NULL },
+	{ SCRAPE_JOB, "cgroup.held_ratio", NULL },
+	{ SCRAPE_JOB, "gpu.busy_ratio", NULL },
+	{ SCRAPE_JOB, "gpu.sm_active_ratio", NULL },
+	{ SCRAPE_JOB, "gpu.tensor_active_ratio", NULL },
+	{ SCRAPE_JOB, "gpu.memory_ratio", NULL },
+	{ SCRAPE_JOB, "gpu.memory_grows", NULL },
+	{ SCRAPE_JOB, "gpu.memory_slope_bytes_per_s", NULL },
+	{ SCRAPE_JOB, "gpu.full_in_s", NULL },
+	{ SCRAPE_JOB, "gpu.others_ratio", NULL },
+	{ SCRAPE_JOB, "gpu.throttled_thermal_ratio", NULL },
+	{ SCRAPE_JOB, "gpu.throttled_power_ratio", NULL },
+	{ SCRAPE_JOB, "gpu.throttled_hardware_ratio", NULL },
+	{ SCRAPE_JOB, "gpu.pcie_ratio", NULL },
+	{ SCRAPE_JOB, "gpu.lost", NULL },
+	{ SCRAPE_JOB, "gpu.reports", NULL },
+	{ SCRAPE_JOB, "gpu.ecc_uncorrected", NULL },
+	/* Of the worst rank; of each rank they name it. */
+	{ SCRAPE_RUN, "collectives.behind_s", "rank_behind_seconds" },
+	{ SCRAPE_RUN, "collectives.straggler_ratio", "rank_waited_for_ratio" },
+	{ SCRAPE_JOB, "collectives.slow_s", NULL },
+	{ SCRAPE_JOB, "collectives.mismatch", NULL },
+	{ SCRAPE_JOB, "ranks.excess_ratio", NULL },
+	{ SCRAPE_JOB, "ranks.still_s", NULL },
+	{ SCRAPE_RUN, "run.steps", NULL },
+	{ SCRAPE_RUN, "run.cpu_ratio", NULL },
+	{ SCRAPE_RUN, "run.unattributed_ratio", NULL },
+	{ SCRAPE_RUN, "loading.share_ratio", NULL },
+	{ SCRAPE_RUN, "waits.share_ratio", NULL },
+	{ SCRAPE_RUN, "waits.per_step", NULL },
+	{ SCRAPE_RUN, "events.refused", NULL },
+	{ SCRAPE_RUN, "workers.count", NULL },
+	{ SCRAPE_RUN, "workers.cpu_ratio", NULL },
+	{ SCRAPE_RUN, "workers.on_disk_ratio", NULL },
+	{ SCRAPE_RUN, "workers.gone", NULL },
+	{ SCRAPE_RUN, "workers.stopped", NULL },
+	{ SCRAPE_RUN, "workers.disk_s", NULL },
+	{ SCRAPE_RUN, "latency.p95_s", NULL },
+	{ SCRAPE_RUN, "requests.late", NULL },
 };
 enum { FIGURES = sizeof exported / sizeof *exported };
 
@@ -109,7 +115,10 @@ bool scrape_figure_find(const struct figure *figure, enum scrape_scope *scope, c
 		if (strcmp(exported[i].name, figure->name) != 0)
 			continue;
 		*scope = exported[i].scope;
-		name_metric(figure->name, out);
+		if (exported[i].written_as)
+			snprintf(out, SCRAPE_NAME_SIZE, "%s", exported[i].written_as);
+		else
+			name_metric(figure->name, out);
 		return true;
 	}
 	return false;
@@ -198,7 +207,8 @@ void scrape_figures(struct scrape *scrape)
 		return;
 	}
 	for (size_t i = 0; i < FIGURES; i++)
-		work->refs[i].row = figure_find(exported[i].name, &work->refs[i].argument);
+		if (!exported[i].written_as)
+			work->refs[i].row = figure_find(exported[i].name, &work->refs[i].argument);
 	EACH_SUBJECT(scrape, subject)
 	read_subject(scrape, subject, work);
 	for (size_t i = 0; i < FIGURES; i++)

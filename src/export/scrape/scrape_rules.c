@@ -26,10 +26,19 @@ static const char *labels_between(enum scrape_scope a, enum scrape_scope b)
 	return wider == SCRAPE_MACHINE ? "instance" : wider == SCRAPE_JOB ? "instance, run_id" : "instance, run_id, rank";
 }
 
-static bool is_expressible(const struct rule_term *term)
+/* "memory.limit is known" of a rule about memory.limit_in_s: who knows the one knows the other. */
+static bool is_implied(const struct rule *rule, const struct rule_term *term)
+{
+	const char *name = term->figure.row->name;
+	return term->op == RULE_KNOWN && strncmp(rule->figure.row->name, name, strlen(name)) == 0;
+}
+
+static bool is_expressible(const struct rule *rule, const struct rule_term *term)
 {
 	enum scrape_scope scope;
 	char name[SCRAPE_NAME_SIZE];
+	if (is_implied(rule, term))
+		return true;
 	return term->op != RULE_UNKNOWN && (term->op == RULE_KNOWN || !term->word) &&
 		scrape_figure_find(term->figure.row, &scope, name);
 }
@@ -42,24 +51,9 @@ static const struct figure_ref *inexpressible(const struct rule *rule)
 	if (!scrape_figure_find(rule->figure.row, &scope, name))
 		return &rule->figure;
 	for (size_t i = 0; i < rule->terms.count; i++)
-		if (!is_expressible(&rule->terms.list[i]))
+		if (!is_expressible(rule, &rule->terms.list[i]))
 			return &rule->terms.list[i].figure;
 	return NULL;
-}
-
-/* The metric that an alert compares. Where the figure is of the worst rank, it is the metric of each rank, so that the
- * alert names the rank. */
-static const char *alert_metric(const char *metric, enum scrape_scope *scope)
-{
-	static const char *const of_ranks[][2] = { { "collectives_behind_seconds", "rank_behind_seconds" },
-		{ "collectives_straggler_ratio", "rank_waited_for_ratio" } };
-	for (size_t i = 0; i < sizeof of_ranks / sizeof *of_ranks; i++) {
-		if (strcmp(metric, of_ranks[i][0]) != 0)
-			continue;
-		*scope = SCRAPE_RUN;
-		return of_ranks[i][1];
-	}
-	return metric;
 }
 
 static void add_expression(struct buffer *out, const struct rule *rule)
@@ -67,9 +61,11 @@ static void add_expression(struct buffer *out, const struct rule *rule)
 	enum scrape_scope own = SCRAPE_RUN, other = SCRAPE_RUN;
 	char name[SCRAPE_NAME_SIZE];
 	scrape_figure_find(rule->figure.row, &own, name);
-	buffer_printf(out, "pmtop_%s %s %.12g", alert_metric(name, &own), rule->is_below ? "<" : ">", rule->level);
+	buffer_printf(out, "pmtop_%s %s %.12g", name, rule->is_below ? "<" : ">", rule->level);
 	for (size_t i = 0; i < rule->terms.count; i++) {
 		const struct rule_term *term = &rule->terms.list[i];
+		if (is_implied(rule, term))
+			continue;
 		scrape_figure_find(term->figure.row, &other, name);
 		buffer_printf(out, " and on (%s) pmtop_%s", labels_between(own, other), name);
 		if (term->op != RULE_KNOWN)

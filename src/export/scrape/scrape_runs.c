@@ -7,10 +7,9 @@
 #include "src/export/scrape/scrape.h"
 #include "src/export/scrape/scrape_steps.h"
 #include "src/model/ranks/ranks.h"
-#include "src/model/run/refusals.h"
 #include "src/rules/alerts_list.h"
 
-enum { GAUGES_NAMED_MAX = 4, COUNTERS_NAMED_MAX = 3, WARNINGS_NAMED_MAX = 5 };
+enum { GAUGES_NAMED_MAX = 4, COUNTERS_NAMED_MAX = 3, WARNINGS_NAMED_MAX = 4 };
 
 /* -- who it is -- */
 
@@ -60,8 +59,7 @@ static void write_info(struct scrape *scrape)
 	X(loss, "", "Loss of the newest batch that has one.", track->loss)
 #define RUN_COUNTERS(X) \
 	X(flagged_batches, "Batches flagged as slow, since pmtop watches.", (double)track->flagged_count) \
-	X(lost_events, "Events overwritten before pmtop could read them.", (double)run->lost_events) \
-	X(refused_events, "Calls that the program's publisher refused.", (double)run->refused_events)
+	X(lost_events, "Events overwritten before pmtop could read them.", (double)run->lost_events)
 
 static void write_progress(struct scrape *scrape)
 {

@@ -13,7 +13,7 @@
 enum { MODES_NAMED_MAX = 3, EXEMPLAR_SIZE = 160 };
 
 static const struct run_bounds step_bounds = { 12, { 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60 } };
-static const struct run_bounds phase_bounds = { 6, { 0.001, 0.01, 0.05, 0.25, 1, 5 } };
+static const struct run_bounds phase_bounds = { 4, { 0.01, 0.05, 0.25, 1 } };
 
 static void write_histogram(struct scrape *scrape, const struct run_bounds *bounds,
 	const struct run_histogram *histogram, char exemplars[][EXEMPLAR_SIZE])
