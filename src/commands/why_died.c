@@ -84,7 +84,7 @@ static enum exit_code read_session(
 	else if (session.player)
 		take_end_of(options->replay, out);
 	else if (out->pid)
-		died_kernel_read("/dev/kmsg", out->pid, 0, out);
+		died_kernel_read("/dev/kmsg", out->pid, out->begun_us, out);
 	died_watch_close(&watch);
 	session_close(&session);
 	return is_interrupted ? (enum exit_code)(128 + is_interrupted) : EXIT_OK;

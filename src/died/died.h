@@ -59,10 +59,12 @@ struct died_evidence {
 	enum died_kernel_kind kernel;
 	char kernel_line[DIED_LINE_SIZE]; /* of the kernel's log, about this process, or an XID */
 	struct died_output output;
-	char stack[DIED_LINE_SIZE];         /* newest line of Python that pmtop sampled */
-	char collective[DIED_LINE_SIZE];    /* what ranks waited for */
-	bool has_run, is_orderly;           /* an instrumented run; it said itself that it had ended */
-	double ran_s, peak_bytes;           /* NAN = unknown, here and below */
+	char stack[DIED_LINE_SIZE];      /* newest line of Python that pmtop sampled */
+	char collective[DIED_LINE_SIZE]; /* what ranks waited for */
+	char run[DIED_LINE_SIZE];        /* how it ended, and where: "epoch 3, 17 batches done"; empty = not instrumented */
+	int64_t begun_us;                /* CLOCK_MONOTONIC; 0 = unknown */
+	bool has_run, is_orderly;        /* an instrumented run; it said itself that it had ended */
+	double ran_s, peak_bytes;        /* NAN = unknown, here and below */
 	double good_ran_s, good_peak_bytes; /* of the last run of the same command that exited with 0 */
 };
 

@@ -64,6 +64,12 @@ int died_signal(const struct died_evidence *evidence)
 	return status > SHELL_SIGNAL && status <= SHELL_SIGNAL + SIGSYS ? status - SHELL_SIGNAL : 0;
 }
 
+/* What is left: an error of the GPU explains it, if the driver reported one. */
+static enum died_cause or_gpu(const struct died_evidence *evidence, enum died_cause cause)
+{
+	return evidence->kernel == DIED_KERNEL_XID ? DIED_GPU_ERROR : cause;
+}
+
 static enum died_cause of_exception(const char *exception)
 {
 	enum died_cause cause = died_cause_of_text(exception);
@@ -87,7 +93,7 @@ static enum died_cause of_signal(const struct died_evidence *evidence, int signa
 		return evidence->output.hint;
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
 		if (rows[i].number == signal_number)
-			return rows[i].cause;
+			return rows[i].cause == DIED_ABORT ? or_gpu(evidence, DIED_ABORT) : rows[i].cause;
 	return DIED_UNKNOWN;
 }
 
@@ -122,5 +128,5 @@ enum died_cause died_judge(const struct died_evidence *evidence)
 		return DIED_FINISHED;
 	if (output->hint != DIED_UNKNOWN)
 		return output->hint;
-	return evidence->has_status ? DIED_EXIT_STATUS : DIED_UNKNOWN;
+	return or_gpu(evidence, evidence->has_status ? DIED_EXIT_STATUS : DIED_UNKNOWN);
 }

@@ -18,16 +18,45 @@ static void take_stack(const struct model *model, int32_t pid, struct died_evide
 		(unsigned)line.line, line.function ? line.function : "?", line.text ? ": " : "", line.text ? line.text : "");
 }
 
+static void take_run(const struct run *run, struct died_evidence *out)
+{
+	const struct run_state *state = &run->state;
+	int used = snprintf(out->run, sizeof out->run, "%.90s", run->ended[0] ? run->ended : "did not say that it ended");
+	if (state->epochs_begun > 0)
+		used += snprintf(out->run + used, sizeof out->run - (size_t)used, "; epoch %u", (unsigned)state->epochs_begun);
+	if (state->in_epoch || state->in_batch)
+		snprintf(out->run + used, sizeof out->run - (size_t)used, ", %llu batches done",
+			(unsigned long long)state->batches_in_epoch);
+	out->has_run = true;
+	out->is_orderly = run->has_ended_orderly;
+	out->begun_us = run->start_ns / 1000;
+}
+
+/* The newest event of a GPU: an XID. */
+static void take_gpu_event(const struct gpus *gpus, struct died_evidence *out)
+{
+	if (gpus->happening_count == 0 || out->kernel != DIED_KERNEL_NOTHING)
+		return;
+	const struct gpu_happening *newest = &gpus->happenings[(gpus->happening_count - 1) % GPU_EVENTS_RETAINED];
+	out->kernel = DIED_KERNEL_XID;
+	snprintf(out->kernel_line, sizeof out->kernel_line, "GPU %d: XID %u: %.90s", (int)newest->instance, newest->code,
+		newest->text);
+}
+
 void died_take_model(const struct model *model, int run, struct died_evidence *out)
 {
 	const struct run *shown = run >= 0 && (unsigned)run < model->run_count ? &model->runs[run] : NULL;
 	char words[COLLECTIVE_WORDS_SIZE];
-	int32_t pid = model->target_pid ? (int32_t)model->target_pid : shown ? shown->pid : 0;
+	int32_t pid = model->target_pid ? (int32_t)model->target_pid
+		: !shown                    ? 0
+		: shown->pid                ? shown->pid
+									: shown->inner_pid;
 	if (model->command[0] || shown)
 		snprintf(out->name, sizeof out->name, "%.90s", model->command[0] ? model->command : shown->name);
 	out->pid = pid ? pid : out->pid;
-	out->has_run |= shown != NULL && !shown->is_counted;
-	out->is_orderly |= shown && shown->has_ended_orderly;
+	if (shown && !shown->is_counted)
+		take_run(shown, out);
+	take_gpu_event(&model->gpus, out);
 	take_stack(model, pid, out);
 	if (*collective_words_now(model, words))
 		snprintf(out->collective, sizeof out->collective, "%s", words);

@@ -158,6 +158,8 @@ void died_print(const struct died_evidence *evidence, struct buffer *out)
 		row(out, "cgroup", "%.0f out-of-memory kills while it ran", evidence->oom_kills);
 	if (evidence->kernel_line[0])
 		row(out, "kernel log", "%s", evidence->kernel_line);
+	if (evidence->run[0])
+		row(out, "run", "%s", evidence->run);
 	if (evidence->collective[0])
 		row(out, "ranks", "%s", evidence->collective);
 	if (evidence->stack[0])
@@ -206,6 +208,7 @@ void died_print_json(const struct died_evidence *evidence, struct buffer *out)
 		json_integer(&json, "exit_status", WEXITSTATUS(evidence->status));
 	json_number(&json, "oom_kills", evidence->oom_kills);
 	json_text(&json, "kernel_log", evidence->kernel_line[0] ? evidence->kernel_line : NULL);
+	json_text(&json, "run", evidence->run[0] ? evidence->run : NULL);
 	json_text(&json, "collective", evidence->collective[0] ? evidence->collective : NULL);
 	json_text(&json, "stack", evidence->stack[0] ? evidence->stack : NULL);
 	write_output(&json, &evidence->output);

@@ -93,6 +93,7 @@ START_TEST(kernel_log_is_read_for_this_process_alone)
 	ck_assert_int_eq(evidence.kernel, DIED_KERNEL_NOTHING);
 	died_kernel_take(xid, 4711, 500, &evidence);
 	ck_assert_int_eq(evidence.kernel, DIED_KERNEL_XID);
+	ck_assert_int_eq(died_judge(&evidence), DIED_GPU_ERROR);
 	died_kernel_take(fault, 4711, 500, &evidence);
 	ck_assert_int_eq(died_judge(&evidence), DIED_CRASH);
 	died_kernel_take(own, 4711, 500, &evidence);
