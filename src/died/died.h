@@ -58,6 +58,7 @@ struct died_evidence {
 	double oom_kills; /* in its cgroup, while it ran; NAN = unknown */
 	enum died_kernel_kind kernel;
 	char kernel_line[DIED_LINE_SIZE]; /* of the kernel's log, about this process, or an XID */
+	char log[DIED_PATH_SIZE];         /* the file with its output; empty = none */
 	struct died_output output;
 	char stack[DIED_LINE_SIZE];      /* newest line of Python that pmtop sampled */
 	char collective[DIED_LINE_SIZE]; /* what ranks waited for */

@@ -122,6 +122,7 @@ static void take(const struct json_value *root, struct died_evidence *out)
 	const char *log = json_member_text(root, "log");
 	take_text(root, "name", out->name, sizeof out->name);
 	take_text(root, "kernel_line", out->kernel_line, sizeof out->kernel_line);
+	take_text(root, "log", out->log, sizeof out->log);
 	take_text(root, "stack", out->stack, sizeof out->stack);
 	take_text(root, "collective", out->collective, sizeof out->collective);
 	out->pid = pid > 0 && pid <= INT32_MAX ? (int32_t)pid : 0;

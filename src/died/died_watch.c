@@ -140,6 +140,7 @@ void died_watch_finish(struct died_watch *watch, struct died_evidence *out)
 		if (!out->has_status)
 			poll(NULL, 0, STATUS_TRY_MS);
 	}
+	memcpy(out->log, watch->log, sizeof out->log);
 	double kills = read_kills(watch->oom_path);
 	out->pid = out->pid ? out->pid : (int32_t)watch->pid;
 	out->oom_kills = kills - watch->oom_kills;

@@ -165,6 +165,8 @@ void died_print(const struct died_evidence *evidence, struct buffer *out)
 	if (evidence->stack[0])
 		row(out, "last stack", "%s", evidence->stack);
 	print_output(&evidence->output, out);
+	if (evidence->log[0] && evidence->output.is_known)
+		row(out, "output in", "%.400s", evidence->log);
 	print_good(evidence, out);
 	if (cause->advice[0])
 		buffer_puts(out, "\nTry\n");
@@ -211,6 +213,7 @@ void died_print_json(const struct died_evidence *evidence, struct buffer *out)
 	json_text(&json, "run", evidence->run[0] ? evidence->run : NULL);
 	json_text(&json, "collective", evidence->collective[0] ? evidence->collective : NULL);
 	json_text(&json, "stack", evidence->stack[0] ? evidence->stack : NULL);
+	json_text(&json, "log", evidence->log[0] ? evidence->log : NULL);
 	write_output(&json, &evidence->output);
 	json_number(&json, "ran_s", evidence->ran_s);
 	json_number(&json, "peak_bytes", evidence->peak_bytes);
