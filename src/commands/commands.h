@@ -14,6 +14,7 @@
 	X(rules) \
 	X(doctor) \
 	X(stack) \
+	X(why_died) \
 	X(instrument) \
 	X(profile) \
 	X(snapshot) \

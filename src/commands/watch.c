@@ -318,7 +318,7 @@ static void show_end(struct watch *watch)
 {
 	char how[80], text[160];
 	if (watch->log && launch_has_failed(&watch->session.launch, how, sizeof how)) {
-		snprintf(text, sizeof text, "the command failed (%s): l shows its output", how);
+		snprintf(text, sizeof text, "the command failed (%s): l shows its output; then: pmtop why-died", how);
 		screen_message(watch->screen, text);
 	}
 	screen_redraw(watch->screen);

@@ -22,6 +22,7 @@
 #include "src/session/children/hooks.h"
 #include "src/session/damage.h"
 #include "src/session/runs/runs.h"
+#include "src/session/session_died.h"
 #include "src/session/session_profile.h"
 #include "src/session/session_record.h"
 #include "src/session/source_choice.h"
@@ -224,6 +225,7 @@ static bool has_ended_at_once(struct session *session, const char *name, enum ex
 	launch_python_end(&session->launch.python);
 	kineto_idle_close(&session->launch.kineto);
 	relay_end(&session->launch.relay);
+	session_died_end(session, session_died_take(session), status);
 	fprintf(stderr, "pmtop: %.100s exited before pmtop could watch it\n", name);
 	if (session->launch.log[0])
 		fprintf(stderr, "pmtop: its output is in %s\n", session->launch.log);
@@ -244,6 +246,8 @@ static enum status open_watched(struct session *session, const struct options *o
 		status = launch_start(&session->launch, options->child, is_ours,
 			(options->no_instrument ? 0 : LAUNCH_INSTRUMENTS) | (options->profile ? LAUNCH_PROFILES : 0), reason);
 		pid = session->launch.child;
+		if (status == STATUS_OK)
+			session_died_begin(session, options->child);
 	} else if (options->run_name) {
 		status = find_run(session, options->run_name, &pid, reason);
 	}
@@ -497,9 +501,11 @@ static void say_damage(const struct session *session)
 enum exit_code session_close(struct session *session)
 {
 	bool has_child = session->launch.child != 0;
+	struct died_evidence *died = session_died_take(session);
 	say_damage(session);
 	end_session(session);
 	int status = launch_wait(&session->launch);
+	session_died_end(session, died, status);
 	session->is_on_screen = false;
 	for (bool has_news = has_child; has_news;)
 		has_news = report_launch(session, true, INT64_MAX);

@@ -13,6 +13,7 @@
 #include "src/model/model.h"
 #include "src/playback/player.h"
 #include "src/playback/recording.h"
+#include "src/died/died_watch.h"
 #include "src/profiling/live_request.h"
 #include "src/rules/alerts.h"
 #include "src/rules/rule_book.h"
@@ -50,6 +51,8 @@ struct session {
 	char wanted_run[128];        /* -s: the run to show, by name; empty = the first */
 	pid_t wanted_pid;            /* -s NAME.PID; 0 = any */
 	struct launch launch;        /* the command that pmtop started (-- COMMAND) */
+	char **command;              /* its words */
+	struct died_watch died;      /* of that command */
 	struct live_request request; /* for a trace or a snapshot: session_profile.h */
 	struct slow_profile slow;
 	struct own_snapshots snapshots;

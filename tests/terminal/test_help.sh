@@ -15,7 +15,7 @@ fits() { awk -v most="$2" 'length($0) > 80 { print "too wide: " $0; bad = 1 } EN
 "$pmtop" --help > "$scratch/help"
 check help_fits_80_columns_and_40_lines fits "$scratch/help" 40
 "$pmtop" --help=commands > "$scratch/commands"
-for command in $(grep -oE '^[a-z]+' "$scratch/commands"); do
+for command in $(grep -oE '^[a-z][a-z-]*' "$scratch/commands"); do
 	"$pmtop" "$command" --help > "$scratch/one"
 	check "help_of_${command}_fits" fits "$scratch/one" 24
 	check "help_of_${command}_has_an_example" grep -qE "^Example: .*pmtop $command" "$scratch/one"

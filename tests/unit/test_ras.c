@@ -312,9 +312,48 @@ START_TEST(ranks_behind_are_named_once_nothing_moves)
 }
 END_TEST
 
+START_TEST(first_collectives_wait_for_compilations)
+{
+	for (unsigned at = 0; at <= 60; at += 5) {
+		ck_assert_str_eq(now(), "");
+		answer(at, 3, 3, 3, 2);
+	}
+	ck_assert_str_eq(now(), "rank 3 on 192.0.2.3 has launched 2 AllReduce, others 3; no rank has moved for 1:00");
+}
+END_TEST
+
+/* Rank 1 is process 441 of this machine: in torch.save for most of the time. */
+START_TEST(rank_that_writes_a_checkpoint_is_given_ten_minutes)
+{
+	struct record *record = (begin_answer(0), sample_set_add(&set, RECORD_CODE_GROUP, 0, set.time_ns));
+	record->code_group.id = 1;
+	record->code_group.pid = 441;
+	record->code_group.python = "3.12.4";
+	record = sample_set_add(&set, RECORD_CODE, 0, set.time_ns);
+	record->code.id = 1;
+	record->code.function = "save";
+	record->code.file = "/usr/lib/python3/site-packages/torch/serialization.py";
+	record = sample_set_add(&set, RECORD_CODE_NODE, 0, set.time_ns);
+	record->code_node.id = record->code_node.group = record->code_node.code = 1;
+	record->code_node.line = 600;
+	model_apply(model, &set);
+	for (unsigned at = 5; at <= 600; at += 5) {
+		sample_set_clear(&set);
+		struct ras_row *rows = begin_answer(at);
+		add_group(1, rows, (const uint64_t[]){ 231, 230, 231, 231 }, RANKS);
+		record = sample_set_add(&set, RECORD_CODE_SAMPLES, 0, set.time_ns);
+		record->code_samples.node = 1;
+		record->code_samples.count = 50;
+		record->code_samples.begin_ns = set.time_ns - 5 * NS_PER_S;
+		model_apply(model, &set);
+		ck_assert_str_eq(now(), "");
+	}
+}
+END_TEST
+
 START_TEST(rank_that_waits_elsewhere_is_not_blamed)
 {
-	static const uint64_t world[] = { 231, 231, 230, 230 }, pair[] = { 7, 7, 8, 7 };
+	static const uint64_t world[] = { 231, 231, 230, 230 }, pair[] = { 70, 70, 80, 70 };
 	for (unsigned at = 0; at <= 40; at += 5) {
 		struct ras_row *rows = begin_answer(at);
 		add_group(1, rows, world, RANKS);
@@ -324,7 +363,7 @@ START_TEST(rank_that_waits_elsewhere_is_not_blamed)
 		set.records[2].ras_group.count = set.records[2].ras_group.size = 2;
 		model_apply(model, &set);
 	}
-	ck_assert_str_eq(now(), "rank 3 on 192.0.2.3 has launched 7 AllReduce, others 8; no rank has moved for 40.0 s");
+	ck_assert_str_eq(now(), "rank 3 on 192.0.2.3 has launched 70 AllReduce, others 80; no rank has moved for 40.0 s");
 }
 END_TEST
 
@@ -382,6 +421,8 @@ int main(void)
 	tcase_add_checked_fixture(judging, open_model, close_model);
 	tcase_add_test(judging, dead_rank_is_named_at_once_and_one_that_does_not_answer_after_two_answers);
 	tcase_add_test(judging, ranks_behind_are_named_once_nothing_moves);
+	tcase_add_test(judging, first_collectives_wait_for_compilations);
+	tcase_add_test(judging, rank_that_writes_a_checkpoint_is_given_ten_minutes);
 	tcase_add_test(judging, rank_that_waits_elsewhere_is_not_blamed);
 	tcase_add_test(judging, repeated_answer_is_not_a_second_one);
 	tcase_add_test(judging, old_answer_is_not_judged);

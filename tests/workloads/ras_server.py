@@ -18,7 +18,7 @@ import sys
 import threading
 import time
 
-RANKS, PER_HOST, COMMA = 16, 8, ""  # 2.28.9 writes no comma before "status" of missing ranks
+RANKS, PER_HOST, COMMA = int(os.environ.get("RAS_RANKS", 16)), 8, ""  # 2.28.9 writes no comma before "status" of missing ranks
 
 
 def status(fields):
@@ -26,7 +26,7 @@ def status(fields):
 
 
 def identity(rank, pid):
-    host = f"192.0.2.{2 + rank // PER_HOST}"
+    host = f"192.0.{2 + rank // 1024}.{2 + rank // PER_HOST % 128}"
     return (f'          "rank": {rank},\n          "host": "{host}",\n          "pid": {pid},\n'
             f'          "cuda_dev": {rank % PER_HOST},\n          "nvml_dev": {rank % PER_HOST}')
 

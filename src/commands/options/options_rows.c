@@ -52,7 +52,7 @@ const struct option_row option_rows[] = {
 	{ "color", 0, OPTION_WORD, MEMBER(color), .words = colors, .takes = "auto, always or never", .value = "WHEN",
 		.help = "auto, always or never; --ascii: without Unicode" },
 	FLAG("ascii", 0, ascii, 0, NULL),
-	FLAG("no-nvml", 0, no_nvml, 0, "do not load NVIDIA's NVML library"),
+	FLAG("no-nvml", 0, no_nvml, 0, NULL),
 	FLAG("counters", 0, counters, 0, "count cycles and instructions from the start"),
 	VALUE(TEXT, "config", 0, config, 0, "FILE", "read FILE instead of your pmtop.yaml"),
 	FLAG("no-instrument", 0, no_instrument, 0, "-- COMMAND: do not instrument its PyTorch"),

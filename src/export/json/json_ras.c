@@ -6,6 +6,9 @@
 #include "src/base/clock.h"
 #include "src/explain/ras_words.h"
 
+/* Of a larger job, only ranks that are not running. */
+enum { RANKS_MAX = 256 };
+
 static void write_ranks_in(struct json *json, const char *key, const struct ras_group *group, enum ras_state state)
 {
 	bool has_any = false;
@@ -74,12 +77,18 @@ static void write_world(struct json *json, const struct ras *ras)
 {
 	int world = ras_world(ras);
 	const struct ras_group *group = world >= 0 ? &ras->groups[world] : NULL;
-	size_t cut = group ? json_cut(json, group->rank_count) : 0;
+	bool has_all = group && group->rank_count <= RANKS_MAX;
+	size_t left_out = group ? group->left_out : 0;
 	json_open_array(json, "ranks");
-	for (size_t i = cut; group && i < group->rank_count; i++)
-		write_rank(json, ras, &group->ranks[i]);
+	for (size_t i = 0; group && i < group->rank_count; i++) {
+		if (has_all || group->ranks[i].state != RAS_RUNNING)
+			write_rank(json, ras, &group->ranks[i]);
+		else
+			left_out++;
+	}
 	json_close_array(json);
-	json_left_out(json, "ranks_left_out", cut + (group ? group->left_out : 0));
+	if (left_out > 0)
+		json_unsigned(json, "ranks_left_out", left_out);
 }
 
 static void write_judgement(struct json *json, const struct model *model)
@@ -110,12 +119,12 @@ void json_ras(struct json *json, const struct model *model)
 	json_unsigned(json, "timeouts", ras->timeouts);
 	write_judgement(json, model);
 	json_open_array(json, "communicators");
-	size_t cut = json_cut(json, ras->group_count);
-	for (size_t i = cut; i < ras->group_count; i++)
+	for (size_t i = 0; i < ras->group_count; i++)
 		if (ras_is_current(ras, &ras->groups[i]))
 			write_communicator(json, model, i);
 	json_close_array(json);
-	json_left_out(json, "communicators_left_out", cut + ras->left_out);
+	if (ras->left_out > 0)
+		json_unsigned(json, "communicators_left_out", ras->left_out);
 	write_world(json, ras);
 	json_close_object(json);
 }

@@ -4,10 +4,15 @@
 #include <string.h>
 
 #include "src/base/clock.h"
+#include "src/model/code/code_samples.h"
 #include "src/model/model.h"
 
 enum { BEHIND_MAX = 64 };
 
+/* A communicator that has launched fewer is at its beginning: it waits for compilations and workers. */
+enum { FIRST_LAUNCHES = 10 };
+/* As in collectives_judge.c: work of one rank for which the others wait as planned. */
+static const double first_patience_s = 60, healthy_ratio = 0.2, healthy_patience_s = 600;
 static const double patience_min_s = 30, still_ratio = 1.5, answer_age_s = 60;
 
 static bool is_old(const struct model *model)
@@ -51,6 +56,17 @@ static size_t count_behind(const struct ras_group *group, size_t op, uint64_t *l
 	return behind;
 }
 
+/* Whether the rank writes a checkpoint or compiles: known of this machine's ranks only. */
+static bool is_healthy(const struct model *model, const struct ras_group *group, size_t rank)
+{
+	struct phase_sums sums = { .samples = 0 };
+	if ((int)group->ranks[rank].host != model->ras->own_host || group->ranks[rank].pid <= 0)
+		return false;
+	model_sum_phases(model, group->ranks[rank].pid, group->still_ns, model->ras->read_ns, &sums);
+	unsigned healthy = sums.counts[CODE_PHASE_CHECKPOINT] + sums.counts[CODE_PHASE_COMPILE];
+	return sums.samples > 0 && healthy >= healthy_ratio * sums.samples;
+}
+
 /* Of several operations, the one that the fewest ranks have not launched. */
 static bool find_behind(const struct model *model, const struct ras_group *group, struct ras_judgement *out)
 {
@@ -70,6 +86,10 @@ static bool find_behind(const struct model *model, const struct ras_group *group
 			add_rank(out, i);
 	out->still_s = seconds_between(group->still_ns, model->ras->read_ns);
 	out->patience_s = fmax(patience_min_s, still_ratio * group->longest_still_s);
+	if (fewest && out->high < FIRST_LAUNCHES)
+		out->patience_s = fmax(out->patience_s, first_patience_s);
+	if (fewest && is_healthy(model, group, out->ranks[0]))
+		out->patience_s = fmax(out->patience_s, healthy_patience_s);
 	out->is_due = fewest && out->still_s >= out->patience_s;
 	return fewest > 0;
 }

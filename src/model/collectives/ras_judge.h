@@ -1,8 +1,9 @@
 /* ras_judge.h: which ranks of the job are dead, do not answer, or are behind, as NCCL's RAS service sees them.
  *
  * A rank is behind if it has launched fewer collectives than others of its communicator, and no count of that has moved
- * since the answer before. It is judged (is_due) after the longer of 30 s and 1.5 times the longest standstill before.
- * A rank that does not answer is judged after two answers. */
+ * since the answer before. It is judged (is_due) after the longer of 30 s and 1.5 times the longest standstill before;
+ * in a communicator's first collectives after 60 s; if it is on this machine, and writes a checkpoint or compiles,
+ * after ten minutes. A rank that does not answer is judged after two answers. */
 #ifndef PMTOP_MODEL_COLLECTIVES_RAS_JUDGE_H
 #define PMTOP_MODEL_COLLECTIVES_RAS_JUDGE_H
 

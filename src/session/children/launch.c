@@ -12,17 +12,14 @@
 
 #include "src/base/clock.h"
 
-enum { FOLDER_SIZE = 400 };
-
-/* $XDG_STATE_HOME/pmtop (~/.local/state/pmtop), which it makes; empty: there is no home. */
-static void make_folder(char folder[FOLDER_SIZE])
+void launch_folder(char folder[LAUNCH_FOLDER_SIZE])
 {
 	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
 	folder[0] = '\0';
 	if (state && state[0] == '/')
-		snprintf(folder, FOLDER_SIZE, "%s/pmtop", state);
+		snprintf(folder, LAUNCH_FOLDER_SIZE, "%s/pmtop", state);
 	else if (home && home[0] == '/')
-		snprintf(folder, FOLDER_SIZE, "%s/.local/state/pmtop", home);
+		snprintf(folder, LAUNCH_FOLDER_SIZE, "%s/.local/state/pmtop", home);
 	else
 		return;
 	for (char *slash = folder + 1; (slash = strchr(slash, '/')); slash++) {
@@ -43,9 +40,9 @@ static int open_new(const char *path)
 static int open_temporary(struct launch *launch)
 {
 	const char *below = getenv("TMPDIR");
-	char folder[FOLDER_SIZE];
+	char folder[LAUNCH_FOLDER_SIZE];
 	int length = snprintf(folder, sizeof folder, "%s/pmtop-XXXXXX", below && below[0] == '/' ? below : "/tmp");
-	if (length >= FOLDER_SIZE || !mkdtemp(folder))
+	if (length >= LAUNCH_FOLDER_SIZE || !mkdtemp(folder))
 		return -1;
 	snprintf(launch->log, sizeof launch->log, "%s/output-%d.log", folder, (int)getpid());
 	return open_new(launch->log);
@@ -98,10 +95,10 @@ static void run(const struct launch *launch, char **command, int log, int termin
 enum status launch_start(
 	struct launch *launch, char **command, bool is_output_ours, unsigned changes, struct reason *why_not)
 {
-	char folder[FOLDER_SIZE];
+	char folder[LAUNCH_FOLDER_SIZE];
 	int ready[2];
 	*launch = (struct launch){ .python = { .fd = -1 }, .kineto = { .fd = -1 } };
-	make_folder(folder);
+	launch_folder(folder);
 	enum status status = changes & LAUNCH_PROFILES ? kineto_idle_open(&launch->kineto, why_not) : STATUS_OK;
 	if (status != STATUS_OK)
 		return status;

@@ -11,6 +11,8 @@
 #include "src/session/children/launch_python.h"
 #include "src/session/children/relay.h"
 
+enum { LAUNCH_FOLDER_SIZE = 400 };
+
 /* Of the command's environment. */
 enum launch_change {
 	LAUNCH_INSTRUMENTS = 1, /* src/python/launch */
@@ -25,6 +27,8 @@ struct launch {
 	struct kineto_idle kineto;
 };
 
+/* $XDG_STATE_HOME/pmtop (~/.local/state/pmtop), which it makes; empty: there is no home. */
+void launch_folder(char folder[LAUNCH_FOLDER_SIZE]);
 /* Starts the command. `is_output_ours`: its output goes to a private file, because pmtop needs standard output; where
  * that is a terminal, the command has one too (relay.h). `changes`: of enum launch_change. */
 enum status launch_start(
