@@ -232,11 +232,11 @@ static PyObject *note_loss(struct hook *hook, PyObject *value, int is_implicit)
 		return NULL;
 	if (is_cpu != Py_True && hook->loop->device->measures)
 		return PyObject_CallMethod(hook->slow, "note_loss", "O", value);
-	int is_loss = is_implicit || is_one(PyObject_CallFunctionObjArgs(hook->at[NUMEL], value, NULL));
+	int is_loss = is_implicit || is_one(vector_call(hook->at[NUMEL], &value, 1, NULL));
 	if (is_loss && is_cpu != Py_True) {
 		hook->loop->loss = NAN;
 	} else if (is_loss) {
-		PyObject *item = PyObject_CallFunctionObjArgs(hook->at[ITEM], value, NULL);
+		PyObject *item = vector_call(hook->at[ITEM], &value, 1, NULL);
 		double loss = item ? PyFloat_AsDouble(item) : -1.0;
 		Py_XDECREF(item);
 		if (!item && PyErr_ExceptionMatches(PyExc_Exception))

@@ -199,12 +199,21 @@ static PyObject *forward_begins(struct hook *hook, PyObject *module, int is_loss
 	return reply;
 }
 
+/* The bound _call_impl. nn.Module's own __getattr__ is only asked for what is not found without it. */
+static PyObject *call_of(PyObject *module)
+{
+	PyObject *call = PyObject_GenericGetAttr(module, hook_names.call);
+	if (call || !PyErr_ExceptionMatches(PyExc_AttributeError))
+		return call;
+	PyErr_Clear();
+	return PyObject_GetAttr(module, hook_names.call);
+}
+
 static PyObject *call_plain(const struct timed *timed, PyObject *arguments, PyObject *keywords)
 {
 	if (timed->plain)
 		return PyObject_Call(timed->plain, arguments, keywords);
-	PyObject *call = PyObject_GetAttr(timed->module, hook_names.call),
-			 *result = call ? PyObject_Call(call, arguments, keywords) : NULL;
+	PyObject *call = call_of(timed->module), *result = call ? PyObject_Call(call, arguments, keywords) : NULL;
 	Py_XDECREF(call);
 	return result;
 }

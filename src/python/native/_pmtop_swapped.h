@@ -18,6 +18,7 @@
 struct swapped {
 	PyObject_HEAD struct part *part;
 	PyObject *original, *begins, *ends, *types, *attribute, *skips, *open;
+	descrgetfunc bind;              /* of the original */
 	PyObject *callers[CALLERS_MAX]; /* the globals of modules whose calls are not measured */
 	unsigned caller_count;
 };
@@ -55,6 +56,7 @@ static int swapped_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 	swapped->open = open;
 	swapped->part = (struct part *)part;
 	swapped->original = original;
+	swapped->bind = binder_of(original);
 	swapped->begins = begins;
 	swapped->ends = ends;
 	swapped->types = types;
@@ -132,7 +134,7 @@ static PyObject *swapped_get(PyObject *self, PyObject *object, PyObject *type)
 		Py_INCREF(original);
 		return original;
 	}
-	PyObject *bound = binder_of(swapped->original)(swapped->original, object, type);
+	PyObject *bound = swapped->bind(swapped->original, object, type);
 	return is_measured(swapped, object) ? swapped_call_new(swapped, bound, object) : bound;
 }
 
