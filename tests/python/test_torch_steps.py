@@ -487,6 +487,19 @@ def test_a_settled_step_over_a_loader_calls_only_the_replaced_functions(account,
     assert calls_of_a_settled_step(account, DataLoader(rows, **options)) == sorted(3 * hooks + 2 * ["__next__"])
 
 
+def test_a_function_with_other_parameters_than_torchs_gets_what_it_was_given():
+    """That of another torch, or one that other code has put in its place."""
+    from pmtop._torch.phases import _replacement
+
+    given = []
+
+    def other(self, **options):
+        given.append((self, options))
+
+    _replacement(lambda self, set_to_none=True: given.append("not this"), other, other)(1, later=2)
+    assert given == [(1, {"later": 2})]
+
+
 def test_in_a_notebook_a_step_costs_no_spans_of_tasks(account, monkeypatch):
     """A notebook's cells run within an event loop, but nothing that hooks time awaits anything."""
     from pmtop import _tasks

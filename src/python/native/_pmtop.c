@@ -4,8 +4,8 @@
  *   the region            _pmtop_run.h           created by the first call, closed at the end and in forked children
  *   publish               _pmtop_calls.h, _pmtop_span.h, _pmtop_turns.h, _pmtop_gc.h
  *   tasks of asyncio      _pmtop_tasks.h
- *   pmtop.torch's hooks   _pmtop_here.h, _pmtop_compiling.h, _pmtop_loop.h, _pmtop_hooks.h, _pmtop_modules.h,
- *                         _pmtop_swapped.h
+ *   pmtop.torch's hooks   _pmtop_vector.h, _pmtop_here.h, _pmtop_compiling.h, _pmtop_loop.h, _pmtop_hooks.h,
+ *                         _pmtop_modules.h, _pmtop_swapped.h
  *
  * `import pmtop` exports these functions without any Python between. The names that it does not export are for the
  * package's own modules. */

@@ -6,6 +6,7 @@
 
 #include "_pmtop_compiling.h"
 #include "_pmtop_loop.h"
+#include "_pmtop_vector.h"
 
 #define EXTRA_MAX 7
 
@@ -17,7 +18,8 @@ struct hook {
 	PyObject *slow;     /* the Python object, or function, of the slow path */
 	PyObject *more;     /* a tuple; `at` has its items, borrowed */
 	PyObject *at[EXTRA_MAX];
-	PyObject *began; /* of a step: the device's mark, or NULL */
+	PyObject *began;  /* of a step: the device's mark, or NULL */
+	PyObject *handed; /* of modules: the timed call that was handed out and is not called yet, or NULL */
 	struct pmtop_site steps;
 };
 
@@ -65,6 +67,7 @@ static int hook_clear(PyObject *self)
 	struct hook *hook = (struct hook *)self;
 	Py_CLEAR(hook->slow);
 	Py_CLEAR(hook->began);
+	Py_CLEAR(hook->handed);
 	return 0;
 }
 
@@ -129,7 +132,7 @@ static PyObject *fast_turn(struct hook *hook, struct pass *now, PyObject *iterat
 	if (!is_fine)
 		return NULL;
 	here.inside = 1;
-	PyObject *data = PyObject_CallFunctionObjArgs(hook->original, iterator, NULL);
+	PyObject *data = vector_call(hook->original, &iterator, 1, NULL);
 	here.inside = inside;
 	if (!data) {
 		struct pending pending = { NULL, NULL, NULL };
@@ -165,10 +168,10 @@ static PyObject *hook_turn(PyObject *self, PyObject *iterator)
 	struct hook *hook = (struct hook *)self;
 	struct loop *loop = hook->loop;
 	if (!is_active(hook))
-		return PyObject_CallFunctionObjArgs(hook->original, iterator, NULL);
+		return vector_call(hook->original, &iterator, 1, NULL);
 	if (__atomic_load_n(&loop->owner, __ATOMIC_RELAXED) != this_thread() || !loop->fast_pass ||
 		loop->fast_pass->iterator != (uintptr_t)iterator || has_late(loop) || is_fetched_ahead(loop))
-		return PyObject_CallFunctionObjArgs(hook->slow, iterator, NULL);
+		return vector_call(hook->slow, &iterator, 1, NULL);
 	struct pass *now = loop->fast_pass;
 	Py_INCREF((PyObject *)now);
 	PyObject *data = fast_turn(hook, now, iterator);
@@ -189,18 +192,18 @@ static int note_unused_gradients(struct hook *hook)
 	return reply != NULL;
 }
 
-static PyObject *hook_zero_grad(PyObject *self, PyObject *arguments, PyObject *keywords)
+static PyObject *hook_zero_grad(PyObject *self, PyObject *const *given, Py_ssize_t count, PyObject *names)
 {
 	struct hook *hook = (struct hook *)self;
 	if (!is_active(hook) || is_flag_set())
-		return PyObject_Call(hook->original, arguments, keywords);
+		return vector_call(hook->original, given, count, names);
 	if (hook->loop->owner == this_thread()) {
 		if (!note_unused_gradients(hook))
 			return NULL;
 		hook->loop->work |= WORK_ZERO_GRAD;
 	}
 	span_begins(hook->span);
-	PyObject *result = PyObject_Call(hook->original, arguments, keywords);
+	PyObject *result = vector_call(hook->original, given, count, names);
 	span_ends();
 	return result;
 }
@@ -216,14 +219,9 @@ static int is_one(PyObject *number)
 	return value == 1;
 }
 
-/* Whether the backward has no gradient to begin with: its argument then has one element, or it will raise. */
-static int is_implicit(PyObject *arguments)
-{
-	return PyTuple_Size(arguments) > 1 && PyTuple_GetItem(arguments, 1) == Py_None;
-}
-
-/* Notes the argument of a backward as the loss; a loss on a device only in measured batches. */
-static PyObject *note_loss(struct hook *hook, PyObject *value, PyObject *arguments)
+/* Notes the argument of a backward as the loss; a loss on a device only in measured batches. is_implicit: the backward
+ * has no gradient to begin with: its argument then has one element, or it will raise. */
+static PyObject *note_loss(struct hook *hook, PyObject *value, int is_implicit)
 {
 	if (!Py_IS_TYPE(value, (PyTypeObject *)hook->at[TENSOR]) || PyList_Size(hook->at[UNSCALED]) != 0 ||
 		hook->loop->loss_parts != 1)
@@ -234,11 +232,11 @@ static PyObject *note_loss(struct hook *hook, PyObject *value, PyObject *argumen
 		return NULL;
 	if (is_cpu != Py_True && hook->loop->device->measures)
 		return PyObject_CallMethod(hook->slow, "note_loss", "O", value);
-	int is_loss = is_implicit(arguments) || is_one(PyObject_CallFunctionObjArgs(hook->at[NUMEL], value, NULL));
+	int is_loss = is_implicit || is_one(vector_call(hook->at[NUMEL], &value, 1, NULL));
 	if (is_loss && is_cpu != Py_True) {
 		hook->loop->loss = NAN;
 	} else if (is_loss) {
-		PyObject *item = PyObject_CallFunctionObjArgs(hook->at[ITEM], value, NULL);
+		PyObject *item = vector_call(hook->at[ITEM], &value, 1, NULL);
 		double loss = item ? PyFloat_AsDouble(item) : -1.0;
 		Py_XDECREF(item);
 		if (!item && PyErr_ExceptionMatches(PyExc_Exception))
@@ -264,7 +262,7 @@ static int awaited_step(struct hook *hook, const char *method)
 }
 
 /* Returns the device's mark, or None; NULL: an exception that is not pmtop's. */
-static PyObject *backward_begins(struct hook *hook, PyObject *value, PyObject *arguments)
+static PyObject *backward_begins(struct hook *hook, PyObject *value, int is_implicit)
 {
 	struct loop *loop = hook->loop;
 	PyObject *reply;
@@ -285,7 +283,7 @@ static PyObject *backward_begins(struct hook *hook, PyObject *value, PyObject *a
 		Py_DECREF(reply);
 	}
 	if (losses_of(hook)->is_on && value) {
-		reply = note_loss(hook, value, arguments);
+		reply = note_loss(hook, value, is_implicit);
 		if (!reply && !is_own_error(losses_of(hook)))
 			return NULL;
 		Py_XDECREF(reply);
@@ -307,20 +305,17 @@ static void ends_with(struct part *part, PyObject *slow, PyObject *began)
 	Py_DECREF(began);
 }
 
-static PyObject *hook_backward(PyObject *self, PyObject *arguments, PyObject *keywords)
+static PyObject *hook_backward(PyObject *self, PyObject *const *given, Py_ssize_t count, PyObject *names)
 {
 	struct hook *hook = (struct hook *)self;
 	if (!is_active(hook) || here.backward || is_flag_set())
-		return PyObject_Call(hook->original, arguments, keywords);
+		return vector_call(hook->original, given, count, names);
 	here.backward = 1;
-	PyObject *result = NULL,
-			 *value = PyTuple_Size(arguments) ? PyTuple_GetItem(arguments, 0)
-		: keywords                            ? PyDict_GetItemString(keywords, "tensors")
-											  : NULL;
-	PyObject *began = backward_begins(hook, value, arguments);
+	PyObject *result = NULL, *value = count ? given[0] : vector_keyword(given, names, "tensors");
+	PyObject *began = backward_begins(hook, value, count > 1 && given[1] == Py_None);
 	if (began) {
 		span_begins(hook->span);
-		result = PyObject_Call(hook->original, arguments, keywords);
+		result = vector_call(hook->original, given, count, names);
 		span_ends();
 		ends_with(hook->part, hook->slow, began);
 	}
@@ -451,8 +446,8 @@ static PyObject *hook_close_span(PyObject *self, PyObject *unused)
 
 static PyMethodDef hook_methods[] = {
 	{ "turn", hook_turn, METH_O, NULL },
-	{ "zero_grad", (PyCFunction)(void (*)(void))hook_zero_grad, METH_VARARGS | METH_KEYWORDS, NULL },
-	{ "backward", (PyCFunction)(void (*)(void))hook_backward, METH_VARARGS | METH_KEYWORDS, NULL },
+	{ "zero_grad", (PyCFunction)(void (*)(void))hook_zero_grad, METH_FASTCALL | METH_KEYWORDS, NULL },
+	{ "backward", (PyCFunction)(void (*)(void))hook_backward, METH_FASTCALL | METH_KEYWORDS, NULL },
 	{ "before_step", (PyCFunction)(void (*)(void))hook_before_step, METH_FASTCALL, NULL },
 	{ "after_step", (PyCFunction)(void (*)(void))hook_after_step, METH_FASTCALL, NULL },
 	{ "open_span", hook_open_span, METH_NOARGS, NULL },

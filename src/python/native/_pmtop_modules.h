@@ -79,9 +79,36 @@ static PyObject *timed_new(struct hook *hook, PyObject *module, PyObject *plain,
 	return (PyObject *)timed;
 }
 
+/* nn.Module's code reads the attribute twice, to compare it with None and to call it: the second time it gets what it
+ * got the first time. NULL: this is no second time. */
+static PyObject *handed_before(struct hook *hook, PyObject *module)
+{
+	PyObject *handed = hook->handed;
+	if (!handed || ((struct timed *)handed)->module != module || here.inside || !is_active(hook))
+		return NULL;
+	hook->handed = NULL;
+	return handed;
+}
+
+/* Keeps it for the second time. Without a GIL another thread might use it meanwhile. */
+static void hand_out(struct hook *hook, PyObject *timed)
+{
+#ifndef Py_GIL_DISABLED
+	PyObject *before = hook->handed;
+	Py_XINCREF(timed);
+	hook->handed = timed;
+	Py_XDECREF(before);
+#else
+	(void)hook, (void)timed;
+#endif
+}
+
 static PyObject *module_get(PyObject *self, PyObject *module, PyObject *type)
 {
 	struct hook *hook = (struct hook *)self;
+	PyObject *handed = handed_before(hook, module);
+	if (handed)
+		return handed;
 	PyObject *variables = module && module != Py_None ? PyObject_GenericGetDict(module, NULL) : NULL;
 	(void)type;
 	if (!variables) {
@@ -96,6 +123,8 @@ static PyObject *module_get(PyObject *self, PyObject *module, PyObject *type)
 		Py_INCREF(plain);
 	} else {
 		plain = timed_new(hook, module, plain == Py_None ? NULL : plain, inner);
+		if (!inner)
+			hand_out(hook, plain);
 	}
 	Py_DECREF(variables);
 	return plain;
@@ -104,7 +133,7 @@ static PyObject *module_get(PyObject *self, PyObject *module, PyObject *type)
 static int module_set(PyObject *self, PyObject *module, PyObject *value)
 {
 	PyObject *variables = PyObject_GenericGetDict(module, NULL);
-	(void)self;
+	hand_out((struct hook *)self, NULL);
 	if (!variables)
 		return -1;
 	int failed = value ? PyDict_SetItem(variables, hook_names.compiled_call, value)
@@ -170,12 +199,21 @@ static PyObject *forward_begins(struct hook *hook, PyObject *module, int is_loss
 	return reply;
 }
 
+/* The bound _call_impl. nn.Module's own __getattr__ is only asked for what is not found without it. */
+static PyObject *call_of(PyObject *module)
+{
+	PyObject *call = PyObject_GenericGetAttr(module, hook_names.call);
+	if (call || !PyErr_ExceptionMatches(PyExc_AttributeError))
+		return call;
+	PyErr_Clear();
+	return PyObject_GetAttr(module, hook_names.call);
+}
+
 static PyObject *call_plain(const struct timed *timed, PyObject *arguments, PyObject *keywords)
 {
 	if (timed->plain)
 		return PyObject_Call(timed->plain, arguments, keywords);
-	PyObject *call = PyObject_GetAttr(timed->module, hook_names.call),
-			 *result = call ? PyObject_Call(call, arguments, keywords) : NULL;
+	PyObject *call = call_of(timed->module), *result = call ? PyObject_Call(call, arguments, keywords) : NULL;
 	Py_XDECREF(call);
 	return result;
 }
@@ -292,6 +330,7 @@ static int make_hook_types(PyTypeObject *span)
 		if (!*made[i].type && !(*made[i].type = (PyTypeObject *)PyType_FromSpec(made[i].spec)))
 			return 0;
 	hook_types.span = span;
+	vector_find();
 	return has_name(&hook_names.compiled_call, "_compiled_call_impl") && has_name(&hook_names.call, "_call_impl") &&
 		has_name(&hook_names.is_cpu, "is_cpu") && has_name(&hook_names.training, "training");
 }

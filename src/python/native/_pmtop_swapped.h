@@ -9,12 +9,18 @@
 
 #include "_pmtop_hooks.h"
 
-/* Swapped(part, original, begins, ends, types, attribute, skips): calls began = begins(object, args, kwargs), the
- * original, and, unless began is None, ends(began). Only for objects whose type is one of `types` and whose `attribute`
- * is not in the set `skips`; not within another such call, nor in paused(). attribute None: for all. */
+#define CALLERS_MAX 16
+
+/* Swapped(part, original, begins, ends, types, attribute, skips, open=None): calls began = begins(object, args,
+ * kwargs), the original, and, unless began is None, ends(began). Only for objects whose type is one of `types` and
+ * whose `attribute` is not in the set `skips`; not within another such call, nor in paused(). attribute None: for all.
+ * Not for the modules of skip_caller(), unless the dict `open` has entries. */
 struct swapped {
 	PyObject_HEAD struct part *part;
-	PyObject *original, *begins, *ends, *types, *attribute, *skips;
+	PyObject *original, *begins, *ends, *types, *attribute, *skips, *open;
+	descrgetfunc bind;              /* of the original */
+	PyObject *callers[CALLERS_MAX]; /* the globals of modules whose calls are not measured */
+	unsigned caller_count;
 };
 
 /* The measured method of one object. */
@@ -36,18 +42,21 @@ static descrgetfunc binder_of(PyObject *function)
 static int swapped_init(PyObject *self, PyObject *arguments, PyObject *keywords)
 {
 	struct swapped *swapped = (struct swapped *)self;
-	PyObject *part, *original, *begins, *ends, *types, *attribute, *skips;
+	PyObject *part, *original, *begins, *ends, *types, *attribute, *skips, *open = NULL;
 	(void)keywords;
-	if (!PyArg_ParseTuple(arguments, "O!OOOO!OO!", hook_types.part, &part, &original, &begins, &ends, &PyTuple_Type,
-			&types, &attribute, &PySet_Type, &skips))
+	if (!PyArg_ParseTuple(arguments, "O!OOOO!OO!|O!", hook_types.part, &part, &original, &begins, &ends, &PyTuple_Type,
+			&types, &attribute, &PySet_Type, &skips, &PyDict_Type, &open))
 		return -1;
 	if (swapped->part || !binder_of(original))
 		return PyErr_SetString(PyExc_TypeError, "Swapped() needs a function, and one call"), -1;
 	PyObject *held[] = { part, original, begins, ends, types, attribute, skips };
 	for (size_t i = 0; i < sizeof held / sizeof *held; i++)
 		Py_INCREF(held[i]);
+	Py_XINCREF(open);
+	swapped->open = open;
 	swapped->part = (struct part *)part;
 	swapped->original = original;
+	swapped->bind = binder_of(original);
 	swapped->begins = begins;
 	swapped->ends = ends;
 	swapped->types = types;
@@ -64,10 +73,32 @@ static int is_of_types(PyObject *object, PyObject *types)
 	return 0;
 }
 
+/* Cheaper than the attribute, which is looked up in each step's blocks of torch itself. */
+static int is_skipped_caller(const struct swapped *swapped)
+{
+	PyObject *globals = swapped->caller_count ? PyEval_GetGlobals() : NULL;
+	for (unsigned i = 0; i < swapped->caller_count; i++)
+		if (swapped->callers[i] == globals)
+			return !swapped->open || PyDict_Size(swapped->open) == 0;
+	return 0;
+}
+
+/* skip_caller(globals): calls from the module with these variables are not measured from now on. */
+static PyObject *swapped_skip_caller(PyObject *self, PyObject *globals)
+{
+	struct swapped *swapped = (struct swapped *)self;
+	if (swapped->caller_count < CALLERS_MAX) {
+		Py_INCREF(globals);
+		swapped->callers[swapped->caller_count++] = globals;
+	}
+	Py_RETURN_NONE;
+}
+
 /* False also if that cannot be known. */
 static int is_measured(const struct swapped *swapped, PyObject *object)
 {
-	if (!swapped->part->is_on || here.paused || here.waiting || !is_of_types(object, swapped->types))
+	if (!swapped->part->is_on || is_skipped_caller(swapped) || here.paused || here.waiting ||
+		!is_of_types(object, swapped->types))
 		return 0;
 	if (swapped->attribute == Py_None)
 		return 1;
@@ -103,7 +134,7 @@ static PyObject *swapped_get(PyObject *self, PyObject *object, PyObject *type)
 		Py_INCREF(original);
 		return original;
 	}
-	PyObject *bound = binder_of(swapped->original)(swapped->original, object, type);
+	PyObject *bound = swapped->bind(swapped->original, object, type);
 	return is_measured(swapped, object) ? swapped_call_new(swapped, bound, object) : bound;
 }
 
@@ -156,9 +187,11 @@ static void swapped_free(PyObject *self)
 {
 	struct swapped *swapped = (struct swapped *)self;
 	PyObject *held[] = { (PyObject *)swapped->part, swapped->original, swapped->begins, swapped->ends, swapped->types,
-		swapped->attribute, swapped->skips };
+		swapped->attribute, swapped->skips, swapped->open };
 	for (size_t i = 0; i < sizeof held / sizeof *held; i++)
 		Py_XDECREF(held[i]);
+	for (unsigned i = 0; i < swapped->caller_count; i++)
+		Py_DECREF(swapped->callers[i]);
 	free_object(self);
 }
 
@@ -173,9 +206,12 @@ static void swapped_call_free(PyObject *self)
 	Py_DECREF((PyObject *)type);
 }
 
+static PyMethodDef swapped_methods[] = { { "skip_caller", swapped_skip_caller, METH_O, NULL },
+	{ NULL, NULL, 0, NULL } };
 static PyType_Slot swapped_slots[] = {
 	{ Py_tp_new, PyType_GenericNew },
 	{ Py_tp_init, swapped_init },
+	{ Py_tp_methods, swapped_methods },
 	{ Py_tp_descr_get, swapped_get },
 	{ Py_tp_getattro, swapped_attribute },
 	{ Py_tp_dealloc, swapped_free },

@@ -1,6 +1,8 @@
 """Shared by all parts of pmtop.torch: replaced attributes, errors of pmtop itself, state per thread."""
 from __future__ import annotations
 
+import inspect
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -39,6 +41,17 @@ def flag_of_compiling() -> tuple[Any, Any]:
 _pmtop.watch_compiling(*flag_of_compiling())
 # The same as is_compiling() for the wrappers that each step calls, at half the cost: compiled hooks read the flag themselves.
 is_traced: Callable[[], bool] = is_compiling if flag_of_compiling()[0] is None else getattr(torch.compiler, "is_dynamo_compiling", is_compiling)
+
+
+def have_same_parameters(wrapper: Any, original: Any) -> bool:
+    """Whether a wrapper has the names and the defaults of torch's function, so that it need not take *args and **kwargs, which each call would pack.
+    False for functions that other code has put in the place of torch's."""
+    try:
+        own, its = (inspect.signature(function).parameters.values() for function in (wrapper, original))
+        is_torchs = original.__code__.co_filename.startswith(os.path.dirname(torch.__file__) + os.sep)
+        return is_torchs and [(one.name, one.kind, one.default) for one in own] == [(one.name, one.kind, one.default) for one in its]
+    except (AttributeError, TypeError, ValueError):
+        return False
 
 
 class Part(_pmtop.Switch):

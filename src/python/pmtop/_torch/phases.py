@@ -14,7 +14,7 @@ from pmtop import _pmtop
 
 from .batches import Loop
 from .modules import Optimised
-from .patch import Here, Part, Patches, is_compiling, is_traced
+from .patch import Here, Part, Patches, have_same_parameters, is_compiling, is_traced
 
 _item = torch.Tensor.item
 
@@ -29,11 +29,7 @@ class Backward:
         more = (torch.Tensor, torch.Tensor.numel, _item, loss, self.unscaled)
         timed = _pmtop.Hook(loop, part, loop.out.span("backward"), original, self, more).backward
 
-        @functools.wraps(original)
-        def backward(*args: Any, **kwargs: Any) -> None:
-            return original(*args, **kwargs) if is_traced() else timed(*args, **kwargs)
-
-        patches.set(torch.autograd, "backward", backward)
+        patches.set(torch.autograd, "backward", _backward(original, timed))
         if loss.is_on:
             self._patch_scaler(patches, self.unscaled)
 
@@ -88,6 +84,23 @@ class Backward:
             return scaled
 
         patches.set(scaler, "scale", scale)
+
+
+def _backward(original: Any, timed: Any) -> Any:
+    def backward(tensors: Any, grad_tensors: Any = None, retain_graph: Any = None, create_graph: Any = False, grad_variables: Any = None,
+                 inputs: Any = None) -> None:
+        call = original if is_traced() else timed
+        return call(tensors, grad_tensors, retain_graph, create_graph, grad_variables, inputs)
+
+    return _replacement(backward, original, timed)
+
+
+def _replacement(wrapper: Any, original: Any, timed: Any) -> Any:
+    """A wrapper with torch's parameters, or one with any, where this torch has others."""
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return original(*args, **kwargs) if is_traced() else timed(*args, **kwargs)
+
+    return functools.update_wrapper(wrapper if have_same_parameters(wrapper, original) else call, original)
 
 
 def _divisor_of(loss: Any) -> int:
@@ -205,11 +218,10 @@ def patch_zero_grad(patches: Patches, part: Part, loop: Loop) -> None:
 def _zero_grad(original: Any, part: Part, loop: Loop) -> Any:
     timed = _pmtop.Hook(loop, part, loop.out.span("zero_grad"), original, loop, ()).zero_grad
 
-    @functools.wraps(original)
-    def zero_grad(*args: Any, **kwargs: Any) -> Any:
-        return original(*args, **kwargs) if is_traced() else timed(*args, **kwargs)
+    def zero_grad(self: Any, set_to_none: Any = True) -> Any:
+        return original(self, set_to_none) if is_traced() else timed(self, set_to_none)
 
-    return zero_grad
+    return _replacement(zero_grad, original, timed)
 
 
 def patch_save(patches: Patches, part: Part, here: Here, out: Any) -> None:

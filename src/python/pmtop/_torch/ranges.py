@@ -34,11 +34,13 @@ class Ranges:
         self.torchs: set[str] = set()
         """Names that only torch itself has used."""
         self.open: dict[int, Any] = {}
+        self.swapped: list[Any] = []
         self.pushed = threading.local()
         kind = getattr(torch.autograd.profiler, "record_function", None)
-        for name, begins in (("__enter__", self._enters), ("__exit__", self._exits)):
-            if kind is not None:
-                swapped = _pmtop.Swapped(part, getattr(kind, name), begins, begins, (kind,), "name", self.torchs)
+        if kind is not None:
+            for name, begins in (("__enter__", self._enters), ("__exit__", self._exits)):
+                swapped = _pmtop.Swapped(part, getattr(kind, name), begins, begins, (kind,), "name", self.torchs, self.open)
+                self.swapped.append(swapped)
                 patches.set(kind, name, swapped)
         nvtx = getattr(torch.cuda, "nvtx", None)
         if nvtx is not None:
@@ -60,7 +62,10 @@ class Ranges:
         if span is None:
             if is_compiling():
                 return
-            if _is_from_torch(sys._getframe(1)):
+            caller = sys._getframe(1)
+            if _is_from_torch(caller):
+                if caller.f_code.co_filename != _CONTEXTLIB:
+                    self._skip(caller.f_globals)
                 if len(self.torchs) < _SKIPPED_MAX and "#" not in name[-6:]:
                     self.torchs.add(name)
                 return
@@ -73,6 +78,11 @@ class Ranges:
         span = self.open.pop(id(block), None)
         if span is not None:
             span.__exit__(None, None, None)
+
+    def _skip(self, variables: dict[str, Any]) -> None:
+        """The blocks of this module of torch are none of the program's."""
+        for swapped in self.swapped:
+            swapped.skip_caller(variables)
 
     # -- nvtx
 
