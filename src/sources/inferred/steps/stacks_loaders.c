@@ -19,7 +19,7 @@
 #define LOSS_NS (NS_PER_S / 5)
 /* So long a loop may show the steps of a program that calls next() for its batches: passes of the loader need not be
  * its epochs. */
-#define LOOP_WAIT_NS (6 * NS_PER_S)
+#define LOOP_WAIT_NS (9 * NS_PER_S)
 /* The epoch of a pass that is no longer new is read again only so often. */
 #define EPOCH_AGAIN_NS (1 * NS_PER_S)
 #define PASSES_KEY 2
