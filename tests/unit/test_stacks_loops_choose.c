@@ -5,6 +5,7 @@
 #include "src/base/clock.h"
 #include "src/sources/inferred/steps/stacks_loops_choose.h"
 #include "src/sources/inferred/steps/stacks_loops_epoch.h"
+#include "src/sources/inferred/steps/stacks_loops_list.h"
 #include "tests/support/suite.h"
 
 enum { CODE = 0x1000 };
@@ -124,6 +125,18 @@ START_TEST(the_text_of_a_loop_ends_with_its_header)
 }
 END_TEST
 
+START_TEST(a_loop_without_its_source_has_a_name)
+{
+	char out[40];
+	stacks_loop_write_text("for x in xs:", "", out, sizeof out);
+	ck_assert_str_eq(out, "for x in xs");
+	stacks_loop_write_text("", "step", out, sizeof out);
+	ck_assert_str_eq(out, "step");
+	stacks_loop_write_text("", "", out, sizeof out);
+	ck_assert_str_eq(out, "loop");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stacks_loops_choose");
@@ -135,6 +148,7 @@ int main(void)
 	tcase_add_test(tests, items_of_itertools_are_no_steps);
 	tcase_add_test(tests, epochs_with_many_updates_each_are_no_steps);
 	tcase_add_test(tests, the_text_of_a_loop_ends_with_its_header);
+	tcase_add_test(tests, a_loop_without_its_source_has_a_name);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

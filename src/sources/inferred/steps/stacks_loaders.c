@@ -265,9 +265,7 @@ static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct st
 	if (!stacks_loops_chosen(loaders->loops, &loop) || !stacks_loops_poll(loaders->loops, now_ns, &counted))
 		return;
 	out->counted[out->count++] = *counted;
-	const char *text = *loop.text ? loop.text : *loop.name ? loop.name : "loop";
-	size_t length = strlen(text);
-	snprintf(out->what.text, sizeof out->what.text, "%.*s", (int)(length - (text[length - 1] == ':')), text);
+	stacks_loop_write_text(loop.text, loop.name, out->what.text, sizeof out->what.text);
 	snprintf(out->what.file, sizeof out->what.file, "%s", loop.file);
 	out->what.line = loop.line;
 	out->what.is_certain = loop.is_certain;
