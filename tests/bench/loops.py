@@ -41,8 +41,8 @@ JOBS = int(os.environ.get('PMTOP_LOOPS_JOBS', '1'))
 
 # What a script has: steps of an epoch (or of all, without epochs), epochs, the package that it needs, batches fetched ahead, pmtop's line for it, the epochs of
 # an earlier run, which its loop's range skips: only the loop shows them. What instrument() counts is defined by PyTorch's calls: the optimizer's updates
-# in a step of the script, and the batches of a pass over the loader, if the script's epochs are no passes.
-Script = collections.namedtuple('Script', 'form length epochs package ahead line before updates pass_length', defaults=(None, None, 'torch', 0, 'torch', 0, 1, None))
+# in a step of the script, and the batches of a pass over the loader, if the script's epochs are no passes; it may have none, and take several in a step.
+Script = collections.namedtuple('Script', 'form length epochs package ahead line before updates pass_length micro_batches', defaults=(None, None, 'torch', 0, 'torch', 0, 1, None, 1))
 BENCH = {
     'while_own_batches': Script('nanoGPT'),
     'mingpt': Script('minGPT', length=625000000),
@@ -73,7 +73,7 @@ BENCH = {
     'index_epochs': Script('tutorials: minibatches by index', 100, 400),
     'generator': Script('tutorials: a generator of batches, in a thread', 150, 299),
     'rollouts': Script('stable-baselines3 PPO', 200, 300),
-    'cycled': Script("lucidrains' trainers"),
+    'cycled': Script("lucidrains' trainers", pass_length=188, micro_batches=2),
     'boosting': Script('boosting by hand', length=5000, line=None),
     'plain': Script('no framework', length=1000000, line=None),
     'progress': Script('a progress bar around the steps', length=50000),
@@ -185,6 +185,8 @@ def as_shown(script, shown):
     """The script as what pmtop shows counts it, and how many of those make a step of the script."""
     if 'inferred' in shown:
         return script._replace(updates=1, pass_length=None)
+    if script.pass_length and not script.epochs:
+        return script._replace(length=script.pass_length, epochs=sys.maxsize, updates=script.micro_batches)
     if script.pass_length:
         return script._replace(length=script.pass_length, epochs=script.length * script.epochs // script.pass_length)
     return script
@@ -193,7 +195,8 @@ def as_shown(script, shown):
 def position(script, row):
     """Of a row of the script's log: the epoch and the step in it."""
     if script.pass_length:
-        return (row[1] - 1) // script.length + 1, (row[1] - 1) % script.length + 1
+        batch = row[1] * script.micro_batches
+        return (batch - 1) // script.length + 1, (batch - 1) % script.length + 1
     return (row[2], row[1] - (row[2] - 1) * script.length) if script.epochs else (1, row[1] * script.updates)
 
 
@@ -266,13 +269,13 @@ def shown_phases(shown):
 
 
 def judge_phases(shown, truth):
-    """The verdict, and both shares."""
+    """The verdict, and both shares. The first step, in which libraries are imported, is not compared: pmtop attaches after it, or has no span around it."""
     if not truth or not truth[-1][3]:
         return '–', ''
     shares, errors, steps = shown_phases(shown)
     if not shares:
         return 'unknown', ''
-    before = dict(truth[-steps - 1][3]) if steps and len(truth) > steps else {}
+    before = dict(truth[-steps - 1][3]) if steps and len(truth) > steps else {} if steps else dict(truth[0][3])
     own = of_each_phase((name, seconds - before.get(name, 0)) for name, seconds in truth[-1][3])
     compared = [(name, shares.get(name, 0), own.get(name, 0)) for name in ('data', 'forward', 'backward', 'optimizer')]
     is_right = all(abs(share - mine) <= max(PHASE_POINTS, PHASE_ERRORS * errors.get(name, 0)) for name, share, mine in compared)

@@ -4,6 +4,8 @@
 
 #include "src/base/clock.h"
 #include "src/sources/inferred/steps/stacks_loops_choose.h"
+#include "src/sources/inferred/steps/stacks_loops_epoch.h"
+#include "src/sources/inferred/steps/stacks_loops_list.h"
 #include "tests/support/suite.h"
 
 enum { CODE = 0x1000 };
@@ -109,6 +111,32 @@ START_TEST(epochs_with_many_updates_each_are_no_steps)
 }
 END_TEST
 
+START_TEST(the_text_of_a_loop_ends_with_its_header)
+{
+	static const char *const texts[][2] = {
+		{ "for x in xs: log(epoch + 1)", "for x in xs:" },
+		{ "for b in map(lambda b: b[1:], d['a:b']): step()", "for b in map(lambda b: b[1:], d['a:b']):" },
+		{ "while (n := n + 1) < 9: step()", "while (n := n + 1) < 9:" },
+		{ "for x in steps(epoch,", "for x in steps(epoch," },
+		{ "step(x); epoch: int = 1", "step(x); epoch: int = 1" },
+	};
+	for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+		ck_assert_uint_eq(stacks_loop_header_length(texts[i][0]), strlen(texts[i][1]));
+}
+END_TEST
+
+START_TEST(a_loop_without_its_source_has_a_name)
+{
+	char out[40];
+	stacks_loop_write_text("for x in xs:", "", out, sizeof out);
+	ck_assert_str_eq(out, "for x in xs");
+	stacks_loop_write_text("", "step", out, sizeof out);
+	ck_assert_str_eq(out, "step");
+	stacks_loop_write_text("", "", out, sizeof out);
+	ck_assert_str_eq(out, "loop");
+}
+END_TEST
+
 int main(void)
 {
 	Suite *suite = suite_create("stacks_loops_choose");
@@ -119,6 +147,8 @@ int main(void)
 	tcase_add_test(tests, what_a_for_assigns_counts_it_only_if_it_is_one_int);
 	tcase_add_test(tests, items_of_itertools_are_no_steps);
 	tcase_add_test(tests, epochs_with_many_updates_each_are_no_steps);
+	tcase_add_test(tests, the_text_of_a_loop_ends_with_its_header);
+	tcase_add_test(tests, a_loop_without_its_source_has_a_name);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -20,6 +20,8 @@ static int64_t now_ns;
 static bool trains, evaluates, is_undecided; /* what samples saw, for see_loop */
 static uint64_t looped;                      /* batches of see_loop */
 static uint64_t serial, number;              /* of the pass; of its epoch, 0 = unknown */
+static uint64_t planned;                     /* epochs; 0 = unknown */
+static bool awaits_epoch;                    /* another loop of epochs may have begun */
 static bool is_first;                        /* pmtop watched since the start */
 
 static void setup(void)
@@ -28,7 +30,8 @@ static void setup(void)
 	set = (struct sample_set)SAMPLE_SET_INIT;
 	now_ns = 1000 * NS_PER_S;
 	serial = 1;
-	number = looped = 0;
+	number = looped = planned = 0;
+	awaits_epoch = false;
 	trains = true;
 	evaluates = is_undecided = false;
 	is_first = true;
@@ -51,6 +54,8 @@ static void see(uint64_t yielded, bool is_over, const char *function)
 		.length = LENGTH,
 		.batch_size = 32,
 		.epoch = number,
+		.epochs = planned,
+		.awaits_epoch = awaits_epoch,
 		.is_first = is_first,
 		.function = function,
 		.file = "/home/me/train.py",
@@ -362,6 +367,43 @@ START_TEST(a_loop_that_validates_is_no_epoch)
 }
 END_TEST
 
+START_TEST(a_pass_in_another_loop_of_epochs_waits_for_its_number)
+{
+	number = planned = 3;
+	go_on(0, LENGTH, 0.1, "train");
+	see(LENGTH, true, "train");
+	emit();
+	size_t begun = set_count(&set, RECORD_EPOCH_BEGIN);
+	serial++;
+	number = planned = 0;
+	awaits_epoch = true;
+	go_on(0, 5, 0.1, "train");
+	emit();
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), begun);
+	awaits_epoch = false;
+	number = 1;
+	planned = 3;
+	go_on(5, 20, 0.1, "train");
+	emit();
+	ck_assert_uint_eq(set_count(&set, RECORD_EPOCH_BEGIN), begun + 1);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, begun)->epoch.index, 0);
+}
+END_TEST
+
+START_TEST(no_epoch_is_numbered_beyond_the_last_one)
+{
+	number = planned = 3;
+	go_on(0, LENGTH, 0.1, "train");
+	see(LENGTH, true, "train");
+	serial++;
+	number = 0;
+	go_on(0, 20, 0.1, "train");
+	emit();
+	size_t begun = set_count(&set, RECORD_EPOCH_BEGIN);
+	ck_assert_uint_eq(set_record(&set, RECORD_EPOCH_BEGIN, begun - 1)->epoch.index, EPOCH_UNKNOWN);
+}
+END_TEST
+
 static void see_loop(const char *text, uint64_t epoch)
 {
 	const struct py_counted counted = { .serial = serial,
@@ -644,6 +686,8 @@ int main(void)
 	tcase_add_test(tests, another_loop_is_another_run_at_once_and_its_counts_begin_anew);
 	tcase_add_test(tests, micro_batches_are_named_as_an_instrumented_run_does);
 	tcase_add_test(tests, another_loop_that_never_ran_ends_with_its_process);
+	tcase_add_test(tests, a_pass_in_another_loop_of_epochs_waits_for_its_number);
+	tcase_add_test(tests, no_epoch_is_numbered_beyond_the_last_one);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);
 }

@@ -19,7 +19,7 @@
 #define LOSS_NS (NS_PER_S / 5)
 /* So long a loop may show the steps of a program that calls next() for its batches: passes of the loader need not be
  * its epochs. */
-#define LOOP_WAIT_NS (6 * NS_PER_S)
+#define LOOP_WAIT_NS (9 * NS_PER_S)
 /* The epoch of a pass that is no longer new is read again only so often. */
 #define EPOCH_AGAIN_NS (1 * NS_PER_S)
 #define PASSES_KEY 2
@@ -154,6 +154,21 @@ void stacks_loaders_note(struct stacks_loaders *loaders, const struct py_sampler
 	loaders->boost_until_ns = has_loader || stacks_loops_is_running(loaders->loops) ? 0 : loaders->boost_until_ns;
 }
 
+/* The loop of epochs of the passes before has ended, and another one may have begun: the next trial, or fold. */
+static bool awaits_epoch(struct stacks_loaders *loaders, const struct py_counted *counted, int64_t now_ns)
+{
+	struct stacks_known_epoch *known = &loaders->epoch;
+	if (!known->is_any || counted->is_over)
+		return false;
+	if (known->awaited != counted->serial) {
+		known->awaited = counted->serial;
+		known->awaited_ns = now_ns;
+		stacks_loops_await_epoch(loaders->loops, now_ns + EPOCH_AGAIN_NS);
+	}
+	known->is_any = now_ns - known->awaited_ns < EPOCH_AGAIN_NS;
+	return known->is_any;
+}
+
 /* The epoch that a loop around the DataLoader's counts. Without one, each pass is an epoch. */
 static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted, int64_t now_ns)
 {
@@ -161,8 +176,11 @@ static void add_epoch(struct stacks_loaders *loaders, struct py_counted *counted
 	if (!loaders->loops || !*counted->function || counted->evaluates)
 		return;
 	bool is_known = known->serial == counted->serial && now_ns - known->read_ns < EPOCH_AGAIN_NS;
-	if (!is_known && !stacks_loops_epoch(loaders->loops, counted->function, counted->line, &known->epoch))
+	if (!is_known && !stacks_loops_epoch(loaders->loops, counted->function, counted->line, &known->epoch)) {
+		counted->awaits_epoch = awaits_epoch(loaders, counted, now_ns);
 		return;
+	}
+	known->is_any = true;
 	if (!is_known) {
 		bool is_new = now_ns - counted->found_ns < EPOCH_AGAIN_NS;
 		known->serial = is_new ? 0 : counted->serial;
@@ -247,9 +265,7 @@ static void poll_loops(struct stacks_loaders *loaders, int64_t now_ns, struct st
 	if (!stacks_loops_chosen(loaders->loops, &loop) || !stacks_loops_poll(loaders->loops, now_ns, &counted))
 		return;
 	out->counted[out->count++] = *counted;
-	const char *text = *loop.text ? loop.text : *loop.name ? loop.name : "loop";
-	size_t length = strlen(text);
-	snprintf(out->what.text, sizeof out->what.text, "%.*s", (int)(length - (text[length - 1] == ':')), text);
+	stacks_loop_write_text(loop.text, loop.name, out->what.text, sizeof out->what.text);
 	snprintf(out->what.file, sizeof out->what.file, "%s", loop.file);
 	out->what.line = loop.line;
 	out->what.is_certain = loop.is_certain;
@@ -295,7 +311,7 @@ bool stacks_loaders_is_stalled(const struct stacks_loaders *loaders, int64_t now
 }
 
 /* pmtop was started during a pass: which epoch it is in is known once the loop around it was read. */
-static bool awaits_epoch(const struct stacks_polled *polled)
+static bool awaits_first_epoch(const struct stacks_polled *polled)
 {
 	const struct py_counted *first = &polled->counted[0];
 	return first->yielded > 1 && first->epoch == 0 && first->epoch_key == 0;
@@ -313,7 +329,7 @@ static void begin_anew(struct stacks_loaders *loaders)
 static void begin_counting(struct stacks_loaders *loaders, const struct stacks_polled *polled, int64_t now_ns)
 {
 	loaders->is_begun = true;
-	if (!loaders->loops || !awaits_epoch(polled))
+	if (!loaders->loops || !awaits_first_epoch(polled))
 		return;
 	stacks_steps_await_epoch(loaders->steps, now_ns + EPOCH_WAIT_NS);
 	stacks_loops_await_epoch(loaders->loops, now_ns + EPOCH_WAIT_NS);

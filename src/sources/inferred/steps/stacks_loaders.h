@@ -30,6 +30,9 @@ struct stacks_known_epoch {
 	uint64_t serial; /* of the pass; 0 = of none */
 	int64_t read_ns;
 	struct stacks_epoch epoch;
+	bool is_any;        /* the pass before had one */
+	uint64_t awaited;   /* serial of the pass whose epoch is awaited */
+	int64_t awaited_ns; /* since when */
 };
 
 /* The loaders and loops of one process. */

@@ -74,7 +74,8 @@ static struct seen *seen_of(struct stacks_loops *loops, const struct py_loop *lo
 	snprintf(seen->function, sizeof seen->function, "%s", code->function);
 	snprintf(seen->file, sizeof seen->file, "%s", code->file);
 	const char *text = loop->line > 0 ? stacks_lines_text(lines, owner, code->file, loop->line) : NULL;
-	snprintf(seen->text, sizeof seen->text, "%s", text ? text : "");
+	snprintf(
+		seen->text, sizeof seen->text, "%.*s", (int)(text ? stacks_loop_header_length(text) : 0), text ? text : "");
 	int around[STACKS_DEPTH_MAX];
 	size_t count = py_loops_around(loops->reader, loop->site, around, STACKS_DEPTH_MAX);
 	int line = loop->depth < count ? around[loop->depth] : 0;

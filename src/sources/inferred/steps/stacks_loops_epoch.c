@@ -24,6 +24,25 @@ bool stacks_loop_is_inside(const struct seen *a, const struct seen *b)
 
 /* -- text -- */
 
+size_t stacks_loop_header_length(const char *text)
+{
+	bool is_loop =
+		strncmp(text, "for ", 4) == 0 || strncmp(text, "while ", 6) == 0 || strncmp(text, "async for ", 10) == 0;
+	unsigned depth = 0;
+	char quote = '\0';
+	for (const char *at = text; is_loop && *at; at++) {
+		if (quote || *at == '"' || *at == '\'')
+			quote = !quote ? *at : *at == quote ? '\0' : quote;
+		else if (strchr("([{", *at))
+			depth++;
+		else if (strchr(")]}", *at))
+			depth -= depth > 0;
+		else if (*at == ':' && depth == 0 && at[1] != '=')
+			return (size_t)(at - text) + 1;
+	}
+	return strlen(text);
+}
+
 /* Not in "range(steps_per_epoch)", "steps_in_epoch" or "for batch in epoch_iterator": such loops are inside an epoch.
  */
 static bool names_epochs(const char *text)

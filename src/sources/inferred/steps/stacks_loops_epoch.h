@@ -9,6 +9,8 @@ bool stacks_loops_epoch(struct stacks_loops *loops, const char *function, int li
 
 /* -- within src/sources/inferred -- */
 
+/* Of the text of a line without a body that follows in the same line, if it is a loop: up to its colon. */
+size_t stacks_loop_header_length(const char *text);
 bool stacks_loop_is_variable(const struct py_loop *loop);
 bool stacks_loop_is_inside(const struct seen *a, const struct seen *b);
 /* Fills what the text of a new entry, and of its loop, says of epochs. */

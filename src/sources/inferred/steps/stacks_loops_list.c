@@ -11,6 +11,13 @@
 
 #define LATELY_NS (60 * NS_PER_S)
 
+void stacks_loop_write_text(const char *text, const char *name, char *out, size_t size)
+{
+	text = *text ? text : *name ? name : "loop";
+	size_t length = strlen(text);
+	snprintf(out, size, "%.*s", (int)(length - (text[length - 1] == ':')), text);
+}
+
 static bool can_be_counted(const struct stacks_loops *loops, const struct seen *seen)
 {
 	return seen->loop.line > 0 && loops->read_ns - seen->read_ns < LATELY_NS && stacks_loop_quality(seen) >= 0 &&
@@ -35,9 +42,7 @@ static struct stacks_found_loop *find(struct stacks_found *found, const struct s
 static void fill(const struct stacks_loops *loops, const struct seen *seen, struct stacks_found_loop *out)
 {
 	const struct py_loop *loop = &seen->loop;
-	const char *text = *seen->text ? seen->text : *loop->name ? loop->name : "loop";
-	size_t length = strlen(text);
-	snprintf(out->text, sizeof out->text, "%.*s", (int)(length - (text[length - 1] == ':')), text);
+	stacks_loop_write_text(seen->text, loop->name, out->text, sizeof out->text);
 	snprintf(out->file, sizeof out->file, "%s", seen->file);
 	out->level = seen->level;
 	out->depth = loop->depth;

@@ -26,6 +26,8 @@ struct stacks_found {
 
 /* Lists the loops that run, or did so lately, and that can be counted: the outermost first, one for each line. */
 void stacks_loops_list(const struct stacks_loops *loops, int32_t pid, struct stacks_found *out);
+/* How a loop is shown: its line without the colon, or else the name of the variable that counts it. */
+void stacks_loop_write_text(const char *text, const char *name, char *out, size_t size);
 /* Emits a new list. */
 void stacks_found_emit(struct stacks_found *found, int64_t now_ns, struct sample_set *out);
 

@@ -206,6 +206,8 @@ static void begin_epoch(struct stacks_steps *steps, struct epoch *epoch, int64_t
 	renumber(steps, steps->next_index + 1, epoch->number);
 	bool is_known = epoch->number > 0 && epoch->number < EPOCH_UNKNOWN;
 	steps->is_numbered |= is_known || (epoch->is_first && steps->state.epochs_begun == 0);
+	if (!is_known && steps->state.epochs_planned > 0 && steps->next_index >= steps->state.epochs_planned)
+		steps->is_numbered = false;
 	/* pmtop started in a later epoch, missed one, or took a pass of validation for one */
 	steps->state.epoch_index = is_known ? (uint32_t)epoch->number - 1 : steps->next_index;
 	steps->next_index = steps->state.epoch_index + 1;
@@ -454,7 +456,7 @@ static void take_one(struct stacks_steps *steps, const struct py_counted *counte
 		renumber(steps, steps->next_index, counted->epoch);
 		steps->state.epochs_planned = counted->epochs <= UINT32_MAX ? (uint32_t)counted->epochs : 0;
 	}
-	bool is_known = take_mode(steps, epoch, counted, text, now_ns);
+	bool is_known = take_mode(steps, epoch, counted, text, now_ns) && !(counted->awaits_epoch && !epoch->is_begun);
 	if (counted->yielded > epoch->yielded) {
 		epoch->yielded = counted->yielded;
 		epoch->gap_ns = now_ns - epoch->yielded_ns;

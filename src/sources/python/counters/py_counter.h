@@ -36,7 +36,8 @@ struct py_counted {
 	/* what a loop around it counts: number of the epoch from 1 on, and of epochs; 0 = unknown. Passes with the same key
 	 * are in one epoch; 0: each pass is one */
 	uint64_t epoch, epochs, epoch_key;
-	bool is_first; /* pmtop watched the process since its start, and saw no pass before this one */
+	bool awaits_epoch; /* of another loop of epochs than those before: it is known soon */
+	bool is_first;     /* pmtop watched the process since its start, and saw no pass before this one */
 	uint32_t worker_count;
 	uint32_t batch_size;         /* 0 = unknown */
 	const char *function, *file; /* location of the loop; "" = unknown */
