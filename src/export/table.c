@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "src/base/text.h"
-#include "src/base/text_width.h"
 
 void table_rule(struct buffer *out, char sign)
 {
@@ -25,34 +24,16 @@ void table_title(struct buffer *out, const char *title)
 
 static void fill(struct buffer *out, int cells) { buffer_printf(out, "%*s", cells, ""); }
 
-/* Bytes of `text` that take at most `cells`. */
-static size_t fitting(const char *text, int cells, int *used)
-{
-	size_t length = strlen(text), i = 0;
-	*used = 0;
-	while (i < length) {
-		uint32_t code;
-		size_t bytes = utf8_decode(text + i, length - i, &code);
-		if (*used + utf8_cells(code) > cells)
-			break;
-		*used += utf8_cells(code);
-		i += bytes;
-	}
-	return i;
-}
-
 void table_name(struct buffer *out, unsigned indent, const char *name)
 {
 	/* Show a part of the name at any depth. */
 	int blanks = (int)(indent < TABLE_NAME_CELLS / 2 ? indent : TABLE_NAME_CELLS / 2);
-	int room = TABLE_NAME_CELLS - blanks, used;
-	bool is_cut = text_cells(name) > (size_t)room;
-	size_t bytes = fitting(name, is_cut ? room - 1 : room, &used);
+	int room = TABLE_NAME_CELLS - blanks;
+	char text[4 * TABLE_NAME_CELLS + 8];
+	text_shorten(text, sizeof text, name, (size_t)room);
 	fill(out, blanks);
-	buffer_add(out, name, bytes);
-	if (is_cut)
-		buffer_puts(out, "…");
-	fill(out, room - used - is_cut);
+	buffer_puts(out, text);
+	fill(out, room - (int)text_cells(text));
 }
 
 void table_right(struct buffer *out, int cells, const char *text)

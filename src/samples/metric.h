@@ -144,7 +144,8 @@ enum metric_kind { KIND_GAUGE, KIND_COUNTER };
 	X(HEAT_CPU_CLOCK, "heat.cpu_clock", HERTZ, GAUGE) /* mean over the CPUs; instance 0 */ \
 	X(SELF_CPU, "pmtop.cpu", NANOSECONDS, \
 		COUNTER) /* of pmtop, all threads; instance 0 = pmtop, 1 = its GPU reader, 2 = its stack reader */ \
-	X(SELF_RESIDENT, "pmtop.resident", BYTES, GAUGE) /* same instances */
+	X(SELF_RESIDENT, "pmtop.resident", BYTES, GAUGE)  /* same instances */ \
+	X(PROCESS_TRACED, "process.traced", ITEMS, GAUGE) /* 1 from the time at which pmtop asked for a trace, then 0 */
 
 enum metric {
 #define METRIC_ID(id, name, unit, kind) METRIC_##id,

@@ -389,6 +389,8 @@ bool session_take(struct session *session, struct sample_set *set)
 		return is_taken;
 	}
 	while (collector_take(session->collector, set)) {
+		if (!set->is_snapshot)
+			traced_add(&session->traced, &session->request, clock_monotonic_ns(), set);
 		recording_note(&session->recording, session->collector, set, set->is_snapshot || !session->has_read);
 		session->has_read = true;
 		session_check_recording_file(session);

@@ -18,6 +18,7 @@
 #include "src/rules/alerts.h"
 #include "src/rules/rule_book.h"
 #include "src/session/asking/own_snapshot.h"
+#include "src/session/asking/traced.h"
 #include "src/session/children/launch.h"
 #include "src/session/command.h"
 #include "src/session/slow_profile.h"
@@ -56,6 +57,7 @@ struct session {
 	struct live_request request; /* for a trace or a snapshot: session_profile.h */
 	struct slow_profile slow;
 	struct own_snapshots snapshots;
+	struct traced traced;
 	bool is_on_screen; /* news go to the screen, not to standard error */
 	char news[512];    /* to be shown on the screen; empty = none */
 };

@@ -248,10 +248,14 @@ def test_times_are_those_of_the_module(pl):
     assert close_to(seen["batch"]["mean_s"], account.total("batch") / 12)
     assert close_to(seen["batch"]["max_s"], max(account["batch"]))
     assert operation(seen, "unattributed")["share_ratio"] < 0.05
-    # What other callbacks take is not the loader's.
+    # What other callbacks take is theirs, hook by hook, and not the loader's.
+    hook = operation(seen, "Neighbour.on_train_batch_end", 1)
+    assert hook["count"] == 12 and close_to(hook["total_s"], account.total("neighbour"), slack_s=12 * 300e-6)
+    assert operation(seen, "hooks", 0)["total_s"] >= hook["total_s"]
     # What came before the first batch is taken for a share of what lies between batches.
-    beside, first = operation(seen, "lightning")["total_s"], account["data"][0] + account["transfer"][0]
-    assert -first - 0.005 < beside - account.total("neighbour") * 10 / 12 < 0.03
+    assert operation(seen, "lightning")["total_s"] < 0.03
+    assert operation(seen, "Neighbour.on_train_start") is None, "it has no code for this hook"
+    assert not any("PmtopCallback" in row["name"] for row in seen["operations"])
 
 
 def test_accumulated_batches_are_of_a_kind(pl, monkeypatch):
@@ -457,11 +461,20 @@ def test_nothing_lands_in_checkpoints(pl, tmp_path):
     saved = tmp_path / "last.ckpt"
     assert b"pmtop" not in saved.read_bytes().lower()
     assert "PmtopCallback" not in torch.load(saved, weights_only=False)["callbacks"]
-    assert operation(reported(), "checkpoint", 0)["count"] >= 2
+    seen = reported()
+    assert operation(seen, "checkpoint")["count"] >= 2
+    assert operation(seen, "ModelCheckpoint.on_train_epoch_end")["count"] == 2
     pmtop.close()
     trainer_of(pl, max_epochs=3).fit(learner(pl), loader(3), loader(1), ckpt_path=saved)
     seen = reported()
     assert [(epoch["index"], epoch["batches"]) for epoch in seen["epochs"]] == [(2, 3)] and seen["epoch"]["total"] == 1
+
+
+def test_loggers_are_spans_while_the_callback_listens(pl, tmp_path):
+    logger = pl.loggers.CSVLogger(tmp_path)
+    trainer_of(pl, max_epochs=1, logger=[logger], log_every_n_steps=1).fit(learner(pl), loader(3))
+    assert operation(reported(), "CSVLogger", 1)["count"] >= 1
+    assert "log_metrics" not in vars(logger) and "save" not in vars(logger)
 
 
 def test_copies_and_pickles(pl):

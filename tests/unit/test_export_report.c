@@ -226,9 +226,9 @@ START_TEST(long_and_wide_names_are_cut_visibly_and_keep_the_columns)
 	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_LONG, FIXTURE_NO_NAME, 1, 1);
 	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_LONG, FIXTURE_DATA, 1, 1);
 	fixture_add_operation(&fixture, FIXTURE_TRAIN, FIXTURE_WIDE, FIXTURE_NO_NAME, 1, 1);
-	ck_assert(has("\nan operation whose name is to…      1.000       50 %"));
-	ck_assert(has("\n  an operation whose name is …      1.000       50 %"));
-	ck_assert(has("\n学習データの読み込みと前処理…       1.000       50 %"));
+	ck_assert(has("\nan operation whose n…ts column      1.000       50 %"));
+	ck_assert(has("\n  an operation whose…ts column      1.000       50 %"));
+	ck_assert(has("\n学習データの読み込み…理の全体       1.000       50 %"));
 }
 END_TEST
 

@@ -4,6 +4,7 @@
 
 #include "src/explain/causes/causes.h"
 #include "src/explain/explain.h"
+#include "src/model/run/run_private.h"
 #include "src/model/run/steps/baseline.h"
 #include "src/model/run/steps/tracks.h"
 #include "src/rules/alerts.h"
@@ -146,6 +147,52 @@ START_TEST(a_step_under_a_profiler_is_never_flagged)
 	ck_assert_uint_eq(run->flagged_count, 1);
 	ck_assert_uint_eq(run->flagged[0].batch.ordinal, 60);
 	ck_assert_str_eq(track_kind_name(run, run_main(run), PROFILE), "profile");
+}
+END_TEST
+
+/* As the session emits it: at each set, from when PyTorch has the request. The batch that lasts then is in the trace.
+ */
+static void traced(double from_s, double value)
+{
+	script_figure(&script, from_s, METRIC_PROCESS_TRACED, script_run(&script)->pid, value);
+}
+
+static void train_traced(void)
+{
+	double traced_s = 0;
+	for (uint64_t i = 0; i < 100; i++) {
+		if (i == 70)
+			traced_s = at_s + 0.05;
+		if (i >= 70 && i < 75)
+			traced(traced_s, 1);
+		if (i == 75)
+			traced(at_s, 0);
+		step_of_kind(i, (i >= 71 && i < 75) || i == 60 || i == 80 ? 5 : 0.1, 0);
+	}
+}
+
+START_TEST(steps_in_a_trace_that_pmtop_asked_for_are_a_kind_and_never_flagged)
+{
+	step_of_kind(100, 0.1, 0); /* the process is known */
+	train_traced();
+	const struct run *run = script_run(&script);
+	ck_assert_uint_eq(run->flagged_count, 2);
+	ck_assert_uint_eq(run->flagged[0].batch.number - run_main(run)->ring[0].number, 61);
+	ck_assert_uint_eq(run->flagged[1].batch.number - run_main(run)->ring[0].number, 81);
+	ck_assert_uint_eq(run_main(run)->kind_count, 2);
+	ck_assert_uint_eq(run_main(run)->kinds[1].count, 5);
+	ck_assert_str_eq(track_kind_name(run, run_main(run), run_main(run)->kinds[1].kind), "profile");
+}
+END_TEST
+
+START_TEST(a_program_that_knows_no_kind_of_that_name_has_it_while_it_is_traced)
+{
+	step_of_kind(100, 0.1, 0);
+	script_run(&script)->priv->profile = 0;
+	train_traced();
+	const struct track *track = run_main(script_run(&script));
+	ck_assert_uint_eq(track->kinds[1].count, 5);
+	ck_assert_str_eq(track_kind_name(script_run(&script), track, track->kinds[1].kind), "profile");
 }
 END_TEST
 
@@ -400,6 +447,8 @@ int main(void)
 	tcase_add_test(tests, a_slow_step_is_flagged_against_steps);
 	tcase_add_test(tests, a_step_under_a_profiler_is_never_flagged);
 	tcase_add_test(tests, a_slow_accumulation_is_flagged_though_steps_are_as_long);
+	tcase_add_test(tests, steps_in_a_trace_that_pmtop_asked_for_are_a_kind_and_never_flagged);
+	tcase_add_test(tests, a_program_that_knows_no_kind_of_that_name_has_it_while_it_is_traced);
 	tcase_add_test(tests, each_kind_begins_with_its_20th_batch);
 	tcase_add_test(tests, kinds_have_their_figures_and_names);
 	tcase_add_test(tests, a_run_of_one_kind_names_none);

@@ -11,6 +11,7 @@
 #include "src/model/machine/system.h"
 #include "src/model/memory/memory.h"
 #include "src/model/model_private.h"
+#include "src/model/run/steps/traced_steps.h"
 
 enum { PROCESSES_FIRST = 8 };
 /* Explanations of slow batches and names of GPU processes need a shorter history. */
@@ -289,12 +290,23 @@ static void take_hardware_figure(struct model *model, const struct record *recor
 		model_take_system_figure(model, record);
 }
 
+static void note_traced(struct model *model, const struct record *record)
+{
+	for (unsigned i = 0; i < model->run_count; i++)
+		if (model->runs[i].is_used && model->runs[i].pid == record->figure.instance)
+			run_note_traced(&model->runs[i], record->time_ns, record->figure.value > 0);
+}
+
 void model_take_figure(struct model *model, const struct record *record)
 {
 	enum metric metric = record->figure.metric;
 	if ((unsigned)metric >= METRIC_COUNT || !isfinite(record->figure.value) || record->figure.value < 0 ||
 		record->time_ns <= 0)
 		return;
+	if (metric == METRIC_PROCESS_TRACED) {
+		note_traced(model, record);
+		return;
+	}
 	if (metric == METRIC_SELF_CPU || metric == METRIC_SELF_RESIDENT) {
 		take_self(model, record);
 		return;

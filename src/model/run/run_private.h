@@ -106,9 +106,10 @@ struct run_private {
 	bool is_changed; /* by an event, since the last refresh */
 	struct flagged *flagged_storage;
 	size_t flagged_room;
-	int64_t closed_ns;     /* 0 = open */
-	bool was_live;         /* when it was opened */
-	bool publishes_epochs; /* epochs, or lengths */
+	int64_t closed_ns;                       /* 0 = open */
+	int64_t traced_from_ns, traced_until_ns; /* see steps/traced_steps.h; until: INT64_MAX while it goes on */
+	bool was_live;                           /* when it was opened */
+	bool publishes_epochs;                   /* epochs, or lengths */
 	struct beside beside;
 	double resident_bytes; /* of the run's process, at resident_ns: set by processes.c */
 	int64_t resident_ns;

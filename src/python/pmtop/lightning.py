@@ -2,8 +2,9 @@
 for every Trainer that has no PmtopCallback.
 
 A batch lasts from the callback's on_train_batch_start to its on_train_batch_end. The time between two batches is the phase "lightning"
-(other callbacks, loggers, setting up validation), except for the spans "data", the time in the loader, and "transfer", the time in
-batch_to_device. These spans, "forward" (training_step, validation_step, ...), "clip" and "checkpoint" are actions that the trainer reports to
+(setting up validation and the like), except for the spans "data", the time in the loader, "transfer", the time in batch_to_device, and "hooks", in
+which each hook of another callback or of the module is a span of its own ("EarlyStopping.on_train_epoch_end"), as is each logger
+("CSVLogger"). These spans, "forward" (training_step, validation_step, ...), "clip" and "checkpoint" are actions that the trainer reports to
 its profiler; the callback wraps the profiler's start and stop meanwhile. Everything else, such as backward, device times and workers, comes
 from pmtop.torch, whose own batches and epochs are switched off meanwhile. With manual optimization training_step contains everything, so
 "forward" is then the calls of modules, as in pmtop.torch.
@@ -20,7 +21,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Optional, TypeVar
+from typing import TYPE_CHECKING, Any, Optional, TypeVar, Union
 
 from torch import Tensor
 from torch.utils.data import DataLoader
@@ -43,6 +44,9 @@ ACTIONS = {"train_dataloader_next": "data", "val_next": "data", "test_next": "da
            "training_step": "forward", "validation_step": "forward", "test_step": "forward", "predict_step": "forward",
            "configure_gradient_clipping": "clip", "save_checkpoint": "checkpoint"}
 """The last word of a profiler's action, and its span."""
+
+HOOKS = "hooks"
+LOGGER_METHODS = ("log_metrics", "log_hyperparams", "save", "finalize", "after_save_checkpoint")
 
 
 def _guarded(hook: H) -> H:
@@ -141,7 +145,7 @@ class _Callback:
                 pmtop.meta(key, str(value))
         is_manual = not pl_module.automatic_optimization
         self._parts = _Parts(is_manual, self.profile, name)
-        self._listener = _Listener(trainer.profiler, self._parts.device, "training_step" if is_manual else None)
+        self._listener = _Listener(trainer, pl_module, self._parts.device, "training_step" if is_manual else None)
         pmtop.meta("between", "lightning" if self._listener.is_on else "data")
 
     def _unlisten(self) -> None:
@@ -436,24 +440,77 @@ class _Action:
             self.began = None
 
 
+class _Hook:
+    """A hook of a callback or of the module, or the call of a logger: a span within "hooks"."""
+
+    __slots__ = ("hooks", "span")
+    open = 0
+
+    def __init__(self, name: str) -> None:
+        self.hooks, self.span = pmtop.span(HOOKS), pmtop.span(name)
+
+    def start(self) -> None:
+        if not _Hook.open:
+            self.hooks.__enter__()
+        _Hook.open += 1
+        self.span.__enter__()
+
+    def stop(self) -> None:
+        self.span.__exit__(None, None, None)
+        _Hook.open -= 1
+        if not _Hook.open:
+            self.hooks.__exit__(None, None, None)
+
+
+def _has_own(cls: type, hook: str) -> bool:
+    """Whether a class has code of its own for a hook, or inherits one that does nothing."""
+    owner = next((base for base in cls.__mro__ if hook in vars(base)), object)
+    return owner is not object and owner.__name__ not in ("Callback", "ModelHooks", "DataHooks", "CheckpointHooks", "LightningModule")
+
+
+def _hook_of(trainer: Any, module: Any, action_name: str) -> Optional[_Hook]:
+    """The hook of a callback or of the module that has code in it; None for any other action, and for pmtop's own callback."""
+    source, _, hook = action_name.rpartition(".")
+    if source.startswith("[LightningModule]") and hook.startswith("on_"):
+        owner = module
+    else:
+        owner = next((callback for callback in trainer.callbacks if source == f"[Callback]{callback.state_key}"), None)
+    if owner is None or isinstance(owner, _Callback) or not _has_own(type(owner), hook):
+        return None
+    return _Hook(f"{type(owner).__name__}.{hook}")
+
+
+def _spanned(original: Callable[..., Any], hook: _Hook) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def call(*arguments: Any, **more: Any) -> Any:
+        hook.start()
+        try:
+            return original(*arguments, **more)
+        finally:
+            hook.stop()
+
+    return call
+
+
 class _Listener:
-    """Turns the actions that a trainer reports to its profiler into spans; the profiler still gets them all.
+    """Turns the actions that a trainer reports to its profiler, and the calls of its loggers, into spans; the profiler still gets them all.
 
     skipped: the last word of an action that is no span. is_on: False if this profiler's methods cannot be replaced."""
 
-    def __init__(self, profiler: Any, device: Any, skipped: Optional[str]) -> None:
-        self.profiler = profiler
-        actions: dict[str, Optional[_Action]] = {}
+    def __init__(self, trainer: Any, module: Any, device: Any, skipped: Optional[str]) -> None:
+        self.profiler = profiler = trainer.profiler
+        self._loggers: list[tuple[Any, str]] = []
+        actions: dict[str, Union[_Action, _Hook, None]] = {}
         start, stop = profiler.start, profiler.stop
 
-        def action_of(action_name: str) -> Optional[_Action]:
+        def action_of(action_name: str) -> Union[_Action, _Hook, None]:
             try:
                 return actions[action_name]
             except KeyError:
                 last = action_name.rpartition(".")[2]
                 span = None if action_name.startswith("[Callback]") or last == skipped else ACTIONS.get(last)
-                action = actions[action_name] = _Action(span, device) if span else None
-                return action
+                actions[action_name] = _Action(span, device) if span else _hook_of(trainer, module, action_name)
+                return actions[action_name]
 
         def listening_start(action_name: str) -> None:
             start(action_name)
@@ -472,8 +529,25 @@ class _Listener:
             self.is_on = True
         except AttributeError:
             self.is_on = False
+        for logger in trainer.loggers if self.is_on else ():
+            self._listen_to(logger)
+
+    def _listen_to(self, logger: Any) -> None:
+        hook = _Hook(type(logger).__name__)
+        for method in LOGGER_METHODS:
+            original = getattr(logger, method, None)
+            if original is None or method in vars(logger):
+                continue
+            try:
+                setattr(logger, method, _spanned(original, hook))
+                self._loggers.append((logger, method))
+            except AttributeError:
+                pass
 
     def remove(self) -> None:
+        for logger, method in self._loggers:
+            vars(logger).pop(method, None)
+        self._loggers.clear()
         if self.is_on:
             self.is_on = False
             del self.profiler.start, self.profiler.stop

@@ -12,6 +12,7 @@
 #include "src/model/run/steps/flagged.h"
 #include "src/model/run/steps/judge.h"
 #include "src/model/run/steps/run_requests.h"
+#include "src/model/run/steps/traced_steps.h"
 #include "src/model/run/steps/tracks.h"
 
 /* False: `to_ns` is before `from_ns`; untrusted times may be in any order. */
@@ -293,7 +294,7 @@ void lane_end_batch(struct run *run, struct lane *lane, const struct record *rec
 	batch->end_ns = record->time_ns;
 	batch->batch_s = batch_s;
 	batch->loss = isnan(record->batch.loss) ? batch->loss : record->batch.loss;
-	track_set_kind(run, track, batch, record->batch.kind);
+	track_set_kind(run, track, batch, run_kind_of(run, batch, record->batch.kind));
 	batch->samples = run->state.samples_per_batch ? (double)run->state.samples_per_batch : NAN;
 	batch->resident_bytes = resident_at(run, record->time_ns);
 	lane->is_partial = lane->is_partial || is_more_than(lane->covered_in_s, batch_s);
