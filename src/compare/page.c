@@ -112,7 +112,7 @@ const char *page_value(char out[PAGE_VALUE], enum row_unit unit, double value)
 	case ROW_SECONDS:
 		snprintf(out, PAGE_VALUE, "%s", value > -1e-15 && value < 1e-15 ? "0" : format_seconds(number, value));
 		break;
-	case ROW_BYTES: snprintf(out, PAGE_VALUE, "%s", format_bytes(number, value)); break;
+	case ROW_BYTES: snprintf(out, PAGE_VALUE, "%s%s", value < 0 ? "−" : "", format_bytes(number, fabs(value))); break;
 	case ROW_PER_SECOND: snprintf(out, PAGE_VALUE, isfinite(value) ? "%s/s" : "%s", format_rate(number, value)); break;
 	case ROW_RATIO: snprintf(out, PAGE_VALUE, "%s", format_percent(number, value)); break;
 	case ROW_JOULES: put_scaled(out, joules, value); break;

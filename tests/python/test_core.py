@@ -514,6 +514,33 @@ class Life(Case):
         self.assertNotIn("__getattr__", vars(pmtop))
         self.assertIs(type(pmtop), type(os))
 
+    def test_spans_by_the_gpus_clock_are_marked(self):
+        marks = []
+
+        def begin(name):
+            marks.append(f"begin {name}")
+            if name == "fails":
+                raise ValueError("dropped")
+            if name == "interrupted":
+                raise KeyboardInterrupt
+
+        pmtop._pmtop.connect_gpu_clock(begin, lambda name: marks.append(f"end {name}"))
+        try:
+            with pmtop.span("outer", gpu=True), pmtop.span("unmarked"), pmtop.span("fails", gpu=True):
+                pass
+            with self.assertRaises(KeyError), pmtop.span("raises", gpu=True):
+                raise KeyError
+            with self.assertRaises(KeyboardInterrupt), pmtop.span("interrupted", gpu=True):
+                self.fail("the block ran")
+        finally:
+            pmtop._pmtop.connect_gpu_clock(None, None)
+        with pmtop.span("outer", gpu=True):
+            pass
+        names = ("outer", "fails"), ("fails", "outer")
+        self.assertEqual(marks, [*(f"begin {name}" for name in names[0]), *(f"end {name}" for name in names[1]), "begin raises", "end raises", "begin interrupted"])
+        self.assertEqual(repr(pmtop.span("outer", memory=True, gpu=True)), "pmtop.span('outer', memory=True, gpu=True)")
+        self.assertIs(pickle.loads(pickle.dumps(pmtop.span("outer", gpu=True))), pmtop.span("outer", gpu=True))
+
     def test_what_does_nothing_has_every_call(self):
         for name in dir(_pmtop):
             if name.startswith("__"):

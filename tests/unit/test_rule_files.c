@@ -83,6 +83,7 @@ START_TEST(every_threshold_of_the_guides_is_a_rule)
 		{ "slow_line", "001_5f69f59825f81c53", 0.1 },
 		{ "memory_growth", "001_5f69f59825f81c53", 100e6 },
 		{ "memory_spike", "002_1e1720742371b3e0", 0.5 },
+		{ "gpu_memory_spike", "002_1e1720742371b3e0", 0.25 },
 		{ "gpu_memory", "001_5f69f59825f81c53", 0.9 },
 		{ "busy_machine", "001_5f69f59825f81c53", 0.9 },
 		{ "cpu_bound", "001_5f69f59825f81c53", 0.95 },

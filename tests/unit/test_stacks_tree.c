@@ -48,6 +48,7 @@ START_TEST(generated_files_are_not_the_users)
 		{ "/home/me/zz/" INDUCTOR, true },
 		{ "/tmp/__autograph_generated_fileab12.py", false },
 		{ "/x/lib/python3.11/queue.py", false },
+		{ "/home/me/pmtop-0.1/src/python/launch/pmtop_launch_hooks.py", false },
 	};
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
 		struct py_known known = known_code("step", rows[i].file);

@@ -450,6 +450,17 @@ START_TEST(small_kernels_are_counted_in_the_advice_to_fuse)
 }
 END_TEST
 
+START_TEST(a_trace_of_the_cpu_has_no_columns_of_a_gpu)
+{
+	const struct profile_view view = { .width = 120 };
+	read_events(OP("aten::add", "1", "5", "1"));
+	profile_as_text(&out, all, &view);
+	const char *heading = strstr(out.data, "calls  self CPU total CPU");
+	ck_assert_ptr_nonnull(heading);
+	ck_assert_int_eq(heading[strlen("calls  self CPU total CPU")], '\n');
+}
+END_TEST
+
 START_TEST(every_rule_is_well_formed)
 {
 	struct profile_figures *figures = malloc(sizeof *figures);
@@ -502,6 +513,7 @@ int main(void)
 	tcase_add_test(tests, shapes_and_stacks_group_operators);
 	tcase_add_test(tests, rules_compare_figures_and_omit_what_is_unknown);
 	tcase_add_test(tests, small_kernels_are_counted_in_the_advice_to_fuse);
+	tcase_add_test(tests, a_trace_of_the_cpu_has_no_columns_of_a_gpu);
 	tcase_add_test(tests, every_rule_is_well_formed);
 	suite_add_tcase(suite, tests);
 	return suite_run(suite);

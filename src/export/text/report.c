@@ -417,10 +417,7 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 		add_flagged(out, run);
 	}
 	buffer_puts(out, "\n");
-	size_t before = out->length;
 	report_code(out, model);
-	if (out->length > before)
-		buffer_puts(out, "\n");
 	machine_as_table(out, model);
 	report_gpus(out, model);
 	report_memory(out, &model->memory, run);

@@ -33,7 +33,6 @@ static void add_group(struct buffer *out, const struct model *model, size_t at)
 	char title[160], samples[NUMBER_SIZE];
 	if (!group->is_used || group->samples < SAMPLES_MIN || count == 0)
 		return;
-	buffer_puts(out, "\n");
 	snprintf(title, sizeof title, "YOUR LINES: %sprocess %d (%s stack samples)",
 		group->is_workers ? "DataLoader workers of " : "", (int)group->pid,
 		format_count(samples, (double)group->samples));
@@ -45,7 +44,8 @@ static void add_group(struct buffer *out, const struct model *model, size_t at)
 	table_rule(out, '-');
 	for (size_t i = 0; i < count && lines[i]->self.total_s >= SHARE_MIN * group->seen.total_s; i++)
 		add_line(out, code, lines[i], group->seen.total_s);
-	table_rule(out, '-');
+	table_rule(out, '=');
+	buffer_puts(out, "\n");
 }
 
 static void add_thread(struct buffer *out, const struct code *code, const struct code_thread *thread)
@@ -79,7 +79,6 @@ static void add_threads(struct buffer *out, const struct model *model, size_t at
 		shown++;
 	if (!code->groups[at].is_used || shown == 0)
 		return;
-	buffer_puts(out, "\n");
 	snprintf(title, sizeof title, "OTHER THREADS: process %d", (int)code->groups[at].pid);
 	table_title(out, title);
 	table_name(out, 0, "");
@@ -89,7 +88,8 @@ static void add_threads(struct buffer *out, const struct model *model, size_t at
 	table_rule(out, '-');
 	for (size_t i = 0; i < shown; i++)
 		add_thread(out, code, &threads[i]);
-	table_rule(out, '-');
+	table_rule(out, '=');
+	buffer_puts(out, "\n");
 }
 
 void report_code(struct buffer *out, const struct model *model)

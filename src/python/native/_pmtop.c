@@ -4,6 +4,7 @@
  *   the region            _pmtop_run.h           created by the first call, closed at the end and in forked children
  *   publish               _pmtop_calls.h, _pmtop_span.h, _pmtop_turns.h, _pmtop_gc.h
  *   tasks of asyncio      _pmtop_tasks.h
+ *   the GPU's clock       _pmtop_gpu_clock.h
  *   pmtop.torch's hooks   _pmtop_vector.h, _pmtop_here.h, _pmtop_compiling.h, _pmtop_loop.h, _pmtop_hooks.h,
  *                         _pmtop_modules.h, _pmtop_swapped.h
  *

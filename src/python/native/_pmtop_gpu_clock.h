@@ -14,11 +14,11 @@ static struct {
 } gpu_clock;
 
 /* Keeps an exception of the block, and drops one of the mark. 0: an interrupt came meanwhile, and is set. */
-static int gpu_clock_marks(PyObject *function, PyObject *name)
+static int gpu_clock_marks(PyObject *const *at, PyObject *name)
 {
+	PyObject *function = __atomic_load_n(at, __ATOMIC_ACQUIRE), *type, *value, *trace;
 	if (!function)
 		return 1;
-	PyObject *type, *value, *trace;
 	PyErr_Fetch(&type, &value, &trace);
 	Py_INCREF(function);
 	PyObject *reply = PyObject_CallFunctionObjArgs(function, name, NULL);
@@ -34,19 +34,28 @@ static int gpu_clock_marks(PyObject *function, PyObject *name)
 	return 1;
 }
 
+static void gpu_clock_set(PyObject **at, PyObject *function)
+{
+	if (function == Py_None)
+		function = NULL;
+	Py_XINCREF(function);
+	PyObject *old = __atomic_exchange_n(at, function, __ATOMIC_ACQ_REL);
+#ifndef Py_GIL_DISABLED /* without a GIL another thread may be about to call it */
+	Py_XDECREF(old);
+#else
+	(void)old;
+#endif
+}
+
 /* connect_gpu_clock(begin, end) */
 static PyObject *connect_gpu_clock(PyObject *module, PyObject *arguments)
 {
-	PyObject *begin, *end, *old[] = { gpu_clock.begin, gpu_clock.end };
+	PyObject *begin, *end;
 	(void)module;
 	if (!PyArg_ParseTuple(arguments, "OO", &begin, &end))
 		return NULL;
-	gpu_clock.begin = begin == Py_None ? NULL : begin;
-	gpu_clock.end = end == Py_None ? NULL : end;
-	Py_XINCREF(gpu_clock.begin);
-	Py_XINCREF(gpu_clock.end);
-	Py_XDECREF(old[0]);
-	Py_XDECREF(old[1]);
+	gpu_clock_set(&gpu_clock.begin, begin);
+	gpu_clock_set(&gpu_clock.end, end);
 	Py_RETURN_NONE;
 }
 

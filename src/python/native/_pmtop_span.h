@@ -64,7 +64,7 @@ static PyObject *span_enter(PyObject *self, PyObject *const *ignored, Py_ssize_t
 		return NULL;
 	if (pm && !(is_in_task() && task_begins(self, SPAN_BY_WITH))) /* skips the calls if nothing is published */
 		pmtop_scope_begin(pm, &span->site, span->text.utf8, span->notes & REGION_NOTES);
-	if (span->notes & SPAN_GPU && !gpu_clock_marks(gpu_clock.begin, span->name)) {
+	if (span->notes & SPAN_GPU && !gpu_clock_marks(&gpu_clock.begin, span->name)) {
 		struct pmtop_scope scope = { pm, 0 };
 		if (!task_ends(self, SPAN_BY_WITH))
 			pmtop_scope_end(&scope);
@@ -80,7 +80,7 @@ static PyObject *span_exit(PyObject *self, PyObject *const *ignored, Py_ssize_t 
 	struct pmtop_scope scope = { region_now(), 0 };
 	(void)ignored, (void)count;
 	int is_marked =
-		!(((struct span *)self)->notes & SPAN_GPU) || gpu_clock_marks(gpu_clock.end, ((struct span *)self)->name);
+		!(((struct span *)self)->notes & SPAN_GPU) || gpu_clock_marks(&gpu_clock.end, ((struct span *)self)->name);
 	if (!task_ends(self, SPAN_BY_WITH))
 		pmtop_scope_end(&scope);
 	if (!is_marked)

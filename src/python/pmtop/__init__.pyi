@@ -131,8 +131,12 @@ class Measure:
 class PerformanceMonitor:
     enabled: bool
     device: Any
+    synchronize: bool
+    """Blocks wait for the device."""
+    reset_peak: bool
+    """Blocks have GPU peaks of their own."""
     metrics_dropped: int
-    def __init__(self, enabled: bool = True, device: Any = None) -> None: ...
+    def __init__(self, enabled: bool = True, device: Any = None, *, synchronize: bool = False, reset_peak: bool = True) -> None: ...
     @classmethod
     def from_config(cls, config: Mapping[str, Any], device: Any = None) -> PerformanceMonitor: ...
     def track(self, name: str, aggregate: bool = False) -> Measure: ...

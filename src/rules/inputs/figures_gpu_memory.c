@@ -5,9 +5,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "src/base/clock.h"
 #include "src/model/gpus/gpus_runs.h"
 #include "src/model/gpus/gpus_words.h"
 #include "src/model/memory/memory_words.h"
+#include "src/model/statistics/series.h"
 #include "src/rules/inputs/figures_gpu.h"
 #include "src/rules/rule_context.h"
 
@@ -103,13 +105,19 @@ TEXT(full_who) { gpu_write_name(context, gpu_foremost(context, haste_of), out); 
 /* -- the framework's allocator, as published -- */
 
 /* For rules of the model: the run on the fullest GPU. */
-static struct allocator allocator_of(const struct context *context)
+static const struct run *allocating_run(const struct context *context)
 {
 	const struct gpu *gpu = context->run ? NULL : gpu_foremost(context, fullness_of);
 	const struct run *run = context->run ? context->run : !gpu ? context_run(context) : NULL;
 	for (unsigned i = 0; gpu && !run && i < context->model->run_count; i++)
 		if (context->model->runs[i].is_used && run_uses_gpu(context->model, &context->model->runs[i], gpu))
 			run = &context->model->runs[i];
+	return run;
+}
+
+static struct allocator allocator_of(const struct context *context)
+{
+	const struct run *run = allocating_run(context);
 	return run ? run_allocator(run) : (struct allocator){ NAN, NAN, NAN };
 }
 
@@ -121,6 +129,36 @@ NUMBER(unused)
 	struct allocator allocator = allocator_of(context);
 	double unused = allocator.reserved_bytes - allocator.peak_bytes;
 	return unused < 0 ? 0 : unused;
+}
+
+/* The peak before the last minute, if it did not rise in the minute before that; NAN: unknown yet, 0: it rose then. */
+static double settled_peak(const struct context *context)
+{
+	enum { EARLIER, BEFORE, MINUTES };
+	const int64_t minute_ns = 60 * NS_PER_S;
+	const struct run *run = allocating_run(context);
+	const struct series *peaks = NULL;
+	struct series_column columns[MINUTES];
+	double peak = NAN;
+	if (!run || !run_gauge(run, "cuda.peak_bytes", &peak, &peaks))
+		return NAN;
+	int64_t until_ns = context->model->now_ns - minute_ns;
+	series_columns(peaks, until_ns - MINUTES * minute_ns, until_ns, columns, MINUTES);
+	if (!columns[EARLIER].has || !columns[BEFORE].has)
+		return NAN;
+	return columns[BEFORE].last <= 1.05 * columns[EARLIER].last ? columns[BEFORE].last : 0;
+}
+
+NUMBER(peak_rise)
+{
+	double before = settled_peak(context), now = allocator_of(context).peak_bytes;
+	return before > 0 ? fmax(now - before, 0) : before;
+}
+
+NUMBER(peak_rise_ratio)
+{
+	double before = settled_peak(context), now = allocator_of(context).peak_bytes;
+	return before > 0 ? fmax(now / before - 1, 0) : before;
 }
 
 /* -- precision: published under one of these keys -- */
@@ -172,6 +210,7 @@ TEXT(precision)
 }
 
 static const char no_memory[] = "no GPU of the run is known, or its driver does not report its memory";
+static const char no_rise[] = "the gauge cuda.peak_bytes is not published, or was not three minutes ago";
 static const char no_verdict[] = "no GPU of the run is known, or the trend of its memory is unclear yet";
 
 static const struct figure rows[] = {
@@ -202,6 +241,9 @@ static const struct figure rows[] = {
 	NUMBER_OF("gpu.reserved_bytes", BYTES, reserved, "reserved by the framework's allocator",
 		"the gauge cuda.reserved_bytes is not published"),
 	NUMBER_OF("gpu.peak_bytes", BYTES, peak, "peak of allocated memory", "the gauge cuda.peak_bytes is not published"),
+	NUMBER_OF("gpu.peak_rise_bytes", BYTES, peak_rise,
+		"how much that peak rose in the last minute, after a minute without a rise", no_rise),
+	NUMBER_OF("gpu.peak_rise_ratio", PERCENT, peak_rise_ratio, "the same ÷ the peak before", no_rise),
 	NUMBER_OF("gpu.unused_bytes", BYTES, unused, "reserved beyond that peak",
 		"the gauges cuda.reserved_bytes and cuda.peak_bytes are not published"),
 	TEXT_OF("run.precision", precision,

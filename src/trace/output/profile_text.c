@@ -201,8 +201,10 @@ static void print_op(struct buffer *out, const struct profile_analysis *analysis
 	profile_cell(out, format_grouped(number, op->count), -7);
 	number_cell(out, (double)op->self_ns, 9, true);
 	number_cell(out, (double)op->total_ns, 9, true);
-	number_cell(out, (double)op->gpu_self_ns, 9, has_gpu);
-	number_cell(out, (double)op->gpu_total_ns, 9, has_gpu);
+	if (has_gpu) {
+		number_cell(out, (double)op->gpu_self_ns, 9, true);
+		number_cell(out, (double)op->gpu_total_ns, 9, true);
+	}
 }
 
 static void print_by(
@@ -229,11 +231,19 @@ static const char *missing_group(const struct profile_analysis *analysis)
 		: NULL;
 }
 
+/* Columns that no operator fills are left out. */
+static bool has_flops(const struct profile_analysis *analysis, const struct profile_op **rows, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		if (!isnan(profile_op_flops(analysis, rows[i])))
+			return true;
+	return false;
+}
+
 static void print_ops(struct buffer *out, const struct profile_analysis *analysis, const struct profile_view *view)
 {
 	uint32_t count, shown;
 	bool has_gpu = analysis->idle.gpu_count > 0;
-	int flops_width = view->width >= 100 ? 10 : 0, name_width = view->width - 49 - (flops_width ? flops_width + 1 : 0);
 	const struct profile_op **rows =
 		profile_view_ops(analysis, view, 1u << PROFILE_OP | 1u << PROFILE_ANNOTATION, &count);
 	const char *missing = missing_group(analysis);
@@ -241,11 +251,13 @@ static void print_ops(struct buffer *out, const struct profile_analysis *analysi
 		free(rows);
 		return;
 	}
+	int flops_width = view->width >= 100 && has_flops(analysis, rows, count) ? 10 : 0;
+	int name_width = view->width - (has_gpu ? 49 : 29) - (flops_width ? flops_width + 1 : 0);
 	profile_heading(out, view, "OPERATORS");
 	if (missing)
 		buffer_printf(out, "  %s\n", missing);
 	profile_cell(out, "name", name_width);
-	buffer_puts(out, "  calls  self CPU total CPU  self GPU total GPU");
+	buffer_puts(out, has_gpu ? "  calls  self CPU total CPU  self GPU total GPU" : "  calls  self CPU total CPU");
 	buffer_puts(out, flops_width ? "     TFLOP/s\n" : "\n");
 	shown = rows_shown(view, count);
 	for (uint32_t i = 0; i < shown; i++) {

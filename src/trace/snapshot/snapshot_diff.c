@@ -37,7 +37,8 @@ static void print_row(struct buffer *out, const char *name, uint64_t a, uint64_t
 	snprintf(text, sizeof text, "%s%s", difference < 0 ? "−" : "+", format_bytes(number, fabs((double)difference)));
 	profile_cell(out, text, -10);
 	if (a && b)
-		snprintf(text, sizeof text, "%+.0f %%", (double)difference / (double)a * 100);
+		snprintf(
+			text, sizeof text, "%s%.0f %%", difference < 0 ? "−" : "+", fabs((double)difference) / (double)a * 100);
 	else
 		snprintf(text, sizeof text, "%s", a ? "gone" : b ? "new" : "–");
 	profile_cell(out, text, -8);

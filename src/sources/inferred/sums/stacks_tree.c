@@ -82,7 +82,8 @@ static bool is_typed(const char *file)
 bool stacks_tree_is_own_file(const char *file)
 {
 	static const char *const others[] = { "/site-packages/", "/dist-packages/", "/lib/python3.", "/lib64/python3.",
-		"/pmtop/", "/torchinductor_", "/torch_compile_debug/", "/.triton/cache/", "/__autograph_generated_file" };
+		"/pmtop/", "/pmtop_launch_hooks.py", "/pmtop_instrument.py", "/torchinductor_", "/torch_compile_debug/",
+		"/.triton/cache/", "/__autograph_generated_file" };
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
 		if (strstr(file, others[i]))
 			return false;
