@@ -107,7 +107,7 @@ static enum companion judge(const struct companion_pass *pass, const struct py_c
 {
 	bool is_together = pass->together >= TOGETHER_MIN;
 	if (own->is_over || own->evaluates)
-		return !own->evaluates && (is_known || (is_together && own->trains)) ? COMPANION_IS_ONE : COMPANION_NONE;
+		return !own->evaluates && (is_known || (pass->together > 0 && own->trains)) ? COMPANION_IS_ONE : COMPANION_NONE;
 	if (!other)
 		return pass->with || now_ns - pass->since_ns > WAIT_NS ? COMPANION_NONE : COMPANION_MAYBE;
 	if (is_known || is_together)
