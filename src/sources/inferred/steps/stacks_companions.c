@@ -2,8 +2,9 @@
 
 #include "src/base/clock.h"
 
-/* Both have advanced by as many batches: they are read together. Or the one has, while the other stood still. */
-enum { TOGETHER_MIN = 2, ALONE_MIN = 3 };
+/* So many polls have found both advanced: they are read together. Or the one has by so many batches, and the other
+ * hardly. */
+enum { TOGETHER_MIN = 2, ALONE_MIN = 3, ALONE_RATIO = 3 };
 /* A pass that has not advanced for so long is no longer read. */
 #define STILL_NS (2 * NS_PER_S)
 /* A companion's pass may be found before the one that is counted. */
@@ -92,18 +93,29 @@ static void add(struct stacks_companions *companions, const struct py_counted *c
 	companions->passes[companions->count++] = pass;
 }
 
+/* One poll may come so late that a pass has ended and the next one has begun. */
+static void note_advance(struct companion_pass *pass, const struct py_counted *own, const struct py_counted *other)
+{
+	uint64_t by = own->yielded - pass->own_at, other_by = other ? other->yielded - pass->other_at : 0;
+	pass->together += by > pass->own_by && other_by > pass->other_by;
+	pass->own_by = by;
+	pass->other_by = other_by;
+}
+
 static enum companion judge(const struct companion_pass *pass, const struct py_counted *own,
 	const struct py_counted *other, bool is_known, int64_t now_ns)
 {
-	uint64_t by = own->yielded - pass->own_at, other_by = other ? other->yielded - pass->other_at : 0;
-	bool is_together = by >= TOGETHER_MIN && other_by >= TOGETHER_MIN;
+	bool is_together = pass->together >= TOGETHER_MIN;
 	if (own->is_over || own->evaluates)
-		return !own->evaluates && (is_known || (is_together && own->trains)) ? COMPANION_IS_ONE : COMPANION_NONE;
+		return !own->evaluates && (is_known || (pass->together > 0 && own->trains)) ? COMPANION_IS_ONE : COMPANION_NONE;
 	if (!other)
 		return pass->with || now_ns - pass->since_ns > WAIT_NS ? COMPANION_NONE : COMPANION_MAYBE;
 	if (is_known || is_together)
 		return COMPANION_IS_ONE;
-	return by >= ALONE_MIN || now_ns - pass->since_ns > STILL_NS ? COMPANION_NONE : COMPANION_MAYBE;
+	return (pass->own_by >= ALONE_MIN && pass->own_by > ALONE_RATIO * pass->other_by) ||
+			now_ns - pass->since_ns > STILL_NS
+		? COMPANION_NONE
+		: COMPANION_MAYBE;
 }
 
 static void update(struct stacks_companions *companions, const struct py_counted *counted, size_t count,
@@ -117,6 +129,7 @@ static void update(struct stacks_companions *companions, const struct py_counted
 		begin(pass, own, other);
 	if (other && !is_read(other, now_ns))
 		other = NULL;
+	note_advance(pass, own, other);
 	pass->state = judge(pass, own, other, is_known_loader(companions, own->sampler), now_ns);
 	if (pass->state == COMPANION_IS_ONE)
 		remember_loader(companions, own->sampler);

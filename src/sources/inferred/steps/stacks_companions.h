@@ -18,6 +18,8 @@ struct companion_pass {
 	enum companion state;
 	uint64_t with;             /* serial of the pass that is counted; 0 = none yet */
 	uint64_t own_at, other_at; /* batches of both when it was found */
+	uint64_t own_by, other_by; /* how many more at the last poll */
+	unsigned together;         /* polls that found both advanced */
 	int64_t since_ns;
 };
 
