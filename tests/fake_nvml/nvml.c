@@ -353,8 +353,10 @@ EXPORT int nvmlDeviceGetFieldValues(struct nvml_device *device, int count, struc
 			double value;
 			if (refused || table[n].id != field->id || table[n].scope != field->scope)
 				continue;
-			bool is_narrow = field->id == 82 || field->id == 94;
 			field->code = fake_figure(device, table[n].which, &value);
+			/* An H200's driver 580 counts PCIe's bytes in 32 bits. */
+			bool is_pcie = (field->id == 197 || field->id == 198) && value <= UINT32_MAX;
+			bool is_narrow = field->id == 82 || field->id == 94 || is_pcie;
 			field->type = is_narrow ? NVML_VALUE_U32 : NVML_VALUE_U64;
 			if (is_narrow)
 				field->value.u32 = value < 0 ? NVML_ABSENT_32 : (uint32_t)(value * table[n].scale);

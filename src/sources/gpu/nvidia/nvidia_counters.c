@@ -46,6 +46,7 @@ enum { ROW_COUNT = sizeof rows / sizeof *rows, THROTTLE_FIRST = ROW_COUNT - THRO
 struct value {
 	bool is_there;
 	uint64_t number;
+	bool has_32_bits;
 };
 
 static struct value value_of(const struct nvml_field *field)
@@ -55,32 +56,36 @@ static struct value value_of(const struct nvml_field *field)
 	switch (field->type) {
 	case NVML_VALUE_DOUBLE:
 		return field->value.number >= 0 && field->value.number < 0x1p63
-			? (struct value){ true, (uint64_t)field->value.number }
+			? (struct value){ true, (uint64_t)field->value.number, false }
 			: (struct value){ .is_there = false };
-	case NVML_VALUE_U32: return (struct value){ field->value.u32 != NVML_ABSENT_32, field->value.u32 };
+	case NVML_VALUE_U32: return (struct value){ field->value.u32 != NVML_ABSENT_32, field->value.u32, true };
 	case NVML_VALUE_UNSIGNED_LONG:
-	case NVML_VALUE_U64: return (struct value){ field->value.u64 != NVML_ABSENT_64, field->value.u64 };
-	case NVML_VALUE_I64: return (struct value){ field->value.i64 >= 0, (uint64_t)field->value.i64 };
-	case NVML_VALUE_I32: return (struct value){ field->value.i32 >= 0, (uint64_t)field->value.i32 };
-	case NVML_VALUE_U16: return (struct value){ true, field->value.u16 };
+	case NVML_VALUE_U64: return (struct value){ field->value.u64 != NVML_ABSENT_64, field->value.u64, false };
+	case NVML_VALUE_I64: return (struct value){ field->value.i64 >= 0, (uint64_t)field->value.i64, false };
+	case NVML_VALUE_I32: return (struct value){ field->value.i32 >= 0, (uint64_t)field->value.i32, false };
+	case NVML_VALUE_U16: return (struct value){ true, field->value.u16, false };
 	default: return (struct value){ .is_there = false };
 	}
 }
 
 /* The growth since the first reading. A value below the last one has wrapped at 32 bits if that growth is plausible,
- * otherwise the counter restarted. */
-static double grown(struct nvidia_counter *counter, uint64_t raw, double scale, int64_t now_ns)
+ * otherwise the counter restarted. An H200 receives 4 GiB several times between two readings: GPM's rate says how often
+ * a counter of 32 bits has wrapped. */
+static double grown(struct nvidia_counter *counter, const struct value *value, double scale, int64_t now_ns)
 {
-	double before = (double)counter->raw, more = (double)raw - before,
-		   possible = BYTES_PER_S_MAX / scale * (seconds_between(counter->read_ns, now_ns) + 1);
+	double before = (double)counter->raw, more = (double)value->number - before,
+		   elapsed_s = seconds_between(counter->read_ns, now_ns), possible = BYTES_PER_S_MAX / scale * (elapsed_s + 1),
+		   expected = counter->bytes_per_s / scale * elapsed_s;
 	if (!counter->is_begun)
 		more = 0;
-	else if (raw < counter->raw)
-		more = before < TWO_32 && more + TWO_32 <= possible ? more + TWO_32 : (double)raw;
+	else if (value->number < counter->raw)
+		more = before < TWO_32 && more + TWO_32 <= possible ? more + TWO_32 : (double)value->number;
+	if (counter->is_begun && value->has_32_bits && expected > more)
+		more += TWO_32 * round((expected - more) / TWO_32);
 	if (more <= possible)
 		counter->total += more * scale;
 	counter->is_begun = true;
-	counter->raw = raw;
+	counter->raw = value->number;
 	counter->read_ns = now_ns;
 	return counter->total;
 }
@@ -96,14 +101,10 @@ static void emit_row(struct nvidia_device *device, const struct counter_row *row
 {
 	enum { CELSIUS_MAX = 200 };
 	double number = (double)value->number * row->scale;
-	/* PCIe's counters wrap at 4 GiB, which an H200 receives several times between two readings: GPM's rates come first.
-	 */
-	if (device->has_pcie_rate && (row->wrapping == NVIDIA_PCIE_SENT || row->wrapping == NVIDIA_PCIE_RECEIVED))
-		return;
 	if (row->metric == METRIC_GPU_TEMPERATURE_MEMORY && (number > CELSIUS_MAX || number == 0))
 		return;
 	if (row->wrapping >= 0)
-		number = grown(&device->counters[row->wrapping], value->number, row->scale, now_ns);
+		number = grown(&device->counters[row->wrapping], value, row->scale, now_ns);
 	nvidia_emit(out, now_ns, row->metric, device, number);
 }
 
@@ -184,6 +185,7 @@ void nvidia_read_counters(struct nvidia *nvidia, struct nvidia_device *device, i
 {
 	size_t from = out->count;
 	read_rows(nvidia, device, NVIDIA_GROUP_counters, now_ns, out);
+	device->has_pcie_field = has_emitted(out, from, METRIC_GPU_PCIE_SENT);
 	device->has_nvlink_field = has_emitted(out, from, METRIC_GPU_NVLINK_SENT);
 }
 

@@ -98,10 +98,10 @@ static void emit(
 		struct nvidia_counter *counter = &device->counters[rates[i].counter];
 		double mib_per_s = value_of(nvidia->gpm, SHARE_COUNT + i, rates[i].id);
 		bool is_link = rates[i].counter == NVIDIA_NVLINK_SENT || rates[i].counter == NVIDIA_NVLINK_RECEIVED;
-		if (isnan(mib_per_s) || (is_link && device->has_nvlink_field))
+		counter->bytes_per_s = mib_per_s * MIB;
+		if (isnan(mib_per_s) || (is_link ? device->has_nvlink_field : device->has_pcie_field))
 			continue;
-		device->has_pcie_rate |= !is_link;
-		nvidia_add_rate(counter, mib_per_s * MIB, elapsed_s);
+		nvidia_add_rate(counter, counter->bytes_per_s, elapsed_s);
 		/* A GPU without NVLink also returns zero. */
 		if (!is_link || counter->total > 0)
 			nvidia_emit(out, now_ns, rates[i].metric, device, counter->total);

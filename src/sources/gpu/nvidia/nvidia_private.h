@@ -93,6 +93,7 @@ struct nvidia_counter {
 	uint64_t raw;
 	double total;
 	int64_t read_ns;
+	double bytes_per_s; /* by GPM; 0 or NAN = unknown */
 };
 enum nvidia_wrapping {
 	NVIDIA_PCIE_SENT,
@@ -142,8 +143,8 @@ struct nvidia_device {
 	double power_limit_w;      /* as emitted last; NAN = not yet */
 	struct nvidia_limits limits;
 	struct nvidia_counter counters[NVIDIA_WRAPPING_COUNT];
-	uint8_t throttle_parts;               /* which counters of throttled time it has; 0 = not checked yet */
-	bool has_pcie_rate, has_nvlink_field; /* by GPM; by a field */
+	uint8_t throttle_parts; /* which counters of throttled time it has; 0 = not checked yet */
+	bool has_pcie_field, has_nvlink_field;
 
 	struct nvidia_list lists[NVIDIA_LISTS];
 	unsigned hidden; /* users outside pmtop's container, at the last reading */
