@@ -144,7 +144,8 @@ def copies(turns):
 
 @kind
 def waits(turns):
-    """Four waits for the GPU in each step, each of which empties its queue: rule waits_for_gpu."""
+    """Four waits for the GPU in each step, each of which empties its queue. On an H200 they took 3 % of a step, in which the host had launched kernels for
+    longer than the GPU ran them: rule waits_for_gpu, which asks for 10 %, was quiet."""
     model = Transformer(512, 8).cuda()
 
     def read(step):

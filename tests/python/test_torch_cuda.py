@@ -238,7 +238,8 @@ def test_memory_figures_are_the_allocators():
         train(model, optimizer, batches(count=20), within=lambda step: time.sleep(0.06))
         gauges, meta = Region(os.getpid()).gauges, Region(os.getpid()).meta
         assert gauges["cuda.reserved_bytes"] == torch.cuda.memory_reserved()
-        assert gauges["cuda.peak_bytes"] == torch.cuda.max_memory_allocated()
+        # That of the process: blocks that measured their own have reset the allocator's.
+        assert gauges["cuda.peak_bytes"] >= torch.cuda.max_memory_allocated()
         assert gauges["cuda.allocated_bytes"] == pytest.approx(torch.cuda.memory_allocated(), rel=0.3)
         assert meta["device"] == torch.cuda.get_device_name()
         assert meta["gpu.uuid"] == str(torch.cuda.get_device_properties(0).uuid)

@@ -11,6 +11,7 @@
 
 #include "src/base/clock.h"
 #include "src/explain/ras_words.h"
+#include "src/export/json/json_ras.h"
 #include "src/model/collectives/ras_judge.h"
 #include "src/sources/ras/ras_answer.h"
 #include "src/sources/ras/ras_client.h"
@@ -364,6 +365,15 @@ START_TEST(rank_that_waits_elsewhere_is_not_blamed)
 		model_apply(model, &set);
 	}
 	ck_assert_str_eq(now(), "rank 3 on 192.0.2.3 has launched 70 AllReduce, others 80; no rank has moved for 40.0 s");
+	struct buffer text = { 0 };
+	struct json json = { .out = &text };
+	json_open_object(&json, NULL);
+	json_ras(&json, model);
+	json_close_object(&json);
+	/* A process's collectives are those of all its communicators. */
+	ck_assert_ptr_nonnull(strstr(text.data, "\"pid\":441,\"state\":\"running\",\"launched\":231"));
+	ck_assert_ptr_nonnull(strstr(text.data, "\"pid\":442,\"state\":\"running\",\"launched\":310"));
+	buffer_release(&text);
 }
 END_TEST
 

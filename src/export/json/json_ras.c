@@ -7,7 +7,7 @@
 #include "src/explain/ras_words.h"
 
 /* Of a larger job, only ranks that are not running. */
-enum { RANKS_MAX = 256 };
+enum { RANKS_MAX = 256, ROWS_MAX = 4096 };
 
 static void write_ranks_in(struct json *json, const char *key, const struct ras_group *group, enum ras_state state)
 {
@@ -55,11 +55,33 @@ static void write_communicator(struct json *json, const struct model *model, siz
 	json_close_object(json);
 }
 
-static void write_rank(struct json *json, const struct ras *ras, const struct ras_rank *rank)
+static uint64_t launched_in(const struct ras_group *group, const struct ras_rank *rank)
 {
 	uint64_t launched = 0;
-	for (size_t op = 0; op < RAS_OP_COUNT; op++)
-		launched += rank->counts[op];
+	for (size_t i = 0; i < group->rank_count; i++) {
+		const struct ras_rank *own = &group->ranks[i];
+		for (size_t op = 0; own->host == rank->host && own->pid == rank->pid && op < RAS_OP_COUNT; op++)
+			launched += own->counts[op];
+	}
+	return launched;
+}
+
+/* By a process, in all communicators. False: there are too many to count. */
+static bool count_launched(const struct ras *ras, const struct ras_rank *rank, uint64_t *launched)
+{
+	size_t rows = 0;
+	*launched = 0;
+	for (size_t i = 0; i < ras->group_count && rows <= ROWS_MAX; i++)
+		if (ras_is_current(ras, &ras->groups[i])) {
+			rows += ras->groups[i].rank_count;
+			*launched += launched_in(&ras->groups[i], rank);
+		}
+	return rows <= ROWS_MAX;
+}
+
+static void write_rank(struct json *json, const struct ras *ras, const struct ras_rank *rank)
+{
+	uint64_t launched;
 	json_open_object(json, NULL);
 	json_integer(json, "rank", rank->rank);
 	json_text(json, "host", ras->hosts[rank->host]);
@@ -68,7 +90,7 @@ static void write_rank(struct json *json, const struct ras *ras, const struct ra
 	json_text(json, "state", ras_state_name(rank->state));
 	if (rank->error)
 		json_unsigned(json, "error", rank->error);
-	if (rank->state == RAS_RUNNING)
+	if (rank->state == RAS_RUNNING && count_launched(ras, rank, &launched))
 		json_unsigned(json, "launched", launched);
 	json_close_object(json);
 }
