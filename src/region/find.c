@@ -2,10 +2,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -146,8 +148,8 @@ static bool find_in_folder(
 		struct statx file;
 		/* AT_STATX_DONT_SYNC: cached attributes, because the descriptor may lead to a FUSE server. */
 		if (entry->d_name[0] == '.' ||
-			statx(dirfd(directory), entry->d_name, (is_links ? 0 : AT_SYMLINK_NOFOLLOW) | AT_STATX_DONT_SYNC, STATX_INO,
-				&file))
+			syscall(SYS_statx, dirfd(directory), entry->d_name,
+				(is_links ? 0 : AT_SYMLINK_NOFOLLOW) | AT_STATX_DONT_SYNC, STATX_INO, &file))
 			continue;
 		if (makedev(file.stx_dev_major, file.stx_dev_minor) != mapping->device || file.stx_ino != mapping->inode)
 			continue;
