@@ -152,7 +152,7 @@ def check_installed(wheel, folder):
     check(f"{name}: --version", code == 0 and said.startswith(version) and "glibc 2.17," in said, said, errors)
     check(f"{name}: files of its own", len(re.findall(rf"^(?:launch hooks|package|terminfo) +{environment}/", said, re.M)) == 3, said)
     code, said, errors = run(python, "-m", "pmtop", "--version")
-    check(f"{name}: python -m pmtop", code == 0 and said.startswith(version), said, errors)
+    check(f"{name}: python -m pmtop", code == 0 and said.startswith(version) and not errors, said, errors)
     code, said, errors = run(program, "--once", "--demo")
     check(f"{name}: --once --demo", code == 0 and "Overview" in said, said[-400:], errors)
     library = os.path.join(BUILD, "tests/fake_nvml/libnvidia-ml.so.1")
