@@ -12,6 +12,7 @@
 #   make lint          layers, layout, man pages    make format    lays the C code out
 #   make pictures      the README's, from a real run
 #   make python        the Python package   make check-python  its tests, with torch and Lightning
+#   make wheels        the program and the Python package as wheels, in build/wheels    make check-wheels  their tests
 #   make check-samples what stack samples show of real processes, beside their own clocks: on a quiet machine
 #   make check-gpu     tests on a real NVIDIA GPU, and pmtop's figures beside nvidia-smi's
 #   make clean                              make uninstall
@@ -217,6 +218,8 @@ check-gpu: all $(BUILD)/python/.built
 	@PMTOP_BUILD=$(abspath $(BUILD)) PYTHONPATH=$(abspath $(BUILD))/python/site $(PYTHON) tests/gpu/beside_nvidia_smi.py $(GPU_KINDS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) PYTHONPATH=$(abspath $(BUILD))/python/site $(PYTHON) tests/gpu/memory_by_line.py
 	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/gpu/ranks.py
+
+include config/wheels/wheels.mk
 
 # -- the rest ------------------------------------------------------------------------------------------------------------------
 

@@ -2,16 +2,18 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/memfd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/statvfs.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include "src/base/files/file.h"
+#include "src/base/files/program_files.h"
+#include "src/base/kernel.h"
 #include "src/base/text.h"
 #include "src/doctor/doctor.h"
 #include "src/rules/rule_book.h"
@@ -109,6 +111,15 @@ static void check_clock(struct doctor *doctor)
 
 /* -- the terminal -- */
 
+static bool comes_with_program(const char *term)
+{
+	char name[96];
+	snprintf(name, sizeof name, "%c/%.80s", term[0], term);
+	char *folder = program_folder("../share/pmtop/terminfo", "terminfo", name);
+	free(folder);
+	return folder;
+}
+
 /* Searches as ncurses does, in folders named by the first letter or its hexadecimal code (terminfo(5)). */
 static bool has_terminfo(const char *term)
 {
@@ -124,7 +135,7 @@ static bool has_terminfo(const char *term)
 		}
 	}
 	snprintf(path, sizeof path, "%s/.terminfo/%c/%.80s", home ? home : "", term[0], term);
-	return home && access(path, R_OK) == 0;
+	return (home && access(path, R_OK) == 0) || comes_with_program(term);
 }
 
 static void check_terminal(struct doctor *doctor)
@@ -223,7 +234,7 @@ static void check_shm(struct doctor *doctor)
 
 static void check_memfd(struct doctor *doctor)
 {
-	int fd = memfd_create("pmtop", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = kernel_memory_file("pmtop", MFD_ALLOW_SEALING);
 	if (fd < 0)
 		doctor_say(
 			doctor, FINDING_MISSING, "not needed while /dev/shm is writable", "memfd_create: %s", strerror(errno));

@@ -4,11 +4,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/kernel.h"
 #include "src/playback/recording_late.h"
 
 #define PACE_MIN_NS NS_PER_S
@@ -31,7 +31,7 @@ void recording_header(const struct recording_subject *subject, struct stream_hea
 	*out = (struct stream_header){
 		.major = STREAM_MAJOR, .minor = STREAM_MINOR, .pid = subject->pid, .start_ticks = subject->start_ticks
 	};
-	if (getrandom(out->uuid, sizeof out->uuid, GRND_NONBLOCK) < 0)
+	if (!kernel_random(out->uuid, sizeof out->uuid, false))
 		memset(out->uuid, 0, sizeof out->uuid);
 	read_boot_id(out->boot_id);
 	if (gethostname(out->host, sizeof out->host - 1) < 0)

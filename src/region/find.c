@@ -1,11 +1,14 @@
 #include "src/region/find.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/stat.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -135,6 +138,19 @@ static bool is_own(const struct region_location *location, const struct self *se
 		(!header.pid_namespace || !self->pid_namespace || header.pid_namespace == self->pid_namespace);
 }
 
+/* A kernel before 4.11 has no statx. AT_STATX_DONT_SYNC: cached attributes, because the descriptor may lead to a FUSE
+ * server. */
+static bool is_file(int folder_fd, const char *name, bool is_link, const struct mapping *mapping)
+{
+	int flags = is_link ? 0 : AT_SYMLINK_NOFOLLOW;
+	struct statx file;
+	struct stat old;
+	if (syscall(SYS_statx, folder_fd, name, flags | AT_STATX_DONT_SYNC, STATX_INO, &file) == 0)
+		return makedev(file.stx_dev_major, file.stx_dev_minor) == mapping->device && file.stx_ino == mapping->inode;
+	return errno == ENOSYS && fstatat(folder_fd, name, &old, flags) == 0 && old.st_dev == mapping->device &&
+		old.st_ino == mapping->inode;
+}
+
 /* Searches a folder for the mapped file. Follows only the kernel's links (/proc/PID/fd). */
 static bool find_in_folder(
 	const char *folder, const struct mapping *mapping, bool is_links, struct region_location *out)
@@ -143,13 +159,7 @@ static bool find_in_folder(
 	const struct dirent *entry;
 	bool found = false;
 	while (directory && !found && (entry = readdir(directory))) {
-		struct statx file;
-		/* AT_STATX_DONT_SYNC: cached attributes, because the descriptor may lead to a FUSE server. */
-		if (entry->d_name[0] == '.' ||
-			statx(dirfd(directory), entry->d_name, (is_links ? 0 : AT_SYMLINK_NOFOLLOW) | AT_STATX_DONT_SYNC, STATX_INO,
-				&file))
-			continue;
-		if (makedev(file.stx_dev_major, file.stx_dev_minor) != mapping->device || file.stx_ino != mapping->inode)
+		if (entry->d_name[0] == '.' || !is_file(dirfd(directory), entry->d_name, is_links, mapping))
 			continue;
 		int length = snprintf(out->path, sizeof out->path, "%s/%s", folder, entry->d_name);
 		found = length > 0 && (size_t)length < sizeof out->path;

@@ -152,6 +152,13 @@ def test_without_the_header_one_line_says_so(tmp_path):
     assert [line for line in said.splitlines() if line.strip().startswith("pmtop: include/pmtop.h is a broken link to ")], said
 
 
+def test_python_m_pmtop_is_the_program(tmp_path):
+    env = {"PATH": str(watching.BUILD), "PYTHONPATH": watching.environment()["PYTHONPATH"]}
+    assert version() in command(sys.executable, "-m", "pmtop", "--version", env=env)
+    said = command(sys.executable, "-m", "pmtop", "--version", env=dict(env, PATH=str(tmp_path)), code=1)
+    assert said.startswith("pmtop: this package has no program") and said.count("\n") == 1
+
+
 def test_import_loads_neither_torch_nor_anything_heavy():
     script = watching.run("""
 import json, sys

@@ -28,7 +28,9 @@ sleep 0 & dead=$!
 wait $dead
 
 expect help_goes_to_standard_output           0 'pmtop -p PID' ''                     -- --help
-expect version_is_one_line                    0 '^pmtop [0-9]' ''                     -- --version
+expect version_comes_first                    0 '^pmtop [0-9]' ''                     -- --version
+expect version_shows_the_build                0 '^built with .*glibc 2\.[0-9]+, libyaml [0-9]' '' -- --version
+expect version_shows_what_it_finds            0 '^launch hooks +/.*/launch$' ''       -- --version
 expect a_time_beyond_all_is_refused           2 '' '--for takes a time'               -- record --demo --for=9300000000
 expect an_empty_budget_is_no_gate             2 '' 'has no limit'                   -- check --budget= --demo
 expect a_value_is_shown_without_its_escapes   2 '' 'not \^\[\[31m'                     -- -b -p 1 -d "$(printf '\033[31m')"

@@ -19,6 +19,10 @@ card() { printf 'gpu NVIDIA H100 80GB HBM3\nuuid GPU-%s\npci 0:%s:0\nmemory 80Gi
 
 { echo 'driver 580.82.07'; card a 23; echo "process $user_pid compute 30000M"; card b 24; echo "process $user_pid compute 12000M"; echo "process $other_pid compute 500M"; } > "$FAKE_NVML"
 
+timeout 20 "$pmtop" --version > "$scratch/out" 2>&1
+check the_version_shows_the_library   has "^NVML +$library\$"
+PMTOP_NVML=/nonexistent timeout 20 "$pmtop" --version > "$scratch/out" 2>&1
+check the_version_shows_what_is_missing has '^NVML +not found'
 timeout 20 "$pmtop" list > "$scratch/out" 2>&1
 check a_gpu_user_has_a_row            has "^$user_pid +sleep .* 0, 1: 42\.0 GB +running +not instrumented: pmtop -p $user_pid"
 check each_has_its_own                has "^$other_pid +sleep .* 1: 500 MB +running"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/files/program_files.h"
 #include "ui/core/theme.h"
 #include "ui/terminal/term_frame.h"
 #include "ui/terminal/term_restore.h"
@@ -196,6 +197,29 @@ static void give_back(struct terminal *terminal)
 	tty_set_saved(&terminal->tty);
 }
 
+static SCREEN *try_types(const char *type, FILE *output, FILE *input)
+{
+	SCREEN *screen = newterm(type, output, input);
+	return screen ? screen : newterm("xterm-256color", output, input);
+}
+
+/* Where the system has no entry, those that come with the program; what pmtop starts still gets the caller's TERMINFO.
+ */
+static SCREEN *new_screen_of(const char *type, FILE *output, FILE *input)
+{
+	SCREEN *screen = try_types(type, output, input);
+	char *folder = screen ? NULL : program_folder("../share/pmtop/terminfo", "terminfo", "x/xterm-256color");
+	if (!folder)
+		return screen;
+	char *before = getenv("TERMINFO") ? strdup(getenv("TERMINFO")) : NULL;
+	setenv("TERMINFO", folder, true);
+	screen = try_types(type, output, input);
+	before ? setenv("TERMINFO", before, true) : unsetenv("TERMINFO");
+	free(before);
+	free(folder);
+	return screen;
+}
+
 /* newterm() installs signal handlers if there are none. */
 static SCREEN *new_screen(const char *type, FILE *output, FILE *input)
 {
@@ -206,9 +230,7 @@ static SCREEN *new_screen(const char *type, FILE *output, FILE *input)
 		sigaction(numbers[i], NULL, &before[i]);
 	use_env(FALSE); /* ignores LINES and COLUMNS */
 	use_tioctl(TRUE);
-	SCREEN *screen = newterm(type, output, input);
-	if (!screen)
-		screen = newterm("xterm-256color", output, input);
+	SCREEN *screen = new_screen_of(type, output, input);
 	for (int i = 0; i < COUNT; i++)
 		sigaction(numbers[i], &before[i], NULL);
 	return screen;

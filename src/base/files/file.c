@@ -7,6 +7,7 @@
 
 #include "src/base/files/file_aside.h"
 #include "src/base/files/hang_watch.h"
+#include "src/base/kernel.h"
 
 enum status status_of_errno(int error)
 {
@@ -106,7 +107,8 @@ int file_stat(int directory_fd, const char *path, struct stat *out, int flags)
 		return -1;
 	struct statx file;
 	/* AT_STATX_DONT_SYNC: use the kernel's cached attributes instead of asking the FUSE server. */
-	int result = statx(directory_fd, path, flags | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &file);
+	int result =
+		kernel_statx(directory_fd, path, flags | AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_BASIC_STATS, &file);
 	hang_end();
 	if (result == 0)
 		*out = (struct stat){ .st_dev = makedev(file.stx_dev_major, file.stx_dev_minor),

@@ -8,12 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "src/base/clock.h"
 #include "src/base/files/mounts.h"
 #include "src/base/files/remote_reader.h"
+#include "src/base/kernel.h"
 
 enum { POINTS_MAX = 64, CONTENT_MAX = 1 << 20 };
 #define READ_NS NS_PER_S
@@ -166,7 +166,7 @@ int file_aside_open(const char *whole)
 {
 	char *content = malloc(CONTENT_MAX);
 	ssize_t length = content ? file_aside_read(whole, content, CONTENT_MAX) : -1;
-	int fd = length < 0 ? -1 : memfd_create("pmtop-copy", MFD_CLOEXEC);
+	int fd = length < 0 ? -1 : kernel_memory_file("pmtop-copy", 0);
 	if (fd >= 0 && (write(fd, content, (size_t)length) != length || lseek(fd, 0, SEEK_SET) != 0)) {
 		close(fd);
 		fd = -1;

@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "src/base/kernel.h"
 
 enum { NAMES_TRIED_MAX = 16 };
 
@@ -84,7 +85,7 @@ static int open_beside(struct new_file *file, mode_t mode)
 	int error = EEXIST;
 	for (int tries = 0; error == EEXIST && tries < NAMES_TRIED_MAX; tries++) {
 		uint64_t random;
-		if (getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+		if (!kernel_random(&random, sizeof random, true))
 			return EIO;
 		int length = snprintf(file->beside, sizeof file->beside, "%.*s.pmtop-%016" PRIx64 ".tmp",
 			folder_length(file->path), file->path, random);

@@ -7,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/base/buffer.h"
 #include "src/base/files/file.h"
 #include "src/base/files/program_files.h"
+#include "src/base/kernel.h"
 #include "src/base/text.h"
 
 #define SCRIPT "pmtop_instrument.py"
@@ -43,7 +43,7 @@ static bool make_folder(
 	uint64_t random;
 	struct stat made;
 	files->parent_fd = open_folder(root_fd, components);
-	if (files->parent_fd < 0 || getrandom(&random, sizeof random, 0) != (ssize_t)sizeof random)
+	if (files->parent_fd < 0 || !kernel_random(&random, sizeof random, true))
 		return false;
 	snprintf(files->name, sizeof files->name, "pmtop-instrument-%d-%016" PRIx64, (int)pid, random);
 	if (mkdirat(files->parent_fd, files->name, 0700) != 0)

@@ -14,6 +14,7 @@
 #include "src/base/text.h"
 #include "src/commands/options/help.h"
 #include "src/commands/options/options_rows.h"
+#include "src/commands/options/version.h"
 #include "src/sources/synthetic/synthetic.h"
 
 enum { ROWS_MAX = 80, LONG_ONLY = 256 };
@@ -333,7 +334,7 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 			return usage("unknown option, or an option without its value:", argv[optind - 1]);
 		const char *name = option_rows[row].name;
 		if (!strcmp(name, "version")) {
-			puts("pmtop " PMTOP_VERSION);
+			version_print();
 			return EXIT_OK;
 		}
 		if (!strcmp(name, "help")) {

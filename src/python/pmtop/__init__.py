@@ -266,7 +266,9 @@ def unwatch_gc() -> None:
 
 def _warn_if_missing() -> None:
     parent = getattr(sys.modules.get("multiprocessing.process"), "parent_process", None)
-    if _missing and not _is_switched_off() and not (parent and parent()):
+    # While Python looks for the module of `python -m`, that is the first argument: `python -m pmtop` trains nothing.
+    is_program = getattr(sys, "argv", [])[:1] == ["-m"]
+    if _missing and not _is_switched_off() and not (parent and parent()) and not is_program:
         what = "its compiled part cannot be loaded (%s)" % _missing
         print("pmtop: not publishing: %s; install pmtop for this Python, or set PMTOP=0" % what, file=sys.stderr)
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "src/base/clock.h"
+#include "src/base/kernel.h"
 #include "src/base/thread.h"
 
 /* Playing through a gap of this length is fast enough. */
@@ -154,7 +155,7 @@ static void *work(void *argument)
 	struct stations *stations = argument;
 	int64_t time_ns;
 	/* On Linux this sets the priority of one thread. */
-	setpriority(PRIO_PROCESS, (id_t)gettid(), NICENESS);
+	setpriority(PRIO_PROCESS, (id_t)kernel_thread_id(), NICENESS);
 	while ((time_ns = next_wanted_ns(stations))) {
 		struct session *session = make(stations, time_ns);
 		if (!session)
