@@ -74,6 +74,8 @@ void lost_time_measure(const struct model *model, struct lost_time *out);
 
 /* -- within src/model -- */
 
+/* From which length a delay in this group is a stall. */
+double lost_stall_s(const struct lost_group *lost);
 void model_refresh_lost_time(struct model *model);
 
 #endif

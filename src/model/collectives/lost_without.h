@@ -7,7 +7,5 @@
 
 /* Fills `without` and what follows. Of several groups the one in which a rank's delays cost most counts. */
 void lost_without_measure(const struct model *model, struct lost_time *out);
-/* From which length a delay in this group is a stall. */
-double lost_stall_s(const struct lost_group *lost);
 
 #endif
