@@ -60,7 +60,7 @@ struct lost_time {
 	size_t count;        /* most seconds first; those of less than 0.1 % are left out */
 	struct lost_row rows[LOST_ROWS_MAX];
 	/* Without the delays of this rank, over the newest collectives: its entry times are replaced by the median of the
-	 * other ranks' (so it is never the last), and what follows begins earlier. −1: no rank makes 2 %. */
+	 * other ranks' (so it is never the last), and what follows begins earlier. −1: no rank makes 5 %. */
 	int without;
 	double speedup_ratio;
 	double step_s; /* mean of a step then; NAN = no steps are known */

@@ -9,7 +9,7 @@
 #include "src/model/run/steps/tracks.h"
 
 enum { WINDOW_MIN = 20 };
-static const double speedup_min_ratio = 1.02;
+static const double speedup_min_ratio = 1.05;
 
 /* Consecutive retained collectives that all members entered. */
 struct window {
