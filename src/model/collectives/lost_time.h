@@ -63,7 +63,7 @@ struct lost_time {
 	 * other ranks' (so it is never the last), and what follows begins earlier. −1: no rank makes 5 %. */
 	int without;
 	double speedup_ratio;
-	double step_s; /* mean of a step then; NAN = no steps are known */
+	double step_s; /* of a step then, mean; NAN = no steps are known */
 };
 
 struct model;

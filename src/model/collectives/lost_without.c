@@ -123,30 +123,49 @@ static double elapsed_of(const struct window *window)
 	return sum_s;
 }
 
-/* The mean of the steps in the time of the window, of the first rank that has any. */
-static double step_of(const struct model *model, const struct window *window)
+static size_t collectives_between(const struct window *window, int64_t from_ns, int64_t to_ns)
+{
+	size_t count = 0;
+	for (size_t k = 0; k < window->count; k++)
+		count += window->last_ns[k] > from_ns && window->last_ns[k] <= to_ns;
+	return count;
+}
+
+/* How many collectives a step has, by the retained steps of the first rank that has any: they may cover only a part of
+ * the window. */
+static double collectives_per_step(const struct model *model, const struct window *window)
 {
 	for (unsigned i = 0; i < model->run_count; i++) {
 		const struct run *run = &model->runs[i];
 		const struct track *track = run->is_used ? run_main(run) : NULL;
 		bool is_rank = false;
-		double sum_s = 0;
-		size_t count = 0;
+		int64_t first_ns = 0, last_ns = 0;
+		size_t steps = 0;
 		for (size_t k = 0; k < window->member_count; k++)
 			is_rank |= window->all->ranks[window->members[k]].pid == run->pid;
 		for (uint64_t at = track && is_rank ? track->end : 0; at > track->first; at--) {
 			const struct batch *batch = track_batch(track, at - 1);
 			if (!batch || batch->begin_ns < window->last_ns[0])
 				break;
-			if (batch->begin_ns > window->last_ns[window->count - 1] || !(batch->step_s < window->stall_s))
+			if (batch->begin_ns > window->last_ns[window->count - 1])
 				continue;
-			sum_s += batch->step_s;
-			count++;
+			first_ns = batch->begin_ns;
+			last_ns = last_ns ? last_ns : first_ns;
+			steps++;
 		}
-		if (count > 1)
-			return sum_s / (double)count;
+		if (steps > 1)
+			return (double)collectives_between(window, first_ns, last_ns) / (double)(steps - 1);
 	}
 	return NAN;
+}
+
+static double step_of(const struct model *model, const struct window *window, double rest_s)
+{
+	size_t ordinary = 0;
+	for (size_t k = 1; k < window->count; k++)
+		ordinary += !window->is_stall[k];
+	double step_s = rest_s / (double)ordinary * collectives_per_step(model, window);
+	return step_s > 0 ? step_s : (double)NAN;
 }
 
 void lost_without_measure(const struct model *model, struct lost_time *out)
@@ -167,6 +186,6 @@ void lost_without_measure(const struct model *model, struct lost_time *out)
 			continue;
 		out->without = (int)rank;
 		out->speedup_ratio = speedup_ratio;
-		out->step_s = step_of(model, &window) / speedup_ratio;
+		out->step_s = step_of(model, &window, rest_s);
 	}
 }
