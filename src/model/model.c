@@ -11,6 +11,7 @@
 #include "src/model/code/code_threads.h"
 #include "src/model/code/loops.h"
 #include "src/model/collectives/collectives.h"
+#include "src/model/collectives/lost_time.h"
 #include "src/model/collectives/ras.h"
 #include "src/model/energy/energy.h"
 #include "src/model/gpus/gpus.h"
@@ -349,6 +350,7 @@ void model_apply(struct model *model, const struct sample_set *set)
 	model_refresh_perf(model);
 	model_refresh_code(model);
 	model_refresh_energy(model);
+	model_refresh_lost_time(model);
 	model_refresh_batch_windows(model, false);
 }
 

@@ -8,6 +8,7 @@
 #include "src/base/formats/json.h"
 #include "src/explain/explain.h"
 #include "src/export/export.h"
+#include "src/export/figures/lost_time.h"
 #include "src/export/figures/machine.h"
 #include "src/export/figures/patterns.h"
 #include "src/export/figures/ranks.h"
@@ -455,6 +456,7 @@ static void write_object(struct buffer *out, const struct model *model, const st
 	if (chosen)
 		ranks_as_json(&json, model, run);
 	json_collectives(&json, model);
+	lost_time_as_json(&json, model);
 	json_memory(&json, model, chosen, realtime_ns - model->now_ns);
 	write_cpu(&json, model);
 	json_system(&json, model);

@@ -9,6 +9,7 @@
 #include "src/explain/causes/causes_words.h"
 #include "src/explain/explain.h"
 #include "src/export/export.h"
+#include "src/export/figures/lost_time.h"
 #include "src/export/figures/machine.h"
 #include "src/export/figures/patterns.h"
 #include "src/export/figures/ranks.h"
@@ -409,6 +410,7 @@ void export_report(struct buffer *out, const struct model *model, const struct a
 			"(man pmtop.h)\n\n");
 	}
 	ranks_as_table(out, model, run_index);
+	lost_time_as_table(out, model);
 	report_workers(out, model, run_index);
 	add_warnings(out, alerts, run_index);
 	if (run) {

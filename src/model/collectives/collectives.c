@@ -55,6 +55,8 @@ static void forget_rank(struct collectives *collectives, size_t rank)
 	for (size_t i = 0; i < collectives->group_count; i++) {
 		struct collective_group *group = &collectives->groups[i];
 		group->members[rank] = (struct collective_member){ .is_member = false };
+		if (group->lost)
+			memset(group->lost->seconds[rank], 0, sizeof group->lost->seconds[rank]);
 		for (size_t k = 0; group->slots && k < COLLECTIVE_SLOTS; k++) {
 			group->slots[k].entries[rank].entered_ns = 0;
 			group->slots[k].entries[rank].op = 0;
@@ -130,6 +132,23 @@ static void restart(struct collective_group *group)
 	memset(group->members, 0, sizeof group->members);
 	group->longest_skew_s = 0;
 	group->skew_sequence = 0;
+	if (group->lost) {
+		group->lost->ended_ns = group->lost->released_ns ? group->lost->released_ns : group->lost->ended_ns;
+		group->lost->released_ns = 0;
+		group->lost->next = 0;
+	}
+}
+
+/* Whether all members have ended, so that a rank of a restarted job begins the group anew. */
+static bool is_over(const struct collectives *collectives, const struct collective_group *group)
+{
+	size_t members = 0;
+	for (size_t i = 0; i < collectives->rank_count; i++) {
+		members += group->members[i].is_member;
+		if (group->members[i].is_member && !collectives->ranks[i].is_gone)
+			return false;
+	}
+	return members > 0;
 }
 
 static void advance(struct collective_member *member, int64_t enqueued, int64_t now_ns)
@@ -149,7 +168,9 @@ static void take_state(struct collectives *collectives, const struct record *rec
 	if (!group || rank == collectives->rank_count)
 		return;
 	struct collective_member *member = &group->members[rank];
-	if (member->is_member && record->collective_state.completed < member->completed)
+	bool is_back = member->is_member && record->collective_state.completed < member->completed,
+		 is_next = !member->is_member && !collectives->ranks[rank].is_gone && is_over(collectives, group);
+	if (is_back || is_next)
 		restart(group);
 	advance(member, record->collective_state.enqueued, bounded_time(record->time_ns));
 	member->started = record->collective_state.started;
@@ -182,6 +203,8 @@ static void take_row(struct collectives *collectives, size_t rank, const struct 
 	if (!group->slots && !(group->slots = calloc(COLLECTIVE_SLOTS, sizeof *group->slots)))
 		return;
 	struct collective_slot *slot = &group->slots[row->sequence % COLLECTIVE_SLOTS];
+	if (!group->members[rank].is_member && !collectives->ranks[rank].is_gone && is_over(collectives, group))
+		restart(group);
 	advance(&group->members[rank], (int64_t)row->sequence, now_ns);
 	if (slot->sequence > row->sequence)
 		return;
@@ -224,9 +247,15 @@ void model_take_collectives(struct model *model, const struct record *record)
 	}
 }
 
+static void free_group(struct collective_group *group)
+{
+	free(group->slots);
+	free(group->lost);
+}
+
 void model_free_collectives(struct model *model)
 {
 	for (size_t i = 0; model->collectives && i < COLLECTIVE_GROUPS_MAX; i++)
-		free(model->collectives->groups[i].slots);
+		free_group(&model->collectives->groups[i]);
 	free(model->collectives);
 }

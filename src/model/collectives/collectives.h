@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "src/model/collectives/lost_time.h"
 #include "src/samples/sample_set.h"
 
 enum {
@@ -53,6 +54,7 @@ struct collective_group {
 	bool is_used, is_device;         /* is_device: of NCCL */
 	char name[COLLECTIVE_TEXT_SIZE]; /* "default_pg", or a number */
 	struct collective_slot *slots;   /* COLLECTIVE_SLOTS, by sequence number modulo that; NULL = none yet */
+	struct lost_group *lost;         /* of lost_time.h; NULL = none yet */
 	double longest_skew_s;           /* longest time between the first and the last rank to enter one; 0 = none */
 	uint64_t skew_sequence;          /* up to this collective */
 	struct collective_member members[COLLECTIVE_RANKS_MAX]; /* by the index of the rank */

@@ -15,6 +15,7 @@
 #include "ui/core/table.h"
 #include "ui/views/ranks/ranks_communicators.h"
 #include "ui/views/ranks/ranks_groups.h"
+#include "ui/views/ranks/ranks_lost.h"
 #include "ui/widgets/parts.h"
 #include "ui/widgets/view.h"
 
@@ -277,8 +278,10 @@ static void draw(struct scene *scene, struct canvas *canvas, struct rect rect)
 	parts_wrap(canvas, last, role, words);
 	if (rows.world >= 0)
 		ranks_communicators_draw(scene, canvas, &rect, rows.group >= 0);
-	if (rows.group >= 0)
-		ranks_groups_draw(scene, canvas, rect);
+	if (rows.group < 0)
+		return;
+	ranks_lost_draw(scene, canvas, &rect);
+	ranks_groups_draw(scene, canvas, rect);
 }
 
 static bool handle_key(struct scene *scene, struct key_event event, struct rect rect)
