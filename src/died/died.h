@@ -1,6 +1,6 @@
 /* died.h: why a run ended: what is known of its end, and the cause that follows from it.
  *
- * The cause is judged from all of this together (died_judge.c); what is unknown stays unknown. */
+ * The cause is judged from all of this together (died.c); what is unknown stays unknown. */
 #ifndef PMTOP_DIED_DIED_H
 #define PMTOP_DIED_DIED_H
 
