@@ -11,7 +11,7 @@
 #include "src/rules/rule_figures.h"
 
 enum {
-	RULES_MAX = 200,
+	RULES_MAX = 256,
 	RULE_TERMS_MAX = 8,
 	RULE_CHOICES_MAX = 12,
 	RULE_QUIETS_MAX = 8,

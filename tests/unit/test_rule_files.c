@@ -367,7 +367,7 @@ START_TEST(more_rules_than_there_is_room_for_are_refused)
 		end += sprintf(end, "more_%d: {figure: run.steps, above: 5, message: hm}\n", i);
 	size_t count = book->count;
 	ck_assert_int_eq(parse(text), STATUS_INVALID);
-	ck_assert_ptr_nonnull(strstr(reason.text, "more than 200 rules"));
+	ck_assert_ptr_nonnull(strstr(reason.text, "more than 256 rules"));
 	ck_assert_uint_eq(book->count, count);
 	free(text);
 }
