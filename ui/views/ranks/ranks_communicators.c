@@ -29,8 +29,7 @@ static size_t count_in(const struct ras_group *group, enum ras_state state)
 	return count;
 }
 
-static void draw_count(
-	const struct table *table, struct canvas *canvas, int y, enum communicator_cell cell, size_t count)
+static void draw_count(const struct table *table, struct canvas *canvas, int y, int cell, size_t count)
 {
 	char text[NUMBER_SIZE];
 	snprintf(text, sizeof text, "%zu", count);
