@@ -102,10 +102,19 @@ void alerts_note(
 
 /* -- texts of a warning -- */
 
+/* Without those that are hidden behind what their process publishes. */
+static bool has_several_runs(const struct model *model)
+{
+	unsigned count = 0;
+	for (unsigned i = 0; i < model->run_count; i++)
+		count += model->runs[i].is_used;
+	return count > 1;
+}
+
 /* With several runs in the model, a message begins with its rank, or the run's name. */
 static size_t name_rank(struct alert *alert, const struct context *context)
 {
-	if (!context->run || context->model->run_count < 2)
+	if (!context->run || !has_several_runs(context->model))
 		return 0;
 	char whose[10];
 	const char *rank = context->run->rank[0] ? context->run->rank : context->run->name;

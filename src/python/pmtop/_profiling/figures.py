@@ -260,18 +260,23 @@ def _cells(sign: str) -> int:
 
 
 def name_column(name: str, depth: int = 0) -> str:
-    """30 cells, indented by two for each depth; a name that is too long ends in "…"."""
+    """30 cells, indented by two for each depth; of a name that is too long the middle is cut out, as in pmtop report."""
     room = NAME_CELLS - min(2 * depth, NAME_CELLS // 2)
     text = visible(name)
-    cells = [_cells(sign) for sign in text]
-    used = sum(cells)
-    if used > room:
-        length, used = 0, 1
-        while used + cells[length] <= room:
-            used += cells[length]
-            length += 1
-        text = text[:length] + "…"
-    return " " * (NAME_CELLS - room) + text + " " * (room - used)
+    if sum(map(_cells, text)) > room:
+        tail = (room - 1) // 3
+        text = _first(text, room - 1 - tail) + "…" + _first(text[::-1], tail)[::-1]
+    return " " * (NAME_CELLS - room) + text + " " * (room - sum(map(_cells, text)))
+
+
+def _first(text: str, cells: int) -> str:
+    """The beginning of a text, of at most so many cells."""
+    used = 0
+    for length, sign in enumerate(text):
+        used += _cells(sign)
+        if used > cells:
+            return text[:length]
+    return text
 
 
 def seconds_column(seconds: Optional[float], cells: int) -> str:
