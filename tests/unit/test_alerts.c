@@ -19,7 +19,6 @@ static struct flagged flagged[40];
 static struct settings settings;
 static struct alerts alerts;
 static struct rule_book *book;
-
 /* Changes the rules, as a user's file would. */
 static void override(const char *text)
 {
@@ -736,11 +735,10 @@ START_TEST(a_run_whose_slot_is_unused_is_not_judged)
 	share(OPTIMIZER, 0.6);
 	runs[1] = runs[0];
 	runs[1].is_used = false;
-	snprintf(runs[0].name, sizeof runs[0].name, "named");
 	model.run_count = 2;
 	update();
 	ck_only("bottleneck");
-	ck_assert_ptr_null(strstr(alerts.list[0].message, "named: ")); /* it is the only run */
+	ck_assert_int_ne(alerts.list[0].message[0], ':'); /* ":" after its name: it is the only run */
 }
 END_TEST
 
