@@ -110,7 +110,9 @@ static enum exit_code read_log(const char *path, struct died_evidence *out)
 	}
 	if (out->output.is_known)
 		return EXIT_OK;
-	return command_fail(reason_set(&reason, STATUS_NOT_FOUND, NULL, "%.150s is empty, or no file", path), &reason);
+	return command_fail(
+		reason_set(&reason, STATUS_NOT_FOUND, "name a log or a recording", "%.150s is empty, or no file", path),
+		&reason);
 }
 
 /* -- the command -- */

@@ -88,10 +88,12 @@ const char *died_sentence(const struct died_evidence *evidence, char out[DIED_WO
 		snprintf(signal_words, sizeof signal_words, " (signal %d, %.24s)", number, strsignal(number));
 	if (cause == DIED_EXIT_STATUS)
 		snprintf(signal_words, sizeof signal_words, ": exit status %d", WEXITSTATUS(evidence->status));
-	/* Without the cgroup's count, the kernel may have done it. */
-	const char *predicate = cause == DIED_KILLED && isnan(evidence->oom_kills)
-		? "was killed (SIGKILL) by another process or the kernel"
-		: rows[cause].predicate;
+	const char *predicate = rows[cause].predicate;
+	if (cause == DIED_KILLED &&
+		isnan(evidence->oom_kills)) /* without the cgroup's count, the kernel may have done it */
+		predicate = "was killed (SIGKILL) by another process or the kernel";
+	if (cause == DIED_UNKNOWN && !evidence->pid && evidence->output.is_known) /* any file may be given as a log */
+		predicate = "does not say why its run ended";
 	snprintf(out, DIED_WORDS_SIZE, "%s%s %s%s%s%s", evidence->name[0] ? evidence->name : "the program", pid, predicate,
 		signal_words, detail[0] ? ": " : "", detail);
 	return out;

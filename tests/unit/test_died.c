@@ -57,6 +57,10 @@ START_TEST(exit_status_and_signals)
 	expect(DIED_INTERRUPTED, "train.py (4711) was interrupted (Ctrl-C)");
 	begin(-1, NULL);
 	expect(DIED_UNKNOWN, "train.py (4711) ended; the cause is unknown");
+	begin(-1, "step 7\n");
+	evidence.pid = 0;
+	expect(DIED_UNKNOWN, "train.py does not say why its run ended"); /* a log alone */
+	begin(-1, NULL);
 	evidence.has_run = evidence.is_orderly = true;
 	expect(DIED_FINISHED, "train.py (4711) finished normally");
 }
