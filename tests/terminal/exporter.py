@@ -45,13 +45,13 @@ def close(a, b):
 
 
 def check_figures():
-    page, told = page_of(RECORDING), json.loads(run("-b", "--json", "-r", RECORDING).stdout.splitlines()[-1])
-    assert value(page, "pmtop_batches_total", 'mode="train"') == told["batch"]["count"] > 5
+    page, reported = page_of(RECORDING), json.loads(run("-b", "--json", "-r", RECORDING).stdout.splitlines()[-1])
+    assert value(page, "pmtop_batches_total", 'mode="train"') == reported["batch"]["count"] > 5
     assert value(page, "pmtop_step_seconds_count") == value(page, "pmtop_step_seconds_bucket", r'le="\+Inf"') > 5
-    assert close(value(page, "pmtop_step_seconds_sum") / value(page, "pmtop_step_seconds_count"), told["step"]["mean_s"])
-    assert close(value(page, "pmtop_loss"), told["batch"]["loss"])
-    assert close(value(page, "pmtop_memory_tree_rss_bytes"), told["memory"]["tree_rss_bytes"])
-    assert close(value(page, "pmtop_system_cpu_ratio"), told["system"]["cpu"]["busy_ratio"])
+    assert close(value(page, "pmtop_step_seconds_sum") / value(page, "pmtop_step_seconds_count"), reported["step"]["mean_s"])
+    assert close(value(page, "pmtop_loss"), reported["batch"]["loss"])
+    assert close(value(page, "pmtop_memory_tree_rss_bytes"), reported["memory"]["tree_rss_bytes"])
+    assert close(value(page, "pmtop_system_cpu_ratio"), reported["system"]["cpu"]["busy_ratio"])
 
 
 def check_file():

@@ -38,7 +38,8 @@ static const struct entry entries[] = {
 	{ "o", "overlay an earlier run from its recording; o again removes it" },
 	{ "r", "start recording into the working directory; r again stops it" },
 	{ "P  T",
-		"P: take a trace of the next 3 steps of a PyTorch program; P again: withdraw the request; T: open the trace" },
+		"P: take a trace of the next 3 steps of a PyTorch program; P again: withdraw the request; T: open the trace, "
+		"in [4] Memory the newest memory snapshot" },
 	{ "s", "choose the loop whose iterations are the steps, if the run publishes none" },
 	{ "Esc", "go back: end a search, close an explanation, return to the newest batch" },
 	{ "q", "quit; the run continues" },

@@ -20,7 +20,7 @@ static void write_histogram(struct scrape *scrape, const struct run_bounds *boun
 {
 	for (size_t i = 0; i <= bounds->count; i++)
 		openmetrics_bucket(&scrape->text, i < bounds->count ? bounds->s[i] : INFINITY,
-			i < bounds->count ? histogram->at_most[i] : histogram->count, exemplars ? exemplars[i] : "");
+			i < bounds->count ? histogram->cumulative[i] : histogram->count, exemplars ? exemplars[i] : "");
 	openmetrics_sample(&scrape->text, "_sum", NULL, histogram->total_s);
 	openmetrics_sample(&scrape->text, "_count", NULL, (double)histogram->count);
 }

@@ -14,7 +14,7 @@ static void add_counts(
 	for (size_t i = 0; i < bounds->count; i++) {
 		while (bucket < HISTOGRAM_BUCKETS && histogram_lower_ns(bucket) * middle <= bounds->s[i])
 			sum += counts[bucket++];
-		into->at_most[i] += sum;
+		into->cumulative[i] += sum;
 	}
 	while (bucket < HISTOGRAM_BUCKETS)
 		sum += counts[bucket++];
@@ -45,7 +45,7 @@ static bool add_totals(
 	into->count += sum.count;
 	into->total_s += sum.total_s;
 	for (size_t i = 0; i < bounds->count; i++)
-		into->at_most[i] += sum.at_most[i];
+		into->cumulative[i] += sum.cumulative[i];
 	return sum.count > 0;
 }
 

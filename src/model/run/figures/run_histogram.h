@@ -16,7 +16,7 @@ struct run_bounds {
 struct run_histogram {
 	uint64_t count;
 	double total_s;
-	uint64_t at_most[RUN_BOUNDS_MAX]; /* for each bound */
+	uint64_t cumulative[RUN_BOUNDS_MAX]; /* steps up to each bound */
 };
 
 /* Adds the steps of a mode: of the whole run, else (an inferred run) those since pmtop attached, without the warm-up.
