@@ -41,7 +41,7 @@ bool snapshot_watch_open(struct snapshot_watch *watch, const struct session *ses
 	watch->is_wanted_now = watch->inset.search != NULL;
 	snprintf(text, sizeof text,
 		watch->inset.search ? "the memory snapshot is being read"
-							: "no memory snapshot in this folder or the program's: pmtop snapshot %d takes one",
+							: "no memory snapshot yet; of a PyTorch program pmtop snapshot %d takes one",
 		(int)pid);
 	screen_message(screen, text);
 	return true;
