@@ -7,6 +7,7 @@
 #   make demo-fleet    64 ranks, pmtop exporter and a real Prometheus, until ^C    make check-prometheus  asserts that they agree (both need Debian's prometheus)
 #   make why-bench     plants causes in real runs, and counts how often pmtop tells the right one
 #   make loops-bench   the steps of 33 scripts after public ones, beside what the scripts count themselves (LOOPS=mnist ...: only these)
+#   make ranks-bench   plants faults in a rank of real distributed runs, and counts how often pmtop names the right rank
 #   make bench         what it costs        make fuzz      readers against damaged input, for FUZZ_SECONDS each
 #   make soak          pmtop's memory, CPU and files over SOAK_SECONDS of a run that churns; fails where they grow
 #   make lint          layers, layout, man pages    make format    lays the C code out
@@ -92,7 +93,7 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures $(BUILD)/pmtop.pc
+.PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench ranks-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -270,6 +271,9 @@ $(LOOPS_VENV)/installed$(if $(PMTOP_BENCH_TENSORFLOW),-tensorflow): $(BUILD)/pyt
 loops-bench: all $(LOOPS_VENV)/installed$(if $(PMTOP_BENCH_TENSORFLOW),-tensorflow)
 	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/bench/loops.py $(LOOPS)
 
+# RANKS_FLAGS: --seeds=N --only=FAULT,... --healthy-s=SECONDS --verbose. With PyTorch of build/python-venv (make check-python).
+ranks-bench: all
+	@PMTOP_BUILD=$(abspath $(BUILD)) $(PYTHON) tests/bench/ranks_bench.py $(RANKS_FLAGS)
 
 pictures: all $(WORKLOADS)
 	@PMTOP_BUILD=$(abspath $(BUILD)) tests/workloads/pictures man/pictures

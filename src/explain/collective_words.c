@@ -142,6 +142,18 @@ static void write_slow(const struct model *model, const struct collective_judgem
 		name, sequence, group, wait);
 }
 
+static void write_ended(const struct model *model, const struct collective_judgement *judgement, char *out, size_t size)
+{
+	char who[WHO_SIZE], one[COLLECTIVE_RANK_SIZE], seconds[NUMBER_SIZE];
+	size_t living = judgement->member_count - judgement->behind_count;
+	write_behind(model, judgement, who);
+	snprintf(out, size, "%s %s ended: %s %s entered nothing after %s #%llu (%s) for %s", who,
+		judgement->behind_count == 1 ? "has" : "have",
+		living == 1 ? collective_rank_words(model, judgement->waiting, one) : "the others",
+		living == 1 ? "has" : "have", op_name(model, judgement->op), (unsigned long long)judgement->sequence,
+		group_name(model, judgement->group), waited_words(seconds, judgement->waited_s));
+}
+
 const char *collective_words(
 	const struct model *model, const struct collective_judgement *judgement, char out[COLLECTIVE_WORDS_SIZE])
 {
@@ -150,6 +162,7 @@ const char *collective_words(
 	case COLLECTIVE_FINE: break;
 	case COLLECTIVE_MISMATCH: write_mismatch(model, judgement, words, sizeof words); break;
 	case COLLECTIVE_BEHIND: write_behind_words(model, judgement, words, sizeof words); break;
+	case COLLECTIVE_ENDED: write_ended(model, judgement, words, sizeof words); break;
 	case COLLECTIVE_SLOW: write_slow(model, judgement, words, sizeof words);
 	}
 	text_clean(out, COLLECTIVE_WORDS_SIZE, words, strlen(words));

@@ -239,6 +239,49 @@ START_TEST(rank_that_ended_at_the_end_of_the_run_is_not_accused)
 }
 END_TEST
 
+/* gloo's collectives end with an error when another rank ends: the others have completed what it has not entered. */
+START_TEST(rank_that_ended_while_several_others_live_is_named)
+{
+	run_together(3);
+	begin(3.5);
+	enter(0, 1, OP_REDUCE, 31, 31, 3.1, 0, 31);
+	enter(1, 1, OP_REDUCE, 31, 31, 3.1, 0, 31);
+	add_rank(2, 3, true);
+	end();
+	read_again(9, 2);
+	judge();
+	ck_assert_int_eq(judgement.finding, COLLECTIVE_ENDED);
+	ck_assert(!judgement.is_due);
+	read_again(14, 2);
+	ck_assert_str_eq(
+		judge(), "rank 2 has ended: the others have entered nothing after all_reduce #31 (default_pg) for 10.5 s");
+	ck_assert(judgement.is_due);
+}
+END_TEST
+
+/* Ranks 0 1 and 2 3 work on a stage each: rank 3 fails when rank 2 ends, and rank 1 waits for it in another group. */
+START_TEST(rank_that_ended_is_blamed_for_those_that_failed_with_it)
+{
+	add_job(4);
+	begin(3);
+	add_group(2, "1", "stage 1");
+	add_group(3, "2", "replica 1");
+	for (int i = 2; i < 4; i++)
+		enter(i, 2, OP_REDUCE, 1, 30, 0, 0.1, 30);
+	for (int i = 1; i < 4; i += 2)
+		enter(i, 3, OP_REDUCE, 1, 30, 0, 0.1, 30);
+	end();
+	begin(3.5);
+	enter(1, 3, OP_REDUCE, 31, 31, 3.1, 0, 30);
+	enter(3, 2, OP_REDUCE, 31, 31, 3.1, 0, 31);
+	add_rank(2, 4, true);
+	end();
+	read_again(9, 4);
+	ck_assert_str_eq(judge(), "rank 2 has ended: rank 3 has entered nothing after all_reduce #31 (stage 1) for 5.5 s");
+	ck_assert(judgement.is_due);
+}
+END_TEST
+
 START_TEST(checkpoint_and_first_collectives_are_healthy)
 {
 	run_together(2);
@@ -301,6 +344,17 @@ START_TEST(process_that_cannot_be_read_is_not_accused)
 	judge();
 	ck_assert(!judgement.is_due);
 	ck_assert(judgement.waited_s < 1);
+}
+END_TEST
+
+START_TEST(unusual_operation_of_two_is_the_odd_one)
+{
+	run_together(2);
+	begin(3.5);
+	enter(0, 1, OP_BROADCAST, 31, 31, 3.1, 0, 30);
+	enter(1, 1, OP_REDUCE, 31, 31, 3.1, 0, 30);
+	end();
+	ck_assert_str_eq(judge(), "rank 0 entered broadcast as #31 of default_pg, rank 1 all_reduce");
 }
 END_TEST
 
@@ -478,11 +532,14 @@ int main(void)
 	tcase_add_test(tests, several_behind_and_a_stopped_one);
 	tcase_add_test(tests, rank_that_ended_is_named_until_another_takes_its_place);
 	tcase_add_test(tests, rank_that_ended_at_the_end_of_the_run_is_not_accused);
+	tcase_add_test(tests, rank_that_ended_while_several_others_live_is_named);
+	tcase_add_test(tests, rank_that_ended_is_blamed_for_those_that_failed_with_it);
 	tcase_add_test(tests, checkpoint_and_first_collectives_are_healthy);
 	tcase_add_test(tests, first_collectives_have_more_time);
 	tcase_add_test(tests, wait_that_occurred_before_is_no_news);
 	tcase_add_test(tests, process_that_cannot_be_read_is_not_accused);
 	tcase_add_test(tests, other_operation_and_other_size_are_mismatches);
+	tcase_add_test(tests, unusual_operation_of_two_is_the_odd_one);
 	tcase_add_test(tests, collective_that_all_entered_and_that_does_not_complete_is_slow);
 	tcase_add_test(tests, rank_that_waits_in_another_group_is_not_to_blame);
 	tcase_add_test(tests, straggler_is_named_with_what_it_costs);

@@ -34,6 +34,7 @@ static void write_judgement(struct json *json, const struct model *model, const 
 {
 	static const char *const findings[] = { [COLLECTIVE_FINE] = NULL,
 		[COLLECTIVE_SLOW] = "slow",
+		[COLLECTIVE_ENDED] = "ended",
 		[COLLECTIVE_BEHIND] = "behind",
 		[COLLECTIVE_MISMATCH] = "mismatch" };
 	const struct collective_op *op = op_of(model, judgement);

@@ -8,7 +8,8 @@
 #include "src/model/model.h"
 #include "src/model/statistics/statistics.h"
 
-static const double patience_min_s = 5, interval_ratio = 10, skew_ratio = 1.5, first_patience_s = 60, slow_min_s = 10;
+static const double patience_min_s = 5, interval_ratio = 10, skew_ratio = 1.5, first_patience_s = 60, slow_min_s = 10,
+					ended_min_s = 10;
 /* A group with fewer collectives is at its beginning. */
 enum { FIRST_COLLECTIVES = 10, PACE_MIN = 20 };
 /* Delays of a rank that do not count: incidents. */
@@ -260,7 +261,19 @@ static bool is_other(const struct view *view, uint32_t a, uint32_t b)
 		(has_equal_sizes(one->name) && one->sizes[0] && other->sizes[0] && strcmp(one->sizes, other->sizes) != 0);
 }
 
-/* The operation that most members entered; the first of equally many. */
+/* How many members entered it in the collectives before this one. */
+static size_t count_before(const struct view *view, uint64_t sequence, uint32_t op)
+{
+	size_t count = 0;
+	for (uint64_t i = sequence > COLLECTIVE_SLOTS ? sequence - COLLECTIVE_SLOTS + 1 : 1; i < sequence; i++) {
+		const struct collective_slot *slot = collective_slot_of(view->group, i);
+		for (size_t k = 0; slot && k < view->count; k++)
+			count += slot->entries[view->members[k]].op == op;
+	}
+	return count;
+}
+
+/* The operation that most members entered; of equally many the one that was usual before. */
 static uint32_t common_op(const struct view *view, const struct collective_slot *slot)
 {
 	uint32_t common = 0;
@@ -270,7 +283,9 @@ static uint32_t common_op(const struct view *view, const struct collective_slot 
 		size_t same = 0;
 		for (size_t k = 0; op && k < view->count; k++)
 			same += slot->entries[view->members[k]].op == op;
-		if (same > most) {
+		bool is_usual = same == most && op != common &&
+			count_before(view, slot->sequence, op) > count_before(view, slot->sequence, common);
+		if (same > most || (op && is_usual)) {
 			most = same;
 			common = op;
 		}
@@ -398,6 +413,43 @@ static void find_slow(const struct view *view, struct collective_judgement *out)
 		out->waited_s >= slow_min_s && out->waited_s >= (out->patience_s = fmax(slow_min_s, patience_s(view)));
 }
 
+static size_t count_living(const struct collectives *all)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < all->rank_count; i++)
+		count += !all->ranks[i].is_gone;
+	return count;
+}
+
+/* Those that live have completed all that they entered, by an error perhaps, as gloo's do when another one ends. */
+static void find_ended(const struct view *view, struct collective_judgement *out)
+{
+	int64_t moved_ns = 0;
+	size_t living = count_living(view->all);
+	bool has_first = false;
+	for (size_t i = 0; i < view->count; i++) {
+		size_t rank = view->members[i];
+		if (view->all->ranks[rank].is_gone) {
+			has_first |= view->all->ranks[rank].number == 0;
+			out->behind[out->behind_count++] = (uint8_t)rank;
+			continue;
+		}
+		moved_ns = view->group->members[rank].moved_ns > moved_ns ? view->group->members[rank].moved_ns : moved_ns;
+		out->waiting = rank;
+	}
+	if (out->behind_count == 0 || view->max_enqueued < 1 || (living < 2 && !has_first)) {
+		out->behind_count = 0;
+		return;
+	}
+	const struct collective_slot *slot = collective_slot_of(view->group, (uint64_t)view->max_enqueued);
+	out->finding = COLLECTIVE_ENDED;
+	out->sequence = (uint64_t)view->max_enqueued;
+	out->op = slot ? slot->entries[out->waiting].op : 0;
+	out->waited_s = seconds_between(moved_ns, known_until_ns(view, out->waiting));
+	out->is_due =
+		out->waited_s >= ended_min_s && out->waited_s >= (out->patience_s = fmax(ended_min_s, patience_s(view)));
+}
+
 /* -- public -- */
 
 void collectives_judge_group(const struct model *model, size_t group, struct collective_judgement *out)
@@ -407,8 +459,11 @@ void collectives_judge_group(const struct model *model, size_t group, struct col
 	if (!view_group(model, group, &view))
 		return;
 	out->member_count = view.count;
-	if (!find_mismatch(&view, out) && !find_behind(&view, out))
-		find_slow(&view, out);
+	if (find_mismatch(&view, out) || find_behind(&view, out))
+		return;
+	find_slow(&view, out);
+	if (out->finding == COLLECTIVE_FINE)
+		find_ended(&view, out);
 }
 
 /* Whether a rank that is behind in one group waits in another, so that it is not to blame. */
@@ -442,6 +497,22 @@ static bool is_worse(
 	return a->waited_s > b->waited_s;
 }
 
+/* A rank that is behind because another one of its groups has ended. */
+static void blame_ended(const struct model *model, struct collective_judgement *out)
+{
+	if (out->finding != COLLECTIVE_BEHIND)
+		return;
+	for (size_t i = 0; i < model->collectives->group_count; i++) {
+		struct collective_judgement other;
+		collectives_judge_group(model, i, &other);
+		if (other.finding != COLLECTIVE_ENDED || !model->collectives->groups[i].members[out->behind[0]].is_member)
+			continue;
+		other.is_due |= out->is_due;
+		*out = other;
+		return;
+	}
+}
+
 void collectives_judge(const struct model *model, struct collective_judgement *out)
 {
 	*out = (struct collective_judgement){ .waited_s = NAN, .patience_s = NAN };
@@ -451,4 +522,5 @@ void collectives_judge(const struct model *model, struct collective_judgement *o
 		if (other.finding != COLLECTIVE_FINE && (out->finding == COLLECTIVE_FINE || is_worse(model, &other, out)))
 			*out = other;
 	}
+	blame_ended(model, out);
 }

@@ -4,7 +4,10 @@
  * (is_due) after the largest of 5 s, 10 times the group's median interval between collectives, and 1.5 times the
  * longest wait so far; in a group's first collectives, which wait for compilations and workers, after 60 s; if the rank
  * writes a checkpoint or compiles, after ten minutes. All have entered it, and it does not complete: the network or the
- * devices are slow. */
+ * devices are slow.
+ *
+ * At the end of a run rank 0 often goes on alone. So ranks that have ended are judged only if more than one other
+ * lives, or if rank 0 is among those that have ended. */
 #ifndef PMTOP_MODEL_COLLECTIVES_COLLECTIVES_JUDGE_H
 #define PMTOP_MODEL_COLLECTIVES_COLLECTIVES_JUDGE_H
 
@@ -14,6 +17,7 @@
 enum collective_finding {
 	COLLECTIVE_FINE,
 	COLLECTIVE_SLOW,    /* all have entered it, and it has not completed */
+	COLLECTIVE_ENDED,   /* ranks have ended, and the others, which live, enter no more */
 	COLLECTIVE_BEHIND,  /* ranks have not entered what others have */
 	COLLECTIVE_MISMATCH /* ranks entered different operations, or sizes, with the same number */
 };
@@ -25,7 +29,8 @@ struct collective_judgement {
 	uint64_t sequence;   /* of the collective that is waited for */
 	uint32_t op, odd_op; /* of the ranks that wait, and of the odd one (MISMATCH); index plus 1, 0 = unknown */
 	size_t member_count, behind_count;
-	/* those behind, or with another operation; of a slow one, those that are stopped or have ended */
+	/* those behind, or with another operation, or that have ended; of a slow one, those that are stopped or have ended
+	 */
 	uint8_t behind[COLLECTIVE_RANKS_MAX];
 	size_t waiting;              /* the first rank that entered it */
 	double waited_s, patience_s; /* NAN = unknown */

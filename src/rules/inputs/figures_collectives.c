@@ -31,7 +31,11 @@ static const struct collective_rank *rank_behind(const struct context *context)
 	return judgement->behind_count > 0 ? &context->model->collectives->ranks[judgement->behind[0]] : NULL;
 }
 
-NUMBER(behind) { return waited(context, COLLECTIVE_BEHIND); }
+NUMBER(behind)
+{
+	double ended_s = waited(context, COLLECTIVE_ENDED);
+	return ended_s > 0 ? ended_s : waited(context, COLLECTIVE_BEHIND);
+}
 NUMBER(slow) { return waited(context, COLLECTIVE_SLOW); }
 NUMBER(mismatch)
 {
