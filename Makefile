@@ -39,6 +39,8 @@ INCLUDEDIR = $(PREFIX)/include
 MANDIR = $(PREFIX)/share/man
 DATADIR = $(PREFIX)/share/pmtop
 COMPLETIONDIR = $(PREFIX)/share/bash-completion/completions
+ZSHDIR = $(PREFIX)/share/zsh/site-functions
+FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
 PKGCONFIGDIR = $(PREFIX)/share/pkgconfig
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
@@ -318,8 +320,10 @@ install: all
 	else \
 	  echo "without the Python package, which pmtop -- COMMAND uses where an environment has none: 'make python install' adds it"; \
 	fi
-	$(INSTALL) -d $(DESTDIR)$(COMPLETIONDIR)
+	$(INSTALL) -d $(DESTDIR)$(COMPLETIONDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
 	$(INSTALL) -m 644 config/completion/pmtop.bash $(DESTDIR)$(COMPLETIONDIR)/pmtop
+	$(INSTALL) -m 644 config/completion/pmtop.zsh $(DESTDIR)$(ZSHDIR)/_pmtop
+	$(INSTALL) -m 644 config/completion/pmtop.fish $(DESTDIR)$(FISHDIR)/pmtop.fish
 	@for page in $(MAN_PAGES); do \
 	  folder=$(DESTDIR)$(MANDIR)/man$${page##*.}; \
 	  echo "$(INSTALL) -m 644 $$page $$folder"; \
@@ -327,7 +331,7 @@ install: all
 	done
 
 uninstall:
-	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml $(DESTDIR)$(COMPLETIONDIR)/pmtop
+	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml $(DESTDIR)$(COMPLETIONDIR)/pmtop $(DESTDIR)$(ZSHDIR)/_pmtop $(DESTDIR)$(FISHDIR)/pmtop.fish
 	rm -f $(foreach page,$(MAN_PAGES),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 	rm -rf $(DESTDIR)$(DATADIR)/python $(DESTDIR)$(DATADIR)/grafana
 	rm -f $(foreach file,$(RULES),$(DESTDIR)$(DATADIR)/rules/$(notdir $(file)))

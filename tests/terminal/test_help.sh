@@ -32,19 +32,56 @@ awk -f tests/synopsis.awk "$scratch/commands" > "$scratch/synopsis"
 sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/p' man/pmtop.1 | sed '1d;$d' > "$scratch/manual"
 check the_manuals_synopsis_is_that_of_the_program diff "$scratch/manual" "$scratch/synopsis"
 
-# complete WORD ...: what bash would offer for the last of these words
-cat > "$scratch/complete" << 'BASH'
-PATH=$1:$PATH; shift
+# What each shell offers for a line: bash as its function answers, the others where they are installed.
+cat > "$scratch/complete.bash" << 'BASH'
 . config/completion/pmtop.bash
 compopt() { :; }
-COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+COMP_LINE=$1 COMP_POINT=${#1}
+read -ra COMP_WORDS <<< "$1"
+COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
 _pmtop
 printf '%s\n' "${COMPREPLY[@]}"
 BASH
-offers() { wanted=$1; shift; bash "$scratch/complete" "$(dirname "$pmtop")" "$@" | grep -qxF -- "$wanted"; }
-check completion_offers_commands offers record pmtop re
-check completion_offers_a_commands_options offers --since= pmtop export --s
-check completion_offers_no_others sh -c '! bash "$1/complete" "$2" pmtop export --thr | grep -q .' sh "$scratch" "$(dirname "$pmtop")"
+PATH=$(dirname "$pmtop"):$PATH
+in_bash() { bash "$scratch/complete.bash" "$1"; }
+in_fish() { HOME=$scratch fish -c 'source config/completion/pmtop.fish; complete -C $argv[1]' "$1" | cut -f 1; }
+offers() { "in_$1" "$2" | grep -qxF -- "$3"; }
+offers_nothing() { ! "in_$1" "$2" | grep .; }
+for shell in bash fish; do
+	command -v "$shell" > /dev/null || continue
+	lead=
+	[ "$shell" = bash ] || lead=--to=
+	check "${shell}_offers_commands" offers $shell 'pmtop re' record
+	check "${shell}_offers_the_options_of_a_command" offers $shell 'pmtop export --s' --since=
+	check "${shell}_offers_no_other_options" offers_nothing $shell 'pmtop export --thr'
+	check "${shell}_offers_values" offers $shell 'pmtop export --to=csv-s' ${lead}csv-series
+	check "${shell}_offers_values_after_a_space" offers $shell 'pmtop --once --view mem' memory
+	check "${shell}_offers_files" offers $shell 'pmtop trace config/pmtop.y' config/pmtop.yaml
+	check "${shell}_offers_files_after_an_option" offers $shell 'pmtop -r config/pmtop.y' config/pmtop.yaml
+done
+# zsh completes only in a terminal; its file must at least be zsh, and be what its functions expect.
+check zsh_file_begins_as_compinit_expects sh -c 'head -n 1 config/completion/pmtop.zsh | grep -qx "#compdef pmtop"'
+command -v zsh > /dev/null && check zsh_can_read_its_file zsh -n config/completion/pmtop.zsh
+complete_prints() { wanted=$1; shift; "$pmtop" --help=complete "$@" | cut -f 1 | grep -qxF -- "$wanted"; }
+check keys_are_those_of_the_command complete_prints --by=module trace --by=
+check keys_of_diff complete_prints --by=memory diff --by=
+check last_of_several_sources complete_prints --only=perf,ras collect --only=perf,r
+check command_after_dashes_is_the_shells complete_prints :command record -o run.pmtop -- py
+check value_that_looks_like_dashes_is_a_value complete_prints --since= export -o -- --s
+
+# -- config --
+config() { HOME=$scratch/home XDG_CONFIG_HOME='' "$pmtop" config "$@"; }
+check config_without_a_file_says_how_to_write_one sh -c 'HOME=$1 XDG_CONFIG_HOME= "$2" config | grep -qx "file: none; pmtop config --init writes $1/.config/pmtop/pmtop.yaml"' sh "$scratch/home" "$pmtop"
+check config_writes_the_default config --init
+check config_written_is_the_commented_default cmp "$scratch/home/.config/pmtop/pmtop.yaml" config/pmtop.yaml
+echo '# mine' >> "$scratch/home/.config/pmtop/pmtop.yaml"
+check config_never_replaces_a_file sh -c '! HOME=$1 XDG_CONFIG_HOME= "$2" config --init 2> /dev/null && grep -qx "# mine" "$1/.config/pmtop/pmtop.yaml"' sh "$scratch/home" "$pmtop"
+config > "$scratch/one"
+check config_with_defaults_says_so grep -qx 'all settings have their defaults' "$scratch/one"
+sed -i 's/refresh_seconds: 0.5/refresh_seconds: 2/; s/on_info:  .*/on_info: [logger, -t, pmtop]/' "$scratch/home/.config/pmtop/pmtop.yaml"
+config > "$scratch/one"
+check config_names_what_differs grep -qx 'screen: refresh_seconds: 2 (default 0.5)' "$scratch/one"
+check config_shows_commands grep -qx 'hooks: on_info: \[logger, -t, pmtop\] (default none)' "$scratch/one"
 
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
