@@ -76,12 +76,11 @@ static enum exit_code write_default(const char *path)
 		return EXIT_OK;
 	}
 	if (error == EEXIST)
-		return command_fail(reason_set(&reason, STATUS_INVALID, "move it away first; pmtop config shows what it changes",
-								"%.180s exists", shown),
+		return command_fail(reason_set(&reason, STATUS_INVALID,
+								"move it away first; pmtop config shows what it changes", "%.180s exists", shown),
 			&reason);
 	enum status status = error == EACCES || error == EPERM || error == EROFS ? STATUS_DENIED : STATUS_IO;
-	return command_fail(
-		reason_set(&reason, status, strerror(error), "cannot write %.180s", shown), &reason);
+	return command_fail(reason_set(&reason, status, strerror(error), "cannot write %.180s", shown), &reason);
 }
 
 static void show_file(const char *path, bool is_named, struct buffer *out)

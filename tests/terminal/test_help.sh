@@ -19,6 +19,7 @@ for command in $(grep -oE '^[a-z][a-z-]*' "$scratch/commands"); do
 	"$pmtop" "$command" --help > "$scratch/one"
 	check "help_of_${command}_fits" fits "$scratch/one" 24
 	check "help_of_${command}_has_an_example" grep -qE "^Example: .*pmtop $command" "$scratch/one"
+	[ "$command" != export ] || cp "$scratch/one" "$scratch/export"
 	check "help_names_$command" grep -qE "^  $command +[a-z]" "$scratch/help"
 done
 for option in -b --once '-p 1'; do
@@ -28,9 +29,26 @@ for option in -b --once '-p 1'; do
 done
 check unknown_command_is_refused sh -c '"$1" fnord --help; [ $? -eq 2 ]' sh "$pmtop"
 
-awk -f tests/synopsis.awk "$scratch/commands" > "$scratch/synopsis"
-sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/p' man/pmtop.1 | sed '1d;$d' > "$scratch/manual"
+check help_command_is_its_help sh -c '"$1" help export | cmp - "$2"' sh "$pmtop" "$scratch/export"
+check help_without_a_command sh -c '"$1" help | cmp - "$2"' sh "$pmtop" "$scratch/help"
+
+# -- manual: a page for each command, with the synopsis, the summary and the example of the program; all of them in the list of pmtop(1) --
+grep -E '^-' "$scratch/commands" | awk -f tests/synopsis.awk > "$scratch/synopsis"
+synopsis() { sed -n '/^\.Sh SYNOPSIS/,/^\.Sh DESCRIPTION/p' "$1" | sed '1d;$d'; }
+synopsis man/pmtop.1 | sed '$d' | sed '$d' > "$scratch/manual"
 check the_manuals_synopsis_is_that_of_the_program diff "$scratch/manual" "$scratch/synopsis"
+# Pages may have more lines, such as those of options of all commands.
+has_synopsis() { grep -E "^$1( |\$)" "$scratch/commands" | awk -f tests/synopsis.awk | sed 1d > "$scratch/one"; synopsis "man/pmtop-$1.1" > "$scratch/two"; ! grep -vxFf "$scratch/two" "$scratch/one"; }
+has_line() { grep -qxF -- "$2" "man/$1"; }
+for command in $(grep -oE '^[a-z][a-z-]*' "$scratch/commands"); do
+	summary=$(sed -n "s/^  $command  *\(.*\)/\1/p" "$scratch/help")
+	"$pmtop" "$command" --help > "$scratch/help_of"
+	example=$(sed -n 's/^Example: //p' "$scratch/help_of")
+	check "page_of_${command}_has_its_synopsis" has_synopsis "$command"
+	check "page_of_${command}_has_its_summary" has_line "pmtop-$command.1" ".Nd $summary"
+	check "page_of_${command}_has_its_example" grep -qF -- "$example" "man/pmtop-$command.1"
+	check "list_of_commands_has_$command" sh -c 'grep -xFA 1 -- ".It Xr pmtop-$1 1" man/pmtop.1 | grep -qxF -- "$2"' sh "$command" "$summary"
+done
 
 # What each shell offers for a line: bash as its function answers, the others where they are installed.
 cat > "$scratch/complete.bash" << 'BASH'

@@ -284,6 +284,13 @@ static enum exit_code print_help(const char *word, struct options *options)
 	return EXIT_OK;
 }
 
+static enum exit_code print_synopses(struct options *options)
+{
+	options->command = NULL;
+	help_print_synopses();
+	return EXIT_OK;
+}
+
 /* Fills getopt's tables from option_rows; getopt returns LONG_ONLY + the row for a long option. */
 static int make_tables(struct option *longs, char *letters)
 {
@@ -369,11 +376,10 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 			return code;
 		is_given[row] = true;
 	}
-	if (is_synopses) {
-		options->command = NULL;
-		help_print_synopses();
-		return EXIT_OK;
-	}
+	if (is_synopses)
+		return print_synopses(options);
+	if (optind < argc && !strcmp(argv[optind], "help"))
+		is_help = ++optind;
 	if (is_help)
 		return print_help(optind < argc ? argv[optind] : NULL, options);
 	enum exit_code code = take_words(argv + optind, argv + argc, options);
