@@ -13,6 +13,7 @@
 #   make pictures      the README's, from a real run
 #   make python        the Python package   make check-python  its tests, with torch and Lightning
 #   make wheels        the program and the Python package as wheels, in build/wheels    make check-wheels  their tests
+#   make deb           Debian packages in build/deb: the program, and pmtop-dev with the header
 #   make check-samples what stack samples show of real processes, beside their own clocks: on a quiet machine
 #   make check-gpu     tests on a real NVIDIA GPU, and pmtop's figures beside nvidia-smi's
 #   make clean                              make uninstall
@@ -94,7 +95,7 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures $(BUILD)/pmtop.pc
+.PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install deb uninstall clean pictures $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -315,8 +316,9 @@ install: all
 	-$(PYTHON) -m compileall -q -s "$(DESTDIR)" -p / $(DESTDIR)$(DATADIR)/python/launch
 	@if [ -f $(BUILD)/python/.built ]; then \
 	  echo "$(INSTALL) $(BUILD)/python/site/pmtop $(DESTDIR)$(DATADIR)/python/site/pmtop"; \
-	  $(INSTALL) -d $(DESTDIR)$(DATADIR)/python/site/pmtop && \
-	  $(INSTALL) -m 644 $(BUILD)/python/site/pmtop/*.* $(DESTDIR)$(DATADIR)/python/site/pmtop; \
+	  (cd $(BUILD)/python/site && find pmtop -type f ! -path '*/__pycache__/*') | while read -r file; do \
+	    $(INSTALL) -D -m 644 "$(BUILD)/python/site/$$file" "$(DESTDIR)$(DATADIR)/python/site/$$file" || exit 1; \
+	  done; \
 	else \
 	  echo "without the Python package, which pmtop -- COMMAND uses where an environment has none: 'make python install' adds it"; \
 	fi
@@ -329,6 +331,10 @@ install: all
 	  echo "$(INSTALL) -m 644 $$page $$folder"; \
 	  $(INSTALL) -d $$folder && $(INSTALL) -m 644 $$page $$folder || exit 1; \
 	done
+
+# The Debian packages pmtop and pmtop-dev, in build/deb.
+deb:
+	@CC="$(CC)" config/debian/build $(BUILD) "$(MAKE)" "$(PYTHON)"
 
 uninstall:
 	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml $(DESTDIR)$(COMPLETIONDIR)/pmtop $(DESTDIR)$(ZSHDIR)/_pmtop $(DESTDIR)$(FISHDIR)/pmtop.fish
