@@ -14,6 +14,7 @@
 #   make pictures      the README's, from a real run
 #   make python        the Python package   make check-python  its tests, with torch and Lightning
 #   make wheels        the program and the Python package as wheels, in build/wheels    make check-wheels  their tests
+#   make deb           Debian packages in build/deb: the program, and pmtop-dev with the header
 #   make check-samples what stack samples show of real processes, beside their own clocks: on a quiet machine
 #   make check-gpu     tests on a real NVIDIA GPU, and pmtop's figures beside nvidia-smi's
 #   make clean                              make uninstall
@@ -40,6 +41,8 @@ INCLUDEDIR = $(PREFIX)/include
 MANDIR = $(PREFIX)/share/man
 DATADIR = $(PREFIX)/share/pmtop
 COMPLETIONDIR = $(PREFIX)/share/bash-completion/completions
+ZSHDIR = $(PREFIX)/share/zsh/site-functions
+FISHDIR = $(PREFIX)/share/fish/vendor_completions.d
 PKGCONFIGDIR = $(PREFIX)/share/pkgconfig
 INSTALL ?= install
 PKG_CONFIG ?= pkg-config
@@ -93,7 +96,7 @@ FUZZERS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))
 FUZZ_SECONDS ?= 60
 MAN_PAGES := $(wildcard man/*.[1-9])
 
-.PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench ranks-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures $(BUILD)/pmtop.pc
+.PHONY: check-queue check-samples check-prometheus all programs demo demo-fleet why-bench loops-bench ranks-bench check check-python check-gpu python bench soak fuzz fuzz-here lint format install uninstall clean pictures deb $(BUILD)/pmtop.pc
 .SECONDARY:
 
 all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
@@ -101,7 +104,7 @@ all: $(BUILD)/pmtop $(BUILD)/pmtop.pc
 $(BUILD)/pmtop: $(BUILD)/src/main.o $(BUILD)/libpmtop.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
-$(BUILD)/libpmtop.a: $(OBJECTS) $(BUILD)/rules_builtin.o $(BUILD)/phases_builtin.o $(BUILD)/frameworks_builtin.o $(BUILD)/loaders_builtin.o $(BUILD)/trace_builtin.o
+$(BUILD)/libpmtop.a: $(OBJECTS) $(BUILD)/rules_builtin.o $(BUILD)/settings_builtin.o $(BUILD)/phases_builtin.o $(BUILD)/frameworks_builtin.o $(BUILD)/loaders_builtin.o $(BUILD)/trace_builtin.o
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
@@ -112,6 +115,12 @@ $(BUILD)/rules_builtin.c: $(RULES) config/rules Makefile
 	  for file in $(RULES); do \
 	    echo "{ \"$${file##*/}\","; sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' "$$file"; echo '},'; \
 	  done; echo '{ 0 } };'; } > $@
+
+# The default settings with their comments, for pmtop config --init.
+$(BUILD)/settings_builtin.c: config/pmtop.yaml Makefile
+	@mkdir -p $(@D)
+	@{ echo '#include "src/settings/settings_builtin.h"'; echo 'const char settings_builtin[] ='; \
+	  sed -e 's/[\\"]/\\&/g' -e 's/.*/"&\\n"/' $<; echo ';'; } > $@
 
 # The tables of library functions and their phases, of frameworks, of files between loops and loaders, and of recommendations about traces.
 $(BUILD)/phases_builtin.c $(BUILD)/frameworks_builtin.c $(BUILD)/loaders_builtin.c $(BUILD)/trace_builtin.c: $(BUILD)/%_builtin.c: config/%.yaml config/%.awk
@@ -311,21 +320,28 @@ install: all
 	-$(PYTHON) -m compileall -q -s "$(DESTDIR)" -p / $(DESTDIR)$(DATADIR)/python/launch
 	@if [ -f $(BUILD)/python/.built ]; then \
 	  echo "$(INSTALL) $(BUILD)/python/site/pmtop $(DESTDIR)$(DATADIR)/python/site/pmtop"; \
-	  $(INSTALL) -d $(DESTDIR)$(DATADIR)/python/site/pmtop && \
-	  $(INSTALL) -m 644 $(BUILD)/python/site/pmtop/*.* $(DESTDIR)$(DATADIR)/python/site/pmtop; \
+	  (cd $(BUILD)/python/site && find pmtop -type f ! -path '*/__pycache__/*') | while read -r file; do \
+	    $(INSTALL) -D -m 644 "$(BUILD)/python/site/$$file" "$(DESTDIR)$(DATADIR)/python/site/$$file" || exit 1; \
+	  done; \
 	else \
 	  echo "without the Python package, which pmtop -- COMMAND uses where an environment has none: 'make python install' adds it"; \
 	fi
-	$(INSTALL) -d $(DESTDIR)$(COMPLETIONDIR)
+	$(INSTALL) -d $(DESTDIR)$(COMPLETIONDIR) $(DESTDIR)$(ZSHDIR) $(DESTDIR)$(FISHDIR)
 	$(INSTALL) -m 644 config/completion/pmtop.bash $(DESTDIR)$(COMPLETIONDIR)/pmtop
+	$(INSTALL) -m 644 config/completion/pmtop.zsh $(DESTDIR)$(ZSHDIR)/_pmtop
+	$(INSTALL) -m 644 config/completion/pmtop.fish $(DESTDIR)$(FISHDIR)/pmtop.fish
 	@for page in $(MAN_PAGES); do \
 	  folder=$(DESTDIR)$(MANDIR)/man$${page##*.}; \
 	  echo "$(INSTALL) -m 644 $$page $$folder"; \
 	  $(INSTALL) -d $$folder && $(INSTALL) -m 644 $$page $$folder || exit 1; \
 	done
 
+# The Debian packages pmtop and pmtop-dev, in build/deb.
+deb:
+	@CC="$(CC)" config/debian/build $(BUILD) "$(MAKE)" "$(PYTHON)"
+
 uninstall:
-	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml $(DESTDIR)$(COMPLETIONDIR)/pmtop
+	rm -f $(DESTDIR)$(BINDIR)/pmtop $(DESTDIR)$(INCLUDEDIR)/pmtop.h $(DESTDIR)$(PKGCONFIGDIR)/pmtop.pc $(DESTDIR)$(DATADIR)/pmtop.yaml $(DESTDIR)$(COMPLETIONDIR)/pmtop $(DESTDIR)$(ZSHDIR)/_pmtop $(DESTDIR)$(FISHDIR)/pmtop.fish
 	rm -f $(foreach page,$(MAN_PAGES),$(DESTDIR)$(MANDIR)/man$(subst .,,$(suffix $(page)))/$(notdir $(page)))
 	rm -rf $(DESTDIR)$(DATADIR)/python $(DESTDIR)$(DATADIR)/grafana
 	rm -f $(foreach file,$(RULES),$(DESTDIR)$(DATADIR)/rules/$(notdir $(file)))

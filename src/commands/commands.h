@@ -25,7 +25,8 @@
 	X(trace) \
 	X(diff) \
 	X(check) \
-	X(repair)
+	X(repair) \
+	X(config)
 
 enum command_id {
 #define COMMAND_ID(name) COMMAND_##name,

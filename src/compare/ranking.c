@@ -62,7 +62,7 @@ static enum status refuse_key(
 		}
 	}
 	return reason_set(why_not, STATUS_INVALID,
-		used ? words : "such as samples/s, step, memory, gpu, energy, or a gauge; pmtop(1) lists them",
+		used ? words : "such as samples/s, step, memory, gpu, energy, or a gauge; pmtop-check(1) lists them",
 		"--by: no run has a figure \"%.60s\"", ranking->key.word);
 }
 

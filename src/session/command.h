@@ -56,6 +56,7 @@ struct options {
 
 	const char *check; /* rules --check=FILE */
 	bool figures;      /* rules --figures */
+	bool init;         /* config --init */
 
 	const char *write;   /* -w FILE, record -o FILE: the recording; export, check: where the output goes */
 	double record_s;     /* --for; 0 = until the target ends, here and below */

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "src/base/text.h"
+#include "src/commands/completion/completion.h"
 #include "src/commands/options/help.h"
 #include "src/commands/options/options_rows.h"
 #include "src/commands/options/version.h"
@@ -283,6 +284,13 @@ static enum exit_code print_help(const char *word, struct options *options)
 	return EXIT_OK;
 }
 
+static enum exit_code print_synopses(struct options *options)
+{
+	options->command = NULL;
+	help_print_synopses();
+	return EXIT_OK;
+}
+
 /* Fills getopt's tables from option_rows; getopt returns LONG_ONLY + the row for a long option. */
 static int make_tables(struct option *longs, char *letters)
 {
@@ -311,6 +319,20 @@ static int row_of(int option, int count)
 	return -1;
 }
 
+/* pmtop starts what follows --, and does not parse its options. False: nothing follows. */
+static bool take_child(int *argc, char **argv, struct options *options)
+{
+	for (int i = 1; i < *argc; i++) {
+		if (strcmp(argv[i], "--") != 0)
+			continue;
+		options->child = argv + i + 1;
+		bool has_words = i + 1 < *argc;
+		*argc = i;
+		return has_words;
+	}
+	return true;
+}
+
 enum exit_code options_parse(int argc, char **argv, struct options *options, struct settings *settings)
 {
 	struct option longs[ROWS_MAX + 1];
@@ -318,15 +340,12 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 	bool is_given[ROWS_MAX] = { false }, is_help = false, is_synopses = false;
 	int count = make_tables(longs, letters), option;
 	*options = (struct options){ .color = -1 };
-	/* pmtop starts what follows --, and does not parse its options. */
-	for (int i = 1; i < argc && !options->child; i++) {
-		if (strcmp(argv[i], "--") != 0)
-			continue;
-		if (i + 1 == argc)
-			return usage("-- must be followed by the command to start", NULL);
-		options->child = argv + i + 1;
-		argc = i;
+	if (argc > 1 && !strcmp(argv[1], "--help=complete")) {
+		completion_print(argc - 2, argv + 2, stdout);
+		return EXIT_OK;
 	}
+	if (!take_child(&argc, argv, options))
+		return usage("-- must be followed by the command to start", NULL);
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, letters, longs, NULL)) != -1) {
 		int row = row_of(option, count);
@@ -357,11 +376,10 @@ enum exit_code options_parse(int argc, char **argv, struct options *options, str
 			return code;
 		is_given[row] = true;
 	}
-	if (is_synopses) {
-		options->command = NULL;
-		help_print_synopses();
-		return EXIT_OK;
-	}
+	if (is_synopses)
+		return print_synopses(options);
+	if (optind < argc && !strcmp(argv[optind], "help"))
+		is_help = ++optind;
 	if (is_help)
 		return print_help(optind < argc ? argv[optind] : NULL, options);
 	enum exit_code code = take_words(argv + optind, argv + argc, options);

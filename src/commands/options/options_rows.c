@@ -65,6 +65,7 @@ const struct option_row option_rows[] = {
 
 	VALUE(TEXT, "check", 0, check, FOR(rules), "FILE", "check a rule file for errors"),
 	FLAG("figures", 0, figures, FOR(rules), "list the figures that rules can use"),
+	FLAG("init", 0, init, FOR(config), "write your pmtop.yaml: all defaults, with comments"),
 
 	VALUE(TEXT, "write", 'w', write, FOR(watch) | FOR(stream), "FILE", "also record to FILE"),
 	VALUE(TEXT, "output", 'o', write, FOR(record) | FOR(repair) | FOR(export) | FOR(profile) | FOR(snapshot), "FILE",
@@ -106,7 +107,7 @@ const struct option_row option_rows[] = {
 	FLAG("with-commands", 0, has_commands, FOR(exporter), "label the runs with their command lines"),
 	FLAG("print-rules", 0, print_rules, FOR(exporter), "print Prometheus alert rules made from pmtop's"),
 
-	OTHER("help", 'h', 0, "[commands]", "this text; after COMMAND, its options"),
+	OTHER("help", 'h', 0, "[commands]", NULL),
 	OTHER("version", 0, 0, NULL, NULL),
 	{ 0 },
 };

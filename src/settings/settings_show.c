@@ -1,0 +1,50 @@
+#include "src/settings/settings_show.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "src/settings/setting_rows.h"
+
+/* "[logger, -t, pmtop]"; "none" without words */
+static void show_command(const struct setting_command *command, struct buffer *out)
+{
+	const char *word = command->text;
+	for (unsigned i = 0; i < command->count; i++, word += strlen(word) + 1)
+		buffer_printf(out, "%s%s", i ? ", " : "[", word);
+	buffer_puts(out, command->count ? "]" : "none");
+}
+
+static void show_value(const struct setting_row *row, const struct settings *settings, struct buffer *out)
+{
+	static const char *const colors[] = { [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never" };
+	const void *member = (const char *)settings + row->offset;
+	switch (row->kind) {
+	case SETTING_NUMBER: buffer_printf(out, "%.10g", *(const double *)member); break;
+	case SETTING_INTEGER: buffer_printf(out, "%" PRId64, *(const int64_t *)member); break;
+	case SETTING_FLAG: buffer_puts(out, *(const bool *)member ? "true" : "false"); break;
+	case SETTING_COLOR: buffer_puts(out, colors[*(const enum color_choice *)member]); break;
+	case SETTING_COMMAND: show_command(member, out); break;
+	}
+}
+
+unsigned settings_show_changed(const struct settings *settings, struct buffer *out)
+{
+	struct settings usual;
+	struct buffer value = BUFFER_INIT, by_default = BUFFER_INIT;
+	unsigned count = 0;
+	settings_default(&usual);
+	for (int i = 0; i < SETTING_ROWS; i++) {
+		const struct setting_row *row = &setting_rows[i];
+		buffer_clear(&value);
+		buffer_clear(&by_default);
+		show_value(row, settings, &value);
+		show_value(row, &usual, &by_default);
+		if (value.failed || by_default.failed || strcmp(value.data, by_default.data) == 0)
+			continue;
+		buffer_printf(out, "%s: %s: %s (default %s)\n", row->section, row->key, value.data, by_default.data);
+		count++;
+	}
+	buffer_release(&value);
+	buffer_release(&by_default);
+	return count;
+}
