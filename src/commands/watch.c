@@ -31,6 +31,7 @@
 #include "src/session/session_profile.h"
 #include "src/session/signals.h"
 #include "src/session/watch_record.h"
+#include "ui/core/theme.h"
 #include "ui/screen.h"
 #include "ui/terminal/terminal.h"
 
@@ -462,9 +463,8 @@ static enum exit_code run_watch(const struct options *options, const struct sett
 	}
 
 	struct watch watch = { .settings = settings, .signal_fd = -1, .is_dirty = true };
-	struct terminal_options terminal_options = {
-		.color = settings->color, .ascii = settings->ascii, .mouse = settings->mouse
-	};
+	struct theme theme;
+	struct terminal_options terminal_options = terminal_options_of(settings, &theme);
 	struct reason reason = { 0 };
 	code = session_open(&watch.session, &target, settings);
 	if (code != EXIT_OK)
