@@ -125,6 +125,7 @@ static void read_rules(struct session *session)
 		return;
 	if (rule_book_path(folder, sizeof folder) == STATUS_OK)
 		rule_book_load_folder(session->rules, folder);
+	rule_book_set_levels(session->rules, &session->settings.levels);
 	session->settings.rules = session->rules;
 	const struct reason *faults;
 	size_t count = rule_book_faults(session->rules, &faults);

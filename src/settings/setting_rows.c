@@ -46,11 +46,9 @@ static bool read_flag(const char *text, double *value)
 	return read_choice(text, words, 2, value);
 }
 
-static bool read_color(const char *text, double *value)
-{
-	static const char *const words[] = { [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never" };
-	return read_choice(text, words, 3, value);
-}
+const char *const setting_color_words[] = { [COLOR_AUTO] = "auto", [COLOR_ALWAYS] = "always", [COLOR_NEVER] = "never" };
+
+static bool read_color(const char *text, double *value) { return read_choice(text, setting_color_words, 3, value); }
 
 const char *const setting_marks_words[] = {
 	[MARKS_AUTO] = "auto", [MARKS_BRAILLE] = "braille", [MARKS_BLOCKS] = "blocks", [MARKS_ASCII] = "ascii"
@@ -69,7 +67,7 @@ static const struct {
 	[SETTING_COLOR] = { read_color, "auto, always or never", false },
 	[SETTING_MARKS] = { read_marks, "auto, braille, blocks or ascii", false },
 	[SETTING_NAME] = { NULL, "a name", false },
-	[SETTING_WORDS] = { NULL, "some of [steps, where, memory, gpu, epochs, processes, warnings, machine], each once",
+	[SETTING_WORDS] = { NULL, "some of [steps, where, memory, epochs, processes, warnings, gpu, machine], each once",
 		false },
 	[SETTING_COMMAND] = { NULL, "a program and its arguments, such as [notify-send, --, \"{message}\"]", false },
 };
@@ -113,7 +111,7 @@ void setting_take_command(
 }
 
 #define PANEL_WORD(name) #name,
-const char *const setting_panel_words[SETTING_PANEL_COUNT] = { SETTING_PANELS(PANEL_WORD) };
+const char *const setting_panel_words[] = { SETTING_PANELS(PANEL_WORD) };
 #undef PANEL_WORD
 
 bool setting_take_panels(const struct setting_command *words, struct settings *settings)
@@ -132,7 +130,7 @@ bool setting_take_panels(const struct setting_command *words, struct settings *s
 	return true;
 }
 
-const char *const setting_level_words[LEVEL_COUNT] = {
+const char *const setting_level_words[] = {
 	[LEVEL_OFF] = "off", [LEVEL_INFO] = "info", [LEVEL_WARNING] = "warning", [LEVEL_CRITICAL] = "critical"
 };
 

@@ -33,9 +33,6 @@ enum { SETTING_ROWS = 4 SETTINGS(SETTING_ONE) + SETTING_COMMANDS };
 /* The section whose keys are the names of rules. */
 #define SETTING_LEVELS "levels"
 
-extern const char *const setting_marks_words[], *const setting_panel_words[SETTING_PANEL_COUNT],
-													*const setting_level_words[LEVEL_COUNT];
-
 extern const struct setting_row setting_rows[SETTING_ROWS]; /* the rows of a section are adjacent */
 
 /* Returns the row's index, or −1. With a NULL key: the section's first row. */

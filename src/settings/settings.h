@@ -46,10 +46,10 @@ struct setting_command {
 	X(steps) \
 	X(where) \
 	X(memory) \
-	X(gpu) \
 	X(epochs) \
 	X(processes) \
 	X(warnings) \
+	X(gpu) \
 	X(machine)
 enum setting_panel {
 #define SETTING_PANEL_ID(name) SETTING_PANEL_##name,
@@ -73,6 +73,10 @@ struct setting_levels {
 		enum setting_level level;
 	} list[SETTING_LEVELS_MAX];
 };
+
+/* As pmtop.yaml writes them. */
+extern const char *const setting_color_words[], *const setting_marks_words[], *const setting_level_words[],
+																				  *const setting_panel_words[];
 
 struct rule_book;
 
