@@ -19,6 +19,7 @@
 #include "src/model/ranks/rank_places.h"
 #include "src/model/ranks/ranks.h"
 #include "src/rules/alerts_list.h"
+#include "src/rules/rule_levels.h"
 #include "src/session/children/hooks.h"
 #include "src/session/damage.h"
 #include "src/session/runs/runs.h"
